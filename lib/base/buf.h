@@ -1,0 +1,41 @@
+/* A growing byte buffer that states its maximum at birth. */
+#ifndef CAIRN_BASE_BUF_H
+#define CAIRN_BASE_BUF_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** Sticky: after a failed append, status tells why and later appends do nothing. Owned by one thread at a time. */
+struct cairn_buf {
+	uint8_t *bytes; /* owned; may move on every append */
+	size_t len;     /* bytes in use */
+	size_t cap;     /* bytes allocated */
+	size_t max;     /* never grows past this */
+	enum cairn_status status; /* CAIRN_OK; CAIRN_E_LIMIT: over max; CAIRN_E_NOMEM */
+};
+
+/** An empty buffer that may grow to max bytes. Allocates nothing. */
+struct cairn_buf cairn_buf_init(size_t max);
+
+/** Release what the buffer owns and make it empty; harmless on a zeroed or freed buffer. For CLEANUP(). */
+void cairn_buf_fini(struct cairn_buf *b);
+
+/** Append n bytes. */
+void cairn_buf_add(struct cairn_buf *b, const void *bytes, size_t n);
+
+/** Append n bytes to be written by the caller. @return where; NULL when the buffer is in error */
+uint8_t *cairn_buf_extend(struct cairn_buf *b, size_t n);
+
+/** Append little-endian integers. */
+void cairn_buf_u32le(struct cairn_buf *b, uint32_t v);
+void cairn_buf_u64le(struct cairn_buf *b, uint64_t v);
+
+/** Append n times the same byte. */
+void cairn_buf_fill(struct cairn_buf *b, uint8_t byte, size_t n);
+
+/** Append formatted text, without its terminating zero. */
+void cairn_buf_printf(struct cairn_buf *b, const char *fmt, ...) CAIRN_PRINTF(2, 3);
+
+#endif

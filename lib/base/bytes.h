@@ -1,0 +1,52 @@
+/* Little-endian integers in byte arrays. Byte-wise, so alignment and the host's order do not matter. */
+#ifndef CAIRN_BASE_BYTES_H
+#define CAIRN_BASE_BYTES_H
+
+#include <stdint.h>
+
+static inline uint32_t cairn_get_u32le(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint32_t cairn_get_u24le(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
+}
+
+static inline uint64_t cairn_get_u64le(const uint8_t *p)
+{
+	return (uint64_t)cairn_get_u32le(p) | (uint64_t)cairn_get_u32le(p + 4) << 32;
+}
+
+static inline void cairn_put_u16le(uint8_t *p, uint16_t v)
+{
+	p[0] = (uint8_t)v;
+	p[1] = (uint8_t)(v >> 8);
+}
+
+static inline uint16_t cairn_get_u16le(const uint8_t *p)
+{
+	return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static inline void cairn_put_u24le(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)v;
+	p[1] = (uint8_t)(v >> 8);
+	p[2] = (uint8_t)(v >> 16);
+}
+
+static inline void cairn_put_u32le(uint8_t *p, uint32_t v)
+{
+	cairn_put_u24le(p, v);
+	p[3] = (uint8_t)(v >> 24);
+}
+
+static inline void cairn_put_u64le(uint8_t *p, uint64_t v)
+{
+	cairn_put_u32le(p, (uint32_t)v);
+	cairn_put_u32le(p + 4, (uint32_t)(v >> 32));
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* The wall clock, which tests can move. */
+#ifndef CAIRN_BASE_CLOCK_H
+#define CAIRN_BASE_CLOCK_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/** Seconds since 1970, shifted by the test clock if one is set. Any thread. */
+int64_t cairn_clock_unix_s(void);
+
+/** Milliseconds of a clock that only goes forward and that no test moves; for waits and time limits. Any thread. */
+int64_t cairn_clock_mono_ms(void);
+
+/**
+ * Let a file shift the wall clock: its first 8 bytes are a little-endian i64, the seconds to add, read anew at each
+ * call (the file is mapped, so a test moves the clock of a running daemon by writing to it). For tests only; call once,
+ * before any thread starts.
+ * @return CAIRN_OK
+ *         CAIRN_E_IO  the file cannot be opened or has fewer than 8 bytes
+ */
+CAIRN_MUST_USE enum cairn_status cairn_clock_use_file(const char *path);
+
+#endif

@@ -1,0 +1,40 @@
+/* A bounded, sticky read cursor: a run of reads, one check at the end. Every parser of the project reads through it. */
+#ifndef CAIRN_BASE_CURSOR_H
+#define CAIRN_BASE_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Borrows the bytes; they must outlive the cursor and all it hands out. Once bad, it stays bad and every read gives
+ *  NULL or 0. Not for use by two threads at once. */
+struct cairn_cur {
+	const uint8_t *start; /* of the whole, for cairn_cur_offset() */
+	const uint8_t *p;     /* next byte */
+	size_t left;          /* bytes from p on */
+	bool bad;             /* a read went past the end, or a count did not fit */
+};
+
+/** A cursor at the first of len bytes. */
+struct cairn_cur cairn_cur_init(const uint8_t *bytes, size_t len);
+
+/** Step over n bytes. The only bounds check in the library. @return where they start; NULL when there are fewer */
+const uint8_t *cairn_cur_take(struct cairn_cur *c, size_t n);
+
+/** Offset of the next byte from the start. */
+uint64_t cairn_cur_offset(const struct cairn_cur *c);
+
+/** Little-endian integers; 0 when bad. */
+uint8_t cairn_cur_u8(struct cairn_cur *c);
+uint32_t cairn_cur_u24le(struct cairn_cur *c);
+uint32_t cairn_cur_u32le(struct cairn_cur *c);
+uint64_t cairn_cur_u64le(struct cairn_cur *c);
+
+/**
+ * Step over n elements of elem_bytes (> 0) each.
+ * @return where they start (not NULL, also for n = 0); NULL and bad when not all of them are there. Nothing is ever
+ *         allocated from a count before this has proved that its elements are present.
+ */
+const uint8_t *cairn_cur_array(struct cairn_cur *c, size_t n, size_t elem_bytes);
+
+#endif

@@ -1,0 +1,66 @@
+/* Status codes, and the diagnosis that goes with a refusal. Knows nothing of Xet. */
+#ifndef CAIRN_BASE_STATUS_H
+#define CAIRN_BASE_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CAIRN_MUST_USE         __attribute__((warn_unused_result))
+#define CAIRN_PRINTF(fmt, arg) __attribute__((format(printf, fmt, arg)))
+/* Runs fn(&variable) when the variable goes out of scope: the one clean-up idiom of the project. */
+#define CLEANUP(fn) __attribute__((cleanup(fn)))
+
+/**
+ * What a fallible call answers. Each header lists the codes of each function completely; a caller may switch on it.
+ * Expected outcomes ("already stored") are results in out parameters, not errors.
+ */
+enum cairn_status {
+	CAIRN_OK = 0,
+	CAIRN_E_NOMEM = -1,     /* memory could not be had */
+	CAIRN_E_IO = -2,        /* the disk, the database or a socket failed; a retry may help */
+	CAIRN_E_FORMAT = -3,    /* the bytes are not of the format they claim */
+	CAIRN_E_LIMIT = -4,     /* over a documented limit */
+	CAIRN_E_MISMATCH = -5,  /* well-formed, but a hash or a sum does not agree */
+	CAIRN_E_NOT_FOUND = -6, /* what was named is not here */
+	CAIRN_E_CONFLICT = -7,  /* contradicts what is stored, or what it relied on was removed meanwhile */
+	CAIRN_E_USAGE = -8,     /* the caller's arguments or configuration */
+	CAIRN_E_FULL = -9,      /* no space left, or the reserve is reached */
+	CAIRN_E_BUSY = -10,     /* a queue or budget is full; try again later */
+	CAIRN_E_DENIED = -11,   /* a credential is missing, wrong, expired or too narrow */
+};
+
+/** @return a short English name, never NULL ("format", "not found", ...) */
+const char *cairn_status_name(enum cairn_status status);
+
+/**
+ * Why something was refused: the rule, the place and the two values that disagree. Caller-owned, so that no stale
+ * text of another request can be shown. Every function that takes one accepts NULL.
+ */
+struct cairn_diag {
+	const char *rule;  /* static, stable, machine-readable ("shard.range_hash"); NULL: nothing was said */
+	bool has_offset;   /* offset is meaningful */
+	uint64_t offset;   /* byte offset in the upload */
+	char text[256];    /* for a person: what is wrong and what to change */
+	char expected[80]; /* what the rule wants; empty: does not apply */
+	char actual[80];   /* what was found; empty: does not apply */
+};
+
+/** Offset argument of cairn_fail() for "no particular place". */
+#define CAIRN_NO_OFFSET UINT64_MAX
+
+/**
+ * Record a refusal and hand its status through, so that a check is one statement:
+ *     return cairn_fail(diag, CAIRN_E_FORMAT, "shard.version", 32, "header version is not supported");
+ * A diagnosis that is already set is kept: the first offence is the one that counts.
+ * @return status
+ */
+enum cairn_status cairn_fail(struct cairn_diag *diag, enum cairn_status status, const char *rule, uint64_t offset,
+                             const char *fmt, ...) CAIRN_PRINTF(5, 6);
+
+/** Add the two values to a diagnosis; they are cut to the size of their fields. Does nothing when diag is NULL. */
+void cairn_diag_values(struct cairn_diag *diag, const char *expected, const char *actual);
+
+/** Add two numbers as the values. */
+void cairn_diag_numbers(struct cairn_diag *diag, uint64_t expected, uint64_t actual);
+
+#endif

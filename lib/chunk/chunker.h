@@ -1,0 +1,22 @@
+/* Content-defined chunking as the stock clients do it: GearHash over the last 64 bytes. For our own command; a server
+ * never cuts content, and must not check where others cut it (the JavaScript client differs). */
+#ifndef CAIRN_CHUNK_CHUNKER_H
+#define CAIRN_CHUNK_CHUNKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CAIRN_CHUNK_CUT_BYTES_MIN = 8 * 1024,   /* no boundary before */
+	CAIRN_CHUNK_CUT_BYTES_MAX = 128 * 1024, /* a boundary at the latest */
+};
+
+/**
+ * Length of the chunk at the start of bytes, given all that follows up to CAIRN_CHUNK_CUT_BYTES_MAX or the end of the file.
+ * Stateless: the hash starts anew at each boundary.
+ * @param len  bytes at hand; if fewer than CAIRN_CHUNK_CUT_BYTES_MAX, they must reach the end of the file
+ * @return 0 when len is 0, else 1 .. min(len, CAIRN_CHUNK_CUT_BYTES_MAX)
+ */
+size_t cairn_chunk_cut(const uint8_t *bytes, size_t len);
+
+#endif

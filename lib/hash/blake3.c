@@ -1,0 +1,82 @@
+/* The keyed BLAKE3 kinds. The only includer of blake3.h. */
+#include "hash/hash.h"
+
+#include <blake3.h>
+#include <string.h>
+
+/* Keys of the protocol, by what they hash (source: protocol document, reference client). */
+static const uint8_t DATA_KEY[BLAKE3_KEY_LEN] = {102, 151, 245, 119, 91,  149, 80,  222, 49,  53,  203,
+                                                 172, 165, 151, 24,  28,  157, 228, 33,  16,  155, 235,
+                                                 43,  88,  180, 208, 176, 75,  147, 173, 242, 41};
+static const uint8_t NODE_KEY[BLAKE3_KEY_LEN] = {1,   126, 197, 199, 165, 71,  41,  150, 253, 148, 102,
+                                                 102, 180, 138, 2,   230, 93,  221, 83,  111, 55,  199,
+                                                 109, 210, 248, 99,  82,  230, 74,  83,  113, 63};
+static const uint8_t VERIFICATION_KEY[BLAKE3_KEY_LEN] = {127, 24,  87,  214, 206, 86,  237, 102, 18,  127, 249,
+                                                         19,  231, 165, 195, 243, 164, 205, 38,  213, 181, 219,
+                                                         73,  230, 65,  36,  152, 127, 40,  251, 148, 195};
+static const uint8_t FILE_KEY[BLAKE3_KEY_LEN] = {0};
+
+_Static_assert(sizeof(blake3_hasher) <= sizeof(struct cairn_range_hasher), "grow cairn_range_hasher");
+_Static_assert(_Alignof(blake3_hasher) <= _Alignof(struct cairn_range_hasher), "align cairn_range_hasher");
+
+static void blake3_keyed(struct cairn_hash *out, const uint8_t key[BLAKE3_KEY_LEN], const void *bytes, size_t len)
+{
+	blake3_hasher h;
+	blake3_hasher_init_keyed(&h, key);
+	blake3_hasher_update(&h, bytes, len);
+	blake3_hasher_finalize(&h, out->b, sizeof(out->b));
+}
+
+void cairn_hash_chunk(struct cairn_hash *out, const void *bytes, size_t len)
+{
+	blake3_keyed(out, DATA_KEY, bytes, len);
+}
+
+void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len)
+{
+	blake3_keyed(out, NODE_KEY, message, len);
+}
+
+void cairn_hash_file(struct cairn_hash *out, const struct cairn_hash *root)
+{
+	if (cairn_hash_is_zero(root))
+		*out = *root;
+	else
+		blake3_keyed(out, FILE_KEY, root->b, sizeof(root->b));
+}
+
+void cairn_hash_keyed(struct cairn_hash *out, const struct cairn_hash *key, const struct cairn_hash *chunk)
+{
+	if (cairn_hash_is_zero(key))
+		*out = *chunk;
+	else
+		blake3_keyed(out, key->b, chunk->b, sizeof(chunk->b));
+}
+
+void cairn_hash_body(struct cairn_hash *out, const void *bytes, size_t len)
+{
+	blake3_hasher h;
+	blake3_hasher_init(&h);
+	blake3_hasher_update(&h, bytes, len);
+	blake3_hasher_finalize(&h, out->b, sizeof(out->b));
+}
+
+static blake3_hasher *range_state(struct cairn_range_hasher *h)
+{
+	return (blake3_hasher *)(void *)h->state;
+}
+
+void cairn_range_hash_init(struct cairn_range_hasher *h)
+{
+	blake3_hasher_init_keyed(range_state(h), VERIFICATION_KEY);
+}
+
+void cairn_range_hash_add(struct cairn_range_hasher *h, const struct cairn_hash *chunks, size_t n)
+{
+	blake3_hasher_update(range_state(h), chunks, n * sizeof(*chunks));
+}
+
+void cairn_range_hash_end(const struct cairn_range_hasher *h, struct cairn_hash *out)
+{
+	blake3_hasher_finalize((const blake3_hasher *)(const void *)h->state, out->b, sizeof(out->b));
+}

@@ -1,0 +1,44 @@
+/* What a xorb is made of: the hash, the length and the place of each of its chunks. */
+#ifndef CAIRN_HASH_CHUNK_LIST_H
+#define CAIRN_HASH_CHUNK_LIST_H
+
+#include "hash/hash.h"
+
+enum {
+	CAIRN_XORB_CHUNKS_MAX = 8192,                /* chunks in one xorb (reference client) */
+	CAIRN_CHUNK_BYTES_MAX = 128 * 1024,          /* raw bytes of an uploaded chunk (reference client) */
+	CAIRN_XORB_BYTES_MAX = 64 * 1024 * 1024,     /* bytes of a xorb's chunk data (reference client) */
+};
+
+/** One chunk's extent. */
+struct cairn_span {
+	uint32_t unpacked_bytes; /* raw length */
+	uint32_t end;            /* end in the serialized xorb; the chunk starts where the one before ends.
+	                          * 0 throughout when the xorb's bytes are kept elsewhere and its layout is unknown */
+};
+
+/** Grows as chunks are added; owns its arrays. Zeroed is empty. Once complete it is never changed and may be shared. */
+struct cairn_chunk_list {
+	uint32_t n;
+	uint32_t cap;
+	struct cairn_hash *hashes; /* n of them */
+	struct cairn_span *spans;  /* n of them */
+};
+
+/**
+ * Append a chunk.
+ * @return CAIRN_OK; CAIRN_E_LIMIT past CAIRN_XORB_CHUNKS_MAX; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_chunk_list_add(struct cairn_chunk_list *list, const struct cairn_hash *hash,
+                                                      struct cairn_span span);
+
+/** Release the arrays and make the list empty. For CLEANUP(). */
+void cairn_chunk_list_fini(struct cairn_chunk_list *list);
+
+/** Merkle root over the list: the xorb's hash. */
+void cairn_chunk_list_root(const struct cairn_chunk_list *list, struct cairn_hash *out);
+
+/** Raw bytes of chunks [start, end); end <= n. */
+uint64_t cairn_chunk_list_bytes(const struct cairn_chunk_list *list, uint32_t start, uint32_t end);
+
+#endif

@@ -1,0 +1,42 @@
+/* SHA-256 and what is built on it: file digests, HMAC for signed URLs, HKDF for keys; random bytes. */
+#ifndef CAIRN_HASH_CRYPTO_H
+#define CAIRN_HASH_CRYPTO_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CAIRN_SHA256_BYTES = 32 };
+
+/** SHA-256 of bytes that come in pieces. Opaque; owned by one thread at a time. */
+struct cairn_sha256;
+
+/** @return a new digest; NULL without memory */
+struct cairn_sha256 *cairn_sha256_new(void);
+void cairn_sha256_add(struct cairn_sha256 *d, const void *bytes, size_t len);
+/** Write the digest; the handle takes no more bytes after it. */
+void cairn_sha256_end(struct cairn_sha256 *d, uint8_t out[static CAIRN_SHA256_BYTES]);
+void cairn_sha256_free(struct cairn_sha256 *d);
+/** For CLEANUP(). */
+void cairn_sha256_freep(struct cairn_sha256 **d);
+
+/** HMAC-SHA-256. @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key, size_t key_len,
+                                                   const void *bytes, size_t len);
+
+/**
+ * HKDF-SHA-256 (RFC 5869), without salt.
+ * @param info  what the derived key is for; different info, independent keys
+ * @return CAIRN_OK; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hkdf_sha256(uint8_t *out, size_t out_len, const void *secret, size_t secret_len,
+                                                   const void *info, size_t info_len);
+
+/** Fill with bytes nobody can guess. @return CAIRN_OK; CAIRN_E_IO when the system gives none */
+CAIRN_MUST_USE enum cairn_status cairn_random(uint8_t *out, size_t len);
+
+/** Compare secrets in a time that does not depend on where they differ. */
+bool cairn_secret_equal(const void *a, const void *b, size_t len);
+
+#endif

@@ -1,0 +1,72 @@
+/* Xet hashes: the 32-byte value, its text form, and the keyed BLAKE3 kinds of the protocol. */
+#ifndef CAIRN_HASH_HASH_H
+#define CAIRN_HASH_HASH_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CAIRN_HASH_BYTES = 32,
+	CAIRN_HASH_TEXT_BYTES = 64 + 1, /* 64 digits and a zero */
+};
+
+/** A hash of any kind. Never a char pointer; arrays of it are contiguous 32-byte values. */
+struct cairn_hash {
+	uint8_t b[CAIRN_HASH_BYTES];
+};
+
+/**
+ * The text form of the protocol: four little-endian u64, each as 16 lower-case digits. Not plain byte order: the bytes
+ * 00 01 02 .. 1f give 07060504030201000f0e0d0c...
+ */
+void cairn_hash_text(char out[static CAIRN_HASH_TEXT_BYTES], const struct cairn_hash *hash);
+
+/**
+ * Read the text form. Upper-case digits are accepted (the reference server does).
+ * @param text  exactly len characters; need not end in a zero
+ * @return CAIRN_OK; CAIRN_E_FORMAT when it is not 64 hexadecimal digits
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hash_parse(struct cairn_hash *out, const char *text, size_t len);
+
+/** Plain byte order, as sha256sum and the like print: for digests that are not Xet hashes. out takes 2 n + 1. */
+void cairn_hex_text(char *out, const uint8_t *bytes, size_t n);
+
+/** Read 2 n hexadecimal digits in plain byte order. @return CAIRN_OK; CAIRN_E_FORMAT */
+CAIRN_MUST_USE enum cairn_status cairn_hex_parse(uint8_t *out, size_t n, const char *text, size_t len);
+
+bool cairn_hash_equal(const struct cairn_hash *a, const struct cairn_hash *b);
+bool cairn_hash_is_zero(const struct cairn_hash *hash);
+
+/** The last 8 bytes as a little-endian u64: what cut points of the merkle tree and dedupe eligibility look at. */
+uint64_t cairn_hash_tail(const struct cairn_hash *hash);
+
+/** True for a chunk that clients may ask about by its hash alone: cairn_hash_tail() is 0 mod 1024. */
+bool cairn_hash_is_eligible(const struct cairn_hash *chunk);
+
+/** Hash of a chunk's raw bytes. */
+void cairn_hash_chunk(struct cairn_hash *out, const void *bytes, size_t len);
+
+/** Inner node of the merkle tree over its children's message (see merkle.h). */
+void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len);
+
+/** File hash from the merkle root over all chunks of the file: zero for the empty file (root zero), else one more hash. */
+void cairn_hash_file(struct cairn_hash *out, const struct cairn_hash *root);
+
+/** Keyed chunk hash of a dedupe answer ("HMAC" in the documents). A zero key means "not keyed": the hash itself. */
+void cairn_hash_keyed(struct cairn_hash *out, const struct cairn_hash *key, const struct cairn_hash *chunk);
+
+/** Identity of an uploaded body (shards): plain BLAKE3 of its bytes. */
+void cairn_hash_body(struct cairn_hash *out, const void *bytes, size_t len);
+
+/** Verification hash of a term, over the raw hashes of its chunks; fed piece by piece. Opaque, no clean-up needed. */
+struct cairn_range_hasher {
+	_Alignas(8) uint8_t state[1920];
+};
+void cairn_range_hash_init(struct cairn_range_hasher *h);
+void cairn_range_hash_add(struct cairn_range_hasher *h, const struct cairn_hash *chunks, size_t n);
+void cairn_range_hash_end(const struct cairn_range_hasher *h, struct cairn_hash *out);
+
+#endif

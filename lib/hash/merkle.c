@@ -1,0 +1,87 @@
+#include "hash/merkle.h"
+
+#include <string.h>
+
+enum {
+	NODE_TEXT_MAX = 64 + 3 + 20 + 1, /* hash, " : ", decimal u64, newline */
+	GROUP_MIN = 3,                   /* a cut is looked for from the third node on */
+};
+
+void cairn_merkle_init(struct cairn_merkle *m)
+{
+	m->level[0].n = 0;
+	m->level[0].passed = false;
+	m->top = 1;
+}
+
+/* One line of a node's message. Formatting is a third of the work of verification, so no printf here. */
+static size_t merkle_line(char *out, const struct cairn_hash *hash, uint64_t bytes)
+{
+	char digits[20];
+	size_t n_digits = 0;
+	do {
+		digits[n_digits++] = (char)('0' + bytes % 10);
+		bytes /= 10;
+	} while (bytes > 0);
+
+	cairn_hash_text(out, hash);
+	memcpy(out + 64, " : ", 3);
+	for (size_t i = 0; i < n_digits; i++)
+		out[67 + i] = digits[n_digits - 1 - i];
+	out[67 + n_digits] = '\n';
+	return 68 + n_digits;
+}
+
+static void merkle_push(struct cairn_merkle *m, unsigned at, const struct cairn_hash *hash, uint64_t bytes);
+
+/* Make one node of everything that waits on a level, and hand it to the level above. */
+static void merkle_close_group(struct cairn_merkle *m, unsigned at)
+{
+	struct cairn_merkle_level *level = &m->level[at];
+	char message[CAIRN_MERKLE_GROUP_MAX * NODE_TEXT_MAX + 1];
+	size_t len = 0;
+	uint64_t bytes = 0;
+	for (unsigned i = 0; i < level->n; i++) {
+		len += merkle_line(message + len, &level->hash[i], level->bytes[i]);
+		bytes += level->bytes[i];
+	}
+	struct cairn_hash node;
+	cairn_hash_node(&node, message, len);
+	level->n = 0;
+	level->passed = true;
+	merkle_push(m, at + 1, &node, bytes);
+}
+
+static void merkle_push(struct cairn_merkle *m, unsigned at, const struct cairn_hash *hash, uint64_t bytes)
+{
+	struct cairn_merkle_level *level = &m->level[at];
+	if (at == m->top) {
+		level->n = 0;
+		level->passed = false;
+		m->top++;
+	}
+	level->hash[level->n] = *hash;
+	level->bytes[level->n] = bytes;
+	level->n++;
+	if (level->n == CAIRN_MERKLE_GROUP_MAX || (level->n >= GROUP_MIN && cairn_hash_tail(hash) % 4 == 0))
+		merkle_close_group(m, at);
+}
+
+void cairn_merkle_add(struct cairn_merkle *m, const struct cairn_hash *chunk, uint64_t bytes)
+{
+	merkle_push(m, 0, chunk, bytes);
+}
+
+void cairn_merkle_root(struct cairn_merkle *m, struct cairn_hash *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (unsigned at = 0; at < m->top; at++) {
+		struct cairn_merkle_level *level = &m->level[at];
+		if (!level->passed && level->n == 1) {
+			*out = level->hash[0];
+			return;
+		}
+		if (level->n > 0)
+			merkle_close_group(m, at);
+	}
+}

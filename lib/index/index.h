@@ -1,0 +1,202 @@
+/* What is known about files, xorbs and eligible chunks. An interface of few calls with no SQL and no path beyond the
+ * opening, so that another engine can stand behind it. */
+#ifndef CAIRN_INDEX_INDEX_H
+#define CAIRN_INDEX_INDEX_H
+
+#include "hash/chunk_list.h"
+
+/*
+ * Names used here
+ *   scope   who shares dedupe: "" (everybody), "namespace" or "type/namespace/name". Eligible chunks are found only by
+ *           askers of the same scope, or in the shared one.
+ *   owner   the repository under which an upload registers its files; "" is the operator's, which everybody may read.
+ *   viewer  the repository on whose behalf a file is read; NULL: all files may be read.
+ * Threads: every call may come from any thread, but for opening and closing. Reads see whole commits only.
+ */
+struct cairn_index;
+
+enum { CAIRN_INDEX_SCOPE_TEXT_MAX = 255 }; /* bytes of a scope's or owner's name */
+
+struct cairn_index_options {
+	unsigned batch_max;  /* writes in one transaction; 0: 64 */
+	unsigned queue_max;  /* writes waiting; 0: 4096 */
+};
+
+/**
+ * Open the index in DIR/index.sqlite, made when missing, migrated forward when older.
+ * @param options  NULL: defaults
+ * @return CAIRN_OK
+ *         CAIRN_E_CONFLICT  it is of a newer version, or not Cairn's: refused by name, not touched
+ *         CAIRN_E_IO with the cause in diag; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, const char *dir,
+                                                  const struct cairn_index_options *options, struct cairn_diag *diag);
+
+/** Finish the writes that wait, then close. NULL is harmless. */
+void cairn_index_free(struct cairn_index *ix);
+void cairn_index_freep(struct cairn_index **ix);
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+struct cairn_index_xorb {
+	int64_t id;
+	struct cairn_hash hash;
+	uint32_t n_chunks;
+	uint64_t unpacked_bytes;
+	uint64_t stored_bytes; /* of the object; 0: its bytes are kept elsewhere */
+	bool retired;          /* no file needs it; it may be removed when its grace time is over */
+};
+
+/** @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash,
+                                                  struct cairn_index_xorb *out);
+
+/** Its chunks. @param[out] list  owned by the caller, cairn_chunk_list_fini()
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
+                                                        struct cairn_chunk_list *list);
+
+/** One xorb of a dedupe answer. Borrowed for the time of the call. */
+struct cairn_index_dedupe_xorb {
+	struct cairn_index_xorb xorb;
+	const struct cairn_chunk_list *list;
+	const uint32_t *eligible; /* places of its eligible chunks in this scope, ascending */
+	uint32_t n_eligible;
+};
+
+/**
+ * Answer a chunk query within one snapshot: first the xorb that holds the chunk, then its neighbours (xorbs of the same
+ * shard), retired ones left out.
+ * @param visit  @return false to stop
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the chunk is not tracked in this scope or the shared one; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_dedupe(struct cairn_index *ix, const char *scope,
+                                                    const struct cairn_hash *chunk,
+                                                    bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb),
+                                                    void *ctx);
+
+/** A term as it is kept. */
+struct cairn_index_term {
+	int64_t xorb_id;
+	uint32_t start, end; /* chunks */
+	uint32_t unpacked_bytes;
+};
+
+/** A file. Zeroed is empty. */
+struct cairn_index_file {
+	struct cairn_hash hash;
+	uint64_t size_bytes;
+	bool has_sha256;
+	uint8_t sha256[32]; /* the uploader's word, plain byte order */
+	uint32_t n_terms;
+	struct cairn_index_term *terms; /* owned; NULL when not asked for */
+};
+void cairn_index_file_fini(struct cairn_index_file *file);
+
+/** @param with_terms  also read the terms (16 bytes each)
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not the viewer's to read; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+                                                  bool with_terms, struct cairn_index_file *out);
+
+/** The newest file that was registered with this SHA-256, likewise, without terms. */
+CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
+                                                            const char *viewer, struct cairn_index_file *out);
+
+/** Places of a xorb's chunks, without their hashes (8 bytes a chunk). @param[out] spans  owned by the caller, free();
+ *  out->n_chunks of them. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_spans(struct cairn_index *ix, int64_t xorb_id, struct cairn_index_xorb *out,
+                                                   struct cairn_span **spans);
+
+/** Has this very body been accepted from this owner for this scope? @return CAIRN_OK; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body,
+                                                         const char *scope, const char *owner, bool *known);
+
+struct cairn_index_stats {
+	uint64_t n_files, n_xorbs, n_shards, n_eligible; /* rows; each within a few thousand of the truth under load */
+	uint64_t file_bytes;           /* the database and its log */
+	uint64_t n_commits, n_writes;  /* since opening: transactions, and the writes in them */
+	uint64_t n_queued;             /* writes waiting now */
+};
+void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
+
+/** Can the index be written now (one empty transaction on the writer's own connection)? @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */
+CAIRN_MUST_USE enum cairn_status cairn_index_writable(struct cairn_index *ix);
+
+/* --- writing: group commit ---------------------------------------------------------------------------------------- */
+
+/** A chunk of a described xorb that clients may ask about. */
+struct cairn_index_eligible {
+	struct cairn_hash chunk;
+	uint32_t place;
+};
+
+/** A xorb that a shard describes, as the source hands it out. Borrowed until the source's next call. */
+struct cairn_index_described {
+	struct cairn_hash hash;
+	const struct cairn_index_eligible *eligible; /* ascending places */
+	uint32_t n_eligible;
+	const struct cairn_chunk_list *list; /* only when xorbs are kept elsewhere, to be recorded; else NULL */
+};
+
+/** A file of a shard, likewise. Its terms are asked for one by one. */
+struct cairn_index_new_file {
+	struct cairn_hash hash;
+	uint64_t size_bytes;
+	bool has_sha256;
+	uint8_t sha256[32];
+	uint32_t n_terms;
+};
+struct cairn_index_new_term {
+	struct cairn_hash xorb;
+	uint32_t start, end, unpacked_bytes;
+};
+
+/** Where the writer takes a verified shard from, so that no copy of it need be in memory. Called on the writer's thread.
+ *  A transaction may be tried again: rewind() comes first each time. Any status but CAIRN_OK fails this write alone. */
+struct cairn_index_source {
+	void *ctx;
+	enum cairn_status (*rewind)(void *ctx);
+	enum cairn_status (*next_xorb)(void *ctx, struct cairn_index_described *out, bool *more); /* all, before files */
+	enum cairn_status (*next_file)(void *ctx, struct cairn_index_new_file *out, bool *more);
+	void (*term)(void *ctx, uint32_t i, struct cairn_index_new_term *out); /* of the file handed out last */
+};
+
+/** A write on its way. Embedded in what asked for it, and owned by that; it must live until done() is called. */
+struct cairn_index_write {
+	enum cairn_index_write_kind {
+		CAIRN_INDEX_PUT_XORB,  /* a xorb whose bytes are stored */
+		CAIRN_INDEX_PUT_SHARD, /* everything a verified shard registers; all of it becomes visible at once */
+	} kind;
+	union {
+		struct {
+			struct cairn_hash hash;
+			const struct cairn_chunk_list *list; /* borrowed */
+			uint64_t stored_bytes;
+		} xorb;
+		struct {
+			struct cairn_hash body; /* identity of the upload */
+			const char *scope;      /* borrowed, as the rest */
+			const char *owner;
+			struct cairn_index_source source;
+		} shard;
+	};
+	/** Called once on the writer's thread, when the write is durable or has failed. May free the write. */
+	void (*done)(struct cairn_index_write *write);
+
+	/* results, for done() */
+	enum cairn_status status; /* CAIRN_OK
+	                           * CAIRN_E_CONFLICT a xorb it relies on was removed meanwhile, or is known otherwise
+	                           * CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_NOMEM nothing of it was written */
+	bool added;               /* false: everything was known already */
+	struct cairn_diag diag;
+
+	struct cairn_index_write *next; /* the index's */
+};
+
+/** Queue a write. @return CAIRN_OK; CAIRN_E_BUSY the queue is full: done() will not be called */
+CAIRN_MUST_USE enum cairn_status cairn_index_submit(struct cairn_index *ix, struct cairn_index_write *write);
+
+/** Queue a write and wait for it; done is set by the call. @return write->status, or CAIRN_E_BUSY */
+CAIRN_MUST_USE enum cairn_status cairn_index_write(struct cairn_index *ix, struct cairn_index_write *write);
+
+#endif

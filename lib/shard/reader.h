@@ -1,0 +1,85 @@
+/* Reading a shard held in memory: one pass, record by record, nothing allocated, nothing believed. */
+#ifndef CAIRN_SHARD_READER_H
+#define CAIRN_SHARD_READER_H
+
+#include "base/cursor.h"
+#include "shard/format.h"
+
+/** A file's block. Borrows the shard's bytes. */
+struct cairn_shard_file {
+	uint64_t offset; /* of its header in the shard */
+	struct cairn_hash hash;
+	uint32_t flags;
+	uint32_t n_terms;
+	uint64_t reserved;
+	const uint8_t *terms;         /* n_terms records; see cairn_shard_file_term() */
+	const uint8_t *verifications; /* n_terms records; NULL: not flagged */
+	const uint8_t *metadata;      /* one record; NULL: not flagged */
+};
+
+/** A xorb's block. Borrows the shard's bytes. */
+struct cairn_shard_xorb {
+	uint64_t offset; /* of its header in the shard */
+	struct cairn_hash hash;
+	uint32_t flags; /* reserved */
+	uint32_t n_chunks;
+	uint32_t unpacked_bytes;
+	uint32_t bytes_on_disk; /* a hint of the client, often 0; never judged */
+	const uint8_t *chunks;  /* n_chunks records; see cairn_shard_xorb_chunk() */
+};
+
+/** Where a pass stands. A plain value: copy it to remember a place. Owned by one thread at a time. */
+struct cairn_shard_reader {
+	struct cairn_cur cur;
+	uint64_t footer_bytes; /* what the header says: 0 or 200 */
+	uint64_t cas_info_offset; /* 0 until the file section has ended */
+	enum { CAIRN_SHARD_IN_FILES, CAIRN_SHARD_IN_XORBS, CAIRN_SHARD_AT_END } at;
+};
+
+/**
+ * Check the header and stand before the first file. Borrows bytes for as long as the reader and its views are used.
+ * @return CAIRN_OK; CAIRN_E_FORMAT too short, tag, version, or a footer size that is neither 0 nor 200 or does not fit
+ */
+CAIRN_MUST_USE enum cairn_status cairn_shard_reader_init(struct cairn_shard_reader *r, const uint8_t *bytes, size_t len,
+                                                         struct cairn_diag *diag);
+
+/**
+ * Next file. All its records are proved to be present before it is handed out.
+ * @param[out] more  false: the bookend was reached, out is untouched
+ * @return CAIRN_OK; CAIRN_E_FORMAT the shard ends inside the section, or a count is larger than the bytes left
+ */
+CAIRN_MUST_USE enum cairn_status cairn_shard_next_file(struct cairn_shard_reader *r, struct cairn_shard_file *out, bool *more,
+                                                       struct cairn_diag *diag);
+
+/** Next xorb, likewise. Call when cairn_shard_next_file() has said that there are no more files. */
+CAIRN_MUST_USE enum cairn_status cairn_shard_next_xorb(struct cairn_shard_reader *r, struct cairn_shard_xorb *out, bool *more,
+                                                       struct cairn_diag *diag);
+
+/**
+ * What follows the last bookend. Call when there are no more xorbs.
+ * Without a footer, nothing may follow. With one: version, its offsets (sections where they really are, footer_offset,
+ * lookup tables between the sections and the footer; a lookup offset of 0 with a count of 0 counts as none, as the
+ * JavaScript client writes it).
+ * @param[out] footer  zeroed when there is none
+ * @param[out] tables, tables_len  bytes between the last bookend and the footer (lookup tables), borrowed
+ * @return CAIRN_OK; CAIRN_E_FORMAT
+ */
+CAIRN_MUST_USE enum cairn_status cairn_shard_reader_end(struct cairn_shard_reader *r, struct cairn_shard_footer *footer,
+                                                        bool *has_footer, const uint8_t **tables, size_t *tables_len,
+                                                        struct cairn_diag *diag);
+
+/** The i-th term, range hash, chunk; i is the caller's promise. */
+struct cairn_shard_term cairn_shard_file_term(const struct cairn_shard_file *file, uint32_t i);
+struct cairn_hash cairn_shard_file_range_hash(const struct cairn_shard_file *file, uint32_t i);
+struct cairn_shard_chunk cairn_shard_xorb_chunk(const struct cairn_shard_xorb *xorb, uint32_t i);
+
+/** SHA-256 of the file in plain byte order (the shard keeps it like a Xet hash, each group of 8 reversed).
+ *  @return false: the file has no metadata */
+bool cairn_shard_file_sha256(const struct cairn_shard_file *file, uint8_t out[static 32]);
+
+/** Byte offset in the shard of the i-th term, verification, chunk record; for diagnoses. */
+uint64_t cairn_shard_file_term_offset(const struct cairn_shard_file *file, uint32_t i);
+uint64_t cairn_shard_file_verification_offset(const struct cairn_shard_file *file, uint32_t i);
+uint64_t cairn_shard_xorb_chunk_offset(const struct cairn_shard_xorb *xorb, uint32_t i);
+
+#endif

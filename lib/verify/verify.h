@@ -1,0 +1,64 @@
+/* What an uploaded shard must satisfy. No I/O: it asks a resolver for what the store knows. */
+#ifndef CAIRN_VERIFY_VERIFY_H
+#define CAIRN_VERIFY_VERIFY_H
+
+#include "hash/chunk_list.h"
+#include "shard/reader.h"
+
+/** What the verifier asks about xorbs outside the shard. Calls come from the verifying thread only. */
+struct cairn_verify_resolver {
+	void *ctx;
+	/**
+	 * The chunks of a xorb whose bytes are stored (in an index of xorbs kept elsewhere: of a xorb that is known).
+	 * @param[out] list  borrowed, valid until the next call
+	 * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM
+	 */
+	enum cairn_status (*chunk_list)(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list **list);
+};
+
+struct cairn_verify_options {
+	bool strict;           /* refuse a footer and files without metadata */
+	bool xorbs_external;   /* xorb bytes live elsewhere: a described xorb need not be known */
+	uint32_t files_max;    /* files in the shard */
+	uint32_t terms_max;    /* terms in the shard */
+	uint64_t term_chunks_max; /* chunks that all terms together run over: bounds the work of a small shard */
+	/** Called now and then with the entries (terms and chunks) verified so far and in all. NULL: nobody listens.
+	 *  @return false to give up (the verifier answers CAIRN_E_BUSY) */
+	bool (*progress)(void *ctx, uint64_t verified, uint64_t total);
+	void *progress_ctx;
+};
+
+/** Documented defaults. */
+extern const struct cairn_verify_options CAIRN_VERIFY_DEFAULTS;
+
+struct cairn_verify_summary {
+	uint64_t n_files, n_terms;   /* as in the shard, repeats counted */
+	uint64_t n_xorbs, n_chunks;  /* described by the shard */
+	uint64_t file_bytes;         /* sum of the files' sizes */
+	bool has_footer;
+};
+
+/**
+ * Verify a whole shard. The first offence is named in diag with its offset and the two values that disagree.
+ * In order: header; sections, bookends, counts and what follows; each xorb's chunk list (offsets, sums, limits, merkle
+ * root) and that it is stored and equal to the stored one; each file's terms (range within the xorb, unpacked bytes,
+ * range hash) and its file hash.
+ * num_bytes_on_disk, reserved fields, the SHA-256 and the order of files and xorbs are not judged.
+ * Memory: 16 bytes a described xorb, and one chunk list of a xorb outside the shard.
+ *
+ * @param options  NULL: CAIRN_VERIFY_DEFAULTS
+ * @return CAIRN_OK
+ *         CAIRN_E_FORMAT    malformed
+ *         CAIRN_E_MISMATCH  a hash or a sum does not agree
+ *         CAIRN_E_LIMIT     over a limit
+ *         CAIRN_E_NOT_FOUND a xorb is neither described here (with its bytes stored) nor known
+ *         CAIRN_E_CONFLICT  a description differs from the one that is known
+ *         CAIRN_E_BUSY      progress said to give up
+ *         CAIRN_E_IO, CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_verify_shard(const uint8_t *bytes, size_t len,
+                                                    const struct cairn_verify_options *options,
+                                                    const struct cairn_verify_resolver *resolver,
+                                                    struct cairn_verify_summary *out, struct cairn_diag *diag);
+
+#endif
