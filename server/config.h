@@ -1,0 +1,42 @@
+/* Settings of the daemon: defaults, file, environment, command line, in rising order of force. */
+#ifndef CAIRN_SERVER_CONFIG_H
+#define CAIRN_SERVER_CONFIG_H
+
+#include "cas/cas.h"
+#include "token/token.h"
+
+/** All settings; strings are owned. One table in config.c gives name, kind, default, limits and help of each, and from it
+ *  come the command line (--shard-bytes-max N), the file (shard_bytes_max = N), the environment (CAIRN_SHARD_BYTES_MAX),
+ *  --help and the table in docs/operations.md (checked by a test). Sizes take K, M, G; times take s, m, h, d. */
+struct config {
+	char *data_dir;        /* ./cairn-data */
+	char *listen;          /* 127.0.0.1:8080; [::]:8080 for all addresses of both families; port 0: a free one */
+	char *public_url;      /* NULL: from the Host header */
+	char *token_key;       /* file or folder of keys; NULL: no tokens */
+	bool insecure_no_auth; /* serve others than loopback without tokens */
+	char *dedupe_scope;    /* global, namespace, repository */
+	char *secret_file;     /* NULL: in the data folder */
+	char *xorbs;           /* store, external */
+	bool strict;
+	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, reserve_bytes, answer_bytes_max, cache_bytes_max;
+	uint64_t xorb_chunks_max, files_max, terms_max, term_chunks_max;
+	uint64_t epoch_s;
+	uint64_t connections_max, connections_per_address_max, idle_timeout_s, head_timeout_s, request_timeout_s, head_bytes_max;
+	uint64_t workers;         /* 0: processors + 2 */
+	uint64_t worker_queue_max;
+	uint64_t drain_s;         /* how long a stop waits for requests in flight */
+	char *log_level;          /* error, warning, info, debug */
+	bool access_log;
+	char *test_clock;         /* file that shifts the clock; for tests, not in --help */
+};
+
+enum config_result { CONFIG_RUN, CONFIG_EXIT_OK, CONFIG_EXIT_USAGE };
+
+/**
+ * Read everything. --help and --version are answered here (CONFIG_EXIT_OK).
+ * @return CONFIG_EXIT_USAGE: one clear line was written to standard error
+ */
+enum config_result config_load(struct config *out, int argc, char **argv);
+void config_fini(struct config *config);
+
+#endif

@@ -1,0 +1,31 @@
+/* Counters and histograms, and their text for Prometheus. */
+#ifndef CAIRN_SERVER_METRICS_H
+#define CAIRN_SERVER_METRICS_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+
+/** Set of metrics of one server. Any thread; counting takes no lock. */
+struct metrics;
+
+/** @param routes  names of the routes, NULL-terminated, borrowed for good; anything else is counted as "none" */
+struct metrics *metrics_new(const char *const *routes);
+void metrics_free(struct metrics *m);
+
+/** An ended request. */
+void metrics_request(struct metrics *m, const char *route, unsigned code, uint64_t request_bytes, uint64_t reply_bytes,
+                     uint64_t duration_us);
+
+/** Current values that others keep, written after the counters. */
+struct metrics_gauge {
+	const char *name;  /* "cairn_index_files" */
+	const char *type;  /* "gauge" or "counter" */
+	const char *help;
+	double value;
+};
+
+/** Append the text exposition format (version 0.0.4). */
+void metrics_write(struct metrics *m, struct cairn_buf *out, const struct metrics_gauge *gauges, size_t n_gauges);
+
+#endif
