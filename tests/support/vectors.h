@@ -1,0 +1,59 @@
+/* The test vectors of tests/data: reading them, and making the input files that are too large to keep. Every call ends
+ * the running Check test when a file is missing or not as expected, so results need no checking. */
+#ifndef CAIRN_TESTS_SUPPORT_VECTORS_H
+#define CAIRN_TESTS_SUPPORT_VECTORS_H
+
+#include "base/status.h"
+#include "hash/hash.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Bytes owned by the holder. */
+struct vec_bytes {
+	uint8_t *bytes; /* never NULL; allocated to exactly len, so that a sanitizer sees a read past the end */
+	size_t len;
+};
+
+/** Release. For CLEANUP(). */
+void vec_bytes_fini(struct vec_bytes *b);
+
+/** A whole file. @param name  path below tests/data, printf-like: vec_read("xorbs/%s", hash) */
+struct vec_bytes vec_read(const char *name, ...) CAIRN_PRINTF(1, 2);
+
+/** A copy of len bytes in an allocation of exactly that size. */
+struct vec_bytes vec_copy(const uint8_t *bytes, size_t len);
+
+/** A JSON file below tests/data; the caller frees it with json_decref(), or CLEANUP(vec_json_freep). */
+json_t *vec_json(const char *name, ...) CAIRN_PRINTF(1, 2);
+
+/** A file of one JSON value a line, as a JSON array. */
+json_t *vec_json_lines(const char *name);
+
+/** For CLEANUP(). */
+void vec_json_freep(json_t **value);
+
+/** Member key of an object; it must exist and have the type. */
+const json_t *vec_get(const json_t *object, const char *key);
+const char *vec_string(const json_t *object, const char *key);
+uint64_t vec_u64(const json_t *object, const char *key);
+
+/** The hash that a JSON string, or a string in text form, holds. */
+struct cairn_hash vec_hash_of(const json_t *text);
+struct cairn_hash vec_hash(const json_t *object, const char *key);
+struct cairn_hash vec_hash_text(const char *text);
+
+/** The element of an array whose member "name" is name ("file" for the lists of mutants). */
+const json_t *vec_find(const json_t *array, const char *key, const char *value);
+
+/** Next number of the splitmix64 generator that all vectors are made with; the state starts as the seed. */
+uint64_t vec_splitmix64(uint64_t *state);
+
+/** The input file that a "spec" of files.json describes. */
+struct vec_bytes vec_make(const json_t *spec);
+
+/** An array of [hash, length] pairs as hashes and lengths; both owned by the caller, free(). */
+size_t vec_pairs(const json_t *pairs, struct cairn_hash **hashes, uint64_t **lengths);
+
+#endif
