@@ -12,8 +12,8 @@ enum {
 };
 
 /**
- * Length of the chunk at the start of bytes, given all that follows up to CAIRN_CHUNK_CUT_BYTES_MAX or the end of the file.
- * Stateless: the hash starts anew at each boundary.
+ * Length of the chunk at the start of bytes, given all that follows up to CAIRN_CHUNK_CUT_BYTES_MAX or the end of the
+ * file. Stateless: the hash starts anew at each boundary.
  * @param len  bytes at hand; if fewer than CAIRN_CHUNK_CUT_BYTES_MAX, they must reach the end of the file
  * @return 0 when len is 0, else 1 .. min(len, CAIRN_CHUNK_CUT_BYTES_MAX)
  */
