@@ -1,0 +1,68 @@
+#include "base/fd.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+void cairn_fd_closep(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+enum cairn_status cairn_fd_status(int error)
+{
+	if (error == ENOSPC || error == EDQUOT)
+		return CAIRN_E_FULL;
+	return error == ENOMEM ? CAIRN_E_NOMEM : CAIRN_E_IO;
+}
+
+enum cairn_status cairn_fd_write_all(int fd, const void *bytes, size_t len)
+{
+	const uint8_t *p = bytes;
+	while (len > 0) {
+		ssize_t n = write(fd, p, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == ENOSPC || errno == EDQUOT ? CAIRN_E_FULL : CAIRN_E_IO;
+		p += n;
+		len -= (size_t)n;
+	}
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_fd_read_upto(int fd, void *out, size_t len, size_t *n_read)
+{
+	uint8_t *p = out;
+	*n_read = 0;
+	while (*n_read < len) {
+		ssize_t n = read(fd, p + *n_read, len - *n_read);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return CAIRN_E_IO;
+		if (n == 0)
+			break;
+		*n_read += (size_t)n;
+	}
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_fd_read_at(int fd, uint64_t offset, void *out, size_t len)
+{
+	uint8_t *p = out;
+	if (offset > INT64_MAX || len > INT64_MAX - offset)
+		return CAIRN_E_IO;
+	while (len > 0) {
+		ssize_t n = pread(fd, p, len, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return CAIRN_E_IO;
+		p += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return CAIRN_OK;
+}

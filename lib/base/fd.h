@@ -1,0 +1,25 @@
+/* File descriptors: the loops and error mappings that every user of files needs. */
+#ifndef CAIRN_BASE_FD_H
+#define CAIRN_BASE_FD_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** Close unless negative, and set to -1. For CLEANUP(); errors of a file that must be durable show in fsync before. */
+void cairn_fd_closep(int *fd);
+
+/** @return CAIRN_E_FULL for a full disk or quota, CAIRN_E_NOMEM, else CAIRN_E_IO */
+enum cairn_status cairn_fd_status(int error);
+
+/** Write all of it at the file's position. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_fd_write_all(int fd, const void *bytes, size_t len);
+
+/** Read up to len bytes, fewer only at the end of the file. @return CAIRN_OK; CAIRN_E_IO with errno set */
+CAIRN_MUST_USE enum cairn_status cairn_fd_read_upto(int fd, void *out, size_t len, size_t *n_read);
+
+/** Read exactly len bytes at offset. @return CAIRN_OK; CAIRN_E_IO also when the file is shorter */
+CAIRN_MUST_USE enum cairn_status cairn_fd_read_at(int fd, uint64_t offset, void *out, size_t len);
+
+#endif

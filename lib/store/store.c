@@ -1,0 +1,117 @@
+#include "store/backend.h"
+
+void cairn_store_free(struct cairn_store *s)
+{
+	if (s)
+		s->backend->free(s);
+}
+
+void cairn_store_freep(struct cairn_store **s)
+{
+	cairn_store_free(*s);
+	*s = NULL;
+}
+
+enum cairn_status cairn_store_put_begin(struct cairn_store *s, struct cairn_store_put **out)
+{
+	*out = NULL;
+	enum cairn_status status = s->backend->put_begin(s, out);
+	if (status == CAIRN_OK)
+		(*out)->store = s;
+	return status;
+}
+
+enum cairn_status cairn_store_put_write(struct cairn_store_put *p, const uint8_t *bytes, size_t len)
+{
+	if (p->failed == CAIRN_OK)
+		p->failed = p->store->backend->put_write(p, bytes, len);
+	return p->failed;
+}
+
+enum cairn_status cairn_store_put_commit(struct cairn_store_put *p, const struct cairn_hash *hash, bool *existed)
+{
+	*existed = false;
+	enum cairn_status status = p->failed;
+	if (status == CAIRN_OK)
+		status = p->store->backend->put_commit(p, hash, existed);
+	cairn_store_put_abort(p);
+	return status;
+}
+
+void cairn_store_put_abort(struct cairn_store_put *p)
+{
+	if (p)
+		p->store->backend->put_abort(p);
+}
+
+void cairn_store_put_abortp(struct cairn_store_put **p)
+{
+	cairn_store_put_abort(*p);
+	*p = NULL;
+}
+
+enum cairn_status cairn_store_get(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_store_object **out)
+{
+	*out = NULL;
+	enum cairn_status status = s->backend->get(s, hash, out);
+	if (status == CAIRN_OK)
+		(*out)->backend = s->backend;
+	return status;
+}
+
+uint64_t cairn_store_object_bytes(const struct cairn_store_object *o)
+{
+	return o->bytes;
+}
+
+enum cairn_status cairn_store_object_read(struct cairn_store_object *o, uint64_t offset, uint8_t *out, size_t len)
+{
+	if (offset > o->bytes || len > o->bytes - offset)
+		return CAIRN_E_IO;
+	return o->backend->object_read(o, offset, out, len);
+}
+
+int cairn_store_object_fd(const struct cairn_store_object *o)
+{
+	return o->fd;
+}
+
+void cairn_store_object_free(struct cairn_store_object *o)
+{
+	if (o)
+		o->backend->object_free(o);
+}
+
+void cairn_store_object_freep(struct cairn_store_object **o)
+{
+	cairn_store_object_free(*o);
+	*o = NULL;
+}
+
+enum cairn_status cairn_store_stat(struct cairn_store *s, const struct cairn_hash *hash, uint64_t *bytes)
+{
+	*bytes = 0;
+	return s->backend->stat(s, hash, bytes);
+}
+
+enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_hash *hash)
+{
+	return s->backend->remove(s, hash);
+}
+
+enum cairn_status cairn_store_set_aside(struct cairn_store *s, const struct cairn_hash *hash)
+{
+	return s->backend->set_aside(s, hash);
+}
+
+enum cairn_status cairn_store_each(struct cairn_store *s,
+				   enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, uint64_t bytes),
+				   void *ctx)
+{
+	return s->backend->each(s, visit, ctx);
+}
+
+uint64_t cairn_store_free_bytes(struct cairn_store *s)
+{
+	return s->backend->free_bytes(s);
+}

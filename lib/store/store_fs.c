@@ -1,0 +1,405 @@
+/* Objects as files. An object is durable before it is visible, and visible only whole: data fsynced, then linked, then
+ * the folders fsynced. */
+#include "base/fd.h"
+#include "store/backend.h"
+#include "store/tmpfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum {
+	STORE_FS_DIR_MODE = 0700,
+	STORE_FS_OUTER = 256,                   /* folders ab/ */
+	STORE_FS_INNER = 256 * 256,             /* folders ab/cd/ */
+	STORE_FS_PATH_BYTES = 6 + 64 + 1,       /* "ab/cd/" and the name */
+	STORE_FS_ASIDE_PATH_BYTES = 64 + 4 + 1, /* the name and ".999" */
+	STORE_FS_ASIDE_MAX = 1000,
+};
+
+struct store_fs {
+	struct cairn_store base;
+	int dir_fd, objects_fd, tmp_fd, damaged_fd;
+	pthread_mutex_t lock; /* over all below */
+	/* Folders that are known to survive a crash. Another thread may have made one and not fsynced its parent yet,
+	 * so being there is not enough. */
+	uint8_t outer_durable[STORE_FS_OUTER / 8];
+	uint8_t inner_durable[STORE_FS_INNER / 8];
+};
+
+struct store_fs_put {
+	struct cairn_store_put base;
+	struct cairn_tmpfile file;
+};
+
+static void store_fs_path(char out[static STORE_FS_PATH_BYTES], const struct cairn_hash *hash)
+{
+	char text[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(text, hash);
+	(void)snprintf(out, STORE_FS_PATH_BYTES, "%.2s/%.2s/%s", text, text + 2, text);
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static void store_fs_free(struct cairn_store *s)
+{
+	struct store_fs *fs = (struct store_fs *)s;
+	cairn_fd_closep(&fs->dir_fd);
+	cairn_fd_closep(&fs->objects_fd);
+	cairn_fd_closep(&fs->tmp_fd);
+	cairn_fd_closep(&fs->damaged_fd);
+	pthread_mutex_destroy(&fs->lock);
+	free(fs);
+}
+
+/* @return a descriptor of the folder, made when missing; -1 with errno */
+static int store_fs_folder(int at_fd, const char *name)
+{
+	if (mkdirat(at_fd, name, STORE_FS_DIR_MODE) < 0 && errno != EEXIST)
+		return -1;
+	return openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void store_fs_closedirp(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+	*dir = NULL;
+}
+
+/* @return a stream of its own over the folder; NULL with errno */
+static DIR *store_fs_stream(int at_fd, const char *name)
+{
+	int fd = openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir)
+		cairn_fd_closep(&fd);
+	return dir;
+}
+
+static int store_fs_empty_tmp(const struct store_fs *fs)
+{
+	CLEANUP(store_fs_closedirp) DIR *dir = store_fs_stream(fs->tmp_fd, ".");
+	if (!dir)
+		return -1;
+	for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+		if (e->d_name[0] != '.' && unlinkat(fs->tmp_fd, e->d_name, 0) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static enum cairn_status store_fs_open_folders(struct store_fs *fs, const char *dir, struct cairn_diag *diag)
+{
+	const char *what = "make";
+	if (mkdir(dir, STORE_FS_DIR_MODE) == 0 || errno == EEXIST) {
+		what = "open";
+		fs->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fs->dir_fd >= 0 && (fs->objects_fd = store_fs_folder(fs->dir_fd, "objects")) >= 0 &&
+		    (fs->tmp_fd = store_fs_folder(fs->dir_fd, "tmp")) >= 0 &&
+		    (fs->damaged_fd = store_fs_folder(fs->dir_fd, "damaged")) >= 0 && fsync(fs->dir_fd) == 0) {
+			what = "empty the folder tmp of";
+			if (store_fs_empty_tmp(fs) == 0)
+				return CAIRN_OK;
+		}
+	}
+	return cairn_fail(diag, CAIRN_E_IO, "store.folder", CAIRN_NO_OFFSET,
+			  "cannot %s the data folder %s: %s; give it to the user of this process or choose another",
+			  what, dir, strerror(errno));
+}
+
+/* --- putting ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status store_fs_put_begin(struct cairn_store *s, struct cairn_store_put **out)
+{
+	const struct store_fs *fs = (const struct store_fs *)s;
+	struct store_fs_put *p = calloc(1, sizeof(*p));
+	if (!p)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = cairn_tmpfile_open(&p->file, fs->tmp_fd);
+	if (status != CAIRN_OK) {
+		free(p);
+		return status;
+	}
+	*out = &p->base;
+	return CAIRN_OK;
+}
+
+static enum cairn_status store_fs_put_write(struct cairn_store_put *put, const uint8_t *bytes, size_t len)
+{
+	return cairn_fd_write_all(((struct store_fs_put *)put)->file.fd, bytes, len);
+}
+
+/* Under the lock. Make the folder unless it is there, and see to it that its entry in the parent is durable. */
+static int store_fs_durable_folder(uint8_t *durable, unsigned bit, int parent_fd, int objects_fd, const char *path)
+{
+	if (durable[bit / 8] & (1U << bit % 8))
+		return 0;
+	if (mkdirat(objects_fd, path, STORE_FS_DIR_MODE) < 0 && errno != EEXIST)
+		return -1;
+	if (fsync(parent_fd) < 0)
+		return -1;
+	durable[bit / 8] = (uint8_t)(durable[bit / 8] | 1U << bit % 8);
+	return 0;
+}
+
+/* @return a descriptor of objects/ab/cd, whose path survives a crash; -1 with errno */
+static int store_fs_home(struct store_fs *fs, const struct cairn_hash *hash)
+{
+	char path[STORE_FS_PATH_BYTES];
+	store_fs_path(path, hash);
+	path[5] = '\0'; /* "ab/cd" */
+	char outer[3] = {path[0], path[1], '\0'};
+	/* The text form prints the bytes of each group of eight backwards. */
+	unsigned outer_bit = hash->b[7];
+	unsigned inner_bit = outer_bit << 8 | hash->b[6];
+
+	pthread_mutex_lock(&fs->lock);
+	int rc = store_fs_durable_folder(fs->outer_durable, outer_bit, fs->objects_fd, fs->objects_fd, outer);
+	if (rc == 0) {
+		CLEANUP(cairn_fd_closep)
+		int outer_fd = openat(fs->objects_fd, outer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		rc = outer_fd < 0
+			     ? -1
+			     : store_fs_durable_folder(fs->inner_durable, inner_bit, outer_fd, fs->objects_fd, path);
+	}
+	pthread_mutex_unlock(&fs->lock);
+	return rc < 0 ? -1 : openat(fs->objects_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static enum cairn_status store_fs_put_commit(struct cairn_store_put *put, const struct cairn_hash *hash, bool *existed)
+{
+	struct store_fs_put *p = (struct store_fs_put *)put;
+	struct store_fs *fs = (struct store_fs *)put->store;
+	if (fsync(p->file.fd) < 0)
+		return cairn_fd_status(errno);
+	CLEANUP(cairn_fd_closep) int home_fd = store_fs_home(fs, hash);
+	if (home_fd < 0)
+		return cairn_fd_status(errno);
+	char name[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(name, hash);
+	enum cairn_status status = cairn_tmpfile_link(&p->file, home_fd, name, existed);
+	/* Also when it existed: another thread may have linked it and not come to its fsync yet. */
+	if (status == CAIRN_OK && fsync(home_fd) < 0)
+		status = cairn_fd_status(errno);
+	return status;
+}
+
+static void store_fs_put_abort(struct cairn_store_put *put)
+{
+	struct store_fs_put *p = (struct store_fs_put *)put;
+	cairn_tmpfile_fini(&p->file);
+	free(p);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status store_fs_missing(int error)
+{
+	return error == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
+}
+
+static enum cairn_status store_fs_get(struct cairn_store *s, const struct cairn_hash *hash,
+				      struct cairn_store_object **out)
+{
+	const struct store_fs *fs = (const struct store_fs *)s;
+	char path[STORE_FS_PATH_BYTES];
+	store_fs_path(path, hash);
+	CLEANUP(cairn_fd_closep) int fd = openat(fs->objects_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return store_fs_missing(errno);
+	struct stat st;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return CAIRN_E_IO;
+	struct cairn_store_object *o = calloc(1, sizeof(*o));
+	if (!o)
+		return CAIRN_E_NOMEM;
+	o->bytes = (uint64_t)st.st_size;
+	o->fd = fd;
+	fd = -1;
+	*out = o;
+	return CAIRN_OK;
+}
+
+static enum cairn_status store_fs_object_read(struct cairn_store_object *o, uint64_t offset, uint8_t *out, size_t len)
+{
+	return cairn_fd_read_at(o->fd, offset, out, len);
+}
+
+static void store_fs_object_free(struct cairn_store_object *o)
+{
+	cairn_fd_closep(&o->fd);
+	free(o);
+}
+
+static enum cairn_status store_fs_stat(struct cairn_store *s, const struct cairn_hash *hash, uint64_t *bytes)
+{
+	const struct store_fs *fs = (const struct store_fs *)s;
+	char path[STORE_FS_PATH_BYTES];
+	store_fs_path(path, hash);
+	struct stat st;
+	if (fstatat(fs->objects_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return store_fs_missing(errno);
+	if (!S_ISREG(st.st_mode))
+		return CAIRN_E_IO;
+	*bytes = (uint64_t)st.st_size;
+	return CAIRN_OK;
+}
+
+static uint64_t store_fs_free_bytes(struct cairn_store *s)
+{
+	const struct store_fs *fs = (const struct store_fs *)s;
+	struct statvfs st;
+	/* Nothing is known to be free when the file system does not say. */
+	return fstatvfs(fs->objects_fd, &st) < 0 ? 0 : (uint64_t)st.f_bavail * st.f_frsize;
+}
+
+/* --- removing ----------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status store_fs_sync_home(const struct store_fs *fs, char path[static STORE_FS_PATH_BYTES])
+{
+	path[5] = '\0'; /* "ab/cd" */
+	CLEANUP(cairn_fd_closep) int fd = openat(fs->objects_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 && fsync(fd) == 0 ? CAIRN_OK : CAIRN_E_IO;
+}
+
+static enum cairn_status store_fs_remove(struct cairn_store *s, const struct cairn_hash *hash)
+{
+	const struct store_fs *fs = (const struct store_fs *)s;
+	char path[STORE_FS_PATH_BYTES];
+	store_fs_path(path, hash);
+	if (unlinkat(fs->objects_fd, path, 0) < 0)
+		return errno == ENOENT ? CAIRN_OK : CAIRN_E_IO;
+	return store_fs_sync_home(fs, path);
+}
+
+static enum cairn_status store_fs_set_aside(struct cairn_store *s, const struct cairn_hash *hash)
+{
+	const struct store_fs *fs = (const struct store_fs *)s;
+	char path[STORE_FS_PATH_BYTES], name[CAIRN_HASH_TEXT_BYTES], aside[STORE_FS_ASIDE_PATH_BYTES];
+	store_fs_path(path, hash);
+	cairn_hash_text(name, hash);
+	/* The same object may have been damaged before; what was set aside then is kept too. */
+	for (int i = 0; i < STORE_FS_ASIDE_MAX; i++) {
+		if (i == 0)
+			(void)snprintf(aside, sizeof(aside), "%s", name);
+		else
+			(void)snprintf(aside, sizeof(aside), "%s.%d", name, i % STORE_FS_ASIDE_MAX);
+		if (renameat2(fs->objects_fd, path, fs->damaged_fd, aside, RENAME_NOREPLACE) == 0) {
+			enum cairn_status status = store_fs_sync_home(fs, path);
+			return fsync(fs->damaged_fd) == 0 ? status : CAIRN_E_IO;
+		}
+		if (errno != EEXIST)
+			return store_fs_missing(errno);
+	}
+	return CAIRN_E_IO;
+}
+
+/* --- listing ------------------------------------------------------------------------------------------------------ */
+
+struct store_fs_visit {
+	struct store_fs *fs;
+	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, uint64_t bytes);
+	void *ctx;
+};
+
+/* Call each(v, path) for every entry that does not begin with a dot; path is prefix/name. */
+static enum cairn_status store_fs_walk(const struct store_fs_visit *v, const char *prefix,
+				       enum cairn_status (*each)(const struct store_fs_visit *v, const char *path))
+{
+	CLEANUP(store_fs_closedirp) DIR *dir = store_fs_stream(v->fs->objects_fd, prefix);
+	if (!dir)
+		return errno == ENOTDIR ? CAIRN_OK : CAIRN_E_IO;
+	for (;;) {
+		errno = 0;
+		const struct dirent *e = readdir(dir);
+		if (!e)
+			return errno == 0 ? CAIRN_OK : CAIRN_E_IO;
+		char path[STORE_FS_PATH_BYTES];
+		const char *separator = strcmp(prefix, ".") == 0 ? "" : "/";
+		int n = snprintf(path, sizeof(path), "%s%s%s", *separator ? prefix : "", separator, e->d_name);
+		if (e->d_name[0] == '.' || n < 0 || (size_t)n >= sizeof(path))
+			continue;
+		enum cairn_status status = each(v, path);
+		if (status != CAIRN_OK)
+			return status;
+	}
+}
+
+/* Files that are not in the place of the object they are named after are not objects. */
+static enum cairn_status store_fs_visit_file(const struct store_fs_visit *v, const char *path)
+{
+	struct cairn_hash hash;
+	uint64_t bytes = 0;
+	char home[STORE_FS_PATH_BYTES];
+	const char *name = strrchr(path, '/');
+	if (!name || cairn_hash_parse(&hash, name + 1, strlen(name + 1)) != CAIRN_OK)
+		return CAIRN_OK;
+	store_fs_path(home, &hash);
+	if (strcmp(home, path) != 0)
+		return CAIRN_OK;
+	enum cairn_status status = store_fs_stat(&v->fs->base, &hash, &bytes);
+	if (status == CAIRN_E_NOT_FOUND)
+		return CAIRN_OK; /* removed meanwhile */
+	return status == CAIRN_OK ? v->visit(v->ctx, &hash, bytes) : status;
+}
+
+static enum cairn_status store_fs_visit_inner(const struct store_fs_visit *v, const char *path)
+{
+	return store_fs_walk(v, path, store_fs_visit_file);
+}
+
+static enum cairn_status store_fs_visit_outer(const struct store_fs_visit *v, const char *path)
+{
+	return store_fs_walk(v, path, store_fs_visit_inner);
+}
+
+static enum cairn_status store_fs_each(struct cairn_store *s,
+				       enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
+								  uint64_t bytes),
+				       void *ctx)
+{
+	struct store_fs_visit v = {.fs = (struct store_fs *)s, .visit = visit, .ctx = ctx};
+	return store_fs_walk(&v, ".", store_fs_visit_outer);
+}
+
+static const struct cairn_store_backend STORE_FS_BACKEND = {
+	.free = store_fs_free,
+	.put_begin = store_fs_put_begin,
+	.put_write = store_fs_put_write,
+	.put_commit = store_fs_put_commit,
+	.put_abort = store_fs_put_abort,
+	.get = store_fs_get,
+	.object_read = store_fs_object_read,
+	.object_free = store_fs_object_free,
+	.stat = store_fs_stat,
+	.remove = store_fs_remove,
+	.set_aside = store_fs_set_aside,
+	.each = store_fs_each,
+	.free_bytes = store_fs_free_bytes,
+};
+
+enum cairn_status cairn_store_open_fs(struct cairn_store **out, const char *dir, struct cairn_diag *diag)
+{
+	*out = NULL;
+	struct store_fs *fs = calloc(1, sizeof(*fs));
+	if (!fs)
+		return CAIRN_E_NOMEM;
+	fs->base.backend = &STORE_FS_BACKEND;
+	fs->dir_fd = fs->objects_fd = fs->tmp_fd = fs->damaged_fd = -1;
+	pthread_mutex_init(&fs->lock, NULL);
+	enum cairn_status status = store_fs_open_folders(fs, dir, diag);
+	if (status != CAIRN_OK) {
+		store_fs_free(&fs->base);
+		return status;
+	}
+	*out = &fs->base;
+	return CAIRN_OK;
+}

@@ -1,0 +1,101 @@
+#include "base/fd.h"
+#include "store/spool.h"
+#include "support/tempdir.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+START_TEST(written_bytes_are_mapped)
+{
+	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
+	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
+	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 10), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"hello", 5), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"world", 5), CAIRN_OK);
+	ck_assert_uint_eq(cairn_spool_bytes(s), 10);
+	const uint8_t *bytes = NULL, *again = NULL;
+	size_t len = 0;
+	ck_assert_int_eq(cairn_spool_map(s, &bytes, &len), CAIRN_OK);
+	ck_assert_uint_eq(len, 10);
+	ck_assert_mem_eq(bytes, "helloworld", 10);
+	ck_assert_int_eq(cairn_spool_map(s, &again, &len), CAIRN_OK);
+	ck_assert_ptr_eq(again, bytes);
+}
+END_TEST
+
+START_TEST(one_byte_past_the_limit_is_refused)
+{
+	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
+	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
+	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 4), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"12345", 5), CAIRN_E_LIMIT);
+	ck_assert_uint_eq(cairn_spool_bytes(s), 0);
+	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"1234", 4), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"5", 1), CAIRN_E_LIMIT);
+	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"", 0), CAIRN_OK);
+	ck_assert_uint_eq(cairn_spool_bytes(s), 4);
+}
+END_TEST
+
+START_TEST(empty_maps_to_something)
+{
+	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
+	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
+	const uint8_t *bytes = NULL;
+	size_t len = 1;
+	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 4), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_map(s, &bytes, &len), CAIRN_OK);
+	ck_assert_ptr_nonnull(bytes);
+	ck_assert_uint_eq(len, 0);
+}
+END_TEST
+
+START_TEST(nothing_shows_in_the_folder)
+{
+	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
+	struct cairn_spool *s = NULL;
+	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"hello", 5), CAIRN_OK);
+	ck_assert_int_eq(tempdir_count(&dir, "."), 0);
+	cairn_spool_free(s);
+	ck_assert_int_eq(tempdir_count(&dir, "."), 0);
+	cairn_spool_free(NULL);
+}
+END_TEST
+
+START_TEST(missing_folder)
+{
+	struct cairn_spool *s = NULL;
+	ck_assert_int_eq(cairn_spool_new(&s, "/nowhere/at/all", 4), CAIRN_E_IO);
+	ck_assert_ptr_null(s);
+}
+END_TEST
+
+/* /dev/full is the one file that is always full; a spool on a full disk answers what its write loop answers. */
+START_TEST(full_disk_has_its_own_status)
+{
+	FILE *full = fopen("/dev/full", "w");
+	ck_assert_ptr_nonnull(full);
+	ck_assert_int_eq(cairn_fd_write_all(fileno(full), "x", 1), CAIRN_E_FULL);
+	(void)fclose(full);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("spool");
+	TCase *tc = tcase_create("spool");
+	tcase_add_test(tc, written_bytes_are_mapped);
+	tcase_add_test(tc, one_byte_past_the_limit_is_refused);
+	tcase_add_test(tc, empty_maps_to_something);
+	tcase_add_test(tc, nothing_shows_in_the_folder);
+	tcase_add_test(tc, missing_folder);
+	tcase_add_test(tc, full_disk_has_its_own_status);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,157 @@
+#include "base/workers.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { N_WORKS = 100 };
+
+struct counted {
+	struct cairn_work work; /* first, so that the work is the counted thing */
+	atomic_int *done;
+};
+
+static void count_one(struct cairn_work *work)
+{
+	atomic_fetch_add(((struct counted *)work)->done, 1);
+}
+
+/* A work that stays on its worker until it is let go. */
+struct gate {
+	struct cairn_work work;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool entered, open;
+};
+
+static void gate_wait(struct cairn_work *work)
+{
+	struct gate *gate = (struct gate *)work;
+	pthread_mutex_lock(&gate->lock);
+	gate->entered = true;
+	pthread_cond_broadcast(&gate->changed);
+	while (!gate->open)
+		pthread_cond_wait(&gate->changed, &gate->lock);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+#define GATE                                                                                                           \
+	((struct gate){.work.run = gate_wait, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER})
+
+static void gate_await(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->lock);
+	while (!gate->entered)
+		pthread_cond_wait(&gate->changed, &gate->lock);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+static void gate_enter(struct gate *gate, struct cairn_workers *w)
+{
+	*gate = GATE;
+	ck_assert_int_eq(cairn_workers_submit(w, &gate->work), CAIRN_OK);
+	gate_await(gate);
+}
+
+static void gate_open(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->lock);
+	gate->open = true;
+	pthread_cond_broadcast(&gate->changed);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+START_TEST(all_submitted_work_is_done_before_free_returns)
+{
+	struct cairn_workers *w = NULL;
+	struct counted works[N_WORKS];
+	atomic_int done = 0;
+	ck_assert_int_eq(cairn_workers_new(&w, 3, N_WORKS), CAIRN_OK);
+	for (int i = 0; i < N_WORKS; i++) {
+		works[i] = (struct counted){.work.run = count_one, .done = &done};
+		ck_assert_int_eq(cairn_workers_submit(w, &works[i].work), CAIRN_OK);
+	}
+	cairn_workers_free(w);
+	ck_assert_int_eq(done, N_WORKS);
+	cairn_workers_free(NULL);
+}
+END_TEST
+
+START_TEST(queue_is_bounded)
+{
+	struct cairn_workers *w = NULL;
+	struct gate gate;
+	struct counted works[3];
+	atomic_int done = 0;
+	for (int i = 0; i < 3; i++)
+		works[i] = (struct counted){.work.run = count_one, .done = &done};
+	ck_assert_int_eq(cairn_workers_new(&w, 1, 2), CAIRN_OK);
+	gate_enter(&gate, w);
+	ck_assert_int_eq(cairn_workers_submit(w, &works[0].work), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_submit(w, &works[1].work), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_submit(w, &works[2].work), CAIRN_E_BUSY);
+	ck_assert_uint_eq(cairn_workers_pending(w), 3);
+	gate_open(&gate);
+	cairn_workers_free(w);
+	ck_assert_int_eq(done, 2);
+}
+END_TEST
+
+START_TEST(two_workers_work_at_the_same_time)
+{
+	struct cairn_workers *w = NULL;
+	struct gate gates[2];
+	ck_assert_int_eq(cairn_workers_new(&w, 2, 2), CAIRN_OK);
+	gate_enter(&gates[0], w);
+	gate_enter(&gates[1], w); /* would wait for ever if there was one thread only */
+	gate_open(&gates[1]);
+	gate_open(&gates[0]);
+	cairn_workers_free(w);
+}
+END_TEST
+
+/* Work that submits more, one at a time, until it is refused. The queue is never full, so that is when the pool closes.
+ */
+struct submitter {
+	struct cairn_work work;
+	struct cairn_workers *w;
+	struct gate extra;
+};
+
+static void submit_until_refused(struct cairn_work *work)
+{
+	struct submitter *s = (struct submitter *)work;
+	for (;;) {
+		s->extra.entered = false;
+		if (cairn_workers_submit(s->w, &s->extra.work) != CAIRN_OK)
+			return;
+		gate_await(&s->extra);
+	}
+}
+
+START_TEST(a_closing_pool_takes_no_more)
+{
+	struct submitter s = {.work.run = submit_until_refused, .extra = GATE};
+	s.extra.open = true;
+	ck_assert_int_eq(cairn_workers_new(&s.w, 2, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_submit(s.w, &s.work), CAIRN_OK);
+	cairn_workers_free(s.w); /* would not return if it took more */
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("workers");
+	TCase *tc = tcase_create("workers");
+	tcase_add_test(tc, all_submitted_work_is_done_before_free_returns);
+	tcase_add_test(tc, queue_is_bounded);
+	tcase_add_test(tc, two_workers_work_at_the_same_time);
+	tcase_add_test(tc, a_closing_pool_takes_no_more);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
