@@ -1,0 +1,28 @@
+# Shared by the lints: where the tree is, and how an offence is told. Sourced, not run.
+# Each lint takes the root of a tree as its argument (default: the tree it lies in), so that selftest.sh can show it a bad one.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "${1:-$here}"
+offences=0
+
+offence() {
+  printf '%s\n' "$*"
+  offences=$((offences + 1))
+}
+
+# C files of the folders named, those that exist.
+c_files() {
+  local folder
+  for folder in "$@"; do
+    if [ -d "$folder" ]; then
+      find "$folder" -name '*.[ch]' -type f
+    fi
+  done | sort
+}
+
+finish() {
+  if [ "$offences" -gt 0 ]; then
+    printf '%s: %d offences\n' "$(basename "$0")" "$offences" >&2
+    exit 1
+  fi
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# The documents hold: every relative link leads somewhere, man pages have no markup fault, the OpenAPI file parses.
+. "$(dirname "$0")/common.sh"
+
+while IFS= read -r page; do
+  while IFS= read -r link; do
+    target=${link%%#*}
+    if [ -n "$target" ] && [ ! -e "$(dirname "$page")/$target" ]; then
+      offence "$page: links to $target, which is not there"
+    fi
+  done < <(grep -oE '\]\([^)]+\)' "$page" | sed -E 's/^\]\((.*)\)$/\1/' | grep -vE '^(https?:|mailto:)' || true)
+done < <(find . \( -name .git -o -name .venv -o -name 'build*' -o -name cairn-data \) -prune -o -name '*.md' -print | sort)
+
+if command -v groff >/dev/null; then
+  for page in docs/man/*.[1-8] docs/*.[1-8]; do
+    [ -e "$page" ] || continue
+    faults=$(groff -man -Tutf8 -ww -z "$page" 2>&1 || true)
+    [ -z "$faults" ] || offence "$page: $faults"
+  done
+fi
+if [ -f docs/openapi.yaml ] && [ -x .venv/bin/python ]; then
+  .venv/bin/python -c 'import sys, yaml; yaml.safe_load(open("docs/openapi.yaml"))' || offence "docs/openapi.yaml: is not YAML"
+fi
+finish

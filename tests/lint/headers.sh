@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Each header compiles alone: it includes what it needs, and their order does not matter.
+. "$(dirname "$0")/common.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for header in $(c_files lib server cli tests); do
+  [[ $header == *.h ]] || continue
+  if ! ${CC:-cc} -std=c17 -D_GNU_SOURCE -DCAIRN_VERSION='"x"' -Wall -Wextra -Wno-unused-function -Werror -Ilib -I. -Itests \
+    -fsyntax-only -x c "$header" 2>"$work/err"; then
+    offence "$header: does not compile alone: $(grep -m1 error "$work/err" || head -1 "$work/err")"
+  fi
+done
+finish

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Each third-party library has its one includer, and no part includes a part above it.
+. "$(dirname "$0")/common.sh"
+
+# header (extended regular expression)   who may include it (extended regular expression of paths)
+LIBRARIES='
+microhttpd\.h                  server/http\.c|bench/.*
+sqlite3\.h                     lib/index/.*|tests/unit/test_index.*
+openssl/.*                     lib/hash/crypto\.c|lib/token/.*
+blake3\.h                      lib/hash/blake3\.c|bench/.*
+lz4.*\.h                       lib/xorb/codec\.c|bench/.*
+jansson\.h                     lib/base/json\.c|tests/support/.*
+jwt\.h                         lib/token/.*
+curl/.*                        cli/client\.c|bench/.*
+ini\.h                         server/config.*\.c
+check\.h                       tests/.*
+'
+
+# part   parts it may include besides itself
+PARTS='
+lib/base
+lib/hash    lib/base
+lib/chunk   lib/base lib/hash
+lib/xorb    lib/base lib/hash
+lib/shard   lib/base lib/hash
+lib/archive lib/base lib/hash
+lib/verify  lib/base lib/hash lib/chunk lib/xorb lib/shard
+lib/index   lib/base lib/hash
+lib/store   lib/base lib/hash
+lib/token   lib/base lib/hash
+lib/cas     lib/base lib/hash lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store
+server      lib/.* schema
+cli         lib/.*
+'
+
+# includes FILE: what it includes, one a line, as "<a/b.h>" or "\"a/b.h\""
+includes() {
+  sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]*[>"]).*/\1/p' "$1"
+}
+
+check_library() { # FILE HEADER
+  local header allowed
+  while read -r header allowed; do
+    if [ -n "$header" ] && [[ $2 =~ ^$header$ ]] && ! [[ $1 =~ ^($allowed)$ ]]; then
+      offence "$1: includes <$2>; only ${allowed//\\/} may"
+    fi
+  done <<<"$LIBRARIES"
+}
+
+check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", others as "server/http.h"
+  local target=${2%%/*} own part others other
+  case $2 in
+  server/* | cli/* | schema/* | tests/*) ;;
+  */*) target=lib/$target ;;
+  *) return 0 ;;
+  esac
+  while read -r part others; do
+    if [ -z "$part" ] || [[ $1 != "$part"/* ]] || [ "$target" = "$part" ]; then
+      continue
+    fi
+    for other in $others; do
+      [[ $target =~ ^$other$ ]] && return 0
+    done
+    own=$part
+    offence "$1: includes \"$2\"; $own may include only: ${others:-nothing else}"
+  done <<<"$PARTS"
+}
+
+for file in $(c_files lib server cli tests bench); do
+  for include in $(includes "$file"); do
+    name=${include:1:${#include}-2}
+    check_library "$file" "$name"
+    if [ "${include:0:1}" = '"' ]; then
+      check_direction "$file" "$name"
+    fi
+  done
+done
+finish

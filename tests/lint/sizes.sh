@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# No file of C over 800 lines and no function over 80 (aim: 400 and 40).
+. "$(dirname "$0")/common.sh"
+command -v ctags >/dev/null || { echo "universal-ctags is not installed"; exit 77; }
+mapfile -t files < <(c_files lib server cli)
+for file in ${files[@]+"${files[@]}"}; do
+  lines=$(wc -l <"$file")
+  if [ "$lines" -gt 800 ]; then
+    offence "$file: $lines lines; split it by concept"
+  fi
+done
+while IFS=$'\t' read -r name file start end; do
+  if [ $((end - start + 1)) -gt 80 ]; then
+    offence "$file:$start: $name has $((end - start + 1)) lines; split it"
+  fi
+done < <([ ${#files[@]} -eq 0 ] || ctags -x --kinds-C=f --fields=+ne --_xformat=$'%N\t%F\t%n\t%e' "${files[@]}")
+finish

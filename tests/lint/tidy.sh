@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# clang-tidy with the checks of .clang-tidy, on every C file that a build folder compiles.
+#   tests/lint/tidy.sh BUILD_FOLDER [PATTERN]
+set -euo pipefail
+build=$1
+pattern=${2:-}
+cd "$(dirname "$0")/../.."
+command -v clang-tidy >/dev/null || { echo "clang-tidy is not installed"; exit 77; }
+root=$PWD
+mapfile -t files < <(python3 - "$build" "$root" "$pattern" <<'PY'
+import json, os, sys
+build, root, pattern = sys.argv[1:]
+seen = set()
+for entry in json.load(open(os.path.join(build, "compile_commands.json"))):
+    path = os.path.realpath(os.path.join(entry["directory"], entry["file"]))
+    inside = os.path.relpath(path, root)
+    if path.endswith(".c") and not inside.startswith("..") and not inside.startswith("build") and pattern in inside:
+        seen.add(path)
+print("\n".join(sorted(seen)))
+PY
+)
+# gcc's options that clang does not know are no offence of the code.
+printf '%s\0' "${files[@]}" | xargs -0 -n 2 -P "$(nproc)" \
+  clang-tidy -quiet -p "$build" --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*' 2>&1 |
+  grep -vE '^([0-9]+ warnings? (generated|treated as)|[0-9]+ warnings? and|$)' | cut -c1-300 || true
+[ "${PIPESTATUS[1]}" = 0 ] || { echo "tidy.sh: clang-tidy found offences" >&2; exit 1; }
+echo "${#files[@]} files are tidy"

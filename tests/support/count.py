@@ -1,0 +1,60 @@
+"""Add up what the test programs of a `meson test` run counted: prints 'N passed, N failed' alone on the last line.
+
+A Check program counts its checks, a pytest file its tests, anything else is one test. A program that was killed, or failed
+without saying so, is one failure more. Exits 1 when anything failed or nothing ran.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+CHECK = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", re.M)
+PYTEST = re.compile(r"^=+ (.*) in [0-9.]+s.* =+$", re.M)
+LINES = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
+
+
+def counts(test):
+    """(passed, failed, skipped) of one program."""
+    out = test.get("stdout") or ""
+    passed = failed = skipped = 0
+    for checks, failures, errors in CHECK.findall(out):
+        failed += int(failures) + int(errors)
+        passed += int(checks) - int(failures) - int(errors)
+    for summary in PYTEST.findall(out):
+        for number, word in re.findall(r"(\d+) (passed|failed|skipped|error)", summary):
+            passed += int(number) if word == "passed" else 0
+            failed += int(number) if word in ("failed", "error") else 0
+            skipped += int(number) if word == "skipped" else 0
+    for own in LINES.findall(out):
+        passed += int(own[0])
+        failed += int(own[1])
+        skipped += int(own[2] or 0)
+    if test["result"] == "SKIP":
+        return passed, failed, skipped or 1
+    if test["result"] in ("OK", "EXPECTEDFAIL"):
+        return passed or (0 if skipped else 1), failed, skipped
+    return passed, failed or 1, skipped
+
+
+def main():
+    path = Path(sys.argv[1])
+    total = [0, 0, 0]
+    if path.exists():
+        for line in path.read_text().splitlines():
+            test = json.loads(line)
+            one = counts(test)
+            total = [a + b for a, b in zip(total, one)]
+            if one[1]:
+                print(f"failed: {test['name']} ({test['result']})")
+            if test["result"] == "SKIP":
+                why = (test.get("stdout") or "").strip().splitlines()
+                print(f"skipped: {test['name']}: {why[-1] if why else 'no reason given'}")
+    passed, failed, skipped = total
+    print()
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""), flush=True)
+    return 0 if passed and not failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
