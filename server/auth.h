@@ -7,10 +7,10 @@
 
 /** A request's identity. Plain value. */
 struct auth_identity {
-	unsigned scopes;               /* enum cairn_token_scope, implied ones included */
-	char subject[128];             /* for the log */
-	char repo[200];                /* repository claim; empty: none */
-	char dedupe[200];              /* dedupe scope, "" shared */
+	unsigned scopes;   /* enum cairn_token_scope, implied ones included */
+	char subject[128]; /* for the log */
+	char repo[200];    /* repository claim; empty: none */
+	char dedupe[200];  /* dedupe scope, "" shared */
 };
 
 struct auth_options {
@@ -25,7 +25,7 @@ struct auth_options {
  * @return true: out is filled
  */
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
-                unsigned *code, struct cairn_diag *diag);
+		unsigned *code, struct cairn_diag *diag);
 
 /** The identity as the use cases want it; borrows identity. */
 struct cairn_cas_who auth_who(const struct auth_identity *identity);

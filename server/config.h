@@ -5,8 +5,9 @@
 #include "cas/cas.h"
 #include "token/token.h"
 
-/** All settings; strings are owned. One table in config.c gives name, kind, default, limits and help of each, and from it
- *  come the command line (--shard-bytes-max N), the file (shard_bytes_max = N), the environment (CAIRN_SHARD_BYTES_MAX),
+/** All settings; strings are owned. One table in config.c gives name, kind, default, limits and help of each, and from
+ * it come the command line (--shard-bytes-max N), the file (shard_bytes_max = N), the environment
+ * (CAIRN_SHARD_BYTES_MAX),
  *  --help and the table in docs/operations.md (checked by a test). Sizes take K, M, G; times take s, m, h, d. */
 struct config {
 	char *data_dir;        /* ./cairn-data */
@@ -21,19 +22,22 @@ struct config {
 	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, reserve_bytes, answer_bytes_max, cache_bytes_max;
 	uint64_t xorb_chunks_max, files_max, terms_max, term_chunks_max;
 	uint64_t epoch_s;
-	uint64_t connections_max, connections_per_address_max, idle_timeout_s, head_timeout_s, request_timeout_s, head_bytes_max;
-	uint64_t workers;         /* 0: processors + 2 */
+	uint64_t connections_max, connections_per_address_max, idle_timeout_s, head_timeout_s, request_timeout_s,
+		head_bytes_max;
+	uint64_t workers; /* 0: processors + 2 */
 	uint64_t worker_queue_max;
-	uint64_t drain_s;         /* how long a stop waits for requests in flight */
-	char *log_level;          /* error, warning, info, debug */
+	uint64_t drain_s; /* how long a stop waits for requests in flight */
+	char *log_level;  /* error, warning, info, debug */
 	bool access_log;
-	char *test_clock;         /* file that shifts the clock; for tests, not in --help */
+	char *test_clock; /* file that shifts the clock; for tests, not in --help */
 };
 
 enum config_result { CONFIG_RUN, CONFIG_EXIT_OK, CONFIG_EXIT_USAGE };
 
 /**
- * Read everything. --help and --version are answered here (CONFIG_EXIT_OK).
+ * Read everything: the file of --config or CAIRN_CONFIG, CAIRN_* variables, options. --help and --version are answered
+ * here (CONFIG_EXIT_OK). Unknown CAIRN_* variables are logged and ignored; all else that is unknown is an error.
+ * @param[out] out  CONFIG_RUN: owned by the caller, config_fini(); else empty
  * @return CONFIG_EXIT_USAGE: one clear line was written to standard error
  */
 enum config_result config_load(struct config *out, int argc, char **argv);

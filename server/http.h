@@ -11,23 +11,23 @@
 /*
  * A request's life. All callbacks of one request run on one thread, never two at once, but for http_resume() and the
  * stream calls, which come from any thread.
- *   route->head()   the head has arrived and the token was checked. Looks at it, prepares for the body (http_set_state()).
- *   route->body()   each piece of the body, as it arrives. Only when the route takes a body.
+ *   route->head()   the head has arrived and the token was checked. Looks at it, prepares for the body
+ * (http_set_state()). route->body()   each piece of the body, as it arrives. Only when the route takes a body.
  *   route->done()   the body is complete: reply now, or http_suspend() and reply from the callback given there.
  *   route->free()   the request has ended, however it ended: release the state. Always called once after head() was.
- * Any of head(), body(), done() and the resumed callback may reply (http_reply_...). A reply before the body is complete
- * ends the reading: short bodies are swallowed, long ones cost the connection; the client sees the status either way as
- * far as its own writing allows. After a reply no further callback but free() comes.
+ * Any of head(), body(), done() and the resumed callback may reply (http_reply_...). A reply before the body is
+ * complete ends the reading: short bodies are swallowed, long ones cost the connection; the client sees the status
+ * either way as far as its own writing allows. After a reply no further callback but free() comes.
  */
 struct http_request;
 struct http_server;
 
 /** One resource and method. Static tables of these make the router. */
 struct http_route {
-	const char *method;  /* "GET"; GET also answers HEAD unless there is a HEAD route of its own */
-	const char *pattern; /* "/v1/xorbs/{prefix}/{hash}": {name} stands for one segment */
-	const char *name;    /* label of metrics and access log: the pattern's resource, never a raw path */
-	unsigned scope;      /* enum cairn_token_scope that a token needs; 0: no token */
+	const char *method;              /* "GET"; GET also answers HEAD unless there is a HEAD route of its own */
+	const char *pattern;             /* "/v1/xorbs/{prefix}/{hash}": {name} stands for one segment */
+	const char *name;                /* label of metrics and access log: the pattern's resource, never a raw path */
+	unsigned scope;                  /* enum cairn_token_scope that a token needs; 0: no token */
 	uint64_t (*body_max)(void *app); /* largest body; NULL: the route takes none */
 	void (*head)(struct http_request *req); /* may be NULL */
 	void (*body)(struct http_request *req, const uint8_t *bytes, size_t len);
@@ -48,13 +48,15 @@ void *http_app(const struct http_request *req);
 void http_set_state(struct http_request *req, void *state);
 void *http_state(const struct http_request *req);
 
-/** Value of a {name} of the pattern; a decoded path segment of unreserved characters. Never NULL for a name of the pattern. */
+/** Value of a {name} of the pattern; a decoded path segment of unreserved characters. Never NULL for a name of the
+ * pattern. */
 const char *http_path_arg(const struct http_request *req, const char *name);
 
 /** A query argument, decoded; NULL when absent. http_query_each() calls visit for every one of that name, in order,
  *  until it answers false. */
 const char *http_query_arg(const struct http_request *req, const char *name);
-void http_query_each(const struct http_request *req, const char *name, bool (*visit)(void *ctx, const char *value), void *ctx);
+void http_query_each(const struct http_request *req, const char *name, bool (*visit)(void *ctx, const char *value),
+		     void *ctx);
 
 /** A request header; NULL when absent. Names are case-insensitive. */
 const char *http_header(const struct http_request *req, const char *name);
@@ -103,7 +105,7 @@ void http_reply_json(struct http_request *req, unsigned code, const char *json);
  * @param diag     may be NULL
  */
 void http_reply_error(struct http_request *req, unsigned code, const char *rule, const char *message,
-                      const struct cairn_diag *diag);
+		      const struct cairn_diag *diag);
 
 /** The one mapping of library statuses to HTTP (errors.c) and http_reply_error() in one. status is not CAIRN_OK. */
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);
@@ -112,23 +114,24 @@ void http_reply_status(struct http_request *req, enum cairn_status status, const
 void http_reply_empty(struct http_request *req, unsigned code, uint64_t content_length);
 
 /** Bytes that stay valid until release(ctx) is called (NULL: static). */
-void http_reply_bytes(struct http_request *req, unsigned code, const char *content_type, const uint8_t *bytes, size_t len,
-                      void (*release)(void *ctx), void *ctx);
+void http_reply_bytes(struct http_request *req, unsigned code, const char *content_type, const uint8_t *bytes,
+		      size_t len, void (*release)(void *ctx), void *ctx);
 
 /** A part of a file, sent without copying; fd is taken over (closed at the end). */
-void http_reply_file(struct http_request *req, unsigned code, const char *content_type, int fd, uint64_t offset, uint64_t len);
+void http_reply_file(struct http_request *req, unsigned code, const char *content_type, int fd, uint64_t offset,
+		     uint64_t len);
 
-/** A body of known length that read() delivers: how many of at most max bytes at offset pos were written to out; -1: failed,
- *  the connection is cut. release(ctx) at the end. For multipart/byteranges. */
+/** A body of known length that read() delivers: how many of at most max bytes at offset pos were written to out; -1:
+ * failed, the connection is cut. release(ctx) at the end. For multipart/byteranges. */
 void http_reply_reader(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
-                       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
-                       void *ctx);
+		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
+		       void *ctx);
 
 /** A body in frames over time (NDJSON). Two owners: the connection and whoever feeds it. Any thread may feed. */
 struct http_stream;
 
-/** Begin such a reply with status 200. The caller's reference ends with http_stream_finish(). @return NULL without memory
- *  (an error was replied) */
+/** Begin such a reply with status 200. The caller's reference ends with http_stream_finish(). @return NULL without
+ * memory (an error was replied) */
 struct http_stream *http_reply_stream(struct http_request *req, const char *content_type);
 
 /** Send a frame (copied; at most 64 KiB wait: an unsent progress frame is replaced by a newer one).
@@ -155,19 +158,21 @@ struct http_summary {
 };
 
 struct http_server_options {
-	int listen_fd;              /* listening, non-blocking; taken over */
-	unsigned connections_max;   /* in all */
+	int listen_fd;                        /* listening, non-blocking; taken over */
+	unsigned connections_max;             /* in all */
 	unsigned connections_per_address_max; /* over it: 429 and close */
-	unsigned idle_timeout_s;    /* between bytes, and for an idle connection */
-	unsigned head_timeout_s;    /* from the first byte of a head to its end */
-	unsigned request_timeout_s; /* for the whole of a body to arrive */
-	size_t head_bytes_max;      /* request line and headers */
-	const char *public_url;     /* NULL: what the client's Host header says */
-	const struct http_route *const *routes; /* NULL-terminated array of tables, each ended by an entry without a method */
+	unsigned idle_timeout_s;              /* between bytes, and for an idle connection */
+	unsigned head_timeout_s;              /* from the first byte of a head to its end */
+	unsigned request_timeout_s;           /* for the whole of a body to arrive */
+	size_t head_bytes_max;                /* request line and headers */
+	const char *public_url;               /* NULL: what the client's Host header says */
+	const struct http_route *const
+		*routes; /* NULL-terminated array of tables, each ended by an entry without a method */
 	void *app;
-	/** Check the Authorization header (NULL: absent) against a route's scope. @return false: code and diag are set */
-	bool (*authorise)(void *app, const char *authorization, unsigned scope, struct auth_identity *out, unsigned *code,
-	                  struct cairn_diag *diag);
+	/** Check the Authorization header (NULL: absent) against a route's scope. @return false: code and diag are set
+	 */
+	bool (*authorise)(void *app, const char *authorization, unsigned scope, struct auth_identity *out,
+			  unsigned *code, struct cairn_diag *diag);
 	/** Called once for each ended request, for metrics and the access log. */
 	void (*ended)(void *app, const struct http_request *req, const struct http_summary *summary);
 	/** Called each second from one thread: heartbeats and the like. May be NULL. */
@@ -177,7 +182,7 @@ struct http_server_options {
 /** Start serving on threads of its own. SIGPIPE must be ignored and SIGTERM/SIGHUP blocked before.
  *  @return CAIRN_OK; CAIRN_E_USAGE options; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status http_server_start(struct http_server **out, const struct http_server_options *options,
-                                                   struct cairn_diag *diag);
+						   struct cairn_diag *diag);
 
 /** Stop accepting; requests in flight go on; replies close their connections; http_suspend() answers false. */
 void http_server_drain(struct http_server *server);

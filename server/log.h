@@ -1,4 +1,5 @@
-/* The log: one JSON object a line on standard error. Secrets never get here: callers log names and codes, not headers. */
+/* The log: one JSON object a line on standard error. Secrets never get here: callers log names and codes, not headers.
+ */
 #ifndef CAIRN_SERVER_LOG_H
 #define CAIRN_SERVER_LOG_H
 
@@ -24,8 +25,8 @@ struct log_field {
 
 /** Write {"time","level","event",fields...} as one line, in one write. Any thread. */
 void log_event(enum log_level level, const char *event, const struct log_field *fields, size_t n);
-#define LOG(level, event, ...) \
-	log_event(level, event, (const struct log_field[]){__VA_ARGS__}, \
-	          sizeof((const struct log_field[]){__VA_ARGS__}) / sizeof(struct log_field))
+#define LOG(level, event, ...)                                                                                         \
+	log_event(level, event, (const struct log_field[]){__VA_ARGS__},                                               \
+		  sizeof((const struct log_field[]){__VA_ARGS__}) / sizeof(struct log_field))
 
 #endif

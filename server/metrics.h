@@ -15,12 +15,12 @@ void metrics_free(struct metrics *m);
 
 /** An ended request. */
 void metrics_request(struct metrics *m, const char *route, unsigned code, uint64_t request_bytes, uint64_t reply_bytes,
-                     uint64_t duration_us);
+		     uint64_t duration_us);
 
 /** Current values that others keep, written after the counters. */
 struct metrics_gauge {
-	const char *name;  /* "cairn_index_files" */
-	const char *type;  /* "gauge" or "counter" */
+	const char *name; /* "cairn_index_files" */
+	const char *type; /* "gauge" or "counter" */
 	const char *help;
 	double value;
 };

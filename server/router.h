@@ -32,6 +32,6 @@ enum router_result {
  * @param allow   for ROUTER_WRONG_METHOD: "GET, HEAD", cut to allow_len
  */
 enum router_result router_find(const struct http_route *const *tables, const char *method, const char *target,
-                               struct router_match *out, char *allow, size_t allow_len);
+			       struct router_match *out, char *allow, size_t allow_len);
 
 #endif

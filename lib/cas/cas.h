@@ -13,19 +13,19 @@ struct cairn_cas;
 
 struct cairn_cas_options {
 	const char *data_dir;
-	const char *secret_file;    /* NULL: DATA_DIR/secret, made at first start with mode 0600 */
-	bool xorbs_external;        /* index only: xorb bytes live elsewhere */
-	bool strict;                /* refuse what the newer format document forbids and stock clients do */
-	uint64_t shard_bytes_max;   /* of one upload */
-	uint64_t xorb_bytes_max;    /* serialized, without a footer */
-	uint32_t xorb_chunks_max;   /* at most CAIRN_XORB_CHUNKS_MAX */
+	const char *secret_file;       /* NULL: DATA_DIR/secret, made at first start with mode 0600 */
+	bool xorbs_external;           /* index only: xorb bytes live elsewhere */
+	bool strict;                   /* refuse what the newer format document forbids and stock clients do */
+	uint64_t shard_bytes_max;      /* of one upload */
+	uint64_t xorb_bytes_max;       /* serialized, without a footer */
+	uint32_t xorb_chunks_max;      /* at most CAIRN_XORB_CHUNKS_MAX */
 	uint32_t files_max, terms_max; /* in a shard */
 	uint64_t term_chunks_max;
-	uint64_t spool_bytes_max;   /* bodies in flight, all together; over it uploads are told to come again */
-	uint64_t reserve_bytes;     /* free space below which uploads are refused */
-	uint64_t answer_bytes_max;  /* of a dedupe answer; the queried xorb is whole in any case */
-	uint64_t cache_bytes_max;   /* of built answers kept in memory */
-	uint32_t epoch_s;           /* how long one key lasts; answers expire at the end of the following epoch */
+	uint64_t spool_bytes_max;  /* bodies in flight, all together; over it uploads are told to come again */
+	uint64_t reserve_bytes;    /* free space below which uploads are refused */
+	uint64_t answer_bytes_max; /* of a dedupe answer; the queried xorb is whole in any case */
+	uint64_t cache_bytes_max;  /* of built answers kept in memory */
+	uint32_t epoch_s;          /* how long one key lasts; answers expire at the end of the following epoch */
 };
 
 /** Documented defaults; data_dir is NULL. */
@@ -46,7 +46,7 @@ struct cairn_cas_who {
  *         CAIRN_E_IO, CAIRN_E_NOMEM; always with one clear line in diag
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_options *options,
-                                                struct cairn_diag *diag);
+						struct cairn_diag *diag);
 void cairn_cas_free(struct cairn_cas *cas);
 void cairn_cas_freep(struct cairn_cas **cas);
 
@@ -65,64 +65,61 @@ struct cairn_xorb_upload;
 
 /** @return CAIRN_OK; CAIRN_E_BUSY over spool_bytes_max; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_hash *hash,
-                                                         uint64_t bytes_expected, struct cairn_xorb_upload **out,
-                                                         struct cairn_diag *diag);
+							 uint64_t bytes_expected, struct cairn_xorb_upload **out,
+							 struct cairn_diag *diag);
 /** @return as cairn_xorb_verifier_feed(), cairn_store_put_write() */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uint8_t *bytes, size_t len,
-                                                         struct cairn_diag *diag);
+							 struct cairn_diag *diag);
 /** Check that it is whole and is what its hash says, and make its bytes durable. Waits for the disk: on a worker.
  *  @return as cairn_xorb_verifier_end(), cairn_store_put_commit() */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
-/** Register it. done(ctx, status, was_inserted, diag) is called once, on the index's writer, when that is durable; u may
- *  be freed from there on. @return CAIRN_OK; CAIRN_E_BUSY: done will not be called */
-CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
-                                                          void (*done)(void *ctx, enum cairn_status status, bool was_inserted,
-                                                                       const struct cairn_diag *diag),
-                                                          void *ctx);
+/** Register it. done(ctx, status, was_inserted, diag) is called once, when that is durable: on the index's writer, or
+ * by this call where nothing is to be written. u may be freed from there on. @return CAIRN_OK; CAIRN_E_BUSY: done will
+ * not be called */
+CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_commit(
+	struct cairn_xorb_upload *u,
+	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag), void *ctx);
 /** Drop it; nothing is left behind if it was not stored. NULL is harmless. */
 void cairn_xorb_upload_free(struct cairn_xorb_upload *u);
 /** Chunks verified so far. */
 uint32_t cairn_xorb_upload_chunks(const struct cairn_xorb_upload *u);
 
-/** Is the verified xorb stored, so that a client need not send it? Asking renews its grace time when nothing refers to it.
+/** Is the verified xorb stored, so that a client need not send it? One that garbage collection has retired counts as
+ * not stored: sent again, it lives again. The object itself is looked for, too.
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash *hash,
-                                                struct cairn_index_xorb *out);
+						struct cairn_index_xorb *out);
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
 /** A shard on its way in: spooled, verified on a worker, committed in a group. One thread at a time. */
 struct cairn_shard_upload;
 
-/** who's strings are copied. @return CAIRN_OK; CAIRN_E_BUSY over spool_bytes_max; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** who's strings are copied. @return CAIRN_OK; CAIRN_E_BUSY over spool_bytes_max; CAIRN_E_FULL; CAIRN_E_IO;
+ * CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
-                                                          uint64_t bytes_expected, struct cairn_shard_upload **out,
-                                                          struct cairn_diag *diag);
+							  uint64_t bytes_expected, struct cairn_shard_upload **out,
+							  struct cairn_diag *diag);
 /** @return CAIRN_OK; CAIRN_E_LIMIT past shard_bytes_max; CAIRN_E_FULL; CAIRN_E_IO */
-CAIRN_MUST_USE enum cairn_status cairn_shard_upload_write(struct cairn_shard_upload *u, const uint8_t *bytes, size_t len,
-                                                          struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_shard_upload_write(struct cairn_shard_upload *u, const uint8_t *bytes,
+							  size_t len, struct cairn_diag *diag);
 /**
  * Verify all of it; long: on a worker.
  * @param progress  as in struct cairn_verify_options; may be NULL
  * @return as cairn_verify_shard()
  */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
-                                                           bool (*progress)(void *ctx, uint64_t verified, uint64_t total),
-                                                           void *progress_ctx, struct cairn_diag *diag);
+							   bool (*progress)(void *ctx, uint64_t verified,
+									    uint64_t total),
+							   void *progress_ctx, struct cairn_diag *diag);
 /** What the verification counted. Valid after it. */
 const struct cairn_verify_summary *cairn_shard_upload_summary(const struct cairn_shard_upload *u);
-/** Register it; likewise as cairn_xorb_upload_commit(). added false: all of it was known ("result":0). */
+/** Register it, as cairn_xorb_upload_commit(). added false: all of it was known ("result":0). */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
-                                                           void (*done)(void *ctx, enum cairn_status status, bool added,
-                                                                        const struct cairn_diag *diag),
-                                                           void *ctx);
+							   void (*done)(void *ctx, enum cairn_status status, bool added,
+									const struct cairn_diag *diag),
+							   void *ctx);
 void cairn_shard_upload_free(struct cairn_shard_upload *u);
-
-/** Verify a shard that refers only to itself, as cairn verify does offline: described xorbs are taken as stored, others
- *  are asked of resolver (NULL: none is known). */
-CAIRN_MUST_USE enum cairn_status cairn_shard_check(const uint8_t *bytes, size_t len, bool strict,
-                                                   const struct cairn_verify_resolver *resolver,
-                                                   struct cairn_verify_summary *out, struct cairn_diag *diag);
 
 /* --- chunk queries ------------------------------------------------------------------------------------------------ */
 
@@ -130,20 +127,20 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_check(const uint8_t *bytes, size_t 
 struct cairn_answer {
 	const uint8_t *bytes; /* a footered shard with keyed chunk hashes */
 	size_t len;
-	int64_t expires_unix_s; /* the footer's key expiry */
+	int64_t expires_unix_s;    /* the footer's key expiry */
 	int64_t epoch_ends_unix_s; /* the same query gives the same bytes until then, as long as nothing is added */
-	char etag[2 + 32 + 1];  /* quoted, strong: of the bytes */
+	char etag[2 + 32 + 1];     /* quoted, strong: of the bytes */
 };
 
 /** @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_who *who,
-                                                 const struct cairn_hash *chunk, const struct cairn_answer **out);
+						 const struct cairn_hash *chunk, const struct cairn_answer **out);
 void cairn_answer_unref(const struct cairn_answer *answer);
 
 struct cairn_cas_stats {
 	uint64_t cache_hits, cache_misses, cache_bytes, cache_entries;
-	uint64_t spool_bytes;     /* in flight now */
-	uint64_t chunks_verified; /* of xorbs and shards, since opening */
+	uint64_t spool_bytes;                     /* in flight now */
+	uint64_t chunks_verified;                 /* of xorbs and shards, since opening */
 	uint64_t xorbs_stored, xorb_bytes_stored; /* since opening */
 };
 void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out);

@@ -20,7 +20,7 @@ static enum cairn_status list_grow(struct cairn_chunk_list *list)
 }
 
 enum cairn_status cairn_chunk_list_add(struct cairn_chunk_list *list, const struct cairn_hash *hash,
-                                       struct cairn_span span)
+				       struct cairn_span span)
 {
 	if (list->n == CAIRN_XORB_CHUNKS_MAX)
 		return CAIRN_E_LIMIT;

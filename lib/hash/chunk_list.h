@@ -5,16 +5,16 @@
 #include "hash/hash.h"
 
 enum {
-	CAIRN_XORB_CHUNKS_MAX = 8192,                /* chunks in one xorb (reference client) */
-	CAIRN_CHUNK_BYTES_MAX = 128 * 1024,          /* raw bytes of an uploaded chunk (reference client) */
-	CAIRN_XORB_BYTES_MAX = 64 * 1024 * 1024,     /* bytes of a xorb's chunk data (reference client) */
+	CAIRN_XORB_CHUNKS_MAX = 8192,            /* chunks in one xorb (reference client) */
+	CAIRN_CHUNK_BYTES_MAX = 128 * 1024,      /* raw bytes of an uploaded chunk (reference client) */
+	CAIRN_XORB_BYTES_MAX = 64 * 1024 * 1024, /* bytes of a xorb's chunk data (reference client) */
 };
 
 /** One chunk's extent. */
 struct cairn_span {
 	uint32_t unpacked_bytes; /* raw length */
 	uint32_t end;            /* end in the serialized xorb; the chunk starts where the one before ends.
-	                          * 0 throughout when the xorb's bytes are kept elsewhere and its layout is unknown */
+				  * 0 throughout when the xorb's bytes are kept elsewhere and its layout is unknown */
 };
 
 /** Grows as chunks are added; owns its arrays. Zeroed is empty. Once complete it is never changed and may be shared. */
@@ -30,7 +30,7 @@ struct cairn_chunk_list {
  * @return CAIRN_OK; CAIRN_E_LIMIT past CAIRN_XORB_CHUNKS_MAX; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_chunk_list_add(struct cairn_chunk_list *list, const struct cairn_hash *hash,
-                                                      struct cairn_span span);
+						      struct cairn_span span);
 
 /** Release the arrays and make the list empty. For CLEANUP(). */
 void cairn_chunk_list_fini(struct cairn_chunk_list *list);

@@ -56,14 +56,14 @@ void cairn_sha256_freep(struct cairn_sha256 **d)
 	*d = NULL;
 }
 
-enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key, size_t key_len, const void *bytes,
-                                    size_t len)
+enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key, size_t key_len,
+				    const void *bytes, size_t len)
 {
 	return HMAC(EVP_sha256(), key, (int)key_len, bytes, len, out, NULL) ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-enum cairn_status cairn_hkdf_sha256(uint8_t *out, size_t out_len, const void *secret, size_t secret_len, const void *info,
-                                    size_t info_len)
+enum cairn_status cairn_hkdf_sha256(uint8_t *out, size_t out_len, const void *secret, size_t secret_len,
+				    const void *info, size_t info_len)
 {
 	EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
 	EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;

@@ -22,8 +22,8 @@ void cairn_sha256_free(struct cairn_sha256 *d);
 void cairn_sha256_freep(struct cairn_sha256 **d);
 
 /** HMAC-SHA-256. @return CAIRN_OK; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key, size_t key_len,
-                                                   const void *bytes, size_t len);
+CAIRN_MUST_USE enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key,
+						   size_t key_len, const void *bytes, size_t len);
 
 /**
  * HKDF-SHA-256 (RFC 5869), without salt.
@@ -31,7 +31,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA2
  * @return CAIRN_OK; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_hkdf_sha256(uint8_t *out, size_t out_len, const void *secret, size_t secret_len,
-                                                   const void *info, size_t info_len);
+						   const void *info, size_t info_len);
 
 /** Fill with bytes nobody can guess. @return CAIRN_OK; CAIRN_E_IO when the system gives none */
 CAIRN_MUST_USE enum cairn_status cairn_random(uint8_t *out, size_t len);

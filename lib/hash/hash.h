@@ -52,7 +52,8 @@ void cairn_hash_chunk(struct cairn_hash *out, const void *bytes, size_t len);
 /** Inner node of the merkle tree over its children's message (see merkle.h). */
 void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len);
 
-/** File hash from the merkle root over all chunks of the file: zero for the empty file (root zero), else one more hash. */
+/** File hash from the merkle root over all chunks of the file: zero for the empty file (root zero), else one more hash.
+ */
 void cairn_hash_file(struct cairn_hash *out, const struct cairn_hash *root);
 
 /** Keyed chunk hash of a dedupe answer ("HMAC" in the documents). A zero key means "not keyed": the hash itself. */

@@ -6,7 +6,8 @@
 
 enum {
 	CAIRN_MERKLE_GROUP_MAX = 9, /* children of a node */
-	/* A group has at least 3 nodes, but for the last of its level, so 41 levels hold more chunks than a u64 counts. */
+	/* A group has at least 3 nodes, but for the last of its level, so 41 levels hold more chunks than a u64 counts.
+	 */
 	CAIRN_MERKLE_LEVELS_MAX = 41,
 };
 

@@ -18,8 +18,8 @@ struct cairn_index;
 enum { CAIRN_INDEX_SCOPE_TEXT_MAX = 255 }; /* bytes of a scope's or owner's name */
 
 struct cairn_index_options {
-	unsigned batch_max;  /* writes in one transaction; 0: 64 */
-	unsigned queue_max;  /* writes waiting; 0: 4096 */
+	unsigned batch_max; /* writes in one transaction; 0: 64 */
+	unsigned queue_max; /* writes waiting; 0: 4096 */
 };
 
 /**
@@ -30,7 +30,7 @@ struct cairn_index_options {
  *         CAIRN_E_IO with the cause in diag; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, const char *dir,
-                                                  const struct cairn_index_options *options, struct cairn_diag *diag);
+						  const struct cairn_index_options *options, struct cairn_diag *diag);
 
 /** Finish the writes that wait, then close. NULL is harmless. */
 void cairn_index_free(struct cairn_index *ix);
@@ -49,12 +49,12 @@ struct cairn_index_xorb {
 
 /** @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash,
-                                                  struct cairn_index_xorb *out);
+						  struct cairn_index_xorb *out);
 
 /** Its chunks. @param[out] list  owned by the caller, cairn_chunk_list_fini()
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
-                                                        struct cairn_chunk_list *list);
+							struct cairn_chunk_list *list);
 
 /** One xorb of a dedupe answer. Borrowed for the time of the call. */
 struct cairn_index_dedupe_xorb {
@@ -68,12 +68,12 @@ struct cairn_index_dedupe_xorb {
  * Answer a chunk query within one snapshot: first the xorb that holds the chunk, then its neighbours (xorbs of the same
  * shard), retired ones left out.
  * @param visit  @return false to stop
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the chunk is not tracked in this scope or the shared one; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the chunk is not tracked in this scope or the shared one; CAIRN_E_IO;
+ * CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_index_dedupe(struct cairn_index *ix, const char *scope,
-                                                    const struct cairn_hash *chunk,
-                                                    bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb),
-                                                    void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_index_dedupe(
+	struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+	bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
 
 /** A term as it is kept. */
 struct cairn_index_term {
@@ -95,31 +95,32 @@ void cairn_index_file_fini(struct cairn_index_file *file);
 
 /** @param with_terms  also read the terms (16 bytes each)
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not the viewer's to read; CAIRN_E_IO; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
-                                                  bool with_terms, struct cairn_index_file *out);
+CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_hash *hash,
+						  const char *viewer, bool with_terms, struct cairn_index_file *out);
 
 /** The newest file that was registered with this SHA-256, likewise, without terms. */
 CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
-                                                            const char *viewer, struct cairn_index_file *out);
+							    const char *viewer, struct cairn_index_file *out);
 
 /** Places of a xorb's chunks, without their hashes (8 bytes a chunk). @param[out] spans  owned by the caller, free();
  *  out->n_chunks of them. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_index_spans(struct cairn_index *ix, int64_t xorb_id, struct cairn_index_xorb *out,
-                                                   struct cairn_span **spans);
+CAIRN_MUST_USE enum cairn_status cairn_index_spans(struct cairn_index *ix, int64_t xorb_id,
+						   struct cairn_index_xorb *out, struct cairn_span **spans);
 
 /** Has this very body been accepted from this owner for this scope? @return CAIRN_OK; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body,
-                                                         const char *scope, const char *owner, bool *known);
+							 const char *scope, const char *owner, bool *known);
 
 struct cairn_index_stats {
 	uint64_t n_files, n_xorbs, n_shards, n_eligible; /* rows; each within a few thousand of the truth under load */
-	uint64_t file_bytes;           /* the database and its log */
-	uint64_t n_commits, n_writes;  /* since opening: transactions, and the writes in them */
-	uint64_t n_queued;             /* writes waiting now */
+	uint64_t file_bytes;                             /* the database and its log */
+	uint64_t n_commits, n_writes;                    /* since opening: transactions, and the writes in them */
+	uint64_t n_queued;                               /* writes waiting now */
 };
 void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
 
-/** Can the index be written now (one empty transaction on the writer's own connection)? @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */
+/** Can the index be written now (one empty transaction on the writer's own connection)? @return CAIRN_OK; CAIRN_E_IO;
+ * CAIRN_E_FULL */
 CAIRN_MUST_USE enum cairn_status cairn_index_writable(struct cairn_index *ix);
 
 /* --- writing: group commit ---------------------------------------------------------------------------------------- */
@@ -151,12 +152,14 @@ struct cairn_index_new_term {
 	uint32_t start, end, unpacked_bytes;
 };
 
-/** Where the writer takes a verified shard from, so that no copy of it need be in memory. Called on the writer's thread.
- *  A transaction may be tried again: rewind() comes first each time. Any status but CAIRN_OK fails this write alone. */
+/** Where the writer takes a verified shard from, so that no copy of it need be in memory. Called on the writer's
+ * thread. A transaction may be tried again: rewind() comes first each time. Any status but CAIRN_OK fails this write
+ * alone. */
 struct cairn_index_source {
 	void *ctx;
 	enum cairn_status (*rewind)(void *ctx);
-	enum cairn_status (*next_xorb)(void *ctx, struct cairn_index_described *out, bool *more); /* all, before files */
+	enum cairn_status (*next_xorb)(void *ctx, struct cairn_index_described *out,
+				       bool *more); /* all, before files */
 	enum cairn_status (*next_file)(void *ctx, struct cairn_index_new_file *out, bool *more);
 	void (*term)(void *ctx, uint32_t i, struct cairn_index_new_term *out); /* of the file handed out last */
 };
@@ -185,8 +188,8 @@ struct cairn_index_write {
 
 	/* results, for done() */
 	enum cairn_status status; /* CAIRN_OK
-	                           * CAIRN_E_CONFLICT a xorb it relies on was removed meanwhile, or is known otherwise
-	                           * CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_NOMEM nothing of it was written */
+				   * CAIRN_E_CONFLICT a xorb it relies on was removed meanwhile, or is known otherwise
+				   * CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_NOMEM nothing of it was written */
 	bool added;               /* false: everything was known already */
 	struct cairn_diag diag;
 

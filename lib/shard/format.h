@@ -43,7 +43,7 @@ struct cairn_shard_chunk {
 	struct cairn_hash hash;
 	uint32_t start; /* in the unpacked xorb */
 	uint32_t unpacked_bytes;
-	uint32_t flags;    /* CAIRN_SHARD_CHUNK_ELIGIBLE */
+	uint32_t flags; /* CAIRN_SHARD_CHUNK_ELIGIBLE */
 	uint32_t reserved;
 };
 

@@ -31,7 +31,7 @@ struct cairn_shard_xorb {
 /** Where a pass stands. A plain value: copy it to remember a place. Owned by one thread at a time. */
 struct cairn_shard_reader {
 	struct cairn_cur cur;
-	uint64_t footer_bytes; /* what the header says: 0 or 200 */
+	uint64_t footer_bytes;    /* what the header says: 0 or 200 */
 	uint64_t cas_info_offset; /* 0 until the file section has ended */
 	enum { CAIRN_SHARD_IN_FILES, CAIRN_SHARD_IN_XORBS, CAIRN_SHARD_AT_END } at;
 };
@@ -41,19 +41,19 @@ struct cairn_shard_reader {
  * @return CAIRN_OK; CAIRN_E_FORMAT too short, tag, version, or a footer size that is neither 0 nor 200 or does not fit
  */
 CAIRN_MUST_USE enum cairn_status cairn_shard_reader_init(struct cairn_shard_reader *r, const uint8_t *bytes, size_t len,
-                                                         struct cairn_diag *diag);
+							 struct cairn_diag *diag);
 
 /**
  * Next file. All its records are proved to be present before it is handed out.
  * @param[out] more  false: the bookend was reached, out is untouched
  * @return CAIRN_OK; CAIRN_E_FORMAT the shard ends inside the section, or a count is larger than the bytes left
  */
-CAIRN_MUST_USE enum cairn_status cairn_shard_next_file(struct cairn_shard_reader *r, struct cairn_shard_file *out, bool *more,
-                                                       struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_shard_next_file(struct cairn_shard_reader *r, struct cairn_shard_file *out,
+						       bool *more, struct cairn_diag *diag);
 
 /** Next xorb, likewise. Call when cairn_shard_next_file() has said that there are no more files. */
-CAIRN_MUST_USE enum cairn_status cairn_shard_next_xorb(struct cairn_shard_reader *r, struct cairn_shard_xorb *out, bool *more,
-                                                       struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_shard_next_xorb(struct cairn_shard_reader *r, struct cairn_shard_xorb *out,
+						       bool *more, struct cairn_diag *diag);
 
 /**
  * What follows the last bookend. Call when there are no more xorbs.
@@ -65,8 +65,8 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_next_xorb(struct cairn_shard_reader
  * @return CAIRN_OK; CAIRN_E_FORMAT
  */
 CAIRN_MUST_USE enum cairn_status cairn_shard_reader_end(struct cairn_shard_reader *r, struct cairn_shard_footer *footer,
-                                                        bool *has_footer, const uint8_t **tables, size_t *tables_len,
-                                                        struct cairn_diag *diag);
+							bool *has_footer, const uint8_t **tables, size_t *tables_len,
+							struct cairn_diag *diag);
 
 /** The i-th term, range hash, chunk; i is the caller's promise. */
 struct cairn_shard_term cairn_shard_file_term(const struct cairn_shard_file *file, uint32_t i);

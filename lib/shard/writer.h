@@ -10,9 +10,9 @@
 struct cairn_shard_writer {
 	struct cairn_buf buf; /* owned; its bytes are the shard once ended */
 	uint64_t cas_info_offset;
-	size_t block;           /* offset of the open block's header; 0: none */
-	uint32_t n;             /* records in the open block */
-	uint32_t n_verified;    /* verifications in the open block */
+	size_t block;        /* offset of the open block's header; 0: none */
+	uint32_t n;          /* records in the open block */
+	uint32_t n_verified; /* verifications in the open block */
 	uint64_t stored_bytes, stored_bytes_on_disk, materialized_bytes;
 	enum { CAIRN_SHARD_WRITES_FILES, CAIRN_SHARD_WRITES_XORBS, CAIRN_SHARD_WRITTEN } at;
 };
@@ -30,7 +30,7 @@ void cairn_shard_write_sha256(struct cairn_shard_writer *w, const uint8_t sha256
 /** A xorb: begin, its chunks in order. The first one ends the file section. Chunk starts are computed. */
 void cairn_shard_write_xorb(struct cairn_shard_writer *w, const struct cairn_hash *xorb, uint32_t bytes_on_disk);
 void cairn_shard_write_chunk(struct cairn_shard_writer *w, const struct cairn_hash *chunk, uint32_t unpacked_bytes,
-                             uint32_t flags);
+			     uint32_t flags);
 
 /**
  * End without a footer: an upload.
@@ -42,8 +42,9 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_writer_end(struct cairn_shard_write
  * End with a footer without lookup tables: an answer. Offsets and sums are filled in.
  * @param key  what the chunk hashes were keyed with; zero: they are not
  */
-CAIRN_MUST_USE enum cairn_status cairn_shard_writer_end_keyed(struct cairn_shard_writer *w, const struct cairn_hash *key,
-                                                              uint64_t created_unix_s, uint64_t key_expiry_unix_s);
+CAIRN_MUST_USE enum cairn_status cairn_shard_writer_end_keyed(struct cairn_shard_writer *w,
+							      const struct cairn_hash *key, uint64_t created_unix_s,
+							      uint64_t key_expiry_unix_s);
 
 /** Append a footer as it is given. */
 void cairn_shard_footer_write(struct cairn_buf *buf, const struct cairn_shard_footer *footer);

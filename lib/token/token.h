@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 enum cairn_token_scope { /* bits */
-	CAIRN_TOKEN_READ = 1,
-	CAIRN_TOKEN_WRITE = 2, /* implies read */
-	CAIRN_TOKEN_ADMIN = 4, /* implies both */
+			 CAIRN_TOKEN_READ = 1,
+			 CAIRN_TOKEN_WRITE = 2, /* implies read */
+			 CAIRN_TOKEN_ADMIN = 4, /* implies both */
 };
 
 /** Who shares dedupe. */
@@ -18,10 +18,10 @@ enum cairn_dedupe_scope { CAIRN_DEDUPE_GLOBAL, CAIRN_DEDUPE_NAMESPACE, CAIRN_DED
 
 /** What a token says. */
 struct cairn_token_claims {
-	unsigned scopes;      /* enum cairn_token_scope, implied ones included */
-	char repo[200];       /* claim "repo": "[models|datasets|spaces/]namespace/name"; empty: none */
-	char subject[128];    /* claim "sub", for the log; may be empty */
-	bool has_dedupe;      /* claim "dedupe" is there */
+	unsigned scopes;   /* enum cairn_token_scope, implied ones included */
+	char repo[200];    /* claim "repo": "[models|datasets|spaces/]namespace/name"; empty: none */
+	char subject[128]; /* claim "sub", for the log; may be empty */
+	bool has_dedupe;   /* claim "dedupe" is there */
 	enum cairn_dedupe_scope dedupe;
 	int64_t expires_unix_s;
 };
@@ -36,27 +36,29 @@ struct cairn_token_keys;
  * @return CAIRN_OK; CAIRN_E_USAGE with what to do in diag; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_token_keys_load(struct cairn_token_keys **out, const char *path,
-                                                       struct cairn_diag *diag);
+						       struct cairn_diag *diag);
 void cairn_token_keys_free(struct cairn_token_keys *keys);
 void cairn_token_keys_freep(struct cairn_token_keys **keys);
 
 /**
- * Verify a token: signature by one of the keys with the algorithm of that key's kind ("none" and mixed-up algorithms never
- * pass), not expired, "nbf" not in the future (60 s of tolerance on both), at least one known scope.
+ * Verify a token: signature by one of the keys with the algorithm of that key's kind ("none" and mixed-up algorithms
+ * never pass), not expired, "nbf" not in the future (60 s of tolerance on both), at least one known scope.
  * @return CAIRN_OK
- *         CAIRN_E_DENIED  with rule "token.malformed", "token.signature", "token.expired", "token.not_yet" or "token.scope"
- *         CAIRN_E_NOMEM
+ *         CAIRN_E_DENIED  with rule "token.malformed", "token.signature", "token.expired", "token.not_yet" or
+ * "token.scope" CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_token_verify(const struct cairn_token_keys *keys, const char *token, int64_t now_unix_s,
-                                                    struct cairn_token_claims *out, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_token_verify(const struct cairn_token_keys *keys, const char *token,
+						    int64_t now_unix_s, struct cairn_token_claims *out,
+						    struct cairn_diag *diag);
 
 /**
  * Mint a token with the first key that can sign.
  * @param[out] token  owned by the caller, free()
  * @return CAIRN_OK; CAIRN_E_USAGE no key can sign, or a claim is not valid; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_token_mint(const struct cairn_token_keys *keys, const struct cairn_token_claims *claims,
-                                                  int64_t now_unix_s, char **token, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_token_mint(const struct cairn_token_keys *keys,
+						  const struct cairn_token_claims *claims, int64_t now_unix_s,
+						  char **token, struct cairn_diag *diag);
 
 /** Write a new random HS256 secret to path with mode 0600; an existing file is not overwritten.
  *  @return CAIRN_OK; CAIRN_E_CONFLICT it exists; CAIRN_E_IO */

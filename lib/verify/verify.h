@@ -17,10 +17,10 @@ struct cairn_verify_resolver {
 };
 
 struct cairn_verify_options {
-	bool strict;           /* refuse a footer and files without metadata */
-	bool xorbs_external;   /* xorb bytes live elsewhere: a described xorb need not be known */
-	uint32_t files_max;    /* files in the shard */
-	uint32_t terms_max;    /* terms in the shard */
+	bool strict;              /* refuse a footer and files without metadata */
+	bool xorbs_external;      /* xorb bytes live elsewhere: a described xorb need not be known */
+	uint32_t files_max;       /* files in the shard */
+	uint32_t terms_max;       /* terms in the shard */
 	uint64_t term_chunks_max; /* chunks that all terms together run over: bounds the work of a small shard */
 	/** Called now and then with the entries (terms and chunks) verified so far and in all. NULL: nobody listens.
 	 *  @return false to give up (the verifier answers CAIRN_E_BUSY) */
@@ -28,13 +28,22 @@ struct cairn_verify_options {
 	void *progress_ctx;
 };
 
-/** Documented defaults. */
+/**
+ * Documented defaults: not strict, xorbs stored here, 500,000 files, 1,000,000 terms and 33,554,432 chunks under terms.
+ * A stock client's shard of 64 MiB stays below all three: a file with its term, verification and metadata takes 192
+ * bytes, a term with its verification 96.
+ */
+enum {
+	CAIRN_VERIFY_FILES_MAX = 500 * 1000,
+	CAIRN_VERIFY_TERMS_MAX = 1000 * 1000,
+	CAIRN_VERIFY_TERM_CHUNKS_MAX = 32 * 1024 * 1024,
+};
 extern const struct cairn_verify_options CAIRN_VERIFY_DEFAULTS;
 
 struct cairn_verify_summary {
-	uint64_t n_files, n_terms;   /* as in the shard, repeats counted */
-	uint64_t n_xorbs, n_chunks;  /* described by the shard */
-	uint64_t file_bytes;         /* sum of the files' sizes */
+	uint64_t n_files, n_terms;  /* as in the shard, repeats counted */
+	uint64_t n_xorbs, n_chunks; /* described by the shard */
+	uint64_t file_bytes;        /* sum of the files' sizes */
 	bool has_footer;
 };
 
@@ -44,21 +53,24 @@ struct cairn_verify_summary {
  * root) and that it is stored and equal to the stored one; each file's terms (range within the xorb, unpacked bytes,
  * range hash) and its file hash.
  * num_bytes_on_disk, reserved fields, the SHA-256 and the order of files and xorbs are not judged.
- * Memory: 16 bytes a described xorb, and one chunk list of a xorb outside the shard.
+ * Memory: 16 bytes a described xorb, one chunk list of at most CAIRN_XORB_CHUNKS_MAX entries, and the resolver's. The
+ * resolver is asked once for each described xorb, and for a xorb outside the shard whenever the terms come to another
+ * one: it should keep the lists it read last.
+ * docs/errors.md lists the rules that a diagnosis can name.
  *
  * @param options  NULL: CAIRN_VERIFY_DEFAULTS
  * @return CAIRN_OK
- *         CAIRN_E_FORMAT    malformed
+ *         CAIRN_E_FORMAT    malformed, or outside the bounds of the format (chunks and bytes of a xorb or a chunk)
  *         CAIRN_E_MISMATCH  a hash or a sum does not agree
- *         CAIRN_E_LIMIT     over a limit
+ *         CAIRN_E_LIMIT     over a limit of the options
  *         CAIRN_E_NOT_FOUND a xorb is neither described here (with its bytes stored) nor known
- *         CAIRN_E_CONFLICT  a description differs from the one that is known
+ *         CAIRN_E_CONFLICT  a description differs from what is known of that xorb
  *         CAIRN_E_BUSY      progress said to give up
  *         CAIRN_E_IO, CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_verify_shard(const uint8_t *bytes, size_t len,
-                                                    const struct cairn_verify_options *options,
-                                                    const struct cairn_verify_resolver *resolver,
-                                                    struct cairn_verify_summary *out, struct cairn_diag *diag);
+						    const struct cairn_verify_options *options,
+						    const struct cairn_verify_resolver *resolver,
+						    struct cairn_verify_summary *out, struct cairn_diag *diag);
 
 #endif

@@ -21,8 +21,8 @@ void cairn_codec_freep(struct cairn_codec **c);
  * @return CAIRN_OK; CAIRN_E_FORMAT not an LZ4 frame, or of another length; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_codec_unpack(struct cairn_codec *c, const uint8_t **raw,
-                                                    const struct cairn_xorb_chunk_header *header, const uint8_t *data,
-                                                    uint64_t at, struct cairn_diag *diag);
+						    const struct cairn_xorb_chunk_header *header, const uint8_t *data,
+						    uint64_t at, struct cairn_diag *diag);
 
 /**
  * Pack one chunk with whichever scheme gives the fewest bytes and append header and data to out.
@@ -31,6 +31,6 @@ CAIRN_MUST_USE enum cairn_status cairn_codec_unpack(struct cairn_codec *c, const
  * @return CAIRN_OK; CAIRN_E_LIMIT out is full; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_codec_pack(struct cairn_codec *c, struct cairn_buf *out, const uint8_t *raw,
-                                                  size_t len, enum cairn_scheme *scheme);
+						  size_t len, enum cairn_scheme *scheme);
 
 #endif

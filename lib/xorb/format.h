@@ -21,8 +21,8 @@ enum {
 
 enum cairn_scheme {
 	CAIRN_SCHEME_NONE = 0,
-	CAIRN_SCHEME_LZ4 = 1,           /* LZ4 frame */
-	CAIRN_SCHEME_GROUPED_LZ4 = 2,   /* bytes 0,4,8.. then 1,5,9.. then 2,6,10.. then 3,7,11.., then an LZ4 frame */
+	CAIRN_SCHEME_LZ4 = 1,         /* LZ4 frame */
+	CAIRN_SCHEME_GROUPED_LZ4 = 2, /* bytes 0,4,8.. then 1,5,9.. then 2,6,10.. then 3,7,11.., then an LZ4 frame */
 };
 
 /** "none", "lz4", "grouped-lz4" */
@@ -42,13 +42,12 @@ struct cairn_xorb_chunk_header {
  *         CAIRN_E_FORMAT  version, scheme, a zero length
  *         CAIRN_E_LIMIT   unpacked length over unpacked_max, or packed length longer than any packing of it
  */
-CAIRN_MUST_USE enum cairn_status cairn_xorb_chunk_header_parse(struct cairn_xorb_chunk_header *out,
-                                                               const uint8_t bytes[static CAIRN_XORB_CHUNK_HEADER_BYTES],
-                                                               uint64_t at, uint32_t unpacked_max,
-                                                               struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_xorb_chunk_header_parse(
+	struct cairn_xorb_chunk_header *out, const uint8_t bytes[static CAIRN_XORB_CHUNK_HEADER_BYTES], uint64_t at,
+	uint32_t unpacked_max, struct cairn_diag *diag);
 
 /** Write a chunk header. */
 void cairn_xorb_chunk_header_write(uint8_t out[static CAIRN_XORB_CHUNK_HEADER_BYTES],
-                                   const struct cairn_xorb_chunk_header *header);
+				   const struct cairn_xorb_chunk_header *header);
 
 #endif

@@ -40,8 +40,8 @@ void cairn_xorb_verifier_freep(struct cairn_xorb_verifier **v);
  *         CAIRN_E_LIMIT   too long, too many chunks, a chunk too large
  *         CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_xorb_verifier_feed(struct cairn_xorb_verifier *v, const uint8_t *bytes, size_t len,
-                                                          size_t *n_data, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_xorb_verifier_feed(struct cairn_xorb_verifier *v, const uint8_t *bytes,
+							  size_t len, size_t *n_data, struct cairn_diag *diag);
 
 /**
  * The body has ended: nothing may be left half way, there must be a chunk, a footer (if any) must agree with the
@@ -49,8 +49,9 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_verifier_feed(struct cairn_xorb_veri
  * @param expected  the hash the uploader gave; NULL: any
  * @return CAIRN_OK; CAIRN_E_FORMAT truncated, empty, footer; CAIRN_E_MISMATCH hash of the chunks or of the footer
  */
-CAIRN_MUST_USE enum cairn_status cairn_xorb_verifier_end(struct cairn_xorb_verifier *v, const struct cairn_hash *expected,
-                                                         struct cairn_xorb_summary *out, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_xorb_verifier_end(struct cairn_xorb_verifier *v,
+							 const struct cairn_hash *expected,
+							 struct cairn_xorb_summary *out, struct cairn_diag *diag);
 
 /** The chunks so far, with their places. Borrowed; complete after cairn_xorb_verifier_end(). */
 const struct cairn_chunk_list *cairn_xorb_verifier_list(const struct cairn_xorb_verifier *v);

@@ -1,0 +1,198 @@
+#include "cas/answer_cache.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The public part first, so that a pointer to it is a pointer to the whole. */
+struct counted_answer {
+	struct cairn_answer answer;
+	_Atomic unsigned refs;
+};
+
+struct entry {
+	struct entry *bucket_next;
+	struct entry *newer, *older; /* by use */
+	const struct cairn_answer *answer;
+	uint64_t epoch;
+	struct cairn_hash chunk;
+	char scope[]; /* zero-terminated */
+};
+
+struct cairn_answer_cache {
+	pthread_mutex_t lock; /* over everything below */
+	uint64_t bytes_max, bytes, hits, misses, n_entries;
+	struct entry *newest, *oldest;
+	size_t n_buckets; /* a power of two */
+	struct entry *buckets[];
+};
+
+enum {
+	ENTRY_OVERHEAD_BYTES = sizeof(struct entry) + sizeof(struct counted_answer),
+	BUCKETS_MAX = 1 << 16,
+};
+
+struct cairn_answer *cairn_answer_new(uint8_t *bytes, size_t len)
+{
+	struct counted_answer *a = calloc(1, sizeof(*a));
+	if (!a) {
+		free(bytes);
+		return NULL;
+	}
+	a->answer.bytes = bytes;
+	a->answer.len = len;
+	atomic_init(&a->refs, 1);
+	return &a->answer;
+}
+
+static struct counted_answer *answer_counted(const struct cairn_answer *answer)
+{
+	return (struct counted_answer *)(uintptr_t)answer;
+}
+
+void cairn_answer_unref(const struct cairn_answer *answer)
+{
+	if (!answer || atomic_fetch_sub(&answer_counted(answer)->refs, 1) != 1)
+		return;
+	free((void *)(uintptr_t)answer->bytes);
+	free(answer_counted(answer));
+}
+
+static const struct cairn_answer *answer_ref(const struct cairn_answer *answer)
+{
+	atomic_fetch_add(&answer_counted(answer)->refs, 1);
+	return answer;
+}
+
+struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max)
+{
+	size_t n_buckets = 64;
+	while (n_buckets < BUCKETS_MAX && n_buckets * 4096 < bytes_max)
+		n_buckets *= 2;
+	struct cairn_answer_cache *c = calloc(1, sizeof(*c) + n_buckets * sizeof(struct entry *));
+	if (!c)
+		return NULL;
+	pthread_mutex_init(&c->lock, NULL);
+	c->bytes_max = bytes_max;
+	c->n_buckets = n_buckets;
+	return c;
+}
+
+/* Chunk hashes are uniform already; scopes differ rarely, so they only take part in the comparison. */
+static struct entry **cache_bucket(struct cairn_answer_cache *c, const struct cairn_hash *chunk)
+{
+	uint64_t x;
+	memcpy(&x, chunk->b, sizeof(x));
+	return &c->buckets[x & (c->n_buckets - 1)];
+}
+
+static struct entry **cache_find(struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
+{
+	struct entry **at = cache_bucket(c, chunk);
+	while (*at && !(cairn_hash_equal(&(*at)->chunk, chunk) && strcmp((*at)->scope, scope) == 0))
+		at = &(*at)->bucket_next;
+	return at;
+}
+
+static void cache_unlink_use(struct cairn_answer_cache *c, struct entry *e)
+{
+	*(e->newer ? &e->newer->older : &c->newest) = e->older;
+	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
+}
+
+static void cache_link_newest(struct cairn_answer_cache *c, struct entry *e)
+{
+	e->newer = NULL;
+	e->older = c->newest;
+	*(c->newest ? &c->newest->newer : &c->oldest) = e;
+	c->newest = e;
+}
+
+static uint64_t entry_bytes(const struct entry *e)
+{
+	return e->answer->len + strlen(e->scope) + ENTRY_OVERHEAD_BYTES;
+}
+
+static void cache_drop(struct cairn_answer_cache *c, struct entry **at)
+{
+	struct entry *e = *at;
+	*at = e->bucket_next;
+	cache_unlink_use(c, e);
+	c->bytes -= entry_bytes(e);
+	c->n_entries--;
+	cairn_answer_unref(e->answer);
+	free(e);
+}
+
+const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, const char *scope,
+						  const struct cairn_hash *chunk, uint64_t epoch)
+{
+	const struct cairn_answer *found = NULL;
+	pthread_mutex_lock(&c->lock);
+	struct entry **at = cache_find(c, scope, chunk);
+	if (*at && (*at)->epoch != epoch) {
+		cache_drop(c, at);
+	} else if (*at) {
+		cache_unlink_use(c, *at);
+		cache_link_newest(c, *at);
+		found = answer_ref((*at)->answer);
+	}
+	found ? c->hits++ : c->misses++;
+	pthread_mutex_unlock(&c->lock);
+	return found;
+}
+
+void cairn_answer_cache_put(struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk,
+			    uint64_t epoch, const struct cairn_answer *answer)
+{
+	size_t scope_bytes = strlen(scope) + 1;
+	struct entry *e = answer->len <= c->bytes_max / 8 ? calloc(1, sizeof(*e) + scope_bytes) : NULL;
+	if (!e)
+		return;
+	e->answer = answer_ref(answer);
+	e->epoch = epoch;
+	e->chunk = *chunk;
+	memcpy(e->scope, scope, scope_bytes);
+
+	pthread_mutex_lock(&c->lock);
+	struct entry **at = cache_find(c, scope, chunk);
+	if (*at)
+		cache_drop(c, at);
+	struct entry **bucket = cache_bucket(c, chunk);
+	e->bucket_next = *bucket;
+	*bucket = e;
+	cache_link_newest(c, e);
+	c->bytes += entry_bytes(e);
+	c->n_entries++;
+	while (c->bytes > c->bytes_max && c->oldest)
+		cache_drop(c, cache_find(c, c->oldest->scope, &c->oldest->chunk));
+	pthread_mutex_unlock(&c->lock);
+}
+
+void cairn_answer_cache_clear(struct cairn_answer_cache *c)
+{
+	pthread_mutex_lock(&c->lock);
+	while (c->oldest)
+		cache_drop(c, cache_find(c, c->oldest->scope, &c->oldest->chunk));
+	pthread_mutex_unlock(&c->lock);
+}
+
+void cairn_answer_cache_free(struct cairn_answer_cache *c)
+{
+	if (!c)
+		return;
+	cairn_answer_cache_clear(c);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+void cairn_answer_cache_stats(struct cairn_answer_cache *c, struct cairn_cas_stats *out)
+{
+	pthread_mutex_lock(&c->lock);
+	out->cache_hits = c->hits;
+	out->cache_misses = c->misses;
+	out->cache_bytes = c->bytes;
+	out->cache_entries = c->n_entries;
+	pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,32 @@
+/* Built dedupe answers, kept in bounded memory: the least recently asked for goes first. */
+#ifndef CAIRN_CAS_ANSWER_CACHE_H
+#define CAIRN_CAS_ANSWER_CACHE_H
+
+#include "cas/cas.h"
+
+/** Any thread; one lock, held for a look-up only. */
+struct cairn_answer_cache;
+
+/** @param bytes_max  of answers in all; an answer larger than an eighth of it is not kept. @return NULL without memory
+ */
+struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max);
+void cairn_answer_cache_free(struct cairn_answer_cache *c);
+
+/** A counted reference to the answer of this epoch; NULL: not here. */
+const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, const char *scope,
+						  const struct cairn_hash *chunk, uint64_t epoch);
+
+/** Keep an answer (a reference is taken); one that is there already is replaced. May do nothing for want of memory. */
+void cairn_answer_cache_put(struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk,
+			    uint64_t epoch, const struct cairn_answer *answer);
+
+/** Forget everything: some xorb must not be offered any more. */
+void cairn_answer_cache_clear(struct cairn_answer_cache *c);
+
+void cairn_answer_cache_stats(struct cairn_answer_cache *c, struct cairn_cas_stats *out);
+
+/** Make an answer of bytes (taken over, malloc). The caller has the one reference. @return NULL without memory; bytes
+ * are freed then, too */
+struct cairn_answer *cairn_answer_new(uint8_t *bytes, size_t len);
+
+#endif

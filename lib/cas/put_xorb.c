@@ -1,0 +1,173 @@
+/* A xorb upload: verified and written while it streams, then made durable, then registered. */
+#include "cas/internal.h"
+
+#include <stdlib.h>
+
+struct cairn_xorb_upload {
+	struct cairn_cas *cas;
+	struct cairn_hash hash;
+	struct cairn_xorb_verifier *verifier;
+	struct cairn_store_put *put; /* NULL: stored already, this body is only verified */
+	struct cairn_guard guard;    /* held from the storing to the registering */
+	uint64_t bytes_reserved;
+	bool known;
+	struct cairn_xorb_summary summary;
+	struct cairn_index_write write;
+	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag);
+	void *done_ctx;
+};
+
+enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *out)
+{
+	enum cairn_status status = cairn_index_xorb(cas->index, hash, out);
+	if (status != CAIRN_OK)
+		return status;
+	if (out->retired || out->stored_bytes == 0)
+		return CAIRN_E_NOT_FOUND;
+	uint64_t bytes;
+	status = cairn_store_stat(cas->store, hash, &bytes);
+	if (status != CAIRN_OK)
+		return status;
+	return bytes == out->stored_bytes ? CAIRN_OK : CAIRN_E_NOT_FOUND;
+}
+
+static enum cairn_status xorb_upload_prepare(struct cairn_xorb_upload *u, uint64_t bytes_expected,
+					     struct cairn_diag *diag)
+{
+	const struct cairn_cas_options *o = &u->cas->options;
+	struct cairn_index_xorb known;
+	enum cairn_status status = cairn_cas_xorb(u->cas, &u->hash, &known);
+	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
+		return status;
+	u->known = status == CAIRN_OK;
+	u->verifier = cairn_xorb_verifier_new(&(struct cairn_xorb_verifier_options){
+		.bytes_max = o->xorb_bytes_max,
+		.chunks_max = o->xorb_chunks_max,
+		.chunk_bytes_max = CAIRN_CHUNK_BYTES_MAX,
+	});
+	if (!u->verifier)
+		return CAIRN_E_NOMEM;
+	if (u->known)
+		return CAIRN_OK;
+	uint64_t bytes = bytes_expected < o->xorb_bytes_max ? bytes_expected : o->xorb_bytes_max;
+	status = cas_reserve_bytes(u->cas, bytes, diag);
+	if (status != CAIRN_OK)
+		return status;
+	u->bytes_reserved = bytes;
+	return cairn_store_put_begin(u->cas->store, &u->put);
+}
+
+enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes_expected,
+					  struct cairn_xorb_upload **out, struct cairn_diag *diag)
+{
+	*out = NULL;
+	struct cairn_xorb_upload *u = calloc(1, sizeof(*u));
+	if (!u)
+		return CAIRN_E_NOMEM;
+	u->cas = cas;
+	u->hash = *hash;
+	enum cairn_status status = xorb_upload_prepare(u, bytes_expected, diag);
+	if (status != CAIRN_OK) {
+		cairn_xorb_upload_free(u);
+		return status;
+	}
+	*out = u;
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uint8_t *bytes, size_t len,
+					  struct cairn_diag *diag)
+{
+	size_t n_data = 0;
+	enum cairn_status status = cairn_xorb_verifier_feed(u->verifier, bytes, len, &n_data, diag);
+	if (status == CAIRN_OK && u->put && n_data > 0)
+		status = cairn_store_put_write(u->put, bytes, n_data);
+	return status;
+}
+
+/* Under the guard: somebody may have stored it while this body was on its way. */
+static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u)
+{
+	struct cairn_index_xorb known;
+	enum cairn_status status = cairn_cas_xorb(u->cas, &u->hash, &known);
+	if (status == CAIRN_OK) {
+		u->known = true;
+		return CAIRN_OK;
+	}
+	if (status != CAIRN_E_NOT_FOUND)
+		return status;
+	/* An object that the index does not vouch for is a left-over of a crash, perhaps packed otherwise: the row that
+	 * follows must describe the bytes that are there. */
+	status = cairn_store_remove(u->cas->store, &u->hash);
+	if (status != CAIRN_OK)
+		return status;
+	bool existed;
+	struct cairn_store_put *put = u->put;
+	u->put = NULL;
+	status = cairn_store_put_commit(put, &u->hash, &existed);
+	if (status != CAIRN_OK)
+		return status;
+	if (existed)
+		return CAIRN_E_CONFLICT;
+	atomic_fetch_add(&u->cas->xorbs_stored, 1);
+	atomic_fetch_add(&u->cas->xorb_bytes_stored, u->summary.chunk_data_bytes);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag)
+{
+	enum cairn_status status = cairn_xorb_verifier_end(u->verifier, &u->hash, &u->summary, diag);
+	if (status != CAIRN_OK)
+		return status;
+	atomic_fetch_add(&u->cas->chunks_verified, cairn_xorb_verifier_list(u->verifier)->n);
+	if (u->known)
+		return CAIRN_OK;
+	cairn_guard_take(&u->cas->guards, &u->guard, &u->hash);
+	return xorb_upload_settle(u);
+}
+
+static void xorb_upload_written(struct cairn_index_write *write)
+{
+	struct cairn_xorb_upload *u =
+		(struct cairn_xorb_upload *)(void *)((char *)write - offsetof(struct cairn_xorb_upload, write));
+	cairn_guard_release(&u->cas->guards, &u->guard);
+	u->done(u->done_ctx, write->status, write->added, &write->diag);
+}
+
+enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
+					   void (*done)(void *ctx, enum cairn_status status, bool was_inserted,
+							const struct cairn_diag *diag),
+					   void *ctx)
+{
+	if (u->known) {
+		cairn_guard_release(&u->cas->guards, &u->guard);
+		done(ctx, CAIRN_OK, false, NULL);
+		return CAIRN_OK;
+	}
+	u->done = done;
+	u->done_ctx = ctx;
+	u->write = (struct cairn_index_write){
+		.kind = CAIRN_INDEX_PUT_XORB,
+		.xorb = {.hash = u->hash,
+			 .list = cairn_xorb_verifier_list(u->verifier),
+			 .stored_bytes = u->summary.chunk_data_bytes},
+		.done = xorb_upload_written,
+	};
+	return cairn_index_submit(u->cas->index, &u->write);
+}
+
+uint32_t cairn_xorb_upload_chunks(const struct cairn_xorb_upload *u)
+{
+	return cairn_xorb_verifier_list(u->verifier)->n;
+}
+
+void cairn_xorb_upload_free(struct cairn_xorb_upload *u)
+{
+	if (!u)
+		return;
+	cairn_guard_release(&u->cas->guards, &u->guard);
+	cairn_store_put_abort(u->put);
+	cairn_xorb_verifier_free(u->verifier);
+	cas_release_bytes(u->cas, u->bytes_reserved);
+	free(u);
+}

@@ -1,0 +1,99 @@
+/* A chunk query's answer: the xorb that holds the chunk and its neighbours, as a shard with keyed chunk hashes. */
+#include "base/clock.h"
+#include "cas/internal.h"
+#include "shard/writer.h"
+
+#include <stdlib.h>
+
+struct answer_builder {
+	struct cairn_shard_writer writer;
+	struct cairn_hash key;
+	uint64_t bytes_max;
+	unsigned n_xorbs;
+};
+
+static void answer_add_xorb(struct answer_builder *b, const struct cairn_index_dedupe_xorb *x)
+{
+	cairn_shard_write_xorb(&b->writer, &x->xorb.hash, (uint32_t)x->xorb.stored_bytes);
+	uint32_t next = 0;
+	for (uint32_t i = 0; i < x->list->n; i++) {
+		bool eligible = next < x->n_eligible && x->eligible[next] == i;
+		next += eligible;
+		struct cairn_hash keyed;
+		cairn_hash_keyed(&keyed, &b->key, &x->list->hashes[i]);
+		cairn_shard_write_chunk(&b->writer, &keyed, x->list->spans[i].unpacked_bytes,
+					eligible ? CAIRN_SHARD_CHUNK_ELIGIBLE : 0);
+	}
+	b->n_xorbs++;
+}
+
+/* The first xorb is whole in any case, the others as long as there is room. */
+static bool answer_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
+{
+	struct answer_builder *b = ctx;
+	uint64_t more = (UINT64_C(1) + x->list->n) * CAIRN_SHARD_RECORD_BYTES;
+	if (b->n_xorbs > 0 && b->writer.buf.len + more + CAIRN_SHARD_FOOTER_BYTES > b->bytes_max)
+		return false;
+	answer_add_xorb(b, x);
+	return b->writer.buf.status == CAIRN_OK;
+}
+
+static size_t answer_bytes_limit(const struct cairn_cas *cas)
+{
+	size_t whole_xorb = (CAIRN_XORB_CHUNKS_MAX + 8) * CAIRN_SHARD_RECORD_BYTES + CAIRN_SHARD_FOOTER_BYTES;
+	return cas->options.answer_bytes_max > whole_xorb ? cas->options.answer_bytes_max : whole_xorb;
+}
+
+static struct cairn_answer *answer_finish(struct answer_builder *b, int64_t epoch_ends_unix_s, uint32_t epoch_s)
+{
+	/* Times come from the epoch, not the clock, so that equal queries give equal bytes. */
+	int64_t created = epoch_ends_unix_s - epoch_s, expires = epoch_ends_unix_s + epoch_s;
+	if (cairn_shard_writer_end_keyed(&b->writer, &b->key, (uint64_t)created, (uint64_t)expires) != CAIRN_OK)
+		return NULL;
+	struct cairn_buf taken = b->writer.buf;
+	b->writer.buf = cairn_buf_init(0);
+	struct cairn_answer *answer = cairn_answer_new(taken.bytes, taken.len);
+	if (!answer)
+		return NULL;
+	answer->expires_unix_s = expires;
+	answer->epoch_ends_unix_s = epoch_ends_unix_s;
+	struct cairn_hash digest;
+	cairn_hash_body(&digest, answer->bytes, answer->len);
+	answer->etag[0] = '"';
+	cairn_hex_text(answer->etag + 1, digest.b, 16);
+	answer->etag[33] = '"';
+	return answer;
+}
+
+static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, const struct cairn_hash *chunk,
+				      uint64_t epoch, struct cairn_answer **out)
+{
+	struct answer_builder b = {.bytes_max = cas->options.answer_bytes_max};
+	enum cairn_status status = cairn_secret_dedupe_key(&cas->secret, scope, epoch, &b.key);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_shard_writer_init(&b.writer, answer_bytes_limit(cas));
+	status = cairn_index_dedupe(cas->index, scope, chunk, answer_visit, &b);
+	if (status == CAIRN_OK) {
+		*out = answer_finish(&b, (int64_t)(epoch + 1) * cas->options.epoch_s, cas->options.epoch_s);
+		status = *out ? CAIRN_OK : CAIRN_E_NOMEM;
+	}
+	cairn_shard_writer_fini(&b.writer);
+	return status;
+}
+
+enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_who *who,
+				  const struct cairn_hash *chunk, const struct cairn_answer **out)
+{
+	uint64_t epoch = (uint64_t)cairn_clock_unix_s() / cas->options.epoch_s;
+	*out = cairn_answer_cache_get(cas->cache, who->scope, chunk, epoch);
+	if (*out)
+		return CAIRN_OK;
+	struct cairn_answer *built = NULL;
+	enum cairn_status status = answer_build(cas, who->scope, chunk, epoch, &built);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_answer_cache_put(cas->cache, who->scope, chunk, epoch, built);
+	*out = built;
+	return CAIRN_OK;
+}

@@ -1,0 +1,56 @@
+/* The one table of the daemon's settings, and what is derived from it. Internal to the configuration (config.h). */
+#ifndef CAIRN_SERVER_SETTINGS_H
+#define CAIRN_SERVER_SETTINGS_H
+
+#include "base/buf.h"
+#include "server/config.h"
+
+enum setting_kind {
+	SETTING_TEXT,    /* char *; NULL when not given */
+	SETTING_FLAG,    /* bool */
+	SETTING_COUNT,   /* uint64_t, digits */
+	SETTING_BYTES,   /* uint64_t, digits and K, M or G (powers of 1,024) */
+	SETTING_SECONDS, /* uint64_t, digits and s, m, h or d */
+	SETTING_CHOICE,  /* char *, one word of choices */
+};
+
+struct setting {
+	const char *name; /* as in the file; the option and the variable are made from it */
+	enum setting_kind kind;
+	const char *start;    /* the default as text; NULL: not given */
+	uint64_t min, max;    /* of the numbers, both allowed */
+	const char *choices;  /* "one|two" */
+	const char *argument; /* what --help calls the value */
+	const char *help;
+	bool hidden;   /* neither in --help nor in the documents */
+	size_t offset; /* of the member in struct config */
+};
+
+extern const struct setting SETTINGS[];
+extern const size_t N_SETTINGS;
+
+enum { SETTING_NAME_BYTES = 48 }; /* room for any name made from a setting's, with its zero */
+
+/** By the name's spelling in the file ('_'), len bytes of it. @return NULL: there is none */
+const struct setting *setting_find(const char *name, size_t len);
+
+/** The spelling on the command line: '-' for '_', without the leading dashes. */
+void setting_option_name(char out[static SETTING_NAME_BYTES], const struct setting *s);
+
+/** Set from text. @param[out] why  what is wrong and what is allowed, for the end of a message
+ *  @return false: nothing was changed */
+bool setting_apply(struct config *config, const struct setting *s, const char *text, char *why, size_t why_len);
+
+/** What a value may be, in words: "4K to 1G", "global, namespace or repository". */
+void setting_allowed(const struct setting *s, char *out, size_t out_len);
+
+/** Release what a text setting holds. */
+void setting_clear(struct config *config, const struct setting *s);
+
+/** The text of --help, at most 80 columns wide. */
+void settings_help(struct cairn_buf *out);
+
+/** The table of docs/operations.md, in Markdown. */
+void settings_table(struct cairn_buf *out);
+
+#endif
