@@ -29,6 +29,7 @@ static inline struct app *app_of(const struct http_request *req)
 extern const struct http_route ROUTES_HEALTH[]; /* /health, /ready, /metrics */
 extern const struct http_route ROUTES_SHARDS[]; /* /v1/shards, /v2/shards */
 extern const struct http_route ROUTES_CHUNKS[]; /* /v1/chunks/... */
+extern const struct http_route ROUTES_FILES[];  /* /v1/files/... */
 extern const struct http_route ROUTES_XORBS[];  /* /v1/xorbs/..., /v1/xorb-grants/... */
 
 /** Once a second: heartbeats of shard streams. */

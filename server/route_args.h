@@ -1,0 +1,18 @@
+/* Path arguments that many routes take. */
+#ifndef CAIRN_SERVER_ROUTE_ARGS_H
+#define CAIRN_SERVER_ROUTE_ARGS_H
+
+#include "hash/hash.h"
+#include "server/http.h"
+
+/** Is {prefix} "default", or the other name that it has here (NULL: none)? @return false: a 404 was replied */
+bool route_prefix(struct http_request *req, const char *other);
+
+/** Read {hash}. @return false: a 400 was replied */
+bool route_hash(struct http_request *req, struct cairn_hash *out);
+
+/** Verification of an upload failed, or it could not be done: what is wrong with the upload is a 400 whatever its
+ * status (a 404 or 409 would mean something else to the stock clients), the rest as http_reply_status() has it. */
+void route_reply_refused(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);
+
+#endif
