@@ -1,0 +1,78 @@
+/* Internal to the shard module: each record kind's reading and writing, side by side. */
+#ifndef CAIRN_SHARD_RECORDS_H
+#define CAIRN_SHARD_RECORDS_H
+
+#include "shard/format.h"
+
+struct cairn_shard_header {
+	uint64_t version;
+	uint64_t footer_bytes;
+};
+
+struct cairn_shard_file_header {
+	struct cairn_hash hash;
+	uint32_t flags;
+	uint32_t n_terms;
+	uint64_t reserved;
+};
+
+struct cairn_shard_xorb_header {
+	struct cairn_hash hash;
+	uint32_t flags;
+	uint32_t n_chunks;
+	uint32_t unpacked_bytes;
+	uint32_t bytes_on_disk;
+};
+
+/* Places that are patched or diagnosed. */
+enum {
+	CAIRN_SHARD_AT_VERSION = 32,
+	CAIRN_SHARD_AT_FOOTER_BYTES = 40,
+	CAIRN_SHARD_FILE_AT_N = 36,
+	CAIRN_SHARD_XORB_AT_N = 36,
+	CAIRN_SHARD_XORB_AT_UNPACKED_BYTES = 40,
+	CAIRN_SHARD_FOOTER_AT_FILE_INFO = 8,
+	CAIRN_SHARD_FOOTER_AT_CAS_INFO = 16,
+	CAIRN_SHARD_FOOTER_AT_LOOKUPS = 24, /* three pairs of offset and count, 16 bytes each */
+	CAIRN_SHARD_FOOTER_AT_OFFSET = 192,
+	/* Entries of the lookup tables: u64 hash prefix, u32 index; that of chunks has a second u32. */
+	CAIRN_SHARD_FILE_LOOKUP_BYTES = 12,
+	CAIRN_SHARD_CAS_LOOKUP_BYTES = 12,
+	CAIRN_SHARD_CHUNK_LOOKUP_BYTES = 16,
+};
+
+/* The tag is compared or written; the rest of the header is two integers. */
+bool cairn_shard_tag_is_right(const uint8_t rec[static CAIRN_SHARD_TAG_BYTES]);
+void cairn_shard_header_get(struct cairn_shard_header *out, const uint8_t rec[static CAIRN_SHARD_HEADER_BYTES]);
+void cairn_shard_header_put(uint8_t rec[static CAIRN_SHARD_HEADER_BYTES], uint64_t footer_bytes);
+
+bool cairn_shard_is_bookend(const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
+void cairn_shard_bookend_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
+
+void cairn_shard_file_header_get(struct cairn_shard_file_header *out,
+				 const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
+void cairn_shard_file_header_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const struct cairn_shard_file_header *h);
+
+void cairn_shard_term_get(struct cairn_shard_term *out, const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
+void cairn_shard_term_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const struct cairn_shard_term *term);
+
+/* A hash and 16 reserved bytes: a verification. */
+void cairn_shard_range_hash_get(struct cairn_hash *out, const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
+void cairn_shard_range_hash_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const struct cairn_hash *range);
+
+/* A digest, each group of 8 reversed, and 16 reserved bytes: a file's metadata. */
+void cairn_shard_sha256_get(uint8_t out[static 32], const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
+void cairn_shard_sha256_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const uint8_t sha256[static 32]);
+
+void cairn_shard_xorb_header_get(struct cairn_shard_xorb_header *out,
+				 const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
+void cairn_shard_xorb_header_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const struct cairn_shard_xorb_header *h);
+
+void cairn_shard_chunk_get(struct cairn_shard_chunk *out, const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
+void cairn_shard_chunk_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const struct cairn_shard_chunk *chunk);
+
+/* @return the footer's version; only that of CAIRN_SHARD_FOOTER_VERSION is understood */
+uint64_t cairn_shard_footer_get(struct cairn_shard_footer *out, const uint8_t rec[static CAIRN_SHARD_FOOTER_BYTES]);
+void cairn_shard_footer_put(uint8_t rec[static CAIRN_SHARD_FOOTER_BYTES], const struct cairn_shard_footer *footer);
+
+#endif

@@ -1,0 +1,200 @@
+#include "verify/run.h"
+
+#include "base/bytes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum cairn_status xorb_check_count(struct verify_run *run, const struct cairn_shard_xorb *xorb)
+{
+	if (xorb->n_chunks == 0)
+		return cairn_fail(run->diag, CAIRN_E_FORMAT, "xorb.empty", xorb->offset,
+				  "a xorb without chunks is described: leave its block out");
+	if (xorb->n_chunks <= CAIRN_XORB_CHUNKS_MAX)
+		return CAIRN_OK;
+	cairn_fail(run->diag, CAIRN_E_FORMAT, "xorb.chunk_count", xorb->offset,
+		   "a xorb of %" PRIu32 " chunks is described: a xorb has at most 8192", xorb->n_chunks);
+	cairn_diag_numbers(run->diag, CAIRN_XORB_CHUNKS_MAX, xorb->n_chunks);
+	return CAIRN_E_FORMAT;
+}
+
+static enum cairn_status xorb_check_chunk(struct verify_run *run, const struct cairn_shard_chunk *chunk,
+					  uint64_t unpacked_bytes, uint64_t offset)
+{
+	if (chunk->unpacked_bytes == 0 || chunk->unpacked_bytes > CAIRN_CHUNK_BYTES_MAX) {
+		cairn_fail(run->diag, CAIRN_E_FORMAT, "xorb.chunk_length", offset + 36,
+			   "a chunk of %" PRIu32 " bytes is described: a chunk has 1 to 131072", chunk->unpacked_bytes);
+		cairn_diag_values(run->diag, "1 to 131072", "");
+		return CAIRN_E_FORMAT;
+	}
+	if (chunk->start != unpacked_bytes) {
+		cairn_fail(run->diag, CAIRN_E_MISMATCH, "xorb.chunk_offset", offset + 32,
+			   "a chunk does not start where the one before it ends: the chunks of a xorb follow each "
+			   "other without gaps, from 0");
+		cairn_diag_numbers(run->diag, unpacked_bytes, chunk->start);
+		return CAIRN_E_MISMATCH;
+	}
+	return CAIRN_OK;
+}
+
+/* Read a block's chunks into the scratch list, checking lengths, places and their sum. */
+static enum cairn_status xorb_read_chunks(struct verify_run *run, const struct cairn_shard_xorb *xorb)
+{
+	uint64_t unpacked_bytes = 0;
+	run->scratch.n = 0;
+	for (uint32_t i = 0; i < xorb->n_chunks; i++) {
+		struct cairn_shard_chunk chunk = cairn_shard_xorb_chunk(xorb, i);
+		enum cairn_status status =
+			xorb_check_chunk(run, &chunk, unpacked_bytes, cairn_shard_xorb_chunk_offset(xorb, i));
+		if (status != CAIRN_OK)
+			return status;
+		unpacked_bytes += chunk.unpacked_bytes;
+		struct cairn_span span = {.unpacked_bytes = chunk.unpacked_bytes};
+		status = cairn_chunk_list_add(&run->scratch, &chunk.hash, span);
+		if (status != CAIRN_OK)
+			return status;
+	}
+	if (unpacked_bytes != xorb->unpacked_bytes) {
+		cairn_fail(run->diag, CAIRN_E_MISMATCH, "xorb.unpacked_bytes", xorb->offset + 40,
+			   "num_bytes_in_cas is %" PRIu32 ", but the xorb's chunks have %" PRIu64 " bytes",
+			   xorb->unpacked_bytes, unpacked_bytes);
+		cairn_diag_numbers(run->diag, unpacked_bytes, xorb->unpacked_bytes);
+		return CAIRN_E_MISMATCH;
+	}
+	if (unpacked_bytes > CAIRN_XORB_BYTES_MAX) {
+		cairn_fail(run->diag, CAIRN_E_FORMAT, "xorb.too_large", xorb->offset + 40,
+			   "a xorb of %" PRIu64 " bytes is described: a xorb has at most 64 MiB of chunk data",
+			   unpacked_bytes);
+		cairn_diag_numbers(run->diag, CAIRN_XORB_BYTES_MAX, unpacked_bytes);
+		return CAIRN_E_FORMAT;
+	}
+	return CAIRN_OK;
+}
+
+static enum cairn_status xorb_check_root(struct verify_run *run, const struct cairn_shard_xorb *xorb)
+{
+	struct cairn_hash root;
+	cairn_chunk_list_root(&run->scratch, &root);
+	if (cairn_hash_equal(&root, &xorb->hash))
+		return CAIRN_OK;
+	cairn_fail(run->diag, CAIRN_E_MISMATCH, "xorb.hash", xorb->offset,
+		   "the hash of a described xorb is not the merkle root of its chunks: a chunk hash, a length or the "
+		   "xorb hash is wrong, or a chunk is missing");
+	cairn_verify_diag_hashes(run->diag, &root, &xorb->hash);
+	return CAIRN_E_MISMATCH;
+}
+
+static enum cairn_status xorb_differs_at(struct verify_run *run, const struct cairn_shard_xorb *xorb, uint32_t i,
+					 const struct cairn_chunk_list *known)
+{
+	cairn_fail(run->diag, CAIRN_E_CONFLICT, "xorb.conflict", cairn_shard_xorb_chunk_offset(xorb, i),
+		   "chunk %" PRIu32 " of a described xorb is not that of the stored xorb: describe what was uploaded",
+		   i);
+	if (cairn_hash_equal(&run->scratch.hashes[i], &known->hashes[i]))
+		cairn_diag_numbers(run->diag, known->spans[i].unpacked_bytes, run->scratch.spans[i].unpacked_bytes);
+	else
+		cairn_verify_diag_hashes(run->diag, &known->hashes[i], &run->scratch.hashes[i]);
+	return CAIRN_E_CONFLICT;
+}
+
+/* The description in the scratch list against what is stored under that hash. The root alone does not say it all: that
+ * of a single chunk leaves its length open. */
+static enum cairn_status xorb_check_known(struct verify_run *run, const struct cairn_shard_xorb *xorb)
+{
+	const struct cairn_chunk_list *known = NULL;
+	enum cairn_status status = cairn_verify_ask(run, &xorb->hash, xorb->offset, &known);
+	if (status == CAIRN_E_NOT_FOUND && run->options->xorbs_external)
+		return CAIRN_OK;
+	if (status == CAIRN_E_NOT_FOUND) {
+		char text[CAIRN_HASH_TEXT_BYTES];
+		cairn_hash_text(text, &xorb->hash);
+		return cairn_fail(run->diag, status, "xorb.not_stored", xorb->offset,
+				  "xorb %s is described, but its bytes are not stored here: upload the xorb first",
+				  text);
+	}
+	if (status != CAIRN_OK)
+		return status;
+	uint32_t n = known->n < xorb->n_chunks ? known->n : xorb->n_chunks;
+	for (uint32_t i = 0; i < n; i++)
+		if (!cairn_hash_equal(&run->scratch.hashes[i], &known->hashes[i]) ||
+		    run->scratch.spans[i].unpacked_bytes != known->spans[i].unpacked_bytes)
+			return xorb_differs_at(run, xorb, i, known);
+	if (known->n == xorb->n_chunks)
+		return CAIRN_OK;
+	cairn_fail(run->diag, CAIRN_E_CONFLICT, "xorb.conflict", xorb->offset,
+		   "a described xorb has %" PRIu32 " chunks, the stored one %" PRIu32 ": describe what was uploaded",
+		   xorb->n_chunks, known->n);
+	cairn_diag_numbers(run->diag, known->n, xorb->n_chunks);
+	return CAIRN_E_CONFLICT;
+}
+
+/* Same number of chunks, and the same hash, place and length each; flags and reserved fields are not judged. */
+static bool xorb_same(const struct cairn_shard_xorb *a, const struct cairn_shard_xorb *b)
+{
+	if (a->n_chunks != b->n_chunks)
+		return false;
+	for (uint32_t i = 0; i < a->n_chunks; i++)
+		if (memcmp(a->chunks + (size_t)i * CAIRN_SHARD_RECORD_BYTES,
+			   b->chunks + (size_t)i * CAIRN_SHARD_RECORD_BYTES, CAIRN_HASH_BYTES + 8) != 0)
+			return false;
+	return true;
+}
+
+static enum cairn_status xorb_check_repeats(struct verify_run *run)
+{
+	for (size_t i = 1; i < run->n_places; i++) {
+		if (run->places[i - 1].prefix != run->places[i].prefix)
+			continue;
+		struct cairn_shard_xorb a = cairn_verify_xorb_at(run, run->places[i - 1].offset);
+		struct cairn_shard_xorb b = cairn_verify_xorb_at(run, run->places[i].offset);
+		if (!cairn_hash_equal(&a.hash, &b.hash) || xorb_same(&a, &b))
+			continue;
+		return cairn_fail(
+			run->diag, CAIRN_E_MISMATCH, "xorb.described_twice", a.offset > b.offset ? a.offset : b.offset,
+			"a xorb is described twice, with different chunks; the other block is at byte %" PRIu64,
+			a.offset < b.offset ? a.offset : b.offset);
+	}
+	return CAIRN_OK;
+}
+
+static enum cairn_status xorb_verify(struct verify_run *run, const struct cairn_shard_xorb *xorb)
+{
+	enum cairn_status status = xorb_check_count(run, xorb);
+	if (status == CAIRN_OK)
+		status = xorb_read_chunks(run, xorb);
+	if (status == CAIRN_OK)
+		status = xorb_check_root(run, xorb);
+	if (status == CAIRN_OK)
+		status = xorb_check_known(run, xorb);
+	if (status == CAIRN_OK)
+		status = cairn_verify_advance(run, xorb->n_chunks, xorb->n_chunks);
+	return status;
+}
+
+enum cairn_status cairn_verify_xorbs(struct verify_run *run)
+{
+	if (run->sum.n_xorbs == 0)
+		return CAIRN_OK;
+	run->places = calloc((size_t)run->sum.n_xorbs, sizeof(*run->places));
+	if (!run->places)
+		return CAIRN_E_NOMEM;
+	struct cairn_shard_reader r = run->xorbs_start;
+	for (;;) {
+		struct cairn_shard_xorb xorb;
+		bool more;
+		enum cairn_status status = cairn_shard_next_xorb(&r, &xorb, &more, run->diag);
+		if (status == CAIRN_OK && !more)
+			break;
+		if (status == CAIRN_OK)
+			status = xorb_verify(run, &xorb);
+		if (status != CAIRN_OK)
+			return status;
+		run->places[run->n_places++] = (struct verify_place){
+			.prefix = cairn_get_u64le(xorb.hash.b),
+			.offset = xorb.offset,
+		};
+	}
+	cairn_verify_sort_places(run);
+	return xorb_check_repeats(run);
+}
