@@ -39,8 +39,8 @@ bool cairn_xorb_footer_begins(const uint8_t *bytes, size_t len);
  *         CAIRN_E_MISMATCH  hash of the xorb or of a chunk
  */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_footer_check(const uint8_t *bytes, size_t len,
-                                                         const struct cairn_chunk_list *list,
-                                                         const struct cairn_hash *root, uint64_t at,
-                                                         struct cairn_diag *diag);
+							 const struct cairn_chunk_list *list,
+							 const struct cairn_hash *root, uint64_t at,
+							 struct cairn_diag *diag);
 
 #endif

@@ -1,0 +1,227 @@
+/* The only includer of LZ4. */
+#include "xorb/codec.h"
+
+#include "base/bytes.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <lz4frame.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	/* Room behind the expected raw bytes: LZ4 then writes the last block in place, not through a copy of its own,
+	 * and excess shows up as bytes that were written. Blocks of the stock clients have 64 KiB. */
+	EXCESS_BYTES = 256 * 1024,
+	N_PACKINGS = 2,
+};
+
+struct codec_scratch {
+	uint8_t *bytes;
+	size_t cap;
+};
+
+struct cairn_codec {
+	LZ4F_dctx *dctx;
+	struct codec_scratch unpacked;  /* out of LZ4 */
+	struct codec_scratch ungrouped; /* bytes back in their order */
+	struct codec_scratch grouped;
+	struct codec_scratch packed[N_PACKINGS]; /* the candidates of pack */
+};
+
+struct cairn_codec *cairn_codec_new(void)
+{
+	struct cairn_codec *c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	if (LZ4F_isError(LZ4F_createDecompressionContext(&c->dctx, LZ4F_VERSION))) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void cairn_codec_free(struct cairn_codec *c)
+{
+	if (!c)
+		return;
+	LZ4F_freeDecompressionContext(c->dctx);
+	free(c->unpacked.bytes);
+	free(c->ungrouped.bytes);
+	free(c->grouped.bytes);
+	for (size_t i = 0; i < N_PACKINGS; i++)
+		free(c->packed[i].bytes);
+	free(c);
+}
+
+void cairn_codec_freep(struct cairn_codec **c)
+{
+	cairn_codec_free(*c);
+	*c = NULL;
+}
+
+/* Contents are not kept, so no realloc. */
+static uint8_t *codec_reserve(struct codec_scratch *s, size_t need)
+{
+	if (need <= s->cap)
+		return s->bytes;
+	free(s->bytes);
+	s->bytes = malloc(need);
+	s->cap = s->bytes ? need : 0;
+	return s->bytes;
+}
+
+/* Where group g of n grouped bytes starts; the first n % 4 groups are one longer. */
+static size_t codec_group_start(size_t n, size_t g)
+{
+	return n / 4 * g + (g < n % 4 ? g : n % 4);
+}
+
+static void codec_group(uint8_t *out, const uint8_t *raw, size_t n)
+{
+	uint8_t *group[4];
+	for (size_t g = 0; g < 4; g++)
+		group[g] = out + codec_group_start(n, g);
+	size_t i = 0;
+	for (; i < n / 4; i++)
+		for (size_t g = 0; g < 4; g++)
+			group[g][i] = raw[4 * i + g];
+	for (size_t g = 0; g < n % 4; g++)
+		group[g][i] = raw[4 * i + g];
+}
+
+static void codec_ungroup(uint8_t *restrict out, const uint8_t *restrict grouped, size_t n)
+{
+	const uint8_t *a = grouped, *b = grouped + codec_group_start(n, 1), *c = grouped + codec_group_start(n, 2),
+		      *d = grouped + codec_group_start(n, 3);
+	const uint8_t *const group[4] = {a, b, c, d};
+	size_t i = 0;
+	for (; i < n / 4; i++)
+		cairn_put_u32le(out + 4 * i,
+				(uint32_t)a[i] | (uint32_t)b[i] << 8 | (uint32_t)c[i] << 16 | (uint32_t)d[i] << 24);
+	for (size_t g = 0; g < n % 4; g++)
+		out[4 * i + g] = group[g][i];
+}
+
+static enum cairn_status codec_refuse(size_t code, uint64_t at, struct cairn_diag *diag)
+{
+	const char *name = LZ4F_getErrorName(code);
+	if (strcmp(name, "ERROR_allocation_failed") == 0)
+		return CAIRN_E_NOMEM;
+	return cairn_fail(diag, CAIRN_E_FORMAT, "xorb.chunk_lz4", at,
+			  "the data of this chunk is not a valid LZ4 frame (%s); pack it again", name);
+}
+
+static enum cairn_status codec_refuse_length(const struct cairn_xorb_chunk_header *header, size_t got, uint64_t at,
+					     struct cairn_diag *diag)
+{
+	bool over = got > header->unpacked_bytes;
+	cairn_fail(diag, CAIRN_E_FORMAT, "xorb.chunk_length", at,
+		   "this chunk unpacks to %s%zu bytes, but its header says %" PRIu32, over ? "at least " : "", got,
+		   header->unpacked_bytes);
+	cairn_diag_numbers(diag, header->unpacked_bytes, got);
+	return CAIRN_E_FORMAT;
+}
+
+/* One frame that fills data, of exactly the length that the header gives. */
+static enum cairn_status codec_unpack_frame(struct cairn_codec *c, const struct cairn_xorb_chunk_header *header,
+					    const uint8_t *data, uint64_t at, struct cairn_diag *diag)
+{
+	size_t room = (size_t)header->unpacked_bytes + EXCESS_BYTES;
+	if (!codec_reserve(&c->unpacked, room))
+		return CAIRN_E_NOMEM;
+	LZ4F_resetDecompressionContext(c->dctx); /* the frame before may have ended in an error */
+	const LZ4F_decompressOptions_t options = {.stableDst = 1};
+	size_t got = 0, used = 0, hint = 1;
+	while (hint != 0 && used < header->packed_bytes && got <= header->unpacked_bytes) {
+		size_t out = room - got, in = header->packed_bytes - used;
+		hint = LZ4F_decompress(c->dctx, c->unpacked.bytes + got, &out, data + used, &in, &options);
+		if (LZ4F_isError(hint))
+			return codec_refuse(hint, at, diag);
+		got += out;
+		used += in;
+	}
+	if (got > header->unpacked_bytes)
+		return codec_refuse_length(header, got, at, diag);
+	if (hint != 0)
+		return cairn_fail(diag, CAIRN_E_FORMAT, "xorb.chunk_lz4", at,
+				  "the LZ4 frame of this chunk goes on after its %" PRIu32 " bytes; it was cut short",
+				  header->packed_bytes);
+	if (got != header->unpacked_bytes)
+		return codec_refuse_length(header, got, at, diag);
+	if (used != header->packed_bytes) {
+		cairn_fail(diag, CAIRN_E_FORMAT, "xorb.chunk_lz4", at,
+			   "the LZ4 frame of this chunk ends after %zu of %" PRIu32 " bytes; leave nothing after it",
+			   used, header->packed_bytes);
+		cairn_diag_numbers(diag, header->packed_bytes, used);
+		return CAIRN_E_FORMAT;
+	}
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_codec_unpack(struct cairn_codec *c, const uint8_t **raw,
+				     const struct cairn_xorb_chunk_header *header, const uint8_t *data, uint64_t at,
+				     struct cairn_diag *diag)
+{
+	if (header->scheme == CAIRN_SCHEME_NONE) {
+		if (header->packed_bytes != header->unpacked_bytes)
+			return codec_refuse_length(header, header->packed_bytes, at, diag);
+		*raw = data;
+		return CAIRN_OK;
+	}
+	enum cairn_status status = codec_unpack_frame(c, header, data, at, diag);
+	if (status != CAIRN_OK)
+		return status;
+	*raw = c->unpacked.bytes;
+	if (header->scheme == CAIRN_SCHEME_GROUPED_LZ4) {
+		if (!codec_reserve(&c->ungrouped, header->unpacked_bytes))
+			return CAIRN_E_NOMEM;
+		codec_ungroup(c->ungrouped.bytes, c->unpacked.bytes, header->unpacked_bytes);
+		*raw = c->ungrouped.bytes;
+	}
+	return CAIRN_OK;
+}
+
+/* Blocks that do not refer to each other: every decoder of the protocol reads them. */
+static enum cairn_status codec_pack_frame(struct codec_scratch *out, size_t *out_len, const uint8_t *bytes, size_t len)
+{
+	const LZ4F_preferences_t preferences = {
+		.frameInfo = {.blockSizeID = LZ4F_max256KB, .blockMode = LZ4F_blockIndependent},
+	};
+	size_t bound = LZ4F_compressFrameBound(len, &preferences);
+	if (!codec_reserve(out, bound))
+		return CAIRN_E_NOMEM;
+	*out_len = LZ4F_compressFrame(out->bytes, bound, bytes, len, &preferences);
+	return LZ4F_isError(*out_len) ? CAIRN_E_NOMEM : CAIRN_OK;
+}
+
+enum cairn_status cairn_codec_pack(struct cairn_codec *c, struct cairn_buf *out, const uint8_t *raw, size_t len,
+				   enum cairn_scheme *scheme)
+{
+	assert(len > 0 && len <= CAIRN_CHUNK_READ_BYTES_MAX);
+	if (!codec_reserve(&c->grouped, len))
+		return CAIRN_E_NOMEM;
+	codec_group(c->grouped.bytes, raw, len);
+	struct cairn_xorb_chunk_header header = {(uint32_t)len, (uint32_t)len, CAIRN_SCHEME_NONE};
+	const uint8_t *data = raw;
+	const uint8_t *const inputs[N_PACKINGS] = {raw, c->grouped.bytes};
+	for (size_t i = 0; i < N_PACKINGS; i++) {
+		size_t packed = 0;
+		enum cairn_status status = codec_pack_frame(&c->packed[i], &packed, inputs[i], len);
+		if (status != CAIRN_OK)
+			return status;
+		if (packed < header.packed_bytes) {
+			header.packed_bytes = (uint32_t)packed;
+			header.scheme = i == 0 ? CAIRN_SCHEME_LZ4 : CAIRN_SCHEME_GROUPED_LZ4;
+			data = c->packed[i].bytes;
+		}
+	}
+	uint8_t *at = cairn_buf_extend(out, CAIRN_XORB_CHUNK_HEADER_BYTES + (size_t)header.packed_bytes);
+	if (!at)
+		return out->status;
+	cairn_xorb_chunk_header_write(at, &header);
+	memcpy(at + CAIRN_XORB_CHUNK_HEADER_BYTES, data, header.packed_bytes);
+	if (scheme)
+		*scheme = header.scheme;
+	return CAIRN_OK;
+}

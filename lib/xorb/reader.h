@@ -1,0 +1,39 @@
+/* Walking over a whole serialized xorb in memory: to look at it, to take chunks out of it, to write it anew. */
+#ifndef CAIRN_XORB_READER_H
+#define CAIRN_XORB_READER_H
+
+#include "base/cursor.h"
+#include "xorb/format.h"
+
+#include <stdbool.h>
+
+/** A chunk as it lies in the xorb. */
+struct cairn_xorb_chunk {
+	struct cairn_xorb_chunk_header header;
+	uint64_t at;         /* offset of the header */
+	const uint8_t *data; /* header.packed_bytes of them, borrowed from the xorb */
+};
+
+/** Borrows the bytes of the xorb. Owned by one thread at a time; no clean-up needed. */
+struct cairn_xorb_reader {
+	struct cairn_cur cur;
+	const uint8_t *footer; /* set at the end: where the footer starts; NULL: there is none */
+	size_t footer_bytes;
+};
+
+/** Before the first of len bytes of chunks; a part of a xorb that begins and ends at chunks will do. */
+void cairn_xorb_reader_init(struct cairn_xorb_reader *r, const uint8_t *bytes, size_t len);
+
+/**
+ * Step to the next chunk. The data is neither unpacked nor hashed: cairn_codec_unpack() does the one; a footer is
+ * found, but not checked: cairn_xorb_footer_check().
+ * @param[out] out  the chunk, if there is one
+ * @param[out] end  true after the last chunk
+ * @return CAIRN_OK
+ *         CAIRN_E_FORMAT  chunk header, or the data ends early
+ *         CAIRN_E_LIMIT   a chunk that claims more packed data than any packing takes
+ */
+CAIRN_MUST_USE enum cairn_status cairn_xorb_reader_next(struct cairn_xorb_reader *r, struct cairn_xorb_chunk *out,
+							bool *end, struct cairn_diag *diag);
+
+#endif

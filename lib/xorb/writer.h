@@ -1,0 +1,50 @@
+/* Making xorbs out of chunks, for our own client. */
+#ifndef CAIRN_XORB_WRITER_H
+#define CAIRN_XORB_WRITER_H
+
+#include "hash/chunk_list.h"
+#include "xorb/format.h"
+
+#include <stdbool.h>
+
+/** A xorb under construction, in memory: at most CAIRN_XORB_SERIALIZED_BYTES_MAX. Owned by one thread at a time. */
+struct cairn_xorb_writer;
+
+/** @return an empty writer; NULL without memory */
+struct cairn_xorb_writer *cairn_xorb_writer_new(void);
+void cairn_xorb_writer_free(struct cairn_xorb_writer *w);
+/** For CLEANUP(). */
+void cairn_xorb_writer_freep(struct cairn_xorb_writer **w);
+
+/**
+ * Does a chunk of len raw bytes still fit? Judged as the stock clients do: at most CAIRN_XORB_CHUNKS_MAX chunks and
+ * CAIRN_XORB_BYTES_MAX raw bytes. A chunk is never packed into more than it is, so the serialized limit holds too.
+ */
+bool cairn_xorb_writer_fits(const struct cairn_xorb_writer *w, size_t len);
+
+/**
+ * Pack and append a chunk.
+ * @param raw   len raw bytes, 1 .. CAIRN_CHUNK_BYTES_MAX
+ * @param hash  their chunk hash, which the caller has from looking for it elsewhere
+ * @return CAIRN_OK
+ *         CAIRN_E_USAGE  a length out of range
+ *         CAIRN_E_LIMIT  does not fit: send the xorb, cairn_xorb_writer_reset(), add again
+ *         CAIRN_E_NOMEM
+ *         The xorb is as before after a failure.
+ */
+CAIRN_MUST_USE enum cairn_status cairn_xorb_writer_add(struct cairn_xorb_writer *w, const uint8_t *raw, size_t len,
+						       const struct cairn_hash *hash);
+
+/** The serialized xorb. Borrowed until the next add, reset or free. */
+const uint8_t *cairn_xorb_writer_bytes(const struct cairn_xorb_writer *w, size_t *len);
+
+/** The chunks so far. Borrowed likewise. cairn_chunk_list_root() of it is the xorb's hash. */
+const struct cairn_chunk_list *cairn_xorb_writer_list(const struct cairn_xorb_writer *w);
+
+/** Raw bytes of the chunks so far. */
+uint64_t cairn_xorb_writer_unpacked_bytes(const struct cairn_xorb_writer *w);
+
+/** Begin the next xorb; the memory is kept. */
+void cairn_xorb_writer_reset(struct cairn_xorb_writer *w);
+
+#endif

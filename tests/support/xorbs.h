@@ -1,0 +1,35 @@
+/* Xorbs for tests: running the verifier over bytes, and building serialized chunks by hand. */
+#ifndef CAIRN_TESTS_SUPPORT_XORBS_H
+#define CAIRN_TESTS_SUPPORT_XORBS_H
+
+#include "base/buf.h"
+#include "xorb/verifier.h"
+
+/** What a verifier said about a body. */
+struct xorb_verdict {
+	enum cairn_status status;
+	struct cairn_diag diag;
+	struct cairn_xorb_summary summary; /* meaningful with CAIRN_OK */
+	uint64_t n_data;                   /* sum of n_data over the feeds */
+	struct cairn_chunk_list list;      /* owned */
+};
+
+/** Release the list. For CLEANUP(). */
+void xorb_verdict_fini(struct xorb_verdict *verdict);
+
+/**
+ * Feed a body in pieces of piece_bytes and end it. After a failure one more call is made, which must fail alike.
+ * @param options   NULL: CAIRN_XORB_UPLOAD_OPTIONS
+ * @param expected  NULL: any hash
+ */
+struct xorb_verdict xorb_verify(const uint8_t *bytes, size_t len, size_t piece_bytes,
+				const struct cairn_xorb_verifier_options *options, const struct cairn_hash *expected);
+
+/** Append a chunk header and data as they are, valid or not. */
+void xorb_add_chunk(struct cairn_buf *out, uint32_t packed_bytes, uint32_t unpacked_bytes, unsigned scheme,
+		    const void *data, size_t data_len);
+
+/** Append the footer that agrees with the chunks. */
+void xorb_add_footer(struct cairn_buf *out, const struct cairn_chunk_list *list);
+
+#endif
