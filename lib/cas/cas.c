@@ -1,6 +1,7 @@
 #include "cas/cas.h"
 
 #include "cas/internal.h"
+#include "hash/crypto.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +56,12 @@ static enum cairn_status cas_load_secret(struct cairn_cas *cas, const char *give
 	if (!given && (n < 0 || (size_t)n >= sizeof(path)))
 		return cairn_fail(diag, CAIRN_E_USAGE, "data_dir.path", CAIRN_NO_OFFSET,
 				  "the data folder's path is too long");
-	return cairn_secret_load(&cas->secret, given ? given : path, !given, diag);
+	enum cairn_status status = cairn_secret_load(&cas->secret, given ? given : path, !given, diag);
+	static const char LABEL[] = "cairn fetch key 1";
+	if (status == CAIRN_OK)
+		status = cairn_hkdf_sha256(cas->fetch_key, sizeof(cas->fetch_key), cas->secret.bytes, cas->secret.len,
+					   LABEL, sizeof(LABEL));
+	return status;
 }
 
 enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_options *options,

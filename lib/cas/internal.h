@@ -15,6 +15,7 @@ struct cairn_cas {
 	char *data_dir, *tmp_dir;
 	int lock_fd; /* holds the folder */
 	struct cairn_secret secret;
+	uint8_t fetch_key[32]; /* signs fetch grants; derived from the secret */
 	struct cairn_index *index;
 	struct cairn_store *store;
 	struct cairn_answer_cache *cache;

@@ -1,0 +1,62 @@
+/* How to put a file, or a range of it, together again: built from the index alone. */
+#ifndef CAIRN_CAS_PLAN_H
+#define CAIRN_CAS_PLAN_H
+
+#include "cas/cas.h"
+
+/** Chunks [start, end) of one xorb, in the file's order. Cut down to the chunks that the range touches. */
+struct cairn_plan_term {
+	uint32_t xorb; /* place in the plan's xorbs */
+	uint32_t start, end;
+	uint32_t unpacked_bytes;
+};
+
+/** Chunks [start, end) of a xorb, and the bytes that hold them in the serialized xorb. */
+struct cairn_plan_range {
+	uint32_t start, end;
+	uint64_t first_byte, end_byte; /* end exclusive */
+};
+
+/** A xorb and what is needed of it: ascending, neither overlapping nor adjacent. */
+struct cairn_plan_xorb {
+	struct cairn_hash hash;
+	uint32_t first_range; /* place in the plan's ranges */
+	uint32_t n_ranges;
+};
+
+/** Owns its arrays: at most 80 bytes a term of the file. Zeroed is empty. */
+struct cairn_plan {
+	uint64_t file_bytes;              /* of the whole file */
+	uint64_t offset_into_first_range; /* bytes of the first term before the range begins */
+	uint32_t n_terms, n_ranges, n_xorbs;
+	struct cairn_plan_term *terms;
+	struct cairn_plan_range *ranges;
+	struct cairn_plan_xorb *xorbs;
+};
+void cairn_plan_fini(struct cairn_plan *plan);
+
+/** A range as a client asks for it. */
+struct cairn_byte_range {
+	enum {
+		CAIRN_RANGE_ALL,
+		CAIRN_RANGE_FROM_TO, /* first..last, last inclusive; UINT64_MAX: to the end */
+		CAIRN_RANGE_SUFFIX,  /* the last so many bytes */
+	} kind;
+	uint64_t first, last;  /* FROM_TO */
+	uint64_t suffix_bytes; /* SUFFIX */
+};
+
+/**
+ * Plan a file, or a range of it. An empty file gives a plan without terms, whatever the range.
+ * Works in memory for the file's terms and the list of one xorb at a time.
+ * @return CAIRN_OK
+ *         CAIRN_E_NOT_FOUND  unknown, or not the viewer's to read
+ *         CAIRN_E_LIMIT      the range starts past the end; out->file_bytes is set
+ *         CAIRN_E_CONFLICT   a xorb of it is gone, or its bytes are kept elsewhere
+ *         CAIRN_E_IO, CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer,
+						const struct cairn_hash *file, const struct cairn_byte_range *range,
+						struct cairn_plan *out);
+
+#endif
