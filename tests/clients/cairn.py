@@ -1,0 +1,205 @@
+"""Starts the real daemon in a folder of its own and speaks HTTP to it.
+
+CAIRND_BINARY and CAIRN_BINARY name the programs (meson sets them).
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "data"
+CAIRND = os.environ.get("CAIRND_BINARY", str(ROOT / "build-asan" / "server" / "cairnd"))
+CAIRN = os.environ.get("CAIRN_BINARY", str(ROOT / "build-asan" / "cli" / "cairn"))
+REPORTS = re.compile(r"(AddressSanitizer|LeakSanitizer|UndefinedBehaviorSanitizer|ThreadSanitizer|runtime error:)")
+START_S = 60
+STOP_S = 60
+
+
+class Reply:
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"<{self.status} {dict(self.headers.items())} {self.body[:300]!r}>"
+
+
+def wait_until(what, check, seconds=30.0):
+    """A poll with an end: until check() is true."""
+    end = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < end, f"waited {seconds} s for {what}"
+        select.select([], [], [], 0.01)  # a poll
+
+
+class Daemon:
+    """cairnd on a free port. Options are given as on the command line: shard_bytes_max="4K" is --shard-bytes-max 4K."""
+
+    def __init__(self, folder, binary=CAIRND, listen="127.0.0.1:0", **options):
+        self.folder = Path(folder)
+        self.data = self.folder / "data"
+        self.command = [binary, "--data-dir", str(self.data), "--listen", listen]
+        for name, value in options.items():
+            option = "--" + name.replace("_", "-")
+            self.command += [option] if value is True else [option, str(value)]
+        self.process = None
+        self.starts = 0
+
+    def environment(self):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("CAIRN_")}
+        env["ASAN_OPTIONS"] = "detect_leaks=1:abort_on_error=0:exitcode=99"
+        env["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1:exitcode=99"
+        return env
+
+    def start(self):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.starts += 1
+        self.log_path = self.folder / f"log{self.starts}"
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=self.environment(), cwd=self.folder
+            )
+        ready, _, _ = select.select([self.process.stdout], [], [], START_S)
+        line = self.process.stdout.readline().decode() if ready else ""
+        found = re.search(r"cairnd listening on http://(\S+):(\d+)", line)
+        if not found:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"cairnd did not start: {line!r} {self.log()}")
+        self.port = int(found.group(2))
+        self.url = f"http://127.0.0.1:{self.port}"
+        return self
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def events(self, name=None):
+        out = []
+        for line in self.log().splitlines():
+            with contextlib.suppress(ValueError):
+                event = json.loads(line)
+                if name is None or event.get("event") == name:
+                    out.append(event)
+        return out
+
+    def stop(self, expect=0):
+        """SIGTERM; it must drain, exit 0 and have nothing to report."""
+        if self.process is None:
+            return
+        self.process.send_signal(signal.SIGTERM)
+        self.finish(expect)
+
+    def finish(self, expect=0):
+        process, self.process = self.process, None
+        try:
+            code = process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise AssertionError(f"cairnd did not stop in {STOP_S} s: {self.log()[-3000:]}") from None
+        finally:
+            process.stdout.close()
+        log = self.log()
+        assert not REPORTS.search(log), log[-6000:]
+        assert code == expect, f"exit {code}: {log[-3000:]}"
+
+    def kill(self):
+        process, self.process = self.process, None
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            self.stop()
+        elif self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdout.close()
+            print(self.log()[-3000:])
+
+    def connect(self, timeout=60):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def socket(self, timeout=30):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+
+    def request(self, method, path, body=None, headers=None, token=None, connection=None):
+        headers = dict(headers or {})
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        c = connection or self.connect()
+        try:
+            c.request(method, path, body=body, headers=headers)
+            r = c.getresponse()
+            return Reply(r.status, r.headers, r.read())
+        finally:
+            if connection is None:
+                c.close()
+
+    def get(self, path, **more):
+        return self.request("GET", path, **more)
+
+    def post(self, path, body=b"", **more):
+        return self.request("POST", path, body=body, **more)
+
+    def raw(self, request, timeout=30):
+        """Send bytes as they are; everything that comes until the peer closes or timeout."""
+        with self.socket(timeout) as s:
+            s.sendall(request)
+            return read_all(s)
+
+    def metrics(self):
+        """{name with labels: value}"""
+        out = {}
+        for line in self.get("/metrics").body.decode().splitlines():
+            if line and not line.startswith("#"):
+                name, value = line.rsplit(" ", 1)
+                out[name] = float(value)
+        return out
+
+    def put_xorb(self, xorb, **more):
+        return self.post(xorb.path(), xorb.body(), **more)
+
+    def left_overs(self):
+        """Files of the data folder that should not be there once nothing is under way."""
+        known = re.compile(r"(index\.sqlite(-wal|-shm)?|secret|lock|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64})$")
+        paths = [p.relative_to(self.data).as_posix() for p in self.data.rglob("*") if p.is_file()]
+        return [p for p in paths if not known.fullmatch(p)]
+
+
+def read_all(s):
+    out = bytearray()
+    with contextlib.suppress(TimeoutError, ConnectionResetError):
+        while piece := s.recv(65536):
+            out += piece
+    return bytes(out)
+
+
+def is_error(reply, status, code=None):
+    """An error as documented: JSON with code and message, and the request id."""
+    assert reply.status == status, reply
+    assert reply.headers["Content-Type"].startswith("application/json"), reply
+    body = reply.json()
+    error = body["error"]
+    assert error["code"] and error["message"] and body["request_id"], body
+    assert body["request_id"] == reply.headers["X-Request-Id"]
+    if code is not None:
+        assert error["code"] == code, body
+    return error

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Run one file of client tests with the Python that ./dev test made. 77 tells meson that it was skipped.
+cd "$(dirname "$0")/../.." || exit 1
+python=${CAIRN_PYTHON:-.venv/bin/python}
+if [ ! -x "$python" ]; then
+  echo "there is no $python; ./dev test makes it"
+  exit 77
+fi
+exec "$python" -m pytest -q -p no:cacheprovider -rs --rootdir=tests/clients "$@"

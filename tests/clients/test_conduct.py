@@ -1,0 +1,257 @@
+"""Clients that behave badly, and many at once: slow, vanishing, lying about lengths, all sending the same."""
+
+import json
+import threading
+
+import cairn
+import pytest
+import xet
+
+
+def head(path, *lines):
+    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: test", *lines, "", ""]).encode()
+
+
+def status_of(reply):
+    return int(reply.split(b" ", 2)[1]) if reply.startswith(b"HTTP/1.1 ") else None
+
+
+@pytest.fixture
+def upload(make):
+    """A xorb of three chunks and the shard of a file on it."""
+    xorb = make([9000, 12000, 15000], 42)
+    return xorb, xet.shard([xet.File([(xorb, 0, 3)])], [xorb])
+
+
+def in_threads(n, work):
+    results = [None] * n
+    ready = threading.Barrier(n)
+
+    def one(i):
+        ready.wait()
+        results[i] = work(i)
+
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(n)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return results
+
+
+def quiet(server):
+    """Wait until nothing of an upload is held any more."""
+    cairn.wait_until("spooled bytes to go", lambda: server.metrics().get("cairn_spool_bytes", 0) == 0)
+    assert server.left_overs() == []
+
+
+def test_identical_uploads_at_once(server, upload):
+    xorb, shard = upload
+    replies = in_threads(24, lambda i: server.put_xorb(xorb))
+    assert {r.status for r in replies} == {200}, replies
+    assert sum(r.json()["was_inserted"] for r in replies) == 1
+    replies = in_threads(24, lambda i: server.post("/v1/shards", shard))
+    assert {r.status for r in replies} == {200}, replies
+    assert sum(r.json()["result"] for r in replies) == 1
+    assert len([p for p in (server.data / "objects").rglob("*") if p.is_file()]) == 1
+    quiet(server)
+
+
+def test_slow_body_is_cut(start, upload):
+    xorb, _ = upload
+    server = start(request_timeout="2s", idle_timeout="60s")
+    body = xorb.body()
+    with server.socket(timeout=20) as s:
+        s.sendall(head(xorb.path(), f"Content-Length: {len(body)}"))
+        s.settimeout(0.2)
+        reply, sent = b"", 0
+        while sent < 100:  # a byte, then wait for an answer a while: far slower than the limit
+            try:
+                s.sendall(body[sent : sent + 1])
+                sent += 1
+                reply = s.recv(4096)
+                break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+        assert sent < 100, "the connection was to be cut after 2 s"
+        assert status_of(reply) in (None, 408)
+    assert server.request("HEAD", xorb.path()).status == 404
+    quiet(server)
+
+
+def test_slow_head_is_cut(start):
+    server = start(head_timeout="1s", idle_timeout="60s")
+    with server.socket(timeout=0.3) as s:
+        for _ in range(60):
+            try:
+                s.sendall(b"G")
+                if s.recv(4096) is not None:
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+        else:
+            raise AssertionError("the connection was to be cut after 1 s")
+    assert server.get("/health").status == 200
+
+
+def test_idle_body_is_cut(start, upload):
+    xorb, _ = upload
+    server = start(idle_timeout="1s")
+    reply = server.raw(head(xorb.path(), f"Content-Length: {len(xorb.body())}") + xorb.body()[:-1])
+    assert status_of(reply) in (None, 408)
+    assert server.request("HEAD", xorb.path()).status == 404
+    quiet(server)
+
+
+def test_client_that_vanishes(server, upload):
+    xorb, shard = upload
+    for path, body in ((xorb.path(), xorb.body()), ("/v1/shards", shard), ("/v2/shards", shard)):
+        for cut in (0, 1, len(body) // 2, len(body) - 1):
+            with server.socket() as s:
+                s.sendall(head(path, f"Content-Length: {len(body)}") + body[:cut])
+    quiet(server)
+    assert server.request("HEAD", xorb.path()).status == 404
+    assert server.put_xorb(xorb).json() == {"was_inserted": True}
+    assert server.post("/v1/shards", shard).json() == {"result": 1}
+
+
+def test_client_that_vanishes_before_the_answer(server, upload):
+    xorb, shard = upload
+    assert server.put_xorb(xorb).status == 200
+    for path in ("/v1/shards", "/v2/shards"):
+        with server.socket() as s:
+            s.sendall(head(path, f"Content-Length: {len(shard)}") + shard)
+    quiet(server)
+    assert server.get("/health").status == 200
+
+
+def test_body_longer_than_said(server, upload):
+    xorb, _ = upload
+    body = xorb.body()
+    reply = server.raw(head(xorb.path(), f"Content-Length: {len(body)}", "Connection: close") + body + b"more than said")
+    assert status_of(reply) == 200
+    assert server.get("/health").status == 200
+
+
+def test_body_said_too_short(server, upload):
+    xorb, _ = upload
+    body = xorb.body()
+    reply = server.raw(head(xorb.path(), f"Content-Length: {len(body) - 1}", "Connection: close") + body)
+    assert status_of(reply) == 400
+    assert server.request("HEAD", xorb.path()).status == 404
+
+
+def test_expect_continue(server, upload):
+    xorb, _ = upload
+    body = xorb.body()
+    with server.socket() as s:
+        s.sendall(head(xorb.path(), f"Content-Length: {len(body)}", "Expect: 100-continue", "Connection: close"))
+        assert s.recv(4096).startswith(b"HTTP/1.1 100 ")
+        s.sendall(body)
+        assert status_of(cairn.read_all(s)) == 200
+
+
+def test_expect_continue_is_refused_early(start, upload):
+    xorb, _ = upload
+    server = start(xorb_bytes_max="4K")
+    with server.socket() as s:
+        s.sendall(head(xorb.path(), "Content-Length: 60000000", "Expect: 100-continue"))
+        assert status_of(s.recv(4096)) == 413
+
+
+def test_chunked_bodies(server, upload):
+    xorb, shard = upload
+
+    def pieces(body, size):
+        out = bytearray()
+        for at in range(0, len(body), size):
+            piece = body[at : at + size]
+            out += b"%x\r\n%b\r\n" % (len(piece), piece)
+        return bytes(out + b"0\r\n\r\n")
+
+    chunked = ("Transfer-Encoding: chunked", "Connection: close")
+    assert status_of(server.raw(head(xorb.path(), *chunked) + pieces(xorb.body(), 1000))) == 200
+    reply = server.raw(head("/v1/shards", *chunked) + pieces(shard, 7))
+    assert status_of(reply) == 200 and b'{"result":1}' in reply
+    quiet(server)
+
+
+@pytest.mark.parametrize(
+    "lines, status",
+    [
+        (("Content-Length: 10", "Content-Length: 10"), 400),
+        (("Content-Length: 10", "Content-Length: 11"), 400),
+        (("Content-Length: 10", "Transfer-Encoding: chunked"), 400),
+        (("Transfer-Encoding: gzip",), 501),
+        (("Content-Length: 18446744073709551615",), 413),
+        (("Content-Length: 99999999999999999999",), 413),
+        (("Content-Length: -1",), 400),
+        (("Content-Length: ten",), 400),
+    ],
+    ids=lambda v: v if isinstance(v, int) else " + ".join(v),
+)
+def test_ambiguous_lengths(server, lines, status):
+    reply = server.raw(head("/v1/shards", *lines) + b"0123456789", timeout=10)
+    assert status_of(reply) in {status, 400}, reply
+    assert server.get("/health").status == 200
+
+
+@pytest.mark.parametrize(
+    "method, path, status",
+    [
+        ("GET", "/", 404),
+        ("GET", "/v1/nothing", 404),
+        ("POST", "/v1/xorb-commits/default/" + "0" * 64 + "/grant/1", 404),
+        ("DELETE", "/v1/shards", 405),
+        ("GET", "/v1/shards", 405),
+        ("POST", "/health", 405),
+        ("BREW", "/health", 501),
+        ("GET", "/v1//chunks", 404),
+        ("GET", "/v1/chunks/default/..%2f..%2fsecret", 404),
+        ("GET", "/v1/chunks/default/" + "a" * 600, 404),
+        ("GET", "/v1/chunks/default/" + "g" * 64, 400),
+        ("GET", "/v1/chunks/default/%00", 404),
+    ],
+)
+def test_unknown_routes_are_not_friendly(server, method, path, status):
+    reply = server.request(method, path, body=b"" if method == "POST" else None)
+    cairn.is_error(reply, status)
+    if status == 405:
+        assert reply.headers["Allow"]
+
+
+def test_garbage(server):
+    for bytes_ in (b"\0" * 100, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET http://x/health HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"):
+        reply = server.raw(bytes_, timeout=3)
+        assert status_of(reply) != 200, reply
+    assert server.get("/health").status == 200
+
+
+def test_request_ids(server):
+    assert server.get("/v1/nothing", headers={"X-Request-Id": "abc-123"}).json()["request_id"] == "abc-123"
+    bad = server.get("/v1/nothing", headers={"X-Request-Id": 'x"<script>' + "y" * 500})
+    assert "<" not in bad.json()["request_id"] and len(bad.json()["request_id"]) < 200
+    assert server.get("/health").headers["X-Request-Id"] != server.get("/health").headers["X-Request-Id"]
+
+
+def test_pipelining(server):
+    request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    last = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    assert server.raw(request * 20 + last).count(b"HTTP/1.1 200 ") == 21
+
+
+def test_frames_of_v2(server, upload):
+    xorb, shard = upload
+    assert server.put_xorb(xorb).status == 200
+    reply = server.post("/v2/shards", shard)
+    assert reply.status == 200 and reply.headers["Content-Type"] == "application/x-ndjson"
+    frames = [json.loads(line) for line in reply.body.splitlines()]
+    assert frames[-1]["type"] == "result"
+    assert {f["type"] for f in frames[:-1]} <= {"validating", "committing"}
+    for f in frames:
+        if f["type"] == "validating":
+            assert 0 <= f["verified"] <= f["total"]

@@ -1,0 +1,109 @@
+"""Keyed answers to chunk queries: right for every chunk, stable within an epoch, different after it."""
+
+import re
+import struct
+
+import cairn
+import pytest
+import xet
+
+DAY = 86400
+
+
+@pytest.fixture
+def clock(tmp_path):
+    """clock.move(seconds) moves the daemon's wall clock."""
+
+    class Clock:
+        path = tmp_path / "clock"
+
+        def move(self, seconds):
+            with open(self.path, "r+b") as f:
+                f.write(struct.pack("<q", seconds))
+
+    Clock.path.write_bytes(bytes(8))
+    return Clock()
+
+
+def put_file(server, xorb, **more):
+    assert server.put_xorb(xorb, **more).status == 200
+    reply = server.post("/v1/shards", xet.shard([xet.File([(xorb, 0, len(xorb.nodes))])], [xorb]), **more)
+    assert reply.status == 200, reply
+    return f"/v1/chunks/default/{xet.text(xorb.nodes[0][0])}"
+
+
+def check_keys(body, xorb):
+    """Every chunk of the xorb is there under the footer's key, in order and in size."""
+    answer = xet.parse_answer(body)
+    assert answer.key != xet.ZERO
+    chunks = answer.xorbs[xorb.hash]
+    assert [(c[0], c[2]) for c in chunks] == [(xet.keyed(answer.key, h), n) for h, n in xorb.nodes]
+    assert [c[1] for c in chunks] == [sum(n for _, n in xorb.nodes[:i]) for i in range(len(chunks))]
+    assert chunks[0][3] & xet.ELIGIBLE, "the chunk that was asked for may be asked for"
+    return answer
+
+
+def test_every_chunk_is_keyed(start, make, clock):
+    server = start(test_clock=clock.path)
+    xorb = make([9000 + i for i in range(300)], 1)
+    path = put_file(server, xorb)
+    first = server.get(path)
+    assert first.status == 200 and first.headers["Content-Type"] == "application/octet-stream"
+    answer = check_keys(first.body, xorb)
+    assert answer.expiry > answer.created
+    assert server.get(path).body == first.body, "equal queries give equal bytes within an epoch"
+    assert server.get(path.replace("/default/", "/default-merkledb/")).body == first.body
+    for h, _ in xorb.nodes[1:]:
+        eligible = int.from_bytes(h[24:], "little") % 1024 == 0
+        assert server.get(f"/v1/chunks/default/{xet.text(h)}").status == (200 if eligible else 404)
+
+
+def test_expired_key_is_replaced(start, make, clock):
+    server = start(test_clock=clock.path, epoch="7d")
+    xorb = make([10000, 20000, 30000], 2)
+    path = put_file(server, xorb)
+    first = server.get(path)
+    now = check_keys(first.body, xorb)
+    clock.move(now.expiry - now.created + 15 * DAY)
+    second = server.get(path)
+    later = check_keys(second.body, xorb)
+    assert later.key != now.key and second.body != first.body
+    assert second.headers["ETag"] != first.headers["ETag"]
+    assert later.expiry > now.expiry
+    assert server.get(path, headers={"If-None-Match": first.headers["ETag"]}).status == 200
+
+
+def test_validators(start, make, clock):
+    server = start(test_clock=clock.path)
+    path = put_file(server, make([10000], 3))
+    reply = server.get(path)
+    etag = reply.headers["ETag"]
+    assert re.fullmatch(r'"[^"]+"', etag)
+    assert server.get(path, headers={"If-None-Match": etag}).status == 304
+    assert server.get(path, headers={"If-None-Match": etag}).body == b""
+    assert server.get(path, headers={"If-None-Match": '"other"'}).body == reply.body
+    age = int(re.search(r"max-age=(\d+)", reply.headers["Cache-Control"]).group(1))
+    answer = xet.parse_answer(reply.body)
+    assert 0 < age <= answer.expiry - answer.created
+
+
+def test_unknown_chunk_and_prefix(server):
+    cairn.is_error(server.get("/v1/chunks/default/" + "12" * 32), 404)
+    assert server.get("/v1/chunks/other/" + "12" * 32).status in (400, 404)
+    cairn.is_error(server.get("/v1/chunks/default/" + "zz" * 32), 400)
+
+
+def test_secret_survives_restart(server, make):
+    xorb = make([10000, 11000], 4)
+    path = put_file(server, xorb)
+    first = xet.parse_answer(server.get(path).body)
+    assert (server.data / "secret").stat().st_mode & 0o777 == 0o600
+    server.stop()
+    server.start()
+    assert xet.parse_answer(server.get(path).body).key == first.key
+
+
+def test_two_servers_use_other_keys(start, make):
+    xorb = make([10000, 11000], 5)
+    keys = {xet.parse_answer(s.get(put_file(s, xorb)).body).key for s in (start("a"), start("b"))}
+    assert len(keys) == 2

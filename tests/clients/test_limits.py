@@ -1,0 +1,174 @@
+"""Each documented limit, at the limit and one past it, with small limits configured."""
+
+import contextlib
+
+import cairn
+import pytest
+import xet
+
+
+def shard_of(*xorbs):
+    return xet.shard([xet.File([(x, 0, len(x.nodes))]) for x in xorbs], list(xorbs))
+
+
+def test_shard_bytes(start, make):
+    x = make([8192] * 40, 1)
+    body = shard_of(x)
+    for limit, status in ((len(body), 200), (len(body) - 1, 413)):
+        server = start(f"s{limit}", shard_bytes_max=max(limit, 4096))
+        assert limit >= 4096
+        assert server.put_xorb(x).status == 200
+        for path in ("/v1/shards", "/v2/shards"):
+            reply = server.post(path, body)
+            assert reply.status == status, reply
+            if status == 413:
+                cairn.is_error(reply, 413)
+        assert server.left_overs() == []
+
+
+def test_xorb_bytes(start, make):
+    x = make([8192, 8192], 2)
+    for limit, status in ((len(x.body()), 200), (len(x.body()) - 1, 413)):
+        server = start(f"s{limit}", xorb_bytes_max=limit)
+        reply = server.put_xorb(x)
+        assert reply.status == status, reply
+        assert server.request("HEAD", x.path()).status == (200 if status == 200 else 404)
+
+
+def test_xorb_bytes_chunked_body(start, make):
+    """The limit holds also where no Content-Length tells."""
+    x = make([200000] * 8, 3)
+    server = start(xorb_bytes_max="64K")
+    with server.socket() as s:
+        s.sendall(f"POST {x.path()} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        with contextlib.suppress(ConnectionError):
+            s.sendall(b"%x\r\n%b\r\n0\r\n\r\n" % (len(x.body()), x.body()))
+        reply = cairn.read_all(s)
+    assert reply == b"" or b" 413 " in reply.split(b"\r\n")[0], reply[:300]
+    assert server.request("HEAD", x.path()).status == 404
+
+
+def test_xorb_chunks(start, make):
+    server = start(xorb_chunks_max=5)
+    assert server.put_xorb(make([8192] * 5, 4)).status == 200
+    cairn.is_error(server.put_xorb(make([8192] * 6, 5)), 400)
+
+
+def test_xorb_chunks_of_the_format(server):
+    """8,192 chunks are allowed, 8,193 are not."""
+    most = xet.Xorb([bytes([i % 256, i // 256]) for i in range(8192)])
+    assert server.put_xorb(most).status == 200
+    assert server.post("/v1/shards", shard_of(most)).status == 200
+    cairn.is_error(server.put_xorb(xet.Xorb([*most.data, b"x"])), 400)
+
+
+def test_files(start, make):
+    server = start(files_max=3)
+    xorbs = [make([9000], 10 + i) for i in range(4)]
+    for x in xorbs:
+        assert server.put_xorb(x).status == 200
+    assert server.post("/v1/shards", shard_of(*xorbs[:3])).status == 200
+    cairn.is_error(server.post("/v1/shards", shard_of(*xorbs)), 400)
+
+
+@pytest.mark.parametrize("setting, terms", [("terms_max", 3), ("term_chunks_max", 3)])
+def test_terms(start, make, setting, terms):
+    server = start(**{setting: terms})
+    x = make([9000], 20)
+    assert server.put_xorb(x).status == 200
+    for n, status in ((terms, 200), (terms + 1, 400)):
+        reply = server.post("/v1/shards", xet.shard([xet.File([(x, 0, 1)] * n)], [x]))
+        assert reply.status == status, reply
+
+
+def test_head_bytes(start):
+    server = start(head_bytes_max="8K")
+    assert server.get("/health", headers={"X-Long": "x" * 4000}).status == 200
+    assert server.get("/health", headers={"X-Long": "x" * 9000}).status == 431
+    assert server.get("/health?" + "x" * 9000).status == 414
+    assert server.get("/health").status == 200
+
+
+def test_connections_of_one_address(start):
+    server = start(connections_per_address_max=4)
+    with contextlib.ExitStack() as held:
+        connections = [held.enter_context(contextlib.closing(server.connect())) for _ in range(4)]
+        for c in connections:
+            assert server.get("/health", connection=c).status == 200
+        with contextlib.suppress(ConnectionError):
+            assert server.get("/health").status == 429
+        assert server.get("/health", connection=connections[0]).status == 200
+    cairn.wait_until("the connections to be gone", lambda: _status(server) == 200)
+
+
+def _status(server):
+    try:
+        return server.get("/health").status
+    except ConnectionError:
+        return None
+
+
+def test_spooled_bytes(start, make):
+    """Bodies in flight are bounded: over it 503 with Retry-After, and room again when they are gone."""
+    server = start(spool_bytes_max="1M")
+    big = make([100000] * 9, 30)
+    small = make([100000] * 3, 31)
+    with server.socket() as held:
+        body = big.body()
+        held.sendall(f"POST {big.path()} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:-10])
+        cairn.wait_until("the first body to be in flight", lambda: server.metrics()["cairn_spool_bytes"] > 0)
+        refused = server.put_xorb(small)
+        cairn.is_error(refused, 503)
+        assert int(refused.headers["Retry-After"]) > 0
+    cairn.wait_until("room again", lambda: server.metrics()["cairn_spool_bytes"] == 0)
+    assert server.put_xorb(small).status == 200
+
+
+def test_reserve(start, make):
+    """No space above the reserve: uploads are refused, reading and /health go on, /ready says no."""
+    server = start(reserve_bytes="1024G")
+    cairn.is_error(server.put_xorb(make([9000], 40)), 507)
+    cairn.is_error(server.get("/ready"), 503)
+    assert server.get("/health").status == 200
+    assert server.get("/v1/chunks/default/" + "12" * 32).status == 404
+
+
+def test_answer_bytes(start, make):
+    """The queried xorb is whole in any case; neighbours only as far as there is room."""
+    xorbs = [make([8192 + i for i in range(60)], 50 + k) for k in range(4)]
+    counts = []
+    for i, limit in enumerate(("4K", "64M")):
+        server = start(f"s{i}", answer_bytes_max=limit)
+        for x in xorbs:
+            assert server.put_xorb(x).status == 200
+        assert server.post("/v1/shards", shard_of(*xorbs)).status == 200
+        reply = server.get(f"/v1/chunks/default/{xet.text(xorbs[2].nodes[0][0])}")
+        answer = xet.parse_answer(reply.body)
+        assert len(answer.xorbs[xorbs[2].hash]) == 60
+        counts.append(len(answer.xorbs))
+    assert counts == [1, 4]
+
+
+def test_strict(start, make):
+    server = start(strict=True)
+    x = make([9000], 60)
+    assert server.put_xorb(x).status == 200
+    cairn.is_error(server.post("/v1/shards", xet.shard([xet.File([(x, 0, 1)])], [x])), 400)
+    assert server.post("/v1/shards", xet.shard([xet.File([(x, 0, 1)], sha256=bytes(32))], [x])).status == 200
+
+
+def test_external_xorbs(start, make):
+    """An index only: shards are taken on their own evidence."""
+    server = start(xorbs="external")
+    x = make([9000, 9001], 61)
+    assert server.post("/v1/shards", shard_of(x)).json() == {"result": 1}
+    assert server.put_xorb(x).status == 501
+    assert x.hash in xet.parse_answer(server.get(f"/v1/chunks/default/{xet.text(x.nodes[0][0])}").body).xorbs
+
+
+def test_xorb_must_be_stored(server, make):
+    x = make([9000, 9001], 62)
+    error = cairn.is_error(server.post("/v1/shards", shard_of(x)), 400)
+    assert xet.text(x.hash) in str(error)
+    assert server.put_xorb(x).status == 200
+    assert server.post("/v1/shards", shard_of(x)).status == 200

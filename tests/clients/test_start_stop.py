@@ -1,0 +1,208 @@
+"""Starting and stopping: what is refused is refused with one clear line, a stop drains, a restart finds everything."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import threading
+
+import cairn
+import pytest
+import xet
+
+EXIT_USAGE = 2
+
+
+def refused(tmp_path, *arguments, env=None, code=1):
+    """Run cairnd; it must exit with the code and one line on standard error."""
+    daemon = cairn.Daemon(tmp_path)
+    done = subprocess.run([cairn.CAIRND, *arguments], capture_output=True, text=True, timeout=60, env=daemon.environment() | (env or {}), cwd=tmp_path)
+    assert not cairn.REPORTS.search(done.stderr), done.stderr
+    assert done.returncode == code, (done.returncode, done.stderr)
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, done.stderr
+    assert done.stdout == ""
+    return lines[0]
+
+
+def test_locked_folder(server, tmp_path):
+    line = refused(tmp_path, "--data-dir", str(server.data), "--listen", "127.0.0.1:0")
+    assert str(server.data) in line
+
+
+def test_port_in_use(server, tmp_path):
+    line = refused(tmp_path, "--data-dir", str(tmp_path / "other"), "--listen", f"127.0.0.1:{server.port}")
+    assert str(server.port) in line
+
+
+def test_newer_index(server, tmp_path):
+    server.stop()
+    index = server.data / "index.sqlite"
+    with sqlite3.connect(index) as db:
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        db.execute(f"PRAGMA user_version = {version + 1}")
+    db.close()
+    before = index.read_bytes()
+    line = refused(tmp_path, "--data-dir", str(server.data), "--listen", "127.0.0.1:0")
+    assert str(version + 1) in line
+    assert index.read_bytes() == before, "it is not touched"
+
+
+def test_foreign_index(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    with sqlite3.connect(data / "index.sqlite") as db:
+        db.execute("CREATE TABLE t (x)")
+        db.execute("PRAGMA application_id = 1")
+    db.close()
+    refused(tmp_path, "--data-dir", str(data), "--listen", "127.0.0.1:0")
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0"])
+def test_open_to_the_world_without_a_key(tmp_path, listen):
+    line = refused(tmp_path, "--data-dir", str(tmp_path / "data"), "--listen", listen)
+    assert "token" in line and "insecure" in line
+
+
+def test_open_to_the_world_on_purpose(start):
+    server = start(listen="0.0.0.0:0", insecure_no_auth=True)
+    assert server.get("/health").status == 200
+
+
+def test_key_readable_by_others(tmp_path):
+    key = tmp_path / "key"
+    key.write_text("A" * 43 + "\n")
+    key.chmod(0o644)
+    line = refused(tmp_path, "--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--token-key", str(key))
+    assert str(key) in line
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--no-such-option"], ["--shard-bytes-max", "lots"], ["--shard-bytes-max", "1"], ["--listen"], ["--listen", "nowhere"], ["--dedupe-scope", "all"], ["stray"]],
+    ids=" ".join,
+)
+def test_wrong_usage(tmp_path, arguments):
+    daemon = cairn.Daemon(tmp_path)
+    done = subprocess.run([cairn.CAIRND, *arguments], capture_output=True, text=True, timeout=60, env=daemon.environment(), cwd=tmp_path)
+    assert done.returncode in (1, 2, 64), (done.returncode, done.stderr)
+    assert done.stderr and done.stdout == ""
+    assert arguments[0].lstrip("-") in done.stderr or arguments[-1] in done.stderr
+
+
+def test_settings_from_everywhere(tmp_path):
+    """File, then environment, then command line."""
+    config = tmp_path / "cairn.conf"
+    config.write_text("connections_per_address_max = 5\nfiles_max = 6\nshard_bytes_max = 8K\n")
+    server = cairn.Daemon(tmp_path / "s", config=config, files_max=8)
+    os.environ["CAIRN_FILES_MAX"] = "7"
+    base = server.environment
+    server.environment = lambda: base() | {"CAIRN_FILES_MAX": "7", "CAIRN_XORB_CHUNKS_MAX": "2"}
+    try:
+        with server:
+            xorbs = [xet.Xorb([bytes([i]) * 9000]) for i in range(9)]
+            for x in xorbs:
+                assert server.put_xorb(x).status == 200
+            shard = [xet.File([(x, 0, 1)]) for x in xorbs]
+            assert server.post("/v1/shards", xet.shard(shard[:8], xorbs)).status == 200
+            assert server.post("/v1/shards", xet.shard(shard, xorbs)).status == 400
+            assert server.post("/v1/shards", b"x" * 8193).status == 413
+            assert server.put_xorb(xet.Xorb([b"a", b"b", b"c"])).status == 400
+    finally:
+        del os.environ["CAIRN_FILES_MAX"]
+
+
+def test_version_and_help(tmp_path):
+    for option in ("--version", "--help"):
+        done = subprocess.run([cairn.CAIRND, option], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 0 and done.stdout and not done.stderr
+        assert max(len(line) for line in done.stdout.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT], ids=lambda s: s.name)
+def test_stop_drains(start, make, signal_):
+    """A request under way when the signal comes is answered; then the daemon exits 0."""
+    server = start(drain="20s")
+    x = make([9000, 10000], 1)
+    body = x.body()
+    with server.socket() as s:
+        s.sendall(f"POST {x.path()} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:5000])
+        cairn.wait_until("the upload to be under way", lambda: server.metrics()["cairn_spool_bytes"] > 0)
+        process = server.process
+        process.send_signal(signal_)
+        cairn.wait_until("the listener to close", lambda: not accepts(server))
+        assert process.poll() is None
+        s.sendall(body[5000:])
+        assert cairn.read_all(s).startswith(b"HTTP/1.1 200 ")
+    server.finish()
+    server.start()
+    assert server.request("HEAD", x.path()).status == 200
+
+
+def accepts(server):
+    try:
+        server.socket(timeout=2).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_stop_does_not_wait_for_ever(start, make):
+    server = start(drain="1s")
+    x = make([9000], 2)
+    with server.socket() as s:
+        s.sendall(f"POST {x.path()} HTTP/1.1\r\nHost: x\r\nContent-Length: 9008\r\n\r\n".encode() + b"\0")
+        cairn.wait_until("the upload to be under way", lambda: server.metrics()["cairn_spool_bytes"] > 0)
+        server.stop()
+    assert server.left_overs() == []
+
+
+def test_stop_under_load(start, make):
+    server = start()
+    xorbs = [make([9000, 10000, 11000], 100 + i) for i in range(40)]
+    done = []
+
+    def one(x):
+        try:
+            if server.put_xorb(x).status == 200:
+                done.append(x)
+        except OSError:
+            pass
+        except Exception as e:  # noqa: BLE001 # a reply cut short is the stop's right, a wrong one is not
+            assert type(e).__module__ == "http.client", e
+
+    threads = [threading.Thread(target=one, args=(x,)) for x in xorbs]
+    for t in threads:
+        t.start()
+    cairn.wait_until("the first answers", lambda: len(done) > 3)
+    server.stop()
+    for t in threads:
+        t.join()
+    server.start()
+    for x in done:
+        assert server.request("HEAD", x.path()).status == 200
+    assert server.left_overs() == []
+
+
+def test_health_ready_metrics(server):
+    health = server.get("/health")
+    assert health.status == 200 and "no-store" in health.headers["Cache-Control"]
+    assert server.get("/ready").status == 200
+    server.get("/v1/nothing")
+    metrics = server.get("/metrics")
+    assert metrics.headers["Content-Type"].startswith("text/plain")
+    text = metrics.body.decode()
+    for name in ("cairn_build_info", "cairn_http_requests_total", "cairn_http_request_duration_seconds_bucket", "cairn_http_request_bytes_total"):
+        assert name in text, name
+    helped = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name = line.split("{")[0].split(" ")[0]
+            assert name in helped or name.rsplit("_", 1)[0] in helped, line
+
+
+def test_access_log(server):
+    server.get("/v1/nothing", headers={"X-Request-Id": "log-me-1"})
+    server.stop()
+    events = [e for e in server.events() if e.get("request_id") == "log-me-1" or e.get("id") == "log-me-1"]
+    assert len(events) == 1 and 404 in events[0].values(), server.log()
