@@ -24,7 +24,7 @@ enum router_result {
 	ROUTER_FOUND,
 	ROUTER_NOT_FOUND,      /* 404; also for a path with anything but unreserved characters and slashes */
 	ROUTER_WRONG_METHOD,   /* 405; allow lists the methods there are */
-	ROUTER_UNKNOWN_METHOD, /* 501: no route has it */
+	ROUTER_UNKNOWN_METHOD, /* 501: neither of HTTP nor of any route */
 };
 
 /**

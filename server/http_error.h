@@ -1,0 +1,23 @@
+/* The body of an error, and a whole refusal for the moments when the HTTP library takes no reply. Pure. */
+#ifndef CAIRN_SERVER_HTTP_ERROR_H
+#define CAIRN_SERVER_HTTP_ERROR_H
+
+#include "base/buf.h"
+
+enum { HTTP_ERROR_BYTES_MAX = 8192 }; /* of a body; all its parts are bounded well below */
+
+/** Append text as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD; long text is cut. */
+void http_json_string(struct cairn_buf *b, const char *text);
+
+/**
+ * Append {"error":{"code","message","offset"?,"expected"?,"actual"?},"request_id"} and a newline.
+ * @param rule, message  taken where diag has none
+ * @param diag           may be NULL
+ */
+void http_error_body(struct cairn_buf *b, const char *rule, const char *message, const struct cairn_diag *diag,
+		     const char *request_id);
+
+/** Append a whole HTTP/1.1 response that closes the connection, with such a body. */
+void http_error_raw(struct cairn_buf *b, unsigned code, const char *rule, const char *message, const char *request_id);
+
+#endif

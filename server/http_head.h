@@ -1,0 +1,60 @@
+/* What the head of a request must satisfy before anybody acts on it. Pure. Where the HTTP library lets through what two
+ * parsers could read in two ways (the stuff of request smuggling), it is refused here. */
+#ifndef CAIRN_SERVER_HTTP_HEAD_H
+#define CAIRN_SERVER_HTTP_HEAD_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HTTP_ID_BYTES_MAX = 64 }; /* of X-Request-Id and X-Xet-Session-Id */
+
+/** The target of a request line, judged while it is whole. */
+enum http_target_kind {
+	HTTP_TARGET_OK,
+	HTTP_TARGET_ABSOLUTE, /* not a path: "http://host/x", "*" */
+	HTTP_TARGET_BAD,      /* control or 8-bit bytes, or %00 (which would cut strings) */
+};
+
+enum http_target_kind http_target_judge(const char *target);
+
+/** A copy for logs: at most out_len - 1 bytes; values of arguments whose names contain "sig", "token", "key" or
+ * "secret" become "-". */
+void http_target_log(char *out, size_t out_len, const char *target);
+
+/** Facts of a head, gathered header by header. Borrows the values. Start from zero. */
+struct http_head {
+	bool bad_name, bad_value; /* a name that is no token; a value with a control character */
+	unsigned n_host, n_content_length, n_transfer_encoding, n_authorization;
+	/* the first of each; NULL: absent */
+	const char *host, *content_length, *transfer_encoding, *authorization, *expect;
+	const char *request_id, *session_id, *user_agent;
+};
+
+/** Take note of a header. Lengths in bytes; value ends with a zero at value[value_len]. */
+void http_head_note(struct http_head *head, const char *name, size_t name_len, const char *value, size_t value_len);
+
+/** What a head announces. */
+struct http_head_body {
+	uint64_t len;     /* of the body; UINT64_MAX: chunked, not known */
+	bool expects_100; /* the client waits for a word before it sends the body */
+};
+
+/** Why a head is refused. Static strings; the connection can't be trusted to stay in step and is closed. */
+struct http_refusal {
+	unsigned code; /* 0: nothing to refuse */
+	const char *rule, *message;
+};
+
+/**
+ * @param version  "HTTP/1.1"
+ * @return code 0: out is filled; 400, 417, 431 or 501
+ */
+struct http_refusal http_head_check(const struct http_head *head, enum http_target_kind target, const char *version,
+				    size_t head_bytes, size_t head_bytes_max, struct http_head_body *out);
+
+/** Is it 1 to 64 of [A-Za-z0-9._-]? NULL is not. */
+bool http_id_is_sane(const char *id);
+
+#endif
