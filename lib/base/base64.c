@@ -1,0 +1,44 @@
+#include "base/base64.h"
+
+#include <string.h>
+
+static const char BASE64_DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n)
+{
+	uint32_t bits = 0;
+	unsigned n_bits = 0;
+	for (size_t i = 0; i < n; i++) {
+		bits = bits << 8 | bytes[i];
+		n_bits += 8;
+		while (n_bits >= 6) {
+			n_bits -= 6;
+			*out++ = BASE64_DIGITS[bits >> n_bits & 63];
+		}
+	}
+	if (n_bits > 0)
+		*out++ = BASE64_DIGITS[bits << (6 - n_bits) & 63];
+	*out = '\0';
+}
+
+enum cairn_status cairn_base64url_decode(uint8_t *out, size_t max, size_t *n_out, const char *text, size_t len)
+{
+	uint32_t bits = 0;
+	unsigned n_bits = 0;
+	*n_out = 0;
+	for (size_t i = 0; i < len; i++) {
+		const char *digit = text[i] ? strchr(BASE64_DIGITS, text[i]) : NULL;
+		if (!digit)
+			return CAIRN_E_FORMAT;
+		bits = bits << 6 | (uint32_t)(digit - BASE64_DIGITS);
+		n_bits += 6;
+		if (n_bits < 8)
+			continue;
+		if (*n_out == max)
+			return CAIRN_E_LIMIT;
+		n_bits -= 8;
+		out[(*n_out)++] = (uint8_t)(bits >> n_bits);
+	}
+	/* What is left are the zero bits that fill the last digit: 0, 2 or 4 of them. */
+	return n_bits < 6 && (bits & ((1U << n_bits) - 1)) == 0 ? CAIRN_OK : CAIRN_E_FORMAT;
+}

@@ -1,0 +1,24 @@
+/* base64url without padding (RFC 4648 section 5), as tokens use it. */
+#ifndef CAIRN_BASE_BASE64_H
+#define CAIRN_BASE_BASE64_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** Characters that n bytes take, without a terminating zero. */
+#define CAIRN_BASE64URL_CHARS(n) (((n)*4 + 2) / 3)
+
+/** Encode n bytes and end with a zero: out takes CAIRN_BASE64URL_CHARS(n) + 1. */
+void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n);
+
+/**
+ * Decode strictly: no padding, no white space, no bits left over, so that each value has one text.
+ * @param[out] n_out  bytes written, at most max
+ * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT more than max bytes
+ */
+CAIRN_MUST_USE enum cairn_status cairn_base64url_decode(uint8_t *out, size_t max, size_t *n_out, const char *text,
+							size_t len);
+
+#endif

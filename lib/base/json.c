@@ -1,0 +1,160 @@
+#include "base/json.h"
+
+#include "base/json_text.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static const json_t *json_of(const struct cairn_json *value)
+{
+	return (const json_t *)value;
+}
+
+static const struct cairn_json *json_wrap(const json_t *value)
+{
+	return (const struct cairn_json *)value;
+}
+
+enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, size_t len)
+{
+	*out = (struct cairn_json *)json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	return *out ? CAIRN_OK : CAIRN_E_FORMAT;
+}
+
+void cairn_json_free(struct cairn_json *value)
+{
+	json_decref((json_t *)value);
+}
+
+void cairn_json_freep(struct cairn_json **value)
+{
+	cairn_json_free(*value);
+	*value = NULL;
+}
+
+bool cairn_json_is_object(const struct cairn_json *value)
+{
+	return json_is_object(json_of(value));
+}
+
+const struct cairn_json *cairn_json_get(const struct cairn_json *object, const char *name)
+{
+	return json_wrap(json_object_get(json_of(object), name));
+}
+
+const char *cairn_json_string(const struct cairn_json *value)
+{
+	return json_string_value(json_of(value));
+}
+
+bool cairn_json_bool(const struct cairn_json *value, bool *out)
+{
+	if (!json_is_boolean(json_of(value)))
+		return false;
+	*out = json_is_true(json_of(value));
+	return true;
+}
+
+bool cairn_json_i64(const struct cairn_json *value, int64_t *out)
+{
+	if (json_is_integer(json_of(value))) {
+		*out = json_integer_value(json_of(value));
+		return true;
+	}
+	const double exact_max = 9007199254740992.0; /* 2^53 */
+	if (!json_is_real(json_of(value)) || fabs(json_real_value(json_of(value))) >= exact_max)
+		return false;
+	*out = (int64_t)json_real_value(json_of(value));
+	return true;
+}
+
+bool cairn_json_is_array(const struct cairn_json *value)
+{
+	return json_is_array(json_of(value));
+}
+
+size_t cairn_json_count(const struct cairn_json *array)
+{
+	return json_array_size(json_of(array));
+}
+
+const struct cairn_json *cairn_json_at(const struct cairn_json *array, size_t i)
+{
+	return json_wrap(json_array_get(json_of(array), i));
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+struct cairn_json_out cairn_json_out_init(struct cairn_buf *buf)
+{
+	return (struct cairn_json_out){.buf = buf};
+}
+
+static void json_quote(struct cairn_buf *buf, const char *text)
+{
+	cairn_buf_add(buf, "\"", 1);
+	cairn_json_text(buf, text);
+	cairn_buf_add(buf, "\"", 1);
+}
+
+static void json_begin(struct cairn_json_out *w, const char *name)
+{
+	if (w->comma)
+		cairn_buf_add(w->buf, ",", 1);
+	w->comma = true;
+	if (name) {
+		json_quote(w->buf, name);
+		cairn_buf_add(w->buf, ":", 1);
+	}
+}
+
+static void json_open(struct cairn_json_out *w, const char *name, const char *begin, char end)
+{
+	assert(w->depth < CAIRN_JSON_DEPTH_MAX);
+	json_begin(w, name);
+	cairn_buf_add(w->buf, begin, 1);
+	w->ends[w->depth++] = end;
+	w->comma = false;
+}
+
+void cairn_json_open_object(struct cairn_json_out *w, const char *name)
+{
+	json_open(w, name, "{", '}');
+}
+
+void cairn_json_open_array(struct cairn_json_out *w, const char *name)
+{
+	json_open(w, name, "[", ']');
+}
+
+void cairn_json_close(struct cairn_json_out *w)
+{
+	assert(w->depth > 0);
+	cairn_buf_add(w->buf, &w->ends[--w->depth], 1);
+	w->comma = true;
+}
+
+void cairn_json_put_text(struct cairn_json_out *w, const char *name, const char *text)
+{
+	json_begin(w, name);
+	if (text)
+		json_quote(w->buf, text);
+	else
+		cairn_buf_add(w->buf, "null", 4);
+}
+
+void cairn_json_put_u64(struct cairn_json_out *w, const char *name, uint64_t number)
+{
+	json_begin(w, name);
+	cairn_buf_printf(w->buf, "%" PRIu64, number);
+}
+
+void cairn_json_put_bool(struct cairn_json_out *w, const char *name, bool value)
+{
+	json_begin(w, name);
+	cairn_buf_printf(w->buf, "%s", value ? "true" : "false");
+}

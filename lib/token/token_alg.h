@@ -1,0 +1,13 @@
+/* The signature algorithms of tokens. Only for the files of this folder. */
+#ifndef CAIRN_TOKEN_TOKEN_ALG_H
+#define CAIRN_TOKEN_TOKEN_ALG_H
+
+#include "base/status.h"
+
+/** A key has one algorithm; a token that names another is not for this key. */
+enum cairn_token_alg { CAIRN_TOKEN_HS256, CAIRN_TOKEN_RS256, CAIRN_TOKEN_ES256, CAIRN_TOKEN_EDDSA };
+
+/** "HS256", "RS256", "ES256", "EdDSA": the header's "alg" */
+const char *cairn_token_alg_name(enum cairn_token_alg alg);
+
+#endif

@@ -1,0 +1,214 @@
+#include "token/token_claims.h"
+
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TOKEN_LEEWAY_S = 60 };
+
+static const struct {
+	const char *name;
+	unsigned bit, with_implied;
+} TOKEN_SCOPES[] = {
+	{"read", CAIRN_TOKEN_READ, CAIRN_TOKEN_READ},
+	{"write", CAIRN_TOKEN_WRITE, CAIRN_TOKEN_WRITE | CAIRN_TOKEN_READ},
+	{"admin", CAIRN_TOKEN_ADMIN, CAIRN_TOKEN_ADMIN | CAIRN_TOKEN_WRITE | CAIRN_TOKEN_READ},
+};
+enum { TOKEN_N_SCOPES = sizeof(TOKEN_SCOPES) / sizeof(TOKEN_SCOPES[0]) };
+
+static const char *const TOKEN_DEDUPE[] = {
+	[CAIRN_DEDUPE_GLOBAL] = "global",
+	[CAIRN_DEDUPE_NAMESPACE] = "namespace",
+	[CAIRN_DEDUPE_REPOSITORY] = "repository",
+};
+enum { TOKEN_N_DEDUPE = sizeof(TOKEN_DEDUPE) / sizeof(TOKEN_DEDUPE[0]) };
+
+static enum cairn_status token_malformed(struct cairn_diag *diag, const char *claim, const char *want)
+{
+	return cairn_fail(diag, CAIRN_E_DENIED, "token.malformed", CAIRN_NO_OFFSET,
+			  "the token's claim \"%s\" must be %s; get a new token", claim, want);
+}
+
+/* --- repository names --------------------------------------------------------------------------------------------- */
+
+static bool token_is_name(const char *text, size_t len)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	return len > 0 && strspn(text, allowed) >= len && !(len == 1 && text[0] == '.') &&
+	       !(len == 2 && text[0] == '.' && text[1] == '.');
+}
+
+/* "[models|datasets|spaces/]namespace/name" */
+static bool token_is_repo(const char *text)
+{
+	static const char *const types[] = {"models/", "datasets/", "spaces/"};
+	const char *slash = strchr(text, '/');
+	if (slash && strchr(slash + 1, '/')) {
+		const char *rest = NULL;
+		for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+			if (strncmp(text, types[i], strlen(types[i])) == 0)
+				rest = text + strlen(types[i]);
+		}
+		if (!rest)
+			return false;
+		text = rest;
+		slash = strchr(text, '/');
+	}
+	return slash && token_is_name(text, (size_t)(slash - text)) && token_is_name(slash + 1, strlen(slash + 1));
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* Unknown words are of other services and harmless. */
+static unsigned token_scopes_in(const char *text)
+{
+	unsigned scopes = 0;
+	while (*text) {
+		size_t len = strcspn(text, " ");
+		for (size_t i = 0; i < TOKEN_N_SCOPES; i++) {
+			if (strlen(TOKEN_SCOPES[i].name) == len && strncmp(TOKEN_SCOPES[i].name, text, len) == 0)
+				scopes |= TOKEN_SCOPES[i].with_implied;
+		}
+		text += len;
+		text += strspn(text, " ");
+	}
+	return scopes;
+}
+
+static enum cairn_status token_read_scopes(struct cairn_token_claims *out, const struct cairn_json *claim,
+					   struct cairn_diag *diag)
+{
+	if (cairn_json_string(claim))
+		out->scopes = token_scopes_in(cairn_json_string(claim));
+	for (size_t i = 0; i < cairn_json_count(claim); i++) {
+		const char *text = cairn_json_string(cairn_json_at(claim, i));
+		if (!text)
+			return token_malformed(diag, "scope", "a text or an array of texts");
+		out->scopes |= token_scopes_in(text);
+	}
+	if (out->scopes == 0)
+		return cairn_fail(diag, CAIRN_E_DENIED, "token.scope", CAIRN_NO_OFFSET,
+				  "the token grants none of read, write, admin; get one with the claim \"scope\"");
+	return CAIRN_OK;
+}
+
+/* A text claim that may be absent. */
+static bool token_read_text(char *out, size_t size, const struct cairn_json *claims, const char *name)
+{
+	const struct cairn_json *claim = cairn_json_get(claims, name);
+	const char *text = cairn_json_string(claim);
+	if (!claim)
+		return true;
+	if (!text || strlen(text) >= size)
+		return false;
+	memcpy(out, text, strlen(text) + 1);
+	return true;
+}
+
+static bool token_read_dedupe(struct cairn_token_claims *out, const struct cairn_json *claims)
+{
+	char text[16] = "";
+	if (!token_read_text(text, sizeof(text), claims, "dedupe"))
+		return false;
+	out->has_dedupe = cairn_json_get(claims, "dedupe") != NULL;
+	for (unsigned i = 0; out->has_dedupe && i < TOKEN_N_DEDUPE; i++) {
+		if (strcmp(TOKEN_DEDUPE[i], text) == 0) {
+			out->dedupe = (enum cairn_dedupe_scope)i;
+			return true;
+		}
+	}
+	return !out->has_dedupe;
+}
+
+static enum cairn_status token_read_times(struct cairn_token_claims *out, const struct cairn_json *claims,
+					  int64_t now_unix_s, struct cairn_diag *diag)
+{
+	const struct cairn_json *nbf = cairn_json_get(claims, "nbf");
+	int64_t not_before_unix_s = 0;
+	if (!cairn_json_i64(cairn_json_get(claims, "exp"), &out->expires_unix_s) || out->expires_unix_s < 0)
+		return token_malformed(diag, "exp", "seconds since 1970");
+	if (nbf && !cairn_json_i64(nbf, &not_before_unix_s))
+		return token_malformed(diag, "nbf", "seconds since 1970");
+	/* Subtracted on the side of the clock, which is far from the ends of the range. */
+	if (now_unix_s - TOKEN_LEEWAY_S >= out->expires_unix_s) {
+		(void)cairn_fail(diag, CAIRN_E_DENIED, "token.expired", CAIRN_NO_OFFSET,
+				 "the token expired at %" PRId64 " (it is %" PRId64 " now); get a new one",
+				 out->expires_unix_s, now_unix_s);
+		return CAIRN_E_DENIED;
+	}
+	if (now_unix_s + TOKEN_LEEWAY_S < not_before_unix_s)
+		return cairn_fail(diag, CAIRN_E_DENIED, "token.not_yet", CAIRN_NO_OFFSET,
+				  "the token is valid from %" PRId64 " on (it is %" PRId64 " now); check the clocks",
+				  not_before_unix_s, now_unix_s);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out, const char *json, size_t len,
+					  int64_t now_unix_s, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_json_freep) struct cairn_json *claims = NULL;
+	memset(out, 0, sizeof(*out));
+	if (cairn_json_parse(&claims, json, len) != CAIRN_OK || !cairn_json_is_object(claims))
+		return cairn_fail(diag, CAIRN_E_DENIED, "token.malformed", CAIRN_NO_OFFSET,
+				  "the token's claims are not a JSON object; get a new token");
+	enum cairn_status status = token_read_times(out, claims, now_unix_s, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (!token_read_text(out->repo, sizeof(out->repo), claims, "repo") ||
+	    (out->repo[0] && !token_is_repo(out->repo)))
+		return token_malformed(diag, "repo", "[models|datasets|spaces/]namespace/name of at most 199 bytes");
+	if (!token_read_text(out->subject, sizeof(out->subject), claims, "sub"))
+		return token_malformed(diag, "sub", "a text of at most 127 bytes");
+	if (!token_read_dedupe(out, claims))
+		return token_malformed(diag, "dedupe", "global, namespace or repository");
+	if (out->has_dedupe && out->dedupe != CAIRN_DEDUPE_GLOBAL && !out->repo[0])
+		return token_malformed(diag, "repo", "there when \"dedupe\" is not global");
+	return token_read_scopes(out, cairn_json_get(claims, "scope"), diag);
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status token_check_claims(const struct cairn_token_claims *claims, int64_t now_unix_s,
+					    struct cairn_diag *diag)
+{
+	const char *wrong = NULL;
+	if (token_scopes_in("admin") < claims->scopes || claims->scopes == 0)
+		wrong = "the scope must be one or more of read, write, admin";
+	else if (claims->repo[0] && !token_is_repo(claims->repo))
+		wrong = "the repository must be [models|datasets|spaces/]namespace/name";
+	else if (claims->has_dedupe && claims->dedupe != CAIRN_DEDUPE_GLOBAL && !claims->repo[0])
+		wrong = "a dedupe scope other than global needs a repository";
+	else if (claims->expires_unix_s <= now_unix_s)
+		wrong = "the token would have expired already; give a longer lifetime";
+	return wrong ? cairn_fail(diag, CAIRN_E_USAGE, "token.claim", CAIRN_NO_OFFSET, "%s", wrong) : CAIRN_OK;
+}
+
+enum cairn_status cairn_token_claims_write(struct cairn_buf *buf, const struct cairn_token_claims *claims,
+					   int64_t now_unix_s, struct cairn_diag *diag)
+{
+	enum cairn_status status = token_check_claims(claims, now_unix_s, diag);
+	if (status != CAIRN_OK)
+		return status;
+	char scope[32] = "";
+	struct cairn_json_out w = cairn_json_out_init(buf);
+	cairn_json_open_object(&w, NULL);
+	for (size_t i = 0; i < TOKEN_N_SCOPES; i++) {
+		size_t len = strlen(scope);
+		if (claims->scopes & TOKEN_SCOPES[i].bit)
+			(void)snprintf(scope + len, sizeof(scope) - len, "%s%s", len ? " " : "", TOKEN_SCOPES[i].name);
+	}
+	cairn_json_put_text(&w, "scope", scope);
+	cairn_json_put_u64(&w, "iat", (uint64_t)now_unix_s);
+	cairn_json_put_u64(&w, "exp", (uint64_t)claims->expires_unix_s);
+	if (claims->subject[0])
+		cairn_json_put_text(&w, "sub", claims->subject);
+	if (claims->repo[0])
+		cairn_json_put_text(&w, "repo", claims->repo);
+	if (claims->has_dedupe)
+		cairn_json_put_text(&w, "dedupe", TOKEN_DEDUPE[claims->dedupe]);
+	cairn_json_close(&w);
+	cairn_buf_add(buf, "", 1);
+	return buf->status == CAIRN_OK ? CAIRN_OK : CAIRN_E_NOMEM;
+}

@@ -1,0 +1,28 @@
+/* Signatures of JWTs by libjwt: HS256, RS256, ES256. Its only includer; the Debian release it comes with lacks EdDSA.
+ */
+#ifndef CAIRN_TOKEN_TOKEN_JWT_H
+#define CAIRN_TOKEN_TOKEN_JWT_H
+
+#include "token/token_alg.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Is the token signed with this key and this algorithm, whatever its header says? Judges no claim.
+ * @param key  HS256: the secret; else the public key as PEM
+ * @return CAIRN_OK; CAIRN_E_DENIED; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_token_jwt_verify(enum cairn_token_alg alg, const uint8_t *key, size_t key_len,
+							const char *token);
+
+/**
+ * Sign claims given as a JSON object.
+ * @param key  HS256: the secret; else the private key as PEM
+ * @param[out] token  owned by the caller, free()
+ * @return CAIRN_OK; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_token_jwt_sign(enum cairn_token_alg alg, const uint8_t *key, size_t key_len,
+						      const char *claims, char **token);
+
+#endif

@@ -1,0 +1,224 @@
+#include "token/token_keys.h"
+
+#include "base/base64.h"
+#include "base/fd.h"
+#include "hash/crypto.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	TOKEN_KEY_FILE_BYTES_MAX = 16 * 1024,
+	TOKEN_KEY_NEW_BYTES = 32,
+	TOKEN_KEY_MODE = 0600,
+};
+
+const char *cairn_token_alg_name(enum cairn_token_alg alg)
+{
+	switch (alg) {
+	case CAIRN_TOKEN_HS256:
+		return "HS256";
+	case CAIRN_TOKEN_RS256:
+		return "RS256";
+	case CAIRN_TOKEN_ES256:
+		return "ES256";
+	case CAIRN_TOKEN_EDDSA:
+		return "EdDSA";
+	}
+	assert(!"an algorithm without a name");
+	return "";
+}
+
+/* Secrets must not stay in freed memory. */
+static void token_keys_wipe(void *bytes, size_t len)
+{
+	explicit_bzero(bytes, len);
+}
+
+static enum cairn_status token_keys_fail_errno(struct cairn_diag *diag, const char *path, int error)
+{
+	return cairn_fail(diag, error == ENOENT ? CAIRN_E_USAGE : CAIRN_E_IO, "token.key", CAIRN_NO_OFFSET,
+			  "cannot read the token key %s: %s; make one with: cairn token --new-key %s", path,
+			  strerror(error), path);
+}
+
+/* --- one file ----------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status token_keys_secret(struct cairn_token_key *key, const char *text, size_t len, const char *path,
+					   struct cairn_diag *diag)
+{
+	key->alg = CAIRN_TOKEN_HS256;
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
+		len--;
+	enum cairn_status status =
+		cairn_base64url_decode(key->secret, sizeof(key->secret), &key->secret_len, text, len);
+	if (status == CAIRN_OK && key->secret_len >= CAIRN_TOKEN_SECRET_BYTES_MIN)
+		return CAIRN_OK;
+	(void)cairn_fail(diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
+			 "%s is neither a PEM key nor a secret of %d to %d bytes in base64url; make one with: "
+			 "cairn token --new-key PATH",
+			 path, CAIRN_TOKEN_SECRET_BYTES_MIN, CAIRN_TOKEN_SECRET_BYTES_MAX);
+	return CAIRN_E_USAGE;
+}
+
+static enum cairn_status token_keys_pem(struct cairn_token_key *key, const char *text, size_t len, const char *path,
+					struct cairn_diag *diag)
+{
+	struct cairn_diag why = {0};
+	enum cairn_status status = cairn_token_pem_parse(&key->pem, text, len, &why);
+	if (status != CAIRN_OK)
+		return cairn_fail(diag, status, "token.key", CAIRN_NO_OFFSET, "%.80s: %.160s", path, why.text);
+	key->alg = cairn_token_pem_alg(key->pem);
+	return CAIRN_OK;
+}
+
+static enum cairn_status token_keys_parse(struct cairn_token_key *key, const char *text, size_t len, mode_t mode,
+					  const char *path, struct cairn_diag *diag)
+{
+	bool is_pem = memmem(text, len, "-----BEGIN ", 11) != NULL;
+	enum cairn_status status =
+		is_pem ? token_keys_pem(key, text, len, path, diag) : token_keys_secret(key, text, len, path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	bool secret = !is_pem || cairn_token_pem_is_private(key->pem);
+	if (secret && (mode & S_IRWXO) != 0)
+		return cairn_fail(
+			diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
+			"the secret key %s can be used by everybody (mode %04o); take that away with: chmod o= %s",
+			path, (unsigned)mode & 07777, path);
+	return CAIRN_OK;
+}
+
+/* Adds the key of one file. */
+static enum cairn_status token_keys_add(struct cairn_token_keys *keys, const char *path, struct cairn_diag *diag)
+{
+	if (keys->n == CAIRN_TOKEN_KEYS_MAX)
+		return cairn_fail(diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
+				  "more than %d token keys; remove those that no token is signed with any more",
+				  CAIRN_TOKEN_KEYS_MAX);
+	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	char text[TOKEN_KEY_FILE_BYTES_MAX + 1];
+	size_t len = 0;
+	if (fd < 0 || fstat(fd, &st) < 0 || cairn_fd_read_upto(fd, text, sizeof(text), &len) != CAIRN_OK)
+		return token_keys_fail_errno(diag, path, errno);
+	if (len > TOKEN_KEY_FILE_BYTES_MAX)
+		return cairn_fail(diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
+				  "%s is longer than %d bytes: not a key", path, TOKEN_KEY_FILE_BYTES_MAX);
+	/* Counted first, so that what a failed parse leaves behind is released too. */
+	enum cairn_status status = token_keys_parse(&keys->key[keys->n++], text, len, st.st_mode, path, diag);
+	token_keys_wipe(text, sizeof(text));
+	return status;
+}
+
+/* --- a folder ----------------------------------------------------------------------------------------------------- */
+
+static int token_keys_visible(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+static enum cairn_status token_keys_add_entry(struct cairn_token_keys *keys, const char *folder, const char *name,
+					      struct cairn_diag *diag)
+{
+	char path[4096];
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return token_keys_fail_errno(diag, folder, ENAMETOOLONG);
+	if (stat(path, &st) < 0)
+		return token_keys_fail_errno(diag, path, errno);
+	return S_ISREG(st.st_mode) ? token_keys_add(keys, path, diag) : CAIRN_OK;
+}
+
+static int token_keys_by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name); /* not of the locale: the order decides which key mints */
+}
+
+static enum cairn_status token_keys_add_folder(struct cairn_token_keys *keys, const char *folder,
+					       struct cairn_diag *diag)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(folder, &entries, token_keys_visible, token_keys_by_name);
+	if (n < 0)
+		return token_keys_fail_errno(diag, folder, errno);
+	enum cairn_status status = CAIRN_OK;
+	for (int i = 0; i < n; i++) {
+		if (status == CAIRN_OK)
+			status = token_keys_add_entry(keys, folder, entries[i]->d_name, diag);
+		free(entries[i]);
+	}
+	free(entries);
+	if (status == CAIRN_OK && keys->n == 0)
+		return cairn_fail(diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
+				  "the folder %s has no token key; make one with: cairn token --new-key %s/first.key",
+				  folder, folder);
+	return status;
+}
+
+enum cairn_status cairn_token_keys_load(struct cairn_token_keys **out, const char *path, struct cairn_diag *diag)
+{
+	*out = NULL;
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return token_keys_fail_errno(diag, path, errno);
+	CLEANUP(cairn_token_keys_freep) struct cairn_token_keys *keys = calloc(1, sizeof(*keys));
+	if (!keys)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status =
+		S_ISDIR(st.st_mode) ? token_keys_add_folder(keys, path, diag) : token_keys_add(keys, path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	*out = keys;
+	keys = NULL;
+	return CAIRN_OK;
+}
+
+void cairn_token_keys_free(struct cairn_token_keys *keys)
+{
+	if (!keys)
+		return;
+	for (size_t i = 0; i < keys->n; i++)
+		cairn_token_pem_free(keys->key[i].pem);
+	token_keys_wipe(keys, sizeof(*keys));
+	free(keys);
+}
+
+void cairn_token_keys_freep(struct cairn_token_keys **keys)
+{
+	cairn_token_keys_free(*keys);
+	*keys = NULL;
+}
+
+enum cairn_status cairn_token_key_make(const char *path, struct cairn_diag *diag)
+{
+	uint8_t secret[TOKEN_KEY_NEW_BYTES];
+	char text[CAIRN_BASE64URL_CHARS(TOKEN_KEY_NEW_BYTES) + 2];
+	enum cairn_status status = cairn_random(secret, sizeof(secret));
+	if (status != CAIRN_OK)
+		return cairn_fail(diag, status, "token.key", CAIRN_NO_OFFSET, "the system gives no random bytes");
+	CLEANUP(cairn_fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, TOKEN_KEY_MODE);
+	if (fd < 0 && errno == EEXIST)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "token.key", CAIRN_NO_OFFSET,
+				  "%s exists already and is not overwritten; choose another name", path);
+	cairn_base64url_encode(text, secret, sizeof(secret));
+	size_t len = strlen(text);
+	text[len++] = '\n';
+	if (fd < 0 || cairn_fd_write_all(fd, text, len) != CAIRN_OK || fsync(fd) < 0) {
+		status = cairn_fail(diag, CAIRN_E_IO, "token.key", CAIRN_NO_OFFSET, "cannot write %s: %s", path,
+				    strerror(errno));
+		if (fd >= 0)
+			(void)unlink(path); /* half a key must not be mistaken for one */
+	}
+	token_keys_wipe(secret, sizeof(secret));
+	token_keys_wipe(text, sizeof(text));
+	return status;
+}

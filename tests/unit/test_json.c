@@ -1,0 +1,126 @@
+#include "base/base64.h"
+#include "base/json.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct cairn_json *parse(const char *text)
+{
+	struct cairn_json *value = NULL;
+	ck_assert_int_eq(cairn_json_parse(&value, text, strlen(text)), CAIRN_OK);
+	return value;
+}
+
+START_TEST(values_of_each_type)
+{
+	CLEANUP(cairn_json_freep)
+	struct cairn_json *v = parse("{\"t\":\"x\",\"i\":-7,\"f\":1.9,\"big\":1e300,\"b\":true,\"n\":null,\"a\":[1,"
+				     "\"2\"],\"o\":{\"k\":\"v\"}}");
+	int64_t i = 0;
+	bool b = false;
+	ck_assert(cairn_json_is_object(v));
+	ck_assert_str_eq(cairn_json_string(cairn_json_get(v, "t")), "x");
+	ck_assert(cairn_json_i64(cairn_json_get(v, "i"), &i) && i == -7);
+	ck_assert(cairn_json_i64(cairn_json_get(v, "f"), &i) && i == 1);
+	ck_assert(!cairn_json_i64(cairn_json_get(v, "big"), &i));
+	ck_assert(!cairn_json_i64(cairn_json_get(v, "t"), &i));
+	ck_assert(cairn_json_bool(cairn_json_get(v, "b"), &b) && b);
+	ck_assert(!cairn_json_bool(cairn_json_get(v, "i"), &b));
+	ck_assert(cairn_json_is_array(cairn_json_get(v, "a")));
+	ck_assert_uint_eq(cairn_json_count(cairn_json_get(v, "a")), 2);
+	ck_assert_str_eq(cairn_json_string(cairn_json_at(cairn_json_get(v, "a"), 1)), "2");
+	ck_assert_ptr_null(cairn_json_at(cairn_json_get(v, "a"), 2));
+	ck_assert_str_eq(cairn_json_string(cairn_json_get(cairn_json_get(v, "o"), "k")), "v");
+	/* A chain through what is not there. */
+	ck_assert_ptr_null(cairn_json_string(cairn_json_get(cairn_json_get(cairn_json_get(v, "no"), "no"), "no")));
+	ck_assert_ptr_null(cairn_json_get(cairn_json_get(v, "t"), "no"));
+	ck_assert_uint_eq(cairn_json_count(NULL), 0);
+}
+END_TEST
+
+START_TEST(malformed_texts)
+{
+	static const char *const bad[] = {"", "{", "{\"a\":1,\"a\":2}", "\"\\u0000\"", "\"\xff\"", "[1] x", "nul"};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct cairn_json *v = NULL;
+		ck_assert_msg(cairn_json_parse(&v, bad[i], strlen(bad[i])) == CAIRN_E_FORMAT, "%s", bad[i]);
+		ck_assert_ptr_null(v);
+	}
+}
+END_TEST
+
+START_TEST(written_text)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf buf = cairn_buf_init(1000);
+	struct cairn_json_out w = cairn_json_out_init(&buf);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_put_text(&w, "t", "a\"\\\n\xff\xc3\xa4");
+	cairn_json_put_text(&w, "none", NULL);
+	cairn_json_open_array(&w, "a");
+	cairn_json_put_u64(&w, NULL, UINT64_MAX);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_close(&w);
+	cairn_json_put_bool(&w, NULL, false);
+	cairn_json_close(&w);
+	cairn_json_put_bool(&w, "b", true);
+	cairn_json_close(&w);
+	static const char want[] = "{\"t\":\"a\\\"\\\\\\u000a\xef\xbf\xbd\xc3\xa4\",\"none\":null,"
+				   "\"a\":[18446744073709551615,{},false],\"b\":true}";
+	ck_assert_uint_eq(buf.len, sizeof(want) - 1);
+	ck_assert_mem_eq(buf.bytes, want, sizeof(want) - 1);
+}
+END_TEST
+
+/* RFC 4648, section 10, without its padding. */
+static const struct {
+	const char *raw, *text;
+} BASE64[] = {{"", ""},           {"f", "Zg"},          {"fo", "Zm8"},          {"foo", "Zm9v"},
+	      {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}, {"\xff\xef\xbe", "_---"}};
+
+START_TEST(base64_both_ways)
+{
+	for (size_t i = 0; i < sizeof(BASE64) / sizeof(BASE64[0]); i++) {
+		char text[16];
+		uint8_t raw[8];
+		size_t n = 99, len = strlen(BASE64[i].raw);
+		cairn_base64url_encode(text, (const uint8_t *)BASE64[i].raw, len);
+		ck_assert_str_eq(text, BASE64[i].text);
+		ck_assert_uint_eq(strlen(text), CAIRN_BASE64URL_CHARS(len));
+		ck_assert_int_eq(cairn_base64url_decode(raw, len, &n, text, strlen(text)), CAIRN_OK);
+		ck_assert_uint_eq(n, len);
+		ck_assert_mem_eq(raw, BASE64[i].raw, len);
+		if (len > 0)
+			ck_assert_int_eq(cairn_base64url_decode(raw, len - 1, &n, text, strlen(text)), CAIRN_E_LIMIT);
+	}
+}
+END_TEST
+
+START_TEST(base64_has_one_text_for_each_value)
+{
+	static const char *const bad[] = {"Z", "Zg==", "Zh", "Zm9", "Zm 9", "Zm+v", "Zm/v", "Zm9vY"};
+	uint8_t raw[8];
+	size_t n;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ck_assert_msg(cairn_base64url_decode(raw, sizeof(raw), &n, bad[i], strlen(bad[i])) == CAIRN_E_FORMAT,
+			      "%s", bad[i]);
+	ck_assert_int_eq(cairn_base64url_decode(raw, sizeof(raw), &n, "Zg\0A", 4), CAIRN_E_FORMAT);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("json");
+	TCase *tc = tcase_create("json");
+	tcase_add_test(tc, values_of_each_type);
+	tcase_add_test(tc, malformed_texts);
+	tcase_add_test(tc, written_text);
+	tcase_add_test(tc, base64_both_ways);
+	tcase_add_test(tc, base64_has_one_text_for_each_value);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
