@@ -4,7 +4,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 
 enum cairn_status cairn_shard_reader_init(struct cairn_shard_reader *r, const uint8_t *bytes, size_t len,
 					  struct cairn_diag *diag)
@@ -35,7 +35,9 @@ enum cairn_status cairn_shard_reader_init(struct cairn_shard_reader *r, const ui
 			   "the header announces a footer of %" PRIu64
 			   " bytes: it is 0 without a footer, 200 with one that follows",
 			   header.footer_bytes);
-		cairn_diag_values(diag, "0 or 200, and present", "");
+		char actual[24];
+		(void)snprintf(actual, sizeof(actual), "%" PRIu64, header.footer_bytes);
+		cairn_diag_values(diag, "0 or 200, and present", actual);
 		return CAIRN_E_FORMAT;
 	}
 	r->footer_bytes = header.footer_bytes;
@@ -50,7 +52,8 @@ static const uint8_t *reader_take_header(struct cairn_shard_reader *r, const cha
 	const uint8_t *rec = cairn_cur_take(&r->cur, CAIRN_SHARD_RECORD_BYTES);
 	if (!rec) {
 		cairn_fail(diag, CAIRN_E_FORMAT, "shard.truncated", at,
-			   "the shard ends inside its %s section, before the section's bookend: send it whole",
+			   "the shard ends inside its %s section, before the section's bookend: send it whole, "
+			   "with both bookends and the right counts",
 			   section);
 		cairn_diag_numbers(diag, CAIRN_SHARD_RECORD_BYTES, left);
 	}

@@ -36,6 +36,13 @@ static void writer_end_block(struct cairn_shard_writer *w)
 	w->n_verified = 0;
 }
 
+/* A file with metadata was ended when that was written. */
+static void writer_end_file(struct cairn_shard_writer *w)
+{
+	assert(w->block == 0 || w->buf.status != CAIRN_OK || !(writer_flags(w) & CAIRN_SHARD_FILE_WITH_METADATA));
+	writer_end_block(w);
+}
+
 static void writer_bookend(struct cairn_shard_writer *w)
 {
 	uint8_t *rec = cairn_buf_extend(&w->buf, CAIRN_SHARD_RECORD_BYTES);
@@ -46,7 +53,7 @@ static void writer_bookend(struct cairn_shard_writer *w)
 void cairn_shard_write_file(struct cairn_shard_writer *w, const struct cairn_hash *file, uint32_t flags)
 {
 	assert(w->at == CAIRN_SHARD_WRITES_FILES);
-	writer_end_block(w);
+	writer_end_file(w);
 	size_t at = w->buf.len;
 	uint8_t *rec = cairn_buf_extend(&w->buf, CAIRN_SHARD_RECORD_BYTES);
 	if (!rec)
@@ -91,7 +98,7 @@ void cairn_shard_write_sha256(struct cairn_shard_writer *w, const uint8_t sha256
 
 static void writer_end_files(struct cairn_shard_writer *w)
 {
-	writer_end_block(w);
+	writer_end_file(w);
 	writer_bookend(w);
 	w->cas_info_offset = w->buf.len;
 	w->at = CAIRN_SHARD_WRITES_XORBS;

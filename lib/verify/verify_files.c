@@ -3,6 +3,7 @@
 #include "hash/merkle.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* Make the term's xorb the one at hand. Terms mostly run over the same xorb as the one before. */
 static enum cairn_status term_find_xorb(struct verify_run *run, const struct cairn_shard_term *term, uint64_t offset)
@@ -37,7 +38,10 @@ static enum cairn_status term_check_range(struct verify_run *run, const struct c
 			   "a term runs over chunks %" PRIu32 " to %" PRIu32 " (exclusive) of a xorb with %" PRIu32
 			   " chunks: it must be start < end <= chunks",
 			   term->start, term->end, n);
-		cairn_diag_values(run->diag, "start < end <= chunks of the xorb", "");
+		char actual[48];
+		(void)snprintf(actual, sizeof(actual), "%" PRIu32 " to %" PRIu32 " of %" PRIu32, term->start, term->end,
+			       n);
+		cairn_diag_values(run->diag, "start < end <= chunks of the xorb", actual);
 		return CAIRN_E_MISMATCH;
 	}
 	run->term_chunks += term->end - term->start;

@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,9 @@ static enum cairn_status xorb_check_chunk(struct verify_run *run, const struct c
 	if (chunk->unpacked_bytes == 0 || chunk->unpacked_bytes > CAIRN_CHUNK_BYTES_MAX) {
 		cairn_fail(run->diag, CAIRN_E_FORMAT, "xorb.chunk_length", offset + 36,
 			   "a chunk of %" PRIu32 " bytes is described: a chunk has 1 to 131072", chunk->unpacked_bytes);
-		cairn_diag_values(run->diag, "1 to 131072", "");
+		char actual[16];
+		(void)snprintf(actual, sizeof(actual), "%" PRIu32, chunk->unpacked_bytes);
+		cairn_diag_values(run->diag, "1 to 131072", actual);
 		return CAIRN_E_FORMAT;
 	}
 	if (chunk->start != unpacked_bytes) {

@@ -1,0 +1,437 @@
+/* What the verifier accepts of real clients, its limits and modes, and the contradictions no captured mutant shows. */
+#include "base/bytes.h"
+#include "support/captured.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WITH_ALL (CAIRN_SHARD_FILE_WITH_VERIFICATION | CAIRN_SHARD_FILE_WITH_METADATA)
+
+static struct cairn_diag diag;
+static struct cairn_verify_summary sum;
+static struct cairn_shard_writer w;
+static struct made_xorb xorbs[3];
+static struct made_store store;
+
+static void setup(void)
+{
+	diag = (struct cairn_diag){0};
+	sum = (struct cairn_verify_summary){0};
+	cairn_shard_writer_init(&w, 64 * 1024 * 1024);
+	made_xorb_init(&xorbs[0], 1, 20, 70000);
+	made_xorb_init(&xorbs[1], 2, 1, 500);
+	made_xorb_init(&xorbs[2], 3, 300, 8192);
+	store = (struct made_store){.xorbs = xorbs, .n = 3};
+}
+
+static void teardown(void)
+{
+	cairn_shard_writer_fini(&w);
+	for (int i = 0; i < 3; i++)
+		made_xorb_fini(&xorbs[i]);
+}
+
+static enum cairn_status verify_with(const struct cairn_verify_options *options)
+{
+	struct cairn_verify_resolver resolver = made_resolver(&store);
+	diag = (struct cairn_diag){0};
+	return cairn_verify_shard(w.buf.bytes, w.buf.len, options, &resolver, &sum, &diag);
+}
+
+/* End the shard at hand and verify it. */
+static enum cairn_status verify_made(const struct cairn_verify_options *options)
+{
+	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
+	return verify_with(options);
+}
+
+static void expect_refused(enum cairn_status status, enum cairn_status expected, const char *rule, uint64_t offset)
+{
+	ck_assert_int_eq(status, expected);
+	ck_assert_ptr_nonnull(diag.rule);
+	ck_assert_str_eq(diag.rule, rule);
+	ck_assert_uint_eq(diag.offset, offset);
+}
+
+/* Two files over the three xorbs, which are described unless n_described says otherwise. */
+static void make_shard(size_t n_described)
+{
+	struct made_term terms[] = {
+		{&xorbs[0], 0, 20}, {&xorbs[2], 5, 6}, {&xorbs[2], 0, 300}, {&xorbs[1], 0, 1}, {&xorbs[2], 299, 300},
+	};
+	made_write_file(&w, terms, 5, WITH_ALL);
+	made_write_file(&w, terms + 1, 1, WITH_ALL);
+	for (size_t i = 0; i < n_described; i++)
+		made_write_xorb(&w, &xorbs[i]);
+}
+
+START_TEST(test_captured)
+{
+	const char *name = CAPTURED_SHARDS[_i];
+	CLEANUP(vec_json_freep) json_t *dump = captured_dump(name);
+	CLEANUP(vec_bytes_fini) struct vec_bytes shard = vec_read("%s.shard", name);
+	CLEANUP(captured_store_fini) struct made_store all = captured_store(NULL);
+	struct cairn_verify_resolver resolver = made_resolver(&all);
+	ck_assert_msg(cairn_verify_shard(shard.bytes, shard.len, NULL, &resolver, &sum, &diag) == CAIRN_OK, "%s: %s",
+		      name, diag.text);
+	ck_assert_uint_eq(sum.n_files, json_array_size(vec_get(dump, "files")));
+	ck_assert_uint_eq(sum.n_xorbs, json_array_size(vec_get(dump, "xorbs")));
+	ck_assert(sum.has_footer == json_is_object(vec_get(dump, "footer")));
+	uint64_t file_bytes = 0, n_terms = 0, n_chunks = 0;
+	size_t i, k;
+	json_t *file, *term, *xorb;
+	json_array_foreach(vec_get(dump, "files"), i, file)
+	{
+		json_array_foreach(vec_get(file, "entries"), k, term)
+		{
+			file_bytes += vec_u64(term, "unpacked_segment_bytes");
+			n_terms++;
+		}
+	}
+	json_array_foreach(vec_get(dump, "xorbs"), i, xorb) n_chunks += vec_u64(xorb, "num_entries");
+	ck_assert_uint_eq(sum.file_bytes, file_bytes);
+	ck_assert_uint_eq(sum.n_terms, n_terms);
+	ck_assert_uint_eq(sum.n_chunks, n_chunks);
+
+	/* Nothing is stored: refused, and accepted where xorbs live elsewhere, if all of them are described. */
+	struct made_store nothing = {0};
+	resolver = made_resolver(&nothing);
+	diag = (struct cairn_diag){0};
+	enum cairn_status status = cairn_verify_shard(shard.bytes, shard.len, NULL, &resolver, &sum, &diag);
+	ck_assert_int_eq(status, n_terms + n_chunks > 0 ? CAIRN_E_NOT_FOUND : CAIRN_OK);
+	const json_t *missing = json_object_get(dump, "xorbs_not_in_shard");
+	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
+	external.xorbs_external = true;
+	status = cairn_verify_shard(shard.bytes, shard.len, &external, &resolver, &sum, NULL);
+	if (missing)
+		ck_assert_int_eq(status, json_array_size(missing) > 0 ? CAIRN_E_NOT_FOUND : CAIRN_OK);
+}
+END_TEST
+
+/* Answers of a server are not uploads: keyed ones are refused, and one that is not keyed is a shard like any other. */
+START_TEST(test_answers)
+{
+	CLEANUP(captured_store_fini) struct made_store all = captured_store(NULL);
+	struct cairn_verify_resolver resolver = made_resolver(&all);
+	CLEANUP(vec_bytes_fini) struct vec_bytes plain = vec_read("dedupe/plain.shard");
+	CLEANUP(vec_bytes_fini) struct vec_bytes keyed = vec_read("dedupe/keyed.shard");
+	ck_assert_int_eq(cairn_verify_shard(plain.bytes, plain.len, NULL, &resolver, &sum, NULL), CAIRN_OK);
+	ck_assert(sum.has_footer);
+	expect_refused(cairn_verify_shard(keyed.bytes, keyed.len, NULL, &resolver, &sum, &diag), CAIRN_E_FORMAT,
+		       "shard.keyed", keyed.len - CAIRN_SHARD_FOOTER_BYTES);
+}
+END_TEST
+
+START_TEST(test_strict)
+{
+	struct cairn_verify_options strict = CAIRN_VERIFY_DEFAULTS;
+	strict.strict = true;
+	CLEANUP(captured_store_fini) struct made_store all = captured_store(NULL);
+	struct cairn_verify_resolver resolver = made_resolver(&all);
+	CLEANUP(vec_bytes_fini) struct vec_bytes medium = vec_read("shards/medium.shard");
+	CLEANUP(vec_bytes_fini) struct vec_bytes js = vec_read("js/js_1.shard");
+	CLEANUP(vec_bytes_fini) struct vec_bytes skip = vec_read("shards/skip_sha.shard");
+	ck_assert_int_eq(cairn_verify_shard(medium.bytes, medium.len, &strict, &resolver, &sum, NULL), CAIRN_OK);
+	expect_refused(cairn_verify_shard(js.bytes, js.len, &strict, &resolver, &sum, &diag), CAIRN_E_FORMAT,
+		       "shard.footer_unwanted", 432);
+	diag = (struct cairn_diag){0};
+	expect_refused(cairn_verify_shard(skip.bytes, skip.len, &strict, &resolver, &sum, &diag), CAIRN_E_FORMAT,
+		       "file.metadata_missing", 48);
+}
+END_TEST
+
+START_TEST(test_described_or_known)
+{
+	make_shard((size_t)_i);
+	ck_assert_int_eq(verify_made(NULL), CAIRN_OK);
+	ck_assert_uint_eq(sum.n_files, 2);
+	ck_assert_uint_eq(sum.n_terms, 6);
+	ck_assert_uint_eq(sum.n_xorbs, (uint64_t)_i);
+	ck_assert_uint_eq(sum.file_bytes, 20 * 70000 + 303 * 8192 + 500);
+	ck_assert(!sum.has_footer);
+	if (_i == 0) /* once for each change of xorb, not once a term */
+		ck_assert_uint_eq(store.n_asked, 4);
+}
+END_TEST
+
+START_TEST(test_external)
+{
+	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
+	external.xorbs_external = true;
+	make_shard(2);
+	store.n = 0;
+	ck_assert_int_eq(verify_made(&external), CAIRN_E_NOT_FOUND);
+	ck_assert_str_eq(diag.rule, "term.unknown_xorb");
+	ck_assert_ptr_nonnull(strstr(diag.text, "upload the xorb first"));
+	store.n = 3;
+	ck_assert_int_eq(verify_with(&external), CAIRN_OK);
+	/* A xorb that is known must be described as it is, also when its bytes live elsewhere. */
+	xorbs[1].list.spans[0].unpacked_bytes++;
+	ck_assert_int_eq(verify_with(&external), CAIRN_E_CONFLICT);
+}
+END_TEST
+
+/* The root of one chunk leaves the chunk's length open: only the stored list can tell. */
+START_TEST(test_conflict_length)
+{
+	make_shard(3);
+	xorbs[1].list.spans[0].unpacked_bytes = 501;
+	enum cairn_status status = verify_made(NULL);
+	uint64_t at = w.cas_info_offset + 48 * (1 + 20 + 1);
+	expect_refused(status, CAIRN_E_CONFLICT, "xorb.conflict", at);
+	ck_assert_str_eq(diag.expected, "501");
+	ck_assert_str_eq(diag.actual, "500");
+}
+END_TEST
+
+START_TEST(test_conflict_hash_and_count)
+{
+	make_shard(1);
+	xorbs[0].list.hashes[7].b[3] ^= 1;
+	expect_refused(verify_made(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset + 48 * 8);
+	ck_assert_uint_eq(strlen(diag.expected), 64);
+	ck_assert_str_ne(diag.expected, diag.actual);
+	xorbs[0].list.hashes[7].b[3] ^= 1;
+	xorbs[0].list.n = 19;
+	expect_refused(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
+	ck_assert_str_eq(diag.expected, "19");
+	ck_assert_str_eq(diag.actual, "20");
+	xorbs[0].list.n = 20;
+	ck_assert_int_eq(verify_with(NULL), CAIRN_OK);
+}
+END_TEST
+
+/* The same xorb in three blocks, each apart from the others; then one of them differs. */
+START_TEST(test_described_twice)
+{
+	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
+	external.xorbs_external = true;
+	store.n = 0;
+	made_write_xorb(&w, &xorbs[1]);
+	made_write_xorb(&w, &xorbs[0]);
+	cairn_shard_write_xorb(&w, &xorbs[1].hash, 77);
+	cairn_shard_write_chunk(&w, &xorbs[1].hash, 500, CAIRN_SHARD_CHUNK_ELIGIBLE);
+	made_write_xorb(&w, &xorbs[1]);
+	ck_assert_int_eq(verify_made(&external), CAIRN_OK);
+	ck_assert_uint_eq(sum.n_xorbs, 4);
+	uint64_t third = w.cas_info_offset + 48 * (2 + 21);
+	cairn_put_u32le(w.buf.bytes + third + 40, 400);
+	cairn_put_u32le(w.buf.bytes + third + 48 + 36, 400);
+	ck_assert_int_eq(verify_with(&external), CAIRN_E_MISMATCH);
+	ck_assert_str_eq(diag.rule, "xorb.described_twice");
+}
+END_TEST
+
+/* Many xorbs that share the first 8 bytes of their hash, as nothing forbids: found, and told apart. */
+START_TEST(test_same_prefix)
+{
+	enum { N = 500 };
+	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
+	external.xorbs_external = true;
+	static struct made_xorb alike[N];
+	struct made_term terms[N];
+	for (uint32_t i = 0; i < N; i++) {
+		struct cairn_hash hash = {.b = {1, 2, 3, 4, 5, 6, 7, 8}};
+		cairn_put_u32le(hash.b + 20, i * 2654435761u);
+		struct cairn_span span = {.unpacked_bytes = i + 1};
+		alike[i] = (struct made_xorb){.hash = hash};
+		ck_assert_int_eq(cairn_chunk_list_add(&alike[i].list, &hash, span), CAIRN_OK);
+		terms[N - 1 - i] = (struct made_term){&alike[i], 0, 1};
+	}
+	made_write_file(&w, terms, N, WITH_ALL);
+	for (size_t i = 0; i < N; i++)
+		made_write_xorb(&w, &alike[i]);
+	store.n = 0;
+	ck_assert_int_eq(verify_made(&external), CAIRN_OK);
+	ck_assert_uint_eq(sum.file_bytes, N * (N + 1) / 2);
+	uint64_t term_at = 96 + 48 * 3;
+	w.buf.bytes[term_at + 31] ^= 1;
+	ck_assert_int_eq(verify_with(&external), CAIRN_E_NOT_FOUND);
+	ck_assert_uint_eq(diag.offset, term_at);
+	for (size_t i = 0; i < N; i++)
+		made_xorb_fini(&alike[i]);
+}
+END_TEST
+
+START_TEST(test_limits_of_options)
+{
+	make_shard(3);
+	struct cairn_verify_options limited = CAIRN_VERIFY_DEFAULTS;
+	limited.files_max = 2;
+	limited.terms_max = 6;
+	limited.term_chunks_max = 20 + 1 + 300 + 1 + 1 + 1;
+	ck_assert_int_eq(verify_made(&limited), CAIRN_OK);
+	uint64_t second = 48 + 48 * (1 + 2 * 5 + 1);
+	limited.files_max = 1;
+	expect_refused(verify_with(&limited), CAIRN_E_LIMIT, "limit.files", second);
+	ck_assert_str_eq(diag.expected, "1");
+	ck_assert_str_eq(diag.actual, "2");
+	limited.files_max = 2;
+	limited.terms_max = 5;
+	expect_refused(verify_with(&limited), CAIRN_E_LIMIT, "limit.terms", second);
+	ck_assert_str_eq(diag.actual, "6");
+	limited.terms_max = 6;
+	limited.term_chunks_max--;
+	expect_refused(verify_with(&limited), CAIRN_E_LIMIT, "limit.term_chunks", second + 48);
+	ck_assert_str_eq(diag.expected, "323");
+	ck_assert_str_eq(diag.actual, "324");
+}
+END_TEST
+
+/* Limits of the format, each at the limit (which is accepted) and one past it. */
+START_TEST(test_limits_of_xorbs)
+{
+	static const struct {
+		uint32_t n_chunks, bytes_each, last_bytes;
+		const char *rule; /* NULL: accepted */
+		uint64_t offset;  /* from the block's start */
+	} LIMITS[] = {
+		{8192, 8192, 8192, NULL, 0},
+		{8192, 1, 1, NULL, 0},
+		{512, 131072, 131072, NULL, 0},
+		{512, 131071, 131072, NULL, 0},
+		{513, 131072, 1, "xorb.too_large", 40},
+		{1, 0, 131072, NULL, 0},
+		{1, 0, 131073, "xorb.chunk_length", 48 + 36},
+		{3, 10, 0, "xorb.chunk_length", 48 * 3 + 36},
+	};
+	store.n = 0;
+	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
+	external.xorbs_external = true;
+	for (size_t i = 0; i < sizeof(LIMITS) / sizeof(LIMITS[0]); i++) {
+		struct made_xorb x;
+		made_xorb_init(&x, i, LIMITS[i].n_chunks, LIMITS[i].bytes_each);
+		x.list.spans[x.list.n - 1].unpacked_bytes = LIMITS[i].last_bytes;
+		cairn_chunk_list_root(&x.list, &x.hash);
+		cairn_shard_writer_fini(&w);
+		cairn_shard_writer_init(&w, 1 << 20);
+		made_write_xorb(&w, &x);
+		enum cairn_status status = verify_made(&external);
+		if (LIMITS[i].rule)
+			expect_refused(status, CAIRN_E_FORMAT, LIMITS[i].rule, 96 + LIMITS[i].offset);
+		else
+			ck_assert_msg(status == CAIRN_OK, "%zu: %s", i, diag.text);
+		made_xorb_fini(&x);
+	}
+}
+END_TEST
+
+START_TEST(test_too_many_chunks)
+{
+	struct made_xorb full;
+	made_xorb_init(&full, 4, 8192, 10);
+	cairn_shard_write_xorb(&w, &full.hash, 0);
+	for (uint32_t i = 0; i < 8192; i++)
+		cairn_shard_write_chunk(&w, &full.list.hashes[i], 10, 0);
+	cairn_shard_write_chunk(&w, &full.list.hashes[0], 10, 0);
+	expect_refused(verify_made(NULL), CAIRN_E_FORMAT, "xorb.chunk_count", 96);
+	ck_assert_str_eq(diag.actual, "8193");
+	made_xorb_fini(&full);
+}
+END_TEST
+
+struct listener {
+	unsigned n_calls, calls_max;
+	uint64_t verified, total;
+};
+
+static bool listen_progress(void *ctx, uint64_t verified, uint64_t total)
+{
+	struct listener *l = ctx;
+	ck_assert_uint_ge(verified, l->verified);
+	ck_assert_uint_le(verified, total);
+	l->verified = verified;
+	l->total = total;
+	return ++l->n_calls < l->calls_max;
+}
+
+START_TEST(test_progress)
+{
+	struct listener l = {.calls_max = 1000};
+	struct cairn_verify_options options = CAIRN_VERIFY_DEFAULTS;
+	options.progress = listen_progress;
+	options.progress_ctx = &l;
+	/* 320 described chunks, and a file of 200 terms over 300 chunks each: 60,000 chunks of work. */
+	struct made_term terms[200];
+	for (size_t i = 0; i < 200; i++)
+		terms[i] = (struct made_term){&xorbs[2], 0, 300};
+	made_write_file(&w, terms, 200, WITH_ALL);
+	made_write_xorb(&w, &xorbs[0]);
+	made_write_xorb(&w, &xorbs[2]);
+	ck_assert_int_eq(verify_made(&options), CAIRN_OK);
+	ck_assert_uint_eq(l.total, 520);
+	ck_assert_uint_eq(l.verified, 520);
+	ck_assert_uint_ge(l.n_calls, 60520 / (4096 + 301));
+	ck_assert_uint_le(l.n_calls, 60520 / 4096 + 1);
+	l = (struct listener){.calls_max = 3};
+	ck_assert_int_eq(verify_with(&options), CAIRN_E_BUSY);
+	ck_assert_str_eq(diag.rule, "verify.stopped");
+	ck_assert(!diag.has_offset);
+	ck_assert_uint_eq(l.n_calls, 3);
+}
+END_TEST
+
+START_TEST(test_store_fails)
+{
+	make_shard((size_t)_i);
+	store.failure = CAIRN_E_IO;
+	ck_assert_int_eq(verify_made(NULL), CAIRN_E_IO);
+	ck_assert_str_eq(diag.rule, "xorb.unreadable");
+	ck_assert_uint_eq(diag.offset, _i == 0 ? 96 : w.cas_info_offset);
+	store.failure = CAIRN_E_NOMEM;
+	ck_assert_int_eq(verify_with(NULL), CAIRN_E_NOMEM);
+}
+END_TEST
+
+START_TEST(test_empty_files)
+{
+	made_write_file(&w, NULL, 0, WITH_ALL);
+	made_write_file(&w, NULL, 0, CAIRN_SHARD_FILE_WITH_VERIFICATION);
+	ck_assert_int_eq(verify_made(NULL), CAIRN_OK);
+	ck_assert_uint_eq(sum.n_files, 2);
+	ck_assert_uint_eq(sum.file_bytes, 0);
+	cairn_put_u32le(w.buf.bytes + 48 + 48 * 2 + 32, 0);
+	expect_refused(verify_with(NULL), CAIRN_E_FORMAT, "file.verification_missing", 48 + 48 * 2);
+}
+END_TEST
+
+START_TEST(test_defaults)
+{
+	ck_assert(!CAIRN_VERIFY_DEFAULTS.strict);
+	ck_assert(!CAIRN_VERIFY_DEFAULTS.xorbs_external);
+	ck_assert_uint_eq(CAIRN_VERIFY_DEFAULTS.files_max, 500000);
+	ck_assert_uint_eq(CAIRN_VERIFY_DEFAULTS.terms_max, 1000000);
+	ck_assert_uint_eq(CAIRN_VERIFY_DEFAULTS.term_chunks_max, 33554432);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("verify");
+	TCase *c = tcase_create("verify");
+	tcase_add_checked_fixture(c, setup, teardown);
+	tcase_add_loop_test(c, test_captured, 0, (int)CAPTURED_UPLOADS_N);
+	tcase_add_test(c, test_answers);
+	tcase_add_test(c, test_strict);
+	tcase_add_loop_test(c, test_described_or_known, 0, 4);
+	tcase_add_test(c, test_external);
+	tcase_add_test(c, test_conflict_length);
+	tcase_add_test(c, test_conflict_hash_and_count);
+	tcase_add_test(c, test_described_twice);
+	tcase_add_test(c, test_same_prefix);
+	tcase_add_test(c, test_limits_of_options);
+	tcase_add_test(c, test_limits_of_xorbs);
+	tcase_add_test(c, test_too_many_chunks);
+	tcase_add_test(c, test_progress);
+	tcase_add_loop_test(c, test_store_fails, 0, 2);
+	tcase_add_test(c, test_empty_files);
+	tcase_add_test(c, test_defaults);
+	tcase_set_timeout(c, 60);
+	suite_add_tcase(suite, c);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
