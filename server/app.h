@@ -9,6 +9,16 @@
 #include "server/http.h"
 #include "server/metrics.h"
 
+#include <pthread.h>
+
+/** The last answer of /ready, kept for a second: it writes to the disk, and anybody may ask. */
+struct app_ready {
+	pthread_mutex_t lock; /* over the rest, and held while checking */
+	int64_t checked_ms;   /* of cairn_clock_mono_ms(); 0: never */
+	enum cairn_status status;
+	struct cairn_diag diag;
+};
+
 /** One for each process; immutable but for what its members guard themselves. */
 struct app {
 	struct config config;
@@ -17,8 +27,27 @@ struct app {
 	struct cairn_workers *workers;
 	struct metrics *metrics;
 	struct http_server *http; /* set once serving; used by the metrics route and the stop only */
+	struct app_ready ready;
 	int64_t started_unix_s;
 };
+
+/**
+ * Open what app->config asks for: data folder, keys, workers, metrics. All other members must be zero.
+ * @return CAIRN_OK; else with one clear line in diag, and nothing is left open
+ */
+CAIRN_MUST_USE enum cairn_status app_open(struct app *app, struct cairn_diag *diag);
+
+/** Serve on a listening socket, which is taken over. @return as http_server_start() */
+CAIRN_MUST_USE enum cairn_status app_serve(struct app *app, int listen_fd, struct cairn_diag *diag);
+
+/**
+ * Stop serving: no new connections, finish what workers and index have, then let replies go out for config.drain_s.
+ * @return false: the disk did not answer in time, so requests still wait for it; the process can only exit
+ */
+bool app_stop(struct app *app);
+
+/** Close what app_open() opened. After app_stop() if it served. The configuration is the caller's. */
+void app_close(struct app *app);
 
 static inline struct app *app_of(const struct http_request *req)
 {
@@ -26,11 +55,13 @@ static inline struct app *app_of(const struct http_request *req)
 }
 
 /* Tables of the resources, one for each route_*.c. */
-extern const struct http_route ROUTES_HEALTH[]; /* /health, /ready, /metrics */
-extern const struct http_route ROUTES_SHARDS[]; /* /v1/shards, /v2/shards */
-extern const struct http_route ROUTES_CHUNKS[]; /* /v1/chunks/... */
-extern const struct http_route ROUTES_FILES[];  /* /v1/files/... */
-extern const struct http_route ROUTES_XORBS[];  /* /v1/xorbs/..., /v1/xorb-grants/... */
+extern const struct http_route ROUTES_HEALTH[];          /* /health, /ready, /metrics */
+extern const struct http_route ROUTES_SHARDS[];          /* /v1/shards, /v2/shards */
+extern const struct http_route ROUTES_CHUNKS[];          /* /v1/chunks/... */
+extern const struct http_route ROUTES_FETCH[];           /* /v1/fetch/... */
+extern const struct http_route ROUTES_RECONSTRUCTIONS[]; /* /v1/reconstructions, /v2/reconstructions */
+extern const struct http_route ROUTES_FILES[];           /* /v1/files/... */
+extern const struct http_route ROUTES_XORBS[];           /* /v1/xorbs/..., /v1/xorb-grants/... */
 
 /** Once a second: heartbeats of shard streams. */
 void route_shards_tick(void);

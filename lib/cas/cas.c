@@ -133,6 +133,11 @@ struct cairn_store *cairn_cas_store(struct cairn_cas *cas)
 	return cas->store;
 }
 
+const char *cairn_cas_tmp_dir(const struct cairn_cas *cas)
+{
+	return cas->tmp_dir;
+}
+
 /* Free space that is left when the bodies in flight have all arrived. */
 static enum cairn_status cas_check_space(struct cairn_cas *cas, uint64_t in_flight, struct cairn_diag *diag)
 {

@@ -54,6 +54,9 @@ const struct cairn_cas_options *cairn_cas_options_of(const struct cairn_cas *cas
 struct cairn_index *cairn_cas_index(struct cairn_cas *cas);
 struct cairn_store *cairn_cas_store(struct cairn_cas *cas);
 
+/** Folder for files without a name, on the file system of the data. */
+const char *cairn_cas_tmp_dir(const struct cairn_cas *cas);
+
 /** Can uploads be taken: index writable, free space above the reserve?
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL with the numbers in diag */
 CAIRN_MUST_USE enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct cairn_diag *diag);

@@ -68,6 +68,13 @@ enum cairn_status cairn_spool_map(struct cairn_spool *s, const uint8_t **bytes, 
 	return CAIRN_OK;
 }
 
+int cairn_spool_take_fd(struct cairn_spool *s)
+{
+	int fd = s->file.fd;
+	s->file.fd = -1;
+	return fd;
+}
+
 void cairn_spool_free(struct cairn_spool *s)
 {
 	if (!s)

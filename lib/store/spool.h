@@ -30,6 +30,9 @@ uint64_t cairn_spool_bytes(const struct cairn_spool *s);
  */
 CAIRN_MUST_USE enum cairn_status cairn_spool_map(struct cairn_spool *s, const uint8_t **bytes, size_t *len);
 
+/** Take the descriptor out, to send the bytes from; the caller closes it. Nothing but cairn_spool_free() may follow. */
+int cairn_spool_take_fd(struct cairn_spool *s);
+
 void cairn_spool_free(struct cairn_spool *s);
 void cairn_spool_freep(struct cairn_spool **s);
 

@@ -1,0 +1,31 @@
+/* A multipart/byteranges body over ranges of one object (RFC 9110, 14.6). Pure but for reading the object. */
+#ifndef CAIRN_SERVER_MULTIPART_H
+#define CAIRN_SERVER_MULTIPART_H
+
+#include "cas/fetch_grant.h"
+#include "store/store.h"
+
+#include <sys/types.h>
+
+/** Owns the object. One thread at a time. */
+struct multipart;
+
+/**
+ * @param object  taken over, also on failure
+ * @param ranges  copied; each within the object
+ * @return NULL without memory
+ */
+struct multipart *multipart_new(struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n);
+void multipart_free(void *multipart);
+
+/** Bytes of the whole body. */
+uint64_t multipart_bytes(const struct multipart *m);
+
+/** Value of the Content-Type header. Borrowed. */
+const char *multipart_content_type(const struct multipart *m);
+
+/** Bytes of the body from pos on, at most max: for http_reply_reader(). Reads mostly move forward. @return -1: failed
+ */
+ssize_t multipart_read(void *multipart, uint64_t pos, uint8_t *out, size_t max);
+
+#endif

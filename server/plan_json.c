@@ -1,0 +1,175 @@
+#include "server/plan_json.h"
+
+#include "cas/fetch_grant.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void plan_write_terms(struct spill *out, const struct cairn_plan *plan)
+{
+	cairn_buf_add(&out->buf, "[", 1);
+	for (uint32_t i = 0; i < plan->n_terms; i++) {
+		const struct cairn_plan_term *t = &plan->terms[i];
+		char hash[CAIRN_HASH_TEXT_BYTES];
+		cairn_hash_text(hash, &plan->xorbs[t->xorb].hash);
+		cairn_buf_printf(&out->buf,
+				 "%s{\"hash\":\"%s\",\"unpacked_length\":%" PRIu32 ",\"range\":{\"start\":%" PRIu32
+				 ",\"end\":%" PRIu32 "}}",
+				 i ? "," : "", hash, t->unpacked_bytes, t->start, t->end);
+		spill_check(out);
+	}
+	cairn_buf_add(&out->buf, "]", 1);
+}
+
+/* A signed URL for n ranges of a xorb. */
+static void plan_write_url(struct spill *out, const struct plan_urls *urls, const struct cairn_plan_xorb *xorb,
+			   const struct cairn_plan_range *ranges, uint32_t n)
+{
+	char text[CAIRN_FETCH_RANGES_TEXT_MAX], signature[CAIRN_FETCH_SIGNATURE_TEXT_BYTES],
+		hash[CAIRN_HASH_TEXT_BYTES];
+	size_t len = 0;
+	for (uint32_t i = 0; i < n; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%" PRIu64 "-%" PRIu64, i ? "," : "",
+					ranges[i].first_byte, ranges[i].end_byte - 1);
+	enum cairn_status status = cairn_fetch_sign(urls->cas, &xorb->hash, text, urls->expires_unix_s, signature);
+	if (status != CAIRN_OK) {
+		out->status = status;
+		return;
+	}
+	cairn_hash_text(hash, &xorb->hash);
+	cairn_buf_printf(&out->buf, "\"url\":\"%s/v1/fetch/%s?r=%s&e=%" PRId64 "&s=%s\"", urls->base, hash, text,
+			 urls->expires_unix_s, signature);
+}
+
+static void plan_write_v1_ranges(struct spill *out, const struct cairn_plan *plan, const struct cairn_plan_xorb *xorb,
+				 const struct plan_urls *urls, bool first)
+{
+	for (uint32_t i = 0; i < xorb->n_ranges; i++) {
+		const struct cairn_plan_range *r = &plan->ranges[xorb->first_range + i];
+		cairn_buf_printf(&out->buf, "%s{\"range\":{\"start\":%" PRIu32 ",\"end\":%" PRIu32 "},",
+				 first ? "" : ",", r->start, r->end);
+		first = false;
+		plan_write_url(out, urls, xorb, r, 1);
+		cairn_buf_printf(&out->buf, ",\"url_range\":{\"start\":%" PRIu64 ",\"end\":%" PRIu64 "}}",
+				 r->first_byte, r->end_byte - 1);
+		spill_check(out);
+	}
+}
+
+static void plan_write_key(struct spill *out, const struct cairn_hash *hash, bool first)
+{
+	char text[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(text, hash);
+	cairn_buf_printf(&out->buf, "%s\"%s\":[", first ? "" : ",", text);
+}
+
+void plan_write_v1(struct spill *out, const struct cairn_plan *plan, const struct plan_urls *urls)
+{
+	cairn_buf_printf(&out->buf,
+			 "{\"offset_into_first_range\":%" PRIu64 ",\"terms\":", plan->offset_into_first_range);
+	plan_write_terms(out, plan);
+	cairn_buf_printf(&out->buf, ",\"fetch_info\":{");
+	for (uint32_t i = 0; i < plan->n_xorbs; i++) {
+		plan_write_key(out, &plan->xorbs[i].hash, i == 0);
+		plan_write_v1_ranges(out, plan, &plan->xorbs[i], urls, true);
+		cairn_buf_add(&out->buf, "]", 1);
+	}
+	cairn_buf_add(&out->buf, "}}", 2);
+}
+
+static void plan_write_v2_fetch(struct spill *out, const struct cairn_plan_xorb *xorb,
+				const struct cairn_plan_range *ranges, uint32_t n, const struct plan_urls *urls)
+{
+	cairn_buf_add(&out->buf, "{", 1);
+	plan_write_url(out, urls, xorb, ranges, n);
+	cairn_buf_printf(&out->buf, ",\"ranges\":[");
+	for (uint32_t i = 0; i < n; i++)
+		cairn_buf_printf(&out->buf,
+				 "%s{\"chunks\":{\"start\":%" PRIu32 ",\"end\":%" PRIu32
+				 "},\"bytes\":{\"start\":%" PRIu64 ",\"end\":%" PRIu64 "}}",
+				 i ? "," : "", ranges[i].start, ranges[i].end, ranges[i].first_byte,
+				 ranges[i].end_byte - 1);
+	cairn_buf_add(&out->buf, "]}", 2);
+	spill_check(out);
+}
+
+void plan_write_v2(struct spill *out, const struct cairn_plan *plan, const struct plan_urls *urls)
+{
+	cairn_buf_printf(&out->buf,
+			 "{\"offset_into_first_range\":%" PRIu64 ",\"terms\":", plan->offset_into_first_range);
+	plan_write_terms(out, plan);
+	cairn_buf_printf(&out->buf, ",\"xorbs\":{");
+	for (uint32_t i = 0; i < plan->n_xorbs; i++) {
+		const struct cairn_plan_xorb *xorb = &plan->xorbs[i];
+		plan_write_key(out, &xorb->hash, i == 0);
+		for (uint32_t done = 0; done < xorb->n_ranges;) {
+			uint32_t n =
+				xorb->n_ranges - done < urls->ranges_max ? xorb->n_ranges - done : urls->ranges_max;
+			if (done > 0)
+				cairn_buf_add(&out->buf, ",", 1);
+			plan_write_v2_fetch(out, xorb, &plan->ranges[xorb->first_range + done], n, urls);
+			done += n;
+		}
+		cairn_buf_add(&out->buf, "]", 1);
+	}
+	cairn_buf_add(&out->buf, "}}", 2);
+}
+
+/* --- many files at once ------------------------------------------------------------------------------------------- */
+
+struct plan_use {
+	const struct cairn_plan *plan;
+	const struct cairn_plan_xorb *xorb;
+};
+
+static int plan_by_hash(const void *pa, const void *pb)
+{
+	const struct plan_use *a = pa, *b = pb;
+	return memcmp(a->xorb->hash.b, b->xorb->hash.b, CAIRN_HASH_BYTES);
+}
+
+/* A xorb that several files use comes up once, with the ranges of all of them. */
+static void plan_write_uses(struct spill *out, const struct cairn_plan *plans, size_t n, const struct plan_urls *urls)
+{
+	size_t n_uses = 0, at = 0;
+	for (size_t i = 0; i < n; i++)
+		n_uses += plans[i].n_xorbs;
+	struct plan_use *uses = calloc(n_uses + 1, sizeof(*uses));
+	if (!uses) {
+		out->status = CAIRN_E_NOMEM;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t x = 0; x < plans[i].n_xorbs; x++)
+			uses[at++] = (struct plan_use){&plans[i], &plans[i].xorbs[x]};
+	qsort(uses, n_uses, sizeof(*uses), plan_by_hash);
+	for (size_t i = 0; i < n_uses; i++) {
+		bool again = i > 0 && plan_by_hash(&uses[i - 1], &uses[i]) == 0;
+		if (!again) {
+			if (i > 0)
+				cairn_buf_add(&out->buf, "]", 1);
+			plan_write_key(out, &uses[i].xorb->hash, i == 0);
+		}
+		plan_write_v1_ranges(out, uses[i].plan, uses[i].xorb, urls, !again);
+	}
+	if (n_uses > 0)
+		cairn_buf_add(&out->buf, "]", 1);
+	free(uses);
+}
+
+void plan_write_batch(struct spill *out, const struct cairn_hash *files, const struct cairn_plan *plans, size_t n,
+		      const struct plan_urls *urls)
+{
+	cairn_buf_printf(&out->buf, "{\"files\":{");
+	for (size_t i = 0; i < n; i++) {
+		char hash[CAIRN_HASH_TEXT_BYTES];
+		cairn_hash_text(hash, &files[i]);
+		cairn_buf_printf(&out->buf, "%s\"%s\":", i ? "," : "", hash);
+		plan_write_terms(out, &plans[i]);
+	}
+	cairn_buf_printf(&out->buf, "},\"fetch_info\":{");
+	plan_write_uses(out, plans, n, urls);
+	cairn_buf_add(&out->buf, "}}", 2);
+}

@@ -1,0 +1,224 @@
+/* GET /v1/reconstructions/{hash}, /v2/reconstructions/{hash}, /v1/reconstructions?file_id=...: how to put files
+ * together. */
+#include "server/app.h"
+#include "server/plan_json.h"
+#include "server/range_header.h"
+#include "server/route_args.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PLAN_BATCH_MAX = 256, /* files in one batch; a longer query may not fit a request's head */
+	PLAN_BASE_URL_BYTES = 1024,
+};
+
+/* A plan in the making, on a worker: the index may have to be read from the disk, and large plans take their time. */
+struct plan_request {
+	struct cairn_work work;
+	struct app *app;
+	struct http_request *req;
+	enum { PLAN_V1, PLAN_V2, PLAN_BATCH } form;
+	bool has_viewer;
+	char viewer[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+	char base[PLAN_BASE_URL_BYTES];
+	struct cairn_byte_range range;
+	size_t n_files;
+	bool bad_file; /* a file_id that is no hash, or one too many */
+	struct cairn_hash files[PLAN_BATCH_MAX];
+	enum cairn_status status;
+	uint64_t file_bytes;
+	struct spill out;
+};
+
+static void plan_free(void *state)
+{
+	struct plan_request *p = state;
+	if (!p)
+		return;
+	spill_fini(&p->out);
+	free(p);
+}
+
+static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
+{
+	struct plan_urls urls = {
+		.cas = p->app->cas,
+		.base = p->base,
+		.expires_unix_s = cairn_clock_unix_s() + (int64_t)p->app->config.fetch_ttl_s,
+		.ranges_max = (unsigned)p->app->config.fetch_ranges_max,
+	};
+	switch (p->form) {
+	case PLAN_V1:
+		plan_write_v1(&p->out, plans, &urls);
+		break;
+	case PLAN_V2:
+		plan_write_v2(&p->out, plans, &urls);
+		break;
+	case PLAN_BATCH:
+		plan_write_batch(&p->out, p->files, plans, p->n_files, &urls);
+		break;
+	}
+}
+
+static void plan_work(struct cairn_work *work)
+{
+	struct plan_request *p = (struct plan_request *)work;
+	struct cairn_plan *plans = calloc(p->n_files, sizeof(*plans));
+	p->status = plans ? CAIRN_OK : CAIRN_E_NOMEM;
+	size_t n = 0;
+	while (p->status == CAIRN_OK && n < p->n_files) {
+		p->status = cairn_cas_plan(p->app->cas, p->has_viewer ? p->viewer : NULL, &p->files[n], &p->range,
+					   &plans[n]);
+		p->file_bytes = plans[n++].file_bytes;
+	}
+	if (p->status == CAIRN_OK)
+		plan_write(p, plans);
+	while (n > 0)
+		cairn_plan_fini(&plans[--n]);
+	free(plans);
+	http_resume(p->req);
+}
+
+static void plan_resumed(struct http_request *req)
+{
+	struct plan_request *p = http_state(req);
+	char range[64];
+	switch (p->status) {
+	case CAIRN_OK:
+		http_reply_header(req, "Cache-Control", "private, no-store");
+		spill_reply(&p->out, req, 200, "application/json");
+		break;
+	case CAIRN_E_NOT_FOUND: /* never 416: the stock clients would take it for an empty file */
+		http_reply_error(req, 404, "file.unknown", "no such file is registered here for you", NULL);
+		break;
+	case CAIRN_E_LIMIT:
+		(void)snprintf(range, sizeof(range), "bytes */%" PRIu64, p->file_bytes);
+		http_reply_header(req, "Content-Range", range);
+		http_reply_error(req, 416, "range.past_end", "the range starts past the end of the file", NULL);
+		break;
+	case CAIRN_E_CONFLICT:
+		http_reply_error(req, 500, "file.damaged", "a xorb of this file is not here; run cairn fsck", NULL);
+		break;
+	case CAIRN_E_NOMEM:
+	case CAIRN_E_IO:
+	case CAIRN_E_FORMAT:
+	case CAIRN_E_MISMATCH:
+	case CAIRN_E_USAGE:
+	case CAIRN_E_FULL:
+	case CAIRN_E_BUSY:
+	case CAIRN_E_DENIED:
+		http_reply_status(req, p->status, NULL);
+		break;
+	}
+}
+
+static struct plan_request *plan_new(struct http_request *req)
+{
+	struct plan_request *p = calloc(1, sizeof(*p));
+	if (!p) {
+		http_reply_status(req, CAIRN_E_NOMEM, NULL);
+		return NULL;
+	}
+	p->app = app_of(req);
+	p->req = req;
+	struct cairn_cas_who who = auth_who(http_identity(req));
+	p->has_viewer = who.viewer;
+	if (who.viewer)
+		(void)snprintf(p->viewer, sizeof(p->viewer), "%s", who.viewer);
+	http_base_url(req, p->base, sizeof(p->base));
+	spill_init(&p->out, cairn_cas_tmp_dir(p->app->cas), p->app->config.plan_bytes_max);
+	http_set_state(req, p);
+	return p;
+}
+
+static void plan_start(struct http_request *req, struct plan_request *p)
+{
+	if (!http_suspend(req, plan_resumed))
+		return;
+	p->work.run = plan_work;
+	if (cairn_workers_submit(p->app->workers, &p->work) == CAIRN_OK)
+		return;
+	p->status = CAIRN_E_BUSY;
+	http_resume(req);
+}
+
+static void plan_one(struct http_request *req, int form)
+{
+	struct cairn_hash hash;
+	if (!route_hash(req, &hash))
+		return;
+	struct plan_request *p = plan_new(req);
+	if (!p)
+		return;
+	p->form = form;
+	p->files[0] = hash;
+	p->n_files = 1;
+	size_t n = range_header_parse(&p->range, 1, http_header(req, "Range"));
+	if (n > 1)
+		http_reply_error(req, 400, "range.many", "ask for one range at a time", NULL);
+	else
+		plan_start(req, p);
+}
+
+static void plan_v1(struct http_request *req)
+{
+	plan_one(req, PLAN_V1);
+}
+
+static void plan_v2(struct http_request *req)
+{
+	plan_one(req, PLAN_V2);
+}
+
+static bool plan_add_file(void *ctx, const char *value)
+{
+	struct plan_request *p = ctx;
+	p->bad_file = p->n_files == PLAN_BATCH_MAX || !value ||
+		      cairn_hash_parse(&p->files[p->n_files], value, strlen(value)) != CAIRN_OK;
+	for (size_t i = 0; !p->bad_file && i < p->n_files; i++)
+		if (cairn_hash_equal(&p->files[i], &p->files[p->n_files]))
+			return true; /* asked twice, answered once */
+	p->n_files += !p->bad_file;
+	return !p->bad_file;
+}
+
+static void plan_batch(struct http_request *req)
+{
+	struct plan_request *p = plan_new(req);
+	if (!p)
+		return;
+	p->form = PLAN_BATCH;
+	http_query_each(req, "file_id", plan_add_file, p);
+	if (p->bad_file || p->n_files == 0)
+		http_reply_error(req, 400, "file_id",
+				 "give 1 to 256 arguments file_id, each with the 64 digits of a file hash", NULL);
+	else
+		plan_start(req, p);
+}
+
+const struct http_route ROUTES_RECONSTRUCTIONS[] = {
+	{.method = "GET",
+	 .pattern = "/v1/reconstructions/{hash}",
+	 .name = "reconstructions-v1",
+	 .scope = CAIRN_TOKEN_READ,
+	 .done = plan_v1,
+	 .free = plan_free},
+	{.method = "GET",
+	 .pattern = "/v2/reconstructions/{hash}",
+	 .name = "reconstructions-v2",
+	 .scope = CAIRN_TOKEN_READ,
+	 .done = plan_v2,
+	 .free = plan_free},
+	{.method = "GET",
+	 .pattern = "/v1/reconstructions",
+	 .name = "reconstructions-batch",
+	 .scope = CAIRN_TOKEN_READ,
+	 .done = plan_batch,
+	 .free = plan_free},
+	{0},
+};
