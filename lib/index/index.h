@@ -14,8 +14,12 @@
  * Threads: every call may come from any thread, but for opening and closing. Reads see whole commits only.
  */
 struct cairn_index;
+struct cairn_writer; /* the index's */
 
-enum { CAIRN_INDEX_SCOPE_TEXT_MAX = 255 }; /* bytes of a scope's or owner's name */
+enum {
+	CAIRN_INDEX_SCOPE_TEXT_MAX = 255, /* bytes of a scope's or owner's name */
+	CAIRN_INDEX_PROBE_MS = 2000,      /* the longest that cairn_index_writable() waits */
+};
 
 struct cairn_index_options {
 	unsigned batch_max; /* writes in one transaction; 0: 64 */
@@ -169,6 +173,7 @@ struct cairn_index_write {
 	enum cairn_index_write_kind {
 		CAIRN_INDEX_PUT_XORB,  /* a xorb whose bytes are stored */
 		CAIRN_INDEX_PUT_SHARD, /* everything a verified shard registers; all of it becomes visible at once */
+		CAIRN_INDEX_PROBE,     /* changes nothing that can be seen, but is written; for cairn_index_writable() */
 	} kind;
 	union {
 		struct {
@@ -182,6 +187,9 @@ struct cairn_index_write {
 			const char *owner;
 			struct cairn_index_source source;
 		} shard;
+		struct {
+			struct cairn_writer *writer;
+		} probe; /* the index's */
 	};
 	/** Called once on the writer's thread, when the write is durable or has failed. May free the write. */
 	void (*done)(struct cairn_index_write *write);
@@ -190,7 +198,7 @@ struct cairn_index_write {
 	enum cairn_status status; /* CAIRN_OK
 				   * CAIRN_E_CONFLICT a xorb it relies on was removed meanwhile, or is known otherwise
 				   * CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_NOMEM nothing of it was written */
-	bool added;               /* false: everything was known already */
+	bool added;               /* false: everything was known already, if from other uploads */
 	struct cairn_diag diag;
 
 	struct cairn_index_write *next; /* the index's */

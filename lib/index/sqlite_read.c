@@ -1,0 +1,158 @@
+/* Look-ups of one row. A single statement is its own snapshot, so that none of them needs a transaction. */
+#include "index/internal.h"
+#include "index/sqlite_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool cairn_index_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out)
+{
+	out->id = sqlite3_column_int64(row, 0);
+	out->n_chunks = (uint32_t)sqlite3_column_int64(row, 2);
+	out->unpacked_bytes = (uint64_t)sqlite3_column_int64(row, 3);
+	out->stored_bytes = (uint64_t)sqlite3_column_int64(row, 4);
+	out->retired = sqlite3_column_type(row, 5) != SQLITE_NULL;
+	return cairn_sql_hash(row, 1, &out->hash);
+}
+
+/* Step a look-up by key. @return CAIRN_OK with the row there to be read; CAIRN_E_NOT_FOUND */
+static enum cairn_status read_row(sqlite3_stmt *stmt)
+{
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	return status == CAIRN_OK && !row ? CAIRN_E_NOT_FOUND : status;
+}
+
+enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_XORB];
+	cairn_sql_bind_hash(stmt, 1, hash);
+	status = read_row(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	return cairn_index_xorb_column(stmt, out) ? CAIRN_OK : CAIRN_E_IO;
+}
+
+enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
+					 struct cairn_chunk_list *list)
+{
+	*list = (struct cairn_chunk_list){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_LIST];
+	cairn_sql_bind_hash(stmt, 1, xorb);
+	status = read_row(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	size_t spans_len, hashes_len;
+	const uint8_t *spans = cairn_sql_blob(stmt, 0, &spans_len);
+	const uint8_t *hashes = cairn_sql_blob(stmt, 1, &hashes_len);
+	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
+}
+
+enum cairn_status cairn_index_spans(struct cairn_index *ix, int64_t xorb_id, struct cairn_index_xorb *out,
+				    struct cairn_span **spans)
+{
+	*spans = NULL;
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_SPANS];
+	sqlite3_bind_int64(stmt, 1, xorb_id);
+	status = read_row(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	if (!cairn_index_xorb_column(stmt, out))
+		return CAIRN_E_IO;
+	size_t len;
+	const uint8_t *bytes = cairn_sql_blob(stmt, 6, &len);
+	return cairn_rows_spans(spans, out->n_chunks, bytes, len);
+}
+
+/* Columns hash, size, sha256. */
+static enum cairn_status read_file_columns(sqlite3_stmt *row, struct cairn_index_file *out)
+{
+	struct cairn_hash sha256;
+	if (!cairn_sql_hash(row, 0, &out->hash))
+		return CAIRN_E_IO;
+	out->size_bytes = (uint64_t)sqlite3_column_int64(row, 1);
+	out->has_sha256 = cairn_sql_hash(row, 2, &sha256);
+	if (out->has_sha256)
+		memcpy(out->sha256, sha256.b, sizeof(out->sha256));
+	return CAIRN_OK;
+}
+
+static void read_bind_viewer(sqlite3_stmt *stmt, const char *viewer)
+{
+	if (viewer)
+		cairn_sql_bind_text(stmt, 2, viewer);
+	else
+		sqlite3_bind_null(stmt, 2);
+}
+
+void cairn_index_file_fini(struct cairn_index_file *file)
+{
+	free(file->terms);
+	*file = (struct cairn_index_file){0};
+}
+
+enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+				   bool with_terms, struct cairn_index_file *out)
+{
+	*out = (struct cairn_index_file){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE];
+	cairn_sql_bind_hash(stmt, 1, hash);
+	read_bind_viewer(stmt, viewer);
+	status = read_row(stmt);
+	if (status == CAIRN_OK)
+		status = read_file_columns(stmt, out);
+	if (status != CAIRN_OK)
+		return status;
+	out->n_terms = (uint32_t)(sqlite3_column_bytes(stmt, 3) / CAIRN_ROWS_TERM_BYTES);
+	if (!with_terms)
+		return CAIRN_OK;
+	size_t len;
+	const uint8_t *terms = cairn_sql_blob(stmt, 3, &len);
+	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len);
+}
+
+enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
+					     const char *viewer, struct cairn_index_file *out)
+{
+	*out = (struct cairn_index_file){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE_BY_SHA256];
+	cairn_sql_bind_blob(stmt, 1, sha256, 32);
+	read_bind_viewer(stmt, viewer);
+	status = read_row(stmt);
+	return status == CAIRN_OK ? read_file_columns(stmt, out) : status;
+}
+
+enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
+					  const char *owner, bool *known)
+{
+	*known = false;
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_SHARD];
+	cairn_sql_bind_hash(stmt, 1, body);
+	cairn_sql_bind_text(stmt, 2, scope);
+	cairn_sql_bind_text(stmt, 3, owner);
+	return cairn_sql_step(stmt, known);
+}

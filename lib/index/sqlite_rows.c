@@ -1,0 +1,94 @@
+#include "index/sqlite_rows.h"
+
+#include "base/bytes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void cairn_rows_put_spans(uint8_t *out, const struct cairn_chunk_list *list)
+{
+	for (uint32_t i = 0; i < list->n; i++, out += CAIRN_ROWS_SPAN_BYTES) {
+		cairn_put_u32le(out, list->spans[i].unpacked_bytes);
+		cairn_put_u32le(out + 4, list->spans[i].end);
+	}
+}
+
+static void rows_get_spans(struct cairn_span *spans, uint32_t n, const uint8_t *bytes)
+{
+	for (uint32_t i = 0; i < n; i++, bytes += CAIRN_ROWS_SPAN_BYTES)
+		spans[i] = (struct cairn_span){cairn_get_u32le(bytes), cairn_get_u32le(bytes + 4)};
+}
+
+enum cairn_status cairn_rows_spans(struct cairn_span **spans, uint32_t n, const uint8_t *bytes, size_t len)
+{
+	*spans = NULL;
+	if (n == 0 || len != (size_t)n * CAIRN_ROWS_SPAN_BYTES)
+		return CAIRN_E_IO;
+	*spans = malloc(n * sizeof(**spans));
+	if (!*spans)
+		return CAIRN_E_NOMEM;
+	rows_get_spans(*spans, n, bytes);
+	return CAIRN_OK;
+}
+
+static enum cairn_status rows_make_room(struct cairn_chunk_list *list, uint32_t n)
+{
+	if (list->cap >= n)
+		return CAIRN_OK;
+	cairn_chunk_list_fini(list);
+	list->hashes = malloc(n * sizeof(*list->hashes));
+	list->spans = malloc(n * sizeof(*list->spans));
+	if (!list->hashes || !list->spans) {
+		cairn_chunk_list_fini(list);
+		return CAIRN_E_NOMEM;
+	}
+	list->cap = n;
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_rows_list(struct cairn_chunk_list *list, const uint8_t *spans, size_t spans_len,
+				  const uint8_t *hashes, size_t hashes_len)
+{
+	size_t n = hashes_len / CAIRN_HASH_BYTES;
+	if (n == 0 || n > CAIRN_XORB_CHUNKS_MAX || hashes_len != n * CAIRN_HASH_BYTES ||
+	    spans_len != n * CAIRN_ROWS_SPAN_BYTES)
+		return CAIRN_E_IO;
+	enum cairn_status status = rows_make_room(list, (uint32_t)n);
+	if (status != CAIRN_OK)
+		return status;
+	memcpy(list->hashes, hashes, hashes_len);
+	rows_get_spans(list->spans, (uint32_t)n, spans);
+	list->n = (uint32_t)n;
+	return CAIRN_OK;
+}
+
+void cairn_rows_put_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct cairn_index_term *term)
+{
+	cairn_put_u64le(out, (uint64_t)term->xorb_id);
+	cairn_put_u16le(out + 8, (uint16_t)term->start);
+	cairn_put_u16le(out + 10, (uint16_t)term->end);
+	cairn_put_u32le(out + 12, term->unpacked_bytes);
+}
+
+enum cairn_status cairn_rows_terms(struct cairn_index_term **terms, uint32_t *n, const uint8_t *bytes, size_t len)
+{
+	*terms = NULL;
+	*n = 0;
+	size_t count = len / CAIRN_ROWS_TERM_BYTES;
+	if (len % CAIRN_ROWS_TERM_BYTES != 0 || count > UINT32_MAX)
+		return CAIRN_E_IO;
+	if (count == 0)
+		return CAIRN_OK;
+	struct cairn_index_term *out = malloc(count * sizeof(*out));
+	if (!out)
+		return CAIRN_E_NOMEM;
+	for (size_t i = 0; i < count; i++, bytes += CAIRN_ROWS_TERM_BYTES) {
+		out[i].xorb_id = (int64_t)cairn_get_u64le(bytes);
+		out[i].start = cairn_get_u16le(bytes + 8);
+		out[i].end = cairn_get_u16le(bytes + 10);
+		out[i].unpacked_bytes = cairn_get_u32le(bytes + 12);
+	}
+	*terms = out;
+	*n = (uint32_t)count;
+	return CAIRN_OK;
+}

@@ -1,0 +1,32 @@
+/* The blobs of the schema as code: chunk lists (list.spans, list.hashes) and terms (file.terms). Reader and writer of
+ * each are together here. */
+#ifndef CAIRN_INDEX_SQLITE_ROWS_H
+#define CAIRN_INDEX_SQLITE_ROWS_H
+
+#include "index/index.h"
+
+enum {
+	CAIRN_ROWS_SPAN_BYTES = 8,  /* u32 unpacked length, u32 end in the object */
+	CAIRN_ROWS_TERM_BYTES = 16, /* u64 xorb id, u16 start, u16 end, u32 unpacked bytes */
+};
+
+/** Write list.spans: CAIRN_ROWS_SPAN_BYTES for each chunk, to out. (list.hashes is the array itself.) */
+void cairn_rows_put_spans(uint8_t *out, const struct cairn_chunk_list *list);
+
+/** Read list.spans. @param[out] spans  owned by the caller, n of them
+ *  @return CAIRN_OK; CAIRN_E_IO the row is damaged; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_rows_spans(struct cairn_span **spans, uint32_t n, const uint8_t *bytes,
+						  size_t len);
+
+/** Read a whole row of list into list, reusing its arrays. @return as cairn_rows_spans() */
+CAIRN_MUST_USE enum cairn_status cairn_rows_list(struct cairn_chunk_list *list, const uint8_t *spans, size_t spans_len,
+						 const uint8_t *hashes, size_t hashes_len);
+
+void cairn_rows_put_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct cairn_index_term *term);
+
+/** Read file.terms. @param[out] terms  owned by the caller, *n of them; NULL when there are none
+ *  @return as cairn_rows_spans() */
+CAIRN_MUST_USE enum cairn_status cairn_rows_terms(struct cairn_index_term **terms, uint32_t *n, const uint8_t *bytes,
+						  size_t len);
+
+#endif

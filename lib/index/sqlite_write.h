@@ -1,0 +1,117 @@
+/* The writing connection: one transaction at a time, many writes in it. Owned by the writer's thread. */
+#ifndef CAIRN_INDEX_SQLITE_WRITE_H
+#define CAIRN_INDEX_SQLITE_WRITE_H
+
+#include "index/index.h"
+#include "index/sqlite_util.h"
+
+enum {
+	CAIRN_TX_XORBS = 1024, /* xorbs named by the write at hand that are remembered */
+};
+
+/* The statements of the writer; sqlite_write.c has their text. */
+enum cairn_tx_stmt {
+	CAIRN_TX_BEGIN,
+	CAIRN_TX_COMMIT,
+	CAIRN_TX_ROLLBACK,
+	CAIRN_TX_SAVE,
+	CAIRN_TX_RELEASE,
+	CAIRN_TX_UNDO,
+	CAIRN_TX_STATE,
+	CAIRN_TX_SET_STATE,
+	CAIRN_TX_PROBE,
+	CAIRN_TX_FIND_SCOPE,
+	CAIRN_TX_ADD_SCOPE,
+	CAIRN_TX_FIND_SHARD,
+	CAIRN_TX_ADD_SHARD,
+	CAIRN_TX_RENEW_SHARD,
+	CAIRN_TX_ADD_MEMBER,
+	CAIRN_TX_FIND_XORB,
+	CAIRN_TX_ADD_XORB,
+	CAIRN_TX_RENEW_XORB,
+	CAIRN_TX_STORE_XORB,
+	CAIRN_TX_ADD_LIST,
+	CAIRN_TX_GET_LIST,
+	CAIRN_TX_SET_SPANS,
+	CAIRN_TX_ADD_DEDUPE,
+	CAIRN_TX_FIND_FILE,
+	CAIRN_TX_ADD_FILE,
+	CAIRN_TX_SET_SHA256,
+	CAIRN_TX_ADD_FILE_OWNER,
+	CAIRN_TX_ADD_REFERENCE,
+	CAIRN_TX_STMTS,
+};
+
+/** What the index holds, kept in its state row so that opening need not count. */
+struct cairn_tx_counts {
+	int64_t collection; /* see struct cairn_tx */
+	int64_t files, xorbs, shards, eligible, stored_bytes;
+};
+
+/** A xorb that the write at hand named. */
+struct cairn_tx_xorb {
+	struct cairn_hash hash;
+	int64_t id;
+	uint32_t n_chunks;
+	uint64_t of_write; /* which write filled this slot; another's is stale */
+	uint64_t of_file;  /* which file of that write has named it already; 0: none */
+};
+
+struct cairn_tx {
+	sqlite3 *db;
+	sqlite3_stmt *stmt[CAIRN_TX_STMTS];
+	struct cairn_tx_counts counts;    /* of the transaction; after a commit, of the database */
+	struct cairn_tx_counts committed; /* as last read or written */
+	uint64_t n_applied;               /* writes so far: names the write at hand */
+	struct cairn_tx_xorb *xorbs;      /* CAIRN_TX_XORBS, by the first bytes of the hash */
+	struct cairn_chunk_list first;    /* the last list that was read for a file's first chunk */
+	int64_t first_xorb;               /* whose it is; 0: nobody's */
+};
+
+/** Open for writing, make or migrate the database. tx is zeroed before and needs cairn_tx_close() in any case.
+ *  @return as cairn_index_open() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct cairn_diag *diag);
+void cairn_tx_close(struct cairn_tx *tx);
+
+/** @return CAIRN_OK; CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_NOMEM: call cairn_tx_rollback() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_begin(struct cairn_tx *tx);
+/** On return with CAIRN_OK all of it is durable. @return likewise */
+CAIRN_MUST_USE enum cairn_status cairn_tx_commit(struct cairn_tx *tx);
+void cairn_tx_rollback(struct cairn_tx *tx);
+
+/**
+ * Do one write within the transaction, and set its status, added and diag. A failed one leaves nothing behind.
+ * @return false: the transaction itself is lost (the disk is full, say) and everything in it
+ */
+bool cairn_tx_apply(struct cairn_tx *tx, struct cairn_index_write *write);
+
+/* --- between the files of the writing side ------------------------------------------------------------------------ */
+
+/** cairn_tx_apply() of one kind. @return as write->status */
+CAIRN_MUST_USE enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_write *write);
+CAIRN_MUST_USE enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_write *write);
+
+/** The number of a name, made when it has none. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_scope(struct cairn_tx *tx, const char *name, int64_t *id);
+
+/** A row of xorb. */
+struct cairn_tx_known {
+	int64_t id; /* 0: there is none */
+	uint32_t n_chunks;
+	bool stored, retired;
+};
+CAIRN_MUST_USE enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
+						    struct cairn_tx_known *known);
+
+/** Add a xorb and its list. @param stored_bytes  NULL: kept elsewhere */
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
+						   const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
+						   int64_t *id);
+
+/** It is wanted again: its grace time starts anew, and it is not retired any more. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_renew_xorb(struct cairn_tx *tx, int64_t id);
+
+/** Read a list into list, whose arrays are reused. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_list(struct cairn_tx *tx, int64_t xorb, struct cairn_chunk_list *list);
+
+#endif

@@ -1,0 +1,351 @@
+/* What a shard registers: files, who may read them, what is refused. */
+#include "support/index_fixture.h"
+#include "support/tempdir.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct tempdir folder;
+static struct cairn_index *ix;
+static struct fx_xorb a, b;
+
+static void set_up(void)
+{
+	folder = tempdir_new();
+	ix = fx_open(folder.path);
+	a = fx_xorb_new(1, 20);
+	b = fx_xorb_new(2, 30);
+	fx_xorb_put(ix, &a);
+	fx_xorb_put(ix, &b);
+}
+
+static void tear_down(void)
+{
+	fx_xorb_fini(&a);
+	fx_xorb_fini(&b);
+	cairn_index_free(ix);
+	tempdir_fini(&folder);
+}
+
+static int64_t xorb_id(const struct fx_xorb *x)
+{
+	struct cairn_index_xorb row;
+	ck_assert_int_eq(cairn_index_xorb(ix, &x->hash, &row), CAIRN_OK);
+	return row.id;
+}
+
+START_TEST(all_of_it_comes_back)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &a, 1, 5);
+	struct fx_file *file = fx_shard_file(&s, 1, &a, 0, 20);
+	fx_shard_term(file, &b, 3, 30);
+	fx_shard_term(file, &a, 19, 20);
+	file->file.has_sha256 = true;
+	memset(file->file.sha256, 0x5a, 32);
+	fx_shard_file(&s, 2, NULL, 0, 0); /* the empty file */
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(s.added);
+
+	struct cairn_index_file got;
+	ck_assert_int_eq(cairn_index_file(ix, &file->file.hash, NULL, true, &got), CAIRN_OK);
+	ck_assert(cairn_hash_equal(&got.hash, &file->file.hash));
+	ck_assert_uint_eq(got.size_bytes, file->file.size_bytes);
+	ck_assert(got.has_sha256);
+	ck_assert_mem_eq(got.sha256, file->file.sha256, 32);
+	ck_assert_uint_eq(got.n_terms, 3);
+	ck_assert_int_eq(got.terms[0].xorb_id, xorb_id(&a));
+	ck_assert_int_eq(got.terms[1].xorb_id, xorb_id(&b));
+	ck_assert_uint_eq(got.terms[1].start, 3);
+	ck_assert_uint_eq(got.terms[1].end, 30);
+	ck_assert_uint_eq(got.terms[1].unpacked_bytes, file->terms[1].unpacked_bytes);
+	cairn_index_file_fini(&got);
+	ck_assert_int_eq(cairn_index_file(ix, &file->file.hash, NULL, false, &got), CAIRN_OK);
+	ck_assert_uint_eq(got.n_terms, 3);
+	ck_assert_ptr_null(got.terms);
+
+	struct cairn_hash empty = fx_hash("file", 2), nothing = fx_hash("file", 3);
+	ck_assert_int_eq(cairn_index_file(ix, &empty, NULL, true, &got), CAIRN_OK);
+	ck_assert_uint_eq(got.n_terms, 0);
+	ck_assert_uint_eq(got.size_bytes, 0);
+	ck_assert(!got.has_sha256);
+	ck_assert_int_eq(cairn_index_file(ix, &nothing, NULL, true, &got), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(again_is_not_added)
+{
+	struct fx_shard s;
+	bool known;
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &a, 1, 5);
+	fx_shard_file(&s, 1, &a, 0, 20);
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "", &known), CAIRN_OK);
+	ck_assert(!known);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(s.added);
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "", &known), CAIRN_OK);
+	ck_assert(known);
+	s.n_rewinds = 0;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(!s.added);
+	ck_assert_uint_eq(s.n_rewinds, 0); /* it was not even looked at */
+	/* Another body with the same contents adds nothing either. */
+	s.body = fx_hash("shard", 2);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(!s.added);
+	/* Another owner, or another scope, does. */
+	s.owner = "model/me/repo";
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "model/me/repo", &known), CAIRN_OK);
+	ck_assert(!known);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(s.added);
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "model/me/repo", &known), CAIRN_OK);
+	ck_assert(known);
+	s.scope = "me";
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(s.added);
+	struct cairn_index_stats stats;
+	cairn_index_stats(ix, &stats);
+	ck_assert_uint_eq(stats.n_files, 1);
+	ck_assert_uint_eq(stats.n_shards, 4);
+	ck_assert_uint_eq(stats.n_eligible, 4); /* place 5 and the file's first chunk, in two scopes */
+}
+END_TEST
+
+START_TEST(only_its_owners_read_a_file)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	s.owner = "model/me/repo";
+	fx_shard_file(&s, 1, &a, 0, 20)->file.has_sha256 = true;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(fx_sees(ix, NULL, 1));
+	ck_assert(fx_sees(ix, "model/me/repo", 1));
+	ck_assert(!fx_sees(ix, "model/me/other", 1));
+	ck_assert(!fx_sees(ix, "", 1));
+	struct cairn_index_file got;
+	static const uint8_t zeros[32];
+	ck_assert_int_eq(cairn_index_file_by_sha256(ix, zeros, "model/me/other", &got), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_file_by_sha256(ix, zeros, "model/me/repo", &got), CAIRN_OK);
+
+	s.owner = "model/me/other";
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(fx_sees(ix, "model/me/other", 1));
+	ck_assert(!fx_sees(ix, "model/you/repo", 1));
+
+	s.owner = ""; /* the operator's: everybody's */
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(fx_sees(ix, "model/you/repo", 1));
+	ck_assert(fx_sees(ix, "", 1));
+}
+END_TEST
+
+START_TEST(sha256_finds_the_newest)
+{
+	struct cairn_index_file got;
+	uint8_t digest[32];
+	memset(digest, 1, sizeof(digest));
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	for (unsigned i = 1; i <= 3; i++) {
+		struct fx_file *file = fx_shard_file(&s, i, &a, i, 20);
+		file->file.has_sha256 = i != 3;
+		memcpy(file->file.sha256, digest, 32);
+	}
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_file_by_sha256(ix, digest, NULL, &got), CAIRN_OK);
+	ck_assert(cairn_hash_equal(&got.hash, &s.files[1].file.hash));
+
+	/* A SHA-256 that comes later is recorded; one that is there stays. */
+	struct fx_shard later;
+	fx_shard_init(&later, 2);
+	for (unsigned i = 2; i <= 3; i++) {
+		struct fx_file *file = fx_shard_file(&later, i, &a, i, 20);
+		file->file.has_sha256 = true;
+		memset(file->file.sha256, 2, 32);
+	}
+	ck_assert_int_eq(fx_shard_put(ix, &later), CAIRN_OK);
+	ck_assert(later.added);
+	ck_assert_int_eq(cairn_index_file_by_sha256(ix, digest, NULL, &got), CAIRN_OK);
+	ck_assert(cairn_hash_equal(&got.hash, &s.files[1].file.hash));
+	ck_assert_int_eq(cairn_index_file_by_sha256(ix, later.files[0].file.sha256, NULL, &got), CAIRN_OK);
+	ck_assert(cairn_hash_equal(&got.hash, &s.files[2].file.hash));
+	memset(digest, 3, sizeof(digest));
+	ck_assert_int_eq(cairn_index_file_by_sha256(ix, digest, NULL, &got), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+static void assert_absent(const struct fx_shard *s)
+{
+	bool known;
+	struct cairn_index_stats stats;
+	cairn_index_stats(ix, &stats);
+	ck_assert_uint_eq(stats.n_files, 0);
+	ck_assert_uint_eq(stats.n_shards, 0);
+	ck_assert_uint_eq(stats.n_eligible, 0);
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s->body, "", "", &known), CAIRN_OK);
+	ck_assert(!known);
+	for (unsigned i = 1; i <= s->n_files; i++)
+		ck_assert(!fx_sees(ix, NULL, i));
+}
+
+START_TEST(unknown_xorb_conflicts)
+{
+	struct fx_xorb gone = fx_xorb_new(9, 5);
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &a, 1, 5);
+	fx_shard_xorb(&s, &gone, 0);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(s.diag.rule, "xorb.gone");
+	assert_absent(&s);
+	fx_shard_init(&s, 1);
+	fx_shard_file(&s, 1, &a, 0, 20);
+	fx_shard_file(&s, 2, &gone, 0, 5);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(s.diag.rule, "xorb.gone");
+	assert_absent(&s);
+	fx_xorb_put(ix, &gone);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(fx_sees(ix, NULL, 1) && fx_sees(ix, NULL, 2));
+	fx_xorb_fini(&gone);
+}
+END_TEST
+
+START_TEST(places_past_the_xorb_conflict)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	fx_shard_file(&s, 1, &a, 0, 20);
+	s.files[0].terms[0].end = 21;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_CONFLICT);
+	s.files[0].terms[0].start = s.files[0].terms[0].end = 20;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(s.diag.rule, "xorb.differs");
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &a, 1, 19);
+	s.eligible[0][0].place = 20;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_CONFLICT);
+	assert_absent(&s);
+}
+END_TEST
+
+START_TEST(failing_source_fails_alone)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	s.scope = "new scope";
+	fx_shard_xorb(&s, &a, 1, 5);
+	fx_shard_file(&s, 1, &a, 0, 20);
+	fx_shard_file(&s, 2, &b, 0, 20);
+	s.fails = CAIRN_E_MISMATCH;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_MISMATCH);
+	ck_assert_ptr_nonnull(s.diag.rule);
+	ck_assert(!s.added);
+	assert_absent(&s);
+	s.fails = CAIRN_OK;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(fx_sees(ix, NULL, 2));
+}
+END_TEST
+
+/* Xorbs kept elsewhere come with the shard; their bytes may arrive later. */
+START_TEST(external_xorbs)
+{
+	struct fx_xorb x = fx_xorb_new(5, 12);
+	struct cairn_chunk_list described = {0};
+	for (uint32_t i = 0; i < x.list.n; i++)
+		ck_assert_int_eq(cairn_chunk_list_add(&described, &x.list.hashes[i],
+						      (struct cairn_span){x.list.spans[i].unpacked_bytes, 0}),
+				 CAIRN_OK);
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &x, 1, 3);
+	fx_shard_file(&s, 1, &x, 1, 12);
+	s.xorbs[0].list = &described;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	struct cairn_index_xorb row;
+	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
+	ck_assert_uint_eq(row.stored_bytes, 0);
+	s.body = fx_hash("shard", 2);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(!s.added);
+
+	s.body = fx_hash("shard", 3);
+	described.spans[11].unpacked_bytes++;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(s.diag.rule, "xorb.differs");
+	described.spans[11].unpacked_bytes--;
+	described.hashes[0].b[0] ^= 1;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_CONFLICT);
+	described.hashes[0].b[0] ^= 1;
+	described.n--;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_CONFLICT);
+	described.n++;
+
+	ck_assert(fx_xorb_put(ix, &x));
+	struct cairn_span *spans;
+	ck_assert_int_eq(cairn_index_spans(ix, row.id, &row, &spans), CAIRN_OK);
+	ck_assert_uint_eq(row.stored_bytes, x.list.spans[11].end);
+	ck_assert_mem_eq(spans, x.list.spans, 12 * sizeof(*spans));
+	free(spans);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	cairn_chunk_list_fini(&described);
+	fx_xorb_fini(&x);
+}
+END_TEST
+
+/* More xorbs than the write remembers at once, named in turns. */
+START_TEST(many_xorbs_in_a_file)
+{
+	enum { N = 1500 };
+	static struct fx_xorb x[N];
+	for (unsigned i = 0; i < N; i++) {
+		x[i] = fx_xorb_new(100 + i, 2);
+		struct fx_shard s;
+		fx_xorb_put(ix, &x[i]);
+		fx_shard_init(&s, i);
+		struct fx_file *file = fx_shard_file(&s, i, &x[i], 0, 1);
+		fx_shard_term(file, &x[i / 2], 0, 2);
+		fx_shard_term(file, &x[i], 1, 2);
+		fx_shard_term(file, &x[i / 3], 1, 2);
+		fx_shard_term(file, &x[i / 2], 1, 2);
+		ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+		struct cairn_index_file got;
+		ck_assert_int_eq(cairn_index_file(ix, &file->file.hash, NULL, true, &got), CAIRN_OK);
+		ck_assert_uint_eq(got.n_terms, 5);
+		ck_assert_int_eq(got.terms[0].xorb_id, xorb_id(&x[i]));
+		ck_assert_int_eq(got.terms[3].xorb_id, xorb_id(&x[i / 3]));
+		ck_assert_int_eq(got.terms[4].xorb_id, xorb_id(&x[i / 2]));
+		cairn_index_file_fini(&got);
+	}
+	for (unsigned i = 0; i < N; i++)
+		fx_xorb_fini(&x[i]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("index_shard");
+	TCase *t = tcase_create("shard");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, all_of_it_comes_back);
+	tcase_add_test(t, again_is_not_added);
+	tcase_add_test(t, only_its_owners_read_a_file);
+	tcase_add_test(t, sha256_finds_the_newest);
+	tcase_add_test(t, unknown_xorb_conflicts);
+	tcase_add_test(t, places_past_the_xorb_conflict);
+	tcase_add_test(t, failing_source_fails_alone);
+	tcase_add_test(t, external_xorbs);
+	tcase_add_test(t, many_xorbs_in_a_file);
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
