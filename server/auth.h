@@ -9,19 +9,30 @@
 struct auth_identity {
 	unsigned scopes;   /* enum cairn_token_scope, implied ones included */
 	char subject[128]; /* for the log */
-	char repo[200];    /* repository claim; empty: none */
-	char dedupe[200];  /* dedupe scope, "" shared */
+	char repo[208];    /* repository claim as "type/namespace/name"; empty: none */
+	char dedupe[208];  /* dedupe scope, "" shared */
 };
 
+/** Keys that can be exchanged while requests are checked. Any thread. */
+struct auth_keys;
+
 struct auth_options {
-	const struct cairn_token_keys *keys; /* NULL: no tokens are needed, everybody is the operator */
-	enum cairn_dedupe_scope dedupe;      /* for tokens that do not say */
+	struct auth_keys *keys;         /* NULL: no tokens are needed, everybody is the operator */
+	enum cairn_dedupe_scope dedupe; /* for tokens with a repository that do not say */
 };
+
+/** Load keys. @param path  as in cairn_token_keys_load(); copied  @return as that; *out is NULL on failure */
+CAIRN_MUST_USE enum cairn_status auth_keys_open(struct auth_keys **out, const char *path, struct cairn_diag *diag);
+
+/** Load them again from the same place. On failure the old ones stay. @return as cairn_token_keys_load() */
+CAIRN_MUST_USE enum cairn_status auth_keys_reload(struct auth_keys *keys, struct cairn_diag *diag);
+void auth_keys_free(struct auth_keys *keys);
 
 /**
  * Check an Authorization header ("Bearer TOKEN") for the scope a route needs.
  * @param header  NULL: absent
- * @param[out] code  401 no, malformed, wrong or expired token; 403 scope too narrow
+ * @param scope   0: the route needs no token; the header is not looked at, and the identity has no scopes
+ * @param[out] code  401 no, malformed, wrong or expired token; 403 scope too narrow; 503 without memory
  * @return true: out is filled
  */
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,

@@ -9,7 +9,9 @@
 /** Set of metrics of one server. Any thread; counting takes no lock. */
 struct metrics;
 
-/** @param routes  names of the routes, NULL-terminated, borrowed for good; anything else is counted as "none" */
+/** @param routes  names of the routes, NULL-terminated, repeats allowed, each borrowed for good; any other name is counted
+ *                 as "none"
+ *  @return NULL without memory */
 struct metrics *metrics_new(const char *const *routes);
 void metrics_free(struct metrics *m);
 
@@ -19,7 +21,7 @@ void metrics_request(struct metrics *m, const char *route, unsigned code, uint64
 
 /** Current values that others keep, written after the counters. */
 struct metrics_gauge {
-	const char *name; /* "cairn_index_files" */
+	const char *name; /* "cairn_index_files", or with labels: "cairn_build_info{version=\"1\"}" */
 	const char *type; /* "gauge" or "counter" */
 	const char *help;
 	double value;

@@ -82,16 +82,21 @@ size_t cairn_workers_pending(struct cairn_workers *w)
 	return n;
 }
 
-void cairn_workers_free(struct cairn_workers *w)
+void cairn_workers_close(struct cairn_workers *w)
 {
-	if (!w)
-		return;
 	pthread_mutex_lock(&w->lock);
 	w->closing = true;
 	pthread_cond_broadcast(&w->wake);
 	pthread_mutex_unlock(&w->lock);
-	for (unsigned i = 0; i < w->n_threads; i++)
-		pthread_join(w->threads[i], NULL);
+	for (; w->n_threads > 0; w->n_threads--)
+		pthread_join(w->threads[w->n_threads - 1], NULL);
+}
+
+void cairn_workers_free(struct cairn_workers *w)
+{
+	if (!w)
+		return;
+	cairn_workers_close(w);
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);
 	free(w);

@@ -24,7 +24,11 @@ CAIRN_MUST_USE enum cairn_status cairn_workers_submit(struct cairn_workers *w, s
 /** Work queued or running now. */
 size_t cairn_workers_pending(struct cairn_workers *w);
 
-/** Take no more work, finish all that is queued, end the threads, free the pool. NULL is harmless. */
+/** Take no more work, finish all that is queued, end the threads. Afterwards submitting answers CAIRN_E_BUSY. From one
+ *  thread. */
+void cairn_workers_close(struct cairn_workers *w);
+
+/** Close, and free the pool: nobody may submit any more. NULL is harmless. */
 void cairn_workers_free(struct cairn_workers *w);
 
 #endif

@@ -1,0 +1,199 @@
+#include "server/auth.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { AUTH_TOKEN_BYTES_MAX = 8192 };
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+struct auth_keys {
+	pthread_rwlock_t
+		lock; /* over current: held for reading while a token is checked, for writing while it is exchanged */
+	struct cairn_token_keys *current;
+	char *path;
+};
+
+enum cairn_status auth_keys_open(struct auth_keys **out, const char *path, struct cairn_diag *diag)
+{
+	*out = NULL;
+	struct auth_keys *keys = calloc(1, sizeof(*keys));
+	if (!keys)
+		return CAIRN_E_NOMEM;
+	pthread_rwlock_init(&keys->lock, NULL);
+	keys->path = strdup(path);
+	enum cairn_status status = keys->path ? cairn_token_keys_load(&keys->current, path, diag) : CAIRN_E_NOMEM;
+	if (status != CAIRN_OK) {
+		auth_keys_free(keys);
+		return status;
+	}
+	*out = keys;
+	return CAIRN_OK;
+}
+
+enum cairn_status auth_keys_reload(struct auth_keys *keys, struct cairn_diag *diag)
+{
+	struct cairn_token_keys *fresh = NULL;
+	enum cairn_status status = cairn_token_keys_load(&fresh, keys->path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	pthread_rwlock_wrlock(&keys->lock);
+	struct cairn_token_keys *old = keys->current;
+	keys->current = fresh;
+	pthread_rwlock_unlock(&keys->lock);
+	cairn_token_keys_free(old);
+	return CAIRN_OK;
+}
+
+void auth_keys_free(struct auth_keys *keys)
+{
+	if (!keys)
+		return;
+	cairn_token_keys_free(keys->current);
+	pthread_rwlock_destroy(&keys->lock);
+	free(keys->path);
+	free(keys);
+}
+
+static enum cairn_status auth_verify(struct auth_keys *keys, const char *token, struct cairn_token_claims *claims,
+				     struct cairn_diag *diag)
+{
+	pthread_rwlock_rdlock(&keys->lock);
+	enum cairn_status status = cairn_token_verify(keys->current, token, cairn_clock_unix_s(), claims, diag);
+	pthread_rwlock_unlock(&keys->lock);
+	return status;
+}
+
+/* --- the header --------------------------------------------------------------------------------------------------- */
+
+/* The token of "Bearer TOKEN" (RFC 6750; the scheme's case does not matter). */
+static bool auth_parse_bearer(const char *header, char out[static AUTH_TOKEN_BYTES_MAX + 1], struct cairn_diag *diag)
+{
+	static const char TOKEN_CHARACTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
+	if (strncasecmp(header, "Bearer", 6) != 0 || (header[6] != ' ' && header[6] != 0)) {
+		(void)cairn_fail(
+			diag, CAIRN_E_DENIED, "auth.scheme", CAIRN_NO_OFFSET,
+			"the Authorization header is not of the Bearer scheme; send \"Authorization: Bearer TOKEN\"");
+		return false;
+	}
+	const char *token = header + 6 + strspn(header + 6, " ");
+	size_t len = strspn(token, TOKEN_CHARACTERS);
+	if (len > AUTH_TOKEN_BYTES_MAX) {
+		(void)cairn_fail(diag, CAIRN_E_DENIED, "auth.length", CAIRN_NO_OFFSET,
+				 "the token is longer than %d bytes; ask for one with fewer claims",
+				 AUTH_TOKEN_BYTES_MAX);
+		return false;
+	}
+	if (len == 0 || token[len + strspn(token + len, " \t")] != 0) {
+		(void)cairn_fail(diag, CAIRN_E_DENIED, "auth.malformed", CAIRN_NO_OFFSET,
+				 "the Authorization header is not \"Bearer\" and one token");
+		return false;
+	}
+	memcpy(out, token, len);
+	out[len] = 0;
+	return true;
+}
+
+/* --- claims ------------------------------------------------------------------------------------------------------- */
+
+/* A repository in its one full form, so that "a/b" and "models/a/b" are the same one. The claim was checked when the
+ * token was verified: "[models/|datasets/|spaces/]namespace/name". */
+static void auth_set_repo(struct auth_identity *out, const char *claim)
+{
+	const char *slash = strchr(claim, '/');
+	bool has_type = slash && strchr(slash + 1, '/');
+	(void)snprintf(out->repo, sizeof(out->repo), "%s%s", *claim && !has_type ? "models/" : "", claim);
+}
+
+/* Whom the token's bearer shares dedupe with. One that asks for less than everybody names a repository: that was
+ * checked with the token, too. */
+static void auth_set_dedupe(struct auth_identity *out, enum cairn_dedupe_scope scope)
+{
+	const char *slash = strchr(out->repo, '/');
+	const char *namespace = slash ? slash + 1 : "";
+	switch (scope) {
+	case CAIRN_DEDUPE_GLOBAL:
+		return;
+	case CAIRN_DEDUPE_NAMESPACE:
+		(void)snprintf(out->dedupe, sizeof(out->dedupe), "%.*s", (int)strcspn(namespace, "/"), namespace);
+		break;
+	case CAIRN_DEDUPE_REPOSITORY:
+		memcpy(out->dedupe, out->repo, sizeof(out->dedupe));
+		break;
+	}
+	assert(out->dedupe[0] != 0);
+}
+
+static void auth_set_identity(const struct auth_options *options, const struct cairn_token_claims *claims,
+			      struct auth_identity *out)
+{
+	*out = (struct auth_identity){.scopes = claims->scopes};
+	memcpy(out->subject, claims->subject, sizeof(out->subject));
+	auth_set_repo(out, claims->repo);
+	enum cairn_dedupe_scope unsaid = claims->repo[0] ? options->dedupe : CAIRN_DEDUPE_GLOBAL;
+	auth_set_dedupe(out, claims->has_dedupe ? claims->dedupe : unsaid);
+}
+
+static bool auth_refuse(unsigned *code, unsigned as, struct cairn_diag *diag, const char *rule, const char *text)
+{
+	*code = as;
+	(void)cairn_fail(diag, CAIRN_E_DENIED, rule, CAIRN_NO_OFFSET, "%s", text);
+	return false;
+}
+
+static const char *auth_scope_name(unsigned scope)
+{
+	if (scope & CAIRN_TOKEN_ADMIN)
+		return "admin";
+	return scope & CAIRN_TOKEN_WRITE ? "write" : "read";
+}
+
+static const struct auth_identity AUTH_OPERATOR = {.scopes = CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE | CAIRN_TOKEN_ADMIN,
+						   .subject = "operator"};
+
+bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
+		unsigned *code, struct cairn_diag *diag)
+{
+	*out = options->keys ? (struct auth_identity){0} : AUTH_OPERATOR;
+	if (!options->keys || scope == 0)
+		return true;
+	*code = 401;
+	if (!header)
+		return auth_refuse(code, 401, diag, "auth.missing",
+				   "a token is needed; send \"Authorization: Bearer TOKEN\" (cairn token makes one)");
+	char token[AUTH_TOKEN_BYTES_MAX + 1];
+	struct cairn_token_claims claims;
+	struct cairn_diag why = {0};
+	if (!auth_parse_bearer(header, token, diag))
+		return false;
+	enum cairn_status status = auth_verify(options->keys, token, &claims, &why);
+	if (diag && !diag->rule)
+		*diag = why;
+	if (status != CAIRN_OK) {
+		bool no_scope = why.rule && strcmp(why.rule, "token.scope") == 0;
+		*code = status == CAIRN_E_NOMEM ? 503 : no_scope ? 403 : 401;
+		return false;
+	}
+	auth_set_identity(options, &claims, out);
+	if ((claims.scopes & scope) == scope)
+		return true;
+	(void)auth_refuse(code, 403, diag, "token.scope",
+			  "the token's scope is too narrow for this; ask for one with more");
+	cairn_diag_values(diag, auth_scope_name(scope), auth_scope_name(claims.scopes));
+	return false;
+}
+
+struct cairn_cas_who auth_who(const struct auth_identity *identity)
+{
+	return (struct cairn_cas_who){
+		.scope = identity->dedupe,
+		.owner = identity->repo,
+		.viewer = identity->repo[0] ? identity->repo : NULL,
+	};
+}

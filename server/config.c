@@ -1,0 +1,324 @@
+#include "server/config.h"
+
+#include "server/log.h"
+#include "server/settings.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+enum {
+	CONFIG_WHY_BYTES = 512,
+	CONFIG_TEXT_BYTES_MAX = 64 * 1024, /* of --help */
+};
+static const char CONFIG_PREFIX[] = "CAIRN_";
+enum { CONFIG_PREFIX_LEN = sizeof(CONFIG_PREFIX) - 1 };
+
+/* One line on standard error, whatever a value has in it. */
+static void config_complain(const char *fmt, ...) CAIRN_PRINTF(1, 2);
+static void config_complain(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	for (char *p = line; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	(void)fprintf(stderr, "cairnd: %s\n", line);
+}
+
+/* --- defaults ----------------------------------------------------------------------------------------------------- */
+
+static bool config_set_defaults(struct config *config)
+{
+	*config = (struct config){0};
+	for (size_t i = 0; i < N_SETTINGS; i++) {
+		char why[CONFIG_WHY_BYTES];
+		const struct setting *s = &SETTINGS[i];
+		if (s->start && !setting_apply(config, s, s->start, why, sizeof(why))) {
+			config_complain("default of %s: %s", s->name, why);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* --- the file ----------------------------------------------------------------------------------------------------- */
+
+struct config_file {
+	struct config *config;
+	const char *path;
+	FILE *stream;
+	unsigned line;
+	bool failed; /* and said so; the rest is not looked at */
+};
+
+static bool config_file_refuse(struct config_file *f, const char *why)
+{
+	config_complain("%s:%u: %s", f->path, f->line, why);
+	f->failed = true;
+	return false;
+}
+
+/* Is it a line that inih reads as it is meant? */
+static bool config_file_accepts(struct config_file *f, const char *line)
+{
+	if (*line == '[')
+		return config_file_refuse(f, "the file has no sections; remove the line");
+	if (!strchr("#;\r\n", *line) && !strpbrk(line, "=:"))
+		return config_file_refuse(f, "expected \"name = value\"");
+	return true;
+}
+
+/* Hands inih one line at a time, so that messages can name it: with blanks at its front removed, since inih would take
+ * an indented line for more of the one before, and refused when it does not fit, since inih would cut it in two. */
+static char *config_file_line(char *out, int room, void *ctx)
+{
+	struct config_file *f = ctx;
+	if (f->failed || !fgets(out, room, f->stream))
+		return NULL;
+	f->line++;
+	size_t len = strlen(out);
+	if (len > 0 && out[len - 1] != '\n' && !feof(f->stream)) {
+		(void)config_file_refuse(f, "the line is too long; give such a value as an option or a variable");
+		return NULL;
+	}
+	size_t blanks = strspn(out, " \t");
+	memmove(out, out + blanks, len - blanks + 1);
+	return config_file_accepts(f, out) ? out : NULL;
+}
+
+static int config_file_fail(struct config_file *f)
+{
+	f->failed = true;
+	return 0;
+}
+
+static int config_file_value(void *ctx, const char *section, const char *name, const char *value)
+{
+	struct config_file *f = ctx;
+	char why[CONFIG_WHY_BYTES];
+	(void)section; /* config_file_accepts() refuses them */
+	const struct setting *s = setting_find(name, strlen(name));
+	if (!s) {
+		config_complain("%s:%u: %s: there is no such setting; see cairnd --help", f->path, f->line, name);
+		return config_file_fail(f);
+	}
+	if (!setting_apply(f->config, s, value, why, sizeof(why))) {
+		config_complain("%s:%u: %s: %s", f->path, f->line, name, why);
+		return config_file_fail(f);
+	}
+	return 1;
+}
+
+static bool config_read_file(struct config *config, const char *path, const char *source)
+{
+	struct config_file f = {.config = config, .path = path, .stream = fopen(path, "re")};
+	if (!f.stream) {
+		config_complain("%s: cannot open %s: %s", source, path, strerror(errno));
+		return false;
+	}
+	int bad = ini_parse_stream(config_file_line, &f, config_file_value, &f);
+	bool io = ferror(f.stream) != 0;
+	(void)fclose(f.stream);
+	if (f.failed)
+		return false;
+	if (io) {
+		config_complain("%s: cannot read %s: it is not a readable file", source, path);
+		return false;
+	}
+	if (bad != 0) /* a name without a value, "= x"; or no memory */
+		config_complain("%s:%d: expected \"name = value\"", path, bad);
+	return bad == 0;
+}
+
+/* --- the environment ---------------------------------------------------------------------------------------------- */
+
+/* Names that cairn, the command, reads. */
+static bool config_is_foreign(const char *name, size_t len)
+{
+	return (len == 5 && memcmp(name, "TOKEN", 5) == 0) || (len == 6 && memcmp(name, "SERVER", 6) == 0) ||
+	       (len == 6 && memcmp(name, "CONFIG", 6) == 0);
+}
+
+/* Unknown variables are no errors: orchestrators make some of that prefix for a service of this name. */
+static void config_warn_unknown(const char *variable, size_t len)
+{
+	char name[128];
+	(void)snprintf(name, sizeof(name), "%.*s", (int)(len < 100 ? len : 100), variable);
+	LOG(LOG_WARNING, "config_unknown_variable", LOG_T("variable", name),
+	    LOG_T("message", "no setting has this name; it is ignored (see cairnd --help)"));
+}
+
+static bool config_read_variable(struct config *config, const char *variable)
+{
+	const char *value = strchr(variable, '=');
+	char name[SETTING_NAME_BYTES], why[CONFIG_WHY_BYTES];
+	if (!value || value[1] == 0) /* an empty one counts as not set: composed environments often have those */
+		return true;
+	size_t whole = (size_t)(value++ - variable), len = whole - CONFIG_PREFIX_LEN;
+	const char *upper = variable + CONFIG_PREFIX_LEN;
+	if (config_is_foreign(upper, len))
+		return true;
+	const struct setting *s = NULL;
+	if (len < sizeof(name)) {
+		for (size_t i = 0; i < len; i++)
+			name[i] = (char)(upper[i] >= 'A' && upper[i] <= 'Z' ? upper[i] - 'A' + 'a' : upper[i]);
+		s = setting_find(name, len);
+	}
+	if (!s) {
+		config_warn_unknown(variable, whole);
+		return true;
+	}
+	if (setting_apply(config, s, value, why, sizeof(why)))
+		return true;
+	config_complain("%.*s: %s", (int)whole, variable, why);
+	return false;
+}
+
+static bool config_read_environment(struct config *config)
+{
+	for (char **v = environ; v && *v; v++)
+		if (strncmp(*v, CONFIG_PREFIX, CONFIG_PREFIX_LEN) == 0 && !config_read_variable(config, *v))
+			return false;
+	return true;
+}
+
+/* --- the command line --------------------------------------------------------------------------------------------- */
+
+/* One option, taken apart. */
+struct config_option {
+	char name[SETTING_NAME_BYTES]; /* as in the file */
+	const struct setting *setting; /* NULL: none has this name */
+	const char *value;             /* NULL: the flag alone, or --config without one */
+};
+
+/* --name value, --name=value, --flag, --no-flag. @return false: said why. *i is the argument that was used last */
+static bool config_take_option(struct config_option *out, int *i, int argc, char **argv)
+{
+	const char *arg = argv[*i];
+	size_t len = strncmp(arg, "--", 2) == 0 ? strcspn(arg + 2, "=") : 0;
+	*out = (struct config_option){0};
+	if (len == 0 || len >= sizeof(out->name)) {
+		config_complain("%s: not an option; see cairnd --help", arg);
+		return false;
+	}
+	for (size_t k = 0; k < len; k++)
+		out->name[k] = arg[2 + k] == '-' ? '_' : arg[2 + k];
+	out->setting = setting_find(out->name, len);
+	out->value = arg[2 + len] == '=' ? arg + 2 + len + 1 : NULL;
+	if (!out->setting && strncmp(out->name, "no_", 3) == 0 && !out->value) {
+		out->setting = setting_find(out->name + 3, len - 3);
+		out->value = "no";
+		if (!out->setting || out->setting->kind != SETTING_FLAG)
+			out->setting = NULL;
+	}
+	if (!out->setting && strcmp(out->name, "config") != 0) {
+		config_complain("%s: there is no such option; see cairnd --help", arg);
+		return false;
+	}
+	if (!out->value && out->setting && out->setting->kind == SETTING_FLAG)
+		out->value = "yes";
+	if (!out->value && ++*i < argc)
+		out->value = argv[*i];
+	if (!out->value)
+		config_complain("%s needs a value; see cairnd --help", arg);
+	return out->value != NULL;
+}
+
+/* All options but --config; that one, when path is given, and nothing else. */
+static bool config_read_options(struct config *config, const char **path, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		struct config_option option;
+		char why[CONFIG_WHY_BYTES];
+		const char *arg = argv[i];
+		if (!config_take_option(&option, &i, argc, argv))
+			return false;
+		if (path && !option.setting)
+			*path = option.value;
+		if (path || !option.setting || setting_apply(config, option.setting, option.value, why, sizeof(why)))
+			continue;
+		config_complain("%.*s: %s", (int)strcspn(arg, "="), arg, why);
+		return false;
+	}
+	return true;
+}
+
+/* --help and the like. @return true: answered */
+static bool config_answer(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
+		if (strcmp(argv[i], "--help") == 0)
+			settings_help(&text);
+		else if (strcmp(argv[i], "--version") == 0)
+			cairn_buf_printf(&text, "cairnd %s\n", CAIRN_VERSION);
+		else if (strcmp(argv[i], "--print-settings-table") == 0)
+			settings_table(&text);
+		else
+			continue;
+		(void)fwrite(text.bytes, 1, text.len, stdout);
+		return fflush(stdout) == 0;
+	}
+	return false;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+/* What one setting alone does not show. */
+static bool config_check(struct config *config)
+{
+	if (config->spool_bytes_max < config->shard_bytes_max || config->spool_bytes_max < config->xorb_bytes_max) {
+		config_complain(
+			"spool_bytes_max is smaller than the largest upload; raise it, or lower shard_bytes_max "
+			"and xorb_bytes_max to it");
+		return false;
+	}
+	if (!config->public_url)
+		return true;
+	const char *rest = strncmp(config->public_url, "http://", 7) == 0    ? config->public_url + 7
+			   : strncmp(config->public_url, "https://", 8) == 0 ? config->public_url + 8
+									     : "";
+	if (!*rest || *rest == '/' || strpbrk(rest, "?# \"\\")) {
+		config_complain("public_url: \"%s\" is not a base address; use http://HOST[:PORT][/PATH] or https://",
+				config->public_url);
+		return false;
+	}
+	for (size_t len = strlen(config->public_url); config->public_url[len - 1] == '/'; len--)
+		config->public_url[len - 1] = 0;
+	return true;
+}
+
+enum config_result config_load(struct config *out, int argc, char **argv)
+{
+	*out = (struct config){0};
+	if (config_answer(argc, argv))
+		return CONFIG_EXIT_OK;
+	const char *path = NULL, *source = "--config";
+	bool ok = config_read_options(out, &path, argc, argv) && config_set_defaults(out);
+	if (ok && !path) {
+		path = getenv("CAIRN_CONFIG");
+		source = "CAIRN_CONFIG";
+	}
+	if (ok && path && *path)
+		ok = config_read_file(out, path, source);
+	ok = ok && config_read_environment(out) && config_read_options(out, NULL, argc, argv) && config_check(out);
+	if (ok)
+		return CONFIG_RUN;
+	config_fini(out);
+	return CONFIG_EXIT_USAGE;
+}
+
+void config_fini(struct config *config)
+{
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		setting_clear(config, &SETTINGS[i]);
+}

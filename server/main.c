@@ -1,0 +1,171 @@
+/* cairnd: settings, signals, and the order of starting and stopping. All else is in the library beside it. */
+#include "base/clock.h"
+#include "server/app.h"
+#include "server/listen.h"
+#include "server/log.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { EXIT_STOPPED = 0, EXIT_CANNOT_START = 1, EXIT_WRONG_SETTINGS = 64 }; /* 64: EX_USAGE of sysexits */
+
+static int main_fail(int exit_code, const struct cairn_diag *diag)
+{
+	(void)fprintf(stderr, "cairnd: %s\n", diag->text);
+	return exit_code;
+}
+
+/* A listening socket, from systemd or by the setting; -1: said why, *exit_code is set. */
+static int main_listen(const struct config *config, struct listen_address *bound, int *exit_code)
+{
+	struct cairn_diag diag = {0};
+	struct listen_address wanted;
+	int fd = -1;
+	*exit_code = EXIT_CANNOT_START;
+	enum cairn_status status = listen_inherited(&fd, &diag);
+	if (status == CAIRN_OK && fd < 0) {
+		status = listen_parse(config->listen, &wanted, &diag);
+		if (status != CAIRN_OK)
+			*exit_code = EXIT_WRONG_SETTINGS;
+		else
+			status = listen_open(&wanted, &fd, &diag);
+	}
+	if (status == CAIRN_OK)
+		status = listen_address_of(fd, bound);
+	if (status == CAIRN_OK && !listen_is_loopback(bound) && !config->token_key && !config->insecure_no_auth) {
+		char text[LISTEN_TEXT_BYTES];
+		listen_text(bound, text);
+		status = cairn_fail(&diag, CAIRN_E_USAGE, "auth.needed", CAIRN_NO_OFFSET,
+				    "%s is not loopback, so clients must show tokens: make a key with \"cairn token "
+				    "--new-key FILE\" and give it with --token-key FILE (or --insecure-no-auth to let "
+				    "everybody write)",
+				    text);
+		*exit_code = EXIT_WRONG_SETTINGS;
+	}
+	if (status == CAIRN_OK)
+		return fd;
+	if (fd >= 0)
+		(void)close(fd);
+	(void)main_fail(*exit_code, &diag);
+	return -1;
+}
+
+static void main_announce(const struct app *app, const struct listen_address *bound)
+{
+	char text[LISTEN_TEXT_BYTES];
+	listen_text(bound, text);
+	LOG(LOG_INFO, "listening", LOG_T("address", text), LOG_T("version", CAIRN_VERSION),
+	    LOG_T("data_dir", app->config.data_dir), LOG_T("tokens", app->auth.keys ? "needed" : "not needed"),
+	    LOG_T("xorbs", app->config.xorbs));
+	if (!app->auth.keys && !listen_is_loopback(bound))
+		LOG(LOG_WARNING, "no_tokens", LOG_T("message", "everybody who reaches this port may write"));
+	(void)printf("cairnd listening on http://%s\n", text);
+	(void)fflush(stdout);
+}
+
+static void main_reload(struct app *app)
+{
+	struct cairn_diag diag = {0};
+	if (!app->auth.keys) {
+		LOG(LOG_INFO, "reload", LOG_T("message", "there are no token keys to read again"));
+		return;
+	}
+	enum cairn_status status = auth_keys_reload(app->auth.keys, &diag);
+	if (status == CAIRN_OK)
+		LOG(LOG_INFO, "reload", LOG_T("message", "token keys were read again"));
+	else
+		LOG(LOG_ERROR, "reload_failed", LOG_T("rule", diag.rule), LOG_T("cause", diag.text),
+		    LOG_T("message", "the token keys of before stay in use"));
+}
+
+static void main_exit_now(int number)
+{
+	(void)number;
+	_exit(EXIT_CANNOT_START);
+}
+
+/* A second signal ends the process at once; what is not committed then is as after a crash: not there. */
+static void main_let_signals_kill(const sigset_t *signals)
+{
+	struct sigaction action = {.sa_handler = main_exit_now};
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGINT, &action, NULL);
+	action.sa_handler = SIG_IGN;
+	(void)sigaction(SIGHUP, &action, NULL);
+	(void)pthread_sigmask(SIG_UNBLOCK, signals, NULL);
+}
+
+/* Until SIGTERM or SIGINT. */
+static void main_wait(struct app *app, const sigset_t *signals)
+{
+	int number = 0;
+	while (sigwait(signals, &number) != 0 || number == SIGHUP)
+		if (number == SIGHUP)
+			main_reload(app);
+	LOG(LOG_INFO, "stopping", LOG_T("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
+}
+
+static int main_run(struct app *app, int listen_fd, const struct listen_address *bound)
+{
+	struct cairn_diag diag = {0};
+	sigset_t signals;
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaddset(&signals, SIGHUP);
+	/* Before any thread starts: they all must leave these to sigwait(). */
+	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (app_open(app, &diag) != CAIRN_OK) {
+		(void)close(listen_fd);
+		return main_fail(EXIT_CANNOT_START, &diag);
+	}
+	if (app_serve(app, listen_fd, &diag) != CAIRN_OK) {
+		app_close(app);
+		return main_fail(EXIT_CANNOT_START, &diag);
+	}
+	main_announce(app, bound);
+	main_wait(app, &signals);
+	main_let_signals_kill(&signals);
+	if (!app_stop(app)) {
+		LOG(LOG_ERROR, "stop_failed",
+		    LOG_T("message", "the disk does not answer; exiting without waiting for it"));
+		_exit(EXIT_CANNOT_START);
+	}
+	app_close(app);
+	log_event(LOG_INFO, "stopped", NULL, 0);
+	return EXIT_STOPPED;
+}
+
+static enum log_level main_log_level(const char *name)
+{
+	static const char *const NAMES[] = {"error", "warning", "info", "debug"};
+	enum log_level level = LOG_ERROR;
+	while (level < LOG_DEBUG && strcmp(NAMES[level], name) != 0)
+		level++;
+	return level;
+}
+
+int main(int argc, char **argv)
+{
+	struct app app = {0};
+	struct listen_address bound;
+	int exit_code = EXIT_CANNOT_START;
+	enum config_result loaded = config_load(&app.config, argc, argv);
+	if (loaded != CONFIG_RUN)
+		return loaded == CONFIG_EXIT_OK ? EXIT_STOPPED : EXIT_WRONG_SETTINGS;
+	log_set_level(main_log_level(app.config.log_level));
+	(void)umask(077);
+	if (app.config.test_clock && cairn_clock_use_file(app.config.test_clock) != CAIRN_OK) {
+		(void)fprintf(stderr, "cairnd: test_clock: %s is not a file of 8 bytes\n", app.config.test_clock);
+	} else {
+		int fd = main_listen(&app.config, &bound, &exit_code);
+		if (fd >= 0)
+			exit_code = main_run(&app, fd, &bound);
+	}
+	config_fini(&app.config);
+	return exit_code;
+}

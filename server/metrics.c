@@ -1,0 +1,176 @@
+#include "server/metrics.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Statuses counted one by one; others count as "other". 0: the client went before an answer. */
+static const unsigned METRICS_CODES[] = {0,   200, 201, 202, 204, 206, 207, 304, 400, 401, 403, 404, 405, 408, 409, 411,
+					 412, 413, 414, 415, 416, 417, 429, 431, 500, 501, 502, 503, 504, 505, 507};
+enum {
+	METRICS_N_CODES = sizeof(METRICS_CODES) / sizeof(METRICS_CODES[0]),
+	METRICS_CODE_OTHER = METRICS_N_CODES,
+};
+
+/* Upper bounds of the buckets of a duration, as they are printed; the last bucket has none. */
+static const struct metrics_bound {
+	uint64_t us;
+	const char *text;
+} METRICS_BOUNDS[] = {
+	{500, "0.0005"}, {1000, "0.001"},  {2500, "0.0025"}, {5000, "0.005"},  {10000, "0.01"}, {25000, "0.025"},
+	{50000, "0.05"}, {100000, "0.1"},  {250000, "0.25"}, {500000, "0.5"},  {1000000, "1"},  {2500000, "2.5"},
+	{5000000, "5"},  {10000000, "10"}, {30000000, "30"}, {60000000, "60"},
+};
+enum { METRICS_N_BOUNDS = sizeof(METRICS_BOUNDS) / sizeof(METRICS_BOUNDS[0]) };
+
+struct metrics_route {
+	const char *name; /* borrowed for good */
+	_Atomic uint64_t codes[METRICS_N_CODES + 1];
+	_Atomic uint64_t buckets[METRICS_N_BOUNDS + 1]; /* not cumulative; summed up when written */
+	_Atomic uint64_t duration_us, request_bytes, reply_bytes;
+};
+
+struct metrics {
+	size_t n_routes;
+	struct metrics_route routes[]; /* the last one is "none" */
+};
+
+/* Several methods of a resource share its name. */
+static bool metrics_knows(const struct metrics *m, const char *route)
+{
+	for (size_t i = 0; i < m->n_routes; i++)
+		if (strcmp(m->routes[i].name, route) == 0)
+			return true;
+	return false;
+}
+
+struct metrics *metrics_new(const char *const *routes)
+{
+	size_t n = 0;
+	while (routes[n])
+		n++;
+	struct metrics *m = calloc(1, sizeof(*m) + (n + 1) * sizeof(m->routes[0]));
+	if (!m)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		if (!metrics_knows(m, routes[i]))
+			m->routes[m->n_routes++].name = routes[i];
+	m->routes[m->n_routes++].name = "none";
+	return m;
+}
+
+void metrics_free(struct metrics *m)
+{
+	free(m);
+}
+
+/* Names usually are the very strings that metrics_new() was given, so that the first comparison settles it. */
+static struct metrics_route *metrics_find(struct metrics *m, const char *route)
+{
+	for (size_t i = 0; i < m->n_routes; i++)
+		if (m->routes[i].name == route)
+			return &m->routes[i];
+	for (size_t i = 0; i < m->n_routes; i++)
+		if (strcmp(m->routes[i].name, route) == 0)
+			return &m->routes[i];
+	return &m->routes[m->n_routes - 1];
+}
+
+static void metrics_add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static uint64_t metrics_get(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void metrics_request(struct metrics *m, const char *route, unsigned code, uint64_t request_bytes, uint64_t reply_bytes,
+		     uint64_t duration_us)
+{
+	struct metrics_route *r = metrics_find(m, route);
+	size_t c = 0, b = 0;
+	while (c < METRICS_N_CODES && METRICS_CODES[c] != code)
+		c++;
+	while (b < METRICS_N_BOUNDS && duration_us > METRICS_BOUNDS[b].us)
+		b++;
+	metrics_add(&r->codes[c], 1);
+	metrics_add(&r->buckets[b], 1);
+	metrics_add(&r->duration_us, duration_us);
+	metrics_add(&r->request_bytes, request_bytes);
+	metrics_add(&r->reply_bytes, reply_bytes);
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+static void metrics_family(struct cairn_buf *out, const char *name, size_t name_len, const char *type, const char *help)
+{
+	cairn_buf_printf(out, "# HELP %.*s %s\n# TYPE %.*s %s\n", (int)name_len, name, help, (int)name_len, name, type);
+}
+
+static void metrics_write_codes(struct metrics *m, struct cairn_buf *out)
+{
+	static const char NAME[] = "cairn_http_requests_total";
+	metrics_family(out, NAME, sizeof(NAME) - 1, "counter", "Ended requests; status gone: the client left first.");
+	for (size_t i = 0; i < m->n_routes; i++) {
+		const struct metrics_route *r = &m->routes[i];
+		for (size_t c = 0; c <= METRICS_N_CODES; c++) {
+			char code[16] = "gone";
+			uint64_t n = metrics_get(&r->codes[c]);
+			if (n == 0)
+				continue;
+			if (c == METRICS_CODE_OTHER)
+				memcpy(code, "other", sizeof("other"));
+			else if (METRICS_CODES[c] != 0)
+				(void)snprintf(code, sizeof(code), "%u", METRICS_CODES[c]);
+			cairn_buf_printf(out, "%s{route=\"%s\",status=\"%s\"} %" PRIu64 "\n", NAME, r->name, code, n);
+		}
+	}
+}
+
+static void metrics_write_durations(struct metrics *m, struct cairn_buf *out)
+{
+	static const char NAME[] = "cairn_http_request_duration_seconds";
+	metrics_family(out, NAME, sizeof(NAME) - 1, "histogram", "From the head of a request to the end of its reply.");
+	for (size_t i = 0; i < m->n_routes; i++) {
+		const struct metrics_route *r = &m->routes[i];
+		uint64_t us = metrics_get(&r->duration_us), n = 0;
+		for (size_t b = 0; b <= METRICS_N_BOUNDS; b++) {
+			n += metrics_get(&r->buckets[b]);
+			cairn_buf_printf(out, "%s_bucket{route=\"%s\",le=\"%s\"} %" PRIu64 "\n", NAME, r->name,
+					 b < METRICS_N_BOUNDS ? METRICS_BOUNDS[b].text : "+Inf", n);
+		}
+		/* The count is the last bucket, read once: the two must agree in one scrape. */
+		cairn_buf_printf(out, "%s_sum{route=\"%s\"} %" PRIu64 ".%06" PRIu64 "\n", NAME, r->name, us / 1000000,
+				 us % 1000000);
+		cairn_buf_printf(out, "%s_count{route=\"%s\"} %" PRIu64 "\n", NAME, r->name, n);
+	}
+}
+
+static void metrics_write_bytes(struct metrics *m, struct cairn_buf *out)
+{
+	static const char IN[] = "cairn_http_request_bytes_total", OUT[] = "cairn_http_response_bytes_total";
+	metrics_family(out, IN, sizeof(IN) - 1, "counter", "Bytes of request bodies received.");
+	for (size_t i = 0; i < m->n_routes; i++)
+		cairn_buf_printf(out, "%s{route=\"%s\"} %" PRIu64 "\n", IN, m->routes[i].name,
+				 metrics_get(&m->routes[i].request_bytes));
+	metrics_family(out, OUT, sizeof(OUT) - 1, "counter", "Bytes of reply bodies, as announced.");
+	for (size_t i = 0; i < m->n_routes; i++)
+		cairn_buf_printf(out, "%s{route=\"%s\"} %" PRIu64 "\n", OUT, m->routes[i].name,
+				 metrics_get(&m->routes[i].reply_bytes));
+}
+
+void metrics_write(struct metrics *m, struct cairn_buf *out, const struct metrics_gauge *gauges, size_t n_gauges)
+{
+	metrics_write_codes(m, out);
+	metrics_write_durations(m, out);
+	metrics_write_bytes(m, out);
+	for (size_t i = 0; i < n_gauges; i++) {
+		const struct metrics_gauge *g = &gauges[i];
+		metrics_family(out, g->name, strcspn(g->name, "{"), g->type, g->help);
+		cairn_buf_printf(out, "%s %.15g\n", g->name, g->value);
+	}
+}

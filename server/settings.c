@@ -1,0 +1,320 @@
+#include "server/settings.h"
+
+#include "xorb/format.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KIB UINT64_C(1024)
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+#define DAY UINT64_C(86400)
+
+#define AT(member) .offset = offsetof(struct config, member)
+
+const struct setting SETTINGS[] = {
+	/* where */
+	{"data_dir", SETTING_TEXT, "./cairn-data", .argument = "DIR", AT(data_dir),
+	 .help = "Folder of the index, the objects and the secret; made when missing. One daemon a folder."},
+	{"listen", SETTING_TEXT, "127.0.0.1:8080", .argument = "ADDR:PORT", AT(listen),
+	 .help = "Address and port to serve on. [::]:8080 takes every address of both families; port 0 takes a free "
+		 "port and prints it."},
+	{"public_url", SETTING_TEXT, NULL, .argument = "URL", AT(public_url),
+	 .help = "Base of the addresses handed to clients when they reach the daemon through a proxy. Not given: what "
+		 "each client's Host header says."},
+	/* who */
+	{"token_key", SETTING_TEXT, NULL, .argument = "PATH", AT(token_key),
+	 .help = "File or folder of keys that tokens are verified with. Not given: no tokens are needed, which is "
+		 "allowed on loopback only. SIGHUP reads it again."},
+	{"insecure_no_auth", SETTING_FLAG, "no", AT(insecure_no_auth),
+	 .help = "Serve other addresses than loopback without tokens: everybody who reaches the port may write."},
+	{"dedupe_scope", SETTING_CHOICE, "global", .choices = "global|namespace|repository", .argument = "WHO",
+	 AT(dedupe_scope),
+	 .help = "Who shares dedupe when a token for a repository does not say: everybody, its namespace, or the "
+		 "repository alone."},
+	{"secret_file", SETTING_TEXT, NULL, .argument = "FILE", AT(secret_file),
+	 .help = "Secret that the keys of dedupe answers and signatures are derived from. Not given: the file secret "
+		 "of the data folder, made at the first start."},
+	/* what is taken */
+	{"xorbs", SETTING_CHOICE, "store", .choices = "store|external", .argument = "WHERE", AT(xorbs),
+	 .help = "store: uploads of xorbs are kept here. external: an index only, whose xorb bytes live elsewhere; "
+		 "shards are taken on their own evidence."},
+	{"strict", SETTING_FLAG, "no", AT(strict),
+	 .help = "Refuse what the newer format document forbids and stock clients send: a footer on an uploaded shard, "
+		 "files without metadata."},
+	{"shard_bytes_max", SETTING_BYTES, "64M", 4 * KIB, GIB, AT(shard_bytes_max), .help = "Largest shard upload."},
+	{"xorb_bytes_max", SETTING_BYTES, "65600K", 4 * KIB, CAIRN_XORB_SERIALIZED_BYTES_MAX, AT(xorb_bytes_max),
+	 .help = "Largest xorb upload, footer not counted. The default is the format's: 64M of chunk data and a header "
+		 "of 8 bytes for each of 8192 chunks."},
+	{"xorb_chunks_max", SETTING_COUNT, "8192", 1, CAIRN_XORB_CHUNKS_MAX, AT(xorb_chunks_max),
+	 .help = "Most chunks in a xorb."},
+	{"files_max", SETTING_COUNT, "500000", 1, UINT32_MAX, AT(files_max), .help = "Most files in a shard."},
+	{"terms_max", SETTING_COUNT, "1000000", 1, UINT32_MAX, AT(terms_max), .help = "Most terms in a shard."},
+	{"term_chunks_max", SETTING_COUNT, "33554432", 1, UINT64_C(1) << 40, AT(term_chunks_max),
+	 .help = "Most chunks that the terms of a shard run over together: bounds the work a small shard can ask for."},
+	{"spool_bytes_max", SETTING_BYTES, "8G", MIB, 1024 * GIB, AT(spool_bytes_max),
+	 .help = "Bodies of uploads under way, all together. Over it uploads are answered 503 with Retry-After."},
+	{"reserve_bytes", SETTING_BYTES, "256M", 0, 1024 * GIB, AT(reserve_bytes),
+	 .help = "Free space to leave on the disk. Below it uploads are answered 507 and /ready 503; reading goes on."},
+	{"answer_bytes_max", SETTING_BYTES, "1M", 4 * KIB, 64 * MIB, AT(answer_bytes_max),
+	 .help = "Size of a chunk query's answer, beyond which no more neighbours of the queried xorb are added."},
+	{"cache_bytes_max", SETTING_BYTES, "64M", 0, 64 * GIB, AT(cache_bytes_max),
+	 .help = "Memory for answers of chunk queries that are kept for the next asker."},
+	{"epoch", SETTING_SECONDS, "7d", 60, 365 * DAY, AT(epoch_s),
+	 .help = "How long one key of dedupe answers lasts. Answers expire at the end of the following epoch."},
+	/* what is given back */
+	{"fetch_ttl", SETTING_SECONDS, "1h", 60, 7 * DAY, AT(fetch_ttl_s),
+	 .help = "How long the signed addresses of a reconstruction are good for."},
+	{"fetch_ranges_max", SETTING_COUNT, "64", 1, 256, AT(fetch_ranges_max),
+	 .help = "Most byte ranges in one signed address."},
+	{"plan_bytes_max", SETTING_BYTES, "1G", MIB, 64 * GIB, AT(plan_bytes_max),
+	 .help = "Longest reconstruction. What does not fit 256K is written to a file without a name, not kept in memory."},
+	/* connections */
+	{"connections_max", SETTING_COUNT, "1008", 16, 16384, AT(connections_max),
+	 .help = "Open connections, all together; one thread serves 112. Over it clients wait to be accepted."},
+	{"connections_per_address_max", SETTING_COUNT, "256", 1, 16384, AT(connections_per_address_max),
+	 .help = "Open connections of one client address. Over it: 429 and close. Raise it behind a proxy."},
+	{"idle_timeout", SETTING_SECONDS, "90s", 1, DAY, AT(idle_timeout_s),
+	 .help = "A connection is closed when nothing moved on it for so long."},
+	{"head_timeout", SETTING_SECONDS, "15s", 1, 3600, AT(head_timeout_s),
+	 .help = "Time for a request's head to arrive, from its first byte on."},
+	{"request_timeout", SETTING_SECONDS, "15m", 1, DAY, AT(request_timeout_s),
+	 .help = "Time for the whole of a body to arrive."},
+	{"head_bytes_max", SETTING_BYTES, "64K", 4 * KIB, MIB, AT(head_bytes_max),
+	 .help = "Request line and headers of a request. Over it: 414 or 431 and close."},
+	/* work */
+	{"workers", SETTING_COUNT, "0", 0, 256, AT(workers),
+	 .help = "Threads that verify uploads and wait for the disk. 0: processors and 2."},
+	{"worker_queue_max", SETTING_COUNT, "1024", 1, 65536, AT(worker_queue_max),
+	 .help = "Pieces of work waiting for a worker. Over it: 503 with Retry-After."},
+	{"drain", SETTING_SECONDS, "30s", 0, 3600, AT(drain_s),
+	 .help = "How long SIGTERM waits for requests under way before it cuts them."},
+	/* log */
+	{"log_level", SETTING_CHOICE, "info", .choices = "error|warning|info|debug", .argument = "LEVEL", AT(log_level),
+	 .help = "Least important events that are logged."},
+	{"access_log", SETTING_FLAG, "yes", AT(access_log), .help = "Log each request, at level info."},
+	{"test_clock", SETTING_TEXT, NULL, .argument = "FILE", AT(test_clock), .hidden = true,
+	 .help = "File whose first 8 bytes (little-endian, signed) are seconds to add to the wall clock."},
+};
+const size_t N_SETTINGS = sizeof(SETTINGS) / sizeof(SETTINGS[0]);
+
+const struct setting *setting_find(const char *name, size_t len)
+{
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		if (strlen(SETTINGS[i].name) == len && memcmp(SETTINGS[i].name, name, len) == 0)
+			return &SETTINGS[i];
+	return NULL;
+}
+
+void setting_option_name(char out[static SETTING_NAME_BYTES], const struct setting *s)
+{
+	(void)snprintf(out, SETTING_NAME_BYTES, "%s", s->name);
+	for (char *p = out; *p; p++)
+		if (*p == '_')
+			*p = '-';
+}
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+
+struct setting_unit {
+	char letter;
+	uint64_t factor;
+};
+static const struct setting_unit BYTES_UNITS[] = {{'G', GIB}, {'M', MIB}, {'K', KIB}, {0, 1}};
+static const struct setting_unit SECONDS_UNITS[] = {{'d', DAY}, {'h', 3600}, {'m', 60}, {'s', 1}, {0, 1}};
+static const struct setting_unit COUNT_UNITS[] = {{0, 1}};
+
+/* Largest unit first; the last one is the bare number. */
+static const struct setting_unit *setting_units(enum setting_kind kind)
+{
+	if (kind == SETTING_BYTES)
+		return BYTES_UNITS;
+	return kind == SETTING_SECONDS ? SECONDS_UNITS : COUNT_UNITS;
+}
+
+/* Digits and at most one unit; no sign, no fraction, no blank. A number past 2^64 - 1 comes out as that: over any
+ * limit. */
+static bool setting_parse_number(enum setting_kind kind, const char *text, uint64_t *out)
+{
+	const char *p = text;
+	uint64_t n = 0;
+	bool over = false;
+	for (; *p >= '0' && *p <= '9'; p++)
+		over = __builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n) || over;
+	if (p == text)
+		return false;
+	const struct setting_unit *unit = setting_units(kind);
+	bool lower = kind == SETTING_BYTES && *p >= 'a' && *p <= 'z';
+	char letter = lower ? (char)(*p - 'a' + 'A') : *p;
+	while (unit->letter && unit->letter != letter)
+		unit++;
+	if (unit->letter != letter || (letter && p[1]))
+		return false;
+	over = __builtin_mul_overflow(n, unit->factor, &n) || over;
+	*out = over ? UINT64_MAX : n;
+	return true;
+}
+
+static void setting_print_number(enum setting_kind kind, uint64_t n, char *out, size_t out_len)
+{
+	const struct setting_unit *unit = setting_units(kind);
+	while (unit->letter && (n == 0 || n % unit->factor != 0))
+		unit++;
+	const char letter[2] = {unit->letter, 0};
+	(void)snprintf(out, out_len, "%" PRIu64 "%s", n / unit->factor, letter);
+}
+
+static bool setting_parse_flag(const char *text, bool *out)
+{
+	static const char *const WORDS[] = {"no", "yes", "false", "true", "off", "on", "0", "1"};
+	for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++) {
+		if (strcmp(text, WORDS[i]) == 0) {
+			*out = i % 2;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool setting_is_choice(const char *choices, const char *text)
+{
+	size_t len = strlen(text);
+	for (const char *p = choices; *p;) {
+		size_t n = strcspn(p, "|");
+		if (n == len && memcmp(p, text, n) == 0)
+			return true;
+		p += n + (p[n] == '|');
+	}
+	return false;
+}
+
+/* "a|b|c" as "a, b or c". */
+static void setting_list_choices(const char *choices, char *out, size_t out_len)
+{
+	size_t at = 0;
+	for (const char *p = choices; *p && at < out_len;) {
+		size_t n = strcspn(p, "|");
+		const char *joint = p == choices ? "" : p[n] ? ", " : " or ";
+		int wrote = snprintf(out + at, out_len - at, "%s%.*s", joint, (int)n, p);
+		at += wrote > 0 ? (size_t)wrote : 0;
+		p += n + (p[n] == '|');
+	}
+}
+
+void setting_allowed(const struct setting *s, char *out, size_t out_len)
+{
+	char min[32], max[32];
+	switch (s->kind) {
+	case SETTING_TEXT:
+		(void)snprintf(out, out_len, "text");
+		return;
+	case SETTING_FLAG:
+		(void)snprintf(out, out_len, "yes or no");
+		return;
+	case SETTING_CHOICE:
+		setting_list_choices(s->choices, out, out_len);
+		return;
+	case SETTING_COUNT:
+	case SETTING_BYTES:
+	case SETTING_SECONDS:
+		setting_print_number(s->kind, s->min, min, sizeof(min));
+		setting_print_number(s->kind, s->max, max, sizeof(max));
+		(void)snprintf(out, out_len, "%s to %s", min, max);
+		return;
+	}
+}
+
+/* What a value looks like, for who wrote one that does not parse. */
+static const char *setting_shape(enum setting_kind kind)
+{
+	switch (kind) {
+	case SETTING_BYTES:
+		return "a size (digits, then K, M or G or nothing)";
+	case SETTING_SECONDS:
+		return "a time (digits, then s, m, h or d)";
+	case SETTING_COUNT:
+		return "a whole number";
+	case SETTING_FLAG:
+	case SETTING_CHOICE:
+	case SETTING_TEXT:
+		break;
+	}
+	return "one of the known words";
+}
+
+static bool setting_store_text(char **slot, const char *text, char *why, size_t why_len)
+{
+	char *copy = NULL;
+	if (text && !(copy = strdup(text))) {
+		(void)snprintf(why, why_len, "there is not enough memory");
+		return false;
+	}
+	free(*slot);
+	*slot = copy;
+	return true;
+}
+
+static bool setting_apply_text(char **slot, const struct setting *s, const char *text, char *why, size_t why_len)
+{
+	char allowed[128];
+	if (s->kind == SETTING_CHOICE && !setting_is_choice(s->choices, text)) {
+		setting_allowed(s, allowed, sizeof(allowed));
+		(void)snprintf(why, why_len, "\"%s\" is not known; use %s", text, allowed);
+		return false;
+	}
+	if (!*text && s->start) {
+		(void)snprintf(why, why_len, "the value is empty; give one, or leave the setting out for %s", s->start);
+		return false;
+	}
+	return setting_store_text(slot, *text ? text : NULL, why, why_len);
+}
+
+static bool setting_apply_number(uint64_t *slot, const struct setting *s, const char *text, char *why, size_t why_len)
+{
+	char allowed[80];
+	setting_allowed(s, allowed, sizeof(allowed));
+	uint64_t n = 0;
+	if (!setting_parse_number(s->kind, text, &n)) {
+		(void)snprintf(why, why_len, "\"%s\" is not %s; use %s", text, setting_shape(s->kind), allowed);
+		return false;
+	}
+	if (n < s->min || n > s->max) {
+		(void)snprintf(why, why_len, "\"%s\" is out of range; use %s", text, allowed);
+		return false;
+	}
+	*slot = n;
+	return true;
+}
+
+bool setting_apply(struct config *config, const struct setting *s, const char *text, char *why, size_t why_len)
+{
+	void *slot = (char *)config + s->offset;
+	switch (s->kind) {
+	case SETTING_TEXT:
+	case SETTING_CHOICE:
+		return setting_apply_text(slot, s, text, why, why_len);
+	case SETTING_COUNT:
+	case SETTING_BYTES:
+	case SETTING_SECONDS:
+		return setting_apply_number(slot, s, text, why, why_len);
+	case SETTING_FLAG:
+		if (setting_parse_flag(text, slot))
+			return true;
+		(void)snprintf(why, why_len, "\"%s\" is neither; use yes or no", text);
+		return false;
+	}
+	return false;
+}
+
+void setting_clear(struct config *config, const struct setting *s)
+{
+	void *at = (char *)config + s->offset;
+	char **slot = at;
+	if (s->kind != SETTING_TEXT && s->kind != SETTING_CHOICE)
+		return;
+	free(*slot);
+	*slot = NULL;
+}

@@ -1,0 +1,86 @@
+#include "server/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HELP_COLUMNS = 80, HELP_INDENT = 8 };
+
+/* Words of text, wrapped and indented. */
+static void help_wrap(struct cairn_buf *out, const char *text)
+{
+	size_t column = 0;
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, " ");
+		if (column == 0 || column + 1 + n > HELP_COLUMNS) {
+			cairn_buf_printf(out, "%s%*s", column ? "\n" : "", HELP_INDENT, "");
+			column = HELP_INDENT;
+		} else {
+			cairn_buf_add(out, " ", 1);
+			column++;
+		}
+		cairn_buf_add(out, p, n);
+		column += n;
+		p += n + strspn(p + n, " ");
+	}
+	cairn_buf_add(out, "\n", 1);
+}
+
+static const char *help_argument(const struct setting *s)
+{
+	if (s->argument)
+		return s->argument;
+	if (s->kind == SETTING_BYTES)
+		return "SIZE";
+	return s->kind == SETTING_SECONDS ? "TIME" : "N";
+}
+
+static void help_setting(struct cairn_buf *out, const struct setting *s)
+{
+	char option[SETTING_NAME_BYTES], text[640], allowed[128] = "";
+	setting_option_name(option, s);
+	if (s->kind == SETTING_FLAG)
+		cairn_buf_printf(out, "  --%s, --no-%s\n", option, option);
+	else
+		cairn_buf_printf(out, "  --%s %s\n", option, help_argument(s));
+	if (s->kind != SETTING_TEXT && s->kind != SETTING_FLAG)
+		setting_allowed(s, allowed, sizeof(allowed));
+	(void)snprintf(text, sizeof(text), "%s [%s%s%s%s]", s->help, allowed, *allowed ? "; " : "",
+		       s->start ? "default " : "not set", s->start ? s->start : "");
+	help_wrap(out, text);
+}
+
+void settings_help(struct cairn_buf *out)
+{
+	cairn_buf_printf(out, "Usage: cairnd [OPTION...]\n"
+			      "Take verified uploads of Xet shards and xorbs, and answer chunk queries.\n"
+			      "\n"
+			      "  --config FILE\n"
+			      "        Read settings from FILE: lines \"name = value\", # begins a comment.\n"
+			      "  --help, --version\n"
+			      "\n"
+			      "Each setting below can be an option (--shard-bytes-max 64M), a line of the\n"
+			      "file (shard_bytes_max = 64M) or a variable (CAIRN_SHARD_BYTES_MAX=64M). An\n"
+			      "option wins over a variable, a variable over the file. Sizes take K, M, G\n"
+			      "(powers of 1,024); times take s, m, h, d and are seconds without a unit.\n"
+			      "\n");
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		if (!SETTINGS[i].hidden)
+			help_setting(out, &SETTINGS[i]);
+	cairn_buf_printf(out, "\n"
+			      "Exit status: 0 stopped in order, 1 could not start, 64 wrong settings.\n"
+			      "More: man cairnd, docs/operations.md.\n");
+}
+
+void settings_table(struct cairn_buf *out)
+{
+	cairn_buf_printf(out, "| setting | default | allowed | what it does |\n|---|---|---|---|\n");
+	for (size_t i = 0; i < N_SETTINGS; i++) {
+		const struct setting *s = &SETTINGS[i];
+		char allowed[128];
+		if (s->hidden)
+			continue;
+		setting_allowed(s, allowed, sizeof(allowed));
+		cairn_buf_printf(out, "| `%s` | %s%s%s | %s | %s |\n", s->name, s->start ? "`" : "",
+				 s->start ? s->start : "not set", s->start ? "`" : "", allowed, s->help);
+	}
+}

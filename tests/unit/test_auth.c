@@ -1,0 +1,313 @@
+#include "base/clock.h"
+#include "server/auth.h"
+#include "support/tempdir.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct tempdir dir;
+static char *key_path;
+static struct auth_options options;
+
+static void auth_make_key(void)
+{
+	ck_assert_int_eq(cairn_token_key_make(key_path, NULL), CAIRN_OK);
+}
+
+static void auth_setup(void)
+{
+	dir = tempdir_new();
+	key_path = tempdir_path(&dir, "key");
+	auth_make_key();
+	options = (struct auth_options){0};
+	ck_assert_int_eq(auth_keys_open(&options.keys, key_path, NULL), CAIRN_OK);
+}
+
+static void auth_teardown(void)
+{
+	auth_keys_free(options.keys);
+	free(key_path);
+	tempdir_fini(&dir);
+}
+
+/* "Bearer TOKEN", signed with the key that the file holds now; lives for an hour unless told. */
+static char *auth_header(struct cairn_token_claims claims)
+{
+	struct cairn_token_keys *keys;
+	struct cairn_diag diag = {0};
+	char *token, *header;
+	int64_t now = cairn_clock_unix_s();
+	if (claims.expires_unix_s == 0)
+		claims.expires_unix_s = now + 3600;
+	ck_assert_int_eq(cairn_token_keys_load(&keys, key_path, &diag), CAIRN_OK);
+	int64_t minted = claims.expires_unix_s < now ? claims.expires_unix_s - 10 : now;
+	ck_assert_msg(cairn_token_mint(keys, &claims, minted, &token, &diag) == CAIRN_OK, "%s", diag.text);
+	ck_assert_int_gt(asprintf(&header, "Bearer %s", token), 0);
+	cairn_token_keys_free(keys);
+	free(token);
+	return header;
+}
+
+static struct auth_identity auth_must_pass(const char *header, unsigned scope)
+{
+	struct auth_identity who;
+	struct cairn_diag diag = {0};
+	unsigned code = 0;
+	ck_assert_msg(auth_check(&options, header, scope, &who, &code, &diag), "%u %s: %s", code, diag.rule, diag.text);
+	return who;
+}
+
+static void auth_must_fail(const char *header, unsigned scope, unsigned code, const char *rule)
+{
+	struct auth_identity who;
+	struct cairn_diag diag = {0};
+	unsigned got = 0;
+	ck_assert_msg(!auth_check(&options, header, scope, &who, &got, &diag), "passed: %s", header);
+	ck_assert_uint_eq(got, code);
+	ck_assert_str_eq(diag.rule, rule);
+	ck_assert_str_ne(diag.text, "");
+	ck_assert(!auth_check(&options, header, scope, &who, &got, NULL)); /* nobody wants to know why */
+}
+
+START_TEST(everybody_is_the_operator_without_keys)
+{
+	auth_keys_free(options.keys);
+	options.keys = NULL;
+	struct auth_identity who = auth_must_pass(NULL, CAIRN_TOKEN_ADMIN);
+	ck_assert_uint_eq(who.scopes, CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE | CAIRN_TOKEN_ADMIN);
+	ck_assert_str_eq(who.subject, "operator");
+	struct cairn_cas_who as = auth_who(&who);
+	ck_assert_str_eq(as.scope, "");
+	ck_assert_str_eq(as.owner, "");
+	ck_assert_ptr_null(as.viewer);
+	(void)auth_must_pass("Bearer whatever", CAIRN_TOKEN_WRITE); /* clients send what they have */
+}
+END_TEST
+
+START_TEST(routes_without_scope_need_no_token)
+{
+	struct auth_identity who = auth_must_pass(NULL, 0);
+	ck_assert_uint_eq(who.scopes, 0);
+	who = auth_must_pass("Bearer nonsense", 0);
+	ck_assert_str_eq(who.subject, "");
+}
+END_TEST
+
+START_TEST(forms_of_the_header)
+{
+	char *header = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ, .subject = "ann"});
+	char *token = header + strlen("Bearer ");
+	/* What comes before the token, and after it. */
+	static const char *const GOOD[][2] = {
+		{"Bearer ", ""}, {"bearer ", ""}, {"BEARER   ", ""}, {"Bearer ", " "}, {"Bearer ", "\t "}};
+	static const char *const SCHEMES[][2] = {{"", ""},         {"Basic ", ""},   {"Bearer", ""},
+						 {" Bearer ", ""}, {"Bearer\t", ""}, {"Token ", ""}};
+	static const char *const BAD[][2] = {
+		{"Bearer ", " x"}, {"Bearer ", ","}, {"Bearer \"", "\""}, {"Bearer ", "\n"}, {"Bearer ,", ""}};
+	char text[1024];
+	for (size_t i = 0; i < sizeof(GOOD) / sizeof(GOOD[0]); i++) {
+		(void)snprintf(text, sizeof(text), "%s%s%s", GOOD[i][0], token, GOOD[i][1]);
+		ck_assert_str_eq(auth_must_pass(text, CAIRN_TOKEN_READ).subject, "ann");
+	}
+	for (size_t i = 0; i < sizeof(SCHEMES) / sizeof(SCHEMES[0]); i++) {
+		(void)snprintf(text, sizeof(text), "%s%s%s", SCHEMES[i][0], token, SCHEMES[i][1]);
+		auth_must_fail(text, CAIRN_TOKEN_READ, 401, "auth.scheme");
+	}
+	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
+		(void)snprintf(text, sizeof(text), "%s%s%s", BAD[i][0], token, BAD[i][1]);
+		auth_must_fail(text, CAIRN_TOKEN_READ, 401, "auth.malformed");
+	}
+	auth_must_fail("Bearer", CAIRN_TOKEN_READ, 401, "auth.malformed");
+	auth_must_fail("Bearer ", CAIRN_TOKEN_READ, 401, "auth.malformed");
+	auth_must_fail("", CAIRN_TOKEN_READ, 401, "auth.scheme");
+	auth_must_fail(NULL, CAIRN_TOKEN_READ, 401, "auth.missing");
+	free(header);
+}
+END_TEST
+
+START_TEST(length_of_a_token)
+{
+	char *text = malloc(9000);
+	memset(text, 'a', 9000);
+	memcpy(text, "Bearer ", 7);
+	text[7 + 8192] = 0;
+	auth_must_fail(text, CAIRN_TOKEN_READ, 401, "token.malformed"); /* read, and no token */
+	text[7 + 8192] = 'a';
+	text[7 + 8193] = 0;
+	auth_must_fail(text, CAIRN_TOKEN_READ, 401, "auth.length");
+	free(text);
+}
+END_TEST
+
+START_TEST(scopes)
+{
+	static const unsigned HELD[] = {CAIRN_TOKEN_READ, CAIRN_TOKEN_WRITE, CAIRN_TOKEN_ADMIN};
+	for (unsigned held = 0; held < 3; held++) {
+		char *header = auth_header((struct cairn_token_claims){.scopes = HELD[held]});
+		for (unsigned needed = 0; needed < 3; needed++) {
+			if (needed <= held)
+				(void)auth_must_pass(header, HELD[needed]);
+			else
+				auth_must_fail(header, HELD[needed], 403, "token.scope");
+		}
+		free(header);
+	}
+}
+END_TEST
+
+START_TEST(scope_that_is_too_narrow_is_named)
+{
+	struct auth_identity who;
+	struct cairn_diag diag = {0};
+	unsigned code;
+	char *header = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ});
+	ck_assert(!auth_check(&options, header, CAIRN_TOKEN_WRITE, &who, &code, &diag));
+	ck_assert_str_eq(diag.expected, "write");
+	ck_assert_str_eq(diag.actual, "read");
+	free(header);
+}
+END_TEST
+
+START_TEST(expired)
+{
+	int64_t now = cairn_clock_unix_s();
+	char *header =
+		auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ, .expires_unix_s = now - 120});
+	auth_must_fail(header, CAIRN_TOKEN_READ, 401, "token.expired");
+	free(header);
+}
+END_TEST
+
+START_TEST(wrong_signature)
+{
+	char *header = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ});
+	char *last = header + strlen(header) - 5;
+	*last = *last == 'A' ? 'B' : 'A';
+	auth_must_fail(header, CAIRN_TOKEN_READ, 401, "token.signature");
+	free(header);
+}
+END_TEST
+
+static const struct {
+	const char *repo;
+	int claimed; /* dedupe claim; -1: none */
+	enum cairn_dedupe_scope unsaid;
+	const char *owner, *scope;
+} DEDUPE[] = {
+	{"", -1, CAIRN_DEDUPE_REPOSITORY, "", ""},
+	{"", CAIRN_DEDUPE_GLOBAL, CAIRN_DEDUPE_REPOSITORY, "", ""},
+	{"ann/cat", -1, CAIRN_DEDUPE_GLOBAL, "models/ann/cat", ""},
+	{"ann/cat", -1, CAIRN_DEDUPE_NAMESPACE, "models/ann/cat", "ann"},
+	{"ann/cat", -1, CAIRN_DEDUPE_REPOSITORY, "models/ann/cat", "models/ann/cat"},
+	{"models/ann/cat", -1, CAIRN_DEDUPE_REPOSITORY, "models/ann/cat", "models/ann/cat"},
+	{"datasets/ann/cat", -1, CAIRN_DEDUPE_NAMESPACE, "datasets/ann/cat", "ann"},
+	{"spaces/ann/cat", -1, CAIRN_DEDUPE_REPOSITORY, "spaces/ann/cat", "spaces/ann/cat"},
+	{"ann/cat", CAIRN_DEDUPE_GLOBAL, CAIRN_DEDUPE_REPOSITORY, "models/ann/cat", ""},
+	{"ann/cat", CAIRN_DEDUPE_NAMESPACE, CAIRN_DEDUPE_GLOBAL, "models/ann/cat", "ann"},
+	{"ann/cat", CAIRN_DEDUPE_REPOSITORY, CAIRN_DEDUPE_GLOBAL, "models/ann/cat", "models/ann/cat"},
+	{"models/cat", CAIRN_DEDUPE_NAMESPACE, CAIRN_DEDUPE_GLOBAL, "models/models/cat", "models"},
+};
+
+START_TEST(who_shares_dedupe)
+{
+	struct cairn_token_claims claims = {.scopes = CAIRN_TOKEN_WRITE};
+	(void)snprintf(claims.repo, sizeof(claims.repo), "%s", DEDUPE[_i].repo);
+	claims.has_dedupe = DEDUPE[_i].claimed >= 0;
+	if (claims.has_dedupe)
+		claims.dedupe = (enum cairn_dedupe_scope)DEDUPE[_i].claimed;
+	options.dedupe = DEDUPE[_i].unsaid;
+	char *header = auth_header(claims);
+	struct auth_identity identity = auth_must_pass(header, CAIRN_TOKEN_WRITE);
+	struct cairn_cas_who who = auth_who(&identity);
+	ck_assert_str_eq(who.owner, DEDUPE[_i].owner);
+	ck_assert_str_eq(who.scope, DEDUPE[_i].scope);
+	if (DEDUPE[_i].owner[0])
+		ck_assert_str_eq(who.viewer, DEDUPE[_i].owner);
+	else
+		ck_assert_ptr_null(who.viewer);
+	free(header);
+}
+END_TEST
+
+/* The longest claim there is still fits with its type before it. */
+START_TEST(longest_repository)
+{
+	struct cairn_token_claims claims = {.scopes = CAIRN_TOKEN_READ, .has_dedupe = true};
+	claims.dedupe = CAIRN_DEDUPE_REPOSITORY;
+	memset(claims.repo, 'r', sizeof(claims.repo) - 1);
+	claims.repo[1] = '/';
+	char *header = auth_header(claims);
+	struct auth_identity who = auth_must_pass(header, CAIRN_TOKEN_READ);
+	ck_assert_uint_eq(strlen(who.repo), strlen("models/") + 199);
+	ck_assert_str_eq(who.dedupe, who.repo);
+	free(header);
+}
+END_TEST
+
+START_TEST(rotation)
+{
+	char *old = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ});
+	ck_assert_int_eq(unlink(key_path), 0);
+	auth_make_key();
+	char *fresh = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ});
+	(void)auth_must_pass(old, CAIRN_TOKEN_READ);
+	auth_must_fail(fresh, CAIRN_TOKEN_READ, 401, "token.signature");
+	ck_assert_int_eq(auth_keys_reload(options.keys, NULL), CAIRN_OK);
+	(void)auth_must_pass(fresh, CAIRN_TOKEN_READ);
+	auth_must_fail(old, CAIRN_TOKEN_READ, 401, "token.signature");
+	free(old);
+	free(fresh);
+}
+END_TEST
+
+START_TEST(keys_stay_when_a_reload_fails)
+{
+	struct cairn_diag diag = {0};
+	char *header = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ});
+	ck_assert_int_eq(unlink(key_path), 0);
+	ck_assert_int_ne(auth_keys_reload(options.keys, &diag), CAIRN_OK);
+	ck_assert_ptr_nonnull(diag.rule);
+	(void)auth_must_pass(header, CAIRN_TOKEN_READ);
+	free(header);
+}
+END_TEST
+
+START_TEST(keys_that_are_not_there)
+{
+	struct auth_keys *keys;
+	struct cairn_diag diag = {0};
+	ck_assert_int_ne(auth_keys_open(&keys, "/nonexistent/key", &diag), CAIRN_OK);
+	ck_assert_ptr_null(keys);
+	ck_assert_ptr_nonnull(diag.rule);
+	auth_keys_free(NULL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("auth");
+	TCase *t = tcase_create("auth");
+	tcase_add_checked_fixture(t, auth_setup, auth_teardown);
+	tcase_add_test(t, everybody_is_the_operator_without_keys);
+	tcase_add_test(t, routes_without_scope_need_no_token);
+	tcase_add_test(t, forms_of_the_header);
+	tcase_add_test(t, length_of_a_token);
+	tcase_add_test(t, scopes);
+	tcase_add_test(t, scope_that_is_too_narrow_is_named);
+	tcase_add_test(t, expired);
+	tcase_add_test(t, wrong_signature);
+	tcase_add_loop_test(t, who_shares_dedupe, 0, sizeof(DEDUPE) / sizeof(DEDUPE[0]));
+	tcase_add_test(t, longest_repository);
+	tcase_add_test(t, rotation);
+	tcase_add_test(t, keys_stay_when_a_reload_fails);
+	tcase_add_test(t, keys_that_are_not_there);
+	suite_add_tcase(suite, t);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int n_failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

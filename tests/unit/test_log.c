@@ -1,0 +1,165 @@
+#include "server/log.h"
+#include "support/output.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Log one text, and the value as a JSON parser reads it back; checks that it is one line of valid JSON. */
+static json_t *log_written(const char *text)
+{
+	struct output said;
+	output_begin(&said);
+	LOG(LOG_INFO, "try", LOG_T("text", text), LOG_N("number", -42));
+	output_end(&said);
+	ck_assert_str_eq(said.out, "");
+	ck_assert_ptr_eq(strchr(said.err, '\n'), said.err + strlen(said.err) - 1);
+	json_error_t error;
+	json_t *line = json_loads(said.err, JSON_REJECT_DUPLICATES, &error);
+	ck_assert_msg(line, "%s: %s", error.text, said.err);
+	ck_assert_str_eq(json_string_value(json_object_get(line, "event")), "try");
+	ck_assert_int_eq(json_integer_value(json_object_get(line, "number")), -42);
+	return line;
+}
+
+static void log_must_read_back(const char *text, const char *as)
+{
+	json_t *line = log_written(text);
+	ck_assert_str_eq(json_string_value(json_object_get(line, "text")), as);
+	json_decref(line);
+}
+
+START_TEST(head_of_a_line)
+{
+	json_t *line = log_written("x");
+	const char *time = json_string_value(json_object_get(line, "time"));
+	ck_assert_str_eq(json_string_value(json_object_get(line, "level")), "info");
+	ck_assert_uint_eq(strlen(time), strlen("2026-01-31T12:34:56.789Z"));
+	for (size_t i = 0; time[i]; i++) {
+		char want = "dddd-dd-ddTdd:dd:dd.dddZ"[i];
+		ck_assert_msg(want == 'd' ? time[i] >= '0' && time[i] <= '9' : time[i] == want, "%s", time);
+	}
+	json_decref(line);
+}
+END_TEST
+
+START_TEST(escaping)
+{
+	log_must_read_back("", "");
+	log_must_read_back("a\"b\\c/d", "a\"b\\c/d");
+	log_must_read_back("line\nbreak\r\t\x01\x1f\x7f", "line\nbreak\r\t\x01\x1f\x7f");
+	log_must_read_back("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+			   "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+}
+END_TEST
+
+#define BAD "\xef\xbf\xbd" /* U+FFFD */
+
+START_TEST(bytes_that_are_not_utf8)
+{
+	log_must_read_back("a\x80z", "a" BAD "z");
+	log_must_read_back("\xff\xfe", BAD BAD);
+	log_must_read_back("\xc3", BAD);                         /* cut */
+	log_must_read_back("\xe2\x82", BAD BAD);                 /* cut */
+	log_must_read_back("\xc0\xaf", BAD BAD);                 /* overlong */
+	log_must_read_back("\xe0\x80\xaf", BAD BAD BAD);         /* overlong */
+	log_must_read_back("\xed\xa0\x80", BAD BAD BAD);         /* a surrogate */
+	log_must_read_back("\xf4\x90\x80\x80", BAD BAD BAD BAD); /* past U+10FFFF */
+	log_must_read_back("\xf5\x80\x80\x80", BAD BAD BAD BAD);
+	log_must_read_back("\xc3(", BAD "(");
+	log_must_read_back("\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"); /* the last one there is */
+	log_must_read_back("\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80");
+}
+END_TEST
+
+START_TEST(values_are_cut)
+{
+	char text[4000];
+	memset(text, 'x', sizeof(text));
+	text[1024] = 0;
+	log_must_read_back(text, text);
+	text[1024] = 'y';
+	text[sizeof(text) - 1] = 0;
+	json_t *line = log_written(text);
+	ck_assert_uint_eq(json_string_length(json_object_get(line, "text")), 1024);
+	json_decref(line);
+	memcpy(text + 1023, "\xc3\xbc", 3); /* a character across the limit goes as a whole */
+	line = log_written(text);
+	ck_assert_uint_eq(json_string_length(json_object_get(line, "text")), 1023);
+	json_decref(line);
+}
+END_TEST
+
+START_TEST(absent_texts_are_left_out)
+{
+	json_t *line = log_written(NULL);
+	ck_assert_ptr_null(json_object_get(line, "text"));
+	json_decref(line);
+}
+END_TEST
+
+/* Fields past the line's size are dropped whole; what is written is JSON all the same. */
+START_TEST(lines_are_bounded)
+{
+	char text[1025];
+	struct log_field fields[8];
+	struct output said;
+	memset(text, 1, 1024); /* six bytes each when escaped */
+	text[1024] = 0;
+	static const char *const NAMES[] = {"a", "b", "c", "d", "e", "f", "g"};
+	for (int i = 0; i < 7; i++)
+		fields[i] = LOG_T(NAMES[i], text);
+	fields[7] = LOG_N("last", 7);
+	output_begin(&said);
+	log_event(LOG_ERROR, "big", fields, 8);
+	output_end(&said);
+	ck_assert_uint_le(strlen(said.err), 16 * 1024);
+	json_t *line = json_loads(said.err, 0, NULL);
+	ck_assert_ptr_nonnull(line);
+	ck_assert_ptr_nonnull(json_object_get(line, "b"));
+	ck_assert_ptr_null(json_object_get(line, "c"));
+	ck_assert_int_eq(json_integer_value(json_object_get(line, "last")), 7);
+	json_decref(line);
+}
+END_TEST
+
+START_TEST(levels)
+{
+	struct output said;
+	const struct {
+		enum log_level level;
+		unsigned lines;
+	} cases[] = {{LOG_ERROR, 1}, {LOG_WARNING, 2}, {LOG_INFO, 3}, {LOG_DEBUG, 4}};
+	log_set_level(cases[_i].level);
+	output_begin(&said);
+	log_event(LOG_ERROR, "e", NULL, 0);
+	log_event(LOG_WARNING, "w", NULL, 0);
+	log_event(LOG_INFO, "i", NULL, 0);
+	log_event(LOG_DEBUG, "d", NULL, 0);
+	output_end(&said);
+	unsigned lines = 0;
+	for (const char *p = said.err; (p = strchr(p, '\n')); p++)
+		lines++;
+	ck_assert_uint_eq(lines, cases[_i].lines);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("log");
+	TCase *t = tcase_create("log");
+	tcase_add_test(t, head_of_a_line);
+	tcase_add_test(t, escaping);
+	tcase_add_test(t, bytes_that_are_not_utf8);
+	tcase_add_test(t, values_are_cut);
+	tcase_add_test(t, absent_texts_are_left_out);
+	tcase_add_test(t, lines_are_bounded);
+	tcase_add_loop_test(t, levels, 0, 4);
+	suite_add_tcase(suite, t);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int n_failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
