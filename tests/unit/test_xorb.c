@@ -46,6 +46,8 @@ START_TEST(xorb_captured_are_accepted)
 	struct cairn_hash expected = vec_hash_text(strrchr(name, '/') + 1);
 	const size_t pieces[] = {body.len, 4096, 7, 1};
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		if (body.len / pieces[i] > 500000)
+			break; /* the smaller ones show it */
 		CLEANUP(xorb_verdict_fini)
 		struct xorb_verdict got = xorb_verify(body.bytes, body.len, pieces[i], NULL, &expected);
 		ck_assert_msg(got.status == CAIRN_OK, "%s: %s", name, got.diag.text);
