@@ -39,8 +39,8 @@ static void plan_write_url(struct spill *out, const struct plan_urls *urls, cons
 		return;
 	}
 	cairn_hash_text(hash, &xorb->hash);
-	cairn_buf_printf(&out->buf, "\"url\":\"%s/v1/fetch/%s?r=%s&e=%" PRId64 "&s=%s\"", urls->base, hash, text,
-			 urls->expires_unix_s, signature);
+	cairn_buf_printf(&out->buf, "\"url\":\"%s/v1/fetch/%s?ranges=%s&expires=%" PRId64 "&signature=%s\"", urls->base,
+			 hash, text, urls->expires_unix_s, signature);
 }
 
 static void plan_write_v1_ranges(struct spill *out, const struct cairn_plan *plan, const struct cairn_plan_xorb *xorb,

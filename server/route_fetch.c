@@ -1,4 +1,4 @@
-/* GET and HEAD /v1/fetch/{hash}?r=ranges&e=expiry&s=signature: bytes of a xorb, as a reconstruction granted them. */
+/* GET and HEAD /v1/fetch/{hash}?ranges=R&expires=T&signature=S: bytes of a xorb, as a reconstruction granted them. */
 #include "server/app.h"
 #include "server/multipart.h"
 #include "server/range_header.h"
@@ -18,8 +18,8 @@ struct fetch_ranges {
 
 static bool fetch_check_grant(struct http_request *req, const struct cairn_hash *hash, struct fetch_ranges *granted)
 {
-	const char *ranges = http_query_arg(req, "r"), *expires = http_query_arg(req, "e"),
-		   *sign = http_query_arg(req, "s");
+	const char *ranges = http_query_arg(req, "ranges"), *expires = http_query_arg(req, "expires"),
+		   *sign = http_query_arg(req, "signature");
 	struct cairn_diag diag = {0};
 	enum cairn_status status =
 		cairn_fetch_check(app_of(req)->cas, hash, ranges ? ranges : "", expires ? expires : "",
