@@ -7,7 +7,8 @@
 
 #include "server/errors.h"
 #include "server/http_error.h"
-#include "server/http_request.h"
+#include "server/http_gate.h"
+#include "server/http_server.h"
 #include "server/http_stream.h"
 #include "server/listen.h"
 #include "server/log.h"
@@ -15,57 +16,20 @@
 #include <assert.h>
 #include <microhttpd.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
 	HTTP_THREAD_CONNS = 112,
 	HTTP_LIBRARY_BYTES = 4096, /* of a connection's memory, beside the head: bookkeeping and the reply's head */
-	HTTP_HEAD_BYTES_MIN = 1024,
-	HTTP_HEAD_BYTES_MAX = 1 << 20,
 	HTTP_READER_BLOCK_BYTES = 256 * 1024,
 	HTTP_STREAM_BLOCK_BYTES = 4096,
-	HTTP_BODY_RATE_MIN = 1024,  /* bytes a second that a body must keep up on average, after idle_timeout_s */
-	HTTP_REPLY_RATE_MIN = 8192, /* and with which a reply must be taken, after request_timeout_s */
 	HTTP_LINGER_MS = 2000,
-	HTTP_TICK_MS = 1000,
 };
-
-struct http_server {
-	struct http_server_options options; /* immutable, as is all down to conns */
-	char *public_url;                   /* NULL: from the Host header */
-	struct MHD_Daemon *daemon;
-	struct http_conns *conns;
-	uint32_t id_prefix;
-	atomic_uint id_next;
-	atomic_uint n_requests, n_suspended;
-	atomic_bool started;
-	atomic_bool draining; /* replies close, nothing new waits */
-	atomic_bool closing;  /* streams don't wait any more either */
-	pthread_t ticker;
-	pthread_mutex_t lock; /* over stopping */
-	pthread_cond_t wake;  /* stopping has changed, or n_requests has become 0 while draining */
-	bool stopping;
-};
-
-static int64_t http_now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-static int64_t http_now_ms(void)
-{
-	return http_now_us() / 1000;
-}
 
 /* --- what a route may ask ------------------------------------------------------------------------------------------
  */
@@ -139,7 +103,7 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len)
 static void http_reply(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
 		       struct MHD_Response *response)
 {
-	assert(!req->response && req->stage != HTTP_STAGE_REPLIED);
+	assert(req->code == 0);
 	req->code = code;
 	req->reply_bytes = len;
 	req->response = response;
@@ -356,7 +320,7 @@ struct http_stream *http_reply_stream(struct http_request *req, const char *cont
 
 bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req))
 {
-	assert(req->complete && !req->response);
+	assert(req->complete && req->code == 0);
 	req->resumed = resumed;
 	req->stage = HTTP_STAGE_WAITING;
 	if (http_pause(req, &req->server->draining))
@@ -399,25 +363,17 @@ static void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *conn
 	req->peer = peer;
 	req->started_us = http_now_us();
 	req->body_limit = HTTP_DRAIN_BYTES_MAX;
-	/* The line may have dripped in, too: of a new connection the deadline stays what it was. */
-	int64_t deadline_ms = req->started_us / 1000 + (int64_t)server->options.head_timeout_s * 1000;
-	int64_t earlier_ms = http_conn_deadline_ms(peer);
-	(void)http_conn_enter(peer, HTTP_CONN_HEAD, earlier_ms < deadline_ms ? earlier_ms : deadline_ms);
-	atomic_fetch_add(&server->n_requests, 1);
+	(void)http_conn_enter(peer, HTTP_CONN_HEAD, http_head_deadline_ms(req, req->started_us / 1000));
+	http_server_begin(server);
 	return req;
 }
 
 /* Hand the reply to the library. */
 static enum MHD_Result http_flush(struct http_request *req)
 {
-	const struct http_server_options *o = &req->server->options;
 	struct MHD_Response *response = req->response;
-	int64_t deadline_ms = 0;
-	if (!req->is_stream)
-		deadline_ms = http_now_ms() + (int64_t)o->request_timeout_s * 1000 +
-			      (int64_t)(req->reply_bytes / HTTP_REPLY_RATE_MIN * 1000);
 	req->response = NULL;
-	if (!response || !http_conn_enter(req->peer, HTTP_CONN_REPLY, deadline_ms)) {
+	if (!response || !http_conn_enter(req->peer, HTTP_CONN_REPLY, http_reply_deadline_ms(req, http_now_ms()))) {
 		if (response)
 			MHD_destroy_response(response);
 		return MHD_NO;
@@ -429,15 +385,6 @@ static enum MHD_Result http_flush(struct http_request *req)
 	return ok;
 }
 
-/* Until when a body must have arrived of which received bytes are here. */
-static int64_t http_body_deadline_ms(const struct http_request *req)
-{
-	const struct http_server_options *o = &req->server->options;
-	int64_t whole_ms = (int64_t)o->request_timeout_s * 1000;
-	int64_t rate_ms = (int64_t)o->idle_timeout_s * 1000 + (int64_t)(req->received / HTTP_BODY_RATE_MIN * 1000);
-	return req->body_started_ms + (rate_ms < whole_ms ? rate_ms : whole_ms);
-}
-
 static enum MHD_Result http_on_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_len,
 				      const char *value, size_t value_len)
 {
@@ -446,117 +393,30 @@ static enum MHD_Result http_on_header(void *cls, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-static void http_refuse(struct http_request *req, unsigned code, const char *rule, const char *message)
-{
-	http_reply_error(req, code, rule, message, NULL);
-}
-
-/* Gather what is wanted of the head, and judge it. @return false: refused, for good */
-static bool http_take_head(struct http_request *req, const char *method, const char *version, struct http_head *head,
-			   struct http_head_body *body)
-{
-	struct http_server *server = req->server;
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(req->conn, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-	MHD_get_connection_values_n(req->conn, MHD_HEADER_KIND, http_on_header, head);
-	http_request_set_id(req, head->request_id, server->id_prefix, atomic_fetch_add(&server->id_next, 1));
-	(void)snprintf(req->method, sizeof(req->method), "%s", method);
-	if (http_id_is_sane(head->session_id))
-		(void)snprintf(req->session_id, sizeof(req->session_id), "%s", head->session_id);
-	if (head->user_agent)
-		(void)snprintf(req->user_agent, sizeof(req->user_agent), "%s", head->user_agent);
-	struct http_refusal refusal = http_head_check(head, req->target_kind, version, info ? info->header_size : 0,
-						      server->options.head_bytes_max, body);
-	req->body_len = body->len;
-	if (refusal.code == 0 && req->peer->over_limit)
-		refusal = (struct http_refusal){429, "connections",
-						"too many connections from this address; close some, then try again"};
-	if (refusal.code == 0)
-		return true;
-	req->close_after = true;
-	http_refuse(req, refusal.code, refusal.rule, refusal.message);
-	return false;
-}
-
-static bool http_route_request(struct http_request *req)
-{
-	char allow[64];
-	switch (router_find(req->server->options.routes, req->method, req->path, &req->match, allow, sizeof(allow))) {
-	case ROUTER_FOUND:
-		return true;
-	case ROUTER_NOT_FOUND:
-		http_refuse(req, 404, "route.unknown", "there is no such resource; check the path");
-		return false;
-	case ROUTER_WRONG_METHOD:
-		http_reply_header(req, "Allow", allow);
-		http_refuse(req, 405, "route.method", "this resource does not take this method; see the Allow header");
-		return false;
-	case ROUTER_UNKNOWN_METHOD:
-		http_refuse(req, 501, "route.method_unknown", "no resource of this server takes this method");
-		return false;
-	}
-	return false;
-}
-
-static bool http_authorise(struct http_request *req, const struct http_head *head)
-{
-	const struct http_server_options *o = &req->server->options;
-	struct cairn_diag diag = {0};
-	unsigned code = 401;
-	if (o->authorise(o->app, head->authorization, req->match.route->scope, &req->identity, &code, &diag))
-		return true;
-	http_reply_error(req, code, code == 403 ? "token.scope" : "token",
-			 code == 403 ? "the token does not permit this" : "send a valid bearer token", &diag);
-	return false;
-}
-
-static bool http_check_length(struct http_request *req)
-{
-	const struct http_route *route = req->match.route;
-	if (!route->body_max) {
-		if (req->body_len == 0)
-			return true;
-		http_refuse(req, 400, "http.body", "this resource takes no body; send the request without one");
-		return false;
-	}
-	uint64_t limit = route->body_max(req->server->options.app);
-	if (req->body_len == UINT64_MAX || req->body_len <= limit) {
-		req->body_limit = limit;
-		return true;
-	}
-	struct cairn_diag diag = {0};
-	(void)cairn_fail(&diag, CAIRN_E_LIMIT, "http.body_bytes", CAIRN_NO_OFFSET,
-			 "the body is larger than this server takes; send less at once");
-	cairn_diag_numbers(&diag, limit, req->body_len);
-	http_reply_error(req, 413, diag.rule, diag.text, &diag);
-	return false;
-}
-
 /* First call: the head, and nothing of the body. */
 static enum MHD_Result http_on_head(struct http_request *req, const char *method, const char *version)
 {
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(req->conn, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 	struct http_head head = {0};
-	struct http_head_body body = {0};
-	if (http_take_head(req, method, version, &head, &body) && http_route_request(req) &&
-	    http_authorise(req, &head) && http_check_length(req)) {
+	if (http_conn_phase(req->peer) == HTTP_CONN_CUT)
+		return MHD_NO; /* from here on the sweeper does not look at the record's request_id */
+	MHD_get_connection_values_n(req->conn, MHD_HEADER_KIND, http_on_header, &head);
+	if (http_gate(req, &head, method, version, info ? info->header_size : 0)) {
 		req->has_route_state = true;
 		if (req->match.route->head)
 			req->match.route->head(req);
 	}
 	/* A reply now closes the connection. That is wanted where it is out of step, and where the alternative is to
 	 * take in a body of which nothing is used. */
-	if (req->response && (req->close_after || body.expects_100 || req->body_len > HTTP_DRAIN_BYTES_MAX))
+	if (req->code != 0 && (req->close_after || req->expects_100 || req->body_len > HTTP_DRAIN_BYTES_MAX))
 		return http_flush(req);
-	bool has_body = req->body_len > 0;
 	req->stage = HTTP_STAGE_BODY;
-	if (has_body) {
-		memcpy(req->peer->request_id, req->id, sizeof(req->id));
-		req->body_started_ms = http_now_ms();
-	}
-	return http_conn_enter(req->peer, has_body ? HTTP_CONN_BODY : HTTP_CONN_BUSY,
-			       has_body ? http_body_deadline_ms(req) : 0)
-		       ? MHD_YES
-		       : MHD_NO;
+	if (req->body_len == 0)
+		return http_conn_enter(req->peer, HTTP_CONN_BUSY, 0) ? MHD_YES : MHD_NO;
+	memcpy(req->peer->request_id, req->id, sizeof(req->id));
+	req->body_started_ms = http_now_ms();
+	return http_conn_enter(req->peer, HTTP_CONN_BODY, http_body_deadline_ms(req)) ? MHD_YES : MHD_NO;
 }
 
 /* The library takes no reply now. So it is written to the socket, and the client has a moment to see it before the
@@ -589,7 +449,7 @@ static enum MHD_Result http_on_body(struct http_request *req, const char *bytes,
 		return http_refuse_midway(req);
 	if (!http_conn_enter(req->peer, HTTP_CONN_BODY, http_body_deadline_ms(req)))
 		return MHD_NO;
-	if (!req->response)
+	if (req->code == 0)
 		req->match.route->body(req, (const uint8_t *)bytes, len);
 	return MHD_YES;
 }
@@ -639,29 +499,6 @@ static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, c
 	return MHD_NO;
 }
 
-static void http_tell_end(const struct http_request *req)
-{
-	const struct http_server_options *o = &req->server->options;
-	bool timed_out = req->stage == HTTP_STAGE_BODY && http_conn_phase(req->peer) == HTTP_CONN_CUT;
-	bool replied = req->stage == HTTP_STAGE_REPLIED || req->stage == HTTP_STAGE_LINGER;
-	struct http_summary summary = {
-		.method = req->method[0] ? req->method : "-",
-		.target = req->target_log,
-		.route = req->match.route ? req->match.route->name : "none",
-		.code = replied     ? req->code
-			: timed_out ? 408
-				    : 0,
-		.request_bytes = req->received,
-		.reply_bytes = replied ? req->reply_bytes : 0,
-		.duration_us = (uint64_t)(http_now_us() - req->started_us),
-		.address = req->peer->address,
-		.session_id = req->session_id[0] ? req->session_id : NULL,
-		.user_agent = req->user_agent[0] ? req->user_agent : NULL,
-	};
-	if (o->ended)
-		o->ended(o->app, req, &summary);
-}
-
 /* However a request ended: the only place that frees one. */
 static void http_on_done(void *cls, struct MHD_Connection *conn, void **ctx, enum MHD_RequestTerminationCode why)
 {
@@ -677,16 +514,9 @@ static void http_on_done(void *cls, struct MHD_Connection *conn, void **ctx, enu
 		MHD_destroy_response(req->response);
 	if (req->has_route_state && req->state && req->match.route->free)
 		req->match.route->free(req->state);
-	/* Heads may drip after idling; silence alone is cut by the library's own timeout. */
-	(void)http_conn_enter(
-		req->peer, HTTP_CONN_IDLE,
-		http_now_ms() + (int64_t)(server->options.idle_timeout_s + server->options.head_timeout_s) * 1000);
+	(void)http_conn_enter(req->peer, HTTP_CONN_IDLE, http_idle_deadline_ms(server, http_now_ms()));
 	http_request_free(req);
-	if (atomic_fetch_sub(&server->n_requests, 1) == 1 && atomic_load(&server->draining)) {
-		pthread_mutex_lock(&server->lock);
-		pthread_cond_broadcast(&server->wake);
-		pthread_mutex_unlock(&server->lock);
-	}
+	http_server_end(server);
 }
 
 static void http_on_connection(void *cls, struct MHD_Connection *conn, void **socket_ctx,
@@ -702,7 +532,7 @@ static void http_on_connection(void *cls, struct MHD_Connection *conn, void **so
 	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
 	const union MHD_ConnectionInfo *address = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	*socket_ctx = http_conns_add(server->conns, fd->connect_fd, address ? address->client_addr : NULL,
-				     http_now_ms() + (int64_t)server->options.head_timeout_s * 1000);
+				     http_first_head_deadline_ms(server, http_now_ms()));
 }
 
 /* --- the server ----------------------------------------------------------------------------------------------------
@@ -727,75 +557,6 @@ static void http_on_panic(void *cls, const char *file, unsigned line, const char
 	abort();
 }
 
-static void http_deadline(struct timespec *t, unsigned ms)
-{
-	clock_gettime(CLOCK_MONOTONIC, t);
-	t->tv_sec += ms / 1000;
-	t->tv_nsec += (long)(ms % 1000) * 1000000;
-	if (t->tv_nsec >= 1000000000) {
-		t->tv_sec++;
-		t->tv_nsec -= 1000000000;
-	}
-}
-
-static void *http_tick(void *arg)
-{
-	struct http_server *server = arg;
-	pthread_mutex_lock(&server->lock);
-	while (!server->stopping) {
-		struct timespec until;
-		http_deadline(&until, HTTP_TICK_MS);
-		while (!server->stopping && pthread_cond_timedwait(&server->wake, &server->lock, &until) == 0)
-			continue; /* woken for another reason */
-		if (server->stopping)
-			break;
-		pthread_mutex_unlock(&server->lock);
-		(void)http_conns_sweep(server->conns, http_now_ms());
-		if (server->options.tick)
-			server->options.tick(server->options.app);
-		pthread_mutex_lock(&server->lock);
-	}
-	pthread_mutex_unlock(&server->lock);
-	return NULL;
-}
-
-static void http_server_free(struct http_server *server)
-{
-	http_conns_free(server->conns);
-	free(server->public_url);
-	pthread_cond_destroy(&server->wake);
-	pthread_mutex_destroy(&server->lock);
-	free(server);
-}
-
-static struct http_server *http_server_new(const struct http_server_options *options)
-{
-	struct http_server *server = calloc(1, sizeof(*server));
-	pthread_condattr_t monotonic;
-	if (!server)
-		return NULL;
-	server->options = *options;
-	pthread_mutex_init(&server->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&server->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
-	if (getrandom(&server->id_prefix, sizeof(server->id_prefix), 0) != sizeof(server->id_prefix))
-		server->id_prefix = (uint32_t)http_now_us();
-	server->conns = http_conns_new(options->connections_per_address_max);
-	if (options->public_url) {
-		server->public_url = strdup(options->public_url);
-		size_t len = server->public_url ? strlen(server->public_url) : 0;
-		while (len > 0 && server->public_url[len - 1] == '/')
-			server->public_url[--len] = '\0';
-	}
-	if (!server->conns || (options->public_url && !server->public_url)) {
-		http_server_free(server);
-		return NULL;
-	}
-	return server;
-}
-
 static bool http_start_library(struct http_server *server)
 {
 	const struct http_server_options *o = &server->options;
@@ -812,13 +573,6 @@ static bool http_start_library(struct http_server *server)
 	return server->daemon != NULL;
 }
 
-static bool http_options_are_valid(const struct http_server_options *o)
-{
-	return o->listen_fd >= 0 && o->routes && o->authorise && o->connections_max >= 2 && o->idle_timeout_s > 0 &&
-	       o->head_timeout_s > 0 && o->request_timeout_s > 0 && o->head_bytes_max >= HTTP_HEAD_BYTES_MIN &&
-	       o->head_bytes_max <= HTTP_HEAD_BYTES_MAX;
-}
-
 enum cairn_status http_server_start(struct http_server **out, const struct http_server_options *options,
 				    struct cairn_diag *diag)
 {
@@ -827,8 +581,7 @@ enum cairn_status http_server_start(struct http_server **out, const struct http_
 	enum cairn_status status = CAIRN_OK;
 	if (!http_options_are_valid(options))
 		status = cairn_fail(diag, CAIRN_E_USAGE, "http.options", CAIRN_NO_OFFSET,
-				    "connections must be 2 or more, timeouts 1 s or more, and heads %d to %d bytes",
-				    HTTP_HEAD_BYTES_MIN, HTTP_HEAD_BYTES_MAX);
+				    "connections must be 2 or more, timeouts 1 s or more, heads 1 KiB to 1 MiB");
 	else if (!(server = http_server_new(options)))
 		status = CAIRN_E_NOMEM;
 	if (status != CAIRN_OK) {
@@ -844,7 +597,7 @@ enum cairn_status http_server_start(struct http_server **out, const struct http_
 				  "the HTTP service cannot start; the log says why");
 	}
 	atomic_store(&server->started, true);
-	if (pthread_create(&server->ticker, NULL, http_tick, server) != 0) {
+	if (!http_server_start_ticker(server)) {
 		MHD_stop_daemon(server->daemon);
 		http_server_free(server);
 		return CAIRN_E_NOMEM;
@@ -862,26 +615,11 @@ void http_server_drain(struct http_server *server)
 		close(fd);
 }
 
-static void http_stop_ticker(struct http_server *server)
-{
-	pthread_mutex_lock(&server->lock);
-	server->stopping = true;
-	pthread_cond_broadcast(&server->wake);
-	pthread_mutex_unlock(&server->lock);
-	pthread_join(server->ticker, NULL);
-}
-
 void http_server_stop(struct http_server *server, unsigned timeout_ms)
 {
-	struct timespec until;
 	http_server_drain(server);
-	http_deadline(&until, timeout_ms);
-	pthread_mutex_lock(&server->lock);
-	while (atomic_load(&server->n_requests) > 0 &&
-	       pthread_cond_timedwait(&server->wake, &server->lock, &until) == 0)
-		continue;
-	pthread_mutex_unlock(&server->lock);
-	http_stop_ticker(server);
+	http_server_wait(server, timeout_ms);
+	http_server_stop_ticker(server);
 	atomic_store(&server->closing, true);
 	unsigned n = atomic_load(&server->n_suspended);
 	if (n > 0) {
@@ -892,10 +630,4 @@ void http_server_stop(struct http_server *server, unsigned timeout_ms)
 	}
 	MHD_stop_daemon(server->daemon);
 	http_server_free(server);
-}
-
-void http_server_stats(const struct http_server *server, struct http_server_stats *out)
-{
-	out->connections = http_conns_count(server->conns);
-	out->requests = atomic_load(&server->n_requests);
 }

@@ -1,4 +1,4 @@
-/* Inside of the HTTP service: the request and the server as http.c and http_request.c share them. Routes see http.h. */
+/* Inside of the HTTP service: the request and the server, as the http*.c files share them. Routes see http.h. */
 #ifndef CAIRN_SERVER_HTTP_REQUEST_H
 #define CAIRN_SERVER_HTTP_REQUEST_H
 
@@ -8,6 +8,7 @@
 #include "server/http_head.h"
 #include "server/router.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 enum {
@@ -31,7 +32,25 @@ struct http_added {
 };
 
 struct MHD_Connection;
+struct MHD_Daemon;
 struct MHD_Response;
+
+struct http_server {
+	struct http_server_options options; /* immutable, as is all down to conns */
+	char *public_url;                   /* NULL: from the Host header */
+	struct MHD_Daemon *daemon;
+	struct http_conns *conns;
+	uint32_t id_prefix;
+	atomic_uint id_next;
+	atomic_uint n_requests, n_suspended;
+	atomic_bool started;
+	atomic_bool draining; /* replies close, nothing new waits */
+	atomic_bool closing;  /* streams don't wait any more either */
+	pthread_t ticker;
+	pthread_mutex_t lock; /* over stopping */
+	pthread_cond_t wake;  /* stopping has changed, or n_requests has become 0 while draining */
+	bool stopping;
+};
 
 /** Made when the request line is complete, freed when the library says the request has ended. */
 struct http_request {
@@ -43,6 +62,7 @@ struct http_request {
 	bool has_route_state; /* head() was called: free() has to be */
 	bool close_after;     /* the connection can't be trusted or is not wanted: no keep-alive */
 	bool complete;        /* the body is all here */
+	bool expects_100;     /* the client waits for a word before it sends the body */
 	bool is_stream;
 	unsigned code;                 /* of the reply; 0: none yet */
 	struct MHD_Response *response; /* made, and not yet given to the library */
