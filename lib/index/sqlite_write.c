@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A savepoint for each write, not a second pass one by one after a failure: one bad upload then costs the others of its
- * batch nothing and its source is read once. Measured: no difference in shards/s. */
 static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_BEGIN] = "BEGIN IMMEDIATE",
 	[CAIRN_TX_COMMIT] = "COMMIT",
@@ -146,9 +144,14 @@ enum cairn_status cairn_tx_commit(struct cairn_tx *tx)
 	return status;
 }
 
+bool cairn_tx_is_open(const struct cairn_tx *tx)
+{
+	return !sqlite3_get_autocommit(tx->db);
+}
+
 void cairn_tx_rollback(struct cairn_tx *tx)
 {
-	if (!sqlite3_get_autocommit(tx->db))
+	if (cairn_tx_is_open(tx))
 		(void)!cairn_sql_run(tx->stmt[CAIRN_TX_ROLLBACK]);
 	tx->counts = tx->committed;
 }
@@ -177,21 +180,34 @@ static void tx_explain(struct cairn_tx *tx, struct cairn_index_write *write)
 				 "what was to be registered: %s", cairn_status_name(write->status));
 }
 
-bool cairn_tx_apply(struct cairn_tx *tx, struct cairn_index_write *write)
+static enum cairn_status tx_apply(struct cairn_tx *tx, struct cairn_index_write *write)
 {
-	struct cairn_tx_counts before = tx->counts;
 	tx->n_applied++;
 	tx->first_xorb = 0;
 	write->added = false;
-	write->status = cairn_sql_run(tx->stmt[CAIRN_TX_SAVE]);
+	write->diag = (struct cairn_diag){0};
+	write->status = tx_dispatch(tx, write);
 	if (write->status == CAIRN_OK)
-		write->status = tx_dispatch(tx, write);
-	if (write->status != CAIRN_OK) {
-		tx_explain(tx, write);
-		write->added = false;
+		return CAIRN_OK;
+	tx_explain(tx, write);
+	write->added = false;
+	return write->status;
+}
+
+bool cairn_tx_apply(struct cairn_tx *tx, struct cairn_index_write *write)
+{
+	return tx_apply(tx, write) == CAIRN_OK;
+}
+
+bool cairn_tx_apply_alone(struct cairn_tx *tx, struct cairn_index_write *write)
+{
+	struct cairn_tx_counts before = tx->counts;
+	if (cairn_sql_run(tx->stmt[CAIRN_TX_SAVE]) != CAIRN_OK)
+		return false;
+	if (tx_apply(tx, write) != CAIRN_OK) {
 		tx->counts = before;
 		/* Some failures end the whole transaction by themselves. */
-		if (sqlite3_get_autocommit(tx->db) || cairn_sql_run(tx->stmt[CAIRN_TX_UNDO]) != CAIRN_OK)
+		if (!cairn_tx_is_open(tx) || cairn_sql_run(tx->stmt[CAIRN_TX_UNDO]) != CAIRN_OK)
 			return false;
 	}
 	return cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE]) == CAIRN_OK;

@@ -79,11 +79,16 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_begin(struct cairn_tx *tx);
 CAIRN_MUST_USE enum cairn_status cairn_tx_commit(struct cairn_tx *tx);
 void cairn_tx_rollback(struct cairn_tx *tx);
 
-/**
- * Do one write within the transaction, and set its status, added and diag. A failed one leaves nothing behind.
- * @return false: the transaction itself is lost (the disk is full, say) and everything in it
- */
+/** Is a transaction open? Some failures end it by themselves. */
+bool cairn_tx_is_open(const struct cairn_tx *tx);
+
+/** Do one write within the transaction, and set its status, added and diag. @return false: it failed, and may have left
+ *  some of it in the transaction, which must be rolled back */
 bool cairn_tx_apply(struct cairn_tx *tx, struct cairn_index_write *write);
+
+/** The same, but a write that fails is undone by itself. Slower by a sixth. @return false: the transaction itself
+ * cannot go on (the disk is full, say), with everything in it; status says so only if this write was the cause */
+bool cairn_tx_apply_alone(struct cairn_tx *tx, struct cairn_index_write *write);
 
 /* --- between the files of the writing side ------------------------------------------------------------------------ */
 

@@ -27,37 +27,49 @@ static struct cairn_index_write *writer_take(struct cairn_writer *w)
 	return first;
 }
 
-/* All or nothing: what a lost transaction held has failed, but for what had failed by itself before. */
-static void writer_fail_batch(struct cairn_writer *w, struct cairn_index_write *batch, enum cairn_status status,
-			      const struct cairn_diag *diag)
+/* One transaction of the whole batch. @param alone  a write that fails is undone by itself
+ * @param[out] bad  a write failed, and that is why the batch did */
+static enum cairn_status writer_try(struct cairn_writer *w, struct cairn_index_write *batch, bool alone, bool *bad,
+				    struct cairn_diag *diag)
 {
-	cairn_tx_rollback(&w->tx);
-	for (struct cairn_index_write *write = batch; write; write = write->next) {
-		if (write->status != CAIRN_OK)
-			continue;
-		write->status = status;
-		write->added = false;
-		write->diag = *diag;
-	}
-}
-
-static void writer_commit(struct cairn_writer *w, struct cairn_index_write *batch)
-{
-	struct cairn_diag diag = {0};
+	*bad = false;
 	enum cairn_status status = cairn_tx_begin(&w->tx);
 	for (struct cairn_index_write *write = batch; write && status == CAIRN_OK; write = write->next) {
-		if (cairn_tx_apply(&w->tx, write))
+		if (alone ? cairn_tx_apply_alone(&w->tx, write) : cairn_tx_apply(&w->tx, write))
 			continue;
+		*bad = cairn_tx_is_open(&w->tx);
+		*diag = write->diag;
 		status = write->status != CAIRN_OK ? write->status : CAIRN_E_IO;
-		diag = write->diag;
 	}
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit(&w->tx);
+	if (status != CAIRN_OK && !diag->rule)
+		(void)cairn_sql_fail(w->tx.db, diag, "the index cannot be written");
+	if (status != CAIRN_OK)
+		cairn_tx_rollback(&w->tx);
+	return status;
+}
+
+/* Savepoints let one bad write fail alone, but copy each page that is changed: 1,300 shards/s against 1,600. Bad writes
+ * are rare, so they are used only for a batch that has one. It still is one transaction: else whoever sends many bad
+ * uploads would cost everybody a sync each. */
+static void writer_commit(struct cairn_writer *w, struct cairn_index_write *batch)
+{
+	struct cairn_diag diag = {0};
+	bool bad;
+	enum cairn_status status = writer_try(w, batch, false, &bad, &diag);
+	if (status != CAIRN_OK && bad) {
+		diag = (struct cairn_diag){0};
+		status = writer_try(w, batch, true, &bad, &diag);
+	}
 	if (status == CAIRN_OK)
 		return;
-	if (!diag.rule)
-		(void)cairn_sql_fail(w->tx.db, &diag, "the index cannot be written");
-	writer_fail_batch(w, batch, status, &diag);
+	/* All or nothing: what was done within a lost transaction has failed. */
+	for (struct cairn_index_write *write = batch; write; write = write->next) {
+		write->status = status;
+		write->added = false;
+		write->diag = diag;
+	}
 }
 
 static void *writer_loop(void *arg)

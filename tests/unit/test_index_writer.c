@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -153,6 +154,42 @@ START_TEST(the_queue_is_bounded)
 	for (unsigned i = 0; i < 4; i++)
 		ck_assert(fx_sees(ix, NULL, i) == (i < 3));
 	cairn_index_free(ix);
+}
+END_TEST
+
+/* A disk that takes no more: uploads are refused, what is there can be read, and with room again all goes on. */
+START_TEST(a_disk_that_refuses)
+{
+	struct cairn_index *ix = fx_open(folder.path);
+	struct fx_xorb x = fx_xorb_new(1, 1000);
+	struct fx_shard s;
+	struct rlimit free_again, tight;
+	fx_xorb_put(ix, &x);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &free_again), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	tight = free_again;
+	tight.rlim_cur = 4096;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &tight), 0);
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &x, 1, 7);
+	fx_shard_file(&s, 1, &x, 0, 1000);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_IO);
+	ck_assert_str_eq(s.diag.rule, "index.database");
+	ck_assert(!s.added);
+	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_E_IO);
+	ck_assert(!fx_sees(ix, NULL, 1));
+	struct cairn_index_xorb row;
+	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
+	struct cairn_index_stats stats;
+	cairn_index_stats(ix, &stats);
+	ck_assert_uint_eq(stats.n_files, 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &free_again), 0);
+	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert(s.added);
+	ck_assert(fx_sees(ix, NULL, 1));
+	cairn_index_free(ix);
+	fx_xorb_fini(&x);
 }
 END_TEST
 
@@ -306,6 +343,7 @@ int main(void)
 	tcase_set_timeout(t, 100);
 	tcase_add_test(t, a_bad_write_does_not_fail_its_batch);
 	tcase_add_test(t, the_queue_is_bounded);
+	tcase_add_test(t, a_disk_that_refuses);
 	tcase_add_test(t, many_threads);
 	tcase_add_test(t, killed);
 	suite_add_tcase(s, t);
