@@ -16,6 +16,8 @@ struct shard_source {
 	struct cairn_chunk_list list; /* likewise, when xorbs are kept elsewhere */
 };
 
+enum { ASKED_LISTS = 8 };
+
 struct cairn_shard_upload {
 	struct cairn_cas *cas;
 	char scope[CAIRN_INDEX_SCOPE_TEXT_MAX + 1], owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
@@ -26,8 +28,12 @@ struct cairn_shard_upload {
 	struct cairn_hash body;
 	bool known; /* this very body was accepted before */
 	struct cairn_verify_summary summary;
-	struct cairn_hash asked; /* xorb of the list below */
-	struct cairn_chunk_list list;
+	/* Lists of xorbs that terms ran over lately: the terms of a deduplicated file hop between a few of them. */
+	struct asked_list {
+		struct cairn_hash xorb;
+		struct cairn_chunk_list list; /* empty: unused */
+	} asked[ASKED_LISTS];
+	unsigned next_asked; /* the one to go next */
 	struct shard_source source;
 	struct cairn_index_write write;
 	void (*done)(void *ctx, enum cairn_status status, bool added, const struct cairn_diag *diag);
@@ -73,12 +79,18 @@ enum cairn_status cairn_shard_upload_write(struct cairn_shard_upload *u, const u
 	return status;
 }
 
+static void shard_upload_forget_lists(struct cairn_shard_upload *u)
+{
+	for (unsigned i = 0; i < ASKED_LISTS; i++)
+		cairn_chunk_list_fini(&u->asked[i].list);
+}
+
 void cairn_shard_upload_free(struct cairn_shard_upload *u)
 {
 	if (!u)
 		return;
 	cairn_spool_free(u->spool);
-	cairn_chunk_list_fini(&u->list);
+	shard_upload_forget_lists(u);
 	cairn_chunk_list_fini(&u->source.list);
 	free(u->source.eligible);
 	cas_release_bytes(u->cas, u->bytes_reserved);
@@ -87,23 +99,32 @@ void cairn_shard_upload_free(struct cairn_shard_upload *u)
 
 /* --- verifying ---------------------------------------------------------------------------------------------------- */
 
-/* The verifier asks for the chunks of a xorb: those of one whose bytes are here, unless they are kept elsewhere. */
+/* The chunks of a xorb whose bytes are here, or of one that is known where bytes are kept elsewhere. */
+static enum cairn_status shard_upload_read_list(struct cairn_shard_upload *u, const struct cairn_hash *xorb,
+						struct cairn_chunk_list *list)
+{
+	uint64_t stored_bytes;
+	enum cairn_status status = CAIRN_OK;
+	if (!u->cas->options.xorbs_external)
+		status = cairn_store_stat(u->cas->store, xorb, &stored_bytes);
+	return status == CAIRN_OK ? cairn_index_chunk_list(u->cas->index, xorb, list) : status;
+}
+
+/* The verifier's resolver. */
 static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_hash *xorb,
 						 const struct cairn_chunk_list **list)
 {
 	struct cairn_shard_upload *u = ctx;
-	*list = &u->list;
-	if (u->list.n > 0 && cairn_hash_equal(&u->asked, xorb))
-		return CAIRN_OK;
-	cairn_chunk_list_fini(&u->list);
-	if (!u->cas->options.xorbs_external) {
-		uint64_t stored_bytes;
-		enum cairn_status status = cairn_store_stat(u->cas->store, xorb, &stored_bytes);
-		if (status != CAIRN_OK)
-			return status;
+	for (unsigned i = 0; i < ASKED_LISTS; i++) {
+		*list = &u->asked[i].list;
+		if (u->asked[i].list.n > 0 && cairn_hash_equal(&u->asked[i].xorb, xorb))
+			return CAIRN_OK;
 	}
-	u->asked = *xorb;
-	return cairn_index_chunk_list(u->cas->index, xorb, &u->list);
+	struct asked_list *asked = &u->asked[u->next_asked++ % ASKED_LISTS];
+	cairn_chunk_list_fini(&asked->list);
+	asked->xorb = *xorb;
+	*list = &asked->list;
+	return shard_upload_read_list(u, xorb, &asked->list);
 }
 
 enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
@@ -132,7 +153,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 	status = cairn_verify_shard(u->bytes, u->len, &options, &resolver, &u->summary, diag);
 	if (status == CAIRN_OK)
 		atomic_fetch_add(&u->cas->chunks_verified, u->summary.n_chunks);
-	cairn_chunk_list_fini(&u->list);
+	shard_upload_forget_lists(u);
 	return status;
 }
 
