@@ -18,11 +18,11 @@ def main():
     auth = {"token": order["token"], "token_expiry_unix_secs": int(time.time()) + 3600} if order.get("token") else {}
     kinds = {"compute": hf_xet.COMPUTE_SHA256, "skip": hf_xet.SKIP_SHA256}
     handles = []
-    with hf_xet.XetSession().new_upload_commit(endpoint=order["endpoint"], **auth) as commit:
-        for f in order["files"]:
-            sha256 = f.get("sha256", "compute")
-            handles.append(commit.start_upload_file(f["path"], sha256=kinds.get(sha256, sha256)))
-        report = commit.wait_to_finish()
+    commit = hf_xet.XetSession().new_upload_commit(endpoint=order["endpoint"], **auth)
+    for f in order["files"]:
+        sha256 = f.get("sha256", "compute")
+        handles.append(commit.start_upload_file(f["path"], sha256=kinds.get(sha256, sha256)))
+    report = commit.wait_to_finish()
     results = [h.result().xet_info for h in handles]
     print(
         json.dumps(

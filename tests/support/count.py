@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 CHECK = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", re.M)
-PYTEST = re.compile(r"^=+ (.*) in [0-9.]+s.* =+$", re.M)
+PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [0-9.]+s", re.M)
 LINES = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
 
