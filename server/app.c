@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 static const struct http_route *const APP_ROUTES[] = {
-	ROUTES_HEALTH, ROUTES_CHUNKS, ROUTES_SHARDS, ROUTES_XORBS, ROUTES_RECONSTRUCTIONS, ROUTES_FETCH, ROUTES_FILES, NULL};
+	ROUTES_HEALTH,          ROUTES_CHUNKS, ROUTES_SHARDS, ROUTES_XORBS,
+	ROUTES_RECONSTRUCTIONS, ROUTES_FETCH,  ROUTES_FILES,  NULL};
 enum { APP_ROUTES_MAX = 64, APP_REPLIES_MS = 1000 };
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -175,12 +176,11 @@ static bool app_finish_writes(struct app *app)
 
 bool app_stop(struct app *app)
 {
-	http_server_drain(app->http);      /* from now on no request begins to wait */
+	http_server_drain(app->http, (unsigned)app->config.drain_s * 1000); /* after it no request begins to wait */
 	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to the index */
 	if (!app_finish_writes(app))       /* every write resumes its request */
 		return false;
-	uint64_t drain_ms = app->config.drain_s * 1000;
-	http_server_stop(app->http, drain_ms > APP_REPLIES_MS ? (unsigned)drain_ms : APP_REPLIES_MS);
+	http_server_stop(app->http, APP_REPLIES_MS);
 	app->http = NULL;
 	return true;
 }

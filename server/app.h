@@ -41,7 +41,8 @@ CAIRN_MUST_USE enum cairn_status app_open(struct app *app, struct cairn_diag *di
 CAIRN_MUST_USE enum cairn_status app_serve(struct app *app, int listen_fd, struct cairn_diag *diag);
 
 /**
- * Stop serving: no new connections, finish what workers and index have, then let replies go out for config.drain_s.
+ * Stop serving: no new connections, requests under way end within config.drain_s, workers and index finish what they
+ * have.
  * @return false: the disk did not answer in time, so requests still wait for it; the process can only exit
  */
 bool app_stop(struct app *app);

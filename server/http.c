@@ -126,10 +126,21 @@ void http_reply_json(struct http_request *req, unsigned code, const char *json)
 		   MHD_create_response_from_buffer(len, (void *)(uintptr_t)json, MHD_RESPMEM_MUST_COPY));
 }
 
+/* Answers that are the server's fault. 503 is how it keeps within its limits, so it is less than an error. */
+static void http_log_failure(const struct http_request *req, unsigned code, const char *rule, const char *cause)
+{
+	LOG(code == 503 ? LOG_WARNING : LOG_ERROR, "request_failed", LOG_T("request_id", req->id),
+	    LOG_T("route", req->match.route ? req->match.route->name : "none"), LOG_N("status", code),
+	    LOG_T("rule", rule), LOG_T("cause", cause));
+}
+
 void http_reply_error(struct http_request *req, unsigned code, const char *rule, const char *message,
 		      const struct cairn_diag *diag)
 {
 	struct cairn_buf body = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
+	if (code >= 500)
+		http_log_failure(req, code, diag && diag->rule ? diag->rule : rule,
+				 diag && diag->text[0] ? diag->text : message);
 	http_error_body(&body, rule, message, diag, req->id);
 	if (body.status != CAIRN_OK) {
 		cairn_buf_fini(&body);
@@ -323,7 +334,7 @@ bool http_suspend(struct http_request *req, void (*resumed)(struct http_request 
 	assert(req->complete && req->code == 0);
 	req->resumed = resumed;
 	req->stage = HTTP_STAGE_WAITING;
-	if (http_pause(req, &req->server->draining))
+	if (http_pause(req, &req->server->drained))
 		return true;
 	req->stage = HTTP_STAGE_BODY;
 	http_reply_error(req, 503, "stopping", "the server is being stopped; try again in a few seconds", NULL);
@@ -606,19 +617,20 @@ enum cairn_status http_server_start(struct http_server **out, const struct http_
 	return CAIRN_OK;
 }
 
-void http_server_drain(struct http_server *server)
+void http_server_drain(struct http_server *server, unsigned timeout_ms)
 {
-	if (atomic_exchange(&server->draining, true))
-		return;
-	int fd = MHD_quiesce_daemon(server->daemon);
-	if (fd >= 0)
-		close(fd);
+	if (!atomic_exchange(&server->draining, true)) {
+		int fd = MHD_quiesce_daemon(server->daemon);
+		if (fd >= 0)
+			close(fd);
+	}
+	http_server_wait(server, timeout_ms);
+	atomic_store(&server->drained, true);
 }
 
 void http_server_stop(struct http_server *server, unsigned timeout_ms)
 {
-	http_server_drain(server);
-	http_server_wait(server, timeout_ms);
+	http_server_drain(server, timeout_ms);
 	http_server_stop_ticker(server);
 	atomic_store(&server->closing, true);
 	unsigned n = atomic_load(&server->n_suspended);

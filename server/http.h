@@ -184,8 +184,9 @@ struct http_server_options {
 CAIRN_MUST_USE enum cairn_status http_server_start(struct http_server **out, const struct http_server_options *options,
 						   struct cairn_diag *diag);
 
-/** Stop accepting; requests in flight go on; replies close their connections; http_suspend() answers false. */
-void http_server_drain(struct http_server *server);
+/** Stop accepting; requests in flight go on, replies close their connections. Returns when none is left, or after
+ *  timeout_ms; from then on http_suspend() answers false. */
+void http_server_drain(struct http_server *server, unsigned timeout_ms);
 
 /** Wait at most timeout_ms for requests to end, then stop. Every suspended request must have been resumed before (the
  *  owner finishes its workers first). Frees the server. */

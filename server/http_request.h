@@ -44,7 +44,8 @@ struct http_server {
 	atomic_uint id_next;
 	atomic_uint n_requests, n_suspended;
 	atomic_bool started;
-	atomic_bool draining; /* replies close, nothing new waits */
+	atomic_bool draining; /* replies close */
+	atomic_bool drained;  /* nothing new waits */
 	atomic_bool closing;  /* streams don't wait any more either */
 	pthread_t ticker;
 	pthread_mutex_t lock; /* over stopping */
