@@ -3,139 +3,24 @@
 #include "cas/cas.h"
 #include "cas/plan.h"
 #include "shard/reader.h"
-#include "support/tempdir.h"
-#include "support/vectors.h"
+#include "support/cas_fixture.h"
 
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define XORB "4f6fc39d818d6ee9aac654dfb78bdc06d0926ae03fe97ba4bb2dbb77bf6811e8"
-
-struct fixture {
-	struct tempdir dir;
-	struct cairn_cas *cas;
-};
-
-static const struct cairn_cas_who OPERATOR = {.scope = "", .owner = "", .viewer = NULL};
-
-static void fixture_open(struct fixture *f)
-{
-	struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
-	struct cairn_diag diag = {0};
-	options.data_dir = f->dir.path;
-	options.reserve_bytes = 0;
-	ck_assert_msg(cairn_cas_open(&f->cas, &options, &diag) == CAIRN_OK, "%s", diag.text);
-}
-
-static struct fixture fixture_new(void)
-{
-	struct fixture f = {.dir = tempdir_new()};
-	fixture_open(&f);
-	return f;
-}
-
-static void fixture_fini(struct fixture *f)
-{
-	cairn_cas_freep(&f->cas);
-	tempdir_fini(&f->dir);
-}
-
-/* What a commit told, once it did. */
-struct outcome {
-	pthread_mutex_t lock;
-	pthread_cond_t told;
-	bool is_told, changed;
-	enum cairn_status status;
-};
-
-static void outcome_done(void *ctx, enum cairn_status status, bool changed, const struct cairn_diag *diag)
-{
-	struct outcome *o = ctx;
-	(void)diag;
-	pthread_mutex_lock(&o->lock);
-	o->is_told = true;
-	o->status = status;
-	o->changed = changed;
-	pthread_cond_signal(&o->told);
-	pthread_mutex_unlock(&o->lock);
-}
-
-static enum cairn_status outcome_wait(struct outcome *o, bool *changed)
-{
-	pthread_mutex_lock(&o->lock);
-	while (!o->is_told)
-		pthread_cond_wait(&o->told, &o->lock);
-	pthread_mutex_unlock(&o->lock);
-	*changed = o->changed;
-	return o->status;
-}
-
-#define OUTCOME_NEW                                                                                                    \
-	{                                                                                                              \
-		.lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER                                    \
-	}
-
-static enum cairn_status put_xorb(struct cairn_cas *cas, const char *hash, const struct vec_bytes *body, bool *inserted,
-				  struct cairn_diag *diag)
-{
-	struct cairn_hash h = vec_hash_text(hash);
-	struct cairn_xorb_upload *u = NULL;
-	struct outcome o = OUTCOME_NEW;
-	enum cairn_status status = cairn_xorb_upload_begin(cas, &h, body->len, &u, diag);
-	for (size_t at = 0; status == CAIRN_OK && at < body->len; at += 60000)
-		status = cairn_xorb_upload_write(u, body->bytes + at, body->len - at < 60000 ? body->len - at : 60000,
-						 diag);
-	if (status == CAIRN_OK)
-		status = cairn_xorb_upload_store(u, diag);
-	if (status == CAIRN_OK)
-		status = cairn_xorb_upload_commit(u, outcome_done, &o);
-	if (status == CAIRN_OK)
-		status = outcome_wait(&o, inserted);
-	cairn_xorb_upload_free(u);
-	return status;
-}
-
-static enum cairn_status put_shard(struct cairn_cas *cas, const struct cairn_cas_who *who, const char *name,
-				   bool *added, struct cairn_diag *diag)
-{
-	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", name);
-	struct cairn_shard_upload *u = NULL;
-	struct outcome o = OUTCOME_NEW;
-	enum cairn_status status = cairn_shard_upload_begin(cas, who, body.len, &u, diag);
-	if (status == CAIRN_OK)
-		status = cairn_shard_upload_write(u, body.bytes, body.len, diag);
-	if (status == CAIRN_OK)
-		status = cairn_shard_upload_verify(u, NULL, NULL, diag);
-	if (status == CAIRN_OK)
-		status = cairn_shard_upload_commit(u, outcome_done, &o);
-	if (status == CAIRN_OK)
-		status = outcome_wait(&o, added);
-	cairn_shard_upload_free(u);
-	return status;
-}
-
-static void put_medium(struct cairn_cas *cas, const struct cairn_cas_who *who)
-{
-	CLEANUP(vec_bytes_fini) struct vec_bytes xorb = vec_read("xorbs/" XORB);
-	bool changed;
-	ck_assert_int_eq(put_xorb(cas, XORB, &xorb, &changed, NULL), CAIRN_OK);
-	ck_assert_int_eq(put_shard(cas, who, "shards/medium.shard", &changed, NULL), CAIRN_OK);
-	ck_assert(changed);
-}
-
 START_TEST(a_xorb_is_inserted_once)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" XORB);
-	struct cairn_hash hash = vec_hash_text(XORB);
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
+	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
 	struct cairn_index_xorb xorb;
 	bool inserted;
 	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &xorb), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(put_xorb(f.cas, XORB, &body, &inserted, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	ck_assert(inserted);
-	ck_assert_int_eq(put_xorb(f.cas, XORB, &body, &inserted, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	ck_assert(!inserted);
 	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &xorb), CAIRN_OK);
 	ck_assert_uint_eq(xorb.stored_bytes, body.len);
@@ -144,13 +29,13 @@ END_TEST
 
 START_TEST(a_false_body_is_refused_under_a_known_name_too)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" XORB);
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
 	struct cairn_diag diag = {0};
 	bool inserted;
-	ck_assert_int_eq(put_xorb(f.cas, XORB, &body, &inserted, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	body.len -= 1;
-	ck_assert_int_ne(put_xorb(f.cas, XORB, &body, &inserted, &diag), CAIRN_OK);
+	ck_assert_int_ne(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, &diag), CAIRN_OK);
 	ck_assert_ptr_nonnull(diag.rule);
 }
 END_TEST
@@ -158,18 +43,19 @@ END_TEST
 /* The disk lost the object; the row is still there. The xorb counts as not stored, and comes back when it is sent. */
 START_TEST(a_lost_object_is_taken_again)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" XORB);
-	struct cairn_hash hash = vec_hash_text(XORB);
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
+	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
 	struct cairn_index_xorb xorb;
 	bool inserted;
-	ck_assert_int_eq(put_xorb(f.cas, XORB, &body, &inserted, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_remove(cairn_cas_store(f.cas), &hash), CAIRN_OK);
 	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &xorb), CAIRN_E_NOT_FOUND);
 	struct cairn_diag diag = {0};
-	ck_assert_int_eq(put_shard(f.cas, &OPERATOR, "shards/medium.shard", &inserted, &diag), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &inserted, &diag),
+			 CAIRN_E_NOT_FOUND);
 	ck_assert_str_eq(diag.rule, "xorb.not_stored");
-	ck_assert_int_eq(put_xorb(f.cas, XORB, &body, &inserted, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &xorb), CAIRN_OK);
 }
 END_TEST
@@ -177,16 +63,16 @@ END_TEST
 /* An object without a row is a left-over of a crash between the two. It may be packed otherwise than what comes now. */
 START_TEST(an_object_without_a_row_is_replaced)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" XORB);
-	struct cairn_hash hash = vec_hash_text(XORB);
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
+	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
 	struct cairn_store_put *put;
 	bool existed, inserted;
 	uint64_t bytes;
 	ck_assert_int_eq(cairn_store_put_begin(cairn_cas_store(f.cas), &put), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_write(put, body.bytes, 10), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_commit(put, &hash, &existed), CAIRN_OK);
-	ck_assert_int_eq(put_xorb(f.cas, XORB, &body, &inserted, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	ck_assert(inserted);
 	ck_assert_int_eq(cairn_store_stat(cairn_cas_store(f.cas), &hash, &bytes), CAIRN_OK);
 	ck_assert_uint_eq(bytes, body.len);
@@ -203,15 +89,15 @@ struct racer {
 static void *race(void *arg)
 {
 	struct racer *r = arg;
-	r->status = put_xorb(r->cas, XORB, r->body, &r->inserted, NULL);
+	r->status = cas_put_xorb(r->cas, CAS_FIXTURE_XORB, r->body, &r->inserted, NULL);
 	return NULL;
 }
 
 START_TEST(of_many_uploads_of_a_xorb_at_once_one_inserts_it)
 {
 	enum { N = 8 };
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" XORB);
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
 	struct racer racers[N];
 	pthread_t threads[N];
 	unsigned n_inserted = 0;
@@ -230,24 +116,25 @@ END_TEST
 
 START_TEST(a_shard_is_added_once_for_each_owner)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	const struct cairn_cas_who tenant = {.scope = "", .owner = "models/a/b", .viewer = "models/a/b"};
 	bool added;
-	put_medium(f.cas, &OPERATOR);
-	ck_assert_int_eq(put_shard(f.cas, &OPERATOR, "shards/medium.shard", &added, NULL), CAIRN_OK);
+	cas_put_medium(f.cas, &CAS_OPERATOR);
+	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &added, NULL), CAIRN_OK);
 	ck_assert(!added);
-	ck_assert_int_eq(put_shard(f.cas, &tenant, "shards/medium.shard", &added, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_put_captured(f.cas, &tenant, "shards/medium.shard", &added, NULL), CAIRN_OK);
 	ck_assert(added);
 }
 END_TEST
 
 START_TEST(nothing_of_a_refused_shard_is_visible)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	struct cairn_diag diag = {0};
 	struct cairn_index_stats stats;
 	bool added;
-	ck_assert_int_eq(put_shard(f.cas, &OPERATOR, "shards/medium.shard", &added, &diag), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &added, &diag),
+			 CAIRN_E_NOT_FOUND);
 	ck_assert_str_eq(diag.rule, "xorb.not_stored");
 	cairn_index_stats(cairn_cas_index(f.cas), &stats);
 	ck_assert_uint_eq(stats.n_files + stats.n_shards + stats.n_eligible, 0);
@@ -278,12 +165,12 @@ static struct cairn_hash first_chunk_of_medium(void)
 
 START_TEST(a_query_is_answered_with_keyed_chunks)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	put_medium(f.cas, &OPERATOR);
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	cas_put_medium(f.cas, &CAS_OPERATOR);
 	struct cairn_hash chunk = first_chunk_of_medium(), keyed;
 	const struct cairn_answer *answer, *again;
-	ck_assert_int_eq(cairn_cas_query(f.cas, &OPERATOR, &chunk, &answer), CAIRN_OK);
-	ck_assert_int_eq(cairn_cas_query(f.cas, &OPERATOR, &chunk, &again), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_query(f.cas, &CAS_OPERATOR, &chunk, &answer), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_query(f.cas, &CAS_OPERATOR, &chunk, &again), CAIRN_OK);
 	ck_assert_ptr_eq(answer, again); /* from the cache */
 
 	struct cairn_shard_reader r;
@@ -316,15 +203,15 @@ END_TEST
 
 START_TEST(two_scopes_get_other_keys_and_do_not_see_each_other)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	const struct cairn_cas_who a = {.scope = "a", .owner = "", .viewer = NULL}, b = {.scope = "b", .owner = ""};
 	struct cairn_hash chunk = first_chunk_of_medium();
 	const struct cairn_answer *mine, *theirs;
 	bool added;
-	put_medium(f.cas, &a);
+	cas_put_medium(f.cas, &a);
 	ck_assert_int_eq(cairn_cas_query(f.cas, &b, &chunk, &theirs), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(cairn_cas_query(f.cas, &a, &chunk, &mine), CAIRN_OK);
-	ck_assert_int_eq(put_shard(f.cas, &b, "shards/medium.shard", &added, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_put_captured(f.cas, &b, "shards/medium.shard", &added, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_cas_query(f.cas, &b, &chunk, &theirs), CAIRN_OK);
 	ck_assert_uint_eq(mine->len, theirs->len);
 	ck_assert_str_ne(mine->etag, theirs->etag);
@@ -335,14 +222,13 @@ END_TEST
 
 START_TEST(all_is_there_after_opening_again)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	put_medium(f.cas, &OPERATOR);
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	cas_put_medium(f.cas, &CAS_OPERATOR);
 	struct cairn_hash chunk = first_chunk_of_medium();
 	const struct cairn_answer *before, *after;
-	ck_assert_int_eq(cairn_cas_query(f.cas, &OPERATOR, &chunk, &before), CAIRN_OK);
-	cairn_cas_freep(&f.cas);
-	fixture_open(&f);
-	ck_assert_int_eq(cairn_cas_query(f.cas, &OPERATOR, &chunk, &after), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_query(f.cas, &CAS_OPERATOR, &chunk, &before), CAIRN_OK);
+	cas_fixture_reopen(&f, NULL);
+	ck_assert_int_eq(cairn_cas_query(f.cas, &CAS_OPERATOR, &chunk, &after), CAIRN_OK);
 	ck_assert_str_eq(before->etag, after->etag);
 	cairn_answer_unref(before);
 	cairn_answer_unref(after);
@@ -351,7 +237,7 @@ END_TEST
 
 START_TEST(a_folder_in_use_is_refused)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
 	struct cairn_diag diag = {0};
 	struct cairn_cas *second;
@@ -361,37 +247,38 @@ START_TEST(a_folder_in_use_is_refused)
 }
 END_TEST
 
+static void small_spool(struct cairn_cas_options *options)
+{
+	options->spool_bytes_max = 1000;
+}
+
 START_TEST(bodies_in_flight_are_bounded)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	cairn_cas_freep(&f.cas);
-	struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
-	options.data_dir = f.dir.path;
-	options.reserve_bytes = 0;
-	options.spool_bytes_max = 1000;
-	ck_assert_int_eq(cairn_cas_open(&f.cas, &options, NULL), CAIRN_OK);
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	cas_fixture_reopen(&f, small_spool);
 	struct cairn_shard_upload *one, *two;
 	struct cairn_diag diag = {0};
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &OPERATOR, 1000, &one, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &OPERATOR, 1, &two, &diag), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1000, &one, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1, &two, &diag), CAIRN_E_BUSY);
 	ck_assert_str_eq(diag.rule, "spool.full");
 	cairn_shard_upload_free(one);
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &OPERATOR, 1, &two, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1, &two, NULL), CAIRN_OK);
 	cairn_shard_upload_free(two);
 }
 END_TEST
 
+static void large_reserve(struct cairn_cas_options *options)
+{
+	options->reserve_bytes = UINT64_C(1) << 60;
+}
+
 START_TEST(a_full_disk_is_told_before_the_body)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	cairn_cas_freep(&f.cas);
-	struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
-	options.data_dir = f.dir.path;
-	options.reserve_bytes = UINT64_C(1) << 60;
-	ck_assert_int_eq(cairn_cas_open(&f.cas, &options, NULL), CAIRN_OK);
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	cas_fixture_reopen(&f, large_reserve);
 	struct cairn_shard_upload *u;
 	struct cairn_diag diag = {0};
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &OPERATOR, 100, &u, &diag), CAIRN_E_FULL);
+	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 100, &u, &diag), CAIRN_E_FULL);
 	ck_assert_str_eq(diag.rule, "disk.reserve");
 	ck_assert_int_eq(cairn_cas_ready(f.cas, NULL), CAIRN_E_FULL);
 }

@@ -1,0 +1,43 @@
+/* An open data folder, and captured uploads put into it. Every call ends the running Check test when it fails, unless
+ * it hands a status out. */
+#ifndef CAIRN_TESTS_SUPPORT_CAS_FIXTURE_H
+#define CAIRN_TESTS_SUPPORT_CAS_FIXTURE_H
+
+#include "cas/cas.h"
+#include "support/tempdir.h"
+#include "support/vectors.h"
+
+/** The xorb that shards/medium describes. */
+#define CAS_FIXTURE_XORB "4f6fc39d818d6ee9aac654dfb78bdc06d0926ae03fe97ba4bb2dbb77bf6811e8"
+
+struct cas_fixture {
+	struct tempdir dir;
+	struct cairn_cas *cas;
+};
+
+/** Uploads without a repository. */
+extern const struct cairn_cas_who CAS_OPERATOR;
+
+/** A new folder, opened with the defaults but without a reserve of free space. */
+struct cas_fixture cas_fixture_new(void);
+/** Close and open again; change options first where change is not NULL. */
+void cas_fixture_reopen(struct cas_fixture *f, void (*change)(struct cairn_cas_options *options));
+/** For CLEANUP(). */
+void cas_fixture_fini(struct cas_fixture *f);
+
+/** Upload a xorb's body under a hash (text form). @return what the first failing step said */
+enum cairn_status cas_put_xorb(struct cairn_cas *cas, const char *hash, const struct vec_bytes *body, bool *inserted,
+			       struct cairn_diag *diag);
+
+/** Upload a shard. */
+enum cairn_status cas_put_shard(struct cairn_cas *cas, const struct cairn_cas_who *who, const struct vec_bytes *body,
+				bool *added, struct cairn_diag *diag);
+
+/** Upload the captured shard of that name ("shards/medium.shard"). */
+enum cairn_status cas_put_captured(struct cairn_cas *cas, const struct cairn_cas_who *who, const char *name,
+				   bool *added, struct cairn_diag *diag);
+
+/** Upload shards/medium and its xorb. */
+void cas_put_medium(struct cairn_cas *cas, const struct cairn_cas_who *who);
+
+#endif
