@@ -1,0 +1,90 @@
+#include "hash/crypto.h"
+#include "hash/hash.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FIPS 180 example, in one piece and in three. */
+START_TEST(crypto_sha256)
+{
+	uint8_t sum[CAIRN_SHA256_BYTES];
+	char text[2 * CAIRN_SHA256_BYTES + 1];
+	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *whole = cairn_sha256_new();
+	cairn_sha256_add(whole, "abc", 3);
+	cairn_sha256_end(whole, sum);
+	cairn_hex_text(text, sum, sizeof(sum));
+	ck_assert_str_eq(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *pieces = cairn_sha256_new();
+	for (size_t i = 0; i < 3; i++)
+		cairn_sha256_add(pieces, "abc" + i, 1);
+	cairn_sha256_end(pieces, sum);
+	cairn_hex_text(text, sum, sizeof(sum));
+	ck_assert_str_eq(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	cairn_sha256_free(NULL);
+}
+END_TEST
+
+/* RFC 4231, test case 2. */
+START_TEST(crypto_hmac)
+{
+	uint8_t mac[CAIRN_SHA256_BYTES];
+	char text[2 * CAIRN_SHA256_BYTES + 1];
+	const char message[] = "what do ya want for nothing?";
+	ck_assert_int_eq(cairn_hmac_sha256(mac, "Jefe", 4, message, sizeof(message) - 1), CAIRN_OK);
+	cairn_hex_text(text, mac, sizeof(mac));
+	ck_assert_str_eq(text, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+END_TEST
+
+/* RFC 5869, test case 3: no salt, no info. */
+START_TEST(crypto_hkdf)
+{
+	uint8_t secret[22], out[42], other[42];
+	char text[2 * sizeof(out) + 1];
+	memset(secret, 0x0b, sizeof(secret));
+	ck_assert_int_eq(cairn_hkdf_sha256(out, sizeof(out), secret, sizeof(secret), "", 0), CAIRN_OK);
+	cairn_hex_text(text, out, sizeof(out));
+	ck_assert_str_eq(text, "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d"
+			       "9d201395faa4b61a96c8");
+	ck_assert_int_eq(cairn_hkdf_sha256(other, sizeof(other), secret, sizeof(secret), "x", 1), CAIRN_OK);
+	ck_assert_int_ne(memcmp(out, other, sizeof(out)), 0);
+}
+END_TEST
+
+START_TEST(crypto_random)
+{
+	uint8_t a[32] = {0}, b[32] = {0};
+	ck_assert_int_eq(cairn_random(a, sizeof(a)), CAIRN_OK);
+	ck_assert_int_eq(cairn_random(b, sizeof(b)), CAIRN_OK);
+	ck_assert_int_ne(memcmp(a, b, sizeof(a)), 0);
+}
+END_TEST
+
+START_TEST(crypto_secret_equal)
+{
+	ck_assert(cairn_secret_equal("abc", "abc", 3));
+	ck_assert(!cairn_secret_equal("abc", "abd", 3));
+	ck_assert(!cairn_secret_equal("abc", "xbc", 3));
+	ck_assert(cairn_secret_equal("abc", "abd", 2));
+	ck_assert(cairn_secret_equal("a", "b", 0));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("crypto");
+	TCase *tcase = tcase_create("crypto");
+	tcase_set_timeout(tcase, 100);
+	tcase_add_test(tcase, crypto_sha256);
+	tcase_add_test(tcase, crypto_hmac);
+	tcase_add_test(tcase, crypto_hkdf);
+	tcase_add_test(tcase, crypto_random);
+	tcase_add_test(tcase, crypto_secret_equal);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int n_failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,195 @@
+#include "hash/chunk_list.h"
+#include "hash/hash.h"
+#include "support/vectors.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(hash_text_of_the_vectors)
+{
+	CLEANUP(vec_json_freep) json_t *cases = vec_json("hash_strings.json");
+	ck_assert_uint_gt(json_array_size(cases), 0);
+	size_t i;
+	json_t *entry;
+	json_array_foreach(cases, i, entry)
+	{
+		const char *hex = vec_string(entry, "bytes"), *expected = vec_string(entry, "string");
+		struct cairn_hash hash, back;
+		ck_assert_int_eq(cairn_hex_parse(hash.b, sizeof(hash.b), hex, strlen(hex)), CAIRN_OK);
+		char text[CAIRN_HASH_TEXT_BYTES], plain[2 * CAIRN_HASH_BYTES + 1];
+		cairn_hash_text(text, &hash);
+		ck_assert_str_eq(text, expected);
+		ck_assert_int_eq(cairn_hash_parse(&back, text, strlen(text)), CAIRN_OK);
+		ck_assert(cairn_hash_equal(&hash, &back));
+		cairn_hex_text(plain, hash.b, sizeof(hash.b));
+		ck_assert_str_eq(plain, hex);
+	}
+}
+END_TEST
+
+START_TEST(hash_text_refusals)
+{
+	const char good[] = "07060504030201000f0e0d0c0b0a090817161514131211101f1e1d1c1b1a1918";
+	struct cairn_hash hash, upper;
+	ck_assert_int_eq(cairn_hash_parse(&hash, good, 64), CAIRN_OK);
+	ck_assert_int_eq(cairn_hash_parse(&hash, good, 63), CAIRN_E_FORMAT);
+	ck_assert_int_eq(cairn_hash_parse(&hash, good, 65), CAIRN_E_FORMAT);
+	ck_assert_int_eq(cairn_hash_parse(&hash, good, 0), CAIRN_E_FORMAT);
+	ck_assert_int_eq(
+		cairn_hash_parse(&upper, "07060504030201000F0E0D0C0B0A090817161514131211101F1E1D1C1B1A1918", 64),
+		CAIRN_OK);
+	ck_assert(cairn_hash_equal(&hash, &upper));
+	static const char BAD[] = {'g', 'G', '/', ':', '@', '`', ' ', '\0', '-', 'x', '\x80'};
+	for (size_t at = 0; at < 64; at++) {
+		for (size_t i = 0; i < sizeof(BAD); i++) {
+			char text[65];
+			memcpy(text, good, sizeof(text));
+			text[at] = BAD[i];
+			ck_assert_int_eq(cairn_hash_parse(&hash, text, 64), CAIRN_E_FORMAT);
+		}
+	}
+}
+END_TEST
+
+START_TEST(hash_keyed_vectors)
+{
+	CLEANUP(vec_json_freep) json_t *cases = vec_json("hmac.json");
+	ck_assert_uint_eq(json_array_size(cases), 17);
+	size_t i;
+	json_t *entry;
+	json_array_foreach(cases, i, entry)
+	{
+		struct cairn_hash key = vec_hash(entry, "key"), chunk = vec_hash(entry, "hash");
+		struct cairn_hash expected = vec_hash(entry, "keyed"), keyed;
+		/* The function under a zero key has a value, but in a shard such a key means "not keyed". */
+		if (cairn_hash_is_zero(&key))
+			cairn_hash_file(&keyed, &chunk);
+		else
+			cairn_hash_keyed(&keyed, &key, &chunk);
+		ck_assert(cairn_hash_equal(&keyed, &expected));
+	}
+	const struct cairn_hash zero = {0}, some = {{1}};
+	struct cairn_hash keyed;
+	cairn_hash_keyed(&keyed, &zero, &some);
+	ck_assert(cairn_hash_equal(&keyed, &some));
+}
+END_TEST
+
+START_TEST(hash_range_vectors)
+{
+	CLEANUP(vec_json_freep) json_t *cases = vec_json("range_hashes.json");
+	CLEANUP(vec_json_freep) json_t *files = vec_json("files.json");
+	ck_assert_uint_eq(json_array_size(cases), 15);
+	size_t i;
+	json_t *entry;
+	json_array_foreach(cases, i, entry)
+	{
+		const json_t *file = vec_find(files, "name", vec_string(entry, "file"));
+		struct cairn_hash *hashes, range, expected = vec_hash(entry, "range_hash");
+		uint64_t *lengths;
+		size_t n = vec_pairs(vec_get(file, "chunks"), &hashes, &lengths);
+		size_t start = vec_u64(entry, "chunk_start"), end = vec_u64(entry, "chunk_end");
+		ck_assert(start <= end && end <= n);
+		struct cairn_range_hasher h;
+		cairn_range_hash_init(&h);
+		cairn_range_hash_add(&h, hashes + start, end - start);
+		cairn_range_hash_end(&h, &range);
+		ck_assert(cairn_hash_equal(&range, &expected));
+		/* The same piece by piece; asking in between does not disturb. */
+		cairn_range_hash_init(&h);
+		for (size_t at = start; at < end; at++) {
+			cairn_range_hash_add(&h, hashes + at, 1);
+			cairn_range_hash_end(&h, &range);
+		}
+		ck_assert(start == end || cairn_hash_equal(&range, &expected));
+		free(hashes);
+		free(lengths);
+	}
+}
+END_TEST
+
+/* The published reference file has one xorb and one term; only the hashes of it are known here. */
+START_TEST(hash_of_published_file)
+{
+	const struct cairn_hash root =
+		vec_hash_text("eea25d6ee393ccae385820daed127b96ef0ea034dfb7cf6da3a950ce334b7632");
+	const struct cairn_hash expected =
+		vec_hash_text("118a53328412787fee04011dcf82fdc4acf3a4a1eddec341c910d30a306aaf97");
+	struct cairn_hash file;
+	cairn_hash_file(&file, &root);
+	ck_assert(cairn_hash_equal(&file, &expected));
+	const struct cairn_hash zero = {0};
+	cairn_hash_file(&file, &zero);
+	ck_assert(cairn_hash_is_zero(&file));
+}
+END_TEST
+
+/* Plain BLAKE3: the digest of nothing, as published with BLAKE3. */
+START_TEST(hash_body_is_plain_blake3)
+{
+	struct cairn_hash hash;
+	char text[2 * CAIRN_HASH_BYTES + 1];
+	cairn_hash_body(&hash, "", 0);
+	cairn_hex_text(text, hash.b, sizeof(hash.b));
+	ck_assert_str_eq(text, "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262");
+}
+END_TEST
+
+START_TEST(hash_eligibility)
+{
+	struct cairn_hash hash = {{1}};
+	ck_assert_uint_eq(cairn_hash_tail(&hash), 0);
+	ck_assert(cairn_hash_is_eligible(&hash));
+	hash.b[25] = 4;
+	ck_assert_uint_eq(cairn_hash_tail(&hash), 1024);
+	ck_assert(cairn_hash_is_eligible(&hash));
+	hash.b[25] = 2;
+	ck_assert(!cairn_hash_is_eligible(&hash));
+	hash.b[24] = 1;
+	hash.b[25] = 4;
+	ck_assert(!cairn_hash_is_eligible(&hash));
+	ck_assert(!cairn_hash_is_zero(&hash));
+}
+END_TEST
+
+START_TEST(hash_chunk_list)
+{
+	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
+	struct cairn_hash hash = {0}, root;
+	cairn_chunk_list_root(&list, &root);
+	ck_assert(cairn_hash_is_zero(&root));
+	for (uint32_t i = 0; i < CAIRN_XORB_CHUNKS_MAX; i++) {
+		hash.b[0] = (uint8_t)i;
+		ck_assert_int_eq(cairn_chunk_list_add(&list, &hash, (struct cairn_span){131072, i}), CAIRN_OK);
+	}
+	ck_assert_int_eq(cairn_chunk_list_add(&list, &hash, (struct cairn_span){1, 0}), CAIRN_E_LIMIT);
+	ck_assert_uint_eq(list.n, CAIRN_XORB_CHUNKS_MAX);
+	ck_assert_uint_eq(cairn_chunk_list_bytes(&list, 0, list.n), UINT64_C(131072) * CAIRN_XORB_CHUNKS_MAX);
+	ck_assert_uint_eq(cairn_chunk_list_bytes(&list, 5, 7), 2 * 131072);
+	ck_assert_uint_eq(cairn_chunk_list_bytes(&list, 5, 5), 0);
+	ck_assert_uint_eq(list.spans[8191].end, 8191);
+	ck_assert_uint_eq(list.hashes[300].b[0], 300 % 256);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("hash");
+	TCase *tcase = tcase_create("hash");
+	tcase_set_timeout(tcase, 100);
+	tcase_add_test(tcase, hash_text_of_the_vectors);
+	tcase_add_test(tcase, hash_text_refusals);
+	tcase_add_test(tcase, hash_keyed_vectors);
+	tcase_add_test(tcase, hash_range_vectors);
+	tcase_add_test(tcase, hash_of_published_file);
+	tcase_add_test(tcase, hash_body_is_plain_blake3);
+	tcase_add_test(tcase, hash_eligibility);
+	tcase_add_test(tcase, hash_chunk_list);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int n_failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
