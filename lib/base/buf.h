@@ -9,10 +9,10 @@
 
 /** Sticky: after a failed append, status tells why and later appends do nothing. Owned by one thread at a time. */
 struct cairn_buf {
-	uint8_t *bytes; /* owned; may move on every append */
-	size_t len;     /* bytes in use */
-	size_t cap;     /* bytes allocated */
-	size_t max;     /* never grows past this */
+	uint8_t *bytes;           /* owned; may move on every append */
+	size_t len;               /* bytes in use */
+	size_t cap;               /* bytes allocated */
+	size_t max;               /* never grows past this */
 	enum cairn_status status; /* CAIRN_OK; CAIRN_E_LIMIT: over max; CAIRN_E_NOMEM */
 };
 

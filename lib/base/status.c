@@ -36,7 +36,7 @@ const char *cairn_status_name(enum cairn_status status)
 }
 
 enum cairn_status cairn_fail(struct cairn_diag *diag, enum cairn_status status, const char *rule, uint64_t offset,
-                             const char *fmt, ...)
+			     const char *fmt, ...)
 {
 	if (!diag || diag->rule)
 		return status;

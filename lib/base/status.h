@@ -55,7 +55,7 @@ struct cairn_diag {
  * @return status
  */
 enum cairn_status cairn_fail(struct cairn_diag *diag, enum cairn_status status, const char *rule, uint64_t offset,
-                             const char *fmt, ...) CAIRN_PRINTF(5, 6);
+			     const char *fmt, ...) CAIRN_PRINTF(5, 6);
 
 /** Add the two values to a diagnosis; they are cut to the size of their fields. Does nothing when diag is NULL. */
 void cairn_diag_values(struct cairn_diag *diag, const char *expected, const char *actual);
