@@ -9,8 +9,7 @@
 /** Set of metrics of one server. Any thread; counting takes no lock. */
 struct metrics;
 
-/** @param routes  names of the routes, NULL-terminated, repeats allowed, each borrowed for good; any other name is counted
- *                 as "none"
+/** @param routes  names of the routes, NULL-terminated, repeats allowed, borrowed for good; others count as "none"
  *  @return NULL without memory */
 struct metrics *metrics_new(const char *const *routes);
 void metrics_free(struct metrics *m);
