@@ -97,8 +97,7 @@ const struct setting SETTINGS[] = {
 	{"log_level", SETTING_CHOICE, "info", .choices = "error|warning|info|debug", .argument = "LEVEL", AT(log_level),
 	 .help = "Least important events that are logged."},
 	{"access_log", SETTING_FLAG, "yes", AT(access_log), .help = "Log each request, at level info."},
-	{"test_clock", SETTING_TEXT, NULL, .argument = "FILE", AT(test_clock), .hidden = true,
-	 .help = "File whose first 8 bytes (little-endian, signed) are seconds to add to the wall clock."},
+	{"test_clock", SETTING_TEXT, NULL, AT(test_clock)}, /* as cairn_clock_use_file() */
 };
 const size_t N_SETTINGS = sizeof(SETTINGS) / sizeof(SETTINGS[0]);
 

@@ -21,9 +21,8 @@ struct setting {
 	uint64_t min, max;    /* of the numbers, both allowed */
 	const char *choices;  /* "one|two" */
 	const char *argument; /* what --help calls the value */
-	const char *help;
-	bool hidden;   /* neither in --help nor in the documents */
-	size_t offset; /* of the member in struct config */
+	const char *help;     /* NULL: neither in --help nor in the documents */
+	size_t offset;        /* of the member in struct config */
 };
 
 extern const struct setting SETTINGS[];

@@ -64,7 +64,7 @@ void settings_help(struct cairn_buf *out)
 			      "(powers of 1,024); times take s, m, h, d and are seconds without a unit.\n"
 			      "\n");
 	for (size_t i = 0; i < N_SETTINGS; i++)
-		if (!SETTINGS[i].hidden)
+		if (SETTINGS[i].help)
 			help_setting(out, &SETTINGS[i]);
 	cairn_buf_printf(out, "\n"
 			      "Exit status: 0 stopped in order, 1 could not start, 64 wrong settings.\n"
@@ -77,7 +77,7 @@ void settings_table(struct cairn_buf *out)
 	for (size_t i = 0; i < N_SETTINGS; i++) {
 		const struct setting *s = &SETTINGS[i];
 		char allowed[128];
-		if (s->hidden)
+		if (!s->help)
 			continue;
 		setting_allowed(s, allowed, sizeof(allowed));
 		cairn_buf_printf(out, "| `%s` | %s%s%s | %s | %s |\n", s->name, s->start ? "`" : "",

@@ -3,6 +3,7 @@
 #include "support/tempdir.h"
 
 #include <check.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,6 +276,38 @@ START_TEST(keys_stay_when_a_reload_fails)
 }
 END_TEST
 
+static const char *auth_shared_header;
+
+static void *auth_check_often(void *count)
+{
+	unsigned *n = count;
+	for (unsigned i = 0; i < 500; i++) {
+		struct auth_identity who;
+		unsigned code;
+		*n += auth_check(&options, auth_shared_header, CAIRN_TOKEN_READ, &who, &code, NULL);
+	}
+	return NULL;
+}
+
+/* The key is the same one each time, so that every check must pass whichever set it meets. */
+START_TEST(rotation_under_load)
+{
+	pthread_t threads[2];
+	unsigned passed[2] = {0};
+	char *header = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ});
+	auth_shared_header = header;
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, auth_check_often, &passed[i]), 0);
+	for (int i = 0; i < 200; i++)
+		ck_assert_int_eq(auth_keys_reload(options.keys, NULL), CAIRN_OK);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+		ck_assert_uint_eq(passed[i], 500);
+	}
+	free(header);
+}
+END_TEST
+
 START_TEST(keys_that_are_not_there)
 {
 	struct auth_keys *keys;
@@ -302,6 +335,7 @@ int main(void)
 	tcase_add_loop_test(t, who_shares_dedupe, 0, sizeof(DEDUPE) / sizeof(DEDUPE[0]));
 	tcase_add_test(t, longest_repository);
 	tcase_add_test(t, rotation);
+	tcase_add_test(t, rotation_under_load);
 	tcase_add_test(t, keys_stay_when_a_reload_fails);
 	tcase_add_test(t, keys_that_are_not_there);
 	suite_add_tcase(suite, t);

@@ -383,7 +383,7 @@ START_TEST(units)
 	ck_assert_uint_eq(c.spool_bytes_max, UINT64_C(2) << 30);
 	ck_assert_uint_eq(c.reserve_bytes, 3 << 20);
 	ck_assert_uint_eq(c.head_bytes_max, 8192);
-	ck_assert_uint_eq(c.epoch_s, 2 * 86400);
+	ck_assert_uint_eq(c.epoch_s, 172800);
 	ck_assert_uint_eq(c.idle_timeout_s, 3600);
 	ck_assert_uint_eq(c.request_timeout_s, 300);
 	ck_assert_uint_eq(c.drain_s, 7);
@@ -404,7 +404,7 @@ START_TEST(help_is_complete_and_narrow)
 		char option[SETTING_NAME_BYTES], line[SETTING_NAME_BYTES + 8];
 		setting_option_name(option, &SETTINGS[i]);
 		(void)snprintf(line, sizeof(line), "\n  --%s", option);
-		ck_assert_msg(!strstr(said.out, line) == SETTINGS[i].hidden, "%s", option);
+		ck_assert_msg(!strstr(said.out, line) == !SETTINGS[i].help, "%s", option);
 	}
 	for (const char *p = said.out; *p; p += strcspn(p, "\n") + 1)
 		ck_assert_msg(strcspn(p, "\n") <= 80, "wider than 80 columns: %.100s", p);
@@ -447,9 +447,10 @@ START_TEST(documented_in_the_man_page)
 		setting_option_name(option, s);
 		setting_allowed(s, allowed, sizeof(allowed));
 		(void)snprintf(text, sizeof(text), "\n.SETTING %s \"%s\" \"%s\"\n%s\n", option, allowed,
-			       s->start ? s->start : "not set", s->help);
-		bool there = memmem(page.bytes, page.len, text, strlen(text)) != NULL;
-		ck_assert_msg(there != s->hidden, "docs/man/cairnd.8 lacks: %s", text + 1);
+			       s->start ? s->start : "not set", s->help ? s->help : "");
+		if (s->help)
+			ck_assert_msg(memmem(page.bytes, page.len, text, strlen(text)), "docs/man/cairnd.8 lacks: %s",
+				      text + 1);
 	}
 }
 END_TEST

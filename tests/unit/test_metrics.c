@@ -9,7 +9,7 @@ static const char *const ROUTES[] = {"shards", "chunks", "shards", NULL};
 
 static char *metrics_text(struct metrics *m, const struct metrics_gauge *gauges, size_t n)
 {
-	struct cairn_buf out = cairn_buf_init(256 * 1024);
+	struct cairn_buf out = cairn_buf_init(1 << 18);
 	metrics_write(m, &out, gauges, n);
 	cairn_buf_add(&out, "", 1);
 	ck_assert_int_eq(out.status, CAIRN_OK);

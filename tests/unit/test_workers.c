@@ -140,6 +140,21 @@ START_TEST(a_closing_pool_takes_no_more)
 }
 END_TEST
 
+/* Between closing and freeing, whoever still submits is told so. */
+START_TEST(a_closed_pool_refuses)
+{
+	struct cairn_workers *w = NULL;
+	struct gate gate;
+	ck_assert_int_eq(cairn_workers_new(&w, 2, 10), CAIRN_OK);
+	gate_enter(&gate, w);
+	gate_open(&gate);
+	cairn_workers_close(w);
+	ck_assert_uint_eq(cairn_workers_pending(w), 0); /* what was taken is done */
+	ck_assert_int_eq(cairn_workers_submit(w, &gate.work), CAIRN_E_BUSY);
+	cairn_workers_free(w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("workers");
@@ -148,6 +163,7 @@ int main(void)
 	tcase_add_test(tc, queue_is_bounded);
 	tcase_add_test(tc, two_workers_work_at_the_same_time);
 	tcase_add_test(tc, a_closing_pool_takes_no_more);
+	tcase_add_test(tc, a_closed_pool_refuses);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
