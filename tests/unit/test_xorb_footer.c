@@ -142,6 +142,25 @@ START_TEST(footer_nothing_may_follow)
 }
 END_TEST
 
+/* The check by itself, as the reader of whole xorbs calls it. */
+START_TEST(footer_check_takes_no_more)
+{
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("variants/xorb_with_footer.xorb");
+	CLEANUP(xorb_verdict_fini)
+	struct xorb_verdict good = xorb_verify(body.bytes, DATA_BYTES, DATA_BYTES, NULL, NULL);
+	CLEANUP(cairn_buf_fini) struct cairn_buf footer = cairn_buf_init(1 << 20);
+	xorb_add_footer(&footer, &good.list);
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(cairn_xorb_footer_check(footer.bytes, footer.len, &good.list, &good.summary.root, 0, &diag),
+			 CAIRN_OK);
+	cairn_buf_fill(&footer, 0, 1);
+	ck_assert_int_eq(cairn_xorb_footer_check(footer.bytes, footer.len, &good.list, &good.summary.root, 0, &diag),
+			 CAIRN_E_FORMAT);
+	ck_assert_str_eq(diag.rule, "xorb.footer_length");
+	ck_assert_str_eq(diag.actual, "3617");
+}
+END_TEST
+
 START_TEST(footer_alone_is_refused)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf body = cairn_buf_init(1 << 20);
@@ -179,6 +198,7 @@ int main(void)
 	tcase_add_test(tcase, footer_refusals_name_the_rule);
 	tcase_add_test(tcase, footer_truncated_is_refused);
 	tcase_add_test(tcase, footer_nothing_may_follow);
+	tcase_add_test(tcase, footer_check_takes_no_more);
 	tcase_add_test(tcase, footer_alone_is_refused);
 	tcase_add_test(tcase, footer_of_a_full_xorb);
 	suite_add_tcase(suite, tcase);
