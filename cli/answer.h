@@ -1,0 +1,25 @@
+/* The server's answer to a chunk query: a footered shard whose chunk hashes are keyed. */
+#ifndef CAIRN_CLI_ANSWER_H
+#define CAIRN_CLI_ANSWER_H
+
+#include "shard/reader.h"
+
+enum { ANSWER_BYTES_MAX = 64 * 1024 * 1024 };
+
+struct answer {
+	struct cairn_shard_reader xorbs; /* stands before the first xorb: copy it and read on */
+	struct cairn_shard_footer footer;
+	uint64_t n_xorbs, n_chunks;
+};
+
+/**
+ * Check an answer as a whole. Borrows bytes.
+ * @return CAIRN_OK; CAIRN_E_FORMAT malformed, or without a footer
+ */
+CAIRN_MUST_USE enum cairn_status answer_read(struct answer *out, const uint8_t *bytes, size_t len,
+					     struct cairn_diag *diag);
+
+/** May it still be used? */
+bool answer_is_fresh(const struct answer *a, int64_t now_unix_s);
+
+#endif

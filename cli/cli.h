@@ -1,0 +1,43 @@
+/* What the subcommands share: exit codes, errors, the table of commands. */
+#ifndef CAIRN_CLI_CLI_H
+#define CAIRN_CLI_CLI_H
+
+#include "base/status.h"
+
+/** Exit codes (sysexits.h); the man page and --help list them. */
+enum cli_exit {
+	CLI_EXIT_OK = 0,
+	CLI_EXIT_USAGE = 64,       /* the command line */
+	CLI_EXIT_DATA = 65,        /* the bytes are not what they should be, or the server refused them */
+	CLI_EXIT_NO_INPUT = 66,    /* a file cannot be opened, or the server does not know the hash */
+	CLI_EXIT_UNAVAILABLE = 69, /* the server cannot be reached, or is not able to answer */
+	CLI_EXIT_INTERNAL = 70,    /* memory, or a fault of this program */
+	CLI_EXIT_CANT_CREATE = 73, /* an output file */
+	CLI_EXIT_IO = 74,          /* reading or writing failed half way */
+	CLI_EXIT_DENIED = 77,      /* token missing, wrong, expired or too narrow */
+};
+
+struct cli_command {
+	const char *name;
+	const char *summary; /* one line for `cairn --help` */
+	const char *help;    /* whole text of `cairn NAME --help`, within 80 columns */
+	/* argv[0] is the subcommand's name. @return an exit code */
+	int (*run)(const struct cli_command *command, int argc, char **argv);
+};
+
+extern const struct cli_command CLI_HASH, CLI_INSPECT, CLI_VERIFY, CLI_PUSH, CLI_QUERY, CLI_TOKEN;
+
+/** Write "cairn: ..." to standard error. */
+void cli_error(const char *fmt, ...) CAIRN_PRINTF(1, 2);
+
+/** Likewise, and tell where the help is. @return CLI_EXIT_USAGE */
+int cli_usage_error(const struct cli_command *command, const char *fmt, ...) CAIRN_PRINTF(2, 3);
+
+/** Write "cairn: subject: why" with rule, offset and values, as far as diag has them. @return the exit code for status
+ */
+int cli_fail(const char *subject, enum cairn_status status, const struct cairn_diag *diag);
+
+/** The exit code for a status. */
+int cli_exit_of(enum cairn_status status);
+
+#endif

@@ -1,0 +1,44 @@
+/* Requests to a server. The only part that knows libcurl. */
+#ifndef CAIRN_CLI_CLIENT_H
+#define CAIRN_CLI_CLIENT_H
+
+#include "base/buf.h"
+
+/** A connection to one server, reused from request to request. Owned by one thread. */
+struct client;
+
+struct client_options {
+	const char *url;   /* "http://host:port", with or without a path */
+	const char *token; /* NULL: none */
+	unsigned retries;  /* tries after the first, for 429, 5xx but 501, and lost connections */
+};
+
+enum client_method { CLIENT_GET, CLIENT_HEAD, CLIENT_POST };
+
+/** @return CAIRN_OK; CAIRN_E_USAGE the URL is none of http or https; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status client_new(struct client **out, const struct client_options *options,
+					    struct cairn_diag *diag);
+void client_freep(struct client **c);
+
+/**
+ * Send a request and wait for its answer, trying again when that may help: after what Retry-After says (at most a
+ * minute), else after half a second, doubled each time.
+ * @param path  begins with "/"
+ * @param body  of a POST
+ * @param answer  emptied first; the body of a 2xx answer
+ * @return CAIRN_OK 2xx
+ *         CAIRN_E_NOT_FOUND 404
+ *         CAIRN_E_DENIED    401, 403
+ *         CAIRN_E_FORMAT    any other 4xx: the server refuses what was sent
+ *         CAIRN_E_BUSY      cannot be reached, or still 429 or 5xx after all tries
+ *         CAIRN_E_LIMIT     the answer is longer than answer may grow
+ *         CAIRN_E_NOMEM; all with the server's own words in diag
+ */
+CAIRN_MUST_USE enum cairn_status client_request(struct client *c, enum client_method method, const char *path,
+						const uint8_t *body, size_t body_len, struct cairn_buf *answer,
+						struct cairn_diag *diag);
+
+/** Bytes of bodies sent in requests that were answered with 2xx. */
+uint64_t client_bytes_sent(const struct client *c);
+
+#endif

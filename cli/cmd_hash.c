@@ -1,0 +1,156 @@
+/* cairn hash: what a file would be in the store. */
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/packer.h"
+#include "cli/report.h"
+#include "cli/scan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char HASH_HELP[] = "Usage: cairn hash [OPTION]... FILE...\n"
+				"Print the file hash of each file, as the Xet protocol names it. Of any size:\n"
+				"a file is read once, through a window of 1 MiB.\n"
+				"\n"
+				"      --chunks  also each chunk: hash, offset, length, and an asterisk when\n"
+				"                clients may ask a server about it\n"
+				"      --xorbs   also each xorb that a push of the file alone would make\n"
+				"      --json    one JSON object, for programs\n"
+				"  -h, --help    this help\n"
+				"\n"
+				"A line holds file hash, SHA-256, size in bytes and name.\n"
+				"Exit codes: 0 done, 64 usage, 66 a file cannot be opened, 74 a file cannot\n"
+				"be read. Other files are still done.\n";
+
+struct hash_run {
+	struct report report;
+	bool chunks, xorbs;
+	uint64_t offset; /* of the next chunk */
+	struct packer packer;
+};
+
+static enum cairn_status hash_chunk(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
+				    struct cairn_diag *diag)
+{
+	struct hash_run *run = ctx;
+	char text[CAIRN_HASH_TEXT_BYTES];
+	bool eligible = run->offset == 0 || cairn_hash_is_eligible(hash);
+	if (run->chunks && run->report.is_json) {
+		cairn_json_open_object(&run->report.json, NULL);
+		report_hash(&run->report, "hash", hash);
+		cairn_json_put_u64(&run->report.json, "offset", run->offset);
+		cairn_json_put_u64(&run->report.json, "bytes", len);
+		cairn_json_put_bool(&run->report.json, "eligible", eligible);
+		cairn_json_close(&run->report.json);
+		report_flush(&run->report);
+	} else if (run->chunks) {
+		cairn_hash_text(text, hash);
+		(void)printf("  chunk %s %" PRIu64 " %zu%s\n", text, run->offset, len, eligible ? " *" : "");
+	}
+	run->offset += len;
+	return run->xorbs ? packer_chunk(&run->packer, hash, raw, len, diag) : CAIRN_OK;
+}
+
+static void hash_print_xorbs(struct hash_run *run)
+{
+	struct report *r = &run->report;
+	if (r->is_json)
+		cairn_json_open_array(&r->json, "xorbs");
+	for (size_t i = 0; i < run->packer.n_xorbs; i++) {
+		const struct packer_xorb *xorb = &run->packer.xorbs[i];
+		uint64_t bytes = cairn_chunk_list_bytes(&xorb->list, 0, xorb->list.n);
+		char text[CAIRN_HASH_TEXT_BYTES];
+		cairn_hash_text(text, &xorb->hash);
+		if (!r->is_json) {
+			(void)printf("  xorb %s %" PRIu32 " chunks, %" PRIu64 " bytes\n", text, xorb->list.n, bytes);
+			continue;
+		}
+		cairn_json_open_object(&r->json, NULL);
+		cairn_json_put_text(&r->json, "hash", text);
+		cairn_json_put_u64(&r->json, "chunks", xorb->list.n);
+		cairn_json_put_u64(&r->json, "bytes", bytes);
+		cairn_json_close(&r->json);
+		report_flush(r);
+	}
+	if (r->is_json)
+		cairn_json_close(&r->json);
+}
+
+static void hash_print_file(struct hash_run *run, const char *path, const struct scan_result *result)
+{
+	char file[CAIRN_HASH_TEXT_BYTES], sha256[2 * CAIRN_SHA256_BYTES + 1];
+	cairn_hash_text(file, &result->file);
+	cairn_hex_text(sha256, result->sha256, CAIRN_SHA256_BYTES);
+	if (!run->report.is_json) {
+		(void)printf("%s %s %" PRIu64 " %s\n", file, sha256, result->bytes, path);
+		return;
+	}
+	cairn_json_put_text(&run->report.json, "hash", file);
+	cairn_json_put_text(&run->report.json, "sha256", sha256);
+	cairn_json_put_u64(&run->report.json, "bytes", result->bytes);
+	cairn_json_put_u64(&run->report.json, "n_chunks", result->n_chunks);
+}
+
+static int hash_one(struct hash_run *run, const char *path)
+{
+	static const struct packer_ops none = {0};
+	struct scan_result result;
+	struct cairn_diag diag = {0};
+	struct report *r = &run->report;
+	run->offset = 0;
+	packer_init(&run->packer, &none, NULL);
+	packer_file_begin(&run->packer);
+	if (r->is_json) {
+		cairn_json_open_object(&r->json, NULL);
+		cairn_json_put_text(&r->json, "path", path);
+		if (run->chunks)
+			cairn_json_open_array(&r->json, "chunks");
+	}
+	enum cairn_status status = scan_file(path, hash_chunk, run, &result, &diag);
+	if (status == CAIRN_OK)
+		status = packer_end(&run->packer, &diag);
+	if (r->is_json && run->chunks)
+		cairn_json_close(&r->json);
+	if (status == CAIRN_OK) {
+		hash_print_file(run, path, &result);
+		if (run->xorbs)
+			hash_print_xorbs(run);
+	} else if (r->is_json) {
+		report_status(r, "error", status, &diag);
+	}
+	if (r->is_json)
+		cairn_json_close(&r->json);
+	report_flush(r);
+	packer_fini(&run->packer);
+	return status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(path, status, &diag);
+}
+
+static int hash_run(const struct cli_command *command, int argc, char **argv)
+{
+	struct hash_run run = {0};
+	bool json = false;
+	int first = 0, code = CLI_EXIT_OK;
+	const struct cli_option options[] = {
+		{"chunks", &run.chunks, NULL}, {"xorbs", &run.xorbs, NULL}, {"json", &json, NULL}};
+	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
+	if (end != CLI_RUN)
+		return end;
+	if (first == argc)
+		return cli_usage_error(command, "name a file");
+	report_init(&run.report, json);
+	if (json) {
+		cairn_json_open_object(&run.report.json, NULL);
+		cairn_json_open_array(&run.report.json, "files");
+	}
+	for (int i = first; i < argc; i++) {
+		int one = hash_one(&run, argv[i]);
+		code = code == CLI_EXIT_OK ? one : code;
+	}
+	if (json) {
+		cairn_json_close(&run.report.json);
+		cairn_json_close(&run.report.json);
+	}
+	return report_end(&run.report, code);
+}
+
+const struct cli_command CLI_HASH = {"hash", "hashes of files, their chunks and xorbs", HASH_HELP, hash_run};

@@ -1,0 +1,89 @@
+/* cairn inspect: every field of a shard or a xorb, and what is wrong with it. */
+#include "cli/cli.h"
+#include "cli/input.h"
+#include "cli/inspect.h"
+#include "cli/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char INSPECT_HELP[] = "Usage: cairn inspect [OPTION]... FILE\n"
+				   "Show every field of a shard or a xorb with its offset, and judge it as the\n"
+				   "server would. A file that begins with the shard tag is a shard, any other a\n"
+				   "xorb. Of a bad file all is shown up to the offence, then the rule that it\n"
+				   "breaks, the offset and the two values that disagree.\n"
+				   "\n"
+				   "      --hash HASH  the hash that the xorb must have\n"
+				   "      --json       one JSON object, for programs\n"
+				   "  -h, --help       this help\n"
+				   "\n"
+				   "Exit codes: 0 sound, 64 usage, 65 not valid, 66 the file cannot be opened.\n";
+
+static enum cairn_status inspect_any(struct report *r, const struct input *in, const struct cairn_hash *expected,
+				     struct inspect_result *result, struct cairn_diag *diag)
+{
+	bool shard = inspect_is_shard(in->bytes, in->len);
+	if (!r->is_json) {
+		(void)printf("%s, %zu bytes\n", shard ? "shard" : "xorb", in->len);
+	} else {
+		cairn_json_put_text(&r->json, "type", shard ? "shard" : "xorb");
+		cairn_json_put_u64(&r->json, "bytes", in->len);
+		cairn_json_open_array(&r->json, "records");
+	}
+	enum cairn_status status = shard ? inspect_shard(r, in->bytes, in->len, result, diag)
+					 : inspect_xorb(r, in->bytes, in->len, expected, diag);
+	if (r->is_json)
+		cairn_json_close(&r->json);
+	return status;
+}
+
+static int inspect_one(const char *path, const struct cairn_hash *expected, bool json)
+{
+	CLEANUP(input_fini) struct input in = {0};
+	struct inspect_result result = {0};
+	struct report r;
+	struct cairn_diag diag = {0};
+	report_init(&r, json);
+	if (json) {
+		cairn_json_open_object(&r.json, NULL);
+		cairn_json_put_text(&r.json, "path", path);
+	}
+	enum cairn_status status = input_open(&in, path, &diag);
+	if (status == CAIRN_OK)
+		status = inspect_any(&r, &in, expected, &result, &diag);
+	if (json) {
+		cairn_json_put_bool(&r.json, "valid", status == CAIRN_OK);
+		if (result.note)
+			cairn_json_put_text(&r.json, "note", result.note);
+		if (status != CAIRN_OK)
+			report_status(&r, "error", status, &diag);
+		cairn_json_close(&r.json);
+	} else if (status == CAIRN_OK) {
+		(void)printf("valid%s%s\n", result.note ? "; " : "", result.note ? result.note : "");
+	}
+	report_flush(&r);
+	(void)fflush(stdout); /* the records stand before the offence also when both go to one place */
+	if (status == CAIRN_OK)
+		return report_end(&r, CLI_EXIT_OK);
+	int code = cli_fail(path, status, &diag);
+	return report_end(&r, status == CAIRN_E_CONFLICT ? CLI_EXIT_DATA : code);
+}
+
+static int inspect_run(const struct cli_command *command, int argc, char **argv)
+{
+	const char *hash_text = NULL;
+	bool json = false;
+	int first = 0;
+	const struct cli_option options[] = {{"hash", NULL, &hash_text}, {"json", &json, NULL}};
+	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
+	if (end != CLI_RUN)
+		return end;
+	struct cairn_hash expected;
+	if (first + 1 != argc)
+		return cli_usage_error(command, "name one file");
+	if (hash_text && cairn_hash_parse(&expected, hash_text, strlen(hash_text)) != CAIRN_OK)
+		return cli_usage_error(command, "\"%s\" is not a hash of 64 hexadecimal digits", hash_text);
+	return inspect_one(argv[first], hash_text ? &expected : NULL, json);
+}
+
+const struct cli_command CLI_INSPECT = {"inspect", "every field of a shard or a xorb", INSPECT_HELP, inspect_run};

@@ -1,0 +1,22 @@
+/* A whole file, mapped read-only. */
+#ifndef CAIRN_CLI_INPUT_H
+#define CAIRN_CLI_INPUT_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct input {
+	const uint8_t *bytes; /* never NULL once open */
+	size_t len;
+	void *map; /* NULL: nothing is mapped */
+};
+
+/** @return CAIRN_OK; CAIRN_E_NOT_FOUND cannot be opened, or is not a regular file; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status input_open(struct input *in, const char *path, struct cairn_diag *diag);
+
+/** For CLEANUP(); harmless on a zeroed one. */
+void input_fini(struct input *in);
+
+#endif

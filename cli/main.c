@@ -1,0 +1,50 @@
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct cli_command *const COMMANDS[] = {
+	&CLI_HASH, &CLI_INSPECT, &CLI_VERIFY, &CLI_PUSH, &CLI_QUERY, &CLI_TOKEN,
+};
+enum { N_COMMANDS = sizeof(COMMANDS) / sizeof(COMMANDS[0]) };
+
+static void main_help(FILE *out)
+{
+	(void)fputs("Usage: cairn COMMAND [OPTION]... [ARGUMENT]...\n"
+		    "Client and tool of Cairn, a content-addressed store for the Xet protocol.\n"
+		    "\n"
+		    "Commands:\n",
+		    out);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		(void)fprintf(out, "  %-10s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
+	(void)fputs("\n"
+		    "  -h, --help     this help; `cairn COMMAND --help` tells of one command\n"
+		    "      --version  version of the program\n"
+		    "\n"
+		    "Exit codes: 0 done, 64 usage, 65 bad data, 66 no such file or hash, 69 server\n"
+		    "unavailable, 70 internal fault, 73 cannot create a file, 74 input/output\n"
+		    "error, 77 not permitted. See cairn(1).\n",
+		    out);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		main_help(stderr);
+		return CLI_EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		main_help(stdout);
+		return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		(void)puts("cairn " CAIRN_VERSION);
+		return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;
+	}
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (strcmp(argv[1], COMMANDS[i]->name) == 0)
+			return COMMANDS[i]->run(COMMANDS[i], argc - 1, argv + 1);
+	}
+	cli_error("there is no command \"%s\"; see: cairn --help", argv[1]);
+	return CLI_EXIT_USAGE;
+}

@@ -1,0 +1,38 @@
+#include "cli/progress.h"
+
+#include "base/clock.h"
+#include "cli/report.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { PROGRESS_CELLS = 30, PROGRESS_EVERY_MS = 100 };
+
+void progress_init(struct progress *p, bool wanted, uint64_t total_bytes)
+{
+	*p = (struct progress){
+		.shown = wanted && isatty(STDERR_FILENO), .total_bytes = total_bytes, .last_ms = INT64_MIN};
+}
+
+void progress_draw(struct progress *p, uint64_t read_bytes, uint64_t sent_bytes)
+{
+	int64_t now_ms = p->shown ? cairn_clock_mono_ms() : 0;
+	if (!p->shown || (p->last_ms != INT64_MIN && now_ms - p->last_ms < PROGRESS_EVERY_MS))
+		return;
+	p->last_ms = now_ms;
+	char read_size[REPORT_SIZE_BYTES], total_size[REPORT_SIZE_BYTES], sent_size[REPORT_SIZE_BYTES];
+	/* A file may grow while it is read. */
+	uint64_t total = read_bytes > p->total_bytes ? read_bytes : p->total_bytes;
+	int cells = total == 0 ? 0 : (int)((double)read_bytes / (double)total * PROGRESS_CELLS);
+	(void)fprintf(stderr, "\r\033[K[%.*s%*s] %s of %s, %s sent", cells, "##############################",
+		      PROGRESS_CELLS - cells, "", report_size(read_size, read_bytes), report_size(total_size, total),
+		      report_size(sent_size, sent_bytes));
+	(void)fflush(stderr);
+}
+
+void progress_clear(struct progress *p)
+{
+	if (p->shown && p->last_ms != INT64_MIN)
+		(void)fputs("\r\033[K", stderr);
+	p->last_ms = INT64_MIN;
+}

@@ -1,0 +1,22 @@
+/* The shards that register what a packer has placed. */
+#ifndef CAIRN_CLI_SHARDS_H
+#define CAIRN_CLI_SHARDS_H
+
+#include "cli/packer.h"
+
+enum {
+	SHARDS_BYTES_MAX = 64 * 1024 * 1024,  /* the server's default limit of one shard */
+	SHARDS_XORB_BYTES = 48 * 1024 * 1024, /* descriptions of xorbs stop here, so that files find room */
+};
+
+/**
+ * Write shards and hand each to emit: every file once (files of the same content once), every xorb of the push once. A
+ * file's xorbs may be described in another shard than the file, so all xorbs must have been stored before.
+ * @return CAIRN_OK; CAIRN_E_LIMIT a file has too many terms for a shard; CAIRN_E_NOMEM; what emit answers
+ */
+CAIRN_MUST_USE enum cairn_status shards_write(const struct packer *p,
+					      enum cairn_status (*emit)(void *ctx, const uint8_t *bytes, size_t len,
+									struct cairn_diag *diag),
+					      void *ctx, struct cairn_diag *diag);
+
+#endif
