@@ -1,0 +1,74 @@
+/* The plainest daemon that libmicrohttpd makes, to measure cairnd against: the library is set up as in server/http.c,
+ * and every request gets one fixed reply, made once. bench_bare STATUS BYTES      prints its port, serves until its
+ * standard input ends */
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { CONNECTIONS = 1008, THREADS = 9, MEMORY_BYTES = 65536 + 4096, IDLE_S = 90, BACKLOG = 1024 };
+
+static struct MHD_Response *response;
+static unsigned status;
+
+static enum MHD_Result bare_on_request(void *cls, struct MHD_Connection *conn, const char *url, const char *method,
+				       const char *version, const char *bytes, size_t *n, void **ctx)
+{
+	static char seen;
+	(void)cls, (void)url, (void)method, (void)version, (void)bytes;
+	if (!*ctx) {
+		*ctx = &seen; /* a reply in the first call closes the connection */
+		return MHD_YES;
+	}
+	*n = 0;
+	return MHD_queue_response(conn, status, response);
+}
+
+static int bare_listen(uint16_t *port)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, len) != 0 || listen(fd, BACKLOG) != 0 ||
+	    getsockname(fd, (struct sockaddr *)&a, &len) != 0)
+		return -1;
+	*port = ntohs(a.sin_port);
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return EXIT_FAILURE;
+	status = (unsigned)strtoul(argv[1], NULL, 10);
+	size_t len = strtoull(argv[2], NULL, 10);
+	char *body = malloc(len + 1);
+	uint16_t port = 0;
+	int fd = bare_listen(&port);
+	if (!body || fd < 0)
+		return EXIT_FAILURE;
+	memset(body, 'x', len);
+	(void)signal(SIGPIPE, SIG_IGN);
+	response = MHD_create_response_from_buffer(len, body, MHD_RESPMEM_PERSISTENT);
+	struct MHD_Daemon *daemon = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
+		NULL, bare_on_request, NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)CONNECTIONS, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+		MHD_OPTION_END);
+	if (!daemon || !response)
+		return EXIT_FAILURE;
+	printf("bench_bare listening on http://127.0.0.1:%u\n", port);
+	(void)fflush(stdout);
+	for (char c; read(STDIN_FILENO, &c, 1) > 0;)
+		continue;
+	MHD_stop_daemon(daemon);
+	MHD_destroy_response(response);
+	free(body);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,366 @@
+/* Load: N connections, each sends a request, waits for the whole reply, sends the next. One thread, epoll.
+ *     bench_load [-c CONNECTIONS] [-s SECONDS] [-w WARM_MS] [-e STATUS] ADDRESS PORT TARGETS
+ * TARGETS: a file of lines "METHOD<tab>PATH<tab>RANGE<tab>BODY-FILE", "-" for none. With -s they are gone through again
+ * and again, each connection from a place of its own; without it each line is sent once. One line of JSON comes out. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HEAD_BYTES = 1024, REPLY_HEAD_BYTES = 16384, DISCARD_BYTES = 1 << 20, EVENTS = 256, CONNECTIONS_MAX = 4096 };
+
+struct target {
+	char head[HEAD_BYTES];
+	size_t head_len, body_len;
+	const uint8_t *body;
+};
+
+struct conn {
+	int fd;
+	bool open, busy, head_seen;
+	const struct target *target;
+	size_t next; /* place in the targets, when they are gone through again and again */
+	size_t sent, have;
+	uint64_t left; /* of the reply's body */
+	uint64_t began_ns;
+	unsigned status;
+	bool close_after;
+	char reply[REPLY_HEAD_BYTES];
+};
+
+struct load {
+	unsigned n_conns, expect;
+	double seconds;
+	uint64_t warm_ns;
+	struct sockaddr_in address;
+	struct target *targets;
+	size_t n_targets, n_given;
+	struct conn *conns;
+	int epoll;
+	uint64_t from_ns, until_ns, last_ns;
+	uint64_t n_done, n_wrong, n_broken, n_bytes;
+	unsigned wrong_status;
+	uint32_t *samples_us;
+	size_t n_samples, samples_cap;
+};
+
+static void load_die(const char *what)
+{
+	(void)fprintf(stderr, "bench_load: %s: %s\n", what, errno ? strerror(errno) : "wrong");
+	exit(EXIT_FAILURE);
+}
+
+static uint64_t load_now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* --- targets ------------------------------------------------------------------------------------------------------ */
+
+static void load_map(struct target *t, const char *path)
+{
+	struct stat s;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &s) != 0)
+		load_die(path);
+	t->body_len = (size_t)s.st_size;
+	t->body = mmap(NULL, t->body_len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	if (t->body == MAP_FAILED)
+		load_die(path);
+	close(fd);
+}
+
+static void load_add_target(struct load *l, char *line, const char *host)
+{
+	char *save = NULL, *method = strtok_r(line, "\t\n", &save), *path = strtok_r(NULL, "\t\n", &save);
+	char *range = strtok_r(NULL, "\t\n", &save), *body = strtok_r(NULL, "\t\n", &save);
+	if (!method || !path || !range || !body)
+		load_die("a target needs four columns");
+	struct target *grown = realloc(l->targets, (l->n_targets + 1) * sizeof(*grown));
+	if (!grown)
+		load_die("targets");
+	l->targets = grown;
+	struct target *t = &l->targets[l->n_targets++];
+	*t = (struct target){0};
+	char more[128] = "", length[64] = "";
+	if (strcmp(range, "-") != 0)
+		(void)snprintf(more, sizeof(more), "Range: %s\r\n", range);
+	if (strcmp(body, "-") != 0) {
+		load_map(t, body);
+		(void)snprintf(length, sizeof(length), "Content-Length: %zu\r\n", t->body_len);
+	}
+	int n = snprintf(t->head, sizeof(t->head), "%s %s HTTP/1.1\r\nHost: %s\r\nAccept: */*\r\n%s%s\r\n", method,
+			 path, host, more, length);
+	if (n < 0 || (size_t)n >= sizeof(t->head))
+		load_die("a target is too long");
+	t->head_len = (size_t)n;
+}
+
+static void load_targets(struct load *l, const char *file, const char *host)
+{
+	FILE *f = fopen(file, "re");
+	char *line = NULL;
+	size_t cap = 0;
+	if (!f)
+		load_die(file);
+	while (getline(&line, &cap, f) > 0)
+		load_add_target(l, line, host);
+	free(line);
+	(void)fclose(f);
+	if (l->n_targets == 0)
+		load_die("no targets");
+}
+
+/* --- connections -------------------------------------------------------------------------------------------------- */
+
+static void conn_watch(struct load *l, struct conn *c, int op, uint32_t events)
+{
+	struct epoll_event e = {.events = events, .data.ptr = c};
+	if (epoll_ctl(l->epoll, op, c->fd, &e) != 0)
+		load_die("epoll_ctl");
+}
+
+static void conn_open(struct load *l, struct conn *c)
+{
+	int one = 1;
+	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&l->address, sizeof(l->address)) != 0)
+		load_die("connect");
+	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (fcntl(c->fd, F_SETFL, O_NONBLOCK) != 0)
+		load_die("fcntl");
+	c->open = true;
+	conn_watch(l, c, EPOLL_CTL_ADD, EPOLLIN);
+}
+
+static void conn_close(struct conn *c)
+{
+	close(c->fd);
+	c->open = false;
+}
+
+/* Send what there is of head and body; what does not fit now is sent when the socket takes more. */
+static void conn_send(struct load *l, struct conn *c)
+{
+	const struct target *t = c->target;
+	while (c->sent < t->head_len + t->body_len) {
+		bool in_head = c->sent < t->head_len;
+		const void *from = in_head ? (const void *)(t->head + c->sent) : t->body + (c->sent - t->head_len);
+		size_t len = in_head ? t->head_len - c->sent : t->body_len - (c->sent - t->head_len);
+		ssize_t n = send(c->fd, from, len, MSG_NOSIGNAL | (in_head && t->body_len ? MSG_MORE : 0));
+		if (n < 0 && errno == EAGAIN) {
+			conn_watch(l, c, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
+			return;
+		}
+		if (n < 0)
+			break; /* the reply, or its absence, will tell */
+		c->sent += (size_t)n;
+	}
+	if (t->body_len)
+		conn_watch(l, c, EPOLL_CTL_MOD, EPOLLIN);
+}
+
+static bool conn_begin(struct load *l, struct conn *c)
+{
+	uint64_t now_ns = load_now_ns();
+	c->busy = false;
+	if (l->seconds > 0 ? now_ns >= l->until_ns : l->n_given >= l->n_targets)
+		return false;
+	if (!c->open)
+		conn_open(l, c);
+	c->target = &l->targets[l->seconds > 0 ? c->next++ % l->n_targets : l->n_given];
+	l->n_given++;
+	c->busy = true;
+	c->head_seen = c->close_after = false;
+	c->sent = c->have = 0;
+	c->began_ns = now_ns;
+	conn_send(l, c);
+	return true;
+}
+
+static void load_sample(struct load *l, uint64_t ns)
+{
+	if (l->n_samples == l->samples_cap) {
+		l->samples_cap = l->samples_cap ? l->samples_cap * 2 : 1 << 16;
+		l->samples_us = realloc(l->samples_us, l->samples_cap * sizeof(*l->samples_us));
+		if (!l->samples_us)
+			load_die("samples");
+	}
+	l->samples_us[l->n_samples++] = (uint32_t)(ns / 1000);
+}
+
+static void conn_end(struct load *l, struct conn *c)
+{
+	l->last_ns = load_now_ns();
+	if (c->began_ns >= l->from_ns && (l->seconds <= 0 || l->last_ns <= l->until_ns)) {
+		l->n_done++;
+		load_sample(l, l->last_ns - c->began_ns);
+		if (c->status != l->expect) {
+			l->n_wrong++;
+			l->wrong_status = c->status;
+		}
+	}
+	if (c->close_after)
+		conn_close(c);
+}
+
+/* The reply's head is complete: @return how much of what was read behind it is body. */
+static size_t conn_head(struct conn *c, const char *end)
+{
+	size_t head_len = (size_t)(end - c->reply) + 4;
+	c->reply[head_len - 1] = '\0';
+	const char *length = strcasestr(c->reply, "\r\nContent-Length:");
+	c->status = (unsigned)strtoul(c->reply + 9, NULL, 10);
+	c->left = length ? strtoull(length + 17, NULL, 10) : 0;
+	c->close_after = strcasestr(c->reply, "\r\nConnection: close") != NULL;
+	c->head_seen = true;
+	return c->have - head_len;
+}
+
+/* @return false: nothing more to read now, or the connection is gone */
+static bool conn_read(struct load *l, struct conn *c)
+{
+	ssize_t n;
+	if (c->head_seen) {
+		size_t want = c->left < DISCARD_BYTES ? (size_t)c->left : DISCARD_BYTES;
+		n = recv(c->fd, NULL, want, MSG_TRUNC); /* thrown away without a copy */
+	} else {
+		n = recv(c->fd, c->reply + c->have, sizeof(c->reply) - 1 - c->have, 0);
+	}
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	if (n <= 0) {
+		if (c->busy) {
+			l->n_broken++;
+			conn_close(c);
+			conn_begin(l, c);
+		} else {
+			conn_close(c);
+		}
+		return false;
+	}
+	size_t body = (size_t)n;
+	if (!c->head_seen) {
+		c->have += body;
+		c->reply[c->have] = '\0';
+		const char *end = strstr(c->reply, "\r\n\r\n");
+		if (!end)
+			return true;
+		body = conn_head(c, end);
+	}
+	l->n_bytes += body;
+	c->left -= body < c->left ? body : c->left;
+	if (c->left > 0)
+		return true;
+	conn_end(l, c);
+	conn_begin(l, c);
+	return false;
+}
+
+static void conn_event(struct load *l, struct conn *c, uint32_t events)
+{
+	if (events & EPOLLOUT && c->busy)
+		conn_send(l, c);
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		while (c->open && conn_read(l, c))
+			continue;
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------ */
+
+static bool load_is_busy(const struct load *l)
+{
+	for (unsigned i = 0; i < l->n_conns; i++)
+		if (l->conns[i].busy)
+			return true;
+	return false;
+}
+
+static void load_run(struct load *l)
+{
+	struct epoll_event events[EVENTS];
+	for (unsigned i = 0; i < l->n_conns; i++) {
+		l->conns[i].next = l->n_targets * i / l->n_conns;
+		conn_open(l, &l->conns[i]);
+	}
+	l->from_ns = load_now_ns() + l->warm_ns;
+	l->until_ns = l->from_ns + (uint64_t)(l->seconds * 1e9);
+	for (unsigned i = 0; i < l->n_conns; i++)
+		conn_begin(l, &l->conns[i]);
+	while (load_is_busy(l)) {
+		int n = epoll_wait(l->epoll, events, EVENTS, 5000);
+		if (l->seconds > 0 && load_now_ns() > l->until_ns + 10000000000u)
+			break; /* stuck connections count as broken */
+		for (int i = 0; i < n; i++)
+			conn_event(l, events[i].data.ptr, events[i].events);
+	}
+	for (unsigned i = 0; i < l->n_conns; i++)
+		l->n_broken += l->conns[i].busy;
+}
+
+static int load_compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void load_report(struct load *l)
+{
+	double took_s = l->seconds > 0 ? l->seconds : (double)(l->last_ns - l->from_ns) / 1e9;
+	uint32_t p50 = 0, p99 = 0;
+	if (l->n_samples > 0) {
+		qsort(l->samples_us, l->n_samples, sizeof(*l->samples_us), load_compare);
+		p50 = l->samples_us[l->n_samples / 2];
+		p99 = l->samples_us[l->n_samples * 99 / 100];
+	}
+	printf("{\"requests\":%" PRIu64 ",\"seconds\":%.4f,\"rate\":%.1f,\"p50_us\":%" PRIu32 ",\"p99_us\":%" PRIu32
+	       ",\"bytes\":%" PRIu64 ",\"wrong\":%" PRIu64 ",\"wrong_status\":%u,\"broken\":%" PRIu64 "}\n",
+	       l->n_done, took_s, (double)l->n_done / took_s, p50, p99, l->n_bytes, l->n_wrong, l->wrong_status,
+	       l->n_broken);
+}
+
+int main(int argc, char **argv)
+{
+	struct load l = {.n_conns = 16, .expect = 200};
+	for (int option; (option = getopt(argc, argv, "c:s:w:e:")) != -1;) {
+		if (option == 'c')
+			l.n_conns = (unsigned)strtoul(optarg, NULL, 10);
+		else if (option == 's')
+			l.seconds = strtod(optarg, NULL);
+		else if (option == 'w')
+			l.warm_ns = strtoull(optarg, NULL, 10) * 1000000u;
+		else if (option == 'e')
+			l.expect = (unsigned)strtoul(optarg, NULL, 10);
+		else
+			return EXIT_FAILURE;
+	}
+	char host[64];
+	if (argc - optind != 3 || l.n_conns < 1 || l.n_conns > CONNECTIONS_MAX)
+		load_die("usage: bench_load [-c N] [-s S] [-w MS] [-e STATUS] ADDRESS PORT TARGETS");
+	l.address = (struct sockaddr_in){.sin_family = AF_INET,
+					 .sin_port = htons((uint16_t)strtoul(argv[optind + 1], NULL, 10))};
+	if (inet_pton(AF_INET, argv[optind], &l.address.sin_addr) != 1)
+		load_die(argv[optind]);
+	(void)snprintf(host, sizeof(host), "%s:%s", argv[optind], argv[optind + 1]);
+	load_targets(&l, argv[optind + 2], host);
+	l.conns = calloc(l.n_conns, sizeof(*l.conns));
+	l.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (!l.conns || l.epoll < 0)
+		load_die("start");
+	load_run(&l);
+	load_report(&l);
+	return EXIT_SUCCESS;
+}
