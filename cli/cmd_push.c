@@ -266,7 +266,7 @@ static enum cairn_status push_all(struct push *p, int n, char **paths, const cha
 	*subject = "push";
 	status = packer_end(&p->packer, diag);
 	if (status == CAIRN_OK)
-		status = shards_write(&p->packer, push_shard, p, diag);
+		status = shards_write(&p->packer, SHARDS_BYTES_MAX, push_shard, p, diag);
 	return status;
 }
 

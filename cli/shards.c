@@ -39,6 +39,7 @@ static void shards_write_xorb(struct cairn_shard_writer *w, const struct packer_
 /* What of the packer the shards so far hold. */
 struct shards {
 	const struct packer *p;
+	size_t bytes_max; /* of one shard */
 	struct hash_map files_done;
 	size_t file, xorb;
 };
@@ -52,7 +53,7 @@ static void shards_fini(struct shards *s)
 static size_t shards_choose_xorbs(const struct shards *s, size_t *bytes)
 {
 	size_t end = s->xorb;
-	while (end < s->p->n_xorbs && *bytes + shards_xorb_bytes(&s->p->xorbs[end]) <= SHARDS_XORB_BYTES)
+	while (end < s->p->n_xorbs && *bytes + shards_xorb_bytes(&s->p->xorbs[end]) <= s->bytes_max / 4 * 3)
 		*bytes += shards_xorb_bytes(&s->p->xorbs[end++]);
 	return end;
 }
@@ -65,11 +66,11 @@ static enum cairn_status shards_write_files(struct shards *s, struct cairn_shard
 		size_t file_bytes = shards_file_bytes(file);
 		if (hash_map_find(&s->files_done, &file->hash))
 			continue;
-		if (file_bytes > SHARDS_BYTES_MAX - SHARDS_FRAME_BYTES)
+		if (file_bytes > s->bytes_max - SHARDS_FRAME_BYTES)
 			return cairn_fail(diag, CAIRN_E_LIMIT, "push.terms", CAIRN_NO_OFFSET,
 					  "a file has %zu terms, more than a shard of 64 MiB holds; split the file",
 					  file->n_terms);
-		if (*bytes + file_bytes > SHARDS_BYTES_MAX)
+		if (*bytes + file_bytes > s->bytes_max)
 			return CAIRN_OK;
 		enum cairn_status status = hash_map_add(&s->files_done, &file->hash, 0, 0);
 		if (status != CAIRN_OK)
@@ -83,10 +84,13 @@ static enum cairn_status shards_write_files(struct shards *s, struct cairn_shard
 static enum cairn_status shards_next(struct shards *s, struct cairn_shard_writer *w, struct cairn_diag *diag)
 {
 	size_t bytes = SHARDS_FRAME_BYTES;
-	size_t xorbs_end = shards_choose_xorbs(s, &bytes);
+	size_t xorbs_end = shards_choose_xorbs(s, &bytes), file = s->file;
 	enum cairn_status status = shards_write_files(s, w, &bytes, diag);
 	if (status != CAIRN_OK)
 		return status;
+	if (s->xorb == xorbs_end && s->file == file)
+		return cairn_fail(diag, CAIRN_E_LIMIT, "push.xorb", CAIRN_NO_OFFSET,
+				  "a shard of %zu bytes cannot describe a whole xorb", s->bytes_max);
 	for (; s->xorb < xorbs_end; s->xorb++) {
 		if (s->p->xorbs[s->xorb].list.n > 0)
 			shards_write_xorb(w, &s->p->xorbs[s->xorb]);
@@ -94,16 +98,16 @@ static enum cairn_status shards_next(struct shards *s, struct cairn_shard_writer
 	return cairn_shard_writer_end(w);
 }
 
-enum cairn_status shards_write(const struct packer *p,
+enum cairn_status shards_write(const struct packer *p, size_t bytes_max,
 			       enum cairn_status (*emit)(void *ctx, const uint8_t *bytes, size_t len,
 							 struct cairn_diag *diag),
 			       void *ctx, struct cairn_diag *diag)
 {
-	CLEANUP(shards_fini) struct shards s = {.p = p};
+	CLEANUP(shards_fini) struct shards s = {.p = p, .bytes_max = bytes_max};
 	enum cairn_status status = CAIRN_OK;
 	while (status == CAIRN_OK && (s.file < p->n_files || s.xorb < p->n_xorbs)) {
 		CLEANUP(cairn_shard_writer_fini) struct cairn_shard_writer w;
-		cairn_shard_writer_init(&w, SHARDS_BYTES_MAX);
+		cairn_shard_writer_init(&w, bytes_max);
 		status = shards_next(&s, &w, diag);
 		if (status == CAIRN_OK)
 			status = emit(ctx, w.buf.bytes, w.buf.len, diag);
