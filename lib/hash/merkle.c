@@ -2,10 +2,7 @@
 
 #include <string.h>
 
-enum {
-	NODE_TEXT_MAX = 64 + 3 + 20 + 1, /* hash, " : ", decimal u64, newline */
-	GROUP_MIN = 3,                   /* a cut is looked for from the third node on */
-};
+enum { NODE_TEXT_MAX = 64 + 3 + 20 + 1 }; /* hash, " : ", decimal u64, newline */
 
 void cairn_merkle_init(struct cairn_merkle *m)
 {
@@ -32,21 +29,32 @@ static size_t merkle_line(char *out, const struct cairn_hash *hash, uint64_t byt
 	return 68 + n_digits;
 }
 
+bool cairn_merkle_is_cut(const struct cairn_hash *node)
+{
+	return cairn_hash_tail(node) % 4 == 0;
+}
+
+uint64_t cairn_merkle_join(struct cairn_hash *out, const struct cairn_hash *hashes, const uint64_t *bytes, unsigned n)
+{
+	char message[CAIRN_MERKLE_GROUP_MAX * NODE_TEXT_MAX + 1];
+	size_t len = 0;
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < n; i++) {
+		len += merkle_line(message + len, &hashes[i], bytes[i]);
+		sum += bytes[i];
+	}
+	cairn_hash_node(out, message, len);
+	return sum;
+}
+
 static void merkle_push(struct cairn_merkle *m, unsigned at, const struct cairn_hash *hash, uint64_t bytes);
 
 /* Make one node of everything that waits on a level, and hand it to the level above. */
 static void merkle_close_group(struct cairn_merkle *m, unsigned at)
 {
 	struct cairn_merkle_level *level = &m->level[at];
-	char message[CAIRN_MERKLE_GROUP_MAX * NODE_TEXT_MAX + 1];
-	size_t len = 0;
-	uint64_t bytes = 0;
-	for (unsigned i = 0; i < level->n; i++) {
-		len += merkle_line(message + len, &level->hash[i], level->bytes[i]);
-		bytes += level->bytes[i];
-	}
 	struct cairn_hash node;
-	cairn_hash_node(&node, message, len);
+	uint64_t bytes = cairn_merkle_join(&node, level->hash, level->bytes, level->n);
 	level->n = 0;
 	level->passed = true;
 	merkle_push(m, at + 1, &node, bytes);
@@ -63,7 +71,7 @@ static void merkle_push(struct cairn_merkle *m, unsigned at, const struct cairn_
 	level->hash[level->n] = *hash;
 	level->bytes[level->n] = bytes;
 	level->n++;
-	if (level->n == CAIRN_MERKLE_GROUP_MAX || (level->n >= GROUP_MIN && cairn_hash_tail(hash) % 4 == 0))
+	if (level->n == CAIRN_MERKLE_GROUP_MAX || (level->n >= CAIRN_MERKLE_GROUP_MIN && cairn_merkle_is_cut(hash)))
 		merkle_close_group(m, at);
 }
 

@@ -6,10 +6,17 @@
 
 enum {
 	CAIRN_MERKLE_GROUP_MAX = 9, /* children of a node */
+	CAIRN_MERKLE_GROUP_MIN = 3, /* likewise, but for the last group of a level */
 	/* A group has at least 3 nodes, but for the last of its level, so 41 levels hold more chunks than a u64 counts.
 	 */
 	CAIRN_MERKLE_LEVELS_MAX = 41,
 };
+
+/** Does a group that has at least CAIRN_MERKLE_GROUP_MIN nodes end with this one? */
+bool cairn_merkle_is_cut(const struct cairn_hash *node);
+
+/** Make one node of n others, 1 to CAIRN_MERKLE_GROUP_MAX. @return the raw bytes under it */
+uint64_t cairn_merkle_join(struct cairn_hash *out, const struct cairn_hash *hashes, const uint64_t *bytes, unsigned n);
 
 /**
  * A root under construction. Takes chunks one by one in constant memory: a node is made as soon as its group is

@@ -1,0 +1,171 @@
+#include "hash/merkle_subtree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SUBTREE_GAP_MIN = 3, /* between cuts that hold: see struct cairn_subtree_level */
+	SUBTREE_GAP_MAX = 7,
+	SUBTREE_RIGHT_NODES = 1024, /* of a level whose groups are known: more are folded, cuts or not */
+};
+
+void cairn_subtree_init(struct cairn_subtree *s, bool at_start, bool at_end)
+{
+	*s = (struct cairn_subtree){.at_start = at_start, .at_end = at_end};
+}
+
+void cairn_subtree_fini(struct cairn_subtree *s)
+{
+	for (unsigned i = 0; i < s->n_levels; i++) {
+		free(s->level[i].left.at);
+		free(s->level[i].right.at);
+	}
+	*s = (struct cairn_subtree){0};
+}
+
+static void subtree_append(struct cairn_subtree *s, struct cairn_subtree_nodes *to,
+			   const struct cairn_subtree_node *nodes, uint32_t n)
+{
+	if (n > CAIRN_SUBTREE_NODES_MAX - to->n) {
+		s->status = CAIRN_E_LIMIT;
+		return;
+	}
+	uint32_t cap = to->cap ? to->cap : 16;
+	while (cap < to->n + n)
+		cap *= 2;
+	if (cap != to->cap) {
+		struct cairn_subtree_node *at = realloc(to->at, cap * sizeof(*at));
+		if (!at) {
+			s->status = CAIRN_E_NOMEM;
+			return;
+		}
+		to->at = at;
+		to->cap = cap;
+	}
+	if (n > 0)
+		memcpy(to->at + to->n, nodes, n * sizeof(*nodes));
+	to->n += n;
+}
+
+/* Nodes of the first group of n > 0. *complete: it ends so, whatever comes behind. */
+static uint32_t subtree_group(const struct cairn_subtree_node *nodes, uint32_t n, bool *complete)
+{
+	for (uint32_t len = CAIRN_MERKLE_GROUP_MIN; len <= n && len <= CAIRN_MERKLE_GROUP_MAX; len++) {
+		*complete = len == CAIRN_MERKLE_GROUP_MAX || cairn_merkle_is_cut(&nodes[len - 1].hash);
+		if (*complete)
+			return len;
+	}
+	*complete = false;
+	return n;
+}
+
+static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cairn_subtree_node *node);
+
+static void subtree_promote_group(struct cairn_subtree *s, unsigned at, const struct cairn_subtree_node *nodes,
+				  uint32_t n)
+{
+	struct cairn_hash hashes[CAIRN_MERKLE_GROUP_MAX];
+	uint64_t bytes[CAIRN_MERKLE_GROUP_MAX];
+	for (uint32_t i = 0; i < n; i++) {
+		hashes[i] = nodes[i].hash;
+		bytes[i] = nodes[i].bytes;
+	}
+	struct cairn_subtree_node parent;
+	parent.bytes = cairn_merkle_join(&parent.hash, hashes, bytes, n);
+	s->level[at].promoted = true;
+	s->n_nodes -= n;
+	subtree_push(s, at + 1, &parent);
+}
+
+/* Send the groups of the first n nodes on the right up. @param whole_only  leave an incomplete group at their end */
+static void subtree_promote(struct cairn_subtree *s, unsigned at, uint32_t n, bool whole_only)
+{
+	struct cairn_subtree_nodes *right = &s->level[at].right;
+	uint32_t done = 0;
+	while (done < n) {
+		bool complete;
+		uint32_t len = subtree_group(right->at + done, n - done, &complete);
+		if (whole_only && !complete)
+			break;
+		subtree_promote_group(s, at, right->at + done, len);
+		done += len;
+	}
+	right->n -= done;
+	if (right->n > 0)
+		memmove(right->at, right->at + done, right->n * sizeof(*right->at));
+}
+
+/* The last three cuts of a level fit: a group ends with the middle one, n_behind nodes before the end. */
+static void subtree_bound(struct cairn_subtree *s, unsigned at, uint32_t n_behind)
+{
+	struct cairn_subtree_level *level = &s->level[at];
+	if (level->bounded) {
+		subtree_promote(s, at, level->right.n - n_behind, false);
+		return;
+	}
+	level->left.n -= n_behind;
+	subtree_append(s, &level->right, level->left.at + level->left.n, n_behind);
+	level->bounded = true;
+	level->gap_fits = false; /* the last boundary is looked for behind the first: only the third cut is there */
+}
+
+static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cairn_subtree_node *node)
+{
+	struct cairn_subtree_level *level = &s->level[at];
+	if (at == s->n_levels) {
+		level->bounded = s->at_start;
+		s->n_levels++;
+	}
+	if (s->n_nodes == CAIRN_SUBTREE_NODES_MAX)
+		s->status = CAIRN_E_LIMIT;
+	if (s->status != CAIRN_OK)
+		return;
+	s->n_nodes++;
+	subtree_append(s, level->bounded ? &level->right : &level->left, node, 1);
+	level->n_after++;
+	if (cairn_merkle_is_cut(&node->hash)) {
+		uint32_t gap = level->n_after;
+		bool fits = level->has_cut && gap >= SUBTREE_GAP_MIN && gap <= SUBTREE_GAP_MAX;
+		bool both = fits && level->gap_fits;
+		level->has_cut = true;
+		level->gap_fits = fits;
+		level->n_after = 0;
+		if (both && s->status == CAIRN_OK)
+			subtree_bound(s, at, gap);
+	}
+	/* One end of the range is an end of the file, so no one needs three cuts to find where its groups begin or end.
+	 * Files of nothing but zeros have none. */
+	if (level->right.n >= SUBTREE_RIGHT_NODES && (s->at_start || s->at_end)) {
+		subtree_promote(s, at, level->right.n, true);
+		level->has_cut = false;
+		level->gap_fits = false;
+	}
+}
+
+enum cairn_status cairn_subtree_add(struct cairn_subtree *s, const struct cairn_hash *chunk, uint64_t bytes)
+{
+	const struct cairn_subtree_node node = {.hash = *chunk, .bytes = bytes};
+	if (s->status == CAIRN_OK)
+		subtree_push(s, 0, &node);
+	return s->status;
+}
+
+/* A root: nothing is joined with it any more. */
+static bool subtree_is_single(const struct cairn_subtree_level *level)
+{
+	return !level->promoted && level->left.n + level->right.n == 1;
+}
+
+enum cairn_status cairn_subtree_end(struct cairn_subtree *s)
+{
+	for (unsigned at = 0; s->status == CAIRN_OK && at < s->n_levels; at++) {
+		struct cairn_subtree_level *level = &s->level[at];
+		if (s->at_end && level->bounded && !subtree_is_single(level))
+			subtree_promote(s, at, level->right.n, false);
+		if (s->status == CAIRN_OK && !level->promoted) {
+			subtree_append(s, &level->left, level->right.at, level->right.n);
+			level->right.n = 0;
+		}
+	}
+	return s->status;
+}
