@@ -48,6 +48,8 @@ struct cairn_index_xorb {
 	uint32_t n_chunks;
 	uint64_t unpacked_bytes;
 	uint64_t stored_bytes; /* of the object; 0: its bytes are kept elsewhere */
+	int64_t at_unix_s;     /* when it arrived, or was last renewed */
+	bool referenced;       /* a file needs it */
 	bool retired;          /* no file needs it; it may be removed when its grace time is over */
 };
 
@@ -72,8 +74,7 @@ struct cairn_index_dedupe_xorb {
  * Answer a chunk query within one snapshot: first the xorb that holds the chunk, then its neighbours (xorbs of the same
  * shard), retired ones left out.
  * @param visit  @return false to stop
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the chunk is not tracked in this scope or the shared one; CAIRN_E_IO;
- * CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked in this scope or the shared one; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_dedupe(
 	struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
@@ -116,16 +117,36 @@ CAIRN_MUST_USE enum cairn_status cairn_index_shard_known(struct cairn_index *ix,
 							 const char *scope, const char *owner, bool *known);
 
 struct cairn_index_stats {
-	uint64_t n_files, n_xorbs, n_shards, n_eligible; /* rows; each within a few thousand of the truth under load */
+	uint64_t n_files, n_xorbs, n_shards, n_eligible; /* rows, as of the last commit */
+	uint64_t stored_bytes;                           /* of all xorbs' objects */
 	uint64_t file_bytes;                             /* the database and its log */
 	uint64_t n_commits, n_writes;                    /* since opening: transactions, and the writes in them */
 	uint64_t n_queued;                               /* writes waiting now */
 };
 void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
 
-/** Can the index be written now (one empty transaction on the writer's own connection)? @return CAIRN_OK; CAIRN_E_IO;
- * CAIRN_E_FULL */
+/** Can the index be written now? A real write takes its turn behind those that wait. @return CAIRN_OK; CAIRN_E_IO;
+ *  CAIRN_E_FULL; CAIRN_E_BUSY no answer within CAIRN_INDEX_PROBE_MS */
 CAIRN_MUST_USE enum cairn_status cairn_index_writable(struct cairn_index *ix);
+
+/*
+ * Garbage. A xorb that no file needs goes in two steps, each in pieces of a few milliseconds so that uploads wait no
+ * longer: GC_MARK   not referenced, and neither new nor renewed within the grace time: retired, and not offered any
+ * more; GC_SWEEP  retired for longer than the grace time, and still not referenced: its rows are gone and durably so.
+ * Only then may its object be removed, by whoever asked; a crash in between leaves an object without a row. A client
+ * that was told "it is here" (an answer to a chunk query, HEAD, a grant, "known already") may refer to it for as long
+ * as that answer is good. So the grace time of the sweep must be longer than any answer lives, and who gives such an
+ * answer for a xorb that is not referenced sends RENEW_XORB first: needed when it is retired or its at_unix_s is old. A
+ * shard that names a retired xorb, or its bytes arriving again, end its retirement. Whoever removes the object must
+ * keep a put of the same xorb from slipping between its row and its object: hold that hash from GC_SWEEP's done() to
+ * the removal, or ask cairn_index_xorb() again while holding it. Whatever removes a file or a xorb makes every shard
+ * accepted before it unknown, so that it is registered anew if it comes again.
+ */
+enum {
+	CAIRN_INDEX_GC_MS = 5,       /* statements of one GC_MARK or GC_SWEEP */
+	CAIRN_INDEX_SWEEP_MAX = 512, /* xorbs of one GC_SWEEP */
+	CAIRN_INDEX_TELEMETRY_BYTES_MAX = 65536,
+};
 
 /* --- writing: group commit ---------------------------------------------------------------------------------------- */
 
@@ -173,7 +194,24 @@ struct cairn_index_write {
 	enum cairn_index_write_kind {
 		CAIRN_INDEX_PUT_XORB,  /* a xorb whose bytes are stored */
 		CAIRN_INDEX_PUT_SHARD, /* everything a verified shard registers; all of it becomes visible at once */
-		CAIRN_INDEX_PROBE,     /* changes nothing that can be seen, but is written; for cairn_index_writable() */
+		CAIRN_INDEX_PROBE, /* changes nothing that can be seen, but is written; for cairn_index_writable() */
+
+		/* Files. NOT_FOUND only where it is said; added tells whether anything changed. */
+		CAIRN_INDEX_FORGET_FILE, /* file: take it from an owner, or from all; with the last one it is gone */
+		CAIRN_INDEX_SHARE_FILE,  /* file: give it to one more owner. CAIRN_E_NOT_FOUND */
+
+		/* Xorbs that are promised, missing, or no longer needed: see "garbage" above. */
+		CAIRN_INDEX_RENEW_XORB, /* promise: its grace time starts anew. CAIRN_E_NOT_FOUND: it is gone, don't
+					   promise it */
+		CAIRN_INDEX_LOSE_XORB,  /* promise: its object is missing or damaged. It is not offered any more, and
+					 * counts as kept  elsewhere until it is put again. CAIRN_E_NOT_FOUND */
+		CAIRN_INDEX_GC_MARK,    /* mark */
+		CAIRN_INDEX_GC_SWEEP,   /* sweep */
+
+		/* See operate.h. */
+		CAIRN_INDEX_ADD_KEY,       /* key. CAIRN_E_CONFLICT: there is one with this digest */
+		CAIRN_INDEX_REVOKE_KEY,    /* key, by its id. CAIRN_E_NOT_FOUND */
+		CAIRN_INDEX_ADD_TELEMETRY, /* telemetry */
 	} kind;
 	union {
 		struct {
@@ -188,6 +226,40 @@ struct cairn_index_write {
 			struct cairn_index_source source;
 		} shard;
 		struct {
+			struct cairn_hash hash;
+			const char *owner; /* borrowed; FORGET_FILE: NULL for all of them */
+		} file;
+		struct {
+			struct cairn_hash hash;
+			int64_t now_unix_s;
+		} promise;
+		struct {
+			int64_t now_unix_s;
+			int64_t grace_s;    /* since it arrived or was renewed */
+			int64_t from_id;    /* 0: from the first */
+			int64_t next_id;    /* result: where to go on; 0: all were looked at */
+			uint32_t n_retired; /* result */
+		} mark;
+		struct {
+			int64_t now_unix_s;
+			int64_t grace_s;          /* since it was retired */
+			struct cairn_hash *swept; /* borrowed, n_max of them; result: n */
+			uint32_t n_max;           /* at most CAIRN_INDEX_SWEEP_MAX count */
+			uint32_t n;               /* result: these rows are gone */
+			bool more;                /* result: there may be more to sweep */
+		} sweep;
+		struct {
+			uint8_t digest[32];               /* SHA-256 of the key */
+			const char *name, *repo, *scopes; /* borrowed; struct cairn_index_key */
+			int64_t id;                       /* ADD_KEY: result */
+		} key;
+		struct {
+			const char *sender; /* borrowed */
+			const void *body;   /* borrowed, at most CAIRN_INDEX_TELEMETRY_BYTES_MAX */
+			size_t body_len;
+			uint32_t keep_max; /* rows kept, this one counted; at least 1 */
+		} telemetry;
+		struct {
 			struct cairn_writer *writer;
 		} probe; /* the index's */
 	};
@@ -197,6 +269,7 @@ struct cairn_index_write {
 	/* results, for done() */
 	enum cairn_status status; /* CAIRN_OK
 				   * CAIRN_E_CONFLICT a xorb it relies on was removed meanwhile, or is known otherwise
+				   * CAIRN_E_NOT_FOUND of the kinds that say so
 				   * CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_NOMEM nothing of it was written */
 	bool added;               /* false: everything was known already, if from other uploads */
 	struct cairn_diag diag;

@@ -152,7 +152,7 @@ static enum cairn_status dedupe_answer_next(struct dedupe_query *q, sqlite3_stmt
 		return status;
 	if (!cairn_index_xorb_column(neighbours, &q->answer.xorb))
 		return CAIRN_E_IO;
-	status = dedupe_decode(q, neighbours, 6);
+	status = dedupe_decode(q, neighbours, CAIRN_INDEX_XORB_COLUMNS);
 	return status == CAIRN_OK ? dedupe_eligible(q) : status;
 }
 

@@ -2,7 +2,10 @@
 
 #include <stdlib.h>
 
-#define POOL_XORB_COLUMNS "x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired"
+#define POOL_XORB_COLUMNS                                                                                              \
+	"x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at,"                                               \
+	" EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id)"
+#define POOL_KEY_COLUMNS "id, digest, name, repo, scopes, created, revoked"
 /* A file is the viewer's to read (?2; NULL: everything is) when that repository registered it, or the operator did. */
 #define POOL_FILE_VISIBLE                                                                                              \
 	"(?2 IS NULL OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = 0)"                        \
@@ -32,6 +35,15 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_SHARD] = "SELECT 1 FROM shard WHERE hash = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)"
 			     " AND owner = (SELECT id FROM scope WHERE name = ?3)"
 			     " AND collection = (SELECT collection FROM state)",
+	[CAIRN_READ_EACH_XORB] = "SELECT " POOL_XORB_COLUMNS " FROM xorb x WHERE x.id > ?1 ORDER BY x.id LIMIT ?2",
+	[CAIRN_READ_EACH_FILE] = "SELECT hash, size, sha256, terms, id FROM file WHERE id > ?1 ORDER BY id LIMIT ?2",
+	[CAIRN_READ_RETIRED] = "SELECT count(*), coalesce(sum(stored), 0) FROM xorb WHERE retired IS NOT NULL",
+	[CAIRN_READ_UNREFERENCED] = "SELECT count(*), coalesce(sum(stored), 0) FROM xorb x"
+				    " WHERE NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)",
+	[CAIRN_READ_FILE_BYTES] = "SELECT count(*), coalesce(sum(size), 0) FROM file",
+	[CAIRN_READ_KEY] = "SELECT " POOL_KEY_COLUMNS " FROM api_key WHERE digest = ?1",
+	[CAIRN_READ_EACH_KEY] = "SELECT " POOL_KEY_COLUMNS " FROM api_key WHERE id > ?1 ORDER BY id LIMIT ?2",
+	[CAIRN_READ_TELEMETRY] = "SELECT id, at, sender, body FROM telemetry WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
 };
 
 static void pool_close(struct cairn_reader *r)

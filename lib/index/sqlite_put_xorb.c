@@ -17,6 +17,7 @@ enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_has
 	known->id = sqlite3_column_int64(stmt, 0);
 	known->n_chunks = (uint32_t)sqlite3_column_int64(stmt, 1);
 	known->stored = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
+	known->stored_bytes = sqlite3_column_int64(stmt, 2);
 	known->retired = sqlite3_column_type(stmt, 3) != SQLITE_NULL;
 	return CAIRN_OK;
 }

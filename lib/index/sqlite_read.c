@@ -12,6 +12,8 @@ bool cairn_index_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out)
 	out->unpacked_bytes = (uint64_t)sqlite3_column_int64(row, 3);
 	out->stored_bytes = (uint64_t)sqlite3_column_int64(row, 4);
 	out->retired = sqlite3_column_type(row, 5) != SQLITE_NULL;
+	out->at_unix_s = sqlite3_column_int64(row, 6);
+	out->referenced = sqlite3_column_int64(row, 7) != 0;
 	return cairn_sql_hash(row, 1, &out->hash);
 }
 
@@ -72,12 +74,11 @@ enum cairn_status cairn_index_spans(struct cairn_index *ix, int64_t xorb_id, str
 	if (!cairn_index_xorb_column(stmt, out))
 		return CAIRN_E_IO;
 	size_t len;
-	const uint8_t *bytes = cairn_sql_blob(stmt, 6, &len);
+	const uint8_t *bytes = cairn_sql_blob(stmt, CAIRN_INDEX_XORB_COLUMNS, &len);
 	return cairn_rows_spans(spans, out->n_chunks, bytes, len);
 }
 
-/* Columns hash, size, sha256. */
-static enum cairn_status read_file_columns(sqlite3_stmt *row, struct cairn_index_file *out)
+enum cairn_status cairn_index_file_columns(sqlite3_stmt *row, struct cairn_index_file *out)
 {
 	struct cairn_hash sha256;
 	if (!cairn_sql_hash(row, 0, &out->hash))
@@ -116,7 +117,7 @@ enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_ha
 	read_bind_viewer(stmt, viewer);
 	status = read_row(stmt);
 	if (status == CAIRN_OK)
-		status = read_file_columns(stmt, out);
+		status = cairn_index_file_columns(stmt, out);
 	if (status != CAIRN_OK)
 		return status;
 	out->n_terms = (uint32_t)(sqlite3_column_bytes(stmt, 3) / CAIRN_ROWS_TERM_BYTES);
@@ -139,7 +140,7 @@ enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8
 	cairn_sql_bind_blob(stmt, 1, sha256, 32);
 	read_bind_viewer(stmt, viewer);
 	status = read_row(stmt);
-	return status == CAIRN_OK ? read_file_columns(stmt, out) : status;
+	return status == CAIRN_OK ? cairn_index_file_columns(stmt, out) : status;
 }
 
 enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TX_CHECKPOINT_PAGES = 4000, TX_CHECKPOINT_PAGES_GC = 1000 };
+
 static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_BEGIN] = "BEGIN IMMEDIATE",
 	[CAIRN_TX_COMMIT] = "COMMIT",
@@ -39,6 +41,31 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_SET_SHA256] = "UPDATE file SET sha256 = ?2 WHERE id = ?1",
 	[CAIRN_TX_ADD_FILE_OWNER] = "INSERT OR IGNORE INTO file_owner(file, scope) VALUES(?1, ?2)",
 	[CAIRN_TX_ADD_REFERENCE] = "INSERT OR IGNORE INTO reference(xorb, file) VALUES(?1, ?2)",
+	[CAIRN_TX_GET_TERMS] = "SELECT terms FROM file WHERE id = ?1",
+	[CAIRN_TX_DROP_FILE_OWNER] =
+		"DELETE FROM file_owner WHERE file = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)",
+	[CAIRN_TX_DROP_FILE_OWNERS] = "DELETE FROM file_owner WHERE file = ?1",
+	[CAIRN_TX_HAS_FILE_OWNER] = "SELECT 1 FROM file_owner WHERE file = ?1 LIMIT 1",
+	[CAIRN_TX_DROP_REFERENCE] = "DELETE FROM reference WHERE xorb = ?1 AND file = ?2",
+	[CAIRN_TX_DROP_FILE] = "DELETE FROM file WHERE id = ?1",
+	[CAIRN_TX_PROMISE_XORB] = "UPDATE xorb SET at = ?2, retired = iif(retired IS NULL, NULL, ?2) WHERE id = ?1",
+	[CAIRN_TX_LOSE_XORB] = "UPDATE xorb SET stored = NULL WHERE id = ?1",
+	[CAIRN_TX_MARK_PAGE] =
+		"SELECT id, retired IS NULL AND at <= ?2 AND NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)"
+		" FROM xorb x WHERE id > ?1 ORDER BY id LIMIT ?3",
+	[CAIRN_TX_RETIRE_XORB] = "UPDATE xorb SET retired = ?2 WHERE id = ?1",
+	[CAIRN_TX_SWEEP_PAGE] = "SELECT id, hash, stored FROM xorb WHERE retired <= ?1 ORDER BY retired LIMIT ?2",
+	[CAIRN_TX_HAS_REFERENCE] = "SELECT 1 FROM reference WHERE xorb = ?1 LIMIT 1",
+	[CAIRN_TX_DROP_DEDUPE] = "DELETE FROM dedupe WHERE xorb = ?1",
+	[CAIRN_TX_DROP_MEMBER] = "DELETE FROM member WHERE xorb = ?1",
+	[CAIRN_TX_DROP_LIST] = "DELETE FROM list WHERE xorb = ?1",
+	[CAIRN_TX_DROP_XORB] = "DELETE FROM xorb WHERE id = ?1",
+	[CAIRN_TX_FIND_KEY] = "SELECT revoked IS NOT NULL FROM api_key WHERE id = ?1",
+	[CAIRN_TX_ADD_KEY] =
+		"INSERT OR IGNORE INTO api_key(digest, name, repo, scopes, created) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[CAIRN_TX_REVOKE_KEY] = "UPDATE api_key SET revoked = ?2 WHERE id = ?1",
+	[CAIRN_TX_ADD_TELEMETRY] = "INSERT INTO telemetry(at, sender, body) VALUES(?1, ?2, ?3)",
+	[CAIRN_TX_DROP_TELEMETRY] = "DELETE FROM telemetry WHERE id <= ?1",
 };
 
 /* These belong to the connection, so they are set at each opening, and what matters is read back. */
@@ -49,7 +76,7 @@ static enum cairn_status tx_set_up(sqlite3 *db, struct cairn_diag *diag)
 		db,
 		"PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF; PRAGMA temp_store = "
 		"MEMORY;"
-		"PRAGMA cache_size = -65536; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4000");
+		"PRAGMA cache_size = -65536; PRAGMA journal_size_limit = 67108864");
 	if (status == CAIRN_OK)
 		status = cairn_sql_ask(db, "PRAGMA synchronous", &synchronous);
 	if (status == CAIRN_OK)
@@ -116,6 +143,7 @@ void cairn_tx_close(struct cairn_tx *tx)
 
 enum cairn_status cairn_tx_begin(struct cairn_tx *tx)
 {
+	tx->collecting = false;
 	enum cairn_status status = cairn_sql_run(tx->stmt[CAIRN_TX_BEGIN]);
 	return status == CAIRN_OK ? tx_read_state(tx) : status;
 }
@@ -136,6 +164,9 @@ static enum cairn_status tx_write_state(struct cairn_tx *tx)
 
 enum cairn_status cairn_tx_commit(struct cairn_tx *tx)
 {
+	/* A commit that finds so many pages in the log folds them into the database. Deleting touches pages all over
+	 * it, so that this takes long unless it is done often. */
+	(void)sqlite3_wal_autocheckpoint(tx->db, tx->collecting ? TX_CHECKPOINT_PAGES_GC : TX_CHECKPOINT_PAGES);
 	enum cairn_status status = tx_write_state(tx);
 	if (status == CAIRN_OK)
 		status = cairn_sql_run(tx->stmt[CAIRN_TX_COMMIT]);
@@ -163,6 +194,24 @@ static enum cairn_status tx_dispatch(struct cairn_tx *tx, struct cairn_index_wri
 		return cairn_tx_put_xorb(tx, write);
 	case CAIRN_INDEX_PUT_SHARD:
 		return cairn_tx_put_shard(tx, write);
+	case CAIRN_INDEX_FORGET_FILE:
+		return cairn_tx_forget_file(tx, write);
+	case CAIRN_INDEX_SHARE_FILE:
+		return cairn_tx_share_file(tx, write);
+	case CAIRN_INDEX_RENEW_XORB:
+		return cairn_tx_promise_xorb(tx, write);
+	case CAIRN_INDEX_LOSE_XORB:
+		return cairn_tx_lose_xorb(tx, write);
+	case CAIRN_INDEX_GC_MARK:
+		return cairn_tx_mark(tx, write);
+	case CAIRN_INDEX_GC_SWEEP:
+		return cairn_tx_sweep(tx, write);
+	case CAIRN_INDEX_ADD_KEY:
+		return cairn_tx_add_key(tx, write);
+	case CAIRN_INDEX_REVOKE_KEY:
+		return cairn_tx_revoke_key(tx, write);
+	case CAIRN_INDEX_ADD_TELEMETRY:
+		return cairn_tx_add_telemetry(tx, write);
 	case CAIRN_INDEX_PROBE:
 		return cairn_sql_run(tx->stmt[CAIRN_TX_PROBE]);
 	}

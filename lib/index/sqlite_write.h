@@ -39,12 +39,34 @@ enum cairn_tx_stmt {
 	CAIRN_TX_SET_SHA256,
 	CAIRN_TX_ADD_FILE_OWNER,
 	CAIRN_TX_ADD_REFERENCE,
+	CAIRN_TX_GET_TERMS,
+	CAIRN_TX_DROP_FILE_OWNER,
+	CAIRN_TX_DROP_FILE_OWNERS,
+	CAIRN_TX_HAS_FILE_OWNER,
+	CAIRN_TX_DROP_REFERENCE,
+	CAIRN_TX_DROP_FILE,
+	CAIRN_TX_PROMISE_XORB,
+	CAIRN_TX_LOSE_XORB,
+	CAIRN_TX_MARK_PAGE,
+	CAIRN_TX_RETIRE_XORB,
+	CAIRN_TX_SWEEP_PAGE,
+	CAIRN_TX_HAS_REFERENCE,
+	CAIRN_TX_DROP_DEDUPE,
+	CAIRN_TX_DROP_MEMBER,
+	CAIRN_TX_DROP_LIST,
+	CAIRN_TX_DROP_XORB,
+	CAIRN_TX_FIND_KEY,
+	CAIRN_TX_ADD_KEY,
+	CAIRN_TX_REVOKE_KEY,
+	CAIRN_TX_ADD_TELEMETRY,
+	CAIRN_TX_DROP_TELEMETRY,
 	CAIRN_TX_STMTS,
 };
 
 /** What the index holds, kept in its state row so that opening need not count. */
 struct cairn_tx_counts {
-	int64_t collection; /* see struct cairn_tx */
+	int64_t collection; /* how often a file or a xorb was removed: shards accepted before that are not known any
+			       more */
 	int64_t files, xorbs, shards, eligible, stored_bytes;
 };
 
@@ -66,6 +88,7 @@ struct cairn_tx {
 	struct cairn_tx_xorb *xorbs;      /* CAIRN_TX_XORBS, by the first bytes of the hash */
 	struct cairn_chunk_list first;    /* the last list that was read for a file's first chunk */
 	int64_t first_xorb;               /* whose it is; 0: nobody's */
+	bool collecting;                  /* the transaction collects garbage */
 };
 
 /** Open for writing, make or migrate the database. tx is zeroed before and needs cairn_tx_close() in any case.
@@ -95,6 +118,15 @@ bool cairn_tx_apply_alone(struct cairn_tx *tx, struct cairn_index_write *write);
 /** cairn_tx_apply() of one kind. @return as write->status */
 CAIRN_MUST_USE enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_write *write);
 CAIRN_MUST_USE enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_write *write);
+CAIRN_MUST_USE enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_write *write);
+CAIRN_MUST_USE enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_write *write);
+CAIRN_MUST_USE enum cairn_status cairn_tx_promise_xorb(struct cairn_tx *tx, struct cairn_index_write *write);
+CAIRN_MUST_USE enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_write *write);
+CAIRN_MUST_USE enum cairn_status cairn_tx_mark(struct cairn_tx *tx, struct cairn_index_write *write);
+CAIRN_MUST_USE enum cairn_status cairn_tx_sweep(struct cairn_tx *tx, struct cairn_index_write *write);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_key(struct cairn_tx *tx, struct cairn_index_write *write);
+CAIRN_MUST_USE enum cairn_status cairn_tx_revoke_key(struct cairn_tx *tx, struct cairn_index_write *write);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_telemetry(struct cairn_tx *tx, struct cairn_index_write *write);
 
 /** The number of a name, made when it has none. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_scope(struct cairn_tx *tx, const char *name, int64_t *id);
@@ -104,6 +136,7 @@ struct cairn_tx_known {
 	int64_t id; /* 0: there is none */
 	uint32_t n_chunks;
 	bool stored, retired;
+	int64_t stored_bytes;
 };
 CAIRN_MUST_USE enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
 						    struct cairn_tx_known *known);

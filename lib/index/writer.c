@@ -153,6 +153,7 @@ void cairn_writer_stats(struct cairn_writer *w, struct cairn_index_stats *out)
 	out->n_xorbs = (uint64_t)w->counts.xorbs;
 	out->n_shards = (uint64_t)w->counts.shards;
 	out->n_eligible = (uint64_t)w->counts.eligible;
+	out->stored_bytes = (uint64_t)w->counts.stored_bytes;
 	out->n_commits = w->n_commits;
 	out->n_writes = w->n_writes;
 	out->n_queued = w->n_queued;

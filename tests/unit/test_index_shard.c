@@ -298,32 +298,74 @@ START_TEST(external_xorbs)
 }
 END_TEST
 
-/* More xorbs than the write remembers at once, named in turns. */
+/* A xorb that was rolled back leaves its number to the next one, but nothing that was remembered of it. */
+START_TEST(nothing_is_remembered_of_what_failed)
+{
+	struct fx_xorb failed = fx_xorb_new(5, 12), next = fx_xorb_new(6, 12);
+	struct fx_shard s;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct fx_xorb *x = i == 0 ? &failed : &next;
+		fx_shard_init(&s, i);
+		fx_shard_xorb(&s, x, 0);
+		s.xorbs[0].list = &x->list;
+		fx_shard_file(&s, 1, x, 1, 12);
+		fx_shard_file(&s, 2, x, 2, 12);
+		s.fails = i == 0 ? CAIRN_E_MISMATCH : CAIRN_OK;
+		ck_assert_int_eq(fx_shard_put(ix, &s), s.fails);
+	}
+	struct fx_answer answer = {0};
+	ck_assert_int_eq(fx_query(ix, "", &next.list.hashes[1], &answer), CAIRN_OK);
+	ck_assert_int_eq(fx_query(ix, "", &failed.list.hashes[1], &answer), CAIRN_E_NOT_FOUND);
+	struct cairn_index_xorb row;
+	ck_assert_int_eq(cairn_index_xorb(ix, &failed.hash, &row), CAIRN_E_NOT_FOUND);
+	fx_xorb_fini(&failed);
+	fx_xorb_fini(&next);
+}
+END_TEST
+
+/* One file over more xorbs than a write remembers at once, each named in turn and then again. */
+enum { MANY = 1100, MANY_TERMS = 3 * MANY };
+static struct fx_xorb many[MANY];
+
+static void many_term(void *ctx, uint32_t i, struct cairn_index_new_term *out)
+{
+	(void)ctx;
+	*out = (struct cairn_index_new_term){many[i % MANY].hash, 0, 2, 2001};
+}
+
+static void ignore_done(struct cairn_index_write *write)
+{
+	ck_assert_int_eq(write->status, CAIRN_OK);
+}
+
 START_TEST(many_xorbs_in_a_file)
 {
-	enum { N = 1500 };
-	static struct fx_xorb x[N];
-	for (unsigned i = 0; i < N; i++) {
-		x[i] = fx_xorb_new(100 + i, 2);
-		struct fx_shard s;
-		fx_xorb_put(ix, &x[i]);
-		fx_shard_init(&s, i);
-		struct fx_file *file = fx_shard_file(&s, i, &x[i], 0, 1);
-		fx_shard_term(file, &x[i / 2], 0, 2);
-		fx_shard_term(file, &x[i], 1, 2);
-		fx_shard_term(file, &x[i / 3], 1, 2);
-		fx_shard_term(file, &x[i / 2], 1, 2);
-		ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-		struct cairn_index_file got;
-		ck_assert_int_eq(cairn_index_file(ix, &file->file.hash, NULL, true, &got), CAIRN_OK);
-		ck_assert_uint_eq(got.n_terms, 5);
-		ck_assert_int_eq(got.terms[0].xorb_id, xorb_id(&x[i]));
-		ck_assert_int_eq(got.terms[3].xorb_id, xorb_id(&x[i / 3]));
-		ck_assert_int_eq(got.terms[4].xorb_id, xorb_id(&x[i / 2]));
-		cairn_index_file_fini(&got);
+	static struct cairn_index_write writes[MANY];
+	for (unsigned i = 0; i < MANY; i++) {
+		many[i] = fx_xorb_new(100 + i, 2);
+		writes[i] = (struct cairn_index_write){
+			.kind = CAIRN_INDEX_PUT_XORB, .xorb = {many[i].hash, &many[i].list, 1}, .done = ignore_done};
+		ck_assert_int_eq(cairn_index_submit(ix, &writes[i]), CAIRN_OK);
 	}
-	for (unsigned i = 0; i < N; i++)
-		fx_xorb_fini(&x[i]);
+	struct fx_shard s;
+	struct cairn_index_write write;
+	fx_shard_init(&s, 1);
+	fx_shard_file(&s, 1, NULL, 0, 0)->file.n_terms = MANY_TERMS;
+	fx_shard_write(&s, &write);
+	write.shard.source.term = many_term;
+	ck_assert_int_eq(cairn_index_write(ix, &write), CAIRN_OK);
+	struct cairn_index_file got;
+	ck_assert_int_eq(cairn_index_file(ix, &s.files[0].file.hash, NULL, true, &got), CAIRN_OK);
+	ck_assert_uint_eq(got.n_terms, MANY_TERMS);
+	for (unsigned i = 0; i < MANY_TERMS; i++)
+		ck_assert_int_eq(got.terms[i].xorb_id, xorb_id(&many[i % MANY]));
+	cairn_index_file_fini(&got);
+	for (unsigned i = 0; i < MANY; i++) {
+		struct cairn_index_xorb row;
+		ck_assert_int_eq(cairn_index_xorb(ix, &many[i].hash, &row), CAIRN_OK);
+		ck_assert(row.referenced);
+		fx_xorb_fini(&many[i]);
+	}
 }
 END_TEST
 
@@ -341,6 +383,7 @@ int main(void)
 	tcase_add_test(t, places_past_the_xorb_conflict);
 	tcase_add_test(t, failing_source_fails_alone);
 	tcase_add_test(t, external_xorbs);
+	tcase_add_test(t, nothing_is_remembered_of_what_failed);
 	tcase_add_test(t, many_xorbs_in_a_file);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);

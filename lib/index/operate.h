@@ -1,0 +1,73 @@
+/* What an operator asks of an index: walk over all of it, sum it up, hand out API keys, keep telemetry. The writes
+ * among these are kinds of struct cairn_index_write. */
+#ifndef CAIRN_INDEX_OPERATE_H
+#define CAIRN_INDEX_OPERATE_H
+
+#include "index/index.h"
+
+enum {
+	CAIRN_INDEX_PAGE_MAX = 512,      /* rows of one call of the walks below */
+	CAIRN_INDEX_KEY_SCOPES_MAX = 63, /* bytes of a key's scopes */
+};
+
+/**
+ * Visit xorbs, or files, in the order in which they came, a page at a time; each page is one snapshot, held while its
+ * rows are visited, so a visitor only takes notes.
+ * @param from_id  0, then *next_id of the page before
+ * @param limit    rows of this page, at most CAIRN_INDEX_PAGE_MAX count
+ * @param visit    what it is handed is borrowed for the time of the call
+ * @param[out] next_id  0: that was the last page
+ * @return CAIRN_OK; CAIRN_E_IO, also for a row that is damaged; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+						       void (*visit)(void *ctx, const struct cairn_index_xorb *xorb),
+						       void *ctx, int64_t *next_id);
+/** Likewise; @param with_terms  each with its terms */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+						       bool with_terms,
+						       void (*visit)(void *ctx, const struct cairn_index_file *file),
+						       void *ctx, int64_t *next_id);
+
+/** Sums that take a scan each: about 0.1 s for 100,000 xorbs and a million files. */
+struct cairn_index_totals {
+	uint64_t n_files, file_bytes;                /* sizes as their owners see them */
+	uint64_t n_retired, retired_bytes;           /* waiting to be swept */
+	uint64_t n_unreferenced, unreferenced_bytes; /* needed by no file; the retired ones among them */
+};
+/** @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_totals *out);
+
+/** An API key as it is kept: only its SHA-256, from which the key cannot be had. */
+struct cairn_index_key {
+	int64_t id;
+	uint8_t digest[32];
+	char name[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];   /* for people; may repeat */
+	char repo[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];   /* the repository it is for; empty: any */
+	char scopes[CAIRN_INDEX_KEY_SCOPES_MAX + 1]; /* what it allows, as in a token */
+	int64_t created_unix_s;
+	int64_t revoked_unix_s; /* 0: it is good */
+};
+
+/** The key with this digest, also a revoked one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static 32],
+						 struct cairn_index_key *out);
+/** All keys, as cairn_index_each_xorb(). */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+						      void (*visit)(void *ctx, const struct cairn_index_key *key),
+						      void *ctx, int64_t *next_id);
+
+/** What a client told. Borrowed. */
+struct cairn_index_telemetry {
+	int64_t id;
+	int64_t at_unix_s;
+	const char *sender;
+	const uint8_t *body;
+	size_t body_len;
+};
+/** The newest first. @param before_id  0: from the newest; else *next_id of the page before. The rest as above. */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
+							    void (*visit)(void *ctx,
+									  const struct cairn_index_telemetry *row),
+							    void *ctx, int64_t *next_id);
+
+#endif

@@ -1,0 +1,117 @@
+/* API keys: only their digests are here. */
+#include "index/internal.h"
+#include "index/operate.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum cairn_status cairn_tx_add_key(struct cairn_tx *tx, struct cairn_index_write *write)
+{
+	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_KEY];
+	cairn_sql_bind_blob(add, 1, write->key.digest, sizeof(write->key.digest));
+	cairn_sql_bind_text(add, 2, write->key.name);
+	cairn_sql_bind_text(add, 3, write->key.repo);
+	cairn_sql_bind_text(add, 4, write->key.scopes);
+	sqlite3_bind_int64(add, 5, cairn_clock_unix_s());
+	enum cairn_status status = cairn_sql_run(add);
+	if (status != CAIRN_OK)
+		return status;
+	if (sqlite3_changes(tx->db) == 0)
+		return cairn_fail(&write->diag, CAIRN_E_CONFLICT, "key.known", CAIRN_NO_OFFSET,
+				  "this key is known already, or its name is too long; make another");
+	write->key.id = sqlite3_last_insert_rowid(tx->db);
+	write->added = true;
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_tx_revoke_key(struct cairn_tx *tx, struct cairn_index_write *write)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_KEY];
+	sqlite3_bind_int64(find, 1, write->key.id);
+	bool row;
+	enum cairn_status status = cairn_sql_step(find, &row);
+	if (status != CAIRN_OK)
+		return status;
+	if (!row)
+		return cairn_fail(&write->diag, CAIRN_E_NOT_FOUND, "key.unknown", CAIRN_NO_OFFSET,
+				  "there is no key of this number");
+	/* When it was revoked first is what counts. */
+	if (sqlite3_column_int64(find, 0) != 0)
+		return CAIRN_OK;
+	sqlite3_stmt *revoke = tx->stmt[CAIRN_TX_REVOKE_KEY];
+	sqlite3_bind_int64(revoke, 1, write->key.id);
+	sqlite3_bind_int64(revoke, 2, cairn_clock_unix_s());
+	write->added = true;
+	return cairn_sql_run(revoke);
+}
+
+static bool keys_text(sqlite3_stmt *row, int at, char *out, size_t size)
+{
+	size_t len;
+	const uint8_t *text = cairn_sql_blob(row, at, &len);
+	if (len >= size)
+		return false;
+	if (len > 0)
+		memcpy(out, text, len);
+	out[len] = '\0';
+	return true;
+}
+
+static bool keys_columns(sqlite3_stmt *row, struct cairn_index_key *out)
+{
+	struct cairn_hash digest;
+	*out = (struct cairn_index_key){
+		.id = sqlite3_column_int64(row, 0),
+		.created_unix_s = sqlite3_column_int64(row, 5),
+		.revoked_unix_s = sqlite3_column_int64(row, 6),
+	};
+	if (!cairn_sql_hash(row, 1, &digest))
+		return false;
+	memcpy(out->digest, digest.b, sizeof(out->digest));
+	return keys_text(row, 2, out->name, sizeof(out->name)) && keys_text(row, 3, out->repo, sizeof(out->repo)) &&
+	       keys_text(row, 4, out->scopes, sizeof(out->scopes));
+}
+
+enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_KEY];
+	cairn_sql_bind_blob(stmt, 1, digest, 32);
+	bool row;
+	status = cairn_sql_step(stmt, &row);
+	if (status != CAIRN_OK)
+		return status;
+	if (!row)
+		return CAIRN_E_NOT_FOUND;
+	return keys_columns(stmt, out) ? CAIRN_OK : CAIRN_E_IO;
+}
+
+enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+				       void (*visit)(void *ctx, const struct cairn_index_key *key), void *ctx,
+				       int64_t *next_id)
+{
+	*next_id = 0;
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_KEY];
+	uint32_t page = cairn_index_page(stmt, from_id, limit);
+	struct cairn_index_key key;
+	for (uint32_t n = 0; n < page; n++) {
+		bool row;
+		status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		if (!keys_columns(stmt, &key))
+			return CAIRN_E_IO;
+		visit(ctx, &key);
+	}
+	*next_id = key.id;
+	return CAIRN_OK;
+}
