@@ -155,15 +155,31 @@ static void conn_say_timeout(const struct http_conn *conn)
 		(void)send(conn->fd, b.bytes, b.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* Has the client closed, and is all it sent read? The library overlooks an end that comes together with the last bytes.
+ * It may still hold bytes that complete the request, though: only what stays so until the next sweep is over. */
+static bool conn_has_left(struct http_conn *conn, uint64_t state)
+{
+	char c;
+	if (recv(conn->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+		return false;
+	bool again = conn->left_in == state;
+	conn->left_in = state;
+	return again;
+}
+
 static bool conn_sweep_one(struct http_conn *conn, int64_t now_ms)
 {
 	uint64_t old = atomic_load(&conn->state);
+	enum http_conn_phase phase = conn_state_phase(old);
 	int64_t deadline_ms = conn_state_deadline(old);
-	if (deadline_ms == 0 || now_ms <= deadline_ms || conn_state_phase(old) == HTTP_CONN_CUT)
+	bool late = deadline_ms > 0 && now_ms > deadline_ms;
+	bool listening = phase == HTTP_CONN_IDLE || phase == HTTP_CONN_HEAD || phase == HTTP_CONN_BODY;
+	if (phase == HTTP_CONN_CUT || (!late && !(listening && conn_has_left(conn, old))))
 		return false;
+	atomic_store(&conn->timed_out, late);
 	if (!atomic_compare_exchange_strong(&conn->state, &old, conn_state(HTTP_CONN_CUT, deadline_ms)))
 		return false; /* it has just moved on */
-	if (conn_state_phase(old) == HTTP_CONN_BODY)
+	if (late && phase == HTTP_CONN_BODY)
 		conn_say_timeout(conn);
 	/* The library sees the end of the stream and closes; closing here would pull the descriptor from under it. */
 	shutdown(conn->fd, SHUT_RDWR);

@@ -23,6 +23,8 @@ enum http_conn_phase {
 struct http_conn {
 	struct http_conn *next, **prev; /* in its bucket; under the table's lock */
 	_Atomic uint64_t state;         /* deadline in ms << 3 | phase: one word, so that both change at once */
+	atomic_bool timed_out;          /* why it was cut, once it is: too late; else the client had left */
+	uint64_t left_in;               /* state in which the last sweep found the client gone; the sweeper's */
 	unsigned char key[16];          /* what counts as one address: IPv4, or the /64 of IPv6 */
 	int fd;
 	bool over_limit; /* requests are answered 429 */
@@ -57,8 +59,8 @@ bool http_conn_enter(struct http_conn *conn, enum http_conn_phase phase, int64_t
 enum http_conn_phase http_conn_phase(const struct http_conn *conn);
 int64_t http_conn_deadline_ms(const struct http_conn *conn);
 
-/** Shut the sockets whose deadline has passed; one whose body was coming is sent a 408 first. Never blocks. From one
- *  thread at a time. @return how many */
+/** Shut the sockets whose deadline has passed (one whose body was coming is sent a 408 first), and those whose client
+ * left two sweeps ago with no complete request under way. Never blocks. From one thread at a time. @return how many */
 unsigned http_conns_sweep(struct http_conns *conns, int64_t now_ms);
 
 #endif

@@ -84,7 +84,8 @@ void http_server_end(struct http_server *server)
 void http_tell_end(const struct http_request *req)
 {
 	const struct http_server_options *o = &req->server->options;
-	bool timed_out = req->stage == HTTP_STAGE_BODY && http_conn_phase(req->peer) == HTTP_CONN_CUT;
+	bool timed_out = req->stage == HTTP_STAGE_BODY && http_conn_phase(req->peer) == HTTP_CONN_CUT &&
+			 atomic_load(&req->peer->timed_out);
 	bool replied = req->stage == HTTP_STAGE_REPLIED || req->stage == HTTP_STAGE_LINGER;
 	struct http_summary summary = {
 		.method = req->method[0] ? req->method : "-",

@@ -1,0 +1,261 @@
+#include "server/http_head.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct http_head head;
+static struct http_head_body body;
+
+static void setup(void)
+{
+	memset(&head, 0, sizeof(head));
+}
+
+static void note(const char *name, const char *value)
+{
+	http_head_note(&head, name, strlen(name), value, strlen(value));
+}
+
+static void must_be(unsigned code, const char *rule)
+{
+	struct http_refusal r = http_head_check(&head, HTTP_TARGET_OK, "HTTP/1.1", 100, 100, &body);
+	ck_assert_uint_eq(r.code, code);
+	if (code == 0)
+		return;
+	ck_assert_str_eq(r.rule, rule);
+	ck_assert_ptr_nonnull(r.message);
+}
+
+START_TEST(a_usual_head_passes)
+{
+	note("host", "[::1]:8080");
+	note("AUTHORIZATION", "Bearer x");
+	note("Content-Length", "18446744073709551614");
+	note("X-Xet-Session-Id", "s");
+	note("User-Agent", "first\tpart \xc3\xa9");
+	note("user-agent", "second");
+	note("x-request-id", "r");
+	must_be(0, NULL);
+	ck_assert_uint_eq(body.len, UINT64_MAX - 1);
+	ck_assert(!body.expects_100);
+	ck_assert_str_eq(head.host, "[::1]:8080");
+	ck_assert_str_eq(head.authorization, "Bearer x");
+	ck_assert_str_eq(head.session_id, "s");
+	ck_assert_str_eq(head.user_agent, "first\tpart \xc3\xa9");
+	ck_assert_str_eq(head.request_id, "r");
+}
+END_TEST
+
+START_TEST(no_length_is_no_body)
+{
+	must_be(0, NULL);
+	ck_assert_uint_eq(body.len, 0);
+	note("Expect", "100-continue");
+	must_be(0, NULL);
+	ck_assert(!body.expects_100);
+}
+END_TEST
+
+START_TEST(chunked_is_a_body_of_unknown_length)
+{
+	note("Transfer-Encoding", "Chunked");
+	note("Expect", "100-Continue");
+	must_be(0, NULL);
+	ck_assert_uint_eq(body.len, UINT64_MAX);
+	ck_assert(body.expects_100);
+	ck_assert_uint_eq(http_head_check(&head, HTTP_TARGET_OK, "HTTP/1.0", 1, 1, &body).code, 400);
+}
+END_TEST
+
+START_TEST(lengths_that_are_none)
+{
+	static const char *const LENGTHS[] = {"",
+					      "+1",
+					      "-1",
+					      "1 ",
+					      "0x1",
+					      "1,1",
+					      "1.0",
+					      "18446744073709551615",
+					      "18446744073709551616",
+					      "99999999999999999999999"};
+	for (size_t i = 0; i < sizeof(LENGTHS) / sizeof(LENGTHS[0]); i++) {
+		setup();
+		note("Content-Length", LENGTHS[i]);
+		must_be(400, "http.framing");
+	}
+}
+END_TEST
+
+START_TEST(framing_is_said_once)
+{
+	note("Content-Length", "1");
+	note("content-length", "1");
+	must_be(400, "http.framing");
+	setup();
+	note("Transfer-Encoding", "chunked");
+	note("Content-Length", "1");
+	must_be(400, "http.framing");
+	setup();
+	note("Transfer-Encoding", "chunked");
+	note("Transfer-Encoding", "chunked");
+	must_be(400, "http.framing");
+	setup();
+	note("Transfer-Encoding", "identity");
+	must_be(501, "http.transfer_encoding");
+}
+END_TEST
+
+START_TEST(hosts)
+{
+	char host[300];
+	note("Host", "a");
+	note("Host", "a");
+	must_be(400, "http.host");
+	static const char *const BAD[] = {"", "a b", "a/b", "user@a", "a\"", "a?"};
+	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
+		setup();
+		note("Host", BAD[i]);
+		must_be(400, "http.host");
+	}
+	for (size_t len = 255; len <= 256; len++) {
+		setup();
+		memset(host, 'h', len);
+		host[len] = '\0';
+		note("Host", host);
+		must_be(len == 255 ? 0 : 400, "http.host");
+	}
+}
+END_TEST
+
+START_TEST(names_and_values)
+{
+	static const char *const NAMES[] = {"", "X ", "X:Y", "X\tY", "\xc3\xa9", "(x)"};
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+		setup();
+		note(NAMES[i], "v");
+		must_be(400, "http.header");
+	}
+	static const char *const VALUES[] = {"a\rb", "a\nb", "a\x7f", "\x01"};
+	for (size_t i = 0; i < sizeof(VALUES) / sizeof(VALUES[0]); i++) {
+		setup();
+		note("X", VALUES[i]);
+		must_be(400, "http.header");
+	}
+	setup();
+	http_head_note(&head, "X", 1, "a\0b", 3);
+	must_be(400, "http.header");
+	setup();
+	note("!#$%&'*+-.^_`|~09azAZ", "");
+	must_be(0, NULL);
+}
+END_TEST
+
+START_TEST(one_authorization)
+{
+	note("Authorization", "a");
+	note("Authorization", "a");
+	must_be(400, "http.authorization");
+}
+END_TEST
+
+START_TEST(expectations)
+{
+	note("Expect", "200-ok");
+	must_be(417, "http.expect");
+	ck_assert_uint_eq(http_head_check(&head, HTTP_TARGET_OK, "HTTP/1.0", 1, 1, &body).code, 0);
+}
+END_TEST
+
+START_TEST(size_and_target)
+{
+	ck_assert_uint_eq(http_head_check(&head, HTTP_TARGET_OK, "HTTP/1.1", 101, 100, &body).code, 431);
+	ck_assert_uint_eq(http_head_check(&head, HTTP_TARGET_ABSOLUTE, "HTTP/1.1", 1, 100, &body).code, 400);
+	ck_assert_uint_eq(http_head_check(&head, HTTP_TARGET_BAD, "HTTP/1.1", 1, 100, &body).code, 400);
+}
+END_TEST
+
+START_TEST(targets_are_judged)
+{
+	ck_assert_int_eq(http_target_judge("/"), HTTP_TARGET_OK);
+	ck_assert_int_eq(http_target_judge("/a%2Fb?x=%01&y=~!\"#"), HTTP_TARGET_OK);
+	ck_assert_int_eq(http_target_judge(""), HTTP_TARGET_ABSOLUTE);
+	ck_assert_int_eq(http_target_judge("*"), HTTP_TARGET_ABSOLUTE);
+	ck_assert_int_eq(http_target_judge("http://a/"), HTTP_TARGET_ABSOLUTE);
+	ck_assert_int_eq(http_target_judge("/a%00"), HTTP_TARGET_BAD);
+	ck_assert_int_eq(http_target_judge("/a%0"), HTTP_TARGET_OK);
+	ck_assert_int_eq(http_target_judge("/a b"), HTTP_TARGET_BAD);
+	ck_assert_int_eq(http_target_judge("/a\x7f"), HTTP_TARGET_BAD);
+	ck_assert_int_eq(http_target_judge("/\xc3\xa9"), HTTP_TARGET_BAD);
+}
+END_TEST
+
+static void must_log(const char *target, const char *as)
+{
+	char out[64];
+	http_target_log(out, sizeof(out), target);
+	ck_assert_str_eq(out, as);
+}
+
+START_TEST(secrets_stay_out_of_the_log)
+{
+	char out[12];
+	must_log("/a?x=1&y", "/a?x=1&y");
+	must_log("/a?X-Cairn-Signature=abc&x=1", "/a?X-Cairn-Signature=-&x=1");
+	must_log("/a?x=1&sig=a=b", "/a?x=1&sig=-");
+	must_log("/a?access_token=t&api-key=k&mySecret=s&sigh", "/a?access_token=-&api-key=-&mySecret=-&sigh");
+	must_log("/sig=x/token", "/sig=x/token"); /* a path has no arguments */
+	must_log("/a?sig=", "/a?sig=-");
+	http_target_log(out, sizeof(out), "/0123456789abcdef");
+	ck_assert_str_eq(out, "/0123456789");
+	http_target_log(out, sizeof(out), "/abcde?sig=x&y");
+	ck_assert_str_eq(out, "/abcde?sig=");
+	http_target_log(out, sizeof(out), "/abcd?sig=x&y");
+	ck_assert_str_eq(out, "/abcd?sig=-");
+}
+END_TEST
+
+START_TEST(ids)
+{
+	char id[HTTP_ID_BYTES_MAX + 2];
+	ck_assert(http_id_is_sane("aZ09._-"));
+	ck_assert(!http_id_is_sane(NULL));
+	ck_assert(!http_id_is_sane(""));
+	ck_assert(!http_id_is_sane("a b"));
+	ck_assert(!http_id_is_sane("a\"b"));
+	ck_assert(!http_id_is_sane("\xc3\xa9"));
+	memset(id, 'a', sizeof(id));
+	id[HTTP_ID_BYTES_MAX] = '\0';
+	ck_assert(http_id_is_sane(id));
+	id[HTTP_ID_BYTES_MAX] = 'a';
+	id[HTTP_ID_BYTES_MAX + 1] = '\0';
+	ck_assert(!http_id_is_sane(id));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("http_head");
+	TCase *tc = tcase_create("http_head");
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, a_usual_head_passes);
+	tcase_add_test(tc, no_length_is_no_body);
+	tcase_add_test(tc, chunked_is_a_body_of_unknown_length);
+	tcase_add_test(tc, lengths_that_are_none);
+	tcase_add_test(tc, framing_is_said_once);
+	tcase_add_test(tc, hosts);
+	tcase_add_test(tc, names_and_values);
+	tcase_add_test(tc, one_authorization);
+	tcase_add_test(tc, expectations);
+	tcase_add_test(tc, size_and_target);
+	tcase_add_test(tc, targets_are_judged);
+	tcase_add_test(tc, secrets_stay_out_of_the_log);
+	tcase_add_test(tc, ids);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,158 @@
+#include "server/router.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct http_route FIRST[] = {
+	{.method = "GET", .pattern = "/health", .name = "health"},
+	{.method = "GET", .pattern = "/v1/chunks/{prefix}/{hash}", .name = "chunks"},
+	{.method = "POST", .pattern = "/v1/xorbs/{prefix}/{hash}", .name = "xorbs"},
+	{.method = NULL},
+};
+static const struct http_route SECOND[] = {
+	{.method = "HEAD", .pattern = "/v1/xorbs/{prefix}/{hash}", .name = "xorb-head"},
+	{.method = "GET", .pattern = "/v1/xorbs/{prefix}/{hash}", .name = "xorb-get"},
+	{.method = "PURGE", .pattern = "/four/{a}/{b}/{c}/{d}", .name = "four"},
+	{.method = "GET", .pattern = "/", .name = "root"},
+	{.method = NULL},
+};
+static const struct http_route *const TABLES[] = {FIRST, SECOND, NULL};
+
+static struct router_match match;
+static char allow[64];
+
+static enum router_result find(const char *method, const char *target)
+{
+	memset(&match, 0xff, sizeof(match));
+	return router_find(TABLES, method, target, &match, allow, sizeof(allow));
+}
+
+static void must_find(const char *method, const char *target, const char *name)
+{
+	ck_assert_msg(find(method, target) == ROUTER_FOUND, "%s %s", method, target);
+	ck_assert_str_eq(match.route->name, name);
+}
+
+START_TEST(finds_routes_and_their_arguments)
+{
+	must_find("GET", "/health", "health");
+	ck_assert_uint_eq(match.n_args, 0);
+	must_find("GET", "/health?x=/y", "health");
+	must_find("GET", "/", "root");
+	must_find("GET", "/v1/chunks/default/a.b-c_d~e9Z", "chunks");
+	ck_assert_uint_eq(match.n_args, 2);
+	ck_assert_uint_eq(match.args[0].name_len, 6);
+	ck_assert_mem_eq(match.args[0].name, "prefix", 6);
+	ck_assert_str_eq(match.args[0].value, "default");
+	ck_assert_mem_eq(match.args[1].name, "hash", match.args[1].name_len);
+	ck_assert_str_eq(match.args[1].value, "a.b-c_d~e9Z");
+	must_find("PURGE", "/four/1/2/3/...", "four");
+	ck_assert_uint_eq(match.n_args, 4);
+	ck_assert_str_eq(match.args[3].value, "...");
+}
+END_TEST
+
+START_TEST(get_answers_head_unless_head_has_a_route)
+{
+	must_find("HEAD", "/health", "health");
+	must_find("HEAD", "/v1/xorbs/default/x", "xorb-head");
+	must_find("GET", "/v1/xorbs/default/x", "xorb-get");
+	must_find("POST", "/v1/xorbs/default/x", "xorbs");
+}
+END_TEST
+
+START_TEST(other_paths_are_not_found)
+{
+	static const char *const TARGETS[] = {
+		"",
+		"*",
+		"health",
+		"/healthy",
+		"/healt",
+		"/health/",
+		"//health",
+		"/Health",
+		"/health%20",
+		"/%68ealth",
+		"/health#x",
+		"/v1/chunks/default/",
+		"/v1/chunks//x",
+		"/v1/chunks/default/x/",
+		"/v1/chunks/default",
+		"/v1/chunks/default/x/y",
+		"/v1/chunks/../x",
+		"/v1/chunks/./x",
+		"/v1/chunks/default/..",
+		"/v1/chunks/default/a%2Fb",
+		"/v1/chunks/default/a b",
+		"/v1/chunks/default/\xc3\xa9",
+		"/v1/chunks/a:b/x",
+		"/v1/chunks/{prefix}/{hash}",
+		"http://host/health",
+		"?/health",
+		"/?/health/x",
+	};
+	for (size_t i = 0; i + 1 < sizeof(TARGETS) / sizeof(TARGETS[0]); i++)
+		ck_assert_msg(find("GET", TARGETS[i]) == ROUTER_NOT_FOUND, "%s", TARGETS[i]);
+	must_find("GET", TARGETS[sizeof(TARGETS) / sizeof(TARGETS[0]) - 1], "root");
+}
+END_TEST
+
+START_TEST(paths_at_the_limit_and_over)
+{
+	char target[ROUTER_PATH_BYTES_MAX + 8] = "/v1/chunks/default/";
+	size_t start = strlen(target);
+	memset(target + start, 'a', ROUTER_PATH_BYTES_MAX - start);
+	must_find("GET", target, "chunks");
+	ck_assert_uint_eq(strlen(match.args[1].value), ROUTER_PATH_BYTES_MAX - start);
+	memcpy(target + ROUTER_PATH_BYTES_MAX, "?x", 3);
+	must_find("GET", target, "chunks");
+	memcpy(target + ROUTER_PATH_BYTES_MAX, "a", 2);
+	ck_assert_int_eq(find("GET", target), ROUTER_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(wrong_methods_name_the_right_ones)
+{
+	ck_assert_int_eq(find("POST", "/health"), ROUTER_WRONG_METHOD);
+	ck_assert_str_eq(allow, "GET, HEAD");
+	ck_assert_int_eq(find("DELETE", "/v1/xorbs/default/x"), ROUTER_WRONG_METHOD);
+	ck_assert_str_eq(allow, "POST, HEAD, GET");
+	ck_assert_int_eq(find("PURGE", "/health"), ROUTER_WRONG_METHOD);
+	ck_assert_int_eq(find("OPTIONS", "/health"), ROUTER_WRONG_METHOD);
+	ck_assert_int_eq(find("GET", "/four/1/2/3/4"), ROUTER_WRONG_METHOD);
+	ck_assert_str_eq(allow, "PURGE");
+	char tight[6];
+	ck_assert_int_eq(router_find(TABLES, "PUT", "/v1/xorbs/default/x", &match, tight, sizeof(tight)),
+			 ROUTER_WRONG_METHOD);
+	ck_assert_str_eq(tight, "POST,"); /* cut, not overrun */
+}
+END_TEST
+
+START_TEST(unknown_methods)
+{
+	ck_assert_int_eq(find("BREW", "/health"), ROUTER_UNKNOWN_METHOD);
+	ck_assert_int_eq(find("get", "/health"), ROUTER_UNKNOWN_METHOD);
+	ck_assert_int_eq(find("BREW", "/nowhere"), ROUTER_UNKNOWN_METHOD);
+	ck_assert_int_eq(find("PATCH", "/nowhere"), ROUTER_NOT_FOUND);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("router");
+	TCase *tc = tcase_create("router");
+	tcase_add_test(tc, finds_routes_and_their_arguments);
+	tcase_add_test(tc, get_answers_head_unless_head_has_a_route);
+	tcase_add_test(tc, other_paths_are_not_found);
+	tcase_add_test(tc, paths_at_the_limit_and_over);
+	tcase_add_test(tc, wrong_methods_name_the_right_ones);
+	tcase_add_test(tc, unknown_methods);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
