@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# push and query against a running daemon.
+. "$(dirname "$0")/common.sh"
+
+python3 - "$WORK" <<'PY'
+import random, struct, sys
+r = random.Random(7)
+a = r.randbytes(6 << 20)
+put = lambda name, b: open(sys.argv[1] + "/" + name, "wb").write(b)
+put("random", a)
+put("shared", a[: 5 << 20] + r.randbytes(1 << 20))
+put("text", " ".join(r.choice(["alpha", "beta", "gamma", "delta"]) for _ in range(300000)).encode())
+put("floats", b"".join(struct.pack("<f", 1 + i * 1e-6 + r.random() * 1e-7) for i in range(300000)))
+put("empty", b"")
+PY
+files=("$WORK/random" "$WORK/text" "$WORK/floats" "$WORK/empty")
+
+"$CAIRN" token --new-key "$WORK/key"
+"$CAIRN" token --new-key "$WORK/other-key"
+start_server --token-key "$WORK/key"
+export CAIRN_SERVER=$URL
+"$CAIRN" token --key "$WORK/key" --scope write >"$WORK/token"
+CAIRN_TOKEN=$("$CAIRN" token --key "$WORK/key" --scope read)
+export CAIRN_TOKEN
+
+# --- who may
+run 77 "$CAIRN" push "${files[@]}"
+no_out
+err "does not permit"
+run 77 "$CAIRN" push --token "$("$CAIRN" token --key "$WORK/other-key" --scope write)" "${files[@]}"
+err "valid token"
+run 77 env -u CAIRN_TOKEN "$CAIRN" push "${files[@]}"
+run 66 "$CAIRN" push --token-file "$WORK/absent" "${files[@]}"
+run 64 "$CAIRN" push --token-file "$WORK/token" --token x "${files[@]}"
+run 66 "$CAIRN" push --token-file "$WORK/token" "${files[@]}" "$WORK/absent"
+
+# --- all of it, then nothing, then a fifth
+run 0 "$CAIRN" push --json --token-file "$WORK/token" "${files[@]}"
+no_err # not a terminal: no bar
+is "$(json 'len(d["files"]), d["new_bytes"] == d["bytes"], d["query_hits"], d["shards_new"]')" "(4, True, 0, 1)" "first push"
+[ "$(json 'd["sent_bytes"] < d["bytes"]')" = True ] || fail "text and floats were not packed"
+for i in 0 1 2 3; do
+  is "$(json "d['files'][$i]['hash']")" "$("$CAIRN" hash "${files[$i]}" | cut -d ' ' -f 1)" "hash of ${files[$i]}"
+done
+run 0 "$CAIRN" push --json --token-file "$WORK/token" "${files[@]}"
+is "$(json 'd["new_bytes"], d["xorbs_sent"], d["shards_new"]')" "(0, 0, 0)" "second push"
+[ "$(json 'd["sent_bytes"] < 2000')" = True ] || fail "the second push sends $(json 'd["sent_bytes"]') bytes"
+run 0 "$CAIRN" push --token-file "$WORK/token" "${files[@]}"
+out "4 files,"
+out "0 bytes new"
+run 0 "$CAIRN" push --json --token-file "$WORK/token" "$WORK/shared"
+[ "$(json '1 << 20 <= d["new_bytes"] < 1.3 * (1 << 20)')" = True ] || fail "of the shared file $(json 'd["new_bytes"]') are new"
+# Without questions all of it is packed, but the xorb of the same chunks is not sent twice.
+run 0 "$CAIRN" push --json --no-dedupe --token-file "$WORK/token" "${files[@]}"
+is "$(json 'd["queries"], d["new_bytes"] == d["bytes"], d["xorbs_sent"]')" "(0, True, 0)" "push without questions"
+
+# --- query
+first=$("$CAIRN" hash --chunks "$WORK/random" | awk '$1 == "chunk" { print $2; exit }')
+run 0 "$CAIRN" query "$first"
+out "key"
+out "xorb"
+run 0 "$CAIRN" query --json --chunks --file "$WORK/shared" "$first"
+is "$(json 'd["found"], d["fresh"], d["matches"][0]["index"], d["file_bytes"]')" "(True, True, 0, 6291456)" "query"
+[ "$(json '0.75 < d["matched_bytes"] / d["file_bytes"] < 0.86')" = True ] || fail "matches $(json 'd["matched_bytes"]')"
+[ "$(json 'd["matches"][0]["hash"] != d["xorbs"][0]["chunks"][0]["hash"]')" = True ] || fail "chunk hashes are not keyed"
+run 66 "$CAIRN" query --json "$(printf 'ab%.0s' {1..32})"
+is "$(json 'd["found"]')" False "unknown chunk"
+run 77 "$CAIRN" query --token nonsense "$first"
+stop_server
+
+# --- no server, a busy one, one that is something else
+run 69 "$CAIRN" push --token x "$WORK/text"
+err "cannot reach"
+run 69 "$CAIRN" query "$first"
+cat >"$WORK/fake.py" <<'PY'
+"""Answers 503 twice to each path, then 200 with an empty object."""
+import http.server, sys
+seen = {}
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        seen[self.path] = seen.get(self.path, 0) + 1
+        code = 503 if seen[self.path] <= 2 else 200
+        self.send_response(code)
+        self.send_header("Retry-After", "1")
+        self.send_header("Content-Length", "2" if self.command != "HEAD" else "0")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(b"{}")
+    do_GET = do_POST = do_HEAD = answer
+    def log_message(self, *args):
+        print(self.command, seen[self.path], file=sys.stderr, flush=True)
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+PY
+mkfifo "$WORK/port"
+python3 "$WORK/fake.py" >"$WORK/port" 2>"$WORK/fake.log" &
+fake=$!
+read -r -t 30 port <"$WORK/port"
+run 69 "$CAIRN" push --server "http://127.0.0.1:$port" --retries 1 --no-dedupe "$WORK/empty"
+err "cannot do it now (503)"
+is "$(grep -c POST "$WORK/fake.log")" 2 "tries with --retries 1"
+run 69 "$CAIRN" push --server "http://127.0.0.1:$port" --retries 0 --no-dedupe "$WORK/empty"
+err 'no "result"' # 200 now, but no store
+kill "$fake"
+wait "$fake" 2>/dev/null
+done_testing
