@@ -58,7 +58,7 @@ CREATE TABLE dedupe(                             -- eligible chunks only
     scope  INTEGER NOT NULL,
     xorb   INTEGER NOT NULL REFERENCES xorb(id),
     place  INTEGER NOT NULL,
-    shard  INTEGER NOT NULL,                     -- whose members to answer with; may be gone
+    shard  INTEGER NOT NULL,                     -- whose members to answer with
     PRIMARY KEY(prefix, scope, xorb)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX dedupe_xorb ON dedupe(xorb);
