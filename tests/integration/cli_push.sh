@@ -53,6 +53,12 @@ run 0 "$CAIRN" push --json --token-file "$WORK/token" "$WORK/shared"
 # Without questions all of it is packed, but the xorb of the same chunks is not sent twice.
 run 0 "$CAIRN" push --json --no-dedupe --token-file "$WORK/token" "${files[@]}"
 is "$(json 'd["queries"], d["new_bytes"] == d["bytes"], d["xorbs_sent"]')" "(0, True, 0)" "push without questions"
+# On a terminal there is a bar, which leaves nothing on the screen; elsewhere, or when told so, there is none.
+on_terminal() { script -qec "$(printf '%q ' "$CAIRN" push --token-file "$WORK/token" "$@" "${files[@]}")" /dev/null; }
+run 0 on_terminal --no-dedupe
+out "iB of 8.8 MiB, "
+run 0 on_terminal --quiet
+if grep -qF "[" "$WORK/out"; then fail "--quiet shows a bar"; fi
 
 # --- query
 first=$("$CAIRN" hash --chunks "$WORK/random" | awk '$1 == "chunk" { print $2; exit }')
