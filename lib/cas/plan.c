@@ -30,8 +30,7 @@ void cairn_plan_fini(struct cairn_plan *plan)
 	plan->n_terms = plan->n_ranges = plan->n_xorbs = 0;
 }
 
-/* The wanted bytes [*first, *end) of a file of so many bytes; false: they begin past its end. */
-static bool plan_clip(const struct cairn_byte_range *range, uint64_t file_bytes, uint64_t *first, uint64_t *end)
+bool cairn_byte_range_clip(const struct cairn_byte_range *range, uint64_t file_bytes, uint64_t *first, uint64_t *end)
 {
 	*first = 0;
 	*end = file_bytes;
@@ -204,7 +203,7 @@ enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer, cons
 	uint64_t first, end;
 	if (file.size_bytes == 0)
 		return CAIRN_OK;
-	if (!plan_clip(range, file.size_bytes, &first, &end))
+	if (!cairn_byte_range_clip(range, file.size_bytes, &first, &end))
 		return CAIRN_E_LIMIT;
 	struct plan_builder b = {.plan = out, .index = cairn_cas_index(cas)};
 	status = plan_pick_parts(&b, &file, first, end);

@@ -46,6 +46,9 @@ struct cairn_byte_range {
 	uint64_t suffix_bytes; /* SUFFIX */
 };
 
+/** The bytes [*first, *end) of a file of so many that a range names. @return false: none, it starts past the end */
+bool cairn_byte_range_clip(const struct cairn_byte_range *range, uint64_t file_bytes, uint64_t *first, uint64_t *end);
+
 /**
  * Plan a file, or a range of it. An empty file gives a plan without terms, whatever the range.
  * Works in memory for the file's terms and the list of one xorb at a time.

@@ -4,7 +4,7 @@
 
 #include "index/index.h"
 
-enum { FX_XORBS_MAX = 8, FX_FILES_MAX = 16, FX_TERMS_MAX = 8, FX_ELIGIBLE_MAX = 4, FX_ANSWER_MAX = 8 };
+enum { FX_XORBS_MAX = 8, FX_FILES_MAX = 16, FX_TERMS_MAX = 16, FX_ELIGIBLE_MAX = 4, FX_ANSWER_MAX = 8 };
 
 /** A hash that nothing else has: of kind and number. */
 struct cairn_hash fx_hash(const char *kind, uint64_t number);

@@ -1,0 +1,209 @@
+#include "cas/file_chunks.h"
+
+#include "chunk/chunker.h"
+
+#include <stdlib.h>
+
+enum { WALK_LISTS = 4 }; /* of 330 KB at most; terms hop between few xorbs */
+
+struct walk_list {
+	int64_t xorb_id;
+	struct cairn_chunk_list list; /* owned; empty: unused */
+};
+
+struct file_walk {
+	struct cairn_index *index;
+	const struct cairn_file_chunks_sink *sink;
+	struct cairn_file_chunks *out;
+	struct walk_list lists[WALK_LISTS];
+	unsigned next_list;              /* the one to go next */
+	struct cairn_file_window *dirty; /* owned; ascending, apart from each other */
+	size_t n_dirty, at_dirty;        /* the first one that ends behind the cursor */
+	uint64_t cursor;
+	struct cairn_subtree gap; /* between windows; owned */
+	bool in_window;
+	bool settling;     /* the last chunk of the window lies behind the range, and its length is ordinary */
+	bool term_touched; /* by a window */
+};
+
+void cairn_file_chunks_fini(struct cairn_file_chunks *chunks)
+{
+	free(chunks->windows);
+	free(chunks->kept);
+	*chunks = (struct cairn_file_chunks){0};
+}
+
+static void walk_fini(struct file_walk *w)
+{
+	for (unsigned i = 0; i < WALK_LISTS; i++)
+		cairn_chunk_list_fini(&w->lists[i].list);
+	cairn_subtree_fini(&w->gap);
+	free(w->dirty);
+}
+
+/* --- ranges ------------------------------------------------------------------------------------------------------- */
+
+static int window_by_first(const void *pa, const void *pb)
+{
+	const struct cairn_file_window *a = pa, *b = pb;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* Cut the ranges to the file, sort and join them. */
+static enum cairn_status walk_set_dirty(struct file_walk *w, const struct cairn_byte_range *ranges, size_t n)
+{
+	uint64_t file_bytes = w->out->file_bytes;
+	size_t n_in = 0, last = 0;
+	w->dirty = calloc(n + 1, sizeof(*w->dirty));
+	if (!w->dirty)
+		return CAIRN_E_NOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (cairn_byte_range_clip(&ranges[i], file_bytes, &w->dirty[n_in].first, &w->dirty[n_in].end))
+			n_in++;
+	if (n_in == 0)
+		return CAIRN_E_USAGE;
+	qsort(w->dirty, n_in, sizeof(*w->dirty), window_by_first);
+	for (size_t i = 1; i < n_in; i++) {
+		if (w->dirty[i].first > w->dirty[last].end)
+			w->dirty[++last] = w->dirty[i];
+		else if (w->dirty[i].end > w->dirty[last].end)
+			w->dirty[last].end = w->dirty[i].end;
+	}
+	w->n_dirty = last + 1;
+	return CAIRN_OK;
+}
+
+/* --- chunks ------------------------------------------------------------------------------------------------------- */
+
+/* Neither cut nearly as early as the chunker may, nor nearly as late. */
+static bool walk_is_ordinary(uint32_t bytes)
+{
+	return bytes >= 2 * CAIRN_CHUNK_CUT_BYTES_MIN && bytes < CAIRN_CHUNK_CUT_BYTES_MAX - CAIRN_CHUNK_CUT_BYTES_MIN;
+}
+
+/* The gap is over: hand it out. */
+static enum cairn_status walk_end_gap(struct file_walk *w)
+{
+	enum cairn_status status = cairn_subtree_end(&w->gap);
+	if (status == CAIRN_OK)
+		w->sink->range(w->sink->ctx, w->gap.n_nodes > 0 ? &w->gap : NULL);
+	cairn_subtree_fini(&w->gap);
+	return status;
+}
+
+static enum cairn_status walk_open_window(struct file_walk *w)
+{
+	enum cairn_status status = walk_end_gap(w);
+	w->out->windows[w->out->n_windows++].first = w->cursor;
+	w->in_window = true;
+	return status;
+}
+
+static enum cairn_status walk_chunk(struct file_walk *w, const struct cairn_hash *hash, uint32_t bytes)
+{
+	enum cairn_status status = CAIRN_OK;
+	uint64_t end = w->cursor + bytes;
+	while (w->at_dirty < w->n_dirty && w->dirty[w->at_dirty].end <= w->cursor)
+		w->at_dirty++;
+	bool dirty = w->at_dirty < w->n_dirty && w->dirty[w->at_dirty].first < end;
+	bool settled = !dirty && w->settling && walk_is_ordinary(bytes);
+	if (dirty && !w->in_window)
+		status = walk_open_window(w);
+	if (w->in_window) {
+		w->term_touched = true;
+		w->out->windows[w->out->n_windows - 1].end = end;
+		w->settling = !dirty && !settled && walk_is_ordinary(bytes);
+		w->in_window = !settled;
+		if (settled)
+			cairn_subtree_init(&w->gap, false, w->at_dirty == w->n_dirty);
+	} else {
+		status = cairn_subtree_add(&w->gap, hash, bytes);
+	}
+	w->cursor = end;
+	w->out->n_chunks++;
+	return status;
+}
+
+/* --- terms -------------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status walk_read_list(struct file_walk *w, int64_t xorb_id, struct cairn_chunk_list *list)
+{
+	struct cairn_index_xorb xorb;
+	struct cairn_span *spans;
+	enum cairn_status status = cairn_index_spans(w->index, xorb_id, &xorb, &spans);
+	if (status != CAIRN_OK)
+		return status;
+	free(spans);
+	return cairn_index_chunk_list(w->index, &xorb.hash, list);
+}
+
+static enum cairn_status walk_find_list(struct file_walk *w, int64_t xorb_id, const struct cairn_chunk_list **out)
+{
+	for (unsigned i = 0; i < WALK_LISTS; i++) {
+		*out = &w->lists[i].list;
+		if (w->lists[i].xorb_id == xorb_id && (*out)->n > 0)
+			return CAIRN_OK;
+	}
+	struct walk_list *slot = &w->lists[w->next_list++ % WALK_LISTS];
+	cairn_chunk_list_fini(&slot->list);
+	slot->xorb_id = xorb_id;
+	*out = &slot->list;
+	enum cairn_status status = walk_read_list(w, xorb_id, &slot->list);
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
+}
+
+static enum cairn_status walk_term(struct file_walk *w, const struct cairn_index_term *term)
+{
+	const struct cairn_chunk_list *list;
+	if (w->sink->go_on && !w->sink->go_on(w->sink->ctx))
+		return CAIRN_E_BUSY;
+	enum cairn_status status = walk_find_list(w, term->xorb_id, &list);
+	if (status == CAIRN_OK && term->end > list->n)
+		status = CAIRN_E_CONFLICT;
+	w->term_touched = false;
+	for (uint32_t i = term->start; i < term->end && status == CAIRN_OK; i++)
+		status = walk_chunk(w, &list->hashes[i], list->spans[i].unpacked_bytes);
+	if (status != CAIRN_OK || w->term_touched)
+		return status;
+	struct cairn_range_hasher hasher;
+	cairn_range_hash_init(&hasher);
+	cairn_range_hash_add(&hasher, &list->hashes[term->start], term->end - term->start);
+	cairn_range_hash_end(&hasher, &w->out->kept[w->out->n_kept++]);
+	return CAIRN_OK;
+}
+
+static enum cairn_status walk_file(struct file_walk *w, const struct cairn_index_file *file)
+{
+	w->out->windows = calloc(w->n_dirty, sizeof(*w->out->windows));
+	w->out->kept = calloc(file->n_terms, sizeof(*w->out->kept));
+	if (!w->out->windows || !w->out->kept)
+		return CAIRN_E_NOMEM;
+	cairn_subtree_init(&w->gap, true, false);
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; i < file->n_terms && status == CAIRN_OK; i++)
+		status = walk_term(w, &file->terms[i]);
+	if (status == CAIRN_OK && w->cursor != file->size_bytes)
+		status = CAIRN_E_CONFLICT;
+	return status == CAIRN_OK ? walk_end_gap(w) : status;
+}
+
+enum cairn_status cairn_cas_file_chunks(struct cairn_cas *cas, const char *viewer, const struct cairn_hash *hash,
+					const struct cairn_byte_range *ranges, size_t n_ranges,
+					const struct cairn_file_chunks_sink *sink, struct cairn_file_chunks *out)
+{
+	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
+	CLEANUP(walk_fini) struct file_walk w = {.index = cairn_cas_index(cas), .sink = sink, .out = out};
+	*out = (struct cairn_file_chunks){0};
+	enum cairn_status status = cairn_index_file(w.index, hash, viewer, true, &file);
+	if (status != CAIRN_OK)
+		return status;
+	out->file_bytes = file.size_bytes;
+	status = walk_set_dirty(&w, ranges, n_ranges);
+	if (status == CAIRN_OK)
+		status = walk_file(&w, &file);
+	if (status != CAIRN_OK) {
+		cairn_file_chunks_fini(out);
+		out->file_bytes = file.size_bytes;
+	}
+	return status;
+}

@@ -1,0 +1,56 @@
+/* What a client needs to change parts of a file without reading the rest: where to cut it into chunks again, and the
+ * remainder folded. */
+#ifndef CAIRN_CAS_FILE_CHUNKS_H
+#define CAIRN_CAS_FILE_CHUNKS_H
+
+#include "cas/plan.h"
+#include "hash/merkle_subtree.h"
+
+/** Bytes [first, end) to be cut into chunks again. Both are chunk boundaries of the file as it is. */
+struct cairn_file_window {
+	uint64_t first, end;
+};
+
+/** Owns its arrays: 32 bytes a term, 16 a range asked for. Zeroed is empty. */
+struct cairn_file_chunks {
+	uint64_t n_chunks, file_bytes;
+	uint32_t n_windows;
+	struct cairn_file_window *windows; /* ascending, apart from each other or adjacent */
+	uint32_t n_kept;
+	struct cairn_hash *kept; /* verification hashes of the terms that no window touches, in the file's order */
+};
+void cairn_file_chunks_fini(struct cairn_file_chunks *chunks);
+
+/** Who takes the answer while it is made. */
+struct cairn_file_chunks_sink {
+	void *ctx;
+	/** What stands before a window, or after the last, in the file's order: n_windows + 1 calls. Borrowed.
+	 *  @param range  NULL: nothing stands there */
+	void (*range)(void *ctx, const struct cairn_subtree *range);
+	/** Asked before each term. @return false: give up. NULL: never */
+	bool (*go_on)(void *ctx);
+};
+
+/**
+ * Plan an edit of the ranges given, which may overlap and come in any order; what lies past the end is cut off.
+ *
+ * A window begins with the chunk in which a range begins. It ends after the range with the second of two chunks in a
+ * row whose lengths are not near the chunker's limits: from there on the chunks are the same again, whatever was
+ * changed (source: the reference client). Ranges that are met on the way share a window.
+ *
+ * Reads every chunk of the file, one xorb's list at a time; keeps some lists and one folded range.
+ * @return CAIRN_OK
+ *         CAIRN_E_NOT_FOUND  unknown, or not the viewer's to read
+ *         CAIRN_E_USAGE      no range lies in the file; out->file_bytes is set
+ *         CAIRN_E_LIMIT      too regular: a part does not fold (see merkle_subtree.h)
+ *         CAIRN_E_BUSY       the sink gave up
+ *         CAIRN_E_CONFLICT   a xorb of it is gone
+ *         CAIRN_E_IO, CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_file_chunks(struct cairn_cas *cas, const char *viewer,
+						       const struct cairn_hash *file,
+						       const struct cairn_byte_range *ranges, size_t n_ranges,
+						       const struct cairn_file_chunks_sink *sink,
+						       struct cairn_file_chunks *out);
+
+#endif
