@@ -1,5 +1,6 @@
 #include "cli/packer.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +145,7 @@ static enum cairn_status packer_place(struct packer *p, uint32_t xorb, uint32_t 
 		p->terms = array;
 		if (status != CAIRN_OK)
 			return status;
+		assert(p->terms); /* there is room for one more */
 		last = &p->terms[p->n_terms++];
 		*last = (struct packer_term){.xorb = xorb, .start = chunk, .end = chunk};
 		cairn_range_hash_init(&p->range);

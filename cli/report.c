@@ -66,9 +66,11 @@ const char *report_size(char out[static REPORT_SIZE_BYTES], uint64_t bytes)
 		return out;
 	}
 	size_t unit = 0;
-	double n = (double)bytes / 1024;
-	for (; n >= 1024; n /= 1024)
+	uint64_t unit_bytes = 1024;
+	while (bytes / unit_bytes >= 1024) {
+		unit_bytes *= 1024;
 		unit++;
-	(void)snprintf(out, REPORT_SIZE_BYTES, "%.1f %s", n, units[unit]);
+	}
+	(void)snprintf(out, REPORT_SIZE_BYTES, "%.1f %s", (double)bytes / (double)unit_bytes, units[unit]);
 	return out;
 }

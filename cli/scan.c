@@ -4,6 +4,7 @@
 #include "chunk/chunker.h"
 #include "hash/merkle.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ static enum cairn_status scan_fill(struct scan *s, uint64_t bytes_so_far, struct
 	if (s->ended || s->end - s->at >= CAIRN_CHUNK_CUT_BYTES_MAX)
 		return CAIRN_OK;
 	size_t n = 0;
+	assert(s->window); /* of scan_open() */
 	memmove(s->window, s->window + s->at, s->end - s->at);
 	s->end -= s->at;
 	s->at = 0;
