@@ -138,7 +138,7 @@ void http_reply_error(struct http_request *req, unsigned code, const char *rule,
 		      const struct cairn_diag *diag)
 {
 	struct cairn_buf body = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
-	if (code >= 500)
+	if (code >= 500 && code != 501) /* 501 is the client's doing */
 		http_log_failure(req, code, diag && diag->rule ? diag->rule : rule,
 				 diag && diag->text[0] ? diag->text : message);
 	http_error_body(&body, rule, message, diag, req->id);
