@@ -1,5 +1,6 @@
 #include "server/http_error.h"
 
+#include "base/json_text.h"
 #include "server/errors.h"
 
 #include <inttypes.h>
@@ -7,59 +8,10 @@
 
 enum { ERROR_TEXT_BYTES_MAX = 1024 }; /* of one string */
 
-/* Length of the UTF-8 sequence at p; 0: not one (also overlong forms, surrogates and what is past U+10FFFF). */
-static size_t error_utf8_len(const uint8_t *p)
-{
-	if (p[0] < 0x80)
-		return 1;
-	size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80) /* also stops at the terminating zero */
-			return 0;
-	}
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-static bool error_is_plain(uint8_t c)
-{
-	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
-
-void http_json_string(struct cairn_buf *b, const char *text)
-{
-	const uint8_t *p = (const uint8_t *)text;
-	const uint8_t *end = p + ERROR_TEXT_BYTES_MAX;
-	cairn_buf_add(b, "\"", 1);
-	while (*p && p < end) {
-		const uint8_t *run = p;
-		while (p < end && error_is_plain(*p))
-			p++;
-		cairn_buf_add(b, run, (size_t)(p - run));
-		if (p == end || !*p)
-			break;
-		size_t n = error_utf8_len(p);
-		if (n > 1)
-			cairn_buf_add(b, p, n);
-		else if (n == 0)
-			cairn_buf_add(b, "\xef\xbf\xbd", 3);
-		else if (*p == '"' || *p == '\\')
-			cairn_buf_add(b, (char[]){'\\', (char)*p}, 2);
-		else
-			cairn_buf_printf(b, "\\u%04x", *p);
-		p += n ? n : 1;
-	}
-	cairn_buf_add(b, "\"", 1);
-}
-
 static void error_member(struct cairn_buf *b, const char *name_and_colon, const char *value)
 {
 	cairn_buf_add(b, name_and_colon, strlen(name_and_colon));
-	http_json_string(b, value);
+	cairn_json_text(b, value, ERROR_TEXT_BYTES_MAX);
 }
 
 void http_error_body(struct cairn_buf *b, const char *rule, const char *message, const struct cairn_diag *diag,

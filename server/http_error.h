@@ -6,9 +6,6 @@
 
 enum { HTTP_ERROR_BYTES_MAX = 8192 }; /* of a body; all its parts are bounded well below */
 
-/** Append text as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD; long text is cut. */
-void http_json_string(struct cairn_buf *b, const char *text);
-
 /**
  * Append {"error":{"code","message","offset"?,"expected"?,"actual"?},"request_id"} and a newline.
  * @param rule, message  taken where diag has none

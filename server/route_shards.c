@@ -92,9 +92,9 @@ static void shard_send_result(struct shard_request *s)
 	if (s->status == CAIRN_OK) {
 		cairn_buf_printf(&frame, "{\"type\":\"result\",\"result\":%d}\n", s->added);
 	} else {
-		cairn_buf_printf(&frame, "{\"type\":\"error\",\"message\":\"");
-		cairn_json_text(&frame, s->diag.rule ? s->diag.text : cairn_status_name(s->status));
-		cairn_buf_printf(&frame, "\",\"code\":\"%s\",\"retryable\":%s}\n",
+		cairn_buf_printf(&frame, "{\"type\":\"error\",\"message\":");
+		cairn_json_text(&frame, s->diag.rule ? s->diag.text : cairn_status_name(s->status), SIZE_MAX);
+		cairn_buf_printf(&frame, ",\"code\":\"%s\",\"retryable\":%s}\n",
 				 s->diag.rule ? s->diag.rule : "internal",
 				 shard_can_retry(s->status, s->verified) ? "true" : "false");
 	}

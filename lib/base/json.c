@@ -94,20 +94,13 @@ struct cairn_json_out cairn_json_out_init(struct cairn_buf *buf)
 	return (struct cairn_json_out){.buf = buf};
 }
 
-static void json_quote(struct cairn_buf *buf, const char *text)
-{
-	cairn_buf_add(buf, "\"", 1);
-	cairn_json_text(buf, text);
-	cairn_buf_add(buf, "\"", 1);
-}
-
 static void json_begin(struct cairn_json_out *w, const char *name)
 {
 	if (w->comma)
 		cairn_buf_add(w->buf, ",", 1);
 	w->comma = true;
 	if (name) {
-		json_quote(w->buf, name);
+		cairn_json_text(w->buf, name, SIZE_MAX);
 		cairn_buf_add(w->buf, ":", 1);
 	}
 }
@@ -142,7 +135,7 @@ void cairn_json_put_text(struct cairn_json_out *w, const char *name, const char 
 {
 	json_begin(w, name);
 	if (text)
-		json_quote(w->buf, text);
+		cairn_json_text(w->buf, text, SIZE_MAX);
 	else
 		cairn_buf_add(w->buf, "null", 4);
 }

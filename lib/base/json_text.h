@@ -1,11 +1,12 @@
-/* Text inside a JSON string. Writing a line of JSON needs no library; reading it does. */
+/* A JSON string. Writing a line of JSON needs no library; reading it does (json.h). */
 #ifndef CAIRN_BASE_JSON_TEXT_H
 #define CAIRN_BASE_JSON_TEXT_H
 
 #include "base/buf.h"
 
-/** Append text, without the quotes around it: quotes, backslashes and control characters escaped, bytes that are not
- *  UTF-8 replaced by U+FFFD. */
-void cairn_json_text(struct cairn_buf *out, const char *text);
+/** Append text as a JSON string with its quotes: quotes, backslashes and control characters escaped, bytes that are not
+ *  UTF-8 replaced by U+FFFD.
+ *  @param bytes_max  what is longer is cut at a character; SIZE_MAX: never */
+void cairn_json_text(struct cairn_buf *out, const char *text, size_t bytes_max);
 
 #endif
