@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 static const struct http_route *const APP_ROUTES[] = {
-	ROUTES_HEALTH,          ROUTES_CHUNKS, ROUTES_SHARDS, ROUTES_XORBS,
-	ROUTES_RECONSTRUCTIONS, ROUTES_FETCH,  ROUTES_FILES,  NULL};
+	ROUTES_HEALTH, ROUTES_CHUNKS, ROUTES_SHARDS,    ROUTES_XORBS, ROUTES_RECONSTRUCTIONS,
+	ROUTES_FETCH,  ROUTES_FILES,  ROUTES_TELEMETRY, ROUTES_HUB,   ROUTES_ADMIN,
+	ROUTES_KEYS,   ROUTES_FILE_CHUNKS, NULL,
+};
 enum { APP_ROUTES_MAX = 64, APP_REPLIES_MS = 1000 };
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -35,6 +37,7 @@ static enum cairn_status app_open_cas(struct app *app, struct cairn_diag *diag)
 		.answer_bytes_max = c->answer_bytes_max,
 		.cache_bytes_max = c->cache_bytes_max,
 		.epoch_s = (uint32_t)c->epoch_s,
+		.gc_grace_s = (uint32_t)c->gc_grace_s,
 	};
 	return cairn_cas_open(&app->cas, &options, diag);
 }
@@ -176,6 +179,7 @@ static bool app_finish_writes(struct app *app)
 
 bool app_stop(struct app *app)
 {
+	atomic_store(&app->stopping, true);
 	http_server_drain(app->http, (unsigned)app->config.drain_s * 1000); /* after it no request begins to wait */
 	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to the index */
 	if (!app_finish_writes(app))       /* every write resumes its request */

@@ -9,6 +9,8 @@
 #include "server/http.h"
 #include "server/metrics.h"
 
+#include <stdatomic.h>
+
 #include <pthread.h>
 
 /** The last answer of /ready, kept for a second: it writes to the disk, and anybody may ask. */
@@ -28,6 +30,7 @@ struct app {
 	struct metrics *metrics;
 	struct http_server *http; /* set once serving; used by the metrics route and the stop only */
 	struct app_ready ready;
+	atomic_bool stopping; /* long work is to end early */
 	int64_t started_unix_s;
 };
 
@@ -59,8 +62,13 @@ static inline struct app *app_of(const struct http_request *req)
 extern const struct http_route ROUTES_HEALTH[];          /* /health, /ready, /metrics */
 extern const struct http_route ROUTES_SHARDS[];          /* /v1/shards, /v2/shards */
 extern const struct http_route ROUTES_CHUNKS[];          /* /v1/chunks/... */
+extern const struct http_route ROUTES_ADMIN[];           /* DELETE /v1/files/..., /v1/gc, /v1/stats */
+extern const struct http_route ROUTES_KEYS[];            /* /v1/keys */
+extern const struct http_route ROUTES_HUB[];             /* /api/... */
+extern const struct http_route ROUTES_TELEMETRY[];       /* /v1/telemetry */
 extern const struct http_route ROUTES_FETCH[];           /* /v1/fetch/... */
 extern const struct http_route ROUTES_RECONSTRUCTIONS[]; /* /v1/reconstructions, /v2/reconstructions */
+extern const struct http_route ROUTES_FILE_CHUNKS[];     /* /v2/file-chunk-hashes/... */
 extern const struct http_route ROUTES_FILES[];           /* /v1/files/... */
 extern const struct http_route ROUTES_XORBS[];           /* /v1/xorbs/..., /v1/xorb-grants/... */
 

@@ -70,6 +70,15 @@ static enum cairn_status auth_verify(struct auth_keys *keys, const char *token, 
 	return status;
 }
 
+enum cairn_status auth_mint(struct auth_keys *keys, const struct cairn_token_claims *claims, int64_t now_unix_s,
+			    char **token, struct cairn_diag *diag)
+{
+	pthread_rwlock_rdlock(&keys->lock);
+	enum cairn_status status = cairn_token_mint(keys->current, claims, now_unix_s, token, diag);
+	pthread_rwlock_unlock(&keys->lock);
+	return status;
+}
+
 /* --- the header --------------------------------------------------------------------------------------------------- */
 
 /* The token of "Bearer TOKEN" (RFC 6750; the scheme's case does not matter). */

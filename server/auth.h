@@ -38,6 +38,10 @@ void auth_keys_free(struct auth_keys *keys);
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
 		unsigned *code, struct cairn_diag *diag);
 
+/** Mint a token, as cairn_token_mint(), with the keys in use now. */
+CAIRN_MUST_USE enum cairn_status auth_mint(struct auth_keys *keys, const struct cairn_token_claims *claims,
+					   int64_t now_unix_s, char **token, struct cairn_diag *diag);
+
 /** The identity as the use cases want it; borrows identity. */
 struct cairn_cas_who auth_who(const struct auth_identity *identity);
 

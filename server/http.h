@@ -14,7 +14,7 @@
  *   route->head()   the head has arrived and the token was checked. Looks at it, prepares for the body
  * (http_set_state()). route->body()   each piece of the body, as it arrives. Only when the route takes a body.
  *   route->done()   the body is complete: reply now, or http_suspend() and reply from the callback given there.
- *   route->free()   the request has ended, however it ended: release the state. Always called once after head() was.
+ *   route->free()   the request has ended, however it ended: release the state. Called once if there is one.
  * Any of head(), body(), done() and the resumed callback may reply (http_reply_...). A reply before the body is
  * complete ends the reading: short bodies are swallowed, long ones cost the connection; the client sees the status
  * either way as far as its own writing allows. After a reply no further callback but free() comes.
@@ -24,8 +24,10 @@ struct http_server;
 
 /** One resource and method. Static tables of these make the router. */
 struct http_route {
-	const char *method;              /* "GET"; GET also answers HEAD unless there is a HEAD route of its own */
-	const char *pattern;             /* "/v1/xorbs/{prefix}/{hash}": {name} stands for one segment */
+	const char *method; /* "GET"; GET also answers HEAD unless there is a HEAD route of its own */
+	/* "/v1/xorbs/{prefix}/{hash}": {name} stands for one segment of unreserved characters, {name%} for one that may
+	 * also have escapes, which are handed out as they were sent. */
+	const char *pattern;
 	const char *name;                /* label of metrics and access log: the pattern's resource, never a raw path */
 	unsigned scope;                  /* enum cairn_token_scope that a token needs; 0: no token */
 	uint64_t (*body_max)(void *app); /* largest body; NULL: the route takes none */
@@ -48,7 +50,7 @@ void *http_app(const struct http_request *req);
 void http_set_state(struct http_request *req, void *state);
 void *http_state(const struct http_request *req);
 
-/** Value of a {name} of the pattern; a decoded path segment of unreserved characters. Never NULL for a name of the
+/** Value of a {name} of the pattern, as it was sent. Never NULL for a name of the
  * pattern. */
 const char *http_path_arg(const struct http_request *req, const char *name);
 

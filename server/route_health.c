@@ -140,6 +140,7 @@ static void metrics_list_index(struct metrics_list *list, struct app *app)
 	metrics_list_add(list, "gauge", "cairn_index_xorbs", s.n_xorbs, "Xorbs known.");
 	metrics_list_add(list, "gauge", "cairn_index_shards", s.n_shards, "Shards accepted.");
 	metrics_list_add(list, "gauge", "cairn_index_eligible_chunks", s.n_eligible, "Chunks that queries can find.");
+	metrics_list_add(list, "gauge", "cairn_store_bytes", s.stored_bytes, "Size of the stored xorbs.");
 	metrics_list_add(list, "gauge", "cairn_index_bytes", s.file_bytes, "Size of the index and its log.");
 }
 

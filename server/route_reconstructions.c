@@ -1,9 +1,9 @@
 /* GET /v1/reconstructions/{hash}, /v2/reconstructions/{hash}, /v1/reconstructions?file_id=...: how to put files
  * together. */
-#include "server/app.h"
 #include "server/plan_json.h"
 #include "server/range_header.h"
 #include "server/route_args.h"
+#include "server/route_job.h"
 
 #include "base/clock.h"
 
@@ -19,9 +19,7 @@ enum {
 
 /* A plan in the making, on a worker: the index may have to be read from the disk, and large plans take their time. */
 struct plan_request {
-	struct cairn_work work;
-	struct app *app;
-	struct http_request *req;
+	struct route_job job;
 	enum { PLAN_V1, PLAN_V2, PLAN_BATCH } form;
 	bool has_viewer;
 	char viewer[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
@@ -47,10 +45,10 @@ static void plan_free(void *state)
 static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 {
 	struct plan_urls urls = {
-		.cas = p->app->cas,
+		.cas = p->job.app->cas,
 		.base = p->base,
-		.expires_unix_s = cairn_clock_unix_s() + (int64_t)p->app->config.fetch_ttl_s,
-		.ranges_max = (unsigned)p->app->config.fetch_ranges_max,
+		.expires_unix_s = cairn_clock_unix_s() + (int64_t)p->job.app->config.fetch_ttl_s,
+		.ranges_max = (unsigned)p->job.app->config.fetch_ranges_max,
 	};
 	switch (p->form) {
 	case PLAN_V1:
@@ -65,14 +63,14 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 	}
 }
 
-static void plan_work(struct cairn_work *work)
+static void plan_run(struct route_job *job)
 {
-	struct plan_request *p = (struct plan_request *)work;
+	struct plan_request *p = (struct plan_request *)job;
 	struct cairn_plan *plans = calloc(p->n_files, sizeof(*plans));
 	p->status = plans ? CAIRN_OK : CAIRN_E_NOMEM;
 	size_t n = 0;
 	while (p->status == CAIRN_OK && n < p->n_files) {
-		p->status = cairn_cas_plan(p->app->cas, p->has_viewer ? p->viewer : NULL, &p->files[n], &p->range,
+		p->status = cairn_cas_plan(p->job.app->cas, p->has_viewer ? p->viewer : NULL, &p->files[n], &p->range,
 					   &plans[n]);
 		p->file_bytes = plans[n++].file_bytes;
 	}
@@ -81,12 +79,11 @@ static void plan_work(struct cairn_work *work)
 	while (n > 0)
 		cairn_plan_fini(&plans[--n]);
 	free(plans);
-	http_resume(p->req);
 }
 
-static void plan_resumed(struct http_request *req)
+static void plan_reply(struct http_request *req, struct route_job *job)
 {
-	struct plan_request *p = http_state(req);
+	struct plan_request *p = (struct plan_request *)job;
 	char range[64];
 	switch (p->status) {
 	case CAIRN_OK:
@@ -119,32 +116,16 @@ static void plan_resumed(struct http_request *req)
 
 static struct plan_request *plan_new(struct http_request *req)
 {
-	struct plan_request *p = calloc(1, sizeof(*p));
-	if (!p) {
-		http_reply_status(req, CAIRN_E_NOMEM, NULL);
+	struct plan_request *p = route_job_new(req, sizeof(*p), plan_run, plan_reply);
+	if (!p)
 		return NULL;
-	}
-	p->app = app_of(req);
-	p->req = req;
 	struct cairn_cas_who who = auth_who(http_identity(req));
 	p->has_viewer = who.viewer;
 	if (who.viewer)
 		(void)snprintf(p->viewer, sizeof(p->viewer), "%s", who.viewer);
 	http_base_url(req, p->base, sizeof(p->base));
-	spill_init(&p->out, cairn_cas_tmp_dir(p->app->cas), p->app->config.plan_bytes_max);
-	http_set_state(req, p);
+	spill_init(&p->out, cairn_cas_tmp_dir(p->job.app->cas), p->job.app->config.plan_bytes_max);
 	return p;
-}
-
-static void plan_start(struct http_request *req, struct plan_request *p)
-{
-	if (!http_suspend(req, plan_resumed))
-		return;
-	p->work.run = plan_work;
-	if (cairn_workers_submit(p->app->workers, &p->work) == CAIRN_OK)
-		return;
-	p->status = CAIRN_E_BUSY;
-	http_resume(req);
 }
 
 static void plan_one(struct http_request *req, int form)
@@ -162,7 +143,7 @@ static void plan_one(struct http_request *req, int form)
 	if (n > 1)
 		http_reply_error(req, 400, "range.many", "ask for one range at a time", NULL);
 	else
-		plan_start(req, p);
+		route_job_start(req);
 }
 
 static void plan_v1(struct http_request *req)
@@ -198,7 +179,7 @@ static void plan_batch(struct http_request *req)
 		http_reply_error(req, 400, "file_id",
 				 "give 1 to 256 arguments file_id, each with the 64 digits of a file hash", NULL);
 	else
-		plan_start(req, p);
+		route_job_start(req);
 }
 
 const struct http_route ROUTES_RECONSTRUCTIONS[] = {

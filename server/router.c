@@ -20,15 +20,18 @@ static size_t router_path_len(const char *target)
 	if (target[0] != '/')
 		return 0;
 	for (; target[n] && target[n] != '?'; n++) {
-		if (n == ROUTER_PATH_BYTES_MAX || (target[n] != '/' && !router_is_unreserved(target[n])))
+		if (n == ROUTER_PATH_BYTES_MAX || (!strchr("/%", target[n]) && !router_is_unreserved(target[n])))
 			return 0;
 	}
 	return n;
 }
 
-/* "." and ".." mean other paths to every client and proxy; they are nobody's name. */
-static bool router_is_value(const char *segment, size_t len)
+/* "." and ".." mean other paths to every client and proxy; they are nobody's name. Escapes are for those routes only
+ * that ask for them, since "%2F" is a slash to some and not to others. */
+static bool router_is_value(const char *segment, size_t len, bool escapes)
 {
+	if (!escapes && memchr(segment, '%', len))
+		return false;
 	return len > 0 && !(len == 1 && segment[0] == '.') && !(len == 2 && memcmp(segment, "..", 2) == 0);
 }
 
@@ -55,9 +58,10 @@ static bool router_matches(const char *pattern, const char *path, const char *pa
 			return false;
 		size_t want = router_segment_len(pattern, pattern_end), have = router_segment_len(path, path_end);
 		if (want > 0 && *pattern == '{') {
-			if (*n_args == ROUTER_ARGS_MAX || !router_is_value(path, have))
+			bool escapes = pattern[want - 2] == '%';
+			if (*n_args == ROUTER_ARGS_MAX || !router_is_value(path, have, escapes))
 				return false;
-			names[*n_args] = (struct router_span){pattern + 1, want - 2};
+			names[*n_args] = (struct router_span){pattern + 1, want - (escapes ? 3 : 2)};
 			values[(*n_args)++] = (struct router_span){path, have};
 		} else if (want != have || memcmp(pattern, path, have) != 0) {
 			return false;

@@ -65,7 +65,15 @@ const struct setting SETTINGS[] = {
 	 .help = "Memory for answers of chunk queries that are kept for the next asker."},
 	{"epoch", SETTING_SECONDS, "7d", 60, 365 * DAY, AT(epoch_s),
 	 .help = "How long one key of dedupe answers lasts. Answers expire at the end of the following epoch."},
+	{"gc_grace", SETTING_SECONDS, "14d", 120, 1000 * DAY, AT(gc_grace_s),
+	 .help = "How long a xorb that no file needs is kept before it is not offered any more, and then again before "
+		 "it "
+		 "is removed. At least two epochs, the life of an answer."},
 	/* what is given back */
+	{"token_ttl", SETTING_SECONDS, "1h", 60, DAY, AT(token_ttl_s),
+	 .help = "How long tokens are good for that clients get for an API key."},
+	{"telemetry_rows", SETTING_COUNT, "10000", 0, 10000000, AT(telemetry_rows),
+	 .help = "Telemetry messages that are kept, the newest; 0 keeps none."},
 	{"fetch_ttl", SETTING_SECONDS, "1h", 60, 7 * DAY, AT(fetch_ttl_s),
 	 .help = "How long the signed addresses of a reconstruction are good for."},
 	{"fetch_ranges_max", SETTING_COUNT, "64", 1, 256, AT(fetch_ranges_max),

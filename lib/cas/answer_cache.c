@@ -23,6 +23,7 @@ struct entry {
 struct cairn_answer_cache {
 	pthread_mutex_t lock; /* over everything below */
 	uint64_t bytes_max, bytes, hits, misses, n_entries;
+	uint64_t generation; /* how often it was cleared */
 	struct entry *newest, *oldest;
 	size_t n_buckets; /* a power of two */
 	struct entry *buckets[];
@@ -143,8 +144,8 @@ const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, 
 	return found;
 }
 
-void cairn_answer_cache_put(struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk,
-			    uint64_t epoch, const struct cairn_answer *answer)
+void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, const char *scope,
+			    const struct cairn_hash *chunk, uint64_t epoch, const struct cairn_answer *answer)
 {
 	size_t scope_bytes = strlen(scope) + 1;
 	struct entry *e = answer->len <= c->bytes_max / 8 ? calloc(1, sizeof(*e) + scope_bytes) : NULL;
@@ -156,6 +157,12 @@ void cairn_answer_cache_put(struct cairn_answer_cache *c, const char *scope, con
 	memcpy(e->scope, scope, scope_bytes);
 
 	pthread_mutex_lock(&c->lock);
+	if (c->generation != generation) {
+		pthread_mutex_unlock(&c->lock);
+		cairn_answer_unref(answer);
+		free(e);
+		return;
+	}
 	struct entry **at = cache_find(c, scope, chunk);
 	if (*at)
 		cache_drop(c, at);
@@ -170,9 +177,18 @@ void cairn_answer_cache_put(struct cairn_answer_cache *c, const char *scope, con
 	pthread_mutex_unlock(&c->lock);
 }
 
+uint64_t cairn_answer_cache_generation(struct cairn_answer_cache *c)
+{
+	pthread_mutex_lock(&c->lock);
+	uint64_t generation = c->generation;
+	pthread_mutex_unlock(&c->lock);
+	return generation;
+}
+
 void cairn_answer_cache_clear(struct cairn_answer_cache *c)
 {
 	pthread_mutex_lock(&c->lock);
+	c->generation++;
 	while (c->oldest)
 		cache_drop(c, cache_find(c, c->oldest->scope, &c->oldest->chunk));
 	pthread_mutex_unlock(&c->lock);

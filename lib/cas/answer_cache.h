@@ -16,9 +16,13 @@ void cairn_answer_cache_free(struct cairn_answer_cache *c);
 const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, const char *scope,
 						  const struct cairn_hash *chunk, uint64_t epoch);
 
-/** Keep an answer (a reference is taken); one that is there already is replaced. May do nothing for want of memory. */
-void cairn_answer_cache_put(struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk,
-			    uint64_t epoch, const struct cairn_answer *answer);
+/** How often it was cleared. Ask before building an answer. */
+uint64_t cairn_answer_cache_generation(struct cairn_answer_cache *c);
+
+/** Keep an answer (a reference is taken); one that is there already is replaced. Does nothing when the cache was
+ * cleared since generation was asked, and may for want of memory. */
+void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, const char *scope,
+			    const struct cairn_hash *chunk, uint64_t epoch, const struct cairn_answer *answer);
 
 /** Forget everything: some xorb must not be offered any more. */
 void cairn_answer_cache_clear(struct cairn_answer_cache *c);

@@ -25,6 +25,7 @@ const struct cairn_cas_options CAIRN_CAS_DEFAULTS = {
 	.answer_bytes_max = UINT64_C(1) << 20,
 	.cache_bytes_max = UINT64_C(64) << 20,
 	.epoch_s = 7 * 24 * 3600,
+	.gc_grace_s = 14 * 24 * 3600,
 };
 
 static enum cairn_status cas_lock_folder(struct cairn_cas *cas, struct cairn_diag *diag)
@@ -82,6 +83,11 @@ enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_
 	if (!cas->data_dir || !cas->tmp_dir || !cas->cache)
 		return CAIRN_E_NOMEM;
 
+	if (options->gc_grace_s / 2 < options->epoch_s) {
+		(void)cairn_fail(diag, CAIRN_E_USAGE, "gc_grace", CAIRN_NO_OFFSET,
+				 "gc_grace must be at least two epochs, or xorbs could go that answers still offer");
+		return CAIRN_E_USAGE;
+	}
 	enum cairn_status status = cas_lock_folder(cas, diag);
 	if (status == CAIRN_OK)
 		status = cas_load_secret(cas, options->secret_file, diag);

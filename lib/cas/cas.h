@@ -26,6 +26,8 @@ struct cairn_cas_options {
 	uint64_t answer_bytes_max; /* of a dedupe answer; the queried xorb is whole in any case */
 	uint64_t cache_bytes_max;  /* of built answers kept in memory */
 	uint32_t epoch_s;          /* how long one key lasts; answers expire at the end of the following epoch */
+	uint32_t
+		gc_grace_s; /* how long a xorb that no file needs is kept; at least two epochs, the life of an answer */
 };
 
 /** Documented defaults; data_dir is NULL. */
@@ -42,7 +44,7 @@ struct cairn_cas_who {
  * Lock the folder (made when missing), open index and objects, read or make the secret.
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  another process has the folder, or its index is of a newer version
- *         CAIRN_E_USAGE     a secret that is unreadable, too short, or readable by others
+ *         CAIRN_E_USAGE     gc_grace_s below two epochs; a secret that is unreadable, too short, or readable by others
  *         CAIRN_E_IO, CAIRN_E_NOMEM; always with one clear line in diag
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_options *options,

@@ -20,6 +20,7 @@ struct cairn_cas {
 	struct cairn_store *store;
 	struct cairn_answer_cache *cache;
 	struct cairn_guards guards; /* over the object and the row of a xorb together */
+	_Atomic bool collecting;    /* one collection at a time */
 	_Atomic uint64_t spool_bytes;
 	_Atomic uint64_t chunks_verified;
 	_Atomic uint64_t xorbs_stored, xorb_bytes_stored;

@@ -1,5 +1,6 @@
 /* A shard upload: spooled, verified on a worker, registered in a group commit straight from the spool. */
 #include "cas/internal.h"
+#include "cas/list_cache.h"
 #include "shard/reader.h"
 #include "store/spool.h"
 
@@ -16,8 +17,6 @@ struct shard_source {
 	struct cairn_chunk_list list; /* likewise, when xorbs are kept elsewhere */
 };
 
-enum { ASKED_LISTS = 8 };
-
 struct cairn_shard_upload {
 	struct cairn_cas *cas;
 	char scope[CAIRN_INDEX_SCOPE_TEXT_MAX + 1], owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
@@ -28,12 +27,7 @@ struct cairn_shard_upload {
 	struct cairn_hash body;
 	bool known; /* this very body was accepted before */
 	struct cairn_verify_summary summary;
-	/* Lists of xorbs that terms ran over lately: the terms of a deduplicated file hop between a few of them. */
-	struct asked_list {
-		struct cairn_hash xorb;
-		struct cairn_chunk_list list; /* empty: unused */
-	} asked[ASKED_LISTS];
-	unsigned next_asked; /* the one to go next */
+	struct cairn_list_cache lists; /* of xorbs that terms ran over */
 	struct shard_source source;
 	struct cairn_index_write write;
 	void (*done)(void *ctx, enum cairn_status status, bool added, const struct cairn_diag *diag);
@@ -79,18 +73,12 @@ enum cairn_status cairn_shard_upload_write(struct cairn_shard_upload *u, const u
 	return status;
 }
 
-static void shard_upload_forget_lists(struct cairn_shard_upload *u)
-{
-	for (unsigned i = 0; i < ASKED_LISTS; i++)
-		cairn_chunk_list_fini(&u->asked[i].list);
-}
-
 void cairn_shard_upload_free(struct cairn_shard_upload *u)
 {
 	if (!u)
 		return;
 	cairn_spool_free(u->spool);
-	shard_upload_forget_lists(u);
+	cairn_list_cache_fini(&u->lists);
 	cairn_chunk_list_fini(&u->source.list);
 	free(u->source.eligible);
 	cas_release_bytes(u->cas, u->bytes_reserved);
@@ -115,16 +103,12 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 						 const struct cairn_chunk_list **list)
 {
 	struct cairn_shard_upload *u = ctx;
-	for (unsigned i = 0; i < ASKED_LISTS; i++) {
-		*list = &u->asked[i].list;
-		if (u->asked[i].list.n > 0 && cairn_hash_equal(&u->asked[i].xorb, xorb))
-			return CAIRN_OK;
-	}
-	struct asked_list *asked = &u->asked[u->next_asked++ % ASKED_LISTS];
-	cairn_chunk_list_fini(&asked->list);
-	asked->xorb = *xorb;
-	*list = &asked->list;
-	return shard_upload_read_list(u, xorb, &asked->list);
+	*list = cairn_list_cache_find(&u->lists, xorb);
+	if (*list)
+		return CAIRN_OK;
+	struct cairn_chunk_list *slot = cairn_list_cache_slot(&u->lists, xorb);
+	*list = slot;
+	return shard_upload_read_list(u, xorb, slot);
 }
 
 enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
@@ -153,7 +137,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 	status = cairn_verify_shard(u->bytes, u->len, &options, &resolver, &u->summary, diag);
 	if (status == CAIRN_OK)
 		atomic_fetch_add(&u->cas->chunks_verified, u->summary.n_chunks);
-	shard_upload_forget_lists(u);
+	cairn_list_cache_fini(&u->lists);
 	return status;
 }
 

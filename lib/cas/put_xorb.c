@@ -1,4 +1,5 @@
 /* A xorb upload: verified and written while it streams, then made durable, then registered. */
+#include "base/clock.h"
 #include "cas/internal.h"
 
 #include <stdlib.h>
@@ -10,25 +11,36 @@ struct cairn_xorb_upload {
 	struct cairn_store_put *put; /* NULL: stored already, this body is only verified */
 	struct cairn_guard guard;    /* held from the storing to the registering */
 	uint64_t bytes_reserved;
-	bool known;
+	bool known;   /* stored already */
+	bool retired; /* and about to go: it is to stay */
 	struct cairn_xorb_summary summary;
 	struct cairn_index_write write;
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag);
 	void *done_ctx;
 };
 
-enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *out)
+/* Do row and object agree? @param[out] row  zeroed when there is none */
+static enum cairn_status xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *row,
+				   bool *stored)
 {
-	enum cairn_status status = cairn_index_xorb(cas->index, hash, out);
-	if (status != CAIRN_OK)
-		return status;
-	if (out->retired || out->stored_bytes == 0)
-		return CAIRN_E_NOT_FOUND;
+	*row = (struct cairn_index_xorb){0};
+	*stored = false;
+	enum cairn_status status = cairn_index_xorb(cas->index, hash, row);
+	if (status != CAIRN_OK || row->stored_bytes == 0)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 	uint64_t bytes;
 	status = cairn_store_stat(cas->store, hash, &bytes);
+	*stored = status == CAIRN_OK && bytes == row->stored_bytes;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *out)
+{
+	bool stored;
+	enum cairn_status status = xorb_look(cas, hash, out, &stored);
 	if (status != CAIRN_OK)
 		return status;
-	return bytes == out->stored_bytes ? CAIRN_OK : CAIRN_E_NOT_FOUND;
+	return stored && !out->retired ? CAIRN_OK : CAIRN_E_NOT_FOUND;
 }
 
 static enum cairn_status xorb_upload_prepare(struct cairn_xorb_upload *u, uint64_t bytes_expected,
@@ -85,20 +97,31 @@ enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uin
 	return status;
 }
 
+/* The row says that it is stored, and it is not, or not as the row says: the row must not vouch for what comes now. */
+static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u)
+{
+	struct cairn_index_write lose = {
+		.kind = CAIRN_INDEX_LOSE_XORB,
+		.promise = {.hash = u->hash, .now_unix_s = cairn_clock_unix_s()},
+	};
+	enum cairn_status status = cairn_index_write(u->cas->index, &lose);
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
 /* Under the guard: somebody may have stored it while this body was on its way. */
 static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u)
 {
-	struct cairn_index_xorb known;
-	enum cairn_status status = cairn_cas_xorb(u->cas, &u->hash, &known);
-	if (status == CAIRN_OK) {
-		u->known = true;
-		return CAIRN_OK;
-	}
-	if (status != CAIRN_E_NOT_FOUND)
+	struct cairn_index_xorb row;
+	enum cairn_status status = xorb_look(u->cas, &u->hash, &row, &u->known);
+	u->retired = row.retired;
+	if (status != CAIRN_OK || u->known)
 		return status;
-	/* An object that the index does not vouch for is a left-over of a crash, perhaps packed otherwise: the row that
-	 * follows must describe the bytes that are there. */
-	status = cairn_store_remove(u->cas->store, &u->hash);
+	if (row.stored_bytes > 0)
+		status = xorb_upload_disown(u);
+	/* An object that no row vouches for is a left-over of a crash, perhaps packed otherwise: the row that follows
+	 * must describe the bytes that are there. */
+	if (status == CAIRN_OK)
+		status = cairn_store_remove(u->cas->store, &u->hash);
 	if (status != CAIRN_OK)
 		return status;
 	bool existed;
@@ -131,7 +154,9 @@ static void xorb_upload_written(struct cairn_index_write *write)
 	struct cairn_xorb_upload *u =
 		(struct cairn_xorb_upload *)(void *)((char *)write - offsetof(struct cairn_xorb_upload, write));
 	cairn_guard_release(&u->cas->guards, &u->guard);
-	u->done(u->done_ctx, write->status, write->added, &write->diag);
+	/* Swept between the look and the renewal: sent again, it will be stored anew. */
+	enum cairn_status status = write->status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : write->status;
+	u->done(u->done_ctx, status, write->kind == CAIRN_INDEX_PUT_XORB && write->added, &write->diag);
 }
 
 enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
@@ -139,20 +164,24 @@ enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
 							const struct cairn_diag *diag),
 					   void *ctx)
 {
-	if (u->known) {
+	if (u->known && !u->retired) {
 		cairn_guard_release(&u->cas->guards, &u->guard);
 		done(ctx, CAIRN_OK, false, NULL);
 		return CAIRN_OK;
 	}
 	u->done = done;
 	u->done_ctx = ctx;
-	u->write = (struct cairn_index_write){
-		.kind = CAIRN_INDEX_PUT_XORB,
-		.xorb = {.hash = u->hash,
-			 .list = cairn_xorb_verifier_list(u->verifier),
-			 .stored_bytes = u->summary.chunk_data_bytes},
-		.done = xorb_upload_written,
-	};
+	u->write = (struct cairn_index_write){.done = xorb_upload_written};
+	if (u->known) {
+		u->write.kind = CAIRN_INDEX_RENEW_XORB;
+		u->write.promise.hash = u->hash;
+		u->write.promise.now_unix_s = cairn_clock_unix_s();
+	} else {
+		u->write.kind = CAIRN_INDEX_PUT_XORB;
+		u->write.xorb.hash = u->hash;
+		u->write.xorb.list = cairn_xorb_verifier_list(u->verifier);
+		u->write.xorb.stored_bytes = u->summary.chunk_data_bytes;
+	}
 	return cairn_index_submit(u->cas->index, &u->write);
 }
 

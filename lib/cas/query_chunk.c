@@ -89,11 +89,12 @@ enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_
 	*out = cairn_answer_cache_get(cas->cache, who->scope, chunk, epoch);
 	if (*out)
 		return CAIRN_OK;
+	uint64_t generation = cairn_answer_cache_generation(cas->cache);
 	struct cairn_answer *built = NULL;
 	enum cairn_status status = answer_build(cas, who->scope, chunk, epoch, &built);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_answer_cache_put(cas->cache, who->scope, chunk, epoch, built);
+	cairn_answer_cache_put(cas->cache, generation, who->scope, chunk, epoch, built);
 	*out = built;
 	return CAIRN_OK;
 }

@@ -1,0 +1,73 @@
+/* Files: do the terms give the hash, and is every xorb of them here? */
+#include "cas/check_run.h"
+#include "hash/merkle.h"
+
+#include <stdlib.h>
+
+/* What a xorb of a term is. */
+enum check_term { CHECK_TERM_GOOD, CHECK_TERM_GONE, CHECK_TERM_NOT_STORED, CHECK_TERM_WRONG };
+
+static enum cairn_status check_term(struct check_run *run, const struct cairn_index_term *term,
+				    struct cairn_merkle *merkle, enum check_term *out)
+{
+	struct cairn_index_xorb xorb;
+	struct cairn_span *spans;
+	enum cairn_status status = cairn_index_spans(run->cas->index, term->xorb_id, &xorb, &spans);
+	*out = CHECK_TERM_GONE;
+	if (status != CAIRN_OK)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	free(spans);
+	const struct cairn_chunk_list *list = cairn_list_cache_find(&run->lists, &xorb.hash);
+	if (!list) {
+		struct cairn_chunk_list *slot = cairn_list_cache_slot(&run->lists, &xorb.hash);
+		status = cairn_index_chunk_list(run->cas->index, &xorb.hash, slot);
+		list = slot;
+	}
+	if (status != CAIRN_OK)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	*out = CHECK_TERM_WRONG;
+	if (term->start >= term->end || term->end > list->n ||
+	    cairn_chunk_list_bytes(list, term->start, term->end) != term->unpacked_bytes)
+		return CAIRN_OK;
+	for (uint32_t i = term->start; i < term->end; i++)
+		cairn_merkle_add(merkle, &list->hashes[i], list->spans[i].unpacked_bytes);
+	bool stored = xorb.stored_bytes > 0 || run->cas->options.xorbs_external;
+	*out = stored ? CHECK_TERM_GOOD : CHECK_TERM_NOT_STORED;
+	return CAIRN_OK;
+}
+
+static enum cairn_status check_terms(struct check_run *run, const struct cairn_index_file *file)
+{
+	struct cairn_merkle merkle;
+	bool lost = false, wrong = false;
+	uint64_t bytes = 0;
+	cairn_merkle_init(&merkle);
+	for (uint32_t i = 0; i < file->n_terms && !wrong; i++) {
+		enum check_term term;
+		enum cairn_status status = check_term(run, &file->terms[i], &merkle, &term);
+		if (status != CAIRN_OK)
+			return status;
+		lost = lost || term == CHECK_TERM_NOT_STORED || term == CHECK_TERM_GONE;
+		wrong = term == CHECK_TERM_WRONG || term == CHECK_TERM_GONE;
+		bytes += file->terms[i].unpacked_bytes;
+	}
+	struct cairn_hash root, hash;
+	cairn_merkle_root(&merkle, &root);
+	cairn_hash_file(&hash, &root);
+	if (lost)
+		check_report(run, CAIRN_CHECK_FILE_LOST, &file->hash, false,
+			     "a xorb of this file is not stored; it can be read again when that is uploaded again");
+	else if (wrong || bytes != file->size_bytes || !cairn_hash_equal(&hash, &file->hash))
+		check_report(run, CAIRN_CHECK_FILE_HASH, &file->hash, false,
+			     "the terms in the index do not give the file's hash");
+	return CAIRN_OK;
+}
+
+enum cairn_status check_file(struct check_run *run, const struct cairn_hash *hash)
+{
+	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
+	enum cairn_status status = cairn_index_file(run->cas->index, hash, NULL, true, &file);
+	if (status == CAIRN_E_NOT_FOUND)
+		return CAIRN_OK; /* forgotten meanwhile */
+	return status == CAIRN_OK ? check_terms(run, &file) : status;
+}

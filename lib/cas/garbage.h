@@ -1,0 +1,39 @@
+/* Removing what no file needs, while uploads go on. */
+#ifndef CAIRN_CAS_GARBAGE_H
+#define CAIRN_CAS_GARBAGE_H
+
+#include "cas/cas.h"
+
+/** What a collection did. */
+struct cairn_gc_report {
+	uint64_t n_retired; /* xorbs that are not offered any more from now on */
+	uint64_t n_swept;   /* xorbs that are gone */
+	uint64_t bytes_freed;
+};
+
+/**
+ * Forget a file under one owner, or under all (owner NULL). Its xorbs stay until a collection finds that nobody needs
+ * them.
+ * @param[out] forgotten  false: it was not registered so
+ * @return CAIRN_OK; CAIRN_E_BUSY; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_forget(struct cairn_cas *cas, const struct cairn_hash *file,
+						  const char *owner, bool *forgotten);
+
+/** Register a known file under one more owner; "": for everybody. Likewise.
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_BUSY; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const struct cairn_hash *file,
+						 const char *owner, bool *shared);
+
+/**
+ * Collect: retire the xorbs that no file refers to and that are older than the grace time, and remove those that have
+ * been retired for longer than it. Long; waits for the index's writer and the disk, in pieces of a few milliseconds, so
+ * that uploads hardly notice. One at a time.
+ * @param stop  looked at between pieces; true ends the collection early. May be NULL
+ * @return CAIRN_OK; CAIRN_E_BUSY one is running already; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM. out counts what was
+ * done, also on failure
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
+					      struct cairn_gc_report *out);
+
+#endif
