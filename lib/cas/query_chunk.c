@@ -6,6 +6,10 @@
 #include <stdlib.h>
 
 struct answer_builder {
+	struct cairn_cas *cas;
+	const char *scope;
+	uint64_t epoch;
+	enum cairn_status status; /* of the key */
 	struct cairn_shard_writer writer;
 	struct cairn_hash key;
 	uint64_t bytes_max;
@@ -32,6 +36,11 @@ static bool answer_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
 {
 	struct answer_builder *b = ctx;
 	uint64_t more = (UINT64_C(1) + x->list->n) * CAIRN_SHARD_RECORD_BYTES;
+	/* Only now: most queries are misses, and deriving a key costs more than finding that out. */
+	if (b->n_xorbs == 0)
+		b->status = cairn_secret_dedupe_key(&b->cas->secret, b->scope, b->epoch, &b->key);
+	if (b->status != CAIRN_OK)
+		return false;
 	if (b->n_xorbs > 0 && b->writer.buf.len + more + CAIRN_SHARD_FOOTER_BYTES > b->bytes_max)
 		return false;
 	answer_add_xorb(b, x);
@@ -68,12 +77,12 @@ static struct cairn_answer *answer_finish(struct answer_builder *b, int64_t epoc
 static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, const struct cairn_hash *chunk,
 				      uint64_t epoch, struct cairn_answer **out)
 {
-	struct answer_builder b = {.bytes_max = cas->options.answer_bytes_max};
-	enum cairn_status status = cairn_secret_dedupe_key(&cas->secret, scope, epoch, &b.key);
-	if (status != CAIRN_OK)
-		return status;
+	struct answer_builder b = {
+		.cas = cas, .scope = scope, .epoch = epoch, .bytes_max = cas->options.answer_bytes_max};
 	cairn_shard_writer_init(&b.writer, answer_bytes_limit(cas));
-	status = cairn_index_dedupe(cas->index, scope, chunk, answer_visit, &b);
+	enum cairn_status status = cairn_index_dedupe(cas->index, scope, chunk, answer_visit, &b);
+	if (status == CAIRN_OK)
+		status = b.status;
 	if (status == CAIRN_OK) {
 		*out = answer_finish(&b, (int64_t)(epoch + 1) * cas->options.epoch_s, cas->options.epoch_s);
 		status = *out ? CAIRN_OK : CAIRN_E_NOMEM;
