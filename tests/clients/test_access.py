@@ -22,6 +22,7 @@ ROUTES = [
     ("GET", f"/v1/chunks/default/{HASH}", "read"),
     ("HEAD", f"/v1/files/{HASH}", "read"),
     ("GET", f"/v1/files/by-sha256/{HASH}", "read"),
+    ("GET", f"/v2/file-chunk-hashes/{HASH}", "read"),
     ("GET", "/health", None),
     ("GET", "/ready", None),
 ]
