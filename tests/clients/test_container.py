@@ -26,8 +26,7 @@ def reachable():
         return False
 
 
-if not reachable():
-    pytest.skip("no docker daemon answers here", allow_module_level=True)
+pytestmark = pytest.mark.skipif(not reachable(), reason="no docker daemon answers here")
 
 
 class Container(cairn.Daemon):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 CHECK = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", re.M)
 PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [0-9.]+s", re.M)
+SKIPPED = re.compile(r"^SKIPPED \[\d+\] (.*)$", re.M)
 LINES = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
 
@@ -47,6 +48,8 @@ def main():
             total = [a + b for a, b in zip(total, one)]
             if one[1]:
                 print(f"failed: {test['name']} ({test['result']})")
+            for reason in sorted(set(SKIPPED.findall(test.get("stdout") or ""))):
+                print(f"skipped: {test['name']}: {reason}")
             if test["result"] == "SKIP":
                 why = (test.get("stdout") or "").strip().splitlines()
                 print(f"skipped: {test['name']}: {why[-1] if why else 'no reason given'}")
