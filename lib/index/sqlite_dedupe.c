@@ -182,6 +182,8 @@ static enum cairn_status dedupe_answer(struct dedupe_query *q, const char *scope
 enum cairn_status cairn_index_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 				     bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
 {
+	if (!cairn_filter_maybe(&ix->writer.tx.filter, cairn_get_u64le(chunk->b)))
+		return CAIRN_E_NOT_FOUND;
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
 	if (status != CAIRN_OK)

@@ -32,6 +32,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_RENEW_XORB] = "UPDATE xorb SET retired = NULL, at = ?2 WHERE id = ?1",
 	[CAIRN_TX_STORE_XORB] = "UPDATE xorb SET retired = NULL, at = ?2, stored = ?3 WHERE id = ?1",
 	[CAIRN_TX_ADD_LIST] = "INSERT INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)",
+	[CAIRN_TX_EACH_PREFIX] = "SELECT prefix FROM dedupe",
 	[CAIRN_TX_GET_LIST] = "SELECT spans, hashes FROM list WHERE xorb = ?1",
 	[CAIRN_TX_SET_SPANS] = "UPDATE list SET spans = ?2 WHERE xorb = ?1",
 	[CAIRN_TX_ADD_DEDUPE] =
@@ -132,8 +133,24 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 	return status == CAIRN_OK ? CAIRN_OK : cairn_sql_fail(tx->db, diag, "cannot read the index");
 }
 
+void cairn_tx_fill_filter(struct cairn_tx *tx)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_EACH_PREFIX];
+	cairn_filter_init(&tx->filter, (uint64_t)tx->counts.eligible * 2);
+	bool row = true;
+	enum cairn_status status = CAIRN_OK;
+	while (status == CAIRN_OK && row) {
+		status = cairn_sql_step(stmt, &row);
+		if (status == CAIRN_OK && row)
+			cairn_filter_add(&tx->filter, (uint64_t)sqlite3_column_int64(stmt, 0));
+	}
+	if (status == CAIRN_OK)
+		cairn_filter_complete(&tx->filter);
+}
+
 void cairn_tx_close(struct cairn_tx *tx)
 {
+	cairn_filter_fini(&tx->filter);
 	cairn_sql_finalize(tx->stmt, CAIRN_TX_STMTS);
 	cairn_sql_closep(&tx->db);
 	cairn_chunk_list_fini(&tx->first);

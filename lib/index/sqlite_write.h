@@ -2,6 +2,7 @@
 #ifndef CAIRN_INDEX_SQLITE_WRITE_H
 #define CAIRN_INDEX_SQLITE_WRITE_H
 
+#include "index/filter.h"
 #include "index/index.h"
 #include "index/sqlite_util.h"
 
@@ -32,6 +33,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_STORE_XORB,
 	CAIRN_TX_ADD_LIST,
 	CAIRN_TX_GET_LIST,
+	CAIRN_TX_EACH_PREFIX,
 	CAIRN_TX_SET_SPANS,
 	CAIRN_TX_ADD_DEDUPE,
 	CAIRN_TX_FIND_FILE,
@@ -89,6 +91,7 @@ struct cairn_tx {
 	struct cairn_chunk_list first;    /* the last list that was read for a file's first chunk */
 	int64_t first_xorb;               /* whose it is; 0: nobody's */
 	bool collecting;                  /* the transaction collects garbage */
+	struct cairn_filter filter;       /* prefixes of eligible chunks; readers ask it from their own threads */
 };
 
 /** Open for writing, make or migrate the database. tx is zeroed before and needs cairn_tx_close() in any case.
@@ -101,6 +104,10 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_begin(struct cairn_tx *tx);
 /** On return with CAIRN_OK all of it is durable. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_tx_commit(struct cairn_tx *tx);
 void cairn_tx_rollback(struct cairn_tx *tx);
+
+/** Fill the filter with all that is in the index: about 0.1 s for a million eligible chunks. Until then, and when it
+ * fails, the filter rules nothing out. */
+void cairn_tx_fill_filter(struct cairn_tx *tx);
 
 /** Is a transaction open? Some failures end it by themselves. */
 bool cairn_tx_is_open(const struct cairn_tx *tx);

@@ -75,6 +75,7 @@ static void writer_commit(struct cairn_writer *w, struct cairn_index_write *batc
 static void *writer_loop(void *arg)
 {
 	struct cairn_writer *w = arg;
+	cairn_tx_fill_filter(&w->tx);
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
 		while (!w->head && !w->closing)
