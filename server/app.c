@@ -10,9 +10,19 @@
 #include <unistd.h>
 
 static const struct http_route *const APP_ROUTES[] = {
-	ROUTES_HEALTH, ROUTES_CHUNKS, ROUTES_SHARDS,    ROUTES_XORBS, ROUTES_RECONSTRUCTIONS,
-	ROUTES_FETCH,  ROUTES_FILES,  ROUTES_TELEMETRY, ROUTES_HUB,   ROUTES_ADMIN,
-	ROUTES_KEYS,   ROUTES_FILE_CHUNKS, NULL,
+	ROUTES_HEALTH,
+	ROUTES_CHUNKS,
+	ROUTES_SHARDS,
+	ROUTES_XORBS,
+	ROUTES_RECONSTRUCTIONS,
+	ROUTES_FETCH,
+	ROUTES_FILES,
+	ROUTES_TELEMETRY,
+	ROUTES_HUB,
+	ROUTES_ADMIN,
+	ROUTES_KEYS,
+	ROUTES_FILE_CHUNKS,
+	NULL,
 };
 enum { APP_ROUTES_MAX = 64, APP_REPLIES_MS = 1000 };
 
@@ -90,6 +100,8 @@ enum cairn_status app_open(struct app *app, struct cairn_diag *diag)
 	if (app->config.token_key)
 		status = auth_keys_open(&app->auth.keys, app->config.token_key, diag);
 	if (status == CAIRN_OK)
+		status = cors_init(&app->cors, app->config.cors_origins, diag);
+	if (status == CAIRN_OK)
 		status = app_open_cas(app, diag);
 	if (status == CAIRN_OK)
 		status = cairn_workers_new(&app->workers, app_n_workers(&app->config), app->config.worker_queue_max);
@@ -108,6 +120,7 @@ void app_close(struct app *app)
 	cairn_cas_free(app->cas);
 	metrics_free(app->metrics);
 	auth_keys_free(app->auth.keys);
+	cors_fini(&app->cors);
 	pthread_mutex_destroy(&app->ready.lock);
 	*app = (struct app){.config = app->config};
 }
@@ -154,6 +167,7 @@ enum cairn_status app_serve(struct app *app, int listen_fd, struct cairn_diag *d
 		.request_timeout_s = (unsigned)c->request_timeout_s,
 		.head_bytes_max = c->head_bytes_max,
 		.public_url = c->public_url,
+		.cors = &app->cors,
 		.routes = APP_ROUTES,
 		.app = app,
 		.authorise = app_authorise,

@@ -6,6 +6,7 @@
 #include "cas/cas.h"
 #include "server/auth.h"
 #include "server/config.h"
+#include "server/cors.h"
 #include "server/http.h"
 #include "server/metrics.h"
 
@@ -25,6 +26,7 @@ struct app_ready {
 struct app {
 	struct config config;
 	struct auth_options auth;
+	struct cors cors;
 	struct cairn_cas *cas;
 	struct cairn_workers *workers;
 	struct metrics *metrics;

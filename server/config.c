@@ -1,5 +1,6 @@
 #include "server/config.h"
 
+#include "server/cors.h"
 #include "server/log.h"
 #include "server/settings.h"
 
@@ -273,6 +274,17 @@ static bool config_answer(int argc, char **argv)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
+static bool config_check_cors(const char *origins)
+{
+	struct cors cors;
+	struct cairn_diag diag = {0};
+	bool ok = cors_init(&cors, origins, &diag) == CAIRN_OK;
+	if (!ok)
+		config_complain("cors_origins: %s", diag.text[0] ? diag.text : "there is not enough memory");
+	cors_fini(&cors);
+	return ok;
+}
+
 /* What one setting alone does not show. */
 static bool config_check(struct config *config)
 {
@@ -282,6 +294,8 @@ static bool config_check(struct config *config)
 			"and xorb_bytes_max to it");
 		return false;
 	}
+	if (!config_check_cors(config->cors_origins))
+		return false;
 	if (!config->public_url)
 		return true;
 	const char *rest = strncmp(config->public_url, "http://", 7) == 0    ? config->public_url + 7

@@ -13,6 +13,7 @@ struct config {
 	char *data_dir;        /* ./cairn-data */
 	char *listen;          /* 127.0.0.1:8080; [::]:8080 for all addresses of both families; port 0: a free one */
 	char *public_url;      /* NULL: from the Host header */
+	char *cors_origins;    /* as cors_init(); NULL: none */
 	char *token_key;       /* file or folder of keys; NULL: no tokens */
 	bool insecure_no_auth; /* serve others than loopback without tokens */
 	char *dedupe_scope;    /* global, namespace, repository */

@@ -5,6 +5,7 @@
  * - the idle timeout is the only one: http_conn.h has the others. */
 #include "server/http.h"
 
+#include "server/cors.h"
 #include "server/errors.h"
 #include "server/http_error.h"
 #include "server/http_gate.h"
@@ -98,6 +99,16 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len)
 /* --- replies -------------------------------------------------------------------------------------------------------
  */
 
+static void http_add_cors(const struct http_request *req, struct MHD_Response *response)
+{
+	struct cors_header headers[CORS_HEADERS_MAX];
+	if (!req->server->options.cors)
+		return;
+	size_t n = cors_reply(req->server->options.cors, http_header(req, "Origin"), headers);
+	for (size_t i = 0; i < n; i++)
+		MHD_add_response_header(response, headers[i].name, headers[i].value);
+}
+
 /* Every reply of this server passes here, refusals included (but for the two that are sent past the library): the place
  * for headers that all of them carry. */
 static void http_reply(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
@@ -112,6 +123,7 @@ static void http_reply(struct http_request *req, unsigned code, const char *cont
 	MHD_add_response_header(response, "X-Request-Id", req->id);
 	if (content_type)
 		MHD_add_response_header(response, "Content-Type", content_type);
+	http_add_cors(req, response);
 	for (const struct http_added *a = req->added; a; a = a->next)
 		MHD_add_response_header(response, a->text, a->value);
 	if (req->close_after || atomic_load_explicit(&req->server->draining, memory_order_relaxed))

@@ -40,6 +40,7 @@ struct http_route {
 enum http_method_kind { HTTP_GET, HTTP_HEAD, HTTP_OTHER };
 
 struct auth_identity; /* auth.h */
+struct cors;          /* cors.h */
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
 
@@ -168,6 +169,7 @@ struct http_server_options {
 	unsigned request_timeout_s;           /* for the whole of a body to arrive */
 	size_t head_bytes_max;                /* request line and headers */
 	const char *public_url;               /* NULL: what the client's Host header says */
+	const struct cors *cors;              /* pages of other origins that may call; borrowed; NULL: none */
 	const struct http_route *const
 		*routes; /* NULL-terminated array of tables, each ended by an entry without a method */
 	void *app;

@@ -1,5 +1,7 @@
 #include "server/http_gate.h"
 
+#include "server/cors.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +39,22 @@ static bool gate_check_head(struct http_request *req, const struct http_head *he
 	return false;
 }
 
+/* Browsers ask before they let a page call, without its token. @return false: that is not it */
+static bool gate_preflight(struct http_request *req, const char *methods)
+{
+	const struct cors *cors = req->server->options.cors;
+	struct cors_header headers[CORS_HEADERS_MAX];
+	if (!cors || strcmp(req->method, "OPTIONS") != 0)
+		return false;
+	size_t n = cors_preflight(cors, http_header(req, "Origin"), http_header(req, "Access-Control-Request-Method"),
+				  methods, headers);
+	for (size_t i = 0; i < n; i++)
+		http_reply_header(req, headers[i].name, headers[i].value);
+	if (n > 0)
+		http_reply_empty(req, 204, UINT64_MAX);
+	return n > 0;
+}
+
 static bool gate_route(struct http_request *req)
 {
 	char allow[64];
@@ -47,6 +65,8 @@ static bool gate_route(struct http_request *req)
 		gate_refuse(req, 404, "route.unknown", "there is no such resource; check the path");
 		return false;
 	case ROUTER_WRONG_METHOD:
+		if (gate_preflight(req, allow))
+			return false;
 		http_reply_header(req, "Allow", allow);
 		gate_refuse(req, 405, "route.method", "this resource does not take this method; see the Allow header");
 		return false;

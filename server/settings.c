@@ -25,6 +25,9 @@ const struct setting SETTINGS[] = {
 	{"public_url", SETTING_TEXT, NULL, .argument = "URL", AT(public_url),
 	 .help = "Base of the addresses handed to clients when they reach the daemon through a proxy. Not given: what "
 		 "each client's Host header says."},
+	{"cors_origins", SETTING_TEXT, NULL, .argument = "LIST", AT(cors_origins),
+	 .help = "Origins whose pages may call from a browser, separated by blanks or commas: https://app.example; * "
+		 "for any, which without tokens lets every page that somebody here opens write. Not given: none."},
 	/* who */
 	{"token_key", SETTING_TEXT, NULL, .argument = "PATH", AT(token_key),
 	 .help = "File or folder of keys that tokens are verified with. Not given: no tokens are needed, which is "

@@ -1,0 +1,48 @@
+/* Which pages of other origins may call, and the headers that tell their browsers so (fetch.spec.whatwg.org). Pure.
+ * No cookies are involved: whoever calls sends its token itself, so a page learns nothing that its user's browser alone
+ * could open. */
+#ifndef CAIRN_SERVER_CORS_H
+#define CAIRN_SERVER_CORS_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+enum {
+	CORS_ORIGINS_MAX = 64,
+	CORS_HEADERS_MAX = 4, /* of one reply, from either call */
+};
+
+/** Origins that may call. Zeroed is none. Immutable once made; any thread. */
+struct cors {
+	bool any;
+	size_t n;
+	const char *origins[CORS_ORIGINS_MAX]; /* into text */
+	char *text;                            /* owned */
+};
+
+/**
+ * Read a list of origins, separated by blanks or commas: "https://a.example http://localhost:3000", or "*" for any.
+ * @param list  NULL or empty: none
+ * @return CAIRN_OK; CAIRN_E_USAGE with the word that is no origin in diag; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cors_init(struct cors *out, const char *list, struct cairn_diag *diag);
+void cors_fini(struct cors *cors);
+
+struct cors_header {
+	const char *name, *value; /* borrowed: static, or one of the arguments */
+};
+
+/** What every reply has to carry, errors included. @param origin  of the request; NULL: none. @return how many */
+size_t cors_reply(const struct cors *cors, const char *origin, struct cors_header out[static CORS_HEADERS_MAX]);
+
+/**
+ * What the answer to a preflight carries besides.
+ * @param asked    its Access-Control-Request-Method; NULL: it is none
+ * @param methods  that the resource takes, separated by commas
+ * @return how many; 0: not a preflight, or not of an origin that may call
+ */
+size_t cors_preflight(const struct cors *cors, const char *origin, const char *asked, const char *methods,
+		      struct cors_header out[static CORS_HEADERS_MAX]);
+
+#endif
