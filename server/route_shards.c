@@ -88,7 +88,7 @@ static void shard_send_committing(struct shard_request *s)
 /* The stream is finished and not touched again. */
 static void shard_send_result(struct shard_request *s)
 {
-	struct cairn_buf frame = cairn_buf_init(SHARD_FRAME_BYTES * 4);
+	struct cairn_buf frame = cairn_buf_init((size_t)SHARD_FRAME_BYTES * 4);
 	if (s->status == CAIRN_OK) {
 		cairn_buf_printf(&frame, "{\"type\":\"result\",\"result\":%d}\n", s->added);
 	} else {

@@ -1,5 +1,6 @@
 #include "cas/answer_cache.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -118,6 +119,7 @@ static uint64_t entry_bytes(const struct entry *e)
 static void cache_drop(struct cairn_answer_cache *c, struct entry **at)
 {
 	struct entry *e = *at;
+	assert(e); /* callers hand over what cache_find() found */
 	*at = e->bucket_next;
 	cache_unlink_use(c, e);
 	c->bytes -= entry_bytes(e);

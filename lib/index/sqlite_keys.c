@@ -102,7 +102,7 @@ enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, 
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_KEY];
 	uint32_t page = cairn_index_page(stmt, from_id, limit);
-	struct cairn_index_key key;
+	struct cairn_index_key key = {.id = from_id};
 	for (uint32_t n = 0; n < page; n++) {
 		bool row;
 		status = cairn_sql_step(stmt, &row);
