@@ -612,6 +612,7 @@ enum cairn_status http_server_start(struct http_server **out, const struct http_
 			close(options->listen_fd);
 		return status;
 	}
+	assert(server);
 	MHD_set_panic_func(http_on_panic, NULL);
 	if (!http_start_library(server)) {
 		close(options->listen_fd);
