@@ -40,10 +40,11 @@ struct cairn_check_options {
 const char *cairn_check_kind_name(enum cairn_check_kind kind);
 
 /**
- * Check everything; long. Safe while uploads go on: what changes meanwhile is looked at again under the xorb's guard
- * before it counts as a problem. Repairing throws nothing away: a damaged object is set aside and counts as not stored
- * until it is uploaded again; an object without a row that verifies is registered (and collected later if nobody needs
- * it), one that does not is set aside. Files are never changed: they are whole again when their xorbs are.
+ * Check everything; long. Safe while uploads and collections go on: what changes meanwhile is looked at again under the
+ * xorb's guard before it counts as a problem; objects without a row are not judged while a collection runs. Repairing
+ * throws nothing away: a damaged object is set aside and counts as not stored until it is uploaded again; an object
+ * without a row that verifies is registered (and collected later if nobody needs it), one that does not is set aside.
+ * Files are never changed: they are whole again when their xorbs are.
  * @return CAIRN_OK also with problems, which report counts; CAIRN_E_BUSY stopped; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_check(struct cairn_cas *cas, const struct cairn_check_options *options,

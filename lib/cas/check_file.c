@@ -7,6 +7,12 @@
 /* What a xorb of a term is. */
 enum check_term { CHECK_TERM_GOOD, CHECK_TERM_GONE, CHECK_TERM_NOT_STORED, CHECK_TERM_WRONG };
 
+/* A row that is missing, or so damaged that it cannot be read. */
+static bool check_is_gone(enum cairn_status status)
+{
+	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_IO;
+}
+
 static enum cairn_status check_term(struct check_run *run, const struct cairn_index_term *term,
 				    struct cairn_merkle *merkle, enum check_term *out)
 {
@@ -15,7 +21,7 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 	enum cairn_status status = cairn_index_spans(run->cas->index, term->xorb_id, &xorb, &spans);
 	*out = CHECK_TERM_GONE;
 	if (status != CAIRN_OK)
-		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+		return check_is_gone(status) ? CAIRN_OK : status;
 	free(spans);
 	const struct cairn_chunk_list *list = cairn_list_cache_find(&run->lists, &xorb.hash);
 	if (!list) {
@@ -24,7 +30,7 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 		list = slot;
 	}
 	if (status != CAIRN_OK)
-		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+		return check_is_gone(status) ? CAIRN_OK : status;
 	*out = CHECK_TERM_WRONG;
 	if (term->start >= term->end || term->end > list->n ||
 	    cairn_chunk_list_bytes(list, term->start, term->end) != term->unpacked_bytes)
@@ -36,7 +42,11 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 	return CAIRN_OK;
 }
 
-static enum cairn_status check_terms(struct check_run *run, const struct cairn_index_file *file)
+/* What a file is. */
+enum check_verdict { CHECK_FILE_GOOD, CHECK_FILE_IS_LOST, CHECK_FILE_IS_WRONG };
+
+static enum cairn_status check_terms(struct check_run *run, const struct cairn_index_file *file,
+				     enum check_verdict *verdict)
 {
 	struct cairn_merkle merkle;
 	bool lost = false, wrong = false;
@@ -54,20 +64,42 @@ static enum cairn_status check_terms(struct check_run *run, const struct cairn_i
 	struct cairn_hash root, hash;
 	cairn_merkle_root(&merkle, &root);
 	cairn_hash_file(&hash, &root);
+	*verdict = CHECK_FILE_GOOD;
 	if (lost)
-		check_report(run, CAIRN_CHECK_FILE_LOST, &file->hash, false,
-			     "a xorb of this file is not stored; it can be read again when that is uploaded again");
+		*verdict = CHECK_FILE_IS_LOST;
 	else if (wrong || bytes != file->size_bytes || !cairn_hash_equal(&hash, &file->hash))
-		check_report(run, CAIRN_CHECK_FILE_HASH, &file->hash, false,
-			     "the terms in the index do not give the file's hash");
+		*verdict = CHECK_FILE_IS_WRONG;
 	return CAIRN_OK;
+}
+
+static enum cairn_status check_look(struct check_run *run, const struct cairn_hash *hash, enum check_verdict *verdict)
+{
+	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
+	enum cairn_status status = cairn_index_file(run->cas->index, hash, NULL, true, &file);
+	*verdict = CHECK_FILE_IS_WRONG;
+	if (status == CAIRN_OK)
+		return check_terms(run, &file, verdict);
+	if (status == CAIRN_E_NOT_FOUND)
+		*verdict = CHECK_FILE_GOOD; /* forgotten meanwhile */
+	return check_is_gone(status) ? CAIRN_OK : status;
 }
 
 enum cairn_status check_file(struct check_run *run, const struct cairn_hash *hash)
 {
-	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
-	enum cairn_status status = cairn_index_file(run->cas->index, hash, NULL, true, &file);
-	if (status == CAIRN_E_NOT_FOUND)
-		return CAIRN_OK; /* forgotten meanwhile */
-	return status == CAIRN_OK ? check_terms(run, &file) : status;
+	/* Between its terms and their xorbs it may have been forgotten and collected: only what stays so is a problem.
+	 */
+	enum { LOOKS = 2 };
+	enum check_verdict verdict = CHECK_FILE_IS_WRONG;
+	for (int i = 0; i < LOOKS && verdict != CHECK_FILE_GOOD; i++) {
+		enum cairn_status status = check_look(run, hash, &verdict);
+		if (status != CAIRN_OK)
+			return status;
+	}
+	if (verdict == CHECK_FILE_IS_LOST)
+		check_report(run, CAIRN_CHECK_FILE_LOST, hash, false,
+			     "a xorb of this file is not stored; it can be read again when that is uploaded again");
+	else if (verdict == CHECK_FILE_IS_WRONG)
+		check_report(run, CAIRN_CHECK_FILE_HASH, hash, false,
+			     "the terms in the index do not give the file's hash");
+	return CAIRN_OK;
 }

@@ -116,7 +116,8 @@ static enum cairn_status check_guarded_xorb(struct check_run *run, const struct 
 		cairn_chunk_list_root(&list, &root);
 	else if (status == CAIRN_E_NOMEM)
 		return status;
-	if (status != CAIRN_OK || !cairn_hash_equal(&root, hash)) {
+	if (status != CAIRN_OK || !cairn_hash_equal(&root, hash) || list.n != row.n_chunks ||
+	    cairn_chunk_list_bytes(&list, 0, list.n) != row.unpacked_bytes) {
 		check_damaged(run, hash, CAIRN_CHECK_XORB_LIST,
 			      "the chunk list in the index does not give the xorb's hash");
 		return CAIRN_OK;
@@ -155,6 +156,8 @@ static enum cairn_status check_guarded_object(struct check_run *run, const struc
 		return CAIRN_OK; /* registered meanwhile */
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
+	if (atomic_load(&run->cas->collecting))
+		return CAIRN_OK; /* its row may have been swept; the object goes once this guard is released */
 	CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
 	if (!v)
 		return CAIRN_E_NOMEM;

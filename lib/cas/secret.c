@@ -32,7 +32,7 @@ static enum cairn_status secret_sync_folder(const char *path)
 	return rc == 0 ? CAIRN_OK : CAIRN_E_IO;
 }
 
-/* The name appears only when the bytes are durable: link() instead of writing in place. */
+/* The name appears only when the bytes are durable: rename() instead of writing in place. */
 static enum cairn_status secret_make(const char *path, struct cairn_diag *diag)
 {
 	uint8_t bytes[CAIRN_SECRET_BYTES_MIN];

@@ -137,10 +137,10 @@ CAIRN_MUST_USE enum cairn_status cairn_index_writable(struct cairn_index *ix);
  * that was told "it is here" (an answer to a chunk query, HEAD, a grant, "known already") may refer to it for as long
  * as that answer is good. So the grace time of the sweep must be longer than any answer lives, and who gives such an
  * answer for a xorb that is not referenced sends RENEW_XORB first: needed when it is retired or its at_unix_s is old. A
- * shard that names a retired xorb, or its bytes arriving again, end its retirement. Whoever removes the object must
- * keep a put of the same xorb from slipping between its row and its object: hold that hash from GC_SWEEP's done() to
- * the removal, or ask cairn_index_xorb() again while holding it. Whatever removes a file or a xorb makes every shard
- * accepted before it unknown, so that it is registered anew if it comes again.
+ * shard that names a retired xorb, its bytes arriving again and RENEW_XORB end its retirement. Whoever removes the
+ * object must keep a put of the same xorb from slipping between its row and its object: hold that hash from GC_SWEEP's
+ * done() to the removal, or ask cairn_index_xorb() again while holding it. Whatever removes a file or a xorb makes
+ * every shard accepted before it unknown, so that it is registered anew if it comes again.
  */
 enum {
 	CAIRN_INDEX_GC_MS = 5,       /* statements of one GC_MARK or GC_SWEEP */
@@ -201,8 +201,8 @@ struct cairn_index_write {
 		CAIRN_INDEX_SHARE_FILE,  /* file: give it to one more owner. CAIRN_E_NOT_FOUND */
 
 		/* Xorbs that are promised, missing, or no longer needed: see "garbage" above. */
-		CAIRN_INDEX_RENEW_XORB, /* promise: its grace time starts anew. CAIRN_E_NOT_FOUND: it is gone, don't
-					   promise it */
+		CAIRN_INDEX_RENEW_XORB, /* promise: as if it had just come; a retired one is not any more.
+					 * CAIRN_E_NOT_FOUND: it is gone, don't promise it */
 		CAIRN_INDEX_LOSE_XORB,  /* promise: its object is missing or damaged. It is not offered any more, and
 					 * counts as kept  elsewhere until it is put again. CAIRN_E_NOT_FOUND */
 		CAIRN_INDEX_GC_MARK,    /* mark */

@@ -36,7 +36,7 @@ enum cairn_status cairn_tx_promise_xorb(struct cairn_tx *tx, struct cairn_index_
 	enum cairn_status status = gc_find(tx, write, &known);
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_PROMISE_XORB];
+	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_RENEW_XORB];
 	sqlite3_bind_int64(stmt, 1, known.id);
 	sqlite3_bind_int64(stmt, 2, write->promise.now_unix_s);
 	write->added = true;

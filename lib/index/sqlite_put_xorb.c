@@ -85,7 +85,8 @@ enum cairn_status cairn_tx_list(struct cairn_tx *tx, int64_t xorb, struct cairn_
 	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
 }
 
-/* It was known by its description alone; now its bytes are here, and with them where each chunk ends. */
+/* It was known by its description alone, or was lost; now its bytes are here, and with them where each chunk ends. The
+ * list was verified with the bytes, so it also mends a row that was found damaged. */
 static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const struct cairn_chunk_list *list,
 					uint64_t stored_bytes)
 {
@@ -98,13 +99,16 @@ static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const s
 	sqlite3_bind_int64(xorb, 1, id);
 	sqlite3_bind_int64(xorb, 2, cairn_clock_unix_s());
 	sqlite3_bind_int64(xorb, 3, (int64_t)stored_bytes);
+	sqlite3_bind_int64(xorb, 4, list->n);
+	sqlite3_bind_int64(xorb, 5, (int64_t)cairn_chunk_list_bytes(list, 0, list->n));
 	status = cairn_sql_run(xorb);
 	if (status != CAIRN_OK)
 		return status;
 	tx->counts.stored_bytes += (int64_t)stored_bytes;
-	sqlite3_stmt *row = tx->stmt[CAIRN_TX_SET_SPANS];
+	sqlite3_stmt *row = tx->stmt[CAIRN_TX_SET_LIST];
 	sqlite3_bind_int64(row, 1, id);
 	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);
+	cairn_sql_bind_blob(row, 3, list->hashes, (size_t)list->n * sizeof(*list->hashes));
 	return cairn_sql_run(row);
 }
 
@@ -119,15 +123,15 @@ enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_writ
 		write->added = true;
 		return cairn_tx_add_xorb(tx, &write->xorb.hash, list, &write->xorb.stored_bytes, &known.id);
 	}
+	if (!known.stored) {
+		write->added = true;
+		return put_xorb_store(tx, known.id, list, write->xorb.stored_bytes);
+	}
 	if (known.n_chunks != list->n) {
 		cairn_fail(&write->diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET,
 			   "this xorb is known with another number of chunks; the index is damaged, run cairn fsck");
 		cairn_diag_numbers(&write->diag, known.n_chunks, list->n);
 		return CAIRN_E_CONFLICT;
-	}
-	if (!known.stored) {
-		write->added = true;
-		return put_xorb_store(tx, known.id, list, write->xorb.stored_bytes);
 	}
 	return cairn_tx_renew_xorb(tx, known.id);
 }

@@ -30,11 +30,12 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_FIND_XORB] = "SELECT id, chunks, stored, retired FROM xorb WHERE hash = ?1",
 	[CAIRN_TX_ADD_XORB] = "INSERT INTO xorb(hash, chunks, unpacked, stored, at) VALUES(?1, ?2, ?3, ?4, ?5)",
 	[CAIRN_TX_RENEW_XORB] = "UPDATE xorb SET retired = NULL, at = ?2 WHERE id = ?1",
-	[CAIRN_TX_STORE_XORB] = "UPDATE xorb SET retired = NULL, at = ?2, stored = ?3 WHERE id = ?1",
+	[CAIRN_TX_STORE_XORB] =
+		"UPDATE xorb SET retired = NULL, at = ?2, stored = ?3, chunks = ?4, unpacked = ?5 WHERE id = ?1",
 	[CAIRN_TX_ADD_LIST] = "INSERT INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)",
 	[CAIRN_TX_EACH_PREFIX] = "SELECT prefix FROM dedupe",
 	[CAIRN_TX_GET_LIST] = "SELECT spans, hashes FROM list WHERE xorb = ?1",
-	[CAIRN_TX_SET_SPANS] = "UPDATE list SET spans = ?2 WHERE xorb = ?1",
+	[CAIRN_TX_SET_LIST] = "INSERT OR REPLACE INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)",
 	[CAIRN_TX_ADD_DEDUPE] =
 		"INSERT OR IGNORE INTO dedupe(prefix, scope, xorb, place, shard) VALUES(?1, ?2, ?3, ?4, ?5)",
 	[CAIRN_TX_FIND_FILE] = "SELECT id, sha256 IS NOT NULL FROM file WHERE hash = ?1",
@@ -49,7 +50,6 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_HAS_FILE_OWNER] = "SELECT 1 FROM file_owner WHERE file = ?1 LIMIT 1",
 	[CAIRN_TX_DROP_REFERENCE] = "DELETE FROM reference WHERE xorb = ?1 AND file = ?2",
 	[CAIRN_TX_DROP_FILE] = "DELETE FROM file WHERE id = ?1",
-	[CAIRN_TX_PROMISE_XORB] = "UPDATE xorb SET at = ?2, retired = iif(retired IS NULL, NULL, ?2) WHERE id = ?1",
 	[CAIRN_TX_LOSE_XORB] = "UPDATE xorb SET stored = NULL WHERE id = ?1",
 	[CAIRN_TX_MARK_PAGE] =
 		"SELECT id, retired IS NULL AND at <= ?2 AND NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)"

@@ -307,11 +307,14 @@ START_TEST(promises)
 	ck_assert_int_eq(row_of(&a).at_unix_s, now + 2 * GRACE_S);
 	ck_assert_uint_eq(mark(now + 2 * GRACE_S), 1); /* b alone: a was promised just now */
 	ck_assert(row_of(&b).retired && !row_of(&a).retired);
-	/* A retired one that is promised stays retired, but for a whole grace time from now. */
+	/* A retired one that is promised goes through both steps again, from now. */
 	ck_assert_int_eq(promise(CAIRN_INDEX_RENEW_XORB, &b, now + 3 * GRACE_S - 1), CAIRN_OK);
-	ck_assert(row_of(&b).retired);
-	ck_assert_uint_eq(sweep(now + 4 * GRACE_S - 2, gone, 4), 0);
-	ck_assert_uint_eq(sweep(now + 4 * GRACE_S - 1, gone, 4), 1);
+	ck_assert(!row_of(&b).retired);
+	ck_assert_uint_eq(sweep(now + 9 * GRACE_S, gone, 4), 0);
+	ck_assert_uint_eq(mark(now + 4 * GRACE_S - 2), 1); /* a alone, which was promised before it */
+	ck_assert_uint_eq(mark(now + 4 * GRACE_S - 1), 1);
+	ck_assert_uint_eq(sweep(now + 5 * GRACE_S - 2, gone, 4), 1);
+	ck_assert_uint_eq(sweep(now + 5 * GRACE_S - 1, gone, 4), 1);
 	ck_assert_int_eq(promise(CAIRN_INDEX_RENEW_XORB, &b, now), CAIRN_E_NOT_FOUND);
 }
 END_TEST
