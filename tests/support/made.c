@@ -44,7 +44,7 @@ void made_write_xorb(struct cairn_shard_writer *w, const struct made_xorb *x)
 		cairn_shard_write_chunk(w, &x->list.hashes[i], x->list.spans[i].unpacked_bytes, 0);
 }
 
-static struct cairn_hash made_file_hash(const struct made_term *terms, uint32_t n)
+struct cairn_hash made_file_hash(const struct made_term *terms, uint32_t n)
 {
 	struct cairn_merkle merkle;
 	cairn_merkle_init(&merkle);

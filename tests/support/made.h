@@ -24,6 +24,9 @@ void made_xorb_fini(struct made_xorb *x);
 /** Describe a xorb. */
 void made_write_xorb(struct cairn_shard_writer *w, const struct made_xorb *x);
 
+/** The hash of a file over terms. */
+struct cairn_hash made_file_hash(const struct made_term *terms, uint32_t n);
+
 /** A file over terms, with all its hashes right; flags as in the format, its SHA-256 a constant. */
 void made_write_file(struct cairn_shard_writer *w, const struct made_term *terms, uint32_t n, uint32_t flags);
 
