@@ -20,7 +20,7 @@ static size_t router_path_len(const char *target)
 	if (target[0] != '/')
 		return 0;
 	for (; target[n] && target[n] != '?'; n++) {
-		if (n == ROUTER_PATH_BYTES_MAX || (!strchr("/%", target[n]) && !router_is_unreserved(target[n])))
+		if (n == ROUTER_PATH_BYTES_MAX || (!router_is_unreserved(target[n]) && !strchr("/%", target[n])))
 			return 0;
 	}
 	return n;
