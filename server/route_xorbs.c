@@ -130,13 +130,22 @@ static void xorbs_post_done(struct http_request *req)
 
 /* --- is it here? -------------------------------------------------------------------------------------------------- */
 
-static void xorbs_head(struct http_request *req)
+/* Look for {hash}. @return false: the path names none here, which was replied */
+static bool xorbs_find(struct http_request *req, struct cairn_index_xorb *xorb, enum cairn_status *status)
 {
 	struct cairn_hash hash;
-	struct cairn_index_xorb xorb;
 	if (!route_prefix(req, NULL) || !xorbs_kept_here(req) || !route_hash(req, &hash))
+		return false;
+	*status = cairn_cas_xorb(app_of(req)->cas, &hash, xorb);
+	return true;
+}
+
+static void xorbs_head(struct http_request *req)
+{
+	struct cairn_index_xorb xorb;
+	enum cairn_status status;
+	if (!xorbs_find(req, &xorb, &status))
 		return;
-	enum cairn_status status = cairn_cas_xorb(app_of(req)->cas, &hash, &xorb);
 	if (status == CAIRN_OK)
 		http_reply_empty(req, 200, xorb.stored_bytes);
 	else
@@ -159,11 +168,10 @@ static void grants_body(struct http_request *req, const uint8_t *bytes, size_t l
  * else; 404 is the only answer that makes it post the xorb. */
 static void grants_post(struct http_request *req)
 {
-	struct cairn_hash hash;
 	struct cairn_index_xorb xorb;
-	if (!route_prefix(req, NULL) || !xorbs_kept_here(req) || !route_hash(req, &hash))
+	enum cairn_status status;
+	if (!xorbs_find(req, &xorb, &status))
 		return;
-	enum cairn_status status = cairn_cas_xorb(app_of(req)->cas, &hash, &xorb);
 	if (status == CAIRN_OK)
 		http_reply_json(req, 200, "{\"was_inserted\":false}");
 	else if (status == CAIRN_E_NOT_FOUND)
