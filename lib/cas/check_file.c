@@ -23,6 +23,10 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 	if (status != CAIRN_OK)
 		return check_is_gone(status) ? CAIRN_OK : status;
 	free(spans);
+	*out = CHECK_TERM_NOT_STORED; /* whether the rest is right shows when its bytes and its list are here again */
+	if (xorb.stored_bytes == 0 && !run->cas->options.xorbs_external)
+		return CAIRN_OK;
+	*out = CHECK_TERM_GONE;
 	const struct cairn_chunk_list *list = cairn_list_cache_find(&run->lists, &xorb.hash);
 	if (!list) {
 		struct cairn_chunk_list *slot = cairn_list_cache_slot(&run->lists, &xorb.hash);
@@ -37,8 +41,7 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 		return CAIRN_OK;
 	for (uint32_t i = term->start; i < term->end; i++)
 		cairn_merkle_add(merkle, &list->hashes[i], list->spans[i].unpacked_bytes);
-	bool stored = xorb.stored_bytes > 0 || run->cas->options.xorbs_external;
-	*out = stored ? CHECK_TERM_GOOD : CHECK_TERM_NOT_STORED;
+	*out = CHECK_TERM_GOOD;
 	return CAIRN_OK;
 }
 

@@ -1,0 +1,259 @@
+/* The cache of built answers: what it keeps, what it lets go, and who may still read what it let go. */
+#include "cas/answer_cache.h"
+#include "support/vectors.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct cairn_answer_cache *cache;
+
+static void open_cache(uint64_t bytes_max)
+{
+	cache = cairn_answer_cache_new(bytes_max);
+	ck_assert_ptr_nonnull(cache);
+}
+
+static void close_cache(void)
+{
+	cairn_answer_cache_free(cache);
+	cache = NULL;
+}
+
+static struct cairn_hash chunk_of(unsigned i)
+{
+	struct cairn_hash h;
+	cairn_hash_chunk(&h, &i, sizeof(i));
+	return h;
+}
+
+/* An answer of len bytes, all fill. */
+static struct cairn_answer *answer_of(uint8_t fill, size_t len)
+{
+	uint8_t *bytes = malloc(len);
+	ck_assert_ptr_nonnull(bytes);
+	memset(bytes, fill, len);
+	struct cairn_answer *a = cairn_answer_new(bytes, len);
+	ck_assert_ptr_nonnull(a);
+	return a;
+}
+
+static void put(const char *scope, unsigned i, uint64_t epoch, uint8_t fill, size_t len)
+{
+	struct cairn_hash chunk = chunk_of(i);
+	struct cairn_answer *a = answer_of(fill, len);
+	cairn_answer_cache_put(cache, cairn_answer_cache_generation(cache), scope, &chunk, epoch, a);
+	cairn_answer_unref(a);
+}
+
+/* What is kept: the fill byte; -1: nothing. */
+static int got(const char *scope, unsigned i, uint64_t epoch)
+{
+	struct cairn_hash chunk = chunk_of(i);
+	const struct cairn_answer *a = cairn_answer_cache_get(cache, scope, &chunk, epoch);
+	int fill = a ? a->bytes[0] : -1;
+	cairn_answer_unref(a);
+	return fill;
+}
+
+static struct cairn_cas_stats stats_now(void)
+{
+	struct cairn_cas_stats s = {0};
+	cairn_answer_cache_stats(cache, &s);
+	return s;
+}
+
+START_TEST(each_scope_has_its_own)
+{
+	put("", 1, 7, 'a', 10);
+	put("alice", 1, 7, 'b', 10);
+	put("", 2, 7, 'c', 10);
+	ck_assert_int_eq(got("", 1, 7), 'a');
+	ck_assert_int_eq(got("alice", 1, 7), 'b');
+	ck_assert_int_eq(got("", 2, 7), 'c');
+	ck_assert_int_eq(got("alice", 2, 7), -1);
+	ck_assert_int_eq(got("bob", 1, 7), -1);
+	struct cairn_cas_stats s = stats_now();
+	ck_assert_uint_eq(s.cache_hits, 3);
+	ck_assert_uint_eq(s.cache_misses, 2);
+	ck_assert_uint_eq(s.cache_entries, 3);
+}
+END_TEST
+
+START_TEST(another_epoch_ends_it)
+{
+	put("", 1, 7, 'a', 10);
+	ck_assert_int_eq(got("", 1, 8), -1);
+	ck_assert_int_eq(got("", 1, 7), -1); /* it was dropped, not hidden */
+	ck_assert_uint_eq(stats_now().cache_entries, 0);
+	ck_assert_uint_eq(stats_now().cache_bytes, 0);
+}
+END_TEST
+
+START_TEST(a_newer_answer_replaces)
+{
+	put("", 1, 7, 'a', 10);
+	uint64_t bytes = stats_now().cache_bytes;
+	put("", 1, 7, 'b', 30);
+	ck_assert_int_eq(got("", 1, 7), 'b');
+	ck_assert_uint_eq(stats_now().cache_entries, 1);
+	ck_assert_uint_eq(stats_now().cache_bytes, bytes + 20);
+}
+END_TEST
+
+START_TEST(the_least_recently_asked_for_goes_first)
+{
+	close_cache();
+	open_cache(16000);
+	for (unsigned i = 0; i < 8; i++)
+		put("", i, 7, (uint8_t)i, 1700);
+	ck_assert_uint_eq(stats_now().cache_entries, 8);
+	ck_assert_int_eq(got("", 0, 7), 0); /* now the newest */
+	put("", 8, 7, 8, 1700);
+	ck_assert_int_eq(got("", 1, 7), -1);
+	ck_assert_int_eq(got("", 0, 7), 0);
+	for (unsigned i = 2; i <= 8; i++)
+		ck_assert_int_eq(got("", i, 7), (int)i);
+	ck_assert_uint_le(stats_now().cache_bytes, 16000);
+}
+END_TEST
+
+START_TEST(an_eighth_is_the_largest)
+{
+	close_cache();
+	open_cache(8000);
+	put("", 1, 7, 'a', 1000);
+	put("", 2, 7, 'b', 1001);
+	ck_assert_int_eq(got("", 1, 7), 'a');
+	ck_assert_int_eq(got("", 2, 7), -1);
+}
+END_TEST
+
+START_TEST(no_room_keeps_nothing)
+{
+	close_cache();
+	open_cache(0);
+	put("", 1, 7, 'a', 1);
+	ck_assert_int_eq(got("", 1, 7), -1);
+	ck_assert_uint_eq(stats_now().cache_bytes, 0);
+}
+END_TEST
+
+/* Many entries in few buckets: chains must hold together when their middle goes. */
+START_TEST(chains_hold)
+{
+	close_cache();
+	open_cache(200000);
+	for (unsigned i = 0; i < 600; i++)
+		put("", i, i % 2, (uint8_t)i, 20);
+	for (unsigned i = 0; i < 600; i++)
+		ck_assert_int_eq(got("", i, 0), i % 2 ? -1 : (uint8_t)i); /* odd ones are dropped */
+	for (unsigned i = 0; i < 600; i++)
+		ck_assert_int_eq(got("", i, 0), i % 2 ? -1 : (uint8_t)i);
+	ck_assert_uint_eq(stats_now().cache_entries, 300);
+}
+END_TEST
+
+START_TEST(clearing_refuses_what_was_being_built)
+{
+	struct cairn_hash chunk = chunk_of(1);
+	uint64_t generation = cairn_answer_cache_generation(cache);
+	put("", 2, 7, 'b', 10);
+	cairn_answer_cache_clear(cache);
+	ck_assert_uint_eq(stats_now().cache_entries, 0);
+	ck_assert_uint_eq(stats_now().cache_bytes, 0);
+	ck_assert_int_eq(got("", 2, 7), -1);
+	struct cairn_answer *stale = answer_of('a', 10);
+	cairn_answer_cache_put(cache, generation, "", &chunk, 7, stale);
+	ck_assert_int_eq(got("", 1, 7), -1);
+	cairn_answer_cache_put(cache, cairn_answer_cache_generation(cache), "", &chunk, 7, stale);
+	ck_assert_int_eq(got("", 1, 7), 'a');
+	cairn_answer_unref(stale);
+}
+END_TEST
+
+START_TEST(an_answer_outlives_the_cache)
+{
+	struct cairn_hash chunk = chunk_of(1);
+	put("", 1, 7, 'a', 10);
+	const struct cairn_answer *a = cairn_answer_cache_get(cache, "", &chunk, 7);
+	ck_assert_ptr_nonnull(a);
+	close_cache();
+	ck_assert_uint_eq(a->len, 10);
+	ck_assert_int_eq(a->bytes[9], 'a');
+	cairn_answer_unref(a);
+	cairn_answer_unref(NULL);
+	cairn_answer_cache_free(NULL);
+}
+END_TEST
+
+static void *hammer(void *arg)
+{
+	uint64_t random = (uintptr_t)arg;
+	for (unsigned n = 0; n < 3000; n++) {
+		uint64_t r = vec_splitmix64(&random);
+		unsigned i = (unsigned)(r >> 8) % 40;
+		const char *scope = r & 1 ? "" : "alice";
+		if (r % 1000 == 0) {
+			cairn_answer_cache_clear(cache);
+		} else if (r % 3 == 0) {
+			put(scope, i, 7, (uint8_t)i, 50 + r % 900);
+		} else {
+			int fill = got(scope, i, 7 + (r % 50 == 0));
+			ck_assert(fill == -1 || fill == (int)i);
+		}
+	}
+	return NULL;
+}
+
+START_TEST(many_threads)
+{
+	enum { N = 8 };
+	pthread_t threads[N];
+	close_cache();
+	open_cache(9000);
+	for (uintptr_t i = 0; i < N; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, hammer, (void *)(i + 1)), 0); /* NOLINT: a seed */
+	for (unsigned i = 0; i < N; i++)
+		pthread_join(threads[i], NULL);
+	ck_assert_uint_le(stats_now().cache_bytes, 9000);
+	ck_assert_uint_gt(stats_now().cache_hits, 0);
+	cairn_answer_cache_clear(cache);
+	ck_assert_uint_eq(stats_now().cache_bytes + stats_now().cache_entries, 0);
+}
+END_TEST
+
+static void setup(void)
+{
+	open_cache(1 << 20);
+}
+
+static Suite *answer_cache_suite(void)
+{
+	Suite *s = suite_create("answer_cache");
+	TCase *t = tcase_create("answer_cache");
+	tcase_add_checked_fixture(t, setup, close_cache);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, each_scope_has_its_own);
+	tcase_add_test(t, another_epoch_ends_it);
+	tcase_add_test(t, a_newer_answer_replaces);
+	tcase_add_test(t, the_least_recently_asked_for_goes_first);
+	tcase_add_test(t, an_eighth_is_the_largest);
+	tcase_add_test(t, no_room_keeps_nothing);
+	tcase_add_test(t, chains_hold);
+	tcase_add_test(t, clearing_refuses_what_was_being_built);
+	tcase_add_test(t, an_answer_outlives_the_cache);
+	tcase_add_test(t, many_threads);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(answer_cache_suite());
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

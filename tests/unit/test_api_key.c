@@ -1,0 +1,141 @@
+/* API keys: their text, their scopes, and the names of repositories they are for. */
+#include "server/api_key.h"
+#include "token/token.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(keys_are_random_and_of_one_form)
+{
+	char a[API_KEY_TEXT_BYTES], b[API_KEY_TEXT_BYTES];
+	ck_assert_int_eq(api_key_make(a), CAIRN_OK);
+	ck_assert_int_eq(api_key_make(b), CAIRN_OK);
+	ck_assert_str_ne(a, b);
+	ck_assert_uint_eq(strlen(a), API_KEY_TEXT_BYTES - 1);
+	ck_assert_int_eq(strncmp(a, "cairn_", 6), 0);
+	ck_assert_uint_eq(strspn(a + 6, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), 43);
+}
+END_TEST
+
+/* Computed with sha256sum. */
+START_TEST(a_digest_is_the_sha256_of_the_text)
+{
+	static const char KEY[] = "cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+	static const uint8_t DIGEST[CAIRN_SHA256_BYTES] = {
+		0xa3, 0x0b, 0xb2, 0xe4, 0x97, 0x59, 0x62, 0x8d, 0xf4, 0x55, 0xae, 0x99, 0x67, 0x5a, 0xd9, 0xf0,
+		0x7d, 0xb0, 0x9c, 0x92, 0x59, 0xf1, 0x94, 0xb0, 0x9e, 0xe4, 0x29, 0x62, 0xfc, 0xed, 0x9b, 0xb1};
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	ck_assert_int_eq(api_key_digest(KEY, digest), CAIRN_OK);
+	ck_assert_mem_eq(digest, DIGEST, sizeof(DIGEST));
+}
+END_TEST
+
+START_TEST(what_is_no_key)
+{
+	static const char *const texts[] = {
+		"",
+		"cairn_",
+		"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",   /* one short */
+		"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", /* one long */
+		"Cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+		"hf_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+	};
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		ck_assert_int_eq(api_key_digest(texts[i], digest), CAIRN_E_FORMAT);
+}
+END_TEST
+
+START_TEST(scopes)
+{
+	static const struct {
+		const char *text;
+		unsigned bits;
+	} cases[] = {
+		{"read", CAIRN_TOKEN_READ},
+		{"write", CAIRN_TOKEN_WRITE},
+		{"admin", CAIRN_TOKEN_ADMIN},
+		{"read write", CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE},
+		{"write  read", CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE},
+		{"admin read write", CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE | CAIRN_TOKEN_ADMIN},
+		{"", 0},
+		{" ", 0},
+		{"rea", 0},
+		{"reads", 0},
+		{"Read", 0},
+		{"read,write", 0},
+		{"read delete", 0},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		ck_assert_msg(api_key_scopes(cases[i].text) == cases[i].bits, "\"%s\"", cases[i].text);
+}
+END_TEST
+
+START_TEST(repositories)
+{
+	static const struct {
+		const char *text, *full; /* NULL: it is none */
+	} cases[] = {
+		{"", ""},
+		{"a/b", "models/a/b"},
+		{"models/a/b", "models/a/b"},
+		{"datasets/a/b", "datasets/a/b"},
+		{"spaces/A-1_2.x/b.c", "spaces/A-1_2.x/b.c"},
+		{"models/b", "models/models/b"}, /* a namespace of that name */
+		{"a", NULL},
+		{"/", NULL},
+		{"a/", NULL},
+		{"/b", NULL},
+		{"a/b/c", NULL},
+		{"models/a/b/c", NULL},
+		{"models//b", NULL},
+		{"models/a/", NULL},
+		{"things/a/b", NULL},
+		{"a/..", NULL},
+		{"./b", NULL},
+		{"a/b c", NULL},
+		{"a/b%2f", NULL},
+		{"a/\xc3\xa4", NULL},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char out[64];
+		bool ok = api_key_repo(out, sizeof(out), cases[i].text);
+		ck_assert_msg(ok == (cases[i].full != NULL), "\"%s\"", cases[i].text);
+		if (ok)
+			ck_assert_str_eq(out, cases[i].full);
+	}
+}
+END_TEST
+
+START_TEST(a_repository_must_fit)
+{
+	char out[sizeof("models/a/b")];
+	ck_assert(api_key_repo(out, sizeof(out), "a/b"));
+	ck_assert_str_eq(out, "models/a/b");
+	ck_assert(!api_key_repo(out, sizeof(out), "a/bc"));
+}
+END_TEST
+
+static Suite *api_key_suite(void)
+{
+	Suite *s = suite_create("api_key");
+	TCase *t = tcase_create("api_key");
+	tcase_add_test(t, keys_are_random_and_of_one_form);
+	tcase_add_test(t, a_digest_is_the_sha256_of_the_text);
+	tcase_add_test(t, what_is_no_key);
+	tcase_add_test(t, scopes);
+	tcase_add_test(t, repositories);
+	tcase_add_test(t, a_repository_must_fit);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(api_key_suite());
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

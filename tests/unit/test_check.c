@@ -1,0 +1,432 @@
+/* Damage of every kind, done to a real folder: it is found, and repairing does what it promises. */
+#include "cas/plan.h"
+#include "support/gc_fixture.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FOUND_MAX = 8 };
+
+/* What a check told. */
+struct found {
+	unsigned n;
+	struct {
+		enum cairn_check_kind kind;
+		struct cairn_hash hash;
+		bool repaired;
+	} at[FOUND_MAX];
+	struct cairn_check_report report;
+};
+
+static void note(void *ctx, const struct cairn_check_problem *problem)
+{
+	struct found *f = ctx;
+	ck_assert_uint_lt(f->n, FOUND_MAX);
+	ck_assert(problem->text && *problem->text);
+	f->at[f->n].kind = problem->kind;
+	f->at[f->n].repaired = problem->repaired;
+	f->at[f->n++].hash = problem->hash;
+}
+
+static struct found run_check(struct gc_fixture *g, bool repair, bool skip_data)
+{
+	struct found f = {0};
+	struct cairn_check_options options = {.repair = repair, .skip_data = skip_data, .problem = note, .ctx = &f};
+	ck_assert_int_eq(cairn_cas_check(g->f.cas, &options, &f.report), CAIRN_OK);
+	ck_assert_uint_eq(f.report.n_problems, f.n);
+	return f;
+}
+
+static void check_found(const struct found *f, unsigned i, enum cairn_check_kind kind, const struct cairn_hash *hash,
+			bool repaired)
+{
+	ck_assert_uint_lt(i, f->n);
+	ck_assert_str_eq(cairn_check_kind_name(f->at[i].kind), cairn_check_kind_name(kind));
+	ck_assert(cairn_hash_equal(&f->at[i].hash, hash));
+	ck_assert(f->at[i].repaired == repaired);
+}
+
+/* Two files, of a xorb each, so that there is always one that must not be touched. */
+struct stock {
+	struct gc_fixture g;
+	struct gc_xorb x, other;
+	struct gc_file file, other_file;
+};
+
+static void stock_init(struct stock *s)
+{
+	gc_fixture_init(&s->g);
+	gc_xorb_init(&s->x, 1, 4);
+	gc_xorb_init(&s->other, 2, 5);
+	gc_put_whole(s->g.f.cas, &s->x, &s->file);
+	gc_put_whole(s->g.f.cas, &s->other, &s->other_file);
+}
+
+static void stock_fini(struct stock *s)
+{
+	gc_file_fini(&s->file);
+	gc_file_fini(&s->other_file);
+	gc_xorb_fini(&s->x);
+	gc_xorb_fini(&s->other);
+	gc_fixture_fini(&s->g);
+}
+
+static void stock_is_whole(struct stock *s)
+{
+	struct found f = run_check(&s->g, false, false);
+	ck_assert_uint_eq(f.n, 0);
+	ck_assert_int_eq(gc_read_back(s->g.f.cas, &s->file.hash), CAIRN_OK);
+	ck_assert_int_eq(gc_read_back(s->g.f.cas, &s->other_file.hash), CAIRN_OK);
+}
+
+/* x is found damaged so; repaired, it counts as not stored and is set aside; sent again, all is as before. */
+static void check_mends(struct stock *s, enum cairn_check_kind kind, int n_aside)
+{
+	struct cairn_index_xorb row;
+	const struct cairn_answer *answer;
+	bool changed;
+	struct found f = run_check(&s->g, false, false);
+	check_found(&f, 0, kind, &s->x.made.hash, false);
+	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "damaged"), 0); /* nothing is changed without being asked to */
+
+	/* Offered until it is found, unless the query itself stumbles over the damage. */
+	if (cairn_cas_query(s->g.f.cas, &CAS_OPERATOR, &s->x.made.list.hashes[0], &answer) == CAIRN_OK)
+		cairn_answer_unref(answer);
+	f = run_check(&s->g, true, false);
+	ck_assert_uint_eq(f.n, 2);
+	check_found(&f, 0, kind, &s->x.made.hash, true);
+	check_found(&f, 1, CAIRN_CHECK_FILE_LOST, &s->file.hash, false);
+	ck_assert_uint_eq(f.report.n_repaired, 1);
+	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "damaged"), n_aside);
+	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "objects"), 1);
+	ck_assert_int_eq(cairn_cas_xorb(s->g.f.cas, &s->x.made.hash, &row), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_cas_query(s->g.f.cas, &CAS_OPERATOR, &s->x.made.list.hashes[0], &answer),
+			 CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(gc_read_back(s->g.f.cas, &s->other_file.hash), CAIRN_OK);
+
+	ck_assert_int_eq(gc_put_xorb(s->g.f.cas, &s->x, &changed), CAIRN_OK);
+	ck_assert(changed);
+	stock_is_whole(s);
+	ck_assert_int_eq(cas_put_shard(s->g.f.cas, &CAS_OPERATOR, &s->file.shard, &changed, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_query(s->g.f.cas, &CAS_OPERATOR, &s->x.made.list.hashes[0], &answer), CAIRN_OK);
+	cairn_answer_unref(answer);
+}
+
+START_TEST(a_whole_store_has_no_problem)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	struct found f = run_check(&s.g, true, false);
+	ck_assert_uint_eq(f.n, 0);
+	ck_assert_uint_eq(f.report.n_xorbs, 2);
+	ck_assert_uint_eq(f.report.n_files, 2);
+	ck_assert_uint_eq(f.report.n_objects, 2);
+	ck_assert_uint_eq(f.report.bytes_read, s.x.body.len + s.other.body.len);
+	stock_is_whole(&s);
+}
+END_TEST
+
+/* --- objects ------------------------------------------------------------------------------------------------------ */
+
+static void flip_byte(struct stock *s, off_t at)
+{
+	CLEANUP(tempdir_textp) char *path = gc_object_path(&s->g, &s->x.made.hash);
+	uint8_t byte;
+	ck_assert_int_eq(chmod(path, 0600), 0);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
+	byte ^= 0x10;
+	ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
+	close(fd);
+}
+
+START_TEST(a_flipped_byte)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	flip_byte(&s, 2000);
+	ck_assert_uint_eq(run_check(&s.g, false, true).n, 0); /* who skips the data does not see it */
+	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 1);
+}
+END_TEST
+
+START_TEST(a_flipped_byte_of_a_header)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	flip_byte(&s, 0);
+	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 1);
+}
+END_TEST
+
+START_TEST(a_truncated_object)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+	ck_assert_int_eq(truncate(path, (off_t)s.x.body.len - 1), 0);
+	struct found f = run_check(&s.g, false, true);
+	ck_assert_uint_eq(f.n, 1); /* its length shows without reading it */
+	ck_assert_uint_eq(f.report.bytes_read, 0);
+	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 1);
+}
+END_TEST
+
+START_TEST(a_missing_object)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_uint_eq(run_check(&s.g, false, true).n, 1);
+	check_mends(&s, CAIRN_CHECK_XORB_MISSING, 0);
+}
+END_TEST
+
+static void put_object(struct gc_fixture *g, const struct cairn_hash *hash, const struct vec_bytes *body)
+{
+	struct cairn_store_put *put;
+	bool existed;
+	ck_assert_int_eq(cairn_store_put_begin(cairn_cas_store(g->f.cas), &put), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_put_write(put, body->bytes, body->len), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_put_commit(put, hash, &existed), CAIRN_OK);
+	ck_assert(!existed);
+}
+
+START_TEST(a_whole_object_without_a_row_is_taken_in)
+{
+	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_xorb_fini) struct gc_xorb alone;
+	struct cairn_index_xorb row;
+	stock_init(&s);
+	gc_xorb_init(&alone, 3, 6);
+	put_object(&s.g, &alone.made.hash, &alone.body);
+	struct found f = run_check(&s.g, false, false);
+	ck_assert_uint_eq(f.n, 1);
+	check_found(&f, 0, CAIRN_CHECK_OBJECT_ALONE, &alone.made.hash, false);
+	f = run_check(&s.g, true, false);
+	ck_assert_uint_eq(f.n, 1);
+	check_found(&f, 0, CAIRN_CHECK_OBJECT_ALONE, &alone.made.hash, true);
+	ck_assert_int_eq(cairn_cas_xorb(s.g.f.cas, &alone.made.hash, &row), CAIRN_OK);
+	ck_assert_uint_eq(row.stored_bytes, alone.body.len);
+	stock_is_whole(&s);
+	ck_assert_uint_eq(gc_collect_all(&s.g).bytes_freed, alone.body.len); /* nobody needs it */
+}
+END_TEST
+
+START_TEST(a_broken_object_without_a_row_is_set_aside)
+{
+	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_xorb_fini) struct gc_xorb alone;
+	stock_init(&s);
+	gc_xorb_init(&alone, 3, 6);
+	alone.body.len -= 7;
+	put_object(&s.g, &alone.made.hash, &alone.body);
+	struct found f = run_check(&s.g, true, false);
+	ck_assert_uint_eq(f.n, 1);
+	check_found(&f, 0, CAIRN_CHECK_OBJECT_ALONE, &alone.made.hash, true);
+	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "damaged"), 1);
+	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "objects"), 2);
+	stock_is_whole(&s);
+}
+END_TEST
+
+/* --- the index ---------------------------------------------------------------------------------------------------- */
+
+/* Change rows behind the library's back, while the folder is closed. @return false: there is no sqlite3 command here */
+static bool sql(struct stock *s, const char *statement)
+{
+	cairn_cas_freep(&s->g.f.cas);
+	CLEANUP(tempdir_textp) char *path = tempdir_path(&s->g.f.dir, "index.sqlite");
+	pid_t child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		execlp("sqlite3", "sqlite3", "-bail", path, statement, (char *)NULL);
+		_exit(127);
+	}
+	int status;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status));
+	cas_fixture_reopen(&s->g.f, gc_fixture_times);
+	if (WEXITSTATUS(status) == 127) {
+		(void)fprintf(stderr, "skipped: there is no sqlite3 command to damage the index with\n");
+		return false;
+	}
+	ck_assert_int_eq(WEXITSTATUS(status), 0);
+	return true;
+}
+
+/* Rows of x are the first ones. */
+START_TEST(a_damaged_list)
+{
+	static const char *const damages[] = {
+		"UPDATE list SET hashes = CAST(zeroblob(32) || substr(hashes, 33) AS BLOB) WHERE xorb = 1",
+		"UPDATE list SET hashes = substr(hashes, 1, 33) WHERE xorb = 1",
+		"UPDATE list SET spans = substr(spans, 1, 8) WHERE xorb = 1",
+		"UPDATE list SET spans = CAST(x'01' || substr(spans, 2) AS BLOB) WHERE xorb = 1",
+		"UPDATE list SET spans = substr(spans, 1, 16), hashes = substr(hashes, 1, 64) WHERE xorb = 1",
+		"DELETE FROM list WHERE xorb = 1",
+		"UPDATE xorb SET chunks = 3 WHERE id = 1",
+		"UPDATE xorb SET unpacked = unpacked + 1 WHERE id = 1",
+	};
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	if (sql(&s, damages[_i]))
+		check_mends(&s, CAIRN_CHECK_XORB_LIST, 1);
+}
+END_TEST
+
+START_TEST(a_list_with_other_places)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	if (sql(&s, "UPDATE list SET spans = CAST(substr(spans, 1, 4) || x'01' || substr(spans, 6) AS BLOB) WHERE xorb "
+		    "= 1"))
+		check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 1);
+}
+END_TEST
+
+START_TEST(another_length_in_the_row)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	if (sql(&s, "UPDATE xorb SET stored = stored + 1 WHERE id = 1"))
+		check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 1);
+}
+END_TEST
+
+/* Files are never changed. */
+START_TEST(a_damaged_file)
+{
+	static const char *const damages[] =
+		{
+			"UPDATE file SET size = size + 1 WHERE id = 1",
+			"UPDATE file SET terms = CAST(substr(terms, 1, 8) || x'01' || substr(terms, 10) AS BLOB) WHERE "
+			"id = 1", /* start */
+			"UPDATE file SET terms = CAST(substr(terms, 1, 10) || x'ff' || substr(terms, 12) AS BLOB) "
+			"WHERE id = 1", /* end */
+			"UPDATE file SET terms = CAST(substr(terms, 1, 12) || x'01' || substr(terms, 14) AS BLOB) "
+			"WHERE id = 1",                                                                 /* bytes */
+			"UPDATE file SET terms = CAST(x'02' || substr(terms, 2) AS BLOB) WHERE id = 1", /* xorb */
+			"UPDATE file SET terms = substr(terms, 1, 15) WHERE id = 1",
+			"UPDATE file SET hash = zeroblob(32) WHERE id = 1",
+		};
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	if (!sql(&s, damages[_i]))
+		return;
+	for (int repair = 0; repair < 2; repair++) {
+		struct found f = run_check(&s.g, repair, false);
+		ck_assert_uint_eq(f.n, 1);
+		check_found(&f, 0, CAIRN_CHECK_FILE_HASH, _i == 6 ? &(struct cairn_hash){{0}} : &s.file.hash, false);
+		ck_assert_uint_eq(f.report.n_xorbs, 2);
+		ck_assert_uint_eq(f.report.n_files, 2); /* the damaged one does not end the check */
+	}
+}
+END_TEST
+
+START_TEST(a_term_without_a_xorb)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	if (!sql(&s, "UPDATE file SET terms = CAST(x'99' || substr(terms, 2) AS BLOB) WHERE id = 1"))
+		return;
+	struct found f = run_check(&s.g, true, false);
+	ck_assert_uint_eq(f.n, 1);
+	check_found(&f, 0, CAIRN_CHECK_FILE_LOST, &s.file.hash, false);
+}
+END_TEST
+
+/* --- conduct ------------------------------------------------------------------------------------------------------ */
+
+struct steps {
+	unsigned left, n;
+};
+
+static bool count_steps(void *ctx, const struct cairn_check_report *so_far)
+{
+	struct steps *s = ctx;
+	s->n++;
+	ck_assert_uint_eq(so_far->n_xorbs + so_far->n_objects + so_far->n_files, s->n);
+	return s->left-- > 0;
+}
+
+START_TEST(progress_is_told_and_stops)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	for (unsigned left = 0; left <= 6; left++) {
+		struct steps steps = {.left = left};
+		struct cairn_check_options options = {.progress = count_steps, .ctx = &steps};
+		struct cairn_check_report report;
+		ck_assert_int_eq(cairn_cas_check(s.g.f.cas, &options, &report), left < 6 ? CAIRN_E_BUSY : CAIRN_OK);
+		ck_assert_uint_eq(steps.n, left < 6 ? left + 1 : 6);
+	}
+}
+END_TEST
+
+START_TEST(damage_twice_is_kept_twice)
+{
+	CLEANUP(stock_fini) struct stock s;
+	bool inserted;
+	stock_init(&s);
+	for (int i = 1; i <= 2; i++) {
+		flip_byte(&s, 100);
+		ck_assert_uint_eq(run_check(&s.g, true, false).report.n_repaired, 1);
+		ck_assert_int_eq(tempdir_count(&s.g.f.dir, "damaged"), i);
+		ck_assert_int_eq(gc_put_xorb(s.g.f.cas, &s.x, &inserted), CAIRN_OK);
+	}
+	stock_is_whole(&s);
+}
+END_TEST
+
+START_TEST(every_kind_has_a_name)
+{
+	for (unsigned a = CAIRN_CHECK_XORB_LIST; a <= CAIRN_CHECK_OBJECT_ALONE; a++) {
+		ck_assert_str_ne(cairn_check_kind_name((enum cairn_check_kind)a), "unknown");
+		for (unsigned b = CAIRN_CHECK_XORB_LIST; b < a; b++)
+			ck_assert_str_ne(cairn_check_kind_name((enum cairn_check_kind)a),
+					 cairn_check_kind_name((enum cairn_check_kind)b));
+	}
+}
+END_TEST
+
+static Suite *check_suite(void)
+{
+	Suite *s = suite_create("check");
+	TCase *t = tcase_create("check");
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, a_whole_store_has_no_problem);
+	tcase_add_test(t, a_flipped_byte);
+	tcase_add_test(t, a_flipped_byte_of_a_header);
+	tcase_add_test(t, a_truncated_object);
+	tcase_add_test(t, a_missing_object);
+	tcase_add_test(t, a_whole_object_without_a_row_is_taken_in);
+	tcase_add_test(t, a_broken_object_without_a_row_is_set_aside);
+	tcase_add_loop_test(t, a_damaged_list, 0, 8);
+	tcase_add_test(t, a_list_with_other_places);
+	tcase_add_test(t, another_length_in_the_row);
+	tcase_add_loop_test(t, a_damaged_file, 0, 7);
+	tcase_add_test(t, a_term_without_a_xorb);
+	tcase_add_test(t, progress_is_told_and_stops);
+	tcase_add_test(t, damage_twice_is_kept_twice);
+	tcase_add_test(t, every_kind_has_a_name);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(check_suite());
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
