@@ -103,6 +103,11 @@ static const char *cors_allowed(const struct cors *cors, const char *origin)
 	return NULL;
 }
 
+bool cors_allows(const struct cors *cors, const char *origin)
+{
+	return cors_allowed(cors, origin);
+}
+
 size_t cors_reply(const struct cors *cors, const char *origin, struct cors_header out[static CORS_HEADERS_MAX])
 {
 	size_t n = 0;

@@ -29,6 +29,9 @@ struct cors {
 CAIRN_MUST_USE enum cairn_status cors_init(struct cors *out, const char *list, struct cairn_diag *diag);
 void cors_fini(struct cors *cors);
 
+/** May pages of this origin call? */
+bool cors_allows(const struct cors *cors, const char *origin);
+
 struct cors_header {
 	const char *name, *value; /* borrowed: static, or one of the arguments */
 };

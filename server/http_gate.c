@@ -77,6 +77,19 @@ static bool gate_route(struct http_request *req)
 	return false;
 }
 
+/* A browser lets any page send plain writes, and only keeps the answer from it. Where no token is needed (on loopback)
+ * that would be enough to do harm, so pages of origins that may not call are refused here. Other clients send no
+ * Origin. */
+static bool gate_origin(struct http_request *req)
+{
+	const struct cors *cors = req->server->options.cors;
+	const char *origin = http_header(req, "Origin");
+	if (!origin || !cors || http_method(req) != HTTP_OTHER || cors_allows(cors, origin))
+		return true;
+	gate_refuse(req, 403, "origin.unknown", "pages of this origin may not write here; name it in cors_origins");
+	return false;
+}
+
 static bool gate_authorise(struct http_request *req, const struct http_head *head)
 {
 	const struct http_server_options *o = &req->server->options;
@@ -115,6 +128,6 @@ bool http_gate(struct http_request *req, const struct http_head *head, const cha
 	       size_t head_bytes)
 {
 	gate_fill(req, head, method);
-	return gate_check_head(req, head, version, head_bytes) && gate_route(req) && gate_authorise(req, head) &&
-	       gate_check_length(req);
+	return gate_check_head(req, head, version, head_bytes) && gate_route(req) && gate_origin(req) &&
+	       gate_authorise(req, head) && gate_check_length(req);
 }

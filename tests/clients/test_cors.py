@@ -115,3 +115,14 @@ def test_setting_that_is_no_origin(tmp_path):
     )
     assert done.returncode == 64
     assert "cors_origins" in done.stderr and "app.example" in done.stderr and "is not an origin" in done.stderr
+
+
+def test_a_page_that_may_not_call_cannot_write_blindly(start):
+    """Without tokens a plain POST, which needs no preflight, must not get through from any page the operator opens."""
+    server = start()
+    body = b"x"
+    for origin, status in (("https://evil.example", 403), ("null", 403), (None, 400)):
+        headers = {"Content-Type": "text/plain"} | ({"Origin": origin} if origin else {})
+        reply = server.request("POST", "/v1/shards", body, headers=headers)
+        assert reply.status == status, (origin, reply.status)
+    assert server.request("GET", "/health", headers={"Origin": "https://evil.example"}).status == 200
