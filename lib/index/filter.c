@@ -24,7 +24,7 @@ static _Atomic uint64_t *filter_block(const struct cairn_filter_layer *layer, ui
 static bool filter_grow(struct cairn_filter *f, uint64_t room)
 {
 	unsigned n = atomic_load(&f->n_layers);
-	uint64_t n_blocks = room * CAIRN_FILTER_BITS_EACH / (FILTER_BLOCK_WORDS * 64) + 1;
+	uint64_t n_blocks = room * CAIRN_FILTER_BITS_EACH / (FILTER_BLOCK_WORDS * UINT64_C(64)) + 1;
 	uint64_t bytes = n_blocks * FILTER_BLOCK_WORDS * 8;
 	if (n == CAIRN_FILTER_LAYERS_MAX || f->bytes + bytes > CAIRN_FILTER_BYTES_MAX)
 		return false;
