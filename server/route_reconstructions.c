@@ -63,17 +63,33 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 	}
 }
 
+/* Plans for the files, those that a batch asks for in vain left out. @param plans  n_files of them; *n are made */
+static void plan_make(struct plan_request *p, struct cairn_plan *plans, size_t *n)
+{
+	for (size_t i = 0; i < p->n_files; i++) {
+		p->status = cairn_cas_plan(p->job.app->cas, p->has_viewer ? p->viewer : NULL, &p->files[i], &p->range,
+					   &plans[*n]);
+		if (p->status == CAIRN_E_NOT_FOUND && p->form == PLAN_BATCH) {
+			p->status = CAIRN_OK;
+			continue;
+		}
+		p->file_bytes = plans[*n].file_bytes;
+		if (p->status != CAIRN_OK)
+			return;
+		p->files[(*n)++] = p->files[i];
+	}
+	p->n_files = *n;
+}
+
 static void plan_run(struct route_job *job)
 {
 	struct plan_request *p = (struct plan_request *)job;
 	struct cairn_plan *plans = calloc(p->n_files, sizeof(*plans));
-	p->status = plans ? CAIRN_OK : CAIRN_E_NOMEM;
 	size_t n = 0;
-	while (p->status == CAIRN_OK && n < p->n_files) {
-		p->status = cairn_cas_plan(p->job.app->cas, p->has_viewer ? p->viewer : NULL, &p->files[n], &p->range,
-					   &plans[n]);
-		p->file_bytes = plans[n++].file_bytes;
-	}
+	if (plans)
+		plan_make(p, plans, &n);
+	else
+		p->status = CAIRN_E_NOMEM;
 	if (p->status == CAIRN_OK)
 		plan_write(p, plans);
 	while (n > 0)

@@ -99,7 +99,7 @@ class File:
 
     def record(self):
         flags = WITH_VERIFICATION | (WITH_METADATA if self.sha256 is not None else 0)
-        out = self.hash() + struct.pack("<II8x", flags, len(self.terms))
+        out = bytearray(self.hash() + struct.pack("<II8x", flags, len(self.terms)))
         for x, start, end in self.terms:
             out += x.hash + struct.pack("<IIII", 0, sum(n for _, n in x.nodes[start:end]), start, end)
         for x, start, end in self.terms:

@@ -1,0 +1,153 @@
+"""Plans of files: what one should say, computed here from the file's terms, and reading what the server said."""
+
+import re
+import urllib.parse
+
+import xet
+
+
+def places(xorb):
+    """Where each chunk's header begins in the serialized xorb, and where the last one ends."""
+    at, out = 0, [0]
+    for _, n in xorb.nodes:
+        at += 8 + n
+        out.append(at)
+    return out
+
+
+def content(file):
+    return b"".join(b"".join(x.data[start:end]) for x, start, end in file.terms)
+
+
+def merge(ranges):
+    """Chunk ranges, sorted; those that overlap or touch are one."""
+    out = []
+    for start, end in sorted(ranges):
+        if out and start <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], end)
+        else:
+            out.append([start, end])
+    return out
+
+
+def trim(term, at, first, end):
+    """The chunks of a term, which starts at byte `at`, that bytes [first, end) touch, and where these begin."""
+    xorb, start, stop = term
+    begins, keep = [], []
+    for i in range(start, stop):
+        n = xorb.nodes[i][1]
+        if at < end and at + n > first:
+            begins.append(at)
+            keep.append(i)
+        at += n
+    return (xorb, keep[0], keep[-1] + 1), begins[0]
+
+
+def expected(file, first=0, end=None):
+    """(offset into the first term, [(xorb, start, end, bytes)], {xorb: [(start, end, first byte, last byte)]})"""
+    end = sum(n for _, n in file.nodes()) if end is None else end
+    offset, terms, wanted, at = None, [], {}, 0
+    for term in file.terms:
+        after = at + sum(n for _, n in term[0].nodes[term[1] : term[2]])
+        if at < end and after > first:
+            (xorb, start, stop), begins = trim(term, at, first, end)
+            offset = first - begins if offset is None else offset
+            terms.append((xet.text(xorb.hash), start, stop, sum(n for _, n in xorb.nodes[start:stop])))
+            wanted.setdefault(xorb.hash, (xorb, []))[1].append((start, stop))
+        at = after
+    xorbs = {}
+    for xorb, ranges in wanted.values():
+        where = places(xorb)
+        xorbs[xet.text(xorb.hash)] = [(a, b, where[a], where[b] - 1) for a, b in merge(ranges)]
+    return offset or 0, terms, xorbs
+
+
+def terms_of(told):
+    return [(t["hash"], t["range"]["start"], t["range"]["end"], t["unpacked_length"]) for t in told]
+
+
+def fetches_of(plan):
+    """{xorb: [(url, [(start, end, first byte, last byte)])]} of either form."""
+    if "xorbs" in plan:
+        return {
+            name: [
+                (f["url"], [(r["chunks"]["start"], r["chunks"]["end"], r["bytes"]["start"], r["bytes"]["end"]) for r in f["ranges"]])
+                for f in fetches
+            ]
+            for name, fetches in plan["xorbs"].items()
+        }
+    return {
+        name: [(f["url"], [(f["range"]["start"], f["range"]["end"], f["url_range"]["start"], f["url_range"]["end"])]) for f in fetches]
+        for name, fetches in plan["fetch_info"].items()
+    }
+
+
+def said(plan):
+    """A plan of the server in the form of expected()."""
+    xorbs = {name: [r for _, ranges in fetches for r in ranges] for name, fetches in fetches_of(plan).items()}
+    return plan["offset_into_first_range"], terms_of(plan["terms"]), xorbs
+
+
+def path_of(url):
+    parts = urllib.parse.urlsplit(url)
+    return f"{parts.path}?{parts.query}"
+
+
+def range_of(ranges):
+    """The Range header for ranges of a plan."""
+    return "bytes=" + ",".join(f"{first}-{last}" for _, _, first, last in ranges)
+
+
+def parts_of(reply):
+    """[((first, last, size of the whole), bytes)] of a multipart/byteranges reply, read to the letter."""
+    kind = re.fullmatch(r"multipart/byteranges; boundary=([0-9A-Za-z'()+_,./:=?-]{1,70})", reply.headers["Content-Type"])
+    assert kind, reply
+    boundary, body, out = kind.group(1).encode(), reply.body, []
+    assert body.startswith(b"--" + boundary + b"\r\n")
+    at = len(boundary) + 4
+    while True:
+        head_end = body.index(b"\r\n\r\n", at)
+        found = re.search(rb"(?im)^Content-Range: bytes (\d+)-(\d+)/(\d+)\r?$", body[at:head_end])
+        first, last, size = (int(n) for n in found.groups())
+        at = head_end + 4
+        out.append(((first, last, size), body[at : at + last - first + 1]))
+        at += last - first + 1
+        assert body[at : at + 4 + len(boundary)] == b"\r\n--" + boundary
+        at += 4 + len(boundary)
+        if body[at : at + 4] == b"--\r\n":
+            assert at + 4 == len(body), "bytes follow the end"
+            return out
+        assert body[at : at + 2] == b"\r\n"
+        at += 2
+
+
+def chunks_of(packed, count):
+    """The chunks of a piece of a serialized xorb; uncompressed ones only."""
+    out, at = [], 0
+    for _ in range(count):
+        assert packed[at] == 0 and packed[at + 4] == 0, "not the head of an uncompressed chunk"
+        n = int.from_bytes(packed[at + 1 : at + 4], "little")
+        out.append(packed[at + 8 : at + 8 + n])
+        at += 8 + n
+    assert at == len(packed)
+    return out
+
+
+def download(server, plan):
+    """The bytes of a plan: each fetch entry asked for as the JavaScript client does, the terms put together from it."""
+    chunks = {}
+    for name, fetches in fetches_of(plan).items():
+        for url, ranges in fetches:
+            reply = server.get(path_of(url), headers={"Range": range_of(ranges)})
+            assert reply.status == 206, reply
+            if len(ranges) == 1:
+                parts = [reply.body]
+            else:
+                got = parts_of(reply)
+                assert [(first, last) for (first, last, _), _ in got] == [r[2:] for r in ranges], "not in the order asked"
+                parts = [data for _, data in got]
+            for (start, end, _, _), data in zip(ranges, parts, strict=True):
+                for i, chunk in enumerate(chunks_of(data, end - start)):
+                    chunks[name, start + i] = chunk
+    out = b"".join(chunks[name, i] for name, start, end, _ in terms_of(plan["terms"]) for i in range(start, end))
+    return out[plan["offset_into_first_range"] :]

@@ -1,0 +1,257 @@
+"""What the server says of how to put files together, over plain HTTP, judged by plans made here."""
+
+import random
+import threading
+
+import cairn
+import plans
+import pytest
+import xet
+
+FORMS = ("v1", "v2")
+
+
+def put(server, files, xorbs):
+    for x in xorbs:
+        assert server.put_xorb(x).status == 200
+    assert server.post("/v1/shards", xet.shard(files, xorbs)).status == 200
+
+
+def ask(server, form, file, range_=None):
+    return server.get(f"/{form}/reconstructions/{xet.text(file.hash())}", headers={"Range": range_} if range_ else {})
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A server with a file of ten terms over three xorbs: some overlap, some touch, some repeat."""
+    source = random.Random(7)
+    a, b, c = (xet.Xorb([source.randbytes(source.randint(100, 3000)) for _ in range(n)]) for n in (40, 12, 1))
+    file = xet.File([(a, 0, 5), (b, 2, 4), (a, 20, 25), (c, 0, 1), (a, 3, 9), (b, 4, 6), (a, 30, 31), (b, 9, 12), (a, 0, 5), (c, 0, 1)])
+    other = xet.File([(b, 0, 12), (a, 4, 6)])
+    with cairn.Daemon(tmp_path_factory.mktemp("plans")) as server:
+        put(server, [file, other], [a, b, c])
+        yield server, file, other
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_whole_file(stored, form):
+    server, file, _ = stored
+    reply = ask(server, form, file)
+    assert reply.status == 200 and reply.headers["Content-Type"] == "application/json"
+    assert "no-store" in reply.headers["Cache-Control"], "the addresses expire"
+    assert plans.said(reply.json()) == plans.expected(file)
+    assert plans.download(server, reply.json()) == plans.content(file)
+
+
+def test_touching_and_overlapping_ranges_are_merged(stored):
+    server, file, _ = stored
+    a = xet.text(file.terms[0][0].hash)
+    _, _, xorbs = plans.said(ask(server, "v2", file).json())
+    assert [r[:2] for r in xorbs[a]] == [(0, 9), (20, 25), (30, 31)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_ranges(stored, form):
+    server, file, _ = stored
+    whole, source = plans.content(file), random.Random(8)
+    size = len(whole)
+    ends, at = set(), 0
+    for _, n in file.nodes():
+        at += n
+        ends.add(at)
+    cuts = [c for e in ends for c in (e - 1, e) if c < size]  # last byte of a chunk, first of the next
+    asked = [(0, 0), (size - 1, size - 1), (0, size - 1), (0, size + 100)]
+    asked += [(c, c) for c in source.sample(cuts, 12)]
+    asked += [tuple(sorted(source.sample(range(size), 2))) for _ in range(25)]
+    for first, last in asked:
+        reply = ask(server, form, file, f"bytes={first}-{last}")
+        assert reply.status == 200, reply
+        assert plans.said(reply.json()) == plans.expected(file, first, min(last + 1, size)), (first, last)
+        if last - first < 5000:
+            assert plans.download(server, reply.json())[: last + 1 - first] == whole[first : last + 1]
+    for text, first in ((f"bytes={size - 5}-", size - 5), ("bytes=-1", size - 1), ("bytes=-4000", size - 4000), (f"bytes=-{size + 7}", 0), ("Bytes=0-", 0)):
+        assert plans.said(ask(server, form, file, text).json()) == plans.expected(file, first, size), text
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("past", [0, 1, 10**9, 2**64 - 1])
+def test_range_past_the_end(stored, form, past):
+    server, file, _ = stored
+    size = len(plans.content(file))
+    first = min(size + past, 2**64 - 1)
+    for text in (f"bytes={first}-", f"bytes={first}-{first}", "bytes=-0"):
+        reply = ask(server, form, file, text)
+        cairn.is_error(reply, 416, "range.past_end")
+        assert reply.headers["Content-Range"] == f"bytes */{size}"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_ranges_that_say_nothing_are_left_out_of_account(stored, form):
+    server, file, _ = stored
+    for text in ("bytes=", "bytes=5-3", "items=0-1", "bytes=x-", "bytes=-", f"bytes={2**64}-"):
+        assert plans.said(ask(server, form, file, text).json()) == plans.expected(file), text
+    cairn.is_error(ask(server, form, file, "bytes=0-1,5-6"), 400, "range.many")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_unknown_file_is_404_whatever_the_range(stored, form):
+    """416 would end a stream of the stock client as if the file were empty."""
+    server, _, _ = stored
+    for text in ({}, {"Range": "bytes=0-10"}, {"Range": "bytes=999999999-"}, {"Range": "bytes=-5"}):
+        cairn.is_error(server.get(f"/{form}/reconstructions/{'12' * 32}", headers=text), 404, "file.unknown")
+    cairn.is_error(server.get(f"/{form}/reconstructions/12"), 400)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_empty_file(server, form):
+    """It is known once somebody registered it; there is nothing to fetch, also for the range a client asks by habit."""
+    empty = xet.File([])
+    cairn.is_error(ask(server, form, empty), 404)
+    put(server, [empty], [])
+    for range_ in (None, "bytes=0-255999999"):
+        plan = ask(server, form, empty, range_).json()
+        assert plans.said(plan) == (0, [], {})
+
+
+def batch(server, *names):
+    return server.get("/v1/reconstructions?" + "&".join(f"file_id={n}" for n in names))
+
+
+def test_batch(stored):
+    server, file, other = stored
+    names = [xet.text(f.hash()) for f in (file, other)]
+    told = batch(server, *names).json()
+    assert set(told) == {"files", "fetch_info"}
+    for f, name in zip((file, other), names):
+        _, terms, xorbs = plans.expected(f)
+        assert plans.terms_of(told["files"][name]) == terms
+        for xorb, ranges in xorbs.items():
+            got = [r for _, rs in plans.fetches_of(told)[xorb] for r in rs]
+            assert set(ranges) <= set(got)
+    assert plans.download(server, {"offset_into_first_range": 0, "terms": told["files"][names[1]], "fetch_info": told["fetch_info"]}) == plans.content(other)
+
+
+def test_batch_names_a_file_twice(stored):
+    server, file, _ = stored
+    name = xet.text(file.hash())
+    once, twice = batch(server, name).json(), batch(server, name, name, name).json()
+    assert plans.said({**twice, "terms": twice["files"][name], "offset_into_first_range": 0}) == plans.expected(file)
+    assert list(twice["files"]) == list(once["files"]) == [name]
+
+
+def test_batch_leaves_out_what_is_not_there(stored):
+    """As the reference's server does: who asks for many files gets those that there are."""
+    server, file, _ = stored
+    name = xet.text(file.hash())
+    for names in ((name, "12" * 32), ("12" * 32, name), ("12" * 32, name, "34" * 32)):
+        told = batch(server, *names)
+        assert told.status == 200, told
+        assert list(told.json()["files"]) == [name]
+        assert plans.terms_of(told.json()["files"][name]) == plans.expected(file)[1]
+    assert batch(server, "12" * 32, "34" * 32).json() == {"files": {}, "fetch_info": {}}
+
+
+def test_batch_limits(stored):
+    server, _, _ = stored
+    many = [f"{i:064x}" for i in range(257)]
+    assert batch(server, *many[:256]).status == 200
+    cairn.is_error(batch(server, *many), 400, "file_id")
+    cairn.is_error(server.get("/v1/reconstructions"), 400, "file_id")
+    cairn.is_error(batch(server, "12"), 400, "file_id")
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 256])
+def test_ranges_of_one_address_are_bounded(start, make, most):
+    server = start(fetch_ranges_max=most)
+    xorb = make([100 + i for i in range(25)], 9)
+    file = xet.File([(xorb, i, i + 1) for i in range(0, 25, 2)])
+    put(server, [file], [xorb])
+    plan = ask(server, "v2", file).json()
+    counts = [len(ranges) for _, ranges in plans.fetches_of(plan)[xet.text(xorb.hash)]]
+    assert sum(counts) == 13 and max(counts) == min(most, 13)
+    assert len(counts) == -(-13 // most), "no more addresses than needed"
+    assert plans.said(plan) == plans.expected(file)
+    assert plans.download(server, plan) == plans.content(file)
+
+
+def test_public_url(start, make):
+    """Behind a proxy the addresses are the proxy's, with its path; else what the client called the server."""
+    xorb = make([9000], 10)
+    file = xet.File([(xorb, 0, 1)])
+    for name, options in (("a", {"public_url": "https://cdn.example.org/xet"}), ("b", {})):
+        server = start(name, **options)
+        put(server, [file], [xorb])
+        base = options.get("public_url", "http://files.example.net:99")
+        for form in FORMS:
+            reply = server.get(f"/{form}/reconstructions/{xet.text(file.hash())}", headers={"Host": "files.example.net:99"})
+            for url, _ in plans.fetches_of(reply.json())[xet.text(xorb.hash)]:
+                assert url.startswith(f"{base}/v1/fetch/{xet.text(xorb.hash)}?"), url
+                got = server.get(plans.path_of(url).removeprefix("/xet"))
+                assert got.status == 206 and got.body == xorb.body()
+
+
+# --- a file of 100,000 terms -------------------------------------------------------------------------------------------
+
+
+class LeanDaemon(cairn.Daemon):
+    """Freed memory goes back at once, also under AddressSanitizer: what is held is the daemon's own."""
+
+    def environment(self):
+        env = super().environment()
+        env["ASAN_OPTIONS"] += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
+        return env
+
+
+class Watch:
+    """The most anonymous memory of a process while something runs."""
+
+    def __init__(self, pid):
+        self.pid, self.peak_kib, self.done = pid, 0, threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def now_kib(self):
+        with open(f"/proc/{self.pid}/status") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("RssAnon"))
+
+    def run(self):
+        while not self.done.wait(0.003):
+            self.peak_kib = max(self.peak_kib, self.now_kib())
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.thread.join()
+
+
+TERMS = 100_000
+RSS_ANON_KIB_MAX = 96 * 1024
+GROWTH_KIB_MAX = 32 * 1024  # for one plan: some hundred bytes for each term; the answer itself, 42 MB, is never in memory
+
+
+def test_file_of_many_terms(tmp_path):
+    source = random.Random(11)
+    xorbs = [xet.Xorb([source.randbytes(24) for _ in range(8192)]) for _ in range(25)]
+    # Every second chunk, in no order: neither terms nor ranges can be merged.
+    picks = [(x, i) for x in xorbs for i in range(0, 8192, 2)]
+    source.shuffle(picks)
+    file = xet.File([(x, i, i + 1) for x, i in picks[:TERMS]])
+    size = 24 * TERMS
+    with LeanDaemon(tmp_path / "server") as server:
+        put(server, [file], xorbs)
+        for form in FORMS:
+            ask(server, form, file, "bytes=0-100")  # what is made once, is made
+            watch = Watch(server.process.pid)
+            before = watch.now_kib()
+            with watch:
+                reply = ask(server, form, file)
+            assert reply.status == 200, reply
+            assert watch.peak_kib < RSS_ANON_KIB_MAX and watch.peak_kib - before < GROWTH_KIB_MAX, (before, watch.peak_kib)
+            assert len(reply.body) > 20_000_000
+            assert plans.said(reply.json()) == plans.expected(file)
+            first, last = size // 3, size // 3 + 30_000
+            reply = ask(server, form, file, f"bytes={first}-{last}")
+            assert plans.said(reply.json()) == plans.expected(file, first, last + 1)
+            assert len(reply.json()["terms"]) == 1251
