@@ -4,12 +4,14 @@
 #include "server/listen.h"
 #include "server/log.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { MAIN_LARGE_BLOCK_BYTES = 1024 * 1024 }; /* from here on memory is the system's again when it is freed */
 enum { EXIT_STOPPED = 0, EXIT_CANNOT_START = 1, EXIT_WRONG_SETTINGS = 64 }; /* 64: EX_USAGE of sysexits */
 
 static int main_fail(int exit_code, const struct cairn_diag *diag)
@@ -149,11 +151,21 @@ static enum log_level main_log_level(const char *name)
 	return level;
 }
 
+/* The C library raises this threshold to the largest block that was ever freed, and keeps what is below it: each worker
+ * would hold on to the tables of the largest shard it has verified. (Elsewhere than with glibc, nothing is set.) */
+static void main_give_memory_back(void)
+{
+#ifdef M_MMAP_THRESHOLD
+	(void)mallopt(M_MMAP_THRESHOLD, MAIN_LARGE_BLOCK_BYTES);
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	struct app app = {0};
 	struct listen_address bound;
 	int exit_code = EXIT_CANNOT_START;
+	main_give_memory_back();
 	enum config_result loaded = config_load(&app.config, argc, argv);
 	if (loaded != CONFIG_RUN)
 		return loaded == CONFIG_EXIT_OK ? EXIT_STOPPED : EXIT_WRONG_SETTINGS;
