@@ -44,3 +44,13 @@ void route_reply_refused(struct http_request *req, enum cairn_status status, con
 		break;
 	}
 }
+
+void route_reply_no_file(struct http_request *req, enum cairn_status status)
+{
+	if (status == CAIRN_E_NOT_FOUND)
+		http_reply_error(req, 404, "file.unknown", "no such file is registered here for you", NULL);
+	else if (status == CAIRN_E_CONFLICT)
+		http_reply_error(req, 500, "file.damaged", "a xorb of this file is not here; run cairn fsck", NULL);
+	else
+		http_reply_status(req, status, NULL);
+}

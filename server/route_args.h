@@ -15,4 +15,8 @@ bool route_hash(struct http_request *req, struct cairn_hash *out);
  * status (a 404 or 409 would mean something else to the stock clients), the rest as http_reply_status() has it. */
 void route_reply_refused(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);
 
+/** A file cannot be had: 404 for one that is unknown or another's (never 416: the stock clients would take it for an
+ * empty file), 500 for one of which a xorb is gone, the rest as http_reply_status() has it. */
+void route_reply_no_file(struct http_request *req, enum cairn_status status);
+
 #endif

@@ -14,8 +14,6 @@ enum { EDIT_RANGES_MAX = 1024 };
 /* The answer is written while the file is walked, so that it needs no memory of its size. */
 struct edit_request {
 	struct route_job job;
-	bool has_viewer;
-	char viewer[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
 	struct cairn_hash file;
 	size_t n_ranges;
 	struct cairn_byte_range ranges[EDIT_RANGES_MAX];
@@ -108,8 +106,8 @@ static void edit_run(struct route_job *job)
 	struct edit_request *e = (struct edit_request *)job;
 	const struct cairn_file_chunks_sink sink = {.ctx = e, .range = edit_write_range, .go_on = edit_go_on};
 	CLEANUP(cairn_file_chunks_fini) struct cairn_file_chunks chunks = {0};
-	e->status = cairn_cas_file_chunks(job->app->cas, e->has_viewer ? e->viewer : NULL, &e->file, e->ranges,
-					  e->n_ranges, &sink, &chunks);
+	e->status = cairn_cas_file_chunks(job->app->cas, route_job_viewer(job), &e->file, e->ranges, e->n_ranges, &sink,
+					  &chunks);
 	e->file_bytes = chunks.file_bytes;
 	if (e->status == CAIRN_OK)
 		edit_write_rest(&e->out, &chunks);
@@ -121,37 +119,21 @@ static void edit_reply(struct http_request *req, struct route_job *job)
 {
 	struct edit_request *e = (struct edit_request *)job;
 	char text[160];
-	switch (e->status) {
-	case CAIRN_OK:
+	if (e->status == CAIRN_OK) {
 		http_reply_header(req, "Cache-Control", "private, no-store");
 		spill_reply(&e->out, req, 200, "application/json");
-		break;
-	case CAIRN_E_NOT_FOUND:
-		http_reply_error(req, 404, "file.unknown", "no such file is registered here for you", NULL);
-		break;
-	case CAIRN_E_USAGE:
+	} else if (e->status == CAIRN_E_USAGE) {
 		(void)snprintf(text, sizeof(text),
 			       "no range of X-Range-Dirty lies in the file, which has %" PRIu64 " bytes",
 			       e->file_bytes);
 		http_reply_error(req, 400, "dirty.outside", text, NULL);
-		break;
-	case CAIRN_E_LIMIT: /* clients take it for a server that cannot do this at all, and read the file */
+	} else if (e->status == CAIRN_E_LIMIT) {
+		/* Clients take it for a server that cannot do this at all, and read the file. */
 		http_reply_error(req, 501, "dirty.not_foldable",
 				 "the file is too regular to be changed in parts; cut all of it into chunks again",
 				 NULL);
-		break;
-	case CAIRN_E_CONFLICT:
-		http_reply_error(req, 500, "file.damaged", "a xorb of this file is not here; run cairn fsck", NULL);
-		break;
-	case CAIRN_E_NOMEM:
-	case CAIRN_E_IO:
-	case CAIRN_E_FORMAT:
-	case CAIRN_E_MISMATCH:
-	case CAIRN_E_FULL:
-	case CAIRN_E_BUSY:
-	case CAIRN_E_DENIED:
-		http_reply_status(req, e->status, NULL);
-		break;
+	} else {
+		route_reply_no_file(req, e->status);
 	}
 }
 
@@ -163,10 +145,6 @@ static void edit_done(struct http_request *req)
 	struct edit_request *e = route_job_new(req, sizeof(*e), edit_run, edit_reply);
 	if (!e)
 		return;
-	struct cairn_cas_who who = auth_who(http_identity(req));
-	e->has_viewer = who.viewer;
-	if (who.viewer)
-		(void)snprintf(e->viewer, sizeof(e->viewer), "%s", who.viewer);
 	e->file = hash;
 	spill_init(&e->out, cairn_cas_tmp_dir(e->job.app->cas), e->job.app->config.plan_bytes_max);
 	e->n_ranges = range_header_parse(e->ranges, EDIT_RANGES_MAX, http_header(req, "X-Range-Dirty"));

@@ -6,14 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void files_reply_missing(struct http_request *req, enum cairn_status status)
-{
-	if (status == CAIRN_E_NOT_FOUND)
-		http_reply_error(req, 404, "file.unknown", "no such file is registered here for you", NULL);
-	else
-		http_reply_status(req, status, NULL);
-}
-
 static void files_head(struct http_request *req)
 {
 	struct cairn_hash hash;
@@ -25,7 +17,7 @@ static void files_head(struct http_request *req)
 	if (status == CAIRN_OK)
 		http_reply_empty(req, 200, file.size_bytes);
 	else
-		files_reply_missing(req, status);
+		route_reply_no_file(req, status);
 }
 
 static void files_by_sha256(struct http_request *req)
@@ -42,7 +34,7 @@ static void files_by_sha256(struct http_request *req)
 	enum cairn_status status =
 		cairn_index_file_by_sha256(cairn_cas_index(app_of(req)->cas), sha256, who.viewer, &file);
 	if (status != CAIRN_OK) {
-		files_reply_missing(req, status);
+		route_reply_no_file(req, status);
 		return;
 	}
 	char hash[CAIRN_HASH_TEXT_BYTES], sha256_text[65], json[256];

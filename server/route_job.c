@@ -18,6 +18,11 @@ void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct r
 	return job;
 }
 
+const char *route_job_viewer(const struct route_job *job)
+{
+	return auth_who(http_identity(job->req)).viewer;
+}
+
 static void route_job_work(struct cairn_work *work)
 {
 	struct route_job *job = (struct route_job *)work;

@@ -23,6 +23,9 @@ struct route_job {
 void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct route_job *job),
 		    void (*reply)(struct http_request *req, struct route_job *job));
 
+/** The repository on whose behalf files are read; NULL: all may be. On the worker, too: the request waits unchanged. */
+const char *route_job_viewer(const struct route_job *job);
+
 /** Hand the job over; last of all in done(). When it cannot be taken now, a 503 is replied. */
 void route_job_start(struct http_request *req);
 

@@ -21,8 +21,6 @@ enum {
 struct plan_request {
 	struct route_job job;
 	enum { PLAN_V1, PLAN_V2, PLAN_BATCH } form;
-	bool has_viewer;
-	char viewer[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
 	char base[PLAN_BASE_URL_BYTES];
 	struct cairn_byte_range range;
 	size_t n_files;
@@ -67,8 +65,8 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 static void plan_make(struct plan_request *p, struct cairn_plan *plans, size_t *n)
 {
 	for (size_t i = 0; i < p->n_files; i++) {
-		p->status = cairn_cas_plan(p->job.app->cas, p->has_viewer ? p->viewer : NULL, &p->files[i], &p->range,
-					   &plans[*n]);
+		p->status =
+			cairn_cas_plan(p->job.app->cas, route_job_viewer(&p->job), &p->files[i], &p->range, &plans[*n]);
 		if (p->status == CAIRN_E_NOT_FOUND && p->form == PLAN_BATCH) {
 			p->status = CAIRN_OK;
 			continue;
@@ -100,33 +98,16 @@ static void plan_run(struct route_job *job)
 static void plan_reply(struct http_request *req, struct route_job *job)
 {
 	struct plan_request *p = (struct plan_request *)job;
-	char range[64];
-	switch (p->status) {
-	case CAIRN_OK:
+	if (p->status == CAIRN_OK) {
 		http_reply_header(req, "Cache-Control", "private, no-store");
 		spill_reply(&p->out, req, 200, "application/json");
-		break;
-	case CAIRN_E_NOT_FOUND: /* never 416: the stock clients would take it for an empty file */
-		http_reply_error(req, 404, "file.unknown", "no such file is registered here for you", NULL);
-		break;
-	case CAIRN_E_LIMIT:
+	} else if (p->status == CAIRN_E_LIMIT) {
+		char range[64];
 		(void)snprintf(range, sizeof(range), "bytes */%" PRIu64, p->file_bytes);
 		http_reply_header(req, "Content-Range", range);
 		http_reply_error(req, 416, "range.past_end", "the range starts past the end of the file", NULL);
-		break;
-	case CAIRN_E_CONFLICT:
-		http_reply_error(req, 500, "file.damaged", "a xorb of this file is not here; run cairn fsck", NULL);
-		break;
-	case CAIRN_E_NOMEM:
-	case CAIRN_E_IO:
-	case CAIRN_E_FORMAT:
-	case CAIRN_E_MISMATCH:
-	case CAIRN_E_USAGE:
-	case CAIRN_E_FULL:
-	case CAIRN_E_BUSY:
-	case CAIRN_E_DENIED:
-		http_reply_status(req, p->status, NULL);
-		break;
+	} else {
+		route_reply_no_file(req, p->status);
 	}
 }
 
@@ -135,10 +116,6 @@ static struct plan_request *plan_new(struct http_request *req)
 	struct plan_request *p = route_job_new(req, sizeof(*p), plan_run, plan_reply);
 	if (!p)
 		return NULL;
-	struct cairn_cas_who who = auth_who(http_identity(req));
-	p->has_viewer = who.viewer;
-	if (who.viewer)
-		(void)snprintf(p->viewer, sizeof(p->viewer), "%s", who.viewer);
 	http_base_url(req, p->base, sizeof(p->base));
 	spill_init(&p->out, cairn_cas_tmp_dir(p->job.app->cas), p->job.app->config.plan_bytes_max);
 	return p;
