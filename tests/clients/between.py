@@ -1,0 +1,92 @@
+"""A proxy in front of the daemon that notes what passes and, where a test says so, lets something go wrong on the way.
+
+A rule is a function of (Request, how often its route was asked before); it returns None to let the request pass as it
+is, an int to answer that status instead, "drop" to close the connection, or another path to ask for.
+"""
+
+import contextlib
+import http.client
+import http.server
+import socketserver
+import threading
+from dataclasses import dataclass
+
+
+@dataclass
+class Request:
+    method: str
+    path: str
+    headers: dict
+    status: int | None = None
+
+    @property
+    def route(self):
+        """The path without what differs between files: /v1/fetch, /v2/reconstructions, ..."""
+        return "/".join(self.path.split("?")[0].split("/")[:3])
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def pass_on(self):
+        between = self.server.between
+        request = Request(self.command, self.path, {k.lower(): v for k, v in self.headers.items()})
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        outcome = between.note(request)
+        if outcome == "drop":
+            self.close_connection = True
+            return
+        if isinstance(outcome, int):
+            self.answer(request, outcome, {}, b"")
+            return
+        c = http.client.HTTPConnection("127.0.0.1", between.server.port, timeout=60)
+        with contextlib.closing(c):
+            c.request(self.command, outcome or self.path, body=body or None, headers=dict(self.headers.items()))
+            reply = c.getresponse()
+            self.answer(request, reply.status, dict(reply.getheaders()), reply.read())
+
+    def answer(self, request, status, headers, body):
+        request.status = status
+        self.send_response_only(status)
+        for name, value in headers.items():
+            if name.lower() not in ("content-length", "connection", "transfer-encoding"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = do_PUT = do_HEAD = pass_on
+
+
+class Listener(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+
+
+class Between:
+    def __init__(self, server, rule=lambda request, before: None):
+        self.server, self.rule, self.requests, self.lock = server, rule, [], threading.Lock()
+
+    def note(self, request):
+        with self.lock:
+            before = sum(r.route == request.route for r in self.requests)
+            self.requests.append(request)
+            return self.rule(request, before)
+
+    def statuses(self, route):
+        return [r.status for r in self.requests if r.route == route]
+
+    def __enter__(self):
+        self.listener = Listener(("127.0.0.1", 0), Handler)
+        self.listener.between = self
+        self.url = f"http://127.0.0.1:{self.listener.server_port}"
+        self.thread = threading.Thread(target=self.listener.serve_forever, kwargs={"poll_interval": 0.05})
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown()
+        self.thread.join()
+        self.listener.server_close()
