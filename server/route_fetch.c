@@ -128,14 +128,14 @@ static void fetch_get(struct http_request *req)
 	cairn_hash_text(text, &hash);
 	(void)snprintf(etag, sizeof(etag), "\"%s\"", text);
 	const char *known = http_header(req, "If-None-Match"), *only_if = http_header(req, "If-Range");
-	if (only_if && strcmp(only_if, etag) != 0) {
+	if (only_if && http_header(req, "Range") && strcmp(only_if, etag) != 0) {
 		http_reply_error(req, 412, "fetch.if_range", "the xorb never had this ETag", NULL);
 		return;
 	}
 	if (!fetch_wanted(req, &granted, cairn_store_object_bytes(object), &wanted))
 		return;
 	fetch_set_headers(req, etag);
-	if (known && strstr(known, etag)) {
+	if (known && (strstr(known, etag) || strcmp(known, "*") == 0)) {
 		http_reply_empty(req, 304, UINT64_MAX);
 	} else if (wanted.n == 1) {
 		fetch_reply_one(req, object, &wanted.range[0]);
