@@ -11,8 +11,7 @@ struct cairn_xorb_upload {
 	struct cairn_store_put *put; /* NULL: stored already, this body is only verified */
 	struct cairn_guard guard;    /* held from the storing to the registering */
 	uint64_t bytes_reserved;
-	bool known;   /* stored already */
-	bool retired; /* and about to go: it is to stay */
+	bool known; /* stored already */
 	struct cairn_xorb_summary summary;
 	struct cairn_index_write write;
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag);
@@ -108,12 +107,29 @@ static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u)
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
+/* Stored, but about to go: it is to stay. When a collection was faster, the row is gone and the object goes with it, as
+ * soon as nobody guards it: then this body takes its place. */
+static enum cairn_status xorb_upload_renew(struct cairn_xorb_upload *u, struct cairn_index_xorb *row)
+{
+	struct cairn_index_write renew = {
+		.kind = CAIRN_INDEX_RENEW_XORB,
+		.promise = {.hash = u->hash, .now_unix_s = cairn_clock_unix_s()},
+	};
+	enum cairn_status status = cairn_index_write(u->cas->index, &renew);
+	if (status != CAIRN_E_NOT_FOUND)
+		return status;
+	u->known = false;
+	*row = (struct cairn_index_xorb){0};
+	return CAIRN_OK;
+}
+
 /* Under the guard: somebody may have stored it while this body was on its way. */
 static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u)
 {
 	struct cairn_index_xorb row;
 	enum cairn_status status = xorb_look(u->cas, &u->hash, &row, &u->known);
-	u->retired = row.retired;
+	if (status == CAIRN_OK && u->known && row.retired)
+		status = xorb_upload_renew(u, &row);
 	if (status != CAIRN_OK || u->known)
 		return status;
 	if (row.stored_bytes > 0)
@@ -154,9 +170,7 @@ static void xorb_upload_written(struct cairn_index_write *write)
 	struct cairn_xorb_upload *u =
 		(struct cairn_xorb_upload *)(void *)((char *)write - offsetof(struct cairn_xorb_upload, write));
 	cairn_guard_release(&u->cas->guards, &u->guard);
-	/* Swept between the look and the renewal: sent again, it will be stored anew. */
-	enum cairn_status status = write->status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : write->status;
-	u->done(u->done_ctx, status, write->kind == CAIRN_INDEX_PUT_XORB && write->added, &write->diag);
+	u->done(u->done_ctx, write->status, write->added, &write->diag);
 }
 
 enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
@@ -164,24 +178,20 @@ enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
 							const struct cairn_diag *diag),
 					   void *ctx)
 {
-	if (u->known && !u->retired) {
+	if (u->known) {
 		cairn_guard_release(&u->cas->guards, &u->guard);
 		done(ctx, CAIRN_OK, false, NULL);
 		return CAIRN_OK;
 	}
 	u->done = done;
 	u->done_ctx = ctx;
-	u->write = (struct cairn_index_write){.done = xorb_upload_written};
-	if (u->known) {
-		u->write.kind = CAIRN_INDEX_RENEW_XORB;
-		u->write.promise.hash = u->hash;
-		u->write.promise.now_unix_s = cairn_clock_unix_s();
-	} else {
-		u->write.kind = CAIRN_INDEX_PUT_XORB;
-		u->write.xorb.hash = u->hash;
-		u->write.xorb.list = cairn_xorb_verifier_list(u->verifier);
-		u->write.xorb.stored_bytes = u->summary.chunk_data_bytes;
-	}
+	u->write = (struct cairn_index_write){
+		.kind = CAIRN_INDEX_PUT_XORB,
+		.xorb = {.hash = u->hash,
+			 .list = cairn_xorb_verifier_list(u->verifier),
+			 .stored_bytes = u->summary.chunk_data_bytes},
+		.done = xorb_upload_written,
+	};
 	return cairn_index_submit(u->cas->index, &u->write);
 }
 

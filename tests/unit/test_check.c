@@ -305,19 +305,18 @@ END_TEST
 /* Files are never changed. */
 START_TEST(a_damaged_file)
 {
-	static const char *const damages[] =
-		{
-			"UPDATE file SET size = size + 1 WHERE id = 1",
-			"UPDATE file SET terms = CAST(substr(terms, 1, 8) || x'01' || substr(terms, 10) AS BLOB) WHERE "
-			"id = 1", /* start */
-			"UPDATE file SET terms = CAST(substr(terms, 1, 10) || x'ff' || substr(terms, 12) AS BLOB) "
-			"WHERE id = 1", /* end */
-			"UPDATE file SET terms = CAST(substr(terms, 1, 12) || x'01' || substr(terms, 14) AS BLOB) "
-			"WHERE id = 1",                                                                 /* bytes */
-			"UPDATE file SET terms = CAST(x'02' || substr(terms, 2) AS BLOB) WHERE id = 1", /* xorb */
-			"UPDATE file SET terms = substr(terms, 1, 15) WHERE id = 1",
-			"UPDATE file SET hash = zeroblob(32) WHERE id = 1",
-		};
+	static const char *const damages[] = {
+		"UPDATE file SET size = size + 1 WHERE id = 1",
+		"UPDATE file SET terms = CAST(substr(terms, 1, 8) || x'01' || substr(terms, 10) AS BLOB) WHERE "
+		"id = 1", /* start */
+		"UPDATE file SET terms = CAST(substr(terms, 1, 10) || x'ff' || substr(terms, 12) AS BLOB) "
+		"WHERE id = 1", /* end */
+		"UPDATE file SET terms = CAST(substr(terms, 1, 12) || x'01' || substr(terms, 14) AS BLOB) "
+		"WHERE id = 1",                                                                 /* bytes */
+		"UPDATE file SET terms = CAST(x'02' || substr(terms, 2) AS BLOB) WHERE id = 1", /* xorb */
+		"UPDATE file SET terms = substr(terms, 1, 15) WHERE id = 1",
+		"UPDATE file SET hash = zeroblob(32) WHERE id = 1",
+	};
 	CLEANUP(stock_fini) struct stock s;
 	stock_init(&s);
 	if (!sql(&s, damages[_i]))
