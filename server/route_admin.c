@@ -2,6 +2,7 @@
  * GET /v1/stats. */
 #include "cas/garbage.h"
 #include "index/operate.h"
+#include "server/api_key.h"
 #include "server/log.h"
 #include "server/route_args.h"
 #include "server/route_job.h"
@@ -66,15 +67,17 @@ static void admin_reply_shared(struct http_request *req, struct route_job *job)
 	admin_reply_file(req, job, "shared");
 }
 
-/* The repository of "?repo=": the one whose registration is meant. @return false: it is too long, which was replied */
+/* The repository of "?repo=", in its full form: the one whose registration is meant. @return false: it is none, which
+ * was replied */
 static bool admin_take_repo(struct http_request *req, struct admin_request *a)
 {
 	const char *repo = http_query_arg(req, "repo");
 	a->has_owner = repo;
-	int n = snprintf(a->owner, sizeof(a->owner), "%s", repo ? repo : "");
-	if (n >= 0 && (size_t)n < sizeof(a->owner))
+	if (!repo || api_key_repo(a->owner, sizeof(a->owner), repo))
 		return true;
-	http_reply_error(req, 400, "repo.length", "repo is longer than 255 bytes", NULL);
+	http_reply_error(req, 400, "repo.name",
+			 "repo is namespace/name, with models/, datasets/ or spaces/ before it; empty: the operator's",
+			 NULL);
 	return false;
 }
 

@@ -153,8 +153,9 @@ static void telemetry_list_reply(struct http_request *req, struct route_job *job
 	}
 }
 
-/* A number between 0 and max; otherwise if absent. @return false: neither, which was replied */
-static bool telemetry_number(struct http_request *req, const char *name, int64_t otherwise, int64_t max, int64_t *out)
+/* A number between min and max; otherwise if absent. @return false: neither, which was replied */
+static bool telemetry_number(struct http_request *req, const char *name, int64_t otherwise, int64_t min, int64_t max,
+			     int64_t *out)
 {
 	const char *text = http_query_arg(req, name);
 	char *end;
@@ -162,7 +163,7 @@ static bool telemetry_number(struct http_request *req, const char *name, int64_t
 	if (!text)
 		return true;
 	*out = strtoll(text, &end, 10);
-	if (*text >= '0' && *text <= '9' && *end == '\0' && *out <= max)
+	if (*text >= '0' && *text <= '9' && *end == '\0' && *out >= min && *out <= max)
 		return true;
 	http_reply_error(req, 400, "telemetry.argument",
 			 "limit is 1 to 512, before is the \"next\" of an earlier answer", NULL);
@@ -172,8 +173,8 @@ static bool telemetry_number(struct http_request *req, const char *name, int64_t
 static void telemetry_get(struct http_request *req)
 {
 	int64_t limit, before_id;
-	if (!telemetry_number(req, "limit", TELEMETRY_LIMIT_DEFAULT, CAIRN_INDEX_PAGE_MAX, &limit) ||
-	    !telemetry_number(req, "before", 0, INT64_MAX - 1, &before_id))
+	if (!telemetry_number(req, "limit", TELEMETRY_LIMIT_DEFAULT, 1, CAIRN_INDEX_PAGE_MAX, &limit) ||
+	    !telemetry_number(req, "before", 0, 0, INT64_MAX - 1, &before_id))
 		return;
 	struct telemetry_list *t = route_job_new(req, sizeof(*t), telemetry_list_run, telemetry_list_reply);
 	if (!t)

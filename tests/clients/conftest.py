@@ -1,10 +1,12 @@
 """What the client tests share."""
 
 import random
+import struct
 
 import cairn
 import pytest
 import xet
+from issuer import Issuer
 
 
 @pytest.fixture
@@ -36,3 +38,23 @@ def make():
         return xet.Xorb([source.randbytes(n) for n in sizes])
 
     return one
+
+
+@pytest.fixture
+def issuer(tmp_path):
+    return Issuer(tmp_path / "keys")
+
+
+@pytest.fixture
+def clock(tmp_path):
+    """clock.move(seconds) moves the daemon's wall clock."""
+
+    class Clock:
+        path = tmp_path / "clock"
+
+        def move(self, seconds):
+            with open(self.path, "r+b") as f:
+                f.write(struct.pack("<q", seconds))
+
+    Clock.path.write_bytes(bytes(8))
+    return Clock()

@@ -1,28 +1,11 @@
 """Keyed answers to chunk queries: right for every chunk, stable within an epoch, different after it."""
 
 import re
-import struct
 
 import cairn
-import pytest
 import xet
 
 DAY = 86400
-
-
-@pytest.fixture
-def clock(tmp_path):
-    """clock.move(seconds) moves the daemon's wall clock."""
-
-    class Clock:
-        path = tmp_path / "clock"
-
-        def move(self, seconds):
-            with open(self.path, "r+b") as f:
-                f.write(struct.pack("<q", seconds))
-
-    Clock.path.write_bytes(bytes(8))
-    return Clock()
 
 
 def put_file(server, xorb, **more):

@@ -1,0 +1,236 @@
+"""What an operator does to a running server: forget, share, collect, count; and what the others see of it."""
+
+import hashlib
+
+import cairn
+import plans
+import pytest
+import xet
+
+TIMES = {"epoch": "60s", "gc_grace": "120s"}
+GRACE = 120
+
+
+def upload(server, xorb, token=None):
+    """A file of all of a xorb, with its SHA-256, which a shard holds in the order of hashes."""
+    file = xet.File([(xorb, 0, len(xorb.nodes))], xet.raw(hashlib.sha256(b"".join(xorb.data)).hexdigest()))
+    assert server.put_xorb(xorb, token=token).status == 200
+    reply = server.post("/v1/shards", xet.shard([file], [xorb]), token=token)
+    assert reply.status == 200, reply
+    return file
+
+
+def paths(file):
+    """All that tells something of a file."""
+    name = xet.text(file.hash())
+    return [
+        ("HEAD", f"/v1/files/{name}"),
+        ("GET", f"/v1/files/by-sha256/{xet.text(file.sha256)}"),
+        ("GET", f"/v1/reconstructions/{name}"),
+        ("GET", f"/v2/reconstructions/{name}"),
+        ("GET", f"/v2/file-chunk-hashes/{name}"),
+    ]
+
+
+def seen(server, file, token=None):
+    """The one status that all of them agree on."""
+    replies = {path: server.request(method, path, token=token, headers={"X-Range-Dirty": "bytes=0-1"}) for method, path in paths(file)}
+    said = {reply.status for reply in replies.values()}
+    assert len(said) == 1, replies
+    listed = server.get(f"/v1/reconstructions?file_id={xet.text(file.hash())}", token=token)
+    assert (len(listed.json()["files"]) > 0 if listed.status == 200 else False) == (said == {200})
+    return said.pop()
+
+
+def read(server, file, token=None):
+    return plans.download(server, server.get(f"/v2/reconstructions/{xet.text(file.hash())}", token=token).json())
+
+
+def forget(server, file, query="", **more):
+    return server.request("DELETE", f"/v1/files/{xet.text(file.hash())}{query}", **more)
+
+
+def share(server, file, query="", **more):
+    return server.post(f"/v1/files/{xet.text(file.hash())}/share{query}", **more)
+
+
+def object_bytes(server):
+    return sum(p.stat().st_size for p in (server.data / "objects").rglob("*") if p.is_file())
+
+
+@pytest.fixture
+def repos(start, issuer):
+    """A server with tokens of an operator and of three repositories."""
+    server = start(token_key=issuer.folder)
+    names = {"alice": "alice/one", "bob": "bob/one", "carol": "datasets/carol/one"}
+    return server, {"admin": issuer.token("admin"), **{who: issuer.token(repo=name) for who, name in names.items()}}
+
+
+def test_forgotten_file_is_gone(server, make):
+    file, other = upload(server, make([9000, 9001], 1)), upload(server, make([9002], 2))
+    assert seen(server, file) == 200
+    reply = forget(server, file)
+    assert (reply.status, reply.json()) == (200, {"forgotten": True})
+    assert seen(server, file) == 404
+    cairn.is_error(forget(server, file), 404, "file.unknown")
+    assert read(server, other) == plans.content(other)
+    again = server.post("/v1/shards", xet.shard([file], [file.terms[0][0]]))
+    assert again.json() == {"result": 1}, "not known any more"
+    assert read(server, file) == plans.content(file)
+
+
+def test_bad_hash_is_400(server):
+    for method, path in (("DELETE", "/v1/files/zz"), ("POST", "/v1/files/zz/share")):
+        cairn.is_error(server.request(method, path, body=b""), 400)
+
+
+def test_forget_for_one_repository(repos, make):
+    server, tokens = repos
+    file = upload(server, make([9000], 3), tokens["alice"])
+    upload(server, make([9000], 3), tokens["bob"])
+    assert forget(server, file, "?repo=alice/one", token=tokens["admin"]).status == 200
+    assert seen(server, file, tokens["alice"]) == 404
+    assert seen(server, file, tokens["bob"]) == 200
+    assert forget(server, file, "?repo=", token=tokens["admin"]).status == 404, "it never was the operator's"
+    assert forget(server, file, "?repo=carol/one", token=tokens["admin"]).status == 404
+    cairn.is_error(forget(server, file, "?repo=carol", token=tokens["admin"]), 400, "repo.name")
+    assert forget(server, file, "?repo=models/bob/one", token=tokens["admin"]).status == 200
+    assert seen(server, file, tokens["admin"]) == 404
+
+
+def test_hash_and_sha256_are_no_right_to_read(repos, make):
+    server, tokens = repos
+    file = upload(server, make([9000, 10000], 4), tokens["alice"])
+    assert seen(server, file, tokens["alice"]) == 200
+    assert seen(server, file, tokens["bob"]) == 404
+    assert seen(server, file, tokens["admin"]) == 200, "the operator reads all"
+    shared = upload(server, make([9000, 10001], 5), tokens["admin"])
+    assert [seen(server, shared, tokens[who]) for who in ("alice", "bob", "carol")] == [200] * 3, "what the operator uploads is for all"
+
+
+def test_share(repos, make):
+    server, tokens = repos
+    file = upload(server, make([9000, 10000], 6), tokens["alice"])
+    reply = share(server, file, "?repo=bob/one", token=tokens["admin"])
+    assert (reply.status, reply.json()) == (200, {"shared": True})
+    assert share(server, file, "?repo=bob/one", token=tokens["admin"]).json() == {"shared": False}
+    assert [seen(server, file, tokens[who]) for who in ("alice", "bob", "carol")] == [200, 200, 404]
+    assert read(server, file, tokens["bob"]) == plans.content(file)
+    assert share(server, file, "?repo=carol/one", token=tokens["admin"]).status == 200
+    assert seen(server, file, tokens["carol"]) == 404, "a model of that name is another repository than a dataset"
+    assert share(server, file, token=tokens["admin"]).status == 200
+    assert seen(server, file, tokens["carol"]) == 200
+    cairn.is_error(share(server, file, "?repo=a/b/c", token=tokens["admin"]), 400, "repo.name")
+    unknown = xet.File([(make([7], 7), 0, 1)])
+    cairn.is_error(share(server, unknown, token=tokens["admin"]), 404, "file.unknown")
+
+
+def test_repository_of_a_token_decides_not_the_query(repos, make):
+    server, tokens = repos
+    file = upload(server, make([9000], 8), tokens["alice"])
+    path = f"/v2/reconstructions/{xet.text(file.hash())}?repo=alice/one"
+    assert server.get(path, token=tokens["bob"]).status == 404
+
+
+def test_collection_takes_two_grace_times(start, make, clock):
+    server = start(test_clock=clock.path, **TIMES)
+    kept, gone = upload(server, make([9000, 9001], 1)), upload(server, make([20000, 9001], 2))
+    size = [len(f.terms[0][0].body()) for f in (kept, gone)]
+    chunk = f"/v1/chunks/default/{xet.text(gone.nodes()[0][0])}"
+    plan = server.get(f"/v1/reconstructions/{xet.text(gone.hash())}").json()
+    assert object_bytes(server) == sum(size)
+    assert forget(server, gone).status == 200
+    stats = server.get("/v1/stats").json()
+    assert (stats["files"], stats["xorbs"], stats["stored_bytes"]) == (1, 2, sum(size))
+    assert (stats["unreferenced_xorbs"], stats["unreferenced_bytes"], stats["retired_xorbs"]) == (1, size[1], 0)
+    nothing = {"retired": 0, "swept": 0, "bytes_freed": 0, "grace_s": GRACE}
+    assert server.post("/v1/gc").json() == nothing, "too young"
+
+    clock.move(GRACE + 5)
+    assert server.get(chunk).status == 200
+    assert server.post("/v1/gc").json() == {**nothing, "retired": 1}
+    assert server.get(chunk).status == 404, "offered no more, from the cache neither"
+    assert server.request("HEAD", gone.terms[0][0].path()).status == 404
+    assert server.post("/v1/gc").json() == nothing
+    assert object_bytes(server) == sum(size)
+    assert server.get("/v1/stats").json()["retired_bytes"] == size[1]
+
+    clock.move(2 * (GRACE + 5))
+    assert server.post("/v1/gc").json() == {**nothing, "swept": 1, "bytes_freed": size[1]}
+    assert object_bytes(server) == size[0]
+    fetch = next(iter(plan["fetch_info"].values()))[0]["url"]
+    assert server.get(plans.path_of(fetch)).status == 404, "a signed address of what is gone"
+    refused = server.post("/v1/shards", xet.shard([gone], [gone.terms[0][0]]))
+    cairn.is_error(refused, refused.status, "xorb.not_stored")
+    assert read(server, kept) == plans.content(kept)
+    again = upload(server, gone.terms[0][0])
+    assert read(server, again) == plans.content(gone)
+    assert server.left_overs() == []
+
+
+def test_retired_xorb_is_used_again(start, make, clock):
+    """A client that was told of a xorb before it was retired may name it until the grace time is over."""
+    server = start(test_clock=clock.path, **TIMES)
+    file = upload(server, make([9000, 9001], 3))
+    xorb = file.terms[0][0]
+    forget(server, file)
+    clock.move(GRACE + 5)
+    assert server.post("/v1/gc").json()["retired"] == 1
+    part = xet.File([(xorb, 1, 2)])
+    assert server.post("/v1/shards", xet.shard([part], [])).json() == {"result": 1}
+    clock.move(4 * GRACE)
+    assert server.post("/v1/gc").json()["swept"] == 0
+    assert read(server, part) == plans.content(part)
+
+
+# --- signed addresses -------------------------------------------------------------------------------------------------
+
+
+def signed(server, file):
+    plan = server.get(f"/v1/reconstructions/{xet.text(file.hash())}").json()
+    return plans.path_of(next(iter(plan["fetch_info"].values()))[0]["url"])
+
+
+def test_signed_address_expires(start, make, clock):
+    server = start(test_clock=clock.path, fetch_ttl="60s")
+    path = signed(server, upload(server, make([9000], 1)))
+    assert server.get(path).status == 206
+    clock.move(45)
+    assert server.get(path).status == 206
+    clock.move(61)
+    cairn.is_error(server.get(path), 403, "fetch.expired")
+    assert server.request("HEAD", path).status == 403
+
+
+def test_signed_address_cannot_be_changed(start, make):
+    server = start()
+    file, other = upload(server, make([9000, 9001, 9002], 1)), upload(server, make([9000, 9001, 9003], 2))
+    path = signed(server, xet.File([(file.terms[0][0], 0, 3)]))
+    base, query = path.split("?")
+    args = dict(part.split("=") for part in query.split("&"))
+    assert set(args) == {"ranges", "expires", "signature"}
+
+    def status(base=base, **change):
+        return server.get(base + "?" + "&".join(f"{k}={v}" for k, v in {**args, **change}.items() if v is not None)).status
+
+    assert status() == 206
+    last = args["signature"][-1]
+    assert status(signature=args["signature"][:-1] + ("0" if last != "0" else "1")) == 403
+    assert status(signature=args["signature"][:-1]) == 403
+    assert status(signature="") == 403
+    assert status(expires=str(int(args["expires"]) + 1)) == 403
+    assert status(expires="0" + args["expires"]) == 403
+    assert status(ranges="0-1") == 403
+    assert status(ranges=args["ranges"] + ",0-0") == 403
+    assert status(base=base.replace(xet.text(file.terms[0][0].hash), xet.text(other.terms[0][0].hash))) == 403
+    for name in args:
+        assert status(**{name: None}) == 403
+    assert server.get(base).status == 403
+
+
+def test_signed_address_of_another_server(start, make):
+    xorb = make([9000], 1)
+    one, two = start("one"), start("two")
+    path = signed(one, upload(one, xorb))
+    upload(two, xorb)
+    assert (one.get(path).status, two.get(path).status) == (206, 403)
