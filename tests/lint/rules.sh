@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# docs/errors.md lists every rule (the "code" of an error) that the code can give, and no other.
+. "$(dirname "$0")/common.sh"
+export LC_ALL=C # comm and sort agree
+PAGE=docs/errors.md
+# Literals that look like rules and are none: names of files.
+NOT_RULES='index\.sqlite'
+
+# The file's code on one line: no comments, no includes.
+one_line() {
+  sed -E -e '/^[[:space:]]*#[[:space:]]*include/d' -e 's@/\*([^*]|\*[^/])*\*/@@g' -e 's@//.*$@@' -e '/^[[:space:]]*\*/d' \
+    -e 's@/\*.*$@@' "$1" | tr '\n' ' '
+}
+
+# A literal of words with dots between is a rule, wherever it stands. One word alone is a rule in a statement that replies.
+rules_of() {
+  local code
+  code=$(one_line "$1")
+  {
+    grep -oE '"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+"' <<<"$code" || true
+    grep -oE '(http_reply_error\(|http_error_raw\(|gate_refuse\(|http_refusal\)\{|errors_reply\)\{)[^;]*' <<<"$code" |
+      grep -oE '"[a-z_]+"' || true
+  } | tr -d '"' | { grep -vxE "$NOT_RULES" || true; } | sort -u
+}
+
+page=""
+[ ! -f "$PAGE" ] || page=$(sed -nE 's/^\| `([a-z0-9_.]+)` \|.*/\1/p' "$PAGE" | sort -u)
+all=""
+while IFS= read -r file; do
+  rules=$(rules_of "$file")
+  all+=$rules$'\n'
+  while IFS= read -r rule; do
+    [ -z "$rule" ] || offence "$file: gives the rule $rule, which $PAGE does not list"
+  done < <(comm -23 <(printf '%s\n' "$rules") <(printf '%s\n' "$page"))
+done < <(c_files lib server cli)
+while IFS= read -r rule; do
+  [ -z "$rule" ] || offence "$PAGE: lists $rule, which no code gives"
+done < <(comm -13 <(sort -u <<<"$all") <(printf '%s\n' "$page"))
+finish
