@@ -6,6 +6,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@ enum {
 	CLIENT_RETRY_FIRST_MS = 500,
 	CLIENT_RETRY_MAX_MS = 60 * 1000,
 	CLIENT_ERROR_BYTES_MAX = 64 * 1024,
+	CLIENT_FETCH_BUFFER_BYTES = 256 * 1024,
+	CLIENT_RANGE_BYTES = 48, /* "18446744073709551615-18446744073709551615" */
 };
 
 struct client {
@@ -33,6 +36,7 @@ struct client_exchange {
 	struct client *c;
 	struct cairn_buf *answer; /* of the caller */
 	struct cairn_buf error;   /* what came with a status that is not 2xx */
+	const char *range;        /* "first-last"; NULL: all of it */
 	long code;
 };
 
@@ -107,8 +111,6 @@ static void client_set_options(struct client *c)
 	(void)curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT, (long)CLIENT_CONNECT_TIMEOUT_S);
 	(void)curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	(void)curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, (long)CLIENT_STALL_TIMEOUT_S);
-	(void)curl_easy_setopt(h, CURLOPT_HTTPHEADER, c->headers);
-	(void)curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, client_take_body);
 }
 
 enum cairn_status client_new(struct client **out, const struct client_options *options, struct cairn_diag *diag)
@@ -143,7 +145,8 @@ static void client_exchange_fini(struct client_exchange *x)
 static void client_set_method(CURL *h, enum client_method method, const uint8_t *body, size_t body_len)
 {
 	(void)curl_easy_setopt(h, CURLOPT_NOBODY, method == CLIENT_HEAD ? 1L : 0L);
-	if (method == CLIENT_GET)
+	(void)curl_easy_setopt(h, CURLOPT_CUSTOMREQUEST, method == CLIENT_DELETE ? "DELETE" : NULL);
+	if (method == CLIENT_GET || method == CLIENT_DELETE)
 		(void)curl_easy_setopt(h, CURLOPT_HTTPGET, 1L);
 	if (method != CLIENT_POST)
 		return;
@@ -201,6 +204,15 @@ static enum cairn_status client_judge_curl(const struct client_exchange *x, CURL
 			  x->c->error[0] ? x->c->error : curl_easy_strerror(rc));
 }
 
+/* Is another try worth it? A server that is not there, or a name without an address, will hardly be there in a second.
+ */
+static bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_status status)
+{
+	bool lost = rc != CURLE_OK && rc != CURLE_COULDNT_CONNECT && rc != CURLE_COULDNT_RESOLVE_HOST &&
+		    rc != CURLE_PEER_FAILED_VERIFICATION && rc != CURLE_URL_MALFORMAT;
+	return status == CAIRN_E_BUSY && (x->code >= 400 ? x->code != 501 : lost);
+}
+
 static enum cairn_status client_once(struct client_exchange *x, enum client_method method, const char *path,
 				     const uint8_t *body, size_t body_len, bool *again, struct cairn_diag *diag)
 {
@@ -210,16 +222,16 @@ static enum cairn_status client_once(struct client_exchange *x, enum client_meth
 		return CAIRN_E_NOMEM;
 	client_set_method(h, method, body, body_len);
 	(void)curl_easy_setopt(h, CURLOPT_URL, url);
+	(void)curl_easy_setopt(h, CURLOPT_RANGE, x->range);
+	(void)curl_easy_setopt(h, CURLOPT_HTTPHEADER, x->c->headers);
+	(void)curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, client_take_body);
 	(void)curl_easy_setopt(h, CURLOPT_WRITEDATA, x);
 	x->c->error[0] = '\0';
 	CURLcode rc = curl_easy_perform(h);
 	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &x->code);
 	free(url);
 	enum cairn_status status = rc == CURLE_OK ? client_judge_code(x, diag) : client_judge_curl(x, rc, diag);
-	/* A server that is not there, or a name without an address, will hardly be there in a second. */
-	bool lost = rc != CURLE_OK && rc != CURLE_COULDNT_CONNECT && rc != CURLE_COULDNT_RESOLVE_HOST &&
-		    rc != CURLE_PEER_FAILED_VERIFICATION && rc != CURLE_URL_MALFORMAT;
-	*again = status == CAIRN_E_BUSY && (x->code >= 400 ? x->code != 501 : lost);
+	*again = client_may_help(x, rc, status);
 	return status;
 }
 
@@ -238,19 +250,171 @@ static void client_wait(struct client *c, unsigned try)
 		continue;
 }
 
-enum cairn_status client_request(struct client *c, enum client_method method, const char *path, const uint8_t *body,
-				 size_t body_len, struct cairn_buf *answer, struct cairn_diag *diag)
+struct client_call {
+	enum client_method method;
+	const char *path, *range;
+	const uint8_t *body;
+	size_t body_len;
+};
+
+static enum cairn_status client_try(struct client *c, const struct client_call *call, struct cairn_buf *answer,
+				    struct cairn_diag *diag)
 {
 	for (unsigned try = 0;; try++) {
 		CLEANUP(client_exchange_fini)
-		struct client_exchange x = {.c = c, .answer = answer, .error = cairn_buf_init(CLIENT_ERROR_BYTES_MAX)};
+		struct client_exchange x = {.c = c,
+					    .answer = answer,
+					    .error = cairn_buf_init(CLIENT_ERROR_BYTES_MAX),
+					    .range = call->range};
 		struct cairn_diag why = {0};
 		bool again = false;
 		answer->len = 0;
-		enum cairn_status status = client_once(&x, method, path, body, body_len, &again, &why);
+		enum cairn_status status =
+			client_once(&x, call->method, call->path, call->body, call->body_len, &again, &why);
 		if (status == CAIRN_OK)
-			c->bytes_sent += body_len;
+			c->bytes_sent += call->body_len;
 		if (!again || try == c->retries) {
+			if (status != CAIRN_OK && diag && !diag->rule)
+				*diag = why;
+			return status;
+		}
+		client_wait(c, try);
+	}
+}
+
+enum cairn_status client_request(struct client *c, enum client_method method, const char *path, const uint8_t *body,
+				 size_t body_len, struct cairn_buf *answer, struct cairn_diag *diag)
+{
+	const struct client_call call = {.method = method, .path = path, .body = body, .body_len = body_len};
+	return client_try(c, &call, answer, diag);
+}
+
+enum cairn_status client_get_range(struct client *c, const char *path, uint64_t first, uint64_t last,
+				   struct cairn_buf *answer, struct cairn_diag *diag)
+{
+	char range[CLIENT_RANGE_BYTES];
+	(void)snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, first, last);
+	const struct client_call call = {.method = CLIENT_GET, .path = path, .range = range};
+	return client_try(c, &call, answer, diag);
+}
+
+enum cairn_status client_head_bytes(struct client *c, const char *path, uint64_t *out, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf none = cairn_buf_init(0);
+	curl_off_t bytes = -1;
+	enum cairn_status status = client_request(c, CLIENT_HEAD, path, NULL, 0, &none, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (curl_easy_getinfo(c->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &bytes) != CURLE_OK || bytes < 0)
+		return cairn_fail(diag, CAIRN_E_BUSY, "server.answer", CAIRN_NO_OFFSET,
+				  "the server does not tell the length of %.100s", path);
+	*out = (uint64_t)bytes;
+	return CAIRN_OK;
+}
+
+/* --- signed URLs -------------------------------------------------------------------------------------------------- */
+
+struct client_fetching {
+	struct client_exchange x;
+	const struct client_range *range;
+	uint64_t at; /* next byte wanted */
+	bool checked;
+	client_take *take;
+	void *ctx;
+	enum cairn_status status; /* of the taker, or of our own checks */
+	struct cairn_diag *diag;
+};
+
+/* A 206 with exactly the bytes that were asked for, and nothing else, may go to the taker. */
+static bool client_is_range(struct client_fetching *f)
+{
+	struct curl_header *header = NULL;
+	unsigned long long first = 0, last = 0;
+	if (f->x.code == 206 &&
+	    curl_easy_header(f->x.c->curl, "Content-Range", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+		char *end = NULL;
+		const char *text = strncmp(header->value, "bytes ", 6) == 0 ? header->value + 6 : "";
+		first = strtoull(text, &end, 10);
+		last = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
+		f->checked = *text && *end == '/' && first == f->at && last == f->range->last;
+	}
+	if (!f->checked)
+		f->status = cairn_fail(f->diag, CAIRN_E_MISMATCH, "fetch.range", CAIRN_NO_OFFSET,
+				       "asked for bytes %" PRIu64 "-%" PRIu64 " of a xorb, the answer (%ld) has %s%s",
+				       f->at, f->range->last, f->x.code, header ? "" : "no Content-Range",
+				       header ? header->value : "");
+	return f->checked;
+}
+
+static size_t client_take_fetch(char *bytes, size_t size, size_t n, void *ctx)
+{
+	struct client_fetching *f = ctx;
+	size_t len = size * n;
+	if (f->x.code == 0)
+		(void)curl_easy_getinfo(f->x.c->curl, CURLINFO_RESPONSE_CODE, &f->x.code);
+	if (f->x.code / 100 != 2) {
+		cairn_buf_add(&f->x.error, bytes, len);
+		return f->x.error.status == CAIRN_OK ? len : 0;
+	}
+	if (!f->checked && !client_is_range(f))
+		return 0;
+	if (len > f->range->last - f->at + 1)
+		f->status = cairn_fail(f->diag, CAIRN_E_MISMATCH, "fetch.range", CAIRN_NO_OFFSET,
+				       "the answer is longer than the range that was asked for");
+	if (f->status == CAIRN_OK)
+		f->status = f->take(f->ctx, (const uint8_t *)bytes, len, f->diag);
+	f->at += len;
+	return f->status == CAIRN_OK ? len : 0;
+}
+
+static enum cairn_status client_fetch_once(struct client_fetching *f, bool *again, struct cairn_diag *diag)
+{
+	CURL *h = f->x.c->curl;
+	char range[CLIENT_RANGE_BYTES];
+	(void)snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, f->at, f->range->last);
+	client_set_method(h, CLIENT_GET, NULL, 0);
+	(void)curl_easy_setopt(h, CURLOPT_URL, f->range->url);
+	(void)curl_easy_setopt(h, CURLOPT_RANGE, range);
+	(void)curl_easy_setopt(h, CURLOPT_HTTPHEADER, NULL); /* the URL is its own credential */
+	(void)curl_easy_setopt(h, CURLOPT_BUFFERSIZE, (long)CLIENT_FETCH_BUFFER_BYTES);
+	(void)curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, client_take_fetch);
+	(void)curl_easy_setopt(h, CURLOPT_WRITEDATA, f);
+	f->x.c->error[0] = '\0';
+	CURLcode rc = curl_easy_perform(h);
+	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &f->x.code);
+	(void)curl_easy_setopt(h, CURLOPT_RANGE, NULL);
+	*again = false;
+	if (f->status != CAIRN_OK)
+		return f->status;
+	enum cairn_status status = rc == CURLE_OK ? client_judge_code(&f->x, diag) : client_judge_curl(&f->x, rc, diag);
+	if (status == CAIRN_OK && f->at != f->range->last + 1)
+		return cairn_fail(diag, CAIRN_E_MISMATCH, "fetch.range", CAIRN_NO_OFFSET,
+				  "the answer (%ld) ends before the range that was asked for", f->x.code);
+	*again = client_may_help(&f->x, rc, status);
+	return status;
+}
+
+enum cairn_status client_fetch(struct client *c, const struct client_range *range, client_take *take, void *ctx,
+			       struct cairn_diag *diag)
+{
+	uint64_t at = range->first;
+	for (unsigned try = 0;; try++) {
+		CLEANUP(cairn_buf_fini) struct cairn_buf nothing = cairn_buf_init(0);
+		struct cairn_diag why = {0};
+		struct client_fetching f = {.x = {.c = c, .answer = &nothing},
+					    .range = range,
+					    .at = at,
+					    .take = take,
+					    .ctx = ctx,
+					    .diag = &why};
+		bool again = false;
+		f.x.error = cairn_buf_init(CLIENT_ERROR_BYTES_MAX);
+		enum cairn_status status = client_fetch_once(&f, &again, &why);
+		client_exchange_fini(&f.x);
+		if (f.at != at)
+			try = 0;
+		at = f.at;
+		if (!again || try >= c->retries) {
 			if (status != CAIRN_OK && diag && !diag->rule)
 				*diag = why;
 			return status;

@@ -13,7 +13,7 @@ struct client_options {
 	unsigned retries;  /* tries after the first, for 429, 5xx but 501, and lost connections */
 };
 
-enum client_method { CLIENT_GET, CLIENT_HEAD, CLIENT_POST };
+enum client_method { CLIENT_GET, CLIENT_HEAD, CLIENT_POST, CLIENT_DELETE };
 
 /** @return CAIRN_OK; CAIRN_E_USAGE the URL is none of http or https; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status client_new(struct client **out, const struct client_options *options,
@@ -37,6 +37,36 @@ void client_freep(struct client **c);
 CAIRN_MUST_USE enum cairn_status client_request(struct client *c, enum client_method method, const char *path,
 						const uint8_t *body, size_t body_len, struct cairn_buf *answer,
 						struct cairn_diag *diag);
+
+/** As client_request() with GET, for bytes first..last of what path names: with a Range header. A range that starts
+ * past the end is CAIRN_E_FORMAT, as any 4xx. */
+CAIRN_MUST_USE enum cairn_status client_get_range(struct client *c, const char *path, uint64_t first, uint64_t last,
+						  struct cairn_buf *answer, struct cairn_diag *diag);
+
+/** Length that a HEAD of path tells. @return as client_request(); CAIRN_E_BUSY the answer tells none */
+CAIRN_MUST_USE enum cairn_status client_head_bytes(struct client *c, const char *path, uint64_t *out,
+						   struct cairn_diag *diag);
+
+/** Called with the bytes of a fetch as they come, in order. @return CAIRN_OK, or what ends the fetch */
+typedef enum cairn_status client_take(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag);
+
+/** Bytes first..last, last inclusive, of what a signed URL names. */
+struct client_range {
+	const char *url; /* whole; http or https */
+	uint64_t first, last;
+};
+
+/**
+ * Read a range from a signed URL. Neither the token nor any other header of ours but Range is sent there, and redirects
+ * are not followed. When the connection is lost, the fetch goes on where it stands, up to the number of retries in a
+ * row without a byte.
+ * @return CAIRN_OK           all bytes of the range were taken
+ *         CAIRN_E_DENIED     401, 403: the URL has expired
+ *         CAIRN_E_MISMATCH   the answer is not the range that was asked for
+ *         else as client_request(), or what take answered
+ */
+CAIRN_MUST_USE enum cairn_status client_fetch(struct client *c, const struct client_range *range, client_take *take,
+					      void *ctx, struct cairn_diag *diag);
 
 /** Bytes of bodies sent in requests that were answered with 2xx. */
 uint64_t client_bytes_sent(const struct client *c);

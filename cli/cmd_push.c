@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/packer.h"
 #include "cli/progress.h"
+#include "cli/push_folder.h"
 #include "cli/report.h"
 #include "cli/scan.h"
 #include "cli/server_options.h"
@@ -21,9 +22,13 @@ enum { PUSH_ANSWER_BYTES_MAX = 1024 * 1024 };
 
 static const char PUSH_HELP[] =
 	"Usage: cairn push [OPTION]... FILE...\n"
+	"       cairn push [OPTION]... DIR\n"
 	"Upload files. Chunks that the server or this push has already are not sent\n"
-	"again. Prints hash, size and name of each file, then what it took.\n"
+	"again. Prints hash, size and name of each file, then what it took. Of a folder\n"
+	"all regular files are uploaded, and a manifest for `cairn pull` is written.\n"
 	"\n" SERVER_OPTIONS_HELP "      --no-dedupe        do not ask the server for known chunks\n"
+	"      --manifest FILE    manifest of the folder; without it the manifest is all\n"
+	"                         that is printed\n"
 	"      --quiet            no progress bar\n"
 	"      --json             one JSON object, for programs\n"
 	"  -h, --help             this help\n"
@@ -32,7 +37,8 @@ static const char PUSH_HELP[] =
 	"and takes about 150 bytes of memory a chunk of 64 KiB. The bar is shown on a\n"
 	"terminal only.\n"
 	"Exit codes: 0 done, 64 usage, 65 refused by the server, 66 a file cannot be\n"
-	"opened, 69 server unavailable, 74 a file cannot be read, 77 not permitted.\n";
+	"opened, 69 server unavailable, 73 the manifest cannot be made, 74 a file cannot\n"
+	"be read, 77 not permitted.\n";
 
 struct push {
 	struct client *client;
@@ -270,7 +276,7 @@ static enum cairn_status push_all(struct push *p, int n, char **paths, const cha
 	return status;
 }
 
-static int push_report(struct push *p, char **paths, bool json)
+static int push_report(const struct push *p, char **paths, bool json)
 {
 	struct report r;
 	report_init(&r, json);
@@ -290,10 +296,28 @@ static int push_report(struct push *p, char **paths, bool json)
 
 struct push_args {
 	struct server_options server;
+	const char *manifest;
 	bool no_dedupe, quiet, json;
 };
 
-static int push_files(const struct push_args *args, int n, char **paths)
+/* What a folder's files turned out to be, and then the manifest. */
+static int push_end_folder(const struct push *p, struct push_folder *folder, const struct push_args *args, char **paths)
+{
+	struct cairn_diag diag = {0};
+	for (size_t i = 0; i < folder->manifest.n; i++) {
+		struct manifest_file *f = &folder->manifest.files[i];
+		f->hash = p->packer.files[i].hash;
+		f->size_bytes = p->packer.files[i].bytes;
+		memcpy(f->sha256, p->packer.files[i].sha256, sizeof(f->sha256));
+	}
+	enum cairn_status status = push_folder_write(folder, args->manifest, &diag);
+	if (status != CAIRN_OK)
+		return cli_fail("push", status, &diag);
+	return args->manifest ? push_report(p, paths, args->json) : CLI_EXIT_OK;
+}
+
+/* @param folder  the paths are its files; NULL: they are the arguments */
+static int push_files(const struct push_args *args, int n, char **paths, struct push_folder *folder)
 {
 	const struct packer_ops ops = {
 		.query = args->no_dedupe ? NULL : push_query, .add = push_add, .close = push_close};
@@ -308,12 +332,30 @@ static int push_files(const struct push_args *args, int n, char **paths)
 	if (end != CLI_RUN)
 		return end;
 	p.writer = cairn_xorb_writer_new();
-	progress_init(&p.progress, !args->quiet, total_bytes);
+	progress_init(&p.progress, !args->quiet, total_bytes, "sent");
 	enum cairn_status status = p.writer ? server_options_open(&args->server, &p.client, &diag) : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
 		status = push_all(&p, n, paths, &subject, &diag);
 	progress_clear(&p.progress);
-	return status == CAIRN_OK ? push_report(&p, paths, args->json) : cli_fail(subject, status, &diag);
+	if (status != CAIRN_OK)
+		return cli_fail(subject, status, &diag);
+	return folder ? push_end_folder(&p, folder, args, paths) : push_report(&p, paths, args->json);
+}
+
+static int push_one_folder(const struct push_args *args, const char *path)
+{
+	CLEANUP(push_folder_fini) struct push_folder folder = {0};
+	struct cairn_diag diag = {0};
+	enum cairn_status status = push_folder_read(&folder, path, &diag);
+	if (status != CAIRN_OK)
+		return cli_fail(path, status, &diag);
+	return push_files(args, (int)folder.manifest.n, folder.paths, &folder);
+}
+
+static bool push_is_folder(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int push_run(const struct cli_command *command, int argc, char **argv)
@@ -321,6 +363,7 @@ static int push_run(const struct cli_command *command, int argc, char **argv)
 	struct push_args args = {0};
 	int first = 0;
 	const struct cli_option options[] = {SERVER_OPTIONS(&args.server),
+					     {"manifest", NULL, &args.manifest},
 					     {"no-dedupe", &args.no_dedupe, NULL},
 					     {"quiet", &args.quiet, NULL},
 					     {"json", &args.json, NULL}};
@@ -328,8 +371,16 @@ static int push_run(const struct cli_command *command, int argc, char **argv)
 	if (end != CLI_RUN)
 		return end;
 	if (first == argc)
-		return cli_usage_error(command, "name a file");
-	return push_files(&args, argc - first, argv + first);
+		return cli_usage_error(command, "name a file or a folder");
+	bool folder = push_is_folder(argv[first]);
+	for (int i = first + 1; i < argc; i++)
+		if (folder || push_is_folder(argv[i]))
+			return cli_usage_error(command, "a folder is pushed alone");
+	if (args.manifest && !folder)
+		return cli_usage_error(command, "--manifest goes with a folder");
+	if (folder)
+		return push_one_folder(&args, argv[first]);
+	return push_files(&args, argc - first, argv + first, NULL);
 }
 
 const struct cli_command CLI_PUSH = {"push", "upload files, sending only what is new", PUSH_HELP, push_run};

@@ -26,6 +26,15 @@ static int options_take(const struct cli_command *command, const struct cli_opti
 	return CLI_RUN;
 }
 
+/* -o is --output in every command that has it. */
+static int options_find_output(const struct cli_option *options, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(options[i].name, "output") == 0)
+			return (int)i;
+	return -1;
+}
+
 int cli_options_read(const struct cli_command *command, const struct cli_option *options, size_t n, int argc,
 		     char **argv, int *first)
 {
@@ -34,21 +43,21 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 	for (size_t i = 0; i < n; i++)
 		table[i + 1] = (struct option){options[i].name, options[i].flag ? no_argument : required_argument, NULL,
 					       OPTIONS_FIRST + (int)i};
+	int output = options_find_output(options, n);
 	opterr = 0; /* the messages are ours */
 	optind = 1;
 	for (;;) {
-		int at = optind;
-		int got = getopt_long(argc, argv, ":h", table, NULL);
+		int got = getopt_long(argc, argv, output < 0 ? ":h" : ":ho:", table, NULL);
 		if (got < 0)
 			break;
 		if (got == OPTIONS_HELP || got == 'h')
 			return options_help(command);
 		if (got == ':')
-			return cli_usage_error(command, "%s needs a value", argv[at]);
+			return cli_usage_error(command, "%s needs a value", argv[optind - 1]);
 		if (got == '?')
 			return cli_usage_error(command, "there is no option \"%s\", or it takes no value",
 					       argv[optind - 1]);
-		int code = options_take(command, &options[got - OPTIONS_FIRST]);
+		int code = options_take(command, &options[got == 'o' ? output : got - OPTIONS_FIRST]);
 		if (code != CLI_RUN)
 			return code;
 	}

@@ -1,4 +1,4 @@
-/* Options of the subcommands: one table a command, long names only, read by getopt_long. */
+/* Options of the subcommands: one table a command, long names, but for -h and -o (--output), read by getopt_long. */
 #ifndef CAIRN_CLI_OPTIONS_H
 #define CAIRN_CLI_OPTIONS_H
 

@@ -29,14 +29,8 @@ static void scan_fini(struct scan *s)
 	cairn_sha256_free(s->sha256);
 }
 
-static enum cairn_status scan_open(struct scan *s, const char *path, struct cairn_diag *diag)
+static enum cairn_status scan_begin(struct scan *s)
 {
-	struct stat st;
-	s->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (s->fd < 0 || fstat(s->fd, &st) < 0)
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
-	if (S_ISDIR(st.st_mode))
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "is a folder; name its files");
 	(void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	s->window = malloc(SCAN_WINDOW_BYTES);
 	s->sha256 = cairn_sha256_new();
@@ -50,7 +44,7 @@ static enum cairn_status scan_fill(struct scan *s, uint64_t bytes_so_far, struct
 	if (s->ended || s->end - s->at >= CAIRN_CHUNK_CUT_BYTES_MAX)
 		return CAIRN_OK;
 	size_t n = 0;
-	assert(s->window); /* of scan_open() */
+	assert(s->window); /* of scan_begin() */
 	memmove(s->window, s->window + s->at, s->end - s->at);
 	s->end -= s->at;
 	s->at = 0;
@@ -62,12 +56,11 @@ static enum cairn_status scan_fill(struct scan *s, uint64_t bytes_so_far, struct
 	return CAIRN_OK;
 }
 
-enum cairn_status scan_file(const char *path, scan_visit *visit, void *ctx, struct scan_result *out,
-			    struct cairn_diag *diag)
+enum cairn_status scan_fd(int fd, scan_visit *visit, void *ctx, struct scan_result *out, struct cairn_diag *diag)
 {
-	CLEANUP(scan_fini) struct scan s = {.fd = -1};
+	CLEANUP(scan_fini) struct scan s = {.fd = fd};
 	memset(out, 0, sizeof(*out));
-	enum cairn_status status = scan_open(&s, path, diag);
+	enum cairn_status status = scan_begin(&s);
 	if (status != CAIRN_OK)
 		return status;
 	for (;;) {
@@ -95,4 +88,22 @@ enum cairn_status scan_file(const char *path, scan_visit *visit, void *ctx, stru
 	cairn_hash_file(&out->file, &root);
 	cairn_sha256_end(s.sha256, out->sha256);
 	return CAIRN_OK;
+}
+
+enum cairn_status scan_file(const char *path, scan_visit *visit, void *ctx, struct scan_result *out,
+			    struct cairn_diag *diag)
+{
+	struct stat st;
+	memset(out, 0, sizeof(*out));
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		(void)cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
+		cairn_fd_closep(&fd);
+		return CAIRN_E_NOT_FOUND;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		cairn_fd_closep(&fd);
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "is a folder; name its files");
+	}
+	return scan_fd(fd, visit, ctx, out, diag);
 }

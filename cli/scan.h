@@ -31,4 +31,8 @@ typedef enum cairn_status scan_visit(void *ctx, const struct cairn_hash *hash, c
 CAIRN_MUST_USE enum cairn_status scan_file(const char *path, scan_visit *visit, void *ctx, struct scan_result *out,
 					   struct cairn_diag *diag);
 
+/** Likewise, of an open file, which is closed in any case. @return as scan_file(), but never CAIRN_E_NOT_FOUND */
+CAIRN_MUST_USE enum cairn_status scan_fd(int fd, scan_visit *visit, void *ctx, struct scan_result *out,
+					 struct cairn_diag *diag);
+
 #endif

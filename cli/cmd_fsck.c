@@ -1,0 +1,169 @@
+/* cairn fsck: checks the data folder of a daemon that does not run. */
+#include "cas/check.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char FSCK_HELP[] = "Usage: cairn fsck --data-dir DIR [OPTION]...\n"
+				"Check the data folder of a daemon that is stopped: the index against the\n"
+				"objects, and every hash from the bytes up. One line a problem.\n"
+				"\n"
+				"      --data-dir DIR     the daemon's folder\n"
+				"      --repair           set damaged objects aside, so that they are sent again\n"
+				"                         by the next upload, and register lost ones; nothing is\n"
+				"                         deleted\n"
+				"      --skip-data        look for objects, but do not read them\n"
+				"      --xorbs WHERE      store (default), or external: the daemon runs with\n"
+				"                         --xorbs external and keeps no bytes\n"
+				"      --secret-file FILE the daemon's secret_file, if it has one\n"
+				"      --quiet            no progress bar\n"
+				"      --json             one JSON object, for programs\n"
+				"  -h, --help             this help\n"
+				"\n"
+				"Exit codes: 0 nothing is wrong, or all is repaired, 64 usage, 65 problems are\n"
+				"left, 66 no such folder, 73 the folder is in use, 74 input/output error.\n";
+
+struct fsck {
+	struct report report;
+	struct progress progress;
+};
+
+static void fsck_problem(void *ctx, const struct cairn_check_problem *problem)
+{
+	struct fsck *f = ctx;
+	struct report *r = &f->report;
+	progress_clear(&f->progress);
+	if (!r->is_json) {
+		char text[CAIRN_HASH_TEXT_BYTES];
+		cairn_hash_text(text, &problem->hash);
+		(void)printf("%s %s %s%s\n", cairn_check_kind_name(problem->kind), text, problem->text,
+			     problem->repaired ? " (repaired)" : "");
+		return;
+	}
+	cairn_json_open_object(&r->json, NULL);
+	cairn_json_put_text(&r->json, "kind", cairn_check_kind_name(problem->kind));
+	report_hash(r, "hash", &problem->hash);
+	cairn_json_put_text(&r->json, "text", problem->text);
+	cairn_json_put_bool(&r->json, "repaired", problem->repaired);
+	cairn_json_close(&r->json);
+	report_flush(r);
+}
+
+static bool fsck_progress(void *ctx, const struct cairn_check_report *so_far)
+{
+	struct fsck *f = ctx;
+	progress_draw(&f->progress, so_far->bytes_read, so_far->bytes_read);
+	return true;
+}
+
+static void fsck_print_totals(struct report *r, const struct cairn_check_report *c)
+{
+	uint64_t left = c->n_problems - c->n_repaired;
+	char size[REPORT_SIZE_BYTES];
+	if (!r->is_json) {
+		(void)printf("%" PRIu64 " xorbs, %" PRIu64 " files, %" PRIu64 " objects, %s read: %" PRIu64
+			     " problems, %" PRIu64 " repaired, %" PRIu64 " left\n",
+			     c->n_xorbs, c->n_files, c->n_objects, report_size(size, c->bytes_read), c->n_problems,
+			     c->n_repaired, left);
+		return;
+	}
+	cairn_json_put_u64(&r->json, "xorbs", c->n_xorbs);
+	cairn_json_put_u64(&r->json, "files", c->n_files);
+	cairn_json_put_u64(&r->json, "objects", c->n_objects);
+	cairn_json_put_u64(&r->json, "bytes_read", c->bytes_read);
+	cairn_json_put_u64(&r->json, "problems_found", c->n_problems);
+	cairn_json_put_u64(&r->json, "repaired", c->n_repaired);
+	cairn_json_put_u64(&r->json, "left", left);
+}
+
+static int fsck_check(struct cairn_cas *cas, const char *data_dir, struct cairn_check_options *options, bool quiet,
+		      bool json)
+{
+	struct fsck f = {0};
+	struct cairn_check_report counts = {0};
+	struct cairn_index_stats stats;
+	struct cairn_diag diag = {0};
+	cairn_index_stats(cairn_cas_index(cas), &stats);
+	report_init(&f.report, json);
+	progress_init(&f.progress, !quiet && !options->skip_data, stats.stored_bytes, "read");
+	options->problem = fsck_problem;
+	options->progress = fsck_progress;
+	options->ctx = &f;
+	if (json) {
+		cairn_json_open_object(&f.report.json, NULL);
+		cairn_json_open_array(&f.report.json, "problems");
+	}
+	enum cairn_status status = cairn_cas_check(cas, options, &counts);
+	progress_clear(&f.progress);
+	if (json)
+		cairn_json_close(&f.report.json);
+	fsck_print_totals(&f.report, &counts);
+	if (json)
+		cairn_json_close(&f.report.json);
+	int code = counts.n_problems > counts.n_repaired ? CLI_EXIT_DATA : CLI_EXIT_OK;
+	return report_end(&f.report, status == CAIRN_OK ? code : cli_fail(data_dir, status, &diag));
+}
+
+/* Opening would make a folder that is not there, and an index in one that is not a store. */
+static enum cairn_status fsck_find(const char *data_dir, struct cairn_diag *diag)
+{
+	struct stat st;
+	char path[4200];
+	int n = snprintf(path, sizeof(path), "%s/lock", data_dir);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return cairn_fail(diag, CAIRN_E_USAGE, "data_dir.path", CAIRN_NO_OFFSET, "the path is too long");
+	if (stat(data_dir, &st) < 0)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET, "%s", strerror(errno));
+	if (stat(path, &st) < 0)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET,
+				  "is not the data folder of a daemon: it has no file \"lock\"");
+	return CAIRN_OK;
+}
+
+static int fsck_run(const struct cli_command *command, int argc, char **argv)
+{
+	CLEANUP(cairn_cas_freep) struct cairn_cas *cas = NULL;
+	struct cairn_cas_options cas_options = CAIRN_CAS_DEFAULTS;
+	struct cairn_check_options check = {0};
+	struct cairn_diag diag = {0};
+	const char *xorbs = NULL;
+	bool quiet = false, json = false;
+	int first = 0;
+	const struct cli_option options[] = {
+		{"data-dir", NULL, &cas_options.data_dir},
+		{"repair", &check.repair, NULL},
+		{"skip-data", &check.skip_data, NULL},
+		{"xorbs", NULL, &xorbs},
+		{"secret-file", NULL, &cas_options.secret_file},
+		{"quiet", &quiet, NULL},
+		{"json", &json, NULL},
+	};
+	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
+	if (end != CLI_RUN)
+		return end;
+	if (first != argc || !cas_options.data_dir)
+		return cli_usage_error(command, "give --data-dir DIR, and no arguments");
+	if (xorbs && strcmp(xorbs, "store") != 0 && strcmp(xorbs, "external") != 0)
+		return cli_usage_error(command, "--xorbs takes store or external, not \"%s\"", xorbs);
+	cas_options.xorbs_external = xorbs && strcmp(xorbs, "external") == 0;
+	(void)umask(077); /* as the daemon: what is made here is not for others */
+	enum cairn_status status = fsck_find(cas_options.data_dir, &diag);
+	if (status == CAIRN_OK)
+		status = cairn_cas_open(&cas, &cas_options, &diag);
+	if (status == CAIRN_E_CONFLICT && diag.rule && strcmp(diag.rule, "data_dir.in_use") == 0) {
+		cli_error("%s: a daemon has it open; stop it first [data_dir.in_use]", cas_options.data_dir);
+		return CLI_EXIT_CANT_CREATE;
+	}
+	if (status != CAIRN_OK)
+		return cli_fail(cas_options.data_dir, status, &diag);
+	return fsck_check(cas, cas_options.data_dir, &check, quiet, json);
+}
+
+const struct cli_command CLI_FSCK = {"fsck", "check and repair a daemon's data folder", FSCK_HELP, fsck_run};

@@ -1,0 +1,162 @@
+/* cairn key: the API keys of a server, with which clients get tokens from it. */
+#include "cli/admin.h"
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char KEY_HELP[] = "Usage: cairn key add NAME [OPTION]...\n"
+			       "       cairn key list [OPTION]...\n"
+			       "       cairn key revoke ID [OPTION]...\n"
+			       "Make, list and revoke the API keys of a server. Clients that speak to it as to\n"
+			       "a hub get their tokens with such a key. add prints the key, which is shown this\n"
+			       "once and never again. Needs a token with the scope admin.\n"
+			       "\n"
+			       "      --repo REPO        of add: [models|datasets|spaces/]namespace/name that\n"
+			       "                         the key is for (default: any)\n"
+			       "      --scope LIST       of add: read, write, admin, separated by commas\n"
+			       "                         (default: read)\n" SERVER_OPTIONS_HELP
+			       "      --json             one JSON object, for programs\n"
+			       "  -h, --help             this help\n"
+			       "\n"
+			       "Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such key,\n"
+			       "69 server unavailable, 77 not permitted.\n";
+
+struct key_args {
+	struct server_options server;
+	const char *repo, *scope;
+	bool json;
+};
+
+static bool key_show_added(const struct cairn_json *json)
+{
+	const char *key = cairn_json_string(cairn_json_get(json, "key"));
+	if (key)
+		(void)puts(key);
+	return key != NULL;
+}
+
+static bool key_show_one(const struct cairn_json *json)
+{
+	uint64_t id, created;
+	bool revoked = false;
+	char when[ADMIN_TIME_BYTES];
+	const char *name = cairn_json_string(cairn_json_get(json, "name")),
+		   *repo = cairn_json_string(cairn_json_get(json, "repo")),
+		   *scope = cairn_json_string(cairn_json_get(json, "scope"));
+	if (!admin_number(json, "id", &id) || !admin_number(json, "created", &created) || !name || !repo || !scope ||
+	    !cairn_json_bool(cairn_json_get(json, "revoked"), &revoked))
+		return false;
+	(void)printf("%" PRIu64 " %s %-8s ", id, admin_time(when, (int64_t)created), revoked ? "revoked" : "valid");
+	admin_print_text(scope);
+	(void)fputs(" ", stdout);
+	admin_print_text(repo);
+	(void)fputs(" ", stdout);
+	admin_print_text(name);
+	(void)fputs("\n", stdout);
+	return true;
+}
+
+static bool key_show_list(const struct cairn_json *json)
+{
+	const struct cairn_json *keys = cairn_json_get(json, "keys");
+	if (!cairn_json_is_array(keys))
+		return false;
+	for (size_t i = 0; i < cairn_json_count(keys); i++)
+		if (!key_show_one(cairn_json_at(keys, i)))
+			return false;
+	return true;
+}
+
+static bool key_show_revoked(const struct cairn_json *json)
+{
+	bool revoked = false;
+	if (!cairn_json_bool(cairn_json_get(json, "revoked"), &revoked))
+		return false;
+	(void)puts(revoked ? "revoked" : "was revoked already");
+	return true;
+}
+
+static int key_add(const struct cli_command *command, const struct key_args *args, const char *name)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf body = cairn_buf_init(4096);
+	char *scope = strdup(args->scope ? args->scope : "read");
+	if (!scope)
+		return cli_fail("key", CAIRN_E_NOMEM, &(struct cairn_diag){0});
+	for (char *c = scope; *c; c++)
+		*c = *c == ',' ? ' ' : *c;
+	struct cairn_json_out w = cairn_json_out_init(&body);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_put_text(&w, "name", name);
+	cairn_json_put_text(&w, "repo", args->repo ? args->repo : "");
+	cairn_json_put_text(&w, "scope", scope);
+	cairn_json_close(&w);
+	free(scope);
+	const char *text = admin_path(&body);
+	if (!text)
+		return cli_usage_error(command, "name, --repo and --scope are too long");
+	const struct admin_call call = {.server = &args->server,
+					.subject = "key",
+					.method = CLIENT_POST,
+					.path = "/v1/keys",
+					.body = text,
+					.json = args->json,
+					.show = key_show_added};
+	return admin_ask(&call);
+}
+
+static int key_list(const struct key_args *args)
+{
+	const struct admin_call call = {.server = &args->server,
+					.subject = "key",
+					.method = CLIENT_GET,
+					.path = "/v1/keys",
+					.json = args->json,
+					.show = key_show_list};
+	return admin_ask(&call);
+}
+
+static int key_revoke(const struct cli_command *command, const struct key_args *args, const char *id)
+{
+	char path[64];
+	if (strspn(id, "0123456789") != strlen(id) || strlen(id) > 18 || id[0] == '0' || !*id)
+		return cli_usage_error(command, "a key is named by its number, as cairn key list tells it, not \"%s\"",
+				       id);
+	(void)snprintf(path, sizeof(path), "/v1/keys/%s", id);
+	const struct admin_call call = {.server = &args->server,
+					.subject = id,
+					.method = CLIENT_DELETE,
+					.path = path,
+					.json = args->json,
+					.show = key_show_revoked};
+	return admin_ask(&call);
+}
+
+static int key_run(const struct cli_command *command, int argc, char **argv)
+{
+	struct key_args args = {0};
+	int first = 0;
+	const struct cli_option options[] = {SERVER_OPTIONS(&args.server),
+					     {"repo", NULL, &args.repo},
+					     {"scope", NULL, &args.scope},
+					     {"json", &args.json, NULL}};
+	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
+	if (end != CLI_RUN)
+		return end;
+	const char *verb = first < argc ? argv[first] : "";
+	int n = argc - first - 1;
+	bool add = strcmp(verb, "add") == 0;
+	if ((args.repo || args.scope) && !add)
+		return cli_usage_error(command, "--repo and --scope go with add");
+	if (add && n == 1)
+		return key_add(command, &args, argv[first + 1]);
+	if (strcmp(verb, "list") == 0 && n == 0)
+		return key_list(&args);
+	if (strcmp(verb, "revoke") == 0 && n == 1)
+		return key_revoke(command, &args, argv[first + 1]);
+	return cli_usage_error(command, "say add NAME, list, or revoke ID");
+}
+
+const struct cli_command CLI_KEY = {"key", "make, list and revoke API keys of a server", KEY_HELP, key_run};

@@ -1,0 +1,210 @@
+/* cairn pull: fetches a file, a range of one, or a folder by its manifest. */
+#include "base/fd.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/pull.h"
+#include "cli/pull_folder.h"
+#include "cli/report.h"
+#include "cli/server_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char PULL_HELP[] =
+	"Usage: cairn pull HASH -o FILE [OPTION]...\n"
+	"       cairn pull MANIFEST -o DIR [OPTION]...\n"
+	"Fetch a file by its hash, or all files of a manifest that `cairn push DIR`\n"
+	"made. Every chunk is unpacked and hashed, and a file gets its name only when\n"
+	"its hash agrees.\n"
+	"\n"
+	"  -o, --output TARGET    file or folder to write; - is standard output\n"
+	"      --range A-B        only bytes A to B, B inclusive; A- is to the end\n"
+	"      --jobs N           connections at once (default 4, at most 16)\n" SERVER_OPTIONS_HELP
+	"      --quiet            no progress bar\n"
+	"      --json             one JSON object, for programs; not with -o -\n"
+	"  -h, --help             this help\n"
+	"\n"
+	"FILE is written as FILE.part. What an interrupted pull has left there, and in\n"
+	"FILE.part.state, is hashed again and not fetched again. A range has no hash of\n"
+	"its own: its chunks must unpack, and be as long as the server says.\n"
+	"Of a manifest, files that are there already and agree are left alone.\n"
+	"Exit codes: 0 done, 64 usage, 65 a chunk, a hash or the manifest is wrong,\n"
+	"66 the hash is not known, 69 server unavailable, 73 a file cannot be made,\n"
+	"74 input/output error, 77 not permitted.\n";
+
+struct pull_args {
+	struct server_options server;
+	const char *output, *range, *jobs;
+	bool quiet, json;
+};
+
+/* "A-B" or "A-". @return false: malformed; B is left alone when there is none */
+static bool pull_parse_range(const char *text, uint64_t *first, uint64_t *last)
+{
+	char *end = NULL;
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*first = strtoull(text, &end, 10);
+	if (*end != '-' || errno != 0)
+		return false;
+	text = end + 1;
+	if (!*text)
+		return true;
+	if (*text < '0' || *text > '9')
+		return false;
+	*last = strtoull(text, &end, 10);
+	return !*end && errno == 0 && *first <= *last;
+}
+
+static enum cairn_status pull_open_crew(struct pull_crew *crew, const struct pull_args *args, unsigned jobs,
+					struct cairn_diag *diag)
+{
+	enum cairn_status status = CAIRN_OK;
+	while (crew->n < jobs && status == CAIRN_OK) {
+		status = server_options_open(&args->server, &crew->clients[crew->n], diag);
+		crew->n += status == CAIRN_OK;
+	}
+	return status;
+}
+
+/* --- one file ----------------------------------------------------------------------------------------------------- */
+
+static int pull_report(const struct pull_job *job, const struct pull_crew *crew, const struct pull_args *args)
+{
+	struct report r;
+	char sizes[3][REPORT_SIZE_BYTES];
+	if (job->dir_fd < 0)
+		return CLI_EXIT_OK;
+	report_init(&r, args->json);
+	if (args->json) {
+		cairn_json_open_object(&r.json, NULL);
+		cairn_json_put_text(&r.json, "path", args->output);
+		report_hash(&r, "hash", &job->file);
+		cairn_json_put_u64(&r.json, "file_bytes", job->file_bytes);
+		cairn_json_put_u64(&r.json, "first", job->first);
+		cairn_json_put_u64(&r.json, "bytes", job->end - job->first);
+		cairn_json_put_u64(&r.json, "resumed_bytes", job->resumed_bytes);
+		cairn_json_put_u64(&r.json, "fetched_bytes", crew->fetched_bytes);
+		cairn_json_close(&r.json);
+	} else {
+		(void)printf("%s: %s, %s fetched, %s resumed\n", args->output,
+			     report_size(sizes[0], job->end - job->first), report_size(sizes[1], crew->fetched_bytes),
+			     report_size(sizes[2], job->resumed_bytes));
+	}
+	return report_end(&r, CLI_EXIT_OK);
+}
+
+/* The folder of a path, and what the file is called in it. */
+static enum cairn_status pull_open_folder(const char *path, int *dir_fd, const char **name, struct cairn_diag *diag)
+{
+	const char *slash = strrchr(path, '/');
+	*name = slash ? slash + 1 : path;
+	char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	if (!folder)
+		return CAIRN_E_NOMEM;
+	*dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error = errno;
+	free(folder);
+	if (*dir_fd < 0)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET,
+				  "cannot open the folder of the target: %s", strerror(error));
+	return CAIRN_OK;
+}
+
+static enum cairn_status pull_set_range(struct pull_job *job, const struct pull_args *args, struct cairn_diag *diag)
+{
+	uint64_t last = UINT64_MAX;
+	job->end = job->file_bytes;
+	if (!args->range)
+		return CAIRN_OK;
+	(void)pull_parse_range(args->range, &job->first, &last); /* was checked */
+	if (job->first >= job->file_bytes) {
+		(void)cairn_fail(diag, CAIRN_E_USAGE, "option.range", CAIRN_NO_OFFSET,
+				 "--range begins past the end of the file");
+		cairn_diag_numbers(diag, job->file_bytes, job->first);
+		return CAIRN_E_USAGE;
+	}
+	if (last < job->file_bytes)
+		job->end = last + 1;
+	return CAIRN_OK;
+}
+
+static int pull_one(struct pull_crew *crew, const struct pull_args *args, const char *text,
+		    const struct cairn_hash *hash)
+{
+	CLEANUP(cairn_fd_closep) int dir_fd = -1;
+	struct pull_job job = {.file = *hash, .dir_fd = -1};
+	struct cairn_diag diag = {0};
+	enum cairn_status status = CAIRN_OK;
+	if (strcmp(args->output, "-") != 0)
+		status = pull_open_folder(args->output, &dir_fd, &job.name, &diag);
+	job.dir_fd = dir_fd;
+	if (status == CAIRN_OK)
+		status = pull_size(crew, hash, &job.file_bytes, &diag);
+	if (status == CAIRN_OK)
+		status = pull_set_range(&job, args, &diag);
+	progress_init(&crew->progress, !args->quiet, job.end - job.first, "fetched");
+	if (status == CAIRN_OK)
+		status = pull_file(crew, &job, &diag);
+	progress_clear(&crew->progress);
+	return status == CAIRN_OK ? pull_report(&job, crew, args) : cli_fail(text, status, &diag);
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+static int pull_check_args(const struct cli_command *command, const struct pull_args *args, bool is_hash,
+			   unsigned *jobs)
+{
+	uint64_t first = 0, last = UINT64_MAX;
+	*jobs = PULL_JOBS_DEFAULT;
+	if (!args->output || !*args->output)
+		return cli_usage_error(command, "say with -o where to write");
+	if (args->jobs) {
+		char *end = NULL;
+		unsigned long n = strtoul(args->jobs, &end, 10);
+		if (*args->jobs < '0' || *args->jobs > '9' || *end || n < 1 || n > PULL_JOBS_MAX)
+			return cli_usage_error(command, "--jobs takes 1 to %d", PULL_JOBS_MAX);
+		*jobs = (unsigned)n;
+	}
+	if (args->range && (!is_hash || !pull_parse_range(args->range, &first, &last)))
+		return cli_usage_error(command, "--range takes A-B or A-, A not after B, and goes with a hash");
+	if (strcmp(args->output, "-") == 0 && (!is_hash || args->json))
+		return cli_usage_error(command, "-o - takes one file, without --json");
+	return CLI_RUN;
+}
+
+static int pull_run(const struct cli_command *command, int argc, char **argv)
+{
+	CLEANUP(pull_crew_fini) struct pull_crew crew = {0};
+	struct pull_args args = {0};
+	struct cairn_hash hash;
+	struct cairn_diag diag = {0};
+	unsigned jobs = 0;
+	int first = 0;
+	const struct cli_option options[] = {SERVER_OPTIONS(&args.server), {"output", NULL, &args.output},
+					     {"range", NULL, &args.range}, {"jobs", NULL, &args.jobs},
+					     {"quiet", &args.quiet, NULL}, {"json", &args.json, NULL}};
+	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
+	if (end != CLI_RUN)
+		return end;
+	if (first + 1 != argc)
+		return cli_usage_error(command, "give one hash or one manifest");
+	const char *what = argv[first];
+	bool is_hash = cairn_hash_parse(&hash, what, strlen(what)) == CAIRN_OK;
+	end = pull_check_args(command, &args, is_hash, &jobs);
+	if (end != CLI_RUN)
+		return end;
+	enum cairn_status status = pull_open_crew(&crew, &args, jobs, &diag);
+	if (status != CAIRN_OK)
+		return cli_fail("pull", status, &diag);
+	if (is_hash)
+		return pull_one(&crew, &args, what, &hash);
+	return pull_folder(&crew, what, args.output, args.quiet, args.json);
+}
+
+const struct cli_command CLI_PULL = {"pull", "fetch a file or a folder, checking every chunk", PULL_HELP, pull_run};

@@ -1,0 +1,97 @@
+/* cairn gc, cairn stats: what an operator asks of a whole store. */
+#include "cli/admin.h"
+#include "cli/cli.h"
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char GC_HELP[] = "Usage: cairn gc [OPTION]...\n"
+			      "Let the server collect xorbs that no file needs. Those older than the server's\n"
+			      "grace time (gc_grace) are retired, and deleted by a collection that comes when\n"
+			      "the grace time has passed once more.\n"
+			      "Needs a token with the scope admin.\n"
+			      "\n" SERVER_OPTIONS_HELP "      --json             one JSON object, for programs\n"
+			      "  -h, --help             this help\n"
+			      "\n"
+			      "Exit codes: 0 done, 64 usage, 69 server unavailable or collecting already,\n"
+			      "77 not permitted.\n";
+
+static const char STATS_HELP[] = "Usage: cairn stats [OPTION]...\n"
+				 "Tell what a server holds: files, xorbs, and what no file needs any more.\n"
+				 "Needs a token with the scope admin.\n"
+				 "\n" SERVER_OPTIONS_HELP "      --json             one JSON object, for programs\n"
+				 "  -h, --help             this help\n"
+				 "\n"
+				 "Exit codes: 0 done, 64 usage, 69 server unavailable, 77 not permitted.\n";
+
+static bool store_show_gc(const struct cairn_json *json)
+{
+	uint64_t retired, swept, bytes_freed, grace_s;
+	char size[REPORT_SIZE_BYTES];
+	if (!admin_number(json, "retired", &retired) || !admin_number(json, "swept", &swept) ||
+	    !admin_number(json, "bytes_freed", &bytes_freed) || !admin_number(json, "grace_s", &grace_s))
+		return false;
+	(void)printf("%" PRIu64 " xorbs retired, %" PRIu64 " deleted, %s freed\n", retired, swept,
+		     report_size(size, bytes_freed));
+	if (retired > 0)
+		(void)printf("retired xorbs are deleted by a collection %" PRIu64
+			     " hours from now or later, unless they are needed again\n",
+			     (grace_s + 3599) / 3600);
+	return true;
+}
+
+static bool store_show_stats(const struct cairn_json *json)
+{
+	static const struct {
+		const char *name, *label;
+		bool is_size;
+	} rows[] = {
+		{"files", "files", false},
+		{"file_bytes", "  as their owners see them", true},
+		{"shards", "shards", false},
+		{"xorbs", "xorbs", false},
+		{"stored_bytes", "  on the disk", true},
+		{"unreferenced_xorbs", "  needed by no file", false},
+		{"unreferenced_bytes", "  their size", true},
+		{"retired_xorbs", "  waiting to be deleted", false},
+		{"retired_bytes", "  their size", true},
+		{"eligible_chunks", "chunks that may be asked for", false},
+		{"index_bytes", "index", true},
+		{"free_bytes", "free on the disk", true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t number;
+		char size[REPORT_SIZE_BYTES];
+		if (!admin_number(json, rows[i].name, &number))
+			return false;
+		if (rows[i].is_size)
+			(void)printf("%-30s %s\n", rows[i].label, report_size(size, number));
+		else
+			(void)printf("%-30s %" PRIu64 "\n", rows[i].label, number);
+	}
+	return true;
+}
+
+static int store_run(const struct cli_command *command, int argc, char **argv)
+{
+	struct server_options server = {0};
+	bool json = false, is_gc = command == &CLI_GC;
+	int first = 0;
+	const struct cli_option options[] = {SERVER_OPTIONS(&server), {"json", &json, NULL}};
+	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
+	if (end != CLI_RUN)
+		return end;
+	if (first != argc)
+		return cli_usage_error(command, "takes no arguments");
+	const struct admin_call call = {.server = &server,
+					.subject = command->name,
+					.method = is_gc ? CLIENT_POST : CLIENT_GET,
+					.path = is_gc ? "/v1/gc" : "/v1/stats",
+					.json = json,
+					.show = is_gc ? store_show_gc : store_show_stats};
+	return admin_ask(&call);
+}
+
+const struct cli_command CLI_GC = {"gc", "let a server collect what no file needs", GC_HELP, store_run};
+const struct cli_command CLI_STATS = {"stats", "tell what a server holds", STATS_HELP, store_run};
