@@ -1,0 +1,71 @@
+"""A server that goes between upload and download, by SIGTERM and by SIGKILL, and comes back on the same folder."""
+
+import hashlib
+import random
+
+import cairn
+import hf_client
+import plans
+import pytest
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    d = cairn.Daemon(tmp_path / "server")
+    yield d
+    if d.process is not None:
+        d.kill()
+
+
+def leave(daemon, how):
+    daemon.stop() if how == "SIGTERM" else daemon.kill()
+
+
+def fetch_everything(daemon, folder, known):
+    for how in ("file", "stream", "unordered"):
+        gets = [{"hash": h, "size": len(content), "how": how} for h, content in known.items()]
+        for got, content in zip(hf_client.download(daemon, folder / how, gets), known.values(), strict=True):
+            assert got == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
+def test_between_upload_and_download(daemon, tmp_path, how):
+    """What a client was told is stored is there after the next start, three starts in a row."""
+    source, known = random.Random(how), {}
+    for start in range(3):
+        daemon.start()
+        contents = [source.randbytes(6 * MIB), source.randbytes(9), b""]
+        if known:
+            contents.append(next(iter(known.values()))[MIB:])  # most of it is stored already
+        paths = []
+        for i, content in enumerate(contents):
+            paths.append(tmp_path / f"up{start}-{i}")
+            paths[-1].write_bytes(content)
+        for info, content in zip(hf_client.upload(daemon, tmp_path / f"u{start}", paths), contents):
+            assert info["size"] == len(content)
+            known[info["hash"]] = content
+        leave(daemon, how)
+        daemon.start()
+        fetch_everything(daemon, tmp_path / f"d{start}", known)
+        assert daemon.left_overs() == []
+        daemon.stop()
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
+def test_addresses_outlive_the_process(daemon, tmp_path, how):
+    """They are signed with a key of the data folder, so a download that is under way goes on after a restart."""
+    content = random.Random(1).randbytes(MIB)
+    path = tmp_path / "up"
+    path.write_bytes(content)
+    daemon.start()
+    [info] = hf_client.upload(daemon, tmp_path / "u", [path])
+    plan = daemon.get(f"/v2/reconstructions/{info['hash']}").json()
+    leave(daemon, how)
+    daemon.start()
+    assert daemon.get(f"/v2/reconstructions/{info['hash']}").json()["terms"] == plan["terms"]
+    for fetches in plans.fetches_of(plan).values():
+        for url, ranges in fetches:
+            assert daemon.get(plans.path_of(url), headers={"Range": plans.range_of(ranges)}).status == 206
+    daemon.stop()
