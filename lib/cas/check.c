@@ -124,7 +124,9 @@ enum cairn_status cairn_cas_check(struct cairn_cas *cas, const struct cairn_chec
 	struct check_run *run = calloc(1, sizeof(*run));
 	if (!run)
 		return CAIRN_E_NOMEM;
-	*run = (struct check_run){.cas = cas, .options = options, .report = report};
+	run->cas = cas;
+	run->options = options;
+	run->report = report;
 	enum cairn_status status = check_xorbs(run);
 	if (status == CAIRN_OK && !cas->options.xorbs_external)
 		status = cairn_store_each(cas->store, check_object, run);

@@ -24,7 +24,7 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 		return check_is_gone(status) ? CAIRN_OK : status;
 	free(spans);
 	*out = CHECK_TERM_NOT_STORED; /* whether the rest is right shows when its bytes and its list are here again */
-	if (xorb.stored_bytes == 0 && !run->cas->options.xorbs_external)
+	if ((xorb.stored_bytes == 0 && !run->cas->options.xorbs_external) || check_is_bad(run, &xorb.hash))
 		return CAIRN_OK;
 	*out = CHECK_TERM_GONE;
 	const struct cairn_chunk_list *list = cairn_list_cache_find(&run->lists, &xorb.hash);
@@ -99,8 +99,9 @@ enum cairn_status check_file(struct check_run *run, const struct cairn_hash *has
 			return status;
 	}
 	if (verdict == CHECK_FILE_IS_LOST)
-		check_report(run, CAIRN_CHECK_FILE_LOST, hash, false,
-			     "a xorb of this file is not stored; it can be read again when that is uploaded again");
+		check_report(
+			run, CAIRN_CHECK_FILE_LOST, hash, false,
+			"a xorb of this file is missing or damaged; it can be read again when that is uploaded again");
 	else if (verdict == CHECK_FILE_IS_WRONG)
 		check_report(run, CAIRN_CHECK_FILE_HASH, hash, false,
 			     "the terms in the index do not give the file's hash");

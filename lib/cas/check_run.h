@@ -6,7 +6,10 @@
 #include "cas/internal.h"
 #include "cas/list_cache.h"
 
-enum { CHECK_PAGE = 256 };
+enum {
+	CHECK_PAGE = 256,
+	CHECK_BAD_MAX = 4096, /* xorbs found bad and not repaired, whose files are told; of more they are not */
+};
 
 struct check_run {
 	struct cairn_cas *cas;
@@ -16,6 +19,8 @@ struct check_run {
 	struct cairn_index_xorb xorbs[CHECK_PAGE];
 	struct cairn_hash files[CHECK_PAGE];
 	struct cairn_list_cache lists;
+	uint32_t n_bad;
+	struct cairn_hash bad[CHECK_BAD_MAX];
 	uint8_t block[256 * 1024]; /* of the object that is being read */
 };
 
@@ -31,6 +36,9 @@ CAIRN_MUST_USE enum cairn_status check_xorb(struct check_run *run, const struct 
 
 /** An object that the index does not know. */
 CAIRN_MUST_USE enum cairn_status check_lone_object(struct check_run *run, const struct cairn_hash *hash);
+
+/** Was this xorb found bad, and is it still in its place? */
+bool check_is_bad(const struct check_run *run, const struct cairn_hash *xorb);
 
 /** A file: its terms, and its hash. */
 CAIRN_MUST_USE enum cairn_status check_file(struct check_run *run, const struct cairn_hash *hash);

@@ -63,7 +63,18 @@ static bool check_lose(struct check_run *run, const struct cairn_hash *hash)
 static void check_damaged(struct check_run *run, const struct cairn_hash *hash, enum cairn_check_kind kind,
 			  const char *text)
 {
-	check_report(run, kind, hash, run->options->repair && check_lose(run, hash), "%s", text);
+	bool repaired = run->options->repair && check_lose(run, hash);
+	if (!repaired && run->n_bad < CHECK_BAD_MAX)
+		run->bad[run->n_bad++] = *hash;
+	check_report(run, kind, hash, repaired, "%s", text);
+}
+
+bool check_is_bad(const struct check_run *run, const struct cairn_hash *xorb)
+{
+	for (uint32_t i = 0; i < run->n_bad; i++)
+		if (cairn_hash_equal(&run->bad[i], xorb))
+			return true;
+	return false;
 }
 
 /* Under the guard. */

@@ -92,7 +92,9 @@ static void check_mends(struct stock *s, enum cairn_check_kind kind, int n_aside
 	const struct cairn_answer *answer;
 	bool changed;
 	struct found f = run_check(&s->g, false, false);
+	ck_assert_uint_eq(f.n, 2);
 	check_found(&f, 0, kind, &s->x.made.hash, false);
+	check_found(&f, 1, CAIRN_CHECK_FILE_LOST, &s->file.hash, false);
 	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "damaged"), 0); /* nothing is changed without being asked to */
 
 	/* Offered until it is found, unless the query itself stumbles over the damage. */
@@ -173,7 +175,7 @@ START_TEST(a_truncated_object)
 	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
 	ck_assert_int_eq(truncate(path, (off_t)s.x.body.len - 1), 0);
 	struct found f = run_check(&s.g, false, true);
-	ck_assert_uint_eq(f.n, 1); /* its length shows without reading it */
+	check_found(&f, 0, CAIRN_CHECK_XORB_DAMAGED, &s.x.made.hash, false); /* its length shows without reading it */
 	ck_assert_uint_eq(f.report.bytes_read, 0);
 	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 1);
 }
@@ -185,7 +187,7 @@ START_TEST(a_missing_object)
 	stock_init(&s);
 	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
 	ck_assert_int_eq(unlink(path), 0);
-	ck_assert_uint_eq(run_check(&s.g, false, true).n, 1);
+	ck_assert_uint_eq(run_check(&s.g, false, true).n, 2);
 	check_mends(&s, CAIRN_CHECK_XORB_MISSING, 0);
 }
 END_TEST
