@@ -12,7 +12,8 @@ one_line() {
     -e 's@/\*.*$@@' "$1" | tr '\n' ' '
 }
 
-# A literal of words with dots between is a rule, wherever it stands. One word alone is a rule in a statement that replies.
+# A literal of words with dots between is a rule, wherever it stands. One word alone is a rule in a statement that replies,
+# and where cairn_fail() has its rule.
 rules_of() {
   local code
   code=$(one_line "$1")
@@ -20,6 +21,7 @@ rules_of() {
     grep -oE '"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+"' <<<"$code" || true
     grep -oE '(http_reply_error\(|http_error_raw\(|gate_refuse\(|http_refusal\)\{|errors_reply\)\{)[^;]*' <<<"$code" |
       grep -oE '"[a-z_]+"' || true
+    grep -oE 'cairn_fail\([^;"]*"[a-z_]+"' <<<"$code" | grep -oE '"[a-z_]+"' || true
   } | tr -d '"' | { grep -vxE "$NOT_RULES" || true; } | sort -u
 }
 

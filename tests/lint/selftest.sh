@@ -82,6 +82,7 @@ fi
 refused docs.sh docs/a.md 'see [this](missing.md)\n'
 refused rules.sh lib/base/a.c 'int a(void) {\n\treturn cairn_fail(d, CAIRN_E_FORMAT,\n\t\t"shard.none", 0, "x");\n}\n'
 refused rules.sh server/a.c 'void a(void) {\n\thttp_reply_error(req, 400, c ? "made_up" :\n\t\t"other", "text; more", 0);\n}\n'
+refused rules.sh lib/base/a.c 'int a(void) {\n\treturn cairn_fail(d, status, "alone", 0, "x");\n}\n'
 refused rules.sh docs/errors.md '| `shard.none` | 400 | nothing gives it |\n'
 accepted rules.sh lib/base/a.c '/* "a.rule" */\n#include "a.h"\nconst char *A = "index.sqlite", *b = "one_word"; // "b.rule"\n'
 
