@@ -77,7 +77,7 @@ bool admin_number(const struct cairn_json *object, const char *name, uint64_t *o
 
 void admin_print_text(const char *text)
 {
-	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(8 * ADMIN_TEXT_BYTES_MAX);
+	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(UINT64_C(8) * ADMIN_TEXT_BYTES_MAX);
 	cairn_json_text(&b, text ? text : "", ADMIN_TEXT_BYTES_MAX);
 	if (b.status == CAIRN_OK)
 		(void)fwrite(b.bytes, 1, b.len, stdout);

@@ -1,5 +1,6 @@
 /* cairn query: asks a server which xorbs hold a chunk, and decodes the answer. */
 #include "base/clock.h"
+#include "cli/admin.h"
 #include "cli/answer.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -43,6 +44,14 @@ static void query_fini(struct query_run *run)
 
 /* --- the answer --------------------------------------------------------------------------------------------------- */
 
+/* 0: never expires, as the reference's test server writes it; others write the largest number for that. */
+static const char *query_expiry(char out[static ADMIN_TIME_BYTES], uint64_t unix_s)
+{
+	if (unix_s == 0 || unix_s > INT64_MAX)
+		return "never";
+	return admin_time(out, (int64_t)unix_s);
+}
+
 static void query_print_head(struct query_run *run)
 {
 	const struct cairn_shard_footer *f = &run->answer.footer;
@@ -56,12 +65,12 @@ static void query_print_head(struct query_run *run)
 		cairn_json_put_u64(&r->json, "answer_bytes", run->bytes.len);
 		return;
 	}
-	char key[CAIRN_HASH_TEXT_BYTES], size[REPORT_SIZE_BYTES];
+	char key[CAIRN_HASH_TEXT_BYTES], size[REPORT_SIZE_BYTES], when[ADMIN_TIME_BYTES];
 	cairn_hash_text(key, &f->chunk_hash_key);
 	(void)printf("answer   %s, %" PRIu64 " xorbs, %" PRIu64 " chunks\n", report_size(size, run->bytes.len),
 		     run->answer.n_xorbs, run->answer.n_chunks);
 	(void)printf("key      %s%s\n", key, cairn_hash_is_zero(&f->chunk_hash_key) ? " (none)" : "");
-	(void)printf("expires  %" PRIu64 "%s\n", f->key_expiry_unix_s,
+	(void)printf("expires  %s%s\n", query_expiry(when, f->key_expiry_unix_s),
 		     fresh ? "" : " (in the past: clients ignore the answer)");
 }
 

@@ -55,7 +55,7 @@ bool manifest_path_is_safe(const char *path)
 
 bool manifest_path_is_writable(const char *path)
 {
-	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(8 * MANIFEST_PATH_BYTES_MAX);
+	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(UINT64_C(8) * MANIFEST_PATH_BYTES_MAX);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	if (!manifest_path_is_safe(path))
 		return false;

@@ -22,8 +22,9 @@ struct folder_counts {
 
 static enum cairn_status folder_fail(struct cairn_diag *diag, const char *what, const char *name)
 {
-	return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET, "cannot %s %.120s: %s", what, name,
-			  strerror(errno));
+	(void)cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET, "cannot %s %.120s: %s", what, name,
+			 strerror(errno));
+	return CAIRN_E_CONFLICT;
 }
 
 static enum cairn_status folder_read_manifest(struct manifest *out, const char *path, struct cairn_diag *diag)
