@@ -65,6 +65,9 @@ first=$("$CAIRN" hash --chunks "$WORK/random" | awk '$1 == "chunk" { print $2; e
 run 0 "$CAIRN" query "$first"
 out "key"
 out "xorb"
+expires=$(sed -n 's/^expires *//p' "$WORK/out")
+run 0 "$CAIRN" query --json "$first"
+is "$(date -u -d "$expires" +%s) ${#expires}" "$(json 'd["expires_unix_s"]') 20" "expiry for people"
 run 0 "$CAIRN" query --json --chunks --file "$WORK/shared" "$first"
 is "$(json 'd["found"], d["fresh"], d["matches"][0]["index"], d["file_bytes"]')" "(True, True, 0, 6291456)" "query"
 [ "$(json '0.75 < d["matched_bytes"] / d["file_bytes"] < 0.86')" = True ] || fail "matches $(json 'd["matched_bytes"]')"
