@@ -418,6 +418,20 @@ def test_server_refuses_an_address_and_is_asked_for_another(server, tmp_path):
         assert len(between.statuses("/v2/reconstructions")) >= 2
 
 
+def test_server_lets_an_address_expire(start, clock, tmp_path):
+    """A pause longer than addresses last, between the plan and the first fetch: the client asks again and goes on."""
+    slow = start(test_clock=clock.path, fetch_ttl="60s")
+
+    def pause(request, before):
+        if request.route == "/v1/fetch" and before == 0:
+            clock.move(61)
+
+    with Between(slow, pause) as between:
+        round_trip(between.url, b"expired " + LARGE, tmp_path)
+        assert between.statuses("/v1/fetch")[0] == 403 and between.statuses("/v1/fetch")[-1] == 206
+        assert len(between.statuses("/v2/reconstructions")) >= 2
+
+
 def test_server_gets_custom_headers_and_telemetry(server, session):
     with Between(server) as between:
         commit = session.new_upload_commit(endpoint=between.url, custom_headers={"X-Team": "blue"})

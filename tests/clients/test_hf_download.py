@@ -162,6 +162,23 @@ def test_many_ranges_in_one_request(stored, tmp_path):
     assert counts[1] < counts[0], counts
 
 
+def test_few_ranges_in_one_address(start, tmp_path):
+    """Ranges that do not fit one address come in several; the client puts them together all the same."""
+    server = start(fetch_ranges_max=2)
+    noise = random.Random(5).randbytes(24 * MIB)
+    contents = [noise, b"".join(noise[at : at + 2 * MIB] for at in range(0, 24 * MIB, 4 * MIB))]
+    infos = []
+    for i, content in enumerate(contents):
+        (tmp_path / str(i)).write_bytes(content)
+        infos += hf_client.upload(server, tmp_path / "uploader", [tmp_path / str(i)])
+    plan = server.get(f"/v2/reconstructions/{infos[1]['hash']}").json()
+    [fetches] = [f for f in plan["xorbs"].values() if len(f) > 1]
+    assert len(fetches) >= 3 and max(len(f["ranges"]) for f in fetches) == 2
+    gets = [{"hash": i["hash"], "size": i["size"], "how": "file"} for i in infos]
+    for got, content in zip(hf_client.download(server, tmp_path / "d", gets, **MODES["multirange"][0]), contents, strict=True):
+        assert got == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
 def test_file_that_is_not_there(stored, tmp_path):
     """An error, not an empty file. A stream of the client may end before it sees the error, then without bytes."""
     before = requests(stored.server, "reconstructions-v1")

@@ -255,3 +255,12 @@ def test_file_of_many_terms(tmp_path):
             reply = ask(server, form, file, f"bytes={first}-{last}")
             assert plans.said(reply.json()) == plans.expected(file, first, last + 1)
             assert len(reply.json()["terms"]) == 1251
+
+
+@pytest.mark.parametrize("host", ['a"b', "a b", "a/b", "a\\b", "x" * 2000, "", "a@b"], ids=lambda h: h[:5])
+def test_host_that_is_none(stored, host):
+    """It becomes part of the addresses: what no host can be is refused, not handed back."""
+    server, file, _ = stored
+    path = f"/v2/reconstructions/{xet.text(file.hash())}"
+    reply = server.raw(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+    assert reply.startswith(b"HTTP/1.1 400 "), reply[:2000]
