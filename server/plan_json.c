@@ -43,14 +43,13 @@ static void plan_write_url(struct spill *out, const struct plan_urls *urls, cons
 			 hash, text, urls->expires_unix_s, signature);
 }
 
-static void plan_write_v1_ranges(struct spill *out, const struct cairn_plan *plan, const struct cairn_plan_xorb *xorb,
-				 const struct plan_urls *urls, bool first)
+static void plan_write_v1_ranges(struct spill *out, const struct cairn_plan_xorb *xorb,
+				 const struct cairn_plan_range *ranges, uint32_t n, const struct plan_urls *urls)
 {
-	for (uint32_t i = 0; i < xorb->n_ranges; i++) {
-		const struct cairn_plan_range *r = &plan->ranges[xorb->first_range + i];
-		cairn_buf_printf(&out->buf, "%s{\"range\":{\"start\":%" PRIu32 ",\"end\":%" PRIu32 "},",
-				 first ? "" : ",", r->start, r->end);
-		first = false;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct cairn_plan_range *r = &ranges[i];
+		cairn_buf_printf(&out->buf, "%s{\"range\":{\"start\":%" PRIu32 ",\"end\":%" PRIu32 "},", i ? "," : "",
+				 r->start, r->end);
 		plan_write_url(out, urls, xorb, r, 1);
 		cairn_buf_printf(&out->buf, ",\"url_range\":{\"start\":%" PRIu64 ",\"end\":%" PRIu64 "}}",
 				 r->first_byte, r->end_byte - 1);
@@ -72,8 +71,9 @@ void plan_write_v1(struct spill *out, const struct cairn_plan *plan, const struc
 	plan_write_terms(out, plan);
 	cairn_buf_printf(&out->buf, ",\"fetch_info\":{");
 	for (uint32_t i = 0; i < plan->n_xorbs; i++) {
-		plan_write_key(out, &plan->xorbs[i].hash, i == 0);
-		plan_write_v1_ranges(out, plan, &plan->xorbs[i], urls, true);
+		const struct cairn_plan_xorb *xorb = &plan->xorbs[i];
+		plan_write_key(out, &xorb->hash, i == 0);
+		plan_write_v1_ranges(out, xorb, plan->ranges + xorb->first_range, xorb->n_ranges, urls);
 		cairn_buf_add(&out->buf, "]", 1);
 	}
 	cairn_buf_add(&out->buf, "}}", 2);
@@ -130,32 +130,60 @@ static int plan_by_hash(const void *pa, const void *pb)
 	return memcmp(a->xorb->hash.b, b->xorb->hash.b, CAIRN_HASH_BYTES);
 }
 
+static int plan_by_start(const void *pa, const void *pb)
+{
+	const struct cairn_plan_range *a = pa, *b = pb;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* What n files need of one xorb, as one file would. @param[out] out  has room for all of it  @return how many */
+static uint32_t plan_join_ranges(struct cairn_plan_range *out, const struct plan_use *uses, size_t n)
+{
+	uint32_t n_all = 0, last = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct cairn_plan_xorb *xorb = uses[i].xorb;
+		memcpy(out + n_all, uses[i].plan->ranges + xorb->first_range, xorb->n_ranges * sizeof(*out));
+		n_all += xorb->n_ranges;
+	}
+	qsort(out, n_all, sizeof(*out), plan_by_start);
+	for (uint32_t i = 1; i < n_all; i++) {
+		if (out[i].start > out[last].end) {
+			out[++last] = out[i];
+		} else if (out[i].end > out[last].end) {
+			out[last].end = out[i].end;
+			out[last].end_byte = out[i].end_byte;
+		}
+	}
+	return last + 1;
+}
+
 /* A xorb that several files use comes up once, with the ranges of all of them. */
 static void plan_write_uses(struct spill *out, const struct cairn_plan *plans, size_t n, const struct plan_urls *urls)
 {
-	size_t n_uses = 0, at = 0;
-	for (size_t i = 0; i < n; i++)
+	size_t n_uses = 0, n_ranges = 0, at = 0;
+	for (size_t i = 0; i < n; i++) {
 		n_uses += plans[i].n_xorbs;
-	struct plan_use *uses = calloc(n_uses + 1, sizeof(*uses));
-	if (!uses) {
-		out->status = CAIRN_E_NOMEM;
-		return;
+		n_ranges += plans[i].n_ranges;
 	}
-	for (size_t i = 0; i < n; i++)
+	struct plan_use *uses = calloc(n_uses + 1, sizeof(*uses));
+	struct cairn_plan_range *ranges = calloc(n_ranges + 1, sizeof(*ranges));
+	if (!uses || !ranges)
+		out->status = CAIRN_E_NOMEM;
+	for (size_t i = 0; i < n && out->status == CAIRN_OK; i++)
 		for (uint32_t x = 0; x < plans[i].n_xorbs; x++)
 			uses[at++] = (struct plan_use){&plans[i], &plans[i].xorbs[x]};
-	qsort(uses, n_uses, sizeof(*uses), plan_by_hash);
-	for (size_t i = 0; i < n_uses; i++) {
-		bool again = i > 0 && plan_by_hash(&uses[i - 1], &uses[i]) == 0;
-		if (!again) {
-			if (i > 0)
-				cairn_buf_add(&out->buf, "]", 1);
-			plan_write_key(out, &uses[i].xorb->hash, i == 0);
-		}
-		plan_write_v1_ranges(out, uses[i].plan, uses[i].xorb, urls, !again);
-	}
-	if (n_uses > 0)
+	if (at > 0)
+		qsort(uses, at, sizeof(*uses), plan_by_hash);
+	for (size_t i = 0; i < at;) {
+		size_t same = 1;
+		while (i + same < at && plan_by_hash(&uses[i], &uses[i + same]) == 0)
+			same++;
+		plan_write_key(out, &uses[i].xorb->hash, i == 0);
+		plan_write_v1_ranges(out, uses[i].xorb, ranges, plan_join_ranges(ranges, &uses[i], same), urls);
 		cairn_buf_add(&out->buf, "]", 1);
+		i += same;
+	}
+	free(ranges);
 	free(uses);
 }
 

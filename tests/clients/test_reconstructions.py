@@ -123,11 +123,10 @@ def test_batch(stored):
     told = batch(server, *names).json()
     assert set(told) == {"files", "fetch_info"}
     for f, name in zip((file, other), names):
-        _, terms, xorbs = plans.expected(f)
-        assert plans.terms_of(told["files"][name]) == terms
-        for xorb, ranges in xorbs.items():
-            got = [r for _, rs in plans.fetches_of(told)[xorb] for r in rs]
-            assert set(ranges) <= set(got)
+        assert plans.terms_of(told["files"][name]) == plans.expected(f)[1]
+    both = xet.File(file.terms + other.terms)
+    got = {xorb: [r for _, ranges in fetches for r in ranges] for xorb, fetches in plans.fetches_of(told).items()}
+    assert got == plans.expected(both)[2], "ranges of all files together, merged as those of one"
     assert plans.download(server, {"offset_into_first_range": 0, "terms": told["files"][names[1]], "fetch_info": told["fetch_info"]}) == plans.content(other)
 
 
