@@ -2,9 +2,11 @@
 not forgotten is read back whole, whatever nobody needs is gone from the disk."""
 
 import random
+import subprocess
 import threading
 import time
 
+import cairn
 import plans
 import xet
 
@@ -173,6 +175,8 @@ def test_collections_among_uploads(start, clock):
     collect_all(storm)
     check_objects(server, needed_by(workers))
     server.stop()
+    judged = subprocess.run([cairn.CAIRN, "fsck", "--data-dir", str(server.data)], capture_output=True, text=True, timeout=120)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
     server.start()
     for w in workers:
         for k in range(FILES):
