@@ -1,5 +1,7 @@
 #include "server/route_args.h"
 
+#include "server/app.h"
+
 #include <string.h>
 
 bool route_prefix(struct http_request *req, const char *other)
@@ -8,6 +10,15 @@ bool route_prefix(struct http_request *req, const char *other)
 	if (strcmp(prefix, "default") == 0 || (other && strcmp(prefix, other) == 0))
 		return true;
 	http_reply_error(req, 404, "prefix.unknown", "there is no such prefix; use \"default\"", NULL);
+	return false;
+}
+
+bool route_xorbs_kept_here(struct http_request *req)
+{
+	if (!cairn_cas_options_of(app_of(req)->cas)->xorbs_external)
+		return true;
+	http_reply_error(req, 501, "xorbs.external",
+			 "this server keeps an index only; send to the store whose xorbs it knows", NULL);
 	return false;
 }
 

@@ -8,6 +8,9 @@
 /** Is {prefix} "default", or the other name that it has here (NULL: none)? @return false: a 404 was replied */
 bool route_prefix(struct http_request *req, const char *other);
 
+/** Are xorbs kept here, and not elsewhere (xorbs = external)? @return false: a 501 was replied */
+bool route_xorbs_kept_here(struct http_request *req);
+
 /** Read {hash}. @return false: a 400 was replied */
 bool route_hash(struct http_request *req, struct cairn_hash *out);
 

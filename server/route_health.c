@@ -1,6 +1,6 @@
 /* GET /health: the process answers. GET /ready: it can take uploads. GET /metrics: what it counted. None needs a token:
  * probes and scrapers have none, and there is nothing in the answers but counts and the version. */
-#include "server/app.h"
+#include "server/route_job.h"
 
 #include "base/clock.h"
 
@@ -23,9 +23,7 @@ static void health_get(struct http_request *req)
 /* --- /ready ------------------------------------------------------------------------------------------------------- */
 
 struct ready_request {
-	struct cairn_work work; /* first: the worker gets it as this */
-	struct app *app;
-	struct http_request *req;
+	struct route_job job;
 	enum cairn_status status;
 	struct cairn_diag diag;
 };
@@ -47,57 +45,51 @@ static bool ready_is_fresh(const struct app_ready *r)
 }
 
 /* Many may ask at once: one of them checks, the others wait for the lock and then find it fresh. */
-static void ready_work(struct cairn_work *work)
+static void ready_run(struct route_job *job)
 {
-	struct ready_request *r = (struct ready_request *)work;
-	struct app_ready *last = &r->app->ready;
+	struct ready_request *r = (struct ready_request *)job;
+	struct app_ready *last = &job->app->ready;
 	pthread_mutex_lock(&last->lock);
 	if (!ready_is_fresh(last)) {
 		last->diag = (struct cairn_diag){0};
-		last->status = cairn_cas_ready(r->app->cas, &last->diag);
+		last->status = cairn_cas_ready(job->app->cas, &last->diag);
 		last->checked_ms = cairn_clock_mono_ms();
 	}
 	r->status = last->status;
 	r->diag = last->diag;
 	pthread_mutex_unlock(&last->lock);
-	http_resume(r->req);
 }
 
-static void ready_resumed(struct http_request *req)
+static void ready_job_reply(struct http_request *req, struct route_job *job)
 {
-	const struct ready_request *r = http_state(req);
+	const struct ready_request *r = (const struct ready_request *)job;
 	ready_reply(req, r->status, &r->diag);
+}
+
+/* What the last check found, if that was just now. */
+static bool ready_known(struct app *app, enum cairn_status *status, struct cairn_diag *diag)
+{
+	if (pthread_mutex_trylock(&app->ready.lock) != 0)
+		return false;
+	bool fresh = ready_is_fresh(&app->ready);
+	*status = app->ready.status;
+	*diag = app->ready.diag;
+	pthread_mutex_unlock(&app->ready.lock);
+	return fresh;
 }
 
 static void ready_get(struct http_request *req)
 {
-	struct app *app = app_of(req);
-	struct ready_request *r = calloc(1, sizeof(*r));
-	if (!r) {
-		http_reply_status(req, CAIRN_E_NOMEM, NULL);
-		return;
-	}
-	http_set_state(req, r);
-	if (pthread_mutex_trylock(&app->ready.lock) == 0) {
-		bool fresh = ready_is_fresh(&app->ready);
-		r->status = app->ready.status;
-		r->diag = app->ready.diag;
-		pthread_mutex_unlock(&app->ready.lock);
-		if (fresh) {
-			ready_resumed(req);
-			return;
-		}
-	}
-	r->app = app;
-	r->req = req;
-	r->work.run = ready_work;
-	if (!http_suspend(req, ready_resumed))
-		return;
-	if (cairn_workers_submit(app->workers, &r->work) != CAIRN_OK) {
-		r->status = cairn_fail(&r->diag, CAIRN_E_BUSY, "workers.busy", CAIRN_NO_OFFSET,
-				       "more work waits than worker_queue_max allows");
-		http_resume(req);
-	}
+	enum cairn_status status;
+	struct cairn_diag diag = {0};
+	if (atomic_load(&app_of(req)->stopping))
+		ready_reply(req,
+			    cairn_fail(&diag, CAIRN_E_BUSY, "stopping", CAIRN_NO_OFFSET, "the server is being stopped"),
+			    &diag);
+	else if (ready_known(app_of(req), &status, &diag))
+		ready_reply(req, status, &diag);
+	else if (route_job_new(req, sizeof(struct ready_request), ready_run, ready_job_reply))
+		route_job_start(req);
 }
 
 /* --- /metrics ----------------------------------------------------------------------------------------------------- */

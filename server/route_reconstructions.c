@@ -113,6 +113,8 @@ static void plan_reply(struct http_request *req, struct route_job *job)
 
 static struct plan_request *plan_new(struct http_request *req)
 {
+	if (!route_xorbs_kept_here(req))
+		return NULL;
 	struct plan_request *p = route_job_new(req, sizeof(*p), plan_run, plan_reply);
 	if (!p)
 		return NULL;

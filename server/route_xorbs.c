@@ -19,15 +19,6 @@ struct xorb_request {
 
 enum { GRANT_BODY_BYTES_MAX = 64 * 1024 };
 
-static bool xorbs_kept_here(struct http_request *req)
-{
-	if (!cairn_cas_options_of(app_of(req)->cas)->xorbs_external)
-		return true;
-	http_reply_error(req, 501, "xorbs.external",
-			 "this server keeps an index only; send xorbs to the store it serves", NULL);
-	return false;
-}
-
 static void xorbs_reply_failure(struct http_request *req, enum cairn_status status, bool verified,
 				const struct cairn_diag *diag)
 {
@@ -59,7 +50,7 @@ static void xorbs_post_head(struct http_request *req)
 {
 	struct cairn_hash hash;
 	struct cairn_diag diag = {0};
-	if (!route_prefix(req, NULL) || !xorbs_kept_here(req) || !route_hash(req, &hash))
+	if (!route_prefix(req, NULL) || !route_xorbs_kept_here(req) || !route_hash(req, &hash))
 		return;
 	struct xorb_request *x = calloc(1, sizeof(*x));
 	if (!x) {
@@ -134,7 +125,7 @@ static void xorbs_post_done(struct http_request *req)
 static bool xorbs_find(struct http_request *req, struct cairn_index_xorb *xorb, enum cairn_status *status)
 {
 	struct cairn_hash hash;
-	if (!route_prefix(req, NULL) || !xorbs_kept_here(req) || !route_hash(req, &hash))
+	if (!route_prefix(req, NULL) || !route_xorbs_kept_here(req) || !route_hash(req, &hash))
 		return false;
 	*status = cairn_cas_xorb(app_of(req)->cas, &hash, xorb);
 	return true;

@@ -162,6 +162,8 @@ def test_external_xorbs(start, make):
     x = make([9000, 9001], 61)
     assert server.post("/v1/shards", shard_of(x)).json() == {"result": 1}
     assert server.put_xorb(x).status == 501
+    file = xet.text(xet.File([(x, 0, 1)]).hash())
+    assert server.get(f"/v2/reconstructions/{file}").status == 501
     assert x.hash in xet.parse_answer(server.get(f"/v1/chunks/default/{xet.text(x.nodes[0][0])}").body).xorbs
 
 
