@@ -141,6 +141,11 @@ run 64 "$CAIRN" fsck --data-dir "$WORK/data" --xorbs elsewhere
 run 0 "$CAIRN" fsck --data-dir "$WORK/data"
 no_err
 out "0 problems, 0 repaired, 0 left"
+# Of a backup, which has no file "lock" yet.
+mkdir -m 0700 "$WORK/copy"
+cp -a "$WORK/data/index.sqlite" "$WORK/data/objects" "$WORK/data/secret" "$WORK/copy"
+run 0 "$CAIRN" fsck --data-dir "$WORK/copy"
+out "1 objects"
 run 0 "$CAIRN" fsck --data-dir "$WORK/data" --json
 is "$(json 'd["problems"], d["xorbs"], d["files"], d["objects"], d["left"]')" "([], 1, 1, 1, 0)" "sound"
 [ "$(json 'd["bytes_read"] > 2 << 20')" = True ] || fail "fsck reads $(json 'd["bytes_read"]') bytes"
