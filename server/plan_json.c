@@ -7,20 +7,59 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- pieces: a plan has tens of thousands, and printf takes ten times as long for each -----------------------------
+ */
+
+static void plan_text(struct cairn_buf *b, const char *text)
+{
+	cairn_buf_add(b, text, strlen(text));
+}
+
+static void plan_hash(struct cairn_buf *b, const struct cairn_hash *hash)
+{
+	char text[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(text, hash);
+	cairn_buf_add(b, text, sizeof(text) - 1);
+}
+
+static void plan_number(struct cairn_buf *b, uint64_t n)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+	do {
+		digits[--at] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n > 0);
+	cairn_buf_add(b, digits + at, sizeof(digits) - at);
+}
+
+static void plan_span(struct cairn_buf *b, uint64_t start, uint64_t end)
+{
+	plan_text(b, "{\"start\":");
+	plan_number(b, start);
+	plan_text(b, ",\"end\":");
+	plan_number(b, end);
+	plan_text(b, "}");
+}
+
+/* --- plans -------------------------------------------------------------------------------------------------------- */
+
 static void plan_write_terms(struct spill *out, const struct cairn_plan *plan)
 {
-	cairn_buf_add(&out->buf, "[", 1);
+	struct cairn_buf *b = &out->buf;
+	plan_text(b, "[");
 	for (uint32_t i = 0; i < plan->n_terms; i++) {
 		const struct cairn_plan_term *t = &plan->terms[i];
-		char hash[CAIRN_HASH_TEXT_BYTES];
-		cairn_hash_text(hash, &plan->xorbs[t->xorb].hash);
-		cairn_buf_printf(&out->buf,
-				 "%s{\"hash\":\"%s\",\"unpacked_length\":%" PRIu32 ",\"range\":{\"start\":%" PRIu32
-				 ",\"end\":%" PRIu32 "}}",
-				 i ? "," : "", hash, t->unpacked_bytes, t->start, t->end);
+		plan_text(b, i ? ",{\"hash\":\"" : "{\"hash\":\"");
+		plan_hash(b, &plan->xorbs[t->xorb].hash);
+		plan_text(b, "\",\"unpacked_length\":");
+		plan_number(b, t->unpacked_bytes);
+		plan_text(b, ",\"range\":");
+		plan_span(b, t->start, t->end);
+		plan_text(b, "}");
 		spill_check(out);
 	}
-	cairn_buf_add(&out->buf, "]", 1);
+	plan_text(b, "]");
 }
 
 /* A signed URL for n ranges of a xorb. */
@@ -48,11 +87,13 @@ static void plan_write_v1_ranges(struct spill *out, const struct cairn_plan_xorb
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct cairn_plan_range *r = &ranges[i];
-		cairn_buf_printf(&out->buf, "%s{\"range\":{\"start\":%" PRIu32 ",\"end\":%" PRIu32 "},", i ? "," : "",
-				 r->start, r->end);
+		plan_text(&out->buf, i ? ",{\"range\":" : "{\"range\":");
+		plan_span(&out->buf, r->start, r->end);
+		plan_text(&out->buf, ",");
 		plan_write_url(out, urls, xorb, r, 1);
-		cairn_buf_printf(&out->buf, ",\"url_range\":{\"start\":%" PRIu64 ",\"end\":%" PRIu64 "}}",
-				 r->first_byte, r->end_byte - 1);
+		plan_text(&out->buf, ",\"url_range\":");
+		plan_span(&out->buf, r->first_byte, r->end_byte - 1);
+		plan_text(&out->buf, "}");
 		spill_check(out);
 	}
 }
@@ -85,12 +126,13 @@ static void plan_write_v2_fetch(struct spill *out, const struct cairn_plan_xorb 
 	cairn_buf_add(&out->buf, "{", 1);
 	plan_write_url(out, urls, xorb, ranges, n);
 	cairn_buf_printf(&out->buf, ",\"ranges\":[");
-	for (uint32_t i = 0; i < n; i++)
-		cairn_buf_printf(&out->buf,
-				 "%s{\"chunks\":{\"start\":%" PRIu32 ",\"end\":%" PRIu32
-				 "},\"bytes\":{\"start\":%" PRIu64 ",\"end\":%" PRIu64 "}}",
-				 i ? "," : "", ranges[i].start, ranges[i].end, ranges[i].first_byte,
-				 ranges[i].end_byte - 1);
+	for (uint32_t i = 0; i < n; i++) {
+		plan_text(&out->buf, i ? ",{\"chunks\":" : "{\"chunks\":");
+		plan_span(&out->buf, ranges[i].start, ranges[i].end);
+		plan_text(&out->buf, ",\"bytes\":");
+		plan_span(&out->buf, ranges[i].first_byte, ranges[i].end_byte - 1);
+		plan_text(&out->buf, "}");
+	}
 	cairn_buf_add(&out->buf, "]}", 2);
 	spill_check(out);
 }
@@ -187,8 +229,21 @@ static void plan_write_uses(struct spill *out, const struct cairn_plan *plans, s
 	free(uses);
 }
 
+/* The batch form has no place for the offsets that ranges need, so they get one of their own, and only then. */
+static void plan_write_offsets(struct spill *out, const struct cairn_hash *files, const struct cairn_plan *plans,
+			       size_t n)
+{
+	cairn_buf_printf(&out->buf, ",\"offsets_into_first_range\":{");
+	for (size_t i = 0; i < n; i++) {
+		char hash[CAIRN_HASH_TEXT_BYTES];
+		cairn_hash_text(hash, &files[i]);
+		cairn_buf_printf(&out->buf, "%s\"%s\":%" PRIu64, i ? "," : "", hash, plans[i].offset_into_first_range);
+	}
+	cairn_buf_printf(&out->buf, "}");
+}
+
 void plan_write_batch(struct spill *out, const struct cairn_hash *files, const struct cairn_plan *plans, size_t n,
-		      const struct plan_urls *urls)
+		      bool is_range, const struct plan_urls *urls)
 {
 	cairn_buf_printf(&out->buf, "{\"files\":{");
 	for (size_t i = 0; i < n; i++) {
@@ -197,7 +252,10 @@ void plan_write_batch(struct spill *out, const struct cairn_hash *files, const s
 		cairn_buf_printf(&out->buf, "%s\"%s\":", i ? "," : "", hash);
 		plan_write_terms(out, &plans[i]);
 	}
-	cairn_buf_printf(&out->buf, "},\"fetch_info\":{");
+	cairn_buf_printf(&out->buf, "}");
+	if (is_range)
+		plan_write_offsets(out, files, plans, n);
+	cairn_buf_printf(&out->buf, ",\"fetch_info\":{");
 	plan_write_uses(out, plans, n, urls);
 	cairn_buf_add(&out->buf, "}}", 2);
 }

@@ -19,8 +19,9 @@ void plan_write_v1(struct spill *out, const struct cairn_plan *plan, const struc
 /** {"offset_into_first_range","terms","xorbs"}: one URL for several ranges of a xorb. */
 void plan_write_v2(struct spill *out, const struct cairn_plan *plan, const struct plan_urls *urls);
 
-/** {"files":{hash:[terms]},"fetch_info":{...}} of n whole files. */
+/** {"files":{hash:[terms]},"fetch_info":{...}} of n files. @param is_range  they are ranges of files: how far into its
+ *  first term each begins is told in "offsets_into_first_range":{hash:n}, which is our own */
 void plan_write_batch(struct spill *out, const struct cairn_hash *files, const struct cairn_plan *plans, size_t n,
-		      const struct plan_urls *urls);
+		      bool is_range, const struct plan_urls *urls);
 
 #endif

@@ -56,26 +56,33 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 		plan_write_v2(&p->out, plans, &urls);
 		break;
 	case PLAN_BATCH:
-		plan_write_batch(&p->out, p->files, plans, p->n_files, &urls);
+		plan_write_batch(&p->out, p->files, plans, p->n_files, p->range.kind != CAIRN_RANGE_ALL, &urls);
 		break;
 	}
 }
 
-/* Plans for the files, those that a batch asks for in vain left out. @param plans  n_files of them; *n are made */
+/* A batch leaves out what is not there, and what its range does not reach, unless that is so of all of it. */
+static bool plan_leaves_out(const struct plan_request *p)
+{
+	return p->form == PLAN_BATCH && (p->status == CAIRN_E_NOT_FOUND || p->status == CAIRN_E_LIMIT);
+}
+
+/* @param plans  n_files of them; *n are made */
 static void plan_make(struct plan_request *p, struct cairn_plan *plans, size_t *n)
 {
+	bool past_end = false;
 	for (size_t i = 0; i < p->n_files; i++) {
 		p->status =
 			cairn_cas_plan(p->job.app->cas, route_job_viewer(&p->job), &p->files[i], &p->range, &plans[*n]);
-		if (p->status == CAIRN_E_NOT_FOUND && p->form == PLAN_BATCH) {
-			p->status = CAIRN_OK;
-			continue;
-		}
 		p->file_bytes = plans[*n].file_bytes;
+		past_end = past_end || p->status == CAIRN_E_LIMIT;
+		if (plan_leaves_out(p))
+			continue;
 		if (p->status != CAIRN_OK)
 			return;
 		p->files[(*n)++] = p->files[i];
 	}
+	p->status = *n == 0 && past_end ? CAIRN_E_LIMIT : CAIRN_OK;
 	p->n_files = *n;
 }
 
@@ -123,6 +130,16 @@ static struct plan_request *plan_new(struct http_request *req)
 	return p;
 }
 
+/* Without a Range header, or with one that means nothing, all is wanted. @return false: there are several, a 400 was
+ * replied */
+static bool plan_take_range(struct http_request *req, struct plan_request *p)
+{
+	if (range_header_parse(&p->range, 1, http_header(req, "Range")) <= 1)
+		return true;
+	http_reply_error(req, 400, "range.many", "ask for one range at a time", NULL);
+	return false;
+}
+
 static void plan_one(struct http_request *req, int form)
 {
 	struct cairn_hash hash;
@@ -134,10 +151,7 @@ static void plan_one(struct http_request *req, int form)
 	p->form = form;
 	p->files[0] = hash;
 	p->n_files = 1;
-	size_t n = range_header_parse(&p->range, 1, http_header(req, "Range"));
-	if (n > 1)
-		http_reply_error(req, 400, "range.many", "ask for one range at a time", NULL);
-	else
+	if (plan_take_range(req, p))
 		route_job_start(req);
 }
 
@@ -173,7 +187,7 @@ static void plan_batch(struct http_request *req)
 	if (p->bad_file || p->n_files == 0)
 		http_reply_error(req, 400, "file_id",
 				 "give 1 to 256 arguments file_id, each with the 64 digits of a file hash", NULL);
-	else
+	else if (plan_take_range(req, p))
 		route_job_start(req);
 }
 

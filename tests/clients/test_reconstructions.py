@@ -150,6 +150,27 @@ def test_batch_leaves_out_what_is_not_there(stored):
     assert batch(server, "12" * 32, "34" * 32).json() == {"files": {}, "fetch_info": {}}
 
 
+def test_batch_of_ranges(stored):
+    """A range counts for each file; a file that ends before it is left out."""
+    server, file, other = stored
+    names = [xet.text(f.hash()) for f in (file, other)]
+    short, long = sorted((file, other), key=lambda f: len(plans.content(f)))
+    first = len(plans.content(short))
+
+    def told(range_):
+        query = "/v1/reconstructions?" + "&".join(f"file_id={n}" for n in names)
+        return server.get(query, headers={"Range": range_})
+
+    reply = told("bytes=100-4999").json()
+    for f, name in zip((file, other), names):
+        plan = {"offset_into_first_range": reply["offsets_into_first_range"][name], "terms": reply["files"][name]}
+        alone = ask(server, "v1", f, "bytes=100-4999").json()
+        assert plan == {key: alone[key] for key in plan}
+    assert list(told(f"bytes={first}-").json()["files"]) == [xet.text(long.hash())]
+    assert told(f"bytes={10**9}-").status == 416
+    assert told("bytes=0-1,3-4").status == 400
+
+
 def test_batch_limits(stored):
     server, _, _ = stored
     many = [f"{i:064x}" for i in range(257)]

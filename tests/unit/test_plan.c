@@ -245,11 +245,12 @@ START_TEST(a_batch_names_a_shared_xorb_once)
 	struct plan_urls urls = {.cas = f.cas, .base = "http://h:1", .expires_unix_s = 99, .ranges_max = 1};
 	CLEANUP(spill_fini) struct spill out;
 	spill_init(&out, f.dir.path, 1 << 20);
-	plan_write_batch(&out, files, plans, 2, &urls);
+	plan_write_batch(&out, files, plans, 2, true, &urls);
 	CLEANUP(vec_json_freep) json_t *batch = written(&out);
 	ck_assert_uint_eq(json_object_size(vec_get(batch, "files")), 2);
+	ck_assert_uint_eq(json_object_size(vec_get(batch, "offsets_into_first_range")), 2);
 	ck_assert_uint_eq(json_object_size(vec_get(batch, "fetch_info")), 1);
-	ck_assert_uint_eq(json_array_size(vec_get(vec_get(batch, "fetch_info"), CAS_FIXTURE_XORB)), 2);
+	ck_assert_uint_eq(json_array_size(vec_get(vec_get(batch, "fetch_info"), CAS_FIXTURE_XORB)), 1);
 	cairn_plan_fini(&plans[0]);
 	cairn_plan_fini(&plans[1]);
 }
