@@ -1,6 +1,7 @@
 /* POST /v1/telemetry: what clients tell of their transfers, kept for a while. GET /v1/telemetry: the newest, for
  * operators. */
 #include "base/json.h"
+#include "base/json_text.h"
 #include "index/operate.h"
 #include "server/route_job.h"
 
@@ -124,8 +125,10 @@ static void telemetry_list_free(void *state)
 static void telemetry_visit(void *ctx, const struct cairn_index_telemetry *row)
 {
 	struct telemetry_list *t = ctx;
-	cairn_buf_printf(&t->json, "%s{\"id\":%lld,\"at\":%lld,\"body\":", t->n++ ? "," : "", (long long)row->id,
+	cairn_buf_printf(&t->json, "%s{\"id\":%lld,\"at\":%lld,\"sender\":", t->n++ ? "," : "", (long long)row->id,
 			 (long long)row->at_unix_s);
+	cairn_json_text(&t->json, row->sender, SIZE_MAX);
+	cairn_buf_printf(&t->json, ",\"body\":");
 	cairn_buf_add(&t->json, row->body, row->body_len);
 	cairn_buf_add(&t->json, "}", 1);
 }

@@ -42,6 +42,7 @@ def test_bodies_of_the_real_client(server):
         assert server.post(PATH, json.dumps(example).encode(), headers={"Content-Type": "application/json"}).status == 200
     cairn.wait_until("all of them", lambda: len(newest(server)["telemetry"]) == len(examples))
     assert [row["body"] for row in newest(server)["telemetry"]] == examples[::-1]
+    assert {row["sender"] for row in newest(server)["telemetry"]} == {"operator"}
 
 
 @pytest.mark.parametrize(
