@@ -1,6 +1,6 @@
-/* The plainest daemon that libmicrohttpd makes, to measure cairnd against: the library is set up as in server/http.c,
- * and every request gets one fixed reply, made once. bench_bare STATUS BYTES      prints its port, serves until its
- * standard input ends */
+/* The plainest daemon that libmicrohttpd makes, to measure cairnd against: the library is set up as in
+ * server/http/http.c, and every request gets one fixed reply, made once. bench_bare STATUS BYTES      prints its port,
+ * serves until its standard input ends */
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <signal.h>

@@ -6,8 +6,8 @@
 #include "cas/cas.h"
 #include "server/auth.h"
 #include "server/config.h"
-#include "server/cors.h"
-#include "server/http.h"
+#include "server/http/cors.h"
+#include "server/http/http.h"
 #include "server/metrics.h"
 
 #include <stdatomic.h>

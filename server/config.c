@@ -1,6 +1,6 @@
 #include "server/config.h"
 
-#include "server/cors.h"
+#include "server/http/cors.h"
 #include "server/log.h"
 #include "server/settings.h"
 

@@ -1,7 +1,7 @@
 /* cairnd: settings, signals, and the order of starting and stopping. All else is in the library beside it. */
 #include "base/clock.h"
 #include "server/app.h"
-#include "server/listen.h"
+#include "server/http/listen.h"
 #include "server/log.h"
 
 #include <malloc.h>

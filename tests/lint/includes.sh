@@ -4,7 +4,7 @@
 
 # header (extended regular expression)   who may include it (extended regular expression of paths)
 LIBRARIES='
-microhttpd\.h                  server/http\.c|bench/.*
+microhttpd\.h                  server/http/http\.c|bench/.*
 sqlite3\.h                     lib/index/.*|tests/unit/test_index.*
 openssl/.*                     lib/hash/crypto\.c|lib/token/.*
 blake3\.h                      lib/hash/blake3\.c|bench/.*
@@ -29,7 +29,9 @@ lib/index   lib/base lib/hash
 lib/store   lib/base lib/hash
 lib/token   lib/base lib/hash
 lib/cas     lib/base lib/hash lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store
-server      lib/.* schema
+server/http  lib/.* server
+server/route lib/.* server server/http
+server      lib/.* schema server/http server/route
 cli         lib/.*
 '
 
@@ -47,9 +49,10 @@ check_library() { # FILE HEADER
   done <<<"$LIBRARIES"
 }
 
-check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", others as "server/http.h"
+check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", others as "server/http/http.h"
   local target=${2%%/*} own part others other
   case $2 in
+  server/http/* | server/route/*) target=${2%/*} ;;
   server/* | cli/* | schema/* | tests/*) ;;
   */*) target=lib/$target ;;
   *) return 0 ;;

@@ -2,7 +2,7 @@
 
 #include "base/workers.h"
 #include "server/auth.h"
-#include "server/listen.h"
+#include "server/http/listen.h"
 
 #include <arpa/inet.h>
 #include <check.h>

@@ -3,7 +3,7 @@
 #ifndef CAIRN_TESTS_SUPPORT_HTTP_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_HTTP_FIXTURE_H
 
-#include "server/http.h"
+#include "server/http/http.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

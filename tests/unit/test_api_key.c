@@ -1,5 +1,5 @@
 /* API keys: their text, their scopes, and the names of repositories they are for. */
-#include "server/api_key.h"
+#include "server/route/api_key.h"
 #include "token/token.h"
 
 #include <check.h>

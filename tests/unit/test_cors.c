@@ -1,4 +1,4 @@
-#include "server/cors.h"
+#include "server/http/cors.h"
 
 #include <check.h>
 #include <stdio.h>

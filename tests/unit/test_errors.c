@@ -1,6 +1,6 @@
 /* The mapping of statuses, and the body of an error. */
-#include "server/errors.h"
-#include "server/http_error.h"
+#include "server/http/errors.h"
+#include "server/http/http_error.h"
 
 #include <check.h>
 #include <jansson.h>

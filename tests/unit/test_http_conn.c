@@ -1,4 +1,4 @@
-#include "server/http_conn.h"
+#include "server/http/http_conn.h"
 
 #include <arpa/inet.h>
 #include <check.h>

@@ -1,4 +1,4 @@
-#include "server/http_stream.h"
+#include "server/http/http_stream.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "server/listen.h"
+#include "server/http/listen.h"
 
 #include <arpa/inet.h>
 #include <check.h>

@@ -1,7 +1,7 @@
 /* Reconstruction plans, grants, and their JSON, checked against the terms of a captured upload. */
 #include "cas/fetch_grant.h"
 #include "cas/plan.h"
-#include "server/plan_json.h"
+#include "server/route/plan_json.h"
 #include "shard/reader.h"
 #include "support/cas_fixture.h"
 

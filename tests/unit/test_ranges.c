@@ -1,6 +1,6 @@
 /* The Range header, and the multipart body that answers one with several ranges. */
-#include "server/multipart.h"
-#include "server/range_header.h"
+#include "server/route/multipart.h"
+#include "server/route/range_header.h"
 
 #include <check.h>
 #include <stdio.h>

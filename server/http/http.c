@@ -1,0 +1,658 @@
+/* The one file that knows libmicrohttpd. It is written for 0.9.75 and what that version gets wrong:
+ * - a thread that gets 128 events at once sleeps on them: no thread has more than 112 connections (HTTP_THREAD_CONNS);
+ * - a reply in the first call closes the connection: ordinary replies wait for the call that ends the body;
+ * - no reply is taken while a body arrives: refusals in mid-body are sent past the library (http_refuse_midway());
+ * - the idle timeout is the only one: http_conn.h has the others. */
+#include "server/http/http.h"
+
+#include "server/http/cors.h"
+#include "server/http/errors.h"
+#include "server/http/http_error.h"
+#include "server/http/http_gate.h"
+#include "server/http/http_server.h"
+#include "server/http/http_stream.h"
+#include "server/http/listen.h"
+#include "server/log.h"
+
+#include <assert.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	HTTP_THREAD_CONNS = 112,
+	HTTP_LIBRARY_BYTES = 4096, /* of a connection's memory, beside the head: bookkeeping and the reply's head */
+	HTTP_READER_BLOCK_BYTES = 256 * 1024,
+	HTTP_STREAM_BLOCK_BYTES = 4096,
+	HTTP_LINGER_MS = 2000,
+};
+
+/* --- what a route may ask ------------------------------------------------------------------------------------------
+ */
+
+void *http_app(const struct http_request *req)
+{
+	return req->server->options.app;
+}
+
+const char *http_header(const struct http_request *req, const char *name)
+{
+	return MHD_lookup_connection_value(req->conn, MHD_HEADER_KIND, name);
+}
+
+struct http_query_visit {
+	const char *name;
+	bool (*visit)(void *ctx, const char *value);
+	void *ctx;
+};
+
+static enum MHD_Result http_on_argument(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	const struct http_query_visit *v = cls;
+	(void)kind;
+	if (strcmp(name, v->name) != 0)
+		return MHD_YES;
+	return v->visit(v->ctx, value ? value : "") ? MHD_YES : MHD_NO;
+}
+
+void http_query_each(const struct http_request *req, const char *name, bool (*visit)(void *ctx, const char *value),
+		     void *ctx)
+{
+	struct http_query_visit v = {name, visit, ctx};
+	MHD_get_connection_values(req->conn, MHD_GET_ARGUMENT_KIND, http_on_argument, &v);
+}
+
+static bool http_take_first(void *ctx, const char *value)
+{
+	const char **out = ctx;
+	*out = value;
+	return false;
+}
+
+const char *http_query_arg(const struct http_request *req, const char *name)
+{
+	const char *value = NULL;
+	http_query_each(req, name, http_take_first, &value);
+	return value;
+}
+
+void http_base_url(const struct http_request *req, char *out, size_t out_len)
+{
+	char address[LISTEN_TEXT_BYTES] = "localhost";
+	struct listen_address local;
+	const char *host = http_header(req, "Host");
+	if (req->server->public_url) {
+		(void)snprintf(out, out_len, "%s", req->server->public_url);
+		return;
+	}
+	/* HTTP/1.0 needs no Host: the address that the client reached is as good. */
+	if (!host && listen_address_of(req->peer->fd, &local) == CAIRN_OK)
+		listen_text(&local, address);
+	(void)snprintf(out, out_len, "http://%s", host ? host : address);
+}
+
+/* --- replies -------------------------------------------------------------------------------------------------------
+ */
+
+static void http_add_cors(const struct http_request *req, struct MHD_Response *response)
+{
+	struct cors_header headers[CORS_HEADERS_MAX];
+	if (!req->server->options.cors)
+		return;
+	size_t n = cors_reply(req->server->options.cors, http_header(req, "Origin"), headers);
+	for (size_t i = 0; i < n; i++)
+		MHD_add_response_header(response, headers[i].name, headers[i].value);
+}
+
+/* Every reply of this server passes here, refusals included (but for the two that are sent past the library): the place
+ * for headers that all of them carry. */
+static void http_reply(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
+		       struct MHD_Response *response)
+{
+	assert(req->code == 0);
+	req->code = code;
+	req->reply_bytes = len;
+	req->response = response;
+	if (!response)
+		return; /* http_flush() cuts the connection */
+	MHD_add_response_header(response, "X-Request-Id", req->id);
+	if (content_type)
+		MHD_add_response_header(response, "Content-Type", content_type);
+	http_add_cors(req, response);
+	for (const struct http_added *a = req->added; a; a = a->next)
+		MHD_add_response_header(response, a->text, a->value);
+	if (req->close_after || atomic_load_explicit(&req->server->draining, memory_order_relaxed))
+		MHD_add_response_header(response, "Connection", "close");
+}
+
+void http_reply_json(struct http_request *req, unsigned code, const char *json)
+{
+	size_t len = strlen(json);
+	/* The library takes a pointer to what it might free, and so to what is not const; it copies here. */
+	http_reply(req, code, "application/json", len,
+		   MHD_create_response_from_buffer(len, (void *)(uintptr_t)json, MHD_RESPMEM_MUST_COPY));
+}
+
+/* Answers that are the server's fault. 503 is how it keeps within its limits, so it is less than an error. */
+static void http_log_failure(const struct http_request *req, unsigned code, const char *rule, const char *cause)
+{
+	LOG(code == 503 ? LOG_WARNING : LOG_ERROR, "request_failed", LOG_T("request_id", req->id),
+	    LOG_T("route", req->match.route ? req->match.route->name : "none"), LOG_N("status", code),
+	    LOG_T("rule", rule), LOG_T("cause", cause));
+}
+
+void http_reply_error(struct http_request *req, unsigned code, const char *rule, const char *message,
+		      const struct cairn_diag *diag)
+{
+	struct cairn_buf body = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
+	if (code >= 500 && code != 501) /* 501 is the client's doing */
+		http_log_failure(req, code, diag && diag->rule ? diag->rule : rule,
+				 diag && diag->text[0] ? diag->text : message);
+	http_error_body(&body, rule, message, diag, req->id);
+	if (body.status != CAIRN_OK) {
+		cairn_buf_fini(&body);
+		http_reply(req, code, NULL, 0, NULL);
+		return;
+	}
+	if ((code == 429 || code == 503) && !http_request_has_added(req, "Retry-After"))
+		http_reply_header(req, "Retry-After", "3");
+	if (code == 401)
+		http_reply_header(req, "WWW-Authenticate", "Bearer");
+	struct MHD_Response *response = MHD_create_response_from_buffer(body.len, body.bytes, MHD_RESPMEM_MUST_FREE);
+	http_reply(req, code, "application/json", body.len, response);
+	if (!response)
+		cairn_buf_fini(&body);
+}
+
+void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag)
+{
+	bool upload = req->match.route && req->match.route->body_max;
+	struct errors_reply e = errors_of_status(status, upload);
+	http_reply_error(req, e.code, e.rule, e.message, diag);
+}
+
+/* The body of a reply to HEAD, or of a 304: there is a length and nothing to read. */
+static ssize_t http_read_nothing(void *cls, uint64_t pos, char *out, size_t max)
+{
+	(void)cls;
+	(void)pos;
+	(void)out;
+	(void)max;
+	return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+void http_reply_empty(struct http_request *req, unsigned code, uint64_t content_length)
+{
+	struct MHD_Response *response;
+	bool bodyless = code == 304 || http_method(req) == HTTP_HEAD;
+	if (content_length != UINT64_MAX && bodyless) {
+		response = MHD_create_response_from_callback(content_length, HTTP_STREAM_BLOCK_BYTES, http_read_nothing,
+							     NULL, NULL);
+	} else {
+		assert(content_length == UINT64_MAX || content_length == 0);
+		response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	}
+	http_reply(req, code, NULL, 0, response);
+}
+
+void http_reply_bytes(struct http_request *req, unsigned code, const char *content_type, const uint8_t *bytes,
+		      size_t len, void (*release)(void *ctx), void *ctx)
+{
+	void *buffer = (void *)(uintptr_t)bytes; /* not written to */
+	struct MHD_Response *response =
+		release ? MHD_create_response_from_buffer_with_free_callback_cls(len, buffer, release, ctx)
+			: MHD_create_response_from_buffer(len, buffer, MHD_RESPMEM_PERSISTENT);
+	if (!response && release)
+		release(ctx);
+	http_reply(req, code, content_type, len, response);
+}
+
+void http_reply_file(struct http_request *req, unsigned code, const char *content_type, int fd, uint64_t offset,
+		     uint64_t len)
+{
+	struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(len, fd, offset);
+	if (!response)
+		close(fd);
+	http_reply(req, code, content_type, len, response);
+}
+
+struct http_reader {
+	ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max);
+	void (*release)(void *ctx);
+	void *ctx;
+};
+
+static ssize_t http_reader_read(void *cls, uint64_t pos, char *out, size_t max)
+{
+	const struct http_reader *r = cls;
+	ssize_t n = r->read(r->ctx, pos, (uint8_t *)out, max);
+	return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR; /* 0 would be asked for again at once, for ever */
+}
+
+static void http_reader_free(void *cls)
+{
+	struct http_reader *r = cls;
+	if (r->release)
+		r->release(r->ctx);
+	free(r);
+}
+
+void http_reply_reader(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
+		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
+		       void *ctx)
+{
+	struct MHD_Response *response = NULL;
+	struct http_reader *r = calloc(1, sizeof(*r));
+	if (r) {
+		*r = (struct http_reader){read, release, ctx};
+		size_t block = len < HTTP_READER_BLOCK_BYTES ? (size_t)len + 1 : HTTP_READER_BLOCK_BYTES;
+		response = MHD_create_response_from_callback(len, block, http_reader_read, r, http_reader_free);
+	}
+	if (!response) {
+		free(r);
+		if (release)
+			release(ctx);
+	}
+	http_reply(req, code, content_type, len, response);
+}
+
+/* --- streams -------------------------------------------------------------------------------------------------------
+ */
+
+/* Counted before closing is looked at, while http_server_stop() does both in the other order: one of the two sees the
+ * other, and no connection is left suspended when the library is stopped (it would abort the process). */
+static bool http_pause(struct http_request *req, const atomic_bool *refuse)
+{
+	atomic_fetch_add(&req->server->n_suspended, 1);
+	if (atomic_load(refuse)) {
+		atomic_fetch_sub(&req->server->n_suspended, 1);
+		return false;
+	}
+	MHD_suspend_connection(req->conn);
+	return true;
+}
+
+static void http_unpause(struct http_request *req)
+{
+	struct http_server *server = req->server;
+	struct MHD_Connection *conn = req->conn;
+	atomic_fetch_sub(&server->n_suspended, 1);
+	MHD_resume_connection(conn);
+}
+
+static bool http_stream_pause(void *ctx)
+{
+	struct http_request *req = ctx;
+	return http_pause(req, &req->server->closing);
+}
+
+static void http_stream_wake(void *ctx)
+{
+	http_unpause(ctx);
+}
+
+static ssize_t http_stream_on_read(void *cls, uint64_t pos, char *out, size_t max)
+{
+	size_t n = 0;
+	(void)pos;
+	switch (http_stream_read(cls, (uint8_t *)out, max, &n)) {
+	case HTTP_STREAM_BYTES:
+	case HTTP_STREAM_PAUSED:
+		return (ssize_t)n; /* 0 while paused: the library then watches only for the resume */
+	case HTTP_STREAM_END:
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	case HTTP_STREAM_FAILED:
+		break;
+	}
+	return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void http_stream_on_free(void *cls)
+{
+	http_stream_gone(cls);
+}
+
+struct http_stream *http_reply_stream(struct http_request *req, const char *content_type)
+{
+	static const struct http_stream_ops OPS = {http_stream_pause, http_stream_wake};
+	struct http_stream *s = http_stream_new(&OPS, req);
+	struct MHD_Response *response = NULL;
+	if (s)
+		response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_STREAM_BLOCK_BYTES,
+							     http_stream_on_read, s, http_stream_on_free);
+	if (!response) {
+		if (s) {
+			http_stream_gone(s);
+			http_stream_finish(s, "", 0);
+		}
+		http_reply_status(req, CAIRN_E_NOMEM, NULL);
+		return NULL;
+	}
+	req->is_stream = true;
+	http_reply(req, 200, content_type, 0, response);
+	return s;
+}
+
+/* --- waiting -------------------------------------------------------------------------------------------------------
+ */
+
+bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req))
+{
+	assert(req->complete && req->code == 0);
+	req->resumed = resumed;
+	req->stage = HTTP_STAGE_WAITING;
+	if (http_pause(req, &req->server->drained))
+		return true;
+	req->stage = HTTP_STAGE_BODY;
+	http_reply_error(req, 503, "stopping", "the server is being stopped; try again in a few seconds", NULL);
+	return false;
+}
+
+void http_resume(struct http_request *req)
+{
+	http_unpause(req);
+}
+
+bool http_client_gone(const struct http_request *req)
+{
+	struct pollfd p = {.fd = req->peer->fd, .events = POLLRDHUP};
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+/* --- a request's life ----------------------------------------------------------------------------------------------
+ */
+
+static struct http_conn *http_peer_of(struct MHD_Connection *conn)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return info ? info->socket_context : NULL;
+}
+
+/* The request line is here. What this returns becomes the context of all further calls. */
+static void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *conn)
+{
+	struct http_server *server = cls;
+	struct http_conn *peer = http_peer_of(conn);
+	struct http_request *req = peer ? http_request_new(uri) : NULL;
+	if (!req)
+		return NULL;
+	req->server = server;
+	req->conn = conn;
+	req->peer = peer;
+	req->started_us = http_now_us();
+	req->body_limit = HTTP_DRAIN_BYTES_MAX;
+	(void)http_conn_enter(peer, HTTP_CONN_HEAD, http_head_deadline_ms(req, req->started_us / 1000));
+	http_server_begin(server);
+	return req;
+}
+
+/* Hand the reply to the library. */
+static enum MHD_Result http_flush(struct http_request *req)
+{
+	struct MHD_Response *response = req->response;
+	req->response = NULL;
+	if (!response || !http_conn_enter(req->peer, HTTP_CONN_REPLY, http_reply_deadline_ms(req, http_now_ms()))) {
+		if (response)
+			MHD_destroy_response(response);
+		return MHD_NO;
+	}
+	enum MHD_Result ok = MHD_queue_response(req->conn, req->code, response);
+	MHD_destroy_response(response);
+	if (ok == MHD_YES)
+		req->stage = HTTP_STAGE_REPLIED;
+	return ok;
+}
+
+static enum MHD_Result http_on_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_len,
+				      const char *value, size_t value_len)
+{
+	(void)kind;
+	http_head_note(cls, name, name_len, value ? value : "", value_len);
+	return MHD_YES;
+}
+
+/* First call: the head, and nothing of the body. */
+static enum MHD_Result http_on_head(struct http_request *req, const char *method, const char *version)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(req->conn, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	struct http_head head = {0};
+	if (http_conn_phase(req->peer) == HTTP_CONN_CUT)
+		return MHD_NO; /* from here on the sweeper does not look at the record's request_id */
+	MHD_get_connection_values_n(req->conn, MHD_HEADER_KIND, http_on_header, &head);
+	if (http_gate(req, &head, method, version, info ? info->header_size : 0)) {
+		req->has_route_state = true;
+		if (req->match.route->head)
+			req->match.route->head(req);
+	}
+	/* A reply now closes the connection. That is wanted where it is out of step, and where the alternative is to
+	 * take in a body of which nothing is used. */
+	if (req->code != 0 && (req->close_after || req->expects_100 || req->body_len > HTTP_DRAIN_BYTES_MAX))
+		return http_flush(req);
+	req->stage = HTTP_STAGE_BODY;
+	if (req->body_len == 0)
+		return http_conn_enter(req->peer, HTTP_CONN_BUSY, 0) ? MHD_YES : MHD_NO;
+	memcpy(req->peer->request_id, req->id, sizeof(req->id));
+	req->body_started_ms = http_now_ms();
+	return http_conn_enter(req->peer, HTTP_CONN_BODY, http_body_deadline_ms(req)) ? MHD_YES : MHD_NO;
+}
+
+/* The library takes no reply now. So it is written to the socket, and the client has a moment to see it before the
+ * connection is closed (closing on unread bytes resets it, and the client might never read what was sent). */
+static enum MHD_Result http_refuse_midway(struct http_request *req)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
+	if (!http_conn_enter(req->peer, HTTP_CONN_LINGER, http_now_ms() + HTTP_LINGER_MS))
+		return MHD_NO;
+	req->stage = HTTP_STAGE_LINGER;
+	req->code = 413;
+	http_error_raw(&b, 413, "http.body_bytes", "the body is larger than this server takes; send less at once",
+		       req->id);
+	if (b.status != CAIRN_OK || send(req->peer->fd, b.bytes, b.len, MSG_NOSIGNAL | MSG_DONTWAIT) <= 0)
+		return MHD_NO;
+	shutdown(req->peer->fd, SHUT_WR);
+	return MHD_YES;
+}
+
+static enum MHD_Result http_on_body(struct http_request *req, const char *bytes, size_t *n)
+{
+	size_t len = *n;
+	*n = 0; /* all is taken, always: bytes left over without a suspension can hang the connection */
+	if (req->stage == HTTP_STAGE_LINGER) {
+		req->lingered += len;
+		return req->lingered > HTTP_DRAIN_BYTES_MAX ? MHD_NO : MHD_YES;
+	}
+	req->received += len;
+	if (req->received > req->body_limit)
+		return http_refuse_midway(req);
+	if (!http_conn_enter(req->peer, HTTP_CONN_BODY, http_body_deadline_ms(req)))
+		return MHD_NO;
+	if (req->code == 0)
+		req->match.route->body(req, (const uint8_t *)bytes, len);
+	return MHD_YES;
+}
+
+/* done() or resumed() was called: it has replied, or it waits. */
+static enum MHD_Result http_settle(struct http_request *req)
+{
+	if (req->stage == HTTP_STAGE_WAITING)
+		return MHD_YES;
+	if (req->code == 0)
+		http_reply_status(req, CAIRN_OK, NULL); /* a route that forgot to */
+	return http_flush(req);
+}
+
+static enum MHD_Result http_on_complete(struct http_request *req)
+{
+	if (req->stage == HTTP_STAGE_LINGER || !http_conn_enter(req->peer, HTTP_CONN_BUSY, 0))
+		return MHD_NO;
+	req->complete = true;
+	if (req->code == 0)
+		req->match.route->done(req);
+	return http_settle(req);
+}
+
+static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, const char *url, const char *method,
+				       const char *version, const char *bytes, size_t *n, void **ctx)
+{
+	struct http_request *req = *ctx;
+	(void)cls;
+	(void)conn;
+	(void)url; /* decoded already, and so of no use: %2F is a slash in it */
+	if (!req)
+		return MHD_NO; /* without memory for a request there is none for a reply */
+	switch (req->stage) {
+	case HTTP_STAGE_HEAD:
+		return http_on_head(req, method, version);
+	case HTTP_STAGE_BODY:
+	case HTTP_STAGE_LINGER:
+		return *n > 0 ? http_on_body(req, bytes, n) : http_on_complete(req);
+	case HTTP_STAGE_WAITING:
+		req->stage = HTTP_STAGE_BODY;
+		req->resumed(req);
+		return http_settle(req);
+	case HTTP_STAGE_REPLIED:
+		break;
+	}
+	return MHD_NO;
+}
+
+/* However a request ended: the only place that frees one. */
+static void http_on_done(void *cls, struct MHD_Connection *conn, void **ctx, enum MHD_RequestTerminationCode why)
+{
+	struct http_server *server = cls;
+	struct http_request *req = *ctx;
+	(void)conn;
+	(void)why;
+	*ctx = NULL;
+	if (!req)
+		return;
+	http_tell_end(req);
+	if (req->response)
+		MHD_destroy_response(req->response);
+	if (req->has_route_state && req->state && req->match.route->free)
+		req->match.route->free(req->state);
+	(void)http_conn_enter(req->peer, HTTP_CONN_IDLE, http_idle_deadline_ms(server, http_now_ms()));
+	http_request_free(req);
+	http_server_end(server);
+}
+
+static void http_on_connection(void *cls, struct MHD_Connection *conn, void **socket_ctx,
+			       enum MHD_ConnectionNotificationCode code)
+{
+	struct http_server *server = cls;
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (*socket_ctx)
+			http_conns_remove(server->conns, *socket_ctx);
+		*socket_ctx = NULL;
+		return;
+	}
+	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *address = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	*socket_ctx = http_conns_add(server->conns, fd->connect_fd, address ? address->client_addr : NULL,
+				     http_first_head_deadline_ms(server, http_now_ms()));
+}
+
+/* --- the server ----------------------------------------------------------------------------------------------------
+ */
+
+static void http_on_log(void *cls, const char *fmt, va_list ap) CAIRN_PRINTF(2, 0);
+
+/* Once it runs, the library complains about clients, not about us. */
+static void http_on_log(void *cls, const char *fmt, va_list ap)
+{
+	struct http_server *server = cls;
+	char text[512];
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	text[strcspn(text, "\r\n")] = '\0';
+	LOG(atomic_load(&server->started) ? LOG_DEBUG : LOG_ERROR, "http_library", LOG_T("message", text));
+}
+
+static void http_on_panic(void *cls, const char *file, unsigned line, const char *reason)
+{
+	(void)cls;
+	LOG(LOG_ERROR, "http_panic", LOG_T("file", file), LOG_N("line", line), LOG_T("reason", reason ? reason : "-"));
+	abort();
+}
+
+static bool http_start_library(struct http_server *server)
+{
+	const struct http_server_options *o = &server->options;
+	unsigned pool = (o->connections_max + HTTP_THREAD_CONNS - 1) / HTTP_THREAD_CONNS;
+	server->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
+		NULL, http_on_request, server, MHD_OPTION_EXTERNAL_LOGGER, http_on_log, server,
+		MHD_OPTION_LISTEN_SOCKET, o->listen_fd, MHD_OPTION_CONNECTION_LIMIT, o->connections_max,
+		MHD_OPTION_THREAD_POOL_SIZE, pool < 2 ? 2u : pool, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		o->head_bytes_max + HTTP_LIBRARY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_s,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK,
+		http_on_uri, server, MHD_OPTION_NOTIFY_COMPLETED, http_on_done, server, MHD_OPTION_NOTIFY_CONNECTION,
+		http_on_connection, server, MHD_OPTION_END);
+	return server->daemon != NULL;
+}
+
+enum cairn_status http_server_start(struct http_server **out, const struct http_server_options *options,
+				    struct cairn_diag *diag)
+{
+	*out = NULL;
+	struct http_server *server = NULL;
+	enum cairn_status status = CAIRN_OK;
+	if (!http_options_are_valid(options))
+		status = cairn_fail(diag, CAIRN_E_USAGE, "http.options", CAIRN_NO_OFFSET,
+				    "connections must be 2 or more, timeouts 1 s or more, heads 1 KiB to 1 MiB");
+	else if (!(server = http_server_new(options)))
+		status = CAIRN_E_NOMEM;
+	if (status != CAIRN_OK) {
+		if (options->listen_fd >= 0)
+			close(options->listen_fd);
+		return status;
+	}
+	assert(server);
+	MHD_set_panic_func(http_on_panic, NULL);
+	if (!http_start_library(server)) {
+		close(options->listen_fd);
+		http_server_free(server);
+		return cairn_fail(diag, CAIRN_E_NOMEM, "http.start", CAIRN_NO_OFFSET,
+				  "the HTTP service cannot start; the log says why");
+	}
+	atomic_store(&server->started, true);
+	if (!http_server_start_ticker(server)) {
+		MHD_stop_daemon(server->daemon);
+		http_server_free(server);
+		return CAIRN_E_NOMEM;
+	}
+	*out = server;
+	return CAIRN_OK;
+}
+
+void http_server_drain(struct http_server *server, unsigned timeout_ms)
+{
+	if (!atomic_exchange(&server->draining, true)) {
+		int fd = MHD_quiesce_daemon(server->daemon);
+		if (fd >= 0)
+			close(fd);
+	}
+	http_server_wait(server, timeout_ms);
+	atomic_store(&server->drained, true);
+}
+
+void http_server_stop(struct http_server *server, unsigned timeout_ms)
+{
+	http_server_drain(server, timeout_ms);
+	http_server_stop_ticker(server);
+	atomic_store(&server->closing, true);
+	unsigned n = atomic_load(&server->n_suspended);
+	if (n > 0) {
+		/* Stopping the library would abort the process. It is about to end anyway. */
+		LOG(LOG_ERROR, "http_stop", LOG_T("message", "requests still wait for work that was not finished"),
+		    LOG_N("requests", n));
+		return;
+	}
+	MHD_stop_daemon(server->daemon);
+	http_server_free(server);
+}

@@ -1,0 +1,133 @@
+#include "server/http/http_gate.h"
+
+#include "server/http/cors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void gate_refuse(struct http_request *req, unsigned code, const char *rule, const char *message)
+{
+	http_reply_error(req, code, rule, message, NULL);
+}
+
+static void gate_fill(struct http_request *req, const struct http_head *head, const char *method)
+{
+	struct http_server *server = req->server;
+	http_request_set_id(req, head->request_id, server->id_prefix, atomic_fetch_add(&server->id_next, 1));
+	(void)snprintf(req->method, sizeof(req->method), "%s", method);
+	if (http_id_is_sane(head->session_id))
+		(void)snprintf(req->session_id, sizeof(req->session_id), "%s", head->session_id);
+	if (head->user_agent)
+		(void)snprintf(req->user_agent, sizeof(req->user_agent), "%s", head->user_agent);
+}
+
+static bool gate_check_head(struct http_request *req, const struct http_head *head, const char *version,
+			    size_t head_bytes)
+{
+	struct http_head_body body;
+	struct http_refusal refusal = http_head_check(head, req->target_kind, version, head_bytes,
+						      req->server->options.head_bytes_max, &body);
+	req->body_len = body.len;
+	req->expects_100 = body.expects_100;
+	if (refusal.code == 0 && req->peer->over_limit)
+		refusal = (struct http_refusal){429, "connections",
+						"too many connections from this address; close some, then try again"};
+	if (refusal.code == 0)
+		return true;
+	req->close_after = true;
+	gate_refuse(req, refusal.code, refusal.rule, refusal.message);
+	return false;
+}
+
+/* Browsers ask before they let a page call, without its token. @return false: that is not it */
+static bool gate_preflight(struct http_request *req, const char *methods)
+{
+	const struct cors *cors = req->server->options.cors;
+	struct cors_header headers[CORS_HEADERS_MAX];
+	if (!cors || strcmp(req->method, "OPTIONS") != 0)
+		return false;
+	size_t n = cors_preflight(cors, http_header(req, "Origin"), http_header(req, "Access-Control-Request-Method"),
+				  methods, headers);
+	for (size_t i = 0; i < n; i++)
+		http_reply_header(req, headers[i].name, headers[i].value);
+	if (n > 0)
+		http_reply_empty(req, 204, UINT64_MAX);
+	return n > 0;
+}
+
+static bool gate_route(struct http_request *req)
+{
+	char allow[64];
+	switch (router_find(req->server->options.routes, req->method, req->path, &req->match, allow, sizeof(allow))) {
+	case ROUTER_FOUND:
+		return true;
+	case ROUTER_NOT_FOUND:
+		gate_refuse(req, 404, "route.unknown", "there is no such resource; check the path");
+		return false;
+	case ROUTER_WRONG_METHOD:
+		if (gate_preflight(req, allow))
+			return false;
+		http_reply_header(req, "Allow", allow);
+		gate_refuse(req, 405, "route.method", "this resource does not take this method; see the Allow header");
+		return false;
+	case ROUTER_UNKNOWN_METHOD:
+		gate_refuse(req, 501, "route.method_unknown", "no resource of this server takes this method");
+		return false;
+	}
+	return false;
+}
+
+/* A browser lets any page send plain writes, and only keeps the answer from it. Where no token is needed (on loopback)
+ * that would be enough to do harm, so pages of origins that may not call are refused here. Other clients send no
+ * Origin. */
+static bool gate_origin(struct http_request *req)
+{
+	const struct cors *cors = req->server->options.cors;
+	const char *origin = http_header(req, "Origin");
+	if (!origin || !cors || http_method(req) != HTTP_OTHER || cors_allows(cors, origin))
+		return true;
+	gate_refuse(req, 403, "origin.unknown", "pages of this origin may not write here; name it in cors_origins");
+	return false;
+}
+
+static bool gate_authorise(struct http_request *req, const struct http_head *head)
+{
+	const struct http_server_options *o = &req->server->options;
+	struct cairn_diag diag = {0};
+	unsigned code = 401;
+	if (o->authorise(o->app, head->authorization, req->match.route->scope, &req->identity, &code, &diag))
+		return true;
+	http_reply_error(req, code, code == 403 ? "token.scope" : "token",
+			 code == 403 ? "the token does not permit this" : "send a valid bearer token", &diag);
+	return false;
+}
+
+static bool gate_check_length(struct http_request *req)
+{
+	const struct http_route *route = req->match.route;
+	if (!route->body_max) {
+		if (req->body_len == 0)
+			return true;
+		gate_refuse(req, 400, "http.body", "this resource takes no body; send the request without one");
+		return false;
+	}
+	uint64_t limit = route->body_max(req->server->options.app);
+	if (req->body_len == UINT64_MAX || req->body_len <= limit) {
+		req->body_limit = limit;
+		return true;
+	}
+	struct cairn_diag diag = {0};
+	(void)cairn_fail(&diag, CAIRN_E_LIMIT, "http.body_bytes", CAIRN_NO_OFFSET,
+			 "the body is larger than this server takes; send less at once");
+	cairn_diag_numbers(&diag, limit, req->body_len);
+	http_reply_error(req, 413, diag.rule, diag.text, &diag);
+	return false;
+}
+
+bool http_gate(struct http_request *req, const struct http_head *head, const char *method, const char *version,
+	       size_t head_bytes)
+{
+	gate_fill(req, head, method);
+	return gate_check_head(req, head, version, head_bytes) && gate_route(req) && gate_origin(req) &&
+	       gate_authorise(req, head) && gate_check_length(req);
+}

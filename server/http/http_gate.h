@@ -1,0 +1,17 @@
+/* May a request in? From its head alone: well-formed, a resource there is, a token that permits it, a body of a size
+ * that is taken. Knows no HTTP library. */
+#ifndef CAIRN_SERVER_HTTP_GATE_H
+#define CAIRN_SERVER_HTTP_GATE_H
+
+#include "server/http/http_request.h"
+
+/**
+ * Fill the request from its head, and judge it.
+ * @param head_bytes  size of the head as it came
+ * @return true: the route and its identity are set; false: it was refused, a reply is made. close_after is set where
+ * the connection may be out of step.
+ */
+bool http_gate(struct http_request *req, const struct http_head *head, const char *method, const char *version,
+	       size_t head_bytes);
+
+#endif

@@ -1,0 +1,100 @@
+/* Inside of the HTTP service: the request and the server, as the http*.c files share them. Routes see http.h. */
+#ifndef CAIRN_SERVER_HTTP_REQUEST_H
+#define CAIRN_SERVER_HTTP_REQUEST_H
+
+#include "server/auth.h"
+#include "server/http/http.h"
+#include "server/http/http_conn.h"
+#include "server/http/http_head.h"
+#include "server/http/router.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+	HTTP_TARGET_LOG_BYTES = 300,    /* of a target that the access log sees */
+	HTTP_DRAIN_BYTES_MAX = 1 << 20, /* a refused body that is swallowed to keep the connection */
+};
+
+enum http_stage {
+	HTTP_STAGE_HEAD,    /* headers are coming */
+	HTTP_STAGE_BODY,    /* head was accepted, or refused with a body that is swallowed */
+	HTTP_STAGE_WAITING, /* suspended by http_suspend() */
+	HTTP_STAGE_LINGER,  /* refused past the library; nothing more is said */
+	HTTP_STAGE_REPLIED, /* the library has the reply */
+};
+
+/** A header that the route added to the reply to come: name and value, each ended by a zero. */
+struct http_added {
+	struct http_added *next;
+	const char *value; /* into text */
+	char text[];
+};
+
+struct MHD_Connection;
+struct MHD_Daemon;
+struct MHD_Response;
+
+struct http_server {
+	struct http_server_options options; /* immutable, as is all down to conns */
+	char *public_url;                   /* NULL: from the Host header */
+	struct MHD_Daemon *daemon;
+	struct http_conns *conns;
+	uint32_t id_prefix;
+	atomic_uint id_next;
+	atomic_uint n_requests, n_suspended;
+	atomic_bool started;
+	atomic_bool draining; /* replies close */
+	atomic_bool drained;  /* nothing new waits */
+	atomic_bool closing;  /* streams don't wait any more either */
+	pthread_t ticker;
+	pthread_mutex_t lock; /* over stopping */
+	pthread_cond_t wake;  /* stopping has changed, or n_requests has become 0 while draining */
+	bool stopping;
+};
+
+/** Made when the request line is complete, freed when the library says the request has ended. */
+struct http_request {
+	struct http_server *server;
+	struct MHD_Connection *conn;
+	struct http_conn *peer; /* record of the connection; outlives the request */
+	enum http_stage stage;
+	enum http_target_kind target_kind;
+	bool has_route_state; /* head() was called: free() has to be */
+	bool close_after;     /* the connection can't be trusted or is not wanted: no keep-alive */
+	bool complete;        /* the body is all here */
+	bool expects_100;     /* the client waits for a word before it sends the body */
+	bool is_stream;
+	unsigned code;                 /* of the reply; 0: none yet */
+	struct MHD_Response *response; /* made, and not yet given to the library */
+	struct http_added *added;
+	void (*resumed)(struct http_request *req);
+	void *state;
+	int64_t started_us, body_started_ms;
+	uint64_t body_len;   /* announced; UINT64_MAX: chunked */
+	uint64_t body_limit; /* most that is read of it */
+	uint64_t received, lingered, reply_bytes;
+	char id[HTTP_ID_BYTES_MAX + 1];
+	char session_id[HTTP_ID_BYTES_MAX + 1];
+	char method[16]; /* cut: none of ours is longer */
+	char user_agent[128];
+	struct router_match match;
+	struct auth_identity identity;
+	char target_log[HTTP_TARGET_LOG_BYTES];
+	char path[]; /* raw, with the query cut off */
+};
+
+/** A request for a target; NULL without memory. */
+struct http_request *http_request_new(const char *target);
+
+/** Frees what is not the library's: the added headers and the request. */
+void http_request_free(struct http_request *req);
+
+/** Append a header to those of the reply to come. @return false without memory */
+bool http_request_add(struct http_request *req, const char *name, const char *value);
+bool http_request_has_added(const struct http_request *req, const char *name);
+
+/** Set id: the client's if it is sane, else prefix and number as 16 hexadecimal digits. */
+void http_request_set_id(struct http_request *req, const char *from_client, uint32_t prefix, uint32_t number);
+
+#endif

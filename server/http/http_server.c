@@ -1,0 +1,206 @@
+#include "server/http/http_server.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+enum {
+	HTTP_BODY_RATE_MIN = 1024,  /* bytes a second that a body must keep up on average, after idle_timeout_s */
+	HTTP_REPLY_RATE_MIN = 8192, /* and with which a reply must be taken, after request_timeout_s */
+	HTTP_HEAD_BYTES_MIN = 1024,
+	HTTP_HEAD_BYTES_MAX = 1 << 20,
+	HTTP_TICK_MS = 1000,
+};
+
+int64_t http_now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t http_now_ms(void)
+{
+	return http_now_us() / 1000;
+}
+
+bool http_options_are_valid(const struct http_server_options *o)
+{
+	return o->listen_fd >= 0 && o->routes && o->authorise && o->connections_max >= 2 && o->idle_timeout_s > 0 &&
+	       o->head_timeout_s > 0 && o->request_timeout_s > 0 && o->head_bytes_max >= HTTP_HEAD_BYTES_MIN &&
+	       o->head_bytes_max <= HTTP_HEAD_BYTES_MAX;
+}
+
+int64_t http_first_head_deadline_ms(const struct http_server *server, int64_t now_ms)
+{
+	return now_ms + (int64_t)server->options.head_timeout_s * 1000;
+}
+
+/* The request line may have dripped in, too: of a new connection the deadline stays what it was. */
+int64_t http_head_deadline_ms(const struct http_request *req, int64_t now_ms)
+{
+	int64_t deadline_ms = now_ms + (int64_t)req->server->options.head_timeout_s * 1000;
+	int64_t earlier_ms = http_conn_deadline_ms(req->peer);
+	return earlier_ms < deadline_ms ? earlier_ms : deadline_ms;
+}
+
+/* A head may drip after idling; silence alone is cut by the library's own timeout. */
+int64_t http_idle_deadline_ms(const struct http_server *server, int64_t now_ms)
+{
+	return now_ms + ((int64_t)server->options.idle_timeout_s + server->options.head_timeout_s) * 1000;
+}
+
+int64_t http_body_deadline_ms(const struct http_request *req)
+{
+	const struct http_server_options *o = &req->server->options;
+	int64_t whole_ms = (int64_t)o->request_timeout_s * 1000;
+	int64_t rate_ms = (int64_t)o->idle_timeout_s * 1000 + (int64_t)(req->received / HTTP_BODY_RATE_MIN * 1000);
+	return req->body_started_ms + (rate_ms < whole_ms ? rate_ms : whole_ms);
+}
+
+int64_t http_reply_deadline_ms(const struct http_request *req, int64_t now_ms)
+{
+	if (req->is_stream)
+		return 0;
+	return now_ms + (int64_t)req->server->options.request_timeout_s * 1000 +
+	       (int64_t)(req->reply_bytes / HTTP_REPLY_RATE_MIN * 1000);
+}
+
+void http_server_begin(struct http_server *server)
+{
+	atomic_fetch_add(&server->n_requests, 1);
+}
+
+void http_server_end(struct http_server *server)
+{
+	if (atomic_fetch_sub(&server->n_requests, 1) != 1 || !atomic_load(&server->draining))
+		return;
+	pthread_mutex_lock(&server->lock);
+	pthread_cond_broadcast(&server->wake);
+	pthread_mutex_unlock(&server->lock);
+}
+
+void http_tell_end(const struct http_request *req)
+{
+	const struct http_server_options *o = &req->server->options;
+	bool timed_out = req->stage == HTTP_STAGE_BODY && http_conn_phase(req->peer) == HTTP_CONN_CUT &&
+			 atomic_load(&req->peer->timed_out);
+	bool replied = req->stage == HTTP_STAGE_REPLIED || req->stage == HTTP_STAGE_LINGER;
+	struct http_summary summary = {
+		.method = req->method[0] ? req->method : "-",
+		.target = req->target_log,
+		.route = req->match.route ? req->match.route->name : "none",
+		.code = replied     ? req->code
+			: timed_out ? 408
+				    : 0,
+		.request_bytes = req->received,
+		.reply_bytes = replied ? req->reply_bytes : 0,
+		.duration_us = (uint64_t)(http_now_us() - req->started_us),
+		.address = req->peer->address,
+		.session_id = req->session_id[0] ? req->session_id : NULL,
+		.user_agent = req->user_agent[0] ? req->user_agent : NULL,
+	};
+	if (o->ended)
+		o->ended(o->app, req, &summary);
+}
+
+static void http_deadline(struct timespec *t, unsigned ms)
+{
+	clock_gettime(CLOCK_MONOTONIC, t);
+	t->tv_sec += ms / 1000;
+	t->tv_nsec += (long)(ms % 1000) * 1000000;
+	if (t->tv_nsec >= 1000000000) {
+		t->tv_sec++;
+		t->tv_nsec -= 1000000000;
+	}
+}
+
+static void *http_tick(void *arg)
+{
+	struct http_server *server = arg;
+	pthread_mutex_lock(&server->lock);
+	while (!server->stopping) {
+		struct timespec until;
+		http_deadline(&until, HTTP_TICK_MS);
+		while (!server->stopping && pthread_cond_timedwait(&server->wake, &server->lock, &until) == 0)
+			continue; /* woken for another reason */
+		if (server->stopping)
+			break;
+		pthread_mutex_unlock(&server->lock);
+		(void)http_conns_sweep(server->conns, http_now_ms());
+		if (server->options.tick)
+			server->options.tick(server->options.app);
+		pthread_mutex_lock(&server->lock);
+	}
+	pthread_mutex_unlock(&server->lock);
+	return NULL;
+}
+
+void http_server_free(struct http_server *server)
+{
+	http_conns_free(server->conns);
+	free(server->public_url);
+	pthread_cond_destroy(&server->wake);
+	pthread_mutex_destroy(&server->lock);
+	free(server);
+}
+
+struct http_server *http_server_new(const struct http_server_options *options)
+{
+	struct http_server *server = calloc(1, sizeof(*server));
+	pthread_condattr_t monotonic;
+	if (!server)
+		return NULL;
+	server->options = *options;
+	pthread_mutex_init(&server->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&server->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	if (getrandom(&server->id_prefix, sizeof(server->id_prefix), 0) != sizeof(server->id_prefix))
+		server->id_prefix = (uint32_t)http_now_us();
+	server->conns = http_conns_new(options->connections_per_address_max);
+	if (options->public_url) {
+		server->public_url = strdup(options->public_url);
+		size_t len = server->public_url ? strlen(server->public_url) : 0;
+		while (len > 0 && server->public_url[len - 1] == '/')
+			server->public_url[--len] = '\0';
+	}
+	if (!server->conns || (options->public_url && !server->public_url)) {
+		http_server_free(server);
+		return NULL;
+	}
+	return server;
+}
+
+bool http_server_start_ticker(struct http_server *server)
+{
+	return pthread_create(&server->ticker, NULL, http_tick, server) == 0;
+}
+
+void http_server_stop_ticker(struct http_server *server)
+{
+	pthread_mutex_lock(&server->lock);
+	server->stopping = true;
+	pthread_cond_broadcast(&server->wake);
+	pthread_mutex_unlock(&server->lock);
+	pthread_join(server->ticker, NULL);
+}
+
+void http_server_wait(struct http_server *server, unsigned timeout_ms)
+{
+	struct timespec until;
+	http_deadline(&until, timeout_ms);
+	pthread_mutex_lock(&server->lock);
+	while (atomic_load(&server->n_requests) > 0 &&
+	       pthread_cond_timedwait(&server->wake, &server->lock, &until) == 0)
+		continue;
+	pthread_mutex_unlock(&server->lock);
+}
+
+void http_server_stats(const struct http_server *server, struct http_server_stats *out)
+{
+	out->connections = http_conns_count(server->conns);
+	out->requests = atomic_load(&server->n_requests);
+}

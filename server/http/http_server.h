@@ -1,0 +1,41 @@
+/* The HTTP service's own parts: clock, deadlines, ticker, start and end of its record. Knows no HTTP library. */
+#ifndef CAIRN_SERVER_HTTP_SERVER_H
+#define CAIRN_SERVER_HTTP_SERVER_H
+
+#include "server/http/http_request.h"
+
+/** CLOCK_MONOTONIC, as cairn_clock_mono_ms(). */
+int64_t http_now_us(void);
+int64_t http_now_ms(void);
+
+/** Can a server be started with these? */
+bool http_options_are_valid(const struct http_server_options *options);
+
+/** A server without its library and ticker. NULL without memory. */
+struct http_server *http_server_new(const struct http_server_options *options);
+void http_server_free(struct http_server *server);
+
+/** Sweep connections and call options.tick each second until http_server_stop_ticker(). @return false: no thread */
+bool http_server_start_ticker(struct http_server *server);
+void http_server_stop_ticker(struct http_server *server);
+
+/** A request begins or ends; the last one to end wakes http_server_wait(). */
+void http_server_begin(struct http_server *server);
+void http_server_end(struct http_server *server);
+
+/** Wait at most timeout_ms until no request is under way. The server must be draining. */
+void http_server_wait(struct http_server *server, unsigned timeout_ms);
+
+/** Until when, from now_ms on: a first head; a head whose request line is here; a head after idling. */
+int64_t http_first_head_deadline_ms(const struct http_server *server, int64_t now_ms);
+int64_t http_head_deadline_ms(const struct http_request *req, int64_t now_ms);
+int64_t http_idle_deadline_ms(const struct http_server *server, int64_t now_ms);
+/** Until when the body must be here, of which received bytes are. */
+int64_t http_body_deadline_ms(const struct http_request *req);
+/** Until when the client must have taken the reply; 0: no limit, for streams. */
+int64_t http_reply_deadline_ms(const struct http_request *req, int64_t now_ms);
+
+/** Tell options.ended of it. */
+void http_tell_end(const struct http_request *req);
+
+#endif

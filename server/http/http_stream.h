@@ -1,0 +1,28 @@
+/* The bounded buffer between whoever makes the frames of a reply and the connection that sends them. Knows no HTTP
+ * library; http_stream_frame() and http_stream_finish() are declared in http.h. */
+#ifndef CAIRN_SERVER_HTTP_STREAM_H
+#define CAIRN_SERVER_HTTP_STREAM_H
+
+#include "server/http/http.h"
+
+enum { HTTP_STREAM_BYTES_MAX = 65536 }; /* that wait to be sent */
+
+/** How the reading side waits for frames. Called under the stream's lock. */
+struct http_stream_ops {
+	bool (*pause)(void *ctx); /* from the reading thread; false: no waiting any more, the server is closing */
+	void (*wake)(void *ctx);  /* from any thread; after a pause() that was true, once */
+};
+
+/** Two references: the feeder's ends with http_stream_finish(), the connection's with http_stream_gone().
+ *  @param ctx  valid until http_stream_gone(). @return NULL without memory */
+struct http_stream *http_stream_new(const struct http_stream_ops *ops, void *ctx);
+
+enum http_stream_read { HTTP_STREAM_BYTES, HTTP_STREAM_PAUSED, HTTP_STREAM_END, HTTP_STREAM_FAILED };
+
+/** Take up to max bytes. PAUSED: pause() was called, read again after wake(). */
+enum http_stream_read http_stream_read(struct http_stream *s, uint8_t *out, size_t max, size_t *n_read);
+
+/** The connection is done with the stream: it was sent, or the client has gone. */
+void http_stream_gone(struct http_stream *s);
+
+#endif

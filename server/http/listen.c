@@ -1,0 +1,178 @@
+#include "server/http/listen.h"
+
+#include "base/fd.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LISTEN_FIRST_FD = 3 }; /* sd_listen_fds(3) */
+
+static bool listen_parse_number(const char *text, unsigned long max, unsigned long *out)
+{
+	unsigned long n = 0;
+	if (!*text)
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		n = n * 10 + (unsigned long)(*text - '0');
+		if (n > max)
+			return false;
+	}
+	*out = n;
+	return true;
+}
+
+static bool listen_set(struct listen_address *out, const char *host, bool bracketed, unsigned long port)
+{
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+	memset(out, 0, sizeof(*out));
+	if (bracketed && inet_pton(AF_INET6, host, &v6.sin6_addr) == 1) {
+		memcpy(&out->addr, &v6, sizeof(v6));
+		out->len = sizeof(v6);
+		return true;
+	}
+	if (!bracketed && inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &v4.sin_addr) == 1) {
+		memcpy(&out->addr, &v4, sizeof(v4));
+		out->len = sizeof(v4);
+		return true;
+	}
+	return false;
+}
+
+enum cairn_status listen_parse(const char *text, struct listen_address *out, struct cairn_diag *diag)
+{
+	char host[INET6_ADDRSTRLEN];
+	const char *colon = strrchr(text, ':');
+	bool bracketed = text[0] == '[' && colon && colon > text + 1 && colon[-1] == ']';
+	unsigned long port = 0;
+	bool ok = colon && listen_parse_number(colon + 1, 65535, &port);
+	if (ok) {
+		const char *from = text + bracketed;
+		size_t len = (size_t)(colon - from) - bracketed;
+		ok = len < sizeof(host);
+		if (ok) {
+			memcpy(host, from, len);
+			host[len] = '\0';
+			ok = listen_set(out, host, bracketed, port);
+		}
+	}
+	if (ok)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_USAGE, "listen.address", CAIRN_NO_OFFSET,
+			  "\"%s\" is not an address to listen on; write ADDRESS:PORT with a numeric address, such as "
+			  "127.0.0.1:8080, [::1]:8080, or [::]:8080 for all",
+			  text);
+}
+
+static bool listen_prepare(int fd, int family)
+{
+	int one = 1, zero = 0;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0)
+		return false;
+	/* [::] serves IPv4 too, whatever the system's default is */
+	return family != AF_INET6 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)) == 0;
+}
+
+enum cairn_status listen_open(const struct listen_address *address, int *out, struct cairn_diag *diag)
+{
+	int family = address->addr.ss_family;
+	*out = -1;
+	CLEANUP(cairn_fd_closep) int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const struct sockaddr_storage copy = address->addr;
+	if (fd < 0 || !listen_prepare(fd, family) || bind(fd, (const struct sockaddr *)&copy, address->len) != 0 ||
+	    listen(fd, LISTEN_BACKLOG) != 0) {
+		int error = errno;
+		char text[LISTEN_TEXT_BYTES], reason[80];
+		listen_text(address, text);
+		return cairn_fail(diag, CAIRN_E_IO, "listen.open", CAIRN_NO_OFFSET, "cannot listen on %s: %s", text,
+				  strerror_r(error, reason, sizeof(reason)));
+	}
+	*out = fd;
+	fd = -1;
+	return CAIRN_OK;
+}
+
+static bool listen_is_listening(int fd)
+{
+	int listening = 0, type = 0;
+	socklen_t len = sizeof(listening);
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) != 0 || !listening)
+		return false;
+	len = sizeof(type);
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM;
+}
+
+enum cairn_status listen_inherited(int *fd, struct cairn_diag *diag)
+{
+	const char *pid_text = getenv("LISTEN_PID"), *fds_text = getenv("LISTEN_FDS");
+	unsigned long pid = 0, n_fds = 0;
+	*fd = -1;
+	if (!pid_text || !fds_text || !listen_parse_number(pid_text, INT32_MAX, &pid) || (pid_t)pid != getpid())
+		return CAIRN_OK;
+	if (!listen_parse_number(fds_text, 1024, &n_fds) || n_fds == 0)
+		return CAIRN_OK;
+	if (n_fds > 1)
+		return cairn_fail(diag, CAIRN_E_USAGE, "listen.inherited", CAIRN_NO_OFFSET,
+				  "%lu sockets were handed over; give the unit one ListenStream", n_fds);
+	if (!listen_is_listening(LISTEN_FIRST_FD))
+		return cairn_fail(diag, CAIRN_E_USAGE, "listen.inherited", CAIRN_NO_OFFSET,
+				  "the descriptor handed over is not a listening stream socket; use ListenStream");
+	int flags = fcntl(LISTEN_FIRST_FD, F_GETFL);
+	if (flags < 0 || fcntl(LISTEN_FIRST_FD, F_SETFL, flags | O_NONBLOCK) != 0 ||
+	    fcntl(LISTEN_FIRST_FD, F_SETFD, FD_CLOEXEC) != 0)
+		return cairn_fail(diag, CAIRN_E_USAGE, "listen.inherited", CAIRN_NO_OFFSET,
+				  "the socket handed over cannot be made non-blocking");
+	*fd = LISTEN_FIRST_FD;
+	return CAIRN_OK;
+}
+
+enum cairn_status listen_address_of(int fd, struct listen_address *out)
+{
+	struct sockaddr_storage addr = {0};
+	socklen_t len = sizeof(addr);
+	if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0)
+		return CAIRN_E_IO;
+	*out = (struct listen_address){.addr = addr, .len = len};
+	return CAIRN_OK;
+}
+
+static void listen_parts(const struct listen_address *address, struct sockaddr_in *v4, struct sockaddr_in6 *v6)
+{
+	memcpy(v4, &address->addr, sizeof(*v4));
+	memcpy(v6, &address->addr, sizeof(*v6));
+}
+
+bool listen_is_loopback(const struct listen_address *address)
+{
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+	listen_parts(address, &v4, &v6);
+	if (address->addr.ss_family == AF_INET)
+		return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
+	if (address->addr.ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) ||
+		       (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && v6.sin6_addr.s6_addr[12] == 127);
+	return address->addr.ss_family == AF_UNIX;
+}
+
+void listen_text(const struct listen_address *address, char out[static LISTEN_TEXT_BYTES])
+{
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+	char host[INET6_ADDRSTRLEN];
+	listen_parts(address, &v4, &v6);
+	if (address->addr.ss_family == AF_INET && inet_ntop(AF_INET, &v4.sin_addr, host, sizeof(host)))
+		(void)snprintf(out, LISTEN_TEXT_BYTES, "%s:%u", host, (unsigned)ntohs(v4.sin_port));
+	else if (address->addr.ss_family == AF_INET6 && inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof(host)))
+		(void)snprintf(out, LISTEN_TEXT_BYTES, "[%s]:%u", host, (unsigned)ntohs(v6.sin6_port));
+	else
+		memcpy(out, "-", 2);
+}

@@ -1,0 +1,142 @@
+#include "server/http/router.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Methods that RFC 9110 and 5789 know: asked of a resource without them the answer is 405, not 501. */
+static const char *const METHODS[] = {"GET",     "HEAD",    "POST",  "PUT",   "DELETE",
+				      "CONNECT", "OPTIONS", "TRACE", "PATCH", NULL};
+
+static bool router_is_unreserved(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '.' ||
+	       c == '_' || c == '~';
+}
+
+/* Length of the path of a target; 0: not one that can match. */
+static size_t router_path_len(const char *target)
+{
+	size_t n = 0;
+	if (target[0] != '/')
+		return 0;
+	for (; target[n] && target[n] != '?'; n++) {
+		if (n == ROUTER_PATH_BYTES_MAX || (!router_is_unreserved(target[n]) && !strchr("/%", target[n])))
+			return 0;
+	}
+	return n;
+}
+
+/* "." and ".." mean other paths to every client and proxy; they are nobody's name. Escapes are for those routes only
+ * that ask for them, since "%2F" is a slash to some and not to others. */
+static bool router_is_value(const char *segment, size_t len, bool escapes)
+{
+	if (!escapes && memchr(segment, '%', len))
+		return false;
+	return len > 0 && !(len == 1 && segment[0] == '.') && !(len == 2 && memcmp(segment, "..", 2) == 0);
+}
+
+static size_t router_segment_len(const char *at, const char *end)
+{
+	const char *slash = memchr(at, '/', (size_t)(end - at));
+	return (size_t)((slash ? slash : end) - at);
+}
+
+struct router_span {
+	const char *at;
+	size_t len;
+};
+
+/* names[i] and values[i] are set for each {name} on the way. */
+static bool router_matches(const char *pattern, const char *path, const char *path_end,
+			   struct router_span names[ROUTER_ARGS_MAX], struct router_span values[ROUTER_ARGS_MAX],
+			   unsigned *n_args)
+{
+	const char *pattern_end = pattern + strlen(pattern);
+	*n_args = 0;
+	while (pattern < pattern_end && path < path_end) {
+		if (*pattern++ != '/' || *path++ != '/')
+			return false;
+		size_t want = router_segment_len(pattern, pattern_end), have = router_segment_len(path, path_end);
+		if (want > 0 && *pattern == '{') {
+			bool escapes = pattern[want - 2] == '%';
+			if (*n_args == ROUTER_ARGS_MAX || !router_is_value(path, have, escapes))
+				return false;
+			names[*n_args] = (struct router_span){pattern + 1, want - (escapes ? 3 : 2)};
+			values[(*n_args)++] = (struct router_span){path, have};
+		} else if (want != have || memcmp(pattern, path, have) != 0) {
+			return false;
+		}
+		pattern += want;
+		path += have;
+	}
+	return pattern == pattern_end && path == path_end;
+}
+
+static void router_fill(struct router_match *out, const struct http_route *route, const struct router_span *names,
+			const struct router_span *values, unsigned n_args)
+{
+	out->route = route;
+	out->n_args = n_args;
+	for (unsigned i = 0; i < n_args; i++) {
+		out->args[i].name = names[i].at;
+		out->args[i].name_len = names[i].len;
+		memcpy(out->args[i].value, values[i].at, values[i].len);
+		out->args[i].value[values[i].len] = '\0';
+	}
+}
+
+static void router_allow(char *allow, size_t allow_len, const char *method)
+{
+	size_t at = strlen(allow);
+	(void)snprintf(allow + at, allow_len - at, "%s%s", at > 0 ? ", " : "", method);
+}
+
+static bool router_is_known(const struct http_route *const *tables, const char *method)
+{
+	for (const char *const *m = METHODS; *m; m++) {
+		if (strcmp(*m, method) == 0)
+			return true;
+	}
+	for (; *tables; tables++) {
+		for (const struct http_route *r = *tables; r->method; r++) {
+			if (strcmp(r->method, method) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+enum router_result router_find(const struct http_route *const *tables, const char *method, const char *target,
+			       struct router_match *out, char *allow, size_t allow_len)
+{
+	struct router_span names[ROUTER_ARGS_MAX], values[ROUTER_ARGS_MAX];
+	const char *path_end = target + router_path_len(target);
+	bool is_head = strcmp(method, "HEAD") == 0, found = false, head_listed = false, get_listed = false;
+	unsigned n_args;
+	out->route = NULL;
+	allow[0] = '\0';
+	for (const struct http_route *const *table = tables; *table; table++) {
+		for (const struct http_route *r = *table; r->method; r++) {
+			if (!router_matches(r->pattern, target, path_end, names, values, &n_args))
+				continue;
+			if (strcmp(r->method, method) == 0) {
+				router_fill(out, r, names, values, n_args);
+				return ROUTER_FOUND;
+			}
+			bool is_get = strcmp(r->method, "GET") == 0;
+			if (is_head && is_get) /* unless a HEAD route comes later */
+				router_fill(out, r, names, values, n_args);
+			get_listed |= is_get;
+			head_listed |= strcmp(r->method, "HEAD") == 0;
+			found = true;
+			router_allow(allow, allow_len, r->method);
+		}
+	}
+	if (out->route)
+		return ROUTER_FOUND;
+	if (get_listed && !head_listed)
+		router_allow(allow, allow_len, "HEAD");
+	if (!router_is_known(tables, method))
+		return ROUTER_UNKNOWN_METHOD;
+	return found ? ROUTER_WRONG_METHOD : ROUTER_NOT_FOUND;
+}

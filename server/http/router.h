@@ -1,0 +1,37 @@
+/* From a method and a raw request target to a route. Pure: no I/O, no HTTP library. */
+#ifndef CAIRN_SERVER_ROUTER_H
+#define CAIRN_SERVER_ROUTER_H
+
+#include "server/http/http.h"
+
+enum {
+	ROUTER_ARGS_MAX = 4,
+	ROUTER_PATH_BYTES_MAX = 512, /* of a path; longer ones match nothing */
+};
+
+/** What matched. Borrows nothing: the values are copied. */
+struct router_match {
+	const struct http_route *route;
+	unsigned n_args;
+	struct {
+		const char *name; /* points into the pattern */
+		size_t name_len;
+		char value[ROUTER_PATH_BYTES_MAX];
+	} args[ROUTER_ARGS_MAX];
+};
+
+enum router_result {
+	ROUTER_FOUND,
+	ROUTER_NOT_FOUND,      /* 404; also for a path with anything but unreserved characters and slashes */
+	ROUTER_WRONG_METHOD,   /* 405; allow lists the methods there are */
+	ROUTER_UNKNOWN_METHOD, /* 501: neither of HTTP nor of any route */
+};
+
+/**
+ * @param target  raw, as sent ("/v1/chunks/default/…?x=y"); an absolute-form target is not served
+ * @param allow   for ROUTER_WRONG_METHOD: "GET, HEAD", cut to allow_len
+ */
+enum router_result router_find(const struct http_route *const *tables, const char *method, const char *target,
+			       struct router_match *out, char *allow, size_t allow_len);
+
+#endif

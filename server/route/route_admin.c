@@ -1,0 +1,223 @@
+/* What an operator asks of a running server: DELETE /v1/files/{hash}, POST /v1/files/{hash}/share, POST /v1/gc,
+ * GET /v1/stats. */
+#include "cas/garbage.h"
+#include "index/operate.h"
+#include "server/log.h"
+#include "server/route/api_key.h"
+#include "server/route/route_args.h"
+#include "server/route/route_job.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct admin_request {
+	struct route_job job;
+	enum cairn_status status;
+	struct cairn_hash file;
+	bool has_owner, changed;
+	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+	struct cairn_gc_report gc;
+	struct cairn_index_totals totals;
+};
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static void admin_forget(struct route_job *job)
+{
+	struct admin_request *a = (struct admin_request *)job;
+	a->status = cairn_cas_forget(job->app->cas, &a->file, a->has_owner ? a->owner : NULL, &a->changed);
+}
+
+static void admin_share(struct route_job *job)
+{
+	struct admin_request *a = (struct admin_request *)job;
+	a->status = cairn_cas_share(job->app->cas, &a->file, a->owner, &a->changed);
+}
+
+static void admin_reply_file(struct http_request *req, struct route_job *job, const char *word)
+{
+	const struct admin_request *a = (const struct admin_request *)job;
+	char json[64];
+	if (a->status == CAIRN_E_NOT_FOUND) {
+		http_reply_error(req, 404, "file.unknown", "no such file is registered here", NULL);
+		return;
+	}
+	if (a->status != CAIRN_OK) {
+		http_reply_status(req, a->status, NULL);
+		return;
+	}
+	(void)snprintf(json, sizeof(json), "{\"%s\":%s}\n", word, a->changed ? "true" : "false");
+	http_reply_json(req, 200, json);
+}
+
+static void admin_reply_forgotten(struct http_request *req, struct route_job *job)
+{
+	const struct admin_request *a = (const struct admin_request *)job;
+	if (a->status == CAIRN_OK && !a->changed)
+		http_reply_error(req, 404, "file.unknown", "no such file is registered here", NULL);
+	else
+		admin_reply_file(req, job, "forgotten");
+}
+
+static void admin_reply_shared(struct http_request *req, struct route_job *job)
+{
+	admin_reply_file(req, job, "shared");
+}
+
+/* The repository of "?repo=", in its full form: the one whose registration is meant. @return false: it is none, which
+ * was replied */
+static bool admin_take_repo(struct http_request *req, struct admin_request *a)
+{
+	const char *repo = http_query_arg(req, "repo");
+	a->has_owner = repo;
+	if (!repo || api_key_repo(a->owner, sizeof(a->owner), repo))
+		return true;
+	http_reply_error(req, 400, "repo.name",
+			 "repo is namespace/name, with models/, datasets/ or spaces/ before it; empty: the operator's",
+			 NULL);
+	return false;
+}
+
+static void admin_start_file(struct http_request *req, void (*run)(struct route_job *job),
+			     void (*reply)(struct http_request *req, struct route_job *job))
+{
+	struct cairn_hash file;
+	struct admin_request *a = route_hash(req, &file) ? route_job_new(req, sizeof(*a), run, reply) : NULL;
+	if (!a)
+		return;
+	a->file = file;
+	if (admin_take_repo(req, a))
+		route_job_start(req);
+}
+
+static void admin_delete_file(struct http_request *req)
+{
+	admin_start_file(req, admin_forget, admin_reply_forgotten);
+}
+
+static void admin_share_file(struct http_request *req)
+{
+	admin_start_file(req, admin_share, admin_reply_shared);
+}
+
+/* --- garbage ------------------------------------------------------------------------------------------------------ */
+
+/* A collection ends early when the daemon stops or nobody waits for it any more; the next one goes on where it was. */
+static bool admin_gc_stops(void *ctx)
+{
+	const struct route_job *job = ctx;
+	return atomic_load(&job->app->stopping) || http_client_gone(job->req);
+}
+
+static void admin_gc(struct route_job *job)
+{
+	struct admin_request *a = (struct admin_request *)job;
+	a->status = cairn_cas_gc(job->app->cas, admin_gc_stops, job, &a->gc);
+	LOG(LOG_INFO, "gc", LOG_T("status", cairn_status_name(a->status)), LOG_N("retired", a->gc.n_retired),
+	    LOG_N("swept", a->gc.n_swept), LOG_N("bytes_freed", a->gc.bytes_freed));
+}
+
+static void admin_reply_gc(struct http_request *req, struct route_job *job)
+{
+	const struct admin_request *a = (const struct admin_request *)job;
+	char json[160];
+	if (a->status == CAIRN_E_BUSY) {
+		http_reply_error(req, 503, "gc.running", "a collection is running already; try again later", NULL);
+		return;
+	}
+	if (a->status != CAIRN_OK) {
+		http_reply_status(req, a->status, NULL);
+		return;
+	}
+	(void)snprintf(
+		json, sizeof(json),
+		"{\"retired\":%" PRIu64 ",\"swept\":%" PRIu64 ",\"bytes_freed\":%" PRIu64 ",\"grace_s\":%" PRIu32 "}\n",
+		a->gc.n_retired, a->gc.n_swept, a->gc.bytes_freed, cairn_cas_options_of(job->app->cas)->gc_grace_s);
+	http_reply_json(req, 200, json);
+}
+
+static void admin_post_gc(struct http_request *req)
+{
+	if (route_job_new(req, sizeof(struct admin_request), admin_gc, admin_reply_gc))
+		route_job_start(req);
+}
+
+/* --- sums --------------------------------------------------------------------------------------------------------- */
+
+static void admin_stats(struct route_job *job)
+{
+	struct admin_request *a = (struct admin_request *)job;
+	a->status = cairn_index_totals(cairn_cas_index(job->app->cas), &a->totals);
+}
+
+static void admin_reply_stats(struct http_request *req, struct route_job *job)
+{
+	const struct admin_request *a = (const struct admin_request *)job;
+	if (a->status != CAIRN_OK) {
+		http_reply_status(req, a->status, NULL);
+		return;
+	}
+	struct cairn_index_stats index;
+	cairn_index_stats(cairn_cas_index(job->app->cas), &index);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {
+		{"files", a->totals.n_files},
+		{"file_bytes", a->totals.file_bytes},
+		{"shards", index.n_shards},
+		{"xorbs", index.n_xorbs},
+		{"stored_bytes", index.stored_bytes},
+		{"unreferenced_xorbs", a->totals.n_unreferenced},
+		{"unreferenced_bytes", a->totals.unreferenced_bytes},
+		{"retired_xorbs", a->totals.n_retired},
+		{"retired_bytes", a->totals.retired_bytes},
+		{"eligible_chunks", index.n_eligible},
+		{"index_bytes", index.file_bytes},
+		{"free_bytes", cairn_store_free_bytes(cairn_cas_store(job->app->cas))},
+	};
+	char json[1024] = "{";
+	size_t len = 1;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		len += (size_t)snprintf(json + len, sizeof(json) - len, "%s\"%s\":%" PRIu64, i ? "," : "",
+					numbers[i].name, numbers[i].value);
+	(void)snprintf(json + len, sizeof(json) - len, "}\n");
+	http_reply_json(req, 200, json);
+}
+
+static void admin_get_stats(struct http_request *req)
+{
+	if (route_job_new(req, sizeof(struct admin_request), admin_stats, admin_reply_stats))
+		route_job_start(req);
+}
+
+const struct http_route ROUTES_ADMIN[] = {
+	{.method = "DELETE",
+	 .pattern = "/v1/files/{hash}",
+	 .name = "files",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .done = admin_delete_file,
+	 .free = free},
+	{.method = "POST",
+	 .pattern = "/v1/files/{hash}/share",
+	 .name = "files-share",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .done = admin_share_file,
+	 .free = free},
+	{.method = "POST",
+	 .pattern = "/v1/gc",
+	 .name = "gc",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .done = admin_post_gc,
+	 .free = free},
+	{.method = "GET",
+	 .pattern = "/v1/stats",
+	 .name = "stats",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .done = admin_get_stats,
+	 .free = free},
+	{0},
+};

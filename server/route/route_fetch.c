@@ -1,0 +1,151 @@
+/* GET and HEAD /v1/fetch/{hash}?ranges=R&expires=T&signature=S: bytes of a xorb, as a reconstruction granted them. */
+#include "server/app.h"
+#include "server/route/multipart.h"
+#include "server/route/range_header.h"
+#include "server/route/route_args.h"
+
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct fetch_ranges {
+	size_t n;
+	struct cairn_fetch_range range[CAIRN_FETCH_RANGES_MAX];
+};
+
+static bool fetch_check_grant(struct http_request *req, const struct cairn_hash *hash, struct fetch_ranges *granted)
+{
+	const char *ranges = http_query_arg(req, "ranges"), *expires = http_query_arg(req, "expires"),
+		   *sign = http_query_arg(req, "signature");
+	struct cairn_diag diag = {0};
+	enum cairn_status status =
+		cairn_fetch_check(app_of(req)->cas, hash, ranges ? ranges : "", expires ? expires : "",
+				  sign ? sign : "", cairn_clock_unix_s(), &diag);
+	if (status == CAIRN_E_DENIED) {
+		http_reply_error(req, 403, diag.rule, diag.text, &diag);
+		return false;
+	}
+	granted->n = status == CAIRN_OK ? cairn_fetch_ranges_parse(granted->range, CAIRN_FETCH_RANGES_MAX, ranges) : 0;
+	if (granted->n == 0)
+		http_reply_status(req, status == CAIRN_OK ? CAIRN_E_IO : status, NULL);
+	return granted->n > 0;
+}
+
+static bool fetch_is_granted(const struct fetch_ranges *granted, const struct cairn_fetch_range *range)
+{
+	for (size_t i = 0; i < granted->n; i++)
+		if (range->first >= granted->range[i].first && range->last <= granted->range[i].last)
+			return true;
+	return false;
+}
+
+/* What the client wants of it: the ranges of its Range header, or all that was granted when it has none. */
+static bool fetch_wanted(struct http_request *req, const struct fetch_ranges *granted, uint64_t object_bytes,
+			 struct fetch_ranges *wanted)
+{
+	struct cairn_byte_range asked[CAIRN_FETCH_RANGES_MAX];
+	size_t n = range_header_parse(asked, CAIRN_FETCH_RANGES_MAX, http_header(req, "Range"));
+	if (n > CAIRN_FETCH_RANGES_MAX) {
+		http_reply_error(req, 400, "range.many", "ask for fewer ranges at once", NULL);
+		return false;
+	}
+	if (n == 0)
+		*wanted = *granted;
+	for (size_t i = 0; i < n; i++) {
+		struct cairn_fetch_range *w = &wanted->range[i];
+		bool suffix = asked[i].kind == CAIRN_RANGE_SUFFIX;
+		w->first = suffix ? object_bytes - (asked[i].suffix_bytes < object_bytes ? asked[i].suffix_bytes
+											 : object_bytes)
+				  : asked[i].first;
+		w->last = suffix || asked[i].last >= object_bytes ? object_bytes - 1 : asked[i].last;
+		if (w->first > w->last) {
+			char value[64];
+			(void)snprintf(value, sizeof(value), "bytes */%" PRIu64, object_bytes);
+			http_reply_header(req, "Content-Range", value);
+			http_reply_error(req, 416, "range.past_end", "the range starts past the end of the xorb", NULL);
+			return false;
+		}
+		if (!fetch_is_granted(granted, w)) {
+			http_reply_error(req, 403, "fetch.range", "this URL was signed for other byte ranges", NULL);
+			return false;
+		}
+		wanted->n = n;
+	}
+	return true;
+}
+
+static void fetch_reply_one(struct http_request *req, struct cairn_store_object *object,
+			    const struct cairn_fetch_range *range)
+{
+	char value[96];
+	uint64_t n_bytes = range->last - range->first + 1;
+	(void)snprintf(value, sizeof(value), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, range->first, range->last,
+		       cairn_store_object_bytes(object));
+	http_reply_header(req, "Content-Range", value);
+	int fd = fcntl(cairn_store_object_fd(object), F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		http_reply_status(req, CAIRN_E_IO, NULL);
+	else
+		http_reply_file(req, 206, "application/octet-stream", fd, range->first, n_bytes);
+}
+
+/* Takes the object over. */
+static void fetch_reply_many(struct http_request *req, struct cairn_store_object *object,
+			     const struct fetch_ranges *wanted)
+{
+	struct multipart *m = multipart_new(object, wanted->range, wanted->n);
+	if (!m)
+		http_reply_status(req, CAIRN_E_NOMEM, NULL);
+	else
+		http_reply_reader(req, 206, multipart_content_type(m), multipart_bytes(m), multipart_read,
+				  multipart_free, m);
+}
+
+static void fetch_set_headers(struct http_request *req, const char *etag)
+{
+	http_reply_header(req, "ETag", etag);
+	http_reply_header(req, "Accept-Ranges", "bytes");
+	/* The bytes of a xorb never change; the URL's own expiry bounds its use. */
+	http_reply_header(req, "Cache-Control", "private, immutable, max-age=3600");
+}
+
+static void fetch_get(struct http_request *req)
+{
+	struct cairn_hash hash;
+	struct fetch_ranges granted = {0}, wanted = {0};
+	if (!route_hash(req, &hash) || !fetch_check_grant(req, &hash, &granted))
+		return;
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
+	enum cairn_status status = cairn_store_get(cairn_cas_store(app_of(req)->cas), &hash, &object);
+	if (status != CAIRN_OK) {
+		http_reply_status(req, status, NULL);
+		return;
+	}
+	char text[CAIRN_HASH_TEXT_BYTES], etag[CAIRN_HASH_TEXT_BYTES + 2];
+	cairn_hash_text(text, &hash);
+	(void)snprintf(etag, sizeof(etag), "\"%s\"", text);
+	const char *known = http_header(req, "If-None-Match"), *only_if = http_header(req, "If-Range");
+	if (only_if && http_header(req, "Range") && strcmp(only_if, etag) != 0) {
+		http_reply_error(req, 412, "fetch.if_range", "the xorb never had this ETag", NULL);
+		return;
+	}
+	if (!fetch_wanted(req, &granted, cairn_store_object_bytes(object), &wanted))
+		return;
+	fetch_set_headers(req, etag);
+	if (known && (strstr(known, etag) || strcmp(known, "*") == 0)) {
+		http_reply_empty(req, 304, UINT64_MAX);
+	} else if (wanted.n == 1) {
+		fetch_reply_one(req, object, &wanted.range[0]);
+	} else {
+		fetch_reply_many(req, object, &wanted);
+		object = NULL;
+	}
+}
+
+const struct http_route ROUTES_FETCH[] = {
+	{.method = "GET", .pattern = "/v1/fetch/{hash}", .name = "fetch", .scope = 0, .done = fetch_get},
+	{0},
+};

@@ -1,0 +1,192 @@
+/* GET /health: the process answers. GET /ready: it can take uploads. GET /metrics: what it counted. None needs a token:
+ * probes and scrapers have none, and there is nothing in the answers but counts and the version. */
+#include "server/route/route_job.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+enum {
+	READY_KEPT_MS = 1000,
+	METRICS_TEXT_BYTES_MAX = 1024 * 1024,
+	METRICS_GAUGES_MAX = 40,
+};
+
+/* --- /health ------------------------------------------------------------------------------------------------------ */
+
+static void health_get(struct http_request *req)
+{
+	http_reply_header(req, "Cache-Control", "no-store");
+	http_reply_json(req, 200, "{\"status\":\"ok\",\"version\":\"" CAIRN_VERSION "\"}\n");
+}
+
+/* --- /ready ------------------------------------------------------------------------------------------------------- */
+
+struct ready_request {
+	struct route_job job;
+	enum cairn_status status;
+	struct cairn_diag diag;
+};
+
+static void ready_reply(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag)
+{
+	http_reply_header(req, "Cache-Control", "no-store");
+	if (status == CAIRN_OK) {
+		http_reply_json(req, 200, "{\"status\":\"ready\"}\n");
+		return;
+	}
+	http_reply_header(req, "Retry-After", "5");
+	http_reply_error(req, 503, "not_ready", "uploads cannot be taken now", diag);
+}
+
+static bool ready_is_fresh(const struct app_ready *r)
+{
+	return r->checked_ms != 0 && cairn_clock_mono_ms() - r->checked_ms < READY_KEPT_MS;
+}
+
+/* Many may ask at once: one of them checks, the others wait for the lock and then find it fresh. */
+static void ready_run(struct route_job *job)
+{
+	struct ready_request *r = (struct ready_request *)job;
+	struct app_ready *last = &job->app->ready;
+	pthread_mutex_lock(&last->lock);
+	if (!ready_is_fresh(last)) {
+		last->diag = (struct cairn_diag){0};
+		last->status = cairn_cas_ready(job->app->cas, &last->diag);
+		last->checked_ms = cairn_clock_mono_ms();
+	}
+	r->status = last->status;
+	r->diag = last->diag;
+	pthread_mutex_unlock(&last->lock);
+}
+
+static void ready_job_reply(struct http_request *req, struct route_job *job)
+{
+	const struct ready_request *r = (const struct ready_request *)job;
+	ready_reply(req, r->status, &r->diag);
+}
+
+/* What the last check found, if that was just now. */
+static bool ready_known(struct app *app, enum cairn_status *status, struct cairn_diag *diag)
+{
+	if (pthread_mutex_trylock(&app->ready.lock) != 0)
+		return false;
+	bool fresh = ready_is_fresh(&app->ready);
+	*status = app->ready.status;
+	*diag = app->ready.diag;
+	pthread_mutex_unlock(&app->ready.lock);
+	return fresh;
+}
+
+static void ready_get(struct http_request *req)
+{
+	enum cairn_status status;
+	struct cairn_diag diag = {0};
+	if (atomic_load(&app_of(req)->stopping))
+		ready_reply(req,
+			    cairn_fail(&diag, CAIRN_E_BUSY, "stopping", CAIRN_NO_OFFSET, "the server is being stopped"),
+			    &diag);
+	else if (ready_known(app_of(req), &status, &diag))
+		ready_reply(req, status, &diag);
+	else if (route_job_new(req, sizeof(struct ready_request), ready_run, ready_job_reply))
+		route_job_start(req);
+}
+
+/* --- /metrics ----------------------------------------------------------------------------------------------------- */
+
+struct metrics_list {
+	size_t n;
+	struct metrics_gauge gauges[METRICS_GAUGES_MAX];
+};
+
+static void metrics_list_add(struct metrics_list *list, const char *type, const char *name, uint64_t value,
+			     const char *help)
+{
+	if (list->n < METRICS_GAUGES_MAX)
+		list->gauges[list->n++] =
+			(struct metrics_gauge){.name = name, .type = type, .help = help, .value = (double)value};
+}
+
+static void metrics_list_process(struct metrics_list *list, struct app *app)
+{
+	struct http_server_stats http;
+	http_server_stats(app->http, &http);
+	metrics_list_add(list, "gauge", "cairn_build_info{version=\"" CAIRN_VERSION "\"}", 1, "What runs.");
+	metrics_list_add(list, "gauge", "cairn_start_time_seconds", (uint64_t)app->started_unix_s,
+			 "When the daemon started, in seconds since 1970.");
+	metrics_list_add(list, "gauge", "cairn_http_connections", http.connections, "Open connections.");
+	metrics_list_add(list, "gauge", "cairn_http_requests_in_flight", http.requests, "Requests under way.");
+	metrics_list_add(list, "gauge", "cairn_workers_pending", cairn_workers_pending(app->workers),
+			 "Pieces of work that wait for a worker or run on one.");
+}
+
+static void metrics_list_index(struct metrics_list *list, struct app *app)
+{
+	struct cairn_index_stats s;
+	cairn_index_stats(cairn_cas_index(app->cas), &s);
+	metrics_list_add(list, "counter", "cairn_index_commits_total", s.n_commits, "Transactions made durable.");
+	metrics_list_add(list, "counter", "cairn_index_writes_total", s.n_writes,
+			 "Uploads in those; by commits it is the mean size of a batch.");
+	metrics_list_add(list, "gauge", "cairn_index_queue", s.n_queued, "Writes that wait for their commit.");
+	metrics_list_add(list, "gauge", "cairn_index_files", s.n_files, "Files known.");
+	metrics_list_add(list, "gauge", "cairn_index_xorbs", s.n_xorbs, "Xorbs known.");
+	metrics_list_add(list, "gauge", "cairn_index_shards", s.n_shards, "Shards accepted.");
+	metrics_list_add(list, "gauge", "cairn_index_eligible_chunks", s.n_eligible, "Chunks that queries can find.");
+	metrics_list_add(list, "gauge", "cairn_store_bytes", s.stored_bytes, "Size of the stored xorbs.");
+	metrics_list_add(list, "gauge", "cairn_index_bytes", s.file_bytes, "Size of the index and its log.");
+}
+
+static void metrics_list_store(struct metrics_list *list, struct app *app)
+{
+	struct cairn_cas_stats s;
+	cairn_cas_stats(app->cas, &s);
+	uint64_t free_bytes = cairn_store_free_bytes(cairn_cas_store(app->cas));
+	metrics_list_add(list, "counter", "cairn_chunks_verified_total", s.chunks_verified,
+			 "Chunks of uploads that were verified.");
+	metrics_list_add(list, "counter", "cairn_xorbs_stored_total", s.xorbs_stored, "Xorbs newly stored.");
+	metrics_list_add(list, "counter", "cairn_xorb_stored_bytes_total", s.xorb_bytes_stored, "Bytes of those.");
+	metrics_list_add(list, "counter", "cairn_answer_cache_hits_total", s.cache_hits,
+			 "Chunk queries answered from the cache.");
+	metrics_list_add(list, "counter", "cairn_answer_cache_misses_total", s.cache_misses,
+			 "Chunk queries whose answer was built.");
+	metrics_list_add(list, "gauge", "cairn_answer_cache_bytes", s.cache_bytes, "Memory of the cached answers.");
+	metrics_list_add(list, "gauge", "cairn_answer_cache_entries", s.cache_entries, "Cached answers.");
+	metrics_list_add(list, "gauge", "cairn_spool_bytes", s.spool_bytes, "Bodies of uploads under way.");
+	metrics_list_add(list, "gauge", "cairn_spool_bytes_max", app->config.spool_bytes_max,
+			 "Most that these may be.");
+	metrics_list_add(list, "gauge", "cairn_reserve_bytes", app->config.reserve_bytes,
+			 "Free space below which uploads are refused.");
+	if (free_bytes != UINT64_MAX)
+		metrics_list_add(list, "gauge", "cairn_store_free_bytes", free_bytes, "Free space for objects.");
+}
+
+static void metrics_release(void *bytes)
+{
+	free(bytes);
+}
+
+static void metrics_get_route(struct http_request *req)
+{
+	struct app *app = app_of(req);
+	struct metrics_list list = {0};
+	struct cairn_buf text = cairn_buf_init(METRICS_TEXT_BYTES_MAX);
+	metrics_list_process(&list, app);
+	metrics_list_index(&list, app);
+	metrics_list_store(&list, app);
+	metrics_write(app->metrics, &text, list.gauges, list.n);
+	if (text.status != CAIRN_OK) {
+		cairn_buf_fini(&text);
+		http_reply_status(req, CAIRN_E_NOMEM, NULL);
+		return;
+	}
+	http_reply_header(req, "Cache-Control", "no-store");
+	http_reply_bytes(req, 200, "text/plain; version=0.0.4; charset=utf-8", text.bytes, text.len, metrics_release,
+			 text.bytes);
+}
+
+const struct http_route ROUTES_HEALTH[] = {
+	{.method = "GET", .pattern = "/health", .name = "health", .done = health_get},
+	{.method = "GET", .pattern = "/ready", .name = "ready", .done = ready_get, .free = free},
+	{.method = "GET", .pattern = "/metrics", .name = "metrics", .done = metrics_get_route},
+	{0},
+};

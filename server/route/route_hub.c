@@ -1,0 +1,167 @@
+/* The token endpoints of a hub, so that a client pointed here gets tokens:
+ * GET /api/{models|datasets|spaces}/{namespace}/{name}/xet-{read|write}-token/{revision}. An API key stands in the
+ * Authorization header; the answer is a token for that repository. */
+#include "base/clock.h"
+#include "index/operate.h"
+#include "server/route/api_key.h"
+#include "server/route/route_job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hub_request {
+	struct route_job job;
+	struct cairn_token_claims claims; /* wanted; subject is filled in from the key */
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	enum cairn_status status;
+	struct cairn_diag diag;
+	char base[1024];
+	char *token; /* owned */
+};
+
+static void hub_free(void *state)
+{
+	struct hub_request *h = state;
+	if (!h)
+		return;
+	free(h->token);
+	free(h);
+}
+
+/* Does the key allow what is asked? */
+static enum cairn_status hub_check_key(struct hub_request *h)
+{
+	struct cairn_index_key key;
+	enum cairn_status status = cairn_index_key(cairn_cas_index(h->job.app->cas), h->digest, &key);
+	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && key.revoked_unix_s != 0))
+		return cairn_fail(&h->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+				  "this API key is not known here, or was revoked; make one with cairn key");
+	if (status != CAIRN_OK)
+		return status;
+	unsigned scopes = api_key_scopes(key.scopes);
+	if (scopes & CAIRN_TOKEN_ADMIN)
+		scopes |= CAIRN_TOKEN_WRITE;
+	if (scopes & CAIRN_TOKEN_WRITE)
+		scopes |= CAIRN_TOKEN_READ;
+	if ((scopes & h->claims.scopes) != h->claims.scopes)
+		return cairn_fail(&h->diag, CAIRN_E_CONFLICT, "key.scope", CAIRN_NO_OFFSET,
+				  "this API key allows %s only", key.scopes);
+	if (key.repo[0] && strcmp(key.repo, h->claims.repo) != 0)
+		return cairn_fail(&h->diag, CAIRN_E_CONFLICT, "key.repo", CAIRN_NO_OFFSET,
+				  "this API key is for %s only", key.repo);
+	(void)snprintf(h->claims.subject, sizeof(h->claims.subject), "%.*s", (int)sizeof(h->claims.subject) - 1,
+		       key.name);
+	return CAIRN_OK;
+}
+
+static void hub_mint(struct route_job *job)
+{
+	struct hub_request *h = (struct hub_request *)job;
+	int64_t now_unix_s = cairn_clock_unix_s();
+	h->claims.expires_unix_s = now_unix_s + (int64_t)job->app->config.token_ttl_s;
+	if (!job->app->auth.keys) {
+		h->token = strdup("none-needed"); /* tokens are not looked at */
+		h->status = h->token ? CAIRN_OK : CAIRN_E_NOMEM;
+		return;
+	}
+	h->status = hub_check_key(h);
+	if (h->status == CAIRN_OK)
+		h->status = auth_mint(job->app->auth.keys, &h->claims, now_unix_s, &h->token, &h->diag);
+}
+
+static void hub_reply_token(struct http_request *req, const struct hub_request *h)
+{
+	char expires[32];
+	(void)snprintf(expires, sizeof(expires), "%" PRId64, h->claims.expires_unix_s);
+	http_reply_header(req, "Cache-Control", "no-store");
+	http_reply_header(req, "X-Xet-Access-Token", h->token);
+	http_reply_header(req, "X-Xet-Token-Expiration", expires);
+	http_reply_header(req, "X-Xet-Cas-Url", h->base);
+	CLEANUP(cairn_buf_fini) struct cairn_buf json = cairn_buf_init(16384);
+	cairn_buf_printf(&json, "{\"accessToken\":\"%s\",\"exp\":%s,\"casUrl\":\"%s\"}", h->token, expires, h->base);
+	cairn_buf_add(&json, "", 1);
+	if (json.status == CAIRN_OK)
+		http_reply_json(req, 200, (const char *)json.bytes);
+	else
+		http_reply_status(req, json.status, NULL);
+}
+
+static void hub_reply(struct http_request *req, struct route_job *job)
+{
+	const struct hub_request *h = (const struct hub_request *)job;
+	if (h->status == CAIRN_OK)
+		hub_reply_token(req, h);
+	else if (h->status == CAIRN_E_DENIED)
+		http_reply_error(req, 401, "key.unknown", "this API key is not known here", &h->diag);
+	else if (h->status == CAIRN_E_CONFLICT)
+		http_reply_error(req, 403, "key.scope", "this API key does not allow that", &h->diag);
+	else if (h->status == CAIRN_E_USAGE)
+		http_reply_error(req, 500, "token.no_key",
+				 "the server has no key that can sign tokens; give it a private one with token_key",
+				 NULL);
+	else
+		http_reply_status(req, h->status, &h->diag);
+}
+
+/* The API key of "Authorization: Bearer KEY". @return false: there is none, which was replied */
+static bool hub_take_key(struct http_request *req, struct hub_request *h)
+{
+	static const char SCHEME[] = "Bearer ";
+	const char *header = http_header(req, "Authorization");
+	if (!app_of(req)->auth.keys)
+		return true;
+	if (header && strncasecmp(header, SCHEME, sizeof(SCHEME) - 1) == 0 &&
+	    api_key_digest(header + sizeof(SCHEME) - 1, h->digest) == CAIRN_OK)
+		return true;
+	http_reply_error(req, 401, "key.missing",
+			 "send an API key, made with cairn key, as \"Authorization: Bearer KEY\"", NULL);
+	return false;
+}
+
+static void hub_get(struct http_request *req, unsigned scopes)
+{
+	char repo[sizeof((struct cairn_token_claims){0}.repo)];
+	int n = snprintf(repo, sizeof(repo), "%s/%s/%s", http_path_arg(req, "type"), http_path_arg(req, "namespace"),
+			 http_path_arg(req, "name"));
+	struct hub_request *h = route_job_new(req, sizeof(*h), hub_mint, hub_reply);
+	if (!h)
+		return;
+	h->claims.scopes = scopes;
+	if (n < 0 || (size_t)n >= sizeof(repo) || !api_key_repo(h->claims.repo, sizeof(h->claims.repo), repo) ||
+	    strcmp(repo, h->claims.repo) != 0) {
+		http_reply_error(req, 404, "repo.unknown",
+				 "repositories are models, datasets or spaces, as namespace/name", NULL);
+		return;
+	}
+	http_base_url(req, h->base, sizeof(h->base));
+	if (hub_take_key(req, h))
+		route_job_start(req);
+}
+
+static void hub_get_read(struct http_request *req)
+{
+	hub_get(req, CAIRN_TOKEN_READ);
+}
+
+static void hub_get_write(struct http_request *req)
+{
+	hub_get(req, CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE);
+}
+
+const struct http_route ROUTES_HUB[] = {
+	{.method = "GET",
+	 .pattern = "/api/{type}/{namespace}/{name}/xet-read-token/{revision%}",
+	 .name = "hub-token",
+	 .scope = 0,
+	 .done = hub_get_read,
+	 .free = hub_free},
+	{.method = "GET",
+	 .pattern = "/api/{type}/{namespace}/{name}/xet-write-token/{revision%}",
+	 .name = "hub-token",
+	 .scope = 0,
+	 .done = hub_get_write,
+	 .free = hub_free},
+	{0},
+};

@@ -1,0 +1,214 @@
+/* GET /v1/reconstructions/{hash}, /v2/reconstructions/{hash}, /v1/reconstructions?file_id=...: how to put files
+ * together. */
+#include "server/route/plan_json.h"
+#include "server/route/range_header.h"
+#include "server/route/route_args.h"
+#include "server/route/route_job.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PLAN_BATCH_MAX = 256, /* files in one batch; a longer query may not fit a request's head */
+	PLAN_BASE_URL_BYTES = 1024,
+};
+
+/* A plan in the making, on a worker: the index may have to be read from the disk, and large plans take their time. */
+struct plan_request {
+	struct route_job job;
+	enum { PLAN_V1, PLAN_V2, PLAN_BATCH } form;
+	char base[PLAN_BASE_URL_BYTES];
+	struct cairn_byte_range range;
+	size_t n_files;
+	bool bad_file; /* a file_id that is no hash, or one too many */
+	struct cairn_hash files[PLAN_BATCH_MAX];
+	enum cairn_status status;
+	uint64_t file_bytes;
+	struct spill out;
+};
+
+static void plan_free(void *state)
+{
+	struct plan_request *p = state;
+	if (!p)
+		return;
+	spill_fini(&p->out);
+	free(p);
+}
+
+static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
+{
+	struct plan_urls urls = {
+		.cas = p->job.app->cas,
+		.base = p->base,
+		.expires_unix_s = cairn_clock_unix_s() + (int64_t)p->job.app->config.fetch_ttl_s,
+		.ranges_max = (unsigned)p->job.app->config.fetch_ranges_max,
+	};
+	switch (p->form) {
+	case PLAN_V1:
+		plan_write_v1(&p->out, plans, &urls);
+		break;
+	case PLAN_V2:
+		plan_write_v2(&p->out, plans, &urls);
+		break;
+	case PLAN_BATCH:
+		plan_write_batch(&p->out, p->files, plans, p->n_files, p->range.kind != CAIRN_RANGE_ALL, &urls);
+		break;
+	}
+}
+
+/* A batch leaves out what is not there, and what its range does not reach, unless that is so of all of it. */
+static bool plan_leaves_out(const struct plan_request *p)
+{
+	return p->form == PLAN_BATCH && (p->status == CAIRN_E_NOT_FOUND || p->status == CAIRN_E_LIMIT);
+}
+
+/* @param plans  n_files of them; *n are made */
+static void plan_make(struct plan_request *p, struct cairn_plan *plans, size_t *n)
+{
+	bool past_end = false;
+	for (size_t i = 0; i < p->n_files; i++) {
+		p->status =
+			cairn_cas_plan(p->job.app->cas, route_job_viewer(&p->job), &p->files[i], &p->range, &plans[*n]);
+		p->file_bytes = plans[*n].file_bytes;
+		past_end = past_end || p->status == CAIRN_E_LIMIT;
+		if (plan_leaves_out(p))
+			continue;
+		if (p->status != CAIRN_OK)
+			return;
+		p->files[(*n)++] = p->files[i];
+	}
+	p->status = *n == 0 && past_end ? CAIRN_E_LIMIT : CAIRN_OK;
+	p->n_files = *n;
+}
+
+static void plan_run(struct route_job *job)
+{
+	struct plan_request *p = (struct plan_request *)job;
+	struct cairn_plan *plans = calloc(p->n_files, sizeof(*plans));
+	size_t n = 0;
+	if (plans)
+		plan_make(p, plans, &n);
+	else
+		p->status = CAIRN_E_NOMEM;
+	if (p->status == CAIRN_OK)
+		plan_write(p, plans);
+	while (n > 0)
+		cairn_plan_fini(&plans[--n]);
+	free(plans);
+}
+
+static void plan_reply(struct http_request *req, struct route_job *job)
+{
+	struct plan_request *p = (struct plan_request *)job;
+	if (p->status == CAIRN_OK) {
+		http_reply_header(req, "Cache-Control", "private, no-store");
+		spill_reply(&p->out, req, 200, "application/json");
+	} else if (p->status == CAIRN_E_LIMIT) {
+		char range[64];
+		(void)snprintf(range, sizeof(range), "bytes */%" PRIu64, p->file_bytes);
+		http_reply_header(req, "Content-Range", range);
+		http_reply_error(req, 416, "range.past_end", "the range starts past the end of the file", NULL);
+	} else {
+		route_reply_no_file(req, p->status);
+	}
+}
+
+static struct plan_request *plan_new(struct http_request *req)
+{
+	if (!route_xorbs_kept_here(req))
+		return NULL;
+	struct plan_request *p = route_job_new(req, sizeof(*p), plan_run, plan_reply);
+	if (!p)
+		return NULL;
+	http_base_url(req, p->base, sizeof(p->base));
+	spill_init(&p->out, cairn_cas_tmp_dir(p->job.app->cas), p->job.app->config.plan_bytes_max);
+	return p;
+}
+
+/* Without a Range header, or with one that means nothing, all is wanted. @return false: there are several, a 400 was
+ * replied */
+static bool plan_take_range(struct http_request *req, struct plan_request *p)
+{
+	if (range_header_parse(&p->range, 1, http_header(req, "Range")) <= 1)
+		return true;
+	http_reply_error(req, 400, "range.many", "ask for one range at a time", NULL);
+	return false;
+}
+
+static void plan_one(struct http_request *req, int form)
+{
+	struct cairn_hash hash;
+	if (!route_hash(req, &hash))
+		return;
+	struct plan_request *p = plan_new(req);
+	if (!p)
+		return;
+	p->form = form;
+	p->files[0] = hash;
+	p->n_files = 1;
+	if (plan_take_range(req, p))
+		route_job_start(req);
+}
+
+static void plan_v1(struct http_request *req)
+{
+	plan_one(req, PLAN_V1);
+}
+
+static void plan_v2(struct http_request *req)
+{
+	plan_one(req, PLAN_V2);
+}
+
+static bool plan_add_file(void *ctx, const char *value)
+{
+	struct plan_request *p = ctx;
+	p->bad_file = p->n_files == PLAN_BATCH_MAX || !value ||
+		      cairn_hash_parse(&p->files[p->n_files], value, strlen(value)) != CAIRN_OK;
+	for (size_t i = 0; !p->bad_file && i < p->n_files; i++)
+		if (cairn_hash_equal(&p->files[i], &p->files[p->n_files]))
+			return true; /* asked twice, answered once */
+	p->n_files += !p->bad_file;
+	return !p->bad_file;
+}
+
+static void plan_batch(struct http_request *req)
+{
+	struct plan_request *p = plan_new(req);
+	if (!p)
+		return;
+	p->form = PLAN_BATCH;
+	http_query_each(req, "file_id", plan_add_file, p);
+	if (p->bad_file || p->n_files == 0)
+		http_reply_error(req, 400, "file_id",
+				 "give 1 to 256 arguments file_id, each with the 64 digits of a file hash", NULL);
+	else if (plan_take_range(req, p))
+		route_job_start(req);
+}
+
+const struct http_route ROUTES_RECONSTRUCTIONS[] = {
+	{.method = "GET",
+	 .pattern = "/v1/reconstructions/{hash}",
+	 .name = "reconstructions-v1",
+	 .scope = CAIRN_TOKEN_READ,
+	 .done = plan_v1,
+	 .free = plan_free},
+	{.method = "GET",
+	 .pattern = "/v2/reconstructions/{hash}",
+	 .name = "reconstructions-v2",
+	 .scope = CAIRN_TOKEN_READ,
+	 .done = plan_v2,
+	 .free = plan_free},
+	{.method = "GET",
+	 .pattern = "/v1/reconstructions",
+	 .name = "reconstructions-batch",
+	 .scope = CAIRN_TOKEN_READ,
+	 .done = plan_batch,
+	 .free = plan_free},
+	{0},
+};

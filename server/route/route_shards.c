@@ -1,0 +1,347 @@
+/* POST /v1/shards and /v2/shards: an upload is spooled while it arrives, verified on a worker, and answered when it is
+ * durable. The second form shows its progress in NDJSON frames (source: protocol document). */
+#include "server/app.h"
+
+#include "base/clock.h"
+#include "base/json_text.h"
+#include "server/route/route_args.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	/* Between frames that show progress. A verification that fails before the first is told by a plain status. */
+	SHARD_PROGRESS_EVERY_MS = 1000,
+	SHARD_HEARTBEAT_MS = 15000, /* between frames when nothing moves; clients want one every 20 s */
+	SHARD_FRAME_BYTES = 1024,
+};
+
+/*
+ * An upload. The request, the worker and the index's writer take turns at it, but a /v2 client may go while the others
+ * are at work, so it is counted: one reference is the request's (route->free), one the work's.
+ */
+struct shard_request {
+	struct cairn_work work;
+	struct app *app;
+	struct cairn_shard_upload *upload;
+	bool framed; /* /v2 */
+
+	pthread_mutex_t lock; /* over all below */
+	unsigned refs;
+	struct http_request *req; /* suspended, and to be resumed; NULL when it has been */
+	struct http_stream *stream;
+	bool ended;    /* status and what follows are final */
+	bool verified; /* status is about the registering, not about what was sent */
+	bool added;
+	enum cairn_status status;
+	struct cairn_diag diag;
+	uint64_t n_verified, n_total;
+	int64_t frame_at_ms;                /* when the last frame was sent, or the work began */
+	struct shard_request *next, **prev; /* in streams, under streams_lock */
+};
+
+/* Uploads whose stream is open, for the heartbeat. Locked before a request's lock. */
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shard_request *streams;
+
+static void shard_unref(struct shard_request *s)
+{
+	pthread_mutex_lock(&s->lock);
+	unsigned left = --s->refs;
+	pthread_mutex_unlock(&s->lock);
+	if (left > 0)
+		return;
+	cairn_shard_upload_free(s->upload);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+/* --- frames ------------------------------------------------------------------------------------------------------- */
+
+static bool shard_can_retry(enum cairn_status status, bool verified)
+{
+	return verified || status == CAIRN_E_IO || status == CAIRN_E_NOMEM || status == CAIRN_E_FULL ||
+	       status == CAIRN_E_BUSY;
+}
+
+/* Under the lock, as all that sends. */
+static void shard_send_validating(struct shard_request *s)
+{
+	char frame[SHARD_FRAME_BYTES];
+	int n = snprintf(frame, sizeof(frame),
+			 "{\"type\":\"validating\",\"verified\":%" PRIu64 ",\"total\":%" PRIu64 "}\n", s->n_verified,
+			 s->n_total);
+	(void)http_stream_frame(s->stream, frame, (size_t)n);
+	s->frame_at_ms = cairn_clock_mono_ms();
+}
+
+static void shard_send_committing(struct shard_request *s)
+{
+	static const char FRAME[] = "{\"type\":\"committing\",\"stage\":\"syncing\"}\n";
+	(void)http_stream_frame(s->stream, FRAME, sizeof(FRAME) - 1);
+	s->frame_at_ms = cairn_clock_mono_ms();
+}
+
+/* The stream is finished and not touched again. */
+static void shard_send_result(struct shard_request *s)
+{
+	struct cairn_buf frame = cairn_buf_init((size_t)SHARD_FRAME_BYTES * 4);
+	if (s->status == CAIRN_OK) {
+		cairn_buf_printf(&frame, "{\"type\":\"result\",\"result\":%d}\n", s->added);
+	} else {
+		cairn_buf_printf(&frame, "{\"type\":\"error\",\"message\":");
+		cairn_json_text(&frame, s->diag.rule ? s->diag.text : cairn_status_name(s->status), SIZE_MAX);
+		cairn_buf_printf(&frame, ",\"code\":\"%s\",\"retryable\":%s}\n",
+				 s->diag.rule ? s->diag.rule : "internal",
+				 shard_can_retry(s->status, s->verified) ? "true" : "false");
+	}
+	http_stream_finish(s->stream, (const char *)frame.bytes, frame.len);
+	s->stream = NULL;
+	cairn_buf_fini(&frame);
+}
+
+/* Begin to watch over an open stream; it may have ended since it was opened. */
+static void streams_watch(struct shard_request *s)
+{
+	pthread_mutex_lock(&streams_lock);
+	pthread_mutex_lock(&s->lock);
+	if (s->stream) {
+		s->next = streams;
+		s->prev = &streams;
+		if (streams)
+			streams->prev = &s->next;
+		streams = s;
+	}
+	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&streams_lock);
+}
+
+/* Under both locks. */
+static void streams_forget(struct shard_request *s)
+{
+	if (!s->prev)
+		return;
+	*s->prev = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	s->prev = NULL;
+}
+
+void route_shards_tick(void)
+{
+	int64_t now_ms = cairn_clock_mono_ms();
+	pthread_mutex_lock(&streams_lock);
+	for (struct shard_request *s = streams; s; s = s->next) {
+		pthread_mutex_lock(&s->lock);
+		if (now_ms - s->frame_at_ms >= SHARD_HEARTBEAT_MS)
+			s->verified ? shard_send_committing(s) : shard_send_validating(s);
+		pthread_mutex_unlock(&s->lock);
+	}
+	pthread_mutex_unlock(&streams_lock);
+}
+
+/* --- the work: on a worker, then on the index's writer --------------------------------------------------------------
+ */
+
+/* Under the lock, which it drops: the request must not be touched after. */
+static void shard_unlock_and_resume(struct shard_request *s)
+{
+	struct http_request *req = s->req;
+	s->req = NULL;
+	pthread_mutex_unlock(&s->lock);
+	if (req)
+		http_resume(req);
+}
+
+static void shard_end(struct shard_request *s, enum cairn_status status, bool added, const struct cairn_diag *diag)
+{
+	pthread_mutex_lock(&streams_lock);
+	pthread_mutex_lock(&s->lock);
+	streams_forget(s);
+	pthread_mutex_unlock(&streams_lock);
+	s->ended = true;
+	s->status = status;
+	s->added = added;
+	if (diag)
+		s->diag = *diag;
+	if (s->stream)
+		shard_send_result(s);
+	shard_unlock_and_resume(s);
+	shard_unref(s);
+}
+
+static void shard_registered(void *ctx, enum cairn_status status, bool added, const struct cairn_diag *diag)
+{
+	/* What the shard relied on was removed after it was verified: sent again, it will be judged anew. */
+	shard_end(ctx, status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status, added, diag);
+}
+
+static bool shard_progress(void *ctx, uint64_t verified, uint64_t total)
+{
+	struct shard_request *s = ctx;
+	int64_t now_ms = cairn_clock_mono_ms();
+	pthread_mutex_lock(&s->lock);
+	s->n_verified = verified;
+	s->n_total = total;
+	bool late = s->framed && now_ms - s->frame_at_ms >= SHARD_PROGRESS_EVERY_MS;
+	if (late && s->stream)
+		shard_send_validating(s);
+	if (late && s->req)
+		shard_unlock_and_resume(s);
+	else
+		pthread_mutex_unlock(&s->lock);
+	return true;
+}
+
+static void shard_work(struct cairn_work *work)
+{
+	struct shard_request *s = (struct shard_request *)work;
+	struct cairn_diag diag = {0};
+	enum cairn_status status = cairn_shard_upload_verify(s->upload, shard_progress, s, &diag);
+	if (status != CAIRN_OK) {
+		shard_end(s, status, false, &diag);
+		return;
+	}
+	const struct cairn_verify_summary *summary = cairn_shard_upload_summary(s->upload);
+	pthread_mutex_lock(&s->lock);
+	s->verified = true;
+	s->n_verified = s->n_total = summary->n_terms + summary->n_chunks;
+	if (s->stream)
+		shard_send_committing(s);
+	if (s->framed)
+		shard_unlock_and_resume(s);
+	else
+		pthread_mutex_unlock(&s->lock);
+	status = cairn_shard_upload_commit(s->upload, shard_registered, s);
+	if (status != CAIRN_OK)
+		shard_end(s, status, false, NULL);
+}
+
+/* --- the request -------------------------------------------------------------------------------------------------- */
+
+static uint64_t shards_body_max(void *app)
+{
+	return ((struct app *)app)->config.shard_bytes_max;
+}
+
+static void shards_free(void *state)
+{
+	if (state)
+		shard_unref(state);
+}
+
+static void shards_head(struct http_request *req, bool framed)
+{
+	struct cairn_cas_who who = auth_who(http_identity(req));
+	struct cairn_diag diag = {0};
+	struct shard_request *s = calloc(1, sizeof(*s));
+	if (!s) {
+		http_reply_status(req, CAIRN_E_NOMEM, NULL);
+		return;
+	}
+	pthread_mutex_init(&s->lock, NULL);
+	s->refs = 1;
+	s->app = app_of(req);
+	s->framed = framed;
+	http_set_state(req, s);
+	enum cairn_status status =
+		cairn_shard_upload_begin(s->app->cas, &who, http_content_length(req), &s->upload, &diag);
+	if (status != CAIRN_OK)
+		http_reply_status(req, status, &diag);
+}
+
+static void shards_head_plain(struct http_request *req)
+{
+	shards_head(req, false);
+}
+
+static void shards_head_framed(struct http_request *req)
+{
+	shards_head(req, true);
+}
+
+static void shards_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct shard_request *s = http_state(req);
+	struct cairn_diag diag = {0};
+	enum cairn_status status = cairn_shard_upload_write(s->upload, bytes, len, &diag);
+	if (status != CAIRN_OK)
+		http_reply_status(req, status, &diag);
+}
+
+/* Under the lock. */
+static void shards_reply_plain(struct http_request *req, struct shard_request *s)
+{
+	if (s->status == CAIRN_OK)
+		http_reply_json(req, 200, s->added ? "{\"result\":1}" : "{\"result\":0}");
+	else if (s->verified)
+		http_reply_status(req, s->status, &s->diag);
+	else
+		route_reply_refused(req, s->status, &s->diag);
+}
+
+/* Under the lock. The verification has ended well, or takes long. */
+static void shards_begin_stream(struct http_request *req, struct shard_request *s)
+{
+	s->stream = http_reply_stream(req, "application/x-ndjson");
+	if (!s->stream)
+		return;
+	shard_send_validating(s);
+	if (s->verified)
+		shard_send_committing(s);
+	if (s->ended)
+		shard_send_result(s);
+}
+
+static void shards_resumed(struct http_request *req)
+{
+	struct shard_request *s = http_state(req);
+	pthread_mutex_lock(&s->lock);
+	/* A failure that comes before the first frame is told by the status, which clients understand better. */
+	if (s->framed && !(s->ended && s->status != CAIRN_OK))
+		shards_begin_stream(req, s);
+	else
+		shards_reply_plain(req, s);
+	pthread_mutex_unlock(&s->lock);
+	streams_watch(s);
+}
+
+static void shards_done(struct http_request *req)
+{
+	struct shard_request *s = http_state(req);
+	s->req = req;
+	s->refs++;
+	s->frame_at_ms = cairn_clock_mono_ms();
+	if (!http_suspend(req, shards_resumed)) {
+		s->refs--;
+		return;
+	}
+	s->work.run = shard_work;
+	if (cairn_workers_submit(s->app->workers, &s->work) != CAIRN_OK)
+		shard_end(s, CAIRN_E_BUSY, false, NULL);
+}
+
+const struct http_route ROUTES_SHARDS[] = {
+	{.method = "POST",
+	 .pattern = "/v1/shards",
+	 .name = "shards-v1",
+	 .scope = CAIRN_TOKEN_WRITE,
+	 .body_max = shards_body_max,
+	 .head = shards_head_plain,
+	 .body = shards_body,
+	 .done = shards_done,
+	 .free = shards_free},
+	{.method = "POST",
+	 .pattern = "/v2/shards",
+	 .name = "shards-v2",
+	 .scope = CAIRN_TOKEN_WRITE,
+	 .body_max = shards_body_max,
+	 .head = shards_head_framed,
+	 .body = shards_body,
+	 .done = shards_done,
+	 .free = shards_free},
+	{0},
+};

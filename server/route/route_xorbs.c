@@ -1,0 +1,197 @@
+/* Xorbs: POST and HEAD /v1/xorbs/{prefix}/{hash}, POST /v1/xorb-grants/{prefix}/{hash}. */
+#include "server/app.h"
+#include "server/route/route_args.h"
+#include "xorb/footer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An upload; owned by the request. While suspended, the worker or the index's writer has it alone. */
+struct xorb_request {
+	struct cairn_work work;
+	struct http_request *req;
+	struct cairn_xorb_upload *upload;
+	enum cairn_status status;
+	bool verified; /* status is about the storing, not about what was sent */
+	bool was_inserted;
+	struct cairn_diag diag;
+};
+
+enum { GRANT_BODY_BYTES_MAX = 64 * 1024 };
+
+static void xorbs_reply_failure(struct http_request *req, enum cairn_status status, bool verified,
+				const struct cairn_diag *diag)
+{
+	if (verified)
+		http_reply_status(req, status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status, diag);
+	else if (status == CAIRN_E_LIMIT && diag->rule && strcmp(diag->rule, "xorb.too_long") == 0)
+		http_reply_error(req, 413, diag->rule, diag->text, diag);
+	else
+		route_reply_refused(req, status, diag);
+}
+
+/* --- POST /v1/xorbs ----------------------------------------------------------------------------------------------- */
+
+static uint64_t xorbs_body_max(void *app)
+{
+	return ((struct app *)app)->config.xorb_bytes_max + cairn_xorb_footer_bytes(CAIRN_XORB_CHUNKS_MAX);
+}
+
+static void xorbs_free(void *state)
+{
+	struct xorb_request *x = state;
+	if (!x)
+		return;
+	cairn_xorb_upload_free(x->upload);
+	free(x);
+}
+
+static void xorbs_post_head(struct http_request *req)
+{
+	struct cairn_hash hash;
+	struct cairn_diag diag = {0};
+	if (!route_prefix(req, NULL) || !route_xorbs_kept_here(req) || !route_hash(req, &hash))
+		return;
+	struct xorb_request *x = calloc(1, sizeof(*x));
+	if (!x) {
+		http_reply_status(req, CAIRN_E_NOMEM, NULL);
+		return;
+	}
+	x->req = req;
+	http_set_state(req, x);
+	enum cairn_status status =
+		cairn_xorb_upload_begin(app_of(req)->cas, &hash, http_content_length(req), &x->upload, &diag);
+	if (status != CAIRN_OK)
+		http_reply_status(req, status, &diag);
+}
+
+static void xorbs_post_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct xorb_request *x = http_state(req);
+	struct cairn_diag diag = {0};
+	enum cairn_status status = cairn_xorb_upload_write(x->upload, bytes, len, &diag);
+	if (status != CAIRN_OK)
+		xorbs_reply_failure(req, status, false, &diag);
+}
+
+static void xorbs_registered(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag)
+{
+	struct xorb_request *x = ctx;
+	x->status = status;
+	x->was_inserted = was_inserted;
+	if (diag)
+		x->diag = *diag;
+	http_resume(x->req);
+}
+
+static void xorbs_post_work(struct cairn_work *work)
+{
+	struct xorb_request *x = (struct xorb_request *)work;
+	enum cairn_status status = cairn_xorb_upload_store(x->upload, &x->diag);
+	x->verified = status == CAIRN_OK;
+	if (status == CAIRN_OK)
+		status = cairn_xorb_upload_commit(x->upload, xorbs_registered, x);
+	if (status == CAIRN_OK)
+		return; /* x may be gone already: xorbs_registered() has it */
+	x->status = status;
+	http_resume(x->req);
+}
+
+static void xorbs_post_resumed(struct http_request *req)
+{
+	const struct xorb_request *x = http_state(req);
+	if (x->status != CAIRN_OK)
+		xorbs_reply_failure(req, x->status, x->verified, &x->diag);
+	else
+		http_reply_json(req, 200, x->was_inserted ? "{\"was_inserted\":true}" : "{\"was_inserted\":false}");
+}
+
+static void xorbs_post_done(struct http_request *req)
+{
+	struct xorb_request *x = http_state(req);
+	if (!http_suspend(req, xorbs_post_resumed))
+		return;
+	x->work.run = xorbs_post_work;
+	if (cairn_workers_submit(app_of(req)->workers, &x->work) == CAIRN_OK)
+		return;
+	x->status = CAIRN_E_BUSY;
+	x->verified = true;
+	http_resume(req);
+}
+
+/* --- is it here? -------------------------------------------------------------------------------------------------- */
+
+/* Look for {hash}. @return false: the path names none here, which was replied */
+static bool xorbs_find(struct http_request *req, struct cairn_index_xorb *xorb, enum cairn_status *status)
+{
+	struct cairn_hash hash;
+	if (!route_prefix(req, NULL) || !route_xorbs_kept_here(req) || !route_hash(req, &hash))
+		return false;
+	*status = cairn_cas_xorb(app_of(req)->cas, &hash, xorb);
+	return true;
+}
+
+static void xorbs_head(struct http_request *req)
+{
+	struct cairn_index_xorb xorb;
+	enum cairn_status status;
+	if (!xorbs_find(req, &xorb, &status))
+		return;
+	if (status == CAIRN_OK)
+		http_reply_empty(req, 200, xorb.stored_bytes);
+	else
+		http_reply_status(req, status, NULL);
+}
+
+static uint64_t grants_body_max(void *app)
+{
+	(void)app;
+	return GRANT_BODY_BYTES_MAX;
+}
+
+static void grants_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	/* Length and checksum of a direct upload, which is never granted: they say nothing that is needed here. */
+	(void)req, (void)bytes, (void)len;
+}
+
+/* Any 200 makes the stock client skip the upload, so it is given for a verified xorb that is really stored, and nothing
+ * else; 404 is the only answer that makes it post the xorb. */
+static void grants_post(struct http_request *req)
+{
+	struct cairn_index_xorb xorb;
+	enum cairn_status status;
+	if (!xorbs_find(req, &xorb, &status))
+		return;
+	if (status == CAIRN_OK)
+		http_reply_json(req, 200, "{\"was_inserted\":false}");
+	else if (status == CAIRN_E_NOT_FOUND)
+		http_reply_error(req, 404, "xorb.not_stored", "post this xorb to /v1/xorbs", NULL);
+	else
+		http_reply_status(req, status, NULL);
+}
+
+const struct http_route ROUTES_XORBS[] = {
+	{.method = "POST",
+	 .pattern = "/v1/xorbs/{prefix}/{hash}",
+	 .name = "xorbs",
+	 .scope = CAIRN_TOKEN_WRITE,
+	 .body_max = xorbs_body_max,
+	 .head = xorbs_post_head,
+	 .body = xorbs_post_body,
+	 .done = xorbs_post_done,
+	 .free = xorbs_free},
+	{.method = "HEAD",
+	 .pattern = "/v1/xorbs/{prefix}/{hash}",
+	 .name = "xorbs",
+	 .scope = CAIRN_TOKEN_READ,
+	 .done = xorbs_head},
+	{.method = "POST",
+	 .pattern = "/v1/xorb-grants/{prefix}/{hash}",
+	 .name = "xorb-grants",
+	 .scope = CAIRN_TOKEN_WRITE,
+	 .body_max = grants_body_max,
+	 .body = grants_body,
+	 .done = grants_post},
+	{0},
+};
