@@ -1,8 +1,5 @@
 /* Files that are taken from an owner, or given to one more. */
-#include "index/sqlite_rows.h"
 #include "index/sqlite_write.h"
-
-#include <stdlib.h>
 
 /* @param[out] id  0: there is no such file */
 static enum cairn_status forget_find(struct cairn_tx *tx, const struct cairn_hash *hash, int64_t *id)
@@ -34,45 +31,6 @@ static enum cairn_status forget_is_owned(struct cairn_tx *tx, int64_t id, bool *
 	return cairn_sql_step(stmt, owned);
 }
 
-static enum cairn_status forget_terms(struct cairn_tx *tx, int64_t id, struct cairn_index_term **terms, uint32_t *n)
-{
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_GET_TERMS];
-	sqlite3_bind_int64(stmt, 1, id);
-	bool row;
-	enum cairn_status status = cairn_sql_step(stmt, &row);
-	if (status != CAIRN_OK || !row)
-		return status == CAIRN_OK ? CAIRN_E_IO : status;
-	size_t len;
-	const uint8_t *bytes = cairn_sql_blob(stmt, 0, &len);
-	return cairn_rows_terms(terms, n, bytes, len);
-}
-
-static void forget_terms_freep(struct cairn_index_term **terms)
-{
-	free(*terms);
-}
-
-/* Nobody owns it: its row goes, and with its references what kept its xorbs. */
-static enum cairn_status forget_drop(struct cairn_tx *tx, int64_t id)
-{
-	CLEANUP(forget_terms_freep) struct cairn_index_term *terms = NULL;
-	uint32_t n = 0;
-	enum cairn_status status = forget_terms(tx, id, &terms, &n);
-	sqlite3_stmt *reference = tx->stmt[CAIRN_TX_DROP_REFERENCE];
-	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++) {
-		if (i > 0 && terms[i].xorb_id == terms[i - 1].xorb_id)
-			continue;
-		sqlite3_bind_int64(reference, 1, terms[i].xorb_id);
-		sqlite3_bind_int64(reference, 2, id);
-		status = cairn_sql_run(reference);
-	}
-	if (status != CAIRN_OK)
-		return status;
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_FILE], 1, id);
-	tx->counts.files--;
-	return cairn_sql_run(tx->stmt[CAIRN_TX_DROP_FILE]);
-}
-
 enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_write *write)
 {
 	int64_t id;
@@ -85,7 +43,7 @@ enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_w
 		return status;
 	tx->counts.collection++;
 	status = forget_is_owned(tx, id, &owned);
-	return status == CAIRN_OK && !owned ? forget_drop(tx, id) : status;
+	return status == CAIRN_OK && !owned ? cairn_tx_drop_file(tx, id) : status;
 }
 
 enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_write *write)

@@ -217,13 +217,7 @@ static enum cairn_status put_shard_new_file(struct put_shard *p, const struct ca
 	*id = sqlite3_last_insert_rowid(p->tx->db);
 	p->tx->counts.files++;
 	p->write->added = true;
-	sqlite3_stmt *reference = p->tx->stmt[CAIRN_TX_ADD_REFERENCE];
-	for (uint32_t i = 0; status == CAIRN_OK && i < t->n_xorbs; i++) {
-		sqlite3_bind_int64(reference, 1, t->xorbs[i]);
-		sqlite3_bind_int64(reference, 2, *id);
-		status = cairn_sql_run(reference);
-	}
-	return status;
+	return status == CAIRN_OK ? cairn_tx_add_references(p->tx, *id, t->xorbs, t->n_xorbs) : status;
 }
 
 /* @param[out] id  0: there is no such file yet */
@@ -249,6 +243,22 @@ static enum cairn_status put_shard_add_sha256(struct put_shard *p, const struct 
 	return cairn_sql_run(stmt);
 }
 
+/* What is new of a file that is known. */
+static enum cairn_status put_shard_known_file(struct put_shard *p, const struct cairn_index_new_file *file,
+					      const struct put_shard_terms *t, int64_t id, bool has_sha256)
+{
+	bool mended = false;
+	enum cairn_status status = CAIRN_OK;
+	if (file->n_terms > 0)
+		status = cairn_tx_mend_file(p->tx, id, t->rows, (size_t)file->n_terms * CAIRN_ROWS_TERM_BYTES, t->xorbs,
+					    t->n_xorbs, &mended);
+	if (mended)
+		p->write->added = true;
+	if (status == CAIRN_OK && file->has_sha256 && !has_sha256)
+		status = put_shard_add_sha256(p, file, id);
+	return status;
+}
+
 static enum cairn_status put_shard_own(struct put_shard *p, int64_t file)
 {
 	sqlite3_stmt *stmt = p->tx->stmt[CAIRN_TX_ADD_FILE_OWNER];
@@ -272,8 +282,8 @@ static enum cairn_status put_shard_file(struct put_shard *p, const struct cairn_
 	status = put_shard_find_file(p, file, &id, &has_sha256);
 	if (status == CAIRN_OK && id == 0)
 		status = put_shard_new_file(p, file, &terms, &id);
-	else if (status == CAIRN_OK && file->has_sha256 && !has_sha256)
-		status = put_shard_add_sha256(p, file, id);
+	else if (status == CAIRN_OK)
+		status = put_shard_known_file(p, file, &terms, id, has_sha256);
 	if (status == CAIRN_OK)
 		status = put_shard_own(p, id);
 	if (status == CAIRN_OK && file->n_terms > 0)

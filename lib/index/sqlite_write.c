@@ -43,6 +43,8 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_SET_SHA256] = "UPDATE file SET sha256 = ?2 WHERE id = ?1",
 	[CAIRN_TX_ADD_FILE_OWNER] = "INSERT OR IGNORE INTO file_owner(file, scope) VALUES(?1, ?2)",
 	[CAIRN_TX_ADD_REFERENCE] = "INSERT OR IGNORE INTO reference(xorb, file) VALUES(?1, ?2)",
+	[CAIRN_TX_SET_TERMS] = "UPDATE file SET terms = ?2 WHERE id = ?1",
+	[CAIRN_TX_IS_STORED] = "SELECT stored IS NOT NULL FROM xorb WHERE id = ?1",
 	[CAIRN_TX_GET_TERMS] = "SELECT terms FROM file WHERE id = ?1",
 	[CAIRN_TX_DROP_FILE_OWNER] =
 		"DELETE FROM file_owner WHERE file = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)",

@@ -42,6 +42,8 @@ enum cairn_tx_stmt {
 	CAIRN_TX_ADD_FILE_OWNER,
 	CAIRN_TX_ADD_REFERENCE,
 	CAIRN_TX_GET_TERMS,
+	CAIRN_TX_SET_TERMS,
+	CAIRN_TX_IS_STORED, /* a xorb, by id */
 	CAIRN_TX_DROP_FILE_OWNER,
 	CAIRN_TX_DROP_FILE_OWNERS,
 	CAIRN_TX_HAS_FILE_OWNER,
@@ -124,6 +126,16 @@ bool cairn_tx_apply_alone(struct cairn_tx *tx, struct cairn_index_write *write);
 /** cairn_tx_apply() of one kind. @return as write->status */
 CAIRN_MUST_USE enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_write *write);
 CAIRN_MUST_USE enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_write *write);
+/** Say that a file needs these xorbs. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_references(struct cairn_tx *tx, int64_t file, const int64_t *xorbs,
+							 uint32_t n);
+/** Drop a file that nobody owns, and with its references what kept its xorbs. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file);
+/** A known file came again. When a xorb of its terms is not stored any more, and all of the new ones are, it takes the
+ * new terms (rows as they are kept), and can be read again. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const uint8_t *rows,
+						    size_t rows_len, const int64_t *xorbs, uint32_t n_xorbs,
+						    bool *mended);
 CAIRN_MUST_USE enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_write *write);
 CAIRN_MUST_USE enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_write *write);
 CAIRN_MUST_USE enum cairn_status cairn_tx_promise_xorb(struct cairn_tx *tx, struct cairn_index_write *write);

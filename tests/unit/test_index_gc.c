@@ -343,6 +343,33 @@ START_TEST(lost_and_found)
 }
 END_TEST
 
+/* Damage took a xorb of a file, and the same file comes again in other xorbs: it takes their terms, and is whole. */
+START_TEST(a_lost_file_comes_back_in_other_xorbs)
+{
+	put();
+	struct fx_xorb other = fx_xorb_new(78, 20);
+	ck_assert(fx_xorb_put(ix, &other));
+	struct fx_shard again;
+	struct cairn_index_file got;
+	for (int lost = 0; lost <= 1; lost++) {
+		if (lost)
+			ck_assert_int_eq(promise(CAIRN_INDEX_LOSE_XORB, &a, now), CAIRN_OK);
+		fx_shard_init(&again, 2 + (uint64_t)lost);
+		fx_shard_xorb(&again, &other, 1, 7);
+		fx_shard_file(&again, 1, &other, 0, 20);
+		ck_assert_int_eq(fx_shard_put(ix, &again), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_file(ix, &again.files[0].file.hash, NULL, true, &got), CAIRN_OK);
+		bool moved = got.terms[0].xorb_id == row_of(&other).id;
+		cairn_index_file_fini(&got);
+		ck_assert_int_eq(moved, lost); /* what can be read stays as it is */
+	}
+	ck_assert(again.added);
+	ck_assert(row_of(&other).referenced);
+	ck_assert(!row_of(&a).referenced);
+	fx_xorb_fini(&other);
+}
+END_TEST
+
 static unsigned n_visited;
 
 static void count_xorb(void *ctx, const struct cairn_index_xorb *xorb)
@@ -526,6 +553,7 @@ int main(void)
 	tcase_add_test(t, described_and_swept);
 	tcase_add_test(t, promises);
 	tcase_add_test(t, lost_and_found);
+	tcase_add_test(t, a_lost_file_comes_back_in_other_xorbs);
 	tcase_add_test(t, many);
 	tcase_add_test(t, uploads_beside_the_collector);
 	suite_add_tcase(suite, t);
