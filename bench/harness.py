@@ -59,6 +59,10 @@ class Server:
     def cpu_s(self):
         return cpu_s(self.pid)
 
+    def user_s(self):
+        """Of that, outside of the kernel; in steps of 10 ms."""
+        return int(Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[11]) / os.sysconf("SC_CLK_TCK")
+
     def stop(self):
         if self.process.stdin:
             self.process.stdin.close()

@@ -102,14 +102,15 @@ def _xorb_rates(bench, made, n, data_option=()):
     decode_s = float(subprocess.check_output(["taskset", "-c", "1", bench.program("bench_xorb"), "decode", *files]))
     with bench.cairnd(bench.folder("data"), "--no-access-log", *data_option, core=1) as server:
         result = bench.load(server, made / "xorbs.tsv", 1)
-    return decode_s, result["server_cpu_s"], result["seconds"]
+        user_s = server.user_s()
+    return decode_s, result["server_cpu_s"], result["seconds"], user_s
 
 
 def xorb(bench):
     """Uploads of xorbs, the daemon bound to one core, against unpacking and hashing alone on the same core."""
     yield from (
-        "| 64 MiB of | MB sent each | processor time of BLAKE3 + LZ4, of the daemon's | time of BLAKE3 + LZ4, of the whole upload's | goal 0.6 |",
-        "|---|---|---|---|---|",
+        "| 64 MiB of | MB sent each | processor time of BLAKE3 + LZ4, of the daemon's | of the daemon's outside the kernel | time of it, of the whole upload's | goal 0.6 |",
+        "|---|---|---|---|---|---|",
     )
     n = 8
     for kind in ("text", "floats", "random"):
@@ -121,7 +122,7 @@ def xorb(bench):
             runs.append(_xorb_rates(bench, made, n))
         size = (made / "x0").stat().st_size / 1e6
         cpu = [r[0] / r[1] for r in runs]
-        yield f"| {kind} | {size:.0f} | {spread(cpu)} | {spread(r[0] / r[2] for r in runs)} | {goal(median(cpu), 0.6)} |"
+        yield f"| {kind} | {size:.0f} | {spread(cpu)} | {spread(r[0] / r[3] for r in runs)} | {spread(r[0] / r[2] for r in runs)} | {goal(median(cpu), 0.6)} |"
 
 
 def _python():
