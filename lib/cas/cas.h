@@ -86,8 +86,6 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_commit(
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag), void *ctx);
 /** Drop it; nothing is left behind if it was not stored. NULL is harmless. */
 void cairn_xorb_upload_free(struct cairn_xorb_upload *u);
-/** Chunks verified so far. */
-uint32_t cairn_xorb_upload_chunks(const struct cairn_xorb_upload *u);
 
 /** Is the verified xorb stored, so that a client need not send it? One that garbage collection has retired counts as
  * not stored: sent again, it lives again. The object itself is looked for, too.

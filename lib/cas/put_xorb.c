@@ -195,11 +195,6 @@ enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
 	return cairn_index_submit(u->cas->index, &u->write);
 }
 
-uint32_t cairn_xorb_upload_chunks(const struct cairn_xorb_upload *u)
-{
-	return cairn_xorb_verifier_list(u->verifier)->n;
-}
-
 void cairn_xorb_upload_free(struct cairn_xorb_upload *u)
 {
 	if (!u)
