@@ -1,6 +1,6 @@
 /* cairn rm, cairn share: what an operator does with one registered file. */
-#include "cli/admin.h"
-#include "cli/cli.h"
+#include "cli/common/admin.h"
+#include "cli/common/cli.h"
 #include "hash/hash.h"
 
 #include <stdio.h>

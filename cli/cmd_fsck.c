@@ -1,9 +1,9 @@
 /* cairn fsck: checks the data folder of a daemon that does not run. */
 #include "cas/check.h"
-#include "cli/cli.h"
-#include "cli/options.h"
-#include "cli/progress.h"
-#include "cli/report.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
+#include "cli/common/progress.h"
+#include "cli/common/report.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* cairn hash: what a file would be in the store. */
-#include "cli/cli.h"
-#include "cli/options.h"
-#include "cli/packer.h"
-#include "cli/report.h"
-#include "cli/scan.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
+#include "cli/common/report.h"
+#include "cli/common/scan.h"
+#include "cli/push/packer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

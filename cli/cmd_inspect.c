@@ -1,8 +1,8 @@
 /* cairn inspect: every field of a shard or a xorb, and what is wrong with it. */
-#include "cli/cli.h"
-#include "cli/input.h"
-#include "cli/inspect.h"
-#include "cli/options.h"
+#include "cli/common/cli.h"
+#include "cli/common/input.h"
+#include "cli/common/options.h"
+#include "cli/inspect/inspect.h"
 
 #include <stdio.h>
 #include <string.h>

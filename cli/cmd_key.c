@@ -1,6 +1,6 @@
 /* cairn key: the API keys of a server, with which clients get tokens from it. */
-#include "cli/admin.h"
-#include "cli/cli.h"
+#include "cli/common/admin.h"
+#include "cli/common/cli.h"
 
 #include <inttypes.h>
 #include <stdio.h>

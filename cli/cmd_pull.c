@@ -1,11 +1,11 @@
 /* cairn pull: fetches a file, a range of one, or a folder by its manifest. */
 #include "base/fd.h"
-#include "cli/cli.h"
-#include "cli/options.h"
-#include "cli/pull.h"
-#include "cli/pull_folder.h"
-#include "cli/report.h"
-#include "cli/server_options.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
+#include "cli/common/report.h"
+#include "cli/common/server_options.h"
+#include "cli/pull/pull.h"
+#include "cli/pull/pull_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

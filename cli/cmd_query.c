@@ -1,13 +1,13 @@
 /* cairn query: asks a server which xorbs hold a chunk, and decodes the answer. */
 #include "base/clock.h"
-#include "cli/admin.h"
-#include "cli/answer.h"
-#include "cli/cli.h"
-#include "cli/options.h"
-#include "cli/packer.h"
-#include "cli/report.h"
-#include "cli/scan.h"
-#include "cli/server_options.h"
+#include "cli/common/admin.h"
+#include "cli/common/answer.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
+#include "cli/common/report.h"
+#include "cli/common/scan.h"
+#include "cli/common/server_options.h"
+#include "cli/push/packer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

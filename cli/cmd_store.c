@@ -1,7 +1,7 @@
 /* cairn gc, cairn stats: what an operator asks of a whole store. */
-#include "cli/admin.h"
-#include "cli/cli.h"
-#include "cli/report.h"
+#include "cli/common/admin.h"
+#include "cli/common/cli.h"
+#include "cli/common/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

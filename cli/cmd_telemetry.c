@@ -1,6 +1,6 @@
 /* cairn telemetry: what clients told a server of their transfers. */
-#include "cli/admin.h"
-#include "cli/cli.h"
+#include "cli/common/admin.h"
+#include "cli/common/cli.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* cairn token: makes keys, and tokens signed with them. */
 #include "base/clock.h"
-#include "cli/cli.h"
-#include "cli/options.h"
-#include "cli/report.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
+#include "cli/common/report.h"
 #include "token/token.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* cairn verify: the daemon's verification of a shard, offline. */
-#include "cli/cli.h"
-#include "cli/input.h"
-#include "cli/options.h"
-#include "cli/report.h"
+#include "cli/common/cli.h"
+#include "cli/common/input.h"
+#include "cli/common/options.h"
+#include "cli/common/report.h"
 #include "verify/verify.h"
 #include "xorb/verifier.h"
 

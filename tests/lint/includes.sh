@@ -11,7 +11,7 @@ blake3\.h                      lib/hash/blake3\.c|bench/.*
 lz4.*\.h                       lib/xorb/codec\.c|bench/.*
 jansson\.h                     lib/base/json\.c|tests/.*
 jwt\.h                         lib/token/.*
-curl/.*                        cli/client\.c|bench/.*
+curl/.*                        cli/common/client\.c|bench/.*
 ini\.h                         server/config.*\.c
 check\.h                       tests/.*
 '

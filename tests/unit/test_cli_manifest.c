@@ -1,5 +1,5 @@
 /* Manifests: written and read back, and what one of a stranger may not say. */
-#include "cli/manifest.h"
+#include "cli/common/manifest.h"
 
 #include <check.h>
 #include <stdio.h>

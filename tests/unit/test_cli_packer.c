@@ -1,6 +1,6 @@
 /* What a push makes of chunks. The judge of its shards is the daemon's verification. */
-#include "cli/packer.h"
-#include "cli/shards.h"
+#include "cli/push/packer.h"
+#include "cli/push/shards.h"
 #include "verify/verify.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* What a pull reads from others: plans of a server, and the state an earlier pull has left. */
-#include "cli/pull_plan.h"
-#include "cli/pull_state.h"
+#include "cli/pull/pull_plan.h"
+#include "cli/pull/pull_state.h"
 #include "support/tempdir.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* Files cut and hashed as the reference client does it, whatever their place in the window. */
-#include "cli/hash_map.h"
-#include "cli/options.h"
-#include "cli/scan.h"
+#include "cli/common/hash_map.h"
+#include "cli/common/options.h"
+#include "cli/common/scan.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 

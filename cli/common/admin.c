@@ -1,0 +1,93 @@
+#include "cli/common/admin.h"
+
+#include "base/json_text.h"
+#include "cli/common/cli.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { ADMIN_ANSWER_BYTES_MAX = 16 * 1024 * 1024, ADMIN_TEXT_BYTES_MAX = 4096 };
+
+static int admin_print(const struct admin_call *call, const struct cairn_buf *answer)
+{
+	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
+	bool parsed = cairn_json_parse(&json, (const char *)answer->bytes, answer->len) == CAIRN_OK;
+	if (!parsed || !cairn_json_is_object(json)) {
+		cli_error("%s: the server's answer is not what it should be: is %s a server of another kind?",
+			  call->subject, call->path);
+		return CLI_EXIT_UNAVAILABLE;
+	}
+	if (call->json) {
+		(void)fwrite(answer->bytes, 1, answer->len, stdout);
+		if (answer->bytes[answer->len - 1] != '\n')
+			(void)fputs("\n", stdout);
+	} else if (!call->show(json)) {
+		cli_error("%s: the server's answer lacks something; it may be older than this program, see --json",
+			  call->subject);
+		return CLI_EXIT_UNAVAILABLE;
+	}
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return CLI_EXIT_OK;
+	cli_error("cannot write to standard output");
+	return CLI_EXIT_IO;
+}
+
+int admin_ask(const struct admin_call *call)
+{
+	CLEANUP(client_freep) struct client *client = NULL;
+	CLEANUP(cairn_buf_fini) struct cairn_buf answer = cairn_buf_init(ADMIN_ANSWER_BYTES_MAX);
+	struct cairn_diag diag = {0};
+	enum cairn_status status = call->path ? server_options_open(call->server, &client, &diag) : CAIRN_E_NOMEM;
+	if (status == CAIRN_OK)
+		status = client_request(client, call->method, call->path, (const uint8_t *)call->body,
+					call->body ? strlen(call->body) : 0, &answer, &diag);
+	return status == CAIRN_OK ? admin_print(call, &answer) : cli_fail(call->subject, status, &diag);
+}
+
+void admin_add_arg(struct cairn_buf *path, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	cairn_buf_printf(path, "%c%s=", memchr(path->bytes, '?', path->len) ? '&' : '?', name);
+	for (; *value; value++) {
+		unsigned char c = (unsigned char)*value;
+		if ((c < 0x80 && isalnum(c)) || c == '-' || c == '_' || c == '.' || c == '/')
+			cairn_buf_add(path, &c, 1);
+		else
+			cairn_buf_printf(path, "%%%02X", c);
+	}
+}
+
+const char *admin_path(struct cairn_buf *path)
+{
+	cairn_buf_add(path, "", 1);
+	return path->status == CAIRN_OK ? (const char *)path->bytes : NULL;
+}
+
+bool admin_number(const struct cairn_json *object, const char *name, uint64_t *out)
+{
+	int64_t number = -1;
+	if (!cairn_json_i64(cairn_json_get(object, name), &number) || number < 0)
+		return false;
+	*out = (uint64_t)number;
+	return true;
+}
+
+void admin_print_text(const char *text)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(UINT64_C(8) * ADMIN_TEXT_BYTES_MAX);
+	cairn_json_text(&b, text ? text : "", ADMIN_TEXT_BYTES_MAX);
+	if (b.status == CAIRN_OK)
+		(void)fwrite(b.bytes, 1, b.len, stdout);
+}
+
+const char *admin_time(char out[static ADMIN_TIME_BYTES], int64_t unix_s)
+{
+	time_t t = (time_t)unix_s;
+	struct tm tm;
+	if (!gmtime_r(&t, &tm) || strftime(out, ADMIN_TIME_BYTES, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		(void)snprintf(out, ADMIN_TIME_BYTES, "?");
+	return out;
+}

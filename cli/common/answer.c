@@ -1,0 +1,37 @@
+#include "cli/common/answer.h"
+
+enum cairn_status answer_read(struct answer *out, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+{
+	struct cairn_shard_reader r;
+	struct cairn_shard_file file;
+	struct cairn_shard_xorb xorb;
+	const uint8_t *tables;
+	size_t tables_len;
+	bool more = true, has_footer = false;
+	*out = (struct answer){0};
+	enum cairn_status status = cairn_shard_reader_init(&r, bytes, len, diag);
+	while (status == CAIRN_OK && more)
+		status = cairn_shard_next_file(&r, &file, &more, diag);
+	out->xorbs = r;
+	more = true;
+	while (status == CAIRN_OK && more) {
+		status = cairn_shard_next_xorb(&r, &xorb, &more, diag);
+		if (status == CAIRN_OK && more) {
+			out->n_xorbs++;
+			out->n_chunks += xorb.n_chunks;
+		}
+	}
+	if (status == CAIRN_OK)
+		status = cairn_shard_reader_end(&r, &out->footer, &has_footer, &tables, &tables_len, diag);
+	if (status == CAIRN_OK && !has_footer)
+		return cairn_fail(diag, CAIRN_E_FORMAT, "answer.footer", CAIRN_NO_OFFSET,
+				  "the server's answer has no footer, so neither key nor expiry are known");
+	return status;
+}
+
+bool answer_is_fresh(const struct answer *a, int64_t now_unix_s)
+{
+	/* 0: never expires, as the reference's test server writes it. */
+	return a->footer.key_expiry_unix_s == 0 ||
+	       (now_unix_s >= 0 && a->footer.key_expiry_unix_s >= (uint64_t)now_unix_s);
+}

@@ -1,0 +1,429 @@
+#include "cli/common/client.h"
+
+#include "base/json.h"
+#include "hash/crypto.h"
+#include "hash/hash.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	CLIENT_CONNECT_TIMEOUT_S = 30,
+	CLIENT_STALL_TIMEOUT_S = 300, /* without a byte in either direction */
+	CLIENT_RETRY_FIRST_MS = 500,
+	CLIENT_RETRY_MAX_MS = 60 * 1000,
+	CLIENT_ERROR_BYTES_MAX = 64 * 1024,
+	CLIENT_FETCH_BUFFER_BYTES = 256 * 1024,
+	CLIENT_RANGE_BYTES = 48, /* "18446744073709551615-18446744073709551615" */
+};
+
+struct client {
+	CURL *curl;
+	struct curl_slist *headers;
+	char *url; /* without a slash at its end */
+	unsigned retries;
+	uint64_t bytes_sent;
+	char error[CURL_ERROR_SIZE];
+};
+
+/* One exchange. */
+struct client_exchange {
+	struct client *c;
+	struct cairn_buf *answer; /* of the caller */
+	struct cairn_buf error;   /* what came with a status that is not 2xx */
+	const char *range;        /* "first-last"; NULL: all of it */
+	long code;
+};
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static void client_free(struct client *c)
+{
+	if (!c)
+		return;
+	curl_slist_free_all(c->headers);
+	curl_easy_cleanup(c->curl);
+	free(c->url);
+	free(c);
+}
+
+void client_freep(struct client **c)
+{
+	client_free(*c);
+	*c = NULL;
+}
+
+static bool client_add_header(struct client *c, const char *name, const char *value)
+{
+	char *line = NULL;
+	if (asprintf(&line, "%s: %s", name, value) < 0)
+		return false;
+	struct curl_slist *longer = curl_slist_append(c->headers, line);
+	explicit_bzero(line, strlen(line)); /* it may hold the token */
+	free(line);
+	if (longer)
+		c->headers = longer;
+	return longer != NULL;
+}
+
+static bool client_set_headers(struct client *c, const char *token)
+{
+	uint8_t id[16];
+	char session[2 * sizeof(id) + 1];
+	if (cairn_random(id, sizeof(id)) != CAIRN_OK)
+		return false;
+	cairn_hex_text(session, id, sizeof(id));
+	char *bearer = NULL;
+	if (token && asprintf(&bearer, "Bearer %s", token) < 0)
+		return false;
+	bool ok = client_add_header(c, "X-Xet-Session-Id", session) &&
+		  client_add_header(c, "Content-Type", "application/octet-stream") &&
+		  client_add_header(c, "Expect", "") && (!bearer || client_add_header(c, "Authorization", bearer));
+	if (bearer)
+		explicit_bzero(bearer, strlen(bearer));
+	free(bearer);
+	return ok;
+}
+
+static size_t client_take_body(char *bytes, size_t size, size_t n, void *ctx)
+{
+	struct client_exchange *x = ctx;
+	if (x->code == 0)
+		(void)curl_easy_getinfo(x->c->curl, CURLINFO_RESPONSE_CODE, &x->code);
+	struct cairn_buf *to = x->code / 100 == 2 ? x->answer : &x->error;
+	cairn_buf_add(to, bytes, size * n);
+	return to->status == CAIRN_OK ? size * n : 0;
+}
+
+static void client_set_options(struct client *c)
+{
+	CURL *h = c->curl;
+	(void)curl_easy_setopt(h, CURLOPT_ERRORBUFFER, c->error);
+	(void)curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
+	(void)curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
+	(void)curl_easy_setopt(h, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	(void)curl_easy_setopt(h, CURLOPT_USERAGENT, "cairn/" CAIRN_VERSION);
+	(void)curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT, (long)CLIENT_CONNECT_TIMEOUT_S);
+	(void)curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	(void)curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, (long)CLIENT_STALL_TIMEOUT_S);
+}
+
+enum cairn_status client_new(struct client **out, const struct client_options *options, struct cairn_diag *diag)
+{
+	*out = NULL;
+	if (strncmp(options->url, "http://", 7) != 0 && strncmp(options->url, "https://", 8) != 0)
+		return cairn_fail(diag, CAIRN_E_USAGE, "server.url", CAIRN_NO_OFFSET,
+				  "the server must be given as http://HOST:PORT or https://HOST:PORT");
+	CLEANUP(client_freep) struct client *c = calloc(1, sizeof(*c));
+	if (!c || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return CAIRN_E_NOMEM;
+	c->curl = curl_easy_init();
+	c->url = strdup(options->url);
+	c->retries = options->retries;
+	if (!c->curl || !c->url || !client_set_headers(c, options->token))
+		return CAIRN_E_NOMEM;
+	for (size_t n = strlen(c->url); n > 0 && c->url[n - 1] == '/'; n--)
+		c->url[n - 1] = '\0';
+	client_set_options(c);
+	*out = c;
+	c = NULL;
+	return CAIRN_OK;
+}
+
+/* --- one exchange ------------------------------------------------------------------------------------------------- */
+
+static void client_exchange_fini(struct client_exchange *x)
+{
+	cairn_buf_fini(&x->error);
+}
+
+static void client_set_method(CURL *h, enum client_method method, const uint8_t *body, size_t body_len)
+{
+	(void)curl_easy_setopt(h, CURLOPT_NOBODY, method == CLIENT_HEAD ? 1L : 0L);
+	(void)curl_easy_setopt(h, CURLOPT_CUSTOMREQUEST, method == CLIENT_DELETE ? "DELETE" : NULL);
+	if (method == CLIENT_GET || method == CLIENT_DELETE)
+		(void)curl_easy_setopt(h, CURLOPT_HTTPGET, 1L);
+	if (method != CLIENT_POST)
+		return;
+	(void)curl_easy_setopt(h, CURLOPT_POST, 1L);
+	(void)curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body_len);
+	(void)curl_easy_setopt(h, CURLOPT_POSTFIELDS, body_len > 0 ? (const char *)body : "");
+}
+
+/* What the server says is wrong, in its own words if it has some. */
+static void client_explain(const struct client_exchange *x, const char *what, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
+	const char *message = NULL;
+	if (x->error.len > 0 && cairn_json_parse(&json, (const char *)x->error.bytes, x->error.len) == CAIRN_OK) {
+		const struct cairn_json *error = cairn_json_get(json, "error");
+		message = cairn_json_string(cairn_json_get(error, "message"));
+		if (!message)
+			message = cairn_json_string(error);
+	}
+	(void)cairn_fail(diag, CAIRN_OK, "server.answer", CAIRN_NO_OFFSET, "the server %s (%ld)%s%s", what, x->code,
+			 message ? ": " : "", message ? message : "");
+}
+
+static enum cairn_status client_judge_code(const struct client_exchange *x, struct cairn_diag *diag)
+{
+	if (x->code / 100 == 2)
+		return CAIRN_OK;
+	if (x->code == 404) {
+		client_explain(x, "does not know it", diag);
+		return CAIRN_E_NOT_FOUND;
+	}
+	if (x->code == 401 || x->code == 403) {
+		client_explain(x, x->code == 401 ? "wants a valid token" : "does not permit it with this token", diag);
+		return CAIRN_E_DENIED;
+	}
+	if (x->code == 429 || x->code / 100 == 5) {
+		client_explain(x, x->code == 501 ? "does not offer it" : "cannot do it now", diag);
+		return CAIRN_E_BUSY;
+	}
+	client_explain(x, "refuses it", diag);
+	return CAIRN_E_FORMAT;
+}
+
+static enum cairn_status client_judge_curl(const struct client_exchange *x, CURLcode rc, struct cairn_diag *diag)
+{
+	if (rc == CURLE_OUT_OF_MEMORY || x->answer->status == CAIRN_E_NOMEM)
+		return CAIRN_E_NOMEM;
+	if (x->answer->status == CAIRN_E_LIMIT)
+		return cairn_fail(diag, CAIRN_E_LIMIT, "server.answer", CAIRN_NO_OFFSET,
+				  "the server's answer is longer than %zu bytes", x->answer->max);
+	/* An answer that came before the whole body was sent is an answer. */
+	if (rc != CURLE_WRITE_ERROR && x->code >= 400)
+		return client_judge_code(x, diag);
+	return cairn_fail(diag, CAIRN_E_BUSY, "server.connection", CAIRN_NO_OFFSET, "cannot reach %s: %s", x->c->url,
+			  x->c->error[0] ? x->c->error : curl_easy_strerror(rc));
+}
+
+/* Is another try worth it? A server that is not there, or a name without an address, will hardly be there in a second.
+ */
+static bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_status status)
+{
+	bool lost = rc != CURLE_OK && rc != CURLE_COULDNT_CONNECT && rc != CURLE_COULDNT_RESOLVE_HOST &&
+		    rc != CURLE_PEER_FAILED_VERIFICATION && rc != CURLE_URL_MALFORMAT;
+	return status == CAIRN_E_BUSY && (x->code >= 400 ? x->code != 501 : lost);
+}
+
+static enum cairn_status client_once(struct client_exchange *x, enum client_method method, const char *path,
+				     const uint8_t *body, size_t body_len, bool *again, struct cairn_diag *diag)
+{
+	CURL *h = x->c->curl;
+	char *url = NULL;
+	if (asprintf(&url, "%s%s", x->c->url, path) < 0)
+		return CAIRN_E_NOMEM;
+	client_set_method(h, method, body, body_len);
+	(void)curl_easy_setopt(h, CURLOPT_URL, url);
+	(void)curl_easy_setopt(h, CURLOPT_RANGE, x->range);
+	(void)curl_easy_setopt(h, CURLOPT_HTTPHEADER, x->c->headers);
+	(void)curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, client_take_body);
+	(void)curl_easy_setopt(h, CURLOPT_WRITEDATA, x);
+	x->c->error[0] = '\0';
+	CURLcode rc = curl_easy_perform(h);
+	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &x->code);
+	free(url);
+	enum cairn_status status = rc == CURLE_OK ? client_judge_code(x, diag) : client_judge_curl(x, rc, diag);
+	*again = client_may_help(x, rc, status);
+	return status;
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static void client_wait(struct client *c, unsigned try)
+{
+	curl_off_t retry_after_s = 0;
+	(void)curl_easy_getinfo(c->curl, CURLINFO_RETRY_AFTER, &retry_after_s);
+	int64_t ms = retry_after_s > 0 ? (int64_t)retry_after_s * 1000
+				       : INT64_C(1) * CLIENT_RETRY_FIRST_MS << (try < 16 ? try : 16);
+	if (ms > CLIENT_RETRY_MAX_MS || retry_after_s > CLIENT_RETRY_MAX_MS / 1000)
+		ms = CLIENT_RETRY_MAX_MS;
+	struct timespec left = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		continue;
+}
+
+struct client_call {
+	enum client_method method;
+	const char *path, *range;
+	const uint8_t *body;
+	size_t body_len;
+};
+
+static enum cairn_status client_try(struct client *c, const struct client_call *call, struct cairn_buf *answer,
+				    struct cairn_diag *diag)
+{
+	for (unsigned try = 0;; try++) {
+		CLEANUP(client_exchange_fini)
+		struct client_exchange x = {.c = c,
+					    .answer = answer,
+					    .error = cairn_buf_init(CLIENT_ERROR_BYTES_MAX),
+					    .range = call->range};
+		struct cairn_diag why = {0};
+		bool again = false;
+		answer->len = 0;
+		enum cairn_status status =
+			client_once(&x, call->method, call->path, call->body, call->body_len, &again, &why);
+		if (status == CAIRN_OK)
+			c->bytes_sent += call->body_len;
+		if (!again || try == c->retries) {
+			if (status != CAIRN_OK && diag && !diag->rule)
+				*diag = why;
+			return status;
+		}
+		client_wait(c, try);
+	}
+}
+
+enum cairn_status client_request(struct client *c, enum client_method method, const char *path, const uint8_t *body,
+				 size_t body_len, struct cairn_buf *answer, struct cairn_diag *diag)
+{
+	const struct client_call call = {.method = method, .path = path, .body = body, .body_len = body_len};
+	return client_try(c, &call, answer, diag);
+}
+
+enum cairn_status client_get_range(struct client *c, const char *path, uint64_t first, uint64_t last,
+				   struct cairn_buf *answer, struct cairn_diag *diag)
+{
+	char range[CLIENT_RANGE_BYTES];
+	(void)snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, first, last);
+	const struct client_call call = {.method = CLIENT_GET, .path = path, .range = range};
+	return client_try(c, &call, answer, diag);
+}
+
+enum cairn_status client_head_bytes(struct client *c, const char *path, uint64_t *out, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf none = cairn_buf_init(0);
+	curl_off_t bytes = -1;
+	enum cairn_status status = client_request(c, CLIENT_HEAD, path, NULL, 0, &none, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (curl_easy_getinfo(c->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &bytes) != CURLE_OK || bytes < 0)
+		return cairn_fail(diag, CAIRN_E_BUSY, "server.answer", CAIRN_NO_OFFSET,
+				  "the server does not tell the length of %.100s", path);
+	*out = (uint64_t)bytes;
+	return CAIRN_OK;
+}
+
+/* --- signed URLs -------------------------------------------------------------------------------------------------- */
+
+struct client_fetching {
+	struct client_exchange x;
+	const struct client_range *range;
+	uint64_t at; /* next byte wanted */
+	bool checked;
+	client_take *take;
+	void *ctx;
+	enum cairn_status status; /* of the taker, or of our own checks */
+	struct cairn_diag *diag;
+};
+
+/* A 206 with exactly the bytes that were asked for, and nothing else, may go to the taker. */
+static bool client_is_range(struct client_fetching *f)
+{
+	struct curl_header *header = NULL;
+	unsigned long long first = 0, last = 0;
+	if (f->x.code == 206 &&
+	    curl_easy_header(f->x.c->curl, "Content-Range", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+		char *end = NULL;
+		const char *text = strncmp(header->value, "bytes ", 6) == 0 ? header->value + 6 : "";
+		first = strtoull(text, &end, 10);
+		last = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
+		f->checked = *text && *end == '/' && first == f->at && last == f->range->last;
+	}
+	if (!f->checked)
+		f->status = cairn_fail(f->diag, CAIRN_E_MISMATCH, "fetch.range", CAIRN_NO_OFFSET,
+				       "asked for bytes %" PRIu64 "-%" PRIu64 " of a xorb, the answer (%ld) has %s%s",
+				       f->at, f->range->last, f->x.code, header ? "" : "no Content-Range",
+				       header ? header->value : "");
+	return f->checked;
+}
+
+static size_t client_take_fetch(char *bytes, size_t size, size_t n, void *ctx)
+{
+	struct client_fetching *f = ctx;
+	size_t len = size * n;
+	if (f->x.code == 0)
+		(void)curl_easy_getinfo(f->x.c->curl, CURLINFO_RESPONSE_CODE, &f->x.code);
+	if (f->x.code / 100 != 2) {
+		cairn_buf_add(&f->x.error, bytes, len);
+		return f->x.error.status == CAIRN_OK ? len : 0;
+	}
+	if (!f->checked && !client_is_range(f))
+		return 0;
+	if (len > f->range->last - f->at + 1)
+		f->status = cairn_fail(f->diag, CAIRN_E_MISMATCH, "fetch.range", CAIRN_NO_OFFSET,
+				       "the answer is longer than the range that was asked for");
+	if (f->status == CAIRN_OK)
+		f->status = f->take(f->ctx, (const uint8_t *)bytes, len, f->diag);
+	f->at += len;
+	return f->status == CAIRN_OK ? len : 0;
+}
+
+static enum cairn_status client_fetch_once(struct client_fetching *f, bool *again, struct cairn_diag *diag)
+{
+	CURL *h = f->x.c->curl;
+	char range[CLIENT_RANGE_BYTES];
+	(void)snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, f->at, f->range->last);
+	client_set_method(h, CLIENT_GET, NULL, 0);
+	(void)curl_easy_setopt(h, CURLOPT_URL, f->range->url);
+	(void)curl_easy_setopt(h, CURLOPT_RANGE, range);
+	(void)curl_easy_setopt(h, CURLOPT_HTTPHEADER, NULL); /* the URL is its own credential */
+	(void)curl_easy_setopt(h, CURLOPT_BUFFERSIZE, (long)CLIENT_FETCH_BUFFER_BYTES);
+	(void)curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, client_take_fetch);
+	(void)curl_easy_setopt(h, CURLOPT_WRITEDATA, f);
+	f->x.c->error[0] = '\0';
+	CURLcode rc = curl_easy_perform(h);
+	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &f->x.code);
+	(void)curl_easy_setopt(h, CURLOPT_RANGE, NULL);
+	*again = false;
+	if (f->status != CAIRN_OK)
+		return f->status;
+	enum cairn_status status = rc == CURLE_OK ? client_judge_code(&f->x, diag) : client_judge_curl(&f->x, rc, diag);
+	if (status == CAIRN_OK && f->at != f->range->last + 1)
+		return cairn_fail(diag, CAIRN_E_MISMATCH, "fetch.range", CAIRN_NO_OFFSET,
+				  "the answer (%ld) ends before the range that was asked for", f->x.code);
+	*again = client_may_help(&f->x, rc, status);
+	return status;
+}
+
+enum cairn_status client_fetch(struct client *c, const struct client_range *range, client_take *take, void *ctx,
+			       struct cairn_diag *diag)
+{
+	uint64_t at = range->first;
+	for (unsigned try = 0;; try++) {
+		CLEANUP(cairn_buf_fini) struct cairn_buf nothing = cairn_buf_init(0);
+		struct cairn_diag why = {0};
+		struct client_fetching f = {.x = {.c = c, .answer = &nothing},
+					    .range = range,
+					    .at = at,
+					    .take = take,
+					    .ctx = ctx,
+					    .diag = &why};
+		bool again = false;
+		f.x.error = cairn_buf_init(CLIENT_ERROR_BYTES_MAX);
+		enum cairn_status status = client_fetch_once(&f, &again, &why);
+		client_exchange_fini(&f.x);
+		if (f.at != at)
+			try = 0;
+		at = f.at;
+		if (!again || try >= c->retries) {
+			if (status != CAIRN_OK && diag && !diag->rule)
+				*diag = why;
+			return status;
+		}
+		client_wait(c, try);
+	}
+}
+
+uint64_t client_bytes_sent(const struct client *c)
+{
+	return c->bytes_sent;
+}

@@ -1,0 +1,31 @@
+/* Options of the subcommands: one table a command, long names, but for -h and -o (--output), read by getopt_long. */
+#ifndef CAIRN_CLI_OPTIONS_H
+#define CAIRN_CLI_OPTIONS_H
+
+#include "cli/common/cli.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** An option: a switch if flag is set, else one that takes a text. */
+struct cli_option {
+	const char *name; /* without the dashes */
+	bool *flag;
+	const char **text; /* borrowed from argv */
+};
+
+enum { CLI_OPTIONS_MAX = 16, CLI_RUN = -1 };
+
+/**
+ * Read the options of a command; --help is always there. Arguments may come before, between and after them; "--" ends
+ * them.
+ * @param[out] first  index in argv of the first argument; all arguments follow it
+ * @return CLI_RUN: go on; else end with this exit code (help was printed, or an error)
+ */
+int cli_options_read(const struct cli_command *command, const struct cli_option *options, size_t n, int argc,
+		     char **argv, int *first);
+
+/** Seconds in "90", "90s", "15m", "1h", "30d". @return false: malformed, or not 1 s to 100 years */
+bool cli_parse_seconds(const char *text, int64_t *out_s);
+
+#endif

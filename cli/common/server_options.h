@@ -1,0 +1,33 @@
+/* The options that say which server, and with which token. */
+#ifndef CAIRN_CLI_SERVER_OPTIONS_H
+#define CAIRN_CLI_SERVER_OPTIONS_H
+
+#include "cli/common/client.h"
+#include "cli/common/options.h"
+
+struct server_options {
+	const char *url, *token, *token_file, *retries; /* as given; NULL: not given */
+};
+
+/** Their part of an option table. */
+#define SERVER_OPTIONS(s)                                                                                              \
+	{"server", NULL, &(s)->url}, {"token", NULL, &(s)->token}, {"token-file", NULL, &(s)->token_file},             \
+	{                                                                                                              \
+		"retries", NULL, &(s)->retries                                                                         \
+	}
+
+/** Their part of a help text. */
+#define SERVER_OPTIONS_HELP                                                                                            \
+	"      --server URL       server (default: $CAIRN_SERVER, else\n"                                              \
+	"                         http://127.0.0.1:8080)\n"                                                            \
+	"      --token-file FILE  file that holds the token\n"                                                         \
+	"      --token TOKEN      the token itself; others may see it in the list of\n"                                \
+	"                         processes (default: $CAIRN_TOKEN)\n"                                                 \
+	"      --retries N        tries after the first when the server is busy or a\n"                                \
+	"                         connection is lost (default 5, at most 20)\n"
+
+/** Fill in what was not given and open the client. @return CAIRN_OK, or as client_new() and for a file's trouble */
+CAIRN_MUST_USE enum cairn_status server_options_open(const struct server_options *s, struct client **out,
+						     struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,29 @@
+/* Showing the records of one file. */
+#ifndef CAIRN_CLI_INSPECT_H
+#define CAIRN_CLI_INSPECT_H
+
+#include "cli/common/record.h"
+
+/** What became of it. */
+struct inspect_result {
+	const char *note; /* what was not judged, and why; NULL: all was */
+};
+
+/** Does it begin as a shard does? */
+bool inspect_is_shard(const uint8_t *bytes, size_t len);
+
+/**
+ * Show the records up to the first offence, then judge the whole as the server would.
+ * @return CAIRN_OK; as cairn_verify_shard()
+ */
+CAIRN_MUST_USE enum cairn_status inspect_shard(struct report *r, const uint8_t *bytes, size_t len,
+					       struct inspect_result *out, struct cairn_diag *diag);
+
+/**
+ * @param expected  the hash it must have; NULL: any
+ * @return CAIRN_OK; as cairn_xorb_verifier_end()
+ */
+CAIRN_MUST_USE enum cairn_status inspect_xorb(struct report *r, const uint8_t *bytes, size_t len,
+					      const struct cairn_hash *expected, struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,180 @@
+#include "cli/pull/pull_folder.h"
+
+#include "base/fd.h"
+#include "cli/common/cli.h"
+#include "cli/common/input.h"
+#include "cli/common/manifest.h"
+#include "cli/common/report.h"
+#include "cli/common/scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct folder_counts {
+	uint64_t files, fetched, bytes;
+};
+
+static enum cairn_status folder_fail(struct cairn_diag *diag, const char *what, const char *name)
+{
+	(void)cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET, "cannot %s %.120s: %s", what, name,
+			 strerror(errno));
+	return CAIRN_E_CONFLICT;
+}
+
+static enum cairn_status folder_read_manifest(struct manifest *out, const char *path, struct cairn_diag *diag)
+{
+	CLEANUP(input_fini) struct input in = {0};
+	enum cairn_status status = input_open(&in, path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (in.len > MANIFEST_BYTES_MAX)
+		return cairn_fail(diag, CAIRN_E_LIMIT, "manifest.size", CAIRN_NO_OFFSET, "is longer than a manifest");
+	return manifest_read(out, in.bytes, in.len, diag);
+}
+
+/* --- places in the folder ----------------------------------------------------------------------------------------- */
+
+/* Into a folder below dir_fd, which is made when missing; never through a symbolic link. Takes dir_fd over. */
+static enum cairn_status folder_enter(int *dir_fd, const char *name, struct cairn_diag *diag)
+{
+	if (mkdirat(*dir_fd, name, 0777) != 0 && errno != EEXIST)
+		return folder_fail(diag, "make the folder", name);
+	int next = openat(*dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (next < 0)
+		return folder_fail(diag, "enter the folder", name);
+	cairn_fd_closep(dir_fd);
+	*dir_fd = next;
+	return CAIRN_OK;
+}
+
+/* The folder of a file of the manifest, and the file's name in it. path is cut up. */
+static enum cairn_status folder_of_file(int root_fd, char *path, int *dir_fd, const char **name,
+					struct cairn_diag *diag)
+{
+	*dir_fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+	if (*dir_fd < 0)
+		return folder_fail(diag, "open the folder", ".");
+	char *slash;
+	while ((slash = strchr(path, '/'))) {
+		*slash = '\0';
+		enum cairn_status status = folder_enter(dir_fd, path, diag);
+		if (status != CAIRN_OK)
+			return status;
+		path = slash + 1;
+	}
+	*name = path;
+	return CAIRN_OK;
+}
+
+/* Is the file there, and is it what the manifest says? Only permissions are put right. */
+static bool folder_has(int dir_fd, const char *name, const struct manifest_file *file)
+{
+	struct stat st;
+	struct scan_result result;
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != file->size_bytes) {
+		cairn_fd_closep(&fd);
+		return false;
+	}
+	int scan = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	/* Not every client cuts files as we do, so the SHA-256 will do as well. */
+	bool same = scan >= 0 && scan_fd(scan, NULL, NULL, &result, NULL) == CAIRN_OK &&
+		    (cairn_hash_equal(&result.file, &file->hash) ||
+		     memcmp(result.sha256, file->sha256, sizeof(result.sha256)) == 0);
+	if (same && (st.st_mode & 0777U) != file->mode)
+		same = fchmod(fd, (mode_t)file->mode) == 0;
+	cairn_fd_closep(&fd);
+	return same;
+}
+
+static enum cairn_status folder_pull_file(struct pull_crew *crew, int root_fd, const struct manifest_file *file,
+					  struct folder_counts *counts, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_fd_closep) int dir_fd = -1;
+	struct pull_job job = {.file = file->hash,
+			       .file_bytes = file->size_bytes,
+			       .end = file->size_bytes,
+			       .has_mode = true,
+			       .mode = file->mode};
+	char *path = strdup(file->path);
+	if (!path)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = folder_of_file(root_fd, path, &dir_fd, &job.name, diag);
+	if (status == CAIRN_OK && folder_has(dir_fd, job.name, file)) {
+		crew->done_bytes += file->size_bytes;
+		progress_draw(&crew->progress, crew->done_bytes, crew->fetched_bytes);
+	} else if (status == CAIRN_OK) {
+		job.dir_fd = dir_fd;
+		status = pull_file(crew, &job, diag);
+		counts->fetched += status == CAIRN_OK;
+	}
+	counts->files++;
+	counts->bytes += file->size_bytes;
+	free(path);
+	return status;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+static int folder_report(const struct folder_counts *counts, const struct pull_crew *crew, const char *folder,
+			 bool json)
+{
+	struct report r;
+	char sizes[2][REPORT_SIZE_BYTES];
+	report_init(&r, json);
+	if (json) {
+		cairn_json_open_object(&r.json, NULL);
+		cairn_json_put_text(&r.json, "path", folder);
+		cairn_json_put_u64(&r.json, "files", counts->files);
+		cairn_json_put_u64(&r.json, "fetched_files", counts->fetched);
+		cairn_json_put_u64(&r.json, "kept_files", counts->files - counts->fetched);
+		cairn_json_put_u64(&r.json, "bytes", counts->bytes);
+		cairn_json_put_u64(&r.json, "fetched_bytes", crew->fetched_bytes);
+		cairn_json_close(&r.json);
+	} else {
+		(void)printf("%s: %" PRIu64 " files, %s; %" PRIu64 " files fetched with %s, %" PRIu64 " kept\n", folder,
+			     counts->files, report_size(sizes[0], counts->bytes), counts->fetched,
+			     report_size(sizes[1], crew->fetched_bytes), counts->files - counts->fetched);
+	}
+	return report_end(&r, CLI_EXIT_OK);
+}
+
+static enum cairn_status folder_open(const char *folder, int *fd, struct cairn_diag *diag)
+{
+	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+		return folder_fail(diag, "make the folder", folder);
+	*fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *fd < 0 ? folder_fail(diag, "open the folder", folder) : CAIRN_OK;
+}
+
+int pull_folder(struct pull_crew *crew, const char *path, const char *folder, bool quiet, bool json)
+{
+	CLEANUP(manifest_fini) struct manifest m = {0};
+	CLEANUP(cairn_fd_closep) int root_fd = -1;
+	struct folder_counts counts = {0};
+	struct cairn_diag diag = {0};
+	const char *subject = path;
+	uint64_t total_bytes = 0;
+	enum cairn_status status = folder_read_manifest(&m, path, &diag);
+	if (status == CAIRN_OK) {
+		subject = folder;
+		status = folder_open(folder, &root_fd, &diag);
+	}
+	for (size_t i = 0; i < m.n; i++)
+		total_bytes += m.files[i].size_bytes;
+	progress_init(&crew->progress, !quiet, total_bytes, "fetched");
+	for (size_t i = 0; i < m.n && status == CAIRN_OK; i++) {
+		subject = m.files[i].path;
+		status = folder_pull_file(crew, root_fd, &m.files[i], &counts, &diag);
+	}
+	progress_clear(&crew->progress);
+	return status == CAIRN_OK ? folder_report(&counts, crew, folder, json) : cli_fail(subject, status, &diag);
+}

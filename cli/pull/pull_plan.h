@@ -1,0 +1,61 @@
+/* A window of a file: the terms that make it, and the byte ranges of xorbs that hold their chunks, as the server's plan
+ * tells them. */
+#ifndef CAIRN_CLI_PULL_PLAN_H
+#define CAIRN_CLI_PULL_PLAN_H
+
+#include "base/json.h"
+#include "cli/common/client.h"
+#include "hash/hash.h"
+
+enum {
+	PULL_PLAN_BYTES_MAX = 128 * 1024 * 1024, /* of a plan's JSON */
+	PULL_PLAN_CHUNKS_MAX = 1024 * 1024,      /* of a window, 48 bytes each */
+};
+
+/** Chunks [start, end) of a xorb, in the file's order. */
+struct pull_term {
+	struct cairn_hash xorb;
+	uint32_t start, end;
+	uint64_t at, bytes; /* place in the file, and length there */
+	size_t slot;        /* place of its first chunk among the window's chunks */
+	bool complete;      /* need not be fetched */
+	uint64_t next_at;   /* where its next chunk belongs; of whoever fetches it */
+};
+
+/** A range of a xorb to be fetched, and the terms made of it. */
+struct pull_unit {
+	struct cairn_hash xorb;
+	uint32_t start, end; /* chunks */
+	struct client_range range;
+	size_t first_use, n_uses; /* in the plan's uses */
+};
+
+/** Owns all of it. Zeroed is empty. */
+struct pull_plan {
+	struct cairn_json *json; /* holds the URLs */
+	struct pull_term *terms; /* in the file's order */
+	size_t n_terms;
+	size_t *uses; /* numbers of terms by xorb and first chunk; each once */
+	struct pull_unit *units;
+	size_t n_units, cap_units;
+	size_t n_chunks;  /* of all terms */
+	uint64_t at, end; /* bytes of the file that the terms make; they may reach beyond what was asked for */
+};
+void pull_plan_fini(struct pull_plan *plan);
+
+/**
+ * Ask the server how bytes [first, end) of a file are made.
+ * @param file_bytes  length of the file
+ * @return as client_request()
+ *         CAIRN_E_MISMATCH  the plan does not make these bytes, or contradicts itself
+ *         CAIRN_E_LIMIT     more than PULL_PLAN_CHUNKS_MAX chunks
+ */
+CAIRN_MUST_USE enum cairn_status pull_plan_get(struct pull_plan *out, struct client *client,
+					       const struct cairn_hash *file, uint64_t first, uint64_t end,
+					       uint64_t file_bytes, struct cairn_diag *diag);
+
+/** Read such a plan. @return as pull_plan_get() */
+CAIRN_MUST_USE enum cairn_status pull_plan_parse(struct pull_plan *out, const uint8_t *json, size_t len, uint64_t first,
+						 uint64_t end, uint64_t file_bytes, struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,156 @@
+#include "cli/pull/pull_target.h"
+
+#include "base/fd.h"
+#include "cli/pull/pull_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TARGET_COPY_BYTES = 64 * 1024 };
+
+void pull_target_fini(struct pull_target *t)
+{
+	cairn_fd_closep(&t->part_fd);
+	cairn_fd_closep(&t->state_fd);
+	free(t->name);
+	free(t->part);
+	free(t->state);
+	*t = (struct pull_target){.dir_fd = -1, .part_fd = -1, .state_fd = -1};
+}
+
+static enum cairn_status target_fail(struct cairn_diag *diag, const char *what, const char *name)
+{
+	int error = errno;
+	enum cairn_status status = error == EACCES || error == EROFS || error == EISDIR || error == ENAMETOOLONG ||
+						   error == ELOOP || error == EPERM
+					   ? CAIRN_E_CONFLICT
+					   : cairn_fd_status(error);
+	return cairn_fail(diag, status, "file.target", CAIRN_NO_OFFSET, "cannot %s %.120s: %s", what, name,
+			  strerror(error));
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static int target_unnamed(void)
+{
+	const char *folder = getenv("TMPDIR");
+	char path[4096];
+	int n = snprintf(path, sizeof(path), "%s/cairn-XXXXXX", folder && *folder ? folder : "/tmp");
+	if (n < 0 || (size_t)n >= sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	int fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		(void)unlink(path);
+	return fd;
+}
+
+static enum cairn_status target_open_unnamed(struct pull_target *t, struct cairn_diag *diag)
+{
+	t->part_fd = target_unnamed();
+	t->state_fd = t->part_fd < 0 ? -1 : target_unnamed();
+	return t->state_fd < 0 ? target_fail(diag, "make", "a temporary file in $TMPDIR") : CAIRN_OK;
+}
+
+static enum cairn_status target_open_one(struct pull_target *t, const char *name, int *fd, uint64_t *bytes,
+					 struct cairn_diag *diag)
+{
+	struct stat st;
+	*fd = openat(t->dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
+	if (*fd < 0 || fstat(*fd, &st) < 0)
+		return target_fail(diag, "open", name);
+	if (!S_ISREG(st.st_mode))
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET,
+				  "%.120s is not a regular file; remove it", name);
+	*bytes = (uint64_t)st.st_size;
+	return CAIRN_OK;
+}
+
+static enum cairn_status target_check_name(const struct pull_target *t, struct cairn_diag *diag)
+{
+	struct stat st;
+	if (fstatat(t->dir_fd, t->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? CAIRN_OK : target_fail(diag, "look at", t->name);
+	if (S_ISREG(st.st_mode))
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET,
+			  "%.120s is there and is not a regular file; name another one, or - for standard output",
+			  t->name);
+}
+
+enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job *job, struct cairn_diag *diag)
+{
+	uint64_t part_bytes = 0, state_bytes = 0;
+	*t = (struct pull_target){.dir_fd = job->dir_fd, .part_fd = -1, .state_fd = -1};
+	if (job->dir_fd < 0)
+		return target_open_unnamed(t, diag);
+	t->name = strdup(job->name);
+	if (!t->name || asprintf(&t->part, "%s.part", t->name) < 0)
+		return CAIRN_E_NOMEM;
+	if (asprintf(&t->state, "%s.part.state", t->name) < 0)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = target_check_name(t, diag);
+	/* The state first: a part without a state is somebody else's file. */
+	if (status == CAIRN_OK)
+		status = target_open_one(t, t->state, &t->state_fd, &state_bytes, diag);
+	if (status == CAIRN_OK)
+		status = target_open_one(t, t->part, &t->part_fd, &part_bytes, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (flock(t->state_fd, LOCK_EX | LOCK_NB) != 0)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.in_use", CAIRN_NO_OFFSET,
+				  "another pull writes %.120s; wait for it", t->part);
+	t->resumes = pull_state_matches(t->state_fd, &job->file, job->first, job->end);
+	if (part_bytes > 0 && state_bytes < PULL_STATE_HEADER_BYTES) {
+		(void)unlinkat(t->dir_fd, t->state, 0);
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.part", CAIRN_NO_OFFSET,
+				  "%.120s is there and is not of a pull; remove it, or name another target", t->part);
+	}
+	return CAIRN_OK;
+}
+
+/* --- ending ------------------------------------------------------------------------------------------------------- */
+
+enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_job *job, struct cairn_diag *diag)
+{
+	if (t->dir_fd < 0)
+		return CAIRN_OK;
+	if (ftruncate(t->part_fd, (off_t)(job->end - job->first)) != 0 ||
+	    (job->has_mode && fchmod(t->part_fd, (mode_t)job->mode) != 0) || fsync(t->part_fd) != 0)
+		return target_fail(diag, "complete", t->part);
+	if (renameat(t->dir_fd, t->part, t->dir_fd, t->name) != 0)
+		return target_fail(diag, "make", t->name);
+	if (fsync(t->dir_fd) != 0)
+		return target_fail(diag, "complete", t->name);
+	(void)unlinkat(t->dir_fd, t->state, 0);
+	return CAIRN_OK;
+}
+
+void pull_target_drop(struct pull_target *t)
+{
+	if (t->dir_fd < 0)
+		return;
+	(void)unlinkat(t->dir_fd, t->part, 0);
+	(void)unlinkat(t->dir_fd, t->state, 0);
+}
+
+enum cairn_status pull_target_print(struct pull_target *t, uint64_t len, struct cairn_diag *diag)
+{
+	uint8_t bytes[TARGET_COPY_BYTES];
+	for (uint64_t at = 0; at < len;) {
+		size_t n = len - at < sizeof(bytes) ? (size_t)(len - at) : sizeof(bytes);
+		if (cairn_fd_read_at(t->part_fd, at, bytes, n) != CAIRN_OK)
+			return target_fail(diag, "read", "the temporary file");
+		if (cairn_fd_write_all(STDOUT_FILENO, bytes, n) != CAIRN_OK)
+			return target_fail(diag, "write", "standard output");
+		at += n;
+	}
+	return CAIRN_OK;
+}

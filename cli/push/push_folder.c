@@ -1,0 +1,168 @@
+#include "cli/push/push_folder.h"
+
+#include "base/fd.h"
+#include "cli/common/cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FOLDER_DEPTH_MAX = 64 };
+
+void push_folder_fini(struct push_folder *f)
+{
+	for (size_t i = 0; f->paths && i < f->manifest.n; i++)
+		free(f->paths[i]);
+	free(f->paths);
+	manifest_fini(&f->manifest);
+	*f = (struct push_folder){0};
+}
+
+/* --- finding ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status folder_walk(struct manifest *m, int dir_fd, const char *prefix, unsigned depth,
+				     struct cairn_diag *diag);
+
+static enum cairn_status folder_entry(struct manifest *m, int dir_fd, const char *name, const char *path,
+				      unsigned depth, struct cairn_diag *diag)
+{
+	struct stat st;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET, "cannot look at %.120s: %s",
+				  path, strerror(errno));
+	if (S_ISDIR(st.st_mode)) {
+		int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET,
+					  "cannot open %.120s: %s", path, strerror(errno));
+		return folder_walk(m, fd, path, depth + 1, diag);
+	}
+	if (!S_ISREG(st.st_mode)) {
+		cli_error("%s is left out: it is %s", path,
+			  S_ISLNK(st.st_mode) ? "a symbolic link" : "no regular file");
+		return CAIRN_OK;
+	}
+	if (!manifest_path_is_writable(path))
+		return cairn_fail(diag, CAIRN_E_FORMAT, "manifest.path", CAIRN_NO_OFFSET,
+				  "a manifest cannot hold the name of %.120s: it must be UTF-8 and at most %d bytes; "
+				  "rename the file",
+				  path, MANIFEST_PATH_BYTES_MAX);
+	struct manifest_file file = {.size_bytes = (uint64_t)st.st_size, .mode = st.st_mode & 0777U};
+	char *copy = strdup(path);
+	if (!copy)
+		return CAIRN_E_NOMEM;
+	file.path = copy;
+	enum cairn_status status = manifest_add(m, &file, diag);
+	free(copy);
+	return status;
+}
+
+static void folder_closep(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+}
+
+/* Takes dir_fd over. */
+static enum cairn_status folder_walk(struct manifest *m, int dir_fd, const char *prefix, unsigned depth,
+				     struct cairn_diag *diag)
+{
+	CLEANUP(folder_closep) DIR *dir = fdopendir(dir_fd);
+	if (!dir) {
+		cairn_fd_closep(&dir_fd);
+		return CAIRN_E_NOMEM;
+	}
+	if (depth > FOLDER_DEPTH_MAX)
+		return cairn_fail(diag, CAIRN_E_LIMIT, "folder.depth", CAIRN_NO_OFFSET,
+				  "folders are nested deeper than %d", FOLDER_DEPTH_MAX);
+	for (;;) {
+		char *path = NULL;
+		errno = 0;
+		const struct dirent *entry = readdir(dir);
+		if (!entry)
+			break;
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (asprintf(&path, "%s%s%s", prefix, *prefix ? "/" : "", entry->d_name) < 0)
+			return CAIRN_E_NOMEM;
+		enum cairn_status status = folder_entry(m, dirfd(dir), entry->d_name, path, depth, diag);
+		free(path);
+		if (status != CAIRN_OK)
+			return status;
+	}
+	return errno == 0 ? CAIRN_OK
+			  : cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET,
+				       "cannot read %.120s: %s", *prefix ? prefix : ".", strerror(errno));
+}
+
+enum cairn_status push_folder_read(struct push_folder *out, const char *folder, struct cairn_diag *diag)
+{
+	*out = (struct push_folder){0};
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET, "%s", strerror(errno));
+	enum cairn_status status = folder_walk(&out->manifest, fd, "", 1, diag);
+	if (status != CAIRN_OK)
+		return status;
+	manifest_sort(&out->manifest);
+	out->paths = calloc(out->manifest.n + 1, sizeof(*out->paths));
+	if (!out->paths)
+		return CAIRN_E_NOMEM;
+	for (size_t i = 0; i < out->manifest.n; i++)
+		if (asprintf(&out->paths[i], "%s/%s", folder, out->manifest.files[i].path) < 0) {
+			out->paths[i] = NULL;
+			return CAIRN_E_NOMEM;
+		}
+	return CAIRN_OK;
+}
+
+/* --- the manifest ------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status folder_write_file(const char *path, const struct cairn_buf *json, struct cairn_diag *diag)
+{
+	char *temporary = NULL;
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = CAIRN_OK;
+	mode_t mask = umask(0);
+	(void)umask(mask);
+	int fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0) {
+		status = CAIRN_E_CONFLICT;
+	} else {
+		status = cairn_fd_write_all(fd, json->bytes, json->len);
+		if (status == CAIRN_OK && (fchmod(fd, 0666 & ~mask) != 0 || fsync(fd) != 0))
+			status = CAIRN_E_IO;
+		if (status == CAIRN_OK && rename(temporary, path) != 0)
+			status = CAIRN_E_CONFLICT;
+		int error = errno;
+		if (status != CAIRN_OK)
+			(void)unlink(temporary);
+		cairn_fd_closep(&fd);
+		errno = error;
+	}
+	free(temporary);
+	if (status != CAIRN_OK)
+		return cairn_fail(diag, status, "manifest.write", CAIRN_NO_OFFSET,
+				  "cannot write the manifest %.120s: %s", path, strerror(errno));
+	return CAIRN_OK;
+}
+
+enum cairn_status push_folder_write(const struct push_folder *f, const char *path, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf json = cairn_buf_init(MANIFEST_BYTES_MAX);
+	manifest_write(&json, &f->manifest);
+	if (json.status != CAIRN_OK)
+		return json.status;
+	if (path)
+		return folder_write_file(path, &json, diag);
+	if (fwrite(json.bytes, 1, json.len, stdout) != json.len || fflush(stdout) != 0)
+		return cairn_fail(diag, CAIRN_E_IO, "manifest.write", CAIRN_NO_OFFSET,
+				  "cannot write to standard output");
+	return CAIRN_OK;
+}
