@@ -10,10 +10,19 @@
 
 enum { CONN_BUCKETS = 1024, CONN_PHASE_BITS = 3 };
 
+/* Counted, so that a flood of connections from one address does not make each of them slower to take. */
+struct http_conn_address {
+	struct http_conn_address *next; /* in its bucket */
+	struct http_conn *first;
+	unsigned n;
+	unsigned char key[HTTP_CONN_KEY_BYTES];
+};
+
 struct http_conns {
 	pthread_mutex_t lock; /* over the buckets; while it is held no listed socket is closed */
-	struct http_conn *buckets[CONN_BUCKETS];
+	struct http_conn_address *buckets[CONN_BUCKETS];
 	atomic_uint n;
+	_Atomic uint64_t n_refused;
 	unsigned per_address_max;
 };
 
@@ -76,9 +85,48 @@ static bool conn_key(struct http_conn *conn, const struct sockaddr *address)
 static unsigned conn_bucket(const unsigned char *key)
 {
 	uint32_t h = 2166136261u;
-	for (size_t i = 0; i < 16; i++)
+	for (size_t i = 0; i < HTTP_CONN_KEY_BYTES; i++)
 		h = (h ^ key[i]) * 16777619u;
 	return (h ^ h >> 16) % CONN_BUCKETS;
+}
+
+/* The link to the address of a key, or to the end of its bucket. */
+static struct http_conn_address **conn_find_address(struct http_conns *conns, const unsigned char *key)
+{
+	struct http_conn_address **link = &conns->buckets[conn_bucket(key)];
+	while (*link && memcmp((*link)->key, key, HTTP_CONN_KEY_BYTES) != 0)
+		link = &(*link)->next;
+	return link;
+}
+
+/* @return how many the address has now; 0 without memory */
+static unsigned conn_list(struct http_conns *conns, struct http_conn *conn)
+{
+	struct http_conn_address **link = conn_find_address(conns, conn->key);
+	if (!*link) {
+		*link = calloc(1, sizeof(**link));
+		if (!*link)
+			return 0;
+		memcpy((*link)->key, conn->key, HTTP_CONN_KEY_BYTES);
+	}
+	conn->next = (*link)->first;
+	conn->prev = &(*link)->first;
+	if (conn->next)
+		conn->next->prev = &conn->next;
+	(*link)->first = conn;
+	return ++(*link)->n;
+}
+
+static void conn_unlist(struct http_conns *conns, struct http_conn *conn)
+{
+	struct http_conn_address **link = conn_find_address(conns, conn->key), *address = *link;
+	*conn->prev = conn->next;
+	if (conn->next)
+		conn->next->prev = conn->prev;
+	if (--address->n > 0)
+		return;
+	*link = address->next;
+	free(address);
 }
 
 struct http_conn *http_conns_add(struct http_conns *conns, int fd, const struct sockaddr *address, int64_t deadline_ms)
@@ -91,19 +139,17 @@ struct http_conn *http_conns_add(struct http_conns *conns, int fd, const struct 
 	if (!counted)
 		memcpy(conn->address, "-", 2);
 	atomic_init(&conn->state, conn_state(HTTP_CONN_IDLE, deadline_ms));
-	struct http_conn **bucket = &conns->buckets[conn_bucket(conn->key)];
-	uint64_t n = 1;
 	pthread_mutex_lock(&conns->lock);
-	for (const struct http_conn *c = *bucket; c; c = c->next)
-		n += memcmp(c->key, conn->key, sizeof(conn->key)) == 0;
+	unsigned n = conn_list(conns, conn);
 	conn->over_limit = counted && conns->per_address_max > 0 && n > conns->per_address_max;
-	conn->next = *bucket;
-	conn->prev = bucket;
-	if (conn->next)
-		conn->next->prev = &conn->next;
-	*bucket = conn;
 	pthread_mutex_unlock(&conns->lock);
+	if (n == 0) {
+		free(conn);
+		return NULL;
+	}
 	atomic_fetch_add(&conns->n, 1);
+	if (conn->over_limit)
+		atomic_fetch_add(&conns->n_refused, 1);
 	if (conn->over_limit && n > 2 * (uint64_t)conns->per_address_max)
 		shutdown(fd, SHUT_RDWR);
 	return conn;
@@ -112,12 +158,15 @@ struct http_conn *http_conns_add(struct http_conns *conns, int fd, const struct 
 void http_conns_remove(struct http_conns *conns, struct http_conn *conn)
 {
 	pthread_mutex_lock(&conns->lock);
-	*conn->prev = conn->next;
-	if (conn->next)
-		conn->next->prev = conn->prev;
+	conn_unlist(conns, conn);
 	pthread_mutex_unlock(&conns->lock);
 	atomic_fetch_sub(&conns->n, 1);
 	free(conn);
+}
+
+uint64_t http_conns_refused(const struct http_conns *conns)
+{
+	return atomic_load(&conns->n_refused);
 }
 
 unsigned http_conns_count(const struct http_conns *conns)
@@ -190,10 +239,10 @@ unsigned http_conns_sweep(struct http_conns *conns, int64_t now_ms)
 {
 	unsigned n = 0;
 	pthread_mutex_lock(&conns->lock);
-	for (size_t i = 0; i < CONN_BUCKETS; i++) {
-		for (struct http_conn *c = conns->buckets[i]; c; c = c->next)
-			n += conn_sweep_one(c, now_ms);
-	}
+	for (size_t i = 0; i < CONN_BUCKETS; i++)
+		for (struct http_conn_address *a = conns->buckets[i]; a; a = a->next)
+			for (struct http_conn *c = a->first; c; c = c->next)
+				n += conn_sweep_one(c, now_ms);
 	pthread_mutex_unlock(&conns->lock);
 	return n;
 }

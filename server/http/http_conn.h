@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
+enum { HTTP_CONN_KEY_BYTES = 16 };
+
 enum http_conn_phase {
 	HTTP_CONN_IDLE,   /* between requests, or a head has not got past its first line */
 	HTTP_CONN_HEAD,   /* request line is here, headers are coming */
@@ -21,11 +23,11 @@ enum http_conn_phase {
 /** Owned by its table. The fields but state are written before the connection can be swept and never again, but for
  *  request_id, which is written before the phase BODY is entered. */
 struct http_conn {
-	struct http_conn *next, **prev; /* in its bucket; under the table's lock */
-	_Atomic uint64_t state;         /* deadline in ms << 3 | phase: one word, so that both change at once */
-	atomic_bool timed_out;          /* why it was cut, once it is: too late; else the client had left */
-	uint64_t left_in;               /* state in which the last sweep found the client gone; the sweeper's */
-	unsigned char key[16];          /* what counts as one address: IPv4, or the /64 of IPv6 */
+	struct http_conn *next, **prev;         /* of its address; under the table's lock */
+	_Atomic uint64_t state;                 /* deadline in ms << 3 | phase: one word, so that both change at once */
+	atomic_bool timed_out;                  /* why it was cut, once it is: too late; else the client had left */
+	uint64_t left_in;                       /* state in which the last sweep found the client gone; the sweeper's */
+	unsigned char key[HTTP_CONN_KEY_BYTES]; /* what counts as one address: IPv4, or the /64 of IPv6 */
 	int fd;
 	bool over_limit; /* requests are answered 429 */
 	char address[46];
@@ -52,6 +54,9 @@ struct http_conn *http_conns_add(struct http_conns *conns, int fd, const struct 
 void http_conns_remove(struct http_conns *conns, struct http_conn *conn);
 
 unsigned http_conns_count(const struct http_conns *conns);
+
+/** How many connections came in over per_address_max. */
+uint64_t http_conns_refused(const struct http_conns *conns);
 
 /** Enter a phase. @param deadline_ms  0: none. @return false: the sweeper was first, the connection is lost */
 bool http_conn_enter(struct http_conn *conn, enum http_conn_phase phase, int64_t deadline_ms);
