@@ -27,6 +27,7 @@ struct config {
 	uint64_t fetch_ttl_s, fetch_ranges_max, plan_bytes_max;
 	uint64_t connections_max, connections_per_address_max, idle_timeout_s, head_timeout_s, request_timeout_s,
 		head_bytes_max;
+	uint64_t rate_per_address, rate_per_token, rate_burst_s;
 	uint64_t workers; /* 0: processors + 2 */
 	uint64_t worker_queue_max;
 	uint64_t drain_s; /* how long a stop waits for requests in flight */

@@ -97,6 +97,14 @@ const struct setting SETTINGS[] = {
 	 .help = "Time for the whole of a body to arrive."},
 	{"head_bytes_max", SETTING_BYTES, "64K", 4 * KIB, MIB, AT(head_bytes_max),
 	 .help = "Request line and headers of a request. Over it: 414 or 431 and close."},
+	{"rate_per_address", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_address),
+	 .help = "Requests a second that one client address may go on with. Over it: 429 with Retry-After. 0: no "
+		 "limit. "
+		 "Leave it so behind a proxy."},
+	{"rate_per_token", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_token),
+	 .help = "Requests a second that one token may go on with. Over it: 429 with Retry-After. 0: no limit."},
+	{"rate_burst", SETTING_SECONDS, "10s", 1, 3600, AT(rate_burst_s),
+	 .help = "How many seconds' worth of those requests may come at once."},
 	/* work */
 	{"workers", SETTING_COUNT, "0", 0, 256, AT(workers),
 	 .help = "Threads that verify uploads and wait for the disk. 0: processors and 2."},

@@ -603,8 +603,9 @@ enum cairn_status http_server_start(struct http_server **out, const struct http_
 	struct http_server *server = NULL;
 	enum cairn_status status = CAIRN_OK;
 	if (!http_options_are_valid(options))
-		status = cairn_fail(diag, CAIRN_E_USAGE, "http.options", CAIRN_NO_OFFSET,
-				    "connections must be 2 or more, timeouts 1 s or more, heads 1 KiB to 1 MiB");
+		status = cairn_fail(
+			diag, CAIRN_E_USAGE, "http.options", CAIRN_NO_OFFSET,
+			"connections must be 2 or more, timeouts and bursts 1 s or more, heads 1 KiB to 1 MiB");
 	else if (!(server = http_server_new(options)))
 		status = CAIRN_E_NOMEM;
 	if (status != CAIRN_OK) {

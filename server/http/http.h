@@ -168,6 +168,9 @@ struct http_server_options {
 	unsigned head_timeout_s;              /* from the first byte of a head to its end */
 	unsigned request_timeout_s;           /* for the whole of a body to arrive */
 	size_t head_bytes_max;                /* request line and headers */
+	uint64_t rate_per_address;            /* requests a second, over it: 429; 0: no limit */
+	uint64_t rate_per_token;              /* the same for requests with one token */
+	uint64_t rate_burst_s;                /* how many seconds' worth of them may come at once */
 	const char *public_url;               /* NULL: what the client's Host header says */
 	const struct cors *cors;              /* pages of other origins that may call; borrowed; NULL: none */
 	const struct http_route *const
@@ -198,7 +201,9 @@ void http_server_stop(struct http_server *server, unsigned timeout_ms);
 
 struct http_server_stats {
 	unsigned connections;
-	unsigned requests; /* under way */
+	unsigned requests;                           /* under way */
+	uint64_t connections_refused;                /* over connections_per_address_max, so far */
+	uint64_t over_address_rate, over_token_rate; /* requests answered 429, so far */
 };
 void http_server_stats(const struct http_server *server, struct http_server_stats *out);
 

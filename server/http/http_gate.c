@@ -2,6 +2,7 @@
 
 #include "server/http/cors.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +38,33 @@ static bool gate_check_head(struct http_request *req, const struct http_head *he
 	req->close_after = true;
 	gate_refuse(req, refusal.code, refusal.rule, refusal.message);
 	return false;
+}
+
+/* One more request from an address or with a token: is it within what these may send? */
+static bool gate_rate(struct http_request *req, struct rate *rate, const void *who, size_t len, const char *rule,
+		      const char *message)
+{
+	char seconds[24];
+	uint64_t wait_ms = rate ? rate_take(rate, who, len, req->started_us) : 0;
+	if (wait_ms == 0)
+		return true;
+	(void)snprintf(seconds, sizeof(seconds), "%" PRIu64, (wait_ms + 999) / 1000);
+	http_reply_header(req, "Retry-After", seconds);
+	gate_refuse(req, 429, rule, message);
+	return false;
+}
+
+static bool gate_address_rate(struct http_request *req)
+{
+	return gate_rate(req, req->server->address_rate, req->peer->key, sizeof(req->peer->key), "rate.address",
+			 "too many requests from this address; wait for as long as Retry-After says");
+}
+
+static bool gate_token_rate(struct http_request *req, const struct http_head *head)
+{
+	const char *token = req->match.route->scope ? head->authorization : NULL;
+	return !token || gate_rate(req, req->server->token_rate, token, strlen(token), "rate.token",
+				   "too many requests with this token; wait for as long as Retry-After says");
 }
 
 /* Browsers ask before they let a page call, without its token. @return false: that is not it */
@@ -128,6 +156,6 @@ bool http_gate(struct http_request *req, const struct http_head *head, const cha
 	       size_t head_bytes)
 {
 	gate_fill(req, head, method);
-	return gate_check_head(req, head, version, head_bytes) && gate_route(req) && gate_origin(req) &&
-	       gate_authorise(req, head) && gate_check_length(req);
+	return gate_check_head(req, head, version, head_bytes) && gate_address_rate(req) && gate_route(req) &&
+	       gate_origin(req) && gate_authorise(req, head) && gate_token_rate(req, head) && gate_check_length(req);
 }

@@ -1,5 +1,5 @@
 /* May a request in? From its head alone: well-formed, a resource there is, a token that permits it, a body of a size
- * that is taken. Knows no HTTP library. */
+ * that is taken, and not too many requests of the kind lately. Knows no HTTP library. */
 #ifndef CAIRN_SERVER_HTTP_GATE_H
 #define CAIRN_SERVER_HTTP_GATE_H
 

@@ -6,6 +6,7 @@
 #include "server/http/http.h"
 #include "server/http/http_conn.h"
 #include "server/http/http_head.h"
+#include "server/http/rate.h"
 #include "server/http/router.h"
 
 #include <pthread.h>
@@ -40,6 +41,7 @@ struct http_server {
 	char *public_url;                   /* NULL: from the Host header */
 	struct MHD_Daemon *daemon;
 	struct http_conns *conns;
+	struct rate *address_rate, *token_rate; /* NULL: no limit */
 	uint32_t id_prefix;
 	atomic_uint id_next;
 	atomic_uint n_requests, n_suspended;

@@ -29,7 +29,8 @@ bool http_options_are_valid(const struct http_server_options *o)
 {
 	return o->listen_fd >= 0 && o->routes && o->authorise && o->connections_max >= 2 && o->idle_timeout_s > 0 &&
 	       o->head_timeout_s > 0 && o->request_timeout_s > 0 && o->head_bytes_max >= HTTP_HEAD_BYTES_MIN &&
-	       o->head_bytes_max <= HTTP_HEAD_BYTES_MAX;
+	       o->head_bytes_max <= HTTP_HEAD_BYTES_MAX &&
+	       (o->rate_burst_s > 0 || (o->rate_per_address == 0 && o->rate_per_token == 0));
 }
 
 int64_t http_first_head_deadline_ms(const struct http_server *server, int64_t now_ms)
@@ -140,10 +141,18 @@ static void *http_tick(void *arg)
 void http_server_free(struct http_server *server)
 {
 	http_conns_free(server->conns);
+	rate_free(server->address_rate);
+	rate_free(server->token_rate);
 	free(server->public_url);
 	pthread_cond_destroy(&server->wake);
 	pthread_mutex_destroy(&server->lock);
 	free(server);
+}
+
+/* @param per_s  0: no limit */
+static bool http_server_rate(struct rate **out, const struct http_server_options *options, uint64_t per_s)
+{
+	return per_s == 0 || rate_new(out, per_s, options->rate_burst_s) == CAIRN_OK;
 }
 
 struct http_server *http_server_new(const struct http_server_options *options)
@@ -161,13 +170,15 @@ struct http_server *http_server_new(const struct http_server_options *options)
 	if (getrandom(&server->id_prefix, sizeof(server->id_prefix), 0) != sizeof(server->id_prefix))
 		server->id_prefix = (uint32_t)http_now_us();
 	server->conns = http_conns_new(options->connections_per_address_max);
+	bool limited = http_server_rate(&server->address_rate, options, options->rate_per_address) &&
+		       http_server_rate(&server->token_rate, options, options->rate_per_token);
 	if (options->public_url) {
 		server->public_url = strdup(options->public_url);
 		size_t len = server->public_url ? strlen(server->public_url) : 0;
 		while (len > 0 && server->public_url[len - 1] == '/')
 			server->public_url[--len] = '\0';
 	}
-	if (!server->conns || (options->public_url && !server->public_url)) {
+	if (!server->conns || !limited || (options->public_url && !server->public_url)) {
 		http_server_free(server);
 		return NULL;
 	}
@@ -203,4 +214,7 @@ void http_server_stats(const struct http_server *server, struct http_server_stat
 {
 	out->connections = http_conns_count(server->conns);
 	out->requests = atomic_load(&server->n_requests);
+	out->connections_refused = http_conns_refused(server->conns);
+	out->over_address_rate = server->address_rate ? rate_refused(server->address_rate) : 0;
+	out->over_token_rate = server->token_rate ? rate_refused(server->token_rate) : 0;
 }

@@ -116,6 +116,12 @@ static void metrics_list_process(struct metrics_list *list, struct app *app)
 			 "When the daemon started, in seconds since 1970.");
 	metrics_list_add(list, "gauge", "cairn_http_connections", http.connections, "Open connections.");
 	metrics_list_add(list, "gauge", "cairn_http_requests_in_flight", http.requests, "Requests under way.");
+	metrics_list_add(list, "counter", "cairn_http_connections_refused_total", http.connections_refused,
+			 "Connections over connections_per_address_max.");
+	metrics_list_add(list, "counter", "cairn_http_over_address_rate_total", http.over_address_rate,
+			 "Requests refused for rate_per_address.");
+	metrics_list_add(list, "counter", "cairn_http_over_token_rate_total", http.over_token_rate,
+			 "Requests refused for rate_per_token.");
 	metrics_list_add(list, "gauge", "cairn_workers_pending", cairn_workers_pending(app->workers),
 			 "Pieces of work that wait for a worker or run on one.");
 }

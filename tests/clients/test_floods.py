@@ -1,0 +1,117 @@
+"""Floods: very many connections, many from one address, many requests. Whoever floods is held back; others are served."""
+
+import contextlib
+import http.client
+import resource
+import selectors
+import socket
+
+import cairn
+import pytest
+
+IDLE = 10_000  # connections; fewer where the limit on open files is lower, which client and daemon have alike
+
+
+def raise_files_max():
+    """How many idle connections this machine lets client and daemon hold."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return min(IDLE, hard - 2048)
+
+
+def connect_from(server, address):
+    return http.client.HTTPConnection("127.0.0.1", server.port, timeout=60, source_address=(address, 0))
+
+
+def get_from(server, address, path="/health", **more):
+    with contextlib.closing(connect_from(server, address)) as c:
+        return server.get(path, connection=c, **more)
+
+
+def test_ten_thousand_idle_connections(start):
+    """Each has asked once and is kept open. New clients are served meanwhile, and the old ones afterwards."""
+    n = raise_files_max()
+    server = start(connections_max=16384, connections_per_address_max=16384, idle_timeout="10m", head_timeout="10m", no_access_log=True)
+    ask = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    with contextlib.ExitStack() as held, selectors.DefaultSelector() as selector:
+        sockets = [held.enter_context(server.socket()) for _ in range(n)]
+        for s in sockets:
+            s.sendall(ask)
+            selector.register(s, selectors.EVENT_READ)
+        waiting = n
+        while waiting > 0:
+            ready = selector.select(timeout=60)
+            assert ready, f"{waiting} of {n} connections were not answered"
+            for key, _ in ready:
+                assert key.fileobj.recv(4096).startswith(b"HTTP/1.1 200 ")
+                selector.unregister(key.fileobj)
+            waiting -= len(ready)
+        assert server.metrics()["cairn_http_connections"] > n
+        assert server.get("/ready").status == 200
+        for s in sockets[:: n // 50]:
+            s.sendall(ask)
+            assert s.recv(4096).startswith(b"HTTP/1.1 200 ")
+    cairn.wait_until("the connections to be gone", lambda: server.metrics()["cairn_http_connections"] < 10)
+
+
+def test_connections_of_one_address_leave_room_for_others(start):
+    """One address opens many more than it may: the daemon's connections are not used up."""
+    server = start(connections_max=64, connections_per_address_max=8)
+    with contextlib.ExitStack() as held:
+        for _ in range(300):
+            with contextlib.suppress(ConnectionError):
+                held.enter_context(socket.create_connection(("127.0.0.1", server.port), 30, source_address=("127.0.0.2", 0)))
+        for _ in range(3):
+            assert get_from(server, "127.0.0.3").status == 200
+    assert server.metrics()["cairn_http_connections_refused_total"] >= 250
+
+
+def test_rate_of_an_address(start):
+    server = start(rate_per_address=5, rate_burst="2s")
+    with contextlib.closing(connect_from(server, "127.0.0.2")) as c:
+        replies = [server.get("/health", connection=c) for _ in range(30)]
+        refused = [r for r in replies if r.status == 429]
+        assert [r.status for r in replies[:10]] == [200] * 10
+        assert len(refused) >= 10
+        for r in refused:
+            cairn.is_error(r, 429, "rate.address")
+            assert r.headers["Retry-After"] == "1"
+        assert get_from(server, "127.0.0.3").status == 200, "others are not held back"
+        cairn.wait_until("the budget to be refilled", lambda: server.get("/health", connection=c).status == 200)
+    assert server.metrics()["cairn_http_over_address_rate_total"] >= len(refused)
+
+
+def test_rate_of_an_address_for_uploads(start, make):
+    """A large upload over the rate is refused before its body is read; the connection ends, as it does for other refusals."""
+    x = make([100_000] * 20, 1)
+    server = start(rate_per_address=1, rate_burst="1s")
+    statuses = []
+    for _ in range(10):
+        with contextlib.suppress(ConnectionError):
+            statuses.append(server.put_xorb(x).status)
+    assert statuses[0] == 200 and set(statuses[1:]) <= {200, 429} and 429 in statuses
+
+
+def test_rate_of_a_token(start, issuer):
+    server = start(token_key=issuer.folder, rate_per_token=5, rate_burst="2s")
+    path = "/v1/chunks/default/" + "12" * 32
+    one, other = issuer.token(sub="one"), issuer.token(sub="other")
+    replies = [server.get(path, token=one) for _ in range(20)]
+    assert [r.status for r in replies[:10]] == [404] * 10
+    refused = [r for r in replies if r.status == 429]
+    assert refused
+    cairn.is_error(refused[0], 429, "rate.token")
+    assert int(refused[0].headers["Retry-After"]) > 0
+    assert server.get(path, token=other).status == 404
+    assert server.get(path, token="x" * 40).status == 401, "who has no token is told so, and costs nobody's budget"
+    assert server.get("/health").status == 200
+    cairn.wait_until("the budget to be refilled", lambda: server.get(path, token=one).status == 404)
+    assert server.metrics()["cairn_http_over_token_rate_total"] >= len(refused)
+
+
+@pytest.mark.parametrize("setting", [{}, {"rate_per_address": 0, "rate_per_token": 0}], ids=["default", "off"])
+def test_no_rate_unless_asked_for(start, setting):
+    """Stock clients send from 64 connections at once and more, through one address."""
+    server = start(**setting)
+    with contextlib.closing(server.connect()) as c:
+        assert {server.get("/health", connection=c).status for _ in range(2000)} == {200}

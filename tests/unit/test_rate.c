@@ -1,0 +1,116 @@
+/* Budgets of requests: what is let through, how long to wait, and who is forgotten in a full table. */
+#include "server/http/rate.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SECOND_US = 1000000 };
+
+static struct rate *r;
+
+static void setup(void)
+{
+	ck_assert_int_eq(rate_new(&r, 10, 2), CAIRN_OK);
+}
+
+static void teardown(void)
+{
+	rate_free(r);
+	rate_free(NULL);
+}
+
+static uint64_t take(const char *who, int64_t now_us)
+{
+	return rate_take(r, who, strlen(who), now_us);
+}
+
+/* How many requests in a row are let through at one moment. */
+static unsigned take_all(const char *who, int64_t now_us)
+{
+	unsigned n = 0;
+	while (n < 1000 && take(who, now_us) == 0)
+		n++;
+	return n;
+}
+
+START_TEST(a_burst_then_a_steady_rate)
+{
+	ck_assert_uint_eq(take_all("a", 5), 20);
+	ck_assert_uint_eq(take("a", 5), 100);
+	ck_assert_uint_eq(take("a", 5 + SECOND_US / 20), 50);
+	ck_assert_uint_eq(take("a", 5 + SECOND_US / 10), 0);
+	ck_assert_uint_eq(take("a", 5 + SECOND_US / 10), 100);
+	ck_assert_uint_eq(take_all("a", 5 + SECOND_US), 9);
+	ck_assert_uint_eq(take_all("a", 100 * SECOND_US), 20); /* never more than a burst */
+	ck_assert_uint_eq(rate_refused(r), 6);
+}
+END_TEST
+
+START_TEST(refused_requests_cost_nothing)
+{
+	ck_assert_uint_eq(take_all("a", 0), 20);
+	for (int i = 0; i < 1000; i++)
+		ck_assert_uint_gt(take("a", i), 0);
+	ck_assert_uint_eq(take("a", SECOND_US / 10), 0);
+}
+END_TEST
+
+START_TEST(clients_are_told_apart)
+{
+	char longer[600];
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = 0;
+	ck_assert_uint_eq(take_all("a", 0), 20);
+	ck_assert_uint_eq(take_all("b", 0), 20);
+	ck_assert_uint_eq(take_all(longer, 0), 20);
+	longer[sizeof(longer) - 2] = 'y'; /* a token differs at its end */
+	ck_assert_uint_eq(take_all(longer, 0), 20);
+}
+END_TEST
+
+/* Somebody with very many addresses does not get a held-back client, or himself, a fresh budget. */
+START_TEST(a_full_table_keeps_those_who_are_held_back)
+{
+	char who[32];
+	int64_t now_us = 0;
+	ck_assert_uint_eq(take_all("a", 0), 20);
+	for (unsigned i = 0; i < 10 * RATE_CLIENTS; i++) {
+		(void)snprintf(who, sizeof(who), "other %u", i);
+		ck_assert_uint_eq(take(who, now_us++), 0);
+	}
+	ck_assert_int_lt(now_us, SECOND_US);
+	ck_assert_uint_le(take_all("a", now_us), 2); /* what these microseconds have earned */
+}
+END_TEST
+
+START_TEST(the_slowest_and_the_fastest_rate)
+{
+	teardown();
+	ck_assert_int_eq(rate_new(&r, 1, 1), CAIRN_OK);
+	ck_assert_uint_eq(take_all("a", 0), 1);
+	ck_assert_uint_eq(take("a", 0), 1000);
+	teardown();
+	ck_assert_int_eq(rate_new(&r, 1000000, 1), CAIRN_OK);
+	ck_assert_uint_eq(take_all("a", 0), 1000);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("rate");
+	TCase *tcase = tcase_create("rate");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, a_burst_then_a_steady_rate);
+	tcase_add_test(tcase, refused_requests_cost_nothing);
+	tcase_add_test(tcase, clients_are_told_apart);
+	tcase_add_test(tcase, a_full_table_keeps_those_who_are_held_back);
+	tcase_add_test(tcase, the_slowest_and_the_fastest_rate);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
