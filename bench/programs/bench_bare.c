@@ -1,6 +1,6 @@
 /* The plainest daemon that libmicrohttpd makes, to measure cairnd against: the library is set up as in
- * server/http/http.c, and every request gets one fixed reply, made once. bench_bare STATUS BYTES      prints its port,
- * serves until its standard input ends */
+ * server/http/http.c, and every request, with whatever body, gets one fixed reply, made once.
+ *     bench_bare STATUS BYTES      prints its port, serves until its standard input ends */
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <signal.h>
@@ -24,7 +24,10 @@ static enum MHD_Result bare_on_request(void *cls, struct MHD_Connection *conn, c
 		*ctx = &seen; /* a reply in the first call closes the connection */
 		return MHD_YES;
 	}
-	*n = 0;
+	if (*n > 0) {
+		*n = 0; /* a piece of a body, thrown away */
+		return MHD_YES;
+	}
 	return MHD_queue_response(conn, status, response);
 }
 

@@ -1,7 +1,9 @@
 /* Load: N connections, each sends a request, waits for the whole reply, sends the next. One thread, epoll.
- *     bench_load [-c CONNECTIONS] [-s SECONDS] [-w WARM_MS] [-e STATUS] ADDRESS PORT TARGETS
- * TARGETS: a file of lines "METHOD<tab>PATH<tab>RANGE<tab>BODY-FILE", "-" for none. With -s they are gone through again
- * and again, each connection from a place of its own; without it each line is sent once. One line of JSON comes out. */
+ *     bench_load [-c CONNECTIONS] [-s SECONDS] [-o] [-w WARM_MS] [-e STATUS] ADDRESS PORT TARGETS
+ * TARGETS: a file of lines "METHOD<tab>PATH<tab>HEADER<tab>BODY-FILE[<tab>STATUS]", "-" for none. Each line is sent
+ * once, or until SECONDS are over; with SECONDS and without -o they are gone through again and again, each connection
+ * from a place of its own. A reply of another status than its line says, or STATUS, is wrong. One line of JSON comes
+ * out. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +20,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#define STUCK_NS UINT64_C(60000000000)
+
 enum { HEAD_BYTES = 1024, REPLY_HEAD_BYTES = 16384, DISCARD_BYTES = 1 << 20, EVENTS = 256, CONNECTIONS_MAX = 4096 };
 
 struct target {
 	char head[HEAD_BYTES];
 	size_t head_len, body_len;
 	const uint8_t *body;
+	unsigned expect;
 };
 
 struct conn {
@@ -32,7 +37,7 @@ struct conn {
 	const struct target *target;
 	size_t next; /* place in the targets, when they are gone through again and again */
 	size_t sent, have;
-	uint64_t left; /* of the reply's body */
+	uint64_t left, body_bytes; /* of the reply's body: still to come, and here */
 	uint64_t began_ns;
 	unsigned status;
 	bool close_after;
@@ -42,6 +47,7 @@ struct conn {
 struct load {
 	unsigned n_conns, expect;
 	double seconds;
+	bool again; /* through the targets, until the time is over */
 	uint64_t warm_ns;
 	struct sockaddr_in address;
 	struct target *targets;
@@ -49,7 +55,7 @@ struct load {
 	struct conn *conns;
 	int epoll;
 	uint64_t from_ns, until_ns, last_ns;
-	uint64_t n_done, n_wrong, n_broken, n_bytes;
+	uint64_t n_done, n_wrong, n_broken, n_received, n_sent; /* the last two: bytes of bodies of whole requests */
 	unsigned wrong_status;
 	uint32_t *samples_us;
 	size_t n_samples, samples_cap;
@@ -86,18 +92,19 @@ static void load_map(struct target *t, const char *path)
 static void load_add_target(struct load *l, char *line, const char *host)
 {
 	char *save = NULL, *method = strtok_r(line, "\t\n", &save), *path = strtok_r(NULL, "\t\n", &save);
-	char *range = strtok_r(NULL, "\t\n", &save), *body = strtok_r(NULL, "\t\n", &save);
-	if (!method || !path || !range || !body)
+	char *header = strtok_r(NULL, "\t\n", &save), *body = strtok_r(NULL, "\t\n", &save);
+	char *expect = strtok_r(NULL, "\t\n", &save);
+	if (!method || !path || !header || !body)
 		load_die("a target needs four columns");
 	struct target *grown = realloc(l->targets, (l->n_targets + 1) * sizeof(*grown));
 	if (!grown)
 		load_die("targets");
 	l->targets = grown;
 	struct target *t = &l->targets[l->n_targets++];
-	*t = (struct target){0};
-	char more[128] = "", length[64] = "";
-	if (strcmp(range, "-") != 0)
-		(void)snprintf(more, sizeof(more), "Range: %s\r\n", range);
+	*t = (struct target){.expect = expect ? (unsigned)strtoul(expect, NULL, 10) : l->expect};
+	char more[HEAD_BYTES] = "", length[64] = "";
+	if (strcmp(header, "-") != 0 && (size_t)snprintf(more, sizeof(more), "%s\r\n", header) >= sizeof(more))
+		load_die("a header is too long");
 	if (strcmp(body, "-") != 0) {
 		load_map(t, body);
 		(void)snprintf(length, sizeof(length), "Content-Length: %zu\r\n", t->body_len);
@@ -177,15 +184,16 @@ static bool conn_begin(struct load *l, struct conn *c)
 {
 	uint64_t now_ns = load_now_ns();
 	c->busy = false;
-	if (l->seconds > 0 ? now_ns >= l->until_ns : l->n_given >= l->n_targets)
+	if ((l->seconds > 0 && now_ns >= l->until_ns) || (!l->again && l->n_given >= l->n_targets))
 		return false;
 	if (!c->open)
 		conn_open(l, c);
-	c->target = &l->targets[l->seconds > 0 ? c->next++ % l->n_targets : l->n_given];
+	c->target = &l->targets[l->again ? c->next++ % l->n_targets : l->n_given];
 	l->n_given++;
 	c->busy = true;
 	c->head_seen = c->close_after = false;
 	c->sent = c->have = 0;
+	c->body_bytes = 0;
 	c->began_ns = now_ns;
 	conn_send(l, c);
 	return true;
@@ -205,10 +213,12 @@ static void load_sample(struct load *l, uint64_t ns)
 static void conn_end(struct load *l, struct conn *c)
 {
 	l->last_ns = load_now_ns();
-	if (c->began_ns >= l->from_ns && (l->seconds <= 0 || l->last_ns <= l->until_ns)) {
+	if (c->began_ns >= l->from_ns && (!l->again || l->last_ns <= l->until_ns)) {
 		l->n_done++;
+		l->n_received += c->body_bytes;
+		l->n_sent += c->target->body_len;
 		load_sample(l, l->last_ns - c->began_ns);
-		if (c->status != l->expect) {
+		if (c->status != c->target->expect) {
 			l->n_wrong++;
 			l->wrong_status = c->status;
 		}
@@ -224,7 +234,7 @@ static size_t conn_head(struct conn *c, const char *end)
 	c->reply[head_len - 1] = '\0';
 	const char *length = strcasestr(c->reply, "\r\nContent-Length:");
 	c->status = (unsigned)strtoul(c->reply + 9, NULL, 10);
-	c->left = length ? strtoull(length + 17, NULL, 10) : 0;
+	c->left = length && c->status != 304 ? strtoull(length + 17, NULL, 10) : 0;
 	c->close_after = strcasestr(c->reply, "\r\nConnection: close") != NULL;
 	c->head_seen = true;
 	return c->have - head_len;
@@ -261,7 +271,7 @@ static bool conn_read(struct load *l, struct conn *c)
 			return true;
 		body = conn_head(c, end);
 	}
-	l->n_bytes += body;
+	c->body_bytes += body;
 	c->left -= body < c->left ? body : c->left;
 	if (c->left > 0)
 		return true;
@@ -302,7 +312,7 @@ static void load_run(struct load *l)
 		conn_begin(l, &l->conns[i]);
 	while (load_is_busy(l)) {
 		int n = epoll_wait(l->epoll, events, EVENTS, 5000);
-		if (l->seconds > 0 && load_now_ns() > l->until_ns + 10000000000u)
+		if (l->seconds > 0 && load_now_ns() > l->until_ns + STUCK_NS)
 			break; /* stuck connections count as broken */
 		for (int i = 0; i < n; i++)
 			conn_event(l, events[i].data.ptr, events[i].events);
@@ -317,29 +327,36 @@ static int load_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* @param permille  of the sorted samples that are not longer */
+static uint32_t load_quantile(const struct load *l, unsigned permille)
+{
+	return l->n_samples ? l->samples_us[(l->n_samples - 1) * permille / 1000] : 0;
+}
+
 static void load_report(struct load *l)
 {
-	double took_s = l->seconds > 0 ? l->seconds : (double)(l->last_ns - l->from_ns) / 1e9;
-	uint32_t p50 = 0, p99 = 0;
-	if (l->n_samples > 0) {
+	double took_s = l->again ? l->seconds : (double)(l->last_ns - l->from_ns) / 1e9;
+	if (l->n_samples > 0)
 		qsort(l->samples_us, l->n_samples, sizeof(*l->samples_us), load_compare);
-		p50 = l->samples_us[l->n_samples / 2];
-		p99 = l->samples_us[l->n_samples * 99 / 100];
-	}
-	printf("{\"requests\":%" PRIu64 ",\"seconds\":%.4f,\"rate\":%.1f,\"p50_us\":%" PRIu32 ",\"p99_us\":%" PRIu32
-	       ",\"bytes\":%" PRIu64 ",\"wrong\":%" PRIu64 ",\"wrong_status\":%u,\"broken\":%" PRIu64 "}\n",
-	       l->n_done, took_s, (double)l->n_done / took_s, p50, p99, l->n_bytes, l->n_wrong, l->wrong_status,
-	       l->n_broken);
+	printf("{\"requests\":%" PRIu64 ",\"seconds\":%.4f,\"p50_us\":%" PRIu32 ",\"p99_us\":%" PRIu32
+	       ",\"p999_us\":%" PRIu32,
+	       l->n_done, took_s, load_quantile(l, 500), load_quantile(l, 990), load_quantile(l, 999));
+	printf(",\"received_bytes\":%" PRIu64 ",\"sent_bytes\":%" PRIu64 ",\"wrong\":%" PRIu64
+	       ",\"wrong_status\":%u,\"broken\":%" PRIu64 "}\n",
+	       l->n_received, l->n_sent, l->n_wrong, l->wrong_status, l->n_broken);
 }
 
 int main(int argc, char **argv)
 {
 	struct load l = {.n_conns = 16, .expect = 200};
-	for (int option; (option = getopt(argc, argv, "c:s:w:e:")) != -1;) {
+	bool once = false;
+	for (int option; (option = getopt(argc, argv, "c:s:ow:e:")) != -1;) {
 		if (option == 'c')
 			l.n_conns = (unsigned)strtoul(optarg, NULL, 10);
 		else if (option == 's')
 			l.seconds = strtod(optarg, NULL);
+		else if (option == 'o')
+			once = true;
 		else if (option == 'w')
 			l.warm_ns = strtoull(optarg, NULL, 10) * 1000000u;
 		else if (option == 'e')
@@ -349,7 +366,7 @@ int main(int argc, char **argv)
 	}
 	char host[64];
 	if (argc - optind != 3 || l.n_conns < 1 || l.n_conns > CONNECTIONS_MAX)
-		load_die("usage: bench_load [-c N] [-s S] [-w MS] [-e STATUS] ADDRESS PORT TARGETS");
+		load_die("usage: bench_load [-c N] [-s S] [-o] [-w MS] [-e STATUS] ADDRESS PORT TARGETS");
 	l.address = (struct sockaddr_in){.sin_family = AF_INET,
 					 .sin_port = htons((uint16_t)strtoul(argv[optind + 1], NULL, 10))};
 	if (inet_pton(AF_INET, argv[optind], &l.address.sin_addr) != 1)
@@ -360,6 +377,7 @@ int main(int argc, char **argv)
 	l.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (!l.conns || l.epoll < 0)
 		load_die("start");
+	l.again = l.seconds > 0 && !once;
 	load_run(&l);
 	load_report(&l);
 	return EXIT_SUCCESS;

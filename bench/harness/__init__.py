@@ -1,0 +1,1 @@
+"""What the scenarios share: servers under test, load, figures, tables and charts."""

@@ -1,0 +1,137 @@
+"""One run of the benchmarks: where things are, what is started, and the load on it."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from harness.measure import Memory, Quiet, Run, Syncs, busy_s, disk_syncs_a_second
+from harness.server import Server, free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+QUIET_S = 600  # most that a whole run waits for quiet moments
+
+
+class Bench:
+    """@param quick  each path once and briefly: shows that it works, says nothing about speed"""
+
+    def __init__(self, build, quick=False):
+        self.build = Path(build).resolve()
+        self.quick = quick
+        self.quiet = Quiet(0 if quick else QUIET_S)
+        self.seconds = 0.2 if quick else 1.5
+        self.tmp = Path(tempfile.mkdtemp(prefix="cairn-bench-", dir=os.environ.get("CAIRN_BENCH_DIR")))
+        peer = Path(os.environ.get("CAIRN_BENCH_PEER", self.build / "peer/bin/local_cas_server"))
+        self.peer_program = peer if os.access(peer, os.X_OK) else None
+
+    def close(self):
+        shutil.rmtree(self.tmp)
+
+    def pick(self, full, quick):
+        return quick if self.quick else full
+
+    def rounds(self, full):
+        return 1 if self.quick else full
+
+    def program(self, name):
+        return str(self.build / "bench" / name)
+
+    def folder(self, name):
+        path = self.tmp / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
+        return path
+
+    def copy(self, folder, name):
+        path = self.tmp / name
+        shutil.rmtree(path, ignore_errors=True)
+        subprocess.run(["cp", "-a", folder, path], check=True)
+        return path
+
+    def make(self, name, *numbers, store=False):
+        """Uploads as bench_make.c says: SHARDS XORBS CHUNKS FILES TERMS."""
+        path = self.folder(name)
+        subprocess.run([self.program("bench_make"), path, *map(str, numbers), *(["store"] if store else [])], check=True)
+        return path
+
+    def targets(self, name, lines):
+        """A file for load(). @param lines [(method, path, header or None, body file or None, status)]"""
+        path = self.tmp / f"{name}.tsv"
+        with open(path, "w") as f:
+            f.writelines("\t".join(str(field or "-") for field in line) + "\n" for line in lines)
+        return path
+
+    def python(self):
+        """An interpreter that has hf_xet: the one of the client tests."""
+        return os.environ.get("CAIRN_BENCH_PYTHON", str(ROOT / ".venv/bin/python"))
+
+    def cairnd(self, data, *options, syncs=None, log=False):
+        """The daemon with its defaults, but for the log of requests, which the other sides do not write either."""
+        argv = [str(self.build / "server/cairnd"), "--data-dir", str(data), "--listen", "127.0.0.1:0"]
+        argv += ["--access-log" if log else "--no-access-log", *options]
+        return Server(argv, log=self.tmp / "cairnd.log", syncs=syncs)
+
+    def bare(self, status, n_bytes):
+        """libmicrohttpd alone, with one fixed reply."""
+        return Server([self.program("bench_bare"), str(status), str(n_bytes)], stdin=subprocess.PIPE)
+
+    def peer(self, data=None):
+        """The reference double; without a folder it keeps everything in memory."""
+        port = free_port()
+        where = ["--data-directory", str(data)] if data else ["--in-memory"]
+        argv = [self.peer_program, "--port", str(port), *where]
+        return Server(argv, port=port, log=self.tmp / "peer.log", syncs=self.syncs())
+
+    def syncs(self, least_ms=0):
+        return Syncs(self, least_ms)
+
+    def load(self, server, targets, connections, seconds=None, once=False, expect=200, warm_ms=None, give_up_s=None):
+        """One run of bench_load.c. Without seconds each target is sent once; with seconds and once, until they are over.
+        @return a Run; None when it was given up"""
+        argv = [self.program("bench_load"), "-c", str(connections), "-e", str(expect)]
+        if seconds:
+            argv += ["-s", str(seconds)] + (["-o"] if once else ["-w", str(self.pick(200, 20) if warm_ms is None else warm_ms)])
+        argv += ["127.0.0.1", str(server.port), str(targets)]
+        disk_syncs = disk_syncs_a_second(self.tmp, 0.1) if server.syncs else None
+        synced = server.syncs.read() if server.syncs else 0
+        before, busy, began = server.cpu_s(), busy_s(), time.monotonic()
+        with Memory(server.pids()) as memory:
+            out, own, status = self._load_wait(argv, give_up_s)
+        if give_up_s and status == -signal.SIGKILL:
+            return None
+        if status != 0:
+            raise RuntimeError("bench_load failed")
+        result = json.loads(out)
+        if result.pop("wrong") or result.pop("broken"):
+            raise RuntimeError(f"not all replies were right: {out}")
+        result.pop("wrong_status")
+        if result["requests"] == 0:
+            raise RuntimeError("no reply came in the time measured")
+        cpu_s = server.cpu_s() - before
+        foreign = max(0.0, busy_s() - busy - cpu_s - own.ru_utime - own.ru_stime) / (time.monotonic() - began)
+        return Run(
+            **result,
+            cpu_s=cpu_s,
+            rss_mib=memory.rss_mib,
+            anon_mib=memory.anon_mib,
+            foreign=foreign,
+            syncs=server.syncs.read() - synced if server.syncs else None,
+            disk_syncs=disk_syncs,
+        )
+
+    @staticmethod
+    def _load_wait(argv, give_up_s):
+        child = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+        timer = threading.Timer(give_up_s or 3600, child.kill)
+        timer.start()
+        out = child.stdout.read()
+        timer.cancel()
+        _, status, own = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        child.stdout.close()
+        return out, own, child.returncode

@@ -1,0 +1,68 @@
+"""Rows of figures: as a table of Markdown between two comments of RESULTS.md, and the rows that most scenarios have."""
+
+from pathlib import Path
+
+from harness.measure import Goal, Spread, median
+
+RESULTS = Path(__file__).resolve().parents[1] / "RESULTS.md"
+
+
+def markdown(rows):
+    """Columns are the keys of all rows, in the order in which they came; a row without one leaves it empty."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return lines + ["| " + " | ".join(str(row.get(column, "")) for column in columns) + " |" for row in rows]
+
+
+def one_line(row):
+    return "  " + "; ".join(f"{key}: {value}" for key, value in row.items())
+
+
+def replace(name, lines):
+    """RESULTS.md holds each scenario's table between two comments; the words around it are written by people."""
+    text = RESULTS.read_text()
+    begin, end = f"<!-- {name}: written by bench/run -->\n", "<!-- end -->"
+    if begin not in text:
+        raise RuntimeError(f"{RESULTS} has no place for {name}: {begin.strip()}")
+    at = text.index(begin) + len(begin)
+    RESULTS.write_text(text[:at] + "\n".join(lines) + "\n" + text[text.index(end, at) :])
+
+
+def load_row(head, sides, unit="requests/s", goals=()):
+    """A load on cairnd, and on what it is compared with.
+    @param sides  {name: [Run]}, "cairnd" among them; runs of equal place were made in one round
+    @param goals  [(name of a side, least ratio of rates)]"""
+    ours = sides["cairnd"]
+    last = ours[-1]
+    in_mb = unit == "MB/s"
+    rate = (lambda run: run.mb_s) if in_mb else (lambda run: run.rate)
+    tail = (median(getattr(r, name) for r in ours) / 1000 for name in ("p50_us", "p99_us", "p999_us"))
+    row = {
+        **head,
+        unit: f"{median(rate(r) for r in ours):,.0f}",
+        "p50 / p99 / p99.9 ms": " / ".join(f"{ms:.3g}" for ms in tail),
+        "CPU µs a request": f"{median(r.cpu_us for r in ours):,.0f}",
+        "peak RSS / anonymous MiB": f"{max(r.rss_mib for r in ours):.0f} / {max(r.anon_mib for r in ours):.0f}",
+    }
+    if last.syncs is not None:
+        row["requests a sync"] = f"{median(r.requests / max(1, r.syncs) for r in ours):.2f}"
+        row["syncs/s"] = f"{median(r.syncs / r.seconds for r in ours):,.0f}"
+        row["disk's own fdatasyncs/s"] = f"{median(r.disk_syncs for r in ours):,.0f}"
+    ratios = {}
+    for name, theirs in sides.items():
+        if name == "cairnd":
+            continue
+        ratios[name] = row[f"rate, of {name}'s"] = Spread(rate(a) / rate(b) for a, b in zip(ours, theirs))
+        row[f"CPU of {name}, of ours"] = f"{median(b.cpu_us / a.cpu_us for a, b in zip(ours, theirs)):.2f}"
+        row[f"p99, of {name}'s"] = f"{median(a.p99_us / max(1, b.p99_us) for a, b in zip(ours, theirs)):.2f}"
+    row["cores used by others"] = f"{median(r.foreign for runs in sides.values() for r in runs):.2f}"
+    if goals:
+        row["goal"] = Goals(Goal(ratios[name], wanted, f"of {name}") for name, wanted in goals if name in ratios)
+    return row
+
+
+class Goals(list):
+    """Several goals of one row."""
+
+    def __str__(self):
+        return ", ".join(map(str, self))

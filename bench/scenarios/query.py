@@ -1,0 +1,113 @@
+"""Chunk queries: misses, hits from the cache and without it, both mixed, and conditional ones."""
+
+import random
+import urllib.error
+import urllib.request
+
+from harness.measure import in_turns
+from harness.table import load_row
+
+SHAPES = {"small": (200, 1, 20, 1, 1), "large": (200, 1, 1000, 10, 1)}  # SHARDS XORBS CHUNKS FILES TERMS
+N_MISSES = 5000
+
+
+def _path(chunk):
+    return f"/v1/chunks/default/{chunk}"
+
+
+def _misses(seed):
+    numbers = random.Random(seed)
+    return [("GET", _path(f"{numbers.getrandbits(256):064x}"), None, None, 404) for _ in range(N_MISSES)]
+
+
+def _ask(server, chunk):
+    """@return body and ETag of an answer"""
+    with urllib.request.urlopen(server.url + _path(chunk)) as reply:
+        return reply.read(), reply.headers["ETag"]
+
+
+def _miss_bytes(server):
+    try:
+        server.get(_misses(1)[0][1])
+    except urllib.error.HTTPError as e:
+        return len(e.read())
+    raise RuntimeError("a chunk that nobody stored was found")
+
+
+def _check(server, made):
+    """An answer holds the hashes of the xorb that was asked about, keyed, and is the same when asked again."""
+    chunk = (made / "chunks").read_text().split()[0]
+    body, etag = _ask(server, chunk)
+    if body[:14] != b"HFRepoMetaData" or _ask(server, chunk) != (body, etag):
+        raise RuntimeError("an answer is no shard, or not the same twice")
+    return len(body)
+
+
+class _Hits:
+    """A daemon with an index of one shape, and the targets that ask about it."""
+
+    def __init__(self, bench, shape, *options, log=False):
+        made = bench.make("uploads", *SHAPES[shape])
+        self.bench, self.shape, self.made = bench, shape, made
+        self.server = bench.cairnd(bench.folder("data"), "--xorbs", "external", *options, log=log)
+        bench.load(self.server, made / "shards.tsv", 8)
+        chunks = (made / "chunks").read_text().split()
+        self.hits = [("GET", _path(chunk), None, None, 200) for chunk in chunks]
+        self.n_bytes = _check(self.server, made)
+        self.chunks = chunks
+
+    def conditional(self):
+        tags = [_ask(self.server, chunk)[1] for chunk in self.chunks]
+        return [("GET", _path(c), f"If-None-Match: {tag}", None, 304) for c, tag in zip(self.chunks, tags)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.server.stop()
+
+
+def _row(bench, name, of, lines, status, n_bytes, connections, wanted=None, peer=False):
+    targets = bench.targets("queries", lines)
+    any_status = bench.targets("queries-bare", [(*line[:4], status) for line in lines])
+    with bench.bare(status, n_bytes) as bare:
+        sides = {
+            "cairnd": lambda: bench.load(of.server, targets, connections, bench.seconds),
+            "bare": lambda: bench.load(bare, any_status, connections, bench.seconds),
+        }
+        if peer and bench.peer_program:
+            with bench.peer(bench.folder("peer")) as double:
+                bench.load(double, of.made / "shards.tsv", 8)
+                sides["peer"] = lambda: bench.load(double, targets, connections, bench.seconds)
+                runs = in_turns(bench, bench.rounds(5), sides)
+        else:
+            runs = in_turns(bench, bench.rounds(5), sides)
+    return load_row({"query": name, "connections": connections}, runs, goals=[("bare", wanted)] if wanted else ())
+
+
+def _small(bench):
+    for connections in bench.pick((16, 128), (16,)):
+        with _Hits(bench, "small") as of:
+            miss, hit = _misses(1), of.hits
+            n_miss = _miss_bytes(of.server)
+            peer = connections == 16
+            yield _row(bench, "miss", of, miss, 404, n_miss, connections, 0.85, peer)
+            yield _row(bench, f"hit, {of.n_bytes:,} bytes", of, hit, 200, of.n_bytes, connections, 0.8, peer)
+            if connections == 16:
+                mixed = [line for pair in zip(miss, hit * (N_MISSES // len(hit))) for line in pair]
+                yield _row(bench, "miss and hit in turns", of, mixed, 404, n_miss, connections)
+                yield _row(bench, "conditional (304)", of, of.conditional(), 304, 0, connections)
+
+
+def query(bench):
+    """Chunk queries against the bare daemon that answers the same bytes."""
+    yield from _small(bench)
+    with _Hits(bench, "large") as of:
+        for connections in bench.pick((16, 128), (16,)):
+            yield _row(bench, f"hit, {of.n_bytes:,} bytes", of, of.hits, 200, of.n_bytes, connections, 0.8)
+    for shape in bench.pick(SHAPES, ("large",)):
+        with _Hits(bench, shape, "--cache-bytes-max", "0") as of:
+            yield _row(bench, f"hit, {of.n_bytes:,} bytes, not cached", of, of.hits, 200, of.n_bytes, 16)
+    with _Hits(bench, "small", log=True) as of:
+        yield _row(bench, "miss, log on", of, _misses(1), 404, _miss_bytes(of.server), 16)
+        yield _row(bench, f"hit, {of.n_bytes:,} bytes, log on", of, of.hits, 200, of.n_bytes, 16)

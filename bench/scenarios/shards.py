@@ -1,0 +1,119 @@
+"""Uploads of shards: small, large, of many files, sent again; and what one commit takes together."""
+
+from harness.measure import Goal, in_turns
+from harness.table import load_row
+
+# What a shard holds (XORBS CHUNKS FILES TERMS), and how many are made: more than a run sends.
+SHAPES = {
+    "small: 1 xorb of 20 chunks, 1 file": ((1, 20, 1, 1), 8000),
+    "1 xorb of 1,000 chunks, 10 files": ((1, 1000, 10, 1), 3000),
+    "many files: 1 xorb of 1,000 chunks, 1,000 files": ((1, 1000, 1000, 1), 400),
+    "large: 20 xorbs of 1,000 chunks, 100 files of 10 terms": ((20, 1000, 100, 10), 150),
+}
+GOAL_SHAPE = "1 xorb of 1,000 chunks, 10 files"
+QUICK = ((1, 20, 2, 1), 40)
+
+
+class _Prepared:
+    """Shards of one shape, and a data folder that has their xorbs: each run begins on a copy of it."""
+
+    def __init__(self, bench, numbers, n):
+        self.bench, self.n = bench, n
+        self.made = bench.make("uploads", n, *numbers, store=True)
+        self.targets = self.made / "shards.tsv"
+        self.data = bench.folder("prepared")
+        with bench.cairnd(self.data) as server:
+            bench.load(server, self.made / "xorbs.tsv", 32)
+
+    def load(self, connections):
+        """On a new copy; afterwards the daemon is killed, and the next one must know all that was acknowledged."""
+        bench = self.bench
+        data = bench.copy(self.data, "data")
+        with bench.cairnd(data, syncs=bench.syncs()) as server:
+            result = bench.load(server, self.targets, connections, bench.seconds, once=True)
+            server.kill()
+        with bench.cairnd(data) as server:
+            known = server.metric("cairn_index_shards")
+        if known != result.requests:
+            raise RuntimeError(f"{result.requests} shards were acknowledged, {known:.0f} are there after a kill")
+        return result
+
+    def load_again(self, connections):
+        """The same shards from the same owner once more."""
+        bench = self.bench
+        data = bench.copy(self.data, "data")
+        with bench.cairnd(data, syncs=bench.syncs()) as server:
+            first = bench.load(server, self.targets, 32, once=True)
+            again = bench.load(server, self.targets, connections, bench.seconds)
+            if server.metric("cairn_index_shards") != first.requests:
+                raise RuntimeError("a shard that was sent again was registered again")
+        return again
+
+    def load_bare(self, connections):
+        """The same bodies, thrown away."""
+        with self.bench.bare(200, 12) as server:
+            return self.bench.load(server, self.targets, connections, self.bench.seconds, once=True)
+
+    def load_peer(self, connections, on_disk):
+        with self.bench.peer(self.bench.folder("peer") if on_disk else None) as server:
+            return self.bench.load(server, self.targets, connections, self.bench.seconds, once=True)
+
+
+def _row(bench, of, name, connections, load, in_memory=False, goals=()):
+    sides = {"cairnd": lambda: load(connections), "bare": lambda: of.load_bare(connections)}
+    if bench.peer_program:
+        sides["peer"] = lambda: of.load_peer(connections, on_disk=True)
+        if in_memory:
+            sides["peer in memory"] = lambda: of.load_peer(connections, on_disk=False)
+    runs = in_turns(bench, bench.rounds(3), sides)
+    return load_row({"shard": name, "connections": connections}, runs, goals=goals)
+
+
+def shards(bench):
+    """Uploads of shards whose xorbs are stored, each shard once, on an empty index; against the bare daemon that throws them away."""
+    for name, (numbers, n) in bench.pick(SHAPES, {"small": QUICK}).items():
+        of = _Prepared(bench, numbers, n)
+        for connections in bench.pick((1, 8, 32, 128), (8,)):
+            special = connections == 32 and name == GOAL_SHAPE
+            goals = [("peer", 2)] if connections == 32 else []
+            yield _row(bench, of, name, connections, of.load, in_memory=special, goals=goals)
+    of = _Prepared(bench, *bench.pick(SHAPES[GOAL_SHAPE], QUICK))
+    for connections in bench.pick((1, 32), (8,)):
+        yield _row(bench, of, f"sent again: {GOAL_SHAPE}", connections, of.load_again)
+
+
+def _commit_row(bench, made, mode, least_ms, n):
+    syncs = bench.syncs(least_ms)
+    data = bench.folder("data")
+    with bench.cairnd(data, "--xorbs", mode, syncs=syncs) as server:
+        if mode == "store":
+            bench.load(server, made / "xorbs.tsv", 32)
+        bench.quiet.wait()
+        commits = server.metric("cairn_index_commits_total")
+        result = bench.load(server, made / "shards.tsv", 32)
+        commits = server.metric("cairn_index_commits_total") - commits
+        server.kill()
+    with bench.cairnd(data) as server:
+        known = server.metric("cairn_index_shards")
+    if known != n:
+        raise RuntimeError(f"{n} shards were acknowledged, {known:.0f} are there after a kill")
+    a_sync = n / result.syncs
+    return {
+        "xorbs": mode,
+        "fdatasync lasts at least": f"{least_ms} ms" if least_ms else "as it is",
+        "disk's own fdatasyncs/s": f"{result.disk_syncs:,.0f}",
+        "shards/s": f"{result.rate:,.0f}",
+        "p50 / p99 / p99.9 ms": f"{result.p50_us / 1000:.0f} / {result.p99_us / 1000:.0f} / {result.p999_us / 1000:.0f}",
+        "shards a commit": f"{n / commits:.1f}",
+        "shards a sync": f"{a_sync:.1f}",
+        "goal": Goal(a_sync, 6),
+    }
+
+
+def commit(bench):
+    """32 uploaders of shards of one xorb with 1,000 chunks and 10 files: what one sync takes together."""
+    n = bench.pick(2000, 40)
+    made = bench.make("uploads", n, 1, bench.pick(1000, 20), bench.pick(10, 1), 1, store=True)
+    for mode in ("store", "external"):
+        for least_ms in (0, 4.3):
+            yield _commit_row(bench, made, mode, least_ms, n)

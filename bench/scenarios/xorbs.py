@@ -1,0 +1,53 @@
+"""Uploads of xorbs."""
+
+import subprocess
+
+from harness.measure import Spread, in_turns
+from harness.table import load_row
+
+N = 16
+
+
+def _decode_us(bench, made, n):
+    files = [made / f"x{i}" for i in range(n)]
+    return 1e6 * float(subprocess.check_output([bench.program("bench_xorb"), "decode", *files])) / n
+
+
+def _row(bench, made, kind, n, connections):
+    users, decodes = [], []
+
+    def ours():
+        decodes.append(_decode_us(bench, made, n))
+        with bench.cairnd(bench.folder("data"), syncs=bench.syncs()) as server:
+            result = bench.load(server, made / "xorbs.tsv", connections)
+            users.append(1e6 * server.user_s() / result.requests)
+            if server.metric("cairn_index_xorbs") != n:
+                raise RuntimeError("not all xorbs are there")
+        return result
+
+    def bare():
+        with bench.bare(200, 22) as server:
+            return bench.load(server, made / "xorbs.tsv", connections)
+
+    def peer():
+        with bench.peer(bench.folder("peer")) as server:
+            return bench.load(server, made / "xorbs.tsv", connections)
+
+    sides = {"cairnd": ours, "bare": bare} | ({"peer": peer} if bench.peer_program else {})
+    runs = in_turns(bench, bench.rounds(3), sides)
+    size = (made / "x0").stat().st_size / 1e6
+    row = load_row({"xorbs of": f"{kind}, {size:.1f} MB sent", "connections": connections}, runs, "MB/s", [("peer", 0.9)])
+    # Beside it the limit that no way of receiving can take away.
+    row["CPU of BLAKE3 + LZ4 alone, of ours"] = Spread(d / r.cpu_us for d, r in zip(decodes, runs["cairnd"]))
+    row["the same, of ours outside of the kernel"] = Spread(d / max(1, u) for d, u in zip(decodes, users))
+    return row
+
+
+def xorbs(bench):
+    """Uploads of xorbs of 64 MiB of data, each once; against the bare daemon that throws them away, and unpacking and hashing alone."""
+    n = bench.pick(N, 2)
+    for kind in bench.pick(("text", "floats", "random"), ("text",)):
+        made = bench.folder("uploads")
+        subprocess.run([bench.program("bench_xorb"), "make", made, str(n), kind], check=True)
+        for connections in bench.pick((1, 8), (2,)):
+            yield _row(bench, made, kind, n, connections)
