@@ -1,4 +1,5 @@
-/* Little-endian integers in byte arrays. Byte-wise, so alignment and the host's order do not matter. */
+/* Integers in byte arrays, little-endian unless named otherwise. Byte-wise, so alignment and the host's order do not
+ * matter. */
 #ifndef CAIRN_BASE_BYTES_H
 #define CAIRN_BASE_BYTES_H
 
@@ -47,6 +48,16 @@ static inline void cairn_put_u64le(uint8_t *p, uint64_t v)
 {
 	cairn_put_u32le(p, (uint32_t)v);
 	cairn_put_u32le(p + 4, (uint32_t)(v >> 32));
+}
+
+static inline uint64_t cairn_get_u64be(const uint8_t *p)
+{
+	return __builtin_bswap64(cairn_get_u64le(p));
+}
+
+static inline void cairn_put_u64be(uint8_t *p, uint64_t v)
+{
+	cairn_put_u64le(p, __builtin_bswap64(v));
 }
 
 #endif

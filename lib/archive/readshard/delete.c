@@ -1,0 +1,116 @@
+#include "archive/readshard/delete.h"
+
+#include "base/bytes.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DELETE_ZEROS_BYTES = 64 * 1024 };
+
+/* A lock of the open file, not of the process. @return false: somebody else has one */
+static bool delete_lock(int fd, short type, uint64_t at, uint64_t len)
+{
+	struct flock lock = {
+		.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)at, .l_len = (off_t)len, .l_pid = 0};
+	return fcntl(fd, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot)
+{
+	(void)delete_lock(fd, F_RDLCK, slot->at, CAIRN_READSHARD_SIZE_BYTES + slot->bytes);
+}
+
+static enum cairn_status delete_write(int fd, const uint8_t *bytes, size_t len, uint64_t at)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, bytes, len, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return cairn_fd_status(errno);
+		bytes += n;
+		len -= (size_t)n;
+		at += (uint64_t)n;
+	}
+	return CAIRN_OK;
+}
+
+/* A hole where the file system has them: zeros that take no space. */
+static enum cairn_status delete_punch(int fd, uint64_t at, uint64_t len)
+{
+	static const uint8_t ZEROS[DELETE_ZEROS_BYTES];
+	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)len) == 0)
+		return CAIRN_OK;
+	enum cairn_status status = CAIRN_OK;
+	while (len > 0 && status == CAIRN_OK) {
+		size_t n = len < sizeof(ZEROS) ? (size_t)len : sizeof(ZEROS);
+		status = delete_write(fd, ZEROS, n, at);
+		at += n;
+		len -= n;
+	}
+	return status;
+}
+
+static enum cairn_status delete_zero(int fd, uint64_t at, uint64_t len, bool *zeroed)
+{
+	if (len == 0)
+		return CAIRN_OK;
+	if (!delete_lock(fd, F_WRLCK, at, len)) {
+		*zeroed = false;
+		return CAIRN_OK;
+	}
+	enum cairn_status status = delete_punch(fd, at, len);
+	(void)delete_lock(fd, F_UNLCK, at, len);
+	return status;
+}
+
+static enum cairn_status delete_sync(int fd)
+{
+	return fdatasync(fd) == 0 ? CAIRN_OK : cairn_fd_status(errno);
+}
+
+enum cairn_status cairn_readshard_delete(const struct cairn_readshard *s, int fd,
+					 const uint8_t key[static CAIRN_READSHARD_KEY_BYTES], bool *zeroed,
+					 struct cairn_diag *diag)
+{
+	struct cairn_readshard_slot slot;
+	uint8_t tombstone[CAIRN_READSHARD_SLOT_BYTES] = {0};
+	*zeroed = true;
+	enum cairn_status status = cairn_readshard_find(s, key, &slot, diag);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_put_u64be(tombstone + CAIRN_READSHARD_KEY_BYTES, CAIRN_READSHARD_NO_OFFSET);
+	status = delete_write(fd, tombstone, sizeof(tombstone),
+			      cairn_readshard_slot_at(s, cairn_readshard_slot_of(s, key)));
+	if (status == CAIRN_OK)
+		status = delete_sync(fd);
+	if (status == CAIRN_OK)
+		status = delete_zero(fd, slot.at, CAIRN_READSHARD_SIZE_BYTES + slot.bytes, zeroed);
+	return status == CAIRN_OK ? delete_sync(fd) : status;
+}
+
+enum cairn_status cairn_readshard_scrub(const struct cairn_readshard *s, int fd, bool *zeroed, struct cairn_diag *diag)
+{
+	const struct cairn_readshard_header *h = cairn_readshard_header_of(s);
+	uint32_t *slots, n;
+	*zeroed = true;
+	enum cairn_status status = cairn_readshard_list(s, &slots, &n, diag);
+	uint64_t end = h->objects_at;
+	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
+		struct cairn_readshard_slot slot;
+		status = cairn_readshard_slot(s, slots[i], &slot, diag);
+		if (status != CAIRN_OK || !slot.key)
+			continue;
+		if (slot.at > end)
+			status = delete_zero(fd, end, slot.at - end, zeroed);
+		end = slot.bytes_at + slot.bytes > end ? slot.bytes_at + slot.bytes : end;
+	}
+	if (status == CAIRN_OK && h->objects_at + h->objects_bytes > end)
+		status = delete_zero(fd, end, h->objects_at + h->objects_bytes - end, zeroed);
+	free(slots);
+	return status == CAIRN_OK ? delete_sync(fd) : status;
+}

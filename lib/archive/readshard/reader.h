@@ -1,0 +1,96 @@
+/* Reading a Read Shard: one hash and one look at the index for an object. */
+#ifndef CAIRN_ARCHIVE_READSHARD_READER_H
+#define CAIRN_ARCHIVE_READSHARD_READER_H
+
+#include "archive/readshard/format.h"
+#include "base/status.h"
+
+#include <stddef.h>
+
+/** A shard that is open: its bytes, mapped or borrowed, and its hash function in memory (about 1.3 bytes an object).
+ *  Any thread may call; deleting goes on beside it (delete.h). The file must not be cut while it is mapped. */
+struct cairn_readshard;
+
+/** The header's numbers. */
+struct cairn_readshard_header {
+	uint64_t n_objects; /* that were written; deleting does not lower it */
+	uint64_t objects_at, objects_bytes;
+	uint64_t index_at, index_bytes;
+	uint64_t function_at;
+};
+
+/** One slot of the index. */
+struct cairn_readshard_slot {
+	const uint8_t *key; /* 32 bytes within the file; NULL: the slot is free, or its object was deleted */
+	uint64_t at;        /* offset of the object's size field */
+	uint64_t bytes_at;  /* of its first byte */
+	uint64_t bytes;
+};
+
+/**
+ * Check header and hash function of a file and map it. Slots are checked when they are looked at.
+ * @param fd  borrowed; may be closed afterwards
+ * @param[out] out  owned by the caller, cairn_readshard_free()
+ * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_open(struct cairn_readshard **out, int fd, struct cairn_diag *diag);
+
+/** Likewise, of bytes in memory, which must outlive it. @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_open_bytes(struct cairn_readshard **out, const uint8_t *bytes,
+							    size_t len, struct cairn_diag *diag);
+void cairn_readshard_free(struct cairn_readshard *s);
+void cairn_readshard_freep(struct cairn_readshard **s);
+
+const struct cairn_readshard_header *cairn_readshard_header_of(const struct cairn_readshard *s);
+
+/** All bytes of the file. */
+const uint8_t *cairn_readshard_bytes(const struct cairn_readshard *s, uint64_t *len);
+
+/** Where the hash function ends; what follows, as on devices and in files made long beforehand, is not looked at. */
+uint64_t cairn_readshard_end(const struct cairn_readshard *s);
+
+/** Slots of the index. */
+uint32_t cairn_readshard_n_slots(const struct cairn_readshard *s);
+
+/** The slot that a key would be in. */
+uint32_t cairn_readshard_slot_of(const struct cairn_readshard *s, const uint8_t key[static CAIRN_READSHARD_KEY_BYTES]);
+
+/** Offset of a slot in the file. */
+uint64_t cairn_readshard_slot_at(const struct cairn_readshard *s, uint32_t slot);
+
+/** Look at a slot. @return CAIRN_OK; CAIRN_E_FORMAT the object is not within the file's objects */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_slot(const struct cairn_readshard *s, uint32_t slot,
+						      struct cairn_readshard_slot *out, struct cairn_diag *diag);
+
+/** Find an object. @return CAIRN_OK; CAIRN_E_NOT_FOUND never there, or deleted; CAIRN_E_FORMAT as
+ *  cairn_readshard_slot() */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_find(const struct cairn_readshard *s,
+						      const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
+						      struct cairn_readshard_slot *out, struct cairn_diag *diag);
+
+/**
+ * The objects that are there, by their place in the file, for reading from front to end. 8 bytes of memory an object.
+ * @param[out] slots  their slots; owned by the caller, free()
+ * @return CAIRN_OK; CAIRN_E_FORMAT as cairn_readshard_slot(); CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_list(const struct cairn_readshard *s, uint32_t **slots, uint32_t *n,
+						      struct cairn_diag *diag);
+
+/** What cairn_readshard_verify() counted. */
+struct cairn_readshard_summary {
+	uint32_t n_objects;      /* that are there */
+	uint64_t n_deleted;      /* that were */
+	uint64_t bytes;          /* of objects, without their size fields */
+	uint64_t trailing_bytes; /* behind the hash function */
+};
+
+/**
+ * Check all that opening leaves out: that the sections follow each other without gaps, that the function finds each key
+ * in its slot, that each object is within its section and none lies over another, and the sums. Contents are the
+ * caller's: the format has no checksums.
+ * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_verify(const struct cairn_readshard *s,
+							struct cairn_readshard_summary *out, struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,42 @@
+/* Writing a Read Shard: objects as they come, then the index, the hash function and last the header. */
+#ifndef CAIRN_ARCHIVE_READSHARD_WRITER_H
+#define CAIRN_ARCHIVE_READSHARD_WRITER_H
+
+#include "archive/readshard/format.h"
+#include "base/status.h"
+
+#include <stddef.h>
+
+/** Needs about 60 bytes of memory an object and a buffer of 1 MiB. Owned by one thread at a time. */
+struct cairn_readshard_writer;
+
+/**
+ * @param fd  an empty file open for writing; borrowed. The same objects in the same order always give the same bytes.
+ * Nothing that reads takes the file for a shard before cairn_readshard_writer_end() is done
+ * @return CAIRN_OK; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_new(struct cairn_readshard_writer **out, int fd);
+
+/** Add an object. @return CAIRN_OK; CAIRN_E_LIMIT over CAIRN_READSHARD_OBJECTS_MAX; CAIRN_E_IO; CAIRN_E_FULL;
+ *  CAIRN_E_NOMEM. After a failure nothing more can be added. */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_add(struct cairn_readshard_writer *w,
+							    const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
+							    const uint8_t *bytes, size_t len);
+
+/** Likewise, the first len bytes of a file, which are copied within the kernel where it can. @return likewise;
+ *  CAIRN_E_IO also when the file is shorter */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_add_fd(struct cairn_readshard_writer *w,
+							       const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
+							       int from_fd, uint64_t len);
+
+/**
+ * Write the rest and make all of it durable. Not durable yet: the file's name.
+ * @return CAIRN_OK; CAIRN_E_CONFLICT two keys are equal, diag names the key; CAIRN_E_LIMIT; CAIRN_E_IO; CAIRN_E_FULL;
+ * CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_end(struct cairn_readshard_writer *w, struct cairn_diag *diag);
+
+void cairn_readshard_writer_free(struct cairn_readshard_writer *w);
+void cairn_readshard_writer_freep(struct cairn_readshard_writer **w);
+
+#endif
