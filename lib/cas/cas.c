@@ -1,5 +1,6 @@
 #include "cas/cas.h"
 
+#include "base/crash_point.h"
 #include "cas/internal.h"
 #include "hash/crypto.h"
 
@@ -47,6 +48,7 @@ static enum cairn_status cas_lock_folder(struct cairn_cas *cas, struct cairn_dia
 			diag, CAIRN_E_CONFLICT, "data_dir.in_use", CAIRN_NO_OFFSET,
 			"the data folder %s is in use by another process; stop it, or give --data-dir another folder",
 			cas->data_dir);
+	cairn_crash_point(CAIRN_CRASH_FOLDER_LOCKED);
 	return CAIRN_OK;
 }
 

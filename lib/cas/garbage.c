@@ -1,6 +1,7 @@
 #include "cas/garbage.h"
 
 #include "base/clock.h"
+#include "base/crash_point.h"
 #include "cas/internal.h"
 
 #include <stdlib.h>
@@ -54,6 +55,7 @@ static enum cairn_status gc_mark(struct collection *c)
 			break;
 		c->report->n_retired += mark.mark.n_retired;
 		from_id = mark.mark.next_id;
+		cairn_crash_point(CAIRN_CRASH_GC_MARKED);
 	} while (from_id != 0 && !gc_stops(c));
 	return status;
 }
@@ -72,6 +74,7 @@ static enum cairn_status gc_remove_object(struct collection *c, const struct cai
 		status = cairn_store_stat(cas->store, hash, &bytes);
 		if (status == CAIRN_OK)
 			status = cairn_store_remove(cas->store, hash);
+		cairn_crash_point(CAIRN_CRASH_GC_REMOVED);
 		if (status == CAIRN_OK)
 			c->report->bytes_freed += bytes;
 		else if (status == CAIRN_E_NOT_FOUND)
@@ -97,6 +100,7 @@ static enum cairn_status gc_sweep(struct collection *c)
 			return status;
 		c->report->n_swept += sweep.sweep.n;
 		more = sweep.sweep.more;
+		cairn_crash_point(CAIRN_CRASH_GC_SWEPT);
 		if (sweep.sweep.n > 0)
 			cairn_answer_cache_clear(c->cas->cache);
 		for (uint32_t i = 0; i < sweep.sweep.n; i++) {

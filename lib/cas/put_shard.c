@@ -1,4 +1,5 @@
 /* A shard upload: spooled, verified on a worker, registered in a group commit straight from the spool. */
+#include "base/crash_point.h"
 #include "cas/internal.h"
 #include "cas/list_cache.h"
 #include "shard/reader.h"
@@ -119,6 +120,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 	enum cairn_status status = cairn_spool_map(u->spool, &u->bytes, &u->len);
 	if (status != CAIRN_OK)
 		return status;
+	cairn_crash_point(CAIRN_CRASH_SHARD_SPOOLED);
 	cairn_hash_body(&u->body, u->bytes, u->len);
 	status = cairn_index_shard_known(u->cas->index, &u->body, u->scope, u->owner, &u->known);
 	if (status != CAIRN_OK || u->known)
@@ -138,6 +140,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 	if (status == CAIRN_OK)
 		atomic_fetch_add(&u->cas->chunks_verified, u->summary.n_chunks);
 	cairn_list_cache_fini(&u->lists);
+	cairn_crash_point(CAIRN_CRASH_SHARD_VERIFIED);
 	return status;
 }
 

@@ -1,5 +1,6 @@
 /* A xorb upload: verified and written while it streams, then made durable, then registered. */
 #include "base/clock.h"
+#include "base/crash_point.h"
 #include "cas/internal.h"
 
 #include <stdlib.h>
@@ -104,6 +105,7 @@ static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u)
 		.promise = {.hash = u->hash, .now_unix_s = cairn_clock_unix_s()},
 	};
 	enum cairn_status status = cairn_index_write(u->cas->index, &lose);
+	cairn_crash_point(CAIRN_CRASH_XORB_DISOWNED);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
@@ -138,6 +140,7 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u)
 	 * must describe the bytes that are there. */
 	if (status == CAIRN_OK)
 		status = cairn_store_remove(u->cas->store, &u->hash);
+	cairn_crash_point(CAIRN_CRASH_XORB_CLEARED);
 	if (status != CAIRN_OK)
 		return status;
 	bool existed;
@@ -148,6 +151,7 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u)
 		return status;
 	if (existed)
 		return CAIRN_E_CONFLICT;
+	cairn_crash_point(CAIRN_CRASH_XORB_STORED);
 	atomic_fetch_add(&u->cas->xorbs_stored, 1);
 	atomic_fetch_add(&u->cas->xorb_bytes_stored, u->summary.chunk_data_bytes);
 	return CAIRN_OK;
@@ -162,6 +166,7 @@ enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct ca
 	if (u->known)
 		return CAIRN_OK;
 	cairn_guard_take(&u->cas->guards, &u->guard, &u->hash);
+	cairn_crash_point(CAIRN_CRASH_XORB_VERIFIED);
 	return xorb_upload_settle(u);
 }
 

@@ -1,6 +1,7 @@
 #include "cas/secret.h"
 
 #include "base/bytes.h"
+#include "base/crash_point.h"
 #include "hash/crypto.h"
 
 #include <errno.h>
@@ -49,7 +50,10 @@ static enum cairn_status secret_make(const char *path, struct cairn_diag *diag)
 		return secret_io(diag, "make", temp);
 	bool ok = write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) && fsync(fd) == 0;
 	ok = close(fd) == 0 && ok;
-	if (!ok || rename(temp, path) != 0 || secret_sync_folder(path) != CAIRN_OK)
+	cairn_crash_point(CAIRN_CRASH_SECRET_WRITTEN);
+	ok = ok && rename(temp, path) == 0;
+	cairn_crash_point(CAIRN_CRASH_SECRET_NAMED);
+	if (!ok || secret_sync_folder(path) != CAIRN_OK)
 		return secret_io(diag, "write", path);
 	return CAIRN_OK;
 }

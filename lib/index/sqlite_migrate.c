@@ -1,5 +1,7 @@
 #include "index/sqlite_migrate.h"
 
+#include "base/crash_point.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -39,12 +41,16 @@ static enum cairn_status migrate_step(sqlite3 *db, int64_t version)
 	char stamp[64];
 	(void)snprintf(stamp, sizeof(stamp), "PRAGMA user_version = %" PRIi64, version);
 	enum cairn_status status = cairn_sql_exec(db, "BEGIN IMMEDIATE");
+	cairn_crash_point(CAIRN_CRASH_MIGRATE_BEGUN);
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, cairn_migrate_scripts[version - 1]);
+	cairn_crash_point(CAIRN_CRASH_MIGRATE_RUN);
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, stamp);
+	cairn_crash_point(CAIRN_CRASH_MIGRATE_STAMPED);
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, "COMMIT");
+	cairn_crash_point(CAIRN_CRASH_MIGRATE_DONE);
 	return status;
 }
 

@@ -1,3 +1,4 @@
+#include "base/crash_point.h"
 #include "index/internal.h"
 
 #include <time.h>
@@ -34,8 +35,11 @@ static enum cairn_status writer_try(struct cairn_writer *w, struct cairn_index_w
 {
 	*bad = false;
 	enum cairn_status status = cairn_tx_begin(&w->tx);
+	cairn_crash_point(CAIRN_CRASH_INDEX_BEGUN);
 	for (struct cairn_index_write *write = batch; write && status == CAIRN_OK; write = write->next) {
-		if (alone ? cairn_tx_apply_alone(&w->tx, write) : cairn_tx_apply(&w->tx, write))
+		bool applied = alone ? cairn_tx_apply_alone(&w->tx, write) : cairn_tx_apply(&w->tx, write);
+		cairn_crash_point(CAIRN_CRASH_INDEX_APPLIED);
+		if (applied)
 			continue;
 		*bad = cairn_tx_is_open(&w->tx);
 		*diag = write->diag;
@@ -85,6 +89,7 @@ static void *writer_loop(void *arg)
 		struct cairn_index_write *batch = writer_take(w);
 		pthread_mutex_unlock(&w->lock);
 		writer_commit(w, batch);
+		cairn_crash_point(CAIRN_CRASH_INDEX_COMMITTED);
 		uint64_t n_written = 0;
 		for (struct cairn_index_write *write = batch; write; write = write->next)
 			n_written += write->status == CAIRN_OK && write->kind != CAIRN_INDEX_PROBE;
@@ -97,6 +102,7 @@ static void *writer_loop(void *arg)
 		for (struct cairn_index_write *write = batch, *next; write; write = next) {
 			next = write->next;
 			write->done(write);
+			cairn_crash_point(CAIRN_CRASH_INDEX_ANSWERED);
 		}
 		pthread_mutex_lock(&w->lock);
 	}

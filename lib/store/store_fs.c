@@ -1,5 +1,6 @@
 /* Objects as files. An object is durable before it is visible, and visible only whole: data fsynced, then linked, then
  * the folders fsynced. */
+#include "base/crash_point.h"
 #include "base/fd.h"
 #include "store/backend.h"
 #include "store/tmpfile.h"
@@ -96,6 +97,12 @@ static int store_fs_empty_tmp(const struct store_fs *fs)
 	return 0;
 }
 
+static bool store_fs_folders_durable(const struct store_fs *fs)
+{
+	cairn_crash_point(CAIRN_CRASH_FOLDERS_MADE);
+	return fsync(fs->dir_fd) == 0;
+}
+
 static enum cairn_status store_fs_open_folders(struct store_fs *fs, const char *dir, struct cairn_diag *diag)
 {
 	const char *what = "make";
@@ -104,7 +111,7 @@ static enum cairn_status store_fs_open_folders(struct store_fs *fs, const char *
 		fs->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fs->dir_fd >= 0 && (fs->objects_fd = store_fs_folder(fs->dir_fd, "objects")) >= 0 &&
 		    (fs->tmp_fd = store_fs_folder(fs->dir_fd, "tmp")) >= 0 &&
-		    (fs->damaged_fd = store_fs_folder(fs->dir_fd, "damaged")) >= 0 && fsync(fs->dir_fd) == 0) {
+		    (fs->damaged_fd = store_fs_folder(fs->dir_fd, "damaged")) >= 0 && store_fs_folders_durable(fs)) {
 			what = "empty the folder tmp of";
 			if (store_fs_empty_tmp(fs) == 0)
 				return CAIRN_OK;
@@ -129,12 +136,15 @@ static enum cairn_status store_fs_put_begin(struct cairn_store *s, struct cairn_
 		return status;
 	}
 	*out = &p->base;
+	cairn_crash_point(CAIRN_CRASH_PUT_BEGUN);
 	return CAIRN_OK;
 }
 
 static enum cairn_status store_fs_put_write(struct cairn_store_put *put, const uint8_t *bytes, size_t len)
 {
-	return cairn_fd_write_all(((struct store_fs_put *)put)->file.fd, bytes, len);
+	enum cairn_status status = cairn_fd_write_all(((struct store_fs_put *)put)->file.fd, bytes, len);
+	cairn_crash_point(CAIRN_CRASH_PUT_WRITTEN);
+	return status;
 }
 
 /* Under the lock. Make the folder unless it is there, and see to it that its entry in the parent is durable. */
@@ -144,6 +154,7 @@ static int store_fs_durable_folder(uint8_t *durable, unsigned bit, int parent_fd
 		return 0;
 	if (mkdirat(objects_fd, path, STORE_FS_DIR_MODE) < 0 && errno != EEXIST)
 		return -1;
+	cairn_crash_point(CAIRN_CRASH_PUT_FOLDER_MADE);
 	if (fsync(parent_fd) < 0)
 		return -1;
 	durable[bit / 8] = (uint8_t)(durable[bit / 8] | 1U << bit % 8);
@@ -180,15 +191,18 @@ static enum cairn_status store_fs_put_commit(struct cairn_store_put *put, const 
 	struct store_fs *fs = (struct store_fs *)put->store;
 	if (fsync(p->file.fd) < 0)
 		return cairn_fd_status(errno);
+	cairn_crash_point(CAIRN_CRASH_PUT_SYNCED);
 	CLEANUP(cairn_fd_closep) int home_fd = store_fs_home(fs, hash);
 	if (home_fd < 0)
 		return cairn_fd_status(errno);
 	char name[CAIRN_HASH_TEXT_BYTES];
 	cairn_hash_text(name, hash);
 	enum cairn_status status = cairn_tmpfile_link(&p->file, home_fd, name, existed);
+	cairn_crash_point(CAIRN_CRASH_PUT_LINKED);
 	/* Also when it existed: another thread may have linked it and not come to its fsync yet. */
 	if (status == CAIRN_OK && fsync(home_fd) < 0)
 		status = cairn_fd_status(errno);
+	cairn_crash_point(CAIRN_CRASH_PUT_DURABLE);
 	return status;
 }
 
@@ -277,6 +291,7 @@ static enum cairn_status store_fs_remove(struct cairn_store *s, const struct cai
 	store_fs_path(path, hash);
 	if (unlinkat(fs->objects_fd, path, 0) < 0)
 		return errno == ENOENT ? CAIRN_OK : CAIRN_E_IO;
+	cairn_crash_point(CAIRN_CRASH_REMOVE_UNLINKED);
 	return store_fs_sync_home(fs, path);
 }
 
@@ -293,8 +308,11 @@ static enum cairn_status store_fs_set_aside(struct cairn_store *s, const struct 
 		else
 			(void)snprintf(aside, sizeof(aside), "%s.%d", name, i % STORE_FS_ASIDE_MAX);
 		if (renameat2(fs->objects_fd, path, fs->damaged_fd, aside, RENAME_NOREPLACE) == 0) {
+			cairn_crash_point(CAIRN_CRASH_ASIDE_MOVED);
 			enum cairn_status status = store_fs_sync_home(fs, path);
-			return fsync(fs->damaged_fd) == 0 ? status : CAIRN_E_IO;
+			bool durable = fsync(fs->damaged_fd) == 0;
+			cairn_crash_point(CAIRN_CRASH_ASIDE_DURABLE);
+			return durable ? status : CAIRN_E_IO;
 		}
 		if (errno != EEXIST)
 			return store_fs_missing(errno);

@@ -46,10 +46,13 @@ def wait_until(what, check, seconds=30.0):
 
 
 class Daemon:
-    """cairnd on a free port. Options are given as on the command line: shard_bytes_max="4K" is --shard-bytes-max 4K."""
+    """cairnd on a free port. Options are given as on the command line: shard_bytes_max="4K" is --shard-bytes-max 4K.
+    variables: of the environment, besides the usual ones.
+    """
 
-    def __init__(self, folder, binary=CAIRND, listen="127.0.0.1:0", **options):
+    def __init__(self, folder, binary=CAIRND, listen="127.0.0.1:0", variables=None, **options):
         self.folder = Path(folder)
+        self.variables = variables or {}
         self.data = self.folder / "data"
         self.command = [binary, "--data-dir", str(self.data), "--listen", listen]
         for name, value in options.items():
@@ -62,16 +65,11 @@ class Daemon:
         env = {k: v for k, v in os.environ.items() if not k.startswith("CAIRN_")}
         env["ASAN_OPTIONS"] = "detect_leaks=1:abort_on_error=0:exitcode=99"
         env["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1:exitcode=99"
-        return env
+        return env | self.variables
 
     def start(self):
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.starts += 1
-        self.log_path = self.folder / f"log{self.starts}"
-        with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=self.environment(), cwd=self.folder
-            )
+        self.launch()
         ready, _, _ = select.select([self.process.stdout], [], [], START_S)
         line = self.process.stdout.readline().decode() if ready else ""
         found = re.search(r"cairnd listening on http://(\S+):(\d+)", line)
@@ -82,6 +80,27 @@ class Daemon:
         self.port = int(found.group(2))
         self.url = f"http://127.0.0.1:{self.port}"
         return self
+
+    def launch(self):
+        """Begin a process, and do not wait until it listens."""
+        self.starts += 1
+        self.log_path = self.folder / f"log{self.starts}"
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=self.environment(), cwd=self.folder
+            )
+
+    def ended(self, seconds=STOP_S):
+        """Wait until the process has ended by itself. @return how, as of subprocess; None: it has not"""
+        process, self.process = self.process, None
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
 
     def log(self):
         return self.log_path.read_text(errors="replace")

@@ -1,0 +1,57 @@
+/* Steps at which a test lets the process die as kill -9 would (tests/clients/test_crash_points.py). Nothing is left of
+ * them in a build without -Dcrash_points=true. */
+#ifndef CAIRN_BASE_CRASH_POINT_H
+#define CAIRN_BASE_CRASH_POINT_H
+
+/** In the order of a life: a folder is opened, filled, collected, repaired. crash_point.c has the names. */
+enum cairn_crash_point {
+	CAIRN_CRASH_FOLDER_LOCKED,   /* the lock file is there, nothing else yet */
+	CAIRN_CRASH_SECRET_WRITTEN,  /* durable, but not under its name */
+	CAIRN_CRASH_SECRET_NAMED,    /* its name is not durable */
+	CAIRN_CRASH_FOLDERS_MADE,    /* objects, tmp, damaged; not durable */
+	CAIRN_CRASH_MIGRATE_BEGUN,   /* a version's transaction is open */
+	CAIRN_CRASH_MIGRATE_RUN,     /* its script has run */
+	CAIRN_CRASH_MIGRATE_STAMPED, /* its number is set */
+	CAIRN_CRASH_MIGRATE_DONE,    /* committed; the next may follow */
+
+	CAIRN_CRASH_PUT_BEGUN,       /* the object's nameless file is open */
+	CAIRN_CRASH_PUT_WRITTEN,     /* some of its bytes are written */
+	CAIRN_CRASH_XORB_VERIFIED,   /* all of the body was right; nothing is durable */
+	CAIRN_CRASH_XORB_DISOWNED,   /* a row that vouched for lost bytes no longer does */
+	CAIRN_CRASH_XORB_CLEARED,    /* an object that no row vouches for is removed */
+	CAIRN_CRASH_PUT_SYNCED,      /* the bytes are durable, without a name */
+	CAIRN_CRASH_PUT_FOLDER_MADE, /* objects/ab or ab/cd is made; not durable */
+	CAIRN_CRASH_PUT_LINKED,      /* the object has its name; not durable */
+	CAIRN_CRASH_PUT_DURABLE,     /* also the name is */
+	CAIRN_CRASH_XORB_STORED,     /* about to be handed to the index */
+
+	CAIRN_CRASH_SHARD_SPOOLED,  /* the body has arrived */
+	CAIRN_CRASH_SHARD_VERIFIED, /* about to be handed to the index */
+
+	CAIRN_CRASH_INDEX_BEGUN,     /* the transaction is open */
+	CAIRN_CRASH_INDEX_APPLIED,   /* a write of it is applied */
+	CAIRN_CRASH_INDEX_COMMITTED, /* durable, and nobody was told */
+	CAIRN_CRASH_INDEX_ANSWERED,  /* somebody was told */
+
+	CAIRN_CRASH_GC_MARKED,       /* retired, durably */
+	CAIRN_CRASH_GC_SWEPT,        /* rows are durably gone, objects are all there */
+	CAIRN_CRASH_REMOVE_UNLINKED, /* an object's name is gone; not durably */
+	CAIRN_CRASH_GC_REMOVED,      /* also durably */
+	CAIRN_CRASH_ASIDE_MOVED,     /* a damaged object is in its new place; not durably */
+	CAIRN_CRASH_ASIDE_DURABLE    /* also durably */
+};
+
+/**
+ * Die here by SIGKILL when the file named by the environment's CAIRND_CRASH_FILE says so, which is read at each call:
+ * "put-linked", or "put-linked:3" for the third time from then on that any thread comes by. Any thread.
+ */
+#ifdef CAIRN_CRASH_POINTS
+void cairn_crash_point(enum cairn_crash_point point);
+#else
+static inline void cairn_crash_point(enum cairn_crash_point point)
+{
+	(void)point;
+}
+#endif
+
+#endif

@@ -1,0 +1,238 @@
+"""kill -9 at each named step (lib/base/crash_point.h) of opening, migrating, uploading, collecting and repairing."""
+
+import json
+import os
+import re
+import sqlite3
+import struct
+import subprocess
+
+import cairn
+import ledger
+import plans
+import pytest
+import xet
+
+NAMES = set(re.findall(r'\] = "([a-z-]+)"', (cairn.ROOT / "lib/base/crash_point.c").read_text()))
+GRACE = 120
+VERSIONS = sorted((cairn.ROOT / "schema").glob("0*.sql"))
+INDEX = ["index-begun", "index-applied", "index-committed", "index-answered"]
+
+# Steps of work on a running daemon: what reaches them, and where.
+REACHED = {
+    "xorb": ["put-begun", "put-written", "xorb-verified", "xorb-cleared", "put-synced", "put-folder-made"]
+    + ["put-folder-made:2", "put-linked", "put-durable", "xorb-stored", *INDEX],
+    "left_over": ["remove-unlinked", "xorb-cleared", "put-linked"],
+    "lost": ["index-committed", "xorb-disowned", "xorb-stored", "index-committed:2"],
+    "shard": ["shard-spooled", "shard-verified", *INDEX],
+    "forget": INDEX,
+    "collect": ["gc-marked", *INDEX, "gc-marked:2", "gc-swept:2", "remove-unlinked", "gc-removed", "gc-removed:2"]
+    + [f"{step}:4" for step in INDEX],
+}
+STARTS = ["folder-locked", "secret-written", "secret-named", "folders-made"]
+MIGRATES = ["migrate-begun", "migrate-run", "migrate-stamped", "migrate-done"]
+REPAIRS = ["aside-moved", "aside-durable", "index-committed"]
+
+
+class Doomed:
+    """A daemon that dies where a file says, and the ledger of what it acknowledged."""
+
+    def __init__(self, folder, **options):
+        folder.mkdir()
+        self.file = folder / "crash"
+        self.file.write_text("")
+        self.server = cairn.Daemon(folder / "server", variables={"CAIRND_CRASH_FILE": str(self.file)}, **options)
+        self.ledger, self.n = ledger.Ledger(), 0
+
+    def next_file(self):
+        self.n += 1
+        return ledger.new_file(self.n, xorbs=2)
+
+    def arm(self, step):
+        self.file.write_text(step)
+
+    def is_dead(self):
+        code = self.server.ended(seconds=20)
+        assert code == -9, f"{self.file.read_text()} was never reached: it ended with {code}, {self.server.log()[-2000:]}"
+        self.arm("")
+
+
+def act_xorb(doomed):
+    file = doomed.next_file()
+    yield
+    doomed.ledger.upload(doomed.server, file)
+
+
+def act_left_over(doomed):
+    """An object that no row vouches for, and not even the right one."""
+    file = doomed.next_file()
+    object_ = object_of(doomed.server, file.terms[0][0])
+    object_.parent.mkdir(parents=True, exist_ok=True)
+    object_.write_bytes(b"left over")
+    yield
+    doomed.ledger.upload(doomed.server, file)
+
+
+def act_lost(doomed):
+    file = doomed.next_file()
+    assert doomed.ledger.put_xorb(doomed.server, file.terms[0][0]).status == 200
+    object_of(doomed.server, file.terms[0][0]).unlink()
+    doomed.ledger.xorbs.clear()
+    yield
+    doomed.ledger.upload(doomed.server, file)
+
+
+def act_shard(doomed):
+    file = doomed.next_file()
+    for xorb, _, _ in file.terms:
+        assert doomed.ledger.put_xorb(doomed.server, xorb).status == 200
+    yield
+    doomed.ledger.put_shard(doomed.server, file)
+
+
+def act_forget(doomed):
+    file = doomed.next_file()
+    assert doomed.ledger.upload(doomed.server, file).status == 200
+    yield
+    doomed.ledger.forget(doomed.server, file)
+
+
+def act_collect(doomed):
+    file = doomed.next_file()
+    assert doomed.ledger.upload(doomed.server, file).status == 200
+    assert doomed.ledger.forget(doomed.server, file).status == 200
+    doomed.ledger.xorbs.clear()
+    yield
+    for _ in range(2):
+        doomed.clock.move(doomed.now + GRACE + 1)
+        doomed.now += GRACE + 1
+        assert doomed.server.post("/v1/gc").status == 200
+
+
+def object_of(server, xorb):
+    name = xet.text(xorb.hash)
+    return server.data / "objects" / name[:2] / name[2:4] / name
+
+
+def fsck(server, *options, variables=None):
+    command = [cairn.CAIRN, "fsck", "--json", "--data-dir", str(server.data), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=os.environ | (variables or {}))
+
+
+def problems(server):
+    return json.loads(fsck(server).stdout)["problems"]
+
+
+def test_work(tmp_path, clock):
+    """One folder through all of it: each death is followed by a start that finds what was acknowledged."""
+    doomed = Doomed(tmp_path / "doomed", test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s")
+    doomed.clock, doomed.now = clock, 0
+    for work, steps in REACHED.items():
+        for step in steps:
+            doomed.server.start()
+            doomed.ledger.check(doomed.server)
+            act = globals()["act_" + work](doomed)
+            next(act)
+            doomed.arm(step)
+            try:
+                next(act, None)
+            except ledger.GONE:
+                pass
+            doomed.is_dead()
+            doomed.server.start()
+            doomed.ledger.check(doomed.server)
+            for file in list(doomed.ledger.unsure.values()):
+                assert doomed.ledger.upload(doomed.server, file).status == 200
+            doomed.server.stop()
+            assert doomed.server.left_overs() == []
+    doomed.server.start()
+    doomed.ledger.check(doomed.server)
+    doomed.server.stop()
+    assert {p["kind"] for p in problems(doomed.server)} <= {"object.alone"}
+    assert fsck(doomed.server, "--repair").returncode == 0 and problems(doomed.server) == []
+
+
+@pytest.mark.parametrize("step", STARTS + [f"{m}:{i + 1}" for i in range(len(VERSIONS)) for m in MIGRATES])
+def test_first_start(tmp_path, step):
+    doomed = Doomed(tmp_path / "doomed")
+    doomed.arm(step)
+    doomed.server.folder.mkdir()
+    doomed.server.launch()
+    doomed.is_dead()
+    doomed.server.start()
+    assert doomed.ledger.upload(doomed.server, doomed.next_file()).status == 200
+    doomed.ledger.check(doomed.server)
+    doomed.server.stop()
+    assert doomed.server.left_overs() == [] and problems(doomed.server) == []
+
+
+def old_folder(server, file):
+    """A folder of version 1 that holds a file: the rows as they were then, the objects as they always are."""
+    (server.data / "objects").mkdir(parents=True)
+    db = sqlite3.connect(server.data / "index.sqlite")
+    db.executescript("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL;" + VERSIONS[0].read_text())
+    terms = b""
+    for i, (xorb, start, end) in enumerate(file.terms, 1):
+        unpacked = sum(n for _, n in xorb.nodes)
+        db.execute("INSERT INTO xorb VALUES(?, ?, ?, ?, ?, 0, NULL)", (i, xorb.hash, len(xorb.nodes), unpacked, len(xorb.body())))
+        spans = b"".join(struct.pack("<II", n, at) for (_, n), at in zip(xorb.nodes, plans.places(xorb)[1:], strict=True))
+        db.execute("INSERT INTO list VALUES(?, ?, ?)", (i, spans, b"".join(h for h, _ in xorb.nodes)))
+        db.execute("INSERT INTO reference VALUES(?, 1)", (i,))
+        terms += struct.pack("<QHHI", i, start, end, sum(n for _, n in xorb.nodes[start:end]))
+        object_of(server, xorb).parent.mkdir(parents=True, exist_ok=True)
+        object_of(server, xorb).write_bytes(xorb.body())
+    size = sum(n for _, n in file.nodes())
+    db.execute("INSERT INTO file VALUES(1, ?, ?, ?, ?, 0)", (file.hash(), file.sha256, size, terms))
+    db.execute("INSERT INTO file_owner VALUES(1, 0)")
+    db.execute("UPDATE state SET files = 1, xorbs = 2, stored_bytes = (SELECT sum(stored) FROM xorb)")
+    db.executescript("PRAGMA user_version = 1")
+    db.commit()
+    db.close()
+
+
+@pytest.mark.parametrize("step", [f"{m}:{i + 1}" for i in range(len(VERSIONS) - 1) for m in MIGRATES])
+def test_migration(tmp_path, step):
+    doomed = Doomed(tmp_path / "doomed")
+    file = doomed.next_file()
+    old_folder(doomed.server, file)
+    doomed.arm(step)
+    doomed.server.launch()
+    doomed.is_dead()
+    doomed.server.start()
+    assert ledger.read(doomed.server, file)
+    assert doomed.ledger.upload(doomed.server, doomed.next_file()).status == 200
+    doomed.ledger.check(doomed.server)
+    doomed.server.stop()
+    assert problems(doomed.server) == []
+
+
+@pytest.mark.parametrize("step", REPAIRS)
+def test_repair(tmp_path, step):
+    """The process that dies is `cairn fsck --repair`."""
+    doomed = Doomed(tmp_path / "doomed")
+    doomed.server.start()
+    file, whole = doomed.next_file(), doomed.next_file()
+    for f in (file, whole):
+        assert doomed.ledger.upload(doomed.server, f).status == 200
+    doomed.server.stop()
+    object_ = object_of(doomed.server, file.terms[0][0])
+    bytes_ = bytearray(object_.read_bytes())
+    bytes_[5000] ^= 1
+    object_.write_bytes(bytes_)
+    doomed.arm(step)
+    done = fsck(doomed.server, "--repair", variables=doomed.server.variables)
+    assert done.returncode == -9, f"{step} was never reached: {done.stdout} {done.stderr}"
+    doomed.arm("")
+    fsck(doomed.server, "--repair")
+    doomed.server.start()
+    assert ledger.read(doomed.server, whole)
+    assert doomed.ledger.upload(doomed.server, file).status == 200
+    doomed.ledger.check(doomed.server)
+    doomed.server.stop()
+    assert problems(doomed.server) == []
+
+
+def test_every_step_is_reached():
+    """A step that no test above names is a step that nobody tests."""
+    steps = {step for steps in REACHED.values() for step in steps} | {*STARTS, *MIGRATES, *REPAIRS}
+    assert {step.split(":")[0] for step in steps} == NAMES
