@@ -21,34 +21,28 @@ static _Atomic uint64_t *filter_block(const struct cairn_filter_layer *layer, ui
 	return layer->words + block * FILTER_BLOCK_WORDS;
 }
 
-static bool filter_grow(struct cairn_filter *f, uint64_t room)
+/* Another layer, as large as wanted or as is left. Without memory the last one takes more than it has room for. */
+static void filter_grow(struct cairn_filter *f, uint64_t room)
 {
 	unsigned n = atomic_load(&f->n_layers);
-	uint64_t n_blocks = room * CAIRN_FILTER_BITS_EACH / (FILTER_BLOCK_WORDS * UINT64_C(64)) + 1;
-	uint64_t bytes = n_blocks * FILTER_BLOCK_WORDS * 8;
-	if (n == CAIRN_FILTER_LAYERS_MAX || f->bytes + bytes > CAIRN_FILTER_BYTES_MAX)
-		return false;
+	uint64_t room_left = (CAIRN_FILTER_BYTES_MAX - atomic_load(&f->bytes)) * 8 / CAIRN_FILTER_BITS_EACH;
+	if (room > room_left)
+		room = room_left;
+	uint64_t n_blocks = room * CAIRN_FILTER_BITS_EACH / (FILTER_BLOCK_WORDS * UINT64_C(64));
+	if (n == CAIRN_FILTER_LAYERS_MAX || n_blocks == 0)
+		return;
 	_Atomic uint64_t *words = calloc(n_blocks * FILTER_BLOCK_WORDS, sizeof(*words));
 	if (!words)
-		return false;
+		return;
 	f->layer[n] = (struct cairn_filter_layer){.words = words, .n_blocks = n_blocks, .room = room};
-	f->bytes += bytes;
+	atomic_fetch_add(&f->bytes, n_blocks * FILTER_BLOCK_WORDS * 8);
 	atomic_store(&f->n_layers, n + 1);
-	return true;
-}
-
-/* From now on everything is "maybe". */
-static void filter_give_up(struct cairn_filter *f)
-{
-	f->bytes = CAIRN_FILTER_BYTES_MAX;
-	atomic_store(&f->complete, false);
 }
 
 void cairn_filter_init(struct cairn_filter *f, uint64_t n_prefixes)
 {
 	*f = (struct cairn_filter){0};
-	if (!filter_grow(f, n_prefixes > FILTER_ROOM_MIN ? n_prefixes : FILTER_ROOM_MIN))
-		filter_give_up(f);
+	filter_grow(f, n_prefixes > FILTER_ROOM_MIN ? n_prefixes : FILTER_ROOM_MIN);
 }
 
 void cairn_filter_fini(struct cairn_filter *f)
@@ -64,30 +58,25 @@ static void filter_set(struct cairn_filter_layer *layer, uint64_t prefix)
 	uint64_t mixed = filter_mix(prefix);
 	for (unsigned i = 0; i < FILTER_BITS; i++, mixed >>= 9)
 		atomic_fetch_or_explicit(&block[mixed >> 6 & 7], UINT64_C(1) << (mixed & 63), memory_order_relaxed);
-	layer->room--;
+	layer->room -= layer->room > 0;
 }
 
 void cairn_filter_add(struct cairn_filter *f, uint64_t prefix)
 {
 	unsigned n = atomic_load(&f->n_layers);
-	if (f->bytes >= CAIRN_FILTER_BYTES_MAX || n == 0)
+	if (n == 0)
 		return;
-	if (f->layer[n - 1].room == 0) {
-		const struct cairn_filter_layer *last = &f->layer[n - 1];
-		uint64_t last_room = last->n_blocks * FILTER_BLOCK_WORDS * 64 / CAIRN_FILTER_BITS_EACH;
-		if (!filter_grow(f, last_room * 2)) {
-			filter_give_up(f);
-			return;
-		}
-		n++;
+	const struct cairn_filter_layer *last = &f->layer[n - 1];
+	if (last->room == 0) {
+		filter_grow(f, last->n_blocks * FILTER_BLOCK_WORDS * 64 / CAIRN_FILTER_BITS_EACH * 2);
+		n = atomic_load(&f->n_layers);
 	}
 	filter_set(&f->layer[n - 1], prefix);
 }
 
 void cairn_filter_complete(struct cairn_filter *f)
 {
-	if (f->bytes < CAIRN_FILTER_BYTES_MAX)
-		atomic_store(&f->complete, true);
+	atomic_store(&f->complete, atomic_load(&f->n_layers) > 0);
 }
 
 static bool filter_layer_maybe(const struct cairn_filter_layer *layer, uint64_t prefix, uint64_t mixed)

@@ -12,11 +12,13 @@ enum {
 	CAIRN_FILTER_LAYERS_MAX = 20,
 	CAIRN_FILTER_BITS_EACH = 16, /* memory for a prefix: 2 bytes */
 };
-#define CAIRN_FILTER_BYTES_MAX (UINT64_C(512) << 20) /* in all; beyond it everything is "maybe" */
+#define CAIRN_FILTER_BYTES_MAX                                                                                         \
+	(UINT64_C(512) << 20) /* in all: 268 million prefixes; beyond it "maybe" comes more often */
 
 /**
  * Blocked Bloom filters in layers: when one is full the next, twice as large, takes what follows, so nothing is ever
- * built anew while the index is at work. Any thread may ask; one thread at a time adds.
+ * built anew while the index is at work. The last one takes more than it has room for. Any thread may ask; one thread
+ * at a time adds.
  */
 struct cairn_filter {
 	struct cairn_filter_layer {
@@ -26,14 +28,14 @@ struct cairn_filter {
 	} layer[CAIRN_FILTER_LAYERS_MAX];
 	atomic_uint n_layers;
 	atomic_bool complete; /* false: something is not in it (yet), so the answer is always "maybe" */
-	uint64_t bytes;
+	_Atomic uint64_t bytes;
 };
 
 /** An empty filter with room for so many prefixes before it grows. Incomplete until cairn_filter_complete(). */
 void cairn_filter_init(struct cairn_filter *f, uint64_t n_prefixes);
 void cairn_filter_fini(struct cairn_filter *f);
 
-/** Add a prefix. Without memory the filter becomes useless for good, not wrong. */
+/** Add a prefix. Without memory the answers become "maybe" more often, not wrong. */
 void cairn_filter_add(struct cairn_filter *f, uint64_t prefix);
 
 /** All that is in the index has been added. */

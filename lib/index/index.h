@@ -122,6 +122,8 @@ struct cairn_index_stats {
 	uint64_t file_bytes;                             /* the database and its log */
 	uint64_t n_commits, n_writes;                    /* since opening: transactions, and the writes in them */
 	uint64_t n_queued;                               /* writes waiting now */
+	uint64_t filter_bytes;                           /* memory that most misses are answered from */
+	bool filter_complete;                            /* false: it is still being filled, and rules nothing out */
 };
 void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
 

@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TX_CHECKPOINT_PAGES = 4000, TX_CHECKPOINT_PAGES_GC = 1000 };
+enum {
+	TX_CHECKPOINT_PAGES = 4000,
+	TX_CHECKPOINT_PAGES_GC = 1000,
+	TX_FILTER_ROWS = 8192, /* of one piece: about a millisecond */
+};
 
 static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_BEGIN] = "BEGIN IMMEDIATE",
@@ -33,7 +37,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_STORE_XORB] =
 		"UPDATE xorb SET retired = NULL, at = ?2, stored = ?3, chunks = ?4, unpacked = ?5 WHERE id = ?1",
 	[CAIRN_TX_ADD_LIST] = "INSERT INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)",
-	[CAIRN_TX_EACH_PREFIX] = "SELECT prefix FROM dedupe",
+	[CAIRN_TX_EACH_PREFIX] = "SELECT prefix FROM dedupe WHERE prefix >= ?1 ORDER BY prefix LIMIT ?2",
 	[CAIRN_TX_GET_LIST] = "SELECT spans, hashes FROM list WHERE xorb = ?1",
 	[CAIRN_TX_SET_LIST] = "INSERT OR REPLACE INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)",
 	[CAIRN_TX_ADD_DEDUPE] =
@@ -132,22 +136,36 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 	status = cairn_sql_prepare(tx->db, tx_sql, tx->stmt, CAIRN_TX_STMTS);
 	if (status == CAIRN_OK)
 		status = tx_read_state(tx);
-	return status == CAIRN_OK ? CAIRN_OK : cairn_sql_fail(tx->db, diag, "cannot read the index");
+	if (status != CAIRN_OK)
+		return cairn_sql_fail(tx->db, diag, "cannot read the index");
+	tx->filter_next = INT64_MIN;
+	cairn_filter_init(&tx->filter, (uint64_t)tx->counts.eligible / 4 * 5);
+	return CAIRN_OK;
 }
 
-void cairn_tx_fill_filter(struct cairn_tx *tx)
+/* From where the last piece ended: a statement that stayed open meanwhile would keep the log from being restarted. What
+ * is added behind that place between two pieces goes into the filter by itself. */
+bool cairn_tx_fill_filter(struct cairn_tx *tx)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_EACH_PREFIX];
-	cairn_filter_init(&tx->filter, (uint64_t)tx->counts.eligible * 2);
-	bool row = true;
-	enum cairn_status status = CAIRN_OK;
-	while (status == CAIRN_OK && row) {
-		status = cairn_sql_step(stmt, &row);
-		if (status == CAIRN_OK && row)
-			cairn_filter_add(&tx->filter, (uint64_t)sqlite3_column_int64(stmt, 0));
+	sqlite3_bind_int64(stmt, 1, tx->filter_next);
+	sqlite3_bind_int64(stmt, 2, TX_FILTER_ROWS);
+	int64_t last = INT64_MAX;
+	unsigned n = 0;
+	for (bool row = true;; n++) {
+		if (cairn_sql_step(stmt, &row) != CAIRN_OK)
+			return false;
+		if (!row)
+			break;
+		last = sqlite3_column_int64(stmt, 0);
+		cairn_filter_add(&tx->filter, (uint64_t)last);
 	}
-	if (status == CAIRN_OK)
-		cairn_filter_complete(&tx->filter);
+	if (n == TX_FILTER_ROWS && last < INT64_MAX) {
+		tx->filter_next = last + 1;
+		return true;
+	}
+	cairn_filter_complete(&tx->filter);
+	return false;
 }
 
 void cairn_tx_close(struct cairn_tx *tx)

@@ -93,6 +93,7 @@ struct cairn_tx {
 	int64_t first_xorb;               /* whose it is; 0: nobody's */
 	bool collecting;                  /* the transaction collects garbage */
 	struct cairn_filter filter;       /* prefixes of eligible chunks; readers ask it from their own threads */
+	int64_t filter_next;              /* from this prefix on it is still to be filled */
 };
 
 /** Open for writing, make or migrate the database. tx is zeroed before and needs cairn_tx_close() in any case.
@@ -106,9 +107,9 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_begin(struct cairn_tx *tx);
 CAIRN_MUST_USE enum cairn_status cairn_tx_commit(struct cairn_tx *tx);
 void cairn_tx_rollback(struct cairn_tx *tx);
 
-/** Fill the filter with all that is in the index: about 0.1 s for a million eligible chunks. Until then, and when it
- * fails, the filter rules nothing out. */
-void cairn_tx_fill_filter(struct cairn_tx *tx);
+/** Fill the filter with a piece of what is in the index, between two batches. Until all of it is there, and when that
+ * fails, the filter rules nothing out. @return there is more */
+bool cairn_tx_fill_filter(struct cairn_tx *tx);
 
 /** Is a transaction open? Some failures end it by themselves. */
 bool cairn_tx_is_open(const struct cairn_tx *tx);

@@ -76,34 +76,47 @@ static void writer_commit(struct cairn_writer *w, struct cairn_index_write *batc
 	}
 }
 
+static void writer_count(struct cairn_writer *w, const struct cairn_index_write *batch)
+{
+	uint64_t n_written = 0;
+	for (const struct cairn_index_write *write = batch; write; write = write->next)
+		n_written += write->status == CAIRN_OK && write->kind != CAIRN_INDEX_PROBE;
+	pthread_mutex_lock(&w->lock);
+	w->counts = w->tx.counts;
+	w->n_commits += n_written > 0;
+	w->n_writes += n_written;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void writer_serve(struct cairn_writer *w, struct cairn_index_write *batch)
+{
+	writer_commit(w, batch);
+	cairn_crash_point(CAIRN_CRASH_INDEX_COMMITTED);
+	writer_count(w, batch);
+	/* Also "known already" is only said of what is durable, hence after the commit. */
+	for (struct cairn_index_write *write = batch, *next; write; write = next) {
+		next = write->next;
+		write->done(write);
+		cairn_crash_point(CAIRN_CRASH_INDEX_ANSWERED);
+	}
+}
+
 static void *writer_loop(void *arg)
 {
 	struct cairn_writer *w = arg;
-	cairn_tx_fill_filter(&w->tx);
+	bool filling = true;
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
-		while (!w->head && !w->closing)
+		while (!w->head && !w->closing && !filling)
 			pthread_cond_wait(&w->work, &w->lock);
-		if (!w->head)
+		if (!w->head && w->closing)
 			break;
 		struct cairn_index_write *batch = writer_take(w);
 		pthread_mutex_unlock(&w->lock);
-		writer_commit(w, batch);
-		cairn_crash_point(CAIRN_CRASH_INDEX_COMMITTED);
-		uint64_t n_written = 0;
-		for (struct cairn_index_write *write = batch; write; write = write->next)
-			n_written += write->status == CAIRN_OK && write->kind != CAIRN_INDEX_PROBE;
-		pthread_mutex_lock(&w->lock);
-		w->counts = w->tx.counts;
-		w->n_commits += n_written > 0;
-		w->n_writes += n_written;
-		pthread_mutex_unlock(&w->lock);
-		/* Also "known already" is only said of what is durable, hence after the commit. */
-		for (struct cairn_index_write *write = batch, *next; write; write = next) {
-			next = write->next;
-			write->done(write);
-			cairn_crash_point(CAIRN_CRASH_INDEX_ANSWERED);
-		}
+		if (batch)
+			writer_serve(w, batch);
+		if (filling)
+			filling = cairn_tx_fill_filter(&w->tx);
 		pthread_mutex_lock(&w->lock);
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -165,6 +178,8 @@ void cairn_writer_stats(struct cairn_writer *w, struct cairn_index_stats *out)
 	out->n_writes = w->n_writes;
 	out->n_queued = w->n_queued;
 	pthread_mutex_unlock(&w->lock);
+	out->filter_bytes = atomic_load(&w->tx.filter.bytes);
+	out->filter_complete = atomic_load(&w->tx.filter.complete);
 }
 
 /* Under the lock. */

@@ -138,6 +138,10 @@ static void metrics_list_index(struct metrics_list *list, struct app *app)
 	metrics_list_add(list, "gauge", "cairn_index_xorbs", s.n_xorbs, "Xorbs known.");
 	metrics_list_add(list, "gauge", "cairn_index_shards", s.n_shards, "Shards accepted.");
 	metrics_list_add(list, "gauge", "cairn_index_eligible_chunks", s.n_eligible, "Chunks that queries can find.");
+	metrics_list_add(list, "gauge", "cairn_index_filter_bytes", s.filter_bytes,
+			 "Memory that most misses of chunk queries are answered from.");
+	metrics_list_add(list, "gauge", "cairn_index_filter_complete", s.filter_complete,
+			 "Whether it is filled; until then misses ask the index.");
 	metrics_list_add(list, "gauge", "cairn_store_bytes", s.stored_bytes, "Size of the stored xorbs.");
 	metrics_list_add(list, "gauge", "cairn_index_bytes", s.file_bytes, "Size of the index and its log.");
 }

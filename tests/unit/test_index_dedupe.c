@@ -1,8 +1,10 @@
 /* Who finds which chunk, and with which neighbours. */
+#include "index/internal.h"
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,6 +209,64 @@ START_TEST(a_chunk_in_many_scopes)
 }
 END_TEST
 
+static const uint32_t ROW_STEP = 4294967291; /* so that they are spread over all numbers */
+
+/* Rows that lie between those that are asked for, so that the filter takes many pieces. */
+static void add_rows(unsigned n)
+{
+	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
+	char path[4200], sql[512];
+	(void)snprintf(path, sizeof(path), "%s/index.sqlite", folder.path);
+	(void)snprintf(sql, sizeof(sql),
+		       "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < %u)"
+		       " INSERT INTO dedupe SELECT i * %u << 17, i %% 3, 1, 0, 1 FROM n",
+		       n, ROW_STEP);
+	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_exec(db, sql), CAIRN_OK);
+}
+
+/* Each write is followed by a piece at least. */
+static void await_filter(unsigned pieces)
+{
+	struct cairn_index_stats stats;
+	for (unsigned i = 0; i <= pieces; i++)
+		ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
+	cairn_index_stats(ix, &stats);
+	ck_assert(stats.filter_complete);
+	ck_assert_uint_gt(stats.filter_bytes, 0);
+}
+
+/* At both ends of the numbers and in between; what is added while it is filled is in it too. */
+START_TEST(filter_of_an_index_that_was_there)
+{
+	enum { PIECES = 4, ROWS_OF_A_PIECE = 8192 };
+	struct fx_xorb x = fx_xorb_new(9, 4);
+	struct fx_shard s;
+	memcpy(x.list.hashes[0].b, "\0\0\0\0\0\0\0\x80", 8);
+	memcpy(x.list.hashes[1].b, "\xff\xff\xff\xff\xff\xff\xff\x7f", 8);
+	cairn_chunk_list_root(&x.list, &x.hash);
+	fx_xorb_put(ix, &x);
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &x, 3, 0, 1, 2);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	cairn_index_free(ix);
+	add_rows(PIECES * ROWS_OF_A_PIECE);
+	ix = fx_open(folder.path);
+	fx_shard_init(&s, 2);
+	fx_shard_xorb(&s, &a, 1, 1);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	assert_hit("", &x.list.hashes[2], &x);
+	await_filter(PIECES);
+	for (unsigned i = 0; i < 3; i++)
+		assert_hit("", &x.list.hashes[i], &x);
+	assert_hit("", &a.list.hashes[1], &a);
+	for (uint64_t i = 1; i <= PIECES * ROWS_OF_A_PIECE; i++)
+		ck_assert(cairn_filter_maybe(&ix->writer.tx.filter, i * ROW_STEP << 17));
+	assert_miss("", &x.list.hashes[3]);
+	fx_xorb_fini(&x);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("index_dedupe");
@@ -220,6 +280,7 @@ int main(void)
 	tcase_add_test(t, neighbours_of_the_askers_shard);
 	tcase_add_test(t, equal_prefixes);
 	tcase_add_test(t, a_chunk_in_many_scopes);
+	tcase_add_test(t, filter_of_an_index_that_was_there);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
