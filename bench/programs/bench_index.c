@@ -1,9 +1,8 @@
 /* The index by itself: chunk queries a second on one thread, shards a second and shards a sync with many uploaders.
  *     bench_index DIR [UPLOADERS [SECONDS [SYNC_MS]]]
  * SYNC_MS: make each fdatasync last at least so long, as on a slower disk. */
-#include "base/bytes.h"
-#include "base/clock.h"
 #include "index/index.h"
+#include "synthetic.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,22 +39,6 @@ int fdatasync(int fd)
 	return rc;
 }
 
-static uint64_t bench_mix(uint64_t x)
-{
-	x += 0x9e3779b97f4a7c15;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-	x = (x ^ x >> 27) * 0x94d049bb133111eb;
-	return x ^ x >> 31;
-}
-
-static struct cairn_hash bench_hash(uint64_t kind, uint64_t number)
-{
-	struct cairn_hash hash;
-	for (unsigned i = 0; i < 4; i++)
-		cairn_put_u64le(hash.b + 8 * i, bench_mix(kind << 56 ^ number << 2 ^ i));
-	return hash;
-}
-
 struct bench_shard {
 	uint64_t number;
 	struct cairn_hash xorb;
@@ -86,11 +69,11 @@ static enum cairn_status bench_next_file(void *ctx, struct cairn_index_new_file 
 {
 	struct bench_shard *s = ctx;
 	*more = s->files < FILES;
-	*out = (struct cairn_index_new_file){.hash = bench_hash(2, s->number * FILES + s->files),
+	*out = (struct cairn_index_new_file){.hash = synthetic_hash(2, s->number * FILES + s->files),
 					     .size_bytes = 65536,
 					     .has_sha256 = true,
 					     .n_terms = 1};
-	struct cairn_hash sha256 = bench_hash(3, s->number * FILES + s->files);
+	struct cairn_hash sha256 = synthetic_hash(3, s->number * FILES + s->files);
 	memcpy(out->sha256, sha256.b, sizeof(out->sha256));
 	s->files++;
 	return CAIRN_OK;
@@ -106,9 +89,9 @@ static void bench_term(void *ctx, uint32_t i, struct cairn_index_new_term *out)
 static void bench_make(struct bench_shard *s, uint64_t number)
 {
 	s->number = number;
-	s->xorb = bench_hash(1, number);
+	s->xorb = synthetic_hash(1, number);
 	for (uint32_t i = 0; i < CHUNKS; i++) {
-		s->list.hashes[i] = bench_hash(4, number * CHUNKS + i);
+		s->list.hashes[i] = synthetic_hash(4, number * CHUNKS + i);
 		s->list.spans[i] = (struct cairn_span){65536, (i + 1) * 40000};
 	}
 	for (uint32_t i = 0; i < ELIGIBLE; i++)
@@ -129,7 +112,7 @@ static void *bench_upload(void *arg)
 						 .xorb = {s.xorb, &s.list, CHUNKS * 40000}};
 		struct cairn_index_write shard = {
 			.kind = CAIRN_INDEX_PUT_SHARD,
-			.shard = {bench_hash(5, s.number),
+			.shard = {synthetic_hash(5, s.number),
 				  "",
 				  "",
 				  {&s, bench_rewind, bench_next_xorb, bench_next_file, bench_term}},
@@ -155,8 +138,8 @@ static void bench_query(const char *what, uint64_t n_known, double seconds)
 	double start = bench_now_s();
 	while (bench_now_s() - start < seconds) {
 		for (unsigned i = 0; i < 200; i++, n++) {
-			uint64_t number = n_known ? bench_mix(n) % n_known : n;
-			struct cairn_hash chunk = bench_hash(n_known ? 4 : 6, number * CHUNKS);
+			uint64_t number = n_known ? synthetic_mix(n) % n_known : n;
+			struct cairn_hash chunk = synthetic_hash(n_known ? 4 : 6, number * CHUNKS);
 			enum cairn_status status = cairn_index_dedupe(ix, "", &chunk, bench_hear, &heard);
 			if (status != (n_known ? CAIRN_OK : CAIRN_E_NOT_FOUND))
 				atomic_fetch_add(&n_failed, 1);

@@ -1,0 +1,322 @@
+/* A large index without objects, made through the index's own calls, and targets that bench_load asks it for.
+ *     bench_make_index [-x XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS
+ * DIR/index.sqlite gets XORBS xorbs of CHUNKS chunks (-v: of half as many to half as many again), and for each xorb
+ * FILES files, whose first chunks are eligible, and ELIGIBLE chunks more that are. A shard describes two xorbs; the
+ * last file of the first goes on in the second, and every fourth of the others in a xorb that was there before. The
+ * same numbers give the same index. In TARGETS: misses.tsv, cached.tsv (a few chunks that are found), cold.tsv (many,
+ * all over the index). One line of JSON comes out. */
+#include "index/index.h"
+#include "synthetic.h"
+
+#include <inttypes.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SHARD_XORBS = 2, SHARDS_IN_FLIGHT = 64, PARTS = 10, CHUNK_BYTES = 65536, STORED_BYTES = 40000 };
+enum { N_MISSES = 20000, N_CACHED = 64, N_COLD = 20000 };
+enum kind { KIND_XORB = 1, KIND_FILE, KIND_SHA256, KIND_CHUNK, KIND_SHARD, KIND_MISS, KIND_TARGET, KIND_TERM };
+
+struct make_shard {
+	struct make *make;
+	uint64_t number;
+	struct cairn_hash xorb[SHARD_XORBS];
+	struct cairn_chunk_list list[SHARD_XORBS];
+	struct cairn_index_eligible *eligible; /* of the xorb handed out last */
+	uint32_t next_xorb, next_file;
+	struct cairn_index_write put_xorb[SHARD_XORBS], put_shard;
+};
+
+struct make {
+	const char *dir, *targets;
+	uint64_t n_xorbs;
+	uint32_t n_chunks, n_files, n_eligible; /* the last two of a xorb */
+	bool vary;
+	struct cairn_index *ix;
+	sem_t room; /* shards that may be started: the writer is done with the oldest first */
+	struct make_shard shard[SHARDS_IN_FLIGHT];
+};
+
+static void make_must(bool right, const char *what)
+{
+	if (right)
+		return;
+	(void)fprintf(stderr, "bench_make_index: %s\n", what);
+	exit(EXIT_FAILURE);
+}
+
+static double make_now_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* --- what is in it ------------------------------------------------------------------------------------------------ */
+
+static uint32_t make_chunks_of(const struct make *m, uint64_t xorb)
+{
+	return m->vary ? m->n_chunks / 2 + (uint32_t)(synthetic_mix(xorb) % m->n_chunks) : m->n_chunks;
+}
+
+/* Chunks of a file in its own xorb; files lie one behind the other. */
+static uint32_t make_file_chunks(const struct make *m, uint64_t xorb)
+{
+	return make_chunks_of(m, xorb) / m->n_files;
+}
+
+static struct cairn_hash make_chunk(uint64_t xorb, uint32_t place)
+{
+	return synthetic_hash(KIND_CHUNK, xorb * CAIRN_XORB_CHUNKS_MAX + place);
+}
+
+static uint64_t make_first_xorb(const struct make_shard *s)
+{
+	return s->number * SHARD_XORBS;
+}
+
+static void make_fill(struct make_shard *s, uint64_t number)
+{
+	s->number = number;
+	for (uint32_t x = 0; x < SHARD_XORBS; x++) {
+		uint64_t xorb = make_first_xorb(s) + x;
+		s->xorb[x] = synthetic_hash(KIND_XORB, xorb);
+		s->list[x].n = 0;
+		for (uint32_t i = 0; i < make_chunks_of(s->make, xorb); i++) {
+			struct cairn_hash chunk = make_chunk(xorb, i);
+			struct cairn_span span = {CHUNK_BYTES, (i + 1) * STORED_BYTES};
+			make_must(cairn_chunk_list_add(&s->list[x], &chunk, span) == CAIRN_OK, "no memory");
+		}
+	}
+}
+
+static enum cairn_status make_rewind(void *ctx)
+{
+	struct make_shard *s = ctx;
+	s->next_xorb = s->next_file = 0;
+	return CAIRN_OK;
+}
+
+/* Files begin at chunk 0 of a part of the xorb, so the eligible ones are taken from the ends. */
+static enum cairn_status make_next_xorb(void *ctx, struct cairn_index_described *out, bool *more)
+{
+	struct make_shard *s = ctx;
+	*more = s->next_xorb < SHARD_XORBS;
+	if (!*more)
+		return CAIRN_OK;
+	const struct cairn_chunk_list *list = &s->list[s->next_xorb];
+	for (uint32_t i = 0; i < s->make->n_eligible; i++) {
+		uint32_t place = (uint32_t)((i + UINT64_C(1)) * list->n / s->make->n_eligible - 1);
+		s->eligible[i] = (struct cairn_index_eligible){list->hashes[place], place};
+	}
+	*out = (struct cairn_index_described){
+		.hash = s->xorb[s->next_xorb], .eligible = s->eligible, .n_eligible = s->make->n_eligible};
+	s->next_xorb++;
+	return CAIRN_OK;
+}
+
+static uint64_t make_file_number(const struct make_shard *s, uint32_t file)
+{
+	return make_first_xorb(s) * s->make->n_files + file;
+}
+
+/* Where does the file go on? @return false: nowhere */
+static bool make_second_term(const struct make_shard *s, uint32_t file, uint64_t *xorb)
+{
+	const struct make *m = s->make;
+	uint64_t random = synthetic_hash(KIND_TERM, make_file_number(s, file)).b[0];
+	*xorb = make_first_xorb(s) + 1;
+	if (file == m->n_files - 1)
+		return true;
+	if (random % 4 != 0 || s->number == 0)
+		return false;
+	*xorb = synthetic_mix(make_file_number(s, file)) % make_first_xorb(s);
+	return true;
+}
+
+static enum cairn_status make_next_file(void *ctx, struct cairn_index_new_file *out, bool *more)
+{
+	struct make_shard *s = ctx;
+	uint64_t number = make_file_number(s, s->next_file), second;
+	*more = s->next_file < SHARD_XORBS * s->make->n_files;
+	*out = (struct cairn_index_new_file){.hash = synthetic_hash(KIND_FILE, number), .has_sha256 = true};
+	struct cairn_hash sha256 = synthetic_hash(KIND_SHA256, number);
+	memcpy(out->sha256, sha256.b, sizeof(out->sha256));
+	out->n_terms = make_second_term(s, s->next_file, &second) ? 2 : 1;
+	out->size_bytes = (uint64_t)out->n_terms * make_file_chunks(s->make, make_first_xorb(s)) * CHUNK_BYTES;
+	s->next_file++;
+	return CAIRN_OK;
+}
+
+static void make_term(void *ctx, uint32_t i, struct cairn_index_new_term *out)
+{
+	const struct make_shard *s = ctx;
+	const struct make *m = s->make;
+	uint32_t file = s->next_file - 1, start = 0;
+	uint64_t xorb = make_first_xorb(s) + file / m->n_files;
+	uint32_t len = make_file_chunks(m, xorb);
+	if (i == 0)
+		start = file % m->n_files * len;
+	else
+		(void)make_second_term(s, file, &xorb);
+	if (i == 1)
+		len = make_file_chunks(m, xorb);
+	*out = (struct cairn_index_new_term){synthetic_hash(KIND_XORB, xorb), start, start + len, len * CHUNK_BYTES};
+}
+
+/* --- writing it --------------------------------------------------------------------------------------------------- */
+
+static void make_check(struct cairn_index_write *write)
+{
+	make_must(write->status == CAIRN_OK && write->added, write->diag.rule ? write->diag.text : "it was there");
+}
+
+static void make_done(struct cairn_index_write *write)
+{
+	make_check(write);
+	sem_post(&((struct make_shard *)write->shard.source.ctx)->make->room);
+}
+
+static void make_submit(struct make_shard *s)
+{
+	for (uint32_t x = 0; x < SHARD_XORBS; x++) {
+		s->put_xorb[x] = (struct cairn_index_write){
+			.kind = CAIRN_INDEX_PUT_XORB,
+			.xorb = {s->xorb[x], &s->list[x], (uint64_t)s->list[x].n * STORED_BYTES},
+			.done = make_check};
+		make_must(cairn_index_submit(s->make->ix, &s->put_xorb[x]) == CAIRN_OK, "the writer is busy");
+	}
+	s->put_shard =
+		(struct cairn_index_write){.kind = CAIRN_INDEX_PUT_SHARD,
+					   .shard = {synthetic_hash(KIND_SHARD, s->number),
+						     "",
+						     "",
+						     {s, make_rewind, make_next_xorb, make_next_file, make_term}},
+					   .done = make_done};
+	make_must(cairn_index_submit(s->make->ix, &s->put_shard) == CAIRN_OK, "the writer is busy");
+}
+
+static void make_shards(struct make *m)
+{
+	uint64_t n_shards = m->n_xorbs / SHARD_XORBS, part = n_shards / PARTS;
+	double began = make_now_s();
+	for (uint64_t i = 0; i < n_shards; i++) {
+		sem_wait(&m->room);
+		struct make_shard *s = &m->shard[i % SHARDS_IN_FLIGHT];
+		make_fill(s, i);
+		make_submit(s);
+		if (part == 0 || (i + 1) % part != 0)
+			continue;
+		double now = make_now_s();
+		(void)fprintf(stderr, "bench_make_index: %" PRIu64 " xorbs, %.0f a second\n", (i + 1) * SHARD_XORBS,
+			      (double)(part * SHARD_XORBS) / (now - began));
+		began = now;
+	}
+	for (int i = 0; i < SHARDS_IN_FLIGHT; i++)
+		sem_wait(&m->room);
+}
+
+static void make_prepare(struct make *m)
+{
+	sem_init(&m->room, 0, SHARDS_IN_FLIGHT);
+	for (int i = 0; i < SHARDS_IN_FLIGHT; i++) {
+		m->shard[i].make = m;
+		m->shard[i].eligible = calloc(m->n_eligible + UINT64_C(1), sizeof(*m->shard[i].eligible));
+		make_must(m->shard[i].eligible, "no memory");
+	}
+}
+
+static void make_finish(struct make *m)
+{
+	cairn_index_free(m->ix);
+	sem_destroy(&m->room);
+	for (int i = 0; i < SHARDS_IN_FLIGHT; i++) {
+		free(m->shard[i].eligible);
+		for (int x = 0; x < SHARD_XORBS; x++)
+			cairn_chunk_list_fini(&m->shard[i].list[x]);
+	}
+}
+
+/* --- asking for it ------------------------------------------------------------------------------------------------ */
+
+static struct cairn_hash make_hit(const struct make *m, uint64_t number)
+{
+	uint64_t xorb = synthetic_mix(number) % m->n_xorbs;
+	uint32_t file = (uint32_t)(synthetic_mix(number ^ UINT64_MAX) % m->n_files);
+	return make_chunk(xorb, file * make_file_chunks(m, xorb));
+}
+
+static void make_targets(const struct make *m, const char *name, uint64_t n, bool hits)
+{
+	char path[4200], text[CAIRN_HASH_TEXT_BYTES];
+	(void)snprintf(path, sizeof(path), "%s/%s", m->targets, name);
+	FILE *f = fopen(path, "we");
+	make_must(f, path);
+	for (uint64_t i = 0; i < n; i++) {
+		struct cairn_hash chunk = hits ? make_hit(m, i) : synthetic_hash(KIND_MISS, i);
+		cairn_hash_text(text, &chunk);
+		(void)fprintf(f, "GET\t/v1/chunks/default/%s\t-\t-\n", text);
+	}
+	make_must(fclose(f) == 0, path);
+}
+
+static uint64_t make_file_bytes(const struct make *m)
+{
+	char path[4200];
+	struct stat st;
+	(void)snprintf(path, sizeof(path), "%s/index.sqlite", m->dir);
+	make_must(stat(path, &st) == 0, path);
+	return (uint64_t)st.st_size;
+}
+
+static void make_options(struct make *m, int argc, char **argv)
+{
+	for (int option; (option = getopt(argc, argv, "x:c:f:e:v")) != -1;) {
+		uint64_t number = optarg ? strtoull(optarg, NULL, 10) : 0;
+		if (option == 'x')
+			m->n_xorbs = number;
+		else if (option == 'c')
+			m->n_chunks = (uint32_t)number;
+		else if (option == 'f')
+			m->n_files = (uint32_t)number;
+		else if (option == 'e')
+			m->n_eligible = (uint32_t)number;
+		else
+			m->vary = option == 'v';
+	}
+	bool right = argc - optind == 2 && m->n_xorbs >= SHARD_XORBS && m->n_files >= 1 &&
+		     m->n_chunks >= m->n_files * 2 && m->n_eligible <= m->n_chunks / 2 &&
+		     m->n_chunks * (m->vary ? 2 : 1) <= CAIRN_XORB_CHUNKS_MAX;
+	make_must(right, "usage: bench_make_index [-x XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS");
+	m->n_xorbs -= m->n_xorbs % SHARD_XORBS;
+	m->dir = argv[optind];
+	m->targets = argv[optind + 1];
+}
+
+int main(int argc, char **argv)
+{
+	static struct make m = {.n_xorbs = 1000, .n_chunks = 1000, .n_files = 9, .n_eligible = 1};
+	struct cairn_diag diag = {0};
+	struct cairn_index_stats stats;
+	make_options(&m, argc, argv);
+	make_prepare(&m);
+	double began = make_now_s();
+	make_must(cairn_index_open(&m.ix, m.dir, NULL, &diag) == CAIRN_OK, diag.text);
+	make_shards(&m);
+	cairn_index_stats(m.ix, &stats);
+	make_finish(&m);
+	make_targets(&m, "misses.tsv", N_MISSES, false);
+	make_targets(&m, "cached.tsv", N_CACHED, true);
+	make_targets(&m, "cold.tsv", N_COLD, true);
+	uint64_t n_chunks = 0;
+	for (uint64_t i = 0; i < m.n_xorbs; i++)
+		n_chunks += make_chunks_of(&m, i);
+	printf("{\"xorbs\": %" PRIu64 ", \"chunks\": %" PRIu64 ", \"eligible\": %" PRIu64 ", \"files\": %" PRIu64
+	       ", \"file_bytes\": %" PRIu64 ", \"seconds\": %.1f}\n",
+	       stats.n_xorbs, n_chunks, stats.n_eligible, stats.n_files, make_file_bytes(&m), make_now_s() - began);
+	return EXIT_SUCCESS;
+}
