@@ -2,8 +2,6 @@
 #include "cas/check_run.h"
 #include "hash/merkle.h"
 
-#include <stdlib.h>
-
 /* What a xorb of a term is. */
 enum check_term { CHECK_TERM_GOOD, CHECK_TERM_GONE, CHECK_TERM_NOT_STORED, CHECK_TERM_WRONG };
 
@@ -17,12 +15,10 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 				    struct cairn_merkle *merkle, enum check_term *out)
 {
 	struct cairn_index_xorb xorb;
-	struct cairn_span *spans;
-	enum cairn_status status = cairn_index_spans(run->cas->index, term->xorb_id, &xorb, &spans);
+	enum cairn_status status = cairn_index_xorb_by_id(run->cas->index, term->xorb_id, &xorb);
 	*out = CHECK_TERM_GONE;
 	if (status != CAIRN_OK)
 		return check_is_gone(status) ? CAIRN_OK : status;
-	free(spans);
 	*out = CHECK_TERM_NOT_STORED; /* whether the rest is right shows when its bytes and its list are here again */
 	if ((xorb.stored_bytes == 0 && !run->cas->options.xorbs_external) || check_is_bad(run, &xorb.hash))
 		return CAIRN_OK;

@@ -12,14 +12,20 @@
 static enum cairn_status fetch_mac(const struct cairn_cas *cas, const struct cairn_hash *xorb, const char *ranges,
 				   const char *expires, char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES])
 {
-	char hash[CAIRN_HASH_TEXT_BYTES], message[CAIRN_FETCH_RANGES_TEXT_MAX + 128];
-	cairn_hash_text(hash, xorb);
-	/* No part can hold a newline, so no two grants have the same message. */
-	int n = snprintf(message, sizeof(message), "%s\n%s\n%s", hash, expires, ranges);
-	if (n < 0 || (size_t)n >= sizeof(message))
+	char message[CAIRN_FETCH_RANGES_TEXT_MAX + 128];
+	size_t expires_len = strlen(expires), ranges_len = strlen(ranges);
+	if (CAIRN_HASH_TEXT_BYTES + expires_len + 1 + ranges_len > sizeof(message))
 		return CAIRN_E_LIMIT;
+	/* No part can hold a newline, so no two grants have the same message. */
+	cairn_hash_text(message, xorb);
+	char *end = message + CAIRN_HASH_TEXT_BYTES - 1;
+	*end++ = '\n';
+	end = mempcpy(end, expires, expires_len);
+	*end++ = '\n';
+	end = mempcpy(end, ranges, ranges_len);
 	uint8_t mac[CAIRN_SHA256_BYTES];
-	enum cairn_status status = cairn_hmac_sha256(mac, cas->fetch_key, sizeof(cas->fetch_key), message, (size_t)n);
+	enum cairn_status status =
+		cairn_hmac_sha256(mac, cas->fetch_key, sizeof(cas->fetch_key), message, (size_t)(end - message));
 	if (status == CAIRN_OK)
 		cairn_hex_text(out, mac, sizeof(mac));
 	return status;

@@ -129,12 +129,8 @@ static enum cairn_status walk_chunk(struct file_walk *w, const struct cairn_hash
 static enum cairn_status walk_read_list(struct file_walk *w, int64_t xorb_id, struct cairn_chunk_list *list)
 {
 	struct cairn_index_xorb xorb;
-	struct cairn_span *spans;
-	enum cairn_status status = cairn_index_spans(w->index, xorb_id, &xorb, &spans);
-	if (status != CAIRN_OK)
-		return status;
-	free(spans);
-	return cairn_index_chunk_list(w->index, &xorb.hash, list);
+	enum cairn_status status = cairn_index_xorb_by_id(w->index, xorb_id, &xorb);
+	return status == CAIRN_OK ? cairn_index_chunk_list(w->index, &xorb.hash, list) : status;
 }
 
 static enum cairn_status walk_find_list(struct file_walk *w, int64_t xorb_id, const struct cairn_chunk_list **out)

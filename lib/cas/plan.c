@@ -3,21 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A term of the file that the range touches; sorted by xorb, and put back into the file's order at the end. */
-struct plan_part {
-	int64_t xorb_id;
-	uint32_t place; /* in the file's order, from 0 */
-	uint32_t start, end, unpacked_bytes;
-};
-
 struct plan_builder {
 	struct cairn_plan *plan;
-	struct cairn_index *index;
-	struct plan_part *parts; /* owned */
-	uint32_t n_parts;
-	uint64_t skip_front; /* bytes of the first part before the range, to be cut in whole chunks */
-	uint64_t skip_back;  /* bytes of the last part after the range, likewise */
+	int64_t *xorb_ids;   /* owned: n_xorbs, in the order of the plan's xorbs */
+	uint32_t *first;     /* owned: where the terms of each xorb begin in order; n_xorbs + 1 */
+	uint32_t *order;     /* owned: places of the terms, those of one xorb together, in the file's order */
+	uint32_t n_done;     /* xorbs looked at */
+	uint64_t skip_front; /* bytes of the first term before the range, to be cut in whole chunks */
+	uint64_t skip_back;  /* bytes of the last term after the range, likewise */
 };
+
+static void plan_builder_fini(struct plan_builder *b)
+{
+	free(b->xorb_ids);
+	free(b->first);
+	free(b->order);
+}
 
 void cairn_plan_fini(struct cairn_plan *plan)
 {
@@ -50,40 +51,105 @@ bool cairn_byte_range_clip(const struct cairn_byte_range *range, uint64_t file_b
 	return false;
 }
 
-/* Keep the terms that [first, end) touches, and note how much of the outer two it leaves out. */
-static enum cairn_status plan_pick_parts(struct plan_builder *b, const struct cairn_index_file *file, uint64_t first,
-					 uint64_t end)
+/* The terms that [first, end) touches: n of them from *from on. Notes how much of the outer two it leaves out. */
+static uint32_t plan_find_terms(struct plan_builder *b, const struct cairn_index_file *file, uint64_t first,
+				uint64_t end, uint32_t *from)
 {
-	b->parts = calloc(file->n_terms, sizeof(*b->parts));
-	if (!b->parts)
-		return CAIRN_E_NOMEM;
 	uint64_t at = 0;
+	uint32_t n = 0;
 	for (uint32_t i = 0; i < file->n_terms && at < end; i++) {
-		const struct cairn_index_term *t = &file->terms[i];
-		uint64_t after = at + t->unpacked_bytes;
+		uint64_t after = at + file->terms[i].unpacked_bytes;
 		if (after > first) {
-			if (b->n_parts == 0)
+			if (n++ == 0) {
+				*from = i;
 				b->skip_front = first - at;
+			}
 			b->skip_back = after > end ? after - end : 0;
-			b->parts[b->n_parts] = (struct plan_part){.xorb_id = t->xorb_id,
-								  .place = b->n_parts,
-								  .start = t->start,
-								  .end = t->end,
-								  .unpacked_bytes = t->unpacked_bytes};
-			b->n_parts++;
 		}
 		at = after;
 	}
-	return b->n_parts > 0 ? CAIRN_OK : CAIRN_E_CONFLICT;
+	return n;
 }
 
-static int plan_by_xorb(const void *pa, const void *pb)
+/* --- terms by xorb: numbered as they come, then counted into place; sorting took a third of a plan -----------------
+ */
+
+/* Xorbs met so far: slot -> place + 1, 0 is free. At most half full. */
+struct plan_places {
+	uint32_t *slots; /* owned */
+	uint32_t mask;
+};
+
+static enum cairn_status plan_places_init(struct plan_places *p, uint32_t n_max)
 {
-	const struct plan_part *a = pa, *b = pb;
-	if (a->xorb_id != b->xorb_id)
-		return a->xorb_id < b->xorb_id ? -1 : 1;
-	return a->place < b->place ? -1 : a->place > b->place;
+	uint32_t n = 16;
+	while (n / 2 < n_max && n < UINT32_C(1) << 31)
+		n *= 2;
+	p->mask = n - 1;
+	p->slots = calloc(n, sizeof(*p->slots));
+	return p->slots ? CAIRN_OK : CAIRN_E_NOMEM;
 }
+
+static void plan_places_fini(struct plan_places *p)
+{
+	free(p->slots);
+}
+
+/* The place of a xorb among ids; it is appended when it is new. */
+static uint32_t plan_place(struct plan_places *p, int64_t *ids, uint32_t *n_ids, int64_t id)
+{
+	uint32_t at = (uint32_t)((uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & p->mask;
+	for (; p->slots[at] != 0; at = (at + 1) & p->mask)
+		if (ids[p->slots[at] - 1] == id)
+			return p->slots[at] - 1;
+	ids[*n_ids] = id;
+	p->slots[at] = ++*n_ids;
+	return *n_ids - 1;
+}
+
+static enum cairn_status plan_take_terms(struct plan_builder *b, const struct cairn_index_term *terms, uint32_t n)
+{
+	struct cairn_plan *plan = b->plan;
+	CLEANUP(plan_places_fini) struct plan_places places = {0};
+	if (n > UINT32_MAX / 4 || plan_places_init(&places, n) != CAIRN_OK)
+		return CAIRN_E_NOMEM;
+	plan->terms = malloc(n * sizeof(*plan->terms));
+	b->xorb_ids = malloc(n * sizeof(*b->xorb_ids));
+	if (!plan->terms || !b->xorb_ids)
+		return CAIRN_E_NOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		bool again = i > 0 && terms[i].xorb_id == terms[i - 1].xorb_id;
+		plan->terms[i] = (struct cairn_plan_term){
+			.xorb = again ? plan->terms[i - 1].xorb
+				      : plan_place(&places, b->xorb_ids, &plan->n_xorbs, terms[i].xorb_id),
+			.start = terms[i].start,
+			.end = terms[i].end,
+			.unpacked_bytes = terms[i].unpacked_bytes,
+		};
+	}
+	plan->n_terms = n;
+	return CAIRN_OK;
+}
+
+static enum cairn_status plan_order_terms(struct plan_builder *b)
+{
+	const struct cairn_plan *plan = b->plan;
+	b->first = calloc((size_t)plan->n_xorbs + 1, sizeof(*b->first));
+	b->order = malloc(plan->n_terms * sizeof(*b->order));
+	if (!b->first || !b->order)
+		return CAIRN_E_NOMEM;
+	for (uint32_t i = 0; i < plan->n_terms; i++)
+		b->first[plan->terms[i].xorb]++;
+	for (uint32_t x = 0, at = 0; x <= plan->n_xorbs; x++) {
+		at += b->first[x];
+		b->first[x] = at; /* where its terms end: filled from the back */
+	}
+	for (uint32_t i = plan->n_terms; i-- > 0;)
+		b->order[--b->first[plan->terms[i].xorb]] = i;
+	return CAIRN_OK;
+}
+
+/* --- what is needed of each xorb ---------------------------------------------------------------------------------- */
 
 static int plan_by_start(const void *pa, const void *pb)
 {
@@ -92,28 +158,33 @@ static int plan_by_start(const void *pa, const void *pb)
 }
 
 /* Leave out the whole chunks before and after the range. At least one chunk stays. */
-static void plan_trim(struct plan_builder *b, struct plan_part *part, const struct cairn_span *spans)
+static void plan_trim(struct plan_builder *b, uint32_t place, const struct cairn_span *spans)
 {
-	if (part->place == 0) {
-		while (part->end - part->start > 1 && spans[part->start].unpacked_bytes <= b->skip_front) {
-			b->skip_front -= spans[part->start].unpacked_bytes;
-			part->unpacked_bytes -= spans[part->start].unpacked_bytes;
-			part->start++;
+	struct cairn_plan_term *term = &b->plan->terms[place];
+	if (place == 0) {
+		while (term->end - term->start > 1 && spans[term->start].unpacked_bytes <= b->skip_front) {
+			b->skip_front -= spans[term->start].unpacked_bytes;
+			term->unpacked_bytes -= spans[term->start].unpacked_bytes;
+			term->start++;
 		}
 	}
-	if (part->place == b->n_parts - 1) {
-		while (part->end - part->start > 1 && spans[part->end - 1].unpacked_bytes <= b->skip_back) {
-			part->end--;
-			b->skip_back -= spans[part->end].unpacked_bytes;
-			part->unpacked_bytes -= spans[part->end].unpacked_bytes;
+	if (place == b->plan->n_terms - 1) {
+		while (term->end - term->start > 1 && spans[term->end - 1].unpacked_bytes <= b->skip_back) {
+			term->end--;
+			b->skip_back -= spans[term->end].unpacked_bytes;
+			term->unpacked_bytes -= spans[term->end].unpacked_bytes;
 		}
 	}
 }
 
-/* Sort the ranges of one xorb, and merge those that touch. */
+/* Sort the ranges of one xorb, and merge those that touch. Most files go through a xorb from its front to its back. */
 static uint32_t plan_merge(struct cairn_plan_range *ranges, uint32_t n)
 {
-	qsort(ranges, n, sizeof(*ranges), plan_by_start);
+	bool ascending = true;
+	for (uint32_t i = 1; i < n && ascending; i++)
+		ascending = ranges[i - 1].start <= ranges[i].start;
+	if (!ascending)
+		qsort(ranges, n, sizeof(*ranges), plan_by_start);
 	uint32_t last = 0;
 	for (uint32_t i = 1; i < n; i++) {
 		if (ranges[i].start > ranges[last].end)
@@ -124,71 +195,50 @@ static uint32_t plan_merge(struct cairn_plan_range *ranges, uint32_t n)
 	return last + 1;
 }
 
-/* All parts of one xorb: n of them from parts on. */
-static enum cairn_status plan_add_xorb(struct plan_builder *b, struct plan_part *parts, uint32_t n)
+/* The next xorb of the plan, and its terms. */
+static enum cairn_status plan_add_xorb(void *ctx, const struct cairn_index_spans *places)
 {
+	struct plan_builder *b = ctx;
 	struct cairn_plan *plan = b->plan;
-	struct cairn_index_xorb xorb;
-	struct cairn_span *spans;
-	enum cairn_status status = cairn_index_spans(b->index, parts[0].xorb_id, &xorb, &spans);
-	if (status != CAIRN_OK)
-		return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
+	struct cairn_plan_xorb *xorb = &plan->xorbs[b->n_done];
 	struct cairn_plan_range *ranges = plan->ranges + plan->n_ranges;
-	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
-		if (parts[i].end > xorb.n_chunks || xorb.stored_bytes == 0)
-			status = CAIRN_E_CONFLICT;
-		else
-			plan_trim(b, &parts[i], spans);
-		ranges[i] = (struct cairn_plan_range){.start = parts[i].start, .end = parts[i].end};
-		plan->terms[parts[i].place] = (struct cairn_plan_term){.xorb = plan->n_xorbs,
-								       .start = parts[i].start,
-								       .end = parts[i].end,
-								       .unpacked_bytes = parts[i].unpacked_bytes};
+	const uint32_t *order = b->order + b->first[b->n_done];
+	uint32_t n = b->first[b->n_done + 1] - b->first[b->n_done];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct cairn_plan_term *term = &plan->terms[order[i]];
+		if (term->end > places->n_chunks || places->stored_bytes == 0)
+			return CAIRN_E_CONFLICT;
+		if (order[i] == 0 || order[i] == plan->n_terms - 1)
+			plan_trim(b, order[i], places->spans);
+		ranges[i] = (struct cairn_plan_range){.start = term->start, .end = term->end};
 	}
-	if (status == CAIRN_OK) {
-		uint32_t n_ranges = plan_merge(ranges, n);
-		for (uint32_t i = 0; i < n_ranges; i++) {
-			ranges[i].first_byte = ranges[i].start ? spans[ranges[i].start - 1].end : 0;
-			ranges[i].end_byte = spans[ranges[i].end - 1].end;
-		}
-		plan->xorbs[plan->n_xorbs++] = (struct cairn_plan_xorb){
-			.hash = xorb.hash, .first_range = plan->n_ranges, .n_ranges = n_ranges};
-		plan->n_ranges += n_ranges;
+	uint32_t n_ranges = plan_merge(ranges, n);
+	for (uint32_t i = 0; i < n_ranges; i++) {
+		ranges[i].first_byte = ranges[i].start ? places->spans[ranges[i].start - 1].end : 0;
+		ranges[i].end_byte = places->spans[ranges[i].end - 1].end;
 	}
-	free(spans);
-	return status;
+	*xorb = (struct cairn_plan_xorb){.hash = places->xorb, .first_range = plan->n_ranges, .n_ranges = n_ranges};
+	plan->n_ranges += n_ranges;
+	b->n_done++;
+	return CAIRN_OK;
 }
 
-static uint32_t plan_same_xorb(const struct plan_part *parts, uint32_t n_left)
-{
-	uint32_t n = 1;
-	while (n < n_left && parts[n].xorb_id == parts[0].xorb_id)
-		n++;
-	return n;
-}
-
-static enum cairn_status plan_build(struct plan_builder *b)
+static enum cairn_status plan_build(struct plan_builder *b, struct cairn_index *index,
+				    const struct cairn_index_term *terms, uint32_t n)
 {
 	struct cairn_plan *plan = b->plan;
-	uint32_t n_xorbs = 0;
-	qsort(b->parts, b->n_parts, sizeof(*b->parts), plan_by_xorb);
-	for (uint32_t i = 0; i < b->n_parts; i += plan_same_xorb(b->parts + i, b->n_parts - i))
-		n_xorbs++;
-	plan->n_terms = b->n_parts;
-	plan->terms = calloc(b->n_parts, sizeof(*plan->terms));
-	plan->ranges = calloc(b->n_parts, sizeof(*plan->ranges));
-	plan->xorbs = calloc(n_xorbs, sizeof(*plan->xorbs));
-	if (!plan->terms || !plan->ranges || !plan->xorbs)
+	enum cairn_status status = plan_take_terms(b, terms, n);
+	if (status == CAIRN_OK)
+		status = plan_order_terms(b);
+	if (status != CAIRN_OK)
+		return status;
+	plan->ranges = malloc(n * sizeof(*plan->ranges));
+	plan->xorbs = malloc(plan->n_xorbs * sizeof(*plan->xorbs));
+	if (!plan->ranges || !plan->xorbs)
 		return CAIRN_E_NOMEM;
-	for (uint32_t i = 0; i < b->n_parts;) {
-		uint32_t n = plan_same_xorb(b->parts + i, b->n_parts - i);
-		enum cairn_status status = plan_add_xorb(b, b->parts + i, n);
-		if (status != CAIRN_OK)
-			return status;
-		i += n;
-	}
+	status = cairn_index_spans(index, b->xorb_ids, plan->n_xorbs, plan_add_xorb, b);
 	plan->offset_into_first_range = b->skip_front;
-	return CAIRN_OK;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
 }
 
 enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer, const struct cairn_hash *hash,
@@ -205,11 +255,9 @@ enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer, cons
 		return CAIRN_OK;
 	if (!cairn_byte_range_clip(range, file.size_bytes, &first, &end))
 		return CAIRN_E_LIMIT;
-	struct plan_builder b = {.plan = out, .index = cairn_cas_index(cas)};
-	status = plan_pick_parts(&b, &file, first, end);
-	if (status == CAIRN_OK)
-		status = plan_build(&b);
-	free(b.parts);
+	CLEANUP(plan_builder_fini) struct plan_builder b = {.plan = out};
+	uint32_t from = 0, n = plan_find_terms(&b, &file, first, end, &from);
+	status = n > 0 ? plan_build(&b, cairn_cas_index(cas), file.terms + from, n) : CAIRN_E_CONFLICT;
 	if (status != CAIRN_OK)
 		cairn_plan_fini(out);
 	return status;

@@ -9,11 +9,28 @@
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 struct cairn_sha256 {
 	EVP_MD_CTX *ctx;
 };
+
+static EVP_MD *crypto_sha256;
+
+static void crypto_fetch(void)
+{
+	crypto_sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+}
+
+/* Fetched once, for the life of the process: EVP_sha256() stands for a search at each use, which takes longer than
+ * hashing a URL. */
+static const EVP_MD *crypto_md(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, crypto_fetch);
+	return crypto_sha256 ? crypto_sha256 : EVP_sha256();
+}
 
 struct cairn_sha256 *cairn_sha256_new(void)
 {
@@ -21,7 +38,7 @@ struct cairn_sha256 *cairn_sha256_new(void)
 	if (!d)
 		return NULL;
 	d->ctx = EVP_MD_CTX_new();
-	if (!d->ctx || EVP_DigestInit_ex(d->ctx, EVP_sha256(), NULL) != 1) {
+	if (!d->ctx || EVP_DigestInit_ex(d->ctx, crypto_md(), NULL) != 1) {
 		cairn_sha256_free(d);
 		return NULL;
 	}
@@ -59,7 +76,7 @@ void cairn_sha256_freep(struct cairn_sha256 **d)
 enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key, size_t key_len,
 				    const void *bytes, size_t len)
 {
-	return HMAC(EVP_sha256(), key, (int)key_len, bytes, len, out, NULL) ? CAIRN_OK : CAIRN_E_NOMEM;
+	return HMAC(crypto_md(), key, (int)key_len, bytes, len, out, NULL) ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
 enum cairn_status cairn_hkdf_sha256(uint8_t *out, size_t out_len, const void *secret, size_t secret_len,

@@ -57,6 +57,10 @@ struct cairn_index_xorb {
 CAIRN_MUST_USE enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash,
 						  struct cairn_index_xorb *out);
 
+/** Likewise by its number, as a term has it. */
+CAIRN_MUST_USE enum cairn_status cairn_index_xorb_by_id(struct cairn_index *ix, int64_t id,
+							struct cairn_index_xorb *out);
+
 /** Its chunks. @param[out] list  owned by the caller, cairn_chunk_list_fini()
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
@@ -107,10 +111,23 @@ CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const 
 CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
 							    const char *viewer, struct cairn_index_file *out);
 
-/** Places of a xorb's chunks, without their hashes (8 bytes a chunk). @param[out] spans  owned by the caller, free();
- *  out->n_chunks of them. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_index_spans(struct cairn_index *ix, int64_t xorb_id,
-						   struct cairn_index_xorb *out, struct cairn_span **spans);
+/** The places of a xorb's chunks, without their hashes. Borrowed for the time of the call. */
+struct cairn_index_spans {
+	struct cairn_hash xorb;
+	uint64_t stored_bytes; /* of the object; 0: its bytes are kept elsewhere */
+	uint32_t n_chunks;
+	const struct cairn_span *spans; /* n_chunks of them */
+};
+
+/**
+ * Visit the places of n xorbs within one snapshot, in the order of their ids in the call.
+ * @param visit  any status but CAIRN_OK ends the call with it
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND one of them is gone; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
+						   enum cairn_status (*visit)(void *ctx,
+									      const struct cairn_index_spans *places),
+						   void *ctx);
 
 /** Has this very body been accepted from this owner for this scope? @return CAIRN_OK; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body,

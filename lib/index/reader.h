@@ -14,7 +14,8 @@ enum cairn_reader_stmt {
 	CAIRN_READ_XORB_BY_ID,
 	CAIRN_READ_LIST, /* by the xorb's hash */
 	CAIRN_READ_LIST_BY_ID,
-	CAIRN_READ_SPANS,        /* xorb and spans, by id */
+	CAIRN_READ_SPANS,        /* by the xorb's id */
+	CAIRN_READ_STATE,        /* one row: while it is held, all other statements see one snapshot */
 	CAIRN_READ_PREFIX,       /* eligible rows, the shared scope's first */
 	CAIRN_READ_PREFIX_SCOPE, /* the same of one scope */
 	CAIRN_READ_ELIGIBLE,     /* of a xorb */

@@ -17,8 +17,9 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_XORB_BY_ID] = "SELECT " POOL_XORB_COLUMNS " FROM xorb x WHERE x.id = ?1",
 	[CAIRN_READ_LIST] = "SELECT l.spans, l.hashes FROM xorb x CROSS JOIN list l ON l.xorb = x.id WHERE x.hash = ?1",
 	[CAIRN_READ_LIST_BY_ID] = "SELECT spans, hashes FROM list WHERE xorb = ?1",
-	[CAIRN_READ_SPANS] =
-		"SELECT " POOL_XORB_COLUMNS ", l.spans FROM xorb x CROSS JOIN list l ON l.xorb = x.id WHERE x.id = ?1",
+	[CAIRN_READ_SPANS] = "SELECT x.hash, x.stored, x.chunks, l.spans FROM xorb x CROSS JOIN list l ON l.xorb = x.id"
+			     " WHERE x.id = ?1",
+	[CAIRN_READ_STATE] = "SELECT collection FROM state",
 	[CAIRN_READ_PREFIX] = "SELECT scope, xorb, place, shard FROM dedupe WHERE prefix = ?1 ORDER BY scope, xorb",
 	[CAIRN_READ_PREFIX_SCOPE] =
 		"SELECT scope, xorb, place, shard FROM dedupe WHERE prefix = ?1 AND scope = ?2 ORDER BY xorb",

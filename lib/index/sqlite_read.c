@@ -1,4 +1,4 @@
-/* Look-ups of one row. A single statement is its own snapshot, so that none of them needs a transaction. */
+/* Look-ups. A single statement is its own snapshot, so that those of one row need no transaction. */
 #include "index/internal.h"
 #include "index/sqlite_rows.h"
 
@@ -17,12 +17,26 @@ bool cairn_index_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out)
 	return cairn_sql_hash(row, 1, &out->hash);
 }
 
+static void read_free(struct cairn_span **spans)
+{
+	free(*spans);
+}
+
 /* Step a look-up by key. @return CAIRN_OK with the row there to be read; CAIRN_E_NOT_FOUND */
 static enum cairn_status read_row(sqlite3_stmt *stmt)
 {
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	return status == CAIRN_OK && !row ? CAIRN_E_NOT_FOUND : status;
+}
+
+/* @param stmt  bound; reset by the caller */
+static enum cairn_status read_xorb(sqlite3_stmt *stmt, struct cairn_index_xorb *out)
+{
+	enum cairn_status status = read_row(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	return cairn_index_xorb_column(stmt, out) ? CAIRN_OK : CAIRN_E_IO;
 }
 
 enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out)
@@ -33,10 +47,18 @@ enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_ha
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_XORB];
 	cairn_sql_bind_hash(stmt, 1, hash);
-	status = read_row(stmt);
+	return read_xorb(stmt, out);
+}
+
+enum cairn_status cairn_index_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
 	if (status != CAIRN_OK)
 		return status;
-	return cairn_index_xorb_column(stmt, out) ? CAIRN_OK : CAIRN_E_IO;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_XORB_BY_ID];
+	sqlite3_bind_int64(stmt, 1, id);
+	return read_xorb(stmt, out);
 }
 
 enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
@@ -58,24 +80,49 @@ enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct ca
 	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
 }
 
-enum cairn_status cairn_index_spans(struct cairn_index *ix, int64_t xorb_id, struct cairn_index_xorb *out,
-				    struct cairn_span **spans)
+/* @param spans  room for CAIRN_XORB_CHUNKS_MAX */
+static enum cairn_status read_spans(sqlite3_stmt *stmt, int64_t xorb_id, struct cairn_span *spans,
+				    struct cairn_index_spans *out)
 {
-	*spans = NULL;
+	sqlite3_bind_int64(stmt, 1, xorb_id);
+	enum cairn_status status = read_row(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	if (!cairn_sql_hash(stmt, 0, &out->xorb))
+		return CAIRN_E_IO;
+	out->stored_bytes = (uint64_t)sqlite3_column_int64(stmt, 1);
+	int64_t n_chunks = sqlite3_column_int64(stmt, 2);
+	size_t len;
+	const uint8_t *bytes = cairn_sql_blob(stmt, 3, &len);
+	if (n_chunks < 1 || n_chunks > CAIRN_XORB_CHUNKS_MAX)
+		return CAIRN_E_IO;
+	out->n_chunks = (uint32_t)n_chunks;
+	out->spans = spans;
+	return cairn_rows_spans(spans, out->n_chunks, bytes, len);
+}
+
+enum cairn_status cairn_index_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
+				    enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
+				    void *ctx)
+{
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_SPANS];
-	sqlite3_bind_int64(stmt, 1, xorb_id);
-	status = read_row(stmt);
-	if (status != CAIRN_OK)
-		return status;
-	if (!cairn_index_xorb_column(stmt, out))
-		return CAIRN_E_IO;
-	size_t len;
-	const uint8_t *bytes = cairn_sql_blob(stmt, CAIRN_INDEX_XORB_COLUMNS, &len);
-	return cairn_rows_spans(spans, out->n_chunks, bytes, len);
+	/* Held open: a transaction for each xorb costs as much as reading it. */
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *snapshot = r->stmt[CAIRN_READ_STATE];
+	CLEANUP(read_free) struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));
+	if (!spans)
+		return CAIRN_E_NOMEM;
+	status = read_row(snapshot);
+	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
+		struct cairn_index_spans places;
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_SPANS];
+		status = read_spans(stmt, xorb_ids[i], spans, &places);
+		if (status == CAIRN_OK)
+			status = visit(ctx, &places);
+	}
+	return status;
 }
 
 enum cairn_status cairn_index_file_columns(sqlite3_stmt *row, struct cairn_index_file *out)

@@ -13,21 +13,12 @@ void cairn_rows_put_spans(uint8_t *out, const struct cairn_chunk_list *list)
 	}
 }
 
-static void rows_get_spans(struct cairn_span *spans, uint32_t n, const uint8_t *bytes)
+enum cairn_status cairn_rows_spans(struct cairn_span *spans, uint32_t n, const uint8_t *bytes, size_t len)
 {
+	if (len != (size_t)n * CAIRN_ROWS_SPAN_BYTES)
+		return CAIRN_E_IO;
 	for (uint32_t i = 0; i < n; i++, bytes += CAIRN_ROWS_SPAN_BYTES)
 		spans[i] = (struct cairn_span){cairn_get_u32le(bytes), cairn_get_u32le(bytes + 4)};
-}
-
-enum cairn_status cairn_rows_spans(struct cairn_span **spans, uint32_t n, const uint8_t *bytes, size_t len)
-{
-	*spans = NULL;
-	if (n == 0 || len != (size_t)n * CAIRN_ROWS_SPAN_BYTES)
-		return CAIRN_E_IO;
-	*spans = malloc(n * sizeof(**spans));
-	if (!*spans)
-		return CAIRN_E_NOMEM;
-	rows_get_spans(*spans, n, bytes);
 	return CAIRN_OK;
 }
 
@@ -50,14 +41,14 @@ enum cairn_status cairn_rows_list(struct cairn_chunk_list *list, const uint8_t *
 				  const uint8_t *hashes, size_t hashes_len)
 {
 	size_t n = hashes_len / CAIRN_HASH_BYTES;
-	if (n == 0 || n > CAIRN_XORB_CHUNKS_MAX || hashes_len != n * CAIRN_HASH_BYTES ||
-	    spans_len != n * CAIRN_ROWS_SPAN_BYTES)
+	if (n == 0 || n > CAIRN_XORB_CHUNKS_MAX || hashes_len != n * CAIRN_HASH_BYTES)
 		return CAIRN_E_IO;
 	enum cairn_status status = rows_make_room(list, (uint32_t)n);
+	if (status == CAIRN_OK)
+		status = cairn_rows_spans(list->spans, (uint32_t)n, spans, spans_len);
 	if (status != CAIRN_OK)
 		return status;
 	memcpy(list->hashes, hashes, hashes_len);
-	rows_get_spans(list->spans, (uint32_t)n, spans);
 	list->n = (uint32_t)n;
 	return CAIRN_OK;
 }

@@ -13,19 +13,20 @@ enum {
 /** Write list.spans: CAIRN_ROWS_SPAN_BYTES for each chunk, to out. (list.hashes is the array itself.) */
 void cairn_rows_put_spans(uint8_t *out, const struct cairn_chunk_list *list);
 
-/** Read list.spans. @param[out] spans  owned by the caller, n of them
- *  @return CAIRN_OK; CAIRN_E_IO the row is damaged; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_rows_spans(struct cairn_span **spans, uint32_t n, const uint8_t *bytes,
+/** Read list.spans. @param[out] spans  room for n of them
+ *  @return CAIRN_OK; CAIRN_E_IO the row is damaged */
+CAIRN_MUST_USE enum cairn_status cairn_rows_spans(struct cairn_span *spans, uint32_t n, const uint8_t *bytes,
 						  size_t len);
 
-/** Read a whole row of list into list, reusing its arrays. @return as cairn_rows_spans() */
+/** Read a whole row of list into list, reusing its arrays. @return CAIRN_OK; CAIRN_E_IO the row is damaged;
+ *  CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_rows_list(struct cairn_chunk_list *list, const uint8_t *spans, size_t spans_len,
 						 const uint8_t *hashes, size_t hashes_len);
 
 void cairn_rows_put_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct cairn_index_term *term);
 
 /** Read file.terms. @param[out] terms  owned by the caller, *n of them; NULL when there are none
- *  @return as cairn_rows_spans() */
+ *  @return as cairn_rows_list() */
 CAIRN_MUST_USE enum cairn_status cairn_rows_terms(struct cairn_index_term **terms, uint32_t *n, const uint8_t *bytes,
 						  size_t len);
 

@@ -3,97 +3,116 @@
 #include "cas/fetch_grant.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- pieces: a plan has tens of thousands, and printf takes ten times as long for each -----------------------------
- */
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-static void plan_text(struct cairn_buf *b, const char *text)
+/* A plan has tens of thousands of them, and printf takes ten times as long for each. Each writes at the place given and
+ * returns the place after it, so that a term goes to the buffer as one piece. */
+enum {
+	PLAN_NUMBER_TEXT_MAX = 20,
+	PLAN_SPAN_TEXT_MAX = 24 + 2 * PLAN_NUMBER_TEXT_MAX,
+	PLAN_TERM_TEXT_MAX = 64 + CAIRN_HASH_TEXT_BYTES + PLAN_NUMBER_TEXT_MAX + PLAN_SPAN_TEXT_MAX,
+	PLAN_RANGE_TEXT_MAX = 64 + 2 * PLAN_SPAN_TEXT_MAX,
+};
+
+static char *plan_put_hash(char *at, const struct cairn_hash *hash)
 {
-	cairn_buf_add(b, text, strlen(text));
+	cairn_hash_text(at, hash);
+	return at + CAIRN_HASH_TEXT_BYTES - 1;
 }
 
-static void plan_hash(struct cairn_buf *b, const struct cairn_hash *hash)
+static char *plan_put_number(char *at, uint64_t n)
 {
-	char text[CAIRN_HASH_TEXT_BYTES];
-	cairn_hash_text(text, hash);
-	cairn_buf_add(b, text, sizeof(text) - 1);
-}
-
-static void plan_number(struct cairn_buf *b, uint64_t n)
-{
-	char digits[20];
-	size_t at = sizeof(digits);
+	char digits[PLAN_NUMBER_TEXT_MAX];
+	size_t from = sizeof(digits);
 	do {
-		digits[--at] = (char)('0' + n % 10);
+		digits[--from] = (char)('0' + n % 10);
 		n /= 10;
 	} while (n > 0);
-	cairn_buf_add(b, digits + at, sizeof(digits) - at);
+	memcpy(at, digits + from, sizeof(digits) - from);
+	return at + sizeof(digits) - from;
 }
 
-static void plan_span(struct cairn_buf *b, uint64_t start, uint64_t end)
+static char *plan_put_span(char *at, uint64_t start, uint64_t end)
 {
-	plan_text(b, "{\"start\":");
-	plan_number(b, start);
-	plan_text(b, ",\"end\":");
-	plan_number(b, end);
-	plan_text(b, "}");
+	at = plan_put_number(stpcpy(at, "{\"start\":"), start);
+	at = plan_put_number(stpcpy(at, ",\"end\":"), end);
+	return stpcpy(at, "}");
+}
+
+static void plan_add(struct spill *out, const char *piece, const char *end)
+{
+	cairn_buf_add(&out->buf, piece, (size_t)(end - piece));
+}
+
+static void plan_text(struct spill *out, const char *text)
+{
+	cairn_buf_add(&out->buf, text, strlen(text));
 }
 
 /* --- plans -------------------------------------------------------------------------------------------------------- */
 
 static void plan_write_terms(struct spill *out, const struct cairn_plan *plan)
 {
-	struct cairn_buf *b = &out->buf;
-	plan_text(b, "[");
+	char piece[PLAN_TERM_TEXT_MAX];
+	plan_text(out, "[");
 	for (uint32_t i = 0; i < plan->n_terms; i++) {
 		const struct cairn_plan_term *t = &plan->terms[i];
-		plan_text(b, i ? ",{\"hash\":\"" : "{\"hash\":\"");
-		plan_hash(b, &plan->xorbs[t->xorb].hash);
-		plan_text(b, "\",\"unpacked_length\":");
-		plan_number(b, t->unpacked_bytes);
-		plan_text(b, ",\"range\":");
-		plan_span(b, t->start, t->end);
-		plan_text(b, "}");
+		char *at = stpcpy(piece, i ? ",{\"hash\":\"" : "{\"hash\":\"");
+		at = plan_put_hash(at, &plan->xorbs[t->xorb].hash);
+		at = plan_put_number(stpcpy(at, "\",\"unpacked_length\":"), t->unpacked_bytes);
+		at = plan_put_span(stpcpy(at, ",\"range\":"), t->start, t->end);
+		plan_add(out, piece, stpcpy(at, "}"));
 		spill_check(out);
 	}
-	plan_text(b, "]");
+	plan_text(out, "]");
 }
 
 /* A signed URL for n ranges of a xorb. */
 static void plan_write_url(struct spill *out, const struct plan_urls *urls, const struct cairn_plan_xorb *xorb,
 			   const struct cairn_plan_range *ranges, uint32_t n)
 {
-	char text[CAIRN_FETCH_RANGES_TEXT_MAX], signature[CAIRN_FETCH_SIGNATURE_TEXT_BYTES],
-		hash[CAIRN_HASH_TEXT_BYTES];
-	size_t len = 0;
-	for (uint32_t i = 0; i < n; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%" PRIu64 "-%" PRIu64, i ? "," : "",
-					ranges[i].first_byte, ranges[i].end_byte - 1);
+	char text[CAIRN_FETCH_RANGES_TEXT_MAX], signature[CAIRN_FETCH_SIGNATURE_TEXT_BYTES];
+	char *end = text;
+	for (uint32_t i = 0; i < n; i++) {
+		if (i > 0)
+			*end++ = ',';
+		end = plan_put_number(end, ranges[i].first_byte);
+		*end++ = '-';
+		end = plan_put_number(end, ranges[i].end_byte - 1);
+	}
+	*end = '\0';
 	enum cairn_status status = cairn_fetch_sign(urls->cas, &xorb->hash, text, urls->expires_unix_s, signature);
 	if (status != CAIRN_OK) {
 		out->status = status;
 		return;
 	}
-	cairn_hash_text(hash, &xorb->hash);
-	cairn_buf_printf(&out->buf, "\"url\":\"%s/v1/fetch/%s?ranges=%s&expires=%" PRId64 "&signature=%s\"", urls->base,
-			 hash, text, urls->expires_unix_s, signature);
+	char hash[CAIRN_HASH_TEXT_BYTES], expires[64 + PLAN_NUMBER_TEXT_MAX];
+	plan_text(out, "\"url\":\"");
+	plan_text(out, urls->base);
+	plan_text(out, "/v1/fetch/");
+	plan_add(out, hash, plan_put_hash(hash, &xorb->hash));
+	plan_text(out, "?ranges=");
+	plan_add(out, text, end);
+	end = plan_put_number(stpcpy(expires, "&expires="), (uint64_t)urls->expires_unix_s);
+	plan_add(out, expires, stpcpy(end, "&signature="));
+	plan_text(out, signature);
+	plan_text(out, "\"");
 }
 
 static void plan_write_v1_ranges(struct spill *out, const struct cairn_plan_xorb *xorb,
 				 const struct cairn_plan_range *ranges, uint32_t n, const struct plan_urls *urls)
 {
+	char piece[PLAN_RANGE_TEXT_MAX];
 	for (uint32_t i = 0; i < n; i++) {
 		const struct cairn_plan_range *r = &ranges[i];
-		plan_text(&out->buf, i ? ",{\"range\":" : "{\"range\":");
-		plan_span(&out->buf, r->start, r->end);
-		plan_text(&out->buf, ",");
+		char *at = plan_put_span(stpcpy(piece, i ? ",{\"range\":" : "{\"range\":"), r->start, r->end);
+		plan_add(out, piece, stpcpy(at, ","));
 		plan_write_url(out, urls, xorb, r, 1);
-		plan_text(&out->buf, ",\"url_range\":");
-		plan_span(&out->buf, r->first_byte, r->end_byte - 1);
-		plan_text(&out->buf, "}");
+		at = plan_put_span(stpcpy(piece, ",\"url_range\":"), r->first_byte, r->end_byte - 1);
+		plan_add(out, piece, stpcpy(at, "}"));
 		spill_check(out);
 	}
 }
@@ -101,8 +120,9 @@ static void plan_write_v1_ranges(struct spill *out, const struct cairn_plan_xorb
 static void plan_write_key(struct spill *out, const struct cairn_hash *hash, bool first)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];
-	cairn_hash_text(text, hash);
-	cairn_buf_printf(&out->buf, "%s\"%s\":[", first ? "" : ",", text);
+	plan_text(out, first ? "\"" : ",\"");
+	plan_add(out, text, plan_put_hash(text, hash));
+	plan_text(out, "\":[");
 }
 
 void plan_write_v1(struct spill *out, const struct cairn_plan *plan, const struct plan_urls *urls)
@@ -110,30 +130,30 @@ void plan_write_v1(struct spill *out, const struct cairn_plan *plan, const struc
 	cairn_buf_printf(&out->buf,
 			 "{\"offset_into_first_range\":%" PRIu64 ",\"terms\":", plan->offset_into_first_range);
 	plan_write_terms(out, plan);
-	cairn_buf_printf(&out->buf, ",\"fetch_info\":{");
+	plan_text(out, ",\"fetch_info\":{");
 	for (uint32_t i = 0; i < plan->n_xorbs; i++) {
 		const struct cairn_plan_xorb *xorb = &plan->xorbs[i];
 		plan_write_key(out, &xorb->hash, i == 0);
 		plan_write_v1_ranges(out, xorb, plan->ranges + xorb->first_range, xorb->n_ranges, urls);
-		cairn_buf_add(&out->buf, "]", 1);
+		plan_text(out, "]");
 	}
-	cairn_buf_add(&out->buf, "}}", 2);
+	plan_text(out, "}}");
 }
 
 static void plan_write_v2_fetch(struct spill *out, const struct cairn_plan_xorb *xorb,
 				const struct cairn_plan_range *ranges, uint32_t n, const struct plan_urls *urls)
 {
-	cairn_buf_add(&out->buf, "{", 1);
+	char piece[PLAN_RANGE_TEXT_MAX];
+	plan_text(out, "{");
 	plan_write_url(out, urls, xorb, ranges, n);
-	cairn_buf_printf(&out->buf, ",\"ranges\":[");
+	plan_text(out, ",\"ranges\":[");
 	for (uint32_t i = 0; i < n; i++) {
-		plan_text(&out->buf, i ? ",{\"chunks\":" : "{\"chunks\":");
-		plan_span(&out->buf, ranges[i].start, ranges[i].end);
-		plan_text(&out->buf, ",\"bytes\":");
-		plan_span(&out->buf, ranges[i].first_byte, ranges[i].end_byte - 1);
-		plan_text(&out->buf, "}");
+		char *at = stpcpy(piece, i ? ",{\"chunks\":" : "{\"chunks\":");
+		at = plan_put_span(at, ranges[i].start, ranges[i].end);
+		at = plan_put_span(stpcpy(at, ",\"bytes\":"), ranges[i].first_byte, ranges[i].end_byte - 1);
+		plan_add(out, piece, stpcpy(at, "}"));
 	}
-	cairn_buf_add(&out->buf, "]}", 2);
+	plan_text(out, "]}");
 	spill_check(out);
 }
 
@@ -142,7 +162,7 @@ void plan_write_v2(struct spill *out, const struct cairn_plan *plan, const struc
 	cairn_buf_printf(&out->buf,
 			 "{\"offset_into_first_range\":%" PRIu64 ",\"terms\":", plan->offset_into_first_range);
 	plan_write_terms(out, plan);
-	cairn_buf_printf(&out->buf, ",\"xorbs\":{");
+	plan_text(out, ",\"xorbs\":{");
 	for (uint32_t i = 0; i < plan->n_xorbs; i++) {
 		const struct cairn_plan_xorb *xorb = &plan->xorbs[i];
 		plan_write_key(out, &xorb->hash, i == 0);
@@ -150,13 +170,13 @@ void plan_write_v2(struct spill *out, const struct cairn_plan *plan, const struc
 			uint32_t n =
 				xorb->n_ranges - done < urls->ranges_max ? xorb->n_ranges - done : urls->ranges_max;
 			if (done > 0)
-				cairn_buf_add(&out->buf, ",", 1);
+				plan_text(out, ",");
 			plan_write_v2_fetch(out, xorb, &plan->ranges[xorb->first_range + done], n, urls);
 			done += n;
 		}
-		cairn_buf_add(&out->buf, "]", 1);
+		plan_text(out, "]");
 	}
-	cairn_buf_add(&out->buf, "}}", 2);
+	plan_text(out, "}}");
 }
 
 /* --- many files at once ------------------------------------------------------------------------------------------- */
@@ -222,7 +242,7 @@ static void plan_write_uses(struct spill *out, const struct cairn_plan *plans, s
 			same++;
 		plan_write_key(out, &uses[i].xorb->hash, i == 0);
 		plan_write_v1_ranges(out, uses[i].xorb, ranges, plan_join_ranges(ranges, &uses[i], same), urls);
-		cairn_buf_add(&out->buf, "]", 1);
+		plan_text(out, "]");
 		i += same;
 	}
 	free(ranges);
@@ -233,29 +253,29 @@ static void plan_write_uses(struct spill *out, const struct cairn_plan *plans, s
 static void plan_write_offsets(struct spill *out, const struct cairn_hash *files, const struct cairn_plan *plans,
 			       size_t n)
 {
-	cairn_buf_printf(&out->buf, ",\"offsets_into_first_range\":{");
+	plan_text(out, ",\"offsets_into_first_range\":{");
 	for (size_t i = 0; i < n; i++) {
 		char hash[CAIRN_HASH_TEXT_BYTES];
 		cairn_hash_text(hash, &files[i]);
 		cairn_buf_printf(&out->buf, "%s\"%s\":%" PRIu64, i ? "," : "", hash, plans[i].offset_into_first_range);
 	}
-	cairn_buf_printf(&out->buf, "}");
+	plan_text(out, "}");
 }
 
 void plan_write_batch(struct spill *out, const struct cairn_hash *files, const struct cairn_plan *plans, size_t n,
 		      bool is_range, const struct plan_urls *urls)
 {
-	cairn_buf_printf(&out->buf, "{\"files\":{");
+	plan_text(out, "{\"files\":{");
 	for (size_t i = 0; i < n; i++) {
 		char hash[CAIRN_HASH_TEXT_BYTES];
 		cairn_hash_text(hash, &files[i]);
 		cairn_buf_printf(&out->buf, "%s\"%s\":", i ? "," : "", hash);
 		plan_write_terms(out, &plans[i]);
 	}
-	cairn_buf_printf(&out->buf, "}");
+	plan_text(out, "}");
 	if (is_range)
 		plan_write_offsets(out, files, plans, n);
-	cairn_buf_printf(&out->buf, ",\"fetch_info\":{");
+	plan_text(out, ",\"fetch_info\":{");
 	plan_write_uses(out, plans, n, urls);
-	cairn_buf_add(&out->buf, "}}", 2);
+	plan_text(out, "}}");
 }

@@ -41,6 +41,16 @@ void fx_xorb_fini(struct fx_xorb *x)
 	cairn_chunk_list_fini(&x->list);
 }
 
+enum cairn_status fx_spans_are(void *ctx, const struct cairn_index_spans *places)
+{
+	const struct fx_xorb *x = ctx;
+	ck_assert(cairn_hash_equal(&places->xorb, &x->hash));
+	ck_assert_uint_eq(places->n_chunks, x->list.n);
+	ck_assert_uint_eq(places->stored_bytes, x->list.spans[x->list.n - 1].end);
+	ck_assert_mem_eq(places->spans, x->list.spans, x->list.n * sizeof(*x->list.spans));
+	return CAIRN_OK;
+}
+
 bool fx_xorb_put(struct cairn_index *ix, const struct fx_xorb *x)
 {
 	struct cairn_index_write write = {

@@ -22,6 +22,8 @@ struct fx_xorb fx_xorb_new(uint64_t number, uint32_t n);
 void fx_xorb_fini(struct fx_xorb *x);
 /** Register it as stored. @return whether it was added */
 bool fx_xorb_put(struct cairn_index *ix, const struct fx_xorb *x);
+/** Of cairn_index_spans(): the places must be those of the stored fx_xorb that ctx points to. */
+enum cairn_status fx_spans_are(void *ctx, const struct cairn_index_spans *places);
 
 struct fx_file {
 	struct cairn_index_new_file file;

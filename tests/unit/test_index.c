@@ -206,12 +206,10 @@ START_TEST(xorb_and_list_come_back)
 		ck_assert_mem_eq(list.hashes, x.list.hashes, sizes[i] * sizeof(struct cairn_hash));
 		ck_assert_mem_eq(list.spans, x.list.spans, sizes[i] * sizeof(struct cairn_span));
 		cairn_chunk_list_fini(&list);
-		struct cairn_span *spans;
 		struct cairn_index_xorb by_id;
-		ck_assert_int_eq(cairn_index_spans(ix, row.id, &by_id, &spans), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_xorb_by_id(ix, row.id, &by_id), CAIRN_OK);
 		ck_assert(cairn_hash_equal(&by_id.hash, &x.hash));
-		ck_assert_mem_eq(spans, x.list.spans, sizes[i] * sizeof(struct cairn_span));
-		free(spans);
+		ck_assert_int_eq(cairn_index_spans(ix, &row.id, 1, fx_spans_are, &x), CAIRN_OK);
 		fx_xorb_fini(&x);
 	}
 	struct cairn_index_stats stats;
@@ -227,12 +225,60 @@ START_TEST(unknown_xorb)
 	struct cairn_hash hash = fx_hash("nothing", 1);
 	struct cairn_index_xorb row;
 	struct cairn_chunk_list list;
-	struct cairn_span *spans;
+	int64_t id = 1;
 	ck_assert_int_eq(cairn_index_xorb(ix, &hash, &row), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_xorb_by_id(ix, id, &row), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(cairn_index_chunk_list(ix, &hash, &list), CAIRN_E_NOT_FOUND);
 	ck_assert_uint_eq(list.n, 0);
-	ck_assert_int_eq(cairn_index_spans(ix, 1, &row, &spans), CAIRN_E_NOT_FOUND);
-	ck_assert_ptr_null(spans);
+	ck_assert_int_eq(cairn_index_spans(ix, &id, 1, fx_spans_are, NULL), CAIRN_E_NOT_FOUND);
+	cairn_index_free(ix);
+}
+END_TEST
+
+struct visited {
+	uint32_t n;
+	enum cairn_status answer; /* of the second visit */
+	struct cairn_hash seen[4];
+};
+
+static enum cairn_status visit(void *ctx, const struct cairn_index_spans *places)
+{
+	struct visited *v = ctx;
+	v->seen[v->n++] = places->xorb;
+	return v->n == 2 ? v->answer : CAIRN_OK;
+}
+
+START_TEST(spans_of_many)
+{
+	struct cairn_index *ix = fx_open(folder.path);
+	struct fx_xorb a = fx_xorb_new(1, 3), b = fx_xorb_new(2, 5);
+	struct cairn_index_xorb row;
+	int64_t ids[4] = {0};
+	fx_xorb_put(ix, &a);
+	fx_xorb_put(ix, &b);
+	ck_assert_int_eq(cairn_index_xorb(ix, &b.hash, &row), CAIRN_OK);
+	ids[0] = ids[2] = row.id;
+	ck_assert_int_eq(cairn_index_xorb(ix, &a.hash, &row), CAIRN_OK);
+	ids[1] = row.id;
+
+	struct visited v = {0};
+	ck_assert_int_eq(cairn_index_spans(ix, ids, 3, visit, &v), CAIRN_OK);
+	ck_assert_uint_eq(v.n, 3);
+	ck_assert(cairn_hash_equal(&v.seen[0], &b.hash) && cairn_hash_equal(&v.seen[1], &a.hash) &&
+		  cairn_hash_equal(&v.seen[2], &b.hash));
+	v = (struct visited){.answer = CAIRN_E_CONFLICT};
+	ck_assert_int_eq(cairn_index_spans(ix, ids, 3, visit, &v), CAIRN_E_CONFLICT);
+	ck_assert_uint_eq(v.n, 2);
+	v = (struct visited){0};
+	ck_assert_int_eq(cairn_index_spans(ix, ids, 4, visit, &v), CAIRN_E_NOT_FOUND);
+	ck_assert_uint_eq(v.n, 3);
+	/* No snapshot is left behind: what is written now is seen. */
+	struct fx_xorb c = fx_xorb_new(3, 2);
+	fx_xorb_put(ix, &c);
+	ck_assert_int_eq(cairn_index_xorb(ix, &c.hash, &row), CAIRN_OK);
+	fx_xorb_fini(&a);
+	fx_xorb_fini(&b);
+	fx_xorb_fini(&c);
 	cairn_index_free(ix);
 }
 END_TEST
@@ -248,10 +294,9 @@ START_TEST(damaged_list)
 	ix = fx_open(folder.path);
 	struct cairn_chunk_list list;
 	struct cairn_index_xorb row;
-	struct cairn_span *spans;
 	ck_assert_int_eq(cairn_index_chunk_list(ix, &x.hash, &list), CAIRN_E_IO);
 	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_spans(ix, row.id, &row, &spans), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_index_spans(ix, &row.id, 1, fx_spans_are, &x), CAIRN_E_IO);
 	cairn_index_free(ix);
 	fx_xorb_fini(&x);
 }
@@ -278,6 +323,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, xorb_and_list_come_back);
 	tcase_add_test(t, unknown_xorb);
+	tcase_add_test(t, spans_of_many);
 	tcase_add_test(t, damaged_list);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
