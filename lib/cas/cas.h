@@ -65,18 +65,18 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct c
 
 /* --- xorbs -------------------------------------------------------------------------------------------------------- */
 
-/** A xorb on its way in: verified and written while it streams. One thread at a time. */
+/** A xorb on its way in: verified and written while it streams, half a MiB at a time. One thread at a time. */
 struct cairn_xorb_upload;
 
 /** @return CAIRN_OK; CAIRN_E_BUSY over spool_bytes_max; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_hash *hash,
 							 uint64_t bytes_expected, struct cairn_xorb_upload **out,
 							 struct cairn_diag *diag);
-/** @return as cairn_xorb_verifier_feed(), cairn_store_put_write() */
+/** @return as cairn_xorb_verifier_feed(), cairn_store_put_write(), if for bytes of an earlier call */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uint8_t *bytes, size_t len,
 							 struct cairn_diag *diag);
 /** Check that it is whole and is what its hash says, and make its bytes durable. Waits for the disk: on a worker.
- *  @return as cairn_xorb_verifier_end(), cairn_store_put_commit() */
+ *  @return as cairn_xorb_upload_write(), cairn_xorb_verifier_end(), cairn_store_put_commit() */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
 /** Register it. done(ctx, status, was_inserted, diag) is called once, when that is durable: on the index's writer, or
  * by this call where nothing is to be written. u may be freed from there on. @return CAIRN_OK; CAIRN_E_BUSY: done will
