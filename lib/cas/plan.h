@@ -51,8 +51,8 @@ bool cairn_byte_range_clip(const struct cairn_byte_range *range, uint64_t file_b
 
 /**
  * Plan a file, or a range of it. An empty file gives a plan without terms, whatever the range.
- * Works in memory for the file's terms (80 bytes each while it works) and the list of one xorb at a time. Its xorbs come
- * in the order in which the file first needs them.
+ * Works in memory for the file's terms (80 bytes each while it works) and the list of one xorb at a time. Its xorbs
+ * come in the order in which the file first needs them.
  * @return CAIRN_OK
  *         CAIRN_E_NOT_FOUND  unknown, or not the viewer's to read
  *         CAIRN_E_LIMIT      the range starts past the end; out->file_bytes is set
