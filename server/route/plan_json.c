@@ -17,6 +17,13 @@ enum {
 	PLAN_RANGE_TEXT_MAX = 64 + 2 * PLAN_SPAN_TEXT_MAX,
 };
 
+static inline char *plan_put_text(char *at, const char *text)
+{
+	size_t len = strlen(text);
+	memcpy(at, text, len);
+	return at + len;
+}
+
 static char *plan_put_hash(char *at, const struct cairn_hash *hash)
 {
 	cairn_hash_text(at, hash);
@@ -37,9 +44,9 @@ static char *plan_put_number(char *at, uint64_t n)
 
 static char *plan_put_span(char *at, uint64_t start, uint64_t end)
 {
-	at = plan_put_number(stpcpy(at, "{\"start\":"), start);
-	at = plan_put_number(stpcpy(at, ",\"end\":"), end);
-	return stpcpy(at, "}");
+	at = plan_put_number(plan_put_text(at, "{\"start\":"), start);
+	at = plan_put_number(plan_put_text(at, ",\"end\":"), end);
+	return plan_put_text(at, "}");
 }
 
 static void plan_add(struct spill *out, const char *piece, const char *end)
@@ -60,11 +67,11 @@ static void plan_write_terms(struct spill *out, const struct cairn_plan *plan)
 	plan_text(out, "[");
 	for (uint32_t i = 0; i < plan->n_terms; i++) {
 		const struct cairn_plan_term *t = &plan->terms[i];
-		char *at = stpcpy(piece, i ? ",{\"hash\":\"" : "{\"hash\":\"");
+		char *at = plan_put_text(piece, i ? ",{\"hash\":\"" : "{\"hash\":\"");
 		at = plan_put_hash(at, &plan->xorbs[t->xorb].hash);
-		at = plan_put_number(stpcpy(at, "\",\"unpacked_length\":"), t->unpacked_bytes);
-		at = plan_put_span(stpcpy(at, ",\"range\":"), t->start, t->end);
-		plan_add(out, piece, stpcpy(at, "}"));
+		at = plan_put_number(plan_put_text(at, "\",\"unpacked_length\":"), t->unpacked_bytes);
+		at = plan_put_span(plan_put_text(at, ",\"range\":"), t->start, t->end);
+		plan_add(out, piece, plan_put_text(at, "}"));
 		spill_check(out);
 	}
 	plan_text(out, "]");
@@ -96,8 +103,8 @@ static void plan_write_url(struct spill *out, const struct plan_urls *urls, cons
 	plan_add(out, hash, plan_put_hash(hash, &xorb->hash));
 	plan_text(out, "?ranges=");
 	plan_add(out, text, end);
-	end = plan_put_number(stpcpy(expires, "&expires="), (uint64_t)urls->expires_unix_s);
-	plan_add(out, expires, stpcpy(end, "&signature="));
+	end = plan_put_number(plan_put_text(expires, "&expires="), (uint64_t)urls->expires_unix_s);
+	plan_add(out, expires, plan_put_text(end, "&signature="));
 	plan_text(out, signature);
 	plan_text(out, "\"");
 }
@@ -108,11 +115,11 @@ static void plan_write_v1_ranges(struct spill *out, const struct cairn_plan_xorb
 	char piece[PLAN_RANGE_TEXT_MAX];
 	for (uint32_t i = 0; i < n; i++) {
 		const struct cairn_plan_range *r = &ranges[i];
-		char *at = plan_put_span(stpcpy(piece, i ? ",{\"range\":" : "{\"range\":"), r->start, r->end);
-		plan_add(out, piece, stpcpy(at, ","));
+		char *at = plan_put_span(plan_put_text(piece, i ? ",{\"range\":" : "{\"range\":"), r->start, r->end);
+		plan_add(out, piece, plan_put_text(at, ","));
 		plan_write_url(out, urls, xorb, r, 1);
-		at = plan_put_span(stpcpy(piece, ",\"url_range\":"), r->first_byte, r->end_byte - 1);
-		plan_add(out, piece, stpcpy(at, "}"));
+		at = plan_put_span(plan_put_text(piece, ",\"url_range\":"), r->first_byte, r->end_byte - 1);
+		plan_add(out, piece, plan_put_text(at, "}"));
 		spill_check(out);
 	}
 }
@@ -148,10 +155,10 @@ static void plan_write_v2_fetch(struct spill *out, const struct cairn_plan_xorb 
 	plan_write_url(out, urls, xorb, ranges, n);
 	plan_text(out, ",\"ranges\":[");
 	for (uint32_t i = 0; i < n; i++) {
-		char *at = stpcpy(piece, i ? ",{\"chunks\":" : "{\"chunks\":");
+		char *at = plan_put_text(piece, i ? ",{\"chunks\":" : "{\"chunks\":");
 		at = plan_put_span(at, ranges[i].start, ranges[i].end);
-		at = plan_put_span(stpcpy(at, ",\"bytes\":"), ranges[i].first_byte, ranges[i].end_byte - 1);
-		plan_add(out, piece, stpcpy(at, "}"));
+		at = plan_put_span(plan_put_text(at, ",\"bytes\":"), ranges[i].first_byte, ranges[i].end_byte - 1);
+		plan_add(out, piece, plan_put_text(at, "}"));
 	}
 	plan_text(out, "]}");
 	spill_check(out);
