@@ -116,6 +116,16 @@ static enum cairn_status tx_read_state(struct cairn_tx *tx)
 	return CAIRN_OK;
 }
 
+/* A file that cannot be opened for writing is opened for reading by SQLite, be it the database or its log: then each
+ * write would fail for as long as the process lives. It is better not to start. */
+static enum cairn_status tx_try_to_write(struct cairn_tx *tx)
+{
+	enum cairn_status status = cairn_sql_run(tx->stmt[CAIRN_TX_BEGIN]);
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(tx->stmt[CAIRN_TX_PROBE]);
+	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_COMMIT]) : status;
+}
+
 enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct cairn_diag *diag)
 {
 	tx->xorbs = calloc(CAIRN_TX_XORBS, sizeof(*tx->xorbs));
@@ -138,6 +148,9 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 		status = tx_read_state(tx);
 	if (status != CAIRN_OK)
 		return cairn_sql_fail(tx->db, diag, "cannot read the index");
+	status = tx_try_to_write(tx);
+	if (status != CAIRN_OK)
+		return cairn_sql_fail(tx->db, diag, "cannot write the index");
 	tx->filter_next = INT64_MIN;
 	cairn_filter_init(&tx->filter, (uint64_t)tx->counts.eligible / 4 * 5);
 	return CAIRN_OK;

@@ -26,7 +26,7 @@ enum cairn_status cairn_spool_new(struct cairn_spool **out, const char *dir, uin
 	s->bytes_max = bytes_max;
 	enum cairn_status status = cairn_tmpfile_open(&s->file, dir_fd);
 	if (status != CAIRN_OK)
-		return status == CAIRN_E_NOMEM ? status : CAIRN_E_IO;
+		return status;
 	cairn_tmpfile_unlink(&s->file);
 	*out = s;
 	s = NULL;

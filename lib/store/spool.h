@@ -14,7 +14,7 @@ struct cairn_spool;
 /**
  * @param dir  folder on the file system that takes the bytes
  * @param bytes_max  more is refused
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_spool_new(struct cairn_spool **out, const char *dir, uint64_t bytes_max);
 
