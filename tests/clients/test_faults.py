@@ -1,0 +1,190 @@
+"""The disk fails, is full, or takes less than it was given, at each call: what was acknowledged stays, the answer is an
+error that clients retry, and the daemon goes on when the disk does.
+"""
+
+import hashlib
+import random
+
+import hf_client
+import plans
+import pytest
+from faults import CALLS, EINTR, EIO, ENOSPC, FOR_EVER, SHORT, WRITING, Faults
+from ledger import GONE, Ledger, name, new_file
+
+RETRIED = {500, 503, 507}  # stock clients try again five times
+AT_MOST = 200  # calls of one round of work: more than it makes
+
+
+class Refused(Exception):
+    """An answer in the middle of something that needs several."""
+
+
+class Asking:
+    def __init__(self, server):
+        self.server = server
+
+    def get(self, path, **more):
+        reply = self.server.get(path, **more)
+        if reply.status in RETRIED:
+            raise Refused(reply.status)
+        return reply
+
+
+class Work:
+    """Rounds of work: upload a file, ask for it, forget the one before, collect. Each can be made up for afterwards."""
+
+    def __init__(self, folder, clock, **options):
+        self.faults = Faults(folder, test_clock=clock.path, epoch="60s", gc_grace="120s", **options)
+        self.server, self.ledger, self.clock = self.faults.server, Ledger(), clock
+        self.now = self.n = self.refused = 0
+        self.last, self.kept = None, new_file(0, xorbs=2)
+
+    def begin(self):
+        self.server.start()
+        assert self.ledger.upload(self.server, self.kept).status == 200
+
+    def answer(self, ask, *args):
+        """@return the status, which must be good or worth a retry; None: the connection was cut"""
+        try:
+            status = ask(*args).status
+        except GONE:
+            return None
+        except Refused as refused:
+            status = refused.args[0]
+        assert status == 200 or status in RETRIED, (ask, status)
+        self.refused += status != 200
+        return status
+
+    def round(self, file, old):
+        """Statuses; of a file that is forgotten already, too, 200."""
+        steps = [(self.ledger.upload, self.server, file), (self.fetch, self.kept)]
+        if old:
+            steps.append((self.forget, old))
+        steps.append((self.server.post, "/v1/gc"))
+        return [self.answer(*step) for step in steps]
+
+    def forget(self, file):
+        reply = self.ledger.forget(self.server, file)
+        reply.status = 200 if reply.status == 404 else reply.status
+        return reply
+
+    def fetch(self, file):
+        asking = Asking(self.server)
+        reply = asking.get(f"/v2/reconstructions/{name(file)}")
+        if reply.status == 200:
+            assert plans.download(asking, reply.json()) == plans.content(file), "wrong bytes"
+        return reply
+
+    def try_with(self, calls, action, first, last):
+        """@return how many calls failed"""
+        self.n += 1
+        file, old, self.last = new_file(self.n), self.last, None
+        self.now += 200
+        self.clock.move(self.now)
+        self.ledger.xorbs.clear()  # of unfinished uploads, and collected when they are old enough
+        self.faults.arm(calls, action, first, last)
+        self.round(file, old)
+        fired = self.faults.disarm()
+        assert self.server.process.poll() is None, self.server.log()[-3000:]
+        assert self.round(file, old) == [200] * (4 if old else 3), "the disk is well again"
+        self.last = file
+        return fired
+
+
+@pytest.fixture
+def work(tmp_path, clock, request):
+    w = Work(tmp_path / "faults", clock, **getattr(request, "param", {}))
+    w.begin()
+    yield w
+    w.ledger.check(w.server)
+    w.server.kill()
+    w.server.start()
+    w.ledger.xorbs.clear()
+    w.ledger.check(w.server)
+    w.server.stop()
+    assert w.server.left_overs() == []
+
+
+def sweep(work, calls, action, last=None):
+    """The n-th call for n = 1, 2, ... until there are no more. @return how many there were"""
+    work.try_with([], action, 1, 1)
+    before = None
+    for n in range(1, AT_MOST):
+        if work.try_with(calls, action, n, last or n) == 0:
+            assert work.faults.descriptors() <= before + 2, "descriptors are lost"
+            return n - 1
+        before = before or work.faults.descriptors()
+    raise AssertionError("there is no end to it")
+
+
+def test_one_call_fails(work):
+    assert sweep(work, CALLS, EIO) > 20
+    assert work.refused > 10
+
+
+def test_no_room_for_one_call(work):
+    assert sweep(work, WRITING, ENOSPC) > 10
+    assert work.refused > 5
+
+
+def test_no_room_from_one_call_on(work):
+    sweep(work, WRITING, ENOSPC, last=FOR_EVER)
+    assert work.refused > 5
+
+
+def test_disk_dies_at_one_call(work):
+    sweep(work, CALLS, EIO, last=FOR_EVER)
+    assert work.refused > 10
+
+
+def test_short_and_interrupted_calls(work):
+    """Nobody is told of these: they are no errors."""
+    sweep(work, {"write", "pwrite", "read", "pread"}, SHORT)
+    sweep(work, {"write", "pwrite", "read", "pread"}, EINTR)
+    assert work.refused == 0
+
+
+@pytest.mark.parametrize("work", [{"idle_timeout": "1s"}], indirect=True)
+def test_disk_dies_in_the_middle_of_an_object(work):
+    """The HTTP library takes a short sendfile() for a full socket and waits for the client; the idle timeout ends that."""
+    work.faults.arm({"sendfile"}, SHORT, 1, 1)
+    assert work.answer(work.fetch, work.kept) is None, "the connection was cut"
+    assert work.faults.disarm() == 1
+    assert work.answer(work.fetch, work.kept) == 200
+
+
+@pytest.mark.parametrize("action", [EIO, ENOSPC])
+def test_stock_client_tries_again(work, tmp_path, action):
+    """It is told of nothing when the disk is well again before its sixth try."""
+    path = tmp_path / "file"
+    path.write_bytes(random.Random(action).randbytes(200_000))
+    work.faults.arm({"write", "fsync", "fdatasync"}, action, 2, 4)
+    [info] = hf_client.upload(work.server, tmp_path / "up", [path], client_retry_base_delay="10ms")
+    assert work.faults.disarm() == 3
+    work.faults.arm({"pread", "open", "sendfile"}, action, 2, 3)
+    [got] = hf_client.download(work.server, tmp_path / "down", [{"hash": info["hash"], "size": 200_000, "how": "file"}], client_retry_base_delay="10ms")
+    assert work.faults.disarm() == 2
+    assert got == {"bytes": 200_000, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def test_start(tmp_path, clock):
+    """A start that meets a fault ends with an error, or goes on; the next one finds all that was acknowledged."""
+    work = Work(tmp_path / "faults", clock)
+    server, refused = work.server, 0
+    for n in range(1, AT_MOST):
+        work.faults.arm(CALLS, EIO, n, n)
+        try:
+            server.start()
+        except AssertionError:
+            refused += 1
+            assert server.process.returncode == 1 and "cannot" in server.log().lower(), (n, server.process.returncode, server.log())
+            continue
+        fired = work.faults.disarm()
+        assert work.ledger.upload(server, new_file(n)).status == 200
+        server.kill()
+        if not fired and n > 1:
+            break
+    assert refused > 10
+    server.start()
+    work.ledger.check(server)
+    server.stop()

@@ -1,0 +1,363 @@
+/* The calls themselves. Real ones are made as system calls, so that no other library's idea of them gets between. */
+#include "support/faults.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FAULTS_EXPORTED __attribute__((visibility("default")))
+
+enum { FAULTS_SHORT = 1000, FAULTS_KILL }; /* actions that are no error numbers */
+
+/* Shared with the test. Calls are counted from 1 when they are of a kind whose bit is set in kinds. */
+static struct faults_control {
+	atomic_uint_fast64_t kinds, first, last, action, seen, fired;
+} * control;
+static const char *folder;
+static size_t folder_len;
+
+__attribute__((constructor)) static void faults_begin(void)
+{
+	const char *path = getenv("FAULTS_CONTROL");
+	int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0) : -1;
+	void *at =
+		fd < 0 ? MAP_FAILED
+		       : (void *)syscall(SYS_mmap, NULL, sizeof(*control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	folder = getenv("FAULTS_FOLDER");
+	if (at == MAP_FAILED || !folder)
+		_exit(EXIT_FAILURE);
+	folder_len = strlen(folder);
+	(void)close(fd);
+	faults_trace_begin();
+	control = at;
+}
+
+/* --- what is hit -------------------------------------------------------------------------------------------------- */
+
+bool faults_path(char out[static FAULTS_PATH_BYTES], int fd, const char *path)
+{
+	char link[64], full[2 * FAULTS_PATH_BYTES] = "";
+	if (!path || path[0] != '/') {
+		(void)snprintf(link, sizeof(link), fd == AT_FDCWD ? "/proc/self/cwd" : "/proc/self/fd/%d", fd);
+		ssize_t n = syscall(SYS_readlinkat, AT_FDCWD, link, full, FAULTS_PATH_BYTES - 1);
+		if (n < 0)
+			return false;
+		full[n] = '\0';
+		if (path && strcmp(path, ".") != 0)
+			(void)snprintf(full + n, sizeof(full) - (size_t)n, "/%s", path);
+	} else {
+		(void)snprintf(full, sizeof(full), "%s", path);
+	}
+	if (strncmp(full, folder, folder_len) != 0 || (full[folder_len] != '/' && full[folder_len] != '\0'))
+		return false;
+	(void)snprintf(out, FAULTS_PATH_BYTES, "%.4000s", full + folder_len + (full[folder_len] == '/'));
+	return true;
+}
+
+/* @return how much of len may be transferred; -1 with errno: the call fails */
+static ssize_t faults_judge(enum faults_call call, int fd, const char *path, size_t len)
+{
+	char name[FAULTS_PATH_BYTES];
+	int before = errno;
+	if (!control || !(atomic_load(&control->kinds) & UINT64_C(1) << call) || !faults_path(name, fd, path)) {
+		errno = before;
+		return (ssize_t)len;
+	}
+	uint64_t at = atomic_fetch_add(&control->seen, 1) + 1;
+	uint64_t action = atomic_load(&control->action);
+	errno = before;
+	if (at < atomic_load(&control->first) || at > atomic_load(&control->last))
+		return (ssize_t)len;
+	atomic_fetch_add(&control->fired, 1);
+	if (action == FAULTS_KILL)
+		(void)raise(SIGKILL);
+	if (action == FAULTS_SHORT)
+		return (ssize_t)(len > 1 ? len / 2 : len);
+	errno = (int)action;
+	return -1;
+}
+
+static bool faults_fails(enum faults_call call, int fd, const char *path)
+{
+	return faults_judge(call, fd, path, 0) < 0;
+}
+
+/* --- bytes -------------------------------------------------------------------------------------------------------- */
+
+static ssize_t faults_write_at(int fd, const void *bytes, size_t len, off_t offset, bool moves)
+{
+	char path[FAULTS_PATH_BYTES];
+	ssize_t n = faults_judge(moves ? FAULTS_WRITE : FAULTS_PWRITE, fd, NULL, len);
+	if (n < 0)
+		return n;
+	faults_trace_lock();
+	off_t at = moves ? (off_t)syscall(SYS_lseek, fd, 0, SEEK_CUR) : offset;
+	n = moves ? syscall(SYS_write, fd, bytes, n) : syscall(SYS_pwrite64, fd, bytes, n, offset);
+	int error = errno;
+	if (n > 0 && faults_path(path, fd, NULL))
+		faults_trace(FAULTS_WRITTEN, fd, at, NULL, bytes, (size_t)n);
+	faults_trace_unlock();
+	errno = error;
+	return n;
+}
+
+FAULTS_EXPORTED ssize_t write(int fd, const void *bytes, size_t len)
+{
+	return faults_write_at(fd, bytes, len, 0, true);
+}
+
+FAULTS_EXPORTED ssize_t pwrite64(int fd, const void *bytes, size_t len, off_t offset)
+{
+	return faults_write_at(fd, bytes, len, offset, false);
+}
+
+FAULTS_EXPORTED ssize_t pwrite(int fd, const void *bytes, size_t len, off_t offset)
+{
+	return faults_write_at(fd, bytes, len, offset, false);
+}
+
+FAULTS_EXPORTED ssize_t read(int fd, void *bytes, size_t len)
+{
+	ssize_t n = faults_judge(FAULTS_READ, fd, NULL, len);
+	return n < 0 ? n : syscall(SYS_read, fd, bytes, n);
+}
+
+FAULTS_EXPORTED ssize_t pread64(int fd, void *bytes, size_t len, off_t offset)
+{
+	ssize_t n = faults_judge(FAULTS_PREAD, fd, NULL, len);
+	return n < 0 ? n : syscall(SYS_pread64, fd, bytes, n, offset);
+}
+
+FAULTS_EXPORTED ssize_t pread(int fd, void *bytes, size_t len, off_t offset)
+{
+	return pread64(fd, bytes, len, offset);
+}
+
+FAULTS_EXPORTED ssize_t sendfile64(int out_fd, int in_fd, off_t *offset, size_t len)
+{
+	ssize_t n = faults_judge(FAULTS_SENDFILE, in_fd, NULL, len);
+	return n < 0 ? n : syscall(SYS_sendfile, out_fd, in_fd, offset, n);
+}
+
+FAULTS_EXPORTED ssize_t sendfile(int out_fd, int in_fd, off_t *offset, size_t len)
+{
+	return sendfile64(out_fd, in_fd, offset, len);
+}
+
+FAULTS_EXPORTED int ftruncate64(int fd, off_t len)
+{
+	char path[FAULTS_PATH_BYTES];
+	if (faults_fails(FAULTS_TRUNCATE, fd, NULL))
+		return -1;
+	faults_trace_lock();
+	int rc = (int)syscall(SYS_ftruncate, fd, len);
+	if (rc == 0 && faults_path(path, fd, NULL))
+		faults_trace(FAULTS_TRUNCATED, fd, len, NULL, NULL, 0);
+	faults_trace_unlock();
+	return rc;
+}
+
+FAULTS_EXPORTED int ftruncate(int fd, off_t len)
+{
+	return ftruncate64(fd, len);
+}
+
+static int faults_sync(enum faults_call call, long number, int fd)
+{
+	char path[FAULTS_PATH_BYTES];
+	struct stat st;
+	if (faults_fails(call, fd, NULL))
+		return -1;
+	faults_trace_lock();
+	int rc = (int)syscall(number, fd);
+	if (rc == 0 && faults_path(path, fd, NULL) && fstat(fd, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			faults_trace(FAULTS_DIR_SYNCED, -1, 0, path, NULL, 0);
+		else
+			faults_trace(FAULTS_SYNCED, fd, 0, NULL, NULL, 0);
+	}
+	faults_trace_unlock();
+	return rc;
+}
+
+FAULTS_EXPORTED int fsync(int fd)
+{
+	return faults_sync(FAULTS_FSYNC, SYS_fsync, fd);
+}
+
+FAULTS_EXPORTED int fdatasync(int fd)
+{
+	return faults_sync(FAULTS_FDATASYNC, SYS_fdatasync, fd);
+}
+
+FAULTS_EXPORTED void *mmap64(void *at, size_t len, int protection, int flags, int fd, off_t offset)
+{
+	if (fd >= 0 && faults_fails(FAULTS_MMAP, fd, NULL))
+		return MAP_FAILED;
+	return (void *)syscall(SYS_mmap, at, len, protection, flags, fd, offset);
+}
+
+FAULTS_EXPORTED void *mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset)
+{
+	return mmap64(at, len, protection, flags, fd, offset);
+}
+
+FAULTS_EXPORTED int fstatvfs64(int fd, struct statvfs64 *out)
+{
+	static int (*real)(const char *, struct statvfs64 *) = statvfs64;
+	char path[64];
+	if (faults_fails(FAULTS_STAT, fd, NULL))
+		return -1;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return real(path, out);
+}
+
+FAULTS_EXPORTED int fstatat64(int fd, const char *path, struct stat64 *out, int flags)
+{
+	return faults_fails(FAULTS_STAT, fd, path) ? -1 : (int)syscall(SYS_newfstatat, fd, path, out, flags);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static int faults_open(int dir_fd, const char *path, int flags, mode_t mode)
+{
+	char name[FAULTS_PATH_BYTES];
+	if (faults_fails(FAULTS_OPEN, dir_fd, path))
+		return -1;
+	faults_trace_lock();
+	bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
+	bool is_new = nameless || ((flags & O_CREAT) && syscall(SYS_faccessat, dir_fd, path, F_OK) != 0);
+	int fd = (int)syscall(SYS_openat, dir_fd, path, flags, mode);
+	int error = errno;
+	if (fd >= 0 && faults_path(name, dir_fd, path)) {
+		if (is_new)
+			faults_trace(FAULTS_CREATED, fd, 0, nameless ? "" : name, NULL, 0);
+		else if (flags & O_TRUNC)
+			faults_trace(FAULTS_TRUNCATED, fd, 0, NULL, NULL, 0);
+	}
+	faults_trace_unlock();
+	errno = error;
+	return fd;
+}
+
+#define FAULTS_MODE(flags, mode)                                                                                       \
+	mode_t mode = 0;                                                                                               \
+	if (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE) {                                                   \
+		va_list ap;                                                                                            \
+		va_start(ap, flags);                                                                                   \
+		(mode) = va_arg(ap, mode_t);                                                                           \
+		va_end(ap);                                                                                            \
+	}
+
+FAULTS_EXPORTED int open64(const char *path, int flags, ...)
+{
+	FAULTS_MODE(flags, mode)
+	return faults_open(AT_FDCWD, path, flags, mode);
+}
+
+FAULTS_EXPORTED int open(const char *path, int flags, ...)
+{
+	FAULTS_MODE(flags, mode)
+	return faults_open(AT_FDCWD, path, flags, mode);
+}
+
+FAULTS_EXPORTED int openat64(int dir_fd, const char *path, int flags, ...)
+{
+	FAULTS_MODE(flags, mode)
+	return faults_open(dir_fd, path, flags, mode);
+}
+
+FAULTS_EXPORTED int openat(int dir_fd, const char *path, int flags, ...)
+{
+	FAULTS_MODE(flags, mode)
+	return faults_open(dir_fd, path, flags, mode);
+}
+
+FAULTS_EXPORTED int mkdirat(int dir_fd, const char *path, mode_t mode)
+{
+	char name[FAULTS_PATH_BYTES];
+	if (faults_fails(FAULTS_MKDIR, dir_fd, path))
+		return -1;
+	faults_trace_lock();
+	int rc = (int)syscall(SYS_mkdirat, dir_fd, path, mode);
+	int error = errno;
+	if (rc == 0 && faults_path(name, dir_fd, path))
+		faults_trace(FAULTS_DIR_MADE, -1, 0, name, NULL, 0);
+	faults_trace_unlock();
+	errno = error;
+	return rc;
+}
+
+FAULTS_EXPORTED int mkdir(const char *path, mode_t mode)
+{
+	return mkdirat(AT_FDCWD, path, mode);
+}
+
+FAULTS_EXPORTED int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
+{
+	char name[FAULTS_PATH_BYTES];
+	if (faults_fails(FAULTS_LINK, to_fd, to))
+		return -1;
+	faults_trace_lock();
+	int rc = (int)syscall(SYS_linkat, from_fd, from, to_fd, to, flags);
+	int error = errno;
+	if (rc == 0 && faults_path(name, to_fd, to)) {
+		int fd = (int)syscall(SYS_openat, to_fd, to, O_RDONLY | O_CLOEXEC, 0);
+		faults_trace(FAULTS_LINKED, fd, 0, name, NULL, 0);
+		(void)close(fd);
+	}
+	faults_trace_unlock();
+	errno = error;
+	return rc;
+}
+
+FAULTS_EXPORTED int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+	char name[FAULTS_PATH_BYTES], new_name[FAULTS_PATH_BYTES];
+	if (faults_fails(FAULTS_RENAME, to_fd, to))
+		return -1;
+	faults_trace_lock();
+	int rc = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
+	int error = errno;
+	if (rc == 0 && faults_path(name, from_fd, from) && faults_path(new_name, to_fd, to))
+		faults_trace(FAULTS_RENAMED, -1, 0, name, new_name, strlen(new_name));
+	faults_trace_unlock();
+	errno = error;
+	return rc;
+}
+
+FAULTS_EXPORTED int rename(const char *from, const char *to)
+{
+	return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+FAULTS_EXPORTED int unlinkat(int dir_fd, const char *path, int flags)
+{
+	char name[FAULTS_PATH_BYTES];
+	if (faults_fails(FAULTS_UNLINK, dir_fd, path))
+		return -1;
+	faults_trace_lock();
+	int rc = (int)syscall(SYS_unlinkat, dir_fd, path, flags);
+	int error = errno;
+	if (rc == 0 && faults_path(name, dir_fd, path))
+		faults_trace(FAULTS_UNLINKED, -1, 0, name, NULL, 0);
+	faults_trace_unlock();
+	errno = error;
+	return rc;
+}
+
+FAULTS_EXPORTED int unlink(const char *path)
+{
+	return unlinkat(AT_FDCWD, path, 0);
+}

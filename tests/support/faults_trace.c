@@ -1,0 +1,53 @@
+/* A record: five u64 (kind, inode, offset, length of the path, length of the bytes), the path, the bytes. Each is
+ * written by one call to a file that the test appends to as well. */
+#include "support/faults.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static int trace_fd = -1;
+static pthread_mutex_t trace_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void faults_trace_begin(void)
+{
+	const char *path = getenv("FAULTS_TRACE");
+	if (path)
+		trace_fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+	if (path && trace_fd < 0)
+		_exit(EXIT_FAILURE);
+}
+
+void faults_trace_lock(void)
+{
+	if (trace_fd >= 0)
+		pthread_mutex_lock(&trace_mutex);
+}
+
+void faults_trace_unlock(void)
+{
+	if (trace_fd >= 0)
+		pthread_mutex_unlock(&trace_mutex);
+}
+
+void faults_trace(enum faults_record kind, int file, off_t offset, const char *path, const void *bytes, size_t len)
+{
+	struct stat st = {0};
+	if (trace_fd < 0)
+		return;
+	if (file >= 0)
+		(void)fstat(file, &st);
+	uint64_t head[5] = {(uint64_t)kind, st.st_ino, (uint64_t)offset, path ? strlen(path) : 0, len};
+	struct iovec parts[] = {
+		{head, sizeof(head)},
+		{(void *)(uintptr_t)path, head[3]},
+		{(void *)(uintptr_t)bytes, len},
+	};
+	if (writev(trace_fd, parts, 3) != (ssize_t)(sizeof(head) + head[3] + len))
+		_exit(EXIT_FAILURE);
+}
