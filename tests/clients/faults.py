@@ -26,7 +26,7 @@ def preloads(binary):
 
 
 class Faults:
-    """A daemon whose calls on its data folder fail as told."""
+    """A daemon whose calls on its data folder fail as told. trace: a file for records of what they did (power.py)."""
 
     def __init__(self, folder, trace=None, **options):
         folder.mkdir(exist_ok=True)
@@ -35,8 +35,8 @@ class Faults:
         with open(path, "r+b") as f:
             self.map = mmap.mmap(f.fileno(), 48)
         variables = {"FAULTS_CONTROL": str(path), "FAULTS_FOLDER": str(folder / "server" / "data")}
-        if trace:
-            variables["FAULTS_TRACE"] = str(trace)
+        if trace:  # also of the data folder's own name
+            variables |= {"FAULTS_TRACE": str(trace), "FAULTS_FOLDER": str(folder / "server")}
         self.server = cairn.Daemon(folder / "server", variables=variables, **options)
         variables["LD_PRELOAD"] = ":".join(preloads(self.server.command[0]))
 
