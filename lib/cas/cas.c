@@ -146,8 +146,7 @@ const char *cairn_cas_tmp_dir(const struct cairn_cas *cas)
 	return cas->tmp_dir;
 }
 
-/* Free space that is left when the bodies in flight have all arrived. */
-static enum cairn_status cas_check_space(struct cairn_cas *cas, uint64_t in_flight, struct cairn_diag *diag)
+enum cairn_status cas_check_space(struct cairn_cas *cas, uint64_t in_flight, struct cairn_diag *diag)
 {
 	uint64_t free_bytes = cairn_store_free_bytes(cas->store);
 	uint64_t reserve = cas->options.reserve_bytes;

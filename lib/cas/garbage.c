@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "cas/internal.h"
+#include "store/pack.h"
 
 #include <stdlib.h>
 
@@ -130,6 +131,8 @@ enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), v
 			cairn_answer_cache_clear(cas->cache);
 		if (status == CAIRN_OK)
 			status = gc_sweep(c);
+		if (status == CAIRN_OK)
+			status = cairn_store_tidy_packs(cas->store);
 		free(c);
 	}
 	atomic_store(&cas->collecting, false);

@@ -33,4 +33,7 @@ struct cairn_cas {
 CAIRN_MUST_USE enum cairn_status cas_reserve_bytes(struct cairn_cas *cas, uint64_t bytes, struct cairn_diag *diag);
 void cas_release_bytes(struct cairn_cas *cas, uint64_t bytes);
 
+/** Is there room for so many bytes more, above the reserve? @return CAIRN_OK; CAIRN_E_FULL with the numbers in diag */
+CAIRN_MUST_USE enum cairn_status cas_check_space(struct cairn_cas *cas, uint64_t in_flight, struct cairn_diag *diag);
+
 #endif

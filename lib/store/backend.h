@@ -6,6 +6,7 @@
 
 /** The calls of store.h, with the same contracts. Each backend's structs begin with the three below. */
 struct cairn_store_backend {
+	bool has_packs; /* it is struct store_fs */
 	void (*free)(struct cairn_store *s);
 	enum cairn_status (*put_begin)(struct cairn_store *s, struct cairn_store_put **out);
 	enum cairn_status (*put_write)(struct cairn_store_put *p, const uint8_t *bytes, size_t len);
@@ -36,7 +37,8 @@ struct cairn_store_put {
 struct cairn_store_object {
 	const struct cairn_store_backend *backend; /* not the store: an object may outlive it */
 	uint64_t bytes;
-	int fd; /* -1: none to send from */
+	uint64_t fd_offset; /* of its first byte in the file */
+	int fd;             /* -1: none to send from */
 };
 
 #endif

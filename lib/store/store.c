@@ -71,8 +71,9 @@ enum cairn_status cairn_store_object_read(struct cairn_store_object *o, uint64_t
 	return o->backend->object_read(o, offset, out, len);
 }
 
-int cairn_store_object_fd(const struct cairn_store_object *o)
+int cairn_store_object_fd(const struct cairn_store_object *o, uint64_t *offset)
 {
+	*offset = o->fd_offset;
 	return o->fd;
 }
 

@@ -18,6 +18,7 @@ struct cairn_store_object;
 /**
  * Objects as files: DIR/objects/ab/cd/<64 digits>, written to a file without a name (or in DIR/tmp where the file
  * system cannot), fsynced, linked, folder fsynced. Left-over temporary files of a killed process are removed here.
+ * Objects that were moved into packs (pack.h) are found there, and are no different to any call below.
  * @param[out] out  owned by the caller, cairn_store_free()
  * @return CAIRN_OK; CAIRN_E_IO with the cause in diag; CAIRN_E_NOMEM
  */
@@ -60,8 +61,10 @@ uint64_t cairn_store_object_bytes(const struct cairn_store_object *o);
 CAIRN_MUST_USE enum cairn_status cairn_store_object_read(struct cairn_store_object *o, uint64_t offset, uint8_t *out,
 							 size_t len);
 
-/** A descriptor to send from, borrowed; -1 when the store has none (it is not files). */
-int cairn_store_object_fd(const struct cairn_store_object *o);
+/** A descriptor to send from, borrowed; -1 when the store has none (it is not files). The bytes stay as they are for as
+ *  long as it, or a copy of it, is open.
+ *  @param[out] offset  where the object begins in that file: it may be one of many in a pack */
+int cairn_store_object_fd(const struct cairn_store_object *o, uint64_t *offset);
 void cairn_store_object_free(struct cairn_store_object *o);
 void cairn_store_object_freep(struct cairn_store_object **o);
 

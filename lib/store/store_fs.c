@@ -1,14 +1,14 @@
 /* Objects as files. An object is durable before it is visible, and visible only whole: data fsynced, then linked, then
  * the folders fsynced. */
+#include "store/store_fs.h"
+
 #include "base/crash_point.h"
 #include "base/fd.h"
-#include "store/backend.h"
 #include "store/tmpfile.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,31 +16,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum {
-	STORE_FS_DIR_MODE = 0700,
-	STORE_FS_OUTER = 256,                   /* folders ab/ */
-	STORE_FS_INNER = 256 * 256,             /* folders ab/cd/ */
-	STORE_FS_PATH_BYTES = 6 + 64 + 1,       /* "ab/cd/" and the name */
-	STORE_FS_ASIDE_PATH_BYTES = 64 + 4 + 1, /* the name and ".999" */
-	STORE_FS_ASIDE_MAX = 1000,
-};
-
-struct store_fs {
-	struct cairn_store base;
-	int dir_fd, objects_fd, tmp_fd, damaged_fd;
-	pthread_mutex_t lock; /* over all below */
-	/* Folders that are known to survive a crash. Another thread may have made one and not fsynced its parent yet,
-	 * so being there is not enough. */
-	uint8_t outer_durable[STORE_FS_OUTER / 8];
-	uint8_t inner_durable[STORE_FS_INNER / 8];
-};
+enum { STORE_FS_DIR_MODE = 0700 };
 
 struct store_fs_put {
 	struct cairn_store_put base;
 	struct cairn_tmpfile file;
 };
 
-static void store_fs_path(char out[static STORE_FS_PATH_BYTES], const struct cairn_hash *hash)
+void store_fs_path(char out[static STORE_FS_PATH_BYTES], const struct cairn_hash *hash)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];
 	cairn_hash_text(text, hash);
@@ -56,6 +39,7 @@ static void store_fs_free(struct cairn_store *s)
 	cairn_fd_closep(&fs->objects_fd);
 	cairn_fd_closep(&fs->tmp_fd);
 	cairn_fd_closep(&fs->damaged_fd);
+	store_packs_fini(&fs->packs);
 	pthread_mutex_destroy(&fs->lock);
 	free(fs);
 }
@@ -106,12 +90,15 @@ static bool store_fs_folders_durable(const struct store_fs *fs)
 static enum cairn_status store_fs_open_folders(struct store_fs *fs, const char *dir, struct cairn_diag *diag)
 {
 	const char *what = "make";
+	int packs_fd;
 	if (mkdir(dir, STORE_FS_DIR_MODE) == 0 || errno == EEXIST) {
 		what = "open";
 		fs->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fs->dir_fd >= 0 && (fs->objects_fd = store_fs_folder(fs->dir_fd, "objects")) >= 0 &&
 		    (fs->tmp_fd = store_fs_folder(fs->dir_fd, "tmp")) >= 0 &&
-		    (fs->damaged_fd = store_fs_folder(fs->dir_fd, "damaged")) >= 0 && store_fs_folders_durable(fs)) {
+		    (fs->damaged_fd = store_fs_folder(fs->dir_fd, "damaged")) >= 0 &&
+		    (packs_fd = store_fs_folder(fs->dir_fd, "packs")) >= 0 &&
+		    store_packs_open(&fs->packs, packs_fd) == CAIRN_OK && store_fs_folders_durable(fs)) {
 			what = "empty the folder tmp of";
 			if (store_fs_empty_tmp(fs) == 0)
 				return CAIRN_OK;
@@ -189,6 +176,10 @@ static enum cairn_status store_fs_put_commit(struct cairn_store_put *put, const 
 {
 	struct store_fs_put *p = (struct store_fs_put *)put;
 	struct store_fs *fs = (struct store_fs *)put->store;
+	CLEANUP(store_packs_release) struct store_packed packed = {0};
+	*existed = store_packs_find(&fs->packs, hash, &packed) == CAIRN_OK;
+	if (*existed)
+		return CAIRN_OK;
 	if (fsync(p->file.fd) < 0)
 		return cairn_fd_status(errno);
 	cairn_crash_point(CAIRN_CRASH_PUT_SYNCED);
@@ -220,22 +211,41 @@ static enum cairn_status store_fs_missing(int error)
 	return error == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
 }
 
+enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct cairn_hash *hash, int *fd,
+				      struct stat *st)
+{
+	char path[STORE_FS_PATH_BYTES];
+	store_fs_path(path, hash);
+	*fd = openat(fs->objects_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (*fd < 0)
+		return store_fs_missing(errno);
+	if (fstat(*fd, st) == 0 && S_ISREG(st->st_mode))
+		return CAIRN_OK;
+	cairn_fd_closep(fd);
+	return CAIRN_E_IO;
+}
+
+/* The object folder first: what is moved into a pack is in the pack before it leaves the folder, so it is always found
+ * in one of the two when they are asked in this order. */
 static enum cairn_status store_fs_get(struct cairn_store *s, const struct cairn_hash *hash,
 				      struct cairn_store_object **out)
 {
-	const struct store_fs *fs = (const struct store_fs *)s;
-	char path[STORE_FS_PATH_BYTES];
-	store_fs_path(path, hash);
-	CLEANUP(cairn_fd_closep) int fd = openat(fs->objects_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return store_fs_missing(errno);
+	struct store_fs *fs = (struct store_fs *)s;
+	struct cairn_readshard_slot slot = {0};
 	struct stat st;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return CAIRN_E_IO;
+	CLEANUP(cairn_fd_closep) int fd = -1;
+	enum cairn_status status = store_fs_open_loose(fs, hash, &fd, &st);
+	if (status == CAIRN_OK)
+		slot.bytes = (uint64_t)st.st_size;
+	else if (status == CAIRN_E_NOT_FOUND)
+		status = store_packs_get(&fs->packs, hash, &slot, &fd);
+	if (status != CAIRN_OK)
+		return status;
 	struct cairn_store_object *o = calloc(1, sizeof(*o));
 	if (!o)
 		return CAIRN_E_NOMEM;
-	o->bytes = (uint64_t)st.st_size;
+	o->bytes = slot.bytes;
+	o->fd_offset = slot.bytes_at;
 	o->fd = fd;
 	fd = -1;
 	*out = o;
@@ -244,7 +254,7 @@ static enum cairn_status store_fs_get(struct cairn_store *s, const struct cairn_
 
 static enum cairn_status store_fs_object_read(struct cairn_store_object *o, uint64_t offset, uint8_t *out, size_t len)
 {
-	return cairn_fd_read_at(o->fd, offset, out, len);
+	return cairn_fd_read_at(o->fd, o->fd_offset + offset, out, len);
 }
 
 static void store_fs_object_free(struct cairn_store_object *o)
@@ -253,9 +263,8 @@ static void store_fs_object_free(struct cairn_store_object *o)
 	free(o);
 }
 
-static enum cairn_status store_fs_stat(struct cairn_store *s, const struct cairn_hash *hash, uint64_t *bytes)
+enum cairn_status store_fs_stat_loose(const struct store_fs *fs, const struct cairn_hash *hash, uint64_t *bytes)
 {
-	const struct store_fs *fs = (const struct store_fs *)s;
 	char path[STORE_FS_PATH_BYTES];
 	store_fs_path(path, hash);
 	struct stat st;
@@ -265,6 +274,19 @@ static enum cairn_status store_fs_stat(struct cairn_store *s, const struct cairn
 		return CAIRN_E_IO;
 	*bytes = (uint64_t)st.st_size;
 	return CAIRN_OK;
+}
+
+static enum cairn_status store_fs_stat(struct cairn_store *s, const struct cairn_hash *hash, uint64_t *bytes)
+{
+	struct store_fs *fs = (struct store_fs *)s;
+	CLEANUP(store_packs_release) struct store_packed packed = {0};
+	enum cairn_status status = store_fs_stat_loose(fs, hash, bytes);
+	if (status != CAIRN_E_NOT_FOUND)
+		return status;
+	status = store_packs_find(&fs->packs, hash, &packed);
+	if (status == CAIRN_OK)
+		*bytes = packed.slot.bytes;
+	return status;
 }
 
 static uint64_t store_fs_free_bytes(struct cairn_store *s)
@@ -286,27 +308,35 @@ static enum cairn_status store_fs_sync_home(const struct store_fs *fs, char path
 
 static enum cairn_status store_fs_remove(struct cairn_store *s, const struct cairn_hash *hash)
 {
-	const struct store_fs *fs = (const struct store_fs *)s;
+	struct store_fs *fs = (struct store_fs *)s;
 	char path[STORE_FS_PATH_BYTES];
 	store_fs_path(path, hash);
+	enum cairn_status status = store_packs_remove(&fs->packs, hash);
+	if (status != CAIRN_OK)
+		return status;
 	if (unlinkat(fs->objects_fd, path, 0) < 0)
 		return errno == ENOENT ? CAIRN_OK : CAIRN_E_IO;
 	cairn_crash_point(CAIRN_CRASH_REMOVE_UNLINKED);
 	return store_fs_sync_home(fs, path);
 }
 
-static enum cairn_status store_fs_set_aside(struct cairn_store *s, const struct cairn_hash *hash)
+/* The name for one more damaged object: the same may have been damaged before, and what was set aside then is kept. */
+static void store_fs_aside(char out[static STORE_FS_ASIDE_PATH_BYTES], const struct cairn_hash *hash, int i)
 {
-	const struct store_fs *fs = (const struct store_fs *)s;
-	char path[STORE_FS_PATH_BYTES], name[CAIRN_HASH_TEXT_BYTES], aside[STORE_FS_ASIDE_PATH_BYTES];
-	store_fs_path(path, hash);
+	char name[CAIRN_HASH_TEXT_BYTES];
 	cairn_hash_text(name, hash);
-	/* The same object may have been damaged before; what was set aside then is kept too. */
+	if (i == 0)
+		(void)snprintf(out, STORE_FS_ASIDE_PATH_BYTES, "%s", name);
+	else
+		(void)snprintf(out, STORE_FS_ASIDE_PATH_BYTES, "%s.%d", name, i % STORE_FS_ASIDE_MAX);
+}
+
+static enum cairn_status store_fs_set_loose_aside(const struct store_fs *fs, const struct cairn_hash *hash)
+{
+	char path[STORE_FS_PATH_BYTES], aside[STORE_FS_ASIDE_PATH_BYTES];
+	store_fs_path(path, hash);
 	for (int i = 0; i < STORE_FS_ASIDE_MAX; i++) {
-		if (i == 0)
-			(void)snprintf(aside, sizeof(aside), "%s", name);
-		else
-			(void)snprintf(aside, sizeof(aside), "%s.%d", name, i % STORE_FS_ASIDE_MAX);
+		store_fs_aside(aside, hash, i);
 		if (renameat2(fs->objects_fd, path, fs->damaged_fd, aside, RENAME_NOREPLACE) == 0) {
 			cairn_crash_point(CAIRN_CRASH_ASIDE_MOVED);
 			enum cairn_status status = store_fs_sync_home(fs, path);
@@ -318,6 +348,49 @@ static enum cairn_status store_fs_set_aside(struct cairn_store *s, const struct 
 			return store_fs_missing(errno);
 	}
 	return CAIRN_E_IO;
+}
+
+/* Taken out of its pack: copied, as far as the disk can still read it, and then deleted there. */
+static enum cairn_status store_fs_set_packed_aside(struct store_fs *fs, const struct cairn_hash *hash)
+{
+	struct cairn_readshard_slot slot;
+	CLEANUP(cairn_fd_closep) int fd = -1;
+	CLEANUP(cairn_tmpfile_fini) struct cairn_tmpfile copy = CAIRN_TMPFILE_NONE;
+	enum cairn_status status = store_packs_get(&fs->packs, hash, &slot, &fd);
+	if (status == CAIRN_OK)
+		status = cairn_tmpfile_open(&copy, fs->tmp_fd);
+	if (status != CAIRN_OK)
+		return status;
+	for (uint64_t at = 0; at < slot.bytes && status == CAIRN_OK;) {
+		uint8_t block[65536] = {0};
+		size_t n = slot.bytes - at < sizeof(block) ? (size_t)(slot.bytes - at) : sizeof(block);
+		if (cairn_fd_read_at(fd, slot.bytes_at + at, block, n) != CAIRN_OK)
+			memset(block, 0, n); /* what the disk cannot read */
+		status = cairn_fd_write_all(copy.fd, block, n);
+		at += n;
+	}
+	cairn_fd_closep(&fd); /* which lets go of the bytes */
+	if (status == CAIRN_OK && fsync(copy.fd) < 0)
+		status = cairn_fd_status(errno);
+	bool existed = true;
+	for (int i = 0; i < STORE_FS_ASIDE_MAX && existed && status == CAIRN_OK; i++) {
+		char aside[STORE_FS_ASIDE_PATH_BYTES];
+		store_fs_aside(aside, hash, i);
+		status = cairn_tmpfile_link(&copy, fs->damaged_fd, aside, &existed);
+	}
+	if (status == CAIRN_OK && (existed || fsync(fs->damaged_fd) < 0))
+		status = CAIRN_E_IO;
+	return status == CAIRN_OK ? store_packs_remove(&fs->packs, hash) : status;
+}
+
+static enum cairn_status store_fs_set_aside(struct cairn_store *s, const struct cairn_hash *hash)
+{
+	struct store_fs *fs = (struct store_fs *)s;
+	enum cairn_status loose = store_fs_set_loose_aside(fs, hash);
+	if (loose != CAIRN_OK && loose != CAIRN_E_NOT_FOUND)
+		return loose;
+	enum cairn_status packed = store_fs_set_packed_aside(fs, hash);
+	return packed == CAIRN_E_NOT_FOUND ? loose : packed;
 }
 
 /* --- listing ------------------------------------------------------------------------------------------------------ */
@@ -363,7 +436,7 @@ static enum cairn_status store_fs_visit_file(const struct store_fs_visit *v, con
 	store_fs_path(home, &hash);
 	if (strcmp(home, path) != 0)
 		return CAIRN_OK;
-	enum cairn_status status = store_fs_stat(&v->fs->base, &hash, &bytes);
+	enum cairn_status status = store_fs_stat_loose(v->fs, &hash, &bytes);
 	if (status == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK; /* removed meanwhile */
 	return status == CAIRN_OK ? v->visit(v->ctx, &hash, bytes) : status;
@@ -379,16 +452,28 @@ static enum cairn_status store_fs_visit_outer(const struct store_fs_visit *v, co
 	return store_fs_walk(v, path, store_fs_visit_inner);
 }
 
+/* One that is left over in the object folder was shown there. */
+static enum cairn_status store_fs_visit_packed(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
+{
+	const struct store_fs_visit *v = ctx;
+	uint64_t loose_bytes;
+	if (store_fs_stat_loose(v->fs, hash, &loose_bytes) == CAIRN_OK)
+		return CAIRN_OK;
+	return v->visit(v->ctx, hash, bytes);
+}
+
 static enum cairn_status store_fs_each(struct cairn_store *s,
 				       enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
 								  uint64_t bytes),
 				       void *ctx)
 {
 	struct store_fs_visit v = {.fs = (struct store_fs *)s, .visit = visit, .ctx = ctx};
-	return store_fs_walk(&v, ".", store_fs_visit_outer);
+	enum cairn_status status = store_fs_walk(&v, ".", store_fs_visit_outer);
+	return status == CAIRN_OK ? store_packs_each(&v.fs->packs, store_fs_visit_packed, &v) : status;
 }
 
 static const struct cairn_store_backend STORE_FS_BACKEND = {
+	.has_packs = true,
 	.free = store_fs_free,
 	.put_begin = store_fs_put_begin,
 	.put_write = store_fs_put_write,
@@ -411,7 +496,7 @@ enum cairn_status cairn_store_open_fs(struct cairn_store **out, const char *dir,
 	if (!fs)
 		return CAIRN_E_NOMEM;
 	fs->base.backend = &STORE_FS_BACKEND;
-	fs->dir_fd = fs->objects_fd = fs->tmp_fd = fs->damaged_fd = -1;
+	fs->dir_fd = fs->objects_fd = fs->tmp_fd = fs->damaged_fd = fs->packs.dir_fd = -1;
 	pthread_mutex_init(&fs->lock, NULL);
 	enum cairn_status status = store_fs_open_folders(fs, dir, diag);
 	if (status != CAIRN_OK) {

@@ -81,15 +81,15 @@ static void fetch_reply_one(struct http_request *req, struct cairn_store_object 
 			    const struct cairn_fetch_range *range)
 {
 	char value[96];
-	uint64_t n_bytes = range->last - range->first + 1;
+	uint64_t n_bytes = range->last - range->first + 1, offset;
 	(void)snprintf(value, sizeof(value), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, range->first, range->last,
 		       cairn_store_object_bytes(object));
 	http_reply_header(req, "Content-Range", value);
-	int fd = fcntl(cairn_store_object_fd(object), F_DUPFD_CLOEXEC, 0);
+	int fd = fcntl(cairn_store_object_fd(object, &offset), F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		http_reply_status(req, CAIRN_E_IO, NULL);
 	else
-		http_reply_file(req, 206, "application/octet-stream", fd, range->first, n_bytes);
+		http_reply_file(req, 206, "application/octet-stream", fd, offset + range->first, n_bytes);
 }
 
 /* Takes the object over. */

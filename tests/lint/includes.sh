@@ -27,7 +27,7 @@ lib/shard   lib/base lib/hash
 lib/archive lib/base lib/hash
 lib/verify  lib/base lib/hash lib/chunk lib/xorb lib/shard
 lib/index   lib/base lib/hash
-lib/store   lib/base lib/hash
+lib/store   lib/base lib/hash lib/archive
 lib/token   lib/base lib/hash
 lib/cas     lib/base lib/hash lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store
 server/http  lib/.* server

@@ -534,6 +534,7 @@ int main(void)
 {
 	Suite *suite = suite_create("readshard");
 	TCase *tc = tcase_create("reading");
+	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, golden_files_hold_what_they_should, 0, N_GOLDEN);
 	tcase_add_loop_test(tc, damaged_files_are_refused_by_rule_and_place, 0, N_BAD);
 	tcase_add_test(tc, every_listed_file_is_judged);
@@ -544,6 +545,7 @@ int main(void)
 	tcase_add_test(tc, what_is_no_file_is_refused);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("writing");
+	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, five_objects_give_the_golden_bytes);
 	tcase_add_test(tc, no_objects_give_the_golden_bytes);
 	tcase_add_test(tc, what_was_read_is_written_the_same);

@@ -1,0 +1,35 @@
+/* The cold tier: moving xorbs that are not new any more into a pack, while uploads and downloads go on. */
+#ifndef CAIRN_CAS_PACK_H
+#define CAIRN_CAS_PACK_H
+
+#include "cas/cas.h"
+#include "store/pack.h"
+
+/** What a packing has done so far. */
+struct cairn_pack_report {
+	uint64_t total_bytes;            /* of the xorbs that are to be packed */
+	uint64_t n_packed, bytes_packed; /* that are in the pack */
+	uint64_t n_moved;                /* of them, that have left the object folder */
+};
+
+struct cairn_pack_options {
+	const char *name;     /* of the pack, see cairn_store_packing_begin() */
+	int64_t older_than_s; /* xorbs that arrived, or were promised to a client, later than this stay; 0: all go */
+	/** Called after each xorb. @return false to stop (CAIRN_E_BUSY) */
+	bool (*progress)(void *ctx, const struct cairn_pack_report *so_far);
+	void *ctx;
+};
+
+/**
+ * Move xorbs into a new pack; long. First all are copied and the pack is made durable, only then they leave the object
+ * folder one by one, so a kill at any point leaves each xorb in one of the two places or in both; what is left over in
+ * the object folder then goes with the next packing. No collection runs meanwhile. No pack is made when there is
+ * nothing to move. Retired xorbs stay where they are.
+ * @return CAIRN_OK; CAIRN_E_BUSY stopped, or with rule gc.running: a collection or packing is under way; CAIRN_E_FULL;
+ * CAIRN_E_USAGE, CAIRN_E_CONFLICT as cairn_store_packing_begin(); CAIRN_E_IO; CAIRN_E_NOMEM. report counts what was
+ * done, also on failure
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_options *options,
+						struct cairn_pack_report *report, struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,41 @@
+/* What the files of the store of files share. Only for the files of this folder. */
+#ifndef CAIRN_STORE_STORE_FS_H
+#define CAIRN_STORE_STORE_FS_H
+
+#include "store/backend.h"
+#include "store/packs.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+enum {
+	STORE_FS_OUTER = 256,                   /* folders ab/ */
+	STORE_FS_INNER = 256 * 256,             /* folders ab/cd/ */
+	STORE_FS_PATH_BYTES = 6 + 64 + 1,       /* "ab/cd/" and the name */
+	STORE_FS_ASIDE_PATH_BYTES = 64 + 4 + 1, /* the name and ".999" */
+	STORE_FS_ASIDE_MAX = 1000,
+};
+
+struct store_fs {
+	struct cairn_store base;
+	int dir_fd, objects_fd, tmp_fd, damaged_fd;
+	struct store_packs packs;
+	pthread_mutex_t lock; /* over all below */
+	/* Folders that are known to survive a crash. Another thread may have made one and not fsynced its parent yet,
+	 * so being there is not enough. */
+	uint8_t outer_durable[STORE_FS_OUTER / 8];
+	uint8_t inner_durable[STORE_FS_INNER / 8];
+};
+
+/** Path of an object below objects/. */
+void store_fs_path(char out[static STORE_FS_PATH_BYTES], const struct cairn_hash *hash);
+
+/** Open an object of the object folder. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct cairn_hash *hash, int *fd,
+						     struct stat *st);
+
+/** Length of an object of the object folder. @return likewise */
+CAIRN_MUST_USE enum cairn_status store_fs_stat_loose(const struct store_fs *fs, const struct cairn_hash *hash,
+						     uint64_t *bytes);
+
+#endif

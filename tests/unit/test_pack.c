@@ -1,0 +1,419 @@
+/* Xorbs in packs: read, collected, repaired and uploaded again as those in the object folder are; and what a kill may
+ * leave behind. */
+#include "archive/readshard/delete.h"
+#include "cas/pack.h"
+#include "support/gc_fixture.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Two xorbs, each needed by a file, in a folder of its own. */
+struct stock {
+	struct gc_fixture g;
+	struct gc_xorb x, other;
+	struct gc_file file, other_file;
+};
+
+static void stock_init(struct stock *s)
+{
+	gc_fixture_init(&s->g);
+	gc_xorb_init(&s->x, 1, 4);
+	gc_xorb_init(&s->other, 2, 5);
+	gc_put_whole(s->g.f.cas, &s->x, &s->file);
+	gc_put_whole(s->g.f.cas, &s->other, &s->other_file);
+}
+
+static void stock_fini(struct stock *s)
+{
+	gc_file_fini(&s->file);
+	gc_file_fini(&s->other_file);
+	gc_xorb_fini(&s->x);
+	gc_xorb_fini(&s->other);
+	gc_fixture_fini(&s->g);
+}
+
+static struct cairn_pack_report pack_as(struct stock *s, const char *name, int64_t older_than_s)
+{
+	struct cairn_pack_report report;
+	struct cairn_diag diag = {0};
+	const struct cairn_pack_options options = {.name = name, .older_than_s = older_than_s};
+	enum cairn_status status = cairn_cas_pack(s->g.f.cas, &options, &report, &diag);
+	ck_assert_msg(status == CAIRN_OK, "%s: %s", cairn_status_name(status), diag.text);
+	return report;
+}
+
+static void count_files(struct stock *s, int loose, int packs)
+{
+	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "objects"), loose);
+	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "packs"), packs);
+	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "tmp"), 0);
+}
+
+static void is_whole(struct stock *s)
+{
+	ck_assert_uint_eq(gc_problems(s->g.f.cas), 0);
+	ck_assert_int_eq(gc_read_back(s->g.f.cas, &s->file.hash), CAIRN_OK);
+	ck_assert_int_eq(gc_read_back(s->g.f.cas, &s->other_file.hash), CAIRN_OK);
+}
+
+static enum cairn_status repair(struct stock *s, struct cairn_check_report *report)
+{
+	const struct cairn_check_options options = {.repair = true};
+	return cairn_cas_check(s->g.f.cas, &options, report);
+}
+
+static char *pack_path(struct stock *s, const char *name)
+{
+	char relative[160];
+	(void)snprintf(relative, sizeof(relative), "packs/%s", name);
+	return tempdir_path(&s->g.f.dir, relative);
+}
+
+static uint64_t count_objects(struct stock *s)
+{
+	struct cairn_check_report report;
+	const struct cairn_check_options options = {.skip_data = true};
+	ck_assert_int_eq(cairn_cas_check(s->g.f.cas, &options, &report), CAIRN_OK);
+	return report.n_objects;
+}
+
+/* --- moving ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(packed_xorbs_are_no_different)
+{
+	CLEANUP(stock_fini) struct stock s;
+	struct cairn_index_xorb row;
+	bool inserted = true;
+	stock_init(&s);
+	struct cairn_pack_report r = pack_as(&s, "a.shard", 0);
+	ck_assert_uint_eq(r.n_packed, 2);
+	ck_assert_uint_eq(r.n_moved, 2);
+	ck_assert_uint_eq(r.bytes_packed, s.x.body.len + s.other.body.len);
+	ck_assert_uint_eq(r.total_bytes, r.bytes_packed);
+	count_files(&s, 0, 1);
+	is_whole(&s);
+	ck_assert_uint_eq(count_objects(&s), 2);
+	ck_assert_int_eq(cairn_cas_xorb(s.g.f.cas, &s.x.made.hash, &row), CAIRN_OK);
+	ck_assert_int_eq(gc_put_xorb(s.g.f.cas, &s.x, &inserted), CAIRN_OK);
+	ck_assert(!inserted);
+	count_files(&s, 0, 1);
+	cas_fixture_reopen(&s.g.f, gc_fixture_times);
+	is_whole(&s);
+}
+END_TEST
+
+START_TEST(only_what_is_old_enough_is_moved)
+{
+	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_xorb_fini) struct gc_xorb young;
+	bool inserted;
+	stock_init(&s);
+	gc_pass(&s.g, 500);
+	gc_xorb_init(&young, 3, 3);
+	ck_assert_int_eq(gc_put_xorb(s.g.f.cas, &young, &inserted), CAIRN_OK);
+	ck_assert_uint_eq(pack_as(&s, "none.shard", 501).n_packed, 0);
+	count_files(&s, 3, 0);
+	ck_assert_uint_eq(pack_as(&s, "a.shard", 400).n_packed, 2);
+	count_files(&s, 1, 1);
+	ck_assert_uint_eq(pack_as(&s, "b.shard", 0).n_packed, 1);
+	count_files(&s, 0, 2);
+	ck_assert_uint_eq(pack_as(&s, "c.shard", 0).n_packed, 0);
+	count_files(&s, 0, 2);
+	is_whole(&s);
+}
+END_TEST
+
+START_TEST(names_are_checked)
+{
+	static const char *const BAD[] = {"a", ".shard", ".a.shard", "a/b.shard", "../a.shard", "a b.shard", ""};
+	CLEANUP(stock_fini) struct stock s;
+	struct cairn_pack_report report;
+	stock_init(&s);
+	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
+		struct cairn_diag diag = {0};
+		const struct cairn_pack_options options = {.name = BAD[i]};
+		ck_assert_int_eq(cairn_cas_pack(s.g.f.cas, &options, &report, &diag), CAIRN_E_USAGE);
+		ck_assert_str_eq(diag.rule, "pack.name");
+	}
+	(void)pack_as(&s, "a.shard", 0);
+	struct cairn_diag diag = {0};
+	const struct cairn_pack_options options = {.name = "a.shard"};
+	ck_assert_int_eq(cairn_cas_pack(s.g.f.cas, &options, &report, &diag), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, "pack.exists");
+	is_whole(&s);
+}
+END_TEST
+
+static bool stop_at(void *ctx, const struct cairn_pack_report *so_far)
+{
+	(void)so_far;
+	int *left = ctx;
+	return --*left > 0;
+}
+
+/* Four steps: two copies, two removals. */
+START_TEST(stopped_at_any_step_nothing_is_lost)
+{
+	for (int at = 1; at <= 4; at++) {
+		CLEANUP(stock_fini) struct stock s;
+		struct cairn_pack_report report;
+		int left = at;
+		stock_init(&s);
+		const struct cairn_pack_options options = {.name = "a.shard", .progress = stop_at, .ctx = &left};
+		ck_assert_int_eq(cairn_cas_pack(s.g.f.cas, &options, &report, NULL), CAIRN_E_BUSY);
+		count_files(&s, at <= 2 ? 2 : 4 - at, at > 2);
+		is_whole(&s);
+		ck_assert_uint_eq(count_objects(&s), 2);
+		/* What was left over goes with the next one. */
+		(void)pack_as(&s, "b.shard", 0);
+		count_files(&s, 0, 1);
+		is_whole(&s);
+	}
+}
+END_TEST
+
+/* What was left over is removed only if the pack has the same bytes. */
+START_TEST(left_overs_are_compared)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+	(void)pack_as(&s, "a.shard", 0);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, s.x.body.bytes, s.x.body.len), (ssize_t)s.x.body.len);
+	ck_assert_int_eq(pwrite(fd, "X", 1, (off_t)s.x.body.len - 1), 1);
+	ck_assert_uint_eq(pack_as(&s, "b.shard", 0).n_packed, 0);
+	count_files(&s, 1, 1);
+	ck_assert_int_eq(pwrite(fd, s.x.body.bytes + s.x.body.len - 1, 1, (off_t)s.x.body.len - 1), 1);
+	(void)close(fd);
+	(void)pack_as(&s, "b.shard", 0);
+	count_files(&s, 0, 1);
+	is_whole(&s);
+}
+END_TEST
+
+static bool collect_meanwhile(void *ctx, const struct cairn_pack_report *so_far)
+{
+	struct stock *s = ctx;
+	struct cairn_gc_report report;
+	struct cairn_pack_report nested;
+	const struct cairn_pack_options options = {.name = "b.shard"};
+	(void)so_far;
+	ck_assert_int_eq(cairn_cas_gc(s->g.f.cas, NULL, NULL, &report), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_cas_pack(s->g.f.cas, &options, &nested, NULL), CAIRN_E_BUSY);
+	return true;
+}
+
+START_TEST(one_packing_or_collection_at_a_time)
+{
+	CLEANUP(stock_fini) struct stock s;
+	struct cairn_pack_report report;
+	stock_init(&s);
+	const struct cairn_pack_options options = {.name = "a.shard", .progress = collect_meanwhile, .ctx = &s};
+	ck_assert_int_eq(cairn_cas_pack(s.g.f.cas, &options, &report, NULL), CAIRN_OK);
+	(void)gc_collect(&s.g);
+	is_whole(&s);
+}
+END_TEST
+
+/* --- packs that come and go --------------------------------------------------------------------------------------- */
+
+START_TEST(packs_are_noticed_without_a_restart)
+{
+	CLEANUP(stock_fini) struct stock s;
+	uint64_t bytes;
+	stock_init(&s);
+	(void)pack_as(&s, "a.shard", 0);
+	CLEANUP(tempdir_textp) char *in = pack_path(&s, "a.shard");
+	CLEANUP(tempdir_textp) char *out = tempdir_path(&s.g.f.dir, "elsewhere");
+	struct cairn_store *store = cairn_cas_store(s.g.f.cas);
+	struct cairn_store_object *object;
+	ck_assert_int_eq(rename(in, out), 0);
+	ck_assert_int_eq(cairn_store_get(store, &s.x.made.hash, &object), CAIRN_E_NOT_FOUND);
+	/* The folder is read anew for what is not found. */
+	struct cairn_hash nothing = {{1}};
+	ck_assert_int_eq(cairn_store_stat(store, &nothing, &bytes), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_store_stat(store, &s.x.made.hash, &bytes), CAIRN_E_NOT_FOUND);
+	CLEANUP(tempdir_textp) char *other = pack_path(&s, "other.shard");
+	ck_assert_int_eq(rename(out, in), 0);
+	is_whole(&s);
+	ck_assert_int_eq(rename(in, other), 0);
+	is_whole(&s);
+}
+END_TEST
+
+static void note_fault(void *ctx, const struct cairn_store_pack *pack)
+{
+	if (pack->fault)
+		(void)snprintf(ctx, 80, "%s %s", pack->name, pack->fault->rule);
+}
+
+START_TEST(a_pack_that_is_none_is_told_and_does_no_harm)
+{
+	CLEANUP(stock_fini) struct stock s;
+	char fault[80] = "";
+	stock_init(&s);
+	tempdir_write(&s.g.f.dir, "packs/bad.shard", "SWHShard", 8);
+	tempdir_write(&s.g.f.dir, "packs/readme.txt", "hello", 5);
+	(void)pack_as(&s, "a.shard", 0);
+	is_whole(&s);
+	ck_assert_int_eq(cairn_store_each_pack(cairn_cas_store(s.g.f.cas), note_fault, fault), CAIRN_OK);
+	ck_assert_str_eq(fault, "bad.shard readshard.short");
+}
+END_TEST
+
+/* Who deletes in a pack from outside takes the lock that is held here. */
+START_TEST(packs_are_locked_while_they_are_served)
+{
+	CLEANUP(stock_fini) struct stock s;
+	stock_init(&s);
+	(void)pack_as(&s, "a.shard", 0);
+	CLEANUP(tempdir_textp) char *path = pack_path(&s, "a.shard");
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_ne(flock(fd, LOCK_EX | LOCK_NB), 0);
+	(void)close(fd);
+}
+END_TEST
+
+/* --- removing ----------------------------------------------------------------------------------------------------- */
+
+/* @return how many bytes of the pack are in the body of x */
+static bool pack_has_bytes(struct stock *s, const struct gc_xorb *x)
+{
+	CLEANUP(tempdir_textp) char *path = pack_path(s, "a.shard");
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	uint8_t *bytes = malloc((size_t)st.st_size);
+	ck_assert_int_eq(read(fd, bytes, (size_t)st.st_size), st.st_size);
+	bool has = memmem(bytes, (size_t)st.st_size, x->body.bytes + 8, x->body.len - 8) != NULL;
+	free(bytes);
+	(void)close(fd);
+	return has;
+}
+
+START_TEST(packed_xorbs_are_collected)
+{
+	CLEANUP(stock_fini) struct stock s;
+	bool forgotten, inserted;
+	stock_init(&s);
+	(void)pack_as(&s, "a.shard", 0);
+	ck_assert(pack_has_bytes(&s, &s.x));
+	ck_assert_int_eq(cairn_cas_forget(s.g.f.cas, &s.file.hash, NULL, &forgotten), CAIRN_OK);
+	struct cairn_gc_report r = gc_collect_all(&s.g);
+	ck_assert_uint_eq(r.n_swept, 1);
+	ck_assert_uint_eq(r.bytes_freed, s.x.body.len);
+	ck_assert(!pack_has_bytes(&s, &s.x));
+	ck_assert(pack_has_bytes(&s, &s.other));
+	ck_assert_uint_eq(count_objects(&s), 1);
+	ck_assert_int_eq(gc_read_back(s.g.f.cas, &s.other_file.hash), CAIRN_OK);
+	ck_assert_uint_eq(gc_problems(s.g.f.cas), 0);
+	/* And it may come again. */
+	ck_assert_int_eq(gc_put_xorb(s.g.f.cas, &s.x, &inserted), CAIRN_OK);
+	ck_assert(inserted);
+	count_files(&s, 1, 1);
+	ck_assert_uint_eq(pack_as(&s, "b.shard", 0).n_packed, 1);
+	ck_assert_uint_eq(gc_problems(s.g.f.cas), 0);
+}
+END_TEST
+
+START_TEST(bytes_that_are_being_read_are_zeroed_by_a_later_collection)
+{
+	CLEANUP(stock_fini) struct stock s;
+	bool forgotten;
+	uint64_t offset;
+	uint8_t first[64];
+	struct cairn_store_object *object;
+	stock_init(&s);
+	(void)pack_as(&s, "a.shard", 0);
+	ck_assert_int_eq(cairn_store_get(cairn_cas_store(s.g.f.cas), &s.x.made.hash, &object), CAIRN_OK);
+	int fd = fcntl(cairn_store_object_fd(object, &offset), F_DUPFD_CLOEXEC, 0);
+	cairn_store_object_free(object);
+	ck_assert_int_eq(cairn_cas_forget(s.g.f.cas, &s.file.hash, NULL, &forgotten), CAIRN_OK);
+	ck_assert_uint_eq(gc_collect_all(&s.g).n_swept, 1);
+	ck_assert_int_eq(pread(fd, first, sizeof(first), (off_t)offset), (ssize_t)sizeof(first));
+	ck_assert_mem_eq(first, s.x.body.bytes, sizeof(first));
+	ck_assert(pack_has_bytes(&s, &s.x));
+	(void)close(fd);
+	(void)gc_collect(&s.g);
+	ck_assert(!pack_has_bytes(&s, &s.x));
+	ck_assert_int_eq(gc_read_back(s.g.f.cas, &s.other_file.hash), CAIRN_OK);
+}
+END_TEST
+
+/* Damage a byte of x in its pack, behind the heads of its first chunk. */
+static void damage(struct stock *s)
+{
+	CLEANUP(tempdir_textp) char *path = pack_path(s, "a.shard");
+	CLEANUP(cairn_readshard_freep) struct cairn_readshard *shard = NULL;
+	struct cairn_readshard_slot slot;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(cairn_readshard_open(&shard, fd, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_readshard_find(shard, s->x.made.hash.b, &slot, NULL), CAIRN_OK);
+	uint8_t byte = (uint8_t)~s->x.body.bytes[50];
+	ck_assert_int_eq(pwrite(fd, &byte, 1, (off_t)slot.bytes_at + 50), 1);
+	(void)close(fd);
+}
+
+START_TEST(a_damaged_packed_xorb_is_set_aside_and_comes_back)
+{
+	CLEANUP(stock_fini) struct stock s;
+	struct cairn_check_report report;
+	bool inserted;
+	stock_init(&s);
+	(void)pack_as(&s, "a.shard", 0);
+	damage(&s);
+	ck_assert_uint_eq(gc_problems(s.g.f.cas), 2); /* the xorb, and its file */
+	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "damaged"), 0);
+	ck_assert_int_eq(repair(&s, &report), CAIRN_OK);
+	ck_assert_uint_eq(report.n_repaired, 1);
+	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "damaged"), 1);
+	char text[CAIRN_HASH_TEXT_BYTES], name[80];
+	struct stat st;
+	cairn_hash_text(text, &s.x.made.hash);
+	(void)snprintf(name, sizeof(name), "damaged/%s", text);
+	CLEANUP(tempdir_textp) char *aside = tempdir_path(&s.g.f.dir, name);
+	ck_assert_int_eq(stat(aside, &st), 0);
+	ck_assert_uint_eq((uint64_t)st.st_size, s.x.body.len);
+	ck_assert_uint_eq(count_objects(&s), 1);
+	ck_assert_int_eq(gc_put_xorb(s.g.f.cas, &s.x, &inserted), CAIRN_OK);
+	ck_assert(inserted);
+	count_files(&s, 1, 1);
+	is_whole(&s);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("pack");
+	TCase *tc = tcase_create("pack");
+	tcase_set_timeout(tc, 60);
+	tcase_add_test(tc, packed_xorbs_are_no_different);
+	tcase_add_test(tc, only_what_is_old_enough_is_moved);
+	tcase_add_test(tc, names_are_checked);
+	tcase_add_test(tc, stopped_at_any_step_nothing_is_lost);
+	tcase_add_test(tc, left_overs_are_compared);
+	tcase_add_test(tc, one_packing_or_collection_at_a_time);
+	tcase_add_test(tc, packs_are_noticed_without_a_restart);
+	tcase_add_test(tc, a_pack_that_is_none_is_told_and_does_no_harm);
+	tcase_add_test(tc, packs_are_locked_while_they_are_served);
+	tcase_add_test(tc, packed_xorbs_are_collected);
+	tcase_add_test(tc, bytes_that_are_being_read_are_zeroed_by_a_later_collection);
+	tcase_add_test(tc, a_damaged_packed_xorb_is_set_aside_and_comes_back);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
