@@ -3,18 +3,21 @@
 . "$(dirname "$0")/common.sh"
 
 # Comments and string contents are cut off before functions are looked for: naming one is no use of it.
-code_of() {
-  sed -E -e 's/"([^"\\]|\\.)*"/""/g' -e 's@//.*$@@' -e 's@/\*[^*]*\*/@@g' -e 's@^[[:space:]]*\*.*$@@' "$1"
+code_of() { # FILE...: its code, each line as FILE:LINE:CODE
+  sed -sE -e 's/"([^"\\]|\\.)*"/""/g' -e 's@//.*$@@' -e 's@/\*[^*]*\*/@@g' -e 's@^[[:space:]]*\*.*$@@' -e '1s/^/\x01/' "$@" |
+    awk -v names="$(printf '%s\n' "$@")" 'BEGIN { split(names, name, "\n") } /^\001/ { file = name[++n]; at = 0; sub(/^\001/, "") }
+      { print file ":" ++at ":" $0 }'
 }
 
 ban() { # PATTERN WHY FILE...
-  local pattern=$1 why=$2 file line
+  local pattern=$1 why=$2 line
   shift 2
-  for file in "$@"; do
-    while IFS= read -r line; do
-      offence "$file:$line: $why"
-    done < <(code_of "$file" | grep -nE "$pattern" | cut -c1-120 || true)
-  done
+  if [ $# -eq 0 ]; then
+    return
+  fi
+  while IFS= read -r line; do
+    offence "$line: $why"
+  done < <(code_of "$@" | grep -E "^[^:]*:[0-9]+:.*($pattern)" | cut -c1-160 || true)
 }
 
 mapfile -t all < <(c_files lib server cli tests bench)
@@ -28,15 +31,12 @@ ban '\bgoto\b' 'goto is for SQL transactions only; use CLEANUP()' \
 ban '\b(printf|puts|perror|fprintf|vprintf|putchar)[[:space:]]*\(' 'lib/ never prints; hand the text up in a cairn_diag' "${library[@]}"
 ban '\b(sleep|usleep|nanosleep)[[:space:]]*\(' 'tests do not sleep; wait for the thing itself' "${tests[@]}"
 
-for file in "${all[@]}" $(find tests dev docker .ci -name '*.sh' -o -name '*.py' -o -name dev 2>/dev/null | sort || true); do
-  [[ $file == tests/lint/* ]] && continue
-  while IFS= read -r line; do
-    offence "$file:$line: finish it, or write an issue"
-  done < <(grep -nE '\b(TODO|FIXME|XXX|HACK)\b' "$file" | cut -c1-120 || true)
-done
-for file in $(find tests -name '*.py' 2>/dev/null | sort || true); do
-  while IFS= read -r line; do
-    offence "$file:$line: tests do not sleep; wait for the thing itself"
-  done < <(grep -nE '\btime\.sleep\(|^from time import .*sleep' "$file" | grep -v 'a poll' | cut -c1-120 || true)
-done
+while IFS= read -r line; do
+  offence "$line: finish it, or write an issue"
+done < <({ printf '%s\n' "${all[@]}"; find tests dev docker .ci -name '*.sh' -o -name '*.py' -o -name dev 2>/dev/null; } | grep -v '^tests/lint/' |
+  sort -u | tr '\n' '\0' | xargs -0 grep -HnE '\b(TODO|FIXME|XXX|HACK)\b' | cut -c1-160 || true)
+while IFS= read -r line; do
+  offence "$line: tests do not sleep; wait for the thing itself"
+done < <(find tests -name '*.py' -print0 2>/dev/null | sort -z | xargs -0 grep -HnE '\btime\.sleep\(|^from time import .*sleep' | grep -v 'a poll' |
+  cut -c1-160 || true)
 finish

@@ -3,10 +3,9 @@
 . "$(dirname "$0")/common.sh"
 command -v clang-format >/dev/null || { echo "clang-format is not installed"; exit 77; }
 mapfile -t files < <(c_files lib server cli tests bench)
-for file in ${files[@]+"${files[@]}"}; do
-  line=$(clang-format --dry-run --Werror "$file" 2>&1 | grep -m1 'error:' || true)
-  if [ -n "$line" ]; then
-    offence "${line%%: error*}: not as clang-format leaves it; run ./dev format"
-  fi
-done
+if [ ${#files[@]} -gt 0 ]; then
+  while IFS= read -r file; do
+    offence "$file: not as clang-format leaves it; run ./dev format"
+  done < <(clang-format --dry-run --Werror "${files[@]}" 2>&1 | sed -nE 's/^([^:]+):[0-9]+:[0-9]+: error:.*/\1/p' | sort -u)
+fi
 finish
