@@ -73,6 +73,11 @@ void cairn_sha256_freep(struct cairn_sha256 **d)
 	*d = NULL;
 }
 
+enum cairn_status cairn_md5(uint8_t out[static CAIRN_MD5_BYTES], const void *bytes, size_t len)
+{
+	return EVP_Digest(bytes, len, out, NULL, EVP_md5(), NULL) == 1 ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
 enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key, size_t key_len,
 				    const void *bytes, size_t len)
 {

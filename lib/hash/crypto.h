@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CAIRN_SHA256_BYTES = 32 };
+enum { CAIRN_SHA256_BYTES = 32, CAIRN_MD5_BYTES = 16 };
 
 /** SHA-256 of bytes that come in pieces. Opaque; owned by one thread at a time. */
 struct cairn_sha256;
@@ -20,6 +20,10 @@ void cairn_sha256_end(struct cairn_sha256 *d, uint8_t out[static CAIRN_SHA256_BY
 void cairn_sha256_free(struct cairn_sha256 *d);
 /** For CLEANUP(). */
 void cairn_sha256_freep(struct cairn_sha256 **d);
+
+/** MD5, for formats that have it as a checksum against accidents; it proves nothing.
+ *  @return CAIRN_OK; CAIRN_E_NOMEM also where the system's policy forbids it */
+CAIRN_MUST_USE enum cairn_status cairn_md5(uint8_t out[static CAIRN_MD5_BYTES], const void *bytes, size_t len);
 
 /** HMAC-SHA-256. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key,

@@ -9,6 +9,7 @@ sqlite3\.h                     lib/index/.*|tests/unit/test_index.*
 openssl/.*                     lib/hash/crypto\.c|lib/token/.*
 blake3\.h                      lib/hash/blake3\.c|bench/.*
 lz4.*\.h                       lib/xorb/codec\.c|bench/.*
+zlib\.h                        lib/archive/deflate\.c
 zstd.*\.h                      lib/archive/zstd\.c|bench/.*
 jansson\.h                     lib/base/json\.c|tests/.*
 jwt\.h                         lib/token/.*

@@ -38,7 +38,7 @@ accepted() {
   rm -rf "$tree"
 }
 
-for library in microhttpd sqlite3 openssl/evp blake3 lz4frame jansson jwt curl/curl ini check; do
+for library in zlib microhttpd sqlite3 openssl/evp blake3 lz4frame jansson jwt curl/curl ini check; do
   refused includes.sh lib/chunk/a.c "#include <$library.h>\n"
 done
 accepted includes.sh server/http/http.c '#include <microhttpd.h>\n'

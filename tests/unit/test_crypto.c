@@ -25,6 +25,17 @@ START_TEST(crypto_sha256)
 }
 END_TEST
 
+/* RFC 1321. */
+START_TEST(crypto_md5)
+{
+	uint8_t sum[CAIRN_MD5_BYTES];
+	char text[2 * CAIRN_MD5_BYTES + 1];
+	ck_assert_int_eq(cairn_md5(sum, "message digest", 14), CAIRN_OK);
+	cairn_hex_text(text, sum, sizeof(sum));
+	ck_assert_str_eq(text, "f96b697d7cb7938d525a2f31aaf161d0");
+}
+END_TEST
+
 /* RFC 4231, test case 2. */
 START_TEST(crypto_hmac)
 {
@@ -77,6 +88,7 @@ int main(void)
 	TCase *tcase = tcase_create("crypto");
 	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, crypto_sha256);
+	tcase_add_test(tcase, crypto_md5);
 	tcase_add_test(tcase, crypto_hmac);
 	tcase_add_test(tcase, crypto_hkdf);
 	tcase_add_test(tcase, crypto_random);

@@ -1,0 +1,69 @@
+/* The generic tile around each block of metadata: a header, a pipeline of its own, a tile. */
+#include "archive/tiledb/tile.h"
+
+enum cairn_status cairn_tiledb_generic_read(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
+					    struct cairn_cur *c, struct cairn_diag *diag)
+{
+	uint64_t at = cairn_cur_offset(c);
+	uint32_t version = cairn_cur_u32le(c);
+	uint64_t stored_len = cairn_cur_u64le(c), raw_len = cairn_cur_u64le(c);
+	(void)cairn_cur_u8(c); /* type and size of a cell: of no use to a reader of bytes */
+	(void)cairn_cur_u64le(c);
+	uint8_t encryption = cairn_cur_u8(c);
+	uint32_t pipeline_len = cairn_cur_u32le(c);
+	struct cairn_cur description = cairn_cur_init(cairn_cur_take(c, pipeline_len), pipeline_len);
+	if (c->bad)
+		return cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.truncated", at, "a generic tile is cut off");
+	if (version < CAIRN_TILEDB_VERSION_MIN || version > CAIRN_TILEDB_VERSION) {
+		(void)cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.version", at,
+				 "a generic tile is of a version that is not supported");
+		cairn_diag_numbers(diag, CAIRN_TILEDB_VERSION, version);
+		return CAIRN_E_FORMAT;
+	}
+	if (encryption != 0)
+		return cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.unsupported", at, "the array is encrypted");
+	if (stored_len > c->left) {
+		(void)cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.truncated", at,
+				 "a generic tile says it is longer than what is left of the file");
+		cairn_diag_numbers(diag, c->left, stored_len);
+		return CAIRN_E_FORMAT;
+	}
+	struct cairn_tiledb_pipeline pipeline;
+	enum cairn_status status = cairn_tiledb_pipeline_read(&description, &pipeline, diag);
+	if (status == CAIRN_OK && description.left > 0)
+		status = cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.filter", cairn_cur_offset(&description),
+				    "bytes follow the description of the filters");
+	if (status != CAIRN_OK) {
+		if (diag && diag->has_offset)
+			diag->offset += at + CAIRN_TILEDB_GENERIC_HEAD_BYTES;
+		return status;
+	}
+	uint64_t tile_at = cairn_cur_offset(c);
+	struct cairn_tiledb_view stored = {cairn_cur_take(c, (size_t)stored_len), (size_t)stored_len};
+	status = cairn_tiledb_tile_unpack(codec, out, stored, &pipeline, 1, raw_len, diag);
+	if (status != CAIRN_OK && diag && diag->has_offset)
+		diag->offset += tile_at;
+	return status;
+}
+
+void cairn_tiledb_generic_write(struct cairn_buf *out, struct cairn_tiledb_view raw)
+{
+	const struct cairn_tiledb_pipeline none = {.chunk_bytes = CAIRN_TILEDB_CHUNK_BYTES};
+	size_t n_chunks = raw.len == 0 ? 1 : (raw.len + CAIRN_TILEDB_CHUNK_BYTES - 1) / CAIRN_TILEDB_CHUNK_BYTES;
+	cairn_buf_u32le(out, CAIRN_TILEDB_VERSION);
+	cairn_buf_u64le(out, 8 + 12 * (uint64_t)n_chunks + raw.len);
+	cairn_buf_u64le(out, raw.len);
+	cairn_buf_fill(out, CAIRN_TILEDB_CHAR, 1);
+	cairn_buf_u64le(out, 1);   /* bytes of a cell */
+	cairn_buf_fill(out, 0, 1); /* no encryption */
+	cairn_buf_u32le(out, 8);
+	cairn_tiledb_pipeline_write(out, &none);
+	cairn_buf_u64le(out, n_chunks);
+	for (size_t i = 0, at = 0; i < n_chunks; i++, at += CAIRN_TILEDB_CHUNK_BYTES) {
+		size_t len = raw.len - at < CAIRN_TILEDB_CHUNK_BYTES ? raw.len - at : CAIRN_TILEDB_CHUNK_BYTES;
+		cairn_buf_u32le(out, (uint32_t)len);
+		cairn_buf_u32le(out, (uint32_t)len);
+		cairn_buf_u32le(out, 0);
+		cairn_buf_add(out, raw.bytes + at, len);
+	}
+}

@@ -1,0 +1,78 @@
+/* A tile as it is stored: chunks, each through a pipeline of filters; and the generic tile around metadata. */
+#ifndef CAIRN_ARCHIVE_TILEDB_TILE_H
+#define CAIRN_ARCHIVE_TILEDB_TILE_H
+
+#include "archive/tiledb/format.h"
+#include "base/buf.h"
+#include "base/cursor.h"
+
+struct cairn_tiledb_filter {
+	uint8_t type;  /* enum cairn_tiledb_filter_type */
+	int32_t level; /* of the compressors */
+};
+
+/** Filters in the order in which they are applied when writing. Zeroed: none. */
+struct cairn_tiledb_pipeline {
+	uint32_t chunk_bytes;
+	uint32_t n;
+	struct cairn_tiledb_filter filters[CAIRN_TILEDB_FILTERS_MAX];
+};
+
+/** @return "ZSTD", "GZIP" ...; never NULL */
+const char *cairn_tiledb_filter_name(uint8_t type);
+
+/**
+ * Read a pipeline's description.
+ * @return CAIRN_OK; CAIRN_E_FORMAT with offset in the cursor's bytes: cut off, options that are none of the filter's, a
+ *         filter that is not known; CAIRN_E_LIMIT over CAIRN_TILEDB_FILTERS_MAX
+ */
+CAIRN_MUST_USE enum cairn_status cairn_tiledb_pipeline_read(struct cairn_cur *c, struct cairn_tiledb_pipeline *out,
+							    struct cairn_diag *diag);
+void cairn_tiledb_pipeline_write(struct cairn_buf *out, const struct cairn_tiledb_pipeline *pipeline);
+
+/** Scratch space and contexts of the filters. Owned by one thread at a time. */
+struct cairn_tiledb_codec;
+/** @return NULL without memory */
+struct cairn_tiledb_codec *cairn_tiledb_codec_new(void);
+void cairn_tiledb_codec_freep(struct cairn_tiledb_codec **codec);
+
+/**
+ * Undo the filters of one stored tile.
+ * @param out         appended to
+ * @param cell_bytes  of one cell, for RLE; at least 1
+ * @param expected    bytes that the tile must have unfiltered
+ * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_MISMATCH (a checksum) with offset in the stored bytes; CAIRN_E_LIMIT a
+ * chunk over CAIRN_TILEDB_CHUNK_BYTES_MAX, or more than out may hold; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
+							  struct cairn_tiledb_view stored,
+							  const struct cairn_tiledb_pipeline *pipeline,
+							  size_t cell_bytes, uint64_t expected,
+							  struct cairn_diag *diag);
+
+/**
+ * Append a tile as it is stored, cut into chunks where TileDB cuts.
+ * @param cell_bytes  of one cell; cells are never cut
+ * @param starts      of values of any length: where each of the n_cells begins in raw; NULL: they are all cell_bytes
+ * long
+ * @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT out is full; CAIRN_E_USAGE a filter that is only read
+ */
+CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_pack(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
+							struct cairn_tiledb_view raw,
+							const struct cairn_tiledb_pipeline *pipeline, size_t cell_bytes,
+							const uint64_t *starts, size_t n_cells);
+
+enum { CAIRN_TILEDB_GENERIC_HEAD_BYTES = 34 };
+
+/**
+ * Read the generic tile that starts at the cursor, and step over it. Offsets of a refusal are in the cursor's bytes.
+ * @param out  appended to
+ * @return CAIRN_OK; CAIRN_E_FORMAT also for encryption; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_tiledb_generic_read(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
+							   struct cairn_cur *c, struct cairn_diag *diag);
+
+/** Append a generic tile without filters, so that no library is needed to read it. */
+void cairn_tiledb_generic_write(struct cairn_buf *out, struct cairn_tiledb_view raw);
+
+#endif
