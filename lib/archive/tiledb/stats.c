@@ -1,5 +1,7 @@
 #include "archive/tiledb/stats.h"
 
+#include <string.h>
+
 struct cairn_tiledb_stats cairn_tiledb_stats_init(const struct cairn_tiledb_schema *schema, uint32_t slot)
 {
 	const struct cairn_tiledb_field *field = cairn_tiledb_schema_field(schema, slot);
@@ -71,4 +73,19 @@ void cairn_tiledb_stats_reset(struct cairn_tiledb_stats *stats)
 	stats->max.len = 0;
 	stats->sum = 0;
 	stats->n_nulls = 0;
+}
+
+struct cairn_tiledb_view cairn_tiledb_stats_total(const struct cairn_tiledb_stats *stats, bool is_min,
+						  uint8_t scratch[static 8])
+{
+	const struct cairn_buf *own = is_min ? &stats->min : &stats->max;
+	enum cairn_tiledb_kind kind = stats->type->kind;
+	bool is_number = kind == CAIRN_TILEDB_KIND_SIGNED || kind == CAIRN_TILEDB_KIND_UNSIGNED;
+	if (stats->any || !stats->has_minmax || !is_number)
+		return (struct cairn_tiledb_view){own->bytes, own->len};
+	bool is_signed = kind == CAIRN_TILEDB_KIND_SIGNED;
+	memset(scratch, is_min ? 0xff : 0, 8);
+	if (is_signed)
+		scratch[stats->type->bytes - 1] = is_min ? 0x7f : 0x80;
+	return (struct cairn_tiledb_view){scratch, stats->type->bytes};
 }

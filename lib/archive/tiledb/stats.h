@@ -26,6 +26,11 @@ void cairn_tiledb_stats_add(struct cairn_tiledb_stats *stats, struct cairn_tiled
 /** See all that another one has seen; sums are added sum by sum, as TileDB adds those of tiles. */
 void cairn_tiledb_stats_merge(struct cairn_tiledb_stats *stats, const struct cairn_tiledb_stats *other);
 
+/** Minimum or maximum as a whole fragment has it: of numbers of which there was none, the highest of the type as
+ * minimum and the lowest as maximum. @param scratch  may be pointed to by the result */
+struct cairn_tiledb_view cairn_tiledb_stats_total(const struct cairn_tiledb_stats *stats, bool is_min,
+						  uint8_t scratch[static 8]);
+
 /** Forget all, but keep the memory. */
 void cairn_tiledb_stats_reset(struct cairn_tiledb_stats *stats);
 

@@ -212,33 +212,19 @@ static enum cairn_status verify_column(struct verify *v, uint64_t tile, uint32_t
 	return status == CAIRN_OK ? verify_tile_stats(v, slot, tile) : status;
 }
 
-/* Of a column of numbers with nothing but nulls the minimum is the highest number of its type, and conversely. */
-static struct cairn_tiledb_view verify_no_value(const struct cairn_tiledb_stats *s, bool is_min, uint8_t out[8])
-{
-	if (s->type->kind == CAIRN_TILEDB_KIND_TEXT || s->type->kind == CAIRN_TILEDB_KIND_OPAQUE)
-		return (struct cairn_tiledb_view){out, 0};
-	bool is_signed = s->type->kind == CAIRN_TILEDB_KIND_SIGNED;
-	memset(out, is_min ? 0xff : 0, 8);
-	out[s->type->bytes - 1] = is_min ? (is_signed ? 0x7f : 0xff) : (is_signed ? 0x80 : 0);
-	return (struct cairn_tiledb_view){out, s->type->bytes};
-}
-
 static enum cairn_status verify_total(struct verify *v, uint32_t slot)
 {
 	const struct cairn_tiledb_stats *s = &v->fields[slot].total;
 	const struct cairn_tiledb_slot *told = &v->r->fragment.slots[slot];
 	enum cairn_status status = CAIRN_OK;
-	uint8_t none[8] = {0};
+	uint8_t none[8];
 	if (s->has_minmax && (s->any || s->type->kind != CAIRN_TILEDB_KIND_FLOAT)) {
-		struct cairn_tiledb_view min = {s->min.bytes, s->min.len}, max = {s->max.bytes, s->max.len};
-		if (!s->any)
-			min = verify_no_value(s, true, none);
-		status = verify_value(v, v->r->fragment.footer_at, "minimum", slot, UINT64_MAX, min,
+		status = verify_value(v, v->r->fragment.footer_at, "minimum", slot, UINT64_MAX,
+				      cairn_tiledb_stats_total(s, true, none),
 				      (struct cairn_tiledb_view){told->min.bytes, told->min.len});
-		if (!s->any)
-			max = verify_no_value(s, false, none);
 		if (status == CAIRN_OK)
-			status = verify_value(v, v->r->fragment.footer_at, "maximum", slot, UINT64_MAX, max,
+			status = verify_value(v, v->r->fragment.footer_at, "maximum", slot, UINT64_MAX,
+					      cairn_tiledb_stats_total(s, false, none),
 					      (struct cairn_tiledb_view){told->max.bytes, told->max.len});
 	}
 	if (status == CAIRN_OK && s->has_sum)
