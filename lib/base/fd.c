@@ -1,6 +1,10 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void cairn_fd_closep(int *fd)
@@ -65,4 +69,14 @@ enum cairn_status cairn_fd_read_at(int fd, uint64_t offset, void *out, size_t le
 		len -= (size_t)n;
 	}
 	return CAIRN_OK;
+}
+
+enum cairn_status cairn_fd_sync_parent(const char *path)
+{
+	char *copy = strdup(path);
+	if (!copy)
+		return CAIRN_E_NOMEM;
+	CLEANUP(cairn_fd_closep) int dir = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(copy);
+	return dir >= 0 && fsync(dir) == 0 ? CAIRN_OK : CAIRN_E_IO;
 }

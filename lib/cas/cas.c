@@ -1,6 +1,7 @@
 #include "cas/cas.h"
 
 #include "base/crash_point.h"
+#include "base/fd.h"
 #include "cas/internal.h"
 #include "hash/crypto.h"
 
@@ -32,7 +33,11 @@ const struct cairn_cas_options CAIRN_CAS_DEFAULTS = {
 static enum cairn_status cas_lock_folder(struct cairn_cas *cas, struct cairn_diag *diag)
 {
 	char path[4200];
-	if (mkdir(cas->data_dir, 0700) != 0 && errno != EEXIST)
+	bool made = mkdir(cas->data_dir, 0700) == 0;
+	/* When it was there, another process may have made it and died; or its parent is not ours to open. */
+	if (!made && errno == EEXIST)
+		(void)!cairn_fd_sync_parent(cas->data_dir);
+	else if (!made || cairn_fd_sync_parent(cas->data_dir) != CAIRN_OK)
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
 				  "cannot make the data folder %s: %s", cas->data_dir, strerror(errno));
 	int n = snprintf(path, sizeof(path), "%s/lock", cas->data_dir);

@@ -2,11 +2,11 @@
 
 #include "base/bytes.h"
 #include "base/crash_point.h"
+#include "base/fd.h"
 #include "hash/crypto.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +17,6 @@ static enum cairn_status secret_io(struct cairn_diag *diag, const char *what, co
 {
 	return cairn_fail(diag, CAIRN_E_IO, "secret.io", CAIRN_NO_OFFSET, "cannot %s the secret %s: %s", what, path,
 			  strerror(errno));
-}
-
-static enum cairn_status secret_sync_folder(const char *path)
-{
-	char *copy = strdup(path);
-	if (!copy)
-		return CAIRN_E_NOMEM;
-	int dir = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	free(copy);
-	if (dir < 0)
-		return CAIRN_E_IO;
-	int rc = fsync(dir);
-	close(dir);
-	return rc == 0 ? CAIRN_OK : CAIRN_E_IO;
 }
 
 /* The name appears only when the bytes are durable: rename() instead of writing in place. */
@@ -53,7 +39,7 @@ static enum cairn_status secret_make(const char *path, struct cairn_diag *diag)
 	cairn_crash_point(CAIRN_CRASH_SECRET_WRITTEN);
 	ok = ok && rename(temp, path) == 0;
 	cairn_crash_point(CAIRN_CRASH_SECRET_NAMED);
-	if (!ok || secret_sync_folder(path) != CAIRN_OK)
+	if (!ok || cairn_fd_sync_parent(path) != CAIRN_OK)
 		return secret_io(diag, "write", path);
 	return CAIRN_OK;
 }
