@@ -14,7 +14,7 @@ from harness.measure import Memory, Quiet, Run, Syncs, busy_s, disk_syncs_a_seco
 from harness.server import Server, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
-QUIET_S = 600  # most that a whole run waits for quiet moments
+QUIET_S = 300  # most that a whole run waits for quiet moments
 
 
 class Bench:
@@ -29,7 +29,13 @@ class Bench:
         peer = Path(os.environ.get("CAIRN_BENCH_PEER", self.build / "peer/bin/local_cas_server"))
         self.peer_program = peer if os.access(peer, os.X_OK) else None
 
+    def kill_servers(self):
+        """What a scenario that failed left running."""
+        for server in list(Server.running):
+            server.kill()
+
     def close(self):
+        self.kill_servers()
         shutil.rmtree(self.tmp)
 
     def pick(self, full, quick):
@@ -68,7 +74,7 @@ class Bench:
 
     def python(self):
         """An interpreter that has hf_xet: the one of the client tests."""
-        return os.environ.get("CAIRN_BENCH_PYTHON", str(ROOT / ".venv/bin/python"))
+        return os.environ.get("CAIRN_PYTHON", str(ROOT / ".venv/bin/python"))
 
     def cairnd(self, data, *options, syncs=None, log=False):
         """The daemon with its defaults, but for the log of requests, which the other sides do not write either."""

@@ -58,7 +58,6 @@ class Syncs:
     def env(self):
         return {
             "LD_PRELOAD": self.library,
-            "ASAN_OPTIONS": "verify_asan_link_order=0",  # of a build with sanitizers: its runtime is not the first library
             "BENCH_SYNC_FILE": str(self.file),
             "BENCH_SYNC_MS": str(self.least_ms),
         }

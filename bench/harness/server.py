@@ -13,6 +13,10 @@ from pathlib import Path
 from harness.measure import cpu_s, user_s
 
 
+# Of builds that have them. The library that counts syncs comes before ASan's.
+SANITIZERS = {"ASAN_OPTIONS": "verify_asan_link_order=0", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -23,12 +27,15 @@ class Server:
     """A process that serves HTTP on loopback. Without a port it prints 'NAME listening on http://127.0.0.1:PORT' when it is
     ready; with one it is knocked at. With syncs those it makes are counted."""
 
-    def __init__(self, argv, port=None, stdin=None, log=None, env=None, syncs=None):
+    running = []
+
+    def __init__(self, argv, port=None, stdin=None, log=None, syncs=None):
         self.syncs = syncs
-        env = {**os.environ, **(env or {}), **(syncs.env() if syncs else {})}
+        env = {**os.environ, **SANITIZERS, **(syncs.env() if syncs else {})}
         out = subprocess.DEVNULL if port else subprocess.PIPE
         with open(log or os.devnull, "ab") as errors:
             self.process = subprocess.Popen(argv, stdin=stdin, stdout=out, stderr=errors, env=env, text=True)
+        self.running.append(self)
         self.pid = self.process.pid
         self.log = log
         self.port = port or self._read_port()
@@ -71,13 +78,17 @@ class Server:
 
     def kill(self):
         """No chance to write anything more."""
+        self.running.remove(self)
         self.process.kill()
         self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()
 
     def stop(self):
         """Any other end than its own, after it was asked for, is a crash."""
-        if self.process.returncode == -signal.SIGKILL:
+        if self not in self.running:
             return
+        self.running.remove(self)
         if self.process.stdin:
             self.process.stdin.close()
         else:

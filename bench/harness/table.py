@@ -28,14 +28,16 @@ def replace(name, lines):
     RESULTS.write_text(text[:at] + "\n".join(lines) + "\n" + text[text.index(end, at) :])
 
 
+def _syncs(runs):
+    return median(r.syncs / r.requests for r in runs)
+
+
 def load_row(head, sides, unit="requests/s", goals=()):
     """A load on cairnd, and on what it is compared with.
     @param sides  {name: [Run]}, "cairnd" among them; runs of equal place were made in one round
     @param goals  [(name of a side, least ratio of rates)]"""
     ours = sides["cairnd"]
-    last = ours[-1]
-    in_mb = unit == "MB/s"
-    rate = (lambda run: run.mb_s) if in_mb else (lambda run: run.rate)
+    rate = (lambda run: run.mb_s) if unit == "MB/s" else (lambda run: run.rate)
     tail = (median(getattr(r, name) for r in ours) / 1000 for name in ("p50_us", "p99_us", "p999_us"))
     row = {
         **head,
@@ -44,8 +46,8 @@ def load_row(head, sides, unit="requests/s", goals=()):
         "CPU µs a request": f"{median(r.cpu_us for r in ours):,.0f}",
         "peak RSS / anonymous MiB": f"{max(r.rss_mib for r in ours):.0f} / {max(r.anon_mib for r in ours):.0f}",
     }
-    if last.syncs is not None:
-        row["requests a sync"] = f"{median(r.requests / max(1, r.syncs) for r in ours):.2f}"
+    if ours[-1].syncs is not None:
+        row["syncs a request"] = f"{_syncs(ours):.2g}"
         row["syncs/s"] = f"{median(r.syncs / r.seconds for r in ours):,.0f}"
         row["disk's own fdatasyncs/s"] = f"{median(r.disk_syncs for r in ours):,.0f}"
     ratios = {}
@@ -54,6 +56,8 @@ def load_row(head, sides, unit="requests/s", goals=()):
             continue
         ratios[name] = row[f"rate, of {name}'s"] = Spread(rate(a) / rate(b) for a, b in zip(ours, theirs))
         row[f"CPU of {name}, of ours"] = f"{median(b.cpu_us / a.cpu_us for a, b in zip(ours, theirs)):.2f}"
+        if theirs[-1].syncs is not None:
+            row[f"syncs a request of {name}"] = f"{_syncs(theirs):.2g}"
         row[f"p99, of {name}'s"] = f"{median(a.p99_us / max(1, b.p99_us) for a, b in zip(ours, theirs)):.2f}"
     row["cores used by others"] = f"{median(r.foreign for runs in sides.values() for r in runs):.2f}"
     if goals:

@@ -51,7 +51,7 @@ struct load {
 	uint64_t warm_ns;
 	struct sockaddr_in address;
 	struct target *targets;
-	size_t n_targets, n_given;
+	size_t n_targets, targets_cap, n_given;
 	struct conn *conns;
 	int epoll;
 	uint64_t from_ns, until_ns, last_ns;
@@ -96,10 +96,12 @@ static void load_add_target(struct load *l, char *line, const char *host)
 	char *expect = strtok_r(NULL, "\t\n", &save);
 	if (!method || !path || !header || !body)
 		load_die("a target needs four columns");
-	struct target *grown = realloc(l->targets, (l->n_targets + 1) * sizeof(*grown));
-	if (!grown)
-		load_die("targets");
-	l->targets = grown;
+	if (l->n_targets == l->targets_cap) {
+		l->targets_cap = l->targets_cap ? l->targets_cap * 2 : 64;
+		l->targets = realloc(l->targets, l->targets_cap * sizeof(*l->targets));
+		if (!l->targets)
+			load_die("targets");
+	}
 	struct target *t = &l->targets[l->n_targets++];
 	*t = (struct target){.expect = expect ? (unsigned)strtoul(expect, NULL, 10) : l->expect};
 	char more[HEAD_BYTES] = "", length[64] = "";
@@ -346,6 +348,20 @@ static void load_report(struct load *l)
 	       l->n_received, l->n_sent, l->n_wrong, l->wrong_status, l->n_broken);
 }
 
+static void load_fini(struct load *l)
+{
+	for (size_t i = 0; i < l->n_targets; i++)
+		if (l->targets[i].body_len)
+			(void)munmap((void *)(uintptr_t)l->targets[i].body, l->targets[i].body_len);
+	for (unsigned i = 0; i < l->n_conns; i++)
+		if (l->conns[i].open)
+			conn_close(&l->conns[i]);
+	close(l->epoll);
+	free(l->targets);
+	free(l->conns);
+	free(l->samples_us);
+}
+
 int main(int argc, char **argv)
 {
 	struct load l = {.n_conns = 16, .expect = 200};
@@ -380,5 +396,6 @@ int main(int argc, char **argv)
 	l.again = l.seconds > 0 && !once;
 	load_run(&l);
 	load_report(&l);
+	load_fini(&l);
 	return EXIT_SUCCESS;
 }

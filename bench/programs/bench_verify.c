@@ -1,5 +1,6 @@
 /* How fast a large shard is verified, as a ratio to BLAKE3 alone over the very same messages (merkle nodes and term
- * ranges), on one core. Prints one JSON line. See bench/RESULTS.md. */
+ * ranges), on one core. Prints one JSON line. See bench/RESULTS.md.
+ *     bench_verify [ROUNDS] */
 #include "hash/merkle.h"
 #include "support/made.h"
 
@@ -15,7 +16,6 @@ enum {
 	N_FILES = 200,
 	TERMS_A_FILE = 100,
 	CHUNK_BYTES = 65000,
-	ROUNDS = 7,
 	SHARD_BYTES_MAX = 64 * 1024 * 1024,
 	MESSAGES_BYTES_MAX = 512 * 1024 * 1024,
 	MESSAGES_MAX = 1000 * 1000,
@@ -171,11 +171,11 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /* The best of several rounds of each, taken in turns so that a slow moment of the machine strikes all alike. */
 static void bench_run(const struct cairn_buf *shard, const struct made_xorb *xorbs, const struct messages *nodes,
-		      const struct messages *ranges)
+		      const struct messages *ranges, long rounds)
 {
 	struct made_store full = {.xorbs = xorbs, .n = N_XORBS}, none = {0};
 	uint64_t blake3 = UINT64_MAX, stored = UINT64_MAX, external = UINT64_MAX;
-	for (int i = 0; i < ROUNDS; i++) {
+	for (long i = 0; i < rounds; i++) {
 		blake3 = least(blake3, bench_blake3(nodes, ranges));
 		stored = least(stored, bench_verify(shard, &full, false));
 		external = least(external, bench_verify(shard, &none, true));
@@ -187,8 +187,10 @@ static void bench_run(const struct cairn_buf *shard, const struct made_xorb *xor
 	       (double)blake3 / (double)stored, (double)blake3 / (double)external);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 7;
+	bench_must(rounds > 0, "usage: bench_verify [ROUNDS]");
 	static struct made_xorb xorbs[N_XORBS];
 	struct messages nodes, ranges;
 	messages_init(&nodes);
@@ -212,7 +214,7 @@ int main(void)
 		bench_must(cairn_hash_equal(&root, &xorbs[i].hash), "the prepared tree is not the xorb's");
 	}
 	bench_must(cairn_shard_writer_end(&w) == CAIRN_OK, "the shard does not fit");
-	bench_run(&w.buf, xorbs, &nodes, &ranges);
+	bench_run(&w.buf, xorbs, &nodes, &ranges, rounds);
 	cairn_shard_writer_fini(&w);
 	for (size_t i = 0; i < N_XORBS; i++)
 		made_xorb_fini(&xorbs[i]);

@@ -35,7 +35,7 @@ def _miss_bytes(server):
 
 
 def _check(server, made):
-    """An answer holds the hashes of the xorb that was asked about, keyed, and is the same when asked again."""
+    """An answer is a shard, and the same when asked again. @return its length"""
     chunk = (made / "chunks").read_text().split()[0]
     body, etag = _ask(server, chunk)
     if body[:14] != b"HFRepoMetaData" or _ask(server, chunk) != (body, etag):
