@@ -17,6 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 QUIET_S = 300  # most that a whole run waits for quiet moments
 
 
+class LeftOut(Exception):
+    """A scenario needs what is not here."""
+
+
 class Bench:
     """@param quick  each path once and briefly: shows that it works, says nothing about speed"""
 
@@ -74,7 +78,10 @@ class Bench:
 
     def python(self):
         """An interpreter that has hf_xet: the one of the client tests."""
-        return os.environ.get("CAIRN_PYTHON", str(ROOT / ".venv/bin/python"))
+        python = os.environ.get("CAIRN_PYTHON", str(ROOT / ".venv/bin/python"))
+        if not os.access(python, os.X_OK):
+            raise LeftOut(f"there is no {python}; ./dev bench makes it")
+        return python
 
     def cairnd(self, data, *options, syncs=None, log=False):
         """The daemon with its defaults, but for the log of requests, which the other sides do not write either."""
