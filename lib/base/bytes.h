@@ -50,6 +50,19 @@ static inline void cairn_put_u64le(uint8_t *p, uint64_t v)
 	cairn_put_u32le(p + 4, (uint32_t)(v >> 32));
 }
 
+static inline uint32_t cairn_get_u32be(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
+}
+
+static inline void cairn_put_u32be(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 24);
+	p[1] = (uint8_t)(v >> 16);
+	p[2] = (uint8_t)(v >> 8);
+	p[3] = (uint8_t)v;
+}
+
 static inline uint64_t cairn_get_u64be(const uint8_t *p)
 {
 	return __builtin_bswap64(cairn_get_u64le(p));

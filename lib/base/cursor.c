@@ -49,6 +49,18 @@ uint64_t cairn_cur_u64le(struct cairn_cur *c)
 	return p ? cairn_get_u64le(p) : 0;
 }
 
+uint32_t cairn_cur_u32be(struct cairn_cur *c)
+{
+	const uint8_t *p = cairn_cur_take(c, 4);
+	return p ? cairn_get_u32be(p) : 0;
+}
+
+uint64_t cairn_cur_u64be(struct cairn_cur *c)
+{
+	const uint8_t *p = cairn_cur_take(c, 8);
+	return p ? cairn_get_u64be(p) : 0;
+}
+
 const uint8_t *cairn_cur_array(struct cairn_cur *c, size_t n, size_t elem_bytes)
 {
 	if (c->bad || n > c->left / elem_bytes) {

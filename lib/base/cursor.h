@@ -29,6 +29,9 @@ uint8_t cairn_cur_u8(struct cairn_cur *c);
 uint32_t cairn_cur_u24le(struct cairn_cur *c);
 uint32_t cairn_cur_u32le(struct cairn_cur *c);
 uint64_t cairn_cur_u64le(struct cairn_cur *c);
+/** Big-endian ones. */
+uint32_t cairn_cur_u32be(struct cairn_cur *c);
+uint64_t cairn_cur_u64be(struct cairn_cur *c);
 
 /**
  * Step over n elements of elem_bytes (> 0) each.

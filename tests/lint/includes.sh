@@ -7,6 +7,8 @@ LIBRARIES='
 microhttpd\.h                  server/http/http\.c|bench/.*
 sqlite3\.h                     lib/index/.*|tests/unit/test_index.*
 openssl/.*                     lib/hash/crypto\.c|lib/token/.*
+blake2\.h                      lib/hash/blake2b\.c
+isa-l/.*                       lib/hash/crc32c\.c
 blake3\.h                      lib/hash/blake3\.c|bench/.*
 lz4.*\.h                       lib/xorb/codec\.c|bench/.*
 zlib\.h                        lib/archive/deflate\.c

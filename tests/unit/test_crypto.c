@@ -1,3 +1,5 @@
+#include "hash/blake2b.h"
+#include "hash/crc32c.h"
 #include "hash/crypto.h"
 #include "hash/hash.h"
 
@@ -82,6 +84,26 @@ START_TEST(crypto_secret_equal)
 }
 END_TEST
 
+START_TEST(crypto_crc32c)
+{
+	ck_assert_uint_eq(cairn_crc32c(0, "", 0), 0);
+	ck_assert_uint_eq(cairn_crc32c(0, "123456789", 9), 0xe3069283);
+	ck_assert_uint_eq(cairn_crc32c(cairn_crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
+}
+END_TEST
+
+START_TEST(crypto_blake2b)
+{
+	/* hashlib.blake2b(b"abc", digest_size=32) */
+	static const uint8_t expected[CAIRN_BLAKE2B_BYTES] = {
+		0xbd, 0xdd, 0x81, 0x3c, 0x63, 0x42, 0x39, 0x72, 0x31, 0x71, 0xef, 0x3f, 0xee, 0x98, 0x57, 0x9b,
+		0x94, 0x96, 0x4e, 0x3b, 0xb1, 0xcb, 0x3e, 0x42, 0x72, 0x62, 0xc8, 0xc0, 0x68, 0xd5, 0x23, 0x19};
+	uint8_t got[CAIRN_BLAKE2B_BYTES];
+	cairn_blake2b(got, "abc", 3);
+	ck_assert_mem_eq(got, expected, sizeof(expected));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("crypto");
@@ -89,6 +111,8 @@ int main(void)
 	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, crypto_sha256);
 	tcase_add_test(tcase, crypto_md5);
+	tcase_add_test(tcase, crypto_crc32c);
+	tcase_add_test(tcase, crypto_blake2b);
 	tcase_add_test(tcase, crypto_hmac);
 	tcase_add_test(tcase, crypto_hkdf);
 	tcase_add_test(tcase, crypto_random);

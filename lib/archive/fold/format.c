@@ -1,0 +1,105 @@
+#include "archive/fold/format.h"
+
+#include "base/bytes.h"
+#include "base/cursor.h"
+#include "base/json_canonical.h"
+#include "hash/blake2b.h"
+#include "hash/hash.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const uint8_t CAIRN_FOLD_MAGIC[CAIRN_FOLD_MAGIC_BYTES] = {'F', 'O', 'L', 'D', 'v', '1', 0, 0};
+
+void cairn_fold_chunk_header_put(uint8_t out[static CAIRN_FOLD_CHUNK_HEADER_BYTES], const struct cairn_fold_chunk *c)
+{
+	memcpy(out, c->ctype, CAIRN_FOLD_CTYPE_BYTES);
+	cairn_put_u32be(out + 4, c->flags);
+	cairn_put_u64be(out + 8, c->uncomp_len);
+	cairn_put_u64be(out + 16, c->comp_len);
+	cairn_put_u32be(out + 24, c->crc32c);
+	cairn_put_u32be(out + 28, (uint32_t)c->ecc_len);
+}
+
+static enum cairn_status format_limit(uint64_t len, uint64_t at, const char *field, struct cairn_diag *diag)
+{
+	if (len <= CAIRN_FOLD_CHUNK_BYTES_MAX)
+		return CAIRN_OK;
+	(void)cairn_fail(diag, CAIRN_E_LIMIT, "fold.chunk_bytes", at, "the chunk's %s is over 2 GiB", field);
+	cairn_diag_numbers(diag, CAIRN_FOLD_CHUNK_BYTES_MAX, len);
+	return CAIRN_E_LIMIT;
+}
+
+enum cairn_status cairn_fold_chunk_header_get(struct cairn_fold_chunk *out,
+					      const uint8_t bytes[static CAIRN_FOLD_CHUNK_HEADER_BYTES], uint64_t at,
+					      struct cairn_diag *diag)
+{
+	struct cairn_cur cur = cairn_cur_init(bytes, CAIRN_FOLD_CHUNK_HEADER_BYTES);
+	*out = (struct cairn_fold_chunk){.offset = at};
+	memcpy(out->ctype, cairn_cur_take(&cur, CAIRN_FOLD_CTYPE_BYTES), CAIRN_FOLD_CTYPE_BYTES);
+	out->flags = cairn_cur_u32be(&cur);
+	out->uncomp_len = cairn_cur_u64be(&cur);
+	out->comp_len = cairn_cur_u64be(&cur);
+	out->crc32c = cairn_cur_u32be(&cur);
+	out->ecc_len = cairn_cur_u32be(&cur);
+	for (int i = 0; i < CAIRN_FOLD_CTYPE_BYTES; i++)
+		if (out->ctype[i] < 0x20 || out->ctype[i] > 0x7e)
+			return cairn_fail(diag, CAIRN_E_FORMAT, "fold.ctype", at + (unsigned)i,
+					  "the chunk's type is not four printable characters");
+	if (out->flags != CAIRN_FOLD_STORED && out->flags != CAIRN_FOLD_ZSTD) {
+		(void)cairn_fail(diag, CAIRN_E_FORMAT, "fold.flags", at + 4,
+				 "the chunk's flags are neither 0 (stored) nor 1 (zstd)");
+		cairn_diag_numbers(diag, CAIRN_FOLD_ZSTD, out->flags);
+		return CAIRN_E_FORMAT;
+	}
+	enum cairn_status status = format_limit(out->uncomp_len, at + 8, "uncomp_len", diag);
+	if (status == CAIRN_OK)
+		status = format_limit(out->comp_len, at + 16, "comp_len", diag);
+	return status == CAIRN_OK ? format_limit(out->ecc_len, at + 28, "ecc_len", diag) : status;
+}
+
+uint64_t cairn_fold_chunk_bytes(const struct cairn_fold_chunk *c)
+{
+	return CAIRN_FOLD_CHUNK_HEADER_BYTES + c->comp_len + c->ecc_len;
+}
+
+/* 'L' and the entry's three facts as canonical JSON, names sorted, not in ASCII. */
+static enum cairn_status format_leaf(struct cairn_buf *text, uint8_t *out, const struct cairn_fold_chunk *c,
+				     const char *prefix)
+{
+	char sha256[CAIRN_HASH_TEXT_BYTES];
+	cairn_hex_text(sha256, c->sha256, CAIRN_SHA256_BYTES);
+	text->len = 0;
+	cairn_buf_printf(text, "L{\"name\":");
+	cairn_json_canonical_string(text, c->name, strlen(c->name), false);
+	cairn_buf_printf(text, ",\"offset\":%" PRIu64 ",\"sha256\":\"%s%s\"}", c->offset, prefix, sha256);
+	if (text->status == CAIRN_OK)
+		cairn_blake2b(out, text->bytes, text->len);
+	return text->status;
+}
+
+enum cairn_status cairn_fold_merkle_root(uint8_t out[static CAIRN_SHA256_BYTES], const struct cairn_fold_chunk *chunks,
+					 size_t n, const char *prefix)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf nodes = cairn_buf_init(SIZE_MAX);
+	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(SIZE_MAX);
+	uint8_t *level = cairn_buf_extend(&nodes, n * CAIRN_BLAKE2B_BYTES);
+	if (!level)
+		return CAIRN_E_NOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (format_leaf(&text, level + i * CAIRN_BLAKE2B_BYTES, &chunks[i], prefix) != CAIRN_OK)
+			return CAIRN_E_NOMEM;
+	for (; n > 1; n = (n + 1) / 2) {
+		for (size_t i = 0; i < n; i += 2) {
+			uint8_t pair[1 + 2 * CAIRN_BLAKE2B_BYTES] = {'N'};
+			size_t right = i + 1 < n ? i + 1 : i; /* one that is left over is paired with itself */
+			memcpy(pair + 1, level + i * CAIRN_BLAKE2B_BYTES, CAIRN_BLAKE2B_BYTES);
+			memcpy(pair + 1 + CAIRN_BLAKE2B_BYTES, level + right * CAIRN_BLAKE2B_BYTES,
+			       CAIRN_BLAKE2B_BYTES);
+			cairn_blake2b(level + i / 2 * CAIRN_BLAKE2B_BYTES, pair, sizeof(pair));
+		}
+	}
+	memcpy(out, level, CAIRN_BLAKE2B_BYTES);
+	return CAIRN_OK;
+}

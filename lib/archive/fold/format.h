@@ -1,0 +1,67 @@
+/* FOLD, a container of named chunks (.fold, .mind). All integers are big-endian.
+ *
+ *   header   8 magic, 4 header_len (28), 8 index_off, 8 index_len; the last two are 0 until the file is complete
+ *   chunks   each: 4 ctype, 4 flags, 8 uncomp_len, 8 comp_len, 4 crc32c, 4 ecc_len, comp_len bytes, ecc_len bytes
+ *   index    JSON: format, version, created_at_unix, metadata (with chunk_hashes and manifest_hash), chunks,
+ * merkle_root
+ *
+ * docs/formats.md has the rules. */
+#ifndef CAIRN_ARCHIVE_FOLD_FORMAT_H
+#define CAIRN_ARCHIVE_FOLD_FORMAT_H
+
+#include "hash/crypto.h"
+
+enum {
+	CAIRN_FOLD_MAGIC_BYTES = 8,
+	CAIRN_FOLD_HEADER_BYTES = 28,
+	CAIRN_FOLD_CHUNK_HEADER_BYTES = 32,
+	CAIRN_FOLD_CTYPE_BYTES = 4,
+	CAIRN_FOLD_INDEX_BYTES_MAX = 100 << 20,
+	CAIRN_FOLD_NAME_BYTES_MAX = 4096,
+	CAIRN_FOLD_STORED = 0, /* flags */
+	CAIRN_FOLD_ZSTD = 1,
+};
+
+/** The most bytes that a chunk's content, its stored bytes or its parity may have. */
+#define CAIRN_FOLD_CHUNK_BYTES_MAX (UINT64_C(2) << 30)
+
+extern const uint8_t CAIRN_FOLD_MAGIC[CAIRN_FOLD_MAGIC_BYTES];
+
+/** What a chunk's header and its entry in the index say of it. */
+struct cairn_fold_chunk {
+	const char *name; /* UTF-8 without zero bytes */
+	char ctype[CAIRN_FOLD_CTYPE_BYTES + 1];
+	uint32_t flags;
+	uint64_t offset; /* of the chunk's header in the file */
+	uint64_t uncomp_len;
+	uint64_t comp_len;
+	uint64_t ecc_len;
+	uint32_t crc32c; /* of the compressed bytes */
+	uint8_t sha256[CAIRN_SHA256_BYTES];
+	unsigned parity;   /* N of rs(N); 0: none */
+	bool is_encrypted; /* content that only the later dialect can read */
+};
+
+/** The fields of a chunk's header, which knows no name, SHA-256 and N. */
+void cairn_fold_chunk_header_put(uint8_t out[static CAIRN_FOLD_CHUNK_HEADER_BYTES], const struct cairn_fold_chunk *c);
+
+/**
+ * Read them, checking what the header alone can tell.
+ * @param at  offset of the header in the file
+ * @return CAIRN_OK; CAIRN_E_FORMAT "fold.flags", "fold.ctype"; CAIRN_E_LIMIT "fold.chunk_bytes"
+ */
+CAIRN_MUST_USE enum cairn_status cairn_fold_chunk_header_get(struct cairn_fold_chunk *out,
+							     const uint8_t bytes[static CAIRN_FOLD_CHUNK_HEADER_BYTES],
+							     uint64_t at, struct cairn_diag *diag);
+
+/** Bytes from the chunk's header to the end of its parity. */
+uint64_t cairn_fold_chunk_bytes(const struct cairn_fold_chunk *c);
+
+/** The root of the tree over all chunks (n > 0): BLAKE2b of names, offsets and hashes.
+ *  @param prefix  what stands before each SHA-256 in the index: "" or "sha256:"
+ *  @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_fold_merkle_root(uint8_t out[static CAIRN_SHA256_BYTES],
+							const struct cairn_fold_chunk *chunks, size_t n,
+							const char *prefix);
+
+#endif

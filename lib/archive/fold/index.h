@@ -1,0 +1,50 @@
+/* The index of a FOLD file: what its JSON says, and whether that holds together. */
+#ifndef CAIRN_ARCHIVE_FOLD_INDEX_H
+#define CAIRN_ARCHIVE_FOLD_INDEX_H
+
+#include "archive/fold/format.h"
+#include "base/buf.h"
+
+/** A place in the index's text. */
+struct cairn_fold_span {
+	size_t at, len;
+};
+
+/** A parsed index. Zeroed is empty. Immutable once parsed. */
+struct cairn_fold_index {
+	struct cairn_buf text;           /* owned: the JSON */
+	uint64_t at;                     /* offset of the text in the file */
+	struct cairn_fold_chunk *chunks; /* owned, in the order of the index */
+	size_t n_chunks;
+	uint32_t *by_name;      /* owned: their numbers, sorted by name */
+	struct cairn_buf names; /* owned: the chunks' names point into it */
+	char version[16];       /* "1.2.0" */
+	bool has_metadata, has_created;
+	struct cairn_fold_span metadata; /* the object's text */
+	struct cairn_fold_span created;  /* the number's text: seconds since 1970 */
+	bool has_prefix;                 /* hashes are written as sha256:..., as the later dialect does */
+	bool has_manifest, has_merkle;   /* there was such a hash, and it agrees */
+	uint8_t manifest_hash[CAIRN_SHA256_BYTES];
+	uint8_t merkle_root[CAIRN_SHA256_BYTES];
+};
+
+void cairn_fold_index_fini(struct cairn_fold_index *ix);
+
+/**
+ * Parse ix->text, which stands at ix->at in the file, and check all that needs no chunk: every entry has its fields,
+ * names differ, chunks lie between header and index and do not overlap, chunk_hashes names every chunk and no other
+ * with the same hash, manifest_hash and merkle_root agree. Memory: about four times the text.
+ * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_MISMATCH with rule and offset in diag; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_fold_index_parse(struct cairn_fold_index *ix, struct cairn_diag *diag);
+
+/** @return NULL: there is none of that name */
+const struct cairn_fold_chunk *cairn_fold_index_find(const struct cairn_fold_index *ix, const char *name);
+
+/** SHA-256 of the metadata in canonical form without its own manifest_hash.
+ *  @param metadata  the text of an object
+ *  @return CAIRN_OK; CAIRN_E_FORMAT it is not one; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_fold_manifest_hash(uint8_t out[static CAIRN_SHA256_BYTES], const void *metadata,
+							  size_t len);
+
+#endif

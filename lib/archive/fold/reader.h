@@ -1,0 +1,75 @@
+/* Reading a FOLD file: any chunk on its own, verified, repaired from its parity where that is needed. */
+#ifndef CAIRN_ARCHIVE_FOLD_READER_H
+#define CAIRN_ARCHIVE_FOLD_READER_H
+
+#include "archive/fold/index.h"
+
+/** An opened file: its index in memory, its chunks not. Owned by one thread at a time. */
+struct cairn_fold;
+
+/** Where the file's bytes are: a descriptor, or memory (bytes not NULL). Borrowed until the file is closed. */
+struct cairn_fold_source {
+	int fd;
+	const uint8_t *bytes;
+	uint64_t len;
+};
+
+/** Does it begin as a FOLD file does? */
+bool cairn_fold_is(const uint8_t *bytes, size_t len);
+
+/**
+ * Read header and index, and check all that needs no chunk: cairn_fold_index_parse().
+ * @param[out] out  owned by the caller, cairn_fold_close(); NULL on failure
+ * @return CAIRN_OK
+ *         CAIRN_E_FORMAT    not a FOLD file, unfinished, cut off, or its index is not valid: rule and offset in diag
+ *         CAIRN_E_LIMIT     over a limit of format.h
+ *         CAIRN_E_MISMATCH  a hash over the index does not agree
+ *         CAIRN_E_IO, CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_fold_open(struct cairn_fold **out, const struct cairn_fold_source *source,
+						 struct cairn_diag *diag);
+void cairn_fold_close(struct cairn_fold *f);
+void cairn_fold_closep(struct cairn_fold **f);
+
+/** Borrowed. */
+const struct cairn_fold_index *cairn_fold_index_of(const struct cairn_fold *f);
+
+/** A string among the metadata's members. @param[out] text  owned by the caller, ended by a zero; NULL: there is none
+ *  @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_fold_metadata_text(const struct cairn_fold *f, const char *name, char **text);
+
+/** How a chunk's parity lies in the file. */
+enum cairn_fold_layout {
+	CAIRN_FOLD_PLAIN, /* all stored bytes, then the parity, if any: files without parity, short chunks, and what
+			     pyfolds 1.0 writes for long ones, whose parity is then of no use */
+	CAIRN_FOLD_WOVEN, /* code word after code word, each data and parity */
+	CAIRN_FOLD_APART, /* all stored bytes, then the parity of each word: the later dialect */
+};
+
+/** A chunk as it was read. Zeroed is empty. */
+struct cairn_fold_data {
+	uint8_t *bytes; /* owned, free(): the content; NULL when its length is 0 or it was not asked for */
+	uint64_t len;
+	uint8_t *comp; /* owned, free(): the compressed bytes; what bytes is when the chunk is stored */
+	enum cairn_fold_layout layout;
+	uint64_t n_wrong; /* bytes put right, in data and parity */
+};
+void cairn_fold_data_fini(struct cairn_fold_data *data);
+
+struct cairn_fold_read_options {
+	bool check_parity; /* also look for damage that does no harm yet: in the parity */
+	bool keep_comp;    /* hand out the compressed bytes as well */
+};
+
+/**
+ * Read a chunk into memory (up to three times its length): its header must say what the index says, the bytes must have
+ * their CRC-32C and SHA-256, if need be after damage is repaired from the parity, and decompress to their length.
+ * @param options  NULL: none
+ * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH damaged, and beyond repair; CAIRN_E_IO;
+ *         CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_fold_read(struct cairn_fold *f, const struct cairn_fold_chunk *chunk,
+						 const struct cairn_fold_read_options *options,
+						 struct cairn_fold_data *out, struct cairn_diag *diag);
+
+#endif

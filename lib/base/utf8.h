@@ -1,0 +1,18 @@
+/* UTF-8. */
+#ifndef CAIRN_BASE_UTF8_H
+#define CAIRN_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** Length of the well-formed sequence at p, of which left bytes (at least 1) may be looked at; 0: it is none (cut off,
+ *  overlong forms, surrogates, past U+10FFFF). */
+size_t cairn_utf8_sequence(const uint8_t *p, size_t left);
+
+/** The character of a well-formed sequence of n bytes. */
+uint32_t cairn_utf8_character(const uint8_t *p, size_t n);
+
+/** Write a character (no surrogate, at most U+10FFFF). @return its bytes, 1 to 4 */
+size_t cairn_utf8_encode(uint8_t out[static 4], uint32_t character);
+
+#endif
