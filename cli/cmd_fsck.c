@@ -1,11 +1,11 @@
 /* cairn fsck: checks the data folder of a daemon that does not run. */
 #include "cas/check.h"
 #include "cli/common/cli.h"
+#include "cli/common/data_dir.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
 #include "cli/common/report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,22 +111,6 @@ static int fsck_check(struct cairn_cas *cas, const char *data_dir, struct cairn_
 	return report_end(&f.report, status == CAIRN_OK ? code : cli_fail(data_dir, status, &diag));
 }
 
-/* Opening would make a folder that is not there, and an index in one that is not a store. */
-static enum cairn_status fsck_find(const char *data_dir, struct cairn_diag *diag)
-{
-	struct stat st;
-	char path[4200];
-	int n = snprintf(path, sizeof(path), "%s/index.sqlite", data_dir);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return cairn_fail(diag, CAIRN_E_USAGE, "data_dir.path", CAIRN_NO_OFFSET, "the path is too long");
-	if (stat(data_dir, &st) < 0)
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET, "%s", strerror(errno));
-	if (stat(path, &st) < 0)
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET,
-				  "is not the data folder of a daemon: it has no index.sqlite");
-	return CAIRN_OK;
-}
-
 static int fsck_run(const struct cli_command *command, int argc, char **argv)
 {
 	CLEANUP(cairn_cas_freep) struct cairn_cas *cas = NULL;
@@ -154,7 +138,7 @@ static int fsck_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "--xorbs takes store or external, not \"%s\"", xorbs);
 	cas_options.xorbs_external = xorbs && strcmp(xorbs, "external") == 0;
 	(void)umask(077); /* as the daemon: what is made here is not for others */
-	enum cairn_status status = fsck_find(cas_options.data_dir, &diag);
+	enum cairn_status status = data_dir_find(cas_options.data_dir, &diag);
 	if (status == CAIRN_OK)
 		status = cairn_cas_open(&cas, &cas_options, &diag);
 	if (status == CAIRN_E_CONFLICT && diag.rule && strcmp(diag.rule, "data_dir.in_use") == 0) {

@@ -1,4 +1,4 @@
-/* cairn inspect: every field of a shard or a xorb, and what is wrong with it. */
+/* cairn inspect: every field of a shard, a xorb or a TileDB array, and what is wrong with it. */
 #include "cli/common/cli.h"
 #include "cli/common/input.h"
 #include "cli/common/options.h"
@@ -10,7 +10,9 @@
 static const char INSPECT_HELP[] = "Usage: cairn inspect [OPTION]... FILE\n"
 				   "Show every field of a shard or a xorb with its offset, and judge it as the\n"
 				   "server would. A file that begins with the shard tag is a shard, any other a\n"
-				   "xorb. Of a bad file all is shown up to the offence, then the rule that it\n"
+				   "xorb. A folder is a TileDB array, a fragment of one, or an export with arrays\n"
+				   "in it: schema, tiles, R-tree and statistics are shown, and compared with all\n"
+				   "cells. Of a bad file all is shown up to the offence, then the rule that it\n"
 				   "breaks, the offset and the two values that disagree.\n"
 				   "\n"
 				   "      --hash HASH  the hash that the xorb must have\n"
@@ -19,27 +21,50 @@ static const char INSPECT_HELP[] = "Usage: cairn inspect [OPTION]... FILE\n"
 				   "\n"
 				   "Exit codes: 0 sound, 64 usage, 65 not valid, 66 the file cannot be opened.\n";
 
-static enum cairn_status inspect_any(struct report *r, const struct input *in, const struct cairn_hash *expected,
-				     struct inspect_result *result, struct cairn_diag *diag)
+static void inspect_begin(struct report *r, const char *type)
 {
-	bool shard = inspect_is_shard(in->bytes, in->len);
-	if (!r->is_json) {
-		(void)printf("%s, %zu bytes\n", shard ? "shard" : "xorb", in->len);
-	} else {
-		cairn_json_put_text(&r->json, "type", shard ? "shard" : "xorb");
-		cairn_json_put_u64(&r->json, "bytes", in->len);
-		cairn_json_open_array(&r->json, "records");
-	}
-	enum cairn_status status = shard ? inspect_shard(r, in->bytes, in->len, result, diag)
-					 : inspect_xorb(r, in->bytes, in->len, expected, diag);
+	if (!r->is_json)
+		return;
+	cairn_json_put_text(&r->json, "type", type);
+	cairn_json_open_array(&r->json, "records");
+}
+
+static void inspect_end(struct report *r)
+{
 	if (r->is_json)
 		cairn_json_close(&r->json);
+}
+
+static enum cairn_status inspect_file(struct report *r, const char *path, const struct cairn_hash *expected,
+				      struct inspect_result *result, struct cairn_diag *diag)
+{
+	CLEANUP(input_fini) struct input in = {0};
+	enum cairn_status status = input_open(&in, path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	bool shard = inspect_is_shard(in.bytes, in.len);
+	if (r->is_json)
+		cairn_json_put_u64(&r->json, "bytes", in.len);
+	else
+		(void)printf("%s, %zu bytes\n", shard ? "shard" : "xorb", in.len);
+	inspect_begin(r, shard ? "shard" : "xorb");
+	status = shard ? inspect_shard(r, in.bytes, in.len, result, diag)
+		       : inspect_xorb(r, in.bytes, in.len, expected, diag);
+	inspect_end(r);
+	return status;
+}
+
+static enum cairn_status inspect_folder(struct report *r, const char *path, struct inspect_result *result,
+					struct cairn_diag *diag)
+{
+	inspect_begin(r, "tiledb");
+	enum cairn_status status = inspect_tiledb(r, path, result, diag);
+	inspect_end(r);
 	return status;
 }
 
 static int inspect_one(const char *path, const struct cairn_hash *expected, bool json)
 {
-	CLEANUP(input_fini) struct input in = {0};
 	struct inspect_result result = {0};
 	struct report r;
 	struct cairn_diag diag = {0};
@@ -48,9 +73,8 @@ static int inspect_one(const char *path, const struct cairn_hash *expected, bool
 		cairn_json_open_object(&r.json, NULL);
 		cairn_json_put_text(&r.json, "path", path);
 	}
-	enum cairn_status status = input_open(&in, path, &diag);
-	if (status == CAIRN_OK)
-		status = inspect_any(&r, &in, expected, &result, &diag);
+	enum cairn_status status = inspect_is_tiledb(path) ? inspect_folder(&r, path, &result, &diag)
+							   : inspect_file(&r, path, expected, &result, &diag);
 	if (json) {
 		cairn_json_put_bool(&r.json, "valid", status == CAIRN_OK);
 		if (result.note)
@@ -86,4 +110,5 @@ static int inspect_run(const struct cli_command *command, int argc, char **argv)
 	return inspect_one(argv[first], hash_text ? &expected : NULL, json);
 }
 
-const struct cli_command CLI_INSPECT = {"inspect", "every field of a shard or a xorb", INSPECT_HELP, inspect_run};
+const struct cli_command CLI_INSPECT = {"inspect", "every field of a shard, a xorb or an array", INSPECT_HELP,
+					inspect_run};

@@ -26,4 +26,15 @@ CAIRN_MUST_USE enum cairn_status inspect_shard(struct report *r, const uint8_t *
 CAIRN_MUST_USE enum cairn_status inspect_xorb(struct report *r, const uint8_t *bytes, size_t len,
 					      const struct cairn_hash *expected, struct cairn_diag *diag);
 
+/** May it be an array, a fragment, or a folder of arrays of TileDB? Any folder may. */
+bool inspect_is_tiledb(const char *path);
+
+/**
+ * Show the schema, each fragment that counts with its columns, R-tree, tiles and statistics, and verify it: an array's
+ * folder, that of one fragment, or a folder with arrays in it.
+ * @return CAIRN_OK; as cairn_tiledb_array_open(), cairn_tiledb_verify()
+ */
+CAIRN_MUST_USE enum cairn_status inspect_tiledb(struct report *r, const char *path, struct inspect_result *out,
+						struct cairn_diag *diag);
+
 #endif

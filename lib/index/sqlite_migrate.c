@@ -11,8 +11,7 @@ static enum cairn_status migrate_refuse_foreign(const char *path, struct cairn_d
 			  "%s is not an index of Cairn; move it away, or name another data folder", path);
 }
 
-/* Nothing is written here. @param[out] version  0: the database is empty */
-static enum cairn_status migrate_judge(sqlite3 *db, const char *path, int64_t *version, struct cairn_diag *diag)
+enum cairn_status cairn_migrate_judge(sqlite3 *db, const char *path, int64_t *version, struct cairn_diag *diag)
 {
 	int64_t application = 0, objects = 0;
 	enum cairn_status status = cairn_sql_ask(db, "PRAGMA application_id", &application);
@@ -57,7 +56,7 @@ static enum cairn_status migrate_step(sqlite3 *db, int64_t version)
 enum cairn_status cairn_migrate(sqlite3 *db, const char *path, struct cairn_diag *diag)
 {
 	int64_t version = 0;
-	enum cairn_status status = migrate_judge(db, path, &version, diag);
+	enum cairn_status status = cairn_migrate_judge(db, path, &version, diag);
 	if (status != CAIRN_OK)
 		return status;
 	char page[64];

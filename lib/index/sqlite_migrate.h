@@ -13,6 +13,11 @@ enum {
 extern const char *const cairn_migrate_scripts[];
 extern const int cairn_migrate_latest;
 
+/** Is it an index that this program can read? Nothing is written. @param[out] version  of its schema; 0: it is empty
+ *  @return CAIRN_OK; CAIRN_E_CONFLICT of a newer version, or not Cairn's; CAIRN_E_IO, CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_migrate_judge(sqlite3 *db, const char *path, int64_t *version,
+						     struct cairn_diag *diag);
+
 /**
  * Bring a database forward, one transaction for each version; make an empty one.
  * @param path  for the messages

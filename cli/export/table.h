@@ -1,0 +1,57 @@
+/* The tables of an export: their columns, and a row of each as a record that can be sorted. */
+#ifndef CAIRN_CLI_EXPORT_TABLE_H
+#define CAIRN_CLI_EXPORT_TABLE_H
+
+#include "hash/hash.h"
+#include "index/snapshot.h"
+
+enum export_table { EXPORT_CHUNKS, EXPORT_XORBS, EXPORT_FILES, EXPORT_REFERENCES, EXPORT_TABLES };
+
+enum export_kind {
+	EXPORT_HASH,   /* 64 digits */
+	EXPORT_DIGEST, /* 64 digits in plain order: SHA-256 */
+	EXPORT_U32,
+	EXPORT_U64,
+	EXPORT_TIME, /* a moment; kept in milliseconds since 1970 */
+};
+
+struct export_column {
+	const char *name;
+	enum export_kind kind;
+	bool nullable;
+};
+
+enum { EXPORT_COLUMNS_MAX = 8, EXPORT_RECORD_BYTES_MAX = 160 };
+
+/** The first column is the key, a hash by which the rows are sorted; the last one is the number of the xorb or file in
+ * the index, which tells what was exported already. */
+struct export_layout {
+	const char *name;
+	uint32_t n_columns;
+	struct export_column columns[EXPORT_COLUMNS_MAX];
+};
+
+/** @return the layout of a table; static */
+const struct export_layout *export_layout(enum export_table table);
+
+/** Bytes of a record: a word of nulls at the end. */
+size_t export_record_bytes(const struct export_layout *layout);
+
+/** A value on its way into a record or out of it. */
+struct export_value {
+	bool is_null;
+	uint64_t number;    /* U32, U64; TIME: milliseconds, as i64 */
+	uint8_t digest[32]; /* HASH, DIGEST: in the order of its digits */
+};
+
+/** A hash in the order of its text, so that bytes and texts sort alike. */
+struct export_value export_hash(const struct cairn_hash *hash);
+struct export_value export_number(uint64_t number);
+struct export_value export_time(int64_t unix_s);
+
+void export_put(uint8_t out[static EXPORT_RECORD_BYTES_MAX], const struct export_layout *layout,
+		const struct export_value *values);
+/** @param[out] values  layout->n_columns of them */
+void export_get(const uint8_t *record, const struct export_layout *layout, struct export_value *values);
+
+#endif

@@ -1,0 +1,159 @@
+#include "index/internal.h"
+#include "index/snapshot.h"
+#include "index/sqlite_migrate.h"
+#include "index/sqlite_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum snapshot_stmt { SNAPSHOT_XORBS, SNAPSHOT_FILES, SNAPSHOT_XORB_HASH, SNAPSHOT_EXTENT, SNAPSHOT_STMTS };
+
+static const char *const snapshot_sql[SNAPSHOT_STMTS] = {
+	[SNAPSHOT_XORBS] = "SELECT x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at, 0, l.spans, l.hashes"
+			   " FROM xorb x CROSS JOIN list l ON l.xorb = x.id WHERE x.id > ?1 ORDER BY x.id",
+	[SNAPSHOT_FILES] = "SELECT hash, size, sha256, terms, id, at FROM file WHERE id > ?1 ORDER BY id",
+	[SNAPSHOT_XORB_HASH] = "SELECT hash FROM xorb WHERE id = ?1",
+	[SNAPSHOT_EXTENT] = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'xorb'), 0),"
+			    " coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'file'), 0),"
+			    " coalesce((SELECT sum(chunks) FROM xorb WHERE id > ?1), 0)",
+};
+
+struct cairn_index_snapshot {
+	sqlite3 *db;
+	sqlite3_stmt *stmt[SNAPSHOT_STMTS];
+};
+
+static enum cairn_status snapshot_begin(struct cairn_index_snapshot *s, const char *path, struct cairn_diag *diag)
+{
+	int64_t version = 0;
+	enum cairn_status status = cairn_migrate_judge(s->db, path, &version, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (version == 0)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "index.foreign", CAIRN_NO_OFFSET, "%s is empty", path);
+	status = cairn_sql_prepare(s->db, snapshot_sql, s->stmt, SNAPSHOT_STMTS);
+	if (status == CAIRN_OK)
+		status = cairn_sql_exec(s->db, "BEGIN");
+	return status == CAIRN_OK ? CAIRN_OK : cairn_sql_fail(s->db, diag, "cannot read the index");
+}
+
+enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *dir, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_index_snapshot_freep) struct cairn_index_snapshot *s = calloc(1, sizeof(*s));
+	char path[4200];
+	*out = NULL;
+	if (!s)
+		return CAIRN_E_NOMEM;
+	int n = snprintf(path, sizeof(path), "%s/index.sqlite", dir);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "the path is too long");
+	enum cairn_status status = cairn_sql_open(&s->db, path, SQLITE_OPEN_READONLY, diag);
+	if (status == CAIRN_OK)
+		status = snapshot_begin(s, path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	*out = s;
+	s = NULL;
+	return CAIRN_OK;
+}
+
+void cairn_index_snapshot_freep(struct cairn_index_snapshot **snapshot)
+{
+	struct cairn_index_snapshot *s = *snapshot;
+	if (!s)
+		return;
+	cairn_sql_finalize(s->stmt, SNAPSHOT_STMTS);
+	cairn_sql_closep(&s->db);
+	free(s);
+	*snapshot = NULL;
+}
+
+enum cairn_status cairn_index_snapshot_extent(struct cairn_index_snapshot *snapshot, int64_t after_xorb,
+					      struct cairn_index_extent *out, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = snapshot->stmt[SNAPSHOT_EXTENT];
+	bool row;
+	sqlite3_bind_int64(stmt, 1, after_xorb);
+	if (cairn_sql_step(stmt, &row) != CAIRN_OK || !row)
+		return cairn_sql_fail(snapshot->db, diag, "cannot read the index");
+	*out = (struct cairn_index_extent){sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
+					   (uint64_t)sqlite3_column_int64(stmt, 2)};
+	return CAIRN_OK;
+}
+
+static enum cairn_status snapshot_damaged(struct cairn_diag *diag, const char *table, int64_t number)
+{
+	return cairn_fail(diag, CAIRN_E_IO, "index.row", CAIRN_NO_OFFSET, "row %lld of the index's table %s is damaged",
+			  (long long)number, table);
+}
+
+enum cairn_status cairn_index_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
+					     cairn_index_visit_xorb *visit, void *ctx, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = snapshot->stmt[SNAPSHOT_XORBS];
+	sqlite3_bind_int64(stmt, 1, after);
+	for (;;) {
+		bool row;
+		size_t spans_len, hashes_len;
+		struct cairn_index_xorb xorb;
+		enum cairn_status status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK)
+			return cairn_sql_fail(snapshot->db, diag, "cannot read the index");
+		if (!row)
+			return CAIRN_OK;
+		const uint8_t *spans = cairn_sql_blob(stmt, CAIRN_INDEX_XORB_COLUMNS, &spans_len);
+		const uint8_t *hashes = cairn_sql_blob(stmt, CAIRN_INDEX_XORB_COLUMNS + 1, &hashes_len);
+		status = cairn_index_xorb_column(stmt, &xorb)
+				 ? cairn_rows_list(&list, spans, spans_len, hashes, hashes_len)
+				 : CAIRN_E_IO;
+		if (status == CAIRN_E_IO)
+			return snapshot_damaged(diag, "xorb", xorb.id);
+		if (status == CAIRN_OK)
+			status = visit(ctx, &xorb, &list);
+		if (status != CAIRN_OK)
+			return status;
+	}
+}
+
+enum cairn_status cairn_index_snapshot_files(struct cairn_index_snapshot *snapshot, int64_t after,
+					     cairn_index_visit_file *visit, void *ctx, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = snapshot->stmt[SNAPSHOT_FILES];
+	sqlite3_bind_int64(stmt, 1, after);
+	for (;;) {
+		bool row;
+		size_t len;
+		CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
+		enum cairn_status status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK)
+			return cairn_sql_fail(snapshot->db, diag, "cannot read the index");
+		if (!row)
+			return CAIRN_OK;
+		int64_t number = sqlite3_column_int64(stmt, 4);
+		const uint8_t *terms = cairn_sql_blob(stmt, 3, &len);
+		status = cairn_index_file_columns(stmt, &file);
+		if (status == CAIRN_OK)
+			status = cairn_rows_terms(&file.terms, &file.n_terms, terms, len);
+		if (status == CAIRN_E_IO)
+			return snapshot_damaged(diag, "file", number);
+		if (status == CAIRN_OK)
+			status = visit(ctx, number, sqlite3_column_int64(stmt, 5), &file);
+		if (status != CAIRN_OK)
+			return status;
+	}
+}
+
+enum cairn_status cairn_index_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
+						 struct cairn_hash *out)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = snapshot->stmt[SNAPSHOT_XORB_HASH];
+	bool row;
+	sqlite3_bind_int64(stmt, 1, number);
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	if (status != CAIRN_OK)
+		return status;
+	if (!row)
+		return CAIRN_E_NOT_FOUND;
+	return cairn_sql_hash(stmt, 0, out) ? CAIRN_OK : CAIRN_E_IO;
+}
