@@ -19,7 +19,7 @@ enum { TILEDB_CAPACITY = 10000, TILEDB_ZSTD_LEVEL = 3, TILEDB_PATH_BYTES = 4400 
 
 /* --- schema ------------------------------------------------------------------------------------------------------- */
 
-static void tiledb_field(struct cairn_tiledb_field *out, const struct export_column *column, bool is_dim)
+static void tiledb_field(struct cairn_tiledb_field *out, const struct export_column *column)
 {
 	const struct cairn_tiledb_pipeline zstd = {
 		CAIRN_TILEDB_CHUNK_BYTES, 1, {{CAIRN_TILEDB_FILTER_ZSTD, TILEDB_ZSTD_LEVEL}}};
@@ -28,9 +28,9 @@ static void tiledb_field(struct cairn_tiledb_field *out, const struct export_col
 	switch (column->kind) {
 	case EXPORT_HASH:
 	case EXPORT_DIGEST:
-		/* Of a fixed length as an attribute: no offsets to store. A dimension of texts has to be of any. */
-		out->datatype = is_dim ? CAIRN_TILEDB_ASCII : CAIRN_TILEDB_CHAR;
-		out->cell_values = is_dim ? CAIRN_TILEDB_VAR : 64;
+		/* Not CHAR of 64: of that libtiledb 2.30 compares only the first character when it filters. */
+		out->datatype = CAIRN_TILEDB_ASCII;
+		out->cell_values = CAIRN_TILEDB_VAR;
 		break;
 	case EXPORT_U32:
 		out->datatype = CAIRN_TILEDB_UINT32;
@@ -47,7 +47,7 @@ static void tiledb_field(struct cairn_tiledb_field *out, const struct export_col
 static enum cairn_status tiledb_schema(struct cairn_tiledb_schema *out, const struct export_layout *layout)
 {
 	struct cairn_tiledb_field dim;
-	tiledb_field(&dim, &layout->columns[0], true);
+	tiledb_field(&dim, &layout->columns[0]);
 	*out = (struct cairn_tiledb_schema){.version = CAIRN_TILEDB_VERSION,
 					    .sparse = true,
 					    .allows_duplicates = true,
@@ -63,7 +63,7 @@ static enum cairn_status tiledb_schema(struct cairn_tiledb_schema *out, const st
 	out->n_attrs = layout->n_columns - 1;
 	out->dims[0] = dim;
 	for (uint32_t i = 1; i < layout->n_columns; i++)
-		tiledb_field(&out->attrs[i - 1], &layout->columns[i], false);
+		tiledb_field(&out->attrs[i - 1], &layout->columns[i]);
 	return CAIRN_OK;
 }
 

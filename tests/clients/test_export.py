@@ -1,0 +1,382 @@
+"""cairn export: the index as TileDB arrays and as CSV, read by TileDB itself and compared with SQL; and its arrays by ours."""
+
+import csv
+import fcntl
+import hashlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+from pathlib import Path
+
+import cairn
+import numpy as np
+import pytest
+import tiledb
+import xet
+
+TABLES = ("chunks", "xorbs", "files", "references")
+KEYS = {"chunks": "chunk_hash", "xorbs": "xorb_hash", "files": "file_hash", "references": "file_hash"}
+
+
+def run(*argv, expect=0, **more):
+    done = subprocess.run([cairn.CAIRN, *map(str, argv)], capture_output=True, text=True, **more)
+    assert done.returncode == expect, (argv, done.returncode, done.stdout[-500:], done.stderr)
+    return done.stdout if expect == 0 else done.stderr
+
+
+def export(data, out, form="tiledb", expect=0, **more):
+    text = run("export", "--data-dir", data, "--format", form, "--json", out, expect=expect, **more)
+    return {t["name"]: t for t in json.loads(text)["tables"]} if expect == 0 else text
+
+
+def inspect(path, expect=0):
+    done = subprocess.run([cairn.CAIRN, "inspect", "--json", str(path)], capture_output=True, text=True)
+    assert done.returncode == expect, (done.stdout[-500:], done.stderr)
+    return json.loads(done.stdout)
+
+
+def expected(data):
+    """The rows of all four tables by SQL: the column order is that of the arrays, nulls are None."""
+    db = sqlite3.connect(f"file:{data}/index.sqlite?mode=ro", uri=True)
+    rows, names = {t: [] for t in TABLES}, {}
+    query = "SELECT id, hash, chunks, unpacked, stored, at, spans, hashes FROM xorb JOIN list ON list.xorb = xorb.id"
+    for number, raw, n, unpacked, stored, at, spans, hashes in db.execute(query):
+        names[number] = xet.text(raw)
+        rows["xorbs"].append((names[number], n, unpacked, stored, at * 1000, number))
+        offset = before = 0
+        for i in range(n):
+            length, end = struct.unpack_from("<II", spans, 8 * i)
+            chunk = xet.text(hashes[32 * i : 32 * i + 32])
+            rows["chunks"].append((chunk, names[number], i, offset, length, end - before if end else None, at * 1000, number))
+            offset, before = offset + length, end
+    for number, raw, sha256, size, terms, at in db.execute("SELECT id, hash, sha256, size, terms, at FROM file"):
+        name = xet.text(raw)
+        rows["files"].append((name, sha256 and sha256.hex(), size, len(terms) // 16, at * 1000, number))
+        for i, (xorb, start, end, length) in enumerate(struct.iter_unpack("<QHHI", terms)):
+            rows["references"].append((name, names[xorb], i, start, end, length, number))
+    db.close()
+    return {t: sorted(r, key=lambda row: (row[0], row[-1], row[2] if t in ("chunks", "references") else 0)) for t, r in rows.items()}
+
+
+def columns(array):
+    return [array.schema.domain.dim(0).name, *(array.schema.attr(i).name for i in range(array.schema.nattr))]
+
+
+def plain(column):
+    """An array's column as Python values: texts, ints, milliseconds, None."""
+    if isinstance(column, np.ma.MaskedArray):
+        return [None if m else v for v, m in zip(plain(column.data), np.ma.getmaskarray(column))]
+    if column.dtype.kind == "M":
+        return column.astype("int64").tolist()
+    return [v.decode() if isinstance(v, bytes) else v for v in column.tolist()]
+
+
+def actual(out, table, timestamp=None):
+    with tiledb.open(str(out / table), timestamp=timestamp) as array:
+        got = array[:]
+        rows = list(zip(*(plain(got[name]) for name in columns(array))))
+    return sorted(rows, key=lambda row: (row[0], row[-1], row[2] if table in ("chunks", "references") else 0))
+
+
+def expect_all(data, out):
+    want = expected(data)
+    for table in TABLES:
+        assert actual(out, table) == want[table], table
+    assert inspect(out)["valid"]
+
+
+def push(server, folder, seed, sizes):
+    source = random.Random(seed)
+    for i, size in enumerate(sizes):
+        (folder / f"{seed}-{i}").write_bytes(source.randbytes(size))
+    run("push", "--server", server.url, "--quiet", *(folder / f"{seed}-{i}" for i in range(len(sizes))))
+
+
+def fill(data, first, n_xorbs, n_chunks):
+    """Rows straight into the tables, as many as uploads would take too long for. Every third xorb is kept elsewhere, every
+    second file came without a SHA-256."""
+    source = random.Random(first)
+    db = sqlite3.connect(data / "index.sqlite")
+    shared = [hashlib.sha256(b"shared%d" % i).digest() for i in range(10)]
+    for number in range(first, first + n_xorbs):
+        lengths = [source.randrange(8192, 131073) for _ in range(n_chunks)]
+        elsewhere = number % 3 == 0
+        ends, end = [], 0
+        for length in lengths:
+            end += length // 2
+            ends.append(0 if elsewhere else end)
+        hashes = [source.randbytes(32) for _ in range(n_chunks - 1)] + [shared[number % 10]]
+        db.execute("INSERT INTO xorb VALUES(?, ?, ?, ?, ?, ?, NULL)",
+                   (number, source.randbytes(32), n_chunks, sum(lengths), None if elsewhere else end, 1700000000 + number))
+        spans = b"".join(struct.pack("<II", *s) for s in zip(lengths, ends))
+        db.execute("INSERT INTO list VALUES(?, ?, ?)", (number, spans, b"".join(hashes)))
+        terms = struct.pack("<QHHI", number, 0, 5, sum(lengths[:5])) + struct.pack("<QHHI", number, 3, 4, lengths[3])
+        db.execute("INSERT INTO file VALUES(?, ?, ?, ?, ?, ?)",
+                   (number, source.randbytes(32), source.randbytes(32) if number % 2 else None, sum(lengths[:5]) + lengths[3],
+                    terms, 1700000500 + number))
+    db.commit()
+    db.close()
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A data folder with an empty index; no daemon."""
+    cairn.Daemon(tmp_path / "server").start().stop()
+    return tmp_path / "server" / "data"
+
+
+def test_beside_a_running_daemon(server, tmp_path):
+    data, out = server.data, tmp_path / "out"
+    assert {t["rows"] for t in export(data, out).values()} == {0}
+    for table in TABLES:
+        with tiledb.open(str(out / table)) as array:
+            assert array.schema.version == 22 and array.schema.sparse and array.schema.allows_duplicates
+            assert len(array[:][KEYS[table]]) == 0
+    push(server, tmp_path, 1, [3 << 20, 70000, 10])
+    first = export(data, out)
+    assert first["files"]["rows"] == 3
+    expect_all(data, out)
+    before = {t: actual(out, t) for t in TABLES}
+    push(server, tmp_path, 2, [2 << 20])
+    assert export(data, out)["files"]["rows"] == 1
+    expect_all(data, out)
+    assert {t["rows"] for t in export(data, out).values()} == {0}
+    for table in TABLES:
+        fragments = tiledb.array_fragments(str(out / table))
+        assert len(fragments) == 2 and set(fragments.version) == {22}
+        moment = fragments.timestamp_range[0][0]
+        assert fragments.timestamp_range[0] == (moment, moment) < fragments.timestamp_range[1]
+        assert actual(out, table, timestamp=moment) == before[table]
+
+
+def test_filters_and_statistics(data, tmp_path):
+    out = tmp_path / "out"
+    fill(data, 1, 310, 200)  # 62,000 chunks: 7 tiles, two levels of the tree
+    assert export(data, out)["chunks"]["rows"] == 62000
+    expect_all(data, out)
+    want = expected(data)["chunks"]
+    with tiledb.open(str(out / "chunks")) as array:
+        names = columns(array)
+
+        def ask(condition):
+            got = array.query(cond=condition)[:]
+            return sorted(zip(*(plain(got[n]) for n in names)), key=lambda row: (row[0], row[-1], row[2]))
+
+        assert ask("length > 120000 and chunk_index < 7") == [r for r in want if r[4] > 120000 and r[2] < 7]
+        assert ask(f"xorb_hash == '{want[77][1]}'") == [r for r in want if r[1] == want[77][1]]
+        assert ask("stored_length == None and xorb_number == 33") == [r for r in want if r[7] == 33]
+        for row in want[::3989]:  # single hashes, one of them in 31 xorbs
+            got = array.multi_index[row[0]]
+            assert sorted(plain(got["xorb_number"])) == [r[7] for r in want if r[0] == row[0]]
+        low, high = want[20000][0], want[20100][0]
+        assert plain(array.multi_index[low:high]["chunk_hash"]) == [r[0] for r in want if low <= r[0] <= high]
+        known = [r[5] for r in want if r[5] is not None]
+        assert array.query().agg({"length": ["sum", "min", "max", "count"], "stored_length": ["null_count", "sum", "min", "max"],
+                                  "xorb_number": ["max"]})[:] == {
+            "length": {"sum": sum(r[4] for r in want), "min": min(r[4] for r in want), "max": max(r[4] for r in want), "count": 62000},
+            "stored_length": {"null_count": 62000 - len(known), "sum": sum(known), "min": min(known), "max": max(known)},
+            "xorb_number": {"max": 310}}
+
+
+def test_peer_goes_on_with_our_arrays(data, tmp_path):
+    """TileDB consolidates what we wrote; we read that, verify it, and add what is new to it."""
+    out = tmp_path / "out"
+    fill(data, 1, 20, 30)
+    export(data, out)
+    fill(data, 21, 20, 30)
+    export(data, out)
+    for table in ("chunks", "files"):
+        tiledb.consolidate(str(out / table))
+        assert inspect(out / table)["records"][0]["fragments"] == 1  # the old ones are passed over
+        tiledb.vacuum(str(out / table))
+    expect_all(data, out)
+    fill(data, 41, 5, 30)
+    assert export(data, out)["chunks"]["rows"] == 150
+    expect_all(data, out)
+    assert inspect(out / "chunks")["records"][0]["fragments"] == 2
+
+
+def peer_array(path, kind):
+    zstd, rows = tiledb.FilterList([tiledb.ZstdFilter(5)]), 50
+    keys, numbers = np.array(["k%03d" % (i // 2) for i in range(rows)], dtype="O"), np.arange(rows)
+    if kind == "gzip_checksums":
+        filters = tiledb.FilterList([tiledb.GzipFilter(6), tiledb.ChecksumMD5Filter(), tiledb.ChecksumSHA256Filter()])
+    elif kind == "rle":
+        filters = tiledb.FilterList([tiledb.RleFilter()])
+    elif kind == "bzip2":
+        filters = tiledb.FilterList([tiledb.Bzip2Filter()])
+    else:
+        filters = zstd
+    values = {"n": (numbers // 7 - 3).astype("int16"), "f": (numbers / 3 - 5).astype("float64"), "t": keys.astype("U8"),
+              "b": (numbers % 3 == 0)}
+    attrs = [tiledb.Attr("n", dtype="int16", filters=filters), tiledb.Attr("f", dtype="float64", filters=filters),
+             tiledb.Attr("t", dtype="U0", filters=zstd), tiledb.Attr("b", dtype="bool", filters=zstd)]
+    if kind == "two_dimensions":
+        dims = [tiledb.Dim("x", domain=(0, 99), tile=10, dtype="int32"), tiledb.Dim("y", domain=(-5.0, 99.0), tile=7.0, dtype="float64")]
+        coords = (numbers, (numbers % 11).astype("float64"))
+    elif kind == "dense":
+        dims, coords = [tiledb.Dim("i", domain=(0, 99), tile=30, dtype="int64")], None
+        attrs, values = attrs[:2], {"n": values["n"], "f": values["f"]}
+    elif kind == "integers":
+        dims, coords = [tiledb.Dim("i", domain=(-9, 999), tile=100, dtype="int16")], (numbers.astype("int16") * 3 - 9,)
+    else:
+        dims, coords = [tiledb.Dim("k", dtype="ascii", filters=zstd)], (keys,)
+    schema = tiledb.ArraySchema(tiledb.Domain(*dims), attrs, sparse=coords is not None, capacity=7,
+                                allows_duplicates=coords is not None)
+    tiledb.Array.create(str(path), schema)
+    with tiledb.open(str(path), "w") as array:
+        if coords is None:
+            array[0:rows] = values
+        else:
+            array[coords] = values
+    return values
+
+
+@pytest.mark.parametrize("kind", ["zstd", "gzip_checksums", "rle", "two_dimensions", "integers", "dense"])
+def test_inspect_reads_arrays_of_the_peer(kind, tmp_path):
+    values = peer_array(tmp_path / "a", kind)
+    seen = inspect(tmp_path / "a")
+    assert seen["valid"] and seen["type"] == "tiledb"
+    fragment = next(r for r in seen["records"] if r["record"] == "fragment")
+    by_name = {r["name"]: r for r in seen["records"] if r["record"] == "column"}
+    assert int(by_name["n"]["sum"]) == values["n"].sum() and int(by_name["n"]["max"]) == values["n"].max()
+    assert fragment["cells"] == (60 if kind == "dense" else 50)
+    assert len([r for r in seen["records"] if r["record"] == "tile"]) == fragment["tiles"]
+    folder = tmp_path / "a" / "__fragments" / fragment["name"]
+    assert inspect(folder)["records"] == seen["records"]
+
+
+def test_inspect_refuses_what_it_cannot_read(tmp_path):
+    peer_array(tmp_path / "bzip2", "bzip2")
+    assert inspect(tmp_path / "bzip2", expect=65)["error"]["rule"] == "tiledb.filter"
+    peer_array(tmp_path / "deleted", "zstd")
+    with tiledb.open(str(tmp_path / "deleted"), "d") as array:
+        array.query(cond="n == 2").submit()
+    assert inspect(tmp_path / "deleted", expect=65)["error"]["rule"] == "tiledb.unsupported"
+    (tmp_path / "nothing").mkdir()
+    assert inspect(tmp_path / "nothing", expect=66)["error"]["rule"] == "tiledb.array"
+
+
+def test_inspect_finds_false_statistics(data, tmp_path):
+    """Metadata are not filtered, so that a number can be changed in place; TileDB would believe it."""
+    out = tmp_path / "out"
+    fill(data, 1, 4, 30)
+    export(data, out)
+    folder = next((out / "chunks" / "__fragments").iterdir())
+    meta, rows = folder / "__fragment_metadata.tdb", expected(data)["chunks"]
+    good = meta.read_bytes()
+    total = struct.pack("<Q", sum(r[4] for r in rows))
+    for what in (total, struct.pack("<I", max(r[4] for r in rows)), rows[-1][0].encode()):
+        places = [i for i in range(len(good)) if good.startswith(what, i)]
+        assert len(places) >= 2  # of the tile, of the fragment
+        for at in places:
+            meta.write_bytes(good[:at] + bytes([what[0] ^ 1]) + good[at + 1 :])
+            error = inspect(out / "chunks", expect=65)["error"]
+            assert error["rule"] in ("tiledb.statistics", "tiledb.rtree"), error
+            assert "__fragment_metadata.tdb" in error["message"]
+            assert export(data, out, expect=0)  # what decides about the next export is not touched
+    meta.write_bytes(good)
+    assert inspect(out)["valid"]
+
+
+def test_csv(data, tmp_path):
+    out = tmp_path / "out"
+    fill(data, 1, 9, 30)
+    assert export(data, out, "csv")["chunks"]["rows"] == 270
+    fill(data, 10, 2, 30)
+    assert export(data, out, "csv")["chunks"]["rows"] == 330  # all of them, in place of the older file
+    want = expected(data)
+    for table in TABLES:
+        with open(out / f"{table}.csv", newline="") as f:
+            header, *rows = csv.reader(f)
+        assert header[0] == KEYS[table]
+        time = header.index("time") if "time" in header else None
+        for row, exact in zip(rows, want[table], strict=True):
+            if time is not None:
+                assert np.datetime64(row[time].rstrip("Z"), "ms").astype("int64") == exact[time]
+                row[time] = str(exact[time])
+            assert row == ["" if v is None else str(v) for v in exact]
+    assert sorted(p.name for p in out.iterdir()) == sorted(f"{t}.csv" for t in TABLES)
+
+
+def test_what_is_refused(data, tmp_path):
+    out = tmp_path / "out"
+    assert "data_dir.missing" in export(tmp_path / "absent", out, expect=66)
+    assert not out.exists()
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "index.sqlite").write_bytes(b"no database at all, but as long as a header of one would be" * 10)
+    assert "index.foreign" in export(tmp_path / "foreign", out, expect=73)
+    assert not out.exists()
+    fill(data, 1, 3, 30)
+    export(data, out)
+    held = os.open(out, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert "export.in_use" in export(data, out, expect=73)
+    finally:
+        os.close(held)
+    db = sqlite3.connect(data / "index.sqlite")  # as if set back to a backup
+    db.executescript("DELETE FROM file; DELETE FROM list; DELETE FROM xorb; DELETE FROM sqlite_sequence")
+    db.close()
+    assert "export.older" in export(data, out, expect=73)
+    shutil.rmtree(out / "xorbs")
+    tiledb.Array.create(str(out / "xorbs"), tiledb.ArraySchema(tiledb.Domain(tiledb.Dim("x", domain=(0, 9), tile=1, dtype="int32")),
+                                                               [tiledb.Attr("v", dtype="int32")], sparse=True))
+    assert "export.schema" in export(data, out, expect=73)
+    meta = next((out / "chunks" / "__fragments").iterdir()) / "__fragment_metadata.tdb"
+    meta.write_bytes(meta.read_bytes()[:-1])
+    assert "tiledb." in export(data, out, expect=65)
+    assert not (out / ".export.tmp").exists()
+
+
+def no_room():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+
+def tree(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in Path(folder).rglob("*")}
+
+
+@pytest.mark.parametrize("form", ["tiledb", "csv"])
+def test_failed_write_leaves_nothing(data, tmp_path, form):
+    out = tmp_path / "out"
+    fill(data, 1, 100, 100)
+    export(data, out, form, expect=74, preexec_fn=no_room)
+    assert not out.exists()
+    export(data, out, form)
+    before = tree(out)
+    fill(data, 101, 100, 100)
+    export(data, out, form, expect=74, preexec_fn=no_room)
+    assert tree(out) == before
+    export(data, out, form)
+    if form == "tiledb":
+        expect_all(data, out)
+
+
+def test_killed_anywhere(data, tmp_path):
+    """SIGKILL at growing moments: what is there opens and is complete, and the next export brings the rest."""
+    out = tmp_path / "out"
+    fill(data, 1, 100, 100)
+    whole = expected(data)
+    for ms in range(0, 60, 6):
+        child = subprocess.Popen([cairn.CAIRN, "export", "--data-dir", data, "--format", "tiledb", out], stdout=subprocess.DEVNULL)
+        try:
+            child.wait(ms / 1000)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        for table in TABLES:
+            if (out / table).exists():
+                assert actual(out, table) in ([], whole[table])
+        if (out / "references").exists():
+            shutil.rmtree(out)
+    export(data, out)
+    expect_all(data, out)
+    assert sorted(p.name for p in out.iterdir()) == sorted(TABLES)
