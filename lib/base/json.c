@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <string.h>
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
@@ -21,7 +22,9 @@ static const struct cairn_json *json_wrap(const json_t *value)
 
 enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, size_t len)
 {
-	*out = (struct cairn_json *)json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	/* jansson drops a zero byte that follows a number, where other readers see the text's end. */
+	bool zero = len > 0 && memchr(text, '\0', len);
+	*out = zero ? NULL : (struct cairn_json *)json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 	return *out ? CAIRN_OK : CAIRN_E_FORMAT;
 }
 

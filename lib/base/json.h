@@ -8,7 +8,7 @@
 struct cairn_json;
 
 /**
- * Parse a text. Names that repeat within an object and \u0000 in strings are refused.
+ * Parse a text. Names that repeat within an object, \u0000 in strings and zero bytes are refused.
  * @param len  in bytes; the caller bounds it
  * @return CAIRN_OK; CAIRN_E_FORMAT also without memory
  */
