@@ -33,6 +33,7 @@ int cli_exit_of(enum cairn_status status)
 	case CAIRN_E_NOMEM:
 		return CLI_EXIT_INTERNAL;
 	case CAIRN_E_IO:
+	case CAIRN_E_DAMAGED:
 		return CLI_EXIT_IO;
 	case CAIRN_E_FORMAT:
 	case CAIRN_E_LIMIT:

@@ -31,6 +31,8 @@ const char *cairn_status_name(enum cairn_status status)
 		return "busy";
 	case CAIRN_E_DENIED:
 		return "denied";
+	case CAIRN_E_DAMAGED:
+		return "damaged";
 	}
 	return "unknown";
 }

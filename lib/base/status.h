@@ -27,6 +27,7 @@ enum cairn_status {
 	CAIRN_E_FULL = -9,      /* no space left, or the reserve is reached */
 	CAIRN_E_BUSY = -10,     /* a queue or budget is full; try again later */
 	CAIRN_E_DENIED = -11,   /* a credential is missing, wrong, expired or too narrow */
+	CAIRN_E_DAMAGED = -12, /* a row of the index was read, and is malformed: can come wherever its CAIRN_E_IO can */
 };
 
 /** @return a short English name, never NULL ("format", "not found", ...) */

@@ -14,6 +14,8 @@ const char *cairn_check_kind_name(enum cairn_check_kind kind)
 	switch (kind) {
 	case CAIRN_CHECK_XORB_LIST:
 		return "xorb.list";
+	case CAIRN_CHECK_XORB_UNREAD:
+		return "xorb.unread";
 	case CAIRN_CHECK_XORB_MISSING:
 		return "xorb.missing";
 	case CAIRN_CHECK_XORB_DAMAGED:

@@ -8,6 +8,8 @@
 struct cairn_check_problem {
 	enum cairn_check_kind {
 		CAIRN_CHECK_XORB_LIST,    /* the index's chunk list does not give the xorb's hash */
+		CAIRN_CHECK_XORB_UNREAD,  /* the list could not be read: the disk failed, or the database is damaged,
+					   * which SQLite does not tell apart. Nothing is repaired because of it */
 		CAIRN_CHECK_XORB_MISSING, /* the index says that it is stored, and there is no object */
 		CAIRN_CHECK_XORB_DAMAGED, /* the object does not give the xorb's hash, or not at the places of the index
 					   */
@@ -45,7 +47,8 @@ const char *cairn_check_kind_name(enum cairn_check_kind kind);
  * throws nothing away: a damaged object is set aside and counts as not stored until it is uploaded again; an object
  * without a row that verifies is registered (and collected later if nobody needs it), one that does not is set aside.
  * Files are never changed: they are whole again when their xorbs are.
- * @return CAIRN_OK also with problems, which report counts; CAIRN_E_BUSY stopped; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK also with problems, which report counts; CAIRN_E_BUSY stopped; CAIRN_E_IO; CAIRN_E_DAMAGED;
+ *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_check(struct cairn_cas *cas, const struct cairn_check_options *options,
 						 struct cairn_check_report *report);

@@ -5,10 +5,19 @@
 /* What a xorb of a term is. */
 enum check_term { CHECK_TERM_GOOD, CHECK_TERM_GONE, CHECK_TERM_NOT_STORED, CHECK_TERM_WRONG };
 
-/* A row that is missing, or so damaged that it cannot be read. */
+/* A row that is missing, or so damaged that it says nothing. */
 static bool check_is_gone(enum cairn_status status)
 {
-	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_IO;
+	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_DAMAGED;
+}
+
+/* What a term is whose rows could not be had for that reason; CHECK_TERM_GOOD: the check cannot go on. One that cannot
+ * be read just now is not shown to be wrong. */
+static enum check_term check_term_of(enum cairn_status status)
+{
+	if (status == CAIRN_E_IO)
+		return CHECK_TERM_NOT_STORED;
+	return check_is_gone(status) ? CHECK_TERM_GONE : CHECK_TERM_GOOD;
 }
 
 static enum cairn_status check_term(struct check_run *run, const struct cairn_index_term *term,
@@ -16,21 +25,21 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 {
 	struct cairn_index_xorb xorb;
 	enum cairn_status status = cairn_index_xorb_by_id(run->cas->index, term->xorb_id, &xorb);
-	*out = CHECK_TERM_GONE;
+	*out = check_term_of(status);
 	if (status != CAIRN_OK)
-		return check_is_gone(status) ? CAIRN_OK : status;
+		return *out != CHECK_TERM_GOOD ? CAIRN_OK : status;
 	*out = CHECK_TERM_NOT_STORED; /* whether the rest is right shows when its bytes and its list are here again */
 	if ((xorb.stored_bytes == 0 && !run->cas->options.xorbs_external) || check_is_bad(run, &xorb.hash))
 		return CAIRN_OK;
-	*out = CHECK_TERM_GONE;
 	const struct cairn_chunk_list *list = cairn_list_cache_find(&run->lists, &xorb.hash);
 	if (!list) {
 		struct cairn_chunk_list *slot = cairn_list_cache_slot(&run->lists, &xorb.hash);
 		status = cairn_index_chunk_list(run->cas->index, &xorb.hash, slot);
 		list = slot;
 	}
+	*out = check_term_of(status);
 	if (status != CAIRN_OK)
-		return check_is_gone(status) ? CAIRN_OK : status;
+		return *out != CHECK_TERM_GOOD ? CAIRN_OK : status;
 	*out = CHECK_TERM_WRONG;
 	if (term->start >= term->end || term->end > list->n ||
 	    cairn_chunk_list_bytes(list, term->start, term->end) != term->unpacked_bytes)
@@ -80,7 +89,9 @@ static enum cairn_status check_look(struct check_run *run, const struct cairn_ha
 		return check_terms(run, &file, verdict);
 	if (status == CAIRN_E_NOT_FOUND)
 		*verdict = CHECK_FILE_GOOD; /* forgotten meanwhile */
-	return check_is_gone(status) ? CAIRN_OK : status;
+	if (status == CAIRN_E_IO)
+		*verdict = CHECK_FILE_IS_LOST;
+	return check_is_gone(status) || status == CAIRN_E_IO ? CAIRN_OK : status;
 }
 
 enum cairn_status check_file(struct check_run *run, const struct cairn_hash *hash)

@@ -60,12 +60,27 @@ static bool check_lose(struct check_run *run, const struct cairn_hash *hash)
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND;
 }
 
+static void check_note_bad(struct check_run *run, const struct cairn_hash *hash)
+{
+	if (run->n_bad < CHECK_BAD_MAX)
+		run->bad[run->n_bad++] = *hash;
+}
+
+/* The list may well be good: no reason to set its object aside. */
+static enum cairn_status check_unread(struct check_run *run, const struct cairn_hash *hash)
+{
+	check_note_bad(run, hash);
+	check_report(run, CAIRN_CHECK_XORB_UNREAD, hash, false,
+		     "its chunk list cannot be read: the disk fails, or the database is damaged");
+	return CAIRN_OK;
+}
+
 static void check_damaged(struct check_run *run, const struct cairn_hash *hash, enum cairn_check_kind kind,
 			  const char *text)
 {
 	bool repaired = run->options->repair && check_lose(run, hash);
-	if (!repaired && run->n_bad < CHECK_BAD_MAX)
-		run->bad[run->n_bad++] = *hash;
+	if (!repaired)
+		check_note_bad(run, hash);
 	check_report(run, kind, hash, repaired, "%s", text);
 }
 
@@ -129,7 +144,9 @@ static enum cairn_status check_guarded_xorb(struct check_run *run, const struct 
 	struct cairn_hash root = {{0}};
 	if (status == CAIRN_OK)
 		cairn_chunk_list_root(&list, &root);
-	else if (status == CAIRN_E_NOMEM)
+	else if (status == CAIRN_E_IO)
+		return check_unread(run, hash);
+	else if (status != CAIRN_E_NOT_FOUND && status != CAIRN_E_DAMAGED)
 		return status;
 	if (status != CAIRN_OK || !cairn_hash_equal(&root, hash) || list.n != row.n_chunks ||
 	    cairn_chunk_list_bytes(&list, 0, list.n) != row.unpacked_bytes) {

@@ -19,7 +19,7 @@ enum { CAIRN_INDEX_XORB_COLUMNS = 8 };
 /** Read a xorb from them. @return false: damaged */
 bool cairn_index_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out);
 
-/** Read a file from columns hash, size, sha256. @return CAIRN_OK; CAIRN_E_IO damaged */
+/** Read a file from columns hash, size, sha256. @return CAIRN_OK; CAIRN_E_DAMAGED */
 CAIRN_MUST_USE enum cairn_status cairn_index_file_columns(sqlite3_stmt *row, struct cairn_index_file *out);
 
 /** Bind the start and the length of a page to parameters 1 and 2. @return the length that counts */

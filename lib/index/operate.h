@@ -17,7 +17,7 @@ enum {
  * @param limit    rows of this page, at most CAIRN_INDEX_PAGE_MAX count
  * @param visit    what it is handed is borrowed for the time of the call
  * @param[out] next_id  0: that was the last page
- * @return CAIRN_OK; CAIRN_E_IO, also for a row that is damaged; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 						       void (*visit)(void *ctx, const struct cairn_index_xorb *xorb),

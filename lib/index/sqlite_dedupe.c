@@ -140,7 +140,7 @@ static enum cairn_status dedupe_answer_first(struct dedupe_query *q)
 	if (status != CAIRN_OK)
 		return status;
 	if (!row || !cairn_index_xorb_column(stmt, &q->answer.xorb))
-		return CAIRN_E_IO;
+		return CAIRN_E_DAMAGED;
 	return dedupe_eligible(q);
 }
 
@@ -151,7 +151,7 @@ static enum cairn_status dedupe_answer_next(struct dedupe_query *q, sqlite3_stmt
 	if (status != CAIRN_OK || !*row)
 		return status;
 	if (!cairn_index_xorb_column(neighbours, &q->answer.xorb))
-		return CAIRN_E_IO;
+		return CAIRN_E_DAMAGED;
 	status = dedupe_decode(q, neighbours, CAIRN_INDEX_XORB_COLUMNS);
 	return status == CAIRN_OK ? dedupe_eligible(q) : status;
 }

@@ -16,7 +16,7 @@ static enum cairn_status file_terms(struct cairn_tx *tx, int64_t file, struct ca
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	if (status != CAIRN_OK || !row)
-		return status == CAIRN_OK ? CAIRN_E_IO : status;
+		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
 	size_t len;
 	const uint8_t *bytes = cairn_sql_blob(stmt, 0, &len);
 	return cairn_rows_terms(terms, n, bytes, len);

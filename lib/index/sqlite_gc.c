@@ -135,7 +135,7 @@ static enum cairn_status gc_sweep_page(struct cairn_tx *tx, int64_t before_unix_
 		page->id[page->n] = sqlite3_column_int64(stmt, 0);
 		page->stored_bytes[page->n] = sqlite3_column_int64(stmt, 2);
 		if (!cairn_sql_hash(stmt, 1, &page->hash[page->n++]))
-			return CAIRN_E_IO;
+			return CAIRN_E_DAMAGED;
 	}
 }
 

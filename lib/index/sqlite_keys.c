@@ -88,7 +88,7 @@ enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[s
 		return status;
 	if (!row)
 		return CAIRN_E_NOT_FOUND;
-	return keys_columns(stmt, out) ? CAIRN_OK : CAIRN_E_IO;
+	return keys_columns(stmt, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 
 enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
@@ -109,7 +109,7 @@ enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, 
 		if (status != CAIRN_OK || !row)
 			return status;
 		if (!keys_columns(stmt, &key))
-			return CAIRN_E_IO;
+			return CAIRN_E_DAMAGED;
 		visit(ctx, &key);
 	}
 	*next_id = key.id;

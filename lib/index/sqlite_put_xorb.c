@@ -78,7 +78,7 @@ enum cairn_status cairn_tx_list(struct cairn_tx *tx, int64_t xorb, struct cairn_
 	if (status != CAIRN_OK)
 		return status;
 	if (!row)
-		return CAIRN_E_IO;
+		return CAIRN_E_DAMAGED;
 	size_t spans_len, hashes_len;
 	const uint8_t *spans = cairn_sql_blob(stmt, 0, &spans_len);
 	const uint8_t *hashes = cairn_sql_blob(stmt, 1, &hashes_len);

@@ -36,7 +36,7 @@ static enum cairn_status read_xorb(sqlite3_stmt *stmt, struct cairn_index_xorb *
 	enum cairn_status status = read_row(stmt);
 	if (status != CAIRN_OK)
 		return status;
-	return cairn_index_xorb_column(stmt, out) ? CAIRN_OK : CAIRN_E_IO;
+	return cairn_index_xorb_column(stmt, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 
 enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out)
@@ -89,13 +89,13 @@ static enum cairn_status read_spans(sqlite3_stmt *stmt, int64_t xorb_id, struct 
 	if (status != CAIRN_OK)
 		return status;
 	if (!cairn_sql_hash(stmt, 0, &out->xorb))
-		return CAIRN_E_IO;
+		return CAIRN_E_DAMAGED;
 	out->stored_bytes = (uint64_t)sqlite3_column_int64(stmt, 1);
 	int64_t n_chunks = sqlite3_column_int64(stmt, 2);
 	size_t len;
 	const uint8_t *bytes = cairn_sql_blob(stmt, 3, &len);
 	if (n_chunks < 1 || n_chunks > CAIRN_XORB_CHUNKS_MAX)
-		return CAIRN_E_IO;
+		return CAIRN_E_DAMAGED;
 	out->n_chunks = (uint32_t)n_chunks;
 	out->spans = spans;
 	return cairn_rows_spans(spans, out->n_chunks, bytes, len);
@@ -129,7 +129,7 @@ enum cairn_status cairn_index_file_columns(sqlite3_stmt *row, struct cairn_index
 {
 	struct cairn_hash sha256;
 	if (!cairn_sql_hash(row, 0, &out->hash))
-		return CAIRN_E_IO;
+		return CAIRN_E_DAMAGED;
 	out->size_bytes = (uint64_t)sqlite3_column_int64(row, 1);
 	out->has_sha256 = cairn_sql_hash(row, 2, &sha256);
 	if (out->has_sha256)

@@ -16,7 +16,7 @@ void cairn_rows_put_spans(uint8_t *out, const struct cairn_chunk_list *list)
 enum cairn_status cairn_rows_spans(struct cairn_span *spans, uint32_t n, const uint8_t *bytes, size_t len)
 {
 	if (len != (size_t)n * CAIRN_ROWS_SPAN_BYTES)
-		return CAIRN_E_IO;
+		return CAIRN_E_DAMAGED;
 	for (uint32_t i = 0; i < n; i++, bytes += CAIRN_ROWS_SPAN_BYTES)
 		spans[i] = (struct cairn_span){cairn_get_u32le(bytes), cairn_get_u32le(bytes + 4)};
 	return CAIRN_OK;
@@ -42,7 +42,7 @@ enum cairn_status cairn_rows_list(struct cairn_chunk_list *list, const uint8_t *
 {
 	size_t n = hashes_len / CAIRN_HASH_BYTES;
 	if (n == 0 || n > CAIRN_XORB_CHUNKS_MAX || hashes_len != n * CAIRN_HASH_BYTES)
-		return CAIRN_E_IO;
+		return CAIRN_E_DAMAGED;
 	enum cairn_status status = rows_make_room(list, (uint32_t)n);
 	if (status == CAIRN_OK)
 		status = cairn_rows_spans(list->spans, (uint32_t)n, spans, spans_len);
@@ -67,7 +67,7 @@ enum cairn_status cairn_rows_terms(struct cairn_index_term **terms, uint32_t *n,
 	*n = 0;
 	size_t count = len / CAIRN_ROWS_TERM_BYTES;
 	if (len % CAIRN_ROWS_TERM_BYTES != 0 || count > UINT32_MAX)
-		return CAIRN_E_IO;
+		return CAIRN_E_DAMAGED;
 	if (count == 0)
 		return CAIRN_OK;
 	struct cairn_index_term *out = malloc(count * sizeof(*out));

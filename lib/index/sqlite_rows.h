@@ -14,11 +14,11 @@ enum {
 void cairn_rows_put_spans(uint8_t *out, const struct cairn_chunk_list *list);
 
 /** Read list.spans. @param[out] spans  room for n of them
- *  @return CAIRN_OK; CAIRN_E_IO the row is damaged */
+ *  @return CAIRN_OK; CAIRN_E_DAMAGED */
 CAIRN_MUST_USE enum cairn_status cairn_rows_spans(struct cairn_span *spans, uint32_t n, const uint8_t *bytes,
 						  size_t len);
 
-/** Read a whole row of list into list, reusing its arrays. @return CAIRN_OK; CAIRN_E_IO the row is damaged;
+/** Read a whole row of list into list, reusing its arrays. @return CAIRN_OK; CAIRN_E_DAMAGED;
  *  CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_rows_list(struct cairn_chunk_list *list, const uint8_t *spans, size_t spans_len,
 						 const uint8_t *hashes, size_t hashes_len);

@@ -29,7 +29,7 @@ enum cairn_status cairn_index_each_xorb(struct cairn_index *ix, int64_t from_id,
 		if (status != CAIRN_OK || !row)
 			return status;
 		if (!cairn_index_xorb_column(stmt, &xorb))
-			return CAIRN_E_IO;
+			return CAIRN_E_DAMAGED;
 		visit(ctx, &xorb);
 	}
 	*next_id = xorb.id;

@@ -103,7 +103,7 @@ static enum cairn_status tx_read_state(struct cairn_tx *tx)
 	bool row;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	if (status != CAIRN_OK || !row)
-		return status == CAIRN_OK ? CAIRN_E_IO : status;
+		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
 	tx->counts = (struct cairn_tx_counts){
 		.collection = sqlite3_column_int64(stmt, 0),
 		.files = sqlite3_column_int64(stmt, 1),

@@ -51,6 +51,7 @@ void route_reply_refused(struct http_request *req, enum cairn_status status, con
 	case CAIRN_E_FULL:
 	case CAIRN_E_BUSY:
 	case CAIRN_E_DENIED:
+	case CAIRN_E_DAMAGED:
 		http_reply_status(req, status, diag);
 		break;
 	}

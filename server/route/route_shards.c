@@ -64,7 +64,7 @@ static void shard_unref(struct shard_request *s)
 static bool shard_can_retry(enum cairn_status status, bool verified)
 {
 	return verified || status == CAIRN_E_IO || status == CAIRN_E_NOMEM || status == CAIRN_E_FULL ||
-	       status == CAIRN_E_BUSY;
+	       status == CAIRN_E_BUSY || status == CAIRN_E_DAMAGED;
 }
 
 /* Under the lock, as all that sends. */

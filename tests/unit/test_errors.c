@@ -13,19 +13,13 @@ START_TEST(each_status_has_its_code)
 		enum cairn_status status;
 		unsigned code, upload_code;
 	} CASES[] = {
-		{CAIRN_OK, 500, 500},
-		{CAIRN_E_NOMEM, 503, 503},
-		{CAIRN_E_IO, 500, 500},
-		{CAIRN_E_FORMAT, 400, 400},
-		{CAIRN_E_LIMIT, 413, 413},
-		{CAIRN_E_MISMATCH, 400, 400},
-		{CAIRN_E_NOT_FOUND, 404, 400},
-		{CAIRN_E_CONFLICT, 409, 409},
-		{CAIRN_E_USAGE, 400, 400},
-		{CAIRN_E_FULL, 507, 507},
-		{CAIRN_E_BUSY, 503, 503},
-		{CAIRN_E_DENIED, 403, 403},
-		{(enum cairn_status) - 99, 500, 500},
+		{CAIRN_OK, 500, 500},         {CAIRN_E_NOMEM, 503, 503},
+		{CAIRN_E_IO, 500, 500},       {CAIRN_E_DAMAGED, 500, 500},
+		{CAIRN_E_FORMAT, 400, 400},   {CAIRN_E_LIMIT, 413, 413},
+		{CAIRN_E_MISMATCH, 400, 400}, {CAIRN_E_NOT_FOUND, 404, 400},
+		{CAIRN_E_CONFLICT, 409, 409}, {CAIRN_E_USAGE, 400, 400},
+		{CAIRN_E_FULL, 507, 507},     {CAIRN_E_BUSY, 503, 503},
+		{CAIRN_E_DENIED, 403, 403},   {(enum cairn_status) - 99, 500, 500},
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
 		struct errors_reply get = errors_of_status(CASES[i].status, false);

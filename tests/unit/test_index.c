@@ -294,9 +294,9 @@ START_TEST(damaged_list)
 	ix = fx_open(folder.path);
 	struct cairn_chunk_list list;
 	struct cairn_index_xorb row;
-	ck_assert_int_eq(cairn_index_chunk_list(ix, &x.hash, &list), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_index_chunk_list(ix, &x.hash, &list), CAIRN_E_DAMAGED);
 	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_spans(ix, &row.id, 1, fx_spans_are, &x), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_index_spans(ix, &row.id, 1, fx_spans_are, &x), CAIRN_E_DAMAGED);
 	cairn_index_free(ix);
 	fx_xorb_fini(&x);
 }
