@@ -41,6 +41,7 @@ static enum cairn_status app_open_cas(struct app *app, struct cairn_diag *diag)
 		.xorb_chunks_max = (uint32_t)c->xorb_chunks_max,
 		.files_max = (uint32_t)c->files_max,
 		.terms_max = (uint32_t)c->terms_max,
+		.xorbs_max = (uint32_t)c->xorbs_max,
 		.term_chunks_max = c->term_chunks_max,
 		.spool_bytes_max = c->spool_bytes_max,
 		.reserve_bytes = c->reserve_bytes,

@@ -21,7 +21,7 @@ struct config {
 	char *xorbs;           /* store, external */
 	bool strict;
 	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, reserve_bytes, answer_bytes_max, cache_bytes_max;
-	uint64_t xorb_chunks_max, files_max, terms_max, term_chunks_max;
+	uint64_t xorb_chunks_max, files_max, terms_max, xorbs_max, term_chunks_max;
 	uint64_t epoch_s;
 	uint64_t gc_grace_s, token_ttl_s, telemetry_rows;
 	uint64_t fetch_ttl_s, fetch_ranges_max, plan_bytes_max;

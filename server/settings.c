@@ -56,6 +56,8 @@ const struct setting SETTINGS[] = {
 	 .help = "Most chunks in a xorb."},
 	{"files_max", SETTING_COUNT, "500000", 1, UINT32_MAX, AT(files_max), .help = "Most files in a shard."},
 	{"terms_max", SETTING_COUNT, "1000000", 1, UINT32_MAX, AT(terms_max), .help = "Most terms in a shard."},
+	{"xorbs_max", SETTING_COUNT, "16384", 1, UINT32_MAX, AT(xorbs_max),
+	 .help = "Most xorbs that a shard describes: bounds the rows that a small shard can ask for."},
 	{"term_chunks_max", SETTING_COUNT, "33554432", 1, UINT64_C(1) << 40, AT(term_chunks_max),
 	 .help = "Most chunks that the terms of a shard run over together: bounds the work a small shard can ask for."},
 	{"spool_bytes_max", SETTING_BYTES, "8G", MIB, 1024 * GIB, AT(spool_bytes_max),

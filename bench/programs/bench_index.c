@@ -115,7 +115,8 @@ static void *bench_upload(void *arg)
 			.shard = {synthetic_hash(5, s.number),
 				  "",
 				  "",
-				  {&s, bench_rewind, bench_next_xorb, bench_next_file, bench_term}},
+				  {&s, bench_rewind, bench_next_xorb, bench_next_file, bench_term},
+				  CHUNKS * 48},
 		};
 		if (cairn_index_write(ix, &xorb) != CAIRN_OK || cairn_index_write(ix, &shard) != CAIRN_OK)
 			atomic_fetch_add(&n_failed, 1);

@@ -8,6 +8,7 @@ from harness.measure import Goal, Memory
 
 SHARD_BYTES = 64 * 1024 * 1024
 N_SHARDS = 16
+XORBS_MAX = 16384  # the default of xorbs_max
 
 
 def _shape(chunks, files_per_xorb, terms):
@@ -19,12 +20,11 @@ def _shape(chunks, files_per_xorb, terms):
 def _shapes():
     """{name: XORBS CHUNKS FILES TERMS}"""
     realistic, full = _shape(1000, 1, 3), _shape(8192, 8, 10)
-    one_chunk = (SHARD_BYTES - 48 * (2 + 1 + 2 * 1000 + 1)) // 96
     one_term = (SHARD_BYTES - 48 * 9000) // (48 * 4)
     return {
         "xorbs of 1,000 chunks, a file each, 3 terms a file": (realistic, 1000, realistic, 3),
         "xorbs of 8,192 chunks, 8 files each, 10 terms a file": (full, 8192, full * 8, 10),
-        "hostile: xorbs of one chunk, one file": (one_chunk, 1, 1, 1000),
+        "hostile: 16,384 xorbs of one chunk, one file": (XORBS_MAX, 1, 1, 1000),
         "hostile: one xorb, files of one term": (1, 8192, one_term, 1),
     }
 

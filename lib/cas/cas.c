@@ -21,6 +21,7 @@ const struct cairn_cas_options CAIRN_CAS_DEFAULTS = {
 	.xorb_chunks_max = CAIRN_XORB_CHUNKS_MAX,
 	.files_max = 500000,
 	.terms_max = 1000000,
+	.xorbs_max = 16384,
 	.term_chunks_max = UINT64_C(1) << 25,
 	.spool_bytes_max = UINT64_C(8) << 30,
 	.reserve_bytes = UINT64_C(256) << 20,

@@ -13,13 +13,13 @@ struct cairn_cas;
 
 struct cairn_cas_options {
 	const char *data_dir;
-	const char *secret_file;       /* NULL: DATA_DIR/secret, made at first start with mode 0600 */
-	bool xorbs_external;           /* index only: xorb bytes live elsewhere */
-	bool strict;                   /* refuse what the newer format document forbids and stock clients do */
-	uint64_t shard_bytes_max;      /* of one upload */
-	uint64_t xorb_bytes_max;       /* serialized, without a footer */
-	uint32_t xorb_chunks_max;      /* at most CAIRN_XORB_CHUNKS_MAX */
-	uint32_t files_max, terms_max; /* in a shard */
+	const char *secret_file;  /* NULL: DATA_DIR/secret, made at first start with mode 0600 */
+	bool xorbs_external;      /* index only: xorb bytes live elsewhere */
+	bool strict;              /* refuse what the newer format document forbids and stock clients do */
+	uint64_t shard_bytes_max; /* of one upload */
+	uint64_t xorb_bytes_max;  /* serialized, without a footer */
+	uint32_t xorb_chunks_max; /* at most CAIRN_XORB_CHUNKS_MAX */
+	uint32_t files_max, terms_max, xorbs_max; /* in a shard */
 	uint64_t term_chunks_max;
 	uint64_t spool_bytes_max;  /* bodies in flight, all together; over it uploads are told to come again */
 	uint64_t reserve_bytes;    /* free space below which uploads are refused */

@@ -243,6 +243,7 @@ struct cairn_index_write {
 			const char *scope;      /* borrowed, as the rest */
 			const char *owner;
 			struct cairn_index_source source;
+			uint64_t body_bytes; /* how long it is: large ones are not made to wait for each other */
 		} shard;
 		struct {
 			struct cairn_hash hash;

@@ -6,18 +6,28 @@
 enum {
 	WRITER_BATCH_MAX = 64,
 	WRITER_QUEUE_MAX = 4096,
-	WRITER_BATCH_LIST_BYTES = 4 * 1024 * 1024, /* chunk lists in one transaction: keeps commits short */
-	WRITER_CHUNK_BYTES = 40,                   /* of a list, for each chunk */
+	WRITER_BATCH_BYTES = 4 * 1024 * 1024, /* of lists and shards in one transaction: keeps commits short */
+	WRITER_CHUNK_BYTES = 40,              /* of a list, for each chunk */
 };
 
-/* Under the lock. What queued up during the last commit is the batch: there is no timer. */
+/* How much there is to be written, about: a large shard takes seconds, and all of a batch wait for its last. */
+static uint64_t writer_bytes(const struct cairn_index_write *write)
+{
+	if (write->kind == CAIRN_INDEX_PUT_XORB)
+		return (uint64_t)write->xorb.list->n * WRITER_CHUNK_BYTES;
+	return write->kind == CAIRN_INDEX_PUT_SHARD ? write->shard.body_bytes : 0;
+}
+
+/* Under the lock. What queued up during the last commit is the batch, as far as it is not too much: there is no timer.
+ */
 static struct cairn_index_write *writer_take(struct cairn_writer *w)
 {
 	struct cairn_index_write *first = w->head, **end = &w->head;
-	uint64_t list_bytes = 0;
-	for (unsigned n = 0; *end && n < w->batch_max && list_bytes < WRITER_BATCH_LIST_BYTES; n++) {
-		if ((*end)->kind == CAIRN_INDEX_PUT_XORB)
-			list_bytes += (uint64_t)(*end)->xorb.list->n * WRITER_CHUNK_BYTES;
+	uint64_t bytes = 0;
+	for (unsigned n = 0; *end && n < w->batch_max; n++) {
+		bytes += writer_bytes(*end);
+		if (n > 0 && bytes > WRITER_BATCH_BYTES)
+			break;
 		end = &(*end)->next;
 		w->n_queued--;
 	}

@@ -10,6 +10,7 @@ enum { PROGRESS_CHUNKS = 4096 }; /* chunks hashed between two reports: about a m
 const struct cairn_verify_options CAIRN_VERIFY_DEFAULTS = {
 	.files_max = CAIRN_VERIFY_FILES_MAX,
 	.terms_max = CAIRN_VERIFY_TERMS_MAX,
+	.xorbs_max = CAIRN_VERIFY_XORBS_MAX,
 	.term_chunks_max = CAIRN_VERIFY_TERM_CHUNKS_MAX,
 };
 
@@ -119,6 +120,9 @@ static enum cairn_status verify_count_xorbs(struct verify_run *run, struct cairn
 			return status;
 		run->sum.n_xorbs++;
 		run->sum.n_chunks += xorb.n_chunks;
+		if (run->sum.n_xorbs > run->options->xorbs_max)
+			return verify_over_limit(run, "limit.xorbs", run->options->xorbs_max, run->sum.n_xorbs,
+						 xorb.offset, "xorbs");
 	}
 }
 

@@ -21,6 +21,7 @@ struct cairn_verify_options {
 	bool xorbs_external;      /* xorb bytes live elsewhere: a described xorb need not be known */
 	uint32_t files_max;       /* files in the shard */
 	uint32_t terms_max;       /* terms in the shard */
+	uint32_t xorbs_max;       /* xorbs that the shard describes */
 	uint64_t term_chunks_max; /* chunks that all terms together run over: bounds the work of a small shard */
 	/** Called now and then with the entries (terms and chunks) verified so far and in all. NULL: nobody listens.
 	 *  @return false to give up (the verifier answers CAIRN_E_BUSY) */
@@ -29,13 +30,15 @@ struct cairn_verify_options {
 };
 
 /**
- * Documented defaults: not strict, xorbs stored here, 500,000 files, 1,000,000 terms and 33,554,432 chunks under terms.
- * A stock client's shard of 64 MiB stays below all three: a file with its term, verification and metadata takes 192
- * bytes, a term with its verification 96.
+ * Documented defaults: not strict, xorbs stored here, 500,000 files, 1,000,000 terms, 16,384 xorbs and 33,554,432
+ * chunks under terms. A stock client's shard of 64 MiB stays below all of them: a file with its term, verification and
+ * metadata takes 192 bytes, a term with its verification 96; and clients fill xorbs to 64 MiB or 8,192 chunks, and send
+ * a shard after at most 64 of them, so that even xorbs a hundredth full (85 chunks) fit.
  */
 enum {
 	CAIRN_VERIFY_FILES_MAX = 500 * 1000,
 	CAIRN_VERIFY_TERMS_MAX = 1000 * 1000,
+	CAIRN_VERIFY_XORBS_MAX = 16 * 1024,
 	CAIRN_VERIFY_TERM_CHUNKS_MAX = 32 * 1024 * 1024,
 };
 extern const struct cairn_verify_options CAIRN_VERIFY_DEFAULTS;

@@ -70,6 +70,13 @@ def test_files(start, make):
     cairn.is_error(server.post("/v1/shards", shard_of(*xorbs)), 400)
 
 
+def test_xorbs(start, make):
+    server = start(xorbs_max=3, xorbs="external")
+    xorbs = [make([9000], 15 + i) for i in range(4)]
+    assert server.post("/v1/shards", shard_of(*xorbs[:3])).status == 200
+    cairn.is_error(server.post("/v1/shards", shard_of(*xorbs)), 400, "limit.xorbs")
+
+
 @pytest.mark.parametrize("setting, terms", [("terms_max", 3), ("term_chunks_max", 3)])
 def test_terms(start, make, setting, terms):
     server = start(**{setting: terms})

@@ -113,6 +113,7 @@ START_TEST(defaults_are_the_library_s)
 	ck_assert_uint_eq(c.xorb_chunks_max, o->xorb_chunks_max);
 	ck_assert_uint_eq(c.files_max, o->files_max);
 	ck_assert_uint_eq(c.terms_max, o->terms_max);
+	ck_assert_uint_eq(c.xorbs_max, o->xorbs_max);
 	ck_assert_uint_eq(c.term_chunks_max, o->term_chunks_max);
 	ck_assert_uint_eq(c.spool_bytes_max, o->spool_bytes_max);
 	ck_assert_uint_eq(c.reserve_bytes, o->reserve_bytes);

@@ -128,6 +128,35 @@ START_TEST(a_bad_write_does_not_fail_its_batch)
 }
 END_TEST
 
+/* One transaction for what is small, others for what is large: its sender alone waits for it. */
+START_TEST(a_batch_is_bounded_in_bytes)
+{
+	enum { KIB = 1024, N = 6 };
+	static const uint64_t sizes[N] = {1, 4095 * KIB, 2, 64 * 1024 * KIB, 3, 4};
+	struct cairn_index *ix = fx_open(folder.path);
+	static struct plug plug;
+	static struct fx_shard s[N];
+	static struct cairn_index_write w[N];
+	struct cairn_index_stats before, after;
+	cairn_index_stats(ix, &before);
+	plug_in(&plug, ix);
+	for (unsigned i = 0; i < N; i++) {
+		fx_shard_init(&s[i], i);
+		fx_shard_file(&s[i], i, NULL, 0, 0);
+		fx_shard_write(&s[i], &w[i]);
+		w[i].shard.body_bytes = sizes[i];
+		w[i].done = count_done;
+		ck_assert_int_eq(cairn_index_submit(ix, &w[i]), CAIRN_OK);
+	}
+	plug_out(&plug);
+	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
+	ck_assert_uint_eq(atomic_load(&n_done), N);
+	cairn_index_stats(ix, &after);
+	ck_assert_uint_eq(after.n_commits - before.n_commits, 3); /* of three, of the large one, of two */
+	cairn_index_free(ix);
+}
+END_TEST
+
 START_TEST(the_queue_is_bounded)
 {
 	struct cairn_index *ix;
@@ -342,6 +371,7 @@ int main(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_set_timeout(t, 100);
 	tcase_add_test(t, a_bad_write_does_not_fail_its_batch);
+	tcase_add_test(t, a_batch_is_bounded_in_bytes);
 	tcase_add_test(t, the_queue_is_bounded);
 	tcase_add_test(t, a_disk_that_refuses);
 	tcase_add_test(t, many_threads);

@@ -276,6 +276,14 @@ START_TEST(test_limits_of_options)
 	expect_refused(verify_with(&limited), CAIRN_E_LIMIT, "limit.term_chunks", second + 48);
 	ck_assert_str_eq(diag.expected, "323");
 	ck_assert_str_eq(diag.actual, "324");
+	limited.term_chunks_max++;
+	limited.xorbs_max = 3;
+	ck_assert_int_eq(verify_with(&limited), CAIRN_OK);
+	limited.xorbs_max = 2;
+	uint64_t files_bytes = 48 * (2 + 2 * 5 + 1 + 2 * 1 + 1), xorbs_bytes = 48 * (2 + 20 + 1);
+	expect_refused(verify_with(&limited), CAIRN_E_LIMIT, "limit.xorbs", 48 + 48 + files_bytes + xorbs_bytes);
+	ck_assert_str_eq(diag.expected, "2");
+	ck_assert_str_eq(diag.actual, "3");
 }
 END_TEST
 
@@ -402,6 +410,7 @@ START_TEST(test_defaults)
 	ck_assert(!CAIRN_VERIFY_DEFAULTS.xorbs_external);
 	ck_assert_uint_eq(CAIRN_VERIFY_DEFAULTS.files_max, 500000);
 	ck_assert_uint_eq(CAIRN_VERIFY_DEFAULTS.terms_max, 1000000);
+	ck_assert_uint_eq(CAIRN_VERIFY_DEFAULTS.xorbs_max, 16384);
 	ck_assert_uint_eq(CAIRN_VERIFY_DEFAULTS.term_chunks_max, 33554432);
 }
 END_TEST
