@@ -1,9 +1,6 @@
 /* Arbitrary bytes as an upload: against a store that knows nothing, strictly, and where xorbs live elsewhere. */
+#include "fuzz/fuzz.h"
 #include "verify/verify.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 static enum cairn_status know_nothing(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list **list)
 {
@@ -11,12 +8,6 @@ static enum cairn_status know_nothing(void *ctx, const struct cairn_hash *xorb, 
 	(void)xorb;
 	(void)list;
 	return CAIRN_E_NOT_FOUND;
-}
-
-static void fuzz_must(bool right)
-{
-	if (!right)
-		abort();
 }
 
 /* A refusal has a rule and a place within the bytes; an acceptance has none, and its sums are what the bytes can hold.

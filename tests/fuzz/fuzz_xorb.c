@@ -1,14 +1,10 @@
 /* Targets: cairn_xorb_verifier_*, cairn_xorb_reader_next, cairn_xorb_chunk_header_parse, cairn_xorb_footer_check,
  * cairn_codec_unpack. */
+#include "fuzz/fuzz.h"
 #include "xorb/codec.h"
 #include "xorb/footer.h"
 #include "xorb/reader.h"
 #include "xorb/verifier.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 /* What must not depend on how a body is cut into pieces. */
 struct verdict {
@@ -32,8 +28,7 @@ static struct verdict fuzz_verify(const uint8_t *bytes, size_t len, size_t piece
 	if (verdict.status == CAIRN_OK)
 		verdict.status = cairn_xorb_verifier_end(v, NULL, &verdict.summary, &diag);
 	verdict.rule = diag.rule;
-	if (verdict.status != CAIRN_OK && (!diag.rule || diag.text[0] == '\0'))
-		abort(); /* refused without a reason */
+	fuzz_must(verdict.status == CAIRN_OK || (diag.rule && diag.text[0] != '\0'));
 	return verdict;
 }
 
@@ -48,8 +43,7 @@ static void fuzz_read(const uint8_t *bytes, size_t len, const struct verdict *ve
 	cairn_xorb_reader_init(&r, bytes, len);
 	for (;;) {
 		enum cairn_status status = cairn_xorb_reader_next(&r, &chunk, &end, NULL);
-		if (status != CAIRN_OK && verdict->status == CAIRN_OK)
-			abort();
+		fuzz_must(status == CAIRN_OK || verdict->status != CAIRN_OK);
 		if (status != CAIRN_OK || end)
 			break;
 		const uint8_t *raw = NULL;
@@ -68,10 +62,9 @@ static void fuzz_read(const uint8_t *bytes, size_t len, const struct verdict *ve
 		return;
 	struct cairn_hash root;
 	cairn_chunk_list_root(&list, &root);
-	if (!cairn_hash_equal(&root, &verdict->summary.root) || (r.footer != NULL) != verdict->summary.has_footer)
-		abort();
-	if (r.footer && cairn_xorb_footer_check(r.footer, r.footer_bytes, &list, &root, 0, NULL) != CAIRN_OK)
-		abort();
+	fuzz_must(cairn_hash_equal(&root, &verdict->summary.root));
+	fuzz_must((r.footer != NULL) == verdict->summary.has_footer);
+	fuzz_must(!r.footer || cairn_xorb_footer_check(r.footer, r.footer_bytes, &list, &root, 0, NULL) == CAIRN_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -79,13 +72,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct verdict whole = fuzz_verify(bytes, len, len + 1);
 	size_t piece_bytes = len > 0 ? (size_t)bytes[len - 1] + 1 : 1;
 	struct verdict pieces = fuzz_verify(bytes, len, piece_bytes);
-	if (whole.status != pieces.status)
-		abort();
-	if (whole.status == CAIRN_OK && memcmp(&whole.summary, &pieces.summary, sizeof(whole.summary)) != 0)
-		abort();
-	if (whole.status == CAIRN_OK &&
-	    (whole.n_data != pieces.n_data || whole.n_data != whole.summary.chunk_data_bytes))
-		abort();
+	fuzz_must(whole.status == pieces.status);
+	if (whole.status == CAIRN_OK) {
+		fuzz_must(memcmp(&whole.summary, &pieces.summary, sizeof(whole.summary)) == 0);
+		fuzz_must(whole.n_data == pieces.n_data && whole.n_data == whole.summary.chunk_data_bytes);
+	}
 	fuzz_read(bytes, len, &whole);
 	return 0;
 }

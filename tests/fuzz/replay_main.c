@@ -36,6 +36,8 @@ static bool replay_file(const char *path)
 		(void)fprintf(stderr, "%s: cannot read all %zu bytes\n", path, len);
 		return false;
 	}
+	(void)printf("%s\n", path);
+	(void)fflush(stdout); /* the last line names the input that ended the program */
 	(void)LLVMFuzzerTestOneInput(bytes, len);
 	return true;
 }

@@ -1,0 +1,34 @@
+/* What the fuzz targets share. A target aborts when a parser breaks a promise; sanitizers see the rest. */
+#ifndef CAIRN_TESTS_FUZZ_FUZZ_H
+#define CAIRN_TESTS_FUZZ_FUZZ_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+static inline void fuzz_must(bool right)
+{
+	if (!right)
+		abort();
+}
+
+/** The bytes up to the first zero as a text, allocated to its exact length, so that a sanitizer sees a read past the
+ *  end; owned by the caller, free() or CLEANUP(fuzz_textp). */
+static inline char *fuzz_text(const uint8_t *bytes, size_t len)
+{
+	char *text = strndup((const char *)bytes, len);
+	fuzz_must(text != NULL);
+	return text;
+}
+
+static inline void fuzz_textp(char **text)
+{
+	free(*text);
+}
+
+#endif

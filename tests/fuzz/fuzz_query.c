@@ -1,0 +1,95 @@
+/* The head of a request as text: "METHOD target", then a header a line. Whatever is let in has one meaning: a target
+ * without odd bytes, path arguments of one plain segment each, at most one length; and no log line shows a secret. */
+#include "fuzz/fuzz.h"
+#include "server/app.h"
+#include "server/http/http_head.h"
+#include "server/http/listen.h"
+#include "server/http/router.h"
+
+#include <strings.h>
+
+static const struct http_route *const ROUTES[] = {
+	ROUTES_HEALTH, ROUTES_SHARDS,    ROUTES_CHUNKS, ROUTES_ADMIN,           ROUTES_KEYS,        ROUTES_HUB,
+	ROUTES_FETCH,  ROUTES_TELEMETRY, ROUTES_FILES,  ROUTES_RECONSTRUCTIONS, ROUTES_FILE_CHUNKS, ROUTES_XORBS,
+	NULL,
+};
+
+/* The rest of a line, ended by a zero; NULL: there are no more. */
+static char *query_line(char **at)
+{
+	char *line = strsep(at, "\n");
+	if (line && line[0])
+		line[strcspn(line, "\r")] = '\0';
+	return line;
+}
+
+static void query_route(const char *method, const char *target)
+{
+	struct router_match match;
+	char allow[64];
+	enum router_result result = router_find(ROUTES, method, target, &match, allow, sizeof(allow));
+	fuzz_must((result == ROUTER_FOUND) == (match.route != NULL));
+	fuzz_must(memchr(allow, '\0', sizeof(allow)) != NULL);
+	for (unsigned i = 0; result == ROUTER_FOUND && i < match.n_args; i++) {
+		const char *value = match.args[i].value;
+		fuzz_must(value[0] && !strchr(value, '/') && !strchr(value, '?') && strstr(target, value) != NULL);
+		fuzz_must(strcmp(value, ".") != 0 && strcmp(value, "..") != 0);
+		fuzz_must(!strchr(value, '%') || strncmp(match.args[i].name, "revision", 8) == 0);
+	}
+}
+
+/* No value of an argument of a secret's name is in the log. */
+static void query_log(const char *target)
+{
+	char log[300];
+	http_target_log(log, sizeof(log), target);
+	fuzz_must(strlen(log) < sizeof(log));
+	for (const char *p = strchr(log, '?'); p; p = strpbrk(p, "?&")) {
+		p++;
+		const char *value = p + strcspn(p, "=?&");
+		if (strncasecmp(p, "signature", 9) == 0 && *value == '=' && value[1])
+			fuzz_must(value[1] == '-' && (value[2] == '\0' || value[2] == '&'));
+	}
+}
+
+static void query_head(char *lines, enum http_target_kind kind, size_t head_bytes)
+{
+	struct http_head head = {0};
+	struct http_head_body body;
+	for (char *line; (line = query_line(&lines)) != NULL;) {
+		char *value = line + strcspn(line, ":");
+		size_t name_len = (size_t)(value - line);
+		value += *value ? 1 + strspn(value + 1, " ") : 0;
+		http_head_note(&head, line, name_len, value, strlen(value));
+	}
+	struct http_refusal refusal = http_head_check(&head, kind, "HTTP/1.1", head_bytes, 4096, &body);
+	fuzz_must(refusal.code == 0 ? !refusal.rule : refusal.code >= 400 && refusal.rule && refusal.message);
+	if (refusal.code != 0)
+		return;
+	fuzz_must(kind == HTTP_TARGET_OK && head_bytes <= 4096 && !head.bad_name && !head.bad_value);
+	fuzz_must(head.n_host <= 1 && head.n_authorization <= 1 &&
+		  head.n_content_length + head.n_transfer_encoding <= 1);
+	fuzz_must(head.n_transfer_encoding == 0 || body.len == UINT64_MAX);
+	fuzz_must(head.n_content_length == 0 || body.len == strtoull(head.content_length, NULL, 10));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+	CLEANUP(fuzz_textp) char *text = fuzz_text(bytes, len);
+	char *rest = text, *line = query_line(&rest);
+	const char *method = line ? strsep(&line, " ") : "";
+	const char *target = line ? line : "";
+	enum http_target_kind kind = http_target_judge(target);
+	struct listen_address address;
+	struct cors cors = {0};
+	query_route(method, target);
+	query_log(target);
+	if (listen_parse(target, &address, NULL) == CAIRN_OK)
+		fuzz_must(address.len > 0);
+	if (cors_init(&cors, rest, NULL) == CAIRN_OK)
+		fuzz_must(cors.n == 0 || cors_allows(&cors, cors.origins[0]));
+	cors_fini(&cors);
+	if (rest)
+		query_head(rest, kind, len);
+	return 0;
+}
