@@ -1,5 +1,8 @@
 #include "cas/answer_cache.h"
 
+#include "base/bytes.h"
+#include "hash/crypto.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,7 +27,8 @@ struct entry {
 struct cairn_answer_cache {
 	pthread_mutex_t lock; /* over everything below */
 	uint64_t bytes_max, bytes, hits, misses, n_entries;
-	uint64_t generation; /* how often it was cleared */
+	uint64_t generation;   /* how often it was cleared */
+	struct cairn_hash key; /* random: places entries, so that nobody can choose chunks that share a bucket */
 	struct entry *newest, *oldest;
 	size_t n_buckets; /* a power of two */
 	struct entry *buckets[];
@@ -75,23 +79,31 @@ struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max)
 	struct cairn_answer_cache *c = calloc(1, sizeof(*c) + n_buckets * sizeof(struct entry *));
 	if (!c)
 		return NULL;
+	if (cairn_random(c->key.b, sizeof(c->key.b)) != CAIRN_OK) {
+		free(c);
+		return NULL;
+	}
 	pthread_mutex_init(&c->lock, NULL);
 	c->bytes_max = bytes_max;
 	c->n_buckets = n_buckets;
 	return c;
 }
 
-/* Chunk hashes are uniform already; scopes differ rarely, so they only take part in the comparison. */
-static struct entry **cache_bucket(struct cairn_answer_cache *c, const struct cairn_hash *chunk)
+/* Where xorbs are kept elsewhere, chunk hashes are what a client says. And what another scope asked for is not to be in
+ * the way of this one's look-ups, where it could be noticed. */
+static struct entry **cache_bucket(struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
 {
-	uint64_t x;
-	memcpy(&x, chunk->b, sizeof(x));
-	return &c->buckets[x & (c->n_buckets - 1)];
+	struct cairn_hash of_scope, placed;
+	cairn_hash_body(&of_scope, (const uint8_t *)scope, strlen(scope));
+	for (size_t i = 0; i < sizeof(placed.b); i++)
+		placed.b[i] = chunk->b[i] ^ of_scope.b[i];
+	cairn_hash_keyed(&placed, &c->key, &placed);
+	return &c->buckets[cairn_get_u64le(placed.b) & (c->n_buckets - 1)];
 }
 
 static struct entry **cache_find(struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
 {
-	struct entry **at = cache_bucket(c, chunk);
+	struct entry **at = cache_bucket(c, scope, chunk);
 	while (*at && !(cairn_hash_equal(&(*at)->chunk, chunk) && strcmp((*at)->scope, scope) == 0))
 		at = &(*at)->bucket_next;
 	return at;
@@ -168,7 +180,7 @@ void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, c
 	struct entry **at = cache_find(c, scope, chunk);
 	if (*at)
 		cache_drop(c, at);
-	struct entry **bucket = cache_bucket(c, chunk);
+	struct entry **bucket = cache_bucket(c, scope, chunk);
 	e->bucket_next = *bucket;
 	*bucket = e;
 	cache_link_newest(c, e);
