@@ -1,6 +1,10 @@
 #include "index/filter.h"
 
+#include "base/bytes.h"
+#include "hash/hash.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	FILTER_BLOCK_WORDS = 8, /* a cache line: a question costs one of them a layer */
@@ -77,6 +81,15 @@ void cairn_filter_add(struct cairn_filter *f, uint64_t prefix)
 void cairn_filter_complete(struct cairn_filter *f)
 {
 	atomic_store(&f->complete, atomic_load(&f->n_layers) > 0);
+}
+
+uint64_t cairn_filter_key(uint64_t prefix, const char *scope)
+{
+	struct cairn_hash of_scope;
+	if (scope[0] == '\0')
+		return prefix;
+	cairn_hash_body(&of_scope, (const uint8_t *)scope, strlen(scope));
+	return prefix ^ cairn_get_u64le(of_scope.b);
 }
 
 static bool filter_layer_maybe(const struct cairn_filter_layer *layer, uint64_t prefix, uint64_t mixed)

@@ -35,6 +35,10 @@ struct cairn_filter {
 void cairn_filter_init(struct cairn_filter *f, uint64_t n_prefixes);
 void cairn_filter_fini(struct cairn_filter *f);
 
+/** What stands in the filter for a chunk that a scope may ask about: its prefix where the scope is the shared one (""),
+ * else a number made of both. So that a chunk of one scope is for another's filter what any other chunk is. */
+uint64_t cairn_filter_key(uint64_t prefix, const char *scope);
+
 /** Add a prefix. Without memory the answers become "maybe" more often, not wrong. */
 void cairn_filter_add(struct cairn_filter *f, uint64_t prefix);
 

@@ -16,8 +16,8 @@ enum cairn_reader_stmt {
 	CAIRN_READ_LIST_BY_ID,
 	CAIRN_READ_SPANS,        /* by the xorb's id */
 	CAIRN_READ_STATE,        /* one row: while it is held, all other statements see one snapshot */
-	CAIRN_READ_PREFIX,       /* eligible rows, the shared scope's first */
-	CAIRN_READ_PREFIX_SCOPE, /* the same of one scope */
+	CAIRN_READ_PREFIX,       /* eligible rows of the shared scope */
+	CAIRN_READ_PREFIX_SCOPE, /* the same of another */
 	CAIRN_READ_ELIGIBLE,     /* of a xorb */
 	CAIRN_READ_NEIGHBOURS,
 	CAIRN_READ_SCOPE,

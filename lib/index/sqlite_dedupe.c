@@ -38,9 +38,9 @@ static enum cairn_status dedupe_decode(struct dedupe_query *q, sqlite3_stmt *row
 /* The prefix is only half a proof: compare the hash at the row's place. */
 static enum cairn_status dedupe_try(struct dedupe_query *q, sqlite3_stmt *found, bool *proved)
 {
-	int64_t place = sqlite3_column_int64(found, 2);
+	int64_t place = sqlite3_column_int64(found, 1);
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *list = q->r->stmt[CAIRN_READ_LIST_BY_ID];
-	sqlite3_bind_int64(list, 1, sqlite3_column_int64(found, 1));
+	sqlite3_bind_int64(list, 1, sqlite3_column_int64(found, 0));
 	bool row;
 	enum cairn_status status = cairn_sql_step(list, &row);
 	if (status != CAIRN_OK || !row)
@@ -50,27 +50,24 @@ static enum cairn_status dedupe_try(struct dedupe_query *q, sqlite3_stmt *found,
 	if (place < 0 || (uint64_t)place >= len / CAIRN_HASH_BYTES ||
 	    memcmp(hashes + (size_t)place * CAIRN_HASH_BYTES, q->chunk->b, CAIRN_HASH_BYTES) != 0)
 		return CAIRN_OK;
-	q->xorb = sqlite3_column_int64(found, 1);
-	q->shard = sqlite3_column_int64(found, 3);
+	q->xorb = sqlite3_column_int64(found, 0);
+	q->shard = sqlite3_column_int64(found, 2);
 	*proved = true;
 	return dedupe_decode(q, list, 0);
 }
 
-/* Try the rows of one scope. @param[out] more  rows of other scopes follow, or may follow */
-static enum cairn_status dedupe_scan(struct dedupe_query *q, sqlite3_stmt *rows, int64_t scope, bool *proved,
-				     bool *more)
+/* Try the rows of one scope. */
+static enum cairn_status dedupe_scan(struct dedupe_query *q, sqlite3_stmt *rows, bool *proved)
 {
-	for (unsigned tries = 0; tries < DEDUPE_TRIES_MAX; tries++) {
+	sqlite3_bind_int64(rows, 1, (int64_t)cairn_get_u64le(q->chunk->b));
+	for (unsigned tries = 0; tries < DEDUPE_TRIES_MAX && !*proved; tries++) {
 		bool row;
 		enum cairn_status status = cairn_sql_step(rows, &row);
-		*more = row && sqlite3_column_int64(rows, 0) != scope;
-		if (status != CAIRN_OK || !row || *more)
-			return status;
-		status = dedupe_try(q, rows, proved);
-		if (status != CAIRN_OK || *proved)
+		if (status == CAIRN_OK && row)
+			status = dedupe_try(q, rows, proved);
+		if (status != CAIRN_OK || !row)
 			return status;
 	}
-	*more = true;
 	return CAIRN_OK;
 }
 
@@ -87,21 +84,17 @@ static enum cairn_status dedupe_resolve_scope(struct dedupe_query *q, const char
 	return status;
 }
 
-/* The shared scope's rows come first. Another scope's row tells that it is worth asking what the asker's number is;
- * from there on its own rows are asked for alone, since a chunk may be in thousands of scopes. */
-static enum cairn_status dedupe_find(struct dedupe_query *q, sqlite3_stmt *rows, const char *scope)
+/* Rows of other scopes are never looked at, and nothing depends on whether there are any: the asker could tell by the
+ * time that an answer takes. */
+static enum cairn_status dedupe_find(struct dedupe_query *q, sqlite3_stmt *shared, sqlite3_stmt *own, const char *scope)
 {
-	bool proved = false, more = false;
-	int64_t prefix = (int64_t)cairn_get_u64le(q->chunk->b);
-	sqlite3_bind_int64(rows, 1, prefix);
-	enum cairn_status status = dedupe_scan(q, rows, 0, &proved, &more);
-	if (status == CAIRN_OK && more)
+	bool proved = false;
+	enum cairn_status status = dedupe_scan(q, shared, &proved);
+	if (status == CAIRN_OK && !proved)
 		status = dedupe_resolve_scope(q, scope);
-	if (status == CAIRN_OK && more && q->own_scope != 0) {
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *own = q->r->stmt[CAIRN_READ_PREFIX_SCOPE];
-		sqlite3_bind_int64(own, 1, prefix);
+	if (status == CAIRN_OK && !proved && q->own_scope != 0) {
 		sqlite3_bind_int64(own, 2, q->own_scope);
-		status = dedupe_scan(q, own, q->own_scope, &proved, &more);
+		status = dedupe_scan(q, own, &proved);
 	}
 	return status == CAIRN_OK && !proved ? CAIRN_E_NOT_FOUND : status;
 }
@@ -179,17 +172,24 @@ static enum cairn_status dedupe_answer(struct dedupe_query *q, const char *scope
 	}
 }
 
+static bool dedupe_maybe(struct cairn_filter *f, const char *scope, uint64_t prefix)
+{
+	return cairn_filter_maybe(f, prefix) ||
+	       (scope[0] != '\0' && cairn_filter_maybe(f, cairn_filter_key(prefix, scope)));
+}
+
 enum cairn_status cairn_index_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 				     bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
 {
-	if (!cairn_filter_maybe(&ix->writer.tx.filter, cairn_get_u64le(chunk->b)))
+	if (!dedupe_maybe(&ix->writer.tx.filter, scope, cairn_get_u64le(chunk->b)))
 		return CAIRN_E_NOT_FOUND;
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(dedupe_query_fini) struct dedupe_query q = {.r = r, .chunk = chunk};
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *rows = r->stmt[CAIRN_READ_PREFIX];
-	status = dedupe_find(&q, rows, scope);
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *shared = r->stmt[CAIRN_READ_PREFIX];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *own = r->stmt[CAIRN_READ_PREFIX_SCOPE];
+	status = dedupe_find(&q, shared, own, scope);
 	return status == CAIRN_OK ? dedupe_answer(&q, scope, visit, ctx) : status;
 }

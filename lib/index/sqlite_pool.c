@@ -20,9 +20,9 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_SPANS] = "SELECT x.hash, x.stored, x.chunks, l.spans FROM xorb x CROSS JOIN list l ON l.xorb = x.id"
 			     " WHERE x.id = ?1",
 	[CAIRN_READ_STATE] = "SELECT collection FROM state",
-	[CAIRN_READ_PREFIX] = "SELECT scope, xorb, place, shard FROM dedupe WHERE prefix = ?1 ORDER BY scope, xorb",
+	[CAIRN_READ_PREFIX] = "SELECT xorb, place, shard FROM dedupe WHERE prefix = ?1 AND scope = 0 ORDER BY xorb",
 	[CAIRN_READ_PREFIX_SCOPE] =
-		"SELECT scope, xorb, place, shard FROM dedupe WHERE prefix = ?1 AND scope = ?2 ORDER BY xorb",
+		"SELECT xorb, place, shard FROM dedupe WHERE prefix = ?1 AND scope = ?2 ORDER BY xorb",
 	[CAIRN_READ_ELIGIBLE] = "SELECT scope, place FROM dedupe WHERE xorb = ?1",
 	[CAIRN_READ_NEIGHBOURS] = "SELECT " POOL_XORB_COLUMNS ", l.spans, l.hashes FROM member m"
 				  " CROSS JOIN xorb x ON x.id = m.xorb CROSS JOIN list l ON l.xorb = m.xorb"

@@ -76,7 +76,7 @@ static enum cairn_status put_shard_dedupe(struct put_shard *p, const struct cair
 	sqlite3_bind_int64(stmt, 5, p->id);
 	enum cairn_status status = cairn_sql_run(stmt);
 	if (status == CAIRN_OK && sqlite3_changes(p->tx->db) > 0) {
-		cairn_filter_add(&p->tx->filter, cairn_get_u64le(chunk->b));
+		cairn_filter_add(&p->tx->filter, cairn_filter_key(cairn_get_u64le(chunk->b), p->write->shard.scope));
 		p->tx->counts.eligible++;
 		p->write->added = true;
 	}

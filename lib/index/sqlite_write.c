@@ -37,7 +37,9 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_STORE_XORB] =
 		"UPDATE xorb SET retired = NULL, at = ?2, stored = ?3, chunks = ?4, unpacked = ?5 WHERE id = ?1",
 	[CAIRN_TX_ADD_LIST] = "INSERT INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)",
-	[CAIRN_TX_EACH_PREFIX] = "SELECT prefix FROM dedupe WHERE prefix >= ?1 ORDER BY prefix LIMIT ?2",
+	[CAIRN_TX_EACH_PREFIX] =
+		"SELECT prefix, scope, CASE scope WHEN 0 THEN '' ELSE (SELECT name FROM scope WHERE id = d.scope) END"
+		" FROM dedupe d WHERE (prefix, scope) > (?1, ?2) ORDER BY prefix, scope LIMIT ?3",
 	[CAIRN_TX_GET_LIST] = "SELECT spans, hashes FROM list WHERE xorb = ?1",
 	[CAIRN_TX_SET_LIST] = "INSERT OR REPLACE INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)",
 	[CAIRN_TX_ADD_DEDUPE] =
@@ -151,7 +153,8 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 	status = tx_try_to_write(tx);
 	if (status != CAIRN_OK)
 		return cairn_sql_fail(tx->db, diag, "cannot write the index");
-	tx->filter_next = INT64_MIN;
+	tx->filter_prefix = INT64_MIN;
+	tx->filter_scope = -1;
 	cairn_filter_init(&tx->filter, (uint64_t)tx->counts.eligible / 4 * 5);
 	return CAIRN_OK;
 }
@@ -161,22 +164,22 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 bool cairn_tx_fill_filter(struct cairn_tx *tx)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_EACH_PREFIX];
-	sqlite3_bind_int64(stmt, 1, tx->filter_next);
-	sqlite3_bind_int64(stmt, 2, TX_FILTER_ROWS);
-	int64_t last = INT64_MAX;
+	sqlite3_bind_int64(stmt, 1, tx->filter_prefix);
+	sqlite3_bind_int64(stmt, 2, tx->filter_scope);
+	sqlite3_bind_int64(stmt, 3, TX_FILTER_ROWS);
 	unsigned n = 0;
 	for (bool row = true;; n++) {
 		if (cairn_sql_step(stmt, &row) != CAIRN_OK)
 			return false;
 		if (!row)
 			break;
-		last = sqlite3_column_int64(stmt, 0);
-		cairn_filter_add(&tx->filter, (uint64_t)last);
+		tx->filter_prefix = sqlite3_column_int64(stmt, 0);
+		tx->filter_scope = sqlite3_column_int64(stmt, 1);
+		const char *scope = (const char *)sqlite3_column_text(stmt, 2);
+		cairn_filter_add(&tx->filter, cairn_filter_key((uint64_t)tx->filter_prefix, scope ? scope : ""));
 	}
-	if (n == TX_FILTER_ROWS && last < INT64_MAX) {
-		tx->filter_next = last + 1;
+	if (n == TX_FILTER_ROWS)
 		return true;
-	}
 	cairn_filter_complete(&tx->filter);
 	return false;
 }

@@ -85,15 +85,15 @@ struct cairn_tx_xorb {
 struct cairn_tx {
 	sqlite3 *db;
 	sqlite3_stmt *stmt[CAIRN_TX_STMTS];
-	struct cairn_tx_counts counts;    /* of the transaction; after a commit, of the database */
-	struct cairn_tx_counts committed; /* as last read or written */
-	uint64_t n_applied;               /* writes so far: names the write at hand */
-	struct cairn_tx_xorb *xorbs;      /* CAIRN_TX_XORBS, by the first bytes of the hash */
-	struct cairn_chunk_list first;    /* the last list that was read for a file's first chunk */
-	int64_t first_xorb;               /* whose it is; 0: nobody's */
-	bool collecting;                  /* the transaction collects garbage */
-	struct cairn_filter filter;       /* prefixes of eligible chunks; readers ask it from their own threads */
-	int64_t filter_next;              /* from this prefix on it is still to be filled */
+	struct cairn_tx_counts counts;       /* of the transaction; after a commit, of the database */
+	struct cairn_tx_counts committed;    /* as last read or written */
+	uint64_t n_applied;                  /* writes so far: names the write at hand */
+	struct cairn_tx_xorb *xorbs;         /* CAIRN_TX_XORBS, by the first bytes of the hash */
+	struct cairn_chunk_list first;       /* the last list that was read for a file's first chunk */
+	int64_t first_xorb;                  /* whose it is; 0: nobody's */
+	bool collecting;                     /* the transaction collects garbage */
+	struct cairn_filter filter;          /* prefixes of eligible chunks; readers ask it from their own threads */
+	int64_t filter_prefix, filter_scope; /* row up to which it is filled */
 };
 
 /** Open for writing, make or migrate the database. tx is zeroed before and needs cairn_tx_close() in any case.

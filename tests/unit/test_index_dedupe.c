@@ -1,4 +1,5 @@
 /* Who finds which chunk, and with which neighbours. */
+#include "base/bytes.h"
 #include "index/internal.h"
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
@@ -209,6 +210,31 @@ START_TEST(a_chunk_in_many_scopes)
 }
 END_TEST
 
+/* For the filter, a chunk of another scope is no other than one that is nowhere: nothing further is done for either. */
+START_TEST(a_foreign_chunk_is_ruled_out_like_an_absent_one)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	s.scope = "me";
+	fx_shard_xorb(&s, &a, 1, 1);
+	for (int reopened = 0; reopened < 2; reopened++) {
+		if (reopened == 0)
+			ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+		cairn_index_free(reopened ? ix : NULL);
+		ix = reopened ? fx_open(folder.path) : ix;
+		ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
+		struct cairn_filter *f = &ix->writer.tx.filter;
+		uint64_t prefix = cairn_get_u64le(a.list.hashes[1].b);
+		ck_assert(cairn_filter_maybe(f, cairn_filter_key(prefix, "me")));
+		ck_assert(!cairn_filter_maybe(f, cairn_filter_key(prefix, "you")));
+		ck_assert(!cairn_filter_maybe(f, cairn_filter_key(prefix, "")));
+		assert_hit("me", &a.list.hashes[1], &a);
+		assert_miss("you", &a.list.hashes[1]);
+	}
+}
+END_TEST
+
 static const uint32_t ROW_STEP = 4294967291; /* so that they are spread over all numbers */
 
 /* Rows that lie between those that are asked for, so that the filter takes many pieces. */
@@ -280,6 +306,7 @@ int main(void)
 	tcase_add_test(t, neighbours_of_the_askers_shard);
 	tcase_add_test(t, equal_prefixes);
 	tcase_add_test(t, a_chunk_in_many_scopes);
+	tcase_add_test(t, a_foreign_chunk_is_ruled_out_like_an_absent_one);
 	tcase_add_test(t, filter_of_an_index_that_was_there);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
