@@ -123,7 +123,7 @@ void app_close(struct app *app)
 	auth_keys_free(app->auth.keys);
 	cors_fini(&app->cors);
 	pthread_mutex_destroy(&app->ready.lock);
-	*app = (struct app){.config = app->config};
+	*app = (struct app){.config = app->config, .sandbox = app->sandbox};
 }
 
 /* --- serving ------------------------------------------------------------------------------------------------------ */

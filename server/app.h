@@ -9,6 +9,7 @@
 #include "server/http/cors.h"
 #include "server/http/http.h"
 #include "server/metrics.h"
+#include "server/sandbox.h"
 
 #include <stdatomic.h>
 
@@ -32,12 +33,14 @@ struct app {
 	struct metrics *metrics;
 	struct http_server *http; /* set once serving; used by the metrics route and the stop only */
 	struct app_ready ready;
+	struct sandbox_report sandbox;
 	atomic_bool stopping; /* long work is to end early */
 	int64_t started_unix_s;
 };
 
 /**
- * Open what app->config asks for: data folder, keys, workers, metrics. All other members must be zero.
+ * Open what app->config asks for: data folder, keys, workers, metrics. All other members but sandbox must be
+ * zero.
  * @return CAIRN_OK; else with one clear line in diag, and nothing is left open
  */
 CAIRN_MUST_USE enum cairn_status app_open(struct app *app, struct cairn_diag *diag);

@@ -16,6 +16,8 @@ struct config {
 	char *cors_origins;    /* as cors_init(); NULL: none */
 	char *token_key;       /* file or folder of keys; NULL: no tokens */
 	bool insecure_no_auth; /* serve others than loopback without tokens */
+	char *user, *group;    /* to become; NULL: stay */
+	char *sandbox;         /* auto, on, off */
 	char *dedupe_scope;    /* global, namespace, repository */
 	char *secret_file;     /* NULL: in the data folder */
 	char *xorbs;           /* store, external */

@@ -3,6 +3,8 @@
 #include "server/app.h"
 #include "server/http/listen.h"
 #include "server/log.h"
+#include "server/privileges.h"
+#include "server/sandbox.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -61,11 +63,39 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	listen_text(bound, text);
 	LOG(LOG_INFO, "listening", LOG_T("address", text), LOG_T("version", CAIRN_VERSION),
 	    LOG_T("data_dir", app->config.data_dir), LOG_T("tokens", app->auth.keys ? "needed" : "not needed"),
-	    LOG_T("xorbs", app->config.xorbs));
+	    LOG_T("xorbs", app->config.xorbs), LOG_T("sandbox", app->sandbox.text));
+	if (app->sandbox.missing[0])
+		LOG(LOG_WARNING, "sandbox", LOG_T("on", app->sandbox.text), LOG_T("missing", app->sandbox.missing),
+		    LOG_T("message", "the kernel does not let in all of it; the daemon does with what there is"));
+	if (geteuid() == 0)
+		LOG(LOG_WARNING, "root", LOG_T("message", "runs as root; the setting user names whom to become"));
 	if (!app->auth.keys && !listen_is_loopback(bound))
 		LOG(LOG_WARNING, "no_tokens", LOG_T("message", "everybody who reaches this port may write"));
 	(void)printf("cairnd listening on http://%s\n", text);
 	(void)fflush(stdout);
+}
+
+static enum sandbox_mode main_sandbox_mode(const char *name)
+{
+	if (strcmp(name, "off") == 0)
+		return SANDBOX_OFF;
+	return strcmp(name, "on") == 0 ? SANDBOX_ON : SANDBOX_AUTO;
+}
+
+/* Give up what is not needed for serving. The data folder must be there before, so that it can be kept. */
+static enum cairn_status main_confine(struct app *app, struct cairn_diag *diag)
+{
+	const struct config *c = &app->config;
+	bool made = mkdir(c->data_dir, 0700) == 0; /* when it fails for another reason, app_open() says so */
+	enum cairn_status status = privileges_drop(c->user, c->group, made ? c->data_dir : NULL, diag);
+	const char *const readable[] = {c->token_key, c->secret_file};
+	const struct sandbox_options options = {
+		.mode = main_sandbox_mode(c->sandbox),
+		.data_dir = c->data_dir,
+		.readable = readable,
+		.n_readable = sizeof(readable) / sizeof(readable[0]),
+	};
+	return status == CAIRN_OK ? sandbox_enter(&options, &app->sandbox, diag) : status;
 }
 
 static void main_reload(struct app *app)
@@ -121,9 +151,10 @@ static int main_run(struct app *app, int listen_fd, const struct listen_address 
 	/* Before any thread starts: they all must leave these to sigwait(). */
 	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (app_open(app, &diag) != CAIRN_OK) {
+	enum cairn_status status = main_confine(app, &diag);
+	if (status != CAIRN_OK || app_open(app, &diag) != CAIRN_OK) {
 		(void)close(listen_fd);
-		return main_fail(EXIT_CANNOT_START, &diag);
+		return main_fail(status == CAIRN_E_USAGE ? EXIT_WRONG_SETTINGS : EXIT_CANNOT_START, &diag);
 	}
 	if (app_serve(app, listen_fd, &diag) != CAIRN_OK) {
 		app_close(app);

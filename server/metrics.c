@@ -170,7 +170,11 @@ void metrics_write(struct metrics *m, struct cairn_buf *out, const struct metric
 	metrics_write_bytes(m, out);
 	for (size_t i = 0; i < n_gauges; i++) {
 		const struct metrics_gauge *g = &gauges[i];
-		metrics_family(out, g->name, strcspn(g->name, "{"), g->type, g->help);
+		size_t len = strcspn(g->name, "{");
+		bool goes_on = i > 0 && strcspn(gauges[i - 1].name, "{") == len &&
+			       memcmp(gauges[i - 1].name, g->name, len) == 0;
+		if (!goes_on)
+			metrics_family(out, g->name, len, g->type, g->help);
 		cairn_buf_printf(out, "%s %.15g\n", g->name, g->value);
 	}
 }

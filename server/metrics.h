@@ -18,7 +18,8 @@ void metrics_free(struct metrics *m);
 void metrics_request(struct metrics *m, const char *route, unsigned code, uint64_t request_bytes, uint64_t reply_bytes,
 		     uint64_t duration_us);
 
-/** Current values that others keep, written after the counters. */
+/** Current values that others keep, written after the counters. Those of one family, which differ in their labels,
+ * stand one after the other. */
 struct metrics_gauge {
 	const char *name; /* "cairn_index_files", or with labels: "cairn_build_info{version=\"1\"}" */
 	const char *type; /* "gauge" or "counter" */

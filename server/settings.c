@@ -34,6 +34,16 @@ const struct setting SETTINGS[] = {
 		 "allowed on loopback only. SIGHUP reads it again."},
 	{"insecure_no_auth", SETTING_FLAG, "no", AT(insecure_no_auth),
 	 .help = "Serve other addresses than loopback without tokens: everybody who reaches the port may write."},
+	{"user", SETTING_TEXT, NULL, .argument = "NAME", AT(user),
+	 .help = "User to become when started as root, once the port is taken. Its own are then the data folder and "
+		 "the "
+		 "keys. Not given: who started it."},
+	{"group", SETTING_TEXT, NULL, .argument = "NAME", AT(group),
+	 .help = "Group to be in with that user. Not given: the user's own."},
+	{"sandbox", SETTING_CHOICE, "auto", .choices = "auto|on|off", .argument = "HOW", AT(sandbox),
+	 .help = "Give up files, system calls and executable memory that the daemon has no use for. auto: what the "
+		 "kernel "
+		 "has of it. on: all of it, or it does not start."},
 	{"dedupe_scope", SETTING_CHOICE, "global", .choices = "global|namespace|repository", .argument = "WHO",
 	 AT(dedupe_scope),
 	 .help = "Who shares dedupe when a token for a repository does not say: everybody, its namespace, or the "

@@ -112,6 +112,10 @@ static void metrics_list_process(struct metrics_list *list, struct app *app)
 	struct http_server_stats http;
 	http_server_stats(app->http, &http);
 	metrics_list_add(list, "gauge", "cairn_build_info{version=\"" CAIRN_VERSION "\"}", 1, "What runs.");
+	static const char SANDBOX[] = "1 for each part of the sandbox that is on.";
+	metrics_list_add(list, "gauge", "cairn_sandbox{part=\"files\"}", app->sandbox.files, SANDBOX);
+	metrics_list_add(list, "gauge", "cairn_sandbox{part=\"calls\"}", app->sandbox.calls, SANDBOX);
+	metrics_list_add(list, "gauge", "cairn_sandbox{part=\"code\"}", app->sandbox.code, SANDBOX);
 	metrics_list_add(list, "gauge", "cairn_start_time_seconds", (uint64_t)app->started_unix_s,
 			 "When the daemon started, in seconds since 1970.");
 	metrics_list_add(list, "gauge", "cairn_http_connections", http.connections, "Open connections.");

@@ -203,6 +203,18 @@ class Daemon:
         return [p for p in paths if not known.fullmatch(p)]
 
 
+def refused(folder, *arguments, env=None, code=1):
+    """Run cairnd; it must exit with the code and one line on standard error."""
+    daemon = Daemon(folder)
+    done = subprocess.run([CAIRND, *arguments], capture_output=True, text=True, timeout=60, env=daemon.environment() | (env or {}), cwd=folder)
+    assert not REPORTS.search(done.stderr), done.stderr
+    assert done.returncode == code, (done.returncode, done.stderr)
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, done.stderr
+    assert done.stdout == ""
+    return lines[0]
+
+
 def read_all(s):
     out = bytearray()
     with contextlib.suppress(TimeoutError, ConnectionResetError):

@@ -13,25 +13,13 @@ import xet
 EXIT_USAGE = 64  # of sysexits: the settings must change
 
 
-def refused(tmp_path, *arguments, env=None, code=1):
-    """Run cairnd; it must exit with the code and one line on standard error."""
-    daemon = cairn.Daemon(tmp_path)
-    done = subprocess.run([cairn.CAIRND, *arguments], capture_output=True, text=True, timeout=60, env=daemon.environment() | (env or {}), cwd=tmp_path)
-    assert not cairn.REPORTS.search(done.stderr), done.stderr
-    assert done.returncode == code, (done.returncode, done.stderr)
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    assert len(lines) == 1, done.stderr
-    assert done.stdout == ""
-    return lines[0]
-
-
 def test_locked_folder(server, tmp_path):
-    line = refused(tmp_path, "--data-dir", str(server.data), "--listen", "127.0.0.1:0")
+    line = cairn.refused(tmp_path, "--data-dir", str(server.data), "--listen", "127.0.0.1:0")
     assert str(server.data) in line
 
 
 def test_port_in_use(server, tmp_path):
-    line = refused(tmp_path, "--data-dir", str(tmp_path / "other"), "--listen", f"127.0.0.1:{server.port}")
+    line = cairn.refused(tmp_path, "--data-dir", str(tmp_path / "other"), "--listen", f"127.0.0.1:{server.port}")
     assert str(server.port) in line
 
 
@@ -43,7 +31,7 @@ def test_newer_index(server, tmp_path):
         db.execute(f"PRAGMA user_version = {version + 1}")
     db.close()
     before = index.read_bytes()
-    line = refused(tmp_path, "--data-dir", str(server.data), "--listen", "127.0.0.1:0")
+    line = cairn.refused(tmp_path, "--data-dir", str(server.data), "--listen", "127.0.0.1:0")
     assert str(version + 1) in line
     assert index.read_bytes() == before, "it is not touched"
 
@@ -55,12 +43,12 @@ def test_foreign_index(tmp_path):
         db.execute("CREATE TABLE t (x)")
         db.execute("PRAGMA application_id = 1")
     db.close()
-    refused(tmp_path, "--data-dir", str(data), "--listen", "127.0.0.1:0")
+    cairn.refused(tmp_path, "--data-dir", str(data), "--listen", "127.0.0.1:0")
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0"])
 def test_open_to_the_world_without_a_key(tmp_path, listen):
-    line = refused(tmp_path, "--data-dir", str(tmp_path / "data"), "--listen", listen, code=EXIT_USAGE)
+    line = cairn.refused(tmp_path, "--data-dir", str(tmp_path / "data"), "--listen", listen, code=EXIT_USAGE)
     assert "token" in line and "insecure" in line
 
 
@@ -73,7 +61,7 @@ def test_key_readable_by_others(tmp_path):
     key = tmp_path / "key"
     key.write_text("A" * 43 + "\n")
     key.chmod(0o644)
-    line = refused(tmp_path, "--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--token-key", str(key))
+    line = cairn.refused(tmp_path, "--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--token-key", str(key))
     assert str(key) in line
 
 

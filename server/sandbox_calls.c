@@ -1,0 +1,111 @@
+/* The system calls that the daemon makes, and no others. What is not listed is answered ENOSYS, as by a kernel without
+ * it: newer C libraries try calls that are not listed here, and then do with older ones. */
+#include "server/sandbox.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* Not there on purpose: execve, fork, socket, connect, bind, ptrace, mount, unshare, setuid and their like, bpf,
+ * userfaultfd, io_uring, keyrings, modules. The socket that is listened on is open already. Architectures lack some. */
+static const char *const CALLS[] = {
+	/* memory; mmap and mprotect have rules of their own */
+	"brk", "madvise", "membarrier", "mincore", "mremap", "msync", "munmap",
+	/* threads; clone has a rule of its own, clone3 hides its flags from a filter: the C library does without */
+	"exit", "exit_group", "futex", "get_robust_list", "gettid", "getcpu", "rseq", "sched_getaffinity",
+	"sched_yield", "set_robust_list", "set_tid_address",
+	/* signals */
+	"restart_syscall", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
+	"rt_sigtimedwait", "sigaltstack", "tgkill",
+	/* clocks */
+	"clock_getres", "clock_gettime", "clock_nanosleep", "gettimeofday", "nanosleep", "time",
+	/* files: which ones is Landlock's matter */
+	"access", "close", "copy_file_range", "dup", "dup2", "dup3", "faccessat", "faccessat2", "fadvise64",
+	"fallocate", "fchmod", "fchmodat", "fchown", "fcntl", "fdatasync", "flock", "fstat", "fstatfs", "fsync",
+	"ftruncate", "getcwd", "getdents64", "link", "linkat", "lseek", "lstat", "mkdir", "mkdirat", "newfstatat",
+	"open", "openat", "pread64", "preadv", "pwrite64", "pwritev", "read", "readlink", "readlinkat", "readv",
+	"rename", "renameat", "renameat2", "rmdir", "stat", "statfs", "statx", "sync_file_range", "syncfs", "umask",
+	"unlink", "unlinkat", "write", "writev",
+	/* connections */
+	"accept", "accept4", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "getpeername",
+	"getsockname", "getsockopt", "poll", "ppoll", "pselect6", "recvfrom", "recvmsg", "select", "sendfile",
+	"sendmsg", "sendto", "setsockopt", "shutdown",
+	/* itself */
+	"getegid", "geteuid", "getgid", "getpid", "getrandom", "getrlimit", "getrusage", "getuid", "prlimit64",
+	"sysinfo", "times", "uname"};
+
+/* What a sanitizer stops the other threads with, to look for leaks, and makes its reports with. */
+static const char *const CALLS_OF_SANITIZERS[] = {
+	"clone", "execve",           "getdents", "getppid",           "kill",  "personality", "pipe", "pipe2",
+	"prctl", "process_vm_readv", "ptrace",   "sched_setaffinity", "vfork", "wait4"};
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { CALLS_OF_SANITIZERS_TOO = 1 };
+#else
+enum { CALLS_OF_SANITIZERS_TOO = 0 };
+#endif
+
+static int calls_allow(scmp_filter_ctx filter, const char *name, unsigned n, const struct scmp_arg_cmp *args)
+{
+	int number = seccomp_syscall_resolve_name(name);
+	return number < 0 ? 0 : seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, n, args);
+}
+
+static int calls_allow_all(scmp_filter_ctx filter, const char *const *names, size_t n)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = calls_allow(filter, names[i], 0, NULL);
+	return rc;
+}
+
+/* Memory is writable or executable when it is made, and never becomes executable. */
+static int calls_allow_memory(scmp_filter_ctx filter)
+{
+	static const int PROTECTIONS[] = {0, PROT_WRITE, PROT_EXEC};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < sizeof(PROTECTIONS) / sizeof(PROTECTIONS[0]); i++) {
+		struct scmp_arg_cmp arg =
+			SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_WRITE | PROT_EXEC, (scmp_datum_t)PROTECTIONS[i]);
+		rc = calls_allow(filter, "mmap", 1, &arg);
+	}
+	struct scmp_arg_cmp not_executable = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	return rc != 0 ? rc : calls_allow(filter, "mprotect", 1, &not_executable);
+}
+
+/* Threads and no processes; signals to itself (abort); names of threads. */
+static int calls_allow_some(scmp_filter_ctx filter)
+{
+	struct scmp_arg_cmp thread = SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD);
+	struct scmp_arg_cmp itself = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
+	struct scmp_arg_cmp name = SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME);
+	int rc = calls_allow(filter, "clone", 1, &thread);
+	if (rc == 0)
+		rc = calls_allow(filter, "kill", 1, &itself);
+	return rc != 0 ? rc : calls_allow(filter, "prctl", 1, &name);
+}
+
+int sandbox_calls(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
+	if (!filter)
+		return ENOMEM;
+	/* A tree of comparisons and not a list of them: each call of the daemon pays for it. (Since 2.5.) */
+	int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (rc == 0)
+		rc = calls_allow_all(filter, CALLS, sizeof(CALLS) / sizeof(CALLS[0]));
+	if (rc == 0 && CALLS_OF_SANITIZERS_TOO)
+		rc = calls_allow_all(filter, CALLS_OF_SANITIZERS,
+				     sizeof(CALLS_OF_SANITIZERS) / sizeof(CALLS_OF_SANITIZERS[0]));
+	if (rc == 0)
+		rc = calls_allow_memory(filter);
+	if (rc == 0)
+		rc = calls_allow_some(filter);
+	if (rc == 0)
+		rc = seccomp_load(filter);
+	seccomp_release(filter);
+	return rc < 0 ? -rc : rc;
+}

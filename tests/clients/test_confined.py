@@ -1,0 +1,122 @@
+"""The daemon confined: the sandbox is on without being asked for, and root becomes somebody else."""
+
+import os
+import pwd
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import cairn
+import pytest
+import xet
+
+EXIT_USAGE = 64
+NOBODY = "nobody"
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+
+def status_of(server):
+    text = Path(f"/proc/{server.process.pid}/status").read_text()
+    return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+
+
+def parts_on(server):
+    return {re.search(r'part="(\w+)"', k)[1] for k, v in server.metrics().items() if k.startswith("cairn_sandbox{") and v == 1}
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that other users can get to, as pytest's own are not."""
+    folder = Path(tempfile.mkdtemp(prefix="cairn-confined-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_on_by_default(start):
+    """What the log says, what /metrics says and what the kernel says agree."""
+    server = start()
+    listening = server.events("listening")[0]
+    on = parts_on(server)
+    assert set(listening["sandbox"].split()) - {"none"} == on
+    missing = "".join(e["missing"] for e in server.events("sandbox"))
+    assert {p for p in ("files", "calls", "code") if p + " (" in missing} == {"files", "calls", "code"} - on
+    status = status_of(server)
+    if "calls" in on:
+        assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
+
+
+def test_off(start):
+    server = start(sandbox="off")
+    assert server.events("listening")[0]["sandbox"] == "off" and parts_on(server) == set()
+    assert not server.events("sandbox")
+
+
+def test_relative_and_linked_folders(start, make, tmp_path, issuer):
+    """Data and keys behind symbolic links, and keys that are exchanged by renaming, stay within reach."""
+    real = tmp_path / "elsewhere"
+    real.mkdir()
+    key_folder = tmp_path / "mounted"
+    key_folder.mkdir()
+    (key_folder / "key").symlink_to(issuer.folder / "hs256")
+    server = cairn.Daemon(tmp_path / "s", token_key=key_folder / "key")
+    server.folder.mkdir()
+    server.data.symlink_to(real)
+    with server:
+        xorb = make([9000], 1)
+        assert server.put_xorb(xorb, token=issuer.token()).status == 200
+        shard = xet.shard([xet.File([(xorb, 0, 1)])], [xorb])
+        assert server.post("/v1/shards", shard, token=issuer.token()).status == 200
+        fresh = issuer.folder / "fresh"
+        fresh.write_bytes((issuer.folder / "hs256").read_bytes())
+        fresh.chmod(0o600)
+        fresh.rename(issuer.folder / "hs256")
+        server.process.send_signal(1)
+        cairn.wait_until("the keys to be read again", lambda: server.events("reload") or server.events("reload_failed"))
+        assert server.events("reload"), server.log()
+        assert server.request("HEAD", xorb.path(), token=issuer.token()).status == 200
+
+
+@only_root
+def test_root_becomes_a_user(open_folder, make):
+    server = cairn.Daemon(open_folder / "s", user=NOBODY)
+    server.folder.mkdir(mode=0o755)
+    with server:
+        nobody = pwd.getpwnam(NOBODY)
+        status = status_of(server)
+        assert status["Uid"].split() == [str(nobody.pw_uid)] * 4
+        assert status["Gid"].split() == [str(nobody.pw_gid)] * 4
+        assert status["Groups"].strip() == ""
+        assert int(status["CapEff"], 16) == 0 and int(status["CapPrm"], 16) == 0
+        assert not server.events("root")
+        assert server.put_xorb(make([9000], 2)).status == 200
+        assert server.data.stat().st_uid == nobody.pw_uid
+    server.start()
+    server.stop()
+
+
+@only_root
+def test_root_that_stays_is_told(start):
+    assert start().events("root")
+
+
+@only_root
+def test_a_folder_of_somebody_else(open_folder):
+    data = open_folder / "data"
+    data.mkdir(mode=0o700)
+    assert str(data) in cairn.refused(open_folder, "--listen", "127.0.0.1:0", "--data-dir", str(data), "--user", NOBODY)
+
+
+@pytest.mark.parametrize(
+    "arguments, rule",
+    [
+        (["--user", "no-such-user-x"], "no-such-user-x"),
+        (["--user", NOBODY, "--group", "no-such-group-x"], "no-such-group-x"),
+        (["--group", "nogroup"], "without user"),
+        (["--user", "root"], "root"),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else "",
+)
+def test_users_that_are_refused(tmp_path, arguments, rule):
+    assert rule in cairn.refused(tmp_path, "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "d"), *arguments, code=EXIT_USAGE)
