@@ -328,7 +328,7 @@ static void store_fs_aside(char out[static STORE_FS_ASIDE_PATH_BYTES], const str
 	if (i == 0)
 		(void)snprintf(out, STORE_FS_ASIDE_PATH_BYTES, "%s", name);
 	else
-		(void)snprintf(out, STORE_FS_ASIDE_PATH_BYTES, "%s.%d", name, i % STORE_FS_ASIDE_MAX);
+		(void)snprintf(out, STORE_FS_ASIDE_PATH_BYTES, "%s.%u", name, (unsigned)i % STORE_FS_ASIDE_MAX);
 }
 
 static enum cairn_status store_fs_set_loose_aside(const struct store_fs *fs, const struct cairn_hash *hash)
