@@ -1,5 +1,6 @@
 /* cairnd: settings, signals, and the order of starting and stopping. All else is in the library beside it. */
 #include "base/clock.h"
+#include "base/crash_point.h"
 #include "server/app.h"
 #include "server/http/listen.h"
 #include "server/log.h"
@@ -88,7 +89,7 @@ static enum cairn_status main_confine(struct app *app, struct cairn_diag *diag)
 	const struct config *c = &app->config;
 	bool made = mkdir(c->data_dir, 0700) == 0; /* when it fails for another reason, app_open() says so */
 	enum cairn_status status = privileges_drop(c->user, c->group, made ? c->data_dir : NULL, diag);
-	const char *const readable[] = {c->token_key, c->secret_file};
+	const char *const readable[] = {c->token_key, c->secret_file, cairn_crash_point_file()};
 	const struct sandbox_options options = {
 		.mode = main_sandbox_mode(c->sandbox),
 		.data_dir = c->data_dir,

@@ -44,10 +44,15 @@ static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_ASIDE_DURABLE] = "aside-durable",
 };
 
+const char *cairn_crash_point_file(void)
+{
+	return getenv("CAIRND_CRASH_FILE");
+}
+
 /* What the file says now: a test arms a process that runs. */
 static void crash_point_wanted(char *out, size_t size)
 {
-	const char *path = getenv("CAIRND_CRASH_FILE");
+	const char *path = cairn_crash_point_file();
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	ssize_t n = fd < 0 ? 0 : read(fd, out, size - 1);
 	out[n > 0 ? n : 0] = '\0';

@@ -3,6 +3,8 @@
 #ifndef CAIRN_BASE_CRASH_POINT_H
 #define CAIRN_BASE_CRASH_POINT_H
 
+#include <stddef.h>
+
 /** In the order of a life: a folder is opened, filled, collected, repaired. crash_point.c has the names. */
 enum cairn_crash_point {
 	CAIRN_CRASH_FOLDER_LOCKED,   /* the lock file is there, nothing else yet */
@@ -47,10 +49,16 @@ enum cairn_crash_point {
  */
 #ifdef CAIRN_CRASH_POINTS
 void cairn_crash_point(enum cairn_crash_point point);
+/** That file's path, which a sandbox has to leave readable; NULL: none. */
+const char *cairn_crash_point_file(void);
 #else
 static inline void cairn_crash_point(enum cairn_crash_point point)
 {
 	(void)point;
+}
+static inline const char *cairn_crash_point_file(void)
+{
+	return NULL;
 }
 #endif
 
