@@ -71,10 +71,12 @@ enum cairn_status cairn_store_object_read(struct cairn_store_object *o, uint64_t
 	return o->backend->object_read(o, offset, out, len);
 }
 
-int cairn_store_object_fd(const struct cairn_store_object *o, uint64_t *offset)
+int cairn_store_object_take_fd(struct cairn_store_object *o, uint64_t *offset)
 {
+	int fd = o->fd;
 	*offset = o->fd_offset;
-	return o->fd;
+	o->fd = -1;
+	return fd;
 }
 
 void cairn_store_object_free(struct cairn_store_object *o)

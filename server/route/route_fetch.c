@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -85,7 +84,7 @@ static void fetch_reply_one(struct http_request *req, struct cairn_store_object 
 	(void)snprintf(value, sizeof(value), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, range->first, range->last,
 		       cairn_store_object_bytes(object));
 	http_reply_header(req, "Content-Range", value);
-	int fd = fcntl(cairn_store_object_fd(object, &offset), F_DUPFD_CLOEXEC, 0);
+	int fd = cairn_store_object_take_fd(object, &offset);
 	if (fd < 0)
 		http_reply_status(req, CAIRN_E_IO, NULL);
 	else

@@ -336,7 +336,7 @@ START_TEST(bytes_that_are_being_read_are_zeroed_by_a_later_collection)
 	stock_init(&s);
 	(void)pack_as(&s, "a.shard", 0);
 	ck_assert_int_eq(cairn_store_get(cairn_cas_store(s.g.f.cas), &s.x.made.hash, &object), CAIRN_OK);
-	int fd = fcntl(cairn_store_object_fd(object, &offset), F_DUPFD_CLOEXEC, 0);
+	int fd = cairn_store_object_take_fd(object, &offset);
 	cairn_store_object_free(object);
 	ck_assert_int_eq(cairn_cas_forget(s.g.f.cas, &s.file.hash, NULL, &forgotten), CAIRN_OK);
 	ck_assert_uint_eq(gc_collect_all(&s.g).n_swept, 1);
