@@ -107,7 +107,7 @@ const struct setting SETTINGS[] = {
 	 .help = "Time for a request's head to arrive, from its first byte on."},
 	{"request_timeout", SETTING_SECONDS, "15m", 1, DAY, AT(request_timeout_s),
 	 .help = "Time for the whole of a body to arrive."},
-	{"head_bytes_max", SETTING_BYTES, "64K", 4 * KIB, MIB, AT(head_bytes_max),
+	{"head_bytes_max", SETTING_BYTES, "32K", 4 * KIB, MIB, AT(head_bytes_max),
 	 .help = "Request line and headers of a request. Over it: 414 or 431 and close."},
 	{"rate_per_address", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_address),
 	 .help = "Requests a second that one client address may go on with. Over it: 429 with Retry-After. 0: no "

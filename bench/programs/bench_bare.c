@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CONNECTIONS = 1008, THREADS = 9, MEMORY_BYTES = 65536 + 4096, IDLE_S = 90, BACKLOG = 1024 };
+enum { CONNECTIONS = 1008, THREADS = 9, MEMORY_BYTES = 32768 + 4096, IDLE_S = 90, BACKLOG = 1024 };
 
 static struct MHD_Response *response;
 static unsigned status;

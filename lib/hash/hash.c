@@ -1,18 +1,9 @@
 #include "hash/hash.h"
 
 #include "base/bytes.h"
+#include "base/vec16.h"
 
 #include <string.h>
-
-/* Two digits a byte, looked up at once: this runs twice for each chunk of each upload. */
-static const char DIGIT_PAIRS[513] = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
-				     "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
-				     "404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
-				     "606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f"
-				     "808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f"
-				     "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf"
-				     "c0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedf"
-				     "e0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
 /* Byte of the hash that the i-th pair of digits shows, and back: each group of 8 is reversed. */
 static size_t hash_text_order(size_t i)
@@ -20,17 +11,37 @@ static size_t hash_text_order(size_t i)
 	return i ^ 7;
 }
 
+static cairn_vec16 hex_digits(cairn_vec16 nibbles)
+{
+	return nibbles + '0' + ((cairn_vec16)(nibbles > 9) & ('a' - '0' - 10));
+}
+
+/* 32 digits of 16 bytes: this runs twice for each chunk of each upload. */
+static void hex_text_16(char *out, cairn_vec16 bytes)
+{
+	cairn_vec16 high = hex_digits(bytes >> 4), low = hex_digits(bytes & 15);
+	cairn_vec16_store(out, cairn_vec16_zip_low(high, low));
+	cairn_vec16_store(out + 16, cairn_vec16_zip_high(high, low));
+}
+
 void cairn_hash_text(char out[static CAIRN_HASH_TEXT_BYTES], const struct cairn_hash *hash)
 {
-	for (size_t i = 0; i < CAIRN_HASH_BYTES; i++)
-		memcpy(out + 2 * i, DIGIT_PAIRS + (size_t)2 * hash->b[hash_text_order(i)], 2);
+	uint64_t words[4];
+	memcpy(words, hash->b, sizeof(words));
+	for (size_t i = 0; i < 4; i += 2)
+		hex_text_16(out + 16 * i, cairn_vec16_of(__builtin_bswap64(words[i]), __builtin_bswap64(words[i + 1])));
 	out[64] = '\0';
 }
 
 void cairn_hex_text(char *out, const uint8_t *bytes, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		memcpy(out + 2 * i, DIGIT_PAIRS + (size_t)2 * bytes[i], 2);
+	size_t i = 0;
+	for (; i + 16 <= n; i += 16)
+		hex_text_16(out + 2 * i, cairn_vec16_load(bytes + i));
+	for (; i < n; i++) {
+		out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+	}
 	out[2 * n] = '\0';
 }
 

@@ -1,8 +1,10 @@
 #include "hash/merkle.h"
 
+#include "base/decimal.h"
+
 #include <string.h>
 
-enum { NODE_TEXT_MAX = 64 + 3 + 20 + 1 }; /* hash, " : ", decimal u64, newline */
+enum { NODE_TEXT_MAX = 64 + 3 + CAIRN_DECIMAL_TEXT_MAX + 1 }; /* hash, " : ", decimal u64, newline */
 
 void cairn_merkle_init(struct cairn_merkle *m)
 {
@@ -11,22 +13,15 @@ void cairn_merkle_init(struct cairn_merkle *m)
 	m->top = 1;
 }
 
-/* One line of a node's message. Formatting is a third of the work of verification, so no printf here. */
-static size_t merkle_line(char *out, const struct cairn_hash *hash, uint64_t bytes)
+/* One line of a node's message. Formatting is a third of the work of verification, so no printf here.
+ * @return the place after it */
+static char *merkle_line(char *out, const struct cairn_hash *hash, uint64_t bytes)
 {
-	char digits[20];
-	size_t n_digits = 0;
-	do {
-		digits[n_digits++] = (char)('0' + bytes % 10);
-		bytes /= 10;
-	} while (bytes > 0);
-
 	cairn_hash_text(out, hash);
 	memcpy(out + 64, " : ", 3);
-	for (size_t i = 0; i < n_digits; i++)
-		out[67 + i] = digits[n_digits - 1 - i];
-	out[67 + n_digits] = '\n';
-	return 68 + n_digits;
+	char *end = cairn_decimal_text(out + 67, bytes);
+	*end = '\n';
+	return end + 1;
 }
 
 bool cairn_merkle_is_cut(const struct cairn_hash *node)
@@ -37,13 +32,13 @@ bool cairn_merkle_is_cut(const struct cairn_hash *node)
 uint64_t cairn_merkle_join(struct cairn_hash *out, const struct cairn_hash *hashes, const uint64_t *bytes, unsigned n)
 {
 	char message[CAIRN_MERKLE_GROUP_MAX * NODE_TEXT_MAX + 1];
-	size_t len = 0;
+	char *end = message;
 	uint64_t sum = 0;
 	for (unsigned i = 0; i < n; i++) {
-		len += merkle_line(message + len, &hashes[i], bytes[i]);
+		end = merkle_line(end, &hashes[i], bytes[i]);
 		sum += bytes[i];
 	}
-	cairn_hash_node(out, message, len);
+	cairn_hash_node(out, message, (size_t)(end - message));
 	return sum;
 }
 

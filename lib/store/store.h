@@ -61,8 +61,8 @@ uint64_t cairn_store_object_bytes(const struct cairn_store_object *o);
 CAIRN_MUST_USE enum cairn_status cairn_store_object_read(struct cairn_store_object *o, uint64_t offset, uint8_t *out,
 							 size_t len);
 
-/** Hand over the descriptor to send from: the caller closes it, and the object can't be read any more. The bytes stay as
- *  they are for as long as it is open.
+/** Hand over the descriptor to send from: the caller closes it, and the object can't be read any more. The bytes stay
+ * as they are for as long as it is open.
  *  @param[out] offset  where the object begins in that file: it may be one of many in a pack
  *  @return -1 when the store has none (it is not files) */
 int cairn_store_object_take_fd(struct cairn_store_object *o, uint64_t *offset);

@@ -2,6 +2,7 @@
 #include "xorb/codec.h"
 
 #include "base/bytes.h"
+#include "base/vec16.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -90,37 +91,17 @@ static void codec_group(uint8_t *out, const uint8_t *raw, size_t n)
 		group[g][i] = raw[4 * i + g];
 }
 
-/* 16 bytes at once, in the compilers' own notation: SSE2 or NEON come out of it. */
-typedef uint8_t codec_v16 __attribute__((vector_size(16)));
-
-static codec_v16 codec_load16(const uint8_t *p)
-{
-	codec_v16 v;
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-/* The first 8 bytes of both in turns: a0 b0 a1 b1 ... */
-static codec_v16 codec_zip_low(codec_v16 a, codec_v16 b)
-{
-	return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-}
-
-static codec_v16 codec_zip_high(codec_v16 a, codec_v16 b)
-{
-	return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-}
-
 /* Zipping the even groups, and the odd ones, and then both results puts the bytes of one number side by side. */
 static void codec_ungroup_64(uint8_t *out, const uint8_t *const group[4])
 {
-	codec_v16 a = codec_load16(group[0]), b = codec_load16(group[1]), c = codec_load16(group[2]),
-		  d = codec_load16(group[3]);
-	codec_v16 ac = codec_zip_low(a, c), bd = codec_zip_low(b, d), ac2 = codec_zip_high(a, c),
-		  bd2 = codec_zip_high(b, d);
-	const codec_v16 raw[4] = {codec_zip_low(ac, bd), codec_zip_high(ac, bd), codec_zip_low(ac2, bd2),
-				  codec_zip_high(ac2, bd2)};
-	memcpy(out, raw, sizeof(raw));
+	cairn_vec16 a = cairn_vec16_load(group[0]), b = cairn_vec16_load(group[1]), c = cairn_vec16_load(group[2]),
+		    d = cairn_vec16_load(group[3]);
+	cairn_vec16 ac = cairn_vec16_zip_low(a, c), bd = cairn_vec16_zip_low(b, d);
+	cairn_vec16_store(out, cairn_vec16_zip_low(ac, bd));
+	cairn_vec16_store(out + 16, cairn_vec16_zip_high(ac, bd));
+	ac = cairn_vec16_zip_high(a, c), bd = cairn_vec16_zip_high(b, d);
+	cairn_vec16_store(out + 32, cairn_vec16_zip_low(ac, bd));
+	cairn_vec16_store(out + 48, cairn_vec16_zip_high(ac, bd));
 }
 
 static void codec_ungroup(uint8_t *restrict out, const uint8_t *restrict grouped, size_t n)

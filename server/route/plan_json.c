@@ -1,5 +1,6 @@
 #include "server/route/plan_json.h"
 
+#include "base/decimal.h"
 #include "cas/fetch_grant.h"
 
 #include <inttypes.h>
@@ -11,9 +12,8 @@
 /* A plan has tens of thousands of them, and printf takes ten times as long for each. Each writes at the place given and
  * returns the place after it, so that a term goes to the buffer as one piece. */
 enum {
-	PLAN_NUMBER_TEXT_MAX = 20,
-	PLAN_SPAN_TEXT_MAX = 24 + 2 * PLAN_NUMBER_TEXT_MAX,
-	PLAN_TERM_TEXT_MAX = 64 + CAIRN_HASH_TEXT_BYTES + PLAN_NUMBER_TEXT_MAX + PLAN_SPAN_TEXT_MAX,
+	PLAN_SPAN_TEXT_MAX = 24 + 2 * CAIRN_DECIMAL_TEXT_MAX,
+	PLAN_TERM_TEXT_MAX = 64 + CAIRN_HASH_TEXT_BYTES + CAIRN_DECIMAL_TEXT_MAX + PLAN_SPAN_TEXT_MAX,
 	PLAN_RANGE_TEXT_MAX = 64 + 2 * PLAN_SPAN_TEXT_MAX,
 };
 
@@ -30,22 +30,10 @@ static char *plan_put_hash(char *at, const struct cairn_hash *hash)
 	return at + CAIRN_HASH_TEXT_BYTES - 1;
 }
 
-static char *plan_put_number(char *at, uint64_t n)
-{
-	char digits[PLAN_NUMBER_TEXT_MAX];
-	size_t from = sizeof(digits);
-	do {
-		digits[--from] = (char)('0' + n % 10);
-		n /= 10;
-	} while (n > 0);
-	memcpy(at, digits + from, sizeof(digits) - from);
-	return at + sizeof(digits) - from;
-}
-
 static char *plan_put_span(char *at, uint64_t start, uint64_t end)
 {
-	at = plan_put_number(plan_put_text(at, "{\"start\":"), start);
-	at = plan_put_number(plan_put_text(at, ",\"end\":"), end);
+	at = cairn_decimal_text(plan_put_text(at, "{\"start\":"), start);
+	at = cairn_decimal_text(plan_put_text(at, ",\"end\":"), end);
 	return plan_put_text(at, "}");
 }
 
@@ -69,7 +57,7 @@ static void plan_write_terms(struct spill *out, const struct cairn_plan *plan)
 		const struct cairn_plan_term *t = &plan->terms[i];
 		char *at = plan_put_text(piece, i ? ",{\"hash\":\"" : "{\"hash\":\"");
 		at = plan_put_hash(at, &plan->xorbs[t->xorb].hash);
-		at = plan_put_number(plan_put_text(at, "\",\"unpacked_length\":"), t->unpacked_bytes);
+		at = cairn_decimal_text(plan_put_text(at, "\",\"unpacked_length\":"), t->unpacked_bytes);
 		at = plan_put_span(plan_put_text(at, ",\"range\":"), t->start, t->end);
 		plan_add(out, piece, plan_put_text(at, "}"));
 		spill_check(out);
@@ -86,9 +74,9 @@ static void plan_write_url(struct spill *out, const struct plan_urls *urls, cons
 	for (uint32_t i = 0; i < n; i++) {
 		if (i > 0)
 			*end++ = ',';
-		end = plan_put_number(end, ranges[i].first_byte);
+		end = cairn_decimal_text(end, ranges[i].first_byte);
 		*end++ = '-';
-		end = plan_put_number(end, ranges[i].end_byte - 1);
+		end = cairn_decimal_text(end, ranges[i].end_byte - 1);
 	}
 	*end = '\0';
 	enum cairn_status status = cairn_fetch_sign(urls->cas, &xorb->hash, text, urls->expires_unix_s, signature);
@@ -96,14 +84,14 @@ static void plan_write_url(struct spill *out, const struct plan_urls *urls, cons
 		out->status = status;
 		return;
 	}
-	char hash[CAIRN_HASH_TEXT_BYTES], expires[64 + PLAN_NUMBER_TEXT_MAX];
+	char hash[CAIRN_HASH_TEXT_BYTES], expires[64 + CAIRN_DECIMAL_TEXT_MAX];
 	plan_text(out, "\"url\":\"");
 	plan_text(out, urls->base);
 	plan_text(out, "/v1/fetch/");
 	plan_add(out, hash, plan_put_hash(hash, &xorb->hash));
 	plan_text(out, "?ranges=");
 	plan_add(out, text, end);
-	end = plan_put_number(plan_put_text(expires, "&expires="), (uint64_t)urls->expires_unix_s);
+	end = cairn_decimal_text(plan_put_text(expires, "&expires="), (uint64_t)urls->expires_unix_s);
 	plan_add(out, expires, plan_put_text(end, "&signature="));
 	plan_text(out, signature);
 	plan_text(out, "\"");

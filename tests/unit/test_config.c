@@ -94,7 +94,7 @@ START_TEST(defaults)
 	ck_assert_uint_eq(c.idle_timeout_s, 90);
 	ck_assert_uint_eq(c.head_timeout_s, 15);
 	ck_assert_uint_eq(c.request_timeout_s, 900);
-	ck_assert_uint_eq(c.head_bytes_max, 65536);
+	ck_assert_uint_eq(c.head_bytes_max, 32768);
 	ck_assert_uint_eq(c.workers, 0);
 	ck_assert_uint_eq(c.worker_queue_max, 1024);
 	ck_assert_uint_eq(c.drain_s, 30);

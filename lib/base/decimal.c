@@ -1,0 +1,27 @@
+#include "base/decimal.h"
+
+#include <string.h>
+
+static const char DIGIT_PAIRS[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+				  "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
+				  "9899";
+
+char *cairn_decimal_text(char *out, uint64_t n)
+{
+	char digits[CAIRN_DECIMAL_TEXT_MAX];
+	char *from = digits + sizeof(digits);
+	while (n >= 100) {
+		from -= 2;
+		memcpy(from, DIGIT_PAIRS + 2 * (n % 100), 2);
+		n /= 100;
+	}
+	if (n >= 10) {
+		from -= 2;
+		memcpy(from, DIGIT_PAIRS + 2 * n, 2);
+	} else {
+		*--from = (char)('0' + n);
+	}
+	size_t len = (size_t)(digits + sizeof(digits) - from);
+	memcpy(out, from, len);
+	return out + len;
+}

@@ -1,0 +1,13 @@
+/* Decimal numbers without printf, for text that is written a million times. */
+#ifndef CAIRN_BASE_DECIMAL_H
+#define CAIRN_BASE_DECIMAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CAIRN_DECIMAL_TEXT_MAX = 20 }; /* digits of UINT64_MAX */
+
+/** Write n, without a terminating zero. @param[out] out  room for CAIRN_DECIMAL_TEXT_MAX  @return the place after it */
+char *cairn_decimal_text(char *out, uint64_t n);
+
+#endif

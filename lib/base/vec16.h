@@ -1,0 +1,41 @@
+/* 16 bytes at once, in the compilers' own notation: SSE2 or NEON come out of it. */
+#ifndef CAIRN_BASE_VEC16_H
+#define CAIRN_BASE_VEC16_H
+
+#include <stdint.h>
+#include <string.h>
+
+typedef uint8_t cairn_vec16 __attribute__((vector_size(16)));
+
+static inline cairn_vec16 cairn_vec16_load(const void *bytes)
+{
+	cairn_vec16 v;
+	memcpy(&v, bytes, sizeof(v));
+	return v;
+}
+
+/** Of two words as they lie in memory, without the detour through it. */
+static inline cairn_vec16 cairn_vec16_of(uint64_t first, uint64_t second)
+{
+	typedef uint64_t words __attribute__((vector_size(16)));
+	return (cairn_vec16)(words){first, second};
+}
+
+static inline void cairn_vec16_store(void *out, cairn_vec16 v)
+{
+	memcpy(out, &v, sizeof(v));
+}
+
+/** The first 8 bytes of both in turns: a0 b0 a1 b1 ... */
+static inline cairn_vec16 cairn_vec16_zip_low(cairn_vec16 a, cairn_vec16 b)
+{
+	return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+
+/** The last 8 bytes of both in turns. */
+static inline cairn_vec16 cairn_vec16_zip_high(cairn_vec16 a, cairn_vec16 b)
+{
+	return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+
+#endif

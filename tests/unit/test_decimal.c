@@ -1,0 +1,45 @@
+/* Decimal text, against printf. */
+#include "base/decimal.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void check_number(uint64_t n)
+{
+	char wanted[32], got[CAIRN_DECIMAL_TEXT_MAX + 2];
+	int len = snprintf(wanted, sizeof(wanted), "%" PRIu64, n);
+	got[len] = '#';
+	ck_assert_ptr_eq(cairn_decimal_text(got, n), got + len);
+	ck_assert_mem_eq(got, wanted, (size_t)len);
+	ck_assert_int_eq(got[len], '#');
+}
+
+START_TEST(numbers_of_every_length)
+{
+	check_number(0);
+	check_number(UINT64_MAX);
+	for (uint64_t power = 1; power <= UINT64_MAX / 10; power *= 10) {
+		check_number(power - 1);
+		check_number(power);
+		check_number(power + 1);
+		check_number(power * 9 + 7);
+	}
+	for (uint64_t n = 0; n < 20000; n++)
+		check_number(n);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("decimal");
+	TCase *t = tcase_create("text");
+	tcase_add_test(t, numbers_of_every_length);
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
