@@ -1,4 +1,4 @@
-/* cairn inspect: every field of a shard, a xorb or a TileDB array, and what is wrong with it. */
+/* cairn inspect: every field of a shard, a xorb, a FOLD file or a TileDB array, and what is wrong with it. */
 #include "cli/common/cli.h"
 #include "cli/common/input.h"
 #include "cli/common/options.h"
@@ -8,11 +8,12 @@
 #include <string.h>
 
 static const char INSPECT_HELP[] = "Usage: cairn inspect [OPTION]... FILE\n"
-				   "Show every field of a shard or a xorb with its offset, and judge it as the\n"
-				   "server would. A file that begins with the shard tag is a shard, any other a\n"
-				   "xorb. A folder is a TileDB array, a fragment of one, or an export with arrays\n"
-				   "in it: schema, tiles, R-tree and statistics are shown, and compared with all\n"
-				   "cells. Of a bad file all is shown up to the offence, then the rule that it\n"
+				   "Show every field of a shard, a xorb or a FOLD file with its offset, and judge\n"
+				   "it as the server would. A file that begins with the shard tag is a shard, one\n"
+				   "that begins with FOLDv1 a FOLD file, any other a xorb. A folder is a TileDB\n"
+				   "array, a fragment of one, or an export with arrays in it: schema, tiles, R-tree\n"
+				   "and statistics are shown, and compared with all cells.\n"
+				   "Of a bad file all is shown up to the offence, then the rule that it\n"
 				   "breaks, the offset and the two values that disagree.\n"
 				   "\n"
 				   "      --hash HASH  the hash that the xorb must have\n"
@@ -42,14 +43,16 @@ static enum cairn_status inspect_file(struct report *r, const char *path, const 
 	enum cairn_status status = input_open(&in, path, diag);
 	if (status != CAIRN_OK)
 		return status;
-	bool shard = inspect_is_shard(in.bytes, in.len);
+	bool shard = inspect_is_shard(in.bytes, in.len), fold = inspect_is_fold(in.bytes, in.len);
+	const char *type = shard ? "shard" : fold ? "fold" : "xorb";
 	if (r->is_json)
 		cairn_json_put_u64(&r->json, "bytes", in.len);
 	else
-		(void)printf("%s, %zu bytes\n", shard ? "shard" : "xorb", in.len);
-	inspect_begin(r, shard ? "shard" : "xorb");
-	status = shard ? inspect_shard(r, in.bytes, in.len, result, diag)
-		       : inspect_xorb(r, in.bytes, in.len, expected, diag);
+		(void)printf("%s, %zu bytes\n", type, in.len);
+	inspect_begin(r, type);
+	status = shard  ? inspect_shard(r, in.bytes, in.len, result, diag)
+		 : fold ? inspect_fold(r, in.bytes, in.len, diag)
+			: inspect_xorb(r, in.bytes, in.len, expected, diag);
 	inspect_end(r);
 	return status;
 }

@@ -65,6 +65,14 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 	return CLI_RUN;
 }
 
+bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	char *end = NULL;
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *out >= min && *out <= max;
+}
+
 bool cli_parse_seconds(const char *text, int64_t *out_s)
 {
 	static const struct {

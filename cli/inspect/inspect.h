@@ -19,6 +19,13 @@ bool inspect_is_shard(const uint8_t *bytes, size_t len);
 CAIRN_MUST_USE enum cairn_status inspect_shard(struct report *r, const uint8_t *bytes, size_t len,
 					       struct inspect_result *out, struct cairn_diag *diag);
 
+/** Does it begin as a FOLD file does? */
+bool inspect_is_fold(const uint8_t *bytes, size_t len);
+
+/** Show index and chunks, each read and verified. @return CAIRN_OK; as cairn_fold_open(), cairn_fold_read() */
+CAIRN_MUST_USE enum cairn_status inspect_fold(struct report *r, const uint8_t *bytes, size_t len,
+					      struct cairn_diag *diag);
+
 /**
  * @param expected  the hash it must have; NULL: any
  * @return CAIRN_OK; as cairn_xorb_verifier_end()

@@ -31,6 +31,18 @@ const struct cairn_cas_options CAIRN_CAS_DEFAULTS = {
 	.gc_grace_s = 14 * 24 * 3600,
 };
 
+/* cairn_restore() leaves this mark until all is there. */
+static enum cairn_status cas_refuse_half_restored(const struct cairn_cas *cas, struct cairn_diag *diag)
+{
+	char path[4200];
+	int n = snprintf(path, sizeof(path), "%s/restore", cas->data_dir);
+	if (n < 0 || (size_t)n >= sizeof(path) || access(path, F_OK) != 0)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.restoring", CAIRN_NO_OFFSET,
+			  "the data folder %s is half of a backup: run cairn restore again to complete it",
+			  cas->data_dir);
+}
+
 static enum cairn_status cas_lock_folder(struct cairn_cas *cas, struct cairn_diag *diag)
 {
 	char path[4200];
@@ -55,7 +67,7 @@ static enum cairn_status cas_lock_folder(struct cairn_cas *cas, struct cairn_dia
 			"the data folder %s is in use by another process; stop it, or give --data-dir another folder",
 			cas->data_dir);
 	cairn_crash_point(CAIRN_CRASH_FOLDER_LOCKED);
-	return CAIRN_OK;
+	return cas_refuse_half_restored(cas, diag);
 }
 
 static enum cairn_status cas_load_secret(struct cairn_cas *cas, const char *given, struct cairn_diag *diag)

@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 #include "base/crash_point.h"
+#include "base/fd.h"
+#include "cas/hold.h"
 #include "cas/internal.h"
 #include "store/pack.h"
 
@@ -116,6 +118,22 @@ static enum cairn_status gc_sweep(struct collection *c)
 	return CAIRN_OK;
 }
 
+static enum cairn_status gc_run(struct collection *c)
+{
+	struct cairn_cas *cas = c->cas;
+	CLEANUP(cairn_fd_closep) int hold_fd = -1;
+	enum cairn_status status = cairn_hold_exclude(cas->data_dir, &hold_fd, NULL);
+	c->report->held = status == CAIRN_E_BUSY;
+	if (status != CAIRN_OK)
+		return status;
+	status = gc_mark(c);
+	if (c->report->n_retired > 0)
+		cairn_answer_cache_clear(cas->cache);
+	if (status == CAIRN_OK)
+		status = gc_sweep(c);
+	return status == CAIRN_OK ? cairn_store_tidy_packs(cas->store) : status;
+}
+
 enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
 			       struct cairn_gc_report *out)
 {
@@ -123,16 +141,10 @@ enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), v
 	if (atomic_exchange(&cas->collecting, true))
 		return CAIRN_E_BUSY;
 	struct collection *c = calloc(1, sizeof(*c));
-	enum cairn_status status = c ? CAIRN_OK : CAIRN_E_NOMEM;
+	enum cairn_status status = CAIRN_E_NOMEM;
 	if (c) {
 		*c = (struct collection){.cas = cas, .stop = stop, .stop_ctx = stop_ctx, .report = out};
-		status = gc_mark(c);
-		if (out->n_retired > 0)
-			cairn_answer_cache_clear(cas->cache);
-		if (status == CAIRN_OK)
-			status = gc_sweep(c);
-		if (status == CAIRN_OK)
-			status = cairn_store_tidy_packs(cas->store);
+		status = gc_run(c);
 		free(c);
 	}
 	atomic_store(&cas->collecting, false);

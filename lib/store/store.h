@@ -25,6 +25,10 @@ struct cairn_store_object;
 CAIRN_MUST_USE enum cairn_status cairn_store_open_fs(struct cairn_store **out, const char *dir,
 						     struct cairn_diag *diag);
 
+/** The same beside the process that has the folder, to read from: what lies in DIR/tmp is that one's, and stays. */
+CAIRN_MUST_USE enum cairn_status cairn_store_open_fs_beside(struct cairn_store **out, const char *dir,
+							    struct cairn_diag *diag);
+
 /** Objects in memory, for tests and fuzzers. fail_after: the n-th writing call from now fails with CAIRN_E_IO; 0:
  * never. */
 CAIRN_MUST_USE enum cairn_status cairn_store_open_mem(struct cairn_store **out, unsigned fail_after);

@@ -87,7 +87,8 @@ static bool store_fs_folders_durable(const struct store_fs *fs)
 	return fsync(fs->dir_fd) == 0;
 }
 
-static enum cairn_status store_fs_open_folders(struct store_fs *fs, const char *dir, struct cairn_diag *diag)
+static enum cairn_status store_fs_open_folders(struct store_fs *fs, const char *dir, bool beside,
+					       struct cairn_diag *diag)
 {
 	const char *what = "make";
 	int packs_fd;
@@ -100,7 +101,7 @@ static enum cairn_status store_fs_open_folders(struct store_fs *fs, const char *
 		    (packs_fd = store_fs_folder(fs->dir_fd, "packs")) >= 0 &&
 		    store_packs_open(&fs->packs, packs_fd) == CAIRN_OK && store_fs_folders_durable(fs)) {
 			what = "empty the folder tmp of";
-			if (store_fs_empty_tmp(fs) == 0)
+			if (beside || store_fs_empty_tmp(fs) == 0)
 				return CAIRN_OK;
 		}
 	}
@@ -489,7 +490,7 @@ static const struct cairn_store_backend STORE_FS_BACKEND = {
 	.free_bytes = store_fs_free_bytes,
 };
 
-enum cairn_status cairn_store_open_fs(struct cairn_store **out, const char *dir, struct cairn_diag *diag)
+static enum cairn_status store_fs_open(struct cairn_store **out, const char *dir, bool beside, struct cairn_diag *diag)
 {
 	*out = NULL;
 	struct store_fs *fs = calloc(1, sizeof(*fs));
@@ -498,11 +499,21 @@ enum cairn_status cairn_store_open_fs(struct cairn_store **out, const char *dir,
 	fs->base.backend = &STORE_FS_BACKEND;
 	fs->dir_fd = fs->objects_fd = fs->tmp_fd = fs->damaged_fd = fs->packs.dir_fd = -1;
 	pthread_mutex_init(&fs->lock, NULL);
-	enum cairn_status status = store_fs_open_folders(fs, dir, diag);
+	enum cairn_status status = store_fs_open_folders(fs, dir, beside, diag);
 	if (status != CAIRN_OK) {
 		store_fs_free(&fs->base);
 		return status;
 	}
 	*out = &fs->base;
 	return CAIRN_OK;
+}
+
+enum cairn_status cairn_store_open_fs(struct cairn_store **out, const char *dir, struct cairn_diag *diag)
+{
+	return store_fs_open(out, dir, false, diag);
+}
+
+enum cairn_status cairn_store_open_fs_beside(struct cairn_store **out, const char *dir, struct cairn_diag *diag)
+{
+	return store_fs_open(out, dir, true, diag);
 }

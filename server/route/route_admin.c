@@ -124,6 +124,10 @@ static void admin_reply_gc(struct http_request *req, struct route_job *job)
 {
 	const struct admin_request *a = (const struct admin_request *)job;
 	char json[160];
+	if (a->status == CAIRN_E_BUSY && a->gc.held) {
+		http_reply_error(req, 503, "gc.held", "a backup is being made; try again when it is done", NULL);
+		return;
+	}
 	if (a->status == CAIRN_E_BUSY) {
 		http_reply_error(req, 503, "gc.running", "a collection is running already; try again later", NULL);
 		return;

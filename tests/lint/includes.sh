@@ -34,7 +34,7 @@ lib/verify  lib/base lib/hash lib/chunk lib/xorb lib/shard
 lib/index   lib/base lib/hash
 lib/store   lib/base lib/hash lib/archive
 lib/token   lib/base lib/hash
-lib/cas     lib/base lib/hash lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store
+lib/cas     lib/base lib/hash lib/archive lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store
 server/http  lib/.* server
 server/route lib/.* server server/http
 server      lib/.* schema server/http server/route

@@ -3,8 +3,8 @@
 . "$(dirname "$0")/common.sh"
 export LC_ALL=C # comm and sort agree
 PAGE=docs/errors.md
-# Literals that look like rules and are none: names of files.
-NOT_RULES='index\.sqlite'
+# Literals that look like rules and are none: names of files, and what a backup is marked with.
+NOT_RULES='index\.sqlite(\.part)?|cairn\.backup'
 
 # The file's code on one line: no comments, no includes.
 one_line() {

@@ -355,6 +355,14 @@ static enum cairn_status reader_content(struct reader_run *r, bool keep_comp, st
 	return status;
 }
 
+static void reader_allocate(struct reader_run *r)
+{
+	const struct cairn_fold_chunk *c = r->c;
+	r->is_long = c->parity > 0 && c->comp_len > CAIRN_PARITY_WORD_BYTES - (uint64_t)c->parity;
+	r->area = malloc(c->comp_len + c->ecc_len + 1);
+	r->comp = r->out->comp = malloc(c->comp_len + 1);
+}
+
 enum cairn_status cairn_fold_read(struct cairn_fold *f, const struct cairn_fold_chunk *chunk,
 				  const struct cairn_fold_read_options *options, struct cairn_fold_data *out,
 				  struct cairn_diag *diag)
@@ -370,9 +378,7 @@ enum cairn_status cairn_fold_read(struct cairn_fold *f, const struct cairn_fold_
 		return status;
 	uint64_t area_len = chunk->comp_len + chunk->ecc_len;
 	struct reader_run r = {.f = f, .c = chunk, .out = out};
-	r.is_long = chunk->parity > 0 && chunk->comp_len > CAIRN_PARITY_WORD_BYTES - (uint64_t)chunk->parity;
-	r.area = malloc(area_len + 1);
-	r.comp = out->comp = malloc(chunk->comp_len + 1);
+	reader_allocate(&r);
 	status = r.area && r.comp ? CAIRN_OK : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
 		status = reader_get(f, chunk->offset + CAIRN_FOLD_CHUNK_HEADER_BYTES, r.area, area_len, diag);
@@ -381,6 +387,79 @@ enum cairn_status cairn_fold_read(struct cairn_fold *f, const struct cairn_fold_
 	free(r.area);
 	if (status == CAIRN_OK)
 		status = reader_content(&r, o->keep_comp, diag);
+	if (status != CAIRN_OK)
+		cairn_fold_data_fini(out);
+	return status;
+}
+
+/* --- unfinished files --------------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_fold_open_unfinished(struct cairn_fold **out, const struct cairn_fold_source *source,
+					     struct cairn_diag *diag)
+{
+	struct cairn_diag why = {0};
+	uint64_t index_len = 0;
+	*out = NULL;
+	CLEANUP(cairn_fold_closep) struct cairn_fold *f = calloc(1, sizeof(*f));
+	if (!f)
+		return CAIRN_E_NOMEM;
+	f->source = *source;
+	f->zstd = cairn_zstd_new();
+	if (!f->zstd)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = reader_header(f, &index_len, &why);
+	if (status == CAIRN_E_IO)
+		return status;
+	if (!why.rule || strcmp(why.rule, "fold.unfinished") != 0)
+		return cairn_fail(diag, CAIRN_E_FORMAT, why.rule ? why.rule : "fold.finished", 0,
+				  "this is not an unfinished FOLD file: %.150s",
+				  why.rule ? why.text : "it has an index");
+	*out = f;
+	f = NULL;
+	return CAIRN_OK;
+}
+
+static enum cairn_status reader_scan_area(struct reader_run *r, struct cairn_fold_chunk *c)
+{
+	enum cairn_status status =
+		reader_get(r->f, c->offset + CAIRN_FOLD_CHUNK_HEADER_BYTES, r->area, c->comp_len + c->ecc_len, NULL);
+	if (status != CAIRN_OK)
+		return status;
+	if (r->is_long)
+		cairn_fold_unweave(c, r->area, r->comp);
+	else
+		memcpy(r->comp, r->area, c->comp_len);
+	if (cairn_crc32c(0, r->comp, c->comp_len) != c->crc32c)
+		return CAIRN_E_NOT_FOUND;
+	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *digest = cairn_sha256_new();
+	if (!digest)
+		return CAIRN_E_NOMEM;
+	cairn_sha256_add(digest, r->comp, c->comp_len);
+	cairn_sha256_end(digest, c->sha256);
+	status = reader_content(r, false, NULL);
+	return status == CAIRN_E_FORMAT ? CAIRN_E_NOT_FOUND : status;
+}
+
+enum cairn_status cairn_fold_scan(struct cairn_fold *f, uint64_t at, unsigned parity, struct cairn_fold_chunk *chunk,
+				  struct cairn_fold_data *out)
+{
+	uint8_t header[CAIRN_FOLD_CHUNK_HEADER_BYTES];
+	*out = (struct cairn_fold_data){0};
+	if (at > f->source.len || f->source.len - at < sizeof(header))
+		return CAIRN_E_NOT_FOUND;
+	enum cairn_status status = reader_get(f, at, header, sizeof(header), NULL);
+	if (status != CAIRN_OK)
+		return status;
+	if (cairn_fold_chunk_header_get(chunk, header, at, NULL) != CAIRN_OK)
+		return CAIRN_E_NOT_FOUND;
+	chunk->parity = parity;
+	if (chunk->ecc_len != (parity ? cairn_parity_bytes(parity, chunk->comp_len) : 0) ||
+	    cairn_fold_chunk_bytes(chunk) > f->source.len - at)
+		return CAIRN_E_NOT_FOUND;
+	struct reader_run r = {.f = f, .c = chunk, .out = out};
+	reader_allocate(&r);
+	status = r.area && r.comp ? reader_scan_area(&r, chunk) : CAIRN_E_NOMEM;
+	free(r.area);
 	if (status != CAIRN_OK)
 		cairn_fold_data_fini(out);
 	return status;

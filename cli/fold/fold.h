@@ -1,0 +1,49 @@
+/* What the verbs of `cairn fold` share. */
+#ifndef CAIRN_CLI_FOLD_H
+#define CAIRN_CLI_FOLD_H
+
+#include "archive/fold/reader.h"
+#include "cli/common/progress.h"
+#include "cli/common/report.h"
+
+/** The command line. */
+struct fold_options {
+	const char *path;   /* the FOLD file */
+	const char *chunk;  /* extract: its name */
+	const char *output; /* extract, repair */
+	bool has_parity;    /* repair: --parity was given */
+	unsigned parity;
+	bool quiet, json;
+};
+
+/** An opened file. */
+struct fold_file {
+	int fd;
+	struct cairn_fold *f;
+	uint64_t total_bytes; /* of all chunks as they are stored */
+};
+
+/** @return CAIRN_OK; CAIRN_E_NOT_FOUND "file.open"; as cairn_fold_open() */
+CAIRN_MUST_USE enum cairn_status fold_file_open(struct fold_file *file, const char *path, struct cairn_diag *diag);
+/** For CLEANUP(). */
+void fold_file_fini(struct fold_file *file);
+
+/** An output that has its name only when it is complete: OUT.part until then. */
+struct fold_output {
+	int fd;
+	char part[4200];
+	const char *path;
+};
+CAIRN_MUST_USE enum cairn_status fold_output_open(struct fold_output *o, const char *path, struct cairn_diag *diag);
+/** Make it durable and give it its name, if nothing has it. */
+CAIRN_MUST_USE enum cairn_status fold_output_commit(struct fold_output *o, struct cairn_diag *diag);
+/** For CLEANUP(): nothing is left when it was not committed. */
+void fold_output_fini(struct fold_output *o);
+
+/** The verbs. @return an exit code */
+int fold_list(const struct fold_options *o);
+int fold_verify(const struct fold_options *o);
+int fold_extract(const struct fold_options *o);
+int fold_repair(const struct fold_options *o);
+
+#endif

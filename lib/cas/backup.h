@@ -1,0 +1,49 @@
+/* A backup of a whole store in one FOLD file, made beside a daemon that may be running. docs/formats.md has what stands
+ * in it. */
+#ifndef CAIRN_CAS_BACKUP_H
+#define CAIRN_CAS_BACKUP_H
+
+#include "base/status.h"
+
+enum {
+	CAIRN_BACKUP_PIECE_BYTES = 64 << 20, /* of the index; and what a bundle of objects has at most, see backup.c */
+};
+
+/** What is written so far. */
+struct cairn_backup_report {
+	uint64_t n_objects, object_bytes; /* in the file */
+	uint64_t n_total, total_bytes;    /* that are to be in it */
+	uint64_t n_kept;                  /* of the objects in the file, that an interrupted backup had left */
+	uint64_t n_chunks, file_bytes;
+};
+
+struct cairn_backup_options {
+	const char *data_dir;
+	const char *out;         /* the file; it must not be there */
+	int zstd_level;          /* as in cairn_fold_writer_options */
+	unsigned parity;         /* likewise */
+	bool with_secret;        /* also the server's secret: then the file is one, too */
+	const char *secret_file; /* NULL: data_dir/secret */
+	uint64_t bundle_bytes;   /* of objects in a chunk; 0: as the store's size wants it */
+	/** Called after each chunk, and while one is gathered. @return false to stop (CAIRN_E_BUSY): what was written
+	 *  is kept for the next time */
+	bool (*progress)(void *ctx, const struct cairn_backup_report *so_far);
+	void *ctx;
+};
+
+/**
+ * Write the file: objects, then the index that names them, as it was at one moment. It grows as OUT.part and gets its
+ * name when it is complete and durable; OUT.part of an interrupted backup is gone on with: its chunks are read, and
+ * compared with the store. No collection removes anything meanwhile. Memory: about twice the bundle, and 32 bytes an
+ * object.
+ * @return CAIRN_OK
+ *         CAIRN_E_CONFLICT  out is there already; OUT.part is of another backup, or in use; no index of Cairn
+ *         CAIRN_E_MISMATCH  the index names an object that is not there, or has another length: fsck it first
+ *         CAIRN_E_LIMIT     more than a file can hold
+ *         CAIRN_E_USAGE     a path is too long, or the secret cannot be used
+ *         CAIRN_E_BUSY      stopped; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_backup(const struct cairn_backup_options *options,
+					      struct cairn_backup_report *report, struct cairn_diag *diag);
+
+#endif

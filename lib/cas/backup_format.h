@@ -1,0 +1,18 @@
+/* The names that writing and reading a backup must agree on. */
+#ifndef CAIRN_CAS_BACKUP_FORMAT_H
+#define CAIRN_CAS_BACKUP_FORMAT_H
+
+#define BACKUP_KIND    "cairn.backup" /* metadata: kind */
+#define BACKUP_VERSION 1              /* metadata: backup_version */
+
+/* Chunks: their names begin so, and their types. */
+#define BACKUP_OBJECTS       "objects/"
+#define BACKUP_OBJECTS_CTYPE "XORB"
+#define BACKUP_INDEX         "index/"
+#define BACKUP_INDEX_CTYPE   "SQLT"
+#define BACKUP_SECRET        "secret"
+#define BACKUP_SECRET_CTYPE  "KEYS"
+
+enum { BACKUP_NAME_BYTES = 32, BACKUP_PATH_BYTES = 4200 };
+
+#endif

@@ -1,0 +1,41 @@
+/* A bundle: the objects of one chunk of a backup, one after the other, then what they are.
+ *
+ *   the objects' bytes
+ *   32 hash, 8 length      for each object
+ *   4 number of objects, 8 "CAIRNXB1"
+ *
+ * Integers are big-endian, hashes in the order of struct cairn_hash. */
+#ifndef CAIRN_CAS_BUNDLE_H
+#define CAIRN_CAS_BUNDLE_H
+
+#include "base/buf.h"
+#include "hash/hash.h"
+
+enum {
+	CAIRN_BUNDLE_ENTRY_BYTES = 32 + 8,
+	CAIRN_BUNDLE_END_BYTES = 4 + 8,
+};
+
+/** An object of a bundle. Borrowed from it. */
+struct cairn_bundle_object {
+	struct cairn_hash hash;
+	const uint8_t *bytes;
+	uint64_t len;
+};
+
+/** Append what objects the bytes in out are. @param entries  hash and length of each, as they are written */
+void cairn_bundle_end(struct cairn_buf *out, const struct cairn_buf *entries);
+
+/** Note an object in entries. */
+void cairn_bundle_entry(struct cairn_buf *entries, const struct cairn_hash *hash, uint64_t len);
+
+/**
+ * Visit the objects of a bundle; all is checked before the first is visited.
+ * @return CAIRN_OK; CAIRN_E_FORMAT "backup.bundle"; what visit answered
+ */
+CAIRN_MUST_USE enum cairn_status cairn_bundle_each(const uint8_t *bytes, uint64_t len,
+						   enum cairn_status (*visit)(void *ctx,
+									      const struct cairn_bundle_object *object),
+						   void *ctx, struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,272 @@
+"""Backups in FOLD files: read and repaired by pyfolds, made beside a busy daemon, restored and served again."""
+
+import fcntl
+import hashlib
+import json
+import random
+import signal
+import subprocess
+import threading
+import warnings
+from pathlib import Path
+
+import cairn
+import hf_client
+import pytest
+import xet
+from fold_peer import ecc, foldio
+
+EXIT_DATA, EXIT_CREATE = 65, 73
+
+
+def command(*arguments, expect=0):
+    done = subprocess.run([cairn.CAIRN, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert not cairn.REPORTS.search(done.stderr), done.stderr[-6000:]
+    assert done.returncode == expect, (arguments, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def backup(server, out, *options):
+    return json.loads(command("backup", "--data-dir", server.data, "--json", *options, out).stdout)
+
+
+def restore(out, folder, expect=0):
+    return command("restore", "--data-dir", folder, "--json", out, expect=expect)
+
+
+def register(server, xorbs):
+    """Upload xorbs and a file of each."""
+    files = [xet.File([(x, 0, len(x.data))], sha256=hashlib.sha256(b"".join(x.data)).digest()) for x in xorbs]
+    for x in xorbs:
+        assert server.put_xorb(x).status == 200
+    assert server.post("/v1/shards", xet.shard(files, xorbs)).status == 200
+    return files
+
+
+def chunks_of(path):
+    return json.loads(command("fold", "list", "--json", path).stdout)["chunks"]
+
+
+def extracted(path, name):
+    return subprocess.run([cairn.CAIRN, "fold", "extract", path, name, "-o", "-"], capture_output=True, check=True).stdout
+
+
+def flip(path, at, count, step=3):
+    data = bytearray(path.read_bytes())
+    for i in range(count):
+        data[at + i * step] ^= 0x5A
+    path.write_bytes(data)
+
+
+def peer_reads(path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # a manifest that does not agree is one
+        warnings.filterwarnings("ignore", message="google-crc32c")  # it hands a bytearray over, which that one refuses
+        with foldio.FoldReader(str(path)) as r:
+            return {name: r.read_chunk_bytes(name) for name in r.list_chunks()}
+
+
+# --- the peer ---
+
+
+@pytest.mark.parametrize("options", [(), ("--zstd", 0), ("--parity", 16), ("--zstd", 3, "--parity", 64, "--with-secret")])
+def test_the_peer_reads_ours(start, make, tmp_path, options):
+    server = start()
+    register(server, [make([900, 1100], seed) for seed in range(3)])
+    out = tmp_path / "b.fold"
+    told = backup(server, out, *options)
+    assert told["objects"] == 3 and told["file_bytes"] == out.stat().st_size
+    got = peer_reads(out)
+    assert got.keys() == {c["name"] for c in chunks_of(out)}
+    for name, data in got.items():
+        assert data == extracted(out, name), name
+    assert ("secret" in got) == ("--with-secret" in options)
+    assert got["index/000000"].startswith(b"SQLite format 3\0")
+    peek = foldio.peek_fold_or_mind(str(out))
+    assert peek["metadata"]["kind"] == "cairn.backup" and peek["is_mind"] is False
+    assert "valid" in command("inspect", out).stdout
+
+
+def test_both_repair_damage_within_the_parity(start, make, tmp_path):
+    server = start()
+    register(server, [make([900, 1100], 1)])
+    out, copy = tmp_path / "b.fold", tmp_path / "copy.fold"
+    backup(server, out, "--parity", 16)
+    whole = peer_reads(out)
+    for c in chunks_of(out):
+        for word in range(0, c["stored_bytes"], 255):  # in each code word as much as it can bear
+            flip(out, c["offset"] + 32 + word, 8)
+    assert peer_reads(out) == whole
+    told = json.loads(command("fold", "verify", "--json", out, expect=EXIT_DATA).stdout)
+    assert told["repairable"] == told["chunks"] == 2 and told["lost"] == 0
+    assert "fold.repairable" in command("inspect", out, expect=EXIT_DATA).stderr
+    assert "repaired objects/000000" in command("fold", "repair", out, "-o", copy).stdout
+    command("fold", "verify", copy)
+    assert peer_reads(copy) == whole
+    assert json.loads(restore(out, tmp_path / "new").stdout)["repaired_bytes"] > 0
+
+
+def test_damage_beyond_the_parity_is_told(start, make, tmp_path):
+    server = start()
+    register(server, [make([900, 1100], 1)])
+    out, copy = tmp_path / "b.fold", tmp_path / "copy.fold"
+    backup(server, out, "--parity", 16)
+    chunk = next(c for c in chunks_of(out) if c["name"] == "objects/000000")
+    flip(out, chunk["offset"] + 32 + 255, 9)
+    for arguments in (("verify", out), ("repair", out, "-o", copy)):
+        done = command("fold", *arguments, expect=EXIT_DATA)
+        assert f"lost objects/000000: chunk \"objects/000000\" is damaged beyond its parity" in done.stdout
+        assert f"[fold.parity, offset {chunk['offset'] + 32 + 255}]" in done.stdout
+    assert not copy.exists() and not list(tmp_path.glob("copy*"))
+    refused = restore(out, tmp_path / "new", expect=EXIT_DATA)
+    assert "fold.parity" in refused.stderr and str(out) in refused.stderr
+    assert extracted(out, "index/000000").startswith(b"SQLite")  # the others can be had
+
+
+@pytest.mark.parametrize("protection", ["off", "low", "med", "high"])
+@pytest.mark.parametrize("compress", ["none", "zstd"])
+def test_ours_reads_the_peer(tmp_path, protection, compress):
+    source = random.Random(protection)
+    payloads = {"one": b"\0", "empty": b"", "a\u00e7\u00e3o \U0001f600": b'{"a":1}', "data": bytes(range(256)) * 8 + source.randbytes(700)}
+    path, copy = tmp_path / "p.fold", tmp_path / "copy.fold"
+    with foldio.FoldWriter(str(path), compress=compress, ecc=ecc.ecc_from_protection(protection)) as w:
+        for name, data in payloads.items():
+            w.add_chunk(name, "DATA", data)
+        w.finalize({"f": 1e-07, "n": None, "big": 2**70, "text": "\u00e7\x7f\U0001f600", "nested": {"z": 1, "a": [1.5, True]}})
+    assert {c["name"] for c in chunks_of(path)} == payloads.keys()
+    for name, data in payloads.items():
+        assert extracted(path, name) == data
+    command("fold", "verify", path)
+    # What the peer cannot read of its own, long chunks with parity, it reads when we have written it again.
+    command("fold", "repair", path, "-o", copy)
+    assert peer_reads(copy) == payloads
+
+
+# --- the daemon ---
+
+
+class Uploads(threading.Thread):
+    """Xorbs and files, one after the other, until told to stop."""
+
+    def __init__(self, server):
+        super().__init__()
+        self.server, self.files, self.stopping, self.failure = server, [], threading.Event(), None
+
+    def run(self):
+        try:
+            source = random.Random(7)
+            while not self.stopping.is_set():
+                x = xet.Xorb([source.randbytes(2000) for _ in range(4)])
+                self.files += register(self.server, [x])
+                self.server.post("/v1/gc")
+        except Exception as e:  # a thread's failure is the test's
+            self.failure = e
+
+
+def test_backup_of_a_busy_daemon(start, tmp_path):
+    server = start()
+    source = random.Random(3)
+    paths = []
+    for i, size in enumerate((3_000_000, 70_000, 1, 0)):
+        paths.append(tmp_path / f"file{i}")
+        paths[-1].write_bytes(source.randbytes(size))
+    wanted = hf_client.upload(server, tmp_path / "hf", paths)
+    uploads = Uploads(server)
+    uploads.start()
+    cairn.wait_until("some uploads", lambda: len(uploads.files) >= 5 or uploads.failure)
+    before = list(uploads.files)
+    out = tmp_path / "b.fold"
+    backup(server, out, "--parity", 32)
+    uploads.stopping.set()
+    uploads.join()
+    assert uploads.failure is None, uploads.failure
+    command("fold", "verify", out)
+    (tmp_path / "new").mkdir()
+    assert json.loads(restore(out, tmp_path / "new" / "data").stdout)["secret"] is False
+    command("fsck", "--data-dir", tmp_path / "new" / "data")
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith("b.fold.")]
+
+    other = start(name="new")
+    for f in before:
+        assert other.request("HEAD", f"/v1/files/{xet.text(f.hash())}").status == 200
+    gets = [{"hash": w["hash"], "size": w["size"]} for w in wanted]
+    hf_client.download(other, tmp_path / "down", gets)
+    for i, path in enumerate(paths):
+        assert (tmp_path / "down" / f"got{i}").read_bytes() == path.read_bytes()
+
+
+def test_nothing_is_collected_meanwhile(start):
+    server = start()
+    with open(server.data / "hold", "a+b") as hold:  # as a backup does
+        fcntl.flock(hold, fcntl.LOCK_SH)
+        cairn.is_error(server.post("/v1/gc"), 503, "gc.held")
+    assert server.post("/v1/gc").status == 200
+
+
+def killed(arguments, far_enough):
+    """Start the command and kill -9 it when far_enough(), or when it is done."""
+    process = subprocess.Popen([cairn.CAIRN, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    cairn.wait_until("the command", lambda: far_enough() or process.poll() is not None)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def test_kill_and_go_on(start, make, tmp_path):
+    server = start()
+    xorbs = [make([120_000] * 170, seed) for seed in range(8)]  # 20 MB each: three to a chunk
+    register(server, xorbs)
+    out, part, folder = tmp_path / "b.fold", tmp_path / "b.fold.part", tmp_path / "new" / "data"
+    arguments = ("backup", "--data-dir", server.data, out)
+    killed(arguments, lambda: part.exists() and part.stat().st_size > 70_000_000)
+    assert not out.exists()
+    kept = backup(server, out)
+    assert kept["objects"] == 8 and kept["objects_kept"] >= 3
+    server.stop()
+
+    folder.parent.mkdir()
+    objects = folder / "objects"
+    killed(("restore", "--data-dir", folder, out), lambda: objects.exists() and len(list(objects.rglob("?" * 64))) >= 2)
+    refused = subprocess.run([cairn.CAIRND, "--data-dir", str(folder), "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 1 and "cairn restore" in refused.stderr
+    told = json.loads(restore(out, folder).stdout)
+    assert told["objects"] == 8 and told["objects_found"] >= 2
+    command("fsck", "--data-dir", folder)
+    assert "restore.folder" in restore(out, folder, expect=EXIT_CREATE).stderr
+    assert start(name="new").request("HEAD", xorbs[5].path()).status == 200
+
+
+# --- refusals ---
+
+
+def test_refusals(start, make, tmp_path):
+    server = start()
+    register(server, [make([900], 1)])
+    out = tmp_path / "b.fold"
+    out.write_bytes(b"mine")
+    assert "backup.exists" in command("backup", "--data-dir", server.data, out, expect=EXIT_CREATE).stderr
+    out.unlink()
+    part = Path(f"{out}.part")
+    part.write_bytes(b"mine too")
+    assert "backup.part" in command("backup", "--data-dir", server.data, out, expect=EXIT_CREATE).stderr
+    assert part.read_bytes() == b"mine too"
+    part.unlink()
+    [xorb] = server.data.glob("objects/*/*/*")
+    data = xorb.read_bytes()
+    xorb.write_bytes(data[:-1])
+    assert "backup.object" in command("backup", "--data-dir", server.data, out, expect=EXIT_DATA).stderr
+    xorb.unlink()
+    assert "backup.missing" in command("backup", "--data-dir", server.data, out, expect=EXIT_DATA).stderr
+    xorb.write_bytes(data)
+    backup(server, out)
+
+    mind = tmp_path / "other.fold"
+    with foldio.FoldWriter(str(mind), compress="none") as w:
+        w.finalize({})
+    assert "restore.kind" in restore(mind, tmp_path / "new", expect=EXIT_DATA).stderr
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "mine").touch()
+    assert "restore.folder" in restore(out, full, expect=EXIT_CREATE).stderr
+    assert [p.name for p in full.iterdir()] == ["mine"]
+    assert "file.open" in restore(tmp_path / "none", tmp_path / "new", expect=66).stderr
+    assert not (tmp_path / "new").exists()
