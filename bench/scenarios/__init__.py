@@ -5,7 +5,7 @@ Goal). The runner makes the table of them and, of the columns "rate, of X's" and
 place for the table of each: two comments, `<!-- NAME: written by bench/run -->` and `<!-- end -->`.
 """
 
-from scenarios import fetch, memory, plan, query, shards, verify, xorbs
+from scenarios import fetch, fold, memory, plan, query, shards, verify, xorbs
 
 SCENARIOS = {
     "verify": verify.verify,
@@ -17,4 +17,5 @@ SCENARIOS = {
     "download": fetch.download,
     "plan": plan.plan,
     "memory": memory.memory,
+    "fold": fold.fold,
 }

@@ -189,10 +189,10 @@ def test_backup_of_a_busy_daemon(start, tmp_path):
     other = start(name="new")
     for f in before:
         assert other.request("HEAD", f"/v1/files/{xet.text(f.hash())}").status == 200
-    gets = [{"hash": w["hash"], "size": w["size"]} for w in wanted]
-    hf_client.download(other, tmp_path / "down", gets)
-    for i, path in enumerate(paths):
-        assert (tmp_path / "down" / f"got{i}").read_bytes() == path.read_bytes()
+    gets = [{"hash": w["hash"], "size": w["size"], "how": "file"} for w in wanted]
+    for got, path in zip(hf_client.download(other, tmp_path / "down", gets), paths, strict=True):
+        data = path.read_bytes()
+        assert got == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def test_nothing_is_collected_meanwhile(start):

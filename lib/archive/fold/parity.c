@@ -12,7 +12,7 @@ enum {
 	PARITY_POLYNOMIAL = 0x11d,
 	PARITY_PAIR_BYTES = 16,
 	PARITY_PAIRS_MAX = 16,
-	PARITY_AT_ONCE = 2, /* words */
+	PARITY_AT_ONCE = 4, /* words */
 	PARITY_ALIGN = 64,  /* rows do not straddle lines of the cache */
 };
 
@@ -97,10 +97,8 @@ static void parity_init_table(struct cairn_parity *p)
 			for (unsigned k = 0; k < p->n; k++)
 				parity_row(p, slice, byte)[k] = parity_times(p, (uint8_t)byte, unit[k]);
 		uint8_t top = unit[0];
-		memmove(unit, unit + 1, p->n - 1);
-		unit[p->n - 1] = 0;
 		for (unsigned k = 0; k < p->n; k++)
-			unit[k] ^= parity_times(p, top, g[k]);
+			unit[k] = (k + 1 < p->n ? unit[k + 1] : 0) ^ parity_times(p, top, g[k]);
 	}
 }
 
@@ -207,23 +205,22 @@ void cairn_parity_make(const struct cairn_parity *p, uint8_t *out, const uint8_t
 	}
 }
 
-/* Full words, data and room for parity, one after the other. */
+/* PARITY_AT_ONCE full words, data and room for parity, one after the other. So many at once as leave their remainders
+ * in registers. */
 static void parity_make_many(const struct cairn_parity *p, uint8_t *words)
 {
 	size_t len = cairn_parity_data_bytes(p);
-	switch (p->n_pairs) {
-	case 1:
+	if (p->n_pairs == 1) {
 		parity_divide(p, words + len, PARITY_AT_ONCE, 1, words, len);
-		break;
-	case 2:
-		parity_divide(p, words + len, PARITY_AT_ONCE, 2, words, len);
-		break;
-	case 4:
-		parity_divide(p, words + len, PARITY_AT_ONCE, 4, words, len);
-		break;
-	default:
-		parity_divide(p, words + len, PARITY_AT_ONCE, p->n_pairs, words, len);
-		break;
+		return;
+	}
+	for (unsigned w = 0; w < PARITY_AT_ONCE; w += 2, words += 2 * CAIRN_PARITY_WORD_BYTES) {
+		if (p->n_pairs == 2)
+			parity_divide(p, words + len, 2, 2, words, len);
+		else if (p->n_pairs == 4)
+			parity_divide(p, words + len, 2, 4, words, len);
+		else
+			parity_divide(p, words + len, 2, p->n_pairs, words, len);
 	}
 }
 

@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 enum {
-	WRITER_PIECE_WORDS = 512, /* code words woven at a time: they stay in the cache */
+	WRITER_PIECE_BYTES = 128 * 1024, /* of a write */
+	WRITER_PIECE_WORDS = 512,        /* code words woven at a time: they stay in the cache */
 	WRITER_SAMPLE_BYTES = 128 * 1024,
 	WRITER_SAMPLES = 3,
 	WRITER_PAYS_PART = 32,        /* compression pays when it saves one part in so many */
@@ -47,11 +48,17 @@ static struct cairn_fold_chunk *writer_chunk(const struct cairn_fold_writer *w, 
 	return (struct cairn_fold_chunk *)(void *)w->chunks.bytes + i;
 }
 
-static enum cairn_status writer_write(struct cairn_fold_writer *w, const void *bytes, size_t len)
+/* In pieces: the kernel takes a write of many megabytes at up to three times the cost a byte. */
+static enum cairn_status writer_write(struct cairn_fold_writer *w, const uint8_t *bytes, size_t len)
 {
-	enum cairn_status status = cairn_fd_write_all(w->fd, bytes, len);
-	w->at += len;
-	return status;
+	for (size_t at = 0; at < len; at += WRITER_PIECE_BYTES) {
+		size_t n = len - at < WRITER_PIECE_BYTES ? len - at : WRITER_PIECE_BYTES;
+		enum cairn_status status = cairn_fd_write_all(w->fd, bytes + at, n);
+		if (status != CAIRN_OK)
+			return status;
+		w->at += n;
+	}
+	return CAIRN_OK;
 }
 
 enum cairn_status cairn_fold_writer_new(struct cairn_fold_writer **out, int fd,

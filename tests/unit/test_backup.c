@@ -1,0 +1,255 @@
+/* Backups and restores that are interrupted, and stores that change between the two halves. */
+#include "cas/backup.h"
+#include "cas/bundle.h"
+#include "cas/restore.h"
+#include "support/gc_fixture.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { XORBS = 9, BUNDLE_BYTES = 20000 }; /* three or four xorbs to a bundle */
+
+struct backup_fixture {
+	struct gc_fixture g;
+	struct tempdir dir; /* of the backup and what is restored */
+	char *data, *out, *restored;
+	struct gc_xorb xorbs[XORBS];
+	struct gc_file files[XORBS];
+};
+
+static void backup_fixture_init(struct backup_fixture *b)
+{
+	gc_fixture_init(&b->g);
+	b->dir = tempdir_new();
+	b->data = strdup(b->g.f.dir.path);
+	b->out = tempdir_path(&b->dir, "b.fold");
+	b->restored = tempdir_path(&b->dir, "data");
+	for (unsigned i = 0; i < XORBS; i++) {
+		gc_xorb_init(&b->xorbs[i], 100 + i, 3 + i % 2);
+		gc_put_whole(b->g.f.cas, &b->xorbs[i], &b->files[i]);
+	}
+}
+
+static void backup_fixture_fini(struct backup_fixture *b)
+{
+	for (unsigned i = 0; i < XORBS; i++) {
+		gc_file_fini(&b->files[i]);
+		gc_xorb_fini(&b->xorbs[i]);
+	}
+	free(b->data);
+	free(b->out);
+	free(b->restored);
+	tempdir_fini(&b->dir);
+	gc_fixture_fini(&b->g);
+}
+
+static bool backup_stop_after(void *ctx, const struct cairn_backup_report *so_far)
+{
+	const unsigned *n_chunks = ctx;
+	return so_far->n_chunks < *n_chunks;
+}
+
+/* @param n_chunks  after which to stop; 0: never */
+static enum cairn_status backup_try(const struct backup_fixture *b, unsigned n_chunks, unsigned parity,
+				    struct cairn_backup_report *report)
+{
+	struct cairn_diag diag = {0};
+	const struct cairn_backup_options options = {
+		.data_dir = b->data,
+		.out = b->out,
+		.zstd_level = 1,
+		.parity = parity,
+		.bundle_bytes = BUNDLE_BYTES,
+		.progress = n_chunks > 0 ? backup_stop_after : NULL,
+		.ctx = &n_chunks,
+	};
+	enum cairn_status status = cairn_backup(&options, report, &diag);
+	ck_assert_msg(status == CAIRN_OK || status == CAIRN_E_BUSY || diag.rule, "no reason");
+	return status;
+}
+
+static bool restore_stop_after(void *ctx, const struct cairn_restore_report *so_far)
+{
+	const unsigned *n_objects = ctx;
+	return so_far->n_objects < *n_objects;
+}
+
+static enum cairn_status restore_try(const struct backup_fixture *b, unsigned n_objects,
+				     struct cairn_restore_report *report, struct cairn_diag *diag)
+{
+	const struct cairn_restore_options options = {
+		.path = b->out,
+		.data_dir = b->restored,
+		.progress = n_objects > 0 ? restore_stop_after : NULL,
+		.ctx = &n_objects,
+	};
+	*diag = (struct cairn_diag){0};
+	return cairn_restore(&options, report, diag);
+}
+
+/* Open what was restored: nothing is wrong with it, and n files can be read. */
+static void backup_check_restored(struct backup_fixture *b, unsigned n_files)
+{
+	CLEANUP(cairn_cas_freep) struct cairn_cas *cas = NULL;
+	struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
+	struct cairn_diag diag = {0};
+	unsigned n = 0;
+	options.data_dir = b->restored;
+	options.reserve_bytes = 0;
+	ck_assert_msg(cairn_cas_open(&cas, &options, &diag) == CAIRN_OK, "%s", diag.text);
+	ck_assert_uint_eq(gc_problems(cas), 0);
+	for (unsigned i = 0; i < XORBS; i++)
+		n += gc_read_back(cas, &b->files[i].hash) == CAIRN_OK;
+	ck_assert_uint_eq(n, n_files);
+}
+
+START_TEST(backup_goes_on_after_every_chunk)
+{
+	for (unsigned parity = 0; parity <= 16; parity += 16) {
+		CLEANUP(backup_fixture_fini) struct backup_fixture b;
+		struct cairn_backup_report report;
+		struct cairn_restore_report restored;
+		struct cairn_diag diag;
+		unsigned n_stops = 0;
+		backup_fixture_init(&b);
+		for (unsigned stop = 1; backup_try(&b, stop, parity, &report) == CAIRN_E_BUSY; stop++) {
+			ck_assert_int_ne(access(b.out, F_OK), 0);
+			n_stops++;
+		}
+		ck_assert_uint_ge(n_stops, 3);
+		ck_assert_uint_eq(report.n_objects, XORBS);
+		ck_assert_uint_eq(report.n_kept, XORBS);
+		ck_assert_int_eq(tempdir_count(&b.dir, ""), 1); /* nothing is left beside it */
+		for (unsigned stop = 1; restore_try(&b, stop, &restored, &diag) == CAIRN_E_BUSY; stop += 3) {
+			CLEANUP(cairn_cas_freep) struct cairn_cas *cas = NULL;
+			struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
+			options.data_dir = b.restored;
+			diag = (struct cairn_diag){0};
+			ck_assert_int_eq(cairn_cas_open(&cas, &options, &diag), CAIRN_E_CONFLICT);
+			ck_assert_str_eq(diag.rule, "data_dir.restoring");
+		}
+		ck_assert_uint_eq(restored.n_objects, XORBS);
+		ck_assert_uint_ge(restored.n_found, 3);
+		backup_check_restored(&b, XORBS);
+	}
+}
+END_TEST
+
+START_TEST(backup_goes_on_with_a_store_that_changed)
+{
+	CLEANUP(backup_fixture_fini) struct backup_fixture b;
+	struct cairn_backup_report report;
+	struct cairn_restore_report restored;
+	struct cairn_diag diag;
+	bool forgotten;
+	backup_fixture_init(&b);
+	ck_assert_int_eq(backup_try(&b, 2, 0, &report), CAIRN_E_BUSY);
+	/* One of the objects that are in the file is collected, and comes after all others again. */
+	ck_assert_int_eq(cairn_cas_forget(b.g.f.cas, &b.files[0].hash, NULL, &forgotten), CAIRN_OK);
+	ck_assert_uint_eq(gc_collect_all(&b.g).n_swept, 1);
+	ck_assert_int_eq(backup_try(&b, 0, 0, &report), CAIRN_OK);
+	ck_assert_uint_gt(report.n_kept, 0);
+	ck_assert_uint_eq(report.n_objects, XORBS - 1);
+	ck_assert_int_eq(restore_try(&b, 0, &restored, &diag), CAIRN_OK);
+	ck_assert_uint_eq(restored.n_objects, XORBS - 1);
+	backup_check_restored(&b, XORBS - 1);
+}
+END_TEST
+
+/* An object of the same name and length with other bytes, as another packing of its chunks would be. */
+START_TEST(backup_writes_anew_what_differs)
+{
+	CLEANUP(backup_fixture_fini) struct backup_fixture b;
+	struct cairn_backup_report report;
+	struct cairn_hash hash;
+	backup_fixture_init(&b);
+	ck_assert_int_eq(backup_try(&b, 2, 0, &report), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_hash_parse(&hash, b.xorbs[0].text, 64), CAIRN_OK);
+	CLEANUP(tempdir_textp) char *path = gc_object_path(&b.g, &hash);
+	FILE *file = fopen(path, "r+b");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fseek(file, 100, SEEK_SET), 0);
+	ck_assert_int_ne(fputc('x', file), EOF);
+	ck_assert_int_eq(fclose(file), 0);
+	ck_assert_int_eq(backup_try(&b, 0, 0, &report), CAIRN_OK);
+	ck_assert_uint_eq(report.n_kept, 0); /* it is in the first chunk */
+	ck_assert_uint_eq(report.n_objects, XORBS);
+}
+END_TEST
+
+START_TEST(backup_survives_a_torn_end)
+{
+	CLEANUP(backup_fixture_fini) struct backup_fixture b;
+	struct cairn_backup_report report, whole;
+	struct cairn_restore_report restored;
+	struct cairn_diag diag;
+	char part[4200];
+	backup_fixture_init(&b);
+	ck_assert_int_eq(backup_try(&b, 2, 16, &report), CAIRN_E_BUSY);
+	(void)snprintf(part, sizeof(part), "%s.part", b.out);
+	ck_assert_int_eq(truncate(part, (off_t)report.file_bytes - 1), 0);
+	ck_assert_int_eq(backup_try(&b, 0, 16, &whole), CAIRN_OK);
+	ck_assert_uint_gt(whole.n_kept, 0);
+	ck_assert_uint_lt(whole.n_kept, report.n_objects);
+	ck_assert_int_eq(restore_try(&b, 0, &restored, &diag), CAIRN_OK);
+	backup_check_restored(&b, XORBS);
+}
+END_TEST
+
+static enum cairn_status bundle_count(void *ctx, const struct cairn_bundle_object *object)
+{
+	uint64_t *sum = ctx;
+	for (uint64_t i = 0; i < object->len; i++)
+		*sum += object->bytes[i];
+	return CAIRN_OK;
+}
+
+START_TEST(backup_bundles_are_checked)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf data = cairn_buf_init(1000);
+	CLEANUP(cairn_buf_fini) struct cairn_buf entries = cairn_buf_init(1000);
+	struct cairn_hash hash = {{1}};
+	uint64_t sum = 0;
+	cairn_buf_add(&data, "\1\2\3\4\5", 5);
+	cairn_bundle_entry(&entries, &hash, 2);
+	cairn_bundle_entry(&entries, &hash, 3);
+	cairn_bundle_end(&data, &entries);
+	ck_assert_int_eq(cairn_bundle_each(data.bytes, data.len, bundle_count, &sum, NULL), CAIRN_OK);
+	ck_assert_uint_eq(sum, 15);
+	for (size_t cut = 1; cut <= data.len; cut++) {
+		CLEANUP(vec_bytes_fini) struct vec_bytes b = vec_copy(data.bytes + cut, data.len - cut);
+		struct cairn_diag diag = {0};
+		ck_assert_int_eq(cairn_bundle_each(b.bytes, b.len, bundle_count, &sum, &diag), CAIRN_E_FORMAT);
+		ck_assert_str_eq(diag.rule, "backup.bundle");
+	}
+	for (size_t at = 5; at < data.len; at++) { /* lengths, count, name */
+		CLEANUP(vec_bytes_fini) struct vec_bytes b = vec_copy(data.bytes, data.len);
+		size_t field = (at - 5) % CAIRN_BUNDLE_ENTRY_BYTES;
+		if (at < 5 + 2 * CAIRN_BUNDLE_ENTRY_BYTES && field < 32)
+			continue; /* hashes may be any */
+		b.bytes[at] ^= 0x81;
+		ck_assert_int_eq(cairn_bundle_each(b.bytes, b.len, bundle_count, &sum, NULL), CAIRN_E_FORMAT);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("backup");
+	TCase *tcase = tcase_create("backup");
+	tcase_set_timeout(tcase, 100);
+	tcase_add_test(tcase, backup_goes_on_after_every_chunk);
+	tcase_add_test(tcase, backup_goes_on_with_a_store_that_changed);
+	tcase_add_test(tcase, backup_writes_anew_what_differs);
+	tcase_add_test(tcase, backup_survives_a_torn_end);
+	tcase_add_test(tcase, backup_bundles_are_checked);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int n_failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
