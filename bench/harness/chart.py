@@ -94,7 +94,10 @@ def svg(title, rows):
 
 
 def write(name, rows):
+    """@return lines of Markdown that show it, if there is one"""
     chart = svg(f"{name}: speed of cairnd", rows)
-    if chart:
-        CHARTS.mkdir(exist_ok=True)
-        (CHARTS / f"{name}.svg").write_text(chart)
+    if not chart:
+        return []
+    CHARTS.mkdir(exist_ok=True)
+    (CHARTS / f"{name}.svg").write_text(chart)
+    return ["", f"![The ratios of this table, with their spread](charts/{name}.svg)"]

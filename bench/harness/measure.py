@@ -47,7 +47,8 @@ class Quiet:
 
 
 class Syncs:
-    """Counts of fdatasync() and fsync() of a server started with env(), which can be made to last so long at least."""
+    """Counts of fdatasync() and fsync() of a server started with env(), which can be made to last so long at least, or be left
+    out (below 0), where something is prepared and not measured."""
 
     def __init__(self, bench, least_ms=0):
         self.file = bench.tmp / f"syncs-{time.monotonic_ns()}"
@@ -174,6 +175,9 @@ class Spread:
         return f"{self.median:.2f} ({self.low:.2f}–{self.high:.2f})"
 
 
+REACHED, MISSED = ": reached", ": **missed**"
+
+
 class Goal:
     """A goal beside the figure it is set for: text of a table, mark of a chart."""
 
@@ -184,4 +188,4 @@ class Goal:
 
     def __str__(self):
         text = f"{self.wanted:g} {self.what}".strip()
-        return f"{text}: {'reached' if self.reached else '**missed**'}"
+        return text + (REACHED if self.reached else MISSED)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.measure import Goal, Spread, median
+from harness.measure import MISSED, REACHED, Goal, Spread, median
 
 RESULTS = Path(__file__).resolve().parents[1] / "RESULTS.md"
 
@@ -18,14 +18,32 @@ def one_line(row):
     return "  " + "; ".join(f"{key}: {value}" for key, value in row.items())
 
 
-def replace(name, lines):
-    """RESULTS.md holds each scenario's table between two comments; the words around it are written by people."""
-    text = RESULTS.read_text()
-    begin, end = f"<!-- {name}: written by bench/run -->\n", "<!-- end -->"
+def _place(text, name):
+    """Where the lines of a name begin and end: RESULTS.md holds them between two comments; people write the words around."""
+    begin = f"<!-- {name}: written by bench/run -->\n"
     if begin not in text:
         raise RuntimeError(f"{RESULTS} has no place for {name}: {begin.strip()}")
     at = text.index(begin) + len(begin)
-    RESULTS.write_text(text[:at] + "\n".join(lines) + "\n" + text[text.index(end, at) :])
+    return at, text.index("<!-- end -->", at)
+
+
+def replace(name, lines):
+    text = RESULTS.read_text()
+    begin, end = _place(text, name)
+    RESULTS.write_text(text[:begin] + "\n".join(lines) + "\n" + text[end:])
+
+
+def summary(names):
+    """Rows: the goals in the tables of the scenarios named, as they stand in RESULTS.md."""
+    text = RESULTS.read_text()
+    for name in names:
+        begin, end = _place(text, name)
+        lines = [line for line in text[begin:end].splitlines() if line.startswith("|")]
+        missed = [line.split(" | ")[0].strip("| ") for line in lines if MISSED in line]
+        reached = sum(line.count(REACHED) for line in lines)
+        if reached or missed:
+            missed = "; ".join(f"{what} ({missed.count(what)})" for what in dict.fromkeys(missed))
+            yield {"scenario": f"[{name}](#{name})", "goals reached": reached, "missed by (rows)": missed or "none"}
 
 
 def _syncs(runs):
@@ -42,7 +60,7 @@ def load_row(head, sides, unit="requests/s", goals=()):
     row = {
         **head,
         unit: f"{median(rate(r) for r in ours):,.0f}",
-        "p50 / p99 / p99.9 ms": " / ".join(f"{ms:.3g}" for ms in tail),
+        "p50 / p99 / p99.9 ms": " / ".join(f"{ms:,.0f}" if ms >= 100 else f"{ms:.3g}" for ms in tail),
         "CPU µs a request": f"{median(r.cpu_us for r in ours):,.0f}",
         "peak RSS / anonymous MiB": f"{max(r.rss_mib for r in ours):.0f} / {max(r.anon_mib for r in ours):.0f}",
     }
@@ -56,7 +74,7 @@ def load_row(head, sides, unit="requests/s", goals=()):
             continue
         ratios[name] = row[f"rate, of {name}'s"] = Spread(rate(a) / rate(b) for a, b in zip(ours, theirs))
         row[f"CPU of {name}, of ours"] = f"{median(b.cpu_us / a.cpu_us for a, b in zip(ours, theirs)):.2f}"
-        if theirs[-1].syncs is not None:
+        if ours[-1].syncs is not None and theirs[-1].syncs is not None:
             row[f"syncs a request of {name}"] = f"{_syncs(theirs):.2g}"
         row[f"p99, of {name}'s"] = f"{median(a.p99_us / max(1, b.p99_us) for a, b in zip(ours, theirs)):.2f}"
     row["cores used by others"] = f"{median(r.foreign for runs in sides.values() for r in runs):.2f}"

@@ -38,9 +38,10 @@ def _large(bench, xorbs):
     made = bench.make("uploads", 1, xorbs, 1000, 1, N_TERMS, store=True)
     data, runs = bench.folder("data"), {}
     file = (made / "files").read_text().strip()
-    with bench.cairnd(data) as server:
+    with bench.cairnd(data, syncs=bench.syncs(-1)) as server:
         bench.load(server, made / "xorbs.tsv", 8)
         bench.load(server, made / "shards.tsv", 1)
+    with bench.cairnd(data) as server:
         for version in ("v2", "v1"):
             targets = _targets(bench, version, [file])
             reply = server.get(f"/{version}/reconstructions/{file}")

@@ -22,7 +22,7 @@ class _Prepared:
         self.made = bench.make("uploads", n, *numbers, store=True)
         self.targets = self.made / "shards.tsv"
         self.data = bench.folder("prepared")
-        with bench.cairnd(self.data) as server:
+        with bench.cairnd(self.data, syncs=bench.syncs(-1)) as server:
             bench.load(server, self.made / "xorbs.tsv", 32)
 
     def load(self, connections):
@@ -82,29 +82,26 @@ def shards(bench):
         yield _row(bench, of, f"sent again: {GOAL_SHAPE}", connections, of.load_again)
 
 
-def _commit_row(bench, made, mode, least_ms, n):
-    syncs = bench.syncs(least_ms)
-    data = bench.folder("data")
-    with bench.cairnd(data, "--xorbs", mode, syncs=syncs) as server:
-        if mode == "store":
-            bench.load(server, made / "xorbs.tsv", 32)
-        bench.quiet.wait()
+def _commit_row(bench, of, mode, least_ms):
+    data = bench.copy(of.data, "data") if mode == "store" else bench.folder("data")
+    bench.quiet.wait()
+    with bench.cairnd(data, "--xorbs", mode, syncs=bench.syncs(least_ms)) as server:
         commits = server.metric("cairn_index_commits_total")
-        result = bench.load(server, made / "shards.tsv", 32)
+        result = bench.load(server, of.targets, 32)
         commits = server.metric("cairn_index_commits_total") - commits
         server.kill()
     with bench.cairnd(data) as server:
         known = server.metric("cairn_index_shards")
-    if known != n:
-        raise RuntimeError(f"{n} shards were acknowledged, {known:.0f} are there after a kill")
-    a_sync = n / result.syncs
+    if known != of.n:
+        raise RuntimeError(f"{of.n} shards were acknowledged, {known:.0f} are there after a kill")
+    a_sync = of.n / result.syncs
     return {
         "xorbs": mode,
         "fdatasync lasts at least": f"{least_ms} ms" if least_ms else "as it is",
         "disk's own fdatasyncs/s": f"{result.disk_syncs:,.0f}",
         "shards/s": f"{result.rate:,.0f}",
         "p50 / p99 / p99.9 ms": f"{result.p50_us / 1000:.0f} / {result.p99_us / 1000:.0f} / {result.p999_us / 1000:.0f}",
-        "shards a commit": f"{n / commits:.1f}",
+        "shards a commit": f"{of.n / commits:.1f}",
         "shards a sync": f"{a_sync:.1f}",
         "goal": Goal(a_sync, 6),
     }
@@ -112,8 +109,7 @@ def _commit_row(bench, made, mode, least_ms, n):
 
 def commit(bench):
     """32 uploaders of shards of one xorb with 1,000 chunks and 10 files: what one sync takes together."""
-    n = bench.pick(2000, 40)
-    made = bench.make("uploads", n, 1, bench.pick(1000, 20), bench.pick(10, 1), 1, store=True)
+    of = _Prepared(bench, *bench.pick((SHAPES[GOAL_SHAPE][0], 2000), QUICK))
     for mode in ("store", "external"):
         for least_ms in (0, 4.3):
-            yield _commit_row(bench, made, mode, least_ms, n)
+            yield _commit_row(bench, of, mode, least_ms)
