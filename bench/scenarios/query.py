@@ -3,6 +3,7 @@
 import random
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 
 from harness.measure import in_turns
 from harness.table import load_row
@@ -70,18 +71,17 @@ class _Hits:
 def _row(bench, name, of, lines, status, n_bytes, connections, wanted=None, peer=False):
     targets = bench.targets("queries", lines)
     any_status = bench.targets("queries-bare", [(*line[:4], status) for line in lines])
-    with bench.bare(status, n_bytes) as bare:
+    with ExitStack() as servers:
+        bare = servers.enter_context(bench.bare(status, n_bytes))
         sides = {
             "cairnd": lambda: bench.load(of.server, targets, connections, bench.seconds),
             "bare": lambda: bench.load(bare, any_status, connections, bench.seconds),
         }
         if peer and bench.peer_program:
-            with bench.peer(bench.folder("peer")) as double:
-                bench.load(double, of.made / "shards.tsv", 8)
-                sides["peer"] = lambda: bench.load(double, targets, connections, bench.seconds)
-                runs = in_turns(bench, bench.rounds(5), sides)
-        else:
-            runs = in_turns(bench, bench.rounds(5), sides)
+            double = servers.enter_context(bench.peer(bench.folder("peer")))
+            bench.load(double, of.made / "shards.tsv", 8)
+            sides["peer"] = lambda: bench.load(double, targets, connections, bench.seconds)
+        runs = in_turns(bench, bench.rounds(5), sides)
     return load_row({"query": name, "connections": connections}, runs, goals=[("bare", wanted)] if wanted else ())
 
 
