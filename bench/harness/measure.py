@@ -172,7 +172,8 @@ class Spread:
         self.median, self.low, self.high = median(values), min(values), max(values)
 
     def __str__(self):
-        return f"{self.median:.2f} ({self.low:.2f}–{self.high:.2f})"
+        digits = 2 if self.median >= 0.1 else 3
+        return f"{self.median:.{digits}f} ({self.low:.{digits}f}–{self.high:.{digits}f})"
 
 
 REACHED, MISSED = ": reached", ": **missed**"
