@@ -26,6 +26,7 @@ struct config {
 	uint64_t xorb_chunks_max, files_max, terms_max, xorbs_max, term_chunks_max;
 	uint64_t epoch_s;
 	uint64_t gc_grace_s, token_ttl_s, telemetry_rows;
+	bool prove_reads; /* cas/prove.h */
 	uint64_t fetch_ttl_s, fetch_ranges_max, plan_bytes_max;
 	uint64_t connections_max, connections_per_address_max, idle_timeout_s, head_timeout_s, request_timeout_s,
 		head_bytes_max;

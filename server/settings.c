@@ -89,6 +89,8 @@ const struct setting SETTINGS[] = {
 	 .help = "How long tokens are good for that clients get for an API key."},
 	{"telemetry_rows", SETTING_COUNT, "10000", 0, 10000000, AT(telemetry_rows),
 	 .help = "Telemetry messages that are kept, the newest; 0 keeps none."},
+	{"prove_reads", SETTING_FLAG, "yes", AT(prove_reads),
+	 .help = "Check stored bytes against their hashes before they are first sent, once a day."},
 	{"fetch_ttl", SETTING_SECONDS, "1h", 60, 7 * DAY, AT(fetch_ttl_s),
 	 .help = "How long the signed addresses of a reconstruction are good for."},
 	{"fetch_ranges_max", SETTING_COUNT, "64", 1, 256, AT(fetch_ranges_max),

@@ -100,7 +100,8 @@ enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_
 	if (asprintf(&cas->tmp_dir, "%s/tmp", options->data_dir) < 0)
 		cas->tmp_dir = NULL;
 	cas->cache = cairn_answer_cache_new(options->cache_bytes_max);
-	if (!cas->data_dir || !cas->tmp_dir || !cas->cache)
+	cas->proved = calloc(CAS_PROVED_MAX, sizeof(*cas->proved));
+	if (!cas->data_dir || !cas->tmp_dir || !cas->cache || !cas->proved)
 		return CAIRN_E_NOMEM;
 
 	if (options->gc_grace_s / 2 < options->epoch_s) {
@@ -132,6 +133,7 @@ void cairn_cas_free(struct cairn_cas *cas)
 	if (cas->lock_fd >= 0)
 		close(cas->lock_fd);
 	cairn_guards_fini(&cas->guards);
+	free(cas->proved);
 	free(cas->data_dir);
 	free(cas->tmp_dir);
 	explicit_bzero(&cas->secret, sizeof(cas->secret));

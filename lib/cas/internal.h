@@ -9,6 +9,8 @@
 
 #include <stdatomic.h>
 
+enum { CAS_PROVED_MAX = 1 << 16 };
+
 /** Members are set at opening and then only read, but for the atomics and what guards itself. */
 struct cairn_cas {
 	struct cairn_cas_options options; /* data_dir and secret_file are not kept */
@@ -20,6 +22,7 @@ struct cairn_cas {
 	struct cairn_store *store;
 	struct cairn_answer_cache *cache;
 	struct cairn_guards guards; /* over the object and the row of a xorb together */
+	_Atomic uint64_t *proved;   /* CAS_PROVED_MAX marks of ranges that were found right: prove.c */
 	_Atomic bool collecting;    /* one collection at a time */
 	_Atomic uint64_t spool_bytes;
 	_Atomic uint64_t chunks_verified;

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 enum {
-	STORE_FS_OUTER = 256,                   /* folders ab/ */
-	STORE_FS_INNER = 256 * 256,             /* folders ab/cd/ */
-	STORE_FS_PATH_BYTES = 6 + 64 + 1,       /* "ab/cd/" and the name */
-	STORE_FS_ASIDE_PATH_BYTES = 64 + 4 + 1, /* the name and ".999" */
+	STORE_FS_OUTER = 256,                    /* folders ab/ */
+	STORE_FS_INNER = 256 * 256,              /* folders ab/cd/ */
+	STORE_FS_PATH_BYTES = 6 + 64 + 1,        /* "ab/cd/" and the name */
+	STORE_FS_ASIDE_PATH_BYTES = 64 + 12 + 1, /* the name, a dot, and as many digits as an int may have */
 	STORE_FS_ASIDE_MAX = 1000,
 };
 

@@ -1,18 +1,34 @@
 /* GET and HEAD /v1/fetch/{hash}?ranges=R&expires=T&signature=S: bytes of a xorb, as a reconstruction granted them. */
 #include "server/app.h"
+#include "server/log.h"
 #include "server/route/multipart.h"
 #include "server/route/range_header.h"
 #include "server/route/route_args.h"
+#include "server/route/route_job.h"
 
 #include "base/clock.h"
+#include "cas/prove.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct fetch_ranges {
 	size_t n;
 	struct cairn_fetch_range range[CAIRN_FETCH_RANGES_MAX];
+};
+
+enum { FETCH_ETAG_BYTES = CAIRN_HASH_TEXT_BYTES + 2 };
+
+/* A request whose bytes are proved first. */
+struct fetch_job {
+	struct route_job job;
+	struct cairn_hash hash;
+	struct cairn_store_object *object;
+	struct fetch_ranges wanted;
+	enum cairn_status status;
+	struct cairn_diag diag;
 };
 
 static bool fetch_check_grant(struct http_request *req, const struct cairn_hash *hash, struct fetch_ranges *granted)
@@ -103,12 +119,87 @@ static void fetch_reply_many(struct http_request *req, struct cairn_store_object
 				  multipart_free, m);
 }
 
-static void fetch_set_headers(struct http_request *req, const char *etag)
+static void fetch_etag(char out[static FETCH_ETAG_BYTES], const struct cairn_hash *hash)
 {
+	char text[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(text, hash);
+	(void)snprintf(out, FETCH_ETAG_BYTES, "\"%s\"", text);
+}
+
+static void fetch_set_headers(struct http_request *req, const struct cairn_hash *hash)
+{
+	char etag[FETCH_ETAG_BYTES];
+	fetch_etag(etag, hash);
 	http_reply_header(req, "ETag", etag);
 	http_reply_header(req, "Accept-Ranges", "bytes");
 	/* The bytes of a xorb never change; the URL's own expiry bounds its use. */
 	http_reply_header(req, "Cache-Control", "private, immutable, max-age=3600");
+}
+
+/* Takes the object out of *object when it needs it for longer. */
+static void fetch_reply(struct http_request *req, const struct cairn_hash *hash, struct cairn_store_object **object,
+			const struct fetch_ranges *wanted)
+{
+	fetch_set_headers(req, hash);
+	if (wanted->n == 1) {
+		fetch_reply_one(req, *object, &wanted->range[0]);
+	} else {
+		fetch_reply_many(req, *object, wanted);
+		*object = NULL;
+	}
+}
+
+static void fetch_prove(struct route_job *job)
+{
+	struct fetch_job *f = (struct fetch_job *)job;
+	for (size_t i = 0; i < f->wanted.n && f->status == CAIRN_OK; i++)
+		if (!cairn_cas_is_proved(job->app->cas, &f->hash, &f->wanted.range[i]))
+			f->status = cairn_cas_prove(job->app->cas, &f->hash, f->object, &f->wanted.range[i], &f->diag);
+}
+
+static void fetch_proved(struct http_request *req, struct route_job *job)
+{
+	struct fetch_job *f = (struct fetch_job *)job;
+	if (f->status == CAIRN_OK) {
+		fetch_reply(req, &f->hash, &f->object, &f->wanted);
+		return;
+	}
+	char text[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(text, &f->hash);
+	LOG(LOG_ERROR, "object_damaged", LOG_T("xorb", text), LOG_T("rule", f->diag.rule), LOG_T("cause", f->diag.text),
+	    LOG_N("offset", f->diag.offset));
+	http_reply_status(req, f->status, &f->diag);
+}
+
+static void fetch_free(void *state)
+{
+	struct fetch_job *f = state;
+	cairn_store_object_free(f->object);
+	free(f);
+}
+
+/* Takes the object out of *object. */
+static void fetch_start_proof(struct http_request *req, const struct cairn_hash *hash,
+			      struct cairn_store_object **object, const struct fetch_ranges *wanted)
+{
+	struct fetch_job *f = route_job_new(req, sizeof(*f), fetch_prove, fetch_proved);
+	if (!f)
+		return;
+	f->hash = *hash;
+	f->wanted = *wanted;
+	f->object = *object;
+	*object = NULL;
+	route_job_start(req);
+}
+
+static bool fetch_needs_proof(struct http_request *req, const struct cairn_hash *hash,
+			      const struct fetch_ranges *wanted)
+{
+	const struct app *app = app_of(req);
+	bool needs = false;
+	for (size_t i = 0; i < wanted->n; i++)
+		needs = needs || !cairn_cas_is_proved(app->cas, hash, &wanted->range[i]);
+	return needs && app->config.prove_reads && http_method(req) == HTTP_GET;
 }
 
 static void fetch_get(struct http_request *req)
@@ -123,9 +214,8 @@ static void fetch_get(struct http_request *req)
 		http_reply_status(req, status, NULL);
 		return;
 	}
-	char text[CAIRN_HASH_TEXT_BYTES], etag[CAIRN_HASH_TEXT_BYTES + 2];
-	cairn_hash_text(text, &hash);
-	(void)snprintf(etag, sizeof(etag), "\"%s\"", text);
+	char etag[FETCH_ETAG_BYTES];
+	fetch_etag(etag, &hash);
 	const char *known = http_header(req, "If-None-Match"), *only_if = http_header(req, "If-Range");
 	if (only_if && http_header(req, "Range") && strcmp(only_if, etag) != 0) {
 		http_reply_error(req, 412, "fetch.if_range", "the xorb never had this ETag", NULL);
@@ -133,18 +223,22 @@ static void fetch_get(struct http_request *req)
 	}
 	if (!fetch_wanted(req, &granted, cairn_store_object_bytes(object), &wanted))
 		return;
-	fetch_set_headers(req, etag);
 	if (known && (strstr(known, etag) || strcmp(known, "*") == 0)) {
+		fetch_set_headers(req, &hash);
 		http_reply_empty(req, 304, UINT64_MAX);
-	} else if (wanted.n == 1) {
-		fetch_reply_one(req, object, &wanted.range[0]);
+	} else if (fetch_needs_proof(req, &hash, &wanted)) {
+		fetch_start_proof(req, &hash, &object, &wanted);
 	} else {
-		fetch_reply_many(req, object, &wanted);
-		object = NULL;
+		fetch_reply(req, &hash, &object, &wanted);
 	}
 }
 
 const struct http_route ROUTES_FETCH[] = {
-	{.method = "GET", .pattern = "/v1/fetch/{hash}", .name = "fetch", .scope = 0, .done = fetch_get},
+	{.method = "GET",
+	 .pattern = "/v1/fetch/{hash}",
+	 .name = "fetch",
+	 .scope = 0,
+	 .done = fetch_get,
+	 .free = fetch_free},
 	{0},
 };

@@ -1,0 +1,145 @@
+"""Change one thing of lib/verify at a time, and see that a test notices: `./dev mutate`.
+
+A comparison is weakened or turned round, a check is dropped, a number is one off, a failure is called success. Each change
+is compiled alone and linked in front of the library into the tests below. A change that no test notices must stand in
+tests/support/mutants_equal.txt with the reason why nothing can notice it; anything else is a check that nobody tests.
+"""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ["test_verify", "test_mutants"]
+EQUAL = ROOT / "tests" / "support" / "mutants_equal.txt"
+SECONDS_MAX = 30  # a test that takes longer than that has noticed
+
+# What is looked for in code, and what takes its place.
+CHANGES = [
+    (r"==", "!="),
+    (r"!=", "=="),
+    (r"<=", "<"),
+    (r">=", ">"),
+    (r"(?<![<>\-])<(?![<=])", "<="),
+    (r"(?<![<>\-])>(?![>=])", ">="),
+    (r"&&", "||"),
+    (r"\|\|", "&&"),
+    (r"!(?!=)", ""),
+    (r"\+\+", ""),
+    (r"\+=", "="),
+    (r"\+ (?=[\w(])", "- "),
+    (r"(?<=[\w)]) - (?=\w)", " + "),
+    (r"\btrue\b", "false"),
+    (r"\bfalse\b", "true"),
+    (r"\breturn status\b", "return CAIRN_OK"),
+    (r"\breturn CAIRN_E_\w+\b", "return CAIRN_OK"),
+    (r"(?<=return cairn_fail\(run->diag, )CAIRN_E_\w+", "CAIRN_OK"),
+    (r"(?<=return cairn_fail\(diag, )CAIRN_E_\w+", "CAIRN_OK"),
+    (r"\b\d+\b", lambda found: str(int(found.group()) + 1)),
+]
+NOT_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|^\s*#.*?$|(?:->)|PRIu\d\d|uint\d+_t', re.S | re.M)
+
+
+def blank(found):
+    return re.sub(r"[^\n]", " ", found.group())
+
+
+def mutants(source):
+    """[(line, what it was, what it becomes, the whole text)]"""
+    code = NOT_CODE.sub(blank, source)
+    out = []
+    for pattern, instead in CHANGES:
+        for found in re.finditer(pattern, code):
+            new = instead(found) if callable(instead) else instead
+            line = source.count("\n", 0, found.start()) + 1
+            begins = source.rfind("\n", 0, found.start()) + 1
+            was = source[begins : source.find("\n", begins)].strip()
+            becomes = (source[begins : found.start()] + new + source[found.end() : source.find("\n", found.end())]).strip()
+            out.append((line, was, becomes, source[: found.start()] + new + source[found.end() :]))
+    # Checks that are dropped as a whole: an if that is never taken.
+    for found in re.finditer(r"\bif \(", code):
+        end, depth = found.end(), 1
+        while depth:
+            depth += {"(": 1, ")": -1}.get(code[end], 0)
+            end += 1
+        line = source.count("\n", 0, found.start()) + 1
+        condition = source[found.end() : end - 1]
+        out.append((line, f"if ({condition})", "if (never)", source[: found.end()] + f"0 && ({condition})" + source[end - 1 :]))
+    return sorted(out)
+
+
+def links(build):
+    """{test: the command that links it, as words}"""
+    out = {}
+    for test in TESTS:
+        said = subprocess.run(["ninja", "-C", build, "-t", "commands", f"tests/unit/{test}"], capture_output=True, text=True, check=True)
+        out[test] = shlex.split(said.stdout.splitlines()[-1])
+    return out
+
+
+def is_noticed(build, compile_, link, text, name):
+    with tempfile.TemporaryDirectory() as folder:
+        mutant, object_ = Path(folder) / name, Path(folder) / "mutant.o"
+        mutant.write_text(text)
+        words = [w for w in compile_ if w != "-Werror"]
+        words[words.index("-o") + 1] = str(object_)
+        words[words.index("-c") + 1] = str(mutant)
+        if subprocess.run([*words, "-w"], cwd=build, capture_output=True).returncode != 0:
+            return None  # not a program
+        for test, command in link.items():
+            program = str(Path(folder) / test)
+            command = list(command)
+            command[command.index("-o") + 1] = program
+            at = next(i for i, w in enumerate(command) if w.endswith(".o"))
+            command.insert(at, str(object_))
+            subprocess.run(command, cwd=build, capture_output=True, check=True)
+            try:
+                done = subprocess.run([program], cwd=build, capture_output=True, timeout=SECONDS_MAX)
+            except subprocess.TimeoutExpired:
+                return True
+            if done.returncode != 0:
+                return True
+    return False
+
+
+def known_equal():
+    """{(what it was, what it becomes)}; the reasons are for people."""
+    lines = [line.split(" => ", 1) for line in EQUAL.read_text().splitlines() if " => " in line and not line.startswith("#")]
+    return {(was.strip(), becomes.strip()) for was, becomes in lines}
+
+
+def main():
+    build, wanted = sys.argv[1], sys.argv[2:]
+    commands = {Path(c["file"]).name: shlex.split(c["command"]) for c in json.loads((Path(build) / "compile_commands.json").read_text()) if "lib/verify/" in c["file"]}
+    equal = known_equal()
+    link = links(build)
+    jobs = []
+    for path in sorted((ROOT / "lib" / "verify").glob("*.c")):
+        if not wanted or path.name in wanted:
+            jobs += [(path.name, *mutant) for mutant in mutants(path.read_text())]
+    noticed = broken = 0
+    survivors, explained = [], set()
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        outcomes = pool.map(lambda job: is_noticed(build, commands[job[0]], link, job[4], job[0]), jobs)
+        for (name, line, was, becomes, _), outcome in zip(jobs, outcomes, strict=True):
+            was, becomes = (" ".join(t.split()) for t in (was, becomes))
+            if outcome is None:
+                broken += 1
+            elif outcome:
+                noticed += 1
+            elif (was, becomes) in equal:
+                explained.add((was, becomes))
+            else:
+                survivors.append(f"lib/verify/{name}:{line}: {was} => {becomes}")
+                print(survivors[-1], flush=True)
+    print(f"{noticed} noticed, {len(explained)} that nothing can notice, {len(survivors)} that no test notices, {broken} no programs")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
