@@ -145,7 +145,7 @@ static enum cairn_status export_terms(struct export_walk *walk, int64_t number, 
 		if (term->xorb_id != walk->last_xorb) {
 			status = cairn_index_snapshot_xorb_hash(walk->snapshot, term->xorb_id, &walk->last_hash);
 			if (status != CAIRN_OK)
-				return cairn_fail(walk->diag, CAIRN_E_IO, "index.row", CAIRN_NO_OFFSET,
+				return cairn_fail(walk->diag, CAIRN_E_DAMAGED, "index.row", CAIRN_NO_OFFSET,
 						  "file %lld of the index names xorb %lld, which is not there",
 						  (long long)number, (long long)term->xorb_id);
 			walk->last_xorb = term->xorb_id;

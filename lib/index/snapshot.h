@@ -48,7 +48,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_files(struct cairn_index_s
 							    cairn_index_visit_file *visit, void *ctx,
 							    struct cairn_diag *diag);
 
-/** Hash of the xorb with this number, as terms name it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
+/** Hash of the xorb with this number, as terms name it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_DAMAGED;
+ * CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
 								struct cairn_hash *out);
 

@@ -83,8 +83,8 @@ enum cairn_status cairn_index_snapshot_extent(struct cairn_index_snapshot *snaps
 
 static enum cairn_status snapshot_damaged(struct cairn_diag *diag, const char *table, int64_t number)
 {
-	return cairn_fail(diag, CAIRN_E_IO, "index.row", CAIRN_NO_OFFSET, "row %lld of the index's table %s is damaged",
-			  (long long)number, table);
+	return cairn_fail(diag, CAIRN_E_DAMAGED, "index.row", CAIRN_NO_OFFSET,
+			  "row %lld of the index's table %s is damaged", (long long)number, table);
 }
 
 enum cairn_status cairn_index_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
@@ -106,8 +106,8 @@ enum cairn_status cairn_index_snapshot_xorbs(struct cairn_index_snapshot *snapsh
 		const uint8_t *hashes = cairn_sql_blob(stmt, CAIRN_INDEX_XORB_COLUMNS + 1, &hashes_len);
 		status = cairn_index_xorb_column(stmt, &xorb)
 				 ? cairn_rows_list(&list, spans, spans_len, hashes, hashes_len)
-				 : CAIRN_E_IO;
-		if (status == CAIRN_E_IO)
+				 : CAIRN_E_DAMAGED;
+		if (status == CAIRN_E_DAMAGED)
 			return snapshot_damaged(diag, "xorb", xorb.id);
 		if (status == CAIRN_OK)
 			status = visit(ctx, &xorb, &list);
@@ -135,7 +135,7 @@ enum cairn_status cairn_index_snapshot_files(struct cairn_index_snapshot *snapsh
 		status = cairn_index_file_columns(stmt, &file);
 		if (status == CAIRN_OK)
 			status = cairn_rows_terms(&file.terms, &file.n_terms, terms, len);
-		if (status == CAIRN_E_IO)
+		if (status == CAIRN_E_DAMAGED)
 			return snapshot_damaged(diag, "file", number);
 		if (status == CAIRN_OK)
 			status = visit(ctx, number, sqlite3_column_int64(stmt, 5), &file);
@@ -155,5 +155,5 @@ enum cairn_status cairn_index_snapshot_xorb_hash(struct cairn_index_snapshot *sn
 		return status;
 	if (!row)
 		return CAIRN_E_NOT_FOUND;
-	return cairn_sql_hash(stmt, 0, out) ? CAIRN_OK : CAIRN_E_IO;
+	return cairn_sql_hash(stmt, 0, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }

@@ -1,19 +1,9 @@
 /* Arbitrary bytes as the files of a TileDB array. The first byte says which: a schema, the metadata of a fragment of
  * the schema of our exports' kind, or a tile behind the description of its filters. */
 #include "archive/tiledb/fragment.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+#include "fuzz.h"
 
 enum { FUZZ_SCHEMA, FUZZ_FRAGMENT, FUZZ_TILE, FUZZ_KINDS };
-
-static void fuzz_must(bool right)
-{
-	if (!right)
-		abort();
-}
 
 static void fuzz_judge(enum cairn_status status, const struct cairn_diag *diag, size_t len)
 {
