@@ -265,7 +265,7 @@ static enum cairn_status fragment_check_slot(struct fragment_reader *r, uint32_t
 
 static enum cairn_status fragment_read_totals(struct fragment_reader *r, uint64_t at)
 {
-	struct cairn_cur c;
+	struct cairn_cur c = {0};
 	enum cairn_status status = fragment_read_block(r, at, &c);
 	for (uint32_t i = 0; status == CAIRN_OK && i < r->f->n_slots; i++) {
 		struct cairn_tiledb_slot *slot = &r->f->slots[i];

@@ -95,6 +95,7 @@ void cairn_tiledb_rtree_at(const struct cairn_tiledb_rtree *tree, const struct c
 {
 	const struct cairn_tiledb_rtree_level *l = &tree->levels[level];
 	struct cairn_cur c = cairn_cur_init(l->mbrs.bytes, l->mbrs.len);
+	*out = (struct cairn_tiledb_mbr){0};
 	(void)cairn_cur_take(&c, (size_t)cairn_get_u64le(l->starts.bytes + 8 * i));
 	(void)cairn_tiledb_mbr_read(&c, schema, out); /* was read, or written, before */
 }

@@ -81,7 +81,8 @@ static enum cairn_status verify_number(struct verify *v, uint64_t at, const char
 	char a[24], b[24];
 	if (expected == actual)
 		return CAIRN_OK;
-	bool is_signed = v->fields[slot].tile.type->kind == CAIRN_TILEDB_KIND_SIGNED;
+	const struct cairn_tiledb_field *field = cairn_tiledb_schema_field(&v->r->schema, slot);
+	bool is_signed = cairn_tiledb_type(field->datatype)->kind == CAIRN_TILEDB_KIND_SIGNED;
 	(void)snprintf(a, sizeof(a), is_signed ? "%" PRIi64 : "%" PRIu64, expected);
 	(void)snprintf(b, sizeof(b), is_signed ? "%" PRIi64 : "%" PRIu64, actual);
 	return verify_wrong(v, at, what, slot, tile, a, b);
