@@ -3,11 +3,13 @@
 #include "index/internal.h"
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
+#include "support/vectors.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static struct tempdir folder;
 static struct cairn_index *ix;
@@ -235,6 +237,70 @@ START_TEST(a_foreign_chunk_is_ruled_out_like_an_absent_one)
 }
 END_TEST
 
+static bool ignore(void *ctx, const struct cairn_index_dedupe_xorb *xorb)
+{
+	(void)ctx;
+	(void)xorb;
+	return false;
+}
+
+enum { COST_BLOCKS = 101, COST_QUERIES = 200 };
+
+static int cost_order(const void *pa, const void *pb)
+{
+	const int64_t *x = pa, *y = pb;
+	return (*x > *y) - (*x < *y);
+}
+
+/* Processor time of a look-up by "you", in nanoseconds: the median of blocks, of which two kinds take turns.
+ * @param[out] ns  of a chunk that only "me" has, and of ones that nobody has */
+static void cost_measure(const struct cairn_hash *foreign, int64_t ns[2])
+{
+	static int64_t blocks[2][COST_BLOCKS];
+	uint64_t seed = 1;
+	for (unsigned i = 0; i < 2 * COST_BLOCKS; i++) {
+		struct cairn_hash hash = *foreign;
+		struct timespec from, to;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+		for (unsigned k = 0; k < COST_QUERIES; k++) {
+			uint64_t random = vec_splitmix64(&seed);
+			if (i % 2)
+				cairn_put_u64le(hash.b, random);
+			ck_assert_int_eq(cairn_index_dedupe(ix, "you", &hash, ignore, NULL), CAIRN_E_NOT_FOUND);
+		}
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+		blocks[i % 2][i / 2] =
+			((to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec) / COST_QUERIES;
+	}
+	for (unsigned kind = 0; kind < 2; kind++) {
+		qsort(blocks[kind], COST_BLOCKS, sizeof(int64_t), cost_order);
+		ns[kind] = blocks[kind][COST_BLOCKS / 2];
+	}
+}
+
+/* With the filter, and while it is still being filled and every question goes to the tree. */
+START_TEST(a_foreign_chunk_costs_what_an_absent_one_does)
+{
+	struct fx_shard s;
+	int64_t ns[2];
+	fx_shard_init(&s, 1);
+	s.scope = "me";
+	fx_shard_xorb(&s, &a, 1, 1);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_shard_init(&s, 2);
+	s.scope = "you";
+	fx_shard_xorb(&s, &b, 1, 1);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	for (int filtered = 1; filtered >= 0; filtered--) {
+		atomic_store(&ix->writer.tx.filter.complete, filtered);
+		cost_measure(&a.list.hashes[1], ns);
+		(void)printf("%s the filter: foreign %lld ns, absent %lld ns\n", filtered ? "with" : "without",
+			     (long long)ns[0], (long long)ns[1]);
+		ck_assert_int_lt(llabs(ns[0] - ns[1]), ns[1] / 10 + 200);
+	}
+}
+END_TEST
+
 static const uint32_t ROW_STEP = 4294967291; /* so that they are spread over all numbers */
 
 /* Rows that lie between those that are asked for, so that the filter takes many pieces. */
@@ -307,6 +373,7 @@ int main(void)
 	tcase_add_test(t, equal_prefixes);
 	tcase_add_test(t, a_chunk_in_many_scopes);
 	tcase_add_test(t, a_foreign_chunk_is_ruled_out_like_an_absent_one);
+	tcase_add_test(t, a_foreign_chunk_costs_what_an_absent_one_does);
 	tcase_add_test(t, filter_of_an_index_that_was_there);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
