@@ -42,6 +42,13 @@ static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_GC_REMOVED] = "gc-removed",
 	[CAIRN_CRASH_ASIDE_MOVED] = "aside-moved",
 	[CAIRN_CRASH_ASIDE_DURABLE] = "aside-durable",
+	[CAIRN_CRASH_PACK_COPIED] = "pack-copied",
+	[CAIRN_CRASH_PACK_WRITTEN] = "pack-written",
+	[CAIRN_CRASH_PACK_LINKED] = "pack-linked",
+	[CAIRN_CRASH_PACK_DURABLE] = "pack-durable",
+	[CAIRN_CRASH_PACK_MOVED] = "pack-moved",
+	[CAIRN_CRASH_PACK_BURIED] = "pack-buried",
+	[CAIRN_CRASH_PACK_ZEROED] = "pack-zeroed",
 };
 
 const char *cairn_crash_point_file(void)

@@ -40,7 +40,15 @@ enum cairn_crash_point {
 	CAIRN_CRASH_REMOVE_UNLINKED, /* an object's name is gone; not durably */
 	CAIRN_CRASH_GC_REMOVED,      /* also durably */
 	CAIRN_CRASH_ASIDE_MOVED,     /* a damaged object is in its new place; not durably */
-	CAIRN_CRASH_ASIDE_DURABLE    /* also durably */
+	CAIRN_CRASH_ASIDE_DURABLE,   /* also durably */
+
+	CAIRN_CRASH_PACK_COPIED,  /* a xorb is copied; nothing is durable */
+	CAIRN_CRASH_PACK_WRITTEN, /* the pack is durable, without a name */
+	CAIRN_CRASH_PACK_LINKED,  /* it has its name; not durable */
+	CAIRN_CRASH_PACK_DURABLE, /* also the name is; all xorbs are in both places */
+	CAIRN_CRASH_PACK_MOVED,   /* a xorb has left the object folder */
+	CAIRN_CRASH_PACK_BURIED,  /* a packed object is gone, and its bytes are still there */
+	CAIRN_CRASH_PACK_ZEROED   /* also they are gone; not durably */
 };
 
 /**

@@ -240,16 +240,29 @@ static enum cairn_status packs_look(struct store_packs *p, const struct cairn_ha
 	return status == CAIRN_OK ? CAIRN_OK : CAIRN_E_NOT_FOUND;
 }
 
+/* The file may have been moved away while it is mapped here. */
+static bool pack_is_there(const struct store_packs *p, const struct store_pack *pack)
+{
+	struct stat st;
+	return fstatat(p->dir_fd, pack->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && packs_is_same(pack, &st);
+}
+
 enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash, struct store_packed *out)
 {
 	*out = (struct store_packed){0};
-	enum cairn_status status = packs_look(p, hash, out);
-	return status != CAIRN_OK && packs_refresh(p) ? packs_look(p, hash, out) : status;
+	for (int try = 0; try < 2; try++) {
+		enum cairn_status status = packs_look(p, hash, out);
+		if (status == CAIRN_OK && pack_is_there(p, out->pack))
+			return CAIRN_OK;
+		store_packs_release(out);
+		if (status == CAIRN_OK ? store_packs_scan(p) != CAIRN_OK : !packs_refresh(p))
+			break;
+	}
+	return CAIRN_E_NOT_FOUND;
 }
 
-/* @return as store_packs_get(); CAIRN_E_CONFLICT the pack is not there by its name any more */
-static enum cairn_status packs_hold(struct store_packs *p, const struct cairn_hash *hash,
-				    struct cairn_readshard_slot *slot, int *fd)
+enum cairn_status store_packs_get(struct store_packs *p, const struct cairn_hash *hash,
+				  struct cairn_readshard_slot *slot, int *fd)
 {
 	CLEANUP(store_packs_release) struct store_packed packed;
 	struct stat st;
@@ -259,9 +272,9 @@ static enum cairn_status packs_hold(struct store_packs *p, const struct cairn_ha
 	CLEANUP(cairn_fd_closep)
 	int opened = openat(p->dir_fd, packed.pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (opened < 0 || fstat(opened, &st) < 0)
-		return errno == ENOENT ? CAIRN_E_CONFLICT : CAIRN_E_IO;
+		return errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
 	if (!packs_is_same(packed.pack, &st))
-		return CAIRN_E_CONFLICT;
+		return CAIRN_E_NOT_FOUND; /* replaced this moment */
 	cairn_readshard_hold(opened, &packed.slot);
 	/* Deleted before it was held? */
 	status = cairn_readshard_find(packed.pack->shard, hash->b, slot, NULL);
@@ -271,15 +284,6 @@ static enum cairn_status packs_hold(struct store_packs *p, const struct cairn_ha
 	*fd = opened;
 	opened = -1;
 	return CAIRN_OK;
-}
-
-enum cairn_status store_packs_get(struct store_packs *p, const struct cairn_hash *hash,
-				  struct cairn_readshard_slot *slot, int *fd)
-{
-	enum cairn_status status = packs_hold(p, hash, slot, fd);
-	if (status == CAIRN_E_CONFLICT)
-		status = store_packs_scan(p) == CAIRN_OK ? packs_hold(p, hash, slot, fd) : CAIRN_E_IO;
-	return status == CAIRN_E_CONFLICT ? CAIRN_E_NOT_FOUND : status;
 }
 
 enum cairn_status store_packs_remove(struct store_packs *p, const struct cairn_hash *hash)

@@ -1,6 +1,7 @@
 /* Moving objects into a pack. Order, so that a kill at any point leaves each object in one place or both: the pack is
  * whole and durable under a name before the first object leaves the object folder. */
 #include "archive/readshard/writer.h"
+#include "base/crash_point.h"
 #include "base/fd.h"
 #include "store/store_fs.h"
 #include "store/tmpfile.h"
@@ -161,7 +162,9 @@ static enum cairn_status packing_drop(struct cairn_store_packing *p, const struc
 	char path[STORE_FS_PATH_BYTES];
 	store_fs_path(path, hash);
 	/* Its folder is not fsynced: after a crash it may be there again, which harms nothing. */
-	return unlinkat(p->fs->objects_fd, path, 0) == 0 || errno == ENOENT ? CAIRN_OK : CAIRN_E_IO;
+	bool moved = unlinkat(p->fs->objects_fd, path, 0) == 0 || errno == ENOENT;
+	cairn_crash_point(CAIRN_CRASH_PACK_MOVED);
+	return moved ? CAIRN_OK : CAIRN_E_IO;
 }
 
 enum cairn_status cairn_store_packing_drop(struct cairn_store_packing *p, const struct cairn_hash *hash)
@@ -192,6 +195,7 @@ enum cairn_status cairn_store_packing_add(struct cairn_store_packing *p, const s
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	status = cairn_readshard_writer_add_fd(p->writer, hash->b, fd, bytes);
 	*added = status == CAIRN_OK;
+	cairn_crash_point(CAIRN_CRASH_PACK_COPIED);
 	return status;
 }
 
@@ -199,6 +203,7 @@ enum cairn_status cairn_store_packing_commit(struct cairn_store_packing *p, stru
 {
 	bool existed = false;
 	enum cairn_status status = cairn_readshard_writer_end(p->writer, diag);
+	cairn_crash_point(CAIRN_CRASH_PACK_WRITTEN);
 	if (status == CAIRN_OK)
 		status = cairn_readshard_open(&p->shard, p->file.fd, diag);
 	if (status == CAIRN_OK)
@@ -207,8 +212,10 @@ enum cairn_status cairn_store_packing_commit(struct cairn_store_packing *p, stru
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "pack.exists", CAIRN_NO_OFFSET,
 				  "there is a pack of this name; choose another");
 	cairn_tmpfile_unlink(&p->file);
+	cairn_crash_point(CAIRN_CRASH_PACK_LINKED);
 	if (status == CAIRN_OK && fsync(p->fs->packs.dir_fd) < 0)
 		status = cairn_fd_status(errno);
+	cairn_crash_point(CAIRN_CRASH_PACK_DURABLE);
 	return status == CAIRN_OK ? store_packs_scan(&p->fs->packs) : status;
 }
 

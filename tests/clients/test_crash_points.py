@@ -28,6 +28,8 @@ REACHED = {
     "forget": INDEX,
     "collect": ["gc-marked", *INDEX, "gc-marked:2", "gc-swept:2", "remove-unlinked", "gc-removed", "gc-removed:2"]
     + [f"{step}:4" for step in INDEX],
+    "pack": ["pack-copied", "pack-copied:2", "pack-written", "pack-linked", "pack-durable", "pack-moved", "pack-moved:2"],
+    "collect_packed": ["pack-buried", "pack-buried:2", "pack-zeroed"],
 }
 STARTS = ["folder-locked", "secret-written", "secret-named", "folders-made"]
 MIGRATES = ["migrate-begun", "migrate-run", "migrate-stamped", "migrate-done"]
@@ -100,6 +102,33 @@ def act_forget(doomed):
 def act_collect(doomed):
     file = doomed.next_file()
     assert doomed.ledger.upload(doomed.server, file).status == 200
+    assert doomed.ledger.forget(doomed.server, file).status == 200
+    doomed.ledger.xorbs.clear()
+    yield
+    for _ in range(2):
+        doomed.clock.move(doomed.now + GRACE + 1)
+        doomed.now += GRACE + 1
+        assert doomed.server.post("/v1/gc").status == 200
+
+
+def make_pack(doomed):
+    """@return when it is made, or the daemon is gone"""
+    doomed.packs = getattr(doomed, "packs", 0) + 1
+    assert doomed.server.post(f"/v1/packs?name={doomed.packs}.shard").status == 202
+    cairn.wait_until("the pack", lambda: not doomed.server.get("/v1/packs").json()["job"]["running"])
+
+
+def act_pack(doomed):
+    """Ends with another packing, which takes what the one that was killed has left over."""
+    assert doomed.ledger.upload(doomed.server, doomed.next_file()).status == 200
+    yield
+    make_pack(doomed)
+
+
+def act_collect_packed(doomed):
+    file = doomed.next_file()
+    assert doomed.ledger.upload(doomed.server, file).status == 200
+    make_pack(doomed)
     assert doomed.ledger.forget(doomed.server, file).status == 200
     doomed.ledger.xorbs.clear()
     yield

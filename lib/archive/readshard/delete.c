@@ -1,6 +1,7 @@
 #include "archive/readshard/delete.h"
 
 #include "base/bytes.h"
+#include "base/crash_point.h"
 #include "base/fd.h"
 
 #include <errno.h>
@@ -88,8 +89,10 @@ enum cairn_status cairn_readshard_delete(const struct cairn_readshard *s, int fd
 			      cairn_readshard_slot_at(s, cairn_readshard_slot_of(s, key)));
 	if (status == CAIRN_OK)
 		status = delete_sync(fd);
+	cairn_crash_point(CAIRN_CRASH_PACK_BURIED);
 	if (status == CAIRN_OK)
 		status = delete_zero(fd, slot.at, CAIRN_READSHARD_SIZE_BYTES + slot.bytes, zeroed);
+	cairn_crash_point(CAIRN_CRASH_PACK_ZEROED);
 	return status == CAIRN_OK ? delete_sync(fd) : status;
 }
 
