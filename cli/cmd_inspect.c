@@ -1,4 +1,4 @@
-/* cairn inspect: every field of a shard, a xorb, a FOLD file or a TileDB array, and what is wrong with it. */
+/* cairn inspect: every field of a shard, a xorb or an archive, and what is wrong with it. */
 #include "cli/common/cli.h"
 #include "cli/common/input.h"
 #include "cli/common/options.h"
@@ -8,11 +8,12 @@
 #include <string.h>
 
 static const char INSPECT_HELP[] = "Usage: cairn inspect [OPTION]... FILE\n"
-				   "Show every field of a shard, a xorb or a FOLD file with its offset, and judge\n"
-				   "it as the server would. A file that begins with the shard tag is a shard, one\n"
-				   "that begins with FOLDv1 a FOLD file, any other a xorb. A folder is a TileDB\n"
-				   "array, a fragment of one, or an export with arrays in it: schema, tiles, R-tree\n"
-				   "and statistics are shown, and compared with all cells.\n"
+				   "Show every field of a shard, a xorb, a FOLD file or a Read Shard with its\n"
+				   "offset, and judge it as the server would. A file that begins with the shard\n"
+				   "tag is a shard, one that begins with FOLDv1 a FOLD file, with SWHShard a Read\n"
+				   "Shard (a pack), any other a xorb. A folder is a TileDB array, a fragment of\n"
+				   "one, or an export with arrays in it: schema, tiles, R-tree and statistics are\n"
+				   "shown, and compared with all cells.\n"
 				   "Of a bad file all is shown up to the offence, then the rule that it\n"
 				   "breaks, the offset and the two values that disagree.\n"
 				   "\n"
@@ -36,6 +37,24 @@ static void inspect_end(struct report *r)
 		cairn_json_close(&r->json);
 }
 
+/* What a file is, by its first bytes. */
+enum inspect_kind { INSPECT_SHARD, INSPECT_FOLD, INSPECT_READSHARD, INSPECT_XORB };
+static const char *const INSPECT_NAMES[] = {
+	[INSPECT_SHARD] = "shard",
+	[INSPECT_FOLD] = "fold",
+	[INSPECT_READSHARD] = "readshard",
+	[INSPECT_XORB] = "xorb",
+};
+
+static enum inspect_kind inspect_kind_of(const uint8_t *bytes, size_t len)
+{
+	if (inspect_is_shard(bytes, len))
+		return INSPECT_SHARD;
+	if (inspect_is_fold(bytes, len))
+		return INSPECT_FOLD;
+	return inspect_is_readshard(bytes, len) ? INSPECT_READSHARD : INSPECT_XORB;
+}
+
 static enum cairn_status inspect_file(struct report *r, const char *path, const struct cairn_hash *expected,
 				      struct inspect_result *result, struct cairn_diag *diag)
 {
@@ -43,16 +62,27 @@ static enum cairn_status inspect_file(struct report *r, const char *path, const 
 	enum cairn_status status = input_open(&in, path, diag);
 	if (status != CAIRN_OK)
 		return status;
-	bool shard = inspect_is_shard(in.bytes, in.len), fold = inspect_is_fold(in.bytes, in.len);
-	const char *type = shard ? "shard" : fold ? "fold" : "xorb";
+	enum inspect_kind kind = inspect_kind_of(in.bytes, in.len);
+	const char *type = INSPECT_NAMES[kind];
 	if (r->is_json)
 		cairn_json_put_u64(&r->json, "bytes", in.len);
 	else
 		(void)printf("%s, %zu bytes\n", type, in.len);
 	inspect_begin(r, type);
-	status = shard  ? inspect_shard(r, in.bytes, in.len, result, diag)
-		 : fold ? inspect_fold(r, in.bytes, in.len, diag)
-			: inspect_xorb(r, in.bytes, in.len, expected, diag);
+	switch (kind) {
+	case INSPECT_SHARD:
+		status = inspect_shard(r, in.bytes, in.len, result, diag);
+		break;
+	case INSPECT_FOLD:
+		status = inspect_fold(r, in.bytes, in.len, diag);
+		break;
+	case INSPECT_READSHARD:
+		status = inspect_readshard(r, in.bytes, in.len, diag);
+		break;
+	case INSPECT_XORB:
+		status = inspect_xorb(r, in.bytes, in.len, expected, diag);
+		break;
+	}
 	inspect_end(r);
 	return status;
 }

@@ -4,9 +4,9 @@
 #include <string.h>
 
 static const struct cli_command *const COMMANDS[] = {
-	&CLI_PUSH,      &CLI_PULL, &CLI_QUERY,  &CLI_HASH,   &CLI_INSPECT, &CLI_VERIFY,
-	&CLI_TOKEN,     &CLI_KEY,  &CLI_RM,     &CLI_SHARE,  &CLI_GC,      &CLI_STATS,
-	&CLI_TELEMETRY, &CLI_FSCK, &CLI_EXPORT, &CLI_BACKUP, &CLI_RESTORE, &CLI_FOLD,
+	&CLI_PUSH,   &CLI_PULL,   &CLI_QUERY,   &CLI_HASH, &CLI_INSPECT, &CLI_VERIFY,    &CLI_TOKEN,
+	&CLI_KEY,    &CLI_RM,     &CLI_SHARE,   &CLI_GC,   &CLI_STATS,   &CLI_TELEMETRY, &CLI_FSCK,
+	&CLI_EXPORT, &CLI_BACKUP, &CLI_RESTORE, &CLI_FOLD, &CLI_PACK,
 };
 enum { N_COMMANDS = sizeof(COMMANDS) / sizeof(COMMANDS[0]) };
 

@@ -68,6 +68,7 @@ extern const struct http_route ROUTES_HEALTH[];          /* /health, /ready, /me
 extern const struct http_route ROUTES_SHARDS[];          /* /v1/shards, /v2/shards */
 extern const struct http_route ROUTES_CHUNKS[];          /* /v1/chunks/... */
 extern const struct http_route ROUTES_ADMIN[];           /* DELETE /v1/files/..., /v1/gc, /v1/stats */
+extern const struct http_route ROUTES_PACKS[];           /* /v1/packs */
 extern const struct http_route ROUTES_KEYS[];            /* /v1/keys */
 extern const struct http_route ROUTES_HUB[];             /* /api/... */
 extern const struct http_route ROUTES_TELEMETRY[];       /* /v1/telemetry */

@@ -26,7 +26,8 @@ struct cli_command {
 };
 
 extern const struct cli_command CLI_HASH, CLI_INSPECT, CLI_VERIFY, CLI_PUSH, CLI_PULL, CLI_QUERY, CLI_TOKEN, CLI_KEY,
-	CLI_RM, CLI_SHARE, CLI_GC, CLI_STATS, CLI_TELEMETRY, CLI_FSCK, CLI_EXPORT, CLI_BACKUP, CLI_RESTORE, CLI_FOLD;
+	CLI_RM, CLI_SHARE, CLI_GC, CLI_STATS, CLI_TELEMETRY, CLI_FSCK, CLI_EXPORT, CLI_BACKUP, CLI_RESTORE, CLI_FOLD,
+	CLI_PACK;
 
 /** Write "cairn: ..." to standard error. */
 void cli_error(const char *fmt, ...) CAIRN_PRINTF(1, 2);

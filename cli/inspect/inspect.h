@@ -33,6 +33,13 @@ CAIRN_MUST_USE enum cairn_status inspect_fold(struct report *r, const uint8_t *b
 CAIRN_MUST_USE enum cairn_status inspect_xorb(struct report *r, const uint8_t *bytes, size_t len,
 					      const struct cairn_hash *expected, struct cairn_diag *diag);
 
+/** Does it begin as a Read Shard does? */
+bool inspect_is_readshard(const uint8_t *bytes, size_t len);
+
+/** Header, objects and function, then judge the whole; contents are not read. @return as cairn_readshard_verify() */
+CAIRN_MUST_USE enum cairn_status inspect_readshard(struct report *r, const uint8_t *bytes, size_t len,
+						   struct cairn_diag *diag);
+
 /** May it be an array, a fragment, or a folder of arrays of TileDB? Any folder may. */
 bool inspect_is_tiledb(const char *path);
 

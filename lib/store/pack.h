@@ -34,8 +34,12 @@ CAIRN_MUST_USE enum cairn_status cairn_store_tidy_packs(struct cairn_store *s);
  */
 struct cairn_store_packing;
 
+/** Letters, digits, "-", "_", "." and at the end ".shard"; no dot at the beginning, at most CAIRN_STORE_PACK_NAME_MAX
+ *  bytes? */
+bool cairn_store_is_pack_name(const char *name);
+
 /**
- * @param name  of the file: letters, digits, "-", "_", "." and at the end ".shard"; no dot at the beginning
+ * @param name  of the file
  * @return CAIRN_OK; CAIRN_E_USAGE a bad name, or a store that has no packs; CAIRN_E_CONFLICT there is such a pack, or
  * there are as many as may be; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM; all with diag
  */

@@ -42,7 +42,7 @@ enum cairn_status cairn_store_tidy_packs(struct cairn_store *s)
 
 /* --- beginning ---------------------------------------------------------------------------------------------------- */
 
-static bool packing_is_name(const char *name)
+bool cairn_store_is_pack_name(const char *name)
 {
 	static const char LEGAL[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 	static const char SUFFIX[] = ".shard";
@@ -61,7 +61,7 @@ static enum cairn_status packing_check(struct store_fs *fs, const char *name, st
 {
 	struct stat st;
 	size_t n = 0;
-	if (!packing_is_name(name))
+	if (!cairn_store_is_pack_name(name))
 		return cairn_fail(
 			diag, CAIRN_E_USAGE, "pack.name", CAIRN_NO_OFFSET,
 			"a pack's name is of letters, digits, \"-\", \"_\" and \".\", ends in \".shard\" and has at "

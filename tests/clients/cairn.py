@@ -198,7 +198,7 @@ class Daemon:
 
     def left_overs(self):
         """Files of the data folder that should not be there once nothing is under way."""
-        known = re.compile(r"(index\.sqlite(-wal|-shm)?|secret|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64})$")
+        known = re.compile(r"(index\.sqlite(-wal|-shm)?|secret|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard)$")
         paths = [p.relative_to(self.data).as_posix() for p in self.data.rglob("*") if p.is_file()]
         return [p for p in paths if not known.fullmatch(p)]
 

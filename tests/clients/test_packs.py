@@ -1,0 +1,311 @@
+"""The cold tier: packs that swh.shard reads, its shards read here, and a server whose xorbs move while it is used."""
+
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+
+import cairn
+import hf_client
+import ledger
+import plans
+import pytest
+import xet
+
+SHARDS = cairn.DATA / "archive" / "readshard"
+PEER_S = 60  # the peer hangs, or dies by a signal, on much that is damaged
+PEER = """
+import json, sys
+from swh.shard import Shard, ShardCreator
+order = json.load(sys.stdin)
+path, objects = order["path"], [(bytes.fromhex(k), bytes.fromhex(v)) for k, v in order.get("objects", [])]
+if order["do"] == "write":
+    with ShardCreator(path, len(objects)) as s:
+        for key, value in objects:
+            s.write(key, value)
+if order["do"] == "delete":
+    Shard.delete(path, bytes.fromhex(order["key"]))
+told = {}
+with Shard(path) as s:
+    told = {k.hex(): s[k].hex() for k in s}
+    assert all(s.getsize(bytes.fromhex(k)) * 2 == len(v) for k, v in told.items())
+    told = {"objects": told, "end": s.endpos + 1}
+json.dump(told, sys.stdout)
+"""
+
+
+def peer(do, path, **order):
+    """Let swh.shard, in a process of its own, do this and then read all of the file: {"objects": {key: bytes}, "end"}"""
+    done = subprocess.run(
+        [sys.executable, "-c", PEER],
+        input=json.dumps({"do": do, "path": str(path), **order}),
+        capture_output=True,
+        text=True,
+        timeout=PEER_S,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def run(*args, code=0, server=None):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("CAIRN_")}
+    command = [cairn.CAIRN, "pack", *map(str, args)]
+    if server:
+        command += ["--server", server.url]
+    done = subprocess.run(command, capture_output=True, timeout=120, env=env)
+    assert done.returncode == code, (command, done.returncode, done.stdout[-500:], done.stderr[-2000:])
+    return done
+
+
+def listed(path):
+    """{key: (bytes, offset)}"""
+    rows = json.loads(run("list", "--raw", "--json", path).stdout)["objects"]
+    return {row["key"]: (row["bytes"], row["offset"]) for row in rows}
+
+
+def pack(server, name, *options):
+    return json.loads(run("create", name, "--json", *options, server=server).stdout)
+
+
+def loose(server):
+    return [p for p in (server.data / "objects").rglob("*") if p.is_file()]
+
+
+def packs(server):
+    return sorted(p for p in (server.data / "packs").iterdir())
+
+
+@pytest.fixture
+def stock(server):
+    """A server with some files, and what was acknowledged."""
+    book = ledger.Ledger()
+    for seed in range(20):
+        assert book.upload(server, ledger.new_file(seed, xorbs=2)).status == 200
+    return server, book
+
+
+# --- the peer -----------------------------------------------------------------------------------------------------------
+
+
+def test_peer_reads_ours(stock):
+    server, book = stock
+    made = pack(server, "cold.shard")
+    assert made["xorbs"] == made["moved"] == len(book.xorbs)
+    path = server.data / "packs" / "cold.shard"
+    told = peer("read", path)
+    assert told["objects"] == {x.hash.hex(): x.body().hex() for x in book.xorbs.values()}
+    assert told["end"] == path.stat().st_size
+    swh = os.path.join(os.path.dirname(sys.executable), "swh-shard")
+    for verb in ("info", "ls", "check"):
+        done = subprocess.run([swh, verb, str(path)], capture_output=True, text=True, timeout=PEER_S)
+        assert done.returncode == 0, done.stderr
+    book.check(server)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 100, 3000])
+def test_ours_reads_peers(tmp_path, count):
+    path = tmp_path / "peer"
+    values = [b"%d," % i * (i % 50) for i in range(count)]
+    values[0] = b"first"
+    objects = {hashlib.sha256(v).hexdigest(): v for v in values}
+    peer("write", path, objects=[(k, v.hex()) for k, v in objects.items()])
+    assert {k: n for k, (n, _) in listed(path).items()} == {k: len(v) for k, v in objects.items()}
+    assert b" 0 deleted" in run("verify", "--sha256", path).stdout
+    for key in list(objects)[:10]:
+        assert run("get", "--raw", path, key).stdout == objects[key]
+    run("get", "--raw", path, "11" * 32, code=66)
+    first = next(iter(objects))
+    run("delete", "--raw", path, first)
+    assert f"{first} is not in it" in run("delete", "--raw", path, first, code=66).stderr.decode()
+    del objects[first]
+    assert peer("read", path)["objects"] == {k: v.hex() for k, v in objects.items()}
+    assert b" 1 deleted" in run("verify", "--sha256", path).stdout
+    if objects:
+        gone = next(iter(objects))
+        peer("delete", path, key=gone)
+        assert gone not in listed(path)
+        assert b" 2 deleted" in run("verify", "--sha256", path).stdout
+
+
+def test_get_to_a_file(tmp_path):
+    key = next(k for k, v in json.loads((SHARDS / "expected.json").read_text())["peer_five.shard"].items() if v["size"] == 5)
+    run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == b"hello"
+    run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "none" / "out", code=73)
+    assert [p.name for p in tmp_path.iterdir()] == ["out"], "nothing is left behind"
+
+
+BAD = [json.loads(line)["file"] for line in (SHARDS / "bad.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_refused(tmp_path, name):
+    good = name == "bad_count.shard"  # one more announced than there is: as if it had been deleted
+    path = SHARDS / name
+    done = run("verify", "--sha256", path, code=0 if good else 65)
+    if good:
+        return
+    said = done.stderr.decode()
+    assert str(path) in said and "offset" in said and ("[readshard." in said or "[pack.content" in said), said
+    inspect = [cairn.CAIRN, "inspect", str(path)]
+    if name not in ("bad_magic.shard", "bad_empty_file.shard", "bad_obj_data.shard"):
+        shown = subprocess.run(inspect, capture_output=True, text=True, timeout=60)
+        assert shown.returncode == 65 and "readshard" in shown.stdout and "[readshard." in shown.stderr, shown
+    # Neither listing nor deleting crashes, whatever it says.
+    copy = tmp_path / name
+    copy.write_bytes(path.read_bytes())
+    for args in (["list", "--raw", copy], ["delete", "--raw", copy, "11" * 32]):
+        code = subprocess.run([cairn.CAIRN, "pack", *map(str, args)], capture_output=True, timeout=60).returncode
+        assert code in (0, 65, 66), (args, code)
+
+
+# --- a server -----------------------------------------------------------------------------------------------------------
+
+
+def test_packed_files_read_as_before(stock):
+    server, book = stock
+    pack(server, "a.shard")
+    assert loose(server) == [] and server.left_overs() == []
+    book.check(server)
+    for xorb in book.xorbs.values():
+        reply = server.put_xorb(xorb)
+        assert reply.status == 200 and reply.json()["was_inserted"] is False
+    assert loose(server) == []
+    more = ledger.new_file(100, xorbs=2)
+    assert book.upload(server, more).status == 200
+    assert pack(server, "none.shard", "--older-than", "1h")["xorbs"] == 0
+    assert pack(server, "b.shard")["xorbs"] == 2
+    assert [p.name for p in packs(server)] == ["a.shard", "b.shard"]
+    shown = json.loads(run("list", "--json", server=server).stdout)
+    assert [(p["name"], p["objects"], p["fault"]) for p in shown["packs"]] == [("a.shard", 40, None), ("b.shard", 2, None)]
+    run("verify", *packs(server))
+    assert "a.shard" in run("create", "a.shard", server=server, code=73).stderr.decode()
+    run("create", "a b", server=server, code=64)
+    server.stop()
+    server.start()
+    book.check(server)
+    server.stop()
+    done = subprocess.run([cairn.CAIRN, "fsck", "--data-dir", server.data], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout
+
+
+def test_packs_come_and_go_without_a_restart(stock):
+    server, book = stock
+    pack(server, "a.shard")
+    (path,) = packs(server)
+    path.rename(server.folder / "away")
+    xorb = next(iter(book.xorbs.values()))
+    assert server.request("HEAD", xorb.path()).status == 404
+    (server.folder / "away").rename(path)
+    book.check(server)
+    (server.data / "packs" / "bad.shard").write_bytes(b"SWHShard")
+    shown = json.loads(run("list", "--json", server=server).stdout)
+    assert {p["name"]: p["fault"] for p in shown["packs"]} == {"a.shard": None, "bad.shard": "readshard.short"}
+    assert "pack.in_use" in run("delete", path, xet.text(xorb.hash), code=73).stderr.decode()
+    server.stop()
+    run("delete", path, xet.text(xorb.hash))
+    server.start()
+    assert server.request("HEAD", xorb.path()).status == 404
+    assert server.put_xorb(xorb).json()["was_inserted"] is True
+    book.check(server)
+
+
+def test_ranges_of_packed_xorbs(stock):
+    server, book = stock
+    pack(server, "a.shard")
+    file = next(iter(book.files.values()))
+    xorb = file.terms[0][0]
+    plan = server.get(f"/v1/reconstructions/{ledger.name(file)}").json()
+    (fetch,) = plan["fetch_info"][xet.text(xorb.hash)]
+    target = plans.path_of(fetch["url"])
+    body = xorb.body()
+    for range_, want in (("bytes=0-0", [(0, 1)]), ("bytes=100-5099", [(100, 5100)]), ("bytes=5-9,20-39", [(5, 10), (20, 40)])):
+        reply = server.get(target, headers={"Range": range_})
+        assert reply.status == 206
+        if len(want) == 1:
+            assert reply.body == body[want[0][0] : want[0][1]]
+            assert reply.headers["Content-Range"] == f"bytes {want[0][0]}-{want[0][1] - 1}/{len(body)}"
+        else:
+            assert all(body[a:b] in reply.body for a, b in want)
+
+
+def test_packed_xorbs_are_collected(start, clock):
+    server = start(test_clock=clock.path, epoch="60s", gc_grace="120s")
+    book = ledger.Ledger()
+    kept, gone = ledger.new_file(1, xorbs=2), ledger.new_file(2, xorbs=2)
+    for file in (kept, gone):
+        assert book.upload(server, file).status == 200
+    pack(server, "a.shard")
+    (path,) = packs(server)
+    before = path.stat().st_blocks
+    assert book.forget(server, gone).status == 200
+    for xorb, _, _ in gone.terms:
+        del book.xorbs[xorb.hash]
+    for now in (121, 242):
+        clock.move(now)
+        assert server.post("/v1/gc").status == 200
+    book.check(server)
+    for xorb, _, _ in gone.terms:
+        assert server.request("HEAD", xorb.path()).status == 404
+        assert xorb.body()[:4000] not in path.read_bytes()
+    assert path.stat().st_blocks < before, "the space was given back"
+    told = peer("read", path)["objects"]
+    assert set(told) == {x.hash.hex() for x, _, _ in kept.terms}
+    assert b" 2 deleted" in run("verify", path).stdout
+
+
+def test_packing_among_clients(server):
+    """Clients upload and read while their xorbs move from the folder into pack after pack."""
+    books, failures, over = [ledger.Ledger() for _ in range(3)], [], threading.Event()
+
+    def client(number):
+        source = random.Random(number)
+        try:
+            for n in range(60):
+                file = ledger.new_file(1000 * number + n, xorbs=2)
+                assert books[number].upload(server, file).status == 200
+                assert ledger.read(server, source.choice(list(books[number].files.values())))
+        except BaseException as e:
+            failures.append(e)
+        over.set()
+
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(3)]
+    for t in threads:
+        t.start()
+    made = 0
+    while not over.is_set():
+        made += pack(server, f"{made}.shard")["xorbs"] > 0
+    for t in threads:
+        t.join()
+    assert not failures, failures
+    assert made > 1
+    pack(server, "last.shard")
+    assert loose(server) == []
+    for book in books:
+        book.check(server)
+    run("verify", *packs(server))
+
+
+def test_stock_client_reads_packed_files(server, tmp_path):
+    content = random.Random(7).randbytes(5 << 20) + b"packed " * 100000
+    (tmp_path / "file").write_bytes(content)
+    (info,) = hf_client.upload(server, tmp_path / "up", [tmp_path / "file"])
+    assert pack(server, "cold.shard")["xorbs"] >= 1
+    assert loose(server) == []
+    gets = [{"hash": info["hash"], "size": info["size"], "how": "file"}]
+    (got,) = hf_client.download(server, tmp_path, gets)
+    assert got == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def test_only_an_admin_packs(start, issuer):
+    server = start(token_key=issuer.folder)
+    for token in (issuer.token("write"), issuer.token("read")):
+        assert server.post("/v1/packs?name=a.shard", token=token).status == 403
+        assert server.get("/v1/packs", token=token).status == 403
+    for query in ("", "?name=", "?name=a", "?name=.shard", "?name=..%2Fa.shard", "?name=" + "a" * 123 + ".shard"):
+        cairn.is_error(server.post(f"/v1/packs{query}", token=issuer.token("admin")), 400, "pack.name")
+    cairn.is_error(server.post("/v1/packs?name=a.shard&older_than_s=x", token=issuer.token("admin")), 400, "pack.age")
+    assert server.post("/v1/packs?name=a.shard", token=issuer.token("admin")).status == 202
