@@ -3,6 +3,7 @@
 #include "cli/common/admin.h"
 #include "cli/common/progress.h"
 #include "cli/common/report.h"
+#include "store/pack.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -174,6 +175,9 @@ int pack_create(const struct cli_command *command, const struct pack_args *args,
 	if (args->older_than && !cli_parse_seconds(args->older_than, &age_s))
 		return cli_usage_error(command, "--older-than is a time like 90s, 15m, 1h or 30d, not \"%s\"",
 				       args->older_than);
+	if (!cairn_store_is_pack_name(name))
+		return cli_usage_error(command, "\"%s\" is no name for a pack, which ends in .shard and has no folder",
+				       name);
 	(void)snprintf(age, sizeof(age), "%" PRId64, age_s);
 	cairn_buf_printf(&path, "/v1/packs");
 	admin_add_arg(&path, "name", name);
