@@ -13,7 +13,7 @@
  * userfaultfd, io_uring, keyrings, modules. The socket that is listened on is open already. Architectures lack some. */
 static const char *const CALLS[] = {
 	/* memory; mmap and mprotect have rules of their own */
-	"brk", "madvise", "membarrier", "mincore", "mremap", "msync", "munmap",
+	"brk", "madvise", "membarrier", "mremap", "msync", "munmap",
 	/* threads; clone has a rule of its own, clone3 hides its flags from a filter: the C library does without */
 	"exit", "exit_group", "futex", "get_robust_list", "gettid", "getcpu", "rseq", "sched_getaffinity",
 	"sched_yield", "set_robust_list", "set_tid_address",

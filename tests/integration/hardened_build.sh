@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The programs, built as they are shipped, have the protections that meson.build asks for. An argument names a build
+# The programs, built as they are shipped, have the protections that meson.build asks for, and all that is shipped is installed. An argument names a build
 # folder without sanitizers to look at instead of building one.
 . "$(dirname "$0")/common.sh"
 cd "$(dirname "$0")/../.." || exit 1
@@ -50,4 +50,11 @@ check() {
 
 check "$build/server/cairnd"
 check "$build/cli/cairn"
+if [ -z "${1:-}" ]; then
+  run 0 env DESTDIR="$WORK/root" meson install -C "$build" --no-rebuild
+  for file in bin/cairnd bin/cairn lib/systemd/system/cairnd.service lib/sysusers.d/cairn.conf; do
+    [ -s "$WORK/root/usr/local/$file" ] || fail "$file is not installed"
+  done
+  grep -q '^ExecStart=/usr/local/bin/cairnd ' "$WORK/root/usr/local/lib/systemd/system/cairnd.service" || fail "the unit starts another program"
+fi
 done_testing

@@ -1,0 +1,64 @@
+"""The systemd unit: how exposed it leaves the daemon, and that it lets the daemon's own sandbox be."""
+
+import re
+import shutil
+import subprocess
+
+import cairn
+import pytest
+
+UNIT = cairn.ROOT / "systemd" / "cairnd.service.in"
+EXPOSURE = 1.1  # of 10, as docs/reliability.md says; fewer is better
+pytestmark = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed; ./dev test installs it")
+
+
+def analyze(*arguments):
+    return subprocess.run(["systemd-analyze", "--no-pager", *arguments], capture_output=True, text=True, timeout=60)
+
+
+def calls_of(group):
+    """The system calls of a group, and of the groups in it."""
+    out = set()
+    for line in analyze("syscall-filter", group).stdout.splitlines()[1:]:
+        name = line.strip()
+        if name.startswith("@"):
+            out |= calls_of(name)
+        elif name and not name.startswith("#"):
+            out.add(name)
+    return out
+
+
+@pytest.fixture
+def unit(tmp_path):
+    path = tmp_path / "cairnd.service"
+    path.write_text(UNIT.read_text().replace("@bindir@", "/usr/bin"))
+    return path
+
+
+def test_exposure(unit):
+    done = analyze("security", "--offline=true", str(unit))
+    assert done.returncode == 0, done.stderr
+    level = float(re.search(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout)[1])
+    assert level <= EXPOSURE, done.stdout
+
+
+def test_no_word_of_it_is_unknown(unit):
+    done = analyze("verify", str(unit))
+    said = [line for line in done.stderr.splitlines() if "not executable" not in line and "man " not in line]
+    assert said == []
+
+
+def test_what_the_daemon_calls_is_let_in(unit):
+    """Two filters are in force: what either forbids is forbidden."""
+    allowed, refused = set(), set()
+    for words in re.findall(r"^SystemCallFilter=(.*)$", unit.read_text(), re.M):
+        into = refused if words.startswith("~") else allowed
+        for word in words.removeprefix("~").split():
+            into |= calls_of(word) if word.startswith("@") else {word}
+    assert len(allowed) > 300, "systemd-analyze told its groups"
+    source = (cairn.ROOT / "server" / "sandbox_calls.c").read_text()
+    made = set(re.findall(r'"(\w+)"', source[source.index(" CALLS[]") : source.index("CALLS_OF_SANITIZERS[]")]))
+    made |= {"seccomp", "prctl", "mmap", "mprotect", "clone", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}
+    assert len(made) > 100
+    assert made - allowed == set()
+    assert made & refused <= {"fchown"}, "SQLite's, as root alone"
