@@ -90,6 +90,8 @@ enum cairn_status app_open(struct app *app, struct cairn_diag *diag)
 	app->auth.dedupe = app_dedupe_scope(app->config.dedupe_scope);
 	if (app->config.token_key)
 		status = auth_keys_open(&app->auth.keys, app->config.token_key, diag);
+	if (status == CAIRN_OK && app->config.tls_certificate)
+		status = tls_open(&app->tls, app->config.tls_certificate, app->config.tls_key, diag);
 	if (status == CAIRN_OK)
 		status = cors_init(&app->cors, app->config.cors_origins, diag);
 	if (status == CAIRN_OK)
@@ -111,6 +113,7 @@ void app_close(struct app *app)
 	cairn_cas_free(app->cas);
 	metrics_free(app->metrics);
 	auth_keys_free(app->auth.keys);
+	tls_free(app->tls);
 	cors_fini(&app->cors);
 	pthread_mutex_destroy(&app->ready.lock);
 	*app = (struct app){.config = app->config, .sandbox = app->sandbox};
@@ -161,6 +164,7 @@ enum cairn_status app_serve(struct app *app, int listen_fd, struct cairn_diag *d
 		.rate_per_token = c->rate_per_token,
 		.rate_burst_s = c->rate_burst_s,
 		.public_url = c->public_url,
+		.tls_retrieve = app->tls ? tls_retrieve() : NULL,
 		.cors = &app->cors,
 		.routes = APP_ROUTES,
 		.app = app,

@@ -10,6 +10,7 @@
 #include "server/http/http.h"
 #include "server/metrics.h"
 #include "server/sandbox.h"
+#include "server/tls.h"
 
 #include <stdatomic.h>
 
@@ -34,6 +35,7 @@ struct app {
 	struct http_server *http; /* set once serving; used by the metrics route and the stop only */
 	struct app_ready ready;
 	struct sandbox_report sandbox;
+	struct tls *tls;      /* NULL: HTTP */
 	atomic_bool stopping; /* long work is to end early */
 	int64_t started_unix_s;
 };

@@ -296,6 +296,10 @@ static bool config_check(struct config *config)
 	}
 	if (!config_check_cors(config->cors_origins))
 		return false;
+	if (!config->tls_certificate != !config->tls_key) {
+		config_complain("tls_certificate and tls_key go together; give both, or neither for HTTP");
+		return false;
+	}
 	if (!config->public_url)
 		return true;
 	const char *rest = strncmp(config->public_url, "http://", 7) == 0    ? config->public_url + 7

@@ -16,11 +16,12 @@ struct config {
 	char *cors_origins;    /* as cors_init(); NULL: none */
 	char *token_key;       /* file or folder of keys; NULL: no tokens */
 	bool insecure_no_auth; /* serve others than loopback without tokens */
-	char *user, *group;    /* to become; NULL: stay */
-	char *sandbox;         /* auto, on, off */
-	char *dedupe_scope;    /* global, namespace, repository */
-	char *secret_file;     /* NULL: in the data folder */
-	char *xorbs;           /* store, external */
+	char *tls_certificate, *tls_key; /* NULL: HTTP */
+	char *user, *group;              /* to become; NULL: stay */
+	char *sandbox;                   /* auto, on, off */
+	char *dedupe_scope;              /* global, namespace, repository */
+	char *secret_file;               /* NULL: in the data folder */
+	char *xorbs;                     /* store, external */
 	bool strict;
 	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, reserve_bytes, answer_bytes_max, cache_bytes_max;
 	uint64_t xorb_chunks_max, files_max, terms_max, xorbs_max, term_chunks_max;

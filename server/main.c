@@ -72,7 +72,7 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 		LOG(LOG_WARNING, "root", LOG_T("message", "runs as root; the setting user names whom to become"));
 	if (!app->auth.keys && !listen_is_loopback(bound))
 		LOG(LOG_WARNING, "no_tokens", LOG_T("message", "everybody who reaches this port may write"));
-	(void)printf("cairnd listening on http://%s\n", text);
+	(void)printf("cairnd listening on %s://%s\n", app->tls ? "https" : "http", text);
 	(void)fflush(stdout);
 }
 
@@ -89,7 +89,8 @@ static enum cairn_status main_confine(struct app *app, struct cairn_diag *diag)
 	const struct config *c = &app->config;
 	bool made = mkdir(c->data_dir, 0700) == 0; /* when it fails for another reason, app_open() says so */
 	enum cairn_status status = privileges_drop(c->user, c->group, made ? c->data_dir : NULL, diag);
-	const char *const readable[] = {c->token_key, c->secret_file, cairn_crash_point_file()};
+	const char *const readable[] = {c->token_key, c->secret_file, c->tls_certificate, c->tls_key,
+					cairn_crash_point_file()};
 	const struct sandbox_options options = {
 		.mode = main_sandbox_mode(c->sandbox),
 		.data_dir = c->data_dir,
@@ -99,19 +100,25 @@ static enum cairn_status main_confine(struct app *app, struct cairn_diag *diag)
 	return status == CAIRN_OK ? sandbox_enter(&options, &app->sandbox, diag) : status;
 }
 
+static void main_reloaded(enum cairn_status status, const struct cairn_diag *diag, const char *what)
+{
+	if (status == CAIRN_OK)
+		LOG(LOG_INFO, "reload", LOG_T("what", what), LOG_T("message", "was read again"));
+	else
+		LOG(LOG_ERROR, "reload_failed", LOG_T("what", what), LOG_T("rule", diag->rule),
+		    LOG_T("cause", diag->text), LOG_T("message", "what was read before stays in use"));
+}
+
+/* Each on its own: a certificate that is wrong keeps no token key from being taken away. */
 static void main_reload(struct app *app)
 {
-	struct cairn_diag diag = {0};
-	if (!app->auth.keys) {
-		LOG(LOG_INFO, "reload", LOG_T("message", "there are no token keys to read again"));
-		return;
-	}
-	enum cairn_status status = auth_keys_reload(app->auth.keys, &diag);
-	if (status == CAIRN_OK)
-		LOG(LOG_INFO, "reload", LOG_T("message", "token keys were read again"));
-	else
-		LOG(LOG_ERROR, "reload_failed", LOG_T("rule", diag.rule), LOG_T("cause", diag.text),
-		    LOG_T("message", "the token keys of before stay in use"));
+	struct cairn_diag keys = {0}, tls = {0};
+	if (!app->auth.keys && !app->tls)
+		LOG(LOG_INFO, "reload", LOG_T("message", "there are no token keys and no certificate to read again"));
+	if (app->auth.keys)
+		main_reloaded(auth_keys_reload(app->auth.keys, &keys), &keys, "token_key");
+	if (app->tls)
+		main_reloaded(tls_reload(app->tls, &tls), &tls, "tls_certificate");
 }
 
 static void main_exit_now(int number)

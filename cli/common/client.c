@@ -106,6 +106,8 @@ static void client_set_options(struct client *c)
 	(void)curl_easy_setopt(h, CURLOPT_ERRORBUFFER, c->error);
 	(void)curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
+	if (getenv("SSL_CERT_FILE")) /* whom to trust, as hf_xet and the program curl take it; the library does not */
+		(void)curl_easy_setopt(h, CURLOPT_CAINFO, getenv("SSL_CERT_FILE"));
 	(void)curl_easy_setopt(h, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	(void)curl_easy_setopt(h, CURLOPT_USERAGENT, "cairn/" CAIRN_VERSION);
 	(void)curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT, (long)CLIENT_CONNECT_TIMEOUT_S);

@@ -32,6 +32,8 @@ enum {
 	HTTP_LINGER_MS = 2000,
 };
 
+static const char HTTP_TLS_PRIORITIES[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";
+
 /* --- what a route may ask ------------------------------------------------------------------------------------------
  */
 
@@ -93,7 +95,8 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len)
 	/* HTTP/1.0 needs no Host: the address that the client reached is as good. */
 	if (!host && listen_address_of(req->peer->fd, &local) == CAIRN_OK)
 		listen_text(&local, address);
-	(void)snprintf(out, out_len, "http://%s", host ? host : address);
+	(void)snprintf(out, out_len, "%s://%s", req->server->options.tls_retrieve ? "https" : "http",
+		       host ? host : address);
 }
 
 /* --- replies -------------------------------------------------------------------------------------------------------
@@ -212,15 +215,6 @@ void http_reply_bytes(struct http_request *req, unsigned code, const char *conte
 	http_reply(req, code, content_type, len, response);
 }
 
-void http_reply_file(struct http_request *req, unsigned code, const char *content_type, int fd, uint64_t offset,
-		     uint64_t len)
-{
-	struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(len, fd, offset);
-	if (!response)
-		close(fd);
-	http_reply(req, code, content_type, len, response);
-}
-
 struct http_reader {
 	ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max);
 	void (*release)(void *ctx);
@@ -258,6 +252,40 @@ void http_reply_reader(struct http_request *req, unsigned code, const char *cont
 		if (release)
 			release(ctx);
 	}
+	http_reply(req, code, content_type, len, response);
+}
+
+/* A part of a file that can't be sent without copying. */
+struct http_part {
+	int fd;
+	uint64_t offset;
+};
+
+static ssize_t http_part_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)
+{
+	const struct http_part *part = ctx;
+	return pread(part->fd, out, max, (off_t)(part->offset + pos));
+}
+
+static void http_part_free(void *ctx)
+{
+	struct http_part *part = ctx;
+	close(part->fd);
+	free(part);
+}
+
+void http_reply_file(struct http_request *req, unsigned code, const char *content_type, int fd, uint64_t offset,
+		     uint64_t len)
+{
+	struct http_part *part = req->server->options.tls_retrieve ? malloc(sizeof(*part)) : NULL;
+	if (part) { /* the library would read the file in blocks of 4 KiB, and encrypt each by itself */
+		*part = (struct http_part){fd, offset};
+		http_reply_reader(req, code, content_type, len, http_part_read, http_part_free, part);
+		return;
+	}
+	struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(len, fd, offset);
+	if (!response)
+		close(fd);
 	http_reply(req, code, content_type, len, response);
 }
 
@@ -451,6 +479,8 @@ static enum MHD_Result http_refuse_midway(struct http_request *req)
 		return MHD_NO;
 	req->stage = HTTP_STAGE_LINGER;
 	req->code = 413;
+	if (req->server->options.tls_retrieve)
+		return MHD_NO; /* what is written past the library would not be encrypted */
 	http_error_raw(&b, 413, "http.body_bytes", "the body is larger than this server takes; send less at once",
 		       req->id);
 	if (b.status != CAIRN_OK || send(req->peer->fd, b.bytes, b.len, MSG_NOSIGNAL | MSG_DONTWAIT) <= 0)
@@ -584,15 +614,21 @@ static bool http_start_library(struct http_server *server)
 {
 	const struct http_server_options *o = &server->options;
 	unsigned pool = (o->connections_max + HTTP_THREAD_CONNS - 1) / HTTP_THREAD_CONNS;
+	const struct MHD_OptionItem tls[] = {
+		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)HTTP_TLS_PRIORITIES},
+		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)o->tls_retrieve},
+		{MHD_OPTION_END, 0, NULL},
+	};
 	server->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
-		NULL, http_on_request, server, MHD_OPTION_EXTERNAL_LOGGER, http_on_log, server,
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |
+			(o->tls_retrieve ? MHD_USE_TLS : 0),
+		0, NULL, NULL, http_on_request, server, MHD_OPTION_EXTERNAL_LOGGER, http_on_log, server,
 		MHD_OPTION_LISTEN_SOCKET, o->listen_fd, MHD_OPTION_CONNECTION_LIMIT, o->connections_max,
 		MHD_OPTION_THREAD_POOL_SIZE, pool < 2 ? 2u : pool, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		o->head_bytes_max + HTTP_LIBRARY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_s,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK,
 		http_on_uri, server, MHD_OPTION_NOTIFY_COMPLETED, http_on_done, server, MHD_OPTION_NOTIFY_CONNECTION,
-		http_on_connection, server, MHD_OPTION_END);
+		http_on_connection, server, MHD_OPTION_ARRAY, o->tls_retrieve ? tls : tls + 2, MHD_OPTION_END);
 	return server->daemon != NULL;
 }
 

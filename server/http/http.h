@@ -171,8 +171,9 @@ struct http_server_options {
 	uint64_t rate_per_address;            /* requests a second, over it: 429; 0: no limit */
 	uint64_t rate_per_token;              /* the same for requests with one token */
 	uint64_t rate_burst_s;                /* how many seconds' worth of them may come at once */
-	const char *public_url;               /* NULL: what the client's Host header says */
-	const struct cors *cors;              /* pages of other origins that may call; borrowed; NULL: none */
+	void (*tls_retrieve)(void); /* HTTPS: GnuTLS's gnutls_certificate_retrieve_function2, cast; NULL: HTTP */
+	const char *public_url;     /* NULL: what the client's Host header says */
+	const struct cors *cors;    /* pages of other origins that may call; borrowed; NULL: none */
 	const struct http_route *const
 		*routes; /* NULL-terminated array of tables, each ended by an entry without a method */
 	void *app;

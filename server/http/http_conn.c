@@ -24,6 +24,7 @@ struct http_conns {
 	atomic_uint n;
 	_Atomic uint64_t n_refused;
 	unsigned per_address_max;
+	bool encrypted;
 };
 
 static uint64_t conn_state(enum http_conn_phase phase, int64_t deadline_ms)
@@ -41,13 +42,14 @@ static int64_t conn_state_deadline(uint64_t state)
 	return (int64_t)(state >> CONN_PHASE_BITS);
 }
 
-struct http_conns *http_conns_new(unsigned per_address_max)
+struct http_conns *http_conns_new(unsigned per_address_max, bool encrypted)
 {
 	struct http_conns *conns = calloc(1, sizeof(*conns));
 	if (!conns)
 		return NULL;
 	pthread_mutex_init(&conns->lock, NULL);
 	conns->per_address_max = per_address_max;
+	conns->encrypted = encrypted;
 	return conns;
 }
 
@@ -216,7 +218,7 @@ static bool conn_has_left(struct http_conn *conn, uint64_t state)
 	return again;
 }
 
-static bool conn_sweep_one(struct http_conn *conn, int64_t now_ms)
+static bool conn_sweep_one(const struct http_conns *conns, struct http_conn *conn, int64_t now_ms)
 {
 	uint64_t old = atomic_load(&conn->state);
 	enum http_conn_phase phase = conn_state_phase(old);
@@ -228,7 +230,7 @@ static bool conn_sweep_one(struct http_conn *conn, int64_t now_ms)
 	atomic_store(&conn->timed_out, late);
 	if (!atomic_compare_exchange_strong(&conn->state, &old, conn_state(HTTP_CONN_CUT, deadline_ms)))
 		return false; /* it has just moved on */
-	if (late && phase == HTTP_CONN_BODY)
+	if (late && phase == HTTP_CONN_BODY && !conns->encrypted)
 		conn_say_timeout(conn);
 	/* The library sees the end of the stream and closes; closing here would pull the descriptor from under it. */
 	shutdown(conn->fd, SHUT_RDWR);
@@ -242,7 +244,7 @@ unsigned http_conns_sweep(struct http_conns *conns, int64_t now_ms)
 	for (size_t i = 0; i < CONN_BUCKETS; i++)
 		for (struct http_conn_address *a = conns->buckets[i]; a; a = a->next)
 			for (struct http_conn *c = a->first; c; c = c->next)
-				n += conn_sweep_one(c, now_ms);
+				n += conn_sweep_one(conns, c, now_ms);
 	pthread_mutex_unlock(&conns->lock);
 	return n;
 }

@@ -36,8 +36,12 @@ struct http_conn {
 
 struct http_conns;
 
-/** @param per_address_max  0: no limit. @return NULL without memory */
-struct http_conns *http_conns_new(unsigned per_address_max);
+/**
+ * @param per_address_max  0: no limit
+ * @param encrypted  nothing can be said on a socket past the library
+ * @return NULL without memory
+ */
+struct http_conns *http_conns_new(unsigned per_address_max, bool encrypted);
 /** Every connection must have been removed. NULL is harmless. */
 void http_conns_free(struct http_conns *conns);
 

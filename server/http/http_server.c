@@ -169,7 +169,7 @@ struct http_server *http_server_new(const struct http_server_options *options)
 	pthread_condattr_destroy(&monotonic);
 	if (getrandom(&server->id_prefix, sizeof(server->id_prefix), 0) != sizeof(server->id_prefix))
 		server->id_prefix = (uint32_t)http_now_us();
-	server->conns = http_conns_new(options->connections_per_address_max);
+	server->conns = http_conns_new(options->connections_per_address_max, options->tls_retrieve != NULL);
 	bool limited = http_server_rate(&server->address_rate, options, options->rate_per_address) &&
 		       http_server_rate(&server->token_rate, options, options->rate_per_token);
 	if (options->public_url) {

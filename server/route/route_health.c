@@ -116,6 +116,10 @@ static void metrics_list_process(struct metrics_list *list, struct app *app)
 	metrics_list_add(list, "gauge", "cairn_sandbox{part=\"files\"}", app->sandbox.files, SANDBOX);
 	metrics_list_add(list, "gauge", "cairn_sandbox{part=\"calls\"}", app->sandbox.calls, SANDBOX);
 	metrics_list_add(list, "gauge", "cairn_sandbox{part=\"code\"}", app->sandbox.code, SANDBOX);
+	if (app->tls)
+		metrics_list_add(list, "gauge", "cairn_tls_certificate_expires_seconds",
+				 (uint64_t)tls_expires_unix_s(app->tls),
+				 "When the certificate in use expires, in seconds since 1970.");
 	metrics_list_add(list, "gauge", "cairn_start_time_seconds", (uint64_t)app->started_unix_s,
 			 "When the daemon started, in seconds since 1970.");
 	metrics_list_add(list, "gauge", "cairn_http_connections", http.connections, "Open connections.");

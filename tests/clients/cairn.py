@@ -11,6 +11,7 @@ import re
 import select
 import signal
 import socket
+import ssl
 import subprocess
 import time
 from pathlib import Path
@@ -47,12 +48,13 @@ def wait_until(what, check, seconds=30.0):
 
 class Daemon:
     """cairnd on a free port. Options are given as on the command line: shard_bytes_max="4K" is --shard-bytes-max 4K.
-    variables: of the environment, besides the usual ones.
+    variables: of the environment, besides the usual ones. trust: HTTPS, and the file of the authority to believe.
     """
 
-    def __init__(self, folder, binary=CAIRND, listen="127.0.0.1:0", variables=None, **options):
+    def __init__(self, folder, binary=CAIRND, listen="127.0.0.1:0", variables=None, trust=None, **options):
         self.folder = Path(folder)
         self.variables = variables or {}
+        self.trust = ssl.create_default_context(cafile=trust) if trust else None
         self.data = self.folder / "data"
         self.command = [binary, "--data-dir", str(self.data), "--listen", listen]
         for name, value in options.items():
@@ -72,13 +74,13 @@ class Daemon:
         self.launch()
         ready, _, _ = select.select([self.process.stdout], [], [], START_S)
         line = self.process.stdout.readline().decode() if ready else ""
-        found = re.search(r"cairnd listening on http://(\S+):(\d+)", line)
+        found = re.search(r"cairnd listening on https?://(\S+):(\d+)", line)
         if not found:
             self.process.kill()
             self.process.wait()
             raise AssertionError(f"cairnd did not start: {line!r} {self.log()}")
         self.port = int(found.group(2))
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http{'s' if self.trust else ''}://127.0.0.1:{self.port}"
         return self
 
     def launch(self):
@@ -154,6 +156,8 @@ class Daemon:
             print(self.log()[-3000:])
 
     def connect(self, timeout=60):
+        if self.trust:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.trust)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def socket(self, timeout=30):

@@ -17,6 +17,7 @@ jansson\.h                     lib/base/json\.c|tests/.*
 jwt\.h                         lib/token/.*
 curl/.*                        cli/common/client\.c|bench/.*
 ini\.h                         server/config.*\.c
+gnutls/.*                      server/tls\.c
 seccomp\.h                     server/sandbox_calls\.c|tests/unit/test_sandbox\.c
 linux/landlock\.h              server/sandbox_files\.c
 check\.h                       tests/.*

@@ -19,7 +19,7 @@ static void setup(void)
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	client = pair[0];
 	server = pair[1];
-	conns = http_conns_new(LIMIT);
+	conns = http_conns_new(LIMIT, false);
 	ck_assert_ptr_nonnull(conns);
 }
 
