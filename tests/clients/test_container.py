@@ -91,6 +91,8 @@ def test_upload_query_and_return(image, names, make):
     server = Container(name, volume, image).start()
     assert server.inspect()["Config"]["User"] == "10001:10001"
     assert docker("exec", name, "id", "-u").stdout.strip() == "10001"
+    [listening] = [e for e in map(json.loads, docker("logs", name).stderr.splitlines()) if e["event"] == "listening"]
+    assert "calls" in listening["sandbox"].split(), "the runtime's own filter lets a process take a stricter one"
     assert docker("exec", name, "touch", "/usr/x", check=False).returncode != 0
     cairn.is_error(server.get(chunk), 401)
     assert server.put_xorb(xorb, token=token).json() == {"was_inserted": True}
