@@ -170,13 +170,17 @@ START_TEST(migrated_from_each_version)
 		run_sql("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL");
 		for (int i = 0; i < version; i++)
 			run_sql(cairn_migrate_scripts[i]);
-		char sql[256];
-		(void)snprintf(sql, sizeof(sql), "PRAGMA user_version = %d; INSERT INTO scope(name) VALUES('kept')",
+		char sql[512];
+		(void)snprintf(sql, sizeof(sql),
+			       "PRAGMA user_version = %d; INSERT INTO scope(name) VALUES('kept');"
+			       "INSERT INTO xorb VALUES(7, zeroblob(32), 5, 10, 10, 1, NULL);"
+			       "INSERT INTO dedupe VALUES(-1, 0, 7, 4, 1)",
 			       version);
 		run_sql(sql);
 		cairn_index_free(fx_open(folder.path));
 		ck_assert_int_eq(ask("PRAGMA user_version"), cairn_migrate_latest);
 		ck_assert_int_eq(ask("SELECT count(*) FROM scope WHERE name = 'kept'"), 1);
+		ck_assert_int_eq(ask("SELECT place FROM dedupe WHERE xorb = 7"), 4);
 		ck_assert_int_eq(ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
 		unlink(path);
 	}

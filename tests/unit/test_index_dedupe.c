@@ -301,6 +301,23 @@ START_TEST(a_foreign_chunk_costs_what_an_absent_one_does)
 }
 END_TEST
 
+/* A page of dedupe for each would be a read of the disk for each, in a large index. */
+START_TEST(eligible_chunks_of_a_xorb_are_found_in_one_place)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	ck_assert_int_eq(cairn_pool_take(&ix->pool, &r), CAIRN_OK);
+	char sql[512];
+	(void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", sqlite3_sql(r->stmt[CAIRN_READ_ELIGIBLE]));
+	sqlite3_stmt *plan = NULL;
+	ck_assert_int_eq(sqlite3_prepare_v2(r->db, sql, -1, &plan, NULL), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_step(plan), SQLITE_ROW);
+	const char *detail = (const char *)sqlite3_column_text(plan, 3);
+	ck_assert_msg(strstr(detail, "USING COVERING INDEX dedupe_xorb (xorb=?)"), "%s", detail);
+	ck_assert_int_eq(sqlite3_step(plan), SQLITE_DONE);
+	(void)sqlite3_finalize(plan);
+}
+END_TEST
+
 static const uint32_t ROW_STEP = 4294967291; /* so that they are spread over all numbers */
 
 /* Rows that lie between those that are asked for, so that the filter takes many pieces. */
@@ -375,6 +392,7 @@ int main(void)
 	tcase_add_test(t, a_foreign_chunk_is_ruled_out_like_an_absent_one);
 	tcase_add_test(t, a_foreign_chunk_costs_what_an_absent_one_does);
 	tcase_add_test(t, filter_of_an_index_that_was_there);
+	tcase_add_test(t, eligible_chunks_of_a_xorb_are_found_in_one_place);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
