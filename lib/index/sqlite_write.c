@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	TX_CHECKPOINT_PAGES = 4000,
+	TX_CHECKPOINT_PAGES = 16000, /* 64 MiB: pages that many uploads change are written once */
 	TX_CHECKPOINT_PAGES_GC = 1000,
 	TX_FILTER_ROWS = 8192, /* of one piece: about a millisecond */
 };
