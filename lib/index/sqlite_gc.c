@@ -6,9 +6,9 @@
 
 enum { GC_PAGE = 512 }; /* xorbs looked at between two looks at the clock */
 
-static enum cairn_status gc_drop(struct cairn_tx *tx, enum cairn_tx_stmt which, int64_t xorb)
+static enum cairn_status gc_drop(struct cairn_tx *tx, enum cairn_tx_stmt which, int64_t id)
 {
-	sqlite3_bind_int64(tx->stmt[which], 1, xorb);
+	sqlite3_bind_int64(tx->stmt[which], 1, id);
 	return cairn_sql_run(tx->stmt[which]);
 }
 
@@ -147,12 +147,44 @@ static enum cairn_status gc_is_referenced(struct cairn_tx *tx, int64_t xorb, boo
 	return cairn_sql_step(stmt, referenced);
 }
 
+/* @param[out] shard  one that describes the xorb; 0: there is none */
+static enum cairn_status gc_find_member(struct cairn_tx *tx, int64_t xorb, int64_t *shard)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_MEMBER];
+	sqlite3_bind_int64(stmt, 1, xorb);
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	*shard = status == CAIRN_OK && row ? sqlite3_column_int64(stmt, 0) : 0;
+	return status;
+}
+
+/* A shard of which no xorb is left has no neighbours to lend. Nor is it known any more: the sweep sees to that. */
+static enum cairn_status gc_drop_members(struct cairn_tx *tx, int64_t xorb)
+{
+	for (;;) {
+		int64_t shard;
+		enum cairn_status status = gc_find_member(tx, xorb, &shard);
+		if (status != CAIRN_OK || shard == 0)
+			return status;
+		sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_MEMBER], 2, xorb);
+		status = gc_drop(tx, CAIRN_TX_DROP_MEMBER, shard);
+		if (status == CAIRN_OK)
+			status = gc_drop(tx, CAIRN_TX_DROP_SHARD, shard);
+		if (status != CAIRN_OK)
+			return status;
+		tx->counts.shards -= sqlite3_changes(tx->db);
+	}
+}
+
 static enum cairn_status gc_remove(struct cairn_tx *tx, const struct gc_page *page, unsigned i)
 {
-	static const enum cairn_tx_stmt drops[] = {CAIRN_TX_DROP_MEMBER, CAIRN_TX_DROP_LIST, CAIRN_TX_DROP_XORB};
 	enum cairn_status status = gc_withdraw(tx, page->id[i]);
-	for (unsigned k = 0; status == CAIRN_OK && k < sizeof(drops) / sizeof(drops[0]); k++)
-		status = gc_drop(tx, drops[k], page->id[i]);
+	if (status == CAIRN_OK)
+		status = gc_drop_members(tx, page->id[i]);
+	if (status == CAIRN_OK)
+		status = gc_drop(tx, CAIRN_TX_DROP_LIST, page->id[i]);
+	if (status == CAIRN_OK)
+		status = gc_drop(tx, CAIRN_TX_DROP_XORB, page->id[i]);
 	tx->counts.xorbs--;
 	tx->counts.stored_bytes -= page->stored_bytes[i];
 	return status;

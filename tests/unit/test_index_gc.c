@@ -300,6 +300,39 @@ START_TEST(described_and_swept)
 }
 END_TEST
 
+static uint64_t n_shards(void)
+{
+	struct cairn_index_stats stats;
+	cairn_index_stats(ix, &stats);
+	return stats.n_shards;
+}
+
+START_TEST(a_shard_goes_with_its_last_xorb)
+{
+	struct cairn_hash gone[4];
+	struct fx_shard more;
+	put();
+	fx_shard_init(&more, 2);
+	fx_shard_xorb(&more, &b, 1, 7);
+	ck_assert_int_eq(fx_shard_put(ix, &more), CAIRN_OK);
+	forget(2, NULL);
+	ck_assert_uint_eq(mark(now + 2 * GRACE_S), 1);
+	ck_assert_uint_eq(sweep(now + 3 * GRACE_S, gone, 4), 1);
+	ck_assert_uint_eq(n_shards(), 1); /* the other one still lends a's neighbours, of which there are none */
+	ck_assert(offered(&a, 5));
+	forget(1, NULL);
+	ck_assert_uint_eq(mark(now + 2 * GRACE_S), 1);
+	ck_assert_uint_eq(sweep(now + 3 * GRACE_S, gone, 4), 1);
+	ck_assert_uint_eq(n_shards(), 0);
+	fx_xorb_put(ix, &a);
+	fx_xorb_put(ix, &b);
+	put();
+	ck_assert(s.added);
+	ck_assert_uint_eq(n_shards(), 1);
+	ck_assert(offered(&b, 6));
+}
+END_TEST
+
 START_TEST(promises)
 {
 	struct cairn_hash gone[4];
@@ -551,6 +584,7 @@ int main(void)
 	tcase_add_test(t, a_term_ends_retirement);
 	tcase_add_test(t, uploads_after_the_sweep);
 	tcase_add_test(t, described_and_swept);
+	tcase_add_test(t, a_shard_goes_with_its_last_xorb);
 	tcase_add_test(t, promises);
 	tcase_add_test(t, lost_and_found);
 	tcase_add_test(t, a_lost_file_comes_back_in_other_xorbs);
