@@ -1,6 +1,7 @@
 /* A large index without objects, made through the index's own calls, and targets that bench_load asks it for.
- *     bench_make_index [-x XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS
- * DIR/index.sqlite gets XORBS xorbs of CHUNKS chunks (-v: of half as many to half as many again), and for each xorb
+ *     bench_make_index [-x XORBS] [-a XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS
+ * DIR/index.sqlite gets XORBS xorbs of CHUNKS chunks (-v: of half as many to half as many again; -a: the index is there
+ * and was made with -x of that number, it grows from there to the new one), and for each xorb
  * FILES files, whose first chunks are eligible, and ELIGIBLE chunks more that are. A shard describes two xorbs; the
  * last file of the first goes on in the second, and every fourth of the others in a xorb that was there before. The
  * same numbers give the same index. In TARGETS: misses.tsv, cached.tsv (a few chunks that are found), cold.tsv (many,
@@ -33,7 +34,7 @@ struct make_shard {
 
 struct make {
 	const char *dir, *targets;
-	uint64_t n_xorbs;
+	uint64_t n_xorbs, n_there;
 	uint32_t n_chunks, n_files, n_eligible; /* the last two of a xorb */
 	bool vary;
 	struct cairn_index *ix;
@@ -202,14 +203,14 @@ static void make_submit(struct make_shard *s)
 
 static void make_shards(struct make *m)
 {
-	uint64_t n_shards = m->n_xorbs / SHARD_XORBS, part = n_shards / PARTS;
+	uint64_t from = m->n_there / SHARD_XORBS, n_shards = m->n_xorbs / SHARD_XORBS, part = (n_shards - from) / PARTS;
 	double began = make_now_s();
-	for (uint64_t i = 0; i < n_shards; i++) {
+	for (uint64_t i = from; i < n_shards; i++) {
 		sem_wait(&m->room);
 		struct make_shard *s = &m->shard[i % SHARDS_IN_FLIGHT];
 		make_fill(s, i);
 		make_submit(s);
-		if (part == 0 || (i + 1) % part != 0)
+		if (part == 0 || (i + 1 - from) % part != 0)
 			continue;
 		double now = make_now_s();
 		(void)fprintf(stderr, "bench_make_index: %" PRIu64 " xorbs, %.0f a second\n", (i + 1) * SHARD_XORBS,
@@ -275,10 +276,12 @@ static uint64_t make_file_bytes(const struct make *m)
 
 static void make_options(struct make *m, int argc, char **argv)
 {
-	for (int option; (option = getopt(argc, argv, "x:c:f:e:v")) != -1;) {
+	for (int option; (option = getopt(argc, argv, "x:a:c:f:e:v")) != -1;) {
 		uint64_t number = optarg ? strtoull(optarg, NULL, 10) : 0;
 		if (option == 'x')
 			m->n_xorbs = number;
+		else if (option == 'a')
+			m->n_there = number;
 		else if (option == 'c')
 			m->n_chunks = (uint32_t)number;
 		else if (option == 'f')
@@ -291,7 +294,9 @@ static void make_options(struct make *m, int argc, char **argv)
 	bool right = argc - optind == 2 && m->n_xorbs >= SHARD_XORBS && m->n_files >= 1 &&
 		     m->n_chunks >= m->n_files * 2 && m->n_eligible <= m->n_chunks / 2 &&
 		     m->n_chunks * (m->vary ? 2 : 1) <= CAIRN_XORB_CHUNKS_MAX;
-	make_must(right, "usage: bench_make_index [-x XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS");
+	make_must(
+		right,
+		"usage: bench_make_index [-x XORBS] [-a XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS");
 	m->n_xorbs -= m->n_xorbs % SHARD_XORBS;
 	m->dir = argv[optind];
 	m->targets = argv[optind + 1];
