@@ -19,25 +19,24 @@ def one_line(row):
 
 
 def _place(text, name):
-    """Where the lines of a name begin and end: RESULTS.md holds them between two comments; people write the words around."""
-    begin = f"<!-- {name}: written by bench/run -->\n"
+    """Text, and where the lines of a name begin and end in it: RESULTS.md holds them between two comments; people write the
+    words around. A scenario that is not there yet gets its place at the end."""
+    begin, end = f"<!-- {name}: written by bench/run -->\n", "<!-- end -->"
     if begin not in text:
-        raise RuntimeError(f"{RESULTS} has no place for {name}: {begin.strip()}")
+        text += f"\n## {name}\n\n{begin}{end}\n"
     at = text.index(begin) + len(begin)
-    return at, text.index("<!-- end -->", at)
+    return text, at, text.index(end, at)
 
 
 def replace(name, lines):
-    text = RESULTS.read_text()
-    begin, end = _place(text, name)
+    text, begin, end = _place(RESULTS.read_text(), name)
     RESULTS.write_text(text[:begin] + "\n".join(lines) + "\n" + text[end:])
 
 
 def summary(names):
     """Rows: the goals in the tables of the scenarios named, as they stand in RESULTS.md."""
-    text = RESULTS.read_text()
     for name in names:
-        begin, end = _place(text, name)
+        text, begin, end = _place(RESULTS.read_text(), name)
         lines = [line for line in text[begin:end].splitlines() if line.startswith("|")]
         missed = [line.split(" | ")[0].strip("| ") for line in lines if MISSED in line]
         reached = sum(line.count(REACHED) for line in lines)
