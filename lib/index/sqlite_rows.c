@@ -41,7 +41,8 @@ enum cairn_status cairn_rows_list(struct cairn_chunk_list *list, const uint8_t *
 				  const uint8_t *hashes, size_t hashes_len)
 {
 	size_t n = hashes_len / CAIRN_HASH_BYTES;
-	if (n == 0 || n > CAIRN_XORB_CHUNKS_MAX || hashes_len != n * CAIRN_HASH_BYTES)
+	if (n == 0 || n > CAIRN_XORB_CHUNKS_MAX || hashes_len != n * CAIRN_HASH_BYTES ||
+	    spans_len != n * CAIRN_ROWS_SPAN_BYTES)
 		return CAIRN_E_DAMAGED;
 	enum cairn_status status = rows_make_room(list, (uint32_t)n);
 	if (status == CAIRN_OK)
