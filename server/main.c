@@ -1,12 +1,14 @@
 /* cairnd: settings, signals, and the order of starting and stopping. All else is in the library beside it. */
 #include "base/clock.h"
 #include "base/crash_point.h"
+#include "base/fd.h"
 #include "server/app.h"
 #include "server/http/listen.h"
 #include "server/log.h"
 #include "server/privileges.h"
 #include "server/sandbox.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -87,8 +89,13 @@ static enum sandbox_mode main_sandbox_mode(const char *name)
 static enum cairn_status main_confine(struct app *app, struct cairn_diag *diag)
 {
 	const struct config *c = &app->config;
-	bool made = mkdir(c->data_dir, 0700) == 0; /* when it fails for another reason, app_open() says so */
-	enum cairn_status status = privileges_drop(c->user, c->group, made ? c->data_dir : NULL, diag);
+	bool made;
+	/* Durably: later the folder that it is in can no longer be opened. When it fails, app_open() says so. */
+	enum cairn_status status = cairn_fd_make_folder(c->data_dir, &made);
+	if (made && status != CAIRN_OK)
+		return cairn_fail(diag, status, "data_dir.make", CAIRN_NO_OFFSET, "cannot make the data folder %s: %s",
+				  c->data_dir, strerror(errno));
+	status = privileges_drop(c->user, c->group, made ? c->data_dir : NULL, diag);
 	const char *const readable[] = {c->token_key, c->secret_file, c->tls_certificate, c->tls_key,
 					cairn_crash_point_file()};
 	const struct sandbox_options options = {

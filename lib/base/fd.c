@@ -5,6 +5,7 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void cairn_fd_closep(int *fd)
@@ -79,4 +80,15 @@ enum cairn_status cairn_fd_sync_parent(const char *path)
 	CLEANUP(cairn_fd_closep) int dir = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	free(copy);
 	return dir >= 0 && fsync(dir) == 0 ? CAIRN_OK : CAIRN_E_IO;
+}
+
+enum cairn_status cairn_fd_make_folder(const char *path, bool *made)
+{
+	*made = mkdir(path, 0700) == 0;
+	if (*made)
+		return cairn_fd_sync_parent(path);
+	if (errno != EEXIST)
+		return CAIRN_E_IO;
+	(void)!cairn_fd_sync_parent(path);
+	return CAIRN_OK;
 }

@@ -25,4 +25,12 @@ CAIRN_MUST_USE enum cairn_status cairn_fd_read_at(int fd, uint64_t offset, void 
 /** Make a name durable: sync the folder that it is in. @return CAIRN_OK; CAIRN_E_IO with errno; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fd_sync_parent(const char *path);
 
+/**
+ * Make a folder (mode 0700) whose name is durable. One that is there is taken: another process may have made it and
+ * died, so its name is synced as well, unless the folder that it is in is not ours to open.
+ * @param[out] made  it was not there before
+ * @return CAIRN_OK; CAIRN_E_IO with errno; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_fd_make_folder(const char *path, bool *made);
+
 #endif

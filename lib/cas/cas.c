@@ -46,11 +46,8 @@ static enum cairn_status cas_refuse_half_restored(const struct cairn_cas *cas, s
 static enum cairn_status cas_lock_folder(struct cairn_cas *cas, struct cairn_diag *diag)
 {
 	char path[4200];
-	bool made = mkdir(cas->data_dir, 0700) == 0;
-	/* When it was there, another process may have made it and died; or its parent is not ours to open. */
-	if (!made && errno == EEXIST)
-		(void)!cairn_fd_sync_parent(cas->data_dir);
-	else if (!made || cairn_fd_sync_parent(cas->data_dir) != CAIRN_OK)
+	bool made;
+	if (cairn_fd_make_folder(cas->data_dir, &made) != CAIRN_OK)
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
 				  "cannot make the data folder %s: %s", cas->data_dir, strerror(errno));
 	int n = snprintf(path, sizeof(path), "%s/lock", cas->data_dir);

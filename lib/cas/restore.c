@@ -85,7 +85,8 @@ static enum cairn_status restore_enter(struct restore *r)
 	char mine[CAIRN_HASH_TEXT_BYTES], found[CAIRN_HASH_TEXT_BYTES] = "";
 	bool empty = false;
 	restore_identity(r, mine);
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+	bool made;
+	if (cairn_fd_make_folder(dir, &made) != CAIRN_OK)
 		return restore_io(r, "make", dir);
 	r->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->dir_fd < 0)
