@@ -59,7 +59,7 @@ static void rewrite(struct tempdir *dir, const char *name, struct cairn_tiledb_r
 
 static void expect_same_file(const char *a, const char *b)
 {
-	char command[1200];
+	char command[1300];
 	(void)snprintf(command, sizeof(command), "cmp '%s' '%s' >&2", a, b);
 	ck_assert_int_eq(system(command), 0); /* NOLINT: names of our own */
 }
