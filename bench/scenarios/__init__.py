@@ -5,7 +5,7 @@ Goal). The runner makes the table of them and, of the columns "rate, of X's" and
 place for the table of each: two comments, `<!-- NAME: written by bench/run -->` and `<!-- end -->`.
 """
 
-from scenarios import fetch, fold, growth, memory, plan, query, shards, tiledb, verify, xorbs
+from scenarios import fetch, fold, growth, memory, packs, plan, query, shards, tiledb, verify, xorbs
 
 SCENARIOS = {
     "verify": verify.verify,
@@ -20,4 +20,5 @@ SCENARIOS = {
     "fold": fold.fold,
     "tiledb": tiledb.tiledb,
     "growth": growth.growth,
+    "packs": packs.packs,
 }
