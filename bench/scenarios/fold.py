@@ -5,7 +5,7 @@ import subprocess
 
 from harness.measure import Goal, Spread
 
-N = 12
+N = 6
 
 
 def _cpu_s(argv):

@@ -188,7 +188,7 @@ static enum cairn_status backup_compare_object(void *ctx, const struct cairn_bun
 }
 
 /* @return CAIRN_E_NOT_FOUND: it, and what follows it, is written anew */
-static enum cairn_status backup_adopt(struct backup *b, struct cairn_fold_chunk *chunk,
+static enum cairn_status backup_adopt(struct backup *b, const struct cairn_fold_chunk *chunk,
 				      const struct cairn_fold_data *data)
 {
 	struct cairn_backup_report before = *b->report;
@@ -203,9 +203,10 @@ static enum cairn_status backup_adopt(struct backup *b, struct cairn_fold_chunk 
 		status = CAIRN_E_NOT_FOUND;
 	if (status == CAIRN_OK) {
 		(void)snprintf(name, sizeof(name), BACKUP_OBJECTS "%06u", b->n_bundles++);
-		chunk->name = name;
+		struct cairn_fold_chunk named = *chunk;
+		named.name = name; /* copied by the writer */
 		b->report->n_chunks++;
-		return backup_wrote(b, cairn_fold_writer_adopt(b->w, chunk));
+		return backup_wrote(b, cairn_fold_writer_adopt(b->w, &named));
 	}
 	*b->report = before;
 	b->kept.len = n_before;

@@ -13,7 +13,9 @@ enum {
 	PARITY_PAIR_BYTES = 16,
 	PARITY_PAIRS_MAX = 16,
 	PARITY_AT_ONCE = 4, /* words */
-	PARITY_ALIGN = 64,  /* rows do not straddle lines of the cache */
+	PARITY_TWO_BYTES = 2 * CAIRN_PARITY_WORD_BYTES,
+	PARITY_MANY_BYTES = PARITY_AT_ONCE * CAIRN_PARITY_WORD_BYTES,
+	PARITY_ALIGN = 64, /* rows do not straddle lines of the cache */
 };
 
 /* A piece of a remainder. */
@@ -214,7 +216,7 @@ static void parity_make_many(const struct cairn_parity *p, uint8_t *words)
 		parity_divide(p, words + len, PARITY_AT_ONCE, 1, words, len);
 		return;
 	}
-	for (unsigned w = 0; w < PARITY_AT_ONCE; w += 2, words += 2 * CAIRN_PARITY_WORD_BYTES) {
+	for (unsigned w = 0; w < PARITY_AT_ONCE; w += 2, words += PARITY_TWO_BYTES) {
 		if (p->n_pairs == 2)
 			parity_divide(p, words + len, 2, 2, words, len);
 		else if (p->n_pairs == 4)
@@ -227,8 +229,8 @@ static void parity_make_many(const struct cairn_parity *p, uint8_t *words)
 size_t cairn_parity_weave(const struct cairn_parity *p, uint8_t *out, const uint8_t *data, size_t len)
 {
 	size_t n_data = cairn_parity_data_bytes(p), at = 0, n_out = 0;
-	for (; len - at >= PARITY_AT_ONCE * n_data; n_out += PARITY_AT_ONCE * CAIRN_PARITY_WORD_BYTES) {
-		for (unsigned w = 0; w < PARITY_AT_ONCE; w++, at += n_data)
+	for (; len - at >= PARITY_AT_ONCE * n_data; n_out += PARITY_MANY_BYTES) {
+		for (size_t w = 0; w < PARITY_AT_ONCE; w++, at += n_data)
 			memcpy(out + n_out + w * CAIRN_PARITY_WORD_BYTES, data + at, n_data);
 		parity_make_many(p, out + n_out);
 	}

@@ -34,7 +34,7 @@ static enum cairn_status reader_get(const struct cairn_fold *f, uint64_t at, uin
 		struct cairn_cur cur = cairn_cur_init(f->source.bytes, f->source.len);
 		(void)cairn_cur_take(&cur, at);
 		const uint8_t *p = cairn_cur_take(&cur, len);
-		if (p)
+		if (p && len > 0)
 			memcpy(out, p, len);
 		return p ? CAIRN_OK : CAIRN_E_IO;
 	}

@@ -20,6 +20,8 @@ enum {
 	WRITER_PIECE_WORDS = 512,        /* code words woven at a time: they stay in the cache */
 	WRITER_SAMPLE_BYTES = 128 * 1024,
 	WRITER_SAMPLES = 3,
+	WRITER_SAMPLED_BYTES = WRITER_SAMPLES * WRITER_SAMPLE_BYTES,
+	WRITER_WOVEN_BYTES = WRITER_PIECE_WORDS * CAIRN_PARITY_WORD_BYTES,
 	WRITER_PAYS_PART = 32,        /* compression pays when it saves one part in so many */
 	WRITER_ENTRY_BYTES = 400,     /* of the index, a chunk: its entry and its line in chunk_hashes, without names */
 	WRITER_INDEX_RESERVE = 65536, /* for all else in the index */
@@ -73,7 +75,7 @@ enum cairn_status cairn_fold_writer_new(struct cairn_fold_writer **out, int fd,
 	w->fd = fd;
 	w->options = *options;
 	w->packed = cairn_buf_init(cairn_zstd_bound(CAIRN_FOLD_CHUNK_BYTES_MAX));
-	w->woven = cairn_buf_init(WRITER_PIECE_WORDS * CAIRN_PARITY_WORD_BYTES);
+	w->woven = cairn_buf_init(WRITER_WOVEN_BYTES);
 	w->chunks = cairn_buf_init(SIZE_MAX); /* bounded by the index's length */
 	w->zstd = cairn_zstd_new();
 	w->digest = cairn_sha256_new();
@@ -152,7 +154,7 @@ static enum cairn_status writer_weave(struct cairn_fold_writer *w, const uint8_t
 {
 	size_t piece = WRITER_PIECE_WORDS * cairn_parity_data_bytes(w->parity);
 	w->woven.len = 0;
-	uint8_t *woven = cairn_buf_extend(&w->woven, WRITER_PIECE_WORDS * CAIRN_PARITY_WORD_BYTES);
+	uint8_t *woven = cairn_buf_extend(&w->woven, WRITER_WOVEN_BYTES);
 	if (!woven)
 		return CAIRN_E_NOMEM;
 	for (uint64_t at = 0; at < len; at += piece) {
@@ -195,7 +197,7 @@ static bool writer_pays(struct cairn_fold_writer *w, const uint8_t *bytes, size_
 {
 	if (w->options.zstd_level == 0)
 		return false;
-	if (len <= WRITER_SAMPLES * WRITER_SAMPLE_BYTES)
+	if (len <= WRITER_SAMPLED_BYTES)
 		return true;
 	size_t bound = cairn_zstd_bound(WRITER_SAMPLE_BYTES), packed = 0;
 	w->packed.len = 0;
@@ -207,8 +209,7 @@ static bool writer_pays(struct cairn_fold_writer *w, const uint8_t *bytes, size_
 			return true;
 		packed += n;
 	}
-	size_t raw = WRITER_SAMPLES * WRITER_SAMPLE_BYTES;
-	return packed < raw - raw / WRITER_PAYS_PART;
+	return packed < WRITER_SAMPLED_BYTES - WRITER_SAMPLED_BYTES / WRITER_PAYS_PART;
 }
 
 enum cairn_status cairn_fold_writer_add(struct cairn_fold_writer *w, const char *name, const char *ctype,
