@@ -610,6 +610,15 @@ static void http_on_panic(void *cls, const char *file, unsigned line, const char
 	abort();
 }
 
+/* While draining nobody new is let in. (MHD_quiesce_daemon() would stop listening, but takes the socket from each
+ * thread's epoll set at the same time as the thread may do so itself, and then aborts the process.) */
+static enum MHD_Result http_on_accept(void *cls, const struct sockaddr *address, socklen_t len)
+{
+	const struct http_server *server = cls;
+	(void)address, (void)len;
+	return atomic_load(&server->draining) ? MHD_NO : MHD_YES;
+}
+
 static bool http_start_library(struct http_server *server)
 {
 	const struct http_server_options *o = &server->options;
@@ -622,7 +631,7 @@ static bool http_start_library(struct http_server *server)
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |
 			(o->tls_retrieve ? MHD_USE_TLS : 0),
-		0, NULL, NULL, http_on_request, server, MHD_OPTION_EXTERNAL_LOGGER, http_on_log, server,
+		0, http_on_accept, server, http_on_request, server, MHD_OPTION_EXTERNAL_LOGGER, http_on_log, server,
 		MHD_OPTION_LISTEN_SOCKET, o->listen_fd, MHD_OPTION_CONNECTION_LIMIT, o->connections_max,
 		MHD_OPTION_THREAD_POOL_SIZE, pool < 2 ? 2u : pool, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		o->head_bytes_max + HTTP_LIBRARY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_s,
@@ -669,11 +678,7 @@ enum cairn_status http_server_start(struct http_server **out, const struct http_
 
 void http_server_drain(struct http_server *server, unsigned timeout_ms)
 {
-	if (!atomic_exchange(&server->draining, true)) {
-		int fd = MHD_quiesce_daemon(server->daemon);
-		if (fd >= 0)
-			close(fd);
-	}
+	atomic_store(&server->draining, true);
 	http_server_wait(server, timeout_ms);
 	atomic_store(&server->drained, true);
 }

@@ -30,6 +30,8 @@ ROUTES = [
     ("DELETE", f"/v1/files/{HASH}", "admin"),
     ("POST", f"/v1/files/{HASH}/share", "admin"),
     ("POST", "/v1/gc", "admin"),
+    ("POST", "/v1/packs", "admin"),
+    ("GET", "/v1/packs", "admin"),
     ("GET", "/v1/stats", "admin"),
     ("POST", "/v1/keys", "admin"),
     ("GET", "/v1/keys", "admin"),
