@@ -152,7 +152,7 @@ int pack_get(const struct cli_command *command, const struct pack_args *args, co
 {
 	CLEANUP(pack_file_fini) struct pack_file f = {.fd = -1};
 	struct cairn_diag diag = {0};
-	struct cairn_readshard_slot slot;
+	struct cairn_readshard_slot slot = {0};
 	struct cairn_hash hash;
 	if (!pack_key_parse(args, &hash, key))
 		return pack_bad_key(command, key);

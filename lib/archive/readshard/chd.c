@@ -38,8 +38,8 @@ struct cairn_chd_hashes cairn_chd_hash(uint32_t seed, uint32_t n_slots, uint32_t
 				       const uint8_t key[static CAIRN_READSHARD_KEY_BYTES])
 {
 	uint32_t w[3] = {0x9e3779b9, 0x9e3779b9, seed};
-	for (int at = 0; at < 24; at += 12) {
-		for (int i = 0; i < 3; i++)
+	for (size_t at = 0; at < 24; at += 12) {
+		for (size_t i = 0; i < 3; i++)
 			w[i] += cairn_get_u32le(key + at + 4 * i);
 		chd_mix(w);
 	}
@@ -232,7 +232,7 @@ enum cairn_status cairn_chd_parse(struct cairn_chd *out, struct cairn_cur *cur, 
 		status = chd_expect(&d, out->n_slots, "the second number of slots");
 	if (status == CAIRN_OK)
 		status = chd_expect(&d, out->n_buckets, "the second number of buckets");
-	if (status != CAIRN_OK)
+	if (status != CAIRN_OK || !d.store)
 		return status;
 	/* An eighth of a byte or more was seen to be present for each bucket, so these are bounded by the file. */
 	out->starts = malloc(((size_t)out->n_buckets + 1) * sizeof(*out->starts));

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +219,7 @@ static void dump_select(const struct chd_build *b, struct cairn_buf *dump, uint3
 
 static void dump_sequence(const struct chd_build *b, struct cairn_buf *dump, uint32_t total_bits)
 {
+	assert(b->n_buckets > 0);
 	uint32_t rem_bits = total_bits / b->n_buckets < 4 ? 1 : dump_bits(total_bits / b->n_buckets - 1);
 	size_t length_at = dump->len;
 	cairn_buf_u32le(dump, 0);

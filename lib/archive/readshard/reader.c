@@ -3,6 +3,7 @@
 #include "archive/readshard/chd.h"
 #include "base/bytes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -225,6 +226,7 @@ enum cairn_status cairn_readshard_slot(const struct cairn_readshard *s, uint32_t
 {
 	static const uint8_t ZEROS[CAIRN_READSHARD_KEY_BYTES];
 	const uint8_t *key = s->bytes + cairn_readshard_slot_at(s, slot);
+	assert(key);
 	uint64_t at = cairn_get_u64be(key + CAIRN_READSHARD_KEY_BYTES);
 	*out = (struct cairn_readshard_slot){0};
 	/* Older writers leave a free slot all zero. The key alone says nothing: an object may have one of zeros. */
