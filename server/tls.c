@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
@@ -161,6 +162,7 @@ enum cairn_status tls_reload(struct tls *tls, struct cairn_diag *diag)
 	enum cairn_status status = tls_load(tls, &pair, &expires_unix_s, diag);
 	if (status != CAIRN_OK)
 		return status;
+	assert(pair);
 	pthread_mutex_lock(&tls->lock);
 	pair->older = tls->current;
 	tls->current = pair;

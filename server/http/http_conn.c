@@ -3,6 +3,7 @@
 #include "server/http/http_error.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -122,6 +123,7 @@ static unsigned conn_list(struct http_conns *conns, struct http_conn *conn)
 static void conn_unlist(struct http_conns *conns, struct http_conn *conn)
 {
 	struct http_conn_address **link = conn_find_address(conns, conn->key), *address = *link;
+	assert(address);
 	*conn->prev = conn->next;
 	if (conn->next)
 		conn->next->prev = conn->prev;

@@ -34,6 +34,7 @@ class Container(cairn.Daemon):
 
     def __init__(self, name, volume, image):
         self.name, self.volume, self.image = name, volume, image
+        self.trust = None
 
     def start(self):
         docker("run", "-d", "--name", self.name, *HARDENED, "-v", f"{self.volume}:/data", "-p", "127.0.0.1::8080", self.image)
