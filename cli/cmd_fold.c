@@ -9,8 +9,8 @@ static const char FOLD_HELP[] = "Usage: cairn fold list FILE\n"
 				"       cairn fold verify FILE\n"
 				"       cairn fold extract FILE CHUNK -o OUT\n"
 				"       cairn fold repair FILE -o OUT\n"
-				"FOLD files (.fold, .mind), as cairn backup and pyfolds write them. list shows the\n"
-				"chunks; verify reads them all, parity included; extract reads one, repairs it if\n"
+				"FOLD files (.fold, .mind), as cairn backup and pyfolds write them. list shows\n"
+				"the chunks; verify reads all, parity included; extract reads one, repairs it if\n"
 				"need be, and writes it to OUT (- is standard output); repair writes a sound copy\n"
 				"with fresh parity, unless a chunk is damaged beyond its parity: it tells which.\n"
 				"\n"
@@ -20,8 +20,8 @@ static const char FOLD_HELP[] = "Usage: cairn fold list FILE\n"
 				"      --json        one JSON object, for programs\n"
 				"  -h, --help        this help\n"
 				"\n"
-				"Exit codes: 0 done, or sound; 64 usage; 65 damaged, or not a FOLD file; 66 no such\n"
-				"file or chunk; 73 OUT cannot be made; 74 input/output error.\n";
+				"Exit codes: 0 done, or sound; 64 usage; 65 damaged, or not a FOLD file; 66 no\n"
+				"such file or chunk; 73 OUT cannot be made; 74 input/output error.\n";
 
 enum { FOLD_PARITY_MAX = 128 };
 
