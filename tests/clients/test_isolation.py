@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import xet
 
-N_CHUNKS, ROUNDS, PERMUTATIONS = 64, 40, 4000
+N_CHUNKS, ROUNDS, PERMUTATIONS = 64, 30, 2000
 
 
 @pytest.fixture

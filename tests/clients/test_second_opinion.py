@@ -8,7 +8,7 @@ import cairn
 import shard_judge
 import xet
 
-N_MUTANTS = int(os.environ.get("CAIRN_MUTANTS", "3000"))
+N_MUTANTS = int(os.environ.get("CAIRN_MUTANTS", "2000"))
 NUMBERS = (0, 1, 2, 0x7F, 0x80, 0xFF, 8191, 8192, 8193, 131072, 131073, 1 << 24, (1 << 31) - 1, 1 << 31, (1 << 32) - 2, (1 << 32) - 1)
 
 

@@ -349,7 +349,7 @@ static bool is_index(int fd)
 	return strstr(path, "/index.sqlite") != NULL;
 }
 
-__attribute__((visibility("default"))) ssize_t pread64(int fd, void *buf, size_t n, off64_t at)
+__attribute__((visibility("default"))) ssize_t pread64(int fd, void *buf, size_t nbytes, off64_t offset)
 {
 	bool counts = reads_left >= 0 && is_index(fd);
 	if (counts && reads_left == 0) {
@@ -358,7 +358,7 @@ __attribute__((visibility("default"))) ssize_t pread64(int fd, void *buf, size_t
 		return -1;
 	}
 	reads_left -= counts;
-	return (ssize_t)syscall(SYS_pread64, fd, buf, n, at);
+	return (ssize_t)syscall(SYS_pread64, fd, buf, nbytes, offset);
 }
 
 /* Wherever reading the index fails, the check says so, and sets nothing aside. */
