@@ -6,6 +6,7 @@ tests/support/mutants_equal.txt with the reason why nothing can notice it; anyth
 """
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -99,7 +100,8 @@ def is_noticed(build, compile_, link, text, name):
             command.insert(at, str(object_))
             subprocess.run(command, cwd=build, capture_output=True, check=True)
             try:
-                done = subprocess.run([program], cwd=build, capture_output=True, timeout=SECONDS_MAX)
+                # Without Check's children: one that runs for ever would outlive the program that is killed.
+                done = subprocess.run([program], cwd=build, capture_output=True, timeout=SECONDS_MAX, env={**os.environ, "CK_FORK": "no"})
             except subprocess.TimeoutExpired:
                 return True
             if done.returncode != 0:
