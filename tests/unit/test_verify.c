@@ -254,6 +254,94 @@ START_TEST(test_same_prefix)
 }
 END_TEST
 
+/* Nothing else in the shard: two blocks of one xorb, of which one lies, and neither is stored. */
+START_TEST(test_second_block_differs)
+{
+	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
+	external.xorbs_external = true;
+	store.n = 0;
+	made_write_xorb(&w, &xorbs[1]);
+	cairn_shard_write_xorb(&w, &xorbs[1].hash, 0);
+	cairn_shard_write_chunk(&w, &xorbs[1].hash, 400, 0);
+	ck_assert_int_eq(verify_made(&external), CAIRN_E_MISMATCH);
+	ck_assert_str_eq(diag.rule, "xorb.described_twice");
+}
+END_TEST
+
+/* The root of a single chunk is its own hash, so a block of one chunk can have the root of any xorb. */
+START_TEST(test_second_block_is_one_chunk)
+{
+	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
+	external.xorbs_external = true;
+	store.n = 0;
+	made_write_xorb(&w, &xorbs[0]);
+	cairn_shard_write_xorb(&w, &xorbs[0].hash, 0);
+	cairn_shard_write_chunk(&w, &xorbs[0].hash, 70000, 0);
+	ck_assert_int_eq(verify_made(&external), CAIRN_E_MISMATCH);
+	ck_assert_str_eq(diag.rule, "xorb.described_twice");
+}
+END_TEST
+
+/* Flags say what may be asked for, not what is described: blocks that differ in them alone are the same. */
+START_TEST(test_second_block_has_other_flags)
+{
+	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
+	external.xorbs_external = true;
+	store.n = 0;
+	made_write_xorb(&w, &xorbs[1]);
+	cairn_shard_write_xorb(&w, &xorbs[1].hash, 0);
+	cairn_shard_write_chunk(&w, &xorbs[1].hash, 500, 0xffffffff);
+	ck_assert_int_eq(verify_made(&external), CAIRN_OK);
+}
+END_TEST
+
+/* Without a file there is no term that would ask again. */
+START_TEST(test_list_of_described_is_unreadable)
+{
+	made_write_xorb(&w, &xorbs[0]);
+	store.failure = CAIRN_E_IO;
+	ck_assert_int_eq(verify_made(NULL), CAIRN_E_IO);
+	ck_assert_str_eq(diag.rule, "xorb.unreadable");
+}
+END_TEST
+
+START_TEST(test_file_without_terms_names_its_hash)
+{
+	char zeros[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(zeros, &(struct cairn_hash){0});
+	cairn_shard_write_file(&w, &xorbs[0].hash, 0);
+	ck_assert_int_eq(verify_made(NULL), CAIRN_E_FORMAT);
+	ck_assert_str_eq(diag.rule, "file.no_terms");
+	ck_assert_str_eq(diag.expected, zeros);
+}
+END_TEST
+
+/* However many xorbs are described, and in whatever order: each term finds its own. None is known elsewhere. */
+START_TEST(test_each_is_found)
+{
+	enum { N = 40 };
+	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
+	external.xorbs_external = true;
+	struct made_xorb many[N];
+	struct made_term terms[N];
+	store.n = 0;
+	for (uint32_t i = 0; i < N; i++) {
+		made_xorb_init(&many[i], (uint64_t)_i * N + i, 1, 100 + i);
+		terms[i] = (struct made_term){&many[i], 0, 1};
+	}
+	for (uint32_t n = 1; n <= N; n++) {
+		cairn_shard_writer_fini(&w);
+		cairn_shard_writer_init(&w, 64 * 1024 * 1024);
+		made_write_file(&w, terms, n, WITH_ALL);
+		for (uint32_t i = 0; i < n; i++)
+			made_write_xorb(&w, &many[i]);
+		ck_assert_int_eq(verify_made(&external), CAIRN_OK);
+	}
+	for (uint32_t i = 0; i < N; i++)
+		made_xorb_fini(&many[i]);
+}
+END_TEST
+
 START_TEST(test_limits_of_options)
 {
 	make_shard(3);
@@ -425,6 +513,12 @@ int main(void)
 	tcase_add_test(c, test_strict);
 	tcase_add_loop_test(c, test_described_or_known, 0, 4);
 	tcase_add_test(c, test_external);
+	tcase_add_loop_test(c, test_each_is_found, 0, 8);
+	tcase_add_test(c, test_second_block_differs);
+	tcase_add_test(c, test_second_block_is_one_chunk);
+	tcase_add_test(c, test_second_block_has_other_flags);
+	tcase_add_test(c, test_list_of_described_is_unreadable);
+	tcase_add_test(c, test_file_without_terms_names_its_hash);
 	tcase_add_test(c, test_conflict_length);
 	tcase_add_test(c, test_conflict_hash_and_count);
 	tcase_add_test(c, test_described_twice);
