@@ -109,7 +109,7 @@ static void prove_freep(uint8_t **bytes)
 }
 
 enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash *xorb,
-				  struct cairn_store_object *object, const struct cairn_fetch_range *range,
+				  struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n,
 				  struct cairn_diag *diag)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
@@ -122,11 +122,14 @@ enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash
 		return status;
 	const struct prove_run run = {.list = &list, .object = object, .codec = codec, .packed = packed, .diag = diag};
 	status = prove_list(&run, xorb);
-	if (status == CAIRN_OK)
-		status = prove_range(&run, range);
-	size_t place;
-	uint64_t mark = prove_mark(cas, xorb, range, &place);
-	if (status == CAIRN_OK)
-		atomic_store(&cas->proved[place], mark);
+	for (size_t i = 0; i < n && status == CAIRN_OK; i++) {
+		size_t place;
+		uint64_t mark = prove_mark(cas, xorb, &ranges[i], &place);
+		if (atomic_load(&cas->proved[place]) == mark)
+			continue;
+		status = prove_range(&run, &ranges[i]);
+		if (status == CAIRN_OK)
+			atomic_store(&cas->proved[place], mark);
+	}
 	return status;
 }

@@ -13,9 +13,10 @@ bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *x
 			 const struct cairn_fetch_range *range);
 
 /**
- * Read, unpack and hash the chunks that these bytes touch, and remember when they are right. Takes as long as it takes
- * to read them; for workers.
- * @param range  within the object
+ * Read, unpack and hash the chunks that n ranges touch, but for those found right within the last day, and remember
+ * which are. The index's list of chunks is read and checked once for all of them. Takes as long as it takes to read the
+ * bytes; for workers.
+ * @param ranges  within the object
  * @return CAIRN_OK
  *         CAIRN_E_IO  they are wrong (rule object.damaged), or cannot be read
  *         CAIRN_E_NOT_FOUND  the xorb was removed meanwhile
@@ -23,6 +24,7 @@ bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *x
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						 struct cairn_store_object *object,
-						 const struct cairn_fetch_range *range, struct cairn_diag *diag);
+						 const struct cairn_fetch_range *ranges, size_t n,
+						 struct cairn_diag *diag);
 
 #endif

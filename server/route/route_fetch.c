@@ -152,9 +152,7 @@ static void fetch_reply(struct http_request *req, const struct cairn_hash *hash,
 static void fetch_prove(struct route_job *job)
 {
 	struct fetch_job *f = (struct fetch_job *)job;
-	for (size_t i = 0; i < f->wanted.n && f->status == CAIRN_OK; i++)
-		if (!cairn_cas_is_proved(job->app->cas, &f->hash, &f->wanted.range[i]))
-			f->status = cairn_cas_prove(job->app->cas, &f->hash, f->object, &f->wanted.range[i], &f->diag);
+	f->status = cairn_cas_prove(job->app->cas, &f->hash, f->object, f->wanted.range, f->wanted.n, &f->diag);
 }
 
 static void fetch_proved(struct http_request *req, struct route_job *job)
@@ -196,10 +194,12 @@ static bool fetch_needs_proof(struct http_request *req, const struct cairn_hash 
 			      const struct fetch_ranges *wanted)
 {
 	const struct app *app = app_of(req);
-	bool needs = false;
+	if (!app->config.prove_reads || http_method(req) != HTTP_GET)
+		return false;
 	for (size_t i = 0; i < wanted->n; i++)
-		needs = needs || !cairn_cas_is_proved(app->cas, hash, &wanted->range[i]);
-	return needs && app->config.prove_reads && http_method(req) == HTTP_GET;
+		if (!cairn_cas_is_proved(app->cas, hash, &wanted->range[i]))
+			return true;
+	return false;
 }
 
 static void fetch_get(struct http_request *req)
