@@ -3,7 +3,6 @@
 #include "index/sqlite_util.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 /* Is it ours? Versions are judged by whoever opens it as an index. */
@@ -34,13 +33,13 @@ enum cairn_status cairn_index_copy(const char *dir, const char *path, struct cai
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *from = NULL;
 	CLEANUP(cairn_sql_closep) sqlite3 *to = NULL;
-	char from_path[4200];
-	int n = snprintf(from_path, sizeof(from_path), "%s/index.sqlite", dir);
-	if (n < 0 || (size_t)n >= sizeof(from_path))
-		return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "the path is too long");
+	char from_path[CAIRN_SQL_PATH_BYTES];
+	enum cairn_status status = cairn_sql_index_path(from_path, dir, diag);
+	if (status != CAIRN_OK)
+		return status;
 	if (unlink(path) < 0 && errno != ENOENT)
 		return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "cannot replace %s", path);
-	enum cairn_status status = cairn_sql_open(&from, from_path, SQLITE_OPEN_READONLY, diag);
+	status = cairn_sql_open(&from, from_path, SQLITE_OPEN_READONLY, diag);
 	if (status == CAIRN_OK)
 		status = copy_check(from, from_path, diag);
 	if (status == CAIRN_OK)

@@ -3,7 +3,6 @@
 #include "index/sqlite_migrate.h"
 #include "index/sqlite_rows.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum snapshot_stmt { SNAPSHOT_XORBS, SNAPSHOT_FILES, SNAPSHOT_XORB_HASH, SNAPSHOT_EXTENT, SNAPSHOT_STMTS };
@@ -40,14 +39,13 @@ static enum cairn_status snapshot_begin(struct cairn_index_snapshot *s, const ch
 enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *dir, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_index_snapshot_freep) struct cairn_index_snapshot *s = calloc(1, sizeof(*s));
-	char path[4200];
+	char path[CAIRN_SQL_PATH_BYTES];
 	*out = NULL;
 	if (!s)
 		return CAIRN_E_NOMEM;
-	int n = snprintf(path, sizeof(path), "%s/index.sqlite", dir);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "the path is too long");
-	enum cairn_status status = cairn_sql_open(&s->db, path, SQLITE_OPEN_READONLY, diag);
+	enum cairn_status status = cairn_sql_index_path(path, dir, diag);
+	if (status == CAIRN_OK)
+		status = cairn_sql_open(&s->db, path, SQLITE_OPEN_READONLY, diag);
 	if (status == CAIRN_OK)
 		status = snapshot_begin(s, path, diag);
 	if (status != CAIRN_OK)

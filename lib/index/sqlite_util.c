@@ -1,6 +1,7 @@
 #include "index/sqlite_util.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum cairn_status cairn_sql_status(sqlite3 *db, int rc)
@@ -23,6 +24,14 @@ enum cairn_status cairn_sql_fail(sqlite3 *db, struct cairn_diag *diag, const cha
 	enum cairn_status status = cairn_sql_status(db, sqlite3_extended_errcode(db));
 	return cairn_fail(diag, status, "index.database", CAIRN_NO_OFFSET, "%s: %s (SQLite %d)", doing,
 			  sqlite3_errmsg(db), sqlite3_extended_errcode(db));
+}
+
+enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_PATH_BYTES], const char *dir, struct cairn_diag *diag)
+{
+	int n = snprintf(out, CAIRN_SQL_PATH_BYTES, "%s/index.sqlite", dir);
+	if (n >= 0 && n < CAIRN_SQL_PATH_BYTES)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "the path is too long");
 }
 
 enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, struct cairn_diag *diag)

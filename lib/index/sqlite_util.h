@@ -17,6 +17,12 @@ enum cairn_status cairn_sql_status(sqlite3 *db, int rc);
 /** The same for the last failure of db, with SQLite's own words in diag. */
 enum cairn_status cairn_sql_fail(sqlite3 *db, struct cairn_diag *diag, const char *doing);
 
+enum { CAIRN_SQL_PATH_BYTES = 4200 };
+
+/** The path of the index of a data folder. @return CAIRN_OK; CAIRN_E_IO it is too long */
+CAIRN_MUST_USE enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_PATH_BYTES], const char *dir,
+						      struct cairn_diag *diag);
+
 /**
  * Open a connection for one thread at a time, with a busy timeout.
  * @param flags  SQLITE_OPEN_READONLY, or READWRITE with or without CREATE
