@@ -220,3 +220,21 @@ uint64_t gc_problems(struct cairn_cas *cas)
 	ck_assert_int_eq(cairn_cas_check(cas, &options, &report), CAIRN_OK);
 	return report.n_problems;
 }
+
+void gc_stock_init(struct gc_stock *s)
+{
+	gc_fixture_init(&s->g);
+	gc_xorb_init(&s->x, 1, 4);
+	gc_xorb_init(&s->other, 2, 5);
+	gc_put_whole(s->g.f.cas, &s->x, &s->file);
+	gc_put_whole(s->g.f.cas, &s->other, &s->other_file);
+}
+
+void gc_stock_fini(struct gc_stock *s)
+{
+	gc_file_fini(&s->file);
+	gc_file_fini(&s->other_file);
+	gc_xorb_fini(&s->x);
+	gc_xorb_fini(&s->other);
+	gc_fixture_fini(&s->g);
+}

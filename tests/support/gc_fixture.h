@@ -65,6 +65,16 @@ void gc_file_fini(struct gc_file *file);
 /** Upload x and a file of all of it. */
 void gc_put_whole(struct cairn_cas *cas, const struct gc_xorb *x, struct gc_file *file);
 
+/** A folder with two files, of a xorb each, so that there is always one that must not be touched. */
+struct gc_stock {
+	struct gc_fixture g;
+	struct gc_xorb x, other;
+	struct gc_file file, other_file;
+};
+void gc_stock_init(struct gc_stock *s);
+/** For CLEANUP(). */
+void gc_stock_fini(struct gc_stock *s);
+
 /** Plan a file and read all of it from the objects: what comes must give its hash. @return what planning said */
 enum cairn_status gc_read_back(struct cairn_cas *cas, const struct cairn_hash *file);
 

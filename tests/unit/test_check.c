@@ -55,32 +55,7 @@ static void check_found(const struct found *f, unsigned i, enum cairn_check_kind
 	ck_assert(f->at[i].repaired == repaired);
 }
 
-/* Two files, of a xorb each, so that there is always one that must not be touched. */
-struct stock {
-	struct gc_fixture g;
-	struct gc_xorb x, other;
-	struct gc_file file, other_file;
-};
-
-static void stock_init(struct stock *s)
-{
-	gc_fixture_init(&s->g);
-	gc_xorb_init(&s->x, 1, 4);
-	gc_xorb_init(&s->other, 2, 5);
-	gc_put_whole(s->g.f.cas, &s->x, &s->file);
-	gc_put_whole(s->g.f.cas, &s->other, &s->other_file);
-}
-
-static void stock_fini(struct stock *s)
-{
-	gc_file_fini(&s->file);
-	gc_file_fini(&s->other_file);
-	gc_xorb_fini(&s->x);
-	gc_xorb_fini(&s->other);
-	gc_fixture_fini(&s->g);
-}
-
-static void stock_is_whole(struct stock *s)
+static void stock_is_whole(struct gc_stock *s)
 {
 	struct found f = run_check(&s->g, false, false);
 	ck_assert_uint_eq(f.n, 0);
@@ -89,7 +64,7 @@ static void stock_is_whole(struct stock *s)
 }
 
 /* x is found damaged so; repaired, it counts as not stored and is set aside; sent again, all is as before. */
-static void check_mends(struct stock *s, enum cairn_check_kind kind, int n_aside)
+static void check_mends(struct gc_stock *s, enum cairn_check_kind kind, int n_aside)
 {
 	struct cairn_index_xorb row;
 	const struct cairn_answer *answer;
@@ -125,8 +100,8 @@ static void check_mends(struct stock *s, enum cairn_check_kind kind, int n_aside
 
 START_TEST(a_whole_store_has_no_problem)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	struct found f = run_check(&s.g, true, false);
 	ck_assert_uint_eq(f.n, 0);
 	ck_assert_uint_eq(f.report.n_xorbs, 2);
@@ -139,7 +114,7 @@ END_TEST
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static void flip_byte(struct stock *s, off_t at)
+static void flip_byte(struct gc_stock *s, off_t at)
 {
 	CLEANUP(tempdir_textp) char *path = gc_object_path(&s->g, &s->x.made.hash);
 	uint8_t byte;
@@ -154,8 +129,8 @@ static void flip_byte(struct stock *s, off_t at)
 
 START_TEST(a_flipped_byte)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	flip_byte(&s, 2000);
 	ck_assert_uint_eq(run_check(&s.g, false, true).n, 0); /* who skips the data does not see it */
 	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 1);
@@ -164,8 +139,8 @@ END_TEST
 
 START_TEST(a_flipped_byte_of_a_header)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	flip_byte(&s, 0);
 	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 1);
 }
@@ -173,8 +148,8 @@ END_TEST
 
 START_TEST(a_truncated_object)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
 	ck_assert_int_eq(truncate(path, (off_t)s.x.body.len - 1), 0);
 	struct found f = run_check(&s.g, false, true);
@@ -186,8 +161,8 @@ END_TEST
 
 START_TEST(a_missing_object)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_uint_eq(run_check(&s.g, false, true).n, 2);
@@ -207,10 +182,10 @@ static void put_object(struct gc_fixture *g, const struct cairn_hash *hash, cons
 
 START_TEST(a_whole_object_without_a_row_is_taken_in)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	CLEANUP(gc_xorb_fini) struct gc_xorb alone;
 	struct cairn_index_xorb row;
-	stock_init(&s);
+	gc_stock_init(&s);
 	gc_xorb_init(&alone, 3, 6);
 	put_object(&s.g, &alone.made.hash, &alone.body);
 	struct found f = run_check(&s.g, false, false);
@@ -228,9 +203,9 @@ END_TEST
 
 START_TEST(a_broken_object_without_a_row_is_set_aside)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	CLEANUP(gc_xorb_fini) struct gc_xorb alone;
-	stock_init(&s);
+	gc_stock_init(&s);
 	gc_xorb_init(&alone, 3, 6);
 	alone.body.len -= 7;
 	put_object(&s.g, &alone.made.hash, &alone.body);
@@ -246,7 +221,7 @@ END_TEST
 /* --- the index ---------------------------------------------------------------------------------------------------- */
 
 /* Change rows behind the library's back, while the folder is closed. @return false: there is no sqlite3 command here */
-static bool sql(struct stock *s, const char *statement)
+static bool sql(struct gc_stock *s, const char *statement)
 {
 	cairn_cas_freep(&s->g.f.cas);
 	CLEANUP(tempdir_textp) char *path = tempdir_path(&s->g.f.dir, "index.sqlite");
@@ -281,8 +256,8 @@ START_TEST(a_damaged_list)
 		"UPDATE xorb SET chunks = 3 WHERE id = 1",
 		"UPDATE xorb SET unpacked = unpacked + 1 WHERE id = 1",
 	};
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	if (sql(&s, damages[_i]))
 		check_mends(&s, CAIRN_CHECK_XORB_LIST, 1);
 }
@@ -290,8 +265,8 @@ END_TEST
 
 START_TEST(a_list_with_other_places)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	if (sql(&s, "UPDATE list SET spans = CAST(substr(spans, 1, 4) || x'01' || substr(spans, 6) AS BLOB) WHERE xorb "
 		    "= 1"))
 		check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 1);
@@ -300,8 +275,8 @@ END_TEST
 
 START_TEST(another_length_in_the_row)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	if (sql(&s, "UPDATE xorb SET stored = stored + 1 WHERE id = 1"))
 		check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 1);
 }
@@ -322,8 +297,8 @@ START_TEST(a_damaged_file)
 		"UPDATE file SET terms = substr(terms, 1, 15) WHERE id = 1",
 		"UPDATE file SET hash = zeroblob(32) WHERE id = 1",
 	};
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	if (!sql(&s, damages[_i]))
 		return;
 	for (int repair = 0; repair < 2; repair++) {
@@ -364,8 +339,8 @@ __attribute__((visibility("default"))) ssize_t pread64(int fd, void *buf, size_t
 /* Wherever reading the index fails, the check says so, and sets nothing aside. */
 START_TEST(a_failing_disk)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	bool more = true;
 	int n_reads = 0;
 	for (; more; n_reads++) {
@@ -392,8 +367,8 @@ END_TEST
 
 START_TEST(a_term_without_a_xorb)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	if (!sql(&s, "UPDATE file SET terms = CAST(x'99' || substr(terms, 2) AS BLOB) WHERE id = 1"))
 		return;
 	struct found f = run_check(&s.g, true, false);
@@ -418,8 +393,8 @@ static bool count_steps(void *ctx, const struct cairn_check_report *so_far)
 
 START_TEST(progress_is_told_and_stops)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	for (unsigned left = 0; left <= 6; left++) {
 		struct steps steps = {.left = left};
 		struct cairn_check_options options = {.progress = count_steps, .ctx = &steps};
@@ -432,9 +407,9 @@ END_TEST
 
 START_TEST(damage_twice_is_kept_twice)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	bool inserted;
-	stock_init(&s);
+	gc_stock_init(&s);
 	for (int i = 1; i <= 2; i++) {
 		flip_byte(&s, 100);
 		ck_assert_uint_eq(run_check(&s.g, true, false).report.n_repaired, 1);

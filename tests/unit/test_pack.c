@@ -13,32 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Two xorbs, each needed by a file, in a folder of its own. */
-struct stock {
-	struct gc_fixture g;
-	struct gc_xorb x, other;
-	struct gc_file file, other_file;
-};
-
-static void stock_init(struct stock *s)
-{
-	gc_fixture_init(&s->g);
-	gc_xorb_init(&s->x, 1, 4);
-	gc_xorb_init(&s->other, 2, 5);
-	gc_put_whole(s->g.f.cas, &s->x, &s->file);
-	gc_put_whole(s->g.f.cas, &s->other, &s->other_file);
-}
-
-static void stock_fini(struct stock *s)
-{
-	gc_file_fini(&s->file);
-	gc_file_fini(&s->other_file);
-	gc_xorb_fini(&s->x);
-	gc_xorb_fini(&s->other);
-	gc_fixture_fini(&s->g);
-}
-
-static struct cairn_pack_report pack_as(struct stock *s, const char *name, int64_t older_than_s)
+static struct cairn_pack_report pack_as(struct gc_stock *s, const char *name, int64_t older_than_s)
 {
 	struct cairn_pack_report report;
 	struct cairn_diag diag = {0};
@@ -48,34 +23,34 @@ static struct cairn_pack_report pack_as(struct stock *s, const char *name, int64
 	return report;
 }
 
-static void count_files(struct stock *s, int loose, int packs)
+static void count_files(struct gc_stock *s, int loose, int packs)
 {
 	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "objects"), loose);
 	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "packs"), packs);
 	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "tmp"), 0);
 }
 
-static void is_whole(struct stock *s)
+static void is_whole(struct gc_stock *s)
 {
 	ck_assert_uint_eq(gc_problems(s->g.f.cas), 0);
 	ck_assert_int_eq(gc_read_back(s->g.f.cas, &s->file.hash), CAIRN_OK);
 	ck_assert_int_eq(gc_read_back(s->g.f.cas, &s->other_file.hash), CAIRN_OK);
 }
 
-static enum cairn_status repair(struct stock *s, struct cairn_check_report *report)
+static enum cairn_status repair(struct gc_stock *s, struct cairn_check_report *report)
 {
 	const struct cairn_check_options options = {.repair = true};
 	return cairn_cas_check(s->g.f.cas, &options, report);
 }
 
-static char *pack_path(struct stock *s, const char *name)
+static char *pack_path(struct gc_stock *s, const char *name)
 {
 	char relative[160];
 	(void)snprintf(relative, sizeof(relative), "packs/%s", name);
 	return tempdir_path(&s->g.f.dir, relative);
 }
 
-static uint64_t count_objects(struct stock *s)
+static uint64_t count_objects(struct gc_stock *s)
 {
 	struct cairn_check_report report;
 	const struct cairn_check_options options = {.skip_data = true};
@@ -87,10 +62,10 @@ static uint64_t count_objects(struct stock *s)
 
 START_TEST(packed_xorbs_are_no_different)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	struct cairn_index_xorb row;
 	bool inserted = true;
-	stock_init(&s);
+	gc_stock_init(&s);
 	struct cairn_pack_report r = pack_as(&s, "a.shard", 0);
 	ck_assert_uint_eq(r.n_packed, 2);
 	ck_assert_uint_eq(r.n_moved, 2);
@@ -110,10 +85,10 @@ END_TEST
 
 START_TEST(only_what_is_old_enough_is_moved)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	CLEANUP(gc_xorb_fini) struct gc_xorb young;
 	bool inserted;
-	stock_init(&s);
+	gc_stock_init(&s);
 	gc_pass(&s.g, 500);
 	gc_xorb_init(&young, 3, 3);
 	ck_assert_int_eq(gc_put_xorb(s.g.f.cas, &young, &inserted), CAIRN_OK);
@@ -132,9 +107,9 @@ END_TEST
 START_TEST(names_are_checked)
 {
 	static const char *const BAD[] = {"a", ".shard", ".a.shard", "a/b.shard", "../a.shard", "a b.shard", ""};
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	struct cairn_pack_report report;
-	stock_init(&s);
+	gc_stock_init(&s);
 	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
 		struct cairn_diag diag = {0};
 		const struct cairn_pack_options options = {.name = BAD[i]};
@@ -161,10 +136,10 @@ static bool stop_at(void *ctx, const struct cairn_pack_report *so_far)
 START_TEST(stopped_at_any_step_nothing_is_lost)
 {
 	for (int at = 1; at <= 4; at++) {
-		CLEANUP(stock_fini) struct stock s;
+		CLEANUP(gc_stock_fini) struct gc_stock s;
 		struct cairn_pack_report report;
 		int left = at;
-		stock_init(&s);
+		gc_stock_init(&s);
 		const struct cairn_pack_options options = {.name = "a.shard", .progress = stop_at, .ctx = &left};
 		ck_assert_int_eq(cairn_cas_pack(s.g.f.cas, &options, &report, NULL), CAIRN_E_BUSY);
 		count_files(&s, at <= 2 ? 2 : 4 - at, at > 2);
@@ -181,8 +156,8 @@ END_TEST
 /* What was left over is removed only if the pack has the same bytes. */
 START_TEST(left_overs_are_compared)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
 	(void)pack_as(&s, "a.shard", 0);
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -201,7 +176,7 @@ END_TEST
 
 static bool collect_meanwhile(void *ctx, const struct cairn_pack_report *so_far)
 {
-	struct stock *s = ctx;
+	struct gc_stock *s = ctx;
 	struct cairn_gc_report report;
 	struct cairn_pack_report nested;
 	const struct cairn_pack_options options = {.name = "b.shard"};
@@ -213,9 +188,9 @@ static bool collect_meanwhile(void *ctx, const struct cairn_pack_report *so_far)
 
 START_TEST(one_packing_or_collection_at_a_time)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	struct cairn_pack_report report;
-	stock_init(&s);
+	gc_stock_init(&s);
 	const struct cairn_pack_options options = {.name = "a.shard", .progress = collect_meanwhile, .ctx = &s};
 	ck_assert_int_eq(cairn_cas_pack(s.g.f.cas, &options, &report, NULL), CAIRN_OK);
 	(void)gc_collect(&s.g);
@@ -227,9 +202,9 @@ END_TEST
 
 START_TEST(packs_are_noticed_without_a_restart)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	uint64_t bytes;
-	stock_init(&s);
+	gc_stock_init(&s);
 	(void)pack_as(&s, "a.shard", 0);
 	CLEANUP(tempdir_textp) char *in = pack_path(&s, "a.shard");
 	CLEANUP(tempdir_textp) char *out = tempdir_path(&s.g.f.dir, "elsewhere");
@@ -257,9 +232,9 @@ static void note_fault(void *ctx, const struct cairn_store_pack *pack)
 
 START_TEST(a_pack_that_is_none_is_told_and_does_no_harm)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	char fault[80] = "";
-	stock_init(&s);
+	gc_stock_init(&s);
 	tempdir_write(&s.g.f.dir, "packs/bad.shard", "SWHShard", 8);
 	tempdir_write(&s.g.f.dir, "packs/readme.txt", "hello", 5);
 	(void)pack_as(&s, "a.shard", 0);
@@ -272,8 +247,8 @@ END_TEST
 /* Who deletes in a pack from outside takes the lock that is held here. */
 START_TEST(packs_are_locked_while_they_are_served)
 {
-	CLEANUP(stock_fini) struct stock s;
-	stock_init(&s);
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	gc_stock_init(&s);
 	(void)pack_as(&s, "a.shard", 0);
 	CLEANUP(tempdir_textp) char *path = pack_path(&s, "a.shard");
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -286,7 +261,7 @@ END_TEST
 /* --- removing ----------------------------------------------------------------------------------------------------- */
 
 /* @return how many bytes of the pack are in the body of x */
-static bool pack_has_bytes(struct stock *s, const struct gc_xorb *x)
+static bool pack_has_bytes(struct gc_stock *s, const struct gc_xorb *x)
 {
 	CLEANUP(tempdir_textp) char *path = pack_path(s, "a.shard");
 	struct stat st;
@@ -303,9 +278,9 @@ static bool pack_has_bytes(struct stock *s, const struct gc_xorb *x)
 
 START_TEST(packed_xorbs_are_collected)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	bool forgotten, inserted;
-	stock_init(&s);
+	gc_stock_init(&s);
 	(void)pack_as(&s, "a.shard", 0);
 	ck_assert(pack_has_bytes(&s, &s.x));
 	ck_assert_int_eq(cairn_cas_forget(s.g.f.cas, &s.file.hash, NULL, &forgotten), CAIRN_OK);
@@ -328,12 +303,12 @@ END_TEST
 
 START_TEST(bytes_that_are_being_read_are_zeroed_by_a_later_collection)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	bool forgotten;
 	uint64_t offset;
 	uint8_t first[64];
 	struct cairn_store_object *object;
-	stock_init(&s);
+	gc_stock_init(&s);
 	(void)pack_as(&s, "a.shard", 0);
 	ck_assert_int_eq(cairn_store_get(cairn_cas_store(s.g.f.cas), &s.x.made.hash, &object), CAIRN_OK);
 	int fd = cairn_store_object_take_fd(object, &offset);
@@ -351,7 +326,7 @@ START_TEST(bytes_that_are_being_read_are_zeroed_by_a_later_collection)
 END_TEST
 
 /* Damage a byte of x in its pack, behind the heads of its first chunk. */
-static void damage(struct stock *s)
+static void damage(struct gc_stock *s)
 {
 	CLEANUP(tempdir_textp) char *path = pack_path(s, "a.shard");
 	CLEANUP(cairn_readshard_freep) struct cairn_readshard *shard = NULL;
@@ -367,10 +342,10 @@ static void damage(struct stock *s)
 
 START_TEST(a_damaged_packed_xorb_is_set_aside_and_comes_back)
 {
-	CLEANUP(stock_fini) struct stock s;
+	CLEANUP(gc_stock_fini) struct gc_stock s;
 	struct cairn_check_report report;
 	bool inserted;
-	stock_init(&s);
+	gc_stock_init(&s);
 	(void)pack_as(&s, "a.shard", 0);
 	damage(&s);
 	ck_assert_uint_eq(gc_problems(s.g.f.cas), 2); /* the xorb, and its file */
