@@ -254,16 +254,21 @@ START_TEST(test_same_prefix)
 }
 END_TEST
 
-/* Nothing else in the shard: two blocks of one xorb, of which one lies, and neither is stored. */
-START_TEST(test_second_block_differs)
+/* Nothing else in the shard: two blocks of one xorb, the second made up of one chunk, and neither is stored. */
+static enum cairn_status verify_second_block(const struct made_xorb *xorb, uint32_t bytes, uint32_t flags)
 {
 	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
 	external.xorbs_external = true;
 	store.n = 0;
-	made_write_xorb(&w, &xorbs[1]);
-	cairn_shard_write_xorb(&w, &xorbs[1].hash, 0);
-	cairn_shard_write_chunk(&w, &xorbs[1].hash, 400, 0);
-	ck_assert_int_eq(verify_made(&external), CAIRN_E_MISMATCH);
+	made_write_xorb(&w, xorb);
+	cairn_shard_write_xorb(&w, &xorb->hash, 0);
+	cairn_shard_write_chunk(&w, &xorb->hash, bytes, flags);
+	return verify_made(&external);
+}
+
+START_TEST(test_second_block_differs)
+{
+	ck_assert_int_eq(verify_second_block(&xorbs[1], 400, 0), CAIRN_E_MISMATCH);
 	ck_assert_str_eq(diag.rule, "xorb.described_twice");
 }
 END_TEST
@@ -271,13 +276,7 @@ END_TEST
 /* The root of a single chunk is its own hash, so a block of one chunk can have the root of any xorb. */
 START_TEST(test_second_block_is_one_chunk)
 {
-	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
-	external.xorbs_external = true;
-	store.n = 0;
-	made_write_xorb(&w, &xorbs[0]);
-	cairn_shard_write_xorb(&w, &xorbs[0].hash, 0);
-	cairn_shard_write_chunk(&w, &xorbs[0].hash, 70000, 0);
-	ck_assert_int_eq(verify_made(&external), CAIRN_E_MISMATCH);
+	ck_assert_int_eq(verify_second_block(&xorbs[0], 70000, 0), CAIRN_E_MISMATCH);
 	ck_assert_str_eq(diag.rule, "xorb.described_twice");
 }
 END_TEST
@@ -285,13 +284,7 @@ END_TEST
 /* Flags say what may be asked for, not what is described: blocks that differ in them alone are the same. */
 START_TEST(test_second_block_has_other_flags)
 {
-	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
-	external.xorbs_external = true;
-	store.n = 0;
-	made_write_xorb(&w, &xorbs[1]);
-	cairn_shard_write_xorb(&w, &xorbs[1].hash, 0);
-	cairn_shard_write_chunk(&w, &xorbs[1].hash, 500, 0xffffffff);
-	ck_assert_int_eq(verify_made(&external), CAIRN_OK);
+	ck_assert_int_eq(verify_second_block(&xorbs[1], 500, 0xffffffff), CAIRN_OK);
 }
 END_TEST
 
