@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char PREFIX[] = "cairn_";
+static const char HUB[] = "hf_", OURS[] = "cairn_";
 
 enum cairn_status api_key_make(char out[static API_KEY_TEXT_BYTES])
 {
@@ -13,21 +13,22 @@ enum cairn_status api_key_make(char out[static API_KEY_TEXT_BYTES])
 	enum cairn_status status = cairn_random(random, sizeof(random));
 	if (status != CAIRN_OK)
 		return status;
-	memcpy(out, PREFIX, sizeof(PREFIX) - 1);
-	cairn_base64url_encode(out + sizeof(PREFIX) - 1, random, sizeof(random));
+	char *end = stpcpy(stpcpy(out, HUB), OURS);
+	cairn_base64url_encode(end, random, sizeof(random));
 	explicit_bzero(random, sizeof(random));
 	return CAIRN_OK;
 }
 
 enum cairn_status api_key_digest(const char *key, uint8_t out[static CAIRN_SHA256_BYTES])
 {
-	size_t len = strlen(key);
-	if (len != API_KEY_TEXT_BYTES - 1 || strncmp(key, PREFIX, sizeof(PREFIX) - 1) != 0)
+	const char *own = strncmp(key, HUB, sizeof(HUB) - 1) == 0 ? key + sizeof(HUB) - 1 : key;
+	size_t len = strlen(own);
+	if (len != API_KEY_TEXT_BYTES - sizeof(HUB) || strncmp(own, OURS, sizeof(OURS) - 1) != 0)
 		return CAIRN_E_FORMAT;
 	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *d = cairn_sha256_new();
 	if (!d)
 		return CAIRN_E_NOMEM;
-	cairn_sha256_add(d, key, len);
+	cairn_sha256_add(d, own, len);
 	cairn_sha256_end(d, out);
 	return CAIRN_OK;
 }

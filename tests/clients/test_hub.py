@@ -42,7 +42,7 @@ def admin(issuer):
 
 def test_key_is_told_once(guarded, admin):
     made = make_key(guarded, admin, name="laptop", repo="alice/one", scope="read write")
-    assert made["key"].startswith("cairn_")
+    assert made["key"].startswith("hf_cairn_"), "@huggingface/hub sends no key that does not begin with hf_"
     assert {k: made[k] for k in ("name", "repo", "scope")} == {"name": "laptop", "repo": "models/alice/one", "scope": "read write"}
     make_key(guarded, admin, name="laptop")
     listed = guarded.get("/v1/keys", token=admin)
@@ -53,7 +53,7 @@ def test_key_is_told_once(guarded, admin):
     assert (second["repo"], second["scope"]) == ("", "read")
     guarded.stop()
     held = b"".join(p.read_bytes() for p in guarded.data.rglob("*") if p.is_file())
-    secret = made["key"].removeprefix("cairn_")
+    secret = made["key"].removeprefix("hf_cairn_")
     assert secret.encode() not in held and base64.urlsafe_b64decode(secret + "=") not in held, "only its digest is kept"
     assert secret not in guarded.log()
 

@@ -13,21 +13,25 @@ START_TEST(keys_are_random_and_of_one_form)
 	ck_assert_int_eq(api_key_make(b), CAIRN_OK);
 	ck_assert_str_ne(a, b);
 	ck_assert_uint_eq(strlen(a), API_KEY_TEXT_BYTES - 1);
-	ck_assert_int_eq(strncmp(a, "cairn_", 6), 0);
-	ck_assert_uint_eq(strspn(a + 6, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), 43);
+	ck_assert_int_eq(strncmp(a, "hf_cairn_", 9), 0);
+	ck_assert_uint_eq(strspn(a + 9, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), 43);
 }
 END_TEST
 
-/* Computed with sha256sum. */
+/* Computed with sha256sum, of what follows "hf_". */
 START_TEST(a_digest_is_the_sha256_of_the_text)
 {
-	static const char KEY[] = "cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+	static const char *const KEYS[] = {"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+					   "hf_cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"};
 	static const uint8_t DIGEST[CAIRN_SHA256_BYTES] = {
 		0xa3, 0x0b, 0xb2, 0xe4, 0x97, 0x59, 0x62, 0x8d, 0xf4, 0x55, 0xae, 0x99, 0x67, 0x5a, 0xd9, 0xf0,
 		0x7d, 0xb0, 0x9c, 0x92, 0x59, 0xf1, 0x94, 0xb0, 0x9e, 0xe4, 0x29, 0x62, 0xfc, 0xed, 0x9b, 0xb1};
 	uint8_t digest[CAIRN_SHA256_BYTES];
-	ck_assert_int_eq(api_key_digest(KEY, digest), CAIRN_OK);
-	ck_assert_mem_eq(digest, DIGEST, sizeof(DIGEST));
+	for (size_t i = 0; i < 2; i++) {
+		memset(digest, 0, sizeof(digest));
+		ck_assert_int_eq(api_key_digest(KEYS[i], digest), CAIRN_OK);
+		ck_assert_mem_eq(digest, DIGEST, sizeof(DIGEST));
+	}
 }
 END_TEST
 
@@ -40,6 +44,7 @@ START_TEST(what_is_no_key)
 		"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", /* one long */
 		"Cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
 		"hf_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+		"hf_hf_cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
 	};
 	uint8_t digest[CAIRN_SHA256_BYTES];
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
