@@ -77,7 +77,8 @@ void cairn_store_object_freep(struct cairn_store_object **o);
 CAIRN_MUST_USE enum cairn_status cairn_store_stat(struct cairn_store *s, const struct cairn_hash *hash,
 						  uint64_t *bytes);
 
-/** Remove an object. @return CAIRN_OK also when it was not there; CAIRN_E_IO */
+/** Remove an object. It is gone at once, and may be back after a loss of power: whoever removes has made sure before
+ * that no row vouches for it. @return CAIRN_OK also when it was not there; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_hash *hash);
 
 /** Move an object aside (DIR/damaged) so that it is no longer found but not lost. @return CAIRN_OK; CAIRN_E_NOT_FOUND;
