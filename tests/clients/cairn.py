@@ -163,11 +163,11 @@ class Daemon:
     def socket(self, timeout=30):
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
 
-    def request(self, method, path, body=None, headers=None, token=None, connection=None):
+    def request(self, method, path, body=None, headers=None, token=None, connection=None, timeout=60):
         headers = dict(headers or {})
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        c = connection or self.connect()
+        c = connection or self.connect(timeout)
         try:
             c.request(method, path, body=body, headers=headers)
             r = c.getresponse()

@@ -38,7 +38,7 @@ class Soak:
         self.ends = time.monotonic() + minutes * 60
         self.server = cairn.Daemon(folder / "server", epoch=f"{EPOCH}s", gc_grace=f"{GRACE}s")
         self.counts, self.samples, self.failures = {}, [], []
-        self.lock, self.live = threading.Lock(), {}
+        self.lock, self.live, self.longest_gc_s = threading.Lock(), {}, 0
 
     def over(self):
         return self.failures or time.monotonic() > self.ends
@@ -121,11 +121,13 @@ class Soak:
         self.count("sessions of hf_xet")
 
     def collect(self):
-        reply = self.server.post("/v1/gc")
+        began = time.monotonic()
+        reply = self.server.post("/v1/gc", timeout=600)
         assert reply.status == 200, reply
         for path in ("/metrics", "/v1/stats", "/ready"):
             assert self.server.get(path).status == 200
         self.count("collections")
+        self.longest_gc_s = max(self.longest_gc_s, time.monotonic() - began)
         self.wait(20)
 
     def wait(self, seconds):
@@ -203,7 +205,7 @@ class Soak:
         return statistics.median(s[name] for s in self.samples[n * at : (n + 1) * at])
 
     def judge(self):
-        print(", ".join(f"{n} {what}" for what, n in sorted(self.counts.items())))
+        print(", ".join(f"{n} {what}" for what, n in sorted(self.counts.items())) + f"; the longest collection took {self.longest_gc_s:.1f} s")
         for name in self.samples[0]:
             print(f"{name}: " + " ".join(f"{self.quarter(q, name):.1f}" for q in range(4)) + " (medians of the quarters)")
         second, last = self.quarter(1, "rss_mib"), self.quarter(3, "rss_mib")
