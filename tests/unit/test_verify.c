@@ -1,8 +1,10 @@
 /* What the verifier accepts of real clients, its limits and modes, and the contradictions no captured mutant shows. */
 #include "base/bytes.h"
+#include "shard/records.h"
 #include "support/captured.h"
 
 #include <check.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -309,6 +311,17 @@ START_TEST(test_file_without_terms_names_its_hash)
 }
 END_TEST
 
+/* A shard whose header is refused is not read on: what is told is of the header, not of what would follow it. */
+START_TEST(test_header_of_another_version)
+{
+	make_shard(3);
+	w.buf.bytes[CAIRN_SHARD_AT_VERSION] = 3;
+	expect_refused(verify_made(NULL), CAIRN_E_FORMAT, "shard.version", CAIRN_SHARD_AT_VERSION);
+	ck_assert_str_eq(diag.expected, "2");
+	ck_assert_str_eq(diag.actual, "3");
+}
+END_TEST
+
 /* However many xorbs are described, and in whatever order: each term finds its own. None is known elsewhere. */
 START_TEST(test_each_is_found)
 {
@@ -473,6 +486,49 @@ START_TEST(test_store_fails)
 }
 END_TEST
 
+/* What the verifier allocates comes here (the linker's --wrap). */
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+
+static unsigned allocations_left = UINT_MAX; /* until one fails; the rest is let through again */
+
+static bool allocation_fails(void)
+{
+	return allocations_left != UINT_MAX && allocations_left-- == 0;
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+	return allocation_fails() ? NULL : __real_calloc(n, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+	return allocation_fails() ? NULL : __real_realloc(old, bytes);
+}
+
+/* One allocation after the other fails, and each time the shard is not judged. */
+START_TEST(test_no_memory)
+{
+	unsigned n = 0;
+	enum cairn_status status = CAIRN_E_NOMEM;
+	make_shard(3);
+	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
+	for (; status != CAIRN_OK && n < 20; n++) {
+		allocations_left = n;
+		sum = (struct cairn_verify_summary){0};
+		status = verify_with(NULL);
+		ck_assert(status == (allocations_left == UINT_MAX ? CAIRN_E_NOMEM : CAIRN_OK));
+		ck_assert_uint_eq(sum.n_files, status == CAIRN_OK ? 2 : 0);
+	}
+	ck_assert_int_eq(status, CAIRN_OK);
+	ck_assert_uint_gt(n, 2);
+	allocations_left = UINT_MAX;
+}
+END_TEST
+
 START_TEST(test_empty_files)
 {
 	made_write_file(&w, NULL, 0, WITH_ALL);
@@ -512,6 +568,7 @@ int main(void)
 	tcase_add_test(c, test_second_block_has_other_flags);
 	tcase_add_test(c, test_list_of_described_is_unreadable);
 	tcase_add_test(c, test_file_without_terms_names_its_hash);
+	tcase_add_test(c, test_header_of_another_version);
 	tcase_add_test(c, test_conflict_length);
 	tcase_add_test(c, test_conflict_hash_and_count);
 	tcase_add_test(c, test_described_twice);
@@ -521,6 +578,7 @@ int main(void)
 	tcase_add_test(c, test_too_many_chunks);
 	tcase_add_test(c, test_progress);
 	tcase_add_loop_test(c, test_store_fails, 0, 2);
+	tcase_add_test(c, test_no_memory);
 	tcase_add_test(c, test_empty_files);
 	tcase_add_test(c, test_defaults);
 	tcase_set_timeout(c, 60);
