@@ -92,7 +92,7 @@ START_TEST(only_what_is_old_enough_is_moved)
 	gc_pass(&s.g, 500);
 	gc_xorb_init(&young, 3, 3);
 	ck_assert_int_eq(gc_put_xorb(s.g.f.cas, &young, &inserted), CAIRN_OK);
-	ck_assert_uint_eq(pack_as(&s, "none.shard", 501).n_packed, 0);
+	ck_assert_uint_eq(pack_as(&s, "none.shard", 600).n_packed, 0);
 	count_files(&s, 3, 0);
 	ck_assert_uint_eq(pack_as(&s, "a.shard", 400).n_packed, 2);
 	count_files(&s, 1, 1);
