@@ -3,6 +3,7 @@
 CAIRND_BINARY and CAIRN_BINARY name the programs (meson sets them).
 """
 
+import atexit
 import contextlib
 import http.client
 import json
@@ -23,6 +24,7 @@ CAIRN = os.environ.get("CAIRN_BINARY", str(ROOT / "build-asan" / "cli" / "cairn"
 REPORTS = re.compile(r"(AddressSanitizer|LeakSanitizer|UndefinedBehaviorSanitizer|ThreadSanitizer|runtime error:)")
 START_S = 60
 STOP_S = 60
+launched = []  # all daemons of this run of tests
 
 
 class Reply:
@@ -86,6 +88,7 @@ class Daemon:
     def launch(self):
         """Begin a process, and do not wait until it listens."""
         self.starts += 1
+        launched.append(self)
         self.log_path = self.folder / f"log{self.starts}"
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
@@ -205,6 +208,14 @@ class Daemon:
         known = re.compile(r"(index\.sqlite(-wal|-shm)?|secret|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard)$")
         paths = [p.relative_to(self.data).as_posix() for p in self.data.rglob("*") if p.is_file()]
         return [p for p in paths if not known.fullmatch(p)]
+
+
+@atexit.register
+def kill_left_behind():
+    """Whatever a failed test did not come to stop."""
+    for daemon in launched:
+        if daemon.process is not None:
+            daemon.kill()
 
 
 def refused(folder, *arguments, env=None, code=1):
