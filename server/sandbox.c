@@ -33,20 +33,11 @@ static bool sandbox_note(struct sandbox_report *report, const char *part, const 
 	return error == 0;
 }
 
-static bool sandbox_is_wanted(enum sandbox_mode mode)
-{
-#ifdef CAIRN_COVERAGE
-	return mode == SANDBOX_ON;
-#else
-	return mode != SANDBOX_OFF;
-#endif
-}
-
 enum cairn_status sandbox_enter(const struct sandbox_options *options, struct sandbox_report *report,
 				struct cairn_diag *diag)
 {
 	*report = (struct sandbox_report){.text = ""};
-	if (!sandbox_is_wanted(options->mode)) {
+	if (options->mode == SANDBOX_OFF) {
 		sandbox_append(report->text, "off");
 		return CAIRN_OK;
 	}

@@ -35,8 +35,7 @@ struct sandbox_report {
 
 /**
  * Enter it, for good. Before any thread is started: threads inherit it, and those that run already do not get it.
- * Builds with a sanitizer keep what its reports need; builds that measure coverage have none in SANDBOX_AUTO, since
- * they write their figures elsewhere.
+ * Builds with a sanitizer keep what its reports need; builds that measure coverage may write in their own folder.
  * @return CAIRN_OK; CAIRN_E_IO with the rule "sandbox" and the part that is missing in diag: SANDBOX_ON alone
  */
 CAIRN_MUST_USE enum cairn_status sandbox_enter(const struct sandbox_options *options, struct sandbox_report *report,

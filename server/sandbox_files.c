@@ -94,6 +94,10 @@ static int files_allow_all(int ruleset, const struct sandbox_options *options, u
 			error = files_allow_again(ruleset, options->readable[i], handled);
 	for (size_t i = 0; error == 0 && i < sizeof(FILES_OF_THE_SYSTEM) / sizeof(FILES_OF_THE_SYSTEM[0]); i++)
 		error = files_allow(ruleset, FILES_OF_THE_SYSTEM[i], FILES_READ, handled);
+#ifdef CAIRN_COVERAGE_DIR
+	if (error == 0)
+		error = files_allow(ruleset, CAIRN_COVERAGE_DIR, FILES_OWN, handled);
+#endif
 	return error;
 }
 
