@@ -105,7 +105,7 @@ def is_noticed(build, compile_, link, text, name):
     with tempfile.TemporaryDirectory() as folder:
         mutant, object_ = Path(folder) / name, Path(folder) / "mutant.o"
         mutant.write_text(text)
-        words = [w for w in compile_ if w not in ("-Werror", "ccache")]
+        words = [w for w in compile_ if w not in ("-Werror", "-g", "ccache")]
         words[words.index("-o") + 1] = str(object_)
         words[words.index("-c") + 1] = str(mutant)
         if subprocess.run([*words, "-w"], cwd=build, capture_output=True).returncode != 0:
@@ -115,7 +115,7 @@ def is_noticed(build, compile_, link, text, name):
             command = list(command)
             command[command.index("-o") + 1] = program
             at = next(i for i, w in enumerate(command) if w.endswith(".o"))
-            command.insert(at, str(object_))
+            command[at:at] = [str(object_), "-Wl,--strip-debug"]
             subprocess.run(command, cwd=build, capture_output=True, check=True)
             # Without Check's children: one that runs for ever would outlive the program that is killed. The limit is of
             # processor time, since on a busy machine any test takes long.

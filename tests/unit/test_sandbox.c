@@ -237,7 +237,7 @@ START_TEST(in_a_process_of_its_own)
 	pid_t inside = fork();
 	if (inside == 0) {
 		TESTS[_i]();
-		exit(EXIT_SUCCESS); /* not _exit: a build that measures coverage writes its figures here */
+		_exit(0);
 	}
 	ck_assert_int_eq(waitpid(inside, &status, 0), inside);
 	ck_assert_msg(status == 0, "test %d: wait status %d", _i, status);
