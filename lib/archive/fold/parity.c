@@ -10,23 +10,23 @@ enum {
 	PARITY_SLICES = 8,
 	PARITY_FIELD = 256,
 	PARITY_POLYNOMIAL = 0x11d,
-	PARITY_PAIR_BYTES = 16,
-	PARITY_PAIRS_MAX = 16,
+	PARITY_LANE_BYTES = 32,
+	PARITY_LANES_MAX = 8,
 	PARITY_AT_ONCE = 4, /* words */
 	PARITY_TWO_BYTES = 2 * CAIRN_PARITY_WORD_BYTES,
 	PARITY_MANY_BYTES = PARITY_AT_ONCE * CAIRN_PARITY_WORD_BYTES,
 	PARITY_ALIGN = 64, /* rows do not straddle lines of the cache */
 };
 
-/* A piece of a remainder. */
-typedef uint64_t parity_pair __attribute__((vector_size(PARITY_PAIR_BYTES)));
+/* A piece of a remainder: what AVX2 adds at once. */
+typedef uint64_t parity_lane __attribute__((vector_size(PARITY_LANE_BYTES)));
 
 struct cairn_parity {
 	unsigned n;
-	unsigned n_pairs;                /* so that n bytes fit */
+	unsigned n_lanes;                /* so that n bytes fit */
 	uint8_t log[PARITY_FIELD];       /* of 2; log[0] means nothing */
 	uint8_t power[2 * PARITY_FIELD]; /* of 2 */
-	parity_pair *table; /* [slice][byte][pair]: remainder of byte * x^(n + 7 - slice), highest power first */
+	parity_lane *table; /* [slice][byte][lane]: remainder of byte * x^(n + 7 - slice), highest power first */
 };
 
 /* --- the field ---------------------------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static void parity_generator(const struct cairn_parity *p, uint8_t g[static PARI
 
 static uint8_t *parity_row(struct cairn_parity *p, unsigned slice, unsigned byte)
 {
-	return (uint8_t *)&p->table[((size_t)slice * PARITY_FIELD + byte) * p->n_pairs];
+	return (uint8_t *)&p->table[((size_t)slice * PARITY_FIELD + byte) * p->n_lanes];
 }
 
 static void parity_init_table(struct cairn_parity *p)
@@ -106,18 +106,18 @@ static void parity_init_table(struct cairn_parity *p)
 
 struct cairn_parity *cairn_parity_new(unsigned n)
 {
-	unsigned n_pairs = (n + PARITY_PAIR_BYTES - 1) / PARITY_PAIR_BYTES;
+	unsigned n_lanes = (n + PARITY_LANE_BYTES - 1) / PARITY_LANE_BYTES;
 	struct cairn_parity *p = calloc(1, sizeof(*p));
-	void *table = aligned_alloc(PARITY_ALIGN, (size_t)PARITY_SLICES * PARITY_FIELD * n_pairs * PARITY_PAIR_BYTES);
+	void *table = aligned_alloc(PARITY_ALIGN, (size_t)PARITY_SLICES * PARITY_FIELD * n_lanes * PARITY_LANE_BYTES);
 	if (!p || !table) {
 		free(table);
 		free(p);
 		return NULL;
 	}
 	p->n = n;
-	p->n_pairs = n_pairs;
+	p->n_lanes = n_lanes;
 	p->table = table;
-	memset(table, 0, (size_t)PARITY_SLICES * PARITY_FIELD * n_pairs * PARITY_PAIR_BYTES);
+	memset(table, 0, (size_t)PARITY_SLICES * PARITY_FIELD * n_lanes * PARITY_LANE_BYTES);
 	parity_init_field(p);
 	parity_init_table(p);
 	return p;
@@ -149,80 +149,82 @@ uint64_t cairn_parity_bytes(unsigned n, uint64_t len)
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
-/* Divide eight bytes more. Called with a constant n_pairs, so that the remainder stays in registers. */
-static inline void parity_step(const struct cairn_parity *p, parity_pair *rest, unsigned n_pairs, const uint8_t *data)
+/* Rows are added by the widest registers that the processor has. */
+#if defined(__x86_64__) && defined(__gnu_linux__)
+#define PARITY_WIDEST __attribute__((target_clones("avx2", "default")))
+#else
+#define PARITY_WIDEST
+#endif
+#define PARITY_INLINE static inline __attribute__((always_inline))
+
+/* Divide eight bytes more. Called with a constant n_lanes, so that the remainder stays in registers. */
+PARITY_INLINE void parity_step(const struct cairn_parity *p, parity_lane *rest, unsigned n_lanes, const uint8_t *data)
 {
 	uint64_t word;
 	memcpy(&word, data, sizeof(word));
 	word = le64toh(word ^ rest[0][0]);
-	for (unsigned k = 0; k + 1 < n_pairs; k++)
-		rest[k] = __builtin_shufflevector(rest[k], rest[k + 1], 1, 2);
-	rest[n_pairs - 1] = __builtin_shufflevector(rest[n_pairs - 1], (parity_pair){0, 0}, 1, 2);
-	const parity_pair *table = p->table;
+	for (unsigned k = 0; k + 1 < n_lanes; k++)
+		rest[k] = __builtin_shufflevector(rest[k], rest[k + 1], 1, 2, 3, 4);
+	rest[n_lanes - 1] = __builtin_shufflevector(rest[n_lanes - 1], (parity_lane){0}, 1, 2, 3, 4);
+	const parity_lane *table = p->table;
 	for (unsigned slice = 0; slice < PARITY_SLICES; slice++) {
-		const parity_pair *row = table + (size_t)(word >> 8 * slice & 0xff) * n_pairs;
-		for (unsigned k = 0; k < n_pairs; k++)
+		const parity_lane *row = table + (size_t)(word >> 8 * slice & 0xff) * n_lanes;
+		for (unsigned k = 0; k < n_lanes; k++)
 			rest[k] ^= row[k];
-		table += (size_t)PARITY_FIELD * n_pairs;
+		table += (size_t)PARITY_FIELD * n_lanes;
 	}
 }
 
 /* n_words words of len bytes each that stand one stride apart: while one waits for its look-ups, another goes on. */
-static inline __attribute__((always_inline)) void parity_divide(const struct cairn_parity *p, uint8_t *out,
-								unsigned n_words, unsigned n_pairs, const uint8_t *data,
-								size_t len)
+PARITY_INLINE void parity_divide(const struct cairn_parity *p, uint8_t *out, unsigned n_words, unsigned n_lanes,
+				 const uint8_t *data, size_t len)
 {
-	parity_pair rest[PARITY_AT_ONCE][PARITY_PAIRS_MAX];
+	parity_lane rest[PARITY_AT_ONCE][PARITY_LANES_MAX];
 	size_t n_head = len % PARITY_SLICES;
 	size_t stride = len + p->n;
 	for (unsigned w = 0; w < n_words; w++) {
 		/* Zeros before a word do not change its parity. */
 		uint8_t head[PARITY_SLICES] = {0};
-		memset(rest[w], 0, n_pairs * sizeof(rest[w][0]));
+		memset(rest[w], 0, n_lanes * sizeof(rest[w][0]));
 		memcpy(head + PARITY_SLICES - n_head, data + w * stride, n_head);
-		parity_step(p, rest[w], n_pairs, head);
+		parity_step(p, rest[w], n_lanes, head);
 	}
 	for (size_t at = n_head; at < len; at += PARITY_SLICES)
 		for (unsigned w = 0; w < n_words; w++)
-			parity_step(p, rest[w], n_pairs, data + w * stride + at);
+			parity_step(p, rest[w], n_lanes, data + w * stride + at);
 	for (unsigned w = 0; w < n_words; w++)
 		memcpy(out + w * stride, rest[w], p->n);
 }
 
-void cairn_parity_make(const struct cairn_parity *p, uint8_t *out, const uint8_t *data, size_t len)
+PARITY_WIDEST void cairn_parity_make(const struct cairn_parity *p, uint8_t *out, const uint8_t *data, size_t len)
 {
-	switch (p->n_pairs) {
+	switch (p->n_lanes) {
 	case 1:
 		parity_divide(p, out, 1, 1, data, len);
 		break;
 	case 2:
 		parity_divide(p, out, 1, 2, data, len);
 		break;
-	case 4:
-		parity_divide(p, out, 1, 4, data, len);
-		break;
 	default:
-		parity_divide(p, out, 1, p->n_pairs, data, len);
+		parity_divide(p, out, 1, p->n_lanes, data, len);
 		break;
 	}
 }
 
 /* PARITY_AT_ONCE full words, data and room for parity, one after the other. So many at once as leave their remainders
  * in registers. */
-static void parity_make_many(const struct cairn_parity *p, uint8_t *words)
+PARITY_WIDEST static void parity_make_many(const struct cairn_parity *p, uint8_t *words)
 {
 	size_t len = cairn_parity_data_bytes(p);
-	if (p->n_pairs == 1) {
+	if (p->n_lanes == 1) {
 		parity_divide(p, words + len, PARITY_AT_ONCE, 1, words, len);
 		return;
 	}
 	for (unsigned w = 0; w < PARITY_AT_ONCE; w += 2, words += PARITY_TWO_BYTES) {
-		if (p->n_pairs == 2)
+		if (p->n_lanes == 2)
 			parity_divide(p, words + len, 2, 2, words, len);
-		else if (p->n_pairs == 4)
-			parity_divide(p, words + len, 2, 4, words, len);
 		else
-			parity_divide(p, words + len, 2, p->n_pairs, words, len);
+			parity_divide(p, words + len, 2, p->n_lanes, words, len);
 	}
 }
 
@@ -324,7 +326,7 @@ static bool parity_find_values(const struct cairn_parity *p, struct parity_error
 
 static bool parity_is_right(const struct cairn_parity *p, const uint8_t *word, size_t len)
 {
-	uint8_t parity[PARITY_PAIRS_MAX * PARITY_PAIR_BYTES];
+	uint8_t parity[PARITY_LANES_MAX * PARITY_LANE_BYTES];
 	cairn_parity_make(p, parity, word, len - p->n);
 	return memcmp(parity, word + len - p->n, p->n) == 0;
 }

@@ -14,7 +14,7 @@ enum {
 	CAIRN_PARITY_MAX = 254,
 };
 
-/** The tables for one number of parity bytes: 40 to 550 KiB. Immutable, any thread. */
+/** The tables for one number of parity bytes: 64 to 512 KiB. Immutable, any thread. */
 struct cairn_parity;
 
 /** @param n  CAIRN_PARITY_MIN .. CAIRN_PARITY_MAX. @return NULL without memory */

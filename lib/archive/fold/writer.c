@@ -150,46 +150,65 @@ enum cairn_status cairn_fold_writer_adopt(struct cairn_fold_writer *w, const str
 	return writer_note(w, chunk);
 }
 
-static enum cairn_status writer_weave(struct cairn_fold_writer *w, const uint8_t *comp, uint64_t len)
+static enum cairn_status writer_weave(struct cairn_fold_writer *w, const uint8_t *comp, size_t len)
 {
-	size_t piece = WRITER_PIECE_WORDS * cairn_parity_data_bytes(w->parity);
 	w->woven.len = 0;
 	uint8_t *woven = cairn_buf_extend(&w->woven, WRITER_WOVEN_BYTES);
 	if (!woven)
 		return CAIRN_E_NOMEM;
-	for (uint64_t at = 0; at < len; at += piece) {
-		size_t n = cairn_parity_weave(w->parity, woven, comp + at, len - at < piece ? len - at : piece);
-		enum cairn_status status = writer_write(w, woven, n);
+	return writer_write(w, woven, cairn_parity_weave(w->parity, woven, comp, len));
+}
+
+/* Sum up and write in one pass, piece by piece, so that each is in the cache. */
+static enum cairn_status writer_put_comp(struct cairn_fold_writer *w, struct cairn_fold_chunk *c, const uint8_t *comp)
+{
+	size_t piece = w->parity ? WRITER_PIECE_WORDS * cairn_parity_data_bytes(w->parity) : WRITER_PIECE_BYTES;
+	cairn_sha256_free(w->digest);
+	w->digest = cairn_sha256_new();
+	if (!w->digest)
+		return CAIRN_E_NOMEM;
+	c->crc32c = 0;
+	for (uint64_t at = 0; at < c->comp_len; at += piece) {
+		size_t n = c->comp_len - at < piece ? (size_t)(c->comp_len - at) : piece;
+		c->crc32c = cairn_crc32c(c->crc32c, comp + at, n);
+		cairn_sha256_add(w->digest, comp + at, n);
+		enum cairn_status status = w->parity ? writer_weave(w, comp + at, n) : writer_write(w, comp + at, n);
 		if (status != CAIRN_OK)
 			return status;
 	}
+	cairn_sha256_end(w->digest, c->sha256);
 	return CAIRN_OK;
+}
+
+/* Put the header into the room that was left for it. */
+static enum cairn_status writer_put_header(struct cairn_fold_writer *w, const struct cairn_fold_chunk *c)
+{
+	uint8_t header[CAIRN_FOLD_CHUNK_HEADER_BYTES];
+	cairn_fold_chunk_header_put(header, c);
+	if (lseek(w->fd, (off_t)c->offset, SEEK_SET) < 0)
+		return CAIRN_E_IO;
+	enum cairn_status status = cairn_fd_write_all(w->fd, header, sizeof(header));
+	if (status == CAIRN_OK && lseek(w->fd, (off_t)w->at, SEEK_SET) < 0)
+		status = CAIRN_E_IO;
+	return status;
 }
 
 enum cairn_status cairn_fold_writer_add_packed(struct cairn_fold_writer *w, const struct cairn_fold_chunk *chunk,
 					       const uint8_t *comp)
 {
+	static const uint8_t NO_HEADER[CAIRN_FOLD_CHUNK_HEADER_BYTES];
 	struct cairn_fold_chunk c = *chunk;
-	uint8_t header[CAIRN_FOLD_CHUNK_HEADER_BYTES];
 	c.offset = w->at;
 	c.parity = w->options.parity;
 	c.ecc_len = c.parity ? cairn_parity_bytes(c.parity, c.comp_len) : 0;
 	if (c.comp_len > CAIRN_FOLD_CHUNK_BYTES_MAX || c.ecc_len > CAIRN_FOLD_CHUNK_BYTES_MAX)
 		return CAIRN_E_LIMIT;
-	c.crc32c = cairn_crc32c(0, comp, c.comp_len);
-	cairn_sha256_free(w->digest);
-	w->digest = cairn_sha256_new();
-	if (!w->digest)
-		return CAIRN_E_NOMEM;
-	cairn_sha256_add(w->digest, comp, c.comp_len);
-	cairn_sha256_end(w->digest, c.sha256);
-	cairn_fold_chunk_header_put(header, &c);
-	enum cairn_status status = writer_note(w, &c);
+	enum cairn_status status = writer_write(w, NO_HEADER, sizeof(NO_HEADER));
 	if (status == CAIRN_OK)
-		status = writer_write(w, header, sizeof(header));
-	if (status != CAIRN_OK)
-		return status;
-	return w->parity ? writer_weave(w, comp, c.comp_len) : writer_write(w, comp, c.comp_len);
+		status = writer_put_comp(w, &c, comp);
+	if (status == CAIRN_OK)
+		status = writer_put_header(w, &c);
+	return status == CAIRN_OK ? writer_note(w, &c) : status;
 }
 
 /* Would it save anything? A few samples tell, at a fraction of the time. */
