@@ -28,6 +28,26 @@ static bool pack_show_one(const struct cairn_json *pack)
 	return true;
 }
 
+/* How far the packing is, if one is under way. */
+static bool pack_show_job(const struct cairn_json *job)
+{
+	bool running, durable;
+	uint64_t xorbs, moved;
+	const char *name = cairn_json_string(cairn_json_get(job, "name"));
+	if (!name || !admin_number(job, "xorbs", &xorbs) || !admin_number(job, "moved", &moved) ||
+	    !cairn_json_bool(cairn_json_get(job, "running"), &running) ||
+	    !cairn_json_bool(cairn_json_get(job, "durable"), &durable))
+		return false;
+	if (!running)
+		return true;
+	admin_print_text(name);
+	if (durable)
+		(void)printf(": %" PRIu64 " of %" PRIu64 " xorbs have left the object folder\n", moved, xorbs);
+	else
+		(void)printf(": %" PRIu64 " xorbs packed so far\n", xorbs);
+	return true;
+}
+
 static bool pack_show_list(const struct cairn_json *json)
 {
 	const struct cairn_json *packs = cairn_json_get(json, "packs");
@@ -36,7 +56,7 @@ static bool pack_show_list(const struct cairn_json *json)
 	for (size_t i = 0; i < cairn_json_count(packs); i++)
 		if (!pack_show_one(cairn_json_at(packs, i)))
 			return false;
-	return true;
+	return pack_show_job(cairn_json_get(json, "job"));
 }
 
 int pack_list_server(const struct pack_args *args)
@@ -55,7 +75,7 @@ int pack_list_server(const struct pack_args *args)
 /* The server's job as an answer tells it. */
 struct pack_job {
 	uint64_t id, total_bytes, bytes, xorbs, moved;
-	bool running;
+	bool running, durable;
 	char code[80];
 	char message[256]; /* empty: it went well */
 };
@@ -92,7 +112,8 @@ static enum cairn_status pack_ask(struct client *client, struct cairn_buf *answe
 	*job = (struct pack_job){0};
 	if (!admin_number(j, "id", &job->id) || !admin_number(j, "total_bytes", &job->total_bytes) ||
 	    !admin_number(j, "bytes", &job->bytes) || !admin_number(j, "xorbs", &job->xorbs) ||
-	    !admin_number(j, "moved", &job->moved) || !cairn_json_bool(cairn_json_get(j, "running"), &job->running))
+	    !admin_number(j, "moved", &job->moved) || !cairn_json_bool(cairn_json_get(j, "running"), &job->running) ||
+	    !cairn_json_bool(cairn_json_get(j, "durable"), &job->durable))
 		return pack_odd_answer(diag);
 	const char *code = cairn_json_string(cairn_json_get(j, "code")),
 		   *message = cairn_json_string(cairn_json_get(j, "message"));
@@ -101,7 +122,8 @@ static enum cairn_status pack_ask(struct client *client, struct cairn_buf *answe
 	return CAIRN_OK;
 }
 
-/* Ask until the job is over. The server goes on with it whether it is asked or not. */
+/* Ask until the pack is durable, or the job over. The server goes on with it whether it is asked or not: removing the
+ * packed xorbs from the object folder may take much longer than packing them. */
 static enum cairn_status pack_wait(struct client *client, struct cairn_buf *answer, uint64_t id, bool quiet,
 				   struct pack_job *job, struct cairn_diag *diag)
 {
@@ -117,9 +139,9 @@ static enum cairn_status pack_wait(struct client *client, struct cairn_buf *answ
 				"the server was started anew or has begun another packing; see cairn pack list");
 		progress.total_bytes = job->total_bytes;
 		progress_draw(&progress, job->bytes, job->bytes);
-		if (status == CAIRN_OK && job->running)
+		if (status == CAIRN_OK && job->running && !job->durable)
 			(void)nanosleep(&PAUSE, NULL);
-	} while (status == CAIRN_OK && job->running);
+	} while (status == CAIRN_OK && job->running && !job->durable);
 	progress_clear(&progress);
 	return status;
 }
@@ -158,6 +180,8 @@ static int pack_print_made(const struct pack_args *args, const char *name, const
 		(void)puts("nothing to pack; no pack was made");
 	} else {
 		(void)printf("%s: %" PRIu64 " xorbs of %s\n", name, job->xorbs, report_size(size, job->bytes));
+		if (job->running)
+			(void)puts("they are leaving the object folder now, in the background");
 	}
 	return report_end(&r, CLI_EXIT_OK);
 }

@@ -117,7 +117,15 @@ static enum cairn_status packing_run(struct packing *p, struct cairn_diag *diag)
 	if (status != CAIRN_OK || p->report->n_packed == 0)
 		return status;
 	status = cairn_store_packing_commit(p->store, diag);
-	return status == CAIRN_OK ? cairn_store_packing_each(p->store, packing_drop, p) : status;
+	p->report->durable = status == CAIRN_OK;
+	return status;
+}
+
+/* A collection may run meanwhile: under the guard it finds an object in the folder, in the pack or in both, and removes
+ * it from where it is; one that it took out of the pack stays as it is. */
+static enum cairn_status packing_remove(struct packing *p)
+{
+	return cairn_store_packing_each(p->store, packing_drop, p);
 }
 
 enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_options *options,
@@ -136,9 +144,12 @@ enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_
 				      .report = report,
 				      .arrived_before_unix_s = cairn_clock_unix_s() - options->older_than_s};
 		status = packing_run(p, diag);
-		cairn_store_packing_free(p->store);
-		free(p);
 	}
 	atomic_store(&cas->collecting, false);
+	if (report->durable)
+		status = packing_remove(p);
+	if (p)
+		cairn_store_packing_free(p->store);
+	free(p);
 	return status;
 }

@@ -9,6 +9,7 @@
 struct cairn_pack_report {
 	uint64_t total_bytes;            /* of the xorbs that are to be packed */
 	uint64_t n_packed, bytes_packed; /* that are in the pack */
+	bool durable;                    /* the pack is complete and serves; what follows is the removal */
 	uint64_t n_moved;                /* of them, that have left the object folder */
 };
 
@@ -23,8 +24,8 @@ struct cairn_pack_options {
 /**
  * Move xorbs into a new pack; long. First all are copied and the pack is made durable, only then they leave the object
  * folder one by one, so a kill at any point leaves each xorb in one of the two places or in both; what is left over in
- * the object folder then goes with the next packing. No collection runs meanwhile. No pack is made when there is
- * nothing to move. Retired xorbs stay where they are.
+ * the object folder then goes with the next packing. No collection runs until the pack is durable. No pack is made when
+ * there is nothing to move. Retired xorbs stay where they are.
  * @return CAIRN_OK; CAIRN_E_BUSY stopped, or with rule gc.running: a collection or packing is under way; CAIRN_E_FULL;
  * CAIRN_E_USAGE, CAIRN_E_CONFLICT as cairn_store_packing_begin(); CAIRN_E_IO; CAIRN_E_NOMEM. report counts what was
  * done, also on failure

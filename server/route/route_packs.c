@@ -145,6 +145,7 @@ static void packs_put_job(struct cairn_json_out *json, struct packs_job *job)
 	cairn_json_put_u64(json, "total_bytes", job->report.total_bytes);
 	cairn_json_put_u64(json, "bytes", job->report.bytes_packed);
 	cairn_json_put_u64(json, "xorbs", job->report.n_packed);
+	cairn_json_put_bool(json, "durable", job->report.durable);
 	cairn_json_put_u64(json, "moved", job->report.n_moved);
 	cairn_json_put_text(json, "code",
 			    !failed          ? NULL

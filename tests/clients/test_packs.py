@@ -67,7 +67,17 @@ def listed(path):
 
 
 def pack(server, name, *options):
-    return json.loads(run("create", name, "--json", *options, server=server).stdout)
+    """Make a pack, and wait until what was packed has left the object folder."""
+    made = json.loads(run("create", name, "--json", *options, server=server).stdout)
+    job = {}
+
+    def over():
+        job.update(server.get("/v1/packs").json()["job"])
+        return not job["running"]
+
+    cairn.wait_until("the removal", over)
+    assert job["durable"] is (made["xorbs"] > 0)
+    return made | {"moved": job["moved"]}
 
 
 def loose(server):

@@ -180,12 +180,14 @@ static bool collect_meanwhile(void *ctx, const struct cairn_pack_report *so_far)
 	struct cairn_gc_report report;
 	struct cairn_pack_report nested;
 	const struct cairn_pack_options options = {.name = "b.shard"};
-	(void)so_far;
-	ck_assert_int_eq(cairn_cas_gc(s->g.f.cas, NULL, NULL, &report), CAIRN_E_BUSY);
-	ck_assert_int_eq(cairn_cas_pack(s->g.f.cas, &options, &nested, NULL), CAIRN_E_BUSY);
+	enum cairn_status want = so_far->durable ? CAIRN_OK : CAIRN_E_BUSY;
+	ck_assert_int_eq(cairn_cas_gc(s->g.f.cas, NULL, NULL, &report), want);
+	ck_assert_int_eq(cairn_cas_pack(s->g.f.cas, &options, &nested, NULL), want);
+	ck_assert_uint_eq(nested.n_packed, 0);
 	return true;
 }
 
+/* Until the pack is durable; the removal that follows is in nobody's way. */
 START_TEST(one_packing_or_collection_at_a_time)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
