@@ -11,9 +11,10 @@ static const char INSPECT_HELP[] = "Usage: cairn inspect [OPTION]... FILE\n"
 				   "Show every field of a shard, a xorb, a FOLD file or a Read Shard with its\n"
 				   "offset, and judge it as the server would. A file that begins with the shard\n"
 				   "tag is a shard, one that begins with FOLDv1 a FOLD file, with SWHShard a Read\n"
-				   "Shard (a pack), any other a xorb. A folder is a TileDB array, a fragment of\n"
-				   "one, or an export with arrays in it: schema, tiles, R-tree and statistics are\n"
-				   "shown, and compared with all cells.\n"
+				   "Shard (a pack), with a generic tile the schema of a TileDB array or the metadata\n"
+				   "of a fragment, any other a xorb. A folder is a TileDB array, a fragment of one,\n"
+				   "or an export with arrays in it: schema, tiles, R-tree and statistics are shown,\n"
+				   "and compared with all cells.\n"
 				   "Of a bad file all is shown up to the offence, then the rule that it\n"
 				   "breaks, the offset and the two values that disagree.\n"
 				   "\n"
@@ -38,12 +39,10 @@ static void inspect_end(struct report *r)
 }
 
 /* What a file is, by its first bytes. */
-enum inspect_kind { INSPECT_SHARD, INSPECT_FOLD, INSPECT_READSHARD, INSPECT_XORB };
+enum inspect_kind { INSPECT_SHARD, INSPECT_FOLD, INSPECT_READSHARD, INSPECT_TILEDB, INSPECT_XORB };
 static const char *const INSPECT_NAMES[] = {
-	[INSPECT_SHARD] = "shard",
-	[INSPECT_FOLD] = "fold",
-	[INSPECT_READSHARD] = "readshard",
-	[INSPECT_XORB] = "xorb",
+	[INSPECT_SHARD] = "shard",   [INSPECT_FOLD] = "fold", [INSPECT_READSHARD] = "readshard",
+	[INSPECT_TILEDB] = "tiledb", [INSPECT_XORB] = "xorb",
 };
 
 static enum inspect_kind inspect_kind_of(const uint8_t *bytes, size_t len)
@@ -52,7 +51,9 @@ static enum inspect_kind inspect_kind_of(const uint8_t *bytes, size_t len)
 		return INSPECT_SHARD;
 	if (inspect_is_fold(bytes, len))
 		return INSPECT_FOLD;
-	return inspect_is_readshard(bytes, len) ? INSPECT_READSHARD : INSPECT_XORB;
+	if (inspect_is_readshard(bytes, len))
+		return INSPECT_READSHARD;
+	return inspect_is_tiledb_file(bytes, len) ? INSPECT_TILEDB : INSPECT_XORB;
 }
 
 static enum cairn_status inspect_file(struct report *r, const char *path, const struct cairn_hash *expected,
@@ -78,6 +79,9 @@ static enum cairn_status inspect_file(struct report *r, const char *path, const 
 		break;
 	case INSPECT_READSHARD:
 		status = inspect_readshard(r, in.bytes, in.len, diag);
+		break;
+	case INSPECT_TILEDB:
+		status = inspect_tiledb_file(r, path, in.bytes, in.len, result, diag);
 		break;
 	case INSPECT_XORB:
 		status = inspect_xorb(r, in.bytes, in.len, expected, diag);

@@ -51,4 +51,14 @@ bool inspect_is_tiledb(const char *path);
 CAIRN_MUST_USE enum cairn_status inspect_tiledb(struct report *r, const char *path, struct inspect_result *out,
 						struct cairn_diag *diag);
 
+/** Does it begin as the files of TileDB do that are not data? */
+bool inspect_is_tiledb_file(const uint8_t *bytes, size_t len);
+
+/**
+ * A schema file, or the metadata of a fragment, which are shown with the fragment that they are in.
+ * @return CAIRN_OK; as inspect_tiledb(); CAIRN_E_FORMAT with rule tiledb.alone: metadata that are in no array
+ */
+CAIRN_MUST_USE enum cairn_status inspect_tiledb_file(struct report *r, const char *path, const uint8_t *bytes,
+						     size_t len, struct inspect_result *out, struct cairn_diag *diag);
+
 #endif

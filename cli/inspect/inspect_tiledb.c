@@ -59,12 +59,13 @@ static void inspect_field(struct report *r, const struct cairn_tiledb_field *fie
 	record_end(r);
 }
 
-static void inspect_schema(struct report *r, const struct cairn_tiledb_array *a)
+/* @param a  the array that it is of; NULL: it stands alone */
+static void inspect_schema(struct report *r, const struct cairn_tiledb_schema *s, const char *name,
+			   const struct cairn_tiledb_array *a)
 {
 	char filters[INSPECT_FILTERS_BYTES];
-	const struct cairn_tiledb_schema *s = &a->schema;
 	record_begin(r, 0, "schema", 0);
-	record_text(r, "name", a->schema_name);
+	record_text(r, "name", name);
 	record_u64(r, "version", s->version);
 	record_text(r, "type", s->sparse ? "sparse" : "dense");
 	record_u64(r, "duplicates", s->allows_duplicates);
@@ -74,8 +75,10 @@ static void inspect_schema(struct report *r, const struct cairn_tiledb_array *a)
 	record_text(r, "coordinate_filters", inspect_filters(filters, &s->coords));
 	record_text(r, "offset_filters", inspect_filters(filters, &s->offsets));
 	record_text(r, "validity_filters", inspect_filters(filters, &s->validity));
-	record_u64(r, "fragments", a->n_fragments);
-	record_u64(r, "fragments_ignored", a->n_ignored);
+	if (a) {
+		record_u64(r, "fragments", a->n_fragments);
+		record_u64(r, "fragments_ignored", a->n_ignored);
+	}
 	record_end(r);
 	for (uint32_t i = 0; i < s->n_dims; i++)
 		inspect_field(r, &s->dims[i], "dimension");
@@ -237,7 +240,7 @@ static enum cairn_status inspect_array(struct report *r, const char *path, const
 	enum cairn_status status = cairn_tiledb_array_open(&array, path, diag);
 	if (status != CAIRN_OK)
 		return status;
-	inspect_schema(r, &array);
+	inspect_schema(r, &array.schema, array.schema_name, &array);
 	for (uint32_t i = 0; i < (only ? 1 : array.n_fragments) && status == CAIRN_OK; i++) {
 		CLEANUP(cairn_tiledb_reader_fini) struct cairn_tiledb_reader f;
 		status = cairn_tiledb_reader_open(&f, &array, only ? only : array.fragments[i], diag);
@@ -275,6 +278,21 @@ static enum cairn_status inspect_arrays(struct report *r, const char *path, stru
 	return status;
 }
 
+/* A fragment: its array is two folders up. */
+static enum cairn_status inspect_fragment_folder(struct report *r, char *real, struct inspect_result *out,
+						 struct cairn_diag *diag)
+{
+	char *slash = strrchr(real, '/');
+	if (!slash)
+		return CAIRN_E_FORMAT;
+	*slash = '\0';
+	const char *name = slash + 1;
+	char *up = strrchr(real, '/');
+	if (up)
+		*up = '\0';
+	return inspect_array(r, *real ? real : "/", name, out, diag);
+}
+
 enum cairn_status inspect_tiledb(struct report *r, const char *path, struct inspect_result *out,
 				 struct cairn_diag *diag)
 {
@@ -283,17 +301,61 @@ enum cairn_status inspect_tiledb(struct report *r, const char *path, struct insp
 		return inspect_array(r, path, NULL, out, diag);
 	if (!inspect_has(path, CAIRN_TILEDB_META_FILE))
 		return inspect_arrays(r, path, out, diag);
-	/* A fragment: its array is two folders up. */
-	char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL;
-	enum cairn_status status = CAIRN_E_NOMEM;
-	if (slash) {
-		*slash = '\0';
-		const char *name = slash + 1;
-		char *up = strrchr(real, '/');
-		if (up)
-			*up = '\0';
-		status = inspect_array(r, *real ? real : "/", name, out, diag);
-	}
+	char *real = realpath(path, NULL);
+	enum cairn_status status = real ? inspect_fragment_folder(r, real, out, diag) : CAIRN_E_NOMEM;
+	free(real);
+	return status;
+}
+
+/* --- one file ----------------------------------------------------------------------------------------------------- */
+
+bool inspect_is_tiledb_file(const uint8_t *bytes, size_t len)
+{
+	return cairn_tiledb_generic_is(bytes, len);
+}
+
+/* Is it the metadata file of a fragment that stands in its array? Then cut real to the fragment's folder. */
+static bool inspect_cut_to_fragment(char *real)
+{
+	char *slash = strrchr(real, '/');
+	if (!slash || strcmp(slash + 1, CAIRN_TILEDB_META_FILE) != 0)
+		return false;
+	*slash = '\0';
+	char up[INSPECT_PATH_BYTES];
+	int n = snprintf(up, sizeof(up), "%s/../..", real);
+	return n > 0 && (size_t)n < sizeof(up) && cairn_tiledb_is_array(up);
+}
+
+static enum cairn_status inspect_schema_file(struct report *r, const char *path, struct cairn_tiledb_view file,
+					     struct cairn_diag *diag)
+{
+	CLEANUP(cairn_tiledb_codec_freep) struct cairn_tiledb_codec *codec = cairn_tiledb_codec_new();
+	CLEANUP(cairn_tiledb_schema_fini) struct cairn_tiledb_schema schema = {0};
+	if (!codec)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = cairn_tiledb_schema_read(&schema, codec, file, diag);
+	const char *slash = strrchr(path, '/');
+	if (status == CAIRN_OK)
+		inspect_schema(r, &schema, slash ? slash + 1 : path, NULL);
+	return status;
+}
+
+enum cairn_status inspect_tiledb_file(struct report *r, const char *path, const uint8_t *bytes, size_t len,
+				      struct inspect_result *out, struct cairn_diag *diag)
+{
+	const struct cairn_tiledb_view file = {bytes, len};
+	char schema_name[CAIRN_TILEDB_NAME_MAX + 1];
+	char *real = realpath(path, NULL);
+	enum cairn_status status;
+	if (real && inspect_cut_to_fragment(real))
+		status = inspect_fragment_folder(r, real, out, diag);
+	else if (cairn_tiledb_fragment_schema(file, schema_name, NULL) == CAIRN_OK)
+		status = cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.alone", CAIRN_NO_OFFSET,
+				    "the metadata of a TileDB fragment cannot be read without the schema of its array "
+				    "(%.80s); name the array's folder",
+				    schema_name);
+	else
+		status = inspect_schema_file(r, path, file, diag);
 	free(real);
 	return status;
 }

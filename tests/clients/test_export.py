@@ -21,6 +21,7 @@ import tiledb
 import xet
 
 TABLES = ("chunks", "xorbs", "files", "references")
+META = "__fragment_metadata.tdb"
 KEYS = {"chunks": "chunk_hash", "xorbs": "xorb_hash", "files": "file_hash", "references": "file_hash"}
 
 
@@ -250,6 +251,27 @@ def test_inspect_reads_arrays_of_the_peer(kind, tmp_path):
     assert len([r for r in seen["records"] if r["record"] == "tile"]) == fragment["tiles"]
     folder = tmp_path / "a" / "__fragments" / fragment["name"]
     assert inspect(folder)["records"] == seen["records"]
+    assert inspect(folder / META)["records"] == seen["records"]
+
+
+def test_inspect_knows_single_files_of_an_array(tmp_path):
+    peer_array(tmp_path / "a", "zstd")
+    (schema,) = [p for p in (tmp_path / "a" / "__schema").iterdir() if p.is_file()]
+    alone = tmp_path / "schema"
+    alone.write_bytes(schema.read_bytes())
+    of_array = [r for r in inspect(tmp_path / "a")["records"] if r["record"] in ("dimension", "attribute")]
+    for path in (schema, alone):
+        seen = inspect(path)
+        assert seen["valid"] and seen["type"] == "tiledb"
+        assert seen["records"][0]["name"] == path.name and seen["records"][1:] == of_array
+    (metadata,) = (tmp_path / "a" / "__fragments").glob(f"*/{META}")
+    for name in (META, "metadata"):
+        alone = tmp_path / name
+        alone.write_bytes(metadata.read_bytes())
+        seen = inspect(alone, expect=65)
+        assert seen["type"] == "tiledb" and seen["error"]["rule"] == "tiledb.alone"
+    alone.write_bytes(schema.read_bytes()[:40])
+    assert inspect(alone, expect=65)["error"]["rule"] == "tiledb.truncated"
 
 
 def test_inspect_refuses_what_it_cannot_read(tmp_path):

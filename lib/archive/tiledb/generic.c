@@ -1,6 +1,17 @@
 /* The generic tile around each block of metadata: a header, a pipeline of its own, a tile. */
 #include "archive/tiledb/tile.h"
 
+bool cairn_tiledb_generic_is(const uint8_t *bytes, size_t len)
+{
+	struct cairn_cur c = cairn_cur_init(bytes, len);
+	uint32_t version = cairn_cur_u32le(&c);
+	(void)cairn_cur_u64le(&c); /* lengths */
+	(void)cairn_cur_u64le(&c);
+	uint8_t type = cairn_cur_u8(&c);
+	uint64_t cell_bytes = cairn_cur_u64le(&c);
+	return !c.bad && version > 0 && version <= UINT8_MAX && type == CAIRN_TILEDB_CHAR && cell_bytes == 1;
+}
+
 enum cairn_status cairn_tiledb_generic_read(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
 					    struct cairn_cur *c, struct cairn_diag *diag)
 {

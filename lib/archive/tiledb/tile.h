@@ -64,6 +64,9 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_pack(struct cairn_tiledb_code
 
 enum { CAIRN_TILEDB_GENERIC_HEAD_BYTES = 34 };
 
+/** Do bytes begin as a generic tile of any version, as the files of schemas and of metadata do? */
+bool cairn_tiledb_generic_is(const uint8_t *bytes, size_t len);
+
 /**
  * Read the generic tile that starts at the cursor, and step over it. Offsets of a refusal are in the cursor's bytes.
  * @param out  appended to
