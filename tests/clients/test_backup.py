@@ -12,6 +12,7 @@ from pathlib import Path
 
 import cairn
 import hf_client
+import ledger
 import pytest
 import xet
 from fold_peer import ecc, foldio
@@ -193,6 +194,23 @@ def test_backup_of_a_busy_daemon(start, tmp_path):
     for got, path in zip(hf_client.download(other, tmp_path / "down", gets), paths, strict=True):
         data = path.read_bytes()
         assert got == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def test_backup_of_packed_xorbs(start, tmp_path):
+    server, book = start(), ledger.Ledger()
+    for seed in range(6):
+        assert book.upload(server, ledger.new_file(seed, xorbs=2)).status == 200
+    packed = len(book.xorbs)
+    assert server.post("/v1/packs?name=a.shard").status == 202
+    cairn.wait_until("the packing", lambda: not server.get("/v1/packs").json()["job"]["running"])
+    assert not [p for p in (server.data / "objects").rglob("*") if p.is_file()]
+    assert book.upload(server, ledger.new_file(100, xorbs=2)).status == 200
+    out = tmp_path / "b.fold"
+    assert backup(server, out)["objects"] == len(book.xorbs) == packed + 2
+    (tmp_path / "new").mkdir()
+    restore(out, tmp_path / "new" / "data")
+    command("fsck", "--data-dir", tmp_path / "new" / "data")
+    book.check(start(name="new"))
 
 
 def test_nothing_is_collected_meanwhile(start):
