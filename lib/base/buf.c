@@ -27,7 +27,7 @@ static bool buf_reserve(struct cairn_buf *b, size_t n)
 		return false;
 	}
 	size_t need = b->len + n;
-	if (need <= b->cap)
+	if (b->bytes && need <= b->cap)
 		return true;
 	size_t cap = b->cap < 256 ? 256 : b->cap;
 	while (cap < need)
