@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ["test_verify", "test_mutants"]
 EQUAL = ROOT / "tests" / "support" / "mutants_equal.txt"
-CPU_SECONDS_MAX = 20  # a test that computes for longer than that has noticed; in all it takes less than one
+CPU_SECONDS_MAX = 5  # a test that computes for longer than that has noticed; in all it takes less than one
 
 # What is looked for in code, and what takes its place.
 CHANGES = [
