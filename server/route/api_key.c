@@ -13,8 +13,9 @@ enum cairn_status api_key_make(char out[static API_KEY_TEXT_BYTES])
 	enum cairn_status status = cairn_random(random, sizeof(random));
 	if (status != CAIRN_OK)
 		return status;
-	char *end = stpcpy(stpcpy(out, HUB), OURS);
-	cairn_base64url_encode(end, random, sizeof(random));
+	memcpy(out, HUB, sizeof(HUB) - 1);
+	memcpy(out + sizeof(HUB) - 1, OURS, sizeof(OURS) - 1);
+	cairn_base64url_encode(out + sizeof(HUB) + sizeof(OURS) - 2, random, sizeof(random));
 	explicit_bzero(random, sizeof(random));
 	return CAIRN_OK;
 }
