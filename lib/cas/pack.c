@@ -146,7 +146,7 @@ enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_
 		status = packing_run(p, diag);
 	}
 	atomic_store(&cas->collecting, false);
-	if (report->durable)
+	if (p && report->durable)
 		status = packing_remove(p);
 	if (p)
 		cairn_store_packing_free(p->store);
