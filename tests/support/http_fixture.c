@@ -31,6 +31,7 @@ static struct {
 	bool gone;
 	struct fixture_end end;
 	atomic_uint n_states, n_released;
+	atomic_bool feed_until_gone;
 	_Atomic uint64_t body_bytes;
 } fx = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
@@ -287,8 +288,9 @@ static void fixture_feed(struct cairn_work *work)
 	struct http_stream *stream = s->stream;
 	bool ok = true;
 	char frame[32];
-	for (int i = 0; ok && i < 3; i++) {
-		fixture_job_wait();
+	for (int i = 0; ok && (i < 3 || atomic_load(&fx.feed_until_gone)); i++) {
+		if (i < 3)
+			fixture_job_wait();
 		(void)snprintf(frame, sizeof(frame), "{\"frame\":%d}\n", i);
 		ok = http_stream_frame(stream, frame, strlen(frame));
 	}
@@ -446,6 +448,11 @@ void fixture_stop(void)
 void fixture_release(void)
 {
 	fixture_count(&fx.n_tickets);
+}
+
+void fixture_feed_until_gone(void)
+{
+	atomic_store(&fx.feed_until_gone, true);
 }
 
 static void fixture_await_count(const unsigned *value, unsigned n)

@@ -48,6 +48,9 @@ bool fixture_said_gone(void);
 /** Wait until the feeder of a /stream was told that its client has gone. */
 void fixture_await_stream_gone(void);
 
+/** From its third frame on a stream's feeder goes on until nobody takes them, and not just to the third. */
+void fixture_feed_until_gone(void);
+
 /* --- client --- */
 
 int client_connect(void);
