@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char HUB[] = "hf_", OURS[] = "cairn_";
+static const char PREFIX[] = "hf_cairn_";
+enum { HUB_BYTES = 3 }; /* of the prefix: clients want it, keys are good without */
 
 enum cairn_status api_key_make(char out[static API_KEY_TEXT_BYTES])
 {
@@ -13,18 +14,18 @@ enum cairn_status api_key_make(char out[static API_KEY_TEXT_BYTES])
 	enum cairn_status status = cairn_random(random, sizeof(random));
 	if (status != CAIRN_OK)
 		return status;
-	memcpy(out, HUB, sizeof(HUB) - 1);
-	memcpy(out + sizeof(HUB) - 1, OURS, sizeof(OURS) - 1);
-	cairn_base64url_encode(out + sizeof(HUB) + sizeof(OURS) - 2, random, sizeof(random));
+	memcpy(out, PREFIX, sizeof(PREFIX) - 1);
+	cairn_base64url_encode(out + sizeof(PREFIX) - 1, random, sizeof(random));
 	explicit_bzero(random, sizeof(random));
 	return CAIRN_OK;
 }
 
 enum cairn_status api_key_digest(const char *key, uint8_t out[static CAIRN_SHA256_BYTES])
 {
-	const char *own = strncmp(key, HUB, sizeof(HUB) - 1) == 0 ? key + sizeof(HUB) - 1 : key;
+	const char *own = strncmp(key, PREFIX, HUB_BYTES) == 0 ? key + HUB_BYTES : key;
+	const char *begins = PREFIX + HUB_BYTES;
 	size_t len = strlen(own);
-	if (len != API_KEY_TEXT_BYTES - sizeof(HUB) || strncmp(own, OURS, sizeof(OURS) - 1) != 0)
+	if (len != API_KEY_TEXT_BYTES - 1 - HUB_BYTES || strncmp(own, begins, strlen(begins)) != 0)
 		return CAIRN_E_FORMAT;
 	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *d = cairn_sha256_new();
 	if (!d)
