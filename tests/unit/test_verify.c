@@ -68,6 +68,14 @@ static void make_shard(size_t n_described)
 		made_write_xorb(&w, &xorbs[i]);
 }
 
+/* Xorbs are kept elsewhere: none must be stored. */
+static struct cairn_verify_options external_options(void)
+{
+	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
+	external.xorbs_external = true;
+	return external;
+}
+
 START_TEST(test_captured)
 {
 	const char *name = CAPTURED_SHARDS[_i];
@@ -103,8 +111,7 @@ START_TEST(test_captured)
 	enum cairn_status status = cairn_verify_shard(shard.bytes, shard.len, NULL, &resolver, &sum, &diag);
 	ck_assert_int_eq(status, n_terms + n_chunks > 0 ? CAIRN_E_NOT_FOUND : CAIRN_OK);
 	const json_t *missing = json_object_get(dump, "xorbs_not_in_shard");
-	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
-	external.xorbs_external = true;
+	const struct cairn_verify_options external = external_options();
 	status = cairn_verify_shard(shard.bytes, shard.len, &external, &resolver, &sum, NULL);
 	if (missing)
 		ck_assert_int_eq(status, json_array_size(missing) > 0 ? CAIRN_E_NOT_FOUND : CAIRN_OK);
@@ -159,8 +166,7 @@ END_TEST
 
 START_TEST(test_external)
 {
-	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
-	external.xorbs_external = true;
+	const struct cairn_verify_options external = external_options();
 	make_shard(2);
 	store.n = 0;
 	ck_assert_int_eq(verify_made(&external), CAIRN_E_NOT_FOUND);
@@ -207,8 +213,7 @@ END_TEST
 /* The same xorb in three blocks, each apart from the others; then one of them differs. */
 START_TEST(test_described_twice)
 {
-	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
-	external.xorbs_external = true;
+	const struct cairn_verify_options external = external_options();
 	store.n = 0;
 	made_write_xorb(&w, &xorbs[1]);
 	made_write_xorb(&w, &xorbs[0]);
@@ -229,8 +234,7 @@ END_TEST
 START_TEST(test_same_prefix)
 {
 	enum { N = 500 };
-	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
-	external.xorbs_external = true;
+	const struct cairn_verify_options external = external_options();
 	static struct made_xorb alike[N];
 	struct made_term terms[N];
 	for (uint32_t i = 0; i < N; i++) {
@@ -259,8 +263,7 @@ END_TEST
 /* Nothing else in the shard: two blocks of one xorb, the second made up of one chunk, and neither is stored. */
 static enum cairn_status verify_second_block(const struct made_xorb *xorb, uint32_t bytes, uint32_t flags)
 {
-	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
-	external.xorbs_external = true;
+	const struct cairn_verify_options external = external_options();
 	store.n = 0;
 	made_write_xorb(&w, xorb);
 	cairn_shard_write_xorb(&w, &xorb->hash, 0);
@@ -326,8 +329,7 @@ END_TEST
 START_TEST(test_each_is_found)
 {
 	enum { N = 40 };
-	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
-	external.xorbs_external = true;
+	const struct cairn_verify_options external = external_options();
 	struct made_xorb many[N];
 	struct made_term terms[N];
 	store.n = 0;
@@ -399,8 +401,7 @@ START_TEST(test_limits_of_xorbs)
 		{3, 10, 0, "xorb.chunk_length", 48 * 3 + 36},
 	};
 	store.n = 0;
-	struct cairn_verify_options external = CAIRN_VERIFY_DEFAULTS;
-	external.xorbs_external = true;
+	const struct cairn_verify_options external = external_options();
 	for (size_t i = 0; i < sizeof(LIMITS) / sizeof(LIMITS[0]); i++) {
 		struct made_xorb x;
 		made_xorb_init(&x, i, LIMITS[i].n_chunks, LIMITS[i].bytes_each);
