@@ -46,7 +46,7 @@ struct http_server {
 	atomic_uint id_next;
 	atomic_uint n_requests, n_suspended;
 	atomic_bool started;
-	atomic_bool draining; /* replies close */
+	atomic_bool draining; /* replies close, and newcomers are turned away */
 	atomic_bool drained;  /* nothing new waits */
 	atomic_bool closing;  /* streams don't wait any more either */
 	pthread_t ticker;
