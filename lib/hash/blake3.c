@@ -1,7 +1,10 @@
-/* The keyed BLAKE3 kinds. The only includer of blake3.h. */
+/* The keyed BLAKE3 kinds. The only includer of blake3.h, and of its inside: its interface hashes the pieces of one long
+ * input with vectors, but has no call for many short ones. */
 #include "hash/hash.h"
 
+#include <assert.h>
 #include <blake3.h>
+#include <blake3_impl.h>
 #include <string.h>
 
 /* Keys of the protocol, by what they hash (source: protocol document, reference client). */
@@ -35,6 +38,49 @@ void cairn_hash_chunk(struct cairn_hash *out, const void *bytes, size_t len)
 void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len)
 {
 	blake3_keyed(out, NODE_KEY, message, len);
+}
+
+/* Messages of as many whole blocks each, side by side as the library does with the chunks of one input; then the last
+ * block of each, of which there are 1 to 64 bytes. */
+static void blake3_nodes_alike(struct cairn_hash *const *out, const uint8_t *const *messages, const size_t *lens,
+			       size_t n, size_t n_whole)
+{
+	uint32_t key[BLAKE3_KEY_LEN / 4];
+	uint8_t after[CAIRN_HASH_NODES_MAX][BLAKE3_OUT_LEN];
+	load_key_words(NODE_KEY, key);
+	if (n_whole > 0)
+		blake3_hash_many(messages, n, n_whole, key, 0, false, KEYED_HASH, CHUNK_START, 0, after[0]);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t state[BLAKE3_KEY_LEN / 4];
+		uint8_t block[BLAKE3_BLOCK_LEN] = {0};
+		size_t rest = lens[i] - n_whole * BLAKE3_BLOCK_LEN;
+		memcpy(block, messages[i] + n_whole * BLAKE3_BLOCK_LEN, rest);
+		load_key_words(n_whole > 0 ? after[i] : NODE_KEY, state);
+		blake3_compress_in_place(state, block, (uint8_t)rest, 0,
+					 KEYED_HASH | CHUNK_END | ROOT | (n_whole > 0 ? 0 : CHUNK_START));
+		store_cv_words(out[i]->b, state);
+	}
+}
+
+void cairn_hash_nodes(struct cairn_hash *out, const char *messages, const size_t *ends, size_t n)
+{
+	const uint8_t *alike[CAIRN_HASH_NODES_MAX];
+	struct cairn_hash *alike_out[CAIRN_HASH_NODES_MAX];
+	size_t alike_lens[CAIRN_HASH_NODES_MAX], n_done = 0;
+	for (size_t n_whole = 0; n_done < n; n_whole++) {
+		size_t n_alike = 0;
+		for (size_t i = 0, start = 0; i < n; start = ends[i++]) {
+			size_t len = ends[i] - start;
+			assert(len > 0 && len <= BLAKE3_CHUNK_LEN);
+			if ((len - 1) / BLAKE3_BLOCK_LEN != n_whole)
+				continue;
+			alike[n_alike] = (const uint8_t *)messages + start;
+			alike_lens[n_alike] = len;
+			alike_out[n_alike++] = &out[i];
+		}
+		blake3_nodes_alike(alike_out, alike, alike_lens, n_alike, n_whole);
+		n_done += n_alike;
+	}
 }
 
 void cairn_hash_file(struct cairn_hash *out, const struct cairn_hash *root)

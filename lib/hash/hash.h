@@ -11,6 +11,7 @@
 enum {
 	CAIRN_HASH_BYTES = 32,
 	CAIRN_HASH_TEXT_BYTES = 64 + 1, /* 64 digits and a zero */
+	CAIRN_HASH_NODES_MAX = 86,      /* of cairn_hash_nodes() */
 };
 
 /** A hash of any kind. Never a char pointer; arrays of it are contiguous 32-byte values. */
@@ -51,6 +52,14 @@ void cairn_hash_chunk(struct cairn_hash *out, const void *bytes, size_t len);
 
 /** Inner node of the merkle tree over its children's message (see merkle.h). */
 void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len);
+
+/**
+ * cairn_hash_node() of several messages, twice as fast or more where the processor has vectors.
+ * @param messages  one after the other, each of 1 to 1024 bytes
+ * @param ends      n of them: where each ends
+ * @param n         at most CAIRN_HASH_NODES_MAX
+ */
+void cairn_hash_nodes(struct cairn_hash *out, const char *messages, const size_t *ends, size_t n);
 
 /** File hash from the merkle root over all chunks of the file: zero for the empty file (root zero), else one more hash.
  */

@@ -5,32 +5,49 @@
 #include "hash/hash.h"
 
 enum {
-	CAIRN_MERKLE_GROUP_MAX = 9, /* children of a node */
-	CAIRN_MERKLE_GROUP_MIN = 3, /* likewise, but for the last group of a level */
+	CAIRN_MERKLE_GROUP_MAX = 9,  /* children of a node */
+	CAIRN_MERKLE_GROUP_MIN = 3,  /* likewise, but for the last group of a level */
+	CAIRN_MERKLE_JOIN_MAX = 256, /* nodes that cairn_merkle_join() takes at once */
+	CAIRN_MERKLE_PARENTS_MAX = CAIRN_MERKLE_JOIN_MAX / CAIRN_MERKLE_GROUP_MIN + 1, /* and makes */
 	/* A group has at least 3 nodes, but for the last of its level, so 41 levels hold more chunks than a u64 counts.
 	 */
 	CAIRN_MERKLE_LEVELS_MAX = 41,
+	/* Nodes that wait on a level until they are joined: the more at once, the faster. Most are on the lowest two,
+	 * and for the rest a group is enough. */
+	CAIRN_MERKLE_WAITING_0 = CAIRN_MERKLE_JOIN_MAX,
+	CAIRN_MERKLE_WAITING_1 = 64,
+	CAIRN_MERKLE_WAITING_MAX = CAIRN_MERKLE_WAITING_0 + CAIRN_MERKLE_WAITING_1 +
+				   (CAIRN_MERKLE_LEVELS_MAX - 2) * CAIRN_MERKLE_GROUP_MAX,
 };
 
-/** Does a group that has at least CAIRN_MERKLE_GROUP_MIN nodes end with this one? */
+/** A chunk, or a node over several. */
+struct cairn_merkle_node {
+	struct cairn_hash hash;
+	uint64_t bytes; /* raw, of all chunks under it */
+};
+
+/** Is this a hash that ends a group, if the group has CAIRN_MERKLE_GROUP_MIN nodes or more? */
 bool cairn_merkle_is_cut(const struct cairn_hash *node);
 
-/** Make one node of n others, 1 to CAIRN_MERKLE_GROUP_MAX. @return the raw bytes under it */
-uint64_t cairn_merkle_join(struct cairn_hash *out, const struct cairn_hash *hashes, const uint64_t *bytes, unsigned n);
-
 /**
- * A root under construction. Takes chunks one by one in constant memory: a node is made as soon as its group is
- * complete, which is known without looking ahead (source: protocol document; confirmed by vectors of the reference
- * client). No clean-up needed.
+ * Make one node of each group, from the first on (source: protocol document; confirmed by vectors of the reference
+ * client: a group ends with a cut, or with its ninth node, which is known without looking ahead).
+ * @param n        at most CAIRN_MERKLE_JOIN_MAX
+ * @param is_last  nothing comes behind these: the last group ends with them, complete or not
+ * @param[out] parents  room for CAIRN_MERKLE_PARENTS_MAX
+ * @return how many nodes were joined: n, or fewer when the last group is not complete
  */
+unsigned cairn_merkle_join(const struct cairn_merkle_node *nodes, unsigned n, bool is_last,
+			   struct cairn_merkle_node *parents, unsigned *n_parents);
+
+/** A root under construction. Takes chunks one by one in constant memory, 27 KiB. No clean-up needed. */
 struct cairn_merkle {
 	struct cairn_merkle_level {
-		struct cairn_hash hash[CAIRN_MERKLE_GROUP_MAX];
-		uint64_t bytes[CAIRN_MERKLE_GROUP_MAX];
-		unsigned n;  /* nodes waiting for their group to end */
+		unsigned n;  /* nodes that wait */
 		bool passed; /* a group of this level has gone up already */
 	} level[CAIRN_MERKLE_LEVELS_MAX];
-	unsigned top; /* levels in use */
+	unsigned top;                                               /* levels in use */
+	struct cairn_merkle_node waiting[CAIRN_MERKLE_WAITING_MAX]; /* of all levels, one after the other */
 };
 
 void cairn_merkle_init(struct cairn_merkle *m);

@@ -24,7 +24,7 @@ void cairn_subtree_fini(struct cairn_subtree *s)
 }
 
 static void subtree_append(struct cairn_subtree *s, struct cairn_subtree_nodes *to,
-			   const struct cairn_subtree_node *nodes, uint32_t n)
+			   const struct cairn_merkle_node *nodes, uint32_t n)
 {
 	if (n > CAIRN_SUBTREE_NODES_MAX - to->n) {
 		s->status = CAIRN_E_LIMIT;
@@ -34,7 +34,7 @@ static void subtree_append(struct cairn_subtree *s, struct cairn_subtree_nodes *
 	while (cap < to->n + n)
 		cap *= 2;
 	if (cap != to->cap) {
-		struct cairn_subtree_node *at = realloc(to->at, cap * sizeof(*at));
+		struct cairn_merkle_node *at = realloc(to->at, cap * sizeof(*at));
 		if (!at) {
 			s->status = CAIRN_E_NOMEM;
 			return;
@@ -47,48 +47,22 @@ static void subtree_append(struct cairn_subtree *s, struct cairn_subtree_nodes *
 	to->n += n;
 }
 
-/* Nodes of the first group of n > 0. *complete: it ends so, whatever comes behind. */
-static uint32_t subtree_group(const struct cairn_subtree_node *nodes, uint32_t n, bool *complete)
-{
-	for (uint32_t len = CAIRN_MERKLE_GROUP_MIN; len <= n && len <= CAIRN_MERKLE_GROUP_MAX; len++) {
-		*complete = len == CAIRN_MERKLE_GROUP_MAX || cairn_merkle_is_cut(&nodes[len - 1].hash);
-		if (*complete)
-			return len;
-	}
-	*complete = false;
-	return n;
-}
-
-static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cairn_subtree_node *node);
-
-static void subtree_promote_group(struct cairn_subtree *s, unsigned at, const struct cairn_subtree_node *nodes,
-				  uint32_t n)
-{
-	struct cairn_hash hashes[CAIRN_MERKLE_GROUP_MAX];
-	uint64_t bytes[CAIRN_MERKLE_GROUP_MAX];
-	for (uint32_t i = 0; i < n; i++) {
-		hashes[i] = nodes[i].hash;
-		bytes[i] = nodes[i].bytes;
-	}
-	struct cairn_subtree_node parent;
-	parent.bytes = cairn_merkle_join(&parent.hash, hashes, bytes, n);
-	s->level[at].promoted = true;
-	s->n_nodes -= n;
-	subtree_push(s, at + 1, &parent);
-}
+static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cairn_merkle_node *node);
 
 /* Send the groups of the first n nodes on the right up. @param whole_only  leave an incomplete group at their end */
 static void subtree_promote(struct cairn_subtree *s, unsigned at, uint32_t n, bool whole_only)
 {
 	struct cairn_subtree_nodes *right = &s->level[at].right;
+	struct cairn_merkle_node parents[CAIRN_MERKLE_PARENTS_MAX];
 	uint32_t done = 0;
-	while (done < n) {
-		bool complete;
-		uint32_t len = subtree_group(right->at + done, n - done, &complete);
-		if (whole_only && !complete)
-			break;
-		subtree_promote_group(s, at, right->at + done, len);
-		done += len;
+	for (unsigned joined = 1; joined > 0 && done < n; done += joined) {
+		uint32_t left = n - done, take = left < CAIRN_MERKLE_JOIN_MAX ? left : CAIRN_MERKLE_JOIN_MAX;
+		unsigned n_parents;
+		joined = cairn_merkle_join(right->at + done, take, take == left && !whole_only, parents, &n_parents);
+		s->level[at].promoted |= n_parents > 0;
+		s->n_nodes -= joined;
+		for (unsigned i = 0; i < n_parents; i++)
+			subtree_push(s, at + 1, &parents[i]);
 	}
 	right->n -= done;
 	if (right->n > 0)
@@ -109,7 +83,7 @@ static void subtree_bound(struct cairn_subtree *s, unsigned at, uint32_t n_behin
 	level->gap_fits = false; /* the last boundary is looked for behind the first: only the third cut is there */
 }
 
-static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cairn_subtree_node *node)
+static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cairn_merkle_node *node)
 {
 	struct cairn_subtree_level *level = &s->level[at];
 	if (at == s->n_levels) {
@@ -144,7 +118,7 @@ static void subtree_push(struct cairn_subtree *s, unsigned at, const struct cair
 
 enum cairn_status cairn_subtree_add(struct cairn_subtree *s, const struct cairn_hash *chunk, uint64_t bytes)
 {
-	const struct cairn_subtree_node node = {.hash = *chunk, .bytes = bytes};
+	const struct cairn_merkle_node node = {.hash = *chunk, .bytes = bytes};
 	if (s->status == CAIRN_OK)
 		subtree_push(s, 0, &node);
 	return s->status;

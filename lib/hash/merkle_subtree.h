@@ -10,13 +10,8 @@ enum {
 	CAIRN_SUBTREE_NODES_MAX = 65536,
 };
 
-struct cairn_subtree_node {
-	struct cairn_hash hash;
-	uint64_t bytes; /* raw, of all chunks under it */
-};
-
 struct cairn_subtree_nodes {
-	struct cairn_subtree_node *at; /* owned */
+	struct cairn_merkle_node *at; /* owned */
 	uint32_t n, cap;
 };
 

@@ -94,35 +94,66 @@ static enum cairn_status xorb_differs_at(struct verify_run *run, const struct ca
 	return CAIRN_E_CONFLICT;
 }
 
-/* The description in the scratch list against what is stored under that hash. The root alone does not say it all: that
- * of a single chunk leaves its length open. */
-static enum cairn_status xorb_check_known(struct verify_run *run, const struct cairn_shard_xorb *xorb)
+/* What is stored or known under the hash of the description in the scratch list. @param[out] known  NULL: nothing is */
+static enum cairn_status xorb_find_known(struct verify_run *run, const struct cairn_shard_xorb *xorb,
+					 const struct cairn_chunk_list **known)
 {
-	const struct cairn_chunk_list *known = NULL;
-	enum cairn_status status = cairn_verify_ask(run, &xorb->hash, xorb->offset, &known);
-	if (status == CAIRN_E_NOT_FOUND && run->options->xorbs_external)
-		return CAIRN_OK;
-	if (status == CAIRN_E_NOT_FOUND) {
-		char text[CAIRN_HASH_TEXT_BYTES];
-		cairn_hash_text(text, &xorb->hash);
-		return cairn_fail(run->diag, status, "xorb.not_stored", xorb->offset,
-				  "xorb %s is described, but its bytes are not stored here: upload the xorb first",
-				  text);
-	}
-	if (status != CAIRN_OK)
+	*known = NULL;
+	enum cairn_status status = cairn_verify_ask(run, &xorb->hash, xorb->offset, known);
+	if (status != CAIRN_E_NOT_FOUND)
 		return status;
-	uint32_t n = known->n < xorb->n_chunks ? known->n : xorb->n_chunks;
-	for (uint32_t i = 0; i < n; i++)
-		if (!cairn_hash_equal(&run->scratch.hashes[i], &known->hashes[i]) ||
-		    run->scratch.spans[i].unpacked_bytes != known->spans[i].unpacked_bytes)
-			return xorb_differs_at(run, xorb, i, known);
-	if (known->n == xorb->n_chunks)
+	*known = NULL;
+	return CAIRN_OK;
+}
+
+/* The first chunk that is not the same in both; the shorter one's length if there is none. */
+static uint32_t xorb_differs_from(const struct cairn_chunk_list *described, const struct cairn_chunk_list *known)
+{
+	uint32_t n = known->n < described->n ? known->n : described->n, i = 0;
+	while (i < n && cairn_hash_equal(&described->hashes[i], &known->hashes[i]) &&
+	       described->spans[i].unpacked_bytes == known->spans[i].unpacked_bytes)
+		i++;
+	return i;
+}
+
+static enum cairn_status xorb_is_unknown(struct verify_run *run, const struct cairn_shard_xorb *xorb)
+{
+	if (run->options->xorbs_external)
 		return CAIRN_OK;
+	char text[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(text, &xorb->hash);
+	return cairn_fail(run->diag, CAIRN_E_NOT_FOUND, "xorb.not_stored", xorb->offset,
+			  "xorb %s is described, but its bytes are not stored here: upload the xorb first", text);
+}
+
+static enum cairn_status xorb_is_other(struct verify_run *run, const struct cairn_shard_xorb *xorb,
+				       const struct cairn_chunk_list *known, uint32_t same)
+{
+	if (same < known->n && same < xorb->n_chunks)
+		return xorb_differs_at(run, xorb, same, known);
 	cairn_fail(run->diag, CAIRN_E_CONFLICT, "xorb.conflict", xorb->offset,
 		   "a described xorb has %" PRIu32 " chunks, the stored one %" PRIu32 ": describe what was uploaded",
 		   xorb->n_chunks, known->n);
 	cairn_diag_numbers(run->diag, known->n, xorb->n_chunks);
 	return CAIRN_E_CONFLICT;
+}
+
+/* The chunks that are known under a hash have it as their root, since that was computed when they came: a description
+ * that is the same need not be hashed again. And the root alone does not say it all: that of a single chunk leaves its
+ * length open. */
+static enum cairn_status xorb_check_chunks(struct verify_run *run, const struct cairn_shard_xorb *xorb)
+{
+	const struct cairn_chunk_list *known;
+	enum cairn_status status = xorb_find_known(run, xorb, &known);
+	if (status != CAIRN_OK)
+		return status;
+	uint32_t same = known ? xorb_differs_from(&run->scratch, known) : 0;
+	if (known && same == known->n && same == xorb->n_chunks)
+		return CAIRN_OK;
+	status = xorb_check_root(run, xorb);
+	if (status != CAIRN_OK)
+		return status;
+	return known ? xorb_is_other(run, xorb, known, same) : xorb_is_unknown(run, xorb);
 }
 
 /* Same number of chunks, and the same hash, place and length each; flags and reserved fields are not judged. */
@@ -160,9 +191,7 @@ static enum cairn_status xorb_verify(struct verify_run *run, const struct cairn_
 	if (status == CAIRN_OK)
 		status = xorb_read_chunks(run, xorb);
 	if (status == CAIRN_OK)
-		status = xorb_check_root(run, xorb);
-	if (status == CAIRN_OK)
-		status = xorb_check_known(run, xorb);
+		status = xorb_check_chunks(run, xorb);
 	if (status == CAIRN_OK)
 		status = cairn_verify_advance(run, xorb->n_chunks, xorb->n_chunks);
 	return status;

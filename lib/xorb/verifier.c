@@ -1,6 +1,5 @@
 #include "xorb/verifier.h"
 
-#include "hash/merkle.h"
 #include "xorb/codec.h"
 #include "xorb/footer.h"
 
@@ -25,7 +24,6 @@ struct cairn_xorb_verifier {
 	uint64_t unpacked_bytes;
 	uint32_t chunks_of_scheme[3];
 	struct cairn_chunk_list list;
-	struct cairn_merkle tree;
 	enum cairn_status status; /* sticky */
 	struct cairn_diag why;    /* of the sticky status */
 };
@@ -42,7 +40,6 @@ struct cairn_xorb_verifier *cairn_xorb_verifier_new(const struct cairn_xorb_veri
 		v->options.bytes_max = UINT32_MAX;
 	v->partial = cairn_buf_init(CAIRN_XORB_CHUNK_HEADER_BYTES + (size_t)CAIRN_CHUNK_READ_BYTES_MAX);
 	v->footer = cairn_buf_init(cairn_xorb_footer_bytes(CAIRN_XORB_CHUNKS_MAX));
-	cairn_merkle_init(&v->tree);
 	v->codec = cairn_codec_new();
 	if (!v->codec)
 		return NULL;
@@ -104,7 +101,6 @@ static enum cairn_status verifier_chunk(struct cairn_xorb_verifier *v, const uin
 	v->data_end += CAIRN_XORB_CHUNK_HEADER_BYTES + v->header.packed_bytes;
 	v->unpacked_bytes += v->header.unpacked_bytes;
 	v->chunks_of_scheme[v->header.scheme]++;
-	cairn_merkle_add(&v->tree, &hash, v->header.unpacked_bytes);
 	struct cairn_span span = {v->header.unpacked_bytes, (uint32_t)v->data_end};
 	return cairn_chunk_list_add(&v->list, &hash, span);
 }
@@ -229,10 +225,8 @@ enum cairn_status cairn_xorb_verifier_end(struct cairn_xorb_verifier *v, const s
 {
 	enum cairn_status status = v->status == CAIRN_OK ? verifier_check_end(v) : v->status;
 	struct cairn_hash root = {0};
-	if (status == CAIRN_OK) {
-		struct cairn_merkle tree = v->tree;
-		cairn_merkle_root(&tree, &root);
-	}
+	if (status == CAIRN_OK)
+		cairn_chunk_list_root(&v->list, &root);
 	if (status == CAIRN_OK && v->in_footer)
 		status = cairn_xorb_footer_check(v->footer.bytes, v->footer.len, &v->list, &root, v->data_end, &v->why);
 	if (status == CAIRN_OK)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void merge_add(struct cairn_subtree_nodes *to, const struct cairn_subtree_node *nodes, size_t n)
+static void merge_add(struct cairn_subtree_nodes *to, const struct cairn_merkle_node *nodes, size_t n)
 {
 	to->at = realloc(to->at, (to->n + n + 1) * sizeof(*to->at));
 	ck_assert_ptr_nonnull(to->at);
@@ -16,7 +16,7 @@ static void merge_add(struct cairn_subtree_nodes *to, const struct cairn_subtree
 
 /* Where a group starts for sure: behind the middle of three cuts in a row, each 3 to 7 nodes from the next. The first
  * such place, or the last; 0: there is none. */
-static size_t merge_boundary(const struct cairn_subtree_node *nodes, size_t n, bool last)
+static size_t merge_boundary(const struct cairn_merkle_node *nodes, size_t n, bool last)
 {
 	size_t found = 0, cuts[3] = {0}, n_cuts = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -32,7 +32,7 @@ static size_t merge_boundary(const struct cairn_subtree_node *nodes, size_t n, b
 	return found;
 }
 
-static size_t merge_group_len(const struct cairn_subtree_node *nodes, size_t n)
+static size_t merge_group_len(const struct cairn_merkle_node *nodes, size_t n)
 {
 	size_t len = 3;
 	while (len < n && len < 9 && cairn_hash_tail(&nodes[len - 1].hash) % 4 != 0)
@@ -41,19 +41,15 @@ static size_t merge_group_len(const struct cairn_subtree_node *nodes, size_t n)
 }
 
 /* Join the groups of n nodes that begin and end with a group. */
-static void merge_promote(struct cairn_subtree_nodes *up, const struct cairn_subtree_node *nodes, size_t n)
+static void merge_promote(struct cairn_subtree_nodes *up, const struct cairn_merkle_node *nodes, size_t n)
 {
 	for (size_t at = 0, len; at < n; at += len) {
-		struct cairn_hash hashes[9];
-		uint64_t bytes[9];
-		struct cairn_subtree_node parent;
+		struct cairn_merkle_node parents[CAIRN_MERKLE_PARENTS_MAX];
+		unsigned n_parents;
 		len = merge_group_len(nodes + at, n - at);
-		for (size_t i = 0; i < len; i++) {
-			hashes[i] = nodes[at + i].hash;
-			bytes[i] = nodes[at + i].bytes;
-		}
-		parent.bytes = cairn_merkle_join(&parent.hash, hashes, bytes, (unsigned)len);
-		merge_add(up, &parent, 1);
+		ck_assert_uint_eq(cairn_merkle_join(nodes + at, (unsigned)len, true, parents, &n_parents), len);
+		ck_assert_uint_eq(n_parents, 1);
+		merge_add(up, parents, 1);
 	}
 }
 
@@ -106,7 +102,7 @@ void subtree_merge(struct cairn_subtree *into, const struct cairn_subtree *next)
 	*into = out;
 }
 
-struct cairn_subtree subtree_of(const struct cairn_subtree_node *nodes, size_t n, bool at_start, bool at_end)
+struct cairn_subtree subtree_of(const struct cairn_merkle_node *nodes, size_t n, bool at_start, bool at_end)
 {
 	/* An open range of nothing, joined with one that has every node on the left of its only level. */
 	struct cairn_subtree all = {.at_end = at_end, .n_levels = 1}, out = {.at_start = at_start};

@@ -6,7 +6,7 @@
 #include "hash/merkle_subtree.h"
 
 /** A range straight from its nodes. The caller frees it with cairn_subtree_fini(). */
-struct cairn_subtree subtree_of(const struct cairn_subtree_node *nodes, size_t n, bool at_start, bool at_end);
+struct cairn_subtree subtree_of(const struct cairn_merkle_node *nodes, size_t n, bool at_start, bool at_end);
 
 /** Append the neighbour on the right, which stays as it is. */
 void subtree_merge(struct cairn_subtree *into, const struct cairn_subtree *next);

@@ -17,7 +17,7 @@ struct edit_file {
 	struct fx_shard shard;
 	struct cairn_hash hash;
 	size_t n_chunks;
-	struct cairn_subtree_node chunks[CHUNKS_MAX];
+	struct cairn_merkle_node chunks[CHUNKS_MAX];
 	size_t term_end[TERMS]; /* in chunks */
 	uint64_t bytes;
 };
@@ -50,7 +50,7 @@ static void edit_add_term(struct edit_file *f, struct fx_file *file, size_t term
 	fx_shard_term(file, x, start, end);
 	for (uint32_t i = start; i < end; i++) {
 		f->chunks[f->n_chunks++] =
-			(struct cairn_subtree_node){x->list.hashes[i], x->list.spans[i].unpacked_bytes};
+			(struct cairn_merkle_node){x->list.hashes[i], x->list.spans[i].unpacked_bytes};
 		f->bytes += x->list.spans[i].unpacked_bytes;
 	}
 	f->term_end[term] = f->n_chunks;
@@ -90,7 +90,7 @@ static bool edit_is_dirty(const struct cairn_byte_range *ranges, size_t n, uint6
 	return false;
 }
 
-static bool edit_is_ordinary(const struct cairn_subtree_node *chunk)
+static bool edit_is_ordinary(const struct cairn_merkle_node *chunk)
 {
 	return chunk->bytes >= 16384 && chunk->bytes < 122880;
 }

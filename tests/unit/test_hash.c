@@ -136,6 +136,33 @@ START_TEST(hash_body_is_plain_blake3)
 }
 END_TEST
 
+/* Any lengths beside each other, around those that fill blocks of 64 bytes. */
+START_TEST(hash_nodes_equal_one_by_one)
+{
+	static char messages[CAIRN_HASH_NODES_MAX * 1024];
+	size_t ends[CAIRN_HASH_NODES_MAX];
+	struct cairn_hash out[CAIRN_HASH_NODES_MAX], alone;
+	uint64_t state = 5;
+	for (size_t i = 0; i < sizeof(messages); i++)
+		messages[i] = (char)vec_splitmix64(&state);
+	for (size_t n = 0; n <= CAIRN_HASH_NODES_MAX; n++) {
+		static const size_t LENS[] = {1, 63, 64, 65, 128, 129, 365, 365, 365, 960, 961, 1023, 1024};
+		size_t end = 0;
+		for (size_t i = 0; i < n; i++) {
+			uint64_t pick = vec_splitmix64(&state);
+			end += pick % 2 ? LENS[pick / 2 % (sizeof(LENS) / sizeof(LENS[0]))] : 1 + pick / 2 % 1024;
+			ends[i] = end;
+		}
+		cairn_hash_nodes(out, messages, ends, n);
+		for (size_t i = 0; i < n; i++) {
+			size_t start = i > 0 ? ends[i - 1] : 0;
+			cairn_hash_node(&alone, messages + start, ends[i] - start);
+			ck_assert_msg(cairn_hash_equal(&out[i], &alone), "%zu of %zu", i, n);
+		}
+	}
+}
+END_TEST
+
 START_TEST(hash_eligibility)
 {
 	struct cairn_hash hash = {{1}};
@@ -184,6 +211,7 @@ int main(void)
 	tcase_add_test(tcase, hash_range_vectors);
 	tcase_add_test(tcase, hash_of_published_file);
 	tcase_add_test(tcase, hash_body_is_plain_blake3);
+	tcase_add_test(tcase, hash_nodes_equal_one_by_one);
 	tcase_add_test(tcase, hash_eligibility);
 	tcase_add_test(tcase, hash_chunk_list);
 	suite_add_tcase(suite, tcase);

@@ -7,9 +7,9 @@
 #include <string.h>
 
 /* Nodes by the rule of merkle.json; the caller frees them. */
-static struct cairn_subtree_node *nodes_of(const char *variant, uint64_t seed, size_t n)
+static struct cairn_merkle_node *nodes_of(const char *variant, uint64_t seed, size_t n)
 {
-	struct cairn_subtree_node *nodes = calloc(n + 1, sizeof(*nodes));
+	struct cairn_merkle_node *nodes = calloc(n + 1, sizeof(*nodes));
 	ck_assert_ptr_nonnull(nodes);
 	for (size_t i = 0; i < n; i++) {
 		for (size_t w = 0; w < 4; w++)
@@ -23,7 +23,7 @@ static struct cairn_subtree_node *nodes_of(const char *variant, uint64_t seed, s
 	return nodes;
 }
 
-static struct cairn_hash root_of(const struct cairn_subtree_node *nodes, size_t n)
+static struct cairn_hash root_of(const struct cairn_merkle_node *nodes, size_t n)
 {
 	struct cairn_merkle m;
 	struct cairn_hash root;
@@ -34,7 +34,7 @@ static struct cairn_hash root_of(const struct cairn_subtree_node *nodes, size_t 
 	return root;
 }
 
-static struct cairn_subtree streamed(const struct cairn_subtree_node *nodes, size_t n, bool at_start, bool at_end)
+static struct cairn_subtree streamed(const struct cairn_merkle_node *nodes, size_t n, bool at_start, bool at_end)
 {
 	struct cairn_subtree s;
 	cairn_subtree_init(&s, at_start, at_end);
@@ -55,7 +55,7 @@ static void check_nodes(const struct cairn_subtree_nodes *have, const json_t *wa
 	}
 }
 
-static void check_case(const json_t *entry, const struct cairn_subtree_node *nodes)
+static void check_case(const json_t *entry, const struct cairn_merkle_node *nodes)
 {
 	size_t from = vec_u64(entry, "from"), to = vec_u64(entry, "to"), at = 0;
 	CLEANUP(cairn_subtree_fini)
@@ -87,7 +87,7 @@ START_TEST(ranges_have_the_form_of_the_reference)
 			if (vec_u64(list, "n") != vec_u64(entry, "n") ||
 			    strcmp(vec_string(list, "variant"), vec_string(entry, "variant")) != 0)
 				continue;
-			struct cairn_subtree_node *nodes =
+			struct cairn_merkle_node *nodes =
 				nodes_of(vec_string(list, "variant"), vec_u64(list, "seed"), vec_u64(list, "n"));
 			check_case(entry, nodes);
 			free(nodes);
@@ -97,7 +97,7 @@ START_TEST(ranges_have_the_form_of_the_reference)
 END_TEST
 
 /* Cut a list anywhere, and into any number of pieces: joined, they give the root over the whole list. */
-static void check_pieces(const struct cairn_subtree_node *nodes, size_t n, const size_t *cuts, size_t n_cuts)
+static void check_pieces(const struct cairn_merkle_node *nodes, size_t n, const size_t *cuts, size_t n_cuts)
 {
 	struct cairn_subtree whole = {0};
 	for (size_t i = 0, from = 0; i <= n_cuts; i++) {
@@ -126,7 +126,7 @@ START_TEST(pieces_cut_anywhere_join_to_the_root)
 	static const size_t SIZES[] = {0, 1, 2, 3, 4, 8, 9, 10, 27, 28, 100, 300};
 	for (size_t v = 0; v < 3; v++) {
 		for (size_t i = 0; i < sizeof(SIZES) / sizeof(SIZES[0]); i++) {
-			struct cairn_subtree_node *nodes = nodes_of(VARIANTS[v], 7 + i, SIZES[i]);
+			struct cairn_merkle_node *nodes = nodes_of(VARIANTS[v], 7 + i, SIZES[i]);
 			check_pieces(nodes, SIZES[i], NULL, 0);
 			for (size_t cut = 0; cut <= SIZES[i]; cut++)
 				check_pieces(nodes, SIZES[i], &cut, 1);
@@ -148,7 +148,7 @@ START_TEST(many_pieces_of_long_lists_join_to_the_root)
 	uint64_t seed = (uint64_t)_i;
 	for (size_t v = 0; v < 3; v++) {
 		size_t n = 1000 + vec_splitmix64(&seed) % 4001, cuts[12], n_cuts = vec_splitmix64(&seed) % 13;
-		struct cairn_subtree_node *nodes = nodes_of(VARIANTS[v], vec_splitmix64(&seed), n);
+		struct cairn_merkle_node *nodes = nodes_of(VARIANTS[v], vec_splitmix64(&seed), n);
 		for (size_t i = 0; i < n_cuts; i++)
 			cuts[i] = vec_splitmix64(&seed) % (n + 1);
 		qsort(cuts, n_cuts, sizeof(cuts[0]), by_number);
@@ -167,7 +167,7 @@ END_TEST
 START_TEST(a_long_run_of_equal_chunks_folds_where_an_end_is_known)
 {
 	enum { N = 46000, RUN_FROM = 3000, RUN_TO = 43000 };
-	struct cairn_subtree_node *nodes = nodes_of("random", 5, N);
+	struct cairn_merkle_node *nodes = nodes_of("random", 5, N);
 	for (size_t i = RUN_FROM; i < RUN_TO; i++) {
 		nodes[i] = nodes[RUN_FROM];
 		nodes[i].hash.b[24] = (uint8_t)_i; /* a cut or not */
