@@ -75,7 +75,7 @@ static enum cairn_status cas_load_secret(struct cairn_cas *cas, const char *give
 		return cairn_fail(diag, CAIRN_E_USAGE, "data_dir.path", CAIRN_NO_OFFSET,
 				  "the data folder's path is too long");
 	enum cairn_status status = cairn_secret_load(&cas->secret, given ? given : path, !given, diag);
-	static const char LABEL[] = "cairn fetch key 1";
+	static const char LABEL[] = "cairn fetch key 2";
 	if (status == CAIRN_OK)
 		status = cairn_hkdf_sha256(cas->fetch_key, sizeof(cas->fetch_key), cas->secret.bytes, cas->secret.len,
 					   LABEL, sizeof(LABEL));

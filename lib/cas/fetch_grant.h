@@ -16,10 +16,11 @@ struct cairn_fetch_range {
 };
 
 /**
- * Sign a grant: HMAC-SHA-256, with a key of the server's secret, over xorb, ranges and expiry as they stand in the URL.
+ * Sign a grant: cairn_hash_mac(), with a key of the server's secret, over xorb, ranges and expiry as they stand in the
+ * URL.
  * @param ranges  "first-last,first-last...", decimal, without spaces
  * @param[out] out  64 hexadecimal digits and a zero
- * @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT ranges too long
+ * @return CAIRN_OK; CAIRN_E_LIMIT ranges too long
  */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_sign(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 						  const char *ranges, int64_t expires_unix_s,
@@ -27,7 +28,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_sign(const struct cairn_cas *cas, c
 
 /**
  * Check a grant. Any change to any part of it shows.
- * @return CAIRN_OK; CAIRN_E_DENIED with rule "fetch.signature" or "fetch.expired"; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_DENIED with rule "fetch.signature" or "fetch.expired"
  */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_check(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 						   const char *ranges, const char *expires, const char *signature,

@@ -99,6 +99,11 @@ void cairn_hash_keyed(struct cairn_hash *out, const struct cairn_hash *key, cons
 		blake3_keyed(out, key->b, chunk->b, sizeof(chunk->b));
 }
 
+void cairn_hash_mac(struct cairn_hash *out, const uint8_t key[static CAIRN_HASH_BYTES], const void *bytes, size_t len)
+{
+	blake3_keyed(out, key, bytes, len);
+}
+
 void cairn_hash_body(struct cairn_hash *out, const void *bytes, size_t len)
 {
 	blake3_hasher h;

@@ -5,7 +5,6 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
@@ -24,7 +23,7 @@ static void crypto_fetch(void)
 }
 
 /* Fetched once, for the life of the process: EVP_sha256() stands for a search at each use, which takes longer than
- * hashing a URL. */
+ * hashing a short text. */
 static const EVP_MD *crypto_md(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -76,12 +75,6 @@ void cairn_sha256_freep(struct cairn_sha256 **d)
 enum cairn_status cairn_md5(uint8_t out[static CAIRN_MD5_BYTES], const void *bytes, size_t len)
 {
 	return EVP_Digest(bytes, len, out, NULL, EVP_md5(), NULL) == 1 ? CAIRN_OK : CAIRN_E_NOMEM;
-}
-
-enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key, size_t key_len,
-				    const void *bytes, size_t len)
-{
-	return HMAC(crypto_md(), key, (int)key_len, bytes, len, out, NULL) ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
 enum cairn_status cairn_hkdf_sha256(uint8_t *out, size_t out_len, const void *secret, size_t secret_len,

@@ -25,10 +25,6 @@ void cairn_sha256_freep(struct cairn_sha256 **d);
  *  @return CAIRN_OK; CAIRN_E_NOMEM also where the system's policy forbids it */
 CAIRN_MUST_USE enum cairn_status cairn_md5(uint8_t out[static CAIRN_MD5_BYTES], const void *bytes, size_t len);
 
-/** HMAC-SHA-256. @return CAIRN_OK; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key,
-						   size_t key_len, const void *bytes, size_t len);
-
 /**
  * HKDF-SHA-256 (RFC 5869), without salt.
  * @param info  what the derived key is for; different info, independent keys

@@ -68,6 +68,10 @@ void cairn_hash_file(struct cairn_hash *out, const struct cairn_hash *root);
 /** Keyed chunk hash of a dedupe answer ("HMAC" in the documents). A zero key means "not keyed": the hash itself. */
 void cairn_hash_keyed(struct cairn_hash *out, const struct cairn_hash *key, const struct cairn_hash *chunk);
 
+/** Code by which this server knows again what it has said itself: keyed BLAKE3, whose key is a secret of
+ * CAIRN_HASH_BYTES for just this purpose. A tenth of the time of OpenSSL's HMAC-SHA-256 for a short message. */
+void cairn_hash_mac(struct cairn_hash *out, const uint8_t key[static CAIRN_HASH_BYTES], const void *bytes, size_t len);
+
 /** Identity of an uploaded body (shards): plain BLAKE3 of its bytes. */
 void cairn_hash_body(struct cairn_hash *out, const void *bytes, size_t len);
 

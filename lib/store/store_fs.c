@@ -25,9 +25,9 @@ struct store_fs_put {
 
 void store_fs_path(char out[static STORE_FS_PATH_BYTES], const struct cairn_hash *hash)
 {
-	char text[CAIRN_HASH_TEXT_BYTES];
+	char *text = out + 6;
 	cairn_hash_text(text, hash);
-	(void)snprintf(out, STORE_FS_PATH_BYTES, "%.2s/%.2s/%s", text, text + 2, text);
+	memcpy(out, (char[]){text[0], text[1], '/', text[2], text[3], '/'}, 6);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -40,6 +40,7 @@ static void store_fs_free(struct cairn_store *s)
 	cairn_fd_closep(&fs->tmp_fd);
 	cairn_fd_closep(&fs->damaged_fd);
 	store_packs_fini(&fs->packs);
+	store_open_files_fini(&fs->opened);
 	pthread_mutex_destroy(&fs->lock);
 	free(fs);
 }
@@ -226,6 +227,22 @@ enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct ca
 	return CAIRN_E_IO;
 }
 
+static enum cairn_status store_fs_get_loose(struct store_fs *fs, const struct cairn_hash *hash, int *fd,
+					    uint64_t *bytes)
+{
+	uint64_t n_forgotten;
+	struct stat st;
+	*fd = store_open_files_get(&fs->opened, hash, bytes, &n_forgotten);
+	if (*fd >= 0)
+		return CAIRN_OK;
+	enum cairn_status status = store_fs_open_loose(fs, hash, fd, &st);
+	if (status != CAIRN_OK)
+		return status;
+	*bytes = (uint64_t)st.st_size;
+	store_open_files_keep(&fs->opened, hash, *fd, *bytes, n_forgotten);
+	return CAIRN_OK;
+}
+
 /* The object folder first: what is moved into a pack is in the pack before it leaves the folder, so it is always found
  * in one of the two when they are asked in this order. */
 static enum cairn_status store_fs_get(struct cairn_store *s, const struct cairn_hash *hash,
@@ -233,12 +250,9 @@ static enum cairn_status store_fs_get(struct cairn_store *s, const struct cairn_
 {
 	struct store_fs *fs = (struct store_fs *)s;
 	struct cairn_readshard_slot slot = {0};
-	struct stat st;
 	CLEANUP(cairn_fd_closep) int fd = -1;
-	enum cairn_status status = store_fs_open_loose(fs, hash, &fd, &st);
-	if (status == CAIRN_OK)
-		slot.bytes = (uint64_t)st.st_size;
-	else if (status == CAIRN_E_NOT_FOUND)
+	enum cairn_status status = store_fs_get_loose(fs, hash, &fd, &slot.bytes);
+	if (status == CAIRN_E_NOT_FOUND)
 		status = store_packs_get(&fs->packs, hash, &slot, &fd);
 	if (status != CAIRN_OK)
 		return status;
@@ -307,15 +321,23 @@ static enum cairn_status store_fs_sync_home(const struct store_fs *fs, char path
 	return fd >= 0 && fsync(fd) == 0 ? CAIRN_OK : CAIRN_E_IO;
 }
 
+bool store_fs_unlink_loose(struct store_fs *fs, const struct cairn_hash *hash)
+{
+	char path[STORE_FS_PATH_BYTES];
+	store_fs_path(path, hash);
+	int rc = unlinkat(fs->objects_fd, path, 0), error = errno;
+	store_open_files_forget(&fs->opened, hash); /* in this order: nobody opens it any more */
+	errno = error;
+	return rc == 0;
+}
+
 static enum cairn_status store_fs_remove(struct cairn_store *s, const struct cairn_hash *hash)
 {
 	struct store_fs *fs = (struct store_fs *)s;
-	char path[STORE_FS_PATH_BYTES];
-	store_fs_path(path, hash);
 	enum cairn_status status = store_packs_remove(&fs->packs, hash);
 	if (status != CAIRN_OK)
 		return status;
-	if (unlinkat(fs->objects_fd, path, 0) < 0)
+	if (!store_fs_unlink_loose(fs, hash))
 		return errno == ENOENT ? CAIRN_OK : CAIRN_E_IO;
 	cairn_crash_point(CAIRN_CRASH_REMOVE_UNLINKED);
 	return CAIRN_OK;
@@ -332,13 +354,14 @@ static void store_fs_aside(char out[static STORE_FS_ASIDE_PATH_BYTES], const str
 		(void)snprintf(out, STORE_FS_ASIDE_PATH_BYTES, "%s.%u", name, (unsigned)i % STORE_FS_ASIDE_MAX);
 }
 
-static enum cairn_status store_fs_set_loose_aside(const struct store_fs *fs, const struct cairn_hash *hash)
+static enum cairn_status store_fs_set_loose_aside(struct store_fs *fs, const struct cairn_hash *hash)
 {
 	char path[STORE_FS_PATH_BYTES], aside[STORE_FS_ASIDE_PATH_BYTES];
 	store_fs_path(path, hash);
 	for (int i = 0; i < STORE_FS_ASIDE_MAX; i++) {
 		store_fs_aside(aside, hash, i);
 		if (renameat2(fs->objects_fd, path, fs->damaged_fd, aside, RENAME_NOREPLACE) == 0) {
+			store_open_files_forget(&fs->opened, hash);
 			cairn_crash_point(CAIRN_CRASH_ASIDE_MOVED);
 			enum cairn_status status = store_fs_sync_home(fs, path);
 			bool durable = fsync(fs->damaged_fd) == 0;
@@ -499,6 +522,7 @@ static enum cairn_status store_fs_open(struct cairn_store **out, const char *dir
 	fs->base.backend = &STORE_FS_BACKEND;
 	fs->dir_fd = fs->objects_fd = fs->tmp_fd = fs->damaged_fd = fs->packs.dir_fd = -1;
 	pthread_mutex_init(&fs->lock, NULL);
+	store_open_files_init(&fs->opened);
 	enum cairn_status status = store_fs_open_folders(fs, dir, beside, diag);
 	if (status != CAIRN_OK) {
 		store_fs_free(&fs->base);

@@ -3,6 +3,7 @@
 #define CAIRN_STORE_STORE_FS_H
 
 #include "store/backend.h"
+#include "store/open_files.h"
 #include "store/packs.h"
 
 #include <pthread.h>
@@ -20,6 +21,7 @@ struct store_fs {
 	struct cairn_store base;
 	int dir_fd, objects_fd, tmp_fd, damaged_fd;
 	struct store_packs packs;
+	struct store_open_files opened;
 	pthread_mutex_t lock; /* over all below */
 	/* Folders that are known to survive a crash. Another thread may have made one and not fsynced its parent yet,
 	 * so being there is not enough. */
@@ -33,6 +35,9 @@ void store_fs_path(char out[static STORE_FS_PATH_BYTES], const struct cairn_hash
 /** Open an object of the object folder. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct cairn_hash *hash, int *fd,
 						     struct stat *st);
+
+/** Take an object out of the object folder; durable after a sync of its folder. @return false with errno */
+bool store_fs_unlink_loose(struct store_fs *fs, const struct cairn_hash *hash);
 
 /** Length of an object of the object folder. @return likewise */
 CAIRN_MUST_USE enum cairn_status store_fs_stat_loose(const struct store_fs *fs, const struct cairn_hash *hash,

@@ -159,10 +159,8 @@ static enum cairn_status packing_drop(struct cairn_store_packing *p, const struc
 		status = packing_compare(p, loose_fd, packed_fd, slot.bytes_at, slot.bytes, &same);
 	if (status != CAIRN_OK || !same)
 		return status;
-	char path[STORE_FS_PATH_BYTES];
-	store_fs_path(path, hash);
 	/* Its folder is not fsynced: after a crash it may be there again, which harms nothing. */
-	bool moved = unlinkat(p->fs->objects_fd, path, 0) == 0 || errno == ENOENT;
+	bool moved = store_fs_unlink_loose(p->fs, hash) || errno == ENOENT;
 	cairn_crash_point(CAIRN_CRASH_PACK_MOVED);
 	return moved ? CAIRN_OK : CAIRN_E_IO;
 }

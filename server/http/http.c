@@ -406,12 +406,11 @@ static void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *conn
 {
 	struct http_server *server = cls;
 	struct http_conn *peer = http_peer_of(conn);
-	struct http_request *req = peer ? http_request_new(uri) : NULL;
+	struct http_request *req = peer ? http_request_new(peer, uri) : NULL;
 	if (!req)
 		return NULL;
 	req->server = server;
 	req->conn = conn;
-	req->peer = peer;
 	req->started_us = http_now_us();
 	req->body_limit = HTTP_DRAIN_BYTES_MAX;
 	(void)http_conn_enter(peer, HTTP_CONN_HEAD, http_head_deadline_ms(req, req->started_us / 1000));

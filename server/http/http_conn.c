@@ -165,6 +165,7 @@ void http_conns_remove(struct http_conns *conns, struct http_conn *conn)
 	conn_unlist(conns, conn);
 	pthread_mutex_unlock(&conns->lock);
 	atomic_fetch_sub(&conns->n, 1);
+	free(conn->spare);
 	free(conn);
 }
 

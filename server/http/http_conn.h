@@ -31,6 +31,7 @@ struct http_conn {
 	int fd;
 	bool over_limit; /* requests are answered 429 */
 	char address[46];
+	void *spare; /* owned; memory of the request before, for the next: the request thread's */
 	char request_id[HTTP_ID_BYTES_MAX + 1]; /* of the body that is coming */
 };
 

@@ -6,14 +6,16 @@
 #include <string.h>
 #include <strings.h>
 
-struct http_request *http_request_new(const char *target)
+struct http_request *http_request_new(struct http_conn *peer, const char *target)
 {
 	size_t path_len = strcspn(target, "?");
 	if (path_len > ROUTER_PATH_BYTES_MAX)
 		path_len = ROUTER_PATH_BYTES_MAX + 1; /* enough for the router to see that it is too long */
-	struct http_request *req = calloc(1, sizeof(*req) + path_len + 1);
+	struct http_request *req = peer->spare ? peer->spare : malloc(sizeof(*req));
 	if (!req)
 		return NULL;
+	peer->spare = NULL;
+	*req = (struct http_request){.peer = peer};
 	memcpy(req->path, target, path_len);
 	http_target_log(req->target_log, sizeof(req->target_log), target);
 	req->target_kind = http_target_judge(target);
@@ -27,7 +29,7 @@ void http_request_free(struct http_request *req)
 		free(req->added);
 		req->added = next;
 	}
-	free(req);
+	req->peer->spare = req;
 }
 
 bool http_request_add(struct http_request *req, const char *name, const char *value)

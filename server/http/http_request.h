@@ -83,13 +83,13 @@ struct http_request {
 	struct router_match match;
 	struct auth_identity identity;
 	char target_log[HTTP_TARGET_LOG_BYTES];
-	char path[]; /* raw, with the query cut off */
+	char path[ROUTER_PATH_BYTES_MAX + 2]; /* raw, with the query cut off; a byte too long shows that it was cut */
 };
 
-/** A request for a target; NULL without memory. */
-struct http_request *http_request_new(const char *target);
+/** A request for a target, in the memory of the connection's last one if there was one; NULL without memory. */
+struct http_request *http_request_new(struct http_conn *peer, const char *target);
 
-/** Frees what is not the library's: the added headers and the request. */
+/** Frees what is not the library's: the added headers, and the request, whose memory goes back to its connection. */
 void http_request_free(struct http_request *req);
 
 /** Append a header to those of the reply to come. @return false without memory */

@@ -75,13 +75,15 @@ static bool router_matches(const char *pattern, const char *path, const char *pa
 static void router_fill(struct router_match *out, const struct http_route *route, const struct router_span *names,
 			const struct router_span *values, unsigned n_args)
 {
+	char *text = out->text;
 	out->route = route;
 	out->n_args = n_args;
 	for (unsigned i = 0; i < n_args; i++) {
 		out->args[i].name = names[i].at;
 		out->args[i].name_len = names[i].len;
-		memcpy(out->args[i].value, values[i].at, values[i].len);
-		out->args[i].value[values[i].len] = '\0';
+		out->args[i].value = text;
+		text = mempcpy(text, values[i].at, values[i].len);
+		*text++ = '\0';
 	}
 }
 

@@ -9,15 +9,16 @@ enum {
 	ROUTER_PATH_BYTES_MAX = 512, /* of a path; longer ones match nothing */
 };
 
-/** What matched. Borrows nothing: the values are copied. */
+/** What matched. Borrows nothing: the values are copied. Must stay where it is. */
 struct router_match {
 	const struct http_route *route;
 	unsigned n_args;
 	struct {
 		const char *name; /* points into the pattern */
 		size_t name_len;
-		char value[ROUTER_PATH_BYTES_MAX];
+		const char *value; /* into text */
 	} args[ROUTER_ARGS_MAX];
+	char text[ROUTER_PATH_BYTES_MAX]; /* the values, each ended by a zero where the path has a slash or its end */
 };
 
 enum router_result {

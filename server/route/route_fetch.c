@@ -121,9 +121,9 @@ static void fetch_reply_many(struct http_request *req, struct cairn_store_object
 
 static void fetch_etag(char out[static FETCH_ETAG_BYTES], const struct cairn_hash *hash)
 {
-	char text[CAIRN_HASH_TEXT_BYTES];
-	cairn_hash_text(text, hash);
-	(void)snprintf(out, FETCH_ETAG_BYTES, "\"%s\"", text);
+	out[0] = '"';
+	cairn_hash_text(out + 1, hash);
+	memcpy(out + CAIRN_HASH_TEXT_BYTES, "\"", 2);
 }
 
 static void fetch_set_headers(struct http_request *req, const struct cairn_hash *hash)

@@ -224,6 +224,34 @@ START_TEST(set_aside_objects_are_no_longer_found)
 }
 END_TEST
 
+/* Objects that were opened before are kept open, more of them than there are places for. */
+START_TEST(opened_objects_are_found_as_they_are_now)
+{
+	enum { N = 300 };
+	CLEANUP(fixture_fini) struct fixture f = fixture_new(_i);
+	char name[24], bytes[48];
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < N; i++) {
+			(void)snprintf(name, sizeof(name), "object %d", i);
+			(void)snprintf(bytes, sizeof(bytes), "of round %d: %d", round, i);
+			put_new(f.store, name, bytes);
+			ck_object(f.store, name, bytes);
+		}
+		for (int i = 0; i < N; i++) {
+			(void)snprintf(name, sizeof(name), "object %d", i);
+			(void)snprintf(bytes, sizeof(bytes), "of round %d: %d", round, i);
+			ck_object(f.store, name, bytes);
+			struct cairn_hash hash = name_of(name);
+			enum cairn_status gone =
+				round == 1 ? cairn_store_set_aside(f.store, &hash) : cairn_store_remove(f.store, &hash);
+			ck_assert_int_eq(gone, CAIRN_OK);
+			struct cairn_store_object *o;
+			ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_E_NOT_FOUND);
+		}
+	}
+}
+END_TEST
+
 static enum cairn_status remove_object(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
 {
 	(void)bytes;
@@ -442,6 +470,7 @@ int main(void)
 	tcase_add_loop_test(tc, nothing_is_visible_before_commit, 0, N_BACKENDS);
 	tcase_add_loop_test(tc, removed_objects_stay_readable_to_who_has_them_open, 0, N_BACKENDS);
 	tcase_add_loop_test(tc, set_aside_objects_are_no_longer_found, 0, N_BACKENDS);
+	tcase_add_loop_test(tc, opened_objects_are_found_as_they_are_now, 0, N_BACKENDS);
 	tcase_add_loop_test(tc, each_visits_all_once, 0, N_BACKENDS);
 	tcase_add_loop_test(tc, one_of_many_concurrent_puts_wins, 0, N_BACKENDS);
 	suite_add_tcase(suite, tc);
