@@ -227,10 +227,10 @@ END_TEST
 /* Objects that were opened before are kept open, more of them than there are places for. */
 START_TEST(opened_objects_are_found_as_they_are_now)
 {
-	enum { N = 300 };
+	enum { N = 140 };
 	CLEANUP(fixture_fini) struct fixture f = fixture_new(_i);
 	char name[24], bytes[48];
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < N; i++) {
 			(void)snprintf(name, sizeof(name), "object %d", i);
 			(void)snprintf(bytes, sizeof(bytes), "of round %d: %d", round, i);
