@@ -96,7 +96,6 @@ enum cairn_status cairn_tx_mark(struct cairn_tx *tx, struct cairn_index_write *w
 {
 	int64_t now = write->mark.now_unix_s, until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS;
 	struct gc_page page;
-	tx->collecting = true;
 	write->mark.n_retired = 0;
 	write->mark.next_id = write->mark.from_id;
 	do {
@@ -208,7 +207,6 @@ enum cairn_status cairn_tx_sweep(struct cairn_tx *tx, struct cairn_index_write *
 	int64_t until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS;
 	uint32_t max = write->sweep.n_max < GC_PAGE ? write->sweep.n_max : GC_PAGE;
 	struct gc_page page;
-	tx->collecting = true;
 	write->sweep.n = 0;
 	enum cairn_status status = gc_sweep_page(tx, write->sweep.now_unix_s - write->sweep.grace_s, max, &page);
 	write->sweep.more = status == CAIRN_OK && page.n == max;

@@ -9,8 +9,6 @@
 #include <string.h>
 
 enum {
-	TX_CHECKPOINT_PAGES = 16000, /* 64 MiB: pages that many uploads change are written once */
-	TX_CHECKPOINT_PAGES_GC = 1000,
 	TX_FILTER_ROWS = 8192, /* of one piece: about a millisecond */
 };
 
@@ -201,7 +199,6 @@ void cairn_tx_close(struct cairn_tx *tx)
 
 enum cairn_status cairn_tx_begin(struct cairn_tx *tx)
 {
-	tx->collecting = false;
 	enum cairn_status status = cairn_sql_run(tx->stmt[CAIRN_TX_BEGIN]);
 	return status == CAIRN_OK ? tx_read_state(tx) : status;
 }
@@ -222,9 +219,6 @@ static enum cairn_status tx_write_state(struct cairn_tx *tx)
 
 enum cairn_status cairn_tx_commit(struct cairn_tx *tx)
 {
-	/* A commit that finds so many pages in the log folds them into the database. Deleting touches pages all over
-	 * it, so that this takes long unless it is done often. */
-	(void)sqlite3_wal_autocheckpoint(tx->db, tx->collecting ? TX_CHECKPOINT_PAGES_GC : TX_CHECKPOINT_PAGES);
 	enum cairn_status status = tx_write_state(tx);
 	if (status == CAIRN_OK)
 		status = cairn_sql_run(tx->stmt[CAIRN_TX_COMMIT]);

@@ -152,6 +152,8 @@ enum cairn_status cairn_writer_open(struct cairn_writer *w, const char *path, co
 	w->queue_max = options && options->queue_max ? options->queue_max : WRITER_QUEUE_MAX;
 	w->tail = &w->head;
 	enum cairn_status status = path ? cairn_tx_open(&w->tx, path, diag) : CAIRN_E_NOMEM;
+	if (status == CAIRN_OK)
+		status = cairn_checkpoint_open(&w->checkpoint, path, w->tx.db, diag);
 	if (status != CAIRN_OK)
 		return status;
 	w->counts = w->tx.counts;
@@ -170,6 +172,7 @@ void cairn_writer_close(struct cairn_writer *w)
 	pthread_mutex_unlock(&w->lock);
 	if (w->started)
 		pthread_join(w->thread, NULL);
+	cairn_checkpoint_close(&w->checkpoint);
 	cairn_tx_close(&w->tx);
 	pthread_cond_destroy(&w->probed);
 	pthread_cond_destroy(&w->work);

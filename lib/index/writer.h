@@ -2,12 +2,14 @@
 #ifndef CAIRN_INDEX_WRITER_H
 #define CAIRN_INDEX_WRITER_H
 
+#include "index/sqlite_checkpoint.h"
 #include "index/sqlite_write.h"
 
 #include <pthread.h>
 
 struct cairn_writer {
 	struct cairn_tx tx; /* the thread's own, once it runs */
+	struct cairn_checkpoint checkpoint;
 	pthread_t thread;
 	bool started;
 	unsigned batch_max, queue_max;

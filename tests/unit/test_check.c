@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,7 +314,7 @@ END_TEST
 
 /* While this is 0 or more, so many reads of the index succeed and the others fail. SQLite's reads come here, since the
  * program's functions go before a library's. */
-static int reads_left = -1, n_reads_failed;
+static atomic_int reads_left = -1, n_reads_failed; /* the index's writer reads, too */
 
 static bool is_index(int fd)
 {

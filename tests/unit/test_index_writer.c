@@ -1,4 +1,5 @@
 /* Group commit: batches, the queue's bound, many threads, a process that is killed. */
+#include "index/sqlite_checkpoint.h"
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -285,6 +287,46 @@ START_TEST(many_threads)
 }
 END_TEST
 
+static int64_t pages_of(const char *name)
+{
+	CLEANUP(tempdir_textp) char *path = tempdir_path(&folder, name);
+	struct stat st;
+	ck_assert_int_eq(stat(path, &st), 0);
+	return st.st_size / 4096;
+}
+
+/* More pages than two rounds of folding take, while commits go on. */
+START_TEST(the_log_is_folded_in_beside_the_commits)
+{
+	enum { XORBS = 500, CHUNKS = 8192 };
+	struct cairn_index *ix = fx_open(folder.path);
+	int64_t log_pages = 0;
+	for (uint64_t i = 0; i < XORBS; i++) {
+		struct fx_xorb x = fx_xorb_new(i % 5, CHUNKS);
+		x.hash = fx_hash("xorb of the log", i); /* the lists are what takes the time */
+		ck_assert(fx_xorb_put(ix, &x));
+		fx_xorb_fini(&x);
+		int64_t now = pages_of("index.sqlite-wal");
+		log_pages = now > log_pages ? now : log_pages;
+	}
+	ck_assert_int_ge(log_pages, CAIRN_CHECKPOINT_PAGES);
+	ck_assert_int_lt(log_pages, 2 * CAIRN_CHECKPOINT_PAGES);
+	ck_assert_int_ge(pages_of("index.sqlite"), CAIRN_CHECKPOINT_PAGES);
+	cairn_index_free(ix);
+	ix = fx_open(folder.path);
+	for (uint64_t i = 0; i < XORBS; i += 7) {
+		struct fx_xorb x = fx_xorb_new(i % 5, CHUNKS);
+		CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
+		struct cairn_hash hash = fx_hash("xorb of the log", i);
+		ck_assert_int_eq(cairn_index_chunk_list(ix, &hash, &list), CAIRN_OK);
+		ck_assert_uint_eq(list.n, CHUNKS);
+		ck_assert_mem_eq(list.hashes, x.list.hashes, CHUNKS * sizeof(*list.hashes));
+		fx_xorb_fini(&x);
+	}
+	cairn_index_free(ix);
+}
+END_TEST
+
 static int acknowledged; /* a pipe's end */
 
 static void *upload_forever(void *arg)
@@ -375,6 +417,7 @@ int main(void)
 	tcase_add_test(t, the_queue_is_bounded);
 	tcase_add_test(t, a_disk_that_refuses);
 	tcase_add_test(t, many_threads);
+	tcase_add_test(t, the_log_is_folded_in_beside_the_commits);
 	tcase_add_test(t, killed);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);

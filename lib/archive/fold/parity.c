@@ -149,8 +149,9 @@ uint64_t cairn_parity_bytes(unsigned n, uint64_t len)
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
-/* Rows are added by the widest registers that the processor has. */
-#if defined(__x86_64__) && defined(__gnu_linux__)
+/* Rows are added by the widest registers that the processor has. The thread sanitizer is not there yet when the choice
+ * is made. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
 #define PARITY_WIDEST __attribute__((target_clones("avx2", "default")))
 #else
 #define PARITY_WIDEST

@@ -1,0 +1,117 @@
+#include "index/sqlite_checkpoint.h"
+
+enum {
+	CHECKPOINT_REST_PAGES = 1000, /* so much the writer may find when it is its turn */
+	CHECKPOINT_PASSES_MAX = 6,    /* of a round: against commits that never let it come down to that */
+};
+
+/* Sync the database, so that whoever folds in the last of the log finds little to wait for: SQLite itself syncs only
+ * then. A failure shows there, too. */
+static void checkpoint_sync(sqlite3 *db)
+{
+	sqlite3_file *file = NULL;
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK && file && file->pMethods)
+		(void)file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+}
+
+/* One round of the thread. What a reader still needs, or a failing disk does not take, is left for the next. */
+static void checkpoint_fold(sqlite3 *db)
+{
+	int pages = 0, folded = 0, before = 0;
+	for (int pass = 0; pass < CHECKPOINT_PASSES_MAX; pass++) {
+		if (sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_PASSIVE, &pages, &folded) != SQLITE_OK)
+			return;
+		checkpoint_sync(db);
+		if (folded - before <= CHECKPOINT_REST_PAGES)
+			return;
+		before = folded;
+	}
+}
+
+static void *checkpoint_loop(void *arg)
+{
+	struct cairn_checkpoint *c = arg;
+	pthread_mutex_lock(&c->lock);
+	for (;;) {
+		while (c->state != CAIRN_CHECKPOINT_FOLDING && !c->closing)
+			pthread_cond_wait(&c->changed, &c->lock);
+		if (c->closing)
+			break;
+		pthread_mutex_unlock(&c->lock);
+		checkpoint_fold(c->db);
+		pthread_mutex_lock(&c->lock);
+		c->state = CAIRN_CHECKPOINT_REST;
+		pthread_cond_broadcast(&c->changed);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+/* After each commit of the writer, on its thread. */
+static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pages)
+{
+	struct cairn_checkpoint *c = ctx;
+	if (pages < c->from_pages)
+		c->from_pages = 0; /* the log was begun anew */
+	int more = pages - c->from_pages;
+	pthread_mutex_lock(&c->lock);
+	while (c->state == CAIRN_CHECKPOINT_FOLDING && more >= CAIRN_CHECKPOINT_PAGES_MAX)
+		pthread_cond_wait(&c->changed, &c->lock);
+	if (c->state == CAIRN_CHECKPOINT_IDLE && more >= CAIRN_CHECKPOINT_PAGES) {
+		c->state = CAIRN_CHECKPOINT_FOLDING;
+		pthread_cond_broadcast(&c->changed);
+	}
+	bool rest = c->state == CAIRN_CHECKPOINT_REST;
+	pthread_mutex_unlock(&c->lock);
+	if (!rest)
+		return SQLITE_OK;
+	/* Whatever comes of it: the commit is durable, and the log is still there for the next round. */
+	(void)sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	c->from_pages = pages;
+	pthread_mutex_lock(&c->lock);
+	c->state = CAIRN_CHECKPOINT_IDLE;
+	pthread_mutex_unlock(&c->lock);
+	return SQLITE_OK;
+}
+
+enum cairn_status cairn_checkpoint_open(struct cairn_checkpoint *c, const char *path, sqlite3 *writer_db,
+					struct cairn_diag *diag)
+{
+	int64_t version;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->changed, NULL);
+	enum cairn_status status = cairn_sql_open(&c->db, path, SQLITE_OPEN_READWRITE, diag);
+	if (status != CAIRN_OK)
+		return status;
+	/* A connection that has read nothing does not know yet that there is a log. */
+	status = cairn_sql_exec(c->db, "PRAGMA synchronous = FULL");
+	if (status == CAIRN_OK)
+		status = cairn_sql_ask(c->db, "PRAGMA schema_version", &version);
+	if (status != CAIRN_OK)
+		return cairn_sql_fail(c->db, diag, "cannot read the index");
+	if (pthread_create(&c->thread, NULL, checkpoint_loop, c) != 0)
+		return cairn_fail(
+			diag, CAIRN_E_NOMEM, "index.thread", CAIRN_NO_OFFSET,
+			"the thread that folds the index's log cannot be started; raise the limit on threads");
+	c->started = true;
+	c->writer_db = writer_db;
+	(void)sqlite3_wal_hook(writer_db, checkpoint_committed, c);
+	return CAIRN_OK;
+}
+
+void cairn_checkpoint_close(struct cairn_checkpoint *c)
+{
+	if (!c->db)
+		return;
+	if (c->writer_db)
+		(void)sqlite3_wal_hook(c->writer_db, NULL, NULL);
+	pthread_mutex_lock(&c->lock);
+	c->closing = true;
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+	if (c->started)
+		pthread_join(c->thread, NULL);
+	cairn_sql_closep(&c->db);
+	pthread_cond_destroy(&c->changed);
+	pthread_mutex_destroy(&c->lock);
+}
