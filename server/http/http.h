@@ -47,6 +47,9 @@ struct cors;          /* cors.h */
 /** The application handle given to http_server_start(). */
 void *http_app(const struct http_request *req);
 
+/** The server that the request came to. Requests may come before http_server_start() has returned it. */
+const struct http_server *http_server_of(const struct http_request *req);
+
 /** State of the route, handed to route->free() at the end. */
 void http_set_state(struct http_request *req, void *state);
 void *http_state(const struct http_request *req);

@@ -71,6 +71,11 @@ void http_request_set_id(struct http_request *req, const char *from_client, uint
 	req->id[16] = '\0';
 }
 
+const struct http_server *http_server_of(const struct http_request *req)
+{
+	return req->server;
+}
+
 void http_set_state(struct http_request *req, void *state)
 {
 	req->state = state;

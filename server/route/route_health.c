@@ -107,10 +107,11 @@ static void metrics_list_add(struct metrics_list *list, const char *type, const 
 			(struct metrics_gauge){.name = name, .type = type, .help = help, .value = (double)value};
 }
 
-static void metrics_list_process(struct metrics_list *list, struct app *app)
+static void metrics_list_process(struct metrics_list *list, const struct http_request *req)
 {
+	const struct app *app = app_of(req);
 	struct http_server_stats http;
-	http_server_stats(app->http, &http);
+	http_server_stats(http_server_of(req), &http);
 	metrics_list_add(list, "gauge", "cairn_build_info{version=\"" CAIRN_VERSION "\"}", 1, "What runs.");
 	static const char SANDBOX[] = "1 for each part of the sandbox that is on.";
 	metrics_list_add(list, "gauge", "cairn_sandbox{part=\"files\"}", app->sandbox.files, SANDBOX);
@@ -188,7 +189,7 @@ static void metrics_get_route(struct http_request *req)
 	struct app *app = app_of(req);
 	struct metrics_list list = {0};
 	struct cairn_buf text = cairn_buf_init(METRICS_TEXT_BYTES_MAX);
-	metrics_list_process(&list, app);
+	metrics_list_process(&list, req);
 	metrics_list_index(&list, app);
 	metrics_list_store(&list, app);
 	metrics_write(app->metrics, &text, list.gauges, list.n);
