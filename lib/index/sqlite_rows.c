@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +14,15 @@ void cairn_rows_put_spans(uint8_t *out, const struct cairn_chunk_list *list)
 	}
 }
 
+_Static_assert(sizeof(struct cairn_span) == CAIRN_ROWS_SPAN_BYTES, "a row is an array of them");
+
 enum cairn_status cairn_rows_spans(struct cairn_span *spans, uint32_t n, const uint8_t *bytes, size_t len)
 {
 	if (len != (size_t)n * CAIRN_ROWS_SPAN_BYTES)
 		return CAIRN_E_DAMAGED;
-	for (uint32_t i = 0; i < n; i++, bytes += CAIRN_ROWS_SPAN_BYTES)
-		spans[i] = (struct cairn_span){cairn_get_u32le(bytes), cairn_get_u32le(bytes + 4)};
+	memcpy(spans, bytes, len);
+	for (uint32_t i = 0; i < n; i++) /* nothing where the processor writes numbers as the row does */
+		spans[i] = (struct cairn_span){le32toh(spans[i].unpacked_bytes), le32toh(spans[i].end)};
 	return CAIRN_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "index/sqlite_util.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,9 +35,17 @@ enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_PATH_BYTES], co
 	return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "the path is too long");
 }
 
+/* Nobody asks SQLite how much memory it has, and counting it takes a lock over all connections at each allocation. */
+static void sql_configure(void)
+{
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, struct cairn_diag *diag)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	*out = NULL;
+	pthread_once(&once, sql_configure);
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	int rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL);
 	if (!db)
