@@ -89,9 +89,9 @@ class Bench:
         argv += ["--access-log" if log else "--no-access-log", *options]
         return Server(argv, log=self.tmp / "cairnd.log", syncs=syncs)
 
-    def bare(self, status, n_bytes):
-        """libmicrohttpd alone, with one fixed reply."""
-        return Server([self.program("bench_bare"), str(status), str(n_bytes)], stdin=subprocess.PIPE)
+    def bare(self, status, n_bytes, n_replies=1):
+        """libmicrohttpd alone, with n_replies fixed replies in turns."""
+        return Server([self.program("bench_bare"), str(status), str(n_bytes), str(n_replies)], stdin=subprocess.PIPE)
 
     def peer(self, data=None):
         """The reference double; without a folder it keeps everything in memory."""

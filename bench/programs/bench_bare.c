@@ -1,9 +1,12 @@
 /* The plainest daemon that libmicrohttpd makes, to measure cairnd against: the library is set up as in
- * server/http/http.c, and every request, with whatever body, gets one fixed reply, made once.
- *     bench_bare STATUS BYTES      prints its port, serves until its standard input ends */
+ * server/http/http.c, and every request, with whatever body, gets one of some fixed replies, made beforehand. Several in
+ * turns take bytes from as much memory as the daemon does.
+ *     bench_bare STATUS BYTES REPLIES      prints its port, serves until its standard input ends */
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +15,9 @@
 
 enum { CONNECTIONS = 1008, THREADS = 9, MEMORY_BYTES = 32768 + 4096, IDLE_S = 90, BACKLOG = 1024 };
 
-static struct MHD_Response *response;
-static unsigned status;
+static struct MHD_Response **replies;
+static unsigned status, n_replies;
+static atomic_uint n_requests;
 
 static enum MHD_Result bare_on_request(void *cls, struct MHD_Connection *conn, const char *url, const char *method,
 				       const char *version, const char *bytes, size_t *n, void **ctx)
@@ -28,7 +32,8 @@ static enum MHD_Result bare_on_request(void *cls, struct MHD_Connection *conn, c
 		*n = 0; /* a piece of a body, thrown away */
 		return MHD_YES;
 	}
-	return MHD_queue_response(conn, status, response);
+	unsigned i = atomic_fetch_add_explicit(&n_requests, 1, memory_order_relaxed) % n_replies;
+	return MHD_queue_response(conn, status, replies[i]);
 }
 
 static int bare_listen(uint16_t *port)
@@ -43,20 +48,32 @@ static int bare_listen(uint16_t *port)
 	return fd;
 }
 
+static bool bare_make_replies(size_t len)
+{
+	replies = calloc(n_replies, sizeof(struct MHD_Response *));
+	for (unsigned i = 0; replies && i < n_replies; i++) {
+		char *body = malloc(len + 1);
+		if (!body)
+			return false;
+		memset(body, 'x', len);
+		replies[i] = MHD_create_response_from_buffer(len, body, MHD_RESPMEM_MUST_FREE);
+		if (!replies[i])
+			return false;
+	}
+	return replies != NULL;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 3)
+	if (argc != 4)
 		return EXIT_FAILURE;
 	status = (unsigned)strtoul(argv[1], NULL, 10);
-	size_t len = strtoull(argv[2], NULL, 10);
-	char *body = malloc(len + 1);
+	n_replies = (unsigned)strtoul(argv[3], NULL, 10);
 	uint16_t port = 0;
 	int fd = bare_listen(&port);
-	if (!body || fd < 0)
+	if (fd < 0 || n_replies == 0 || !bare_make_replies(strtoull(argv[2], NULL, 10)))
 		return EXIT_FAILURE;
-	memset(body, 'x', len);
 	(void)signal(SIGPIPE, SIG_IGN);
-	response = MHD_create_response_from_buffer(len, body, MHD_RESPMEM_PERSISTENT);
 	struct MHD_Daemon *daemon = MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
 		NULL, bare_on_request, NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
@@ -64,14 +81,15 @@ int main(int argc, char **argv)
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
 		MHD_OPTION_END);
-	if (!daemon || !response)
+	if (!daemon)
 		return EXIT_FAILURE;
 	printf("bench_bare listening on http://127.0.0.1:%u\n", port);
 	(void)fflush(stdout);
 	for (char c; read(STDIN_FILENO, &c, 1) > 0;)
 		continue;
 	MHD_stop_daemon(daemon);
-	MHD_destroy_response(response);
-	free(body);
+	for (unsigned i = 0; i < n_replies; i++)
+		MHD_destroy_response(replies[i]);
+	free(replies);
 	return EXIT_SUCCESS;
 }

@@ -72,7 +72,7 @@ def _row(bench, name, of, lines, status, n_bytes, connections, wanted=None, peer
     targets = bench.targets("queries", lines)
     any_status = bench.targets("queries-bare", [(*line[:4], status) for line in lines])
     with ExitStack() as servers:
-        bare = servers.enter_context(bench.bare(status, n_bytes))
+        bare = servers.enter_context(bench.bare(status, n_bytes, len(lines) if status == 200 else 1))
         sides = {
             "cairnd": lambda: bench.load(of.server, targets, connections, bench.seconds),
             "bare": lambda: bench.load(bare, any_status, connections, bench.seconds),

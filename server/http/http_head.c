@@ -47,8 +47,10 @@ static bool head_name_is_secret(const char *name, size_t len)
 
 void http_target_log(char *out, size_t out_len, const char *target)
 {
-	size_t n = 0;
-	const char *p = target;
+	size_t n = strcspn(target, "?");
+	n = n < out_len ? n : out_len - 1;
+	memcpy(out, target, n);
+	const char *p = target + n;
 	const char *name = NULL; /* of the argument p is in; NULL: in the path, or in a value */
 	while (*p && n + 1 < out_len) {
 		bool hide = *p == '=' && name && head_name_is_secret(name, (size_t)(p - name));
