@@ -268,7 +268,9 @@ def test_file_of_many_terms(tmp_path):
             with watch:
                 reply = ask(server, form, file)
             assert reply.status == 200, reply
-            assert watch.peak_kib < RSS_ANON_KIB_MAX and watch.peak_kib - before < GROWTH_KIB_MAX, (before, watch.peak_kib)
+            if not cairn.is_thread_sanitized():
+                assert watch.peak_kib < RSS_ANON_KIB_MAX, (before, watch.peak_kib)
+                assert watch.peak_kib - before < GROWTH_KIB_MAX, (before, watch.peak_kib)
             assert len(reply.body) > 20_000_000
             assert plans.said(reply.json()) == plans.expected(file)
             first, last = size // 3, size // 3 + 30_000
