@@ -201,9 +201,11 @@ static enum cairn_status put_shard_terms(struct put_shard *p, struct put_shard_t
 	return status;
 }
 
+/* Most files are new, so that is tried first. @param[out] id  0: there is such a file already */
 static enum cairn_status put_shard_new_file(struct put_shard *p, const struct cairn_index_new_file *file,
 					    const struct put_shard_terms *t, int64_t *id)
 {
+	*id = 0;
 	sqlite3_stmt *add = p->tx->stmt[CAIRN_TX_ADD_FILE];
 	cairn_sql_bind_hash(add, 1, &file->hash);
 	if (file->has_sha256)
@@ -214,13 +216,14 @@ static enum cairn_status put_shard_new_file(struct put_shard *p, const struct ca
 	cairn_sql_bind_blob(add, 4, t->rows, (size_t)file->n_terms * CAIRN_ROWS_TERM_BYTES);
 	sqlite3_bind_int64(add, 5, cairn_clock_unix_s());
 	enum cairn_status status = cairn_sql_run(add);
+	if (status != CAIRN_OK || sqlite3_changes(p->tx->db) == 0)
+		return status;
 	*id = sqlite3_last_insert_rowid(p->tx->db);
 	p->tx->counts.files++;
 	p->write->added = true;
-	return status == CAIRN_OK ? cairn_tx_add_references(p->tx, *id, t->xorbs, t->n_xorbs) : status;
+	return cairn_tx_add_references(p->tx, *id, t->xorbs, t->n_xorbs);
 }
 
-/* @param[out] id  0: there is no such file yet */
 static enum cairn_status put_shard_find_file(struct put_shard *p, const struct cairn_index_new_file *file, int64_t *id,
 					     bool *has_sha256)
 {
@@ -228,9 +231,11 @@ static enum cairn_status put_shard_find_file(struct put_shard *p, const struct c
 	cairn_sql_bind_hash(find, 1, &file->hash);
 	bool row;
 	enum cairn_status status = cairn_sql_step(find, &row);
-	*id = row ? sqlite3_column_int64(find, 0) : 0;
-	*has_sha256 = row && sqlite3_column_int64(find, 1) != 0;
-	return status;
+	if (status != CAIRN_OK || !row)
+		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
+	*id = sqlite3_column_int64(find, 0);
+	*has_sha256 = sqlite3_column_int64(find, 1) != 0;
+	return CAIRN_OK;
 }
 
 /* The first SHA-256 that came with a file stays: a later uploader cannot take another's away. */
@@ -245,17 +250,17 @@ static enum cairn_status put_shard_add_sha256(struct put_shard *p, const struct 
 
 /* What is new of a file that is known. */
 static enum cairn_status put_shard_known_file(struct put_shard *p, const struct cairn_index_new_file *file,
-					      const struct put_shard_terms *t, int64_t id, bool has_sha256)
+					      const struct put_shard_terms *t, int64_t *id)
 {
-	bool mended = false;
-	enum cairn_status status = CAIRN_OK;
-	if (file->n_terms > 0)
-		status = cairn_tx_mend_file(p->tx, id, t->rows, (size_t)file->n_terms * CAIRN_ROWS_TERM_BYTES, t->xorbs,
-					    t->n_xorbs, &mended);
+	bool mended = false, has_sha256;
+	enum cairn_status status = put_shard_find_file(p, file, id, &has_sha256);
+	if (status == CAIRN_OK && file->n_terms > 0)
+		status = cairn_tx_mend_file(p->tx, *id, t->rows, (size_t)file->n_terms * CAIRN_ROWS_TERM_BYTES,
+					    t->xorbs, t->n_xorbs, &mended);
 	if (mended)
 		p->write->added = true;
 	if (status == CAIRN_OK && file->has_sha256 && !has_sha256)
-		status = put_shard_add_sha256(p, file, id);
+		status = put_shard_add_sha256(p, file, *id);
 	return status;
 }
 
@@ -278,12 +283,9 @@ static enum cairn_status put_shard_file(struct put_shard *p, const struct cairn_
 	if (status != CAIRN_OK)
 		return status;
 	int64_t id;
-	bool has_sha256;
-	status = put_shard_find_file(p, file, &id, &has_sha256);
+	status = put_shard_new_file(p, file, &terms, &id);
 	if (status == CAIRN_OK && id == 0)
-		status = put_shard_new_file(p, file, &terms, &id);
-	else if (status == CAIRN_OK)
-		status = put_shard_known_file(p, file, &terms, id, has_sha256);
+		status = put_shard_known_file(p, file, &terms, &id);
 	if (status == CAIRN_OK)
 		status = put_shard_own(p, id);
 	if (status == CAIRN_OK && file->n_terms > 0)

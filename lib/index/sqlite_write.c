@@ -43,7 +43,8 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_ADD_DEDUPE] =
 		"INSERT OR IGNORE INTO dedupe(prefix, scope, xorb, place, shard) VALUES(?1, ?2, ?3, ?4, ?5)",
 	[CAIRN_TX_FIND_FILE] = "SELECT id, sha256 IS NOT NULL FROM file WHERE hash = ?1",
-	[CAIRN_TX_ADD_FILE] = "INSERT INTO file(hash, sha256, size, terms, at) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[CAIRN_TX_ADD_FILE] = "INSERT INTO file(hash, sha256, size, terms, at) VALUES(?1, ?2, ?3, ?4, ?5)"
+			      " ON CONFLICT(hash) DO NOTHING",
 	[CAIRN_TX_SET_SHA256] = "UPDATE file SET sha256 = ?2 WHERE id = ?1",
 	[CAIRN_TX_ADD_FILE_OWNER] = "INSERT OR IGNORE INTO file_owner(file, scope) VALUES(?1, ?2)",
 	[CAIRN_TX_ADD_REFERENCE] = "INSERT OR IGNORE INTO reference(xorb, file) VALUES(?1, ?2)",
