@@ -127,8 +127,9 @@ static enum cairn_status xorb_is_unknown(struct verify_run *run, const struct ca
 }
 
 static enum cairn_status xorb_is_other(struct verify_run *run, const struct cairn_shard_xorb *xorb,
-				       const struct cairn_chunk_list *known, uint32_t same)
+				       const struct cairn_chunk_list *known)
 {
+	uint32_t same = xorb_differs_from(&run->scratch, known);
 	if (same < known->n && same < xorb->n_chunks)
 		return xorb_differs_at(run, xorb, same, known);
 	cairn_fail(run->diag, CAIRN_E_CONFLICT, "xorb.conflict", xorb->offset,
@@ -147,13 +148,12 @@ static enum cairn_status xorb_check_chunks(struct verify_run *run, const struct 
 	enum cairn_status status = xorb_find_known(run, xorb, &known);
 	if (status != CAIRN_OK)
 		return status;
-	uint32_t same = known ? xorb_differs_from(&run->scratch, known) : 0;
-	if (known && same == known->n && same == xorb->n_chunks)
+	if (known && known->n == xorb->n_chunks && xorb_differs_from(&run->scratch, known) == known->n)
 		return CAIRN_OK;
 	status = xorb_check_root(run, xorb);
 	if (status != CAIRN_OK)
 		return status;
-	return known ? xorb_is_other(run, xorb, known, same) : xorb_is_unknown(run, xorb);
+	return known ? xorb_is_other(run, xorb, known) : xorb_is_unknown(run, xorb);
 }
 
 /* Same number of chunks, and the same hash, place and length each; flags and reserved fields are not judged. */

@@ -138,12 +138,15 @@ def known_equal():
 
 
 def main():
-    build, wanted = sys.argv[1], sys.argv[2:]
+    build, wanted = sys.argv[1], {Path(name).name for name in sys.argv[2:]}
+    sources = sorted((ROOT / "lib" / "verify").glob("*.c"))
+    if unknown := wanted - {path.name for path in sources}:
+        sys.exit(f"mutate.py: not in lib/verify: {', '.join(sorted(unknown))}")
     commands = {Path(c["file"]).name: shlex.split(c["command"]) for c in json.loads((Path(build) / "compile_commands.json").read_text()) if "lib/verify/" in c["file"]}
     known = known_equal()
     link = links(build)
     jobs = []
-    for path in sorted((ROOT / "lib" / "verify").glob("*.c")):
+    for path in sources:
         if not wanted or path.name in wanted:
             jobs += [(path.name, *mutant) for mutant in mutants(path.read_text())]
     noticed = broken = equal = 0

@@ -206,7 +206,25 @@ START_TEST(test_conflict_hash_and_count)
 	ck_assert_str_eq(diag.expected, "19");
 	ck_assert_str_eq(diag.actual, "20");
 	xorbs[0].list.n = 20;
+	struct cairn_hash one_more = {.b = {1}};
+	ck_assert_int_eq(cairn_chunk_list_add(&xorbs[0].list, &one_more, (struct cairn_span){1, 0}), CAIRN_OK);
+	expect_refused(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
+	ck_assert_str_eq(diag.expected, "21");
+	ck_assert_str_eq(diag.actual, "20");
+	xorbs[0].list.n = 20;
 	ck_assert_int_eq(verify_with(NULL), CAIRN_OK);
+}
+END_TEST
+
+/* What lies in memory behind the chunks of the second is the same as in the first, too, and does not count. */
+START_TEST(test_xorb_that_another_begins_with)
+{
+	made_xorb_fini(&xorbs[1]);
+	made_xorb_init(&xorbs[1], 1, 20, 70000);
+	xorbs[1].list.n = 19;
+	cairn_chunk_list_root(&xorbs[1].list, &xorbs[1].hash);
+	make_shard(2);
+	ck_assert_int_eq(verify_made(NULL), CAIRN_OK);
 }
 END_TEST
 
@@ -572,6 +590,7 @@ int main(void)
 	tcase_add_test(c, test_header_of_another_version);
 	tcase_add_test(c, test_conflict_length);
 	tcase_add_test(c, test_conflict_hash_and_count);
+	tcase_add_test(c, test_xorb_that_another_begins_with);
 	tcase_add_test(c, test_described_twice);
 	tcase_add_test(c, test_same_prefix);
 	tcase_add_test(c, test_limits_of_options);
