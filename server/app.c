@@ -68,11 +68,11 @@ static struct metrics *app_metrics(void)
 	return metrics_new(names);
 }
 
-/* Two descriptors a connection (its socket, its spool or object) and some for the rest. */
+/* Two descriptors a connection (its socket, its spool or object), those that the store keeps open, and some for the rest. */
 static void app_raise_files_max(uint64_t connections)
 {
 	struct rlimit limit;
-	rlim_t wanted = connections * 2 + 256;
+	rlim_t wanted = connections * 2 + 384;
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
 		return;
 	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
