@@ -68,7 +68,8 @@ static struct metrics *app_metrics(void)
 	return metrics_new(names);
 }
 
-/* Two descriptors a connection (its socket, its spool or object), those that the store keeps open, and some for the rest. */
+/* Two descriptors a connection (its socket, its spool or object), those that the store keeps open, and some for the
+ * rest. */
 static void app_raise_files_max(uint64_t connections)
 {
 	struct rlimit limit;

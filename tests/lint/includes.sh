@@ -6,10 +6,10 @@
 LIBRARIES='
 microhttpd\.h                  server/http/http\.c|bench/.*
 sqlite3\.h                     lib/index/.*|tests/unit/test_index.*
-openssl/.*                     lib/hash/crypto\.c|lib/token/.*
+openssl/.*                     lib/hash/crypto\.c|lib/token/.*|tests/fuzz/fuzz_token\.c
 blake2\.h                      lib/hash/blake2b\.c
 isa-l/.*                       lib/hash/crc32c\.c
-blake3\.h                      lib/hash/blake3\.c|bench/.*
+blake3(_impl)?\.h             lib/hash/blake3\.c|bench/.*
 lz4.*\.h                       lib/xorb/codec\.c|bench/.*
 zlib\.h                        lib/archive/deflate\.c
 zstd.*\.h                      lib/archive/zstd\.c|bench/.*
