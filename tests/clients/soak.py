@@ -29,6 +29,7 @@ WRITERS, READERS = 3, 3
 LIVE = 60  # files of a writer; older ones are forgotten
 WITNESSES = 20
 SAMPLE_S = 5
+OBJECTS_OPEN_MAX = 128  # lib/store/open_files.h
 GROWTH, GROWTH_MIB = 0.10, 16  # of memory, between the second quarter and the last: both must be exceeded
 
 
@@ -152,13 +153,16 @@ class Soak:
         self.wait(SAMPLE_S)
 
     def descriptors(self):
-        """Without those of the index, whose connections for reading are opened as they are needed, and kept."""
+        """Without those of the index, whose connections for reading are opened as they are needed, and kept; and without the
+        objects that are kept open."""
         folder = Path(f"/proc/{self.server.process.pid}/fd")
-        n = 0
+        n = objects = 0
         for fd in folder.iterdir():
             with contextlib.suppress(FileNotFoundError):  # closed meanwhile
-                n += "/index.sqlite" not in os.readlink(fd)
-        return n
+                name = os.readlink(fd)
+                objects += "/objects/" in name
+                n += "/objects/" not in name and "/index.sqlite" not in name
+        return n + max(0, objects - OBJECTS_OPEN_MAX)
 
     def answers(self, witnesses):
         """What is to be the same at the end; without keys and addresses, which are new in each epoch."""
