@@ -1,7 +1,10 @@
 /* The plainest daemon that libmicrohttpd makes, to measure cairnd against: the library is set up as in
  * server/http/http.c, and every request, with whatever body, gets one of some fixed replies, made beforehand. Several
- * in turns take bytes from as much memory as the daemon does. bench_bare STATUS BYTES REPLIES      prints its port,
- * serves until its standard input ends */
+ * in turns take bytes from as much memory as the daemon does.
+ *
+ *     bench_bare STATUS BYTES REPLIES
+ *
+ * Prints its port, and serves until its standard input ends. */
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <signal.h>

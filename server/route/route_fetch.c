@@ -39,13 +39,13 @@ static bool fetch_check_grant(struct http_request *req, const struct cairn_hash 
 	enum cairn_status status =
 		cairn_fetch_check(app_of(req)->cas, hash, ranges ? ranges : "", expires ? expires : "",
 				  sign ? sign : "", cairn_clock_unix_s(), &diag);
-	if (status == CAIRN_E_DENIED) {
+	if (status != CAIRN_OK) {
 		http_reply_error(req, 403, diag.rule, diag.text, &diag);
 		return false;
 	}
-	granted->n = status == CAIRN_OK ? cairn_fetch_ranges_parse(granted->range, CAIRN_FETCH_RANGES_MAX, ranges) : 0;
+	granted->n = cairn_fetch_ranges_parse(granted->range, CAIRN_FETCH_RANGES_MAX, ranges);
 	if (granted->n == 0)
-		http_reply_status(req, status == CAIRN_OK ? CAIRN_E_IO : status, NULL);
+		http_reply_status(req, CAIRN_E_IO, NULL);
 	return granted->n > 0;
 }
 

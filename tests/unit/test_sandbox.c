@@ -147,8 +147,8 @@ static void calls_that_only_an_intruder_needs(void)
 	ck_assert_int_eq(errno, ENOSYS);
 	ck_assert_int_eq(bind(fd, (const struct sockaddr *)&any, sizeof(any)), -1);
 	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&any, sizeof(any)), -1);
-	ck_assert_int_eq((int)syscall(SYS_setuid, getuid()),
-			 -1); /* the C library asks it of all threads, a sanitizer's too */
+	/* Not setuid(): the C library asks it of all threads, a sanitizer's too. */
+	ck_assert_int_eq((int)syscall(SYS_setuid, getuid()), -1);
 	ck_assert_int_eq(unshare(CLONE_NEWUSER), -1);
 	ck_assert_int_eq(chmod(data, 0777), -1);
 	ck_assert_int_eq((int)syscall(SYS_keyctl, 0, 0), -1);
