@@ -163,13 +163,25 @@ static const char *auth_scope_name(unsigned scope)
 	return scope & CAIRN_TOKEN_WRITE ? "write" : "read";
 }
 
-static const struct auth_identity AUTH_OPERATOR = {.scopes = CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE | CAIRN_TOKEN_ADMIN,
-						   .subject = "operator"};
+void auth_clear(struct auth_identity *identity)
+{
+	identity->scopes = 0;
+	identity->subject[0] = identity->repo[0] = identity->dedupe[0] = '\0';
+}
+
+static void auth_set_operator(struct auth_identity *out)
+{
+	static const char SUBJECT[] = "operator";
+	out->scopes = CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE | CAIRN_TOKEN_ADMIN;
+	memcpy(out->subject, SUBJECT, sizeof(SUBJECT));
+}
 
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
 		unsigned *code, struct cairn_diag *diag)
 {
-	*out = options->keys ? (struct auth_identity){0} : AUTH_OPERATOR;
+	auth_clear(out);
+	if (!options->keys)
+		auth_set_operator(out);
 	if (!options->keys || scope == 0)
 		return true;
 	*code = 401;

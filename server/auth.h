@@ -13,6 +13,9 @@ struct auth_identity {
 	char dedupe[208];  /* dedupe scope, "" shared */
 };
 
+/** Nobody: no scopes, no names. */
+void auth_clear(struct auth_identity *identity);
+
 /** Keys that can be exchanged while requests are checked. Any thread. */
 struct auth_keys;
 

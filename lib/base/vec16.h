@@ -2,6 +2,7 @@
 #ifndef CAIRN_BASE_VEC16_H
 #define CAIRN_BASE_VEC16_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -36,6 +37,25 @@ static inline cairn_vec16 cairn_vec16_zip_low(cairn_vec16 a, cairn_vec16 b)
 static inline cairn_vec16 cairn_vec16_zip_high(cairn_vec16 a, cairn_vec16 b)
 {
 	return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+
+/** Every other byte of both, from the first on: what zip_low() and zip_high() had put together. */
+static inline cairn_vec16 cairn_vec16_unzip_first(cairn_vec16 a, cairn_vec16 b)
+{
+	return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
+
+/** Likewise from the second on. */
+static inline cairn_vec16 cairn_vec16_unzip_second(cairn_vec16 a, cairn_vec16 b)
+{
+	return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+}
+
+static inline bool cairn_vec16_is_zero(cairn_vec16 v)
+{
+	uint64_t words[2];
+	memcpy(words, &v, sizeof(v));
+	return (words[0] | words[1]) == 0;
 }
 
 #endif

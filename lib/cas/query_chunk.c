@@ -94,6 +94,9 @@ static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, 
 enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_who *who,
 				  const struct cairn_hash *chunk, const struct cairn_answer **out)
 {
+	*out = NULL;
+	if (!cairn_index_may_dedupe(cas->index, who->scope, chunk))
+		return CAIRN_E_NOT_FOUND;
 	uint64_t epoch = (uint64_t)cairn_clock_unix_s() / cas->options.epoch_s;
 	*out = cairn_answer_cache_get(cas->cache, who->scope, chunk, epoch);
 	if (*out)

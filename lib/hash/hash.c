@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-/* Byte of the hash that the i-th pair of digits shows, and back: each group of 8 is reversed. */
-static size_t hash_text_order(size_t i)
-{
-	return i ^ 7;
-}
-
 static cairn_vec16 hex_digits(cairn_vec16 nibbles)
 {
 	return nibbles + '0' + ((cairn_vec16)(nibbles > 9) & ('a' - '0' - 10));
@@ -45,25 +39,40 @@ void cairn_hex_text(char *out, const uint8_t *bytes, size_t n)
 	out[2 * n] = '\0';
 }
 
-/* 0 to 15; more for what is no digit. Without a jump: which character comes next cannot be foretold. */
-static unsigned hex_digit(char c)
+/* Digits' values. @param wrong  not zero from then on where there was something else */
+static cairn_vec16 hex_nibbles(cairn_vec16 text, cairn_vec16 *wrong)
 {
-	unsigned digit = (unsigned char)c - (unsigned)'0', letter = ((unsigned char)c | 0x20U) - (unsigned)'a';
-	unsigned of_letter = letter < 6 ? letter + 10 : 16;
-	return digit < 10 ? digit : of_letter;
+	cairn_vec16 digit = text - '0', letter = (text | 0x20) - 'a';
+	cairn_vec16 is_digit = (cairn_vec16)(digit < 10), is_letter = (cairn_vec16)(letter < 6);
+	*wrong |= ~(is_digit | is_letter);
+	return (digit & is_digit) | ((letter + 10) & is_letter);
+}
+
+/* 16 bytes of 32 digits. Every query, every fetch and every xorb comes with a hash. */
+static cairn_vec16 hex_parse_16(const char *text, cairn_vec16 *wrong)
+{
+	cairn_vec16 first = hex_nibbles(cairn_vec16_load(text), wrong);
+	cairn_vec16 second = hex_nibbles(cairn_vec16_load(text + 16), wrong);
+	return cairn_vec16_unzip_first(first, second) << 4 | cairn_vec16_unzip_second(first, second);
 }
 
 enum cairn_status cairn_hex_parse(uint8_t *out, size_t n, const char *text, size_t len)
 {
-	unsigned seen = 0;
+	cairn_vec16 wrong = {0};
+	size_t i = 0;
 	if (len != 2 * n)
 		return CAIRN_E_FORMAT;
-	for (size_t i = 0; i < n; i++) {
-		unsigned high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
-		out[i] = (uint8_t)(high << 4 | low);
-		seen |= high | low;
+	for (; i + 16 <= n; i += 16)
+		cairn_vec16_store(out + i, hex_parse_16(text + 2 * i, &wrong));
+	if (i < n) {
+		char last[32];
+		uint8_t bytes[16];
+		memset(last, '0', sizeof(last));
+		memcpy(last, text + 2 * i, 2 * (n - i));
+		cairn_vec16_store(bytes, hex_parse_16(last, &wrong));
+		memcpy(out + i, bytes, n - i);
 	}
-	return seen < 16 ? CAIRN_OK : CAIRN_E_FORMAT;
+	return cairn_vec16_is_zero(wrong) ? CAIRN_OK : CAIRN_E_FORMAT;
 }
 
 enum cairn_status cairn_hash_parse(struct cairn_hash *out, const char *text, size_t len)
@@ -72,8 +81,8 @@ enum cairn_status cairn_hash_parse(struct cairn_hash *out, const char *text, siz
 	enum cairn_status status = cairn_hex_parse(shown, sizeof(shown), text, len);
 	if (status != CAIRN_OK)
 		return status;
-	for (size_t i = 0; i < CAIRN_HASH_BYTES; i++)
-		out->b[hash_text_order(i)] = shown[i];
+	for (size_t i = 0; i < CAIRN_HASH_BYTES; i += 8)
+		cairn_put_u64be(out->b + i, cairn_get_u64le(shown + i)); /* each group of 8 is shown in reverse */
 	return CAIRN_OK;
 }
 

@@ -74,6 +74,10 @@ struct cairn_index_dedupe_xorb {
 	uint32_t n_eligible;
 };
 
+/** Most chunk queries are misses, and this tells most of them in memory. @return false: cairn_index_dedupe() would find
+ *  nothing; true: it may (a chunk that is not tracked gets this answer once in some hundred times). Any thread. */
+bool cairn_index_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
+
 /**
  * Answer a chunk query within one snapshot: first the xorb that holds the chunk, then its neighbours (xorbs of the same
  * shard), retired ones left out.

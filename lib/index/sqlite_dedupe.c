@@ -172,8 +172,10 @@ static enum cairn_status dedupe_answer(struct dedupe_query *q, const char *scope
 	}
 }
 
-static bool dedupe_maybe(struct cairn_filter *f, const char *scope, uint64_t prefix)
+bool cairn_index_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)
 {
+	struct cairn_filter *f = &ix->writer.tx.filter;
+	uint64_t prefix = cairn_get_u64le(chunk->b);
 	return cairn_filter_maybe(f, prefix) ||
 	       (scope[0] != '\0' && cairn_filter_maybe(f, cairn_filter_key(prefix, scope)));
 }
@@ -181,8 +183,6 @@ static bool dedupe_maybe(struct cairn_filter *f, const char *scope, uint64_t pre
 enum cairn_status cairn_index_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 				     bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
 {
-	if (!dedupe_maybe(&ix->writer.tx.filter, scope, cairn_get_u64le(chunk->b)))
-		return CAIRN_E_NOT_FOUND;
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
 	if (status != CAIRN_OK)

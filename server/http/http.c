@@ -107,7 +107,7 @@ static void http_add_cors(const struct http_request *req, struct MHD_Response *r
 	struct cors_header headers[CORS_HEADERS_MAX];
 	if (!req->server->options.cors)
 		return;
-	size_t n = cors_reply(req->server->options.cors, http_header(req, "Origin"), headers);
+	size_t n = cors_reply(req->server->options.cors, req->origin, headers);
 	for (size_t i = 0; i < n; i++)
 		MHD_add_response_header(response, headers[i].name, headers[i].value);
 }

@@ -11,15 +11,24 @@ static void gate_refuse(struct http_request *req, unsigned code, const char *rul
 	http_reply_error(req, code, rule, message, NULL);
 }
 
+/* What does not fit is cut off. */
+static void gate_copy(char *out, size_t out_len, const char *text)
+{
+	size_t len = strnlen(text, out_len - 1);
+	memcpy(out, text, len);
+	out[len] = '\0';
+}
+
 static void gate_fill(struct http_request *req, const struct http_head *head, const char *method)
 {
 	struct http_server *server = req->server;
 	http_request_set_id(req, head->request_id, server->id_prefix, atomic_fetch_add(&server->id_next, 1));
-	(void)snprintf(req->method, sizeof(req->method), "%s", method);
+	req->origin = head->origin;
+	gate_copy(req->method, sizeof(req->method), method);
 	if (http_id_is_sane(head->session_id))
-		(void)snprintf(req->session_id, sizeof(req->session_id), "%s", head->session_id);
+		gate_copy(req->session_id, sizeof(req->session_id), head->session_id);
 	if (head->user_agent)
-		(void)snprintf(req->user_agent, sizeof(req->user_agent), "%s", head->user_agent);
+		gate_copy(req->user_agent, sizeof(req->user_agent), head->user_agent);
 }
 
 static bool gate_check_head(struct http_request *req, const struct http_head *head, const char *version,
@@ -74,8 +83,8 @@ static bool gate_preflight(struct http_request *req, const char *methods)
 	struct cors_header headers[CORS_HEADERS_MAX];
 	if (!cors || strcmp(req->method, "OPTIONS") != 0)
 		return false;
-	size_t n = cors_preflight(cors, http_header(req, "Origin"), http_header(req, "Access-Control-Request-Method"),
-				  methods, headers);
+	size_t n =
+		cors_preflight(cors, req->origin, http_header(req, "Access-Control-Request-Method"), methods, headers);
 	for (size_t i = 0; i < n; i++)
 		http_reply_header(req, headers[i].name, headers[i].value);
 	if (n > 0)
@@ -111,8 +120,7 @@ static bool gate_route(struct http_request *req)
 static bool gate_origin(struct http_request *req)
 {
 	const struct cors *cors = req->server->options.cors;
-	const char *origin = http_header(req, "Origin");
-	if (!origin || !cors || http_method(req) != HTTP_OTHER || cors_allows(cors, origin))
+	if (!req->origin || !cors || http_method(req) != HTTP_OTHER || cors_allows(cors, req->origin))
 		return true;
 	gate_refuse(req, 403, "origin.unknown", "pages of this origin may not write here; name it in cors_origins");
 	return false;

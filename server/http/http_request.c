@@ -8,15 +8,19 @@
 
 struct http_request *http_request_new(struct http_conn *peer, const char *target)
 {
-	size_t path_len = strcspn(target, "?");
+	size_t path_len = (size_t)(strchrnul(target, '?') - target);
 	if (path_len > ROUTER_PATH_BYTES_MAX)
 		path_len = ROUTER_PATH_BYTES_MAX + 1; /* enough for the router to see that it is too long */
 	struct http_request *req = peer->spare ? peer->spare : malloc(sizeof(*req));
 	if (!req)
 		return NULL;
 	peer->spare = NULL;
-	*req = (struct http_request){.peer = peer};
+	memset(req, 0, offsetof(struct http_request, match.text));
+	req->method[0] = req->session_id[0] = req->user_agent[0] = '\0';
+	auth_clear(&req->identity);
+	req->peer = peer;
 	memcpy(req->path, target, path_len);
+	req->path[path_len] = '\0';
 	http_target_log(req->target_log, sizeof(req->target_log), target);
 	req->target_kind = http_target_judge(target);
 	return req;

@@ -72,15 +72,16 @@ struct http_request {
 	struct http_added *added;
 	void (*resumed)(struct http_request *req);
 	void *state;
+	const char *origin; /* the header, which is the library's; NULL: none */
 	int64_t started_us, body_started_ms;
 	uint64_t body_len;   /* announced; UINT64_MAX: chunked */
 	uint64_t body_limit; /* most that is read of it */
 	uint64_t received, lingered, reply_bytes;
 	char id[HTTP_ID_BYTES_MAX + 1];
+	struct router_match match; /* from its text on all is text, which is not cleared, only ended, at the start */
 	char session_id[HTTP_ID_BYTES_MAX + 1];
 	char method[16]; /* cut: none of ours is longer */
 	char user_agent[128];
-	struct router_match match;
 	struct auth_identity identity;
 	char target_log[HTTP_TARGET_LOG_BYTES];
 	char path[ROUTER_PATH_BYTES_MAX + 2]; /* raw, with the query cut off; a byte too long shows that it was cut */

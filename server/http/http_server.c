@@ -13,16 +13,21 @@ enum {
 	HTTP_TICK_MS = 1000,
 };
 
-int64_t http_now_us(void)
+static int64_t http_clock_us(clockid_t clock)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t http_now_us(void)
+{
+	return http_clock_us(CLOCK_MONOTONIC);
 }
 
 int64_t http_now_ms(void)
 {
-	return http_now_us() / 1000;
+	return http_clock_us(CLOCK_MONOTONIC_COARSE) / 1000;
 }
 
 bool http_options_are_valid(const struct http_server_options *o)

@@ -6,6 +6,7 @@
 
 /** CLOCK_MONOTONIC, as cairn_clock_mono_ms(). */
 int64_t http_now_us(void);
+/** Likewise, as of the kernel's last tick: some milliseconds late, which is all that deadlines need, and cheaper. */
 int64_t http_now_ms(void);
 
 /** Can a server be started with these? */

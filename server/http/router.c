@@ -1,5 +1,7 @@
 #include "server/http/router.h"
 
+#include "base/vec16.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -7,25 +9,32 @@
 static const char *const METHODS[] = {"GET",     "HEAD",    "POST",  "PUT",   "DELETE",
 				      "CONNECT", "OPTIONS", "TRACE", "PATCH", NULL};
 
-/* Letters, digits, "-._~": a bit for each of the first 128 characters. Every byte of every path passes here. */
-static bool router_is_unreserved(unsigned char c)
+/* Not zero where there is anything but letters, digits, and "-._~/%". */
+static cairn_vec16 router_wrong(cairn_vec16 c)
 {
-	static const uint64_t BITS[] = {UINT64_C(0x03ff600000000000), UINT64_C(0x47fffffe87fffffe)};
-	return c < 128 && (BITS[c / 64] >> c % 64 & 1) != 0;
+	cairn_vec16 is_letter = (cairn_vec16)((c | 0x20) - 'a' < 26);
+	cairn_vec16 is_other = (cairn_vec16)(c - '-' < 13); /* "-./0123456789" */
+	is_other |= (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~') | (cairn_vec16)(c == '%');
+	return ~(is_letter | is_other);
+}
+
+/* Every byte of every path passes here. */
+static bool router_is_clean(const char *path, size_t len)
+{
+	cairn_vec16 wrong = {0};
+	char last[16] = "////////////////";
+	size_t i = 0;
+	for (; i + 16 <= len; i += 16)
+		wrong |= router_wrong(cairn_vec16_load(path + i));
+	memcpy(last, path + i, len - i);
+	return cairn_vec16_is_zero(wrong | router_wrong(cairn_vec16_load(last)));
 }
 
 /* Length of the path of a target; 0: not one that can match. */
 static size_t router_path_len(const char *target)
 {
-	size_t n = 0;
-	if (target[0] != '/')
-		return 0;
-	for (; target[n] && target[n] != '?'; n++) {
-		unsigned char c = (unsigned char)target[n];
-		if (n == ROUTER_PATH_BYTES_MAX || (!router_is_unreserved(c) && c != '/' && c != '%'))
-			return 0;
-	}
-	return n;
+	size_t len = (size_t)(strchrnul(target, '?') - target);
+	return target[0] == '/' && len <= ROUTER_PATH_BYTES_MAX && router_is_clean(target, len) ? len : 0;
 }
 
 /* "." and ".." mean other paths to every client and proxy; they are nobody's name. Escapes are for those routes only

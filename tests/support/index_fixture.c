@@ -183,6 +183,8 @@ enum cairn_status fx_query(struct cairn_index *ix, const char *scope, const stru
 {
 	unsigned n_max = out->n_max;
 	*out = (struct fx_answer){.n_max = n_max};
+	if (!cairn_index_may_dedupe(ix, scope, chunk))
+		return CAIRN_E_NOT_FOUND;
 	return cairn_index_dedupe(ix, scope, chunk, fx_hear, out);
 }
 

@@ -3,6 +3,7 @@
 #include "support/vectors.h"
 
 #include <check.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,40 @@ START_TEST(hash_text_refusals)
 			text[at] = BAD[i];
 			ck_assert_int_eq(cairn_hash_parse(&hash, text, 64), CAIRN_E_FORMAT);
 		}
+	}
+}
+END_TEST
+
+START_TEST(hex_of_every_length)
+{
+	uint64_t seed = 1;
+	for (size_t n = 0; n <= 40; n++) {
+		uint8_t bytes[40] = {0}, back[40];
+		char text[81];
+		for (size_t i = 0; i < n; i++)
+			bytes[i] = (uint8_t)vec_splitmix64(&seed);
+		cairn_hex_text(text, bytes, n);
+		ck_assert_int_eq(cairn_hex_parse(back, n, text, 2 * n), CAIRN_OK);
+		ck_assert_int_eq(memcmp(back, bytes, n), 0);
+		for (size_t at = 0; at < 2 * n; at++) {
+			char was = text[at];
+			text[at] = 'g';
+			ck_assert_int_eq(cairn_hex_parse(back, n, text, 2 * n), CAIRN_E_FORMAT);
+			text[at] = was;
+		}
+	}
+}
+END_TEST
+
+START_TEST(hex_of_every_character)
+{
+	for (unsigned c = 0; c < 256; c++) {
+		char text[] = {'0', (char)c, '\0'};
+		uint8_t byte = 0xee;
+		enum cairn_status wanted = isxdigit((int)c) ? CAIRN_OK : CAIRN_E_FORMAT;
+		ck_assert_int_eq(cairn_hex_parse(&byte, 1, text, 2), wanted);
+		if (wanted == CAIRN_OK)
+			ck_assert_uint_eq(byte, strtoul(text, NULL, 16));
 	}
 }
 END_TEST
@@ -207,6 +242,8 @@ int main(void)
 	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, hash_text_of_the_vectors);
 	tcase_add_test(tcase, hash_text_refusals);
+	tcase_add_test(tcase, hex_of_every_length);
+	tcase_add_test(tcase, hex_of_every_character);
 	tcase_add_test(tcase, hash_keyed_vectors);
 	tcase_add_test(tcase, hash_range_vectors);
 	tcase_add_test(tcase, hash_of_published_file);

@@ -1,6 +1,7 @@
 #include "server/http/router.h"
 
 #include <check.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,20 @@ START_TEST(other_paths_are_not_found)
 }
 END_TEST
 
+START_TEST(every_character_at_every_place)
+{
+	for (size_t at = 0; at < 40; at++) {
+		for (unsigned c = 1; c < 256; c++) {
+			char target[] = "/v1/chunks/default/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+			bool may = isalnum((int)c) || strchr("-._~", (int)c);
+			target[strlen("/v1/chunks/default/") + at] = (char)c;
+			if (c != '?' || at == 0) /* else it ends the path */
+				ck_assert_msg((find("GET", target) == ROUTER_FOUND) == may, "%u at %zu", c, at);
+		}
+	}
+}
+END_TEST
+
 START_TEST(paths_at_the_limit_and_over)
 {
 	char target[ROUTER_PATH_BYTES_MAX + 8] = "/v1/chunks/default/";
@@ -146,6 +161,7 @@ int main(void)
 	tcase_add_test(tc, finds_routes_and_their_arguments);
 	tcase_add_test(tc, get_answers_head_unless_head_has_a_route);
 	tcase_add_test(tc, other_paths_are_not_found);
+	tcase_add_test(tc, every_character_at_every_place);
 	tcase_add_test(tc, paths_at_the_limit_and_over);
 	tcase_add_test(tc, wrong_methods_name_the_right_ones);
 	tcase_add_test(tc, unknown_methods);
