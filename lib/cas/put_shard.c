@@ -9,11 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SOURCE_DESCRIBED = 16 }; /* a power of two */
+
 /* Where the index's writer reads from. All of the shard has been verified, so failures here are of memory only. */
 struct shard_source {
 	struct cairn_shard_reader reader;
-	struct cairn_shard_file file;          /* handed out last */
-	struct cairn_index_eligible *eligible; /* of the xorb handed out last; owned */
+	struct cairn_shard_file file;                        /* handed out last */
+	struct cairn_hash first_chunk;                       /* of that */
+	struct cairn_shard_xorb described[SOURCE_DESCRIBED]; /* some of those handed out, placed by their hash */
+	struct cairn_index_eligible *eligible;               /* of the xorb handed out last; owned */
 	uint32_t n_eligible, eligible_cap;
 	struct cairn_chunk_list list; /* likewise, when xorbs are kept elsewhere */
 };
@@ -53,7 +57,7 @@ enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct c
 	enum cairn_status status = cas_reserve_bytes(cas, bytes, diag);
 	if (status == CAIRN_OK) {
 		u->bytes_reserved = bytes;
-		status = cairn_spool_new(&u->spool, cas->tmp_dir, bytes_max);
+		status = cairn_spool_new(&u->spool, cas->tmp_dir, bytes_max, bytes);
 	}
 	if (status != CAIRN_OK) {
 		cairn_shard_upload_free(u);
@@ -173,6 +177,24 @@ static enum cairn_status source_add_eligible(struct shard_source *s, const struc
 	return CAIRN_OK;
 }
 
+static struct cairn_shard_xorb *source_described(struct shard_source *s, const struct cairn_hash *xorb)
+{
+	return &s->described[xorb->b[0] % SOURCE_DESCRIBED];
+}
+
+/* Most files begin in a xorb that came with them: the index need not read its list. */
+static const struct cairn_hash *source_first_chunk(struct shard_source *s)
+{
+	if (s->file.n_terms == 0)
+		return NULL;
+	struct cairn_shard_term term = cairn_shard_file_term(&s->file, 0);
+	const struct cairn_shard_xorb *xorb = source_described(s, &term.xorb);
+	if (!cairn_hash_equal(&xorb->hash, &term.xorb) || term.start >= xorb->n_chunks)
+		return NULL;
+	s->first_chunk = cairn_shard_xorb_chunk(xorb, term.start).hash;
+	return &s->first_chunk;
+}
+
 static enum cairn_status source_read_chunks(struct cairn_shard_upload *u, const struct cairn_shard_xorb *xorb)
 {
 	struct shard_source *s = &u->source;
@@ -207,6 +229,7 @@ static enum cairn_status source_next_xorb(void *ctx, struct cairn_index_describe
 		return source_rewind(u);
 	if (status == CAIRN_OK)
 		status = source_read_chunks(u, &xorb);
+	*source_described(&u->source, &xorb.hash) = xorb;
 	*out = (struct cairn_index_described){
 		.hash = xorb.hash,
 		.eligible = u->source.eligible,
@@ -223,7 +246,8 @@ static enum cairn_status source_next_file(void *ctx, struct cairn_index_new_file
 	enum cairn_status status = cairn_shard_next_file(&u->source.reader, file, more, NULL);
 	if (status != CAIRN_OK || !*more)
 		return status;
-	*out = (struct cairn_index_new_file){.hash = file->hash, .n_terms = file->n_terms};
+	*out = (struct cairn_index_new_file){
+		.hash = file->hash, .n_terms = file->n_terms, .first_chunk = source_first_chunk(&u->source)};
 	/* The reference client writes zeros when it has not computed the digest. */
 	static const uint8_t none[sizeof(out->sha256)];
 	out->has_sha256 = cairn_shard_file_sha256(file, out->sha256) && memcmp(out->sha256, none, sizeof(none)) != 0;

@@ -80,7 +80,7 @@ enum cairn_status cairn_checkpoint_open(struct cairn_checkpoint *c, const char *
 	int64_t version;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
-	enum cairn_status status = cairn_sql_open(&c->db, path, SQLITE_OPEN_READWRITE, diag);
+	enum cairn_status status = cairn_sql_open(&c->db, path, SQLITE_OPEN_READWRITE, NULL, diag);
 	if (status != CAIRN_OK)
 		return status;
 	/* A connection that has read nothing does not know yet that there is a log. */

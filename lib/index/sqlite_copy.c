@@ -39,11 +39,11 @@ enum cairn_status cairn_index_copy(const char *dir, const char *path, struct cai
 		return status;
 	if (unlink(path) < 0 && errno != ENOENT)
 		return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "cannot replace %s", path);
-	status = cairn_sql_open(&from, from_path, SQLITE_OPEN_READONLY, diag);
+	status = cairn_sql_open(&from, from_path, SQLITE_OPEN_READONLY, NULL, diag);
 	if (status == CAIRN_OK)
 		status = copy_check(from, from_path, diag);
 	if (status == CAIRN_OK)
-		status = cairn_sql_open(&to, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, diag);
+		status = cairn_sql_open(&to, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, diag);
 	/* Durable it is where it is copied to next. */
 	if (status == CAIRN_OK && cairn_sql_exec(to, "PRAGMA synchronous = OFF") != CAIRN_OK)
 		status = cairn_sql_fail(to, diag, "cannot copy the index");
@@ -63,7 +63,7 @@ enum cairn_status cairn_index_copy_each(const char *path,
 	static const char *const SQL[] = {"SELECT hash, stored FROM xorb WHERE stored > 0 ORDER BY id"};
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	sqlite3_stmt *stmt[1] = {NULL};
-	enum cairn_status status = cairn_sql_open(&db, path, SQLITE_OPEN_READONLY, diag);
+	enum cairn_status status = cairn_sql_open(&db, path, SQLITE_OPEN_READONLY, NULL, diag);
 	if (status == CAIRN_OK)
 		status = copy_check(db, path, diag);
 	if (status == CAIRN_OK && cairn_sql_prepare(db, SQL, stmt, 1) != CAIRN_OK)

@@ -60,7 +60,7 @@ static enum cairn_status pool_open(struct cairn_pool *pool, struct cairn_reader 
 	if (!r)
 		return CAIRN_E_NOMEM;
 	r->pool = pool;
-	enum cairn_status status = cairn_sql_open(&r->db, pool->path, SQLITE_OPEN_READONLY, NULL);
+	enum cairn_status status = cairn_sql_open(&r->db, pool->path, SQLITE_OPEN_READONLY, NULL, NULL);
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(r->db, "PRAGMA query_only = ON");
 	if (status == CAIRN_OK)

@@ -136,9 +136,12 @@ static enum cairn_status put_shard_xorb(struct put_shard *p, const struct cairn_
 }
 
 /* The first chunk of each file is eligible whatever its hash: that is how a client finds the start of a known file. */
-static enum cairn_status put_shard_first_chunk(struct put_shard *p, int64_t xorb, uint32_t place)
+static enum cairn_status put_shard_first_chunk(struct put_shard *p, const struct cairn_index_new_file *file,
+					       int64_t xorb, uint32_t place)
 {
 	struct cairn_tx *tx = p->tx;
+	if (file->first_chunk)
+		return put_shard_dedupe(p, file->first_chunk, xorb, place);
 	if (tx->first_xorb != xorb) {
 		tx->first_xorb = 0;
 		enum cairn_status status = cairn_tx_list(tx, xorb, &tx->first);
@@ -289,7 +292,7 @@ static enum cairn_status put_shard_file(struct put_shard *p, const struct cairn_
 	if (status == CAIRN_OK)
 		status = put_shard_own(p, id);
 	if (status == CAIRN_OK && file->n_terms > 0)
-		status = put_shard_first_chunk(p, terms.first_xorb, terms.first_place);
+		status = put_shard_first_chunk(p, file, terms.first_xorb, terms.first_place);
 	return status;
 }
 

@@ -45,7 +45,7 @@ enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, c
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = cairn_sql_index_path(path, dir, diag);
 	if (status == CAIRN_OK)
-		status = cairn_sql_open(&s->db, path, SQLITE_OPEN_READONLY, diag);
+		status = cairn_sql_open(&s->db, path, SQLITE_OPEN_READONLY, NULL, diag);
 	if (status == CAIRN_OK)
 		status = snapshot_begin(s, path, diag);
 	if (status != CAIRN_OK)

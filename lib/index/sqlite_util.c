@@ -41,13 +41,13 @@ static void sql_configure(void)
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, struct cairn_diag *diag)
+enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, const char *vfs, struct cairn_diag *diag)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	*out = NULL;
 	pthread_once(&once, sql_configure);
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
-	int rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, vfs);
 	if (!db)
 		return CAIRN_E_NOMEM;
 	if (rc != SQLITE_OK) {

@@ -1,5 +1,6 @@
 #include "index/sqlite_write.h"
 
+#include "index/sqlite_log.h"
 #include "index/sqlite_migrate.h"
 #include "index/sqlite_rows.h"
 
@@ -137,7 +138,8 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 	tx->xorbs = calloc(CAIRN_TX_XORBS, sizeof(*tx->xorbs));
 	if (!tx->xorbs)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = cairn_sql_open(&tx->db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, diag);
+	enum cairn_status status =
+		cairn_sql_open(&tx->db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, cairn_sql_log_vfs(), diag);
 	if (status != CAIRN_OK)
 		return status;
 	/* A database that is refused stays as it is: closing must not fold its log into it. */

@@ -5,29 +5,80 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 struct cairn_spool {
-	struct cairn_tmpfile file;
+	struct cairn_tmpfile file; /* or, as long as there is none: */
+	uint8_t *memory;           /* owned; room for memory_bytes */
+	size_t memory_bytes;
+	const char *dir;
 	uint64_t bytes, bytes_max;
-	void *map; /* NULL: not mapped */
+	void *map; /* of the file; NULL: not mapped */
 };
 
-enum cairn_status cairn_spool_new(struct cairn_spool **out, const char *dir, uint64_t bytes_max)
+static atomic_size_t spool_memory; /* of all spools */
+
+static void spool_open_memory(struct cairn_spool *s, uint64_t bytes)
 {
-	*out = NULL;
-	CLEANUP(cairn_fd_closep) int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (bytes > CAIRN_SPOOL_MEMORY_BYTES)
+		return;
+	size_t n = (size_t)bytes;
+	if (atomic_fetch_add(&spool_memory, n) + n <= CAIRN_SPOOL_MEMORY_BYTES_ALL)
+		s->memory = malloc(n + 1);
+	if (s->memory)
+		s->memory_bytes = n;
+	else
+		atomic_fetch_sub(&spool_memory, n);
+}
+
+static void spool_close_memory(struct cairn_spool *s)
+{
+	atomic_fetch_sub(&spool_memory, s->memory_bytes);
+	free(s->memory);
+	s->memory = NULL;
+	s->memory_bytes = 0;
+}
+
+static enum cairn_status spool_open_file(struct cairn_spool *s)
+{
+	CLEANUP(cairn_fd_closep) int dir_fd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0)
 		return CAIRN_E_IO;
+	enum cairn_status status = cairn_tmpfile_open(&s->file, dir_fd);
+	if (status == CAIRN_OK)
+		cairn_tmpfile_unlink(&s->file);
+	return status;
+}
+
+static enum cairn_status spool_move_to_file(struct cairn_spool *s)
+{
+	enum cairn_status status = spool_open_file(s);
+	if (status == CAIRN_OK)
+		status = cairn_fd_write_all(s->file.fd, s->memory, (size_t)s->bytes);
+	if (status == CAIRN_OK)
+		spool_close_memory(s);
+	else
+		cairn_tmpfile_fini(&s->file);
+	return status;
+}
+
+enum cairn_status cairn_spool_new(struct cairn_spool **out, const char *dir, uint64_t bytes_max,
+				  uint64_t bytes_expected)
+{
+	*out = NULL;
 	CLEANUP(cairn_spool_freep) struct cairn_spool *s = calloc(1, sizeof(*s));
 	if (!s)
 		return CAIRN_E_NOMEM;
+	s->file = CAIRN_TMPFILE_NONE;
+	s->dir = dir;
 	s->bytes_max = bytes_max;
-	enum cairn_status status = cairn_tmpfile_open(&s->file, dir_fd);
+	spool_open_memory(s, bytes_expected);
+	enum cairn_status status = s->memory ? CAIRN_OK : spool_open_file(s);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_tmpfile_unlink(&s->file);
 	*out = s;
 	s = NULL;
 	return CAIRN_OK;
@@ -35,9 +86,15 @@ enum cairn_status cairn_spool_new(struct cairn_spool **out, const char *dir, uin
 
 enum cairn_status cairn_spool_write(struct cairn_spool *s, const uint8_t *bytes, size_t len)
 {
+	enum cairn_status status = CAIRN_OK;
 	if (len > s->bytes_max - s->bytes)
 		return CAIRN_E_LIMIT;
-	enum cairn_status status = cairn_fd_write_all(s->file.fd, bytes, len);
+	if (s->memory && len > s->memory_bytes - s->bytes)
+		status = spool_move_to_file(s);
+	if (status == CAIRN_OK && s->memory)
+		memcpy(s->memory + s->bytes, bytes, len);
+	else if (status == CAIRN_OK)
+		status = cairn_fd_write_all(s->file.fd, bytes, len);
 	if (status == CAIRN_OK)
 		s->bytes += len;
 	return status;
@@ -55,6 +112,11 @@ enum cairn_status cairn_spool_map(struct cairn_spool *s, const uint8_t **bytes, 
 	*len = 0;
 	if (s->bytes > SIZE_MAX)
 		return CAIRN_E_NOMEM;
+	if (s->memory) {
+		*bytes = s->memory;
+		*len = (size_t)s->bytes;
+		return CAIRN_OK;
+	}
 	if (s->bytes > 0 && !s->map) {
 		void *map = mmap(NULL, (size_t)s->bytes, PROT_READ, MAP_SHARED, s->file.fd, 0);
 		if (map == MAP_FAILED)
@@ -81,6 +143,7 @@ void cairn_spool_free(struct cairn_spool *s)
 		return;
 	if (s->map)
 		(void)munmap(s->map, (size_t)s->bytes);
+	spool_close_memory(s);
 	cairn_tmpfile_fini(&s->file);
 	free(s);
 }

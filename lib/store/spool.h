@@ -1,5 +1,6 @@
-/* A file without a name for a body on its way in: nothing of the size of a body is kept in memory, and nothing is left
- * behind when the process or the client dies. */
+/* Where a body on its way in waits: in a file without a name, so that memory does not grow with it, and nothing is left
+ * behind when the process or the client dies. A short one, as most shards are, waits in memory instead: making such a
+ * file and dropping it again takes as long as verifying 50 KB. */
 #ifndef CAIRN_STORE_SPOOL_H
 #define CAIRN_STORE_SPOOL_H
 
@@ -8,15 +9,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum {
+	CAIRN_SPOOL_MEMORY_BYTES = 128 * 1024,           /* a body of so much at most waits in memory */
+	CAIRN_SPOOL_MEMORY_BYTES_ALL = 16 * 1024 * 1024, /* of all spools of the process; then they take files */
+};
+
 /** Owned by one thread at a time. */
 struct cairn_spool;
 
 /**
- * @param dir  folder on the file system that takes the bytes
+ * @param dir  folder on the file system that takes the bytes; borrowed
  * @param bytes_max  more is refused
+ * @param bytes_expected  how long it will be, if that is known; UINT64_MAX: it takes a file from the start. One that
+ *                        grows beyond it moves to a file
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_spool_new(struct cairn_spool **out, const char *dir, uint64_t bytes_max);
+CAIRN_MUST_USE enum cairn_status cairn_spool_new(struct cairn_spool **out, const char *dir, uint64_t bytes_max,
+						 uint64_t bytes_expected);
 
 /** @return CAIRN_OK; CAIRN_E_LIMIT past bytes_max; CAIRN_E_FULL; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_spool_write(struct cairn_spool *s, const uint8_t *bytes, size_t len);
@@ -24,13 +33,14 @@ CAIRN_MUST_USE enum cairn_status cairn_spool_write(struct cairn_spool *s, const 
 uint64_t cairn_spool_bytes(const struct cairn_spool *s);
 
 /**
- * Map what was written, read-only and file-backed, until the spool is freed. No write may follow.
+ * What was written, until the spool is freed; a file's is mapped, read-only. No write may follow.
  * @param[out] bytes  never NULL, also when empty
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_spool_map(struct cairn_spool *s, const uint8_t **bytes, size_t *len);
 
-/** Take the descriptor out, to send the bytes from; the caller closes it. Nothing but cairn_spool_free() may follow. */
+/** Take the descriptor out, to send the bytes from; the caller closes it. Only of a spool that took a file from the
+ * start. Nothing but cairn_spool_free() may follow. */
 int cairn_spool_take_fd(struct cairn_spool *s);
 
 void cairn_spool_free(struct cairn_spool *s);

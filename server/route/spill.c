@@ -27,7 +27,7 @@ static void spill_move(struct spill *s)
 	if (s->status == CAIRN_OK && s->buf.status != CAIRN_OK)
 		s->status = s->buf.status;
 	if (s->status == CAIRN_OK && !s->spool)
-		s->status = cairn_spool_new(&s->spool, s->dir, s->bytes_max);
+		s->status = cairn_spool_new(&s->spool, s->dir, s->bytes_max, UINT64_MAX);
 	if (s->status == CAIRN_OK)
 		s->status = cairn_spool_write(s->spool, s->buf.bytes, s->buf.len);
 	s->buf.len = 0;

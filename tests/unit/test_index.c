@@ -29,7 +29,7 @@ static void tear_down(void)
 static void run_sql(const char *sql)
 {
 	sqlite3 *db;
-	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, NULL), CAIRN_OK);
 	ck_assert_msg(cairn_sql_exec(db, sql) == CAIRN_OK, "%s", sqlite3_errmsg(db));
 	cairn_sql_closep(&db);
 }
@@ -38,7 +38,7 @@ static int64_t ask(const char *sql)
 {
 	sqlite3 *db;
 	int64_t value = -1;
-	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READONLY, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READONLY, NULL, NULL), CAIRN_OK);
 	ck_assert_msg(cairn_sql_ask(db, sql, &value) == CAIRN_OK, "%s", sqlite3_errmsg(db));
 	cairn_sql_closep(&db);
 	return value;
@@ -121,7 +121,7 @@ START_TEST(newer_version_in_the_log_refused)
 	/* A process that was killed leaves what it committed in the log; refusing must not fold it into the file. */
 	cairn_index_free(fx_open(folder.path));
 	sqlite3 *db;
-	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL, NULL), CAIRN_OK);
 	ck_assert_int_eq(sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL), SQLITE_OK);
 	ck_assert_int_eq(cairn_sql_exec(db, "PRAGMA user_version = 99"), CAIRN_OK);
 	cairn_sql_closep(&db);

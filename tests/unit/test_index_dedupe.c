@@ -331,7 +331,7 @@ static void add_rows(unsigned n)
 		       "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < %u)"
 		       " INSERT INTO dedupe SELECT i * %u << 17, i %% 3, 1, 0, 1 FROM n",
 		       n, ROW_STEP);
-	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_sql_exec(db, sql), CAIRN_OK);
 }
 

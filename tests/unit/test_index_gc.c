@@ -506,7 +506,7 @@ static void assert_consistent(void)
 	char *path = tempdir_path(&folder, "index.sqlite");
 	sqlite3 *db;
 	cairn_index_freep(&ix);
-	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READONLY, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READONLY, NULL, NULL), CAIRN_OK);
 	for (unsigned i = 0; i < sizeof(offences) / sizeof(offences[0]); i++) {
 		int64_t n = -1;
 		ck_assert_msg(cairn_sql_ask(db, offences[i], &n) == CAIRN_OK, "%s", sqlite3_errmsg(db));

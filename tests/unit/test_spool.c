@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const uint64_t EXPECTED[] = {10, 7, 0, UINT64_MAX}; /* in memory, moved on the way, and in a file */
+enum { N_EXPECTED = sizeof(EXPECTED) / sizeof(EXPECTED[0]) };
+
 START_TEST(written_bytes_are_mapped)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
-	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 10), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 10, EXPECTED[_i]), CAIRN_OK);
 	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"hello", 5), CAIRN_OK);
 	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"world", 5), CAIRN_OK);
 	ck_assert_uint_eq(cairn_spool_bytes(s), 10);
@@ -28,7 +31,7 @@ START_TEST(one_byte_past_the_limit_is_refused)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
-	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 4), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 4, EXPECTED[_i]), CAIRN_OK);
 	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"12345", 5), CAIRN_E_LIMIT);
 	ck_assert_uint_eq(cairn_spool_bytes(s), 0);
 	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"1234", 4), CAIRN_OK);
@@ -44,7 +47,7 @@ START_TEST(empty_maps_to_something)
 	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
 	const uint8_t *bytes = NULL;
 	size_t len = 1;
-	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 4), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 4, EXPECTED[_i]), CAIRN_OK);
 	ck_assert_int_eq(cairn_spool_map(s, &bytes, &len), CAIRN_OK);
 	ck_assert_ptr_nonnull(bytes);
 	ck_assert_uint_eq(len, 0);
@@ -55,7 +58,7 @@ START_TEST(nothing_shows_in_the_folder)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	struct cairn_spool *s = NULL;
-	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 100, EXPECTED[_i]), CAIRN_OK);
 	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"hello", 5), CAIRN_OK);
 	ck_assert_int_eq(tempdir_count(&dir, "."), 0);
 	cairn_spool_free(s);
@@ -67,8 +70,35 @@ END_TEST
 START_TEST(missing_folder)
 {
 	struct cairn_spool *s = NULL;
-	ck_assert_int_eq(cairn_spool_new(&s, "/nowhere/at/all", 4), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_spool_new(&s, "/nowhere/at/all", 4, UINT64_MAX), CAIRN_E_IO);
 	ck_assert_ptr_null(s);
+}
+END_TEST
+
+START_TEST(what_cannot_move_to_a_file_stays_as_it_was)
+{
+	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
+	ck_assert_int_eq(cairn_spool_new(&s, "/nowhere/at/all", 100, 5), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"hello", 5), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"world", 5), CAIRN_E_IO);
+	ck_assert_uint_eq(cairn_spool_bytes(s), 5);
+}
+END_TEST
+
+/* A spool that needs no folder is in memory. */
+START_TEST(memory_has_its_limits)
+{
+	enum { N = CAIRN_SPOOL_MEMORY_BYTES_ALL / CAIRN_SPOOL_MEMORY_BYTES };
+	struct cairn_spool *s[N], *more = NULL;
+	ck_assert_int_eq(cairn_spool_new(&more, "/nowhere", UINT64_MAX, CAIRN_SPOOL_MEMORY_BYTES + 1), CAIRN_E_IO);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < N; i++)
+			ck_assert_int_eq(cairn_spool_new(&s[i], "/nowhere", UINT64_MAX, CAIRN_SPOOL_MEMORY_BYTES),
+					 CAIRN_OK);
+		ck_assert_int_eq(cairn_spool_new(&more, "/nowhere", UINT64_MAX, 1), CAIRN_E_IO);
+		for (int i = 0; i < N; i++)
+			cairn_spool_free(s[i]);
+	}
 }
 END_TEST
 
@@ -86,11 +116,13 @@ int main(void)
 {
 	Suite *suite = suite_create("spool");
 	TCase *tc = tcase_create("spool");
-	tcase_add_test(tc, written_bytes_are_mapped);
-	tcase_add_test(tc, one_byte_past_the_limit_is_refused);
-	tcase_add_test(tc, empty_maps_to_something);
-	tcase_add_test(tc, nothing_shows_in_the_folder);
+	tcase_add_loop_test(tc, written_bytes_are_mapped, 0, N_EXPECTED);
+	tcase_add_loop_test(tc, one_byte_past_the_limit_is_refused, 0, N_EXPECTED);
+	tcase_add_loop_test(tc, empty_maps_to_something, 0, N_EXPECTED);
+	tcase_add_loop_test(tc, nothing_shows_in_the_folder, 0, N_EXPECTED);
 	tcase_add_test(tc, missing_folder);
+	tcase_add_test(tc, what_cannot_move_to_a_file_stays_as_it_was);
+	tcase_add_test(tc, memory_has_its_limits);
 	tcase_add_test(tc, full_disk_has_its_own_status);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
