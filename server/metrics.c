@@ -78,9 +78,11 @@ static struct metrics_route *metrics_find(struct metrics *m, const char *route)
 	return &m->routes[m->n_routes - 1];
 }
 
+/* Adding takes the counter's cache line from the other processors; most requests have no body. */
 static void metrics_add(_Atomic uint64_t *counter, uint64_t n)
 {
-	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+	if (n > 0)
+		atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
 static uint64_t metrics_get(const _Atomic uint64_t *counter)

@@ -1,9 +1,13 @@
 #include "base/base64.h"
 #include "base/json.h"
+#include "base/json_text.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 static struct cairn_json *parse(const char *text)
 {
@@ -11,6 +15,48 @@ static struct cairn_json *parse(const char *text)
 	ck_assert_int_eq(cairn_json_parse(&value, text, strlen(text)), CAIRN_OK);
 	return value;
 }
+
+/* Text as a JSON string, read back. */
+static void text_comes_back(const char *text, size_t bytes_max, const char *wanted)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(4096);
+	cairn_json_text(&out, text, bytes_max);
+	cairn_buf_add(&out, "", 1);
+	ck_assert_int_eq(out.status, CAIRN_OK);
+	char array[4096 + 8];
+	(void)snprintf(array, sizeof(array), "{\"t\":%s}", (const char *)out.bytes);
+	CLEANUP(cairn_json_freep) struct cairn_json *v = parse(array);
+	ck_assert_str_eq(cairn_json_string(cairn_json_get(v, "t")), wanted);
+}
+
+START_TEST(text_with_something_special_at_every_place)
+{
+	static const char *const SPECIAL[][2] = {
+		{"\"", "\""},
+		{"\\", "\\"},
+		{"\n", "\n"},
+		{"\x7f", "\x7f"},
+		{"\xc3\xa9", "\xc3\xa9"},
+		{"\xff", "\xef\xbf\xbd"},
+	};
+	for (size_t len = 0; len <= 40; len++) {
+		for (size_t at = 0; at <= len; at++) {
+			for (size_t i = 0; i < sizeof(SPECIAL) / sizeof(SPECIAL[0]); i++) {
+				char text[64], wanted[64];
+				(void)snprintf(text, sizeof(text), "%.*s%s%.*s", (int)at, LETTERS, SPECIAL[i][0],
+					       (int)(len - at), LETTERS + at);
+				(void)snprintf(wanted, sizeof(wanted), "%.*s%s%.*s", (int)at, LETTERS, SPECIAL[i][1],
+					       (int)(len - at), LETTERS + at);
+				text_comes_back(text, SIZE_MAX, wanted);
+			}
+		}
+		char cut[64];
+		(void)snprintf(cut, sizeof(cut), "%.*s", (int)len, LETTERS);
+		text_comes_back(LETTERS, len, cut);
+	}
+	text_comes_back("ab\xc3\xa9", 3, "ab"); /* no half of a character */
+}
+END_TEST
 
 START_TEST(values_of_each_type)
 {
@@ -120,6 +166,7 @@ int main(void)
 	tcase_add_test(tc, values_of_each_type);
 	tcase_add_test(tc, malformed_texts);
 	tcase_add_test(tc, written_text);
+	tcase_add_test(tc, text_with_something_special_at_every_place);
 	tcase_add_test(tc, base64_both_ways);
 	tcase_add_test(tc, base64_has_one_text_for_each_value);
 	suite_add_tcase(suite, tc);
