@@ -229,6 +229,8 @@ static enum cairn_status source_next_xorb(void *ctx, struct cairn_index_describe
 		return source_rewind(u);
 	if (status == CAIRN_OK)
 		status = source_read_chunks(u, &xorb);
+	if (status != CAIRN_OK)
+		return status;
 	*source_described(&u->source, &xorb.hash) = xorb;
 	*out = (struct cairn_index_described){
 		.hash = xorb.hash,

@@ -2,7 +2,6 @@
 
 #include "index/sqlite_util.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,7 @@ struct log_file {
 	sqlite3_int64 offset; /* of those in the file */
 };
 
-static sqlite3_vfs log_vfs; /* the system's, but for what log_register() changes */
+static sqlite3_vfs log_vfs; /* the system's, but for what cairn_sql_log_register() changes */
 static sqlite3_vfs *log_system;
 
 static struct log_file *log_of(sqlite3_file *file)
@@ -149,23 +148,16 @@ static int log_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
 	return rc;
 }
 
-static void log_register(void)
+/* Where this fails, opening with the VFS does. */
+void cairn_sql_log_register(void)
 {
 	log_system = sqlite3_vfs_find(NULL);
 	if (!log_system)
 		return;
 	log_vfs = *log_system;
 	log_vfs.pNext = NULL;
-	log_vfs.zName = "cairn-log";
+	log_vfs.zName = CAIRN_SQL_LOG_VFS;
 	log_vfs.szOsFile = (int)sizeof(struct log_file) + log_system->szOsFile;
 	log_vfs.xOpen = log_open;
-	if (sqlite3_vfs_register(&log_vfs, 0) != SQLITE_OK)
-		log_system = NULL;
-}
-
-const char *cairn_sql_log_vfs(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, log_register);
-	return log_system ? log_vfs.zName : NULL;
+	(void)sqlite3_vfs_register(&log_vfs, 0);
 }

@@ -1,5 +1,7 @@
 #include "index/sqlite_util.h"
 
+#include "index/sqlite_log.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -35,10 +37,12 @@ enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_PATH_BYTES], co
 	return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "the path is too long");
 }
 
-/* Nobody asks SQLite how much memory it has, and counting it takes a lock over all connections at each allocation. */
+/* Nobody asks SQLite how much memory it has, and counting it takes a lock over all connections at each allocation. It
+ * can be switched off only before SQLite is used for the first time. */
 static void sql_configure(void)
 {
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	cairn_sql_log_register();
 }
 
 enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, const char *vfs, struct cairn_diag *diag)

@@ -26,7 +26,7 @@ CAIRN_MUST_USE enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_
 /**
  * Open a connection for one thread at a time, with a busy timeout.
  * @param flags  SQLITE_OPEN_READONLY, or READWRITE with or without CREATE
- * @param vfs    cairn_sql_log_vfs(); NULL: the system's
+ * @param vfs    CAIRN_SQL_LOG_VFS (sqlite_log.h); NULL: the system's
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM; *out is NULL on failure
  */
 CAIRN_MUST_USE enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, const char *vfs,

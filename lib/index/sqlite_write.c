@@ -139,7 +139,7 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 	if (!tx->xorbs)
 		return CAIRN_E_NOMEM;
 	enum cairn_status status =
-		cairn_sql_open(&tx->db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, cairn_sql_log_vfs(), diag);
+		cairn_sql_open(&tx->db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, CAIRN_SQL_LOG_VFS, diag);
 	if (status != CAIRN_OK)
 		return status;
 	/* A database that is refused stays as it is: closing must not fold its log into it. */

@@ -74,6 +74,16 @@ static void refused(const char *rule)
 	ck_assert(cairn_hash_equal(&before, &after));
 }
 
+/* It would take a lock over all connections at each allocation. Only what is said before the first use of SQLite
+ * counts, so this is about the order in which an index is opened; the test runs in a process of its own. */
+START_TEST(sqlite_does_not_count_its_memory)
+{
+	struct cairn_index *ix = fx_open(folder.path);
+	ck_assert_int_eq(sqlite3_memory_used(), 0);
+	cairn_index_free(ix);
+}
+END_TEST
+
 START_TEST(opened_new_and_again)
 {
 	struct cairn_index *ix = fx_open(folder.path);
@@ -312,6 +322,7 @@ int main(void)
 	TCase *t = tcase_create("open");
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_set_timeout(t, 60);
+	tcase_add_test(t, sqlite_does_not_count_its_memory);
 	tcase_add_test(t, opened_new_and_again);
 	tcase_add_test(t, no_folder);
 	tcase_add_test(t, newer_version_refused);
