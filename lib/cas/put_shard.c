@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCE_DESCRIBED = 16 }; /* a power of two */
+enum { SOURCE_DESCRIBED = 16 }; /* xorbs of a shard that are remembered */
 
 /* Where the index's writer reads from. All of the shard has been verified, so failures here are of memory only. */
 struct shard_source {

@@ -51,6 +51,11 @@ static void put(const char *text, sqlite3_int64 offset)
 	ck_assert_int_eq(file->pMethods->xWrite(file, text, (int)strlen(text), offset), SQLITE_OK);
 }
 
+static void sync_file(void)
+{
+	ck_assert_int_eq(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), SQLITE_OK);
+}
+
 /* As anybody else sees the file. */
 static size_t bytes_on_disk(void)
 {
@@ -75,10 +80,10 @@ START_TEST(pieces_go_out_together_when_synced)
 	put("two ", 4);
 	put("three", 8);
 	ck_assert_uint_eq(bytes_on_disk(), 0);
-	ck_assert_int_eq(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), SQLITE_OK);
+	sync_file();
 	disk_has("one two three");
 	put("TWO", 4);
-	ck_assert_int_eq(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), SQLITE_OK);
+	sync_file();
 	disk_has("one TWO three");
 }
 END_TEST
@@ -91,7 +96,7 @@ START_TEST(a_piece_elsewhere_sends_the_others_out)
 	put("Y", 3);
 	put("Z", 0);
 	disk_has("abXYef");
-	ck_assert_int_eq(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), SQLITE_OK);
+	sync_file();
 	disk_has("ZbXYef");
 }
 END_TEST
@@ -149,16 +154,16 @@ START_TEST(a_full_disk_is_told_at_the_sync)
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
 	(void)signal(SIGXFSZ, SIG_IGN);
 	put("12345678", 0);
-	ck_assert_int_eq(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), SQLITE_OK);
+	sync_file();
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){8, before.rlim_max}), 0);
 	put("9", 8);
 	int rc = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
 	ck_assert_int_ne(rc, SQLITE_OK);
-	ck_assert_int_eq(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), SQLITE_OK);
+	sync_file();
 	disk_has("12345678");
 	put("ABC", 6);
-	ck_assert_int_eq(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), SQLITE_OK);
+	sync_file();
 	disk_has("123456ABC");
 }
 END_TEST

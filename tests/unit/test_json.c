@@ -23,9 +23,9 @@ static void text_comes_back(const char *text, size_t bytes_max, const char *want
 	cairn_json_text(&out, text, bytes_max);
 	cairn_buf_add(&out, "", 1);
 	ck_assert_int_eq(out.status, CAIRN_OK);
-	char array[4096 + 8];
-	(void)snprintf(array, sizeof(array), "{\"t\":%s}", (const char *)out.bytes);
-	CLEANUP(cairn_json_freep) struct cairn_json *v = parse(array);
+	char object[4096 + 8];
+	(void)snprintf(object, sizeof(object), "{\"t\":%s}", (const char *)out.bytes);
+	CLEANUP(cairn_json_freep) struct cairn_json *v = parse(object);
 	ck_assert_str_eq(cairn_json_string(cairn_json_get(v, "t")), wanted);
 }
 
