@@ -6,11 +6,18 @@
 
 #include "base/clock.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	TX_FILTER_ROWS = 8192, /* of one piece: about a millisecond */
+	TX_FILTER_ROWS = 8192,   /* of one piece: about a millisecond */
+	TX_CACHE_COMMITS = 1024, /* after so many, the cache is sized anew */
+	TX_CACHE_SHARE = 64,     /* of the file: what the trees take in which rows land at random, and some */
+	TX_CACHE_MIN_KIB = 8 * 1024,
+	TX_CACHE_MAX_KIB = 128 * 1024,
+	TX_CACHE_LOCK_KIB = 1024 * 1024, /* where SQLite has its locks in the file */
 };
 
 static const char *const tx_sql[CAIRN_TX_STMTS] = {
@@ -79,10 +86,27 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_DROP_TELEMETRY] = "DELETE FROM telemetry WHERE id <= ?1",
 };
 
-/* These belong to the connection, so they are set at each opening, and what matters is read back. The page cache is
- * small on purpose: at the end of each commit that split a page SQLite looks at every page in it (the split goes
- * through the number of the lock page, and what lies beyond the file's end is dropped), which took half of an upload's
- * time with 64 MiB. What it lacks the system's cache has. */
+int64_t cairn_tx_cache_kib(int64_t file_kib)
+{
+	int64_t kib = file_kib / TX_CACHE_SHARE;
+	if (file_kib <= TX_CACHE_LOCK_KIB || kib < TX_CACHE_MIN_KIB)
+		return TX_CACHE_MIN_KIB;
+	return kib < TX_CACHE_MAX_KIB ? kib : TX_CACHE_MAX_KIB;
+}
+
+static enum cairn_status tx_size_cache(sqlite3 *db)
+{
+	int64_t pages = 0;
+	enum cairn_status status = cairn_sql_ask(db, "PRAGMA page_count", &pages);
+	if (status != CAIRN_OK)
+		return status;
+	char sql[64];
+	(void)snprintf(sql, sizeof(sql), "PRAGMA cache_size = -%" PRId64,
+		       cairn_tx_cache_kib(pages * (CAIRN_MIGRATE_PAGE_BYTES / 1024)));
+	return cairn_sql_exec(db, sql);
+}
+
+/* These belong to the connection, so they are set at each opening, and what matters is read back. */
 static enum cairn_status tx_set_up(sqlite3 *db, struct cairn_diag *diag)
 {
 	int64_t synchronous = 0, foreign_keys = 0;
@@ -90,7 +114,9 @@ static enum cairn_status tx_set_up(sqlite3 *db, struct cairn_diag *diag)
 		db,
 		"PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF; PRAGMA temp_store = "
 		"MEMORY;"
-		"PRAGMA cache_size = -8192; PRAGMA journal_size_limit = 67108864");
+		"PRAGMA journal_size_limit = 67108864");
+	if (status == CAIRN_OK)
+		status = tx_size_cache(db);
 	if (status == CAIRN_OK)
 		status = cairn_sql_ask(db, "PRAGMA synchronous", &synchronous);
 	if (status == CAIRN_OK)
@@ -225,9 +251,13 @@ enum cairn_status cairn_tx_commit(struct cairn_tx *tx)
 	enum cairn_status status = tx_write_state(tx);
 	if (status == CAIRN_OK)
 		status = cairn_sql_run(tx->stmt[CAIRN_TX_COMMIT]);
-	if (status == CAIRN_OK)
-		tx->committed = tx->counts;
-	return status;
+	if (status != CAIRN_OK)
+		return status;
+	tx->committed = tx->counts;
+	/* What is committed is durable, whatever comes of this: then the cache stays as it is. */
+	if (++tx->n_commits % TX_CACHE_COMMITS == 0)
+		(void)!tx_size_cache(tx->db);
+	return CAIRN_OK;
 }
 
 bool cairn_tx_is_open(const struct cairn_tx *tx)

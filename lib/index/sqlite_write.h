@@ -90,6 +90,7 @@ struct cairn_tx {
 	struct cairn_tx_counts counts;       /* of the transaction; after a commit, of the database */
 	struct cairn_tx_counts committed;    /* as last read or written */
 	uint64_t n_applied;                  /* writes so far: names the write at hand */
+	uint64_t n_commits;                  /* so far */
 	struct cairn_tx_xorb *xorbs;         /* CAIRN_TX_XORBS, by the first bytes of the hash */
 	struct cairn_chunk_list first;       /* the last list that was read for a file's first chunk */
 	int64_t first_xorb;                  /* whose it is; 0: nobody's */
@@ -107,6 +108,14 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_begin(struct cairn_tx *tx);
 /** On return with CAIRN_OK all of it is durable. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_tx_commit(struct cairn_tx *tx);
 void cairn_tx_rollback(struct cairn_tx *tx);
+
+/**
+ * Size of the writer's page cache for an index of this size. Each upload adds rows at random places of the trees of
+ * hashes, a hundredth of the file; a cache that holds them saves a read of each. Up to 1 GiB it is 8 MiB all the same:
+ * a split of a page goes through the number of the page that SQLite keeps its locks in, and as long as that lies beyond
+ * the end of the file SQLite looks at every cached page when it commits, which took half of an upload's time with 64 MiB.
+ */
+int64_t cairn_tx_cache_kib(int64_t file_kib);
 
 /** Fill the filter with a piece of what is in the index, between two batches. Until all of it is there, and when that
  * fails, the filter rules nothing out. @return there is more */

@@ -1,12 +1,15 @@
 /* Group commit: batches, the queue's bound, many threads, a process that is killed. */
 #include "index/sqlite_checkpoint.h"
+#include "index/sqlite_write.h"
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -406,6 +409,65 @@ START_TEST(killed)
 }
 END_TEST
 
+START_TEST(the_cache_is_a_share_of_a_large_file)
+{
+	enum { MIB = 1024, GIB = 1024 * MIB }; /* in KiB */
+	ck_assert_int_eq(cairn_tx_cache_kib(0), 8 * MIB);
+	ck_assert_int_eq(cairn_tx_cache_kib(GIB), 8 * MIB);
+	ck_assert_int_eq(cairn_tx_cache_kib(GIB + 64), 16 * MIB + 1);
+	ck_assert_int_eq(cairn_tx_cache_kib(4 * (int64_t)GIB), 64 * MIB);
+	ck_assert_int_eq(cairn_tx_cache_kib(8 * (int64_t)GIB), 128 * MIB);
+	ck_assert_int_eq(cairn_tx_cache_kib(400 * (int64_t)GIB), 128 * MIB);
+}
+END_TEST
+
+static int64_t cache_kib(const struct cairn_tx *tx)
+{
+	int64_t value = 0;
+	ck_assert_int_eq(cairn_sql_ask(tx->db, "PRAGMA cache_size", &value), CAIRN_OK);
+	return -value;
+}
+
+static void open_tx(struct cairn_tx *tx, const char *path)
+{
+	struct cairn_diag diag = {0};
+	*tx = (struct cairn_tx){0};
+	ck_assert_msg(cairn_tx_open(tx, path, &diag) == CAIRN_OK, "%s", diag.text);
+}
+
+/* A file of 2 GiB that is a hole but for its first pages; its header has the number of its pages, big endian. */
+static void grow(const char *path)
+{
+	static const uint8_t pages[] = {0, 8, 0, 0};
+	enum { HEADER_PAGES = 28 };
+	int fd = open(path, O_WRONLY);
+	ck_assert_int_eq(pwrite(fd, pages, sizeof(pages), HEADER_PAGES), sizeof(pages));
+	ck_assert_int_eq(ftruncate(fd, (off_t)2 << 30), 0);
+	close(fd);
+}
+
+START_TEST(the_cache_is_sized_when_it_is_opened_and_while_it_grows)
+{
+	char path[512];
+	(void)snprintf(path, sizeof(path), "%s/index.sqlite", folder.path);
+	struct cairn_tx tx;
+	open_tx(&tx, path);
+	ck_assert_int_eq(cache_kib(&tx), 8 * 1024);
+	cairn_tx_close(&tx);
+	grow(path);
+	open_tx(&tx, path);
+	ck_assert_int_eq(cache_kib(&tx), 32 * 1024);
+	ck_assert_int_eq(cairn_sql_exec(tx.db, "PRAGMA cache_size = -100"), CAIRN_OK);
+	for (unsigned i = 0; i < 1024; i++) {
+		ck_assert_int_eq(cache_kib(&tx), 100);
+		ck_assert_int_eq(cairn_tx_begin(&tx), CAIRN_OK);
+		ck_assert_int_eq(cairn_tx_commit(&tx), CAIRN_OK);
+	}
+	ck_assert_int_eq(cache_kib(&tx), 32 * 1024);
+	cairn_tx_close(&tx);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("index_writer");
@@ -419,6 +481,8 @@ int main(void)
 	tcase_add_test(t, many_threads);
 	tcase_add_test(t, the_log_is_folded_in_beside_the_commits);
 	tcase_add_test(t, killed);
+	tcase_add_test(t, the_cache_is_a_share_of_a_large_file);
+	tcase_add_test(t, the_cache_is_sized_when_it_is_opened_and_while_it_grows);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
