@@ -1,5 +1,9 @@
 #include "index/sqlite_checkpoint.h"
 
+#include "index/sqlite_migrate.h"
+
+#include <stdio.h>
+
 enum {
 	CHECKPOINT_REST_PAGES = 1000, /* so much the writer may find when it is its turn */
 	CHECKPOINT_PASSES_MAX = 6,    /* of a round: against commits that never let it come down to that */
@@ -74,19 +78,29 @@ static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pa
 	return SQLITE_OK;
 }
 
+/* A connection that has read nothing does not know yet that there is a log. And the writer cuts the log's file to a
+ * round's length when it has become longer. */
+static enum cairn_status checkpoint_set_up(sqlite3 *db, sqlite3 *writer_db)
+{
+	int64_t value;
+	char limit[64];
+	(void)snprintf(limit, sizeof(limit), "PRAGMA journal_size_limit = %d",
+		       CAIRN_CHECKPOINT_PAGES * CAIRN_MIGRATE_PAGE_BYTES);
+	enum cairn_status status = cairn_sql_ask(writer_db, limit, &value);
+	if (status == CAIRN_OK)
+		status = cairn_sql_exec(db, "PRAGMA synchronous = FULL");
+	return status == CAIRN_OK ? cairn_sql_ask(db, "PRAGMA schema_version", &value) : status;
+}
+
 enum cairn_status cairn_checkpoint_open(struct cairn_checkpoint *c, const char *path, sqlite3 *writer_db,
 					struct cairn_diag *diag)
 {
-	int64_t version;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
 	enum cairn_status status = cairn_sql_open(&c->db, path, SQLITE_OPEN_READWRITE, NULL, diag);
 	if (status != CAIRN_OK)
 		return status;
-	/* A connection that has read nothing does not know yet that there is a log. */
-	status = cairn_sql_exec(c->db, "PRAGMA synchronous = FULL");
-	if (status == CAIRN_OK)
-		status = cairn_sql_ask(c->db, "PRAGMA schema_version", &version);
+	status = checkpoint_set_up(c->db, writer_db);
 	if (status != CAIRN_OK)
 		return cairn_sql_fail(c->db, diag, "cannot read the index");
 	if (pthread_create(&c->thread, NULL, checkpoint_loop, c) != 0)

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 enum {
-	CAIRN_CHECKPOINT_PAGES = 16000, /* 64 MiB of log: pages that many uploads change are written once */
+	CAIRN_CHECKPOINT_PAGES = 32000, /* 125 MiB of log: pages that many uploads change are written once */
 	/* When commits write faster than the thread folds, they wait for it from here on. */
 	CAIRN_CHECKPOINT_PAGES_MAX = 4 * CAIRN_CHECKPOINT_PAGES,
 };

@@ -110,11 +110,8 @@ static enum cairn_status tx_size_cache(sqlite3 *db)
 static enum cairn_status tx_set_up(sqlite3 *db, struct cairn_diag *diag)
 {
 	int64_t synchronous = 0, foreign_keys = 0;
-	enum cairn_status status = cairn_sql_exec(
-		db,
-		"PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF; PRAGMA temp_store = "
-		"MEMORY;"
-		"PRAGMA journal_size_limit = 67108864");
+	enum cairn_status status = cairn_sql_exec(db, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+						      "PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY");
 	if (status == CAIRN_OK)
 		status = tx_size_cache(db);
 	if (status == CAIRN_OK)

@@ -113,7 +113,7 @@ void cairn_tx_rollback(struct cairn_tx *tx);
  * Size of the writer's page cache for an index of this size. Each upload adds rows at random places of the trees of
  * hashes, a hundredth of the file; a cache that holds them saves a read of each. Up to 1 GiB it is 8 MiB all the same:
  * a split of a page goes through the number of the page that SQLite keeps its locks in, and as long as that lies beyond
- * the end of the file SQLite looks at every cached page when it commits, which took half of an upload's time with 64 MiB.
+ * the end of the file SQLite looks at every cached page when it commits: half of an upload's time, with 64 MiB.
  */
 int64_t cairn_tx_cache_kib(int64_t file_kib);
 

@@ -301,7 +301,7 @@ static int64_t pages_of(const char *name)
 /* More pages than two rounds of folding take, while commits go on. */
 START_TEST(the_log_is_folded_in_beside_the_commits)
 {
-	enum { XORBS = 500, CHUNKS = 8192 };
+	enum { XORBS = 900, CHUNKS = 8192 };
 	struct cairn_index *ix = fx_open(folder.path);
 	int64_t log_pages = 0;
 	for (uint64_t i = 0; i < XORBS; i++) {
