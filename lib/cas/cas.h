@@ -98,11 +98,12 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const str
 /** A shard on its way in: spooled, verified on a worker, committed in a group. One thread at a time. */
 struct cairn_shard_upload;
 
-/** who's strings are copied. @return CAIRN_OK; CAIRN_E_BUSY over spool_bytes_max; CAIRN_E_FULL; CAIRN_E_IO;
- * CAIRN_E_NOMEM */
+/** @param who  its strings are copied
+ *  @param footer_may_be_cut  as in struct cairn_verify_options
+ *  @return CAIRN_OK; CAIRN_E_BUSY over spool_bytes_max; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
-							  uint64_t bytes_expected, struct cairn_shard_upload **out,
-							  struct cairn_diag *diag);
+							  uint64_t bytes_expected, bool footer_may_be_cut,
+							  struct cairn_shard_upload **out, struct cairn_diag *diag);
 /** @return CAIRN_OK; CAIRN_E_LIMIT past shard_bytes_max; CAIRN_E_FULL; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_write(struct cairn_shard_upload *u, const uint8_t *bytes,
 							  size_t len, struct cairn_diag *diag);

@@ -25,6 +25,7 @@ struct shard_source {
 struct cairn_shard_upload {
 	struct cairn_cas *cas;
 	char scope[CAIRN_INDEX_SCOPE_TEXT_MAX + 1], owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+	bool footer_may_be_cut;
 	struct cairn_spool *spool;
 	uint64_t bytes_reserved;
 	const uint8_t *bytes; /* of the spool, mapped */
@@ -42,8 +43,8 @@ struct cairn_shard_upload {
 /* --- arriving ----------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
-					   uint64_t bytes_expected, struct cairn_shard_upload **out,
-					   struct cairn_diag *diag)
+					   uint64_t bytes_expected, bool footer_may_be_cut,
+					   struct cairn_shard_upload **out, struct cairn_diag *diag)
 {
 	*out = NULL;
 	uint64_t bytes_max = cas->options.shard_bytes_max;
@@ -52,6 +53,7 @@ enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct c
 	if (!u)
 		return CAIRN_E_NOMEM;
 	u->cas = cas;
+	u->footer_may_be_cut = footer_may_be_cut;
 	(void)snprintf(u->scope, sizeof(u->scope), "%s", who->scope);
 	(void)snprintf(u->owner, sizeof(u->owner), "%s", who->owner);
 	enum cairn_status status = cas_reserve_bytes(cas, bytes, diag);
@@ -133,6 +135,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 	struct cairn_verify_options options = {
 		.strict = o->strict,
 		.xorbs_external = o->xorbs_external,
+		.footer_may_be_cut = u->footer_may_be_cut,
 		.files_max = o->files_max,
 		.terms_max = o->terms_max,
 		.xorbs_max = o->xorbs_max,

@@ -28,16 +28,14 @@ enum cairn_status cairn_shard_reader_init(struct cairn_shard_reader *r, const ui
 		cairn_diag_numbers(diag, CAIRN_SHARD_HEADER_VERSION, header.version);
 		return CAIRN_E_FORMAT;
 	}
-	bool fits = header.footer_bytes == 0 ||
-		    (header.footer_bytes == CAIRN_SHARD_FOOTER_BYTES && r->cur.left >= CAIRN_SHARD_FOOTER_BYTES);
-	if (!fits) {
+	if (header.footer_bytes != 0 && header.footer_bytes != CAIRN_SHARD_FOOTER_BYTES) {
 		cairn_fail(diag, CAIRN_E_FORMAT, "shard.footer_size", CAIRN_SHARD_AT_FOOTER_BYTES,
 			   "the header announces a footer of %" PRIu64
 			   " bytes: it is 0 without a footer, 200 with one that follows",
 			   header.footer_bytes);
 		char actual[24];
 		(void)snprintf(actual, sizeof(actual), "%" PRIu64, header.footer_bytes);
-		cairn_diag_values(diag, "0 or 200, and present", actual);
+		cairn_diag_values(diag, "0 or 200", actual);
 		return CAIRN_E_FORMAT;
 	}
 	r->footer_bytes = header.footer_bytes;

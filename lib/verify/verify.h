@@ -19,6 +19,7 @@ struct cairn_verify_resolver {
 struct cairn_verify_options {
 	bool strict;              /* refuse a footer and files without metadata */
 	bool xorbs_external;      /* xorb bytes live elsewhere: a described xorb need not be known */
+	bool footer_may_be_cut;   /* unless strict: the header may announce a footer where nothing follows */
 	uint32_t files_max;       /* files in the shard */
 	uint32_t terms_max;       /* terms in the shard */
 	uint32_t xorbs_max;       /* xorbs that the shard describes */

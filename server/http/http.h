@@ -28,6 +28,7 @@ struct http_route {
 	/* "/v1/xorbs/{prefix}/{hash}": {name} stands for one segment of unreserved characters, {name%} for one that may
 	 * also have escapes, which are handed out as they were sent. */
 	const char *pattern;
+	const char *const *older; /* patterns under which older clients know the resource; NULL-terminated, or NULL */
 	const char *name;                /* label of metrics and access log: the pattern's resource, never a raw path */
 	unsigned scope;                  /* enum cairn_token_scope that a token needs; 0: no token */
 	uint64_t (*body_max)(void *app); /* largest body; NULL: the route takes none */

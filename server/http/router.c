@@ -83,6 +83,19 @@ static bool router_matches(const char *pattern, const char *path, const char *pa
 	return pattern == pattern_end && path == path_end;
 }
 
+static bool router_route_matches(const struct http_route *route, bool older, const char *path, const char *path_end,
+				 struct router_span names[ROUTER_ARGS_MAX], struct router_span values[ROUTER_ARGS_MAX],
+				 unsigned *n_args)
+{
+	if (!older)
+		return router_matches(route->pattern, path, path_end, names, values, n_args);
+	for (const char *const *pattern = route->older; pattern && *pattern; pattern++) {
+		if (router_matches(*pattern, path, path_end, names, values, n_args))
+			return true;
+	}
+	return false;
+}
+
 static void router_fill(struct router_match *out, const struct http_route *route, const struct router_span *names,
 			const struct router_span *values, unsigned n_args)
 {
@@ -119,18 +132,19 @@ static bool router_is_known(const struct http_route *const *tables, const char *
 	return false;
 }
 
-enum router_result router_find(const struct http_route *const *tables, const char *method, const char *target,
-			       struct router_match *out, char *allow, size_t allow_len)
+/* One look through all routes, by their patterns or by the older ones. */
+static enum router_result router_look(const struct http_route *const *tables, bool older, const char *method,
+				      const char *target, const char *path_end, struct router_match *out, char *allow,
+				      size_t allow_len)
 {
 	struct router_span names[ROUTER_ARGS_MAX], values[ROUTER_ARGS_MAX];
-	const char *path_end = target + router_path_len(target);
 	bool is_head = strcmp(method, "HEAD") == 0, found = false, head_listed = false, get_listed = false;
 	unsigned n_args;
 	out->route = NULL;
 	allow[0] = '\0';
 	for (const struct http_route *const *table = tables; *table; table++) {
 		for (const struct http_route *r = *table; r->method; r++) {
-			if (!router_matches(r->pattern, target, path_end, names, values, &n_args))
+			if (!router_route_matches(r, older, target, path_end, names, values, &n_args))
 				continue;
 			if (strcmp(r->method, method) == 0) {
 				router_fill(out, r, names, values, n_args);
@@ -149,7 +163,15 @@ enum router_result router_find(const struct http_route *const *tables, const cha
 		return ROUTER_FOUND;
 	if (get_listed && !head_listed)
 		router_allow(allow, allow_len, "HEAD");
-	if (!router_is_known(tables, method))
-		return ROUTER_UNKNOWN_METHOD;
 	return found ? ROUTER_WRONG_METHOD : ROUTER_NOT_FOUND;
+}
+
+enum router_result router_find(const struct http_route *const *tables, const char *method, const char *target,
+			       struct router_match *out, char *allow, size_t allow_len)
+{
+	const char *path_end = target + router_path_len(target);
+	enum router_result result = router_look(tables, false, method, target, path_end, out, allow, allow_len);
+	if (result == ROUTER_NOT_FOUND)
+		result = router_look(tables, true, method, target, path_end, out, allow, allow_len);
+	return result == ROUTER_FOUND || router_is_known(tables, method) ? result : ROUTER_UNKNOWN_METHOD;
 }

@@ -55,6 +55,7 @@ static void chunks_get(struct http_request *req)
 const struct http_route ROUTES_CHUNKS[] = {
 	{.method = "GET",
 	 .pattern = "/v1/chunks/{prefix}/{hash}",
+	 .older = (const char *const[]){"/chunks/{prefix}/{hash}", "/chunk/{prefix}/{hash}", NULL},
 	 .name = "chunks",
 	 .scope = CAIRN_TOKEN_READ,
 	 .done = chunks_get},

@@ -194,6 +194,7 @@ static void plan_batch(struct http_request *req)
 const struct http_route ROUTES_RECONSTRUCTIONS[] = {
 	{.method = "GET",
 	 .pattern = "/v1/reconstructions/{hash}",
+	 .older = (const char *const[]){"/reconstructions/{hash}", "/reconstruction/{hash}", NULL},
 	 .name = "reconstructions-v1",
 	 .scope = CAIRN_TOKEN_READ,
 	 .done = plan_v1,
@@ -206,6 +207,7 @@ const struct http_route ROUTES_RECONSTRUCTIONS[] = {
 	 .free = plan_free},
 	{.method = "GET",
 	 .pattern = "/v1/reconstructions",
+	 .older = (const char *const[]){"/reconstructions", NULL},
 	 .name = "reconstructions-batch",
 	 .scope = CAIRN_TOKEN_READ,
 	 .done = plan_batch,

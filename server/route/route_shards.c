@@ -1,4 +1,4 @@
-/* POST /v1/shards and /v2/shards: an upload is spooled while it arrives, verified on a worker, and answered when it is
+/* POST /v1/shards, /v2/shards and what older clients say for the first: an upload is spooled while it arrives, verified on a worker, and answered when it is
  * durable. The second form shows its progress in NDJSON frames (source: protocol document). */
 #include "server/app.h"
 
@@ -233,7 +233,7 @@ static void shards_free(void *state)
 		shard_unref(state);
 }
 
-static void shards_head(struct http_request *req, bool framed)
+static void shards_head(struct http_request *req, bool framed, bool footer_may_be_cut)
 {
 	struct cairn_cas_who who = auth_who(http_identity(req));
 	struct cairn_diag diag = {0};
@@ -247,20 +247,34 @@ static void shards_head(struct http_request *req, bool framed)
 	s->app = app_of(req);
 	s->framed = framed;
 	http_set_state(req, s);
-	enum cairn_status status =
-		cairn_shard_upload_begin(s->app->cas, &who, http_content_length(req), &s->upload, &diag);
+	enum cairn_status status = cairn_shard_upload_begin(s->app->cas, &who, http_content_length(req),
+							    footer_may_be_cut, &s->upload, &diag);
 	if (status != CAIRN_OK)
 		http_reply_status(req, status, &diag);
 }
 
 static void shards_head_plain(struct http_request *req)
 {
-	shards_head(req, false);
+	shards_head(req, false, false);
 }
 
 static void shards_head_framed(struct http_request *req)
 {
-	shards_head(req, true);
+	shards_head(req, true, false);
+}
+
+/* hf_xet 1.1.8 to 1.2 send shards without the footer that their header announces, and only here. */
+static void shards_head_older(struct http_request *req)
+{
+	shards_head(req, false, true);
+}
+
+/* The hash is that of the shard before its footer was cut off, so it cannot be asked for; nothing is kept under it. */
+static void shards_head_named(struct http_request *req)
+{
+	struct cairn_hash shard;
+	if (route_prefix(req, "default-merkledb") && route_hash(req, &shard))
+		shards_head_older(req);
 }
 
 static void shards_body(struct http_request *req, const uint8_t *bytes, size_t len)
@@ -340,6 +354,24 @@ const struct http_route ROUTES_SHARDS[] = {
 	 .scope = CAIRN_TOKEN_WRITE,
 	 .body_max = shards_body_max,
 	 .head = shards_head_framed,
+	 .body = shards_body,
+	 .done = shards_done,
+	 .free = shards_free},
+	{.method = "POST",
+	 .pattern = "/shards",
+	 .name = "shards-older",
+	 .scope = CAIRN_TOKEN_WRITE,
+	 .body_max = shards_body_max,
+	 .head = shards_head_older,
+	 .body = shards_body,
+	 .done = shards_done,
+	 .free = shards_free},
+	{.method = "POST",
+	 .pattern = "/shard/{prefix}/{hash}",
+	 .name = "shards-older",
+	 .scope = CAIRN_TOKEN_WRITE,
+	 .body_max = shards_body_max,
+	 .head = shards_head_named,
 	 .body = shards_body,
 	 .done = shards_done,
 	 .free = shards_free},

@@ -174,6 +174,7 @@ static void grants_post(struct http_request *req)
 const struct http_route ROUTES_XORBS[] = {
 	{.method = "POST",
 	 .pattern = "/v1/xorbs/{prefix}/{hash}",
+	 .older = (const char *const[]){"/xorbs/{prefix}/{hash}", "/xorb/{prefix}/{hash}", NULL},
 	 .name = "xorbs",
 	 .scope = CAIRN_TOKEN_WRITE,
 	 .body_max = xorbs_body_max,
@@ -183,6 +184,7 @@ const struct http_route ROUTES_XORBS[] = {
 	 .free = xorbs_free},
 	{.method = "HEAD",
 	 .pattern = "/v1/xorbs/{prefix}/{hash}",
+	 .older = (const char *const[]){"/xorbs/{prefix}/{hash}", "/xorb/{prefix}/{hash}", NULL},
 	 .name = "xorbs",
 	 .scope = CAIRN_TOKEN_READ,
 	 .done = xorbs_head},

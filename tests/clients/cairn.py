@@ -27,6 +27,19 @@ STOP_S = 60
 launched = []  # all daemons of this run of tests
 
 
+def routes():
+    """Of the code: [(method, pattern, [older patterns], the scope of the token that it needs, or None)]"""
+    found = []
+    for path in sorted((ROOT / "server/route").glob("route_*.c")):
+        for entry in path.read_text().split("{.method = ")[1:]:
+            older = re.search(r"\.older = \(const char \*const\[\]\)\{([^;]*?), NULL\}", entry)
+            scope = re.search(r"\.scope = CAIRN_TOKEN_([A-Z]+)", entry)
+            method, pattern = re.match(r'"([A-Z]+)",\s*\.pattern = "([^"]+)"', entry).groups()
+            pattern = pattern.replace("%}", "}")  # % lets more characters in
+            found.append((method, pattern, re.findall(r'"([^"]+)"', older[1]) if older else [], scope[1].lower() if scope else None))
+    return found
+
+
 class Reply:
     def __init__(self, status, headers, body):
         self.status = status

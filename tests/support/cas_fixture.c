@@ -90,7 +90,7 @@ enum cairn_status cas_put_shard(struct cairn_cas *cas, const struct cairn_cas_wh
 {
 	struct cairn_shard_upload *u = NULL;
 	struct outcome o = OUTCOME_NEW;
-	enum cairn_status status = cairn_shard_upload_begin(cas, who, body->len, &u, diag);
+	enum cairn_status status = cairn_shard_upload_begin(cas, who, body->len, false, &u, diag);
 	if (status == CAIRN_OK)
 		status = cairn_shard_upload_write(u, body->bytes, body->len, diag);
 	if (status == CAIRN_OK)

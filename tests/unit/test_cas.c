@@ -258,11 +258,11 @@ START_TEST(bodies_in_flight_are_bounded)
 	cas_fixture_reopen(&f, small_spool);
 	struct cairn_shard_upload *one, *two;
 	struct cairn_diag diag = {0};
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1000, &one, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1, &two, &diag), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1000, false, &one, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1, false, &two, &diag), CAIRN_E_BUSY);
 	ck_assert_str_eq(diag.rule, "spool.full");
 	cairn_shard_upload_free(one);
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1, &two, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1, false, &two, NULL), CAIRN_OK);
 	cairn_shard_upload_free(two);
 }
 END_TEST
@@ -278,7 +278,7 @@ START_TEST(a_full_disk_is_told_before_the_body)
 	cas_fixture_reopen(&f, large_reserve);
 	struct cairn_shard_upload *u;
 	struct cairn_diag diag = {0};
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 100, &u, &diag), CAIRN_E_FULL);
+	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 100, false, &u, &diag), CAIRN_E_FULL);
 	ck_assert_str_eq(diag.rule, "disk.reserve");
 	ck_assert_int_eq(cairn_cas_ready(f.cas, NULL), CAIRN_E_FULL);
 }

@@ -258,7 +258,7 @@ START_TEST(a_xorb_swept_between_verifying_and_committing_is_a_conflict)
 	gc_xorb_init(&x, 1, 3);
 	gc_put_whole(g.f.cas, &x, &file);
 	ck_assert(forget(&g, &file.hash, NULL));
-	ck_assert_int_eq(cairn_shard_upload_begin(g.f.cas, &CAS_OPERATOR, file.shard.len, &u, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_shard_upload_begin(g.f.cas, &CAS_OPERATOR, file.shard.len, false, &u, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_shard_upload_write(u, file.shard.bytes, file.shard.len, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_shard_upload_verify(u, NULL, NULL, NULL), CAIRN_OK);
 	check_report_is(gc_collect_all(&g), 1, 1, x.body.len);

@@ -16,6 +16,11 @@ static const struct http_route SECOND[] = {
 	{.method = "GET", .pattern = "/v1/xorbs/{prefix}/{hash}", .name = "xorb-get"},
 	{.method = "PURGE", .pattern = "/four/{a}/{b}/{c}/{d}", .name = "four"},
 	{.method = "GET", .pattern = "/", .name = "root"},
+	{.method = "GET",
+	 .pattern = "/v1/plans/{hash}",
+	 .older = (const char *const[]){"/plans/{hash}", "/plan/of/{hash}", NULL},
+	 .name = "plans"},
+	{.method = "GET", .pattern = "/plans/today", .name = "today"},
 	{.method = NULL},
 };
 static const struct http_route *const TABLES[] = {FIRST, SECOND, NULL};
@@ -145,6 +150,24 @@ START_TEST(wrong_methods_name_the_right_ones)
 }
 END_TEST
 
+START_TEST(older_paths_come_after_todays)
+{
+	must_find("GET", "/v1/plans/x", "plans");
+	must_find("GET", "/plans/x", "plans");
+	ck_assert_uint_eq(match.n_args, 1);
+	ck_assert_mem_eq(match.args[0].name, "hash", match.args[0].name_len);
+	ck_assert_str_eq(match.args[0].value, "x");
+	must_find("HEAD", "/plan/of/y?z", "plans");
+	ck_assert_str_eq(match.args[0].value, "y");
+	must_find("GET", "/plans/today", "today");
+	ck_assert_int_eq(find("GET", "/plan/x"), ROUTER_NOT_FOUND);
+	ck_assert_int_eq(find("POST", "/plans/x"), ROUTER_WRONG_METHOD);
+	ck_assert_str_eq(allow, "GET, HEAD");
+	ck_assert_int_eq(find("POST", "/plans/today"), ROUTER_WRONG_METHOD);
+	ck_assert_int_eq(find("BREW", "/plans/x"), ROUTER_UNKNOWN_METHOD);
+}
+END_TEST
+
 START_TEST(unknown_methods)
 {
 	ck_assert_int_eq(find("BREW", "/health"), ROUTER_UNKNOWN_METHOD);
@@ -164,6 +187,7 @@ int main(void)
 	tcase_add_test(tc, every_character_at_every_place);
 	tcase_add_test(tc, paths_at_the_limit_and_over);
 	tcase_add_test(tc, wrong_methods_name_the_right_ones);
+	tcase_add_test(tc, older_paths_come_after_todays);
 	tcase_add_test(tc, unknown_methods);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);

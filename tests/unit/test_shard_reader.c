@@ -283,13 +283,8 @@ START_TEST(test_short)
 	ck_assert_str_eq(diag.actual, "47");
 	ck_assert_int_eq(cairn_shard_reader_init(&r, shard.bytes, 48, NULL), CAIRN_OK);
 	cairn_put_u64le(shard.bytes + 40, CAIRN_SHARD_FOOTER_BYTES);
-	diag = (struct cairn_diag){0};
-	ck_assert_int_eq(cairn_shard_reader_init(&r, shard.bytes, 48 + 191, &diag), CAIRN_E_FORMAT);
-	ck_assert_str_eq(diag.rule, "shard.footer_size");
-	/* 240 bytes: the footer might fit after the header, but the sections need the bytes themselves. */
 	CLEANUP(vec_bytes_fini) struct vec_bytes longer = {.bytes = calloc(1, 440), .len = 440};
 	memcpy(longer.bytes, shard.bytes, shard.len);
-	ck_assert_int_eq(cairn_shard_reader_init(&r, longer.bytes, 48 + 200, NULL), CAIRN_OK);
 	diag = (struct cairn_diag){0};
 	ck_assert_int_eq(walk(longer.bytes, 240 + 199, &diag), CAIRN_E_FORMAT);
 	ck_assert_str_eq(diag.rule, "shard.footer_missing");

@@ -150,6 +150,33 @@ START_TEST(test_strict)
 }
 END_TEST
 
+/* As hf_xet 1.1.8 to 1.2 send it: the footer's length is still in the header. */
+START_TEST(test_footer_cut)
+{
+	struct cairn_verify_options cut = CAIRN_VERIFY_DEFAULTS;
+	cut.footer_may_be_cut = true;
+	CLEANUP(captured_store_fini) struct made_store all = captured_store(NULL);
+	struct cairn_verify_resolver resolver = made_resolver(&all);
+	CLEANUP(vec_bytes_fini) struct vec_bytes medium = vec_read("shards/medium.shard");
+	cairn_put_u64le(medium.bytes + CAIRN_SHARD_AT_FOOTER_BYTES, CAIRN_SHARD_FOOTER_BYTES);
+	ck_assert_int_eq(cairn_verify_shard(medium.bytes, medium.len, &cut, &resolver, &sum, NULL), CAIRN_OK);
+	ck_assert(!sum.has_footer);
+	expect_refused(cairn_verify_shard(medium.bytes, medium.len, NULL, &resolver, &sum, &diag), CAIRN_E_FORMAT,
+		       "shard.footer_missing", medium.len);
+	expect_refused(cairn_verify_shard(medium.bytes, medium.len - 1, &cut, &resolver, &sum, &diag), CAIRN_E_FORMAT,
+		       "shard.truncated", medium.len - CAIRN_SHARD_RECORD_BYTES);
+	cut.strict = true;
+	expect_refused(cairn_verify_shard(medium.bytes, medium.len, &cut, &resolver, &sum, &diag), CAIRN_E_FORMAT,
+		       "shard.footer_missing", medium.len);
+	cut.strict = false;
+	CLEANUP(vec_bytes_fini) struct vec_bytes js = vec_read("js/js_1.shard");
+	expect_refused(cairn_verify_shard(js.bytes, js.len - 1, &cut, &resolver, &sum, &diag), CAIRN_E_FORMAT,
+		       "shard.footer_missing", js.len - CAIRN_SHARD_FOOTER_BYTES);
+	ck_assert_int_eq(cairn_verify_shard(js.bytes, js.len, &cut, &resolver, &sum, NULL), CAIRN_OK);
+	ck_assert(sum.has_footer);
+}
+END_TEST
+
 START_TEST(test_described_or_known)
 {
 	make_shard((size_t)_i);
@@ -579,6 +606,7 @@ int main(void)
 	tcase_add_loop_test(c, test_captured, 0, (int)CAPTURED_UPLOADS_N);
 	tcase_add_test(c, test_answers);
 	tcase_add_test(c, test_strict);
+	tcase_add_test(c, test_footer_cut);
 	tcase_add_loop_test(c, test_described_or_known, 0, 4);
 	tcase_add_test(c, test_external);
 	tcase_add_loop_test(c, test_each_is_found, 0, 8);
