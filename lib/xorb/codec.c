@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/vec16.h"
+#include "xorb/lz4_frame.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -196,6 +197,14 @@ enum cairn_status cairn_codec_unpack(struct cairn_codec *c, const uint8_t **raw,
 		*raw = c->ungrouped.bytes;
 	}
 	return CAIRN_OK;
+}
+
+enum cairn_status cairn_codec_judge(const struct cairn_codec *c, const struct cairn_xorb_chunk_header *header,
+				    const uint8_t *data, uint64_t at, struct cairn_diag *diag)
+{
+	if (header->scheme == CAIRN_SCHEME_NONE)
+		return CAIRN_OK;
+	return cairn_lz4_frame_judge(data, header->packed_bytes, c->unpacked.bytes, header->unpacked_bytes, at, diag);
 }
 
 /* Blocks that do not refer to each other: every decoder of the protocol reads them. */

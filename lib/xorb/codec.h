@@ -25,6 +25,15 @@ CAIRN_MUST_USE enum cairn_status cairn_codec_unpack(struct cairn_codec *c, const
 						    uint64_t at, struct cairn_diag *diag);
 
 /**
+ * Of the chunk that c unpacked last: is its packing one that every client reads alike? (lz4_frame.h)
+ * @param header, data, at  as they were given to cairn_codec_unpack()
+ * @return CAIRN_OK; CAIRN_E_FORMAT
+ */
+CAIRN_MUST_USE enum cairn_status cairn_codec_judge(const struct cairn_codec *c,
+						   const struct cairn_xorb_chunk_header *header, const uint8_t *data,
+						   uint64_t at, struct cairn_diag *diag);
+
+/**
  * Pack one chunk with whichever scheme gives the fewest bytes and append header and data to out.
  * @param len  1 .. CAIRN_CHUNK_READ_BYTES_MAX
  * @param[out] scheme  the one taken; may be NULL

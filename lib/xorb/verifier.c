@@ -96,6 +96,9 @@ static enum cairn_status verifier_chunk(struct cairn_xorb_verifier *v, const uin
 	enum cairn_status status = cairn_codec_unpack(v->codec, &raw, &v->header, data, v->data_end, &v->why);
 	if (status != CAIRN_OK)
 		return status;
+	status = cairn_codec_judge(v->codec, &v->header, data, v->data_end, &v->why);
+	if (status != CAIRN_OK)
+		return status;
 	struct cairn_hash hash;
 	cairn_hash_chunk(&hash, raw, v->header.unpacked_bytes);
 	v->data_end += CAIRN_XORB_CHUNK_HEADER_BYTES + v->header.packed_bytes;
