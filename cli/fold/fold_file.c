@@ -49,7 +49,7 @@ enum cairn_status fold_output_commit(struct fold_output *o, struct cairn_diag *d
 {
 	char folder[sizeof(o->part)];
 	(void)snprintf(folder, sizeof(folder), "%s", o->path);
-	if (fsync(o->fd) == 0 && renameat2(AT_FDCWD, o->part, AT_FDCWD, o->path, RENAME_NOREPLACE) == 0) {
+	if (fsync(o->fd) == 0 && cairn_fd_rename_new(AT_FDCWD, o->part, AT_FDCWD, o->path) == CAIRN_OK) {
 		o->part[0] = '\0';
 		CLEANUP(cairn_fd_closep) int fd = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0 && fsync(fd) == 0)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -80,6 +81,17 @@ enum cairn_status cairn_fd_sync_parent(const char *path)
 	CLEANUP(cairn_fd_closep) int dir = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	free(copy);
 	return dir >= 0 && fsync(dir) == 0 ? CAIRN_OK : CAIRN_E_IO;
+}
+
+enum cairn_status cairn_fd_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+	int rc = renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE);
+	if (rc < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)) {
+		rc = linkat(from_dir, from, to_dir, to, 0); /* EEXIST in place of replacing */
+		if (rc == 0)
+			rc = unlinkat(from_dir, from, 0);
+	}
+	return rc == 0 ? CAIRN_OK : cairn_fd_status(errno);
 }
 
 enum cairn_status cairn_fd_make_folder(const char *path, bool *made)

@@ -26,6 +26,13 @@ CAIRN_MUST_USE enum cairn_status cairn_fd_read_at(int fd, uint64_t offset, void 
 CAIRN_MUST_USE enum cairn_status cairn_fd_sync_parent(const char *path);
 
 /**
+ * Rename a file to a name that nobody has yet, as renameat2() does with RENAME_NOREPLACE; also on file systems that do
+ * not know that (NFS, FUSE and others), where for a moment the file has both names.
+ * @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO with errno: EEXIST there is such a file
+ */
+CAIRN_MUST_USE enum cairn_status cairn_fd_rename_new(int from_dir, const char *from, int to_dir, const char *to);
+
+/**
  * Make a folder (mode 0700) whose name is durable. One that is there is taken: another process may have made it and
  * died, so its name is synced as well, unless the folder that it is in is not ours to open.
  * @param[out] made  it was not there before

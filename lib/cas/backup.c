@@ -22,8 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A chunk's entries in the index take about 500 bytes of 100 MiB, so bundles grow with the store. */
-enum { BACKUP_BUNDLES = 100000, BACKUP_READ_BYTES = 4 << 20 };
+/* A chunk's entries in the index take below 570 bytes of 100 MiB, so bundles grow with the store: this many, and twice
+ * as many where each object is longer than half a bundle. */
+enum { BACKUP_BUNDLES = 80000, BACKUP_READ_BYTES = 4 << 20 };
 
 struct backup {
 	const struct cairn_backup_options *options;
@@ -296,7 +297,7 @@ static enum cairn_status backup_finish(struct backup *b, uint64_t index_bytes)
 	if (status != CAIRN_OK)
 		return status;
 	b->report->file_bytes = cairn_fold_writer_bytes(b->w);
-	if (renameat2(AT_FDCWD, b->part, AT_FDCWD, b->options->out, RENAME_NOREPLACE) < 0)
+	if (cairn_fd_rename_new(AT_FDCWD, b->part, AT_FDCWD, b->options->out) != CAIRN_OK)
 		return backup_io(b, "name", b->options->out);
 	char folder[BACKUP_PATH_BYTES];
 	(void)snprintf(folder, sizeof(folder), "%s", b->options->out);

@@ -360,7 +360,7 @@ static enum cairn_status store_fs_set_loose_aside(struct store_fs *fs, const str
 	store_fs_path(path, hash);
 	for (int i = 0; i < STORE_FS_ASIDE_MAX; i++) {
 		store_fs_aside(aside, hash, i);
-		if (renameat2(fs->objects_fd, path, fs->damaged_fd, aside, RENAME_NOREPLACE) == 0) {
+		if (cairn_fd_rename_new(fs->objects_fd, path, fs->damaged_fd, aside) == CAIRN_OK) {
 			store_open_files_forget(&fs->opened, hash);
 			cairn_crash_point(CAIRN_CRASH_ASIDE_MOVED);
 			enum cairn_status status = store_fs_sync_home(fs, path);

@@ -1,0 +1,99 @@
+/* Files on disks that cannot do all that ours can. */
+#include "base/fd.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int refuse; /* the errno of a file system that does not know RENAME_NOREPLACE; 0: it does */
+
+/* In place of the C library's, for this program. */
+int renameat2(int oldfd, const char *old, int newfd, const char *new, unsigned flags)
+{
+	if (refuse && flags) {
+		errno = refuse;
+		return -1;
+	}
+	return (int)syscall(SYS_renameat2, oldfd, old, newfd, new, flags);
+}
+
+static char folder[] = "/tmp/cairn-fd-XXXXXX";
+static int dir;
+
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(dir, 0);
+}
+
+static void teardown(void)
+{
+	(void)unlinkat(dir, "from", 0);
+	(void)unlinkat(dir, "to", 0);
+	(void)close(dir);
+	(void)rmdir(folder);
+}
+
+static void make(const char *name, const char *text)
+{
+	CLEANUP(cairn_fd_closep) int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ck_assert_int_eq(cairn_fd_write_all(fd, text, 1), CAIRN_OK);
+}
+
+static int first_byte(const char *name)
+{
+	CLEANUP(cairn_fd_closep) int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	char c;
+	return fd >= 0 && cairn_fd_read_at(fd, 0, &c, 1) == CAIRN_OK ? c : -1;
+}
+
+START_TEST(rename_new_moves_and_never_replaces)
+{
+	static const int REFUSALS[] = {0, EINVAL, ENOSYS, EOPNOTSUPP};
+	refuse = REFUSALS[_i];
+	make("from", "a");
+	ck_assert_int_eq(cairn_fd_rename_new(dir, "from", dir, "to"), CAIRN_OK);
+	ck_assert_int_eq(first_byte("from"), -1);
+	ck_assert_int_eq(first_byte("to"), 'a');
+	make("from", "b");
+	ck_assert_int_eq(cairn_fd_rename_new(dir, "from", dir, "to"), CAIRN_E_IO);
+	ck_assert_int_eq(errno, EEXIST);
+	ck_assert_int_eq(first_byte("from"), 'b');
+	ck_assert_int_eq(first_byte("to"), 'a');
+	(void)unlinkat(dir, "to", 0);
+	(void)unlinkat(dir, "from", 0);
+	ck_assert_int_eq(cairn_fd_rename_new(dir, "from", dir, "to"), CAIRN_E_IO);
+	ck_assert_int_eq(errno, ENOENT);
+}
+END_TEST
+
+START_TEST(other_refusals_are_told)
+{
+	refuse = ENOSPC;
+	make("from", "a");
+	ck_assert_int_eq(cairn_fd_rename_new(dir, "from", dir, "to"), CAIRN_E_FULL);
+	ck_assert_int_eq(first_byte("from"), 'a');
+	ck_assert_int_eq(first_byte("to"), -1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("fd");
+	TCase *tc = tcase_create("fd");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_loop_test(tc, rename_new_moves_and_never_replaces, 0, 4);
+	tcase_add_test(tc, other_refusals_are_told);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
