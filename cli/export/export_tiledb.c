@@ -82,6 +82,25 @@ static bool tiledb_same_fields(const struct cairn_tiledb_schema *a, const struct
 	return true;
 }
 
+static bool tiledb_same_filters(const struct cairn_tiledb_pipeline *a, const struct cairn_tiledb_pipeline *b)
+{
+	bool same = a->n == b->n;
+	for (uint32_t i = 0; same && i < a->n; i++)
+		same = a->filters[i].type == b->filters[i].type;
+	return same;
+}
+
+/* A fragment is read as its array's schema says: it must be stored so. The level of a filter tells only the writer. */
+static bool tiledb_same_storage(const struct cairn_tiledb_schema *a, const struct cairn_tiledb_schema *b)
+{
+	bool same = a->capacity == b->capacity && tiledb_same_filters(&a->offsets, &b->offsets) &&
+		    tiledb_same_filters(&a->validity, &b->validity);
+	for (uint32_t i = 0; same && i < cairn_tiledb_schema_slots(a); i++)
+		same = !cairn_tiledb_schema_field(a, i) ||
+		       tiledb_same_filters(cairn_tiledb_schema_pipeline(a, i), cairn_tiledb_schema_pipeline(b, i));
+	return same;
+}
+
 /* --- what was exported before ------------------------------------------------------------------------------------- */
 
 static bool tiledb_exists(const struct export *e, enum export_table table)
@@ -129,6 +148,10 @@ static enum cairn_status tiledb_resume_table(struct export *e, enum export_table
 	if (!tiledb_same_fields(&array.schema, &own))
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.schema", CAIRN_NO_OFFSET,
 				  "is an array with other fields than those of an export");
+	if (!tiledb_same_storage(&array.schema, &own))
+		return cairn_fail(
+			diag, CAIRN_E_CONFLICT, "export.schema", CAIRN_NO_OFFSET,
+			"is an array with other filters or tiles than those of an export: name another folder");
 	(void)snprintf(e->schema_names[table], sizeof(e->schema_names[table]), "%.95s", array.schema_name);
 	for (uint32_t i = 0; i < array.n_fragments && status == CAIRN_OK; i++)
 		status = tiledb_resume_fragment(e, table, &array, array.fragments[i], diag);

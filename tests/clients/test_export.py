@@ -357,6 +357,27 @@ def test_what_is_refused(data, tmp_path):
     assert not (out / ".export.tmp").exists()
 
 
+@pytest.mark.parametrize("what", ["as it is", "capacity", "filters"])
+def test_fragments_are_stored_as_their_array_says(data, tmp_path, what):
+    """An array of our fields that somebody made anew: TileDB reads each fragment by the array's schema."""
+    out = tmp_path / "out"
+    fill(data, 1, 3, 30)
+    export(data, out)
+    ours = tiledb.ArraySchema.load(str(out / "xorbs"))
+    attrs = [ours.attr(i) for i in range(ours.nattr)]
+    if what == "filters":
+        attrs[0] = tiledb.Attr(attrs[0].name, dtype=attrs[0].dtype, filters=tiledb.FilterList([tiledb.GzipFilter(6)]))
+    again = tiledb.ArraySchema(ours.domain, attrs, sparse=True, allows_duplicates=True, capacity=77 if what == "capacity" else ours.capacity,
+                               offsets_filters=ours.offsets_filters, validity_filters=ours.validity_filters)
+    shutil.rmtree(out / "xorbs")
+    tiledb.Array.create(str(out / "xorbs"), again)
+    if what == "as it is":
+        assert export(data, out)["xorbs"]["rows"] == 3
+        expect_all(data, out)
+    else:
+        assert "export.schema" in export(data, out, expect=73)
+
+
 def no_room():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

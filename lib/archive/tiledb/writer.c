@@ -97,7 +97,11 @@ enum cairn_status cairn_tiledb_commit(int array_fd, const char *fragment, struct
 	enum cairn_status status = writer_sync_folder(array_fd, CAIRN_TILEDB_FRAGMENTS_DIR, diag);
 	if (status == CAIRN_OK)
 		status = writer_put_file(array_fd, path, &nothing, diag);
-	return status == CAIRN_OK ? writer_sync_folder(array_fd, CAIRN_TILEDB_COMMITS_DIR, diag) : status;
+	if (status == CAIRN_OK)
+		status = writer_sync_folder(array_fd, CAIRN_TILEDB_COMMITS_DIR, diag);
+	if (status != CAIRN_OK && status != CAIRN_E_CONFLICT) /* not one that was there before */
+		(void)unlinkat(array_fd, path, 0);            /* the caller takes the fragment away */
+	return status;
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
