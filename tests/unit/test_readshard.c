@@ -530,6 +530,28 @@ START_TEST(held_bytes_are_zeroed_later)
 }
 END_TEST
 
+/* The length of a live object says less than it is: its end looks like what a deletion left. */
+START_TEST(a_damaged_length_is_no_gap)
+{
+	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
+	CLEANUP(five_freep) struct five *f = five_new();
+	CLEANUP(cairn_readshard_freep) struct cairn_readshard *s = NULL;
+	CLEANUP(cairn_fd_closep) int fd = open_file(&dir, "five");
+	write_five(fd, f);
+	struct cairn_readshard_slot slot;
+	bool zeroed = false;
+	ck_assert_int_eq(cairn_readshard_open(&s, fd, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_readshard_find(s, f->keys[4], &slot, NULL), CAIRN_OK);
+	uint8_t shorter[CAIRN_READSHARD_SIZE_BYTES], got[5000];
+	cairn_put_u64be(shorter, slot.bytes - 4096);
+	ck_assert_int_eq(pwrite(fd, shorter, sizeof(shorter), (off_t)slot.at), sizeof(shorter));
+	ck_assert_int_eq(cairn_readshard_scrub(s, fd, &zeroed, NULL), CAIRN_OK);
+	ck_assert(zeroed);
+	ck_assert_int_eq(cairn_fd_read_at(fd, slot.bytes_at, got, sizeof(got)), CAIRN_OK);
+	ck_assert_mem_eq(got, f->bytes[4], sizeof(got));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("readshard");
@@ -557,6 +579,7 @@ int main(void)
 	tc = tcase_create("deleting");
 	tcase_add_test(tc, deleting_leaves_the_bytes_that_the_peer_leaves);
 	tcase_add_test(tc, held_bytes_are_zeroed_later);
+	tcase_add_test(tc, a_damaged_length_is_no_gap);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
