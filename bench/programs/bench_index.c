@@ -1,6 +1,7 @@
 /* The index by itself: chunk queries a second on one thread, shards a second and shards a sync with many uploaders.
  *     bench_index DIR [UPLOADERS [SECONDS [SYNC_MS]]]
  * SYNC_MS: make each fdatasync last at least so long, as on a slower disk. */
+#include "base/bytes.h"
 #include "index/index.h"
 #include "synthetic.h"
 
@@ -72,7 +73,8 @@ static enum cairn_status bench_next_file(void *ctx, struct cairn_index_new_file 
 	*out = (struct cairn_index_new_file){.hash = synthetic_hash(2, s->number * FILES + s->files),
 					     .size_bytes = 65536,
 					     .has_sha256 = true,
-					     .n_terms = 1};
+					     .n_terms = 1,
+					     .first_chunk = cairn_get_u64le(s->list.hashes[s->files].b)};
 	struct cairn_hash sha256 = synthetic_hash(3, s->number * FILES + s->files);
 	memcpy(out->sha256, sha256.b, sizeof(out->sha256));
 	s->files++;

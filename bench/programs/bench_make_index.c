@@ -6,6 +6,7 @@
  * last file of the first goes on in the second, and every fourth of the others in a xorb that was there before. The
  * same numbers give the same index. In TARGETS: misses.tsv, cached.tsv (a few chunks that are found), cold.tsv (many,
  * all over the index). One line of JSON comes out. */
+#include "base/bytes.h"
 #include "index/index.h"
 #include "synthetic.h"
 
@@ -139,6 +140,18 @@ static bool make_second_term(const struct make_shard *s, uint32_t file, uint64_t
 	return true;
 }
 
+/* Where the first term of the next file begins. */
+static uint32_t make_start(const struct make_shard *s, uint32_t file)
+{
+	return file % s->make->n_files * make_file_chunks(s->make, make_first_xorb(s) + file / s->make->n_files);
+}
+
+static uint64_t make_first_chunk(const struct make_shard *s)
+{
+	const struct cairn_chunk_list *list = &s->list[s->next_file / s->make->n_files];
+	return cairn_get_u64le(list->hashes[make_start(s, s->next_file)].b);
+}
+
 static enum cairn_status make_next_file(void *ctx, struct cairn_index_new_file *out, bool *more)
 {
 	struct make_shard *s = ctx;
@@ -148,6 +161,7 @@ static enum cairn_status make_next_file(void *ctx, struct cairn_index_new_file *
 	struct cairn_hash sha256 = synthetic_hash(KIND_SHA256, number);
 	memcpy(out->sha256, sha256.b, sizeof(out->sha256));
 	out->n_terms = make_second_term(s, s->next_file, &second) ? 2 : 1;
+	out->first_chunk = make_first_chunk(s);
 	out->size_bytes = (uint64_t)out->n_terms * make_file_chunks(s->make, make_first_xorb(s)) * CHUNK_BYTES;
 	s->next_file++;
 	return CAIRN_OK;
@@ -161,7 +175,7 @@ static void make_term(void *ctx, uint32_t i, struct cairn_index_new_term *out)
 	uint64_t xorb = make_first_xorb(s) + file / m->n_files;
 	uint32_t len = make_file_chunks(m, xorb);
 	if (i == 0)
-		start = file % m->n_files * len;
+		start = make_start(s, file);
 	else
 		(void)make_second_term(s, file, &xorb);
 	if (i == 1)

@@ -1,4 +1,5 @@
 /* A shard upload: spooled, verified on a worker, registered in a group commit straight from the spool. */
+#include "base/bytes.h"
 #include "base/crash_point.h"
 #include "cas/internal.h"
 #include "cas/list_cache.h"
@@ -9,15 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCE_DESCRIBED = 16 }; /* xorbs of a shard that are remembered */
-
 /* Where the index's writer reads from. All of the shard has been verified, so failures here are of memory only. */
 struct shard_source {
 	struct cairn_shard_reader reader;
-	struct cairn_shard_file file;                        /* handed out last */
-	struct cairn_hash first_chunk;                       /* of that */
-	struct cairn_shard_xorb described[SOURCE_DESCRIBED]; /* some of those handed out, placed by their hash */
-	struct cairn_index_eligible *eligible;               /* of the xorb handed out last; owned */
+	struct cairn_shard_file file;          /* handed out last */
+	uint32_t n_first_chunks;               /* of the files handed out */
+	struct cairn_index_eligible *eligible; /* of the xorb handed out last; owned */
 	uint32_t n_eligible, eligible_cap;
 	struct cairn_chunk_list list; /* likewise, when xorbs are kept elsewhere */
 };
@@ -34,6 +32,8 @@ struct cairn_shard_upload {
 	bool known; /* this very body was accepted before */
 	struct cairn_verify_summary summary;
 	struct cairn_list_cache lists; /* of xorbs that terms ran over */
+	uint64_t *first_chunks;        /* of the files with terms: first 8 bytes of the hash; owned */
+	uint32_t n_first_chunks, first_chunks_cap;
 	struct shard_source source;
 	struct cairn_index_write write;
 	void (*done)(void *ctx, enum cairn_status status, bool added, const struct cairn_diag *diag);
@@ -88,6 +88,7 @@ void cairn_shard_upload_free(struct cairn_shard_upload *u)
 	cairn_list_cache_fini(&u->lists);
 	cairn_chunk_list_fini(&u->source.list);
 	free(u->source.eligible);
+	free(u->first_chunks);
 	cas_release_bytes(u->cas, u->bytes_reserved);
 	free(u);
 }
@@ -118,6 +119,22 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 	return shard_upload_read_list(u, xorb, slot);
 }
 
+/* Kept until the index wants it, which would have to read the xorb's list for it. At most CAIRN_VERIFY_FILES_MAX. */
+static enum cairn_status shard_upload_first_chunk(void *ctx, const struct cairn_hash *chunk)
+{
+	struct cairn_shard_upload *u = ctx;
+	if (u->n_first_chunks == u->first_chunks_cap) {
+		uint32_t cap = u->first_chunks_cap ? u->first_chunks_cap * 2 : 16;
+		uint64_t *grown = realloc(u->first_chunks, cap * sizeof(*grown));
+		if (!grown)
+			return CAIRN_E_NOMEM;
+		u->first_chunks = grown;
+		u->first_chunks_cap = cap;
+	}
+	u->first_chunks[u->n_first_chunks++] = cairn_get_u64le(chunk->b);
+	return CAIRN_OK;
+}
+
 enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 					    bool (*progress)(void *ctx, uint64_t verified, uint64_t total),
 					    void *progress_ctx, struct cairn_diag *diag)
@@ -140,6 +157,8 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 		.terms_max = o->terms_max,
 		.xorbs_max = o->xorbs_max,
 		.term_chunks_max = o->term_chunks_max,
+		.first_chunk = shard_upload_first_chunk,
+		.first_chunk_ctx = u,
 		.progress = progress,
 		.progress_ctx = progress_ctx,
 	};
@@ -163,6 +182,7 @@ const struct cairn_verify_summary *cairn_shard_upload_summary(const struct cairn
 static enum cairn_status source_rewind(void *ctx)
 {
 	struct cairn_shard_upload *u = ctx;
+	u->source.n_first_chunks = 0;
 	return cairn_shard_reader_init(&u->source.reader, u->bytes, u->len, NULL);
 }
 
@@ -178,24 +198,6 @@ static enum cairn_status source_add_eligible(struct shard_source *s, const struc
 	}
 	s->eligible[s->n_eligible++] = (struct cairn_index_eligible){.chunk = *chunk, .place = place};
 	return CAIRN_OK;
-}
-
-static struct cairn_shard_xorb *source_described(struct shard_source *s, const struct cairn_hash *xorb)
-{
-	return &s->described[xorb->b[0] % SOURCE_DESCRIBED];
-}
-
-/* Most files begin in a xorb that came with them: the index need not read its list. */
-static const struct cairn_hash *source_first_chunk(struct shard_source *s)
-{
-	if (s->file.n_terms == 0)
-		return NULL;
-	struct cairn_shard_term term = cairn_shard_file_term(&s->file, 0);
-	const struct cairn_shard_xorb *xorb = source_described(s, &term.xorb);
-	if (!cairn_hash_equal(&xorb->hash, &term.xorb) || term.start >= xorb->n_chunks)
-		return NULL;
-	s->first_chunk = cairn_shard_xorb_chunk(xorb, term.start).hash;
-	return &s->first_chunk;
 }
 
 static enum cairn_status source_read_chunks(struct cairn_shard_upload *u, const struct cairn_shard_xorb *xorb)
@@ -234,7 +236,6 @@ static enum cairn_status source_next_xorb(void *ctx, struct cairn_index_describe
 		status = source_read_chunks(u, &xorb);
 	if (status != CAIRN_OK)
 		return status;
-	*source_described(&u->source, &xorb.hash) = xorb;
 	*out = (struct cairn_index_described){
 		.hash = xorb.hash,
 		.eligible = u->source.eligible,
@@ -251,8 +252,9 @@ static enum cairn_status source_next_file(void *ctx, struct cairn_index_new_file
 	enum cairn_status status = cairn_shard_next_file(&u->source.reader, file, more, NULL);
 	if (status != CAIRN_OK || !*more)
 		return status;
-	*out = (struct cairn_index_new_file){
-		.hash = file->hash, .n_terms = file->n_terms, .first_chunk = source_first_chunk(&u->source)};
+	*out = (struct cairn_index_new_file){.hash = file->hash, .n_terms = file->n_terms};
+	if (file->n_terms > 0)
+		out->first_chunk = u->first_chunks[u->source.n_first_chunks++];
 	/* The reference client writes zeros when it has not computed the digest. */
 	static const uint8_t none[sizeof(out->sha256)];
 	out->has_sha256 = cairn_shard_file_sha256(file, out->sha256) && memcmp(out->sha256, none, sizeof(none)) != 0;

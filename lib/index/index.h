@@ -194,7 +194,7 @@ struct cairn_index_new_file {
 	bool has_sha256;
 	uint8_t sha256[32];
 	uint32_t n_terms;
-	const struct cairn_hash *first_chunk; /* borrowed until the next call; NULL: the index is to look for it */
+	uint64_t first_chunk; /* first 8 bytes of its first chunk's hash, LE; of a file with terms */
 };
 struct cairn_index_new_term {
 	struct cairn_hash xorb;

@@ -65,18 +65,18 @@ static enum cairn_status put_shard_named(struct put_shard *p, const struct cairn
 	return put_shard_remember(p, hash, &known);
 }
 
-static enum cairn_status put_shard_dedupe(struct put_shard *p, const struct cairn_hash *chunk, int64_t xorb,
-					  uint32_t place)
+/* @param prefix  first 8 bytes of the chunk's hash */
+static enum cairn_status put_shard_dedupe(struct put_shard *p, uint64_t prefix, int64_t xorb, uint32_t place)
 {
 	sqlite3_stmt *stmt = p->tx->stmt[CAIRN_TX_ADD_DEDUPE];
-	sqlite3_bind_int64(stmt, 1, (int64_t)cairn_get_u64le(chunk->b));
+	sqlite3_bind_int64(stmt, 1, (int64_t)prefix);
 	sqlite3_bind_int64(stmt, 2, p->scope);
 	sqlite3_bind_int64(stmt, 3, xorb);
 	sqlite3_bind_int64(stmt, 4, place);
 	sqlite3_bind_int64(stmt, 5, p->id);
 	enum cairn_status status = cairn_sql_run(stmt);
 	if (status == CAIRN_OK && sqlite3_changes(p->tx->db) > 0) {
-		cairn_filter_add(&p->tx->filter, cairn_filter_key(cairn_get_u64le(chunk->b), p->write->shard.scope));
+		cairn_filter_add(&p->tx->filter, cairn_filter_key(prefix, p->write->shard.scope));
 		p->tx->counts.eligible++;
 		p->write->added = true;
 	}
@@ -130,26 +130,10 @@ static enum cairn_status put_shard_xorb(struct put_shard *p, const struct cairn_
 	for (uint32_t i = 0; status == CAIRN_OK && i < xorb->n_eligible; i++) {
 		if (xorb->eligible[i].place >= known.n_chunks)
 			return put_shard_conflict(p, "xorb.differs", &xorb->hash, "is known with fewer chunks");
-		status = put_shard_dedupe(p, &xorb->eligible[i].chunk, known.id, xorb->eligible[i].place);
+		status = put_shard_dedupe(p, cairn_get_u64le(xorb->eligible[i].chunk.b), known.id,
+					  xorb->eligible[i].place);
 	}
 	return status;
-}
-
-/* The first chunk of each file is eligible whatever its hash: that is how a client finds the start of a known file. */
-static enum cairn_status put_shard_first_chunk(struct put_shard *p, const struct cairn_index_new_file *file,
-					       int64_t xorb, uint32_t place)
-{
-	struct cairn_tx *tx = p->tx;
-	if (file->first_chunk)
-		return put_shard_dedupe(p, file->first_chunk, xorb, place);
-	if (tx->first_xorb != xorb) {
-		tx->first_xorb = 0;
-		enum cairn_status status = cairn_tx_list(tx, xorb, &tx->first);
-		if (status != CAIRN_OK)
-			return status;
-		tx->first_xorb = xorb;
-	}
-	return put_shard_dedupe(p, &tx->first.hashes[place], xorb, place);
 }
 
 /* A file's terms as they will be stored, and each xorb they name (some maybe twice). */
@@ -291,8 +275,9 @@ static enum cairn_status put_shard_file(struct put_shard *p, const struct cairn_
 		status = put_shard_known_file(p, file, &terms, &id);
 	if (status == CAIRN_OK)
 		status = put_shard_own(p, id);
+	/* The first chunk of each file is eligible whatever its hash: so a client finds the start of a known file. */
 	if (status == CAIRN_OK && file->n_terms > 0)
-		status = put_shard_first_chunk(p, file, terms.first_xorb, terms.first_place);
+		status = put_shard_dedupe(p, file->first_chunk, terms.first_xorb, terms.first_place);
 	return status;
 }
 

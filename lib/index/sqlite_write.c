@@ -218,7 +218,6 @@ void cairn_tx_close(struct cairn_tx *tx)
 	cairn_filter_fini(&tx->filter);
 	cairn_sql_finalize(tx->stmt, CAIRN_TX_STMTS);
 	cairn_sql_closep(&tx->db);
-	cairn_chunk_list_fini(&tx->first);
 	free(tx->xorbs);
 	tx->xorbs = NULL;
 }
@@ -314,7 +313,6 @@ static void tx_explain(struct cairn_tx *tx, struct cairn_index_write *write)
 static enum cairn_status tx_apply(struct cairn_tx *tx, struct cairn_index_write *write)
 {
 	tx->n_applied++;
-	tx->first_xorb = 0;
 	write->added = false;
 	write->diag = (struct cairn_diag){0};
 	write->status = tx_dispatch(tx, write);

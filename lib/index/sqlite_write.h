@@ -92,8 +92,6 @@ struct cairn_tx {
 	uint64_t n_applied;                  /* writes so far: names the write at hand */
 	uint64_t n_commits;                  /* so far */
 	struct cairn_tx_xorb *xorbs;         /* CAIRN_TX_XORBS, by the first bytes of the hash */
-	struct cairn_chunk_list first;       /* the last list that was read for a file's first chunk */
-	int64_t first_xorb;                  /* whose it is; 0: nobody's */
 	struct cairn_filter filter;          /* prefixes of eligible chunks; readers ask it from their own threads */
 	int64_t filter_prefix, filter_scope; /* row up to which it is filled */
 };

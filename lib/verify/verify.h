@@ -24,6 +24,11 @@ struct cairn_verify_options {
 	uint32_t terms_max;       /* terms in the shard */
 	uint32_t xorbs_max;       /* xorbs that the shard describes */
 	uint64_t term_chunks_max; /* chunks that all terms together run over: bounds the work of a small shard */
+	/** Called for each file that has terms, in their order, with the hash of its first chunk: which clients ask
+	 * about, and which is at hand here. NULL: nobody wants it. @return CAIRN_OK, or what the verifier is to answer
+	 */
+	enum cairn_status (*first_chunk)(void *ctx, const struct cairn_hash *chunk);
+	void *first_chunk_ctx;
 	/** Called now and then with the entries (terms and chunks) verified so far and in all. NULL: nobody listens.
 	 *  @return false to give up (the verifier answers CAIRN_E_BUSY) */
 	bool (*progress)(void *ctx, uint64_t verified, uint64_t total);

@@ -121,6 +121,8 @@ static enum cairn_status term_verify(struct verify_run *run, const struct cairn_
 	}
 	run->sum.file_bytes += unpacked_bytes;
 	status = term_check_range_hash(run, file, i, hashes, n);
+	if (status == CAIRN_OK && i == 0 && run->options->first_chunk)
+		status = run->options->first_chunk(run->options->first_chunk_ctx, &hashes[0]);
 	return status == CAIRN_OK ? cairn_verify_advance(run, 1, (uint64_t)n + 1) : status;
 }
 

@@ -29,9 +29,9 @@ struct http_route {
 	 * also have escapes, which are handed out as they were sent. */
 	const char *pattern;
 	const char *const *older; /* patterns under which older clients know the resource; NULL-terminated, or NULL */
-	const char *name;                /* label of metrics and access log: the pattern's resource, never a raw path */
-	unsigned scope;                  /* enum cairn_token_scope that a token needs; 0: no token */
-	uint64_t (*body_max)(void *app); /* largest body; NULL: the route takes none */
+	const char *name;         /* label of metrics and access log: the pattern's resource, never a raw path */
+	unsigned scope;           /* enum cairn_token_scope that a token needs; 0: no token */
+	uint64_t (*body_max)(void *app);        /* largest body; NULL: the route takes none */
 	void (*head)(struct http_request *req); /* may be NULL */
 	void (*body)(struct http_request *req, const uint8_t *bytes, size_t len);
 	void (*done)(struct http_request *req);

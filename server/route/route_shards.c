@@ -1,5 +1,6 @@
-/* POST /v1/shards, /v2/shards and what older clients say for the first: an upload is spooled while it arrives, verified on a worker, and answered when it is
- * durable. The second form shows its progress in NDJSON frames (source: protocol document). */
+/* POST /v1/shards, /v2/shards and what older clients say for the first: an upload is spooled while it arrives, verified
+ * on a worker, and answered when it is durable. The second form shows its progress in NDJSON frames (source: protocol
+ * document). */
 #include "server/app.h"
 
 #include "base/clock.h"

@@ -1,5 +1,7 @@
 #include "support/index_fixture.h"
 
+#include "base/bytes.h"
+
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -86,6 +88,8 @@ void fx_shard_term(struct fx_file *file, const struct fx_xorb *x, uint32_t start
 {
 	ck_assert_uint_lt(file->file.n_terms, FX_TERMS_MAX);
 	uint32_t bytes = (uint32_t)cairn_chunk_list_bytes(&x->list, start, end);
+	if (file->file.n_terms == 0)
+		file->file.first_chunk = cairn_get_u64le(x->list.hashes[start].b);
 	file->terms[file->file.n_terms++] = (struct cairn_index_new_term){x->hash, start, end, bytes};
 	file->file.size_bytes += bytes;
 }

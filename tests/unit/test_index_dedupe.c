@@ -86,7 +86,7 @@ START_TEST(first_chunk_of_a_file_in_a_known_xorb)
 	fx_shard_init(&s, 1);
 	struct fx_file *file = fx_shard_file(&s, 1, &a, 11, 12);
 	fx_shard_term(file, &b, 5, 6);
-	fx_shard_file(&s, 2, &a, 13, 14); /* the list is read once for both */
+	fx_shard_file(&s, 2, &a, 13, 14);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	ck_assert_uint_eq(assert_hit("", &a.list.hashes[11], &a).n, 1); /* the shard described nothing: no neighbours */
 	assert_hit("", &a.list.hashes[13], &a);

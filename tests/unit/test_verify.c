@@ -163,12 +163,15 @@ START_TEST(test_footer_cut)
 	ck_assert(!sum.has_footer);
 	expect_refused(cairn_verify_shard(medium.bytes, medium.len, NULL, &resolver, &sum, &diag), CAIRN_E_FORMAT,
 		       "shard.footer_missing", medium.len);
+	diag = (struct cairn_diag){0};
 	expect_refused(cairn_verify_shard(medium.bytes, medium.len - 1, &cut, &resolver, &sum, &diag), CAIRN_E_FORMAT,
 		       "shard.truncated", medium.len - CAIRN_SHARD_RECORD_BYTES);
 	cut.strict = true;
+	diag = (struct cairn_diag){0};
 	expect_refused(cairn_verify_shard(medium.bytes, medium.len, &cut, &resolver, &sum, &diag), CAIRN_E_FORMAT,
 		       "shard.footer_missing", medium.len);
 	cut.strict = false;
+	diag = (struct cairn_diag){0};
 	CLEANUP(vec_bytes_fini) struct vec_bytes js = vec_read("js/js_1.shard");
 	expect_refused(cairn_verify_shard(js.bytes, js.len - 1, &cut, &resolver, &sum, &diag), CAIRN_E_FORMAT,
 		       "shard.footer_missing", js.len - CAIRN_SHARD_FOOTER_BYTES);
@@ -575,6 +578,32 @@ START_TEST(test_no_memory)
 }
 END_TEST
 
+static enum cairn_status note_first_chunk(void *ctx, const struct cairn_hash *chunk)
+{
+	struct cairn_chunk_list *noted = ctx;
+	return noted->n < 2 ? cairn_chunk_list_add(noted, chunk, (struct cairn_span){0}) : CAIRN_E_BUSY;
+}
+
+/* Of each file that has terms, whether its xorb is described in the shard or known. */
+START_TEST(test_first_chunks)
+{
+	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list noted = {0};
+	struct cairn_verify_options options = CAIRN_VERIFY_DEFAULTS;
+	options.first_chunk = note_first_chunk;
+	options.first_chunk_ctx = &noted;
+	const struct made_term one = {&xorbs[0], 3, 5}, other = {&xorbs[2], 7, 9};
+	made_write_file(&w, &one, 1, WITH_ALL);
+	made_write_file(&w, NULL, 0, WITH_ALL);
+	made_write_file(&w, &other, 1, WITH_ALL);
+	made_write_xorb(&w, &xorbs[2]);
+	ck_assert_int_eq(verify_made(&options), CAIRN_OK);
+	ck_assert_uint_eq(noted.n, 2);
+	ck_assert(cairn_hash_equal(&noted.hashes[0], &xorbs[0].list.hashes[3]));
+	ck_assert(cairn_hash_equal(&noted.hashes[1], &xorbs[2].list.hashes[7]));
+	ck_assert_int_eq(verify_with(&options), CAIRN_E_BUSY); /* what the callback says is what the verifier says */
+}
+END_TEST
+
 START_TEST(test_empty_files)
 {
 	made_write_file(&w, NULL, 0, WITH_ALL);
@@ -627,6 +656,7 @@ int main(void)
 	tcase_add_test(c, test_progress);
 	tcase_add_loop_test(c, test_store_fails, 0, 2);
 	tcase_add_test(c, test_no_memory);
+	tcase_add_test(c, test_first_chunks);
 	tcase_add_test(c, test_empty_files);
 	tcase_add_test(c, test_defaults);
 	tcase_set_timeout(c, 60);
