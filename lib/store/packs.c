@@ -21,6 +21,7 @@ enum {
 struct store_pack {
 	_Atomic unsigned refs;
 	_Atomic bool untidy;           /* bytes of deleted objects may be left */
+	bool writable;                 /* else nothing can be deleted in it, as on a disk that is mounted to be read */
 	int fd;                        /* for deleting, and to hold the lock that says "in use"; -1: not served */
 	struct cairn_readshard *shard; /* NULL: not served, see fault */
 	struct cairn_diag fault;
@@ -70,9 +71,8 @@ static void pack_open(struct store_pack *pack, int dir_fd)
 	}
 	if (!pack->shard)
 		cairn_fd_closep(&pack->fd);
-	/* A process that was killed may have left some, unless nobody can write here. */
-	int mode = pack->fd < 0 ? O_RDONLY : fcntl(pack->fd, F_GETFL) & O_ACCMODE;
-	atomic_init(&pack->untidy, mode == O_RDWR);
+	pack->writable = pack->fd >= 0 && (fcntl(pack->fd, F_GETFL) & O_ACCMODE) == O_RDWR;
+	atomic_init(&pack->untidy, pack->writable); /* a process that was killed may have left some */
 }
 
 static bool packs_is_name(const char *name)
@@ -223,12 +223,13 @@ void store_packs_fini(struct store_packs *p)
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static enum cairn_status packs_look(struct store_packs *p, const struct cairn_hash *hash, struct store_packed *out)
+static enum cairn_status packs_look(struct store_packs *p, const struct cairn_hash *hash, bool writable,
+				    struct store_packed *out)
 {
 	enum cairn_status status = CAIRN_E_NOT_FOUND;
 	pthread_rwlock_rdlock(&p->lock);
 	for (size_t i = 0; i < p->n && status != CAIRN_OK; i++) {
-		if (!p->all[i]->shard)
+		if (!p->all[i]->shard || (writable && !p->all[i]->writable))
 			continue;
 		status = cairn_readshard_find(p->all[i]->shard, hash->b, &out->slot, NULL);
 		if (status == CAIRN_OK) {
@@ -247,11 +248,12 @@ static bool pack_is_there(const struct store_packs *p, const struct store_pack *
 	return fstatat(p->dir_fd, pack->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && packs_is_same(pack, &st);
 }
 
-enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash, struct store_packed *out)
+enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash, bool writable,
+				   struct store_packed *out)
 {
 	*out = (struct store_packed){0};
 	for (int try = 0; try < 2; try++) {
-		enum cairn_status status = packs_look(p, hash, out);
+		enum cairn_status status = packs_look(p, hash, writable, out);
 		if (status == CAIRN_OK && pack_is_there(p, out->pack))
 			return CAIRN_OK;
 		store_packs_release(out);
@@ -266,7 +268,7 @@ enum cairn_status store_packs_get(struct store_packs *p, const struct cairn_hash
 {
 	CLEANUP(store_packs_release) struct store_packed packed;
 	struct stat st;
-	enum cairn_status status = store_packs_find(p, hash, &packed);
+	enum cairn_status status = store_packs_find(p, hash, false, &packed);
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(cairn_fd_closep)
@@ -291,7 +293,7 @@ enum cairn_status store_packs_remove(struct store_packs *p, const struct cairn_h
 	for (;;) {
 		CLEANUP(store_packs_release) struct store_packed packed;
 		bool zeroed = true;
-		if (store_packs_find(p, hash, &packed) != CAIRN_OK)
+		if (store_packs_find(p, hash, true, &packed) != CAIRN_OK)
 			return CAIRN_OK;
 		pthread_mutex_lock(&p->delete_lock);
 		enum cairn_status status =
@@ -308,7 +310,7 @@ enum cairn_status store_packs_remove(struct store_packs *p, const struct cairn_h
 static bool packs_is_first(struct store_packs *p, const struct store_pack *pack, const struct cairn_hash *hash)
 {
 	CLEANUP(store_packs_release) struct store_packed first = {0};
-	return packs_look(p, hash, &first) == CAIRN_OK && first.pack == pack;
+	return packs_look(p, hash, false, &first) == CAIRN_OK && first.pack == pack;
 }
 
 /* References to all packs, so that long work needs no lock. */

@@ -38,8 +38,10 @@ void store_packs_fini(struct store_packs *p);
 /** Look through the folder now. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status store_packs_scan(struct store_packs *p);
 
-/** Find an object. @return CAIRN_OK; CAIRN_E_NOT_FOUND, also when its slot is damaged */
-CAIRN_MUST_USE enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash,
+/** Find an object.
+ *  @param writable  only in packs that can be written
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND, also when its slot is damaged */
+CAIRN_MUST_USE enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash, bool writable,
 						  struct store_packed *out);
 void store_packs_release(struct store_packed *packed);
 
@@ -48,7 +50,8 @@ void store_packs_release(struct store_packed *packed);
 CAIRN_MUST_USE enum cairn_status store_packs_get(struct store_packs *p, const struct cairn_hash *hash,
 						 struct cairn_readshard_slot *slot, int *fd);
 
-/** Delete an object from every pack that has it. @return CAIRN_OK also when none has; CAIRN_E_IO; CAIRN_E_FULL */
+/** Delete an object from every pack that has it and can be written; it stays in the others, where one of the object
+ * folder comes before it. @return CAIRN_OK also when none has it; CAIRN_E_IO; CAIRN_E_FULL */
 CAIRN_MUST_USE enum cairn_status store_packs_remove(struct store_packs *p, const struct cairn_hash *hash);
 
 /** Zero what deletions had to leave. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */

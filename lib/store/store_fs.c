@@ -179,7 +179,9 @@ static enum cairn_status store_fs_put_commit(struct cairn_store_put *put, const 
 	struct store_fs_put *p = (struct store_fs_put *)put;
 	struct store_fs *fs = (struct store_fs *)put->store;
 	CLEANUP(store_packs_release) struct store_packed packed = {0};
-	*existed = store_packs_find(&fs->packs, hash, &packed) == CAIRN_OK;
+	/* One in a pack that cannot be written may be a left-over that could not be removed; what is in the folder
+	 * comes first. */
+	*existed = store_packs_find(&fs->packs, hash, true, &packed) == CAIRN_OK;
 	if (*existed)
 		return CAIRN_OK;
 	if (fsync(p->file.fd) < 0)
@@ -298,7 +300,7 @@ static enum cairn_status store_fs_stat(struct cairn_store *s, const struct cairn
 	enum cairn_status status = store_fs_stat_loose(fs, hash, bytes);
 	if (status != CAIRN_E_NOT_FOUND)
 		return status;
-	status = store_packs_find(&fs->packs, hash, &packed);
+	status = store_packs_find(&fs->packs, hash, false, &packed);
 	if (status == CAIRN_OK)
 		*bytes = packed.slot.bytes;
 	return status;

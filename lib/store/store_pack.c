@@ -188,7 +188,7 @@ enum cairn_status cairn_store_packing_add(struct cairn_store_packing *p, const s
 	enum cairn_status status = store_fs_open_loose(p->fs, hash, &fd, &st);
 	if (status != CAIRN_OK || (uint64_t)st.st_size != bytes)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* packed already, or for fsck */
-	if (store_packs_find(&p->fs->packs, hash, &packed) == CAIRN_OK)
+	if (store_packs_find(&p->fs->packs, hash, false, &packed) == CAIRN_OK)
 		return packing_drop(p, hash, false);
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	status = cairn_readshard_writer_add_fd(p->writer, hash->b, fd, bytes);

@@ -278,6 +278,50 @@ static bool pack_has_bytes(struct gc_stock *s, const struct gc_xorb *x)
 	return has;
 }
 
+/* A pack that this process may only read; root would write it all the same, and becomes somebody else. */
+static void pack_is_given_away(struct gc_stock *s, const char *name)
+{
+	CLEANUP(tempdir_textp) char *path = pack_path(s, name);
+	CLEANUP(tempdir_textp) char *folder = tempdir_path(&s->g.f.dir, ".");
+	CLEANUP(tempdir_textp) char *clock = tempdir_path(&s->g.clock_dir, ".");
+	ck_assert_int_eq(chmod(path, 0444), 0);
+	if (geteuid() != 0)
+		return;
+	char command[1024];
+	(void)snprintf(command, sizeof(command), "chown -R 65534:65534 '%s' '%s' && chown 0:0 '%s'", folder, clock,
+		       path);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(setegid(65534), 0);
+	ck_assert_int_eq(seteuid(65534), 0);
+}
+
+/* As on a disk that is mounted to be read: what nobody needs stays there, and does not stand in the way of its return.
+ */
+START_TEST(packs_may_be_read_only)
+{
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	bool forgotten, inserted;
+	gc_stock_init(&s);
+	(void)pack_as(&s, "a.shard", 0);
+	pack_is_given_away(&s, "a.shard");
+	cas_fixture_reopen(&s.g.f, gc_fixture_times);
+	is_whole(&s);
+	ck_assert_int_eq(cairn_cas_forget(s.g.f.cas, &s.file.hash, NULL, &forgotten), CAIRN_OK);
+	ck_assert_uint_eq(gc_collect_all(&s.g).n_swept, 1);
+	ck_assert(pack_has_bytes(&s, &s.x));
+	count_files(&s, 0, 1);
+	ck_assert_int_eq(gc_put_xorb(s.g.f.cas, &s.x, &inserted), CAIRN_OK);
+	ck_assert(inserted);
+	count_files(&s, 1, 1);
+	ck_assert_int_eq(cas_put_shard(s.g.f.cas, &CAS_OPERATOR, &s.file.shard, &inserted, NULL), CAIRN_OK);
+	is_whole(&s);
+	if (getuid() == 0) {
+		ck_assert_int_eq(seteuid(0), 0);
+		ck_assert_int_eq(setegid(0), 0);
+	}
+}
+END_TEST
+
 START_TEST(packed_xorbs_are_collected)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -385,6 +429,7 @@ int main(void)
 	tcase_add_test(tc, a_pack_that_is_none_is_told_and_does_no_harm);
 	tcase_add_test(tc, packs_are_locked_while_they_are_served);
 	tcase_add_test(tc, packed_xorbs_are_collected);
+	tcase_add_test(tc, packs_may_be_read_only);
 	tcase_add_test(tc, bytes_that_are_being_read_are_zeroed_by_a_later_collection);
 	tcase_add_test(tc, a_damaged_packed_xorb_is_set_aside_and_comes_back);
 	suite_add_tcase(suite, tc);
