@@ -31,11 +31,15 @@ static void answer_add_xorb(struct answer_builder *b, const struct cairn_index_d
 	b->n_xorbs++;
 }
 
-/* The first xorb is whole in any case, the others as long as there is room. */
+/* The first xorb is whole in any case, the others as long as there is room. One whose bytes are lost is not offered:
+ * clients would not send it, and their shards would be refused. Without the first, which has the chunk, there is no
+ * answer. */
 static bool answer_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
 {
 	struct answer_builder *b = ctx;
 	uint64_t more = (UINT64_C(1) + x->list->n) * CAIRN_SHARD_RECORD_BYTES;
+	if (x->xorb.stored_bytes == 0 && !b->cas->options.xorbs_external)
+		return b->n_xorbs > 0;
 	/* Only now: most queries are misses, and deriving a key costs more than finding that out. */
 	if (b->n_xorbs == 0)
 		b->status = cairn_secret_dedupe_key(&b->cas->secret, b->scope, b->epoch, &b->key);
@@ -83,6 +87,8 @@ static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, 
 	enum cairn_status status = cairn_index_dedupe(cas->index, scope, chunk, answer_visit, &b);
 	if (status == CAIRN_OK)
 		status = b.status;
+	if (status == CAIRN_OK && b.n_xorbs == 0)
+		status = CAIRN_E_NOT_FOUND;
 	if (status == CAIRN_OK) {
 		*out = answer_finish(&b, (int64_t)(epoch + 1) * cas->options.epoch_s, cas->options.epoch_s);
 		status = *out ? CAIRN_OK : CAIRN_E_NOMEM;

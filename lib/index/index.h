@@ -80,7 +80,7 @@ bool cairn_index_may_dedupe(struct cairn_index *ix, const char *scope, const str
 
 /**
  * Answer a chunk query within one snapshot: first the xorb that holds the chunk, then its neighbours (xorbs of the same
- * shard), retired ones left out.
+ * shard), retired and damaged ones left out. Those whose bytes are lost or kept elsewhere have stored_bytes 0.
  * @param visit  @return false to stop
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked in this scope or the shared one; CAIRN_E_IO; CAIRN_E_NOMEM
  */

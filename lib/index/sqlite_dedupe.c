@@ -137,15 +137,19 @@ static enum cairn_status dedupe_answer_first(struct dedupe_query *q)
 	return dedupe_eligible(q);
 }
 
-/* @param[out] row  false: there is no further neighbour */
+/* A damaged one is left out: it is an extra, and what was asked for is whole.
+ * @param[out] row  false: there is no further neighbour */
 static enum cairn_status dedupe_answer_next(struct dedupe_query *q, sqlite3_stmt *neighbours, bool *row)
 {
-	enum cairn_status status = cairn_sql_step(neighbours, row);
-	if (status != CAIRN_OK || !*row)
-		return status;
-	if (!cairn_index_xorb_column(neighbours, &q->answer.xorb))
-		return CAIRN_E_DAMAGED;
-	status = dedupe_decode(q, neighbours, CAIRN_INDEX_XORB_COLUMNS);
+	enum cairn_status status;
+	do {
+		status = cairn_sql_step(neighbours, row);
+		if (status != CAIRN_OK || !*row)
+			return status;
+		status = CAIRN_E_DAMAGED;
+		if (cairn_index_xorb_column(neighbours, &q->answer.xorb))
+			status = dedupe_decode(q, neighbours, CAIRN_INDEX_XORB_COLUMNS);
+	} while (status == CAIRN_E_DAMAGED);
 	return status == CAIRN_OK ? dedupe_eligible(q) : status;
 }
 

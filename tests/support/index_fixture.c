@@ -1,6 +1,7 @@
 #include "support/index_fixture.h"
 
 #include "base/bytes.h"
+#include "index/sqlite_util.h"
 
 #include <check.h>
 #include <stdarg.h>
@@ -200,4 +201,13 @@ bool fx_sees(struct cairn_index *ix, const char *viewer, uint64_t file_number)
 	ck_assert(status == CAIRN_OK || status == CAIRN_E_NOT_FOUND);
 	cairn_index_file_fini(&file);
 	return status == CAIRN_OK;
+}
+
+void fx_sql(const char *dir, const char *statements)
+{
+	char path[CAIRN_SQL_PATH_BYTES];
+	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
+	ck_assert_int_eq(cairn_sql_index_path(path, dir, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL, NULL), CAIRN_OK);
+	ck_assert_msg(cairn_sql_exec(db, statements) == CAIRN_OK, "%s", sqlite3_errmsg(db));
 }

@@ -68,6 +68,9 @@ struct fx_answer {
 enum cairn_status fx_query(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 			   struct fx_answer *out);
 
+/** Run statements on the index of a data folder, beside whoever has it open. */
+void fx_sql(const char *dir, const char *statements);
+
 /** Does the file exist for this viewer? */
 bool fx_sees(struct cairn_index *ix, const char *viewer, uint64_t file_number);
 

@@ -4,6 +4,7 @@
 #include "cas/plan.h"
 #include "shard/reader.h"
 #include "support/cas_fixture.h"
+#include "support/index_fixture.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -201,6 +202,63 @@ START_TEST(a_query_is_answered_with_keyed_chunks)
 }
 END_TEST
 
+static void lose_xorb(struct cairn_cas *cas, const struct cairn_hash *hash)
+{
+	struct cairn_index_write lose = {.kind = CAIRN_INDEX_LOSE_XORB, .promise = {.hash = *hash}};
+	ck_assert_int_eq(cairn_index_write(cairn_cas_index(cas), &lose), CAIRN_OK);
+}
+
+/* @return how many xorbs an answer has; 0: there is none */
+static unsigned xorbs_of_answer(struct cairn_cas *cas, const struct cairn_hash *chunk)
+{
+	const struct cairn_answer *answer;
+	struct cairn_shard_reader r;
+	struct cairn_shard_file file;
+	struct cairn_shard_xorb xorb;
+	bool more = true;
+	unsigned n = 0;
+	enum cairn_status status = cairn_cas_query(cas, &CAS_OPERATOR, chunk, &answer);
+	if (status == CAIRN_E_NOT_FOUND)
+		return 0;
+	ck_assert_int_eq(status, CAIRN_OK);
+	ck_assert_int_eq(cairn_shard_reader_init(&r, answer->bytes, answer->len, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_shard_next_file(&r, &file, &more, NULL), CAIRN_OK);
+	for (;; n++) {
+		ck_assert_int_eq(cairn_shard_next_xorb(&r, &xorb, &more, NULL), CAIRN_OK);
+		if (!more)
+			break;
+	}
+	cairn_answer_unref(answer);
+	return n;
+}
+
+/* Clients deduplicate against all that an answer holds, and never send it: their shards would be refused for ever. */
+START_TEST(a_lost_xorb_is_not_offered)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	struct fx_xorb a = fx_xorb_new(1, 20), b = fx_xorb_new(2, 30);
+	struct fx_shard s;
+	fx_xorb_put(cairn_cas_index(f.cas), &a);
+	fx_xorb_put(cairn_cas_index(f.cas), &b);
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &a, 2, 1, 2);
+	fx_shard_xorb(&s, &b, 1, 1);
+	ck_assert_int_eq(fx_shard_put(cairn_cas_index(f.cas), &s), CAIRN_OK);
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 2);
+	lose_xorb(f.cas, &b.hash);
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[2]), 1);
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &b.list.hashes[1]), 0);
+	fx_xorb_put(cairn_cas_index(f.cas), &b);
+	cas_fixture_reopen(&f, NULL);
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 2);
+	/* A shard may have described it while it was lost. */
+	fx_sql(f.dir.path, "UPDATE xorb SET stored = NULL WHERE id = 1");
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[2]), 0);
+	fx_xorb_fini(&a);
+	fx_xorb_fini(&b);
+}
+END_TEST
+
 START_TEST(two_scopes_get_other_keys_and_do_not_see_each_other)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -297,6 +355,7 @@ static Suite *cas_suite(void)
 	tcase_add_test(t, a_shard_is_added_once_for_each_owner);
 	tcase_add_test(t, nothing_of_a_refused_shard_is_visible);
 	tcase_add_test(t, a_query_is_answered_with_keyed_chunks);
+	tcase_add_test(t, a_lost_xorb_is_not_offered);
 	tcase_add_test(t, two_scopes_get_other_keys_and_do_not_see_each_other);
 	tcase_add_test(t, all_is_there_after_opening_again);
 	tcase_add_test(t, a_folder_in_use_is_refused);

@@ -161,6 +161,26 @@ START_TEST(neighbours_of_the_askers_shard)
 }
 END_TEST
 
+/* Damage of one neighbour takes nothing from the xorb that was asked for, nor from the others. */
+START_TEST(a_damaged_neighbour_is_left_out)
+{
+	static const char *const damages[] = {
+		"UPDATE list SET hashes = substr(hashes, 1, 33) WHERE xorb = 2",
+		"PRAGMA ignore_check_constraints = ON; UPDATE xorb SET hash = x'00' WHERE id = 2",
+	};
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &a, 1, 1);
+	fx_shard_xorb(&s, &b, 0);
+	fx_shard_xorb(&s, &c, 0);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_sql(folder.path, damages[_i]);
+	struct fx_answer got = assert_hit("", &a.list.hashes[1], &a);
+	ck_assert_uint_eq(got.n, 2);
+	ck_assert(cairn_hash_equal(&got.xorb[1], &c.hash));
+}
+END_TEST
+
 /* Hashes that agree in the eight bytes the index looks up by. */
 START_TEST(equal_prefixes)
 {
@@ -388,6 +408,7 @@ int main(void)
 	tcase_add_test(t, visitor_stops);
 	tcase_add_test(t, scopes);
 	tcase_add_test(t, neighbours_of_the_askers_shard);
+	tcase_add_loop_test(t, a_damaged_neighbour_is_left_out, 0, 2);
 	tcase_add_test(t, equal_prefixes);
 	tcase_add_test(t, a_chunk_in_many_scopes);
 	tcase_add_test(t, a_foreign_chunk_is_ruled_out_like_an_absent_one);
