@@ -154,7 +154,7 @@ static enum cairn_status walk_term(struct file_walk *w, const struct cairn_index
 	if (w->sink->go_on && !w->sink->go_on(w->sink->ctx))
 		return CAIRN_E_BUSY;
 	enum cairn_status status = walk_find_list(w, term->xorb_id, &list);
-	if (status == CAIRN_OK && term->end > list->n)
+	if (status == CAIRN_OK && (term->start >= term->end || term->end > list->n))
 		status = CAIRN_E_CONFLICT;
 	w->term_touched = false;
 	for (uint32_t i = term->start; i < term->end && status == CAIRN_OK; i++)

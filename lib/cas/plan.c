@@ -206,7 +206,7 @@ static enum cairn_status plan_add_xorb(void *ctx, const struct cairn_index_spans
 	uint32_t n = b->first[b->n_done + 1] - b->first[b->n_done];
 	for (uint32_t i = 0; i < n; i++) {
 		const struct cairn_plan_term *term = &plan->terms[order[i]];
-		if (term->end > places->n_chunks || places->stored_bytes == 0)
+		if (term->start >= term->end || term->end > places->n_chunks || places->stored_bytes == 0)
 			return CAIRN_E_CONFLICT;
 		if (order[i] == 0 || order[i] == plan->n_terms - 1)
 			plan_trim(b, order[i], places->spans);

@@ -6,6 +6,7 @@
 #include "support/subtree_merge.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,6 +366,32 @@ START_TEST(files_are_read_on_behalf_of_a_viewer)
 }
 END_TEST
 
+/* A flipped bit in the terms of a file: it fails, and reads nothing that is not there. */
+START_TEST(damaged_terms_are_a_conflict)
+{
+	static const char *const starts[] = {"x'0400'", "x'0500'", "x'ffff'"};
+	CLEANUP(cas_fixture_fini) struct cas_fixture fx = cas_fixture_new();
+	struct fx_xorb x = fx_xorb_new(1, 4);
+	struct fx_shard shard;
+	struct cairn_byte_range good = bytes_of(0, 0);
+	unsigned n = 0;
+	const struct cairn_file_chunks_sink sink = {.ctx = &n, .range = ignore_range};
+	struct cairn_file_chunks out;
+	char sql[160];
+	fx_xorb_put(cairn_cas_index(fx.cas), &x);
+	fx_shard_init(&shard, 1);
+	fx_shard_file(&shard, 1, &x, 0, 4);
+	ck_assert_int_eq(fx_shard_put(cairn_cas_index(fx.cas), &shard), CAIRN_OK);
+	(void)snprintf(sql, sizeof(sql),
+		       "UPDATE file SET terms = CAST(substr(terms, 1, 8) || %s || substr(terms, 11) AS BLOB)",
+		       starts[_i]);
+	fx_sql(fx.dir.path, sql);
+	struct cairn_hash hash = fx_hash("file", 1);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &hash, &good, 1, &sink, &out), CAIRN_E_CONFLICT);
+	fx_xorb_fini(&x);
+}
+END_TEST
+
 /* More chunks between two windows than are kept, all alike: nothing tells where their groups begin. */
 START_TEST(a_gap_that_does_not_fold_is_refused)
 {
@@ -405,6 +432,7 @@ static Suite *file_chunks_suite(void)
 	tcase_add_test(t, what_cannot_be_planned_is_refused);
 	tcase_add_test(t, a_sink_can_give_up);
 	tcase_add_test(t, files_are_read_on_behalf_of_a_viewer);
+	tcase_add_loop_test(t, damaged_terms_are_a_conflict, 0, 3);
 	tcase_add_test(t, a_gap_that_does_not_fold_is_refused);
 	suite_add_tcase(s, t);
 	return s;

@@ -4,6 +4,7 @@
 #include "server/route/plan_json.h"
 #include "shard/reader.h"
 #include "support/cas_fixture.h"
+#include "support/index_fixture.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -130,6 +131,34 @@ START_TEST(past_the_end_unknown_and_empty)
 	ck_assert_uint_eq(plan.n_terms, 0);
 	hash.b[0] ^= 1;
 	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &hash, &ALL, &plan), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+/* A flipped bit in the terms of a file: no term may reach beyond the list, or backwards. */
+START_TEST(damaged_terms_are_a_conflict)
+{
+	static const char *const terms[] = {
+		"x'00000000'",                /* nothing of it */
+		"x'04000300'",                /* backwards */
+		"x'ffff0000'", "x'00000500'", /* more than there is */
+	};
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	struct fx_xorb x = fx_xorb_new(1, 4);
+	struct fx_shard s;
+	struct cairn_plan plan;
+	char sql[160];
+	fx_xorb_put(cairn_cas_index(f.cas), &x);
+	fx_shard_init(&s, 1);
+	struct cairn_hash file = fx_shard_file(&s, 1, &x, 0, 4)->file.hash;
+	ck_assert_int_eq(fx_shard_put(cairn_cas_index(f.cas), &s), CAIRN_OK);
+	(void)snprintf(sql, sizeof(sql),
+		       "UPDATE file SET terms = CAST(substr(terms, 1, 8) || %s || substr(terms, 13) AS BLOB)",
+		       terms[_i]);
+	fx_sql(f.dir.path, sql);
+	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &file, &ALL, &plan), CAIRN_E_CONFLICT);
+	struct cairn_byte_range range = from_to(1000, 1000);
+	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &file, &range, &plan), CAIRN_E_CONFLICT);
+	fx_xorb_fini(&x);
 }
 END_TEST
 
@@ -291,6 +320,7 @@ static Suite *plan_suite(void)
 	tcase_add_test(t, ranges_are_cut_to_the_chunks_they_touch);
 	tcase_add_test(t, a_suffix_and_an_open_end);
 	tcase_add_test(t, past_the_end_unknown_and_empty);
+	tcase_add_loop_test(t, damaged_terms_are_a_conflict, 0, 4);
 	tcase_add_test(t, a_viewer_reads_what_is_registered_there);
 	tcase_add_test(t, a_grant_holds_until_it_expires_and_as_it_was_signed);
 	tcase_add_test(t, ranges_of_a_grant_are_read_strictly);
