@@ -145,9 +145,19 @@ static void app_ended(void *ctx, const struct http_request *req, const struct ht
 	    LOG_T("user_agent", s->user_agent));
 }
 
+/* Once: nothing but a restart changes it. */
+static void app_tell_of_index(struct app *app)
+{
+	struct cairn_diag diag = {0};
+	if (app->told_of_index || cairn_index_folds(cairn_cas_index(app->cas), &diag) == CAIRN_OK)
+		return;
+	app->told_of_index = true;
+	LOG(LOG_ERROR, "index_not_folded", LOG_T("rule", diag.rule), LOG_T("cause", diag.text));
+}
+
 static void app_tick(void *ctx)
 {
-	(void)ctx;
+	app_tell_of_index(ctx);
 	route_shards_tick();
 }
 

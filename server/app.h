@@ -37,6 +37,7 @@ struct app {
 	struct sandbox_report sandbox;
 	struct tls *tls;      /* NULL: HTTP */
 	atomic_bool stopping; /* long work is to end early */
+	bool told_of_index;   /* the sweeper's: it has logged that the index's log is not folded in */
 	int64_t started_unix_s;
 };
 

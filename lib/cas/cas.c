@@ -180,6 +180,8 @@ enum cairn_status cas_check_space(struct cairn_cas *cas, uint64_t in_flight, str
 enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct cairn_diag *diag)
 {
 	enum cairn_status status = cas_check_space(cas, 0, diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_folds(cas->index, diag);
 	if (status != CAIRN_OK)
 		return status;
 	status = cairn_index_writable(cas->index);

@@ -59,8 +59,9 @@ struct cairn_store *cairn_cas_store(struct cairn_cas *cas);
 /** Folder for files without a name, on the file system of the data. */
 const char *cairn_cas_tmp_dir(const struct cairn_cas *cas);
 
-/** Can uploads be taken: index writable, free space above the reserve?
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL with the numbers in diag */
+/** Can uploads be taken: index writable and its log folded in, free space above the reserve?
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL, of the reserve with the numbers in diag; CAIRN_E_BUSY the index did not
+ *          answer in time; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct cairn_diag *diag);
 
 /* --- xorbs -------------------------------------------------------------------------------------------------------- */

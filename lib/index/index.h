@@ -152,6 +152,10 @@ void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
  *  CAIRN_E_FULL; CAIRN_E_BUSY no answer within CAIRN_INDEX_PROBE_MS */
 CAIRN_MUST_USE enum cairn_status cairn_index_writable(struct cairn_index *ix);
 
+/** Is the index's log folded into its database? Told from memory. @return CAIRN_OK; CAIRN_E_IO with what to do in diag:
+ *  the disk failed at it. Nothing is lost and writes go on, but the log grows until the index is opened anew. */
+CAIRN_MUST_USE enum cairn_status cairn_index_folds(struct cairn_index *ix, struct cairn_diag *diag);
+
 /*
  * Garbage. A xorb that no file needs goes in two steps, each in pieces of a few milliseconds so that uploads wait no
  * longer: GC_MARK   not referenced, and neither new nor renewed within the grace time: retired, and not offered any

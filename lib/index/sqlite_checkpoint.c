@@ -10,26 +10,36 @@ enum {
 };
 
 /* Sync the database, so that whoever folds in the last of the log finds little to wait for: SQLite itself syncs only
- * then. A failure shows there, too. */
-static void checkpoint_sync(sqlite3 *db)
+ * then. */
+static int checkpoint_sync(sqlite3 *db)
 {
 	sqlite3_file *file = NULL;
-	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK && file && file->pMethods)
-		(void)file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+	int rc = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	if (rc != SQLITE_OK || !file || !file->pMethods)
+		return rc;
+	return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
 }
 
-/* One round of the thread. What a reader still needs, or a failing disk does not take, is left for the next. */
-static void checkpoint_fold(sqlite3 *db)
+/* The kernel tells a failed write once, and then takes the page for written: a later sync that succeeds says nothing
+ * about it. Busy, or no room for more, is nothing of the kind. */
+static bool checkpoint_failed(int rc)
+{
+	return (rc & 0xff) == SQLITE_IOERR;
+}
+
+/* One round of the thread. What a reader still needs is left for the next. */
+static int checkpoint_fold(sqlite3 *db)
 {
 	int pages = 0, folded = 0, before = 0;
 	for (int pass = 0; pass < CHECKPOINT_PASSES_MAX; pass++) {
-		if (sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_PASSIVE, &pages, &folded) != SQLITE_OK)
-			return;
-		checkpoint_sync(db);
-		if (folded - before <= CHECKPOINT_REST_PAGES)
-			return;
+		int rc = sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_PASSIVE, &pages, &folded);
+		if (rc == SQLITE_OK)
+			rc = checkpoint_sync(db);
+		if (rc != SQLITE_OK || folded - before <= CHECKPOINT_REST_PAGES)
+			return rc;
 		before = folded;
 	}
+	return SQLITE_OK;
 }
 
 static void *checkpoint_loop(void *arg)
@@ -42,9 +52,9 @@ static void *checkpoint_loop(void *arg)
 		if (c->closing)
 			break;
 		pthread_mutex_unlock(&c->lock);
-		checkpoint_fold(c->db);
+		int rc = checkpoint_fold(c->db);
 		pthread_mutex_lock(&c->lock);
-		c->state = CAIRN_CHECKPOINT_REST;
+		c->state = checkpoint_failed(rc) ? CAIRN_CHECKPOINT_FAILED : CAIRN_CHECKPOINT_REST;
 		pthread_cond_broadcast(&c->changed);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -69,11 +79,11 @@ static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pa
 	pthread_mutex_unlock(&c->lock);
 	if (!rest)
 		return SQLITE_OK;
-	/* Whatever comes of it: the commit is durable, and the log is still there for the next round. */
-	(void)sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	/* Whatever comes of it: the commit is durable, and the log is still there. */
+	int rc = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	c->from_pages = pages;
 	pthread_mutex_lock(&c->lock);
-	c->state = CAIRN_CHECKPOINT_IDLE;
+	c->state = checkpoint_failed(rc) ? CAIRN_CHECKPOINT_FAILED : CAIRN_CHECKPOINT_IDLE;
 	pthread_mutex_unlock(&c->lock);
 	return SQLITE_OK;
 }
@@ -113,6 +123,14 @@ enum cairn_status cairn_checkpoint_open(struct cairn_checkpoint *c, const char *
 	return CAIRN_OK;
 }
 
+bool cairn_checkpoint_failed(struct cairn_checkpoint *c)
+{
+	pthread_mutex_lock(&c->lock);
+	bool failed = c->state == CAIRN_CHECKPOINT_FAILED;
+	pthread_mutex_unlock(&c->lock);
+	return failed;
+}
+
 void cairn_checkpoint_close(struct cairn_checkpoint *c)
 {
 	if (!c->db)
@@ -125,6 +143,8 @@ void cairn_checkpoint_close(struct cairn_checkpoint *c)
 	pthread_mutex_unlock(&c->lock);
 	if (c->started)
 		pthread_join(c->thread, NULL);
+	if (c->writer_db && c->state == CAIRN_CHECKPOINT_FAILED)
+		(void)sqlite3_db_config(c->writer_db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	cairn_sql_closep(&c->db);
 	pthread_cond_destroy(&c->changed);
 	pthread_mutex_destroy(&c->lock);

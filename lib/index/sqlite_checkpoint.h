@@ -16,6 +16,8 @@ enum {
  * SQLite begins the log anew only once all of it is in the database, which is never so while commits go on beside the
  * folding. So it goes in rounds: the thread folds and syncs until little is left, and then the writer, between two
  * commits, folds that little in itself.
+ * When the disk fails at it, that was the last round: pages that the kernel takes for written may be lost, so the log
+ * must neither be begun anew nor folded in when it is closed. Whoever opens the database next folds all of it in again.
  */
 struct cairn_checkpoint {
 	sqlite3 *writer_db; /* borrowed */
@@ -30,6 +32,7 @@ struct cairn_checkpoint {
 		CAIRN_CHECKPOINT_IDLE,
 		CAIRN_CHECKPOINT_FOLDING, /* the thread is at it */
 		CAIRN_CHECKPOINT_REST,    /* what is left is the writer's */
+		CAIRN_CHECKPOINT_FAILED,  /* until it is closed */
 	} state;
 	bool closing;
 };
@@ -41,6 +44,9 @@ struct cairn_checkpoint {
  */
 CAIRN_MUST_USE enum cairn_status cairn_checkpoint_open(struct cairn_checkpoint *c, const char *path, sqlite3 *writer_db,
 						       struct cairn_diag *diag);
+
+/** Did the disk fail while the log was folded in? Then it grows until the database is opened anew. Any thread. */
+bool cairn_checkpoint_failed(struct cairn_checkpoint *c);
 
 /** End the thread; before writer_db is closed, and from the thread that commits, or when that has ended. */
 void cairn_checkpoint_close(struct cairn_checkpoint *c);

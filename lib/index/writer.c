@@ -285,3 +285,13 @@ enum cairn_status cairn_index_writable(struct cairn_index *ix)
 	pthread_mutex_unlock(&w->lock);
 	return status;
 }
+
+enum cairn_status cairn_index_folds(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	if (!cairn_checkpoint_failed(&ix->writer.checkpoint))
+		return CAIRN_OK;
+	return cairn_fail(
+		diag, CAIRN_E_IO, "index.not_folded", CAIRN_NO_OFFSET,
+		"the disk failed while the index's log was folded in; nothing is lost, but the log grows: look "
+		"at the disk and restart the daemon, which folds all of it in again");
+}

@@ -4,7 +4,9 @@ error that clients retry, and the daemon goes on when the disk does.
 
 import hashlib
 import random
+import sqlite3
 
+import cairn
 import hf_client
 import plans
 import pytest
@@ -166,6 +168,33 @@ def test_stock_client_tries_again(work, tmp_path, action):
     [got] = hf_client.download(work.server, tmp_path / "down", [{"hash": info["hash"], "size": 200_000, "how": "file"}], client_retry_base_delay="10ms")
     assert work.faults.disarm() == 2
     assert got == {"bytes": 200_000, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def test_disk_dies_while_the_log_is_folded_in(tmp_path):
+    """The kernel tells of a lost page once. So the log is kept whole until the next start, and whoever asks is told."""
+    faults, ledger = Faults(tmp_path / "faults"), Ledger()
+    server = faults.server.start()
+    assert ledger.upload(server, new_file(1)).status == 200
+    index = sqlite3.connect(server.data / "index.sqlite")
+    index.execute("PRAGMA wal_autocheckpoint = 0")
+    index.executemany("INSERT INTO telemetry(at, sender, body) VALUES(0, '', zeroblob(?))", [(4000,)] * 33_000)
+    index.commit()  # more than a round of folding takes
+    index.close()
+    faults.arm({"fdatasync"}, EIO, 2, 2)  # the first one is the commit's own
+    assert server.get("/ready").status == 200
+    cairn.wait_until("the failure", lambda: server.events("index_not_folded"))
+    assert faults.disarm() == 1
+    cairn.wait_until("/ready", lambda: server.get("/ready").status == 503)
+    cairn.is_error(server.get("/ready"), 503, "index.not_folded")
+    assert ledger.upload(server, new_file(2)).status == 200
+    assert len(server.events("index_not_folded")) == 1
+    server.stop()
+    assert (server.data / "index.sqlite-wal").stat().st_size > 125 << 20
+    server.start()
+    assert server.get("/ready").status == 200
+    ledger.check(server)
+    server.stop()
+    assert not (server.data / "index.sqlite-wal").exists()
 
 
 def test_start(tmp_path, clock):
