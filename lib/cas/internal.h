@@ -39,4 +39,12 @@ void cas_release_bytes(struct cairn_cas *cas, uint64_t bytes);
 /** Is there room for so many bytes more, above the reserve? @return CAIRN_OK; CAIRN_E_FULL with the numbers in diag */
 CAIRN_MUST_USE enum cairn_status cas_check_space(struct cairn_cas *cas, uint64_t in_flight, struct cairn_diag *diag);
 
+/**
+ * Is a xorb stored: do its row and its object agree? One that is retired may be.
+ * @param[out] row  zeroed when there is none
+ * @return CAIRN_OK with *stored set; CAIRN_E_IO
+ */
+CAIRN_MUST_USE enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash,
+					       struct cairn_index_xorb *row, bool *stored);
+
 #endif

@@ -99,10 +99,13 @@ void cairn_shard_upload_free(struct cairn_shard_upload *u)
 static enum cairn_status shard_upload_read_list(struct cairn_shard_upload *u, const struct cairn_hash *xorb,
 						struct cairn_chunk_list *list)
 {
-	uint64_t stored_bytes;
+	struct cairn_index_xorb row;
+	bool stored = true;
 	enum cairn_status status = CAIRN_OK;
 	if (!u->cas->options.xorbs_external)
-		status = cairn_store_stat(u->cas->store, xorb, &stored_bytes);
+		status = cas_xorb_look(u->cas, xorb, &row, &stored);
+	if (status == CAIRN_OK && !stored)
+		status = CAIRN_E_NOT_FOUND;
 	return status == CAIRN_OK ? cairn_index_chunk_list(u->cas->index, xorb, list) : status;
 }
 

@@ -23,9 +23,8 @@ struct cairn_xorb_upload {
 	void *done_ctx;
 };
 
-/* Do row and object agree? @param[out] row  zeroed when there is none */
-static enum cairn_status xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *row,
-				   bool *stored)
+enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *row,
+				bool *stored)
 {
 	*row = (struct cairn_index_xorb){0};
 	*stored = false;
@@ -41,7 +40,7 @@ static enum cairn_status xorb_look(struct cairn_cas *cas, const struct cairn_has
 enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *out)
 {
 	bool stored;
-	enum cairn_status status = xorb_look(cas, hash, out, &stored);
+	enum cairn_status status = cas_xorb_look(cas, hash, out, &stored);
 	if (status != CAIRN_OK)
 		return status;
 	return stored && !out->retired ? CAIRN_OK : CAIRN_E_NOT_FOUND;
@@ -152,7 +151,7 @@ static enum cairn_status xorb_upload_renew(struct cairn_xorb_upload *u, struct c
 static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u)
 {
 	struct cairn_index_xorb row;
-	enum cairn_status status = xorb_look(u->cas, &u->hash, &row, &u->known);
+	enum cairn_status status = cas_xorb_look(u->cas, &u->hash, &row, &u->known);
 	if (status == CAIRN_OK && u->known && row.retired)
 		status = xorb_upload_renew(u, &row);
 	if (status != CAIRN_OK || u->known)

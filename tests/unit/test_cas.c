@@ -259,6 +259,28 @@ START_TEST(a_lost_xorb_is_not_offered)
 }
 END_TEST
 
+/* The row does not vouch for the object: neither HEAD nor a grant calls the xorb stored, and so no shard may rely on
+ * it. */
+START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
+	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
+	struct cairn_diag diag = {0};
+	bool changed;
+	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &changed, NULL), CAIRN_OK);
+	if (_i == 0)
+		lose_xorb(f.cas, &hash);
+	else
+		fx_sql(f.dir.path, "UPDATE xorb SET stored = stored + 1");
+	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &changed, &diag),
+			 CAIRN_E_NOT_FOUND);
+	ck_assert_str_eq(diag.rule, "xorb.not_stored");
+	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &changed, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &changed, NULL), CAIRN_OK);
+}
+END_TEST
+
 START_TEST(two_scopes_get_other_keys_and_do_not_see_each_other)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -356,6 +378,7 @@ static Suite *cas_suite(void)
 	tcase_add_test(t, nothing_of_a_refused_shard_is_visible);
 	tcase_add_test(t, a_query_is_answered_with_keyed_chunks);
 	tcase_add_test(t, a_lost_xorb_is_not_offered);
+	tcase_add_loop_test(t, a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard, 0, 2);
 	tcase_add_test(t, two_scopes_get_other_keys_and_do_not_see_each_other);
 	tcase_add_test(t, all_is_there_after_opening_again);
 	tcase_add_test(t, a_folder_in_use_is_refused);
