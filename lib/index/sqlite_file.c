@@ -22,11 +22,16 @@ static enum cairn_status file_terms(struct cairn_tx *tx, int64_t file, struct ca
 	return cairn_rows_terms(terms, n, bytes, len);
 }
 
-static enum cairn_status file_drop_references(struct cairn_tx *tx, int64_t file, const struct cairn_index_term *terms,
-					      uint32_t n)
+/* @param read  what file_terms() said: terms that are damaged do not tell which xorbs the file kept */
+static enum cairn_status file_drop_references(struct cairn_tx *tx, int64_t file, enum cairn_status read,
+					      const struct cairn_index_term *terms, uint32_t n)
 {
-	sqlite3_stmt *reference = tx->stmt[CAIRN_TX_DROP_REFERENCE];
-	enum cairn_status status = CAIRN_OK;
+	sqlite3_stmt *reference = tx->stmt[CAIRN_TX_DROP_REFERENCE], *all = tx->stmt[CAIRN_TX_DROP_REFERENCES];
+	enum cairn_status status = read;
+	if (read == CAIRN_E_DAMAGED) {
+		sqlite3_bind_int64(all, 1, file);
+		status = cairn_sql_run(all);
+	}
 	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++) {
 		if (i > 0 && terms[i].xorb_id == terms[i - 1].xorb_id)
 			continue;
@@ -53,9 +58,8 @@ enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file)
 {
 	CLEANUP(file_terms_freep) struct cairn_index_term *terms = NULL;
 	uint32_t n = 0;
-	enum cairn_status status = file_terms(tx, file, &terms, &n);
-	if (status == CAIRN_OK)
-		status = file_drop_references(tx, file, terms, n);
+	enum cairn_status read = file_terms(tx, file, &terms, &n);
+	enum cairn_status status = file_drop_references(tx, file, read, terms, n);
 	if (status != CAIRN_OK)
 		return status;
 	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_FILE], 1, file);
@@ -79,8 +83,10 @@ enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const ui
 	*mended = false;
 	CLEANUP(file_terms_freep) struct cairn_index_term *terms = NULL;
 	uint32_t n = 0;
-	bool stored = true;
-	enum cairn_status status = file_terms(tx, file, &terms, &n);
+	enum cairn_status read = file_terms(tx, file, &terms, &n), status = read;
+	bool stored = read != CAIRN_E_DAMAGED;
+	if (!stored)
+		status = CAIRN_OK;
 	for (uint32_t i = 0; status == CAIRN_OK && stored && i < n; i++)
 		if (i == 0 || terms[i].xorb_id != terms[i - 1].xorb_id)
 			status = file_xorb_is_stored(tx, terms[i].xorb_id, &stored);
@@ -91,7 +97,7 @@ enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const ui
 		status = file_xorb_is_stored(tx, xorbs[i], &stored);
 	if (status != CAIRN_OK || !stored)
 		return status;
-	status = file_drop_references(tx, file, terms, n);
+	status = file_drop_references(tx, file, read, terms, n);
 	if (status != CAIRN_OK)
 		return status;
 	sqlite3_stmt *set = tx->stmt[CAIRN_TX_SET_TERMS];

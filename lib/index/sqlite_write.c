@@ -64,6 +64,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_DROP_FILE_OWNERS] = "DELETE FROM file_owner WHERE file = ?1",
 	[CAIRN_TX_HAS_FILE_OWNER] = "SELECT 1 FROM file_owner WHERE file = ?1 LIMIT 1",
 	[CAIRN_TX_DROP_REFERENCE] = "DELETE FROM reference WHERE xorb = ?1 AND file = ?2",
+	[CAIRN_TX_DROP_REFERENCES] = "DELETE FROM reference WHERE file = ?1",
 	[CAIRN_TX_DROP_FILE] = "DELETE FROM file WHERE id = ?1",
 	[CAIRN_TX_LOSE_XORB] = "UPDATE xorb SET stored = NULL WHERE id = ?1",
 	[CAIRN_TX_MARK_PAGE] =

@@ -48,6 +48,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_DROP_FILE_OWNERS,
 	CAIRN_TX_HAS_FILE_OWNER,
 	CAIRN_TX_DROP_REFERENCE,
+	CAIRN_TX_DROP_REFERENCES, /* of a file: looks at all of them */
 	CAIRN_TX_DROP_FILE,
 	CAIRN_TX_LOSE_XORB,
 	CAIRN_TX_MARK_PAGE,
@@ -140,8 +141,8 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_add_references(struct cairn_tx *tx, in
 							 uint32_t n);
 /** Drop a file that nobody owns, and with its references what kept its xorbs. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file);
-/** A known file came again. When a xorb of its terms is not stored any more, and all of the new ones are, it takes the
- * new terms (rows as they are kept), and can be read again. */
+/** A known file came again. When its terms are damaged or a xorb of them is not stored any more, and all of the new
+ * ones are, it takes the new terms (rows as they are kept), and can be read again. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const uint8_t *rows,
 						    size_t rows_len, const int64_t *xorbs, uint32_t n_xorbs,
 						    bool *mended);

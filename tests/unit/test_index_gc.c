@@ -411,6 +411,44 @@ START_TEST(a_lost_file_comes_back_in_other_xorbs)
 }
 END_TEST
 
+static const char SHORTEN_TERMS[] = "UPDATE file SET terms = substr(terms, 1, 15) WHERE id = 1";
+
+/* What cannot be read can be removed all the same, and keeps nothing from the collector. */
+START_TEST(a_file_with_damaged_terms_can_be_forgotten)
+{
+	put();
+	fx_sql(folder.path, SHORTEN_TERMS);
+	ck_assert(forget(1, NULL));
+	ck_assert(!fx_sees(ix, NULL, 1));
+	ck_assert(!row_of(&a).referenced);
+	ck_assert(row_of(&b).referenced);
+	put();
+	ck_assert(fx_sees(ix, NULL, 1));
+	ck_assert(row_of(&a).referenced);
+}
+END_TEST
+
+START_TEST(a_file_with_damaged_terms_can_be_uploaded_again)
+{
+	put();
+	fx_sql(folder.path, SHORTEN_TERMS);
+	struct fx_xorb other = fx_xorb_new(78, 20);
+	struct fx_shard again;
+	struct cairn_index_file got;
+	ck_assert(fx_xorb_put(ix, &other));
+	fx_shard_init(&again, 2);
+	fx_shard_file(&again, 1, &other, 0, 20);
+	ck_assert_int_eq(fx_shard_put(ix, &again), CAIRN_OK);
+	ck_assert(again.added);
+	ck_assert_int_eq(cairn_index_file(ix, &again.files[0].file.hash, NULL, true, &got), CAIRN_OK);
+	ck_assert_int_eq(got.terms[0].xorb_id, row_of(&other).id);
+	ck_assert(row_of(&other).referenced && row_of(&b).referenced);
+	ck_assert(!row_of(&a).referenced);
+	cairn_index_file_fini(&got);
+	fx_xorb_fini(&other);
+}
+END_TEST
+
 static unsigned n_visited;
 
 static void count_xorb(void *ctx, const struct cairn_index_xorb *xorb)
@@ -596,6 +634,8 @@ int main(void)
 	tcase_add_test(t, promises);
 	tcase_add_test(t, lost_and_found);
 	tcase_add_test(t, a_lost_file_comes_back_in_other_xorbs);
+	tcase_add_test(t, a_file_with_damaged_terms_can_be_forgotten);
+	tcase_add_test(t, a_file_with_damaged_terms_can_be_uploaded_again);
 	tcase_add_test(t, many);
 	tcase_add_test(t, uploads_beside_the_collector);
 	suite_add_tcase(suite, t);
