@@ -258,11 +258,23 @@ static void writer_probed(struct cairn_index_write *write)
 	struct cairn_writer *w = write->probe.writer;
 	pthread_mutex_lock(&w->lock);
 	w->probing = false;
+	w->probe_status = write->status;
 	w->n_probes++;
 	pthread_cond_broadcast(&w->probed);
 	pthread_mutex_unlock(&w->lock);
 }
 
+/* Under the lock. */
+static void writer_queue_probe(struct cairn_writer *w)
+{
+	w->probing = true;
+	w->probe.kind = CAIRN_INDEX_PROBE;
+	w->probe.probe.writer = w;
+	w->probe.done = writer_probed;
+	writer_queue(w, &w->probe);
+}
+
+/* A probe that is under way may be ahead of writes that wait, so it is the next one that counts. */
 enum cairn_status cairn_index_writable(struct cairn_index *ix)
 {
 	struct cairn_writer *w = &ix->writer;
@@ -270,18 +282,14 @@ enum cairn_status cairn_index_writable(struct cairn_index *ix)
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += CAIRN_INDEX_PROBE_MS / 1000;
 	pthread_mutex_lock(&w->lock);
-	if (!w->probing) {
-		w->probing = true;
-		w->probe.kind = CAIRN_INDEX_PROBE;
-		w->probe.probe.writer = w;
-		w->probe.done = writer_probed;
-		writer_queue(w, &w->probe);
-	}
-	uint64_t asked = w->n_probes;
+	uint64_t wanted = w->n_probes + 1 + w->probing;
 	int waited = 0;
-	while (w->n_probes == asked && waited == 0)
+	while (w->n_probes < wanted && waited == 0) {
+		if (!w->probing)
+			writer_queue_probe(w);
 		waited = pthread_cond_timedwait(&w->probed, &w->lock, &until);
-	enum cairn_status status = w->n_probes == asked ? CAIRN_E_BUSY : w->probe.status;
+	}
+	enum cairn_status status = w->n_probes < wanted ? CAIRN_E_BUSY : w->probe_status;
 	pthread_mutex_unlock(&w->lock);
 	return status;
 }

@@ -22,9 +22,10 @@ struct cairn_writer {
 	bool closing;
 	struct cairn_tx_counts counts; /* as of the last commit */
 	uint64_t n_commits, n_writes;
-	struct cairn_index_write probe; /* the one probe under way is shared by all who ask */
-	bool probing;
-	uint64_t n_probes; /* finished */
+	struct cairn_index_write probe; /* one at a time, for all who asked before it was queued */
+	bool probing;                   /* it is queued, and not done */
+	uint64_t n_probes;              /* done */
+	enum cairn_status probe_status; /* of the last one done */
 };
 
 /** Open the database for writing and start the thread. w is zeroed before and needs cairn_writer_close() in any case.

@@ -5,6 +5,7 @@
 #include "support/tempdir.h"
 
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct tempdir folder;
@@ -56,7 +58,7 @@ static void plug_done(struct cairn_index_write *write)
 	ck_assert_int_eq(write->status, CAIRN_E_MISMATCH);
 }
 
-static void plug_in(struct plug *plug, struct cairn_index *ix)
+static void plug_queue(struct plug *plug, struct cairn_index *ix)
 {
 	*plug = (struct plug){0};
 	pthread_mutex_init(&plug->lock, NULL);
@@ -67,6 +69,11 @@ static void plug_in(struct plug *plug, struct cairn_index *ix)
 	plug->write.shard.source.rewind = plug_rewind;
 	plug->write.done = plug_done;
 	ck_assert_int_eq(cairn_index_submit(ix, &plug->write), CAIRN_OK);
+}
+
+static void plug_in(struct plug *plug, struct cairn_index *ix)
+{
+	plug_queue(plug, ix);
 	pthread_mutex_lock(&plug->lock);
 	while (!plug->held)
 		pthread_cond_wait(&plug->changed, &plug->lock);
@@ -187,6 +194,59 @@ START_TEST(the_queue_is_bounded)
 	ix = fx_open(folder.path);
 	for (unsigned i = 0; i < 4; i++)
 		ck_assert(fx_sees(ix, NULL, i) == (i < 3));
+	cairn_index_free(ix);
+}
+END_TEST
+
+struct prober {
+	struct cairn_index *ix;
+	pthread_t thread;
+	enum cairn_status status;
+};
+
+static void *probe(void *arg)
+{
+	struct prober *p = arg;
+	p->status = cairn_index_writable(p->ix);
+	return NULL;
+}
+
+static void begin_probe(struct prober *p, struct cairn_index *ix)
+{
+	p->ix = ix;
+	ck_assert_int_eq(pthread_create(&p->thread, NULL, probe, p), 0);
+}
+
+static void still_waits(const struct prober *p)
+{
+	struct timespec soon;
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_sec += (soon.tv_nsec + 100000000) / 1000000000;
+	soon.tv_nsec = (soon.tv_nsec + 100000000) % 1000000000;
+	ck_assert_int_eq(pthread_timedjoin_np(p->thread, NULL, &soon), ETIMEDOUT);
+}
+
+/* Whoever asks after a write was queued is told only when that is done, also when another's probe is ahead of it. */
+START_TEST(a_probe_is_behind_all_that_waits)
+{
+	struct cairn_index *ix;
+	struct cairn_index_options options = {.batch_max = 1};
+	ck_assert_int_eq(cairn_index_open(&ix, folder.path, &options, NULL), CAIRN_OK);
+	static struct plug first, second;
+	struct prober early, late;
+	plug_in(&first, ix);
+	begin_probe(&early, ix);
+	still_waits(&early);
+	plug_queue(&second, ix);
+	begin_probe(&late, ix);
+	still_waits(&late);
+	plug_out(&first);
+	ck_assert_int_eq(pthread_join(early.thread, NULL), 0);
+	ck_assert_int_eq(early.status, CAIRN_OK);
+	still_waits(&late);
+	plug_out(&second);
+	ck_assert_int_eq(pthread_join(late.thread, NULL), 0);
+	ck_assert_int_eq(late.status, CAIRN_OK);
 	cairn_index_free(ix);
 }
 END_TEST
@@ -477,6 +537,7 @@ int main(void)
 	tcase_add_test(t, a_bad_write_does_not_fail_its_batch);
 	tcase_add_test(t, a_batch_is_bounded_in_bytes);
 	tcase_add_test(t, the_queue_is_bounded);
+	tcase_add_test(t, a_probe_is_behind_all_that_waits);
 	tcase_add_test(t, a_disk_that_refuses);
 	tcase_add_test(t, many_threads);
 	tcase_add_test(t, the_log_is_folded_in_beside_the_commits);
