@@ -127,6 +127,8 @@ static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u)
 		.promise = {.hash = u->hash, .now_unix_s = cairn_clock_unix_s()},
 	};
 	enum cairn_status status = cairn_index_write(u->cas->index, &lose);
+	if (status == CAIRN_OK)
+		cairn_answer_cache_clear(u->cas->cache);
 	cairn_crash_point(CAIRN_CRASH_XORB_DISOWNED);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }

@@ -281,6 +281,21 @@ START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
 }
 END_TEST
 
+/* An upload finds the object gone: what was answered with it is withdrawn with the rows of its chunks. */
+START_TEST(an_upload_that_finds_a_xorb_lost_withdraws_its_answers)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
+	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB), chunk = first_chunk_of_medium();
+	bool inserted;
+	cas_put_medium(f.cas, &CAS_OPERATOR);
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &chunk), 1);
+	ck_assert_int_eq(cairn_store_remove(cairn_cas_store(f.cas), &hash), CAIRN_OK);
+	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &chunk), 0);
+}
+END_TEST
+
 START_TEST(two_scopes_get_other_keys_and_do_not_see_each_other)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -379,6 +394,7 @@ static Suite *cas_suite(void)
 	tcase_add_test(t, a_query_is_answered_with_keyed_chunks);
 	tcase_add_test(t, a_lost_xorb_is_not_offered);
 	tcase_add_loop_test(t, a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard, 0, 2);
+	tcase_add_test(t, an_upload_that_finds_a_xorb_lost_withdraws_its_answers);
 	tcase_add_test(t, two_scopes_get_other_keys_and_do_not_see_each_other);
 	tcase_add_test(t, all_is_there_after_opening_again);
 	tcase_add_test(t, a_folder_in_use_is_refused);
