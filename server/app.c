@@ -205,6 +205,7 @@ bool app_stop(struct app *app)
 {
 	atomic_store(&app->stopping, true);
 	http_server_drain(app->http, (unsigned)app->config.drain_s * 1000); /* after it no request begins to wait */
+	atomic_store(&app->drained, true);
 	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to the index */
 	if (!app_finish_writes(app))       /* every write resumes its request */
 		return false;

@@ -38,6 +38,7 @@ struct app {
 	struct tls *tls;      /* NULL: HTTP */
 	atomic_bool stopping; /* long work is to end early */
 	bool told_of_index;   /* the sweeper's: it has logged that the index's log is not folded in */
+	atomic_bool drained;  /* so is work for requests: their time is over */
 	int64_t started_unix_s;
 };
 

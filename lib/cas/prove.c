@@ -19,6 +19,8 @@ struct prove_run {
 	struct cairn_store_object *object;
 	struct cairn_codec *codec;
 	uint8_t *packed;
+	bool (*stop)(void *ctx);
+	void *stop_ctx;
 	struct cairn_diag *diag;
 };
 
@@ -96,6 +98,9 @@ static enum cairn_status prove_range(const struct prove_run *run, const struct c
 	for (uint32_t i = 0; i < run->list->n && prove_begin_of(run->list, i) <= range->last; i++) {
 		if (run->list->spans[i].end <= range->first)
 			continue;
+		if (run->stop && run->stop(run->stop_ctx))
+			return cairn_fail(run->diag, CAIRN_E_BUSY, "verify.stopped", CAIRN_NO_OFFSET,
+					  "the stored bytes were not checked to their end; try again");
 		enum cairn_status status = prove_chunk(run, i);
 		if (status != CAIRN_OK)
 			return status;
@@ -110,7 +115,7 @@ static void prove_freep(uint8_t **bytes)
 
 enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash *xorb,
 				  struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n,
-				  struct cairn_diag *diag)
+				  bool (*stop)(void *ctx), void *stop_ctx, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
 	CLEANUP(cairn_codec_freep) struct cairn_codec *codec = cairn_codec_new();
@@ -120,7 +125,13 @@ enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash
 	enum cairn_status status = cairn_index_chunk_list(cas->index, xorb, &list);
 	if (status != CAIRN_OK)
 		return status;
-	const struct prove_run run = {.list = &list, .object = object, .codec = codec, .packed = packed, .diag = diag};
+	const struct prove_run run = {.list = &list,
+				      .object = object,
+				      .codec = codec,
+				      .packed = packed,
+				      .stop = stop,
+				      .stop_ctx = stop_ctx,
+				      .diag = diag};
 	status = prove_list(&run, xorb);
 	for (size_t i = 0; i < n && status == CAIRN_OK; i++) {
 		size_t place;

@@ -17,7 +17,9 @@ bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *x
  * which are. The index's list of chunks is read and checked once for all of them. Takes as long as it takes to read the
  * bytes; for workers.
  * @param ranges  within the object
+ * @param stop    asked before each chunk; true ends it early. May be NULL
  * @return CAIRN_OK
+ *         CAIRN_E_BUSY  stopped (rule verify.stopped)
  *         CAIRN_E_IO  they are wrong (rule object.damaged), or cannot be read
  *         CAIRN_E_NOT_FOUND  the xorb was removed meanwhile
  *         CAIRN_E_NOMEM
@@ -25,6 +27,6 @@ bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *x
 CAIRN_MUST_USE enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						 struct cairn_store_object *object,
 						 const struct cairn_fetch_range *ranges, size_t n,
-						 struct cairn_diag *diag);
+						 bool (*stop)(void *ctx), void *stop_ctx, struct cairn_diag *diag);
 
 #endif

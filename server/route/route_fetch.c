@@ -10,6 +10,7 @@
 #include "cas/prove.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ struct fetch_job {
 	struct route_job job;
 	struct cairn_hash hash;
 	struct cairn_store_object *object;
-	struct fetch_ranges wanted;
+	struct fetch_ranges wanted, unproved;
 	enum cairn_status status;
 	struct cairn_diag diag;
 };
@@ -49,11 +50,39 @@ static bool fetch_check_grant(struct http_request *req, const struct cairn_hash 
 	return granted->n > 0;
 }
 
+static bool fetch_is_within(const struct cairn_fetch_range *outer, const struct cairn_fetch_range *inner)
+{
+	return inner->first >= outer->first && inner->last <= outer->last;
+}
+
 static bool fetch_is_granted(const struct fetch_ranges *granted, const struct cairn_fetch_range *range)
 {
 	for (size_t i = 0; i < granted->n; i++)
-		if (range->first >= granted->range[i].first && range->last <= granted->range[i].last)
+		if (fetch_is_within(&granted->range[i], range))
 			return true;
+	return false;
+}
+
+static uint64_t fetch_bytes(const struct fetch_ranges *ranges)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < ranges->n; i++)
+		n += ranges->range[i].last - ranges->range[i].first + 1;
+	return n;
+}
+
+/* Ranges may overlap, but not so much that one request makes a large reply out of a small grant. */
+static bool fetch_check_bytes(struct http_request *req, const struct fetch_ranges *granted,
+			      const struct fetch_ranges *wanted)
+{
+	uint64_t max = 2 * fetch_bytes(granted), asked = fetch_bytes(wanted);
+	struct cairn_diag diag = {0};
+	if (asked <= max)
+		return true;
+	(void)cairn_fail(&diag, CAIRN_E_USAGE, "range.many", CAIRN_NO_OFFSET,
+			 "the ranges are more than twice as long as what this URL was signed for; ask for each once");
+	cairn_diag_numbers(&diag, max, asked);
+	http_reply_error(req, 400, diag.rule, diag.text, &diag);
 	return false;
 }
 
@@ -89,7 +118,7 @@ static bool fetch_wanted(struct http_request *req, const struct fetch_ranges *gr
 		}
 		wanted->n = n;
 	}
-	return true;
+	return fetch_check_bytes(req, granted, wanted);
 }
 
 static void fetch_reply_one(struct http_request *req, struct cairn_store_object *object,
@@ -149,10 +178,17 @@ static void fetch_reply(struct http_request *req, const struct cairn_hash *hash,
 	}
 }
 
+static bool fetch_proof_stops(void *ctx)
+{
+	const struct route_job *job = ctx;
+	return atomic_load(&job->app->drained) || http_client_gone(job->req);
+}
+
 static void fetch_prove(struct route_job *job)
 {
 	struct fetch_job *f = (struct fetch_job *)job;
-	f->status = cairn_cas_prove(job->app->cas, &f->hash, f->object, f->wanted.range, f->wanted.n, &f->diag);
+	f->status = cairn_cas_prove(job->app->cas, &f->hash, f->object, f->unproved.range, f->unproved.n,
+				    fetch_proof_stops, job, &f->diag);
 }
 
 static void fetch_proved(struct http_request *req, struct route_job *job)
@@ -178,34 +214,48 @@ static void fetch_free(void *state)
 
 /* Takes the object out of *object. */
 static void fetch_start_proof(struct http_request *req, const struct cairn_hash *hash,
-			      struct cairn_store_object **object, const struct fetch_ranges *wanted)
+			      struct cairn_store_object **object, const struct fetch_ranges *wanted,
+			      const struct fetch_ranges *unproved)
 {
 	struct fetch_job *f = route_job_new(req, sizeof(*f), fetch_prove, fetch_proved);
 	if (!f)
 		return;
 	f->hash = *hash;
 	f->wanted = *wanted;
+	f->unproved = *unproved;
 	f->object = *object;
 	*object = NULL;
 	route_job_start(req);
 }
 
+static bool fetch_touches(const struct fetch_ranges *wanted, const struct cairn_fetch_range *granted)
+{
+	for (size_t i = 0; i < wanted->n; i++)
+		if (fetch_is_within(granted, &wanted->range[i]))
+			return true;
+	return false;
+}
+
+/* What has to be proved: whole granted ranges, of which there are a few, and not whatever part of one is asked for, of
+ * which there are so many that a single address could keep a worker busy. @return false: nothing */
 static bool fetch_needs_proof(struct http_request *req, const struct cairn_hash *hash,
-			      const struct fetch_ranges *wanted)
+			      const struct fetch_ranges *granted, const struct fetch_ranges *wanted,
+			      struct fetch_ranges *unproved)
 {
 	const struct app *app = app_of(req);
 	if (!app->config.prove_reads || http_method(req) != HTTP_GET)
 		return false;
-	for (size_t i = 0; i < wanted->n; i++)
-		if (!cairn_cas_is_proved(app->cas, hash, &wanted->range[i]))
-			return true;
-	return false;
+	for (size_t i = 0; i < granted->n; i++)
+		if (!cairn_cas_is_proved(app->cas, hash, &granted->range[i]) &&
+		    fetch_touches(wanted, &granted->range[i]))
+			unproved->range[unproved->n++] = granted->range[i];
+	return unproved->n > 0;
 }
 
 static void fetch_get(struct http_request *req)
 {
 	struct cairn_hash hash;
-	struct fetch_ranges granted = {0}, wanted = {0};
+	struct fetch_ranges granted = {0}, wanted = {0}, unproved = {0};
 	if (!route_hash(req, &hash) || !fetch_check_grant(req, &hash, &granted))
 		return;
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
@@ -226,8 +276,8 @@ static void fetch_get(struct http_request *req)
 	if (known && (strstr(known, etag) || strcmp(known, "*") == 0)) {
 		fetch_set_headers(req, &hash);
 		http_reply_empty(req, 304, UINT64_MAX);
-	} else if (fetch_needs_proof(req, &hash, &wanted)) {
-		fetch_start_proof(req, &hash, &object, &wanted);
+	} else if (fetch_needs_proof(req, &hash, &granted, &wanted, &unproved)) {
+		fetch_start_proof(req, &hash, &object, &wanted, &unproved);
 	} else {
 		fetch_reply(req, &hash, &object, &wanted);
 	}

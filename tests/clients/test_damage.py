@@ -100,6 +100,32 @@ def test_part_of_a_damaged_object(start, make):
                     assert server.get(plans.path_of(url), headers={"Range": plans.range_of(ranges)}).status == status
 
 
+def damage(path, at):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 4
+    path.write_bytes(content)
+
+
+def test_a_granted_range_is_proved_as_one(start, make):
+    """Whatever part of it is asked for: so an address has no more proofs in it than it was signed for."""
+    server = start()
+    for seed, hurt_before in ((1, True), (2, False)):
+        xorb = make([20_000] * 4, seed)
+        file, known = xet.File([(xorb, 0, 4)]), objects(server)
+        assert ledger.Ledger().upload(server, file).status == 200
+        [path] = set(objects(server)) - set(known)
+        plan = server.get(f"/v2/reconstructions/{ledger.name(file)}").json()
+        [(url, _)] = plans.fetches_of(plan)[xet.text(xorb.hash)]
+        if hurt_before:
+            damage(path, 20_008 * 2 + 5_000)
+            cairn.is_error(server.get(plans.path_of(url), headers={"Range": "bytes=0-0"}), 500, "object.damaged")
+        else:
+            assert server.get(plans.path_of(url), headers={"Range": "bytes=0-0"}).status == 206
+            damage(path, 20_008 * 2 + 5_000)
+            for last in range(20_008 * 3 - 50, 20_008 * 3):
+                assert server.get(plans.path_of(url), headers={"Range": f"bytes=1-{last}"}).status == 206, "it was proved a moment ago"
+
+
 def answers(server, files):
     """How many files come whole; anything else must be an error."""
     whole = 0

@@ -124,6 +124,20 @@ def test_more_ranges_than_an_address_has(granted):
     cairn.is_error(granted.get(at_limit + f",{first}-{first}"), 400, "range.many")
 
 
+def test_more_bytes_than_twice_what_was_signed(granted):
+    """Overlaps are answered, but one address is not worth many times what it was signed for."""
+    twice = [r[2:] for r in granted.ranges] * 2
+    signed = sum(last - first + 1 for first, last in twice) // 2
+    at_limit = "bytes=" + ",".join(f"{first}-{last}" for first, last in twice)
+    assert len(plans.parts_of(granted.get(at_limit))) == len(twice)
+    first = twice[0][0]
+    for method in ("GET", "HEAD"):
+        reply = granted.get(at_limit + f",{first}-{first}", method=method)
+        assert reply.status == 400
+    error = cairn.is_error(granted.get(at_limit + f",{first}-{first}"), 400, "range.many")
+    assert (error["expected"], error["actual"]) == (str(2 * signed), str(2 * signed + 1)), error
+
+
 def test_tokens_are_neither_needed_nor_looked_at(start, issuer, make):
     server = start(token_key=issuer.folder)
     xorb = make([9000], 1)

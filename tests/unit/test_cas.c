@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "cas/cas.h"
 #include "cas/plan.h"
+#include "cas/prove.h"
 #include "shard/reader.h"
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
@@ -296,6 +297,31 @@ START_TEST(an_upload_that_finds_a_xorb_lost_withdraws_its_answers)
 }
 END_TEST
 
+static bool stop_at_the_third(void *ctx)
+{
+	unsigned *n = ctx;
+	return ++*n == 3;
+}
+
+START_TEST(a_proof_that_is_stopped_proves_nothing)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
+	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
+	struct cairn_diag diag = {0};
+	unsigned n = 0;
+	cas_put_medium(f.cas, &CAS_OPERATOR);
+	ck_assert_int_eq(cairn_store_get(cairn_cas_store(f.cas), &hash, &object), CAIRN_OK);
+	const struct cairn_fetch_range all = {0, cairn_store_object_bytes(object) - 1};
+	ck_assert_int_eq(cairn_cas_prove(f.cas, &hash, object, &all, 1, stop_at_the_third, &n, &diag), CAIRN_E_BUSY);
+	ck_assert_uint_eq(n, 3);
+	ck_assert_str_eq(diag.rule, "verify.stopped");
+	ck_assert(!cairn_cas_is_proved(f.cas, &hash, &all));
+	ck_assert_int_eq(cairn_cas_prove(f.cas, &hash, object, &all, 1, NULL, NULL, NULL), CAIRN_OK);
+	ck_assert(cairn_cas_is_proved(f.cas, &hash, &all));
+}
+END_TEST
+
 START_TEST(two_scopes_get_other_keys_and_do_not_see_each_other)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -395,6 +421,7 @@ static Suite *cas_suite(void)
 	tcase_add_test(t, a_lost_xorb_is_not_offered);
 	tcase_add_loop_test(t, a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard, 0, 2);
 	tcase_add_test(t, an_upload_that_finds_a_xorb_lost_withdraws_its_answers);
+	tcase_add_test(t, a_proof_that_is_stopped_proves_nothing);
 	tcase_add_test(t, two_scopes_get_other_keys_and_do_not_see_each_other);
 	tcase_add_test(t, all_is_there_after_opening_again);
 	tcase_add_test(t, a_folder_in_use_is_refused);
