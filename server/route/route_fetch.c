@@ -200,8 +200,9 @@ static void fetch_proved(struct http_request *req, struct route_job *job)
 	}
 	char text[CAIRN_HASH_TEXT_BYTES];
 	cairn_hash_text(text, &f->hash);
-	LOG(LOG_ERROR, "object_damaged", LOG_T("xorb", text), LOG_T("rule", f->diag.rule), LOG_T("cause", f->diag.text),
-	    LOG_N("offset", f->diag.offset));
+	if (f->status == CAIRN_E_IO) /* else nothing is said against the bytes */
+		LOG(LOG_ERROR, "object_damaged", LOG_T("xorb", text), LOG_T("rule", f->diag.rule),
+		    LOG_T("cause", f->diag.text), LOG_N("offset", f->diag.offset));
 	http_reply_status(req, f->status, &f->diag);
 }
 

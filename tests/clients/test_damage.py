@@ -2,9 +2,11 @@
 damaged refuses or fails, and serves nothing wrong.
 """
 
+import contextlib
 import hashlib
 import json
 import random
+import sqlite3
 import struct
 import subprocess
 
@@ -124,6 +126,22 @@ def test_a_granted_range_is_proved_as_one(start, make):
             damage(path, 20_008 * 2 + 5_000)
             for last in range(20_008 * 3 - 50, 20_008 * 3):
                 assert server.get(plans.path_of(url), headers={"Range": f"bytes=1-{last}"}).status == 206, "it was proved a moment ago"
+
+
+def test_a_proof_that_fails_for_another_reason(start, make):
+    """The xorb was removed meanwhile: no disk is to blame, and the log does not say so."""
+    server, xorb = start(), make([20_000], 1)
+    file = xet.File([(xorb, 0, 1)])
+    assert ledger.Ledger().upload(server, file).status == 200
+    plan = server.get(f"/v2/reconstructions/{ledger.name(file)}").json()
+    [(url, _)] = plans.fetches_of(plan)[xet.text(xorb.hash)]
+    server.stop()
+    with contextlib.closing(sqlite3.connect(server.data / "index.sqlite")) as index, index:
+        index.execute("PRAGMA foreign_keys = OFF")
+        assert index.execute("DELETE FROM xorb").rowcount == 1
+    server.start()
+    cairn.is_error(server.get(plans.path_of(url)), 404, "not_found")
+    assert not server.events("object_damaged")
 
 
 def answers(server, files):
