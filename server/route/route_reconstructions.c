@@ -24,7 +24,8 @@ struct plan_request {
 	char base[PLAN_BASE_URL_BYTES];
 	struct cairn_byte_range range;
 	size_t n_files;
-	bool bad_file; /* a file_id that is no hash, or one too many */
+	bool bad_file;    /* a file_id that is no hash, or one too many */
+	uint64_t n_terms; /* of the plans made so far */
 	struct cairn_hash files[PLAN_BATCH_MAX];
 	enum cairn_status status;
 	uint64_t file_bytes;
@@ -80,7 +81,12 @@ static void plan_make(struct plan_request *p, struct cairn_plan *plans, size_t *
 			continue;
 		if (p->status != CAIRN_OK)
 			return;
+		p->n_terms += plans[*n].n_terms;
 		p->files[(*n)++] = p->files[i];
+		if (*n > 1 && p->n_terms > p->job.app->config.terms_max) {
+			p->status = CAIRN_E_USAGE;
+			return;
+		}
 	}
 	p->status = *n == 0 && past_end ? CAIRN_E_LIMIT : CAIRN_OK;
 	p->n_files = *n;
@@ -102,6 +108,16 @@ static void plan_run(struct route_job *job)
 	free(plans);
 }
 
+/* All plans of a batch are in memory together. */
+static void plan_reply_many_terms(struct http_request *req, const struct plan_request *p)
+{
+	struct cairn_diag diag = {0};
+	(void)cairn_fail(&diag, CAIRN_E_USAGE, "file_id", CAIRN_NO_OFFSET,
+			 "the files have more terms together than fit one answer; ask for fewer files at once");
+	cairn_diag_numbers(&diag, p->job.app->config.terms_max, p->n_terms);
+	http_reply_error(req, 400, diag.rule, diag.text, &diag);
+}
+
 static void plan_reply(struct http_request *req, struct route_job *job)
 {
 	struct plan_request *p = (struct plan_request *)job;
@@ -113,6 +129,8 @@ static void plan_reply(struct http_request *req, struct route_job *job)
 		(void)snprintf(range, sizeof(range), "bytes */%" PRIu64, p->file_bytes);
 		http_reply_header(req, "Content-Range", range);
 		http_reply_error(req, 416, "range.past_end", "the range starts past the end of the file", NULL);
+	} else if (p->status == CAIRN_E_USAGE) {
+		plan_reply_many_terms(req, p);
 	} else {
 		route_reply_no_file(req, p->status);
 	}

@@ -180,6 +180,23 @@ def test_batch_limits(stored):
     cairn.is_error(batch(server, "12"), 400, "file_id")
 
 
+def test_terms_of_a_batch(start, make):
+    """As many as a shard may have, so that no batch takes more memory than one large file does."""
+    server = start(terms_max=4)
+    xorb = make([100 + i for i in range(12)], 12)
+    files = [xet.File([(xorb, at + 2 * i, at + 2 * i + 1) for i in range(n)]) for at, n in ((0, 4), (1, 2), (4, 2), (5, 3))]
+    put(server, [files[0]], [xorb])
+    for file in files[1:]:
+        put(server, [file], [])
+    names = [xet.text(f.hash()) for f in files]
+    assert list(batch(server, *names[1:3]).json()["files"]) == names[1:3]
+    assert list(batch(server, names[0]).json()["files"]) == names[:1]
+    error = cairn.is_error(batch(server, *names[1:]), 400, "file_id")
+    assert (error["expected"], error["actual"]) == ("4", "7") and "fewer" in error["message"], error
+    query = "/v1/reconstructions?" + "&".join(f"file_id={n}" for n in names)
+    assert server.get(query, headers={"Range": "bytes=0-0"}).status == 200, "only what is asked for counts"
+
+
 @pytest.mark.parametrize("most", [1, 2, 5, 256])
 def test_ranges_of_one_address_are_bounded(start, make, most):
     server = start(fetch_ranges_max=most)
