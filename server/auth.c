@@ -109,6 +109,15 @@ static bool auth_parse_bearer(const char *header, char out[static AUTH_TOKEN_BYT
 	return true;
 }
 
+const char *auth_token_name(const char *header, size_t *len)
+{
+	const char *token = header + strcspn(header, " ");
+	token += strspn(token, " ");
+	const char *dot = strchr(token, '.'), *signature = dot ? strchr(dot + 1, '.') : NULL;
+	*len = signature ? (size_t)(signature - token) : strlen(token); /* where none are needed, anything may stand */
+	return token;
+}
+
 /* --- claims ------------------------------------------------------------------------------------------------------- */
 
 /* A repository in its one full form, so that "a/b" and "models/a/b" are the same one. The claim was checked when the

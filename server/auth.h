@@ -41,6 +41,10 @@ void auth_keys_free(struct auth_keys *keys);
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
 		unsigned *code, struct cairn_diag *diag);
 
+/** What names the token in a header that auth_check() has let pass: its signed part, which is the same however the
+ * header is spelled and the signature written. Borrows header. */
+const char *auth_token_name(const char *header, size_t *len);
+
 /** Mint a token, as cairn_token_mint(), with the keys in use now. */
 CAIRN_MUST_USE enum cairn_status auth_mint(struct auth_keys *keys, const struct cairn_token_claims *claims,
 					   int64_t now_unix_s, char **token, struct cairn_diag *diag);

@@ -71,9 +71,12 @@ static bool gate_address_rate(struct http_request *req)
 
 static bool gate_token_rate(struct http_request *req, const struct http_head *head)
 {
-	const char *token = req->match.route->scope ? head->authorization : NULL;
-	return !token || gate_rate(req, req->server->token_rate, token, strlen(token), "rate.token",
-				   "too many requests with this token; wait for as long as Retry-After says");
+	size_t len = 0;
+	if (!req->match.route->scope || !head->authorization)
+		return true;
+	const char *token = auth_token_name(head->authorization, &len);
+	return gate_rate(req, req->server->token_rate, token, len, "rate.token",
+			 "too many requests with this token; wait for as long as Retry-After says");
 }
 
 /* Browsers ask before they let a page call, without its token. @return false: that is not it */

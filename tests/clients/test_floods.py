@@ -1,5 +1,6 @@
 """Floods: very many connections, many from one address, many requests. Whoever floods is held back; others are served."""
 
+import base64
 import contextlib
 import http.client
 import resource
@@ -107,6 +108,24 @@ def test_rate_of_a_token(start, issuer):
     assert server.get("/health").status == 200
     cairn.wait_until("the budget to be refilled", lambda: server.get(path, token=one).status == 404)
     assert server.metrics()["cairn_http_over_token_rate_total"] >= len(refused)
+
+
+def malleable(token):
+    """The same token with the other signature that a signature by elliptic curves can be turned into by anybody."""
+    order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
+    signed, signature = token.rsplit(".", 1)
+    both = base64.urlsafe_b64decode(signature + "==")
+    s = order - int.from_bytes(both[32:], "big")
+    return signed + "." + base64.urlsafe_b64encode(both[:32] + s.to_bytes(32, "big")).rstrip(b"=").decode()
+
+
+def test_rate_of_a_token_however_it_is_spelled(start, issuer):
+    server = start(token_key=issuer.folder, rate_per_token=1, rate_burst="10s")
+    path, token = "/v1/chunks/default/" + "12" * 32, issuer.token(algorithm="ES256")
+    spelled = ["Bearer " + token, "bEARER " + token, "Bearer   " + token, f"Bearer {token} ", f"Bearer {token}\t ", "Bearer " + malleable(token)]
+    asked = [server.get(path, headers={"Authorization": spelled[i % len(spelled)]}).status for i in range(30)]
+    assert set(asked) == {404, 429} and asked[:10] == [404] * 10
+    assert asked.count(404) < 20, "one budget for all of them"
 
 
 @pytest.mark.parametrize("setting", [{}, {"rate_per_address": 0, "rate_per_token": 0}], ids=["default", "off"])
