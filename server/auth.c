@@ -26,7 +26,11 @@ enum cairn_status auth_keys_open(struct auth_keys **out, const char *path, struc
 	struct auth_keys *keys = calloc(1, sizeof(*keys));
 	if (!keys)
 		return CAIRN_E_NOMEM;
-	pthread_rwlock_init(&keys->lock, NULL);
+	pthread_rwlockattr_t writer_first;
+	pthread_rwlockattr_init(&writer_first);
+	pthread_rwlockattr_setkind_np(&writer_first, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&keys->lock, &writer_first);
+	pthread_rwlockattr_destroy(&writer_first);
 	keys->path = strdup(path);
 	enum cairn_status status = keys->path ? cairn_token_keys_load(&keys->current, path, diag) : CAIRN_E_NOMEM;
 	if (status != CAIRN_OK) {

@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,6 +309,36 @@ START_TEST(rotation_under_load)
 }
 END_TEST
 
+static atomic_bool auth_flooded;
+
+static void *auth_check_for_ever(void *header)
+{
+	while (!atomic_load(&auth_flooded)) {
+		struct auth_identity who;
+		unsigned code;
+		(void)auth_check(&options, header, CAIRN_TOKEN_READ, &who, &code, NULL);
+	}
+	return NULL;
+}
+
+/* There is always somebody who verifies: a reload comes to its turn all the same. */
+START_TEST(rotation_under_a_flood_of_bad_tokens)
+{
+	enum { FLOOD = 16 };
+	pthread_t threads[FLOOD];
+	char *header = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ});
+	header[strlen(header) - 5] = header[strlen(header) - 5] == 'A' ? 'B' : 'A';
+	for (int i = 0; i < FLOOD; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, auth_check_for_ever, header), 0);
+	for (int i = 0; i < 30; i++)
+		ck_assert_int_eq(auth_keys_reload(options.keys, NULL), CAIRN_OK);
+	atomic_store(&auth_flooded, true);
+	for (int i = 0; i < FLOOD; i++)
+		ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+	free(header);
+}
+END_TEST
+
 START_TEST(keys_that_are_not_there)
 {
 	struct auth_keys *keys;
@@ -336,6 +367,7 @@ int main(void)
 	tcase_add_test(t, longest_repository);
 	tcase_add_test(t, rotation);
 	tcase_add_test(t, rotation_under_load);
+	tcase_add_test(t, rotation_under_a_flood_of_bad_tokens);
 	tcase_add_test(t, keys_stay_when_a_reload_fails);
 	tcase_add_test(t, keys_that_are_not_there);
 	suite_add_tcase(suite, t);
