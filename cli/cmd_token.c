@@ -21,7 +21,7 @@ static const char TOKEN_HELP[] = "Usage: cairn token --new-key PATH\n"
 				 "      --key PATH       key to sign with: such a secret, a PEM private key (RSA,\n"
 				 "                       EC P-256, Ed25519), or a folder whose first key signs\n"
 				 "      --scope LIST     read, write, admin, separated by commas (default: read)\n"
-				 "      --repo REPO      [models|datasets|spaces/]namespace/name\n"
+				 "      --repo REPO      [models|datasets|spaces/]namespace/name; not with admin\n"
 				 "      --dedupe SCOPE   global, namespace or repository\n"
 				 "      --ttl TIME       how long it is valid: 90s, 15m, 1h, 30d (default: 1h)\n"
 				 "      --sub NAME       on whose behalf, for the server's log\n"
@@ -91,6 +91,8 @@ static int token_claims(const struct cli_command *command, const struct token_ar
 	    !token_copy(out->subject, sizeof(out->subject), args->sub))
 		return cli_usage_error(command, "--repo takes at most %zu bytes, --sub %zu", sizeof(out->repo) - 1,
 				       sizeof(out->subject) - 1);
+	if ((out->scopes & CAIRN_TOKEN_ADMIN) && out->repo[0])
+		return cli_usage_error(command, "--scope admin concerns all repositories; leave --repo out");
 	out->expires_unix_s = cairn_clock_unix_s() + ttl_s;
 	return CLI_RUN;
 }

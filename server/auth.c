@@ -14,8 +14,10 @@ enum { AUTH_TOKEN_BYTES_MAX = 8192 };
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 struct auth_keys {
-	pthread_rwlock_t
-		lock; /* over current: held for reading while a token is checked, for writing while it is exchanged */
+	/* Over current: held for reading while a token is checked, for writing while it is exchanged. Who wants to
+	 * write comes before those who come to read, or a flood of tokens would put off SIGHUP, and SIGTERM behind it.
+	 */
+	pthread_rwlock_t lock;
 	struct cairn_token_keys *current;
 	char *path;
 };
@@ -189,6 +191,24 @@ static void auth_set_operator(struct auth_identity *out)
 	memcpy(out->subject, SUBJECT, sizeof(SUBJECT));
 }
 
+/* Is what a route needs within what the token permits? */
+static bool auth_permits(const struct auth_identity *who, unsigned scope, unsigned *code, struct cairn_diag *diag)
+{
+	*code = 403;
+	if ((who->scopes & scope) != scope) {
+		(void)auth_refuse(code, 403, diag, "token.scope",
+				  "the token's scope is too narrow for this; ask for one with more");
+		cairn_diag_values(diag, auth_scope_name(scope), auth_scope_name(who->scopes));
+		return false;
+	}
+	if (!(scope & CAIRN_TOKEN_ADMIN) || !who->repo[0])
+		return true;
+	(void)cairn_fail(diag, CAIRN_E_DENIED, "token.repo", CAIRN_NO_OFFSET,
+			 "the token is for %s, and this concerns all repositories; ask for one without repo",
+			 who->repo);
+	return false;
+}
+
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
 		unsigned *code, struct cairn_diag *diag)
 {
@@ -215,12 +235,7 @@ bool auth_check(const struct auth_options *options, const char *header, unsigned
 		return false;
 	}
 	auth_set_identity(options, &claims, out);
-	if ((claims.scopes & scope) == scope)
-		return true;
-	(void)auth_refuse(code, 403, diag, "token.scope",
-			  "the token's scope is too narrow for this; ask for one with more");
-	cairn_diag_values(diag, auth_scope_name(scope), auth_scope_name(claims.scopes));
-	return false;
+	return auth_permits(out, scope, code, diag);
 }
 
 struct cairn_cas_who auth_who(const struct auth_identity *identity)

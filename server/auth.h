@@ -35,7 +35,8 @@ void auth_keys_free(struct auth_keys *keys);
  * Check an Authorization header ("Bearer TOKEN") for the scope a route needs.
  * @param header  NULL: absent
  * @param scope   0: the route needs no token; the header is not looked at, and the identity has no scopes
- * @param[out] code  401 no, malformed, wrong or expired token; 403 scope too narrow; 503 without memory
+ * @param[out] code  401 no, malformed, wrong or expired token; 403 scope too narrow, or admin for a repository; 503
+ *  without memory
  * @return true: out is filled
  */
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,

@@ -86,6 +86,8 @@ def test_matrix(guarded, issuer, method, path, scope):
     assert status_of(guarded, method, path, token=issuer.token("write")) == 403 or scope in ("read", "write")
     for enough in {"read": ("read", "write", "admin"), "write": ("write", "admin"), "admin": ("admin",)}[scope]:
         assert status_of(guarded, method, path, token=issuer.token(enough)) not in refused
+    if scope == "admin":
+        cairn.is_error(guarded.request(method, path, body=b"", token=issuer.token("admin", repo="ann/cat")), 403, "token.repo")
 
 
 def test_challenge_and_body_of_a_refusal(guarded, issuer):

@@ -128,6 +128,8 @@ assert (c["scope"], c["repo"], c["dedupe"], c["sub"]) == ("read write", "ns/name
 assert 7100 < c["exp"] - time.time() <= 7200 and json.loads(b64(head))["alg"] == "HS256"
 PY
 run 64 "$CAIRN" token --key "$WORK/key" --scope everything
+run 64 "$CAIRN" token --key "$WORK/key" --scope read,admin --repo ns/name
+err "all repositories"
 run 64 "$CAIRN" token --key "$WORK/key" --ttl soon
 run 64 "$CAIRN" token --key "$WORK/key" --dedupe repository
 run 64 "$CAIRN" token --key "$WORK/absent"

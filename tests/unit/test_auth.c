@@ -173,6 +173,22 @@ START_TEST(scope_that_is_too_narrow_is_named)
 }
 END_TEST
 
+/* What operators do concerns all repositories. */
+START_TEST(a_repository_s_token_is_no_operator_s)
+{
+	struct auth_identity who;
+	struct cairn_diag diag = {0};
+	unsigned code;
+	char *header = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_ADMIN, .repo = "ann/cat"});
+	(void)auth_must_pass(header, CAIRN_TOKEN_READ);
+	(void)auth_must_pass(header, CAIRN_TOKEN_WRITE);
+	auth_must_fail(header, CAIRN_TOKEN_ADMIN, 403, "token.repo");
+	ck_assert(!auth_check(&options, header, CAIRN_TOKEN_ADMIN, &who, &code, &diag));
+	ck_assert_ptr_nonnull(strstr(diag.text, "models/ann/cat"));
+	free(header);
+}
+END_TEST
+
 START_TEST(expired)
 {
 	int64_t now = cairn_clock_unix_s();
@@ -361,6 +377,7 @@ int main(void)
 	tcase_add_test(t, length_of_a_token);
 	tcase_add_test(t, scopes);
 	tcase_add_test(t, scope_that_is_too_narrow_is_named);
+	tcase_add_test(t, a_repository_s_token_is_no_operator_s);
 	tcase_add_test(t, expired);
 	tcase_add_test(t, wrong_signature);
 	tcase_add_loop_test(t, who_shares_dedupe, 0, sizeof(DEDUPE) / sizeof(DEDUPE[0]));
