@@ -7,6 +7,7 @@
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Not there on purpose: execve, fork, socket, connect, bind, ptrace, mount, unshare, setuid and their like, bpf,
@@ -19,7 +20,7 @@ static const char *const CALLS[] = {
 	"sched_yield", "set_robust_list", "set_tid_address",
 	/* signals */
 	"restart_syscall", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
-	"rt_sigtimedwait", "sigaltstack", "tgkill",
+	"rt_sigtimedwait", "sigaltstack",
 	/* clocks */
 	"clock_getres", "clock_gettime", "clock_nanosleep", "gettimeofday", "nanosleep", "time",
 	/* files: which ones is Landlock's matter */
@@ -32,10 +33,10 @@ static const char *const CALLS[] = {
 	/* connections */
 	"accept", "accept4", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "getpeername",
 	"getsockname", "getsockopt", "poll", "ppoll", "pselect6", "recvfrom", "recvmsg", "select", "sendfile",
-	"sendmsg", "sendto", "setsockopt", "shutdown",
+	"setsockopt", "shutdown",
 	/* itself */
-	"getegid", "geteuid", "getgid", "getpid", "getrandom", "getrlimit", "getrusage", "getuid", "prlimit64",
-	"sysinfo", "times", "uname"};
+	"getegid", "geteuid", "getgid", "getpid", "getrandom", "getrlimit", "getrusage", "getuid", "sysinfo", "times",
+	"uname"};
 
 /* What a sanitizer stops the other threads with, to look for leaks, and makes its reports with. */
 static const char *const CALLS_OF_SANITIZERS[] = {
@@ -76,16 +77,28 @@ static int calls_allow_memory(scmp_filter_ctx filter)
 	return rc != 0 ? rc : calls_allow(filter, "mprotect", 1, &not_executable);
 }
 
-/* Threads and no processes; signals to itself (abort); names of threads. */
+/* Threads and no processes; signals to itself (abort) and its own limits; names of threads; sending on connections that
+ * there are, where MSG_FASTOPEN would make new ones. */
 static int calls_allow_some(scmp_filter_ctx filter)
 {
-	struct scmp_arg_cmp thread = SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD);
-	struct scmp_arg_cmp itself = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
-	struct scmp_arg_cmp name = SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME);
-	int rc = calls_allow(filter, "clone", 1, &thread);
-	if (rc == 0)
-		rc = calls_allow(filter, "kill", 1, &itself);
-	return rc != 0 ? rc : calls_allow(filter, "prctl", 1, &name);
+	const scmp_datum_t self = (scmp_datum_t)getpid();
+	const struct {
+		const char *name;
+		struct scmp_arg_cmp arg;
+	} some[] = {
+		{"clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)},
+		{"kill", SCMP_A0(SCMP_CMP_EQ, self)},
+		{"tgkill", SCMP_A0(SCMP_CMP_EQ, self)},
+		{"prlimit64", SCMP_A0(SCMP_CMP_EQ, 0)},
+		{"prlimit64", SCMP_A0(SCMP_CMP_EQ, self)},
+		{"prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
+		{"sendto", SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)},
+		{"sendmsg", SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)},
+	};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < sizeof(some) / sizeof(some[0]); i++)
+		rc = calls_allow(filter, some[i].name, 1, &some[i].arg);
+	return rc;
 }
 
 int sandbox_calls(void)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -133,6 +134,50 @@ static void calls_that_serving_needs(void)
 	ck_assert_ptr_nonnull(heap);
 	free(heap);
 	ck_assert_int_eq(kill(getpid(), 0), 0);
+	ck_assert_int_eq((int)syscall(SYS_tgkill, getpid(), gettid(), 0), 0);
+	struct rlimit files;
+	ck_assert_int_eq(prlimit(getpid(), RLIMIT_NOFILE, NULL, &files), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
+}
+
+/* A socket that was made before (as an intruder finds the one that listens) connects to nobody, nor do its messages. */
+static void calls_that_connect_by_sending(void)
+{
+	struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = 1};
+	char byte = 'x';
+	struct iovec one = {&byte, 1};
+	struct msghdr message = {.msg_name = &any, .msg_namelen = sizeof(any), .msg_iov = &one, .msg_iovlen = 1};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), pair[2];
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	ck_assert_int_eq(enter(SANDBOX_AUTO, NULL), CAIRN_OK);
+	ck_assert_int_eq(sendto(pair[0], &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0), 1);
+	message.msg_name = NULL;
+	ck_assert_int_eq(sendmsg(pair[0], &message, MSG_NOSIGNAL | MSG_MORE), 1);
+	if (!report.calls)
+		return;
+	message.msg_name = &any;
+	ck_assert_int_eq(sendto(fd, &byte, 1, MSG_FASTOPEN, (const struct sockaddr *)&any, sizeof(any)), -1);
+	ck_assert_int_eq(errno, ENOSYS);
+	ck_assert_int_eq(sendto(fd, &byte, 1, MSG_FASTOPEN | MSG_NOSIGNAL, (const struct sockaddr *)&any, sizeof(any)),
+			 -1);
+	ck_assert_int_eq(errno, ENOSYS);
+	ck_assert_int_eq(sendmsg(fd, &message, MSG_FASTOPEN), -1);
+	ck_assert_int_eq(errno, ENOSYS);
+	ck_assert_int_eq(sendmmsg(fd, &(struct mmsghdr){.msg_hdr = message}, 1, MSG_FASTOPEN), -1);
+	ck_assert_int_eq(errno, ENOSYS);
+}
+
+static void calls_on_other_processes(void)
+{
+	struct rlimit files;
+	ck_assert_int_eq(enter(SANDBOX_AUTO, NULL), CAIRN_OK);
+	if (!report.calls)
+		return;
+	ck_assert_int_eq((int)syscall(SYS_tgkill, getppid(), getppid(), 0), -1);
+	ck_assert_int_eq(errno, ENOSYS);
+	ck_assert_int_eq(prlimit(getppid(), RLIMIT_NOFILE, NULL, &files), -1);
+	ck_assert_int_eq(errno, ENOSYS);
 }
 
 static void calls_that_only_an_intruder_needs(void)
@@ -225,6 +270,8 @@ static void (*const TESTS[])(void) = {
 	keys_that_are_exchanged_are_read,
 	calls_that_serving_needs,
 	calls_that_only_an_intruder_needs,
+	calls_that_connect_by_sending,
+	calls_on_other_processes,
 	memory_is_not_written_and_then_run,
 	off_is_off,
 	auto_does_without_what_is_not_let_in,
