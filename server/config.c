@@ -294,6 +294,10 @@ static bool config_check(struct config *config)
 			"and xorb_bytes_max to it");
 		return false;
 	}
+	if (config->gc_grace_s < 2 * config->epoch_s) {
+		config_complain("gc_grace is shorter than two epochs, the life of an answer; raise it, or lower epoch");
+		return false;
+	}
 	if (!config_check_cors(config->cors_origins))
 		return false;
 	if (!config->tls_certificate != !config->tls_key) {

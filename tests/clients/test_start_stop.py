@@ -67,7 +67,7 @@ def test_key_readable_by_others(tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--no-such-option"], ["--shard-bytes-max", "lots"], ["--shard-bytes-max", "1"], ["--listen"], ["--listen", "nowhere"], ["--dedupe-scope", "all"], ["stray"]],
+    [["--no-such-option"], ["--shard-bytes-max", "lots"], ["--shard-bytes-max", "1"], ["--listen"], ["--listen", "nowhere"], ["--dedupe-scope", "all"], ["--epoch", "10d"], ["stray"]],
     ids=" ".join,
 )
 def test_wrong_usage(tmp_path, arguments):

@@ -256,6 +256,10 @@ static const struct {
 	{{"--spool-bytes-max", "1M"},
 	 "cairnd: spool_bytes_max is smaller than the largest upload; raise it, or lower "
 	 "shard_bytes_max and xorb_bytes_max to it\n"},
+	{{"--epoch", "10d"},
+	 "cairnd: gc_grace is shorter than two epochs, the life of an answer; raise it, or lower epoch\n"},
+	{{"--gc-grace", "1209599"},
+	 "cairnd: gc_grace is shorter than two epochs, the life of an answer; raise it, or lower epoch\n"},
 	{{"--public-url", "x.example"},
 	 "cairnd: public_url: \"x.example\" is not a base address; use http://HOST[:PORT][/PATH] or https://\n"},
 	{{"--public-url", "https://"},
