@@ -15,7 +15,11 @@ static const struct http_route *const APP_ROUTES[] = {
 	ROUTES_HEALTH, ROUTES_FILES, ROUTES_TELEMETRY,   ROUTES_HUB,   ROUTES_ADMIN,
 	ROUTES_PACKS,  ROUTES_KEYS,  ROUTES_FILE_CHUNKS, NULL,
 };
-enum { APP_ROUTES_MAX = 64, APP_REPLIES_MS = 1000 };
+enum {
+	APP_ROUTES_MAX = 64,
+	APP_REPLIES_MS = 1000,
+	APP_LONG_WORKERS = 3, /* a packing, a collection, and somebody to tell others that there is one already */
+};
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -87,6 +91,8 @@ enum cairn_status app_open(struct app *app, struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
 	pthread_mutex_init(&app->ready.lock, NULL);
+	app->ready.status = cairn_fail(&app->ready.diag, CAIRN_E_BUSY, "not_ready", CAIRN_NO_OFFSET,
+				       "whether uploads can be taken is being found out; try again");
 	app->started_unix_s = cairn_clock_unix_s();
 	app_raise_files_max(app->config.connections_max);
 	app->auth.dedupe = app_dedupe_scope(app->config.dedupe_scope);
@@ -100,6 +106,8 @@ enum cairn_status app_open(struct app *app, struct cairn_diag *diag)
 		status = app_open_cas(app, diag);
 	if (status == CAIRN_OK)
 		status = cairn_workers_new(&app->workers, app_n_workers(&app->config), app->config.worker_queue_max);
+	if (status == CAIRN_OK)
+		status = cairn_workers_new(&app->long_workers, APP_LONG_WORKERS, app->config.worker_queue_max);
 	if (status == CAIRN_OK && !(app->metrics = app_metrics()))
 		status = CAIRN_E_NOMEM;
 	if (status != CAIRN_OK) {
@@ -112,6 +120,7 @@ enum cairn_status app_open(struct app *app, struct cairn_diag *diag)
 void app_close(struct app *app)
 {
 	cairn_workers_free(app->workers);
+	cairn_workers_free(app->long_workers);
 	cairn_cas_free(app->cas);
 	metrics_free(app->metrics);
 	auth_keys_free(app->auth.keys);
@@ -207,7 +216,8 @@ bool app_stop(struct app *app)
 	http_server_drain(app->http, (unsigned)app->config.drain_s * 1000); /* after it no request begins to wait */
 	atomic_store(&app->drained, true);
 	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to the index */
-	if (!app_finish_writes(app))       /* every write resumes its request */
+	cairn_workers_close(app->long_workers);
+	if (!app_finish_writes(app)) /* every write resumes its request */
 		return false;
 	http_server_stop(app->http, APP_REPLIES_MS);
 	app->http = NULL;

@@ -18,7 +18,8 @@
 
 /** The last answer of /ready, kept for a second: it writes to the disk, and anybody may ask. */
 struct app_ready {
-	pthread_mutex_t lock; /* over the rest, and held while checking */
+	pthread_mutex_t lock; /* over the rest */
+	bool checking;        /* on one worker, without the lock */
 	int64_t checked_ms;   /* of cairn_clock_mono_ms(); 0: never */
 	enum cairn_status status;
 	struct cairn_diag diag;
@@ -30,7 +31,7 @@ struct app {
 	struct auth_options auth;
 	struct cors cors;
 	struct cairn_cas *cas;
-	struct cairn_workers *workers;
+	struct cairn_workers *workers, *long_workers; /* the latter for what would hold up the former */
 	struct metrics *metrics;
 	struct http_server *http; /* set once serving; used by the metrics route and the stop only */
 	struct app_ready ready;

@@ -145,8 +145,11 @@ static void admin_reply_gc(struct http_request *req, struct route_job *job)
 
 static void admin_post_gc(struct http_request *req)
 {
-	if (route_job_new(req, sizeof(struct admin_request), admin_gc, admin_reply_gc))
-		route_job_start(req);
+	struct admin_request *a = route_job_new(req, sizeof(*a), admin_gc, admin_reply_gc);
+	if (!a)
+		return;
+	a->job.workers = a->job.app->long_workers;
+	route_job_start(req);
 }
 
 /* --- sums --------------------------------------------------------------------------------------------------------- */

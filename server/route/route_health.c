@@ -39,24 +39,34 @@ static void ready_reply(struct http_request *req, enum cairn_status status, cons
 	http_reply_error(req, 503, "not_ready", "uploads cannot be taken now", diag);
 }
 
-static bool ready_is_fresh(const struct app_ready *r)
+/* What the last check found, if that was just now, or if the next one is under way: many may ask at once, and one of
+ * them checks. @param check  else begin one  @return false: not known */
+static bool ready_known(struct app_ready *last, bool check, enum cairn_status *status, struct cairn_diag *diag)
 {
-	return r->checked_ms != 0 && cairn_clock_mono_ms() - r->checked_ms < READY_KEPT_MS;
+	pthread_mutex_lock(&last->lock);
+	bool fresh = last->checked_ms != 0 && cairn_clock_mono_ms() - last->checked_ms < READY_KEPT_MS;
+	bool known = fresh || last->checking;
+	if (known) {
+		*status = last->status;
+		*diag = last->diag;
+	}
+	last->checking = last->checking || (check && !known);
+	pthread_mutex_unlock(&last->lock);
+	return known;
 }
 
-/* Many may ask at once: one of them checks, the others wait for the lock and then find it fresh. */
 static void ready_run(struct route_job *job)
 {
 	struct ready_request *r = (struct ready_request *)job;
 	struct app_ready *last = &job->app->ready;
+	if (ready_known(last, true, &r->status, &r->diag))
+		return;
+	r->status = cairn_cas_ready(job->app->cas, &r->diag);
 	pthread_mutex_lock(&last->lock);
-	if (!ready_is_fresh(last)) {
-		last->diag = (struct cairn_diag){0};
-		last->status = cairn_cas_ready(job->app->cas, &last->diag);
-		last->checked_ms = cairn_clock_mono_ms();
-	}
-	r->status = last->status;
-	r->diag = last->diag;
+	last->status = r->status;
+	last->diag = r->diag;
+	last->checked_ms = cairn_clock_mono_ms();
+	last->checking = false;
 	pthread_mutex_unlock(&last->lock);
 }
 
@@ -64,18 +74,6 @@ static void ready_job_reply(struct http_request *req, struct route_job *job)
 {
 	const struct ready_request *r = (const struct ready_request *)job;
 	ready_reply(req, r->status, &r->diag);
-}
-
-/* What the last check found, if that was just now. */
-static bool ready_known(struct app *app, enum cairn_status *status, struct cairn_diag *diag)
-{
-	if (pthread_mutex_trylock(&app->ready.lock) != 0)
-		return false;
-	bool fresh = ready_is_fresh(&app->ready);
-	*status = app->ready.status;
-	*diag = app->ready.diag;
-	pthread_mutex_unlock(&app->ready.lock);
-	return fresh;
 }
 
 static void ready_get(struct http_request *req)
@@ -86,7 +84,7 @@ static void ready_get(struct http_request *req)
 		ready_reply(req,
 			    cairn_fail(&diag, CAIRN_E_BUSY, "stopping", CAIRN_NO_OFFSET, "the server is being stopped"),
 			    &diag);
-	else if (ready_known(app_of(req), &status, &diag))
+	else if (ready_known(&app_of(req)->ready, false, &status, &diag))
 		ready_reply(req, status, &diag);
 	else if (route_job_new(req, sizeof(struct ready_request), ready_run, ready_job_reply))
 		route_job_start(req);
@@ -131,7 +129,8 @@ static void metrics_list_process(struct metrics_list *list, const struct http_re
 			 "Requests refused for rate_per_address.");
 	metrics_list_add(list, "counter", "cairn_http_over_token_rate_total", http.over_token_rate,
 			 "Requests refused for rate_per_token.");
-	metrics_list_add(list, "gauge", "cairn_workers_pending", cairn_workers_pending(app->workers),
+	metrics_list_add(list, "gauge", "cairn_workers_pending",
+			 cairn_workers_pending(app->workers) + cairn_workers_pending(app->long_workers),
 			 "Pieces of work that wait for a worker or run on one.");
 }
 

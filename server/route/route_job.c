@@ -11,6 +11,7 @@ void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct r
 		return NULL;
 	}
 	job->app = app_of(req);
+	job->workers = job->app->workers;
 	job->req = req;
 	job->run = run;
 	job->reply = reply;
@@ -45,7 +46,7 @@ void route_job_start(struct http_request *req)
 	if (!http_suspend(req, route_job_resumed))
 		return;
 	job->work.run = route_job_work;
-	job->refused = cairn_workers_submit(job->app->workers, &job->work) != CAIRN_OK;
+	job->refused = cairn_workers_submit(job->workers, &job->work) != CAIRN_OK;
 	if (job->refused)
 		http_resume(req);
 }

@@ -10,6 +10,7 @@
 struct route_job {
 	struct cairn_work work;
 	struct app *app;
+	struct cairn_workers *workers; /* the app's; or its long_workers */
 	struct http_request *req;
 	void (*run)(struct route_job *job);                             /* on a worker */
 	void (*reply)(struct http_request *req, struct route_job *job); /* when that is done */

@@ -45,6 +45,8 @@ static void packs_work(struct cairn_work *work)
 {
 	struct packs_job *job = (struct packs_job *)work;
 	struct cairn_pack_report report;
+	pthread_mutex_lock(&job->lock); /* who submitted the work may still be writing down what it is */
+	pthread_mutex_unlock(&job->lock);
 	struct cairn_diag diag = {0};
 	const struct cairn_pack_options options = {
 		.name = job->name, .older_than_s = job->older_than_s, .progress = packs_progress, .ctx = job};
@@ -77,10 +79,32 @@ static bool packs_take_age(struct http_request *req, int64_t *out)
 	return false;
 }
 
+/* @return CAIRN_OK; CAIRN_E_CONFLICT one is under way; CAIRN_E_BUSY no room for work: nothing was changed */
+static enum cairn_status packs_begin(struct packs_job *job, struct app *app, const char *name, int64_t older_than_s,
+				     uint64_t *id)
+{
+	pthread_mutex_lock(&job->lock);
+	enum cairn_status status = CAIRN_E_CONFLICT;
+	if (!job->running) {
+		job->work.run = packs_work;
+		status = cairn_workers_submit(app->long_workers, &job->work);
+	}
+	if (status == CAIRN_OK) {
+		job->app = app;
+		job->running = true;
+		job->older_than_s = older_than_s;
+		memcpy(job->name, name, strlen(name) + 1);
+		job->report = (struct cairn_pack_report){0};
+		*id = ++job->id;
+	}
+	pthread_mutex_unlock(&job->lock);
+	return status;
+}
+
 static void packs_post(struct http_request *req)
 {
-	struct packs_job *job = &packs_job;
 	int64_t older_than_s;
+	uint64_t id = 0;
 	const char *name = http_query_arg(req, "name");
 	if (!name || !cairn_store_is_pack_name(name)) {
 		http_reply_error(
@@ -91,27 +115,15 @@ static void packs_post(struct http_request *req)
 	}
 	if (!packs_take_age(req, &older_than_s))
 		return;
-	pthread_mutex_lock(&job->lock);
-	bool taken = !job->running;
-	if (taken) {
-		job->app = app_of(req);
-		job->running = true;
-		job->older_than_s = older_than_s;
-		memcpy(job->name, name, strlen(name) + 1);
-		job->report = (struct cairn_pack_report){0};
-		job->work.run = packs_work;
-		job->id++;
-		if (cairn_workers_submit(job->app->workers, &job->work) != CAIRN_OK)
-			taken = job->running = false;
-	}
-	uint64_t id = job->id;
-	pthread_mutex_unlock(&job->lock);
+	enum cairn_status status = packs_begin(&packs_job, app_of(req), name, older_than_s, &id);
 	char json[64];
 	(void)snprintf(json, sizeof(json), "{\"job\":%" PRIu64 "}\n", id);
-	if (taken)
+	if (status == CAIRN_OK)
 		http_reply_json(req, 202, json);
-	else
+	else if (status == CAIRN_E_CONFLICT)
 		http_reply_error(req, 409, "pack.running", "a packing is under way already; try again later", NULL);
+	else
+		http_reply_status(req, status, NULL);
 }
 
 /* --- telling ------------------------------------------------------------------------------------------------------ */

@@ -6,9 +6,13 @@ import http.client
 import resource
 import selectors
 import socket
+import sqlite3
+import threading
+import time
 
 import cairn
 import pytest
+import xet
 
 IDLE = 10_000  # connections; fewer where the limit on open files is lower, which client and daemon have alike
 
@@ -134,3 +138,26 @@ def test_no_rate_unless_asked_for(start, setting):
     server = start(**setting)
     with contextlib.closing(server.connect()) as c:
         assert {server.get("/health", connection=c).status for _ in range(2000)} == {200}
+
+
+def test_ready_is_asked_by_many_while_a_check_hangs(start, make):
+    """One of them checks; the others are told what was known before, and no worker waits with them."""
+    server, xorb = start(workers=2), make([9000], 1)
+    file = xet.File([(xorb, 0, 1)])
+    assert server.put_xorb(xorb).status == 200
+    assert server.post("/v1/shards", xet.shard([file], [xorb])).status == 200
+    assert server.get("/ready").status == 200
+    old, first = time.monotonic() + 1.1, []  # an answer is good for a second
+    cairn.wait_until("that answer to be old", lambda: time.monotonic() > old)
+    with contextlib.closing(sqlite3.connect(server.data / "index.sqlite", isolation_level=None)) as index:
+        index.execute("BEGIN IMMEDIATE")  # the daemon's trial write waits for it
+        asker = threading.Thread(target=lambda: first.append(server.get("/ready").status))
+        asker.start()
+        cairn.wait_until("the check to run", lambda: server.metrics()["cairn_workers_pending"] == 1)
+        assert [server.get("/ready").status for _ in range(4)] == [200] * 4
+        assert server.get(f"/v2/reconstructions/{xet.text(file.hash())}").status == 200
+        assert not first, "the first still waits"
+        asker.join()
+        assert first == [503]
+        index.execute("ROLLBACK")
+    cairn.wait_until("the index to be written to again", lambda: server.get("/ready").status == 200)

@@ -1,5 +1,6 @@
 """Starting and stopping: what is refused is refused with one clear line, a stop drains, a restart finds everything."""
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -195,3 +196,25 @@ def test_access_log(server):
     server.stop()
     events = [e for e in server.events() if e.get("request_id") == "log-me-1" or e.get("id") == "log-me-1"]
     assert len(events) == 1 and 404 in events[0].values(), server.log()
+
+
+def test_no_packing_begins_once_the_work_is_over(tmp_path):
+    """A queue that takes no more is told as such, and not as a packing that is under way."""
+    server = cairn.Daemon(tmp_path / "server", drain="0").start()
+    with contextlib.ExitStack() as held:
+        connections = [held.enter_context(contextlib.closing(server.connect())) for _ in range(40)]
+        for c in connections:
+            assert server.get("/health", connection=c).status == 200
+        index = held.enter_context(contextlib.closing(sqlite3.connect(server.data / "index.sqlite", isolation_level=None)))
+        index.execute("BEGIN IMMEDIATE")  # the daemon waits for its last write
+        server.process.send_signal(signal.SIGTERM)
+        replies = []
+
+        def is_refused():
+            replies.append(server.post("/v1/packs?name=a.shard", connection=connections.pop()))
+            return replies[-1].status == 503
+
+        cairn.wait_until("the queue to be closed", is_refused)
+        cairn.is_error(replies[-1], 503, "busy")
+        server.finish(expect=1)
+    assert server.events("stop_failed")
