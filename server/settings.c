@@ -102,7 +102,8 @@ const struct setting SETTINGS[] = {
 	{"fetch_ranges_max", SETTING_COUNT, "64", 1, 256, AT(fetch_ranges_max),
 	 .help = "Most byte ranges in one signed address."},
 	{"plan_bytes_max", SETTING_BYTES, "1G", MIB, 64 * GIB, AT(plan_bytes_max),
-	 .help = "Longest reconstruction. What does not fit 256K is written to a file without a name, not kept in "
+	 .help = "Longest reconstruction, answer to a range edit, or list of keys. What does not fit 256K is written "
+		 "to a file without a name, not kept in "
 		 "memory."},
 	/* connections */
 	{"connections_max", SETTING_COUNT, "1008", 16, 16384, AT(connections_max),

@@ -111,6 +111,7 @@ static void edit_run(struct route_job *job)
 	e->file_bytes = chunks.file_bytes;
 	if (e->status == CAIRN_OK)
 		edit_write_rest(&e->out, &chunks);
+	spill_finish(&e->out);
 	if (e->out.status != CAIRN_OK)
 		e->status = e->out.status;
 }
@@ -127,6 +128,8 @@ static void edit_reply(struct http_request *req, struct route_job *job)
 			       "no range of X-Range-Dirty lies in the file, which has %" PRIu64 " bytes",
 			       e->file_bytes);
 		http_reply_error(req, 400, "dirty.outside", text, NULL);
+	} else if (e->out.status == CAIRN_E_LIMIT) {
+		spill_reply_over(&e->out, req, 501); /* as below */
 	} else if (e->status == CAIRN_E_LIMIT) {
 		/* Clients take it for a server that cannot do this at all, and read the file. */
 		http_reply_error(req, 501, "dirty.not_foldable",

@@ -5,20 +5,19 @@
 #include "index/operate.h"
 #include "server/route/api_key.h"
 #include "server/route/route_job.h"
+#include "server/route/spill.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	KEYS_BODY_BYTES_MAX = 4096,
-	KEYS_ANSWER_BYTES_MAX = 4 * 1024 * 1024,
-};
+enum { KEYS_BODY_BYTES_MAX = 4096 };
 
 struct keys_request {
 	struct route_job job;
 	struct cairn_buf body; /* of the request, then of the answer */
+	struct spill list;     /* the answer, when it has all keys */
 	int64_t id;
 	enum cairn_status status;
 	unsigned n;
@@ -33,6 +32,7 @@ static void keys_free(void *state)
 		return;
 	explicit_bzero(k->key, sizeof(k->key));
 	cairn_buf_fini(&k->body);
+	spill_fini(&k->list);
 	free(k);
 }
 
@@ -150,12 +150,13 @@ static void keys_visit(void *ctx, const struct cairn_index_key *row)
 	cairn_json_put_u64(&list->w, "created", (uint64_t)row->created_unix_s);
 	cairn_json_put_bool(&list->w, "revoked", row->revoked_unix_s != 0);
 	cairn_json_close(&list->w);
+	spill_check(&list->k->list);
 }
 
 static void keys_list(struct route_job *job)
 {
 	struct keys_request *k = (struct keys_request *)job;
-	struct keys_list list = {.k = k, .w = cairn_json_out_init(&k->body)};
+	struct keys_list list = {.k = k, .w = cairn_json_out_init(&k->list.buf)};
 	int64_t from_id = 0;
 	cairn_json_open_object(&list.w, NULL);
 	cairn_json_open_array(&list.w, "keys");
@@ -165,15 +166,27 @@ static void keys_list(struct route_job *job)
 	} while (k->status == CAIRN_OK && from_id != 0);
 	cairn_json_close(&list.w);
 	cairn_json_close(&list.w);
-	cairn_buf_add(&k->body, "\n", 1);
+	cairn_buf_add(&k->list.buf, "\n", 1);
+	spill_finish(&k->list);
+}
+
+static void keys_reply_list(struct http_request *req, struct route_job *job)
+{
+	struct keys_request *k = (struct keys_request *)job;
+	if (k->status != CAIRN_OK) {
+		http_reply_status(req, k->status, NULL);
+		return;
+	}
+	http_reply_header(req, "Cache-Control", "no-store");
+	spill_reply(&k->list, req, 200, "application/json");
 }
 
 static void keys_get(struct http_request *req)
 {
-	struct keys_request *k = route_job_new(req, sizeof(*k), keys_list, keys_reply);
+	struct keys_request *k = route_job_new(req, sizeof(*k), keys_list, keys_reply_list);
 	if (!k)
 		return;
-	k->body = cairn_buf_init(KEYS_ANSWER_BYTES_MAX);
+	spill_init(&k->list, cairn_cas_tmp_dir(k->job.app->cas), k->job.app->config.plan_bytes_max);
 	route_job_start(req);
 }
 

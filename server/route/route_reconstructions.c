@@ -60,6 +60,7 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 		plan_write_batch(&p->out, p->files, plans, p->n_files, p->range.kind != CAIRN_RANGE_ALL, &urls);
 		break;
 	}
+	spill_finish(&p->out);
 }
 
 /* A batch leaves out what is not there, and what its range does not reach, unless that is so of all of it. */

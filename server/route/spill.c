@@ -30,6 +30,8 @@ static void spill_move(struct spill *s)
 		s->status = cairn_spool_new(&s->spool, s->dir, s->bytes_max, UINT64_MAX);
 	if (s->status == CAIRN_OK)
 		s->status = cairn_spool_write(s->spool, s->buf.bytes, s->buf.len);
+	if (s->status == CAIRN_E_LIMIT && s->over_bytes == 0 && s->spool)
+		s->over_bytes = cairn_spool_bytes(s->spool) + s->buf.len;
 	s->buf.len = 0;
 }
 
@@ -39,12 +41,30 @@ void spill_check(struct spill *s)
 		spill_move(s);
 }
 
-void spill_reply(struct spill *s, struct http_request *req, unsigned code, const char *content_type)
+void spill_finish(struct spill *s)
 {
 	if (s->spool)
 		spill_move(s);
 	if (s->status == CAIRN_OK && s->buf.status != CAIRN_OK)
 		s->status = s->buf.status;
+}
+
+void spill_reply_over(const struct spill *s, struct http_request *req, unsigned code)
+{
+	struct cairn_diag diag = {0};
+	(void)cairn_fail(&diag, CAIRN_E_LIMIT, "plan.bytes", CAIRN_NO_OFFSET,
+			 "the answer is longer than plan_bytes_max; ask for a range, or for fewer files or ranges at "
+			 "once");
+	cairn_diag_numbers(&diag, s->bytes_max, s->over_bytes);
+	http_reply_error(req, code, diag.rule, diag.text, &diag);
+}
+
+void spill_reply(struct spill *s, struct http_request *req, unsigned code, const char *content_type)
+{
+	if (s->status == CAIRN_E_LIMIT) {
+		spill_reply_over(s, req, 400);
+		return;
+	}
 	if (s->status != CAIRN_OK) {
 		http_reply_status(req, s->status, NULL);
 		return;

@@ -257,3 +257,13 @@ def test_too_regular_a_file_is_left_to_the_client(start):
     answer = ask(server, xet.text(file.hash()), f"bytes={size - 1}-{size - 1}").json()
     assert answer["hashRanges"][1] is None and len(answer["hashRanges"][0]["nodes"]) < 5000
     assert composed_hash(answer, file.nodes(), lambda chunks: chunks) == file.hash()
+
+
+def test_an_answer_over_plan_bytes_max(start):
+    """It has a hash for each term that stays. The client is told in a way that makes it read the whole file."""
+    server = start(xorbs="external", plan_bytes_max="1M")
+    x = Described(8192, 2)
+    file = xet.File([(x, i, i + 1) for i in range(8192)] * 3)
+    assert server.post("/v1/shards", xet.shard([file], [x])).status == 200
+    error = cairn.is_error(ask(server, xet.text(file.hash()), "bytes=0-0"), 501, "plan.bytes")
+    assert error["expected"] == str(1 << 20) and int(error["actual"]) > 1 << 20, error

@@ -1,8 +1,10 @@
 """API keys, and the tokens that a hub's endpoints give for them."""
 
 import base64
+import contextlib
 import json
 import signal
+import sqlite3
 import time
 
 import cairn
@@ -92,6 +94,19 @@ def test_limits_of_keys(guarded, admin):
     body = json.dumps({"name": "x"}).encode()
     assert guarded.post("/v1/keys", body + b" " * (4096 - len(body)), token=admin).status == 200
     assert guarded.post("/v1/keys", body + b" " * (4097 - len(body)), token=admin).status == 413
+
+
+def test_many_keys(start, issuer, admin):
+    """More than fit into the memory of one answer."""
+    server = start(token_key=issuer.folder)
+    server.stop()
+    with contextlib.closing(sqlite3.connect(server.data / "index.sqlite")) as index, index:
+        rows = [(n.to_bytes(32, "big"), f"{n} " + "x" * 240) for n in range(14_000)]
+        index.executemany("INSERT INTO api_key(digest, name, repo, scopes, created) VALUES (?, ?, '', 'read', 0)", rows)
+    server.start()
+    reply = server.get("/v1/keys", token=admin)
+    assert len(reply.body) > 4 << 20 and reply.headers["Cache-Control"] == "no-store"
+    assert [k["name"] for k in reply.json()["keys"]] == [name for _, name in rows]
 
 
 def test_revoked_key(guarded, admin):

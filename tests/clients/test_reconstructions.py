@@ -296,6 +296,19 @@ def test_file_of_many_terms(tmp_path):
             assert len(reply.json()["terms"]) == 1251
 
 
+def test_answers_over_plan_bytes_max(start):
+    """They are refused for what they are, with both numbers; the ranges of such a file are answered."""
+    server = start(plan_bytes_max="1M")
+    xorb = xet.Xorb([i.to_bytes(4, "big") * 6 for i in range(8192)])
+    file = xet.File([(xorb, i, i + 1) for i in range(0, 8192, 2)] * 5)
+    put(server, [file], [xorb])
+    for path in ("/v1/reconstructions/", "/v2/reconstructions/", "/v1/reconstructions?file_id="):
+        error = cairn.is_error(server.get(path + xet.text(file.hash())), 400, "plan.bytes")
+        assert error["expected"] == str(1 << 20) and int(error["actual"]) > 1 << 20 and "plan_bytes_max" in error["message"], error
+    for form in FORMS:
+        assert ask(server, form, file, "bytes=0-9999").status == 200
+
+
 @pytest.mark.parametrize("host", ['a"b', "a b", "a/b", "a\\b", "x" * 2000, "", "a@b"], ids=lambda h: h[:5])
 def test_host_that_is_none(stored, host):
     """It becomes part of the addresses: what no host can be is refused, not handed back."""
