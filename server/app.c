@@ -219,7 +219,8 @@ bool app_stop(struct app *app)
 	cairn_workers_close(app->long_workers);
 	if (!app_finish_writes(app)) /* every write resumes its request */
 		return false;
-	http_server_stop(app->http, APP_REPLIES_MS);
+	if (!http_server_stop(app->http, APP_REPLIES_MS))
+		return false;
 	app->http = NULL;
 	return true;
 }

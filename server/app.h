@@ -56,7 +56,8 @@ CAIRN_MUST_USE enum cairn_status app_serve(struct app *app, int listen_fd, struc
 /**
  * Stop serving: no new connections, requests under way end within config.drain_s, workers and index finish what they
  * have.
- * @return false: the disk did not answer in time, so requests still wait for it; the process can only exit
+ * @return false: the disk did not answer in time, or requests still wait for what did not end; the process can only
+ * exit
  */
 bool app_stop(struct app *app);
 

@@ -180,7 +180,7 @@ static int main_run(struct app *app, int listen_fd, const struct listen_address 
 	main_let_signals_kill(&signals);
 	if (!app_stop(app)) {
 		LOG(LOG_ERROR, "stop_failed",
-		    LOG_T("message", "the disk does not answer; exiting without waiting for it"));
+		    LOG_T("message", "the disk does not answer, or requests still wait; exiting all the same"));
 		_exit(EXIT_CANNOT_START);
 	}
 	app_close(app);

@@ -682,18 +682,19 @@ void http_server_drain(struct http_server *server, unsigned timeout_ms)
 	atomic_store(&server->drained, true);
 }
 
-void http_server_stop(struct http_server *server, unsigned timeout_ms)
+bool http_server_stop(struct http_server *server, unsigned timeout_ms)
 {
 	http_server_drain(server, timeout_ms);
 	http_server_stop_ticker(server);
 	atomic_store(&server->closing, true);
 	unsigned n = atomic_load(&server->n_suspended);
 	if (n > 0) {
-		/* Stopping the library would abort the process. It is about to end anyway. */
+		/* Stopping the library would abort the process. */
 		LOG(LOG_ERROR, "http_stop", LOG_T("message", "requests still wait for work that was not finished"),
 		    LOG_N("requests", n));
-		return;
+		return false;
 	}
 	MHD_stop_daemon(server->daemon);
 	http_server_free(server);
+	return true;
 }

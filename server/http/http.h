@@ -200,9 +200,10 @@ CAIRN_MUST_USE enum cairn_status http_server_start(struct http_server **out, con
  *  timeout_ms; from then on http_suspend() answers false. */
 void http_server_drain(struct http_server *server, unsigned timeout_ms);
 
-/** Wait at most timeout_ms for requests to end, then stop. Every suspended request must have been resumed before (the
- *  owner finishes its workers first). Frees the server. */
-void http_server_stop(struct http_server *server, unsigned timeout_ms);
+/** Wait at most timeout_ms for requests to end, then stop, and free the server. Every suspended request must have been
+ *  resumed before (the owner finishes its workers first).
+ *  @return false: one was not. The server's threads run on with all that they use, so the process can only exit */
+CAIRN_MUST_USE bool http_server_stop(struct http_server *server, unsigned timeout_ms);
 
 struct http_server_stats {
 	unsigned connections;

@@ -441,7 +441,7 @@ void fixture_stop(void)
 {
 	http_server_drain(fx.server, 0);
 	cairn_workers_free(fx.workers);
-	http_server_stop(fx.server, FIXTURE_WAIT_MS);
+	ck_assert(http_server_stop(fx.server, FIXTURE_WAIT_MS));
 	ck_assert_uint_eq(atomic_load(&fx.n_states), 0);
 }
 

@@ -429,11 +429,23 @@ START_TEST(stopping_cuts_what_is_idle)
 	client_read(idle, &reply, "GET");
 	client_send(half, "POST /upload HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
 	client_read_until(half, "100 Continue\r\n\r\n");
-	http_server_stop(fixture_server(), 100);
+	ck_assert(http_server_stop(fixture_server(), 100));
 	ck_assert_uint_eq(client_await_close(silent), 0);
 	ck_assert_uint_eq(client_await_close(half), 0);
 	ck_assert_uint_eq(client_await_close(idle), 0);
 	ck_assert_uint_eq(fixture_states(), 0);
+}
+END_TEST
+
+START_TEST(a_stop_that_something_still_waits_for_is_told)
+{
+	int waiting = client_connect();
+	client_send(waiting, "GET /wait/1 HTTP/1.1\r\nHost: h\r\n\r\n");
+	fixture_await_job();
+	ck_assert(!http_server_stop(fixture_server(), 0));
+	ck_assert(client_is_open(waiting)); /* nothing was taken from under it */
+	ck_assert_uint_eq(fixture_states(), 1);
+	close(waiting);
 }
 END_TEST
 
@@ -502,6 +514,7 @@ static TCase *waiting(void)
 	tcase_add_test(tc, a_stream_whose_client_leaves);
 	tcase_add_test(tc, draining_lets_requests_finish);
 	tcase_add_test(tc, stopping_cuts_what_is_idle);
+	tcase_add_test(tc, a_stop_that_something_still_waits_for_is_told);
 	tcase_add_test(tc, the_second_ticks);
 	return tc;
 }
