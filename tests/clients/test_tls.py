@@ -55,6 +55,22 @@ def name_of(connection):
     return dict(part[0] for part in connection.sock.getpeercert()["subject"])["commonName"]
 
 
+def test_health_check_of_the_container(serve, start, tmp_path):
+    """It asks as the daemon was told to serve: by the variables that the two share."""
+
+    def healthy(server, **variables):
+        environment = {"PATH": "/usr/bin:/bin", "CAIRN_LISTEN": f"0.0.0.0:{server.port}", **variables}
+        return subprocess.run([cairn.ROOT / "docker" / "healthcheck"], env=environment, capture_output=True, timeout=60).returncode == 0
+
+    secret, plain = serve(), start("plain")
+    assert healthy(plain) and healthy(plain, CAIRN_TLS_CERTIFICATE="")
+    assert healthy(secret, CAIRN_TLS_CERTIFICATE=str(tmp_path / "tls.pem"))
+    plain.stop()
+    secret.stop()
+    plain.port, secret.port = 1, 1
+    assert not healthy(plain) and not healthy(secret, CAIRN_TLS_CERTIFICATE=str(tmp_path / "tls.pem"))
+
+
 def test_curl(serve, authority):
     server = serve()
     assert server.url.startswith("https://")
