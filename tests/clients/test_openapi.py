@@ -28,6 +28,20 @@ def test_every_route_is_documented():
     assert documented_older == older
 
 
+def test_types_are_of_the_document_s_version():
+    """3.0 has one type and nullable, no list of types."""
+
+    def types(node):
+        for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            yield from types(value)
+        if isinstance(node, dict) and "type" in node and not isinstance(node["type"], dict):
+            yield node["type"]
+
+    document = yaml.safe_load(DOCUMENT.read_text())
+    assert document["openapi"].startswith("3.0.")
+    assert set(map(type, types(document))) == {str}
+
+
 @pytest.mark.parametrize("who", ["operator", "stranger", "writer"])
 def test_server_is_as_documented(start, make, tmp_path, who):
     options, headers = {}, []
