@@ -324,7 +324,7 @@ static enum cairn_status pack_delete_one(struct pack_file *f, const struct pack_
 
 int pack_delete(const struct cli_command *command, const struct pack_args *args, const char *path, char **keys, int n)
 {
-	CLEANUP(pack_file_fini) struct pack_file f;
+	CLEANUP(pack_file_fini) struct pack_file f = {.fd = -1};
 	struct cairn_diag diag = {0};
 	struct cairn_hash hash;
 	bool zeroed = true;

@@ -110,6 +110,12 @@ out "term @" # what comes before the offence is shown
 err "term.range_hash"
 err "expected"
 
+# --- pack: what is no hash is told before the file is looked at
+run 64 "$CAIRN" pack get "$WORK/absent.shard" nothash
+err '"nothash" is not a hash'
+run 64 "$CAIRN" pack delete "$WORK/absent.shard" nothash
+err '"nothash" is not a hash'
+
 # --- token
 run 0 "$CAIRN" token --new-key "$WORK/key"
 no_out
