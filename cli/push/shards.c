@@ -1,6 +1,7 @@
 #include "cli/push/shards.h"
 
 #include "shard/writer.h"
+#include "verify/verify.h"
 
 enum { SHARDS_FRAME_BYTES = CAIRN_SHARD_HEADER_BYTES + 2 * CAIRN_SHARD_RECORD_BYTES };
 
@@ -36,6 +37,14 @@ static void shards_write_xorb(struct cairn_shard_writer *w, const struct packer_
 		cairn_shard_write_chunk(w, &xorb->list.hashes[i], xorb->list.spans[i].unpacked_bytes, 0);
 }
 
+static uint64_t shards_file_chunks(const struct packer *p, const struct packer_file *file)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < file->n_terms; i++)
+		n += p->terms[file->first_term + i].end - p->terms[file->first_term + i].start;
+	return n;
+}
+
 /* What of the packer the shards so far hold. */
 struct shards {
 	const struct packer *p;
@@ -61,9 +70,11 @@ static size_t shards_choose_xorbs(const struct shards *s, size_t *bytes)
 static enum cairn_status shards_write_files(struct shards *s, struct cairn_shard_writer *w, size_t *bytes,
 					    struct cairn_diag *diag)
 {
+	uint64_t term_chunks = 0;
 	for (; s->file < s->p->n_files; s->file++) {
 		const struct packer_file *file = &s->p->files[s->file];
 		size_t file_bytes = shards_file_bytes(file);
+		uint64_t file_chunks = shards_file_chunks(s->p, file);
 		if (hash_map_find(&s->files_done, &file->hash))
 			continue;
 		if (file_bytes > s->bytes_max - SHARDS_FRAME_BYTES)
@@ -72,11 +83,15 @@ static enum cairn_status shards_write_files(struct shards *s, struct cairn_shard
 					  file->n_terms);
 		if (*bytes + file_bytes > s->bytes_max)
 			return CAIRN_OK;
+		/* Of the server's default, too. A file that is over it by itself is the server's to judge. */
+		if (term_chunks > 0 && term_chunks + file_chunks > CAIRN_VERIFY_TERM_CHUNKS_MAX)
+			return CAIRN_OK;
 		enum cairn_status status = hash_map_add(&s->files_done, &file->hash, 0, 0);
 		if (status != CAIRN_OK)
 			return status;
 		shards_write_file(w, s->p, file);
 		*bytes += file_bytes;
+		term_chunks += file_chunks;
 	}
 	return CAIRN_OK;
 }

@@ -300,6 +300,51 @@ START_TEST(what_one_shard_cannot_hold_goes_into_several)
 }
 END_TEST
 
+/* Keeps how many chunks the terms of each shard run over. */
+struct told {
+	uint64_t term_chunks[8];
+	size_t n;
+};
+
+static enum cairn_status on_shard_count(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+{
+	struct told *told = ctx;
+	struct cairn_shard_reader r;
+	struct cairn_shard_file file;
+	bool more = true;
+	ck_assert_uint_lt(told->n, sizeof(told->term_chunks) / sizeof(told->term_chunks[0]));
+	uint64_t *sum = &told->term_chunks[told->n++];
+	ck_assert_int_eq(cairn_shard_reader_init(&r, bytes, len, diag), CAIRN_OK);
+	while (more) {
+		ck_assert_int_eq(cairn_shard_next_file(&r, &file, &more, diag), CAIRN_OK);
+		for (uint32_t i = 0; more && i < file.n_terms; i++)
+			*sum += cairn_shard_file_term(&file, i).end - cairn_shard_file_term(&file, i).start;
+	}
+	return CAIRN_OK;
+}
+
+/* The server's limit, some 2 TiB: more chunks than a test can push, so the terms are made longer than they were. */
+START_TEST(chunks_under_the_terms_of_a_shard_have_a_limit)
+{
+	enum { MAX = CAIRN_VERIFY_TERM_CHUNKS_MAX };
+	static const uint32_t ends[] = {MAX + 1, MAX - 1, 1, 1, MAX};
+	CLEANUP(server_fini) struct server s;
+	struct told told = {0};
+	server_init(&s, 0, 0);
+	for (uint32_t i = 0; i < 5; i++)
+		push(&s, &i, 1, CHUNK_BYTES);
+	ck_assert_int_eq(packer_end(&s.packer, NULL), CAIRN_OK);
+	for (size_t i = 0; i < 5; i++) {
+		s.packer.terms[i].start = 0;
+		s.packer.terms[i].end = ends[i];
+	}
+	ck_assert_int_eq(shards_write(&s.packer, s.shard_bytes_max, on_shard_count, &told, NULL), CAIRN_OK);
+	ck_assert_uint_eq(told.n, 4);
+	ck_assert(told.term_chunks[0] == UINT64_C(1) + MAX && told.term_chunks[1] == MAX);
+	ck_assert(told.term_chunks[2] == 1 && told.term_chunks[3] == MAX);
+}
+END_TEST
+
 START_TEST(a_xorb_too_large_to_describe_ends_it)
 {
 	CLEANUP(server_fini) struct server s;
@@ -348,6 +393,7 @@ int main(void)
 	tcase_add_test(tc, failures_come_through);
 	tcase_add_test(tc, the_empty_file);
 	tcase_add_test(tc, a_file_has_as_many_terms_as_a_shard_holds);
+	tcase_add_test(tc, chunks_under_the_terms_of_a_shard_have_a_limit);
 	tcase_add_test(tc, a_xorb_too_large_to_describe_ends_it);
 	tcase_add_test(tc, what_one_shard_cannot_hold_goes_into_several);
 	suite_add_tcase(suite, tc);
