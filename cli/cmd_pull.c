@@ -104,6 +104,9 @@ static enum cairn_status pull_open_folder(const char *path, int *dir_fd, const c
 {
 	const char *slash = strrchr(path, '/');
 	*name = slash ? slash + 1 : path;
+	if (!**name)
+		return cairn_fail(diag, CAIRN_E_USAGE, "file.target", CAIRN_NO_OFFSET,
+				  "the target is a folder; name the file in it: %.120sNAME", path);
 	char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	if (!folder)
 		return CAIRN_E_NOMEM;

@@ -91,6 +91,10 @@ run 77 "$CAIRN" pull "${HASH[mixed]}" -o x --token nonsense
 run 73 "$CAIRN" pull "${HASH[mixed]}" -o "$WORK/absent/x"
 mkdir folder
 run 73 "$CAIRN" pull "${HASH[mixed]}" -o folder
+for target in folder/ "$WORK/absent/"; do # told before anything is asked of the server
+  run 64 "$CAIRN" pull "${HASH[mixed]}" -o "$target" --server http://127.0.0.1:1
+  err "the target is a folder; name the file in it: ${target}NAME [file.target]"
+done
 ln -s "$WORK/random" link
 run 73 "$CAIRN" pull "${HASH[tiny]}" -o link
 same "$WORK/random" link
