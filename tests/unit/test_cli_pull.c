@@ -1,6 +1,7 @@
-/* What a pull reads from others: plans of a server, and the state an earlier pull has left. */
+/* What a pull reads from others, plans of a server and the state an earlier pull has left, and where it writes. */
 #include "cli/pull/pull_plan.h"
 #include "cli/pull/pull_state.h"
+#include "cli/pull/pull_target.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -8,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define A "1111111111111111111111111111111111111111111111111111111111111111"
@@ -225,10 +228,48 @@ START_TEST(a_state_of_many_pages)
 }
 END_TEST
 
+/* --- the target --------------------------------------------------------------------------------------------------- */
+
+/* Instead of the C library's: modes that a file had when it was synced. */
+static mode_t SYNCED[8];
+static size_t N_SYNCED;
+
+int fsync(int fd)
+{
+	struct stat st;
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	ck_assert_uint_lt(N_SYNCED, sizeof(SYNCED) / sizeof(SYNCED[0]));
+	if (S_ISREG(st.st_mode))
+		SYNCED[N_SYNCED++] = st.st_mode & 0777;
+	return (int)syscall(SYS_fsync, fd);
+}
+
+/* A kill in the sync of a large file must not leave a part that only root can write to. */
+START_TEST(a_part_is_writable_until_it_is_durable)
+{
+	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
+	CLEANUP(pull_target_fini) struct pull_target t = {.dir_fd = -1, .part_fd = -1, .state_fd = -1};
+	CLEANUP(tempdir_textp) char *path = tempdir_path(&dir, "file");
+	struct stat st;
+	int dir_fd = open(dir.path, O_RDONLY | O_DIRECTORY);
+	const struct pull_job job = {
+		.dir_fd = dir_fd, .name = "file", .end = 10, .file_bytes = 10, .has_mode = true, .mode = 0444};
+	ck_assert_int_eq(pull_target_open(&t, &job, NULL), CAIRN_OK);
+	ck_assert_int_eq(pull_target_finish(&t, &job, NULL), CAIRN_OK);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_mode & 0777, 0444);
+	ck_assert_uint_eq(N_SYNCED, 2);
+	ck_assert_int_eq(SYNCED[0] & S_IWUSR, S_IWUSR);
+	ck_assert_int_eq(SYNCED[1], 0444);
+	ck_assert_int_eq(tempdir_count(&dir, ""), 1);
+	close(dir_fd);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("cli_pull");
-	TCase *t = tcase_create("plans and state");
+	TCase *t = tcase_create("plans, state and target");
 	tcase_add_test(t, a_plan_of_two_xorbs);
 	tcase_add_loop_test(t, a_plan_that_cannot_be, 0, sizeof(BAD_PLANS) / sizeof(BAD_PLANS[0]));
 	tcase_add_test(t, a_plan_of_too_many_chunks);
@@ -237,6 +278,7 @@ int main(void)
 	tcase_add_test(t, windows_come_back_sorted);
 	tcase_add_test(t, a_state_torn_anywhere);
 	tcase_add_test(t, a_state_of_many_pages);
+	tcase_add_test(t, a_part_is_writable_until_it_is_durable);
 	suite_add_tcase(s, t);
 	SRunner *runner = srunner_create(s);
 	srunner_run_all(runner, CK_ENV);
