@@ -138,8 +138,7 @@ static enum cairn_status pack_write_file(int from_fd, const struct cairn_readsha
 	if (n > 0 && (size_t)n < sizeof(part))
 		fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET, "cannot make %s: %s", part,
-				  strerror(errno));
+		return cli_part_taken(part, diag);
 	enum cairn_status status = pack_write(from_fd, slot, fd, diag);
 	if (status == CAIRN_OK && (fsync(fd) < 0 || rename(part, output) < 0))
 		status = cairn_fail(diag, cairn_fd_status(errno), "file.write", CAIRN_NO_OFFSET, "%s", strerror(errno));

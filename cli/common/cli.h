@@ -4,6 +4,8 @@
 
 #include "base/status.h"
 
+#include <stdio.h>
+
 /** Exit codes (sysexits.h); the man page and --help list them. */
 enum cli_exit {
 	CLI_EXIT_OK = 0,
@@ -29,7 +31,10 @@ extern const struct cli_command CLI_HASH, CLI_INSPECT, CLI_VERIFY, CLI_PUSH, CLI
 	CLI_RM, CLI_SHARE, CLI_GC, CLI_STATS, CLI_TELEMETRY, CLI_FSCK, CLI_EXPORT, CLI_BACKUP, CLI_RESTORE, CLI_FOLD,
 	CLI_PACK;
 
-/** Write "cairn: ..." to standard error. */
+/** Write text with \xNN for bytes below 0x20 and 0x7f: what came from a file or a server must not steer a terminal. */
+void cli_put_text(FILE *to, const char *text);
+
+/** Write "cairn: ..." to standard error, through cli_put_text(). */
 void cli_error(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
 /** Likewise, and tell where the help is. @return CLI_EXIT_USAGE */
@@ -38,6 +43,9 @@ int cli_usage_error(const struct cli_command *command, const char *fmt, ...) CAI
 /** Write "cairn: subject: why" with rule, offset and values, as far as diag has them. @return the exit code for status
  */
 int cli_fail(const char *subject, enum cairn_status status, const struct cairn_diag *diag);
+
+/** A temporary file that must not be there could not be made (errno). @return CAIRN_E_CONFLICT "file.target" */
+enum cairn_status cli_part_taken(const char *part, struct cairn_diag *diag);
 
 /** The exit code for a status. */
 int cli_exit_of(enum cairn_status status);

@@ -1,17 +1,32 @@
 #include "cli/common/cli.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cli_put_text(FILE *to, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+		if (c < 0x20 || c == 0x7f)
+			(void)fprintf(to, "\\x%02x", c);
+		else
+			(void)putc(c, to);
+	}
+}
 
 void cli_error(const char *fmt, ...)
 {
+	char *text = NULL;
 	va_list ap;
 	va_start(ap, fmt);
 	(void)fputs("cairn: ", stderr);
-	(void)vfprintf(stderr, fmt, ap);
+	cli_put_text(stderr, vasprintf(&text, fmt, ap) < 0 ? "out of memory" : text);
 	(void)fputs("\n", stderr);
 	va_end(ap);
+	free(text);
 }
 
 int cli_usage_error(const struct cli_command *command, const char *fmt, ...)
@@ -56,17 +71,28 @@ int cli_exit_of(enum cairn_status status)
 
 int cli_fail(const char *subject, enum cairn_status status, const struct cairn_diag *diag)
 {
-	(void)fprintf(stderr, "cairn: %s: %s", subject, diag->rule ? diag->text : cairn_status_name(status));
+	(void)fputs("cairn: ", stderr);
+	cli_put_text(stderr, subject);
+	(void)fputs(": ", stderr);
+	cli_put_text(stderr, diag->rule ? diag->text : cairn_status_name(status));
 	if (diag->rule) {
 		(void)fprintf(stderr, " [%s", diag->rule);
 		if (diag->has_offset)
 			(void)fprintf(stderr, ", offset %" PRIu64, diag->offset);
 		if (diag->expected[0])
-			(void)fprintf(stderr, ", expected %s", diag->expected);
+			(void)fputs(", expected ", stderr);
+		cli_put_text(stderr, diag->expected);
 		if (diag->actual[0])
-			(void)fprintf(stderr, ", found %s", diag->actual);
+			(void)fputs(", found ", stderr);
+		cli_put_text(stderr, diag->actual);
 		(void)fputs("]", stderr);
 	}
 	(void)fputs("\n", stderr);
 	return cli_exit_of(status);
+}
+
+enum cairn_status cli_part_taken(const char *part, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET, "cannot make %.180s: %s%s", part,
+			  strerror(errno), errno == EEXIST ? "; remove it if nobody writes it" : "");
 }

@@ -1,5 +1,7 @@
 #include "cli/common/record.h"
 
+#include "cli/common/cli.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -32,10 +34,12 @@ void record_flags(struct report *r, const char *name, uint32_t value)
 
 void record_text(struct report *r, const char *name, const char *text)
 {
-	if (r->is_json)
+	if (r->is_json) {
 		cairn_json_put_text(&r->json, name, text);
-	else
-		(void)printf(" %s=%s", name, text);
+		return;
+	}
+	(void)printf(" %s=", name);
+	cli_put_text(stdout, text);
 }
 
 void record_hash(struct report *r, const char *name, const struct cairn_hash *hash)

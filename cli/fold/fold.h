@@ -40,6 +40,10 @@ CAIRN_MUST_USE enum cairn_status fold_output_commit(struct fold_output *o, struc
 /** For CLEANUP(): nothing is left when it was not committed. */
 void fold_output_fini(struct fold_output *o);
 
+/** A line about a chunk that is not as it was written: "WORD NAME: N wrong bytes", or "lost NAME: why". */
+void fold_print_chunk(const char *word, const struct cairn_fold_chunk *c, enum cairn_status status, uint64_t n_wrong,
+		      const struct cairn_diag *diag);
+
 /** The verbs. @return an exit code */
 int fold_list(const struct fold_options *o);
 int fold_verify(const struct fold_options *o);

@@ -1,8 +1,10 @@
 #include "base/fd.h"
+#include "cli/common/cli.h"
 #include "cli/fold/fold.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,8 +42,7 @@ enum cairn_status fold_output_open(struct fold_output *o, const char *path, stru
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET, "%s is there already", path);
 	o->fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (o->fd < 0)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET, "cannot make %s: %s", o->part,
-				  strerror(errno));
+		return cli_part_taken(o->part, diag);
 	return CAIRN_OK;
 }
 
@@ -64,4 +65,18 @@ void fold_output_fini(struct fold_output *o)
 	if (o->fd >= 0 && o->part[0])
 		(void)unlink(o->part);
 	cairn_fd_closep(&o->fd);
+}
+
+void fold_print_chunk(const char *word, const struct cairn_fold_chunk *c, enum cairn_status status, uint64_t n_wrong,
+		      const struct cairn_diag *diag)
+{
+	(void)printf("%s ", status == CAIRN_OK ? word : "lost");
+	cli_put_text(stdout, c->name);
+	if (status == CAIRN_OK) {
+		(void)printf(": %" PRIu64 " wrong bytes\n", n_wrong);
+		return;
+	}
+	(void)fputs(": ", stdout);
+	cli_put_text(stdout, diag->text);
+	(void)printf(" [%s, offset %" PRIu64 "]\n", diag->rule, diag->offset);
 }

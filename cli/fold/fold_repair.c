@@ -23,10 +23,8 @@ static void repair_tell(struct repair *p, const struct cairn_fold_chunk *c, enum
 			const struct cairn_diag *diag)
 {
 	progress_clear(&p->progress);
-	if (!p->r.is_json && status == CAIRN_OK) {
-		(void)printf("repaired %s: %" PRIu64 " wrong bytes\n", c->name, n_wrong);
-	} else if (!p->r.is_json) {
-		(void)printf("lost %s: %s [%s, offset %" PRIu64 "]\n", c->name, diag->text, diag->rule, diag->offset);
+	if (!p->r.is_json) {
+		fold_print_chunk("repaired", c, status, n_wrong, diag);
 	} else {
 		cairn_json_open_object(&p->r.json, NULL);
 		cairn_json_put_text(&p->r.json, "name", c->name);

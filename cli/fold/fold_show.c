@@ -18,8 +18,10 @@ static void list_chunk(struct report *r, const struct cairn_fold_chunk *c)
 		char parity[16] = "-";
 		if (c->parity)
 			(void)snprintf(parity, sizeof(parity), "rs(%u)", c->parity);
-		(void)printf("%s %12" PRIu64 " %12" PRIu64 " %-6s %-7s %s\n", c->ctype, c->uncomp_len, c->comp_len,
-			     c->flags == CAIRN_FOLD_ZSTD ? "zstd" : "stored", parity, c->name);
+		(void)printf("%s %12" PRIu64 " %12" PRIu64 " %-6s %-7s ", c->ctype, c->uncomp_len, c->comp_len,
+			     c->flags == CAIRN_FOLD_ZSTD ? "zstd" : "stored", parity);
+		cli_put_text(stdout, c->name);
+		(void)putchar('\n');
 		return;
 	}
 	cairn_json_open_object(&r->json, NULL);
@@ -71,11 +73,7 @@ static void verify_problem(struct report *r, const struct cairn_fold_chunk *c, e
 			   uint64_t n_wrong, const struct cairn_diag *diag)
 {
 	if (!r->is_json) {
-		if (status == CAIRN_OK)
-			(void)printf("repairable %s: %" PRIu64 " wrong bytes\n", c->name, n_wrong);
-		else
-			(void)printf("lost %s: %s [%s, offset %" PRIu64 "]\n", c->name, diag->text, diag->rule,
-				     diag->offset);
+		fold_print_chunk("repairable", c, status, n_wrong, diag);
 		return;
 	}
 	cairn_json_open_object(&r->json, NULL);

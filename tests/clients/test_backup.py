@@ -143,6 +143,33 @@ def test_ours_reads_the_peer(tmp_path, protection, compress):
     assert peer_reads(copy) == payloads
 
 
+def test_names_of_chunks_do_not_steer_a_terminal(tmp_path):
+    path, name, shown = tmp_path / "p.fold", "a\x1b[2Jb\x7f", "a\\x1b[2Jb\\x7f"
+    with foldio.FoldWriter(str(path), compress="none") as w:
+        w.add_chunk(name, "DATA", b"some bytes")
+        w.finalize({})
+    assert f" {shown}\n" in command("fold", "list", path).stdout
+    assert f" name={shown} " in command("inspect", path).stdout
+    flip(path, path.read_bytes().index(b"some bytes"), 1)
+    for arguments in (("verify", path), ("repair", path, "-o", tmp_path / "copy")):
+        done = command("fold", *arguments, expect=EXIT_DATA)
+        assert f"lost {shown}: " in done.stdout and "\x1b" not in done.stdout
+    done = command("fold", "extract", path, name, "-o", "-", expect=EXIT_DATA)
+    assert shown in done.stderr and "\x1b" not in done.stderr
+
+
+def test_what_a_killed_command_left_is_named(tmp_path):
+    """Its part may be another process's, so it is not written to."""
+    path = tmp_path / "p.fold"
+    with foldio.FoldWriter(str(path), compress="none") as w:
+        w.add_chunk("one", "DATA", b"some bytes")
+        w.finalize({})
+    (tmp_path / "out.part").write_bytes(b"")
+    for arguments in (("repair", path), ("extract", path, "one")):
+        done = command("fold", *arguments, "-o", tmp_path / "out", expect=EXIT_CREATE)
+        assert "out.part: File exists; remove it if nobody writes it [file.target]" in done.stderr
+
+
 # --- the daemon ---
 
 
