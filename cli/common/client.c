@@ -27,6 +27,7 @@ struct client {
 	struct curl_slist *headers;
 	char *url; /* without a slash at its end */
 	unsigned retries;
+	bool reached; /* the server has answered something, so it is there, if not always */
 	uint64_t bytes_sent;
 	char error[CURL_ERROR_SIZE];
 };
@@ -157,19 +158,30 @@ static void client_set_method(CURL *h, enum client_method method, const uint8_t 
 	(void)curl_easy_setopt(h, CURLOPT_POSTFIELDS, body_len > 0 ? (const char *)body : "");
 }
 
-/* What the server says is wrong, in its own words if it has some. */
+/* What the server says is wrong, in its own words if it has some. Its rule and the request's id come before the message,
+ * which may be cut. */
 static void client_explain(const struct client_exchange *x, const char *what, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
-	const char *message = NULL;
-	if (x->error.len > 0 && cairn_json_parse(&json, (const char *)x->error.bytes, x->error.len) == CAIRN_OK) {
-		const struct cairn_json *error = cairn_json_get(json, "error");
-		message = cairn_json_string(cairn_json_get(error, "message"));
-		if (!message)
-			message = cairn_json_string(error);
-	}
-	(void)cairn_fail(diag, CAIRN_OK, "server.answer", CAIRN_NO_OFFSET, "the server %s (%ld)%s%s", what, x->code,
-			 message ? ": " : "", message ? message : "");
+	const struct cairn_json *error = NULL;
+	struct curl_header *id = NULL;
+	int64_t offset = -1;
+	if (x->error.len > 0 && cairn_json_parse(&json, (const char *)x->error.bytes, x->error.len) == CAIRN_OK)
+		error = cairn_json_get(json, "error");
+	const char *rule = cairn_json_string(cairn_json_get(error, "code"));
+	const char *message = cairn_json_string(cairn_json_get(error, "message"));
+	const char *expected = cairn_json_string(cairn_json_get(error, "expected"));
+	const char *actual = cairn_json_string(cairn_json_get(error, "actual"));
+	if (!message)
+		message = cairn_json_string(error);
+	/* Of the header: a HEAD has no body. */
+	bool has_id = curl_easy_header(x->c->curl, "X-Request-Id", 0, CURLH_HEADER, -1, &id) == CURLHE_OK;
+	bool has_offset = cairn_json_i64(cairn_json_get(error, "offset"), &offset) && offset >= 0;
+	(void)cairn_fail(diag, CAIRN_OK, "server.answer", has_offset ? (uint64_t)offset : CAIRN_NO_OFFSET,
+			 "the server %s (%ld%s%.60s%s%.60s)%s%s", what, x->code, rule ? " " : "", rule ? rule : "",
+			 has_id ? ", request " : "", has_id ? id->value : "", message ? ": " : "",
+			 message ? message : "");
+	cairn_diag_values(diag, expected ? expected : "", actual ? actual : "");
 }
 
 static enum cairn_status client_judge_code(const struct client_exchange *x, struct cairn_diag *diag)
@@ -206,13 +218,24 @@ static enum cairn_status client_judge_curl(const struct client_exchange *x, CURL
 			  x->c->error[0] ? x->c->error : curl_easy_strerror(rc));
 }
 
-/* Is another try worth it? A server that is not there, or a name without an address, will hardly be there in a second.
- */
+/* Is another try worth it? A server that never was there, or a name without an address, will hardly be there in a
+ * second; one that has answered before is being restarted. */
 static bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_status status)
 {
-	bool lost = rc != CURLE_OK && rc != CURLE_COULDNT_CONNECT && rc != CURLE_COULDNT_RESOLVE_HOST &&
-		    rc != CURLE_PEER_FAILED_VERIFICATION && rc != CURLE_URL_MALFORMAT;
+	bool absent = rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST;
+	bool lost = rc != CURLE_OK && (!absent || x->c->reached) && rc != CURLE_PEER_FAILED_VERIFICATION &&
+		    rc != CURLE_URL_MALFORMAT;
 	return status == CAIRN_E_BUSY && (x->code >= 400 ? x->code != 501 : lost);
+}
+
+static CURLcode client_perform(struct client_exchange *x)
+{
+	CURL *h = x->c->curl;
+	x->c->error[0] = '\0';
+	CURLcode rc = curl_easy_perform(h);
+	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &x->code);
+	x->c->reached |= x->code > 0;
+	return rc;
 }
 
 static enum cairn_status client_once(struct client_exchange *x, enum client_method method, const char *path,
@@ -228,9 +251,7 @@ static enum cairn_status client_once(struct client_exchange *x, enum client_meth
 	(void)curl_easy_setopt(h, CURLOPT_HTTPHEADER, x->c->headers);
 	(void)curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, client_take_body);
 	(void)curl_easy_setopt(h, CURLOPT_WRITEDATA, x);
-	x->c->error[0] = '\0';
-	CURLcode rc = curl_easy_perform(h);
-	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &x->code);
+	CURLcode rc = client_perform(x);
 	free(url);
 	enum cairn_status status = rc == CURLE_OK ? client_judge_code(x, diag) : client_judge_curl(x, rc, diag);
 	*again = client_may_help(x, rc, status);
@@ -381,9 +402,7 @@ static enum cairn_status client_fetch_once(struct client_fetching *f, bool *agai
 	(void)curl_easy_setopt(h, CURLOPT_BUFFERSIZE, (long)CLIENT_FETCH_BUFFER_BYTES);
 	(void)curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, client_take_fetch);
 	(void)curl_easy_setopt(h, CURLOPT_WRITEDATA, f);
-	f->x.c->error[0] = '\0';
-	CURLcode rc = curl_easy_perform(h);
-	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &f->x.code);
+	CURLcode rc = client_perform(&f->x);
 	(void)curl_easy_setopt(h, CURLOPT_RANGE, NULL);
 	*again = false;
 	if (f->status != CAIRN_OK)

@@ -2,6 +2,9 @@
 
 import hashlib
 import random
+import re
+import subprocess
+from pathlib import Path
 
 import cairn
 import hf_client
@@ -68,4 +71,46 @@ def test_addresses_outlive_the_process(daemon, tmp_path, how):
     for fetches in plans.fetches_of(plan).values():
         for url, ranges in fetches:
             assert daemon.get(plans.path_of(url), headers={"Range": plans.range_of(ranges)}).status == 206
+    daemon.stop()
+
+
+def again_on(daemon, port):
+    """Start it where it was before: the command was told one address."""
+    daemon.command[daemon.command.index("--listen") + 1] = f"127.0.0.1:{port}"
+    daemon.start()
+
+
+def state_of(process):
+    """R: runs, S: sleeps; and others"""
+    return Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
+def test_the_command_waits_for_the_next_start(daemon, tmp_path, how):
+    """Its connection is lost, others are refused until the daemon listens again; nothing of that ends a push."""
+    path = tmp_path / "file"
+    source = random.Random(how)
+    path.write_bytes(b"".join(source.randbytes(MIB) for _ in range(300)))  # five xorbs
+    daemon.start()
+    port = daemon.port
+    push = subprocess.Popen(
+        [cairn.CAIRN, "push", "--server", daemon.url, "--quiet", path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=daemon.environment(),
+    )
+    try:
+        cairn.wait_until("the first xorb", lambda: any(e["method"] == "POST" for e in daemon.events("request")))
+        leave(daemon, how)
+        # Nothing but its next try is to be waited for while nobody listens.
+        cairn.wait_until("the push to wait, or to give up", lambda: push.poll() is not None or state_of(push) == "S")
+        again_on(daemon, port)
+        out, err = push.communicate(timeout=120)
+    finally:
+        push.kill()
+        push.wait()
+    assert (push.returncode, err) == (0, "")
+    file = re.match(r"[0-9a-f]{64}", out)[0]
+    assert daemon.request("HEAD", f"/v1/files/{file}").headers["Content-Length"] == str(300 * MIB)
     daemon.stop()

@@ -1,0 +1,180 @@
+/* What the command's client makes of a server that answers with errors, goes away, and comes back. */
+#include "base/fd.h"
+#include "cli/common/client.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A server of one connection: answers one request, and is gone. */
+struct server {
+	int fd;
+	struct sockaddr_in address;
+	const char *answer;
+	pthread_t thread;
+};
+
+static void server_listen(struct server *s)
+{
+	socklen_t len = sizeof(s->address);
+	int yes = 1;
+	s->fd = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_ge(s->fd, 0);
+	ck_assert_int_eq(setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)), 0);
+	ck_assert_int_eq(bind(s->fd, (struct sockaddr *)&s->address, len), 0);
+	ck_assert_int_eq(getsockname(s->fd, (struct sockaddr *)&s->address, &len), 0);
+	ck_assert_int_eq(listen(s->fd, 1), 0);
+}
+
+static void *server_run(void *ctx)
+{
+	struct server *s = ctx;
+	char request[4096];
+	size_t n = 0;
+	int peer = accept(s->fd, NULL, NULL);
+	cairn_fd_closep(&s->fd); /* from here on a connection is refused */
+	while (n < 4 || memcmp(request + n - 4, "\r\n\r\n", 4) != 0) {
+		ssize_t got = read(peer, request + n, 1);
+		if (got != 1 || ++n == sizeof(request))
+			break;
+	}
+	if (cairn_fd_write_all(peer, s->answer, strlen(s->answer)) != CAIRN_OK)
+		abort();
+	(void)close(peer);
+	return NULL;
+}
+
+static void server_begin(struct server *s, const char *answer)
+{
+	*s = (struct server){.address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
+			     .answer = answer};
+	server_listen(s);
+	ck_assert_int_eq(pthread_create(&s->thread, NULL, server_run, s), 0);
+}
+
+static struct client *client_of(const struct server *s, unsigned retries)
+{
+	char url[64];
+	struct client *c = NULL;
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", (unsigned)ntohs(s->address.sin_port));
+	const struct client_options options = {.url = url, .retries = retries};
+	ck_assert_int_eq(client_new(&c, &options, NULL), CAIRN_OK);
+	return c;
+}
+
+/* Instead of the C library's: while the client waits for its next try, COMES_BACK, if there is one, is started anew. */
+static struct server *COMES_BACK;
+static unsigned N_WAITS;
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+	(void)wanted;
+	(void)left;
+	N_WAITS++;
+	if (COMES_BACK) {
+		server_listen(COMES_BACK);
+		ck_assert_int_eq(pthread_create(&COMES_BACK->thread, NULL, server_run, COMES_BACK), 0);
+		COMES_BACK = NULL;
+	}
+	return 0;
+}
+
+static enum cairn_status get(struct client *c, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf answer = cairn_buf_init(1000);
+	return client_request(c, CLIENT_GET, "/x", NULL, 0, &answer, diag);
+}
+
+static const char OK[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+START_TEST(a_server_that_was_there_may_come_back)
+{
+	struct server s;
+	struct cairn_diag diag = {0};
+	server_begin(&s, OK);
+	CLEANUP(client_freep) struct client *c = client_of(&s, 3);
+	ck_assert_int_eq(get(c, &diag), CAIRN_OK);
+	ck_assert_int_eq(pthread_join(s.thread, NULL), 0);
+	COMES_BACK = &s;
+	ck_assert_msg(get(c, &diag) == CAIRN_OK, "%s", diag.text);
+	ck_assert_int_eq(pthread_join(s.thread, NULL), 0);
+	ck_assert_uint_eq(N_WAITS, 1);
+	ck_assert_int_eq(get(c, &diag), CAIRN_E_BUSY); /* and then for good */
+	ck_assert_uint_eq(N_WAITS, 4);
+	ck_assert_str_eq(diag.rule, "server.connection");
+}
+END_TEST
+
+START_TEST(a_server_that_never_was_there_is_told_at_once)
+{
+	struct server s;
+	struct cairn_diag diag = {0};
+	server_begin(&s, OK);
+	CLEANUP(client_freep) struct client *once = client_of(&s, 0), *c = client_of(&s, 3);
+	ck_assert_int_eq(get(once, NULL), CAIRN_OK);
+	ck_assert_int_eq(pthread_join(s.thread, NULL), 0);
+	ck_assert_int_eq(get(c, &diag), CAIRN_E_BUSY);
+	ck_assert_uint_eq(N_WAITS, 0);
+	ck_assert_str_eq(diag.rule, "server.connection");
+	client_freep(&once);
+}
+END_TEST
+
+START_TEST(an_error_is_told_with_all_that_the_server_said)
+{
+	static const char BODY[] = "{\"error\":{\"code\":\"shard.range_hash\",\"message\":\"wrong\",\"offset\":48,"
+				   "\"expected\":\"aa\",\"actual\":\"bb\"},\"request_id\":\"r-17\"}";
+	char answer[512];
+	struct server s;
+	struct cairn_diag diag = {0};
+	(void)snprintf(answer, sizeof(answer),
+		       "HTTP/1.1 400 Bad Request\r\nX-Request-Id: r-17\r\nContent-Length: %zu\r\n\r\n%s",
+		       strlen(BODY), BODY);
+	server_begin(&s, answer);
+	CLEANUP(client_freep) struct client *c = client_of(&s, 0);
+	ck_assert_int_eq(get(c, &diag), CAIRN_E_FORMAT);
+	ck_assert_int_eq(pthread_join(s.thread, NULL), 0);
+	ck_assert_str_eq(diag.text, "the server refuses it (400 shard.range_hash, request r-17): wrong");
+	ck_assert_str_eq(diag.rule, "server.answer");
+	ck_assert(diag.has_offset && diag.offset == 48);
+	ck_assert_str_eq(diag.expected, "aa");
+	ck_assert_str_eq(diag.actual, "bb");
+}
+END_TEST
+
+/* A proxy's error page, or a server of another kind. */
+START_TEST(an_error_without_words)
+{
+	struct server s;
+	struct cairn_diag diag = {0};
+	server_begin(&s, "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 4\r\n\r\n<p>?");
+	CLEANUP(client_freep) struct client *c = client_of(&s, 0);
+	ck_assert_int_eq(get(c, &diag), CAIRN_E_BUSY);
+	ck_assert_int_eq(pthread_join(s.thread, NULL), 0);
+	ck_assert_str_eq(diag.text, "the server cannot do it now (502)");
+	ck_assert(!diag.has_offset && !diag.expected[0] && !diag.actual[0]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cli_client");
+	TCase *tc = tcase_create("cli_client");
+	tcase_set_timeout(tc, 30);
+	tcase_add_test(tc, a_server_that_was_there_may_come_back);
+	tcase_add_test(tc, a_server_that_never_was_there_is_told_at_once);
+	tcase_add_test(tc, an_error_is_told_with_all_that_the_server_said);
+	tcase_add_test(tc, an_error_without_words);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
