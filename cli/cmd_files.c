@@ -16,8 +16,8 @@ static const char RM_HELP[] =
 	"      --json             one JSON object, for programs\n"
 	"  -h, --help             this help\n"
 	"\n"
-	"Exit codes: 0 done, 64 usage, 66 no such file is registered, 69 server\n"
-	"unavailable, 77 not permitted.\n";
+	"Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such file is\n"
+	"registered, 69 server unavailable, 77 not permitted.\n";
 
 static const char SHARE_HELP[] =
 	"Usage: cairn share HASH [OPTION]...\n"
@@ -28,8 +28,8 @@ static const char SHARE_HELP[] =
 	"      --json             one JSON object, for programs\n"
 	"  -h, --help             this help\n"
 	"\n"
-	"Exit codes: 0 done, 64 usage, 66 no such file is registered, 69 server\n"
-	"unavailable, 77 not permitted.\n";
+	"Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such file is\n"
+	"registered, 69 server unavailable, 77 not permitted.\n";
 
 static bool files_show_forgotten(const struct cairn_json *json)
 {

@@ -83,6 +83,20 @@ static void fsck_print_totals(struct report *r, const struct cairn_check_report 
 	cairn_json_put_u64(&r->json, "left", left);
 }
 
+/* The check tells problems one by one, and of what ended it only the kind. */
+static enum cairn_status fsck_explain(enum cairn_status status, struct cairn_diag *diag)
+{
+	if (status == CAIRN_E_DAMAGED)
+		return cairn_fail(diag, status, "fsck.unfinished", CAIRN_NO_OFFSET,
+				  "not all was checked: a row of the index is malformed; restore the index of a "
+				  "backup");
+	if (status == CAIRN_E_IO)
+		return cairn_fail(diag, status, "fsck.unfinished", CAIRN_NO_OFFSET,
+				  "not all was checked: the disk or the database failed; look at the system's log, "
+				  "mend it and check again, or restore a backup");
+	return status;
+}
+
 static int fsck_check(struct cairn_cas *cas, const char *data_dir, struct cairn_check_options *options, bool quiet,
 		      bool json)
 {
@@ -108,7 +122,9 @@ static int fsck_check(struct cairn_cas *cas, const char *data_dir, struct cairn_
 	if (json)
 		cairn_json_close(&f.report.json);
 	int code = counts.n_problems > counts.n_repaired ? CLI_EXIT_DATA : CLI_EXIT_OK;
-	return report_end(&f.report, status == CAIRN_OK ? code : cli_fail(data_dir, status, &diag));
+	if (status != CAIRN_OK)
+		code = cli_fail(data_dir, fsck_explain(status, &diag), &diag);
+	return report_end(&f.report, code);
 }
 
 static int fsck_run(const struct cli_command *command, int argc, char **argv)
