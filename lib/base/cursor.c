@@ -31,12 +31,6 @@ uint8_t cairn_cur_u8(struct cairn_cur *c)
 	return p ? *p : 0;
 }
 
-uint32_t cairn_cur_u24le(struct cairn_cur *c)
-{
-	const uint8_t *p = cairn_cur_take(c, 3);
-	return p ? cairn_get_u24le(p) : 0;
-}
-
 uint32_t cairn_cur_u32le(struct cairn_cur *c)
 {
 	const uint8_t *p = cairn_cur_take(c, 4);

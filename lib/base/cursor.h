@@ -26,7 +26,6 @@ uint64_t cairn_cur_offset(const struct cairn_cur *c);
 
 /** Little-endian integers; 0 when bad. */
 uint8_t cairn_cur_u8(struct cairn_cur *c);
-uint32_t cairn_cur_u24le(struct cairn_cur *c);
 uint32_t cairn_cur_u32le(struct cairn_cur *c);
 uint64_t cairn_cur_u64le(struct cairn_cur *c);
 /** Big-endian ones. */

@@ -94,11 +94,6 @@ void cairn_sorter_freep(struct cairn_sorter **sorter)
 	*sorter = NULL;
 }
 
-uint64_t cairn_sorter_count(const struct cairn_sorter *sorter)
-{
-	return sorter->n_records;
-}
-
 /* --- adding ------------------------------------------------------------------------------------------------------- */
 
 static int sorter_compare_entries(const void *a, const void *b, void *ctx)

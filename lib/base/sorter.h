@@ -34,9 +34,6 @@ void cairn_sorter_freep(struct cairn_sorter **sorter);
  *  CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_sorter_add(struct cairn_sorter *sorter, const void *record);
 
-/** Records so far. */
-uint64_t cairn_sorter_count(const struct cairn_sorter *sorter);
-
 /**
  * The next record in order. The first call ends the adding and gives the memory of it back.
  * @param[out] record  borrowed until the next call; NULL: that was the last

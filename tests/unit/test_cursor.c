@@ -11,11 +11,10 @@ START_TEST(cursor_reads_in_order)
 {
 	struct cairn_cur c = cairn_cur_init(BYTES, sizeof(BYTES));
 	ck_assert_uint_eq(cairn_cur_u8(&c), 0x01);
-	ck_assert_uint_eq(cairn_cur_u24le(&c), 0x040302);
-	ck_assert_uint_eq(cairn_cur_u32le(&c), 0x08070605);
-	ck_assert_uint_eq(cairn_cur_u64le(&c), 0x100f0e0d0c0b0a09u);
-	ck_assert_uint_eq(cairn_cur_offset(&c), 16);
-	ck_assert_ptr_eq(cairn_cur_take(&c, 8), BYTES + 16);
+	ck_assert_uint_eq(cairn_cur_u32le(&c), 0x05040302);
+	ck_assert_uint_eq(cairn_cur_u64le(&c), 0x0d0c0b0a09080706u);
+	ck_assert_uint_eq(cairn_cur_offset(&c), 13);
+	ck_assert_ptr_eq(cairn_cur_take(&c, 11), BYTES + 13);
 	ck_assert_uint_eq(c.left, 0);
 	ck_assert(!c.bad);
 	ck_assert_ptr_eq(cairn_cur_take(&c, 0), BYTES + 24);
@@ -31,9 +30,6 @@ START_TEST(cursor_is_sticky)
 		struct cairn_cur c = fresh;
 		(void)cairn_cur_u8(&c);
 		ck_assert(c.bad == (have < 1));
-		c = fresh;
-		ck_assert_uint_eq(cairn_cur_u24le(&c), have < 3 ? 0 : 0x030201);
-		ck_assert(c.bad == (have < 3));
 		c = fresh;
 		ck_assert_uint_eq(cairn_cur_u32le(&c), have < 4 ? 0 : 0x04030201);
 		ck_assert(c.bad == (have < 4));

@@ -56,7 +56,6 @@ START_TEST(sorted)
 	fixture_init(&f);
 	for (uint32_t i = 0; i < COUNTS[_i]; i++)
 		add(&f, &seed, i);
-	ck_assert_uint_eq(cairn_sorter_count(f.sorter), COUNTS[_i]);
 	char *seen = calloc(COUNTS[_i] + 1, 1);
 	for (;; n++) {
 		const uint8_t *record;
