@@ -37,8 +37,8 @@ typedef enum cairn_status cairn_index_visit_file(void *ctx, int64_t number, int6
 
 /**
  * Visit all xorbs with a number above `after`, in the order in which they came; their chunks in memory one xorb at a
- * time. xorb.referenced is not told. @return CAIRN_OK; what the visitor answered; CAIRN_E_IO also for a damaged row;
- * CAIRN_E_NOMEM
+ * time. xorb.referenced is not told. @return CAIRN_OK; what the visitor answered; CAIRN_E_DAMAGED a row is
+ * malformed; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
 							    cairn_index_visit_xorb *visit, void *ctx,
