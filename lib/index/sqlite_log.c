@@ -2,6 +2,7 @@
 
 #include "index/sqlite_util.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,13 +29,27 @@ static sqlite3_file *log_real(sqlite3_file *file)
 	return (sqlite3_file *)(log_of(file) + 1);
 }
 
+/* SQLite knows a full disk by ENOSPC of a write alone, and tells nobody the number that a commit failed with. */
+static int log_failure(sqlite3_file *real, int rc)
+{
+	int error = 0;
+	if ((rc & 0xff) == SQLITE_IOERR)
+		(void)real->pMethods->xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &error);
+	return error == ENOSPC || error == EDQUOT ? SQLITE_FULL : rc;
+}
+
+static int log_put(sqlite3_file *real, const void *bytes, int n, sqlite3_int64 offset)
+{
+	return log_failure(real, real->pMethods->xWrite(real, bytes, n, offset));
+}
+
 /* After a failure nothing is kept: SQLite undoes the transaction and writes the same places again. */
 static int log_flush(sqlite3_file *file)
 {
 	struct log_file *f = log_of(file);
 	int n = (int)f->len;
 	f->len = 0;
-	return n > 0 ? log_real(file)->pMethods->xWrite(log_real(file), f->bytes, n, f->offset) : SQLITE_OK;
+	return n > 0 ? log_put(log_real(file), f->bytes, n, f->offset) : SQLITE_OK;
 }
 
 static int log_close(sqlite3_file *file)
@@ -63,7 +78,7 @@ static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64
 			return rc;
 	}
 	if (!f->bytes || n > LOG_BYTES)
-		return log_real(file)->pMethods->xWrite(log_real(file), bytes, n, offset);
+		return log_put(log_real(file), bytes, n, offset);
 	if (f->len == 0)
 		f->offset = offset;
 	memcpy(f->bytes + f->len, bytes, (size_t)n);
@@ -80,7 +95,8 @@ static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
 static int log_sync(sqlite3_file *file, int flags)
 {
 	int rc = log_flush(file);
-	return rc != SQLITE_OK ? rc : log_real(file)->pMethods->xSync(log_real(file), flags);
+	return rc != SQLITE_OK ? rc
+			       : log_failure(log_real(file), log_real(file)->pMethods->xSync(log_real(file), flags));
 }
 
 static int log_size(sqlite3_file *file, sqlite3_int64 *size)

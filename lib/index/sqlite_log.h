@@ -13,7 +13,8 @@
  * synced or read, when something is written elsewhere, or when 64 KiB have come together.
  *
  * Only for a connection with synchronous=FULL: there the log is synced before a commit is shown to others. Its failures
- * are what the late write or the sync failed with, and undo the transaction, as SQLite's own would.
+ * are what the late write or the sync failed with, and undo the transaction, as SQLite's own would; a disk or a quota
+ * that is used up is SQLITE_FULL in either.
  */
 void cairn_sql_log_register(void);
 

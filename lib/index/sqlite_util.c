@@ -9,6 +9,7 @@
 
 enum cairn_status cairn_sql_status(sqlite3 *db, int rc)
 {
+	int error;
 	switch (rc & 0xff) {
 	case SQLITE_NOMEM:
 		return CAIRN_E_NOMEM;
@@ -16,7 +17,8 @@ enum cairn_status cairn_sql_status(sqlite3 *db, int rc)
 		return CAIRN_E_FULL;
 	case SQLITE_IOERR:
 		/* Growing the shared memory of the log fails as an I/O error when the disk is full. */
-		return sqlite3_system_errno(db) == ENOSPC ? CAIRN_E_FULL : CAIRN_E_IO;
+		error = sqlite3_system_errno(db);
+		return error == ENOSPC || error == EDQUOT ? CAIRN_E_FULL : CAIRN_E_IO;
 	default:
 		return CAIRN_E_IO;
 	}

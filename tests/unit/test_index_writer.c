@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -287,6 +288,44 @@ START_TEST(a_disk_that_refuses)
 }
 END_TEST
 
+/* SQLite's calls come here, since the program's functions go before a library's. */
+static atomic_int sync_error, write_error;
+
+__attribute__((visibility("default"))) int fdatasync(int fd)
+{
+	if (sync_error == 0)
+		return (int)syscall(SYS_fdatasync, fd);
+	errno = sync_error;
+	return -1;
+}
+
+__attribute__((visibility("default"))) ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t offset)
+{
+	if (write_error == 0)
+		return (ssize_t)syscall(SYS_pwrite64, fd, buf, n, offset);
+	errno = write_error;
+	return -1;
+}
+
+START_TEST(a_quota_is_used_up_as_a_disk_is)
+{
+	static const int errors[] = {ENOSPC, EDQUOT, EIO};
+	enum cairn_status expected = errors[_i] == EIO ? CAIRN_E_IO : CAIRN_E_FULL;
+	struct cairn_index *ix = fx_open(folder.path);
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	fx_shard_file(&s, 1, NULL, 0, 0);
+	sync_error = errors[_i];
+	ck_assert_int_eq(fx_shard_put(ix, &s), expected);
+	sync_error = 0;
+	write_error = errors[_i];
+	ck_assert_int_eq(fx_shard_put(ix, &s), expected);
+	write_error = 0;
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	cairn_index_free(ix);
+}
+END_TEST
+
 struct uploader {
 	struct cairn_index *ix;
 	unsigned number;
@@ -539,6 +578,7 @@ int main(void)
 	tcase_add_test(t, the_queue_is_bounded);
 	tcase_add_test(t, a_probe_is_behind_all_that_waits);
 	tcase_add_test(t, a_disk_that_refuses);
+	tcase_add_loop_test(t, a_quota_is_used_up_as_a_disk_is, 0, 3);
 	tcase_add_test(t, many_threads);
 	tcase_add_test(t, the_log_is_folded_in_beside_the_commits);
 	tcase_add_test(t, killed);
