@@ -33,9 +33,10 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 		return CAIRN_OK;
 	const struct cairn_chunk_list *list = cairn_list_cache_find(&run->lists, &xorb.hash);
 	if (!list) {
-		struct cairn_chunk_list *slot = cairn_list_cache_slot(&run->lists, &xorb.hash);
-		status = cairn_index_chunk_list(run->cas->index, &xorb.hash, slot);
-		list = slot;
+		CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list read = {0};
+		status = cairn_index_chunk_list(run->cas->index, &xorb.hash, &read);
+		if (status == CAIRN_OK)
+			status = cairn_list_cache_put(&run->lists, &xorb.hash, &read, &list);
 	}
 	*out = check_term_of(status);
 	if (status != CAIRN_OK)

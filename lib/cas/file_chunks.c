@@ -1,22 +1,16 @@
 #include "cas/file_chunks.h"
 
+#include "base/bytes.h"
+#include "cas/list_cache.h"
 #include "chunk/chunker.h"
 
 #include <stdlib.h>
-
-enum { WALK_LISTS = 4 }; /* of 330 KB at most; terms hop between few xorbs */
-
-struct walk_list {
-	int64_t xorb_id;
-	struct cairn_chunk_list list; /* owned; empty: unused */
-};
 
 struct file_walk {
 	struct cairn_index *index;
 	const struct cairn_file_chunks_sink *sink;
 	struct cairn_file_chunks *out;
-	struct walk_list lists[WALK_LISTS];
-	unsigned next_list;              /* the one to go next */
+	struct cairn_list_cache lists;   /* by walk_key() */
 	struct cairn_file_window *dirty; /* owned; ascending, apart from each other */
 	size_t n_dirty, at_dirty;        /* the first one that ends behind the cursor */
 	uint64_t cursor;
@@ -35,8 +29,7 @@ void cairn_file_chunks_fini(struct cairn_file_chunks *chunks)
 
 static void walk_fini(struct file_walk *w)
 {
-	for (unsigned i = 0; i < WALK_LISTS; i++)
-		cairn_chunk_list_fini(&w->lists[i].list);
+	cairn_list_cache_fini(&w->lists);
 	cairn_subtree_fini(&w->gap);
 	free(w->dirty);
 }
@@ -133,18 +126,24 @@ static enum cairn_status walk_read_list(struct file_walk *w, int64_t xorb_id, st
 	return status == CAIRN_OK ? cairn_index_chunk_list(w->index, &xorb.hash, list) : status;
 }
 
+/* Terms know a xorb's number; its hash would take a look at its row each time. */
+static struct cairn_hash walk_key(int64_t xorb_id)
+{
+	struct cairn_hash key = {{0}};
+	cairn_put_u64le(key.b, (uint64_t)xorb_id);
+	return key;
+}
+
 static enum cairn_status walk_find_list(struct file_walk *w, int64_t xorb_id, const struct cairn_chunk_list **out)
 {
-	for (unsigned i = 0; i < WALK_LISTS; i++) {
-		*out = &w->lists[i].list;
-		if (w->lists[i].xorb_id == xorb_id && (*out)->n > 0)
-			return CAIRN_OK;
-	}
-	struct walk_list *slot = &w->lists[w->next_list++ % WALK_LISTS];
-	cairn_chunk_list_fini(&slot->list);
-	slot->xorb_id = xorb_id;
-	*out = &slot->list;
-	enum cairn_status status = walk_read_list(w, xorb_id, &slot->list);
+	const struct cairn_hash key = walk_key(xorb_id);
+	*out = cairn_list_cache_find(&w->lists, &key);
+	if (*out)
+		return CAIRN_OK;
+	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list read = {0};
+	enum cairn_status status = walk_read_list(w, xorb_id, &read);
+	if (status == CAIRN_OK)
+		status = cairn_list_cache_put(&w->lists, &key, &read, out);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
 }
 

@@ -1,26 +1,32 @@
-/* Chunk lists read lately: terms hop between a few xorbs. */
+/* Chunk lists read lately: terms hop between xorbs. */
 #ifndef CAIRN_CAS_LIST_CACHE_H
 #define CAIRN_CAS_LIST_CACHE_H
 
 #include "hash/chunk_list.h"
 
-enum { CAIRN_LIST_CACHE_SLOTS = 8 };
+enum {
+	CAIRN_LIST_CACHE_LISTS = 256,
+	CAIRN_LIST_CACHE_BYTES = 8 * 1024 * 1024, /* of their chunks: 25 lists of the greatest length */
+};
 
-/** Owns up to CAIRN_LIST_CACHE_SLOTS lists. Zeroed is empty. One thread at a time. */
+/** Owns up to so many lists. Zeroed is empty. One thread at a time. */
 struct cairn_list_cache {
-	struct cairn_list_slot {
-		struct cairn_hash xorb;
-		struct cairn_chunk_list list; /* empty: unused */
-	} slot[CAIRN_LIST_CACHE_SLOTS];
-	unsigned next; /* the one to go next */
+	struct cairn_list_ring *ring; /* owned; NULL until the first list comes */
 };
 
 void cairn_list_cache_fini(struct cairn_list_cache *c);
 
-/** The list of a xorb; NULL: not here. Valid until the next cairn_list_cache_slot(). */
+/** The list of a xorb; NULL: not here. Valid until the next cairn_list_cache_put(). */
 const struct cairn_chunk_list *cairn_list_cache_find(const struct cairn_list_cache *c, const struct cairn_hash *xorb);
 
-/** An empty list to be filled for a xorb, in place of the one that came first. */
-struct cairn_chunk_list *cairn_list_cache_slot(struct cairn_list_cache *c, const struct cairn_hash *xorb);
+/**
+ * Keep the list of a xorb that is not here, in place of those that came first.
+ * @param list  taken over, and empty afterwards
+ * @param[out] kept  borrowed until the next call
+ * @return CAIRN_OK; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_list_cache_put(struct cairn_list_cache *c, const struct cairn_hash *xorb,
+						      struct cairn_chunk_list *list,
+						      const struct cairn_chunk_list **kept);
 
 #endif

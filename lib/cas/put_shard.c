@@ -117,9 +117,9 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 	*list = cairn_list_cache_find(&u->lists, xorb);
 	if (*list)
 		return CAIRN_OK;
-	struct cairn_chunk_list *slot = cairn_list_cache_slot(&u->lists, xorb);
-	*list = slot;
-	return shard_upload_read_list(u, xorb, slot);
+	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list read = {0};
+	enum cairn_status status = shard_upload_read_list(u, xorb, &read);
+	return status == CAIRN_OK ? cairn_list_cache_put(&u->lists, xorb, &read, list) : status;
 }
 
 /* Kept until the index wants it, which would have to read the xorb's list for it. At most CAIRN_VERIFY_FILES_MAX. */

@@ -23,7 +23,8 @@ struct cairn_verify_options {
 	uint32_t files_max;       /* files in the shard */
 	uint32_t terms_max;       /* terms in the shard */
 	uint32_t xorbs_max;       /* xorbs that the shard describes */
-	uint64_t term_chunks_max; /* chunks that all terms together run over: bounds the work of a small shard */
+	uint64_t term_chunks_max; /* chunks that all terms together run over: bounds the hashing. How often the resolver
+				   * is asked is bounded by the terms alone */
 	/** Called for each file that has terms, in their order, with the hash of its first chunk: which clients ask
 	 * about, and which is at hand here. NULL: nobody wants it. @return CAIRN_OK, or what the verifier is to answer
 	 */
