@@ -14,9 +14,8 @@ enum { AUTH_TOKEN_BYTES_MAX = 8192 };
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 struct auth_keys {
-	/* Over current: held for reading while a token is checked, for writing while it is exchanged. Who wants to
-	 * write comes before those who come to read, or a flood of tokens would put off SIGHUP, and SIGTERM behind it.
-	 */
+	/* Over current: held for reading while a token is checked, for writing while keys are exchanged. Who writes
+	 * comes first, or a flood of tokens would put off SIGHUP, and SIGTERM behind it. */
 	pthread_rwlock_t lock;
 	struct cairn_token_keys *current;
 	char *path;
