@@ -57,9 +57,9 @@ __attribute__((visibility("default"))) int fsync(int fd)
 	return sync_file(SYS_fsync, fd);
 }
 
-__attribute__((visibility("default"))) int fdatasync(int fd)
+__attribute__((visibility("default"))) int fdatasync(int fildes)
 {
-	return sync_file(SYS_fdatasync, fd);
+	return sync_file(SYS_fdatasync, fildes);
 }
 
 static void copy_file(const struct tempdir *from, const char *name)

@@ -291,10 +291,10 @@ END_TEST
 /* SQLite's calls come here, since the program's functions go before a library's. */
 static atomic_int sync_error, write_error;
 
-__attribute__((visibility("default"))) int fdatasync(int fd)
+__attribute__((visibility("default"))) int fdatasync(int fildes)
 {
 	if (sync_error == 0)
-		return (int)syscall(SYS_fdatasync, fd);
+		return (int)syscall(SYS_fdatasync, fildes);
 	errno = sync_error;
 	return -1;
 }
