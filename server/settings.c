@@ -75,7 +75,9 @@ const struct setting SETTINGS[] = {
 	{"xorbs_max", SETTING_COUNT, "16384", 1, UINT32_MAX, AT(xorbs_max),
 	 .help = "Most xorbs that a shard describes: bounds the rows that a small shard can ask for."},
 	{"term_chunks_max", SETTING_COUNT, "33554432", 1, UINT64_C(1) << 40, AT(term_chunks_max),
-	 .help = "Most chunks that the terms of a shard run over together: bounds the work a small shard can ask for."},
+	 .help = "Most chunks that the terms of a shard run over together: bounds the hashing it can ask for. Lists of "
+		 "stored xorbs are read besides: each once while 8 MiB hold them (25 of 8,192 chunks; at most 256), "
+		 "past that up to one for each term."},
 	{"spool_bytes_max", SETTING_BYTES, "8G", MIB, 1024 * GIB, AT(spool_bytes_max),
 	 .help = "Bodies of uploads under way, all together. Over it uploads are answered 503 with Retry-After."},
 	{"reserve_bytes", SETTING_BYTES, "256M", 0, 1024 * GIB, AT(reserve_bytes),
