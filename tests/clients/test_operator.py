@@ -1,6 +1,7 @@
 """What an operator does to a running server: forget, share, collect, count; and what the others see of it."""
 
 import hashlib
+import re
 
 import cairn
 import plans
@@ -234,3 +235,23 @@ def test_signed_address_of_another_server(start, make):
     path = signed(one, upload(one, xorb))
     upload(two, xorb)
     assert (one.get(path).status, two.get(path).status) == (206, 403)
+
+
+def documented(heading):
+    """First cells of the table below a heading of docs/operations.md."""
+    section = (cairn.ROOT / "docs/operations.md").read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return " ".join(line.split("|")[1] for line in section.splitlines() if line.startswith("| `"))
+
+
+def test_documented_metrics(server):
+    """The table in operations.md has each metric, and no other. One is there with TLS only."""
+    server.get("/health")
+    told = re.sub(r"(?m)^#.*$", "", server.get("/metrics").body.decode())
+    names = {re.sub(r"_seconds_(bucket|sum|count)$", "_seconds", name) for name in re.findall(r"(?m)^(\w+)", told)}
+    assert names | {"cairn_tls_certificate_expires_seconds"} == set(re.findall(r"`(cairn_\w+)", documented("Health and metrics")))
+
+
+def test_documented_events():
+    """The table in operations.md has each event of the log, and no other."""
+    code = "".join(path.read_text() for path in (cairn.ROOT / "server").rglob("*.c"))
+    assert set(re.findall(r'(?:LOG|log_event)\([^,]+,\s*"(\w+)"', code)) == set(re.findall(r"`(\w+)`", documented("Logs")))
