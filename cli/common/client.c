@@ -158,8 +158,8 @@ static void client_set_method(CURL *h, enum client_method method, const uint8_t 
 	(void)curl_easy_setopt(h, CURLOPT_POSTFIELDS, body_len > 0 ? (const char *)body : "");
 }
 
-/* What the server says is wrong, in its own words if it has some. Its rule and the request's id come before the message,
- * which may be cut. */
+/* What the server says is wrong, in its own words if it has some. Its rule and the request's id come before the
+ * message, which may be cut. */
 static void client_explain(const struct client_exchange *x, const char *what, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;

@@ -10,7 +10,8 @@ struct client;
 struct client_options {
 	const char *url;   /* "http://host:port", with or without a path */
 	const char *token; /* NULL: none */
-	unsigned retries;  /* tries after the first, for 429, 5xx but 501, lost connections, and a server that was there */
+	unsigned retries;  /* tries after the first, for 429, 5xx but 501, lost connections, and a server that was there
+			    */
 };
 
 enum client_method { CLIENT_GET, CLIENT_HEAD, CLIENT_POST, CLIENT_DELETE };

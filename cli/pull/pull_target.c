@@ -124,7 +124,8 @@ enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_jo
 		return CAIRN_OK;
 	if (ftruncate(t->part_fd, (off_t)(job->end - job->first)) != 0 || fsync(t->part_fd) != 0)
 		return target_fail(diag, "complete", t->part);
-	/* Not before the long sync: killed in it, a mode of 0444 would leave a part that the next pull cannot write to. */
+	/* Not before the long sync: killed in it, a mode of 0444 would leave a part that the next pull cannot write to.
+	 */
 	if (job->has_mode && fchmod(t->part_fd, (mode_t)job->mode) != 0)
 		return target_fail(diag, "complete", t->part);
 	if (renameat(t->dir_fd, t->part, t->dir_fd, t->name) != 0)

@@ -68,11 +68,13 @@ static struct client *client_of(const struct server *s, unsigned retries)
 	return c;
 }
 
-/* Instead of the C library's: while the client waits for its next try, COMES_BACK, if there is one, is started anew. */
+/* What the client waits with between two tries, instead of the C library's: it does not wait, and COMES_BACK, if there
+ * is one, is started anew. */
+int client_waits(const struct timespec *wanted, struct timespec *left) __asm__("nanosleep");
 static struct server *COMES_BACK;
 static unsigned N_WAITS;
 
-int nanosleep(const struct timespec *wanted, struct timespec *left)
+int client_waits(const struct timespec *wanted, struct timespec *left)
 {
 	(void)wanted;
 	(void)left;
@@ -134,8 +136,8 @@ START_TEST(an_error_is_told_with_all_that_the_server_said)
 	struct server s;
 	struct cairn_diag diag = {0};
 	(void)snprintf(answer, sizeof(answer),
-		       "HTTP/1.1 400 Bad Request\r\nX-Request-Id: r-17\r\nContent-Length: %zu\r\n\r\n%s",
-		       strlen(BODY), BODY);
+		       "HTTP/1.1 400 Bad Request\r\nX-Request-Id: r-17\r\nContent-Length: %zu\r\n\r\n%s", strlen(BODY),
+		       BODY);
 	server_begin(&s, answer);
 	CLEANUP(client_freep) struct client *c = client_of(&s, 0);
 	ck_assert_int_eq(get(c, &diag), CAIRN_E_FORMAT);
