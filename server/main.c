@@ -33,11 +33,12 @@ static enum cairn_status main_check_auth(const struct config *config, const stru
 	if (config->token_key || config->insecure_no_auth || (listen_is_loopback(bound) && !config->public_url))
 		return CAIRN_OK;
 	listen_text(bound, text);
-	return cairn_fail(diag, CAIRN_E_USAGE, "auth.needed", CAIRN_NO_OFFSET,
-			  "%s is %s, so clients must show tokens: make a key with \"cairn token --new-key FILE\" and give "
-			  "it with --token-key FILE (or --insecure-no-auth to let everybody write)",
-			  listen_is_loopback(bound) ? "public_url" : text,
-			  listen_is_loopback(bound) ? "for clients behind a proxy" : "not loopback");
+	return cairn_fail(
+		diag, CAIRN_E_USAGE, "auth.needed", CAIRN_NO_OFFSET,
+		"%s is %s, so clients must show tokens: make a key with \"cairn token --new-key FILE\" and give "
+		"it with --token-key FILE (or --insecure-no-auth to let everybody write)",
+		listen_is_loopback(bound) ? "public_url" : text,
+		listen_is_loopback(bound) ? "for clients behind a proxy" : "not loopback");
 }
 
 /* A listening socket, from systemd or by the setting; -1: said why, *exit_code is set. */
