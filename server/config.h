@@ -15,7 +15,7 @@ struct config {
 	char *public_url;      /* NULL: from the Host header */
 	char *cors_origins;    /* as cors_init(); NULL: none */
 	char *token_key;       /* file or folder of keys; NULL: no tokens */
-	bool insecure_no_auth; /* serve others than loopback, or a public_url, without tokens */
+	bool insecure_no_auth; /* serve others than loopback without tokens */
 	char *tls_certificate, *tls_key; /* NULL: HTTP */
 	char *user, *group;              /* to become; NULL: stay */
 	char *sandbox;                   /* auto, on, off */

@@ -25,22 +25,6 @@ static int main_fail(int exit_code, const struct cairn_diag *diag)
 	return exit_code;
 }
 
-/* Whoever may come from elsewhere must show a token. Behind a proxy on this machine everybody comes from loopback. */
-static enum cairn_status main_check_auth(const struct config *config, const struct listen_address *bound,
-					 struct cairn_diag *diag)
-{
-	char text[LISTEN_TEXT_BYTES];
-	if (config->token_key || config->insecure_no_auth || (listen_is_loopback(bound) && !config->public_url))
-		return CAIRN_OK;
-	listen_text(bound, text);
-	return cairn_fail(
-		diag, CAIRN_E_USAGE, "auth.needed", CAIRN_NO_OFFSET,
-		"%s is %s, so clients must show tokens: make a key with \"cairn token --new-key FILE\" and give "
-		"it with --token-key FILE (or --insecure-no-auth to let everybody write)",
-		listen_is_loopback(bound) ? "public_url" : text,
-		listen_is_loopback(bound) ? "for clients behind a proxy" : "not loopback");
-}
-
 /* A listening socket, from systemd or by the setting; -1: said why, *exit_code is set. */
 static int main_listen(const struct config *config, struct listen_address *bound, int *exit_code)
 {
@@ -58,9 +42,15 @@ static int main_listen(const struct config *config, struct listen_address *bound
 	}
 	if (status == CAIRN_OK)
 		status = listen_address_of(fd, bound);
-	if (status == CAIRN_OK) {
-		status = main_check_auth(config, bound, &diag);
-		*exit_code = status == CAIRN_OK ? EXIT_CANNOT_START : EXIT_WRONG_SETTINGS;
+	if (status == CAIRN_OK && !listen_is_loopback(bound) && !config->token_key && !config->insecure_no_auth) {
+		char text[LISTEN_TEXT_BYTES];
+		listen_text(bound, text);
+		status = cairn_fail(&diag, CAIRN_E_USAGE, "auth.needed", CAIRN_NO_OFFSET,
+				    "%s is not loopback, so clients must show tokens: make a key with \"cairn token "
+				    "--new-key FILE\" and give it with --token-key FILE (or --insecure-no-auth to let "
+				    "everybody write)",
+				    text);
+		*exit_code = EXIT_WRONG_SETTINGS;
 	}
 	if (status == CAIRN_OK)
 		return fd;
@@ -82,6 +72,7 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 		    LOG_T("message", "the kernel does not let in all of it; the daemon does with what there is"));
 	if (geteuid() == 0)
 		LOG(LOG_WARNING, "root", LOG_T("message", "runs as root; the setting user names whom to become"));
+	/* Behind a proxy on this machine everybody comes from loopback. */
 	if (!app->auth.keys && (!listen_is_loopback(bound) || app->config.public_url))
 		LOG(LOG_WARNING, "no_tokens", LOG_T("message", "everybody who reaches this port may write"));
 	(void)printf("cairnd listening on %s://%s\n", app->tls ? "https" : "http", text);

@@ -31,15 +31,14 @@ const struct setting SETTINGS[] = {
 	/* who */
 	{"token_key", SETTING_TEXT, NULL, .argument = "PATH", AT(token_key),
 	 .help = "File or folder of keys that tokens are verified with. Not given: no tokens are needed, which is "
-		 "allowed on loopback only, and without public_url. SIGHUP reads it again."},
+		 "allowed on loopback only. SIGHUP reads it again."},
 	{"tls_certificate", SETTING_TEXT, NULL, .argument = "FILE", AT(tls_certificate),
 	 .help = "Serve HTTPS with this certificate (PEM, and the chain after it). SIGHUP reads it again. Not given: "
 		 "HTTP."},
 	{"tls_key", SETTING_TEXT, NULL, .argument = "FILE", AT(tls_key),
 	 .help = "Key of the certificate (PEM, not encrypted)."},
 	{"insecure_no_auth", SETTING_FLAG, "no", AT(insecure_no_auth),
-	 .help = "Serve other addresses than loopback, or a public_url, without tokens: everybody who reaches the port "
-		 "may write."},
+	 .help = "Serve other addresses than loopback without tokens: everybody who reaches the port may write."},
 	{"user", SETTING_TEXT, NULL, .argument = "NAME", AT(user),
 	 .help = "User to become when started as root, once the port is taken. Its own are then the data folder and "
 		 "the "

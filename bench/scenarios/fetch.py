@@ -90,7 +90,7 @@ def fetch(bench):
 def _download(bench, data, name, size, public_url=None):
     # To memory, not to the disk that is not measured here.
     out = (Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else bench.tmp) / f"cairn-bench-{os.getpid()}"
-    with bench.cairnd(data, *(["--public-url", public_url, "--insecure-no-auth"] if public_url else [])) as server:
+    with bench.cairnd(data, *(["--public-url", public_url] if public_url else [])) as server:
         seconds = float(_hf(bench, "hf_get.py", server.url, name, size, out))
     with open(out, "rb") as f:
         right = all(f.read(1 << 20) == block for block in _bytes_of(size)) and not f.read(1)

@@ -215,7 +215,7 @@ def test_public_url(start, make):
     """Behind a proxy the addresses are the proxy's, with its path; else what the client called the server."""
     xorb = make([9000], 10)
     file = xet.File([(xorb, 0, 1)])
-    for name, options in (("a", {"public_url": "https://cdn.example.org/xet", "insecure_no_auth": True}), ("b", {})):
+    for name, options in (("a", {"public_url": "https://cdn.example.org/xet"}), ("b", {})):
         server = start(name, **options)
         put(server, [file], [xorb])
         base = options.get("public_url", "http://files.example.net:99")
