@@ -157,6 +157,8 @@ static enum cairn_status make_next_file(void *ctx, struct cairn_index_new_file *
 	struct make_shard *s = ctx;
 	uint64_t number = make_file_number(s, s->next_file), second;
 	*more = s->next_file < SHARD_XORBS * s->make->n_files;
+	if (!*more)
+		return CAIRN_OK;
 	*out = (struct cairn_index_new_file){.hash = synthetic_hash(KIND_FILE, number), .has_sha256 = true};
 	struct cairn_hash sha256 = synthetic_hash(KIND_SHA256, number);
 	memcpy(out->sha256, sha256.b, sizeof(out->sha256));
