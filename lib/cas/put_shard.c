@@ -122,7 +122,7 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 	return status == CAIRN_OK ? cairn_list_cache_put(&u->lists, xorb, &read, list) : status;
 }
 
-/* Kept until the index wants it, which would have to read the xorb's list for it. At most CAIRN_VERIFY_FILES_MAX. */
+/* Kept until the index wants it, which would have to read the xorb's list for it. As many as files_max. */
 static enum cairn_status shard_upload_first_chunk(void *ctx, const struct cairn_hash *chunk)
 {
 	struct cairn_shard_upload *u = ctx;
