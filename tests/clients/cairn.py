@@ -218,6 +218,10 @@ class Daemon:
                 out[name] = float(value)
         return out
 
+    def received(self, route):
+        """Bytes of bodies it took for a route."""
+        return sum(v for k, v in self.metrics().items() if k.startswith("cairn_http_request_bytes_total") and f'route="{route}"' in k)
+
     def put_xorb(self, xorb, **more):
         return self.post(xorb.path(), xorb.body(), **more)
 

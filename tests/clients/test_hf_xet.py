@@ -55,11 +55,6 @@ def upload(tmp_path):
     return one
 
 
-def received(server, route):
-    """Bytes of bodies the server took for a route."""
-    return sum(v for k, v in server.metrics().items() if k.startswith("cairn_http_request_bytes_total") and f'route="{route}"' in k)
-
-
 def known_size(server, file_hash):
     reply = server.request("HEAD", f"/v1/files/{file_hash}")
     return int(reply.headers["Content-Length"]) if reply.status == 200 else None
@@ -75,18 +70,18 @@ def test_second_cold_client_deduplicates(server, upload):
         found = server.get("/v1/files/by-sha256/" + hashlib.sha256(content).hexdigest())
         assert found.status == 200 and found.json()["hash"] == f["hash"], found
 
-    before = received(server, "xorbs")
+    before = server.received("xorbs")
     assert before > 20 * MIB, "random bytes do not compress"
     shared = noise[: 16 * MIB] + random.Random(3).randbytes(4 * MIB)
     second = upload(server, shared)
     metrics = second["metrics"]
     assert metrics["total_bytes"] == 20 * MIB
     assert metrics["deduped_bytes"] >= 0.75 * 20 * MIB, metrics
-    assert received(server, "xorbs") - before <= 0.25 * 20 * MIB, "the server received what it had"
+    assert server.received("xorbs") - before <= 0.25 * 20 * MIB, "the server received what it had"
     assert known_size(server, second["files"][0]["hash"]) == 20 * MIB
 
     again_text = text[: 24 * MIB] + text_like(6 * MIB, 4)
-    before = received(server, "xorbs")
+    before = server.received("xorbs")
     third = upload(server, again_text)
     assert third["metrics"]["deduped_bytes"] >= 0.75 * 30 * MIB, third["metrics"]
 
@@ -94,10 +89,10 @@ def test_second_cold_client_deduplicates(server, upload):
 def test_repeat_is_idempotent(server, upload):
     content = random.Random(5).randbytes(3 * MIB)
     first = upload(server, content)
-    before = received(server, "xorbs")
+    before = server.received("xorbs")
     second = upload(server, content)
     assert second["files"] == first["files"]
-    assert received(server, "xorbs") == before
+    assert server.received("xorbs") == before
     assert second["metrics"]["deduped_bytes"] == 3 * MIB
 
 
@@ -116,6 +111,6 @@ def test_answer_outlives_restart(server, upload):
     upload(server, content)
     server.stop()
     server.start()
-    before = received(server, "xorbs")
+    before = server.received("xorbs")
     assert upload(server, content + b"x" * 1000)["metrics"]["deduped_bytes"] >= 0.9 * 2 * MIB
-    assert received(server, "xorbs") - before < 0.1 * 2 * MIB
+    assert server.received("xorbs") - before < 0.1 * 2 * MIB

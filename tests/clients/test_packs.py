@@ -326,30 +326,6 @@ def test_packing_holds_nobody_up(start, make):
         path.write_bytes(content)
 
 
-def test_packing_holds_nobody_up(start, make):
-    """With one worker: who packs has threads of its own, and waits here for a disk that does not answer."""
-    server, xorb = start(workers=1), make([9000], 1)
-    assert ledger.Ledger().upload(server, xet.File([(xorb, 0, 1)])).status == 200
-    (path,) = loose(server)
-    content = path.read_bytes()
-    path.unlink()
-    os.mkfifo(path, 0o600)  # opening it waits for somebody who writes
-    assert server.post("/v1/packs?name=a.shard").status == 202
-    try:
-        assert server.get("/v1/packs", timeout=10).json()["job"]["running"]
-        assert server.get("/ready", timeout=10).status == 200
-        cairn.is_error(server.post("/v1/packs?name=b.shard", timeout=10), 409, "pack.running")
-        cairn.is_error(server.post("/v1/gc", timeout=10), 503, "gc.running")
-        book = ledger.Ledger()
-        assert book.upload(server, ledger.new_file(2)).status == 200
-        book.check(server)
-    finally:
-        path.open("wb").close()
-        cairn.wait_until("the packing to end", lambda: not server.get("/v1/packs").json()["job"]["running"])
-        path.unlink()
-        path.write_bytes(content)
-
-
 def test_stock_client_reads_packed_files(server, tmp_path):
     content = random.Random(7).randbytes(5 << 20) + b"packed " * 100000
     (tmp_path / "file").write_bytes(content)
