@@ -242,7 +242,7 @@ int main(void)
 	Suite *s = suite_create("index_fold");
 	TCase *t = tcase_create("fold");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 100);
+	tcase_set_timeout(t, 200);
 	tcase_add_loop_test(t, a_lost_page_is_still_in_the_log, 0, WAYS);
 	tcase_add_test(t, a_restart_folds_it_in_again);
 	tcase_add_test(t, a_busy_log_is_no_failure);

@@ -572,7 +572,7 @@ int main(void)
 	Suite *s = suite_create("index_writer");
 	TCase *t = tcase_create("writer");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 100);
+	tcase_set_timeout(t, 200);
 	tcase_add_test(t, a_bad_write_does_not_fail_its_batch);
 	tcase_add_test(t, a_batch_is_bounded_in_bytes);
 	tcase_add_test(t, the_queue_is_bounded);
