@@ -34,7 +34,7 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 	const struct cairn_chunk_list *list = cairn_list_cache_find(&run->lists, &xorb.hash);
 	if (!list) {
 		CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list read = {0};
-		status = cairn_index_chunk_list(run->cas->index, &xorb.hash, &read);
+		status = cairn_index_chunk_list_by_id(run->cas->index, xorb.id, &read);
 		if (status == CAIRN_OK)
 			status = cairn_list_cache_put(&run->lists, &xorb.hash, &read, &list);
 	}

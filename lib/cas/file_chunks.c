@@ -123,7 +123,7 @@ static enum cairn_status walk_read_list(struct file_walk *w, int64_t xorb_id, st
 {
 	struct cairn_index_xorb xorb;
 	enum cairn_status status = cairn_index_xorb_by_id(w->index, xorb_id, &xorb);
-	return status == CAIRN_OK ? cairn_index_chunk_list(w->index, &xorb.hash, list) : status;
+	return status == CAIRN_OK ? cairn_index_chunk_list_by_id(w->index, xorb_id, list) : status;
 }
 
 /* Terms know a xorb's number; its hash would take a look at its row each time. */

@@ -100,13 +100,13 @@ static enum cairn_status shard_upload_read_list(struct cairn_shard_upload *u, co
 						struct cairn_chunk_list *list)
 {
 	struct cairn_index_xorb row;
-	bool stored = true;
-	enum cairn_status status = CAIRN_OK;
-	if (!u->cas->options.xorbs_external)
-		status = cas_xorb_look(u->cas, xorb, &row, &stored);
+	bool stored;
+	if (u->cas->options.xorbs_external)
+		return cairn_index_chunk_list(u->cas->index, xorb, list);
+	enum cairn_status status = cas_xorb_look(u->cas, xorb, &row, &stored);
 	if (status == CAIRN_OK && !stored)
 		status = CAIRN_E_NOT_FOUND;
-	return status == CAIRN_OK ? cairn_index_chunk_list(u->cas->index, xorb, list) : status;
+	return status == CAIRN_OK ? cairn_index_chunk_list_by_id(u->cas->index, row.id, list) : status;
 }
 
 /* The verifier's resolver. */

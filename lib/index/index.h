@@ -66,6 +66,10 @@ CAIRN_MUST_USE enum cairn_status cairn_index_xorb_by_id(struct cairn_index *ix, 
 CAIRN_MUST_USE enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
 							struct cairn_chunk_list *list);
 
+/** Likewise by its number, for whoever has its row. */
+CAIRN_MUST_USE enum cairn_status cairn_index_chunk_list_by_id(struct cairn_index *ix, int64_t id,
+							      struct cairn_chunk_list *list);
+
 /** One xorb of a dedupe answer. Borrowed for the time of the call. */
 struct cairn_index_dedupe_xorb {
 	struct cairn_index_xorb xorb;

@@ -61,6 +61,18 @@ enum cairn_status cairn_index_xorb_by_id(struct cairn_index *ix, int64_t id, str
 	return read_xorb(stmt, out);
 }
 
+/* @param stmt  bound; reset by the caller */
+static enum cairn_status read_list(sqlite3_stmt *stmt, struct cairn_chunk_list *list)
+{
+	enum cairn_status status = read_row(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	size_t spans_len, hashes_len;
+	const uint8_t *spans = cairn_sql_blob(stmt, 0, &spans_len);
+	const uint8_t *hashes = cairn_sql_blob(stmt, 1, &hashes_len);
+	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
+}
+
 enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
 					 struct cairn_chunk_list *list)
 {
@@ -71,13 +83,19 @@ enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct ca
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_LIST];
 	cairn_sql_bind_hash(stmt, 1, xorb);
-	status = read_row(stmt);
+	return read_list(stmt, list);
+}
+
+enum cairn_status cairn_index_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list)
+{
+	*list = (struct cairn_chunk_list){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_pool_take(&ix->pool, &r);
 	if (status != CAIRN_OK)
 		return status;
-	size_t spans_len, hashes_len;
-	const uint8_t *spans = cairn_sql_blob(stmt, 0, &spans_len);
-	const uint8_t *hashes = cairn_sql_blob(stmt, 1, &hashes_len);
-	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_LIST_BY_ID];
+	sqlite3_bind_int64(stmt, 1, id);
+	return read_list(stmt, list);
 }
 
 /* @param spans  room for CAIRN_XORB_CHUNKS_MAX */
