@@ -3,10 +3,10 @@
 #include "cas/backup.h"
 #include "cas/restore.h"
 #include "cli/common/cli.h"
-#include "cli/common/data_dir.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
 #include "cli/common/report.h"
+#include "data_dir/data_dir.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,8 +73,8 @@ static int backup_show(const char *out, const struct cairn_backup_report *b, boo
 		cairn_json_put_u64(&r.json, "file_bytes", b->file_bytes);
 		cairn_json_close(&r.json);
 	} else {
-		(void)printf("%s: %" PRIu64 " objects, %s; %" PRIu64 " chunks, %s\n", out, b->n_objects,
-			     report_size(objects, b->object_bytes), b->n_chunks, report_size(file, b->file_bytes));
+		cli_line("%s: %" PRIu64 " objects, %s; %" PRIu64 " chunks, %s", out, b->n_objects,
+			 report_size(objects, b->object_bytes), b->n_chunks, report_size(file, b->file_bytes));
 	}
 	return report_end(&r, CLI_EXIT_OK);
 }
@@ -112,7 +112,7 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 	backup.parity = (unsigned)n;
 	backup.ctx = &progress;
 	(void)umask(077);
-	enum cairn_status status = data_dir_find(backup.data_dir, &diag);
+	enum cairn_status status = cairn_data_dir_find(backup.data_dir, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(backup.data_dir, status, &diag);
 	progress_init(&progress, !quiet, 0, "written");
@@ -146,9 +146,8 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 		cairn_json_put_bool(&r.json, "secret", b->has_secret);
 		cairn_json_close(&r.json);
 	} else {
-		(void)printf("%s: %" PRIu64 " objects, %s%s\n", data_dir, b->n_objects,
-			     report_size(objects, b->object_bytes),
-			     b->has_secret ? "" : "; without the secret: the daemon will make another");
+		cli_line("%s: %" PRIu64 " objects, %s%s", data_dir, b->n_objects, report_size(objects, b->object_bytes),
+			 b->has_secret ? "" : "; without the secret: the daemon will make another");
 		if (b->n_wrong > 0)
 			(void)printf("%" PRIu64
 				     " wrong bytes of the backup were put right by its parity: run cairn fold "

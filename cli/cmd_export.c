@@ -1,23 +1,24 @@
 /* cairn export: the index as tables, for programs that analyse. */
 #include "cli/common/cli.h"
-#include "cli/common/data_dir.h"
 #include "cli/common/options.h"
 #include "cli/common/report.h"
 #include "cli/export/export.h"
+#include "data_dir/data_dir.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char EXPORT_HELP[] = "Usage: cairn export --data-dir DIR --format FORMAT [OPTION]... OUT\n"
 				  "Write the index of a daemon, which may be running, as four tables into the\n"
 				  "folder OUT: chunks, xorbs, files, references. All are of one moment.\n"
 				  "\n"
 				  "      --data-dir DIR     the daemon's folder\n"
-				  "      --format FORMAT    tiledb: an array each, which tiledb.open() reads; a\n"
-				  "                         later export to the same folder adds what is new since\n"
-				  "                         csv: a text file each, of all rows, in place of an\n"
-				  "                         older one\n"
+				  "      --format FORMAT    tiledb or csv. tiledb: an array each, which\n"
+				  "                         tiledb.open() reads; a later export to the same\n"
+				  "                         folder adds what is new since. csv: a text file each,\n"
+				  "                         of all rows, in place of an older one\n"
 				  "      --quiet            no progress bar\n"
 				  "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
@@ -93,9 +94,10 @@ static int export_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "give --data-dir DIR, --format FORMAT and one folder");
 	if (strcmp(format, "tiledb") != 0 && strcmp(format, "csv") != 0)
 		return cli_usage_error(command, "--format takes tiledb or csv, not \"%s\"", format);
-	enum cairn_status status = data_dir_find(data_dir, &diag);
+	enum cairn_status status = cairn_data_dir_find(data_dir, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(data_dir, status, &diag);
+	(void)umask(077); /* hashes of all tenants are in it */
 	return export_do(data_dir, format, argv[first], quiet, json);
 }
 

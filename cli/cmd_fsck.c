@@ -1,10 +1,11 @@
 /* cairn fsck: checks the data folder of a daemon that does not run. */
 #include "cas/check.h"
+#include "cas/stats.h"
 #include "cli/common/cli.h"
-#include "cli/common/data_dir.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
 #include "cli/common/report.h"
+#include "data_dir/data_dir.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,15 +14,16 @@
 
 static const char FSCK_HELP[] = "Usage: cairn fsck --data-dir DIR [OPTION]...\n"
 				"Check the data folder of a daemon that is stopped: the index against the\n"
-				"objects, and every hash from the bytes up. One line a problem.\n"
+				"objects, and every hash from the bytes up. One line a problem. Nothing is\n"
+				"changed without --repair.\n"
 				"\n"
 				"      --data-dir DIR     the daemon's folder\n"
-				"      --repair           set damaged objects aside, so that they are sent again\n"
-				"                         by the next upload, and register lost ones; nothing is\n"
-				"                         deleted\n"
+				"      --repair           mend the index; stop offering damaged objects, so that\n"
+				"                         they are sent again by the next upload, and register\n"
+				"                         lost ones; nothing is deleted\n"
 				"      --skip-data        look for objects, but do not read them\n"
-				"      --xorbs WHERE      store (default), or external: the daemon runs with\n"
-				"                         --xorbs external and keeps no bytes\n"
+				"      --xorbs WHERE      store or external, as the daemon is told (default:\n"
+				"                         store); with external it keeps no bytes\n"
 				"      --secret-file FILE the daemon's secret_file, if it has one\n"
 				"      --quiet            no progress bar\n"
 				"      --json             one JSON object, for programs\n"
@@ -39,17 +41,20 @@ static void fsck_problem(void *ctx, const struct cairn_check_problem *problem)
 {
 	struct fsck *f = ctx;
 	struct report *r = &f->report;
+	bool has_hash = cairn_check_kind_has_hash(problem->kind);
 	progress_clear(&f->progress);
 	if (!r->is_json) {
-		char text[CAIRN_HASH_TEXT_BYTES];
-		cairn_hash_text(text, &problem->hash);
-		(void)printf("%s %s %s%s\n", cairn_check_kind_name(problem->kind), text, problem->text,
-			     problem->repaired ? " (repaired)" : "");
+		char text[CAIRN_HASH_TEXT_BYTES] = "";
+		if (has_hash)
+			cairn_hash_text(text, &problem->hash);
+		cli_line("%s %s%s%s%s", cairn_check_kind_name(problem->kind), text, has_hash ? " " : "", problem->text,
+			 problem->repaired ? " (repaired)" : "");
 		return;
 	}
 	cairn_json_open_object(&r->json, NULL);
 	cairn_json_put_text(&r->json, "kind", cairn_check_kind_name(problem->kind));
-	report_hash(r, "hash", &problem->hash);
+	if (has_hash)
+		report_hash(r, "hash", &problem->hash);
 	cairn_json_put_text(&r->json, "text", problem->text);
 	cairn_json_put_bool(&r->json, "repaired", problem->repaired);
 	cairn_json_close(&r->json);
@@ -68,10 +73,10 @@ static void fsck_print_totals(struct report *r, const struct cairn_check_report 
 	uint64_t left = c->n_problems - c->n_repaired;
 	char size[REPORT_SIZE_BYTES];
 	if (!r->is_json) {
-		(void)printf("%" PRIu64 " xorbs, %" PRIu64 " files, %" PRIu64 " objects, %s read: %" PRIu64
-			     " problems, %" PRIu64 " repaired, %" PRIu64 " left\n",
-			     c->n_xorbs, c->n_files, c->n_objects, report_size(size, c->bytes_read), c->n_problems,
-			     c->n_repaired, left);
+		cli_line("%" PRIu64 " xorbs, %" PRIu64 " files, %" PRIu64 " objects, %s read: %" PRIu64
+			 " problems, %" PRIu64 " repaired, %" PRIu64 " left",
+			 c->n_xorbs, c->n_files, c->n_objects, report_size(size, c->bytes_read), c->n_problems,
+			 c->n_repaired, left);
 		return;
 	}
 	cairn_json_put_u64(&r->json, "xorbs", c->n_xorbs);
@@ -102,11 +107,11 @@ static int fsck_check(struct cairn_cas *cas, const char *data_dir, struct cairn_
 {
 	struct fsck f = {0};
 	struct cairn_check_report counts = {0};
-	struct cairn_index_stats stats;
+	struct cairn_cas_stats stats;
 	struct cairn_diag diag = {0};
-	cairn_index_stats(cairn_cas_index(cas), &stats);
+	cairn_cas_stats(cas, &stats);
 	report_init(&f.report, json);
-	progress_init(&f.progress, !quiet && !options->skip_data, stats.stored_bytes, "read");
+	progress_init(&f.progress, !quiet && !options->skip_data, stats.index.stored_bytes, "read");
 	options->problem = fsck_problem;
 	options->progress = fsck_progress;
 	options->ctx = &f;
@@ -127,43 +132,57 @@ static int fsck_check(struct cairn_cas *cas, const char *data_dir, struct cairn_
 	return report_end(&f.report, code);
 }
 
+/* Open the folder, check it, and close it again. */
+static int fsck_folder(const struct cairn_data_dir_options *folder, const struct cairn_cas_options *options,
+		       struct cairn_check_options *check, bool quiet, bool json)
+{
+	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *dir = NULL;
+	CLEANUP(cairn_cas_freep) struct cairn_cas *cas = NULL;
+	struct cairn_diag diag = {0};
+	enum cairn_status status = cairn_data_dir_find(folder->path, &diag);
+	if (status == CAIRN_OK)
+		status = cairn_data_dir_open(&dir, folder, &diag);
+	if (status == CAIRN_OK) {
+		const struct cairn_cas_parts parts = cairn_cas_parts_of(dir);
+		status = cairn_cas_open(&cas, &parts, options, &diag);
+	}
+	if (status == CAIRN_E_CONFLICT && diag.rule && strcmp(diag.rule, "data_dir.in_use") == 0) {
+		cli_error("%s: a daemon has it open; stop it first [data_dir.in_use]", folder->path);
+		return CLI_EXIT_CANT_CREATE;
+	}
+	if (status != CAIRN_OK)
+		return cli_fail(folder->path, status, &diag);
+	return fsck_check(cas, folder->path, check, quiet, json);
+}
+
 static int fsck_run(const struct cli_command *command, int argc, char **argv)
 {
-	CLEANUP(cairn_cas_freep) struct cairn_cas *cas = NULL;
 	struct cairn_cas_options cas_options = CAIRN_CAS_DEFAULTS;
+	struct cairn_data_dir_options folder = {.keep_bytes = cas_options.reserve_bytes};
 	struct cairn_check_options check = {0};
-	struct cairn_diag diag = {0};
 	const char *xorbs = NULL;
 	bool quiet = false, json = false;
 	int first = 0;
 	const struct cli_option options[] = {
-		{"data-dir", NULL, &cas_options.data_dir},
+		{"data-dir", NULL, &folder.path},
 		{"repair", &check.repair, NULL},
 		{"skip-data", &check.skip_data, NULL},
 		{"xorbs", NULL, &xorbs},
-		{"secret-file", NULL, &cas_options.secret_file},
+		{"secret-file", NULL, &folder.secret_file},
 		{"quiet", &quiet, NULL},
 		{"json", &json, NULL},
 	};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
-	if (first != argc || !cas_options.data_dir)
+	if (first != argc || !folder.path)
 		return cli_usage_error(command, "give --data-dir DIR, and no arguments");
 	if (xorbs && strcmp(xorbs, "store") != 0 && strcmp(xorbs, "external") != 0)
 		return cli_usage_error(command, "--xorbs takes store or external, not \"%s\"", xorbs);
 	cas_options.xorbs_external = xorbs && strcmp(xorbs, "external") == 0;
+	folder.read_only = !check.repair;
 	(void)umask(077); /* as the daemon: what is made here is not for others */
-	enum cairn_status status = data_dir_find(cas_options.data_dir, &diag);
-	if (status == CAIRN_OK)
-		status = cairn_cas_open(&cas, &cas_options, &diag);
-	if (status == CAIRN_E_CONFLICT && diag.rule && strcmp(diag.rule, "data_dir.in_use") == 0) {
-		cli_error("%s: a daemon has it open; stop it first [data_dir.in_use]", cas_options.data_dir);
-		return CLI_EXIT_CANT_CREATE;
-	}
-	if (status != CAIRN_OK)
-		return cli_fail(cas_options.data_dir, status, &diag);
-	return fsck_check(cas, cas_options.data_dir, &check, quiet, json);
+	return fsck_folder(&folder, &cas_options, &check, quiet, json);
 }
 
 const struct cli_command CLI_FSCK = {"fsck", "check and repair a daemon's data folder", FSCK_HELP, fsck_run};

@@ -3,7 +3,7 @@
 #include "cli/common/options.h"
 #include "cli/common/report.h"
 #include "cli/common/scan.h"
-#include "cli/push/packer.h"
+#include "cli/push/placer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct hash_run {
 	struct report report;
 	bool chunks, xorbs;
 	uint64_t offset; /* of the next chunk */
-	struct packer packer;
+	struct placer placer;
 };
 
 static enum cairn_status hash_chunk(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
@@ -45,10 +45,10 @@ static enum cairn_status hash_chunk(void *ctx, const struct cairn_hash *hash, co
 		report_flush(&run->report);
 	} else if (run->chunks) {
 		cairn_hash_text(text, hash);
-		(void)printf("  chunk %s %" PRIu64 " %zu%s\n", text, run->offset, len, eligible ? " *" : "");
+		cli_line("  chunk %s %" PRIu64 " %zu%s", text, run->offset, len, eligible ? " *" : "");
 	}
 	run->offset += len;
-	return run->xorbs ? packer_chunk(&run->packer, hash, raw, len, diag) : CAIRN_OK;
+	return run->xorbs ? placer_chunk(&run->placer, hash, raw, len, diag) : CAIRN_OK;
 }
 
 static void hash_print_xorbs(struct hash_run *run)
@@ -56,13 +56,13 @@ static void hash_print_xorbs(struct hash_run *run)
 	struct report *r = &run->report;
 	if (r->is_json)
 		cairn_json_open_array(&r->json, "xorbs");
-	for (size_t i = 0; i < run->packer.n_xorbs; i++) {
-		const struct packer_xorb *xorb = &run->packer.xorbs[i];
+	for (size_t i = 0; i < run->placer.n_xorbs; i++) {
+		const struct placer_xorb *xorb = &run->placer.xorbs[i];
 		uint64_t bytes = cairn_chunk_list_bytes(&xorb->list, 0, xorb->list.n);
 		char text[CAIRN_HASH_TEXT_BYTES];
 		cairn_hash_text(text, &xorb->hash);
 		if (!r->is_json) {
-			(void)printf("  xorb %s %" PRIu32 " chunks, %" PRIu64 " bytes\n", text, xorb->list.n, bytes);
+			cli_line("  xorb %s %" PRIu32 " chunks, %" PRIu64 " bytes", text, xorb->list.n, bytes);
 			continue;
 		}
 		cairn_json_open_object(&r->json, NULL);
@@ -82,7 +82,7 @@ static void hash_print_file(struct hash_run *run, const char *path, const struct
 	cairn_hash_text(file, &result->file);
 	cairn_hex_text(sha256, result->sha256, CAIRN_SHA256_BYTES);
 	if (!run->report.is_json) {
-		(void)printf("%s %s %" PRIu64 " %s\n", file, sha256, result->bytes, path);
+		cli_line("%s %s %" PRIu64 " %s", file, sha256, result->bytes, path);
 		return;
 	}
 	cairn_json_put_text(&run->report.json, "hash", file);
@@ -93,13 +93,13 @@ static void hash_print_file(struct hash_run *run, const char *path, const struct
 
 static int hash_one(struct hash_run *run, const char *path)
 {
-	static const struct packer_ops none = {0};
+	static const struct placer_ops none = {0};
 	struct scan_result result;
 	struct cairn_diag diag = {0};
 	struct report *r = &run->report;
 	run->offset = 0;
-	packer_init(&run->packer, &none, NULL);
-	packer_file_begin(&run->packer);
+	placer_init(&run->placer, &none, NULL);
+	placer_file_begin(&run->placer);
 	if (r->is_json) {
 		cairn_json_open_object(&r->json, NULL);
 		cairn_json_put_text(&r->json, "path", path);
@@ -108,7 +108,7 @@ static int hash_one(struct hash_run *run, const char *path)
 	}
 	enum cairn_status status = scan_file(path, hash_chunk, run, &result, &diag);
 	if (status == CAIRN_OK)
-		status = packer_end(&run->packer, &diag);
+		status = placer_end(&run->placer, &diag);
 	if (r->is_json && run->chunks)
 		cairn_json_close(&r->json);
 	if (status == CAIRN_OK) {
@@ -121,7 +121,7 @@ static int hash_one(struct hash_run *run, const char *path)
 	if (r->is_json)
 		cairn_json_close(&r->json);
 	report_flush(r);
-	packer_fini(&run->packer);
+	placer_fini(&run->placer);
 	return status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(path, status, &diag);
 }
 

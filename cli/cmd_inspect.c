@@ -68,7 +68,7 @@ static enum cairn_status inspect_file(struct report *r, const char *path, const 
 	if (r->is_json)
 		cairn_json_put_u64(&r->json, "bytes", in.len);
 	else
-		(void)printf("%s, %zu bytes\n", type, in.len);
+		cli_line("%s, %zu bytes", type, in.len);
 	inspect_begin(r, type);
 	switch (kind) {
 	case INSPECT_SHARD:
@@ -120,7 +120,7 @@ static int inspect_one(const char *path, const struct cairn_hash *expected, bool
 			report_status(&r, "error", status, &diag);
 		cairn_json_close(&r.json);
 	} else if (status == CAIRN_OK) {
-		(void)printf("valid%s%s\n", result.note ? "; " : "", result.note ? result.note : "");
+		cli_line("valid%s%s", result.note ? "; " : "", result.note ? result.note : "");
 	}
 	report_flush(&r);
 	(void)fflush(stdout); /* the records stand before the offence also when both go to one place */

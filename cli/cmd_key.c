@@ -14,6 +14,8 @@ static const char KEY_HELP[] = "Usage: cairn key add NAME [OPTION]...\n"
 			       "a hub get their tokens with such a key. add prints the key, which is shown this\n"
 			       "once and never again. Needs a token with the scope admin.\n"
 			       "\n"
+			       "      --account NAME     of add: the user or organisation whose key it is\n"
+			       "                         (default: the operator's)\n"
 			       "      --repo REPO        of add: [models|datasets|spaces/]namespace/name that\n"
 			       "                         the key is for (default: any)\n"
 			       "      --scope LIST       of add: read, write, admin, separated by commas\n"
@@ -26,7 +28,7 @@ static const char KEY_HELP[] = "Usage: cairn key add NAME [OPTION]...\n"
 
 struct key_args {
 	struct server_options server;
-	const char *repo, *scope;
+	const char *account, *repo, *scope;
 	bool json;
 };
 
@@ -45,9 +47,10 @@ static bool key_show_one(const struct cairn_json *json)
 	char when[ADMIN_TIME_BYTES];
 	const char *name = cairn_json_string(cairn_json_get(json, "name")),
 		   *repo = cairn_json_string(cairn_json_get(json, "repo")),
-		   *scope = cairn_json_string(cairn_json_get(json, "scope"));
+		   *scope = cairn_json_string(cairn_json_get(json, "scope")),
+		   *account = cairn_json_string(cairn_json_get(json, "account"));
 	if (!admin_number(json, "id", &id) || !admin_number(json, "created", &created) || !name || !repo || !scope ||
-	    !cairn_json_bool(cairn_json_get(json, "revoked"), &revoked))
+	    !account || !cairn_json_bool(cairn_json_get(json, "revoked"), &revoked))
 		return false;
 	(void)printf("%" PRIu64 " %s %-8s ", id, admin_time(when, (int64_t)created), revoked ? "revoked" : "valid");
 	admin_print_text(scope);
@@ -55,6 +58,8 @@ static bool key_show_one(const struct cairn_json *json)
 	admin_print_text(repo);
 	(void)fputs(" ", stdout);
 	admin_print_text(name);
+	(void)fputs(" ", stdout);
+	admin_print_text(account);
 	(void)fputs("\n", stdout);
 	return true;
 }
@@ -90,13 +95,16 @@ static int key_add(const struct cli_command *command, const struct key_args *arg
 	struct cairn_json_out w = cairn_json_out_init(&body);
 	cairn_json_open_object(&w, NULL);
 	cairn_json_put_text(&w, "name", name);
-	cairn_json_put_text(&w, "repo", args->repo ? args->repo : "");
+	if (args->account)
+		cairn_json_put_text(&w, "account", args->account);
+	if (args->repo)
+		cairn_json_put_text(&w, "repo", args->repo);
 	cairn_json_put_text(&w, "scope", scope);
 	cairn_json_close(&w);
 	free(scope);
 	const char *text = admin_path(&body);
 	if (!text)
-		return cli_usage_error(command, "name, --repo and --scope are too long");
+		return cli_usage_error(command, "name, --account, --repo and --scope are too long");
 	const struct admin_call call = {.server = &args->server,
 					.subject = "key",
 					.method = CLIENT_POST,
@@ -139,6 +147,7 @@ static int key_run(const struct cli_command *command, int argc, char **argv)
 	struct key_args args = {0};
 	int first = 0;
 	const struct cli_option options[] = {SERVER_OPTIONS(&args.server),
+					     {"account", NULL, &args.account},
 					     {"repo", NULL, &args.repo},
 					     {"scope", NULL, &args.scope},
 					     {"json", &args.json, NULL}};
@@ -148,8 +157,12 @@ static int key_run(const struct cli_command *command, int argc, char **argv)
 	const char *verb = first < argc ? argv[first] : "";
 	int n = argc - first - 1;
 	bool add = strcmp(verb, "add") == 0;
-	if ((args.repo || args.scope) && !add)
-		return cli_usage_error(command, "--repo and --scope go with add");
+	if ((args.account || args.repo || args.scope) && !add)
+		return cli_usage_error(command, "--account, --repo and --scope go with add");
+	if (args.account && !args.account[0])
+		return cli_usage_error(command, "--account is empty; name one, or leave it out for the operator's");
+	if (args.repo && !args.repo[0])
+		return cli_usage_error(command, "--repo is empty; name a repository, or leave it out for any");
 	if (add && n == 1)
 		return key_add(command, &args, argv[first + 1]);
 	if (strcmp(verb, "list") == 0 && n == 0)

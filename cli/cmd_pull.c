@@ -33,7 +33,7 @@ static const char PULL_HELP[] =
 	"its own: its chunks must unpack, and be as long as the server says.\n"
 	"Of a manifest, files that are there already and agree are left alone.\n"
 	"Exit codes: 0 done, 64 usage, 65 a chunk, a hash or the manifest is wrong,\n"
-	"66 the hash is not known, 69 server unavailable, 73 a file cannot be made,\n"
+	"66 the server has not got it, 69 server unavailable, 73 a file cannot be made,\n"
 	"74 input/output error, 77 not permitted.\n";
 
 struct pull_args {
@@ -92,9 +92,8 @@ static int pull_report(const struct pull_job *job, const struct pull_crew *crew,
 		cairn_json_put_u64(&r.json, "fetched_bytes", crew->fetched_bytes);
 		cairn_json_close(&r.json);
 	} else {
-		(void)printf("%s: %s, %s fetched, %s resumed\n", args->output,
-			     report_size(sizes[0], job->end - job->first), report_size(sizes[1], crew->fetched_bytes),
-			     report_size(sizes[2], job->resumed_bytes));
+		cli_line("%s: %s, %s fetched, %s resumed", args->output, report_size(sizes[0], job->end - job->first),
+			 report_size(sizes[1], crew->fetched_bytes), report_size(sizes[2], job->resumed_bytes));
 	}
 	return report_end(&r, CLI_EXIT_OK);
 }

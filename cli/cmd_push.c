@@ -7,7 +7,7 @@
 #include "cli/common/report.h"
 #include "cli/common/scan.h"
 #include "cli/common/server_options.h"
-#include "cli/push/packer.h"
+#include "cli/push/placer.h"
 #include "cli/push/push_folder.h"
 #include "cli/push/shards.h"
 #include "xorb/writer.h"
@@ -42,7 +42,7 @@ static const char PUSH_HELP[] =
 
 struct push {
 	struct client *client;
-	struct packer packer;
+	struct placer placer;
 	struct cairn_xorb_writer *writer;
 	struct cairn_buf answer;        /* of the request in hand */
 	struct cairn_buf dedupe_answer; /* may be large */
@@ -54,7 +54,7 @@ static void push_fini(struct push *p)
 {
 	progress_clear(&p->progress);
 	client_freep(&p->client);
-	packer_fini(&p->packer);
+	placer_fini(&p->placer);
 	cairn_xorb_writer_freep(&p->writer);
 	cairn_buf_fini(&p->answer);
 	cairn_buf_fini(&p->dedupe_answer);
@@ -62,7 +62,7 @@ static void push_fini(struct push *p)
 
 /* --- asking for known chunks -------------------------------------------------------------------------------------- */
 
-static enum cairn_status push_learn(struct packer *packer, const struct answer *answer)
+static enum cairn_status push_learn(struct placer *placer, const struct answer *answer)
 {
 	struct cairn_shard_reader reader = answer->xorbs;
 	struct cairn_shard_xorb xorb;
@@ -73,16 +73,16 @@ static enum cairn_status push_learn(struct packer *packer, const struct answer *
 		status = cairn_shard_next_xorb(&reader, &xorb, &more, NULL);
 		if (status != CAIRN_OK || !more)
 			break;
-		status = packer_learn_xorb(packer, &xorb.hash, &ordinal);
+		status = placer_learn_xorb(placer, &xorb.hash, &ordinal);
 		for (uint32_t i = 0; status == CAIRN_OK && i < xorb.n_chunks; i++) {
 			struct cairn_shard_chunk chunk = cairn_shard_xorb_chunk(&xorb, i);
-			status = packer_learn_chunk(packer, &answer->footer.chunk_hash_key, ordinal, i, &chunk.hash);
+			status = placer_learn_chunk(placer, &answer->footer.chunk_hash_key, ordinal, i, &chunk.hash);
 		}
 	}
 	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* what is not kept is sent again, that is all */
 }
 
-static enum cairn_status push_query(void *ctx, struct packer *packer, const struct cairn_hash *chunk,
+static enum cairn_status push_query(void *ctx, struct placer *placer, const struct cairn_hash *chunk,
 				    struct cairn_diag *diag)
 {
 	struct push *p = ctx;
@@ -107,7 +107,7 @@ static enum cairn_status push_query(void *ctx, struct packer *packer, const stru
 	if (!answer_is_fresh(&answer, cairn_clock_unix_s()))
 		return CAIRN_OK;
 	p->hits++;
-	return push_learn(packer, &answer);
+	return push_learn(placer, &answer);
 }
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
@@ -187,23 +187,23 @@ static enum cairn_status push_chunk(void *ctx, const struct cairn_hash *hash, co
 	struct push *p = ctx;
 	p->read_bytes += len;
 	progress_draw(&p->progress, p->read_bytes, client_bytes_sent(p->client));
-	return packer_chunk(&p->packer, hash, raw, len, diag);
+	return placer_chunk(&p->placer, hash, raw, len, diag);
 }
 
 static enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag *diag)
 {
 	struct scan_result result;
-	packer_file_begin(&p->packer);
+	placer_file_begin(&p->placer);
 	enum cairn_status status = scan_file(path, push_chunk, p, &result, diag);
-	return status == CAIRN_OK ? packer_file_end(&p->packer, &result.file, result.sha256) : status;
+	return status == CAIRN_OK ? placer_file_end(&p->placer, &result.file, result.sha256) : status;
 }
 
-static void push_print_file(struct report *r, const char *path, const struct packer_file *file)
+static void push_print_file(struct report *r, const char *path, const struct placer_file *file)
 {
 	if (!r->is_json) {
 		char text[CAIRN_HASH_TEXT_BYTES];
 		cairn_hash_text(text, &file->hash);
-		(void)printf("%s %" PRIu64 " %s\n", text, file->bytes, path);
+		cli_line("%s %" PRIu64 " %s", text, file->bytes, path);
 		return;
 	}
 	char sha256[2 * 32 + 1];
@@ -222,9 +222,9 @@ static void push_print_file(struct report *r, const char *path, const struct pac
 static void push_print_totals(struct report *r, const struct push *p)
 {
 	uint64_t bytes = 0, new_bytes = 0, sent = client_bytes_sent(p->client);
-	for (size_t i = 0; i < p->packer.n_files; i++) {
-		bytes += p->packer.files[i].bytes;
-		new_bytes += p->packer.files[i].new_bytes;
+	for (size_t i = 0; i < p->placer.n_files; i++) {
+		bytes += p->placer.files[i].bytes;
+		new_bytes += p->placer.files[i].new_bytes;
 	}
 	uint64_t saved = bytes > sent ? bytes - sent : 0;
 	if (r->is_json) {
@@ -240,9 +240,9 @@ static void push_print_totals(struct report *r, const struct push *p)
 		return;
 	}
 	char sizes[4][REPORT_SIZE_BYTES];
-	(void)printf("%zu %s, %s: %s new, %s sent, %s saved\n", p->packer.n_files,
-		     p->packer.n_files == 1 ? "file" : "files", report_size(sizes[0], bytes),
-		     report_size(sizes[1], new_bytes), report_size(sizes[2], sent), report_size(sizes[3], saved));
+	cli_line("%zu %s, %s: %s new, %s sent, %s saved", p->placer.n_files, p->placer.n_files == 1 ? "file" : "files",
+		 report_size(sizes[0], bytes), report_size(sizes[1], new_bytes), report_size(sizes[2], sent),
+		 report_size(sizes[3], saved));
 }
 
 /* All files exist before any byte is sent. @return CLI_RUN, or an exit code */
@@ -270,9 +270,9 @@ static enum cairn_status push_all(struct push *p, int n, char **paths, const cha
 	if (status != CAIRN_OK)
 		return status;
 	*subject = "push";
-	status = packer_end(&p->packer, diag);
+	status = placer_end(&p->placer, diag);
 	if (status == CAIRN_OK)
-		status = shards_write(&p->packer, SHARDS_BYTES_MAX, push_shard, p, diag);
+		status = shards_write(&p->placer, SHARDS_BYTES_MAX, push_shard, p, diag);
 	return status;
 }
 
@@ -284,8 +284,8 @@ static int push_report(const struct push *p, char **paths, bool json)
 		cairn_json_open_object(&r.json, NULL);
 		cairn_json_open_array(&r.json, "files");
 	}
-	for (size_t i = 0; i < p->packer.n_files; i++)
-		push_print_file(&r, paths[i], &p->packer.files[i]);
+	for (size_t i = 0; i < p->placer.n_files; i++)
+		push_print_file(&r, paths[i], &p->placer.files[i]);
 	if (json)
 		cairn_json_close(&r.json);
 	push_print_totals(&r, p);
@@ -306,9 +306,9 @@ static int push_end_folder(const struct push *p, struct push_folder *folder, con
 	struct cairn_diag diag = {0};
 	for (size_t i = 0; i < folder->manifest.n; i++) {
 		struct manifest_file *f = &folder->manifest.files[i];
-		f->hash = p->packer.files[i].hash;
-		f->size_bytes = p->packer.files[i].bytes;
-		memcpy(f->sha256, p->packer.files[i].sha256, sizeof(f->sha256));
+		f->hash = p->placer.files[i].hash;
+		f->size_bytes = p->placer.files[i].bytes;
+		memcpy(f->sha256, p->placer.files[i].sha256, sizeof(f->sha256));
 	}
 	enum cairn_status status = push_folder_write(folder, args->manifest, &diag);
 	if (status != CAIRN_OK)
@@ -319,7 +319,7 @@ static int push_end_folder(const struct push *p, struct push_folder *folder, con
 /* @param folder  the paths are its files; NULL: they are the arguments */
 static int push_files(const struct push_args *args, int n, char **paths, struct push_folder *folder)
 {
-	const struct packer_ops ops = {
+	const struct placer_ops ops = {
 		.query = args->no_dedupe ? NULL : push_query, .add = push_add, .close = push_close};
 	CLEANUP(push_fini)
 	struct push p = {.answer = cairn_buf_init(PUSH_ANSWER_BYTES_MAX),
@@ -327,7 +327,7 @@ static int push_files(const struct push_args *args, int n, char **paths, struct 
 	struct cairn_diag diag = {0};
 	const char *subject = "push";
 	uint64_t total_bytes = 0;
-	packer_init(&p.packer, &ops, &p);
+	placer_init(&p.placer, &ops, &p);
 	int end = push_measure(n, paths, &total_bytes);
 	if (end != CLI_RUN)
 		return end;

@@ -7,7 +7,7 @@
 #include "cli/common/report.h"
 #include "cli/common/scan.h"
 #include "cli/common/server_options.h"
-#include "cli/push/packer.h"
+#include "cli/push/placer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,14 +32,14 @@ struct query_run {
 	const char *file;
 	struct cairn_buf bytes; /* the answer */
 	struct answer answer;
-	struct packer known; /* the answer's chunks, to match a file's with */
+	struct placer known; /* the answer's chunks, to match a file's with */
 	uint64_t matched, matched_bytes, offset, index;
 };
 
 static void query_fini(struct query_run *run)
 {
 	cairn_buf_fini(&run->bytes);
-	packer_fini(&run->known);
+	placer_fini(&run->known);
 }
 
 /* --- the answer --------------------------------------------------------------------------------------------------- */
@@ -115,10 +115,10 @@ static void query_print_xorb(struct query_run *run, const struct cairn_shard_xor
 static enum cairn_status query_learn(struct query_run *run, const struct cairn_shard_xorb *xorb)
 {
 	uint32_t ordinal = 0;
-	enum cairn_status status = packer_learn_xorb(&run->known, &xorb->hash, &ordinal);
+	enum cairn_status status = placer_learn_xorb(&run->known, &xorb->hash, &ordinal);
 	for (uint32_t i = 0; status == CAIRN_OK && i < xorb->n_chunks; i++) {
 		struct cairn_shard_chunk chunk = cairn_shard_xorb_chunk(xorb, i);
-		status = packer_learn_chunk(&run->known, &run->answer.footer.chunk_hash_key, ordinal, i, &chunk.hash);
+		status = placer_learn_chunk(&run->known, &run->answer.footer.chunk_hash_key, ordinal, i, &chunk.hash);
 	}
 	return status;
 }
@@ -151,7 +151,7 @@ static enum cairn_status query_match(void *ctx, const struct cairn_hash *hash, c
 {
 	struct query_run *run = ctx;
 	struct report *r = &run->report;
-	const struct hash_map_entry *at = packer_find(&run->known, hash);
+	const struct hash_map_entry *at = placer_find(&run->known, hash);
 	uint64_t offset = run->offset, index = run->index++;
 	(void)raw;
 	(void)diag;
@@ -218,11 +218,11 @@ static enum cairn_status query_ask(struct query_run *run, const struct server_op
 static int query_show(struct query_run *run, const struct server_options *server, const struct cairn_hash *hash,
 		      bool json)
 {
-	static const struct packer_ops none = {0};
+	static const struct placer_ops none = {0};
 	struct cairn_diag diag = {0};
 	struct report *r = &run->report;
 	char text[CAIRN_HASH_TEXT_BYTES];
-	packer_init(&run->known, &none, NULL);
+	placer_init(&run->known, &none, NULL);
 	run->bytes = cairn_buf_init(ANSWER_BYTES_MAX);
 	report_init(r, json);
 	if (json) {

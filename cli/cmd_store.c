@@ -25,6 +25,21 @@ static const char STATS_HELP[] = "Usage: cairn stats [OPTION]...\n"
 				 "\n"
 				 "Exit codes: 0 done, 64 usage, 69 server unavailable, 77 not permitted.\n";
 
+struct store_unit {
+	uint64_t s;
+	const char *name;
+};
+
+/* The largest unit that says a time exactly. */
+static const struct store_unit *store_unit_of(uint64_t time_s)
+{
+	static const struct store_unit UNITS[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+	const struct store_unit *unit = UNITS;
+	while (time_s == 0 ? unit->s != 1 : time_s % unit->s != 0)
+		unit++;
+	return unit;
+}
+
 static bool store_show_gc(const struct cairn_json *json)
 {
 	uint64_t retired, swept, bytes_freed, grace_s;
@@ -34,10 +49,13 @@ static bool store_show_gc(const struct cairn_json *json)
 		return false;
 	(void)printf("%" PRIu64 " xorbs retired, %" PRIu64 " deleted, %s freed\n", retired, swept,
 		     report_size(size, bytes_freed));
-	if (retired > 0)
-		(void)printf("retired xorbs are deleted by a collection %" PRIu64
-			     " hours from now or later, unless they are needed again\n",
-			     (grace_s + 3599) / 3600);
+	if (retired == 0)
+		return true;
+	const struct store_unit *unit = store_unit_of(grace_s);
+	uint64_t n = grace_s / unit->s;
+	(void)printf("retired xorbs are deleted by a collection %" PRIu64
+		     " %s%s from now or later, unless they are needed again\n",
+		     n, unit->name, n == 1 ? "" : "s");
 	return true;
 }
 

@@ -22,6 +22,10 @@ static const char TOKEN_HELP[] = "Usage: cairn token --new-key PATH\n"
 				 "                       EC P-256, Ed25519), or a folder whose first key signs\n"
 				 "      --scope LIST     read, write, admin, separated by commas (default: read)\n"
 				 "      --repo REPO      [models|datasets|spaces/]namespace/name; not with admin\n"
+				 "      --audience NAME  the service it is for, as its token_audience says\n"
+				 "                       (default: CAIRN_TOKEN_AUDIENCE)\n"
+				 "      --issuer NAME    who signs it, as the service's token_issuer says\n"
+				 "                       (default: CAIRN_TOKEN_ISSUER)\n"
 				 "      --dedupe SCOPE   global, namespace or repository\n"
 				 "      --ttl TIME       how long it is valid: 90s, 15m, 1h, 30d (default: 1h)\n"
 				 "      --sub NAME       on whose behalf, for the server's log\n"
@@ -32,7 +36,7 @@ static const char TOKEN_HELP[] = "Usage: cairn token --new-key PATH\n"
 				 "74 input/output error.\n";
 
 struct token_args {
-	const char *new_key, *key, *scope, *repo, *dedupe, *ttl, *sub;
+	const char *new_key, *key, *scope, *repo, *dedupe, *ttl, *sub, *audience, *issuer;
 	bool json;
 };
 
@@ -91,9 +95,30 @@ static int token_claims(const struct cli_command *command, const struct token_ar
 	    !token_copy(out->subject, sizeof(out->subject), args->sub))
 		return cli_usage_error(command, "--repo takes at most %zu bytes, --sub %zu", sizeof(out->repo) - 1,
 				       sizeof(out->subject) - 1);
+	if (args->repo && !args->repo[0])
+		return cli_usage_error(command, "--repo is empty; name a repository, or leave it out for all of them");
 	if ((out->scopes & CAIRN_TOKEN_ADMIN) && out->repo[0])
 		return cli_usage_error(command, "--scope admin concerns all repositories; leave --repo out");
 	out->expires_unix_s = cairn_clock_unix_s() + ttl_s;
+	return CLI_RUN;
+}
+
+/* Of the option or, as the daemon reads it, the variable; empty ones count as not given. */
+static const char *token_binding_name(const char *option, const char *variable)
+{
+	const char *name = option ? option : getenv(variable);
+	return name && *name ? name : NULL;
+}
+
+static int token_binding(const struct cli_command *command, const struct token_args *args,
+			 struct cairn_token_binding *out)
+{
+	*out = (struct cairn_token_binding){token_binding_name(args->audience, "CAIRN_TOKEN_AUDIENCE"),
+					    token_binding_name(args->issuer, "CAIRN_TOKEN_ISSUER")};
+	if ((out->audience && strlen(out->audience) > CAIRN_TOKEN_BINDING_BYTES_MAX) ||
+	    (out->issuer && strlen(out->issuer) > CAIRN_TOKEN_BINDING_BYTES_MAX))
+		return cli_usage_error(command, "--audience and --issuer take at most %d bytes each",
+				       CAIRN_TOKEN_BINDING_BYTES_MAX);
 	return CLI_RUN;
 }
 
@@ -117,9 +142,10 @@ static int token_run(const struct cli_command *command, int argc, char **argv)
 	struct token_args args = {0};
 	int first = 0;
 	const struct cli_option options[] = {
-		{"new-key", NULL, &args.new_key}, {"key", NULL, &args.key},       {"scope", NULL, &args.scope},
-		{"repo", NULL, &args.repo},       {"dedupe", NULL, &args.dedupe}, {"ttl", NULL, &args.ttl},
-		{"sub", NULL, &args.sub},         {"json", &args.json, NULL},
+		{"new-key", NULL, &args.new_key}, {"key", NULL, &args.key},           {"scope", NULL, &args.scope},
+		{"repo", NULL, &args.repo},       {"dedupe", NULL, &args.dedupe},     {"ttl", NULL, &args.ttl},
+		{"sub", NULL, &args.sub},         {"audience", NULL, &args.audience}, {"issuer", NULL, &args.issuer},
+		{"json", &args.json, NULL},
 	};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
@@ -132,14 +158,17 @@ static int token_run(const struct cli_command *command, int argc, char **argv)
 		return made == CAIRN_OK ? CLI_EXIT_OK : cli_fail(args.new_key, made, &diag);
 	}
 	struct cairn_token_claims claims = {0};
+	struct cairn_token_binding binding;
 	end = token_claims(command, &args, &claims);
+	if (end == CLI_RUN)
+		end = token_binding(command, &args, &binding);
 	if (end != CLI_RUN)
 		return end;
 	CLEANUP(cairn_token_keys_freep) struct cairn_token_keys *keys = NULL;
 	char *token = NULL;
 	enum cairn_status status = cairn_token_keys_load(&keys, args.key, &diag);
 	if (status == CAIRN_OK)
-		status = cairn_token_mint(keys, &claims, cairn_clock_unix_s(), &token, &diag);
+		status = cairn_token_mint(keys, &binding, &claims, cairn_clock_unix_s(), &token, &diag);
 	int code = status == CAIRN_OK ? token_print(&args, token, &claims) : cli_fail(args.key, status, &diag);
 	free(token);
 	return code;

@@ -64,8 +64,10 @@ static enum cairn_status verify_load(struct verify_run *run, const struct cairn_
 	return CAIRN_OK;
 }
 
-static enum cairn_status verify_resolve(void *ctx, const struct cairn_hash *hash, const struct cairn_chunk_list **list)
+static enum cairn_status verify_resolve(void *ctx, const struct cairn_hash *hash, const struct cairn_chunk_list **list,
+					int64_t *id)
 {
+	(void)id;
 	struct verify_run *run = ctx;
 	enum cairn_status status = CAIRN_OK;
 	if (!run->xorbs)
@@ -82,10 +84,10 @@ static void verify_print(struct verify_run *run, const char *path, enum cairn_st
 	struct report *r = &run->report;
 	if (!r->is_json) {
 		if (status == CAIRN_OK)
-			(void)printf("%s: valid, %" PRIu64 " files of %" PRIu64 " bytes in %" PRIu64 " terms, %" PRIu64
-				     " xorbs with %" PRIu64 " chunks%s\n",
-				     path, sum->n_files, sum->file_bytes, sum->n_terms, sum->n_xorbs, sum->n_chunks,
-				     sum->has_footer ? ", footer" : "");
+			cli_line("%s: valid, %" PRIu64 " files of %" PRIu64 " bytes in %" PRIu64 " terms, %" PRIu64
+				 " xorbs with %" PRIu64 " chunks%s",
+				 path, sum->n_files, sum->file_bytes, sum->n_terms, sum->n_xorbs, sum->n_chunks,
+				 sum->has_footer ? ", footer" : "");
 		return;
 	}
 	cairn_json_open_object(&r->json, NULL);

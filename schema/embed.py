@@ -15,7 +15,7 @@ def main(out, *paths):
         if not os.path.basename(path).startswith("%04d_" % version):
             sys.exit("%s: migration %d must be called %04d_NAME.sql" % (path, version, version))
     with open(out, "w", encoding="ascii") as c:
-        c.write('#include "index/sqlite_migrate.h"\n\n')
+        c.write('#include "index/sqlite/migrate.h"\n\n')
         for version, path in enumerate(paths, 1):
             with open(path, encoding="ascii") as sql:
                 c.write(array("schema_%04d" % version, sql.read()))

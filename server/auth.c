@@ -1,6 +1,7 @@
 #include "server/auth.h"
 
 #include "base/clock.h"
+#include "cas/keys.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -66,20 +67,25 @@ void auth_keys_free(struct auth_keys *keys)
 	free(keys);
 }
 
-static enum cairn_status auth_verify(struct auth_keys *keys, const char *token, struct cairn_token_claims *claims,
-				     struct cairn_diag *diag)
+static enum cairn_status auth_verify(const struct auth_options *options, const char *token,
+				     struct cairn_token_claims *claims, struct cairn_diag *diag)
 {
+	struct auth_keys *keys = options->keys;
 	pthread_rwlock_rdlock(&keys->lock);
-	enum cairn_status status = cairn_token_verify(keys->current, token, cairn_clock_unix_s(), claims, diag);
+	enum cairn_status status =
+		cairn_token_verify(keys->current, &options->binding, token, cairn_clock_unix_s(), claims, diag);
 	pthread_rwlock_unlock(&keys->lock);
-	return status;
+	/* A token is as good as the API key that it was got with. */
+	return status == CAIRN_OK && claims->api_key ? cairn_cas_check_key_id(options->cas, claims->api_key, diag)
+						     : status;
 }
 
-enum cairn_status auth_mint(struct auth_keys *keys, const struct cairn_token_claims *claims, int64_t now_unix_s,
-			    char **token, struct cairn_diag *diag)
+enum cairn_status auth_mint(const struct auth_options *options, const struct cairn_token_claims *claims,
+			    int64_t now_unix_s, char **token, struct cairn_diag *diag)
 {
+	struct auth_keys *keys = options->keys;
 	pthread_rwlock_rdlock(&keys->lock);
-	enum cairn_status status = cairn_token_mint(keys->current, claims, now_unix_s, token, diag);
+	enum cairn_status status = cairn_token_mint(keys->current, &options->binding, claims, now_unix_s, token, diag);
 	pthread_rwlock_unlock(&keys->lock);
 	return status;
 }
@@ -114,8 +120,12 @@ static bool auth_parse_bearer(const char *header, char out[static AUTH_TOKEN_BYT
 	return true;
 }
 
-const char *auth_token_name(const char *header, size_t *len)
+const void *auth_bearer_name(const struct auth_identity *identity, const char *header, size_t *len)
 {
+	if (identity->api_key) {
+		*len = sizeof(identity->api_key);
+		return &identity->api_key;
+	}
 	const char *token = header + strcspn(header, " ");
 	token += strspn(token, " ");
 	const char *dot = strchr(token, '.'), *signature = dot ? strchr(dot + 1, '.') : NULL;
@@ -156,7 +166,7 @@ static void auth_set_dedupe(struct auth_identity *out, enum cairn_dedupe_scope s
 static void auth_set_identity(const struct auth_options *options, const struct cairn_token_claims *claims,
 			      struct auth_identity *out)
 {
-	*out = (struct auth_identity){.scopes = claims->scopes};
+	*out = (struct auth_identity){.scopes = claims->scopes, .by_token = true, .api_key = claims->api_key};
 	memcpy(out->subject, claims->subject, sizeof(out->subject));
 	auth_set_repo(out, claims->repo);
 	enum cairn_dedupe_scope unsaid = claims->repo[0] ? options->dedupe : CAIRN_DEDUPE_GLOBAL;
@@ -180,6 +190,8 @@ static const char *auth_scope_name(unsigned scope)
 void auth_clear(struct auth_identity *identity)
 {
 	identity->scopes = 0;
+	identity->api_key = 0;
+	identity->by_token = false;
 	identity->subject[0] = identity->repo[0] = identity->dedupe[0] = '\0';
 }
 
@@ -225,16 +237,32 @@ bool auth_check(const struct auth_options *options, const char *header, unsigned
 	struct cairn_diag why = {0};
 	if (!auth_parse_bearer(header, token, diag))
 		return false;
-	enum cairn_status status = auth_verify(options->keys, token, &claims, &why);
+	enum cairn_status status = auth_verify(options, token, &claims, &why);
 	if (diag && !diag->rule)
 		*diag = why;
 	if (status != CAIRN_OK) {
 		bool no_scope = why.rule && strcmp(why.rule, "token.scope") == 0;
-		*code = status == CAIRN_E_NOMEM ? 503 : no_scope ? 403 : 401;
+		*code = status == CAIRN_E_NOMEM ? 503 : status != CAIRN_E_DENIED ? 500 : no_scope ? 403 : 401;
 		return false;
 	}
 	auth_set_identity(options, &claims, out);
 	return auth_permits(out, scope, code, diag);
+}
+
+void auth_sender(const struct auth_identity *identity, const char *header, struct cairn_hash *out)
+{
+	size_t len = strlen(identity->subject);
+	const void *name = identity->subject;
+	uint8_t kind = 's'; /* no repository is taken for a subject, no token for a key */
+	if (identity->api_key != 0 || (len == 0 && !identity->repo[0])) {
+		kind = identity->api_key != 0 ? 'k' : 't';
+		name = auth_bearer_name(identity, header, &len);
+	} else if (len == 0) {
+		kind = 'r';
+		name = identity->repo;
+		len = strlen(identity->repo);
+	}
+	cairn_hash_mac(out, (const uint8_t[CAIRN_HASH_BYTES]){kind}, name, len);
 }
 
 struct cairn_cas_who auth_who(const struct auth_identity *identity)

@@ -11,6 +11,8 @@ struct auth_identity {
 	char subject[128]; /* for the log */
 	char repo[208];    /* repository claim as "type/namespace/name"; empty: none */
 	char dedupe[208];  /* dedupe scope, "" shared */
+	int64_t api_key;   /* number of the API key that the token was got with; 0: none */
+	bool by_token;     /* a token was looked at, and says all this */
 };
 
 /** Nobody: no scopes, no names. */
@@ -20,8 +22,10 @@ void auth_clear(struct auth_identity *identity);
 struct auth_keys;
 
 struct auth_options {
-	struct auth_keys *keys;         /* NULL: no tokens are needed, everybody is the operator */
-	enum cairn_dedupe_scope dedupe; /* for tokens with a repository that do not say */
+	struct auth_keys *keys;             /* NULL: no tokens are needed, everybody is the operator */
+	enum cairn_dedupe_scope dedupe;     /* for tokens with a repository that do not say */
+	struct cairn_token_binding binding; /* of tokens that are checked and minted */
+	struct cairn_cas *cas;              /* where the API keys are that tokens were got with */
 };
 
 /** Load keys. @param path  as in cairn_token_keys_load(); copied  @return as that; *out is NULL on failure */
@@ -35,20 +39,25 @@ void auth_keys_free(struct auth_keys *keys);
  * Check an Authorization header ("Bearer TOKEN") for the scope a route needs.
  * @param header  NULL: absent
  * @param scope   0: the route needs no token; the header is not looked at, and the identity has no scopes
- * @param[out] code  401 no, malformed, wrong or expired token; 403 scope too narrow, or admin for a repository; 503
- *  without memory
+ * @param[out] code  401 no, malformed, wrong, foreign or expired token, or one whose API key was revoked; 403 scope too
+ *  narrow, or admin for a repository; 500 the index cannot be read; 503 without memory
  * @return true: out is filled
  */
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
 		unsigned *code, struct cairn_diag *diag);
 
-/** What names the token in a header that auth_check() has let pass: its signed part, which is the same however the
- * header is spelled and the signature written. Borrows header. */
-const char *auth_token_name(const char *header, size_t *len);
+/** What names the bearer of a header that auth_check() has let pass, for counting: the API key, however many tokens it
+ * got; else the token's signed part, which is the same however the header is spelled and the signature written.
+ * Borrows its arguments. */
+const void *auth_bearer_name(const struct auth_identity *identity, const char *header, size_t *len);
 
 /** Mint a token, as cairn_token_mint(), with the keys in use now. */
-CAIRN_MUST_USE enum cairn_status auth_mint(struct auth_keys *keys, const struct cairn_token_claims *claims,
+CAIRN_MUST_USE enum cairn_status auth_mint(const struct auth_options *options, const struct cairn_token_claims *claims,
 					   int64_t now_unix_s, char **token, struct cairn_diag *diag);
+
+/** Whom what is under way counts as, by a token that auth_check() has let pass: the API key that it was got with, else
+ * its subject, else its repository, else the token. */
+void auth_sender(const struct auth_identity *identity, const char *header, struct cairn_hash *out);
 
 /** The identity as the use cases want it; borrows identity. */
 struct cairn_cas_who auth_who(const struct auth_identity *identity);

@@ -1,6 +1,7 @@
 #include "server/config.h"
 
 #include "server/http/cors.h"
+#include "server/http/http_library.h"
 #include "server/log.h"
 #include "server/settings.h"
 
@@ -13,11 +14,9 @@
 
 extern char **environ;
 
-enum {
-	CONFIG_WHY_BYTES = 512,
-	CONFIG_TEXT_BYTES_MAX = 64 * 1024, /* of --help */
-};
+enum { CONFIG_WHY_BYTES = 512 };
 static const char CONFIG_PREFIX[] = "CAIRN_";
+static const char CONFIG_PRINT[] = "--print-settings", CONFIG_PRINT_FILE[] = "--print-settings-file";
 enum { CONFIG_PREFIX_LEN = sizeof(CONFIG_PREFIX) - 1 };
 
 /* One line on standard error, whatever a value has in it. */
@@ -29,10 +28,7 @@ static void config_complain(const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	for (char *p = line; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	(void)fprintf(stderr, "cairnd: %s\n", line);
+	log_refusal(line);
 }
 
 /* --- defaults ----------------------------------------------------------------------------------------------------- */
@@ -241,6 +237,8 @@ static bool config_read_options(struct config *config, const char **path, int ar
 		struct config_option option;
 		char why[CONFIG_WHY_BYTES];
 		const char *arg = argv[i];
+		if (strcmp(arg, CONFIG_PRINT) == 0 || strcmp(arg, CONFIG_PRINT_FILE) == 0)
+			continue;
 		if (!config_take_option(&option, &i, argc, argv))
 			return false;
 		if (path && !option.setting)
@@ -261,7 +259,8 @@ static bool config_answer(int argc, char **argv)
 		if (strcmp(argv[i], "--help") == 0)
 			settings_help(&text);
 		else if (strcmp(argv[i], "--version") == 0)
-			cairn_buf_printf(&text, "cairnd %s\n", CAIRN_VERSION);
+			cairn_buf_printf(&text, "cairnd %s\nlibmicrohttpd %s; tried with %s\n", CAIRN_VERSION,
+					 http_library_version(), HTTP_LIBRARY_KNOWN);
 		else if (strcmp(argv[i], "--print-settings-table") == 0)
 			settings_table(&text);
 		else
@@ -285,6 +284,16 @@ static bool config_check_cors(const char *origins)
 	return ok;
 }
 
+/* A name that tokens can carry in a claim. */
+static bool config_check_claim(const char *setting, const char *name)
+{
+	size_t len = name ? strlen(name) : 0;
+	if (len <= CAIRN_TOKEN_BINDING_BYTES_MAX)
+		return true;
+	config_complain("%s: the name has %zu bytes; use at most %d", setting, len, CAIRN_TOKEN_BINDING_BYTES_MAX);
+	return false;
+}
+
 /* What one setting alone does not show. */
 static bool config_check(struct config *config)
 {
@@ -298,7 +307,8 @@ static bool config_check(struct config *config)
 		config_complain("gc_grace is shorter than two epochs, the life of an answer; raise it, or lower epoch");
 		return false;
 	}
-	if (!config_check_cors(config->cors_origins))
+	if (!config_check_cors(config->cors_origins) || !config_check_claim("token_audience", config->token_audience) ||
+	    !config_check_claim("token_issuer", config->token_issuer))
 		return false;
 	if (!config->tls_certificate != !config->tls_key) {
 		config_complain("tls_certificate and tls_key go together; give both, or neither for HTTP");
@@ -319,6 +329,28 @@ static bool config_check(struct config *config)
 	return true;
 }
 
+static bool config_has_argument(int argc, char **argv, const char *wanted)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], wanted) == 0)
+			return true;
+	return false;
+}
+
+/* What is asked for with --print-settings, or --print-settings-file. @return false: neither is asked for */
+static bool config_print(const struct config *config, int argc, char **argv)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
+	struct config defaults = {0};
+	if (config_has_argument(argc, argv, CONFIG_PRINT_FILE) && config_set_defaults(&defaults))
+		settings_file(&text, config, &defaults);
+	else if (config_has_argument(argc, argv, CONFIG_PRINT))
+		for (size_t k = 0; k < N_SETTINGS; k++)
+			setting_print(&text, config, &SETTINGS[k]);
+	config_fini(&defaults);
+	return text.len > 0 && fwrite(text.bytes, 1, text.len, stdout) == text.len && fflush(stdout) == 0;
+}
+
 enum config_result config_load(struct config *out, int argc, char **argv)
 {
 	*out = (struct config){0};
@@ -333,10 +365,11 @@ enum config_result config_load(struct config *out, int argc, char **argv)
 	if (ok && path && *path)
 		ok = config_read_file(out, path, source);
 	ok = ok && config_read_environment(out) && config_read_options(out, NULL, argc, argv) && config_check(out);
-	if (ok)
+	bool printed = ok && config_print(out, argc, argv);
+	if (ok && !printed)
 		return CONFIG_RUN;
 	config_fini(out);
-	return CONFIG_EXIT_USAGE;
+	return printed ? CONFIG_EXIT_OK : CONFIG_EXIT_USAGE;
 }
 
 void config_fini(struct config *config)

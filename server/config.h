@@ -3,28 +3,40 @@
 #define CAIRN_SERVER_CONFIG_H
 
 #include "cas/cas.h"
+#include "server/log.h"
+#include "server/sandbox.h"
 #include "token/token.h"
+
+/** Where the bytes of xorbs are. */
+enum config_xorbs { CONFIG_XORBS_STORE, CONFIG_XORBS_EXTERNAL };
+
+/** Where objects are kept. */
+enum config_store { CONFIG_STORE_FILES, CONFIG_STORE_MEMORY };
 
 /** All settings; strings are owned. One table in config.c gives name, kind, default, limits and help of each, and from
  * it come the command line (--shard-bytes-max N), the file (shard_bytes_max = N), the environment
  * (CAIRN_SHARD_BYTES_MAX),
  *  --help and the table in docs/operations.md (checked by a test). Sizes take K, M, G; times take s, m, h, d. */
 struct config {
-	char *data_dir;        /* ./cairn-data */
-	char *listen;          /* 127.0.0.1:8080; [::]:8080 for all addresses of both families; port 0: a free one */
-	char *public_url;      /* NULL: from the Host header */
-	char *cors_origins;    /* as cors_init(); NULL: none */
-	char *token_key;       /* file or folder of keys; NULL: no tokens */
-	bool insecure_no_auth; /* serve others than loopback without tokens */
-	char *tls_certificate, *tls_key; /* NULL: HTTP */
-	char *user, *group;              /* to become; NULL: stay */
-	char *sandbox;                   /* auto, on, off */
-	char *dedupe_scope;              /* global, namespace, repository */
-	char *secret_file;               /* NULL: in the data folder */
-	char *xorbs;                     /* store, external */
+	char *data_dir;     /* ./cairn-data */
+	char *listen;       /* 127.0.0.1:8080; [::]:8080 for all addresses of both families; port 0: a free one */
+	char *public_url;   /* NULL: from the Host header */
+	char *cors_origins; /* as cors_init(); NULL: none */
+	char *token_key;    /* file or folder of keys; NULL: no tokens */
+	char *token_audience, *token_issuer; /* as struct cairn_token_binding */
+	bool insecure_no_auth;               /* serve others than loopback without tokens */
+	char *tls_certificate, *tls_key;     /* NULL: HTTP */
+	char *user, *group;                  /* to become; NULL: stay */
+	enum sandbox_mode sandbox;
+	enum cairn_dedupe_scope dedupe_scope;
+	char *secret_file; /* NULL: in the data folder */
+	enum config_xorbs xorbs;
+	enum config_store store;
+	bool hub; /* the routes of server/hub */
 	bool strict;
-	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, reserve_bytes, answer_bytes_max, cache_bytes_max;
-	uint64_t xorb_chunks_max, files_max, terms_max, xorbs_max, term_chunks_max;
+	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, spool_share_percent, reserve_bytes, answer_bytes_max,
+		cache_bytes_max;
+	uint64_t xorb_chunks_max, files_max, terms_max, xorbs_max, term_chunks_max, list_chunks_max, edit_chunks_max;
 	uint64_t epoch_s;
 	uint64_t gc_grace_s, token_ttl_s, telemetry_rows;
 	bool prove_reads; /* cas/prove.h */
@@ -35,8 +47,8 @@ struct config {
 	uint64_t workers; /* 0: processors + 2 */
 	uint64_t worker_queue_max;
 	uint64_t drain_s; /* how long a stop waits for requests in flight */
-	char *log_level;  /* error, warning, info, debug */
-	bool access_log;
+	enum log_level log_level;
+	bool access_log, access_log_probes;
 	char *test_clock; /* file that shifts the clock; for tests, not in --help */
 };
 
@@ -45,6 +57,7 @@ enum config_result { CONFIG_RUN, CONFIG_EXIT_OK, CONFIG_EXIT_USAGE };
 /**
  * Read everything: the file of --config or CAIRN_CONFIG, CAIRN_* variables, options. --help and --version are answered
  * here (CONFIG_EXIT_OK). Unknown CAIRN_* variables are logged and ignored; all else that is unknown is an error.
+ * --print-settings prints what would be run with, --print-settings-file the same as a file that tells of all settings.
  * @param[out] out  CONFIG_RUN: owned by the caller, config_fini(); else empty
  * @return CONFIG_EXIT_USAGE: one clear line was written to standard error
  */

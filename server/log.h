@@ -1,5 +1,8 @@
 /* The log: one JSON object a line on standard error. Secrets never get here: callers log names and codes, not headers.
- */
+ *
+ * Between log_start() and log_stop() a thread writes the lines (log_writer.h), in the order in which they were logged:
+ * every 100 ms, at once from a warning on, and all of them at the end. Whoever logs does not wait for what reads them.
+ * Before and after, each line is written by whoever logs it. */
 #ifndef CAIRN_SERVER_LOG_H
 #define CAIRN_SERVER_LOG_H
 
@@ -13,9 +16,18 @@ enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 /** Least important level that is written; LOG_INFO at first. Call before threads start. */
 void log_set_level(enum log_level level);
 
+/** Start the thread. In the sandbox, with signals blocked. @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status log_start(void);
+
+/** Have all that was logged written, and wait for it, but for two seconds at most. Also from a signal's handler. */
+void log_flush(void);
+
+/** The same, and end the thread. When no other thread logs any more. */
+void log_stop(void);
+
 /** A field of an event. Text is escaped; not UTF-8 bytes become U+FFFD; values are cut to 1,024 bytes. */
 struct log_field {
-	const char *name;
+	const char *name; /* letters, digits and _ */
 	enum { LOG_TEXT, LOG_NUMBER } kind;
 	const char *text; /* NULL: the field is left out */
 	int64_t number;
@@ -23,7 +35,10 @@ struct log_field {
 #define LOG_T(name, value) ((struct log_field){(name), LOG_TEXT, (value), 0})
 #define LOG_N(name, value) ((struct log_field){(name), LOG_NUMBER, NULL, (int64_t)(value)})
 
-/** Write {"time","level","event",fields...} as one line, in one write. Any thread. */
+/** Log "cairnd: TEXT" as one line, whatever is in it, which is no JSON: why the daemon does not start. */
+void log_refusal(const char *text);
+
+/** Log {"time","level","event",fields...} as one line. Any thread. */
 void log_event(enum log_level level, const char *event, const struct log_field *fields, size_t n);
 #define LOG(level, event, ...)                                                                                         \
 	log_event(level, event, (const struct log_field[]){__VA_ARGS__},                                               \

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
-#include "server/app.h"
+#include "server/daemon.h"
 #include "server/http/listen.h"
 #include "server/log.h"
 #include "server/privileges.h"
@@ -21,7 +21,7 @@ enum { EXIT_STOPPED = 0, EXIT_CANNOT_START = 1, EXIT_WRONG_SETTINGS = 64 }; /* 6
 
 static int main_fail(int exit_code, const struct cairn_diag *diag)
 {
-	(void)fprintf(stderr, "cairnd: %s\n", diag->text);
+	log_refusal(diag->text);
 	return exit_code;
 }
 
@@ -60,13 +60,25 @@ static int main_listen(const struct config *config, struct listen_address *bound
 	return -1;
 }
 
+/* Others may sign with the same key, for services of their own. */
+static void main_warn_unbound(const struct config *c)
+{
+	const char *issuer = c->token_issuer ? NULL : "token_issuer";
+	const char *missing = c->token_audience ? issuer : issuer ? "token_audience token_issuer" : "token_audience";
+	if (c->token_key && missing)
+		LOG(LOG_WARNING, "tokens_not_bound", LOG_T("missing", missing),
+		    LOG_T("message", "tokens that are signed with the same key for another service, and do not say so, "
+				     "are taken here; set these"));
+}
+
 static void main_announce(const struct app *app, const struct listen_address *bound)
 {
 	char text[LISTEN_TEXT_BYTES];
 	listen_text(bound, text);
 	LOG(LOG_INFO, "listening", LOG_T("address", text), LOG_T("version", CAIRN_VERSION),
 	    LOG_T("data_dir", app->config.data_dir), LOG_T("tokens", app->auth.keys ? "needed" : "not needed"),
-	    LOG_T("xorbs", app->config.xorbs), LOG_T("sandbox", app->sandbox.text));
+	    LOG_T("xorbs", app->config.xorbs == CONFIG_XORBS_EXTERNAL ? "external" : "store"),
+	    LOG_T("sandbox", app->sandbox.text));
 	if (app->sandbox.missing[0])
 		LOG(LOG_WARNING, "sandbox", LOG_T("on", app->sandbox.text), LOG_T("missing", app->sandbox.missing),
 		    LOG_T("message", "the kernel does not let in all of it; the daemon does with what there is"));
@@ -75,15 +87,10 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	/* Behind a proxy on this machine everybody comes from loopback. */
 	if (!app->auth.keys && (!listen_is_loopback(bound) || app->config.public_url))
 		LOG(LOG_WARNING, "no_tokens", LOG_T("message", "everybody who reaches this port may write"));
+	main_warn_unbound(&app->config);
+	log_flush(); /* who reads the line that follows finds these */
 	(void)printf("cairnd listening on %s://%s\n", app->tls ? "https" : "http", text);
 	(void)fflush(stdout);
-}
-
-static enum sandbox_mode main_sandbox_mode(const char *name)
-{
-	if (strcmp(name, "off") == 0)
-		return SANDBOX_OFF;
-	return strcmp(name, "on") == 0 ? SANDBOX_ON : SANDBOX_AUTO;
 }
 
 /* Give up what is not needed for serving. The data folder must be there before, so that it can be kept. */
@@ -91,7 +98,7 @@ static enum cairn_status main_confine(struct app *app, struct cairn_diag *diag)
 {
 	const struct config *c = &app->config;
 	bool made;
-	/* Durably: later the folder that it is in can no longer be opened. When it fails, app_open() says so. */
+	/* Durably: later the folder that it is in can no longer be opened. When it fails, daemon_open() says so. */
 	enum cairn_status status = cairn_fd_make_folder(c->data_dir, &made);
 	if (made && status != CAIRN_OK)
 		return cairn_fail(diag, status, "data_dir.make", CAIRN_NO_OFFSET, "cannot make the data folder %s: %s",
@@ -100,7 +107,7 @@ static enum cairn_status main_confine(struct app *app, struct cairn_diag *diag)
 	const char *const readable[] = {c->token_key, c->secret_file, c->tls_certificate, c->tls_key,
 					cairn_crash_point_file()};
 	const struct sandbox_options options = {
-		.mode = main_sandbox_mode(c->sandbox),
+		.mode = c->sandbox,
 		.data_dir = c->data_dir,
 		.readable = readable,
 		.n_readable = sizeof(readable) / sizeof(readable[0]),
@@ -132,6 +139,7 @@ static void main_reload(struct app *app)
 static void main_exit_now(int number)
 {
 	(void)number;
+	log_flush();
 	_exit(EXIT_CANNOT_START);
 }
 
@@ -156,6 +164,32 @@ static void main_wait(struct app *app, const sigset_t *signals)
 	LOG(LOG_INFO, "stopping", LOG_T("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
 }
 
+/* From opening the data folder to the last write. */
+static int main_serve(struct app *app, int listen_fd, const struct listen_address *bound, const sigset_t *signals)
+{
+	struct cairn_diag diag = {0};
+	if (daemon_open(app, &diag) != CAIRN_OK) {
+		(void)close(listen_fd);
+		return main_fail(EXIT_CANNOT_START, &diag);
+	}
+	if (daemon_serve(app, listen_fd, &diag) != CAIRN_OK) {
+		daemon_close(app);
+		return main_fail(EXIT_CANNOT_START, &diag);
+	}
+	main_announce(app, bound);
+	main_wait(app, signals);
+	main_let_signals_kill(signals);
+	if (!daemon_stop(app)) {
+		LOG(LOG_ERROR, "stop_failed",
+		    LOG_T("message", "the disk does not answer, or requests still wait; exiting all the same"));
+		log_flush();
+		_exit(EXIT_CANNOT_START);
+	}
+	daemon_close(app);
+	log_event(LOG_INFO, "stopped", NULL, 0);
+	return EXIT_STOPPED;
+}
+
 static int main_run(struct app *app, int listen_fd, const struct listen_address *bound)
 {
 	struct cairn_diag diag = {0};
@@ -168,34 +202,16 @@ static int main_run(struct app *app, int listen_fd, const struct listen_address 
 	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	enum cairn_status status = main_confine(app, &diag);
-	if (status != CAIRN_OK || app_open(app, &diag) != CAIRN_OK) {
+	if (status == CAIRN_OK && log_start() != CAIRN_OK)
+		status = cairn_fail(&diag, CAIRN_E_NOMEM, "start", CAIRN_NO_OFFSET,
+				    "cannot start the thread that writes the log");
+	if (status != CAIRN_OK) {
 		(void)close(listen_fd);
 		return main_fail(status == CAIRN_E_USAGE ? EXIT_WRONG_SETTINGS : EXIT_CANNOT_START, &diag);
 	}
-	if (app_serve(app, listen_fd, &diag) != CAIRN_OK) {
-		app_close(app);
-		return main_fail(EXIT_CANNOT_START, &diag);
-	}
-	main_announce(app, bound);
-	main_wait(app, &signals);
-	main_let_signals_kill(&signals);
-	if (!app_stop(app)) {
-		LOG(LOG_ERROR, "stop_failed",
-		    LOG_T("message", "the disk does not answer, or requests still wait; exiting all the same"));
-		_exit(EXIT_CANNOT_START);
-	}
-	app_close(app);
-	log_event(LOG_INFO, "stopped", NULL, 0);
-	return EXIT_STOPPED;
-}
-
-static enum log_level main_log_level(const char *name)
-{
-	static const char *const NAMES[] = {"error", "warning", "info", "debug"};
-	enum log_level level = LOG_ERROR;
-	while (level < LOG_DEBUG && strcmp(NAMES[level], name) != 0)
-		level++;
-	return level;
+	int exit_code = main_serve(app, listen_fd, bound, &signals);
+	log_stop();
+	return exit_code;
 }
 
 /* The C library raises this threshold to the largest block that was ever freed, and keeps what is below it: each worker
@@ -216,7 +232,7 @@ int main(int argc, char **argv)
 	enum config_result loaded = config_load(&app.config, argc, argv);
 	if (loaded != CONFIG_RUN)
 		return loaded == CONFIG_EXIT_OK ? EXIT_STOPPED : EXIT_WRONG_SETTINGS;
-	log_set_level(main_log_level(app.config.log_level));
+	log_set_level(app.config.log_level);
 	(void)umask(077);
 	if (app.config.test_clock && cairn_clock_use_file(app.config.test_clock) != CAIRN_OK) {
 		(void)fprintf(stderr, "cairnd: test_clock: %s is not a file of 8 bytes\n", app.config.test_clock);

@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* Statuses counted one by one; others count as "other". 0: the client went before an answer. */
-static const unsigned METRICS_CODES[] = {0,   200, 201, 202, 204, 206, 207, 304, 400, 401, 403, 404, 405, 408, 409, 411,
-					 412, 413, 414, 415, 416, 417, 429, 431, 500, 501, 502, 503, 504, 505, 507};
+static const unsigned METRICS_CODES[] = {0,   200, 201, 202, 204, 206, 207, 304, 400, 401, 403,
+					 404, 405, 408, 409, 410, 411, 412, 413, 414, 415, 416,
+					 417, 429, 431, 500, 501, 502, 503, 504, 505, 507};
 enum {
 	METRICS_N_CODES = sizeof(METRICS_CODES) / sizeof(METRICS_CODES[0]),
 	METRICS_CODE_OTHER = METRICS_N_CODES,

@@ -23,8 +23,8 @@ const struct setting SETTINGS[] = {
 	 .help = "Address and port to serve on. [::]:8080 takes every address of both families; port 0 takes a free "
 		 "port and prints it."},
 	{"public_url", SETTING_TEXT, NULL, .argument = "URL", AT(public_url),
-	 .help = "Base of the addresses handed to clients when they reach the daemon through a proxy. Not given: what "
-		 "each client's Host header says."},
+	 .help = "Base of the addresses handed to clients when they reach the daemon through a proxy, and the name by "
+		 "which it may be called where it needs no tokens. Not given: what each client's Host header says."},
 	{"cors_origins", SETTING_TEXT, NULL, .argument = "LIST", AT(cors_origins),
 	 .help = "Origins whose pages may call from a browser, separated by blanks or commas: https://app.example; * "
 		 "for any, which without tokens lets every page that somebody here opens write. Not given: none."},
@@ -32,6 +32,14 @@ const struct setting SETTINGS[] = {
 	{"token_key", SETTING_TEXT, NULL, .argument = "PATH", AT(token_key),
 	 .help = "File or folder of keys that tokens are verified with. Not given: no tokens are needed, which is "
 		 "allowed on loopback only. SIGHUP reads it again."},
+	{"token_audience", SETTING_TEXT, NULL, .argument = "NAME", AT(token_audience),
+	 .help = "Name of this service: tokens must have it among their claim aud, and those that are made here for "
+		 "API "
+		 "keys do. Not given: tokens with an aud are refused. any: aud is not looked at."},
+	{"token_issuer", SETTING_TEXT, NULL, .argument = "NAME", AT(token_issuer),
+	 .help = "Whose tokens are taken: their claim iss, and that of those made here for API keys. Not given, or "
+		 "any: "
+		 "iss is not looked at."},
 	{"tls_certificate", SETTING_TEXT, NULL, .argument = "FILE", AT(tls_certificate),
 	 .help = "Serve HTTPS with this certificate (PEM, and the chain after it). SIGHUP reads it again. Not given: "
 		 "HTTP."},
@@ -60,6 +68,11 @@ const struct setting SETTINGS[] = {
 	{"xorbs", SETTING_CHOICE, "store", .choices = "store|external", .argument = "WHERE", AT(xorbs),
 	 .help = "store: uploads of xorbs are kept here. external: an index only, whose xorb bytes live elsewhere; "
 		 "shards are taken on their own evidence."},
+	{"store", SETTING_CHOICE, "files", .choices = "files|memory", .argument = "WHERE", AT(store),
+	 .help = "files: xorbs are files of the data folder. memory: for tests; all xorbs are lost when the daemon "
+		 "ends, while the index still names them."},
+	{"hub", SETTING_FLAG, "yes", AT(hub),
+	 .help = "Serve accounts, and what clients of a hub ask of it. no: the store alone, and tokens for keys."},
 	{"strict", SETTING_FLAG, "no", AT(strict),
 	 .help = "Refuse what the newer format document forbids and stock clients send: a footer on an uploaded shard, "
 		 "files without metadata."},
@@ -75,11 +88,24 @@ const struct setting SETTINGS[] = {
 	{"xorbs_max", SETTING_COUNT, "16384", 1, UINT32_MAX, AT(xorbs_max),
 	 .help = "Most xorbs that a shard describes: bounds the rows that a small shard can ask for."},
 	{"term_chunks_max", SETTING_COUNT, "33554432", 1, UINT64_C(1) << 40, AT(term_chunks_max),
-	 .help = "Most chunks that the terms of a shard run over together: bounds the hashing it can ask for. Lists of "
-		 "stored xorbs are read besides: each once while 8 MiB hold them (25 of 8,192 chunks; at most 256), "
-		 "past that up to one for each term."},
+	 .help = "Most chunks that the terms of a shard run over together: bounds the hashing it can ask for."},
+	{"list_chunks_max", SETTING_COUNT, "268435456", 1, UINT64_C(1) << 40, AT(list_chunks_max),
+	 .help = "Chunks in the lists of stored xorbs after which no further list is read to verify a shard: each list "
+		 "once while 8 MiB "
+		 "hold "
+		 "them (25 of 8,192 chunks; at most 256), past that up to once for each term."},
+	{"edit_chunks_max", SETTING_COUNT, "67108864", 1, UINT64_C(1) << 40, AT(edit_chunks_max),
+	 .help = "Most chunks that planning a change of a file goes over, and reads in lists: a file of 2 TiB. Over it "
+		 "clients "
+		 "cut all of the file again."},
 	{"spool_bytes_max", SETTING_BYTES, "8G", MIB, 1024 * GIB, AT(spool_bytes_max),
-	 .help = "Bodies of uploads under way, all together. Over it uploads are answered 503 with Retry-After."},
+	 .help = "Bodies of uploads, and answers that outgrow memory, under way, all together, counted by what has "
+		 "come. Over it: 503 with Retry-After."},
+	{"spool_share_percent", SETTING_COUNT, "25", 1, 100, AT(spool_share_percent),
+	 .help = "Percent of spool_bytes_max that one sender may have under way: the API key, subject or repository of "
+		 "a token, the token itself, or the address where no tokens are needed. The largest upload fits in any "
+		 "case. "
+		 "Over it: 503 with Retry-After."},
 	{"reserve_bytes", SETTING_BYTES, "256M", 0, 1024 * GIB, AT(reserve_bytes),
 	 .help = "Free space to leave on the disk. Below it uploads are answered 507 and /ready 503; reading goes on."},
 	{"answer_bytes_max", SETTING_BYTES, "1M", 4 * KIB, 64 * MIB, AT(answer_bytes_max),
@@ -125,12 +151,14 @@ const struct setting SETTINGS[] = {
 		 "limit. "
 		 "Leave it so behind a proxy."},
 	{"rate_per_token", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_token),
-	 .help = "Requests a second that one token may go on with. Over it: 429 with Retry-After. 0: no limit."},
+	 .help = "Requests a second that one token may go on with, or all tokens of one API key together. Over it: 429 "
+		 "with Retry-After. 0: no limit."},
 	{"rate_burst", SETTING_SECONDS, "10s", 1, 3600, AT(rate_burst_s),
 	 .help = "How many seconds' worth of those requests may come at once."},
 	/* work */
 	{"workers", SETTING_COUNT, "0", 0, 256, AT(workers),
-	 .help = "Threads that verify uploads and wait for the disk. 0: processors and 2."},
+	 .help = "Threads that verify uploads and wait for the disk. 0: processors and 2. Two more are kept for what "
+		 "people wait for: plans, fetches."},
 	{"worker_queue_max", SETTING_COUNT, "1024", 1, 65536, AT(worker_queue_max),
 	 .help = "Pieces of work waiting for a worker. Over it: 503 with Retry-After."},
 	{"drain", SETTING_SECONDS, "30s", 0, 3600, AT(drain_s),
@@ -139,6 +167,8 @@ const struct setting SETTINGS[] = {
 	{"log_level", SETTING_CHOICE, "info", .choices = "error|warning|info|debug", .argument = "LEVEL", AT(log_level),
 	 .help = "Least important events that are logged."},
 	{"access_log", SETTING_FLAG, "yes", AT(access_log), .help = "Log each request, at level info."},
+	{"access_log_probes", SETTING_FLAG, "yes", AT(access_log_probes),
+	 .help = "Log those for /health, /ready and /metrics, too."},
 	{"test_clock", SETTING_TEXT, NULL, AT(test_clock)}, /* as cairn_clock_use_file() */
 };
 const size_t N_SETTINGS = sizeof(SETTINGS) / sizeof(SETTINGS[0]);
@@ -209,6 +239,36 @@ static void setting_print_number(enum setting_kind kind, uint64_t n, char *out, 
 	(void)snprintf(out, out_len, "%" PRIu64 "%s", n / unit->factor, letter);
 }
 
+void setting_print(struct cairn_buf *out, const struct config *config, const struct setting *s)
+{
+	const void *at = (const char *)config + s->offset;
+	char number[32];
+	const char *text = NULL;
+	switch (s->kind) {
+	case SETTING_TEXT:
+		text = *(char *const *)at;
+		break;
+	case SETTING_CHOICE:
+		text = s->choices;
+		for (unsigned n = *(const unsigned *)at; n > 0; n--)
+			text = strchr(text, '|') + 1;
+		(void)snprintf(number, sizeof(number), "%.*s", (int)strcspn(text, "|"), text);
+		text = number;
+		break;
+	case SETTING_FLAG:
+		text = *(const bool *)at ? "yes" : "no";
+		break;
+	case SETTING_COUNT:
+	case SETTING_BYTES:
+	case SETTING_SECONDS:
+		setting_print_number(s->kind, *(const uint64_t *)at, number, sizeof(number));
+		text = number;
+		break;
+	}
+	if (text)
+		cairn_buf_printf(out, "%s = %s\n", s->name, text);
+}
+
 static bool setting_parse_flag(const char *text, bool *out)
 {
 	static const char *const WORDS[] = {"no", "yes", "false", "true", "off", "on", "0", "1"};
@@ -221,13 +281,16 @@ static bool setting_parse_flag(const char *text, bool *out)
 	return false;
 }
 
-static bool setting_is_choice(const char *choices, const char *text)
+static bool setting_parse_choice(const char *choices, const char *text, unsigned *out)
 {
 	size_t len = strlen(text);
-	for (const char *p = choices; *p;) {
+	unsigned i = 0;
+	for (const char *p = choices; *p; i++) {
 		size_t n = strcspn(p, "|");
-		if (n == len && memcmp(p, text, n) == 0)
+		if (n == len && memcmp(p, text, n) == 0) {
+			*out = i;
 			return true;
+		}
 		p += n + (p[n] == '|');
 	}
 	return false;
@@ -301,17 +364,21 @@ static bool setting_store_text(char **slot, const char *text, char *why, size_t 
 
 static bool setting_apply_text(char **slot, const struct setting *s, const char *text, char *why, size_t why_len)
 {
-	char allowed[128];
-	if (s->kind == SETTING_CHOICE && !setting_is_choice(s->choices, text)) {
-		setting_allowed(s, allowed, sizeof(allowed));
-		(void)snprintf(why, why_len, "\"%s\" is not known; use %s", text, allowed);
-		return false;
-	}
 	if (!*text && s->start) {
 		(void)snprintf(why, why_len, "the value is empty; give one, or leave the setting out for %s", s->start);
 		return false;
 	}
 	return setting_store_text(slot, *text ? text : NULL, why, why_len);
+}
+
+static bool setting_apply_choice(unsigned *slot, const struct setting *s, const char *text, char *why, size_t why_len)
+{
+	char allowed[128];
+	if (setting_parse_choice(s->choices, text, slot))
+		return true;
+	setting_allowed(s, allowed, sizeof(allowed));
+	(void)snprintf(why, why_len, "\"%s\" is not known; use %s", text, allowed);
+	return false;
 }
 
 static bool setting_apply_number(uint64_t *slot, const struct setting *s, const char *text, char *why, size_t why_len)
@@ -336,8 +403,9 @@ bool setting_apply(struct config *config, const struct setting *s, const char *t
 	void *slot = (char *)config + s->offset;
 	switch (s->kind) {
 	case SETTING_TEXT:
-	case SETTING_CHOICE:
 		return setting_apply_text(slot, s, text, why, why_len);
+	case SETTING_CHOICE:
+		return setting_apply_choice(slot, s, text, why, why_len);
 	case SETTING_COUNT:
 	case SETTING_BYTES:
 	case SETTING_SECONDS:
@@ -355,7 +423,7 @@ void setting_clear(struct config *config, const struct setting *s)
 {
 	void *at = (char *)config + s->offset;
 	char **slot = at;
-	if (s->kind != SETTING_TEXT && s->kind != SETTING_CHOICE)
+	if (s->kind != SETTING_TEXT)
 		return;
 	free(*slot);
 	*slot = NULL;

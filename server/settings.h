@@ -11,7 +11,7 @@ enum setting_kind {
 	SETTING_COUNT,   /* uint64_t, digits */
 	SETTING_BYTES,   /* uint64_t, digits and K, M or G (powers of 1,024) */
 	SETTING_SECONDS, /* uint64_t, digits and s, m, h or d */
-	SETTING_CHOICE,  /* char *, one word of choices */
+	SETTING_CHOICE,  /* unsigned, or an enum: which word of choices */
 };
 
 struct setting {
@@ -19,7 +19,7 @@ struct setting {
 	enum setting_kind kind;
 	const char *start;    /* the default as text; NULL: not given */
 	uint64_t min, max;    /* of the numbers, both allowed */
-	const char *choices;  /* "one|two" */
+	const char *choices;  /* "one|two", in the order of the enum */
 	const char *argument; /* what --help calls the value */
 	const char *help;     /* NULL: neither in --help nor in the documents */
 	size_t offset;        /* of the member in struct config */
@@ -28,7 +28,10 @@ struct setting {
 extern const struct setting SETTINGS[];
 extern const size_t N_SETTINGS;
 
-enum { SETTING_NAME_BYTES = 48 }; /* room for any name made from a setting's, with its zero */
+enum {
+	SETTING_NAME_BYTES = 48,           /* room for any name made from a setting's, with its zero */
+	CONFIG_TEXT_BYTES_MAX = 64 * 1024, /* of --help and the like */
+};
 
 /** By the name's spelling in the file ('_'), len bytes of it. @return NULL: there is none */
 const struct setting *setting_find(const char *name, size_t len);
@@ -46,10 +49,16 @@ void setting_allowed(const struct setting *s, char *out, size_t out_len);
 /** Release what a text setting holds. */
 void setting_clear(struct config *config, const struct setting *s);
 
+/** Append a setting's line of a file, "name = value"; nothing where it is not given. */
+void setting_print(struct cairn_buf *out, const struct config *config, const struct setting *s);
+
 /** The text of --help, at most 80 columns wide. */
 void settings_help(struct cairn_buf *out);
 
 /** The table of docs/operations.md, in Markdown. */
 void settings_table(struct cairn_buf *out);
+
+/** A file that comes to these settings and tells of all; what is as in defaults is commented. */
+void settings_file(struct cairn_buf *out, const struct config *config, const struct config *defaults);
 
 #endif

@@ -3,17 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HELP_COLUMNS = 80, HELP_INDENT = 8 };
+enum { HELP_COLUMNS = 80, HELP_TEXT_BYTES = 640 };
 
-/* Words of text, wrapped and indented. */
-static void help_wrap(struct cairn_buf *out, const char *text)
+/* Words of text, wrapped; each line begins with the indent. */
+static void help_wrap(struct cairn_buf *out, const char *indent, const char *text)
 {
 	size_t column = 0;
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, " ");
 		if (column == 0 || column + 1 + n > HELP_COLUMNS) {
-			cairn_buf_printf(out, "%s%*s", column ? "\n" : "", HELP_INDENT, "");
-			column = HELP_INDENT;
+			cairn_buf_printf(out, "%s%s", column ? "\n" : "", indent);
+			column = strlen(indent);
 		} else {
 			cairn_buf_add(out, " ", 1);
 			column++;
@@ -34,19 +34,26 @@ static const char *help_argument(const struct setting *s)
 	return s->kind == SETTING_SECONDS ? "TIME" : "N";
 }
 
+/* What it does, what it may be, and what it is when not given. */
+static void help_text(char out[static HELP_TEXT_BYTES], const struct setting *s)
+{
+	char allowed[128] = "";
+	if (s->kind != SETTING_TEXT && s->kind != SETTING_FLAG)
+		setting_allowed(s, allowed, sizeof(allowed));
+	(void)snprintf(out, HELP_TEXT_BYTES, "%s [%s%s%s%s]", s->help, allowed, *allowed ? "; " : "",
+		       s->start ? "default " : "not set", s->start ? s->start : "");
+}
+
 static void help_setting(struct cairn_buf *out, const struct setting *s)
 {
-	char option[SETTING_NAME_BYTES], text[640], allowed[128] = "";
+	char option[SETTING_NAME_BYTES], text[HELP_TEXT_BYTES];
 	setting_option_name(option, s);
 	if (s->kind == SETTING_FLAG)
 		cairn_buf_printf(out, "  --%s, --no-%s\n", option, option);
 	else
 		cairn_buf_printf(out, "  --%s %s\n", option, help_argument(s));
-	if (s->kind != SETTING_TEXT && s->kind != SETTING_FLAG)
-		setting_allowed(s, allowed, sizeof(allowed));
-	(void)snprintf(text, sizeof(text), "%s [%s%s%s%s]", s->help, allowed, *allowed ? "; " : "",
-		       s->start ? "default " : "not set", s->start ? s->start : "");
-	help_wrap(out, text);
+	help_text(text, s);
+	help_wrap(out, "        ", text);
 }
 
 void settings_help(struct cairn_buf *out)
@@ -83,4 +90,34 @@ void settings_table(struct cairn_buf *out)
 		cairn_buf_printf(out, "| `%s` | %s%s%s | %s | %s |\n", s->name, s->start ? "`" : "",
 				 s->start ? s->start : "not set", s->start ? "`" : "", allowed, s->help);
 	}
+}
+
+static void file_setting(struct cairn_buf *out, const struct setting *s, const struct config *config,
+			 const struct config *defaults)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf line = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
+	CLEANUP(cairn_buf_fini) struct cairn_buf otherwise = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
+	setting_print(&line, config, s);
+	setting_print(&otherwise, defaults, s);
+	bool is_default =
+		line.len == otherwise.len && (line.len == 0 || memcmp(line.bytes, otherwise.bytes, line.len) == 0);
+	if (s->help) {
+		char text[HELP_TEXT_BYTES];
+		help_text(text, s);
+		cairn_buf_add(out, "\n", 1);
+		help_wrap(out, "# ", text);
+	}
+	if (line.len == 0 && s->help)
+		cairn_buf_printf(out, "#%s =\n", s->name);
+	else if (s->help || !is_default)
+		cairn_buf_printf(out, "%s%.*s", is_default ? "#" : "", (int)line.len, (const char *)line.bytes);
+}
+
+void settings_file(struct cairn_buf *out, const struct config *config, const struct config *defaults)
+{
+	cairn_buf_printf(out, "# Settings of cairnd(8), lines \"name = value\". Those with a # in front are the\n"
+			      "# defaults: remove it and change the value. Sizes take K, M, G (powers of\n"
+			      "# 1,024); times take s, m, h, d and are seconds without a unit.\n");
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		file_setting(out, &SETTINGS[i], config, defaults);
 }

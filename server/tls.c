@@ -232,6 +232,11 @@ static int tls_on_handshake(gnutls_session_t session, const gnutls_datum_t *issu
 	return 0;
 }
 
+bool tls_send(void *session, const void *bytes, size_t len)
+{
+	return gnutls_record_send(session, bytes, len) == (ssize_t)len;
+}
+
 void (*tls_retrieve(void))(void)
 {
 	return (void (*)(void))tls_on_handshake;

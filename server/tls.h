@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** A certificate chain and its key. One for each process: the library's callback is handed nothing to find it by. */
@@ -28,6 +29,10 @@ CAIRN_MUST_USE enum cairn_status tls_reload(struct tls *tls, struct cairn_diag *
 
 /** When the certificate in use expires, in seconds since 1970. Any thread. */
 int64_t tls_expires_unix_s(const struct tls *tls);
+
+/** Write all of some bytes to an open session (gnutls_session_t), without waiting. @return false: they don't fit now,
+ * and a part may have been sent */
+bool tls_send(void *session, const void *bytes, size_t len);
 
 /** What http_server_options.tls_retrieve wants. */
 void (*tls_retrieve(void))(void);

@@ -2,7 +2,7 @@
  *     bench_filter PREFIXES [ROOM]
  * It is made with room for ROOM prefixes, as many as are added unless told: fewer show a filter that grew while the
  * index did. One line of JSON comes out. */
-#include "index/filter.h"
+#include "index/sqlite/filter.h"
 #include "synthetic.h"
 
 #include <inttypes.h>

@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 	fold_must(argc > 2, "give a level and files");
 	int level = (int)strtol(argv[1], NULL, 10);
 	ZSTD_CCtx *c = ZSTD_createCCtx();
-	uint8_t *raw = NULL, *packed = NULL;
+	uint8_t *raw = NULL, *compressed = NULL;
 	double began = fold_cpu_s();
 	for (int i = 2; i < argc; i++) {
 		struct stat st;
@@ -39,25 +39,25 @@ int main(int argc, char **argv)
 		fold_must(c && fd >= 0 && fstat(fd, &st) == 0, argv[i]);
 		size_t len = (size_t)st.st_size, cap = ZSTD_compressBound(len), got = 0;
 		raw = realloc(raw, len + 1);
-		packed = realloc(packed, cap);
-		fold_must(raw && packed, "no memory");
+		compressed = realloc(compressed, cap);
+		fold_must(raw && compressed, "no memory");
 		for (ssize_t n = 1; n > 0 && got < len; got += (size_t)n) {
 			n = read(fd, raw + got, len - got);
 			fold_must(n > 0, "cannot read");
 		}
 		(void)close(fd);
-		size_t n = ZSTD_compressCCtx(c, packed, cap, raw, len, level);
+		size_t n = ZSTD_compressCCtx(c, compressed, cap, raw, len, level);
 		fold_must(!ZSTD_isError(n), "cannot compress");
 		struct cairn_sha256 *digest = cairn_sha256_new();
 		uint8_t sha256[CAIRN_SHA256_BYTES];
 		fold_must(digest != NULL, "no memory");
-		cairn_sha256_add(digest, packed, n);
+		cairn_sha256_add(digest, compressed, n);
 		cairn_sha256_end(digest, sha256);
 		cairn_sha256_free(digest);
 	}
 	(void)printf("%.6f\n", fold_cpu_s() - began);
 	free(raw);
-	free(packed);
+	free(compressed);
 	(void)ZSTD_freeCCtx(c);
 	return EXIT_SUCCESS;
 }

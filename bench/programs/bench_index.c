@@ -43,49 +43,29 @@ int fdatasync(int fd)
 struct bench_shard {
 	uint64_t number;
 	struct cairn_hash xorb;
-	bool told_xorb;
-	unsigned files;
-	struct cairn_index_eligible eligible[ELIGIBLE];
 	struct cairn_chunk_list list;
+	struct cairn_index_new_xorb described;
+	struct cairn_index_eligible eligible[ELIGIBLE];
+	struct cairn_index_new_file files[FILES];
+	struct cairn_index_new_term terms[FILES];
 };
 
-static enum cairn_status bench_rewind(void *ctx)
+static void bench_make_files(struct bench_shard *s)
 {
-	struct bench_shard *s = ctx;
-	s->told_xorb = false;
-	s->files = 0;
-	return CAIRN_OK;
-}
-
-static enum cairn_status bench_next_xorb(void *ctx, struct cairn_index_described *out, bool *more)
-{
-	struct bench_shard *s = ctx;
-	*more = !s->told_xorb;
-	s->told_xorb = true;
-	*out = (struct cairn_index_described){.hash = s->xorb, .eligible = s->eligible, .n_eligible = ELIGIBLE};
-	return CAIRN_OK;
-}
-
-static enum cairn_status bench_next_file(void *ctx, struct cairn_index_new_file *out, bool *more)
-{
-	struct bench_shard *s = ctx;
-	*more = s->files < FILES;
-	*out = (struct cairn_index_new_file){.hash = synthetic_hash(2, s->number * FILES + s->files),
-					     .size_bytes = 65536,
-					     .has_sha256 = true,
-					     .n_terms = 1,
-					     .first_chunk = cairn_get_u64le(s->list.hashes[s->files].b)};
-	struct cairn_hash sha256 = synthetic_hash(3, s->number * FILES + s->files);
-	memcpy(out->sha256, sha256.b, sizeof(out->sha256));
-	s->files++;
-	return CAIRN_OK;
-}
-
-static void bench_term(void *ctx, uint32_t i, struct cairn_index_new_term *out)
-{
-	struct bench_shard *s = ctx;
-	(void)i;
-	*out = (struct cairn_index_new_term){s->xorb, s->files, s->files + 1, 65536};
+	for (uint32_t i = 0; i < FILES; i++) {
+		struct cairn_hash sha256 = synthetic_hash(3, s->number * FILES + i);
+		s->files[i] = (struct cairn_index_new_file){.hash = synthetic_hash(2, s->number * FILES + i),
+							    .size_bytes = 65536,
+							    .has_sha256 = true,
+							    .n_terms = 1,
+							    .first_chunk = cairn_get_u64le(s->list.hashes[i + 1].b)};
+		memcpy(s->files[i].sha256, sha256.b, sizeof(s->files[i].sha256));
+		s->terms[i] = (struct cairn_index_new_term){.unpacked_bytes = 65536,
+							    .first_byte = s->list.spans[i].end,
+							    .end_byte = s->list.spans[i + 1].end,
+							    .start = i + 1,
+							    .end = i + 2};
+	}
 }
 
 static void bench_make(struct bench_shard *s, uint64_t number)
@@ -97,7 +77,9 @@ static void bench_make(struct bench_shard *s, uint64_t number)
 		s->list.spans[i] = (struct cairn_span){65536, (i + 1) * 40000};
 	}
 	for (uint32_t i = 0; i < ELIGIBLE; i++)
-		s->eligible[i] = (struct cairn_index_eligible){s->list.hashes[500 * i], 500 * i};
+		s->eligible[i] = (struct cairn_index_eligible){cairn_get_u64le(s->list.hashes[500 * i].b), 500 * i};
+	s->described = (struct cairn_index_new_xorb){.hash = s->xorb, .n_eligible = ELIGIBLE};
+	bench_make_files(s);
 }
 
 static void *bench_upload(void *arg)
@@ -110,17 +92,25 @@ static void *bench_upload(void *arg)
 	}
 	while (!atomic_load(&stopping)) {
 		bench_make(&s, number++);
-		struct cairn_index_write xorb = {.kind = CAIRN_INDEX_PUT_XORB,
-						 .xorb = {s.xorb, &s.list, CHUNKS * 40000}};
-		struct cairn_index_write shard = {
-			.kind = CAIRN_INDEX_PUT_SHARD,
-			.shard = {synthetic_hash(5, s.number),
-				  "",
-				  "",
-				  {&s, bench_rewind, bench_next_xorb, bench_next_file, bench_term},
-				  CHUNKS * 48},
+		struct cairn_index_put_xorb xorb = {
+			.hash = s.xorb, .list = &s.list, .stored_bytes = (uint64_t)CHUNKS * 40000};
+		const struct cairn_index_new_shard records = {
+			.xorbs = &s.described,
+			.n_xorbs = 1,
+			.n_described = 1,
+			.n_files = FILES,
+			.eligible = s.eligible,
+			.files = s.files,
+			.terms = s.terms,
 		};
-		if (cairn_index_write(ix, &xorb) != CAIRN_OK || cairn_index_write(ix, &shard) != CAIRN_OK)
+		struct cairn_index_put_shard shard = {
+			.body = synthetic_hash(5, s.number),
+			.scope = "",
+			.owner = "",
+			.shard = &records,
+			.body_bytes = CHUNKS * 48,
+		};
+		if (cairn_index_put_xorb(ix, &xorb) != CAIRN_OK || cairn_index_put_shard(ix, &shard) != CAIRN_OK)
 			atomic_fetch_add(&n_failed, 1);
 		atomic_fetch_add(&n_shards, 1);
 	}
@@ -189,7 +179,11 @@ int main(int argc, char **argv)
 	double seconds = argc > 3 ? strtod(argv[3], NULL) : 5;
 	sync_least_s = argc > 4 ? strtod(argv[4], NULL) / 1e3 : 0;
 	struct cairn_diag diag = {0};
-	if (uploaders == 0 || uploaders > UPLOADERS_MAX || cairn_index_open(&ix, argv[1], NULL, &diag) != CAIRN_OK) {
+	char url[4200];
+	int from, to;
+	(void)snprintf(url, sizeof(url), "sqlite:%s", argv[1]);
+	if (uploaders == 0 || uploaders > UPLOADERS_MAX || cairn_index_migrate(url, &diag, &from, &to) != CAIRN_OK ||
+	    cairn_index_open(&ix, url, NULL, &diag) != CAIRN_OK) {
 		fprintf(stderr, "bench_index: %s\n", diag.rule ? diag.text : "1 to 256 uploaders");
 		return 1;
 	}

@@ -1,11 +1,11 @@
-/* A large index without objects, made through the index's own calls, and targets that bench_load asks it for.
- *     bench_make_index [-x XORBS] [-a XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS
- * DIR/index.sqlite gets XORBS xorbs of CHUNKS chunks (-v: of half as many to half as many again; -a: the index is there
- * and was made with -x of that number, it grows from there to the new one), and for each xorb
- * FILES files, whose first chunks are eligible, and ELIGIBLE chunks more that are. A shard describes two xorbs; the
- * last file of the first goes on in the second, and every fourth of the others in a xorb that was there before. The
- * same numbers give the same index. In TARGETS: misses.tsv, cached.tsv (a few chunks that are found), cold.tsv (many,
- * all over the index). One line of JSON comes out. */
+/* A large index, with objects that are all hole, made through the index's own calls, and targets that bench_load asks
+ * it for. bench_make_index [-x XORBS] [-a XORBS] [-c CHUNKS] [-f FILES] [-e ELIGIBLE] [-v] DIR TARGETS DIR/index.sqlite
+ * gets XORBS xorbs of CHUNKS chunks (-v: of half as many to half as many again; -a: the index is there and was made
+ * with -x of that number, it grows from there to the new one), and for each xorb FILES files, whose first chunks are
+ * eligible, and ELIGIBLE chunks more that are. A shard describes two xorbs; the last file of the first goes on in the
+ * second, and every fourth of the others in a xorb that was there before. The same numbers give the same index. In
+ * TARGETS: misses.tsv, cached.tsv (a few chunks that are found), cold.tsv (many, all over the index). One line of JSON
+ * comes out. */
 #include "base/bytes.h"
 #include "index/index.h"
 #include "synthetic.h"
@@ -28,9 +28,13 @@ struct make_shard {
 	uint64_t number;
 	struct cairn_hash xorb[SHARD_XORBS];
 	struct cairn_chunk_list list[SHARD_XORBS];
-	struct cairn_index_eligible *eligible; /* of the xorb handed out last */
-	uint32_t next_xorb, next_file;
-	struct cairn_index_write put_xorb[SHARD_XORBS], put_shard;
+	struct cairn_index_eligible *eligible;
+	struct cairn_index_new_xorb *xorbs; /* its own, and for each file another one at most */
+	struct cairn_index_new_file *files;
+	struct cairn_index_new_term *terms; /* two of each file at most */
+	struct cairn_index_new_shard records;
+	struct cairn_index_put_xorb put_xorb[SHARD_XORBS];
+	struct cairn_index_put_shard put_shard;
 };
 
 struct make {
@@ -96,29 +100,16 @@ static void make_fill(struct make_shard *s, uint64_t number)
 	}
 }
 
-static enum cairn_status make_rewind(void *ctx)
-{
-	struct make_shard *s = ctx;
-	s->next_xorb = s->next_file = 0;
-	return CAIRN_OK;
-}
-
 /* Files begin at chunk 0 of a part of the xorb, so the eligible ones are taken from the ends. */
-static enum cairn_status make_next_xorb(void *ctx, struct cairn_index_described *out, bool *more)
+static void make_describe(struct make_shard *s, uint32_t x)
 {
-	struct make_shard *s = ctx;
-	*more = s->next_xorb < SHARD_XORBS;
-	if (!*more)
-		return CAIRN_OK;
-	const struct cairn_chunk_list *list = &s->list[s->next_xorb];
-	for (uint32_t i = 0; i < s->make->n_eligible; i++) {
-		uint32_t place = (uint32_t)((i + UINT64_C(1)) * list->n / s->make->n_eligible - 1);
-		s->eligible[i] = (struct cairn_index_eligible){list->hashes[place], place};
+	const struct cairn_chunk_list *list = &s->list[x];
+	uint32_t n = s->make->n_eligible;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t place = (uint32_t)((i + UINT64_C(1)) * list->n / n - 1);
+		s->eligible[x * n + i] = (struct cairn_index_eligible){cairn_get_u64le(list->hashes[place].b), place};
 	}
-	*out = (struct cairn_index_described){
-		.hash = s->xorb[s->next_xorb], .eligible = s->eligible, .n_eligible = s->make->n_eligible};
-	s->next_xorb++;
-	return CAIRN_OK;
+	s->xorbs[x] = (struct cairn_index_new_xorb){.hash = s->xorb[x], .first_eligible = x * n, .n_eligible = n};
 }
 
 static uint64_t make_file_number(const struct make_shard *s, uint32_t file)
@@ -146,75 +137,120 @@ static uint32_t make_start(const struct make_shard *s, uint32_t file)
 	return file % s->make->n_files * make_file_chunks(s->make, make_first_xorb(s) + file / s->make->n_files);
 }
 
-static uint64_t make_first_chunk(const struct make_shard *s)
+static struct cairn_index_new_term make_term(uint32_t xorb, uint32_t start, uint32_t len)
 {
-	const struct cairn_chunk_list *list = &s->list[s->next_file / s->make->n_files];
-	return cairn_get_u64le(list->hashes[make_start(s, s->next_file)].b);
+	return (struct cairn_index_new_term){
+		.xorb = xorb,
+		.unpacked_bytes = len * CHUNK_BYTES,
+		.first_byte = start * STORED_BYTES,
+		.end_byte = (start + len) * STORED_BYTES,
+		.start = start,
+		.end = start + len,
+	};
 }
 
-static enum cairn_status make_next_file(void *ctx, struct cairn_index_new_file *out, bool *more)
+/* Place of a xorb among the shard's. */
+static uint32_t make_name(struct make_shard *s, uint64_t xorb)
 {
-	struct make_shard *s = ctx;
-	uint64_t number = make_file_number(s, s->next_file), second;
-	*more = s->next_file < SHARD_XORBS * s->make->n_files;
-	if (!*more)
-		return CAIRN_OK;
-	*out = (struct cairn_index_new_file){.hash = synthetic_hash(KIND_FILE, number), .has_sha256 = true};
-	struct cairn_hash sha256 = synthetic_hash(KIND_SHA256, number);
-	memcpy(out->sha256, sha256.b, sizeof(out->sha256));
-	out->n_terms = make_second_term(s, s->next_file, &second) ? 2 : 1;
-	out->first_chunk = make_first_chunk(s);
-	out->size_bytes = (uint64_t)out->n_terms * make_file_chunks(s->make, make_first_xorb(s)) * CHUNK_BYTES;
-	s->next_file++;
-	return CAIRN_OK;
+	if (xorb >= make_first_xorb(s))
+		return (uint32_t)(xorb - make_first_xorb(s));
+	s->xorbs[s->records.n_xorbs] = (struct cairn_index_new_xorb){.hash = synthetic_hash(KIND_XORB, xorb)};
+	return s->records.n_xorbs++;
 }
 
-static void make_term(void *ctx, uint32_t i, struct cairn_index_new_term *out)
+/* @return its terms */
+static uint32_t make_file(struct make_shard *s, uint32_t i, struct cairn_index_new_term *terms)
 {
-	const struct make_shard *s = ctx;
 	const struct make *m = s->make;
-	uint32_t file = s->next_file - 1, start = 0;
-	uint64_t xorb = make_first_xorb(s) + file / m->n_files;
-	uint32_t len = make_file_chunks(m, xorb);
-	if (i == 0)
-		start = make_start(s, file);
-	else
-		(void)make_second_term(s, file, &xorb);
-	if (i == 1)
-		len = make_file_chunks(m, xorb);
-	*out = (struct cairn_index_new_term){synthetic_hash(KIND_XORB, xorb), start, start + len, len * CHUNK_BYTES};
+	uint64_t number = make_file_number(s, i), second;
+	uint32_t own = i / m->n_files, start = make_start(s, i);
+	struct cairn_hash sha256 = synthetic_hash(KIND_SHA256, number);
+	struct cairn_index_new_file *file = &s->files[i];
+	*file = (struct cairn_index_new_file){.hash = synthetic_hash(KIND_FILE, number), .has_sha256 = true};
+	memcpy(file->sha256, sha256.b, sizeof(file->sha256));
+	file->first_chunk = cairn_get_u64le(s->list[own].hashes[start].b);
+	terms[file->n_terms++] = make_term(own, start, make_file_chunks(m, make_first_xorb(s) + own));
+	if (make_second_term(s, i, &second))
+		terms[file->n_terms++] = make_term(make_name(s, second), 0, make_file_chunks(m, second));
+	file->size_bytes = (uint64_t)file->n_terms * make_file_chunks(m, make_first_xorb(s)) * CHUNK_BYTES;
+	return file->n_terms;
+}
+
+static void make_records(struct make_shard *s)
+{
+	uint32_t n_terms = 0;
+	s->records = (struct cairn_index_new_shard){
+		.xorbs = s->xorbs,
+		.n_xorbs = SHARD_XORBS,
+		.n_described = SHARD_XORBS,
+		.n_files = SHARD_XORBS * s->make->n_files,
+		.eligible = s->eligible,
+		.files = s->files,
+		.terms = s->terms,
+	};
+	for (uint32_t x = 0; x < SHARD_XORBS; x++)
+		make_describe(s, x);
+	for (uint32_t i = 0; i < s->records.n_files; i++)
+		n_terms += make_file(s, i, s->terms + n_terms);
 }
 
 /* --- writing it --------------------------------------------------------------------------------------------------- */
 
-static void make_check(struct cairn_index_write *write)
+static void make_check(const struct cairn_index_write *write, bool added)
 {
-	make_must(write->status == CAIRN_OK && write->added, write->diag.rule ? write->diag.text : "it was there");
+	make_must(write->status == CAIRN_OK && added, write->diag.rule ? write->diag.text : "it was there");
+}
+
+static void make_xorb_done(struct cairn_index_write *write)
+{
+	make_check(write, ((struct cairn_index_put_xorb *)write)->added);
 }
 
 static void make_done(struct cairn_index_write *write)
 {
-	make_check(write);
-	sem_post(&((struct make_shard *)write->shard.source.ctx)->make->room);
+	struct cairn_index_put_shard *put = (struct cairn_index_put_shard *)write;
+	make_check(write, put->added);
+	struct make_shard *s = (struct make_shard *)((char *)put - offsetof(struct make_shard, put_shard));
+	sem_post(&s->make->room);
+}
+
+/* Chunk queries look for the object of each xorb that they offer; nobody reads one here. */
+static void make_object(const char *dir, const struct cairn_hash *xorb, uint64_t bytes)
+{
+	char text[CAIRN_HASH_TEXT_BYTES], path[4096];
+	cairn_hash_text(text, xorb);
+	int len = snprintf(path, sizeof(path), "%s/objects/%.2s/%.2s/%s", dir, text, text + 2, text);
+	make_must(len > 0 && (size_t)len < sizeof(path), "the path is too long");
+	for (char *slash = strstr(path, "/objects"); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(path, 0777); /* there already, or the file says so */
+		*slash = '/';
+	}
+	FILE *file = fopen(path, "wbe");
+	make_must(file && ftruncate(fileno(file), (off_t)bytes) == 0, "an object cannot be made");
+	(void)fclose(file);
 }
 
 static void make_submit(struct make_shard *s)
 {
 	for (uint32_t x = 0; x < SHARD_XORBS; x++) {
-		s->put_xorb[x] = (struct cairn_index_write){
-			.kind = CAIRN_INDEX_PUT_XORB,
-			.xorb = {s->xorb[x], &s->list[x], (uint64_t)s->list[x].n * STORED_BYTES},
-			.done = make_check};
-		make_must(cairn_index_submit(s->make->ix, &s->put_xorb[x]) == CAIRN_OK, "the writer is busy");
+		make_object(s->make->dir, &s->xorb[x], (uint64_t)s->list[x].n * STORED_BYTES);
+		s->put_xorb[x] = (struct cairn_index_put_xorb){
+			.write.done = make_xorb_done,
+			.hash = s->xorb[x],
+			.list = &s->list[x],
+			.stored_bytes = (uint64_t)s->list[x].n * STORED_BYTES,
+		};
+		make_must(cairn_index_put_xorb(s->make->ix, &s->put_xorb[x]) == CAIRN_OK, "the writer is busy");
 	}
-	s->put_shard =
-		(struct cairn_index_write){.kind = CAIRN_INDEX_PUT_SHARD,
-					   .shard = {synthetic_hash(KIND_SHARD, s->number),
-						     "",
-						     "",
-						     {s, make_rewind, make_next_xorb, make_next_file, make_term}},
-					   .done = make_done};
-	make_must(cairn_index_submit(s->make->ix, &s->put_shard) == CAIRN_OK, "the writer is busy");
+	s->put_shard = (struct cairn_index_put_shard){
+		.write.done = make_done,
+		.body = synthetic_hash(KIND_SHARD, s->number),
+		.scope = "",
+		.owner = "",
+		.shard = &s->records,
+	};
+	make_must(cairn_index_put_shard(s->make->ix, &s->put_shard) == CAIRN_OK, "the writer is busy");
 }
 
 static void make_shards(struct make *m)
@@ -225,6 +261,7 @@ static void make_shards(struct make *m)
 		sem_wait(&m->room);
 		struct make_shard *s = &m->shard[i % SHARDS_IN_FLIGHT];
 		make_fill(s, i);
+		make_records(s);
 		make_submit(s);
 		if (part == 0 || (i + 1 - from) % part != 0)
 			continue;
@@ -242,8 +279,13 @@ static void make_prepare(struct make *m)
 	sem_init(&m->room, 0, SHARDS_IN_FLIGHT);
 	for (int i = 0; i < SHARDS_IN_FLIGHT; i++) {
 		m->shard[i].make = m;
-		m->shard[i].eligible = calloc(m->n_eligible + UINT64_C(1), sizeof(*m->shard[i].eligible));
-		make_must(m->shard[i].eligible, "no memory");
+		struct make_shard *made = &m->shard[i];
+		size_t n_files = (size_t)SHARD_XORBS * m->n_files;
+		made->eligible = calloc(SHARD_XORBS * (size_t)m->n_eligible + 1, sizeof(*made->eligible));
+		made->xorbs = calloc(SHARD_XORBS + n_files, sizeof(*made->xorbs));
+		made->files = calloc(n_files, sizeof(*made->files));
+		made->terms = calloc(2 * n_files, sizeof(*made->terms));
+		make_must(made->eligible && made->xorbs && made->files && made->terms, "no memory");
 	}
 }
 
@@ -253,6 +295,9 @@ static void make_finish(struct make *m)
 	sem_destroy(&m->room);
 	for (int i = 0; i < SHARDS_IN_FLIGHT; i++) {
 		free(m->shard[i].eligible);
+		free(m->shard[i].xorbs);
+		free(m->shard[i].files);
+		free(m->shard[i].terms);
 		for (int x = 0; x < SHARD_XORBS; x++)
 			cairn_chunk_list_fini(&m->shard[i].list[x]);
 	}
@@ -326,7 +371,11 @@ int main(int argc, char **argv)
 	make_options(&m, argc, argv);
 	make_prepare(&m);
 	double began = make_now_s();
-	make_must(cairn_index_open(&m.ix, m.dir, NULL, &diag) == CAIRN_OK, diag.text);
+	char url[4200];
+	int from, to;
+	(void)snprintf(url, sizeof(url), "sqlite:%s", m.dir);
+	make_must(cairn_index_migrate(url, &diag, &from, &to) == CAIRN_OK, diag.text);
+	make_must(cairn_index_open(&m.ix, url, NULL, &diag) == CAIRN_OK, diag.text);
 	make_shards(&m);
 	cairn_index_stats(m.ix, &stats);
 	make_finish(&m);

@@ -139,12 +139,20 @@ static double pack_objects(struct cairn_store *store, uint64_t n, uint64_t bytes
 	return took;
 }
 
+static struct cairn_store *open_store(const char *folder)
+{
+	struct cairn_store *store;
+	char url[4096];
+	(void)snprintf(url, sizeof(url), "files:%s", folder);
+	must(cairn_store_open(&store, url, NULL, NULL), "open");
+	return store;
+}
+
 static void create(const char *folder, uint64_t n, uint64_t bytes, bool copy_first)
 {
 	static const struct timespec AGE = {.tv_sec = 4}; /* objects that are older are not compared again */
-	struct cairn_store *store;
 	double copy_s = 0, durable_s;
-	must(cairn_store_open_fs(&store, folder, NULL), "open");
+	struct cairn_store *store = open_store(folder);
 	put_objects(store, n, bytes);
 	sync(); /* what was put is no burden for those that are timed */
 	(void)nanosleep(&AGE, NULL);
@@ -235,9 +243,8 @@ static double peak_mib(void)
 static void find(const char *folder, uint64_t n)
 {
 	struct cairn_readshard *s;
-	struct cairn_store *store;
 	double before_mib = peak_mib();
-	must(cairn_store_open_fs(&store, folder, NULL), "open");
+	struct cairn_store *store = open_store(folder);
 	int fd = make_file(folder, "packs/bench.shard");
 	double write_s = write_pack(fd, n), write_mib = peak_mib() - before_mib;
 	double began = now_s(CLOCK_PROCESS_CPUTIME_ID);

@@ -1,6 +1,7 @@
 /* Plans of a file, with their JSON, in processor time: what a reconstruction costs before its first byte is sent.
  *     bench_plan DATA-DIR FILE-HASH ROUNDS      DATA-DIR of a daemon that has been stopped */
 #include "cas/plan.h"
+#include "data_dir/data_dir.h"
 #include "server/route/plan_json.h"
 
 #include <stdio.h>
@@ -30,14 +31,14 @@ static double plan_round(struct cairn_cas *cas, const struct cairn_hash *file, b
 		.cas = cas, .base = "http://localhost:8080", .expires_unix_s = 2000000000, .ranges_max = 64};
 	struct cairn_byte_range all = {.kind = CAIRN_RANGE_ALL};
 	struct cairn_plan plan;
-	struct spill out;
+	struct cairn_spill out;
 	double began = plan_now_ms();
 	plan_must(cairn_cas_plan(cas, NULL, file, &all, &plan), "plan");
 	*plan_ms = plan_now_ms() - began;
-	spill_init(&out, cairn_cas_tmp_dir(cas), UINT64_C(1) << 30);
+	cairn_spill_init(&out, cas, &(struct cairn_hash){0}, UINT64_C(1) << 30);
 	v1 ? plan_write_v1(&out, &plan, &urls) : plan_write_v2(&out, &plan, &urls);
 	plan_must(out.status, "write");
-	spill_fini(&out);
+	cairn_spill_fini(&out);
 	cairn_plan_fini(&plan);
 	return plan_now_ms() - began;
 }
@@ -46,13 +47,15 @@ int main(int argc, char **argv)
 {
 	struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
 	struct cairn_diag diag = {0};
+	struct cairn_data_dir *data;
 	struct cairn_cas *cas;
 	struct cairn_hash file;
 	if (argc != 4)
 		plan_must(CAIRN_E_USAGE, "usage: bench_plan DATA-DIR FILE-HASH ROUNDS");
-	options.data_dir = argv[1];
 	plan_must(cairn_hash_parse(&file, argv[2], strlen(argv[2])), "hash");
-	plan_must(cairn_cas_open(&cas, &options, &diag), diag.text);
+	plan_must(cairn_data_dir_open(&data, &(struct cairn_data_dir_options){.path = argv[1]}, &diag), diag.text);
+	const struct cairn_cas_parts parts = cairn_cas_parts_of(data);
+	plan_must(cairn_cas_open(&cas, &parts, &options, &diag), diag.text);
 	for (int v1 = 0; v1 < 2; v1++) {
 		double least = 1e9, least_plan = 1e9;
 		for (long i = strtol(argv[3], NULL, 10); i > 0; i--) {
@@ -63,5 +66,6 @@ int main(int argc, char **argv)
 		printf("%s %.3f %.3f\n", v1 ? "v1" : "v2", least, least_plan);
 	}
 	cairn_cas_free(cas);
+	cairn_data_dir_free(data);
 	return EXIT_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* Xorbs as clients send them, and what taking them in cannot do without: unpacking (LZ4) and hashing (BLAKE3).
  *     bench_xorb make DIR N KIND     N xorbs of about 64 MiB; KIND: text, floats or random; also DIR/xorbs.tsv
+ *     bench_xorb file PATH MIB KIND  a file of such bytes, to be pushed
  *     bench_xorb decode FILE...      processor time of unpacking and hashing all chunks, and nothing else */
 #include "base/bytes.h"
 #include "hash/chunk_list.h"
@@ -95,11 +96,24 @@ static void xorb_make(const char *dir, unsigned n, const char *kind)
 	free(raw);
 }
 
+static void xorb_file(const char *path, unsigned mib, const char *kind)
+{
+	uint8_t *raw = malloc(CHUNK_BYTES);
+	FILE *f = fopen(path, "we");
+	xorb_must(raw && f, "cannot start");
+	for (unsigned i = 0; i < mib * ((1 << 20) / CHUNK_BYTES); i++) {
+		xorb_fill(raw, kind);
+		xorb_must(fwrite(raw, 1, CHUNK_BYTES, f) == CHUNK_BYTES, path);
+	}
+	xorb_must(fclose(f) == 0, path);
+	free(raw);
+}
+
 /* One chunk; grouped bytes are left as they are, so that the measure holds LZ4 and BLAKE3 alone. */
 static size_t xorb_decode_chunk(LZ4F_dctx *lz4, const uint8_t *at, uint8_t *room)
 {
-	size_t packed = at[1] | (size_t)at[2] << 8 | (size_t)at[3] << 16;
-	size_t unpacked = at[5] | (size_t)at[6] << 8 | (size_t)at[7] << 16, used = packed, made = unpacked;
+	size_t compressed = at[1] | (size_t)at[2] << 8 | (size_t)at[3] << 16;
+	size_t unpacked = at[5] | (size_t)at[6] << 8 | (size_t)at[7] << 16, used = compressed, made = unpacked;
 	const uint8_t *raw = at + HEADER_BYTES;
 	struct cairn_hash hash;
 	if (at[4] != CAIRN_SCHEME_NONE) {
@@ -109,7 +123,7 @@ static size_t xorb_decode_chunk(LZ4F_dctx *lz4, const uint8_t *at, uint8_t *room
 		raw = room;
 	}
 	cairn_hash_chunk(&hash, raw, unpacked);
-	return HEADER_BYTES + packed;
+	return HEADER_BYTES + compressed;
 }
 
 static uint64_t xorb_decode(const char *path)
@@ -142,7 +156,12 @@ int main(int argc, char **argv)
 		xorb_make(argv[2], (unsigned)strtoul(argv[3], NULL, 10), argv[4]);
 		return EXIT_SUCCESS;
 	}
-	xorb_must(argc > 2 && strcmp(argv[1], "decode") == 0, "usage: make DIR N KIND | decode FILE...");
+	if (argc == 5 && strcmp(argv[1], "file") == 0) {
+		xorb_file(argv[2], (unsigned)strtoul(argv[3], NULL, 10), argv[4]);
+		return EXIT_SUCCESS;
+	}
+	xorb_must(argc > 2 && strcmp(argv[1], "decode") == 0,
+		  "usage: make DIR N KIND | file PATH MIB KIND | decode FILE...");
 	uint64_t ns = 0;
 	for (int i = 2; i < argc; i++)
 		ns += xorb_decode(argv[i]);

@@ -5,7 +5,7 @@ Goal). The runner makes the table of them and, of the columns "rate, of X's" and
 place for the table of each: two comments, `<!-- NAME: written by bench/run -->` and `<!-- end -->`.
 """
 
-from scenarios import fetch, fold, growth, memory, packs, plan, query, shards, tiledb, verify, xorbs
+from scenarios import fetch, fold, growth, memory, packs, plan, query, read, shards, tiledb, verify, xorbs
 
 SCENARIOS = {
     "verify": verify.verify,
@@ -15,6 +15,7 @@ SCENARIOS = {
     "xorbs": xorbs.xorbs,
     "fetch": fetch.fetch,
     "download": fetch.download,
+    "read": read.read,
     "plan": plan.plan,
     "memory": memory.memory,
     "fold": fold.fold,

@@ -62,7 +62,7 @@ def _idle_row(bench):
 
 def _wait_in_line(server, n):
     """n connections, each of which has had one answer and waits. They come from several addresses, as of many clients."""
-    request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     connections = []
     for i in range(n):
         s = socket.socket()

@@ -67,7 +67,7 @@ static int pack_bad_key(const struct cli_command *command, const char *text)
 static void pack_print_object(struct report *r, const char *key, const struct cairn_readshard_slot *slot)
 {
 	if (!r->is_json) {
-		(void)printf("%s %12" PRIu64 " %" PRIu64 "\n", key, slot->bytes, slot->bytes_at);
+		cli_line("%s %12" PRIu64 " %" PRIu64 "", key, slot->bytes, slot->bytes_at);
 		return;
 	}
 	cairn_json_open_object(&r->json, NULL);
@@ -140,7 +140,8 @@ static enum cairn_status pack_write_file(int from_fd, const struct cairn_readsha
 	if (fd < 0)
 		return cli_part_taken(part, diag);
 	enum cairn_status status = pack_write(from_fd, slot, fd, diag);
-	if (status == CAIRN_OK && (fsync(fd) < 0 || rename(part, output) < 0))
+	if (status == CAIRN_OK &&
+	    (fsync(fd) < 0 || rename(part, output) < 0 || cairn_fd_sync_parent(output) != CAIRN_OK))
 		status = cairn_fail(diag, cairn_fd_status(errno), "file.write", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (status != CAIRN_OK)
 		(void)unlink(part);
@@ -242,10 +243,10 @@ static void pack_print_verdict(struct report *r, const char *path, enum cairn_st
 	char size[REPORT_SIZE_BYTES];
 	if (!r->is_json) {
 		if (status == CAIRN_OK)
-			(void)printf("%s: valid, %" PRIu32 " objects of %s, %" PRIu64 " deleted, %" PRIu64
-				     " bytes behind the end\n",
-				     path, sum->n_objects, report_size(size, sum->bytes), sum->n_deleted,
-				     sum->trailing_bytes);
+			cli_line("%s: valid, %" PRIu32 " objects of %s, %" PRIu64 " deleted, %" PRIu64
+				 " bytes behind the end",
+				 path, sum->n_objects, report_size(size, sum->bytes), sum->n_deleted,
+				 sum->trailing_bytes);
 		return;
 	}
 	cairn_json_open_object(&r->json, NULL);
@@ -344,8 +345,8 @@ int pack_delete(const struct cli_command *command, const struct pack_args *args,
 	if (status != CAIRN_OK)
 		return cli_fail(path, status, &diag);
 	if (!args->quiet && !args->json)
-		(void)printf("%s: %d deleted%s\n", path, n,
-			     zeroed ? "" : "; somebody still reads bytes of it, delete again to zero them");
+		cli_line("%s: %d deleted%s", path, n,
+			 zeroed ? "" : "; somebody still reads bytes of it, delete again to zero them");
 	if (args->json)
 		(void)printf("{\"deleted\":%d,\"zeroed\":%s}\n", n, zeroed ? "true" : "false");
 	return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;

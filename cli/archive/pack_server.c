@@ -22,8 +22,10 @@ static bool pack_show_one(const struct cairn_json *pack)
 		return false;
 	(void)printf("%10" PRIu64 " xorbs %12s  ", objects, report_size(size, bytes));
 	admin_print_text(name);
-	if (fault)
-		(void)printf("  not served: %s", fault);
+	if (fault) {
+		(void)fputs("  not served: ", stdout);
+		cli_put_text(stdout, fault);
+	}
 	(void)fputs("\n", stdout);
 	return true;
 }
@@ -179,7 +181,7 @@ static int pack_print_made(const struct pack_args *args, const char *name, const
 	} else if (job->xorbs == 0) {
 		(void)puts("nothing to pack; no pack was made");
 	} else {
-		(void)printf("%s: %" PRIu64 " xorbs of %s\n", name, job->xorbs, report_size(size, job->bytes));
+		cli_line("%s: %" PRIu64 " xorbs of %s", name, job->xorbs, report_size(size, job->bytes));
 		if (job->running)
 			(void)puts("they are leaving the object folder now, in the background");
 	}

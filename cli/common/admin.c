@@ -1,6 +1,7 @@
 #include "cli/common/admin.h"
 
 #include "base/json_text.h"
+#include "base/visible.h"
 #include "cli/common/cli.h"
 
 #include <ctype.h>
@@ -20,7 +21,11 @@ static int admin_print(const struct admin_call *call, const struct cairn_buf *an
 		return CLI_EXIT_UNAVAILABLE;
 	}
 	if (call->json) {
-		(void)fwrite(answer->bytes, 1, answer->len, stdout);
+		CLEANUP(cairn_buf_fini) struct cairn_buf shown = cairn_buf_init(UINT64_C(4) * ADMIN_ANSWER_BYTES_MAX);
+		cairn_visible_json(&shown, (const char *)answer->bytes, answer->len);
+		if (shown.status != CAIRN_OK)
+			return cli_fail(call->subject, shown.status, &(struct cairn_diag){0});
+		(void)fwrite(shown.bytes, 1, shown.len, stdout);
 		if (answer->bytes[answer->len - 1] != '\n')
 			(void)fputs("\n", stdout);
 	} else if (!call->show(json)) {

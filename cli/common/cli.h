@@ -28,11 +28,14 @@ struct cli_command {
 };
 
 extern const struct cli_command CLI_HASH, CLI_INSPECT, CLI_VERIFY, CLI_PUSH, CLI_PULL, CLI_QUERY, CLI_TOKEN, CLI_KEY,
-	CLI_RM, CLI_SHARE, CLI_GC, CLI_STATS, CLI_TELEMETRY, CLI_FSCK, CLI_EXPORT, CLI_BACKUP, CLI_RESTORE, CLI_FOLD,
-	CLI_PACK;
+	CLI_USER, CLI_ORG, CLI_RM, CLI_SHARE, CLI_GC, CLI_STATS, CLI_TELEMETRY, CLI_FSCK, CLI_EXPORT, CLI_BACKUP,
+	CLI_RESTORE, CLI_FOLD, CLI_PACK;
 
-/** Write text with \xNN for bytes below 0x20 and 0x7f: what came from a file or a server must not steer a terminal. */
+/** Write text as cairn_visible_text() shows it: what came from a file or a server must not steer a terminal. */
 void cli_put_text(FILE *to, const char *text);
+
+/** Write a line to standard output through cli_put_text(); the newline is added. */
+void cli_line(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
 /** Write "cairn: ..." to standard error, through cli_put_text(). */
 void cli_error(const char *fmt, ...) CAIRN_PRINTF(1, 2);

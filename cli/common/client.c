@@ -188,8 +188,8 @@ static enum cairn_status client_judge_code(const struct client_exchange *x, stru
 {
 	if (x->code / 100 == 2)
 		return CAIRN_OK;
-	if (x->code == 404) {
-		client_explain(x, "does not know it", diag);
+	if (x->code == 404 || x->code == 410) {
+		client_explain(x, x->code == 404 ? "does not know it" : "does not have it any more", diag);
 		return CAIRN_E_NOT_FOUND;
 	}
 	if (x->code == 401 || x->code == 403) {

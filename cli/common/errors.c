@@ -1,5 +1,7 @@
 #include "cli/common/cli.h"
 
+#include "base/visible.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,25 +10,39 @@
 
 void cli_put_text(FILE *to, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		if (c < 0x20 || c == 0x7f)
-			(void)fprintf(to, "\\x%02x", c);
-		else
-			(void)putc(c, to);
-	}
+	CLEANUP(cairn_buf_fini) struct cairn_buf shown = cairn_buf_init(SIZE_MAX); /* at most 4 times the text */
+	cairn_visible_text(&shown, text);
+	if (shown.status == CAIRN_OK && shown.len > 0)
+		(void)fwrite(shown.bytes, 1, shown.len, to);
+}
+
+static void cli_vput(FILE *to, const char *fmt, va_list ap) CAIRN_PRINTF(2, 0);
+static void cli_vput(FILE *to, const char *fmt, va_list ap)
+{
+	char *text = NULL;
+	bool made = vasprintf(&text, fmt, ap) >= 0;
+	cli_put_text(to, made ? text : "out of memory");
+	if (made)
+		free(text);
+}
+
+void cli_line(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	cli_vput(stdout, fmt, ap);
+	va_end(ap);
+	(void)fputs("\n", stdout);
 }
 
 void cli_error(const char *fmt, ...)
 {
-	char *text = NULL;
 	va_list ap;
 	va_start(ap, fmt);
 	(void)fputs("cairn: ", stderr);
-	cli_put_text(stderr, vasprintf(&text, fmt, ap) < 0 ? "out of memory" : text);
+	cli_vput(stderr, fmt, ap);
 	(void)fputs("\n", stderr);
 	va_end(ap);
-	free(text);
 }
 
 int cli_usage_error(const struct cli_command *command, const char *fmt, ...)
@@ -34,7 +50,7 @@ int cli_usage_error(const struct cli_command *command, const char *fmt, ...)
 	va_list ap;
 	va_start(ap, fmt);
 	(void)fprintf(stderr, "cairn %s: ", command->name);
-	(void)vfprintf(stderr, fmt, ap);
+	cli_vput(stderr, fmt, ap);
 	(void)fprintf(stderr, "; see: cairn %s --help\n", command->name);
 	va_end(ap);
 	return CLI_EXIT_USAGE;

@@ -26,6 +26,16 @@ static int options_take(const struct cli_command *command, const struct cli_opti
 	return CLI_RUN;
 }
 
+/* For programs: each option a line, with '=' when it takes a text. */
+static int options_print(const struct cli_option *options, size_t n)
+{
+	(void)puts("-h\n--help");
+	for (size_t i = 0; i < n; i++)
+		(void)printf("%s--%s%s\n", strcmp(options[i].name, "output") == 0 ? "-o=\n" : "", options[i].name,
+			     options[i].flag ? "" : "=");
+	return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;
+}
+
 /* -o is --output in every command that has it. */
 static int options_find_output(const struct cli_option *options, size_t n)
 {
@@ -40,6 +50,8 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 {
 	struct option table[CLI_OPTIONS_MAX + 2] = {{"help", no_argument, NULL, OPTIONS_HELP}};
 	assert(n <= CLI_OPTIONS_MAX);
+	if (argc == 2 && strcmp(argv[1], "--print-options") == 0)
+		return options_print(options, n);
 	for (size_t i = 0; i < n; i++)
 		table[i + 1] = (struct option){options[i].name, options[i].flag ? no_argument : required_argument, NULL,
 					       OPTIONS_FIRST + (int)i};

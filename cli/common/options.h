@@ -18,9 +18,9 @@ enum { CLI_OPTIONS_MAX = 16, CLI_RUN = -1 };
 
 /**
  * Read the options of a command; --help is always there. Arguments may come before, between and after them; "--" ends
- * them.
+ * them. --print-options alone prints the table, of which completions/generate.py makes those of the shells.
  * @param[out] first  index in argv of the first argument; all arguments follow it
- * @return CLI_RUN: go on; else end with this exit code (help was printed, or an error)
+ * @return CLI_RUN: go on; else end with this exit code (help or the table was printed, or an error)
  */
 int cli_options_read(const struct cli_command *command, const struct cli_option *options, size_t n, int argc,
 		     char **argv, int *first);

@@ -1,6 +1,7 @@
 #include "cli/export/export.h"
 
 #include "base/fd.h"
+#include "data_dir/data_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,6 +51,8 @@ enum cairn_status export_open(struct export *e, const char *path, struct cairn_d
 	if (!e->made && errno != EEXIST)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.folder", CAIRN_NO_OFFSET, "cannot be made: %s",
 				  strerror(errno));
+	if (cairn_fd_sync_parent(path) != CAIRN_OK && e->made)
+		return export_failed(diag, path);
 	e->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (e->dir_fd < 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.folder", CAIRN_NO_OFFSET, "%s", strerror(errno));
@@ -160,17 +163,17 @@ static enum cairn_status export_terms(struct export_walk *walk, int64_t number, 
 	return status;
 }
 
-static enum cairn_status export_visit_file(void *ctx, int64_t number, int64_t at_unix_s,
+static enum cairn_status export_visit_file(void *ctx, int64_t number, int64_t at_unix_s, const uint8_t *sha256,
 					   const struct cairn_index_file *file)
 {
 	struct export_walk *walk = ctx;
 	struct export *e = walk->e;
 	struct export_value row[EXPORT_COLUMNS_MAX] = {
-		export_hash(&file->hash),     {.is_null = !file->has_sha256}, export_number(file->size_bytes),
-		export_number(file->n_terms), export_time(at_unix_s),         export_number((uint64_t)number)};
+		export_hash(&file->hash),     {.is_null = !sha256},   export_number(file->size_bytes),
+		export_number(file->n_terms), export_time(at_unix_s), export_number((uint64_t)number)};
 	enum cairn_status status = CAIRN_OK;
-	if (file->has_sha256)
-		memcpy(row[1].digest, file->sha256, sizeof(row[1].digest));
+	if (sha256)
+		memcpy(row[1].digest, sha256, sizeof(row[1].digest));
 	if (number > e->after[EXPORT_FILES])
 		status = export_add(e, EXPORT_FILES, row);
 	if (status == CAIRN_OK && number > e->after[EXPORT_REFERENCES])
@@ -209,7 +212,10 @@ enum cairn_status export_gather(struct export *e, const char *data_dir, struct c
 	struct cairn_index_extent extent;
 	int64_t after_xorb = export_least(e->after[EXPORT_CHUNKS], e->after[EXPORT_XORBS]);
 	int64_t after_file = export_least(e->after[EXPORT_FILES], e->after[EXPORT_REFERENCES]);
-	enum cairn_status status = cairn_index_snapshot_open(&snapshot, data_dir, diag);
+	char url[CAIRN_DATA_DIR_URL_BYTES];
+	enum cairn_status status = cairn_data_dir_index_url(url, data_dir, diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_snapshot_open(&snapshot, url, diag);
 	if (status == CAIRN_OK)
 		status = cairn_index_snapshot_extent(snapshot, after_xorb, &extent, diag);
 	if (status == CAIRN_OK)

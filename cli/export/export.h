@@ -3,8 +3,8 @@
 #ifndef CAIRN_CLI_EXPORT_H
 #define CAIRN_CLI_EXPORT_H
 
-#include "base/sorter.h"
 #include "cli/common/progress.h"
+#include "cli/export/sorter.h"
 #include "cli/export/table.h"
 
 enum {
@@ -26,7 +26,8 @@ struct export
 	int work_fd;                  /* a folder in it for what is not complete */
 	int64_t after[EXPORT_TABLES]; /* rows of xorbs and files up to this number are there already */
 	char schema_names[EXPORT_TABLES][EXPORT_NAME_BYTES]; /* TileDB: of arrays that are there, or were made */
-	uint64_t time_ms;                                    /* TileDB: of the new fragments */
+	bool bare[EXPORT_TABLES]; /* TileDB: of arrays without checksums, as older exports made them */
+	uint64_t time_ms;         /* TileDB: of the new fragments */
 	struct cairn_sorter *rows[EXPORT_TABLES];
 	struct export_result results[EXPORT_TABLES];
 	struct progress progress;

@@ -6,6 +6,7 @@
 #include "cli/export/export.h"
 #include "hash/crypto.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,11 +20,13 @@ enum { TILEDB_CAPACITY = 10000, TILEDB_ZSTD_LEVEL = 3, TILEDB_PATH_BYTES = 4400 
 
 /* --- schema ------------------------------------------------------------------------------------------------------- */
 
-static void tiledb_field(struct cairn_tiledb_field *out, const struct export_column *column)
+static void tiledb_field(struct cairn_tiledb_field *out, const struct export_column *column, bool checksums)
 {
-	const struct cairn_tiledb_pipeline zstd = {
-		CAIRN_TILEDB_CHUNK_BYTES, 1, {{CAIRN_TILEDB_FILTER_ZSTD, TILEDB_ZSTD_LEVEL}}};
-	*out = (struct cairn_tiledb_field){.cell_values = 1, .nullable = column->nullable, .pipeline = zstd};
+	*out = (struct cairn_tiledb_field){.cell_values = 1, .nullable = column->nullable};
+	out->pipeline = (struct cairn_tiledb_pipeline){
+		CAIRN_TILEDB_CHUNK_BYTES,
+		checksums ? 2 : 1,
+		{{CAIRN_TILEDB_FILTER_ZSTD, TILEDB_ZSTD_LEVEL}, {CAIRN_TILEDB_FILTER_SHA256, 0}}};
 	(void)snprintf(out->name, sizeof(out->name), "%s", column->name);
 	switch (column->kind) {
 	case EXPORT_HASH:
@@ -44,17 +47,19 @@ static void tiledb_field(struct cairn_tiledb_field *out, const struct export_col
 	}
 }
 
-static enum cairn_status tiledb_schema(struct cairn_tiledb_schema *out, const struct export_layout *layout)
+static enum cairn_status tiledb_schema(struct cairn_tiledb_schema *out, const struct export_layout *layout,
+				       bool checksums)
 {
 	struct cairn_tiledb_field dim;
-	tiledb_field(&dim, &layout->columns[0]);
+	tiledb_field(&dim, &layout->columns[0], checksums);
 	*out = (struct cairn_tiledb_schema){.version = CAIRN_TILEDB_VERSION,
 					    .sparse = true,
 					    .allows_duplicates = true,
 					    .capacity = TILEDB_CAPACITY,
 					    .coords = {.chunk_bytes = CAIRN_TILEDB_CHUNK_BYTES},
 					    .offsets = dim.pipeline,
-					    .validity = dim.pipeline};
+					    .validity = dim.pipeline,
+					    .checksums = checksums};
 	out->dims = calloc(1, sizeof(*out->dims));
 	out->attrs = calloc(layout->n_columns - 1, sizeof(*out->attrs));
 	if (!out->dims || !out->attrs)
@@ -63,7 +68,7 @@ static enum cairn_status tiledb_schema(struct cairn_tiledb_schema *out, const st
 	out->n_attrs = layout->n_columns - 1;
 	out->dims[0] = dim;
 	for (uint32_t i = 1; i < layout->n_columns; i++)
-		tiledb_field(&out->attrs[i - 1], &layout->columns[i]);
+		tiledb_field(&out->attrs[i - 1], &layout->columns[i], checksums);
 	return CAIRN_OK;
 }
 
@@ -136,19 +141,22 @@ static enum cairn_status tiledb_resume_fragment(struct export *e, enum export_ta
 static enum cairn_status tiledb_resume_table(struct export *e, enum export_table table, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_tiledb_array_fini) struct cairn_tiledb_array array;
-	CLEANUP(cairn_tiledb_schema_fini) struct cairn_tiledb_schema own = {0};
+	CLEANUP(cairn_tiledb_schema_fini) struct cairn_tiledb_schema own = {0}, bare = {0};
 	const struct export_layout *layout = export_layout(table);
 	char path[TILEDB_PATH_BYTES];
 	(void)snprintf(path, sizeof(path), "%s/%s", e->path, layout->name);
 	enum cairn_status status = cairn_tiledb_array_open(&array, path, diag);
 	if (status == CAIRN_OK)
-		status = tiledb_schema(&own, layout);
+		status = tiledb_schema(&own, layout, true);
+	if (status == CAIRN_OK)
+		status = tiledb_schema(&bare, layout, false);
 	if (status != CAIRN_OK)
 		return status;
 	if (!tiledb_same_fields(&array.schema, &own))
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.schema", CAIRN_NO_OFFSET,
 				  "is an array with other fields than those of an export");
-	if (!tiledb_same_storage(&array.schema, &own))
+	e->bare[table] = tiledb_same_storage(&array.schema, &bare);
+	if (!e->bare[table] && !tiledb_same_storage(&array.schema, &own))
 		return cairn_fail(
 			diag, CAIRN_E_CONFLICT, "export.schema", CAIRN_NO_OFFSET,
 			"is an array with other filters or tiles than those of an export: name another folder");
@@ -216,6 +224,7 @@ static enum cairn_status tiledb_row(void *ctx, const struct export_value *values
 	enum cairn_status status = t->writer ? CAIRN_OK : tiledb_begin(t);
 	if (status != CAIRN_OK)
 		return status;
+	assert(n <= EXPORT_COLUMNS_MAX);
 	for (uint32_t i = 0; i < n; i++) {
 		struct cairn_tiledb_cell *cell = &row[i == 0 ? n - 1 : i - 1]; /* the dimension comes last */
 		cell->is_null = values[i].is_null;
@@ -239,7 +248,7 @@ static enum cairn_status tiledb_make_place(struct tiledb_table *t)
 	char path[EXPORT_NAME_BYTES];
 	char *schema_name = t->e->schema_names[t->table];
 	bool is_new = schema_name[0] == '\0';
-	enum cairn_status status = tiledb_schema(&t->schema, t->layout);
+	enum cairn_status status = tiledb_schema(&t->schema, t->layout, !t->e->bare[t->table]);
 	if (status == CAIRN_OK && is_new) {
 		status = cairn_random(uuid, sizeof(uuid));
 		cairn_tiledb_name_text(schema_name, t->e->time_ms, uuid, 0);

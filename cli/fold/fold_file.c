@@ -40,7 +40,7 @@ enum cairn_status fold_output_open(struct fold_output *o, const char *path, stru
 		return cairn_fail(diag, CAIRN_E_USAGE, "file.target", CAIRN_NO_OFFSET, "the path is too long");
 	if (access(path, F_OK) == 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET, "%s is there already", path);
-	o->fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	o->fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (o->fd < 0)
 		return cli_part_taken(o->part, diag);
 	return CAIRN_OK;

@@ -18,7 +18,8 @@ static void list_chunk(struct report *r, const struct cairn_fold_chunk *c)
 		char parity[16] = "-";
 		if (c->parity)
 			(void)snprintf(parity, sizeof(parity), "rs(%u)", c->parity);
-		(void)printf("%s %12" PRIu64 " %12" PRIu64 " %-6s %-7s ", c->ctype, c->uncomp_len, c->comp_len,
+		cli_put_text(stdout, c->ctype);
+		(void)printf(" %12" PRIu64 " %12" PRIu64 " %-6s %-7s ", c->uncomp_len, c->comp_len,
 			     c->flags == CAIRN_FOLD_ZSTD ? "zstd" : "stored", parity);
 		cli_put_text(stdout, c->name);
 		(void)putchar('\n');

@@ -133,8 +133,10 @@ static enum cairn_status inspect_sections(struct report *r, struct cairn_shard_r
 	return CAIRN_OK;
 }
 
-static enum cairn_status inspect_no_xorb(void *ctx, const struct cairn_hash *hash, const struct cairn_chunk_list **list)
+static enum cairn_status inspect_no_xorb(void *ctx, const struct cairn_hash *hash, const struct cairn_chunk_list **list,
+					 int64_t *id)
 {
+	(void)id;
 	(void)ctx;
 	(void)hash;
 	*list = NULL;

@@ -14,7 +14,7 @@ static enum cairn_status inspect_chunk(struct report *r, struct cairn_codec *cod
 	record_begin(r, 0, "chunk", chunk->at);
 	record_u64(r, "index", index);
 	record_text(r, "scheme", cairn_scheme_name(chunk->header.scheme));
-	record_u64(r, "packed_bytes", chunk->header.packed_bytes);
+	record_u64(r, "compressed_bytes", chunk->header.compressed_bytes);
 	record_u64(r, "bytes", chunk->header.unpacked_bytes);
 	record_u64(r, "unpacked_offset", unpacked_at);
 	if (status == CAIRN_OK) {

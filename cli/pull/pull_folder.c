@@ -140,9 +140,9 @@ static int folder_report(const struct folder_counts *counts, const struct pull_c
 		cairn_json_put_u64(&r.json, "fetched_bytes", crew->fetched_bytes);
 		cairn_json_close(&r.json);
 	} else {
-		(void)printf("%s: %" PRIu64 " files, %s; %" PRIu64 " files fetched with %s, %" PRIu64 " kept\n", folder,
-			     counts->files, report_size(sizes[0], counts->bytes), counts->fetched,
-			     report_size(sizes[1], crew->fetched_bytes), counts->files - counts->fetched);
+		cli_line("%s: %" PRIu64 " files, %s; %" PRIu64 " files fetched with %s, %" PRIu64 " kept", folder,
+			 counts->files, report_size(sizes[0], counts->bytes), counts->fetched,
+			 report_size(sizes[1], crew->fetched_bytes), counts->files - counts->fetched);
 	}
 	return report_end(&r, CLI_EXIT_OK);
 }
@@ -175,6 +175,9 @@ int pull_folder(struct pull_crew *crew, const char *path, const char *folder, bo
 		subject = m.files[i].path;
 		status = folder_pull_file(crew, root_fd, &m.files[i], &counts, &diag);
 	}
+	/* At once: folders that were made, files that are kept because a pull that was killed had come to them. */
+	if (status == CAIRN_OK && syncfs(root_fd) < 0)
+		status = folder_fail(&diag, "make durable", folder);
 	progress_clear(&crew->progress);
 	return status == CAIRN_OK ? folder_report(&counts, crew, folder, json) : cli_fail(subject, status, &diag);
 }

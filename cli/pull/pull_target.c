@@ -130,7 +130,7 @@ enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_jo
 		return target_fail(diag, "complete", t->part);
 	if (renameat(t->dir_fd, t->part, t->dir_fd, t->name) != 0)
 		return target_fail(diag, "make", t->name);
-	if ((job->has_mode && fsync(t->part_fd) != 0) || fsync(t->dir_fd) != 0)
+	if (fsync(t->dir_fd) != 0)
 		return target_fail(diag, "complete", t->name);
 	(void)unlinkat(t->dir_fd, t->state, 0);
 	return CAIRN_OK;

@@ -98,6 +98,15 @@ static enum cairn_status window_bad_chunk(const struct window_unit *u, const str
 	return CAIRN_E_FORMAT;
 }
 
+/* The server has not got these bytes: the file's name, which is what the caller knows, is not what is missing. */
+static enum cairn_status window_absent(const struct window_unit *u, const struct cairn_diag *why,
+				       struct cairn_diag *diag)
+{
+	char xorb[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(xorb, &u->unit->xorb);
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, why->rule, why->offset, "xorb %s: %.200s", xorb, why->text);
+}
+
 static enum cairn_status window_use_chunk(struct window_unit *u, const uint8_t *raw, size_t len,
 					  struct cairn_diag *diag)
 {
@@ -142,8 +151,8 @@ static enum cairn_status window_take_chunk(struct window_unit *u, const uint8_t 
 	if (status == CAIRN_OK && u->chunk >= u->unit->end)
 		status = cairn_fail(&why, CAIRN_E_FORMAT, "pull.chunks", u->xorb_at,
 				    "the range has more chunks than the plan says");
-	size_t packed = status == CAIRN_OK ? CAIRN_XORB_CHUNK_HEADER_BYTES + (size_t)header.packed_bytes : 0;
-	if (status == CAIRN_OK && len < packed)
+	size_t compressed = status == CAIRN_OK ? CAIRN_XORB_CHUNK_HEADER_BYTES + (size_t)header.compressed_bytes : 0;
+	if (status == CAIRN_OK && len < compressed)
 		return CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = cairn_codec_unpack(u->codec, &raw, &header, bytes + CAIRN_XORB_CHUNK_HEADER_BYTES, u->xorb_at,
@@ -151,8 +160,8 @@ static enum cairn_status window_take_chunk(struct window_unit *u, const uint8_t 
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOMEM ? status : window_bad_chunk(u, &why, diag);
 	status = window_use_chunk(u, raw, header.unpacked_bytes, diag);
-	*taken = packed;
-	u->xorb_at += packed;
+	*taken = compressed;
+	u->xorb_at += compressed;
 	u->chunk++;
 	return status;
 }
@@ -231,8 +240,13 @@ static enum cairn_status window_fetch(struct window_run *run, struct client *cli
 		struct pull_term *t = &run->w->plan.terms[run->w->plan.uses[unit->first_use + i]];
 		t->next_at = t->at;
 	}
-	enum cairn_status status = client_fetch(client, &unit->range, window_take, &u, diag);
-	if (status == CAIRN_OK)
+	struct cairn_diag why = {0};
+	enum cairn_status status = client_fetch(client, &unit->range, window_take, &u, &why);
+	if (status == CAIRN_E_NOT_FOUND)
+		status = window_absent(&u, &why, diag);
+	else if (status != CAIRN_OK)
+		*diag = why;
+	else
 		status = window_end_unit(&u, diag);
 	cairn_buf_fini(&u.buf);
 	return status;

@@ -140,6 +140,8 @@ static enum cairn_status folder_write_file(const char *path, const struct cairn_
 			status = CAIRN_E_IO;
 		if (status == CAIRN_OK && rename(temporary, path) != 0)
 			status = CAIRN_E_CONFLICT;
+		else if (status == CAIRN_OK)
+			status = cairn_fd_sync_parent(path);
 		int error = errno;
 		if (status != CAIRN_OK)
 			(void)unlink(temporary);

@@ -5,21 +5,21 @@
 
 enum { SHARDS_FRAME_BYTES = CAIRN_SHARD_HEADER_BYTES + 2 * CAIRN_SHARD_RECORD_BYTES };
 
-static size_t shards_file_bytes(const struct packer_file *file)
+static size_t shards_file_bytes(const struct placer_file *file)
 {
 	return (2 + 2 * file->n_terms) * CAIRN_SHARD_RECORD_BYTES;
 }
 
-static size_t shards_xorb_bytes(const struct packer_xorb *xorb)
+static size_t shards_xorb_bytes(const struct placer_xorb *xorb)
 {
 	return xorb->list.n == 0 ? 0 : (1 + (size_t)xorb->list.n) * CAIRN_SHARD_RECORD_BYTES;
 }
 
-static void shards_write_file(struct cairn_shard_writer *w, const struct packer *p, const struct packer_file *file)
+static void shards_write_file(struct cairn_shard_writer *w, const struct placer *p, const struct placer_file *file)
 {
 	cairn_shard_write_file(w, &file->hash, CAIRN_SHARD_FILE_WITH_VERIFICATION | CAIRN_SHARD_FILE_WITH_METADATA);
 	for (size_t i = 0; i < file->n_terms; i++) {
-		const struct packer_term *term = &p->terms[file->first_term + i];
+		const struct placer_term *term = &p->terms[file->first_term + i];
 		cairn_shard_write_term(w, &(struct cairn_shard_term){.xorb = p->xorbs[term->xorb].hash,
 								     .unpacked_bytes = term->bytes,
 								     .start = term->start,
@@ -30,14 +30,14 @@ static void shards_write_file(struct cairn_shard_writer *w, const struct packer 
 	cairn_shard_write_sha256(w, file->sha256);
 }
 
-static void shards_write_xorb(struct cairn_shard_writer *w, const struct packer_xorb *xorb)
+static void shards_write_xorb(struct cairn_shard_writer *w, const struct placer_xorb *xorb)
 {
 	cairn_shard_write_xorb(w, &xorb->hash, 0);
 	for (uint32_t i = 0; i < xorb->list.n; i++)
 		cairn_shard_write_chunk(w, &xorb->list.hashes[i], xorb->list.spans[i].unpacked_bytes, 0);
 }
 
-static uint64_t shards_file_chunks(const struct packer *p, const struct packer_file *file)
+static uint64_t shards_file_chunks(const struct placer *p, const struct placer_file *file)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < file->n_terms; i++)
@@ -45,9 +45,9 @@ static uint64_t shards_file_chunks(const struct packer *p, const struct packer_f
 	return n;
 }
 
-/* What of the packer the shards so far hold. */
+/* What of the placer the shards so far hold. */
 struct shards {
-	const struct packer *p;
+	const struct placer *p;
 	size_t bytes_max; /* of one shard */
 	struct hash_map files_done;
 	size_t file, xorb;
@@ -72,7 +72,7 @@ static enum cairn_status shards_write_files(struct shards *s, struct cairn_shard
 {
 	uint64_t term_chunks = 0;
 	for (; s->file < s->p->n_files; s->file++) {
-		const struct packer_file *file = &s->p->files[s->file];
+		const struct placer_file *file = &s->p->files[s->file];
 		size_t file_bytes = shards_file_bytes(file);
 		uint64_t file_chunks = shards_file_chunks(s->p, file);
 		if (hash_map_find(&s->files_done, &file->hash))
@@ -113,7 +113,7 @@ static enum cairn_status shards_next(struct shards *s, struct cairn_shard_writer
 	return cairn_shard_writer_end(w);
 }
 
-enum cairn_status shards_write(const struct packer *p, size_t bytes_max,
+enum cairn_status shards_write(const struct placer *p, size_t bytes_max,
 			       enum cairn_status (*emit)(void *ctx, const uint8_t *bytes, size_t len,
 							 struct cairn_diag *diag),
 			       void *ctx, struct cairn_diag *diag)

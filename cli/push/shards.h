@@ -1,8 +1,8 @@
-/* The shards that register what a packer has placed. */
+/* The shards that register what a placer has placed. */
 #ifndef CAIRN_CLI_SHARDS_H
 #define CAIRN_CLI_SHARDS_H
 
-#include "cli/push/packer.h"
+#include "cli/push/placer.h"
 
 enum {
 	SHARDS_BYTES_MAX = 64 * 1024 * 1024, /* the server's default limit of one shard */
@@ -14,7 +14,7 @@ enum {
  * @param bytes_max  of one shard; at most three quarters of it go to xorbs, so that files find room
  * @return CAIRN_OK; CAIRN_E_LIMIT a file has too many terms for a shard; CAIRN_E_NOMEM; what emit answers
  */
-CAIRN_MUST_USE enum cairn_status shards_write(const struct packer *p, size_t bytes_max,
+CAIRN_MUST_USE enum cairn_status shards_write(const struct placer *p, size_t bytes_max,
 					      enum cairn_status (*emit)(void *ctx, const uint8_t *bytes, size_t len,
 									struct cairn_diag *diag),
 					      void *ctx, struct cairn_diag *diag);

@@ -12,6 +12,11 @@ struct cairn_buf cairn_buf_init(size_t max)
 	return (struct cairn_buf){.max = max};
 }
 
+struct cairn_buf cairn_buf_over(void *bytes, size_t max)
+{
+	return (struct cairn_buf){.bytes = bytes, .cap = max, .max = max};
+}
+
 void cairn_buf_fini(struct cairn_buf *b)
 {
 	free(b->bytes);

@@ -9,7 +9,7 @@
 
 /** Sticky: after a failed append, status tells why and later appends do nothing. Owned by one thread at a time. */
 struct cairn_buf {
-	uint8_t *bytes;           /* owned; may move on every append */
+	uint8_t *bytes;           /* owned, may move on every append; of cairn_buf_over() the caller's */
 	size_t len;               /* bytes in use */
 	size_t cap;               /* bytes allocated */
 	size_t max;               /* never grows past this */
@@ -18,6 +18,9 @@ struct cairn_buf {
 
 /** An empty buffer that may grow to max bytes. Allocates nothing. */
 struct cairn_buf cairn_buf_init(size_t max);
+
+/** An empty buffer in the caller's memory, of max bytes. It allocates nothing, and is not to be released. */
+struct cairn_buf cairn_buf_over(void *bytes, size_t max);
 
 /** Release what the buffer owns and make it empty; harmless on a zeroed or freed buffer. For CLEANUP(). */
 void cairn_buf_fini(struct cairn_buf *b);

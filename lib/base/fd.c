@@ -97,10 +97,8 @@ enum cairn_status cairn_fd_rename_new(int from_dir, const char *from, int to_dir
 enum cairn_status cairn_fd_make_folder(const char *path, bool *made)
 {
 	*made = mkdir(path, 0700) == 0;
-	if (*made)
-		return cairn_fd_sync_parent(path);
-	if (errno != EEXIST)
+	if (!*made && errno != EEXIST)
 		return CAIRN_E_IO;
-	(void)!cairn_fd_sync_parent(path);
-	return CAIRN_OK;
+	enum cairn_status status = cairn_fd_sync_parent(path);
+	return *made ? status : CAIRN_OK;
 }

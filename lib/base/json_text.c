@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "base/vec16.h"
+#include "base/visible.h"
 
 #include <string.h>
 
@@ -31,7 +32,10 @@ static size_t json_text_run(const uint8_t *p, size_t n)
 /* Append the character at p, n bytes of it (0: none that is valid). */
 static void json_text_special(struct cairn_buf *out, const uint8_t *p, size_t n)
 {
-	if (n > 1)
+	uint32_t c = n > 1 ? cairn_utf8_character(p, n) : 0;
+	if (n > 1 && cairn_visible_steers(c))
+		cairn_buf_printf(out, "\\u%04x", c);
+	else if (n > 1)
 		cairn_buf_add(out, p, n);
 	else if (n == 0)
 		cairn_buf_add(out, "\xef\xbf\xbd", 3);
@@ -41,9 +45,24 @@ static void json_text_special(struct cairn_buf *out, const uint8_t *p, size_t n)
 		cairn_buf_printf(out, "\\u%04x", *p);
 }
 
+static void json_text_plain(struct cairn_buf *out, const uint8_t *p, size_t n)
+{
+	uint8_t *at = cairn_buf_extend(out, n + 2);
+	if (!at)
+		return;
+	at[0] = '"';
+	memcpy(at + 1, p, n);
+	at[n + 1] = '"';
+}
+
 void cairn_json_text(struct cairn_buf *out, const char *text, size_t bytes_max)
 {
-	const uint8_t *p = (const uint8_t *)text, *end = p + strnlen(text, bytes_max);
+	size_t len = strnlen(text, bytes_max);
+	const uint8_t *p = (const uint8_t *)text, *end = p + len;
+	if (json_text_run(p, len) == len) { /* as almost always */
+		json_text_plain(out, p, len);
+		return;
+	}
 	cairn_buf_add(out, "\"", 1);
 	while (p < end) {
 		size_t run = json_text_run(p, (size_t)(end - p));

@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 
-/** Append text as a JSON string with its quotes: quotes, backslashes and control characters escaped, bytes that are not
- *  UTF-8 replaced by U+FFFD.
+/** Append text as a JSON string with its quotes: quotes, backslashes and what steers a terminal (visible.h) escaped,
+ *  bytes that are not UTF-8 replaced by U+FFFD.
  *  @param bytes_max  what is longer is cut at a character; SIZE_MAX: never */
 void cairn_json_text(struct cairn_buf *out, const char *text, size_t bytes_max);
 

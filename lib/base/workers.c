@@ -3,41 +3,145 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+/* Turns that are told apart. Two that fall together share one: each gets half of what it could have. */
+enum { WORKERS_TURNS = 256 };
+
+/* What waits of one turn in one lane. */
+struct workers_waiting {
+	struct cairn_work *head, **tail;
+	struct workers_turn *next; /* turn in the lane's line; a turn stands there while head is set */
+};
+
+struct workers_turn {
+	struct workers_waiting waiting[CAIRN_LANES];
+	size_t n_queued;
+	unsigned n_running;
+};
+
+struct workers_lane {
+	struct workers_turn *head, *tail; /* the line of turns: the one that was served last stands at its end */
+	unsigned n_running, n_running_max;
+};
+
 struct cairn_workers {
 	pthread_mutex_t lock; /* over all below but threads */
 	pthread_cond_t wake;
-	struct cairn_work *head, **tail;
-	size_t n_queued, n_running, queue_max;
+	struct workers_lane lanes[CAIRN_LANES];
+	struct workers_turn turns[WORKERS_TURNS];
+	size_t n_queued, queue_max;
+	unsigned n_idle;
+	unsigned turn_running_max;
 	bool closing;
 	unsigned n_threads;
 	pthread_t threads[];
 };
 
+/* --- the line of a lane, under the lock --------------------------------------------------------------------------- */
+
+static void lane_line_up(struct workers_lane *lane, enum cairn_lane kind, struct workers_turn *turn)
+{
+	turn->waiting[kind].next = NULL;
+	if (lane->tail)
+		lane->tail->waiting[kind].next = turn;
+	else
+		lane->head = turn;
+	lane->tail = turn;
+}
+
+static void lane_step_out(struct workers_lane *lane, enum cairn_lane kind, struct workers_turn *turn,
+			  struct workers_turn *before)
+{
+	struct workers_turn *after = turn->waiting[kind].next;
+	if (before)
+		before->waiting[kind].next = after;
+	else
+		lane->head = after;
+	if (lane->tail == turn)
+		lane->tail = before;
+}
+
+/* The first turn of the line that may have one more thread. */
+static struct workers_turn *lane_first(const struct cairn_workers *w, enum cairn_lane kind,
+				       struct workers_turn **before)
+{
+	*before = NULL;
+	struct workers_turn *turn = w->lanes[kind].head;
+	while (turn && turn->n_running >= w->turn_running_max) {
+		*before = turn;
+		turn = turn->waiting[kind].next;
+	}
+	return turn;
+}
+
+static struct cairn_work *lane_take(struct cairn_workers *w, enum cairn_lane kind)
+{
+	struct workers_lane *lane = &w->lanes[kind];
+	struct workers_turn *before;
+	if (lane->n_running >= lane->n_running_max)
+		return NULL;
+	struct workers_turn *turn = lane_first(w, kind, &before);
+	if (!turn)
+		return NULL;
+	struct workers_waiting *waiting = &turn->waiting[kind];
+	struct cairn_work *work = waiting->head;
+	lane_step_out(lane, kind, turn, before);
+	waiting->head = work->next;
+	if (waiting->head)
+		lane_line_up(lane, kind, turn);
+	turn->n_queued--;
+	turn->n_running++;
+	lane->n_running++;
+	w->n_queued--;
+	return work;
+}
+
+static struct workers_turn *workers_turn(struct cairn_workers *w, uint64_t turn)
+{
+	return &w->turns[turn % WORKERS_TURNS];
+}
+
+/* --- the threads -------------------------------------------------------------------------------------------------- */
+
+static struct cairn_work *workers_take(struct cairn_workers *w)
+{
+	struct cairn_work *work = lane_take(w, CAIRN_LANE_QUICK);
+	return work ? work : lane_take(w, CAIRN_LANE_HEAVY);
+}
+
+static void workers_run(struct cairn_workers *w, struct cairn_work *work)
+{
+	struct workers_lane *lane = &w->lanes[work->lane];
+	struct workers_turn *turn = workers_turn(w, work->turn);
+	/* What one thread's end lets go on may be more than the one piece that this thread takes next. */
+	if (w->n_queued > 0 && w->n_idle > 0)
+		pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+	work->run(work);
+	pthread_mutex_lock(&w->lock);
+	lane->n_running--;
+	turn->n_running--;
+}
+
 static void *workers_loop(void *arg)
 {
 	struct cairn_workers *w = arg;
 	pthread_mutex_lock(&w->lock);
-	for (;;) {
-		while (!w->head && !w->closing)
-			pthread_cond_wait(&w->wake, &w->lock);
-		struct cairn_work *work = w->head;
-		if (!work)
-			break;
-		w->head = work->next;
-		if (!w->head)
-			w->tail = &w->head;
-		w->n_queued--;
-		w->n_running++;
-		pthread_mutex_unlock(&w->lock);
-		work->run(work);
-		pthread_mutex_lock(&w->lock);
-		w->n_running--;
+	while (!w->closing || w->n_queued > 0) {
+		struct cairn_work *work = workers_take(w);
+		if (work) {
+			workers_run(w, work);
+			continue;
+		}
+		w->n_idle++;
+		pthread_cond_wait(&w->wake, &w->lock);
+		w->n_idle--;
 	}
+	pthread_cond_broadcast(&w->wake); /* who waits for a piece that another thread has taken */
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
 }
 
-enum cairn_status cairn_workers_new(struct cairn_workers **out, unsigned n_threads, size_t queue_max)
+enum cairn_status cairn_workers_new(struct cairn_workers **out, unsigned n_threads, unsigned n_quick, size_t queue_max)
 {
 	*out = NULL;
 	struct cairn_workers *w = calloc(1, sizeof(*w) + n_threads * sizeof(w->threads[0]));
@@ -45,8 +149,10 @@ enum cairn_status cairn_workers_new(struct cairn_workers **out, unsigned n_threa
 		return CAIRN_E_NOMEM;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);
-	w->tail = &w->head;
 	w->queue_max = queue_max;
+	w->turn_running_max = n_quick > 0 ? n_threads - 1 : n_threads;
+	w->lanes[CAIRN_LANE_QUICK].n_running_max = n_threads;
+	w->lanes[CAIRN_LANE_HEAVY].n_running_max = n_threads - n_quick;
 	for (; w->n_threads < n_threads; w->n_threads++) {
 		if (pthread_create(&w->threads[w->n_threads], NULL, workers_loop, w) != 0) {
 			cairn_workers_free(w);
@@ -57,18 +163,31 @@ enum cairn_status cairn_workers_new(struct cairn_workers **out, unsigned n_threa
 	return CAIRN_OK;
 }
 
+/* Under the lock. */
+static bool workers_has_room(const struct cairn_workers *w, const struct workers_turn *turn)
+{
+	return !w->closing && w->n_queued < w->queue_max && turn->n_queued < w->queue_max - w->queue_max / 4;
+}
+
 enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_work *work)
 {
-	enum cairn_status status = CAIRN_OK;
+	enum cairn_status status = CAIRN_E_BUSY;
+	work->next = NULL;
 	pthread_mutex_lock(&w->lock);
-	if (w->closing || w->n_queued == w->queue_max) {
-		status = CAIRN_E_BUSY;
-	} else {
-		work->next = NULL;
-		*w->tail = work;
-		w->tail = &work->next;
+	struct workers_turn *turn = workers_turn(w, work->turn);
+	struct workers_waiting *waiting = &turn->waiting[work->lane];
+	if (workers_has_room(w, turn)) {
+		if (waiting->head) {
+			*waiting->tail = work;
+		} else {
+			waiting->head = work;
+			lane_line_up(&w->lanes[work->lane], work->lane, turn);
+		}
+		waiting->tail = &work->next;
+		turn->n_queued++;
 		w->n_queued++;
 		pthread_cond_signal(&w->wake);
+		status = CAIRN_OK;
 	}
 	pthread_mutex_unlock(&w->lock);
 	return status;
@@ -77,7 +196,9 @@ enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_wor
 size_t cairn_workers_pending(struct cairn_workers *w)
 {
 	pthread_mutex_lock(&w->lock);
-	size_t n = w->n_queued + w->n_running;
+	size_t n = w->n_queued;
+	for (size_t i = 0; i < CAIRN_LANES; i++)
+		n += w->lanes[i].n_running;
 	pthread_mutex_unlock(&w->lock);
 	return n;
 }

@@ -1,24 +1,44 @@
-/* A few threads for work that must not run on an event loop: hashing, waiting for the disk. */
+/* A few threads for work that must not run on an event loop: hashing, waiting for the disk. Shared fairly: heavy work
+ * never takes all threads, and nobody's work makes others wait for all of it. */
 #ifndef CAIRN_BASE_WORKERS_H
 #define CAIRN_BASE_WORKERS_H
 
 #include "base/status.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /** A pool with a bounded queue. Any thread may submit. */
 struct cairn_workers;
 
+/** What kind of work it is. */
+enum cairn_lane {
+	CAIRN_LANE_QUICK, /* milliseconds, and somebody waits for it: taken before heavy work, on any thread */
+	CAIRN_LANE_HEAVY, /* may take seconds, or waits for the disk: leaves some threads to quick work */
+	CAIRN_LANES,
+};
+
 /** A piece of work; embedded in what it works on. Whoever submits keeps it alive until run() has been called. */
 struct cairn_work {
 	void (*run)(struct cairn_work *work); /* on a worker; may free what contains work */
-	struct cairn_work *next;              /* the pool's */
+	enum cairn_lane lane;
+	uint64_t turn;           /* whose work it is: in a lane those who have some waiting take turns */
+	struct cairn_work *next; /* the pool's */
 };
 
-/** @return CAIRN_OK; CAIRN_E_NOMEM threads or memory could not be had */
-CAIRN_MUST_USE enum cairn_status cairn_workers_new(struct cairn_workers **out, unsigned n_threads, size_t queue_max);
+/**
+ * One turn gets at most three quarters of the queue.
+ * @param n_threads  in all
+ * @param n_quick    of them, for quick work alone; below n_threads. When there are such, one turn gets all threads but
+ *                   one, so that nobody waits for a thread until somebody else's work is done
+ * @param queue_max  pieces of work waiting
+ * @return CAIRN_OK; CAIRN_E_NOMEM threads or memory could not be had
+ */
+CAIRN_MUST_USE enum cairn_status cairn_workers_new(struct cairn_workers **out, unsigned n_threads, unsigned n_quick,
+						   size_t queue_max);
 
-/** Queue work. @return CAIRN_OK; CAIRN_E_BUSY the queue is full, or the pool is closing: run() will not be called */
+/** Queue work. @return CAIRN_OK; CAIRN_E_BUSY the queue is full, or its turn's part of it, or the pool is closing:
+ *  run() will not be called */
 CAIRN_MUST_USE enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_work *work);
 
 /** Work queued or running now. */

@@ -27,6 +27,7 @@ void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, c
 /** Forget everything: some xorb must not be offered any more. */
 void cairn_answer_cache_clear(struct cairn_answer_cache *c);
 
+struct cairn_cas_stats;
 void cairn_answer_cache_stats(struct cairn_answer_cache *c, struct cairn_cas_stats *out);
 
 /** Make an answer of bytes (taken over, malloc). The caller has the one reference. @return NULL without memory; bytes

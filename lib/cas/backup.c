@@ -6,9 +6,10 @@
 #include "base/fd.h"
 #include "cas/backup_format.h"
 #include "cas/bundle.h"
-#include "cas/hold.h"
-#include "cas/secret.h"
+#include "data_dir/data_dir.h"
+#include "data_dir/hold.h"
 #include "index/copy.h"
+#include "index/examine.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -31,13 +32,14 @@ struct backup {
 	struct cairn_backup_report *report;
 	struct cairn_diag *diag;
 	char part[BACKUP_PATH_BYTES], index[BACKUP_PATH_BYTES];
+	char index_url[CAIRN_DATA_DIR_URL_BYTES]; /* of what is copied to index */
 	int fd, hold_fd;
 	struct cairn_store *store;
 	struct cairn_fold_writer *w;
 	uint64_t bundle_bytes;
 	struct cairn_buf data, entries; /* the bundle on its way */
 	struct cairn_buf kept;          /* struct cairn_hash: what an interrupted backup had written, sorted */
-	unsigned n_bundles;
+	unsigned n_bundles, n_faults;
 };
 
 static enum cairn_status backup_io(struct backup *b, const char *what, const char *path)
@@ -236,6 +238,25 @@ static enum cairn_status backup_resume(struct backup *b, uint64_t len)
 	return CAIRN_OK;
 }
 
+/* --- the copied index --------------------------------------------------------------------------------------------- */
+
+static void backup_note_fault(void *ctx, const struct cairn_index_fault *fault)
+{
+	struct backup *b = ctx;
+	(void)!cairn_fail(b->diag, CAIRN_E_MISMATCH, "backup.index", CAIRN_NO_OFFSET,
+			  "the index is damaged, and a backup would be, too; stop the daemon and run cairn fsck "
+			  "--repair: %s",
+			  fault->text);
+	b->n_faults++;
+}
+
+/* A backup of what is damaged would only be found out when it is needed. */
+static enum cairn_status backup_examine(struct backup *b)
+{
+	enum cairn_status status = cairn_index_copy_examine(b->index_url, b->index, backup_note_fault, b, b->diag);
+	return status == CAIRN_OK && b->n_faults > 0 ? CAIRN_E_MISMATCH : status;
+}
+
 /* --- what is not objects ------------------------------------------------------------------------------------------ */
 
 static enum cairn_status backup_index(struct backup *b, uint64_t *index_bytes)
@@ -359,19 +380,23 @@ static enum cairn_status backup_run(struct backup *b)
 	/* What the copied index names stays where it is from before the copy on. */
 	enum cairn_status status = cairn_hold_take(data_dir, &b->hold_fd, b->diag);
 	if (status == CAIRN_OK)
-		status = cairn_store_open_fs_beside(&b->store, data_dir, b->diag);
+		status = cairn_data_dir_open_store(&b->store, data_dir, true, b->diag);
 	if (status == CAIRN_OK)
 		status = backup_open(b, &part_bytes);
 	if (status == CAIRN_OK)
-		status = cairn_index_copy(data_dir, b->index, b->diag);
+		status = cairn_data_dir_index_url(b->index_url, data_dir, b->diag);
 	if (status == CAIRN_OK)
-		status = cairn_index_copy_each(b->index, backup_count, b, b->diag);
+		status = cairn_index_copy(b->index_url, b->index, b->diag);
+	if (status == CAIRN_OK)
+		status = backup_examine(b);
+	if (status == CAIRN_OK)
+		status = cairn_index_copy_each(b->index_url, b->index, backup_count, b, b->diag);
 	if (status != CAIRN_OK)
 		return status;
 	backup_size_bundles(b);
 	status = backup_resume(b, part_bytes);
 	if (status == CAIRN_OK)
-		status = cairn_index_copy_each(b->index, backup_visit, b, b->diag);
+		status = cairn_index_copy_each(b->index_url, b->index, backup_visit, b, b->diag);
 	if (status == CAIRN_OK)
 		status = backup_flush(b);
 	if (status == CAIRN_OK)

@@ -38,7 +38,8 @@ struct cairn_backup_options {
  * object.
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  out is there already; OUT.part is of another backup, or in use; no index of Cairn
- *         CAIRN_E_MISMATCH  the index names an object that is not there, or has another length: fsck it first
+ *         CAIRN_E_MISMATCH  the index is damaged, or names an object that is not there or has another length: fsck it
+ *         first
  *         CAIRN_E_LIMIT     more than a file can hold
  *         CAIRN_E_USAGE     a path is too long, or the secret cannot be used
  *         CAIRN_E_BUSY      stopped; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM

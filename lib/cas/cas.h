@@ -3,63 +3,98 @@
 #define CAIRN_CAS_CAS_H
 
 #include "base/buf.h"
+#include "data_dir/secret.h"
 #include "index/index.h"
 #include "store/store.h"
 #include "verify/verify.h"
 #include "xorb/verifier.h"
 
-/** An open data folder: index, objects, secret. Any thread may call. */
+/** The use cases over one index and one store. Any thread may call. */
 struct cairn_cas;
 
+struct cairn_data_dir;
+
+/** What it works on. Borrowed: whoever opened it closes it, after cairn_cas_free(). */
+struct cairn_cas_parts {
+	struct cairn_index *index;
+	struct cairn_store *store;
+	const char *data_dir;              /* bodies wait in DIR/tmp; DIR/hold holds off collections */
+	const struct cairn_secret *secret; /* NULL: there are no answers to sign then, for checking */
+};
+
+/** What an open folder has. */
+struct cairn_cas_parts cairn_cas_parts_of(const struct cairn_data_dir *d);
+
+/** What was found out about stored bytes, each once. Borrowed for the time of the call. */
+struct cairn_cas_notice {
+	enum cairn_cas_notice_kind {
+		CAIRN_CAS_OBJECT_DAMAGED, /* this copy is not what was uploaded: rule, text and offset say why */
+		CAIRN_CAS_XORB_LOST,      /* no sound copy is left: it counts as not stored until there is one */
+		CAIRN_CAS_XORB_FOUND,     /* a sound copy of one that was lost is here again */
+	} kind;
+	struct cairn_hash xorb;
+	const char *rule, *text; /* NULL: none */
+	uint64_t offset;
+};
+
 struct cairn_cas_options {
-	const char *data_dir;
-	const char *secret_file;  /* NULL: DATA_DIR/secret, made at first start with mode 0600 */
 	bool xorbs_external;      /* index only: xorb bytes live elsewhere */
 	bool strict;              /* refuse what the newer format document forbids and stock clients do */
 	uint64_t shard_bytes_max; /* of one upload */
 	uint64_t xorb_bytes_max;  /* serialized, without a footer */
 	uint32_t xorb_chunks_max; /* at most CAIRN_XORB_CHUNKS_MAX */
 	uint32_t files_max, terms_max, xorbs_max; /* in a shard */
-	uint64_t term_chunks_max;
-	uint64_t spool_bytes_max;  /* bodies in flight, all together; over it uploads are told to come again */
-	uint64_t reserve_bytes;    /* free space below which uploads are refused */
-	uint64_t answer_bytes_max; /* of a dedupe answer; the queried xorb is whole in any case */
-	uint64_t cache_bytes_max;  /* of built answers kept in memory */
-	uint32_t epoch_s;          /* how long one key lasts; answers expire at the end of the following epoch */
+	uint64_t term_chunks_max;                 /* that the terms of a shard run over */
+	uint64_t list_chunks_max;                 /* of the lists after which verifying a shard reads no more of them */
+	uint64_t edit_chunks_max;                 /* that planning an edit walks over, and reads in lists, together */
+	uint64_t spool_bytes_max;     /* bodies in flight, all together; over it uploads are told to come again */
+	unsigned spool_share_percent; /* of that, what one sender may have; a largest upload in any case */
+	uint64_t reserve_bytes;       /* free space below which uploads are refused */
+	uint64_t answer_bytes_max;    /* of a dedupe answer; the queried xorb is whole in any case */
+	uint64_t cache_bytes_max;     /* of built answers kept in memory */
+	uint32_t epoch_s;             /* how long one key lasts; answers expire at the end of the following epoch */
 	uint32_t
 		gc_grace_s; /* how long a xorb that no file needs is kept; at least two epochs, the life of an answer */
+	void (*noticed)(void *ctx, const struct cairn_cas_notice *notice); /* from any thread; NULL: nobody listens */
+	void *noticed_ctx;
 };
 
-/** Documented defaults; data_dir is NULL. */
+/** Documented defaults. */
 extern const struct cairn_cas_options CAIRN_CAS_DEFAULTS;
+
+enum { CAIRN_CAS_OWNER_TEXT_MAX = CAIRN_INDEX_SCOPE_TEXT_MAX }; /* bytes of the name of a scope or owner */
 
 /** On whose behalf. Borrowed strings; the meaning is index.h's. */
 struct cairn_cas_who {
-	const char *scope;  /* dedupe scope; "" is the shared one */
-	const char *owner;  /* repository that uploads register under; "" is the operator's */
-	const char *viewer; /* repository that reads; NULL: all files */
+	const char *scope;        /* dedupe scope; "" is the shared one */
+	const char *owner;        /* repository that uploads register under; "" is the operator's */
+	const char *viewer;       /* repository that reads; NULL: all files */
+	struct cairn_hash sender; /* tells senders apart where what each has under way is counted */
 };
 
-/**
- * Lock the folder (made when missing), open index and objects, read or make the secret.
- * @return CAIRN_OK
- *         CAIRN_E_CONFLICT  another process has the folder, or its index is of a newer version
- *         CAIRN_E_USAGE     gc_grace_s below two epochs; a secret that is unreadable, too short, or readable by others
- *         CAIRN_E_IO, CAIRN_E_NOMEM; always with one clear line in diag
- */
-CAIRN_MUST_USE enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_options *options,
-						struct cairn_diag *diag);
+/** Do the options go together? Asked before the folder is opened, so that none is made in vain.
+ *  @return CAIRN_OK; CAIRN_E_USAGE gc_grace_s below two epochs, with diag */
+CAIRN_MUST_USE enum cairn_status cairn_cas_options_check(const struct cairn_cas_options *options,
+							 struct cairn_diag *diag);
+
+/** @return CAIRN_OK; CAIRN_E_USAGE as cairn_cas_options_check(); CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_parts *parts,
+						const struct cairn_cas_options *options, struct cairn_diag *diag);
+
+/** Every upload must have been told of its end, and every other call be over. NULL is harmless. */
 void cairn_cas_free(struct cairn_cas *cas);
 void cairn_cas_freep(struct cairn_cas **cas);
 
 const struct cairn_cas_options *cairn_cas_options_of(const struct cairn_cas *cas);
+
+/** Its index, for the parts that stand on both (lib/hub). Borrowed. */
 struct cairn_index *cairn_cas_index(struct cairn_cas *cas);
-struct cairn_store *cairn_cas_store(struct cairn_cas *cas);
 
-/** Folder for files without a name, on the file system of the data. */
-const char *cairn_cas_tmp_dir(const struct cairn_cas *cas);
+/** Is its index or its store on another machine? What asks them may wait for long then, so it is for workers: the calls
+ * that say they are cheap, too. */
+bool cairn_cas_is_remote(const struct cairn_cas *cas);
 
-/** Can uploads be taken: index writable and its log folded in, free space above the reserve?
+/** Can uploads be taken: index writable and its checkpoints whole, room above the reserve?
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL, of the reserve with the numbers in diag; CAIRN_E_BUSY the index did not
  *          answer in time; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct cairn_diag *diag);
@@ -69,11 +104,13 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct c
 /** A xorb on its way in: verified and written while it streams, half a MiB at a time. One thread at a time. */
 struct cairn_xorb_upload;
 
-/** @return CAIRN_OK; CAIRN_E_BUSY over spool_bytes_max; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_hash *hash,
-							 uint64_t bytes_expected, struct cairn_xorb_upload **out,
-							 struct cairn_diag *diag);
-/** @return as cairn_xorb_verifier_feed(), cairn_store_put_write(), if for bytes of an earlier call */
+/** @param sender  as in struct cairn_cas_who
+ *  @return CAIRN_OK; CAIRN_E_BUSY over a limit of bytes under way; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_hash *sender,
+							 const struct cairn_hash *hash, uint64_t bytes_expected,
+							 struct cairn_xorb_upload **out, struct cairn_diag *diag);
+/** @return as cairn_use_add(), and as cairn_xorb_verifier_feed() and cairn_store_put_write(), if for bytes of an
+ * earlier call */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uint8_t *bytes, size_t len,
 							 struct cairn_diag *diag);
 /** Check that it is whole and is what its hash says, and make its bytes durable. Waits for the disk: on a worker.
@@ -90,9 +127,13 @@ void cairn_xorb_upload_free(struct cairn_xorb_upload *u);
 
 /** Is the verified xorb stored, so that a client need not send it? One that garbage collection has retired counts as
  * not stored: sent again, it lives again. The object itself is looked for, too.
+ *  @param[out] stored_bytes  of its object
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash *hash,
-						struct cairn_index_xorb *out);
+						uint64_t *stored_bytes);
+
+/** The longest body of a xorb's upload: the xorb, and a footer, which is not kept. */
+uint64_t cairn_cas_xorb_body_max(const struct cairn_cas *cas);
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
@@ -101,11 +142,11 @@ struct cairn_shard_upload;
 
 /** @param who  its strings are copied
  *  @param footer_may_be_cut  as in struct cairn_verify_options
- *  @return CAIRN_OK; CAIRN_E_BUSY over spool_bytes_max; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_BUSY over a limit of bytes under way; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
 							  uint64_t bytes_expected, bool footer_may_be_cut,
 							  struct cairn_shard_upload **out, struct cairn_diag *diag);
-/** @return CAIRN_OK; CAIRN_E_LIMIT past shard_bytes_max; CAIRN_E_FULL; CAIRN_E_IO */
+/** @return CAIRN_OK; CAIRN_E_LIMIT past shard_bytes_max; as cairn_use_add(); CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_write(struct cairn_shard_upload *u, const uint8_t *bytes,
 							  size_t len, struct cairn_diag *diag);
 /**
@@ -141,13 +182,5 @@ struct cairn_answer {
 CAIRN_MUST_USE enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_who *who,
 						 const struct cairn_hash *chunk, const struct cairn_answer **out);
 void cairn_answer_unref(const struct cairn_answer *answer);
-
-struct cairn_cas_stats {
-	uint64_t cache_hits, cache_misses, cache_bytes, cache_entries;
-	uint64_t spool_bytes;                     /* in flight now */
-	uint64_t chunks_verified;                 /* of xorbs and shards, since opening */
-	uint64_t xorbs_stored, xorb_bytes_stored; /* since opening */
-};
-void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out);
 
 #endif

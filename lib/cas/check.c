@@ -1,55 +1,9 @@
 #include "cas/check.h"
 
-#include "base/clock.h"
 #include "cas/check_run.h"
 #include "index/operate.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-const char *cairn_check_kind_name(enum cairn_check_kind kind)
-{
-	switch (kind) {
-	case CAIRN_CHECK_XORB_LIST:
-		return "xorb.list";
-	case CAIRN_CHECK_XORB_UNREAD:
-		return "xorb.unread";
-	case CAIRN_CHECK_XORB_MISSING:
-		return "xorb.missing";
-	case CAIRN_CHECK_XORB_DAMAGED:
-		return "xorb.damaged";
-	case CAIRN_CHECK_FILE_HASH:
-		return "file.hash";
-	case CAIRN_CHECK_FILE_LOST:
-		return "file.lost";
-	case CAIRN_CHECK_OBJECT_ALONE:
-		return "object.alone";
-	}
-	return "unknown";
-}
-
-void check_report(struct check_run *run, enum cairn_check_kind kind, const struct cairn_hash *hash, bool repaired,
-		  const char *fmt, ...)
-{
-	char text[256];
-	va_list ap;
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	run->report->n_problems++;
-	run->report->n_repaired += repaired;
-	struct cairn_check_problem problem = {.kind = kind, .hash = *hash, .text = text, .repaired = repaired};
-	if (run->options->problem)
-		run->options->problem(run->options->ctx, &problem);
-}
-
-enum cairn_status check_step(struct check_run *run)
-{
-	const struct cairn_check_options *o = run->options;
-	return !o->progress || o->progress(o->ctx, run->report) ? CAIRN_OK : CAIRN_E_BUSY;
-}
 
 /* --- xorbs -------------------------------------------------------------------------------------------------------- */
 
@@ -68,7 +22,7 @@ static enum cairn_status check_xorbs(struct check_run *run)
 			cairn_index_each_xorb(run->cas->index, from_id, CHECK_PAGE, check_note_xorb, run, &from_id);
 		for (uint32_t i = 0; i < run->n_page && status == CAIRN_OK; i++) {
 			run->report->n_xorbs++;
-			status = check_xorb(run, &run->xorbs[i].hash);
+			status = check_xorb(run, &run->xorbs[i]);
 			if (status == CAIRN_OK)
 				status = check_step(run);
 		}
@@ -97,7 +51,7 @@ static enum cairn_status check_object(void *ctx, const struct cairn_hash *hash, 
 static void check_note_file(void *ctx, const struct cairn_index_file *file)
 {
 	struct check_run *run = ctx;
-	run->files[run->n_page++] = file->hash;
+	run->files[run->n_page++] = (struct check_file_row){file->id, file->hash};
 }
 
 static enum cairn_status check_files(struct check_run *run)
@@ -129,7 +83,10 @@ enum cairn_status cairn_cas_check(struct cairn_cas *cas, const struct cairn_chec
 	run->cas = cas;
 	run->options = options;
 	run->report = report;
-	enum cairn_status status = check_xorbs(run);
+	run->repair = options->repair;
+	enum cairn_status status = check_index(run);
+	if (status == CAIRN_OK)
+		status = check_xorbs(run);
 	if (status == CAIRN_OK && !cas->options.xorbs_external)
 		status = cairn_store_each(cas->store, check_object, run);
 	if (status == CAIRN_OK)

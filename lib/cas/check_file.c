@@ -1,6 +1,7 @@
 /* Files: do the terms give the hash, and is every xorb of them here? */
 #include "cas/check_run.h"
 #include "hash/merkle.h"
+#include "index/operate.h"
 
 /* What a xorb of a term is. */
 enum check_term { CHECK_TERM_GOOD, CHECK_TERM_GONE, CHECK_TERM_NOT_STORED, CHECK_TERM_WRONG };
@@ -20,6 +21,15 @@ static enum check_term check_term_of(enum cairn_status status)
 	return check_is_gone(status) ? CHECK_TERM_GONE : CHECK_TERM_GOOD;
 }
 
+/* Does a term need a chunk that cannot be read? */
+static bool check_touches(const struct check_bad *bad, const struct cairn_index_term *term)
+{
+	for (uint32_t i = term->start; i < term->end; i++)
+		if (i >= CAIRN_XORB_CHUNKS_MAX || (bad->damaged[i / 8] >> i % 8 & 1))
+			return true;
+	return false;
+}
+
 static enum cairn_status check_term(struct check_run *run, const struct cairn_index_term *term,
 				    struct cairn_merkle *merkle, enum check_term *out)
 {
@@ -29,14 +39,15 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 	if (status != CAIRN_OK)
 		return *out != CHECK_TERM_GOOD ? CAIRN_OK : status;
 	*out = CHECK_TERM_NOT_STORED; /* whether the rest is right shows when its bytes and its list are here again */
-	if ((xorb.stored_bytes == 0 && !run->cas->options.xorbs_external) || check_is_bad(run, &xorb.hash))
+	const struct check_bad *bad = check_find_bad(run, &xorb.hash);
+	if (bad ? check_touches(bad, term) : xorb.stored_bytes == 0 && !run->cas->options.xorbs_external)
 		return CAIRN_OK;
-	const struct cairn_chunk_list *list = cairn_list_cache_find(&run->lists, &xorb.hash);
+	const struct cairn_chunk_list *list = cairn_list_cache_find(&run->lists, &xorb.hash, NULL);
 	if (!list) {
 		CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list read = {0};
 		status = cairn_index_chunk_list_by_id(run->cas->index, xorb.id, &read);
 		if (status == CAIRN_OK)
-			status = cairn_list_cache_put(&run->lists, &xorb.hash, &read, &list);
+			status = cairn_list_cache_put(&run->lists, &xorb.hash, xorb.id, &read, &list);
 	}
 	*out = check_term_of(status);
 	if (status != CAIRN_OK)
@@ -52,7 +63,7 @@ static enum cairn_status check_term(struct check_run *run, const struct cairn_in
 }
 
 /* What a file is. */
-enum check_verdict { CHECK_FILE_GOOD, CHECK_FILE_IS_LOST, CHECK_FILE_IS_WRONG };
+enum check_verdict { CHECK_FILE_GOOD, CHECK_FILE_IS_LOST, CHECK_FILE_IS_WRONG, CHECK_FILE_IS_UNFOUND };
 
 static enum cairn_status check_terms(struct check_run *run, const struct cairn_index_file *file,
 				     enum check_verdict *verdict)
@@ -81,37 +92,82 @@ static enum cairn_status check_terms(struct check_run *run, const struct cairn_i
 	return CAIRN_OK;
 }
 
-static enum cairn_status check_look(struct check_run *run, const struct cairn_hash *hash, enum check_verdict *verdict)
+static void check_note_row(void *ctx, const struct cairn_index_file *file)
+{
+	*(struct check_file_row *)ctx = (struct check_file_row){file->id, file->hash};
+}
+
+/* It is not found by its hash: was it forgotten meanwhile, or is the tree of hashes damaged? */
+static enum cairn_status check_unfound(struct check_run *run, const struct check_file_row *row,
+				       enum check_verdict *verdict)
+{
+	struct check_file_row now = {0};
+	int64_t next_id;
+	enum cairn_status status =
+		cairn_index_each_file(run->cas->index, row->id - 1, 1, false, check_note_row, &now, &next_id);
+	bool there = status == CAIRN_OK && now.id == row->id && cairn_hash_equal(&now.hash, &row->hash);
+	*verdict = there ? CHECK_FILE_IS_UNFOUND : CHECK_FILE_GOOD;
+	return status;
+}
+
+static enum cairn_status check_look(struct check_run *run, const struct check_file_row *row,
+				    enum check_verdict *verdict)
 {
 	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
-	enum cairn_status status = cairn_index_file(run->cas->index, hash, NULL, true, &file);
+	enum cairn_status status = cairn_index_file(run->cas->index, &row->hash, NULL, true, &file);
 	*verdict = CHECK_FILE_IS_WRONG;
 	if (status == CAIRN_OK)
 		return check_terms(run, &file, verdict);
 	if (status == CAIRN_E_NOT_FOUND)
-		*verdict = CHECK_FILE_GOOD; /* forgotten meanwhile */
+		return check_unfound(run, row, verdict);
 	if (status == CAIRN_E_IO)
 		*verdict = CHECK_FILE_IS_LOST;
 	return check_is_gone(status) || status == CAIRN_E_IO ? CAIRN_OK : status;
 }
 
-enum cairn_status check_file(struct check_run *run, const struct cairn_hash *hash)
+/* A file with its terms, which are borrowed: judged while the page is held. */
+struct check_judged {
+	struct check_run *run;
+	int64_t id;
+	bool right;
+};
+
+static void check_judge(void *ctx, const struct cairn_index_file *file)
+{
+	struct check_judged *j = ctx;
+	enum check_verdict verdict;
+	j->right = file->id == j->id && check_terms(j->run, file, &verdict) == CAIRN_OK && verdict == CHECK_FILE_GOOD;
+}
+
+bool check_file_is_right(struct check_run *run, int64_t file)
+{
+	struct check_judged j = {.run = run, .id = file};
+	int64_t next_id;
+	return cairn_index_each_file(run->cas->index, file - 1, 1, true, check_judge, &j, &next_id) == CAIRN_OK &&
+	       j.right;
+}
+
+enum cairn_status check_file(struct check_run *run, const struct check_file_row *row)
 {
 	/* Between its terms and their xorbs it may have been forgotten and collected: only what stays so is a problem.
 	 */
 	enum { LOOKS = 2 };
+	const struct cairn_hash *hash = &row->hash;
 	enum check_verdict verdict = CHECK_FILE_IS_WRONG;
 	for (int i = 0; i < LOOKS && verdict != CHECK_FILE_GOOD; i++) {
-		enum cairn_status status = check_look(run, hash, &verdict);
+		enum cairn_status status = check_look(run, row, &verdict);
 		if (status != CAIRN_OK)
 			return status;
 	}
 	if (verdict == CHECK_FILE_IS_LOST)
-		check_report(
-			run, CAIRN_CHECK_FILE_LOST, hash, false,
-			"a xorb of this file is missing or damaged; it can be read again when that is uploaded again");
+		check_report(run, CAIRN_CHECK_FILE_LOST, hash, false,
+			     "chunks of this file are missing or damaged; it can be read again when they are uploaded "
+			     "again");
 	else if (verdict == CHECK_FILE_IS_WRONG)
 		check_report(run, CAIRN_CHECK_FILE_HASH, hash, false,
 			     "the terms in the index do not give the file's hash");
+	else if (verdict == CHECK_FILE_IS_UNFOUND)
+		check_report(run, CAIRN_CHECK_FILE_HASH, hash, false,
+			     "it is in the index, but not found by its hash: a tree of the database is damaged");
 	return CAIRN_OK;
 }

@@ -2,26 +2,40 @@
 #ifndef CAIRN_CAS_CHECK_RUN_H
 #define CAIRN_CAS_CHECK_RUN_H
 
-#include "cas/check.h"
+#include "cas/check_report.h"
 #include "cas/internal.h"
 #include "cas/list_cache.h"
+#include "cas/stored.h"
 
 enum {
 	CHECK_PAGE = 256,
-	CHECK_BAD_MAX = 4096, /* xorbs found bad and not repaired, whose files are told; of more they are not */
+	CHECK_BAD_MAX = 4096, /* xorbs found bad, whose files are told; of more only if the xorb counts as lost */
+};
+
+/* A row of the walk over all files. */
+struct check_file_row {
+	int64_t id;
+	struct cairn_hash hash;
+};
+
+/* A xorb that is not whole, whose files are told. */
+struct check_bad {
+	struct cairn_hash hash;
+	uint8_t damaged[CAIRN_XORB_CHUNKS_MAX / 8]; /* a bit for each chunk that cannot be read */
 };
 
 struct check_run {
 	struct cairn_cas *cas;
 	const struct cairn_check_options *options;
 	struct cairn_check_report *report;
+	bool repair;     /* asked for, and nothing speaks against it */
 	uint32_t n_page; /* rows of the page at hand, noted below */
 	struct cairn_index_xorb xorbs[CHECK_PAGE];
-	struct cairn_hash files[CHECK_PAGE];
+	struct check_file_row files[CHECK_PAGE];
 	struct cairn_list_cache lists;
 	uint32_t n_bad;
-	struct cairn_hash bad[CHECK_BAD_MAX];
-	uint8_t block[256 * 1024]; /* of the object that is being read */
+	struct check_bad bad[CHECK_BAD_MAX];
+	uint8_t block[CAS_BLOCK_BYTES]; /* of the object that is being read */
 };
 
 /** Tell a problem. */
@@ -31,16 +45,29 @@ void check_report(struct check_run *run, enum cairn_check_kind kind, const struc
 /** After each object or file. @return CAIRN_OK; CAIRN_E_BUSY: stop */
 CAIRN_MUST_USE enum cairn_status check_step(struct check_run *run);
 
+/** The index by itself. What is written into a damaged tree may damage more of it: run->repair ends when one is. */
+CAIRN_MUST_USE enum cairn_status check_index(struct check_run *run);
+
 /** A xorb of the index: its list, and its object if it has one. */
-CAIRN_MUST_USE enum cairn_status check_xorb(struct check_run *run, const struct cairn_hash *hash);
+CAIRN_MUST_USE enum cairn_status check_xorb(struct check_run *run, const struct cairn_index_xorb *row);
 
 /** An object that the index does not know. */
 CAIRN_MUST_USE enum cairn_status check_lone_object(struct check_run *run, const struct cairn_hash *hash);
 
-/** Was this xorb found bad, and is it still in its place? */
-bool check_is_bad(const struct check_run *run, const struct cairn_hash *xorb);
+/** What was found bad of this xorb; NULL: nothing. */
+const struct check_bad *check_find_bad(const struct check_run *run, const struct cairn_hash *xorb);
+
+/**
+ * Which chunks of an object can be read: does each unpack to what the list says? @param list  gives the xorb's hash
+ * @param[out] bad  filled in  @return how many are sound; 0 also when the object is not there
+ */
+uint32_t check_survey(struct check_run *run, const struct cairn_hash *hash, const struct cairn_chunk_list *list,
+		      struct check_bad *bad);
+
+/** Do the terms of the file with this number give its hash? */
+bool check_file_is_right(struct check_run *run, int64_t file);
 
 /** A file: its terms, and its hash. */
-CAIRN_MUST_USE enum cairn_status check_file(struct check_run *run, const struct cairn_hash *hash);
+CAIRN_MUST_USE enum cairn_status check_file(struct check_run *run, const struct check_file_row *row);
 
 #endif

@@ -1,34 +1,23 @@
 /* Xorbs and objects: does one describe the other, and do both give the hash? */
-#include "base/clock.h"
 #include "cas/check_run.h"
+#include "cas/mend.h"
 
 #include <string.h>
 
-/* Unpack and hash a whole object. @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_MISMATCH, CAIRN_E_LIMIT: it is damaged, and
- * diag says where; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
-static enum cairn_status check_read(struct check_run *run, const struct cairn_hash *hash, struct cairn_xorb_verifier *v,
-				    struct cairn_xorb_summary *summary, struct cairn_diag *diag)
+/* Unpack and hash a whole object, the n-th copy of it. @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_MISMATCH,
+ * CAIRN_E_LIMIT: it is damaged or cannot be read, and diag says where; CAIRN_E_NOT_FOUND; CAIRN_E_IO it cannot be
+ * opened; CAIRN_E_NOMEM */
+static enum cairn_status check_read(struct check_run *run, const struct cairn_hash *hash, unsigned n_copy,
+				    struct cairn_xorb_verifier *v, struct cairn_xorb_summary *summary,
+				    struct cairn_diag *diag)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
-	enum cairn_status status = cairn_store_get(run->cas->store, hash, &object);
+	enum cairn_status status = cairn_store_get_copy(run->cas->store, hash, n_copy, &object);
 	if (status != CAIRN_OK)
 		return status;
-	uint64_t bytes = cairn_store_object_bytes(object);
-	for (uint64_t at = 0; at < bytes && status == CAIRN_OK;) {
-		size_t n = bytes - at < sizeof(run->block) ? (size_t)(bytes - at) : sizeof(run->block), n_data;
-		status = cairn_store_object_read(object, at, run->block, n);
-		if (status != CAIRN_OK)
-			return cairn_fail(diag, CAIRN_E_FORMAT, "object.unreadable", at, "the disk cannot read it");
-		status = cairn_xorb_verifier_feed(v, run->block, n, &n_data, diag);
-		at += n;
-		run->report->bytes_read += n;
-	}
-	if (status == CAIRN_OK)
-		status = cairn_xorb_verifier_end(v, hash, summary, diag);
-	if (status == CAIRN_OK && summary->has_footer)
-		status = cairn_fail(diag, CAIRN_E_FORMAT, "object.footer", CAIRN_NO_OFFSET,
-				    "it has a footer, which is never stored");
-	return status;
+	status = cas_read_xorb(object, hash, v, run->block, summary, diag);
+	run->report->bytes_read += cairn_store_object_bytes(object);
+	return status == CAIRN_E_IO ? CAIRN_E_FORMAT : status;
 }
 
 static struct cairn_xorb_verifier *check_verifier(void)
@@ -46,50 +35,122 @@ static bool check_same_places(const struct cairn_chunk_list *a, const struct cai
 	return true;
 }
 
-/* From now on the xorb is not offered and counts as not stored; its bytes, if any, are kept in the folder "damaged". */
-static bool check_lose(struct check_run *run, const struct cairn_hash *hash)
-{
-	struct cairn_index_write lose = {
-		.kind = CAIRN_INDEX_LOSE_XORB,
-		.promise = {.hash = *hash, .now_unix_s = cairn_clock_unix_s()},
-	};
-	if (cairn_index_write(run->cas->index, &lose) != CAIRN_OK)
-		return false;
-	cairn_answer_cache_clear(run->cas->cache);
-	enum cairn_status status = cairn_store_set_aside(run->cas->store, hash);
-	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND;
-}
-
-static void check_note_bad(struct check_run *run, const struct cairn_hash *hash)
+static void check_note_bad(struct check_run *run, const struct check_bad *bad)
 {
 	if (run->n_bad < CHECK_BAD_MAX)
-		run->bad[run->n_bad++] = *hash;
+		run->bad[run->n_bad++] = *bad;
+}
+
+static void check_note_all_bad(struct check_run *run, const struct cairn_hash *hash)
+{
+	struct check_bad bad = {.hash = *hash};
+	memset(bad.damaged, 0xff, sizeof(bad.damaged));
+	check_note_bad(run, &bad);
+}
+
+const struct check_bad *check_find_bad(const struct check_run *run, const struct cairn_hash *xorb)
+{
+	for (uint32_t i = 0; i < run->n_bad; i++)
+		if (cairn_hash_equal(&run->bad[i].hash, xorb))
+			return &run->bad[i];
+	return NULL;
 }
 
 /* The list may well be good: no reason to set its object aside. */
 static enum cairn_status check_unread(struct check_run *run, const struct cairn_hash *hash)
 {
-	check_note_bad(run, hash);
+	check_note_all_bad(run, hash);
 	check_report(run, CAIRN_CHECK_XORB_UNREAD, hash, false,
 		     "its chunk list cannot be read: the disk fails, or the database is damaged");
 	return CAIRN_OK;
 }
 
-static void check_damaged(struct check_run *run, const struct cairn_hash *hash, enum cairn_check_kind kind,
-			  const char *text)
+/* Register an object that verifies: its list is made from its bytes. */
+static bool check_register(struct check_run *run, const struct cairn_hash *hash, const struct cairn_xorb_verifier *v,
+			   uint64_t bytes)
 {
-	bool repaired = run->options->repair && check_lose(run, hash);
-	if (!repaired)
-		check_note_bad(run, hash);
-	check_report(run, kind, hash, repaired, "%s", text);
+	if (cairn_store_confirm(run->cas->store, hash, 0) != CAIRN_OK)
+		return false;
+	struct cairn_index_put_xorb put = {.hash = *hash, .list = cairn_xorb_verifier_list(v), .stored_bytes = bytes};
+	return cairn_index_put_xorb(run->cas->index, &put) == CAIRN_OK;
 }
 
-bool check_is_bad(const struct check_run *run, const struct cairn_hash *xorb)
+/* Bytes that are kept where nobody looks for them, but a person. */
+static bool check_set_aside(struct check_run *run, const struct cairn_hash *hash)
 {
-	for (uint32_t i = 0; i < run->n_bad; i++)
-		if (cairn_hash_equal(&run->bad[i], xorb))
+	enum cairn_status status = cairn_store_set_aside(run->cas->store, hash);
+	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND;
+}
+
+/* What row and object say of each other is wrong. From now on the xorb is not offered and counts as not stored. If the
+ * object is whole in itself the row is made anew from it; else its bytes stay where they are as long as any of them can
+ * be read. @param[out] cured  nothing is lost */
+static bool check_repair(struct check_run *run, const struct cairn_hash *hash, uint32_t n_sound, bool *cured)
+{
+	CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
+	struct cairn_xorb_summary summary = {0};
+	enum cairn_status verdict = v ? check_read(run, hash, 0, v, &summary, NULL) : CAIRN_E_NOMEM;
+	if (verdict == CAIRN_E_IO || verdict == CAIRN_E_NOMEM || cas_lose(run->cas, hash) != CAIRN_OK)
+		return false;
+	*cured = verdict == CAIRN_OK;
+	if (*cured)
+		return check_register(run, hash, v, summary.chunk_data_bytes);
+	return n_sound > 0 || check_set_aside(run, hash);
+}
+
+/* Is another copy what the list says? @param[out] n_before  copies that come before it */
+static bool check_find_sound(struct check_run *run, const struct cairn_hash *hash, const struct cairn_chunk_list *list,
+			     unsigned *n_before)
+{
+	for (*n_before = 1; !run->options->skip_data; ++*n_before) {
+		CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
+		struct cairn_xorb_summary summary;
+		enum cairn_status status = v ? check_read(run, hash, *n_before, v, &summary, NULL) : CAIRN_E_NOT_FOUND;
+		if (status == CAIRN_OK && check_same_places(list, cairn_xorb_verifier_list(v)))
 			return true;
+		if (status == CAIRN_E_NOT_FOUND)
+			return false;
+	}
 	return false;
+}
+
+/* Nothing is lost but copies that are in the way of it. */
+static void check_damaged_copies(struct check_run *run, const struct cairn_hash *hash, unsigned n,
+				 enum cairn_check_kind kind, const char *text)
+{
+	bool repaired = run->repair;
+	for (unsigned i = 0; i < n && repaired; i++)
+		repaired = check_set_aside(run, hash);
+	check_report(run, kind, hash, repaired, "%s; another copy of it is sound", text);
+}
+
+/* @param list  gives the xorb's hash; NULL: there is none */
+static void check_damaged(struct check_run *run, const struct cairn_hash *hash, const struct cairn_chunk_list *list,
+			  enum cairn_check_kind kind, const char *text)
+{
+	struct check_bad bad = {.hash = *hash};
+	unsigned n_before;
+	if (list && check_find_sound(run, hash, list, &n_before)) {
+		check_damaged_copies(run, hash, n_before, kind, text);
+		return;
+	}
+	memset(bad.damaged, 0xff, sizeof(bad.damaged));
+	uint32_t n_sound = list ? check_survey(run, hash, list, &bad) : 0;
+	bool cured = false, repaired = run->repair && check_repair(run, hash, n_sound, &cured);
+	if (!cured)
+		check_note_bad(run, &bad);
+	if (n_sound > 0)
+		check_report(run, kind, hash, repaired, "%s; %u of its %u chunks can be read", text, n_sound, list->n);
+	else
+		check_report(run, kind, hash, repaired, "%s", text);
+}
+
+/* A xorb that counts as lost, of whose bytes something may be here. */
+static void check_lost(struct check_run *run, const struct cairn_hash *hash, const struct cairn_chunk_list *list)
+{
+	struct check_bad bad;
+	if (check_survey(run, hash, list, &bad) > 0)
+		check_note_bad(run, &bad);
 }
 
 /* Under the guard. */
@@ -99,13 +160,13 @@ static enum cairn_status check_object_of(struct check_run *run, const struct cai
 	uint64_t bytes;
 	enum cairn_status status = cairn_store_stat(run->cas->store, &row->hash, &bytes);
 	if (status == CAIRN_E_NOT_FOUND) {
-		check_damaged(run, &row->hash, CAIRN_CHECK_XORB_MISSING, "the object is not there");
+		check_damaged(run, &row->hash, list, CAIRN_CHECK_XORB_MISSING, "the object is not there");
 		return CAIRN_OK;
 	}
 	if (status != CAIRN_OK)
 		return status;
 	if (bytes != row->stored_bytes) {
-		check_damaged(run, &row->hash, CAIRN_CHECK_XORB_DAMAGED,
+		check_damaged(run, &row->hash, list, CAIRN_CHECK_XORB_DAMAGED,
 			      "the object has another length than the index says");
 		return CAIRN_OK;
 	}
@@ -116,25 +177,39 @@ static enum cairn_status check_object_of(struct check_run *run, const struct cai
 		return CAIRN_E_NOMEM;
 	struct cairn_xorb_summary summary;
 	struct cairn_diag diag = {0};
-	status = check_read(run, &row->hash, v, &summary, &diag);
+	status = check_read(run, &row->hash, 0, v, &summary, &diag);
 	if (status == CAIRN_E_FORMAT || status == CAIRN_E_MISMATCH || status == CAIRN_E_LIMIT) {
-		check_damaged(run, &row->hash, CAIRN_CHECK_XORB_DAMAGED, diag.text);
+		check_damaged(run, &row->hash, list, CAIRN_CHECK_XORB_DAMAGED, diag.text);
 		return CAIRN_OK;
 	}
 	if (status == CAIRN_OK && !check_same_places(list, cairn_xorb_verifier_list(v)))
-		check_damaged(run, &row->hash, CAIRN_CHECK_XORB_DAMAGED,
+		check_damaged(run, &row->hash, list, CAIRN_CHECK_XORB_DAMAGED,
 			      "the object is a whole xorb, but packed otherwise than the index says");
 	return status;
 }
 
-/* Under the guard. */
-static enum cairn_status check_guarded_xorb(struct check_run *run, const struct cairn_hash *hash)
+/* A row of the walk that is not found by its hash: was it swept meanwhile, or is the tree of hashes damaged? */
+static enum cairn_status check_unfound(struct check_run *run, const struct cairn_index_xorb *walked)
 {
+	struct cairn_index_xorb row;
+	enum cairn_status status = cairn_index_xorb_by_id(run->cas->index, walked->id, &row);
+	if (status == CAIRN_OK && cairn_hash_equal(&row.hash, &walked->hash)) {
+		check_note_all_bad(run, &walked->hash);
+		check_report(run, CAIRN_CHECK_XORB_UNREAD, &walked->hash, false,
+			     "it is in the index, but not found by its hash: a tree of the database is damaged");
+	}
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+/* Under the guard. */
+static enum cairn_status check_guarded_xorb(struct check_run *run, const struct cairn_index_xorb *walked)
+{
+	const struct cairn_hash *hash = &walked->hash;
 	struct cairn_index_xorb row;
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
 	enum cairn_status status = cairn_index_xorb(run->cas->index, hash, &row);
 	if (status == CAIRN_E_NOT_FOUND)
-		return CAIRN_OK; /* swept meanwhile */
+		return check_unfound(run, walked);
 	if (status == CAIRN_OK)
 		status = cairn_index_chunk_list(run->cas->index, hash, &list);
 	/* A sweep takes rows without the guard, also between the two reads; a list that is damaged leaves the other
@@ -150,33 +225,24 @@ static enum cairn_status check_guarded_xorb(struct check_run *run, const struct 
 		return status;
 	if (status != CAIRN_OK || !cairn_hash_equal(&root, hash) || list.n != row.n_chunks ||
 	    cairn_chunk_list_bytes(&list, 0, list.n) != row.unpacked_bytes) {
-		check_damaged(run, hash, CAIRN_CHECK_XORB_LIST,
+		check_damaged(run, hash, NULL, CAIRN_CHECK_XORB_LIST,
 			      "the chunk list in the index does not give the xorb's hash");
 		return CAIRN_OK;
 	}
-	return row.stored_bytes > 0 ? check_object_of(run, &row, &list) : CAIRN_OK;
+	if (row.stored_bytes > 0)
+		return check_object_of(run, &row, &list);
+	if (!run->cas->options.xorbs_external)
+		check_lost(run, hash, &list);
+	return CAIRN_OK;
 }
 
-enum cairn_status check_xorb(struct check_run *run, const struct cairn_hash *hash)
+enum cairn_status check_xorb(struct check_run *run, const struct cairn_index_xorb *row)
 {
 	struct cairn_guard guard;
-	cairn_guard_take(&run->cas->guards, &guard, hash);
-	enum cairn_status status = check_guarded_xorb(run, hash);
+	cairn_guard_take(&run->cas->guards, &guard, &row->hash);
+	enum cairn_status status = check_guarded_xorb(run, row);
 	cairn_guard_release(&run->cas->guards, &guard);
 	return status;
-}
-
-/* Register an object that verifies; set another aside. */
-static bool check_adopt(struct check_run *run, const struct cairn_hash *hash, enum cairn_status verdict,
-			const struct cairn_xorb_verifier *v, uint64_t bytes)
-{
-	if (verdict != CAIRN_OK)
-		return cairn_store_set_aside(run->cas->store, hash) == CAIRN_OK;
-	struct cairn_index_write put = {
-		.kind = CAIRN_INDEX_PUT_XORB,
-		.xorb = {.hash = *hash, .list = cairn_xorb_verifier_list(v), .stored_bytes = bytes},
-	};
-	return cairn_index_write(run->cas->index, &put) == CAIRN_OK;
 }
 
 /* Under the guard. */
@@ -195,12 +261,15 @@ static enum cairn_status check_guarded_object(struct check_run *run, const struc
 		return CAIRN_E_NOMEM;
 	struct cairn_xorb_summary summary = {0};
 	struct cairn_diag diag = {0};
-	enum cairn_status verdict = check_read(run, hash, v, &summary, &diag);
+	enum cairn_status verdict = check_read(run, hash, 0, v, &summary, &diag);
 	if (verdict == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK; /* removed meanwhile */
 	if (verdict == CAIRN_E_IO || verdict == CAIRN_E_NOMEM)
 		return verdict;
-	bool repaired = run->options->repair && check_adopt(run, hash, verdict, v, summary.chunk_data_bytes);
+	if (verdict != CAIRN_OK && (check_find_bad(run, hash) || run->n_bad == CHECK_BAD_MAX))
+		return CAIRN_OK; /* of a xorb that is known as lost, which is read as far as it can be */
+	bool repaired = run->repair && (verdict == CAIRN_OK ? check_register(run, hash, v, summary.chunk_data_bytes)
+							    : check_set_aside(run, hash));
 	check_report(run, CAIRN_CHECK_OBJECT_ALONE, hash, repaired, "the index does not know this object, which is %s",
 		     verdict == CAIRN_OK ? "a whole xorb" : "damaged");
 	return CAIRN_OK;

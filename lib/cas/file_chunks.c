@@ -1,6 +1,7 @@
 #include "cas/file_chunks.h"
 
 #include "base/bytes.h"
+#include "cas/internal.h"
 #include "cas/list_cache.h"
 #include "chunk/chunker.h"
 
@@ -8,9 +9,12 @@
 
 struct file_walk {
 	struct cairn_index *index;
+	uint64_t chunks_max;
 	const struct cairn_file_chunks_sink *sink;
 	struct cairn_file_chunks *out;
+	struct cairn_diag *diag;
 	struct cairn_list_cache lists;   /* by walk_key() */
+	uint64_t n_worked;               /* chunks walked over and read in lists */
 	struct cairn_file_window *dirty; /* owned; ascending, apart from each other */
 	size_t n_dirty, at_dirty;        /* the first one that ends behind the cursor */
 	uint64_t cursor;
@@ -74,10 +78,18 @@ static bool walk_is_ordinary(uint32_t bytes)
 	return bytes >= 2 * CAIRN_CHUNK_CUT_BYTES_MIN && bytes < CAIRN_CHUNK_CUT_BYTES_MAX - CAIRN_CHUNK_CUT_BYTES_MIN;
 }
 
+static enum cairn_status walk_not_foldable(struct file_walk *w)
+{
+	return cairn_fail(w->diag, CAIRN_E_LIMIT, "dirty.not_foldable", CAIRN_NO_OFFSET,
+			  "the file is too regular to be changed in parts; cut all of it into chunks again");
+}
+
 /* The gap is over: hand it out. */
 static enum cairn_status walk_end_gap(struct file_walk *w)
 {
 	enum cairn_status status = cairn_subtree_end(&w->gap);
+	if (status == CAIRN_E_LIMIT)
+		status = walk_not_foldable(w);
 	if (status == CAIRN_OK)
 		w->sink->range(w->sink->ctx, w->gap.n_nodes > 0 ? &w->gap : NULL);
 	cairn_subtree_fini(&w->gap);
@@ -111,6 +123,8 @@ static enum cairn_status walk_chunk(struct file_walk *w, const struct cairn_hash
 			cairn_subtree_init(&w->gap, false, w->at_dirty == w->n_dirty);
 	} else {
 		status = cairn_subtree_add(&w->gap, hash, bytes);
+		if (status == CAIRN_E_LIMIT)
+			status = walk_not_foldable(w);
 	}
 	w->cursor = end;
 	w->out->n_chunks++;
@@ -134,16 +148,29 @@ static struct cairn_hash walk_key(int64_t xorb_id)
 	return key;
 }
 
+static enum cairn_status walk_count(struct file_walk *w, uint64_t n_chunks)
+{
+	w->n_worked += n_chunks;
+	if (w->n_worked <= w->chunks_max)
+		return CAIRN_OK;
+	return cairn_fail(
+		w->diag, CAIRN_E_LIMIT, "dirty.too_long", CAIRN_NO_OFFSET,
+		"planning this change would go over more chunks than one request may (edit_chunks_max); cut all "
+		"of the file into chunks again");
+}
+
 static enum cairn_status walk_find_list(struct file_walk *w, int64_t xorb_id, const struct cairn_chunk_list **out)
 {
 	const struct cairn_hash key = walk_key(xorb_id);
-	*out = cairn_list_cache_find(&w->lists, &key);
+	*out = cairn_list_cache_find(&w->lists, &key, NULL);
 	if (*out)
 		return CAIRN_OK;
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list read = {0};
 	enum cairn_status status = walk_read_list(w, xorb_id, &read);
 	if (status == CAIRN_OK)
-		status = cairn_list_cache_put(&w->lists, &key, &read, out);
+		status = walk_count(w, read.n);
+	if (status == CAIRN_OK)
+		status = cairn_list_cache_put(&w->lists, &key, xorb_id, &read, out);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
 }
 
@@ -167,6 +194,15 @@ static enum cairn_status walk_term(struct file_walk *w, const struct cairn_index
 	return CAIRN_OK;
 }
 
+static uint64_t walk_chunks_of(const struct cairn_index_file *file)
+{
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < file->n_terms; i++)
+		if (file->terms[i].start < file->terms[i].end)
+			n += file->terms[i].end - file->terms[i].start;
+	return n;
+}
+
 static enum cairn_status walk_file(struct file_walk *w, const struct cairn_index_file *file)
 {
 	w->out->windows = calloc(w->n_dirty, sizeof(*w->out->windows));
@@ -174,7 +210,7 @@ static enum cairn_status walk_file(struct file_walk *w, const struct cairn_index
 	if (!w->out->windows || !w->out->kept)
 		return CAIRN_E_NOMEM;
 	cairn_subtree_init(&w->gap, true, false);
-	enum cairn_status status = CAIRN_OK;
+	enum cairn_status status = walk_count(w, walk_chunks_of(file));
 	for (uint32_t i = 0; i < file->n_terms && status == CAIRN_OK; i++)
 		status = walk_term(w, &file->terms[i]);
 	if (status == CAIRN_OK && w->cursor != file->size_bytes)
@@ -184,10 +220,16 @@ static enum cairn_status walk_file(struct file_walk *w, const struct cairn_index
 
 enum cairn_status cairn_cas_file_chunks(struct cairn_cas *cas, const char *viewer, const struct cairn_hash *hash,
 					const struct cairn_byte_range *ranges, size_t n_ranges,
-					const struct cairn_file_chunks_sink *sink, struct cairn_file_chunks *out)
+					const struct cairn_file_chunks_sink *sink, struct cairn_file_chunks *out,
+					struct cairn_diag *diag)
 {
 	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
-	CLEANUP(walk_fini) struct file_walk w = {.index = cairn_cas_index(cas), .sink = sink, .out = out};
+	CLEANUP(walk_fini)
+	struct file_walk w = {.index = cas->index,
+			      .chunks_max = cairn_cas_options_of(cas)->edit_chunks_max,
+			      .sink = sink,
+			      .out = out,
+			      .diag = diag};
 	*out = (struct cairn_file_chunks){0};
 	enum cairn_status status = cairn_index_file(w.index, hash, viewer, true, &file);
 	if (status != CAIRN_OK)

@@ -1,5 +1,5 @@
 /* What a client needs to change parts of a file without reading the rest: where to cut it into chunks again, and the
- * remainder folded. */
+ * subtrees of the rest. */
 #ifndef CAIRN_CAS_FILE_CHUNKS_H
 #define CAIRN_CAS_FILE_CHUNKS_H
 
@@ -27,7 +27,7 @@ struct cairn_file_chunks_sink {
 	/** What stands before a window, or after the last, in the file's order: n_windows + 1 calls. Borrowed.
 	 *  @param range  NULL: nothing stands there */
 	void (*range)(void *ctx, const struct cairn_subtree *range);
-	/** Asked before each term. @return false: give up. NULL: never */
+	/** Asked before each term. @return false: give up. NULL: it never does */
 	bool (*go_on)(void *ctx);
 };
 
@@ -38,11 +38,12 @@ struct cairn_file_chunks_sink {
  * row whose lengths are not near the chunker's limits: from there on the chunks are the same again, whatever was
  * changed (source: the reference client). Ranges that are met on the way share a window.
  *
- * Reads every chunk of the file, one xorb's list at a time; keeps some lists and one folded range.
+ * Reads every chunk of the file, one xorb's list at a time; keeps some lists and one subtree.
  * @return CAIRN_OK
  *         CAIRN_E_NOT_FOUND  unknown, or not the viewer's to read
  *         CAIRN_E_USAGE      no range lies in the file; out->file_bytes is set
- *         CAIRN_E_LIMIT      too regular: a part does not fold (see merkle_subtree.h)
+ *         CAIRN_E_LIMIT      too regular, a part has no small subtree (merkle_subtree.h), or over edit_chunks_max;
+ *                            which, in diag
  *         CAIRN_E_BUSY       the sink gave up
  *         CAIRN_E_CONFLICT   a xorb of it is gone
  *         CAIRN_E_IO, CAIRN_E_NOMEM
@@ -51,6 +52,6 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_file_chunks(struct cairn_cas *cas, co
 						       const struct cairn_hash *file,
 						       const struct cairn_byte_range *ranges, size_t n_ranges,
 						       const struct cairn_file_chunks_sink *sink,
-						       struct cairn_file_chunks *out);
+						       struct cairn_file_chunks *out, struct cairn_diag *diag);
 
 #endif

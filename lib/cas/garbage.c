@@ -4,8 +4,10 @@
 #include "base/crash_point.h"
 #include "base/fd.h"
 #include "base/workers.h"
-#include "cas/hold.h"
 #include "cas/internal.h"
+#include "data_dir/hold.h"
+#include "index/examine.h"
+#include "index/needs.h"
 #include "store/pack.h"
 
 #include <stdlib.h>
@@ -19,27 +21,26 @@ struct collection {
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
 	struct cairn_gc_report *report;
+	struct cairn_index_needs *needs; /* owned */
+	uint64_t n_doubted;              /* xorbs that were spared because of it */
 	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
 };
-
-static enum cairn_status cas_change_owner(struct cairn_cas *cas, enum cairn_index_write_kind kind,
-					  const struct cairn_hash *file, const char *owner, bool *changed)
-{
-	struct cairn_index_write write = {.kind = kind, .file = {.hash = *file, .owner = owner}};
-	enum cairn_status status = cairn_index_write(cas->index, &write);
-	*changed = status == CAIRN_OK && write.added;
-	return status;
-}
 
 enum cairn_status cairn_cas_forget(struct cairn_cas *cas, const struct cairn_hash *file, const char *owner,
 				   bool *forgotten)
 {
-	return cas_change_owner(cas, CAIRN_INDEX_FORGET_FILE, file, owner, forgotten);
+	struct cairn_index_forget_file forget = {.hash = *file, .owner = owner};
+	enum cairn_status status = cairn_index_forget_file(cas->index, &forget);
+	*forgotten = status == CAIRN_OK && forget.forgotten;
+	return status;
 }
 
 enum cairn_status cairn_cas_share(struct cairn_cas *cas, const struct cairn_hash *file, const char *owner, bool *shared)
 {
-	return cas_change_owner(cas, CAIRN_INDEX_SHARE_FILE, file, owner, shared);
+	struct cairn_index_share_file share = {.hash = *file, .owner = owner};
+	enum cairn_status status = cairn_index_share_file(cas->index, &share);
+	*shared = status == CAIRN_OK && share.shared;
+	return status;
 }
 
 static bool gc_stops(const struct collection *c)
@@ -52,17 +53,18 @@ static enum cairn_status gc_mark(struct collection *c)
 	enum cairn_status status = CAIRN_OK;
 	int64_t from_id = 0;
 	do {
-		struct cairn_index_write mark = {
-			.kind = CAIRN_INDEX_GC_MARK,
-			.mark = {.now_unix_s = cairn_clock_unix_s(),
-				 .grace_s = c->cas->options.gc_grace_s,
-				 .from_id = from_id},
+		struct cairn_index_gc_mark mark = {
+			.needs = c->needs,
+			.now_unix_s = cairn_clock_unix_s(),
+			.grace_s = c->cas->options.gc_grace_s,
+			.from_id = from_id,
 		};
-		status = cairn_index_write(c->cas->index, &mark);
+		status = cairn_index_gc_mark(c->cas->index, &mark);
 		if (status != CAIRN_OK)
 			break;
-		c->report->n_retired += mark.mark.n_retired;
-		from_id = mark.mark.next_id;
+		c->report->n_retired += mark.n_retired;
+		c->n_doubted += mark.n_doubted;
+		from_id = mark.next_id;
 		cairn_crash_point(CAIRN_CRASH_GC_MARKED);
 	} while (from_id != 0 && !gc_stops(c));
 	return status;
@@ -117,7 +119,7 @@ static enum cairn_status gc_remove_objects(struct collection *c, uint32_t n)
 {
 	struct gc_lane lanes[GC_LANES];
 	struct cairn_workers *workers;
-	enum cairn_status status = cairn_workers_new(&workers, GC_LANES, GC_LANES);
+	enum cairn_status status = cairn_workers_new(&workers, GC_LANES, 0, (size_t)GC_LANES * 2);
 	if (status != CAIRN_OK)
 		return status;
 	for (uint32_t i = 0; i < GC_LANES; i++) {
@@ -139,27 +141,71 @@ static enum cairn_status gc_sweep(struct collection *c)
 {
 	bool more = true;
 	while (more && !gc_stops(c)) {
-		struct cairn_index_write sweep = {
-			.kind = CAIRN_INDEX_GC_SWEEP,
-			.sweep = {.now_unix_s = cairn_clock_unix_s(),
-				  .grace_s = c->cas->options.gc_grace_s,
-				  .swept = c->swept,
-				  .n_max = CAIRN_INDEX_SWEEP_MAX},
+		struct cairn_index_gc_sweep sweep = {
+			.needs = c->needs,
+			.now_unix_s = cairn_clock_unix_s(),
+			.grace_s = c->cas->options.gc_grace_s,
+			.swept = c->swept,
+			.n_max = CAIRN_INDEX_SWEEP_MAX,
 		};
-		enum cairn_status status = cairn_index_write(c->cas->index, &sweep);
+		enum cairn_status status = cairn_index_gc_sweep(c->cas->index, &sweep);
 		if (status != CAIRN_OK)
 			return status;
-		c->report->n_swept += sweep.sweep.n;
-		more = sweep.sweep.more;
+		c->report->n_swept += sweep.n;
+		c->n_doubted += sweep.n_doubted;
+		more = sweep.more;
 		cairn_crash_point(CAIRN_CRASH_GC_SWEPT);
-		if (sweep.sweep.n == 0)
+		if (sweep.n == 0)
 			continue;
 		cairn_answer_cache_clear(c->cas->cache);
-		status = gc_remove_objects(c, sweep.sweep.n);
+		status = gc_remove_objects(c, sweep.n);
 		if (status != CAIRN_OK)
 			return status;
 	}
 	return CAIRN_OK;
+}
+
+static enum cairn_status gc_refuse(struct collection *c, const char *what)
+{
+	enum cairn_status status = cairn_fail(
+		&c->report->diag, CAIRN_E_DAMAGED, "gc.index", CAIRN_NO_OFFSET,
+		"the index is damaged, and nothing more is removed; stop the daemon and run cairn fsck: %s", what);
+	cairn_index_condemn(c->cas->index, &c->report->diag);
+	return status;
+}
+
+static void gc_note_fault(void *ctx, const struct cairn_index_fault *fault)
+{
+	struct collection *c = ctx;
+	(void)!gc_refuse(c, fault->text);
+}
+
+/* Before anything is believed: what do the files themselves say that they need, and is each xorb found by its hash? One
+ * that is not can be stored a second time, and then its object would go with the row that is left over. */
+static enum cairn_status gc_hear_witnesses(struct collection *c)
+{
+	enum cairn_status status = cairn_index_needs_new(&c->needs, c->cas->index, c->stop, c->stop_ctx);
+	if (status == CAIRN_E_DAMAGED)
+		return gc_refuse(c, "the terms of a file are malformed");
+	if (status == CAIRN_E_IO)
+		return cairn_fail(&c->report->diag, status, "gc.unread", CAIRN_NO_OFFSET,
+				  "the terms of a file cannot be read, and nothing is removed: look at the disk");
+	if (status == CAIRN_OK)
+		status = cairn_index_examine_xorbs(c->cas->index, gc_note_fault, c);
+	return status == CAIRN_OK && c->report->diag.rule ? CAIRN_E_DAMAGED : status;
+}
+
+/* A xorb without a reference that a file names: the file was forgotten since it was asked, or one of both is wrong. */
+static enum cairn_status gc_settle_doubts(struct collection *c)
+{
+	bool agree = false;
+	if (c->n_doubted == 0)
+		return CAIRN_OK;
+	c->n_doubted = 0;
+	enum cairn_status status = cairn_index_needs_agree(c->cas->index, &agree);
+	if (status != CAIRN_OK || agree)
+		return status;
+	return gc_refuse(c, "the table reference is not what the terms of the files say");
 }
 
 static enum cairn_status gc_run(struct collection *c)
@@ -170,11 +216,20 @@ static enum cairn_status gc_run(struct collection *c)
 	c->report->held = status == CAIRN_E_BUSY;
 	if (status != CAIRN_OK)
 		return status;
-	status = gc_mark(c);
+	status = gc_hear_witnesses(c);
+	if (status == CAIRN_E_BUSY)
+		return CAIRN_OK; /* stopped */
+	if (status == CAIRN_OK)
+		status = gc_mark(c);
 	if (c->report->n_retired > 0)
 		cairn_answer_cache_clear(cas->cache);
 	if (status == CAIRN_OK)
+		status = gc_settle_doubts(c);
+	if (status == CAIRN_OK)
 		status = gc_sweep(c);
+	if (status == CAIRN_OK)
+		status = gc_settle_doubts(c);
+	cairn_index_needs_freep(&c->needs);
 	return status == CAIRN_OK ? cairn_store_tidy_packs(cas->store) : status;
 }
 

@@ -9,7 +9,8 @@ struct cairn_gc_report {
 	uint64_t n_retired; /* xorbs that are not offered any more from now on */
 	uint64_t n_swept;   /* xorbs that are gone */
 	uint64_t bytes_freed;
-	bool held; /* with CAIRN_E_BUSY: somebody copies the store (hold.h) */
+	bool held;              /* with CAIRN_E_BUSY: somebody copies the store (data_dir/hold.h) */
+	struct cairn_diag diag; /* of a refusal: the index is damaged */
 };
 
 /**
@@ -31,8 +32,10 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const st
  * been retired for longer than it. Long; waits for the index's writer and the disk, in pieces of a few milliseconds, so
  * that uploads hardly notice. One at a time.
  * @param stop  looked at between pieces; true ends the collection early. May be NULL
- * @return CAIRN_OK; CAIRN_E_BUSY one is running already, or held; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM. out counts
- * what was done, also on failure
+ * Nothing is removed on the word of one table: a xorb goes when neither the table reference nor the terms of any file
+ * name it. Where they contradict each other, or the table of xorbs contradicts its trees, the collection is refused.
+ * @return CAIRN_OK; CAIRN_E_BUSY one is running already, or held; CAIRN_E_DAMAGED the index is, diag says how;
+ * CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM. out counts what was done, also on failure
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
 					      struct cairn_gc_report *out);

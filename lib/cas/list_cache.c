@@ -4,6 +4,7 @@
 
 struct list_slot {
 	struct cairn_hash xorb;
+	int64_t id;
 	struct cairn_chunk_list list;
 	uint16_t next; /* of its chain: a slot + 1; 0: it is the last */
 };
@@ -42,16 +43,22 @@ void cairn_list_cache_fini(struct cairn_list_cache *c)
 	c->ring = NULL;
 }
 
-const struct cairn_chunk_list *cairn_list_cache_find(const struct cairn_list_cache *c, const struct cairn_hash *xorb)
+const struct cairn_chunk_list *cairn_list_cache_find(const struct cairn_list_cache *c, const struct cairn_hash *xorb,
+						     int64_t *id)
 {
 	const struct cairn_list_ring *ring = c->ring;
-	for (uint16_t at = ring ? ring->chain[xorb->b[0]] : 0; at != 0; at = ring->slots[at - 1].next)
-		if (cairn_hash_equal(&ring->slots[at - 1].xorb, xorb))
-			return &ring->slots[at - 1].list;
+	for (uint16_t at = ring ? ring->chain[xorb->b[0]] : 0; at != 0; at = ring->slots[at - 1].next) {
+		const struct list_slot *slot = &ring->slots[at - 1];
+		if (!cairn_hash_equal(&slot->xorb, xorb))
+			continue;
+		if (id)
+			*id = slot->id;
+		return &slot->list;
+	}
 	return NULL;
 }
 
-enum cairn_status cairn_list_cache_put(struct cairn_list_cache *c, const struct cairn_hash *xorb,
+enum cairn_status cairn_list_cache_put(struct cairn_list_cache *c, const struct cairn_hash *xorb, int64_t id,
 				       struct cairn_chunk_list *list, const struct cairn_chunk_list **kept)
 {
 	if (!c->ring)
@@ -61,12 +68,12 @@ enum cairn_status cairn_list_cache_put(struct cairn_list_cache *c, const struct 
 		cairn_chunk_list_fini(list);
 		return CAIRN_E_NOMEM;
 	}
-	size_t bytes = list_bytes(list);
-	while (ring->n == CAIRN_LIST_CACHE_LISTS || (ring->n > 0 && ring->bytes + bytes > CAIRN_LIST_CACHE_BYTES))
+	size_t bytes = list_bytes(list), bytes_max = c->bytes_max ? c->bytes_max : CAIRN_LIST_CACHE_BYTES;
+	while (ring->n == CAIRN_LIST_CACHE_LISTS || (ring->n > 0 && ring->bytes + bytes > bytes_max))
 		list_drop_first(ring);
 	uint32_t at = (ring->first + ring->n++) % CAIRN_LIST_CACHE_LISTS;
 	uint16_t *chain = &ring->chain[xorb->b[0]];
-	ring->slots[at] = (struct list_slot){.xorb = *xorb, .list = *list, .next = *chain};
+	ring->slots[at] = (struct list_slot){.xorb = *xorb, .id = id, .list = *list, .next = *chain};
 	*list = (struct cairn_chunk_list){0};
 	*chain = (uint16_t)(at + 1);
 	ring->bytes += bytes;

@@ -12,21 +12,25 @@ enum {
 /** Owns up to so many lists. Zeroed is empty. One thread at a time. */
 struct cairn_list_cache {
 	struct cairn_list_ring *ring; /* owned; NULL until the first list comes */
+	size_t bytes_max;             /* of the lists' chunks, but one list is kept always; 0: CAIRN_LIST_CACHE_BYTES */
 };
 
 void cairn_list_cache_fini(struct cairn_list_cache *c);
 
-/** The list of a xorb; NULL: not here. Valid until the next cairn_list_cache_put(). */
-const struct cairn_chunk_list *cairn_list_cache_find(const struct cairn_list_cache *c, const struct cairn_hash *xorb);
+/** The list of a xorb; NULL: not here. Valid until the next cairn_list_cache_put(). @param[out] id  as it was put; may
+ * be NULL */
+const struct cairn_chunk_list *cairn_list_cache_find(const struct cairn_list_cache *c, const struct cairn_hash *xorb,
+						     int64_t *id);
 
 /**
- * Keep the list of a xorb that is not here, in place of those that came first.
+ * Keep the list of a xorb, instead of an older one of it and in place of those that came first.
+ * @param id    of the xorb's row, for whoever asks for it
  * @param list  taken over, and empty afterwards
  * @param[out] kept  borrowed until the next call
  * @return CAIRN_OK; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_list_cache_put(struct cairn_list_cache *c, const struct cairn_hash *xorb,
-						      struct cairn_chunk_list *list,
+						      int64_t id, struct cairn_chunk_list *list,
 						      const struct cairn_chunk_list **kept);
 
 #endif

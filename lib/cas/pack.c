@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cas/internal.h"
+#include "cas/room.h"
 #include "index/operate.h"
 
 #include <stdlib.h>
@@ -152,4 +153,15 @@ enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_
 		cairn_store_packing_free(p->store);
 	free(p);
 	return status;
+}
+
+bool cairn_cas_is_pack_name(const char *name)
+{
+	return cairn_store_is_pack_name(name);
+}
+
+enum cairn_status cairn_cas_each_pack(struct cairn_cas *cas,
+				      void (*visit)(void *ctx, const struct cairn_store_pack *pack), void *ctx)
+{
+	return cairn_store_each_pack(cas->store, visit, ctx);
 }

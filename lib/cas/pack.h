@@ -15,7 +15,7 @@ struct cairn_pack_report {
 
 struct cairn_pack_options {
 	const char *name;     /* of the pack, see cairn_store_packing_begin() */
-	int64_t older_than_s; /* xorbs that arrived, or were promised to a client, later than this stay; 0: all go */
+	int64_t older_than_s; /* xorbs that arrived, or were renewed, later than this stay; 0: all go */
 	/** Called after each xorb. @return false to stop (CAIRN_E_BUSY) */
 	bool (*progress)(void *ctx, const struct cairn_pack_report *so_far);
 	void *ctx;
@@ -32,5 +32,13 @@ struct cairn_pack_options {
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_options *options,
 						struct cairn_pack_report *report, struct cairn_diag *diag);
+
+/** May a pack have this name? */
+bool cairn_cas_is_pack_name(const char *name);
+
+/** Call visit for each pack, by name. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_cas_each_pack(struct cairn_cas *cas,
+						     void (*visit)(void *ctx, const struct cairn_store_pack *pack),
+						     void *ctx);
 
 #endif

@@ -1,12 +1,17 @@
 #include "cas/plan.h"
 
+#include "base/id_set.h"
+#include "cas/internal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 struct plan_builder {
+	struct cairn_cas *cas;
 	struct cairn_plan *plan;
-	int64_t *xorb_ids;   /* owned: n_xorbs, in the order of the plan's xorbs */
-	uint32_t *first;     /* owned: where the terms of each xorb begin in order; n_xorbs + 1 */
+	const struct cairn_index_term *terms; /* borrowed: of the plan, as the index keeps them */
+	struct cairn_id_set xorbs;            /* in the order of the plan's xorbs */
+	uint32_t *first;                      /* owned: where the terms of each xorb begin in order; n_xorbs + 1 */
 	uint32_t *order;     /* owned: places of the terms, those of one xorb together, in the file's order */
 	uint32_t n_done;     /* xorbs looked at */
 	uint64_t skip_front; /* bytes of the first term before the range, to be cut in whole chunks */
@@ -15,7 +20,7 @@ struct plan_builder {
 
 static void plan_builder_fini(struct plan_builder *b)
 {
-	free(b->xorb_ids);
+	cairn_id_set_fini(&b->xorbs);
 	free(b->first);
 	free(b->order);
 }
@@ -51,6 +56,14 @@ bool cairn_byte_range_clip(const struct cairn_byte_range *range, uint64_t file_b
 	return false;
 }
 
+bool cairn_byte_range_find(const struct cairn_byte_range *range, uint64_t file_bytes, uint64_t *first, uint64_t *end)
+{
+	if (file_bytes > 0)
+		return cairn_byte_range_clip(range, file_bytes, first, end);
+	*first = *end = 0;
+	return range->kind != CAIRN_RANGE_FROM_TO || range->first == 0;
+}
+
 /* The terms that [first, end) touches: n of them from *from on. Notes how much of the outer two it leaves out. */
 static uint32_t plan_find_terms(struct plan_builder *b, const struct cairn_index_file *file, uint64_t first,
 				uint64_t end, uint32_t *from)
@@ -71,63 +84,30 @@ static uint32_t plan_find_terms(struct plan_builder *b, const struct cairn_index
 	return n;
 }
 
-/* --- terms by xorb: numbered as they come, then counted into place; sorting took a third of a plan -----------------
+/* --- terms by xorb: numbered as they come, then counted into place; sorting took a third of a plan ------------------
  */
 
-/* Xorbs met so far: slot -> place + 1, 0 is free. At most half full. */
-struct plan_places {
-	uint32_t *slots; /* owned */
-	uint32_t mask;
-};
-
-static enum cairn_status plan_places_init(struct plan_places *p, uint32_t n_max)
-{
-	uint32_t n = 16;
-	while (n / 2 < n_max && n < UINT32_C(1) << 31)
-		n *= 2;
-	p->mask = n - 1;
-	p->slots = calloc(n, sizeof(*p->slots));
-	return p->slots ? CAIRN_OK : CAIRN_E_NOMEM;
-}
-
-static void plan_places_fini(struct plan_places *p)
-{
-	free(p->slots);
-}
-
-/* The place of a xorb among ids; it is appended when it is new. */
-static uint32_t plan_place(struct plan_places *p, int64_t *ids, uint32_t *n_ids, int64_t id)
-{
-	uint32_t at = (uint32_t)((uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & p->mask;
-	for (; p->slots[at] != 0; at = (at + 1) & p->mask)
-		if (ids[p->slots[at] - 1] == id)
-			return p->slots[at] - 1;
-	ids[*n_ids] = id;
-	p->slots[at] = ++*n_ids;
-	return *n_ids - 1;
-}
-
-static enum cairn_status plan_take_terms(struct plan_builder *b, const struct cairn_index_term *terms, uint32_t n)
+static enum cairn_status plan_take_terms(struct plan_builder *b, uint32_t n)
 {
 	struct cairn_plan *plan = b->plan;
-	CLEANUP(plan_places_fini) struct plan_places places = {0};
-	if (n > UINT32_MAX / 4 || plan_places_init(&places, n) != CAIRN_OK)
-		return CAIRN_E_NOMEM;
+	const struct cairn_index_term *terms = b->terms;
+	enum cairn_status status = cairn_id_set_init(&b->xorbs, n);
+	if (status != CAIRN_OK)
+		return status;
 	plan->terms = malloc(n * sizeof(*plan->terms));
-	b->xorb_ids = malloc(n * sizeof(*b->xorb_ids));
-	if (!plan->terms || !b->xorb_ids)
+	if (!plan->terms)
 		return CAIRN_E_NOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		bool again = i > 0 && terms[i].xorb_id == terms[i - 1].xorb_id;
 		plan->terms[i] = (struct cairn_plan_term){
-			.xorb = again ? plan->terms[i - 1].xorb
-				      : plan_place(&places, b->xorb_ids, &plan->n_xorbs, terms[i].xorb_id),
+			.xorb = again ? plan->terms[i - 1].xorb : cairn_id_set_place(&b->xorbs, terms[i].xorb_id),
 			.start = terms[i].start,
 			.end = terms[i].end,
 			.unpacked_bytes = terms[i].unpacked_bytes,
 		};
 	}
 	plan->n_terms = n;
+	plan->n_xorbs = b->xorbs.n;
 	return CAIRN_OK;
 }
 
@@ -187,12 +167,51 @@ static uint32_t plan_merge(struct cairn_plan_range *ranges, uint32_t n)
 		qsort(ranges, n, sizeof(*ranges), plan_by_start);
 	uint32_t last = 0;
 	for (uint32_t i = 1; i < n; i++) {
-		if (ranges[i].start > ranges[last].end)
+		if (ranges[i].start > ranges[last].end) {
 			ranges[++last] = ranges[i];
-		else if (ranges[i].end > ranges[last].end)
+		} else if (ranges[i].end > ranges[last].end) {
 			ranges[last].end = ranges[i].end;
+			ranges[last].end_byte = ranges[i].end_byte;
+		}
 	}
 	return last + 1;
+}
+
+/* What a term needs of its xorb, whose places are those of the list, or what the term itself keeps.
+ * @return false: neither makes sense */
+static bool plan_range(struct plan_builder *b, uint32_t place, const struct cairn_index_spans *places,
+		       struct cairn_plan_range *out)
+{
+	const struct cairn_plan_term *term = &b->plan->terms[place];
+	const struct cairn_index_term *kept = &b->terms[place];
+	if (term->start >= term->end || term->end > places->n_chunks)
+		return false;
+	if (!places->spans) {
+		*out = (struct cairn_plan_range){term->start, term->end, kept->first_byte, kept->end_byte};
+		return kept->first_byte < kept->end_byte && kept->end_byte <= places->stored_bytes;
+	}
+	if (place == 0 || place == b->plan->n_terms - 1)
+		plan_trim(b, place, places->spans);
+	*out = (struct cairn_plan_range){
+		.start = term->start,
+		.end = term->end,
+		.first_byte = term->start > 0 ? places->spans[term->start - 1].end : 0,
+		.end_byte = places->spans[term->end - 1].end,
+	};
+	return true;
+}
+
+/* A xorb that counts as lost may be damaged in places that nobody asks for, or be back in its pack: whoever fetches
+ * from it gets no byte that is not proved. */
+static bool plan_can_read(const struct plan_builder *b, const struct cairn_index_spans *places)
+{
+	bool there;
+	if (places->stored_bytes > 0)
+		return true;
+	uint64_t bytes = places->spans ? places->spans[places->n_chunks - 1].end : 0;
+	if (bytes == 0)
+		return false;
+	return cas_object_there(b->cas, &places->xorb, bytes, &there) == CAIRN_OK && there;
 }
 
 /* The next xorb of the plan, and its terms. */
@@ -204,30 +223,22 @@ static enum cairn_status plan_add_xorb(void *ctx, const struct cairn_index_spans
 	struct cairn_plan_range *ranges = plan->ranges + plan->n_ranges;
 	const uint32_t *order = b->order + b->first[b->n_done];
 	uint32_t n = b->first[b->n_done + 1] - b->first[b->n_done];
-	for (uint32_t i = 0; i < n; i++) {
-		const struct cairn_plan_term *term = &plan->terms[order[i]];
-		if (term->start >= term->end || term->end > places->n_chunks || places->stored_bytes == 0)
+	if (!plan_can_read(b, places))
+		return CAIRN_E_CONFLICT;
+	for (uint32_t i = 0; i < n; i++)
+		if (!plan_range(b, order[i], places, &ranges[i]))
 			return CAIRN_E_CONFLICT;
-		if (order[i] == 0 || order[i] == plan->n_terms - 1)
-			plan_trim(b, order[i], places->spans);
-		ranges[i] = (struct cairn_plan_range){.start = term->start, .end = term->end};
-	}
 	uint32_t n_ranges = plan_merge(ranges, n);
-	for (uint32_t i = 0; i < n_ranges; i++) {
-		ranges[i].first_byte = ranges[i].start ? places->spans[ranges[i].start - 1].end : 0;
-		ranges[i].end_byte = places->spans[ranges[i].end - 1].end;
-	}
 	*xorb = (struct cairn_plan_xorb){.hash = places->xorb, .first_range = plan->n_ranges, .n_ranges = n_ranges};
 	plan->n_ranges += n_ranges;
 	b->n_done++;
 	return CAIRN_OK;
 }
 
-static enum cairn_status plan_build(struct plan_builder *b, struct cairn_index *index,
-				    const struct cairn_index_term *terms, uint32_t n)
+static enum cairn_status plan_build(struct plan_builder *b, uint32_t n)
 {
 	struct cairn_plan *plan = b->plan;
-	enum cairn_status status = plan_take_terms(b, terms, n);
+	enum cairn_status status = plan_take_terms(b, n);
 	if (status == CAIRN_OK)
 		status = plan_order_terms(b);
 	if (status != CAIRN_OK)
@@ -236,7 +247,10 @@ static enum cairn_status plan_build(struct plan_builder *b, struct cairn_index *
 	plan->xorbs = malloc(plan->n_xorbs * sizeof(*plan->xorbs));
 	if (!plan->ranges || !plan->xorbs)
 		return CAIRN_E_NOMEM;
-	status = cairn_index_spans(index, b->xorb_ids, plan->n_xorbs, plan_add_xorb, b);
+	/* Only where the range begins or ends within a term its chunks must be known one by one. */
+	const uint32_t with_spans[2] = {b->skip_front > 0 ? plan->terms[0].xorb : UINT32_MAX,
+					b->skip_back > 0 ? plan->terms[n - 1].xorb : UINT32_MAX};
+	status = cairn_index_spans(b->cas->index, b->xorbs.ids, plan->n_xorbs, with_spans, plan_add_xorb, b);
 	plan->offset_into_first_range = b->skip_front;
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
 }
@@ -246,18 +260,19 @@ enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer, cons
 {
 	*out = (struct cairn_plan){0};
 	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
-	enum cairn_status status = cairn_index_file(cairn_cas_index(cas), hash, viewer, true, &file);
+	enum cairn_status status = cairn_index_file(cas->index, hash, viewer, true, &file);
 	if (status != CAIRN_OK)
 		return status;
 	out->file_bytes = file.size_bytes;
 	uint64_t first, end;
-	if (file.size_bytes == 0)
-		return CAIRN_OK;
-	if (!cairn_byte_range_clip(range, file.size_bytes, &first, &end))
+	if (!cairn_byte_range_find(range, file.size_bytes, &first, &end))
 		return CAIRN_E_LIMIT;
-	CLEANUP(plan_builder_fini) struct plan_builder b = {.plan = out};
+	if (first == end)
+		return CAIRN_OK;
+	CLEANUP(plan_builder_fini) struct plan_builder b = {.cas = cas, .plan = out};
 	uint32_t from = 0, n = plan_find_terms(&b, &file, first, end, &from);
-	status = n > 0 ? plan_build(&b, cairn_cas_index(cas), file.terms + from, n) : CAIRN_E_CONFLICT;
+	b.terms = file.terms + from;
+	status = n > 0 ? plan_build(&b, n) : CAIRN_E_CONFLICT;
 	if (status != CAIRN_OK)
 		cairn_plan_fini(out);
 	return status;

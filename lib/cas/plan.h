@@ -49,10 +49,15 @@ struct cairn_byte_range {
 /** The bytes [*first, *end) of a file of so many that a range names. @return false: none, it starts past the end */
 bool cairn_byte_range_clip(const struct cairn_byte_range *range, uint64_t file_bytes, uint64_t *first, uint64_t *end);
 
+/** Likewise what is to be read for it. Of an empty file its start may be asked for, too: clients do so by habit, and
+ *  get nothing. */
+bool cairn_byte_range_find(const struct cairn_byte_range *range, uint64_t file_bytes, uint64_t *first, uint64_t *end);
+
 /**
- * Plan a file, or a range of it. An empty file gives a plan without terms, whatever the range.
- * Works in memory for the file's terms (80 bytes each while it works) and the list of one xorb at a time. Its xorbs
- * come in the order in which the file first needs them.
+ * Plan a file, or a range of it. An empty file gives a plan without terms, also for a range from its start on.
+ * Works in memory for the file's terms (140 bytes each while it works, at most). Reads a row for each xorb, and the
+ * places of chunks only where the range begins or ends within a term, or a xorb was packed anew. Its xorbs come in the
+ * order in which the file first needs them.
  * @return CAIRN_OK
  *         CAIRN_E_NOT_FOUND  unknown, or not the viewer's to read
  *         CAIRN_E_LIMIT      the range starts past the end; out->file_bytes is set

@@ -3,7 +3,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "cas/internal.h"
-#include "xorb/codec.h"
+#include "cas/stored.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,97 +11,242 @@
 
 enum {
 	PROVE_AGAIN_MS = 24 * 3600 * 1000,
-	PROVE_PACKED_MAX = 2 * CAIRN_CHUNK_BYTES_MAX, /* of a chunk; no packing takes that much */
+	PROVE_BLOCK_BYTES = 32 * 1024, /* of the object: what one mark is about */
+	PROVE_GROUP_BLOCKS = 16,       /* marks in one word of the table */
 };
 
+/* --- marks: each word of the table is 48 bits that say which group of blocks it is about, and a bit for each block ---
+ */
+
+/* No group of blocks has this number: a word that says that the object is damaged. */
+#define PROVE_GROUP_DAMAGED UINT64_MAX
+
+struct prove_word {
+	_Atomic uint64_t *at;
+	uint64_t tag; /* the low 16 bits are zero */
+};
+
+/* The place and the tag follow from the xorb, the opened object, the group and the day. Others with the same 66 bits
+ * would pass for it, once in 2^48 for each word of the table. */
+static struct prove_word prove_word(const struct cairn_cas *cas, const struct cairn_hash *xorb,
+				    const struct cairn_store_object *object, uint64_t group)
+{
+	const uint64_t words[] = {cairn_store_object_identity(object), group,
+				  (uint64_t)(cairn_clock_mono_ms() / PROVE_AGAIN_MS), cairn_get_u64le(xorb->b),
+				  cairn_get_u64le(xorb->b + 8)};
+	uint64_t mixed = cairn_get_u64le(cas->fetch_key), place = cairn_get_u64le(cas->fetch_key + 8);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		mixed = (mixed ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		mixed ^= mixed >> 32;
+		place = (place ^ words[i]) * UINT64_C(0xd6e8feb86659fd93);
+		place ^= place >> 29;
+	}
+	return (struct prove_word){.at = &cas->proved[place % CAS_PROVED_MAX], .tag = mixed & ~UINT64_C(0xffff)};
+}
+
+static uint16_t prove_marks(const struct prove_word *w)
+{
+	uint64_t word = atomic_load(w->at);
+	return (word & ~UINT64_C(0xffff)) == w->tag ? (uint16_t)word : 0;
+}
+
+/* @return those that stood there already */
+static uint16_t prove_add_marks(const struct prove_word *w, uint16_t marks)
+{
+	uint64_t old = atomic_load(w->at), new;
+	uint16_t before;
+	do {
+		before = (old & ~UINT64_C(0xffff)) == w->tag ? (uint16_t)old : 0;
+		new = w->tag | before | marks;
+	} while (!atomic_compare_exchange_weak(w->at, &old, new));
+	return before;
+}
+
+/* The bits of blocks [first, end) in their group, as far as they are in it. */
+static uint16_t prove_bits(uint64_t group, uint64_t first, uint64_t end)
+{
+	uint64_t base = group * PROVE_GROUP_BLOCKS;
+	uint64_t from = first > base ? first - base : 0, to = end - base;
+	uint32_t below_to = to < PROVE_GROUP_BLOCKS ? (UINT32_C(1) << to) - 1 : 0xffff;
+	return (uint16_t)(below_to & ~((UINT32_C(1) << from) - 1));
+}
+
+/* Call each(ctx, word, bits) for the groups of blocks [first, end). @return false when one of the calls was */
+static bool prove_each_group(const struct cairn_cas *cas, const struct cairn_hash *xorb,
+			     const struct cairn_store_object *object, uint64_t first, uint64_t end,
+			     bool (*each)(const struct prove_word *word, uint16_t bits))
+{
+	for (uint64_t group = first / PROVE_GROUP_BLOCKS; group * PROVE_GROUP_BLOCKS < end; group++) {
+		struct prove_word word = prove_word(cas, xorb, object, group);
+		if (!each(&word, prove_bits(group, first, end)))
+			return false;
+	}
+	return true;
+}
+
+static bool prove_has_all(const struct prove_word *word, uint16_t bits)
+{
+	return (prove_marks(word) & bits) == bits;
+}
+
+static bool prove_add_all(const struct prove_word *word, uint16_t bits)
+{
+	if (bits != 0)
+		(void)prove_add_marks(word, bits);
+	return true;
+}
+
+bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *xorb,
+			 const struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!prove_each_group(cas, xorb, object, ranges[i].first / PROVE_BLOCK_BYTES,
+				      ranges[i].last / PROVE_BLOCK_BYTES + 1, prove_has_all))
+			return false;
+	return true;
+}
+
+/* All blocks that lie wholly in bytes [first, end); the object's last one is whole when it ends with it. */
+static void prove_mark_bytes(struct cairn_cas *cas, const struct cairn_hash *xorb,
+			     const struct cairn_store_object *object, uint64_t first, uint64_t end)
+{
+	uint64_t up = end == cairn_store_object_bytes(object) ? PROVE_BLOCK_BYTES - 1 : 0;
+	(void)prove_each_group(cas, xorb, object, (first + PROVE_BLOCK_BYTES - 1) / PROVE_BLOCK_BYTES,
+			       (end + up) / PROVE_BLOCK_BYTES, prove_add_all);
+}
+
+void cas_mark_proved(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_store_object *object)
+{
+	prove_mark_bytes(cas, xorb, object, 0, cairn_store_object_bytes(object));
+}
+
+bool cas_mark_damaged(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_store_object *object)
+{
+	struct prove_word word = prove_word(cas, xorb, object, PROVE_GROUP_DAMAGED);
+	return prove_add_marks(&word, 1) == 0;
+}
+
+bool cas_is_marked_damaged(const struct cairn_cas *cas, const struct cairn_hash *xorb,
+			   const struct cairn_store_object *object)
+{
+	struct prove_word word = prove_word(cas, xorb, object, PROVE_GROUP_DAMAGED);
+	return prove_marks(&word) != 0;
+}
+
+/* --- proving ------------------------------------------------------------------------------------------------------ */
+
 struct prove_run {
+	struct cairn_cas *cas;
+	const struct cairn_hash *xorb;
 	const struct cairn_chunk_list *list;
 	struct cairn_store_object *object;
 	struct cairn_codec *codec;
-	uint8_t *packed;
+	uint8_t *block;
+	bool list_checked;
+	bool damage; /* was seen in chunks that nobody asked for */
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
 	struct cairn_diag *diag;
 };
 
-/* A place in the table, and what stands there when the range was found right: both follow from the range, and the
- * latter from the day too. Another range with the same 64 bits would be sent unproved, once in 2^48. */
-static uint64_t prove_mark(const struct cairn_cas *cas, const struct cairn_hash *xorb,
-			   const struct cairn_fetch_range *range, size_t *place)
-{
-	uint64_t words[5] = {range->first, range->last, (uint64_t)(cairn_clock_mono_ms() / PROVE_AGAIN_MS),
-			     cairn_get_u64le(xorb->b), cairn_get_u64le(xorb->b + 8)};
-	uint64_t mark = cairn_get_u64le(cas->fetch_key);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		mark = (mark ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-		mark ^= mark >> 32;
-	}
-	*place = (size_t)(mark % CAS_PROVED_MAX);
-	return mark | 1; /* zero: nothing stands there */
-}
-
-bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *xorb,
-			 const struct cairn_fetch_range *range)
-{
-	size_t place;
-	uint64_t mark = prove_mark(cas, xorb, range, &place);
-	return atomic_load(&cas->proved[place]) == mark;
-}
-
 static enum cairn_status prove_damaged(const struct prove_run *run, uint64_t at)
 {
-	return cairn_fail(
-		run->diag, CAIRN_E_IO, "object.damaged", at,
-		"the stored bytes are not what was uploaded; run cairn fsck --repair and upload the file again");
-}
-
-static uint64_t prove_begin_of(const struct cairn_chunk_list *list, uint32_t i)
-{
-	return i == 0 ? 0 : list->spans[i - 1].end;
+	return cairn_fail(run->diag, CAIRN_E_DAMAGED, "object.damaged", at,
+			  "the stored bytes are not what was uploaded; upload the file again");
 }
 
 static enum cairn_status prove_chunk(const struct prove_run *run, uint32_t i)
 {
-	uint64_t at = prove_begin_of(run->list, i), end = run->list->spans[i].end;
-	if (end < at + CAIRN_XORB_CHUNK_HEADER_BYTES || end - at > PROVE_PACKED_MAX)
-		return prove_damaged(run, at);
-	if (cairn_store_object_read(run->object, at, run->packed, (size_t)(end - at)) != CAIRN_OK)
-		return cairn_fail(run->diag, CAIRN_E_IO, "object.unreadable", at, "the disk cannot read it");
-	struct cairn_xorb_chunk_header header;
-	const uint8_t *raw;
-	enum cairn_status status =
-		cairn_xorb_chunk_header_parse(&header, run->packed, at, CAIRN_CHUNK_READ_BYTES_MAX, NULL);
-	if (status != CAIRN_OK || header.packed_bytes != end - at - CAIRN_XORB_CHUNK_HEADER_BYTES ||
-	    header.unpacked_bytes != run->list->spans[i].unpacked_bytes)
-		return prove_damaged(run, at);
-	status = cairn_codec_unpack(run->codec, &raw, &header, run->packed + CAIRN_XORB_CHUNK_HEADER_BYTES, at, NULL);
-	if (status != CAIRN_OK)
-		return status == CAIRN_E_NOMEM ? status : prove_damaged(run, at);
-	struct cairn_hash hash;
-	cairn_hash_chunk(&hash, raw, header.unpacked_bytes);
-	return cairn_hash_equal(&hash, &run->list->hashes[i]) ? CAIRN_OK : prove_damaged(run, at);
+	uint64_t at = cas_chunk_begin(run->list, i);
+	enum cairn_status status = cas_read_chunk(run->object, run->codec, run->list, i, run->block, NULL);
+	if (status == CAIRN_E_IO)
+		return cairn_fail(run->diag, status, "object.unreadable", at, "the disk cannot read it");
+	return status == CAIRN_E_DAMAGED ? prove_damaged(run, at) : status;
 }
 
-/* The list says what the bytes must give, so it must itself give the xorb's hash. */
-static enum cairn_status prove_list(const struct prove_run *run, const struct cairn_hash *xorb)
+/* The list says what the bytes must give, so it must itself give the xorb's hash; and they must be as many as it says.
+ */
+static enum cairn_status prove_list(struct prove_run *run)
 {
 	struct cairn_hash root;
-	cairn_chunk_list_root(run->list, &root);
-	if (cairn_hash_equal(&root, xorb))
+	const struct cairn_chunk_list *list = run->list;
+	if (run->list_checked)
 		return CAIRN_OK;
-	return cairn_fail(run->diag, CAIRN_E_IO, "xorb.list", CAIRN_NO_OFFSET,
+	if (list->n == 0 || list->spans[list->n - 1].end != cairn_store_object_bytes(run->object))
+		return prove_damaged(run, cairn_store_object_bytes(run->object));
+	cairn_chunk_list_root(list, &root);
+	run->list_checked = cairn_hash_equal(&root, run->xorb);
+	if (run->list_checked)
+		return CAIRN_OK;
+	return cairn_fail(run->diag, CAIRN_E_DAMAGED, "xorb.list", CAIRN_NO_OFFSET,
 			  "the index's chunk list of a xorb does not give its hash; run cairn fsck");
 }
 
-static enum cairn_status prove_range(const struct prove_run *run, const struct cairn_fetch_range *range)
+/* The chunk that the byte is in. */
+static uint32_t prove_find_chunk(const struct cairn_chunk_list *list, uint64_t byte)
 {
-	for (uint32_t i = 0; i < run->list->n && prove_begin_of(run->list, i) <= range->last; i++) {
-		if (run->list->spans[i].end <= range->first)
-			continue;
+	uint32_t from = 0, to = list->n - 1;
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		if (list->spans[middle].end > byte)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from;
+}
+
+static void prove_mark_chunks(const struct prove_run *run, uint32_t from, uint32_t to)
+{
+	if (from < to)
+		prove_mark_bytes(run->cas, run->xorb, run->object, cas_chunk_begin(run->list, from),
+				 cas_chunk_begin(run->list, to));
+}
+
+/* The chunks that touch blocks [first, end). Those that the range does not touch may be wrong: their blocks get no
+ * mark.
+ */
+static enum cairn_status prove_blocks(struct prove_run *run, uint64_t first, uint64_t end,
+				      const struct cairn_fetch_range *range)
+{
+	enum cairn_status status = prove_list(run);
+	if (status != CAIRN_OK)
+		return status;
+	const struct cairn_chunk_list *list = run->list;
+	uint32_t from = prove_find_chunk(list, first * PROVE_BLOCK_BYTES), i = from;
+	for (; i < list->n && cas_chunk_begin(list, i) < end * PROVE_BLOCK_BYTES; i++) {
 		if (run->stop && run->stop(run->stop_ctx))
 			return cairn_fail(run->diag, CAIRN_E_BUSY, "verify.stopped", CAIRN_NO_OFFSET,
 					  "the stored bytes were not checked to their end; try again");
-		enum cairn_status status = prove_chunk(run, i);
+		status = prove_chunk(run, i);
+		if (status == CAIRN_OK)
+			continue;
+		if (status == CAIRN_E_NOMEM ||
+		    (cas_chunk_begin(list, i) <= range->last && list->spans[i].end > range->first))
+			return status;
+		run->damage = run->damage || status == CAIRN_E_DAMAGED;
+		prove_mark_chunks(run, from, i);
+		from = i + 1;
+	}
+	prove_mark_chunks(run, from, i);
+	return CAIRN_OK;
+}
+
+static bool prove_block_is_proved(const struct prove_run *run, uint64_t block)
+{
+	return prove_each_group(run->cas, run->xorb, run->object, block, block + 1, prove_has_all);
+}
+
+static enum cairn_status prove_range(struct prove_run *run, const struct cairn_fetch_range *range)
+{
+	uint64_t block = range->first / PROVE_BLOCK_BYTES, end = range->last / PROVE_BLOCK_BYTES + 1;
+	while (block < end) {
+		uint64_t first = block++;
+		if (prove_block_is_proved(run, first))
+			continue;
+		while (block < end && !prove_block_is_proved(run, block))
+			block++;
+		enum cairn_status status = prove_blocks(run, first, block, range);
 		if (status != CAIRN_OK)
 			return status;
 	}
@@ -114,33 +259,27 @@ static void prove_freep(uint8_t **bytes)
 }
 
 enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash *xorb,
-				  struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n,
-				  bool (*stop)(void *ctx), void *stop_ctx, struct cairn_diag *diag)
+				  struct cairn_store_object *object, const struct cairn_chunk_list *list,
+				  const struct cairn_fetch_range *ranges, size_t n, bool (*stop)(void *ctx),
+				  void *stop_ctx, bool *damaged, struct cairn_diag *diag)
 {
-	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
 	CLEANUP(cairn_codec_freep) struct cairn_codec *codec = cairn_codec_new();
-	CLEANUP(prove_freep) uint8_t *packed = malloc(PROVE_PACKED_MAX);
-	if (!codec || !packed)
+	CLEANUP(prove_freep) uint8_t *block = malloc(CAS_BLOCK_BYTES);
+	*damaged = false;
+	if (!codec || !block)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = cairn_index_chunk_list(cas->index, xorb, &list);
-	if (status != CAIRN_OK)
-		return status;
-	const struct prove_run run = {.list = &list,
-				      .object = object,
-				      .codec = codec,
-				      .packed = packed,
-				      .stop = stop,
-				      .stop_ctx = stop_ctx,
-				      .diag = diag};
-	status = prove_list(&run, xorb);
-	for (size_t i = 0; i < n && status == CAIRN_OK; i++) {
-		size_t place;
-		uint64_t mark = prove_mark(cas, xorb, &ranges[i], &place);
-		if (atomic_load(&cas->proved[place]) == mark)
-			continue;
+	struct prove_run run = {.cas = cas,
+				.xorb = xorb,
+				.list = list,
+				.object = object,
+				.codec = codec,
+				.block = block,
+				.stop = stop,
+				.stop_ctx = stop_ctx,
+				.diag = diag};
+	enum cairn_status status = CAIRN_OK;
+	for (size_t i = 0; i < n && status == CAIRN_OK; i++)
 		status = prove_range(&run, &ranges[i]);
-		if (status == CAIRN_OK)
-			atomic_store(&cas->proved[place], mark);
-	}
+	*damaged = run.damage || status == CAIRN_E_DAMAGED;
 	return status;
 }

@@ -7,26 +7,40 @@
 #include "cas/fetch_grant.h"
 #include "store/store.h"
 
-/** Were these very bytes found right within the last day (and within this process)? Cheap; any thread. What was sent
- * before is mostly in memory still, and what is not is read again soon enough. */
+/**
+ * Were all these bytes of the opened object found right within the last day (and within this process)? Cheap; any
+ * thread. What was sent before is mostly in memory still, and what is not is read again soon enough. Nothing is known
+ * of another file that took the place of the one which was proved, nor of one that was written to since.
+ * @param ranges  within the object
+ */
 bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *xorb,
-			 const struct cairn_fetch_range *range);
+			 const struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n);
 
 /**
- * Read, unpack and hash the chunks that n ranges touch, but for those found right within the last day, and remember
- * which are. The index's list of chunks is read and checked once for all of them. Takes as long as it takes to read the
- * bytes; for workers.
- * @param ranges  within the object
- * @param stop    asked before each chunk; true ends it early. May be NULL
+ * Read, unpack and hash the chunks that n ranges touch, and those that share a block of 32 KiB with them, but for what
+ * was found right within the last day, and remember what is. Takes as long as it takes to read the bytes; for workers.
+ * @param list  of the xorb: as the index has it, not checked yet
+ * @param stop  asked before each chunk; true ends it early. May be NULL
+ * @param[out] damaged  some of them are wrong; with CAIRN_OK none that the ranges touch
  * @return CAIRN_OK
- *         CAIRN_E_BUSY  stopped (rule verify.stopped)
- *         CAIRN_E_IO  they are wrong (rule object.damaged), or cannot be read
- *         CAIRN_E_NOT_FOUND  the xorb was removed meanwhile
+ *         CAIRN_E_BUSY     stopped (rule verify.stopped)
+ *         CAIRN_E_DAMAGED  they are wrong, or there are fewer than there should be (rule object.damaged); the list is
+ *                          wrong (xorb.list)
+ *         CAIRN_E_IO       they cannot be read (object.unreadable)
  *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash *xorb,
-						 struct cairn_store_object *object,
+						 struct cairn_store_object *object, const struct cairn_chunk_list *list,
 						 const struct cairn_fetch_range *ranges, size_t n,
-						 bool (*stop)(void *ctx), void *stop_ctx, struct cairn_diag *diag);
+						 bool (*stop)(void *ctx), void *stop_ctx, bool *damaged,
+						 struct cairn_diag *diag);
+
+/** Remember that all of this object was found right. */
+void cas_mark_proved(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_store_object *object);
+
+/** Remember that this object was found damaged, for a day. @return false: that was known */
+bool cas_mark_damaged(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_store_object *object);
+bool cas_is_marked_damaged(const struct cairn_cas *cas, const struct cairn_hash *xorb,
+			   const struct cairn_store_object *object);
 
 #endif

@@ -2,8 +2,12 @@
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "cas/internal.h"
+#include "cas/mend.h"
+#include "xorb/footer.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Bytes that are verified and written together: file systems with large folios take them at half the cost of 64 KiB. */
 enum { XORB_WINDOW_BYTES = 512 * 1024 };
@@ -15,10 +19,10 @@ struct cairn_xorb_upload {
 	struct cairn_xorb_verifier *verifier;
 	struct cairn_store_put *put; /* NULL: stored already, this body is only verified */
 	struct cairn_guard guard;    /* held from the storing to the registering */
-	uint64_t bytes_reserved;
-	bool known; /* stored already */
+	struct cairn_use use;        /* of one that is not known */
+	bool known;                  /* stored already */
 	struct cairn_xorb_summary summary;
-	struct cairn_index_write write;
+	struct cairn_index_put_xorb put_row;
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag);
 	void *done_ctx;
 };
@@ -31,27 +35,33 @@ enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *
 	enum cairn_status status = cairn_index_xorb(cas->index, hash, row);
 	if (status != CAIRN_OK || row->stored_bytes == 0)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	uint64_t bytes;
-	status = cairn_store_stat(cas->store, hash, &bytes);
-	*stored = status == CAIRN_OK && bytes == row->stored_bytes;
-	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	return cas_object_there(cas, hash, row->stored_bytes, stored);
 }
 
-enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *out)
+enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t *stored_bytes)
 {
+	struct cairn_index_xorb row;
 	bool stored;
-	enum cairn_status status = cas_xorb_look(cas, hash, out, &stored);
+	enum cairn_status status = cas_xorb_look(cas, hash, &row, &stored);
+	*stored_bytes = row.stored_bytes;
 	if (status != CAIRN_OK)
 		return status;
-	return stored && !out->retired ? CAIRN_OK : CAIRN_E_NOT_FOUND;
+	return stored && !row.retired ? CAIRN_OK : CAIRN_E_NOT_FOUND;
 }
 
-static enum cairn_status xorb_upload_prepare(struct cairn_xorb_upload *u, uint64_t bytes_expected,
-					     struct cairn_diag *diag)
+uint64_t cairn_cas_xorb_body_max(const struct cairn_cas *cas)
+{
+	return cas->options.xorb_bytes_max + cairn_xorb_footer_bytes(CAIRN_XORB_CHUNKS_MAX);
+}
+
+static enum cairn_status xorb_upload_prepare(struct cairn_xorb_upload *u, const struct cairn_hash *sender,
+					     uint64_t bytes_expected, struct cairn_diag *diag)
 {
 	const struct cairn_cas_options *o = &u->cas->options;
-	struct cairn_index_xorb known;
-	enum cairn_status status = cairn_cas_xorb(u->cas, &u->hash, &known);
+	uint64_t known_bytes;
+	/* From far away that is not asked before its body is here: it is looked for again then. */
+	enum cairn_status status =
+		cairn_cas_is_remote(u->cas) ? CAIRN_E_NOT_FOUND : cairn_cas_xorb(u->cas, &u->hash, &known_bytes);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
 	u->known = status == CAIRN_OK;
@@ -64,15 +74,14 @@ static enum cairn_status xorb_upload_prepare(struct cairn_xorb_upload *u, uint64
 		return CAIRN_E_NOMEM;
 	if (u->known)
 		return CAIRN_OK;
-	uint64_t bytes = bytes_expected < o->xorb_bytes_max ? bytes_expected : o->xorb_bytes_max;
-	status = cas_reserve_bytes(u->cas, bytes, diag);
-	if (status != CAIRN_OK)
-		return status;
-	u->bytes_reserved = bytes;
-	return cairn_store_put_begin(u->cas->store, &u->put);
+	/* One that is announced to be longer, a footer perhaps, is refused when it is. */
+	uint64_t bytes = bytes_expected <= o->xorb_bytes_max ? bytes_expected : UINT64_MAX;
+	status = cairn_use_begin(&u->use, u->cas, sender, bytes, true, diag);
+	return status == CAIRN_OK ? cairn_store_put_begin(u->cas->store, &u->put) : status;
 }
 
-enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes_expected,
+enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_hash *sender,
+					  const struct cairn_hash *hash, uint64_t bytes_expected,
 					  struct cairn_xorb_upload **out, struct cairn_diag *diag)
 {
 	*out = NULL;
@@ -82,7 +91,7 @@ enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct ca
 	u->cas = cas;
 	u->hash = *hash;
 	u->window = cairn_buf_init(XORB_WINDOW_BYTES);
-	enum cairn_status status = xorb_upload_prepare(u, bytes_expected, diag);
+	enum cairn_status status = xorb_upload_prepare(u, sender, bytes_expected, diag);
 	if (status != CAIRN_OK) {
 		cairn_xorb_upload_free(u);
 		return status;
@@ -102,9 +111,19 @@ static enum cairn_status xorb_upload_flush(struct cairn_xorb_upload *u, struct c
 	return status;
 }
 
+/* What comes past xorb_bytes_max is a footer, which is not kept. */
+static enum cairn_status xorb_upload_count(struct cairn_xorb_upload *u, size_t len, struct cairn_diag *diag)
+{
+	uint64_t left = u->cas->options.xorb_bytes_max - u->use.bytes;
+	return u->known ? CAIRN_OK : cairn_use_add(&u->use, len < left ? len : left, diag);
+}
+
 enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uint8_t *bytes, size_t len,
 					  struct cairn_diag *diag)
 {
+	enum cairn_status counted = xorb_upload_count(u, len, diag);
+	if (counted != CAIRN_OK)
+		return counted;
 	while (len > 0) {
 		size_t room = XORB_WINDOW_BYTES - u->window.len, n = len < room ? len : room;
 		cairn_buf_add(&u->window, bytes, n);
@@ -122,26 +141,17 @@ enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uin
 /* The row says that it is stored, and it is not, or not as the row says: the row must not vouch for what comes now. */
 static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u)
 {
-	struct cairn_index_write lose = {
-		.kind = CAIRN_INDEX_LOSE_XORB,
-		.promise = {.hash = u->hash, .now_unix_s = cairn_clock_unix_s()},
-	};
-	enum cairn_status status = cairn_index_write(u->cas->index, &lose);
-	if (status == CAIRN_OK)
-		cairn_answer_cache_clear(u->cas->cache);
+	enum cairn_status status = cas_lose(u->cas, &u->hash);
 	cairn_crash_point(CAIRN_CRASH_XORB_DISOWNED);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Stored, but about to go: it is to stay. When a collection was faster, the row is gone and the object goes with it, as
- * soon as nobody guards it: then this body takes its place. */
+/* Stored already, and sent again: it is to stay as if it had just come. When a collection was faster, the row is gone
+ * and the object goes with it, as soon as nobody guards it: then this body takes its place. */
 static enum cairn_status xorb_upload_renew(struct cairn_xorb_upload *u, struct cairn_index_xorb *row)
 {
-	struct cairn_index_write renew = {
-		.kind = CAIRN_INDEX_RENEW_XORB,
-		.promise = {.hash = u->hash, .now_unix_s = cairn_clock_unix_s()},
-	};
-	enum cairn_status status = cairn_index_write(u->cas->index, &renew);
+	struct cairn_index_renew_xorb renew = {.hash = u->hash, .now_unix_s = cairn_clock_unix_s()};
+	enum cairn_status status = cairn_index_renew_xorb(u->cas->index, &renew);
 	if (status != CAIRN_E_NOT_FOUND)
 		return status;
 	u->known = false;
@@ -150,14 +160,17 @@ static enum cairn_status xorb_upload_renew(struct cairn_xorb_upload *u, struct c
 }
 
 /* Under the guard: somebody may have stored it while this body was on its way. */
-static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u)
+static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct cairn_diag *diag)
 {
 	struct cairn_index_xorb row;
 	enum cairn_status status = cas_xorb_look(u->cas, &u->hash, &row, &u->known);
-	if (status == CAIRN_OK && u->known && row.retired)
+	if (status == CAIRN_OK && u->known)
 		status = xorb_upload_renew(u, &row);
 	if (status != CAIRN_OK || u->known)
 		return status;
+	if (!u->put)
+		return cairn_fail(diag, CAIRN_E_BUSY, "xorb.lost", CAIRN_NO_OFFSET,
+				  "this xorb was stored when its upload began, and is not any more; send it again");
 	if (row.stored_bytes > 0)
 		status = xorb_upload_disown(u);
 	/* An object that no row vouches for is a left-over of a crash, perhaps packed otherwise: the row that follows
@@ -171,6 +184,9 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u)
 	struct cairn_store_put *put = u->put;
 	u->put = NULL;
 	status = cairn_store_put_commit(put, &u->hash, &existed);
+	if (status == CAIRN_E_IO)
+		return cairn_fail(diag, status, "store.write", CAIRN_NO_OFFSET, "the xorb cannot be stored: %s",
+				  strerror(errno));
 	if (status != CAIRN_OK)
 		return status;
 	if (existed)
@@ -179,6 +195,12 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u)
 	atomic_fetch_add(&u->cas->xorbs_stored, 1);
 	atomic_fetch_add(&u->cas->xorb_bytes_stored, u->summary.chunk_data_bytes);
 	return CAIRN_OK;
+}
+
+/* What is over holds up no upload of the same xorb, however long its client takes to read the answer. */
+static void xorb_upload_let_go(struct cairn_xorb_upload *u)
+{
+	cairn_guard_release(&u->cas->guards, &u->guard);
 }
 
 enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag)
@@ -190,19 +212,20 @@ enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct ca
 	if (status != CAIRN_OK)
 		return status;
 	atomic_fetch_add(&u->cas->chunks_verified, cairn_xorb_verifier_list(u->verifier)->n);
-	if (u->known)
-		return CAIRN_OK;
 	cairn_guard_take(&u->cas->guards, &u->guard, &u->hash);
 	cairn_crash_point(CAIRN_CRASH_XORB_VERIFIED);
-	return xorb_upload_settle(u);
+	status = xorb_upload_settle(u, diag);
+	if (status != CAIRN_OK)
+		xorb_upload_let_go(u);
+	return status;
 }
 
 static void xorb_upload_written(struct cairn_index_write *write)
 {
 	struct cairn_xorb_upload *u =
-		(struct cairn_xorb_upload *)(void *)((char *)write - offsetof(struct cairn_xorb_upload, write));
-	cairn_guard_release(&u->cas->guards, &u->guard);
-	u->done(u->done_ctx, write->status, write->added, &write->diag);
+		(struct cairn_xorb_upload *)(void *)((char *)write - offsetof(struct cairn_xorb_upload, put_row));
+	xorb_upload_let_go(u);
+	u->done(u->done_ctx, write->status, write->status == CAIRN_OK && u->put_row.added, &write->diag);
 }
 
 enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
@@ -211,30 +234,32 @@ enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
 					   void *ctx)
 {
 	if (u->known) {
-		cairn_guard_release(&u->cas->guards, &u->guard);
+		xorb_upload_let_go(u);
 		done(ctx, CAIRN_OK, false, NULL);
 		return CAIRN_OK;
 	}
 	u->done = done;
 	u->done_ctx = ctx;
-	u->write = (struct cairn_index_write){
-		.kind = CAIRN_INDEX_PUT_XORB,
-		.xorb = {.hash = u->hash,
-			 .list = cairn_xorb_verifier_list(u->verifier),
-			 .stored_bytes = u->summary.chunk_data_bytes},
-		.done = xorb_upload_written,
+	u->put_row = (struct cairn_index_put_xorb){
+		.write.done = xorb_upload_written,
+		.hash = u->hash,
+		.list = cairn_xorb_verifier_list(u->verifier),
+		.stored_bytes = u->summary.chunk_data_bytes,
 	};
-	return cairn_index_submit(u->cas->index, &u->write);
+	enum cairn_status status = cairn_index_put_xorb(u->cas->index, &u->put_row);
+	if (status != CAIRN_OK)
+		xorb_upload_let_go(u);
+	return status;
 }
 
 void cairn_xorb_upload_free(struct cairn_xorb_upload *u)
 {
 	if (!u)
 		return;
-	cairn_guard_release(&u->cas->guards, &u->guard);
+	xorb_upload_let_go(u);
 	cairn_buf_fini(&u->window);
 	cairn_store_put_abort(u->put);
 	cairn_xorb_verifier_free(u->verifier);
-	cas_release_bytes(u->cas, u->bytes_reserved);
+	cairn_use_end(&u->use);
 	free(u);
 }

@@ -1,6 +1,8 @@
 /* A chunk query's answer: the xorb that holds the chunk and its neighbours, as a shard with keyed chunk hashes. */
 #include "base/clock.h"
+#include "cas/dedupe_key.h"
 #include "cas/internal.h"
+#include "shard/reader.h"
 #include "shard/writer.h"
 
 #include <stdlib.h>
@@ -31,18 +33,28 @@ static void answer_add_xorb(struct answer_builder *b, const struct cairn_index_d
 	b->n_xorbs++;
 }
 
+static bool answer_may_offer(struct cairn_cas *cas, const struct cairn_hash *xorb, uint64_t stored_bytes)
+{
+	bool there;
+	return cas->options.xorbs_external ||
+	       (stored_bytes > 0 && cas_object_there(cas, xorb, stored_bytes, &there) == CAIRN_OK && there);
+}
+
 /* The first xorb is whole in any case, the others as long as there is room. One whose bytes are lost is not offered:
  * clients would not send it, and their shards would be refused. Without the first, which has the chunk, there is no
- * answer. */
+ * answer. A neighbour of a single chunk is not offered either: it is named by the chunk's hash, unkeyed, and who knows
+ * this hash has proved that he has the chunk. */
 static bool answer_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
 {
 	struct answer_builder *b = ctx;
 	uint64_t more = (UINT64_C(1) + x->list->n) * CAIRN_SHARD_RECORD_BYTES;
-	if (x->xorb.stored_bytes == 0 && !b->cas->options.xorbs_external)
+	if (!answer_may_offer(b->cas, &x->xorb.hash, x->xorb.stored_bytes))
 		return b->n_xorbs > 0;
+	if (b->n_xorbs > 0 && x->list->n == 1)
+		return true;
 	/* Only now: most queries are misses, and deriving a key costs more than finding that out. */
 	if (b->n_xorbs == 0)
-		b->status = cairn_secret_dedupe_key(&b->cas->secret, b->scope, b->epoch, &b->key);
+		b->status = cairn_dedupe_key(&b->cas->secret, b->scope, b->epoch, &b->key);
 	if (b->status != CAIRN_OK)
 		return false;
 	if (b->n_xorbs > 0 && b->writer.buf.len + more + CAIRN_SHARD_FOOTER_BYTES > b->bytes_max)
@@ -97,6 +109,25 @@ static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, 
 	return status;
 }
 
+/* Objects may have been taken away since the answer was built, and an offer of one that is not there keeps clients from
+ * sending it: looking for each costs less than sending the answer. */
+static bool answer_is_good(struct cairn_cas *cas, const struct cairn_answer *answer)
+{
+	struct cairn_shard_reader r;
+	struct cairn_shard_file file;
+	struct cairn_shard_xorb xorb;
+	bool more = true;
+	if (cas->options.xorbs_external)
+		return true;
+	if (cairn_shard_reader_init(&r, answer->bytes, answer->len, NULL) != CAIRN_OK ||
+	    cairn_shard_next_file(&r, &file, &more, NULL) != CAIRN_OK)
+		return false;
+	while (cairn_shard_next_xorb(&r, &xorb, &more, NULL) == CAIRN_OK)
+		if (!more || !answer_may_offer(cas, &xorb.hash, xorb.bytes_on_disk))
+			return !more;
+	return false;
+}
+
 enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_who *who,
 				  const struct cairn_hash *chunk, const struct cairn_answer **out)
 {
@@ -105,8 +136,10 @@ enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_
 		return CAIRN_E_NOT_FOUND;
 	uint64_t epoch = (uint64_t)cairn_clock_unix_s() / cas->options.epoch_s;
 	*out = cairn_answer_cache_get(cas->cache, who->scope, chunk, epoch);
-	if (*out)
+	if (*out && answer_is_good(cas, *out))
 		return CAIRN_OK;
+	cairn_answer_unref(*out);
+	*out = NULL;
 	uint64_t generation = cairn_answer_cache_generation(cas->cache);
 	struct cairn_answer *built = NULL;
 	enum cairn_status status = answer_build(cas, who->scope, chunk, epoch, &built);

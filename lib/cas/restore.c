@@ -4,8 +4,9 @@
 #include "base/fd.h"
 #include "cas/backup_format.h"
 #include "cas/bundle.h"
+#include "data_dir/data_dir.h"
 #include "index/copy.h"
-#include "store/store.h"
+#include "index/examine.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char RESTORE_INDEX[] = "index.sqlite.part", RESTORE_MARK[] = "restore";
+static const char RESTORE_INDEX[] = "index.sqlite.part";
 
 struct restore_row {
 	struct cairn_hash hash;
@@ -32,7 +33,8 @@ struct restore {
 	int fd, dir_fd, lock_fd;
 	struct cairn_fold *f;
 	struct cairn_store *store;
-	struct cairn_buf rows; /* struct restore_row, sorted: what the index names */
+	struct cairn_buf rows;   /* struct restore_row, sorted: what the index names */
+	struct cairn_diag fault; /* the first one of the index */
 };
 
 static enum cairn_status restore_io(struct restore *r, const char *what, const char *path)
@@ -91,11 +93,11 @@ static enum cairn_status restore_enter(struct restore *r)
 	r->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->dir_fd < 0)
 		return restore_io(r, "open", dir);
-	CLEANUP(cairn_fd_closep) int mark_fd = openat(r->dir_fd, RESTORE_MARK, O_RDONLY | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep) int mark_fd = openat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, O_RDONLY | O_CLOEXEC);
 	if (mark_fd >= 0) {
 		size_t n = 0;
 		if (cairn_fd_read_upto(mark_fd, found, sizeof(found) - 1, &n) != CAIRN_OK)
-			return restore_io(r, "read", RESTORE_MARK);
+			return restore_io(r, "read", CAIRN_DATA_DIR_RESTORING);
 		/* One that was killed between making the file and writing it has done nothing yet. */
 		if (n > 0 && strcmp(found, mine) != 0)
 			return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
@@ -108,7 +110,7 @@ static enum cairn_status restore_enter(struct restore *r)
 			return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
 					  "the folder %s is not empty; name another, or move what is in it away", dir);
 	}
-	enum cairn_status status = restore_put(r, RESTORE_MARK, mine, strlen(mine));
+	enum cairn_status status = restore_put(r, CAIRN_DATA_DIR_RESTORING, mine, strlen(mine));
 	if (status != CAIRN_OK)
 		return status;
 	r->lock_fd = openat(r->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -176,13 +178,26 @@ static int restore_compare(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct cairn_hash));
 }
 
+static void restore_note_fault(void *ctx, const struct cairn_index_fault *fault)
+{
+	struct restore *r = ctx;
+	(void)!cairn_fail(&r->fault, CAIRN_E_MISMATCH, "restore.damaged", CAIRN_NO_OFFSET,
+			  "all is restored, but the index was damaged when the backup was made; run cairn fsck "
+			  "--repair, or restore an older one: %s",
+			  fault->text);
+}
+
 static enum cairn_status restore_rows(struct restore *r)
 {
-	char path[BACKUP_PATH_BYTES];
+	char path[BACKUP_PATH_BYTES], url[CAIRN_DATA_DIR_URL_BYTES];
 	int n = snprintf(path, sizeof(path), "%s/%s", r->options->data_dir, RESTORE_INDEX);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return cairn_fail(r->diag, CAIRN_E_USAGE, "data_dir.path", CAIRN_NO_OFFSET, "the path is too long");
-	enum cairn_status status = cairn_index_copy_each(path, restore_note_row, r, r->diag);
+	enum cairn_status status = cairn_data_dir_index_url(url, r->options->data_dir, r->diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_copy_examine(url, path, restore_note_fault, r, r->diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_copy_each(url, path, restore_note_row, r, r->diag);
 	if (status == CAIRN_OK && r->rows.len > 0)
 		qsort(r->rows.bytes, r->rows.len / sizeof(struct restore_row), sizeof(struct restore_row),
 		      restore_compare);
@@ -202,12 +217,16 @@ static enum cairn_status restore_object(void *ctx, const struct cairn_bundle_obj
 		return CAIRN_OK;
 	r->report->n_objects++;
 	r->report->object_bytes += object->len;
+	enum cairn_status status;
 	if (cairn_store_stat(r->store, &object->hash, &bytes) == CAIRN_OK && bytes == object->len) {
-		r->report->n_found++; /* an object has its name only when all of it is durable */
-		return CAIRN_OK;
+		r->report->n_found++;
+		status = cairn_store_confirm(r->store, &object->hash, 0);
+		return status == CAIRN_OK ? CAIRN_OK
+					  : cairn_fail(r->diag, status, "restore.file", CAIRN_NO_OFFSET,
+						       "an object cannot be written");
 	}
 	CLEANUP(cairn_store_put_abortp) struct cairn_store_put *put = NULL;
-	enum cairn_status status = cairn_store_put_begin(r->store, &put);
+	status = cairn_store_put_begin(r->store, &put);
 	if (status == CAIRN_OK)
 		status = cairn_store_put_write(put, object->bytes, object->len);
 	if (status != CAIRN_OK)
@@ -295,7 +314,7 @@ static enum cairn_status restore_open(struct restore *r)
 static enum cairn_status restore_end(struct restore *r)
 {
 	if (renameat(r->dir_fd, RESTORE_INDEX, r->dir_fd, "index.sqlite") < 0 || fsync(r->dir_fd) < 0 ||
-	    unlinkat(r->dir_fd, RESTORE_MARK, 0) < 0 || fsync(r->dir_fd) < 0)
+	    unlinkat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, 0) < 0 || fsync(r->dir_fd) < 0)
 		return restore_io(r, "end", r->options->data_dir);
 	return CAIRN_OK;
 }
@@ -306,7 +325,7 @@ static enum cairn_status restore_run(struct restore *r)
 	if (status == CAIRN_OK)
 		status = restore_enter(r);
 	if (status == CAIRN_OK)
-		status = cairn_store_open_fs(&r->store, r->options->data_dir, r->diag);
+		status = cairn_data_dir_open_store(&r->store, r->options->data_dir, false, r->diag);
 	if (status == CAIRN_OK)
 		status = restore_index(r);
 	if (status == CAIRN_OK)
@@ -317,7 +336,12 @@ static enum cairn_status restore_run(struct restore *r)
 		status = restore_check(r);
 	if (status == CAIRN_OK)
 		status = restore_secret(r);
-	return status == CAIRN_OK ? restore_end(r) : status;
+	if (status == CAIRN_OK)
+		status = restore_end(r);
+	if (status != CAIRN_OK || !r->fault.rule)
+		return status;
+	*r->diag = r->fault;
+	return CAIRN_E_MISMATCH;
 }
 
 enum cairn_status cairn_restore(const struct cairn_restore_options *options, struct cairn_restore_report *report,

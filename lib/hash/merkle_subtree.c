@@ -6,7 +6,7 @@
 enum {
 	SUBTREE_GAP_MIN = 3, /* between cuts that hold: see struct cairn_subtree_level */
 	SUBTREE_GAP_MAX = 7,
-	SUBTREE_RIGHT_NODES = 1024, /* of a level whose groups are known: more are folded, cuts or not */
+	SUBTREE_RIGHT_NODES = 1024, /* of a level whose groups are known: more are joined, cuts or not */
 };
 
 void cairn_subtree_init(struct cairn_subtree *s, bool at_start, bool at_end)

@@ -1,4 +1,5 @@
-/* A range of a file's chunks, folded as far as it can be without knowing what stands before and after it. */
+/* The merkle subtree of a range of a file's chunks: what of the tree can be computed without knowing what stands before
+ * and after it. */
 #ifndef CAIRN_HASH_MERKLE_SUBTREE_H
 #define CAIRN_HASH_MERKLE_SUBTREE_H
 

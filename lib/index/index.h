@@ -1,9 +1,9 @@
-/* What is known about files, xorbs and eligible chunks. An interface of few calls with no SQL and no path beyond the
- * opening, so that another engine can stand behind it. */
+/* What is known about files, xorbs and eligible chunks. An interface of few calls, behind which any engine
+ * can stand (backend.h). */
 #ifndef CAIRN_INDEX_INDEX_H
 #define CAIRN_INDEX_INDEX_H
 
-#include "hash/chunk_list.h"
+#include "index/new_shard.h"
 
 /*
  * Names used here
@@ -14,27 +14,53 @@
  * Threads: every call may come from any thread, but for opening and closing. Reads see whole commits only.
  */
 struct cairn_index;
-struct cairn_writer; /* the index's */
+struct cairn_index_needs; /* needs.h */
+struct cairn_index_kind;  /* of a write: the index's */
 
 enum {
 	CAIRN_INDEX_SCOPE_TEXT_MAX = 255, /* bytes of a scope's or owner's name */
 	CAIRN_INDEX_PROBE_MS = 2000,      /* the longest that cairn_index_writable() waits */
+	CAIRN_INDEX_CLAIMS_MAX = 4,       /* SHA-256 that an owner may give for a file; further ones are not kept */
 };
 
+/** How to open an index. Zeroed: to write, with defaults. */
 struct cairn_index_options {
-	unsigned batch_max; /* writes in one transaction; 0: 64 */
-	unsigned queue_max; /* writes waiting; 0: 4096 */
+	unsigned batch_max;  /* writes in one transaction; 0: 64 */
+	unsigned queue_max;  /* writes waiting; 0: 4096 */
+	uint64_t keep_bytes; /* of the disk's free space, which an engine that writes there should leave to others */
+	/** To read only: nothing is changed, and each write is answered CAIRN_E_BUSY. Nobody may have it open for
+	 * writing.
+	 */
+	bool read_only;
 };
 
 /**
- * Open the index in DIR/index.sqlite, made when missing, migrated forward when older.
+ * Bring an index forward to this program's version, or make it when there is none.
+ * @param url  as below
+ * @param[out] from  its version before; 0: it was made
+ * @param[out] to    its version now
+ * @return CAIRN_OK; otherwise as cairn_index_open()
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_migrate(const char *url, struct cairn_diag *diag, int *from, int *to);
+
+/**
+ * Open an index by its URL.
+ * - "sqlite:DIR": in DIR/index.sqlite, and files beside it. (To read only, after a process that was killed, its log is
+ *   read along, and SQLite then makes its scratch file index.sqlite-shm.)
+ * @param[out] out  owned by the caller, cairn_index_free()
  * @param options  NULL: defaults
  * @return CAIRN_OK
- *         CAIRN_E_CONFLICT  it is of a newer version, or not Cairn's: refused by name, not touched
+ *         CAIRN_E_USAGE  no engine has such a URL (rule index.url)
+ *         CAIRN_E_CONFLICT  it is of a newer version, or not Cairn's: refused by name, not touched; of an older one:
+ *                           index.older says what to do
+ *         CAIRN_E_FULL  the disk is full, also the space that is kept for opening
  *         CAIRN_E_IO with the cause in diag; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, const char *dir,
+CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, const char *url,
 						  const struct cairn_index_options *options, struct cairn_diag *diag);
+
+/** Is it on another machine? What asks it may wait for long then, so it is for no thread that others wait for. */
+bool cairn_index_is_remote(const struct cairn_index *ix);
 
 /** Finish the writes that wait, then close. NULL is harmless. */
 void cairn_index_free(struct cairn_index *ix);
@@ -95,47 +121,54 @@ CAIRN_MUST_USE enum cairn_status cairn_index_dedupe(
 /** A term as it is kept. */
 struct cairn_index_term {
 	int64_t xorb_id;
-	uint32_t start, end; /* chunks */
+	uint16_t start, end; /* chunks */
 	uint32_t unpacked_bytes;
+	uint32_t first_byte, end_byte; /* where they lie in the xorb's object, end exclusive; both 0 while it has none.
+					* They count unless the xorb was repacked */
 };
 
 /** A file. Zeroed is empty. */
 struct cairn_index_file {
+	int64_t id; /* where a walk over all files hands it out; else 0 */
 	struct cairn_hash hash;
 	uint64_t size_bytes;
-	bool has_sha256;
-	uint8_t sha256[32]; /* the uploader's word, plain byte order */
 	uint32_t n_terms;
 	struct cairn_index_term *terms; /* owned; NULL when not asked for */
 };
 void cairn_index_file_fini(struct cairn_index_file *file);
 
-/** @param with_terms  also read the terms (16 bytes each)
+/** @param with_terms  also read the terms (24 bytes each)
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not the viewer's to read; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_hash *hash,
 						  const char *viewer, bool with_terms, struct cairn_index_file *out);
 
-/** The newest file that was registered with this SHA-256, likewise, without terms. */
+/**
+ * The file of which its uploader said that it has this SHA-256: the word of the viewer counts, else that of the
+ * operator (which alone counts for NULL), and nobody else's. Of several files of one owner the one that was known last.
+ * Without terms. @param sha256  plain byte order  @return as cairn_index_file()
+ */
 CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
 							    const char *viewer, struct cairn_index_file *out);
 
-/** The places of a xorb's chunks, without their hashes. Borrowed for the time of the call. */
+/** What a plan asks of a xorb. Borrowed for the time of the call. */
 struct cairn_index_spans {
 	struct cairn_hash xorb;
 	uint64_t stored_bytes; /* of the object; 0: its bytes are kept elsewhere */
 	uint32_t n_chunks;
-	const struct cairn_span *spans; /* n_chunks of them */
+	/** The places of its n_chunks chunks; NULL: they were not asked for, and what terms keep of it is right. */
+	const struct cairn_span *spans;
 };
 
 /**
- * Visit the places of n xorbs within one snapshot, in the order of their ids in the call.
- * @param visit  any status but CAIRN_OK ends the call with it
+ * Visit n xorbs within one snapshot, in the order of their ids in the call.
+ * @param with_spans  two places among them (they may be equal, or past the end: none), of which the spans are wanted.
+ *                    Of a xorb that was repacked, or whose bytes are not here, they come unasked
+ * @param visit       any status but CAIRN_OK ends the call with it
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND one of them is gone; CAIRN_E_IO; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_index_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
-						   enum cairn_status (*visit)(void *ctx,
-									      const struct cairn_index_spans *places),
-						   void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_index_spans(
+	struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n, const uint32_t with_spans[static 2],
+	enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places), void *ctx);
 
 /** Has this very body been accepted from this owner for this scope? @return CAIRN_OK; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body,
@@ -144,7 +177,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_shard_known(struct cairn_index *ix,
 struct cairn_index_stats {
 	uint64_t n_files, n_xorbs, n_shards, n_eligible; /* rows, as of the last commit */
 	uint64_t stored_bytes;                           /* of all xorbs' objects */
-	uint64_t file_bytes;                             /* the database and its log */
+	uint64_t file_bytes;                             /* what it takes on the disk */
 	uint64_t n_commits, n_writes;                    /* since opening: transactions, and the writes in them */
 	uint64_t n_queued;                               /* writes waiting now */
 	uint64_t filter_bytes;                           /* memory that most misses are answered from */
@@ -156,164 +189,147 @@ void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
  *  CAIRN_E_FULL; CAIRN_E_BUSY no answer within CAIRN_INDEX_PROBE_MS */
 CAIRN_MUST_USE enum cairn_status cairn_index_writable(struct cairn_index *ix);
 
-/** Is the index's log folded into its database? Told from memory. @return CAIRN_OK; CAIRN_E_IO with what to do in diag:
- *  the disk failed at it. Nothing is lost and writes go on, but the log grows until the index is opened anew. */
-CAIRN_MUST_USE enum cairn_status cairn_index_folds(struct cairn_index *ix, struct cairn_diag *diag);
+/** Does what the engine does beside the writes go well? Told from memory. @return CAIRN_OK; CAIRN_E_IO with what to do
+ *  in diag: nothing is lost and writes go on, but not for ever. */
+CAIRN_MUST_USE enum cairn_status cairn_index_upkeep(struct cairn_index *ix, struct cairn_diag *diag);
+
+/**
+ * What the last writes say: from the first one on that disk or engine refuses until it is over (health.h). Told from
+ * memory.
+ * @return CAIRN_OK; CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_DAMAGED with what was said in diag
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_health(struct cairn_index *ix, struct cairn_diag *diag);
+
+/** The index was found damaged: cairn_index_health() says so until it is opened anew. */
+void cairn_index_condemn(struct cairn_index *ix, const struct cairn_diag *diag);
 
 /*
  * Garbage. A xorb that no file needs goes in two steps, each in pieces of a few milliseconds so that uploads wait no
- * longer: GC_MARK   not referenced, and neither new nor renewed within the grace time: retired, and not offered any
- * more; GC_SWEEP  retired for longer than the grace time, and still not referenced: its rows are gone and durably so.
+ * longer: gc_mark   not referenced, and neither new nor renewed within the grace time: retired, and not offered any
+ * more; gc_sweep  retired for longer than the grace time, and still not referenced: its rows are gone and durably so.
  * Only then may its object be removed, by whoever asked; a crash in between leaves an object without a row. A client
- * that was told "it is here" (an answer to a chunk query, HEAD, a grant, "known already") may refer to it for as long
- * as that answer is good. So the grace time of the sweep must be longer than any answer lives, and who gives such an
- * answer for a xorb that is not referenced sends RENEW_XORB first: needed when it is retired or its at_unix_s is old. A
- * shard that names a retired xorb, its bytes arriving again and RENEW_XORB end its retirement. Whoever removes the
- * object must keep a put of the same xorb from slipping between its row and its object: hold that hash from GC_SWEEP's
- * done() to the removal, or ask cairn_index_xorb() again while holding it. Whatever removes a file or a xorb makes
- * every shard accepted before it unknown, so that it is registered anew if it comes again.
+ * that was told "it is here" (an answer to a chunk query, HEAD, a grant) may refer to it for as long as that answer is
+ * good. No such answer is given for a retired xorb, and of another it needs no write: it must first be retired, and
+ * then stays for the sweep's grace time, which must be longer than any answer lives. So looking keeps no garbage, and
+ * every query is a read. Bytes that arrive again are an upload that was acknowledged: they send renew_xorb, and the
+ * xorb is as if it had just come. That, and a shard that names it, end its retirement. Whoever removes the object must
+ * keep a put of the same xorb from slipping between its row and its object: hold that hash from gc_sweep's done() to
+ * the removal, or ask cairn_index_xorb() again while holding it. Whatever removes a file or a xorb, or withdraws what
+ * clients may ask about, makes every shard accepted before it unknown, so that it is registered anew if it comes again.
  */
 enum {
-	CAIRN_INDEX_GC_MS = 5,       /* statements of one GC_MARK or GC_SWEEP */
-	CAIRN_INDEX_SWEEP_MAX = 512, /* xorbs of one GC_SWEEP */
-	CAIRN_INDEX_TELEMETRY_BYTES_MAX = 65536,
+	CAIRN_INDEX_GC_MS = 5,       /* statements of one gc_mark or gc_sweep */
+	CAIRN_INDEX_SWEEP_MAX = 512, /* xorbs of one gc_sweep */
 };
 
 /* --- writing: group commit ---------------------------------------------------------------------------------------- */
 
-/** A chunk of a described xorb that clients may ask about. */
-struct cairn_index_eligible {
-	struct cairn_hash chunk;
-	uint32_t place;
-};
-
-/** A xorb that a shard describes, as the source hands it out. Borrowed until the source's next call. */
-struct cairn_index_described {
-	struct cairn_hash hash;
-	const struct cairn_index_eligible *eligible; /* ascending places */
-	uint32_t n_eligible;
-	const struct cairn_chunk_list *list; /* only when xorbs are kept elsewhere, to be recorded; else NULL */
-};
-
-/** A file of a shard, likewise. Its terms are asked for one by one. */
-struct cairn_index_new_file {
-	struct cairn_hash hash;
-	uint64_t size_bytes;
-	bool has_sha256;
-	uint8_t sha256[32];
-	uint32_t n_terms;
-	uint64_t first_chunk; /* first 8 bytes of its first chunk's hash, LE; of a file with terms */
-};
-struct cairn_index_new_term {
-	struct cairn_hash xorb;
-	uint32_t start, end, unpacked_bytes;
-};
-
-/** Where the writer takes a verified shard from, so that no copy of it need be in memory. Called on the writer's
- * thread. A transaction may be tried again: rewind() comes first each time. Any status but CAIRN_OK fails this write
- * alone. */
-struct cairn_index_source {
-	void *ctx;
-	enum cairn_status (*rewind)(void *ctx);
-	enum cairn_status (*next_xorb)(void *ctx, struct cairn_index_described *out,
-				       bool *more); /* all, before files */
-	enum cairn_status (*next_file)(void *ctx, struct cairn_index_new_file *out, bool *more);
-	void (*term)(void *ctx, uint32_t i, struct cairn_index_new_term *out); /* of the file handed out last */
-};
-
-/** A write on its way. Embedded in what asked for it, and owned by that; it must live until done() is called. */
+/**
+ * A write on its way: the head of each of the requests below. A request is its caller's, with all that it borrows, and
+ * must live until the write is done.
+ *
+ * Each call queues its request and answers CAIRN_OK, or CAIRN_E_BUSY when the queue is full: then done() will not be
+ * called. Without done (NULL) the call waits for the write instead, and answers its status, or CAIRN_E_BUSY.
+ */
 struct cairn_index_write {
-	enum cairn_index_write_kind {
-		CAIRN_INDEX_PUT_XORB,  /* a xorb whose bytes are stored */
-		CAIRN_INDEX_PUT_SHARD, /* everything a verified shard registers; all of it becomes visible at once */
-		CAIRN_INDEX_PROBE, /* changes nothing that can be seen, but is written; for cairn_index_writable() */
-
-		/* Files. NOT_FOUND only where it is said; added tells whether anything changed. */
-		CAIRN_INDEX_FORGET_FILE, /* file: take it from an owner, or from all; with the last one it is gone */
-		CAIRN_INDEX_SHARE_FILE,  /* file: give it to one more owner. CAIRN_E_NOT_FOUND */
-
-		/* Xorbs that are promised, missing, or no longer needed: see "garbage" above. */
-		CAIRN_INDEX_RENEW_XORB, /* promise: as if it had just come; a retired one is not any more.
-					 * CAIRN_E_NOT_FOUND: it is gone, don't promise it */
-		CAIRN_INDEX_LOSE_XORB,  /* promise: its object is missing or damaged. It is not offered any more, and
-					 * counts as kept  elsewhere until it is put again. CAIRN_E_NOT_FOUND */
-		CAIRN_INDEX_GC_MARK,    /* mark */
-		CAIRN_INDEX_GC_SWEEP,   /* sweep */
-
-		/* See operate.h. */
-		CAIRN_INDEX_ADD_KEY,       /* key. CAIRN_E_CONFLICT: there is one with this digest */
-		CAIRN_INDEX_REVOKE_KEY,    /* key, by its id. CAIRN_E_NOT_FOUND */
-		CAIRN_INDEX_ADD_TELEMETRY, /* telemetry */
-	} kind;
-	union {
-		struct {
-			struct cairn_hash hash;
-			const struct cairn_chunk_list *list; /* borrowed */
-			uint64_t stored_bytes;
-		} xorb;
-		struct {
-			struct cairn_hash body; /* identity of the upload */
-			const char *scope;      /* borrowed, as the rest */
-			const char *owner;
-			struct cairn_index_source source;
-			uint64_t body_bytes; /* how long it is: large ones are not made to wait for each other */
-		} shard;
-		struct {
-			struct cairn_hash hash;
-			const char *owner; /* borrowed; FORGET_FILE: NULL for all of them */
-		} file;
-		struct {
-			struct cairn_hash hash;
-			int64_t now_unix_s;
-		} promise;
-		struct {
-			int64_t now_unix_s;
-			int64_t grace_s;    /* since it arrived or was renewed */
-			int64_t from_id;    /* 0: from the first */
-			int64_t next_id;    /* result: where to go on; 0: all were looked at */
-			uint32_t n_retired; /* result */
-		} mark;
-		struct {
-			int64_t now_unix_s;
-			int64_t grace_s;          /* since it was retired */
-			struct cairn_hash *swept; /* borrowed, n_max of them; result: n */
-			uint32_t n_max;           /* at most CAIRN_INDEX_SWEEP_MAX count */
-			uint32_t n;               /* result: these rows are gone */
-			bool more;                /* result: there may be more to sweep */
-		} sweep;
-		struct {
-			uint8_t digest[32];               /* SHA-256 of the key */
-			const char *name, *repo, *scopes; /* borrowed; struct cairn_index_key */
-			int64_t id;                       /* ADD_KEY: result */
-		} key;
-		struct {
-			const char *sender; /* borrowed */
-			const void *body;   /* borrowed, at most CAIRN_INDEX_TELEMETRY_BYTES_MAX */
-			size_t body_len;
-			uint32_t keep_max; /* rows kept, this one counted; at least 1 */
-		} telemetry;
-		struct {
-			struct cairn_writer *writer;
-		} probe; /* the index's */
-	};
-	/** Called once on the writer's thread, when the write is durable or has failed. May free the write. */
+	/** Called once on a thread of the index, when the write is durable or has failed. May free the request. */
 	void (*done)(struct cairn_index_write *write);
 
-	/* results, for done() */
+	/* results; those of a request itself are only set when status is CAIRN_OK */
 	enum cairn_status status; /* CAIRN_OK
 				   * CAIRN_E_CONFLICT a xorb it relies on was removed meanwhile, or is known otherwise
-				   * CAIRN_E_NOT_FOUND of the kinds that say so
+				   * CAIRN_E_NOT_FOUND of the requests that say so
 				   * CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_NOMEM nothing of it was written */
-	bool added;               /* false: everything was known already, if from other uploads */
 	struct cairn_diag diag;
 
-	struct cairn_index_write *next; /* the index's */
+	/* the index's */
+	const struct cairn_index_kind *kind;
+	struct cairn_index_write *next;
+	void *waiting;
 };
 
-/** Queue a write. @return CAIRN_OK; CAIRN_E_BUSY the queue is full: done() will not be called */
-CAIRN_MUST_USE enum cairn_status cairn_index_submit(struct cairn_index *ix, struct cairn_index_write *write);
+/** A xorb whose bytes are stored. */
+struct cairn_index_put_xorb {
+	struct cairn_index_write write;
+	struct cairn_hash hash;
+	const struct cairn_chunk_list *list; /* borrowed */
+	uint64_t stored_bytes;
+	bool added; /* result; false: it was known, and stored */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_put_xorb(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 
-/** Queue a write and wait for it; done is set by the call. @return write->status, or CAIRN_E_BUSY */
-CAIRN_MUST_USE enum cairn_status cairn_index_write(struct cairn_index *ix, struct cairn_index_write *write);
+/** Everything that a verified shard registers; all of it becomes visible at once. */
+struct cairn_index_put_shard {
+	struct cairn_index_write write;
+	struct cairn_hash body; /* identity of the upload */
+	const char *scope;      /* borrowed, as the rest */
+	const char *owner;
+	const struct cairn_index_new_shard *shard;
+	uint64_t body_bytes; /* how long it is: large ones are not made to wait for each other */
+	bool added;          /* result; false: everything was known already, if from other uploads */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_put_shard(struct cairn_index *ix, struct cairn_index_put_shard *put);
+
+/** Take a file from an owner, or from all; with the last one it is gone. */
+struct cairn_index_forget_file {
+	struct cairn_index_write write;
+	struct cairn_hash hash;
+	const char *owner; /* borrowed; NULL: all of them */
+	bool forgotten;    /* result; false: there is no such file, or it was not the owner's */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_forget_file(struct cairn_index *ix,
+							 struct cairn_index_forget_file *forget);
+
+/** Give a file to one more owner. CAIRN_E_NOT_FOUND: there is no such file. */
+struct cairn_index_share_file {
+	struct cairn_index_write write;
+	struct cairn_hash hash;
+	const char *owner; /* borrowed */
+	bool shared;       /* result; false: it was the owner's */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_share_file(struct cairn_index *ix, struct cairn_index_share_file *share);
+
+/** A xorb is as if it had just come; a retired one is not any more. CAIRN_E_NOT_FOUND: it is gone, don't promise it. */
+struct cairn_index_renew_xorb {
+	struct cairn_index_write write;
+	struct cairn_hash hash;
+	int64_t now_unix_s;
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_renew_xorb(struct cairn_index *ix, struct cairn_index_renew_xorb *renew);
+
+/** A xorb's object is missing or damaged: it is not offered any more, and counts as kept elsewhere until it is put
+ * again. CAIRN_E_NOT_FOUND: there is no such xorb. */
+struct cairn_index_lose_xorb {
+	struct cairn_index_write write;
+	struct cairn_hash hash;
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_lose_xorb(struct cairn_index *ix, struct cairn_index_lose_xorb *lose);
+
+/** See "garbage" above. */
+struct cairn_index_gc_mark {
+	struct cairn_index_write write;
+	const struct cairn_index_needs *needs; /* borrowed; NULL: not asked */
+	int64_t now_unix_s;
+	int64_t grace_s;    /* since it arrived or was renewed */
+	int64_t from_id;    /* 0: from the first */
+	int64_t next_id;    /* result: where to go on; 0: all were looked at */
+	uint32_t n_retired; /* result */
+	uint32_t n_doubted; /* result: spared, since only needs speaks for them */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_gc_mark(struct cairn_index *ix, struct cairn_index_gc_mark *mark);
+
+/** See "garbage" above. */
+struct cairn_index_gc_sweep {
+	struct cairn_index_write write;
+	const struct cairn_index_needs *needs; /* as above */
+	int64_t now_unix_s;
+	int64_t grace_s;          /* since it was retired */
+	struct cairn_hash *swept; /* borrowed, n_max of them; result: n */
+	uint32_t n_max;           /* at most CAIRN_INDEX_SWEEP_MAX count */
+	uint32_t n;               /* result: these rows are gone */
+	uint32_t n_doubted;       /* result: as above; they are not retired any more */
+	bool more;                /* result: there may be more to sweep */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_gc_sweep(struct cairn_index *ix, struct cairn_index_gc_sweep *sweep);
 
 #endif

@@ -1,13 +1,13 @@
-/* What an operator asks of an index: walk over all of it, sum it up, hand out API keys, keep telemetry. The writes
- * among these are kinds of struct cairn_index_write. */
+/* What an operator asks of an index: walk over all of it, sum it up, hand out API keys, keep telemetry. */
 #ifndef CAIRN_INDEX_OPERATE_H
 #define CAIRN_INDEX_OPERATE_H
 
-#include "index/index.h"
+#include "index/hub.h"
 
 enum {
 	CAIRN_INDEX_PAGE_MAX = 512,      /* rows of one call of the walks below */
 	CAIRN_INDEX_KEY_SCOPES_MAX = 63, /* bytes of a key's scopes */
+	CAIRN_INDEX_TELEMETRY_BYTES_MAX = 65536,
 };
 
 /**
@@ -46,15 +46,38 @@ struct cairn_index_key {
 	char scopes[CAIRN_INDEX_KEY_SCOPES_MAX + 1]; /* what it allows, as in a token */
 	int64_t created_unix_s;
 	int64_t revoked_unix_s; /* 0: it is good */
+	int64_t account;        /* whose it is; 0: the operator's */
+	char account_name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
 };
 
 /** The key with this digest, also a revoked one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static 32],
 						 struct cairn_index_key *out);
+/** Is there a key of this number, is it not revoked, and its account not disabled? @param[out] good  false on failure
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
 /** All keys, as cairn_index_each_xorb(). */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 						      void (*visit)(void *ctx, const struct cairn_index_key *key),
 						      void *ctx, int64_t *next_id);
+
+/** Keep a key. CAIRN_E_CONFLICT: there is one with this digest. The account must be there. */
+struct cairn_index_add_key {
+	struct cairn_index_write write;
+	uint8_t digest[32];               /* SHA-256 of the key */
+	const char *name, *repo, *scopes; /* borrowed; struct cairn_index_key */
+	int64_t account;                  /* 0: the operator's */
+	int64_t id;                       /* result */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_add_key(struct cairn_index *ix, struct cairn_index_add_key *add);
+
+/** A key is good no more. CAIRN_E_NOT_FOUND: there is none of this number. */
+struct cairn_index_revoke_key {
+	struct cairn_index_write write;
+	int64_t id;
+	bool revoked; /* result; false: it was before */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_revoke_key(struct cairn_index *ix, struct cairn_index_revoke_key *revoke);
 
 /** What a client told. Borrowed. */
 struct cairn_index_telemetry {
@@ -69,5 +92,16 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_telemetry(struct cairn_index *
 							    void (*visit)(void *ctx,
 									  const struct cairn_index_telemetry *row),
 							    void *ctx, int64_t *next_id);
+
+/** Keep what a client told, and of all that was told the newest rows. CAIRN_E_LIMIT: it is too long. */
+struct cairn_index_add_telemetry {
+	struct cairn_index_write write;
+	const char *sender; /* borrowed */
+	const void *body;   /* borrowed, at most CAIRN_INDEX_TELEMETRY_BYTES_MAX */
+	size_t body_len;
+	uint32_t keep_max; /* rows kept, this one counted; at least 1 */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_add_telemetry(struct cairn_index *ix,
+							   struct cairn_index_add_telemetry *add);
 
 #endif

@@ -4,17 +4,18 @@
 
 #include "index/index.h"
 
-/** One read transaction: the daemon goes on writing, but its log grows until the snapshot is freed. Owned by one thread
- * at a time. */
+/** One read transaction: the daemon goes on writing, but what it changes takes room until the snapshot is freed. Owned
+ * by one thread at a time. */
 struct cairn_index_snapshot;
 
 /**
- * Open DIR/index.sqlite for reading. Nothing of it is changed, so an index of an older version is read as it is.
+ * Open an index by its URL (index.h). Nothing of it is changed, so one of an older version is read as it is.
  * @return CAIRN_OK
+ *         CAIRN_E_USAGE  no engine has such a URL
  *         CAIRN_E_CONFLICT  it is of a newer version, or not Cairn's
  *         CAIRN_E_IO also when it is missing; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *dir,
+CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *url,
 							   struct cairn_diag *diag);
 /** For CLEANUP(). */
 void cairn_index_snapshot_freep(struct cairn_index_snapshot **snapshot);
@@ -32,7 +33,9 @@ CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_extent(struct cairn_index_
 /** What a visitor is handed is borrowed for the time of the call. @return CAIRN_OK, or what ends the walk */
 typedef enum cairn_status cairn_index_visit_xorb(void *ctx, const struct cairn_index_xorb *xorb,
 						 const struct cairn_chunk_list *list);
-typedef enum cairn_status cairn_index_visit_file(void *ctx, int64_t number, int64_t at_unix_s,
+/** @param sha256  an uploader's word, in plain byte order: the operator's, else that of the owner who came first to the
+ *  store; of several the least. NULL: nobody gave one */
+typedef enum cairn_status cairn_index_visit_file(void *ctx, int64_t number, int64_t at_unix_s, const uint8_t *sha256,
 						 const struct cairn_index_file *file);
 
 /**

@@ -1,5 +1,6 @@
+#include "base/clock.h"
 #include "base/crash_point.h"
-#include "index/internal.h"
+#include "index/backend.h"
 
 #include <time.h>
 
@@ -7,25 +8,16 @@ enum {
 	WRITER_BATCH_MAX = 64,
 	WRITER_QUEUE_MAX = 4096,
 	WRITER_BATCH_BYTES = 4 * 1024 * 1024, /* of lists and shards in one transaction: keeps commits short */
-	WRITER_CHUNK_BYTES = 40,              /* of a list, for each chunk */
 };
 
-/* How much there is to be written, about: a large shard takes seconds, and all of a batch wait for its last. */
-static uint64_t writer_bytes(const struct cairn_index_write *write)
-{
-	if (write->kind == CAIRN_INDEX_PUT_XORB)
-		return (uint64_t)write->xorb.list->n * WRITER_CHUNK_BYTES;
-	return write->kind == CAIRN_INDEX_PUT_SHARD ? write->shard.body_bytes : 0;
-}
-
 /* Under the lock. What queued up during the last commit is the batch, as far as it is not too much: there is no timer.
- */
+ * A large shard takes seconds, and all of a batch wait for its last. */
 static struct cairn_index_write *writer_take(struct cairn_writer *w)
 {
 	struct cairn_index_write *first = w->head, **end = &w->head;
 	uint64_t bytes = 0;
 	for (unsigned n = 0; *end && n < w->batch_max; n++) {
-		bytes += writer_bytes(*end);
+		bytes += (*end)->kind->bytes ? (*end)->kind->bytes(*end) : 0;
 		if (n > 0 && bytes > WRITER_BATCH_BYTES)
 			break;
 		end = &(*end)->next;
@@ -40,67 +32,95 @@ static struct cairn_index_write *writer_take(struct cairn_writer *w)
 
 /* One transaction of the whole batch. @param alone  a write that fails is undone by itself
  * @param[out] bad  a write failed, and that is why the batch did */
-static enum cairn_status writer_try(struct cairn_writer *w, struct cairn_index_write *batch, bool alone, bool *bad,
+static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_write *batch, bool alone, bool *bad,
 				    struct cairn_diag *diag)
 {
+	const struct cairn_index_backend *engine = ix->backend;
 	*bad = false;
-	enum cairn_status status = cairn_tx_begin(&w->tx);
+	enum cairn_status status = engine->begin(ix, diag);
 	cairn_crash_point(CAIRN_CRASH_INDEX_BEGUN);
 	for (struct cairn_index_write *write = batch; write && status == CAIRN_OK; write = write->next) {
-		bool applied = alone ? cairn_tx_apply_alone(&w->tx, write) : cairn_tx_apply(&w->tx, write);
+		bool applied = engine->apply(ix, write, alone);
 		cairn_crash_point(CAIRN_CRASH_INDEX_APPLIED);
 		if (applied)
 			continue;
-		*bad = cairn_tx_is_open(&w->tx);
+		*bad = engine->is_open(ix);
 		*diag = write->diag;
-		status = write->status != CAIRN_OK ? write->status : CAIRN_E_IO;
+		status = write->status;
 	}
 	if (status == CAIRN_OK)
-		status = cairn_tx_commit(&w->tx);
-	if (status != CAIRN_OK && !diag->rule)
-		(void)cairn_sql_fail(w->tx.db, diag, "the index cannot be written");
+		status = engine->commit(ix, diag);
 	if (status != CAIRN_OK)
-		cairn_tx_rollback(&w->tx);
+		engine->roll_back(ix);
 	return status;
+}
+
+/* All or nothing: what was done within a lost transaction has failed. */
+static void writer_fail(struct cairn_index_write *batch, enum cairn_status status, const struct cairn_diag *diag)
+{
+	for (struct cairn_index_write *write = batch; write; write = write->next) {
+		write->status = status;
+		write->diag = *diag;
+	}
 }
 
 /* Savepoints let one bad write fail alone, but copy each page that is changed: 1,300 shards/s against 1,600. Bad writes
  * are rare, so they are used only for a batch that has one. It still is one transaction: else whoever sends many bad
  * uploads would cost everybody a sync each. */
-static void writer_commit(struct cairn_writer *w, struct cairn_index_write *batch)
+static void writer_commit(struct cairn_index *ix, struct cairn_index_write *batch)
 {
 	struct cairn_diag diag = {0};
 	bool bad;
-	enum cairn_status status = writer_try(w, batch, false, &bad, &diag);
+	enum cairn_status status = writer_try(ix, batch, false, &bad, &diag);
 	if (status != CAIRN_OK && bad) {
 		diag = (struct cairn_diag){0};
-		status = writer_try(w, batch, true, &bad, &diag);
+		status = writer_try(ix, batch, true, &bad, &diag);
 	}
-	if (status == CAIRN_OK)
-		return;
-	/* All or nothing: what was done within a lost transaction has failed. */
-	for (struct cairn_index_write *write = batch; write; write = write->next) {
-		write->status = status;
-		write->added = false;
-		write->diag = diag;
-	}
+	if (status != CAIRN_OK)
+		writer_fail(batch, status, &diag);
+}
+
+/* The disk was full: once more, by itself, and with the space that is kept for that. */
+static void writer_commit_kept(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	struct cairn_index_write *next = write->next;
+	write->next = NULL;
+	ix->backend->use_reserve(ix);
+	writer_commit(ix, write);
+	write->next = next;
+}
+
+/* The disk is full when a write says so. */
+static void writer_make_room(struct cairn_index *ix, struct cairn_index_write *batch)
+{
+	bool full = false;
+	for (const struct cairn_index_write *write = batch; write; write = write->next)
+		full = full || write->status == CAIRN_E_FULL;
+	if (full)
+		ix->backend->make_room(ix);
+	for (struct cairn_index_write *write = batch; write; write = write->next)
+		if (write->status == CAIRN_E_FULL && write->kind->frees)
+			writer_commit_kept(ix, write);
+	if (!full)
+		ix->backend->keep_reserve(ix);
 }
 
 static void writer_count(struct cairn_writer *w, const struct cairn_index_write *batch)
 {
 	uint64_t n_written = 0;
 	for (const struct cairn_index_write *write = batch; write; write = write->next)
-		n_written += write->status == CAIRN_OK && write->kind != CAIRN_INDEX_PROBE;
+		n_written += write->status == CAIRN_OK && !write->kind->probes;
 	pthread_mutex_lock(&w->lock);
-	w->counts = w->tx.counts;
 	w->n_commits += n_written > 0;
 	w->n_writes += n_written;
+	cairn_health_note(&w->health, batch, cairn_clock_mono_ms());
 	pthread_mutex_unlock(&w->lock);
 }
 
 static void writer_serve(struct cairn_writer *w, struct cairn_index_write *batch)
 {
-	writer_commit(w, batch);
+	writer_commit(w->index, batch);
+	writer_make_room(w->index, batch);
 	cairn_crash_point(CAIRN_CRASH_INDEX_COMMITTED);
 	writer_count(w, batch);
 	/* Also "known already" is only said of what is durable, hence after the commit. */
@@ -114,10 +134,10 @@ static void writer_serve(struct cairn_writer *w, struct cairn_index_write *batch
 static void *writer_loop(void *arg)
 {
 	struct cairn_writer *w = arg;
-	bool filling = true;
+	bool idle_work = true;
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
-		while (!w->head && !w->closing && !filling)
+		while (!w->head && !w->closing && !idle_work)
 			pthread_cond_wait(&w->work, &w->lock);
 		if (!w->head && w->closing)
 			break;
@@ -125,8 +145,8 @@ static void *writer_loop(void *arg)
 		pthread_mutex_unlock(&w->lock);
 		if (batch)
 			writer_serve(w, batch);
-		if (filling)
-			filling = cairn_tx_fill_filter(&w->tx);
+		if (idle_work)
+			idle_work = w->index->backend->idle_work(w->index);
 		pthread_mutex_lock(&w->lock);
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -144,36 +164,31 @@ static void writer_init_locks(struct cairn_writer *w)
 	pthread_condattr_destroy(&monotonic);
 }
 
-enum cairn_status cairn_writer_open(struct cairn_writer *w, const char *path, const struct cairn_index_options *options,
-				    struct cairn_diag *diag)
+enum cairn_status cairn_writer_start(struct cairn_writer *w, struct cairn_index *ix,
+				     const struct cairn_index_options *options, struct cairn_diag *diag)
 {
 	writer_init_locks(w);
-	w->batch_max = options && options->batch_max ? options->batch_max : WRITER_BATCH_MAX;
-	w->queue_max = options && options->queue_max ? options->queue_max : WRITER_QUEUE_MAX;
 	w->tail = &w->head;
-	enum cairn_status status = path ? cairn_tx_open(&w->tx, path, diag) : CAIRN_E_NOMEM;
-	if (status == CAIRN_OK)
-		status = cairn_checkpoint_open(&w->checkpoint, path, w->tx.db, diag);
-	if (status != CAIRN_OK)
-		return status;
-	w->counts = w->tx.counts;
-	if (pthread_create(&w->thread, NULL, writer_loop, w) != 0)
-		return cairn_fail(diag, CAIRN_E_NOMEM, "index.thread", CAIRN_NO_OFFSET,
-				  "the thread that writes the index cannot be started; raise the limit on threads");
-	w->started = true;
-	return CAIRN_OK;
+	if (options->read_only)
+		return CAIRN_OK;
+	w->batch_max = options->batch_max ? options->batch_max : WRITER_BATCH_MAX;
+	w->queue_max = options->queue_max ? options->queue_max : WRITER_QUEUE_MAX;
+	w->index = ix;
+	if (pthread_create(&w->thread, NULL, writer_loop, w) == 0)
+		return CAIRN_OK;
+	w->index = NULL;
+	return cairn_fail(diag, CAIRN_E_NOMEM, "index.thread", CAIRN_NO_OFFSET,
+			  "the thread that writes the index cannot be started; raise the limit on threads");
 }
 
-void cairn_writer_close(struct cairn_writer *w)
+void cairn_writer_stop(struct cairn_writer *w)
 {
 	pthread_mutex_lock(&w->lock);
 	w->closing = true;
 	pthread_cond_signal(&w->work);
 	pthread_mutex_unlock(&w->lock);
-	if (w->started)
+	if (w->index)
 		pthread_join(w->thread, NULL);
-	cairn_checkpoint_close(&w->checkpoint);
-	cairn_tx_close(&w->tx);
 	pthread_cond_destroy(&w->probed);
 	pthread_cond_destroy(&w->work);
 	pthread_mutex_destroy(&w->lock);
@@ -182,24 +197,16 @@ void cairn_writer_close(struct cairn_writer *w)
 void cairn_writer_stats(struct cairn_writer *w, struct cairn_index_stats *out)
 {
 	pthread_mutex_lock(&w->lock);
-	out->n_files = (uint64_t)w->counts.files;
-	out->n_xorbs = (uint64_t)w->counts.xorbs;
-	out->n_shards = (uint64_t)w->counts.shards;
-	out->n_eligible = (uint64_t)w->counts.eligible;
-	out->stored_bytes = (uint64_t)w->counts.stored_bytes;
 	out->n_commits = w->n_commits;
 	out->n_writes = w->n_writes;
 	out->n_queued = w->n_queued;
 	pthread_mutex_unlock(&w->lock);
-	out->filter_bytes = atomic_load(&w->tx.filter.bytes);
-	out->filter_complete = atomic_load(&w->tx.filter.complete);
 }
 
 /* Under the lock. */
 static void writer_queue(struct cairn_writer *w, struct cairn_index_write *write)
 {
 	write->status = CAIRN_OK;
-	write->added = false;
 	write->diag = (struct cairn_diag){0};
 	write->next = NULL;
 	*w->tail = write;
@@ -208,9 +215,8 @@ static void writer_queue(struct cairn_writer *w, struct cairn_index_write *write
 	pthread_cond_signal(&w->work);
 }
 
-enum cairn_status cairn_index_submit(struct cairn_index *ix, struct cairn_index_write *write)
+static enum cairn_status writer_try_queue(struct cairn_writer *w, struct cairn_index_write *write)
 {
-	struct cairn_writer *w = &ix->writer;
 	pthread_mutex_lock(&w->lock);
 	bool room = w->n_queued < w->queue_max;
 	if (room)
@@ -219,9 +225,8 @@ enum cairn_status cairn_index_submit(struct cairn_index *ix, struct cairn_index_
 	return room ? CAIRN_OK : CAIRN_E_BUSY;
 }
 
-/* A write somebody waits for: a copy of the caller's, so that done() finds its way to the one who waits. */
+/* Who waits for a write. */
 struct writer_waiting {
-	struct cairn_index_write write; /* first: done() is handed its address */
 	pthread_mutex_t lock;
 	pthread_cond_t answered;
 	bool is_done;
@@ -229,33 +234,48 @@ struct writer_waiting {
 
 static void writer_wake(struct cairn_index_write *write)
 {
-	struct writer_waiting *waiting = (struct writer_waiting *)write;
+	struct writer_waiting *waiting = write->waiting;
 	pthread_mutex_lock(&waiting->lock);
 	waiting->is_done = true;
 	pthread_cond_signal(&waiting->answered);
 	pthread_mutex_unlock(&waiting->lock);
 }
 
-enum cairn_status cairn_index_write(struct cairn_index *ix, struct cairn_index_write *write)
+static enum cairn_status writer_wait(struct cairn_writer *w, struct cairn_index_write *write)
 {
+	struct writer_waiting waiting = {.is_done = false};
 	write->done = writer_wake;
-	struct writer_waiting waiting = {.write = *write};
+	write->waiting = &waiting;
 	pthread_mutex_init(&waiting.lock, NULL);
 	pthread_cond_init(&waiting.answered, NULL);
-	enum cairn_status status = cairn_index_submit(ix, &waiting.write);
+	enum cairn_status status = writer_try_queue(w, write);
 	pthread_mutex_lock(&waiting.lock);
 	while (status == CAIRN_OK && !waiting.is_done)
 		pthread_cond_wait(&waiting.answered, &waiting.lock);
 	pthread_mutex_unlock(&waiting.lock);
 	pthread_cond_destroy(&waiting.answered);
 	pthread_mutex_destroy(&waiting.lock);
-	*write = waiting.write;
+	write->done = NULL;
+	write->waiting = NULL;
 	return status == CAIRN_OK ? write->status : status;
+}
+
+enum cairn_status cairn_writer_submit(struct cairn_writer *w, struct cairn_index_write *write,
+				      const struct cairn_index_kind *kind)
+{
+	write->kind = kind;
+	return write->done ? writer_try_queue(w, write) : writer_wait(w, write);
+}
+
+static enum cairn_status writer_apply_probe(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	(void)write;
+	return ix->backend->probe(ix);
 }
 
 static void writer_probed(struct cairn_index_write *write)
 {
-	struct cairn_writer *w = write->probe.writer;
+	struct cairn_writer *w = ((struct cairn_writer_probe *)write)->writer;
 	pthread_mutex_lock(&w->lock);
 	w->probing = false;
 	w->probe_status = write->status;
@@ -267,11 +287,12 @@ static void writer_probed(struct cairn_index_write *write)
 /* Under the lock. */
 static void writer_queue_probe(struct cairn_writer *w)
 {
+	static const struct cairn_index_kind PROBE = {.apply = writer_apply_probe, .probes = true};
 	w->probing = true;
-	w->probe.kind = CAIRN_INDEX_PROBE;
-	w->probe.probe.writer = w;
-	w->probe.done = writer_probed;
-	writer_queue(w, &w->probe);
+	w->probe.writer = w;
+	w->probe.write.kind = &PROBE;
+	w->probe.write.done = writer_probed;
+	writer_queue(w, &w->probe.write);
 }
 
 /* A probe that is under way may be ahead of writes that wait, so it is the next one that counts. */
@@ -294,12 +315,21 @@ enum cairn_status cairn_index_writable(struct cairn_index *ix)
 	return status;
 }
 
-enum cairn_status cairn_index_folds(struct cairn_index *ix, struct cairn_diag *diag)
+enum cairn_status cairn_index_health(struct cairn_index *ix, struct cairn_diag *diag)
 {
-	if (!cairn_checkpoint_failed(&ix->writer.checkpoint))
-		return CAIRN_OK;
-	return cairn_fail(
-		diag, CAIRN_E_IO, "index.not_folded", CAIRN_NO_OFFSET,
-		"the disk failed while the index's log was folded in; nothing is lost, but the log grows: look "
-		"at the disk and restart the daemon, which folds all of it in again");
+	struct cairn_writer *w = &ix->writer;
+	pthread_mutex_lock(&w->lock);
+	enum cairn_status status = w->health.status;
+	if (status != CAIRN_OK && diag)
+		*diag = w->health.diag;
+	pthread_mutex_unlock(&w->lock);
+	return status;
+}
+
+void cairn_index_condemn(struct cairn_index *ix, const struct cairn_diag *diag)
+{
+	struct cairn_writer *w = &ix->writer;
+	pthread_mutex_lock(&w->lock);
+	cairn_health_condemn(&w->health, diag);
+	pthread_mutex_unlock(&w->lock);
 }

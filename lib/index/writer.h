@@ -2,16 +2,21 @@
 #ifndef CAIRN_INDEX_WRITER_H
 #define CAIRN_INDEX_WRITER_H
 
-#include "index/sqlite_checkpoint.h"
-#include "index/sqlite_write.h"
+#include "index/health.h"
 
 #include <pthread.h>
 
+/** What the writer must know of a kind of request. */
+struct cairn_index_kind {
+	enum cairn_status (*apply)(struct cairn_index *ix, struct cairn_index_write *write);
+	uint64_t (*bytes)(const struct cairn_index_write *write); /* about so many are to be written; NULL: few */
+	bool frees;  /* space, or takes a right away: it must get through on a full disk as well */
+	bool probes; /* changes nothing that can be seen */
+};
+
 struct cairn_writer {
-	struct cairn_tx tx; /* the thread's own, once it runs */
-	struct cairn_checkpoint checkpoint;
+	struct cairn_index *index; /* that it is part of; NULL: no thread runs, and no write is taken */
 	pthread_t thread;
-	bool started;
 	unsigned batch_max, queue_max;
 
 	pthread_mutex_t lock; /* over all below */
@@ -20,22 +25,28 @@ struct cairn_writer {
 	struct cairn_index_write *head, **tail;
 	unsigned n_queued;
 	bool closing;
-	struct cairn_tx_counts counts; /* as of the last commit */
 	uint64_t n_commits, n_writes;
-	struct cairn_index_write probe; /* one at a time, for all who asked before it was queued */
+	struct cairn_health health;
+	struct cairn_writer_probe {
+		struct cairn_index_write write;
+		struct cairn_writer *writer;
+	} probe;                        /* one at a time, for all who asked before it was queued */
 	bool probing;                   /* it is queued, and not done */
 	uint64_t n_probes;              /* done */
 	enum cairn_status probe_status; /* of the last one done */
 };
 
-/** Open the database for writing and start the thread. w is zeroed before and needs cairn_writer_close() in any case.
- *  @param path  NULL: answers CAIRN_E_NOMEM
- *  @return as cairn_index_open() */
-CAIRN_MUST_USE enum cairn_status cairn_writer_open(struct cairn_writer *w, const char *path,
-						   const struct cairn_index_options *options, struct cairn_diag *diag);
+/** Start the thread, unless the index is only to be read. w is zeroed before. cairn_writer_stop() follows in any case.
+ *  @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_writer_start(struct cairn_writer *w, struct cairn_index *ix,
+						    const struct cairn_index_options *options, struct cairn_diag *diag);
 
-/** Finish what is queued, end the thread, close the database. */
-void cairn_writer_close(struct cairn_writer *w);
+/** Finish what is queued, and end the thread. */
+void cairn_writer_stop(struct cairn_writer *w);
+
+/** Queue a request of this kind, and wait for it unless it has a done(). @return as each call of index.h */
+CAIRN_MUST_USE enum cairn_status cairn_writer_submit(struct cairn_writer *w, struct cairn_index_write *write,
+						     const struct cairn_index_kind *kind);
 
 /** The writer's part of cairn_index_stats(). */
 void cairn_writer_stats(struct cairn_writer *w, struct cairn_index_stats *out);

@@ -2,27 +2,51 @@
 #ifndef CAIRN_STORE_BACKEND_H
 #define CAIRN_STORE_BACKEND_H
 
+#include "store/pack.h"
 #include "store/store.h"
 
-/** The calls of store.h, with the same contracts. Each backend's structs begin with the three below. */
+/** The calls of pack.h, with the same contracts, for a store that can keep objects in packs. Names were checked before.
+ */
+struct cairn_store_pack_tier {
+	enum cairn_status (*each)(struct cairn_store *s, void (*visit)(void *ctx, const struct cairn_store_pack *pack),
+				  void *ctx);
+	enum cairn_status (*tidy)(struct cairn_store *s);
+	enum cairn_status (*packing_begin)(struct cairn_store *s, const char *name, struct cairn_store_packing **out,
+					   struct cairn_diag *diag);
+	bool (*packing_wants)(const struct cairn_store_packing *p, const struct cairn_hash *hash, uint64_t bytes);
+	enum cairn_status (*packing_add)(struct cairn_store_packing *p, const struct cairn_hash *hash, uint64_t bytes,
+					 bool *added);
+	enum cairn_status (*packing_commit)(struct cairn_store_packing *p, struct cairn_diag *diag);
+	enum cairn_status (*packing_each)(struct cairn_store_packing *p,
+					  enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
+								     uint64_t bytes),
+					  void *ctx);
+	enum cairn_status (*packing_drop)(struct cairn_store_packing *p, const struct cairn_hash *hash);
+	void (*packing_free)(struct cairn_store_packing *p);
+};
+
+/** The calls of store.h, with the same contracts. Each backend's structs begin with those below. */
 struct cairn_store_backend {
-	bool has_packs; /* it is struct store_fs */
+	const struct cairn_store_pack_tier *packs; /* NULL: it has none */
+	bool remote;                               /* cairn_store_is_remote() */
 	void (*free)(struct cairn_store *s);
 	enum cairn_status (*put_begin)(struct cairn_store *s, struct cairn_store_put **out);
 	enum cairn_status (*put_write)(struct cairn_store_put *p, const uint8_t *bytes, size_t len);
 	/* Does not free p; abort does, in any case. */
 	enum cairn_status (*put_commit)(struct cairn_store_put *p, const struct cairn_hash *hash, bool *existed);
 	void (*put_abort)(struct cairn_store_put *p);
-	enum cairn_status (*get)(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_store_object **out);
+	enum cairn_status (*get)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
+				 struct cairn_store_object **out);
 	enum cairn_status (*object_read)(struct cairn_store_object *o, uint64_t offset, uint8_t *out, size_t len);
 	void (*object_free)(struct cairn_store_object *o);
 	enum cairn_status (*stat)(struct cairn_store *s, const struct cairn_hash *hash, uint64_t *bytes);
+	enum cairn_status (*confirm)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n);
 	enum cairn_status (*remove)(struct cairn_store *s, const struct cairn_hash *hash);
 	enum cairn_status (*set_aside)(struct cairn_store *s, const struct cairn_hash *hash);
 	enum cairn_status (*each)(struct cairn_store *s,
 				  enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, uint64_t bytes),
 				  void *ctx);
-	uint64_t (*free_bytes)(struct cairn_store *s);
+	void (*room)(struct cairn_store *s, struct cairn_store_room *out);
 };
 
 struct cairn_store {
@@ -34,11 +58,22 @@ struct cairn_store_put {
 	enum cairn_status failed; /* sticky: the first failure of a write; such a put cannot be committed */
 };
 
+struct cairn_store_packing {
+	const struct cairn_store_pack_tier *tier;
+};
+
 struct cairn_store_object {
 	const struct cairn_store_backend *backend; /* not the store: an object may outlive it */
 	uint64_t bytes;
+	uint64_t identity;
 	uint64_t fd_offset; /* of its first byte in the file */
 	int fd;             /* -1: none to send from */
 };
+
+/** Each room opens its own. @param rest  what follows the scheme and its colon. @return as cairn_store_open() */
+enum cairn_status store_fs_open(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,
+				struct cairn_diag *diag);
+enum cairn_status store_mem_open(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,
+				 struct cairn_diag *diag);
 
 #endif

@@ -1,5 +1,6 @@
-/* The cold tier of a store of files: packs, each one file of many objects (a Read Shard), in DIR/packs. Objects in
- * packs are found, read, removed and set aside through store.h like any other; here is what concerns packs only. */
+/* The cold tier of a store, where it has one: packs, each one file of many objects. A store of files keeps them as Read
+ * Shards in DIR/packs. Objects in packs are found, read, removed and set aside through store.h like any other; here is
+ * what concerns packs only. In a store without packs none is shown, none can be begun, and there is nothing to tidy. */
 #ifndef CAIRN_STORE_PACK_H
 #define CAIRN_STORE_PACK_H
 

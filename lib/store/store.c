@@ -1,5 +1,10 @@
 #include "store/backend.h"
 
+bool cairn_store_is_remote(const struct cairn_store *s)
+{
+	return s->backend->remote;
+}
+
 void cairn_store_free(struct cairn_store *s)
 {
 	if (s)
@@ -52,11 +57,22 @@ void cairn_store_put_abortp(struct cairn_store_put **p)
 
 enum cairn_status cairn_store_get(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_store_object **out)
 {
+	return cairn_store_get_copy(s, hash, 0, out);
+}
+
+enum cairn_status cairn_store_get_copy(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
+				       struct cairn_store_object **out)
+{
 	*out = NULL;
-	enum cairn_status status = s->backend->get(s, hash, out);
+	enum cairn_status status = s->backend->get(s, hash, n, out);
 	if (status == CAIRN_OK)
 		(*out)->backend = s->backend;
 	return status;
+}
+
+uint64_t cairn_store_object_identity(const struct cairn_store_object *o)
+{
+	return o->identity;
 }
 
 uint64_t cairn_store_object_bytes(const struct cairn_store_object *o)
@@ -97,6 +113,11 @@ enum cairn_status cairn_store_stat(struct cairn_store *s, const struct cairn_has
 	return s->backend->stat(s, hash, bytes);
 }
 
+enum cairn_status cairn_store_confirm(struct cairn_store *s, const struct cairn_hash *hash, unsigned n)
+{
+	return s->backend->confirm(s, hash, n);
+}
+
 enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_hash *hash)
 {
 	return s->backend->remove(s, hash);
@@ -114,7 +135,7 @@ enum cairn_status cairn_store_each(struct cairn_store *s,
 	return s->backend->each(s, visit, ctx);
 }
 
-uint64_t cairn_store_free_bytes(struct cairn_store *s)
+void cairn_store_room(struct cairn_store *s, struct cairn_store_room *out)
 {
-	return s->backend->free_bytes(s);
+	s->backend->room(s, out);
 }

@@ -15,23 +15,31 @@ struct cairn_store_put;
 /** An object opened for reading. It stays readable also when it is removed meanwhile. */
 struct cairn_store_object;
 
+/** How to open a store. Zeroed: to write. */
+struct cairn_store_options {
+	/** To read from, maybe beside the process that writes to it: nothing is made or removed. A store that only its
+	 * own process can see takes no notice of it. */
+	bool beside;
+};
+
 /**
- * Objects as files: DIR/objects/ab/cd/<64 digits>, written to a file without a name (or in DIR/tmp where the file
- * system cannot), fsynced, linked, folder fsynced. Left-over temporary files of a killed process are removed here.
- * Objects that were moved into packs (pack.h) are found there, and are no different to any call below.
+ * Open a store by its URL.
+ * - "files:DIR": objects as files, DIR/objects/ab/cd/<64 digits>. Each is written to a file without a name (or in
+ *   DIR/tmp where the file system cannot), fsynced, linked, and its folder fsynced. What a killed process left in
+ *   DIR/tmp is removed. Objects that were moved into packs (pack.h) are found there, and are no different to any call
+ *   below.
+ * - "memory:": objects in memory, for tests: they are lost when the store is freed. It passes for a remote one.
  * @param[out] out  owned by the caller, cairn_store_free()
- * @return CAIRN_OK; CAIRN_E_IO with the cause in diag; CAIRN_E_NOMEM
+ * @param options   NULL: to write
+ * @return CAIRN_OK; CAIRN_E_USAGE no store has such a URL (rule store.url); CAIRN_E_IO with the cause in diag;
+ *         CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_store_open_fs(struct cairn_store **out, const char *dir,
-						     struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_store_open(struct cairn_store **out, const char *url,
+						  const struct cairn_store_options *options, struct cairn_diag *diag);
 
-/** The same beside the process that has the folder, to read from: what lies in DIR/tmp is that one's, and stays. */
-CAIRN_MUST_USE enum cairn_status cairn_store_open_fs_beside(struct cairn_store **out, const char *dir,
-							    struct cairn_diag *diag);
-
-/** Objects in memory, for tests and fuzzers. fail_after: the n-th writing call from now fails with CAIRN_E_IO; 0:
- * never. */
-CAIRN_MUST_USE enum cairn_status cairn_store_open_mem(struct cairn_store **out, unsigned fail_after);
+/** Does it stand for one on another machine? Its calls may wait for long then, so none is for a thread that serves many
+ * requests, and its objects give no descriptor. */
+bool cairn_store_is_remote(const struct cairn_store *s);
 
 void cairn_store_free(struct cairn_store *s);
 void cairn_store_freep(struct cairn_store **s);
@@ -59,7 +67,16 @@ void cairn_store_put_abortp(struct cairn_store_put **p);
 /** Open for reading. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_store_get(struct cairn_store *s, const struct cairn_hash *hash,
 						 struct cairn_store_object **out);
+
+/** Likewise one of several copies, as a store that is half packed has them; the first is what cairn_store_get() opens.
+ *  @param n  from 0. @return likewise; CAIRN_E_NOT_FOUND there are not so many; CAIRN_E_IO of this one alone */
+CAIRN_MUST_USE enum cairn_status cairn_store_get_copy(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
+						      struct cairn_store_object **out);
 uint64_t cairn_store_object_bytes(const struct cairn_store_object *o);
+
+/** A number that tells which bytes were opened: a file that took the place of this one under the same name has another,
+ * and so has this one once it was written to (but for once in 2^64). */
+uint64_t cairn_store_object_identity(const struct cairn_store_object *o);
 
 /** Read exactly len bytes at offset. @return CAIRN_OK; CAIRN_E_IO also when the object is shorter */
 CAIRN_MUST_USE enum cairn_status cairn_store_object_read(struct cairn_store_object *o, uint64_t offset, uint8_t *out,
@@ -68,7 +85,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_object_read(struct cairn_store_obje
 /** Hand over the descriptor to send from: the caller closes it, and the object can't be read any more. The bytes stay
  * as they are for as long as it is open.
  *  @param[out] offset  where the object begins in that file: it may be one of many in a pack
- *  @return -1 when the store has none (it is not files) */
+ *  @return -1: it has none, as those of a remote store */
 int cairn_store_object_take_fd(struct cairn_store_object *o, uint64_t *offset);
 void cairn_store_object_free(struct cairn_store_object *o);
 void cairn_store_object_freep(struct cairn_store_object **o);
@@ -77,12 +94,20 @@ void cairn_store_object_freep(struct cairn_store_object **o);
 CAIRN_MUST_USE enum cairn_status cairn_store_stat(struct cairn_store *s, const struct cairn_hash *hash,
 						  uint64_t *bytes);
 
+/**
+ * Make durable an object that was found: its name may be left by a process that was killed before its sync, and go with
+ * the power. Whoever lets a row vouch for an object, or removes another copy of it, because it was found calls this
+ * first. Waits for the disk.
+ * @param n  which copy, as cairn_store_get_copy(). @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_FULL
+ */
+CAIRN_MUST_USE enum cairn_status cairn_store_confirm(struct cairn_store *s, const struct cairn_hash *hash, unsigned n);
+
 /** Remove an object. It is gone at once, and may be back after a loss of power: whoever removes has made sure before
  * that no row vouches for it. @return CAIRN_OK also when it was not there; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_hash *hash);
 
-/** Move an object aside (DIR/damaged) so that it is no longer found but not lost. @return CAIRN_OK; CAIRN_E_NOT_FOUND;
- * CAIRN_E_IO */
+/** Move the copy that cairn_store_get() opens aside (DIR/damaged), so that it is not lost, and is no longer in the way
+ * of another one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_store_set_aside(struct cairn_store *s, const struct cairn_hash *hash);
 
 /** Call visit for each object, in no order; visit may remove what it is shown. @return CAIRN_OK; CAIRN_E_IO; or what
@@ -92,7 +117,14 @@ CAIRN_MUST_USE enum cairn_status cairn_store_each(struct cairn_store *s,
 									     uint64_t bytes),
 						  void *ctx);
 
-/** Bytes free for this process where objects are kept; UINT64_MAX when there is no such limit. */
-uint64_t cairn_store_free_bytes(struct cairn_store *s);
+/** How much of what objects need is left for this process where they are kept. UINT64_MAX: there is no such limit. */
+struct cairn_store_room {
+	uint64_t bytes;
+	uint64_t files;          /* that can still be made (inodes) */
+	uint64_t files_capacity; /* that there can be in all */
+};
+
+/** When the file system does not say, nothing is known to be free. */
+void cairn_store_room(struct cairn_store *s, struct cairn_store_room *out);
 
 #endif

@@ -87,8 +87,9 @@ static enum cairn_status token_find_key(const struct cairn_token_keys *keys, con
 	return token_refuse(diag, "token.signature", "the token is not signed by a key of this server");
 }
 
-enum cairn_status cairn_token_verify(const struct cairn_token_keys *keys, const char *token, int64_t now_unix_s,
-				     struct cairn_token_claims *out, struct cairn_diag *diag)
+enum cairn_status cairn_token_verify(const struct cairn_token_keys *keys, const struct cairn_token_binding *binding,
+				     const char *token, int64_t now_unix_s, struct cairn_token_claims *out,
+				     struct cairn_diag *diag)
 {
 	struct token_parts parts;
 	CLEANUP(cairn_json_freep) struct cairn_json *header = NULL;
@@ -105,7 +106,7 @@ enum cairn_status cairn_token_verify(const struct cairn_token_keys *keys, const 
 		return status;
 	if (cairn_base64url_decode(json, sizeof(json), &len, parts.payload, parts.payload_len) != CAIRN_OK)
 		return token_refuse(diag, "token.malformed", "the token's claims are not base64url");
-	return cairn_token_claims_read(out, (const char *)json, len, now_unix_s, diag);
+	return cairn_token_claims_read(out, binding, (const char *)json, len, now_unix_s, diag);
 }
 
 static bool token_can_sign(const struct cairn_token_key *key)
@@ -139,8 +140,9 @@ static enum cairn_status token_sign_eddsa(const struct cairn_token_key *key, con
 	return *token ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-enum cairn_status cairn_token_mint(const struct cairn_token_keys *keys, const struct cairn_token_claims *claims,
-				   int64_t now_unix_s, char **token, struct cairn_diag *diag)
+enum cairn_status cairn_token_mint(const struct cairn_token_keys *keys, const struct cairn_token_binding *binding,
+				   const struct cairn_token_claims *claims, int64_t now_unix_s, char **token,
+				   struct cairn_diag *diag)
 {
 	const struct cairn_token_key *key = NULL;
 	CLEANUP(cairn_buf_fini) struct cairn_buf json = cairn_buf_init(TOKEN_BYTES_MAX / 2);
@@ -150,7 +152,7 @@ enum cairn_status cairn_token_mint(const struct cairn_token_keys *keys, const st
 	if (!key)
 		return cairn_fail(diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
 				  "a public key cannot sign; give the private key");
-	enum cairn_status status = cairn_token_claims_write(&json, claims, now_unix_s, diag);
+	enum cairn_status status = cairn_token_claims_write(&json, binding, claims, now_unix_s, diag);
 	if (status != CAIRN_OK)
 		return status;
 	const char *text = (const char *)json.bytes;

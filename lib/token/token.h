@@ -24,7 +24,18 @@ struct cairn_token_claims {
 	bool has_dedupe;   /* claim "dedupe" is there */
 	enum cairn_dedupe_scope dedupe;
 	int64_t expires_unix_s;
+	int64_t api_key; /* claim "cairn_key": number of the API key that it was got with; 0: none */
 };
+
+/** What ties tokens to one service and one issuer, as several may use one key. Borrowed. */
+struct cairn_token_binding {
+	/* Claim "aud": this service is among those that a token is for. NULL: it has no name, so a token that names any
+	 * is for others (RFC 7519, 4.1.3). CAIRN_TOKEN_ANY: not looked at. */
+	const char *audience;
+	const char *issuer; /* claim "iss"; NULL or CAIRN_TOKEN_ANY: not looked at */
+};
+#define CAIRN_TOKEN_ANY "any"
+enum { CAIRN_TOKEN_BINDING_BYTES_MAX = 255 }; /* of each */
 
 /** Keys that tokens are verified (and minted) with. Immutable once loaded; any thread may use it. */
 struct cairn_token_keys;
@@ -42,21 +53,25 @@ void cairn_token_keys_freep(struct cairn_token_keys **keys);
 
 /**
  * Verify a token: signature by one of the keys with the algorithm of that key's kind ("none" and mixed-up algorithms
- * never pass), not expired, "nbf" not in the future (60 s of tolerance on both), at least one known scope.
+ * never pass), not expired, "nbf" not in the future (60 s of tolerance on both), for this service and of its issuer, at
+ * least one known scope.
  * @return CAIRN_OK
- *         CAIRN_E_DENIED  with rule "token.malformed", "token.signature", "token.expired", "token.not_yet" or
- * "token.scope" CAIRN_E_NOMEM
+ *         CAIRN_E_DENIED  with rule "token.malformed", "token.signature", "token.expired", "token.not_yet",
+ * "token.audience", "token.issuer" or "token.scope"
+ *         CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_token_verify(const struct cairn_token_keys *keys, const char *token,
+CAIRN_MUST_USE enum cairn_status cairn_token_verify(const struct cairn_token_keys *keys,
+						    const struct cairn_token_binding *binding, const char *token,
 						    int64_t now_unix_s, struct cairn_token_claims *out,
 						    struct cairn_diag *diag);
 
 /**
- * Mint a token with the first key that can sign.
+ * Mint a token with the first key that can sign, for the service and in the name of the issuer of the binding.
  * @param[out] token  owned by the caller, free()
  * @return CAIRN_OK; CAIRN_E_USAGE no key can sign, or a claim is not valid; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_token_mint(const struct cairn_token_keys *keys,
+						  const struct cairn_token_binding *binding,
 						  const struct cairn_token_claims *claims, int64_t now_unix_s,
 						  char **token, struct cairn_diag *diag);
 

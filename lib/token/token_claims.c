@@ -94,7 +94,7 @@ static enum cairn_status token_read_scopes(struct cairn_token_claims *out, const
 	return CAIRN_OK;
 }
 
-/* A text claim that may be absent. */
+/* A text claim that may be absent. One that is there and says nothing is for the caller to judge. */
 static bool token_read_text(char *out, size_t size, const struct cairn_json *claims, const char *name)
 {
 	const struct cairn_json *claim = cairn_json_get(claims, name);
@@ -145,8 +145,65 @@ static enum cairn_status token_read_times(struct cairn_token_claims *out, const 
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out, const char *json, size_t len,
-					  int64_t now_unix_s, struct cairn_diag *diag)
+/* --- the binding -------------------------------------------------------------------------------------------------- */
+
+static bool token_is_named(const char *wanted)
+{
+	return wanted && strcmp(wanted, CAIRN_TOKEN_ANY) != 0;
+}
+
+/* Is it among what a claim says, a text or an array of texts? */
+static bool token_says(const struct cairn_json *claim, const char *wanted)
+{
+	const char *text = cairn_json_string(claim);
+	if (text)
+		return strcmp(text, wanted) == 0;
+	for (size_t i = 0; i < cairn_json_count(claim); i++) {
+		text = cairn_json_string(cairn_json_at(claim, i));
+		if (text && strcmp(text, wanted) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What a claim that does not fit says, as far as it is one text. */
+static const char *token_said(const struct cairn_json *claim)
+{
+	const char *text = cairn_json_string(cairn_json_is_array(claim) ? cairn_json_at(claim, 0) : claim);
+	return text ? text : "";
+}
+
+static enum cairn_status token_check_binding(const struct cairn_token_binding *binding, const struct cairn_json *claims,
+					     struct cairn_diag *diag)
+{
+	const struct cairn_json *aud = cairn_json_get(claims, "aud"), *iss = cairn_json_get(claims, "iss");
+	if (!binding->audience && aud) {
+		(void)cairn_fail(
+			diag, CAIRN_E_DENIED, "token.audience", CAIRN_NO_OFFSET,
+			"the token is for a service that it names (\"aud\"), and this one has no name; give it "
+			"one with token_audience, or get a token without");
+		cairn_diag_values(diag, "", token_said(aud));
+		return CAIRN_E_DENIED;
+	}
+	if (token_is_named(binding->audience) && !token_says(aud, binding->audience)) {
+		(void)cairn_fail(diag, CAIRN_E_DENIED, "token.audience", CAIRN_NO_OFFSET,
+				 "the token is not for this service; get one whose \"aud\" names it");
+		cairn_diag_values(diag, binding->audience, token_said(aud));
+		return CAIRN_E_DENIED;
+	}
+	if (token_is_named(binding->issuer) && !token_says(cairn_json_is_array(iss) ? NULL : iss, binding->issuer)) {
+		(void)cairn_fail(diag, CAIRN_E_DENIED, "token.issuer", CAIRN_NO_OFFSET,
+				 "the token is not of the issuer that this service takes tokens of (\"iss\")");
+		cairn_diag_values(diag, binding->issuer, token_said(iss));
+		return CAIRN_E_DENIED;
+	}
+	return CAIRN_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out, const struct cairn_token_binding *binding,
+					  const char *json, size_t len, int64_t now_unix_s, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *claims = NULL;
 	memset(out, 0, sizeof(*out));
@@ -154,13 +211,19 @@ enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out, const 
 		return cairn_fail(diag, CAIRN_E_DENIED, "token.malformed", CAIRN_NO_OFFSET,
 				  "the token's claims are not a JSON object; get a new token");
 	enum cairn_status status = token_read_times(out, claims, now_unix_s, diag);
+	if (status == CAIRN_OK)
+		status = token_check_binding(binding, claims, diag);
 	if (status != CAIRN_OK)
 		return status;
+	/* An empty one is a name that somebody failed to fill in; taken for none, it would open every repository. */
 	if (!token_read_text(out->repo, sizeof(out->repo), claims, "repo") ||
-	    (out->repo[0] && !token_is_repo(out->repo)))
+	    (cairn_json_get(claims, "repo") && !token_is_repo(out->repo)))
 		return token_malformed(diag, "repo", "[models|datasets|spaces/]namespace/name of at most 199 bytes");
 	if (!token_read_text(out->subject, sizeof(out->subject), claims, "sub"))
 		return token_malformed(diag, "sub", "a text of at most 127 bytes");
+	const struct cairn_json *api_key = cairn_json_get(claims, "cairn_key");
+	if (api_key && (!cairn_json_i64(api_key, &out->api_key) || out->api_key <= 0))
+		return token_malformed(diag, "cairn_key", "the number of an API key");
 	if (!token_read_dedupe(out, claims))
 		return token_malformed(diag, "dedupe", "global, namespace or repository");
 	if (out->has_dedupe && out->dedupe != CAIRN_DEDUPE_GLOBAL && !out->repo[0])
@@ -185,8 +248,9 @@ static enum cairn_status token_check_claims(const struct cairn_token_claims *cla
 	return wrong ? cairn_fail(diag, CAIRN_E_USAGE, "token.claim", CAIRN_NO_OFFSET, "%s", wrong) : CAIRN_OK;
 }
 
-enum cairn_status cairn_token_claims_write(struct cairn_buf *buf, const struct cairn_token_claims *claims,
-					   int64_t now_unix_s, struct cairn_diag *diag)
+enum cairn_status cairn_token_claims_write(struct cairn_buf *buf, const struct cairn_token_binding *binding,
+					   const struct cairn_token_claims *claims, int64_t now_unix_s,
+					   struct cairn_diag *diag)
 {
 	enum cairn_status status = token_check_claims(claims, now_unix_s, diag);
 	if (status != CAIRN_OK)
@@ -202,8 +266,14 @@ enum cairn_status cairn_token_claims_write(struct cairn_buf *buf, const struct c
 	cairn_json_put_text(&w, "scope", scope);
 	cairn_json_put_u64(&w, "iat", (uint64_t)now_unix_s);
 	cairn_json_put_u64(&w, "exp", (uint64_t)claims->expires_unix_s);
+	if (token_is_named(binding->audience))
+		cairn_json_put_text(&w, "aud", binding->audience);
+	if (token_is_named(binding->issuer))
+		cairn_json_put_text(&w, "iss", binding->issuer);
 	if (claims->subject[0])
 		cairn_json_put_text(&w, "sub", claims->subject);
+	if (claims->api_key > 0)
+		cairn_json_put_u64(&w, "cairn_key", (uint64_t)claims->api_key);
 	if (claims->repo[0])
 		cairn_json_put_text(&w, "repo", claims->repo);
 	if (claims->has_dedupe)

@@ -9,14 +9,16 @@
  * Read the claims of a verified token and judge them at a moment.
  * @return CAIRN_OK; CAIRN_E_DENIED as cairn_token_verify(), but for "token.signature"
  */
-CAIRN_MUST_USE enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out, const char *json, size_t len,
-							 int64_t now_unix_s, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out,
+							 const struct cairn_token_binding *binding, const char *json,
+							 size_t len, int64_t now_unix_s, struct cairn_diag *diag);
 
 /**
  * Write the claims of a token to be signed, and a terminating zero.
  * @return CAIRN_OK; CAIRN_E_USAGE a claim is not valid; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_token_claims_write(struct cairn_buf *buf,
+							  const struct cairn_token_binding *binding,
 							  const struct cairn_token_claims *claims, int64_t now_unix_s,
 							  struct cairn_diag *diag);
 

@@ -212,7 +212,8 @@ enum cairn_status cairn_token_key_make(const char *path, struct cairn_diag *diag
 	cairn_base64url_encode(text, secret, sizeof(secret));
 	size_t len = strlen(text);
 	text[len++] = '\n';
-	if (fd < 0 || cairn_fd_write_all(fd, text, len) != CAIRN_OK || fsync(fd) < 0) {
+	if (fd < 0 || cairn_fd_write_all(fd, text, len) != CAIRN_OK || fsync(fd) < 0 ||
+	    cairn_fd_sync_parent(path) != CAIRN_OK) {
 		status = cairn_fail(diag, CAIRN_E_IO, "token.key", CAIRN_NO_OFFSET, "cannot write %s: %s", path,
 				    strerror(errno));
 		if (fd >= 0)

@@ -56,7 +56,8 @@ struct cairn_shard_xorb cairn_verify_xorb_at(const struct verify_run *run, uint6
 	return xorb;
 }
 
-bool cairn_verify_find(const struct verify_run *run, const struct cairn_hash *hash, struct cairn_shard_xorb *out)
+const struct verify_place *cairn_verify_find(const struct verify_run *run, const struct cairn_hash *hash,
+					     struct cairn_shard_xorb *out)
 {
 	uint64_t prefix = cairn_get_u64le(hash->b);
 	size_t low = 0, high = run->n_places;
@@ -68,12 +69,12 @@ bool cairn_verify_find(const struct verify_run *run, const struct cairn_hash *ha
 			order = memcmp(run->bytes + place->offset, hash->b, CAIRN_HASH_BYTES);
 		if (order == 0) {
 			*out = cairn_verify_xorb_at(run, place->offset);
-			return true;
+			return place;
 		}
 		if (order < 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return false;
+	return NULL;
 }

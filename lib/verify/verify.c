@@ -5,53 +5,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { PROGRESS_CHUNKS = 4096 }; /* chunks hashed between two reports: about a millisecond */
-
 const struct cairn_verify_options CAIRN_VERIFY_DEFAULTS = {
 	.files_max = CAIRN_VERIFY_FILES_MAX,
 	.terms_max = CAIRN_VERIFY_TERMS_MAX,
 	.xorbs_max = CAIRN_VERIFY_XORBS_MAX,
 	.term_chunks_max = CAIRN_VERIFY_TERM_CHUNKS_MAX,
 };
-
-void cairn_verify_diag_hashes(struct cairn_diag *diag, const struct cairn_hash *expected,
-			      const struct cairn_hash *actual)
-{
-	char expected_text[CAIRN_HASH_TEXT_BYTES], actual_text[CAIRN_HASH_TEXT_BYTES];
-	cairn_hash_text(expected_text, expected);
-	cairn_hash_text(actual_text, actual);
-	cairn_diag_values(diag, expected_text, actual_text);
-}
-
-static enum cairn_status verify_report(struct verify_run *run)
-{
-	run->unreported = 0;
-	const struct cairn_verify_options *o = run->options;
-	if (!o->progress || o->progress(o->progress_ctx, run->verified, run->total))
-		return CAIRN_OK;
-	return cairn_fail(run->diag, CAIRN_E_BUSY, "verify.stopped", CAIRN_NO_OFFSET,
-			  "verification was stopped before its end: send the shard again later");
-}
-
-enum cairn_status cairn_verify_advance(struct verify_run *run, uint64_t entries, uint64_t chunks)
-{
-	run->verified += entries;
-	run->unreported += chunks;
-	return run->unreported < PROGRESS_CHUNKS ? CAIRN_OK : verify_report(run);
-}
-
-enum cairn_status cairn_verify_ask(struct verify_run *run, const struct cairn_hash *xorb, uint64_t offset,
-				   const struct cairn_chunk_list **list)
-{
-	enum cairn_status status = run->resolver->chunk_list(run->resolver->ctx, xorb, list);
-	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
-		return status;
-	char text[CAIRN_HASH_TEXT_BYTES];
-	cairn_hash_text(text, xorb);
-	return cairn_fail(run->diag, status, "xorb.unreadable", offset,
-			  "the server could not read its chunk list of xorb %s (%s): send the shard again later", text,
-			  cairn_status_name(status));
-}
 
 /* What a file's header says about itself, without its terms. */
 static enum cairn_status verify_file_shape(const struct cairn_shard_file *file,
@@ -174,6 +133,8 @@ static enum cairn_status verify_structure(struct verify_run *run, size_t len)
 static void verify_run_fini(struct verify_run *run)
 {
 	free(run->places);
+	free(run->ends);
+	cairn_id_set_fini(&run->outside);
 	cairn_chunk_list_fini(&run->scratch);
 }
 
@@ -188,14 +149,21 @@ enum cairn_status cairn_verify_shard(const uint8_t *bytes, size_t len, const str
 		.resolver = resolver,
 		.diag = diag,
 	};
+	run.records = run.options->records;
 	enum cairn_status status = verify_structure(&run, len);
+	if (status == CAIRN_OK && run.records)
+		status = cairn_verify_record_counts(&run);
 	if (status == CAIRN_OK)
 		status = cairn_verify_xorbs(&run);
 	if (status == CAIRN_OK)
 		status = cairn_verify_files(&run);
 	if (status == CAIRN_OK)
-		status = verify_report(&run);
+		status = cairn_verify_report(&run);
 	if (status == CAIRN_OK)
 		*out = run.sum;
+	if (run.records && status == CAIRN_OK)
+		cairn_verify_records_end(&run);
+	else if (run.records)
+		cairn_verified_fini(run.records);
 	return status;
 }

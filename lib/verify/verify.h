@@ -2,7 +2,7 @@
 #ifndef CAIRN_VERIFY_VERIFY_H
 #define CAIRN_VERIFY_VERIFY_H
 
-#include "hash/chunk_list.h"
+#include "index/new_shard.h"
 #include "shard/reader.h"
 
 /** What the verifier asks about xorbs outside the shard. Calls come from the verifying thread only. */
@@ -11,10 +11,27 @@ struct cairn_verify_resolver {
 	/**
 	 * The chunks of a xorb whose bytes are stored (in an index of xorbs kept elsewhere: of a xorb that is known).
 	 * @param[out] list  borrowed, valid until the next call
+	 * @param[out] id    what the index knows it by, for the records; 0 before the call
 	 * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM
 	 */
-	enum cairn_status (*chunk_list)(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list **list);
+	enum cairn_status (*chunk_list)(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list **list,
+					int64_t *id);
 };
+
+/** What a verified shard registers. Owns its arrays: at most twice as many bytes as the shard has, three times where
+ *  xorbs are kept elsewhere. Zeroed is empty. */
+struct cairn_verified {
+	struct cairn_index_new_shard shard; /* borrows what is below */
+	struct cairn_index_new_xorb *xorbs;
+	struct cairn_index_eligible *eligible;
+	struct cairn_index_new_file *files;
+	struct cairn_index_new_term *terms;
+	struct cairn_chunk_list *lists; /* n_lists of them: of described xorbs that are not known */
+	uint32_t n_lists;
+	uint64_t bytes; /* of all arrays */
+};
+/** For CLEANUP(). */
+void cairn_verified_fini(struct cairn_verified *verified);
 
 struct cairn_verify_options {
 	bool strict;              /* refuse a footer and files without metadata */
@@ -25,11 +42,8 @@ struct cairn_verify_options {
 	uint32_t xorbs_max;       /* xorbs that the shard describes */
 	uint64_t term_chunks_max; /* chunks that all terms together run over: bounds the hashing. How often the resolver
 				   * is asked is bounded by the terms alone */
-	/** Called for each file that has terms, in their order, with the hash of its first chunk: which clients ask
-	 * about, and which is at hand here. NULL: nobody wants it. @return CAIRN_OK, or what the verifier is to answer
-	 */
-	enum cairn_status (*first_chunk)(void *ctx, const struct cairn_hash *chunk);
-	void *first_chunk_ctx;
+	struct cairn_verified *records; /* zeroed; filled in when the shard is right, and then the caller's. NULL:
+					 * nobody wants them */
 	/** Called now and then with the entries (terms and chunks) verified so far and in all. NULL: nobody listens.
 	 *  @return false to give up (the verifier answers CAIRN_E_BUSY) */
 	bool (*progress)(void *ctx, uint64_t verified, uint64_t total);
@@ -60,10 +74,14 @@ struct cairn_verify_summary {
 /**
  * Verify a whole shard. The first offence is named in diag with its offset and the two values that disagree.
  * In order: header; sections, bookends, counts and what follows; each xorb's chunk list (offsets, sums, limits, merkle
- * root) and that it is stored and equal to the stored one; each file's terms (range within the xorb, unpacked bytes,
- * range hash) and its file hash.
+ * root) and that it is stored and equal to the stored one; each file's terms (range within the xorb, range hash,
+ * unpacked bytes) and its file hash.
+ * Of a stored xorb no value is told that the sender has not described himself; of one that the shard does not describe
+ * nothing at all before the range hash of a term is found right, not even how many chunks it has: a range past its end
+ * is told as a wrong range hash, after as much work.
  * num_bytes_on_disk, reserved fields, the SHA-256 and the order of files and xorbs are not judged.
- * Memory: 16 bytes a described xorb, one chunk list of at most CAIRN_XORB_CHUNKS_MAX entries, and the resolver's. The
+ * Memory: 32 bytes a described xorb, one chunk list of at most CAIRN_XORB_CHUNKS_MAX entries, and the resolver's; with
+ * records those, and 4 bytes a described chunk and 24 a term meanwhile. The
  * resolver is asked once for each described xorb, and for a xorb outside the shard whenever the terms come to another
  * one: it should keep the lists it read last.
  * docs/errors.md lists the rules that a diagnosis can name.

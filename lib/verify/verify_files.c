@@ -1,5 +1,7 @@
 #include "verify/run.h"
 
+#include "base/bytes.h"
+#include "hash/crypto.h"
 #include "hash/merkle.h"
 
 #include <inttypes.h>
@@ -12,9 +14,10 @@ static enum cairn_status term_find_xorb(struct verify_run *run, const struct cai
 		return CAIRN_OK;
 	run->last_known = NULL;
 	enum cairn_status status = CAIRN_OK;
-	run->has_last = cairn_verify_find(run, &term->xorb, &run->last_described);
-	if (!run->has_last)
-		status = cairn_verify_ask(run, &term->xorb, offset, &run->last_known);
+	run->has_last = false;
+	run->last_place = cairn_verify_find(run, &term->xorb, &run->last_described);
+	if (!run->last_place)
+		status = cairn_verify_ask(run, &term->xorb, offset, &run->last_known, &run->last_id);
 	if (status == CAIRN_E_NOT_FOUND) {
 		char text[CAIRN_HASH_TEXT_BYTES];
 		cairn_hash_text(text, &term->xorb);
@@ -30,17 +33,33 @@ static enum cairn_status term_find_xorb(struct verify_run *run, const struct cai
 	return CAIRN_OK;
 }
 
+/* The chunks of a term, side by side. */
+struct term_chunks {
+	const struct cairn_hash *hashes;
+	const struct cairn_span *spans;
+	uint32_t n, n_there; /* that the term names, and of those the xorb has; they differ in a stored xorb only */
+};
+
+/* What a shard does not describe belongs, as far as anybody can tell, to somebody else: its sender has not shown yet
+ * that he knows the chunks. So nothing that is told, and no work that is done, before the range hash is found right may
+ * depend on what is stored, and no value that is computed from it is told ever: he would send it back as his own. */
+static bool term_is_described(const struct verify_run *run)
+{
+	return run->last_known == NULL;
+}
+
 static enum cairn_status term_check_range(struct verify_run *run, const struct cairn_shard_term *term, uint64_t offset)
 {
-	uint32_t n = run->last_known ? run->last_known->n : run->last_described.n_chunks;
+	const char *at_most = term_is_described(run) ? "" : "at most ";
+	uint32_t n = term_is_described(run) ? run->last_described.n_chunks : CAIRN_XORB_CHUNKS_MAX;
 	if (term->start >= term->end || term->end > n) {
 		cairn_fail(run->diag, CAIRN_E_MISMATCH, "term.range", offset + 40,
-			   "a term runs over chunks %" PRIu32 " to %" PRIu32 " (exclusive) of a xorb with %" PRIu32
+			   "a term runs over chunks %" PRIu32 " to %" PRIu32 " (exclusive) of a xorb with %s%" PRIu32
 			   " chunks: it must be start < end <= chunks",
-			   term->start, term->end, n);
-		char actual[48];
-		(void)snprintf(actual, sizeof(actual), "%" PRIu32 " to %" PRIu32 " of %" PRIu32, term->start, term->end,
-			       n);
+			   term->start, term->end, at_most, n);
+		char actual[56];
+		(void)snprintf(actual, sizeof(actual), "%" PRIu32 " to %" PRIu32 " of %s%" PRIu32, term->start,
+			       term->end, at_most, n);
 		cairn_diag_values(run->diag, "start < end <= chunks of the xorb", actual);
 		return CAIRN_E_MISMATCH;
 	}
@@ -54,13 +73,18 @@ static enum cairn_status term_check_range(struct verify_run *run, const struct c
 	return CAIRN_E_LIMIT;
 }
 
-/* The chunks of a term, side by side: those of a stored xorb are so already, those described here are copied. */
+/* Those of a stored xorb are side by side already, those described here are copied. */
 static enum cairn_status term_gather(struct verify_run *run, const struct cairn_shard_term *term,
-				     const struct cairn_hash **hashes, const struct cairn_span **spans)
+				     struct term_chunks *out)
 {
-	if (run->last_known) {
-		*hashes = run->last_known->hashes + term->start;
-		*spans = run->last_known->spans + term->start;
+	out->n = term->end - term->start;
+	if (!term_is_described(run)) {
+		const struct cairn_chunk_list *known = run->last_known;
+		uint32_t start = term->start < known->n ? term->start : known->n;
+		uint32_t end = term->end < known->n ? term->end : known->n;
+		out->hashes = known->hashes + start;
+		out->spans = known->spans + start;
+		out->n_there = end - start;
 		return CAIRN_OK;
 	}
 	run->scratch.n = 0;
@@ -71,24 +95,60 @@ static enum cairn_status term_gather(struct verify_run *run, const struct cairn_
 		if (status != CAIRN_OK)
 			return status;
 	}
-	*hashes = run->scratch.hashes;
-	*spans = run->scratch.spans;
+	out->hashes = run->scratch.hashes;
+	out->spans = run->scratch.spans;
+	out->n_there = out->n;
 	return CAIRN_OK;
 }
 
-static enum cairn_status term_check_range_hash(struct verify_run *run, const struct cairn_shard_file *file, uint32_t i,
-					       const struct cairn_hash *hashes, uint32_t n)
+/* Chunks that are not there are hashed, too, as zeros: the time must not tell how many there are. */
+static void term_hash(const struct term_chunks *chunks, struct cairn_hash *out)
 {
+	static const struct cairn_hash NOTHING[64];
 	struct cairn_range_hasher hasher;
-	struct cairn_hash computed, claimed = cairn_shard_file_range_hash(file, i);
 	cairn_range_hash_init(&hasher);
-	cairn_range_hash_add(&hasher, hashes, n);
-	cairn_range_hash_end(&hasher, &computed);
-	if (cairn_hash_equal(&computed, &claimed))
+	cairn_range_hash_add(&hasher, chunks->hashes, chunks->n_there);
+	for (uint32_t done = chunks->n_there; done < chunks->n;) {
+		uint32_t left = chunks->n - done, piece = left < 64 ? left : 64;
+		cairn_range_hash_add(&hasher, NOTHING, piece);
+		done += piece;
+	}
+	cairn_range_hash_end(&hasher, out);
+}
+
+static enum cairn_status term_check_range_hash(struct verify_run *run, const struct cairn_shard_file *file, uint32_t i,
+					       const struct term_chunks *chunks)
+{
+	struct cairn_hash computed, claimed = cairn_shard_file_range_hash(file, i);
+	term_hash(chunks, &computed);
+	bool right = cairn_secret_equal(&computed, &claimed, sizeof(computed));
+	if (right && chunks->n_there == chunks->n)
 		return CAIRN_OK;
 	cairn_fail(run->diag, CAIRN_E_MISMATCH, "term.range_hash", cairn_shard_file_verification_offset(file, i),
-		   "the verification hash of term %" PRIu32 " (%" PRIu32 " chunks) is not that of its chunks", i, n);
-	cairn_verify_diag_hashes(run->diag, &computed, &claimed);
+		   "the verification hash of term %" PRIu32 " (%" PRIu32 " chunks) is not that of its chunks", i,
+		   chunks->n);
+	if (term_is_described(run))
+		cairn_verify_diag_hashes(run->diag, &computed, &claimed);
+	return CAIRN_E_MISMATCH;
+}
+
+/* Add up the chunks' lengths and put the chunks under the file's root. */
+static enum cairn_status term_check_bytes(struct verify_run *run, const struct cairn_shard_term *term, uint64_t offset,
+					  const struct term_chunks *chunks, struct cairn_merkle *merkle)
+{
+	uint64_t unpacked_bytes = 0;
+	for (uint32_t k = 0; k < chunks->n; k++) {
+		cairn_merkle_add(merkle, &chunks->hashes[k], chunks->spans[k].unpacked_bytes);
+		unpacked_bytes += chunks->spans[k].unpacked_bytes;
+	}
+	run->sum.file_bytes += unpacked_bytes;
+	if (unpacked_bytes == term->unpacked_bytes)
+		return CAIRN_OK;
+	cairn_fail(run->diag, CAIRN_E_MISMATCH, "term.unpacked_bytes", offset + 36,
+		   "unpacked_segment_bytes of a term is %" PRIu32 ", which is not the sum of its chunks' lengths",
+		   term->unpacked_bytes);
+	if (term_is_described(run))
+		cairn_diag_numbers(run->diag, unpacked_bytes, term->unpacked_bytes);
 	return CAIRN_E_MISMATCH;
 }
 
@@ -97,54 +157,48 @@ static enum cairn_status term_verify(struct verify_run *run, const struct cairn_
 {
 	struct cairn_shard_term term = cairn_shard_file_term(file, i);
 	uint64_t offset = cairn_shard_file_term_offset(file, i);
+	struct term_chunks chunks;
 	enum cairn_status status = term_find_xorb(run, &term, offset);
 	if (status == CAIRN_OK)
 		status = term_check_range(run, &term, offset);
-	const struct cairn_hash *hashes = NULL;
-	const struct cairn_span *spans = NULL;
 	if (status == CAIRN_OK)
-		status = term_gather(run, &term, &hashes, &spans);
-	if (status != CAIRN_OK)
-		return status;
-	uint32_t n = term.end - term.start;
-	uint64_t unpacked_bytes = 0;
-	for (uint32_t k = 0; k < n; k++) {
-		cairn_merkle_add(merkle, &hashes[k], spans[k].unpacked_bytes);
-		unpacked_bytes += spans[k].unpacked_bytes;
-	}
-	if (unpacked_bytes != term.unpacked_bytes) {
-		cairn_fail(run->diag, CAIRN_E_MISMATCH, "term.unpacked_bytes", offset + 36,
-			   "unpacked_segment_bytes of a term is %" PRIu32 ", but its chunks have %" PRIu64 " bytes",
-			   term.unpacked_bytes, unpacked_bytes);
-		cairn_diag_numbers(run->diag, unpacked_bytes, term.unpacked_bytes);
-		return CAIRN_E_MISMATCH;
-	}
-	run->sum.file_bytes += unpacked_bytes;
-	status = term_check_range_hash(run, file, i, hashes, n);
-	if (status == CAIRN_OK && i == 0 && run->options->first_chunk)
-		status = run->options->first_chunk(run->options->first_chunk_ctx, &hashes[0]);
-	return status == CAIRN_OK ? cairn_verify_advance(run, 1, (uint64_t)n + 1) : status;
+		status = term_gather(run, &term, &chunks);
+	if (status == CAIRN_OK)
+		status = term_check_range_hash(run, file, i, &chunks);
+	if (status == CAIRN_OK)
+		status = term_check_bytes(run, &term, offset, &chunks, merkle);
+	if (status == CAIRN_OK && i == 0)
+		run->first_chunk = cairn_get_u64le(chunks.hashes[0].b);
+	if (status == CAIRN_OK && run->records)
+		status = cairn_verify_record_term(run, &term);
+	return status == CAIRN_OK ? cairn_verify_advance(run, 1, (uint64_t)chunks.n + 1) : status;
 }
 
 static enum cairn_status file_verify(struct verify_run *run, const struct cairn_shard_file *file)
 {
 	struct cairn_merkle merkle;
+	bool all_described = true;
 	cairn_merkle_init(&merkle);
 	for (uint32_t i = 0; i < file->n_terms; i++) {
 		enum cairn_status status = term_verify(run, file, i, &merkle);
 		if (status != CAIRN_OK)
 			return status;
+		all_described = all_described && term_is_described(run);
 	}
 	struct cairn_hash root, computed;
 	cairn_merkle_root(&merkle, &root);
 	cairn_hash_file(&computed, &root);
-	if (cairn_hash_equal(&computed, &file->hash))
+	if (cairn_hash_equal(&computed, &file->hash)) {
+		if (run->records)
+			cairn_verify_record_file(run, file);
 		return CAIRN_OK;
+	}
 	cairn_fail(run->diag, CAIRN_E_MISMATCH, "file.hash", file->offset,
 		   "the file hash is not that of the chunks its %" PRIu32
 		   " terms run over: a term is missing, out of order or of another file, or the hash is wrong",
 		   file->n_terms);
-	cairn_verify_diag_hashes(run->diag, &computed, &file->hash);
+	if (all_described)
+		cairn_verify_diag_hashes(run->diag, &computed, &file->hash);
 	return CAIRN_E_MISMATCH;
 }
 

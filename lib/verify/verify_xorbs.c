@@ -55,6 +55,8 @@ static enum cairn_status xorb_read_chunks(struct verify_run *run, const struct c
 		unpacked_bytes += chunk.unpacked_bytes;
 		struct cairn_span span = {.unpacked_bytes = chunk.unpacked_bytes};
 		status = cairn_chunk_list_add(&run->scratch, &chunk.hash, span);
+		if (status == CAIRN_OK && run->records)
+			status = cairn_verify_record_chunk(run, &chunk, i);
 		if (status != CAIRN_OK)
 			return status;
 	}
@@ -81,39 +83,30 @@ static enum cairn_status xorb_check_root(struct verify_run *run, const struct ca
 	return CAIRN_E_MISMATCH;
 }
 
-static enum cairn_status xorb_differs_at(struct verify_run *run, const struct cairn_shard_xorb *xorb, uint32_t i,
-					 const struct cairn_chunk_list *known)
-{
-	cairn_fail(run->diag, CAIRN_E_CONFLICT, "xorb.conflict", cairn_shard_xorb_chunk_offset(xorb, i),
-		   "chunk %" PRIu32 " of a described xorb is not that of the stored xorb: describe what was uploaded",
-		   i);
-	if (cairn_hash_equal(&run->scratch.hashes[i], &known->hashes[i]))
-		cairn_diag_numbers(run->diag, known->spans[i].unpacked_bytes, run->scratch.spans[i].unpacked_bytes);
-	else
-		cairn_verify_diag_hashes(run->diag, &known->hashes[i], &run->scratch.hashes[i]);
-	return CAIRN_E_CONFLICT;
-}
-
 /* What is stored or known under the hash of the description in the scratch list. @param[out] known  NULL: nothing is */
 static enum cairn_status xorb_find_known(struct verify_run *run, const struct cairn_shard_xorb *xorb,
-					 const struct cairn_chunk_list **known)
+					 const struct cairn_chunk_list **known, int64_t *id)
 {
 	*known = NULL;
-	enum cairn_status status = cairn_verify_ask(run, &xorb->hash, xorb->offset, known);
+	enum cairn_status status = cairn_verify_ask(run, &xorb->hash, xorb->offset, known, id);
 	if (status != CAIRN_E_NOT_FOUND)
 		return status;
 	*known = NULL;
 	return CAIRN_OK;
 }
 
-/* The first chunk that is not the same in both; the shorter one's length if there is none. */
-static uint32_t xorb_differs_from(const struct cairn_chunk_list *described, const struct cairn_chunk_list *known)
+/* Without an end at the first difference: the time is that of the description, whatever is stored. */
+static bool xorb_is_as_known(const struct cairn_chunk_list *described, const struct cairn_chunk_list *known)
 {
-	uint32_t n = known->n < described->n ? known->n : described->n, i = 0;
-	while (i < n && cairn_hash_equal(&described->hashes[i], &known->hashes[i]) &&
-	       described->spans[i].unpacked_bytes == known->spans[i].unpacked_bytes)
-		i++;
-	return i;
+	uint64_t differs = described->n ^ known->n;
+	for (uint32_t i = 0; i < described->n && known->n > 0; i++) {
+		uint32_t k = i < known->n ? i : 0;
+		for (unsigned at = 0; at < CAIRN_HASH_BYTES; at += 8)
+			differs |=
+				cairn_get_u64le(described->hashes[i].b + at) ^ cairn_get_u64le(known->hashes[k].b + at);
+		differs |= described->spans[i].unpacked_bytes ^ known->spans[k].unpacked_bytes;
+	}
+	return differs == 0;
 }
 
 static enum cairn_status xorb_is_unknown(struct verify_run *run, const struct cairn_shard_xorb *xorb)
@@ -126,34 +119,32 @@ static enum cairn_status xorb_is_unknown(struct verify_run *run, const struct ca
 			  "xorb %s is described, but its bytes are not stored here: upload the xorb first", text);
 }
 
-static enum cairn_status xorb_is_other(struct verify_run *run, const struct cairn_shard_xorb *xorb,
-				       const struct cairn_chunk_list *known)
+/* The hash of a xorb is also that of a single chunk of this hash. So it takes no more than the hash to come here, and
+ * nothing of what is stored may be told: neither a chunk nor how many there are. */
+static enum cairn_status xorb_is_other(struct verify_run *run, const struct cairn_shard_xorb *xorb)
 {
-	uint32_t same = xorb_differs_from(&run->scratch, known);
-	if (same < known->n && same < xorb->n_chunks)
-		return xorb_differs_at(run, xorb, same, known);
-	cairn_fail(run->diag, CAIRN_E_CONFLICT, "xorb.conflict", xorb->offset,
-		   "a described xorb has %" PRIu32 " chunks, the stored one %" PRIu32 ": describe what was uploaded",
-		   xorb->n_chunks, known->n);
-	cairn_diag_numbers(run->diag, known->n, xorb->n_chunks);
-	return CAIRN_E_CONFLICT;
+	return cairn_fail(run->diag, CAIRN_E_CONFLICT, "xorb.conflict", xorb->offset,
+			  "the chunks of a described xorb are not those of the stored one: describe what was uploaded");
 }
 
 /* The chunks that are known under a hash have it as their root, since that was computed when they came: a description
  * that is the same need not be hashed again. And the root alone does not say it all: that of a single chunk leaves its
  * length open. */
-static enum cairn_status xorb_check_chunks(struct verify_run *run, const struct cairn_shard_xorb *xorb)
+static enum cairn_status xorb_check_chunks(struct verify_run *run, const struct cairn_shard_xorb *xorb,
+					   struct verify_place *place)
 {
 	const struct cairn_chunk_list *known;
-	enum cairn_status status = xorb_find_known(run, xorb, &known);
+	int64_t id;
+	enum cairn_status status = xorb_find_known(run, xorb, &known, &id);
 	if (status != CAIRN_OK)
 		return status;
-	if (known && known->n == xorb->n_chunks && xorb_differs_from(&run->scratch, known) == known->n)
-		return CAIRN_OK;
-	status = xorb_check_root(run, xorb);
-	if (status != CAIRN_OK)
-		return status;
-	return known ? xorb_is_other(run, xorb, known) : xorb_is_unknown(run, xorb);
+	if (!known || !xorb_is_as_known(&run->scratch, known)) {
+		status = xorb_check_root(run, xorb);
+		if (status == CAIRN_OK)
+			status = known ? xorb_is_other(run, xorb) : xorb_is_unknown(run, xorb);
+	}
+	return status == CAIRN_OK && run->records ? cairn_verify_record_xorb(run, &xorb->hash, known, id, place)
+						  : status;
 }
 
 /* Same number of chunks, and the same hash, place and length each; flags and reserved fields are not judged. */
@@ -185,13 +176,15 @@ static enum cairn_status xorb_check_repeats(struct verify_run *run)
 	return CAIRN_OK;
 }
 
-static enum cairn_status xorb_verify(struct verify_run *run, const struct cairn_shard_xorb *xorb)
+static enum cairn_status xorb_verify(struct verify_run *run, const struct cairn_shard_xorb *xorb,
+				     struct verify_place *place)
 {
+	*place = (struct verify_place){.prefix = cairn_get_u64le(xorb->hash.b), .offset = xorb->offset};
 	enum cairn_status status = xorb_check_count(run, xorb);
 	if (status == CAIRN_OK)
 		status = xorb_read_chunks(run, xorb);
 	if (status == CAIRN_OK)
-		status = xorb_check_chunks(run, xorb);
+		status = xorb_check_chunks(run, xorb, place);
 	if (status == CAIRN_OK)
 		status = cairn_verify_advance(run, xorb->n_chunks, xorb->n_chunks);
 	return status;
@@ -212,13 +205,10 @@ enum cairn_status cairn_verify_xorbs(struct verify_run *run)
 		if (status == CAIRN_OK && !more)
 			break;
 		if (status == CAIRN_OK)
-			status = xorb_verify(run, &xorb);
+			status = xorb_verify(run, &xorb, &run->places[run->n_places]);
 		if (status != CAIRN_OK)
 			return status;
-		run->places[run->n_places++] = (struct verify_place){
-			.prefix = cairn_get_u64le(xorb.hash.b),
-			.offset = xorb.offset,
-		};
+		run->n_places++;
 	}
 	cairn_verify_sort_places(run);
 	return xorb_check_repeats(run);

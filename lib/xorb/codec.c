@@ -15,7 +15,7 @@ enum {
 	/* Room behind the expected raw bytes: LZ4 then writes the last block in place, not through a copy of its own,
 	 * and excess shows up as bytes that were written. Blocks of the stock clients have 64 KiB. */
 	EXCESS_BYTES = 256 * 1024,
-	N_PACKINGS = 2,
+	N_CANDIDATES = 2,
 };
 
 struct codec_scratch {
@@ -28,7 +28,7 @@ struct cairn_codec {
 	struct codec_scratch unpacked;  /* out of LZ4 */
 	struct codec_scratch ungrouped; /* bytes back in their order */
 	struct codec_scratch grouped;
-	struct codec_scratch packed[N_PACKINGS]; /* the candidates of pack */
+	struct codec_scratch compressed[N_CANDIDATES]; /* the candidates of one chunk */
 };
 
 struct cairn_codec *cairn_codec_new(void)
@@ -51,8 +51,8 @@ void cairn_codec_free(struct cairn_codec *c)
 	free(c->unpacked.bytes);
 	free(c->ungrouped.bytes);
 	free(c->grouped.bytes);
-	for (size_t i = 0; i < N_PACKINGS; i++)
-		free(c->packed[i].bytes);
+	for (size_t i = 0; i < N_CANDIDATES; i++)
+		free(c->compressed[i].bytes);
 	free(c);
 }
 
@@ -126,7 +126,7 @@ static enum cairn_status codec_refuse(size_t code, uint64_t at, struct cairn_dia
 	if (strcmp(name, "ERROR_allocation_failed") == 0)
 		return CAIRN_E_NOMEM;
 	return cairn_fail(diag, CAIRN_E_FORMAT, "xorb.chunk_lz4", at,
-			  "the data of this chunk is not a valid LZ4 frame (%s); pack it again", name);
+			  "the data of this chunk is not a valid LZ4 frame (%s); compress it again", name);
 }
 
 static enum cairn_status codec_refuse_length(const struct cairn_xorb_chunk_header *header, size_t got, uint64_t at,
@@ -150,8 +150,8 @@ static enum cairn_status codec_unpack_frame(struct cairn_codec *c, const struct 
 	LZ4F_resetDecompressionContext(c->dctx); /* the frame before may have ended in an error */
 	const LZ4F_decompressOptions_t options = {.stableDst = 1};
 	size_t got = 0, used = 0, hint = 1;
-	while (hint != 0 && used < header->packed_bytes && got <= header->unpacked_bytes) {
-		size_t out = room - got, in = header->packed_bytes - used;
+	while (hint != 0 && used < header->compressed_bytes && got <= header->unpacked_bytes) {
+		size_t out = room - got, in = header->compressed_bytes - used;
 		hint = LZ4F_decompress(c->dctx, c->unpacked.bytes + got, &out, data + used, &in, &options);
 		if (LZ4F_isError(hint))
 			return codec_refuse(hint, at, diag);
@@ -163,14 +163,14 @@ static enum cairn_status codec_unpack_frame(struct cairn_codec *c, const struct 
 	if (hint != 0)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "xorb.chunk_lz4", at,
 				  "the LZ4 frame of this chunk goes on after its %" PRIu32 " bytes; it was cut short",
-				  header->packed_bytes);
+				  header->compressed_bytes);
 	if (got != header->unpacked_bytes)
 		return codec_refuse_length(header, got, at, diag);
-	if (used != header->packed_bytes) {
+	if (used != header->compressed_bytes) {
 		cairn_fail(diag, CAIRN_E_FORMAT, "xorb.chunk_lz4", at,
 			   "the LZ4 frame of this chunk ends after %zu of %" PRIu32 " bytes; leave nothing after it",
-			   used, header->packed_bytes);
-		cairn_diag_numbers(diag, header->packed_bytes, used);
+			   used, header->compressed_bytes);
+		cairn_diag_numbers(diag, header->compressed_bytes, used);
 		return CAIRN_E_FORMAT;
 	}
 	return CAIRN_OK;
@@ -181,8 +181,8 @@ enum cairn_status cairn_codec_unpack(struct cairn_codec *c, const uint8_t **raw,
 				     struct cairn_diag *diag)
 {
 	if (header->scheme == CAIRN_SCHEME_NONE) {
-		if (header->packed_bytes != header->unpacked_bytes)
-			return codec_refuse_length(header, header->packed_bytes, at, diag);
+		if (header->compressed_bytes != header->unpacked_bytes)
+			return codec_refuse_length(header, header->compressed_bytes, at, diag);
 		*raw = data;
 		return CAIRN_OK;
 	}
@@ -204,11 +204,13 @@ enum cairn_status cairn_codec_judge(const struct cairn_codec *c, const struct ca
 {
 	if (header->scheme == CAIRN_SCHEME_NONE)
 		return CAIRN_OK;
-	return cairn_lz4_frame_judge(data, header->packed_bytes, c->unpacked.bytes, header->unpacked_bytes, at, diag);
+	return cairn_lz4_frame_judge(data, header->compressed_bytes, c->unpacked.bytes, header->unpacked_bytes, at,
+				     diag);
 }
 
 /* Blocks that do not refer to each other: every decoder of the protocol reads them. */
-static enum cairn_status codec_pack_frame(struct codec_scratch *out, size_t *out_len, const uint8_t *bytes, size_t len)
+static enum cairn_status codec_compress_frame(struct codec_scratch *out, size_t *out_len, const uint8_t *bytes,
+					      size_t len)
 {
 	const LZ4F_preferences_t preferences = {
 		.frameInfo = {.blockSizeID = LZ4F_max256KB, .blockMode = LZ4F_blockIndependent},
@@ -220,8 +222,8 @@ static enum cairn_status codec_pack_frame(struct codec_scratch *out, size_t *out
 	return LZ4F_isError(*out_len) ? CAIRN_E_NOMEM : CAIRN_OK;
 }
 
-enum cairn_status cairn_codec_pack(struct cairn_codec *c, struct cairn_buf *out, const uint8_t *raw, size_t len,
-				   enum cairn_scheme *scheme)
+enum cairn_status cairn_codec_compress(struct cairn_codec *c, struct cairn_buf *out, const uint8_t *raw, size_t len,
+				       enum cairn_scheme *scheme)
 {
 	assert(len > 0 && len <= CAIRN_CHUNK_READ_BYTES_MAX);
 	if (!codec_reserve(&c->grouped, len))
@@ -229,23 +231,23 @@ enum cairn_status cairn_codec_pack(struct cairn_codec *c, struct cairn_buf *out,
 	codec_group(c->grouped.bytes, raw, len);
 	struct cairn_xorb_chunk_header header = {(uint32_t)len, (uint32_t)len, CAIRN_SCHEME_NONE};
 	const uint8_t *data = raw;
-	const uint8_t *const inputs[N_PACKINGS] = {raw, c->grouped.bytes};
-	for (size_t i = 0; i < N_PACKINGS; i++) {
-		size_t packed = 0;
-		enum cairn_status status = codec_pack_frame(&c->packed[i], &packed, inputs[i], len);
+	const uint8_t *const inputs[N_CANDIDATES] = {raw, c->grouped.bytes};
+	for (size_t i = 0; i < N_CANDIDATES; i++) {
+		size_t compressed = 0;
+		enum cairn_status status = codec_compress_frame(&c->compressed[i], &compressed, inputs[i], len);
 		if (status != CAIRN_OK)
 			return status;
-		if (packed < header.packed_bytes) {
-			header.packed_bytes = (uint32_t)packed;
+		if (compressed < header.compressed_bytes) {
+			header.compressed_bytes = (uint32_t)compressed;
 			header.scheme = i == 0 ? CAIRN_SCHEME_LZ4 : CAIRN_SCHEME_GROUPED_LZ4;
-			data = c->packed[i].bytes;
+			data = c->compressed[i].bytes;
 		}
 	}
-	uint8_t *at = cairn_buf_extend(out, CAIRN_XORB_CHUNK_HEADER_BYTES + (size_t)header.packed_bytes);
+	uint8_t *at = cairn_buf_extend(out, CAIRN_XORB_CHUNK_HEADER_BYTES + (size_t)header.compressed_bytes);
 	if (!at)
 		return out->status;
 	cairn_xorb_chunk_header_write(at, &header);
-	memcpy(at + CAIRN_XORB_CHUNK_HEADER_BYTES, data, header.packed_bytes);
+	memcpy(at + CAIRN_XORB_CHUNK_HEADER_BYTES, data, header.compressed_bytes);
 	if (scheme)
 		*scheme = header.scheme;
 	return CAIRN_OK;

@@ -1,4 +1,4 @@
-/* Packing and unpacking of one chunk's data. The only part that knows LZ4. */
+/* Compressing and unpacking of one chunk's data. The only part that knows LZ4. */
 #ifndef CAIRN_XORB_CODEC_H
 #define CAIRN_XORB_CODEC_H
 
@@ -16,7 +16,7 @@ void cairn_codec_freep(struct cairn_codec **c);
 /**
  * Unpack one chunk. The data must unpack to exactly header->unpacked_bytes, with nothing left over.
  * @param[out] raw  the raw bytes; borrowed from data (scheme none) or from c, valid until the next call on c
- * @param data  header->packed_bytes of them
+ * @param data  header->compressed_bytes of them
  * @param at    offset of the chunk's header in the xorb, for the diagnosis
  * @return CAIRN_OK; CAIRN_E_FORMAT not an LZ4 frame, or of another length; CAIRN_E_NOMEM
  */
@@ -25,7 +25,7 @@ CAIRN_MUST_USE enum cairn_status cairn_codec_unpack(struct cairn_codec *c, const
 						    uint64_t at, struct cairn_diag *diag);
 
 /**
- * Of the chunk that c unpacked last: is its packing one that every client reads alike? (lz4_frame.h)
+ * Of the chunk that c unpacked last: is its compression one that every client reads alike? (lz4_frame.h)
  * @param header, data, at  as they were given to cairn_codec_unpack()
  * @return CAIRN_OK; CAIRN_E_FORMAT
  */
@@ -34,12 +34,12 @@ CAIRN_MUST_USE enum cairn_status cairn_codec_judge(const struct cairn_codec *c,
 						   uint64_t at, struct cairn_diag *diag);
 
 /**
- * Pack one chunk with whichever scheme gives the fewest bytes and append header and data to out.
+ * Compress one chunk with whichever scheme gives the fewest bytes and append header and data to out.
  * @param len  1 .. CAIRN_CHUNK_READ_BYTES_MAX
  * @param[out] scheme  the one taken; may be NULL
  * @return CAIRN_OK; CAIRN_E_LIMIT out is full; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_codec_pack(struct cairn_codec *c, struct cairn_buf *out, const uint8_t *raw,
-						  size_t len, enum cairn_scheme *scheme);
+CAIRN_MUST_USE enum cairn_status cairn_codec_compress(struct cairn_codec *c, struct cairn_buf *out, const uint8_t *raw,
+						      size_t len, enum cairn_scheme *scheme);
 
 #endif

@@ -19,7 +19,7 @@ const char *cairn_scheme_name(enum cairn_scheme scheme)
 
 /* An encoder stores a block that does not shrink, and the headers of the blocks cost less than 1/255: what is longer
  * is padding. (source: LZ4's own bound for a block, raw / 255 + 16; a frame adds less than 48) */
-static uint64_t format_packed_max(uint32_t unpacked_bytes)
+static uint64_t format_compressed_max(uint32_t unpacked_bytes)
 {
 	return (uint64_t)unpacked_bytes + unpacked_bytes / 255 + 64;
 }
@@ -27,11 +27,11 @@ static uint64_t format_packed_max(uint32_t unpacked_bytes)
 static enum cairn_status format_check_lengths(const struct cairn_xorb_chunk_header *h, uint64_t at,
 					      uint32_t unpacked_max, struct cairn_diag *diag)
 {
-	if (h->unpacked_bytes == 0 || h->packed_bytes == 0)
+	if (h->unpacked_bytes == 0 || h->compressed_bytes == 0)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "xorb.chunk_empty", at,
-				  "the chunk header gives %" PRIu32 " packed and %" PRIu32
+				  "the chunk header gives %" PRIu32 " compressed and %" PRIu32
 				  " raw bytes; leave empty chunks out",
-				  h->packed_bytes, h->unpacked_bytes);
+				  h->compressed_bytes, h->unpacked_bytes);
 	if (h->unpacked_bytes > unpacked_max) {
 		cairn_fail(diag, CAIRN_E_LIMIT, "xorb.chunk_too_large", at + 5,
 			   "a chunk of %" PRIu32 " raw bytes is over the limit of %" PRIu32 "; cut chunks at the limit",
@@ -39,20 +39,20 @@ static enum cairn_status format_check_lengths(const struct cairn_xorb_chunk_head
 		cairn_diag_numbers(diag, unpacked_max, h->unpacked_bytes);
 		return CAIRN_E_LIMIT;
 	}
-	if (h->scheme == CAIRN_SCHEME_NONE && h->packed_bytes != h->unpacked_bytes) {
+	if (h->scheme == CAIRN_SCHEME_NONE && h->compressed_bytes != h->unpacked_bytes) {
 		cairn_fail(diag, CAIRN_E_FORMAT, "xorb.chunk_length", at + 1,
-			   "a chunk that is not packed has %" PRIu32 " bytes, but its header says %" PRIu32
+			   "a chunk that is not compressed has %" PRIu32 " bytes, but its header says %" PRIu32
 			   " raw bytes",
-			   h->packed_bytes, h->unpacked_bytes);
-		cairn_diag_numbers(diag, h->unpacked_bytes, h->packed_bytes);
+			   h->compressed_bytes, h->unpacked_bytes);
+		cairn_diag_numbers(diag, h->unpacked_bytes, h->compressed_bytes);
 		return CAIRN_E_FORMAT;
 	}
-	if (h->packed_bytes > format_packed_max(h->unpacked_bytes)) {
+	if (h->compressed_bytes > format_compressed_max(h->unpacked_bytes)) {
 		cairn_fail(diag, CAIRN_E_LIMIT, "xorb.chunk_padded", at + 1,
-			   "%" PRIu32 " packed bytes are more than any packing of %" PRIu32
+			   "%" PRIu32 " compressed bytes are more than any compression of %" PRIu32
 			   " raw bytes takes; store the chunk as it is (scheme 0)",
-			   h->packed_bytes, h->unpacked_bytes);
-		cairn_diag_numbers(diag, format_packed_max(h->unpacked_bytes), h->packed_bytes);
+			   h->compressed_bytes, h->unpacked_bytes);
+		cairn_diag_numbers(diag, format_compressed_max(h->unpacked_bytes), h->compressed_bytes);
 		return CAIRN_E_LIMIT;
 	}
 	return CAIRN_OK;
@@ -76,7 +76,7 @@ enum cairn_status cairn_xorb_chunk_header_parse(struct cairn_xorb_chunk_header *
 		cairn_diag_values(diag, "0, 1 or 2", "");
 		return CAIRN_E_FORMAT;
 	}
-	out->packed_bytes = cairn_get_u24le(bytes + 1);
+	out->compressed_bytes = cairn_get_u24le(bytes + 1);
 	out->scheme = (enum cairn_scheme)scheme;
 	out->unpacked_bytes = cairn_get_u24le(bytes + 5);
 	return format_check_lengths(out, at, unpacked_max, diag);
@@ -86,7 +86,7 @@ void cairn_xorb_chunk_header_write(uint8_t out[static CAIRN_XORB_CHUNK_HEADER_BY
 				   const struct cairn_xorb_chunk_header *header)
 {
 	out[0] = 0;
-	cairn_put_u24le(out + 1, header->packed_bytes);
+	cairn_put_u24le(out + 1, header->compressed_bytes);
 	out[4] = (uint8_t)header->scheme;
 	cairn_put_u24le(out + 5, header->unpacked_bytes);
 }

@@ -29,8 +29,8 @@ enum cairn_scheme {
 const char *cairn_scheme_name(enum cairn_scheme scheme);
 
 struct cairn_xorb_chunk_header {
-	uint32_t packed_bytes;   /* data after the header */
-	uint32_t unpacked_bytes; /* raw length */
+	uint32_t compressed_bytes; /* data after the header */
+	uint32_t unpacked_bytes;   /* raw length */
 	enum cairn_scheme scheme;
 };
 
@@ -40,7 +40,7 @@ struct cairn_xorb_chunk_header {
  * @param unpacked_max  largest raw length accepted: CAIRN_CHUNK_BYTES_MAX for uploads
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  version, scheme, a zero length
- *         CAIRN_E_LIMIT   unpacked length over unpacked_max, or packed length longer than any packing of it
+ *         CAIRN_E_LIMIT   unpacked length over unpacked_max, or compressed length longer than any compression of it
  */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_chunk_header_parse(
 	struct cairn_xorb_chunk_header *out, const uint8_t bytes[static CAIRN_XORB_CHUNK_HEADER_BYTES], uint64_t at,

@@ -18,7 +18,7 @@ static const uint32_t FRAME_BLOCK_STORED = UINT32_C(1) << 31; /* of a block's le
 static enum cairn_status frame_refuse(uint64_t at, const char *what, struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_FORMAT, "xorb.chunk_lz4", at,
-			  "the LZ4 frame of this chunk has %s, which not all clients read; pack it without", what);
+			  "the LZ4 frame of this chunk has %s, which not all clients read; compress it without", what);
 }
 
 /* Are there two zeros in a row at an even place? Fast, since it is asked of all bytes of an upload. */
@@ -85,8 +85,9 @@ enum cairn_status cairn_lz4_frame_judge(const uint8_t *frame, size_t len, const 
 		return frame_refuse(at, "a dictionary ID", diag);
 	if (flags & FRAME_HAS_BLOCK_SUMS)
 		return frame_refuse(at, "checksums of blocks", diag);
-	/* The byte of block sizes, the length, and a checksum of all that. */
-	(void)cairn_cur_take(&c, 1 + (flags & FRAME_HAS_LENGTH ? FRAME_LENGTH_BYTES : 0) + 1);
+	size_t length_bytes = flags & FRAME_HAS_LENGTH ? FRAME_LENGTH_BYTES : 0;
+	(void)cairn_cur_take(&c,
+			     1 + length_bytes + 1); /* the byte of block sizes, the length, a checksum of all that */
 	/* A match at distance 0 comes out of liblz4 as zeros, and is four bytes long at least. */
 	bool zeros = frame_has_zero_pair(unpacked, unpacked_len);
 	for (;;) {

@@ -29,12 +29,12 @@ enum cairn_status cairn_xorb_reader_next(struct cairn_xorb_reader *r, struct cai
 		cairn_xorb_chunk_header_parse(&out->header, header, out->at, CAIRN_CHUNK_READ_BYTES_MAX, diag);
 	if (status != CAIRN_OK)
 		return status;
-	out->data = cairn_cur_take(&r->cur, out->header.packed_bytes);
+	out->data = cairn_cur_take(&r->cur, out->header.compressed_bytes);
 	if (!out->data) {
 		cairn_fail(diag, CAIRN_E_FORMAT, "xorb.truncated", out->at,
 			   "the xorb ends in the data of a chunk: %" PRIu32 " bytes announced, %zu there",
-			   out->header.packed_bytes, r->cur.left);
-		cairn_diag_numbers(diag, out->header.packed_bytes, r->cur.left);
+			   out->header.compressed_bytes, r->cur.left);
+		cairn_diag_numbers(diag, out->header.compressed_bytes, r->cur.left);
 		return CAIRN_E_FORMAT;
 	}
 	return CAIRN_OK;

@@ -11,7 +11,7 @@
 struct cairn_xorb_chunk {
 	struct cairn_xorb_chunk_header header;
 	uint64_t at;         /* offset of the header */
-	const uint8_t *data; /* header.packed_bytes of them, borrowed from the xorb */
+	const uint8_t *data; /* header.compressed_bytes of them, borrowed from the xorb */
 };
 
 /** Borrows the bytes of the xorb. Owned by one thread at a time; no clean-up needed. */
@@ -31,7 +31,7 @@ void cairn_xorb_reader_init(struct cairn_xorb_reader *r, const uint8_t *bytes, s
  * @param[out] end  true after the last chunk
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT  chunk header, or the data ends early
- *         CAIRN_E_LIMIT   a chunk that claims more packed data than any packing takes
+ *         CAIRN_E_LIMIT   a chunk that claims more compressed data than any compression gives
  */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_reader_next(struct cairn_xorb_reader *r, struct cairn_xorb_chunk *out,
 							bool *end, struct cairn_diag *diag);

@@ -78,7 +78,7 @@ static enum cairn_status verifier_header(struct cairn_xorb_verifier *v, const ui
 		cairn_diag_numbers(&v->why, v->options.chunks_max, (uint64_t)v->list.n + 1);
 		return CAIRN_E_LIMIT;
 	}
-	uint64_t end = v->data_end + CAIRN_XORB_CHUNK_HEADER_BYTES + v->header.packed_bytes;
+	uint64_t end = v->data_end + CAIRN_XORB_CHUNK_HEADER_BYTES + v->header.compressed_bytes;
 	if (end > v->options.bytes_max) {
 		cairn_fail(&v->why, CAIRN_E_LIMIT, "xorb.too_long", v->data_end,
 			   "this chunk ends at byte %" PRIu64 ", but a xorb has at most %" PRIu64
@@ -101,7 +101,7 @@ static enum cairn_status verifier_chunk(struct cairn_xorb_verifier *v, const uin
 		return status;
 	struct cairn_hash hash;
 	cairn_hash_chunk(&hash, raw, v->header.unpacked_bytes);
-	v->data_end += CAIRN_XORB_CHUNK_HEADER_BYTES + v->header.packed_bytes;
+	v->data_end += CAIRN_XORB_CHUNK_HEADER_BYTES + v->header.compressed_bytes;
 	v->unpacked_bytes += v->header.unpacked_bytes;
 	v->chunks_of_scheme[v->header.scheme]++;
 	struct cairn_span span = {v->header.unpacked_bytes, (uint32_t)v->data_end};
@@ -129,7 +129,7 @@ static enum cairn_status verifier_footer(struct cairn_xorb_verifier *v, const ui
 static enum cairn_status verifier_collect(struct cairn_xorb_verifier *v, const uint8_t *bytes, size_t len, size_t *used)
 {
 	bool has_header = v->partial.len >= CAIRN_XORB_CHUNK_HEADER_BYTES;
-	size_t whole = CAIRN_XORB_CHUNK_HEADER_BYTES + (has_header ? (size_t)v->header.packed_bytes : 0);
+	size_t whole = CAIRN_XORB_CHUNK_HEADER_BYTES + (has_header ? (size_t)v->header.compressed_bytes : 0);
 	size_t need = whole - v->partial.len;
 	*used = len < need ? len : need;
 	cairn_buf_add(&v->partial, bytes, *used);
@@ -152,7 +152,7 @@ static enum cairn_status verifier_take(struct cairn_xorb_verifier *v, const uint
 	enum cairn_status status = verifier_header(v, bytes);
 	if (status != CAIRN_OK)
 		return status;
-	size_t whole = CAIRN_XORB_CHUNK_HEADER_BYTES + (size_t)v->header.packed_bytes;
+	size_t whole = CAIRN_XORB_CHUNK_HEADER_BYTES + (size_t)v->header.compressed_bytes;
 	if (len >= whole) {
 		*used = whole;
 		return verifier_chunk(v, bytes + CAIRN_XORB_CHUNK_HEADER_BYTES);
@@ -210,7 +210,7 @@ static enum cairn_status verifier_check_end(struct cairn_xorb_verifier *v)
 {
 	if (v->partial.len > 0) {
 		bool has_header = v->partial.len >= CAIRN_XORB_CHUNK_HEADER_BYTES;
-		size_t whole = CAIRN_XORB_CHUNK_HEADER_BYTES + (has_header ? (size_t)v->header.packed_bytes : 0);
+		size_t whole = CAIRN_XORB_CHUNK_HEADER_BYTES + (has_header ? (size_t)v->header.compressed_bytes : 0);
 		cairn_fail(&v->why, CAIRN_E_FORMAT, "xorb.truncated", v->data_end + v->partial.len,
 			   "the xorb ends in the %s of chunk %" PRIu32 ", %zu bytes short; send all of it",
 			   has_header ? "data" : "header", v->list.n, whole - v->partial.len);

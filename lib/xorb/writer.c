@@ -13,7 +13,7 @@ struct cairn_xorb_writer {
 
 _Static_assert(CAIRN_XORB_BYTES_MAX + CAIRN_XORB_CHUNKS_MAX * CAIRN_XORB_CHUNK_HEADER_BYTES <=
 		       CAIRN_XORB_SERIALIZED_BYTES_MAX,
-	       "a full xorb of chunks that do not pack must fit");
+	       "a full xorb of chunks that do not compress must fit");
 
 struct cairn_xorb_writer *cairn_xorb_writer_new(void)
 {
@@ -58,7 +58,7 @@ enum cairn_status cairn_xorb_writer_add(struct cairn_xorb_writer *w, const uint8
 	if (!cairn_xorb_writer_fits(w, len))
 		return CAIRN_E_LIMIT;
 	size_t start = w->out.len;
-	enum cairn_status status = cairn_codec_pack(w->codec, &w->out, raw, len, NULL);
+	enum cairn_status status = cairn_codec_compress(w->codec, &w->out, raw, len, NULL);
 	if (status == CAIRN_OK)
 		status = cairn_chunk_list_add(&w->list, hash, (struct cairn_span){(uint32_t)len, (uint32_t)w->out.len});
 	if (status != CAIRN_OK) {

@@ -18,7 +18,7 @@ void cairn_xorb_writer_freep(struct cairn_xorb_writer **w);
 
 /**
  * Does a chunk of len raw bytes still fit? Judged as the stock clients do: at most CAIRN_XORB_CHUNKS_MAX chunks and
- * CAIRN_XORB_BYTES_MAX raw bytes. A chunk is never packed into more than it is, so the serialized limit holds too.
+ * CAIRN_XORB_BYTES_MAX raw bytes. A chunk is never compressed into more than it is, so the serialized limit holds too.
  */
 bool cairn_xorb_writer_fits(const struct cairn_xorb_writer *w, size_t len);
 

@@ -42,8 +42,16 @@ const char *errors_reason(unsigned code)
 		return "Bad Request";
 	case 408:
 		return "Request Timeout";
+	case 409:
+		return "Conflict";
 	case 413:
 		return "Content Too Large";
+	case 500:
+		return "Internal Server Error";
+	case 503:
+		return "Service Unavailable";
+	case 507:
+		return "Insufficient Storage";
 	default:
 		return "Error";
 	}

@@ -21,7 +21,7 @@ struct errors_reply {
  */
 struct errors_reply errors_of_status(enum cairn_status status, bool upload);
 
-/** Reason phrase of a code this server uses, "Error" for others. */
+/** Reason phrase of a code with which an upload is refused, "Error" for others. */
 const char *errors_reason(unsigned code);
 
 #endif

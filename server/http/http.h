@@ -1,4 +1,5 @@
-/* HTTP/1.1 service: requests in, replies out, waiting without a thread. http.c is the only includer of microhttpd.h. */
+/* HTTP/1.1 service: requests in, replies out, waiting without a thread. http_mhd.c is the only includer of
+ * microhttpd.h. */
 #ifndef CAIRN_SERVER_HTTP_H
 #define CAIRN_SERVER_HTTP_H
 
@@ -16,21 +17,36 @@
  *   route->done()   the body is complete: reply now, or http_suspend() and reply from the callback given there.
  *   route->free()   the request has ended, however it ended: release the state. Called once if there is one.
  * Any of head(), body(), done() and the resumed callback may reply (http_reply_...). A reply before the body is
- * complete ends the reading: short bodies are swallowed, long ones cost the connection; the client sees the status
- * either way as far as its own writing allows. After a reply no further callback but free() comes.
+ * complete is an error, and borrows nothing of the state, which is released at once. Where at most 1 MiB is still to
+ * come, that is swallowed, and the reply given then. A longer body costs the connection: refused by head() it is not
+ * read, refused by body() the reply is sent at once and the rest swallowed. After a reply no further callback but
+ * free() comes.
  */
+struct cairn_workers;
 struct http_request;
 struct http_server;
+
+/** How the errors of a family of routes look to its clients. What is refused before a route is found looks as the
+ * first. */
+enum http_error_shape {
+	HTTP_ERRORS_CAS, /* {"error":{"code","message","offset"?,"expected"?,"actual"?},"request_id"} */
+	/* {"error":message,"code","request_id"}, and the message as X-Error-Message: the clients show an "error" that
+	 * is an object as "[object Object]" */
+	HTTP_ERRORS_HUB,
+};
 
 /** One resource and method. Static tables of these make the router. */
 struct http_route {
 	const char *method; /* "GET"; GET also answers HEAD unless there is a HEAD route of its own */
 	/* "/v1/xorbs/{prefix}/{hash}": {name} stands for one segment of unreserved characters, {name%} for one that may
-	 * also have escapes, which are handed out as they were sent. */
+	 * also have escapes, which are handed out as they were sent. {name*}, at the end, stands for a tail: one
+	 * segment or more, with escapes and the characters that clients leave unescaped ("!$&'()*+,;=:@"); such a path
+	 * may have 4,096 bytes, others have 512. */
 	const char *pattern;
 	const char *const *older; /* patterns under which older clients know the resource; NULL-terminated, or NULL */
 	const char *name;         /* label of metrics and access log: the pattern's resource, never a raw path */
-	unsigned scope;           /* enum cairn_token_scope that a token needs; 0: no token */
+	enum http_error_shape errors;
+	unsigned scope;                         /* enum cairn_token_scope that a token needs; 0: no token */
 	uint64_t (*body_max)(void *app);        /* largest body; NULL: the route takes none */
 	void (*head)(struct http_request *req); /* may be NULL */
 	void (*body)(struct http_request *req, const uint8_t *bytes, size_t len);
@@ -41,7 +57,9 @@ struct http_route {
 enum http_method_kind { HTTP_GET, HTTP_HEAD, HTTP_OTHER };
 
 struct auth_identity; /* auth.h */
+struct cairn_hash;    /* hash.h */
 struct cors;          /* cors.h */
+struct hosts;         /* hosts.h */
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
 
@@ -76,6 +94,11 @@ uint64_t http_content_length(const struct http_request *req);
 /** Whose request it is. Never NULL in a route's callbacks (without authentication: the operator). */
 const struct auth_identity *http_identity(const struct http_request *req);
 
+/** Who sends, where what each has under way is counted: the bearer of the token, or the address. */
+void http_sender(const struct http_request *req, struct cairn_hash *out);
+/** Whose turn it is when work waits (base/workers.h): a number for the sender. */
+uint64_t http_turn(const struct http_request *req);
+
 /** X-Request-Id of the request if it sent a sane one, else made here; in every reply and log line. */
 const char *http_request_id(const struct http_request *req);
 
@@ -106,7 +129,7 @@ void http_reply_header(struct http_request *req, const char *name, const char *v
 void http_reply_json(struct http_request *req, unsigned code, const char *json);
 
 /**
- * An error: {"error":{"code","message","offset"?,"expected"?,"actual"?},"request_id"}.
+ * An error, in the shape of the route's family.
  * @param rule     machine-readable code; diag's rule is taken instead if it has one
  * @param message  for a person; diag's text is taken instead if it has one
  * @param diag     may be NULL
@@ -117,7 +140,8 @@ void http_reply_error(struct http_request *req, unsigned code, const char *rule,
 /** The one mapping of library statuses to HTTP (errors.c) and http_reply_error() in one. status is not CAIRN_OK. */
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);
 
-/** A status without a body (204, 304, 404 of a HEAD). content_length: for HEAD answers; UINT64_MAX: none of its own. */
+/** A status without a body (204, 304, 404 of a HEAD or a chunk query). content_length: for HEAD answers; UINT64_MAX:
+ * none of its own. */
 void http_reply_empty(struct http_request *req, unsigned code, uint64_t content_length);
 
 /** Bytes that stay valid until release(ctx) is called (NULL: static). */
@@ -133,6 +157,12 @@ void http_reply_file(struct http_request *req, unsigned code, const char *conten
 void http_reply_reader(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
 		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
 		       void *ctx);
+
+/** The same for bytes that take a while to come: read() runs on one of the workers, and the connection waits without
+ *  holding up others. One block waits to be sent. If no worker takes the work, the connection is cut. */
+void http_reply_pumped(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
+		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
+		       void *ctx, struct cairn_workers *workers);
 
 /** A body in frames over time (NDJSON). Two owners: the connection and whoever feeds it. Any thread may feed. */
 struct http_stream;
@@ -175,9 +205,13 @@ struct http_server_options {
 	uint64_t rate_per_address;            /* requests a second, over it: 429; 0: no limit */
 	uint64_t rate_per_token;              /* the same for requests with one token */
 	uint64_t rate_burst_s;                /* how many seconds' worth of them may come at once */
+	/** HTTPS: write to a session of GnuTLS what the library does not know of. @return false: not all could be
+	 * taken; NULL: HTTP */
+	bool (*tls_send)(void *session, const void *bytes, size_t len);
 	void (*tls_retrieve)(void); /* HTTPS: GnuTLS's gnutls_certificate_retrieve_function2, cast; NULL: HTTP */
 	const char *public_url;     /* NULL: what the client's Host header says */
 	const struct cors *cors;    /* pages of other origins that may call; borrowed; NULL: none */
+	const struct hosts *hosts;  /* names that the Host header may have; borrowed; NULL: any */
 	const struct http_route *const
 		*routes; /* NULL-terminated array of tables, each ended by an entry without a method */
 	void *app;

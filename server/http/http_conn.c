@@ -227,7 +227,8 @@ static bool conn_sweep_one(const struct http_conns *conns, struct http_conn *con
 	enum http_conn_phase phase = conn_state_phase(old);
 	int64_t deadline_ms = conn_state_deadline(old);
 	bool late = deadline_ms > 0 && now_ms > deadline_ms;
-	bool listening = phase == HTTP_CONN_IDLE || phase == HTTP_CONN_HEAD || phase == HTTP_CONN_BODY;
+	bool listening = phase == HTTP_CONN_IDLE || phase == HTTP_CONN_HEAD || phase == HTTP_CONN_BODY ||
+			 phase == HTTP_CONN_LINGER;
 	if (phase == HTTP_CONN_CUT || (!late && !(listening && conn_has_left(conn, old))))
 		return false;
 	atomic_store(&conn->timed_out, late);

@@ -16,9 +16,11 @@ enum http_conn_phase {
 	HTTP_CONN_BODY,   /* body is coming */
 	HTTP_CONN_BUSY,   /* the server is at work; no deadline */
 	HTTP_CONN_REPLY,  /* reply is going out */
-	HTTP_CONN_LINGER, /* refused in the middle of the body; a moment for the client to see it */
+	HTTP_CONN_LINGER, /* refused in the middle of the body; what still comes of that is swallowed */
 	HTTP_CONN_CUT,    /* the sweeper ended it; for good */
 };
+
+struct http_request;
 
 /** Owned by its table. The fields but state are written before the connection can be swept and never again, but for
  *  request_id, which is written before the phase BODY is entered. */
@@ -31,7 +33,9 @@ struct http_conn {
 	int fd;
 	bool over_limit; /* requests are answered 429 */
 	char address[46];
-	void *spare; /* owned; memory of the request before, for the next: the request thread's */
+	/* The request thread's: the request under way, and, owned, the memory of the one before, for the next. */
+	struct http_request *request;
+	void *spare;
 	char request_id[HTTP_ID_BYTES_MAX + 1]; /* of the body that is coming */
 };
 

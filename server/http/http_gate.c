@@ -1,14 +1,32 @@
 #include "server/http/http_gate.h"
 
 #include "server/http/cors.h"
+#include "server/http/hosts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-static void gate_refuse(struct http_request *req, unsigned code, const char *rule, const char *message)
+/* A request at the gate. */
+struct gate {
+	struct http_request *req;
+	const struct http_head *head;
+	struct http_gate_answer *answer;
+};
+
+static bool gate_refuse(const struct gate *g, unsigned code, const char *rule, const char *message)
 {
-	http_reply_error(req, code, rule, message, NULL);
+	*g->answer = (struct http_gate_answer){.code = code, .rule = rule, .message = message};
+	return false;
+}
+
+/* With values, or in words that are made here. */
+static bool gate_refuse_by(const struct gate *g, unsigned code, const struct cairn_diag *diag)
+{
+	*g->answer = (struct http_gate_answer){.code = code, .rule = diag->rule, .diag = *diag};
+	g->answer->message = g->answer->diag.text;
+	return false;
 }
 
 /* What does not fit is cut off. */
@@ -24,6 +42,8 @@ static void gate_fill(struct http_request *req, const struct http_head *head, co
 	struct http_server *server = req->server;
 	http_request_set_id(req, head->request_id, server->id_prefix, atomic_fetch_add(&server->id_next, 1));
 	req->origin = head->origin;
+	req->host = head->host;
+	req->authorization = head->authorization;
 	gate_copy(req->method, sizeof(req->method), method);
 	if (http_id_is_sane(head->session_id))
 		gate_copy(req->session_id, sizeof(req->session_id), head->session_id);
@@ -31,11 +51,11 @@ static void gate_fill(struct http_request *req, const struct http_head *head, co
 		gate_copy(req->user_agent, sizeof(req->user_agent), head->user_agent);
 }
 
-static bool gate_check_head(struct http_request *req, const struct http_head *head, const char *version,
-			    size_t head_bytes)
+static bool gate_check_head(const struct gate *g, const char *version, size_t head_bytes)
 {
+	struct http_request *req = g->req;
 	struct http_head_body body;
-	struct http_refusal refusal = http_head_check(head, req->target_kind, version, head_bytes,
+	struct http_refusal refusal = http_head_check(g->head, req->target_kind, version, head_bytes,
 						      req->server->options.head_bytes_max, &body);
 	req->body_len = body.len;
 	req->expects_100 = body.expects_100;
@@ -45,109 +65,148 @@ static bool gate_check_head(struct http_request *req, const struct http_head *he
 	if (refusal.code == 0)
 		return true;
 	req->close_after = true;
-	gate_refuse(req, refusal.code, refusal.rule, refusal.message);
-	return false;
+	return gate_refuse(g, refusal.code, refusal.rule, refusal.message);
 }
 
 /* One more request from an address or with a token: is it within what these may send? */
-static bool gate_rate(struct http_request *req, struct rate *rate, const void *who, size_t len, const char *rule,
+static bool gate_rate(const struct gate *g, struct rate *rate, const void *who, size_t len, const char *rule,
 		      const char *message)
 {
 	char seconds[24];
-	uint64_t wait_ms = rate ? rate_take(rate, who, len, req->started_us) : 0;
+	uint64_t wait_ms = rate ? rate_take(rate, who, len, g->req->started_us) : 0;
 	if (wait_ms == 0)
 		return true;
 	(void)snprintf(seconds, sizeof(seconds), "%" PRIu64, (wait_ms + 999) / 1000);
-	http_reply_header(req, "Retry-After", seconds);
-	gate_refuse(req, 429, rule, message);
-	return false;
+	http_reply_header(g->req, "Retry-After", seconds);
+	return gate_refuse(g, 429, rule, message);
 }
 
-static bool gate_address_rate(struct http_request *req)
+static bool gate_address_rate(const struct gate *g)
 {
-	return gate_rate(req, req->server->address_rate, req->peer->key, sizeof(req->peer->key), "rate.address",
+	struct http_request *req = g->req;
+	return gate_rate(g, req->server->address_rate, req->peer->key, sizeof(req->peer->key), "rate.address",
 			 "too many requests from this address; wait for as long as Retry-After says");
 }
 
-static bool gate_token_rate(struct http_request *req, const struct http_head *head)
+static bool gate_token_rate(const struct gate *g)
 {
+	struct http_request *req = g->req;
 	size_t len = 0;
-	if (!req->match.route->scope || !head->authorization)
+	if (!req->match.route->scope || !g->head->authorization)
 		return true;
-	const char *token = auth_token_name(head->authorization, &len);
-	return gate_rate(req, req->server->token_rate, token, len, "rate.token",
-			 "too many requests with this token; wait for as long as Retry-After says");
+	const void *bearer = auth_bearer_name(&req->identity, g->head->authorization, &len);
+	return gate_rate(g, req->server->token_rate, bearer, len, "rate.token",
+			 "too many requests with this token, or with tokens of its API key; wait for as long as "
+			 "Retry-After says");
+}
+
+/* Requests of HTTP/1.0 need no Host; no browser sends such ones. */
+static bool gate_host(const struct gate *g)
+{
+	struct http_request *req = g->req;
+	const struct hosts *hosts = req->server->options.hosts;
+	struct cairn_diag diag = {0};
+	if (!hosts || !g->head->host || hosts_allow(hosts, g->head->host))
+		return true;
+	(void)cairn_fail(&diag, CAIRN_E_DENIED, "host.unknown", CAIRN_NO_OFFSET,
+			 "no tokens are needed here, so this server is only what it is called for sure: localhost%s or "
+			 "the host of public_url; set public_url to the address in use, or ask for tokens (token_key)",
+			 hosts->addresses ? ", an address" : ", 127.0.0.1, [::1]");
+	cairn_diag_values(&diag, hosts->public_name[0] ? hosts->public_name : "localhost", g->head->host);
+	return gate_refuse_by(g, 421, &diag);
 }
 
 /* Browsers ask before they let a page call, without its token. @return false: that is not it */
-static bool gate_preflight(struct http_request *req, const char *methods)
+static bool gate_preflight(const struct gate *g, const char *methods)
 {
+	struct http_request *req = g->req;
 	const struct cors *cors = req->server->options.cors;
 	struct cors_header headers[CORS_HEADERS_MAX];
 	if (!cors || strcmp(req->method, "OPTIONS") != 0)
 		return false;
-	size_t n =
-		cors_preflight(cors, req->origin, http_header(req, "Access-Control-Request-Method"), methods, headers);
+	size_t n = cors_preflight(cors, req->origin, g->head->preflight_method, methods, headers);
 	for (size_t i = 0; i < n; i++)
 		http_reply_header(req, headers[i].name, headers[i].value);
 	if (n > 0)
-		http_reply_empty(req, 204, UINT64_MAX);
+		*g->answer = (struct http_gate_answer){.code = 204};
 	return n > 0;
 }
 
-static bool gate_route(struct http_request *req)
+static bool gate_route(const struct gate *g)
 {
+	struct http_request *req = g->req;
 	char allow[64];
 	switch (router_find(req->server->options.routes, req->method, req->path, &req->match, allow, sizeof(allow))) {
 	case ROUTER_FOUND:
 		return true;
 	case ROUTER_NOT_FOUND:
-		gate_refuse(req, 404, "route.unknown", "there is no such resource; check the path");
+		gate_refuse(g, 404, "route.unknown", "there is no such resource; check the path");
 		return false;
 	case ROUTER_WRONG_METHOD:
-		if (gate_preflight(req, allow))
+		if (gate_preflight(g, allow))
 			return false;
 		http_reply_header(req, "Allow", allow);
-		gate_refuse(req, 405, "route.method", "this resource does not take this method; see the Allow header");
+		gate_refuse(g, 405, "route.method", "this resource does not take this method; see the Allow header");
 		return false;
 	case ROUTER_UNKNOWN_METHOD:
-		gate_refuse(req, 501, "route.method_unknown", "no resource of this server takes this method");
-		return false;
+		return gate_refuse(g, 501, "route.method_unknown", "no resource of this server takes this method");
 	}
 	return false;
+}
+
+/* Was the page loaded from this very server? @param host  by which it is called, up to a slash; NULL: not known.
+ * Whether by HTTP or HTTPS is not looked at: a proxy may speak another one with the browser. */
+static bool gate_is_own_origin(const char *origin, const char *host)
+{
+	const char *from = strstr(origin, "://");
+	if (!from || !host)
+		return false;
+	size_t len = strcspn(host, "/");
+	return len > 0 && strlen(from + 3) == len && strncasecmp(from + 3, host, len) == 0;
+}
+
+static const char *gate_public_host(const struct http_request *req)
+{
+	const char *url = req->server->public_url, *host = url ? strstr(url, "://") : NULL;
+	return host ? host + 3 : NULL;
 }
 
 /* A browser lets any page send plain writes, and only keeps the answer from it. Where no token is needed (on loopback)
  * that would be enough to do harm, so pages of origins that may not call are refused here. Other clients send no
  * Origin. */
-static bool gate_origin(struct http_request *req)
+static bool gate_origin(const struct gate *g)
 {
+	struct http_request *req = g->req;
 	const struct cors *cors = req->server->options.cors;
-	if (!req->origin || !cors || http_method(req) != HTTP_OTHER || cors_allows(cors, req->origin))
+	if (!req->origin || !cors || http_method(req) != HTTP_OTHER || cors_allows(cors, req->origin) ||
+	    gate_is_own_origin(req->origin, g->head->host) || gate_is_own_origin(req->origin, gate_public_host(req)))
 		return true;
-	gate_refuse(req, 403, "origin.unknown", "pages of this origin may not write here; name it in cors_origins");
+	gate_refuse(g, 403, "origin.unknown", "pages of this origin may not write here; name it in cors_origins");
 	return false;
 }
 
-static bool gate_authorise(struct http_request *req, const struct http_head *head)
+static bool gate_authorise(const struct gate *g)
 {
+	struct http_request *req = g->req;
 	const struct http_server_options *o = &req->server->options;
 	struct cairn_diag diag = {0};
 	unsigned code = 401;
-	if (o->authorise(o->app, head->authorization, req->match.route->scope, &req->identity, &code, &diag))
+	if (o->authorise(o->app, g->head->authorization, req->match.route->scope, &req->identity, &code, &diag))
 		return true;
-	http_reply_error(req, code, code == 403 ? "token.scope" : "token",
-			 code == 403 ? "the token does not permit this" : "send a valid bearer token", &diag);
+	(void)gate_refuse(g, code, code == 403 ? "token.scope" : "token",
+			  code == 403 ? "the token does not permit this" : "send a valid bearer token");
+	g->answer->diag = diag;
 	return false;
 }
 
-static bool gate_check_length(struct http_request *req)
+static bool gate_check_length(const struct gate *g)
 {
+	struct http_request *req = g->req;
 	const struct http_route *route = req->match.route;
 	if (!route->body_max) {
 		if (req->body_len == 0)
 			return true;
-		gate_refuse(req, 400, "http.body", "this resource takes no body; send the request without one");
+		gate_refuse(g, 400, "http.body", "this resource takes no body; send the request without one");
 		return false;
 	}
 	uint64_t limit = route->body_max(req->server->options.app);
@@ -159,14 +218,14 @@ static bool gate_check_length(struct http_request *req)
 	(void)cairn_fail(&diag, CAIRN_E_LIMIT, "http.body_bytes", CAIRN_NO_OFFSET,
 			 "the body is larger than this server takes; send less at once");
 	cairn_diag_numbers(&diag, limit, req->body_len);
-	http_reply_error(req, 413, diag.rule, diag.text, &diag);
-	return false;
+	return gate_refuse_by(g, 413, &diag);
 }
 
 bool http_gate(struct http_request *req, const struct http_head *head, const char *method, const char *version,
-	       size_t head_bytes)
+	       size_t head_bytes, struct http_gate_answer *answer)
 {
+	const struct gate gate = {req, head, answer}, *g = &gate;
 	gate_fill(req, head, method);
-	return gate_check_head(req, head, version, head_bytes) && gate_address_rate(req) && gate_route(req) &&
-	       gate_origin(req) && gate_authorise(req, head) && gate_token_rate(req, head) && gate_check_length(req);
+	return gate_check_head(g, version, head_bytes) && gate_address_rate(g) && gate_host(g) && gate_route(g) &&
+	       gate_origin(g) && gate_authorise(g) && gate_token_rate(g) && gate_check_length(g);
 }

@@ -1,5 +1,7 @@
 #include "server/http/http_head.h"
 
+#include "base/vec16.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -32,40 +34,81 @@ enum http_target_kind http_target_judge(const char *target)
 	return bad || strstr(target, "%00") ? HTTP_TARGET_BAD : HTTP_TARGET_OK;
 }
 
-static bool head_name_is_secret(const char *name, size_t len)
+/* --- for the log -------------------------------------------------------------------------------------------------- */
+
+/* Arguments whose values are no secrets. All others may be one, or hide one behind an escape or a separator that this
+ * server does not know and somebody who reads the log does. */
+static const char *const HEAD_PLAIN_ARGUMENTS[] = {"file_id", "ranges", "expires",      "repo",
+						   "name",    "limit",  "older_than_s", "before"};
+
+/* Letters, digits and the separators that are no secret's: from ',' to ':' they lie side by side. */
+static bool head_is_plain(uint8_t c)
 {
-	static const char *const WORDS[] = {"sig", "token", "key", "secret"};
-	for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++) {
-		size_t n = strlen(WORDS[i]);
-		for (size_t at = 0; at + n <= len; at++) {
-			if (strncasecmp(name + at, WORDS[i], n) == 0)
-				return true;
-		}
+	return (uint8_t)(c - ',') <= ':' - ',' || (uint8_t)((c | 0x20) - 'a') < 26 || c == '_' || c == '~';
+}
+
+static bool head_16_are_plain(const char *p)
+{
+	cairn_vec16 c = cairn_vec16_load(p);
+	cairn_vec16 plain = (cairn_vec16)(c - ',' <= ':' - ',') | (cairn_vec16)((c | 0x20) - 'a' < 26);
+	return cairn_vec16_is_zero(~(plain | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~')));
+}
+
+/* How many of len bytes of a path or a value say what they seem to: no separators, and no escapes but of "/". */
+static size_t head_plain_run(const char *text, size_t len)
+{
+	size_t n = 0;
+	for (;;) {
+		while (n + 16 <= len && head_16_are_plain(text + n))
+			n += 16;
+		while (n < len && head_is_plain((uint8_t)text[n]))
+			n++;
+		if (len - n < 3 || strncasecmp(text + n, "%2f", 3) != 0)
+			return n;
+		n += 3;
+	}
+}
+
+/* Is the argument, of len bytes, one whose value may be shown, and plain? */
+static bool head_argument_is_plain(const char *argument, size_t len)
+{
+	for (size_t i = 0; i < sizeof(HEAD_PLAIN_ARGUMENTS) / sizeof(HEAD_PLAIN_ARGUMENTS[0]); i++) {
+		size_t name = strlen(HEAD_PLAIN_ARGUMENTS[i]);
+		if (strncmp(argument, HEAD_PLAIN_ARGUMENTS[i], name) == 0 && argument[name] == '=')
+			return head_plain_run(argument + name + 1, len - name - 1) == len - name - 1;
 	}
 	return false;
 }
 
+struct head_log {
+	char *out;
+	size_t len, max;
+};
+
+static void head_log_add(struct head_log *log, const char *text, size_t len)
+{
+	if (len > log->max - log->len)
+		len = log->max - log->len;
+	memcpy(log->out + log->len, text, len);
+	log->len += len;
+}
+
 void http_target_log(char *out, size_t out_len, const char *target)
 {
-	size_t n = (size_t)(strchrnul(target, '?') - target);
-	n = n < out_len ? n : out_len - 1;
-	memcpy(out, target, n);
-	const char *p = target + n;
-	const char *name = NULL; /* of the argument p is in; NULL: in the path, or in a value */
-	while (*p && n + 1 < out_len) {
-		bool hide = *p == '=' && name && head_name_is_secret(name, (size_t)(p - name));
-		if (*p == '?' || *p == '&')
-			name = p + 1;
-		else if (*p == '=')
-			name = NULL;
-		out[n++] = *p++;
-		if (!hide)
-			continue;
-		if (n + 1 < out_len)
-			out[n++] = '-';
-		p += strcspn(p, "&");
+	struct head_log log = {out, 0, out_len - 1};
+	size_t path = head_plain_run(target, strlen(target));
+	head_log_add(&log, target, path);
+	const char *p = target + path;
+	if (*p && *p != '?')
+		head_log_add(&log, "...", 3); /* whatever it is, the rest hangs on it */
+	while (*p == '?' || *p == '&') {
+		head_log_add(&log, p++, 1);
+		size_t len = strcspn(p, "&");
+		bool plain = head_argument_is_plain(p, len);
+		head_log_add(&log, plain ? p : "-", plain || len == 0 ? len : 1);
+		p += len;
 	}
-	out[n] = '\0';
+	out[log.len] = '\0';
 }
 
 /* RFC 9110, 5.6.2 */
@@ -126,6 +169,8 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 		head_keep(&head->user_agent, value);
 	} else if (head_is(name, name_len, "Origin")) {
 		head_keep(&head->origin, value);
+	} else if (head_is(name, name_len, "Access-Control-Request-Method")) {
+		head_keep(&head->preflight_method, value);
 	}
 }
 

@@ -19,8 +19,8 @@ enum http_target_kind {
 
 enum http_target_kind http_target_judge(const char *target);
 
-/** A copy for logs: at most out_len - 1 bytes; values of arguments whose names contain "sig", "token", "key" or
- * "secret" become "-". */
+/** A copy for logs: at most out_len - 1 bytes, the path up to the first thing in it that is no plain text ("..."), and
+ * of the query those arguments that are known to be no secrets; others become "-". */
 void http_target_log(char *out, size_t out_len, const char *target);
 
 /** Facts of a head, gathered header by header. Borrows the values. Start from zero. */
@@ -30,6 +30,7 @@ struct http_head {
 	/* the first of each; NULL: absent */
 	const char *host, *content_length, *transfer_encoding, *authorization, *expect;
 	const char *request_id, *session_id, *user_agent, *origin;
+	const char *preflight_method; /* Access-Control-Request-Method */
 };
 
 /** Take note of a header. Lengths in bytes; value ends with a zero at value[value_len]. */

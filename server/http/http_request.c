@@ -1,5 +1,11 @@
 #include "server/http/http_request.h"
 
+#include "base/bytes.h"
+#include "server/http/cors.h"
+#include "server/http/http_error.h"
+#include "server/http/listen.h"
+#include "server/log.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +15,13 @@
 struct http_request *http_request_new(struct http_conn *peer, const char *target)
 {
 	size_t path_len = (size_t)(strchrnul(target, '?') - target);
-	if (path_len > ROUTER_PATH_BYTES_MAX)
-		path_len = ROUTER_PATH_BYTES_MAX + 1; /* enough for the router to see that it is too long */
+	if (path_len > ROUTER_TAILED_BYTES_MAX)
+		path_len = ROUTER_TAILED_BYTES_MAX + 1; /* enough for the router to see that it is too long */
 	struct http_request *req = peer->spare ? peer->spare : malloc(sizeof(*req));
 	if (!req)
 		return NULL;
 	peer->spare = NULL;
-	memset(req, 0, offsetof(struct http_request, match.text));
+	memset(req, 0, offsetof(struct http_request, session_id));
 	req->method[0] = req->session_id[0] = req->user_agent[0] = '\0';
 	auth_clear(&req->identity);
 	req->peer = peer;
@@ -60,6 +66,50 @@ bool http_request_has_added(const struct http_request *req, const char *name)
 			return true;
 	}
 	return false;
+}
+
+uint64_t http_request_body_left(const struct http_request *req)
+{
+	return req->body_len == UINT64_MAX ? UINT64_MAX : req->body_len - req->received;
+}
+
+void http_request_release(struct http_request *req)
+{
+	if (req->has_route_state && req->state && req->match.route->free)
+		req->match.route->free(req->state);
+	req->state = NULL;
+	req->has_route_state = false;
+}
+
+void http_request_headers(const struct http_request *req, const char *content_type,
+			  void (*add)(void *ctx, const char *name, const char *value), void *ctx)
+{
+	const struct cors *cors = req->server->options.cors;
+	struct cors_header headers[CORS_HEADERS_MAX];
+	size_t n = cors ? cors_reply(cors, req->origin, headers) : 0;
+	add(ctx, "X-Request-Id", req->id);
+	if (content_type)
+		add(ctx, "Content-Type", content_type);
+	for (size_t i = 0; i < n; i++)
+		add(ctx, headers[i].name, headers[i].value);
+	for (const struct http_added *a = req->added; a; a = a->next)
+		add(ctx, a->text, a->value);
+	if (req->close_after || atomic_load_explicit(&req->server->draining, memory_order_relaxed))
+		add(ctx, "Connection", "close");
+}
+
+static void http_add_raw(void *ctx, const char *name, const char *value)
+{
+	cairn_buf_printf(ctx, "%s: %s\r\n", name, value);
+}
+
+void http_request_raw(const struct http_request *req, unsigned code, const struct cairn_buf *body,
+		      struct cairn_buf *out)
+{
+	http_error_raw_status(out, code);
+	http_request_headers(req, "application/json", http_add_raw, out);
+	cairn_buf_printf(out, "Content-Length: %zu\r\n\r\n", body->len);
+	cairn_buf_add(out, body->bytes, body->len);
 }
 
 void http_request_set_id(struct http_request *req, const char *from_client, uint32_t prefix, uint32_t number)
@@ -113,6 +163,38 @@ uint64_t http_content_length(const struct http_request *req)
 	return req->body_len;
 }
 
+void http_base_url(const struct http_request *req, char *out, size_t out_len)
+{
+	char address[LISTEN_TEXT_BYTES] = "localhost";
+	struct listen_address local;
+	const char *host = req->host;
+	if (req->server->public_url) {
+		(void)snprintf(out, out_len, "%s", req->server->public_url);
+		return;
+	}
+	/* HTTP/1.0 needs no Host: the address that the client reached is as good. */
+	if (!host && listen_address_of(req->peer->fd, &local) == CAIRN_OK)
+		listen_text(&local, address);
+	(void)snprintf(out, out_len, "%s://%s", req->server->options.tls_retrieve ? "https" : "http",
+		       host ? host : address);
+}
+
+void http_sender(const struct http_request *req, struct cairn_hash *out)
+{
+	static const uint8_t KIND[CAIRN_HASH_BYTES] = {'a'};
+	if (req->identity.by_token)
+		auth_sender(&req->identity, req->authorization, out);
+	else
+		cairn_hash_mac(out, KIND, req->peer->key, sizeof(req->peer->key));
+}
+
+uint64_t http_turn(const struct http_request *req)
+{
+	struct cairn_hash sender;
+	http_sender(req, &sender);
+	return cairn_get_u64le(sender.b);
+}
+
 const struct auth_identity *http_identity(const struct http_request *req)
 {
 	return &req->identity;
@@ -127,4 +209,12 @@ void http_reply_header(struct http_request *req, const char *name, const char *v
 {
 	if (!http_request_add(req, name, value))
 		req->close_after = true; /* as good as any sign that the server is out of memory */
+}
+
+/* Answers that are the server's fault. 503 is how it keeps within its limits, so it is less than an error. */
+void http_request_log_failure(const struct http_request *req, unsigned code, const char *rule, const char *cause)
+{
+	LOG(code == 503 ? LOG_WARNING : LOG_ERROR, "request_failed", LOG_T("request_id", req->id),
+	    LOG_T("route", req->match.route ? req->match.route->name : "none"), LOG_N("status", code),
+	    LOG_T("rule", rule), LOG_T("cause", cause));
 }

@@ -2,6 +2,7 @@
 #ifndef CAIRN_SERVER_HTTP_REQUEST_H
 #define CAIRN_SERVER_HTTP_REQUEST_H
 
+#include "base/buf.h"
 #include "server/auth.h"
 #include "server/http/http.h"
 #include "server/http/http_conn.h"
@@ -21,7 +22,7 @@ enum http_stage {
 	HTTP_STAGE_HEAD,    /* headers are coming */
 	HTTP_STAGE_BODY,    /* head was accepted, or refused with a body that is swallowed */
 	HTTP_STAGE_WAITING, /* suspended by http_suspend() */
-	HTTP_STAGE_LINGER,  /* refused past the library; nothing more is said */
+	HTTP_STAGE_LINGER,  /* answered past the library; the rest of the body is swallowed, nothing more is said */
 	HTTP_STAGE_REPLIED, /* the library has the reply */
 };
 
@@ -69,22 +70,27 @@ struct http_request {
 	bool is_stream;
 	unsigned code;                 /* of the reply; 0: none yet */
 	struct MHD_Response *response; /* made, and not yet given to the library */
+	struct cairn_buf raw;          /* the reply, where it goes past the library */
 	struct http_added *added;
 	void (*resumed)(struct http_request *req);
 	void *state;
-	const char *origin; /* the header, which is the library's; NULL: none */
+	/* Headers, which are the library's; NULL: none. */
+	const char *origin, *host, *authorization;
 	int64_t started_us, body_started_ms;
 	uint64_t body_len;   /* announced; UINT64_MAX: chunked */
 	uint64_t body_limit; /* most that is read of it */
-	uint64_t received, lingered, reply_bytes;
+	uint64_t received, reply_bytes;
+	uint64_t linger_max; /* in HTTP_STAGE_LINGER: of received, after which the connection is cut */
 	char id[HTTP_ID_BYTES_MAX + 1];
-	struct router_match match; /* from its text on all is text, which is not cleared, only ended, at the start */
+	struct router_match match;
+	/* From here on all is text, which is not cleared at the start, only ended. */
 	char session_id[HTTP_ID_BYTES_MAX + 1];
 	char method[16]; /* cut: none of ours is longer */
 	char user_agent[128];
 	struct auth_identity identity;
 	char target_log[HTTP_TARGET_LOG_BYTES];
-	char path[ROUTER_PATH_BYTES_MAX + 2]; /* raw, with the query cut off; a byte too long shows that it was cut */
+	/* Raw, with the query cut off; the values of match lie in it. A byte too long shows that it was cut. */
+	char path[ROUTER_TAILED_BYTES_MAX + 2];
 };
 
 /** A request for a target, in the memory of the connection's last one if there was one; NULL without memory. */
@@ -93,11 +99,28 @@ struct http_request *http_request_new(struct http_conn *peer, const char *target
 /** Frees what is not the library's: the added headers, and the request, whose memory goes back to its connection. */
 void http_request_free(struct http_request *req);
 
+/** What is still to come of the body; UINT64_MAX: not known. */
+uint64_t http_request_body_left(const struct http_request *req);
+
+/** The route's state is of no use any more: release it. */
+void http_request_release(struct http_request *req);
+
+/** Hand out the headers that the reply to come has, whatever it is. @param content_type  NULL: none */
+void http_request_headers(const struct http_request *req, const char *content_type,
+			  void (*add)(void *ctx, const char *name, const char *value), void *ctx);
+
+/** Append the whole reply as it is sent past the library, with a body of JSON. */
+void http_request_raw(const struct http_request *req, unsigned code, const struct cairn_buf *body,
+		      struct cairn_buf *out);
+
 /** Append a header to those of the reply to come. @return false without memory */
 bool http_request_add(struct http_request *req, const char *name, const char *value);
 bool http_request_has_added(const struct http_request *req, const char *name);
 
 /** Set id: the client's if it is sane, else prefix and number as 16 hexadecimal digits. */
 void http_request_set_id(struct http_request *req, const char *from_client, uint32_t prefix, uint32_t number);
+
+/** Log an answer that is the server's fault; others are nobody's failure. */
+void http_request_log_failure(const struct http_request *req, unsigned code, const char *rule, const char *cause);
 
 #endif

@@ -30,11 +30,30 @@ static bool router_is_clean(const char *path, size_t len)
 	return cairn_vec16_is_zero(wrong | router_wrong(cairn_vec16_load(last)));
 }
 
-/* Length of the path of a target; 0: not one that can match. */
-static size_t router_path_len(const char *target)
+/* A path, from the first byte of the target on. */
+struct router_path {
+	const char *at, *end; /* the same: it can match nothing */
+	bool plain;           /* every route can match it; else only one with a tail */
+};
+
+static bool router_is_plain(const char *path, size_t len)
+{
+	return len <= ROUTER_PATH_BYTES_MAX && router_is_clean(path, len);
+}
+
+/* Has it nothing but what clients send in a tail: besides the above, sub-delims, ":" and "@" (RFC 3986, 3.3)? */
+static bool router_is_tailed(const char *path, size_t len)
+{
+	static const char GOOD[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/%!$&'()*+,;=:@";
+	return len <= ROUTER_TAILED_BYTES_MAX && strspn(path, GOOD) >= len;
+}
+
+static struct router_path router_path_of(const char *target)
 {
 	size_t len = (size_t)(strchrnul(target, '?') - target);
-	return target[0] == '/' && len <= ROUTER_PATH_BYTES_MAX && router_is_clean(target, len) ? len : 0;
+	bool plain = router_is_plain(target, len);
+	bool good = target[0] == '/' && (plain || router_is_tailed(target, len));
+	return (struct router_path){.at = target, .end = target + (good ? len : 0), .plain = plain};
 }
 
 /* "." and ".." mean other paths to every client and proxy; they are nobody's name. Escapes are for those routes only
@@ -57,57 +76,98 @@ struct router_span {
 	size_t len;
 };
 
-/* names[i] and values[i] are set for each {name} on the way. */
-static bool router_matches(const char *pattern, const char *path, const char *path_end,
-			   struct router_span names[ROUTER_ARGS_MAX], struct router_span values[ROUTER_ARGS_MAX],
-			   unsigned *n_args)
+/* What a path matched: {name} by {name}. */
+struct router_found {
+	const struct http_route *route; /* NULL: none */
+	unsigned n_args;
+	struct router_span names[ROUTER_ARGS_MAX], values[ROUTER_ARGS_MAX];
+};
+
+/* {name}, with a mark of what it takes. */
+struct router_name {
+	struct router_span text;
+	char mark; /* '%', '*' or none */
+};
+
+static struct router_name router_name_of(const char *segment, size_t len)
 {
-	const char *pattern_end = pattern + strlen(pattern);
-	*n_args = 0;
-	while (pattern < pattern_end && path < path_end) {
-		if (*pattern++ != '/' || *path++ != '/')
+	char last = segment[len - 2];
+	bool marked = last == '%' || last == '*';
+	return (struct router_name){{segment + 1, len - (marked ? 3 : 2)}, marked ? last : '\0'};
+}
+
+/* One segment or more, none of them empty, "." or "..". */
+static bool router_is_tail(const char *at, const char *end)
+{
+	for (;; at++) {
+		size_t len = router_segment_len(at, end);
+		if (!router_is_value(at, len, true))
 			return false;
-		size_t want = router_segment_len(pattern, pattern_end), have = router_segment_len(path, path_end);
+		at += len;
+		if (at == end)
+			return true;
+	}
+}
+
+/* The length of what a {name} takes of the path from at on; 0: nothing there will do. */
+static size_t router_take(const struct router_name *name, const struct router_path *path, const char *at)
+{
+	size_t len = router_segment_len(at, path->end);
+	if (name->mark != '*')
+		return router_is_value(at, len, name->mark == '%') ? len : 0;
+	bool good =
+		router_is_tail(at, path->end) && (path->plain || router_is_plain(path->at, (size_t)(at - path->at)));
+	return good ? (size_t)(path->end - at) : 0;
+}
+
+static bool router_matches(const char *pattern, const struct router_path *path, struct router_found *out)
+{
+	const char *pattern_end = pattern + strlen(pattern), *at = path->at;
+	bool plain = path->plain;
+	out->n_args = 0;
+	while (pattern < pattern_end && at < path->end) {
+		if (*pattern++ != '/' || *at++ != '/')
+			return false;
+		size_t want = router_segment_len(pattern, pattern_end), have = router_segment_len(at, path->end);
 		if (want > 0 && *pattern == '{') {
-			bool escapes = pattern[want - 2] == '%';
-			if (*n_args == ROUTER_ARGS_MAX || !router_is_value(path, have, escapes))
+			struct router_name name = router_name_of(pattern, want);
+			have = out->n_args < ROUTER_ARGS_MAX ? router_take(&name, path, at) : 0;
+			if (have == 0)
 				return false;
-			names[*n_args] = (struct router_span){pattern + 1, want - (escapes ? 3 : 2)};
-			values[(*n_args)++] = (struct router_span){path, have};
-		} else if (want != have || memcmp(pattern, path, have) != 0) {
+			out->names[out->n_args] = name.text;
+			out->values[out->n_args++] = (struct router_span){at, have};
+			plain = plain || name.mark == '*';
+		} else if (want != have || memcmp(pattern, at, have) != 0) {
 			return false;
 		}
 		pattern += want;
-		path += have;
+		at += have;
 	}
-	return pattern == pattern_end && path == path_end;
+	return plain && pattern == pattern_end && at == path->end;
 }
 
-static bool router_route_matches(const struct http_route *route, bool older, const char *path, const char *path_end,
-				 struct router_span names[ROUTER_ARGS_MAX], struct router_span values[ROUTER_ARGS_MAX],
-				 unsigned *n_args)
+static bool router_route_matches(const struct http_route *route, bool older, const struct router_path *path,
+				 struct router_found *out)
 {
 	if (!older)
-		return router_matches(route->pattern, path, path_end, names, values, n_args);
+		return router_matches(route->pattern, path, out);
 	for (const char *const *pattern = route->older; pattern && *pattern; pattern++) {
-		if (router_matches(*pattern, path, path_end, names, values, n_args))
+		if (router_matches(*pattern, path, out))
 			return true;
 	}
 	return false;
 }
 
-static void router_fill(struct router_match *out, const struct http_route *route, const struct router_span *names,
-			const struct router_span *values, unsigned n_args)
+static void router_fill(struct router_match *out, const struct router_found *found, char *target)
 {
-	char *text = out->text;
-	out->route = route;
-	out->n_args = n_args;
-	for (unsigned i = 0; i < n_args; i++) {
-		out->args[i].name = names[i].at;
-		out->args[i].name_len = names[i].len;
-		out->args[i].value = text;
-		text = mempcpy(text, values[i].at, values[i].len);
-		*text++ = '\0';
+	out->route = found->route;
+	out->n_args = found->n_args;
+	for (unsigned i = 0; i < found->n_args; i++) {
+		const struct router_span *value = &found->values[i];
+		out->args[i].name = found->names[i].at;
+		out->args[i].name_len = found->names[i].len;
+		out->args[i].value = value->at;
+		target[value->at - target + (ptrdiff_t)value->len] = '\0'; /* a slash, the query, or the end */
 	}
 }
 
@@ -134,44 +194,46 @@ static bool router_is_known(const struct http_route *const *tables, const char *
 
 /* One look through all routes, by their patterns or by the older ones. */
 static enum router_result router_look(const struct http_route *const *tables, bool older, const char *method,
-				      const char *target, const char *path_end, struct router_match *out, char *allow,
+				      const struct router_path *path, struct router_found *found, char *allow,
 				      size_t allow_len)
 {
-	struct router_span names[ROUTER_ARGS_MAX], values[ROUTER_ARGS_MAX];
-	bool is_head = strcmp(method, "HEAD") == 0, found = false, head_listed = false, get_listed = false;
-	unsigned n_args;
-	out->route = NULL;
+	struct router_found here;
+	bool is_head = strcmp(method, "HEAD") == 0, any = false, head_listed = false, get_listed = false;
+	found->route = NULL;
 	allow[0] = '\0';
 	for (const struct http_route *const *table = tables; *table; table++) {
 		for (const struct http_route *r = *table; r->method; r++) {
-			if (!router_route_matches(r, older, target, path_end, names, values, &n_args))
+			if (!router_route_matches(r, older, path, &here))
 				continue;
-			if (strcmp(r->method, method) == 0) {
-				router_fill(out, r, names, values, n_args);
+			here.route = r;
+			bool is_get = strcmp(r->method, "GET") == 0, is_it = strcmp(r->method, method) == 0;
+			if (is_it || (is_head && is_get)) /* unless a HEAD route comes later */
+				*found = here;
+			if (is_it)
 				return ROUTER_FOUND;
-			}
-			bool is_get = strcmp(r->method, "GET") == 0;
-			if (is_head && is_get) /* unless a HEAD route comes later */
-				router_fill(out, r, names, values, n_args);
 			get_listed |= is_get;
 			head_listed |= strcmp(r->method, "HEAD") == 0;
-			found = true;
+			any = true;
 			router_allow(allow, allow_len, r->method);
 		}
 	}
-	if (out->route)
+	if (found->route)
 		return ROUTER_FOUND;
 	if (get_listed && !head_listed)
 		router_allow(allow, allow_len, "HEAD");
-	return found ? ROUTER_WRONG_METHOD : ROUTER_NOT_FOUND;
+	return any ? ROUTER_WRONG_METHOD : ROUTER_NOT_FOUND;
 }
 
-enum router_result router_find(const struct http_route *const *tables, const char *method, const char *target,
+enum router_result router_find(const struct http_route *const *tables, const char *method, char *target,
 			       struct router_match *out, char *allow, size_t allow_len)
 {
-	const char *path_end = target + router_path_len(target);
-	enum router_result result = router_look(tables, false, method, target, path_end, out, allow, allow_len);
+	struct router_found found;
+	struct router_path path = router_path_of(target);
+	enum router_result result = router_look(tables, false, method, &path, &found, allow, allow_len);
 	if (result == ROUTER_NOT_FOUND)
-		result = router_look(tables, true, method, target, path_end, out, allow, allow_len);
+		result = router_look(tables, true, method, &path, &found, allow, allow_len);
+	out->route = NULL;
+	if (result == ROUTER_FOUND)
+		router_fill(out, &found, target);
 	return result == ROUTER_FOUND || router_is_known(tables, method) ? result : ROUTER_UNKNOWN_METHOD;
 }

@@ -6,33 +6,34 @@
 
 enum {
 	ROUTER_ARGS_MAX = 4,
-	ROUTER_PATH_BYTES_MAX = 512, /* of a path; longer ones match nothing */
+	ROUTER_PATH_BYTES_MAX = 512,    /* of a path; longer ones match only patterns with a tail */
+	ROUTER_TAILED_BYTES_MAX = 4096, /* of a path that has one; of what is before it as above */
 };
 
-/** What matched. Borrows nothing: the values are copied. Must stay where it is. */
+/** What matched. Borrows the target. */
 struct router_match {
 	const struct http_route *route;
 	unsigned n_args;
 	struct {
 		const char *name; /* points into the pattern */
 		size_t name_len;
-		const char *value; /* into text */
+		const char *value; /* into the target, ended by a zero */
 	} args[ROUTER_ARGS_MAX];
-	char text[ROUTER_PATH_BYTES_MAX]; /* the values, each ended by a zero where the path has a slash or its end */
 };
 
 enum router_result {
 	ROUTER_FOUND,
-	ROUTER_NOT_FOUND,      /* 404; also for a path with anything but unreserved characters and slashes */
+	ROUTER_NOT_FOUND,      /* 404; also for a path with characters that no route of its form takes */
 	ROUTER_WRONG_METHOD,   /* 405; allow lists the methods there are */
 	ROUTER_UNKNOWN_METHOD, /* 501: neither of HTTP nor of any route */
 };
 
 /**
- * @param target  raw, as sent ("/v1/chunks/default/…?x=y"); an absolute-form target is not served
+ * @param target  raw, as sent ("/v1/chunks/default/…?x=y"); an absolute-form target is not served. Where a route is
+ *                found, zeros are written into it: it is of use for its values only
  * @param allow   for ROUTER_WRONG_METHOD: "GET, HEAD", cut to allow_len
  */
-enum router_result router_find(const struct http_route *const *tables, const char *method, const char *target,
+enum router_result router_find(const struct http_route *const *tables, const char *method, char *target,
 			       struct router_match *out, char *allow, size_t allow_len);
 
 #endif

@@ -16,8 +16,9 @@ struct part {
 };
 
 struct multipart {
-	struct cairn_store_object *object;
-	uint64_t bytes;
+	struct cairn_fetch_source source;
+	uint64_t object_bytes;
+	uint64_t bytes; /* of the body */
 	char boundary[2 * BOUNDARY_RANDOM_BYTES + 1];
 	char content_type[96];
 	size_t n_parts;
@@ -35,19 +36,21 @@ static size_t multipart_head(const struct multipart *m, size_t i, char out[stati
 				"%s--%s\r\nContent-Type: application/octet-stream\r\nContent-Range: bytes %" PRIu64
 				"-%" PRIu64 "/%" PRIu64 "\r\n\r\n",
 				i ? "\r\n" : "", m->boundary, part->first, part->first + part->n_bytes - 1,
-				cairn_store_object_bytes(m->object));
+				m->object_bytes);
 }
 
-struct multipart *multipart_new(struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n)
+struct multipart *multipart_new(struct cairn_fetch_source *source, uint64_t object_bytes,
+				const struct cairn_fetch_range *ranges, size_t n)
 {
 	uint8_t random[BOUNDARY_RANDOM_BYTES];
 	struct multipart *m = calloc(1, sizeof(*m) + n * sizeof(m->parts[0]));
 	if (!m || cairn_random(random, sizeof(random)) != CAIRN_OK) {
 		free(m);
-		cairn_store_object_free(object);
 		return NULL;
 	}
-	m->object = object;
+	m->source = *source;
+	*source = (struct cairn_fetch_source){0};
+	m->object_bytes = object_bytes;
 	m->n_parts = n;
 	cairn_hex_text(m->boundary, random, sizeof(random));
 	(void)snprintf(m->content_type, sizeof(m->content_type), "multipart/byteranges; boundary=%s", m->boundary);
@@ -66,7 +69,7 @@ void multipart_free(void *multipart)
 	struct multipart *m = multipart;
 	if (!m)
 		return;
-	cairn_store_object_free(m->object);
+	cairn_fetch_source_fini(&m->source);
 	free(m);
 }
 
@@ -114,7 +117,7 @@ ssize_t multipart_read(void *multipart, uint64_t pos, uint8_t *out, size_t max)
 			const struct part *part = &m->parts[m->current];
 			uint64_t done = in_part - head_len, left = part->n_bytes - done;
 			n = left < max - filled ? (size_t)left : max - filled;
-			if (cairn_store_object_read(m->object, part->first + done, out + filled, n) != CAIRN_OK)
+			if (cairn_fetch_source_read(&m->source, part->first + done, out + filled, n) != CAIRN_OK)
 				return -1;
 		}
 		filled += n;

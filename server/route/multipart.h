@@ -2,20 +2,21 @@
 #ifndef CAIRN_SERVER_MULTIPART_H
 #define CAIRN_SERVER_MULTIPART_H
 
-#include "cas/fetch_grant.h"
-#include "store/store.h"
+#include "cas/fetch.h"
 
 #include <sys/types.h>
 
-/** Owns the object. One thread at a time. */
+/** Owns what it reads. One thread at a time. */
 struct multipart;
 
 /**
- * @param object  taken over, also on failure
+ * @param source  taken over
+ * @param object_bytes  of the whole object
  * @param ranges  copied; each within the object
  * @return NULL without memory
  */
-struct multipart *multipart_new(struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n);
+struct multipart *multipart_new(struct cairn_fetch_source *source, uint64_t object_bytes,
+				const struct cairn_fetch_range *ranges, size_t n);
 void multipart_free(void *multipart);
 
 /** Bytes of the whole body. */

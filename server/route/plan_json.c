@@ -37,19 +37,19 @@ static char *plan_put_span(char *at, uint64_t start, uint64_t end)
 	return plan_put_text(at, "}");
 }
 
-static void plan_add(struct spill *out, const char *piece, const char *end)
+static void plan_add(struct cairn_spill *out, const char *piece, const char *end)
 {
 	cairn_buf_add(&out->buf, piece, (size_t)(end - piece));
 }
 
-static void plan_text(struct spill *out, const char *text)
+static void plan_text(struct cairn_spill *out, const char *text)
 {
 	cairn_buf_add(&out->buf, text, strlen(text));
 }
 
 /* --- plans -------------------------------------------------------------------------------------------------------- */
 
-static void plan_write_terms(struct spill *out, const struct cairn_plan *plan)
+static void plan_write_terms(struct cairn_spill *out, const struct cairn_plan *plan)
 {
 	char piece[PLAN_TERM_TEXT_MAX];
 	plan_text(out, "[");
@@ -60,13 +60,13 @@ static void plan_write_terms(struct spill *out, const struct cairn_plan *plan)
 		at = cairn_decimal_text(plan_put_text(at, "\",\"unpacked_length\":"), t->unpacked_bytes);
 		at = plan_put_span(plan_put_text(at, ",\"range\":"), t->start, t->end);
 		plan_add(out, piece, plan_put_text(at, "}"));
-		spill_check(out);
+		cairn_spill_check(out);
 	}
 	plan_text(out, "]");
 }
 
 /* A signed URL for n ranges of a xorb. */
-static void plan_write_url(struct spill *out, const struct plan_urls *urls, const struct cairn_plan_xorb *xorb,
+static void plan_write_url(struct cairn_spill *out, const struct plan_urls *urls, const struct cairn_plan_xorb *xorb,
 			   const struct cairn_plan_range *ranges, uint32_t n)
 {
 	char text[CAIRN_FETCH_RANGES_TEXT_MAX], signature[CAIRN_FETCH_SIGNATURE_TEXT_BYTES];
@@ -97,7 +97,7 @@ static void plan_write_url(struct spill *out, const struct plan_urls *urls, cons
 	plan_text(out, "\"");
 }
 
-static void plan_write_v1_ranges(struct spill *out, const struct cairn_plan_xorb *xorb,
+static void plan_write_v1_ranges(struct cairn_spill *out, const struct cairn_plan_xorb *xorb,
 				 const struct cairn_plan_range *ranges, uint32_t n, const struct plan_urls *urls)
 {
 	char piece[PLAN_RANGE_TEXT_MAX];
@@ -108,11 +108,11 @@ static void plan_write_v1_ranges(struct spill *out, const struct cairn_plan_xorb
 		plan_write_url(out, urls, xorb, r, 1);
 		at = plan_put_span(plan_put_text(piece, ",\"url_range\":"), r->first_byte, r->end_byte - 1);
 		plan_add(out, piece, plan_put_text(at, "}"));
-		spill_check(out);
+		cairn_spill_check(out);
 	}
 }
 
-static void plan_write_key(struct spill *out, const struct cairn_hash *hash, bool first)
+static void plan_write_key(struct cairn_spill *out, const struct cairn_hash *hash, bool first)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];
 	plan_text(out, first ? "\"" : ",\"");
@@ -120,7 +120,7 @@ static void plan_write_key(struct spill *out, const struct cairn_hash *hash, boo
 	plan_text(out, "\":[");
 }
 
-void plan_write_v1(struct spill *out, const struct cairn_plan *plan, const struct plan_urls *urls)
+void plan_write_v1(struct cairn_spill *out, const struct cairn_plan *plan, const struct plan_urls *urls)
 {
 	cairn_buf_printf(&out->buf,
 			 "{\"offset_into_first_range\":%" PRIu64 ",\"terms\":", plan->offset_into_first_range);
@@ -135,7 +135,7 @@ void plan_write_v1(struct spill *out, const struct cairn_plan *plan, const struc
 	plan_text(out, "}}");
 }
 
-static void plan_write_v2_fetch(struct spill *out, const struct cairn_plan_xorb *xorb,
+static void plan_write_v2_fetch(struct cairn_spill *out, const struct cairn_plan_xorb *xorb,
 				const struct cairn_plan_range *ranges, uint32_t n, const struct plan_urls *urls)
 {
 	char piece[PLAN_RANGE_TEXT_MAX];
@@ -149,10 +149,10 @@ static void plan_write_v2_fetch(struct spill *out, const struct cairn_plan_xorb 
 		plan_add(out, piece, plan_put_text(at, "}"));
 	}
 	plan_text(out, "]}");
-	spill_check(out);
+	cairn_spill_check(out);
 }
 
-void plan_write_v2(struct spill *out, const struct cairn_plan *plan, const struct plan_urls *urls)
+void plan_write_v2(struct cairn_spill *out, const struct cairn_plan *plan, const struct plan_urls *urls)
 {
 	cairn_buf_printf(&out->buf,
 			 "{\"offset_into_first_range\":%" PRIu64 ",\"terms\":", plan->offset_into_first_range);
@@ -215,7 +215,8 @@ static uint32_t plan_join_ranges(struct cairn_plan_range *out, const struct plan
 }
 
 /* A xorb that several files use comes up once, with the ranges of all of them. */
-static void plan_write_uses(struct spill *out, const struct cairn_plan *plans, size_t n, const struct plan_urls *urls)
+static void plan_write_uses(struct cairn_spill *out, const struct cairn_plan *plans, size_t n,
+			    const struct plan_urls *urls)
 {
 	size_t n_uses = 0, n_ranges = 0, at = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -245,7 +246,7 @@ static void plan_write_uses(struct spill *out, const struct cairn_plan *plans, s
 }
 
 /* The batch form has no place for the offsets that ranges need, so they get one of their own, and only then. */
-static void plan_write_offsets(struct spill *out, const struct cairn_hash *files, const struct cairn_plan *plans,
+static void plan_write_offsets(struct cairn_spill *out, const struct cairn_hash *files, const struct cairn_plan *plans,
 			       size_t n)
 {
 	plan_text(out, ",\"offsets_into_first_range\":{");
@@ -257,7 +258,7 @@ static void plan_write_offsets(struct spill *out, const struct cairn_hash *files
 	plan_text(out, "}");
 }
 
-void plan_write_batch(struct spill *out, const struct cairn_hash *files, const struct cairn_plan *plans, size_t n,
+void plan_write_batch(struct cairn_spill *out, const struct cairn_hash *files, const struct cairn_plan *plans, size_t n,
 		      bool is_range, const struct plan_urls *urls)
 {
 	plan_text(out, "{\"files\":{");

@@ -3,7 +3,7 @@
 #define CAIRN_SERVER_PLAN_JSON_H
 
 #include "cas/plan.h"
-#include "server/route/spill.h"
+#include "cas/spill.h"
 
 /** What fetch URLs are made of. Borrowed. */
 struct plan_urls {
@@ -14,14 +14,14 @@ struct plan_urls {
 };
 
 /** {"offset_into_first_range","terms","fetch_info"}: a URL for each range. */
-void plan_write_v1(struct spill *out, const struct cairn_plan *plan, const struct plan_urls *urls);
+void plan_write_v1(struct cairn_spill *out, const struct cairn_plan *plan, const struct plan_urls *urls);
 
 /** {"offset_into_first_range","terms","xorbs"}: one URL for several ranges of a xorb. */
-void plan_write_v2(struct spill *out, const struct cairn_plan *plan, const struct plan_urls *urls);
+void plan_write_v2(struct cairn_spill *out, const struct cairn_plan *plan, const struct plan_urls *urls);
 
 /** {"files":{hash:[terms]},"fetch_info":{...}} of n files. @param is_range  they are ranges of files: how far into its
  *  first term each begins is told in "offsets_into_first_range":{hash:n}, which is our own */
-void plan_write_batch(struct spill *out, const struct cairn_hash *files, const struct cairn_plan *plans, size_t n,
+void plan_write_batch(struct cairn_spill *out, const struct cairn_hash *files, const struct cairn_plan *plans, size_t n,
 		      bool is_range, const struct plan_urls *urls);
 
 #endif

@@ -59,10 +59,14 @@ void route_reply_refused(struct http_request *req, enum cairn_status status, con
 
 void route_reply_no_file(struct http_request *req, enum cairn_status status)
 {
-	if (status == CAIRN_E_NOT_FOUND)
+	if (status == CAIRN_E_NOT_FOUND) {
 		http_reply_error(req, 404, "file.unknown", "no such file is registered here for you", NULL);
-	else if (status == CAIRN_E_CONFLICT)
-		http_reply_error(req, 500, "file.damaged", "a xorb of this file is not here; run cairn fsck", NULL);
-	else
+	} else if (status == CAIRN_E_CONFLICT) {
+		/* Clients would repeat a 500; and what an upload heals is not to be kept. */
+		http_reply_header(req, "Cache-Control", "no-store");
+		http_reply_error(req, 410, "file.damaged", "bytes of this file are not here any more; upload it again",
+				 NULL);
+	} else {
 		http_reply_status(req, status, NULL);
+	}
 }

@@ -3,8 +3,11 @@
 
 #include "base/clock.h"
 #include "server/route/route_args.h"
+#include "server/route/route_job.h"
+#include "server/route/routes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CHUNKS_MAX_AGE_S = 3600 }; /* xorbs that come in later are to be found, too */
@@ -24,25 +27,33 @@ static void chunks_set_caching(struct http_request *req, const struct cairn_answ
 	http_reply_header(req, "ETag", answer->etag);
 }
 
-static void chunks_get(struct http_request *req)
-{
+struct chunks_request {
+	struct route_job job;
 	struct cairn_hash chunk;
-	if (!route_prefix(req, "default-merkledb") || !route_hash(req, &chunk))
-		return;
-	struct cairn_cas_who who = auth_who(http_identity(req));
-	const struct cairn_answer *answer;
-	enum cairn_status status = cairn_cas_query(app_of(req)->cas, &who, &chunk, &answer);
-	if (status == CAIRN_E_NOT_FOUND) {
-		http_reply_error(req, 404, "chunk.not_tracked", "no stored xorb offers this chunk for deduplication",
-				 NULL);
-		return;
-	}
-	if (status != CAIRN_OK) {
-		http_reply_status(req, status, NULL);
-		return;
-	}
-	chunks_set_caching(req, answer);
+	enum cairn_status status;
+	const struct cairn_answer *answer; /* owned; NULL: none, or it is on its way */
+};
+
+static void chunks_free(void *state)
+{
+	struct chunks_request *c = state;
+	cairn_answer_unref(c->answer);
+	free(c);
+}
+
+static void chunks_query(struct route_job *job)
+{
+	struct chunks_request *c = (struct chunks_request *)job;
+	struct cairn_cas_who who = auth_who(http_identity(job->req));
+	c->status = cairn_cas_query(job->app->cas, &who, &c->chunk, &c->answer);
+}
+
+static void chunks_reply_answer(struct http_request *req, struct chunks_request *c)
+{
+	const struct cairn_answer *answer = c->answer;
 	const char *known = http_header(req, "If-None-Match");
+	c->answer = NULL;
+	chunks_set_caching(req, answer);
 	if (known && strstr(known, answer->etag)) {
 		cairn_answer_unref(answer);
 		http_reply_empty(req, 304, UINT64_MAX);
@@ -52,12 +63,31 @@ static void chunks_get(struct http_request *req)
 			 (void *)(uintptr_t)answer);
 }
 
+static void chunks_reply(struct http_request *req, struct route_job *job)
+{
+	struct chunks_request *c = (struct chunks_request *)job;
+	if (c->status == CAIRN_OK)
+		chunks_reply_answer(req, c);
+	else if (c->status == CAIRN_E_NOT_FOUND)
+		http_reply_empty(req, 404, UINT64_MAX); /* the commonest answer there is: clients look at the status */
+	else
+		http_reply_status(req, c->status, NULL);
+}
+
+static void chunks_get(struct http_request *req)
+{
+	struct chunks_request c = {.job = {.run = chunks_query, .reply = chunks_reply}};
+	if (route_prefix(req, "default-merkledb") && route_hash(req, &c.chunk))
+		route_ask(req, &c.job, sizeof(c));
+}
+
 const struct http_route ROUTES_CHUNKS[] = {
 	{.method = "GET",
 	 .pattern = "/v1/chunks/{prefix}/{hash}",
 	 .older = (const char *const[]){"/chunks/{prefix}/{hash}", "/chunk/{prefix}/{hash}", NULL},
 	 .name = "chunks",
 	 .scope = CAIRN_TOKEN_READ,
-	 .done = chunks_get},
+	 .done = chunks_get,
+	 .free = chunks_free},
 	{0},
 };

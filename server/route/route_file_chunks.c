@@ -3,7 +3,8 @@
 #include "server/route/range_header.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
-#include "server/route/spill.h"
+#include "server/route/route_spill.h"
+#include "server/route/routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,22 +19,23 @@ struct edit_request {
 	size_t n_ranges;
 	struct cairn_byte_range ranges[EDIT_RANGES_MAX];
 	enum cairn_status status;
+	struct cairn_diag diag;
 	uint64_t file_bytes;
 	bool any; /* a range is written */
-	struct spill out;
+	struct cairn_spill out;
 };
 
 static void edit_free(void *state)
 {
 	struct edit_request *e = state;
 	if (e)
-		spill_fini(&e->out);
+		cairn_spill_fini(&e->out);
 	free(e);
 }
 
 /* --- the answer --------------------------------------------------------------------------------------------------- */
 
-static void edit_write_nodes(struct spill *out, const struct cairn_subtree_nodes *nodes, bool *any)
+static void edit_write_nodes(struct cairn_spill *out, const struct cairn_subtree_nodes *nodes, bool *any)
 {
 	for (uint32_t i = 0; i < nodes->n; i++) {
 		char hash[CAIRN_HASH_TEXT_BYTES];
@@ -41,12 +43,12 @@ static void edit_write_nodes(struct spill *out, const struct cairn_subtree_nodes
 		cairn_buf_printf(&out->buf, "%s{\"hash\":\"%s\",\"size\":%" PRIu64 "}", *any ? "," : "", hash,
 				 nodes->at[i].bytes);
 		*any = true;
-		spill_check(out);
+		cairn_spill_check(out);
 	}
 }
 
 /* The exchanged form: left sides from the lowest level up, then right sides from the highest down. */
-static void edit_write_subtree(struct spill *out, const struct cairn_subtree *s)
+static void edit_write_subtree(struct cairn_spill *out, const struct cairn_subtree *s)
 {
 	bool any = false;
 	cairn_buf_printf(&out->buf, "{\"nodes\":[");
@@ -71,23 +73,23 @@ static void edit_write_range(void *ctx, const struct cairn_subtree *range)
 		edit_write_subtree(&e->out, range);
 	else
 		cairn_buf_printf(&e->out.buf, "null");
-	spill_check(&e->out);
+	cairn_spill_check(&e->out);
 }
 
-static void edit_write_rest(struct spill *out, const struct cairn_file_chunks *c)
+static void edit_write_rest(struct cairn_spill *out, const struct cairn_file_chunks *c)
 {
 	cairn_buf_printf(&out->buf, "],\"windows\":[");
 	for (uint32_t i = 0; i < c->n_windows; i++) {
 		cairn_buf_printf(&out->buf, "%s{\"dirtyByteRange\":[%" PRIu64 ",%" PRIu64 "]}", i ? "," : "",
 				 c->windows[i].first, c->windows[i].end);
-		spill_check(out);
+		cairn_spill_check(out);
 	}
 	cairn_buf_printf(&out->buf, "],\"gapVerification\":[");
 	for (uint32_t i = 0; i < c->n_kept; i++) {
 		char hash[CAIRN_HASH_TEXT_BYTES];
 		cairn_hash_text(hash, &c->kept[i]);
 		cairn_buf_printf(&out->buf, "%s\"%s\"", i ? "," : "", hash);
-		spill_check(out);
+		cairn_spill_check(out);
 	}
 	cairn_buf_printf(&out->buf, "],\"totalChunks\":%" PRIu64 ",\"fileSize\":%" PRIu64 "}", c->n_chunks,
 			 c->file_bytes);
@@ -98,7 +100,7 @@ static void edit_write_rest(struct spill *out, const struct cairn_file_chunks *c
 static bool edit_go_on(void *ctx)
 {
 	const struct edit_request *e = ctx;
-	return !http_client_gone(e->job.req) && e->out.status == CAIRN_OK;
+	return !route_job_is_idle(&e->job) && e->out.status == CAIRN_OK;
 }
 
 static void edit_run(struct route_job *job)
@@ -107,11 +109,11 @@ static void edit_run(struct route_job *job)
 	const struct cairn_file_chunks_sink sink = {.ctx = e, .range = edit_write_range, .go_on = edit_go_on};
 	CLEANUP(cairn_file_chunks_fini) struct cairn_file_chunks chunks = {0};
 	e->status = cairn_cas_file_chunks(job->app->cas, route_job_viewer(job), &e->file, e->ranges, e->n_ranges, &sink,
-					  &chunks);
+					  &chunks, &e->diag);
 	e->file_bytes = chunks.file_bytes;
 	if (e->status == CAIRN_OK)
 		edit_write_rest(&e->out, &chunks);
-	spill_finish(&e->out);
+	cairn_spill_finish(&e->out);
 	if (e->out.status != CAIRN_OK)
 		e->status = e->out.status;
 }
@@ -122,19 +124,19 @@ static void edit_reply(struct http_request *req, struct route_job *job)
 	char text[160];
 	if (e->status == CAIRN_OK) {
 		http_reply_header(req, "Cache-Control", "private, no-store");
-		spill_reply(&e->out, req, 200, "application/json");
+		route_reply_spill(req, &e->out, 200, "application/json");
 	} else if (e->status == CAIRN_E_USAGE) {
 		(void)snprintf(text, sizeof(text),
 			       "no range of X-Range-Dirty lies in the file, which has %" PRIu64 " bytes",
 			       e->file_bytes);
 		http_reply_error(req, 400, "dirty.outside", text, NULL);
 	} else if (e->out.status == CAIRN_E_LIMIT) {
-		spill_reply_over(&e->out, req, 501); /* as below */
+		route_reply_over(req, &e->out, 501); /* as below */
+	} else if (e->out.status != CAIRN_OK) {
+		route_reply_spill(req, &e->out, 200, "application/json");
 	} else if (e->status == CAIRN_E_LIMIT) {
 		/* Clients take it for a server that cannot do this at all, and read the file. */
-		http_reply_error(req, 501, "dirty.not_foldable",
-				 "the file is too regular to be changed in parts; cut all of it into chunks again",
-				 NULL);
+		http_reply_error(req, 501, e->diag.rule, e->diag.text, &e->diag);
 	} else {
 		route_reply_no_file(req, e->status);
 	}
@@ -148,8 +150,10 @@ static void edit_done(struct http_request *req)
 	struct edit_request *e = route_job_new(req, sizeof(*e), edit_run, edit_reply);
 	if (!e)
 		return;
+	e->job.work.lane = CAIRN_LANE_HEAVY; /* it reads every chunk of the file */
+	e->job.for_reply = true;
 	e->file = hash;
-	spill_init(&e->out, cairn_cas_tmp_dir(e->job.app->cas), e->job.app->config.plan_bytes_max);
+	route_spill_init(&e->out, req);
 	e->n_ranges = range_header_parse(e->ranges, EDIT_RANGES_MAX, http_header(req, "X-Range-Dirty"));
 	if (e->n_ranges == 0)
 		http_reply_error(req, 400, "dirty.header",

@@ -3,13 +3,16 @@
 #include "server/route/route_job.h"
 
 #include "base/clock.h"
+#include "cas/stats.h"
+#include "server/log_writer.h"
+#include "server/route/routes.h"
 
 #include <stdlib.h>
 
 enum {
 	READY_KEPT_MS = 1000,
 	METRICS_TEXT_BYTES_MAX = 1024 * 1024,
-	METRICS_GAUGES_MAX = 40,
+	METRICS_GAUGES_MAX = 48,
 };
 
 /* --- /health ------------------------------------------------------------------------------------------------------ */
@@ -129,53 +132,63 @@ static void metrics_list_process(struct metrics_list *list, const struct http_re
 			 "Requests refused for rate_per_address.");
 	metrics_list_add(list, "counter", "cairn_http_over_token_rate_total", http.over_token_rate,
 			 "Requests refused for rate_per_token.");
+	uint64_t lines, dropped;
+	log_writer_counts(&lines, &dropped);
+	metrics_list_add(list, "counter", "cairn_log_lines_total", lines, "Lines of the log.");
+	metrics_list_add(list, "counter", "cairn_log_lines_dropped_total", dropped,
+			 "Of those, lines that what reads the log did not take in time.");
 	metrics_list_add(list, "gauge", "cairn_workers_pending",
 			 cairn_workers_pending(app->workers) + cairn_workers_pending(app->long_workers),
 			 "Pieces of work that wait for a worker or run on one.");
 }
 
-static void metrics_list_index(struct metrics_list *list, struct app *app)
+static void metrics_list_index(struct metrics_list *list, const struct cairn_index_stats *s)
 {
-	struct cairn_index_stats s;
-	cairn_index_stats(cairn_cas_index(app->cas), &s);
-	metrics_list_add(list, "counter", "cairn_index_commits_total", s.n_commits, "Transactions made durable.");
-	metrics_list_add(list, "counter", "cairn_index_writes_total", s.n_writes,
+	metrics_list_add(list, "counter", "cairn_index_commits_total", s->n_commits, "Transactions made durable.");
+	metrics_list_add(list, "counter", "cairn_index_writes_total", s->n_writes,
 			 "Uploads in those; by commits it is the mean size of a batch.");
-	metrics_list_add(list, "gauge", "cairn_index_queue", s.n_queued, "Writes that wait for their commit.");
-	metrics_list_add(list, "gauge", "cairn_index_files", s.n_files, "Files known.");
-	metrics_list_add(list, "gauge", "cairn_index_xorbs", s.n_xorbs, "Xorbs known.");
-	metrics_list_add(list, "gauge", "cairn_index_shards", s.n_shards, "Shards accepted.");
-	metrics_list_add(list, "gauge", "cairn_index_eligible_chunks", s.n_eligible, "Chunks that queries can find.");
-	metrics_list_add(list, "gauge", "cairn_index_filter_bytes", s.filter_bytes,
+	metrics_list_add(list, "gauge", "cairn_index_queue", s->n_queued, "Writes that wait for their commit.");
+	metrics_list_add(list, "gauge", "cairn_index_files", s->n_files, "Files known.");
+	metrics_list_add(list, "gauge", "cairn_index_xorbs", s->n_xorbs, "Xorbs known.");
+	metrics_list_add(list, "gauge", "cairn_index_shards", s->n_shards, "Shards accepted.");
+	metrics_list_add(list, "gauge", "cairn_index_eligible_chunks", s->n_eligible, "Chunks that queries can find.");
+	metrics_list_add(list, "gauge", "cairn_index_filter_bytes", s->filter_bytes,
 			 "Memory that most misses of chunk queries are answered from.");
-	metrics_list_add(list, "gauge", "cairn_index_filter_complete", s.filter_complete,
+	metrics_list_add(list, "gauge", "cairn_index_filter_complete", s->filter_complete,
 			 "Whether it is filled; until then misses ask the index.");
-	metrics_list_add(list, "gauge", "cairn_store_bytes", s.stored_bytes, "Size of the stored xorbs.");
-	metrics_list_add(list, "gauge", "cairn_index_bytes", s.file_bytes, "Size of the index and its log.");
+	metrics_list_add(list, "gauge", "cairn_store_bytes", s->stored_bytes, "Size of the stored xorbs.");
+	metrics_list_add(list, "gauge", "cairn_index_bytes", s->file_bytes, "Size of the index and its log.");
 }
 
-static void metrics_list_store(struct metrics_list *list, struct app *app)
+static void metrics_list_store(struct metrics_list *list, const struct app *app, const struct cairn_cas_stats *s)
 {
-	struct cairn_cas_stats s;
-	cairn_cas_stats(app->cas, &s);
-	uint64_t free_bytes = cairn_store_free_bytes(cairn_cas_store(app->cas));
-	metrics_list_add(list, "counter", "cairn_chunks_verified_total", s.chunks_verified,
+	metrics_list_add(list, "counter", "cairn_chunks_verified_total", s->chunks_verified,
 			 "Chunks of uploads that were verified.");
-	metrics_list_add(list, "counter", "cairn_xorbs_stored_total", s.xorbs_stored, "Xorbs newly stored.");
-	metrics_list_add(list, "counter", "cairn_xorb_stored_bytes_total", s.xorb_bytes_stored, "Bytes of those.");
-	metrics_list_add(list, "counter", "cairn_answer_cache_hits_total", s.cache_hits,
+	metrics_list_add(list, "counter", "cairn_xorbs_stored_total", s->xorbs_stored, "Xorbs newly stored.");
+	metrics_list_add(list, "counter", "cairn_xorb_stored_bytes_total", s->xorb_bytes_stored, "Bytes of those.");
+	metrics_list_add(list, "counter", "cairn_objects_damaged_total", s->objects_damaged,
+			 "Stored objects found not to be what was uploaded.");
+	metrics_list_add(list, "counter", "cairn_xorbs_lost_total", s->xorbs_lost,
+			 "Xorbs of which no sound object was left.");
+	metrics_list_add(list, "counter", "cairn_xorbs_found_total", s->xorbs_found,
+			 "Lost xorbs of which a sound object was found again.");
+	metrics_list_add(list, "counter", "cairn_answer_cache_hits_total", s->cache_hits,
 			 "Chunk queries answered from the cache.");
-	metrics_list_add(list, "counter", "cairn_answer_cache_misses_total", s.cache_misses,
+	metrics_list_add(list, "counter", "cairn_answer_cache_misses_total", s->cache_misses,
 			 "Chunk queries whose answer was built.");
-	metrics_list_add(list, "gauge", "cairn_answer_cache_bytes", s.cache_bytes, "Memory of the cached answers.");
-	metrics_list_add(list, "gauge", "cairn_answer_cache_entries", s.cache_entries, "Cached answers.");
-	metrics_list_add(list, "gauge", "cairn_spool_bytes", s.spool_bytes, "Bodies of uploads under way.");
+	metrics_list_add(list, "gauge", "cairn_answer_cache_bytes", s->cache_bytes, "Memory of the cached answers.");
+	metrics_list_add(list, "gauge", "cairn_answer_cache_entries", s->cache_entries, "Cached answers.");
+	metrics_list_add(list, "gauge", "cairn_spool_bytes", s->spool_bytes,
+			 "Bodies of uploads and long answers under way.");
 	metrics_list_add(list, "gauge", "cairn_spool_bytes_max", app->config.spool_bytes_max,
 			 "Most that these may be.");
 	metrics_list_add(list, "gauge", "cairn_reserve_bytes", app->config.reserve_bytes,
 			 "Free space below which uploads are refused.");
-	if (free_bytes != UINT64_MAX)
-		metrics_list_add(list, "gauge", "cairn_store_free_bytes", free_bytes, "Free space for objects.");
+	if (s->room.bytes != UINT64_MAX)
+		metrics_list_add(list, "gauge", "cairn_store_free_bytes", s->room.bytes, "Free space for objects.");
+	if (s->room.files != UINT64_MAX)
+		metrics_list_add(list, "gauge", "cairn_store_free_files", s->room.files,
+				 "Files that can still be made where objects are (inodes).");
 }
 
 static void metrics_release(void *bytes)
@@ -188,9 +201,11 @@ static void metrics_get_route(struct http_request *req)
 	struct app *app = app_of(req);
 	struct metrics_list list = {0};
 	struct cairn_buf text = cairn_buf_init(METRICS_TEXT_BYTES_MAX);
+	struct cairn_cas_stats stats;
+	cairn_cas_stats(app->cas, &stats);
 	metrics_list_process(&list, req);
-	metrics_list_index(&list, app);
-	metrics_list_store(&list, app);
+	metrics_list_index(&list, &stats.index);
+	metrics_list_store(&list, app, &stats);
 	metrics_write(app->metrics, &text, list.gauges, list.n);
 	if (text.status != CAIRN_OK) {
 		cairn_buf_fini(&text);

@@ -2,9 +2,10 @@
  * GET /api/{models|datasets|spaces}/{namespace}/{name}/xet-{read|write}-token/{revision}. An API key stands in the
  * Authorization header; the answer is a token for that repository. */
 #include "base/clock.h"
-#include "index/operate.h"
-#include "server/route/api_key.h"
+#include "cas/keys.h"
+#include "cas/repo.h"
 #include "server/route/route_job.h"
+#include "server/route/routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,26 +34,14 @@ static void hub_free(void *state)
 /* Does the key allow what is asked? */
 static enum cairn_status hub_check_key(struct hub_request *h)
 {
-	struct cairn_index_key key;
-	enum cairn_status status = cairn_index_key(cairn_cas_index(h->job.app->cas), h->digest, &key);
-	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && key.revoked_unix_s != 0))
-		return cairn_fail(&h->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
-				  "this API key is not known here, or was revoked; make one with cairn key");
+	struct cairn_key_holder holder;
+	enum cairn_status status =
+		cairn_cas_check_key(h->job.app->cas, h->digest, h->claims.scopes, h->claims.repo, &holder, &h->diag);
 	if (status != CAIRN_OK)
 		return status;
-	unsigned scopes = api_key_scopes(key.scopes);
-	if (scopes & CAIRN_TOKEN_ADMIN)
-		scopes |= CAIRN_TOKEN_WRITE;
-	if (scopes & CAIRN_TOKEN_WRITE)
-		scopes |= CAIRN_TOKEN_READ;
-	if ((scopes & h->claims.scopes) != h->claims.scopes)
-		return cairn_fail(&h->diag, CAIRN_E_CONFLICT, "key.scope", CAIRN_NO_OFFSET,
-				  "this API key allows %s only", key.scopes);
-	if (key.repo[0] && strcmp(key.repo, h->claims.repo) != 0)
-		return cairn_fail(&h->diag, CAIRN_E_CONFLICT, "key.repo", CAIRN_NO_OFFSET,
-				  "this API key is for %s only", key.repo);
+	h->claims.api_key = holder.id;
 	(void)snprintf(h->claims.subject, sizeof(h->claims.subject), "%.*s", (int)sizeof(h->claims.subject) - 1,
-		       key.name);
+		       holder.name);
 	return CAIRN_OK;
 }
 
@@ -68,7 +57,7 @@ static void hub_mint(struct route_job *job)
 	}
 	h->status = hub_check_key(h);
 	if (h->status == CAIRN_OK)
-		h->status = auth_mint(job->app->auth.keys, &h->claims, now_unix_s, &h->token, &h->diag);
+		h->status = auth_mint(&job->app->auth, &h->claims, now_unix_s, &h->token, &h->diag);
 }
 
 static void hub_reply_token(struct http_request *req, const struct hub_request *h)
@@ -88,6 +77,12 @@ static void hub_reply_token(struct http_request *req, const struct hub_request *
 		http_reply_status(req, json.status, NULL);
 }
 
+static void hub_reply_no_repo(struct http_request *req, const struct hub_request *h)
+{
+	http_reply_header(req, "X-Error-Code", "RepoNotFound");
+	http_reply_error(req, 404, "repo.unknown", "Repository not found", &h->diag);
+}
+
 static void hub_reply(struct http_request *req, struct route_job *job)
 {
 	const struct hub_request *h = (const struct hub_request *)job;
@@ -95,6 +90,8 @@ static void hub_reply(struct http_request *req, struct route_job *job)
 		hub_reply_token(req, h);
 	else if (h->status == CAIRN_E_DENIED)
 		http_reply_error(req, 401, "key.unknown", "this API key is not known here", &h->diag);
+	else if (h->status == CAIRN_E_NOT_FOUND)
+		hub_reply_no_repo(req, h);
 	else if (h->status == CAIRN_E_CONFLICT)
 		http_reply_error(req, 403, "key.scope", "this API key does not allow that", &h->diag);
 	else if (h->status == CAIRN_E_USAGE)
@@ -113,7 +110,7 @@ static bool hub_take_key(struct http_request *req, struct hub_request *h)
 	if (!app_of(req)->auth.keys)
 		return true;
 	if (header && strncasecmp(header, SCHEME, sizeof(SCHEME) - 1) == 0 &&
-	    api_key_digest(header + sizeof(SCHEME) - 1, h->digest) == CAIRN_OK)
+	    cairn_key_digest(header + sizeof(SCHEME) - 1, h->digest) == CAIRN_OK)
 		return true;
 	http_reply_error(req, 401, "key.missing",
 			 "send an API key, made with cairn key, as \"Authorization: Bearer KEY\"", NULL);
@@ -129,7 +126,7 @@ static void hub_get(struct http_request *req, unsigned scopes)
 	if (!h)
 		return;
 	h->claims.scopes = scopes;
-	if (n < 0 || (size_t)n >= sizeof(repo) || !api_key_repo(h->claims.repo, sizeof(h->claims.repo), repo) ||
+	if (n < 0 || (size_t)n >= sizeof(repo) || !cairn_repo_full_name(h->claims.repo, sizeof(h->claims.repo), repo) ||
 	    strcmp(repo, h->claims.repo) != 0) {
 		http_reply_error(req, 404, "repo.unknown",
 				 "repositories are models, datasets or spaces, as namespace/name", NULL);
@@ -154,12 +151,14 @@ const struct http_route ROUTES_HUB[] = {
 	{.method = "GET",
 	 .pattern = "/api/{type}/{namespace}/{name}/xet-read-token/{revision%}",
 	 .name = "hub-token",
+	 .errors = HTTP_ERRORS_HUB,
 	 .scope = 0,
 	 .done = hub_get_read,
 	 .free = hub_free},
 	{.method = "GET",
 	 .pattern = "/api/{type}/{namespace}/{name}/xet-write-token/{revision%}",
 	 .name = "hub-token",
+	 .errors = HTTP_ERRORS_HUB,
 	 .scope = 0,
 	 .done = hub_get_write,
 	 .free = hub_free},

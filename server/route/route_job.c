@@ -1,6 +1,7 @@
 #include "server/route/route_job.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct route_job *job),
 		    void (*reply)(struct http_request *req, struct route_job *job))
@@ -13,10 +14,33 @@ void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct r
 	job->app = app_of(req);
 	job->workers = job->app->workers;
 	job->req = req;
+	job->work.turn = http_turn(req);
 	job->run = run;
 	job->reply = reply;
 	http_set_state(req, job);
 	return job;
+}
+
+static void route_ask_later(struct http_request *req, const struct route_job *job, size_t bytes)
+{
+	struct route_job *later = route_job_new(req, bytes, job->run, job->reply);
+	if (!later)
+		return;
+	memcpy(later + 1, job + 1, bytes - sizeof(*job));
+	later->for_reply = true;
+	route_job_start(req);
+}
+
+void route_ask(struct http_request *req, struct route_job *job, size_t bytes)
+{
+	job->app = app_of(req);
+	job->req = req;
+	if (cairn_cas_is_remote(job->app->cas)) {
+		route_ask_later(req, job, bytes);
+		return;
+	}
+	job->run(job);
+	job->reply(req, job);
 }
 
 const char *route_job_viewer(const struct route_job *job)
@@ -24,17 +48,24 @@ const char *route_job_viewer(const struct route_job *job)
 	return auth_who(http_identity(job->req)).viewer;
 }
 
+bool route_job_is_idle(const struct route_job *job)
+{
+	return atomic_load(&job->app->drained) || http_client_gone(job->req);
+}
+
 static void route_job_work(struct cairn_work *work)
 {
 	struct route_job *job = (struct route_job *)work;
-	job->run(job);
+	job->not_run = job->for_reply && route_job_is_idle(job);
+	if (!job->not_run)
+		job->run(job);
 	http_resume(job->req);
 }
 
 static void route_job_resumed(struct http_request *req)
 {
 	struct route_job *job = http_state(req);
-	if (job->refused)
+	if (job->not_run)
 		http_reply_status(req, CAIRN_E_BUSY, NULL);
 	else
 		job->reply(req, job);
@@ -46,7 +77,7 @@ void route_job_start(struct http_request *req)
 	if (!http_suspend(req, route_job_resumed))
 		return;
 	job->work.run = route_job_work;
-	job->refused = cairn_workers_submit(job->workers, &job->work) != CAIRN_OK;
-	if (job->refused)
+	job->not_run = cairn_workers_submit(job->workers, &job->work) != CAIRN_OK;
+	if (job->not_run)
 		http_resume(req);
 }

@@ -1,5 +1,6 @@
-/* A request whose answer takes the disk, the index's writer or a while: made on a worker, given on the request's
- * thread. */
+/* The ways to an answer. One that takes the disk, the index's writer or a while is made on a worker and given on the
+ * request's thread: route_job_new(), route_job_start(). One that only takes a look into the index or the store is made
+ * on the spot, unless they are far away: route_ask(). */
 #ifndef CAIRN_SERVER_ROUTE_JOB_H
 #define CAIRN_SERVER_ROUTE_JOB_H
 
@@ -14,7 +15,8 @@ struct route_job {
 	struct http_request *req;
 	void (*run)(struct route_job *job);                             /* on a worker */
 	void (*reply)(struct http_request *req, struct route_job *job); /* when that is done */
-	bool refused; /* the workers' queue was full: run() was not called */
+	bool for_reply; /* run() changes nothing: it need not be called when nobody waits for the reply any more */
+	bool not_run;   /* for that reason, or because the workers' queue was full */
 };
 
 /**
@@ -24,8 +26,19 @@ struct route_job {
 void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct route_job *job),
 		    void (*reply)(struct http_request *req, struct route_job *job));
 
+/**
+ * Ask for what cas knows, and reply. run() and reply() are called here, or, where the index or the store is on another
+ * machine, on a worker and when that is done: no thread that serves many requests waits for one.
+ * @param job  begins a state of so many bytes, with run and reply set and all else as the route wants it. It may be on
+ *             the stack: where the request has to wait, it gets a copy, which route->free is handed
+ */
+void route_ask(struct http_request *req, struct route_job *job, size_t bytes);
+
 /** The repository on whose behalf files are read; NULL: all may be. On the worker, too: the request waits unchanged. */
 const char *route_job_viewer(const struct route_job *job);
+
+/** Has whoever asked gone, so that work that is for the reply alone may stop? On the worker. */
+bool route_job_is_idle(const struct route_job *job);
 
 /** Hand the job over; last of all in done(). When it cannot be taken now, a 503 is replied. */
 void route_job_start(struct http_request *req);

@@ -1,28 +1,27 @@
 /* API keys, with which clients get tokens from the hub's endpoints: POST and GET /v1/keys, DELETE /v1/keys/{id}. */
-#include "base/base64.h"
 #include "base/json.h"
-#include "hash/crypto.h"
-#include "index/operate.h"
-#include "server/route/api_key.h"
+#include "cas/keys.h"
+#include "server/route/route_body.h"
 #include "server/route/route_job.h"
-#include "server/route/spill.h"
+#include "server/route/route_spill.h"
+#include "server/route/routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS_BODY_BYTES_MAX = 4096 };
+enum { KEYS_BODY_BYTES_MAX = 4096, KEYS_SCOPES_BYTES_MAX = 63 };
 
 struct keys_request {
 	struct route_job job;
-	struct cairn_buf body; /* of the request, then of the answer */
-	struct spill list;     /* the answer, when it has all keys */
+	struct route_body body;
+	struct cairn_buf answer;
+	struct cairn_spill list; /* the answer, when it has all keys */
 	int64_t id;
 	enum cairn_status status;
-	unsigned n;
-	char key[API_KEY_TEXT_BYTES];
-	struct cairn_index_key row;
+	char name[CAIRN_KEY_NAME_MAX + 1], repo[CAIRN_KEY_NAME_MAX + 1], scopes[KEYS_SCOPES_BYTES_MAX + 1],
+		account[CAIRN_KEY_NAME_MAX + 1];
 };
 
 static void keys_free(void *state)
@@ -30,34 +29,42 @@ static void keys_free(void *state)
 	struct keys_request *k = state;
 	if (!k)
 		return;
-	explicit_bzero(k->key, sizeof(k->key));
-	cairn_buf_fini(&k->body);
-	spill_fini(&k->list);
+	route_body_fini(&k->body);
+	cairn_buf_fini(&k->answer);
+	cairn_spill_fini(&k->list);
 	free(k);
 }
 
 static void keys_reply(struct http_request *req, struct route_job *job)
 {
 	struct keys_request *k = (struct keys_request *)job;
-	enum cairn_status status = k->status != CAIRN_OK ? k->status : k->body.status;
+	enum cairn_status status = k->status != CAIRN_OK ? k->status : k->answer.status;
 	if (status == CAIRN_E_NOT_FOUND) {
 		http_reply_error(req, 404, "key.unknown", "there is no key of this number", NULL);
 	} else if (status != CAIRN_OK) {
 		http_reply_status(req, status, NULL);
 	} else {
 		http_reply_header(req, "Cache-Control", "no-store");
-		http_reply_bytes(req, 200, "application/json", k->body.bytes, k->body.len, free, k->body.bytes);
-		k->body = cairn_buf_init(0);
+		http_reply_bytes(req, 200, "application/json", k->answer.bytes, k->answer.len, free, k->answer.bytes);
+		k->answer = cairn_buf_init(0);
 	}
 }
 
-/* What may be told of a key: everything but the key. */
-static void keys_write(struct cairn_json_out *w, const struct cairn_index_key *row)
+static struct keys_request *keys_new(struct http_request *req, void (*run)(struct route_job *job))
 {
-	cairn_json_put_u64(w, "id", (uint64_t)row->id);
-	cairn_json_put_text(w, "name", row->name);
-	cairn_json_put_text(w, "repo", row->repo);
-	cairn_json_put_text(w, "scope", row->scopes);
+	struct keys_request *k = route_job_new(req, sizeof(*k), run, keys_reply);
+	if (k)
+		k->answer = cairn_buf_init(KEYS_BODY_BYTES_MAX);
+	return k;
+}
+
+static void keys_write(struct cairn_json_out *w, const struct cairn_key *key)
+{
+	cairn_json_put_u64(w, "id", (uint64_t)key->id);
+	cairn_json_put_text(w, "name", key->name);
+	cairn_json_put_text(w, "repo", key->repo);
+	cairn_json_put_text(w, "scope", key->scopes);
+	cairn_json_put_text(w, "account", key->account);
 }
 
 /* --- making one --------------------------------------------------------------------------------------------------- */
@@ -71,37 +78,54 @@ static uint64_t keys_body_max(void *app)
 static void keys_make(struct route_job *job)
 {
 	struct keys_request *k = (struct keys_request *)job;
-	struct cairn_index_write add = {.kind = CAIRN_INDEX_ADD_KEY};
-	k->status = api_key_make(k->key);
-	if (k->status == CAIRN_OK)
-		k->status = api_key_digest(k->key, add.key.digest);
+	char text[CAIRN_KEY_TEXT_BYTES], repo[CAIRN_KEY_NAME_MAX + 1];
+	struct cairn_key key = {.name = k->name, .repo = k->repo, .scopes = k->scopes, .account = k->account};
+	k->status = cairn_cas_make_key(job->app->cas, &key, repo, text, &key.id);
 	if (k->status != CAIRN_OK)
 		return;
-	add.key.name = k->row.name;
-	add.key.repo = k->row.repo;
-	add.key.scopes = k->row.scopes;
-	k->status = cairn_index_write(cairn_cas_index(job->app->cas), &add);
-	k->row.id = add.key.id;
-	k->body.len = 0;
-	struct cairn_json_out w = cairn_json_out_init(&k->body);
+	key.repo = repo;
+	struct cairn_json_out w = cairn_json_out_init(&k->answer);
 	cairn_json_open_object(&w, NULL);
-	cairn_json_put_text(&w, "key", k->key);
-	keys_write(&w, &k->row);
+	cairn_json_put_text(&w, "key", text);
+	keys_write(&w, &key);
 	cairn_json_close(&w);
-	cairn_buf_add(&k->body, "\n", 1);
+	cairn_buf_add(&k->answer, "\n", 1);
+	explicit_bzero(text, sizeof(text));
+}
+
+static void keys_reply_bad_body(struct http_request *req)
+{
+	http_reply_error(req, 400, "key.body",
+			 "send {\"name\":TEXT,\"account\":NAME,\"repo\":\"namespace/name\",\"scope\":\"read write\"}; "
+			 "account and "
+			 "repo may be left out, scope is of read, write and admin",
+			 NULL);
+}
+
+static void keys_reply_made(struct http_request *req, struct route_job *job)
+{
+	enum cairn_status status = ((struct keys_request *)job)->status;
+	if (status == CAIRN_E_USAGE)
+		keys_reply_bad_body(req);
+	else if (status == CAIRN_E_NOT_FOUND)
+		http_reply_error(req, 404, "account.unknown", "there is no account of this name", NULL);
+	else
+		keys_reply(req, job);
 }
 
 static void keys_post_head(struct http_request *req)
 {
-	struct keys_request *k = route_job_new(req, sizeof(*k), keys_make, keys_reply);
-	if (k)
-		k->body = cairn_buf_init(KEYS_BODY_BYTES_MAX);
+	struct keys_request *k = keys_new(req, keys_make);
+	if (!k)
+		return;
+	k->job.reply = keys_reply_made;
+	(void)route_body_begin(req, &k->body, KEYS_BODY_BYTES_MAX);
 }
 
 static void keys_post_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
 	struct keys_request *k = http_state(req);
-	cairn_buf_add(&k->body, bytes, len);
+	route_body_add(req, &k->body, bytes, len);
 }
 
 static bool keys_take_text(char *out, size_t out_len, const struct cairn_json *json, const char *name,
@@ -116,58 +140,48 @@ static bool keys_take_text(char *out, size_t out_len, const struct cairn_json *j
 static void keys_post_done(struct http_request *req)
 {
 	struct keys_request *k = http_state(req);
-	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
-	char repo[sizeof(k->row.repo)];
-	bool ok = k->body.status == CAIRN_OK && k->body.len > 0 &&
-		  cairn_json_parse(&json, (const char *)k->body.bytes, k->body.len) == CAIRN_OK &&
-		  keys_take_text(k->row.name, sizeof(k->row.name), json, "name", NULL) && k->row.name[0] &&
-		  keys_take_text(repo, sizeof(repo), json, "repo", "") &&
-		  keys_take_text(k->row.scopes, sizeof(k->row.scopes), json, "scope", "read");
-	if (!ok || !api_key_repo(k->row.repo, sizeof(k->row.repo), repo) || api_key_scopes(k->row.scopes) == 0) {
-		http_reply_error(req, 400, "key.body",
-				 "send {\"name\":TEXT,\"repo\":\"namespace/name\",\"scope\":\"read write\"}; repo may "
-				 "be left out, "
-				 "scope is of read, write and admin",
-				 NULL);
-		return;
-	}
-	route_job_start(req);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&k->body);
+	bool ok = json && keys_take_text(k->name, sizeof(k->name), json, "name", NULL) &&
+		  keys_take_text(k->repo, sizeof(k->repo), json, "repo", "") &&
+		  keys_take_text(k->account, sizeof(k->account), json, "account", "") &&
+		  keys_take_text(k->scopes, sizeof(k->scopes), json, "scope", "read");
+	/* An empty one is a name that somebody failed to fill in, not the wish for any repository, or the operator's.
+	 */
+	if (!ok || (cairn_json_get(json, "repo") && !k->repo[0]) || (cairn_json_get(json, "account") && !k->account[0]))
+		keys_reply_bad_body(req);
+	else
+		route_job_start(req);
 }
 
-/* --- listing and revoking ------------------------------------------------------------------------------------------
- */
+/* --- listing and revoking ----------------------------------------------------------------------------------------- */
 
 struct keys_list {
 	struct keys_request *k;
 	struct cairn_json_out w;
 };
 
-static void keys_visit(void *ctx, const struct cairn_index_key *row)
+static void keys_visit(void *ctx, const struct cairn_key *key)
 {
 	struct keys_list *list = ctx;
 	cairn_json_open_object(&list->w, NULL);
-	keys_write(&list->w, row);
-	cairn_json_put_u64(&list->w, "created", (uint64_t)row->created_unix_s);
-	cairn_json_put_bool(&list->w, "revoked", row->revoked_unix_s != 0);
+	keys_write(&list->w, key);
+	cairn_json_put_u64(&list->w, "created", (uint64_t)key->created_unix_s);
+	cairn_json_put_bool(&list->w, "revoked", key->revoked);
 	cairn_json_close(&list->w);
-	spill_check(&list->k->list);
+	cairn_spill_check(&list->k->list);
 }
 
 static void keys_list(struct route_job *job)
 {
 	struct keys_request *k = (struct keys_request *)job;
 	struct keys_list list = {.k = k, .w = cairn_json_out_init(&k->list.buf)};
-	int64_t from_id = 0;
 	cairn_json_open_object(&list.w, NULL);
 	cairn_json_open_array(&list.w, "keys");
-	do {
-		k->status = cairn_index_each_key(cairn_cas_index(job->app->cas), from_id, CAIRN_INDEX_PAGE_MAX,
-						 keys_visit, &list, &from_id);
-	} while (k->status == CAIRN_OK && from_id != 0);
+	k->status = cairn_cas_each_key(job->app->cas, keys_visit, &list);
 	cairn_json_close(&list.w);
 	cairn_json_close(&list.w);
 	cairn_buf_add(&k->list.buf, "\n", 1);
-	spill_finish(&k->list);
+	cairn_spill_finish(&k->list);
 }
 
 static void keys_reply_list(struct http_request *req, struct route_job *job)
@@ -178,7 +192,7 @@ static void keys_reply_list(struct http_request *req, struct route_job *job)
 		return;
 	}
 	http_reply_header(req, "Cache-Control", "no-store");
-	spill_reply(&k->list, req, 200, "application/json");
+	route_reply_spill(req, &k->list, 200, "application/json");
 }
 
 static void keys_get(struct http_request *req)
@@ -186,16 +200,16 @@ static void keys_get(struct http_request *req)
 	struct keys_request *k = route_job_new(req, sizeof(*k), keys_list, keys_reply_list);
 	if (!k)
 		return;
-	spill_init(&k->list, cairn_cas_tmp_dir(k->job.app->cas), k->job.app->config.plan_bytes_max);
+	route_spill_init(&k->list, req);
 	route_job_start(req);
 }
 
 static void keys_revoke(struct route_job *job)
 {
 	struct keys_request *k = (struct keys_request *)job;
-	struct cairn_index_write revoke = {.kind = CAIRN_INDEX_REVOKE_KEY, .key = {.id = k->id}};
-	k->status = cairn_index_write(cairn_cas_index(job->app->cas), &revoke);
-	cairn_buf_printf(&k->body, "{\"revoked\":%s}\n", revoke.added ? "true" : "false");
+	bool revoked;
+	k->status = cairn_cas_revoke_key(job->app->cas, k->id, &revoked);
+	cairn_buf_printf(&k->answer, "{\"revoked\":%s}\n", revoked ? "true" : "false");
 }
 
 static void keys_delete(struct http_request *req)
@@ -207,11 +221,10 @@ static void keys_delete(struct http_request *req)
 		http_reply_error(req, 400, "key.id", "a key is named by its number, as GET /v1/keys lists it", NULL);
 		return;
 	}
-	struct keys_request *k = route_job_new(req, sizeof(*k), keys_revoke, keys_reply);
+	struct keys_request *k = keys_new(req, keys_revoke);
 	if (!k)
 		return;
 	k->id = id;
-	k->body = cairn_buf_init(KEYS_BODY_BYTES_MAX);
 	route_job_start(req);
 }
 

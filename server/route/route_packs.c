@@ -2,6 +2,7 @@
 #include "cas/pack.h"
 #include "server/log.h"
 #include "server/route/route_job.h"
+#include "server/route/routes.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -106,7 +107,7 @@ static void packs_post(struct http_request *req)
 	int64_t older_than_s;
 	uint64_t id = 0;
 	const char *name = http_query_arg(req, "name");
-	if (!name || !cairn_store_is_pack_name(name)) {
+	if (!name || !cairn_cas_is_pack_name(name)) {
 		http_reply_error(
 			req, 400, "pack.name",
 			"name the pack that is to be made: letters, digits, \"-\", \"_\", \".\", and .shard at the end",
@@ -178,7 +179,7 @@ static void packs_list(struct route_job *job)
 	p->json = cairn_json_out_init(&p->text);
 	cairn_json_open_object(&p->json, NULL);
 	cairn_json_open_array(&p->json, "packs");
-	p->status = cairn_store_each_pack(cairn_cas_store(job->app->cas), packs_put, &p->json);
+	p->status = cairn_cas_each_pack(job->app->cas, packs_put, &p->json);
 	cairn_json_close(&p->json);
 	packs_put_job(&p->json, &packs_job);
 	cairn_json_close(&p->json);

@@ -4,6 +4,8 @@
 #include "server/route/range_header.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
+#include "server/route/route_spill.h"
+#include "server/route/routes.h"
 
 #include "base/clock.h"
 
@@ -29,7 +31,7 @@ struct plan_request {
 	struct cairn_hash files[PLAN_BATCH_MAX];
 	enum cairn_status status;
 	uint64_t file_bytes;
-	struct spill out;
+	struct cairn_spill out;
 };
 
 static void plan_free(void *state)
@@ -37,7 +39,7 @@ static void plan_free(void *state)
 	struct plan_request *p = state;
 	if (!p)
 		return;
-	spill_fini(&p->out);
+	cairn_spill_fini(&p->out);
 	free(p);
 }
 
@@ -60,7 +62,7 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 		plan_write_batch(&p->out, p->files, plans, p->n_files, p->range.kind != CAIRN_RANGE_ALL, &urls);
 		break;
 	}
-	spill_finish(&p->out);
+	cairn_spill_finish(&p->out);
 }
 
 /* A batch leaves out what is not there, and what its range does not reach, unless that is so of all of it. */
@@ -74,6 +76,10 @@ static void plan_make(struct plan_request *p, struct cairn_plan *plans, size_t *
 {
 	bool past_end = false;
 	for (size_t i = 0; i < p->n_files; i++) {
+		if (route_job_is_idle(&p->job)) {
+			p->status = CAIRN_E_BUSY;
+			return;
+		}
 		p->status =
 			cairn_cas_plan(p->job.app->cas, route_job_viewer(&p->job), &p->files[i], &p->range, &plans[*n]);
 		p->file_bytes = plans[*n].file_bytes;
@@ -124,7 +130,7 @@ static void plan_reply(struct http_request *req, struct route_job *job)
 	struct plan_request *p = (struct plan_request *)job;
 	if (p->status == CAIRN_OK) {
 		http_reply_header(req, "Cache-Control", "private, no-store");
-		spill_reply(&p->out, req, 200, "application/json");
+		route_reply_spill(req, &p->out, 200, "application/json");
 	} else if (p->status == CAIRN_E_LIMIT) {
 		char range[64];
 		(void)snprintf(range, sizeof(range), "bytes */%" PRIu64, p->file_bytes);
@@ -144,8 +150,9 @@ static struct plan_request *plan_new(struct http_request *req)
 	struct plan_request *p = route_job_new(req, sizeof(*p), plan_run, plan_reply);
 	if (!p)
 		return NULL;
+	p->job.for_reply = true;
 	http_base_url(req, p->base, sizeof(p->base));
-	spill_init(&p->out, cairn_cas_tmp_dir(p->job.app->cas), p->job.app->config.plan_bytes_max);
+	route_spill_init(&p->out, req);
 	return p;
 }
 

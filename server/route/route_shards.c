@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "server/route/route_args.h"
+#include "server/route/routes.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -34,6 +35,7 @@ struct shard_request {
 	unsigned refs;
 	struct http_request *req; /* suspended, and to be resumed; NULL when it has been */
 	struct http_stream *stream;
+	bool left;     /* the client of the stream has gone */
 	bool ended;    /* status and what follows are final */
 	bool verified; /* status is about the registering, not about what was sent */
 	bool added;
@@ -75,7 +77,7 @@ static void shard_send_validating(struct shard_request *s)
 	int n = snprintf(frame, sizeof(frame),
 			 "{\"type\":\"validating\",\"verified\":%" PRIu64 ",\"total\":%" PRIu64 "}\n", s->n_verified,
 			 s->n_total);
-	(void)http_stream_frame(s->stream, frame, (size_t)n);
+	s->left = !http_stream_frame(s->stream, frame, (size_t)n);
 	s->frame_at_ms = cairn_clock_mono_ms();
 }
 
@@ -180,11 +182,18 @@ static void shard_registered(void *ctx, enum cairn_status status, bool added, co
 	shard_end(ctx, status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status, added, diag);
 }
 
+/* Under the lock. Nobody waits for the answer any more: the client sends the shard again if it still wants it. */
+static bool shard_is_left(const struct shard_request *s)
+{
+	return s->stream ? s->left : s->req && http_client_gone(s->req);
+}
+
 static bool shard_progress(void *ctx, uint64_t verified, uint64_t total)
 {
 	struct shard_request *s = ctx;
 	int64_t now_ms = cairn_clock_mono_ms();
 	pthread_mutex_lock(&s->lock);
+	bool left = shard_is_left(s);
 	s->n_verified = verified;
 	s->n_total = total;
 	bool late = s->framed && now_ms - s->frame_at_ms >= SHARD_PROGRESS_EVERY_MS;
@@ -194,7 +203,7 @@ static bool shard_progress(void *ctx, uint64_t verified, uint64_t total)
 		shard_unlock_and_resume(s);
 	else
 		pthread_mutex_unlock(&s->lock);
-	return true;
+	return !left;
 }
 
 static void shard_work(struct cairn_work *work)
@@ -238,6 +247,7 @@ static void shards_head(struct http_request *req, bool framed, bool footer_may_b
 {
 	struct cairn_cas_who who = auth_who(http_identity(req));
 	struct cairn_diag diag = {0};
+	http_sender(req, &who.sender);
 	struct shard_request *s = calloc(1, sizeof(*s));
 	if (!s) {
 		http_reply_status(req, CAIRN_E_NOMEM, NULL);
@@ -327,6 +337,7 @@ static void shards_resumed(struct http_request *req)
 static void shards_done(struct http_request *req)
 {
 	struct shard_request *s = http_state(req);
+	uint64_t turn = http_turn(req); /* while the request is ours */
 	s->req = req;
 	s->refs++;
 	s->frame_at_ms = cairn_clock_mono_ms();
@@ -334,7 +345,7 @@ static void shards_done(struct http_request *req)
 		s->refs--;
 		return;
 	}
-	s->work.run = shard_work;
+	s->work = (struct cairn_work){.run = shard_work, .lane = CAIRN_LANE_HEAVY, .turn = turn};
 	if (cairn_workers_submit(s->app->workers, &s->work) != CAIRN_OK)
 		shard_end(s, CAIRN_E_BUSY, false, NULL);
 }

@@ -1,9 +1,10 @@
 /* POST /v1/telemetry: what clients tell of their transfers, kept for a while. GET /v1/telemetry: the newest, for
  * operators. */
-#include "base/json.h"
 #include "base/json_text.h"
-#include "index/operate.h"
+#include "cas/telemetry.h"
+#include "server/route/route_body.h"
 #include "server/route/route_job.h"
+#include "server/route/routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,79 +26,40 @@ static uint64_t telemetry_body_max(void *app)
 
 static void telemetry_free(void *state)
 {
-	struct cairn_buf *body = state;
-	if (!body)
-		return;
-	cairn_buf_fini(body);
-	free(body);
+	if (state)
+		route_body_fini(state);
+	free(state);
 }
 
 static void telemetry_post_head(struct http_request *req)
 {
-	struct cairn_buf *body = calloc(1, sizeof(*body));
+	struct route_body *body = calloc(1, sizeof(*body));
 	if (!body) {
 		http_reply_status(req, CAIRN_E_NOMEM, NULL);
 		return;
 	}
-	*body = cairn_buf_init(TELEMETRY_BODY_BYTES_MAX);
 	http_set_state(req, body);
+	(void)route_body_begin(req, body, TELEMETRY_BODY_BYTES_MAX);
 }
 
 static void telemetry_post_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
-	cairn_buf_add(http_state(req), bytes, len);
-}
-
-/* A row on its way to the index. It is not waited for: telemetry is worth no client's time. */
-struct telemetry_row {
-	struct cairn_index_write write;
-	char sender[128];
-	uint8_t body[];
-};
-
-static void telemetry_written(struct cairn_index_write *write)
-{
-	free(write);
-}
-
-static void telemetry_keep(struct http_request *req, const struct cairn_buf *body)
-{
-	struct app *app = app_of(req);
-	if (app->config.telemetry_rows == 0 || body->len > CAIRN_INDEX_TELEMETRY_BYTES_MAX)
-		return;
-	struct telemetry_row *row = calloc(1, sizeof(*row) + body->len);
-	if (!row)
-		return;
-	(void)snprintf(row->sender, sizeof(row->sender), "%s", http_identity(req)->subject);
-	memcpy(row->body, body->bytes, body->len);
-	row->write = (struct cairn_index_write){
-		.kind = CAIRN_INDEX_ADD_TELEMETRY,
-		.telemetry = {.sender = row->sender,
-			      .body = row->body,
-			      .body_len = body->len,
-			      .keep_max = (uint32_t)app->config.telemetry_rows},
-		.done = telemetry_written,
-	};
-	if (cairn_index_submit(cairn_cas_index(app->cas), &row->write) != CAIRN_OK)
-		free(row);
+	route_body_add(req, http_state(req), bytes, len);
 }
 
 static void telemetry_post_done(struct http_request *req)
 {
-	const struct cairn_buf *body = http_state(req);
-	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
-	if (body->status != CAIRN_OK) {
-		http_reply_status(req, body->status, NULL);
-		return;
-	}
-	if (body->len == 0 || cairn_json_parse(&json, (const char *)body->bytes, body->len) != CAIRN_OK ||
-	    !cairn_json_string(cairn_json_get(json, "event")) ||
+	const struct app *app = app_of(req);
+	struct route_body *body = http_state(req);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(body);
+	if (!json || !cairn_json_string(cairn_json_get(json, "event")) ||
 	    !cairn_json_is_object(cairn_json_get(json, "metrics"))) {
 		http_reply_error(req, 400, "telemetry.body",
 				 "telemetry is a JSON object with a text \"event\" and an object \"metrics\"", NULL);
 		return;
 	}
-	telemetry_keep(req, body);
+	cairn_cas_keep_telemetry(app->cas, http_identity(req)->subject, body->bytes.bytes, body->bytes.len,
+				 (uint32_t)app->config.telemetry_rows, &body->use);
 	http_reply_json(req, 200, "{}");
 }
 
@@ -122,7 +84,7 @@ static void telemetry_list_free(void *state)
 }
 
 /* Bodies are JSON objects that were parsed when they came in, so they are put in as they are. */
-static void telemetry_visit(void *ctx, const struct cairn_index_telemetry *row)
+static void telemetry_visit(void *ctx, const struct cairn_telemetry *row)
 {
 	struct telemetry_list *t = ctx;
 	cairn_buf_printf(&t->json, "%s{\"id\":%lld,\"at\":%lld,\"sender\":", t->n++ ? "," : "", (long long)row->id,
@@ -137,8 +99,7 @@ static void telemetry_list_run(struct route_job *job)
 {
 	struct telemetry_list *t = (struct telemetry_list *)job;
 	cairn_buf_printf(&t->json, "{\"telemetry\":[");
-	t->status = cairn_index_each_telemetry(cairn_cas_index(job->app->cas), t->before_id, t->limit, telemetry_visit,
-					       t, &t->next_id);
+	t->status = cairn_cas_each_telemetry(job->app->cas, t->before_id, t->limit, telemetry_visit, t, &t->next_id);
 	cairn_buf_printf(&t->json, "],\"next\":%lld}\n", (long long)t->next_id);
 }
 
@@ -176,7 +137,7 @@ static bool telemetry_number(struct http_request *req, const char *name, int64_t
 static void telemetry_get(struct http_request *req)
 {
 	int64_t limit, before_id;
-	if (!telemetry_number(req, "limit", TELEMETRY_LIMIT_DEFAULT, 1, CAIRN_INDEX_PAGE_MAX, &limit) ||
+	if (!telemetry_number(req, "limit", TELEMETRY_LIMIT_DEFAULT, 1, CAIRN_TELEMETRY_PAGE_MAX, &limit) ||
 	    !telemetry_number(req, "before", 0, 0, INT64_MAX - 1, &before_id))
 		return;
 	struct telemetry_list *t = route_job_new(req, sizeof(*t), telemetry_list_run, telemetry_list_reply);

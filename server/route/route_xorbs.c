@@ -1,7 +1,7 @@
 /* Xorbs: POST and HEAD /v1/xorbs/{prefix}/{hash}, POST /v1/xorb-grants/{prefix}/{hash}. */
-#include "server/app.h"
 #include "server/route/route_args.h"
-#include "xorb/footer.h"
+#include "server/route/route_job.h"
+#include "server/route/routes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void xorbs_reply_failure(struct http_request *req, enum cairn_status stat
 
 static uint64_t xorbs_body_max(void *app)
 {
-	return ((struct app *)app)->config.xorb_bytes_max + cairn_xorb_footer_bytes(CAIRN_XORB_CHUNKS_MAX);
+	return cairn_cas_xorb_body_max(((struct app *)app)->cas);
 }
 
 static void xorbs_free(void *state)
@@ -48,7 +48,7 @@ static void xorbs_free(void *state)
 
 static void xorbs_post_head(struct http_request *req)
 {
-	struct cairn_hash hash;
+	struct cairn_hash hash, sender;
 	struct cairn_diag diag = {0};
 	if (!route_prefix(req, NULL) || !route_xorbs_kept_here(req) || !route_hash(req, &hash))
 		return;
@@ -59,8 +59,9 @@ static void xorbs_post_head(struct http_request *req)
 	}
 	x->req = req;
 	http_set_state(req, x);
+	http_sender(req, &sender);
 	enum cairn_status status =
-		cairn_xorb_upload_begin(app_of(req)->cas, &hash, http_content_length(req), &x->upload, &diag);
+		cairn_xorb_upload_begin(app_of(req)->cas, &sender, &hash, http_content_length(req), &x->upload, &diag);
 	if (status != CAIRN_OK)
 		http_reply_status(req, status, &diag);
 }
@@ -111,7 +112,7 @@ static void xorbs_post_done(struct http_request *req)
 	struct xorb_request *x = http_state(req);
 	if (!http_suspend(req, xorbs_post_resumed))
 		return;
-	x->work.run = xorbs_post_work;
+	x->work = (struct cairn_work){.run = xorbs_post_work, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(req)};
 	if (cairn_workers_submit(app_of(req)->workers, &x->work) == CAIRN_OK)
 		return;
 	x->status = CAIRN_E_BUSY;
@@ -121,26 +122,39 @@ static void xorbs_post_done(struct http_request *req)
 
 /* --- is it here? -------------------------------------------------------------------------------------------------- */
 
-/* Look for {hash}. @return false: the path names none here, which was replied */
-static bool xorbs_find(struct http_request *req, struct cairn_index_xorb *xorb, enum cairn_status *status)
-{
+struct xorb_look {
+	struct route_job job;
 	struct cairn_hash hash;
-	if (!route_prefix(req, NULL) || !route_xorbs_kept_here(req) || !route_hash(req, &hash))
-		return false;
-	*status = cairn_cas_xorb(app_of(req)->cas, &hash, xorb);
-	return true;
+	enum cairn_status status;
+	uint64_t stored_bytes;
+};
+
+static void xorbs_look(struct route_job *job)
+{
+	struct xorb_look *x = (struct xorb_look *)job;
+	x->status = cairn_cas_xorb(job->app->cas, &x->hash, &x->stored_bytes);
+}
+
+/* Look for {hash}. */
+static void xorbs_ask(struct http_request *req, void (*reply)(struct http_request *req, struct route_job *job))
+{
+	struct xorb_look x = {.job = {.run = xorbs_look, .reply = reply}};
+	if (route_prefix(req, NULL) && route_xorbs_kept_here(req) && route_hash(req, &x.hash))
+		route_ask(req, &x.job, sizeof(x));
+}
+
+static void xorbs_reply_head(struct http_request *req, struct route_job *job)
+{
+	const struct xorb_look *x = (const struct xorb_look *)job;
+	if (x->status == CAIRN_OK)
+		http_reply_empty(req, 200, x->stored_bytes);
+	else
+		http_reply_status(req, x->status, NULL);
 }
 
 static void xorbs_head(struct http_request *req)
 {
-	struct cairn_index_xorb xorb;
-	enum cairn_status status;
-	if (!xorbs_find(req, &xorb, &status))
-		return;
-	if (status == CAIRN_OK)
-		http_reply_empty(req, 200, xorb.stored_bytes);
-	else
-		http_reply_status(req, status, NULL);
+	xorbs_ask(req, xorbs_reply_head);
 }
 
 static uint64_t grants_body_max(void *app)
@@ -157,18 +171,20 @@ static void grants_body(struct http_request *req, const uint8_t *bytes, size_t l
 
 /* Any 200 makes the stock client skip the upload, so it is given for a verified xorb that is really stored, and nothing
  * else; 404 is the only answer that makes it post the xorb. */
-static void grants_post(struct http_request *req)
+static void grants_reply(struct http_request *req, struct route_job *job)
 {
-	struct cairn_index_xorb xorb;
-	enum cairn_status status;
-	if (!xorbs_find(req, &xorb, &status))
-		return;
-	if (status == CAIRN_OK)
+	const struct xorb_look *x = (const struct xorb_look *)job;
+	if (x->status == CAIRN_OK)
 		http_reply_json(req, 200, "{\"was_inserted\":false}");
-	else if (status == CAIRN_E_NOT_FOUND)
+	else if (x->status == CAIRN_E_NOT_FOUND)
 		http_reply_error(req, 404, "xorb.not_stored", "post this xorb to /v1/xorbs", NULL);
 	else
-		http_reply_status(req, status, NULL);
+		http_reply_status(req, x->status, NULL);
+}
+
+static void grants_post(struct http_request *req)
+{
+	xorbs_ask(req, grants_reply);
 }
 
 const struct http_route ROUTES_XORBS[] = {
@@ -187,13 +203,15 @@ const struct http_route ROUTES_XORBS[] = {
 	 .older = (const char *const[]){"/xorbs/{prefix}/{hash}", "/xorb/{prefix}/{hash}", NULL},
 	 .name = "xorbs",
 	 .scope = CAIRN_TOKEN_READ,
-	 .done = xorbs_head},
+	 .done = xorbs_head,
+	 .free = free},
 	{.method = "POST",
 	 .pattern = "/v1/xorb-grants/{prefix}/{hash}",
 	 .name = "xorb-grants",
 	 .scope = CAIRN_TOKEN_WRITE,
 	 .body_max = grants_body_max,
 	 .body = grants_body,
-	 .done = grants_post},
+	 .done = grants_post,
+	 .free = free},
 	{0},
 };

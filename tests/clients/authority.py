@@ -9,6 +9,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 DAY = datetime.timedelta(days=1)
+KEY_SIGNS = x509.KeyUsage(
+    digital_signature=False, content_commitment=False, key_encipherment=False, data_encipherment=False, key_agreement=False,
+    key_cert_sign=True, crl_sign=True, encipher_only=False, decipher_only=False,
+)
 
 
 def _name(text):
@@ -32,6 +36,12 @@ class Authority:
         builder = builder.add_extension(constraints, critical=True)
         hosts = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
         builder = builder.add_extension(x509.SubjectAlternativeName(hosts), critical=False)
+        # Python 3.13 wants what RFC 5280 asks for: which keys, and what an authority's is for.
+        builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
+        builder = builder.add_extension(issuer, critical=False)
+        if constraints.ca:
+            builder = builder.add_extension(KEY_SIGNS, critical=True)
         return builder.sign(self.key, hashes.SHA256())
 
     def issue(self, name):

@@ -22,6 +22,7 @@ DATA = ROOT / "tests" / "data"
 CAIRND = os.environ.get("CAIRND_BINARY", str(ROOT / "build-asan" / "server" / "cairnd"))
 CAIRN = os.environ.get("CAIRN_BINARY", str(ROOT / "build-asan" / "cli" / "cairn"))
 REPORTS = re.compile(r"(AddressSanitizer|LeakSanitizer|UndefinedBehaviorSanitizer|ThreadSanitizer|runtime error:)")
+STORE = os.environ.get("CAIRN_STORE")  # of all daemons; None: the setting's default
 START_S = 60
 STOP_S = 60
 launched = []  # all daemons of this run of tests
@@ -30,12 +31,12 @@ launched = []  # all daemons of this run of tests
 def routes():
     """Of the code: [(method, pattern, [older patterns], the scope of the token that it needs, or None)]"""
     found = []
-    for path in sorted((ROOT / "server/route").glob("route_*.c")):
+    for path in sorted([*(ROOT / "server/route").glob("route_*.c"), *(ROOT / "server/hub").glob("hub_*.c")]):
         for entry in path.read_text().split("{.method = ")[1:]:
             older = re.search(r"\.older = \(const char \*const\[\]\)\{([^;]*?), NULL\}", entry)
             scope = re.search(r"\.scope = CAIRN_TOKEN_([A-Z]+)", entry)
             method, pattern = re.match(r'"([A-Z]+)",\s*\.pattern = "([^"]+)"', entry).groups()
-            pattern = pattern.replace("%}", "}")  # % lets more characters in
+            pattern = re.sub("[%*]}", "}", pattern)  # a mark lets more characters in
             found.append((method, pattern, re.findall(r'"([^"]+)"', older[1]) if older else [], scope[1].lower() if scope else None))
     return found
 
@@ -87,6 +88,8 @@ class Daemon:
         env = {k: v for k, v in os.environ.items() if not k.startswith("CAIRN_")}
         env["ASAN_OPTIONS"] = "detect_leaks=1:abort_on_error=0:exitcode=99"
         env["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1:exitcode=99"
+        if STORE:
+            env["CAIRN_STORE"] = STORE
         return env | self.variables
 
     def start(self):
@@ -128,7 +131,16 @@ class Daemon:
     def log(self):
         return self.log_path.read_text(errors="replace")
 
+    def settle_log(self):
+        """Wait until all that was logged before now is in the file."""
+        if self.process is not None and self.process.poll() is None:
+            lines = self.metrics()["cairn_log_lines_total"]
+            wait_until("the log", lambda: self.log_path.read_bytes().count(b"\n") >= lines)
+
     def events(self, name=None):
+        """What was logged before now. The line of a request comes after its reply: wait for it, or ask when the daemon has ended."""
+        if name != "request":
+            self.settle_log()
         out = []
         for line in self.log().splitlines():
             with contextlib.suppress(ValueError):
@@ -227,7 +239,7 @@ class Daemon:
 
     def left_overs(self):
         """Files of the data folder that should not be there once nothing is under way."""
-        known = re.compile(r"(index\.sqlite(-wal|-shm)?|secret|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard)$")
+        known = re.compile(r"(index\.sqlite(-wal|-shm)?|index\.reserve|secret|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard)$")
         paths = [p.relative_to(self.data).as_posix() for p in self.data.rglob("*") if p.is_file()]
         return [p for p in paths if not known.fullmatch(p)]
 
@@ -258,6 +270,26 @@ def read_all(s):
         while piece := s.recv(65536):
             out += piece
     return bytes(out)
+
+
+def read_reply(s):
+    """One reply from a plain socket, and nothing after it."""
+    response = http.client.HTTPResponse(s, method="POST")
+    response.begin()
+    return Reply(response.status, response.headers, response.read())
+
+
+def is_hub_error(reply, status, code=None):
+    """The same of the hub's addresses, where the message stands alone."""
+    assert reply.status == status, reply
+    assert reply.headers["Content-Type"].startswith("application/json"), reply
+    body = reply.json()
+    assert set(body) == {"error", "code", "request_id"}, body
+    assert isinstance(body["error"], str) and body["error"], body
+    assert body["request_id"] == reply.headers["X-Request-Id"]
+    assert reply.headers["X-Error-Message"] == body["error"][:255]
+    assert code is None or body["code"] == code, body
+    return body["error"]
 
 
 def is_error(reply, status, code=None):

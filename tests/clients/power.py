@@ -3,15 +3,17 @@ tests/support/faults_trace.c made.
 
 A file's bytes survive when the file was synced after they were written, a name when its folder was synced after it was
 made, changed or removed. Of bytes that were not synced each sector survives or not by itself, of names likewise; a rename
-is whole or not done.
+within a folder is whole or not done, and one to another folder is two changes.
 """
 
 import os
 import struct
 from dataclasses import dataclass, field
 
-CREATED, WRITTEN, TRUNCATED, SYNCED, DIR_SYNCED, LINKED, RENAMED, UNLINKED, DIR_MADE, MARK = range(1, 11)
+CREATED, WRITTEN, TRUNCATED, SYNCED, DIR_SYNCED, LINKED, RENAMED, UNLINKED, DIR_MADE, MARK, ALL_SYNCED = range(1, 12)
+SYNCS = (SYNCED, DIR_SYNCED, ALL_SYNCED)
 SECTOR = 512
+BYTES, NAME, GONE = "bytes", "name", "gone"  # what may survive that was not synced: some of a file, a new name, a removal
 HEAD = struct.Struct("<5Q")
 
 
@@ -86,8 +88,17 @@ class Disk:
             else:
                 names[path] = file
 
-    def take(self, r):
+    @staticmethod
+    def sync(file):
+        for change in file.since:
+            apply(file.durable, change)
+        file.since = []
+
+    def take(self, r, without=None):
+        """without(r): is it a sync that is not made?"""
         parent = os.path.dirname(r.path)
+        if without and r.kind in SYNCS and without(r):
+            return
         if r.kind == CREATED:
             self.files[r.inode] = file = File()
             if r.path:
@@ -97,10 +108,11 @@ class Disk:
         elif r.kind == TRUNCATED and r.inode in self.files:
             self.files[r.inode].since.append((r.offset, None))
         elif r.kind == SYNCED and r.inode in self.files:
-            file = self.files[r.inode]
-            for change in file.since:
-                apply(file.durable, change)
-            file.since = []
+            self.sync(self.files[r.inode])
+        elif r.kind == ALL_SYNCED:
+            for file in self.files.values():
+                self.sync(file)
+            self.durable, self.since = dict(self.names), []
         elif r.kind == DIR_SYNCED:
             kept = []
             for parents, names in self.since:
@@ -113,39 +125,57 @@ class Disk:
             self.change({parent}, {r.path: self.files[r.inode]})
         elif r.kind == RENAMED:
             new = r.data.decode()
-            self.change({parent, os.path.dirname(new)}, {r.path: "", new: self.names[r.path]})
+            moved = self.names[r.path]
+            if os.path.dirname(new) == parent:
+                self.change({parent}, {r.path: "", new: moved})
+            else:
+                self.change({os.path.dirname(new)}, {new: moved})
+                self.change({parent}, {r.path: ""})
         elif r.kind == UNLINKED:
             self.change({parent}, {r.path: ""})
         elif r.kind == DIR_MADE:
             self.change({parent}, {r.path: None})
 
-    def leave(self, folder, lucky):
-        """Fill the folder as it is found after the loss. lucky(): does this sector, or this name, survive?"""
+    def left(self, survives):
+        """What is found after the loss: {path: bytes, or None for a folder}. survives(what, path): does this change?"""
         names = dict(self.durable)
         for _, changes in self.since:
-            if lucky():
+            new = [path for path, file in changes.items() if file != ""]
+            if survives(NAME if new else GONE, (new or list(changes))[0]):
                 self.rename(names, changes)
         names.pop("", None)  # the folder itself
+        found = {}
         for path in sorted(names):
-            at = folder / path
-            if not at.parent.is_dir():
-                continue  # a name in a folder that is not there
-            if names[path] is None:
-                at.mkdir()
-            else:
-                at.write_bytes(self.content(names[path], lucky))
-                at.chmod(0o600)
+            parent = os.path.dirname(path)
+            if not parent or found.get(parent, b"") is None:  # else a name in a folder that is not there
+                found[path] = None if names[path] is None else self.content(names[path], lambda at, path=path: survives(BYTES, f"{path}@{at}"))
+        return found
+
+    def leave(self, folder, lucky):
+        """Fill the folder as it is found after the loss. lucky(): does this sector, or this name, survive?"""
+        fill(folder, self.left(lambda what, path: lucky()))
 
     @staticmethod
     def content(file, lucky):
+        """lucky(at): does what was done to the sector there survive?"""
         content = bytearray(file.durable)
         for offset, data in file.since:
             if data is None:
-                if lucky():
+                if lucky(offset):
                     apply(content, (offset, None))
                 continue
             for at in range(offset - offset % SECTOR, offset + len(data), SECTOR):
-                if lucky():
+                if lucky(at):
                     first, end = max(at, offset), min(at + SECTOR, offset + len(data))
                     apply(content, (first, data[first - offset : end - offset]))
         return content
+
+
+def fill(folder, found):
+    for path, content in found.items():
+        at = folder / path
+        if content is None:
+            at.mkdir()
+        else:
+            at.write_bytes(content)
+            at.chmod(0o600)

@@ -29,7 +29,7 @@ WRITERS, READERS = 3, 3
 LIVE = 60  # files of a writer; older ones are forgotten
 WITNESSES = 20
 SAMPLE_S = 5
-OBJECTS_OPEN_MAX = 128  # lib/store/open_files.h
+OBJECTS_OPEN_MAX = 128  # lib/store/files/open_files.h
 GROWTH, GROWTH_MIB = 0.10, 16  # of memory, between the second quarter and the last: both must be exceeded
 
 
@@ -97,9 +97,9 @@ class Soak:
         assert self.server.get("/v2/reconstructions/" + "ab" * 32).status == 404
         assert self.server.get("/nothing").status == 404
         with self.server.socket() as s:
-            s.sendall(f"POST {xorb.path()} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n".encode() + bytes(1000))
+            s.sendall(f"POST {xorb.path()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n".encode() + bytes(1000))
         with self.server.socket() as s:
-            s.sendall(b"GET /v1/stats HTTP/1.1\r\nHost: x\r\n\r\n")
+            s.sendall(b"GET /v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.count("bad requests")
         threading.Event().wait(0.05)
 

@@ -43,6 +43,11 @@ ROUTES = [
     ("POST", "/v1/packs", "admin"),
     ("GET", "/v1/packs", "admin"),
     ("GET", "/v1/stats", "admin"),
+    ("POST", "/v1/accounts", "admin"),
+    ("GET", "/v1/accounts", "admin"),
+    ("POST", "/v1/accounts/ann", "admin"),
+    ("GET", "/v1/accounts/ann/members", "admin"),
+    ("POST", "/v1/accounts/ann/members", "admin"),
     ("POST", "/v1/keys", "admin"),
     ("GET", "/v1/keys", "admin"),
     ("DELETE", "/v1/keys/1", "admin"),
@@ -62,7 +67,7 @@ def test_matrix_is_complete():
     coded = set()
     for method, pattern, older, scope in cairn.routes():
         for path in [pattern, *older] if scope else []:
-            coded.add((method, path.replace("{hash}", HASH).replace("{sha256}", HASH).replace("{prefix}", "default").replace("{id}", "1"), scope))
+            coded.add((method, path.replace("{hash}", HASH).replace("{sha256}", HASH).replace("{prefix}", "default").replace("{id}", "1").replace("{account}", "ann"), scope))
     assert coded == {(method, path.split("?")[0], scope) for method, path, scope in ROUTES if scope}
 
 
@@ -211,3 +216,70 @@ def test_secrets_are_not_logged(guarded, issuer):
     log = guarded.log()
     assert token not in log and token.split(".")[2] not in log and "sekrit" not in log
     assert base64.urlsafe_b64encode(issuer.secret).decode()[:20] not in log
+
+
+def test_strangers_do_not_steer_who_reads_the_log(server):
+    """What they send is in it, and neither turns what is shown nor ends a line."""
+    agent = "a\u009b31m\u202eb\u2066c\u2028d\x9b"
+    for path in ("/v1/fetch/x?signature=SECRET", "/v1/fetch/x%3Fsignature=SECRET", "/v1/fetch/x?%73ignature=SECRET", "/v1/fetch/x?a;signature=SECRET"):
+        server.raw(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {agent}\r\nConnection: close\r\n\r\n".encode())
+    server.stop()
+    log = server.log_path.read_bytes()
+    assert b"SECRET" not in log
+    shown = [e["user_agent"] for e in server.events("request")]
+    assert shown == [agent] * 4
+    for raw in ("\u009b", "\u202e", "\u2066", "\u2028"):
+        assert raw.encode() not in log
+
+
+# --- without tokens: by which names a server is called -------------------------------------------------------------------
+# A page may have its own name lead to this machine after it was loaded, and its browser takes what answers for the page's.
+
+HERE = ["localhost", "LOCALHOST:1", "127.0.0.1", "127.9.9.9:8080", "[::1]", "[::1]:8080"]
+ADDRESSES = ["192.0.2.7", "192.0.2.7:8080", "[2001:db8::7]:8080"]
+ELSEWHERE = ["evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "cairn"]
+
+
+def called(server, host, path="/v1/keys"):
+    return server.get(path, headers={"Host": host})
+
+
+def is_misdirected(reply, host):
+    error = cairn.is_error(reply, 421, "host.unknown")
+    assert error["actual"] == host and "public_url" in error["message"], error
+
+
+def test_a_name_that_leads_here_is_no_right_to_read(server):
+    for host in HERE:
+        assert called(server, host).status == 200, host
+    for host in ADDRESSES + ELSEWHERE:
+        for path in ("/v1/keys", "/v1/stats", "/metrics", "/health", "/nowhere"):
+            is_misdirected(called(server, host, path), host)
+        is_misdirected(server.post("/v1/keys", b'{"name":"x"}', headers={"Host": host}), host)
+    assert server.get("/v1/keys").json()["keys"] == []
+    assert server.raw(b"GET /v1/keys HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 "), "no browser sends no Host"
+
+
+def test_the_public_name_is_taken(start):
+    server = start(public_url="https://Cas.example.org:8443/xet")
+    for host in (*HERE, "cas.example.org", "CAS.EXAMPLE.ORG:8443", "cas.example.org:80"):
+        assert called(server, host).status == 200, host
+    for host in (*ADDRESSES, *ELSEWHERE, "x.cas.example.org", "cas.example.org.evil.example"):
+        is_misdirected(called(server, host), host)
+
+
+def test_served_to_others_without_tokens_it_is_called_by_address(start):
+    """Probes ask by an address, and an address cannot be made to lead elsewhere."""
+    server = start(listen="0.0.0.0:0", insecure_no_auth=True)
+    for host in (*HERE, *ADDRESSES):
+        for path in ("/v1/keys", "/health", "/metrics"):
+            assert called(server, host, path).status == 200, host
+    for host in ELSEWHERE:
+        is_misdirected(called(server, host), host)
+
+
+def test_where_tokens_are_needed_any_name_does(guarded):
+    """A page has no token."""
+    for host in (*HERE, *ADDRESSES, *ELSEWHERE):
+        assert called(guarded, host, "/health").status == 200
+        cairn.is_error(called(guarded, host), 401, "auth.missing")

@@ -70,6 +70,7 @@ def peer_reads(path):
 # --- the peer ---
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("options", [(), ("--zstd", 0), ("--parity", 16), ("--zstd", 3, "--parity", 64, "--with-secret")])
 def test_the_peer_reads_ours(start, make, tmp_path, options):
     server = start()
@@ -88,6 +89,7 @@ def test_the_peer_reads_ours(start, make, tmp_path, options):
     assert "valid" in command("inspect", out).stdout
 
 
+@pytest.mark.files
 def test_both_repair_damage_within_the_parity(start, make, tmp_path):
     server = start()
     register(server, [make([900, 1100], 1)])
@@ -107,6 +109,7 @@ def test_both_repair_damage_within_the_parity(start, make, tmp_path):
     assert json.loads(restore(out, tmp_path / "new").stdout)["repaired_bytes"] > 0
 
 
+@pytest.mark.files
 def test_damage_beyond_the_parity_is_told(start, make, tmp_path):
     server = start()
     register(server, [make([900, 1100], 1)])
@@ -140,6 +143,7 @@ def test_ours_reads_the_peer(tmp_path, protection, compress):
     command("fold", "verify", path)
     # What the peer cannot read of its own, long chunks with parity, it reads when we have written it again.
     command("fold", "repair", path, "-o", copy)
+    assert copy.stat().st_mode & 0o777 == 0o600, "it has what the backup has"
     assert peer_reads(copy) == payloads
 
 
@@ -191,6 +195,7 @@ class Uploads(threading.Thread):
             self.failure = e
 
 
+@pytest.mark.files
 def test_backup_of_a_busy_daemon(start, tmp_path):
     server = start()
     source = random.Random(3)
@@ -223,6 +228,7 @@ def test_backup_of_a_busy_daemon(start, tmp_path):
         assert got == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
+@pytest.mark.files
 def test_backup_of_packed_xorbs(start, tmp_path):
     server, book = start(), ledger.Ledger()
     for seed in range(6):
@@ -256,6 +262,7 @@ def killed(arguments, far_enough):
     process.wait()
 
 
+@pytest.mark.files
 def test_kill_and_go_on(start, make, tmp_path):
     server = start()
     xorbs = [make([120_000] * 170, seed) for seed in range(8)]  # 20 MB each: three to a chunk
@@ -283,6 +290,7 @@ def test_kill_and_go_on(start, make, tmp_path):
 # --- refusals ---
 
 
+@pytest.mark.files
 def test_refusals(start, make, tmp_path):
     server = start()
     register(server, [make([900], 1)])

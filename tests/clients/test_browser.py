@@ -142,6 +142,7 @@ def test_page_uploads_and_downloads(served, visit):
     said = visit("localhost")
     assert said.get("done"), said
     assert said["done"]["ranges"] == 3 and said["done"]["whole"] == 2073364 and said["done"]["part"] == 800000
+    served.stop()
     asked = [event["status"] for event in served.events("request") if event["method"] == "OPTIONS"]
     assert asked and set(asked) == {204}, "no preflight came"
 
@@ -149,5 +150,6 @@ def test_page_uploads_and_downloads(served, visit):
 def test_page_of_another_origin_gets_nothing(served, visit):
     said = visit("127.0.0.1")
     assert "TypeError" in said.get("error", ""), said
+    served.stop()
     seen = [(event["method"], event["status"]) for event in served.events("request")]
     assert seen == [("OPTIONS", 405)], "the browser asked, was told nothing, and left it at that"

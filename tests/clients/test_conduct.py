@@ -1,15 +1,18 @@
 """Clients that behave badly, and many at once: slow, vanishing, lying about lengths, all sending the same."""
 
 import json
+import random
+import subprocess
 import threading
 
 import cairn
+import hf_client
 import pytest
 import xet
 
 
 def head(path, *lines):
-    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: test", *lines, "", ""]).encode()
+    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: localhost", *lines, "", ""]).encode()
 
 
 def status_of(reply):
@@ -45,6 +48,7 @@ def quiet(server):
     assert server.left_overs() == []
 
 
+@pytest.mark.files
 def test_identical_uploads_at_once(server, upload):
     xorb, shard = upload
     replies = in_threads(24, lambda i: server.put_xorb(xorb))
@@ -79,6 +83,72 @@ def test_slow_body_is_cut(start, upload):
         assert status_of(reply) in (None, 408)
     assert server.request("HEAD", xorb.path()).status == 404
     quiet(server)
+
+
+BAD_BYTES = 60 << 20
+
+
+def bad_xorb(tmp_path):
+    """60 MiB that are no xorb from the first byte on, in a file."""
+    path = tmp_path / "bad"
+    path.write_bytes(b"\xff" * BAD_BYTES)
+    return path, "/v1/xorbs/default/" + "ab" * 32
+
+
+def curl(server, path, body, *arguments):
+    """Send a body as curl does. @return the reply's body, its status, and how much was sent"""
+    command = ["curl", "-s", "-X", "POST", "-H", "Expect:", "-T", body, "-w", "\n%{http_code} %{size_upload}", *arguments, server.url + path]
+    done = subprocess.run(command, capture_output=True, timeout=120)
+    reply, numbers = done.stdout.rsplit(b"\n", 1)
+    return (json.loads(reply), *(int(n) for n in numbers.split()))
+
+
+def test_curl_is_told_in_the_middle_of_a_body(server, tmp_path):
+    body, path = bad_xorb(tmp_path)
+    error, status, sent = curl(server, path, body, "--limit-rate", "4M")
+    assert (status, error["error"]["code"]) == (400, "xorb.chunk_version"), error
+    assert sent < BAD_BYTES // 4
+    quiet(server)
+
+
+def test_nothing_is_held_for_a_body_that_was_refused(server, tmp_path):
+    """A client as HTTP libraries of today have it reads while it sends, and learns at once; one that goes on sending
+    holds no room of the spool, and is not reset."""
+    _, path = bad_xorb(tmp_path)
+    piece = b"\xff" * (1 << 20)
+    with server.socket() as s:
+        s.sendall(head(path, f"Content-Length: {BAD_BYTES}") + piece)
+        reply = cairn.read_reply(s)
+        assert reply.status == 400 and reply.headers["Connection"] == "close", reply
+        assert cairn.is_error(reply, 400, "xorb.chunk_version")["offset"] == 0
+        s.sendall(piece)
+        cairn.wait_until("its room to be free", lambda: server.metrics()["cairn_spool_bytes"] == 0)
+        for _ in range(BAD_BYTES // len(piece) - 2):
+            s.sendall(piece)
+        assert s.recv(1) == b"", "closed in good order"
+    quiet(server)
+
+
+def test_a_body_that_is_written_before_the_answer_is_read(server, tmp_path):
+    _, path = bad_xorb(tmp_path)
+    cairn.is_error(server.post(path, b"\xff" * BAD_BYTES), 400, "xorb.chunk_version")
+    quiet(server)
+
+
+def test_the_stock_client_is_told_in_the_middle_of_a_body(start, tmp_path):
+    """The sixth chunk of a xorb is one too many. How much it has sent when it reads that is a matter of luck."""
+    server = start(xorb_chunks_max=5)
+    path = tmp_path / "file"
+    path.write_bytes(random.Random(7).randbytes(48 << 20))
+    with pytest.raises(AssertionError, match=r"400 Bad Request.*/v1/xorbs/"):
+        hf_client.upload(server, tmp_path, [path])
+    quiet(server)
+
+    def uploads():
+        return [e for e in server.events("request") if e["route"] == "xorbs"]
+
+    cairn.wait_until("the upload to end", uploads)
+    assert [e["status"] for e in uploads()] == [400], "it does not try again"
 
 
 def test_slow_head_is_cut(start):
@@ -226,7 +296,7 @@ def test_unknown_routes_are_not_friendly(server, method, path, status):
 
 
 def test_garbage(server):
-    for bytes_ in (b"\0" * 100, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET http://x/health HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"):
+    for bytes_ in (b"\0" * 100, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET http://x/health HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"):
         reply = server.raw(bytes_, timeout=3)
         assert status_of(reply) != 200, reply
     assert server.get("/health").status == 200
@@ -240,8 +310,8 @@ def test_request_ids(server):
 
 
 def test_pipelining(server):
-    request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
-    last = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    last = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     assert server.raw(request * 20 + last).count(b"HTTP/1.1 200 ") == 21
 
 

@@ -2,8 +2,10 @@
 
 import os
 import pwd
+import random
 import re
 import shutil
+import sqlite3
 import tempfile
 from pathlib import Path
 
@@ -13,6 +15,8 @@ import xet
 
 EXIT_USAGE = 64
 NOBODY = "nobody"
+SCHEMA = Path(__file__).parents[2] / "schema"
+FILES = 80_000  # whose claims are more than SQLite sorts in memory
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
@@ -51,6 +55,25 @@ def test_off(start):
     server = start(sandbox="off")
     assert server.events("listening")[0]["sandbox"] == "off" and parts_on(server) == set()
     assert not server.events("sandbox")
+
+
+def test_migration_sorts_in_the_data_folder(start, tmp_path):
+    """SQLite sorts what an index grows by in files, and would put them into folders that the sandbox has closed."""
+    data, source = tmp_path / "server" / "data", random.Random(1)
+    data.mkdir(parents=True)
+    db = sqlite3.connect(data / "index.sqlite")
+    db.executescript("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL")
+    for script in sorted(SCHEMA.glob("000[123]_*.sql")):
+        db.executescript(script.read_text())
+    db.executemany("INSERT INTO file VALUES(?, ?, ?, 0, x'', 0)", ((i, source.randbytes(32), source.randbytes(32)) for i in range(1, FILES + 1)))
+    db.executescript("INSERT INTO file_owner SELECT id, 0 FROM file; PRAGMA user_version = 3")
+    db.close()
+    server = start()
+    server.stop()
+    db = sqlite3.connect(data / "index.sqlite")
+    assert db.execute("SELECT count(*) FROM claim INDEXED BY claim_file").fetchone() == (FILES,)
+    db.close()
+    assert not list(data.glob("*spill*"))
 
 
 def test_relative_and_linked_folders(start, make, tmp_path, issuer):

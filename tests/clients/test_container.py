@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import uuid
+import zlib
 
 import cairn
 import pytest
 import xet
 
 TIMEOUT_S = 900
+COMPRESSED_BYTES_MAX = 60_000_000
 HARDENED = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
 
 
@@ -106,6 +108,19 @@ def test_upload_query_and_return(image, names, make):
     assert server.get(chunk, token=token).body == first.body
     assert server.put_xorb(xorb, token=token).json() == {"was_inserted": False}
     server.remove()
+
+
+def test_image_is_small_and_says_what_it_is(image):
+    labels = json.loads(docker("inspect", image).stdout)[0]["Config"]["Labels"]
+    said = docker("run", "--rm", *HARDENED, image, "cairn", "--version").stdout.split()
+    assert said == ["cairn", labels["org.opencontainers.image.version"]]
+    kept = docker("run", "--rm", *HARDENED, image, "sh", "-c", "cd /usr/share/doc && ls cairn/LICENSE */copyright").stdout.split()
+    assert {"cairn/LICENSE", "libjwt0/copyright", "libmicrohttpd12/copyright"} <= set(kept)
+    compressed, squeeze = 0, zlib.compressobj()
+    with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as save:
+        while block := save.stdout.read(1 << 20):
+            compressed += len(squeeze.compress(block))
+    assert save.returncode == 0 and compressed + len(squeeze.flush()) < COMPRESSED_BYTES_MAX
 
 
 def test_compose_file_is_hardened():

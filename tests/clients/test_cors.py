@@ -126,3 +126,23 @@ def test_a_page_that_may_not_call_cannot_write_blindly(start):
         reply = server.request("POST", "/v1/shards", body, headers=headers)
         assert reply.status == status, (origin, reply.status)
     assert server.request("GET", "/health", headers={"Origin": "https://evil.example"}).status == 200
+
+
+def test_its_own_pages_may_write(start):
+    """A page that came from the daemon itself, by whatever name it was called, is no stranger's."""
+    server = start(public_url="https://cairn.example/store")
+    here = f"127.0.0.1:{server.port}"
+    for origin, host, status in (
+        (f"http://{here}", here, 400),
+        (f"http://LOCALHOST:{server.port}", f"localhost:{server.port}", 400),
+        ("https://cairn.example", "cairn.example", 400),
+        ("https://cairn.example", here, 400),
+        (f"http://localhost:{server.port}", here, 403),
+        (f"http://127.0.0.1:{server.port + 1}", here, 403),
+        ("https://cairn.example.evil.example", here, 403),
+        ("https://cairn.exampl", here, 403),
+        ("https://", here, 403),
+        ("null", here, 403),
+    ):
+        reply = server.request("POST", "/v1/shards", b"x", headers={"Origin": origin, "Host": host})
+        assert reply.status == status, (origin, host, reply)

@@ -245,9 +245,7 @@ def test_repair(tmp_path, step):
         assert doomed.ledger.upload(doomed.server, f).status == 200
     doomed.server.stop()
     object_ = object_of(doomed.server, file.terms[0][0])
-    bytes_ = bytearray(object_.read_bytes())
-    bytes_[5000] ^= 1
-    object_.write_bytes(bytes_)
+    object_.write_bytes(bytes(object_.stat().st_size))  # of which no chunk can be read
     doomed.arm(step)
     done = fsck(doomed.server, "--repair", variables=doomed.server.variables)
     assert done.returncode == -9, f"{step} was never reached: {done.stdout} {done.stderr}"

@@ -16,6 +16,7 @@ import ledger
 import plans
 import pytest
 import xet
+from between import Between
 
 ROUNDS, FLIPS = 2, 40
 
@@ -41,6 +42,12 @@ def fsck(server, *options):
     return json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout)
 
 
+def damage(path, at):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 4
+    path.write_bytes(content)
+
+
 def objects(server):
     return [p for p in (server.data / "objects").rglob("*") if p.is_file()]
 
@@ -56,16 +63,19 @@ def test_flipped_bits(tmp_path):
     server.stop()
     good = {p: p.read_bytes() for p in objects(server)}
     assert len(good) == 3
-    for _ in range(ROUNDS):
+    for n in range(ROUNDS):
         for path, content in good.items():
             path.write_bytes(flip(content, source))
-        assert sorted(p["hash"] for p in fsck(server)["problems"] if p["kind"] == "xorb.damaged") == sorted(p.name for p in good)
+        problems = fsck(server)["problems"]
+        assert sorted(p["hash"] for p in problems if p["kind"] == "file.lost") == sorted(hashes.values())
+        damaged = sorted(p["hash"] for p in problems if p["kind"] == "xorb.damaged")
+        assert damaged == (sorted(p.name for p in good) if n == 0 else []), "later the index knows that they are lost"
         server.start()
         for name, content in files.items():
             plan = server.get(f"/v2/reconstructions/{hashes[name]}").json()
             for fetches in plans.fetches_of(plan).values():
                 for url, ranges in fetches:
-                    cairn.is_error(server.get(plans.path_of(url), headers={"Range": plans.range_of(ranges)}), 500, "object.damaged")
+                    cairn.is_error(server.get(plans.path_of(url), headers={"Range": plans.range_of(ranges)}), 410, "object.damaged")
             out = tmp_path / "out"
             pull = subprocess.run([cairn.CAIRN, "pull", "--quiet", "--retries", "0", "--server", server.url, "-o", str(out), hashes[name]], capture_output=True)
             assert pull.returncode != 0 and not out.exists(), pull
@@ -94,38 +104,71 @@ def test_part_of_a_damaged_object(start, make):
     content = bytearray(path.read_bytes())
     content[20_008 * 2 + 5_000] ^= 4
     path.write_bytes(content)
-    for first, last, status in [(0, 19_999, 206), (40_000, 59_999, 500), (60_000, 79_999, 206)]:
-        plan = server.get(f"/v2/reconstructions/{ledger.name(file)}", headers={"Range": f"bytes={first}-{last}"}).json()
-        for fetches in plans.fetches_of(plan).values():
-            for url, ranges in fetches:
-                for _ in range(2):
-                    assert server.get(plans.path_of(url), headers={"Range": plans.range_of(ranges)}).status == status
+    for _ in range(2):
+        for first, last, status in [(0, 19_999, 206), (40_000, 59_999, 410), (60_000, 79_999, 206)]:
+            plan = server.get(f"/v2/reconstructions/{ledger.name(file)}", headers={"Range": f"bytes={first}-{last}"}).json()
+            [(url, ranges)] = plans.fetches_of(plan)[xet.text(xorb.hash)]
+            assert server.get(plans.path_of(url), headers={"Range": plans.range_of(ranges)}).status == status
+    assert len(server.events("object_damaged")) == len(server.events("xorb_lost")) == 1
 
 
-def damage(path, at):
-    content = bytearray(path.read_bytes())
-    content[at] ^= 4
-    path.write_bytes(content)
+def store(server, file):
+    """Upload it. @return the address of all its bytes in its one xorb"""
+    assert ledger.Ledger().upload(server, file).status == 200
+    [fetches] = plans.fetches_of(server.get(f"/v2/reconstructions/{ledger.name(file)}").json()).values()
+    [(url, _)] = fetches
+    return plans.path_of(url)
 
 
-def test_a_granted_range_is_proved_as_one(start, make):
-    """Whatever part of it is asked for: so an address has no more proofs in it than it was signed for."""
-    server = start()
-    for seed, hurt_before in ((1, True), (2, False)):
-        xorb = make([20_000] * 4, seed)
-        file, known = xet.File([(xorb, 0, 4)]), objects(server)
+def test_repair_takes_only_what_cannot_be_read(start, make):
+    """After it files of sound chunks of the same object are read, others are named and answered so; an upload heals all."""
+    server, xorb = start(), make([20_000] * 4, 1)
+    files = {name: xet.File([(xorb, *chunks)]) for name, chunks in {"front": (0, 2), "back": (2, 4), "last": (3, 4)}.items()}
+    for file in files.values():
         assert ledger.Ledger().upload(server, file).status == 200
-        [path] = set(objects(server)) - set(known)
+    server.stop()
+    [path] = objects(server)
+    content = path.read_bytes()
+    path.write_bytes(content[:30_000] + bytes([content[30_000] ^ 1]) + content[30_001:])
+    for _ in range(2):
+        lost = [p["hash"] for p in fsck(server, "--repair")["problems"] if p["kind"] == "file.lost"]
+        assert lost == [ledger.name(files["front"])]
+        server.start()
+        for name in ("back", "last"):
+            plan = server.get(f"/v2/reconstructions/{ledger.name(files[name])}").json()
+            assert plans.download(server, plan) == plans.content(files[name])
+        server.stop()
+    server.start()
+    assert ledger.Ledger().upload(server, files["front"]).status == 200
+    for file in files.values():
         plan = server.get(f"/v2/reconstructions/{ledger.name(file)}").json()
-        [(url, _)] = plans.fetches_of(plan)[xet.text(xorb.hash)]
-        if hurt_before:
-            damage(path, 20_008 * 2 + 5_000)
-            cairn.is_error(server.get(plans.path_of(url), headers={"Range": "bytes=0-0"}), 500, "object.damaged")
-        else:
-            assert server.get(plans.path_of(url), headers={"Range": "bytes=0-0"}).status == 206
-            damage(path, 20_008 * 2 + 5_000)
-            for last in range(20_008 * 3 - 50, 20_008 * 3):
-                assert server.get(plans.path_of(url), headers={"Range": f"bytes=1-{last}"}).status == 206, "it was proved a moment ago"
+        assert plans.download(server, plan) == plans.content(file)
+    server.stop()
+    assert fsck(server)["problems"] == []
+
+
+def test_only_what_is_asked_for_is_proved(start, make):
+    """Not all that the address was signed for, which may be the whole xorb."""
+    server, xorb = start(), make([20_000] * 40, 1)
+    url = store(server, xet.File([(xorb, 0, 40)]))
+    [path] = objects(server)
+    damage(path, 20_008 * 30 + 5_000)
+    for n in range(29):
+        at = 20_008 * n + 500
+        assert server.get(url, headers={"Range": f"bytes={at}-{at}"}).body == xorb.body()[at : at + 1]
+    assert not server.events("object_damaged"), "nobody came near it"
+    cairn.is_error(server.get(url, headers={"Range": f"bytes={20_008 * 30}-{20_008 * 30}"}), 410, "object.damaged")
+    assert server.events("object_damaged")
+
+
+def test_what_was_proved_is_proved_again_when_it_was_written_to(start, make):
+    server, xorb = start(), make([20_000] * 4, 1)
+    url = store(server, xet.File([(xorb, 0, 4)]))
+    [path] = objects(server)
+    for _ in range(2):
+        assert server.get(url, headers={"Range": "bytes=0-80031"}).body == xorb.body()
+    damage(path, 20_008 * 2 + 5_000)
+    cairn.is_error(server.get(url, headers={"Range": "bytes=0-80031"}), 410, "object.damaged")
 
 
 def test_a_proof_that_fails_for_another_reason(start, make):
@@ -142,6 +185,152 @@ def test_a_proof_that_fails_for_another_reason(start, make):
     server.start()
     cairn.is_error(server.get(plans.path_of(url)), 404, "not_found")
     assert not server.events("object_damaged")
+
+
+# --- what is lost is noticed, and taken again ----------------------------------------------------------------------------
+
+
+def push(server, path):
+    done = subprocess.run([cairn.CAIRN, "push", "--quiet", "--retries", "0", "--server", server.url, str(path)], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def send(way, server, folder, path):
+    """Upload it with a client that starts afresh."""
+    if way == "push":
+        push(server, path)
+    else:
+        hf_client.upload(server, folder, [path])
+
+
+def fetch_of(server, name):
+    """The answer to the first of its fetches, or of the plan."""
+    plan = server.get(f"/v2/reconstructions/{name}")
+    if plan.status != 200:
+        return plan
+    [(url, ranges), *_] = next(iter(plans.fetches_of(plan.json()).values()))
+    return server.get(plans.path_of(url), headers={"Range": plans.range_of(ranges)})
+
+
+def whole(server, folder, name, path):
+    """Stock client and command get it as it was."""
+    content = path.read_bytes()
+    [got] = hf_client.download(server, folder, [{"hash": name, "size": len(content), "how": "file"}])
+    assert got == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    subprocess.run([cairn.CAIRN, "pull", "--quiet", "--server", server.url, "-o", str(folder / "out"), name], check=True)
+    assert (folder / "out").read_bytes() == content
+
+
+def metric(server, name):
+    [line] = [line for line in server.get("/metrics").body.decode().splitlines() if line.startswith(name + " ")]
+    return int(line.split()[1])
+
+
+HARM = {
+    "gone": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "shorter": lambda path: path.write_bytes(path.read_bytes()[:-100]),
+    "flipped": lambda path: damage(path, 1000),
+    "swapped": lambda path: (path.with_name("x").write_bytes(bytes(path.stat().st_size)), path.with_name("x").rename(path)),
+}
+
+
+@pytest.mark.parametrize("way", ["hf_xet", "push"])
+@pytest.mark.parametrize("harm", HARM)
+def test_an_upload_heals_what_was_noticed(start, tmp_path, harm, way):
+    """A fetch finds out; after it nothing is said to be there that is not, and the next upload is like the first."""
+    server, path = start(), tmp_path / "file"
+    path.write_bytes(random.Random(3).randbytes(400_000))
+    [info] = hf_client.upload(server, tmp_path / "up", [path])
+    for _ in range(2):  # the second time from what is known of the first
+        assert fetch_of(server, info["hash"]).status == 206
+        hf_client.upload(server, tmp_path / "again", [path])
+    [xorb] = objects(server)
+    HARM[harm](xorb)
+    rule = "object.missing" if harm == "gone" else "object.damaged"
+    plan = server.get(f"/v2/reconstructions/{info['hash']}").json()
+    cairn.is_error(fetch_of(server, info["hash"]), 410, rule)
+    later = fetch_of(server, info["hash"])
+    assert later.status == 410 and later.headers["Cache-Control"] == "no-store", later
+    if harm in ("gone", "empty", "shorter"):
+        cairn.is_error(later, 410, "file.damaged")
+    [(url, ranges)] = plans.fetches_of(plan)[xorb.name]
+    cairn.is_error(server.get(plans.path_of(url), headers={"Range": plans.range_of(ranges)}), 410, rule)
+    assert server.request("HEAD", f"/v1/xorbs/default/{xorb.name}").status == 404
+    assert len(server.events("xorb_lost")) == metric(server, "cairn_xorbs_lost_total") == 1
+    assert len(server.events("object_damaged")) == metric(server, "cairn_objects_damaged_total") == (harm != "gone")
+    send(way, server, tmp_path / "heal", path)
+    whole(server, tmp_path, info["hash"], path)
+    assert server.request("HEAD", f"/v1/xorbs/default/{xorb.name}").status == 200
+    server.stop()
+    assert fsck(server)["problems"] == []
+
+
+@pytest.mark.parametrize("way", ["hf_xet", "push"])
+@pytest.mark.parametrize("asked", [False, True])
+def test_an_upload_heals_what_nobody_noticed(start, tmp_path, asked, way):
+    """An object that is gone is not offered, also when the answer that offers it is kept in memory."""
+    server, path = start(), tmp_path / "file"
+    path.write_bytes(random.Random(3).randbytes(400_000))
+    [info] = hf_client.upload(server, tmp_path / "up", [path])
+    if asked:
+        hf_client.upload(server, tmp_path / "again", [path])
+        push(server, path)
+    [xorb] = objects(server)
+    xorb.unlink()
+    send(way, server, tmp_path / "heal", path)
+    whole(server, tmp_path, info["hash"], path)
+    assert len(server.events("xorb_lost")) == 1
+    server.stop()
+    assert fsck(server)["problems"] == []
+
+
+def test_a_shard_that_finds_a_xorb_gone(start, make):
+    """Its sender believed an offer from before. The next one gets none."""
+    server, xorb = start(), make([20_000] * 4, 1)
+    file, part = xet.File([(xorb, 0, 4)]), xet.File([(xorb, 1, 3)])
+    store(server, file)
+    [path] = objects(server)
+    path.unlink()
+    cairn.is_error(server.post("/v1/shards", xet.shard([part], [])), 400, "term.unknown_xorb")
+    assert len(server.events("xorb_lost")) == 1
+    cairn.is_error(fetch_of(server, ledger.name(file)), 410, "file.damaged")
+    assert ledger.Ledger().upload(server, part).status == 200
+    assert fetch_of(server, ledger.name(file)).status == 206
+
+
+def test_the_stock_client_gives_up_at_once(start, tmp_path):
+    """With its own settings, of six tries and long waits between them; one of each request is answered 410."""
+    server, path = start(), tmp_path / "file"
+    path.write_bytes(random.Random(3).randbytes(400_000))
+    [info] = hf_client.upload(server, tmp_path / "up", [path])
+    [xorb] = objects(server)
+    xorb.unlink()
+    for n, route in enumerate(["/v1/fetch", "/v2/reconstructions"]):
+        for how in ("file", "stream", "unordered"):
+            with Between(server) as between:
+                [got] = hf_client.download(between, tmp_path / f"down{n}", [{"hash": info["hash"], "size": info["size"], "how": how}])
+                # A stream of the client was once seen to end at its first byte and say nothing.
+                assert "error" in got or (how != "file" and got["bytes"] < info["size"]), got
+                seen = "/v1/fetch" if n == 0 and how == "file" else "/v2/reconstructions"
+                assert between.statuses(seen) == [410], route
+                assert between.statuses("/v1/reconstructions") == []
+
+
+def test_what_cannot_be_read_now_is_not_lost(start, make):
+    """It may be read again later: the disk, or the operator, decides."""
+    server, xorb = start(), make([20_000] * 4, 1)
+    url = store(server, xet.File([(xorb, 0, 4)]))
+    [path] = objects(server)
+    aside = path.with_name("aside")
+    path.rename(aside)
+    path.mkdir()
+    assert server.get(url).status == 500
+    path.rmdir()
+    aside.rename(path)
+    assert server.get(url).body == xorb.body()
+    assert not server.events("xorb_lost") and not server.events("object_damaged")
+    assert server.request("HEAD", xorb.path()).status == 200
 
 
 def answers(server, files):

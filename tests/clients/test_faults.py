@@ -178,17 +178,17 @@ def test_disk_dies_while_the_log_is_folded_in(tmp_path):
     index = sqlite3.connect(server.data / "index.sqlite", isolation_level=None)
     index.execute("PRAGMA wal_autocheckpoint = 0")
     index.execute("PRAGMA synchronous = OFF")
-    for _ in range(33_000):  # pages of log: a round of folding is due
+    for _ in range(33_000):  # pages of log: a checkpoint is due
         index.execute("UPDATE state SET probes = probes + 1")
     index.close()
     faults.arm({"fdatasync"}, EIO, 2, 2)  # the first one is the commit's own
     assert server.get("/ready").status == 200
-    cairn.wait_until("the failure", lambda: server.events("index_not_folded"))
+    cairn.wait_until("the failure", lambda: server.events("index_checkpoint_failed"))
     assert faults.disarm() == 1
     cairn.wait_until("/ready", lambda: server.get("/ready").status == 503)
-    cairn.is_error(server.get("/ready"), 503, "index.not_folded")
+    cairn.is_error(server.get("/ready"), 503, "index.checkpoint")
     assert ledger.upload(server, new_file(2)).status == 200
-    assert len(server.events("index_not_folded")) == 1
+    assert len(server.events("index_checkpoint_failed")) == 1
     server.stop()
     assert (server.data / "index.sqlite-wal").stat().st_size > 125 << 20
     server.start()

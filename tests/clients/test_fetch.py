@@ -1,5 +1,7 @@
 """Bytes of xorbs through the addresses of a plan: ranges, conditions, and what an address is not good for."""
 
+import http.client
+
 import cairn
 import plans
 import pytest
@@ -24,9 +26,10 @@ class Granted:
         return self.server.request(method, path or self.path, headers=headers)
 
 
-@pytest.fixture(scope="module")
-def granted(tmp_path_factory):
-    with cairn.Daemon(tmp_path_factory.mktemp("fetch")) as server:
+@pytest.fixture(scope="module", params=["files", "memory"])
+def granted(tmp_path_factory, request):
+    """With descriptors to send from, and from a store that has none."""
+    with cairn.Daemon(tmp_path_factory.mktemp("fetch"), store=request.param) as server:
         yield Granted(server, xet.Xorb([bytes([i]) * (1000 + i) for i in range(12)]))
 
 
@@ -103,6 +106,33 @@ def test_conditions(granted):
     is_part(granted, granted.get(range_, If_Range=granted.etag), first, last)
     cairn.is_error(granted.get(range_, If_Range='"other"'), 412, "fetch.if_range")
     assert granted.get(If_Range='"other"').status == 206, "without a Range it has nothing to say"
+
+
+def test_long_bodies_without_descriptors(start, make):
+    """Many blocks, to a client that takes its time, to several at once, and to some that leave in the middle."""
+    server = start(store="memory")
+    xorb = make([120000] * 30, 5)
+    granted = Granted(server, xorb)
+    (_, _, a, b), (_, _, c, d), (_, _, e, f) = granted.ranges
+    long = xet.File([(xorb, 0, 30)])
+    assert server.post("/v1/shards", xet.shard([long], [xorb])).status == 200
+    [(url, [(_, _, first, last)])] = plans.fetches_of(server.get(f"/v2/reconstructions/{xet.text(long.hash())}").json())[xet.text(xorb.hash)]
+    path = plans.path_of(url)
+    assert (first, last) == (0, len(granted.body) - 1)
+    head = f"GET {path} HTTP/1.1\r\nHost: {server.url[7:]}\r\nRange: bytes=0-{last}\r\n\r\n".encode()
+    sockets = [server.socket() for _ in range(24)]
+    for s in sockets:
+        s.sendall(head)
+    for s in sockets[::2]:
+        s.recv(1000)
+        s.close()
+    for s in sockets[1::2]:
+        reply = http.client.HTTPResponse(s)
+        reply.begin()
+        assert reply.status == 206 and reply.read() == granted.body
+        s.close()
+    parts = plans.parts_of(granted.get())
+    assert [p[1] for p in parts] == [granted.body[x : y + 1] for x, y in ((a, b), (c, d), (e, f))]
 
 
 @pytest.mark.parametrize("part", ["ranges", "expires", "signature", "hash"])

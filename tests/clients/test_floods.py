@@ -37,7 +37,7 @@ def test_ten_thousand_idle_connections(start):
     """Each has asked once and is kept open. New clients are served meanwhile, and the old ones afterwards."""
     n = raise_files_max()
     server = start(connections_max=16384, connections_per_address_max=16384, idle_timeout="10m", head_timeout="10m", no_access_log=True)
-    ask = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    ask = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with contextlib.ExitStack() as held, selectors.DefaultSelector() as selector:
         sockets = [held.enter_context(server.socket()) for _ in range(n)]
         for s in sockets:
@@ -92,7 +92,7 @@ def test_rate_of_an_address_for_uploads(start, make):
     server = start(rate_per_address=1, rate_burst="5s")
     while server.get("/health").status == 200:
         pass
-    reply = server.raw(f"POST {x.path()} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(x.body())}\r\n\r\n".encode())
+    reply = server.raw(f"POST {x.path()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(x.body())}\r\n\r\n".encode())
     assert reply.startswith(b"HTTP/1.1 429 ") and b"Connection: close" in reply and b"rate.address" in reply
     cairn.wait_until("the budget to be refilled", lambda: server.request("HEAD", x.path()).status == 404)
 

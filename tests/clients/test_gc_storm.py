@@ -8,6 +8,7 @@ import time
 
 import cairn
 import plans
+import pytest
 import xet
 
 EPOCH, GRACE = 60, 120
@@ -153,6 +154,7 @@ def collect_all(storm):
         assert storm.server.post("/v1/gc").status == 200
 
 
+@pytest.mark.files
 def test_collections_among_uploads(start, clock):
     server = start(test_clock=clock.path, epoch=f"{EPOCH}s", gc_grace=f"{GRACE}s")
     storm = Storm(server, clock)

@@ -104,6 +104,7 @@ def schemes(server):
     return found
 
 
+@pytest.mark.files
 def test_all_schemes_occur(stored):
     assert set(schemes(stored.server)) == {0, 1, 2}
 

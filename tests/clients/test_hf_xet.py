@@ -106,6 +106,7 @@ def test_empty_skipped_and_false_sha256(server, upload):
     assert server.get("/v1/files/by-sha256/" + lie).json()["hash"] == done["files"][2]["hash"]
 
 
+@pytest.mark.files
 def test_answer_outlives_restart(server, upload):
     content = random.Random(8).randbytes(2 * MIB)
     upload(server, content)

@@ -73,6 +73,7 @@ def test_key_is_told_once(guarded, admin):
         b'{"name":"x","repo":"x"}',
         b'{"name":"x","repo":"a/b/c"}',
         b'{"name":"x","repo":7}',
+        b'{"name":"x","repo":""}',
         b'{"name":"x","scope":""}',
         b'{"name":"x","scope":"delete"}',
         b'{"name":"x","scope":"read delete"}',
@@ -109,12 +110,83 @@ def test_many_keys(start, issuer, admin):
     assert [k["name"] for k in reply.json()["keys"]] == [name for _, name in rows]
 
 
+def test_a_revoked_key_ends_its_tokens(guarded, admin):
+    """At once, and only them; also when the daemon was started again meanwhile."""
+    made, other = make_key(guarded, admin), make_key(guarded, admin)
+    path = f"/v1/files/{'12' * 32}"
+    token, kept = token_of(ask(guarded, made["key"])), token_of(ask(guarded, other["key"]))
+    assert jwt.decode(token, options={"verify_signature": False})["cairn_key"] == made["id"]
+    assert guarded.request("HEAD", path, token=token).status == 404
+    assert guarded.request("DELETE", f"/v1/keys/{made['id']}", token=admin).json() == {"revoked": True}
+    cairn.is_error(guarded.get(path.replace("files", "reconstructions"), token=token), 401, "token.revoked")
+    assert guarded.request("HEAD", path, token=kept).status == 404
+    guarded.stop()
+    guarded.start()
+    assert guarded.request("HEAD", path, token=token).status == 401
+    assert guarded.request("HEAD", path, token=kept).status == 404
+
+
+def test_tokens_of_a_key_share_its_rate(start, issuer, admin):
+    server = start(token_key=issuer.folder, rate_per_token=1, rate_burst="10s", token_ttl="1h")
+    made, other = make_key(server, admin), make_key(server, admin)
+    tokens = {token_of(ask(server, made["key"], repo=f"models/alice/{n}")) for n in range(30)}
+    assert len(tokens) == 30
+    path = f"/v1/chunks/default/{'12' * 32}"
+    asked = [server.get(path, token=token).status for token in tokens]
+    assert asked[:10] == [404] * 10 and asked.count(429) > 10, "more tokens are not more requests"
+    assert server.get(path, token=token_of(ask(server, other["key"]))).status == 404
+
+
+def test_tokens_are_for_the_service_and_of_its_issuer(start, issuer, admin):
+    server = start(token_key=issuer.folder, token_audience="https://cas.example", token_issuer="hub")
+    bound = {"aud": ["other", "https://cas.example"], "iss": "hub"}
+    path = f"/v1/chunks/default/{'12' * 32}"
+    assert server.get(path, token=issuer.token("read", **bound)).status == 404
+    cairn.is_error(server.get(path, token=issuer.token("read")), 401, "token.audience")
+    cairn.is_error(server.get(path, token=issuer.token("read", **bound | {"aud": "other"})), 401, "token.audience")
+    cairn.is_error(server.get(path, token=issuer.token("read", **bound | {"iss": "another"})), 401, "token.issuer")
+    made = make_key(server, issuer.token("admin", **bound))
+    token = token_of(ask(server, made["key"]))
+    assert server.get(path, token=token).status == 404
+    claims = jwt.decode(token, options={"verify_signature": False})
+    assert (claims["aud"], claims["iss"]) == ("https://cas.example", "hub")
+    server.stop()
+    assert not server.events("tokens_not_bound")
+
+
+@pytest.mark.parametrize("settings, missing", [
+    ({}, "token_audience token_issuer"),
+    ({"token_issuer": "hub"}, "token_audience"),
+    ({"token_audience": "any"}, "token_issuer"),
+])
+def test_tokens_that_are_not_bound_are_told(start, issuer, settings, missing):
+    """A service without a name takes no token that is for one with a name, and says what it cannot tell apart."""
+    server = start(token_key=issuer.folder, **settings)
+    path = f"/v1/chunks/default/{'12' * 32}"
+    token = issuer.token("read", iss="hub")
+    assert server.get(path, token=token).status == 404
+    foreign = server.get(path, token=issuer.token("read", iss="hub", aud="https://other.example"))
+    if "token_audience" in settings:
+        assert foreign.status == 404
+    else:
+        cairn.is_error(foreign, 401, "token.audience")
+    server.stop()
+    [told] = server.events("tokens_not_bound")
+    assert told["level"] == "warning" and told["missing"] == missing
+
+
+def test_an_empty_repository_is_none(guarded, issuer):
+    """It is a name that was not filled in, and must not open all of them."""
+    for path in (f"/v1/chunks/default/{'12' * 32}", "/v1/keys"):
+        cairn.is_error(guarded.get(path, token=issuer.token("admin", repo="")), 401, "token.malformed")
+
+
 def test_revoked_key(guarded, admin):
     made = make_key(guarded, admin)
     assert ask(guarded, made["key"]).status == 200
     path = f"/v1/keys/{made['id']}"
     assert guarded.request("DELETE", path, token=admin).json() == {"revoked": True}
-    cairn.is_error(ask(guarded, made["key"]), 401, "key.unknown")
+    cairn.is_hub_error(ask(guarded, made["key"]), 401, "key.unknown")
     assert guarded.request("DELETE", path, token=admin).json() == {"revoked": False}
     assert guarded.get("/v1/keys", token=admin).json()["keys"][0]["revoked"] is True
     cairn.is_error(guarded.request("DELETE", "/v1/keys/999", token=admin), 404, "key.unknown")
@@ -161,9 +233,9 @@ def test_token_reads_its_repository_and_the_operators(guarded, admin, make):
 def test_what_a_key_does_not_allow(guarded, admin):
     reader = make_key(guarded, admin, repo="alice/one", scope="read")["key"]
     assert ask(guarded, reader).status == 200
-    cairn.is_error(ask(guarded, reader, kind=WRITE), 403, "key.scope")
-    cairn.is_error(ask(guarded, reader, "models/alice/two"), 403, "key.repo")
-    cairn.is_error(ask(guarded, reader, "datasets/alice/one"), 403, "key.repo")
+    cairn.is_hub_error(ask(guarded, reader, kind=WRITE), 403, "key.scope")
+    cairn.is_hub_error(ask(guarded, reader, "models/alice/two"), 403, "key.repo")
+    cairn.is_hub_error(ask(guarded, reader, "datasets/alice/one"), 403, "key.repo")
     writer = make_key(guarded, admin, repo="datasets/alice/one", scope="write")["key"]
     assert ask(guarded, writer, "datasets/alice/one", WRITE).status == 200
     assert ask(guarded, writer, "datasets/alice/one", READ).status == 200, "who writes also reads"
@@ -174,11 +246,11 @@ def test_what_a_key_does_not_allow(guarded, admin):
 def test_what_is_no_key(guarded, admin, issuer):
     made = make_key(guarded, admin)["key"]
     refused = ask(guarded, None)
-    cairn.is_error(refused, 401)
+    cairn.is_hub_error(refused, 401)
     assert refused.headers["WWW-Authenticate"].startswith("Bearer")
     other = made[:-2] + ("A" if made[-2] != "A" else "B") + made[-1]
     for wrong in (other, made[:-1], made + "A", issuer.token("admin"), "cairn_", "hf_" + "A" * 46):
-        cairn.is_error(ask(guarded, wrong), 401)
+        cairn.is_hub_error(ask(guarded, wrong), 401)
     assert guarded.get("/v1/stats", token=made).status == 401, "a key is no token"
     assert guarded.get("/v1/keys", token=make_key(guarded, admin, scope="admin")["key"]).status == 401
 
@@ -218,7 +290,7 @@ def test_server_that_cannot_sign(start, issuer, admin):
     server = start(token_key=issuer.folder)
     admin = issuer.token("admin", "ES256")
     key = make_key(server, admin)["key"]
-    cairn.is_error(ask(server, key), 500, "token.no_key")
+    cairn.is_hub_error(ask(server, key), 500, "token.no_key")
 
 
 def test_token_after_rotation(guarded, admin, issuer, make):

@@ -3,6 +3,7 @@
 import re
 
 import cairn
+import pytest
 import xet
 
 DAY = 86400
@@ -76,6 +77,7 @@ def test_unknown_chunk_and_prefix(server):
     cairn.is_error(server.get("/v1/chunks/default/" + "zz" * 32), 400)
 
 
+@pytest.mark.files
 def test_secret_survives_restart(server, make):
     xorb = make([10000, 11000], 4)
     path = put_file(server, xorb)

@@ -39,7 +39,7 @@ def test_xorb_bytes_chunked_body(start, make):
     x = make([200000] * 8, 3)
     server = start(xorb_bytes_max="64K")
     with server.socket() as s:
-        s.sendall(f"POST {x.path()} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        s.sendall(f"POST {x.path()} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
         with contextlib.suppress(ConnectionError):
             s.sendall(b"%x\r\n%b\r\n0\r\n\r\n" % (len(x.body()), x.body()))
         reply = cairn.read_all(s)
@@ -87,6 +87,33 @@ def test_terms(start, make, setting, terms):
         assert reply.status == status, reply
 
 
+def test_list_chunks(start, make):
+    """Lists of stored xorbs that verifying a shard reads: how many chunks they have is not told."""
+    server = start(list_chunks_max=4)
+    xorbs = [make([9000, 9000], 24 + i) for i in range(3)]
+    for x in xorbs:
+        assert server.put_xorb(x).status == 200
+    terms = [(x, 0, 1) for x in xorbs]
+    assert server.post("/v1/shards", xet.shard([xet.File(terms[:2])], [])).status == 200
+    reply = server.post("/v1/shards", xet.shard([xet.File(terms)], []))
+    error = cairn.is_error(reply, 400, "limit.list_chunks")
+    assert "expected" not in error and "actual" not in error, error
+
+
+def test_edit_chunks(start, make):
+    """Chunks that planning a change goes over, and those of the lists that it reads: 3 and 2 here."""
+    x = make([9000, 9000], 27)
+    file = xet.File([(x, 0, 2), (x, 0, 1)])
+    for limit, status in ((5, 200), (4, 501)):
+        server = start(f"s{limit}", edit_chunks_max=limit)
+        assert server.put_xorb(x).status == 200
+        assert server.post("/v1/shards", xet.shard([file], [])).status == 200
+        reply = server.get(f"/v2/file-chunk-hashes/{xet.text(file.hash())}", headers={"X-Range-Dirty": "bytes=0-1"})
+        assert reply.status == status, reply
+        if status == 501:
+            cairn.is_error(reply, 501, "dirty.too_long")
+
+
 def test_head_bytes(start):
     server = start(head_bytes_max="8K")
     assert server.get("/health", headers={"X-Long": "x" * 4000}).status == 200
@@ -121,8 +148,8 @@ def test_spooled_bytes(start, make):
     small = make([100000] * 3, 31)
     with server.socket() as held:
         body = big.body()
-        held.sendall(f"POST {big.path()} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:-10])
-        cairn.wait_until("the first body to be in flight", lambda: server.metrics()["cairn_spool_bytes"] > 0)
+        held.sendall(f"POST {big.path()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:-10])
+        under_way(server, len(body) - 10)
         refused = server.put_xorb(small)
         cairn.is_error(refused, 503)
         assert int(refused.headers["Retry-After"]) > 0
@@ -130,6 +157,74 @@ def test_spooled_bytes(start, make):
     assert server.put_xorb(small).status == 200
 
 
+def chunked(server, path, piece, token=None):
+    """A body without a length, of which so much has been sent. @return the open socket"""
+    s = server.socket()
+    bearer = f"Authorization: Bearer {token}\r\n" if token else ""
+    s.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{bearer}Transfer-Encoding: chunked\r\n\r\n".encode())
+    s.sendall(b"%x\r\n%b\r\n" % (len(piece), piece))
+    return s
+
+
+def under_way(server, n_bytes):
+    cairn.wait_until(f"{n_bytes} bytes under way", lambda: server.metrics()["cairn_spool_bytes"] == n_bytes)
+
+
+def test_slow_bodies_without_a_length(start, make):
+    """They hold what has come of them, not what they may become: 128 of them leave room for an upload."""
+    server = start(spool_bytes_max="128M")
+    x = make([100000] * 3, 32)
+    with contextlib.ExitStack() as held:
+        for _ in range(128):
+            held.enter_context(chunked(server, "/v1/shards", bytes(1024)))
+        under_way(server, 128 * 1024)
+        assert server.put_xorb(x).status == 200
+        assert server.post("/v1/shards", shard_of(x)).status == 200
+    under_way(server, 0)
+
+
+def test_a_share_of_the_spool(start, make, issuer):
+    """Whoever has a share of the spool under way gets no more, with any token of theirs; others go on."""
+    server = start(token_key=issuer.folder, spool_bytes_max="4M", xorb_bytes_max="1M", shard_bytes_max="1M")
+    ann, ann_too, bob = (issuer.token(scope="write", sub=sub, jti=str(i)) for i, sub in enumerate(("ann", "ann", "bob")))
+    nobody, nobody_else = (issuer.token(scope="write", sub="", jti=str(i)) for i in range(2))
+    body = make([100000] * 9, 33)
+    small = [make([100000] * 3, 34 + i) for i in range(4)]
+    with contextlib.ExitStack() as held:
+        for token in (ann, nobody):
+            held.enter_context(chunked(server, body.path(), body.body()[:-10], token))
+        under_way(server, 2 * (len(body.body()) - 10))
+        for token in (ann, ann_too, nobody):
+            refused = server.put_xorb(small[0], token=token)
+            error = cairn.is_error(refused, 503, "spool.share")
+            assert int(refused.headers["Retry-After"]) > 0
+            assert error["expected"] == str(1 << 20), error
+            assert error["actual"] == str(len(body.body()) - 10 + len(small[0].body())), error
+        for token, x in ((bob, small[1]), (nobody_else, small[2])):
+            assert server.put_xorb(x, token=token).status == 200
+    under_way(server, 0)
+    assert server.put_xorb(small[3], token=ann).status == 200
+
+
+def test_telemetry_counts(start, issuer):
+    server = start(token_key=issuer.folder, spool_bytes_max="4M", xorb_bytes_max="1M", shard_bytes_max="1M")
+    ann, bob = (issuer.token(scope="write", sub=sub) for sub in ("ann", "bob"))
+    body = b'{"event":"e","metrics":{}}'
+    with chunked(server, "/v1/telemetry", bytes(1000000), ann):
+        under_way(server, 1000000)
+        assert server.post("/v1/telemetry", body, token=bob).status == 200
+        cairn.is_error(server.post("/v1/telemetry", bytes(60000), token=ann), 503, "spool.share")
+    under_way(server, 0)
+    assert server.post("/v1/telemetry", body, token=ann).status == 200
+
+
+def test_telemetry_leaves_the_reserve(start):
+    server = start(reserve_bytes="1024G")
+    assert server.post("/v1/telemetry", b'{"event":"e","metrics":{}}').status == 200
+    assert server.get("/v1/telemetry").json()["telemetry"] == []
+
+
+@pytest.mark.files
 def test_reserve(start, make):
     """No space above the reserve: uploads are refused, reading and /health go on, /ready says no."""
     server = start(reserve_bytes="1024G")

@@ -100,6 +100,7 @@ def stock(server):
 # --- the peer -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.files
 def test_peer_reads_ours(stock):
     server, book = stock
     made = pack(server, "cold.shard")
@@ -178,6 +179,7 @@ def test_bad_files_are_refused(tmp_path, name):
 # --- a server -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.files
 def test_packed_files_read_as_before(stock):
     server, book = stock
     pack(server, "a.shard")
@@ -205,6 +207,7 @@ def test_packed_files_read_as_before(stock):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.files
 def test_packs_come_and_go_without_a_restart(stock):
     server, book = stock
     pack(server, "a.shard")
@@ -226,6 +229,7 @@ def test_packs_come_and_go_without_a_restart(stock):
     book.check(server)
 
 
+@pytest.mark.files
 def test_ranges_of_packed_xorbs(stock):
     server, book = stock
     pack(server, "a.shard")
@@ -245,6 +249,7 @@ def test_ranges_of_packed_xorbs(stock):
             assert all(body[a:b] in reply.body for a, b in want)
 
 
+@pytest.mark.files
 def test_packed_xorbs_are_collected(start, clock):
     server = start(test_clock=clock.path, epoch="60s", gc_grace="120s")
     book = ledger.Ledger()
@@ -270,6 +275,7 @@ def test_packed_xorbs_are_collected(start, clock):
     assert b" 2 deleted" in run("verify", path).stdout
 
 
+@pytest.mark.files
 def test_packing_among_clients(server):
     """Clients upload and read while their xorbs move from the folder into pack after pack."""
     books, failures, over = [ledger.Ledger() for _ in range(3)], [], threading.Event()
@@ -302,6 +308,7 @@ def test_packing_among_clients(server):
     run("verify", *packs(server))
 
 
+@pytest.mark.files
 def test_packing_holds_nobody_up(start, make):
     """With one worker: who packs has threads of its own, and waits here for a disk that does not answer."""
     server, xorb = start(workers=1), make([9000], 1)
@@ -326,6 +333,7 @@ def test_packing_holds_nobody_up(start, make):
         path.write_bytes(content)
 
 
+@pytest.mark.files
 def test_stock_client_reads_packed_files(server, tmp_path):
     content = random.Random(7).randbytes(5 << 20) + b"packed " * 100000
     (tmp_path / "file").write_bytes(content)
@@ -346,3 +354,111 @@ def test_only_an_admin_packs(start, issuer):
         cairn.is_error(server.post(f"/v1/packs{query}", token=issuer.token("admin")), 400, "pack.name")
     cairn.is_error(server.post("/v1/packs?name=a.shard&older_than_s=x", token=issuer.token("admin")), 400, "pack.age")
     assert server.post("/v1/packs?name=a.shard", token=issuer.token("admin")).status == 202
+
+# --- copies -------------------------------------------------------------------------------------------------------------
+
+
+def one_packed(start, make, name="a.shard"):
+    """A server with one file, whose xorb is in a pack. @return it, the file, the xorb, the pack"""
+    server, xorb = start(), make([20_000] * 4, 1)
+    file = xet.File([(xorb, 0, 4)])
+    assert ledger.Ledger().upload(server, file).status == 200
+    pack(server, name)
+    [path] = packs(server)
+    return server, file, xorb, path
+
+
+def address(server, file):
+    [[(url, _)]] = plans.fetches_of(server.get(f"/v2/reconstructions/{ledger.name(file)}").json()).values()
+    return plans.path_of(url)
+
+
+def hurt(path, xorb):
+    """Another bit in the second chunk."""
+    content = bytearray(path.read_bytes())
+    content[content.index(xorb.data[1]) + 500] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.files
+def test_a_pack_that_is_swapped_is_proved_anew(start, make):
+    """Another file of the same name and length is not what was found right a moment ago."""
+    server, file, xorb, path = one_packed(start, make)
+    url = address(server, file)
+    for _ in range(2):
+        assert server.get(url).body == xorb.body()
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    hurt(other, xorb)
+    other.rename(path)
+    cairn.is_error(server.get(url), 410, "object.damaged")
+
+
+@pytest.mark.files
+def test_a_pack_that_was_away(start, make):
+    """Its xorbs count as not stored as soon as one is asked for, and are known again when they are read."""
+    server, file, xorb, path = one_packed(start, make)
+    url, aside = address(server, file), server.folder / "aside"
+    path.rename(aside)
+    cairn.is_error(server.get(url), 410, "object.missing")
+    cairn.is_error(server.get(f"/v2/reconstructions/{ledger.name(file)}"), 410, "file.damaged")
+    assert server.request("HEAD", xorb.path()).status == 404
+    aside.rename(path)
+    assert server.get(address(server, file)).body == xorb.body()
+    assert server.get(url).body == xorb.body()
+    assert server.request("HEAD", xorb.path()).status == 200
+    assert len(server.events("xorb_lost")) == len(server.events("xorb_found")) == 1
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("way", ["hf_xet", "push"])
+def test_an_upload_while_a_pack_is_away(start, tmp_path, way):
+    server = start()
+    (tmp_path / "file").write_bytes(random.Random(7).randbytes(400_000))
+    (info,) = hf_client.upload(server, tmp_path / "up", [tmp_path / "file"])
+    hf_client.upload(server, tmp_path / "again", [tmp_path / "file"])
+    pack(server, "cold.shard")
+    [path] = packs(server)
+    path.rename(server.folder / "aside")
+    if way == "push":
+        subprocess.run([cairn.CAIRN, "push", "--quiet", "--server", server.url, tmp_path / "file"], check=True)
+    else:
+        hf_client.upload(server, tmp_path / "heal", [tmp_path / "file"])
+    gets = [{"hash": info["hash"], "size": info["size"], "how": "file"}]
+    (got,) = hf_client.download(server, tmp_path, gets)
+    assert got["bytes"] == info["size"]
+    (server.folder / "aside").rename(path)
+    (got,) = hf_client.download(server, tmp_path, gets)
+    assert got["sha256"] == hashlib.sha256((tmp_path / "file").read_bytes()).hexdigest()
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("first", ["pack", "folder", "empty"])
+def test_a_sound_copy_behind_a_damaged_one(start, make, first):
+    """Reading finds it, nothing is lost, and no repair takes it away."""
+    server, file, xorb, path = one_packed(start, make, "b.shard")
+    url = address(server, file)
+    if first == "pack":
+        bad = path.with_name("a.shard")
+        bad.write_bytes(path.read_bytes())
+        hurt(bad, xorb)
+        assert len(server.get("/v1/packs").json()["packs"]) == 2, "it was seen"
+    else:
+        text = xet.text(xorb.hash)
+        bad = server.data / "objects" / text[:2] / text[2:4] / text
+        bad.write_bytes(xorb.body())
+        hurt(bad, xorb)
+        if first == "empty":
+            bad.write_bytes(b"")
+    for _ in range(3):
+        assert server.get(url).body == xorb.body()
+    assert server.request("HEAD", xorb.path()).status == 200
+    assert not server.events("xorb_lost")
+    assert len(server.events("object_damaged")) == 1
+    server.stop()
+    fsck = [cairn.CAIRN, "fsck", "--json", "--data-dir", str(server.data)]
+    for _ in range(2):
+        subprocess.run([*fsck, "--repair"], capture_output=True, timeout=60)
+    assert json.loads(subprocess.run(fsck, capture_output=True, timeout=60).stdout)["problems"] == []
+    server.start()
+    assert server.get(url).body == xorb.body()

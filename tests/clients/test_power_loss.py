@@ -71,7 +71,7 @@ def upload_some(server, noted, number):
 
 
 def work(faults, noted, clock):
-    """First start, uploads at once, a kill, a stop (which folds the log into the index), collections."""
+    """First start, uploads at once, a kill, a stop (with its checkpoint), collections."""
     server, now = faults.server, 0
     for start in range(3):
         server.start()

@@ -11,6 +11,7 @@ import hf_client
 import plans
 import pytest
 
+pytestmark = pytest.mark.files
 MIB = 1 << 20
 
 

@@ -31,7 +31,8 @@ def calls_of(group):
 @pytest.fixture
 def unit(tmp_path):
     path = tmp_path / "cairnd.service"
-    path.write_text(UNIT.read_text().replace("@bindir@", "/usr/bin"))
+    path.write_text(UNIT.read_text().replace("@bindir@", "/usr/bin").replace("@settings@", "/etc/cairn/cairnd.conf"))
+    shutil.copy(UNIT.parent / "cairnd.socket", tmp_path)
     return path
 
 

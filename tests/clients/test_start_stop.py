@@ -122,7 +122,7 @@ def test_stop_drains(start, make, signal_):
     x = make([9000, 10000], 1)
     body = x.body()
     with server.socket() as s:
-        s.sendall(f"POST {x.path()} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:5000])
+        s.sendall(f"POST {x.path()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:5000])
         cairn.wait_until("the upload to be under way", lambda: server.metrics()["cairn_spool_bytes"] > 0)
         process = server.process
         process.send_signal(signal_)
@@ -138,7 +138,7 @@ def test_stop_drains(start, make, signal_):
 def lets_in(server):
     try:
         with server.socket(timeout=5) as s:
-            s.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            s.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return s.recv(1) != b""
     except OSError:
         return False
@@ -148,7 +148,7 @@ def test_stop_does_not_wait_for_ever(start, make):
     server = start(drain="1s")
     x = make([9000], 2)
     with server.socket() as s:
-        s.sendall(f"POST {x.path()} HTTP/1.1\r\nHost: x\r\nContent-Length: 9008\r\n\r\n".encode() + b"\0")
+        s.sendall(f"POST {x.path()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9008\r\n\r\n".encode() + b"\0")
         cairn.wait_until("the upload to be under way", lambda: server.metrics()["cairn_spool_bytes"] > 0)
         server.stop()
     assert server.left_overs() == []
@@ -205,6 +205,73 @@ def test_access_log(server):
     assert len(events) == 1 and 404 in events[0].values(), server.log()
 
 
+# --- the log comes whole, and holds nobody up -------------------------------------------------------------------------------
+
+
+def ask_often(server, times):
+    """Requests on one connection, each a line of the log. @return their ids"""
+    ids = [f"line-{i}" for i in range(times)]
+    with contextlib.closing(server.connect()) as c:
+        for i in ids:
+            assert server.get("/v1/nothing", connection=c, headers={"X-Request-Id": i}).status == 404
+    return ids
+
+
+def ids_of(server):
+    return [e["request_id"] for e in server.events("request") if e["request_id"].startswith("line-")]
+
+
+def test_log_is_whole_after_a_stop(server):
+    ids = ask_often(server, 200)
+    server.stop()
+    assert ids_of(server) == ids
+    assert [e["event"] for e in server.events()][-2:] == ["stopping", "stopped"]
+
+
+def test_log_is_whole_after_a_second_signal(tmp_path):
+    """It exits at once, but for what was logged. An upload under way keeps the first one from ending the daemon."""
+    server = cairn.Daemon(tmp_path / "server").start()
+    ids = [f"line-{i}" for i in range(10)]
+    with contextlib.ExitStack() as held:
+        connections = [held.enter_context(contextlib.closing(server.connect())) for _ in ids]
+        for c in connections:
+            assert server.get("/health", connection=c).status == 200
+        upload = held.enter_context(server.socket())
+        upload.sendall(b"POST /v1/shards HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx")
+        cairn.wait_until("the upload", lambda: server.metrics()["cairn_http_requests_in_flight"] > 1)
+        server.process.send_signal(signal.SIGTERM)
+        cairn.wait_until("the stop", lambda: '"stopping"' in server.log())
+        for c, i in zip(connections, ids):
+            assert server.get("/v1/nothing", connection=c, headers={"X-Request-Id": i}).status == 404
+        server.process.send_signal(signal.SIGTERM)
+        server.finish(expect=1)
+    # A line comes after its reply: those of other connections may be in another order, and the last after the end.
+    assert set(ids[:-1]) <= set(ids_of(server)) <= set(ids)
+
+
+def test_log_up_to_the_last_interval_outlives_a_kill(server):
+    ids = ask_often(server, 50)
+    cairn.wait_until("the interval", lambda: ids[-1] in server.log())
+    server.kill()
+    assert ids_of(server) == ids
+
+
+def test_nobody_reads_the_log(tmp_path):
+    """Lines are dropped and counted, and the daemon serves on and stops."""
+    server = cairn.Daemon(tmp_path / "server")
+    server.folder.mkdir()
+    os.mkfifo(server.folder / "log1")
+    with contextlib.closing(open(os.open(server.folder / "log1", os.O_RDONLY | os.O_NONBLOCK), "rb")):
+        server.start()
+        with contextlib.closing(server.connect()) as c:
+            for _ in range(6000):  # more lines than wait for a reader
+                assert server.get("/v1/nothing", connection=c, headers={"User-Agent": "x" * 120}).status == 404
+        metrics = server.metrics()
+        assert 0 < metrics["cairn_log_lines_dropped_total"] < metrics["cairn_log_lines_total"]
+        server.process.send_signal(signal.SIGTERM)
+        assert server.ended() == 0
+
+
 def test_no_packing_begins_once_the_work_is_over(tmp_path):
     """A queue that takes no more is told as such, and not as a packing that is under way."""
     server = cairn.Daemon(tmp_path / "server", drain="0").start()
@@ -225,3 +292,45 @@ def test_no_packing_begins_once_the_work_is_over(tmp_path):
         cairn.is_error(replies[-1], 503, "busy")
         server.finish(expect=1)
     assert server.events("stop_failed")
+
+
+# --- the container's health check, which needs no container ---------------------------------------------------------------
+
+
+def healthy(*options, **environment):
+    """Does docker/healthcheck find the daemon by what it was told?"""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("CAIRN")} | {"CAIRND": str(cairn.CAIRND)} | environment
+    return subprocess.run([cairn.ROOT / "docker" / "healthcheck", *options], env=env, capture_output=True, timeout=30).returncode == 0
+
+
+@pytest.mark.parametrize("listen, asked", [
+    ("127.0.0.1", ["127.0.0.1"]),
+    ("127.0.0.2", ["127.0.0.2"]),
+    ("[::1]", ["[::1]"]),
+    ("0.0.0.0", ["0.0.0.0", "127.0.0.1"]),
+    ("[::]", ["[::]", "[::1]", "0.0.0.0"]),
+])
+def test_health_check_follows_the_address(tmp_path, issuer, listen, asked):
+    server = cairn.Daemon(tmp_path / "server", listen=f"{listen}:0", token_key=issuer.folder).start()
+    config = tmp_path / "cairnd.conf"
+    for address in asked:
+        place = f"{address}:{server.port}"
+        config.write_text(f"listen = {place}\n")
+        assert healthy("--listen", place), place
+        assert healthy(CAIRN_LISTEN=place) and healthy(CAIRN_CONFIG=str(config)) and healthy("--config", str(config))
+        assert healthy("--listen", place, CAIRN_LISTEN="127.0.0.1:1"), "an option wins"
+    if listen == "127.0.0.2":
+        assert not healthy(CAIRN_LISTEN=f"127.0.0.1:{server.port}")
+    server.stop()
+    assert not healthy("--listen", f"{asked[0]}:{server.port}")
+
+
+@pytest.mark.parametrize("probes", [True, False])
+def test_probes_can_be_left_out_of_the_log(start, probes):
+    server = start(**({} if probes else {"no_access_log_probes": True}))
+    with contextlib.closing(server.connect()) as c:  # of one connection lines are in its order
+        for path in ("/health", "/ready", "/metrics", "/v1/stats"):
+            assert server.get(path, connection=c).status == 200
+    server.stop()
+    routes = [e["route"] for e in server.events("request")]
+    assert routes == ["health", "ready", "metrics", "stats"] if probes else routes == ["stats"]

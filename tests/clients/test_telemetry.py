@@ -77,7 +77,7 @@ def test_sizes(server):
     post(server, 1, size=KEPT_BYTES)
     post(server, 2, size=KEPT_BYTES + 1)  # taken, but too long to keep
     post(server, 3, size=BODY_BYTES)
-    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {BODY_BYTES + 1}\r\n\r\n"
+    head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {BODY_BYTES + 1}\r\n\r\n"
     assert server.raw(head.encode()).split()[1] == b"413", "refused before it is sent"
     post(server, 5)
     wait_for(server, [5, 1])

@@ -59,16 +59,17 @@ def test_health_check_of_the_container(serve, start, tmp_path):
     """It asks as the daemon was told to serve: by the variables that the two share."""
 
     def healthy(server, **variables):
-        environment = {"PATH": "/usr/bin:/bin", "CAIRN_LISTEN": f"0.0.0.0:{server.port}", **variables}
+        environment = {"PATH": "/usr/bin:/bin", "CAIRND": cairn.CAIRND, "CAIRN_LISTEN": f"0.0.0.0:{server.port}", **variables}
         return subprocess.run([cairn.ROOT / "docker" / "healthcheck"], env=environment, capture_output=True, timeout=60).returncode == 0
 
     secret, plain = serve(), start("plain")
     assert healthy(plain) and healthy(plain, CAIRN_TLS_CERTIFICATE="")
-    assert healthy(secret, CAIRN_TLS_CERTIFICATE=str(tmp_path / "tls.pem"))
+    pair = {"CAIRN_TLS_CERTIFICATE": str(tmp_path / "tls.pem"), "CAIRN_TLS_KEY": str(tmp_path / "tls.key")}
+    assert healthy(secret, **pair)
     plain.stop()
     secret.stop()
     plain.port, secret.port = 1, 1
-    assert not healthy(plain) and not healthy(secret, CAIRN_TLS_CERTIFICATE=str(tmp_path / "tls.pem"))
+    assert not healthy(plain) and not healthy(secret, **pair)
 
 
 def test_curl(serve, authority):
@@ -82,7 +83,7 @@ def test_curl(serve, authority):
         refused = subprocess.run([*ask, "-k", "--tls-max", old, "--ciphers", "DEFAULT@SECLEVEL=0"], capture_output=True, timeout=60)
         assert refused.returncode == 35, old
     with server.socket() as plain:
-        plain.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        plain.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"HTTP/1.1" not in cairn.read_all(plain)
     left_s = server.metrics()["cairn_tls_certificate_expires_seconds"] - time.time()
     assert 29 * DAY_S < left_s < 31 * DAY_S
@@ -178,8 +179,19 @@ def test_start_with_no_pair(authority, tmp_path):
         assert "together" in cairn.refused(tmp_path, *base, *one, code=EXIT_USAGE)
 
 
+def test_curl_is_told_in_the_middle_of_a_body(serve, authority, tmp_path):
+    server = serve()
+    (tmp_path / "bad").write_bytes(b"\xff" * (60 << 20))
+    send = ["curl", "-sS", "--http1.1", "--cacert", str(authority.path), "-X", "POST", "-H", "Expect:", "-T", str(tmp_path / "bad")]
+    send += ["--limit-rate", "4M", "-w", "\n%{http_code} %{size_upload}", server.url + "/v1/xorbs/default/" + "ab" * 32]
+    done = subprocess.run(send, capture_output=True, text=True, timeout=60)
+    reply, numbers = done.stdout.rsplit("\n", 1)
+    status, sent = (int(n) for n in numbers.split())
+    assert status == 400 and "xorb.chunk_version" in reply and sent < 16 << 20, (done, sent)
+
+
 def test_limits_without_a_word_in_clear(serve, authority, make):
-    """Where a body is refused half way, a plain connection is told past the HTTP library; an encrypted one is only closed."""
+    """Where a body takes too long, a plain connection is told by the thread that looks after them all; an encrypted one is only closed."""
     server = serve(xorb_bytes_max="64K", idle_timeout="1s")
     x = make([200_000] * 8, 3)
     with contextlib.closing(server.connect()) as c, pytest.raises((OSError, ssl.SSLError)):

@@ -20,7 +20,8 @@ static void config_check_limits(const struct config *config)
 		memcpy(&value, (const char *)config + s->offset, sizeof(value));
 		fuzz_must(value >= s->min && value <= s->max);
 	}
-	fuzz_must(config->data_dir && config->listen && config->xorbs && config->dedupe_scope && config->log_level);
+	fuzz_must(config->data_dir && config->listen && config->xorbs <= CONFIG_XORBS_EXTERNAL &&
+		  config->log_level <= LOG_DEBUG);
 	fuzz_must(config->spool_bytes_max >= config->shard_bytes_max);
 }
 

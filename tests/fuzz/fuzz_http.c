@@ -3,7 +3,7 @@
  * anything does, is HTTP, and no 500. */
 #include "fuzz/files.h"
 #include "fuzz/fuzz.h"
-#include "server/app.h"
+#include "server/daemon.h"
 #include "server/log.h"
 
 #include <poll.h>
@@ -55,8 +55,8 @@ static unsigned http_say(const uint8_t *bytes, size_t len, int first_ms)
 
 static void http_stop(void)
 {
-	(void)app_stop(&app);
-	app_close(&app);
+	(void)daemon_stop(&app);
+	daemon_close(&app);
 	config_fini(&app.config);
 	files_remove();
 }
@@ -74,7 +74,8 @@ static void http_seed(const char *path, const char *file)
 static void http_start(void)
 {
 	static const char SETTINGS_TEXT[] = "workers = 1\nconnections_max = 200\nhead_bytes_max = 4K\n"
-					    "reserve_bytes = 0\naccess_log = no\nlog_level = error\n";
+					    "reserve_bytes = 0\naccess_log = no\nlog_level = error\n"
+					    "public_url = http://x\n"; /* the Host of most inputs */
 	static const char SECRET[] = "a secret of the fuzz target, and nothing else";
 	const char *folder = files_folder();
 	char file[256];
@@ -88,7 +89,7 @@ static void http_start(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 	fuzz_must(config_load(&app.config, 3, (char *[]){name, option, file, NULL}) == CONFIG_RUN);
 	log_set_level(LOG_ERROR);
-	fuzz_must(app_open(&app, &diag) == CAIRN_OK && app_serve(&app, http_listen(), &diag) == CAIRN_OK);
+	fuzz_must(daemon_open(&app, &diag) == CAIRN_OK && daemon_serve(&app, http_listen(), &diag) == CAIRN_OK);
 	(void)atexit(http_stop);
 	http_seed("/v1/xorbs/default/7ebdf5546bf761e3d39c4894c50cf36287ff73231d6e699360569b0fb09fc951",
 		  "xorbs/7ebdf5546bf761e3d39c4894c50cf36287ff73231d6e699360569b0fb09fc951");

@@ -5,7 +5,9 @@
 #include "server/http/http_head.h"
 #include "server/http/listen.h"
 #include "server/http/router.h"
+#include "server/route/routes.h"
 
+#include <stdlib.h>
 #include <strings.h>
 
 static const struct http_route *const ROUTES[] = {
@@ -26,8 +28,9 @@ static char *query_line(char **at)
 static void query_route(const char *method, const char *target)
 {
 	struct router_match match;
-	char allow[64];
-	enum router_result result = router_find(ROUTES, method, target, &match, allow, sizeof(allow));
+	char allow[64], *copy = strdup(target);
+	fuzz_must(copy != NULL);
+	enum router_result result = router_find(ROUTES, method, copy, &match, allow, sizeof(allow));
 	fuzz_must((result == ROUTER_FOUND) == (match.route != NULL));
 	fuzz_must(memchr(allow, '\0', sizeof(allow)) != NULL);
 	for (unsigned i = 0; result == ROUTER_FOUND && i < match.n_args; i++) {
@@ -36,6 +39,7 @@ static void query_route(const char *method, const char *target)
 		fuzz_must(strcmp(value, ".") != 0 && strcmp(value, "..") != 0);
 		fuzz_must(!strchr(value, '%') || strncmp(match.args[i].name, "revision", 8) == 0);
 	}
+	free(copy);
 }
 
 /* No value of an argument of a secret's name is in the log. */

@@ -4,6 +4,7 @@
 #include "fuzz.h"
 
 enum { FUZZ_SCHEMA, FUZZ_FRAGMENT, FUZZ_TILE, FUZZ_KINDS };
+enum { FUZZ_TEXTS = 0x10000 }; /* of the lengths of a tile: it is of texts that RLE packed */
 
 static void fuzz_judge(enum cairn_status status, const struct cairn_diag *diag, size_t len)
 {
@@ -79,16 +80,20 @@ static void fuzz_fragment(struct cairn_tiledb_codec *codec, struct cairn_tiledb_
 static void fuzz_tile(struct cairn_tiledb_codec *codec, struct cairn_tiledb_view file)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(1 << 20);
+	CLEANUP(cairn_buf_fini) struct cairn_buf starts = cairn_buf_init(1 << 20);
 	struct cairn_cur c = cairn_cur_init(file.bytes, file.len);
 	struct cairn_tiledb_pipeline pipeline;
 	struct cairn_diag diag = {0};
-	uint32_t expected = cairn_cur_u32le(&c) & 0xffff;
+	uint32_t choice = cairn_cur_u32le(&c), expected = choice & 0xffff;
 	enum cairn_status status = cairn_tiledb_pipeline_read(&c, &pipeline, &diag);
-	if (status == CAIRN_OK)
-		status = cairn_tiledb_tile_unpack(codec, &out, (struct cairn_tiledb_view){c.p, c.left}, &pipeline,
-						  1 + expected % 9, expected, &diag);
+	const struct cairn_tiledb_view tile = {c.p, c.left};
+	if (status == CAIRN_OK && choice & FUZZ_TEXTS)
+		status = cairn_tiledb_tile_unpack_texts(codec, &out, &starts, tile, &pipeline, expected, &diag);
+	else if (status == CAIRN_OK)
+		status = cairn_tiledb_tile_unpack(codec, &out, tile, &pipeline, 1 + expected % 9, expected, &diag);
 	fuzz_judge(status, &diag, file.len);
 	fuzz_must(status != CAIRN_OK || out.len == expected);
+	fuzz_must(starts.len % 8 == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)

@@ -11,6 +11,7 @@
 #include <openssl/hmac.h>
 
 static const int64_t NOW_UNIX_S = 1700000000;
+static const struct cairn_token_binding TOKEN_BINDING = {CAIRN_TOKEN_ANY, NULL};
 static struct cairn_token_keys *token_keys; /* HS256 and the public halves of the others; loaded once */
 
 static void token_load_keys(void)
@@ -33,7 +34,7 @@ static void token_load_keys(void)
 static bool token_verify(const char *token, struct cairn_diag *diag)
 {
 	struct cairn_token_claims claims;
-	enum cairn_status status = cairn_token_verify(token_keys, token, NOW_UNIX_S, &claims, diag);
+	enum cairn_status status = cairn_token_verify(token_keys, &TOKEN_BINDING, token, NOW_UNIX_S, &claims, diag);
 	fuzz_must(status == CAIRN_OK || (status == CAIRN_E_DENIED && diag->rule));
 	if (status != CAIRN_OK)
 		return false;

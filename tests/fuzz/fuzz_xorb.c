@@ -53,7 +53,7 @@ static void fuzz_read(const uint8_t *bytes, size_t len, const struct verdict *ve
 		cairn_hash_chunk(&hash, raw, chunk.header.unpacked_bytes);
 		struct cairn_span span = {
 			.unpacked_bytes = chunk.header.unpacked_bytes,
-			.end = (uint32_t)(chunk.at + CAIRN_XORB_CHUNK_HEADER_BYTES + chunk.header.packed_bytes),
+			.end = (uint32_t)(chunk.at + CAIRN_XORB_CHUNK_HEADER_BYTES + chunk.header.compressed_bytes),
 		};
 		if (cairn_chunk_list_add(&list, &hash, span) != CAIRN_OK)
 			break;

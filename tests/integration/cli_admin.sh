@@ -55,6 +55,8 @@ run 66 "$CAIRN" share "$absent"
 err "does not know it"
 
 # --- key
+run 64 "$CAIRN" key add all --repo ''
+err "leave it out"
 run 0 "$CAIRN" key list
 no_out
 run 0 "$CAIRN" key add laptop
@@ -122,7 +124,7 @@ is "$(json 'd["retired"], d["swept"], d["grace_s"]')" "(0, 0, 1209600)" "a colle
 after_days 15
 run 0 "$CAIRN" gc
 out "1 xorbs retired, 0 deleted"
-out "336 hours"
+out "14 days from now"
 after_days 30
 run 0 "$CAIRN" gc
 out "0 xorbs retired, 1 deleted, 3.0 MiB freed"

@@ -116,6 +116,17 @@ err '"nothash" is not a hash'
 run 64 "$CAIRN" pack delete "$WORK/absent.shard" nothash
 err '"nothash" is not a hash'
 
+# --- names that steer a terminal: an escape, its form of one byte, one that turns the direction
+nasty=$WORK/$(printf 'a\033[31mb\302\233c\342\200\256d')
+cp "$WORK/key" "$nasty" 2>/dev/null || echo x >"$nasty"
+run 0 "$CAIRN" hash "$nasty"
+out '/a\x1b[31mb\u009bc\u202ed'
+run 66 "$CAIRN" hash "$nasty.absent"
+err '/a\x1b[31mb\u009bc\u202ed.absent'
+run 0 "$CAIRN" hash --json "$nasty"
+is "$(json 'd["files"][0]["path"]' 2>/dev/null | tail -c 9 | od -An -c | tr -d ' \n')" "$(printf '%s\n' "$nasty" | tail -c 9 | od -An -c | tr -d ' \n')" "a name in JSON"
+LC_ALL=C grep -q "$(printf '\302\233')" "$WORK/out" && fail "JSON steers a terminal"
+
 # --- token
 run 0 "$CAIRN" token --new-key "$WORK/key"
 no_out
@@ -133,6 +144,15 @@ c = json.loads(b64(claims))
 assert (c["scope"], c["repo"], c["dedupe"], c["sub"]) == ("read write", "ns/name", "repository", "me"), c
 assert 7100 < c["exp"] - time.time() <= 7200 and json.loads(b64(head))["alg"] == "HS256"
 PY
+CAIRN_TOKEN_AUDIENCE=https://cas.example CAIRN_TOKEN_ISSUER=other run 0 "$CAIRN" token --key "$WORK/key" --issuer hub
+claims=$(cut -d . -f 2 "$WORK/out" | tr '_-' '/+' | base64 -d 2>/dev/null)
+case $claims in *'"aud":"https://cas.example"'*'"iss":"hub"'*) ;; *) fail "whom a token is for: $claims" ;; esac
+CAIRN_TOKEN_AUDIENCE=any run 0 "$CAIRN" token --key "$WORK/key"
+cut -d . -f 2 "$WORK/out" | tr '_-' '/+' | base64 -d 2>/dev/null | grep -q aud && fail "any is no name"
+run 64 "$CAIRN" token --key "$WORK/key" --repo ''
+err "leave it out"
+run 64 "$CAIRN" token --key "$WORK/key" --audience "$(printf 'x%.0s' {1..256})"
+err "255 bytes"
 run 64 "$CAIRN" token --key "$WORK/key" --scope everything
 run 64 "$CAIRN" token --key "$WORK/key" --scope read,admin --repo ns/name
 err "all repositories"

@@ -278,31 +278,45 @@ hostile "f[3]['hash'] = f[4]['hash']"
 run 65 "$CAIRN" pull "$WORK/hostile" -o wrong-hash
 run 66 "$CAIRN" pull "$WORK/absent" -o x
 
-# --- an object that rots on the disk: the chunk is named
+# --- an object that rots on the disk: the daemon refuses to send it and the command says which xorb; where the daemon does
+# not look, the command does, and names the chunk
 object_of() { find "$WORK/data" -type f -name "*$1*" | head -n 1; }
 flip() { # FILE OFFSET
   python3 -c 'import sys
 with open(sys.argv[1], "r+b") as f:
     f.seek(int(sys.argv[2])); b = f.read(1); f.seek(int(sys.argv[2])); f.write(bytes([b[0] ^ 0x40]))' "$1" "$2"
 }
-for name in random text; do
-  "$CAIRN" hash --json --chunks --xorbs "$WORK/$name" >"$WORK/out"
+rot() { # NAME CODE WORD: a pull of it with a flipped bit exits so and says the xorb and the word, one without succeeds
+  local xorb object half
+  "$CAIRN" hash --json --chunks --xorbs "$WORK/$1" >"$WORK/out"
   xorb=$(json 'd["files"][0]["xorbs"][0]["hash"]')
   object=$(object_of "$xorb")
-  [ -n "$object" ] || fail "no object of $name"
+  [ -n "$object" ] || fail "no object of $1"
   chmod u+w "$object"
   half=$(($(stat -c %s "$object") / 2))
   flip "$object" "$half"
-  run 65 "$CAIRN" pull "${HASH[$name]}" -o rotten
+  run "$2" "$CAIRN" pull "${HASH[$1]}" -o rotten
   err "xorb $xorb"
-  err "chunk "
-  [ ! -e rotten ] || fail "a rotten $name got its name"
+  err "$3"
+  [ ! -e rotten ] || fail "a rotten $1 got its name"
   rm -f rotten.*
-  "$CAIRN" pull "${HASH[$name]}" -o - >/dev/null 2>"$WORK/err"
-  is "$?" 65 "exit code of a rotten file on standard output"
+  "$CAIRN" pull "${HASH[$1]}" -o - >/dev/null 2>"$WORK/err"
+  is "$?" "$2" "exit code of a rotten file on standard output"
   flip "$object" "$half"
-  run 0 "$CAIRN" pull "${HASH[$name]}" -o rotten
+  run 0 "$CAIRN" pull "${HASH[$1]}" -o rotten
   rm rotten
+}
+stop_server
+start_server --token-key "$WORK/key" --no-prove-reads
+export CAIRN_SERVER=$URL
+for name in random text; do
+  rot $name 65 "chunk "
+done
+stop_server
+start_server --token-key "$WORK/key"
+export CAIRN_SERVER=$URL
+for name in random text; do
+  rot $name 66 "410 object.damaged"
 done
 stop_server
 run 69 "$CAIRN" pull "${HASH[tiny]}" -o x --retries 0

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 build=${1:-}
 if [ -z "$build" ]; then
   build=$WORK/build
-  if ! meson setup "$build" --buildtype=release -Db_ndebug=false -Dtests=false >"$WORK/log" 2>&1 ||
+  if ! meson setup "$build" --buildtype=release -Dwerror=true -Db_ndebug=false -Dtests=false >"$WORK/log" 2>&1 ||
     ! meson compile -C "$build" >>"$WORK/log" 2>&1; then
     tail -n 20 "$WORK/log" >&2
     exit 1

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Each third-party library has its one includer, and no part includes a part above it.
+# Each third-party library has its one includer, no part includes a part above it, and rooms are entered by their door.
 . "$(dirname "$0")/common.sh"
 
 # header (extended regular expression)   who may include it (extended regular expression of paths)
 LIBRARIES='
-microhttpd\.h                  server/http/http\.c|bench/.*
-sqlite3\.h                     lib/index/.*|tests/unit/test_index.*
+microhttpd\.h                  server/http/http_mhd\.c|bench/.*
+sqlite3\.h                     lib/index/sqlite/.*|tests/unit/test_index.*
 openssl/.*                     lib/hash/crypto\.c|lib/token/.*|tests/fuzz/fuzz_token\.c
 blake2\.h                      lib/hash/blake2b\.c
 isa-l/.*                       lib/hash/crc32c\.c
@@ -23,6 +23,12 @@ linux/landlock\.h              server/sandbox_files\.c
 check\.h                       tests/.*
 '
 
+# What is private to a room, as above.
+ROOMS='
+index/(backend|writer|health)\.h  lib/index/.*|tests/unit/test_index.*
+index/sqlite/.*                   lib/index/(sqlite/.*|open\.c)|tests/(unit/test_(index.*|filter|reserve)|support/index_sqlite)\..|bench/.*
+'
+
 # part   parts it may include besides itself
 PARTS='
 lib/base
@@ -31,14 +37,17 @@ lib/chunk   lib/base lib/hash
 lib/xorb    lib/base lib/hash
 lib/shard   lib/base lib/hash
 lib/archive lib/base lib/hash
-lib/verify  lib/base lib/hash lib/chunk lib/xorb lib/shard
+lib/verify  lib/base lib/hash lib/chunk lib/xorb lib/shard lib/index
 lib/index   lib/base lib/hash
 lib/store   lib/base lib/hash lib/archive
 lib/token   lib/base lib/hash
-lib/cas     lib/base lib/hash lib/archive lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store
-server/http  lib/.* server
-server/route lib/.* server server/http
-server      lib/.* schema server/http server/route
+lib/data_dir lib/base lib/hash lib/index lib/store
+lib/cas     lib/base lib/hash lib/token lib/archive lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store lib/data_dir
+server/http  lib/base lib/hash lib/token server
+lib/hub     lib/base lib/hash lib/token lib/index lib/cas
+server/route lib/base lib/hash lib/token lib/cas server server/http
+server/hub  lib/base lib/hash lib/token lib/cas lib/hub server server/http server/route
+server      lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas schema server/http server/route server/hub
 cli         lib/.*
 '
 
@@ -53,13 +62,13 @@ check_library() { # FILE HEADER
     if [ -n "$header" ] && [[ $2 =~ ^$header$ ]] && ! [[ $1 =~ ^($allowed)$ ]]; then
       offence "$1: includes <$2>; only ${allowed//\\/} may"
     fi
-  done <<<"$LIBRARIES"
+  done <<<"$LIBRARIES$ROOMS"
 }
 
 check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", others as "server/http/http.h"
   local target=${2%%/*} own part others other
   case $2 in
-  server/http/* | server/route/*) target=${2%/*} ;;
+  server/http/* | server/route/* | server/hub/*) target=${2%/*} ;;
   server/* | cli/* | schema/* | tests/*) ;;
   */*) target=lib/$target ;;
   *) return 0 ;;
@@ -76,7 +85,16 @@ check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", ot
   done <<<"$PARTS"
 }
 
+# Types of the index and the store come along with what cas tells; what they do is asked of cas.
+check_calls() { # FILE
+  local call
+  for call in $(grep -oE '\bcairn_(index|store)_[a-z0-9_]+\(' "$1" | sort -u); do
+    offence "$1: calls $call); the server asks cas"
+  done
+}
+
 for file in $(c_files lib server cli tests bench); do
+  [[ $file != server/* ]] || check_calls "$file"
   for include in $(includes "$file"); do
     name=${include:1:${#include}-2}
     check_library "$file" "$name"

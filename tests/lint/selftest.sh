@@ -5,12 +5,22 @@ cd "$(dirname "$0")"
 passed=0
 failed=0
 
-# refused LINT FILE CONTENT: LINT must fail on a tree with just that file, and name it
+# tree_of FILE CONTENT...: a folder with just these files
+tree_of() {
+  local tree
+  tree=$(mktemp -d)
+  while [ $# -gt 0 ]; do
+    mkdir -p "$tree/$(dirname "$1")"
+    printf '%b' "$2" >"$tree/$1"
+    shift 2
+  done
+  printf '%s\n' "$tree"
+}
+
+# refused LINT FILE CONTENT [FILE CONTENT]...: LINT must fail on a tree with just these, and name the first
 refused() {
   local tree out
-  tree=$(mktemp -d)
-  mkdir -p "$tree/$(dirname "$2")"
-  printf '%b' "$3" >"$tree/$2"
+  tree=$(tree_of "${@:2}")
   if out=$("./$1" "$tree" 2>&1); then
     echo "$1 accepts $2: $3"
     failed=$((failed + 1))
@@ -23,12 +33,10 @@ refused() {
   rm -rf "$tree"
 }
 
-# accepted LINT FILE CONTENT: the counterpart that is no offence
+# accepted LINT FILE CONTENT [FILE CONTENT]...: the counterpart that is no offence
 accepted() {
   local tree out
-  tree=$(mktemp -d)
-  mkdir -p "$tree/$(dirname "$2")"
-  printf '%b' "$3" >"$tree/$2"
+  tree=$(tree_of "${@:2}")
   if out=$("./$1" "$tree" 2>&1); then
     passed=$((passed + 1))
   else
@@ -41,7 +49,7 @@ accepted() {
 for library in zlib microhttpd sqlite3 openssl/evp blake3 lz4frame jansson jwt curl/curl ini check; do
   refused includes.sh lib/chunk/a.c "#include <$library.h>\n"
 done
-accepted includes.sh server/http/http.c '#include <microhttpd.h>\n'
+accepted includes.sh server/http/http_mhd.c '#include <microhttpd.h>\n'
 accepted includes.sh tests/unit/test_a.c '#include <check.h>\n'
 refused includes.sh server/route/route_a.c '  #  include <microhttpd.h>\n'
 refused includes.sh server/http/a.c '#include "server/route/spill.h"\n'
@@ -77,7 +85,7 @@ if command -v ctags >/dev/null; then
   refused sizes.sh lib/base/a.c "$(printf 'int a%.0s;\\n' $(seq 801))"
   refused sizes.sh lib/base/a.c "int a(void)\n{\n$(printf '\\t;\\n%.0s' $(seq 80))\treturn 0;\n}\n"
 fi
-if command -v clang-format >/dev/null; then
+if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
   refused format.sh lib/base/a.c 'int a( void )\n{ return 0; }\n'
 fi
 refused docs.sh docs/a.md 'see [this](missing.md)\n'
@@ -85,6 +93,30 @@ refused rules.sh lib/base/a.c 'int a(void) {\n\treturn cairn_fail(d, CAIRN_E_FOR
 refused rules.sh server/a.c 'void a(void) {\n\thttp_reply_error(req, 400, c ? "made_up" :\n\t\t"other", "text; more", 0);\n}\n'
 refused rules.sh lib/base/a.c 'int a(void) {\n\treturn cairn_fail(d, status, "alone", 0, "x");\n}\n'
 refused rules.sh docs/errors.md '| `shard.none` | 400 | nothing gives it |\n'
+
+meson() { # VERSION
+  printf "project(\\n  version : '%s',\\n)\\n" "$1"
+}
+released="## 1.2.0 (2026-01-02)\\n"
+script=schema/0001_a.sql
+line="1.2.0 0001_a.sql $(printf 'A' | sha256sum | cut -d ' ' -f 1)\\n"
+accepted release.sh CHANGELOG.md '## Unreleased\n## 1.2.0 (2026-01-02)\n' meson.build "$(meson 1.3.0-dev)"
+accepted release.sh CHANGELOG.md "$released" meson.build "$(meson 1.2.0)"
+refused release.sh meson.build "$(meson 1.2)" CHANGELOG.md '## 1.2 (2026-01-02)\n'
+refused release.sh CHANGELOG.md "$released" meson.build "$(meson 1.3.0-dev)"
+refused release.sh CHANGELOG.md '## Unreleased\n' meson.build "$(meson 1.2.0)"
+refused release.sh CHANGELOG.md '## Unreleased\n## 1.2.0 (2026-01-02)\n' meson.build "$(meson 1.2.0-dev)"
+refused release.sh CHANGELOG.md '## 1.2.0 (2026-01-02)\n## 1.10.0 (2026-01-01)\n' meson.build "$(meson 1.2.0)"
+refused release.sh docs/openapi.yaml '  version: 1.1.0\n' CHANGELOG.md "$released" meson.build "$(meson 1.2.0)"
+accepted release.sh $script A CHANGELOG.md "$released" meson.build "$(meson 1.2.0)" schema/RELEASED "$line"
+accepted release.sh $script A CHANGELOG.md '## Unreleased\n' meson.build "$(meson 1.3.0-dev)"
+refused release.sh $script B CHANGELOG.md "$released" meson.build "$(meson 1.2.0)" schema/RELEASED "$line"
+refused release.sh $script A CHANGELOG.md "$released" meson.build "$(meson 1.2.0)"
+refused release.sh $script A CHANGELOG.md '## Unreleased\n' meson.build "$(meson 1.2.1-dev)"
+refused release.sh schema/RELEASED "$line" CHANGELOG.md "$released" meson.build "$(meson 1.2.0)"
+refused release.sh schema/RELEASED "$line" $script A CHANGELOG.md '## 1.3.0 (2026-01-02)\n' meson.build "$(meson 1.3.0)"
+refused release.sh lib/meson.build "a = dependency('libnew')\\n"
+accepted release.sh lib/meson.build "a = dependency('libnew')\\n" docs/licences.md '| `libnew` | MIT |\n'
 accepted rules.sh lib/base/a.c '/* "a.rule" */\n#include "a.h"\nconst char *A = "index.sqlite", *b = "one_word"; // "b.rule"\n'
 
 echo "$passed passed, $failed failed"

@@ -7,6 +7,8 @@ build=$1
 pattern=${2:-}
 cd "$(dirname "$0")/../.."
 command -v clang-tidy >/dev/null || { echo "clang-tidy is not installed"; exit 77; }
+# Each version has findings of its own; Debian 12's are those that .clang-tidy was made for.
+clang-tidy --version | grep -q 'version 14\.' || { echo "clang-tidy is not of version 14, others have other findings"; exit 77; }
 root=$PWD
 mapfile -t files < <(python3 - "$build" "$root" "$pattern" <<'PY'
 import json, os, sys

@@ -5,16 +5,35 @@
 
 const struct cairn_cas_who CAS_OPERATOR = {.scope = "", .owner = "", .viewer = NULL};
 
+enum cairn_status cas_open_folder(const char *path, const struct cairn_cas_options *options,
+				  struct cairn_data_dir **data, struct cairn_cas **cas, struct cairn_diag *diag)
+{
+	const struct cairn_data_dir_options folder = {.path = path, .keep_bytes = options->reserve_bytes};
+	enum cairn_status status = cairn_data_dir_open(data, &folder, diag);
+	if (status != CAIRN_OK)
+		return status;
+	const struct cairn_cas_parts parts = cairn_cas_parts_of(*data);
+	status = cairn_cas_open(cas, &parts, options, diag);
+	if (status != CAIRN_OK)
+		cairn_data_dir_freep(data);
+	return status;
+}
+
+void cas_fixture_close(struct cas_fixture *f)
+{
+	cairn_cas_freep(&f->cas);
+	cairn_data_dir_freep(&f->data);
+}
+
 void cas_fixture_reopen(struct cas_fixture *f, void (*change)(struct cairn_cas_options *options))
 {
 	struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
 	struct cairn_diag diag = {0};
-	cairn_cas_freep(&f->cas);
-	options.data_dir = f->dir.path;
+	cas_fixture_close(f);
 	options.reserve_bytes = 0;
 	if (change)
 		change(&options);
-	ck_assert_msg(cairn_cas_open(&f->cas, &options, &diag) == CAIRN_OK, "%s", diag.text);
+	ck_assert_msg(cas_open_folder(f->dir.path, &options, &f->data, &f->cas, &diag) == CAIRN_OK, "%s", diag.text);
 }
 
 struct cas_fixture cas_fixture_new(void)
@@ -26,7 +45,7 @@ struct cas_fixture cas_fixture_new(void)
 
 void cas_fixture_fini(struct cas_fixture *f)
 {
-	cairn_cas_freep(&f->cas);
+	cas_fixture_close(f);
 	tempdir_fini(&f->dir);
 }
 
@@ -71,7 +90,7 @@ enum cairn_status cas_put_xorb(struct cairn_cas *cas, const char *hash, const st
 	struct cairn_hash h = vec_hash_text(hash);
 	struct cairn_xorb_upload *u = NULL;
 	struct outcome o = OUTCOME_NEW;
-	enum cairn_status status = cairn_xorb_upload_begin(cas, &h, body->len, &u, diag);
+	enum cairn_status status = cairn_xorb_upload_begin(cas, &CAS_OPERATOR.sender, &h, body->len, &u, diag);
 	for (size_t at = 0; status == CAIRN_OK && at < body->len; at += 60000)
 		status = cairn_xorb_upload_write(u, body->bytes + at, body->len - at < 60000 ? body->len - at : 60000,
 						 diag);

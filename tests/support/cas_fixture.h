@@ -4,6 +4,7 @@
 #define CAIRN_TESTS_SUPPORT_CAS_FIXTURE_H
 
 #include "cas/cas.h"
+#include "data_dir/data_dir.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 
@@ -12,16 +13,23 @@
 
 struct cas_fixture {
 	struct tempdir dir;
+	struct cairn_data_dir *data;
 	struct cairn_cas *cas;
 };
 
 /** Uploads without a repository. */
 extern const struct cairn_cas_who CAS_OPERATOR;
 
+/** Open the folder, and what works on it. @return what the first of both said, and nothing is open then */
+enum cairn_status cas_open_folder(const char *path, const struct cairn_cas_options *options,
+				  struct cairn_data_dir **data, struct cairn_cas **cas, struct cairn_diag *diag);
+
 /** A new folder, opened with the defaults but without a reserve of free space. */
 struct cas_fixture cas_fixture_new(void);
 /** Close and open again; change options first where change is not NULL. */
 void cas_fixture_reopen(struct cas_fixture *f, void (*change)(struct cairn_cas_options *options));
+/** Close it; the folder stays. */
+void cas_fixture_close(struct cas_fixture *f);
 /** For CLEANUP(). */
 void cas_fixture_fini(struct cas_fixture *f);
 

@@ -175,17 +175,18 @@ FAULTS_EXPORTED int ftruncate(int fd, off_t len)
 
 static int faults_sync(enum faults_call call, long number, int fd)
 {
-	char path[FAULTS_PATH_BYTES];
+	char path[FAULTS_PATH_BYTES], callers[FAULTS_CALLERS_BYTES];
 	struct stat st;
 	if (faults_fails(call, fd, NULL))
 		return -1;
+	size_t n_callers = faults_trace_callers(callers);
 	faults_trace_lock();
 	int rc = (int)syscall(number, fd);
 	if (rc == 0 && faults_path(path, fd, NULL) && fstat(fd, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
-			faults_trace(FAULTS_DIR_SYNCED, -1, 0, path, NULL, 0);
+			faults_trace(FAULTS_DIR_SYNCED, -1, 0, path, callers, n_callers);
 		else
-			faults_trace(FAULTS_SYNCED, fd, 0, NULL, NULL, 0);
+			faults_trace(FAULTS_SYNCED, fd, 0, path, callers, n_callers);
 	}
 	faults_trace_unlock();
 	return rc;
@@ -199,6 +200,62 @@ FAULTS_EXPORTED int fsync(int fd)
 FAULTS_EXPORTED int fdatasync(int fd)
 {
 	return faults_sync(FAULTS_FDATASYNC, SYS_fdatasync, fd);
+}
+
+FAULTS_EXPORTED int syncfs(int fd)
+{
+	char path[FAULTS_PATH_BYTES], callers[FAULTS_CALLERS_BYTES];
+	if (faults_fails(FAULTS_FSYNC, fd, NULL))
+		return -1;
+	size_t n_callers = faults_trace_callers(callers);
+	faults_trace_lock();
+	int rc = (int)syscall(SYS_syncfs, fd);
+	if (rc == 0 && faults_path(path, fd, NULL))
+		faults_trace(FAULTS_ALL_SYNCED, -1, 0, path, callers, n_callers);
+	faults_trace_unlock();
+	return rc;
+}
+
+/* Of fallocate() only holes are made here, of copy_file_range() only whole files are copied: both are writes, of what
+ * is there afterwards. */
+static void faults_trace_range(int fd, off_t offset, size_t len)
+{
+	char path[FAULTS_PATH_BYTES];
+	int error = errno;
+	uint8_t *bytes = malloc(len);
+	if (!bytes)
+		_exit(EXIT_FAILURE);
+	faults_trace_lock();
+	ssize_t n = syscall(SYS_pread64, fd, bytes, len, offset);
+	if (n > 0 && faults_path(path, fd, NULL))
+		faults_trace(FAULTS_WRITTEN, fd, offset, NULL, bytes, (size_t)n);
+	faults_trace_unlock();
+	free(bytes);
+	errno = error;
+}
+
+FAULTS_EXPORTED int fallocate64(int fd, int mode, off_t offset, off_t len)
+{
+	int rc = faults_fails(FAULTS_WRITE, fd, NULL) ? -1 : (int)syscall(SYS_fallocate, fd, mode, offset, len);
+	if (rc == 0)
+		faults_trace_range(fd, offset, (size_t)len);
+	return rc;
+}
+
+FAULTS_EXPORTED int fallocate(int fd, int mode, off_t offset, off_t len)
+{
+	return fallocate64(fd, mode, offset, len);
+}
+
+FAULTS_EXPORTED ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size_t len, unsigned flags)
+{
+	off_t at = to_at ? *to_at : (off_t)syscall(SYS_lseek, to, 0, SEEK_CUR);
+	if (faults_fails(FAULTS_WRITE, to, NULL))
+		return -1;
+	ssize_t n = syscall(SYS_copy_file_range, from, from_at, to, to_at, len, flags);
+	if (n > 0)
+		faults_trace_range(to, at, (size_t)n);
+	return n;
 }
 
 FAULTS_EXPORTED void *mmap64(void *at, size_t len, int protection, int flags, int fd, off_t offset)
@@ -284,6 +341,20 @@ FAULTS_EXPORTED int openat(int dir_fd, const char *path, int flags, ...)
 	return faults_open(dir_fd, path, flags, mode);
 }
 
+/* The C library's own calls itself what is opened here. */
+FAULTS_EXPORTED int mkostemp64(char *path, int flags)
+{
+	static atomic_uint n;
+	size_t len = strlen(path);
+	(void)snprintf(path + len - 6, 7, "%06x", ((unsigned)getpid() * 256 + atomic_fetch_add(&n, 1)) & 0xffffff);
+	return faults_open(AT_FDCWD, path, flags | O_RDWR | O_CREAT | O_EXCL, 0600);
+}
+
+FAULTS_EXPORTED int mkostemp(char *path, int flags)
+{
+	return mkostemp64(path, flags);
+}
+
 FAULTS_EXPORTED int mkdirat(int dir_fd, const char *path, mode_t mode)
 {
 	char name[FAULTS_PATH_BYTES];
@@ -335,6 +406,11 @@ FAULTS_EXPORTED int renameat2(int from_fd, const char *from, int to_fd, const ch
 	faults_trace_unlock();
 	errno = error;
 	return rc;
+}
+
+FAULTS_EXPORTED int renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+	return renameat2(from_fd, from, to_fd, to, 0);
 }
 
 FAULTS_EXPORTED int rename(const char *from, const char *to)

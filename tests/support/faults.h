@@ -31,21 +31,27 @@ enum faults_record {
 	FAULTS_CREATED = 1, /* file, path ("": it has none) */
 	FAULTS_WRITTEN,     /* file, offset, bytes */
 	FAULTS_TRUNCATED,   /* file, offset: its new length */
-	FAULTS_SYNCED,      /* file */
-	FAULTS_DIR_SYNCED,  /* path */
+	FAULTS_SYNCED,      /* file, path, bytes: who called, as faults_trace_callers() says */
+	FAULTS_DIR_SYNCED,  /* path, bytes: likewise */
 	FAULTS_LINKED,      /* file, path */
 	FAULTS_RENAMED,     /* path, bytes: the new path */
 	FAULTS_UNLINKED,    /* path */
 	FAULTS_DIR_MADE,    /* path */
+	FAULTS_MARK,        /* the test's own */
+	FAULTS_ALL_SYNCED,  /* path of a folder, bytes: who called */
 };
 
-enum { FAULTS_PATH_BYTES = 4096 };
+enum { FAULTS_PATH_BYTES = 4096, FAULTS_CALLERS = 8, FAULTS_CALLERS_BYTES = FAULTS_CALLERS * 512 };
 
 /** The path of a descriptor, or of a path at one; in the folder of the test? @param[out] out  relative to it */
 bool faults_path(char out[static FAULTS_PATH_BYTES], int fd, const char *path);
 
 /** Open for records, if the test wants them. Once. */
 void faults_trace_begin(void);
+
+/** Who calls: "FILE OFFSET" a line, the innermost first, as addr2line(1) takes them. Not under the lock.
+ *  @return bytes of it; 0 when nobody writes it down */
+size_t faults_trace_callers(char out[static FAULTS_CALLERS_BYTES]);
 
 /** Between these two nobody else's call comes, so that the order of records is that of the calls. */
 void faults_trace_lock(void);

@@ -2,8 +2,11 @@
  * written by one call to a file that the test appends to as well. */
 #include "support/faults.h"
 
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +24,26 @@ void faults_trace_begin(void)
 		trace_fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
 	if (path && trace_fd < 0)
 		_exit(EXIT_FAILURE);
+	void *warm[1];
+	(void)backtrace(warm, 1); /* the first call opens a library, which a sandbox may not let it do later */
+}
+
+size_t faults_trace_callers(char out[static FAULTS_CALLERS_BYTES])
+{
+	void *frames[FAULTS_CALLERS];
+	size_t len = 0;
+	Dl_info info;
+	if (trace_fd < 0)
+		return 0;
+	int n = backtrace(frames, FAULTS_CALLERS);
+	for (int i = 1; i < n; i++) {
+		if (!dladdr(frames[i], &info))
+			continue;
+		size_t offset = (size_t)((char *)frames[i] - (char *)info.dli_fbase);
+		int wrote = snprintf(out + len, FAULTS_CALLERS_BYTES - len, "%.400s %zx\n", info.dli_fname, offset);
+		len += wrote > 0 && len + (size_t)wrote < FAULTS_CALLERS_BYTES ? (size_t)wrote : 0;
+	}
+	return len;
 }
 
 void faults_trace_lock(void)

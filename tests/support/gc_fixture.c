@@ -1,4 +1,5 @@
 #include "support/gc_fixture.h"
+#include "cas/internal.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -115,7 +116,7 @@ enum cairn_status gc_put_xorb(struct cairn_cas *cas, const struct gc_xorb *x, bo
 	return cas_put_xorb(cas, x->text, &x->body, inserted, NULL);
 }
 
-static void gc_describe(struct cairn_shard_writer *w, const struct made_xorb *x)
+void gc_describe(struct cairn_shard_writer *w, const struct made_xorb *x)
 {
 	cairn_shard_write_xorb(w, &x->hash, 0);
 	for (uint32_t i = 0; i < x->list.n; i++)
@@ -164,7 +165,7 @@ void gc_put_whole(struct cairn_cas *cas, const struct gc_xorb *x, struct gc_file
 static struct xorb_verdict gc_read_object(struct cairn_cas *cas, const struct cairn_hash *hash)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
-	ck_assert_int_eq(cairn_store_get(cairn_cas_store(cas), hash, &object), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_get(cas->store, hash, &object), CAIRN_OK);
 	size_t len = (size_t)cairn_store_object_bytes(object);
 	CLEANUP(vec_bytes_fini) struct vec_bytes bytes = {.bytes = malloc(len), .len = len};
 	ck_assert_ptr_nonnull(bytes.bytes);

@@ -51,6 +51,9 @@ void gc_xorb_init(struct gc_xorb *x, uint64_t seed, uint32_t n_chunks);
 void gc_xorb_fini(struct gc_xorb *x);
 enum cairn_status gc_put_xorb(struct cairn_cas *cas, const struct gc_xorb *x, bool *inserted);
 
+/** Describe it; its first chunk is eligible. */
+void gc_describe(struct cairn_shard_writer *w, const struct made_xorb *x);
+
 /** A file, and the shard that registers it: the xorbs of its terms are described, their first chunks eligible. */
 struct gc_file {
 	struct cairn_hash hash;

@@ -222,8 +222,10 @@ static void route_no_midway(struct http_request *req, const uint8_t *bytes, size
 	s->bytes += len;
 	atomic_fetch_add(&fx.body_bytes, len);
 	fixture_count(&fx.n_pieces);
-	if (s->bytes > 10)
-		http_reply_status(req, CAIRN_E_FORMAT, NULL);
+	if (s->bytes <= 10)
+		return;
+	http_reply_header(req, "X-Added", "midway");
+	http_reply_status(req, CAIRN_E_FORMAT, NULL);
 }
 
 static void fixture_job_wait(void)
@@ -428,7 +430,7 @@ void fixture_start(const struct http_server_options *options)
 	ck_assert_int_eq(listen_parse("127.0.0.1:0", &fx.address, NULL), CAIRN_OK);
 	ck_assert_int_eq(listen_open(&fx.address, &o.listen_fd, NULL), CAIRN_OK);
 	ck_assert_int_eq(listen_address_of(o.listen_fd, &fx.address), CAIRN_OK);
-	ck_assert_int_eq(cairn_workers_new(&fx.workers, 4, 64), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&fx.workers, 4, 0, 64), CAIRN_OK);
 	ck_assert_msg(http_server_start(&fx.server, &o, &diag) == CAIRN_OK, "%s", diag.text);
 }
 

@@ -1,7 +1,6 @@
 #include "support/index_fixture.h"
 
 #include "base/bytes.h"
-#include "index/sqlite_util.h"
 
 #include <check.h>
 #include <stdarg.h>
@@ -17,13 +16,40 @@ struct cairn_hash fx_hash(const char *kind, uint64_t number)
 	return hash;
 }
 
-struct cairn_index *fx_open(const char *dir)
+static const char *fx_engine = "sqlite:*";
+
+void fx_use_engine(int argc, char **argv)
 {
-	struct cairn_index *ix;
+	if (argc > 1)
+		fx_engine = argv[1];
+}
+
+struct fx_url fx_url(const char *dir)
+{
+	struct fx_url url;
+	size_t before = strcspn(fx_engine, "*");
+	int n = snprintf(url.text, sizeof(url.text), "%.*s%s%s", (int)before, fx_engine, fx_engine[before] ? dir : "",
+			 fx_engine[before] ? fx_engine + before + 1 : "");
+	ck_assert(n > 0 && (size_t)n < sizeof(url.text));
+	return url;
+}
+
+struct cairn_index *fx_open_with(const char *dir, const struct cairn_index_options *options)
+{
+	struct cairn_index *ix = NULL;
 	struct cairn_diag diag = {0};
-	enum cairn_status status = cairn_index_open(&ix, dir, NULL, &diag);
+	struct fx_url url = fx_url(dir);
+	int from, to;
+	enum cairn_status status = cairn_index_migrate(url.text, &diag, &from, &to);
+	if (status == CAIRN_OK)
+		status = cairn_index_open(&ix, url.text, options, &diag);
 	ck_assert_msg(status == CAIRN_OK, "%s", diag.text);
 	return ix;
+}
+
+struct cairn_index *fx_open(const char *dir)
+{
+	return fx_open_with(dir, NULL);
 }
 
 struct fx_xorb fx_xorb_new(uint64_t number, uint32_t n)
@@ -44,6 +70,8 @@ void fx_xorb_fini(struct fx_xorb *x)
 	cairn_chunk_list_fini(&x->list);
 }
 
+const uint32_t FX_SPANS[2] = {0, UINT32_MAX};
+
 enum cairn_status fx_spans_are(void *ctx, const struct cairn_index_spans *places)
 {
 	const struct fx_xorb *x = ctx;
@@ -56,13 +84,14 @@ enum cairn_status fx_spans_are(void *ctx, const struct cairn_index_spans *places
 
 bool fx_xorb_put(struct cairn_index *ix, const struct fx_xorb *x)
 {
-	struct cairn_index_write write = {
-		.kind = CAIRN_INDEX_PUT_XORB,
-		.xorb = {x->hash, &x->list, x->list.spans[x->list.n - 1].end},
+	struct cairn_index_put_xorb put = {
+		.hash = x->hash,
+		.list = &x->list,
+		.stored_bytes = x->list.spans[x->list.n - 1].end,
 	};
-	enum cairn_status status = cairn_index_write(ix, &write);
-	ck_assert_msg(status == CAIRN_OK, "%s", write.diag.text);
-	return write.added;
+	enum cairn_status status = cairn_index_put_xorb(ix, &put);
+	ck_assert_msg(status == CAIRN_OK, "%s", put.write.diag.text);
+	return put.added;
 }
 
 void fx_shard_init(struct fx_shard *s, uint64_t number)
@@ -79,10 +108,10 @@ void fx_shard_xorb(struct fx_shard *s, const struct fx_xorb *x, unsigned n_eligi
 	va_start(ap, n_eligible);
 	for (unsigned i = 0; i < n_eligible; i++) {
 		eligible[i].place = va_arg(ap, unsigned);
-		eligible[i].chunk = x->list.hashes[eligible[i].place];
+		eligible[i].prefix = cairn_get_u64le(x->list.hashes[eligible[i].place].b);
 	}
 	va_end(ap);
-	s->xorbs[s->n_xorbs++] = (struct cairn_index_described){.hash = x->hash, .n_eligible = n_eligible};
+	s->xorbs[s->n_xorbs++] = (struct cairn_index_new_xorb){.hash = x->hash, .n_eligible = n_eligible};
 }
 
 void fx_shard_term(struct fx_file *file, const struct fx_xorb *x, uint32_t start, uint32_t end)
@@ -91,7 +120,14 @@ void fx_shard_term(struct fx_file *file, const struct fx_xorb *x, uint32_t start
 	uint32_t bytes = (uint32_t)cairn_chunk_list_bytes(&x->list, start, end);
 	if (file->file.n_terms == 0)
 		file->file.first_chunk = cairn_get_u64le(x->list.hashes[start].b);
-	file->terms[file->file.n_terms++] = (struct cairn_index_new_term){x->hash, start, end, bytes};
+	file->terms[file->file.n_terms++] = (struct fx_term){
+		.xorb = x->hash,
+		.term = {.start = start,
+			 .end = end,
+			 .unpacked_bytes = bytes,
+			 .first_byte = start > 0 ? x->list.spans[start - 1].end : 0,
+			 .end_byte = x->list.spans[end - 1].end},
+	};
 	file->file.size_bytes += bytes;
 }
 
@@ -106,63 +142,68 @@ struct fx_file *fx_shard_file(struct fx_shard *s, uint64_t number, const struct 
 	return file;
 }
 
-static enum cairn_status fx_source_rewind(void *ctx)
+/* The place of a term's xorb; one that is not described is appended. */
+static uint32_t fx_place(struct fx_records *r, const struct cairn_hash *xorb)
 {
-	struct fx_shard *s = ctx;
-	s->at_xorb = s->at_file = 0;
-	s->n_rewinds++;
-	return CAIRN_OK;
+	for (uint32_t i = 0; i < r->shard.n_xorbs; i++)
+		if (cairn_hash_equal(&r->xorbs[i].hash, xorb))
+			return i;
+	r->xorbs[r->shard.n_xorbs] = (struct cairn_index_new_xorb){.hash = *xorb};
+	return r->shard.n_xorbs++;
 }
 
-static enum cairn_status fx_source_xorb(void *ctx, struct cairn_index_described *out, bool *more)
+static void fx_records_make(struct fx_shard *s)
 {
-	struct fx_shard *s = ctx;
-	*more = s->at_xorb < s->n_xorbs;
-	if (*more) {
-		*out = s->xorbs[s->at_xorb];
-		out->eligible = s->eligible[s->at_xorb++];
+	struct fx_records *r = &s->records;
+	uint32_t n_eligible = 0, n_terms = 0;
+	r->shard = (struct cairn_index_new_shard){
+		.xorbs = r->xorbs,
+		.n_xorbs = s->n_xorbs,
+		.n_described = s->n_xorbs,
+		.n_files = s->n_files,
+		.eligible = r->eligible,
+		.files = r->files,
+		.terms = r->terms,
+	};
+	for (uint32_t i = 0; i < s->n_xorbs; i++) {
+		r->xorbs[i] = s->xorbs[i];
+		r->xorbs[i].first_eligible = n_eligible;
+		for (uint32_t e = 0; e < s->xorbs[i].n_eligible; e++)
+			r->eligible[n_eligible++] = s->eligible[i][e];
 	}
-	return CAIRN_OK;
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		r->files[i] = s->files[i].file;
+		for (uint32_t t = 0; t < r->files[i].n_terms; t++, n_terms++) {
+			r->terms[n_terms] = s->files[i].terms[t].term;
+			r->terms[n_terms].xorb = fx_place(r, &s->files[i].terms[t].xorb);
+		}
+	}
 }
 
-static enum cairn_status fx_source_file(void *ctx, struct cairn_index_new_file *out, bool *more)
+void fx_shard_fail(struct fx_shard *s)
 {
-	struct fx_shard *s = ctx;
-	*more = s->at_file < s->n_files;
-	if (s->fails != CAIRN_OK && s->at_file + 1 >= s->n_files)
-		return s->fails;
-	if (*more)
-		*out = s->files[s->at_file++].file;
-	return CAIRN_OK;
+	struct fx_file *file = fx_shard_file(s, UINT64_MAX, NULL, 0, 0);
+	file->terms[0] = (struct fx_term){.xorb = fx_hash("nothing", 0), .term = {.unpacked_bytes = 1, .end = 1}};
+	file->file.n_terms = 1;
 }
 
-static void fx_source_term(void *ctx, uint32_t i, struct cairn_index_new_term *out)
+struct cairn_index_put_shard fx_shard_request(struct fx_shard *s)
 {
-	struct fx_shard *s = ctx;
-	*out = s->files[s->at_file - 1].terms[i];
-}
-
-void fx_shard_write(struct fx_shard *s, struct cairn_index_write *write)
-{
-	*write = (struct cairn_index_write){
-		.kind = CAIRN_INDEX_PUT_SHARD,
-		.shard =
-			{
-				.body = s->body,
-				.scope = s->scope,
-				.owner = s->owner,
-				.source = {s, fx_source_rewind, fx_source_xorb, fx_source_file, fx_source_term},
-			},
+	fx_records_make(s);
+	return (struct cairn_index_put_shard){
+		.body = s->body,
+		.scope = s->scope,
+		.owner = s->owner,
+		.shard = &s->records.shard,
 	};
 }
 
 enum cairn_status fx_shard_put(struct cairn_index *ix, struct fx_shard *s)
 {
-	struct cairn_index_write write;
-	fx_shard_write(s, &write);
-	enum cairn_status status = cairn_index_write(ix, &write);
-	s->diag = write.diag;
-	s->added = write.added;
+	struct cairn_index_put_shard put = fx_shard_request(s);
+	enum cairn_status status = cairn_index_put_shard(ix, &put);
+	s->diag = put.write.diag;
+	s->added = status == CAIRN_OK && put.added;
 	return status;
 }
 
@@ -201,13 +242,4 @@ bool fx_sees(struct cairn_index *ix, const char *viewer, uint64_t file_number)
 	ck_assert(status == CAIRN_OK || status == CAIRN_E_NOT_FOUND);
 	cairn_index_file_fini(&file);
 	return status == CAIRN_OK;
-}
-
-void fx_sql(const char *dir, const char *statements)
-{
-	char path[CAIRN_SQL_PATH_BYTES];
-	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
-	ck_assert_int_eq(cairn_sql_index_path(path, dir, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL, NULL), CAIRN_OK);
-	ck_assert_msg(cairn_sql_exec(db, statements) == CAIRN_OK, "%s", sqlite3_errmsg(db));
 }

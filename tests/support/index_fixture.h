@@ -9,8 +9,19 @@ enum { FX_XORBS_MAX = 8, FX_FILES_MAX = 16, FX_TERMS_MAX = 16, FX_ELIGIBLE_MAX =
 /** A hash that nothing else has: of kind and number. */
 struct cairn_hash fx_hash(const char *kind, uint64_t number);
 
-/** An opened index; fails the test otherwise. */
+/** Which engine's indexes are tested: of the program's argument, an URL with a * for a folder, if there is one; else
+ *  SQLite's. */
+void fx_use_engine(int argc, char **argv);
+
+/** The URL of the index in a folder. */
+struct fx_url {
+	char text[512];
+};
+struct fx_url fx_url(const char *dir);
+
+/** An index, made or migrated, and opened; fails the test otherwise. */
 struct cairn_index *fx_open(const char *dir);
+struct cairn_index *fx_open_with(const char *dir, const struct cairn_index_options *options);
 
 struct fx_xorb {
 	struct cairn_hash hash;
@@ -22,27 +33,39 @@ struct fx_xorb fx_xorb_new(uint64_t number, uint32_t n);
 void fx_xorb_fini(struct fx_xorb *x);
 /** Register it as stored. @return whether it was added */
 bool fx_xorb_put(struct cairn_index *ix, const struct fx_xorb *x);
+/** Of cairn_index_spans(): of the first xorb the spans, too. */
+extern const uint32_t FX_SPANS[2];
 /** Of cairn_index_spans(): the places must be those of the stored fx_xorb that ctx points to. */
 enum cairn_status fx_spans_are(void *ctx, const struct cairn_index_spans *places);
 
+struct fx_term {
+	struct cairn_hash xorb;
+	struct cairn_index_new_term term; /* but for its xorb */
+};
+
 struct fx_file {
 	struct cairn_index_new_file file;
-	struct cairn_index_new_term terms[FX_TERMS_MAX];
+	struct fx_term terms[FX_TERMS_MAX];
 };
 
 /** A shard to be registered. */
 struct fx_shard {
 	struct cairn_hash body;
 	const char *scope, *owner;
-	struct cairn_index_described xorbs[FX_XORBS_MAX];
+	struct cairn_index_new_xorb xorbs[FX_XORBS_MAX]; /* the described ones */
 	struct cairn_index_eligible eligible[FX_XORBS_MAX][FX_ELIGIBLE_MAX];
-	uint32_t n_xorbs, at_xorb;
+	uint32_t n_xorbs;
 	struct fx_file files[FX_FILES_MAX];
-	uint32_t n_files, at_file;
-	enum cairn_status fails; /* what the source answers instead of its last file */
-	unsigned n_rewinds;
+	uint32_t n_files;
 	struct cairn_diag diag; /* of the last put */
 	bool added;
+	struct fx_records { /* made by fx_shard_request() */
+		struct cairn_index_new_shard shard;
+		struct cairn_index_new_xorb xorbs[FX_XORBS_MAX + FX_FILES_MAX * FX_TERMS_MAX];
+		struct cairn_index_eligible eligible[FX_XORBS_MAX * FX_ELIGIBLE_MAX];
+		struct cairn_index_new_file files[FX_FILES_MAX];
+		struct cairn_index_new_term terms[FX_FILES_MAX * FX_TERMS_MAX];
+	} records;
 };
 /** Empty, of the shared scope and the operator. */
 void fx_shard_init(struct fx_shard *s, uint64_t number);
@@ -52,8 +75,10 @@ void fx_shard_xorb(struct fx_shard *s, const struct fx_xorb *x, unsigned n_eligi
 struct fx_file *fx_shard_file(struct fx_shard *s, uint64_t number, const struct fx_xorb *x, uint32_t start,
 			      uint32_t end);
 void fx_shard_term(struct fx_file *file, const struct fx_xorb *x, uint32_t start, uint32_t end);
-/** Fill in a write that registers it, for cairn_index_submit(). */
-void fx_shard_write(struct fx_shard *s, struct cairn_index_write *write);
+/** Add a file whose xorb is not there: the put fails with CAIRN_E_CONFLICT. n_files-- takes it away again. */
+void fx_shard_fail(struct fx_shard *s);
+/** What registers it, for cairn_index_put_shard(). */
+struct cairn_index_put_shard fx_shard_request(struct fx_shard *s);
 /** Register it and wait. */
 enum cairn_status fx_shard_put(struct cairn_index *ix, struct fx_shard *s);
 
@@ -67,9 +92,6 @@ struct fx_answer {
 };
 enum cairn_status fx_query(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 			   struct fx_answer *out);
-
-/** Run statements on the index of a data folder, beside whoever has it open. */
-void fx_sql(const char *dir, const char *statements);
 
 /** Does the file exist for this viewer? */
 bool fx_sees(struct cairn_index *ix, const char *viewer, uint64_t file_number);

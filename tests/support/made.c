@@ -86,7 +86,8 @@ void made_write_file(struct cairn_shard_writer *w, const struct made_term *terms
 		cairn_shard_write_sha256(w, sha256);
 }
 
-static enum cairn_status made_chunk_list(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list **list)
+static enum cairn_status made_chunk_list(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list **list,
+					 int64_t *id)
 {
 	struct made_store *store = ctx;
 	store->n_asked++;
@@ -95,6 +96,7 @@ static enum cairn_status made_chunk_list(void *ctx, const struct cairn_hash *xor
 	for (size_t i = 0; i < store->n; i++)
 		if (cairn_hash_equal(&store->xorbs[i].hash, xorb)) {
 			*list = &store->xorbs[i].list;
+			*id = (int64_t)i + 1;
 			return CAIRN_OK;
 		}
 	return CAIRN_E_NOT_FOUND;

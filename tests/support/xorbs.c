@@ -45,13 +45,13 @@ struct xorb_verdict xorb_verify(const uint8_t *bytes, size_t len, size_t piece_b
 	return verdict;
 }
 
-void xorb_add_chunk(struct cairn_buf *out, uint32_t packed_bytes, uint32_t unpacked_bytes, unsigned scheme,
+void xorb_add_chunk(struct cairn_buf *out, uint32_t compressed_bytes, uint32_t unpacked_bytes, unsigned scheme,
 		    const void *data, size_t data_len)
 {
 	uint8_t *header = cairn_buf_extend(out, CAIRN_XORB_CHUNK_HEADER_BYTES);
 	ck_assert_ptr_nonnull(header);
 	header[0] = 0;
-	cairn_put_u24le(header + 1, packed_bytes);
+	cairn_put_u24le(header + 1, compressed_bytes);
 	header[4] = (uint8_t)scheme;
 	cairn_put_u24le(header + 5, unpacked_bytes);
 	cairn_buf_add(out, data, data_len);

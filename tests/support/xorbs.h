@@ -26,7 +26,7 @@ struct xorb_verdict xorb_verify(const uint8_t *bytes, size_t len, size_t piece_b
 				const struct cairn_xorb_verifier_options *options, const struct cairn_hash *expected);
 
 /** Append a chunk header and data as they are, valid or not. */
-void xorb_add_chunk(struct cairn_buf *out, uint32_t packed_bytes, uint32_t unpacked_bytes, unsigned scheme,
+void xorb_add_chunk(struct cairn_buf *out, uint32_t compressed_bytes, uint32_t unpacked_bytes, unsigned scheme,
 		    const void *data, size_t data_len);
 
 /** Append the footer that agrees with the chunks. */

@@ -1,5 +1,6 @@
 /* The cache of built answers: what it keeps, what it lets go, and who may still read what it let go. */
 #include "cas/answer_cache.h"
+#include "cas/stats.h"
 #include "support/vectors.h"
 
 #include <check.h>

@@ -1,5 +1,7 @@
 #include "base/clock.h"
+#include "cas/keys.h"
 #include "server/auth.h"
+#include "support/cas_fixture.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -46,7 +48,8 @@ static char *auth_header(struct cairn_token_claims claims)
 		claims.expires_unix_s = now + 3600;
 	ck_assert_int_eq(cairn_token_keys_load(&keys, key_path, &diag), CAIRN_OK);
 	int64_t minted = claims.expires_unix_s < now ? claims.expires_unix_s - 10 : now;
-	ck_assert_msg(cairn_token_mint(keys, &claims, minted, &token, &diag) == CAIRN_OK, "%s", diag.text);
+	ck_assert_msg(cairn_token_mint(keys, &options.binding, &claims, minted, &token, &diag) == CAIRN_OK, "%s",
+		      diag.text);
 	ck_assert_int_gt(asprintf(&header, "Bearer %s", token), 0);
 	cairn_token_keys_free(keys);
 	free(token);
@@ -355,6 +358,76 @@ START_TEST(rotation_under_a_flood_of_bad_tokens)
 }
 END_TEST
 
+static int64_t auth_add_api_key(void)
+{
+	const struct cairn_key key = {.name = "ci", .repo = "", .scopes = "read"};
+	char repo[CAIRN_KEY_NAME_MAX + 1], text[CAIRN_KEY_TEXT_BYTES];
+	int64_t id;
+	ck_assert_int_eq(cairn_cas_make_key(options.cas, &key, repo, text, &id), CAIRN_OK);
+	return id;
+}
+
+START_TEST(a_token_is_as_good_as_its_api_key)
+{
+	struct cas_fixture f = cas_fixture_new();
+	options.cas = f.cas;
+	int64_t first = auth_add_api_key(), second = auth_add_api_key();
+	char *of_first = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ, .api_key = first});
+	char *of_second = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ, .api_key = second});
+	char *of_none = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ, .api_key = 999});
+	bool revoked;
+	ck_assert_int_eq(auth_must_pass(of_first, CAIRN_TOKEN_READ).api_key, first);
+	auth_must_fail(of_none, CAIRN_TOKEN_READ, 401, "token.revoked");
+	ck_assert_int_eq(cairn_cas_revoke_key(options.cas, first, &revoked), CAIRN_OK);
+	auth_must_fail(of_first, CAIRN_TOKEN_READ, 401, "token.revoked");
+	ck_assert_int_eq(auth_must_pass(of_second, CAIRN_TOKEN_READ).api_key, second);
+	cas_fixture_fini(&f);
+	free(of_first);
+	free(of_second);
+	free(of_none);
+}
+END_TEST
+
+START_TEST(tokens_of_one_api_key_count_as_one)
+{
+	struct cas_fixture f = cas_fixture_new();
+	options.cas = f.cas;
+	int64_t key = auth_add_api_key(), other = auth_add_api_key();
+	const int64_t of[] = {key, key, other, 0, 0};
+	char *headers[5];
+	const void *names[5];
+	size_t lens[5];
+	struct auth_identity who[5];
+	for (int i = 0; i < 5; i++) {
+		struct cairn_token_claims claims = {.scopes = CAIRN_TOKEN_READ, .api_key = of[i]};
+		(void)snprintf(claims.subject, sizeof(claims.subject), "%d", i);
+		headers[i] = auth_header(claims);
+		who[i] = auth_must_pass(headers[i], CAIRN_TOKEN_READ);
+		names[i] = auth_bearer_name(&who[i], headers[i], &lens[i]);
+	}
+	for (int i = 0; i < 5; i++) {
+		for (int j = 0; j < 5; j++) {
+			bool same = lens[i] == lens[j] && memcmp(names[i], names[j], lens[i]) == 0;
+			ck_assert_msg(same == (i == j || i + j == 1), "%d and %d", i, j);
+		}
+	}
+	cas_fixture_fini(&f);
+	for (int i = 0; i < 5; i++)
+		free(headers[i]);
+}
+END_TEST
+
+START_TEST(tokens_for_another_service)
+{
+	char *header = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ});
+	options.binding = (struct cairn_token_binding){"cas", "hub"};
+	auth_must_fail(header, CAIRN_TOKEN_READ, 401, "token.audience");
+	options.binding = (struct cairn_token_binding){NULL, "hub"};
+	auth_must_fail(header, CAIRN_TOKEN_READ, 401, "token.issuer");
+	free(header);
+}
+END_TEST
+
 START_TEST(keys_that_are_not_there)
 {
 	struct auth_keys *keys;
@@ -386,6 +459,9 @@ int main(void)
 	tcase_add_test(t, rotation_under_load);
 	tcase_add_test(t, rotation_under_a_flood_of_bad_tokens);
 	tcase_add_test(t, keys_stay_when_a_reload_fails);
+	tcase_add_test(t, a_token_is_as_good_as_its_api_key);
+	tcase_add_test(t, tokens_of_one_api_key_count_as_one);
+	tcase_add_test(t, tokens_for_another_service);
 	tcase_add_test(t, keys_that_are_not_there);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);

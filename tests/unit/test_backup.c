@@ -93,13 +93,13 @@ static enum cairn_status restore_try(const struct backup_fixture *b, unsigned n_
 /* Open what was restored: nothing is wrong with it, and n files can be read. */
 static void backup_check_restored(struct backup_fixture *b, unsigned n_files)
 {
+	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *data = NULL;
 	CLEANUP(cairn_cas_freep) struct cairn_cas *cas = NULL;
 	struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
 	struct cairn_diag diag = {0};
 	unsigned n = 0;
-	options.data_dir = b->restored;
 	options.reserve_bytes = 0;
-	ck_assert_msg(cairn_cas_open(&cas, &options, &diag) == CAIRN_OK, "%s", diag.text);
+	ck_assert_msg(cas_open_folder(b->restored, &options, &data, &cas, &diag) == CAIRN_OK, "%s", diag.text);
 	ck_assert_uint_eq(gc_problems(cas), 0);
 	for (unsigned i = 0; i < XORBS; i++)
 		n += gc_read_back(cas, &b->files[i].hash) == CAIRN_OK;
@@ -124,11 +124,10 @@ START_TEST(backup_goes_on_after_every_chunk)
 		ck_assert_uint_eq(report.n_kept, XORBS);
 		ck_assert_int_eq(tempdir_count(&b.dir, ""), 1); /* nothing is left beside it */
 		for (unsigned stop = 1; restore_try(&b, stop, &restored, &diag) == CAIRN_E_BUSY; stop += 3) {
-			CLEANUP(cairn_cas_freep) struct cairn_cas *cas = NULL;
-			struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
-			options.data_dir = b.restored;
+			struct cairn_data_dir *data;
+			const struct cairn_data_dir_options options = {.path = b.restored};
 			diag = (struct cairn_diag){0};
-			ck_assert_int_eq(cairn_cas_open(&cas, &options, &diag), CAIRN_E_CONFLICT);
+			ck_assert_int_eq(cairn_data_dir_open(&data, &options, &diag), CAIRN_E_CONFLICT);
 			ck_assert_str_eq(diag.rule, "data_dir.restoring");
 		}
 		ck_assert_uint_eq(restored.n_objects, XORBS);

@@ -1,31 +1,38 @@
 /* The use cases over a real folder: real index, real files, captured uploads. */
 #include "base/clock.h"
 #include "cas/cas.h"
+#include "cas/internal.h"
 #include "cas/plan.h"
 #include "cas/prove.h"
+#include "cas/sound_copy.h"
+#include "cas/stats.h"
 #include "shard/reader.h"
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
+#include "support/index_sqlite.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 START_TEST(a_xorb_is_inserted_once)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
 	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
-	struct cairn_index_xorb xorb;
+	uint64_t stored_bytes;
 	bool inserted;
-	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &xorb), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &stored_bytes), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	ck_assert(inserted);
 	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	ck_assert(!inserted);
-	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &xorb), CAIRN_OK);
-	ck_assert_uint_eq(xorb.stored_bytes, body.len);
+	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &stored_bytes), CAIRN_OK);
+	ck_assert_uint_eq(stored_bytes, body.len);
 }
 END_TEST
 
@@ -48,17 +55,17 @@ START_TEST(a_lost_object_is_taken_again)
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
 	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
-	struct cairn_index_xorb xorb;
+	uint64_t stored_bytes;
 	bool inserted;
 	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_store_remove(cairn_cas_store(f.cas), &hash), CAIRN_OK);
-	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &xorb), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_store_remove(f.cas->store, &hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &stored_bytes), CAIRN_E_NOT_FOUND);
 	struct cairn_diag diag = {0};
 	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &inserted, &diag),
 			 CAIRN_E_NOT_FOUND);
 	ck_assert_str_eq(diag.rule, "xorb.not_stored");
 	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &xorb), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &stored_bytes), CAIRN_OK);
 }
 END_TEST
 
@@ -71,12 +78,12 @@ START_TEST(an_object_without_a_row_is_replaced)
 	struct cairn_store_put *put;
 	bool existed, inserted;
 	uint64_t bytes;
-	ck_assert_int_eq(cairn_store_put_begin(cairn_cas_store(f.cas), &put), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_put_begin(f.cas->store, &put), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_write(put, body.bytes, 10), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_commit(put, &hash, &existed), CAIRN_OK);
 	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	ck_assert(inserted);
-	ck_assert_int_eq(cairn_store_stat(cairn_cas_store(f.cas), &hash, &bytes), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_stat(f.cas->store, &hash, &bytes), CAIRN_OK);
 	ck_assert_uint_eq(bytes, body.len);
 }
 END_TEST
@@ -138,7 +145,7 @@ START_TEST(nothing_of_a_refused_shard_is_visible)
 	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &added, &diag),
 			 CAIRN_E_NOT_FOUND);
 	ck_assert_str_eq(diag.rule, "xorb.not_stored");
-	cairn_index_stats(cairn_cas_index(f.cas), &stats);
+	cairn_index_stats(f.cas->index, &stats);
 	ck_assert_uint_eq(stats.n_files + stats.n_shards + stats.n_eligible, 0);
 	struct cairn_cas_stats cas_stats;
 	cairn_cas_stats(f.cas, &cas_stats);
@@ -205,8 +212,8 @@ END_TEST
 
 static void lose_xorb(struct cairn_cas *cas, const struct cairn_hash *hash)
 {
-	struct cairn_index_write lose = {.kind = CAIRN_INDEX_LOSE_XORB, .promise = {.hash = *hash}};
-	ck_assert_int_eq(cairn_index_write(cairn_cas_index(cas), &lose), CAIRN_OK);
+	struct cairn_index_lose_xorb lose = {.hash = *hash};
+	ck_assert_int_eq(cairn_index_lose_xorb(cas->index, &lose), CAIRN_OK);
 }
 
 /* @return how many xorbs an answer has; 0: there is none */
@@ -233,25 +240,69 @@ static unsigned xorbs_of_answer(struct cairn_cas *cas, const struct cairn_hash *
 	return n;
 }
 
+/* An object of the length that the row has; what is in it is not looked at here. */
+static void put_object_of(struct cairn_cas *cas, const struct fx_xorb *x)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf bytes = cairn_buf_init(1 << 24);
+	struct cairn_store_put *put;
+	bool existed;
+	memset(cairn_buf_extend(&bytes, x->list.spans[x->list.n - 1].end), 0, x->list.spans[x->list.n - 1].end);
+	ck_assert_int_eq(cairn_store_put_begin(cas->store, &put), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_put_write(put, bytes.bytes, bytes.len), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_put_commit(put, &x->hash, &existed), CAIRN_OK);
+}
+
+/* Such a xorb is named by its chunk's hash, which is all the proof that is asked of whoever refers to the chunk. */
+START_TEST(a_xorb_of_one_chunk_is_no_neighbour)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	struct fx_xorb a = fx_xorb_new(1, 20), alone = fx_xorb_new(2, 1), b = fx_xorb_new(3, 2);
+	struct fx_shard s;
+	fx_xorb_put(f.cas->index, &a);
+	fx_xorb_put(f.cas->index, &alone);
+	fx_xorb_put(f.cas->index, &b);
+	put_object_of(f.cas, &a);
+	put_object_of(f.cas, &alone);
+	put_object_of(f.cas, &b);
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &a, 1, 1);
+	fx_shard_xorb(&s, &alone, 1, 0);
+	fx_shard_xorb(&s, &b, 1, 0);
+	ck_assert_int_eq(fx_shard_put(f.cas->index, &s), CAIRN_OK);
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 2);
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &b.list.hashes[0]), 2);
+	/* Who asks for the chunk itself knows it. */
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &alone.list.hashes[0]), 3);
+	fx_xorb_fini(&a);
+	fx_xorb_fini(&alone);
+	fx_xorb_fini(&b);
+}
+END_TEST
+
 /* Clients deduplicate against all that an answer holds, and never send it: their shards would be refused for ever. */
 START_TEST(a_lost_xorb_is_not_offered)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	struct fx_xorb a = fx_xorb_new(1, 20), b = fx_xorb_new(2, 30);
 	struct fx_shard s;
-	fx_xorb_put(cairn_cas_index(f.cas), &a);
-	fx_xorb_put(cairn_cas_index(f.cas), &b);
+	fx_xorb_put(f.cas->index, &a);
+	fx_xorb_put(f.cas->index, &b);
+	put_object_of(f.cas, &a);
+	put_object_of(f.cas, &b);
 	fx_shard_init(&s, 1);
 	fx_shard_xorb(&s, &a, 2, 1, 2);
 	fx_shard_xorb(&s, &b, 1, 1);
-	ck_assert_int_eq(fx_shard_put(cairn_cas_index(f.cas), &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(f.cas->index, &s), CAIRN_OK);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 2);
 	lose_xorb(f.cas, &b.hash);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[2]), 1);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &b.list.hashes[1]), 0);
-	fx_xorb_put(cairn_cas_index(f.cas), &b);
+	fx_xorb_put(f.cas->index, &b);
 	cas_fixture_reopen(&f, NULL);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 2);
+	/* That answer is kept. */
+	ck_assert_int_eq(cairn_store_remove(f.cas->store, &b.hash), CAIRN_OK);
+	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 1);
 	/* A shard may have described it while it was lost. */
 	fx_sql(f.dir.path, "UPDATE xorb SET stored = NULL WHERE id = 1");
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[2]), 0);
@@ -259,6 +310,20 @@ START_TEST(a_lost_xorb_is_not_offered)
 	fx_xorb_fini(&b);
 }
 END_TEST
+
+static void cas_flip_object(const struct cas_fixture *f, const struct cairn_hash *hash)
+{
+	char path[512], text[CAIRN_HASH_TEXT_BYTES];
+	uint8_t byte;
+	cairn_hash_text(text, hash);
+	(void)snprintf(path, sizeof(path), "%s/objects/%.2s/%.2s/%s", f->dir.path, text, text + 2, text);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pread(fd, &byte, 1, 2000), 1);
+	byte ^= 1;
+	ck_assert_int_eq(pwrite(fd, &byte, 1, 2000), 1);
+	close(fd);
+}
 
 /* The row does not vouch for the object: neither HEAD nor a grant calls the xorb stored, and so no shard may rely on
  * it. */
@@ -268,17 +333,43 @@ START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
 	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
 	struct cairn_diag diag = {0};
+	uint64_t stored_bytes;
 	bool changed;
 	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &changed, NULL), CAIRN_OK);
 	if (_i == 0)
 		lose_xorb(f.cas, &hash);
 	else
 		fx_sql(f.dir.path, "UPDATE xorb SET stored = stored + 1");
+	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &stored_bytes), CAIRN_E_NOT_FOUND);
+	cas_flip_object(&f, &hash);
 	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &changed, &diag),
 			 CAIRN_E_NOT_FOUND);
 	ck_assert_str_eq(diag.rule, "xorb.not_stored");
 	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &changed, NULL), CAIRN_OK);
 	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &changed, NULL), CAIRN_OK);
+}
+END_TEST
+
+/* But where its bytes are sound all the same, as when a pack was moved away and back, they are recorded again. */
+START_TEST(a_sound_object_whose_row_calls_it_lost_is_recorded_again)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
+	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
+	uint64_t stored_bytes;
+	struct cairn_cas_stats stats;
+	bool changed;
+	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &changed, NULL), CAIRN_OK);
+	if (_i == 0)
+		lose_xorb(f.cas, &hash);
+	else
+		fx_sql(f.dir.path, "UPDATE xorb SET stored = stored + 1");
+	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &changed, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &stored_bytes), CAIRN_OK);
+	ck_assert_uint_eq(stored_bytes, body.len);
+	cairn_cas_stats(f.cas, &stats);
+	ck_assert_uint_eq(stats.xorbs_found, 1);
+	ck_assert_uint_eq(stats.objects_damaged, 0);
 }
 END_TEST
 
@@ -291,7 +382,7 @@ START_TEST(an_upload_that_finds_a_xorb_lost_withdraws_its_answers)
 	bool inserted;
 	cas_put_medium(f.cas, &CAS_OPERATOR);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &chunk), 1);
-	ck_assert_int_eq(cairn_store_remove(cairn_cas_store(f.cas), &hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(f.cas->store, &hash), CAIRN_OK);
 	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &chunk), 0);
 }
@@ -306,19 +397,19 @@ static bool stop_at_the_third(void *ctx)
 START_TEST(a_proof_that_is_stopped_proves_nothing)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
-	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL, *sound = NULL;
 	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
 	struct cairn_diag diag = {0};
 	unsigned n = 0;
 	cas_put_medium(f.cas, &CAS_OPERATOR);
-	ck_assert_int_eq(cairn_store_get(cairn_cas_store(f.cas), &hash, &object), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_get(f.cas->store, &hash, &object), CAIRN_OK);
 	const struct cairn_fetch_range all = {0, cairn_store_object_bytes(object) - 1};
-	ck_assert_int_eq(cairn_cas_prove(f.cas, &hash, object, &all, 1, stop_at_the_third, &n, &diag), CAIRN_E_BUSY);
+	ck_assert_int_eq(cas_sound_copy(f.cas, &hash, &all, 1, stop_at_the_third, &n, &sound, &diag), CAIRN_E_BUSY);
 	ck_assert_uint_eq(n, 3);
 	ck_assert_str_eq(diag.rule, "verify.stopped");
-	ck_assert(!cairn_cas_is_proved(f.cas, &hash, &all));
-	ck_assert_int_eq(cairn_cas_prove(f.cas, &hash, object, &all, 1, NULL, NULL, NULL), CAIRN_OK);
-	ck_assert(cairn_cas_is_proved(f.cas, &hash, &all));
+	ck_assert(!cairn_cas_is_proved(f.cas, &hash, object, &all, 1));
+	ck_assert_int_eq(cas_sound_copy(f.cas, &hash, &all, 1, NULL, NULL, &sound, NULL), CAIRN_OK);
+	ck_assert(cairn_cas_is_proved(f.cas, &hash, object, &all, 1));
 }
 END_TEST
 
@@ -356,35 +447,92 @@ START_TEST(all_is_there_after_opening_again)
 }
 END_TEST
 
-START_TEST(a_folder_in_use_is_refused)
-{
-	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
-	struct cairn_cas_options options = CAIRN_CAS_DEFAULTS;
-	struct cairn_diag diag = {0};
-	struct cairn_cas *second;
-	options.data_dir = f.dir.path;
-	ck_assert_int_eq(cairn_cas_open(&second, &options, &diag), CAIRN_E_CONFLICT);
-	ck_assert_str_eq(diag.rule, "data_dir.in_use");
-}
-END_TEST
-
 static void small_spool(struct cairn_cas_options *options)
 {
 	options->spool_bytes_max = 1000;
+	options->spool_share_percent = 40;
+	options->shard_bytes_max = options->xorb_bytes_max = 300;
 }
 
-START_TEST(bodies_in_flight_are_bounded)
+/* A sender of its own, by its number. */
+static struct cairn_shard_upload *begin_shard(struct cas_fixture *f, uint8_t sender, uint64_t bytes_expected,
+					      enum cairn_status expected, const char *rule)
+{
+	struct cairn_shard_upload *u = NULL;
+	struct cairn_diag diag = {0};
+	const struct cairn_cas_who who = {.scope = "", .owner = "", .sender = {{sender}}};
+	ck_assert_int_eq(cairn_shard_upload_begin(f->cas, &who, bytes_expected, false, &u, &diag), expected);
+	ck_assert_pstr_eq(diag.rule, rule);
+	return u;
+}
+
+static void write_shard(struct cairn_shard_upload *u, size_t len, enum cairn_status expected, struct cairn_diag *diag)
+{
+	uint8_t bytes[400] = {0};
+	ck_assert_int_eq(cairn_shard_upload_write(u, bytes, len, diag), expected);
+}
+
+START_TEST(a_body_takes_what_has_come_of_it)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_fixture_reopen(&f, small_spool);
-	struct cairn_shard_upload *one, *two;
+	struct cairn_shard_upload *slow[20];
+	struct cairn_cas_stats stats;
+	for (size_t i = 0; i < 20; i++) {
+		slow[i] = begin_shard(&f, 1, i % 2 ? UINT64_MAX : 300, CAIRN_OK, NULL);
+		write_shard(slow[i], 1, CAIRN_OK, NULL);
+	}
+	cairn_cas_stats(f.cas, &stats);
+	ck_assert_uint_eq(stats.spool_bytes, 20);
+	cairn_shard_upload_free(begin_shard(&f, 1, 300, CAIRN_OK, NULL));
+	for (size_t i = 0; i < 20; i++)
+		cairn_shard_upload_free(slow[i]);
+	cairn_cas_stats(f.cas, &stats);
+	ck_assert_uint_eq(stats.spool_bytes, 0);
+}
+END_TEST
+
+START_TEST(a_sender_has_a_share_and_others_go_on)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	cas_fixture_reopen(&f, small_spool);
 	struct cairn_diag diag = {0};
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1000, false, &one, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1, false, &two, &diag), CAIRN_E_BUSY);
-	ck_assert_str_eq(diag.rule, "spool.full");
+	struct cairn_shard_upload *one = begin_shard(&f, 1, 300, CAIRN_OK, NULL);
+	struct cairn_shard_upload *chunked = begin_shard(&f, 1, UINT64_MAX, CAIRN_OK, NULL);
+	write_shard(one, 300, CAIRN_OK, NULL);
+	write_shard(chunked, 100, CAIRN_OK, NULL);
+	write_shard(chunked, 1, CAIRN_E_BUSY, &diag);
+	ck_assert_str_eq(diag.rule, "spool.share");
+	ck_assert_str_eq(diag.expected, "400");
+	ck_assert_str_eq(diag.actual, "401");
+	begin_shard(&f, 1, 1, CAIRN_E_BUSY, "spool.share");
+	struct cairn_shard_upload *other = begin_shard(&f, 2, 300, CAIRN_OK, NULL);
+	write_shard(other, 300, CAIRN_OK, NULL);
+	cairn_shard_upload_free(other);
 	cairn_shard_upload_free(one);
-	ck_assert_int_eq(cairn_shard_upload_begin(f.cas, &CAS_OPERATOR, 1, false, &two, NULL), CAIRN_OK);
-	cairn_shard_upload_free(two);
+	write_shard(chunked, 1, CAIRN_OK, NULL);
+	cairn_shard_upload_free(chunked);
+}
+END_TEST
+
+START_TEST(bodies_of_all_senders_are_bounded)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	cas_fixture_reopen(&f, small_spool);
+	struct cairn_diag diag = {0};
+	struct cairn_shard_upload *u[4];
+	for (uint8_t i = 0; i < 4; i++)
+		u[i] = begin_shard(&f, i, UINT64_MAX, CAIRN_OK, NULL);
+	for (uint8_t i = 0; i < 3; i++)
+		write_shard(u[i], 300, CAIRN_OK, NULL);
+	begin_shard(&f, 4, 101, CAIRN_E_BUSY, "spool.full");
+	write_shard(u[3], 100, CAIRN_OK, NULL);
+	write_shard(u[3], 1, CAIRN_E_BUSY, &diag);
+	ck_assert_str_eq(diag.rule, "spool.full");
+	cairn_shard_upload_free(u[0]);
+	write_shard(u[3], 1, CAIRN_OK, NULL);
+	for (uint8_t i = 1; i < 4; i++)
+		cairn_shard_upload_free(u[i]);
 }
 END_TEST
 
@@ -418,14 +566,17 @@ static Suite *cas_suite(void)
 	tcase_add_test(t, a_shard_is_added_once_for_each_owner);
 	tcase_add_test(t, nothing_of_a_refused_shard_is_visible);
 	tcase_add_test(t, a_query_is_answered_with_keyed_chunks);
+	tcase_add_test(t, a_xorb_of_one_chunk_is_no_neighbour);
 	tcase_add_test(t, a_lost_xorb_is_not_offered);
 	tcase_add_loop_test(t, a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard, 0, 2);
+	tcase_add_loop_test(t, a_sound_object_whose_row_calls_it_lost_is_recorded_again, 0, 2);
 	tcase_add_test(t, an_upload_that_finds_a_xorb_lost_withdraws_its_answers);
 	tcase_add_test(t, a_proof_that_is_stopped_proves_nothing);
 	tcase_add_test(t, two_scopes_get_other_keys_and_do_not_see_each_other);
 	tcase_add_test(t, all_is_there_after_opening_again);
-	tcase_add_test(t, a_folder_in_use_is_refused);
-	tcase_add_test(t, bodies_in_flight_are_bounded);
+	tcase_add_test(t, a_body_takes_what_has_come_of_it);
+	tcase_add_test(t, a_sender_has_a_share_and_others_go_on);
+	tcase_add_test(t, bodies_of_all_senders_are_bounded);
 	tcase_add_test(t, a_full_disk_is_told_before_the_body);
 	suite_add_tcase(s, t);
 	return s;

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char NASTY[] = "a\x1b[2J\tb\n\x7f\xc3\xa4";
-static const char SHOWN[] = "a\\x1b[2J\\x09b\\x0a\\x7f\xc3\xa4";
+static const char NASTY[] = "a\x1b[2J\tb\n\x7f\xc3\xa4\xc2\x9b\xe2\x80\xae\x9b";
+static const char SHOWN[] = "a\\x1b[2J\\x09b\\x0a\\x7f\xc3\xa4\\u009b\\u202e\\x9b";
 
 /* Standard error of what follows, and what was written there. */
 static FILE *caught_begin(void)

@@ -20,17 +20,17 @@ static enum cairn_status codec_try(const uint8_t *data, size_t len, uint32_t unp
 	return cairn_codec_unpack(c, &raw, &header, copy.bytes, 0, diag);
 }
 
-/* Pack, then unpack what was packed; gives the scheme that was taken. */
+/* Compress, then unpack what came of it; gives the scheme that was taken. */
 static enum cairn_scheme codec_round(struct cairn_codec *c, const uint8_t *raw, size_t len)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(2 * len + 1024);
 	enum cairn_scheme scheme = CAIRN_SCHEME_NONE;
-	ck_assert_int_eq(cairn_codec_pack(c, &out, raw, len, &scheme), CAIRN_OK);
+	ck_assert_int_eq(cairn_codec_compress(c, &out, raw, len, &scheme), CAIRN_OK);
 	ck_assert_uint_le(out.len, len + CAIRN_XORB_CHUNK_HEADER_BYTES);
 	struct cairn_xorb_chunk_header header;
 	ck_assert_int_eq(cairn_xorb_chunk_header_parse(&header, out.bytes, 0, CAIRN_CHUNK_READ_BYTES_MAX, NULL),
 			 CAIRN_OK);
-	ck_assert_uint_eq(header.packed_bytes + CAIRN_XORB_CHUNK_HEADER_BYTES, out.len);
+	ck_assert_uint_eq(header.compressed_bytes + CAIRN_XORB_CHUNK_HEADER_BYTES, out.len);
 	ck_assert_uint_eq(header.unpacked_bytes, len);
 	ck_assert_int_eq(header.scheme, scheme);
 	const uint8_t *back = NULL;
@@ -131,7 +131,7 @@ START_TEST(codec_stops_at_excess)
 	size_t len = 16000000;
 	uint8_t *raw = calloc(1, len);
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(1 << 20);
-	ck_assert_int_eq(cairn_codec_pack(c, &out, raw, len, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_codec_compress(c, &out, raw, len, NULL), CAIRN_OK);
 	free(raw);
 	for (uint32_t claimed = 1; claimed < 16000000; claimed = claimed * 40 + 3) {
 		struct cairn_diag diag;
@@ -184,7 +184,7 @@ START_TEST(codec_recovers_after_an_error)
 	struct cairn_xorb_chunk_header header = {12, 5, CAIRN_SCHEME_LZ4};
 	const uint8_t *raw = NULL;
 	ck_assert_int_eq(cairn_codec_unpack(c, &raw, &header, FRAME, 0, NULL), CAIRN_E_FORMAT);
-	header.packed_bytes = sizeof(FRAME);
+	header.compressed_bytes = sizeof(FRAME);
 	ck_assert_int_eq(cairn_codec_unpack(c, &raw, &header, FRAME, 0, NULL), CAIRN_OK);
 	ck_assert_int_eq(memcmp(raw, "aebcd", 5), 0);
 }
@@ -194,8 +194,8 @@ START_TEST(codec_full_buffer)
 {
 	CLEANUP(cairn_codec_freep) struct cairn_codec *c = cairn_codec_new();
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(10);
-	ck_assert_int_eq(cairn_codec_pack(c, &out, (const uint8_t *)"ab", 2, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_codec_pack(c, &out, (const uint8_t *)"a", 1, NULL), CAIRN_E_LIMIT);
+	ck_assert_int_eq(cairn_codec_compress(c, &out, (const uint8_t *)"ab", 2, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_codec_compress(c, &out, (const uint8_t *)"a", 1, NULL), CAIRN_E_LIMIT);
 	ck_assert_uint_eq(out.len, 10);
 }
 END_TEST

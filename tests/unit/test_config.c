@@ -1,4 +1,5 @@
 #include "server/config.h"
+#include "server/http/http_library.h"
 #include "server/settings.h"
 #include "support/output.h"
 #include "support/vectors.h"
@@ -86,9 +87,9 @@ START_TEST(defaults)
 	ck_assert_ptr_null(c.secret_file);
 	ck_assert_ptr_null(c.test_clock);
 	ck_assert(!c.insecure_no_auth && !c.strict && c.access_log);
-	ck_assert_str_eq(c.dedupe_scope, "global");
-	ck_assert_str_eq(c.xorbs, "store");
-	ck_assert_str_eq(c.log_level, "info");
+	ck_assert_int_eq(c.dedupe_scope, CAIRN_DEDUPE_GLOBAL);
+	ck_assert_int_eq(c.xorbs, CONFIG_XORBS_STORE);
+	ck_assert_int_eq(c.log_level, LOG_INFO);
 	ck_assert_uint_eq(c.connections_max, 1008);
 	ck_assert_uint_eq(c.connections_per_address_max, 256);
 	ck_assert_uint_eq(c.idle_timeout_s, 90);
@@ -115,6 +116,8 @@ START_TEST(defaults_are_the_library_s)
 	ck_assert_uint_eq(c.terms_max, o->terms_max);
 	ck_assert_uint_eq(c.xorbs_max, o->xorbs_max);
 	ck_assert_uint_eq(c.term_chunks_max, o->term_chunks_max);
+	ck_assert_uint_eq(c.list_chunks_max, o->list_chunks_max);
+	ck_assert_uint_eq(c.edit_chunks_max, o->edit_chunks_max);
 	ck_assert_uint_eq(c.spool_bytes_max, o->spool_bytes_max);
 	ck_assert_uint_eq(c.reserve_bytes, o->reserve_bytes);
 	ck_assert_uint_eq(c.answer_bytes_max, o->answer_bytes_max);
@@ -213,6 +216,11 @@ START_TEST(spellings_of_options)
 }
 END_TEST
 
+/* 255 bytes */
+#define LONG_NAME_15 "a-name-15-bytes"
+#define LONG_NAME_60 LONG_NAME_15 LONG_NAME_15 LONG_NAME_15 LONG_NAME_15
+#define LONG_NAME    LONG_NAME_60 LONG_NAME_60 LONG_NAME_60 LONG_NAME_60 LONG_NAME_15
+
 static const struct {
 	const char *args[3];
 	const char *line;
@@ -239,7 +247,7 @@ static const struct {
 	{{"--log-level", "loud"}, "cairnd: --log-level: \"loud\" is not known; use error, warning, info or debug\n"},
 	{{"--workers", "-1"}, "cairnd: --workers: \"-1\" is not a whole number; use 0 to 256\n"},
 	{{"--workers", "2K"}, "cairnd: --workers: \"2K\" is not a whole number; use 0 to 256\n"},
-	{{"--workers", "1\n2"}, "cairnd: --workers: \"1?2\" is not a whole number; use 0 to 256\n"},
+	{{"--workers", "1\n2"}, "cairnd: --workers: \"1\\x0a2\" is not a whole number; use 0 to 256\n"},
 	{{"--cache-bytes-max", "1.5G"},
 	 "cairnd: --cache-bytes-max: \"1.5G\" is not a size (digits, then K, M or G or nothing); use 0 to 64G\n"},
 	{{"--cache-bytes-max", "M"},
@@ -256,6 +264,8 @@ static const struct {
 	{{"--spool-bytes-max", "1M"},
 	 "cairnd: spool_bytes_max is smaller than the largest upload; raise it, or lower "
 	 "shard_bytes_max and xorb_bytes_max to it\n"},
+	{{"--token-audience", LONG_NAME "x"}, "cairnd: token_audience: the name has 256 bytes; use at most 255\n"},
+	{{"--token-issuer", LONG_NAME "x"}, "cairnd: token_issuer: the name has 256 bytes; use at most 255\n"},
 	{{"--epoch", "10d"},
 	 "cairnd: gc_grace is shorter than two epochs, the life of an answer; raise it, or lower epoch\n"},
 	{{"--gc-grace", "1209599"},
@@ -272,13 +282,80 @@ static const struct {
 
 START_TEST(bad_options)
 {
-	char args[2][64];
+	char args[2][320];
 	char *list[3] = {0};
 	for (int k = 0; k < 2 && BAD_OPTIONS[_i].args[k]; k++) {
 		(void)snprintf(args[k], sizeof(args[k]), "%s", BAD_OPTIONS[_i].args[k]);
 		list[k] = args[k];
 	}
 	config_must_fail(list, BAD_OPTIONS[_i].line);
+}
+END_TEST
+
+/* What is printed is a file that comes to the same. */
+START_TEST(settings_are_printed_as_a_file)
+{
+	static const char *const LINES[] = {"listen = 1.2.3.4:5\n", "xorbs = external\n", "sandbox = auto\n",
+					    "strict = yes\n",       "drain = 90s\n",      "shard_bytes_max = 8M\n"};
+	struct output said, again;
+	struct config c;
+	ck_assert_int_eq(config_run(&c,
+				    ARGS((char[]){"--listen=1.2.3.4:5"}, (char[]){"--xorbs=external"},
+					 (char[]){"--print-settings"}, (char[]){"--strict"}, (char[]){"--drain=90"},
+					 (char[]){"--shard-bytes-max=8192K"}),
+				    &said),
+			 CONFIG_EXIT_OK);
+	for (size_t i = 0; i < sizeof(LINES) / sizeof(LINES[0]); i++)
+		ck_assert_msg(strstr(said.out, LINES[i]) != NULL, "%s: %s", LINES[i], said.out);
+	ck_assert_ptr_null(strstr(said.out, "token_key"));
+	ck_assert_ptr_null(c.listen);
+	config_write(said.out);
+	ck_assert_int_eq(config_run(&c, ARGS((char[]){"--config"}, config_path, (char[]){"--print-settings"}), &again),
+			 CONFIG_EXIT_OK);
+	ck_assert_str_eq(again.out, said.out);
+}
+END_TEST
+
+/* The file of all settings: what differs from the defaults counts, the rest is there to be changed. */
+START_TEST(settings_file_tells_of_all)
+{
+	struct output said, again;
+	struct config c;
+	ck_assert_int_eq(config_run(&c,
+				    ARGS((char[]){"--data-dir=/d"}, (char[]){"--print-settings-file"},
+					 (char[]){"--drain=30"}, (char[]){"--token-key=/k"}),
+				    &said),
+			 CONFIG_EXIT_OK);
+	for (size_t i = 0; i < N_SETTINGS; i++) {
+		const struct setting *s = &SETTINGS[i];
+		char line[256];
+		(void)snprintf(line, sizeof(line), "\n#%s =%s%s\n", s->name, s->start ? " " : "",
+			       s->start ? s->start : "");
+		if (strcmp(s->name, "data_dir") == 0)
+			(void)snprintf(line, sizeof(line), "\ndata_dir = /d\n");
+		if (strcmp(s->name, "token_key") == 0)
+			(void)snprintf(line, sizeof(line), "\ntoken_key = /k\n");
+		ck_assert_msg((strstr(said.out, line) != NULL) == (s->help != NULL), "%s: %s", line, said.out);
+	}
+	config_write(said.out);
+	ck_assert_int_eq(config_run(&c, ARGS((char[]){"--config"}, config_path, (char[]){"--print-settings"}), &again),
+			 CONFIG_EXIT_OK);
+	ck_assert_int_eq(
+		config_run(&c,
+			   ARGS((char[]){"--data-dir=/d"}, (char[]){"--print-settings"}, (char[]){"--token-key=/k"}),
+			   &said),
+		CONFIG_EXIT_OK);
+	ck_assert_str_eq(again.out, said.out);
+	/* Without the marks all of it is read, and comes to the same. */
+	ck_assert_int_eq(config_run(&c, ARGS((char[]){"--print-settings-file"}), &said), CONFIG_EXIT_OK);
+	for (char *p = said.out; (p = strstr(p, "\n#")); p++)
+		p[1] = p[2] == ' ' ? '#' : ' ';
+	config_setup();
+	config_write(said.out);
+	ck_assert_int_eq(config_run(&c, ARGS((char[]){"--config"}, config_path, (char[]){"--print-settings"}), &again),
+			 CONFIG_EXIT_OK);
+	ck_assert_int_eq(config_run(&c, ARGS((char[]){"--print-settings"}), &said), CONFIG_EXIT_OK);
+	ck_assert_str_eq(again.out, said.out);
 }
 END_TEST
 
@@ -421,7 +498,10 @@ START_TEST(version)
 	struct config c;
 	struct output said;
 	ck_assert_int_eq(config_run(&c, ARGS((char[]){"--version"}), &said), CONFIG_EXIT_OK);
-	ck_assert_str_eq(said.out, "cairnd " CAIRN_VERSION "\n");
+	char wanted[200];
+	(void)snprintf(wanted, sizeof(wanted), "cairnd %s\nlibmicrohttpd %s; tried with 0.9.75 and 1.0.1\n",
+		       CAIRN_VERSION, http_library_version());
+	ck_assert_str_eq(said.out, wanted);
 }
 END_TEST
 
@@ -473,6 +553,8 @@ int main(void)
 	tcase_add_test(t, unknown_variables_are_logged);
 	tcase_add_test(t, spellings_of_options);
 	tcase_add_loop_test(t, bad_options, 0, sizeof(BAD_OPTIONS) / sizeof(BAD_OPTIONS[0]));
+	tcase_add_test(t, settings_are_printed_as_a_file);
+	tcase_add_test(t, settings_file_tells_of_all);
 	tcase_add_test(t, long_values_stay_one_line);
 	tcase_add_test(t, bad_variables);
 	tcase_add_test(t, bad_files);

@@ -37,7 +37,7 @@ static json_t *body_of(const char *message, const struct cairn_diag *diag)
 {
 	json_error_t error;
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
-	http_error_body(&b, "rule", message, diag, "id-1");
+	http_error_body(&b, HTTP_ERRORS_CAS, "rule", message, diag, "id-1");
 	ck_assert_int_eq(b.status, CAIRN_OK);
 	ck_assert_int_eq(b.bytes[b.len - 1], '\n');
 	json_t *body = json_loadb((const char *)b.bytes, b.len, JSON_REJECT_DUPLICATES, &error);
@@ -115,8 +115,21 @@ START_TEST(the_worst_diagnosis_fits)
 	memset(diag.expected, 1, sizeof(diag.expected) - 1);
 	memset(diag.actual, 1, sizeof(diag.actual) - 1);
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
-	http_error_body(&b, "rule", "message", &diag, "id");
+	http_error_body(&b, HTTP_ERRORS_CAS, "rule", "message", &diag, "id");
 	ck_assert_int_eq(b.status, CAIRN_OK);
+}
+END_TEST
+
+START_TEST(a_body_as_the_hub_has_it)
+{
+	struct cairn_diag diag = {0};
+	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
+	(void)cairn_fail(&diag, CAIRN_E_DENIED, "finer", 7, "a \"text\"");
+	cairn_diag_values(&diag, "1", "2");
+	http_error_body(&b, HTTP_ERRORS_HUB, "rule", "message", &diag, "id");
+	cairn_buf_add(&b, "", 1);
+	ck_assert_str_eq((const char *)b.bytes,
+			 "{\"error\":\"a \\\"text\\\"\",\"code\":\"finer\",\"request_id\":\"id\"}\n");
 }
 END_TEST
 
@@ -125,7 +138,7 @@ START_TEST(a_raw_refusal_is_a_whole_response)
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
 	CLEANUP(cairn_buf_fini) struct cairn_buf body = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
 	http_error_raw(&b, 413, "rule", "message", "id");
-	http_error_body(&body, "rule", "message", NULL, "id");
+	http_error_body(&body, HTTP_ERRORS_CAS, "rule", "message", NULL, "id");
 	cairn_buf_add(&b, "", 1);
 	char start[256];
 	(void)snprintf(start, sizeof(start),
@@ -150,6 +163,7 @@ int main(void)
 	tcase_add_test(tc, a_diagnosis_goes_first);
 	tcase_add_test(tc, text_is_escaped);
 	tcase_add_test(tc, the_worst_diagnosis_fits);
+	tcase_add_test(tc, a_body_as_the_hub_has_it);
 	tcase_add_test(tc, a_raw_refusal_is_a_whole_response);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);

@@ -1,8 +1,10 @@
 /* Planning edits, over a real index, against the rules written down for whole lists. */
 #include "base/bytes.h"
 #include "cas/file_chunks.h"
+#include "cas/internal.h"
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
+#include "support/index_sqlite.h"
 #include "support/subtree_merge.h"
 
 #include <check.h>
@@ -64,13 +66,13 @@ static struct edit_file *edit_file_new(struct cairn_cas *cas, uint64_t seed)
 	fx_shard_init(&f->shard, seed);
 	for (int i = 0; i < XORBS; i++) {
 		f->xorbs[i] = edit_xorb(&seed);
-		fx_xorb_put(cairn_cas_index(cas), &f->xorbs[i]);
+		fx_xorb_put(cas->index, &f->xorbs[i]);
 	}
 	struct fx_file *file = fx_shard_file(&f->shard, seed, NULL, 0, 0);
 	for (size_t i = 0; i < TERMS; i++)
 		edit_add_term(f, file, i, &seed);
 	f->hash = file->file.hash;
-	ck_assert_int_eq(fx_shard_put(cairn_cas_index(cas), &f->shard), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(cas->index, &f->shard), CAIRN_OK);
 	return f;
 }
 
@@ -222,7 +224,7 @@ static void edit_check(struct cairn_cas *cas, const struct edit_file *f, const s
 	const struct cairn_file_chunks_sink sink = {.ctx = &s, .range = edit_range};
 	CLEANUP(cairn_file_chunks_fini) struct cairn_file_chunks have = {0};
 	uint32_t n_windows = edit_windows(f, ranges, n_ranges, s.window);
-	ck_assert_int_eq(cairn_cas_file_chunks(cas, NULL, &f->hash, ranges, n_ranges, &sink, &have), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_file_chunks(cas, NULL, &f->hash, ranges, n_ranges, &sink, &have, NULL), CAIRN_OK);
 	ck_assert_uint_eq(have.n_chunks, f->n_chunks);
 	ck_assert_uint_eq(have.file_bytes, f->bytes);
 	ck_assert_uint_eq(s.n_ranges, n_windows + 1);
@@ -297,7 +299,7 @@ START_TEST(a_suffix_is_the_end_of_the_file)
 	struct cairn_byte_range suffix = {.kind = CAIRN_RANGE_SUFFIX, .suffix_bytes = 1};
 	struct cairn_byte_range same = bytes_of(f->bytes - 1, f->bytes - 1);
 	ck_assert_uint_eq(edit_windows(f, &same, 1, s.window), 1);
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &f->hash, &suffix, 1, &sink, &have), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &f->hash, &suffix, 1, &sink, &have, NULL), CAIRN_OK);
 	edit_check_windows(&s, 1, &have);
 	cairn_subtree_fini(&s.whole);
 }
@@ -318,10 +320,10 @@ START_TEST(what_cannot_be_planned_is_refused)
 	unsigned n = 0;
 	const struct cairn_file_chunks_sink sink = {.ctx = &n, .range = ignore_range};
 	struct cairn_file_chunks out;
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &unknown, &good, 1, &sink, &out), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &f->hash, &past, 1, &sink, &out), CAIRN_E_USAGE);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &unknown, &good, 1, &sink, &out, NULL), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &f->hash, &past, 1, &sink, &out, NULL), CAIRN_E_USAGE);
 	ck_assert_uint_eq(out.file_bytes, f->bytes);
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &f->hash, &good, 0, &sink, &out), CAIRN_E_USAGE);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &f->hash, &good, 0, &sink, &out, NULL), CAIRN_E_USAGE);
 	ck_assert_uint_eq(n, 0);
 }
 END_TEST
@@ -335,10 +337,10 @@ START_TEST(a_sink_can_give_up)
 	struct cairn_file_chunks_sink sink = {.ctx = &s, .range = edit_range, .go_on = edit_go_on};
 	struct cairn_file_chunks out;
 	edit_windows(f, &last, 1, s.window);
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &f->hash, &last, 1, &sink, &out), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &f->hash, &last, 1, &sink, &out, NULL), CAIRN_E_BUSY);
 	s = (struct edit_sink){.f = f, .terms_left = TERMS};
 	edit_windows(f, &last, 1, s.window);
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &f->hash, &last, 1, &sink, &out), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &f->hash, &last, 1, &sink, &out, NULL), CAIRN_OK);
 	cairn_subtree_fini(&s.whole);
 	cairn_file_chunks_fini(&out);
 }
@@ -353,14 +355,15 @@ START_TEST(files_are_read_on_behalf_of_a_viewer)
 	unsigned n = 0;
 	const struct cairn_file_chunks_sink sink = {.ctx = &n, .range = ignore_range};
 	CLEANUP(cairn_file_chunks_fini) struct cairn_file_chunks out = {0};
-	fx_xorb_put(cairn_cas_index(fx.cas), &x);
+	fx_xorb_put(fx.cas->index, &x);
 	fx_shard_init(&shard, 1);
 	shard.owner = "models/a/b";
 	fx_shard_file(&shard, 1, &x, 0, 4);
-	ck_assert_int_eq(fx_shard_put(cairn_cas_index(fx.cas), &shard), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx.cas->index, &shard), CAIRN_OK);
 	struct cairn_hash hash = fx_hash("file", 1);
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, "models/a/c", &hash, &good, 1, &sink, &out), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, "models/a/b", &hash, &good, 1, &sink, &out), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, "models/a/c", &hash, &good, 1, &sink, &out, NULL),
+			 CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, "models/a/b", &hash, &good, 1, &sink, &out, NULL), CAIRN_OK);
 	ck_assert_uint_eq(n, 2);
 	fx_xorb_fini(&x);
 }
@@ -378,16 +381,16 @@ START_TEST(damaged_terms_are_a_conflict)
 	const struct cairn_file_chunks_sink sink = {.ctx = &n, .range = ignore_range};
 	struct cairn_file_chunks out;
 	char sql[160];
-	fx_xorb_put(cairn_cas_index(fx.cas), &x);
+	fx_xorb_put(fx.cas->index, &x);
 	fx_shard_init(&shard, 1);
 	fx_shard_file(&shard, 1, &x, 0, 4);
-	ck_assert_int_eq(fx_shard_put(cairn_cas_index(fx.cas), &shard), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx.cas->index, &shard), CAIRN_OK);
 	(void)snprintf(sql, sizeof(sql),
 		       "UPDATE file SET terms = CAST(substr(terms, 1, 8) || %s || substr(terms, 11) AS BLOB)",
 		       starts[_i]);
 	fx_sql(fx.dir.path, sql);
 	struct cairn_hash hash = fx_hash("file", 1);
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &hash, &good, 1, &sink, &out), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &hash, &good, 1, &sink, &out, NULL), CAIRN_E_CONFLICT);
 	fx_xorb_fini(&x);
 }
 END_TEST
@@ -403,20 +406,24 @@ START_TEST(a_gap_that_does_not_fold_is_refused)
 	for (uint32_t i = 0; i < CAIRN_XORB_CHUNKS_MAX; i++)
 		ck_assert_int_eq(cairn_chunk_list_add(&x.list, &zeros, (struct cairn_span){50000, i + 1}), CAIRN_OK);
 	cairn_chunk_list_root(&x.list, &x.hash);
-	fx_xorb_put(cairn_cas_index(fx.cas), &x);
+	fx_xorb_put(fx.cas->index, &x);
 	fx_shard_init(&shard, 1);
 	struct fx_file *file = fx_shard_file(&shard, 1, &x, 0, CAIRN_XORB_CHUNKS_MAX);
 	for (int i = 0; i < 8; i++)
 		fx_shard_term(file, &x, 0, CAIRN_XORB_CHUNKS_MAX);
 	uint64_t bytes = file->file.size_bytes;
-	ck_assert_int_eq(fx_shard_put(cairn_cas_index(fx.cas), &shard), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx.cas->index, &shard), CAIRN_OK);
 	unsigned n = 0;
 	const struct cairn_file_chunks_sink sink = {.ctx = &n, .range = ignore_range};
 	const struct cairn_byte_range both[] = {bytes_of(0, 0), bytes_of(bytes - 1, bytes - 1)};
 	CLEANUP(cairn_file_chunks_fini) struct cairn_file_chunks out = {0};
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &file->file.hash, both, 2, &sink, &out), CAIRN_E_LIMIT);
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &file->file.hash, both, 2, &sink, &out, &diag),
+			 CAIRN_E_LIMIT);
+	ck_assert_str_eq(diag.rule, "dirty.not_foldable");
 	/* with one end of the file in it, it does */
-	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &file->file.hash, both + 1, 1, &sink, &out), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_file_chunks(fx.cas, NULL, &file->file.hash, both + 1, 1, &sink, &out, NULL),
+			 CAIRN_OK);
 	fx_xorb_fini(&x);
 }
 END_TEST

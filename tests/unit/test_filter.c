@@ -1,4 +1,4 @@
-#include "index/filter.h"
+#include "index/sqlite/filter.h"
 
 #include "support/vectors.h"
 

@@ -1,5 +1,7 @@
 /* Forgetting, sharing and collecting over a real folder, with a clock that jumps. */
 #include "base/clock.h"
+#include "cas/internal.h"
+#include "cas/stats.h"
 #include "support/gc_fixture.h"
 
 #include <check.h>
@@ -8,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct cairn_cas_who TENANT = {.scope = "", .owner = "models/a/b", .viewer = "models/a/b"};
 
 static enum cairn_status seen_by(struct gc_fixture *g, const char *viewer, const struct cairn_hash *file)
 {
 	struct cairn_index_file row = {0};
-	return cairn_index_file(cairn_cas_index(g->f.cas), file, viewer, false, &row);
+	return cairn_index_file(g->f.cas->index, file, viewer, false, &row);
 }
 
 static bool forget(struct gc_fixture *g, const struct cairn_hash *file, const char *owner)
@@ -26,8 +29,8 @@ static bool forget(struct gc_fixture *g, const struct cairn_hash *file, const ch
 
 static enum cairn_status xorb_status(struct gc_fixture *g, const struct gc_xorb *x)
 {
-	struct cairn_index_xorb row;
-	return cairn_cas_xorb(g->f.cas, &x->made.hash, &row);
+	uint64_t stored_bytes;
+	return cairn_cas_xorb(g->f.cas, &x->made.hash, &stored_bytes);
 }
 
 static void check_report_is(struct cairn_gc_report r, uint64_t retired, uint64_t swept, uint64_t freed)
@@ -116,7 +119,7 @@ START_TEST(what_nobody_needs_goes_in_two_steps)
 	ck_assert_int_eq(xorb_status(&g, &needed), CAIRN_OK);
 	ck_assert_int_eq(gc_read_back(g.f.cas, &kept.hash), CAIRN_OK);
 	struct cairn_index_stats stats;
-	cairn_index_stats(cairn_cas_index(g.f.cas), &stats);
+	cairn_index_stats(g.f.cas->index, &stats);
 	ck_assert_uint_eq(stats.stored_bytes, needed.body.len);
 	ck_assert_uint_eq(gc_problems(g.f.cas), 0);
 }
@@ -144,6 +147,112 @@ START_TEST(a_retired_xorb_that_is_sent_again_lives_again)
 	gc_pass(&g, GC_GRACE_S / 2);
 	check_report_is(gc_collect(&g), 0, 0, 0); /* its grace time began anew, too */
 	check_report_is(gc_collect_all(&g), 1, 1, x.body.len);
+}
+END_TEST
+
+START_TEST(a_xorb_that_is_sent_again_is_as_if_it_had_just_come)
+{
+	CLEANUP(gc_fixture_fini) struct gc_fixture g;
+	CLEANUP(gc_xorb_fini) struct gc_xorb x;
+	bool inserted;
+	gc_fixture_init(&g);
+	gc_xorb_init(&x, 1, 3);
+	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
+	gc_pass(&g, GC_GRACE_S + 1);
+	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
+	ck_assert(!inserted);
+	check_report_is(gc_collect(&g), 0, 0, 0);
+	ck_assert_int_eq(xorb_status(&g, &x), CAIRN_OK);
+	check_report_is(gc_collect_all(&g), 1, 1, x.body.len);
+}
+END_TEST
+
+/* An answer "it is here" needs no renewal: what is not retired yet stays for a grace time from then on. */
+START_TEST(a_xorb_that_was_said_to_be_here_can_be_referred_to_for_a_grace_time)
+{
+	CLEANUP(gc_fixture_fini) struct gc_fixture g;
+	CLEANUP(gc_xorb_fini) struct gc_xorb x;
+	CLEANUP(gc_file_fini) struct gc_file file;
+	struct made_term all;
+	bool changed;
+	gc_fixture_init(&g);
+	gc_xorb_init(&x, 1, 3);
+	all = (struct made_term){.xorb = &x.made, .start = 0, .end = 3};
+	gc_file_init(&file, &all, 1);
+	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &changed), CAIRN_OK);
+	gc_pass(&g, 100 * GC_GRACE_S);
+	ck_assert_int_eq(xorb_status(&g, &x), CAIRN_OK);
+	check_report_is(gc_collect(&g), 1, 0, 0);
+	gc_pass(&g, GC_GRACE_S - 1);
+	check_report_is(gc_collect(&g), 0, 0, 0);
+	ck_assert_int_eq(cas_put_shard(g.f.cas, &CAS_OPERATOR, &file.shard, &changed, NULL), CAIRN_OK);
+	check_report_is(gc_collect_all(&g), 0, 0, 0);
+	ck_assert_int_eq(gc_read_back(g.f.cas, &file.hash), CAIRN_OK);
+}
+END_TEST
+
+static bool is_offered(struct gc_fixture *g, const struct gc_xorb *x)
+{
+	const struct cairn_answer *answer = NULL;
+	enum cairn_status status = cairn_cas_query(g->f.cas, &CAS_OPERATOR, &x->made.list.hashes[0], &answer);
+	if (status == CAIRN_OK)
+		cairn_answer_unref(answer);
+	return status == CAIRN_OK;
+}
+
+/* What is described and not needed by a file can be retired while the shard stays. */
+START_TEST(a_retired_xorb_that_comes_again_with_its_shard_is_offered_again)
+{
+	CLEANUP(gc_fixture_fini) struct gc_fixture g;
+	CLEANUP(gc_xorb_fini) struct gc_xorb x, y;
+	struct cairn_shard_writer w;
+	bool changed;
+	gc_fixture_init(&g);
+	gc_xorb_init(&x, 1, 3);
+	gc_xorb_init(&y, 2, 3);
+	const struct made_term term = {.xorb = &x.made, .start = 0, .end = 3};
+	cairn_shard_writer_init(&w, 1 << 20);
+	made_write_file(&w, &term, 1, CAIRN_SHARD_FILE_WITH_VERIFICATION);
+	gc_describe(&w, &x.made);
+	gc_describe(&w, &y.made);
+	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
+	CLEANUP(vec_bytes_fini) struct vec_bytes shard = vec_copy(w.buf.bytes, w.buf.len);
+	cairn_shard_writer_fini(&w);
+	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &changed), CAIRN_OK);
+	ck_assert_int_eq(gc_put_xorb(g.f.cas, &y, &changed), CAIRN_OK);
+	ck_assert_int_eq(cas_put_shard(g.f.cas, &CAS_OPERATOR, &shard, &changed, NULL), CAIRN_OK);
+	ck_assert(is_offered(&g, &x) && is_offered(&g, &y));
+
+	gc_pass(&g, GC_GRACE_S + 1);
+	check_report_is(gc_collect(&g), 1, 0, 0);
+	ck_assert(is_offered(&g, &x) && !is_offered(&g, &y));
+	ck_assert_int_eq(gc_put_xorb(g.f.cas, &y, &changed), CAIRN_OK);
+	ck_assert_int_eq(cas_put_shard(g.f.cas, &CAS_OPERATOR, &shard, &changed, NULL), CAIRN_OK);
+	ck_assert(is_offered(&g, &y));
+}
+END_TEST
+
+/* Its bytes were not kept, since it was stored when they began to come. */
+START_TEST(a_xorb_lost_while_it_is_sent_again_is_asked_for_once_more)
+{
+	CLEANUP(gc_fixture_fini) struct gc_fixture g;
+	CLEANUP(gc_xorb_fini) struct gc_xorb x;
+	struct cairn_xorb_upload *u = NULL;
+	struct cairn_diag diag = {0};
+	bool inserted;
+	gc_fixture_init(&g);
+	gc_xorb_init(&x, 1, 3);
+	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
+	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR.sender, &x.made.hash, x.body.len, &u, &diag),
+			 CAIRN_OK);
+	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, &diag), CAIRN_OK);
+	CLEANUP(tempdir_textp) char *path = gc_object_path(&g, &x.made.hash);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(cairn_xorb_upload_store(u, &diag), CAIRN_E_BUSY);
+	ck_assert_str_eq(diag.rule, "xorb.lost");
+	cairn_xorb_upload_free(u);
+	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
+	ck_assert(inserted);
 }
 END_TEST
 
@@ -288,7 +397,8 @@ START_TEST(a_xorb_swept_while_it_arrives_is_stored_anew)
 	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 1, 0, 0);
-	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &x.made.hash, x.body.len, &u, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR.sender, &x.made.hash, x.body.len, &u, NULL),
+			 CAIRN_OK);
 	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, NULL), CAIRN_OK);
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 0, 1, x.body.len);
@@ -315,7 +425,8 @@ START_TEST(a_xorb_renewed_before_the_sweep_stays)
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 1, 0, 0);
 	gc_pass(&g, GC_GRACE_S + 1);
-	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &x.made.hash, x.body.len, &u, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR.sender, &x.made.hash, x.body.len, &u, NULL),
+			 CAIRN_OK);
 	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_xorb_upload_store(u, NULL), CAIRN_OK);
 	check_report_is(gc_collect(&g), 0, 0, 0);
@@ -407,13 +518,13 @@ struct storm_worker {
 static void storm_upload(struct storm_worker *w, unsigned k)
 {
 	struct cairn_cas *cas = w->storm->g.f.cas;
-	struct cairn_index_xorb row;
+	uint64_t stored_bytes;
 	bool changed;
 	for (uint32_t t = 0; t < w->files[k].n_terms; t++)
 		for (unsigned i = 0; i < N_XORBS; i++) {
 			const struct gc_xorb *x = &w->storm->xorbs[i];
 			if (w->files[k].terms[t].xorb != &x->made ||
-			    cairn_cas_xorb(cas, &x->made.hash, &row) == CAIRN_OK)
+			    cairn_cas_xorb(cas, &x->made.hash, &stored_bytes) == CAIRN_OK)
 				continue;
 			ck_assert_int_eq(gc_put_xorb(cas, x, &changed), CAIRN_OK);
 		}
@@ -529,6 +640,10 @@ static Suite *garbage_suite(void)
 	tcase_add_test(t, a_file_is_shared_with_one_or_with_all);
 	tcase_add_test(t, what_nobody_needs_goes_in_two_steps);
 	tcase_add_test(t, a_retired_xorb_that_is_sent_again_lives_again);
+	tcase_add_test(t, a_xorb_that_is_sent_again_is_as_if_it_had_just_come);
+	tcase_add_test(t, a_xorb_that_was_said_to_be_here_can_be_referred_to_for_a_grace_time);
+	tcase_add_test(t, a_retired_xorb_that_comes_again_with_its_shard_is_offered_again);
+	tcase_add_test(t, a_xorb_lost_while_it_is_sent_again_is_asked_for_once_more);
 	tcase_add_test(t, a_shard_that_names_a_retired_xorb_brings_it_back);
 	tcase_add_test(t, a_forgotten_shard_is_not_known_any_more);
 	tcase_add_test(t, what_is_retired_is_not_offered);

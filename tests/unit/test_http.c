@@ -259,7 +259,7 @@ START_TEST(an_ended_request_is_summed_up)
 	struct fixture_end end = fixture_await_end(1);
 	ck_assert_uint_eq(end.code, 200);
 	ck_assert_str_eq(end.method, "POST");
-	ck_assert_str_eq(end.target, "/upload?X-Sig=-&y=1");
+	ck_assert_str_eq(end.target, "/upload?-&-");
 	ck_assert_str_eq(end.route, "upload");
 	ck_assert_str_eq(end.address, "127.0.0.1");
 	ck_assert_str_eq(end.session_id, "s-1");

@@ -201,18 +201,58 @@ static void must_log(const char *target, const char *as)
 START_TEST(secrets_stay_out_of_the_log)
 {
 	char out[12];
-	must_log("/a?x=1&y", "/a?x=1&y");
-	must_log("/a?X-Cairn-Signature=abc&x=1", "/a?X-Cairn-Signature=-&x=1");
-	must_log("/a?x=1&sig=a=b", "/a?x=1&sig=-");
-	must_log("/a?access_token=t&api-key=k&mySecret=s&sigh", "/a?access_token=-&api-key=-&mySecret=-&sigh");
-	must_log("/sig=x/token", "/sig=x/token"); /* a path has no arguments */
-	must_log("/a?sig=", "/a?sig=-");
+	must_log("/a?file_id=1&repo=a%2Fb", "/a?file_id=1&repo=a%2Fb");
+	must_log("/a?ranges=0-9,12-20&expires=12&signature=abc", "/a?ranges=0-9,12-20&expires=12&-");
+	must_log("/a?x=1&sig=a=b", "/a?-&-");
+	must_log("/a?y", "/a?-");
+	must_log("/a?&file_id=1&", "/a?&file_id=1&");
+	must_log("/api/a/b/refs%2Fpr%2f1", "/api/a/b/refs%2Fpr%2f1");
+	must_log("/sig=x/token", "/sig...");
+	must_log("", "");
 	http_target_log(out, sizeof(out), "/0123456789abcdef");
 	ck_assert_str_eq(out, "/0123456789");
 	http_target_log(out, sizeof(out), "/abcde?sig=x&y");
-	ck_assert_str_eq(out, "/abcde?sig=");
-	http_target_log(out, sizeof(out), "/abcd?sig=x&y");
-	ck_assert_str_eq(out, "/abcd?sig=-");
+	ck_assert_str_eq(out, "/abcde?-&-");
+	http_target_log(out, sizeof(out), "/abcdefg?sig=x&y");
+	ck_assert_str_eq(out, "/abcdefg?-&");
+}
+END_TEST
+
+/* However it is written, and whatever a reader of the log would take for a separator. */
+START_TEST(no_form_of_a_signature_is_logged)
+{
+	static const char *const FORMS[] = {
+		"/v1/fetch/ab?signature=SECRET",
+		"/v1/fetch/ab?SIGNATURE=SECRET",
+		"/v1/fetch/ab?%73ignature=SECRET",
+		"/v1/fetch/ab?s%69gnature=SECRET&expires=1",
+		"/v1/fetch/ab?expires=1;signature=SECRET",
+		"/v1/fetch/ab?expires=1%26signature=SECRET",
+		"/v1/fetch/ab?expires=1%26signature%3dSECRET",
+		"/v1/fetch/ab?expires=1%2526signature%253dSECRET",
+		"/v1/fetch/ab?expires=1?signature=SECRET",
+		"/v1/fetch/ab?expires=1#signature=SECRET",
+		"/v1/fetch/ab?expires=signature=SECRET",
+		"/v1/fetch/ab?expires%3D1&signature+=SECRET",
+		"/v1/fetch/ab?Expires=SECRET",
+		"/v1/fetch/ab?ranges=1&&signature=SECRET",
+		"/v1/fetch/ab?signatureSECRET",
+		"/v1/fetch/ab?SECRET",
+		"/v1/fetch/ab%3fsignature=SECRET",
+		"/v1/fetch/ab%3Fsignature%3dSECRET",
+		"/v1/fetch/ab;signature=SECRET",
+		"/v1/fetch/ab&signature=SECRET",
+		"/v1/fetch/ab#signature=SECRET",
+		"/v1/fetch/ab%26signature%3dSECRET",
+		"/v1/fetch/ab%253fsignature%253dSECRET?expires=1",
+		"/v1/fetch/ab\\?signature=SECRET",
+		"http://host/v1/fetch/ab?signature=SECRET",
+	};
+	for (size_t i = 0; i < sizeof(FORMS) / sizeof(FORMS[0]); i++) {
+		char out[300];
+		http_target_log(out, sizeof(out), FORMS[i]);
+		ck_assert_msg(!strstr(out, "SECRET"), "%s: %s", FORMS[i], out);
+	}
 }
 END_TEST
 
@@ -251,6 +291,7 @@ int main(void)
 	tcase_add_test(tc, size_and_target);
 	tcase_add_test(tc, targets_are_judged);
 	tcase_add_test(tc, secrets_stay_out_of_the_log);
+	tcase_add_test(tc, no_form_of_a_signature_is_logged);
 	tcase_add_test(tc, ids);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);

@@ -1,15 +1,14 @@
-/* Opening and reopening, versions, what is not ours; xorbs and their lists. */
+/* A database of SQLite's: versions, what is not ours, damage. */
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
-#include "index/sqlite_migrate.h"
+#include "index/sqlite/migrate.h"
 
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static struct tempdir folder;
@@ -64,12 +63,21 @@ static struct cairn_hash file_digest(const char *name)
 static void refused(const char *rule)
 {
 	struct cairn_hash before = file_digest(path), after;
-	struct cairn_index *ix;
+	static const struct cairn_index_options TO_WRITE = {0}, TO_READ = {.read_only = true};
+	const struct cairn_index_options *options[] = {&TO_WRITE, &TO_READ};
+	struct fx_url url = fx_url(folder.path);
 	struct cairn_diag diag = {0};
-	ck_assert_int_eq(cairn_index_open(&ix, folder.path, NULL, &diag), CAIRN_E_CONFLICT);
-	ck_assert_ptr_null(ix);
+	int from, to;
+	ck_assert_int_eq(cairn_index_migrate(url.text, &diag, &from, &to), CAIRN_E_CONFLICT);
 	ck_assert_str_eq(diag.rule, rule);
 	ck_assert_ptr_nonnull(strstr(diag.text, "index.sqlite"));
+	for (unsigned i = 0; i < 2; i++) {
+		struct cairn_index *ix;
+		diag = (struct cairn_diag){0};
+		ck_assert_int_eq(cairn_index_open(&ix, url.text, options[i], &diag), CAIRN_E_CONFLICT);
+		ck_assert_ptr_null(ix);
+		ck_assert_str_eq(diag.rule, rule);
+	}
 	after = file_digest(path);
 	ck_assert(cairn_hash_equal(&before, &after));
 }
@@ -109,8 +117,12 @@ START_TEST(no_folder)
 	struct cairn_index *ix;
 	struct cairn_diag diag = {0};
 	char missing[300];
+	int from, to;
 	(void)snprintf(missing, sizeof(missing), "%s/missing", folder.path);
-	ck_assert_int_eq(cairn_index_open(&ix, missing, NULL, &diag), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_index_migrate(fx_url(missing).text, &diag, &from, &to), CAIRN_E_IO);
+	ck_assert_ptr_nonnull(strstr(diag.text, missing));
+	diag = (struct cairn_diag){0};
+	ck_assert_int_eq(cairn_index_open(&ix, fx_url(missing).text, NULL, &diag), CAIRN_E_IO);
 	ck_assert_ptr_null(ix);
 	ck_assert_ptr_nonnull(strstr(diag.text, missing));
 }
@@ -128,7 +140,7 @@ END_TEST
 
 START_TEST(newer_version_in_the_log_refused)
 {
-	/* A process that was killed leaves what it committed in the log; refusing must not fold it into the file. */
+	/* A process that was killed leaves what it committed in the log; refusing must not copy it into the file. */
 	cairn_index_free(fx_open(folder.path));
 	sqlite3 *db;
 	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL, NULL), CAIRN_OK);
@@ -173,20 +185,51 @@ START_TEST(empty_file_is_new)
 }
 END_TEST
 
-/* Every earlier version, built from its scripts, comes forward and keeps what it holds. */
+/* An index of this version, built from its scripts, with something in it. */
+static void make_version(int version)
+{
+	run_sql("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL");
+	for (int i = 0; i < version; i++)
+		run_sql(cairn_migrate_scripts[i]);
+	char sql[512];
+	(void)snprintf(sql, sizeof(sql),
+		       "PRAGMA user_version = %d; INSERT INTO scope(id, name) VALUES(3, 'kept'), (4, 'too');"
+		       "INSERT INTO xorb(id, hash, chunks, unpacked, stored, at) VALUES(7, zeroblob(32), 5, 10, 10, 1);"
+		       "INSERT INTO dedupe VALUES(-1, 0, 7, 4, 1)",
+		       version);
+	run_sql(sql);
+}
+
+/* Migrating comes first; opening changes nothing. */
+START_TEST(older_versions_are_not_opened)
+{
+	static const struct cairn_index_options TO_READ = {.read_only = true};
+	for (int version = 1; version < cairn_migrate_latest; version++) {
+		struct cairn_diag diag = {0};
+		struct cairn_index *ix;
+		make_version(version);
+		struct cairn_hash before = file_digest(path);
+		for (unsigned i = 0; i < 2; i++) {
+			diag = (struct cairn_diag){0};
+			ck_assert_int_eq(
+				cairn_index_open(&ix, fx_url(folder.path).text, i == 0 ? NULL : &TO_READ, &diag),
+				CAIRN_E_CONFLICT);
+			ck_assert_ptr_null(ix);
+			ck_assert_str_eq(diag.rule, "index.older");
+		}
+		struct cairn_hash after = file_digest(path);
+		ck_assert(cairn_hash_equal(&before, &after));
+		tear_down();
+		set_up();
+	}
+}
+END_TEST
+
+/* Every earlier version comes forward and keeps what it holds. */
 START_TEST(migrated_from_each_version)
 {
 	for (int version = 1; version <= cairn_migrate_latest; version++) {
-		run_sql("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL");
-		for (int i = 0; i < version; i++)
-			run_sql(cairn_migrate_scripts[i]);
-		char sql[512];
-		(void)snprintf(sql, sizeof(sql),
-			       "PRAGMA user_version = %d; INSERT INTO scope(name) VALUES('kept');"
-			       "INSERT INTO xorb VALUES(7, zeroblob(32), 5, 10, 10, 1, NULL);"
-			       "INSERT INTO dedupe VALUES(-1, 0, 7, 4, 1)",
-			       version);
-		run_sql(sql);
+		make_version(version);
 		cairn_index_free(fx_open(folder.path));
 		ck_assert_int_eq(ask("PRAGMA user_version"), cairn_migrate_latest);
 		ck_assert_int_eq(ask("SELECT count(*) FROM scope WHERE name = 'kept'"), 1);
@@ -197,108 +240,71 @@ START_TEST(migrated_from_each_version)
 }
 END_TEST
 
-START_TEST(xorb_and_list_come_back)
+/* Up to version 3 a file had one SHA-256, the first that was given. */
+START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 {
-	static const uint32_t sizes[] = {1, 2, 1000, CAIRN_XORB_CHUNKS_MAX};
-	struct cairn_index *ix = fx_open(folder.path);
-	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct fx_xorb x = fx_xorb_new(i, sizes[i]);
-		ck_assert(fx_xorb_put(ix, &x));
-		ck_assert(!fx_xorb_put(ix, &x));
-		cairn_index_freep(&ix);
-		ix = fx_open(folder.path);
-		struct cairn_index_xorb row;
-		ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
-		ck_assert(cairn_hash_equal(&row.hash, &x.hash));
-		ck_assert_uint_eq(row.n_chunks, sizes[i]);
-		ck_assert_uint_eq(row.unpacked_bytes, cairn_chunk_list_bytes(&x.list, 0, sizes[i]));
-		ck_assert_uint_eq(row.stored_bytes, x.list.spans[sizes[i] - 1].end);
-		ck_assert(!row.retired);
-		struct cairn_chunk_list list;
-		ck_assert_int_eq(cairn_index_chunk_list(ix, &x.hash, &list), CAIRN_OK);
-		ck_assert_uint_eq(list.n, sizes[i]);
-		ck_assert_mem_eq(list.hashes, x.list.hashes, sizes[i] * sizeof(struct cairn_hash));
-		ck_assert_mem_eq(list.spans, x.list.spans, sizes[i] * sizeof(struct cairn_span));
-		cairn_chunk_list_fini(&list);
-		ck_assert_int_eq(cairn_index_chunk_list_by_id(ix, row.id, &list), CAIRN_OK);
-		ck_assert_uint_eq(list.n, sizes[i]);
-		ck_assert_mem_eq(list.hashes, x.list.hashes, sizes[i] * sizeof(struct cairn_hash));
-		cairn_chunk_list_fini(&list);
-		ck_assert_int_eq(cairn_index_chunk_list_by_id(ix, row.id + 1000, &list), CAIRN_E_NOT_FOUND);
-		struct cairn_index_xorb by_id;
-		ck_assert_int_eq(cairn_index_xorb_by_id(ix, row.id, &by_id), CAIRN_OK);
-		ck_assert(cairn_hash_equal(&by_id.hash, &x.hash));
-		ck_assert_int_eq(cairn_index_spans(ix, &row.id, 1, fx_spans_are, &x), CAIRN_OK);
-		fx_xorb_fini(&x);
+	for (int version = 1; version <= 3; version++) {
+		make_version(version);
+		run_sql("INSERT INTO file VALUES(1, zeroblob(32), randomblob(32), 5, x'00', 1);"
+			"INSERT INTO file VALUES(2, randomblob(32), NULL, 5, x'00', 1);"
+			"INSERT INTO file VALUES(9, CAST(x'02' || zeroblob(31) AS BLOB), CAST(x'01' || zeroblob(31) AS "
+			"BLOB), 6, x'77', 2);"
+			"INSERT INTO file_owner VALUES(1, 0), (2, 3), (9, 4), (9, 3);"
+			"UPDATE state SET collection = 5, files = 3;"
+			"INSERT INTO shard VALUES(1, CAST(x'0a' || zeroblob(31) AS BLOB), 0, 0, 5, 1)");
+		struct cairn_index *ix = fx_open(folder.path);
+		static const uint8_t sha256[32] = {1};
+		struct cairn_hash body = {{10}};
+		struct cairn_index_file got;
+		ck_assert_int_eq(cairn_index_file_by_sha256(ix, sha256, "kept", &got), CAIRN_OK);
+		ck_assert_uint_eq(got.hash.b[0], 2);
+		ck_assert_int_eq(cairn_index_file_by_sha256(ix, sha256, "too", &got), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_file_by_sha256(ix, sha256, NULL, &got), CAIRN_E_NOT_FOUND);
+		bool known = true;
+		ck_assert_int_eq(cairn_index_shard_known(ix, &body, "", "", &known), CAIRN_OK);
+		ck_assert(!known); /* its SHA-256 may be one that was not kept */
+		cairn_index_free(ix);
+		ck_assert_int_eq(ask("SELECT count(*) FROM claim"), 3);
+		ck_assert_int_eq(
+			ask("SELECT count(*) FROM file WHERE id = 9 AND size = 6 AND terms = x'77' AND at = 2"), 1);
+		ck_assert_int_eq(ask("SELECT count(*) FROM pragma_foreign_key_check WHERE \"table\" = 'claim'"), 0);
+		ck_assert_int_eq(ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+		unlink(path);
 	}
-	struct cairn_index_stats stats;
-	cairn_index_stats(ix, &stats);
-	ck_assert_uint_eq(stats.n_xorbs, 4);
-	cairn_index_free(ix);
 }
 END_TEST
 
-START_TEST(unknown_xorb)
+/* Up to version 4 a term did not keep where its bytes lie. */
+START_TEST(terms_are_given_their_offsets)
 {
-	struct cairn_index *ix = fx_open(folder.path);
-	struct cairn_hash hash = fx_hash("nothing", 1);
-	struct cairn_index_xorb row;
-	struct cairn_chunk_list list;
-	int64_t id = 1;
-	ck_assert_int_eq(cairn_index_xorb(ix, &hash, &row), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_index_xorb_by_id(ix, id, &row), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_index_chunk_list(ix, &hash, &list), CAIRN_E_NOT_FOUND);
-	ck_assert_uint_eq(list.n, 0);
-	ck_assert_int_eq(cairn_index_spans(ix, &id, 1, fx_spans_are, NULL), CAIRN_E_NOT_FOUND);
-	cairn_index_free(ix);
-}
-END_TEST
-
-struct visited {
-	uint32_t n;
-	enum cairn_status answer; /* of the second visit */
-	struct cairn_hash seen[4];
-};
-
-static enum cairn_status visit(void *ctx, const struct cairn_index_spans *places)
-{
-	struct visited *v = ctx;
-	v->seen[v->n++] = places->xorb;
-	return v->n == 2 ? v->answer : CAIRN_OK;
-}
-
-START_TEST(spans_of_many)
-{
-	struct cairn_index *ix = fx_open(folder.path);
-	struct fx_xorb a = fx_xorb_new(1, 3), b = fx_xorb_new(2, 5);
-	struct cairn_index_xorb row;
-	int64_t ids[4] = {0};
-	fx_xorb_put(ix, &a);
-	fx_xorb_put(ix, &b);
-	ck_assert_int_eq(cairn_index_xorb(ix, &b.hash, &row), CAIRN_OK);
-	ids[0] = ids[2] = row.id;
-	ck_assert_int_eq(cairn_index_xorb(ix, &a.hash, &row), CAIRN_OK);
-	ids[1] = row.id;
-
-	struct visited v = {0};
-	ck_assert_int_eq(cairn_index_spans(ix, ids, 3, visit, &v), CAIRN_OK);
-	ck_assert_uint_eq(v.n, 3);
-	ck_assert(cairn_hash_equal(&v.seen[0], &b.hash) && cairn_hash_equal(&v.seen[1], &a.hash) &&
-		  cairn_hash_equal(&v.seen[2], &b.hash));
-	v = (struct visited){.answer = CAIRN_E_CONFLICT};
-	ck_assert_int_eq(cairn_index_spans(ix, ids, 3, visit, &v), CAIRN_E_CONFLICT);
-	ck_assert_uint_eq(v.n, 2);
-	v = (struct visited){0};
-	ck_assert_int_eq(cairn_index_spans(ix, ids, 4, visit, &v), CAIRN_E_NOT_FOUND);
-	ck_assert_uint_eq(v.n, 3);
-	/* No snapshot is left behind: what is written now is seen. */
-	struct fx_xorb c = fx_xorb_new(3, 2);
-	fx_xorb_put(ix, &c);
-	ck_assert_int_eq(cairn_index_xorb(ix, &c.hash, &row), CAIRN_OK);
-	fx_xorb_fini(&a);
-	fx_xorb_fini(&b);
-	fx_xorb_fini(&c);
-	cairn_index_free(ix);
+	for (int version = 1; version <= 4; version++) {
+		make_version(version);
+		run_sql("INSERT INTO list VALUES(7, x'02000000030000000200000004000000020000000600000002000000"
+			"08000000020000000a000000', zeroblob(160));"
+			"INSERT INTO file(id, hash, size, terms, at) VALUES"
+			"(1, randomblob(32), 12, "
+			"x'0700000000000000000002000400000007000000000000000100050008000000', 1),"
+			"(2, randomblob(32), 0, x'', 1),"
+			"(3, randomblob(32), 2, x'09000000000000000000010002000000', 1)," /* no such xorb */
+			"(4, randomblob(32), 2, x'07000000000000000400060004000000', 1)," /* more than it has */
+			"(5, randomblob(32), 2, zeroblob(24), 1),"                        /* damaged */
+			"(6, randomblob(32), 2, zeroblob(17), 1)");
+		cairn_index_free(fx_open(folder.path));
+		ck_assert_int_eq(ask("SELECT count(*) FROM file WHERE id = 1 AND terms ="
+				     " x'070000000000000000000200040000000000000004000000"
+				     "07000000000000000100050008000000030000000a000000'"),
+				 1);
+		ck_assert_int_eq(ask("SELECT length(terms) FROM file WHERE id = 2"), 0);
+		ck_assert_int_eq(ask("SELECT terms = x'090000000000000000000100020000000000000000000000'"
+				     " FROM file WHERE id = 3"),
+				 1);
+		ck_assert_int_eq(ask("SELECT terms = x'070000000000000004000600040000000000000000000000'"
+				     " FROM file WHERE id = 4"),
+				 1);
+		ck_assert_int_eq(ask("SELECT count(*) FROM file WHERE id > 4 AND length(terms) % 24 <> 0"), 2);
+		ck_assert_int_eq(ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+		unlink(path);
+	}
 }
 END_TEST
 
@@ -315,7 +321,7 @@ START_TEST(damaged_list)
 	struct cairn_index_xorb row;
 	ck_assert_int_eq(cairn_index_chunk_list(ix, &x.hash, &list), CAIRN_E_DAMAGED);
 	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_spans(ix, &row.id, 1, fx_spans_are, &x), CAIRN_E_DAMAGED);
+	ck_assert_int_eq(cairn_index_spans(ix, &row.id, 1, FX_SPANS, fx_spans_are, &x), CAIRN_E_DAMAGED);
 	cairn_index_free(ix);
 	fx_xorb_fini(&x);
 }
@@ -336,14 +342,14 @@ int main(void)
 	tcase_add_test(t, unnamed_database_refused);
 	tcase_add_test(t, no_database_refused);
 	tcase_add_test(t, empty_file_is_new);
+	tcase_add_test(t, older_versions_are_not_opened);
 	tcase_add_test(t, migrated_from_each_version);
+	tcase_add_test(t, one_sha256_becomes_the_claim_of_each_owner);
+	tcase_add_test(t, terms_are_given_their_offsets);
 	suite_add_tcase(s, t);
 	t = tcase_create("xorbs");
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_set_timeout(t, 60);
-	tcase_add_test(t, xorb_and_list_come_back);
-	tcase_add_test(t, unknown_xorb);
-	tcase_add_test(t, spans_of_many);
 	tcase_add_test(t, damaged_list);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);

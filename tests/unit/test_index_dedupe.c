@@ -1,7 +1,8 @@
-/* Who finds which chunk, and with which neighbours. */
+/* Chunk queries of SQLite's engine: its filter, its plans, damaged rows. */
 #include "base/bytes.h"
-#include "index/internal.h"
+#include "index/sqlite/engine.h"
 #include "support/index_fixture.h"
+#include "support/index_sqlite.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 
@@ -52,115 +53,6 @@ static struct fx_answer assert_hit(const char *scope, const struct cairn_hash *c
 	return answer;
 }
 
-START_TEST(eligible_chunks_only)
-{
-	struct fx_shard s;
-	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &a, 2, 7, 4); /* given in any order, told ascending */
-	fx_shard_xorb(&s, &b, 0);
-	fx_shard_file(&s, 1, &b, 3, 9); /* its first chunk is eligible too */
-	assert_miss("", &a.list.hashes[7]);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	struct fx_answer got = assert_hit("", &a.list.hashes[7], &a);
-	ck_assert_uint_eq(got.n, 2);
-	ck_assert_uint_eq(got.n_chunks[0], 20);
-	ck_assert_uint_eq(got.n_eligible[0], 2);
-	ck_assert_uint_eq(got.eligible[0][0], 4);
-	ck_assert_uint_eq(got.eligible[0][1], 7);
-	ck_assert(cairn_hash_equal(&got.xorb[1], &b.hash));
-	ck_assert_uint_eq(got.n_chunks[1], 30);
-	ck_assert_uint_eq(got.n_eligible[1], 1);
-	ck_assert_uint_eq(got.eligible[1][0], 3);
-	got = assert_hit("any/scope", &b.list.hashes[3], &b); /* the shared scope is everybody's */
-	ck_assert_uint_eq(got.n, 2);
-	ck_assert(cairn_hash_equal(&got.xorb[1], &a.hash));
-	assert_miss("", &b.list.hashes[4]);
-	assert_miss("", &a.list.hashes[0]);
-	assert_miss("", &b.list.hashes[0]);
-}
-END_TEST
-
-START_TEST(first_chunk_of_a_file_in_a_known_xorb)
-{
-	struct fx_shard s;
-	fx_shard_init(&s, 1);
-	struct fx_file *file = fx_shard_file(&s, 1, &a, 11, 12);
-	fx_shard_term(file, &b, 5, 6);
-	fx_shard_file(&s, 2, &a, 13, 14);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	ck_assert_uint_eq(assert_hit("", &a.list.hashes[11], &a).n, 1); /* the shard described nothing: no neighbours */
-	assert_hit("", &a.list.hashes[13], &a);
-	assert_miss("", &b.list.hashes[5]);
-}
-END_TEST
-
-START_TEST(visitor_stops)
-{
-	struct fx_shard s;
-	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &a, 1, 1);
-	fx_shard_xorb(&s, &b, 0);
-	fx_shard_xorb(&s, &c, 0);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	for (unsigned n = 1; n <= 3; n++) {
-		struct fx_answer answer = {.n_max = n};
-		ck_assert_int_eq(fx_query(ix, "", &a.list.hashes[1], &answer), CAIRN_OK);
-		ck_assert_uint_eq(answer.n, n);
-	}
-}
-END_TEST
-
-START_TEST(scopes)
-{
-	struct fx_shard s;
-	fx_shard_init(&s, 1);
-	s.scope = "me";
-	fx_shard_xorb(&s, &a, 1, 1);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	assert_hit("me", &a.list.hashes[1], &a);
-	assert_miss("", &a.list.hashes[1]);
-	assert_miss("you", &a.list.hashes[1]); /* a name the index has never seen */
-	fx_shard_init(&s, 2);
-	s.scope = "you";
-	fx_shard_xorb(&s, &a, 1, 2);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	assert_miss("you", &a.list.hashes[1]);
-	struct fx_answer got = assert_hit("you", &a.list.hashes[2], &a);
-	ck_assert_uint_eq(got.n_eligible[0], 1); /* not those of others */
-	ck_assert_uint_eq(got.eligible[0][0], 2);
-	fx_shard_init(&s, 3);
-	fx_shard_xorb(&s, &a, 1, 1);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	got = assert_hit("you", &a.list.hashes[1], &a);
-	ck_assert_uint_eq(got.n_eligible[0], 2); /* their own and the shared ones */
-	ck_assert_uint_eq(assert_hit("", &a.list.hashes[1], &a).n_eligible[0], 1);
-}
-END_TEST
-
-/* A xorb first seen in one tenant's shard and described again by another's must not lend the second the first's
- * neighbours. */
-START_TEST(neighbours_of_the_askers_shard)
-{
-	struct fx_shard s;
-	fx_shard_init(&s, 1);
-	s.scope = "tenant-b";
-	fx_shard_xorb(&s, &a, 1, 1);
-	fx_shard_xorb(&s, &b, 0);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	fx_shard_init(&s, 2);
-	s.scope = "tenant-a";
-	fx_shard_xorb(&s, &a, 1, 1);
-	fx_shard_xorb(&s, &c, 0);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	struct fx_answer got = assert_hit("tenant-a", &a.list.hashes[1], &a);
-	ck_assert_uint_eq(got.n, 2);
-	ck_assert(cairn_hash_equal(&got.xorb[1], &c.hash));
-	got = assert_hit("tenant-b", &a.list.hashes[1], &a);
-	ck_assert_uint_eq(got.n, 2);
-	ck_assert(cairn_hash_equal(&got.xorb[1], &b.hash));
-}
-END_TEST
-
 /* Damage of one neighbour takes nothing from the xorb that was asked for, nor from the others. */
 START_TEST(a_damaged_neighbour_is_left_out)
 {
@@ -181,57 +73,6 @@ START_TEST(a_damaged_neighbour_is_left_out)
 }
 END_TEST
 
-/* Hashes that agree in the eight bytes the index looks up by. */
-START_TEST(equal_prefixes)
-{
-	enum { N = 9 };
-	struct fx_xorb x[N];
-	struct fx_shard s;
-	for (unsigned i = 0; i < N; i++) {
-		x[i] = fx_xorb_new(100 + i, 6);
-		memset(x[i].list.hashes[2].b, 0xee, 8);
-		cairn_chunk_list_root(&x[i].list, &x[i].hash);
-		fx_xorb_put(ix, &x[i]);
-		fx_shard_init(&s, i);
-		fx_shard_xorb(&s, &x[i], 1, 2);
-		ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	}
-	struct cairn_hash other = x[0].list.hashes[2];
-	other.b[31] ^= 1;
-	assert_miss("", &other);
-	for (unsigned i = 0; i < N - 1; i++)
-		assert_hit("", &x[i].list.hashes[2], &x[i]);
-	assert_miss("", &x[N - 1].list.hashes[2]); /* eight are tried */
-	/* Rows of the shared scope, however many, do not hide one's own. */
-	fx_shard_init(&s, 50);
-	s.scope = "me";
-	fx_shard_xorb(&s, &x[N - 1], 1, 2);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	assert_hit("me", &x[N - 1].list.hashes[2], &x[N - 1]);
-	for (unsigned i = 0; i < N; i++)
-		fx_xorb_fini(&x[i]);
-}
-END_TEST
-
-START_TEST(a_chunk_in_many_scopes)
-{
-	struct fx_shard s;
-	for (unsigned i = 0; i < 50; i++) {
-		char scope[16] = {'s', (char)('0' + i / 10), (char)('0' + i % 10), 0};
-		fx_shard_init(&s, i);
-		s.scope = scope;
-		fx_shard_xorb(&s, &a, 1, 1);
-		if (i == 49)
-			fx_shard_xorb(&s, &b, 0);
-		ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	}
-	ck_assert_uint_eq(assert_hit("s49", &a.list.hashes[1], &a).n, 2);
-	ck_assert_uint_eq(assert_hit("s00", &a.list.hashes[1], &a).n, 1);
-	assert_miss("", &a.list.hashes[1]);
-	assert_miss("s50", &a.list.hashes[1]);
-}
-END_TEST
-
 /* For the filter, a chunk of another scope is no other than one that is nowhere: nothing further is done for either. */
 START_TEST(a_foreign_chunk_is_ruled_out_like_an_absent_one)
 {
@@ -246,7 +87,7 @@ START_TEST(a_foreign_chunk_is_ruled_out_like_an_absent_one)
 		ix = reopened ? fx_open(folder.path) : ix;
 		ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
 		ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
-		struct cairn_filter *f = &ix->writer.tx.filter;
+		struct cairn_filter *f = &cairn_sqlite(ix)->tx.filter;
 		uint64_t prefix = cairn_get_u64le(a.list.hashes[1].b);
 		ck_assert(cairn_filter_maybe(f, cairn_filter_key(prefix, "me")));
 		ck_assert(!cairn_filter_maybe(f, cairn_filter_key(prefix, "you")));
@@ -313,7 +154,7 @@ START_TEST(a_foreign_chunk_costs_what_an_absent_one_does)
 	fx_shard_xorb(&s, &b, 1, 1);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	for (int filtered = 1; filtered >= 0; filtered--) {
-		atomic_store(&ix->writer.tx.filter.complete, filtered);
+		atomic_store(&cairn_sqlite(ix)->tx.filter.complete, filtered);
 		cost_measure(&a.list.hashes[1], ns);
 		(void)printf("%s the filter: foreign %lld ns, absent %lld ns\n", filtered ? "with" : "without",
 			     (long long)ns[0], (long long)ns[1]);
@@ -326,7 +167,7 @@ END_TEST
 START_TEST(eligible_chunks_of_a_xorb_are_found_in_one_place)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	ck_assert_int_eq(cairn_pool_take(&ix->pool, &r), CAIRN_OK);
+	ck_assert_int_eq(cairn_sqlite_take(ix, &r), CAIRN_OK);
 	char sql[512];
 	(void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", sqlite3_sql(r->stmt[CAIRN_READ_ELIGIBLE]));
 	sqlite3_stmt *plan = NULL;
@@ -391,7 +232,7 @@ START_TEST(filter_of_an_index_that_was_there)
 		assert_hit("", &x.list.hashes[i], &x);
 	assert_hit("", &a.list.hashes[1], &a);
 	for (uint64_t i = 1; i <= PIECES * ROWS_OF_A_PIECE; i++)
-		ck_assert(cairn_filter_maybe(&ix->writer.tx.filter, i * ROW_STEP << 17));
+		ck_assert(cairn_filter_maybe(&cairn_sqlite(ix)->tx.filter, i * ROW_STEP << 17));
 	assert_miss("", &x.list.hashes[3]);
 	fx_xorb_fini(&x);
 }
@@ -403,14 +244,7 @@ int main(void)
 	TCase *t = tcase_create("dedupe");
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_set_timeout(t, 60);
-	tcase_add_test(t, eligible_chunks_only);
-	tcase_add_test(t, first_chunk_of_a_file_in_a_known_xorb);
-	tcase_add_test(t, visitor_stops);
-	tcase_add_test(t, scopes);
-	tcase_add_test(t, neighbours_of_the_askers_shard);
 	tcase_add_loop_test(t, a_damaged_neighbour_is_left_out, 0, 2);
-	tcase_add_test(t, equal_prefixes);
-	tcase_add_test(t, a_chunk_in_many_scopes);
 	tcase_add_test(t, a_foreign_chunk_is_ruled_out_like_an_absent_one);
 	tcase_add_test(t, a_foreign_chunk_costs_what_an_absent_one_does);
 	tcase_add_test(t, filter_of_an_index_that_was_there);

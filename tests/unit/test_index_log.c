@@ -1,6 +1,6 @@
-#include "index/sqlite_log.h"
+#include "index/sqlite/log.h"
 
-#include "index/sqlite_util.h"
+#include "index/sqlite/util.h"
 #include "support/tempdir.h"
 
 #include <check.h>

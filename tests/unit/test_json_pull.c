@@ -1,4 +1,4 @@
-#include "base/json_canonical.h"
+#include "archive/fold/json_canonical.h"
 #include "support/vectors.h"
 
 #include <check.h>

@@ -23,15 +23,15 @@ static void put(struct cairn_list_cache *c, const struct cairn_hash *xorb, uint3
 		.spans = calloc(n, sizeof(*list.spans)),
 	};
 	list.hashes[0] = *xorb;
-	ck_assert_int_eq(cairn_list_cache_put(c, xorb, &list, &kept), CAIRN_OK);
+	ck_assert_int_eq(cairn_list_cache_put(c, xorb, 7, &list, &kept), CAIRN_OK);
 	ck_assert_ptr_null(list.hashes);
-	ck_assert_ptr_eq(kept, cairn_list_cache_find(c, xorb));
+	ck_assert_ptr_eq(kept, cairn_list_cache_find(c, xorb, NULL));
 	ck_assert_uint_eq(kept->n, n);
 }
 
 static bool has(const struct cairn_list_cache *c, const struct cairn_hash *xorb)
 {
-	const struct cairn_chunk_list *list = cairn_list_cache_find(c, xorb);
+	const struct cairn_chunk_list *list = cairn_list_cache_find(c, xorb, NULL);
 	ck_assert(!list || cairn_hash_equal(&list->hashes[0], xorb));
 	return list != NULL;
 }
@@ -63,6 +63,30 @@ START_TEST(so_many_bytes)
 }
 END_TEST
 
+/* One that is larger than all of it is kept all the same. */
+START_TEST(so_many_bytes_as_wanted)
+{
+	CLEANUP(cairn_list_cache_fini)
+	struct cairn_list_cache c = {.bytes_max = 100 * (sizeof(struct cairn_hash) + sizeof(struct cairn_span))};
+	struct cairn_hash a = hash_of(1, 0), b = hash_of(2, 0), large = hash_of(3, 0);
+	put(&c, &a, 50);
+	put(&c, &b, 50);
+	ck_assert(has(&c, &a) && has(&c, &b));
+	put(&c, &large, 101);
+	ck_assert(!has(&c, &a) && !has(&c, &b) && has(&c, &large));
+}
+END_TEST
+
+START_TEST(the_newer_of_two)
+{
+	CLEANUP(cairn_list_cache_fini) struct cairn_list_cache c = {0};
+	struct cairn_hash xorb = hash_of(0, 0);
+	put(&c, &xorb, 3);
+	put(&c, &xorb, 4);
+	ck_assert_uint_eq(cairn_list_cache_find(&c, &xorb, NULL)->n, 4);
+}
+END_TEST
+
 START_TEST(empty)
 {
 	CLEANUP(cairn_list_cache_fini) struct cairn_list_cache c = {0};
@@ -81,6 +105,8 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, so_many_lists, 0, 2);
 	tcase_add_loop_test(t, so_many_bytes, 0, 2);
+	tcase_add_test(t, so_many_bytes_as_wanted);
+	tcase_add_test(t, the_newer_of_two);
 	tcase_add_test(t, empty);
 	suite_add_tcase(s, t);
 	SRunner *runner = srunner_create(s);

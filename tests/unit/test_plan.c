@@ -1,10 +1,13 @@
 /* Reconstruction plans, grants, and their JSON, checked against the terms of a captured upload. */
 #include "cas/fetch_grant.h"
+#include "cas/internal.h"
 #include "cas/plan.h"
+#include "cas/stats.h"
 #include "server/route/plan_json.h"
 #include "shard/reader.h"
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
+#include "support/index_sqlite.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -125,10 +128,13 @@ START_TEST(past_the_end_unknown_and_empty)
 	struct cairn_plan plan;
 	struct cairn_hash hash = vec_hash_text(THREE_TERMS), empty = {0};
 	struct cairn_byte_range at_end = from_to(whole.file_bytes, whole.file_bytes + 5), zero = from_to(0, 0);
+	struct cairn_byte_range one = from_to(1, 5), last = {.kind = CAIRN_RANGE_SUFFIX, .suffix_bytes = 5};
 	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &hash, &at_end, &plan), CAIRN_E_LIMIT);
 	ck_assert_uint_eq(plan.file_bytes, whole.file_bytes);
 	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &empty, &zero, &plan), CAIRN_OK);
 	ck_assert_uint_eq(plan.n_terms, 0);
+	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &empty, &last, &plan), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &empty, &one, &plan), CAIRN_E_LIMIT);
 	hash.b[0] ^= 1;
 	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &hash, &ALL, &plan), CAIRN_E_NOT_FOUND);
 }
@@ -147,10 +153,10 @@ START_TEST(damaged_terms_are_a_conflict)
 	struct fx_shard s;
 	struct cairn_plan plan;
 	char sql[160];
-	fx_xorb_put(cairn_cas_index(f.cas), &x);
+	fx_xorb_put(f.cas->index, &x);
 	fx_shard_init(&s, 1);
 	struct cairn_hash file = fx_shard_file(&s, 1, &x, 0, 4)->file.hash;
-	ck_assert_int_eq(fx_shard_put(cairn_cas_index(f.cas), &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(f.cas->index, &s), CAIRN_OK);
 	(void)snprintf(sql, sizeof(sql),
 		       "UPDATE file SET terms = CAST(substr(terms, 1, 8) || %s || substr(terms, 13) AS BLOB)",
 		       terms[_i]);
@@ -158,6 +164,82 @@ START_TEST(damaged_terms_are_a_conflict)
 	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &file, &ALL, &plan), CAIRN_E_CONFLICT);
 	struct cairn_byte_range range = from_to(1000, 1000);
 	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &file, &range, &plan), CAIRN_E_CONFLICT);
+	fx_xorb_fini(&x);
+}
+END_TEST
+
+/* What a term keeps of its bytes must lie in the object. */
+START_TEST(damaged_offsets_are_a_conflict)
+{
+	static const char *const offsets[] = {
+		"x'0000000000000000'", /* nothing */
+		"x'0500000004000000'", /* backwards */
+		"x'00000000ffff0000'", /* past the end */
+	};
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	struct fx_xorb x = fx_xorb_new(1, 4);
+	struct fx_shard s;
+	struct cairn_plan plan;
+	char sql[160];
+	fx_xorb_put(f.cas->index, &x);
+	fx_shard_init(&s, 1);
+	struct cairn_hash file = fx_shard_file(&s, 1, &x, 0, 4)->file.hash;
+	ck_assert_int_eq(fx_shard_put(f.cas->index, &s), CAIRN_OK);
+	(void)snprintf(sql, sizeof(sql), "UPDATE file SET terms = CAST(substr(terms, 1, 16) || %s AS BLOB)",
+		       offsets[_i]);
+	fx_sql(f.dir.path, sql);
+	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &file, &ALL, &plan), CAIRN_E_CONFLICT);
+	fx_xorb_fini(&x);
+}
+END_TEST
+
+static void lose_xorb(struct cairn_index *ix, const struct cairn_hash *hash)
+{
+	struct cairn_index_lose_xorb lose = {.hash = *hash};
+	ck_assert_int_eq(cairn_index_lose_xorb(ix, &lose), CAIRN_OK);
+}
+
+static void check_bytes(struct cairn_cas *cas, const struct cairn_hash *file, const struct fx_xorb *x)
+{
+	CLEANUP(cairn_plan_fini) struct cairn_plan plan = {0};
+	ck_assert_int_eq(cairn_cas_plan(cas, NULL, file, &ALL, &plan), CAIRN_OK);
+	ck_assert_uint_eq(plan.n_ranges, 2);
+	ck_assert_uint_eq(plan.ranges[0].first_byte, x->list.spans[0].end);
+	ck_assert_uint_eq(plan.ranges[0].end_byte, x->list.spans[3].end);
+	ck_assert_uint_eq(plan.ranges[1].first_byte, x->list.spans[5].end);
+	ck_assert_uint_eq(plan.ranges[1].end_byte, x->list.spans[6].end);
+}
+
+/* The same chunks may come back in another packing: then what the terms keep of their places is wrong. */
+START_TEST(a_xorb_that_was_repacked_is_planned_by_its_list)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	struct cairn_index *ix = f.cas->index;
+	struct fx_xorb x = fx_xorb_new(1, 8);
+	struct fx_shard s;
+	fx_xorb_put(ix, &x);
+	fx_shard_init(&s, 1);
+	struct fx_file *file = fx_shard_file(&s, 1, &x, 1, 3);
+	fx_shard_term(file, &x, 6, 7);
+	fx_shard_term(file, &x, 2, 4);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	check_bytes(f.cas, &file->file.hash, &x);
+
+	lose_xorb(ix, &x.hash); /* and back as it was */
+	ck_assert(fx_xorb_put(ix, &x));
+	check_bytes(f.cas, &file->file.hash, &x);
+
+	lose_xorb(ix, &x.hash);
+	for (uint32_t i = 0; i < x.list.n; i++)
+		x.list.spans[i].end += 9 * (i + 1);
+	ck_assert(fx_xorb_put(ix, &x));
+	check_bytes(f.cas, &file->file.hash, &x);
+
+	fx_shard_init(&s, 2); /* a file that comes now is like those before */
+	file = fx_shard_file(&s, 2, &x, 1, 4);
+	fx_shard_term(file, &x, 6, 7);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	check_bytes(f.cas, &file->file.hash, &x);
 	fx_xorb_fini(&x);
 }
 END_TEST
@@ -214,7 +296,7 @@ END_TEST
 
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
 
-static json_t *written(struct spill *out)
+static json_t *written(struct cairn_spill *out)
 {
 	json_error_t error;
 	ck_assert_int_eq(out->status, CAIRN_OK);
@@ -225,12 +307,12 @@ static json_t *written(struct spill *out)
 }
 
 static json_t *json_of(struct cas_fixture *f, const struct cairn_plan *plan,
-		       void (*write)(struct spill *, const struct cairn_plan *, const struct plan_urls *),
+		       void (*write)(struct cairn_spill *, const struct cairn_plan *, const struct plan_urls *),
 		       unsigned ranges_max)
 {
 	struct plan_urls urls = {.cas = f->cas, .base = "http://h:1", .expires_unix_s = 99, .ranges_max = ranges_max};
-	CLEANUP(spill_fini) struct spill out;
-	spill_init(&out, f->dir.path, 1 << 20);
+	CLEANUP(cairn_spill_fini) struct cairn_spill out;
+	cairn_spill_init(&out, f->cas, &CAS_OPERATOR.sender, 1 << 20);
 	write(&out, plan, &urls);
 	return written(&out);
 }
@@ -272,8 +354,8 @@ START_TEST(a_batch_names_a_shared_xorb_once)
 	struct cairn_plan plans[2] = {plan_of(f.cas, THREE_TERMS, ALL), plan_of(f.cas, THREE_TERMS, from_to(0, 9))};
 	struct cairn_hash files[2] = {vec_hash_text(THREE_TERMS), {{1}}};
 	struct plan_urls urls = {.cas = f.cas, .base = "http://h:1", .expires_unix_s = 99, .ranges_max = 1};
-	CLEANUP(spill_fini) struct spill out;
-	spill_init(&out, f.dir.path, 1 << 20);
+	CLEANUP(cairn_spill_fini) struct cairn_spill out;
+	cairn_spill_init(&out, f.cas, &CAS_OPERATOR.sender, 1 << 20);
 	plan_write_batch(&out, files, plans, 2, true, &urls);
 	CLEANUP(vec_json_freep) json_t *batch = written(&out);
 	ck_assert_uint_eq(json_object_size(vec_get(batch, "files")), 2);
@@ -285,29 +367,79 @@ START_TEST(a_batch_names_a_shared_xorb_once)
 }
 END_TEST
 
+enum { LONG_PLAN_TERMS = 20000 };
+
+/* To be freed with cairn_spill_fini(). */
+static struct cairn_spill long_plan(struct cas_fixture *f, uint64_t bytes_max)
+{
+	struct cairn_plan_term *terms = calloc(LONG_PLAN_TERMS, sizeof(*terms));
+	struct cairn_plan_range range = {0, 1, 0, 10};
+	struct cairn_plan_xorb xorb = {.n_ranges = 1};
+	struct cairn_plan plan = {.n_terms = LONG_PLAN_TERMS,
+				  .n_ranges = 1,
+				  .n_xorbs = 1,
+				  .terms = terms,
+				  .ranges = &range,
+				  .xorbs = &xorb};
+	struct plan_urls urls = {.cas = f->cas, .base = "http://h:1", .expires_unix_s = 99, .ranges_max = 1};
+	struct cairn_spill out;
+	cairn_spill_init(&out, f->cas, &CAS_OPERATOR.sender, bytes_max);
+	plan_write_v2(&out, &plan, &urls);
+	cairn_spill_finish(&out);
+	free(terms);
+	return out;
+}
+
 START_TEST(a_long_plan_goes_to_a_file)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
-	enum { N = 20000 };
-	struct cairn_plan_term *terms = calloc(N, sizeof(*terms));
-	struct cairn_plan_range range = {0, 1, 0, 10};
-	struct cairn_plan_xorb xorb = {.n_ranges = 1};
-	struct cairn_plan plan = {
-		.n_terms = N, .n_ranges = 1, .n_xorbs = 1, .terms = terms, .ranges = &range, .xorbs = &xorb};
-	struct plan_urls urls = {.cas = f.cas, .base = "http://h:1", .expires_unix_s = 99, .ranges_max = 1};
-	CLEANUP(spill_fini) struct spill out;
-	spill_init(&out, f.dir.path, 1 << 30);
-	plan_write_v2(&out, &plan, &urls);
+	CLEANUP(cairn_spill_fini) struct cairn_spill out = long_plan(&f, 1 << 30);
 	ck_assert_int_eq(out.status, CAIRN_OK);
 	ck_assert_ptr_nonnull(out.spool);
-	ck_assert_uint_gt(cairn_spool_bytes(out.spool), 100 * N);
+	ck_assert_uint_gt(cairn_spool_bytes(out.spool), 100 * LONG_PLAN_TERMS);
 	ck_assert_uint_le(out.buf.cap, 1 << 20);
-	spill_fini(&out);
+	CLEANUP(cairn_spill_fini) struct cairn_spill over = long_plan(&f, 1 << 20);
+	ck_assert_int_eq(over.status, CAIRN_E_LIMIT);
+}
+END_TEST
 
-	spill_init(&out, f.dir.path, 1 << 20);
-	plan_write_v2(&out, &plan, &urls);
-	ck_assert_int_eq(out.status, CAIRN_E_LIMIT);
-	free(terms);
+static void small_spool(struct cairn_cas_options *options)
+{
+	options->spool_bytes_max = 3 << 20;
+	options->shard_bytes_max = options->xorb_bytes_max = 1 << 20;
+}
+
+static void large_reserve(struct cairn_cas_options *options)
+{
+	options->reserve_bytes = UINT64_C(1) << 60;
+}
+
+START_TEST(the_file_of_a_long_plan_counts_as_the_askers)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	struct cairn_cas_stats stats;
+	{
+		CLEANUP(cairn_spill_fini) struct cairn_spill out = long_plan(&f, 1 << 30);
+		cairn_cas_stats(f.cas, &stats);
+		ck_assert_uint_eq(stats.spool_bytes, cairn_spool_bytes(out.spool));
+	}
+	cairn_cas_stats(f.cas, &stats);
+	ck_assert_uint_eq(stats.spool_bytes, 0);
+
+	cas_fixture_reopen(&f, small_spool);
+	CLEANUP(cairn_spill_fini) struct cairn_spill over = long_plan(&f, 1 << 30);
+	ck_assert_int_eq(over.status, CAIRN_E_BUSY);
+	ck_assert_str_eq(over.diag.rule, "spool.share");
+}
+END_TEST
+
+START_TEST(a_long_plan_leaves_the_reserve)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	cas_fixture_reopen(&f, large_reserve);
+	CLEANUP(cairn_spill_fini) struct cairn_spill out = long_plan(&f, 1 << 30);
+	ck_assert_int_eq(out.status, CAIRN_E_FULL);
+	ck_assert_str_eq(out.diag.rule, "disk.reserve");
 }
 END_TEST
 
@@ -321,12 +453,16 @@ static Suite *plan_suite(void)
 	tcase_add_test(t, a_suffix_and_an_open_end);
 	tcase_add_test(t, past_the_end_unknown_and_empty);
 	tcase_add_loop_test(t, damaged_terms_are_a_conflict, 0, 4);
+	tcase_add_loop_test(t, damaged_offsets_are_a_conflict, 0, 3);
+	tcase_add_test(t, a_xorb_that_was_repacked_is_planned_by_its_list);
 	tcase_add_test(t, a_viewer_reads_what_is_registered_there);
 	tcase_add_test(t, a_grant_holds_until_it_expires_and_as_it_was_signed);
 	tcase_add_test(t, ranges_of_a_grant_are_read_strictly);
 	tcase_add_test(t, both_forms_name_the_same_ranges);
 	tcase_add_test(t, a_batch_names_a_shared_xorb_once);
 	tcase_add_test(t, a_long_plan_goes_to_a_file);
+	tcase_add_test(t, the_file_of_a_long_plan_counts_as_the_askers);
+	tcase_add_test(t, a_long_plan_leaves_the_reserve);
 	suite_add_tcase(s, t);
 	return s;
 }

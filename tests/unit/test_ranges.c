@@ -1,6 +1,7 @@
 /* The Range header, and the multipart body that answers one with several ranges. */
 #include "server/route/multipart.h"
 #include "server/route/range_header.h"
+#include "store/store.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ START_TEST(malformed_range_headers_count_as_absent)
 END_TEST
 
 /* An object of 256 bytes 0, 1, 2, ... */
-static struct cairn_store_object *object_new(struct cairn_store *store)
+static struct cairn_fetch_source source_new(struct cairn_store *store)
 {
 	struct cairn_hash hash = {{1}};
 	struct cairn_store_put *put;
@@ -61,7 +62,7 @@ static struct cairn_store_object *object_new(struct cairn_store *store)
 	ck_assert_int_eq(cairn_store_put_write(put, bytes, sizeof(bytes)), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_commit(put, &hash, &existed), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_get(store, &hash, &object), CAIRN_OK);
-	return object;
+	return (struct cairn_fetch_source){object};
 }
 
 static size_t read_all(struct multipart *m, uint8_t *out, size_t out_len, size_t piece)
@@ -81,9 +82,10 @@ START_TEST(a_multipart_body)
 {
 	static const size_t PIECES[] = {1, 7, 64, 4096};
 	CLEANUP(cairn_store_freep) struct cairn_store *store = NULL;
-	ck_assert_int_eq(cairn_store_open_mem(&store, 0), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_open(&store, "memory:", NULL, NULL), CAIRN_OK);
 	const struct cairn_fetch_range ranges[] = {{10, 19}, {250, 255}, {0, 0}};
-	struct multipart *m = multipart_new(object_new(store), ranges, 3);
+	struct cairn_fetch_source source = source_new(store);
+	struct multipart *m = multipart_new(&source, 256, ranges, 3);
 	ck_assert_ptr_nonnull(m);
 	const char *type = multipart_content_type(m);
 	const char *boundary = strstr(type, "boundary=") + strlen("boundary=");

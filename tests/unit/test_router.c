@@ -2,6 +2,7 @@
 
 #include <check.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,8 @@ static const struct http_route SECOND[] = {
 	 .older = (const char *const[]){"/plans/{hash}", "/plan/of/{hash}", NULL},
 	 .name = "plans"},
 	{.method = "GET", .pattern = "/plans/today", .name = "today"},
+	{.method = "GET", .pattern = "/files/{repo}/{rev%}/{path*}", .name = "file"},
+	{.method = "PUT", .pattern = "/files/{repo}/{rev%}/{path*}", .name = "file-put"},
 	{.method = NULL},
 };
 static const struct http_route *const TABLES[] = {FIRST, SECOND, NULL};
@@ -30,13 +33,16 @@ static char allow[64];
 
 static enum router_result find(const char *method, const char *target)
 {
+	static char copy[2 * ROUTER_TAILED_BYTES_MAX];
+	ck_assert_uint_lt(strlen(target), sizeof(copy));
+	memcpy(copy, target, strlen(target) + 1);
 	memset(&match, 0xff, sizeof(match));
-	return router_find(TABLES, method, target, &match, allow, sizeof(allow));
+	return router_find(TABLES, method, copy, &match, allow, sizeof(allow));
 }
 
 static void must_find(const char *method, const char *target, const char *name)
 {
-	ck_assert_msg(find(method, target) == ROUTER_FOUND, "%s %s", method, target);
+	ck_assert_msg(find(method, target) == ROUTER_FOUND, "%s %.500s", method, target);
 	ck_assert_str_eq(match.route->name, name);
 }
 
@@ -133,6 +139,66 @@ START_TEST(paths_at_the_limit_and_over)
 }
 END_TEST
 
+START_TEST(tails_have_any_number_of_segments)
+{
+	must_find("GET", "/files/r/main/a", "file");
+	ck_assert_uint_eq(match.n_args, 3);
+	ck_assert_uint_eq(match.args[2].name_len, 4);
+	ck_assert_mem_eq(match.args[2].name, "path", 4);
+	ck_assert_str_eq(match.args[2].value, "a");
+	must_find("HEAD", "/files/r/refs%2Fpr%2F1/a/b.c/..d/...?x=/y", "file");
+	ck_assert_str_eq(match.args[0].value, "r");
+	ck_assert_str_eq(match.args[1].value, "refs%2Fpr%2F1");
+	ck_assert_str_eq(match.args[2].value, "a/b.c/..d/...");
+	must_find("PUT", "/files/r/main/run1%2Fbig.bin", "file-put");
+	ck_assert_str_eq(match.args[2].value, "run1%2Fbig.bin");
+	static const char *const NO_TAIL[] = {"",        "/",    "/a/",   "/a//b", "/.",      "/..",
+					      "/a/../b", "/./a", "/a/..", "/a/.",  "/a/.?b=c"};
+	for (size_t i = 0; i < sizeof(NO_TAIL) / sizeof(NO_TAIL[0]); i++) {
+		char target[64];
+		(void)snprintf(target, sizeof(target), "/files/r/main%s", NO_TAIL[i]);
+		ck_assert_msg(find("GET", target) == ROUTER_NOT_FOUND, "%s", target);
+	}
+}
+END_TEST
+
+/* In a tail, and nowhere before it. */
+START_TEST(what_clients_leave_unescaped)
+{
+	for (int c = 1; c < 128; c++) {
+		char target[] = "/files/r/main/a?/b";
+		bool in_name = isalnum(c) || strchr("-._~", c), in_tail = in_name || strchr("%!$&'()*+,;=:@", c);
+		if (c == '?' || c == '/')
+			continue; /* the query; another segment */
+		target[15] = (char)c;
+		ck_assert_msg((find("GET", target) == ROUTER_FOUND) == in_tail, "%s", target);
+		memcpy(target, "/files/r?/main/a/b", sizeof(target));
+		target[8] = (char)c;
+		ck_assert_msg((find("GET", target) == ROUTER_FOUND) == in_name, "%s", target);
+	}
+	ck_assert_int_eq(find("GET", "/files/r/main/\xc3\xa4"), ROUTER_NOT_FOUND);
+	must_find("GET", "/files/r/main/a/x@1,2;v=(3)!'*$&+:", "file");
+}
+END_TEST
+
+START_TEST(tailed_paths_at_the_limit_and_over)
+{
+	char target[ROUTER_TAILED_BYTES_MAX + 8] = "/files/r/main/";
+	size_t start = strlen(target);
+	memset(target + start, 'a', ROUTER_TAILED_BYTES_MAX - start);
+	must_find("GET", target, "file");
+	ck_assert_uint_eq(strlen(match.args[2].value), ROUTER_TAILED_BYTES_MAX - start);
+	memcpy(target + ROUTER_TAILED_BYTES_MAX, "a", 2);
+	ck_assert_int_eq(find("GET", target), ROUTER_NOT_FOUND);
+	target[ROUTER_TAILED_BYTES_MAX] = '\0';
+	memset(target + 7, 'r', ROUTER_PATH_BYTES_MAX); /* too much before the tail */
+	memcpy(target + ROUTER_PATH_BYTES_MAX - 5, "/main/", 6);
+	ck_assert_int_eq(find("GET", target), ROUTER_NOT_FOUND);
+	memcpy(target + ROUTER_PATH_BYTES_MAX - 6, "/main/a", 7);
+	must_find("GET", target, "file");
+}
+END_TEST
+
 START_TEST(wrong_methods_name_the_right_ones)
 {
 	ck_assert_int_eq(find("POST", "/health"), ROUTER_WRONG_METHOD);
@@ -143,9 +209,8 @@ START_TEST(wrong_methods_name_the_right_ones)
 	ck_assert_int_eq(find("OPTIONS", "/health"), ROUTER_WRONG_METHOD);
 	ck_assert_int_eq(find("GET", "/four/1/2/3/4"), ROUTER_WRONG_METHOD);
 	ck_assert_str_eq(allow, "PURGE");
-	char tight[6];
-	ck_assert_int_eq(router_find(TABLES, "PUT", "/v1/xorbs/default/x", &match, tight, sizeof(tight)),
-			 ROUTER_WRONG_METHOD);
+	char tight[6], target[] = "/v1/xorbs/default/x";
+	ck_assert_int_eq(router_find(TABLES, "PUT", target, &match, tight, sizeof(tight)), ROUTER_WRONG_METHOD);
 	ck_assert_str_eq(tight, "POST,"); /* cut, not overrun */
 }
 END_TEST
@@ -186,6 +251,9 @@ int main(void)
 	tcase_add_test(tc, other_paths_are_not_found);
 	tcase_add_test(tc, every_character_at_every_place);
 	tcase_add_test(tc, paths_at_the_limit_and_over);
+	tcase_add_test(tc, tails_have_any_number_of_segments);
+	tcase_add_test(tc, what_clients_leave_unescaped);
+	tcase_add_test(tc, tailed_paths_at_the_limit_and_over);
 	tcase_add_test(tc, wrong_methods_name_the_right_ones);
 	tcase_add_test(tc, older_paths_come_after_todays);
 	tcase_add_test(tc, unknown_methods);

@@ -1,5 +1,5 @@
 /* The secret's file, and the keys that come from it. */
-#include "cas/secret.h"
+#include "cas/dedupe_key.h"
 #include "support/tempdir.h"
 
 #include <check.h>
@@ -118,16 +118,15 @@ START_TEST(keys_differ)
 	struct cairn_hash keys[N], again;
 	ck_assert_int_eq(cairn_secret_load(&secret, path, true, &diag), CAIRN_OK);
 	for (unsigned i = 0; i < N; i++) {
-		ck_assert_int_eq(cairn_secret_dedupe_key(&secret, inputs[i].scope, inputs[i].epoch, &keys[i]),
-				 CAIRN_OK);
+		ck_assert_int_eq(cairn_dedupe_key(&secret, inputs[i].scope, inputs[i].epoch, &keys[i]), CAIRN_OK);
 		ck_assert(!cairn_hash_is_zero(&keys[i]));
 		for (unsigned k = 0; k < i; k++)
 			ck_assert(!cairn_hash_equal(&keys[i], &keys[k]));
 	}
-	ck_assert_int_eq(cairn_secret_dedupe_key(&secret, "alice", 1, &again), CAIRN_OK);
+	ck_assert_int_eq(cairn_dedupe_key(&secret, "alice", 1, &again), CAIRN_OK);
 	ck_assert(cairn_hash_equal(&again, &keys[4]));
 	secret.bytes[secret.len - 1] ^= 1;
-	ck_assert_int_eq(cairn_secret_dedupe_key(&secret, "alice", 1, &again), CAIRN_OK);
+	ck_assert_int_eq(cairn_dedupe_key(&secret, "alice", 1, &again), CAIRN_OK);
 	ck_assert(!cairn_hash_equal(&again, &keys[4]));
 }
 END_TEST
@@ -141,8 +140,8 @@ START_TEST(long_scopes)
 	memset(b, 'x', 254);
 	b[254] = 'y';
 	ck_assert_int_eq(cairn_secret_load(&secret, path, true, &diag), CAIRN_OK);
-	ck_assert_int_eq(cairn_secret_dedupe_key(&secret, a, 1, &key_a), CAIRN_OK);
-	ck_assert_int_eq(cairn_secret_dedupe_key(&secret, b, 1, &key_b), CAIRN_OK);
+	ck_assert_int_eq(cairn_dedupe_key(&secret, a, 1, &key_a), CAIRN_OK);
+	ck_assert_int_eq(cairn_dedupe_key(&secret, b, 1, &key_b), CAIRN_OK);
 	ck_assert(!cairn_hash_equal(&key_a, &key_b));
 }
 END_TEST

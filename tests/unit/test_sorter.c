@@ -1,7 +1,7 @@
 /* Sorting in memory and through a file: every record once, in order, equal ones as they came. */
 #include "base/bytes.h"
 #include "base/fd.h"
-#include "base/sorter.h"
+#include "cli/export/sorter.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
 

@@ -1,6 +1,8 @@
 /* Arrays written by TileDB and by our notes' writer: every value of every golden one, every refusal of the damaged
  * ones, truncation at every length. */
 #include "archive/tiledb/array.h"
+#include "archive/tiledb/rle.h"
+#include "base/bytes.h"
 #include "hash/crypto.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
@@ -191,7 +193,7 @@ static const struct {
 	{"bad_schema_attrs", "__schema/", "tiledb.truncated"},
 	{"bad_schema_name", "__schema/", "tiledb.missing"},
 	{"bad_schema_ver", "__schema/", "tiledb.version"},
-	{"bad_sparse_tiles", "__fragment_metadata.tdb", "tiledb.tiles"},
+	{"bad_sparse_tiles", "__fragment_metadata.tdb", "tiledb.rtree"},
 	{"bad_tile_off", "__fragment_metadata.tdb", "tiledb.tiles"},
 	{"bad_unsorted", "__fragment_metadata.tdb", "tiledb.order"},
 	{"bad_varsz", "d0_var.tdb", "tiledb.tile"},
@@ -306,6 +308,46 @@ START_TEST(truncated)
 }
 END_TEST
 
+/* libtiledb's chunk of aa (5 times), bbb (twice), nothing, c (3 times). */
+START_TEST(runs_of_texts)
+{
+	static const uint8_t in[] = "\5\2aa\2\3bbb\1\0\3\1c";
+	const size_t in_len = sizeof(in) - 1;
+	uint8_t notes[22] = {0, 0, 0, 0, 1, 0, 0, 0, 19, 0, 0, 0, 14, 0, 0, 0, 88, 0, 0, 0, 1, 1};
+	CLEANUP(cairn_buf_fini) struct cairn_buf texts = cairn_buf_init(1000), starts = cairn_buf_init(1000);
+	struct cairn_tiledb_view all = {in, in_len}, told = {notes, sizeof(notes)};
+	ck_assert_int_eq(cairn_tiledb_rle_texts(&texts, &starts, 100, told, all, NULL), CAIRN_OK);
+	ck_assert_uint_eq(texts.len, 19);
+	ck_assert_mem_eq(texts.bytes, "aaaaaaaaaabbbbbbccc", 19);
+	static const uint8_t from[11] = {0, 2, 4, 6, 8, 10, 13, 16, 16, 17, 18};
+	ck_assert_uint_eq(starts.len, 8 * sizeof(from));
+	for (size_t i = 0; i < sizeof(from); i++)
+		ck_assert_uint_eq(cairn_get_u64le(starts.bytes + 8 * i), 100U + from[i]);
+
+	for (size_t len = 0; len < in_len; len++) { /* also where the notes agree with what is left */
+		notes[12] = (uint8_t)len;
+		ck_assert_int_eq(
+			cairn_tiledb_rle_texts(&texts, &starts, 0, told, (struct cairn_tiledb_view){in, len}, NULL),
+			CAIRN_E_FORMAT);
+		starts.len = 0;
+	}
+	notes[12] = (uint8_t)in_len;
+	for (size_t bit = 0; bit < 8 * sizeof(notes); bit++) {
+		notes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+		ck_assert_int_eq(cairn_tiledb_rle_texts(&texts, &starts, 0, told, all, NULL), CAIRN_E_FORMAT);
+		notes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+		starts.len = 0;
+	}
+	for (size_t len = 0; len < sizeof(notes); len++)
+		ck_assert_int_eq(
+			cairn_tiledb_rle_texts(&texts, &starts, 0, (struct cairn_tiledb_view){notes, len}, all, NULL),
+			CAIRN_E_FORMAT);
+	struct cairn_buf few = cairn_buf_init(80);
+	ck_assert_int_eq(cairn_tiledb_rle_texts(&texts, &few, 0, told, all, NULL), CAIRN_E_LIMIT);
+	cairn_buf_fini(&few);
+}
+END_TEST
+
 START_TEST(names)
 {
 	struct cairn_tiledb_name n;
@@ -368,6 +410,7 @@ int main(void)
 	tcase_add_test(t, not_an_array);
 	tcase_add_test(t, tree_and_statistics);
 	tcase_add_loop_test(t, truncated, 0, sizeof(CUT) / sizeof(CUT[0]));
+	tcase_add_test(t, runs_of_texts);
 	tcase_add_test(t, names);
 	tcase_add_test(t, numbers);
 	suite_add_tcase(s, t);

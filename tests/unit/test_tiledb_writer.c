@@ -166,9 +166,11 @@ START_TEST(same_bytes)
 END_TEST
 
 /* A schema of every kind of field that is written. */
-static void make_schema(struct cairn_tiledb_schema *s)
+static void make_schema(struct cairn_tiledb_schema *s, bool checksums)
 {
-	const struct cairn_tiledb_pipeline zstd = {CAIRN_TILEDB_CHUNK_BYTES, 1, {{CAIRN_TILEDB_FILTER_ZSTD, 3}}};
+	const struct cairn_tiledb_pipeline zstd = {CAIRN_TILEDB_CHUNK_BYTES,
+						   checksums ? 2 : 1,
+						   {{CAIRN_TILEDB_FILTER_ZSTD, 3}, {CAIRN_TILEDB_FILTER_SHA256, 0}}};
 	*s = (struct cairn_tiledb_schema){.version = 22,
 					  .sparse = true,
 					  .allows_duplicates = true,
@@ -176,6 +178,7 @@ static void make_schema(struct cairn_tiledb_schema *s)
 					  .coords = {CAIRN_TILEDB_CHUNK_BYTES, 0, {{0}}},
 					  .offsets = zstd,
 					  .validity = zstd,
+					  .checksums = checksums,
 					  .n_attrs = 3,
 					  .n_dims = 1};
 	s->attrs = calloc(3, sizeof(*s->attrs));
@@ -213,11 +216,11 @@ static void one_fini(struct one *o)
 	tempdir_fini(&o->dir);
 }
 
-static void one_open(struct one *o)
+static void one_open(struct one *o, bool checksums)
 {
 	*o = (struct one){.dir = tempdir_new()};
 	o->fd = open(o->dir.path, O_RDONLY | O_DIRECTORY);
-	make_schema(&o->schema);
+	make_schema(&o->schema, checksums);
 	ck_assert_int_eq(
 		cairn_tiledb_array_make(o->fd, "a", &o->schema, "__1_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", NULL),
 		CAIRN_OK);
@@ -235,9 +238,10 @@ static void one_open(struct one *o)
 /* Nulls, a tile of nothing else, values of any length, negative times, a sum that saturates. */
 START_TEST(nulls_and_extremes)
 {
+	const bool checksums = _i;
 	CLEANUP(one_fini) struct one o;
 	static const uint8_t big[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, small[8] = {2};
-	one_open(&o);
+	one_open(&o, checksums);
 	for (unsigned i = 0; i < 10; i++) {
 		char key[8];
 		(void)snprintf(key, sizeof(key), "k%u", i / 2);
@@ -269,12 +273,74 @@ START_TEST(nulls_and_extremes)
 }
 END_TEST
 
+static enum cairn_status read_all(const char *path)
+{
+	CLEANUP(cairn_tiledb_array_fini) struct cairn_tiledb_array array;
+	CLEANUP(cairn_tiledb_reader_fini) struct cairn_tiledb_reader r = {.dir_fd = -1};
+	enum cairn_status status = cairn_tiledb_array_open(&array, path, NULL);
+	if (status == CAIRN_OK)
+		status = array.n_fragments == 1 ? cairn_tiledb_reader_open(&r, &array, array.fragments[0], NULL)
+						: CAIRN_E_NOT_FOUND;
+	return status == CAIRN_OK ? cairn_tiledb_verify(&r, NULL, NULL, NULL) : status;
+}
+
+/* @return the number of bits that were flipped, one after the other, and each found */
+static unsigned flip_each_bit(const char *array, const char *name)
+{
+	char path[700];
+	(void)snprintf(path, sizeof(path), "%s/%s", array, name);
+	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDWR);
+	ck_assert_msg(fd >= 0, "%s", path);
+	unsigned n = 0;
+	uint8_t byte;
+	for (off_t at = 0; pread(fd, &byte, 1, at) == 1; at++) {
+		for (unsigned bit = 0; bit < 8; bit++, n++) {
+			uint8_t flipped = (uint8_t)(byte ^ 1U << bit);
+			ck_assert_int_eq(pwrite(fd, &flipped, 1, at), 1);
+			ck_assert_msg(read_all(array) != CAIRN_OK, "%s: bit %u of byte %ld", name, bit, (long)at);
+		}
+		ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
+	}
+	return n;
+}
+
+START_TEST(any_flipped_bit_is_found)
+{
+	static const char *const files[] = {
+		"__fragment_metadata.tdb", "a0.tdb", "a0_validity.tdb", "a1.tdb", "a2.tdb", "a2_var.tdb",
+		"a2_validity.tdb",         "d0.tdb", "d0_var.tdb"};
+	CLEANUP(one_fini) struct one o;
+	static const uint8_t number[8] = {5};
+	one_open(&o, true);
+	for (unsigned i = 0; i < 5; i++) { /* two tiles */
+		char key[8];
+		(void)snprintf(key, sizeof(key), "k%u", i);
+		const struct cairn_tiledb_cell row[] = {cell(number, 8, i == 2), cell(number, 8, false), text_cell(key),
+							text_cell(key)};
+		ck_assert_int_eq(cairn_tiledb_writer_add(o.w, row, NULL), CAIRN_OK);
+	}
+	ck_assert_int_eq(cairn_tiledb_writer_end(o.w, NULL), CAIRN_OK);
+	CLEANUP(tempdir_textp) char *path = tempdir_path(&o.dir, "a");
+	CLEANUP(cairn_fd_closep) int array_fd = open(path, O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(cairn_tiledb_commit(array_fd, "__2_2_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb_22", NULL), CAIRN_OK);
+	ck_assert_int_eq(read_all(path), CAIRN_OK);
+	ck_assert_uint_gt(flip_each_bit(path, "__schema/__1_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 0);
+	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char name[100];
+		(void)snprintf(name, sizeof(name), "__fragments/__2_2_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb_22/%s",
+			       files[i]);
+		ck_assert_uint_gt(flip_each_bit(path, name), 0);
+	}
+	ck_assert_int_eq(read_all(path), CAIRN_OK);
+}
+END_TEST
+
 START_TEST(unsorted)
 {
 	CLEANUP(one_fini) struct one o;
 	static const uint8_t zeros[8] = {0};
 	struct cairn_tiledb_cell row[] = {cell(zeros, 8, false), cell(zeros, 8, false), text_cell("x"), text_cell("b")};
-	one_open(&o);
+	one_open(&o, false);
 	ck_assert_int_eq(cairn_tiledb_writer_add(o.w, row, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_tiledb_writer_add(o.w, row, NULL), CAIRN_OK);
 	row[3] = text_cell("a");
@@ -288,7 +354,7 @@ START_TEST(given_up)
 	CLEANUP(one_fini) struct one o;
 	static const uint8_t zeros[8] = {0};
 	struct cairn_tiledb_cell row[] = {cell(zeros, 8, false), cell(zeros, 8, false), text_cell("x"), text_cell("b")};
-	one_open(&o);
+	one_open(&o, false);
 	ck_assert_int_eq(cairn_tiledb_writer_end(o.w, NULL), CAIRN_E_USAGE); /* no rows */
 	for (unsigned i = 0; i < 5; i++)
 		ck_assert_int_eq(cairn_tiledb_writer_add(o.w, row, NULL), CAIRN_OK);
@@ -332,9 +398,10 @@ int main(void)
 {
 	Suite *s = suite_create("tiledb_writer");
 	TCase *t = tcase_create("all");
-	tcase_set_timeout(t, 60);
+	tcase_set_timeout(t, 200); /* 60,000 bits */
 	tcase_add_loop_test(t, same_bytes, 0, sizeof(REWRITTEN) / sizeof(REWRITTEN[0]));
-	tcase_add_test(t, nulls_and_extremes);
+	tcase_add_loop_test(t, nulls_and_extremes, 0, 2);
+	tcase_add_test(t, any_flipped_bit_is_found);
 	tcase_add_test(t, unsorted);
 	tcase_add_test(t, given_up);
 	tcase_add_test(t, chunks_of_any_length);

@@ -3,6 +3,7 @@
 #include "support/tempdir.h"
 #include "support/vectors.h"
 #include "token/token.h"
+#include "token/token_claims.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@ enum { TOKEN_TEXT_MAX = 8 * 1024 };
 static const char *const SIGNING_KEYS[] = {"HS256", "RS256", "ES256", "EdDSA"};
 enum { N_SIGNING_KEYS = sizeof(SIGNING_KEYS) / sizeof(SIGNING_KEYS[0]) };
 static const int64_t NOW = 1700000000;
+static const struct cairn_token_binding UNBOUND;
 
 struct fixture {
 	struct tempdir dir;
@@ -60,14 +62,14 @@ static enum cairn_status verify(const struct fixture *f, const char *token, stru
 				struct cairn_diag *diag)
 {
 	*diag = (struct cairn_diag){0};
-	return cairn_token_verify(f->keys, token, NOW, claims, diag);
+	return cairn_token_verify(f->keys, &UNBOUND, token, NOW, claims, diag);
 }
 
 static char *mint(const struct fixture *f, const struct cairn_token_claims *claims)
 {
 	char *token = NULL;
 	struct cairn_diag diag = {0};
-	ck_assert_msg(cairn_token_mint(f->keys, claims, NOW, &token, &diag) == CAIRN_OK, "%s", diag.text);
+	ck_assert_msg(cairn_token_mint(f->keys, &UNBOUND, claims, NOW, &token, &diag) == CAIRN_OK, "%s", diag.text);
 	ck_assert_ptr_nonnull(token);
 	return token;
 }
@@ -79,6 +81,7 @@ static const struct cairn_token_claims CLAIMS = {
 	.has_dedupe = true,
 	.dedupe = CAIRN_DEDUPE_NAMESPACE,
 	.expires_unix_s = 1700003600,
+	.api_key = 7,
 };
 
 /* --- tokens of another implementation ----------------------------------------------------------------------------- */
@@ -142,12 +145,13 @@ START_TEST(minted_then_verified)
 	ck_assert_str_eq(got.subject, CLAIMS.subject);
 	ck_assert(got.has_dedupe && got.dedupe == CLAIMS.dedupe);
 	ck_assert_int_eq(got.expires_unix_s, CLAIMS.expires_unix_s);
+	ck_assert_int_eq(got.api_key, CLAIMS.api_key);
 	/* The public half verifies and cannot sign. */
 	if (strcmp(SIGNING_KEYS[_i], "HS256") != 0) {
 		char *none = NULL;
 		use_key(&f, SIGNING_KEYS[_i], 1);
 		ck_assert_int_eq(verify(&f, token, &got, &diag), CAIRN_OK);
-		ck_assert_int_eq(cairn_token_mint(f.keys, &CLAIMS, NOW, &none, &diag), CAIRN_E_USAGE);
+		ck_assert_int_eq(cairn_token_mint(f.keys, &UNBOUND, &CLAIMS, NOW, &none, &diag), CAIRN_E_USAGE);
 		ck_assert_ptr_null(none);
 	}
 	free(token);
@@ -237,6 +241,87 @@ START_TEST(a_token_of_more_than_8_kib_is_refused_unread)
 }
 END_TEST
 
+/* --- what claims open --------------------------------------------------------------------------------------------- */
+
+static const char AUDIENCE[] = "https://cas.example", ISSUER[] = "hub";
+
+/* Claims beside a scope and an expiry, read by a service of this audience and this issuer; NULL: they are good. */
+static const struct {
+	const char *audience, *issuer, *claims, *rule;
+} BOUND[] = {
+	{NULL, NULL, "", NULL},
+	{NULL, NULL, ",\"iss\":\"anybody\"", NULL},
+	{NULL, NULL, ",\"aud\":\"https://other.example\"", "token.audience"},
+	{NULL, NULL, ",\"aud\":[\"https://other.example\"]", "token.audience"},
+	{NULL, NULL, ",\"aud\":[]", "token.audience"},
+	{NULL, NULL, ",\"aud\":\"\"", "token.audience"},
+	{NULL, NULL, ",\"aud\":null", "token.audience"},
+	{CAIRN_TOKEN_ANY, CAIRN_TOKEN_ANY, "", NULL},
+	{CAIRN_TOKEN_ANY, CAIRN_TOKEN_ANY, ",\"aud\":\"https://other.example\",\"iss\":\"anybody\"", NULL},
+	{AUDIENCE, NULL, "", "token.audience"},
+	{AUDIENCE, NULL, ",\"aud\":\"https://cas.example\"", NULL},
+	{AUDIENCE, NULL, ",\"aud\":[\"https://other.example\",\"https://cas.example\"]", NULL},
+	{AUDIENCE, NULL, ",\"aud\":\"https://other.example\"", "token.audience"},
+	{AUDIENCE, NULL, ",\"aud\":\"https://cas.example/\"", "token.audience"},
+	{AUDIENCE, NULL, ",\"aud\":\"HTTPS://cas.example\"", "token.audience"},
+	{AUDIENCE, NULL, ",\"aud\":\"any\"", "token.audience"},
+	{AUDIENCE, NULL, ",\"aud\":[]", "token.audience"},
+	{AUDIENCE, NULL, ",\"aud\":[7,null]", "token.audience"},
+	{AUDIENCE, NULL, ",\"aud\":{\"https://cas.example\":1}", "token.audience"},
+	{NULL, ISSUER, "", "token.issuer"},
+	{NULL, ISSUER, ",\"iss\":\"hub\"", NULL},
+	{NULL, ISSUER, ",\"iss\":\"hub2\"", "token.issuer"},
+	{NULL, ISSUER, ",\"iss\":[\"hub\"]", "token.issuer"},
+	{AUDIENCE, ISSUER, ",\"aud\":\"https://cas.example\",\"iss\":\"hub\"", NULL},
+	{AUDIENCE, ISSUER, ",\"aud\":\"https://cas.example\"", "token.issuer"},
+	{NULL, NULL, ",\"repo\":\"\"", "token.malformed"},
+	{NULL, NULL, ",\"repo\":null", "token.malformed"},
+	{NULL, NULL, ",\"cairn_key\":7", NULL},
+	{NULL, NULL, ",\"cairn_key\":0", "token.malformed"},
+	{NULL, NULL, ",\"cairn_key\":-7", "token.malformed"},
+	{NULL, NULL, ",\"cairn_key\":\"7\"", "token.malformed"},
+	{NULL, NULL, ",\"cairn_key\":null", "token.malformed"},
+};
+
+START_TEST(what_claims_open)
+{
+	const struct cairn_token_binding binding = {BOUND[_i].audience, BOUND[_i].issuer};
+	struct cairn_token_claims got;
+	struct cairn_diag diag = {0};
+	char json[512];
+	int n = snprintf(json, sizeof(json), "{\"scope\":\"read\",\"exp\":%lld%s}", (long long)NOW + 60,
+			 BOUND[_i].claims);
+	enum cairn_status status = cairn_token_claims_read(&got, &binding, json, (size_t)n, NOW, &diag);
+	ck_assert_msg(status == (BOUND[_i].rule ? CAIRN_E_DENIED : CAIRN_OK), "%s: %s", json, diag.text);
+	if (BOUND[_i].rule)
+		ck_assert_str_eq(diag.rule, BOUND[_i].rule);
+}
+END_TEST
+
+START_TEST(minted_for_a_service_by_an_issuer)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	const struct cairn_token_binding ours = {AUDIENCE, ISSUER}, theirs = {"https://other.example", ISSUER},
+					 any = {CAIRN_TOKEN_ANY, CAIRN_TOKEN_ANY};
+	struct cairn_token_claims got;
+	struct cairn_diag diag = {0};
+	char *token = NULL, *free_one = NULL;
+	use_key(&f, SIGNING_KEYS[_i], 0);
+	ck_assert_int_eq(cairn_token_mint(f.keys, &ours, &CLAIMS, NOW, &token, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_token_verify(f.keys, &ours, token, NOW, &got, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_token_verify(f.keys, &any, token, NOW, &got, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_token_verify(f.keys, &UNBOUND, token, NOW, &got, NULL), CAIRN_E_DENIED);
+	ck_assert_int_eq(cairn_token_verify(f.keys, &theirs, token, NOW, &got, &diag), CAIRN_E_DENIED);
+	ck_assert_str_eq(diag.rule, "token.audience");
+	ck_assert_str_eq(diag.expected, "https://other.example");
+	ck_assert_str_eq(diag.actual, AUDIENCE);
+	ck_assert_int_eq(cairn_token_mint(f.keys, &any, &CLAIMS, NOW, &free_one, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_token_verify(f.keys, &UNBOUND, free_one, NOW, &got, NULL), CAIRN_OK);
+	free(token);
+	free(free_one);
+}
+END_TEST
+
 START_TEST(claims_that_make_no_sense_are_not_minted)
 {
 	CLEANUP(fixture_fini) struct fixture f = fixture_new();
@@ -250,7 +335,7 @@ START_TEST(claims_that_make_no_sense_are_not_minted)
 	for (size_t i = 0; i < 5; i++) {
 		char *token = NULL;
 		struct cairn_diag diag = {0};
-		ck_assert_int_eq(cairn_token_mint(f.keys, &bad[i], NOW, &token, &diag), CAIRN_E_USAGE);
+		ck_assert_int_eq(cairn_token_mint(f.keys, &UNBOUND, &bad[i], NOW, &token, &diag), CAIRN_E_USAGE);
 		ck_assert_ptr_null(token);
 		ck_assert_str_eq(diag.rule, "token.claim");
 	}
@@ -374,6 +459,8 @@ int main(void)
 	tcase_add_test(tc, tokens_of_one_kind_do_not_pass_for_another);
 	tcase_add_test(tc, rotation);
 	tcase_add_test(tc, a_token_of_more_than_8_kib_is_refused_unread);
+	tcase_add_loop_test(tc, what_claims_open, 0, sizeof(BOUND) / sizeof(BOUND[0]));
+	tcase_add_loop_test(tc, minted_for_a_service_by_an_issuer, 0, N_SIGNING_KEYS);
 	tcase_add_test(tc, claims_that_make_no_sense_are_not_minted);
 	tcase_add_test(tc, a_made_key_signs_and_is_not_overwritten);
 	tcase_add_test(tc, a_secret_that_everybody_can_read_is_refused);

@@ -210,16 +210,22 @@ START_TEST(test_external)
 }
 END_TEST
 
+/* Refused, and nothing is told but what the sender wrote. */
+static void expect_told_nothing(enum cairn_status status, enum cairn_status expected, const char *rule, uint64_t offset)
+{
+	expect_refused(status, expected, rule, offset);
+	ck_assert_str_eq(diag.expected, "");
+	ck_assert_str_eq(diag.actual, "");
+}
+
 /* The root of one chunk leaves the chunk's length open: only the stored list can tell. */
 START_TEST(test_conflict_length)
 {
 	make_shard(3);
 	xorbs[1].list.spans[0].unpacked_bytes = 501;
 	enum cairn_status status = verify_made(NULL);
-	uint64_t at = w.cas_info_offset + 48 * (1 + 20 + 1);
-	expect_refused(status, CAIRN_E_CONFLICT, "xorb.conflict", at);
-	ck_assert_str_eq(diag.expected, "501");
-	ck_assert_str_eq(diag.actual, "500");
+	expect_told_nothing(status, CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset + 48 * (1 + 20));
+	ck_assert_ptr_null(strstr(diag.text, "50"));
 }
 END_TEST
 
@@ -227,22 +233,36 @@ START_TEST(test_conflict_hash_and_count)
 {
 	make_shard(1);
 	xorbs[0].list.hashes[7].b[3] ^= 1;
-	expect_refused(verify_made(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset + 48 * 8);
-	ck_assert_uint_eq(strlen(diag.expected), 64);
-	ck_assert_str_ne(diag.expected, diag.actual);
+	expect_told_nothing(verify_made(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
+	const struct cairn_diag other_chunk = diag;
 	xorbs[0].list.hashes[7].b[3] ^= 1;
 	xorbs[0].list.n = 19;
-	expect_refused(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
-	ck_assert_str_eq(diag.expected, "19");
-	ck_assert_str_eq(diag.actual, "20");
+	expect_told_nothing(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
+	ck_assert_str_eq(diag.text, other_chunk.text);
 	xorbs[0].list.n = 20;
 	struct cairn_hash one_more = {.b = {1}};
 	ck_assert_int_eq(cairn_chunk_list_add(&xorbs[0].list, &one_more, (struct cairn_span){1, 0}), CAIRN_OK);
-	expect_refused(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
-	ck_assert_str_eq(diag.expected, "21");
-	ck_assert_str_eq(diag.actual, "20");
+	expect_told_nothing(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
+	ck_assert_str_eq(diag.text, other_chunk.text);
 	xorbs[0].list.n = 20;
 	ck_assert_int_eq(verify_with(NULL), CAIRN_OK);
+}
+END_TEST
+
+/* The hash of a xorb is also that of a xorb with a single chunk of this hash: whoever knows no more than it can
+ * describe any xorb in this way, and must learn nothing of the stored one. */
+START_TEST(test_described_by_its_hash_alone)
+{
+	for (int i = 0; i < 3; i += 2) {
+		struct made_xorb alone = {.hash = xorbs[i].hash};
+		ck_assert_int_eq(cairn_chunk_list_add(&alone.list, &xorbs[i].hash, (struct cairn_span){70000, 0}),
+				 CAIRN_OK);
+		cairn_shard_writer_fini(&w);
+		cairn_shard_writer_init(&w, 1 << 20);
+		made_write_xorb(&w, &alone);
+		expect_told_nothing(verify_made(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
+		made_xorb_fini(&alone);
+	}
 }
 END_TEST
 
@@ -338,6 +358,145 @@ END_TEST
 START_TEST(test_second_block_has_other_flags)
 {
 	ck_assert_int_eq(verify_second_block(&xorbs[1], 500, 0xffffffff), CAIRN_OK);
+}
+END_TEST
+
+/* --- xorbs that are stored and not described ------------------------------------------------------------------------
+ */
+
+enum { AT_TERM = 48 + 48, AT_RANGE_HASH = AT_TERM + 48 };
+
+/* A shard of one file with one term and no description; how says what is falsified. */
+static enum cairn_status verify_stranger(const struct made_xorb *xorb, uint32_t start, uint32_t end,
+					 void (*how)(uint8_t *shard))
+{
+	struct made_term honest = {xorb, 0, 1};
+	if (start < end && start < xorb->list.n)
+		honest = (struct made_term){xorb, start, end < xorb->list.n ? end : xorb->list.n};
+	cairn_shard_writer_fini(&w);
+	cairn_shard_writer_init(&w, 1 << 20);
+	made_write_file(&w, &honest, 1, WITH_ALL);
+	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
+	cairn_put_u32le(w.buf.bytes + AT_TERM + 40, start);
+	cairn_put_u32le(w.buf.bytes + AT_TERM + 44, end);
+	if (how)
+		how(w.buf.bytes);
+	return verify_with(NULL);
+}
+
+static void falsify_range_hash(uint8_t *shard)
+{
+	shard[AT_RANGE_HASH] ^= 1;
+}
+
+static void falsify_length(uint8_t *shard)
+{
+	shard[AT_TERM + 36] ^= 1;
+}
+
+static void falsify_both(uint8_t *shard)
+{
+	falsify_range_hash(shard);
+	falsify_length(shard);
+}
+
+static void falsify_file_hash(uint8_t *shard)
+{
+	shard[48] ^= 1;
+}
+
+/* What a hash over chunks that are not there would be, if it were taken over nothing or over zeros. */
+static void claim_nothing(uint8_t *shard)
+{
+	struct cairn_range_hasher hasher;
+	struct cairn_hash hash;
+	cairn_range_hash_init(&hasher);
+	cairn_range_hash_end(&hasher, &hash);
+	memcpy(shard + AT_RANGE_HASH, hash.b, sizeof(hash.b));
+}
+
+static void claim_zeros(uint8_t *shard)
+{
+	static const struct cairn_hash zeros[100];
+	struct cairn_range_hasher hasher;
+	struct cairn_hash hash;
+	cairn_range_hash_init(&hasher);
+	cairn_range_hash_add(&hasher, zeros, 100);
+	cairn_range_hash_end(&hasher, &hash);
+	memcpy(shard + AT_RANGE_HASH, hash.b, sizeof(hash.b));
+}
+
+START_TEST(test_stranger_is_told_nothing)
+{
+	static const struct {
+		uint32_t start, end; /* of a xorb of 20 chunks */
+		void (*how)(uint8_t *shard);
+		const char *rule;
+		uint64_t offset;
+	} FALSE[] = {
+		{0, 20, falsify_range_hash, "term.range_hash", AT_RANGE_HASH},
+		{19, 20, falsify_range_hash, "term.range_hash", AT_RANGE_HASH},
+		{0, 20, falsify_both, "term.range_hash", AT_RANGE_HASH},
+		{0, 20, falsify_length, "term.unpacked_bytes", AT_TERM + 36},
+		{0, 20, falsify_file_hash, "file.hash", 48},
+		/* How many chunks there are: */
+		{0, 21, NULL, "term.range_hash", AT_RANGE_HASH},
+		{0, 21, falsify_range_hash, "term.range_hash", AT_RANGE_HASH},
+		{19, 8192, falsify_both, "term.range_hash", AT_RANGE_HASH},
+		{20, 21, claim_nothing, "term.range_hash", AT_RANGE_HASH},
+		{20, 120, claim_zeros, "term.range_hash", AT_RANGE_HASH},
+		{8092, 8192, claim_zeros, "term.range_hash", AT_RANGE_HASH},
+	};
+	for (size_t i = 0; i < sizeof(FALSE) / sizeof(FALSE[0]); i++)
+		expect_told_nothing(verify_stranger(&xorbs[0], FALSE[i].start, FALSE[i].end, FALSE[i].how),
+				    CAIRN_E_MISMATCH, FALSE[i].rule, FALSE[i].offset);
+}
+END_TEST
+
+/* The same words for chunks that are there and for chunks that are not. */
+START_TEST(test_stranger_cannot_count)
+{
+	expect_told_nothing(verify_stranger(&xorbs[2], 0, 30, falsify_both), CAIRN_E_MISMATCH, "term.range_hash",
+			    AT_RANGE_HASH);
+	const struct cairn_diag inside = diag;
+	verify_stranger(&xorbs[0], 0, 30, falsify_both);
+	ck_assert_str_eq(diag.text, inside.text);
+}
+END_TEST
+
+/* What no xorb has is refused by what the sender wrote alone, before anything stored is looked at. */
+START_TEST(test_stranger_names_no_range)
+{
+	static const uint32_t RANGES[][2] = {{5, 5}, {6, 5}, {0, 0}, {0, 8193}, {8192, UINT32_MAX}, {UINT32_MAX, 1}};
+	for (size_t i = 0; i < sizeof(RANGES) / sizeof(RANGES[0]); i++) {
+		verify_stranger(&xorbs[0], RANGES[i][0], RANGES[i][1], NULL);
+		const struct cairn_diag of_20 = diag;
+		ck_assert_str_eq(diag.rule, "term.range");
+		ck_assert_ptr_null(strstr(diag.actual, "20"));
+		verify_stranger(&xorbs[2], RANGES[i][0], RANGES[i][1], NULL);
+		ck_assert_str_eq(diag.text, of_20.text);
+		ck_assert_str_eq(diag.expected, of_20.expected);
+		ck_assert_str_eq(diag.actual, of_20.actual);
+	}
+}
+END_TEST
+
+/* One term of another's xorb is enough: the file hash runs over all of them. */
+START_TEST(test_file_hash_with_a_stranger)
+{
+	struct made_term terms[] = {{&xorbs[0], 0, 20}, {&xorbs[2], 0, 1}, {&xorbs[0], 0, 2}};
+	made_write_file(&w, terms, 3, WITH_ALL);
+	made_write_xorb(&w, &xorbs[0]);
+	falsify_file_hash(w.buf.bytes);
+	expect_told_nothing(verify_made(NULL), CAIRN_E_MISMATCH, "file.hash", 48);
+	/* All described: the two values are named. */
+	cairn_shard_writer_fini(&w);
+	cairn_shard_writer_init(&w, 1 << 20);
+	made_write_file(&w, terms + 1, 1, WITH_ALL);
+	made_write_xorb(&w, &xorbs[2]);
+	falsify_file_hash(w.buf.bytes);
+	expect_refused(verify_made(NULL), CAIRN_E_MISMATCH, "file.hash", 48);
+	ck_assert_uint_eq(strlen(diag.expected), 64);
 }
 END_TEST
 
@@ -578,29 +737,113 @@ START_TEST(test_no_memory)
 }
 END_TEST
 
-static enum cairn_status note_first_chunk(void *ctx, const struct cairn_hash *chunk)
+static void give_places(struct made_xorb *x, uint32_t step)
 {
-	struct cairn_chunk_list *noted = ctx;
-	return noted->n < 2 ? cairn_chunk_list_add(noted, chunk, (struct cairn_span){0}) : CAIRN_E_BUSY;
+	for (uint32_t i = 0; i < x->list.n; i++)
+		x->list.spans[i].end = (i + 1) * step;
 }
 
-/* Of each file that has terms, whether its xorb is described in the shard or known. */
-START_TEST(test_first_chunks)
+/* All that the index is to register, whether a xorb is described in the shard or only named. */
+START_TEST(test_records)
 {
-	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list noted = {0};
+	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
 	struct cairn_verify_options options = CAIRN_VERIFY_DEFAULTS;
-	options.first_chunk = note_first_chunk;
-	options.first_chunk_ctx = &noted;
-	const struct made_term one = {&xorbs[0], 3, 5}, other = {&xorbs[2], 7, 9};
+	const struct made_term one = {&xorbs[0], 3, 5}, other[] = {{&xorbs[2], 7, 9}, {&xorbs[0], 0, 1}};
+	const struct made_term third[] = {{&xorbs[1], 0, 1}, {&xorbs[0], 4, 6}};
+	options.records = &got;
+	for (unsigned i = 0; i < 3; i++)
+		give_places(&xorbs[i], 100 * (i + 1));
 	made_write_file(&w, &one, 1, WITH_ALL);
 	made_write_file(&w, NULL, 0, WITH_ALL);
-	made_write_file(&w, &other, 1, WITH_ALL);
+	made_write_file(&w, other, 2, CAIRN_SHARD_FILE_WITH_VERIFICATION);
+	made_write_file(&w, third, 2, WITH_ALL);
 	made_write_xorb(&w, &xorbs[2]);
 	ck_assert_int_eq(verify_made(&options), CAIRN_OK);
-	ck_assert_uint_eq(noted.n, 2);
-	ck_assert(cairn_hash_equal(&noted.hashes[0], &xorbs[0].list.hashes[3]));
-	ck_assert(cairn_hash_equal(&noted.hashes[1], &xorbs[2].list.hashes[7]));
-	ck_assert_int_eq(verify_with(&options), CAIRN_E_BUSY); /* what the callback says is what the verifier says */
+
+	const struct cairn_index_new_shard *s = &got.shard;
+	ck_assert_uint_eq(s->n_described, 1);
+	ck_assert_uint_eq(s->n_xorbs, 3);
+	static const int64_t IDS[] = {3, 1, 2}; /* as made_resolver() numbers them */
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert_int_eq(s->xorbs[i].id, IDS[i]);
+		ck_assert(cairn_hash_equal(&s->xorbs[i].hash, &xorbs[IDS[i] - 1].hash));
+		ck_assert_ptr_null(s->xorbs[i].list);
+	}
+	uint32_t n_eligible = 0;
+	for (uint32_t i = 0; i < xorbs[2].list.n; i++)
+		if (cairn_hash_is_eligible(&xorbs[2].list.hashes[i])) {
+			ck_assert_uint_eq(s->eligible[n_eligible].place, i);
+			ck_assert_uint_eq(s->eligible[n_eligible++].prefix, cairn_get_u64le(xorbs[2].list.hashes[i].b));
+		}
+	ck_assert_uint_eq(s->xorbs[0].n_eligible, n_eligible);
+	ck_assert_uint_eq(s->n_files, 4);
+	static const struct cairn_index_new_term TERMS[] = {
+		{1, 0, 300, 500, 3, 5}, {0, 0, 2100, 2700, 7, 9}, {1, 0, 0, 100, 0, 1},
+		{2, 0, 0, 200, 0, 1},   {1, 0, 400, 600, 4, 6},
+	};
+	static const uint32_t N_TERMS[] = {1, 0, 2, 2};
+	const struct cairn_index_new_term *term = s->terms;
+	for (unsigned f = 0, t = 0; f < 4; f++) {
+		uint64_t size_bytes = 0;
+		ck_assert_uint_eq(s->files[f].n_terms, N_TERMS[f]);
+		for (uint32_t i = 0; i < N_TERMS[f]; i++, t++, term++) {
+			const struct cairn_chunk_list *list = &xorbs[s->xorbs[term->xorb].id - 1].list;
+			ck_assert_uint_eq(term->xorb, TERMS[t].xorb);
+			ck_assert_uint_eq(term->first_byte, TERMS[t].first_byte);
+			ck_assert_uint_eq(term->end_byte, TERMS[t].end_byte);
+			ck_assert_uint_eq(term->start, TERMS[t].start);
+			ck_assert_uint_eq(term->end, TERMS[t].end);
+			ck_assert_uint_eq(term->unpacked_bytes, cairn_chunk_list_bytes(list, term->start, term->end));
+			size_bytes += term->unpacked_bytes;
+			if (i == 0)
+				ck_assert_uint_eq(s->files[f].first_chunk,
+						  cairn_get_u64le(list->hashes[term->start].b));
+		}
+		ck_assert_uint_eq(s->files[f].size_bytes, size_bytes);
+	}
+	ck_assert(s->files[0].has_sha256 && !s->files[2].has_sha256);
+	ck_assert_uint_gt(got.bytes, 0);
+	ck_assert_uint_le(got.bytes, 2 * w.buf.len);
+}
+END_TEST
+
+/* Of a xorb that nobody has yet its list is handed on, without places. */
+START_TEST(test_records_of_unknown_xorbs)
+{
+	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
+	struct cairn_verify_options options = external_options();
+	const struct made_term terms[] = {{&xorbs[0], 3, 5}, {&xorbs[2], 7, 9}};
+	options.records = &got;
+	store.n = 1;
+	give_places(&xorbs[0], 100);
+	made_write_file(&w, terms, 2, WITH_ALL);
+	made_write_xorb(&w, &xorbs[0]);
+	made_write_xorb(&w, &xorbs[2]);
+	ck_assert_int_eq(verify_made(&options), CAIRN_OK);
+	ck_assert_int_eq(got.shard.xorbs[0].id, 1);
+	ck_assert_ptr_null(got.shard.xorbs[0].list);
+	ck_assert_int_eq(got.shard.xorbs[1].id, 0);
+	ck_assert_uint_eq(got.shard.xorbs[1].list->n, 300);
+	ck_assert_mem_eq(got.shard.xorbs[1].list->hashes, xorbs[2].list.hashes, 300 * sizeof(struct cairn_hash));
+	ck_assert_uint_eq(got.shard.xorbs[1].list->spans[9].end, 0);
+	ck_assert_uint_eq(got.shard.terms[0].end_byte, 500);
+	ck_assert_uint_eq(got.shard.terms[1].end_byte, 0);
+}
+END_TEST
+
+/* What is refused leaves none. */
+START_TEST(test_no_records)
+{
+	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
+	struct cairn_verify_options options = CAIRN_VERIFY_DEFAULTS;
+	options.records = &got;
+	make_shard(3);
+	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
+	w.buf.bytes[48] ^= 1; /* the hash of the first file */
+	ck_assert_int_eq(verify_with(&options), CAIRN_E_MISMATCH);
+	ck_assert_ptr_null(got.xorbs);
+	ck_assert_ptr_null(got.terms);
+	ck_assert_uint_eq(got.shard.n_xorbs, 0);
 }
 END_TEST
 
@@ -647,6 +890,11 @@ int main(void)
 	tcase_add_test(c, test_header_of_another_version);
 	tcase_add_test(c, test_conflict_length);
 	tcase_add_test(c, test_conflict_hash_and_count);
+	tcase_add_test(c, test_described_by_its_hash_alone);
+	tcase_add_test(c, test_stranger_is_told_nothing);
+	tcase_add_test(c, test_stranger_cannot_count);
+	tcase_add_test(c, test_stranger_names_no_range);
+	tcase_add_test(c, test_file_hash_with_a_stranger);
 	tcase_add_test(c, test_xorb_that_another_begins_with);
 	tcase_add_test(c, test_described_twice);
 	tcase_add_test(c, test_same_prefix);
@@ -656,7 +904,9 @@ int main(void)
 	tcase_add_test(c, test_progress);
 	tcase_add_loop_test(c, test_store_fails, 0, 2);
 	tcase_add_test(c, test_no_memory);
-	tcase_add_test(c, test_first_chunks);
+	tcase_add_test(c, test_records);
+	tcase_add_test(c, test_records_of_unknown_xorbs);
+	tcase_add_test(c, test_no_records);
 	tcase_add_test(c, test_empty_files);
 	tcase_add_test(c, test_defaults);
 	tcase_set_timeout(c, 60);

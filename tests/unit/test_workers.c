@@ -47,6 +47,14 @@ static void gate_await(struct gate *gate)
 	pthread_mutex_unlock(&gate->lock);
 }
 
+static void gate_submit(struct gate *gate, struct cairn_workers *w, enum cairn_lane lane, uint64_t turn)
+{
+	*gate = GATE;
+	gate->work.lane = lane;
+	gate->work.turn = turn;
+	ck_assert_int_eq(cairn_workers_submit(w, &gate->work), CAIRN_OK);
+}
+
 static void gate_enter(struct gate *gate, struct cairn_workers *w)
 {
 	*gate = GATE;
@@ -67,7 +75,7 @@ START_TEST(all_submitted_work_is_done_before_free_returns)
 	struct cairn_workers *w = NULL;
 	struct counted works[N_WORKS];
 	atomic_int done = 0;
-	ck_assert_int_eq(cairn_workers_new(&w, 3, N_WORKS), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, 3, 0, 2 * N_WORKS), CAIRN_OK);
 	for (int i = 0; i < N_WORKS; i++) {
 		works[i] = (struct counted){.work.run = count_one, .done = &done};
 		ck_assert_int_eq(cairn_workers_submit(w, &works[i].work), CAIRN_OK);
@@ -86,7 +94,7 @@ START_TEST(queue_is_bounded)
 	atomic_int done = 0;
 	for (int i = 0; i < 3; i++)
 		works[i] = (struct counted){.work.run = count_one, .done = &done};
-	ck_assert_int_eq(cairn_workers_new(&w, 1, 2), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, 1, 0, 2), CAIRN_OK);
 	gate_enter(&gate, w);
 	ck_assert_int_eq(cairn_workers_submit(w, &works[0].work), CAIRN_OK);
 	ck_assert_int_eq(cairn_workers_submit(w, &works[1].work), CAIRN_OK);
@@ -102,7 +110,7 @@ START_TEST(two_workers_work_at_the_same_time)
 {
 	struct cairn_workers *w = NULL;
 	struct gate gates[2];
-	ck_assert_int_eq(cairn_workers_new(&w, 2, 2), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, 2, 0, 2), CAIRN_OK);
 	gate_enter(&gates[0], w);
 	gate_enter(&gates[1], w); /* would wait for ever if there was one thread only */
 	gate_open(&gates[1]);
@@ -134,7 +142,7 @@ START_TEST(a_closing_pool_takes_no_more)
 {
 	struct submitter s = {.work.run = submit_until_refused, .extra = GATE};
 	s.extra.open = true;
-	ck_assert_int_eq(cairn_workers_new(&s.w, 2, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&s.w, 2, 0, 100), CAIRN_OK);
 	ck_assert_int_eq(cairn_workers_submit(s.w, &s.work), CAIRN_OK);
 	cairn_workers_free(s.w); /* would not return if it took more */
 }
@@ -145,13 +153,117 @@ START_TEST(a_closed_pool_refuses)
 {
 	struct cairn_workers *w = NULL;
 	struct gate gate;
-	ck_assert_int_eq(cairn_workers_new(&w, 2, 10), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, 2, 0, 10), CAIRN_OK);
 	gate_enter(&gate, w);
 	gate_open(&gate);
 	cairn_workers_close(w);
 	ck_assert_uint_eq(cairn_workers_pending(w), 0); /* what was taken is done */
 	ck_assert_int_eq(cairn_workers_submit(w, &gate.work), CAIRN_E_BUSY);
 	cairn_workers_free(w);
+}
+END_TEST
+
+/* Heavy work of three waits, and quick work is done all the same. */
+START_TEST(heavy_work_leaves_threads_to_quick_work)
+{
+	struct cairn_workers *w = NULL;
+	struct gate heavy[3], quick;
+	ck_assert_int_eq(cairn_workers_new(&w, 3, 1, 100), CAIRN_OK);
+	for (uint64_t i = 0; i < 3; i++)
+		gate_submit(&heavy[i], w, CAIRN_LANE_HEAVY, i);
+	gate_await(&heavy[0]);
+	gate_await(&heavy[1]);
+	gate_submit(&quick, w, CAIRN_LANE_QUICK, 3);
+	gate_await(&quick); /* would wait for ever if the third had the last thread */
+	ck_assert(!heavy[2].entered);
+	gate_open(&quick);
+	for (size_t i = 0; i < 3; i++)
+		gate_open(&heavy[i]);
+	cairn_workers_free(w);
+	ck_assert(heavy[2].entered);
+}
+END_TEST
+
+START_TEST(one_turn_never_has_all_threads)
+{
+	struct cairn_workers *w = NULL;
+	struct gate greedy[4], other;
+	ck_assert_int_eq(cairn_workers_new(&w, 4, 2, 100), CAIRN_OK);
+	for (size_t i = 0; i < 4; i++)
+		gate_submit(&greedy[i], w, CAIRN_LANE_QUICK, 1);
+	for (size_t i = 0; i < 3; i++)
+		gate_await(&greedy[i]);
+	gate_submit(&other, w, CAIRN_LANE_QUICK, 2);
+	gate_await(&other);
+	ck_assert(!greedy[3].entered);
+	gate_open(&other);
+	for (size_t i = 0; i < 4; i++)
+		gate_open(&greedy[i]);
+	cairn_workers_free(w);
+	ck_assert(greedy[3].entered);
+}
+END_TEST
+
+/* Work that notes when it was done, as the only one at a time. */
+struct noted {
+	struct cairn_work work;
+	char name;
+	char *notes;
+	size_t *n;
+};
+
+static void note_one(struct cairn_work *work)
+{
+	struct noted *noted = (struct noted *)work;
+	noted->notes[(*noted->n)++] = noted->name;
+}
+
+START_TEST(turns_alternate_and_quick_work_comes_first)
+{
+	struct cairn_workers *w = NULL;
+	struct gate gate;
+	struct noted works[6];
+	char notes[7] = "";
+	size_t n = 0;
+	static const struct {
+		char name;
+		uint64_t turn;
+		enum cairn_lane lane;
+	} order[] = {
+		{'a', 1, CAIRN_LANE_HEAVY}, {'b', 1, CAIRN_LANE_HEAVY}, {'c', 1, CAIRN_LANE_HEAVY},
+		{'d', 2, CAIRN_LANE_HEAVY}, {'e', 3, CAIRN_LANE_HEAVY}, {'q', 1, CAIRN_LANE_QUICK},
+	};
+	ck_assert_int_eq(cairn_workers_new(&w, 1, 0, 100), CAIRN_OK);
+	gate_enter(&gate, w);
+	for (size_t i = 0; i < 6; i++) {
+		works[i] = (struct noted){.name = order[i].name, .notes = notes, .n = &n};
+		works[i].work = (struct cairn_work){.run = note_one, .lane = order[i].lane, .turn = order[i].turn};
+		ck_assert_int_eq(cairn_workers_submit(w, &works[i].work), CAIRN_OK);
+	}
+	gate_open(&gate);
+	cairn_workers_free(w);
+	ck_assert_str_eq(notes, "qadebc");
+}
+END_TEST
+
+START_TEST(one_turn_never_has_the_whole_queue)
+{
+	struct cairn_workers *w = NULL;
+	struct gate gate;
+	struct counted works[5];
+	atomic_int done = 0;
+	for (int i = 0; i < 5; i++)
+		works[i] = (struct counted){.work = {.run = count_one, .turn = 1}, .done = &done};
+	ck_assert_int_eq(cairn_workers_new(&w, 1, 0, 4), CAIRN_OK);
+	gate_enter(&gate, w);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(cairn_workers_submit(w, &works[i].work), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_submit(w, &works[3].work), CAIRN_E_BUSY);
+	works[4].work.turn = 2;
+	ck_assert_int_eq(cairn_workers_submit(w, &works[4].work), CAIRN_OK);
+	gate_open(&gate);
+	cairn_workers_free(w);
+	ck_assert_int_eq(done, 4);
 }
 END_TEST
 
@@ -164,6 +276,10 @@ int main(void)
 	tcase_add_test(tc, two_workers_work_at_the_same_time);
 	tcase_add_test(tc, a_closing_pool_takes_no_more);
 	tcase_add_test(tc, a_closed_pool_refuses);
+	tcase_add_test(tc, heavy_work_leaves_threads_to_quick_work);
+	tcase_add_test(tc, one_turn_never_has_all_threads);
+	tcase_add_test(tc, turns_alternate_and_quick_work_comes_first);
+	tcase_add_test(tc, one_turn_never_has_the_whole_queue);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

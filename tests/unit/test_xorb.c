@@ -353,7 +353,7 @@ START_TEST(xorb_header_reads_what_it_writes)
 		cairn_xorb_chunk_header_write(bytes, &headers[i]);
 		ck_assert_int_eq(cairn_xorb_chunk_header_parse(&back, bytes, 0, CAIRN_CHUNK_READ_BYTES_MAX, NULL),
 				 CAIRN_OK);
-		ck_assert_uint_eq(back.packed_bytes, headers[i].packed_bytes);
+		ck_assert_uint_eq(back.compressed_bytes, headers[i].compressed_bytes);
 		ck_assert_uint_eq(back.unpacked_bytes, headers[i].unpacked_bytes);
 		ck_assert_int_eq(back.scheme, headers[i].scheme);
 	}

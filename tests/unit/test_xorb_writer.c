@@ -41,13 +41,13 @@ START_TEST(reader_rewrites_byte_for_byte)
 			break;
 		const json_t *expected = json_array_get(chunks, n++);
 		ck_assert_uint_eq(chunk.at, vec_u64(expected, "header_offset"));
-		ck_assert_uint_eq(chunk.header.packed_bytes, vec_u64(expected, "compressed_length"));
+		ck_assert_uint_eq(chunk.header.compressed_bytes, vec_u64(expected, "compressed_length"));
 		ck_assert_uint_eq(chunk.header.unpacked_bytes, vec_u64(expected, "uncompressed_length"));
 		ck_assert_uint_eq(chunk.header.scheme, vec_u64(expected, "scheme"));
 		uint8_t header[CAIRN_XORB_CHUNK_HEADER_BYTES];
 		cairn_xorb_chunk_header_write(header, &chunk.header);
 		cairn_buf_add(&again, header, sizeof(header));
-		cairn_buf_add(&again, chunk.data, chunk.header.packed_bytes);
+		cairn_buf_add(&again, chunk.data, chunk.header.compressed_bytes);
 	}
 	ck_assert_uint_eq(n, json_array_size(chunks));
 	ck_assert_ptr_null(r.footer);

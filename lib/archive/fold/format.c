@@ -1,8 +1,8 @@
 #include "archive/fold/format.h"
 
+#include "archive/fold/json_canonical.h"
 #include "base/bytes.h"
 #include "base/cursor.h"
-#include "base/json_canonical.h"
 #include "hash/blake2b.h"
 #include "hash/hash.h"
 

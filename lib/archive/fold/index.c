@@ -1,8 +1,8 @@
 #include "archive/fold/index.h"
 
 #include "archive/fold/index_check.h"
+#include "archive/fold/json_pull.h"
 #include "archive/fold/parity.h"
-#include "base/json_pull.h"
 #include "hash/hash.h"
 
 #include <stdlib.h>

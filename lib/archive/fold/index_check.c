@@ -1,7 +1,7 @@
 #include "archive/fold/index_check.h"
 
+#include "archive/fold/json_canonical.h"
 #include "archive/fold/parity.h"
-#include "base/json_canonical.h"
 #include "hash/hash.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "archive/fold/reader.h"
 
+#include "archive/fold/json_pull.h"
 #include "archive/fold/mend.h"
 #include "archive/zstd.h"
 #include "base/cursor.h"
 #include "base/fd.h"
-#include "base/json_pull.h"
 #include "hash/crc32c.h"
 #include "hash/hash.h"
 

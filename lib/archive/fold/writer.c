@@ -1,11 +1,11 @@
 #include "archive/fold/writer.h"
 
 #include "archive/fold/index.h"
+#include "archive/fold/json_canonical.h"
 #include "archive/fold/parity.h"
 #include "archive/zstd.h"
 #include "base/bytes.h"
 #include "base/fd.h"
-#include "base/json_canonical.h"
 #include "hash/crc32c.h"
 #include "hash/hash.h"
 
@@ -380,7 +380,7 @@ enum cairn_status cairn_fold_writer_finish(struct cairn_fold_writer *w, const ch
 	if (status == CAIRN_OK)
 		status = writer_write(w, index.bytes, index.len);
 	/* What was there before an interruption may be longer. */
-	if (status == CAIRN_OK && (ftruncate(w->fd, (off_t)w->at) < 0 || fsync(w->fd) < 0))
+	if (status == CAIRN_OK && ftruncate(w->fd, (off_t)w->at) < 0)
 		status = cairn_fd_status(errno);
 	if (status == CAIRN_OK && lseek(w->fd, 0, SEEK_SET) < 0)
 		status = CAIRN_E_IO;

@@ -69,11 +69,6 @@ static enum cairn_status delete_zero(int fd, uint64_t at, uint64_t len, bool *ze
 	return status;
 }
 
-static enum cairn_status delete_sync(int fd)
-{
-	return fdatasync(fd) == 0 ? CAIRN_OK : cairn_fd_status(errno);
-}
-
 enum cairn_status cairn_readshard_delete(const struct cairn_readshard *s, int fd,
 					 const uint8_t key[static CAIRN_READSHARD_KEY_BYTES], bool *zeroed,
 					 struct cairn_diag *diag)
@@ -88,12 +83,12 @@ enum cairn_status cairn_readshard_delete(const struct cairn_readshard *s, int fd
 	status = delete_write(fd, tombstone, sizeof(tombstone),
 			      cairn_readshard_slot_at(s, cairn_readshard_slot_of(s, key)));
 	if (status == CAIRN_OK)
-		status = delete_sync(fd);
+		status = fdatasync(fd) == 0 ? CAIRN_OK : cairn_fd_status(errno);
 	cairn_crash_point(CAIRN_CRASH_PACK_BURIED);
 	if (status == CAIRN_OK)
 		status = delete_zero(fd, slot.at, CAIRN_READSHARD_SIZE_BYTES + slot.bytes, zeroed);
 	cairn_crash_point(CAIRN_CRASH_PACK_ZEROED);
-	return status == CAIRN_OK ? delete_sync(fd) : status;
+	return status;
 }
 
 enum cairn_status cairn_readshard_scrub(const struct cairn_readshard *s, int fd, bool *zeroed, struct cairn_diag *diag)
@@ -119,5 +114,7 @@ enum cairn_status cairn_readshard_scrub(const struct cairn_readshard *s, int fd,
 	if (status == CAIRN_OK && h->objects_at + h->objects_bytes > end)
 		status = delete_zero(fd, end, h->objects_at + h->objects_bytes - end, zeroed);
 	free(slots);
-	return status == CAIRN_OK ? delete_sync(fd) : status;
+	if (status == CAIRN_OK && fdatasync(fd) < 0)
+		status = cairn_fd_status(errno);
+	return status;
 }

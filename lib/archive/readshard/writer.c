@@ -232,9 +232,6 @@ static enum cairn_status writer_put_rest(struct cairn_readshard_writer *w, const
 		status = writer_put(w, dump->bytes, dump->len);
 	if (status == CAIRN_OK)
 		status = writer_flush(w);
-	/* The name in the header makes it a shard: only when all the rest is durable. */
-	if (status == CAIRN_OK && fdatasync(w->fd) < 0)
-		status = cairn_fd_status(errno);
 	if (status == CAIRN_OK)
 		status = writer_put_header(w, index_at, function_at);
 	if (status == CAIRN_OK && fsync(w->fd) < 0)

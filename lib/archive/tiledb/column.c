@@ -25,7 +25,8 @@ struct column_tile {
 	enum cairn_tiledb_vector offsets;
 	const struct cairn_tiledb_pipeline *pipeline;
 	size_t cell_bytes;
-	uint64_t expected; /* bytes, unfiltered */
+	uint64_t expected;  /* bytes, unfiltered */
+	bool brings_starts; /* of the values of any length that it has */
 };
 
 static enum cairn_status column_read(struct cairn_tiledb_reader *r, uint64_t tile, uint32_t slot,
@@ -52,10 +53,28 @@ static enum cairn_status column_read(struct cairn_tiledb_reader *r, uint64_t til
 	status = cairn_fd_read_at(fd, at, stored, (size_t)(end - at));
 	if (status != CAIRN_OK)
 		return cairn_fail(diag, status, "tiledb.read", at, "%s: cannot be read", name);
-	status = cairn_tiledb_tile_unpack(r->array->codec, &out->files[what->file],
-					  (struct cairn_tiledb_view){stored, (size_t)(end - at)}, what->pipeline,
-					  what->cell_bytes, what->expected, diag);
+	const struct cairn_tiledb_view packed = {stored, (size_t)(end - at)};
+	if (what->brings_starts)
+		status = cairn_tiledb_tile_unpack_texts(r->array->codec, &out->files[what->file],
+							&out->files[CAIRN_TILEDB_FILE_FIXED], packed, what->pipeline,
+							what->expected, diag);
+	else
+		status = cairn_tiledb_tile_unpack(r->array->codec, &out->files[what->file], packed, what->pipeline,
+						  what->cell_bytes, what->expected, diag);
 	return cairn_tiledb_blame(diag, status, name, at);
+}
+
+static enum cairn_status column_bad_starts(struct cairn_tiledb_reader *r, uint64_t tile, uint32_t slot,
+					   uint64_t expected, uint64_t actual, struct cairn_diag *diag)
+{
+	char name[CAIRN_TILEDB_FILE_NAME_BYTES];
+	cairn_tiledb_file_name(name, &r->schema, slot, CAIRN_TILEDB_FILE_FIXED);
+	(void)cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.offsets",
+			 cairn_tiledb_vector_at(&r->fragment.slots[slot], CAIRN_TILEDB_OFFSETS, tile),
+			 "%s: where values start does not rise from 0 within the values of the tile, one for each cell",
+			 name);
+	cairn_diag_numbers(diag, expected, actual);
+	return CAIRN_E_FORMAT;
 }
 
 /* Starts of values rise from 0 and end within the values. */
@@ -64,19 +83,15 @@ static enum cairn_status column_check_starts(struct cairn_tiledb_reader *r, uint
 {
 	const struct cairn_buf *starts = &c->files[CAIRN_TILEDB_FILE_FIXED], *values = &c->files[CAIRN_TILEDB_FILE_VAR];
 	uint64_t before = 0;
+	if (starts->len != 8 * c->n_cells) /* RLE has brought them */
+		return column_bad_starts(r, tile, slot, 8 * c->n_cells, starts->len, diag);
 	for (uint64_t i = 0; i < c->n_cells; i++) {
 		uint64_t start = cairn_get_u64le(starts->bytes + 8 * i);
 		if (start >= before && start <= values->len && (i > 0 || start == 0)) {
 			before = start;
 			continue;
 		}
-		char name[CAIRN_TILEDB_FILE_NAME_BYTES];
-		cairn_tiledb_file_name(name, &r->schema, slot, CAIRN_TILEDB_FILE_FIXED);
-		(void)cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.offsets",
-				 cairn_tiledb_vector_at(&r->fragment.slots[slot], CAIRN_TILEDB_OFFSETS, tile),
-				 "%s: where values start does not rise from 0 within the values of the tile", name);
-		cairn_diag_numbers(diag, i == 0 ? 0 : values->len, start);
-		return CAIRN_E_FORMAT;
+		return column_bad_starts(r, tile, slot, i == 0 ? 0 : values->len, start, diag);
 	}
 	return CAIRN_OK;
 }
@@ -87,25 +102,36 @@ static enum cairn_status column_read_files(struct cairn_tiledb_reader *r, uint64
 	bool is_var = out->field->cell_values == CAIRN_TILEDB_VAR;
 	size_t cell = is_var ? 8 : cairn_tiledb_cell_bytes(out->field);
 	const struct cairn_tiledb_pipeline *values = cairn_tiledb_schema_pipeline(&r->schema, slot);
+	bool packed = is_var && cairn_tiledb_pipeline_packs_starts(values, out->field->datatype, r->fragment.version);
 	if (out->n_cells > CAIRN_TILEDB_TILE_BYTES_MAX / cell) {
 		char name[CAIRN_TILEDB_FILE_NAME_BYTES];
 		cairn_tiledb_file_name(name, &r->schema, slot, CAIRN_TILEDB_FILE_FIXED);
 		return column_limit(diag, name, 0, out->n_cells);
 	}
-	struct column_tile what = {CAIRN_TILEDB_FILE_FIXED, CAIRN_TILEDB_OFFSETS, is_var ? &r->schema.offsets : values,
-				   cell, out->n_cells * cell};
+	struct column_tile what = {.file = CAIRN_TILEDB_FILE_FIXED,
+				   .offsets = CAIRN_TILEDB_OFFSETS,
+				   .pipeline = is_var ? &r->schema.offsets : values,
+				   .cell_bytes = cell,
+				   .expected = packed ? 0 : out->n_cells * cell};
 	enum cairn_status status = column_read(r, tile, slot, &what, out, diag);
 	if (status == CAIRN_OK && is_var) {
 		what = (struct column_tile){
-			CAIRN_TILEDB_FILE_VAR, CAIRN_TILEDB_VAR_OFFSETS, values, cairn_tiledb_cell_bytes(out->field),
-			cairn_tiledb_vector_at(&r->fragment.slots[slot], CAIRN_TILEDB_VAR_SIZES, tile)};
+			CAIRN_TILEDB_FILE_VAR,
+			CAIRN_TILEDB_VAR_OFFSETS,
+			values,
+			cairn_tiledb_cell_bytes(out->field),
+			cairn_tiledb_vector_at(&r->fragment.slots[slot], CAIRN_TILEDB_VAR_SIZES, tile),
+			packed};
 		status = column_read(r, tile, slot, &what, out, diag);
 		if (status == CAIRN_OK)
 			status = column_check_starts(r, tile, slot, out, diag);
 	}
 	if (status == CAIRN_OK && out->field->nullable) {
-		what = (struct column_tile){CAIRN_TILEDB_FILE_VALIDITY, CAIRN_TILEDB_VALIDITY_OFFSETS,
-					    &r->schema.validity, 1, out->n_cells};
+		what = (struct column_tile){.file = CAIRN_TILEDB_FILE_VALIDITY,
+					    .offsets = CAIRN_TILEDB_VALIDITY_OFFSETS,
+					    .pipeline = &r->schema.validity,
+					    .cell_bytes = 1,
+					    .expected = out->n_cells};
 		status = column_read(r, tile, slot, &what, out, diag);
 	}
 	return status;

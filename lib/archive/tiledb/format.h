@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 enum {
-	CAIRN_TILEDB_VERSION = 22,     /* what is written, and the newest that is read */
-	CAIRN_TILEDB_VERSION_MIN = 16, /* older footers differ */
-	CAIRN_TILEDB_FANOUT = 10,      /* children of a node of the R-tree, as written */
+	CAIRN_TILEDB_VERSION = 22,          /* what is written, and the newest that is read */
+	CAIRN_TILEDB_VERSION_MIN = 16,      /* older footers differ */
+	CAIRN_TILEDB_VERSION_RLE_UTF8 = 17, /* since then RLE knows texts of UTF-8 as it knew those of ASCII */
+	CAIRN_TILEDB_FANOUT = 10,           /* children of a node of the R-tree, as written */
 
 	/* Limits of the reader; none is near what TileDB itself writes. */
 	CAIRN_TILEDB_FILTERS_MAX = 8,
@@ -38,6 +39,7 @@ enum cairn_tiledb_datatype {
 	CAIRN_TILEDB_UINT32 = 9,
 	CAIRN_TILEDB_UINT64 = 10,
 	CAIRN_TILEDB_ASCII = 11,
+	CAIRN_TILEDB_UTF8 = 12,        /* only read */
 	CAIRN_TILEDB_DATETIME_MS = 25, /* i64, milliseconds since 1970 */
 };
 

@@ -84,11 +84,11 @@ uint64_t cairn_tiledb_cells(const struct cairn_tiledb_fragment *f, const struct 
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t fragment_put(struct cairn_buf *out, const struct cairn_buf *raw)
+static uint64_t fragment_put(struct cairn_buf *out, const struct cairn_buf *raw, bool checksums)
 {
 	uint64_t at = out->len;
 	if (raw->status == CAIRN_OK)
-		cairn_tiledb_generic_write(out, (struct cairn_tiledb_view){raw->bytes, raw->len});
+		cairn_tiledb_generic_write(out, (struct cairn_tiledb_view){raw->bytes, raw->len}, checksums);
 	else
 		out->status = raw->status;
 	return at;
@@ -96,7 +96,7 @@ static uint64_t fragment_put(struct cairn_buf *out, const struct cairn_buf *raw)
 
 /* One block of the file: its header of counts, then what it has. @return its offset */
 static uint64_t fragment_put_vector(struct cairn_buf *out, struct cairn_buf *raw, const struct cairn_tiledb_slot *slot,
-				    enum cairn_tiledb_vector which)
+				    enum cairn_tiledb_vector which, bool checksums)
 {
 	const struct cairn_buf *v = &slot->vectors[which];
 	raw->len = 0;
@@ -112,7 +112,7 @@ static uint64_t fragment_put_vector(struct cairn_buf *out, struct cairn_buf *raw
 		cairn_buf_u64le(raw, v->len / 8);
 		cairn_buf_add(raw, v->bytes, v->len);
 	}
-	return fragment_put(out, raw);
+	return fragment_put(out, raw, checksums);
 }
 
 static void fragment_put_totals(struct cairn_buf *raw, const struct cairn_tiledb_fragment *f)
@@ -149,21 +149,22 @@ static void fragment_put_footer_head(struct cairn_buf *out, const struct cairn_t
 	}
 }
 
-enum cairn_status cairn_tiledb_fragment_write(struct cairn_buf *out, const struct cairn_tiledb_fragment *f)
+enum cairn_status cairn_tiledb_fragment_write(struct cairn_buf *out, const struct cairn_tiledb_fragment *f,
+					      bool checksums)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf raw = cairn_buf_init(CAIRN_TILEDB_META_BYTES_MAX);
 	CLEANUP(cairn_buf_fini) struct cairn_buf offsets = cairn_buf_init(CAIRN_TILEDB_META_BYTES_MAX);
 	cairn_tiledb_rtree_write(&raw, &f->rtree);
-	cairn_buf_u64le(&offsets, fragment_put(out, &raw));
+	cairn_buf_u64le(&offsets, fragment_put(out, &raw, checksums));
 	for (unsigned v = 0; v < CAIRN_TILEDB_VECTORS; v++) {
 		for (uint32_t i = 0; i < f->n_slots; i++)
-			cairn_buf_u64le(&offsets, fragment_put_vector(out, &raw, &f->slots[i], v));
+			cairn_buf_u64le(&offsets, fragment_put_vector(out, &raw, &f->slots[i], v, checksums));
 	}
 	fragment_put_totals(&raw, f);
-	cairn_buf_u64le(&offsets, fragment_put(out, &raw));
+	cairn_buf_u64le(&offsets, fragment_put(out, &raw, checksums));
 	raw.len = 0;
 	cairn_buf_u64le(&raw, 0); /* processed conditions */
-	cairn_buf_u64le(&offsets, fragment_put(out, &raw));
+	cairn_buf_u64le(&offsets, fragment_put(out, &raw, checksums));
 	uint64_t footer_at = out->len;
 	fragment_put_footer_head(out, f);
 	cairn_buf_add(out, offsets.bytes, offsets.len);

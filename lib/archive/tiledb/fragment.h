@@ -91,8 +91,9 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_read(struct cairn_tiledb_
 							    const struct cairn_tiledb_schema *schema, uint32_t version,
 							    struct cairn_tiledb_view file, struct cairn_diag *diag);
 
-/** Append a metadata file of version 22. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT */
+/** Append a metadata file of version 22. @param checksums  of its blocks; the footer can have none  @return CAIRN_OK;
+ * CAIRN_E_NOMEM; CAIRN_E_LIMIT */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_write(struct cairn_buf *out,
-							     const struct cairn_tiledb_fragment *f);
+							     const struct cairn_tiledb_fragment *f, bool checksums);
 
 #endif

@@ -14,6 +14,7 @@ struct fragment_reader {
 	struct cairn_tiledb_view file;
 	struct cairn_buf block; /* the one read last, unfiltered */
 	size_t budget;          /* bytes that all blocks together may still have */
+	uint64_t next;          /* where the next block begins: right behind the one before */
 	struct cairn_diag *diag;
 };
 
@@ -149,12 +150,14 @@ static enum cairn_status fragment_read_head(struct fragment_reader *r, struct ca
 static enum cairn_status fragment_read_block(struct fragment_reader *r, uint64_t at, struct cairn_cur *out)
 {
 	struct cairn_cur c = cairn_cur_init(r->file.bytes, (size_t)r->f->footer_at);
-	if (at > r->f->footer_at || !cairn_cur_take(&c, (size_t)at))
+	if (at != r->next || !cairn_cur_take(&c, (size_t)at))
 		return fragment_bad(r->diag, "tiledb.footer", r->f->footer_at,
-				    "the footer points to a block behind the blocks", r->f->footer_at, at);
+				    "the footer has a block begin elsewhere than where the one before it ends", r->next,
+				    at);
 	r->block.len = 0;
 	r->block.max = r->budget;
-	enum cairn_status status = cairn_tiledb_generic_read(r->codec, &r->block, &c, r->diag);
+	enum cairn_status status = cairn_tiledb_generic_read(r->codec, &r->block, &c, r->f->version, r->diag);
+	r->next = cairn_cur_offset(&c);
 	if (status == CAIRN_E_LIMIT)
 		return cairn_fail(r->diag, status, "tiledb.limit", at, "the metadata are over %zu MiB, unfiltered",
 				  CAIRN_TILEDB_META_BYTES_MAX >> 20);
@@ -239,6 +242,19 @@ static enum cairn_status fragment_check_offsets(struct fragment_reader *r, uint3
 	return CAIRN_OK;
 }
 
+/* The slot that is no field any more has no files. */
+static enum cairn_status fragment_check_dead_slot(struct fragment_reader *r)
+{
+	const struct cairn_tiledb_slot *s = &r->f->slots[r->schema->n_attrs];
+	for (unsigned file = 0; file < CAIRN_TILEDB_FILES; file++) {
+		if (s->file_bytes[file] != 0)
+			return fragment_bad(r->diag, "tiledb.footer", r->f->footer_at,
+					    "the slot between attributes and dimensions has a file", 0,
+					    s->file_bytes[file]);
+	}
+	return CAIRN_OK;
+}
+
 static enum cairn_status fragment_check_slot(struct fragment_reader *r, uint32_t slot)
 {
 	const struct cairn_tiledb_field *field = cairn_tiledb_schema_field(r->schema, slot);
@@ -309,7 +325,7 @@ static enum cairn_status fragment_read_slots(struct fragment_reader *r)
 	}
 	for (uint32_t i = 0; i < f->n_slots && status == CAIRN_OK; i++)
 		status = fragment_check_slot(r, i);
-	return status;
+	return status == CAIRN_OK ? fragment_check_dead_slot(r) : status;
 }
 
 static enum cairn_status fragment_read_blocks(struct fragment_reader *r, struct cairn_cur *c)
@@ -330,13 +346,13 @@ static enum cairn_status fragment_read_blocks(struct fragment_reader *r, struct 
 		return fragment_bad(r->diag, "tiledb.footer", f->footer_at,
 				    "the footer is shorter or longer than the schema's fields want",
 				    cairn_cur_offset(c) - f->footer_at, cairn_cur_offset(c) - f->footer_at + c->left);
-	enum cairn_status status = fragment_read_slots(r);
-	if (status == CAIRN_OK)
-		status = fragment_read_block(r, f->rtree_at, &block);
+	enum cairn_status status = fragment_read_block(r, f->rtree_at, &block);
 	if (status == CAIRN_OK)
 		status = cairn_tiledb_rtree_read(&f->rtree, r->schema,
 						 (struct cairn_tiledb_view){r->block.bytes, r->block.len},
 						 f->dense ? 0 : f->n_tiles, f->rtree_at, r->diag);
+	if (status == CAIRN_OK)
+		status = fragment_read_slots(r);
 	if (status == CAIRN_OK)
 		status = fragment_read_totals(r, totals_at);
 	if (status == CAIRN_OK)
@@ -344,6 +360,9 @@ static enum cairn_status fragment_read_blocks(struct fragment_reader *r, struct 
 	if (status == CAIRN_OK && (block.left != 8 || cairn_cur_u64le(&block) != 0))
 		status = cairn_fail(r->diag, CAIRN_E_FORMAT, "tiledb.unsupported", conditions_at,
 				    "the fragment has conditions of deletes, which are not supported");
+	if (status == CAIRN_OK && r->next != f->footer_at)
+		return fragment_bad(r->diag, "tiledb.footer", f->footer_at,
+				    "there are bytes between the last block and the footer", f->footer_at, r->next);
 	return status;
 }
 

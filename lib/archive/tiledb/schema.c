@@ -1,5 +1,7 @@
 #include "archive/tiledb/schema.h"
 
+#include "base/bytes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,14 +248,20 @@ enum cairn_status cairn_tiledb_schema_read(struct cairn_tiledb_schema *out, stru
 	CLEANUP(cairn_buf_fini) struct cairn_buf raw = cairn_buf_init(CAIRN_TILEDB_SCHEMA_BYTES_MAX);
 	struct cairn_cur tile = cairn_cur_init(file.bytes, file.len);
 	*out = (struct cairn_tiledb_schema){0};
-	enum cairn_status status = cairn_tiledb_generic_read(codec, &raw, &tile, diag);
+	enum cairn_status status = cairn_tiledb_generic_read(codec, &raw, &tile, CAIRN_TILEDB_VERSION_MIN, diag);
 	if (status != CAIRN_OK)
 		return status;
 	if (tile.left > 0)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.tile", cairn_cur_offset(&tile),
 				  "bytes follow the tile of the schema");
 	struct cairn_cur c = cairn_cur_init(raw.bytes, raw.len);
-	return schema_parse(out, &c, diag);
+	status = schema_parse(out, &c, diag);
+	uint32_t around = cairn_get_u32le(file.bytes);
+	if (status != CAIRN_OK || around >= out->version)
+		return status;
+	(void)cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.version", 0, "the tile of the schema is older than the schema");
+	cairn_diag_numbers(diag, out->version, around);
+	return CAIRN_E_FORMAT;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
@@ -324,7 +332,7 @@ void cairn_tiledb_schema_write(struct cairn_buf *out, const struct cairn_tiledb_
 	cairn_buf_u32le(&raw, 0);   /* version of the current domain */
 	cairn_buf_fill(&raw, 1, 1); /* which is empty */
 	if (raw.status == CAIRN_OK)
-		cairn_tiledb_generic_write(out, (struct cairn_tiledb_view){raw.bytes, raw.len});
+		cairn_tiledb_generic_write(out, (struct cairn_tiledb_view){raw.bytes, raw.len}, schema->checksums);
 	else
 		out->status = raw.status;
 }

@@ -25,6 +25,7 @@ struct cairn_tiledb_schema {
 	uint8_t tile_order, cell_order; /* 0: row-major */
 	uint64_t capacity;              /* cells of a tile of a sparse array */
 	struct cairn_tiledb_pipeline coords, offsets, validity;
+	bool checksums; /* metadata are written with some. Not told by the file: each generic tile says it of itself */
 	uint32_t n_attrs, n_dims;
 	struct cairn_tiledb_field *attrs; /* owned, n_attrs */
 	struct cairn_tiledb_field *dims;  /* owned, n_dims */

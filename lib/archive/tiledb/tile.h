@@ -50,8 +50,20 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack(struct cairn_tiledb_co
 							  size_t cell_bytes, uint64_t expected,
 							  struct cairn_diag *diag);
 
+/** Does RLE pack a field's texts together with where they start? Then the tile of the starts is empty. */
+bool cairn_tiledb_pipeline_packs_starts(const struct cairn_tiledb_pipeline *pipeline, uint8_t datatype,
+					uint32_t version);
+/** Undo the filters of such a tile. @param starts  where each text starts, 8 bytes; appended to. The rest as above. */
+CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack_texts(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
+								struct cairn_buf *starts,
+								struct cairn_tiledb_view stored,
+								const struct cairn_tiledb_pipeline *pipeline,
+								uint64_t expected, struct cairn_diag *diag);
+
 /**
  * Append a tile as it is stored, cut into chunks where TileDB cuts.
+ * @param codec       NULL: nothing is compressed
+ * @param pipeline    zstd, SHA-256, both in this order, or nothing
  * @param cell_bytes  of one cell; cells are never cut
  * @param starts      of values of any length: where each of the n_cells begins in raw; NULL: they are all cell_bytes
  * long
@@ -69,13 +81,18 @@ bool cairn_tiledb_generic_is(const uint8_t *bytes, size_t len);
 
 /**
  * Read the generic tile that starts at the cursor, and step over it. Offsets of a refusal are in the cursor's bytes.
- * @param out  appended to
+ * @param out          appended to
+ * @param version_min  the oldest that it may be of
  * @return CAIRN_OK; CAIRN_E_FORMAT also for encryption; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_generic_read(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
-							   struct cairn_cur *c, struct cairn_diag *diag);
+							   struct cairn_cur *c, uint32_t version_min,
+							   struct cairn_diag *diag);
 
-/** Append a generic tile without filters, so that no library is needed to read it. */
-void cairn_tiledb_generic_write(struct cairn_buf *out, struct cairn_tiledb_view raw);
+/**
+ * Append a generic tile, not compressed, so that no library is needed to read it. out has the errors.
+ * @param checksums  with SHA-256
+ */
+void cairn_tiledb_generic_write(struct cairn_buf *out, struct cairn_tiledb_view raw, bool checksums);
 
 #endif

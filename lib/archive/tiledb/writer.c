@@ -437,7 +437,7 @@ enum cairn_status cairn_tiledb_writer_end(struct cairn_tiledb_writer *w, struct 
 	cairn_tiledb_rtree_at(&w->fragment.rtree, w->schema, 0, 0, &root);
 	w->fragment.has_domain = true;
 	cairn_tiledb_mbr_write(&w->fragment.domain, w->schema, &root);
-	status = cairn_tiledb_fragment_write(&file, &w->fragment);
+	status = cairn_tiledb_fragment_write(&file, &w->fragment, w->schema->checksums);
 	if (status == CAIRN_OK)
 		status = writer_put_file(w->dir_fd, CAIRN_TILEDB_META_FILE, &file, diag);
 	if (status == CAIRN_OK)

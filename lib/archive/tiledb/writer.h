@@ -7,7 +7,7 @@
 /**
  * Make the folder of an array with its schema; it has no rows yet.
  * @param parent_fd  folder to make it in
- * @param schema     one dimension of type ASCII and any length; filters none, or zstd alone
+ * @param schema     one dimension of type ASCII and any length; filters none, zstd, SHA-256, or both in this order
  * @return CAIRN_OK; CAIRN_E_CONFLICT there is something of that name; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_array_make(int parent_fd, const char *name,

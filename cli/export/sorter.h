@@ -1,0 +1,44 @@
+/* Sorting more records than fit into memory: sorted runs in a file without a name, merged when they are read. */
+#ifndef CAIRN_CLI_EXPORT_SORTER_H
+#define CAIRN_CLI_EXPORT_SORTER_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CAIRN_SORTER_RUNS_MAX = 2048,           /* so at most this many times run_bytes can be sorted */
+	CAIRN_SORTER_RECORD_BYTES_MAX = 1024,   /* of one record */
+	CAIRN_SORTER_RUN_BYTES_MIN = 64 * 1024, /* of memory */
+};
+
+/** Records of one length; equal ones keep the order in which they came. Owned by one thread at a time. */
+struct cairn_sorter;
+
+struct cairn_sorter_options {
+	int dir_fd;          /* where the file is made, if one is needed; must stay open */
+	size_t record_bytes; /* 8 .. CAIRN_SORTER_RECORD_BYTES_MAX */
+	size_t key_bytes;    /* of the key that a record begins with, compared as memcmp() does; 8 .. record_bytes */
+	size_t run_bytes;    /* of records in memory while they are added; a fifth more is used beside */
+};
+
+/** @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_sorter_new(struct cairn_sorter **out,
+						  const struct cairn_sorter_options *options);
+/** For CLEANUP(). */
+void cairn_sorter_freep(struct cairn_sorter **sorter);
+
+/** Add a record, before the first one is read. @return CAIRN_OK; CAIRN_E_LIMIT too many; CAIRN_E_IO; CAIRN_E_FULL;
+ *  CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_sorter_add(struct cairn_sorter *sorter, const void *record);
+
+/**
+ * The next record in order. The first call ends the adding and gives the memory of it back.
+ * @param[out] record  borrowed until the next call; NULL: that was the last
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_sorter_next(struct cairn_sorter *sorter, const uint8_t **record);
+
+#endif

@@ -1,0 +1,60 @@
+/* cairn user: the people who have an account on a server. */
+#include "cli/hub/accounts.h"
+
+#include <string.h>
+
+static const char USER_HELP[] = "Usage: cairn user add NAME [OPTION]...\n"
+				"       cairn user list [OPTION]...\n"
+				"       cairn user disable NAME [OPTION]...\n"
+				"       cairn user enable NAME [OPTION]...\n"
+				"Make, list, disable and enable the users of a server. A user's name is the\n"
+				"namespace of what is his, too. The keys of one who is disabled, and tokens\n"
+				"got with them, are refused until he is enabled again. Needs a token with the\n"
+				"scope admin.\n"
+				"\n"
+				"      --key              of add: make a key for him, too, that may read and\n"
+				"                         write, and print it, which is shown this once\n"
+				"      --fullname TEXT    of add: what he is called\n"
+				"      --email TEXT       of add: where he can be reached\n" SERVER_OPTIONS_HELP
+				"      --json             one JSON object, for programs\n"
+				"  -h, --help             this help\n"
+				"\n"
+				"Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such user,\n"
+				"69 server unavailable, 77 not permitted.\n";
+
+static int user_add(const struct accounts_args *args, const char *name)
+{
+	struct accounts_args quiet = *args;
+	quiet.quiet = args->key; /* then the key is the answer */
+	int end = accounts_add(&quiet, "user", name);
+	return end == 0 && args->key ? accounts_add_key(args, name) : end;
+}
+
+static int user_run(const struct cli_command *command, int argc, char **argv)
+{
+	struct accounts_args args = {.command = command};
+	int first = 0;
+	const struct cli_option options[] = {
+		SERVER_OPTIONS(&args.server), {"key", &args.key, NULL},   {"fullname", NULL, &args.fullname},
+		{"email", NULL, &args.email}, {"json", &args.json, NULL},
+	};
+	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
+	if (end != CLI_RUN)
+		return end;
+	const char *verb = first < argc ? argv[first] : "";
+	int n = argc - first - 1;
+	bool add = strcmp(verb, "add") == 0;
+	if ((args.key || args.fullname || args.email) && !add)
+		return cli_usage_error(command, "--key, --fullname and --email go with add");
+	if (add && n == 1)
+		return user_add(&args, argv[first + 1]);
+	if (strcmp(verb, "list") == 0 && n == 0)
+		return accounts_list(&args, "user");
+	if (strcmp(verb, "disable") == 0 && n == 1)
+		return accounts_disable(&args, argv[first + 1], true);
+	if (strcmp(verb, "enable") == 0 && n == 1)
+		return accounts_disable(&args, argv[first + 1], false);
+	return cli_usage_error(command, "say add NAME, list, disable NAME, or enable NAME");
+}
+
+const struct cli_command CLI_USER = {"user", "make, list and disable users of a server", USER_HELP, user_run};

@@ -1,0 +1,20 @@
+/* What undoing filters and applying them share. */
+#ifndef CAIRN_ARCHIVE_TILEDB_CODEC_H
+#define CAIRN_ARCHIVE_TILEDB_CODEC_H
+
+#include "archive/tiledb/tile.h"
+#include "archive/zstd.h"
+#include "hash/crypto.h"
+
+struct cairn_tiledb_codec {
+	struct cairn_zstd *zstd;
+	struct cairn_buf part[2]; /* what a filter gives; the next one reads it and gives the other */
+};
+
+enum { CAIRN_TILEDB_DIGEST_BYTES_MAX = CAIRN_SHA256_BYTES };
+
+/** The digest of the filter MD5 or SHA256. @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_tiledb_digest(uint8_t type, uint8_t out[static CAIRN_TILEDB_DIGEST_BYTES_MAX],
+						     const uint8_t *bytes, size_t len);
+
+#endif

@@ -1,0 +1,136 @@
+#include "cas/budget.h"
+
+#include "base/bytes.h"
+#include "cas/internal.h"
+#include "cas/room.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { BUDGET_LOOK_BYTES = 256 * 1024 }; /* after so many, the free space is looked at anew */
+
+/* Of one sender; there for as long as one of its uses is. */
+struct cairn_share {
+	struct cairn_hash sender;
+	struct cairn_share *next;
+	unsigned n_uses;
+	uint64_t bytes;
+};
+
+void cairn_budget_init(struct cairn_budget *b, uint64_t bytes_max, uint64_t share_bytes_max)
+{
+	*b = (struct cairn_budget){.bytes_max = bytes_max, .share_bytes_max = share_bytes_max};
+	pthread_mutex_init(&b->lock, NULL);
+}
+
+void cairn_budget_fini(struct cairn_budget *b)
+{
+	pthread_mutex_destroy(&b->lock);
+}
+
+uint64_t cairn_budget_bytes(struct cairn_budget *b)
+{
+	pthread_mutex_lock(&b->lock);
+	uint64_t bytes = b->bytes;
+	pthread_mutex_unlock(&b->lock);
+	return bytes;
+}
+
+/* Under the lock. */
+static struct cairn_share **budget_find(struct cairn_budget *b, const struct cairn_hash *sender)
+{
+	struct cairn_share **at = &b->shares[cairn_get_u64le(sender->b) % CAIRN_BUDGET_BUCKETS];
+	while (*at && !cairn_hash_equal(&(*at)->sender, sender))
+		at = &(*at)->next;
+	return at;
+}
+
+/* Under the lock. */
+static struct cairn_share *budget_take(struct cairn_budget *b, const struct cairn_hash *sender)
+{
+	struct cairn_share **at = budget_find(b, sender);
+	if (!*at) {
+		*at = calloc(1, sizeof(**at));
+		if (!*at)
+			return NULL;
+		(*at)->sender = *sender;
+	}
+	(*at)->n_uses++;
+	return *at;
+}
+
+/* Under the lock. What others have is not told. */
+static enum cairn_status budget_check(const struct cairn_budget *b, const struct cairn_share *share, uint64_t bytes,
+				      struct cairn_diag *diag)
+{
+	if (bytes > b->share_bytes_max || share->bytes > b->share_bytes_max - bytes) {
+		(void)cairn_fail(diag, CAIRN_E_BUSY, "spool.share", CAIRN_NO_OFFSET,
+				 "you have %" PRIu64 " bytes under way and send %" PRIu64
+				 " more; one sender may have %" PRIu64 " (spool_share_percent): send less at once",
+				 share->bytes, bytes, b->share_bytes_max);
+		cairn_diag_numbers(diag, b->share_bytes_max, share->bytes + bytes);
+		return CAIRN_E_BUSY;
+	}
+	if (bytes > b->bytes_max || b->bytes > b->bytes_max - bytes)
+		return cairn_fail(diag, CAIRN_E_BUSY, "spool.full", CAIRN_NO_OFFSET,
+				  "too many uploads are under way, of all senders together (spool_bytes_max); try "
+				  "again in a moment");
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_use_begin(struct cairn_use *u, struct cairn_cas *cas, const struct cairn_hash *sender,
+				  uint64_t bytes_expected, bool on_disk, struct cairn_diag *diag)
+{
+	struct cairn_budget *b = &cas->budget;
+	uint64_t bytes = bytes_expected == UINT64_MAX ? 0 : bytes_expected;
+	*u = (struct cairn_use){0};
+	if (on_disk) {
+		enum cairn_status full = cairn_cas_room(cas, bytes, diag);
+		if (full != CAIRN_OK)
+			return full;
+	}
+	pthread_mutex_lock(&b->lock);
+	struct cairn_share *share = budget_take(b, sender);
+	enum cairn_status status = share ? budget_check(b, share, bytes, diag) : CAIRN_E_NOMEM;
+	pthread_mutex_unlock(&b->lock);
+	*u = (struct cairn_use){.cas = cas, .share = share, .on_disk = on_disk};
+	if (status != CAIRN_OK)
+		cairn_use_end(u);
+	return status;
+}
+
+enum cairn_status cairn_use_add(struct cairn_use *u, uint64_t bytes, struct cairn_diag *diag)
+{
+	struct cairn_budget *b = &u->cas->budget;
+	if (u->on_disk && u->bytes + bytes - u->looked_bytes >= BUDGET_LOOK_BYTES) {
+		enum cairn_status full = cairn_cas_room(u->cas, bytes, diag);
+		if (full != CAIRN_OK)
+			return full;
+		u->looked_bytes = u->bytes + bytes;
+	}
+	pthread_mutex_lock(&b->lock);
+	enum cairn_status status = budget_check(b, u->share, bytes, diag);
+	if (status == CAIRN_OK) {
+		u->bytes += bytes;
+		u->share->bytes += bytes;
+		b->bytes += bytes;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return status;
+}
+
+void cairn_use_end(struct cairn_use *u)
+{
+	if (!u->share)
+		return;
+	struct cairn_budget *b = &u->cas->budget;
+	pthread_mutex_lock(&b->lock);
+	b->bytes -= u->bytes;
+	u->share->bytes -= u->bytes;
+	if (--u->share->n_uses == 0) {
+		*budget_find(b, &u->share->sender) = u->share->next;
+		free(u->share);
+	}
+	pthread_mutex_unlock(&b->lock);
+	*u = (struct cairn_use){0};
+}

@@ -1,0 +1,23 @@
+/* What can be read of an object that is not whole. */
+#include "cas/check_run.h"
+
+#include <string.h>
+
+uint32_t check_survey(struct check_run *run, const struct cairn_hash *hash, const struct cairn_chunk_list *list,
+		      struct check_bad *bad)
+{
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
+	CLEANUP(cairn_codec_freep) struct cairn_codec *codec = cairn_codec_new();
+	uint32_t n_sound = 0;
+	bad->hash = *hash;
+	memset(bad->damaged, 0xff, sizeof(bad->damaged));
+	if (!codec || cairn_store_get(run->cas->store, hash, &object) != CAIRN_OK)
+		return 0;
+	for (uint32_t i = 0; i < list->n; i++) {
+		if (cas_read_chunk(object, codec, list, i, run->block, NULL) != CAIRN_OK)
+			continue;
+		bad->damaged[i / 8] &= (uint8_t) ~(1U << i % 8);
+		n_sound++;
+	}
+	return n_sound;
+}

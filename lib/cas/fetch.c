@@ -1,0 +1,136 @@
+#include "cas/fetch.h"
+
+#include "cas/internal.h"
+#include "cas/prove.h"
+#include "cas/sound_copy.h"
+
+enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, struct cairn_fetch *f, const char *ranges,
+					  const char *expires, const char *signature, int64_t now_unix_s,
+					  struct cairn_diag *diag)
+{
+	enum cairn_status status = cairn_fetch_check(cas, &f->xorb, ranges ? ranges : "", expires ? expires : "",
+						     signature ? signature : "", now_unix_s, diag);
+	if (status != CAIRN_OK)
+		return status;
+	f->granted.n = cairn_fetch_ranges_parse(f->granted.range, CAIRN_FETCH_RANGES_MAX, ranges);
+	return f->granted.n > 0 ? CAIRN_OK : CAIRN_E_IO;
+}
+
+/* --- what is wanted ----------------------------------------------------------------------------------------------- */
+
+static bool fetch_is_within(const struct cairn_fetch_range *outer, const struct cairn_fetch_range *inner)
+{
+	return inner->first >= outer->first && inner->last <= outer->last;
+}
+
+static bool fetch_is_granted(const struct cairn_fetch *f, const struct cairn_fetch_range *range)
+{
+	for (size_t i = 0; i < f->granted.n; i++)
+		if (fetch_is_within(&f->granted.range[i], range))
+			return true;
+	return false;
+}
+
+static uint64_t fetch_bytes(const struct cairn_fetch_ranges *ranges)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < ranges->n; i++)
+		n += ranges->range[i].last - ranges->range[i].first + 1;
+	return n;
+}
+
+/* Ranges may overlap, but not so much that one request makes a large reply out of a small grant. */
+static enum cairn_status fetch_check_bytes(const struct cairn_fetch *f, struct cairn_diag *diag)
+{
+	uint64_t max = 2 * fetch_bytes(&f->granted), asked = fetch_bytes(&f->wanted);
+	if (asked <= max)
+		return CAIRN_OK;
+	(void)cairn_fail(diag, CAIRN_E_USAGE, "range.many", CAIRN_NO_OFFSET,
+			 "the ranges are more than twice as long as what this URL was signed for; ask for each once");
+	cairn_diag_numbers(diag, max, asked);
+	return CAIRN_E_USAGE;
+}
+
+/* One of the ranges that were asked for, within an object of so many bytes. */
+static struct cairn_fetch_range fetch_clip(const struct cairn_byte_range *asked, uint64_t object_bytes)
+{
+	bool suffix = asked->kind == CAIRN_RANGE_SUFFIX;
+	uint64_t back = asked->suffix_bytes < object_bytes ? asked->suffix_bytes : object_bytes;
+	return (struct cairn_fetch_range){
+		.first = suffix ? object_bytes - back : asked->first,
+		.last = suffix || asked->last >= object_bytes ? object_bytes - 1 : asked->last,
+	};
+}
+
+/* From what was asked for, what was granted, and how long the object is. */
+static enum cairn_status fetch_decide(struct cairn_fetch *f, struct cairn_diag *diag)
+{
+	if (f->n_asked == 0) {
+		f->wanted = f->granted;
+		return CAIRN_OK;
+	}
+	f->wanted.n = f->n_asked;
+	for (size_t i = 0; i < f->n_asked; i++) {
+		struct cairn_fetch_range *w = &f->wanted.range[i];
+		*w = fetch_clip(&f->asked[i], f->object_bytes);
+		if (w->first > w->last)
+			return cairn_fail(diag, CAIRN_E_LIMIT, "range.past_end", CAIRN_NO_OFFSET,
+					  "the range starts past the end of the xorb");
+		if (!fetch_is_granted(f, w))
+			return cairn_fail(diag, CAIRN_E_DENIED, "fetch.range", CAIRN_NO_OFFSET,
+					  "this URL was signed for other byte ranges");
+	}
+	return fetch_check_bytes(f, diag);
+}
+
+/* --- where it is sent from ---------------------------------------------------------------------------------------- */
+
+/* An object that ends before what was granted is not what it was. */
+static bool fetch_is_whole(const struct cairn_fetch *f)
+{
+	for (size_t i = 0; i < f->granted.n; i++)
+		if (f->granted.range[i].last >= f->object_bytes)
+			return false;
+	return true;
+}
+
+enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool prove, struct cairn_diag *diag)
+{
+	struct cairn_store_object *object;
+	if (cairn_store_get(cas->store, &f->xorb, &object) != CAIRN_OK)
+		return CAIRN_E_BUSY;
+	f->source.object = object;
+	f->object_bytes = cairn_store_object_bytes(object);
+	enum cairn_status status = fetch_is_whole(f) ? fetch_decide(f, diag) : CAIRN_E_BUSY;
+	if (status == CAIRN_OK && prove && !cairn_cas_is_proved(cas, &f->xorb, object, f->wanted.range, f->wanted.n))
+		status = CAIRN_E_BUSY;
+	if (status != CAIRN_OK)
+		cairn_fetch_source_fini(&f->source);
+	return status;
+}
+
+enum cairn_status cairn_fetch_prove(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx),
+				    void *stop_ctx, struct cairn_diag *diag)
+{
+	enum cairn_status status = cas_object_bytes(cas, &f->xorb, &f->object_bytes);
+	if (status == CAIRN_OK)
+		status = fetch_decide(f, diag);
+	return status == CAIRN_OK ? cas_sound_copy(cas, &f->xorb, f->wanted.range, f->wanted.n, stop, stop_ctx,
+						   &f->source.object, diag)
+				  : status;
+}
+
+int cairn_fetch_source_take_fd(struct cairn_fetch_source *source, uint64_t *offset)
+{
+	return cairn_store_object_take_fd(source->object, offset);
+}
+
+enum cairn_status cairn_fetch_source_read(struct cairn_fetch_source *source, uint64_t offset, uint8_t *out, size_t len)
+{
+	return cairn_store_object_read(source->object, offset, out, len);
+}
+
+void cairn_fetch_source_fini(struct cairn_fetch_source *source)
+{
+	cairn_store_object_freep(&source->object);
+}

@@ -1,0 +1,72 @@
+/* A fetch: bytes of a xorb, as far as a grant reaches, and none that were not found to be what was uploaded. */
+#ifndef CAIRN_CAS_FETCH_H
+#define CAIRN_CAS_FETCH_H
+
+#include "cas/cas.h"
+#include "cas/fetch_grant.h"
+#include "cas/plan.h"
+
+struct cairn_fetch_ranges {
+	size_t n;
+	struct cairn_fetch_range range[CAIRN_FETCH_RANGES_MAX];
+};
+
+/** Where the bytes are read or sent from. Owned; cairn_fetch_source_fini(). One thread at a time. */
+struct cairn_fetch_source {
+	struct cairn_store_object *object; /* NULL: nothing is open */
+};
+
+/** One fetch. The caller sets the first group; zero the rest. */
+struct cairn_fetch {
+	struct cairn_hash xorb;
+	size_t n_asked; /* of the ranges that the client asks for; 0: all that was granted */
+	struct cairn_byte_range asked[CAIRN_FETCH_RANGES_MAX];
+
+	struct cairn_fetch_ranges granted; /* by cairn_fetch_check_grant() */
+
+	/* by cairn_fetch_open() or cairn_fetch_prove() */
+	uint64_t object_bytes;
+	struct cairn_fetch_ranges wanted; /* what is to be sent */
+	struct cairn_fetch_source source; /* may be taken over */
+};
+
+/** Check the grant of a fetch URL. @param ranges, expires, signature  as the URL has them; NULL: absent
+ *  @return CAIRN_OK; CAIRN_E_DENIED (fetch.signature, fetch.expired); CAIRN_E_IO a grant of ours that is none */
+CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, struct cairn_fetch *f,
+							 const char *ranges, const char *expires, const char *signature,
+							 int64_t now_unix_s, struct cairn_diag *diag);
+
+/**
+ * Open the object and decide what is sent of it, without reading it.
+ * @param prove  only bytes that were proved lately will do (prove.h)
+ * @return CAIRN_OK
+ *         CAIRN_E_BUSY    not so easily: cairn_fetch_prove() can tell
+ *         CAIRN_E_USAGE   too many bytes for this grant (range.many)
+ *         CAIRN_E_LIMIT   a range starts past the end of the xorb (range.past_end)
+ *         CAIRN_E_DENIED  a range is not within the grant (fetch.range)
+ */
+CAIRN_MUST_USE enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool prove,
+						  struct cairn_diag *diag);
+
+/**
+ * The same from the first copy that is sound where its bytes are wanted. Reads them; for workers. What is found damaged
+ * or missing on the way is acted upon (mend.h).
+ * @param stop  asked before each chunk; true ends it early. May be NULL
+ * @return CAIRN_OK; CAIRN_E_USAGE, CAIRN_E_LIMIT, CAIRN_E_DENIED as cairn_fetch_open(); else as cas_sound_copy()
+ */
+CAIRN_MUST_USE enum cairn_status cairn_fetch_prove(struct cairn_cas *cas, struct cairn_fetch *f,
+						   bool (*stop)(void *ctx), void *stop_ctx, struct cairn_diag *diag);
+
+/** Hand over a descriptor to send from; the caller closes it, and the source cannot be read any more.
+ *  @param[out] offset  where the object begins in that file
+ *  @return -1: the store has none, read the source */
+int cairn_fetch_source_take_fd(struct cairn_fetch_source *source, uint64_t *offset);
+
+/** Read exactly len bytes at an offset of the object. @return CAIRN_OK; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_fetch_source_read(struct cairn_fetch_source *source, uint64_t offset,
+							 uint8_t *out, size_t len);
+
+/** Harmless when nothing is open. */
+void cairn_fetch_source_fini(struct cairn_fetch_source *source);
+
+#endif

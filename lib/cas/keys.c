@@ -1,0 +1,185 @@
+#include "cas/keys.h"
+
+#include "cas/internal.h"
+#include "cas/repo.h"
+#include "index/operate.h"
+#include "token/token.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char PREFIX[] = "hf_cairn_";
+enum { HUB_BYTES = 3 }; /* of the prefix: clients want it, keys are good without */
+
+_Static_assert((int)CAIRN_KEY_NAME_MAX == (int)CAIRN_INDEX_SCOPE_TEXT_MAX, "what the index keeps of a name");
+
+/* --- their text --------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status key_text(char out[static CAIRN_KEY_TEXT_BYTES])
+{
+	uint8_t random[CAIRN_KEY_RANDOM_BYTES];
+	enum cairn_status status = cairn_random(random, sizeof(random));
+	if (status != CAIRN_OK)
+		return status;
+	memcpy(out, PREFIX, sizeof(PREFIX) - 1);
+	cairn_base64url_encode(out + sizeof(PREFIX) - 1, random, sizeof(random));
+	explicit_bzero(random, sizeof(random));
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_key_digest(const char *text, uint8_t out[static CAIRN_SHA256_BYTES])
+{
+	const char *own = strncmp(text, PREFIX, HUB_BYTES) == 0 ? text + HUB_BYTES : text;
+	const char *begins = PREFIX + HUB_BYTES;
+	size_t len = strlen(own);
+	if (len != CAIRN_KEY_TEXT_BYTES - 1 - HUB_BYTES || strncmp(own, begins, strlen(begins)) != 0)
+		return CAIRN_E_FORMAT;
+	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *d = cairn_sha256_new();
+	if (!d)
+		return CAIRN_E_NOMEM;
+	cairn_sha256_add(d, own, len);
+	cairn_sha256_end(d, out);
+	return CAIRN_OK;
+}
+
+unsigned cairn_key_scopes(const char *text)
+{
+	static const struct {
+		const char *word;
+		unsigned bit;
+	} words[] = {{"read", CAIRN_TOKEN_READ}, {"write", CAIRN_TOKEN_WRITE}, {"admin", CAIRN_TOKEN_ADMIN}};
+	unsigned bits = 0;
+	for (const char *p = text; *p;) {
+		size_t len = strcspn(p, " "), i = 0;
+		while (i < 3 && !(strlen(words[i].word) == len && strncmp(words[i].word, p, len) == 0))
+			i++;
+		if (i == 3)
+			return 0;
+		bits |= words[i].bit;
+		p += len + strspn(p + len, " ");
+	}
+	return bits;
+}
+
+/* --- making, revoking, listing ------------------------------------------------------------------------------------ */
+
+/* @param name  NULL or empty: the operator's. @param[out] id  0: the operator's */
+static enum cairn_status key_find_account(struct cairn_cas *cas, const char *name, int64_t *id)
+{
+	struct cairn_index_account account = {0};
+	enum cairn_status status = name && name[0] ? cairn_index_account(cas->index, name, &account) : CAIRN_OK;
+	*id = account.id;
+	return status;
+}
+
+enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_key *key,
+				     char repo[static CAIRN_KEY_NAME_MAX + 1], char text[static CAIRN_KEY_TEXT_BYTES],
+				     int64_t *id)
+{
+	struct cairn_index_add_key add = {.id = 0};
+	if (!key->name[0] || strlen(key->name) > CAIRN_KEY_NAME_MAX || cairn_key_scopes(key->scopes) == 0 ||
+	    strlen(key->scopes) > CAIRN_INDEX_KEY_SCOPES_MAX ||
+	    !cairn_repo_full_name(repo, CAIRN_KEY_NAME_MAX + 1, key->repo))
+		return CAIRN_E_USAGE;
+	enum cairn_status status = key_find_account(cas, key->account, &add.account);
+	if (status == CAIRN_OK)
+		status = key_text(text);
+	if (status == CAIRN_OK)
+		status = cairn_key_digest(text, add.digest);
+	if (status != CAIRN_OK)
+		return status;
+	add.name = key->name;
+	add.repo = repo;
+	add.scopes = key->scopes;
+	status = cairn_index_add_key(cas->index, &add);
+	*id = add.id;
+	return status;
+}
+
+enum cairn_status cairn_cas_revoke_key(struct cairn_cas *cas, int64_t id, bool *revoked)
+{
+	struct cairn_index_revoke_key revoke = {.id = id};
+	enum cairn_status status = cairn_index_revoke_key(cas->index, &revoke);
+	*revoked = status == CAIRN_OK && revoke.revoked;
+	return status;
+}
+
+struct key_walk {
+	void (*visit)(void *ctx, const struct cairn_key *key);
+	void *ctx;
+};
+
+static void key_visit(void *ctx, const struct cairn_index_key *row)
+{
+	const struct key_walk *walk = ctx;
+	const struct cairn_key key = {
+		.id = row->id,
+		.name = row->name,
+		.repo = row->repo,
+		.scopes = row->scopes,
+		.created_unix_s = row->created_unix_s,
+		.revoked = row->revoked_unix_s != 0,
+		.account = row->account_name,
+	};
+	walk->visit(walk->ctx, &key);
+}
+
+enum cairn_status cairn_cas_each_key(struct cairn_cas *cas, void (*visit)(void *ctx, const struct cairn_key *key),
+				     void *ctx)
+{
+	struct key_walk walk = {visit, ctx};
+	int64_t from_id = 0;
+	enum cairn_status status;
+	do {
+		status = cairn_index_each_key(cas->index, from_id, CAIRN_INDEX_PAGE_MAX, key_visit, &walk, &from_id);
+	} while (status == CAIRN_OK && from_id != 0);
+	return status;
+}
+
+/* --- using them --------------------------------------------------------------------------------------------------- */
+
+unsigned cairn_key_allows(const char *words)
+{
+	unsigned scopes = cairn_key_scopes(words);
+	if (scopes & CAIRN_TOKEN_ADMIN)
+		scopes |= CAIRN_TOKEN_WRITE;
+	if (scopes & CAIRN_TOKEN_WRITE)
+		scopes |= CAIRN_TOKEN_READ;
+	return scopes;
+}
+
+enum cairn_status cairn_cas_check_key(struct cairn_cas *cas, const uint8_t digest[static 32], unsigned scopes,
+				      const char *repo, struct cairn_key_holder *out, struct cairn_diag *diag)
+{
+	struct cairn_index_key key;
+	enum cairn_status status = cairn_index_key(cas->index, digest, &key);
+	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && key.revoked_unix_s != 0))
+		return cairn_fail(diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+				  "this API key is not known here, or was revoked; make one with cairn key");
+	if (status != CAIRN_OK)
+		return status;
+	if (key.account != 0)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET, "Repository not found");
+	if ((cairn_key_allows(key.scopes) & scopes) != scopes)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "key.scope", CAIRN_NO_OFFSET, "this API key allows %s only",
+				  key.scopes);
+	if (key.repo[0] && strcmp(key.repo, repo) != 0)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "key.repo", CAIRN_NO_OFFSET, "this API key is for %s only",
+				  key.repo);
+	out->id = key.id;
+	memcpy(out->name, key.name, sizeof(out->name));
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_cas_check_key_id(struct cairn_cas *cas, int64_t id, struct cairn_diag *diag)
+{
+	bool good;
+	enum cairn_status status = cairn_index_key_is_good(cas->index, id, &good);
+	if (status != CAIRN_OK)
+		return cairn_fail(diag, status, "token.api_key", CAIRN_NO_OFFSET,
+				  "whether the token's API key is good could not be found out; try again later");
+	return good ? CAIRN_OK
+		    : cairn_fail(diag, CAIRN_E_DENIED, "token.revoked", CAIRN_NO_OFFSET,
+				 "the API key that this token was got with was revoked, or is not known here; get a "
+				 "token with another");
+}

@@ -1,0 +1,84 @@
+/* API keys: long-lived secrets of people and programs, exchanged for short-lived tokens. Kept as a SHA-256 only. */
+#ifndef CAIRN_CAS_KEYS_H
+#define CAIRN_CAS_KEYS_H
+
+#include "base/base64.h"
+#include "cas/cas.h"
+#include "hash/crypto.h"
+
+enum {
+	CAIRN_KEY_RANDOM_BYTES = 32,
+	CAIRN_KEY_TEXT_BYTES =
+		9 + CAIRN_BASE64URL_CHARS(32) + 1, /* "hf_cairn_" and the random bytes, base64url; a zero */
+	CAIRN_KEY_NAME_MAX = 255,                  /* bytes of its name, and of its repository's */
+};
+
+/** What may be told of a key: everything but the key. Borrowed strings. */
+struct cairn_key {
+	int64_t id;
+	const char *name;   /* for people; may repeat */
+	const char *repo;   /* full name of the repository it is for; empty: any */
+	const char *scopes; /* what it allows: of the words read, write, admin, with blanks between them */
+	int64_t created_unix_s;
+	bool revoked;
+	const char *account; /* name of whose it is; empty: the operator's */
+};
+
+/**
+ * Make a new random key. It begins with "hf_", since @huggingface/hub sends no other (its checkCredentials.ts). Waits
+ * for the index's writer.
+ * @param key  name, not empty; repo, also without its type; scopes, at least one; account. The rest is not looked at
+ * @param[out] repo  its full name
+ * @param[out] text  the key itself, which is kept nowhere
+ * @return CAIRN_OK; CAIRN_E_USAGE one of those is wrong or too long; CAIRN_E_NOT_FOUND no such account; CAIRN_E_BUSY;
+ * CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_key *key,
+						    char repo[static CAIRN_KEY_NAME_MAX + 1],
+						    char text[static CAIRN_KEY_TEXT_BYTES], int64_t *id);
+
+/** Tokens that were got with it are refused from now on. Waits for the index's writer.
+ *  @param[out] revoked  false: it was revoked before
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_cas_revoke_key(struct cairn_cas *cas, int64_t id, bool *revoked);
+
+/** Visit all keys, revoked ones too, in the order in which they were made. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_each_key(struct cairn_cas *cas,
+						    void (*visit)(void *ctx, const struct cairn_key *key), void *ctx);
+
+/** What is kept of a key. A key has 256 random bits, so a plain digest is as good as a slow one. It is the same with
+ * and without "hf_": the first keys were made without.
+ *  @return CAIRN_OK; CAIRN_E_FORMAT it is no key of ours; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_key_digest(const char *text, uint8_t out[static CAIRN_SHA256_BYTES]);
+
+/** Bits of enum cairn_token_scope for "read write", as they are written; 0: empty, or with an unknown word. */
+unsigned cairn_key_scopes(const char *words);
+
+/** The same with those that they imply: admin both others, write read. */
+unsigned cairn_key_allows(const char *words);
+
+/** Who holds a key. */
+struct cairn_key_holder {
+	int64_t id;
+	char name[CAIRN_KEY_NAME_MAX + 1];
+};
+
+/**
+ * Does the key with this digest allow so much for this repository, which is none of the hub's? Write includes read,
+ * admin both.
+ * @param scopes  of enum cairn_token_scope
+ * @param repo    full name
+ * @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (key.unknown); CAIRN_E_CONFLICT it allows less (key.scope), or is
+ *         for another repository (key.repo); CAIRN_E_NOT_FOUND it is an account's, which has the hub's repositories
+ *         only (repo.unknown); CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_check_key(struct cairn_cas *cas, const uint8_t digest[static 32],
+						     unsigned scopes, const char *repo, struct cairn_key_holder *out,
+						     struct cairn_diag *diag);
+
+/** Is the key of this number still good, so that a token which was got with it is? Cheap; any thread.
+ *  @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (token.revoked); CAIRN_E_IO, CAIRN_E_NOMEM (token.api_key) */
+CAIRN_MUST_USE enum cairn_status cairn_cas_check_key_id(struct cairn_cas *cas, int64_t id, struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,194 @@
+#include "cas/mend.h"
+
+#include "base/clock.h"
+#include "cas/internal.h"
+#include "cas/prove.h"
+#include "cas/stored.h"
+#include "store/pack.h"
+
+#include <stdlib.h>
+
+enum {
+	MEND_COPIES_MAX = CAIRN_STORE_PACKS_MAX + 1, /* the object folder, and each pack */
+};
+
+struct mend {
+	struct cairn_cas *cas;
+	const struct cairn_hash *xorb;
+	struct cairn_index_xorb row;
+	struct cairn_xorb_verifier *verifier; /* of the sound copy, once there is one; owned */
+	uint64_t stored_bytes;                /* of it */
+	unsigned copy;                        /* that is it */
+	bool unreadable, damaged;             /* of a copy so far */
+	struct cairn_diag *diag;
+};
+
+static void mend_fini(struct mend *m)
+{
+	cairn_xorb_verifier_free(m->verifier);
+}
+
+static void mend_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
+		      const struct cairn_diag *diag)
+{
+	struct cairn_cas_notice notice = {.kind = kind, .xorb = *xorb};
+	if (diag) {
+		notice.rule = diag->rule;
+		notice.text = diag->text;
+		notice.offset = diag->offset;
+	}
+	atomic_fetch_add(kind == CAIRN_CAS_OBJECT_DAMAGED ? &cas->objects_damaged
+			 : kind == CAIRN_CAS_XORB_LOST    ? &cas->xorbs_lost
+							  : &cas->xorbs_found,
+			 1);
+	if (cas->options.noticed)
+		cas->options.noticed(cas->options.noticed_ctx, &notice);
+}
+
+enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb)
+{
+	struct cairn_index_lose_xorb lose = {.hash = *xorb};
+	enum cairn_status status = cairn_index_lose_xorb(cas->index, &lose);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_answer_cache_clear(cas->cache);
+	mend_tell(cas, CAIRN_CAS_XORB_LOST, xorb, NULL);
+	return CAIRN_OK;
+}
+
+enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes, bool *there)
+{
+	uint64_t first_bytes;
+	enum cairn_status status = cairn_store_stat(cas->store, hash, &first_bytes);
+	*there = status == CAIRN_OK && first_bytes == bytes;
+	if (status == CAIRN_E_NOT_FOUND)
+		return CAIRN_OK;
+	for (unsigned n = 1; !*there && n < MEND_COPIES_MAX; n++) {
+		CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
+		enum cairn_status opened = cairn_store_get_copy(cas->store, hash, n, &copy);
+		if (opened == CAIRN_E_NOT_FOUND)
+			return status;
+		*there = opened == CAIRN_OK && cairn_store_object_bytes(copy) == bytes;
+	}
+	return CAIRN_OK;
+}
+
+/* --- copies ------------------------------------------------------------------------------------------------------- */
+
+/* Unpack and hash all of a copy. @return CAIRN_OK; CAIRN_E_DAMAGED; CAIRN_E_IO; CAIRN_E_NOMEM */
+static enum cairn_status mend_try(struct mend *m, struct cairn_store_object *copy)
+{
+	struct cairn_diag why = {0};
+	struct cairn_xorb_summary summary = {0};
+	if (cas_is_marked_damaged(m->cas, m->xorb, copy))
+		return CAIRN_E_DAMAGED;
+	cairn_xorb_verifier_free(m->verifier);
+	m->verifier = cairn_xorb_verifier_new(&CAIRN_XORB_UPLOAD_OPTIONS);
+	uint8_t *block = malloc(CAS_BLOCK_BYTES);
+	enum cairn_status status = CAIRN_E_NOMEM;
+	if (m->verifier && block)
+		status = cas_read_xorb(copy, m->xorb, m->verifier, block, &summary, &why);
+	free(block);
+	m->stored_bytes = summary.chunk_data_bytes;
+	if (status == CAIRN_OK)
+		cas_mark_proved(m->cas, m->xorb, copy);
+	if (status == CAIRN_OK || status == CAIRN_E_IO || status == CAIRN_E_NOMEM)
+		return status;
+	if (cas_mark_damaged(m->cas, m->xorb, copy))
+		mend_tell(m->cas, CAIRN_CAS_OBJECT_DAMAGED, m->xorb, &why);
+	return CAIRN_E_DAMAGED;
+}
+
+/* @return CAIRN_OK one is sound; CAIRN_E_DAMAGED none is; CAIRN_E_IO the same, but one cannot be read; CAIRN_E_NOMEM */
+static enum cairn_status mend_find(struct mend *m)
+{
+	for (unsigned n = 0; n < MEND_COPIES_MAX; n++) {
+		CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
+		enum cairn_status status = cairn_store_get_copy(m->cas->store, m->xorb, n, &copy);
+		if (status == CAIRN_E_NOT_FOUND)
+			break;
+		if (status == CAIRN_OK)
+			status = mend_try(m, copy);
+		m->copy = n;
+		if (status == CAIRN_OK || status == CAIRN_E_NOMEM)
+			return status;
+		m->damaged = m->damaged || status == CAIRN_E_DAMAGED;
+		m->unreadable = m->unreadable || status != CAIRN_E_DAMAGED;
+	}
+	return m->unreadable ? CAIRN_E_IO : CAIRN_E_DAMAGED;
+}
+
+static enum cairn_status mend_say(const struct mend *m, enum cairn_status status)
+{
+	if (status == CAIRN_E_IO)
+		return cairn_fail(m->diag, status, "object.unreadable", CAIRN_NO_OFFSET,
+				  "the disk cannot read what is stored; try again later");
+	if (m->damaged)
+		return cairn_fail(m->diag, status, "object.damaged", CAIRN_NO_OFFSET,
+				  "the stored bytes are not what was uploaded; upload the file again");
+	return cairn_fail(m->diag, status, "object.missing", CAIRN_NO_OFFSET,
+			  "the stored bytes are not there any more; upload the file again");
+}
+
+/* --- the row ------------------------------------------------------------------------------------------------------ */
+
+static bool mend_row_describes(const struct mend *m)
+{
+	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
+	const struct cairn_chunk_list *seen = cairn_xorb_verifier_list(m->verifier);
+	if (m->row.stored_bytes != m->stored_bytes || m->row.n_chunks != seen->n ||
+	    cairn_index_chunk_list_by_id(m->cas->index, m->row.id, &list) != CAIRN_OK || list.n != seen->n)
+		return false;
+	for (uint32_t i = 0; i < list.n; i++)
+		if (!cairn_hash_equal(&list.hashes[i], &seen->hashes[i]) || list.spans[i].end != seen->spans[i].end ||
+		    list.spans[i].unpacked_bytes != seen->spans[i].unpacked_bytes)
+			return false;
+	return true;
+}
+
+/* The row is to describe the copy that was found sound. */
+static enum cairn_status mend_adopt(struct mend *m)
+{
+	struct cairn_index_put_xorb put = {
+		.hash = *m->xorb,
+		.list = cairn_xorb_verifier_list(m->verifier),
+		.stored_bytes = m->stored_bytes,
+	};
+	enum cairn_status status = cairn_store_confirm(m->cas->store, m->xorb, m->copy);
+	if (status == CAIRN_OK && m->row.stored_bytes > 0)
+		status = cas_lose(m->cas, m->xorb);
+	if (status == CAIRN_OK)
+		status = cairn_index_put_xorb(m->cas->index, &put);
+	if (status == CAIRN_OK)
+		mend_tell(m->cas, CAIRN_CAS_XORB_FOUND, m->xorb, NULL);
+	return status;
+}
+
+/* Under the guard. */
+static enum cairn_status mend_guarded(struct mend *m)
+{
+	enum cairn_status status = cairn_index_xorb(m->cas->index, m->xorb, &m->row);
+	if (status != CAIRN_OK)
+		return cas_index_status(status);
+	status = mend_find(m);
+	if (status == CAIRN_OK)
+		return mend_row_describes(m) ? CAIRN_OK : mend_adopt(m);
+	if (status == CAIRN_E_NOMEM)
+		return status;
+	if (status == CAIRN_E_DAMAGED && m->row.stored_bytes > 0) {
+		enum cairn_status lost = cas_lose(m->cas, m->xorb);
+		if (lost != CAIRN_OK)
+			return lost;
+	}
+	return mend_say(m, status);
+}
+
+enum cairn_status cairn_cas_mend(struct cairn_cas *cas, const struct cairn_hash *xorb, struct cairn_diag *diag)
+{
+	struct cairn_guard guard;
+	CLEANUP(mend_fini) struct mend m = {.cas = cas, .xorb = xorb, .diag = diag};
+	cairn_guard_take(&cas->guards, &guard, xorb);
+	enum cairn_status status = mend_guarded(&m);
+	cairn_guard_release(&cas->guards, &guard);
+	return status;
+}

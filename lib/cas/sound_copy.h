@@ -1,0 +1,56 @@
+/* The copy of a xorb that is sound where its bytes are asked for. */
+#ifndef CAIRN_CAS_SOUND_COPY_H
+#define CAIRN_CAS_SOUND_COPY_H
+
+#include "cas/cas.h"
+#include "cas/fetch_grant.h"
+#include "store/store.h"
+
+/** How long the object of a xorb is, as the index has it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO;
+ * CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cas_object_bytes(struct cairn_cas *cas, const struct cairn_hash *xorb,
+						  uint64_t *bytes);
+
+/** Looks at an opened copy of a xorb: is it sound where its bytes are wanted? */
+struct cas_judge {
+	void *ctx;
+	/**
+	 * @param list  of the xorb, as the index has it: not checked yet
+	 * @param[out] damaged  false; set when some of what was looked at is wrong, if nobody wants it
+	 * @return CAIRN_OK  this copy will do
+	 *         CAIRN_E_DAMAGED, CAIRN_E_IO  maybe the next one will; the first counts as damage
+	 *         CAIRN_E_BUSY, CAIRN_E_NOMEM, CAIRN_E_CONFLICT  no copy will
+	 */
+	enum cairn_status (*judge)(void *ctx, struct cairn_store_object *copy, const struct cairn_chunk_list *list,
+				   bool *damaged, struct cairn_diag *diag);
+};
+
+/**
+ * Open the first copy of a xorb that will do. What is found damaged or missing on the way is acted upon
+ * (cairn_cas_mend()), and after that the copies are judged once more. Takes as long as it takes to read the bytes; for
+ * workers.
+ * @param[out] list  by which that copy was judged; owned by the caller, empty after a failure
+ * @return CAIRN_OK
+ *         CAIRN_E_DAMAGED    there is none (object.damaged, object.missing)
+ *         CAIRN_E_NOT_FOUND  there is no such xorb, or it was removed meanwhile
+ *         CAIRN_E_BUSY       the judge says so, or the index takes no writes
+ *         CAIRN_E_IO         cannot be read now (object.unreadable)
+ *         CAIRN_E_CONFLICT   the judge says so
+ *         CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cas_judged_copy(struct cairn_cas *cas, const struct cairn_hash *xorb,
+						 const struct cas_judge *judge, struct cairn_store_object **out,
+						 struct cairn_chunk_list *list, struct cairn_diag *diag);
+
+/**
+ * Open the first copy of a xorb whose chunks that n ranges touch are what was uploaded (cairn_cas_prove()).
+ * @param ranges  within cas_object_bytes()
+ * @param stop    asked before each chunk; true ends it early. May be NULL
+ * @return as cas_judged_copy(); CAIRN_E_BUSY also when it was stopped (verify.stopped)
+ */
+CAIRN_MUST_USE enum cairn_status cas_sound_copy(struct cairn_cas *cas, const struct cairn_hash *xorb,
+						const struct cairn_fetch_range *ranges, size_t n,
+						bool (*stop)(void *ctx), void *stop_ctx,
+						struct cairn_store_object **out, struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,41 @@
+/* A long answer, written piece by piece: in memory while it is small, in a file without a name when it grows, so that
+ * none, however long, needs memory of its size. The file counts as the asker's until the answer has been sent. */
+#ifndef CAIRN_CAS_SPILL_H
+#define CAIRN_CAS_SPILL_H
+
+#include "base/buf.h"
+#include "cas/budget.h"
+#include "store/spool.h"
+
+/** Owned by one thread at a time. Write to buf, and call cairn_spill_check() after each piece of at most 64 KiB. */
+struct cairn_spill {
+	struct cairn_buf buf;
+	struct cairn_cas *cas;
+	struct cairn_hash asker;
+	struct cairn_use use; /* what the file takes */
+	uint64_t bytes_max;
+	struct cairn_spool *spool; /* NULL: all of it is in buf */
+	enum cairn_status status;  /* sticky: of the first failure */
+	struct cairn_diag diag;    /* of that */
+	uint64_t over_bytes;       /* with CAIRN_E_LIMIT: how long it was when that was found */
+};
+
+/** @param asker  whose the file is counted as
+ *  @param bytes_max  of the whole answer; over it the status is CAIRN_E_LIMIT */
+void cairn_spill_init(struct cairn_spill *s, struct cairn_cas *cas, const struct cairn_hash *asker, uint64_t bytes_max);
+
+/** When the answer has been sent: until then the file is on the disk. */
+void cairn_spill_fini(struct cairn_spill *s);
+
+/** Move to the file what would not stay small. */
+void cairn_spill_check(struct cairn_spill *s);
+
+/** All is written: move the rest to the file, if there is one. On the thread that wrote; then the status is known. */
+void cairn_spill_finish(struct cairn_spill *s);
+
+/** After cairn_spill_finish() without a failure: hand over the file; the caller closes it.
+ *  @param[out] bytes  of the whole answer
+ *  @return -1: all of it is in buf, which may be taken over instead */
+int cairn_spill_take_fd(struct cairn_spill *s, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,62 @@
+#include "cas/stats.h"
+
+#include "base/clock.h"
+#include "cas/internal.h"
+#include "index/examine.h"
+
+enum { LOOK_LIMIT_MS = 20 * 1000 }; /* 4 s for a million terms */
+
+void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
+{
+	*out = (struct cairn_cas_stats){
+		.spool_bytes = cairn_budget_bytes(&cas->budget),
+		.chunks_verified = atomic_load(&cas->chunks_verified),
+		.xorbs_stored = atomic_load(&cas->xorbs_stored),
+		.xorb_bytes_stored = atomic_load(&cas->xorb_bytes_stored),
+		.objects_damaged = atomic_load(&cas->objects_damaged),
+		.xorbs_lost = atomic_load(&cas->xorbs_lost),
+		.xorbs_found = atomic_load(&cas->xorbs_found),
+	};
+	cairn_answer_cache_stats(cas->cache, out);
+	cairn_index_stats(cas->index, &out->index);
+	cairn_store_room(cas->store, &out->room);
+}
+
+enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct cairn_cas_totals *out)
+{
+	cairn_cas_stats(cas, &out->stats);
+	return cairn_index_totals(cas->index, &out->index);
+}
+
+void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out)
+{
+	*out = (struct cairn_cas_health){0};
+	(void)!cairn_index_upkeep(cas->index, &out->upkeep);
+	(void)!cairn_index_health(cas->index, &out->writes);
+}
+
+/* The writer takes them in order, so all are done when one more is. */
+bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + timeout_ms;
+	enum cairn_status status;
+	do {
+		status = cairn_index_writable(cas->index);
+	} while (status == CAIRN_E_BUSY && cairn_clock_mono_ms() < until_ms);
+	return status != CAIRN_E_BUSY;
+}
+
+static void look_found(void *ctx, const struct cairn_index_fault *fault)
+{
+	struct cairn_index *index = ctx;
+	struct cairn_diag diag = {0};
+	(void)!cairn_fail(&diag, CAIRN_E_DAMAGED, "index.damaged", CAIRN_NO_OFFSET,
+			  "the index is damaged; stop the daemon and run cairn fsck: %s", fault->text);
+	cairn_index_condemn(index, &diag);
+}
+
+void cairn_cas_look(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx)
+{
+	/* What cannot be opened now is for the next look. */
+	(void)!cairn_index_glance(cas->index, LOOK_LIMIT_MS, stop, ctx, look_found, cas->index);
+}

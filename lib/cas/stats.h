@@ -1,0 +1,47 @@
+/* What a store counts, and how it fares. */
+#ifndef CAIRN_CAS_STATS_H
+#define CAIRN_CAS_STATS_H
+
+#include "cas/cas.h"
+#include "index/operate.h"
+
+/** Numbers that are kept anyway. */
+struct cairn_cas_stats {
+	uint64_t cache_hits, cache_misses, cache_bytes, cache_entries;
+	uint64_t spool_bytes;                              /* in flight now */
+	uint64_t chunks_verified;                          /* of xorbs and shards, since opening */
+	uint64_t xorbs_stored, xorb_bytes_stored;          /* since opening */
+	uint64_t objects_damaged, xorbs_lost, xorbs_found; /* noticed since opening */
+	struct cairn_index_stats index;
+	struct cairn_store_room room; /* where objects are kept */
+};
+void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out);
+
+/** Those, and sums that take a scan each: for workers. */
+struct cairn_cas_totals {
+	struct cairn_cas_stats stats;
+	struct cairn_index_totals index;
+};
+/** @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct cairn_cas_totals *out);
+
+/** What is wrong with the index. Each without a rule when nothing is. */
+struct cairn_cas_health {
+	struct cairn_diag upkeep; /* what it does beside the writes fails until it is opened anew */
+	struct cairn_diag writes; /* what the last of them say */
+};
+/** Told from memory. */
+void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out);
+
+/** Wait until all writes are done that were submitted. @return false: they were not within timeout_ms */
+bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms);
+
+/**
+ * Look whether the index is sound, beside the work that goes on. What is found damaged is told by cairn_cas_health()
+ * and cairn_cas_ready() until it is opened anew. Takes at most 20 s, and of an index of many millions of rows sees a
+ * part; for workers.
+ * @param stop  asked now and then; true ends it early. May be NULL
+ */
+void cairn_cas_look(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx);
+
+#endif

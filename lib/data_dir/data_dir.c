@@ -1,0 +1,266 @@
+#include "data_dir/data_dir.h"
+
+#include "base/crash_point.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DATA_DIR_PATH_BYTES = 4200 };
+
+struct cairn_data_dir {
+	char *path;
+	int lock_fd; /* -1: a copy that nobody has opened so far, read */
+	bool has_secret;
+	struct cairn_secret secret;
+	struct cairn_store *store;
+	struct cairn_index *index;
+	int index_from, index_to; /* versions */
+};
+
+static enum cairn_status data_dir_must_fit(int n, int max, struct cairn_diag *diag)
+{
+	return n >= 0 && n < max ? CAIRN_OK
+				 : cairn_fail(diag, CAIRN_E_USAGE, "data_dir.path", CAIRN_NO_OFFSET,
+					      "the data folder's path is too long");
+}
+
+/* DIR/name. */
+static enum cairn_status data_dir_name(char out[static DATA_DIR_PATH_BYTES], const char *path, const char *name,
+				       struct cairn_diag *diag)
+{
+	int n = snprintf(out, DATA_DIR_PATH_BYTES, "%s/%s", path, name);
+	return data_dir_must_fit(n, DATA_DIR_PATH_BYTES, diag);
+}
+
+/* The URL of an engine whose files are in the folder. */
+static enum cairn_status data_dir_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *scheme, const char *path,
+				      struct cairn_diag *diag)
+{
+	int n = snprintf(out, CAIRN_DATA_DIR_URL_BYTES, "%s%s", scheme, path);
+	return data_dir_must_fit(n, CAIRN_DATA_DIR_URL_BYTES, diag);
+}
+
+/* --- the lock ----------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status data_dir_refuse_half_restored(const struct cairn_data_dir *d, struct cairn_diag *diag)
+{
+	char mark[DATA_DIR_PATH_BYTES];
+	enum cairn_status status = data_dir_name(mark, d->path, CAIRN_DATA_DIR_RESTORING, diag);
+	if (status != CAIRN_OK || access(mark, F_OK) != 0)
+		return status;
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.restoring", CAIRN_NO_OFFSET,
+			  "the data folder %s is half of a backup: run cairn restore again to complete it", d->path);
+}
+
+static enum cairn_status data_dir_lock(struct cairn_data_dir *d, bool read_only, struct cairn_diag *diag)
+{
+	char lock[DATA_DIR_PATH_BYTES];
+	bool made;
+	if (!read_only && cairn_fd_make_folder(d->path, &made) != CAIRN_OK)
+		return cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
+				  "cannot make the data folder %s: %s", d->path, strerror(errno));
+	enum cairn_status status = data_dir_name(lock, d->path, "lock", diag);
+	if (status != CAIRN_OK)
+		return status;
+	d->lock_fd = open(lock, (read_only ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0600);
+	if (d->lock_fd < 0 && read_only && errno == ENOENT)
+		return CAIRN_OK;
+	if (d->lock_fd < 0)
+		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot open %s: %s", lock,
+				  strerror(errno));
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0)
+		return cairn_fail(
+			diag, CAIRN_E_CONFLICT, "data_dir.in_use", CAIRN_NO_OFFSET,
+			"the data folder %s is in use by another process; stop it, or give --data-dir another folder",
+			d->path);
+	cairn_crash_point(CAIRN_CRASH_FOLDER_LOCKED);
+	return CAIRN_OK;
+}
+
+/* --- what is in it ------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status data_dir_load_secret(struct cairn_data_dir *d, const char *given, struct cairn_diag *diag)
+{
+	char own[DATA_DIR_PATH_BYTES];
+	enum cairn_status status = given ? CAIRN_OK : data_dir_name(own, d->path, "secret", diag);
+	if (status == CAIRN_OK)
+		status = cairn_secret_load(&d->secret, given ? given : own, !given, diag);
+	d->has_secret = status == CAIRN_OK;
+	return status;
+}
+
+enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char *path, bool beside,
+					    struct cairn_diag *diag)
+{
+	const struct cairn_store_options options = {.beside = beside};
+	char url[CAIRN_DATA_DIR_URL_BYTES];
+	*out = NULL;
+	enum cairn_status status = data_dir_url(url, "files:", path, diag);
+	return status == CAIRN_OK ? cairn_store_open(out, url, &options, diag) : status;
+}
+
+/* Where bodies wait on their way in; a store of files has made it already. */
+static enum cairn_status data_dir_make_tmp(const struct cairn_data_dir *d, struct cairn_diag *diag)
+{
+	char tmp[DATA_DIR_PATH_BYTES];
+	enum cairn_status status = data_dir_name(tmp, d->path, "tmp", diag);
+	if (status != CAIRN_OK || mkdir(tmp, 0700) == 0 || errno == EEXIST)
+		return status;
+	return cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET, "cannot make the folder %s: %s", tmp,
+			  strerror(errno));
+}
+
+static enum cairn_status data_dir_is_an_object(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
+{
+	(void)ctx, (void)hash, (void)bytes;
+	return CAIRN_E_CONFLICT;
+}
+
+/* A new index would know of no file, and a collection would remove what nobody needs then. */
+static enum cairn_status data_dir_refuse_lost_index(const struct cairn_data_dir *d, struct cairn_diag *diag)
+{
+	char index[DATA_DIR_PATH_BYTES];
+	enum cairn_status status = data_dir_name(index, d->path, "index.sqlite", diag);
+	if (status != CAIRN_OK || access(index, F_OK) == 0)
+		return status;
+	status = cairn_store_each(d->store, data_dir_is_an_object, NULL);
+	if (status == CAIRN_OK)
+		return CAIRN_OK;
+	if (status != CAIRN_E_CONFLICT)
+		return cairn_fail(diag, status, "store.folder", CAIRN_NO_OFFSET, "cannot read the objects in %s: %s",
+				  d->path, strerror(errno));
+	return cairn_fail(diag, status, "data_dir.no_index", CAIRN_NO_OFFSET,
+			  "there are objects and no index.sqlite, which says what files they are: put it back with its "
+			  "-wal, or restore a backup (to go on without any file: make an empty one, and run cairn fsck "
+			  "--repair); data folder %s",
+			  d->path);
+}
+
+enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *path,
+					   struct cairn_diag *diag)
+{
+	return data_dir_url(out, "sqlite:", path, diag);
+}
+
+static enum cairn_status data_dir_open_index(struct cairn_data_dir *d, const struct cairn_index_options *options,
+					     struct cairn_diag *diag)
+{
+	char url[CAIRN_DATA_DIR_URL_BYTES];
+	enum cairn_status status = cairn_data_dir_index_url(url, d->path, diag);
+	if (status == CAIRN_OK && !options->read_only)
+		status = cairn_index_migrate(url, diag, &d->index_from, &d->index_to);
+	return status == CAIRN_OK ? cairn_index_open(&d->index, url, options, diag) : status;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status data_dir_open_to_write(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
+						struct cairn_diag *diag)
+{
+	enum cairn_status status = data_dir_load_secret(d, options->secret_file, diag);
+	if (status == CAIRN_OK)
+		status = options->store ? cairn_store_open(&d->store, options->store, NULL, diag)
+					: cairn_data_dir_open_store(&d->store, d->path, false, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_make_tmp(d, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_refuse_lost_index(d, diag);
+	const struct cairn_index_options index = {.keep_bytes = options->keep_bytes};
+	return status == CAIRN_OK ? data_dir_open_index(d, &index, diag) : status;
+}
+
+static enum cairn_status data_dir_open_to_read(struct cairn_data_dir *d, struct cairn_diag *diag)
+{
+	enum cairn_status status = cairn_data_dir_open_store(&d->store, d->path, true, diag);
+	const struct cairn_index_options index = {.read_only = true};
+	return status == CAIRN_OK ? data_dir_open_index(d, &index, diag) : status;
+}
+
+enum cairn_status cairn_data_dir_open(struct cairn_data_dir **out, const struct cairn_data_dir_options *options,
+				      struct cairn_diag *diag)
+{
+	*out = NULL;
+	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = calloc(1, sizeof(*d));
+	if (!d)
+		return CAIRN_E_NOMEM;
+	d->lock_fd = -1;
+	d->path = strdup(options->path);
+	if (!d->path)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = data_dir_lock(d, options->read_only, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_refuse_half_restored(d, diag);
+	if (status == CAIRN_OK)
+		status = options->read_only ? data_dir_open_to_read(d, diag) : data_dir_open_to_write(d, options, diag);
+	if (status != CAIRN_OK)
+		return status;
+	*out = d;
+	d = NULL;
+	return CAIRN_OK;
+}
+
+void cairn_data_dir_free(struct cairn_data_dir *d)
+{
+	if (!d)
+		return;
+	cairn_index_free(d->index);
+	cairn_store_free(d->store);
+	cairn_fd_closep(&d->lock_fd);
+	explicit_bzero(&d->secret, sizeof(d->secret));
+	free(d->path);
+	free(d);
+}
+
+void cairn_data_dir_freep(struct cairn_data_dir **d)
+{
+	cairn_data_dir_free(*d);
+	*d = NULL;
+}
+
+struct cairn_index *cairn_data_dir_index(const struct cairn_data_dir *d)
+{
+	return d->index;
+}
+
+struct cairn_store *cairn_data_dir_store(const struct cairn_data_dir *d)
+{
+	return d->store;
+}
+
+const char *cairn_data_dir_path(const struct cairn_data_dir *d)
+{
+	return d->path;
+}
+
+const struct cairn_secret *cairn_data_dir_secret(const struct cairn_data_dir *d)
+{
+	return d->has_secret ? &d->secret : NULL;
+}
+
+void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
+{
+	*from = d->index_from;
+	*to = d->index_to;
+}
+
+enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag)
+{
+	struct stat st;
+	char index[DATA_DIR_PATH_BYTES];
+	enum cairn_status status = data_dir_name(index, path, "index.sqlite", diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (stat(path, &st) < 0)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET, "%s", strerror(errno));
+	if (stat(index, &st) < 0)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET,
+				  "is not the data folder of a daemon: it has no index.sqlite");
+	return CAIRN_OK;
+}

@@ -1,0 +1,69 @@
+/* The folder of a daemon (DIR): the lock that keeps it one process's own, the secret, and where its index and its
+ * objects are. Whoever works on a store begins here. */
+#ifndef CAIRN_DATA_DIR_DATA_DIR_H
+#define CAIRN_DATA_DIR_DATA_DIR_H
+
+#include "data_dir/secret.h"
+#include "index/index.h"
+#include "store/store.h"
+
+/** Stands in DIR while cairn_restore() has not put all of a backup there. */
+#define CAIRN_DATA_DIR_RESTORING "restore"
+
+/** An open folder. Immutable. */
+struct cairn_data_dir;
+
+struct cairn_data_dir_options {
+	const char *path;
+	bool read_only;          /* change nothing, and make nothing: for checking. There is no secret then */
+	const char *secret_file; /* NULL: DIR/secret, made at the first start with mode 0600 */
+	const char *store;       /* URL of the objects; NULL: files:DIR */
+	uint64_t keep_bytes;     /* of the disk's free space: as in struct cairn_index_options */
+};
+
+/**
+ * Lock the folder (made when missing), read or make the secret, open objects and index.
+ * @param options  not kept
+ * @return CAIRN_OK
+ *         CAIRN_E_CONFLICT  another process has the folder (data_dir.in_use); it is half of a backup
+ *                           (data_dir.restoring); it has objects and no index (data_dir.no_index); its index is of a
+ *                           newer version, or, to read only, of an older one
+ *         CAIRN_E_USAGE     a path is too long; a secret that is unreadable, too short, or readable by others; no store
+ *                           has such a URL
+ *         CAIRN_E_IO, CAIRN_E_NOMEM; always with one clear line in diag
+ */
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_open(struct cairn_data_dir **out,
+						     const struct cairn_data_dir_options *options,
+						     struct cairn_diag *diag);
+
+/** Close index and objects, after all that works on them, and give up the lock. NULL is harmless. */
+void cairn_data_dir_free(struct cairn_data_dir *d);
+void cairn_data_dir_freep(struct cairn_data_dir **d);
+
+/* Borrowed, until it is freed. */
+struct cairn_index *cairn_data_dir_index(const struct cairn_data_dir *d);
+struct cairn_store *cairn_data_dir_store(const struct cairn_data_dir *d);
+const char *cairn_data_dir_path(const struct cairn_data_dir *d);
+const struct cairn_secret *cairn_data_dir_secret(const struct cairn_data_dir *d); /* NULL: opened to read only */
+
+/** Was the index migrated when the folder was opened? @param[out] from  the version before; 0: it was made
+ *  @param[out] to  the version now, the same when it was not migrated; both 0 to read only */
+void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to);
+
+/** Is this the data folder of a daemon? Asked first by those who are given one that should be there: opening would make
+ *  a folder that is not there, and an index in one that is no store.
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_USAGE the path is too long */
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag);
+
+enum { CAIRN_DATA_DIR_URL_BYTES = 4200 };
+
+/** The URL of a folder's index. @return CAIRN_OK; CAIRN_E_USAGE the path is too long */
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *path,
+							  struct cairn_diag *diag);
+
+/** Open the objects of a folder alone, without its lock. @param beside  as in struct cairn_store_options
+ *  @return as cairn_store_open() */
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char *path, bool beside,
+							   struct cairn_diag *diag);
+
+#endif

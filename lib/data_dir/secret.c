@@ -1,0 +1,79 @@
+#include "data_dir/secret.h"
+
+#include "base/crash_point.h"
+#include "base/fd.h"
+#include "hash/crypto.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum cairn_status secret_io(struct cairn_diag *diag, const char *what, const char *path)
+{
+	return cairn_fail(diag, CAIRN_E_IO, "secret.io", CAIRN_NO_OFFSET, "cannot %s the secret %s: %s", what, path,
+			  strerror(errno));
+}
+
+/* The name appears only when the bytes are durable: rename() instead of writing in place. The name itself is made
+ * durable with those of the folder's other parts, by whoever opens the store next. */
+static enum cairn_status secret_make(const char *path, struct cairn_diag *diag)
+{
+	uint8_t bytes[CAIRN_SECRET_BYTES_MIN];
+	char temp[4200];
+	int n = snprintf(temp, sizeof(temp), "%s.new", path);
+	if (n < 0 || (size_t)n >= sizeof(temp))
+		return cairn_fail(diag, CAIRN_E_USAGE, "secret.path", CAIRN_NO_OFFSET,
+				  "the path of the secret is too long");
+	if (cairn_random(bytes, sizeof(bytes)) != CAIRN_OK)
+		return cairn_fail(diag, CAIRN_E_IO, "secret.random", CAIRN_NO_OFFSET,
+				  "the system gives no random bytes");
+	int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return secret_io(diag, "make", temp);
+	bool ok = write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) && fsync(fd) == 0;
+	ok = close(fd) == 0 && ok;
+	cairn_crash_point(CAIRN_CRASH_SECRET_WRITTEN);
+	ok = ok && rename(temp, path) == 0;
+	cairn_crash_point(CAIRN_CRASH_SECRET_NAMED);
+	return ok ? CAIRN_OK : secret_io(diag, "write", path);
+}
+
+static enum cairn_status secret_check(const struct stat *st, const char *path, struct cairn_diag *diag)
+{
+	if ((st->st_mode & 077) != 0)
+		return cairn_fail(diag, CAIRN_E_USAGE, "secret.mode", CAIRN_NO_OFFSET,
+				  "the secret %s can be read by others (mode %03o): run chmod 600 on it", path,
+				  (unsigned)(st->st_mode & 0777));
+	if (st->st_size < CAIRN_SECRET_BYTES_MIN || st->st_size > CAIRN_SECRET_BYTES_MAX)
+		return cairn_fail(diag, CAIRN_E_USAGE, "secret.size", CAIRN_NO_OFFSET,
+				  "the secret %s has %lld bytes; it must have %d to %d", path, (long long)st->st_size,
+				  CAIRN_SECRET_BYTES_MIN, CAIRN_SECRET_BYTES_MAX);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_secret_load(struct cairn_secret *out, const char *path, bool make, struct cairn_diag *diag)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && make) {
+		enum cairn_status made = secret_make(path, diag);
+		if (made != CAIRN_OK)
+			return made;
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (fd < 0)
+		return secret_io(diag, "open", path);
+	struct stat st;
+	enum cairn_status status = fstat(fd, &st) == 0 ? secret_check(&st, path, diag) : secret_io(diag, "read", path);
+	if (status == CAIRN_OK) {
+		ssize_t n = read(fd, out->bytes, sizeof(out->bytes));
+		out->len = n > 0 ? (size_t)n : 0;
+		if (n != st.st_size)
+			status = secret_io(diag, "read", path);
+	}
+	close(fd);
+	return status;
+}

@@ -1,0 +1,26 @@
+/* The server's secret: a file of random bytes, from which the keys come. */
+#ifndef CAIRN_DATA_DIR_SECRET_H
+#define CAIRN_DATA_DIR_SECRET_H
+
+#include "hash/hash.h"
+
+enum {
+	CAIRN_SECRET_BYTES_MIN = 32,
+	CAIRN_SECRET_BYTES_MAX = 4096,
+};
+
+struct cairn_secret {
+	uint8_t bytes[CAIRN_SECRET_BYTES_MAX];
+	size_t len;
+};
+
+/**
+ * Read the secret, or make one of 32 random bytes (mode 0600, durable) when make is set and there is none.
+ * @return CAIRN_OK
+ *         CAIRN_E_USAGE  shorter than CAIRN_SECRET_BYTES_MIN, longer than the maximum, or open to group or others
+ *         CAIRN_E_IO
+ */
+CAIRN_MUST_USE enum cairn_status cairn_secret_load(struct cairn_secret *out, const char *path, bool make,
+						   struct cairn_diag *diag);
+
+#endif

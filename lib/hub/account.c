@@ -1,0 +1,160 @@
+#include "hub/account.h"
+
+#include "hub/name.h"
+#include "index/operate.h"
+#include "token/token.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert((int)CAIRN_HUB_NAME_MAX == (int)CAIRN_INDEX_ACCOUNT_NAME_MAX, "what the index keeps of a name");
+
+/* --- who asks ----------------------------------------------------------------------------------------------------- */
+
+void cairn_hub_set_operator(struct cairn_hub_asker *out)
+{
+	*out = (struct cairn_hub_asker){.kind = CAIRN_HUB_OPERATOR,
+					.scopes = CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE | CAIRN_TOKEN_ADMIN};
+}
+
+static enum cairn_status account_denied(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+			  "this API key is not known here, or was revoked; make one with cairn key");
+}
+
+enum cairn_status cairn_hub_identify(struct cairn_cas *cas, const uint8_t digest[static 32],
+				     struct cairn_hub_asker *out, struct cairn_diag *diag)
+{
+	struct cairn_index_key key;
+	*out = (struct cairn_hub_asker){0};
+	enum cairn_status status = cairn_index_key(cairn_cas_index(cas), digest, &key);
+	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && key.revoked_unix_s != 0))
+		return account_denied(diag);
+	if (status == CAIRN_OK && key.account != 0)
+		status = cairn_index_account_by_id(cairn_cas_index(cas), key.account, &out->account);
+	if (status != CAIRN_OK)
+		return status;
+	if (out->account.disabled_unix_s != 0)
+		return account_denied(diag);
+	out->kind = key.account != 0 ? CAIRN_HUB_ACCOUNT : CAIRN_HUB_OPERATOR;
+	out->scopes = cairn_key_allows(key.scopes);
+	out->key = key.id;
+	out->key_created_unix_s = key.created_unix_s;
+	memcpy(out->key_name, key.name, sizeof(out->key_name));
+	memcpy(out->key_repo, key.repo, sizeof(out->key_repo));
+	return CAIRN_OK;
+}
+
+/* --- making and changing them ------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_hub_add_account(struct cairn_cas *cas, const struct cairn_hub_new_account *account, int64_t *id,
+					struct cairn_diag *diag)
+{
+	*id = 0;
+	if (!cairn_hub_name_is_good(account->name))
+		return cairn_fail(
+			diag, CAIRN_E_USAGE, "account.name", CAIRN_NO_OFFSET,
+			"a name has 1 to %d letters, digits, \"-\", \"_\" and \".\"; not \"-\" or \".\" at an "
+			"end, and not \"--\" or \"..\"",
+			CAIRN_HUB_NAME_MAX);
+	if (cairn_hub_name_is_reserved(account->name))
+		return cairn_fail(diag, CAIRN_E_USAGE, "account.reserved", CAIRN_NO_OFFSET,
+				  "the name \"%s\" is kept for the server's own addresses; take another",
+				  account->name);
+	struct cairn_index_add_account add = {
+		.kind = account->kind, .name = account->name, .fullname = account->fullname, .email = account->email};
+	enum cairn_status status = cairn_index_add_account(cairn_cas_index(cas), &add);
+	*diag = add.write.diag;
+	*id = add.id;
+	return status;
+}
+
+enum cairn_status cairn_hub_disable_account(struct cairn_cas *cas, const char *name, bool disabled, bool *changed,
+					    struct cairn_diag *diag)
+{
+	struct cairn_index_disable_account disable = {.name = name, .disabled = disabled};
+	enum cairn_status status = cairn_index_disable_account(cairn_cas_index(cas), &disable);
+	*diag = disable.write.diag;
+	*changed = status == CAIRN_OK && disable.changed;
+	return status;
+}
+
+enum cairn_status cairn_hub_set_member(struct cairn_cas *cas, const char *organisation, const char *user,
+				       enum cairn_index_role role, bool *changed, struct cairn_diag *diag)
+{
+	struct cairn_index_set_member set = {.organisation = organisation, .user = user, .role = role};
+	enum cairn_status status = cairn_index_set_member(cairn_cas_index(cas), &set);
+	*diag = set.write.diag;
+	*changed = status == CAIRN_OK && set.changed;
+	return status;
+}
+
+static const char *const ROLES[] = {
+	[CAIRN_INDEX_ROLE_NONE] = "none",
+	[CAIRN_INDEX_ROLE_READ] = "read",
+	[CAIRN_INDEX_ROLE_WRITE] = "write",
+	[CAIRN_INDEX_ROLE_ADMIN] = "admin",
+};
+
+const char *cairn_hub_role_name(enum cairn_index_role role)
+{
+	return ROLES[role];
+}
+
+bool cairn_hub_role_parse(const char *name, enum cairn_index_role *out)
+{
+	for (*out = CAIRN_INDEX_ROLE_NONE; *out <= CAIRN_INDEX_ROLE_ADMIN; (*out)++)
+		if (strcmp(name, ROLES[*out]) == 0)
+			return true;
+	return false;
+}
+
+/* --- looking at them ---------------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_hub_find_account(struct cairn_cas *cas, const char *name, struct cairn_index_account *out,
+					 struct cairn_diag *diag)
+{
+	enum cairn_status status = cairn_index_account(cairn_cas_index(cas), name, out);
+	if (status == CAIRN_E_NOT_FOUND)
+		return cairn_fail(diag, status, "account.unknown", CAIRN_NO_OFFSET,
+				  "there is no account of this name; make one with cairn user or cairn org");
+	return status;
+}
+
+enum cairn_status cairn_hub_each_account(struct cairn_cas *cas,
+					 void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx)
+{
+	int64_t from_id = 0;
+	enum cairn_status status;
+	do {
+		status = cairn_index_each_account(cairn_cas_index(cas), from_id, CAIRN_INDEX_PAGE_MAX, visit, ctx,
+						  &from_id);
+	} while (status == CAIRN_OK && from_id != 0);
+	return status;
+}
+
+enum cairn_status cairn_hub_each_member(struct cairn_cas *cas, const char *organisation,
+					cairn_index_visit_member *visit, void *ctx, struct cairn_diag *diag)
+{
+	struct cairn_index_account account;
+	int64_t from_id = 0;
+	enum cairn_status status = cairn_hub_find_account(cas, organisation, &account, diag);
+	if (status != CAIRN_OK)
+		return status;
+	do {
+		status = cairn_index_each_member(cairn_cas_index(cas), account.id, from_id, visit, ctx, &from_id);
+	} while (status == CAIRN_OK && from_id != 0);
+	return status;
+}
+
+enum cairn_status cairn_hub_each_organisation(struct cairn_cas *cas, int64_t user, cairn_index_visit_member *visit,
+					      void *ctx)
+{
+	int64_t from_id = 0;
+	enum cairn_status status;
+	do {
+		status = cairn_index_each_organisation(cairn_cas_index(cas), user, from_id, visit, ctx, &from_id);
+	} while (status == CAIRN_OK && from_id != 0);
+	return status;
+}

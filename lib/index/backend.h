@@ -1,0 +1,160 @@
+/* What an engine of the index implements. Only for this folder and the engines' rooms in it. */
+#ifndef CAIRN_INDEX_BACKEND_H
+#define CAIRN_INDEX_BACKEND_H
+
+#include "index/copy.h"
+#include "index/examine.h"
+#include "index/operate.h"
+#include "index/snapshot.h"
+#include "index/writer.h"
+
+/** The calls of this folder's headers, with the same contracts. `where` is an URL behind its scheme. An engine's struct
+ * begins with struct cairn_index, that of its snapshots with struct cairn_index_snapshot. */
+struct cairn_index_backend {
+	bool remote; /* on another machine: what asks it may wait for long */
+
+	enum cairn_status (*migrate)(const char *where, struct cairn_diag *diag, int *from, int *to);
+	/* What index.h says of opening; no thread writes yet. */
+	enum cairn_status (*open)(struct cairn_index **out, const char *where,
+				  const struct cairn_index_options *options, struct cairn_diag *diag);
+	/* No thread writes any more. */
+	void (*free)(struct cairn_index *ix);
+
+	/* --- reading: any thread ---------------------------------------------------------------------------------- */
+
+	enum cairn_status (*xorb)(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out);
+	enum cairn_status (*xorb_by_id)(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out);
+	enum cairn_status (*chunk_list)(struct cairn_index *ix, const struct cairn_hash *xorb,
+					struct cairn_chunk_list *list);
+	enum cairn_status (*chunk_list_by_id)(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list);
+	bool (*may_dedupe)(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
+	enum cairn_status (*dedupe)(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+				    bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
+	enum cairn_status (*file)(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+				  bool with_terms, struct cairn_index_file *out);
+	enum cairn_status (*file_by_sha256)(struct cairn_index *ix, const uint8_t sha256[static 32], const char *viewer,
+					    struct cairn_index_file *out);
+	enum cairn_status (*spans)(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
+				   const uint32_t with_spans[static 2],
+				   enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
+				   void *ctx);
+	enum cairn_status (*shard_known)(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
+					 const char *owner, bool *known);
+	enum cairn_status (*each_xorb)(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+				       void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
+				       int64_t *next_id);
+	enum cairn_status (*each_file)(struct cairn_index *ix, int64_t from_id, uint32_t limit, bool with_terms,
+				       void (*visit)(void *ctx, const struct cairn_index_file *file), void *ctx,
+				       int64_t *next_id);
+	enum cairn_status (*totals)(struct cairn_index *ix, struct cairn_index_totals *out);
+	enum cairn_status (*key)(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out);
+	enum cairn_status (*key_is_good)(struct cairn_index *ix, int64_t id, bool *good);
+	enum cairn_status (*each_key)(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+				      void (*visit)(void *ctx, const struct cairn_index_key *key), void *ctx,
+				      int64_t *next_id);
+	enum cairn_status (*each_telemetry)(struct cairn_index *ix, int64_t before_id, uint32_t limit,
+					    void (*visit)(void *ctx, const struct cairn_index_telemetry *row),
+					    void *ctx, int64_t *next_id);
+	enum cairn_status (*account)(struct cairn_index *ix, const char *name, struct cairn_index_account *out);
+	enum cairn_status (*account_by_id)(struct cairn_index *ix, int64_t id, struct cairn_index_account *out);
+	enum cairn_status (*each_account)(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+					  void (*visit)(void *ctx, const struct cairn_index_account *account),
+					  void *ctx, int64_t *next_id);
+	enum cairn_status (*role)(struct cairn_index *ix, int64_t organisation, int64_t user,
+				  enum cairn_index_role *role);
+	enum cairn_status (*each_member)(struct cairn_index *ix, int64_t organisation, int64_t from_id,
+					 cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
+	enum cairn_status (*each_organisation)(struct cairn_index *ix, int64_t user, int64_t from_id,
+					       cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
+	enum cairn_status (*last_xorb)(struct cairn_index *ix, int64_t *id); /* the highest number; 0: there is none */
+	/* Fills in all but n_commits, n_writes and n_queued. */
+	void (*describe)(struct cairn_index *ix, struct cairn_index_stats *out);
+	enum cairn_status (*upkeep)(struct cairn_index *ix, struct cairn_diag *diag);
+
+	/* --- whole or damaged: any thread --------------------------------------------------------------------------
+	 */
+
+	enum cairn_status (*examine)(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
+				     struct cairn_diag *diag);
+	enum cairn_status (*examine_xorbs)(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx);
+	enum cairn_status (*glance)(struct cairn_index *ix, int64_t limit_ms, bool (*stop)(void *ctx), void *stop_ctx,
+				    cairn_index_visit_fault *visit, void *ctx);
+	enum cairn_status (*mend)(struct cairn_index *ix, const struct cairn_index_mender *mender,
+				  struct cairn_diag *diag);
+	enum cairn_status (*references_agree)(struct cairn_index *ix, bool *agree); /* cairn_index_needs_agree() */
+
+	/* --- writing: the writer's thread --------------------------------------------------------------------------
+	 */
+
+	/** @return CAIRN_OK, or as a write that failed: then roll_back() follows */
+	enum cairn_status (*begin)(struct cairn_index *ix, struct cairn_diag *diag);
+	/** Do one write within the transaction by its own call below, and set its status and diag. A failure of the
+	 * engine itself has the rule index.database, or index.corrupt when it is damaged.
+	 * @param alone  a write that fails is undone by itself, and the transaction goes on
+	 * @return false: all of the transaction must be rolled back; status and diag of the write say why */
+	bool (*apply)(struct cairn_index *ix, struct cairn_index_write *write, bool alone);
+	/** Is the transaction still there? Some failures end it by themselves. */
+	bool (*is_open)(const struct cairn_index *ix);
+	/** With CAIRN_OK all of it is durable. @return as begin() */
+	enum cairn_status (*commit)(struct cairn_index *ix, struct cairn_diag *diag);
+	void (*roll_back)(struct cairn_index *ix);
+
+	enum cairn_status (*put_xorb)(struct cairn_index *ix, struct cairn_index_put_xorb *put);
+	enum cairn_status (*put_shard)(struct cairn_index *ix, struct cairn_index_put_shard *put);
+	enum cairn_status (*forget_file)(struct cairn_index *ix, struct cairn_index_forget_file *forget);
+	enum cairn_status (*share_file)(struct cairn_index *ix, struct cairn_index_share_file *share);
+	enum cairn_status (*renew_xorb)(struct cairn_index *ix, struct cairn_index_renew_xorb *renew);
+	enum cairn_status (*lose_xorb)(struct cairn_index *ix, struct cairn_index_lose_xorb *lose);
+	enum cairn_status (*gc_mark)(struct cairn_index *ix, struct cairn_index_gc_mark *mark);
+	enum cairn_status (*gc_sweep)(struct cairn_index *ix, struct cairn_index_gc_sweep *sweep);
+	enum cairn_status (*add_key)(struct cairn_index *ix, struct cairn_index_add_key *add);
+	enum cairn_status (*revoke_key)(struct cairn_index *ix, struct cairn_index_revoke_key *revoke);
+	enum cairn_status (*add_telemetry)(struct cairn_index *ix, struct cairn_index_add_telemetry *add);
+	enum cairn_status (*add_account)(struct cairn_index *ix, struct cairn_index_add_account *add);
+	enum cairn_status (*disable_account)(struct cairn_index *ix, struct cairn_index_disable_account *disable);
+	enum cairn_status (*set_member)(struct cairn_index *ix, struct cairn_index_set_member *set);
+	enum cairn_status (*probe)(struct cairn_index *ix); /* changes nothing that can be seen, but is written */
+
+	/** A write found the disk full, and is undone: give back what can be given. */
+	void (*make_room)(struct cairn_index *ix);
+	/** The next transaction frees space, or takes a right away: what is kept for such may be used. */
+	void (*use_reserve)(struct cairn_index *ix);
+	/** Writes find room: keep some again. */
+	void (*keep_reserve)(struct cairn_index *ix);
+	/** Do a piece of what can be done while nobody waits for it, or between two batches. @return there is more */
+	bool (*idle_work)(struct cairn_index *ix);
+
+	/* --- beside a process that may have it open -----------------------------------------------------------------
+	 */
+
+	enum cairn_status (*copy)(const char *where, const char *path, struct cairn_diag *diag);
+	enum cairn_status (*copy_each)(const char *path,
+				       enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
+								  uint64_t stored_bytes),
+				       void *ctx, struct cairn_diag *diag);
+	enum cairn_status (*copy_examine)(const char *path, cairn_index_visit_fault *visit, void *ctx,
+					  struct cairn_diag *diag);
+
+	enum cairn_status (*snapshot_open)(struct cairn_index_snapshot **out, const char *where,
+					   struct cairn_diag *diag);
+	void (*snapshot_free)(struct cairn_index_snapshot *snapshot);
+	enum cairn_status (*snapshot_extent)(struct cairn_index_snapshot *snapshot, int64_t after_xorb,
+					     struct cairn_index_extent *out, struct cairn_diag *diag);
+	enum cairn_status (*snapshot_xorbs)(struct cairn_index_snapshot *snapshot, int64_t after,
+					    cairn_index_visit_xorb *visit, void *ctx, struct cairn_diag *diag);
+	enum cairn_status (*snapshot_files)(struct cairn_index_snapshot *snapshot, int64_t after,
+					    cairn_index_visit_file *visit, void *ctx, struct cairn_diag *diag);
+	enum cairn_status (*snapshot_xorb_hash)(struct cairn_index_snapshot *snapshot, int64_t number,
+						struct cairn_hash *out);
+};
+
+struct cairn_index {
+	const struct cairn_index_backend *backend;
+	struct cairn_writer writer;
+};
+
+struct cairn_index_snapshot {
+	const struct cairn_index_backend *backend;
+};
+
+#endif

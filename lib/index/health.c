@@ -1,0 +1,42 @@
+#include "index/health.h"
+
+#include "index/writer.h"
+
+#include <string.h>
+
+/* Refused by the engine, and not for what was to be written. */
+static bool health_is_failure(const struct cairn_index_write *write)
+{
+	return (write->status == CAIRN_E_IO || write->status == CAIRN_E_FULL) && write->diag.rule &&
+	       (strcmp(write->diag.rule, "index.database") == 0 || strcmp(write->diag.rule, "index.corrupt") == 0);
+}
+
+void cairn_health_note(struct cairn_health *h, const struct cairn_index_write *batch, int64_t now_ms)
+{
+	bool written = false, probed = false;
+	const struct cairn_index_write *failed = NULL;
+	for (const struct cairn_index_write *write = batch; write; write = write->next) {
+		bool well = write->status == CAIRN_OK;
+		written = written || (well && !write->kind->probes);
+		probed = probed || (well && write->kind->probes);
+		if (health_is_failure(write))
+			failed = write;
+	}
+	if (h->damaged)
+		return;
+	if (failed) {
+		h->status = failed->status;
+		h->diag = failed->diag;
+		h->failed_ms = now_ms;
+		h->damaged = strcmp(failed->diag.rule, "index.corrupt") == 0;
+	} else if (written || (probed && now_ms - h->failed_ms >= CAIRN_HEALTH_HOLD_MS)) {
+		h->status = CAIRN_OK;
+	}
+}
+
+void cairn_health_condemn(struct cairn_health *h, const struct cairn_diag *diag)
+{
+	h->status = CAIRN_E_DAMAGED;
+	h->diag = *diag;
+	h->damaged = true;
+}

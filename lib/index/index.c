@@ -1,0 +1,177 @@
+/* The calls of index.h, operate.h, examine.h and snapshot.h, each handed to the engine. */
+#include "index/backend.h"
+
+#include <stdlib.h>
+
+void cairn_index_file_fini(struct cairn_index_file *file)
+{
+	free(file->terms);
+	*file = (struct cairn_index_file){0};
+}
+
+enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out)
+{
+	return ix->backend->xorb(ix, hash, out);
+}
+
+enum cairn_status cairn_index_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out)
+{
+	return ix->backend->xorb_by_id(ix, id, out);
+}
+
+enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
+					 struct cairn_chunk_list *list)
+{
+	return ix->backend->chunk_list(ix, xorb, list);
+}
+
+enum cairn_status cairn_index_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list)
+{
+	return ix->backend->chunk_list_by_id(ix, id, list);
+}
+
+bool cairn_index_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)
+{
+	return ix->backend->may_dedupe(ix, scope, chunk);
+}
+
+enum cairn_status cairn_index_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+				     bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
+{
+	return ix->backend->dedupe(ix, scope, chunk, visit, ctx);
+}
+
+enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+				   bool with_terms, struct cairn_index_file *out)
+{
+	return ix->backend->file(ix, hash, viewer, with_terms, out);
+}
+
+enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
+					     const char *viewer, struct cairn_index_file *out)
+{
+	return ix->backend->file_by_sha256(ix, sha256, viewer, out);
+}
+
+enum cairn_status cairn_index_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
+				    const uint32_t with_spans[static 2],
+				    enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
+				    void *ctx)
+{
+	return ix->backend->spans(ix, xorb_ids, n, with_spans, visit, ctx);
+}
+
+enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
+					  const char *owner, bool *known)
+{
+	return ix->backend->shard_known(ix, body, scope, owner, known);
+}
+
+enum cairn_status cairn_index_upkeep(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	return ix->backend->upkeep(ix, diag);
+}
+
+enum cairn_status cairn_index_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+					void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
+					int64_t *next_id)
+{
+	return ix->backend->each_xorb(ix, from_id, limit, visit, ctx, next_id);
+}
+
+enum cairn_status cairn_index_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit, bool with_terms,
+					void (*visit)(void *ctx, const struct cairn_index_file *file), void *ctx,
+					int64_t *next_id)
+{
+	return ix->backend->each_file(ix, from_id, limit, with_terms, visit, ctx, next_id);
+}
+
+enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_totals *out)
+{
+	return ix->backend->totals(ix, out);
+}
+
+enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out)
+{
+	return ix->backend->key(ix, digest, out);
+}
+
+enum cairn_status cairn_index_key_is_good(struct cairn_index *ix, int64_t id, bool *good)
+{
+	return ix->backend->key_is_good(ix, id, good);
+}
+
+enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+				       void (*visit)(void *ctx, const struct cairn_index_key *key), void *ctx,
+				       int64_t *next_id)
+{
+	return ix->backend->each_key(ix, from_id, limit, visit, ctx, next_id);
+}
+
+enum cairn_status cairn_index_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
+					     void (*visit)(void *ctx, const struct cairn_index_telemetry *row),
+					     void *ctx, int64_t *next_id)
+{
+	return ix->backend->each_telemetry(ix, before_id, limit, visit, ctx, next_id);
+}
+
+enum cairn_status cairn_index_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
+				      struct cairn_diag *diag)
+{
+	return ix->backend->examine(ix, visit, ctx, diag);
+}
+
+enum cairn_status cairn_index_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,
+				   struct cairn_diag *diag)
+{
+	return ix->backend->mend(ix, mender, diag);
+}
+
+enum cairn_status cairn_index_glance(struct cairn_index *ix, int64_t limit_ms, bool (*stop)(void *ctx), void *stop_ctx,
+				     cairn_index_visit_fault *visit, void *ctx)
+{
+	return ix->backend->glance(ix, limit_ms, stop, stop_ctx, visit, ctx);
+}
+
+enum cairn_status cairn_index_examine_xorbs(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx)
+{
+	return ix->backend->examine_xorbs(ix, visit, ctx);
+}
+
+enum cairn_status cairn_index_snapshot_extent(struct cairn_index_snapshot *snapshot, int64_t after_xorb,
+					      struct cairn_index_extent *out, struct cairn_diag *diag)
+{
+	return snapshot->backend->snapshot_extent(snapshot, after_xorb, out, diag);
+}
+
+enum cairn_status cairn_index_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
+					     cairn_index_visit_xorb *visit, void *ctx, struct cairn_diag *diag)
+{
+	return snapshot->backend->snapshot_xorbs(snapshot, after, visit, ctx, diag);
+}
+
+enum cairn_status cairn_index_snapshot_files(struct cairn_index_snapshot *snapshot, int64_t after,
+					     cairn_index_visit_file *visit, void *ctx, struct cairn_diag *diag)
+{
+	return snapshot->backend->snapshot_files(snapshot, after, visit, ctx, diag);
+}
+
+enum cairn_status cairn_index_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
+						 struct cairn_hash *out)
+{
+	return snapshot->backend->snapshot_xorb_hash(snapshot, number, out);
+}
+
+void cairn_index_snapshot_freep(struct cairn_index_snapshot **snapshot)
+{
+	if (*snapshot)
+		(*snapshot)->backend->snapshot_free(*snapshot);
+	*snapshot = NULL;
+}
+
+void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out)
+{
+	*out = (struct cairn_index_stats){0};
+	ix->backend->describe(ix, out);
+	cairn_writer_stats(&ix->writer, out);
+}

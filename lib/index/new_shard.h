@@ -1,0 +1,51 @@
+/* What a verified shard registers, as records: whoever verified it makes them, and an index takes them as they are. */
+#ifndef CAIRN_INDEX_NEW_SHARD_H
+#define CAIRN_INDEX_NEW_SHARD_H
+
+#include "hash/chunk_list.h"
+
+/** A chunk of a described xorb that clients may ask about. */
+struct cairn_index_eligible {
+	uint64_t prefix; /* first 8 bytes of its hash, LE */
+	uint32_t place;
+};
+
+/** A xorb that the shard describes, or that only its terms name. */
+struct cairn_index_new_xorb {
+	struct cairn_hash hash;
+	int64_t id; /* of the row by which the shard was verified; 0: it is found by its hash, and packed as the terms
+		     * say by the caller's promise */
+	/** NULL: it must be known. Else it is described here and its bytes are kept elsewhere: to be recorded, without
+	 *  places. */
+	const struct cairn_chunk_list *list;
+	uint32_t first_eligible, n_eligible; /* among the shard's; ascending places */
+};
+
+struct cairn_index_new_term {
+	uint32_t xorb; /* place among the shard's xorbs */
+	uint32_t unpacked_bytes;
+	uint32_t first_byte, end_byte; /* of its chunks in the xorb's object; both 0 while it has none */
+	uint32_t start, end;           /* chunks */
+};
+
+struct cairn_index_new_file {
+	struct cairn_hash hash;
+	uint64_t size_bytes;
+	uint64_t first_chunk; /* first 8 bytes of its first chunk's hash, LE; of a file with terms */
+	uint32_t n_terms;
+	bool has_sha256;
+	uint8_t sha256[32]; /* the uploader's word, plain byte order */
+};
+
+/** All of it. Borrows its arrays. */
+struct cairn_index_new_shard {
+	const struct cairn_index_new_xorb *xorbs;
+	uint32_t n_xorbs;
+	uint32_t n_described; /* of the xorbs: these come first */
+	uint32_t n_files;
+	const struct cairn_index_eligible *eligible;
+	const struct cairn_index_new_file *files;
+	const struct cairn_index_new_term *terms; /* of all files, one file's behind the other's */
+};
+
+#endif

@@ -1,0 +1,108 @@
+/* Which engines there are, and what is asked of one by its URL. */
+#include "index/backend.h"
+#include "index/sqlite/sqlite.h"
+
+#include <string.h>
+
+static const struct index_scheme {
+	const char *prefix;
+	const struct cairn_index_backend *backend;
+} INDEX_SCHEMES[] = {{"sqlite:", &CAIRN_SQLITE}};
+
+/* @param[out] where  the URL behind its scheme. @return NULL: there is no such engine */
+static const struct cairn_index_backend *index_engine(const char *url, const char **where, struct cairn_diag *diag)
+{
+	for (size_t i = 0; i < sizeof(INDEX_SCHEMES) / sizeof(INDEX_SCHEMES[0]); i++) {
+		size_t len = strlen(INDEX_SCHEMES[i].prefix);
+		*where = url + len;
+		if (strncmp(url, INDEX_SCHEMES[i].prefix, len) == 0)
+			return INDEX_SCHEMES[i].backend;
+	}
+	(void)cairn_fail(diag, CAIRN_E_USAGE, "index.url", CAIRN_NO_OFFSET, "there is no index \"%s\"; give sqlite:DIR",
+			 url);
+	return NULL;
+}
+
+enum cairn_status cairn_index_migrate(const char *url, struct cairn_diag *diag, int *from, int *to)
+{
+	const char *where;
+	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
+	return backend ? backend->migrate(where, diag, from, to) : CAIRN_E_USAGE;
+}
+
+enum cairn_status cairn_index_open(struct cairn_index **out, const char *url, const struct cairn_index_options *options,
+				   struct cairn_diag *diag)
+{
+	static const struct cairn_index_options DEFAULTS = {0};
+	const struct cairn_index_options *o = options ? options : &DEFAULTS;
+	struct cairn_index *ix = NULL;
+	const char *where;
+	*out = NULL;
+	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
+	enum cairn_status status = backend ? backend->open(&ix, where, o, diag) : CAIRN_E_USAGE;
+	if (status != CAIRN_OK)
+		return status;
+	ix->backend = backend;
+	status = cairn_writer_start(&ix->writer, ix, o, diag);
+	if (status != CAIRN_OK) {
+		cairn_index_free(ix);
+		return status;
+	}
+	*out = ix;
+	return CAIRN_OK;
+}
+
+void cairn_index_free(struct cairn_index *ix)
+{
+	if (!ix)
+		return;
+	cairn_writer_stop(&ix->writer);
+	ix->backend->free(ix);
+}
+
+void cairn_index_freep(struct cairn_index **ix)
+{
+	cairn_index_free(*ix);
+	*ix = NULL;
+}
+
+bool cairn_index_is_remote(const struct cairn_index *ix)
+{
+	return ix->backend->remote;
+}
+
+enum cairn_status cairn_index_copy(const char *url, const char *path, struct cairn_diag *diag)
+{
+	const char *where;
+	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
+	return backend ? backend->copy(where, path, diag) : CAIRN_E_USAGE;
+}
+
+enum cairn_status cairn_index_copy_each(const char *url, const char *path,
+					enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
+								   uint64_t stored_bytes),
+					void *ctx, struct cairn_diag *diag)
+{
+	const char *where;
+	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
+	return backend ? backend->copy_each(path, visit, ctx, diag) : CAIRN_E_USAGE;
+}
+
+enum cairn_status cairn_index_copy_examine(const char *url, const char *path, cairn_index_visit_fault *visit, void *ctx,
+					   struct cairn_diag *diag)
+{
+	const char *where;
+	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
+	return backend ? backend->copy_examine(path, visit, ctx, diag) : CAIRN_E_USAGE;
+}
+
+enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *url, struct cairn_diag *diag)
+{
+	const char *where;
+	*out = NULL;
+	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
+	enum cairn_status status = backend ? backend->snapshot_open(out, where, diag) : CAIRN_E_USAGE;
+	if (status == CAIRN_OK)
+		(*out)->backend = backend;
+	return status;
+}

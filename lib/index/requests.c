@@ -1,0 +1,42 @@
+/* What can be written: each request with its call. */
+#include "index/backend.h"
+
+enum { REQUEST_CHUNK_BYTES = 40 }; /* of a list, for each chunk */
+
+static uint64_t request_xorb_bytes(const struct cairn_index_write *write)
+{
+	return (uint64_t)((const struct cairn_index_put_xorb *)write)->list->n * REQUEST_CHUNK_BYTES;
+}
+
+static uint64_t request_shard_bytes(const struct cairn_index_write *write)
+{
+	return ((const struct cairn_index_put_shard *)write)->body_bytes;
+}
+
+/* The call of a request, and what the writer does with it. Its struct begins with the write. */
+#define REQUEST(name, bytes_of, frees_room)                                                                            \
+	static enum cairn_status request_##name(struct cairn_index *ix, struct cairn_index_write *write)               \
+	{                                                                                                              \
+		return ix->backend->name(ix, (struct cairn_index_##name *)write);                                      \
+	}                                                                                                              \
+	enum cairn_status cairn_index_##name(struct cairn_index *ix, struct cairn_index_##name *request)               \
+	{                                                                                                              \
+		static const struct cairn_index_kind KIND = {                                                          \
+			.apply = request_##name, .bytes = bytes_of, .frees = frees_room};                              \
+		return cairn_writer_submit(&ix->writer, &request->write, &KIND);                                       \
+	}
+
+REQUEST(put_xorb, request_xorb_bytes, false)
+REQUEST(put_shard, request_shard_bytes, false)
+REQUEST(forget_file, NULL, true)
+REQUEST(share_file, NULL, false)
+REQUEST(renew_xorb, NULL, false)
+REQUEST(lose_xorb, NULL, true)
+REQUEST(gc_mark, NULL, true)
+REQUEST(gc_sweep, NULL, true)
+REQUEST(add_key, NULL, false)
+REQUEST(revoke_key, NULL, true)
+REQUEST(add_telemetry, NULL, false)
+REQUEST(add_account, NULL, false)
+REQUEST(disable_account, NULL, true)
+REQUEST(set_member, NULL, true)

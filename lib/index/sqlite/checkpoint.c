@@ -1,0 +1,207 @@
+#include "index/sqlite/checkpoint.h"
+
+#include "index/sqlite/migrate.h"
+#include "index/sqlite/reserve.h"
+
+#include <stdio.h>
+
+enum {
+	CHECKPOINT_REST_PAGES = 1000, /* so much the writer may find when it is its turn */
+	CHECKPOINT_PASSES_MAX = 6,    /* of a round: against commits that never let it come down to that */
+};
+
+/* Sync the database, so that whoever copies the last of the log finds little to wait for: SQLite itself syncs only
+ * then. */
+static int checkpoint_sync(sqlite3 *db)
+{
+	sqlite3_file *file = NULL;
+	int rc = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	if (rc != SQLITE_OK || !file || !file->pMethods)
+		return rc;
+	return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+}
+
+/* The kernel tells a failed write once, and then takes the page for written: a later sync that succeeds says nothing
+ * about it. Busy, or no room for more, is nothing of the kind. */
+static bool checkpoint_failed(int rc)
+{
+	return (rc & 0xff) == SQLITE_IOERR;
+}
+
+/* One round of the thread. What a reader still needs is left for the next. */
+static int checkpoint_fold(sqlite3 *db)
+{
+	int pages = 0, copied = 0, before = 0;
+	for (int pass = 0; pass < CHECKPOINT_PASSES_MAX; pass++) {
+		int rc = sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_PASSIVE, &pages, &copied);
+		if (rc == SQLITE_OK)
+			rc = checkpoint_sync(db);
+		if (rc != SQLITE_OK || copied - before <= CHECKPOINT_REST_PAGES)
+			return rc;
+		before = copied;
+	}
+	return SQLITE_OK;
+}
+
+static void *checkpoint_loop(void *arg)
+{
+	struct cairn_checkpoint *c = arg;
+	pthread_mutex_lock(&c->lock);
+	for (;;) {
+		while (c->state != CAIRN_CHECKPOINT_FOLDING && !c->closing)
+			pthread_cond_wait(&c->changed, &c->lock);
+		if (c->closing)
+			break;
+		pthread_mutex_unlock(&c->lock);
+		int rc = checkpoint_fold(c->db);
+		pthread_mutex_lock(&c->lock);
+		c->state = checkpoint_failed(rc) ? CAIRN_CHECKPOINT_FAILED : CAIRN_CHECKPOINT_REST;
+		pthread_cond_broadcast(&c->changed);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+/* How much log there may be, as things are. */
+static int checkpoint_pages(const struct cairn_checkpoint *c)
+{
+	uint64_t free_bytes = cairn_reserve_free_bytes(c->path);
+	uint64_t room = free_bytes > c->keep_bytes ? free_bytes - c->keep_bytes : 0;
+	uint64_t pages = room / CAIRN_CHECKPOINT_SHARE / CAIRN_MIGRATE_PAGE_BYTES;
+	if (pages < CAIRN_CHECKPOINT_PAGES_MIN)
+		return CAIRN_CHECKPOINT_PAGES_MIN;
+	return pages < CAIRN_CHECKPOINT_PAGES ? (int)pages : CAIRN_CHECKPOINT_PAGES;
+}
+
+/* Between two rounds. The file of the log is cut to that when it is begun anew. */
+static void checkpoint_bound(struct cairn_checkpoint *c)
+{
+	int pages = checkpoint_pages(c);
+	int64_t value;
+	char limit[64];
+	if (pages == c->round_pages)
+		return;
+	c->round_pages = pages;
+	(void)snprintf(limit, sizeof(limit), "PRAGMA journal_size_limit = %d", pages * CAIRN_MIGRATE_PAGE_BYTES);
+	/* Where it fails, the file stays longer for a while. */
+	(void)!cairn_sql_ask(c->writer_db, limit, &value);
+}
+
+/* After each commit of the writer, on its thread. */
+static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pages)
+{
+	struct cairn_checkpoint *c = ctx;
+	if (pages < c->from_pages)
+		c->from_pages = 0; /* the log was begun anew */
+	int more = pages - c->from_pages;
+	if (more >= CAIRN_CHECKPOINT_PAGES_MIN)
+		checkpoint_bound(c);
+	pthread_mutex_lock(&c->lock);
+	while (c->state == CAIRN_CHECKPOINT_FOLDING && more >= CAIRN_CHECKPOINT_LATE * c->round_pages)
+		pthread_cond_wait(&c->changed, &c->lock);
+	if (c->state == CAIRN_CHECKPOINT_IDLE && more >= c->round_pages) {
+		c->state = CAIRN_CHECKPOINT_FOLDING;
+		pthread_cond_broadcast(&c->changed);
+	}
+	bool rest = c->state == CAIRN_CHECKPOINT_REST;
+	pthread_mutex_unlock(&c->lock);
+	if (!rest)
+		return SQLITE_OK;
+	/* Whatever comes of it: the commit is durable, and the log is still there. */
+	int rc = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	c->from_pages = pages;
+	pthread_mutex_lock(&c->lock);
+	c->state = checkpoint_failed(rc) ? CAIRN_CHECKPOINT_FAILED : CAIRN_CHECKPOINT_IDLE;
+	pthread_mutex_unlock(&c->lock);
+	return SQLITE_OK;
+}
+
+/* A connection that has read nothing does not know yet that there is a log. */
+static enum cairn_status checkpoint_set_up(sqlite3 *db)
+{
+	int64_t value;
+	enum cairn_status status = cairn_sql_exec(db, "PRAGMA synchronous = FULL");
+	return status == CAIRN_OK ? cairn_sql_ask(db, "PRAGMA schema_version", &value) : status;
+}
+
+enum cairn_status cairn_checkpoint_open(struct cairn_checkpoint *c, const char *path, uint64_t keep_bytes,
+					sqlite3 *writer_db, struct cairn_diag *diag)
+{
+	c->path = path;
+	c->keep_bytes = keep_bytes;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->changed, NULL);
+	enum cairn_status status = cairn_sql_open(&c->db, path, SQLITE_OPEN_READWRITE, NULL, diag);
+	if (status != CAIRN_OK)
+		return status;
+	status = checkpoint_set_up(c->db);
+	if (status != CAIRN_OK)
+		return cairn_sql_fail(c->db, diag, "cannot read the index");
+	if (pthread_create(&c->thread, NULL, checkpoint_loop, c) != 0)
+		return cairn_fail(
+			diag, CAIRN_E_NOMEM, "index.thread", CAIRN_NO_OFFSET,
+			"the thread for checkpoints of the index's log cannot be started; raise the limit on threads");
+	c->started = true;
+	c->writer_db = writer_db;
+	checkpoint_bound(c);
+	(void)sqlite3_wal_hook(writer_db, checkpoint_committed, c);
+	return CAIRN_OK;
+}
+
+bool cairn_checkpoint_failed(struct cairn_checkpoint *c)
+{
+	pthread_mutex_lock(&c->lock);
+	bool failed = c->state == CAIRN_CHECKPOINT_FAILED;
+	pthread_mutex_unlock(&c->lock);
+	return failed;
+}
+
+/* How much there is of the log's file, used or not. */
+static int64_t checkpoint_log_bytes(sqlite3 *db)
+{
+	sqlite3_file *file = NULL;
+	sqlite3_int64 bytes = 0;
+	int rc = sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+	if (rc == SQLITE_OK && file && file->pMethods && file->pMethods->xFileSize(file, &bytes) == SQLITE_OK)
+		return bytes;
+	return 0;
+}
+
+bool cairn_checkpoint_shrink(struct cairn_checkpoint *c)
+{
+	pthread_mutex_lock(&c->lock);
+	while (c->state == CAIRN_CHECKPOINT_FOLDING)
+		pthread_cond_wait(&c->changed, &c->lock);
+	bool failed = c->state == CAIRN_CHECKPOINT_FAILED;
+	pthread_mutex_unlock(&c->lock);
+	if (failed)
+		return true;
+	/* Commits of others do not wait for a reader. */
+	sqlite3_busy_timeout(c->writer_db, 0);
+	int rc = sqlite3_wal_checkpoint_v2(c->writer_db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_busy_timeout(c->writer_db, CAIRN_SQL_BUSY_MS);
+	pthread_mutex_lock(&c->lock);
+	c->state = checkpoint_failed(rc) ? CAIRN_CHECKPOINT_FAILED : CAIRN_CHECKPOINT_IDLE;
+	pthread_mutex_unlock(&c->lock);
+	return rc != SQLITE_FULL ||
+	       checkpoint_log_bytes(c->writer_db) < (int64_t)CAIRN_CHECKPOINT_PAGES_MIN * CAIRN_MIGRATE_PAGE_BYTES;
+}
+
+void cairn_checkpoint_close(struct cairn_checkpoint *c)
+{
+	if (!c->db)
+		return;
+	if (c->writer_db)
+		(void)sqlite3_wal_hook(c->writer_db, NULL, NULL);
+	pthread_mutex_lock(&c->lock);
+	c->closing = true;
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+	if (c->started)
+		pthread_join(c->thread, NULL);
+	if (c->writer_db && c->state == CAIRN_CHECKPOINT_FAILED)
+		(void)sqlite3_db_config(c->writer_db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	cairn_sql_closep(&c->db);
+	pthread_cond_destroy(&c->changed);
+	pthread_mutex_destroy(&c->lock);
+}

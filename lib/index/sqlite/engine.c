@@ -1,0 +1,228 @@
+/* The table of what this engine does, and how it writes for the index's writer. */
+#include "index/sqlite/engine.h"
+
+static struct cairn_tx *engine_tx(struct cairn_index *ix)
+{
+	return &cairn_sqlite(ix)->tx;
+}
+
+/* --- a transaction ------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status engine_fail(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	return cairn_sql_fail(engine_tx(ix)->db, diag, "the index cannot be written");
+}
+
+static enum cairn_status engine_begin(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	enum cairn_status status = cairn_tx_begin(engine_tx(ix));
+	if (status != CAIRN_OK)
+		(void)engine_fail(ix, diag);
+	return status;
+}
+
+static enum cairn_status engine_commit(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	struct cairn_sqlite *s = cairn_sqlite(ix);
+	enum cairn_status status = cairn_tx_commit(&s->tx);
+	if (status != CAIRN_OK) {
+		(void)engine_fail(ix, diag);
+		return status;
+	}
+	pthread_mutex_lock(&s->lock);
+	s->counts = s->tx.counts;
+	pthread_mutex_unlock(&s->lock);
+	return CAIRN_OK;
+}
+
+static void engine_roll_back(struct cairn_index *ix)
+{
+	cairn_tx_rollback(engine_tx(ix));
+}
+
+static bool engine_is_open(const struct cairn_index *ix)
+{
+	return cairn_tx_is_open(&((const struct cairn_sqlite *)ix)->tx);
+}
+
+/* --- a write ------------------------------------------------------------------------------------------------------ */
+
+/* Every failure says why; those of the database in its own words. */
+static void engine_explain(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	int rc = sqlite3_errcode(engine_tx(ix)->db) & 0xff;
+	if (rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE)
+		(void)engine_fail(ix, &write->diag);
+	else
+		(void)cairn_fail(&write->diag, write->status, "index.write", CAIRN_NO_OFFSET,
+				 "what was to be registered: %s", cairn_status_name(write->status));
+}
+
+static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	write->diag = (struct cairn_diag){0};
+	write->status = write->kind->apply(ix, write);
+	if (write->status != CAIRN_OK)
+		engine_explain(ix, write);
+	return write->status == CAIRN_OK;
+}
+
+/* The savepoint failed, whatever became of the write. */
+static bool engine_lose(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	write->diag = (struct cairn_diag){0};
+	write->status = engine_fail(ix, &write->diag);
+	return false;
+}
+
+static bool engine_apply(struct cairn_index *ix, struct cairn_index_write *write, bool alone)
+{
+	struct cairn_tx *tx = engine_tx(ix);
+	if (!alone)
+		return engine_apply_one(ix, write);
+	if (cairn_tx_save(tx) != CAIRN_OK)
+		return engine_lose(ix, write);
+	/* Some failures end the whole transaction by themselves. */
+	if (!engine_apply_one(ix, write) && (!cairn_tx_is_open(tx) || cairn_tx_undo(tx) != CAIRN_OK))
+		return false;
+	return cairn_tx_release(tx) == CAIRN_OK || engine_lose(ix, write);
+}
+
+static enum cairn_status engine_probe(struct cairn_index *ix)
+{
+	return cairn_tx_probe(engine_tx(ix));
+}
+
+#define ENGINE_WRITE(name)                                                                                             \
+	static enum cairn_status engine_##name(struct cairn_index *ix, struct cairn_index_##name *request)             \
+	{                                                                                                              \
+		return cairn_tx_##name(engine_tx(ix), request);                                                        \
+	}
+
+ENGINE_WRITE(put_xorb)
+ENGINE_WRITE(put_shard)
+ENGINE_WRITE(forget_file)
+ENGINE_WRITE(share_file)
+ENGINE_WRITE(renew_xorb)
+ENGINE_WRITE(lose_xorb)
+ENGINE_WRITE(gc_mark)
+ENGINE_WRITE(gc_sweep)
+ENGINE_WRITE(add_key)
+ENGINE_WRITE(revoke_key)
+ENGINE_WRITE(add_telemetry)
+ENGINE_WRITE(add_account)
+ENGINE_WRITE(disable_account)
+ENGINE_WRITE(set_member)
+
+/* --- room, and work beside the writes ----------------------------------------------------------------------------- */
+
+/* What did not fit is undone, but the log's file has grown with it, perhaps over all that was free. To fold the log in
+ * the database may have to grow; more comes back than that takes. */
+static void engine_make_room(struct cairn_index *ix)
+{
+	struct cairn_sqlite *s = cairn_sqlite(ix);
+	if (cairn_checkpoint_shrink(&s->checkpoint) || !cairn_reserve_release(&s->reserve))
+		return;
+	(void)!cairn_checkpoint_shrink(&s->checkpoint);
+	cairn_reserve_take(&s->reserve, true);
+}
+
+static void engine_use_reserve(struct cairn_index *ix)
+{
+	(void)cairn_reserve_release(&cairn_sqlite(ix)->reserve);
+}
+
+static void engine_keep_reserve(struct cairn_index *ix)
+{
+	cairn_reserve_take(&cairn_sqlite(ix)->reserve, false);
+}
+
+static bool engine_idle_work(struct cairn_index *ix)
+{
+	return cairn_tx_fill_filter(engine_tx(ix));
+}
+
+static enum cairn_status engine_upkeep(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	if (!cairn_checkpoint_failed(&cairn_sqlite(ix)->checkpoint))
+		return CAIRN_OK;
+	return cairn_fail(
+		diag, CAIRN_E_IO, "index.checkpoint", CAIRN_NO_OFFSET,
+		"the disk failed during a checkpoint of the index's log; nothing is lost, but the log grows: look "
+		"at the disk and restart the daemon, which begins with a checkpoint of all of it");
+}
+
+const struct cairn_index_backend CAIRN_SQLITE = {
+	.remote = false,
+	.migrate = cairn_sqlite_migrate,
+	.open = cairn_sqlite_open,
+	.free = cairn_sqlite_free,
+
+	.xorb = cairn_sqlite_xorb,
+	.xorb_by_id = cairn_sqlite_xorb_by_id,
+	.chunk_list = cairn_sqlite_chunk_list,
+	.chunk_list_by_id = cairn_sqlite_chunk_list_by_id,
+	.may_dedupe = cairn_sqlite_may_dedupe,
+	.dedupe = cairn_sqlite_dedupe,
+	.file = cairn_sqlite_file,
+	.file_by_sha256 = cairn_sqlite_file_by_sha256,
+	.spans = cairn_sqlite_spans,
+	.shard_known = cairn_sqlite_shard_known,
+	.each_xorb = cairn_sqlite_each_xorb,
+	.each_file = cairn_sqlite_each_file,
+	.totals = cairn_sqlite_totals,
+	.key = cairn_sqlite_key,
+	.key_is_good = cairn_sqlite_key_is_good,
+	.each_key = cairn_sqlite_each_key,
+	.account = cairn_sqlite_account,
+	.account_by_id = cairn_sqlite_account_by_id,
+	.each_account = cairn_sqlite_each_account,
+	.role = cairn_sqlite_role,
+	.each_member = cairn_sqlite_each_member,
+	.each_organisation = cairn_sqlite_each_organisation,
+	.each_telemetry = cairn_sqlite_each_telemetry,
+	.last_xorb = cairn_sqlite_last_xorb,
+	.describe = cairn_sqlite_describe,
+	.upkeep = engine_upkeep,
+
+	.examine = cairn_sqlite_examine,
+	.examine_xorbs = cairn_sqlite_examine_xorbs,
+	.glance = cairn_sqlite_glance,
+	.mend = cairn_sqlite_mend,
+	.references_agree = cairn_sqlite_references_agree,
+
+	.begin = engine_begin,
+	.apply = engine_apply,
+	.is_open = engine_is_open,
+	.commit = engine_commit,
+	.roll_back = engine_roll_back,
+	.put_xorb = engine_put_xorb,
+	.put_shard = engine_put_shard,
+	.forget_file = engine_forget_file,
+	.share_file = engine_share_file,
+	.renew_xorb = engine_renew_xorb,
+	.lose_xorb = engine_lose_xorb,
+	.gc_mark = engine_gc_mark,
+	.gc_sweep = engine_gc_sweep,
+	.add_key = engine_add_key,
+	.revoke_key = engine_revoke_key,
+	.add_telemetry = engine_add_telemetry,
+	.add_account = engine_add_account,
+	.disable_account = engine_disable_account,
+	.set_member = engine_set_member,
+	.probe = engine_probe,
+	.make_room = engine_make_room,
+	.use_reserve = engine_use_reserve,
+	.keep_reserve = engine_keep_reserve,
+	.idle_work = engine_idle_work,
+
+	.copy = cairn_sqlite_copy,
+	.copy_each = cairn_sqlite_copy_each,
+	.copy_examine = cairn_sqlite_copy_examine,
+	.snapshot_open = cairn_sqlite_snapshot_open,
+	.snapshot_free = cairn_sqlite_snapshot_free,
+	.snapshot_extent = cairn_sqlite_snapshot_extent,
+	.snapshot_xorbs = cairn_sqlite_snapshot_xorbs,
+	.snapshot_files = cairn_sqlite_snapshot_files,
+	.snapshot_xorb_hash = cairn_sqlite_snapshot_xorb_hash,
+};

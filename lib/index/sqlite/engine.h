@@ -1,0 +1,147 @@
+/* The index from inside: read connections, the writing one, and what goes on beside it. */
+#ifndef CAIRN_INDEX_SQLITE_ENGINE_H
+#define CAIRN_INDEX_SQLITE_ENGINE_H
+
+#include "index/sqlite/checkpoint.h"
+#include "index/sqlite/reader.h"
+#include "index/sqlite/reserve.h"
+#include "index/sqlite/sqlite.h"
+#include "index/sqlite/write.h"
+
+struct cairn_sqlite {
+	struct cairn_index index; /* first */
+	char *path;               /* of the database */
+	char *log_path;           /* of its write-ahead log */
+	char *uri;                /* how the readers name it when nothing is to be changed; else NULL */
+	struct cairn_pool pool;
+	struct cairn_tx tx;           /* the writer's thread's own, once it runs */
+	struct cairn_reserve reserve; /* likewise */
+	struct cairn_checkpoint checkpoint;
+	pthread_mutex_t lock;          /* over: */
+	struct cairn_tx_counts counts; /* as of the last commit */
+};
+
+static inline struct cairn_sqlite *cairn_sqlite(struct cairn_index *ix)
+{
+	return (struct cairn_sqlite *)ix;
+}
+
+/** Borrow a reader. @return as cairn_pool_take() */
+CAIRN_MUST_USE static inline enum cairn_status cairn_sqlite_take(struct cairn_index *ix, struct cairn_reader **out)
+{
+	return cairn_pool_take(&cairn_sqlite(ix)->pool, out);
+}
+
+/** A connection of its own to read from, beside the readers. @return as cairn_sql_open() */
+CAIRN_MUST_USE static inline enum cairn_status cairn_sqlite_open_beside(struct cairn_index *ix, sqlite3 **db,
+									struct cairn_diag *diag)
+{
+	const struct cairn_pool *pool = &cairn_sqlite(ix)->pool;
+	return cairn_sql_open(db, pool->path, pool->open_flags, NULL, diag);
+}
+
+/* Columns of a xorb in the reader's statements, before any others. */
+enum { CAIRN_SQLITE_XORB_COLUMNS = 8 };
+
+/** Read a xorb from them. @return false: damaged */
+bool cairn_sqlite_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out);
+
+/** Read a file from columns hash, size. @return CAIRN_OK; CAIRN_E_DAMAGED */
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_file_columns(sqlite3_stmt *row, struct cairn_index_file *out);
+
+/** Bind the start and the length of a page to parameters 1 and 2. @return the length that counts */
+uint32_t cairn_sqlite_page(sqlite3_stmt *stmt, int64_t from_id, uint32_t limit);
+
+/* --- the calls of struct cairn_index_backend ---------------------------------------------------------------------- */
+
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_migrate(const char *dir, struct cairn_diag *diag, int *from, int *to);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_open(struct cairn_index **out, const char *dir,
+						   const struct cairn_index_options *options, struct cairn_diag *diag);
+void cairn_sqlite_free(struct cairn_index *ix);
+void cairn_sqlite_describe(struct cairn_index *ix, struct cairn_index_stats *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_xorb(struct cairn_index *ix, const struct cairn_hash *hash,
+						   struct cairn_index_xorb *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_xorb_by_id(struct cairn_index *ix, int64_t id,
+							 struct cairn_index_xorb *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
+							 struct cairn_chunk_list *list);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_chunk_list_by_id(struct cairn_index *ix, int64_t id,
+							       struct cairn_chunk_list *list);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_spans(
+	struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n, const uint32_t with_spans[static 2],
+	enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places), void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_hash *hash,
+						   const char *viewer, bool with_terms, struct cairn_index_file *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
+							     const char *viewer, struct cairn_index_file *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_shard_known(struct cairn_index *ix, const struct cairn_hash *body,
+							  const char *scope, const char *owner, bool *known);
+bool cairn_sqlite_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_dedupe(
+	struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+	bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+							void (*visit)(void *ctx, const struct cairn_index_xorb *xorb),
+							void *ctx, int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+							bool with_terms,
+							void (*visit)(void *ctx, const struct cairn_index_file *file),
+							void *ctx, int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index_totals *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_last_xorb(struct cairn_index *ix, int64_t *id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_key(struct cairn_index *ix, const uint8_t digest[static 32],
+						  struct cairn_index_key *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+						       void (*visit)(void *ctx, const struct cairn_index_key *key),
+						       void *ctx, int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_account(struct cairn_index *ix, const char *name,
+						      struct cairn_index_account *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_account_by_id(struct cairn_index *ix, int64_t id,
+							    struct cairn_index_account *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_account(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+							   void (*visit)(void *ctx,
+									 const struct cairn_index_account *account),
+							   void *ctx, int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_role(struct cairn_index *ix, int64_t organisation, int64_t user,
+						   enum cairn_index_role *role);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_member(struct cairn_index *ix, int64_t organisation, int64_t from_id,
+							  cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_organisation(struct cairn_index *ix, int64_t user, int64_t from_id,
+								cairn_index_visit_member *visit, void *ctx,
+								int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
+							     void (*visit)(void *ctx,
+									   const struct cairn_index_telemetry *row),
+							     void *ctx, int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
+						      struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_examine_xorbs(struct cairn_index *ix, cairn_index_visit_fault *visit,
+							    void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_glance(struct cairn_index *ix, int64_t limit_ms, bool (*stop)(void *ctx),
+						     void *stop_ctx, cairn_index_visit_fault *visit, void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_copy_examine(const char *path, cairn_index_visit_fault *visit, void *ctx,
+							   struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,
+						   struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_references_agree(struct cairn_index *ix, bool *agree);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_copy(const char *dir, const char *path, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_copy_each(
+	const char *path, enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes),
+	void *ctx, struct cairn_diag *diag);
+
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_snapshot_open(struct cairn_index_snapshot **out, const char *dir,
+							    struct cairn_diag *diag);
+void cairn_sqlite_snapshot_free(struct cairn_index_snapshot *snapshot);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_snapshot_extent(struct cairn_index_snapshot *snapshot, int64_t after_xorb,
+							      struct cairn_index_extent *out, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
+							     cairn_index_visit_xorb *visit, void *ctx,
+							     struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_snapshot_files(struct cairn_index_snapshot *snapshot, int64_t after,
+							     cairn_index_visit_file *visit, void *ctx,
+							     struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
+								 struct cairn_hash *out);
+
+#endif

@@ -1,0 +1,337 @@
+/* Each look is a statement or two that say where two tables, or a table and its trees, disagree. */
+#include "index/examine.h"
+#include "index/sqlite/engine.h"
+#include "index/sqlite/migrate.h"
+#include "index/sqlite/needed.h"
+#include "index/sqlite/offsets.h"
+
+#include "base/clock.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define EXAMINE_MAX "64"
+_Static_assert(CAIRN_INDEX_FAULTS_MAX == 64, "as in the statements");
+
+struct examine {
+	sqlite3 *db;
+	cairn_index_visit_fault *visit;
+	void *ctx;
+};
+
+static void examine_tell(struct examine *e, enum cairn_index_fault_kind kind, const char *fmt, ...) CAIRN_PRINTF(3, 4);
+
+static void examine_tell(struct examine *e, enum cairn_index_fault_kind kind, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	const struct cairn_index_fault fault = {.kind = kind, .text = text};
+	e->visit(e->ctx, &fault);
+}
+
+/* What cannot be read is damaged, or the disk fails: either is a fault, and no reason not to look at the rest. */
+static enum cairn_status examine_failed(struct examine *e, enum cairn_status status, const char *doing)
+{
+	if ((sqlite3_errcode(e->db) & 0xff) == SQLITE_INTERRUPT)
+		return CAIRN_E_BUSY;
+	if (status == CAIRN_E_NOMEM)
+		return status;
+	examine_tell(e, CAIRN_INDEX_FAULT_TREE, "%s: %s (SQLite %d)", doing, sqlite3_errmsg(e->db),
+		     sqlite3_extended_errcode(e->db));
+	return CAIRN_OK;
+}
+
+/* Tell each row of a statement. @param doing  what is said if it fails */
+static enum cairn_status examine_each(struct examine *e, const char *sql, const char *doing,
+				      void (*tell)(struct examine *e, sqlite3_stmt *row))
+{
+	sqlite3_stmt *stmt[1] = {NULL};
+	bool row = true;
+	enum cairn_status status = cairn_sql_prepare(e->db, &sql, stmt, 1);
+	for (unsigned n = 0; status == CAIRN_OK && row && n < CAIRN_INDEX_FAULTS_MAX; n++) {
+		status = cairn_sql_step(stmt[0], &row);
+		if (status == CAIRN_OK && row)
+			tell(e, stmt[0]);
+	}
+	if (status != CAIRN_OK)
+		status = examine_failed(e, status, doing);
+	cairn_sql_finalize(stmt, 1);
+	return status;
+}
+
+/* --- trees -------------------------------------------------------------------------------------------------------- */
+
+static const char EXAMINE_TREES[] = "the trees cannot be read";
+
+static void examine_tell_tree(struct examine *e, sqlite3_stmt *row)
+{
+	const char *text = (const char *)sqlite3_column_text(row, 0);
+	if (text && sqlite3_stricmp(text, "ok") != 0)
+		examine_tell(e, CAIRN_INDEX_FAULT_TREE, "%s", text);
+}
+
+static void examine_note(void *ctx, const struct cairn_index_fault *fault)
+{
+	(void)fault;
+	*(bool *)ctx = false;
+}
+
+static enum cairn_status examine_trees(struct examine *e)
+{
+	return examine_each(e, "PRAGMA integrity_check(" EXAMINE_MAX ")", EXAMINE_TREES, examine_tell_tree);
+}
+
+enum cairn_status cairn_examine_trees(sqlite3 *db, bool *sound)
+{
+	struct examine e = {.db = db, .visit = examine_note, .ctx = sound};
+	*sound = true;
+	return examine_trees(&e);
+}
+
+/* --- rows that belong together ------------------------------------------------------------------------------------ */
+
+static void examine_tell_foreign(struct examine *e, sqlite3_stmt *row)
+{
+	const char *table = (const char *)sqlite3_column_text(row, 0);
+	const char *parent = (const char *)sqlite3_column_text(row, 2);
+	examine_tell(e, CAIRN_INDEX_FAULT_LINK, "row %lld of %s names one of %s that is not there",
+		     (long long)sqlite3_column_int64(row, 1), table ? table : "?", parent ? parent : "?");
+}
+
+static const struct examine_rule {
+	int64_t since; /* version of the schema */
+	const char *what;
+	const char *sql; /* how many there are; none is right */
+} examine_rules[] = {
+	{1, "xorbs without a chunk list",
+	 "SELECT count(*) FROM xorb x WHERE NOT EXISTS(SELECT 1 FROM list l WHERE l.xorb = x.id)"},
+	{1, "files that nobody owns",
+	 "SELECT count(*) FROM file f WHERE NOT EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id)"},
+	{1, "xorbs that are retired although a file needs them",
+	 "SELECT count(*) FROM xorb x WHERE retired IS NOT NULL"
+	 " AND EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)"},
+	{1, "xorbs that are offered although they are retired",
+	 "SELECT count(*) FROM xorb x WHERE retired IS NOT NULL"
+	 " AND EXISTS(SELECT 1 FROM dedupe d WHERE d.xorb = x.id)"},
+	{1, "eligible chunks that their xorb has not",
+	 "SELECT count(*) FROM xorb x CROSS JOIN dedupe d ON d.xorb = x.id WHERE d.place NOT BETWEEN 0 AND x.chunks - "
+	 "1"},
+	{1, "eligible chunks of a scope without a name",
+	 "SELECT count(*) FROM dedupe WHERE scope NOT IN (SELECT id FROM scope)"},
+	{1, "numbers of xorbs that could be given again",
+	 "SELECT max(0, coalesce(max(id), 0) - coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'xorb'), 0))"
+	 " FROM xorb"},
+	{1, "numbers of files that could be given again",
+	 "SELECT max(0, coalesce(max(id), 0) - coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'file'), 0))"
+	 " FROM file"},
+};
+
+static enum cairn_status examine_links(struct examine *e, int64_t version)
+{
+	enum cairn_status status = examine_each(e, "SELECT * FROM pragma_foreign_key_check LIMIT " EXAMINE_MAX,
+						"rows that name others cannot be read", examine_tell_foreign);
+	for (unsigned i = 0; i < sizeof(examine_rules) / sizeof(examine_rules[0]) && status == CAIRN_OK; i++) {
+		const struct examine_rule *rule = &examine_rules[i];
+		int64_t n = 0;
+		if (version < rule->since)
+			continue;
+		status = cairn_sql_ask(e->db, rule->sql, &n);
+		if (status != CAIRN_OK)
+			status = examine_failed(e, status, rule->what);
+		else if (n != 0)
+			examine_tell(e, CAIRN_INDEX_FAULT_LINK, "%lld %s", (long long)n, rule->what);
+	}
+	return status;
+}
+
+/* --- what state counts -------------------------------------------------------------------------------------------- */
+
+static void examine_tell_count(struct examine *e, sqlite3_stmt *row)
+{
+	examine_tell(e, CAIRN_INDEX_FAULT_COUNT, "state counts %lld %s, and there are %lld",
+		     (long long)sqlite3_column_int64(row, 1), (const char *)sqlite3_column_text(row, 0),
+		     (long long)sqlite3_column_int64(row, 2));
+}
+
+static const char EXAMINE_COUNTS[] =
+	"SELECT what, told, found FROM (SELECT 'rows of state' AS what, 1 AS told, count(*) AS found FROM state"
+	" UNION ALL SELECT 'files', (SELECT files FROM state), count(*) FROM file"
+	" UNION ALL SELECT 'xorbs', (SELECT xorbs FROM state), count(*) FROM xorb"
+	" UNION ALL SELECT 'shards', (SELECT shards FROM state), count(*) FROM shard"
+	" UNION ALL SELECT 'eligible chunks', (SELECT eligible FROM state), count(*) FROM dedupe"
+	" UNION ALL SELECT 'stored bytes', (SELECT stored_bytes FROM state), coalesce(sum(stored), 0) FROM xorb)"
+	" WHERE told IS NOT found";
+
+/* --- references --------------------------------------------------------------------------------------------------- */
+
+static void examine_tell_missing(struct examine *e, sqlite3_stmt *row)
+{
+	examine_tell(e, CAIRN_INDEX_FAULT_REFERENCE,
+		     "file number %lld needs xorb number %lld, and reference does not say so",
+		     (long long)sqlite3_column_int64(row, 1), (long long)sqlite3_column_int64(row, 0));
+}
+
+static void examine_tell_extra(struct examine *e, sqlite3_stmt *row)
+{
+	examine_tell(e, CAIRN_INDEX_FAULT_REFERENCE,
+		     "reference says that file number %lld needs xorb number %lld, and its terms do not",
+		     (long long)sqlite3_column_int64(row, 1), (long long)sqlite3_column_int64(row, 0));
+}
+
+static void examine_tell_terms(void *ctx, int64_t file)
+{
+	examine_tell(ctx, CAIRN_INDEX_FAULT_REFERENCE, "the terms of file number %lld are damaged", (long long)file);
+}
+
+/* Which ones is asked only when the sums tell that there are some. */
+static enum cairn_status examine_references(struct examine *e, int64_t version)
+{
+	bool agree = false;
+	enum cairn_status status = cairn_needed_agrees(e->db, version, examine_tell_terms, e, &agree);
+	if (status == CAIRN_OK && agree)
+		return CAIRN_OK;
+	if (status == CAIRN_OK)
+		status = cairn_needed_fill(e->db, version);
+	if (status != CAIRN_OK)
+		return examine_failed(e, status, "the files' terms cannot be compared with reference");
+	status = examine_each(e, CAIRN_NEEDED_MISSING " LIMIT " EXAMINE_MAX, "reference cannot be read",
+			      examine_tell_missing);
+	if (status == CAIRN_OK)
+		status = examine_each(e, CAIRN_NEEDED_EXTRA " LIMIT " EXAMINE_MAX, "reference cannot be read",
+				      examine_tell_extra);
+	return status;
+}
+
+/* --- offsets ------------------------------------------------------------------------------------------------------ */
+
+enum { EXAMINE_OFFSETS_SINCE = 5 }; /* version; before, terms kept none */
+
+/* Files whose terms were told. */
+struct examine_offsets {
+	struct examine *e;
+	unsigned n;
+};
+
+static void examine_tell_offsets(void *ctx, int64_t file)
+{
+	struct examine_offsets *o = ctx;
+	if (o->n++ < CAIRN_INDEX_FAULTS_MAX)
+		examine_tell(o->e, CAIRN_INDEX_FAULT_OFFSETS,
+			     "the terms of file number %lld name other bytes of their xorbs than the chunk lists",
+			     (long long)file);
+}
+
+static enum cairn_status examine_offsets(struct examine *e, int64_t version)
+{
+	struct examine_offsets o = {.e = e};
+	if (version < EXAMINE_OFFSETS_SINCE)
+		return CAIRN_OK;
+	enum cairn_status status = cairn_offsets_examine(e->db, examine_tell_offsets, &o);
+	return status == CAIRN_OK
+		       ? CAIRN_OK
+		       : examine_failed(e, status, "the files' terms cannot be compared with the chunk lists");
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status examine_all(struct examine *e, int64_t version)
+{
+	enum cairn_status status = examine_trees(e);
+	if (status == CAIRN_OK)
+		status = examine_links(e, version);
+	if (status == CAIRN_OK)
+		status = examine_each(e, EXAMINE_COUNTS, "the tables cannot be counted", examine_tell_count);
+	if (status == CAIRN_OK)
+		status = examine_references(e, version);
+	return status == CAIRN_OK ? examine_offsets(e, version) : status;
+}
+
+static enum cairn_status examine_path(const char *path, int flags, cairn_index_visit_fault *visit, void *ctx,
+				      struct cairn_diag *diag)
+{
+	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
+	int64_t version = 0;
+	enum cairn_status status = cairn_sql_open(&db, path, flags, NULL, diag);
+	if (status == CAIRN_OK)
+		status = cairn_migrate_judge(db, path, &version, diag);
+	if (status == CAIRN_OK && cairn_sql_exec(db, "BEGIN") != CAIRN_OK)
+		status = cairn_sql_fail(db, diag, "cannot read the index");
+	if (status != CAIRN_OK)
+		return status;
+	struct examine e = {.db = db, .visit = visit, .ctx = ctx};
+	status = examine_all(&e, version);
+	return status == CAIRN_OK ? CAIRN_OK : cairn_sql_fail(db, diag, "cannot examine the index");
+}
+
+enum cairn_status cairn_sqlite_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
+				       struct cairn_diag *diag)
+{
+	const struct cairn_pool *pool = &cairn_sqlite(ix)->pool;
+	return examine_path(pool->path, pool->open_flags, visit, ctx, diag);
+}
+
+enum cairn_status cairn_sqlite_examine_xorbs(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx)
+{
+	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
+	enum cairn_status status = cairn_sqlite_open_beside(ix, &db, NULL);
+	struct examine e = {.db = db, .visit = visit, .ctx = ctx};
+	return status == CAIRN_OK ? examine_each(&e, "PRAGMA integrity_check('xorb')", EXAMINE_TREES, examine_tell_tree)
+				  : status;
+}
+
+/* When a glance ends. */
+struct examine_end {
+	int64_t at_ms;
+	bool (*stop)(void *ctx);
+	void *stop_ctx;
+	cairn_index_visit_fault *visit;
+	void *ctx;
+};
+
+static int examine_is_over(void *ctx)
+{
+	const struct examine_end *end = ctx;
+	return cairn_clock_mono_ms() >= end->at_ms || (end->stop && end->stop(end->stop_ctx));
+}
+
+/* A check that was interrupted may say so as it says a fault. */
+static void examine_glanced(void *ctx, const struct cairn_index_fault *fault)
+{
+	struct examine_end *end = ctx;
+	if (!examine_is_over(end))
+		end->visit(end->ctx, fault);
+}
+
+enum cairn_status cairn_sqlite_glance(struct cairn_index *ix, int64_t limit_ms, bool (*stop)(void *ctx), void *stop_ctx,
+				      cairn_index_visit_fault *visit, void *ctx)
+{
+	static const char *const LOOKS[] = {
+		"PRAGMA integrity_check('state')",      "PRAGMA integrity_check('scope')",
+		"PRAGMA integrity_check('api_key')",    "PRAGMA integrity_check('shard')",
+		"PRAGMA integrity_check('member')",     "PRAGMA integrity_check('xorb')",
+		"PRAGMA integrity_check('file_owner')", "PRAGMA integrity_check('reference')",
+		"PRAGMA integrity_check('claim')",      "PRAGMA integrity_check('file')",
+		"PRAGMA integrity_check('dedupe')",
+	};
+	enum { OPERATIONS = 10000 }; /* of SQLite, between two looks at the clock: some milliseconds */
+	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
+	struct examine_end end = {cairn_clock_mono_ms() + limit_ms, stop, stop_ctx, visit, ctx};
+	enum cairn_status status = cairn_sqlite_open_beside(ix, &db, NULL);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_progress_handler(db, OPERATIONS, examine_is_over, &end);
+	struct examine e = {.db = db, .visit = examine_glanced, .ctx = &end};
+	for (unsigned i = 0; i < sizeof(LOOKS) / sizeof(LOOKS[0]) && status == CAIRN_OK; i++)
+		status = examine_is_over(&end) ? CAIRN_E_BUSY
+					       : examine_each(&e, LOOKS[i], EXAMINE_TREES, examine_tell_tree);
+	return status == CAIRN_E_BUSY ? CAIRN_OK : status;
+}
+
+enum cairn_status cairn_sqlite_copy_examine(const char *path, cairn_index_visit_fault *visit, void *ctx,
+					    struct cairn_diag *diag)
+{
+	return examine_path(path, SQLITE_OPEN_READONLY, visit, ctx, diag);
+}

@@ -1,0 +1,109 @@
+/* The terms of a file and its references, which several writes change. */
+#include "index/sqlite/rows.h"
+#include "index/sqlite/write.h"
+
+#include <stdlib.h>
+
+static void file_terms_freep(struct cairn_index_term **terms)
+{
+	free(*terms);
+}
+
+static enum cairn_status file_terms(struct cairn_tx *tx, int64_t file, struct cairn_index_term **terms, uint32_t *n)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_GET_TERMS];
+	sqlite3_bind_int64(stmt, 1, file);
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	if (status != CAIRN_OK || !row)
+		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
+	size_t len;
+	const uint8_t *bytes = cairn_sql_blob(stmt, 0, &len);
+	return cairn_rows_terms(terms, n, bytes, len, CAIRN_ROWS_TERM_BYTES);
+}
+
+/* @param read  what file_terms() said: terms that are damaged do not tell which xorbs the file kept */
+static enum cairn_status file_drop_references(struct cairn_tx *tx, int64_t file, enum cairn_status read,
+					      const struct cairn_index_term *terms, uint32_t n)
+{
+	sqlite3_stmt *reference = tx->stmt[CAIRN_TX_DROP_REFERENCE], *all = tx->stmt[CAIRN_TX_DROP_REFERENCES];
+	enum cairn_status status = read;
+	if (read == CAIRN_E_DAMAGED) {
+		sqlite3_bind_int64(all, 1, file);
+		status = cairn_sql_run(all);
+	}
+	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++) {
+		if (i > 0 && terms[i].xorb_id == terms[i - 1].xorb_id)
+			continue;
+		sqlite3_bind_int64(reference, 1, terms[i].xorb_id);
+		sqlite3_bind_int64(reference, 2, file);
+		status = cairn_sql_run(reference);
+	}
+	return status;
+}
+
+enum cairn_status cairn_tx_add_references(struct cairn_tx *tx, int64_t file, const int64_t *xorbs, uint32_t n)
+{
+	sqlite3_stmt *reference = tx->stmt[CAIRN_TX_ADD_REFERENCE];
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++) {
+		sqlite3_bind_int64(reference, 1, xorbs[i]);
+		sqlite3_bind_int64(reference, 2, file);
+		status = cairn_sql_run(reference);
+	}
+	return status;
+}
+
+enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file)
+{
+	CLEANUP(file_terms_freep) struct cairn_index_term *terms = NULL;
+	uint32_t n = 0;
+	enum cairn_status read = file_terms(tx, file, &terms, &n);
+	enum cairn_status status = file_drop_references(tx, file, read, terms, n);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_FILE], 1, file);
+	tx->counts.files--;
+	return cairn_sql_run(tx->stmt[CAIRN_TX_DROP_FILE]);
+}
+
+static enum cairn_status file_xorb_is_stored(struct cairn_tx *tx, int64_t xorb, bool *stored)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_IS_STORED];
+	sqlite3_bind_int64(stmt, 1, xorb);
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	*stored = status == CAIRN_OK && row && sqlite3_column_int64(stmt, 0) != 0;
+	return status;
+}
+
+enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const uint8_t *rows, size_t rows_len,
+				     const int64_t *xorbs, uint32_t n_xorbs, bool *mended)
+{
+	*mended = false;
+	CLEANUP(file_terms_freep) struct cairn_index_term *terms = NULL;
+	uint32_t n = 0;
+	enum cairn_status read = file_terms(tx, file, &terms, &n), status = read;
+	bool stored = read != CAIRN_E_DAMAGED;
+	if (!stored)
+		status = CAIRN_OK;
+	for (uint32_t i = 0; status == CAIRN_OK && stored && i < n; i++)
+		if (i == 0 || terms[i].xorb_id != terms[i - 1].xorb_id)
+			status = file_xorb_is_stored(tx, terms[i].xorb_id, &stored);
+	if (status != CAIRN_OK || stored)
+		return status;
+	stored = true;
+	for (uint32_t i = 0; status == CAIRN_OK && stored && i < n_xorbs; i++)
+		status = file_xorb_is_stored(tx, xorbs[i], &stored);
+	if (status != CAIRN_OK || !stored)
+		return status;
+	status = file_drop_references(tx, file, read, terms, n);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_stmt *set = tx->stmt[CAIRN_TX_SET_TERMS];
+	sqlite3_bind_int64(set, 1, file);
+	cairn_sql_bind_blob(set, 2, rows, rows_len);
+	status = cairn_sql_run(set);
+	*mended = status == CAIRN_OK;
+	return status == CAIRN_OK ? cairn_tx_add_references(tx, file, xorbs, n_xorbs) : status;
+}

@@ -1,0 +1,67 @@
+/* Files that are taken from an owner, or given to one more. */
+#include "index/sqlite/write.h"
+
+/* @param[out] id  0: there is no such file */
+static enum cairn_status forget_find(struct cairn_tx *tx, const struct cairn_hash *hash, int64_t *id)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_FILE];
+	cairn_sql_bind_hash(find, 1, hash);
+	bool row;
+	enum cairn_status status = cairn_sql_step(find, &row);
+	*id = status == CAIRN_OK && row ? sqlite3_column_int64(find, 0) : 0;
+	return status;
+}
+
+/* @param[out] changed  it was the owner's */
+static enum cairn_status forget_owner(struct cairn_tx *tx, int64_t id, const char *owner, bool *changed)
+{
+	sqlite3_stmt *drop = tx->stmt[owner ? CAIRN_TX_DROP_FILE_OWNER : CAIRN_TX_DROP_FILE_OWNERS];
+	sqlite3_bind_int64(drop, 1, id);
+	if (owner)
+		cairn_sql_bind_text(drop, 2, owner);
+	enum cairn_status status = cairn_sql_run(drop);
+	*changed = status == CAIRN_OK && sqlite3_changes(tx->db) > 0;
+	return status;
+}
+
+static enum cairn_status forget_is_owned(struct cairn_tx *tx, int64_t id, bool *owned)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_HAS_FILE_OWNER];
+	sqlite3_bind_int64(stmt, 1, id);
+	return cairn_sql_step(stmt, owned);
+}
+
+enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_forget_file *forget)
+{
+	int64_t id;
+	bool owned = false;
+	forget->forgotten = false;
+	enum cairn_status status = forget_find(tx, &forget->hash, &id);
+	if (status != CAIRN_OK || id == 0)
+		return status;
+	status = forget_owner(tx, id, forget->owner, &forget->forgotten);
+	if (status != CAIRN_OK || !forget->forgotten)
+		return status;
+	tx->counts.collection++;
+	status = forget_is_owned(tx, id, &owned);
+	return status == CAIRN_OK && !owned ? cairn_tx_drop_file(tx, id) : status;
+}
+
+enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_share_file *share)
+{
+	int64_t id, owner;
+	enum cairn_status status = forget_find(tx, &share->hash, &id);
+	if (status == CAIRN_OK && id == 0)
+		return cairn_fail(&share->write.diag, CAIRN_E_NOT_FOUND, "file.unknown", CAIRN_NO_OFFSET,
+				  "there is no such file to share");
+	if (status == CAIRN_OK)
+		status = cairn_tx_scope(tx, share->owner, &owner);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_FILE_OWNER];
+	sqlite3_bind_int64(add, 1, id);
+	sqlite3_bind_int64(add, 2, owner);
+	status = cairn_sql_run(add);
+	share->shared = status == CAIRN_OK && sqlite3_changes(tx->db) > 0;
+	return status;
+}

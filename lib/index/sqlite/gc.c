@@ -1,0 +1,226 @@
+/* Xorbs that no file needs: retired, then swept. Candidates of a page are read first and changed afterwards, since
+ * SQLite does not say what a SELECT sees of changes made while it runs. */
+#include "index/needs.h"
+#include "index/sqlite/write.h"
+
+#include "base/clock.h"
+
+enum { GC_PAGE = 512 }; /* xorbs looked at between two looks at the clock */
+
+static enum cairn_status gc_drop(struct cairn_tx *tx, enum cairn_tx_stmt which, int64_t id)
+{
+	sqlite3_bind_int64(tx->stmt[which], 1, id);
+	return cairn_sql_run(tx->stmt[which]);
+}
+
+/* It is not offered any more. */
+static enum cairn_status gc_withdraw(struct cairn_tx *tx, int64_t xorb)
+{
+	enum cairn_status status = gc_drop(tx, CAIRN_TX_DROP_DEDUPE, xorb);
+	if (status == CAIRN_OK)
+		tx->counts.eligible -= sqlite3_changes(tx->db);
+	return status;
+}
+
+static enum cairn_status gc_find(struct cairn_tx *tx, const struct cairn_hash *hash, struct cairn_index_write *write,
+				 struct cairn_tx_known *known)
+{
+	enum cairn_status status = cairn_tx_find_xorb(tx, hash, known);
+	if (status == CAIRN_OK && known->id == 0)
+		return cairn_fail(&write->diag, CAIRN_E_NOT_FOUND, "xorb.unknown", CAIRN_NO_OFFSET,
+				  "there is no such xorb, or it was removed meanwhile");
+	return status;
+}
+
+enum cairn_status cairn_tx_renew_xorb(struct cairn_tx *tx, struct cairn_index_renew_xorb *renew)
+{
+	struct cairn_tx_known known;
+	enum cairn_status status = gc_find(tx, &renew->hash, &renew->write, &known);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_RENEW_XORB];
+	sqlite3_bind_int64(stmt, 1, known.id);
+	sqlite3_bind_int64(stmt, 2, renew->now_unix_s);
+	return cairn_sql_run(stmt);
+}
+
+enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_lose_xorb *lose)
+{
+	struct cairn_tx_known known;
+	enum cairn_status status = gc_find(tx, &lose->hash, &lose->write, &known);
+	if (status != CAIRN_OK)
+		return status;
+	tx->counts.stored_bytes -= known.stored_bytes;
+	tx->counts.collection++;
+	status = gc_drop(tx, CAIRN_TX_LOSE_XORB, known.id);
+	return status == CAIRN_OK ? gc_withdraw(tx, known.id) : status;
+}
+
+struct gc_page {
+	unsigned n, n_seen; /* candidates; xorbs looked at */
+	int64_t last;       /* of those looked at */
+	int64_t id[GC_PAGE];
+	struct cairn_hash hash[GC_PAGE];
+	int64_t stored_bytes[GC_PAGE];
+};
+
+static enum cairn_status gc_mark_page(struct cairn_tx *tx, int64_t from, int64_t before_unix_s, struct gc_page *page)
+{
+	page->n = page->n_seen = 0;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_MARK_PAGE];
+	sqlite3_bind_int64(stmt, 1, from);
+	sqlite3_bind_int64(stmt, 2, before_unix_s);
+	sqlite3_bind_int64(stmt, 3, GC_PAGE);
+	for (;;) {
+		bool row;
+		enum cairn_status status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		page->n_seen++;
+		page->last = sqlite3_column_int64(stmt, 0);
+		if (sqlite3_column_int64(stmt, 1) != 0)
+			page->id[page->n++] = page->last;
+	}
+}
+
+static enum cairn_status gc_retire(struct cairn_tx *tx, int64_t xorb, int64_t now_unix_s)
+{
+	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_RETIRE_XORB];
+	sqlite3_bind_int64(stmt, 1, xorb);
+	sqlite3_bind_int64(stmt, 2, now_unix_s);
+	enum cairn_status status = cairn_sql_run(stmt);
+	return status == CAIRN_OK ? gc_withdraw(tx, xorb) : status;
+}
+
+enum cairn_status cairn_tx_gc_mark(struct cairn_tx *tx, struct cairn_index_gc_mark *mark)
+{
+	int64_t now = mark->now_unix_s, until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS;
+	struct gc_page page;
+	mark->n_retired = mark->n_doubted = 0;
+	mark->next_id = mark->from_id;
+	do {
+		enum cairn_status status = gc_mark_page(tx, mark->next_id, now - mark->grace_s, &page);
+		if (status != CAIRN_OK)
+			return status;
+		if (page.n_seen < GC_PAGE)
+			page.last = 0;
+		for (unsigned i = 0; i < page.n; i++) {
+			bool doubted = cairn_index_needs_has(mark->needs, page.id[i]);
+			status = doubted ? CAIRN_OK : gc_retire(tx, page.id[i], now);
+			if (status != CAIRN_OK)
+				return status;
+			mark->n_retired += !doubted;
+			mark->n_doubted += doubted;
+			if (i + 1 < page.n && cairn_clock_mono_ms() >= until_ms) {
+				page.last = page.id[i];
+				break;
+			}
+		}
+		mark->next_id = page.last;
+	} while (mark->next_id != 0 && cairn_clock_mono_ms() < until_ms);
+	tx->counts.collection += mark->n_retired > 0;
+	return CAIRN_OK;
+}
+
+static enum cairn_status gc_sweep_page(struct cairn_tx *tx, int64_t before_unix_s, uint32_t max, struct gc_page *page)
+{
+	page->n = 0;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_SWEEP_PAGE];
+	sqlite3_bind_int64(stmt, 1, before_unix_s);
+	sqlite3_bind_int64(stmt, 2, max);
+	for (;;) {
+		bool row;
+		enum cairn_status status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		page->id[page->n] = sqlite3_column_int64(stmt, 0);
+		page->stored_bytes[page->n] = sqlite3_column_int64(stmt, 2);
+		if (!cairn_sql_hash(stmt, 1, &page->hash[page->n++]))
+			return CAIRN_E_DAMAGED;
+	}
+}
+
+/* Also an index in which a retired xorb is referenced, which cannot be, must not lose it. */
+static enum cairn_status gc_is_referenced(struct cairn_tx *tx, int64_t xorb, bool *referenced)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_HAS_REFERENCE];
+	sqlite3_bind_int64(stmt, 1, xorb);
+	return cairn_sql_step(stmt, referenced);
+}
+
+/* @param[out] shard  one that describes the xorb; 0: there is none */
+static enum cairn_status gc_find_member(struct cairn_tx *tx, int64_t xorb, int64_t *shard)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_MEMBER];
+	sqlite3_bind_int64(stmt, 1, xorb);
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	*shard = status == CAIRN_OK && row ? sqlite3_column_int64(stmt, 0) : 0;
+	return status;
+}
+
+/* A shard of which no xorb is left has no neighbours to lend. Nor is it known any more: the sweep sees to that. */
+static enum cairn_status gc_drop_members(struct cairn_tx *tx, int64_t xorb)
+{
+	for (;;) {
+		int64_t shard;
+		enum cairn_status status = gc_find_member(tx, xorb, &shard);
+		if (status != CAIRN_OK || shard == 0)
+			return status;
+		sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_MEMBER], 2, xorb);
+		status = gc_drop(tx, CAIRN_TX_DROP_MEMBER, shard);
+		if (status == CAIRN_OK)
+			status = gc_drop(tx, CAIRN_TX_DROP_SHARD, shard);
+		if (status != CAIRN_OK)
+			return status;
+		tx->counts.shards -= sqlite3_changes(tx->db);
+	}
+}
+
+static enum cairn_status gc_remove(struct cairn_tx *tx, const struct gc_page *page, unsigned i)
+{
+	enum cairn_status status = gc_withdraw(tx, page->id[i]);
+	if (status == CAIRN_OK)
+		status = gc_drop_members(tx, page->id[i]);
+	if (status == CAIRN_OK)
+		status = gc_drop(tx, CAIRN_TX_DROP_LIST, page->id[i]);
+	if (status == CAIRN_OK)
+		status = gc_drop(tx, CAIRN_TX_DROP_XORB, page->id[i]);
+	tx->counts.xorbs--;
+	tx->counts.stored_bytes -= page->stored_bytes[i];
+	return status;
+}
+
+static enum cairn_status gc_sweep_one(struct cairn_tx *tx, struct cairn_index_gc_sweep *sweep,
+				      const struct gc_page *page, unsigned i)
+{
+	bool referenced;
+	enum cairn_status status = gc_is_referenced(tx, page->id[i], &referenced);
+	if (status != CAIRN_OK)
+		return status;
+	bool doubted = !referenced && cairn_index_needs_has(sweep->needs, page->id[i]);
+	sweep->n_doubted += doubted;
+	if (referenced || doubted)
+		return cairn_tx_keep_xorb(tx, page->id[i]);
+	sweep->swept[sweep->n++] = page->hash[i];
+	return gc_remove(tx, page, i);
+}
+
+enum cairn_status cairn_tx_gc_sweep(struct cairn_tx *tx, struct cairn_index_gc_sweep *sweep)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS;
+	uint32_t max = sweep->n_max < GC_PAGE ? sweep->n_max : GC_PAGE;
+	struct gc_page page;
+	sweep->n = sweep->n_doubted = 0;
+	enum cairn_status status = gc_sweep_page(tx, sweep->now_unix_s - sweep->grace_s, max, &page);
+	sweep->more = status == CAIRN_OK && page.n == max;
+	for (unsigned i = 0; status == CAIRN_OK && i < page.n; i++) {
+		status = gc_sweep_one(tx, sweep, &page, i);
+		if (i + 1 < page.n && cairn_clock_mono_ms() >= until_ms) {
+			sweep->more = true;
+			break;
+		}
+	}
+	tx->counts.collection += sweep->n > 0;
+	return status;
+}

@@ -1,0 +1,123 @@
+/* What an index says twice is put right from the side that can be trusted: trees from their tables, references from the
+ * terms of the files, the offsets of terms from the chunk lists, counts from the rows. */
+#include "index/examine.h"
+#include "index/sqlite/engine.h"
+#include "index/sqlite/migrate.h"
+#include "index/sqlite/needed.h"
+#include "index/sqlite/offsets.h"
+
+enum { MEND_PAIRS = 1024 };
+
+/* References that no terms speak for. */
+struct mend_pairs {
+	unsigned n;
+	int64_t xorb[MEND_PAIRS], file[MEND_PAIRS];
+};
+
+/* All rows that can be read, and all that the terms name. Rows are put into a tree that is empty before, since its own
+ * pages may be what is damaged. */
+static const char MEND_KEEP[] = "INSERT OR IGNORE INTO temp.needed(xorb, file, named)"
+				" SELECT xorb, file, 0 FROM main.reference";
+static const char MEND_ANEW[] = "DELETE FROM main.reference;"
+				"INSERT INTO main.reference(xorb, file) SELECT xorb, file FROM temp.needed"
+				" WHERE xorb IN (SELECT id FROM main.xorb) ORDER BY xorb, file;"
+				"DELETE FROM temp.needed WHERE NOT named";
+
+static const char MEND_COUNTS[] =
+	"UPDATE state SET files = (SELECT count(*) FROM file), xorbs = (SELECT count(*) FROM xorb),"
+	" shards = (SELECT count(*) FROM shard), eligible = (SELECT count(*) FROM dedupe),"
+	" stored_bytes = (SELECT coalesce(sum(stored), 0) FROM xorb)";
+
+enum mend_stmt { MEND_EXTRA, MEND_HAS_FILE, MEND_DROP, MEND_STMTS };
+
+static const char *const mend_sql[MEND_STMTS] = {
+	[MEND_EXTRA] = CAIRN_NEEDED_EXTRA " AND (r.xorb, r.file) > (?1, ?2) ORDER BY r.xorb, r.file LIMIT ?3",
+	[MEND_HAS_FILE] = "SELECT 1 FROM main.file WHERE id = ?1",
+	[MEND_DROP] = "DELETE FROM main.reference WHERE xorb = ?1 AND file = ?2",
+};
+
+static enum cairn_status mend_page(sqlite3_stmt **stmts, struct mend_pairs *page)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = stmts[MEND_EXTRA];
+	unsigned last = page->n - 1;
+	bool row;
+	sqlite3_bind_int64(stmt, 1, page->n > 0 ? page->xorb[last] : INT64_MIN);
+	sqlite3_bind_int64(stmt, 2, page->n > 0 ? page->file[last] : INT64_MIN);
+	sqlite3_bind_int64(stmt, 3, MEND_PAIRS);
+	page->n = 0;
+	for (;;) {
+		enum cairn_status status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		page->xorb[page->n] = sqlite3_column_int64(stmt, 0);
+		page->file[page->n++] = sqlite3_column_int64(stmt, 1);
+	}
+}
+
+/* A reference too many keeps what nobody needs, one too few loses what somebody does: it goes only when the file is
+ * gone, or its terms are surely right. */
+static enum cairn_status mend_drop(sqlite3_stmt **stmts, const struct cairn_index_mender *mender, int64_t xorb,
+				   int64_t file)
+{
+	bool there = false;
+	sqlite3_bind_int64(stmts[MEND_HAS_FILE], 1, file);
+	enum cairn_status status = cairn_sql_step(stmts[MEND_HAS_FILE], &there);
+	(void)sqlite3_reset(stmts[MEND_HAS_FILE]);
+	if (status != CAIRN_OK || (there && !mender->file_is_right(mender->ctx, file)))
+		return status;
+	sqlite3_bind_int64(stmts[MEND_DROP], 1, xorb);
+	sqlite3_bind_int64(stmts[MEND_DROP], 2, file);
+	return cairn_sql_run(stmts[MEND_DROP]);
+}
+
+static enum cairn_status mend_extras(sqlite3 *db, const struct cairn_index_mender *mender)
+{
+	sqlite3_stmt *stmts[MEND_STMTS] = {NULL};
+	struct mend_pairs page = {0};
+	enum cairn_status status = cairn_sql_prepare(db, mend_sql, stmts, MEND_STMTS);
+	while (status == CAIRN_OK) {
+		status = mend_page(stmts, &page);
+		for (unsigned i = 0; i < page.n && status == CAIRN_OK; i++)
+			status = mend_drop(stmts, mender, page.xorb[i], page.file[i]);
+		if (page.n < MEND_PAIRS)
+			break;
+	}
+	cairn_sql_finalize(stmts, MEND_STMTS);
+	return status;
+}
+
+static enum cairn_status mend_all(sqlite3 *db, const struct cairn_index_mender *mender)
+{
+	enum cairn_status status = cairn_needed_fill(db, cairn_migrate_latest);
+	if (status == CAIRN_OK && cairn_sql_exec(db, MEND_KEEP) == CAIRN_E_NOMEM)
+		status = CAIRN_E_NOMEM; /* else: what cannot be read cannot be kept */
+	if (status == CAIRN_OK)
+		status = cairn_sql_exec(db, MEND_ANEW);
+	if (status == CAIRN_OK)
+		status = mend_extras(db, mender);
+	if (status == CAIRN_OK)
+		status = cairn_offsets_mend(db);
+	if (status == CAIRN_OK)
+		status = cairn_sql_exec(db, "REINDEX");
+	return status == CAIRN_OK ? cairn_sql_exec(db, MEND_COUNTS) : status;
+}
+
+enum cairn_status cairn_sqlite_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,
+				    struct cairn_diag *diag)
+{
+	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
+	enum cairn_status status = cairn_sql_open(&db, cairn_sqlite(ix)->path, SQLITE_OPEN_READWRITE, NULL, diag);
+	if (status == CAIRN_OK)
+		status = cairn_sql_exec(db, "PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
+	if (status == CAIRN_OK)
+		status = mend_all(db, mender);
+	bool sound = false;
+	if (status == CAIRN_OK)
+		status = cairn_examine_trees(db, &sound);
+	if (status == CAIRN_OK && !sound)
+		return cairn_fail(diag, CAIRN_E_DAMAGED, "index.corrupt", CAIRN_NO_OFFSET,
+				  "the trees of the index cannot be put right: restore the index of a backup");
+	if (status == CAIRN_OK)
+		status = cairn_sql_exec(db, "COMMIT");
+	return status == CAIRN_OK ? CAIRN_OK : cairn_sql_fail(db, diag, "the index cannot be put right");
+}

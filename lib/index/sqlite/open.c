@@ -1,0 +1,216 @@
+/* Making, migrating, opening and closing; and what the index says of itself. */
+#include "index/sqlite/engine.h"
+#include "index/sqlite/log.h"
+#include "index/sqlite/migrate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char *open_path(const char *dir, const char *name)
+{
+	char *path = NULL;
+	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
+}
+
+/* stat(), never open(): closing any descriptor of the database would drop the locks that this process has on it. */
+static uint64_t open_file_bytes(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+/* --- to write ----------------------------------------------------------------------------------------------------- */
+
+/* On a full disk an opening needs room, too: for the log and its shared memory.
+ * @param once  is called a second time when the first says that the disk is full, and there was space kept for that */
+static enum cairn_status open_with_reserve(struct cairn_reserve *reserve, const char *path,
+					   enum cairn_status (*once)(void *ctx, const char *path,
+								     struct cairn_diag *diag),
+					   void *ctx, struct cairn_diag *diag)
+{
+	struct cairn_diag why = {0};
+	enum cairn_status status = once(ctx, path, &why);
+	if (status == CAIRN_E_FULL && cairn_reserve_release(reserve)) {
+		why = (struct cairn_diag){0};
+		status = once(ctx, path, &why);
+	}
+	if (status == CAIRN_E_FULL)
+		return cairn_fail(diag, status, "index.full", CAIRN_NO_OFFSET,
+				  "the disk is full, and no space is left that was kept for the index: free some on "
+				  "the file system of %s (%s)",
+				  path, why.text);
+	if (diag && !diag->rule)
+		*diag = why;
+	return status;
+}
+
+static enum cairn_status open_migrate_once(void *ctx, const char *path, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
+	enum cairn_status status =
+		cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, CAIRN_SQL_LOG_VFS, diag);
+	if (status != CAIRN_OK)
+		return status;
+	/* One that is refused stays as it is, and one that needs no step keeps its log for whoever opens it next. */
+	int64_t *from = ctx;
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	status = cairn_migrate(db, path, from, diag);
+	if (status == CAIRN_OK && *from < cairn_migrate_latest)
+		(void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	return status;
+}
+
+static enum cairn_status open_check_library(struct cairn_diag *diag)
+{
+	return sqlite3_threadsafe() ? CAIRN_OK
+				    : cairn_fail(diag, CAIRN_E_IO, "index.threads", CAIRN_NO_OFFSET,
+						 "this SQLite was built without threads; build Cairn with another one");
+}
+
+enum cairn_status cairn_sqlite_migrate(const char *dir, struct cairn_diag *diag, int *from, int *to)
+{
+	struct cairn_reserve reserve;
+	char path[CAIRN_SQL_PATH_BYTES];
+	int64_t before = 0;
+	enum cairn_status status = open_check_library(diag);
+	if (status == CAIRN_OK)
+		status = cairn_sql_index_path(path, dir, diag);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_reserve_open(&reserve, dir);
+	status = open_with_reserve(&reserve, path, open_migrate_once, &before, diag);
+	cairn_reserve_close(&reserve);
+	*from = (int)before;
+	*to = cairn_migrate_latest;
+	return status;
+}
+
+static enum cairn_status open_tx_once(void *ctx, const char *path, struct cairn_diag *diag)
+{
+	struct cairn_tx *tx = ctx;
+	cairn_tx_close(tx);
+	*tx = (struct cairn_tx){0};
+	return cairn_tx_open(tx, path, diag);
+}
+
+static enum cairn_status open_to_write(struct cairn_sqlite *s, const char *dir,
+				       const struct cairn_index_options *options, struct cairn_diag *diag)
+{
+	enum cairn_status status = open_check_library(diag);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_reserve_open(&s->reserve, dir);
+	status = open_with_reserve(&s->reserve, s->path, open_tx_once, &s->tx, diag);
+	if (status == CAIRN_OK)
+		status = cairn_checkpoint_open(&s->checkpoint, s->path, options->keep_bytes, s->tx.db, diag);
+	s->counts = s->tx.counts;
+	return status;
+}
+
+/* --- to read only ------------------------------------------------------------------------------------------------- */
+
+/* An URI of a path: what means something in one is escaped. */
+static char *open_uri(const char *path)
+{
+	static const char HEAD[] = "file:", TAIL[] = "?immutable=1", HEX[] = "0123456789abcdef";
+	char *uri = malloc(sizeof(HEAD) + strlen(path) * 3 + sizeof(TAIL)), *to = uri;
+	if (!uri)
+		return NULL;
+	memcpy(to, HEAD, sizeof(HEAD) - 1);
+	to += sizeof(HEAD) - 1;
+	for (const char *c = path; *c; c++) {
+		bool plain = *c != '%' && *c != '?' && *c != '#';
+		*to++ = plain ? *c : '%';
+		if (!plain) {
+			*to++ = HEX[(uint8_t)*c >> 4];
+			*to++ = HEX[*c & 15];
+		}
+	}
+	memcpy(to, TAIL, sizeof(TAIL));
+	return uri;
+}
+
+static enum cairn_status open_read_counts(struct cairn_sqlite *s, sqlite3 *db)
+{
+	struct cairn_tx_counts *c = &s->counts;
+	enum cairn_status status = cairn_sql_ask(db, "SELECT stored_bytes FROM state", &c->stored_bytes);
+	if (status == CAIRN_OK)
+		status = cairn_sql_ask(db, "SELECT xorbs FROM state", &c->xorbs);
+	return status == CAIRN_OK ? cairn_sql_ask(db, "SELECT files FROM state", &c->files) : status;
+}
+
+static enum cairn_status open_to_read(struct cairn_sqlite *s, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
+	s->uri = open_uri(s->path);
+	if (!s->uri)
+		return CAIRN_E_NOMEM;
+	/* Without a log SQLite need not know that others might write, and leaves no files. */
+	if (open_file_bytes(s->log_path) == 0) {
+		s->pool.path = s->uri;
+		s->pool.open_flags |= SQLITE_OPEN_URI;
+	}
+	enum cairn_status status = cairn_sqlite_open_beside(&s->index, &db, diag);
+	if (status == CAIRN_OK)
+		status = cairn_migrate_must_be_latest(db, s->path, diag);
+	if (status == CAIRN_OK)
+		(void)!open_read_counts(s, db); /* for display: what is wrong with them is told by who examines */
+	return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+enum cairn_status cairn_sqlite_open(struct cairn_index **out, const char *dir,
+				    const struct cairn_index_options *options, struct cairn_diag *diag)
+{
+	struct cairn_sqlite *s = calloc(1, sizeof(*s));
+	if (!s)
+		return CAIRN_E_NOMEM;
+	s->path = open_path(dir, "index.sqlite");
+	s->log_path = open_path(dir, "index.sqlite-wal");
+	cairn_pool_init(&s->pool, s->path);
+	pthread_mutex_init(&s->lock, NULL);
+	enum cairn_status status = CAIRN_E_NOMEM;
+	if (s->path && s->log_path)
+		status = options->read_only ? open_to_read(s, diag) : open_to_write(s, dir, options, diag);
+	if (status == CAIRN_OK)
+		*out = &s->index;
+	else
+		cairn_sqlite_free(&s->index);
+	return status;
+}
+
+void cairn_sqlite_free(struct cairn_index *ix)
+{
+	struct cairn_sqlite *s = cairn_sqlite(ix);
+	/* Readers first: the last connection to close folds the log into the database, which only the writer may do. */
+	cairn_pool_fini(&s->pool);
+	cairn_checkpoint_close(&s->checkpoint);
+	cairn_tx_close(&s->tx);
+	cairn_reserve_close(&s->reserve);
+	pthread_mutex_destroy(&s->lock);
+	free(s->uri);
+	free(s->log_path);
+	free(s->path);
+	free(s);
+}
+
+void cairn_sqlite_describe(struct cairn_index *ix, struct cairn_index_stats *out)
+{
+	struct cairn_sqlite *s = cairn_sqlite(ix);
+	pthread_mutex_lock(&s->lock);
+	struct cairn_tx_counts counts = s->counts;
+	pthread_mutex_unlock(&s->lock);
+	*out = (struct cairn_index_stats){
+		.n_files = (uint64_t)counts.files,
+		.n_xorbs = (uint64_t)counts.xorbs,
+		.n_shards = (uint64_t)counts.shards,
+		.n_eligible = (uint64_t)counts.eligible,
+		.stored_bytes = (uint64_t)counts.stored_bytes,
+		.file_bytes = open_file_bytes(s->path) + open_file_bytes(s->log_path),
+		.filter_bytes = atomic_load(&s->tx.filter.bytes),
+		.filter_complete = atomic_load(&s->tx.filter.complete),
+	};
+}

@@ -1,0 +1,364 @@
+/* A verified shard: which xorbs arrived together, which chunks clients may ask about, which files there are. */
+#include "index/sqlite/rows.h"
+#include "index/sqlite/write.h"
+
+#include "base/bytes.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A xorb of the shard, and its row. */
+struct put_shard_xorb {
+	int64_t id;
+	uint32_t n_chunks;
+	uint32_t of_file; /* the last file that named it; 0: none */
+};
+
+struct put_shard {
+	struct cairn_tx *tx;
+	struct cairn_index_put_shard *put;
+	struct put_shard_xorb *xorbs; /* owned: those of the shard */
+	int64_t id, scope, owner;
+	uint32_t n_files; /* so far: names the file at hand */
+};
+
+static void put_shard_fini(struct put_shard *p)
+{
+	free(p->xorbs);
+}
+
+static enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule, const struct cairn_hash *xorb,
+					    const char *what)
+{
+	char text[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(text, xorb);
+	return cairn_fail(&p->put->write.diag, CAIRN_E_CONFLICT, rule, CAIRN_NO_OFFSET, "xorb %s %s", text, what);
+}
+
+static enum cairn_status put_shard_gone(struct put_shard *p, const struct cairn_hash *xorb)
+{
+	return put_shard_conflict(p, "xorb.gone", xorb, "was removed since the shard was verified; upload it again");
+}
+
+/* A xorb that this shard names is wanted again if it was about to go. */
+static enum cairn_status put_shard_note(struct put_shard *p, uint32_t place, const struct cairn_tx_known *known)
+{
+	p->xorbs[place] = (struct put_shard_xorb){.id = known->id, .n_chunks = known->n_chunks};
+	return known->retired ? cairn_tx_keep_xorb(p->tx, known->id) : CAIRN_OK;
+}
+
+/* Numbers are never given again: the row that has the number is that by which the shard was verified. */
+static enum cairn_status put_shard_find(struct put_shard *p, const struct cairn_index_new_xorb *xorb,
+					struct cairn_tx_known *known)
+{
+	return xorb->id != 0 ? cairn_tx_find_xorb_by_id(p->tx, xorb->id, known)
+			     : cairn_tx_find_xorb(p->tx, &xorb->hash, known);
+}
+
+/* A xorb that only terms name. */
+static enum cairn_status put_shard_named(struct put_shard *p, uint32_t place)
+{
+	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
+	struct cairn_tx_known known;
+	enum cairn_status status = put_shard_find(p, xorb, &known);
+	if (status != CAIRN_OK)
+		return status;
+	return known.id == 0 ? put_shard_gone(p, &xorb->hash) : put_shard_note(p, place, &known);
+}
+
+/* @param prefix  first 8 bytes of the chunk's hash */
+static enum cairn_status put_shard_dedupe(struct put_shard *p, uint64_t prefix, int64_t xorb, uint32_t place)
+{
+	sqlite3_stmt *stmt = p->tx->stmt[CAIRN_TX_ADD_DEDUPE];
+	sqlite3_bind_int64(stmt, 1, (int64_t)prefix);
+	sqlite3_bind_int64(stmt, 2, p->scope);
+	sqlite3_bind_int64(stmt, 3, xorb);
+	sqlite3_bind_int64(stmt, 4, place);
+	sqlite3_bind_int64(stmt, 5, p->id);
+	enum cairn_status status = cairn_sql_run(stmt);
+	if (status == CAIRN_OK && sqlite3_changes(p->tx->db) > 0) {
+		cairn_filter_add(&p->tx->filter, cairn_filter_key(prefix, p->put->scope));
+		p->tx->counts.eligible++;
+		p->put->added = true;
+	}
+	return status;
+}
+
+static bool put_shard_same_list(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
+{
+	if (a->n != b->n || memcmp(a->hashes, b->hashes, (size_t)a->n * sizeof(*a->hashes)) != 0)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++) {
+		if (a->spans[i].unpacked_bytes != b->spans[i].unpacked_bytes)
+			return false;
+	}
+	return true;
+}
+
+/* It became known while this shard was verified without it, so that its terms do not know where its bytes lie. */
+static enum cairn_status put_shard_same(struct put_shard *p, const struct cairn_index_new_xorb *xorb,
+					const struct cairn_tx_known *known)
+{
+	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
+	enum cairn_status status = cairn_tx_list(p->tx, known->id, &list);
+	if (status == CAIRN_OK && !put_shard_same_list(&list, xorb->list))
+		return put_shard_conflict(p, "xorb.differs", &xorb->hash, "is known with other chunks");
+	return status == CAIRN_OK && known->stored ? cairn_tx_set_repacked(p->tx, known->id) : status;
+}
+
+/* A described xorb must be known; where xorbs are kept elsewhere, its description makes it known. */
+static enum cairn_status put_shard_describe(struct put_shard *p, uint32_t place)
+{
+	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
+	struct cairn_tx_known known;
+	enum cairn_status status = put_shard_find(p, xorb, &known);
+	if (status != CAIRN_OK)
+		return status;
+	if (known.id == 0 && !xorb->list)
+		return put_shard_gone(p, &xorb->hash);
+	if (known.id == 0) {
+		p->put->added = true;
+		known.n_chunks = xorb->list->n;
+		status = cairn_tx_add_xorb(p->tx, &xorb->hash, xorb->list, NULL, &known.id);
+	} else if (xorb->list) {
+		status = put_shard_same(p, xorb, &known);
+	}
+	return status == CAIRN_OK ? put_shard_note(p, place, &known) : status;
+}
+
+static enum cairn_status put_shard_described(struct put_shard *p, uint32_t place)
+{
+	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
+	const struct cairn_index_eligible *eligible = p->put->shard->eligible + xorb->first_eligible;
+	enum cairn_status status = put_shard_describe(p, place);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_stmt *member = p->tx->stmt[CAIRN_TX_ADD_MEMBER];
+	sqlite3_bind_int64(member, 1, p->id);
+	sqlite3_bind_int64(member, 2, p->xorbs[place].id);
+	status = cairn_sql_run(member);
+	for (uint32_t i = 0; status == CAIRN_OK && i < xorb->n_eligible; i++) {
+		if (eligible[i].place >= p->xorbs[place].n_chunks)
+			return put_shard_conflict(p, "xorb.differs", &xorb->hash, "is known with fewer chunks");
+		status = put_shard_dedupe(p, eligible[i].prefix, p->xorbs[place].id, eligible[i].place);
+	}
+	return status;
+}
+
+/* A file's terms as they will be stored, and each xorb they name. */
+struct put_shard_terms {
+	uint8_t *rows;
+	int64_t *xorbs;
+	uint32_t n_xorbs;
+};
+
+static void put_shard_terms_fini(struct put_shard_terms *t)
+{
+	free(t->rows);
+	free(t->xorbs);
+}
+
+static enum cairn_status put_shard_term(struct put_shard *p, struct put_shard_terms *t, uint32_t i,
+					const struct cairn_index_new_term *term)
+{
+	struct put_shard_xorb *xorb = &p->xorbs[term->xorb];
+	if (term->start >= term->end || term->end > xorb->n_chunks)
+		return put_shard_conflict(p, "xorb.differs", &p->put->shard->xorbs[term->xorb].hash,
+					  "has not the chunks that a term names");
+	const struct cairn_index_term row = {
+		.xorb_id = xorb->id,
+		.start = (uint16_t)term->start,
+		.end = (uint16_t)term->end,
+		.unpacked_bytes = term->unpacked_bytes,
+		.first_byte = term->first_byte,
+		.end_byte = term->end_byte,
+	};
+	cairn_rows_put_term(t->rows + (size_t)i * CAIRN_ROWS_TERM_BYTES, &row);
+	if (xorb->of_file != p->n_files) {
+		xorb->of_file = p->n_files;
+		t->xorbs[t->n_xorbs++] = xorb->id;
+	}
+	return CAIRN_OK;
+}
+
+static enum cairn_status put_shard_terms(struct put_shard *p, struct put_shard_terms *t,
+					 const struct cairn_index_new_term *terms, uint32_t n)
+{
+	if (n == 0)
+		return CAIRN_OK;
+	t->rows = malloc((size_t)n * CAIRN_ROWS_TERM_BYTES);
+	t->xorbs = malloc((size_t)n * sizeof(*t->xorbs));
+	if (!t->rows || !t->xorbs)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++)
+		status = put_shard_term(p, t, i, &terms[i]);
+	return status;
+}
+
+/* Most files are new, so that is tried first. @param[out] id  0: there is such a file already */
+static enum cairn_status put_shard_new_file(struct put_shard *p, const struct cairn_index_new_file *file,
+					    const struct put_shard_terms *t, int64_t *id)
+{
+	*id = 0;
+	sqlite3_stmt *add = p->tx->stmt[CAIRN_TX_ADD_FILE];
+	cairn_sql_bind_hash(add, 1, &file->hash);
+	sqlite3_bind_int64(add, 2, (int64_t)file->size_bytes);
+	cairn_sql_bind_blob(add, 3, t->rows, (size_t)file->n_terms * CAIRN_ROWS_TERM_BYTES);
+	sqlite3_bind_int64(add, 4, cairn_clock_unix_s());
+	enum cairn_status status = cairn_sql_run(add);
+	if (status != CAIRN_OK || sqlite3_changes(p->tx->db) == 0)
+		return status;
+	*id = sqlite3_last_insert_rowid(p->tx->db);
+	p->tx->counts.files++;
+	p->put->added = true;
+	return cairn_tx_add_references(p->tx, *id, t->xorbs, t->n_xorbs);
+}
+
+static enum cairn_status put_shard_find_file(struct put_shard *p, const struct cairn_index_new_file *file, int64_t *id)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = p->tx->stmt[CAIRN_TX_FIND_FILE];
+	cairn_sql_bind_hash(find, 1, &file->hash);
+	bool row;
+	enum cairn_status status = cairn_sql_step(find, &row);
+	if (status != CAIRN_OK || !row)
+		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
+	*id = sqlite3_column_int64(find, 0);
+	return CAIRN_OK;
+}
+
+/* What is new of a file that is known. */
+static enum cairn_status put_shard_known_file(struct put_shard *p, const struct cairn_index_new_file *file,
+					      const struct put_shard_terms *t, int64_t *id)
+{
+	bool mended = false;
+	enum cairn_status status = put_shard_find_file(p, file, id);
+	if (status == CAIRN_OK && file->n_terms > 0)
+		status = cairn_tx_mend_file(p->tx, *id, t->rows, (size_t)file->n_terms * CAIRN_ROWS_TERM_BYTES,
+					    t->xorbs, t->n_xorbs, &mended);
+	if (mended)
+		p->put->added = true;
+	return status;
+}
+
+static enum cairn_status put_shard_own(struct put_shard *p, int64_t file)
+{
+	sqlite3_stmt *stmt = p->tx->stmt[CAIRN_TX_ADD_FILE_OWNER];
+	sqlite3_bind_int64(stmt, 1, file);
+	sqlite3_bind_int64(stmt, 2, p->owner);
+	enum cairn_status status = cairn_sql_run(stmt);
+	if (sqlite3_changes(p->tx->db) > 0)
+		p->put->added = true;
+	return status;
+}
+
+/* The uploader's word, for the owner alone. The first few stay: shards that count as known must not lose what they
+ * said. */
+static enum cairn_status put_shard_claim(struct put_shard *p, int64_t file, const uint8_t sha256[static 32])
+{
+	sqlite3_stmt *stmt = p->tx->stmt[CAIRN_TX_ADD_CLAIM];
+	sqlite3_bind_int64(stmt, 1, p->owner);
+	cairn_sql_bind_blob(stmt, 2, sha256, 32);
+	sqlite3_bind_int64(stmt, 3, file);
+	sqlite3_bind_int64(stmt, 4, CAIRN_INDEX_CLAIMS_MAX);
+	enum cairn_status status = cairn_sql_run(stmt);
+	if (status == CAIRN_OK && sqlite3_changes(p->tx->db) > 0)
+		p->put->added = true;
+	return status;
+}
+
+static enum cairn_status put_shard_file(struct put_shard *p, const struct cairn_index_new_file *file,
+					const struct cairn_index_new_term *file_terms)
+{
+	p->n_files++;
+	CLEANUP(put_shard_terms_fini) struct put_shard_terms terms = {0};
+	enum cairn_status status = put_shard_terms(p, &terms, file_terms, file->n_terms);
+	if (status != CAIRN_OK)
+		return status;
+	int64_t id;
+	status = put_shard_new_file(p, file, &terms, &id);
+	if (status == CAIRN_OK && id == 0)
+		status = put_shard_known_file(p, file, &terms, &id);
+	if (status == CAIRN_OK)
+		status = put_shard_own(p, id);
+	if (status == CAIRN_OK && file->has_sha256)
+		status = put_shard_claim(p, id, file->sha256);
+	/* The first chunk of each file is eligible whatever its hash: so a client finds the start of a known file. */
+	if (status == CAIRN_OK && file->n_terms > 0)
+		status = put_shard_dedupe(p, file->first_chunk, p->xorbs[file_terms->xorb].id, file_terms->start);
+	return status;
+}
+
+static enum cairn_status put_shard_add_row(struct put_shard *p)
+{
+	sqlite3_stmt *add = p->tx->stmt[CAIRN_TX_ADD_SHARD];
+	cairn_sql_bind_hash(add, 1, &p->put->body);
+	sqlite3_bind_int64(add, 2, p->scope);
+	sqlite3_bind_int64(add, 3, p->owner);
+	sqlite3_bind_int64(add, 4, p->tx->counts.collection);
+	sqlite3_bind_int64(add, 5, cairn_clock_unix_s());
+	enum cairn_status status = cairn_sql_run(add);
+	p->id = sqlite3_last_insert_rowid(p->tx->db);
+	p->tx->counts.shards++;
+	return status;
+}
+
+/* Something was removed since this body was accepted, maybe some of its own: all of it is registered once more. */
+static enum cairn_status put_shard_renew_row(struct put_shard *p)
+{
+	sqlite3_stmt *renew = p->tx->stmt[CAIRN_TX_RENEW_SHARD];
+	sqlite3_bind_int64(renew, 1, p->id);
+	sqlite3_bind_int64(renew, 2, p->tx->counts.collection);
+	sqlite3_bind_int64(renew, 3, cairn_clock_unix_s());
+	return cairn_sql_run(renew);
+}
+
+static enum cairn_status put_shard_row(struct put_shard *p, bool *known)
+{
+	*known = false;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = p->tx->stmt[CAIRN_TX_FIND_SHARD];
+	cairn_sql_bind_hash(find, 1, &p->put->body);
+	sqlite3_bind_int64(find, 2, p->scope);
+	sqlite3_bind_int64(find, 3, p->owner);
+	bool row;
+	enum cairn_status status = cairn_sql_step(find, &row);
+	if (status != CAIRN_OK)
+		return status;
+	if (!row)
+		return put_shard_add_row(p);
+	p->id = sqlite3_column_int64(find, 0);
+	*known = sqlite3_column_int64(find, 1) == p->tx->counts.collection;
+	(void)sqlite3_reset(find);
+	return *known ? CAIRN_OK : put_shard_renew_row(p);
+}
+
+static enum cairn_status put_shard_contents(struct put_shard *p)
+{
+	const struct cairn_index_new_shard *shard = p->put->shard;
+	const struct cairn_index_new_term *terms = shard->terms;
+	enum cairn_status status = CAIRN_OK;
+	p->xorbs = calloc((size_t)shard->n_xorbs + 1, sizeof(*p->xorbs));
+	if (!p->xorbs)
+		return CAIRN_E_NOMEM;
+	for (uint32_t i = 0; status == CAIRN_OK && i < shard->n_xorbs; i++)
+		status = i < shard->n_described ? put_shard_described(p, i) : put_shard_named(p, i);
+	for (uint32_t i = 0; status == CAIRN_OK && i < shard->n_files; terms += shard->files[i++].n_terms)
+		status = put_shard_file(p, &shard->files[i], terms);
+	return status;
+}
+
+enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put_shard *put)
+{
+	CLEANUP(put_shard_fini) struct put_shard p = {.tx = tx, .put = put};
+	bool known;
+	put->added = false;
+	enum cairn_status status = cairn_tx_scope(tx, put->scope, &p.scope);
+	if (status == CAIRN_OK)
+		status = cairn_tx_scope(tx, put->owner, &p.owner);
+	if (status == CAIRN_OK)
+		status = put_shard_row(&p, &known);
+	if (status != CAIRN_OK || known)
+		return status;
+	return put_shard_contents(&p);
+}

@@ -1,0 +1,175 @@
+/* A xorb whose bytes arrived, and what other writes do with rows of xorb and list. */
+#include "index/sqlite/rows.h"
+#include "index/sqlite/write.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+
+#include <string.h>
+
+/* @param stmt  bound; reset by the caller */
+static enum cairn_status put_xorb_find(sqlite3_stmt *stmt, struct cairn_tx_known *known)
+{
+	*known = (struct cairn_tx_known){0};
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	if (status != CAIRN_OK || !row)
+		return status;
+	known->id = sqlite3_column_int64(stmt, 0);
+	known->n_chunks = (uint32_t)sqlite3_column_int64(stmt, 1);
+	known->stored = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
+	known->stored_bytes = sqlite3_column_int64(stmt, 2);
+	known->retired = sqlite3_column_type(stmt, 3) != SQLITE_NULL;
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash, struct cairn_tx_known *known)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_XORB];
+	cairn_sql_bind_hash(stmt, 1, hash);
+	return put_xorb_find(stmt, known);
+}
+
+enum cairn_status cairn_tx_find_xorb_by_id(struct cairn_tx *tx, int64_t id, struct cairn_tx_known *known)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_XORB_BY_ID];
+	sqlite3_bind_int64(stmt, 1, id);
+	return put_xorb_find(stmt, known);
+}
+
+enum cairn_status cairn_tx_set_repacked(struct cairn_tx *tx, int64_t id)
+{
+	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_SET_REPACKED];
+	sqlite3_bind_int64(stmt, 1, id);
+	return cairn_sql_run(stmt);
+}
+
+static enum cairn_status put_xorb_encode(struct cairn_buf *spans, const struct cairn_chunk_list *list)
+{
+	uint8_t *bytes = cairn_buf_extend(spans, (size_t)list->n * CAIRN_ROWS_SPAN_BYTES);
+	if (!bytes)
+		return CAIRN_E_NOMEM;
+	cairn_rows_put_spans(bytes, list);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
+				    const struct cairn_chunk_list *list, const uint64_t *stored_bytes, int64_t *id)
+{
+	CLEANUP(cairn_buf_fini)
+	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
+	enum cairn_status status = put_xorb_encode(&spans, list);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_stmt *xorb = tx->stmt[CAIRN_TX_ADD_XORB];
+	cairn_sql_bind_hash(xorb, 1, hash);
+	sqlite3_bind_int64(xorb, 2, list->n);
+	sqlite3_bind_int64(xorb, 3, (int64_t)cairn_chunk_list_bytes(list, 0, list->n));
+	if (stored_bytes)
+		sqlite3_bind_int64(xorb, 4, (int64_t)*stored_bytes);
+	else
+		sqlite3_bind_null(xorb, 4);
+	sqlite3_bind_int64(xorb, 5, cairn_clock_unix_s());
+	status = cairn_sql_run(xorb);
+	if (status != CAIRN_OK)
+		return status;
+	*id = sqlite3_last_insert_rowid(tx->db);
+	tx->counts.xorbs++;
+	tx->counts.stored_bytes += stored_bytes ? (int64_t)*stored_bytes : 0;
+	sqlite3_stmt *row = tx->stmt[CAIRN_TX_ADD_LIST];
+	sqlite3_bind_int64(row, 1, *id);
+	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);
+	cairn_sql_bind_blob(row, 3, list->hashes, (size_t)list->n * sizeof(*list->hashes));
+	return cairn_sql_run(row);
+}
+
+enum cairn_status cairn_tx_keep_xorb(struct cairn_tx *tx, int64_t id)
+{
+	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_RENEW_XORB];
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, cairn_clock_unix_s());
+	return cairn_sql_run(stmt);
+}
+
+enum cairn_status cairn_tx_list(struct cairn_tx *tx, int64_t xorb, struct cairn_chunk_list *list)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_GET_LIST];
+	sqlite3_bind_int64(stmt, 1, xorb);
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	if (status != CAIRN_OK)
+		return status;
+	if (!row)
+		return CAIRN_E_DAMAGED;
+	size_t spans_len, hashes_len;
+	const uint8_t *spans = cairn_sql_blob(stmt, 0, &spans_len);
+	const uint8_t *hashes = cairn_sql_blob(stmt, 1, &hashes_len);
+	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
+}
+
+/* Do terms that named it before name its bytes rightly now? A list that cannot be read gave them none. */
+static enum cairn_status put_xorb_is_repacked(struct cairn_tx *tx, int64_t id, const struct cairn_chunk_list *list,
+					      bool *repacked)
+{
+	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list before = {0};
+	enum cairn_status status = cairn_tx_list(tx, id, &before);
+	*repacked = status != CAIRN_OK || before.n != list->n ||
+		    memcmp(before.spans, list->spans, list->n * sizeof(*list->spans)) != 0;
+	return status == CAIRN_E_NOMEM ? status : CAIRN_OK;
+}
+
+/* It was known by its description alone, or was lost; now its bytes are here, and with them where each chunk ends. The
+ * list was verified with the bytes, so it also mends a row that was found damaged. */
+static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const struct cairn_chunk_list *list,
+					uint64_t stored_bytes)
+{
+	CLEANUP(cairn_buf_fini)
+	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
+	bool repacked = false;
+	enum cairn_status status = put_xorb_encode(&spans, list);
+	if (status == CAIRN_OK)
+		status = put_xorb_is_repacked(tx, id, list, &repacked);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_stmt *xorb = tx->stmt[CAIRN_TX_STORE_XORB];
+	sqlite3_bind_int64(xorb, 1, id);
+	sqlite3_bind_int64(xorb, 2, cairn_clock_unix_s());
+	sqlite3_bind_int64(xorb, 3, (int64_t)stored_bytes);
+	sqlite3_bind_int64(xorb, 4, list->n);
+	sqlite3_bind_int64(xorb, 5, (int64_t)cairn_chunk_list_bytes(list, 0, list->n));
+	sqlite3_bind_int64(xorb, 6, repacked);
+	status = cairn_sql_run(xorb);
+	if (status != CAIRN_OK)
+		return status;
+	tx->counts.stored_bytes += (int64_t)stored_bytes;
+	sqlite3_stmt *row = tx->stmt[CAIRN_TX_SET_LIST];
+	sqlite3_bind_int64(row, 1, id);
+	cairn_sql_bind_blob(row, 2, spans.bytes, spans.len);
+	cairn_sql_bind_blob(row, 3, list->hashes, (size_t)list->n * sizeof(*list->hashes));
+	return cairn_sql_run(row);
+}
+
+enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_put_xorb *put)
+{
+	const struct cairn_chunk_list *list = put->list;
+	struct cairn_tx_known known;
+	put->added = false;
+	enum cairn_status status = cairn_tx_find_xorb(tx, &put->hash, &known);
+	if (status != CAIRN_OK)
+		return status;
+	if (known.id == 0) {
+		put->added = true;
+		return cairn_tx_add_xorb(tx, &put->hash, list, &put->stored_bytes, &known.id);
+	}
+	if (!known.stored) {
+		put->added = true;
+		return put_xorb_store(tx, known.id, list, put->stored_bytes);
+	}
+	if (known.n_chunks != list->n) {
+		cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET,
+			   "this xorb is known with another number of chunks; the index is damaged, run cairn fsck");
+		cairn_diag_numbers(&put->write.diag, known.n_chunks, list->n);
+		return CAIRN_E_CONFLICT;
+	}
+	return cairn_tx_keep_xorb(tx, known.id);
+}

@@ -1,0 +1,229 @@
+/* Look-ups. A single statement is its own snapshot, so that those of one row need no transaction. */
+#include "index/sqlite/engine.h"
+#include "index/sqlite/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool cairn_sqlite_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out)
+{
+	out->id = sqlite3_column_int64(row, 0);
+	out->n_chunks = (uint32_t)sqlite3_column_int64(row, 2);
+	out->unpacked_bytes = (uint64_t)sqlite3_column_int64(row, 3);
+	out->stored_bytes = (uint64_t)sqlite3_column_int64(row, 4);
+	out->retired = sqlite3_column_type(row, 5) != SQLITE_NULL;
+	out->at_unix_s = sqlite3_column_int64(row, 6);
+	out->referenced = sqlite3_column_int64(row, 7) != 0;
+	return cairn_sql_hash(row, 1, &out->hash);
+}
+
+static void read_free(struct cairn_span **spans)
+{
+	free(*spans);
+}
+
+/* Step a look-up by key. @return CAIRN_OK with the row there to be read; CAIRN_E_NOT_FOUND */
+static enum cairn_status read_row(sqlite3_stmt *stmt)
+{
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	return status == CAIRN_OK && !row ? CAIRN_E_NOT_FOUND : status;
+}
+
+/* @param stmt  bound; reset by the caller */
+static enum cairn_status read_xorb(sqlite3_stmt *stmt, struct cairn_index_xorb *out)
+{
+	enum cairn_status status = read_row(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	return cairn_sqlite_xorb_column(stmt, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
+}
+
+enum cairn_status cairn_sqlite_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_XORB];
+	cairn_sql_bind_hash(stmt, 1, hash);
+	return read_xorb(stmt, out);
+}
+
+enum cairn_status cairn_sqlite_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_XORB_BY_ID];
+	sqlite3_bind_int64(stmt, 1, id);
+	return read_xorb(stmt, out);
+}
+
+/* @param stmt  bound; reset by the caller */
+static enum cairn_status read_list(sqlite3_stmt *stmt, struct cairn_chunk_list *list)
+{
+	enum cairn_status status = read_row(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	size_t spans_len, hashes_len;
+	const uint8_t *spans = cairn_sql_blob(stmt, 0, &spans_len);
+	const uint8_t *hashes = cairn_sql_blob(stmt, 1, &hashes_len);
+	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
+}
+
+enum cairn_status cairn_sqlite_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
+					  struct cairn_chunk_list *list)
+{
+	*list = (struct cairn_chunk_list){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_LIST];
+	cairn_sql_bind_hash(stmt, 1, xorb);
+	return read_list(stmt, list);
+}
+
+enum cairn_status cairn_sqlite_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list)
+{
+	*list = (struct cairn_chunk_list){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_LIST_BY_ID];
+	sqlite3_bind_int64(stmt, 1, id);
+	return read_list(stmt, list);
+}
+
+/* @param[out] trusted  what terms keep of it is right */
+static enum cairn_status read_packing(struct cairn_reader *r, int64_t xorb_id, struct cairn_index_spans *out,
+				      bool *trusted)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_PACKING];
+	sqlite3_bind_int64(stmt, 1, xorb_id);
+	enum cairn_status status = read_row(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	*out = (struct cairn_index_spans){.stored_bytes = (uint64_t)sqlite3_column_int64(stmt, 1)};
+	int64_t n_chunks = sqlite3_column_int64(stmt, 2);
+	if (!cairn_sql_hash(stmt, 0, &out->xorb) || n_chunks < 1 || n_chunks > CAIRN_XORB_CHUNKS_MAX)
+		return CAIRN_E_DAMAGED;
+	out->n_chunks = (uint32_t)n_chunks;
+	*trusted = out->stored_bytes > 0 && sqlite3_column_int64(stmt, 3) == 0;
+	return CAIRN_OK;
+}
+
+/* @param spans  room for CAIRN_XORB_CHUNKS_MAX */
+static enum cairn_status read_spans(struct cairn_reader *r, int64_t xorb_id, struct cairn_span *spans,
+				    struct cairn_index_spans *out)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_SPANS];
+	sqlite3_bind_int64(stmt, 1, xorb_id);
+	enum cairn_status status = read_row(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	size_t len;
+	const uint8_t *bytes = cairn_sql_blob(stmt, 0, &len);
+	out->spans = spans;
+	return cairn_rows_spans(spans, out->n_chunks, bytes, len);
+}
+
+enum cairn_status cairn_sqlite_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
+				     const uint32_t with_spans[static 2],
+				     enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
+				     void *ctx)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	/* Held open: a transaction for each xorb costs as much as reading it. */
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *snapshot = r->stmt[CAIRN_READ_STATE];
+	CLEANUP(read_free) struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));
+	if (!spans)
+		return CAIRN_E_NOMEM;
+	status = read_row(snapshot);
+	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
+		struct cairn_index_spans places;
+		bool trusted;
+		status = read_packing(r, xorb_ids[i], &places, &trusted);
+		if (status == CAIRN_OK && (!trusted || i == with_spans[0] || i == with_spans[1]))
+			status = read_spans(r, xorb_ids[i], spans, &places);
+		if (status == CAIRN_OK)
+			status = visit(ctx, &places);
+	}
+	return status;
+}
+
+enum cairn_status cairn_sqlite_file_columns(sqlite3_stmt *row, struct cairn_index_file *out)
+{
+	if (!cairn_sql_hash(row, 0, &out->hash))
+		return CAIRN_E_DAMAGED;
+	out->size_bytes = (uint64_t)sqlite3_column_int64(row, 1);
+	return CAIRN_OK;
+}
+
+static void read_bind_viewer(sqlite3_stmt *stmt, const char *viewer)
+{
+	if (viewer)
+		cairn_sql_bind_text(stmt, 2, viewer);
+	else
+		sqlite3_bind_null(stmt, 2);
+}
+
+enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+				    bool with_terms, struct cairn_index_file *out)
+{
+	*out = (struct cairn_index_file){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE];
+	cairn_sql_bind_hash(stmt, 1, hash);
+	read_bind_viewer(stmt, viewer);
+	status = read_row(stmt);
+	if (status == CAIRN_OK)
+		status = cairn_sqlite_file_columns(stmt, out);
+	if (status != CAIRN_OK)
+		return status;
+	out->n_terms = (uint32_t)(sqlite3_column_bytes(stmt, 2) / CAIRN_ROWS_TERM_BYTES);
+	if (!with_terms)
+		return CAIRN_OK;
+	size_t len;
+	const uint8_t *terms = cairn_sql_blob(stmt, 2, &len);
+	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES);
+}
+
+enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
+					      const char *viewer, struct cairn_index_file *out)
+{
+	*out = (struct cairn_index_file){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE_BY_SHA256];
+	cairn_sql_bind_blob(stmt, 1, sha256, 32);
+	read_bind_viewer(stmt, viewer);
+	status = read_row(stmt);
+	return status == CAIRN_OK ? cairn_sqlite_file_columns(stmt, out) : status;
+}
+
+enum cairn_status cairn_sqlite_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
+					   const char *owner, bool *known)
+{
+	*known = false;
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_SHARD];
+	cairn_sql_bind_hash(stmt, 1, body);
+	cairn_sql_bind_text(stmt, 2, scope);
+	cairn_sql_bind_text(stmt, 3, owner);
+	return cairn_sql_step(stmt, known);
+}

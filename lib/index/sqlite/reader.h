@@ -1,0 +1,73 @@
+/* Read connections: each with its prepared statements, lent to one thread for the time of one call. */
+#ifndef CAIRN_INDEX_SQLITE_READER_H
+#define CAIRN_INDEX_SQLITE_READER_H
+
+#include "index/sqlite/util.h"
+
+#include <pthread.h>
+
+enum { CAIRN_POOL_CONNECTIONS_MAX = 64 }; /* each has a file descriptor or two and up to 2 MiB of page cache */
+
+/* The statements of a reader; sqlite_pool.c has their text. */
+enum cairn_reader_stmt {
+	CAIRN_READ_XORB, /* by hash */
+	CAIRN_READ_XORB_BY_ID,
+	CAIRN_READ_LIST, /* by the xorb's hash */
+	CAIRN_READ_LIST_BY_ID,
+	CAIRN_READ_PACKING,      /* of a xorb, by its id */
+	CAIRN_READ_SPANS,        /* likewise */
+	CAIRN_READ_STATE,        /* one row: while it is held, all other statements see one snapshot */
+	CAIRN_READ_PREFIX,       /* eligible rows of the shared scope */
+	CAIRN_READ_PREFIX_SCOPE, /* the same of another */
+	CAIRN_READ_ELIGIBLE,     /* of a xorb */
+	CAIRN_READ_NEIGHBOURS,
+	CAIRN_READ_SCOPE,
+	CAIRN_READ_FILE,
+	CAIRN_READ_FILE_BY_SHA256,
+	CAIRN_READ_SHARD,
+	CAIRN_READ_EACH_XORB,
+	CAIRN_READ_EACH_FILE,
+	CAIRN_READ_RETIRED,
+	CAIRN_READ_UNREFERENCED,
+	CAIRN_READ_FILE_BYTES,
+	CAIRN_READ_KEY,
+	CAIRN_READ_KEY_IS_GOOD,
+	CAIRN_READ_EACH_KEY,
+	CAIRN_READ_ACCOUNT, /* by name */
+	CAIRN_READ_ACCOUNT_BY_ID,
+	CAIRN_READ_EACH_ACCOUNT,
+	CAIRN_READ_ROLE,
+	CAIRN_READ_EACH_MEMBER,
+	CAIRN_READ_EACH_ORGANISATION,
+	CAIRN_READ_TELEMETRY,
+	CAIRN_READ_STMTS,
+};
+
+struct cairn_reader {
+	sqlite3 *db;
+	sqlite3_stmt *stmt[CAIRN_READ_STMTS];
+	struct cairn_pool *pool;
+	struct cairn_reader *next; /* while idle */
+};
+
+struct cairn_pool {
+	const char *path;     /* borrowed */
+	int open_flags;       /* of SQLite */
+	pthread_mutex_t lock; /* over all below */
+	pthread_cond_t back;
+	struct cairn_reader *idle; /* last used first: its cache is the warmest */
+	unsigned n_open;
+};
+
+void cairn_pool_init(struct cairn_pool *pool, const char *path);
+/** All readers must be back. */
+void cairn_pool_fini(struct cairn_pool *pool);
+
+/** Borrow a reader: an idle one, a new one, or when CAIRN_POOL_CONNECTIONS_MAX are out, the next that comes back.
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_pool_take(struct cairn_pool *pool, struct cairn_reader **out);
+
+/** Give it back, all its statements reset: a row that is held keeps the log from being restarted. For CLEANUP(). */
+void cairn_pool_givep(struct cairn_reader **reader);
+
+#endif

@@ -1,0 +1,9 @@
+/* The index in one file of SQLite: all that the rest of the house sees of this room. */
+#ifndef CAIRN_INDEX_SQLITE_SQLITE_H
+#define CAIRN_INDEX_SQLITE_SQLITE_H
+
+#include "index/backend.h"
+
+extern const struct cairn_index_backend CAIRN_SQLITE;
+
+#endif

@@ -1,0 +1,113 @@
+/* All xorbs, all files, a page at a time; and what they sum up to. */
+#include "index/operate.h"
+#include "index/sqlite/engine.h"
+#include "index/sqlite/rows.h"
+
+uint32_t cairn_sqlite_page(sqlite3_stmt *stmt, int64_t from_id, uint32_t limit)
+{
+	uint32_t page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : limit;
+	sqlite3_bind_int64(stmt, 1, from_id);
+	sqlite3_bind_int64(stmt, 2, page);
+	return page;
+}
+
+enum cairn_status cairn_sqlite_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+					 void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
+					 int64_t *next_id)
+{
+	*next_id = 0;
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_XORB];
+	uint32_t page = cairn_sqlite_page(stmt, from_id, limit);
+	struct cairn_index_xorb xorb;
+	for (uint32_t n = 0; n < page; n++) {
+		bool row;
+		status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		if (!cairn_sqlite_xorb_column(stmt, &xorb))
+			return CAIRN_E_DAMAGED;
+		visit(ctx, &xorb);
+	}
+	*next_id = xorb.id;
+	return CAIRN_OK;
+}
+
+static enum cairn_status walk_file(sqlite3_stmt *stmt, bool with_terms, struct cairn_index_file *out)
+{
+	enum cairn_status status = cairn_sqlite_file_columns(stmt, out);
+	if (status != CAIRN_OK)
+		return status;
+	out->n_terms = (uint32_t)(sqlite3_column_bytes(stmt, 2) / CAIRN_ROWS_TERM_BYTES);
+	if (!with_terms)
+		return CAIRN_OK;
+	size_t len;
+	const uint8_t *terms = cairn_sql_blob(stmt, 2, &len);
+	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES);
+}
+
+enum cairn_status cairn_sqlite_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit, bool with_terms,
+					 void (*visit)(void *ctx, const struct cairn_index_file *file), void *ctx,
+					 int64_t *next_id)
+{
+	*next_id = 0;
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_FILE];
+	uint32_t page = cairn_sqlite_page(stmt, from_id, limit);
+	int64_t last = 0;
+	for (uint32_t n = 0; n < page; n++) {
+		bool row;
+		status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
+		status = walk_file(stmt, with_terms, &file);
+		if (status != CAIRN_OK)
+			return status;
+		last = file.id = sqlite3_column_int64(stmt, 3);
+		visit(ctx, &file);
+	}
+	*next_id = last;
+	return CAIRN_OK;
+}
+
+static enum cairn_status walk_sum(struct cairn_reader *r, enum cairn_reader_stmt which, uint64_t *n, uint64_t *bytes)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[which];
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	if (status != CAIRN_OK)
+		return status;
+	*n = (uint64_t)sqlite3_column_int64(stmt, 0);
+	*bytes = (uint64_t)sqlite3_column_int64(stmt, 1);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index_totals *out)
+{
+	*out = (struct cairn_index_totals){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	/* Three snapshots, not one: each is as good as the other, and a long one keeps the log from being restarted. */
+	if (status == CAIRN_OK)
+		status = walk_sum(r, CAIRN_READ_FILE_BYTES, &out->n_files, &out->file_bytes);
+	if (status == CAIRN_OK)
+		status = walk_sum(r, CAIRN_READ_RETIRED, &out->n_retired, &out->retired_bytes);
+	if (status == CAIRN_OK)
+		status = walk_sum(r, CAIRN_READ_UNREFERENCED, &out->n_unreferenced, &out->unreferenced_bytes);
+	return status;
+}
+
+enum cairn_status cairn_sqlite_last_xorb(struct cairn_index *ix, int64_t *id)
+{
+	*id = 0;
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	return status == CAIRN_OK ? cairn_sql_ask(r->db, "SELECT coalesce(max(id), 0) FROM xorb", id) : status;
+}

@@ -1,0 +1,319 @@
+#include "index/sqlite/write.h"
+
+#include "index/sqlite/log.h"
+#include "index/sqlite/migrate.h"
+#include "index/sqlite/rows.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TX_FILTER_ROWS = 8192,   /* of one piece: about a millisecond */
+	TX_CACHE_COMMITS = 1024, /* after so many, the cache is sized anew */
+	TX_CACHE_SHARE = 64,     /* of the file: what the trees take in which rows land at random, and some */
+	TX_CACHE_MIN_KIB = 8 * 1024,
+	TX_CACHE_MAX_KIB = 128 * 1024,
+	TX_CACHE_LOCK_KIB = 1024 * 1024, /* where SQLite has its locks in the file */
+};
+
+static const char *const tx_sql[CAIRN_TX_STMTS] = {
+	[CAIRN_TX_BEGIN] = "BEGIN IMMEDIATE",
+	[CAIRN_TX_COMMIT] = "COMMIT",
+	[CAIRN_TX_ROLLBACK] = "ROLLBACK",
+	[CAIRN_TX_SAVE] = "SAVEPOINT one",
+	[CAIRN_TX_RELEASE] = "RELEASE one",
+	[CAIRN_TX_UNDO] = "ROLLBACK TO one",
+	[CAIRN_TX_STATE] = "SELECT collection, files, xorbs, shards, eligible, stored_bytes FROM state",
+	[CAIRN_TX_SET_STATE] = "UPDATE state SET collection = ?1, files = ?2, xorbs = ?3, shards = ?4, eligible = ?5,"
+			       " stored_bytes = ?6",
+	[CAIRN_TX_PROBE] = "UPDATE state SET probes = probes + 1",
+	[CAIRN_TX_FIND_SCOPE] = "SELECT id FROM scope WHERE name = ?1",
+	[CAIRN_TX_ADD_SCOPE] = "INSERT INTO scope(name) VALUES(?1)",
+	[CAIRN_TX_FIND_SHARD] = "SELECT id, collection FROM shard WHERE hash = ?1 AND scope = ?2 AND owner = ?3",
+	[CAIRN_TX_ADD_SHARD] = "INSERT INTO shard(hash, scope, owner, collection, at) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[CAIRN_TX_RENEW_SHARD] = "UPDATE shard SET collection = ?2, at = ?3 WHERE id = ?1",
+	[CAIRN_TX_ADD_MEMBER] = "INSERT OR IGNORE INTO member(shard, xorb) VALUES(?1, ?2)",
+	[CAIRN_TX_FIND_XORB] = "SELECT id, chunks, stored, retired FROM xorb WHERE hash = ?1",
+	[CAIRN_TX_FIND_XORB_BY_ID] = "SELECT id, chunks, stored, retired FROM xorb WHERE id = ?1",
+	[CAIRN_TX_ADD_XORB] = "INSERT INTO xorb(hash, chunks, unpacked, stored, at) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[CAIRN_TX_RENEW_XORB] = "UPDATE xorb SET retired = NULL, at = ?2 WHERE id = ?1",
+	[CAIRN_TX_STORE_XORB] = "UPDATE xorb SET retired = NULL, at = ?2, stored = ?3, chunks = ?4, unpacked = ?5,"
+				" repacked = repacked OR ?6 WHERE id = ?1",
+	[CAIRN_TX_SET_REPACKED] = "UPDATE xorb SET repacked = 1 WHERE id = ?1",
+	[CAIRN_TX_ADD_LIST] = "INSERT INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)",
+	[CAIRN_TX_EACH_PREFIX] =
+		"SELECT prefix, scope, CASE scope WHEN 0 THEN '' ELSE (SELECT name FROM scope WHERE id = d.scope) END"
+		" FROM dedupe d WHERE (prefix, scope) > (?1, ?2) ORDER BY prefix, scope LIMIT ?3",
+	[CAIRN_TX_GET_LIST] = "SELECT spans, hashes FROM list WHERE xorb = ?1",
+	[CAIRN_TX_SET_LIST] = "INSERT OR REPLACE INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)",
+	[CAIRN_TX_ADD_DEDUPE] =
+		"INSERT OR IGNORE INTO dedupe(prefix, scope, xorb, place, shard) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[CAIRN_TX_FIND_FILE] = "SELECT id FROM file WHERE hash = ?1",
+	[CAIRN_TX_ADD_FILE] =
+		"INSERT INTO file(hash, size, terms, at) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hash) DO NOTHING",
+	[CAIRN_TX_ADD_CLAIM] = "INSERT OR IGNORE INTO claim(scope, sha256, file) SELECT ?1, ?2, ?3"
+			       " WHERE (SELECT count(*) FROM claim WHERE file = ?3 AND scope = ?1) < ?4",
+	[CAIRN_TX_ADD_FILE_OWNER] = "INSERT OR IGNORE INTO file_owner(file, scope) VALUES(?1, ?2)",
+	[CAIRN_TX_ADD_REFERENCE] = "INSERT OR IGNORE INTO reference(xorb, file) VALUES(?1, ?2)",
+	[CAIRN_TX_SET_TERMS] = "UPDATE file SET terms = ?2 WHERE id = ?1",
+	[CAIRN_TX_IS_STORED] = "SELECT stored IS NOT NULL FROM xorb WHERE id = ?1",
+	[CAIRN_TX_GET_TERMS] = "SELECT terms FROM file WHERE id = ?1",
+	[CAIRN_TX_DROP_FILE_OWNER] =
+		"DELETE FROM file_owner WHERE file = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)",
+	[CAIRN_TX_DROP_FILE_OWNERS] = "DELETE FROM file_owner WHERE file = ?1",
+	[CAIRN_TX_HAS_FILE_OWNER] = "SELECT 1 FROM file_owner WHERE file = ?1 LIMIT 1",
+	[CAIRN_TX_DROP_REFERENCE] = "DELETE FROM reference WHERE xorb = ?1 AND file = ?2",
+	[CAIRN_TX_DROP_REFERENCES] = "DELETE FROM reference WHERE file = ?1",
+	[CAIRN_TX_DROP_FILE] = "DELETE FROM file WHERE id = ?1",
+	[CAIRN_TX_LOSE_XORB] = "UPDATE xorb SET stored = NULL WHERE id = ?1",
+	[CAIRN_TX_MARK_PAGE] =
+		"SELECT id, retired IS NULL AND at <= ?2 AND NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)"
+		" FROM xorb x WHERE id > ?1 ORDER BY id LIMIT ?3",
+	[CAIRN_TX_RETIRE_XORB] = "UPDATE xorb SET retired = ?2 WHERE id = ?1",
+	/* The row says it, too: the index xorb_retired alone is no evidence. */
+	[CAIRN_TX_SWEEP_PAGE] = "SELECT x.id, x.hash, x.stored FROM xorb y CROSS JOIN xorb x ON x.id = y.id"
+				" WHERE y.retired <= ?1 AND x.retired <= ?1 ORDER BY y.retired LIMIT ?2",
+	[CAIRN_TX_HAS_REFERENCE] = "SELECT 1 FROM reference WHERE xorb = ?1 LIMIT 1",
+	[CAIRN_TX_DROP_DEDUPE] = "DELETE FROM dedupe WHERE xorb = ?1",
+	[CAIRN_TX_FIND_MEMBER] = "SELECT shard FROM member WHERE xorb = ?1 LIMIT 1",
+	[CAIRN_TX_DROP_MEMBER] = "DELETE FROM member WHERE shard = ?1 AND xorb = ?2",
+	[CAIRN_TX_DROP_SHARD] = "DELETE FROM shard WHERE id = ?1 AND NOT EXISTS(SELECT 1 FROM member WHERE shard = ?1)",
+	[CAIRN_TX_DROP_LIST] = "DELETE FROM list WHERE xorb = ?1",
+	[CAIRN_TX_DROP_XORB] = "DELETE FROM xorb WHERE id = ?1",
+	[CAIRN_TX_FIND_KEY] = "SELECT revoked IS NOT NULL FROM api_key WHERE id = ?1",
+	[CAIRN_TX_ADD_KEY] = "INSERT OR IGNORE INTO api_key(digest, name, repo, scopes, created, account)"
+			     " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+	[CAIRN_TX_REVOKE_KEY] = "UPDATE api_key SET revoked = ?2 WHERE id = ?1",
+	[CAIRN_TX_ADD_ACCOUNT] = "INSERT OR IGNORE INTO account(kind, name, fullname, email, created)"
+				 " VALUES(?1, ?2, ?3, ?4, ?5)",
+	[CAIRN_TX_FIND_ACCOUNT] = "SELECT id, kind, disabled FROM account WHERE name = ?1",
+	[CAIRN_TX_DISABLE_ACCOUNT] = "UPDATE account SET disabled = ?2 WHERE id = ?1",
+	[CAIRN_TX_SET_MEMBERSHIP] = "INSERT INTO membership(organisation, user, role) VALUES(?1, ?2, ?3)"
+				    " ON CONFLICT DO UPDATE SET role = ?3 WHERE role <> ?3",
+	[CAIRN_TX_DROP_MEMBERSHIP] = "DELETE FROM membership WHERE organisation = ?1 AND user = ?2",
+	[CAIRN_TX_ADD_TELEMETRY] = "INSERT INTO telemetry(at, sender, body) VALUES(?1, ?2, ?3)",
+	[CAIRN_TX_DROP_TELEMETRY] = "DELETE FROM telemetry WHERE id <= ?1",
+};
+
+int64_t cairn_tx_cache_kib(int64_t file_kib)
+{
+	int64_t kib = file_kib / TX_CACHE_SHARE;
+	if (file_kib <= TX_CACHE_LOCK_KIB || kib < TX_CACHE_MIN_KIB)
+		return TX_CACHE_MIN_KIB;
+	return kib < TX_CACHE_MAX_KIB ? kib : TX_CACHE_MAX_KIB;
+}
+
+static enum cairn_status tx_size_cache(sqlite3 *db)
+{
+	int64_t pages = 0;
+	enum cairn_status status = cairn_sql_ask(db, "PRAGMA page_count", &pages);
+	if (status != CAIRN_OK)
+		return status;
+	char sql[64];
+	(void)snprintf(sql, sizeof(sql), "PRAGMA cache_size = -%" PRId64,
+		       cairn_tx_cache_kib(pages * (CAIRN_MIGRATE_PAGE_BYTES / 1024)));
+	return cairn_sql_exec(db, sql);
+}
+
+/* These belong to the connection, so they are set at each opening, and what matters is read back. */
+static enum cairn_status tx_set_up(sqlite3 *db, struct cairn_diag *diag)
+{
+	int64_t synchronous = 0, foreign_keys = 0;
+	enum cairn_status status = cairn_sql_exec(db, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+						      "PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY");
+	if (status == CAIRN_OK)
+		status = tx_size_cache(db);
+	if (status == CAIRN_OK)
+		status = cairn_sql_ask(db, "PRAGMA synchronous", &synchronous);
+	if (status == CAIRN_OK)
+		status = cairn_sql_ask(db, "PRAGMA foreign_keys", &foreign_keys);
+	if (status != CAIRN_OK)
+		return cairn_sql_fail(db, diag, "cannot set up the index");
+	if (synchronous == 2 && foreign_keys == 1)
+		return CAIRN_OK;
+	return cairn_fail(
+		diag, CAIRN_E_IO, "index.pragma", CAIRN_NO_OFFSET,
+		"this SQLite does not take synchronous=FULL and foreign_keys=ON; build Cairn with another one");
+}
+
+static enum cairn_status tx_read_state(struct cairn_tx *tx)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_STATE];
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	if (status != CAIRN_OK || !row)
+		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
+	tx->counts = (struct cairn_tx_counts){
+		.collection = sqlite3_column_int64(stmt, 0),
+		.files = sqlite3_column_int64(stmt, 1),
+		.xorbs = sqlite3_column_int64(stmt, 2),
+		.shards = sqlite3_column_int64(stmt, 3),
+		.eligible = sqlite3_column_int64(stmt, 4),
+		.stored_bytes = sqlite3_column_int64(stmt, 5),
+	};
+	tx->committed = tx->counts;
+	return CAIRN_OK;
+}
+
+/* A file that cannot be opened for writing is opened for reading by SQLite, be it the database or its log: then each
+ * write would fail for as long as the process lives. It is better not to start. */
+static enum cairn_status tx_try_to_write(struct cairn_tx *tx)
+{
+	enum cairn_status status = cairn_sql_run(tx->stmt[CAIRN_TX_BEGIN]);
+	if (status == CAIRN_OK)
+		status = cairn_tx_probe(tx);
+	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_COMMIT]) : status;
+}
+
+enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct cairn_diag *diag)
+{
+	enum cairn_status status = cairn_sql_open(&tx->db, path, SQLITE_OPEN_READWRITE, CAIRN_SQL_LOG_VFS, diag);
+	if (status != CAIRN_OK)
+		return status;
+	/* A database that is refused stays as it is: closing must not make a checkpoint. */
+	(void)sqlite3_db_config(tx->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	status = cairn_migrate_must_be_latest(tx->db, path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	(void)sqlite3_db_config(tx->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	status = tx_set_up(tx->db, diag);
+	if (status != CAIRN_OK)
+		return status;
+	status = cairn_sql_prepare(tx->db, tx_sql, tx->stmt, CAIRN_TX_STMTS);
+	if (status == CAIRN_OK)
+		status = tx_read_state(tx);
+	if (status != CAIRN_OK)
+		return cairn_sql_fail(tx->db, diag, "cannot read the index");
+	status = tx_try_to_write(tx);
+	if (status != CAIRN_OK)
+		return cairn_sql_fail(tx->db, diag, "cannot write the index");
+	tx->filter_prefix = INT64_MIN;
+	tx->filter_scope = -1;
+	cairn_filter_init(&tx->filter, (uint64_t)tx->counts.eligible / 4 * 5);
+	return CAIRN_OK;
+}
+
+/* From where the last piece ended: a statement that stayed open meanwhile would keep the log from being restarted. What
+ * is added behind that place between two pieces goes into the filter by itself. */
+bool cairn_tx_fill_filter(struct cairn_tx *tx)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_EACH_PREFIX];
+	sqlite3_bind_int64(stmt, 1, tx->filter_prefix);
+	sqlite3_bind_int64(stmt, 2, tx->filter_scope);
+	sqlite3_bind_int64(stmt, 3, TX_FILTER_ROWS);
+	unsigned n = 0;
+	for (bool row = true;; n++) {
+		if (cairn_sql_step(stmt, &row) != CAIRN_OK)
+			return false;
+		if (!row)
+			break;
+		tx->filter_prefix = sqlite3_column_int64(stmt, 0);
+		tx->filter_scope = sqlite3_column_int64(stmt, 1);
+		const char *scope = (const char *)sqlite3_column_text(stmt, 2);
+		cairn_filter_add(&tx->filter, cairn_filter_key((uint64_t)tx->filter_prefix, scope ? scope : ""));
+	}
+	if (n == TX_FILTER_ROWS)
+		return true;
+	cairn_filter_complete(&tx->filter);
+	return false;
+}
+
+void cairn_tx_close(struct cairn_tx *tx)
+{
+	cairn_filter_fini(&tx->filter);
+	cairn_sql_finalize(tx->stmt, CAIRN_TX_STMTS);
+	cairn_sql_closep(&tx->db);
+}
+
+enum cairn_status cairn_tx_begin(struct cairn_tx *tx)
+{
+	enum cairn_status status = cairn_sql_run(tx->stmt[CAIRN_TX_BEGIN]);
+	return status == CAIRN_OK ? tx_read_state(tx) : status;
+}
+
+static enum cairn_status tx_write_state(struct cairn_tx *tx)
+{
+	if (memcmp(&tx->counts, &tx->committed, sizeof(tx->counts)) == 0)
+		return CAIRN_OK;
+	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_SET_STATE];
+	sqlite3_bind_int64(stmt, 1, tx->counts.collection);
+	sqlite3_bind_int64(stmt, 2, tx->counts.files);
+	sqlite3_bind_int64(stmt, 3, tx->counts.xorbs);
+	sqlite3_bind_int64(stmt, 4, tx->counts.shards);
+	sqlite3_bind_int64(stmt, 5, tx->counts.eligible);
+	sqlite3_bind_int64(stmt, 6, tx->counts.stored_bytes);
+	return cairn_sql_run(stmt);
+}
+
+enum cairn_status cairn_tx_commit(struct cairn_tx *tx)
+{
+	enum cairn_status status = tx_write_state(tx);
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(tx->stmt[CAIRN_TX_COMMIT]);
+	if (status != CAIRN_OK)
+		return status;
+	tx->committed = tx->counts;
+	/* What is committed is durable, whatever comes of this: then the cache stays as it is. */
+	if (++tx->n_commits % TX_CACHE_COMMITS == 0)
+		(void)!tx_size_cache(tx->db);
+	return CAIRN_OK;
+}
+
+bool cairn_tx_is_open(const struct cairn_tx *tx)
+{
+	return !sqlite3_get_autocommit(tx->db);
+}
+
+void cairn_tx_rollback(struct cairn_tx *tx)
+{
+	if (cairn_tx_is_open(tx))
+		(void)!cairn_sql_run(tx->stmt[CAIRN_TX_ROLLBACK]);
+	tx->counts = tx->committed;
+}
+
+enum cairn_status cairn_tx_probe(struct cairn_tx *tx)
+{
+	return cairn_sql_run(tx->stmt[CAIRN_TX_PROBE]);
+}
+
+enum cairn_status cairn_tx_save(struct cairn_tx *tx)
+{
+	tx->saved = tx->counts;
+	return cairn_sql_run(tx->stmt[CAIRN_TX_SAVE]);
+}
+
+enum cairn_status cairn_tx_undo(struct cairn_tx *tx)
+{
+	tx->counts = tx->saved;
+	return cairn_sql_run(tx->stmt[CAIRN_TX_UNDO]);
+}
+
+enum cairn_status cairn_tx_release(struct cairn_tx *tx)
+{
+	return cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE]);
+}
+
+enum cairn_status cairn_tx_scope(struct cairn_tx *tx, const char *name, int64_t *id)
+{
+	*id = 0;
+	if (name[0] == '\0')
+		return CAIRN_OK;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_SCOPE];
+	cairn_sql_bind_text(find, 1, name);
+	bool row;
+	enum cairn_status status = cairn_sql_step(find, &row);
+	if (status != CAIRN_OK)
+		return status;
+	if (row) {
+		*id = sqlite3_column_int64(find, 0);
+		return CAIRN_OK;
+	}
+	cairn_sql_bind_text(tx->stmt[CAIRN_TX_ADD_SCOPE], 1, name);
+	status = cairn_sql_run(tx->stmt[CAIRN_TX_ADD_SCOPE]);
+	*id = sqlite3_last_insert_rowid(tx->db);
+	return status;
+}

@@ -1,0 +1,187 @@
+/* The writing connection: one transaction at a time, many writes in it. Owned by the writer's thread. */
+#ifndef CAIRN_INDEX_SQLITE_WRITE_H
+#define CAIRN_INDEX_SQLITE_WRITE_H
+
+#include "index/hub.h"
+#include "index/operate.h"
+#include "index/sqlite/filter.h"
+#include "index/sqlite/util.h"
+
+/* The statements of the writer; sqlite_write.c has their text. */
+enum cairn_tx_stmt {
+	CAIRN_TX_BEGIN,
+	CAIRN_TX_COMMIT,
+	CAIRN_TX_ROLLBACK,
+	CAIRN_TX_SAVE,
+	CAIRN_TX_RELEASE,
+	CAIRN_TX_UNDO,
+	CAIRN_TX_STATE,
+	CAIRN_TX_SET_STATE,
+	CAIRN_TX_PROBE,
+	CAIRN_TX_FIND_SCOPE,
+	CAIRN_TX_ADD_SCOPE,
+	CAIRN_TX_FIND_SHARD,
+	CAIRN_TX_ADD_SHARD,
+	CAIRN_TX_RENEW_SHARD,
+	CAIRN_TX_ADD_MEMBER,
+	CAIRN_TX_FIND_XORB,
+	CAIRN_TX_FIND_XORB_BY_ID,
+	CAIRN_TX_ADD_XORB,
+	CAIRN_TX_RENEW_XORB,
+	CAIRN_TX_STORE_XORB,
+	CAIRN_TX_SET_REPACKED,
+	CAIRN_TX_ADD_LIST,
+	CAIRN_TX_GET_LIST,
+	CAIRN_TX_EACH_PREFIX,
+	CAIRN_TX_SET_LIST,
+	CAIRN_TX_ADD_DEDUPE,
+	CAIRN_TX_FIND_FILE,
+	CAIRN_TX_ADD_FILE,
+	CAIRN_TX_ADD_CLAIM, /* unless the owner has as many of that file as he may */
+	CAIRN_TX_ADD_FILE_OWNER,
+	CAIRN_TX_ADD_REFERENCE,
+	CAIRN_TX_GET_TERMS,
+	CAIRN_TX_SET_TERMS,
+	CAIRN_TX_IS_STORED, /* a xorb, by id */
+	CAIRN_TX_DROP_FILE_OWNER,
+	CAIRN_TX_DROP_FILE_OWNERS,
+	CAIRN_TX_HAS_FILE_OWNER,
+	CAIRN_TX_DROP_REFERENCE,
+	CAIRN_TX_DROP_REFERENCES, /* of a file: looks at all of them */
+	CAIRN_TX_DROP_FILE,
+	CAIRN_TX_LOSE_XORB,
+	CAIRN_TX_MARK_PAGE,
+	CAIRN_TX_RETIRE_XORB,
+	CAIRN_TX_SWEEP_PAGE,
+	CAIRN_TX_HAS_REFERENCE,
+	CAIRN_TX_DROP_DEDUPE,
+	CAIRN_TX_FIND_MEMBER,
+	CAIRN_TX_DROP_MEMBER,
+	CAIRN_TX_DROP_SHARD, /* if no member is left */
+	CAIRN_TX_DROP_LIST,
+	CAIRN_TX_DROP_XORB,
+	CAIRN_TX_FIND_KEY,
+	CAIRN_TX_ADD_KEY,
+	CAIRN_TX_REVOKE_KEY,
+	CAIRN_TX_ADD_ACCOUNT,
+	CAIRN_TX_FIND_ACCOUNT,
+	CAIRN_TX_DISABLE_ACCOUNT,
+	CAIRN_TX_SET_MEMBERSHIP,
+	CAIRN_TX_DROP_MEMBERSHIP,
+	CAIRN_TX_ADD_TELEMETRY,
+	CAIRN_TX_DROP_TELEMETRY,
+	CAIRN_TX_STMTS,
+};
+
+/** What the index holds, kept in its state row so that opening need not count. */
+struct cairn_tx_counts {
+	int64_t collection; /* how often files or xorbs were removed, or xorbs retired: shards accepted before that are
+			       not known any more */
+	int64_t files, xorbs, shards, eligible, stored_bytes;
+};
+
+struct cairn_tx {
+	sqlite3 *db;
+	sqlite3_stmt *stmt[CAIRN_TX_STMTS];
+	struct cairn_tx_counts counts;       /* of the transaction; after a commit, of the database */
+	struct cairn_tx_counts committed;    /* as last read or written */
+	struct cairn_tx_counts saved;        /* at the savepoint */
+	uint64_t n_commits;                  /* so far */
+	struct cairn_filter filter;          /* prefixes of eligible chunks; readers ask it from their own threads */
+	int64_t filter_prefix, filter_scope; /* row up to which it is filled */
+};
+
+/** Open a database of this version for writing. tx is zeroed before and needs cairn_tx_close() in any case.
+ *  @return as cairn_index_open() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct cairn_diag *diag);
+void cairn_tx_close(struct cairn_tx *tx);
+
+/** @return CAIRN_OK; CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_NOMEM: call cairn_tx_rollback() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_begin(struct cairn_tx *tx);
+/** On return with CAIRN_OK all of it is durable. @return likewise */
+CAIRN_MUST_USE enum cairn_status cairn_tx_commit(struct cairn_tx *tx);
+void cairn_tx_rollback(struct cairn_tx *tx);
+
+/**
+ * Size of the writer's page cache for an index of this size. Each upload adds rows at random places of the trees of
+ * hashes, a hundredth of the file; a cache that holds them saves a read of each. Up to 1 GiB it is 8 MiB all the same:
+ * a split of a page goes through the number of the page that SQLite keeps its locks in, and as long as that lies beyond
+ * the end of the file SQLite looks at every cached page when it commits: half of an upload's time, with 64 MiB.
+ */
+int64_t cairn_tx_cache_kib(int64_t file_kib);
+
+/** Fill the filter with a piece of what is in the index, between two batches. Until all of it is there, and when that
+ * fails, the filter rules nothing out. @return there is more */
+bool cairn_tx_fill_filter(struct cairn_tx *tx);
+
+/** Is a transaction open? Some failures end it by themselves. */
+bool cairn_tx_is_open(const struct cairn_tx *tx);
+
+/** From here on what is written can be undone by itself; release() ends that, undone or not. Copies each page that is
+ * changed: slower by a sixth. @return CAIRN_OK; as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_save(struct cairn_tx *tx);
+CAIRN_MUST_USE enum cairn_status cairn_tx_undo(struct cairn_tx *tx);
+CAIRN_MUST_USE enum cairn_status cairn_tx_release(struct cairn_tx *tx);
+
+/* --- between the files of the writing side ------------------------------------------------------------------------ */
+
+/** One write within the transaction; results are the request's. @return as its status */
+CAIRN_MUST_USE enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_put_xorb *put);
+CAIRN_MUST_USE enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put_shard *put);
+/** Say that a file needs these xorbs. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_references(struct cairn_tx *tx, int64_t file, const int64_t *xorbs,
+							 uint32_t n);
+/** Drop a file that nobody owns, and with its references what kept its xorbs. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file);
+/** A known file came again. When its terms are damaged or a xorb of them is not stored any more, and all of the new
+ * ones are, it takes the new terms (rows as they are kept), and can be read again. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const uint8_t *rows,
+						    size_t rows_len, const int64_t *xorbs, uint32_t n_xorbs,
+						    bool *mended);
+CAIRN_MUST_USE enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_forget_file *forget);
+CAIRN_MUST_USE enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_share_file *share);
+CAIRN_MUST_USE enum cairn_status cairn_tx_renew_xorb(struct cairn_tx *tx, struct cairn_index_renew_xorb *renew);
+CAIRN_MUST_USE enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_lose_xorb *lose);
+CAIRN_MUST_USE enum cairn_status cairn_tx_gc_mark(struct cairn_tx *tx, struct cairn_index_gc_mark *mark);
+CAIRN_MUST_USE enum cairn_status cairn_tx_gc_sweep(struct cairn_tx *tx, struct cairn_index_gc_sweep *sweep);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_key(struct cairn_tx *tx, struct cairn_index_add_key *add);
+CAIRN_MUST_USE enum cairn_status cairn_tx_revoke_key(struct cairn_tx *tx, struct cairn_index_revoke_key *revoke);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_telemetry(struct cairn_tx *tx, struct cairn_index_add_telemetry *add);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_account(struct cairn_tx *tx, struct cairn_index_add_account *add);
+CAIRN_MUST_USE enum cairn_status cairn_tx_disable_account(struct cairn_tx *tx,
+							  struct cairn_index_disable_account *disable);
+CAIRN_MUST_USE enum cairn_status cairn_tx_set_member(struct cairn_tx *tx, struct cairn_index_set_member *set);
+/** Changes nothing that can be seen, but is written. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_probe(struct cairn_tx *tx);
+
+/** The number of a name, made when it has none. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_scope(struct cairn_tx *tx, const char *name, int64_t *id);
+
+/** A row of xorb. */
+struct cairn_tx_known {
+	int64_t id; /* 0: there is none */
+	uint32_t n_chunks;
+	bool stored, retired;
+	int64_t stored_bytes;
+};
+CAIRN_MUST_USE enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
+						    struct cairn_tx_known *known);
+/** Likewise by its number. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_find_xorb_by_id(struct cairn_tx *tx, int64_t id,
+							  struct cairn_tx_known *known);
+
+/** What terms keep of its bytes does not count any more. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_set_repacked(struct cairn_tx *tx, int64_t id);
+
+/** Add a xorb and its list. @param stored_bytes  NULL: kept elsewhere */
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
+						   const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
+						   int64_t *id);
+
+/** It is wanted again: its grace time starts anew, and it is not retired any more. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_keep_xorb(struct cairn_tx *tx, int64_t id);
+
+/** Read a list into list, whose arrays are reused. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_list(struct cairn_tx *tx, int64_t xorb, struct cairn_chunk_list *list);
+
+#endif

@@ -1,0 +1,442 @@
+#include "store/files/packs.h"
+
+#include "archive/readshard/delete.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum {
+	PACKS_SCAN_AGAIN_MS = 1000,
+	PACKS_RACY_S = 2, /* a folder changed so lately may change again within one tick of its time */
+};
+
+/* A file of the folder. Immutable but for the atomics. */
+struct store_pack {
+	_Atomic unsigned refs;
+	_Atomic bool confirmed;        /* its bytes are durable, as far as they do not change */
+	_Atomic bool untidy;           /* bytes of deleted objects may be left */
+	bool writable;                 /* else nothing can be deleted in it, as on a disk that is mounted to be read */
+	int fd;                        /* for deleting, and to hold the lock that says "in use"; -1: not served */
+	struct cairn_readshard *shard; /* NULL: not served, see fault */
+	struct cairn_diag fault;
+	struct stat st; /* when it was opened */
+	char name[CAIRN_STORE_PACK_NAME_MAX + 1];
+};
+
+static void pack_unref(struct store_pack *pack)
+{
+	if (!pack || atomic_fetch_sub(&pack->refs, 1) > 1)
+		return;
+	cairn_readshard_free(pack->shard);
+	cairn_fd_closep(&pack->fd);
+	free(pack);
+}
+
+static void pack_unrefp(struct store_pack **pack)
+{
+	pack_unref(*pack);
+	*pack = NULL;
+}
+
+void store_packs_release(struct store_packed *packed)
+{
+	pack_unrefp(&packed->pack);
+}
+
+/* --- the folder --------------------------------------------------------------------------------------------------- */
+
+/* Open a pack and keep others from deleting in it (flock(2)). What is wrong with it stands in fault. */
+static void pack_open(struct store_pack *pack, int dir_fd)
+{
+	pack->fd = openat(dir_fd, pack->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (pack->fd < 0 && (errno == EACCES || errno == EROFS))
+		pack->fd = openat(dir_fd, pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (pack->fd < 0) {
+		(void)cairn_fail(&pack->fault, CAIRN_E_IO, "pack.open", CAIRN_NO_OFFSET, "it cannot be opened: %s",
+				 strerror(errno));
+	} else if (flock(pack->fd, LOCK_SH | LOCK_NB) < 0) {
+		(void)cairn_fail(&pack->fault, CAIRN_E_BUSY, "pack.in_use", CAIRN_NO_OFFSET,
+				 "another process is changing it");
+	} else {
+		enum cairn_status status = cairn_readshard_open(&pack->shard, pack->fd, &pack->fault);
+		if (status != CAIRN_OK)
+			(void)cairn_fail(&pack->fault, status, "pack.open", CAIRN_NO_OFFSET, "%s",
+					 cairn_status_name(status));
+	}
+	if (!pack->shard)
+		cairn_fd_closep(&pack->fd);
+	pack->writable = pack->fd >= 0 && (fcntl(pack->fd, F_GETFL) & O_ACCMODE) == O_RDWR;
+	atomic_init(&pack->untidy, pack->writable); /* a process that was killed may have left some */
+}
+
+static bool packs_is_name(const char *name)
+{
+	static const char SUFFIX[] = ".shard";
+	size_t len = strlen(name), suffix = sizeof(SUFFIX) - 1;
+	return name[0] != '.' && len > suffix && len <= CAIRN_STORE_PACK_NAME_MAX &&
+	       strcmp(name + len - suffix, SUFFIX) == 0;
+}
+
+static bool packs_is_same(const struct store_pack *pack, const struct stat *st)
+{
+	return pack->st.st_dev == st->st_dev && pack->st.st_ino == st->st_ino && pack->st.st_size == st->st_size;
+}
+
+/* The pack of this name and file from the old list, or opened. @return a reference; NULL without memory */
+static struct store_pack *packs_take(const struct store_packs *p, const char *name, const struct stat *st)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct store_pack *old = p->all[i];
+		/* One that was refused is tried again when it has changed: it may have been on its way in. */
+		bool same = packs_is_same(old, st) && (old->shard || (old->st.st_mtim.tv_sec == st->st_mtim.tv_sec &&
+								      old->st.st_mtim.tv_nsec == st->st_mtim.tv_nsec));
+		if (same && strcmp(old->name, name) == 0) {
+			atomic_fetch_add(&old->refs, 1);
+			return old;
+		}
+	}
+	struct store_pack *pack = calloc(1, sizeof(*pack));
+	if (!pack)
+		return NULL;
+	atomic_init(&pack->refs, 1);
+	pack->st = *st;
+	memcpy(pack->name, name, strlen(name) + 1); /* packs_is_name() saw to its length */
+	pack_open(pack, p->dir_fd);
+	return pack;
+}
+
+static int packs_compare(const void *a, const void *b)
+{
+	const struct store_pack *const *x = a, *const *y = b;
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* Under scan_lock: read the folder into a list of references. */
+static enum cairn_status packs_read(struct store_packs *p, struct store_pack **list, size_t *n)
+{
+	int fd = openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		cairn_fd_closep(&fd);
+		return CAIRN_E_IO;
+	}
+	enum cairn_status status = CAIRN_OK;
+	for (const struct dirent *e = readdir(dir); e && status == CAIRN_OK && *n < CAIRN_STORE_PACKS_MAX;
+	     e = readdir(dir)) {
+		struct stat st;
+		if (!packs_is_name(e->d_name) || fstatat(p->dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		list[*n] = packs_take(p, e->d_name, &st);
+		if (!list[*n]) {
+			status = CAIRN_E_NOMEM;
+			continue;
+		}
+		p->scan_again = p->scan_again || !list[*n]->shard;
+		(*n)++;
+	}
+	(void)closedir(dir);
+	qsort(list, *n, sizeof(struct store_pack *), packs_compare);
+	return status;
+}
+
+/* Under scan_lock. */
+static enum cairn_status packs_scan_locked(struct store_packs *p)
+{
+	struct stat st;
+	struct store_pack **list = calloc(CAIRN_STORE_PACKS_MAX, sizeof(struct store_pack *));
+	size_t n = 0;
+	if (!list)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = fstat(p->dir_fd, &st) < 0 ? CAIRN_E_IO : CAIRN_OK;
+	if (status == CAIRN_OK) {
+		struct timespec now;
+		(void)clock_gettime(CLOCK_REALTIME, &now);
+		p->scan_again = now.tv_sec - st.st_mtim.tv_sec < PACKS_RACY_S;
+		p->scanned = st.st_mtim;
+		p->scanned_ms = cairn_clock_mono_ms();
+		atomic_fetch_add(&p->n_scans, 1);
+		status = packs_read(p, list, &n);
+	}
+	if (status == CAIRN_OK) {
+		struct store_pack **old = p->all;
+		size_t n_old = p->n;
+		pthread_rwlock_wrlock(&p->lock);
+		p->all = list;
+		p->n = n;
+		pthread_rwlock_unlock(&p->lock);
+		list = old;
+		n = n_old;
+	}
+	for (size_t i = 0; i < n; i++)
+		pack_unref(list[i]);
+	free(list);
+	return status;
+}
+
+enum cairn_status store_packs_scan(struct store_packs *p)
+{
+	pthread_mutex_lock(&p->scan_lock);
+	enum cairn_status status = packs_scan_locked(p);
+	pthread_mutex_unlock(&p->scan_lock);
+	return status;
+}
+
+/* Something was not found: look whether the folder has changed. @return true: it was read anew */
+static bool packs_refresh(struct store_packs *p)
+{
+	struct stat st;
+	bool scanned = false;
+	pthread_mutex_lock(&p->scan_lock);
+	bool changed = fstat(p->dir_fd, &st) == 0 &&
+		       (st.st_mtim.tv_sec != p->scanned.tv_sec || st.st_mtim.tv_nsec != p->scanned.tv_nsec);
+	if (changed || (p->scan_again && cairn_clock_mono_ms() - p->scanned_ms >= PACKS_SCAN_AGAIN_MS))
+		scanned = packs_scan_locked(p) == CAIRN_OK;
+	pthread_mutex_unlock(&p->scan_lock);
+	return scanned;
+}
+
+enum cairn_status store_packs_open(struct store_packs *p, int dir_fd)
+{
+	*p = (struct store_packs){.dir_fd = dir_fd};
+	pthread_rwlock_init(&p->lock, NULL);
+	pthread_mutex_init(&p->scan_lock, NULL);
+	pthread_mutex_init(&p->delete_lock, NULL);
+	return store_packs_scan(p);
+}
+
+void store_packs_fini(struct store_packs *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		pack_unref(p->all[i]);
+	free(p->all);
+	cairn_fd_closep(&p->dir_fd);
+	pthread_mutex_destroy(&p->delete_lock);
+	pthread_mutex_destroy(&p->scan_lock);
+	pthread_rwlock_destroy(&p->lock);
+}
+
+/* --- objects ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status packs_look(struct store_packs *p, const struct cairn_hash *hash,
+				    struct store_packs_which which, struct store_packed *out)
+{
+	pthread_rwlock_rdlock(&p->lock);
+	for (size_t i = 0; i < p->n && !out->pack; i++) {
+		if (!p->all[i]->shard || (which.writable && !p->all[i]->writable) ||
+		    cairn_readshard_find(p->all[i]->shard, hash->b, &out->slot, NULL) != CAIRN_OK)
+			continue;
+		if (which.skip > 0) {
+			which.skip--;
+			continue;
+		}
+		out->pack = p->all[i];
+		atomic_fetch_add(&out->pack->refs, 1);
+	}
+	pthread_rwlock_unlock(&p->lock);
+	return out->pack ? CAIRN_OK : CAIRN_E_NOT_FOUND;
+}
+
+/* The file may have been moved away while it is mapped here. */
+static bool pack_is_there(const struct store_packs *p, const struct store_pack *pack)
+{
+	struct stat st;
+	return fstatat(p->dir_fd, pack->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && packs_is_same(pack, &st);
+}
+
+enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash, struct store_packs_which which,
+				   struct store_packed *out)
+{
+	*out = (struct store_packed){0};
+	for (int try = 0; try < 2; try++) {
+		enum cairn_status status = packs_look(p, hash, which, out);
+		if (status == CAIRN_OK && pack_is_there(p, out->pack))
+			return CAIRN_OK;
+		store_packs_release(out);
+		if (status == CAIRN_OK ? store_packs_scan(p) != CAIRN_OK : !packs_refresh(p))
+			break;
+	}
+	return CAIRN_E_NOT_FOUND;
+}
+
+/* What cannot be written is as it was on the disk. */
+static bool packs_sync(int fd)
+{
+	return fsync(fd) == 0 || errno == EROFS;
+}
+
+/* A name in the folder may be left by a packing that was killed, or come from somebody who synced nothing. */
+enum cairn_status store_packs_confirm(struct store_packs *p, const struct store_packed *packed)
+{
+	unsigned n_scans = atomic_load(&p->n_scans); /* before the sync: what is found later needs its own */
+	if (!atomic_load(&packed->pack->confirmed) && !packs_sync(packed->pack->fd))
+		return cairn_fd_status(errno);
+	atomic_store(&packed->pack->confirmed, true);
+	if (atomic_load(&p->n_confirmed) == n_scans)
+		return CAIRN_OK;
+	if (!packs_sync(p->dir_fd))
+		return cairn_fd_status(errno);
+	atomic_store(&p->n_confirmed, n_scans);
+	return CAIRN_OK;
+}
+
+enum cairn_status store_packs_get(struct store_packs *p, const struct cairn_hash *hash, unsigned n,
+				  struct cairn_readshard_slot *slot, int *fd, struct stat *st)
+{
+	CLEANUP(store_packs_release) struct store_packed packed;
+	enum cairn_status status = store_packs_find(p, hash, (struct store_packs_which){.skip = n}, &packed);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_fd_closep)
+	int opened = openat(p->dir_fd, packed.pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (opened < 0 || fstat(opened, st) < 0)
+		return errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
+	if (!packs_is_same(packed.pack, st))
+		return CAIRN_E_NOT_FOUND; /* replaced this moment */
+	cairn_readshard_hold(opened, &packed.slot);
+	/* Deleted before it was held? */
+	status = cairn_readshard_find(packed.pack->shard, hash->b, slot, NULL);
+	if (status != CAIRN_OK || slot->at != packed.slot.at)
+		return CAIRN_E_NOT_FOUND;
+	slot->key = NULL; /* the pack may be closed before the descriptor */
+	*fd = opened;
+	opened = -1;
+	return CAIRN_OK;
+}
+
+static enum cairn_status packs_delete(struct store_packs *p, struct store_pack *pack, const struct cairn_hash *hash)
+{
+	bool zeroed = true;
+	pthread_mutex_lock(&p->delete_lock);
+	enum cairn_status status = cairn_readshard_delete(pack->shard, pack->fd, hash->b, &zeroed, NULL);
+	pthread_mutex_unlock(&p->delete_lock);
+	if (!zeroed)
+		atomic_store(&pack->untidy, true);
+	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
+		return CAIRN_OK;
+	return status == CAIRN_E_FULL ? status : CAIRN_E_IO;
+}
+
+enum cairn_status store_packs_remove(struct store_packs *p, const struct cairn_hash *hash)
+{
+	enum cairn_status status;
+	do {
+		CLEANUP(store_packs_release) struct store_packed packed;
+		if (store_packs_find(p, hash, (struct store_packs_which){.writable = true}, &packed) != CAIRN_OK)
+			return CAIRN_OK;
+		status = packs_delete(p, packed.pack, hash);
+	} while (status == CAIRN_OK);
+	return status;
+}
+
+enum cairn_status store_packs_remove_from(struct store_packs *p, const struct cairn_hash *hash, const struct stat *st)
+{
+	for (unsigned n = 0;; n++) {
+		CLEANUP(store_packs_release) struct store_packed packed;
+		const struct store_packs_which which = {.writable = true, .skip = n};
+		if (store_packs_find(p, hash, which, &packed) != CAIRN_OK)
+			return CAIRN_OK;
+		if (packs_is_same(packed.pack, st))
+			return packs_delete(p, packed.pack, hash);
+	}
+}
+
+/* Is this the pack that the object is read from? */
+static bool packs_is_first(struct store_packs *p, const struct store_pack *pack, const struct cairn_hash *hash)
+{
+	CLEANUP(store_packs_release) struct store_packed first = {0};
+	return packs_look(p, hash, (struct store_packs_which){0}, &first) == CAIRN_OK && first.pack == pack;
+}
+
+/* References to all packs, so that long work needs no lock. */
+struct packs_all {
+	size_t n;
+	struct store_pack *pack[CAIRN_STORE_PACKS_MAX];
+};
+
+static void packs_all_fini(struct packs_all *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		pack_unref(all->pack[i]);
+}
+
+static void packs_all_init(struct packs_all *all, struct store_packs *p)
+{
+	all->n = 0;
+	pthread_rwlock_rdlock(&p->lock);
+	for (size_t i = 0; i < p->n; i++) {
+		all->pack[all->n++] = p->all[i];
+		atomic_fetch_add(&p->all[i]->refs, 1);
+	}
+	pthread_rwlock_unlock(&p->lock);
+}
+
+enum cairn_status store_packs_tidy(struct store_packs *p)
+{
+	CLEANUP(packs_all_fini) struct packs_all all;
+	enum cairn_status status = CAIRN_OK;
+	packs_all_init(&all, p);
+	for (size_t i = 0; i < all.n && status == CAIRN_OK; i++) {
+		bool zeroed = true;
+		if (!all.pack[i]->shard || !atomic_exchange(&all.pack[i]->untidy, false))
+			continue;
+		pthread_mutex_lock(&p->delete_lock);
+		status = cairn_readshard_scrub(all.pack[i]->shard, all.pack[i]->fd, &zeroed, NULL);
+		pthread_mutex_unlock(&p->delete_lock);
+		if (status == CAIRN_E_FORMAT)
+			status = CAIRN_OK; /* a damaged slot: what it covered is not known, so nothing is zeroed */
+		else if (status != CAIRN_OK || !zeroed)
+			atomic_store(&all.pack[i]->untidy, true);
+	}
+	return status;
+}
+
+enum cairn_status store_packs_each(struct store_packs *p,
+				   enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, uint64_t bytes),
+				   void *ctx)
+{
+	CLEANUP(packs_all_fini) struct packs_all all;
+	(void)packs_refresh(p);
+	packs_all_init(&all, p);
+	for (size_t i = 0; i < all.n; i++) {
+		const struct cairn_readshard *shard = all.pack[i]->shard;
+		for (uint32_t slot = 0; shard && slot < cairn_readshard_n_slots(shard); slot++) {
+			struct cairn_readshard_slot found;
+			struct cairn_hash hash;
+			if (cairn_readshard_slot(shard, slot, &found, NULL) != CAIRN_OK || !found.key)
+				continue;
+			memcpy(hash.b, found.key, sizeof(hash.b));
+			if (!packs_is_first(p, all.pack[i], &hash))
+				continue;
+			enum cairn_status status = visit(ctx, &hash, found.bytes);
+			if (status != CAIRN_OK)
+				return status;
+		}
+	}
+	return CAIRN_OK;
+}
+
+enum cairn_status store_packs_list(struct store_packs *p, void (*visit)(void *ctx, const struct cairn_store_pack *pack),
+				   void *ctx)
+{
+	CLEANUP(packs_all_fini) struct packs_all all;
+	enum cairn_status status = store_packs_scan(p);
+	packs_all_init(&all, p);
+	for (size_t i = 0; i < all.n && status == CAIRN_OK; i++) {
+		const struct store_pack *pack = all.pack[i];
+		struct cairn_store_pack info = {.name = pack->name,
+						.file_bytes = (uint64_t)pack->st.st_size,
+						.fault = pack->shard ? NULL : &pack->fault};
+		if (pack->shard)
+			info.n_objects = cairn_readshard_header_of(pack->shard)->n_objects;
+		visit(ctx, &info);
+	}
+	return status;
+}

@@ -1,0 +1,49 @@
+/* What the files of the store of files share. Only for the files of this folder. */
+#ifndef CAIRN_STORE_FILES_STORE_FS_H
+#define CAIRN_STORE_FILES_STORE_FS_H
+
+#include "store/backend.h"
+#include "store/files/open_files.h"
+#include "store/files/packs.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+enum {
+	STORE_FS_OUTER = 256,                    /* folders ab/ */
+	STORE_FS_INNER = 256 * 256,              /* folders ab/cd/ */
+	STORE_FS_PATH_BYTES = 6 + 64 + 1,        /* "ab/cd/" and the name */
+	STORE_FS_ASIDE_PATH_BYTES = 64 + 12 + 1, /* the name, a dot, and as many digits as an int may have */
+	STORE_FS_ASIDE_MAX = 1000,
+};
+
+struct store_fs {
+	struct cairn_store base;
+	int dir_fd, objects_fd, tmp_fd, damaged_fd;
+	struct store_packs packs;
+	struct store_open_files opened;
+	pthread_mutex_t lock; /* over all below */
+	/* Folders that are known to survive a crash. Another thread may have made one and not fsynced its parent yet,
+	 * so being there is not enough. */
+	uint8_t outer_durable[STORE_FS_OUTER / 8];
+	uint8_t inner_durable[STORE_FS_INNER / 8];
+};
+
+/** What a store of files adds for packs: store_pack.c. */
+extern const struct cairn_store_pack_tier STORE_FS_PACK_TIER;
+
+/** Path of an object below objects/. */
+void store_fs_path(char out[static STORE_FS_PATH_BYTES], const struct cairn_hash *hash);
+
+/** Open an object of the object folder. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct cairn_hash *hash, int *fd,
+						     struct stat *st);
+
+/** Take an object out of the object folder; durable after a sync of its folder. @return false with errno */
+bool store_fs_unlink_loose(struct store_fs *fs, const struct cairn_hash *hash);
+
+/** Length of an object of the object folder. @return likewise */
+CAIRN_MUST_USE enum cairn_status store_fs_stat_loose(const struct store_fs *fs, const struct cairn_hash *hash,
+						     uint64_t *bytes);
+
+#endif

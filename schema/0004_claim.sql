@@ -1,0 +1,22 @@
+-- Version 4: the SHA-256 of a file is the word of each owner who registered it, and no longer that of the first for all.
+
+CREATE TABLE claim(                              -- an owner's word, not verified; goes with the file_owner row
+    scope  INTEGER NOT NULL,                     -- the owner
+    sha256 BLOB NOT NULL CHECK(length(sha256) = 32),
+    file   INTEGER NOT NULL,
+    PRIMARY KEY(scope, sha256, file),
+    FOREIGN KEY(file, scope) REFERENCES file_owner(file, scope) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- Whose word it was is not known, so it becomes that of each owner. In the order of the old index, so that rows are added
+-- at the end of the tree.
+INSERT INTO claim(scope, sha256, file)
+    SELECT o.scope, f.sha256, f.id FROM file f INDEXED BY file_sha256 CROSS JOIN file_owner o ON o.file = f.id
+    WHERE f.sha256 IS NOT NULL ORDER BY f.sha256;
+DROP INDEX file_sha256;
+CREATE INDEX claim_file ON claim(file, scope);   -- what goes with a file_owner row
+
+ALTER TABLE file DROP COLUMN sha256;
+
+-- An owner whose word was not kept can say it again: no shard counts as known until it came once more.
+UPDATE state SET collection = collection + 1;

@@ -1,0 +1,294 @@
+#include "server/daemon.h"
+
+#include "base/clock.h"
+#include "cas/stats.h"
+#include "server/http/listen.h"
+#include "server/log.h"
+#include "server/route/routes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Looked at in this order: what is asked for most often comes first, and the hub's own last. */
+#define DAEMON_CAS_ROUTES                                                                                              \
+	ROUTES_CHUNKS, ROUTES_FETCH, ROUTES_SHARDS, ROUTES_XORBS, ROUTES_RECONSTRUCTIONS, ROUTES_HEALTH, ROUTES_FILES, \
+		ROUTES_TELEMETRY, ROUTES_HUB, ROUTES_ADMIN, ROUTES_PACKS, ROUTES_KEYS, ROUTES_FILE_CHUNKS
+static const struct http_route *const DAEMON_ROUTES[] = {DAEMON_CAS_ROUTES, ROUTES_ACCOUNTS, ROUTES_WHOAMI, NULL};
+static const struct http_route *const DAEMON_ROUTES_WITHOUT_HUB[] = {DAEMON_CAS_ROUTES, NULL};
+enum {
+	DAEMON_ROUTES_MAX = 64,
+	DAEMON_REPLIES_MS = 1000,
+	DAEMON_QUICK_WORKERS = 2, /* besides those that verify and wait for the disk, for what a person waits for */
+	DAEMON_LONG_WORKERS =
+		4, /* a packing, a collection, a look at the index, and somebody to say that there is one */
+};
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+/* lib/ never prints. */
+static void daemon_noticed(void *ctx, const struct cairn_cas_notice *notice)
+{
+	char xorb[CAIRN_HASH_TEXT_BYTES];
+	(void)ctx;
+	cairn_hash_text(xorb, &notice->xorb);
+	switch (notice->kind) {
+	case CAIRN_CAS_OBJECT_DAMAGED:
+		LOG(LOG_ERROR, "object_damaged", LOG_T("xorb", xorb), LOG_T("rule", notice->rule),
+		    LOG_T("cause", notice->text), LOG_N("offset", notice->offset));
+		break;
+	case CAIRN_CAS_XORB_LOST:
+		LOG(LOG_ERROR, "xorb_lost", LOG_T("xorb", xorb));
+		break;
+	case CAIRN_CAS_XORB_FOUND:
+		LOG(LOG_INFO, "xorb_found", LOG_T("xorb", xorb));
+		break;
+	}
+}
+
+static struct cairn_cas_options daemon_cas_options(const struct config *c)
+{
+	return (struct cairn_cas_options){
+		.xorbs_external = c->xorbs == CONFIG_XORBS_EXTERNAL,
+		.strict = c->strict,
+		.shard_bytes_max = c->shard_bytes_max,
+		.xorb_bytes_max = c->xorb_bytes_max,
+		.xorb_chunks_max = (uint32_t)c->xorb_chunks_max,
+		.files_max = (uint32_t)c->files_max,
+		.terms_max = (uint32_t)c->terms_max,
+		.xorbs_max = (uint32_t)c->xorbs_max,
+		.term_chunks_max = c->term_chunks_max,
+		.list_chunks_max = c->list_chunks_max,
+		.edit_chunks_max = c->edit_chunks_max,
+		.spool_bytes_max = c->spool_bytes_max,
+		.spool_share_percent = (unsigned)c->spool_share_percent,
+		.reserve_bytes = c->reserve_bytes,
+		.answer_bytes_max = c->answer_bytes_max,
+		.cache_bytes_max = c->cache_bytes_max,
+		.epoch_s = (uint32_t)c->epoch_s,
+		.gc_grace_s = (uint32_t)c->gc_grace_s,
+		.noticed = daemon_noticed,
+	};
+}
+
+static enum cairn_status daemon_open_data_dir(struct app *app, struct cairn_diag *diag)
+{
+	const struct config *c = &app->config;
+	const struct cairn_data_dir_options options = {
+		.path = c->data_dir,
+		.secret_file = c->secret_file,
+		.store = c->store == CONFIG_STORE_MEMORY ? "memory:" : NULL,
+		.keep_bytes = c->reserve_bytes,
+	};
+	return cairn_data_dir_open(&app->data_dir, &options, diag);
+}
+
+static enum cairn_status daemon_open_cas(struct app *app, struct cairn_diag *diag)
+{
+	const struct cairn_cas_options options = daemon_cas_options(&app->config);
+	int from, to;
+	enum cairn_status status = cairn_cas_options_check(&options, diag);
+	if (status == CAIRN_OK)
+		status = daemon_open_data_dir(app, diag);
+	if (status != CAIRN_OK)
+		return status;
+	const struct cairn_cas_parts parts = cairn_cas_parts_of(app->data_dir);
+	status = cairn_cas_open(&app->cas, &parts, &options, diag);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_data_dir_migrated(app->data_dir, &from, &to);
+	if (from != 0 && from < to)
+		LOG(LOG_INFO, "index_migrated", LOG_N("from", from), LOG_N("to", to));
+	return CAIRN_OK;
+}
+
+static unsigned daemon_n_workers(const struct config *config)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	if (config->workers > 0)
+		return (unsigned)config->workers;
+	return (processors > 0 && processors < 254 ? (unsigned)processors : 1) + 2;
+}
+
+static struct metrics *daemon_metrics(void)
+{
+	const char *names[DAEMON_ROUTES_MAX + 1] = {NULL};
+	size_t n = 0;
+	for (size_t t = 0; DAEMON_ROUTES[t]; t++)
+		for (const struct http_route *r = DAEMON_ROUTES[t]; r->method && n < DAEMON_ROUTES_MAX; r++)
+			names[n++] = r->name;
+	return metrics_new(names);
+}
+
+/* Two descriptors a connection (its socket, its spool or object), those that the store keeps open, and some for the
+ * rest. */
+static void daemon_raise_files_max(uint64_t connections)
+{
+	struct rlimit limit;
+	rlim_t wanted = connections * 2 + 384;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+	if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
+		LOG(LOG_WARNING, "few_files", LOG_N("limit", limit.rlim_cur), LOG_N("wanted", wanted),
+		    LOG_T("message", "connections_max is more than the limit on open files allows; raise the limit"));
+}
+
+enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
+{
+	enum cairn_status status = CAIRN_OK;
+	pthread_mutex_init(&app->ready.lock, NULL);
+	app->ready.status = cairn_fail(&app->ready.diag, CAIRN_E_BUSY, "not_ready", CAIRN_NO_OFFSET,
+				       "whether uploads can be taken is being found out; try again");
+	app->started_unix_s = cairn_clock_unix_s();
+	daemon_raise_files_max(app->config.connections_max);
+	app->auth.dedupe = app->config.dedupe_scope;
+	app->auth.binding = (struct cairn_token_binding){app->config.token_audience, app->config.token_issuer};
+	if (app->config.token_key)
+		status = auth_keys_open(&app->auth.keys, app->config.token_key, diag);
+	if (status == CAIRN_OK && app->config.tls_certificate)
+		status = tls_open(&app->tls, app->config.tls_certificate, app->config.tls_key, diag);
+	if (status == CAIRN_OK)
+		status = cors_init(&app->cors, app->config.cors_origins, diag);
+	if (status == CAIRN_OK)
+		status = daemon_open_cas(app, diag);
+	if (status == CAIRN_OK) {
+		app->auth.cas = app->cas;
+		status = cairn_workers_new(&app->workers, daemon_n_workers(&app->config) + DAEMON_QUICK_WORKERS,
+					   DAEMON_QUICK_WORKERS, app->config.worker_queue_max);
+	}
+	if (status == CAIRN_OK)
+		status = cairn_workers_new(&app->long_workers, DAEMON_LONG_WORKERS, 0, app->config.worker_queue_max);
+	if (status == CAIRN_OK && !(app->metrics = daemon_metrics()))
+		status = CAIRN_E_NOMEM;
+	if (status != CAIRN_OK) {
+		(void)cairn_fail(diag, status, "start", CAIRN_NO_OFFSET, "%s", cairn_status_name(status));
+		daemon_close(app);
+	}
+	return status;
+}
+
+void daemon_close(struct app *app)
+{
+	cairn_workers_free(app->workers);
+	cairn_workers_free(app->long_workers);
+	cairn_cas_free(app->cas);
+	cairn_data_dir_free(app->data_dir);
+	metrics_free(app->metrics);
+	auth_keys_free(app->auth.keys);
+	tls_free(app->tls);
+	cors_fini(&app->cors);
+	pthread_mutex_destroy(&app->ready.lock);
+	*app = (struct app){.config = app->config, .sandbox = app->sandbox};
+}
+
+/* --- serving ------------------------------------------------------------------------------------------------------ */
+
+static bool daemon_authorise(void *ctx, const char *authorization, unsigned scope, struct auth_identity *out,
+			     unsigned *code, struct cairn_diag *diag)
+{
+	const struct app *app = ctx;
+	return auth_check(&app->auth, authorization, scope, out, code, diag);
+}
+
+static bool daemon_is_probe(const char *route)
+{
+	return strcmp(route, "health") == 0 || strcmp(route, "ready") == 0 || strcmp(route, "metrics") == 0;
+}
+
+static void daemon_ended(void *ctx, const struct http_request *req, const struct http_summary *s)
+{
+	const struct app *app = ctx;
+	metrics_request(app->metrics, s->route, s->code, s->request_bytes, s->reply_bytes, s->duration_us);
+	if (!app->config.access_log || (!app->config.access_log_probes && daemon_is_probe(s->route)))
+		return;
+	const struct auth_identity *who = http_identity(req);
+	LOG(LOG_INFO, "request", LOG_T("request_id", http_request_id(req)), LOG_T("method", s->method),
+	    LOG_T("target", s->target), LOG_T("route", s->route), LOG_N("status", s->code),
+	    LOG_N("request_bytes", s->request_bytes), LOG_N("reply_bytes", s->reply_bytes),
+	    LOG_N("duration_us", s->duration_us), LOG_T("address", s->address),
+	    LOG_T("subject", who && who->subject[0] ? who->subject : NULL), LOG_T("session_id", s->session_id),
+	    LOG_T("user_agent", s->user_agent));
+}
+
+/* Once: nothing but a restart changes it. */
+static void daemon_tell_of_checkpoint(struct app *app, const struct cairn_diag *failure)
+{
+	if (app->told_of_checkpoint || !failure->rule)
+		return;
+	app->told_of_checkpoint = true;
+	LOG(LOG_ERROR, "index_checkpoint_failed", LOG_T("rule", failure->rule), LOG_T("cause", failure->text));
+}
+
+/* Each time that it changes. */
+static void daemon_tell_of_writes(struct app *app, const struct cairn_diag *failure)
+{
+	if (failure->rule && !app->told_of_writes)
+		LOG(LOG_ERROR, "index_failing", LOG_T("rule", failure->rule), LOG_T("cause", failure->text));
+	else if (!failure->rule && app->told_of_writes)
+		LOG(LOG_INFO, "index_recovered", LOG_T("message", "the index is written again"));
+	app->told_of_writes = failure->rule != NULL;
+}
+
+static void daemon_tick(void *ctx)
+{
+	struct app *app = ctx;
+	struct cairn_cas_health health;
+	cairn_cas_health(app->cas, &health);
+	daemon_tell_of_checkpoint(app, &health.upkeep);
+	daemon_tell_of_writes(app, &health.writes);
+	index_look_tick(app);
+	route_shards_tick();
+}
+
+enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag *diag)
+{
+	const struct config *c = &app->config;
+	struct listen_address bound;
+	bool beyond = listen_address_of(listen_fd, &bound) == CAIRN_OK && !listen_is_loopback(&bound);
+	hosts_init(&app->hosts, c->public_url, beyond);
+	const struct http_server_options options = {
+		.listen_fd = listen_fd,
+		.connections_max = (unsigned)c->connections_max,
+		.connections_per_address_max = (unsigned)c->connections_per_address_max,
+		.idle_timeout_s = (unsigned)c->idle_timeout_s,
+		.head_timeout_s = (unsigned)c->head_timeout_s,
+		.request_timeout_s = (unsigned)c->request_timeout_s,
+		.head_bytes_max = c->head_bytes_max,
+		.rate_per_address = c->rate_per_address,
+		.rate_per_token = c->rate_per_token,
+		.rate_burst_s = c->rate_burst_s,
+		.public_url = c->public_url,
+		.tls_retrieve = app->tls ? tls_retrieve() : NULL,
+		.tls_send = app->tls ? tls_send : NULL,
+		.cors = &app->cors,
+		.hosts = app->auth.keys ? NULL : &app->hosts,
+		.routes = c->hub ? DAEMON_ROUTES : DAEMON_ROUTES_WITHOUT_HUB,
+		.app = app,
+		.authorise = daemon_authorise,
+		.ended = daemon_ended,
+		.tick = daemon_tick,
+	};
+	enum cairn_status status = http_server_start(&app->http, &options, diag);
+	if (status != CAIRN_OK)
+		(void)cairn_fail(diag, status, "start", CAIRN_NO_OFFSET, "%s", cairn_status_name(status));
+	return status;
+}
+
+bool daemon_stop(struct app *app)
+{
+	atomic_store(&app->stopping, true);
+	http_server_drain(app->http, (unsigned)app->config.drain_s * 1000); /* after it no request begins to wait */
+	atomic_store(&app->drained, true);
+	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to the index */
+	cairn_workers_close(app->long_workers);
+	if (!cairn_cas_finish_writes(app->cas,
+				     (int64_t)app->config.drain_s * 1000)) /* every write resumes its request */
+		return false;
+	if (!http_server_stop(app->http, DAEMON_REPLIES_MS))
+		return false;
+	app->http = NULL;
+	return true;
+}

@@ -1,0 +1,28 @@
+/* The life of the daemon: what is opened, served, stopped and closed, and in which order. */
+#ifndef CAIRN_SERVER_DAEMON_H
+#define CAIRN_SERVER_DAEMON_H
+
+#include "server/app.h"
+
+/**
+ * Open what app->config asks for: data folder, keys, workers, metrics. All other members but sandbox must be
+ * zero.
+ * @return CAIRN_OK; else with one clear line in diag, and nothing is left open
+ */
+CAIRN_MUST_USE enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag);
+
+/** Serve on a listening socket, which is taken over. @return as http_server_start() */
+CAIRN_MUST_USE enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag *diag);
+
+/**
+ * Stop serving: no new connections, requests under way end within config.drain_s, workers and index finish what they
+ * have.
+ * @return false: the disk did not answer in time, or requests still wait for what did not end; the process can only
+ * exit
+ */
+bool daemon_stop(struct app *app);
+
+/** Close what daemon_open() opened. After daemon_stop() if it served. The configuration is the caller's. */
+void daemon_close(struct app *app);
+
+#endif

@@ -1,0 +1,295 @@
+/* Users, organisations and their members, for the operator: POST and GET /v1/accounts, POST /v1/accounts/{account},
+ * POST and GET /v1/accounts/{account}/members. */
+#include "base/json.h"
+#include "hub/account.h"
+#include "server/route/route_body.h"
+#include "server/route/route_job.h"
+#include "server/route/route_spill.h"
+#include "server/route/routes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ACCOUNTS_BODY_BYTES_MAX = 4096 };
+
+struct accounts_request {
+	struct route_job job;
+	struct route_body body;
+	struct cairn_spill answer;
+	enum cairn_status status;
+	struct cairn_diag diag;
+	const char *account; /* of the path; the request's */
+	enum cairn_index_account_kind kind;
+	enum cairn_index_role role;
+	bool disabled;
+	char name[CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1], fullname[CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1],
+		email[CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1];
+};
+
+static void accounts_free(void *state)
+{
+	struct accounts_request *a = state;
+	if (!a)
+		return;
+	route_body_fini(&a->body);
+	cairn_spill_fini(&a->answer);
+	free(a);
+}
+
+static void accounts_reply(struct http_request *req, struct route_job *job)
+{
+	struct accounts_request *a = (struct accounts_request *)job;
+	if (a->status == CAIRN_E_NOT_FOUND)
+		http_reply_error(req, 404, "account.unknown", "there is no account of this name", &a->diag);
+	else if (a->status != CAIRN_OK)
+		http_reply_status(req, a->status, &a->diag);
+	else
+		route_reply_spill(req, &a->answer, 200, "application/json");
+}
+
+static struct accounts_request *accounts_new(struct http_request *req, void (*run)(struct route_job *job))
+{
+	struct accounts_request *a = route_job_new(req, sizeof(*a), run, accounts_reply);
+	if (a)
+		route_spill_init(&a->answer, req);
+	return a;
+}
+
+/* --- bodies ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t accounts_body_max(void *app)
+{
+	(void)app;
+	return ACCOUNTS_BODY_BYTES_MAX;
+}
+
+static void accounts_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct accounts_request *a = http_state(req);
+	route_body_add(req, &a->body, bytes, len);
+}
+
+static void accounts_begin(struct http_request *req, void (*run)(struct route_job *job))
+{
+	struct accounts_request *a = accounts_new(req, run);
+	if (a)
+		(void)route_body_begin(req, &a->body, ACCOUNTS_BODY_BYTES_MAX);
+}
+
+/* @param otherwise  what it is when it is absent; NULL: it must be there */
+static bool accounts_take(char out[static CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1], const struct cairn_json *json,
+			  const char *name, const char *otherwise)
+{
+	const struct cairn_json *value = cairn_json_get(json, name);
+	const char *text = value ? cairn_json_string(value) : otherwise;
+	int n = text ? snprintf(out, CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1, "%s", text) : -1;
+	return n >= 0 && n <= CAIRN_INDEX_ACCOUNT_TEXT_MAX;
+}
+
+/* Hand it over when its body was understood. */
+static void accounts_start(struct http_request *req, bool understood, const char *expected)
+{
+	if (understood)
+		route_job_start(req);
+	else
+		http_reply_error(req, 400, "account.body", expected, NULL);
+}
+
+/* --- making one --------------------------------------------------------------------------------------------------- */
+
+static void accounts_make(struct route_job *job)
+{
+	struct accounts_request *a = (struct accounts_request *)job;
+	const struct cairn_hub_new_account account = {a->kind, a->name, a->fullname, a->email};
+	int64_t id;
+	a->status = cairn_hub_add_account(job->app->cas, &account, &id, &a->diag);
+	struct cairn_json_out w = cairn_json_out_init(&a->answer.buf);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_put_u64(&w, "id", (uint64_t)id);
+	cairn_json_put_text(&w, "name", a->name);
+	cairn_json_close(&w);
+	cairn_buf_add(&a->answer.buf, "\n", 1);
+	cairn_spill_finish(&a->answer);
+}
+
+static void accounts_post_head(struct http_request *req)
+{
+	accounts_begin(req, accounts_make);
+}
+
+static void accounts_post_done(struct http_request *req)
+{
+	struct accounts_request *a = http_state(req);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&a->body);
+	const char *kind = cairn_json_string(cairn_json_get(json, "kind"));
+	bool user = kind && strcmp(kind, "user") == 0, organisation = kind && strcmp(kind, "organisation") == 0;
+	a->kind = user ? CAIRN_INDEX_USER : CAIRN_INDEX_ORGANISATION;
+	accounts_start(req,
+		       (user || organisation) && accounts_take(a->name, json, "name", NULL) &&
+			       accounts_take(a->fullname, json, "fullname", "") &&
+			       accounts_take(a->email, json, "email", ""),
+		       "send {\"kind\":\"user\" or \"organisation\",\"name\":TEXT,\"fullname\":TEXT,\"email\":TEXT}; "
+		       "the last two "
+		       "may be left out");
+}
+
+/* --- listing ------------------------------------------------------------------------------------------------------ */
+
+struct accounts_list {
+	struct accounts_request *a;
+	struct cairn_json_out w;
+};
+
+static void accounts_visit(void *ctx, const struct cairn_index_account *account)
+{
+	struct accounts_list *list = ctx;
+	cairn_json_open_object(&list->w, NULL);
+	cairn_json_put_u64(&list->w, "id", (uint64_t)account->id);
+	cairn_json_put_text(&list->w, "kind", account->kind == CAIRN_INDEX_USER ? "user" : "organisation");
+	cairn_json_put_text(&list->w, "name", account->name);
+	cairn_json_put_text(&list->w, "fullname", account->fullname);
+	cairn_json_put_text(&list->w, "email", account->email);
+	cairn_json_put_u64(&list->w, "created", (uint64_t)account->created_unix_s);
+	cairn_json_put_bool(&list->w, "disabled", account->disabled_unix_s != 0);
+	cairn_json_close(&list->w);
+	cairn_spill_check(&list->a->answer);
+}
+
+static void accounts_visit_member(void *ctx, const struct cairn_index_account *account, enum cairn_index_role role)
+{
+	struct accounts_list *list = ctx;
+	cairn_json_open_object(&list->w, NULL);
+	cairn_json_put_text(&list->w, "name", account->name);
+	cairn_json_put_text(&list->w, "role", cairn_hub_role_name(role));
+	cairn_json_close(&list->w);
+	cairn_spill_check(&list->a->answer);
+}
+
+/* Accounts, or the members of the path's one. */
+static void accounts_list(struct route_job *job)
+{
+	struct accounts_request *a = (struct accounts_request *)job;
+	struct accounts_list list = {.a = a, .w = cairn_json_out_init(&a->answer.buf)};
+	cairn_json_open_object(&list.w, NULL);
+	cairn_json_open_array(&list.w, a->account ? "members" : "accounts");
+	if (a->account)
+		a->status = cairn_hub_each_member(job->app->cas, a->account, accounts_visit_member, &list, &a->diag);
+	else
+		a->status = cairn_hub_each_account(job->app->cas, accounts_visit, &list);
+	cairn_json_close(&list.w);
+	cairn_json_close(&list.w);
+	cairn_buf_add(&a->answer.buf, "\n", 1);
+	cairn_spill_finish(&a->answer);
+}
+
+static void accounts_get(struct http_request *req)
+{
+	if (accounts_new(req, accounts_list))
+		route_job_start(req);
+}
+
+static void accounts_get_members(struct http_request *req)
+{
+	struct accounts_request *a = accounts_new(req, accounts_list);
+	if (!a)
+		return;
+	a->account = http_path_arg(req, "account");
+	route_job_start(req);
+}
+
+/* --- changing ----------------------------------------------------------------------------------------------------- */
+
+static void accounts_put_changed(struct accounts_request *a, bool changed)
+{
+	cairn_buf_printf(&a->answer.buf, "{\"changed\":%s}\n", changed ? "true" : "false");
+	cairn_spill_finish(&a->answer);
+}
+
+static void accounts_disable(struct route_job *job)
+{
+	struct accounts_request *a = (struct accounts_request *)job;
+	bool changed;
+	a->status = cairn_hub_disable_account(job->app->cas, a->account, a->disabled, &changed, &a->diag);
+	accounts_put_changed(a, changed);
+}
+
+static void accounts_disable_head(struct http_request *req)
+{
+	accounts_begin(req, accounts_disable);
+}
+
+static void accounts_disable_done(struct http_request *req)
+{
+	struct accounts_request *a = http_state(req);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&a->body);
+	a->account = http_path_arg(req, "account");
+	accounts_start(req, cairn_json_bool(cairn_json_get(json, "disabled"), &a->disabled),
+		       "send {\"disabled\":true} or {\"disabled\":false}");
+}
+
+static void accounts_set_member(struct route_job *job)
+{
+	struct accounts_request *a = (struct accounts_request *)job;
+	bool changed;
+	a->status = cairn_hub_set_member(job->app->cas, a->account, a->name, a->role, &changed, &a->diag);
+	accounts_put_changed(a, changed);
+}
+
+static void accounts_member_head(struct http_request *req)
+{
+	accounts_begin(req, accounts_set_member);
+}
+
+static void accounts_member_done(struct http_request *req)
+{
+	struct accounts_request *a = http_state(req);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&a->body);
+	const char *role = cairn_json_string(cairn_json_get(json, "role"));
+	a->account = http_path_arg(req, "account");
+	accounts_start(req, role && cairn_hub_role_parse(role, &a->role) && accounts_take(a->name, json, "user", NULL),
+		       "send {\"user\":NAME,\"role\":\"read\", \"write\", \"admin\" or \"none\"}");
+}
+
+const struct http_route ROUTES_ACCOUNTS[] = {
+	{.method = "POST",
+	 .pattern = "/v1/accounts",
+	 .name = "accounts",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .body_max = accounts_body_max,
+	 .head = accounts_post_head,
+	 .body = accounts_body,
+	 .done = accounts_post_done,
+	 .free = accounts_free},
+	{.method = "GET",
+	 .pattern = "/v1/accounts",
+	 .name = "accounts",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .done = accounts_get,
+	 .free = accounts_free},
+	{.method = "POST",
+	 .pattern = "/v1/accounts/{account}",
+	 .name = "accounts",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .body_max = accounts_body_max,
+	 .head = accounts_disable_head,
+	 .body = accounts_body,
+	 .done = accounts_disable_done,
+	 .free = accounts_free},
+	{.method = "GET",
+	 .pattern = "/v1/accounts/{account}/members",
+	 .name = "accounts",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .done = accounts_get_members,
+	 .free = accounts_free},
+	{.method = "POST",
+	 .pattern = "/v1/accounts/{account}/members",
+	 .name = "accounts",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .body_max = accounts_body_max,
+	 .head = accounts_member_head,
+	 .body = accounts_body,
+	 .done = accounts_member_done,
+	 .free = accounts_free},
+	{0},
+};

@@ -1,0 +1,106 @@
+#include "server/hub/hub_call.h"
+
+#include "base/base64.h"
+#include "server/hub/hub_reply.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	CALL_ANSWER_BYTES_MAX = 4 << 20,
+	CALL_KEY_TEXT_BYTES = 512, /* of a user's name and a key */
+};
+
+/* "user:key", in base64. @return the key; NULL: there is none */
+static const char *call_basic_key(const char *text, char out[static CALL_KEY_TEXT_BYTES])
+{
+	char url[CALL_KEY_TEXT_BYTES]; /* the same in base64url */
+	size_t len = strcspn(text, "= "), n = 0;
+	if (len >= sizeof(url))
+		return NULL;
+	for (size_t i = 0; i < len; i++)
+		url[i] = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
+	enum cairn_status status = cairn_base64url_decode((uint8_t *)out, CALL_KEY_TEXT_BYTES - 1, &n, url, len);
+	explicit_bzero(url, len);
+	out[status == CAIRN_OK ? n : 0] = '\0';
+	char *colon = strchr(out, ':');
+	return colon ? colon + 1 : NULL;
+}
+
+static enum cairn_status call_take_key(const char *header, uint8_t digest[static CAIRN_SHA256_BYTES])
+{
+	static const char BEARER[] = "Bearer ", BASIC[] = "Basic ";
+	char text[CALL_KEY_TEXT_BYTES];
+	const char *key = NULL;
+	if (strncasecmp(header, BEARER, sizeof(BEARER) - 1) == 0)
+		key = header + sizeof(BEARER) - 1;
+	else if (strncasecmp(header, BASIC, sizeof(BASIC) - 1) == 0)
+		key = call_basic_key(header + sizeof(BASIC) - 1, text);
+	enum cairn_status status = key ? cairn_key_digest(key, digest) : CAIRN_E_FORMAT;
+	explicit_bzero(text, sizeof(text));
+	return status;
+}
+
+static void call_work(struct route_job *job)
+{
+	struct hub_call *call = (struct hub_call *)job;
+	if (!job->app->auth.keys)
+		cairn_hub_set_operator(&call->asker);
+	else if (call->status == CAIRN_OK && call->has_key)
+		call->status = cairn_hub_identify(job->app->cas, call->digest, &call->asker, &call->diag);
+	if (call->status == CAIRN_OK)
+		call->run(call);
+	if (call->status == CAIRN_OK)
+		call->status = call->answer.status;
+}
+
+static void call_reply(struct http_request *req, struct route_job *job)
+{
+	struct hub_call *call = (struct hub_call *)job;
+	if (call->status == CAIRN_OK)
+		call->show(req, call);
+	else
+		hub_reply_failure(req, call);
+}
+
+void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
+		   void (*show)(struct http_request *req, struct hub_call *call))
+{
+	struct hub_call *call = route_job_new(req, bytes, call_work, call_reply);
+	if (!call)
+		return NULL;
+	const char *header = http_header(req, "Authorization");
+	call->run = run;
+	call->show = show;
+	call->answer = cairn_buf_init(CALL_ANSWER_BYTES_MAX);
+	if (header && app_of(req)->auth.keys) {
+		call->has_key = true;
+		if (call_take_key(header, call->digest) != CAIRN_OK)
+			call->status =
+				cairn_fail(&call->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+					   "what stands in the Authorization header is no API key of this server");
+	}
+	return call;
+}
+
+void hub_call_show_json(struct http_request *req, struct hub_call *call)
+{
+	http_reply_header(req, "Cache-Control", "no-store");
+	http_reply_bytes(req, 200, "application/json", call->answer.bytes, call->answer.len, free, call->answer.bytes);
+	call->answer = cairn_buf_init(0);
+}
+
+void hub_call_fini(struct hub_call *call)
+{
+	cairn_buf_fini(&call->answer);
+}
+
+void hub_call_free(void *state)
+{
+	struct hub_call *call = state;
+	if (!call)
+		return;
+	hub_call_fini(call);
+	free(call);
+}

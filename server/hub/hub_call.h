@@ -1,0 +1,38 @@
+/* A request of a hub's client: who asks is found by the API key, and the answer made, on a worker. */
+#ifndef CAIRN_SERVER_HUB_CALL_H
+#define CAIRN_SERVER_HUB_CALL_H
+
+#include "base/buf.h"
+#include "hub/account.h"
+#include "server/route/route_job.h"
+
+/** First member of a route's state. */
+struct hub_call {
+	struct route_job job;
+	bool has_key; /* else nobody asks */
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	struct cairn_hub_asker asker;       /* known when run() is called */
+	void (*run)(struct hub_call *call); /* on a worker; sets status, and diag when that is not CAIRN_OK */
+	void (*show)(struct http_request *req, struct hub_call *call); /* replies when status is CAIRN_OK */
+	enum cairn_status status;
+	struct cairn_diag diag;
+	struct cairn_buf answer; /* what hub_call_show_json() replies */
+};
+
+/**
+ * Make a zeroed state of so many bytes that begins with a call, give it to the request, and take the key from its
+ * Authorization header: "Bearer KEY", or "Basic" with the key as password. What is no key of ours is not known.
+ * @return NULL without memory: that was replied
+ */
+void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
+		   void (*show)(struct http_request *req, struct hub_call *call));
+
+/** Reply the answer as JSON, which is for this asker alone. */
+void hub_call_show_json(struct http_request *req, struct hub_call *call);
+
+/** Release what the call has; the state itself is free()d by the caller. */
+void hub_call_fini(struct hub_call *call);
+/** For routes whose state is a call alone. */
+void hub_call_free(void *state);
+
+#endif

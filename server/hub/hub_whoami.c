@@ -1,0 +1,86 @@
+/* Who holds the key: GET /api/whoami-v2. */
+#include "base/json.h"
+#include "server/hub/hub_reply.h"
+#include "server/route/routes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void whoami_id(struct cairn_json_out *w, int64_t id)
+{
+	char text[32];
+	(void)snprintf(text, sizeof(text), "%024" PRIx64, (uint64_t)id);
+	cairn_json_put_text(w, "id", text);
+}
+
+static void whoami_organisation(void *ctx, const struct cairn_index_account *account, enum cairn_index_role role)
+{
+	struct cairn_json_out *w = ctx;
+	cairn_json_open_object(w, NULL);
+	cairn_json_put_text(w, "type", "org");
+	whoami_id(w, account->id);
+	cairn_json_put_text(w, "name", account->name);
+	cairn_json_put_text(w, "fullname", account->fullname[0] ? account->fullname : account->name);
+	cairn_json_put_text(w, "roleInOrg", cairn_hub_role_name(role));
+	cairn_json_put_bool(w, "isEnterprise", false);
+	cairn_json_close(w);
+}
+
+static void whoami_key(struct cairn_json_out *w, const struct cairn_hub_asker *asker)
+{
+	char when[HUB_TIME_BYTES];
+	cairn_json_open_object(w, "auth");
+	cairn_json_put_text(w, "type", "access_token");
+	cairn_json_open_object(w, "accessToken");
+	cairn_json_put_text(w, "displayName", asker->key != 0 ? asker->key_name : "none needed");
+	cairn_json_put_text(w, "role", asker->scopes & CAIRN_TOKEN_WRITE ? "write" : "read");
+	cairn_json_put_text(w, "createdAt", hub_time(when, asker->key_created_unix_s * 1000));
+	cairn_json_close(w);
+	cairn_json_close(w);
+}
+
+static void whoami_run(struct hub_call *call)
+{
+	const struct cairn_hub_asker *asker = &call->asker;
+	const struct cairn_index_account *account = &asker->account;
+	if (asker->kind == CAIRN_HUB_NOBODY) {
+		call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+					  "send an API key in the Authorization header");
+		return;
+	}
+	bool operator= asker->kind == CAIRN_HUB_OPERATOR;
+	const char *name = operator? CAIRN_HUB_OPERATOR_NAME : account->name;
+	struct cairn_json_out w = cairn_json_out_init(&call->answer);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_put_text(&w, "type", account->kind == CAIRN_INDEX_ORGANISATION ? "org" : "user");
+	whoami_id(&w, account->id);
+	cairn_json_put_text(&w, "name", name);
+	cairn_json_put_text(&w, "fullname", account->fullname[0] ? account->fullname : name);
+	cairn_json_put_text(&w, "email", account->email[0] ? account->email : NULL);
+	cairn_json_put_bool(&w, "emailVerified", false);
+	cairn_json_put_bool(&w, "canPay", false);
+	cairn_json_put_bool(&w, "isPro", false);
+	cairn_json_open_array(&w, "orgs");
+	if (!operator)
+		call->status = cairn_hub_each_organisation(call->job.app->cas, account->id, whoami_organisation, &w);
+	cairn_json_close(&w);
+	whoami_key(&w, asker);
+	cairn_json_close(&w);
+}
+
+static void whoami_get(struct http_request *req)
+{
+	if (hub_call_new(req, sizeof(struct hub_call), whoami_run, hub_call_show_json))
+		route_job_start(req);
+}
+
+const struct http_route ROUTES_WHOAMI[] = {
+	{.method = "GET",
+	 .pattern = "/api/whoami-v2",
+	 .name = "whoami",
+	 .errors = HTTP_ERRORS_HUB,
+	 .scope = 0,
+	 .done = whoami_get,
+	 .free = hub_call_free},
+	{0},
+};

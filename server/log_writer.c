@@ -1,0 +1,237 @@
+#include "server/log_writer.h"
+
+#include "base/fd.h"
+#include "server/log_ring.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	WRITER_EVERY_MS = 100,
+	WRITER_HELD_UP_MS = 1,          /* somebody has cells and not yet filled them, and others are behind */
+	WRITER_MANY_CELLS = 256,        /* of most lines some 64 KiB */
+	WRITER_BATCH_BYTES = 64 * 1024, /* most that is written at once */
+	WRITER_LOOK_MS = 1,             /* how often somebody who waits for the thread looks */
+};
+
+/* One for the process, as standard error is. */
+static struct log_writer {
+	struct log_ring ring;
+	alignas(64) atomic_bool running; /* there is the thread; else whoever puts a line writes it */
+	atomic_bool idle;                /* it sleeps until there is a line */
+	atomic_bool hurry;               /* it is not to wait for more lines */
+	atomic_bool stopping, ended;
+	int wake;                              /* an eventfd */
+	alignas(64) _Atomic uint64_t finished; /* up to here the ring's cells are written, or given up */
+	void (*tell_dropped)(uint64_t lines);
+	pthread_t thread;
+	uint64_t told;      /* of the dropped lines */
+	size_t batch_bytes; /* most at once; a longer line goes alone */
+	bool torn;          /* a write that failed left a part of a line */
+	uint8_t batch[1 + WRITER_BATCH_BYTES];
+} writer;
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static void writer_drop(struct log_writer *w, const uint8_t *lines, const uint8_t *end)
+{
+	uint64_t n = 0;
+	for (; lines < end; lines++)
+		n += *lines == '\n';
+	atomic_fetch_add_explicit(&w->ring.dropped, n, memory_order_relaxed);
+}
+
+/* Lines begin at bytes + begin. What fails is lost, but is counted. */
+static bool writer_write(struct log_writer *w, const uint8_t *bytes, size_t begin, size_t len)
+{
+	const uint8_t *p = bytes, *end = bytes + len;
+	while (p < end) {
+		ssize_t n = write(STDERR_FILENO, p, (size_t)(end - p));
+		if (n >= 0)
+			p += n;
+		else if (errno == EAGAIN)
+			(void)poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
+		else if (errno != EINTR)
+			break;
+	}
+	if (p > bytes)
+		w->torn = p[-1] != '\n';
+	writer_drop(w, p > bytes + begin ? p : bytes + begin, end);
+	return p == end;
+}
+
+/* A batch of whole lines. @return false: there are none */
+static bool writer_write_batch(struct log_writer *w, bool *well)
+{
+	size_t begin = 0, len;
+	if (w->torn)
+		w->batch[begin++] = '\n'; /* what comes is not to hang on a half line */
+	size_t have = begin;
+	while ((len = log_ring_next(&w->ring)) > 0 && (have == begin || have + len <= w->batch_bytes)) {
+		log_ring_take(&w->ring, w->batch + have, len);
+		have += len;
+	}
+	if (have == begin)
+		return false;
+	*well = writer_write(w, w->batch, begin, have);
+	atomic_store(&w->finished, atomic_load_explicit(&w->ring.taken, memory_order_relaxed));
+	return true;
+}
+
+/* Where lines are missing the log says so. @return whether it is to */
+static bool writer_tell_dropped(struct log_writer *w)
+{
+	uint64_t dropped = atomic_load_explicit(&w->ring.dropped, memory_order_relaxed), lines = dropped - w->told;
+	if (lines == 0)
+		return false;
+	w->told = dropped;
+	w->tell_dropped(lines);
+	return true;
+}
+
+/* What is there now: with what comes meanwhile it would go on for ever, a few lines at a time. */
+static void writer_write_all(struct log_writer *w)
+{
+	bool well;
+	do {
+		uint64_t until = atomic_load(&w->ring.reserved);
+		well = false;
+		while (atomic_load(&w->ring.taken) < until && writer_write_batch(w, &well))
+			continue;
+	} while (well && writer_tell_dropped(w));
+}
+
+/* --- the thread --------------------------------------------------------------------------------------------------- */
+
+static void writer_sleep(struct log_writer *w, int timeout_ms)
+{
+	uint64_t n;
+	if (poll(&(struct pollfd){.fd = w->wake, .events = POLLIN}, 1, timeout_ms) > 0)
+		(void)!read(w->wake, &n, sizeof(n));
+}
+
+static void writer_wake(struct log_writer *w)
+{
+	const uint64_t one = 1;
+	(void)!write(w->wake, &one, sizeof(one));
+}
+
+static void writer_hurry(struct log_writer *w)
+{
+	if (!atomic_exchange(&w->hurry, true))
+		writer_wake(w);
+}
+
+/* Until there is a line, and then until there are many or it has waited for long enough. Who puts a line reserves its
+ * cells first and looks at idle after that, here it is the other way round: one of the two sees the other. */
+static void writer_wait(struct log_writer *w)
+{
+	bool held_up = atomic_load(&w->ring.reserved) != atomic_load(&w->ring.taken) && log_ring_next(&w->ring) == 0;
+	atomic_store(&w->idle, true);
+	if (atomic_load(&w->ring.reserved) == atomic_load(&w->ring.taken) && !atomic_load(&w->hurry))
+		writer_sleep(w, -1);
+	atomic_store(&w->idle, false);
+	if (!atomic_load(&w->hurry))
+		writer_sleep(w, held_up ? WRITER_HELD_UP_MS : WRITER_EVERY_MS);
+}
+
+static void *writer_run(void *arg)
+{
+	struct log_writer *w = arg;
+	for (;;) {
+		(void)atomic_exchange(&w->hurry, false); /* who is in a hurry from here on says so again */
+		bool last = atomic_load(&w->stopping);
+		writer_write_all(w);
+		if (last)
+			break;
+		writer_wait(w);
+	}
+	atomic_store(&w->ended, true);
+	return NULL;
+}
+
+/* A pipe may have other writers: up to PIPE_BUF nothing of theirs gets between. */
+static size_t writer_batch_bytes(void)
+{
+	struct stat s;
+	return fstat(STDERR_FILENO, &s) == 0 && S_ISFIFO(s.st_mode) ? PIPE_BUF : WRITER_BATCH_BYTES;
+}
+
+enum cairn_status log_writer_start(void (*tell_dropped)(uint64_t lines))
+{
+	struct log_writer *w = &writer;
+	w->wake = eventfd(0, EFD_CLOEXEC);
+	if (w->wake < 0)
+		return CAIRN_E_NOMEM;
+	w->tell_dropped = tell_dropped;
+	w->batch_bytes = writer_batch_bytes();
+	atomic_store(&w->stopping, false);
+	atomic_store(&w->ended, false);
+	if (pthread_create(&w->thread, NULL, writer_run, w) != 0) {
+		cairn_fd_closep(&w->wake);
+		return CAIRN_E_NOMEM;
+	}
+	atomic_store(&w->running, true);
+	return CAIRN_OK;
+}
+
+void log_writer_flush(unsigned timeout_ms)
+{
+	struct log_writer *w = &writer;
+	uint64_t until = atomic_load(&w->ring.reserved);
+	if (!atomic_load(&w->running))
+		return;
+	writer_hurry(w);
+	for (unsigned ms = 0; ms < timeout_ms && atomic_load(&w->finished) < until; ms += WRITER_LOOK_MS)
+		(void)poll(NULL, 0, WRITER_LOOK_MS);
+}
+
+void log_writer_stop(unsigned timeout_ms)
+{
+	struct log_writer *w = &writer;
+	if (!atomic_load(&w->running))
+		return;
+	atomic_store(&w->stopping, true);
+	writer_hurry(w);
+	for (unsigned ms = 0; ms < timeout_ms && !atomic_load(&w->ended); ms += WRITER_LOOK_MS)
+		(void)poll(NULL, 0, WRITER_LOOK_MS);
+	atomic_store(&w->running, false);
+	if (!atomic_load(&w->ended)) {
+		(void)pthread_detach(w->thread);
+		return;
+	}
+	(void)pthread_join(w->thread, NULL);
+	cairn_fd_closep(&w->wake);
+}
+
+/* --- everybody ---------------------------------------------------------------------------------------------------- */
+
+void log_writer_put(const void *line, size_t len, bool hurry)
+{
+	struct log_writer *w = &writer;
+	if (!atomic_load_explicit(&w->running, memory_order_acquire)) {
+		enum cairn_status written = cairn_fd_write_all(STDERR_FILENO, line, len);
+		(void)written; /* there is nobody to tell */
+		atomic_fetch_add_explicit(&w->ring.lines, 1, memory_order_relaxed);
+		return;
+	}
+	size_t waiting = log_ring_put(&w->ring, line, len);
+	if (hurry || (waiting >= WRITER_MANY_CELLS && !atomic_load_explicit(&w->hurry, memory_order_relaxed)))
+		writer_hurry(w);
+	else if (atomic_load(&w->idle) && atomic_exchange(&w->idle, false))
+		writer_wake(w);
+}
+
+void log_writer_counts(uint64_t *lines, uint64_t *dropped)
+{
+	/* In this order: never more dropped than there were. */
+	*dropped = atomic_load_explicit(&writer.ring.dropped, memory_order_acquire);
+	*lines = atomic_load_explicit(&writer.ring.lines, memory_order_relaxed);
+}

@@ -1,0 +1,42 @@
+#include "server/route/route_body.h"
+
+#include "server/app.h"
+
+bool route_body_begin(struct http_request *req, struct route_body *body, size_t bytes_max)
+{
+	struct cairn_hash sender;
+	struct cairn_diag diag = {0};
+	http_sender(req, &sender);
+	body->bytes = cairn_buf_init(bytes_max);
+	enum cairn_status status =
+		cairn_use_begin(&body->use, app_of(req)->cas, &sender, http_content_length(req), false, &diag);
+	if (status != CAIRN_OK)
+		http_reply_status(req, status, &diag);
+	return status == CAIRN_OK;
+}
+
+void route_body_add(struct http_request *req, struct route_body *body, const uint8_t *bytes, size_t len)
+{
+	struct cairn_diag diag = {0};
+	enum cairn_status status = cairn_use_add(&body->use, len, &diag);
+	cairn_buf_add(&body->bytes, bytes, status == CAIRN_OK ? len : 0);
+	if (status == CAIRN_OK)
+		status = body->bytes.status;
+	if (status != CAIRN_OK)
+		http_reply_status(req, status, &diag);
+}
+
+struct cairn_json *route_body_json(const struct route_body *body)
+{
+	struct cairn_json *json = NULL;
+	if (body->bytes.len == 0 ||
+	    cairn_json_parse(&json, (const char *)body->bytes.bytes, body->bytes.len) != CAIRN_OK)
+		return NULL;
+	return json;
+}
+
+void route_body_fini(struct route_body *body)
+{
+	cairn_buf_fini(&body->bytes);
+	cairn_use_end(&body->use);
+}

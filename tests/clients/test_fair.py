@@ -1,0 +1,74 @@
+"""One token's heavy requests do not make another's wait for all of them. What the other waits for is counted in answers
+that the crowd gets meanwhile, not in time, which tells as much of the machine."""
+
+import statistics
+import threading
+
+import pytest
+import xet
+
+N_CROWD, TERMS, ROUNDS = 12, 32, 11
+
+
+@pytest.fixture
+def strangers(start, issuer, make):
+    """A server with two threads for heavy work; mallory, who has a file of 262,144 chunks, and ann, who has one of one chunk."""
+    server = start(token_key=issuer.folder, workers=2, log_level="error")
+    mallory, ann = issuer.token(repo="mallory/one", sub="mallory"), issuer.token(repo="ann/one", sub="ann")
+    many = xet.Xorb([bytes([i % 256, i // 256]) for i in range(8192)])
+    heavy = xet.File([(many, 0, 8192)] * TERMS)
+    light = make([9000], 1)
+    for token, xorb, file in ((mallory, many, heavy), (ann, light, xet.File([(light, 0, 1)]))):
+        assert server.put_xorb(xorb, token=token).status == 200
+        assert server.post("/v1/shards", xet.shard([file], []), token=token).status == 200
+    return server, mallory, ann, xet.text(heavy.hash()), xet.text(xet.file_hash(light.nodes))
+
+
+def cut(server, token, file):
+    """What a client asks for that changes the first bytes of a file: heavy work."""
+    reply = server.get(f"/v2/file-chunk-hashes/{file}", token=token, headers={"X-Range-Dirty": "bytes=0-1"}, timeout=240)
+    assert reply.status == 200, reply
+
+
+def plan(server, token, file):
+    reply = server.get(f"/v1/reconstructions/{file}", token=token, timeout=240)
+    assert reply.status == 200, reply
+
+
+def answers_meanwhile(server, token, file, ask):
+    """N_CROWD clients ask for the heavy cut of a file again and again. @return how many answers they got while ask()
+    had its own, the median of some rounds"""
+    ending, all_busy, answers = threading.Event(), threading.Barrier(N_CROWD + 1), []
+
+    def one():
+        all_busy.wait()
+        while not ending.is_set():
+            cut(server, token, file)
+            answers.append(1)
+
+    def round_of():
+        before = len(answers)
+        ask()
+        return len(answers) - before
+
+    threads = [threading.Thread(target=one) for _ in range(N_CROWD)]
+    for t in threads:
+        t.start()
+    all_busy.wait()
+    try:
+        return statistics.median(round_of() for _ in range(ROUNDS))
+    finally:
+        ending.set()
+        for t in threads:
+            t.join()
+
+
+def test_plans_overtake_heavy_work(strangers):
+    server, mallory, ann, heavy, light = strangers
+    assert answers_meanwhile(server, mallory, heavy, lambda: plan(server, ann, light)) <= N_CROWD / 6
+
+
+def test_turns_within_heavy_work(strangers):
+    """Ann's cut waits for one turn, not for all that mallory has queued."""
+    server, mallory, ann, heavy, light = strangers
+    assert answers_meanwhile(server, mallory, heavy, lambda: cut(server, ann, light)) <= N_CROWD / 3

@@ -1,0 +1,163 @@
+"""Small file systems that run full: what is refused, what goes on, and how one gets out."""
+
+import random
+import struct
+
+import cairn
+import plans
+import pytest
+import xet
+
+MIB = 1 << 20
+
+
+def test_inodes(mount, start, make):
+    """Without inodes uploads and /ready say so by name, in time for the index to go on; reading does."""
+    volume = mount("small/data", "tmpfs", 64 * MIB, "nr_inodes=2000")
+    server = start("small", reserve_bytes="1M")
+    x = make([9000], 1)
+    assert server.put_xorb(x).status == 200
+    assert server.post("/v1/shards", xet.shard([xet.File([(x, 0, 1)])], [x])).status == 200
+    assert server.get("/ready").status == 200
+    free = server.metrics()["cairn_store_free_files"]
+    taken = [volume.folder / f"taken{i}" for i in range(int(free) - 19)]
+    for path in taken:
+        path.touch()
+    assert server.metrics()["cairn_store_free_files"] == 19
+    refused = cairn.is_error(server.put_xorb(make([9000], 2)), 507, "disk.files")
+    assert (refused["expected"], refused["actual"]) == ("20", "19"), refused
+    cairn.wait_until("/ready to tell", lambda: server.get("/ready").status == 503)
+    cairn.is_error(server.get("/ready"), 503, "disk.files")
+    assert server.request("HEAD", x.path()).status == 200
+    server.stop()
+    server.start()
+    for path in taken[:10]:
+        path.unlink()
+    assert server.put_xorb(make([9000], 2)).status == 200
+    cairn.wait_until("/ready to tell", lambda: server.get("/ready").status == 200)
+
+
+def files_until_full(server):
+    """Upload files until the disk takes no more. @return them"""
+    files = []
+    for seed in range(1000):
+        source = random.Random(seed)
+        x = xet.Xorb([source.randbytes(100000) for _ in range(9)])
+        file = xet.File([(x, 0, 9)])
+        reply = server.put_xorb(x)
+        if reply.status == 200:
+            reply = server.post("/v1/shards", xet.shard([file], [x]))
+        if reply.status != 200:
+            cairn.is_error(reply, 507, "disk.reserve")
+            return files
+        files.append(file)
+    raise AssertionError("the disk did not run full")
+
+
+def reads(server, file):
+    plan = server.get(f"/v2/reconstructions/{xet.text(file.hash())}").json()
+    return plans.download(server, plan) == plans.content(file)
+
+
+def forget_and_collect(server, clock, files):
+    for file in files:
+        assert server.request("DELETE", f"/v1/files/{xet.text(file.hash())}").status == 200
+    for _ in range(2):
+        clock.move(struct.unpack("<q", clock.path.read_bytes())[0] + 200)
+        assert server.post("/v1/gc").status == 200
+
+
+SMALL = {"reserve_bytes": "4M", "epoch": "1m", "gc_grace": "2m"}
+
+
+@pytest.mark.parametrize("kind", ["tmpfs", "ext4"])
+def test_what_frees_space_goes_on_when_nothing_is_free(mount, start, clock, kind):
+    """Without a restart: reading goes on, uploads are refused, and after cairn rm and cairn gc they work again."""
+    volume = mount("small/data", kind, 64 * MIB)
+    server = start("small", test_clock=clock.path, **SMALL)
+    kept = volume.folder / "index.reserve"
+    assert kept.stat().st_blocks * 512 >= kept.stat().st_size >= 3 * MIB
+    files = files_until_full(server)
+    volume.fill()
+    shares = 0
+    while server.post(f"/v1/files/{xet.text(files[0].hash())}/share?repo=a/r{shares}").status == 200:
+        shares += 1  # until the log has no room either
+    volume.fill()  # the log was cut off
+    assert volume.free() == 0 and kept.stat().st_size >= 3 * MIB
+    assert reads(server, files[0])
+    cairn.is_error(server.get("/ready"), 503, "disk.reserve")
+    cairn.is_error(server.post("/v1/shards", xet.shard([xet.File([])], [])), 507)
+    forget_and_collect(server, clock, files[:20])
+    assert volume.free() > 8 * MIB
+    assert reads(server, files[20])
+    assert files_until_full(server)
+    volume.empty()
+    assert files_until_full(server)
+    assert kept.stat().st_size >= 3 * MIB, "it was not taken again"
+
+
+@pytest.mark.parametrize("kind", ["tmpfs", "ext4"])
+def test_a_start_when_nothing_is_free(mount, start, clock, kind):
+    volume = mount("small/data", kind, 64 * MIB)
+    server = start("small", test_clock=clock.path, **SMALL)
+    kept = volume.folder / "index.reserve"
+    files = files_until_full(server)
+    for stop in (server.stop, server.kill):
+        stop()
+        (volume.folder / "index.sqlite-shm").unlink(missing_ok=True)
+        volume.fill()
+        assert volume.free() == 0 and kept.stat().st_size >= 3 * MIB
+        server.start()
+        assert kept.stat().st_size == 0
+        volume.fill()
+        assert volume.free() == 0
+        assert reads(server, files.pop())
+        cairn.is_error(server.get("/ready"), 503)
+        volume.empty()
+        forgotten, files = files[:10], files[10:]
+        forget_and_collect(server, clock, forgotten)
+        assert kept.stat().st_size >= 3 * MIB, "it was not taken again"
+    assert files_until_full(server)
+
+
+def test_no_space_was_kept(mount, start):
+    """A store on a full disk without index.reserve is refused by name, and nothing of it is lost."""
+    volume = mount("small/data", "tmpfs", 64 * MIB)
+    server = start("small", reserve_bytes="4M")
+    files = files_until_full(server)
+    server.stop()
+    (volume.folder / "index.reserve").unlink()
+    (volume.folder / "index.reserve").touch()
+    volume.fill()
+    line = cairn.refused(server.folder, "--data-dir", str(server.data), "--listen", "127.0.0.1:0")
+    assert "the disk is full, and no space is left that was kept for the index" in line
+    volume.empty()
+    server.start()
+    assert reads(server, files[0])
+
+
+def test_the_log_is_bounded_by_what_is_free(mount, start, make):
+    volume = mount("small/data", "tmpfs", 64 * MIB)
+    server = start("small", reserve_bytes="4M", xorbs="external")
+    log, longest = volume.folder / "index.sqlite-wal", 0
+    for seed in range(250):
+        x = make([50] * 2000, seed)
+        assert server.post("/v1/shards", xet.shard([xet.File([(x, 0, 2000)])], [x])).status == 200
+        longest = max(longest, log.stat().st_size)
+    assert (volume.folder / "index.sqlite").stat().st_size > 2 * longest, longest
+    assert longest < 8 * MIB, longest
+
+
+def test_a_commit_that_does_not_fit_leaves_no_log_behind(mount, start, make):
+    """The log has grown over all that was free when a shard does not fit; its space is free again with the refusal."""
+    volume = mount("small/data", "tmpfs", 64 * MIB)
+    server = start("small", reserve_bytes="0", xorbs="external")
+    xorbs = [make([50] * 8000, seed) for seed in range(20)]
+    body = xet.shard([xet.File([(xorbs[0], 0, 8000)])], xorbs)
+    volume.filler.write_bytes(bytes(volume.free() - len(body) - 3 * MIB))
+    before = volume.free()
+    cairn.is_error(server.post("/v1/shards", body), 507, "index.database")
+    cairn.wait_until("the body to be gone", lambda: server.metrics()["cairn_spool_bytes"] == 0)
+    assert volume.free() > before - MIB
+    volume.empty()
+    assert server.post("/v1/shards", body).status == 200

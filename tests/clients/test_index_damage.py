@@ -1,0 +1,224 @@
+"""An index with a damaged page or a flipped bit: fsck and backup tell, or nothing is wrong; and nothing is ever
+collected because of it.
+"""
+
+import contextlib
+import random
+import shutil
+import sqlite3
+import subprocess
+
+import cairn
+import ledger
+import plans
+import pytest
+
+PAGE = 4096
+FILES = 12
+DAY = 86400
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of a daemon that was stopped, its files, and the first page of each tree of the index."""
+    server = cairn.Daemon(tmp_path_factory.mktemp("whole")).start()
+    files = [ledger.new_file(i, xorbs=1 + i % 3) for i in range(FILES)]
+    for file in files:
+        assert ledger.Ledger().upload(server, file).status == 200
+    server.stop()
+    assert not (server.data / "index.sqlite-wal").exists()
+    with contextlib.closing(sqlite3.connect(f"file:{server.data}/index.sqlite?immutable=1", uri=True)) as index:
+        trees = dict(index.execute("SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 0").fetchall())
+    return server.data, files, trees
+
+
+def copy_with(whole, folder, index, **options):
+    """A daemon, not started, on a copy of the folder with this index."""
+    shutil.rmtree(folder, ignore_errors=True)
+    server = cairn.Daemon(folder, **options)
+    shutil.copytree(whole, server.data)
+    (server.data / "index.sqlite").write_bytes(index)
+    return server
+
+
+def run(*arguments):
+    done = subprocess.run([cairn.CAIRN, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert not cairn.REPORTS.search(done.stderr), done.stderr
+    return done
+
+
+def fsck(server, *options):
+    return run("fsck", "--json", "--data-dir", server.data, *options)
+
+
+def backup(server):
+    return run("backup", "--data-dir", server.data, server.folder / "b.fold")
+
+
+def is_well(server, files):
+    """Every file is read, and a new one can be uploaded."""
+    server.start()
+    for file in files:
+        reply = server.get(f"/v2/reconstructions/{ledger.name(file)}")
+        assert reply.status == 200 and plans.download(server, reply.json()) == plans.content(file)
+    assert ledger.Ledger().upload(server, ledger.new_file(1000)).status == 200
+    assert server.get("/ready").status == 200
+    server.stop()
+
+
+def told(whole, files, folder, index):
+    """Do fsck and backup both tell? Who does not must be right."""
+    server = copy_with(whole, folder, index)
+    checked, copied = fsck(server), backup(server)
+    if checked.returncode == 0 or copied.returncode == 0:
+        is_well(copy_with(whole, folder, index), files)
+        return False
+    return True
+
+
+def test_each_page(whole, tmp_path):
+    """Random bytes in one page after the other."""
+    data, files, _ = whole
+    good, source = (data / "index.sqlite").read_bytes(), random.Random(11)
+    assert not told(data, files, tmp_path / "server", good)
+    n_told = 0
+    for page in range(len(good) // PAGE):
+        bad = bytearray(good)
+        bad[page * PAGE : (page + 1) * PAGE] = source.randbytes(PAGE)
+        n_told += told(data, files, tmp_path / "server", bad)
+    assert n_told > 20
+
+
+def flipped(good, page, source):
+    """Of a page's cells, a bit."""
+    at = (page - 1) * PAGE
+    first = int.from_bytes(good[at + 5 : at + 7], "big")
+    bad = bytearray(good)
+    bad[at + source.randrange(first, PAGE)] ^= 1 << source.randrange(8)
+    return bad
+
+
+@pytest.mark.parametrize("tree", ["reference", "sqlite_autoindex_file_1", "sqlite_autoindex_xorb_1", "file_owner"])
+def test_a_flipped_bit(whole, tmp_path, tree):
+    """In what the index says a second time: it is told, nothing is collected because of it, and what fsck mends is well."""
+    data, files, trees = whole
+    good, source = (data / "index.sqlite").read_bytes(), random.Random(tree)
+    n_told = n_mended = 0
+    for number in range(6):
+        bad = flipped(good, trees[tree], source)
+        n_told += told(data, files, tmp_path / "server", bad)
+        server = copy_with(data, tmp_path / "server", bad)
+        if fsck(server, "--repair").returncode == 0:
+            assert fsck(server).returncode == 0
+            is_well(server, files)
+            n_mended += 1
+    assert n_told >= 5
+    assert n_mended >= {"file_owner": 0, "reference": 1}.get(tree, 5), "a tree of its own cannot always be emptied"
+
+
+@pytest.mark.parametrize("tree", ["reference", "sqlite_autoindex_xorb_1"])
+def test_collections_lose_nothing(whole, tmp_path, clock, tree):
+    """Two collections, with the grace time in between, after each flipped bit."""
+    data, files, trees = whole
+    good, source = (data / "index.sqlite").read_bytes(), random.Random(tree)
+    refused = 0
+    for _ in range(6):
+        server = copy_with(data, tmp_path / "server", flipped(good, trees[tree], source), test_clock=clock.path).start()
+        objects = sorted(p.name for p in (server.data / "objects").rglob("*") if p.is_file())
+        for days in (15, 30):
+            clock.move(days * DAY)
+            reply = server.post("/v1/gc")
+            refused += reply.status == 500
+            if reply.status != 200:
+                cairn.is_error(reply, 500, "gc.index")
+        assert sorted(p.name for p in (server.data / "objects").rglob("*") if p.is_file()) == objects
+        if reply.status == 500:
+            cairn.is_error(server.get("/ready"), 503, "gc.index")
+            cairn.wait_until("the log", lambda server=server: server.events("index_failing"))
+        server.kill()
+    assert refused >= 6
+
+
+def test_the_daemon_looks_by_itself(whole, tmp_path):
+    """Soon after its start, without an upload or a collection; what is sound stays ready."""
+    data, _, trees = whole
+    good = (data / "index.sqlite").read_bytes()
+    server = copy_with(data, tmp_path / "server", flipped(good, trees["sqlite_autoindex_file_1"], random.Random(3))).start()
+    cairn.wait_until("/ready", lambda: server.get("/ready").status == 503)
+    cairn.is_error(server.get("/ready"), 503, "index.damaged")
+    cairn.wait_until("the log", lambda: server.events("index_failing"))
+    assert server.get("/health").status == 200
+    server.kill()
+
+
+def everything(folder):
+    """Of a folder: each name with what it is, holds and was last changed."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        st = path.lstat()
+        found[str(path.relative_to(folder))] = (st.st_mode, st.st_mtime_ns, path.read_bytes() if path.is_file() else None)
+    return found
+
+
+def older_index(path, version):
+    """An index as an older Cairn left it."""
+    path.unlink()
+    with contextlib.closing(sqlite3.connect(path)) as index:
+        index.execute("PRAGMA journal_mode = WAL")
+        for script in sorted((cairn.ROOT / "schema").glob("0*.sql"))[:version]:
+            index.executescript(script.read_text())
+        index.execute(f"PRAGMA user_version = {version}")
+        index.commit()
+
+
+def test_fsck_changes_nothing(whole, tmp_path):
+    """Nor makes anything, be the folder a daemon's that was stopped or killed, a copy of the least, or an older one's."""
+    data, files, _ = whole
+    good = (data / "index.sqlite").read_bytes()
+    server = copy_with(data, tmp_path / "server", good)
+    before = everything(server.data)
+    assert fsck(server).returncode == 0 and everything(server.data) == before
+    for name in ("lock", "secret", "hold"):
+        (server.data / name).unlink(missing_ok=True)
+    for name in ("tmp", "damaged", "packs"):
+        (server.data / name).rmdir()
+    before = everything(server.data)
+    assert fsck(server).returncode == 0 and everything(server.data) == before
+
+    server.start()
+    assert ledger.Ledger().upload(server, ledger.new_file(77)).status == 200
+    server.kill()
+    assert (server.data / "index.sqlite-wal").stat().st_size > 0
+    before = everything(server.data)
+    checked = fsck(server)
+    assert checked.returncode == 0 and f'"files":{len(files) + 1}' in checked.stdout, "what is in the log is checked, too"
+    after = everything(server.data)
+    for either in (before, after):
+        either.pop("index.sqlite-shm", None)
+    assert after == before
+
+    odd = tmp_path / "a folder?immutable=0#%41"
+    shutil.copytree(data, odd)
+    assert run("fsck", "--data-dir", odd).returncode == 0
+
+
+def test_an_older_index(whole, tmp_path):
+    """Refused by name when nothing may be changed, brought forward by --repair or the daemon, which logs it."""
+    server = copy_with(whole[0], tmp_path / "server", b"")
+    shutil.rmtree(server.data / "objects")
+    (server.data / "objects").mkdir()
+    older_index(server.data / "index.sqlite", 2)
+    before = everything(server.data)
+    refused = fsck(server)
+    assert refused.returncode == 73 and "index.older" in refused.stderr, refused
+    assert everything(server.data) == before
+    server.start()
+    [event] = server.events("index_migrated")
+    assert event["from"] == 2 and event["to"] >= 4, event
+    server.stop()
+    assert fsck(server).returncode == 0
+    server.start()
+    assert not server.events("index_migrated")
+    server.stop()
+    older_index(server.data / "index.sqlite", 3)
+    assert fsck(server, "--repair").returncode == 0 and fsck(server).returncode == 0

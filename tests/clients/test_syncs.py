@@ -1,0 +1,483 @@
+"""Each sync is there for something: without it a loss of power takes what was acknowledged, and with it none does.
+
+The daemon and the command do their work once, and every sync is written down with the line that made it. Then the folder
+is made as a disk would have it at each answer, with one line's syncs left out. Something acknowledged must be missing
+then, and nothing with all of them. A line that nothing here reaches fails the test.
+"""
+
+import functools
+import hashlib
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import tempfile
+from pathlib import Path
+
+import cairn
+import faults
+import ledger
+import power
+import pytest
+import xet
+from conftest import Clock
+
+GRACE = 120
+HELPERS = {"cairn_fd_sync_parent", "cairn_fd_make_folder", "writer_sync_folder", "packs_sync", "delete_sync"}  # their callers count
+CALL = re.compile(rf"\b(?:fsync|fdatasync|syncfs|{'|'.join(HELPERS)})\(")
+# A whole array, a folder, is moved to its place, which power.py has no idea of.
+NOT_HERE = ("lib/archive/tiledb/writer.c:", "cli/export/export_tiledb.c:")
+BY_HAND = "sync(1)"
+SPARE = (
+    "sqlite index.sqlite-journal",  # SQLite's own, while it makes a database that has nothing in it
+    "store_fs_folders_durable folder",  # SQLite syncs this folder with its log, unless it was built not to
+)
+# The same folder: the first is for where a sandbox keeps the second from opening it, the second for all but the daemon.
+TWINS = ("main_confine folder", "data_dir_lock folder")
+
+
+# --- where a sync was asked for -------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def lines_of(module, offset):
+    """[(function, "lib/x.c:12")] of an address after a call, the innermost first."""
+    command = ["addr2line", "-f", "-i", "-e", module, hex(int(offset, 16) - 1)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
+    found = []
+    for function, place in zip(out[::2], out[1::2], strict=False):
+        inside = re.search(r"/\.\./((?:lib|cli|server)/\S+:\d+)", place)  # of the folder it was built in, wherever that was
+        found.append((function.split(".")[0], inside[1] if inside else ""))
+    return found
+
+
+@functools.cache
+def site_of(callers, path, is_folder):
+    """The line and the function that asked for a sync; SQLite's are told apart by the file."""
+    for caller in callers.decode().splitlines():
+        module, _, offset = caller.rpartition(" ")
+        if module.endswith("/sync"):
+            return BY_HAND
+        if "libsqlite3" in module:
+            return f"sqlite {'folder' if is_folder else Path(path).name}"
+        for function, place in lines_of(module, offset):
+            if place and function not in HELPERS:
+                return f"{place} {function}{' folder' if is_folder else ''}"
+    raise AssertionError(f"who synced {path}? {callers}")
+
+
+def site(r):
+    return site_of(r.data, r.path, r.kind != power.SYNCED)
+
+
+def lines_in_source():
+    found = set()
+    for part in ("lib", "cli", "server"):
+        for path in (cairn.ROOT / part).rglob("*.c"):
+            inside = None
+            for n, line in enumerate(path.read_text().splitlines(), 1):
+                function = re.match(r"[a-z][^;=]*?(\w+)\(", line)
+                if function:
+                    inside = function[1]
+                elif CALL.search(line.split("/*")[0]) and inside not in HELPERS:
+                    found.add(f"{path.relative_to(cairn.ROOT)}:{n}")
+    return found
+
+
+# --- work, and what was promised by it ------------------------------------------------------------------------------------
+
+
+class Work:
+    """A folder in which daemon and command do what they do, and what they said, among the records of the disk."""
+
+    def __init__(self, folder, clock, **options):
+        self.trace = folder / "trace"
+        self.clock, self.now, self.told, self.bodies, self.n_packs = clock, 0, [], {}, 0
+        folder.mkdir()
+        self.trace.write_bytes(b"")
+        self.crash = folder / "crash"
+        self.crash.write_text("")
+        self.server = faults.Faults(folder / "faults", trace=self.trace, test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s").server
+        self.server.variables["CAIRND_CRASH_FILE"] = str(self.crash)
+        self.root = self.server.folder
+        self.secret = None
+
+    def tell(self, *what):
+        """@return the same: from now on it must be so"""
+        self.told.append(what)
+        power.mark(self.trace, str(len(self.told) - 1))
+        return what
+
+    def start(self):
+        self.server.start()
+        if self.secret is None:
+            self.secret = (self.server.data / "secret").read_bytes()
+        self.tell("whole", "data/secret", self.secret)
+
+    def put_xorb(self, xorb):
+        self.bodies[xet.text(xorb.hash)] = xorb.body()
+        assert self.server.put_xorb(xorb).status == 200
+        self.tell("xorb", xet.text(xorb.hash))
+
+    def upload(self, seed, xorbs=1):
+        file = ledger.new_file(seed, xorbs)
+        for xorb, _, _ in file.terms:
+            self.put_xorb(xorb)
+        assert self.server.post("/v1/shards", xet.shard([file], [x for x, _, _ in file.terms])).status == 200
+        self.tell("file", ledger.name(file))
+        return file
+
+    def forget(self, file):
+        self.tell("unsure", ledger.name(file))
+        assert self.server.request("DELETE", f"/v1/files/{ledger.name(file)}").status == 200
+        self.tell("forgotten", ledger.name(file))
+
+    def collect(self):
+        self.tell("collected", "")  # unreferenced xorbs may go from now on
+        for _ in range(2):
+            self.now += GRACE + 1
+            self.clock.move(self.now)
+            assert self.server.post("/v1/gc").status == 200
+            self.tell("nothing", "")
+
+    def pack(self):
+        self.n_packs += 1
+        try:
+            assert self.server.post(f"/v1/packs?name={self.n_packs}.shard").status == 202
+            cairn.wait_until("the pack", lambda: not self.server.get("/v1/packs").json()["job"]["running"])
+        except ledger.GONE:
+            return
+        self.tell("nothing", "")
+
+    def dies(self, step, do):
+        self.crash.write_text(step)
+        try:
+            do()
+        except ledger.GONE:
+            pass
+        assert self.server.ended(seconds=20) == -9, f"{step} was never reached"
+        self.crash.write_text("")
+
+    def run(self, *arguments, expect=0, server=None, program=cairn.CAIRN):
+        variables = self.server.variables | ({} if program == cairn.CAIRN else {"LD_PRELOAD": faults.LIBRARY})
+        command = [program, *map(str, arguments)]
+        more = {"CAIRN_SERVER": self.server.url} if server else {}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ | variables | more, cwd=self.root)
+        assert done.returncode == expect, (arguments, done.returncode, done.stdout, done.stderr)
+        return done
+
+    def copy(self, source, target):
+        self.run(f"if={source}", f"of={target}", "status=none", program="/bin/dd")
+
+    def whole(self, *paths):
+        """These files were made, and must stay as they are."""
+        for path in paths:
+            self.tell("whole", path, (self.root / path).read_bytes())
+
+    def object_of(self, hash_text):
+        return self.server.data / "objects" / hash_text[:2] / hash_text[2:4] / hash_text
+
+    def damage(self, path, at, n):
+        """The disk changes n bytes, so durably."""
+        content = bytearray(path.read_bytes())
+        content[at : at + n] = bytes(b ^ 0xFF for b in content[at : at + n])
+        path.write_bytes(content)
+        inode = path.stat().st_ino
+        with open(self.trace, "ab", buffering=0) as f:
+            f.write(power.HEAD.pack(power.WRITTEN, inode, at, 0, n) + content[at : at + n])
+            f.write(power.HEAD.pack(power.SYNCED, inode, 0, 0, 0))
+
+
+def keep_a_store(work):
+    """First start, uploads, a packing that dies and one that takes up what it left, collections, stops, repairs."""
+    work.start()
+    kept = [work.upload(i, xorbs=2) for i in range(3)]
+    work.put_xorb(ledger.new_file(50).terms[0][0])
+    work.forget(work.upload(60))
+    work.dies("pack-linked", work.pack)
+    work.start()
+    work.pack()
+    gone = work.upload(61)
+    kept.append(work.upload(62))
+    work.pack()
+    work.forget(gone)
+    work.collect()
+    work.upload(63)
+    work.server.stop()
+    work.tell("nothing", "")
+    work.start()
+    work.upload(64)
+    lone = ledger.new_file(65).terms[0][0]
+    work.bodies[xet.text(lone.hash)] = lone.body()
+    work.dies("put-linked", lambda: work.server.put_xorb(lone))
+    work.run("fsck", "--repair", "--data-dir", work.server.data)
+    work.tell("xorb", xet.text(lone.hash))
+
+
+def start_again(work):
+    """The first start dies when the index's log has a name that nobody synced, and the next finds it there."""
+    work.root.mkdir(parents=True)
+    work.crash.write_text("migrate-begun")
+    work.server.launch()
+    assert work.server.ended(seconds=20) == -9
+    work.crash.write_text("")
+    work.start()
+    work.upload(1)
+
+
+def bring_by_hand(work):
+    """An operator copies an object, and a pack, and syncs nothing."""
+    work.bodies["by hand"] = True  # so a copy may be anything until it is relied on
+    work.start()
+    file = work.upload(1)
+    text = xet.text(file.terms[0][0].hash)
+    kept, at = work.root / "kept", work.object_of(text)
+    work.copy(at, kept)
+    work.pack()
+    work.copy(work.server.data / "packs" / "1.shard", work.server.data / "packs" / "copy.shard")
+    work.run(kept, program="/bin/sync")
+    work.run(kept, at, program="/bin/ln")
+    work.run(at.parent, program="/bin/sync")
+    work.run(work.server.data / "packs" / "1.shard", program="/bin/rm")
+    work.pack()
+    assert not at.exists()
+    work.server.stop()
+    lone = ledger.new_file(2).terms[0][0]
+    text = xet.text(lone.hash)
+    work.bodies[text] = lone.body()
+    kept = work.root / "kept2"
+    kept.write_bytes(lone.body())
+    work.run("-p", work.object_of(text).parent, program="/bin/mkdir")
+    work.copy(kept, work.object_of(text))
+    work.run("fsck", "--repair", "--data-dir", work.server.data)
+    work.tell("xorb", text)
+
+
+def repair_a_store(work):
+    """fsck sets aside what cannot be read, in the object folder and in a pack, and what was there can still be looked at."""
+    work.start()
+    packed = xet.text(work.upload(1).terms[0][0].hash)
+    work.pack()
+    loose = xet.text(work.upload(2).terms[0][0].hash)
+    work.server.stop()
+    pack = work.server.data / "packs" / "1.shard"
+    for x, path, at in ((loose, work.object_of(loose), 0), (packed, pack, pack.read_bytes().index(work.bodies[packed]))):
+        work.tell("lost", x)
+        work.damage(path, at, len(work.bodies[x]))  # all of it: what can be read stays where it is
+        work.run("fsck", "--repair", "--data-dir", work.server.data, expect=65)
+        work.tell("somewhere", (work.server.data / "damaged" / x).read_bytes())
+
+
+def back_up(work):
+    """A backup, and a restore that is killed when an object has its name, and gone on with."""
+    work.start()
+    files = [work.upload(i, xorbs=2) for i in range(2)]
+    work.server.stop()
+    work.restored = {ledger.name(f) for f in files}
+    work.run("backup", "--with-secret", "--data-dir", work.server.data, "b.fold")
+    work.whole("b.fold")
+    work.crash.write_text("put-linked:2")
+    work.run("restore", "--data-dir", "data2", "b.fold", expect=-9)
+    work.crash.write_text("")
+    work.run("restore", "--data-dir", "data2", "b.fold")
+    work.tell("restored", "data2")
+    work.tell("whole", "data2/secret", work.secret)
+
+
+def write_files(work):
+    """What the command writes, and says that it has written."""
+    work.start()
+    file = work.upload(1)
+    xorb_hash = xet.text(file.terms[0][0].hash)
+    work.run("token", "--new-key", "key")
+    work.whole("key")
+    work.run("pull", ledger.name(file), "-o", "pulled", server=True)
+    work.whole("pulled")
+    (work.root / "folder").mkdir()
+    (work.root / "folder" / "a").write_bytes(b"a" * 100)
+    (work.root / "folder" / "a").chmod(0o755)
+    work.run("push", "--manifest", "manifest", "folder", server=True)
+    work.whole("manifest")
+    work.run("pull", "manifest", "-o", "pulled2", server=True)
+    work.whole("pulled2/a")
+    work.pack()
+    work.run("pack", "get", "data/packs/1.shard", xorb_hash, "-o", "got")
+    work.whole("got")
+    work.run("export", "--data-dir", "data", "--format", "csv", "out")
+    work.whole("out/xorbs.csv", "out/files.csv")
+    work.server.stop()
+    work.run("backup", "--parity", "16", "--data-dir", work.server.data, "b.fold")
+    work.run("fold", "repair", "b.fold", "-o", "c.fold")
+    work.whole("c.fold")
+    work.run("fold", "extract", "b.fold", "objects/000000", "-o", "extracted")
+    work.whole("extracted")
+    work.tell("lost", xorb_hash)
+    work.run("pack", "delete", "data/packs/1.shard", xorb_hash)
+    work.tell("zeroed", "data/packs/1.shard", xorb_hash)
+
+
+# --- what is left, judged -------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4096)
+def rows(index, log):
+    """({xorb: stored bytes}, {files}); None: it cannot be read"""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
+        path = Path(folder) / "index.sqlite"
+        path.write_bytes(index)
+        if log is not None:
+            Path(f"{path}-wal").write_bytes(log)
+        db = sqlite3.connect(path)
+        try:
+            if db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return None
+            xorbs = {xet.text(h): n for h, n in db.execute("SELECT hash, stored FROM xorb WHERE stored > 0")}
+            files = {xet.text(h) for (h,) in db.execute("SELECT hash FROM file f WHERE EXISTS(SELECT 1 FROM file_owner WHERE file = f.id)")}
+            return xorbs, files
+        except sqlite3.Error:
+            return None
+        finally:
+            db.close()
+
+
+def slots(pack):
+    """{key in text: bytes} of what a pack says that it holds."""
+    count, _, _, index_at, index_bytes = (int.from_bytes(pack[at : at + 8], "big") for at in (40, 48, 56, 64, 72))
+    found = {}
+    for at in range(index_at, index_at + index_bytes, 40):
+        key, offset = pack[at : at + 32], int.from_bytes(pack[at + 32 : at + 40], "big")
+        if offset != (1 << 64) - 1:
+            size = int.from_bytes(pack[offset : offset + 8], "big")
+            found[xet.text(key)] = pack[offset + 8 : offset + 8 + size] if size <= len(pack) else b""
+    assert len(found) <= count
+    return found
+
+
+def judge_store(found, folder, bodies, xorbs, files, not_files):
+    index = found.get(f"{folder}/index.sqlite")
+    read = rows(bytes(index), bytes(found[f"{folder}/index.sqlite-wal"]) if f"{folder}/index.sqlite-wal" in found else None) if index else None
+    if read is None:
+        return ["the index is lost"] if xorbs or files or not_files else []
+    wrong = [f"xorb {x} has no row" for x in xorbs - read[0].keys()]
+    wrong += [f"file {f} is lost" for f in files - read[1]] + [f"file {f} is back" for f in not_files & read[1]]
+    packs = [slots(bytes(c)) for p, c in found.items() if p.startswith(f"{folder}/packs/") and c is not None]
+    for x, n in read[0].items():
+        places = [found.get(f"{folder}/objects/{x[:2]}/{x[2:4]}/{x}")] + [p.get(x) for p in packs]
+        content = next((c for c in places if c is not None), None)
+        if content is None or len(content) != n or bytes(content) != bodies.get(x, content):
+            wrong.append(f"the object {x} is {'lost' if content is None else 'not whole'}")
+    wrong += [] if bodies.get("by hand") else [f"a pack has {x}, not whole" for p in packs for x, content in p.items() if bytes(content) != bodies.get(x, content)]
+    return wrong
+
+
+def judge(work, told, found):
+    """What is wrong with the folder that is left, after what was told."""
+    xorbs, files, not_files, wrong = set(), set(), set(), []
+    lost = {x for what, x, *_ in told if what == "lost"}
+    for what, key, *more in told:
+        if what == "xorb":
+            xorbs.add(key)
+        elif what == "collected":
+            xorbs.clear()
+        elif what in ("file", "unsure", "forgotten"):
+            files.discard(key)
+            not_files.discard(key)
+            if what != "unsure":
+                (files if what == "file" else not_files).add(key)
+        elif what == "whole" and found.get(key) != more[0]:
+            wrong.append(f"{key} is {'not whole' if key in found else 'lost'}")
+        elif what == "somewhere" and key not in found.values():
+            wrong.append("what was set aside is lost")
+        elif what == "zeroed" and work.bodies[more[0]] in found[key]:
+            wrong.append(f"{key} has still what was deleted from it")
+        elif what == "restored":
+            wrong += judge_store(found, key, work.bodies, set(), work.restored, set())
+            wrong += ["the restored folder counts as half restored"] * (f"{key}/restore" in found)
+    if "data2/index.sqlite" in found and "data2/restore" not in found and not any(t[0] == "restored" for t in told):
+        wrong += judge_store(found, "data2", work.bodies, set(), work.restored, set())
+    if "data2/objects" in found and not {"data2/index.sqlite", "data2/restore"} & found.keys():
+        wrong.append("half of a restore is taken for a folder of its own")
+    if lost:
+        return wrong
+    return wrong + judge_store(found, "data", work.bodies, xorbs, files, not_files)
+
+
+def surviving():
+    """Ways in which what was not synced survives, from the harshest on."""
+    in_index = lambda path: "index.sqlite" in path  # noqa: E731
+    return [
+        lambda what, path: False,
+        lambda what, path: what == power.GONE,
+        lambda what, path: what != power.BYTES,
+        lambda what, path: what == power.BYTES,
+        lambda what, path: in_index(path),
+        lambda what, path: in_index(path) or what == power.GONE,
+        lambda what, path: not in_index(path),
+        *(lambda what, path, salt=salt: hashlib.md5(f"{what}{path}{salt}".encode()).digest()[0] % 2 == 0 for salt in range(4)),
+    ]
+
+
+def moments(records):
+    """At each answer, and before each sync: when most is at stake."""
+    return [i for i, r in enumerate(records, 1) if r.kind == power.MARK or (i < len(records) and records[i].kind in power.SYNCS)]
+
+
+def losses(work, records, without=None):
+    """What is lost at any moment, in any way, without a site's syncs (or those of several)."""
+    disk, at, told = power.Disk(), 0, []
+    for moment in moments(records):
+        for r in records[at:moment]:
+            disk.take(r, without and (lambda r: bool(r.data) and site(r).endswith(without)))
+            if r.kind == power.MARK:
+                told.append(work.told[int(r.data)])
+        at = moment
+        for n, survives in enumerate(surviving()):
+            wrong = judge(work, told, disk.left(survives))
+            if wrong:
+                yield f"record {moment}, way {n}: {wrong[0]}"
+
+
+WORK = {"start": start_again, "store": keep_a_store, "by_hand": bring_by_hand, "repair": repair_a_store, "backup": back_up, "files": write_files}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """{name: (work, records)}"""
+    found = {}
+    for name, do in WORK.items():
+        folder = tmp_path_factory.mktemp(name)
+        work = Work(folder / "work", Clock(folder / "clock"))
+        work.restored = set()
+        do(work)
+        if work.server.process:
+            work.server.stop()
+        found[name] = (work, power.read_trace(work.trace))
+    return found
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_nothing_is_lost(done, name):
+    work, records = done[name]
+    found = list(losses(work, records))
+    assert not found, found[:5]
+
+
+def test_every_sync_is_reached(done):
+    reached = {site(r).split(" ")[0] for _, records in done.values() for r in records if r.kind in power.SYNCS and r.data}
+    missing = {line for line in lines_in_source() if line not in reached and not line.startswith(NOT_HERE)}
+    assert not missing, sorted(missing)
+
+
+def test_every_sync_is_needed(done):
+    sites = {}
+    for name, (_, records) in done.items():
+        for r in records:
+            if r.kind in power.SYNCS and r.data:
+                s = site(r)
+                sites.setdefault(TWINS if s.endswith(TWINS) else s, set()).add(name)
+    judged = {s: names for s, names in sites.items() if s == TWINS or not s.endswith((BY_HAND, *SPARE))}
+    found = {s: next((x for n in sorted(names) for x in losses(*done[n], s)), None) for s, names in judged.items()}
+    print("\n".join(f"{s}: {loss}" for s, loss in found.items()))
+    not_needed = [s for s, loss in found.items() if loss is None]
+    assert not not_needed, not_needed

@@ -1,0 +1,230 @@
+/* Who finds which chunk, and with which neighbours. */
+#include "support/index_fixture.h"
+#include "support/tempdir.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct tempdir folder;
+static struct cairn_index *ix;
+static struct fx_xorb a, b, c;
+
+static void set_up(void)
+{
+	folder = tempdir_new();
+	ix = fx_open(folder.path);
+	a = fx_xorb_new(1, 20);
+	b = fx_xorb_new(2, 30);
+	c = fx_xorb_new(3, 40);
+	fx_xorb_put(ix, &a);
+	fx_xorb_put(ix, &b);
+	fx_xorb_put(ix, &c);
+}
+
+static void tear_down(void)
+{
+	fx_xorb_fini(&a);
+	fx_xorb_fini(&b);
+	fx_xorb_fini(&c);
+	cairn_index_free(ix);
+	tempdir_fini(&folder);
+}
+
+static void assert_miss(const char *scope, const struct cairn_hash *chunk)
+{
+	struct fx_answer answer = {0};
+	ck_assert_int_eq(fx_query(ix, scope, chunk, &answer), CAIRN_E_NOT_FOUND);
+	ck_assert_uint_eq(answer.n, 0);
+}
+
+static struct fx_answer assert_hit(const char *scope, const struct cairn_hash *chunk, const struct fx_xorb *xorb)
+{
+	struct fx_answer answer = {0};
+	ck_assert_int_eq(fx_query(ix, scope, chunk, &answer), CAIRN_OK);
+	ck_assert_uint_ge(answer.n, 1);
+	ck_assert(cairn_hash_equal(&answer.xorb[0], &xorb->hash));
+	return answer;
+}
+
+START_TEST(eligible_chunks_only)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &a, 2, 7, 4); /* given in any order, told ascending */
+	fx_shard_xorb(&s, &b, 0);
+	fx_shard_file(&s, 1, &b, 3, 9); /* its first chunk is eligible too */
+	assert_miss("", &a.list.hashes[7]);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	struct fx_answer got = assert_hit("", &a.list.hashes[7], &a);
+	ck_assert_uint_eq(got.n, 2);
+	ck_assert_uint_eq(got.n_chunks[0], 20);
+	ck_assert_uint_eq(got.n_eligible[0], 2);
+	ck_assert_uint_eq(got.eligible[0][0], 4);
+	ck_assert_uint_eq(got.eligible[0][1], 7);
+	ck_assert(cairn_hash_equal(&got.xorb[1], &b.hash));
+	ck_assert_uint_eq(got.n_chunks[1], 30);
+	ck_assert_uint_eq(got.n_eligible[1], 1);
+	ck_assert_uint_eq(got.eligible[1][0], 3);
+	got = assert_hit("any/scope", &b.list.hashes[3], &b); /* the shared scope is everybody's */
+	ck_assert_uint_eq(got.n, 2);
+	ck_assert(cairn_hash_equal(&got.xorb[1], &a.hash));
+	assert_miss("", &b.list.hashes[4]);
+	assert_miss("", &a.list.hashes[0]);
+	assert_miss("", &b.list.hashes[0]);
+}
+END_TEST
+
+START_TEST(first_chunk_of_a_file_in_a_known_xorb)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	struct fx_file *file = fx_shard_file(&s, 1, &a, 11, 12);
+	fx_shard_term(file, &b, 5, 6);
+	fx_shard_file(&s, 2, &a, 13, 14);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert_uint_eq(assert_hit("", &a.list.hashes[11], &a).n, 1); /* the shard described nothing: no neighbours */
+	assert_hit("", &a.list.hashes[13], &a);
+	assert_miss("", &b.list.hashes[5]);
+}
+END_TEST
+
+START_TEST(visitor_stops)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &a, 1, 1);
+	fx_shard_xorb(&s, &b, 0);
+	fx_shard_xorb(&s, &c, 0);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	for (unsigned n = 1; n <= 3; n++) {
+		struct fx_answer answer = {.n_max = n};
+		ck_assert_int_eq(fx_query(ix, "", &a.list.hashes[1], &answer), CAIRN_OK);
+		ck_assert_uint_eq(answer.n, n);
+	}
+}
+END_TEST
+
+START_TEST(scopes)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	s.scope = "me";
+	fx_shard_xorb(&s, &a, 1, 1);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	assert_hit("me", &a.list.hashes[1], &a);
+	assert_miss("", &a.list.hashes[1]);
+	assert_miss("you", &a.list.hashes[1]); /* a name the index has never seen */
+	fx_shard_init(&s, 2);
+	s.scope = "you";
+	fx_shard_xorb(&s, &a, 1, 2);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	assert_miss("you", &a.list.hashes[1]);
+	struct fx_answer got = assert_hit("you", &a.list.hashes[2], &a);
+	ck_assert_uint_eq(got.n_eligible[0], 1); /* not those of others */
+	ck_assert_uint_eq(got.eligible[0][0], 2);
+	fx_shard_init(&s, 3);
+	fx_shard_xorb(&s, &a, 1, 1);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	got = assert_hit("you", &a.list.hashes[1], &a);
+	ck_assert_uint_eq(got.n_eligible[0], 2); /* their own and the shared ones */
+	ck_assert_uint_eq(assert_hit("", &a.list.hashes[1], &a).n_eligible[0], 1);
+}
+END_TEST
+
+/* A xorb first seen in one tenant's shard and described again by another's must not lend the second the first's
+ * neighbours. */
+START_TEST(neighbours_of_the_askers_shard)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	s.scope = "tenant-b";
+	fx_shard_xorb(&s, &a, 1, 1);
+	fx_shard_xorb(&s, &b, 0);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_shard_init(&s, 2);
+	s.scope = "tenant-a";
+	fx_shard_xorb(&s, &a, 1, 1);
+	fx_shard_xorb(&s, &c, 0);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	struct fx_answer got = assert_hit("tenant-a", &a.list.hashes[1], &a);
+	ck_assert_uint_eq(got.n, 2);
+	ck_assert(cairn_hash_equal(&got.xorb[1], &c.hash));
+	got = assert_hit("tenant-b", &a.list.hashes[1], &a);
+	ck_assert_uint_eq(got.n, 2);
+	ck_assert(cairn_hash_equal(&got.xorb[1], &b.hash));
+}
+END_TEST
+
+/* Hashes that agree in the eight bytes the index looks up by. */
+START_TEST(equal_prefixes)
+{
+	enum { N = 9 };
+	struct fx_xorb x[N];
+	struct fx_shard s;
+	for (unsigned i = 0; i < N; i++) {
+		x[i] = fx_xorb_new(100 + i, 6);
+		memset(x[i].list.hashes[2].b, 0xee, 8);
+		cairn_chunk_list_root(&x[i].list, &x[i].hash);
+		fx_xorb_put(ix, &x[i]);
+		fx_shard_init(&s, i);
+		fx_shard_xorb(&s, &x[i], 1, 2);
+		ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	}
+	struct cairn_hash other = x[0].list.hashes[2];
+	other.b[31] ^= 1;
+	assert_miss("", &other);
+	for (unsigned i = 0; i < N - 1; i++)
+		assert_hit("", &x[i].list.hashes[2], &x[i]);
+	assert_miss("", &x[N - 1].list.hashes[2]); /* eight are tried */
+	/* Rows of the shared scope, however many, do not hide one's own. */
+	fx_shard_init(&s, 50);
+	s.scope = "me";
+	fx_shard_xorb(&s, &x[N - 1], 1, 2);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	assert_hit("me", &x[N - 1].list.hashes[2], &x[N - 1]);
+	for (unsigned i = 0; i < N; i++)
+		fx_xorb_fini(&x[i]);
+}
+END_TEST
+
+START_TEST(a_chunk_in_many_scopes)
+{
+	struct fx_shard s;
+	for (unsigned i = 0; i < 50; i++) {
+		char scope[16] = {'s', (char)('0' + i / 10), (char)('0' + i % 10), 0};
+		fx_shard_init(&s, i);
+		s.scope = scope;
+		fx_shard_xorb(&s, &a, 1, 1);
+		if (i == 49)
+			fx_shard_xorb(&s, &b, 0);
+		ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	}
+	ck_assert_uint_eq(assert_hit("s49", &a.list.hashes[1], &a).n, 2);
+	ck_assert_uint_eq(assert_hit("s00", &a.list.hashes[1], &a).n, 1);
+	assert_miss("", &a.list.hashes[1]);
+	assert_miss("s50", &a.list.hashes[1]);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	fx_use_engine(argc, argv);
+	Suite *s = suite_create("index_dedupe_contract");
+	TCase *t = tcase_create("dedupe");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, eligible_chunks_only);
+	tcase_add_test(t, first_chunk_of_a_file_in_a_known_xorb);
+	tcase_add_test(t, visitor_stops);
+	tcase_add_test(t, scopes);
+	tcase_add_test(t, neighbours_of_the_askers_shard);
+	tcase_add_test(t, equal_prefixes);
+	tcase_add_test(t, a_chunk_in_many_scopes);
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,174 @@
+/* API keys and telemetry. */
+#include "support/index_fixture.h"
+#include "support/tempdir.h"
+
+#include "base/clock.h"
+#include "index/operate.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct tempdir folder;
+static struct cairn_index *ix;
+
+static void set_up(void)
+{
+	folder = tempdir_new();
+	ix = fx_open(folder.path);
+}
+
+static void tear_down(void)
+{
+	cairn_index_free(ix);
+	tempdir_fini(&folder);
+}
+
+static enum cairn_status add_key(uint64_t number, const char *name, const char *scopes, int64_t *id)
+{
+	struct cairn_index_add_key add = {.name = name, .repo = "", .scopes = scopes};
+	struct cairn_hash digest = fx_hash("key", number);
+	memcpy(add.digest, digest.b, sizeof(add.digest));
+	enum cairn_status status = cairn_index_add_key(ix, &add);
+	*id = add.id;
+	return status;
+}
+
+static enum cairn_status revoke_key(int64_t id, bool *added)
+{
+	struct cairn_index_revoke_key revoke = {.id = id};
+	enum cairn_status status = cairn_index_revoke_key(ix, &revoke);
+	*added = status == CAIRN_OK && revoke.revoked;
+	return status;
+}
+
+static void take_names(void *ctx, const struct cairn_index_key *key)
+{
+	char *names = ctx;
+	size_t at = strlen(names);
+	ck_assert_uint_lt(at + 1, 16);
+	names[at] = key->revoked_unix_s ? '-' : key->name[0];
+}
+
+START_TEST(keys)
+{
+	int64_t first, second, id, now = cairn_clock_unix_s();
+	bool added;
+	ck_assert_int_eq(add_key(1, "laptop", "read write", &first), CAIRN_OK);
+	ck_assert_int_eq(add_key(2, "ci", "read", &second), CAIRN_OK);
+	ck_assert_int_ne(first, second);
+	ck_assert_int_eq(add_key(2, "again", "read", &id), CAIRN_E_CONFLICT);
+
+	struct cairn_index_key key;
+	struct cairn_hash digest = fx_hash("key", 1), unknown = fx_hash("key", 3);
+	ck_assert_int_eq(cairn_index_key(ix, unknown.b, &key), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_key(ix, digest.b, &key), CAIRN_OK);
+	ck_assert_int_eq(key.id, first);
+	ck_assert_mem_eq(key.digest, digest.b, 32);
+	ck_assert_str_eq(key.name, "laptop");
+	ck_assert_str_eq(key.repo, "");
+	ck_assert_str_eq(key.scopes, "read write");
+	ck_assert_int_ge(key.created_unix_s, now);
+	ck_assert_int_eq(key.revoked_unix_s, 0);
+
+	bool good;
+	ck_assert_int_eq(cairn_index_key_is_good(ix, first, &good), CAIRN_OK);
+	ck_assert(good);
+	ck_assert_int_eq(cairn_index_key_is_good(ix, 99, &good), CAIRN_OK);
+	ck_assert(!good);
+
+	ck_assert_int_eq(revoke_key(99, &added), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(revoke_key(first, &added), CAIRN_OK);
+	ck_assert(added);
+	ck_assert_int_eq(cairn_index_key_is_good(ix, first, &good), CAIRN_OK);
+	ck_assert(!good);
+	ck_assert_int_eq(cairn_index_key_is_good(ix, second, &good), CAIRN_OK);
+	ck_assert(good);
+	ck_assert_int_eq(revoke_key(first, &added), CAIRN_OK);
+	ck_assert(!added);
+	ck_assert_int_eq(cairn_index_key(ix, digest.b, &key), CAIRN_OK);
+	ck_assert_int_ge(key.revoked_unix_s, now);
+
+	char names[16] = "";
+	int64_t next;
+	ck_assert_int_eq(cairn_index_each_key(ix, 0, 0, take_names, names, &next), CAIRN_OK);
+	ck_assert_str_eq(names, "-c");
+	ck_assert_int_eq(next, 0);
+	memset(names, 0, sizeof(names));
+	ck_assert_int_eq(cairn_index_each_key(ix, 0, 1, take_names, names, &next), CAIRN_OK);
+	ck_assert_int_eq(next, first);
+	ck_assert_int_eq(cairn_index_each_key(ix, next, 1, take_names, names, &next), CAIRN_OK);
+	ck_assert_str_eq(names, "-c");
+}
+END_TEST
+
+START_TEST(key_texts_at_their_limits)
+{
+	char name[257], scopes[65];
+	int64_t id;
+	memset(name, 'n', sizeof(name));
+	memset(scopes, 's', sizeof(scopes));
+	name[256] = scopes[64] = '\0';
+	ck_assert_int_eq(add_key(1, name, "read", &id), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(add_key(1, "n", scopes, &id), CAIRN_E_CONFLICT);
+	name[255] = scopes[63] = '\0';
+	ck_assert_int_eq(add_key(1, name, scopes, &id), CAIRN_OK);
+	struct cairn_index_key key;
+	struct cairn_hash digest = fx_hash("key", 1);
+	ck_assert_int_eq(cairn_index_key(ix, digest.b, &key), CAIRN_OK);
+	ck_assert_str_eq(key.name, name);
+	ck_assert_str_eq(key.scopes, scopes);
+}
+END_TEST
+
+static enum cairn_status tell(const void *body, size_t len, uint32_t keep_max)
+{
+	struct cairn_index_add_telemetry add = {.sender = "me", .body = body, .body_len = len, .keep_max = keep_max};
+	return cairn_index_add_telemetry(ix, &add);
+}
+
+static void take_bodies(void *ctx, const struct cairn_index_telemetry *row)
+{
+	char *bodies = ctx;
+	size_t at = strlen(bodies);
+	ck_assert_uint_lt(at + 1, 16);
+	ck_assert_uint_eq(row->body_len, 1);
+	ck_assert_str_eq(row->sender, "me");
+	bodies[at] = (char)row->body[0];
+}
+
+START_TEST(telemetry)
+{
+	static uint8_t large[CAIRN_INDEX_TELEMETRY_BYTES_MAX + 1];
+	for (unsigned i = 0; i < 8; i++)
+		ck_assert_int_eq(tell(&"abcdefgh"[i], 1, 5), CAIRN_OK);
+	char bodies[16] = "";
+	int64_t next;
+	ck_assert_int_eq(cairn_index_each_telemetry(ix, 0, 3, take_bodies, bodies, &next), CAIRN_OK);
+	ck_assert_str_eq(bodies, "hgf");
+	ck_assert_int_ne(next, 0);
+	ck_assert_int_eq(cairn_index_each_telemetry(ix, next, 3, take_bodies, bodies, &next), CAIRN_OK);
+	ck_assert_str_eq(bodies, "hgfed"); /* five are kept */
+	ck_assert_int_eq(next, 0);
+	ck_assert_int_eq(tell(large, sizeof(large), 5), CAIRN_E_LIMIT);
+	ck_assert_int_eq(tell(large, sizeof(large) - 1, 5), CAIRN_OK);
+	ck_assert_int_eq(tell(NULL, 0, 5), CAIRN_OK);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	fx_use_engine(argc, argv);
+	Suite *s = suite_create("index_operate_contract");
+	TCase *t = tcase_create("operate");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, keys);
+	tcase_add_test(t, key_texts_at_their_limits);
+	tcase_add_test(t, telemetry);
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

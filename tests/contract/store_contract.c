@@ -1,0 +1,445 @@
+/* The contract of store.h, for any store. Usage: store_contract URL; a * in the URL stands for a new, empty folder, one
+ * for each test. */
+#include "base/fd.h"
+#include "store/pack.h"
+#include "store/store.h"
+#include "support/tempdir.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_THREADS = 8 };
+
+static const char *url_given;
+
+struct fixture {
+	struct tempdir dir;
+	struct cairn_store *store;
+};
+
+static void fixture_fini(struct fixture *f)
+{
+	cairn_store_freep(&f->store);
+	tempdir_fini(&f->dir);
+}
+
+static struct fixture fixture_new(void)
+{
+	struct fixture f = {.dir = tempdir_new()};
+	struct cairn_diag diag = {0};
+	char url[4096];
+	size_t before = strcspn(url_given, "*");
+	const char *after = url_given[before] ? url_given + before + 1 : "";
+	(void)snprintf(url, sizeof(url), "%.*s%s%s", (int)before, url_given, url_given[before] ? f.dir.path : "",
+		       after);
+	ck_assert_msg(cairn_store_open(&f.store, url, NULL, &diag) == CAIRN_OK, "%s", diag.text);
+	return f;
+}
+
+static struct cairn_hash name_of(const char *text)
+{
+	struct cairn_hash hash;
+	cairn_hash_chunk(&hash, text, strlen(text));
+	return hash;
+}
+
+static enum cairn_status put(struct cairn_store *s, const char *name, const char *bytes, bool *existed)
+{
+	struct cairn_store_put *p = NULL;
+	struct cairn_hash hash = name_of(name);
+	enum cairn_status status = cairn_store_put_begin(s, &p);
+	if (status != CAIRN_OK)
+		return status;
+	size_t half = strlen(bytes) / 2;
+	enum cairn_status a = cairn_store_put_write(p, (const uint8_t *)bytes, half);
+	enum cairn_status b = cairn_store_put_write(p, (const uint8_t *)bytes + half, strlen(bytes) - half);
+	status = cairn_store_put_commit(p, &hash, existed);
+	if (status == CAIRN_OK)
+		ck_assert(a == CAIRN_OK && b == CAIRN_OK);
+	return status;
+}
+
+static void put_new(struct cairn_store *s, const char *name, const char *bytes)
+{
+	bool existed = true;
+	ck_assert_int_eq(put(s, name, bytes, &existed), CAIRN_OK);
+	ck_assert(!existed);
+}
+
+static enum cairn_status size_of(struct cairn_store *s, const char *name, uint64_t *bytes)
+{
+	struct cairn_hash hash = name_of(name);
+	return cairn_store_stat(s, &hash, bytes);
+}
+
+static void ck_object(struct cairn_store *s, const char *name, const char *want)
+{
+	struct cairn_hash hash = name_of(name);
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
+	ck_assert_int_eq(cairn_store_get(s, &hash, &o), CAIRN_OK);
+	ck_assert_uint_eq(cairn_store_object_bytes(o), strlen(want));
+	uint8_t got[64] = {0};
+	ck_assert_int_eq(cairn_store_object_read(o, 0, got, strlen(want)), CAIRN_OK);
+	ck_assert_mem_eq(got, want, strlen(want));
+}
+
+static enum cairn_status count_object(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
+{
+	(void)hash;
+	*(uint64_t *)ctx += 1000 + bytes;
+	return CAIRN_OK;
+}
+
+/* 1000 for each object plus all their bytes. */
+static uint64_t sum_of(struct cairn_store *s)
+{
+	uint64_t sum = 0;
+	ck_assert_int_eq(cairn_store_each(s, count_object, &sum), CAIRN_OK);
+	return sum;
+}
+
+START_TEST(what_was_put_can_be_read)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	put_new(f.store, "a", "hello world");
+	ck_object(f.store, "a", "hello world");
+	uint64_t bytes = 0;
+	ck_assert_int_eq(size_of(f.store, "a", &bytes), CAIRN_OK);
+	ck_assert_uint_eq(bytes, 11);
+	put_new(f.store, "empty", "");
+	ck_object(f.store, "empty", "");
+	struct cairn_store_room room;
+	cairn_store_room(f.store, &room);
+	ck_assert_uint_gt(room.bytes, 0);
+	ck_assert_uint_gt(room.files, 0);
+	ck_assert_uint_ge(room.files_capacity, room.files);
+}
+END_TEST
+
+START_TEST(reads_stay_within_the_object)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	put_new(f.store, "a", "0123456789");
+	struct cairn_hash hash = name_of("a");
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
+	ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_OK);
+	uint8_t got[16];
+	ck_assert_int_eq(cairn_store_object_read(o, 7, got, 3), CAIRN_OK);
+	ck_assert_mem_eq(got, "789", 3);
+	ck_assert_int_eq(cairn_store_object_read(o, 10, got, 0), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_object_read(o, 7, got, 4), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_store_object_read(o, 11, got, 0), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_store_object_read(o, UINT64_MAX, got, 1), CAIRN_E_IO);
+}
+END_TEST
+
+/* A remote store has none to give; the object can be read then as before. */
+START_TEST(a_descriptor_reads_the_object)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	put_new(f.store, "a", "0123456789");
+	struct cairn_hash hash = name_of("a");
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
+	uint64_t offset = 1;
+	uint8_t got[10];
+	ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_OK);
+	CLEANUP(cairn_fd_closep) int fd = cairn_store_object_take_fd(o, &offset);
+	ck_assert_int_eq(fd < 0, cairn_store_is_remote(f.store));
+	enum cairn_status status = fd >= 0 ? cairn_fd_read_at(fd, offset, got, sizeof(got))
+					   : cairn_store_object_read(o, 0, got, sizeof(got));
+	ck_assert_int_eq(status, CAIRN_OK);
+	ck_assert_mem_eq(got, "0123456789", sizeof(got));
+	ck_assert_int_eq(cairn_store_object_take_fd(o, &offset), -1);
+}
+END_TEST
+
+START_TEST(absent_objects_are_not_found)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	put_new(f.store, "a", "hello");
+	struct cairn_hash hash = name_of("b");
+	struct cairn_store_object *o = NULL;
+	uint64_t bytes = 7;
+	ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_E_NOT_FOUND);
+	ck_assert_ptr_null(o);
+	ck_assert_int_eq(cairn_store_stat(f.store, &hash, &bytes), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_store_remove(f.store, &hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_set_aside(f.store, &hash), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(the_first_of_two_is_kept)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	bool existed = false;
+	put_new(f.store, "a", "packed one way");
+	ck_assert_int_eq(put(f.store, "a", "packed", &existed), CAIRN_OK);
+	ck_assert(existed);
+	ck_object(f.store, "a", "packed one way");
+	ck_assert_uint_eq(sum_of(f.store), 1014);
+}
+END_TEST
+
+START_TEST(an_aborted_put_leaves_nothing)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(cairn_store_put_abortp) struct cairn_store_put *p = NULL;
+	ck_assert_int_eq(cairn_store_put_begin(f.store, &p), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_put_write(p, (const uint8_t *)"hello", 5), CAIRN_OK);
+	cairn_store_put_abortp(&p);
+	ck_assert_uint_eq(sum_of(f.store), 0);
+	cairn_store_put_abort(NULL);
+}
+END_TEST
+
+START_TEST(nothing_is_visible_before_commit)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(cairn_store_put_abortp) struct cairn_store_put *p = NULL;
+	ck_assert_int_eq(cairn_store_put_begin(f.store, &p), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_put_write(p, (const uint8_t *)"hello", 5), CAIRN_OK);
+	ck_assert_uint_eq(sum_of(f.store), 0);
+}
+END_TEST
+
+START_TEST(removed_objects_stay_readable_to_who_has_them_open)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	put_new(f.store, "a", "hello");
+	put_new(f.store, "b", "other");
+	struct cairn_hash hash = name_of("a");
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
+	uint8_t got[5];
+	uint64_t bytes;
+	ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(f.store, &hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(f.store, &hash), CAIRN_OK);
+	ck_assert_int_eq(size_of(f.store, "a", &bytes), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_store_object_read(o, 0, got, 5), CAIRN_OK);
+	ck_assert_mem_eq(got, "hello", 5);
+	ck_object(f.store, "b", "other");
+	put_new(f.store, "a", "again");
+	ck_object(f.store, "a", "again");
+}
+END_TEST
+
+START_TEST(set_aside_objects_are_no_longer_found)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	struct cairn_hash hash = name_of("a");
+	for (int i = 0; i < 3; i++) {
+		put_new(f.store, "a", "damaged");
+		ck_assert_int_eq(cairn_store_set_aside(f.store, &hash), CAIRN_OK);
+		ck_assert_uint_eq(sum_of(f.store), 0);
+	}
+	put_new(f.store, "a", "whole");
+	ck_object(f.store, "a", "whole");
+}
+END_TEST
+
+/* Objects that were opened before are kept open, and some share a place. */
+START_TEST(opened_objects_are_found_as_they_are_now)
+{
+	enum { N = 24 };
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	char name[24], bytes[48];
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < N; i++) {
+			(void)snprintf(name, sizeof(name), "object %d", i);
+			(void)snprintf(bytes, sizeof(bytes), "of round %d: %d", round, i);
+			put_new(f.store, name, bytes);
+			ck_object(f.store, name, bytes);
+		}
+		for (int i = 0; i < N; i++) {
+			(void)snprintf(name, sizeof(name), "object %d", i);
+			(void)snprintf(bytes, sizeof(bytes), "of round %d: %d", round, i);
+			ck_object(f.store, name, bytes);
+			struct cairn_hash hash = name_of(name);
+			enum cairn_status gone =
+				round == 1 ? cairn_store_set_aside(f.store, &hash) : cairn_store_remove(f.store, &hash);
+			ck_assert_int_eq(gone, CAIRN_OK);
+			struct cairn_store_object *o;
+			ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_E_NOT_FOUND);
+		}
+	}
+}
+END_TEST
+
+static enum cairn_status remove_object(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
+{
+	(void)bytes;
+	return cairn_store_remove(ctx, hash);
+}
+
+static enum cairn_status give_up(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
+{
+	(void)hash;
+	(void)bytes;
+	++*(int *)ctx;
+	return CAIRN_E_BUSY;
+}
+
+START_TEST(each_visits_all_once)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	char name[8];
+	for (int i = 0; i < 40; i++) {
+		(void)snprintf(name, sizeof(name), "%d", i);
+		put_new(f.store, name, "12345");
+	}
+	ck_assert_uint_eq(sum_of(f.store), 40 * 1005);
+	int n = 0;
+	ck_assert_int_eq(cairn_store_each(f.store, give_up, &n), CAIRN_E_BUSY);
+	ck_assert_int_eq(n, 1);
+	ck_assert_int_eq(cairn_store_each(f.store, remove_object, f.store), CAIRN_OK);
+	ck_assert_uint_eq(sum_of(f.store), 0);
+}
+END_TEST
+
+struct racer {
+	struct cairn_store *store;
+	pthread_barrier_t *start;
+	bool existed;
+	enum cairn_status status;
+};
+
+static void *race(void *arg)
+{
+	struct racer *r = arg;
+	struct cairn_store_put *p = NULL;
+	struct cairn_hash hash = name_of("contended");
+	r->status = cairn_store_put_begin(r->store, &p);
+	if (r->status == CAIRN_OK)
+		r->status = cairn_store_put_write(p, (const uint8_t *)"same bytes", 10);
+	pthread_barrier_wait(r->start);
+	if (p)
+		r->status = cairn_store_put_commit(p, &hash, &r->existed);
+	return NULL;
+}
+
+START_TEST(one_of_many_concurrent_puts_wins)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	pthread_barrier_t start;
+	pthread_t threads[N_THREADS];
+	struct racer racers[N_THREADS];
+	int n_new = 0;
+	pthread_barrier_init(&start, NULL, N_THREADS);
+	for (int i = 0; i < N_THREADS; i++) {
+		racers[i] = (struct racer){.store = f.store, .start = &start};
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, race, &racers[i]), 0);
+	}
+	for (int i = 0; i < N_THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		ck_assert_int_eq(racers[i].status, CAIRN_OK);
+		n_new += !racers[i].existed;
+	}
+	pthread_barrier_destroy(&start);
+	ck_assert_int_eq(n_new, 1);
+	ck_object(f.store, "contended", "same bytes");
+}
+END_TEST
+
+/* The number tells which bytes were opened. */
+START_TEST(an_identity_is_of_the_bytes)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	struct cairn_hash hash = name_of("a");
+	uint64_t identity[3];
+	for (int i = 0; i < 3; i++) {
+		CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
+		if (i != 1)
+			put_new(f.store, "a", i == 0 ? "packed one way" : "packed");
+		ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_OK);
+		identity[i] = cairn_store_object_identity(o);
+		if (i == 1)
+			ck_assert_int_eq(cairn_store_remove(f.store, &hash), CAIRN_OK);
+	}
+	ck_assert_uint_eq(identity[0], identity[1]);
+	ck_assert_uint_ne(identity[0], identity[2]);
+}
+END_TEST
+
+START_TEST(what_is_there_can_be_confirmed)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	struct cairn_hash hash = name_of("a"), other = name_of("b");
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
+	put_new(f.store, "a", "hello");
+	ck_assert_int_eq(cairn_store_confirm(f.store, &hash, 0), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_confirm(f.store, &hash, 1), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_store_confirm(f.store, &other, 0), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_store_get_copy(f.store, &hash, 1, &o), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+static void count_pack(void *ctx, const struct cairn_store_pack *pack)
+{
+	(void)pack;
+	++*(int *)ctx;
+}
+
+/* A store has packs, or it says that it has none and shows none. */
+START_TEST(packs_are_there_or_declined)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(cairn_store_packing_freep) struct cairn_store_packing *p = NULL;
+	struct cairn_hash hash = name_of("a");
+	struct cairn_diag diag = {0};
+	int n = 0;
+	bool added = false;
+	put_new(f.store, "a", "hello");
+	enum cairn_status status = cairn_store_packing_begin(f.store, "old.shard", &p, &diag);
+	if (status == CAIRN_OK) {
+		ck_assert(cairn_store_packing_wants(p, &hash, 5));
+		ck_assert_int_eq(cairn_store_packing_add(p, &hash, 5, &added), CAIRN_OK);
+		ck_assert(added);
+		ck_assert_int_eq(cairn_store_packing_commit(p, &diag), CAIRN_OK);
+		ck_assert_int_eq(cairn_store_packing_drop(p, &hash), CAIRN_OK);
+	} else {
+		ck_assert_int_eq(status, CAIRN_E_USAGE);
+		ck_assert_str_eq(diag.rule, "pack.none");
+		ck_assert_ptr_null(p);
+	}
+	ck_assert_int_eq(cairn_store_each_pack(f.store, count_pack, &n), CAIRN_OK);
+	ck_assert_int_eq(n, status == CAIRN_OK);
+	ck_assert_int_eq(cairn_store_tidy_packs(f.store), CAIRN_OK);
+	ck_object(f.store, "a", "hello");
+	ck_assert_uint_eq(sum_of(f.store), 1005);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		(void)fprintf(stderr, "usage: %s URL\n", argv[0]);
+		return EXIT_FAILURE;
+	}
+	url_given = argv[1];
+	Suite *suite = suite_create(url_given);
+	TCase *tc = tcase_create("contract");
+	tcase_add_test(tc, what_was_put_can_be_read);
+	tcase_add_test(tc, reads_stay_within_the_object);
+	tcase_add_test(tc, a_descriptor_reads_the_object);
+	tcase_add_test(tc, absent_objects_are_not_found);
+	tcase_add_test(tc, the_first_of_two_is_kept);
+	tcase_add_test(tc, an_aborted_put_leaves_nothing);
+	tcase_add_test(tc, nothing_is_visible_before_commit);
+	tcase_add_test(tc, removed_objects_stay_readable_to_who_has_them_open);
+	tcase_add_test(tc, set_aside_objects_are_no_longer_found);
+	tcase_add_test(tc, opened_objects_are_found_as_they_are_now);
+	tcase_add_test(tc, each_visits_all_once);
+	tcase_add_test(tc, one_of_many_concurrent_puts_wins);
+	tcase_add_test(tc, an_identity_is_of_the_bytes);
+	tcase_add_test(tc, what_is_there_can_be_confirmed);
+	tcase_add_test(tc, packs_are_there_or_declined);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,198 @@
+/* Opening the folder of a daemon: what is made, what is refused, and what is let go of. */
+#include "data_dir/data_dir.h"
+#include "support/tempdir.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct tempdir dir;
+static struct cairn_data_dir *data;
+static struct cairn_diag diag;
+
+static void setup(void)
+{
+	dir = tempdir_new();
+	data = NULL;
+	diag = (struct cairn_diag){0};
+}
+
+static void teardown(void)
+{
+	cairn_data_dir_freep(&data);
+	tempdir_fini(&dir);
+}
+
+static enum cairn_status open_as(struct cairn_data_dir_options options)
+{
+	cairn_data_dir_freep(&data);
+	diag = (struct cairn_diag){0};
+	options.path = dir.path;
+	return cairn_data_dir_open(&data, &options, &diag);
+}
+
+static void must_open(struct cairn_data_dir_options options)
+{
+	ck_assert_msg(open_as(options) == CAIRN_OK, "%s", diag.text);
+	ck_assert_ptr_nonnull(cairn_data_dir_index(data));
+	ck_assert_ptr_nonnull(cairn_data_dir_store(data));
+	ck_assert_str_eq(cairn_data_dir_path(data), dir.path);
+}
+
+/* @return what refused it */
+static const char *refusal(struct cairn_data_dir_options options, enum cairn_status expected)
+{
+	ck_assert_int_eq(open_as(options), expected);
+	ck_assert_ptr_null(data);
+	return diag.rule;
+}
+
+static void put_object(void)
+{
+	static const struct cairn_hash HASH = {{1}};
+	struct cairn_store_put *put;
+	bool existed;
+	ck_assert_int_eq(cairn_store_put_begin(cairn_data_dir_store(data), &put), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_put_commit(put, &HASH, &existed), CAIRN_OK);
+}
+
+static bool is_there(const char *name)
+{
+	CLEANUP(tempdir_textp) char *path = tempdir_path(&dir, name);
+	return access(path, F_OK) == 0;
+}
+
+START_TEST(the_first_start_makes_all)
+{
+	must_open((struct cairn_data_dir_options){0});
+	ck_assert(is_there("lock") && is_there("secret") && is_there("index.sqlite") && is_there("objects") &&
+		  is_there("tmp"));
+	struct cairn_secret first = *cairn_data_dir_secret(data);
+	must_open((struct cairn_data_dir_options){0});
+	ck_assert_mem_eq(first.bytes, cairn_data_dir_secret(data)->bytes, first.len);
+}
+END_TEST
+
+START_TEST(one_process_has_it)
+{
+	struct cairn_data_dir *second;
+	const struct cairn_data_dir_options to_write = {.path = dir.path},
+					    to_read = {.path = dir.path, .read_only = true};
+	must_open((struct cairn_data_dir_options){0});
+	ck_assert_int_eq(cairn_data_dir_open(&second, &to_write, &diag), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, "data_dir.in_use");
+	diag = (struct cairn_diag){0};
+	ck_assert_int_eq(cairn_data_dir_open(&second, &to_read, &diag), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, "data_dir.in_use");
+	ck_assert_ptr_null(second);
+}
+END_TEST
+
+START_TEST(reading_makes_nothing)
+{
+	must_open((struct cairn_data_dir_options){0});
+	cairn_data_dir_freep(&data);
+	CLEANUP(tempdir_textp) char *lock = tempdir_path(&dir, "lock");
+	CLEANUP(tempdir_textp) char *secret = tempdir_path(&dir, "secret");
+	ck_assert_int_eq(unlink(lock), 0);
+	ck_assert_int_eq(unlink(secret), 0);
+	must_open((struct cairn_data_dir_options){.read_only = true});
+	ck_assert_ptr_null(cairn_data_dir_secret(data));
+	ck_assert(!is_there("lock") && !is_there("secret"));
+}
+END_TEST
+
+START_TEST(half_a_backup_is_refused)
+{
+	must_open((struct cairn_data_dir_options){0});
+	tempdir_write(&dir, CAIRN_DATA_DIR_RESTORING, "", 0);
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){0}, CAIRN_E_CONFLICT), "data_dir.restoring");
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){.read_only = true}, CAIRN_E_CONFLICT),
+			 "data_dir.restoring");
+}
+END_TEST
+
+START_TEST(a_lost_index_is_refused)
+{
+	must_open((struct cairn_data_dir_options){0});
+	cairn_data_dir_freep(&data);
+	CLEANUP(tempdir_textp) char *index = tempdir_path(&dir, "index.sqlite");
+	ck_assert_int_eq(unlink(index), 0);
+	must_open((struct cairn_data_dir_options){0}); /* there is nothing yet that it could have named */
+	put_object();
+	cairn_data_dir_freep(&data);
+	ck_assert_int_eq(unlink(index), 0);
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){0}, CAIRN_E_CONFLICT), "data_dir.no_index");
+	ck_assert(!is_there("index.sqlite"));
+}
+END_TEST
+
+START_TEST(a_given_secret_is_not_made)
+{
+	CLEANUP(tempdir_textp) char *given = tempdir_path(&dir, "given");
+	const struct cairn_data_dir_options options = {.secret_file = given};
+	ck_assert_str_eq(refusal(options, CAIRN_E_IO), "secret.io");
+	tempdir_write(&dir, "given", "0123456789abcdef0123456789abcdef", 32);
+	must_open(options);
+	ck_assert_mem_eq(cairn_data_dir_secret(data)->bytes, "0123456789abcdef", 16);
+	ck_assert(!is_there("secret"));
+}
+END_TEST
+
+START_TEST(another_store_may_be_named)
+{
+	must_open((struct cairn_data_dir_options){.store = "memory:"});
+	ck_assert(cairn_store_is_remote(cairn_data_dir_store(data)));
+	put_object();
+	ck_assert(!is_there("objects"));
+	ck_assert(is_there("tmp"));
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){.store = "s3://bucket"}, CAIRN_E_USAGE), "store.url");
+}
+END_TEST
+
+START_TEST(only_a_daemons_folder_is_found)
+{
+	CLEANUP(tempdir_textp) char *absent = tempdir_path(&dir, "absent");
+	ck_assert_int_eq(cairn_data_dir_find(absent, &diag), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_data_dir_find(dir.path, &diag), CAIRN_E_NOT_FOUND);
+	ck_assert_str_eq(diag.rule, "data_dir.missing");
+	must_open((struct cairn_data_dir_options){0});
+	ck_assert_int_eq(cairn_data_dir_find(dir.path, &diag), CAIRN_OK);
+}
+END_TEST
+
+START_TEST(a_path_may_be_too_long)
+{
+	char path[6000];
+	memset(path, 'a', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	const struct cairn_data_dir_options options = {.path = path, .read_only = true};
+	ck_assert_int_eq(cairn_data_dir_open(&data, &options, &diag), CAIRN_E_USAGE);
+	ck_assert_str_eq(diag.rule, "data_dir.path");
+	ck_assert_int_eq(cairn_data_dir_find(path, NULL), CAIRN_E_USAGE);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("data_dir");
+	TCase *tc = tcase_create("data_dir");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, the_first_start_makes_all);
+	tcase_add_test(tc, one_process_has_it);
+	tcase_add_test(tc, reading_makes_nothing);
+	tcase_add_test(tc, half_a_backup_is_refused);
+	tcase_add_test(tc, a_lost_index_is_refused);
+	tcase_add_test(tc, a_given_secret_is_not_made);
+	tcase_add_test(tc, another_store_may_be_named);
+	tcase_add_test(tc, only_a_daemons_folder_is_found);
+	tcase_add_test(tc, a_path_may_be_too_long);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,257 @@
+/* The disk fails during a checkpoint of the index. A page that could not be written is taken for
+ * written by the kernel, so that only the log still has it. */
+#include "cas/internal.h"
+#include "index/sqlite/engine.h"
+#include "support/cas_fixture.h"
+#include "support/index_fixture.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct cas_fixture f;
+static struct cairn_index *ix;
+static struct tempdir disk; /* the database as it was when the last sync succeeded */
+
+static void set_up(void)
+{
+	f = cas_fixture_new();
+	disk = tempdir_new();
+	ix = f.cas->index;
+}
+
+static void tear_down(void)
+{
+	tempdir_fini(&disk);
+	cas_fixture_fini(&f);
+}
+
+/* SQLite's syncs come here, since the program's functions go before a library's. */
+static atomic_int syncs_to_fail;
+
+static int sync_file(long number, int fd)
+{
+	char link[64], path[PATH_MAX];
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, path, sizeof(path) - 1);
+	path[len > 0 ? len : 0] = '\0';
+	const char *name = strrchr(path, '/');
+	if (syncs_to_fail > 0 && name && strcmp(name, "/index.sqlite") == 0) {
+		syncs_to_fail--;
+		errno = EIO;
+		return -1;
+	}
+	return (int)syscall(number, fd);
+}
+
+__attribute__((visibility("default"))) int fsync(int fd)
+{
+	return sync_file(SYS_fsync, fd);
+}
+
+__attribute__((visibility("default"))) int fdatasync(int fildes)
+{
+	return sync_file(SYS_fdatasync, fildes);
+}
+
+static void copy_file(const struct tempdir *from, const char *name)
+{
+	CLEANUP(tempdir_textp) char *in_path = tempdir_path(from, name);
+	CLEANUP(tempdir_textp) char *out_path = tempdir_path(&disk, name);
+	static char block[1 << 16];
+	int in = open(in_path, O_RDONLY), out = open(out_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	ck_assert_int_ge(in, 0);
+	ck_assert_int_ge(out, 0);
+	for (ssize_t n; (n = read(in, block, sizeof(block))) > 0;)
+		ck_assert_int_eq(write(out, block, (size_t)n), n);
+	close(in);
+	close(out);
+}
+
+/* The next sync of the database fails, and what it was to write is lost. By a child: closing the file would drop
+ * SQLite's locks on it. */
+static void lose_next_sync(void)
+{
+	pid_t child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		copy_file(&f.dir, "index.sqlite");
+		_exit(0);
+	}
+	int status;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	syncs_to_fail = 1;
+}
+
+static void put_file(uint64_t number)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, number);
+	fx_shard_file(&s, number, NULL, 0, 0);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+}
+
+/* So much log that a round of a checkpoint is due at the next commit; all of one page, so that the round itself is
+ * short. */
+static void fill_log(void)
+{
+	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
+	char path[CAIRN_SQL_PATH_BYTES];
+	ck_assert_int_eq(cairn_sql_index_path(path, f.dir.path, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_exec(db, "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = OFF"), CAIRN_OK);
+	for (int i = 0; i <= CAIRN_CHECKPOINT_PAGES; i++)
+		ck_assert_int_eq(cairn_sql_exec(db, "UPDATE state SET probes = probes + 1"), CAIRN_OK);
+}
+
+/* A commit, and the round that it begins. */
+static enum cairn_checkpoint_state commit_and_fold(void)
+{
+	struct cairn_checkpoint *c = &cairn_sqlite(ix)->checkpoint;
+	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
+	pthread_mutex_lock(&c->lock);
+	while (c->state == CAIRN_CHECKPOINT_FOLDING)
+		pthread_cond_wait(&c->changed, &c->lock);
+	enum cairn_checkpoint_state state = c->state;
+	pthread_mutex_unlock(&c->lock);
+	return state;
+}
+
+/* A snapshot that keeps what is committed after it from being copied. */
+static void hold(sqlite3 **reader)
+{
+	char path[CAIRN_SQL_PATH_BYTES];
+	int64_t n;
+	ck_assert_int_eq(cairn_sql_index_path(path, f.dir.path, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_open(reader, path, SQLITE_OPEN_READONLY, NULL, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_exec(*reader, "BEGIN"), CAIRN_OK);
+	ck_assert_int_eq(cairn_sql_ask(*reader, "SELECT count(*) FROM file", &n), CAIRN_OK);
+}
+
+/* Where the sync fails: after a part of the log was copied, after all of it, and when the writer copies the rest.
+ */
+enum { IN_A_PART, AT_THE_END, IN_THE_REST, WAYS };
+
+static void fail_one_sync(int way)
+{
+	CLEANUP(cairn_sql_closep) sqlite3 *reader = NULL;
+	if (way == IN_A_PART)
+		hold(&reader);
+	fill_log();
+	if (way == IN_THE_REST)
+		ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_REST);
+	lose_next_sync();
+	(void)commit_and_fold();
+	ck_assert_int_eq(syncs_to_fail, 0);
+}
+
+static void not_ready(void)
+{
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(cairn_cas_ready(f.cas, &diag), CAIRN_E_IO);
+	ck_assert_str_eq(diag.rule, "index.checkpoint");
+}
+
+START_TEST(a_lost_page_is_still_in_the_log)
+{
+	put_file(1);
+	fail_one_sync(_i);
+	not_ready();
+	/* All syncs succeed from now on. Enough for another round, and for the log to be begun anew after it. */
+	put_file(2);
+	fill_log();
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_FAILED);
+	put_file(3);
+	not_ready();
+	cas_fixture_close(&f);
+	copy_file(&f.dir, "index.sqlite-wal");
+	struct cairn_index *after = fx_open(disk.path);
+	for (uint64_t number = 1; number <= 3; number++)
+		ck_assert(fx_sees(after, NULL, number));
+	cairn_index_free(after);
+}
+END_TEST
+
+START_TEST(a_restart_folds_it_in_again)
+{
+	put_file(1);
+	fail_one_sync(IN_A_PART);
+	cas_fixture_reopen(&f, NULL);
+	ix = f.cas->index;
+	ck_assert_int_eq(cairn_cas_ready(f.cas, NULL), CAIRN_OK);
+	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_IDLE); /* the round that /ready began, and its rest */
+	put_file(2);
+	cas_fixture_close(&f);
+	copy_file(&f.dir, "index.sqlite"); /* alone: the log is gone */
+	struct cairn_index *after = fx_open(disk.path);
+	ck_assert(fx_sees(after, NULL, 1) && fx_sees(after, NULL, 2));
+	cairn_index_free(after);
+}
+END_TEST
+
+/* Another process makes a checkpoint: its lock is a byte of the shared memory's file. @return the process */
+static pid_t fold_elsewhere(void)
+{
+	enum { CHECKPOINT_LOCK = 121 };
+	CLEANUP(tempdir_textp) char *path = tempdir_path(&f.dir, "index.sqlite-shm");
+	int ends[2];
+	char byte = 0;
+	ck_assert_int_eq(pipe(ends), 0);
+	pid_t child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = CHECKPOINT_LOCK, .l_len = 1};
+		int fd = open(path, O_RDWR);
+		if (fd < 0 || fcntl(fd, F_SETLK, &lock) != 0 || write(ends[1], &byte, 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ends[1]);
+	ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+	return child;
+}
+
+START_TEST(a_busy_log_is_no_failure)
+{
+	fill_log();
+	pid_t other = fold_elsewhere();
+	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_REST);
+	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_IDLE);
+	ck_assert_int_eq(cairn_cas_ready(f.cas, NULL), CAIRN_OK);
+	ck_assert_int_eq(kill(other, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(other, NULL, 0), other);
+	fill_log();
+	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_REST);
+	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_IDLE);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("index_checkpoint");
+	TCase *t = tcase_create("checkpoint");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 200);
+	tcase_add_loop_test(t, a_lost_page_is_still_in_the_log, 0, WAYS);
+	tcase_add_test(t, a_restart_folds_it_in_again);
+	tcase_add_test(t, a_busy_log_is_no_failure);
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

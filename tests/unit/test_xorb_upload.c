@@ -1,0 +1,127 @@
+/* What an upload of a xorb that fails leaves to those of the same xorb, while its own client is still being told. */
+#include "cas/cas.h"
+#include "cas/internal.h"
+#include "support/cas_fixture.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void nobody_told(void *ctx, enum cairn_status status, bool inserted, const struct cairn_diag *diag)
+{
+	(void)ctx, (void)status, (void)inserted, (void)diag;
+	ck_abort_msg("of a commit that was refused");
+}
+
+static struct cairn_xorb_upload *verified_upload(struct cairn_cas *cas, const struct vec_bytes *body,
+						 enum cairn_status expected)
+{
+	struct cairn_hash hash = vec_hash_text(CAS_FIXTURE_XORB);
+	struct cairn_xorb_upload *u = NULL;
+	ck_assert_int_eq(cairn_xorb_upload_begin(cas, &CAS_OPERATOR.sender, &hash, body->len, &u, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_xorb_upload_write(u, body->bytes, body->len, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_xorb_upload_store(u, NULL), expected);
+	return u;
+}
+
+static void assert_next_is_taken(struct cairn_cas *cas, const struct vec_bytes *body)
+{
+	bool inserted;
+	ck_assert_int_eq(cas_put_xorb(cas, CAS_FIXTURE_XORB, body, &inserted, NULL), CAIRN_OK);
+	ck_assert(inserted);
+}
+
+START_TEST(one_that_cannot_be_stored_holds_nobody_up)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
+	char path[4200];
+	/* A file where the object's folder has to be. */
+	(void)snprintf(path, sizeof(path), "%s/objects/%.2s", f.dir.path, CAS_FIXTURE_XORB);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	struct cairn_xorb_upload *failed = verified_upload(f.cas, &body, CAIRN_E_IO);
+	ck_assert_int_eq(unlink(path), 0);
+	assert_next_is_taken(f.cas, &body);
+	cairn_xorb_upload_free(failed);
+}
+END_TEST
+
+/* The writer's thread waits in done() until it is told to go on. */
+struct blocked {
+	struct cairn_index_renew_xorb renew;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool waits, go_on;
+};
+
+static void blocked_done(struct cairn_index_write *write)
+{
+	struct blocked *b = (struct blocked *)write;
+	pthread_mutex_lock(&b->lock);
+	b->waits = true;
+	pthread_cond_broadcast(&b->changed);
+	while (!b->go_on)
+		pthread_cond_wait(&b->changed, &b->lock);
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void queued_done(struct cairn_index_write *write)
+{
+	(void)write;
+}
+
+static const struct cairn_index_renew_xorb NOTHING = {.write.done = queued_done};
+
+START_TEST(one_that_finds_the_queue_full_holds_nobody_up)
+{
+	enum { QUEUE_MAX = 4096 };
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
+	struct cairn_index *index = f.cas->index;
+	struct cairn_xorb_upload *refused = verified_upload(f.cas, &body, CAIRN_OK);
+
+	struct blocked first = {
+		.renew = NOTHING, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+	first.renew.write.done = blocked_done;
+	ck_assert_int_eq(cairn_index_renew_xorb(index, &first.renew), CAIRN_OK);
+	pthread_mutex_lock(&first.lock);
+	while (!first.waits)
+		pthread_cond_wait(&first.changed, &first.lock);
+	pthread_mutex_unlock(&first.lock);
+	struct cairn_index_renew_xorb *queued = calloc(QUEUE_MAX, sizeof(*queued));
+	ck_assert_ptr_nonnull(queued);
+	for (unsigned i = 0; i < QUEUE_MAX; i++) {
+		queued[i] = NOTHING;
+		ck_assert_int_eq(cairn_index_renew_xorb(index, &queued[i]), CAIRN_OK);
+	}
+	ck_assert_int_eq(cairn_xorb_upload_commit(refused, nobody_told, NULL), CAIRN_E_BUSY);
+	pthread_mutex_lock(&first.lock);
+	first.go_on = true;
+	pthread_cond_broadcast(&first.changed);
+	pthread_mutex_unlock(&first.lock);
+
+	ck_assert_int_eq(cairn_index_writable(index), CAIRN_OK); /* what was queued is done */
+	assert_next_is_taken(f.cas, &body);
+	cairn_xorb_upload_free(refused);
+	free(queued);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("xorb_upload");
+	TCase *t = tcase_create("xorb_upload");
+	tcase_add_test(t, one_that_cannot_be_stored_holds_nobody_up);
+	tcase_add_test(t, one_that_finds_the_queue_full_holds_nobody_up);
+	suite_add_tcase(suite, t);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int n_failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
