@@ -207,7 +207,7 @@ static enum cairn_status offsets_walk(struct offsets_walk *w, sqlite3 *db)
 	enum cairn_status status = cairn_sql_prepare(db, offsets_sql, w->stmt, OFFSETS_STMTS);
 	if (status == CAIRN_OK)
 		status = offsets_open(&w->ends, db);
-	for (bool more = true, damaged; status == CAIRN_OK;) {
+	for (bool more = true, damaged = false; status == CAIRN_OK;) {
 		status = offsets_next(w, &more, &damaged);
 		if (status != CAIRN_OK || !more)
 			break;
