@@ -57,7 +57,7 @@ def typed(shell, line, folder):
         os.write(terminal, b". ../told; printf 'rea%s\\n' dy\n")
         read_until(terminal, rb"(ready)\r?\n")
         os.write(terminal, f"{line}\x18\x01printf '%s\\n' '{MARK}' \x05 ':end'\n".encode())
-        return read_until(terminal, rb"(?:^|[\r\n])" + MARK.encode() + rb"\r?\n((?:.*\r?\n)*?):end\r?\n").replace("\r", "").splitlines()
+        return read_until(terminal, rb"(?:^|[\r\n])" + MARK.encode() + rb"\r?\n((?:[^\r\n]*\r?\n)*?):end\r?\n").replace("\r", "").splitlines()
     finally:
         process.kill()
         process.wait()
