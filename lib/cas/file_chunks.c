@@ -78,9 +78,9 @@ static bool walk_is_ordinary(uint32_t bytes)
 	return bytes >= 2 * CAIRN_CHUNK_CUT_BYTES_MIN && bytes < CAIRN_CHUNK_CUT_BYTES_MAX - CAIRN_CHUNK_CUT_BYTES_MIN;
 }
 
-static enum cairn_status walk_not_foldable(struct file_walk *w)
+static enum cairn_status walk_too_regular(struct file_walk *w)
 {
-	return cairn_fail(w->diag, CAIRN_E_LIMIT, "dirty.not_foldable", CAIRN_NO_OFFSET,
+	return cairn_fail(w->diag, CAIRN_E_LIMIT, "dirty.too_regular", CAIRN_NO_OFFSET,
 			  "the file is too regular to be changed in parts; cut all of it into chunks again");
 }
 
@@ -89,7 +89,7 @@ static enum cairn_status walk_end_gap(struct file_walk *w)
 {
 	enum cairn_status status = cairn_subtree_end(&w->gap);
 	if (status == CAIRN_E_LIMIT)
-		status = walk_not_foldable(w);
+		status = walk_too_regular(w);
 	if (status == CAIRN_OK)
 		w->sink->range(w->sink->ctx, w->gap.n_nodes > 0 ? &w->gap : NULL);
 	cairn_subtree_fini(&w->gap);
@@ -124,7 +124,7 @@ static enum cairn_status walk_chunk(struct file_walk *w, const struct cairn_hash
 	} else {
 		status = cairn_subtree_add(&w->gap, hash, bytes);
 		if (status == CAIRN_E_LIMIT)
-			status = walk_not_foldable(w);
+			status = walk_too_regular(w);
 	}
 	w->cursor = end;
 	w->out->n_chunks++;

@@ -120,7 +120,7 @@ static enum cairn_checkpoint_state commit_and_fold(void)
 	struct cairn_checkpoint *c = &cairn_sqlite(ix)->checkpoint;
 	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
 	pthread_mutex_lock(&c->lock);
-	while (c->state == CAIRN_CHECKPOINT_FOLDING)
+	while (c->state == CAIRN_CHECKPOINT_COPYING)
 		pthread_cond_wait(&c->changed, &c->lock);
 	enum cairn_checkpoint_state state = c->state;
 	pthread_mutex_unlock(&c->lock);

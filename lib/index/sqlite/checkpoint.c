@@ -29,7 +29,7 @@ static bool checkpoint_failed(int rc)
 }
 
 /* One round of the thread. What a reader still needs is left for the next. */
-static int checkpoint_fold(sqlite3 *db)
+static int checkpoint_copy(sqlite3 *db)
 {
 	int pages = 0, copied = 0, before = 0;
 	for (int pass = 0; pass < CHECKPOINT_PASSES_MAX; pass++) {
@@ -48,12 +48,12 @@ static void *checkpoint_loop(void *arg)
 	struct cairn_checkpoint *c = arg;
 	pthread_mutex_lock(&c->lock);
 	for (;;) {
-		while (c->state != CAIRN_CHECKPOINT_FOLDING && !c->closing)
+		while (c->state != CAIRN_CHECKPOINT_COPYING && !c->closing)
 			pthread_cond_wait(&c->changed, &c->lock);
 		if (c->closing)
 			break;
 		pthread_mutex_unlock(&c->lock);
-		int rc = checkpoint_fold(c->db);
+		int rc = checkpoint_copy(c->db);
 		pthread_mutex_lock(&c->lock);
 		c->state = checkpoint_failed(rc) ? CAIRN_CHECKPOINT_FAILED : CAIRN_CHECKPOINT_REST;
 		pthread_cond_broadcast(&c->changed);
@@ -97,10 +97,10 @@ static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pa
 	if (more >= CAIRN_CHECKPOINT_PAGES_MIN)
 		checkpoint_bound(c);
 	pthread_mutex_lock(&c->lock);
-	while (c->state == CAIRN_CHECKPOINT_FOLDING && more >= CAIRN_CHECKPOINT_LATE * c->round_pages)
+	while (c->state == CAIRN_CHECKPOINT_COPYING && more >= CAIRN_CHECKPOINT_LATE * c->round_pages)
 		pthread_cond_wait(&c->changed, &c->lock);
 	if (c->state == CAIRN_CHECKPOINT_IDLE && more >= c->round_pages) {
-		c->state = CAIRN_CHECKPOINT_FOLDING;
+		c->state = CAIRN_CHECKPOINT_COPYING;
 		pthread_cond_broadcast(&c->changed);
 	}
 	bool rest = c->state == CAIRN_CHECKPOINT_REST;
@@ -170,7 +170,7 @@ static int64_t checkpoint_log_bytes(sqlite3 *db)
 bool cairn_checkpoint_shrink(struct cairn_checkpoint *c)
 {
 	pthread_mutex_lock(&c->lock);
-	while (c->state == CAIRN_CHECKPOINT_FOLDING)
+	while (c->state == CAIRN_CHECKPOINT_COPYING)
 		pthread_cond_wait(&c->changed, &c->lock);
 	bool failed = c->state == CAIRN_CHECKPOINT_FAILED;
 	pthread_mutex_unlock(&c->lock);

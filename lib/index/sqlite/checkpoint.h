@@ -17,7 +17,7 @@ enum {
 
 /**
  * SQLite begins the log anew only once all of it is in the database, which is never so while commits go on beside the
- * folding. So it goes in rounds: the thread copies and syncs until little is left, and then the writer, between two
+ * copying. So it goes in rounds: the thread copies and syncs until little is left, and then the writer, between two
  * commits, copies that little itself.
  * When the disk fails at it, that was the last round: pages that the kernel takes for written may be lost, so the log
  * must neither be begun anew nor copied when it is closed. Whoever opens the database next copies all of it again.
@@ -36,7 +36,7 @@ struct cairn_checkpoint {
 	pthread_cond_t changed;
 	enum cairn_checkpoint_state {
 		CAIRN_CHECKPOINT_IDLE,
-		CAIRN_CHECKPOINT_FOLDING, /* the thread is at it */
+		CAIRN_CHECKPOINT_COPYING, /* the thread is at it */
 		CAIRN_CHECKPOINT_REST,    /* what is left is the writer's */
 		CAIRN_CHECKPOINT_FAILED,  /* until it is closed */
 	} state;

@@ -116,8 +116,8 @@ ENGINE_WRITE(set_member)
 
 /* --- room, and work beside the writes ----------------------------------------------------------------------------- */
 
-/* What did not fit is undone, but the log's file has grown with it, perhaps over all that was free. To fold the log in
- * the database may have to grow; more comes back than that takes. */
+/* What did not fit is undone, but the log's file has grown with it, perhaps over all that was free. For a
+ * checkpoint the database may have to grow; more comes back than that takes. */
 static void engine_make_room(struct cairn_index *ix)
 {
 	struct cairn_sqlite *s = cairn_sqlite(ix);

@@ -185,7 +185,7 @@ enum cairn_status cairn_sqlite_open(struct cairn_index **out, const char *dir,
 void cairn_sqlite_free(struct cairn_index *ix)
 {
 	struct cairn_sqlite *s = cairn_sqlite(ix);
-	/* Readers first: the last connection to close folds the log into the database, which only the writer may do. */
+	/* Readers first: the last connection to close makes a checkpoint, which only the writer may do. */
 	cairn_pool_fini(&s->pool);
 	cairn_checkpoint_close(&s->checkpoint);
 	cairn_tx_close(&s->tx);
