@@ -53,7 +53,9 @@ struct cairn_index_key {
 /** The key with this digest, also a revoked one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static 32],
 						 struct cairn_index_key *out);
-/** Is there a key of this number, is it not revoked, and its account not disabled? @param[out] good  false on failure
+/** Is there a key of this number, is it not revoked, and its account not disabled? Asked on the threads of connections,
+ * so an engine that is remote answers from memory, which must be no older than a second. @param[out] good  false on
+ * failure
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
 /** All keys, as cairn_index_each_xorb(). */

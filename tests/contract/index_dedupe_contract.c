@@ -31,22 +31,6 @@ static void tear_down(void)
 	tempdir_fini(&folder);
 }
 
-static void assert_miss(const char *scope, const struct cairn_hash *chunk)
-{
-	struct fx_answer answer = {0};
-	ck_assert_int_eq(fx_query(ix, scope, chunk, &answer), CAIRN_E_NOT_FOUND);
-	ck_assert_uint_eq(answer.n, 0);
-}
-
-static struct fx_answer assert_hit(const char *scope, const struct cairn_hash *chunk, const struct fx_xorb *xorb)
-{
-	struct fx_answer answer = {0};
-	ck_assert_int_eq(fx_query(ix, scope, chunk, &answer), CAIRN_OK);
-	ck_assert_uint_ge(answer.n, 1);
-	ck_assert(cairn_hash_equal(&answer.xorb[0], &xorb->hash));
-	return answer;
-}
-
 START_TEST(eligible_chunks_only)
 {
 	struct fx_shard s;
@@ -54,9 +38,9 @@ START_TEST(eligible_chunks_only)
 	fx_shard_xorb(&s, &a, 2, 7, 4); /* given in any order, told ascending */
 	fx_shard_xorb(&s, &b, 0);
 	fx_shard_file(&s, 1, &b, 3, 9); /* its first chunk is eligible too */
-	assert_miss("", &a.list.hashes[7]);
+	fx_assert_miss(ix, "", &a.list.hashes[7]);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	struct fx_answer got = assert_hit("", &a.list.hashes[7], &a);
+	struct fx_answer got = fx_assert_hit(ix, "", &a.list.hashes[7], &a);
 	ck_assert_uint_eq(got.n, 2);
 	ck_assert_uint_eq(got.n_chunks[0], 20);
 	ck_assert_uint_eq(got.n_eligible[0], 2);
@@ -66,12 +50,12 @@ START_TEST(eligible_chunks_only)
 	ck_assert_uint_eq(got.n_chunks[1], 30);
 	ck_assert_uint_eq(got.n_eligible[1], 1);
 	ck_assert_uint_eq(got.eligible[1][0], 3);
-	got = assert_hit("any/scope", &b.list.hashes[3], &b); /* the shared scope is everybody's */
+	got = fx_assert_hit(ix, "any/scope", &b.list.hashes[3], &b); /* the shared scope is everybody's */
 	ck_assert_uint_eq(got.n, 2);
 	ck_assert(cairn_hash_equal(&got.xorb[1], &a.hash));
-	assert_miss("", &b.list.hashes[4]);
-	assert_miss("", &a.list.hashes[0]);
-	assert_miss("", &b.list.hashes[0]);
+	fx_assert_miss(ix, "", &b.list.hashes[4]);
+	fx_assert_miss(ix, "", &a.list.hashes[0]);
+	fx_assert_miss(ix, "", &b.list.hashes[0]);
 }
 END_TEST
 
@@ -83,9 +67,10 @@ START_TEST(first_chunk_of_a_file_in_a_known_xorb)
 	fx_shard_term(file, &b, 5, 6);
 	fx_shard_file(&s, 2, &a, 13, 14);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	ck_assert_uint_eq(assert_hit("", &a.list.hashes[11], &a).n, 1); /* the shard described nothing: no neighbours */
-	assert_hit("", &a.list.hashes[13], &a);
-	assert_miss("", &b.list.hashes[5]);
+	ck_assert_uint_eq(fx_assert_hit(ix, "", &a.list.hashes[11], &a).n,
+			  1); /* the shard described nothing: no neighbours */
+	fx_assert_hit(ix, "", &a.list.hashes[13], &a);
+	fx_assert_miss(ix, "", &b.list.hashes[5]);
 }
 END_TEST
 
@@ -112,23 +97,23 @@ START_TEST(scopes)
 	s.scope = "me";
 	fx_shard_xorb(&s, &a, 1, 1);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	assert_hit("me", &a.list.hashes[1], &a);
-	assert_miss("", &a.list.hashes[1]);
-	assert_miss("you", &a.list.hashes[1]); /* a name the index has never seen */
+	fx_assert_hit(ix, "me", &a.list.hashes[1], &a);
+	fx_assert_miss(ix, "", &a.list.hashes[1]);
+	fx_assert_miss(ix, "you", &a.list.hashes[1]); /* a name the index has never seen */
 	fx_shard_init(&s, 2);
 	s.scope = "you";
 	fx_shard_xorb(&s, &a, 1, 2);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	assert_miss("you", &a.list.hashes[1]);
-	struct fx_answer got = assert_hit("you", &a.list.hashes[2], &a);
+	fx_assert_miss(ix, "you", &a.list.hashes[1]);
+	struct fx_answer got = fx_assert_hit(ix, "you", &a.list.hashes[2], &a);
 	ck_assert_uint_eq(got.n_eligible[0], 1); /* not those of others */
 	ck_assert_uint_eq(got.eligible[0][0], 2);
 	fx_shard_init(&s, 3);
 	fx_shard_xorb(&s, &a, 1, 1);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	got = assert_hit("you", &a.list.hashes[1], &a);
+	got = fx_assert_hit(ix, "you", &a.list.hashes[1], &a);
 	ck_assert_uint_eq(got.n_eligible[0], 2); /* their own and the shared ones */
-	ck_assert_uint_eq(assert_hit("", &a.list.hashes[1], &a).n_eligible[0], 1);
+	ck_assert_uint_eq(fx_assert_hit(ix, "", &a.list.hashes[1], &a).n_eligible[0], 1);
 }
 END_TEST
 
@@ -147,10 +132,10 @@ START_TEST(neighbours_of_the_askers_shard)
 	fx_shard_xorb(&s, &a, 1, 1);
 	fx_shard_xorb(&s, &c, 0);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	struct fx_answer got = assert_hit("tenant-a", &a.list.hashes[1], &a);
+	struct fx_answer got = fx_assert_hit(ix, "tenant-a", &a.list.hashes[1], &a);
 	ck_assert_uint_eq(got.n, 2);
 	ck_assert(cairn_hash_equal(&got.xorb[1], &c.hash));
-	got = assert_hit("tenant-b", &a.list.hashes[1], &a);
+	got = fx_assert_hit(ix, "tenant-b", &a.list.hashes[1], &a);
 	ck_assert_uint_eq(got.n, 2);
 	ck_assert(cairn_hash_equal(&got.xorb[1], &b.hash));
 }
@@ -173,16 +158,16 @@ START_TEST(equal_prefixes)
 	}
 	struct cairn_hash other = x[0].list.hashes[2];
 	other.b[31] ^= 1;
-	assert_miss("", &other);
+	fx_assert_miss(ix, "", &other);
 	for (unsigned i = 0; i < N - 1; i++)
-		assert_hit("", &x[i].list.hashes[2], &x[i]);
-	assert_miss("", &x[N - 1].list.hashes[2]); /* eight are tried */
+		fx_assert_hit(ix, "", &x[i].list.hashes[2], &x[i]);
+	fx_assert_miss(ix, "", &x[N - 1].list.hashes[2]); /* eight are tried */
 	/* Rows of the shared scope, however many, do not hide one's own. */
 	fx_shard_init(&s, 50);
 	s.scope = "me";
 	fx_shard_xorb(&s, &x[N - 1], 1, 2);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	assert_hit("me", &x[N - 1].list.hashes[2], &x[N - 1]);
+	fx_assert_hit(ix, "me", &x[N - 1].list.hashes[2], &x[N - 1]);
 	for (unsigned i = 0; i < N; i++)
 		fx_xorb_fini(&x[i]);
 }
@@ -200,10 +185,10 @@ START_TEST(a_chunk_in_many_scopes)
 			fx_shard_xorb(&s, &b, 0);
 		ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	}
-	ck_assert_uint_eq(assert_hit("s49", &a.list.hashes[1], &a).n, 2);
-	ck_assert_uint_eq(assert_hit("s00", &a.list.hashes[1], &a).n, 1);
-	assert_miss("", &a.list.hashes[1]);
-	assert_miss("s50", &a.list.hashes[1]);
+	ck_assert_uint_eq(fx_assert_hit(ix, "s49", &a.list.hashes[1], &a).n, 2);
+	ck_assert_uint_eq(fx_assert_hit(ix, "s00", &a.list.hashes[1], &a).n, 1);
+	fx_assert_miss(ix, "", &a.list.hashes[1]);
+	fx_assert_miss(ix, "s50", &a.list.hashes[1]);
 }
 END_TEST
 

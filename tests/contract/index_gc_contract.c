@@ -50,13 +50,6 @@ static void put(void)
 	ck_assert_msg(status == CAIRN_OK, "%s", s.diag.text);
 }
 
-static bool forget(uint64_t file, const char *owner)
-{
-	struct cairn_index_forget_file request = {.hash = fx_hash("file", file), .owner = owner};
-	ck_assert_int_eq(cairn_index_forget_file(ix, &request), CAIRN_OK);
-	return request.forgotten;
-}
-
 static enum cairn_status share(uint64_t file, const char *owner, bool *added)
 {
 	struct cairn_index_share_file request = {.hash = fx_hash("file", file), .owner = owner};
@@ -146,7 +139,7 @@ START_TEST(a_witness_that_left)
 	CLEANUP(cairn_index_needs_freep) struct cairn_index_needs *needs = NULL;
 	put();
 	ck_assert_int_eq(cairn_index_needs_new(&needs, ix, NULL, NULL), CAIRN_OK);
-	ck_assert(forget(1, NULL));
+	ck_assert(fx_forget(ix, 1, NULL));
 	struct cairn_index_gc_mark request = {.needs = needs, .now_unix_s = now + GRACE_S + 1, .grace_s = GRACE_S};
 	ck_assert_int_eq(cairn_index_gc_mark(ix, &request), CAIRN_OK);
 	ck_assert_uint_eq(request.n_doubted, 1);
@@ -160,20 +153,20 @@ START_TEST(forgotten_with_the_last_owner)
 	put();
 	s.owner = "model/me/two";
 	put();
-	ck_assert(!forget(1, "model/me/three"));
-	ck_assert(!forget(1, ""));
-	ck_assert(!forget(99, NULL));
+	ck_assert(!fx_forget(ix, 1, "model/me/three"));
+	ck_assert(!fx_forget(ix, 1, ""));
+	ck_assert(!fx_forget(ix, 99, NULL));
 	ck_assert(known());
-	ck_assert(forget(1, "model/me/one"));
-	ck_assert(!forget(1, "model/me/one"));
+	ck_assert(fx_forget(ix, 1, "model/me/one"));
+	ck_assert(!fx_forget(ix, 1, "model/me/one"));
 	ck_assert(!fx_sees(ix, "model/me/one", 1));
 	ck_assert(fx_sees(ix, "model/me/two", 1));
 	ck_assert(row_of(&a).referenced);
-	ck_assert(forget(1, "model/me/two"));
+	ck_assert(fx_forget(ix, 1, "model/me/two"));
 	ck_assert(!fx_sees(ix, NULL, 1));
 	ck_assert(!row_of(&a).referenced);
 	ck_assert(row_of(&b).referenced);
-	ck_assert(forget(2, NULL)); /* from all at once */
+	ck_assert(fx_forget(ix, 2, NULL)); /* from all at once */
 	ck_assert(!fx_sees(ix, NULL, 2));
 	ck_assert(!row_of(&b).referenced);
 	struct cairn_index_stats stats;
@@ -188,7 +181,7 @@ START_TEST(forgotten_and_uploaded_again)
 {
 	put();
 	ck_assert(known());
-	ck_assert(forget(1, NULL));
+	ck_assert(fx_forget(ix, 1, NULL));
 	ck_assert(!known());
 	put();
 	ck_assert(s.added);
@@ -218,7 +211,7 @@ START_TEST(shared)
 	ck_assert(!fx_sees(ix, "model/me/two", 2));
 	ck_assert_int_eq(share(1, "", &added), CAIRN_OK);
 	ck_assert(fx_sees(ix, "model/me/three", 1));
-	ck_assert(forget(1, ""));
+	ck_assert(fx_forget(ix, 1, ""));
 	ck_assert(!fx_sees(ix, "model/me/three", 1));
 	ck_assert(fx_sees(ix, "model/me/two", 1));
 }
@@ -229,7 +222,7 @@ START_TEST(retired_then_swept)
 	struct cairn_hash gone[4];
 	put();
 	ck_assert_uint_eq(mark(now + 10 * GRACE_S), 0); /* all are needed */
-	forget(1, NULL);
+	fx_forget(ix, 1, NULL);
 	ck_assert_uint_eq(mark(now + GRACE_S - 60), 0); /* too new */
 	ck_assert(offered(&a, 5));
 	ck_assert_uint_eq(mark(now + 2 * GRACE_S), 1);
@@ -261,8 +254,8 @@ START_TEST(uploads_between_mark_and_sweep)
 {
 	struct cairn_hash gone[4];
 	put();
-	forget(1, NULL);
-	forget(2, NULL);
+	fx_forget(ix, 1, NULL);
+	fx_forget(ix, 2, NULL);
 	ck_assert_uint_eq(mark(now + 2 * GRACE_S), 2);
 	/* A shard that names one keeps it, and offers it again; the bytes of the other arriving keep that. */
 	struct fx_shard second;
@@ -289,7 +282,7 @@ START_TEST(a_term_ends_retirement)
 {
 	struct cairn_hash gone[4];
 	put();
-	forget(1, NULL);
+	fx_forget(ix, 1, NULL);
 	ck_assert_uint_eq(mark(now + 2 * GRACE_S), 1);
 	struct fx_shard second;
 	fx_shard_init(&second, 2);
@@ -305,7 +298,7 @@ START_TEST(uploads_after_the_sweep)
 {
 	struct cairn_hash gone[4];
 	put();
-	forget(1, NULL);
+	fx_forget(ix, 1, NULL);
 	mark(now + 2 * GRACE_S);
 	ck_assert_uint_eq(sweep(now + 3 * GRACE_S, gone, 4), 1);
 	/* Verified before it, committed after it: a clear answer, and nothing half-registered. */
@@ -351,12 +344,12 @@ START_TEST(a_shard_goes_with_its_last_xorb)
 	fx_shard_init(&more, 2);
 	fx_shard_xorb(&more, &b, 1, 7);
 	ck_assert_int_eq(fx_shard_put(ix, &more), CAIRN_OK);
-	forget(2, NULL);
+	fx_forget(ix, 2, NULL);
 	ck_assert_uint_eq(mark(now + 2 * GRACE_S), 1);
 	ck_assert_uint_eq(sweep(now + 3 * GRACE_S, gone, 4), 1);
 	ck_assert_uint_eq(n_shards(), 1); /* the other one still lends a's neighbours, of which there are none */
 	ck_assert(offered(&a, 5));
-	forget(1, NULL);
+	fx_forget(ix, 1, NULL);
 	ck_assert_uint_eq(mark(now + 2 * GRACE_S), 1);
 	ck_assert_uint_eq(sweep(now + 3 * GRACE_S, gone, 4), 1);
 	ck_assert_uint_eq(n_shards(), 0);
@@ -545,7 +538,7 @@ static void *upload(void *arg)
 		} while (status == CAIRN_E_CONFLICT);
 		ck_assert_int_eq(status, CAIRN_OK);
 		if (i % 3 == 0)
-			ck_assert(forget(i, NULL));
+			ck_assert(fx_forget(ix, i, NULL));
 		fx_xorb_fini(&x);
 	}
 	atomic_fetch_sub(&n_uploading, 1);

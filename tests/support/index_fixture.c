@@ -234,6 +234,30 @@ enum cairn_status fx_query(struct cairn_index *ix, const char *scope, const stru
 	return cairn_index_dedupe(ix, scope, chunk, fx_hear, out);
 }
 
+void fx_assert_miss(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)
+{
+	struct fx_answer answer = {0};
+	ck_assert_int_eq(fx_query(ix, scope, chunk, &answer), CAIRN_E_NOT_FOUND);
+	ck_assert_uint_eq(answer.n, 0);
+}
+
+struct fx_answer fx_assert_hit(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+			       const struct fx_xorb *xorb)
+{
+	struct fx_answer answer = {0};
+	ck_assert_int_eq(fx_query(ix, scope, chunk, &answer), CAIRN_OK);
+	ck_assert_uint_ge(answer.n, 1);
+	ck_assert(cairn_hash_equal(&answer.xorb[0], &xorb->hash));
+	return answer;
+}
+
+bool fx_forget(struct cairn_index *ix, uint64_t file_number, const char *owner)
+{
+	struct cairn_index_forget_file request = {.hash = fx_hash("file", file_number), .owner = owner};
+	ck_assert_int_eq(cairn_index_forget_file(ix, &request), CAIRN_OK);
+	return request.forgotten;
+}
+
 bool fx_sees(struct cairn_index *ix, const char *viewer, uint64_t file_number)
 {
 	struct cairn_hash hash = fx_hash("file", file_number);

@@ -92,6 +92,13 @@ struct fx_answer {
 };
 enum cairn_status fx_query(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 			   struct fx_answer *out);
+void fx_assert_miss(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
+/** @param xorb  the one that the answer must begin with */
+struct fx_answer fx_assert_hit(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+			       const struct fx_xorb *xorb);
+
+/** @return false: that owner had no such file */
+bool fx_forget(struct cairn_index *ix, uint64_t file_number, const char *owner);
 
 /** Does the file exist for this viewer? */
 bool fx_sees(struct cairn_index *ix, const char *viewer, uint64_t file_number);

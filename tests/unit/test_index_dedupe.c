@@ -37,22 +37,6 @@ static void tear_down(void)
 	tempdir_fini(&folder);
 }
 
-static void assert_miss(const char *scope, const struct cairn_hash *chunk)
-{
-	struct fx_answer answer = {0};
-	ck_assert_int_eq(fx_query(ix, scope, chunk, &answer), CAIRN_E_NOT_FOUND);
-	ck_assert_uint_eq(answer.n, 0);
-}
-
-static struct fx_answer assert_hit(const char *scope, const struct cairn_hash *chunk, const struct fx_xorb *xorb)
-{
-	struct fx_answer answer = {0};
-	ck_assert_int_eq(fx_query(ix, scope, chunk, &answer), CAIRN_OK);
-	ck_assert_uint_ge(answer.n, 1);
-	ck_assert(cairn_hash_equal(&answer.xorb[0], &xorb->hash));
-	return answer;
-}
-
 /* Damage of one neighbour takes nothing from the xorb that was asked for, nor from the others. */
 START_TEST(a_damaged_neighbour_is_left_out)
 {
@@ -67,7 +51,7 @@ START_TEST(a_damaged_neighbour_is_left_out)
 	fx_shard_xorb(&s, &c, 0);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	fx_sql(folder.path, damages[_i]);
-	struct fx_answer got = assert_hit("", &a.list.hashes[1], &a);
+	struct fx_answer got = fx_assert_hit(ix, "", &a.list.hashes[1], &a);
 	ck_assert_uint_eq(got.n, 2);
 	ck_assert(cairn_hash_equal(&got.xorb[1], &c.hash));
 }
@@ -92,8 +76,8 @@ START_TEST(a_foreign_chunk_is_ruled_out_like_an_absent_one)
 		ck_assert(cairn_filter_maybe(f, cairn_filter_key(prefix, "me")));
 		ck_assert(!cairn_filter_maybe(f, cairn_filter_key(prefix, "you")));
 		ck_assert(!cairn_filter_maybe(f, cairn_filter_key(prefix, "")));
-		assert_hit("me", &a.list.hashes[1], &a);
-		assert_miss("you", &a.list.hashes[1]);
+		fx_assert_hit(ix, "me", &a.list.hashes[1], &a);
+		fx_assert_miss(ix, "you", &a.list.hashes[1]);
 	}
 }
 END_TEST
@@ -226,14 +210,14 @@ START_TEST(filter_of_an_index_that_was_there)
 	fx_shard_init(&s, 2);
 	fx_shard_xorb(&s, &a, 1, 1);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	assert_hit("", &x.list.hashes[2], &x);
+	fx_assert_hit(ix, "", &x.list.hashes[2], &x);
 	await_filter(PIECES);
 	for (unsigned i = 0; i < 3; i++)
-		assert_hit("", &x.list.hashes[i], &x);
-	assert_hit("", &a.list.hashes[1], &a);
+		fx_assert_hit(ix, "", &x.list.hashes[i], &x);
+	fx_assert_hit(ix, "", &a.list.hashes[1], &a);
 	for (uint64_t i = 1; i <= PIECES * ROWS_OF_A_PIECE; i++)
 		ck_assert(cairn_filter_maybe(&cairn_sqlite(ix)->tx.filter, i * ROW_STEP << 17));
-	assert_miss("", &x.list.hashes[3]);
+	fx_assert_miss(ix, "", &x.list.hashes[3]);
 	fx_xorb_fini(&x);
 }
 END_TEST

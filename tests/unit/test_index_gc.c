@@ -47,13 +47,6 @@ static void put(void)
 	ck_assert_msg(status == CAIRN_OK, "%s", s.diag.text);
 }
 
-static bool forget(uint64_t file, const char *owner)
-{
-	struct cairn_index_forget_file request = {.hash = fx_hash("file", file), .owner = owner};
-	ck_assert_int_eq(cairn_index_forget_file(ix, &request), CAIRN_OK);
-	return request.forgotten;
-}
-
 static struct cairn_index_xorb row_of(const struct fx_xorb *x)
 {
 	struct cairn_index_xorb row;
@@ -134,7 +127,7 @@ START_TEST(a_file_with_damaged_terms_can_be_forgotten)
 {
 	put();
 	fx_sql(folder.path, SHORTEN_TERMS);
-	ck_assert(forget(1, NULL));
+	ck_assert(fx_forget(ix, 1, NULL));
 	ck_assert(!fx_sees(ix, NULL, 1));
 	ck_assert(!row_of(&a).referenced);
 	ck_assert(row_of(&b).referenced);
