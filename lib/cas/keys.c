@@ -42,20 +42,20 @@ enum cairn_status cairn_key_digest(const char *text, uint8_t out[static CAIRN_SH
 	return CAIRN_OK;
 }
 
-unsigned cairn_key_scopes(const char *text)
+unsigned cairn_key_scopes(const char *words)
 {
 	static const struct {
 		const char *word;
 		unsigned bit;
-	} words[] = {{"read", CAIRN_TOKEN_READ}, {"write", CAIRN_TOKEN_WRITE}, {"admin", CAIRN_TOKEN_ADMIN}};
+	} known[] = {{"read", CAIRN_TOKEN_READ}, {"write", CAIRN_TOKEN_WRITE}, {"admin", CAIRN_TOKEN_ADMIN}};
 	unsigned bits = 0;
-	for (const char *p = text; *p;) {
+	for (const char *p = words; *p;) {
 		size_t len = strcspn(p, " "), i = 0;
-		while (i < 3 && !(strlen(words[i].word) == len && strncmp(words[i].word, p, len) == 0))
+		while (i < 3 && !(strlen(known[i].word) == len && strncmp(known[i].word, p, len) == 0))
 			i++;
 		if (i == 3)
 			return 0;
-		bits |= words[i].bit;
+		bits |= known[i].bit;
 		p += len + strspn(p + len, " ");
 	}
 	return bits;

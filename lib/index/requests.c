@@ -22,7 +22,7 @@ static uint64_t request_shard_bytes(const struct cairn_index_write *write)
 	enum cairn_status cairn_index_##name(struct cairn_index *ix, struct cairn_index_##name *request)               \
 	{                                                                                                              \
 		static const struct cairn_index_kind KIND = {                                                          \
-			.apply = request_##name, .bytes = bytes_of, .frees = frees_room};                              \
+			.apply = request_##name, .bytes = (bytes_of), .frees = (frees_room)};                          \
 		return cairn_writer_submit(&ix->writer, &request->write, &KIND);                                       \
 	}
 
