@@ -16,7 +16,8 @@ extern char **environ;
 
 enum { CONFIG_WHY_BYTES = 512 };
 static const char CONFIG_PREFIX[] = "CAIRN_";
-static const char CONFIG_PRINT[] = "--print-settings", CONFIG_PRINT_FILE[] = "--print-settings-file";
+static const char CONFIG_PRINT[] = "--print-settings", CONFIG_PRINT_FILE[] = "--print-settings-file",
+		  CONFIG_LOOK[] = "--check";
 enum { CONFIG_PREFIX_LEN = sizeof(CONFIG_PREFIX) - 1 };
 
 /* One line on standard error, whatever a value has in it. */
@@ -237,7 +238,8 @@ static bool config_read_options(struct config *config, const char **path, int ar
 		struct config_option option;
 		char why[CONFIG_WHY_BYTES];
 		const char *arg = argv[i];
-		if (strcmp(arg, CONFIG_PRINT) == 0 || strcmp(arg, CONFIG_PRINT_FILE) == 0)
+		if (strcmp(arg, CONFIG_PRINT) == 0 || strcmp(arg, CONFIG_PRINT_FILE) == 0 ||
+		    strcmp(arg, CONFIG_LOOK) == 0)
 			continue;
 		if (!config_take_option(&option, &i, argc, argv))
 			return false;
@@ -251,8 +253,17 @@ static bool config_read_options(struct config *config, const char **path, int ar
 	return true;
 }
 
-/* --help and the like. @return true: answered */
-static bool config_answer(int argc, char **argv)
+/* @return CONFIG_EXIT_OK: all of it was written */
+static enum config_result config_say(const struct cairn_buf *text)
+{
+	if (text->status == CAIRN_OK && fwrite(text->bytes, 1, text->len, stdout) == text->len && fflush(stdout) == 0)
+		return CONFIG_EXIT_OK;
+	config_complain("cannot write to standard output: %s", strerror(errno));
+	return CONFIG_EXIT_FAILED;
+}
+
+/* --help and the like. @return CONFIG_RUN: none of them is asked for */
+static enum config_result config_answer(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
@@ -265,10 +276,9 @@ static bool config_answer(int argc, char **argv)
 			settings_table(&text);
 		else
 			continue;
-		(void)fwrite(text.bytes, 1, text.len, stdout);
-		return fflush(stdout) == 0;
+		return config_say(&text);
 	}
-	return false;
+	return CONFIG_RUN;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -337,8 +347,8 @@ static bool config_has_argument(int argc, char **argv, const char *wanted)
 	return false;
 }
 
-/* What is asked for with --print-settings, or --print-settings-file. @return false: neither is asked for */
-static bool config_print(const struct config *config, int argc, char **argv)
+/* What is asked for with --print-settings, or --print-settings-file. @return CONFIG_RUN: neither is asked for */
+static enum config_result config_print(const struct config *config, int argc, char **argv)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
 	struct config defaults = {0};
@@ -348,14 +358,15 @@ static bool config_print(const struct config *config, int argc, char **argv)
 		for (size_t k = 0; k < N_SETTINGS; k++)
 			setting_print(&text, config, &SETTINGS[k]);
 	config_fini(&defaults);
-	return text.len > 0 && fwrite(text.bytes, 1, text.len, stdout) == text.len && fflush(stdout) == 0;
+	return text.len > 0 ? config_say(&text) : CONFIG_RUN;
 }
 
 enum config_result config_load(struct config *out, int argc, char **argv)
 {
 	*out = (struct config){0};
-	if (config_answer(argc, argv))
-		return CONFIG_EXIT_OK;
+	enum config_result result = config_answer(argc, argv);
+	if (result != CONFIG_RUN)
+		return result;
 	const char *path = NULL, *source = "--config";
 	bool ok = config_read_options(out, &path, argc, argv) && config_set_defaults(out);
 	if (ok && !path) {
@@ -365,11 +376,11 @@ enum config_result config_load(struct config *out, int argc, char **argv)
 	if (ok && path && *path)
 		ok = config_read_file(out, path, source);
 	ok = ok && config_read_environment(out) && config_read_options(out, NULL, argc, argv) && config_check(out);
-	bool printed = ok && config_print(out, argc, argv);
-	if (ok && !printed)
-		return CONFIG_RUN;
+	result = ok ? config_print(out, argc, argv) : CONFIG_EXIT_USAGE;
+	if (result == CONFIG_RUN)
+		return config_has_argument(argc, argv, CONFIG_LOOK) ? CONFIG_CHECK : CONFIG_RUN;
 	config_fini(out);
-	return printed ? CONFIG_EXIT_OK : CONFIG_EXIT_USAGE;
+	return result;
 }
 
 void config_fini(struct config *config)

@@ -52,14 +52,20 @@ struct config {
 	char *test_clock; /* file that shifts the clock; for tests, not in --help */
 };
 
-enum config_result { CONFIG_RUN, CONFIG_EXIT_OK, CONFIG_EXIT_USAGE };
+enum config_result {
+	CONFIG_RUN,
+	CONFIG_CHECK, /* --check: look whether it would run */
+	CONFIG_EXIT_OK,
+	CONFIG_EXIT_USAGE,
+	CONFIG_EXIT_FAILED, /* standard output does not take the answer */
+};
 
 /**
  * Read everything: the file of --config or CAIRN_CONFIG, CAIRN_* variables, options. --help and --version are answered
  * here (CONFIG_EXIT_OK). Unknown CAIRN_* variables are logged and ignored; all else that is unknown is an error.
  * --print-settings prints what would be run with, --print-settings-file the same as a file that tells of all settings.
- * @param[out] out  CONFIG_RUN: owned by the caller, config_fini(); else empty
- * @return CONFIG_EXIT_USAGE: one clear line was written to standard error
+ * @param[out] out  CONFIG_RUN, CONFIG_CHECK: owned by the caller, config_fini(); else empty
+ * @return CONFIG_EXIT_USAGE, CONFIG_EXIT_FAILED: one clear line was written to standard error
  */
 enum config_result config_load(struct config *out, int argc, char **argv);
 void config_fini(struct config *config);

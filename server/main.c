@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "server/check.h"
 #include "server/daemon.h"
 #include "server/http/listen.h"
 #include "server/log.h"
@@ -42,15 +43,10 @@ static int main_listen(const struct config *config, struct listen_address *bound
 	}
 	if (status == CAIRN_OK)
 		status = listen_address_of(fd, bound);
-	if (status == CAIRN_OK && !listen_is_loopback(bound) && !config->token_key && !config->insecure_no_auth) {
-		char text[LISTEN_TEXT_BYTES];
-		listen_text(bound, text);
-		status = cairn_fail(&diag, CAIRN_E_USAGE, "auth.needed", CAIRN_NO_OFFSET,
-				    "%s is not loopback, so clients must show tokens: make a key with \"cairn token "
-				    "--new-key FILE\" and give it with --token-key FILE (or --insecure-no-auth to let "
-				    "everybody write)",
-				    text);
-		*exit_code = EXIT_WRONG_SETTINGS;
+	if (status == CAIRN_OK) {
+		status = check_tokens(config, bound, &diag);
+		if (status != CAIRN_OK)
+			*exit_code = EXIT_WRONG_SETTINGS;
 	}
 	if (status == CAIRN_OK)
 		return fd;
@@ -223,6 +219,24 @@ static void main_give_memory_back(void)
 #endif
 }
 
+/* The end of a process that is not to serve. */
+static int main_leave(struct config *config, enum config_result loaded)
+{
+	static const int EXITS[] = {
+		[CHECK_GOOD] = EXIT_STOPPED,
+		[CHECK_WRONG_SETTINGS] = EXIT_WRONG_SETTINGS,
+		[CHECK_CANNOT_START] = EXIT_CANNOT_START,
+		[CHECK_FAILED] = EXIT_CANNOT_START,
+	};
+	if (loaded != CONFIG_CHECK)
+		return loaded == CONFIG_EXIT_OK       ? EXIT_STOPPED
+		       : loaded == CONFIG_EXIT_FAILED ? EXIT_CANNOT_START
+						      : EXIT_WRONG_SETTINGS;
+	int exit_code = EXITS[check_run(config)];
+	config_fini(config);
+	return exit_code;
+}
+
 int main(int argc, char **argv)
 {
 	struct app app = {0};
@@ -231,7 +245,7 @@ int main(int argc, char **argv)
 	main_give_memory_back();
 	enum config_result loaded = config_load(&app.config, argc, argv);
 	if (loaded != CONFIG_RUN)
-		return loaded == CONFIG_EXIT_OK ? EXIT_STOPPED : EXIT_WRONG_SETTINGS;
+		return main_leave(&app.config, loaded);
 	log_set_level(app.config.log_level);
 	(void)umask(077);
 	if (app.config.test_clock && cairn_clock_use_file(app.config.test_clock) != CAIRN_OK) {

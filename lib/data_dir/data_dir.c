@@ -49,14 +49,14 @@ static enum cairn_status data_dir_url(char out[static CAIRN_DATA_DIR_URL_BYTES],
 
 /* --- the lock ----------------------------------------------------------------------------------------------------- */
 
-static enum cairn_status data_dir_refuse_half_restored(const struct cairn_data_dir *d, struct cairn_diag *diag)
+static enum cairn_status data_dir_refuse_half_restored(const char *path, struct cairn_diag *diag)
 {
 	char mark[DATA_DIR_PATH_BYTES];
-	enum cairn_status status = data_dir_name(mark, d->path, CAIRN_DATA_DIR_RESTORING, diag);
+	enum cairn_status status = data_dir_name(mark, path, CAIRN_DATA_DIR_RESTORING, diag);
 	if (status != CAIRN_OK || access(mark, F_OK) != 0)
 		return status;
 	return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.restoring", CAIRN_NO_OFFSET,
-			  "the data folder %s is half of a backup: run cairn restore again to complete it", d->path);
+			  "the data folder %s is half of a backup: run cairn restore again to complete it", path);
 }
 
 static enum cairn_status data_dir_lock(struct cairn_data_dir *d, bool read_only, struct cairn_diag *diag)
@@ -196,7 +196,7 @@ enum cairn_status cairn_data_dir_open(struct cairn_data_dir **out, const struct 
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = data_dir_lock(d, options->read_only, diag);
 	if (status == CAIRN_OK)
-		status = data_dir_refuse_half_restored(d, diag);
+		status = data_dir_refuse_half_restored(d->path, diag);
 	if (status == CAIRN_OK)
 		status = options->read_only ? data_dir_open_to_read(d, diag) : data_dir_open_to_write(d, options, diag);
 	if (status != CAIRN_OK)
@@ -248,6 +248,105 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 {
 	*from = d->index_from;
 	*to = d->index_to;
+}
+
+/* --- looking at one ------------------------------------------------------------------------------------------------
+ */
+
+/* One that is not there would be made, if the one that it is to be in is there. */
+static enum cairn_status data_dir_look_around(const char *path, bool as_root, struct cairn_diag *diag)
+{
+	char parent[DATA_DIR_PATH_BYTES];
+	struct stat st;
+	enum cairn_status status = data_dir_name(parent, path, "..", diag);
+	if (status != CAIRN_OK)
+		return status;
+	size_t len = strlen(path);
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	while (len > 0 && path[len - 1] != '/')
+		len--;
+	(void)snprintf(parent, sizeof(parent), "%.*s", len > 0 ? (int)len : 1, len > 0 ? path : ".");
+	int error = stat(parent, &st) != 0        ? errno
+		    : !S_ISDIR(st.st_mode)        ? ENOTDIR
+		    : as_root                     ? 0
+		    : access(parent, W_OK | X_OK) ? errno
+						  : 0;
+	return error == 0 ? CAIRN_OK
+			  : cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
+				       "cannot make the data folder %s: %s", path, strerror(error));
+}
+
+static enum cairn_status data_dir_look_at_lock(const char *path, bool *in_use, struct cairn_diag *diag)
+{
+	char lock[DATA_DIR_PATH_BYTES];
+	enum cairn_status status = data_dir_name(lock, path, "lock", diag);
+	CLEANUP(cairn_fd_closep) int fd = status == CAIRN_OK ? open(lock, O_RDONLY | O_CLOEXEC) : -1;
+	if (status == CAIRN_OK && fd < 0 && errno != ENOENT)
+		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot open %s: %s", lock,
+				  strerror(errno));
+	*in_use = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
+	return status;
+}
+
+static enum cairn_status data_dir_look_at_secret(const char *path, const char *given, struct cairn_diag *diag)
+{
+	char own[DATA_DIR_PATH_BYTES];
+	struct cairn_secret secret;
+	enum cairn_status status = data_dir_name(own, path, "secret", diag);
+	if (status != CAIRN_OK || (!given && access(own, F_OK) != 0))
+		return status;
+	status = cairn_secret_load(&secret, given ? given : own, false, diag);
+	explicit_bzero(&secret, sizeof(secret));
+	return status;
+}
+
+static enum cairn_status data_dir_look_at_index(const char *path, struct cairn_data_dir_sight *out,
+						struct cairn_diag *diag)
+{
+	char url[CAIRN_DATA_DIR_URL_BYTES], index[DATA_DIR_PATH_BYTES];
+	enum cairn_status status = data_dir_name(index, path, "index.sqlite", diag);
+	if (status == CAIRN_OK)
+		status = cairn_data_dir_index_url(url, path, diag);
+	if (status != CAIRN_OK || access(index, F_OK) != 0)
+		return status;
+	return cairn_index_version(url, &out->version, &out->latest, diag);
+}
+
+static enum cairn_status data_dir_look_at_objects(const char *path, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = calloc(1, sizeof(*d));
+	if (!d)
+		return CAIRN_E_NOMEM;
+	d->lock_fd = -1;
+	d->path = strdup(path);
+	if (!d->path)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = cairn_data_dir_open_store(&d->store, path, true, diag);
+	return status == CAIRN_OK ? data_dir_refuse_lost_index(d, diag) : status;
+}
+
+enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, bool as_root,
+				      struct cairn_data_dir_sight *out, struct cairn_diag *diag)
+{
+	struct stat st;
+	*out = (struct cairn_data_dir_sight){.exists = stat(path, &st) == 0};
+	if (!out->exists && errno == ENOENT) {
+		enum cairn_status status = data_dir_look_around(path, as_root, diag);
+		return status == CAIRN_OK && secret_file ? data_dir_look_at_secret(path, secret_file, diag) : status;
+	}
+	int error = !out->exists || access(path, R_OK | W_OK | X_OK) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+	if (error != 0)
+		return cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
+				  "cannot use the data folder %s: %s", path, strerror(error));
+	enum cairn_status status = data_dir_refuse_half_restored(path, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_look_at_lock(path, &out->in_use, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_look_at_secret(path, secret_file, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_look_at_objects(path, diag);
+	return status == CAIRN_OK ? data_dir_look_at_index(path, out, diag) : status;
 }
 
 enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag)

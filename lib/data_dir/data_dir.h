@@ -55,6 +55,23 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag);
 
+/** What cairn_data_dir_look() has found. Plain value. */
+struct cairn_data_dir_sight {
+	bool exists;
+	bool in_use;         /* another process has it */
+	int version, latest; /* of the index, and of this program; version 0: there is none so far */
+};
+
+/**
+ * Would a folder be opened to write? Looks, and changes nothing: also beside a process that has it. (The lock is tried
+ * for a moment; who opens the folder in that moment is refused.)
+ * @param secret_file  as in struct cairn_data_dir_options
+ * @param as_root  a folder that is not there is made by root: whether this user could is not asked
+ * @return as cairn_data_dir_open(), but that being in use is no failure
+ */
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, bool as_root,
+						     struct cairn_data_dir_sight *out, struct cairn_diag *diag);
+
 enum { CAIRN_DATA_DIR_URL_BYTES = 4200 };
 
 /** The URL of a folder's index. @return CAIRN_OK; CAIRN_E_USAGE the path is too long */

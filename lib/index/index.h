@@ -43,6 +43,12 @@ struct cairn_index_options {
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_migrate(const char *url, struct cairn_diag *diag, int *from, int *to);
 
+/** Of which version is an index, and would this program open or migrate it? Nothing is changed, as by opening to read
+ * only; another process may have it. There must be one. @param[out] latest  this program's version
+ * @return as cairn_index_open(), but that an older one is no failure */
+CAIRN_MUST_USE enum cairn_status cairn_index_version(const char *url, int *version, int *latest,
+						     struct cairn_diag *diag);
+
 /**
  * Open an index by its URL.
  * - "sqlite:DIR": in DIR/index.sqlite, and files beside it. (To read only, after a process that was killed, its log is

@@ -30,6 +30,13 @@ enum cairn_status cairn_index_migrate(const char *url, struct cairn_diag *diag, 
 	return backend ? backend->migrate(where, diag, from, to) : CAIRN_E_USAGE;
 }
 
+enum cairn_status cairn_index_version(const char *url, int *version, int *latest, struct cairn_diag *diag)
+{
+	const char *where;
+	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
+	return backend ? backend->version(where, version, latest, diag) : CAIRN_E_USAGE;
+}
+
 enum cairn_status cairn_index_open(struct cairn_index **out, const char *url, const struct cairn_index_options *options,
 				   struct cairn_diag *diag)
 {

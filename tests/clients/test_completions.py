@@ -116,7 +116,7 @@ def test_options_are_the_settings_of_the_daemon(tab):
     assert len(settings) > 40
     known = {"--" + name.replace("_", "-") for name, _ in settings}
     known |= {"--no-" + name.replace("_", "-") for name, allowed in settings if allowed == "yes or no"}
-    assert tab("cairnd --") == known | {"--config", "--help", "--version"}
+    assert tab("cairnd --") == known | {"--config", "--check", "--help", "--version"}
 
 
 def test_words_that_an_option_takes(tab):

@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	stdout = out;
 	stderr = err;
 	close(fd);
-	if (result == CONFIG_RUN)
+	if (result == CONFIG_RUN || result == CONFIG_CHECK)
 		config_check_limits(&config);
 	else
 		fuzz_must(!config.data_dir && !config.listen && !config.token_key && !config.public_url);

@@ -155,6 +155,7 @@ static enum cairn_status engine_upkeep(struct cairn_index *ix, struct cairn_diag
 const struct cairn_index_backend CAIRN_SQLITE = {
 	.remote = false,
 	.migrate = cairn_sqlite_migrate,
+	.version = cairn_sqlite_version,
 	.open = cairn_sqlite_open,
 	.free = cairn_sqlite_free,
 

@@ -54,6 +54,8 @@ uint32_t cairn_sqlite_page(sqlite3_stmt *stmt, int64_t from_id, uint32_t limit);
 
 /* --- the calls of struct cairn_index_backend ---------------------------------------------------------------------- */
 
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_version(const char *dir, int *version, int *latest,
+						      struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_migrate(const char *dir, struct cairn_diag *diag, int *from, int *to);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_open(struct cairn_index **out, const char *dir,
 						   const struct cairn_index_options *options, struct cairn_diag *diag);

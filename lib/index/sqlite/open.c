@@ -132,6 +132,27 @@ static char *open_uri(const char *path)
 	return uri;
 }
 
+enum cairn_status cairn_sqlite_version(const char *dir, int *version, int *latest, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
+	int64_t found = 0;
+	char *path = open_path(dir, "index.sqlite"), *log = open_path(dir, "index.sqlite-wal");
+	char *uri = path ? open_uri(path) : NULL;
+	enum cairn_status status = CAIRN_E_NOMEM;
+	if (uri && log && open_file_bytes(log) == 0)
+		status = cairn_sql_open(&db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL, diag);
+	else if (uri && log)
+		status = cairn_sql_open(&db, path, SQLITE_OPEN_READONLY, NULL, diag);
+	if (status == CAIRN_OK)
+		status = cairn_migrate_judge(db, path, &found, diag);
+	*version = (int)found;
+	*latest = cairn_migrate_latest;
+	free(uri);
+	free(log);
+	free(path);
+	return status;
+}
+
 static enum cairn_status open_read_counts(struct cairn_sqlite *s, sqlite3 *db)
 {
 	struct cairn_tx_counts *c = &s->counts;
