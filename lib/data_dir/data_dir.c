@@ -250,23 +250,22 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 	*to = d->index_to;
 }
 
-/* --- looking at one ------------------------------------------------------------------------------------------------
- */
+/* --- looking at one ----------------------------------------------------------------------------------------------- */
 
 /* One that is not there would be made, if the one that it is to be in is there. */
 static enum cairn_status data_dir_look_around(const char *path, bool as_root, struct cairn_diag *diag)
 {
 	char parent[DATA_DIR_PATH_BYTES];
 	struct stat st;
-	enum cairn_status status = data_dir_name(parent, path, "..", diag);
-	if (status != CAIRN_OK)
-		return status;
 	size_t len = strlen(path);
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	while (len > 0 && path[len - 1] != '/')
 		len--;
-	(void)snprintf(parent, sizeof(parent), "%.*s", len > 0 ? (int)len : 1, len > 0 ? path : ".");
+	int n = snprintf(parent, sizeof(parent), "%.*s", len > 0 ? (int)len : 1, len > 0 ? path : ".");
+	enum cairn_status status = data_dir_must_fit(n, sizeof(parent), diag);
+	if (status != CAIRN_OK)
+		return status;
 	int error = stat(parent, &st) != 0        ? errno
 		    : !S_ISDIR(st.st_mode)        ? ENOTDIR
 		    : as_root                     ? 0
