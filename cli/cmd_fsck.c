@@ -124,11 +124,15 @@ static int fsck_check(struct cairn_cas *cas, const char *data_dir, struct cairn_
 	if (json)
 		cairn_json_close(&f.report.json);
 	fsck_print_totals(&f.report, &counts);
+	if (status != CAIRN_OK)
+		status = fsck_explain(status, &diag);
+	if (json && status != CAIRN_OK)
+		report_status(&f.report, "error", status, &diag);
 	if (json)
 		cairn_json_close(&f.report.json);
 	int code = counts.n_problems > counts.n_repaired ? CLI_EXIT_DATA : CLI_EXIT_OK;
 	if (status != CAIRN_OK)
-		code = cli_fail(data_dir, fsck_explain(status, &diag), &diag);
+		code = cli_fail(data_dir, status, &diag);
 	return report_end(&f.report, code);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/common/server_options.h"
 #include "cli/pull/pull.h"
 #include "cli/pull/pull_folder.h"
+#include "cli/pull/pull_target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@ static const char PULL_HELP[] =
 	"\n"
 	"  -o, --output TARGET    file or folder to write; - is standard output\n"
 	"      --range A-B        only bytes A to B, B inclusive; A- is to the end\n"
+	"      --force            write over a file that holds something else\n"
 	"      --jobs N           connections at once (default 4, at most 16)\n" SERVER_OPTIONS_HELP
 	"      --quiet            no progress bar\n"
 	"      --json             one JSON object, for programs; not with -o -\n"
@@ -31,7 +33,9 @@ static const char PULL_HELP[] =
 	"FILE is written as FILE.part. What an interrupted pull has left there, and in\n"
 	"FILE.part.state, is hashed again and not fetched again. A range has no hash of\n"
 	"its own: its chunks must unpack, and be as long as the server says.\n"
-	"Of a manifest, files that are there already and agree are left alone.\n"
+	"A file that is there already and has the hash is not fetched. One that holds\n"
+	"something else, or is there when a range is wanted, is left as it is without\n"
+	"--force (73); of a manifest the other files are still fetched.\n"
 	"Exit codes: 0 done, 64 usage, 65 a chunk, a hash or the manifest is wrong,\n"
 	"66 the server has not got it, 69 server unavailable, 73 a file cannot be made,\n"
 	"74 input/output error, 77 not permitted.\n";
@@ -39,7 +43,7 @@ static const char PULL_HELP[] =
 struct pull_args {
 	struct server_options server;
 	const char *output, *range, *jobs;
-	bool quiet, json;
+	bool force, quiet, json;
 };
 
 /* "A-B" or "A-". @return false: malformed; B is left alone when there is none */
@@ -74,7 +78,8 @@ static enum cairn_status pull_open_crew(struct pull_crew *crew, const struct pul
 
 /* --- one file ----------------------------------------------------------------------------------------------------- */
 
-static int pull_report(const struct pull_job *job, const struct pull_crew *crew, const struct pull_args *args)
+static int pull_report(const struct pull_job *job, const struct pull_crew *crew, const struct pull_args *args,
+		       bool kept)
 {
 	struct report r;
 	char sizes[3][REPORT_SIZE_BYTES];
@@ -90,7 +95,11 @@ static int pull_report(const struct pull_job *job, const struct pull_crew *crew,
 		cairn_json_put_u64(&r.json, "bytes", job->end - job->first);
 		cairn_json_put_u64(&r.json, "resumed_bytes", job->resumed_bytes);
 		cairn_json_put_u64(&r.json, "fetched_bytes", crew->fetched_bytes);
+		cairn_json_put_bool(&r.json, "kept", kept);
 		cairn_json_close(&r.json);
+	} else if (kept) {
+		cli_line("%s: %s, there already with this hash, nothing fetched", args->output,
+			 report_size(sizes[0], job->file_bytes));
 	} else {
 		cli_line("%s: %s, %s fetched, %s resumed", args->output, report_size(sizes[0], job->end - job->first),
 			 report_size(sizes[1], crew->fetched_bytes), report_size(sizes[2], job->resumed_bytes));
@@ -136,11 +145,17 @@ static enum cairn_status pull_set_range(struct pull_job *job, const struct pull_
 	return CAIRN_OK;
 }
 
+static bool pull_has(const struct pull_job *job)
+{
+	CLEANUP(cairn_fd_closep) int fd = pull_target_find(job, NULL);
+	return fd >= 0;
+}
+
 static int pull_one(struct pull_crew *crew, const struct pull_args *args, const char *text,
 		    const struct cairn_hash *hash)
 {
 	CLEANUP(cairn_fd_closep) int dir_fd = -1;
-	struct pull_job job = {.file = *hash, .dir_fd = -1};
+	struct pull_job job = {.file = *hash, .dir_fd = -1, .force = args->force};
 	struct cairn_diag diag = {0};
 	enum cairn_status status = CAIRN_OK;
 	if (strcmp(args->output, "-") != 0)
@@ -151,10 +166,11 @@ static int pull_one(struct pull_crew *crew, const struct pull_args *args, const 
 	if (status == CAIRN_OK)
 		status = pull_set_range(&job, args, &diag);
 	progress_init(&crew->progress, !args->quiet, job.end - job.first, "fetched");
-	if (status == CAIRN_OK)
+	bool kept = status == CAIRN_OK && dir_fd >= 0 && !args->range && pull_has(&job);
+	if (status == CAIRN_OK && !kept)
 		status = pull_file(crew, &job, &diag);
 	progress_clear(&crew->progress);
-	return status == CAIRN_OK ? pull_report(&job, crew, args) : cli_fail(text, status, &diag);
+	return status == CAIRN_OK ? pull_report(&job, crew, args, kept) : cli_fail(text, status, &diag);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -189,8 +205,9 @@ static int pull_run(const struct cli_command *command, int argc, char **argv)
 	unsigned jobs = 0;
 	int first = 0;
 	const struct cli_option options[] = {SERVER_OPTIONS(&args.server), {"output", NULL, &args.output},
-					     {"range", NULL, &args.range}, {"jobs", NULL, &args.jobs},
-					     {"quiet", &args.quiet, NULL}, {"json", &args.json, NULL}};
+					     {"range", NULL, &args.range}, {"force", &args.force, NULL},
+					     {"jobs", NULL, &args.jobs},   {"quiet", &args.quiet, NULL},
+					     {"json", &args.json, NULL}};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
@@ -206,7 +223,8 @@ static int pull_run(const struct cli_command *command, int argc, char **argv)
 		return cli_fail("pull", status, &diag);
 	if (is_hash)
 		return pull_one(&crew, &args, what, &hash);
-	return pull_folder(&crew, what, args.output, args.quiet, args.json);
+	const struct pull_folder_options folder = {.quiet = args.quiet, .json = args.json, .force = args.force};
+	return pull_folder(&crew, what, args.output, &folder);
 }
 
 const struct cli_command CLI_PULL = {"pull", "fetch a file or a folder, checking every chunk", PULL_HELP, pull_run};

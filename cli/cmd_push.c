@@ -1,202 +1,81 @@
 /* cairn push: uploads files, sending only what the server does not have. */
-#include "base/clock.h"
-#include "cli/common/answer.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
-#include "cli/common/progress.h"
 #include "cli/common/report.h"
-#include "cli/common/scan.h"
-#include "cli/common/server_options.h"
-#include "cli/push/placer.h"
+#include "cli/push/push.h"
 #include "cli/push/push_folder.h"
-#include "cli/push/shards.h"
-#include "xorb/writer.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { PUSH_ANSWER_BYTES_MAX = 1024 * 1024 };
 
 static const char PUSH_HELP[] =
 	"Usage: cairn push [OPTION]... FILE...\n"
 	"       cairn push [OPTION]... DIR\n"
+	"       cairn push [OPTION]... -\n"
 	"Upload files. Chunks that the server or this push has already are not sent\n"
 	"again. Prints hash, size and name of each file, then what it took. Of a folder\n"
 	"all regular files are uploaded, and a manifest for `cairn pull` is written.\n"
+	"A single - is standard input.\n"
 	"\n" SERVER_OPTIONS_HELP "      --no-dedupe        do not ask the server for known chunks\n"
 	"      --manifest FILE    manifest of the folder; without it the manifest is all\n"
 	"                         that is printed\n"
+	"      --name NAME        what standard input is called in what is printed\n"
 	"      --quiet            no progress bar\n"
 	"      --json             one JSON object, for programs\n"
 	"  -h, --help             this help\n"
 	"\n"
 	"A file may be up to 1 TiB long; it is read once, through a window of 1 MiB,\n"
 	"and takes about 150 bytes of memory a chunk of 64 KiB. The bar is shown on a\n"
-	"terminal only.\n"
+	"terminal only. A file that cannot be read is left out, and told by the exit\n"
+	"code; the others are pushed. A folder is pushed whole or not at all.\n"
 	"Exit codes: 0 done, 64 usage, 65 refused by the server, 66 a file cannot be\n"
 	"opened, 69 server unavailable, 73 the manifest cannot be made, 74 a file cannot\n"
 	"be read, 77 not permitted.\n";
 
-struct push {
-	struct client *client;
-	struct placer placer;
-	struct cairn_xorb_writer *writer;
-	struct cairn_buf answer;        /* of the request in hand */
-	struct cairn_buf dedupe_answer; /* may be large */
-	struct progress progress;
-	uint64_t read_bytes, queries, hits, xorbs_sent, shards_sent, shards_new;
+struct push_args {
+	struct server_options server;
+	const char *manifest, *name;
+	bool no_dedupe, quiet, json;
 };
 
-static void push_fini(struct push *p)
+/* A file of the command line, or of the folder. */
+struct push_item {
+	const char *path; /* "-": standard input */
+	enum cairn_status status;
+	struct cairn_diag *diag; /* owned; why it was left out, or NULL */
+};
+
+struct push_items {
+	struct push_item *at; /* owned */
+	size_t n;
+	int code; /* of the first that was left out */
+};
+
+static void push_items_fini(struct push_items *items)
 {
-	progress_clear(&p->progress);
-	client_freep(&p->client);
-	placer_fini(&p->placer);
-	cairn_xorb_writer_freep(&p->writer);
-	cairn_buf_fini(&p->answer);
-	cairn_buf_fini(&p->dedupe_answer);
+	for (size_t i = 0; items->at && i < items->n; i++)
+		free(items->at[i].diag);
+	free(items->at);
 }
 
-/* --- asking for known chunks -------------------------------------------------------------------------------------- */
-
-static enum cairn_status push_learn(struct placer *placer, const struct answer *answer)
+static bool push_items_new(struct push_items *items, size_t n, char **paths)
 {
-	struct cairn_shard_reader reader = answer->xorbs;
-	struct cairn_shard_xorb xorb;
-	bool more = true;
-	enum cairn_status status = CAIRN_OK;
-	while (status == CAIRN_OK) {
-		uint32_t ordinal = 0;
-		status = cairn_shard_next_xorb(&reader, &xorb, &more, NULL);
-		if (status != CAIRN_OK || !more)
-			break;
-		status = placer_learn_xorb(placer, &xorb.hash, &ordinal);
-		for (uint32_t i = 0; status == CAIRN_OK && i < xorb.n_chunks; i++) {
-			struct cairn_shard_chunk chunk = cairn_shard_xorb_chunk(&xorb, i);
-			status = placer_learn_chunk(placer, &answer->footer.chunk_hash_key, ordinal, i, &chunk.hash);
-		}
-	}
-	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* what is not kept is sent again, that is all */
+	*items = (struct push_items){.at = calloc(n + 1, sizeof(*items->at)), .n = n, .code = CLI_EXIT_OK};
+	for (size_t i = 0; items->at && i < n; i++)
+		items->at[i].path = paths[i];
+	return items->at != NULL;
 }
 
-static enum cairn_status push_query(void *ctx, struct placer *placer, const struct cairn_hash *chunk,
-				    struct cairn_diag *diag)
+static const char *push_name(const struct push_args *args, const char *path)
 {
-	struct push *p = ctx;
-	struct answer answer;
-	struct cairn_diag why = {0};
-	char text[CAIRN_HASH_TEXT_BYTES], path[128];
-	cairn_hash_text(text, chunk);
-	(void)snprintf(path, sizeof(path), "/v1/chunks/default/%s", text);
-	p->queries++;
-	enum cairn_status status = client_request(p->client, CLIENT_GET, path, NULL, 0, &p->dedupe_answer, &why);
-	if (status == CAIRN_E_NOT_FOUND)
-		return CAIRN_OK;
-	if (status != CAIRN_OK) {
-		*diag = why;
-		return status;
-	}
-	if (answer_read(&answer, p->dedupe_answer.bytes, p->dedupe_answer.len, &why) != CAIRN_OK) {
-		progress_clear(&p->progress);
-		cli_error("an answer to a chunk query is not usable, going on without it: %s", why.text);
-		return CAIRN_OK;
-	}
-	if (!answer_is_fresh(&answer, cairn_clock_unix_s()))
-		return CAIRN_OK;
-	p->hits++;
-	return push_learn(placer, &answer);
+	return strcmp(path, "-") == 0 && args->name ? args->name : path;
 }
 
-/* --- sending ------------------------------------------------------------------------------------------------------ */
-
-/* A 2xx answer without the member it must have comes from something that is not a store. */
-static enum cairn_status push_not_a_store(struct cairn_diag *diag, const char *path, const char *member)
-{
-	return cairn_fail(diag, CAIRN_E_BUSY, "server.answer", CAIRN_NO_OFFSET,
-			  "the answer to %.40s has no \"%s\": this is not a store of the protocol", path, member);
-}
-
-static enum cairn_status push_add(void *ctx, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
-				  struct cairn_diag *diag)
-{
-	struct push *p = ctx;
-	(void)diag;
-	return cairn_xorb_writer_add(p->writer, raw, len, chunk);
-}
-
-static enum cairn_status push_send_xorb(struct push *p, const char *path, struct cairn_diag *diag)
-{
-	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
-	size_t len = 0;
-	bool inserted = false;
-	const uint8_t *bytes = cairn_xorb_writer_bytes(p->writer, &len);
-	enum cairn_status status = client_request(p->client, CLIENT_POST, path, bytes, len, &p->answer, diag);
-	if (status != CAIRN_OK)
-		return status;
-	if (cairn_json_parse(&json, (const char *)p->answer.bytes, p->answer.len) != CAIRN_OK ||
-	    !cairn_json_bool(cairn_json_get(json, "was_inserted"), &inserted))
-		return push_not_a_store(diag, path, "was_inserted");
-	p->xorbs_sent++;
-	return CAIRN_OK;
-}
-
-static enum cairn_status push_close(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list,
-				    struct cairn_diag *diag)
-{
-	struct push *p = ctx;
-	struct cairn_diag absent = {0};
-	char text[CAIRN_HASH_TEXT_BYTES], path[128];
-	(void)list;
-	cairn_hash_text(text, xorb);
-	(void)snprintf(path, sizeof(path), "/v1/xorbs/default/%s", text);
-	enum cairn_status status = client_request(p->client, CLIENT_HEAD, path, NULL, 0, &p->answer, &absent);
-	if (status == CAIRN_E_NOT_FOUND)
-		status = push_send_xorb(p, path, diag);
-	else if (status != CAIRN_OK)
-		*diag = absent;
-	cairn_xorb_writer_reset(p->writer);
-	progress_draw(&p->progress, p->read_bytes, client_bytes_sent(p->client));
-	return status;
-}
-
-static enum cairn_status push_shard(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
-{
-	struct push *p = ctx;
-	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
-	static const char path[] = "/v1/shards";
-	int64_t result = 0;
-	enum cairn_status status = client_request(p->client, CLIENT_POST, path, bytes, len, &p->answer, diag);
-	if (status != CAIRN_OK)
-		return status;
-	if (cairn_json_parse(&json, (const char *)p->answer.bytes, p->answer.len) != CAIRN_OK ||
-	    !cairn_json_i64(cairn_json_get(json, "result"), &result))
-		return push_not_a_store(diag, path, "result");
-	p->shards_sent++;
-	p->shards_new += result == 1;
-	return CAIRN_OK;
-}
-
-/* --- files -------------------------------------------------------------------------------------------------------- */
-
-static enum cairn_status push_chunk(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
-				    struct cairn_diag *diag)
-{
-	struct push *p = ctx;
-	p->read_bytes += len;
-	progress_draw(&p->progress, p->read_bytes, client_bytes_sent(p->client));
-	return placer_chunk(&p->placer, hash, raw, len, diag);
-}
-
-static enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag *diag)
-{
-	struct scan_result result;
-	placer_file_begin(&p->placer);
-	enum cairn_status status = scan_file(path, push_chunk, p, &result, diag);
-	return status == CAIRN_OK ? placer_file_end(&p->placer, &result.file, result.sha256) : status;
-}
+/* --- what came of it ---------------------------------------------------------------------------------------------- */
 
 static void push_print_file(struct report *r, const char *path, const struct placer_file *file)
 {
@@ -219,9 +98,20 @@ static void push_print_file(struct report *r, const char *path, const struct pla
 	report_flush(r);
 }
 
+static void push_print_failure(struct report *r, const char *path, const struct push_item *item)
+{
+	if (!r->is_json)
+		return; /* was told on standard error */
+	cairn_json_open_object(&r->json, NULL);
+	cairn_json_put_text(&r->json, "path", path);
+	report_status(r, "error", item->status, item->diag);
+	cairn_json_close(&r->json);
+	report_flush(r);
+}
+
 static void push_print_totals(struct report *r, const struct push *p)
 {
-	uint64_t bytes = 0, new_bytes = 0, sent = client_bytes_sent(p->client);
+	uint64_t bytes = 0, new_bytes = 0, sent = push_sent_bytes(p);
 	for (size_t i = 0; i < p->placer.n_files; i++) {
 		bytes += p->placer.files[i].bytes;
 		new_bytes += p->placer.files[i].new_bytes;
@@ -245,63 +135,33 @@ static void push_print_totals(struct report *r, const struct push *p)
 		 report_size(sizes[3], saved));
 }
 
-/* All files exist before any byte is sent. @return CLI_RUN, or an exit code */
-static int push_measure(int n, char **paths, uint64_t *total_bytes)
-{
-	*total_bytes = 0;
-	for (int i = 0; i < n; i++) {
-		struct stat st;
-		if (stat(paths[i], &st) < 0) {
-			cli_error("%s: %s", paths[i], strerror(errno));
-			return CLI_EXIT_NO_INPUT;
-		}
-		*total_bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-	}
-	return CLI_RUN;
-}
-
-static enum cairn_status push_all(struct push *p, int n, char **paths, const char **subject, struct cairn_diag *diag)
-{
-	enum cairn_status status = CAIRN_OK;
-	for (int i = 0; i < n && status == CAIRN_OK; i++) {
-		*subject = paths[i];
-		status = push_file(p, paths[i], diag);
-	}
-	if (status != CAIRN_OK)
-		return status;
-	*subject = "push";
-	status = placer_end(&p->placer, diag);
-	if (status == CAIRN_OK)
-		status = shards_write(&p->placer, SHARDS_BYTES_MAX, push_shard, p, diag);
-	return status;
-}
-
-static int push_report(const struct push *p, char **paths, bool json)
+static int push_report(const struct push *p, const struct push_items *items, const struct push_args *args)
 {
 	struct report r;
-	report_init(&r, json);
-	if (json) {
+	report_init(&r, args->json);
+	if (args->json) {
 		cairn_json_open_object(&r.json, NULL);
 		cairn_json_open_array(&r.json, "files");
 	}
-	for (size_t i = 0; i < p->placer.n_files; i++)
-		push_print_file(&r, paths[i], &p->placer.files[i]);
-	if (json)
+	const struct placer_file *file = p->placer.files;
+	for (size_t i = 0; i < items->n; i++) {
+		const struct push_item *item = &items->at[i];
+		if (item->diag)
+			push_print_failure(&r, push_name(args, item->path), item);
+		else
+			push_print_file(&r, push_name(args, item->path), file++);
+	}
+	if (args->json)
 		cairn_json_close(&r.json);
 	push_print_totals(&r, p);
-	if (json)
+	if (args->json)
 		cairn_json_close(&r.json);
-	return report_end(&r, CLI_EXIT_OK);
+	return report_end(&r, items->code);
 }
 
-struct push_args {
-	struct server_options server;
-	const char *manifest;
-	bool no_dedupe, quiet, json;
-};
-
 /* What a folder's files turned out to be, and then the manifest. */
-static int push_end_folder(const struct push *p, struct push_folder *folder, const struct push_args *args, char **paths)
+static int push_end_folder(const struct push *p, struct push_folder *folder, const struct push_args *args,
+			   const struct push_items *items)
 {
 	struct cairn_diag diag = {0};
 	for (size_t i = 0; i < folder->manifest.n; i++) {
@@ -313,33 +173,99 @@ static int push_end_folder(const struct push *p, struct push_folder *folder, con
 	enum cairn_status status = push_folder_write(folder, args->manifest, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail("push", status, &diag);
-	return args->manifest ? push_report(p, paths, args->json) : CLI_EXIT_OK;
+	return args->manifest ? push_report(p, items, args) : CLI_EXIT_OK;
+}
+
+/* --- pushing ------------------------------------------------------------------------------------------------------ */
+
+/* Tell of a file that is left out, and keep why. @return false: no memory for that */
+static bool push_leave_out(struct push_items *items, struct push_item *item, const char *name, enum cairn_status status,
+			   const struct cairn_diag *diag)
+{
+	int code = cli_fail(name, status, diag);
+	item->status = status;
+	item->diag = malloc(sizeof(*item->diag));
+	if (item->diag)
+		*item->diag = *diag;
+	items->code = items->code == CLI_EXIT_OK ? code : items->code;
+	return item->diag != NULL;
+}
+
+/* Names that are not there are told before any byte is sent.
+ * @param[out] total_bytes  0: not known. @return false: no memory */
+static bool push_measure(struct push_items *items, uint64_t *total_bytes)
+{
+	bool known = true;
+	*total_bytes = 0;
+	for (size_t i = 0; i < items->n; i++) {
+		struct push_item *item = &items->at[i];
+		struct cairn_diag diag = {0};
+		struct stat st;
+		known &= strcmp(item->path, "-") != 0;
+		if (strcmp(item->path, "-") == 0)
+			continue;
+		if (stat(item->path, &st) == 0) {
+			*total_bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+			continue;
+		}
+		(void)cairn_fail(&diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
+		if (!push_leave_out(items, item, item->path, CAIRN_E_NOT_FOUND, &diag))
+			return false;
+	}
+	*total_bytes = known ? *total_bytes : 0;
+	return true;
+}
+
+/* @param whole  one that cannot be read ends all. @return CAIRN_OK, also when some are left out; else subject says
+ * whose failure it is */
+static enum cairn_status push_all(struct push *p, struct push_items *items, const struct push_args *args, bool whole,
+				  const char **subject, struct cairn_diag *diag)
+{
+	size_t n_left_out = 0;
+	for (size_t i = 0; i < items->n; i++) {
+		struct push_item *item = &items->at[i];
+		struct cairn_diag why = {0};
+		if (item->diag) {
+			n_left_out++;
+			continue;
+		}
+		*subject = push_name(args, item->path);
+		enum cairn_status status = push_file(p, item->path, &why);
+		if (status != CAIRN_OK && (whole || p->broken)) {
+			*diag = why;
+			return status;
+		}
+		if (status != CAIRN_OK) {
+			progress_clear(&p->progress);
+			n_left_out++;
+			if (!push_leave_out(items, item, *subject, status, &why))
+				return CAIRN_E_NOMEM;
+		}
+	}
+	*subject = "push";
+	return n_left_out < items->n ? push_end(p, diag) : CAIRN_OK;
 }
 
 /* @param folder  the paths are its files; NULL: they are the arguments */
-static int push_files(const struct push_args *args, int n, char **paths, struct push_folder *folder)
+static int push_files(const struct push_args *args, size_t n, char **paths, struct push_folder *folder)
 {
-	const struct placer_ops ops = {
-		.query = args->no_dedupe ? NULL : push_query, .add = push_add, .close = push_close};
-	CLEANUP(push_fini)
-	struct push p = {.answer = cairn_buf_init(PUSH_ANSWER_BYTES_MAX),
-			 .dedupe_answer = cairn_buf_init(ANSWER_BYTES_MAX)};
+	CLEANUP(push_fini) struct push p;
+	CLEANUP(push_items_fini) struct push_items items = {0};
 	struct cairn_diag diag = {0};
 	const char *subject = "push";
 	uint64_t total_bytes = 0;
-	placer_init(&p.placer, &ops, &p);
-	int end = push_measure(n, paths, &total_bytes);
-	if (end != CLI_RUN)
-		return end;
-	p.writer = cairn_xorb_writer_new();
+	push_init(&p, !args->no_dedupe);
+	bool ready = push_items_new(&items, n, paths) && push_measure(&items, &total_bytes);
+	if (folder && items.code != CLI_EXIT_OK)
+		return items.code;
+	enum cairn_status status = ready ? push_open(&p, &args->server, &diag) : CAIRN_E_NOMEM;
 	progress_init(&p.progress, !args->quiet, total_bytes, "sent");
-	enum cairn_status status = p.writer ? server_options_open(&args->server, &p.client, &diag) : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
-		status = push_all(&p, n, paths, &subject, &diag);
+		status = push_all(&p, &items, args, folder != NULL, &subject, &diag);
 	progress_clear(&p.progress);
 	if (status != CAIRN_OK)
 		return cli_fail(subject, status, &diag);
-	return folder ? push_end_folder(&p, folder, args, paths) : push_report(&p, paths, args->json);
+	return folder ? push_end_folder(&p, folder, args, &items) : push_report(&p, &items, args);
 }
 
 static int push_one_folder(const struct push_args *args, const char *path)
@@ -349,7 +275,7 @@ static int push_one_folder(const struct push_args *args, const char *path)
 	enum cairn_status status = push_folder_read(&folder, path, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(path, status, &diag);
-	return push_files(args, (int)folder.manifest.n, folder.paths, &folder);
+	return push_files(args, folder.manifest.n, folder.paths, &folder);
 }
 
 static bool push_is_folder(const char *path)
@@ -358,29 +284,43 @@ static bool push_is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static int push_check_args(const struct cli_command *command, const struct push_args *args, int n, char **paths,
+			   bool folder)
+{
+	int inputs = 0;
+	for (int i = 0; i < n; i++) {
+		inputs += strcmp(paths[i], "-") == 0;
+		if (i > 0 && (folder || push_is_folder(paths[i])))
+			return cli_usage_error(command, "a folder is pushed alone");
+	}
+	if (inputs > 1)
+		return cli_usage_error(command, "standard input can be read once");
+	if (args->name && inputs == 0)
+		return cli_usage_error(command, "--name goes with -, which is standard input");
+	if (args->manifest && !folder)
+		return cli_usage_error(command, "--manifest goes with a folder");
+	return CLI_RUN;
+}
+
 static int push_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct push_args args = {0};
 	int first = 0;
-	const struct cli_option options[] = {SERVER_OPTIONS(&args.server),
-					     {"manifest", NULL, &args.manifest},
-					     {"no-dedupe", &args.no_dedupe, NULL},
-					     {"quiet", &args.quiet, NULL},
-					     {"json", &args.json, NULL}};
+	const struct cli_option options[] = {SERVER_OPTIONS(&args.server), {"manifest", NULL, &args.manifest},
+					     {"name", NULL, &args.name},   {"no-dedupe", &args.no_dedupe, NULL},
+					     {"quiet", &args.quiet, NULL}, {"json", &args.json, NULL}};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
 	if (first == argc)
 		return cli_usage_error(command, "name a file or a folder");
 	bool folder = push_is_folder(argv[first]);
-	for (int i = first + 1; i < argc; i++)
-		if (folder || push_is_folder(argv[i]))
-			return cli_usage_error(command, "a folder is pushed alone");
-	if (args.manifest && !folder)
-		return cli_usage_error(command, "--manifest goes with a folder");
+	end = push_check_args(command, &args, argc - first, argv + first, folder);
+	if (end != CLI_RUN)
+		return end;
 	if (folder)
 		return push_one_folder(&args, argv[first]);
-	return push_files(&args, argc - first, argv + first, NULL);
+	return push_files(&args, (size_t)(argc - first), argv + first, NULL);
 }
 
 const struct cli_command CLI_PUSH = {"push", "upload files, sending only what is new", PUSH_HELP, push_run};

@@ -20,7 +20,7 @@ static void main_help(FILE *out)
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		(void)fprintf(out, "  %-10s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
 	(void)fputs("\n"
-		    "  -h, --help     this help; `cairn COMMAND --help` tells of one command\n"
+		    "  -h, --help     this help; `cairn help COMMAND` tells of one command\n"
 		    "      --version  version of the program\n"
 		    "\n"
 		    "Exit codes: 0 done, 64 usage, 65 bad data, 66 no such file or hash, 69 server\n"
@@ -29,24 +29,53 @@ static void main_help(FILE *out)
 		    out);
 }
 
+static const struct cli_command *main_find(const char *name)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (strcmp(name, COMMANDS[i]->name) == 0)
+			return COMMANDS[i];
+	return NULL;
+}
+
+static int main_no_command(const char *name)
+{
+	cli_error("there is no command \"%s\"; see: cairn --help", name);
+	return CLI_EXIT_USAGE;
+}
+
+/* `cairn help`, and `cairn help COMMAND`. */
+static int main_show_help(int argc, char **argv)
+{
+	const struct cli_command *command = argc > 2 ? main_find(argv[2]) : NULL;
+	if (argc > 3) {
+		cli_error("help takes one command; see: cairn --help");
+		return CLI_EXIT_USAGE;
+	}
+	if (argc > 2 && !command)
+		return main_no_command(argv[2]);
+	if (command)
+		(void)fputs(command->help, stdout);
+	else
+		main_help(stdout);
+	return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
 		main_help(stderr);
 		return CLI_EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-		main_help(stdout);
-		return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;
-	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+		return main_show_help(argc, argv);
 	if (strcmp(argv[1], "--version") == 0) {
 		(void)puts("cairn " CAIRN_VERSION);
 		return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;
 	}
-	for (size_t i = 0; i < N_COMMANDS; i++) {
-		if (strcmp(argv[1], COMMANDS[i]->name) == 0)
-			return COMMANDS[i]->run(COMMANDS[i], argc - 1, argv + 1);
-	}
-	cli_error("there is no command \"%s\"; see: cairn --help", argv[1]);
-	return CLI_EXIT_USAGE;
+	const struct cli_command *command = main_find(argv[1]);
+	bool json = cli_wants_json(argc, argv);
+	int code = command ? command->run(command, argc - 1, argv + 1) : main_no_command(argv[1]);
+	if (json)
+		cli_end_json(code);
+	return code;
 }

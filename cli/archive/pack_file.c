@@ -105,6 +105,8 @@ int pack_list_file(const struct pack_args *args, const char *path)
 	free(slots);
 	if (args->json) {
 		cairn_json_close(&r.json);
+		if (status != CAIRN_OK)
+			report_status(&r, "error", status, &diag);
 		cairn_json_close(&r.json);
 	}
 	return report_end(&r, status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(path, status, &diag));

@@ -25,6 +25,7 @@ static int admin_print(const struct admin_call *call, const struct cairn_buf *an
 		cairn_visible_json(&shown, (const char *)answer->bytes, answer->len);
 		if (shown.status != CAIRN_OK)
 			return cli_fail(call->subject, shown.status, &(struct cairn_diag){0});
+		cli_json_begun();
 		(void)fwrite(shown.bytes, 1, shown.len, stdout);
 		if (answer->bytes[answer->len - 1] != '\n')
 			(void)fputs("\n", stdout);

@@ -50,6 +50,18 @@ int cli_fail(const char *subject, enum cairn_status status, const struct cairn_d
 /** A temporary file that must not be there could not be made (errno). @return CAIRN_E_CONFLICT "file.target" */
 enum cairn_status cli_part_taken(const char *part, struct cairn_diag *diag);
 
+/** Standard output has got the beginning of a JSON value: whoever does so also says in it what fails from then on. */
+void cli_json_begun(void);
+
+/** Is this command line one that wants JSON? Looks for --json before "--". */
+bool cli_wants_json(int argc, char **argv);
+
+/**
+ * For a program that asked for JSON: a command that failed before it printed any gives one object with the failure that
+ * was told last, {"error":{"status","rule","message",...},"subject","exit_code"}. A code of 0 gives nothing.
+ */
+void cli_end_json(int code);
+
 /** The exit code for a status. */
 int cli_exit_of(enum cairn_status status);
 

@@ -1,6 +1,7 @@
 #include "cli/common/cli.h"
 
 #include "base/visible.h"
+#include "cli/common/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,6 +27,67 @@ static void cli_vput(FILE *to, const char *fmt, va_list ap)
 		free(text);
 }
 
+/* --- the failure that was told last, for --json ------------------------------------------------------------------- */
+
+enum { ERRORS_SUBJECT_BYTES_MAX = 4096 };
+
+/* Of the main thread, which alone tells of failures. */
+static struct {
+	bool told, begun;
+	enum cairn_status status; /* CAIRN_OK: only the text is known */
+	struct cairn_diag diag;
+	char subject[ERRORS_SUBJECT_BYTES_MAX];
+} errors_last;
+
+static void errors_remember(const char *subject, enum cairn_status status, const struct cairn_diag *diag)
+{
+	errors_last.told = true;
+	errors_last.status = status;
+	errors_last.diag = *diag;
+	(void)snprintf(errors_last.subject, sizeof(errors_last.subject), "%s", subject);
+}
+
+static void errors_remember_text(enum cairn_status status, const char *fmt, va_list ap) CAIRN_PRINTF(2, 0);
+static void errors_remember_text(enum cairn_status status, const char *fmt, va_list ap)
+{
+	struct cairn_diag diag = {0};
+	(void)vsnprintf(diag.text, sizeof(diag.text), fmt, ap);
+	errors_remember("", status, &diag);
+}
+
+void cli_json_begun(void)
+{
+	errors_last.begun = true;
+}
+
+bool cli_wants_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--json") == 0)
+			return true;
+	return false;
+}
+
+void cli_end_json(int code)
+{
+	struct report r;
+	if (code == CLI_EXIT_OK || errors_last.begun || !errors_last.told)
+		return;
+	if (!errors_last.diag.rule && !errors_last.diag.text[0])
+		(void)snprintf(errors_last.diag.text, sizeof(errors_last.diag.text), "%s",
+			       cairn_status_name(errors_last.status));
+	report_init(&r, true);
+	cairn_json_open_object(&r.json, NULL);
+	report_status(&r, "error", errors_last.status, &errors_last.diag);
+	if (errors_last.subject[0])
+		cairn_json_put_text(&r.json, "subject", errors_last.subject);
+	cairn_json_put_u64(&r.json, "exit_code", (uint64_t)code);
+	cairn_json_close(&r.json);
+	(void)report_end(&r, code);
+}
+
+/* --- telling people ----------------------------------------------------------------------------------------------- */
+
 void cli_line(const char *fmt, ...)
 {
 	va_list ap;
@@ -39,6 +101,9 @@ void cli_error(const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
+	errors_remember_text(CAIRN_OK, fmt, ap);
+	va_end(ap);
+	va_start(ap, fmt);
 	(void)fputs("cairn: ", stderr);
 	cli_vput(stderr, fmt, ap);
 	(void)fputs("\n", stderr);
@@ -48,6 +113,9 @@ void cli_error(const char *fmt, ...)
 int cli_usage_error(const struct cli_command *command, const char *fmt, ...)
 {
 	va_list ap;
+	va_start(ap, fmt);
+	errors_remember_text(CAIRN_E_USAGE, fmt, ap);
+	va_end(ap);
 	va_start(ap, fmt);
 	(void)fprintf(stderr, "cairn %s: ", command->name);
 	cli_vput(stderr, fmt, ap);
@@ -87,6 +155,7 @@ int cli_exit_of(enum cairn_status status)
 
 int cli_fail(const char *subject, enum cairn_status status, const struct cairn_diag *diag)
 {
+	errors_remember(subject, status, diag);
 	(void)fputs("cairn: ", stderr);
 	cli_put_text(stderr, subject);
 	(void)fputs(": ", stderr);

@@ -9,6 +9,8 @@ enum { REPORT_RECORD_BYTES_MAX = 1024 * 1024 };
 
 void report_init(struct report *r, bool is_json)
 {
+	if (is_json)
+		cli_json_begun();
 	r->is_json = is_json;
 	r->buf = cairn_buf_init(REPORT_RECORD_BYTES_MAX);
 	/* The writer borrows the buffer, so r must not move from here on. */

@@ -80,7 +80,7 @@ static enum cairn_status repair_copy(struct repair *p)
 	return status;
 }
 
-static void repair_show(struct repair *p)
+static void repair_show(struct repair *p, enum cairn_status status, const struct cairn_diag *diag)
 {
 	size_t n = cairn_fold_index_of(p->file.f)->n_chunks;
 	if (p->r.is_json) {
@@ -89,6 +89,8 @@ static void repair_show(struct repair *p)
 		cairn_json_put_u64(&p->r.json, "repaired", p->n_repaired);
 		cairn_json_put_u64(&p->r.json, "wrong_bytes", p->n_wrong);
 		cairn_json_put_u64(&p->r.json, "lost", p->n_lost);
+		if (status != CAIRN_OK)
+			report_status(&p->r, "error", status, diag);
 		cairn_json_close(&p->r.json);
 	} else {
 		(void)printf("%zu chunks: %zu repaired, %zu lost%s\n", n, p->n_repaired, p->n_lost,
@@ -118,7 +120,7 @@ int fold_repair(const struct fold_options *o)
 	progress_clear(&p.progress);
 	if (status == CAIRN_OK && p.n_lost == 0)
 		status = fold_output_commit(&p.out, &diag);
-	repair_show(&p);
+	repair_show(&p, status, &diag);
 	int code = p.n_lost > 0 ? CLI_EXIT_DATA : CLI_EXIT_OK;
 	if (status != CAIRN_OK)
 		code = cli_fail(o->output, status, &diag);

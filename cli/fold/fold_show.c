@@ -137,6 +137,8 @@ int fold_verify(const struct fold_options *o)
 		cairn_json_put_u64(&r.json, "chunks", n);
 		cairn_json_put_u64(&r.json, "repairable", n_repairable);
 		cairn_json_put_u64(&r.json, "lost", n_lost);
+		if (status != CAIRN_OK)
+			report_status(&r, "error", status, &diag);
 		cairn_json_close(&r.json);
 	} else {
 		(void)printf("%zu chunks: %zu sound, %zu damaged and repairable, %zu lost\n", n,

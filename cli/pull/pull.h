@@ -25,6 +25,7 @@ struct pull_job {
 	uint64_t first, end; /* what is wanted of it; end exclusive */
 	int dir_fd;          /* folder of the target; -1: standard output */
 	const char *name;    /* in that folder */
+	bool force;          /* the name may be another file's: it is replaced */
 	bool has_mode;
 	unsigned mode;          /* permissions of the new file; else as the umask has it */
 	uint64_t resumed_bytes; /* result: of an earlier pull, hashed again */
@@ -39,7 +40,8 @@ CAIRN_MUST_USE enum cairn_status pull_size(struct pull_crew *crew, const struct 
  * When it fails, NAME.part and NAME.part.state stay, for the next pull to go on, unless they are known to be wrong.
  * @return CAIRN_OK
  *         CAIRN_E_MISMATCH, CAIRN_E_FORMAT  a chunk, the hash or the plan is wrong
- *         CAIRN_E_CONFLICT  the target or NAME.part is not ours to replace, or another pull works on it
+ *         CAIRN_E_CONFLICT  the target or NAME.part is not ours to replace, or another pull works on it;
+ *                           "file.exists" the name is taken, and force is not set
  *         CAIRN_E_FULL, CAIRN_E_IO; as client_request(), client_fetch()
  */
 CAIRN_MUST_USE enum cairn_status pull_file(struct pull_crew *crew, struct pull_job *job, struct cairn_diag *diag);

@@ -5,7 +5,7 @@
 #include "cli/common/input.h"
 #include "cli/common/manifest.h"
 #include "cli/common/report.h"
-#include "cli/common/scan.h"
+#include "cli/pull/pull_target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 struct folder_counts {
-	uint64_t files, fetched, bytes;
+	uint64_t files, fetched, other, bytes; /* other: of another content, and not to be replaced */
 };
 
 static enum cairn_status folder_fail(struct cairn_diag *diag, const char *what, const char *name)
@@ -73,46 +73,33 @@ static enum cairn_status folder_of_file(int root_fd, char *path, int *dir_fd, co
 }
 
 /* Is the file there, and is it what the manifest says? Only permissions are put right. */
-static bool folder_has(int dir_fd, const char *name, const struct manifest_file *file)
+static bool folder_has(const struct pull_job *job, const struct manifest_file *file)
 {
 	struct stat st;
-	struct scan_result result;
-	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != file->size_bytes) {
-		cairn_fd_closep(&fd);
-		return false;
-	}
-	int scan = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	/* Not every client cuts files as we do, so the SHA-256 will do as well. */
-	bool same = scan >= 0 && scan_fd(scan, NULL, NULL, &result, NULL) == CAIRN_OK &&
-		    (cairn_hash_equal(&result.file, &file->hash) ||
-		     memcmp(result.sha256, file->sha256, sizeof(result.sha256)) == 0);
-	if (same && (st.st_mode & 0777U) != file->mode)
-		same = fchmod(fd, (mode_t)file->mode) == 0;
-	cairn_fd_closep(&fd);
-	return same;
+	CLEANUP(cairn_fd_closep) int fd = pull_target_find(job, file->sha256);
+	return fd >= 0 && fstat(fd, &st) == 0 &&
+	       ((st.st_mode & 0777U) == file->mode || fchmod(fd, (mode_t)file->mode) == 0);
 }
 
 static enum cairn_status folder_pull_file(struct pull_crew *crew, int root_fd, const struct manifest_file *file,
-					  struct folder_counts *counts, struct cairn_diag *diag)
+					  bool force, struct folder_counts *counts, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_fd_closep) int dir_fd = -1;
 	struct pull_job job = {.file = file->hash,
 			       .file_bytes = file->size_bytes,
 			       .end = file->size_bytes,
+			       .force = force,
 			       .has_mode = true,
 			       .mode = file->mode};
 	char *path = strdup(file->path);
 	if (!path)
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = folder_of_file(root_fd, path, &dir_fd, &job.name, diag);
-	if (status == CAIRN_OK && folder_has(dir_fd, job.name, file)) {
+	job.dir_fd = dir_fd;
+	if (status == CAIRN_OK && folder_has(&job, file)) {
 		crew->done_bytes += file->size_bytes;
 		progress_draw(&crew->progress, crew->done_bytes, crew->fetched_bytes);
 	} else if (status == CAIRN_OK) {
-		job.dir_fd = dir_fd;
 		status = pull_file(crew, &job, diag);
 		counts->fetched += status == CAIRN_OK;
 	}
@@ -135,16 +122,17 @@ static int folder_report(const struct folder_counts *counts, const struct pull_c
 		cairn_json_put_text(&r.json, "path", folder);
 		cairn_json_put_u64(&r.json, "files", counts->files);
 		cairn_json_put_u64(&r.json, "fetched_files", counts->fetched);
-		cairn_json_put_u64(&r.json, "kept_files", counts->files - counts->fetched);
+		cairn_json_put_u64(&r.json, "kept_files", counts->files - counts->fetched - counts->other);
+		cairn_json_put_u64(&r.json, "other_files", counts->other);
 		cairn_json_put_u64(&r.json, "bytes", counts->bytes);
 		cairn_json_put_u64(&r.json, "fetched_bytes", crew->fetched_bytes);
 		cairn_json_close(&r.json);
 	} else {
 		cli_line("%s: %" PRIu64 " files, %s; %" PRIu64 " files fetched with %s, %" PRIu64 " kept", folder,
 			 counts->files, report_size(sizes[0], counts->bytes), counts->fetched,
-			 report_size(sizes[1], crew->fetched_bytes), counts->files - counts->fetched);
+			 report_size(sizes[1], crew->fetched_bytes), counts->files - counts->fetched - counts->other);
 	}
-	return report_end(&r, CLI_EXIT_OK);
+	return report_end(&r, counts->other > 0 ? CLI_EXIT_CANT_CREATE : CLI_EXIT_OK);
 }
 
 static enum cairn_status folder_open(const char *folder, int *fd, struct cairn_diag *diag)
@@ -155,7 +143,27 @@ static enum cairn_status folder_open(const char *folder, int *fd, struct cairn_d
 	return *fd < 0 ? folder_fail(diag, "open the folder", folder) : CAIRN_OK;
 }
 
-int pull_folder(struct pull_crew *crew, const char *path, const char *folder, bool quiet, bool json)
+/* One after the other. What is of another content is told and left as it is; any other failure ends it. */
+static enum cairn_status folder_pull_files(struct pull_crew *crew, int root_fd, const struct manifest *m, bool force,
+					   struct folder_counts *counts, const char **subject, struct cairn_diag *diag)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct cairn_diag why = {0};
+		*subject = m->files[i].path;
+		enum cairn_status status = folder_pull_file(crew, root_fd, &m->files[i], force, counts, &why);
+		if (status == CAIRN_E_CONFLICT && why.rule && strcmp(why.rule, "file.exists") == 0) {
+			progress_clear(&crew->progress);
+			(void)cli_fail(*subject, status, &why);
+			counts->other++;
+		} else if (status != CAIRN_OK) {
+			*diag = why;
+			return status;
+		}
+	}
+	return CAIRN_OK;
+}
+
+int pull_folder(struct pull_crew *crew, const char *path, const char *folder, const struct pull_folder_options *options)
 {
 	CLEANUP(manifest_fini) struct manifest m = {0};
 	CLEANUP(cairn_fd_closep) int root_fd = -1;
@@ -170,14 +178,14 @@ int pull_folder(struct pull_crew *crew, const char *path, const char *folder, bo
 	}
 	for (size_t i = 0; i < m.n; i++)
 		total_bytes += m.files[i].size_bytes;
-	progress_init(&crew->progress, !quiet, total_bytes, "fetched");
-	for (size_t i = 0; i < m.n && status == CAIRN_OK; i++) {
-		subject = m.files[i].path;
-		status = folder_pull_file(crew, root_fd, &m.files[i], &counts, &diag);
-	}
+	progress_init(&crew->progress, !options->quiet, total_bytes, "fetched");
+	if (status == CAIRN_OK)
+		status = folder_pull_files(crew, root_fd, &m, options->force, &counts, &subject, &diag);
+	subject = status == CAIRN_OK ? folder : subject;
 	/* At once: folders that were made, files that are kept because a pull that was killed had come to them. */
 	if (status == CAIRN_OK && syncfs(root_fd) < 0)
 		status = folder_fail(&diag, "make durable", folder);
 	progress_clear(&crew->progress);
-	return status == CAIRN_OK ? folder_report(&counts, crew, folder, json) : cli_fail(subject, status, &diag);
+	return status == CAIRN_OK ? folder_report(&counts, crew, folder, options->json)
+				  : cli_fail(subject, status, &diag);
 }

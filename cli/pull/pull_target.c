@@ -1,6 +1,7 @@
 #include "cli/pull/pull_target.h"
 
 #include "base/fd.h"
+#include "cli/common/scan.h"
 #include "cli/pull/pull_state.h"
 
 #include <errno.h>
@@ -73,13 +74,19 @@ static enum cairn_status target_open_one(struct pull_target *t, const char *name
 	return CAIRN_OK;
 }
 
-static enum cairn_status target_check_name(const struct pull_target *t, struct cairn_diag *diag)
+static enum cairn_status target_taken(const struct pull_target *t, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "file.exists", CAIRN_NO_OFFSET,
+			  "%.120s is there and holds something else; name another one, or say --force", t->name);
+}
+
+static enum cairn_status target_check_name(const struct pull_target *t, bool force, struct cairn_diag *diag)
 {
 	struct stat st;
 	if (fstatat(t->dir_fd, t->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? CAIRN_OK : target_fail(diag, "look at", t->name);
 	if (S_ISREG(st.st_mode))
-		return CAIRN_OK;
+		return force ? CAIRN_OK : target_taken(t, diag);
 	return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET,
 			  "%.120s is there and is not a regular file; name another one, or - for standard output",
 			  t->name);
@@ -96,7 +103,7 @@ enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job 
 		return CAIRN_E_NOMEM;
 	if (asprintf(&t->state, "%s.part.state", t->name) < 0)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = target_check_name(t, diag);
+	enum cairn_status status = target_check_name(t, job->force, diag);
 	/* The state first: a part without a state is somebody else's file. */
 	if (status == CAIRN_OK)
 		status = target_open_one(t, t->state, &t->state_fd, &state_bytes, diag);
@@ -116,6 +123,23 @@ enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job 
 	return CAIRN_OK;
 }
 
+/* --- what is there already ---------------------------------------------------------------------------------------- */
+
+int pull_target_find(const struct pull_job *job, const uint8_t *sha256)
+{
+	struct stat st;
+	struct scan_result result;
+	int fd = openat(job->dir_fd, job->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool same = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == job->file_bytes;
+	int scan = same ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	same = scan >= 0 && scan_fd(scan, NULL, NULL, &result, NULL) == CAIRN_OK &&
+	       (cairn_hash_equal(&result.file, &job->file) ||
+		(sha256 && memcmp(result.sha256, sha256, sizeof(result.sha256)) == 0));
+	if (!same)
+		cairn_fd_closep(&fd);
+	return fd;
+}
+
 /* --- ending ------------------------------------------------------------------------------------------------------- */
 
 enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_job *job, struct cairn_diag *diag)
@@ -128,8 +152,13 @@ enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_jo
 	 */
 	if (job->has_mode && fchmod(t->part_fd, (mode_t)job->mode) != 0)
 		return target_fail(diag, "complete", t->part);
-	if (renameat(t->dir_fd, t->part, t->dir_fd, t->name) != 0)
+	if (job->force && renameat(t->dir_fd, t->part, t->dir_fd, t->name) != 0)
 		return target_fail(diag, "make", t->name);
+	if (!job->force) {
+		enum cairn_status status = cairn_fd_rename_new(t->dir_fd, t->part, t->dir_fd, t->name);
+		if (status != CAIRN_OK)
+			return errno == EEXIST ? target_taken(t, diag) : target_fail(diag, "make", t->name);
+	}
 	if (fsync(t->dir_fd) != 0)
 		return target_fail(diag, "complete", t->name);
 	(void)unlinkat(t->dir_fd, t->state, 0);

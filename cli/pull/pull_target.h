@@ -16,13 +16,22 @@ void pull_target_fini(struct pull_target *t);
 /**
  * Open, lock and look at what an earlier pull left. An existing NAME.part is only taken over with a state beside it.
  * @return CAIRN_OK
- *         CAIRN_E_CONFLICT  NAME is there and no regular file; NAME.part is not of a pull, or in use by another one
+ *         CAIRN_E_CONFLICT  NAME is there and no regular file, or a file and force is not set; NAME.part is not of a
+ *                           pull, or in use by another one
  *         CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job *job,
 						  struct cairn_diag *diag);
 
-/** Make the file durable and give it its name. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO */
+/**
+ * Look whether NAME is there and is the file of the job, whole: by its size and hash.
+ * @param sha256  does as well, since not every client cuts files as we do; NULL: there is none to compare
+ * @return the open file, the caller's to close; -1: it is not there, or holds something else
+ */
+int pull_target_find(const struct pull_job *job, const uint8_t *sha256);
+
+/** Make the file durable and give it its name. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_CONFLICT somebody
+ *  else took the name meanwhile, and force is not set: NAME.part stays */
 CAIRN_MUST_USE enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_job *job,
 						    struct cairn_diag *diag);
 

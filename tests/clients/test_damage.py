@@ -217,6 +217,7 @@ def whole(server, folder, name, path):
     content = path.read_bytes()
     [got] = hf_client.download(server, folder, [{"hash": name, "size": len(content), "how": "file"}])
     assert got == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    (folder / "out").unlink(missing_ok=True)  # else it is compared, and not fetched
     subprocess.run([cairn.CAIRN, "pull", "--quiet", "--server", server.url, "-o", str(folder / "out"), name], check=True)
     assert (folder / "out").read_bytes() == content
 

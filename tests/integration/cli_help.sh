@@ -20,6 +20,9 @@ for command in $commands; do
   out "Usage: cairn $command"
   out "--help"
   out "Exit codes:"
+  cp "$WORK/out" "$WORK/help"
+  run 0 "$CAIRN" help "$command"
+  cmp -s "$WORK/out" "$WORK/help" || fail "cairn help $command is not cairn $command --help"
   run 0 "$CAIRN" "$command" -h
   run 64 "$CAIRN" "$command" --no-such-option
   no_out
@@ -41,7 +44,23 @@ err "Usage: cairn"
 run 64 "$CAIRN" nonsense
 no_out
 err '"nonsense"'
+run 64 "$CAIRN" help nonsense
+err '"nonsense"'
+run 64 "$CAIRN" help push pull
 run 64 "$CAIRN" hash --json=1 x
+# Whoever asks for JSON gets it of a failure, too: one object, and the exit code in it.
+for args in "push --json" "push --json --no-such-option x" "pull --json abc -o $WORK/x" "query --json abc" "rm --json abc" \
+  "nonsense --json" "stats --json --server http://127.0.0.1:1 --retries 0" "fsck --json --data-dir $WORK/absent" \
+  "fold list --json $WORK/absent" "token --json --key $WORK/absent" "push --json $WORK --server ftp://x" "backup --json --data-dir $WORK/absent $WORK/out.fold"; do
+  got=0
+  # shellcheck disable=SC2086
+  "$CAIRN" $args >"$WORK/out" 2>"$WORK/err" || got=$?
+  is "$(json 'd["exit_code"], len(d["error"]["message"]) > 5, set(d["error"]) >= {"status", "rule", "message"}')" "($got, True, True)" "$args"
+  [ -s "$WORK/err" ] || fail "$args: nothing for people"
+done
+run 66 "$CAIRN" push -- --json # a name
+err "--json: No such file"
+out "0 files"
 run 64 "$CAIRN" push --server
 err "--server needs a value"
 run 64 "$CAIRN" push --server a --server b x

@@ -46,11 +46,25 @@ for name in "${names[@]}"; do
 done
 [ "$(json 'd["fetched_bytes"] > 10 << 20')" = True ] || fail "mixed: only $(json 'd["fetched_bytes"]') bytes fetched"
 for jobs in 1 16; do
+  rm zeros
   run 0 "$CAIRN" pull "${HASH[zeros]}" --output zeros --jobs "$jobs" --json
   [ "$(json 'd["fetched_bytes"] < 100000')" = True ] || fail "zeros: $(json 'd["fetched_bytes"]') bytes fetched"
   same "$WORK/zeros" zeros "zeros with $jobs connections"
 done
-run 0 "$CAIRN" pull "${HASH[mixed]}" -o "$WORK/got/random" # over another file, by a whole path
+# What is there already is not fetched again; what is another's is left as it is, unless one says so.
+run 0 "$CAIRN" pull "${HASH[random]}" -o random --json
+no_err
+is "$(json 'd["kept"], d["bytes"], d["fetched_bytes"]')" "(True, 5242880, 0)" "an identical file"
+run 0 "$CAIRN" pull "${HASH[random]}" -o random
+out "there already with this hash, nothing fetched"
+run 73 "$CAIRN" pull "${HASH[mixed]}" -o "$WORK/got/random" --json
+err "random is there and holds something else"
+is "$(json 'd["error"]["rule"], d["exit_code"]')" "('file.exists', 73)" "another's file, as JSON"
+same "$WORK/random" random
+printf 'x' | dd of=random bs=1 seek=5242879 conv=notrunc status=none # of the right length
+run 73 "$CAIRN" pull "${HASH[random]}" -o random
+no_rest "refused targets"
+run 0 "$CAIRN" pull "${HASH[mixed]}" -o "$WORK/got/random" --force # by a whole path
 out "10.0 MiB"
 same "$WORK/mixed" random
 no_rest "whole files"
@@ -63,7 +77,7 @@ is "$got" 73 "standard output on a full disk"
 # --- ranges
 size=$(stat -c %s "$WORK/mixed")
 for range in 0-0 0-8191 1-70000 5242870-5242890 100000- "$((size - 1))-" "0-$((size - 1))" "9999999-99999999999"; do
-  run 0 "$CAIRN" pull "${HASH[mixed]}" -o part --range "$range"
+  run 0 "$CAIRN" pull "${HASH[mixed]}" -o part --range "$range" --force
   python3 - "$WORK/mixed" part "$range" <<'PY' || fail "range $range"
 import sys
 whole, got = open(sys.argv[1], "rb").read(), open(sys.argv[2], "rb").read()
@@ -71,8 +85,10 @@ a, _, b = sys.argv[3].partition("-")
 assert got == whole[int(a) : int(b) + 1 if b else None]
 PY
 done
+run 73 "$CAIRN" pull "${HASH[mixed]}" -o part --range 1-2 # a range has no hash to compare
+err "file.exists"
 "$CAIRN" pull "${HASH[zeros]}" -o - --range 314572799-314572801 | cmp -s - <(printf '\0en') || fail "range of zeros"
-run 64 "$CAIRN" pull "${HASH[mixed]}" -o part --range "$size-"
+run 64 "$CAIRN" pull "${HASH[mixed]}" -o part --range "$size-" --force
 err "past the end"
 for range in 5-4 x -5 1 1-2-3 99999999999999999999-; do
   run 64 "$CAIRN" pull "${HASH[mixed]}" -o part "--range=$range"
@@ -157,6 +173,21 @@ interrupt() {
   stop_proxy
   [ -s resumed.part ] && [ ! -e resumed ] || fail "an interrupted pull has no part, or its target"
 }
+# A name that somebody takes while a pull is under way is not written over.
+start_proxy stall=2
+"$CAIRN" pull "${HASH[mixed]}" -o taken --server "$PROXY" --jobs 1 2>"$WORK/err" &
+pull=$!
+read -r -t 60 line <&5
+echo precious >taken
+kill -9 "$pull"
+wait "$pull" 2>/dev/null
+stop_proxy
+run 73 "$CAIRN" pull "${HASH[mixed]}" -o taken
+err "file.exists"
+is "$(cat taken)" precious
+run 0 "$CAIRN" pull "${HASH[mixed]}" -o taken --force --json
+[ "$(json 'd["resumed_bytes"] > 1 << 20')" = True ] || fail "nothing resumed with --force"
+same "$WORK/mixed" taken
 interrupt
 run 0 "$CAIRN" pull "${HASH[mixed]}" -o resumed --json
 same "$WORK/mixed" resumed
@@ -193,6 +224,7 @@ on_terminal() { script -qec "$(printf '%q ' "$CAIRN" pull "${HASH[mixed]}" -o ba
 run 0 on_terminal
 out "fetched"
 out " of 10.0 MiB, "
+rm bar
 run 0 on_terminal --quiet
 if grep -qF "[" "$WORK/out"; then fail "--quiet shows a bar"; fi
 
@@ -236,7 +268,12 @@ is "$(json 'd["fetched_files"], d["kept_files"], d["fetched_bytes"]')" "(0, 5, 0
 printf 'y' | dd of=tree/sub/random bs=1 seek=4000000 conv=notrunc status=none
 rm tree/sub/empty
 chmod 600 tree/text
-run 0 "$CAIRN" pull "$WORK/manifest" -o tree
+run 73 "$CAIRN" pull "$WORK/manifest" -o tree --json
+err "sub/random: random is there and holds something else"
+is "$(json 'd["fetched_files"], d["kept_files"], d["other_files"]')" "(1, 3, 1)" "a folder with another's file"
+[ -e tree/sub/empty ] || fail "another's file stops the pull of a folder"
+rm tree/sub/empty
+run 0 "$CAIRN" pull "$WORK/manifest" -o tree --force
 out "2 files fetched"
 diff -r "$WORK/tree" tree || fail "the mended folder is another one"
 is "$(stat -c %a tree/text)" 640 "mode put right"

@@ -32,7 +32,6 @@ err "valid token"
 run 77 env -u CAIRN_TOKEN "$CAIRN" push "${files[@]}"
 run 66 "$CAIRN" push --token-file "$WORK/absent" "${files[@]}"
 run 64 "$CAIRN" push --token-file "$WORK/token" --token x "${files[@]}"
-run 66 "$CAIRN" push --token-file "$WORK/token" "${files[@]}" "$WORK/absent"
 
 # --- all of it, then nothing, then a fifth
 run 0 "$CAIRN" push --json --token-file "$WORK/token" "${files[@]}"
@@ -59,6 +58,37 @@ run 0 on_terminal --no-dedupe
 out "iB of 8.8 MiB, "
 run 0 on_terminal --quiet
 if grep -qF "[" "$WORK/out"; then fail "--quiet shows a bar"; fi
+
+# --- standard input
+run 0 "$CAIRN" push --json --token-file "$WORK/token" - --name words <"$WORK/text"
+is "$(json 'd["files"][0]["path"], d["new_bytes"]')" "('words', 0)" "standard input under a name"
+is "$(json 'd["files"][0]["hash"]')" "$("$CAIRN" hash "$WORK/text" | cut -d ' ' -f 1)" "hash of standard input"
+head -c 3000000 /dev/urandom >"$WORK/piped"
+run 0 "$CAIRN" push --token-file "$WORK/token" "$WORK/empty" - < <(cat "$WORK/piped")
+out "$("$CAIRN" hash "$WORK/piped" | cut -d ' ' -f 1) 3000000 -"
+out "2 files,"
+run 64 "$CAIRN" push --token-file "$WORK/token" - - <"$WORK/text"
+err "read once"
+run 64 "$CAIRN" push --token-file "$WORK/token" --name x "$WORK/text"
+err "--name goes with -"
+run 66 "$CAIRN" push --token-file "$WORK/token" - <&-
+err "standard input"
+
+# --- what cannot be read is left out, and the others are pushed
+head -c 100000 /dev/urandom >"$WORK/one"
+head -c 100000 /dev/urandom >"$WORK/two"
+run 66 "$CAIRN" push --token-file "$WORK/token" "$WORK/one" "$WORK/absent" "$WORK/two"
+err "$WORK/absent: No such file"
+out "2 files,"
+run 66 "$CAIRN" push --json --token-file "$WORK/token" "$WORK/absent" "$WORK/one" "$WORK/two"
+is "$(json '[f.get("error", {}).get("rule") for f in d["files"]], d["new_bytes"]')" "(['file.open', None, None], 0)" "a name that is absent"
+run 66 "$CAIRN" push --json --token-file "$WORK/token" --server http://127.0.0.1:1 "$WORK/absent" # nothing to send: not asked
+is "$(json 'len(d["files"]), d["sent_bytes"]')" "(1, 0)" "no name is there"
+run 74 "$CAIRN" push --token-file "$WORK/token" /proc/self/mem "$WORK/one" # opens, and cannot be read
+err "file.read"
+out "1 file,"
+run 77 "$CAIRN" push --json "$WORK/absent" "$WORK/one" # the server's refusal ends it, and is the object
+is "$(json 'd["exit_code"], d["error"]["rule"], d["error"]["status"]')" "(77, 'server.answer', 'denied')" "a refusal as JSON"
 
 # --- query
 first=$("$CAIRN" hash --chunks "$WORK/random" | awk '$1 == "chunk" { print $2; exit }')

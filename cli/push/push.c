@@ -1,0 +1,213 @@
+#include "cli/push/push.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/common/answer.h"
+#include "cli/common/cli.h"
+#include "cli/common/scan.h"
+#include "cli/push/shards.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PUSH_ANSWER_BYTES_MAX = 1024 * 1024 };
+
+void push_fini(struct push *p)
+{
+	progress_clear(&p->progress);
+	client_freep(&p->client);
+	placer_fini(&p->placer);
+	cairn_xorb_writer_freep(&p->writer);
+	cairn_buf_fini(&p->answer);
+	cairn_buf_fini(&p->dedupe_answer);
+}
+
+/* --- asking for known chunks -------------------------------------------------------------------------------------- */
+
+static enum cairn_status push_learn(struct placer *placer, const struct answer *answer)
+{
+	struct cairn_shard_reader reader = answer->xorbs;
+	struct cairn_shard_xorb xorb;
+	bool more = true;
+	enum cairn_status status = CAIRN_OK;
+	while (status == CAIRN_OK) {
+		uint32_t ordinal = 0;
+		status = cairn_shard_next_xorb(&reader, &xorb, &more, NULL);
+		if (status != CAIRN_OK || !more)
+			break;
+		status = placer_learn_xorb(placer, &xorb.hash, &ordinal);
+		for (uint32_t i = 0; status == CAIRN_OK && i < xorb.n_chunks; i++) {
+			struct cairn_shard_chunk chunk = cairn_shard_xorb_chunk(&xorb, i);
+			status = placer_learn_chunk(placer, &answer->footer.chunk_hash_key, ordinal, i, &chunk.hash);
+		}
+	}
+	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* what is not kept is sent again, that is all */
+}
+
+static enum cairn_status push_query(void *ctx, struct placer *placer, const struct cairn_hash *chunk,
+				    struct cairn_diag *diag)
+{
+	struct push *p = ctx;
+	struct answer answer;
+	struct cairn_diag why = {0};
+	char text[CAIRN_HASH_TEXT_BYTES], path[128];
+	cairn_hash_text(text, chunk);
+	(void)snprintf(path, sizeof(path), "/v1/chunks/default/%s", text);
+	p->queries++;
+	enum cairn_status status = client_request(p->client, CLIENT_GET, path, NULL, 0, &p->dedupe_answer, &why);
+	if (status == CAIRN_E_NOT_FOUND)
+		return CAIRN_OK;
+	if (status != CAIRN_OK) {
+		*diag = why;
+		return status;
+	}
+	if (answer_read(&answer, p->dedupe_answer.bytes, p->dedupe_answer.len, &why) != CAIRN_OK) {
+		progress_clear(&p->progress);
+		cli_error("an answer to a chunk query is not usable, going on without it: %s", why.text);
+		return CAIRN_OK;
+	}
+	if (!answer_is_fresh(&answer, cairn_clock_unix_s()))
+		return CAIRN_OK;
+	p->hits++;
+	return push_learn(placer, &answer);
+}
+
+/* --- sending ------------------------------------------------------------------------------------------------------ */
+
+/* A 2xx answer without the member it must have comes from something that is not a store. */
+static enum cairn_status push_not_a_store(struct cairn_diag *diag, const char *path, const char *member)
+{
+	return cairn_fail(diag, CAIRN_E_BUSY, "server.answer", CAIRN_NO_OFFSET,
+			  "the answer to %.40s has no \"%s\": this is not a store of the protocol", path, member);
+}
+
+static enum cairn_status push_add(void *ctx, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
+				  struct cairn_diag *diag)
+{
+	struct push *p = ctx;
+	(void)diag;
+	return cairn_xorb_writer_add(p->writer, raw, len, chunk);
+}
+
+static enum cairn_status push_send_xorb(struct push *p, const char *path, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
+	size_t len = 0;
+	bool inserted = false;
+	const uint8_t *bytes = cairn_xorb_writer_bytes(p->writer, &len);
+	enum cairn_status status = client_request(p->client, CLIENT_POST, path, bytes, len, &p->answer, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (cairn_json_parse(&json, (const char *)p->answer.bytes, p->answer.len) != CAIRN_OK ||
+	    !cairn_json_bool(cairn_json_get(json, "was_inserted"), &inserted))
+		return push_not_a_store(diag, path, "was_inserted");
+	p->xorbs_sent++;
+	return CAIRN_OK;
+}
+
+static enum cairn_status push_close(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list,
+				    struct cairn_diag *diag)
+{
+	struct push *p = ctx;
+	struct cairn_diag absent = {0};
+	char text[CAIRN_HASH_TEXT_BYTES], path[128];
+	(void)list;
+	cairn_hash_text(text, xorb);
+	(void)snprintf(path, sizeof(path), "/v1/xorbs/default/%s", text);
+	enum cairn_status status = client_request(p->client, CLIENT_HEAD, path, NULL, 0, &p->answer, &absent);
+	if (status == CAIRN_E_NOT_FOUND)
+		status = push_send_xorb(p, path, diag);
+	else if (status != CAIRN_OK)
+		*diag = absent;
+	cairn_xorb_writer_reset(p->writer);
+	progress_draw(&p->progress, p->read_bytes, client_bytes_sent(p->client));
+	return status;
+}
+
+static enum cairn_status push_shard(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+{
+	struct push *p = ctx;
+	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
+	static const char path[] = "/v1/shards";
+	int64_t result = 0;
+	enum cairn_status status = client_request(p->client, CLIENT_POST, path, bytes, len, &p->answer, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (cairn_json_parse(&json, (const char *)p->answer.bytes, p->answer.len) != CAIRN_OK ||
+	    !cairn_json_i64(cairn_json_get(json, "result"), &result))
+		return push_not_a_store(diag, path, "result");
+	p->shards_sent++;
+	p->shards_new += result == 1;
+	return CAIRN_OK;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+void push_init(struct push *p, bool dedupe)
+{
+	static const struct placer_ops ask = {.query = push_query, .add = push_add, .close = push_close};
+	static const struct placer_ops ask_not = {.add = push_add, .close = push_close};
+	*p = (struct push){.answer = cairn_buf_init(PUSH_ANSWER_BYTES_MAX),
+			   .dedupe_answer = cairn_buf_init(ANSWER_BYTES_MAX)};
+	placer_init(&p->placer, dedupe ? &ask : &ask_not, p);
+}
+
+enum cairn_status push_open(struct push *p, const struct server_options *server, struct cairn_diag *diag)
+{
+	p->writer = cairn_xorb_writer_new();
+	return p->writer ? server_options_open(server, &p->client, diag) : CAIRN_E_NOMEM;
+}
+
+uint64_t push_sent_bytes(const struct push *p)
+{
+	return client_bytes_sent(p->client);
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status push_chunk(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
+				    struct cairn_diag *diag)
+{
+	struct push *p = ctx;
+	p->read_bytes += len;
+	progress_draw(&p->progress, p->read_bytes, client_bytes_sent(p->client));
+	enum cairn_status status = placer_chunk(&p->placer, hash, raw, len, diag);
+	p->broken |= status != CAIRN_OK;
+	return status;
+}
+
+static enum cairn_status push_scan(struct push *p, const char *path, struct scan_result *result,
+				   struct cairn_diag *diag)
+{
+	if (strcmp(path, "-") != 0)
+		return scan_file(path, push_chunk, p, result, diag);
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "standard input: %s",
+				  strerror(errno));
+	return scan_fd(fd, push_chunk, p, result, diag);
+}
+
+enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag *diag)
+{
+	struct scan_result result;
+	placer_file_begin(&p->placer);
+	enum cairn_status status = push_scan(p, path, &result, diag);
+	if (status != CAIRN_OK) {
+		p->broken |= status == CAIRN_E_NOMEM;
+		placer_file_drop(&p->placer);
+		return status;
+	}
+	status = placer_file_end(&p->placer, &result.file, result.sha256);
+	p->broken |= status != CAIRN_OK;
+	return status;
+}
+
+enum cairn_status push_end(struct push *p, struct cairn_diag *diag)
+{
+	enum cairn_status status = placer_end(&p->placer, diag);
+	return status == CAIRN_OK ? shards_write(&p->placer, SHARDS_BYTES_MAX, push_shard, p, diag) : status;
+}

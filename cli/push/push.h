@@ -1,0 +1,46 @@
+/* The engine of a push: asks for known chunks, packs and sends what is new, and registers the files. */
+#ifndef CAIRN_CLI_PUSH_H
+#define CAIRN_CLI_PUSH_H
+
+#include "cli/common/progress.h"
+#include "cli/common/server_options.h"
+#include "cli/push/placer.h"
+#include "xorb/writer.h"
+
+/** Zeroed but for what push_init() fills in. Owned by one thread. */
+struct push {
+	struct client *client;
+	struct placer placer; /* its files are those that were pushed, in order */
+	struct cairn_xorb_writer *writer;
+	struct cairn_buf answer;        /* of the request in hand */
+	struct cairn_buf dedupe_answer; /* may be large */
+	struct progress progress;       /* the caller's to begin */
+	bool broken;                    /* the server, or memory: no other file is worth a try */
+	uint64_t read_bytes, queries, hits, xorbs_sent, shards_sent, shards_new;
+};
+
+/** @param dedupe  ask the server for known chunks */
+void push_init(struct push *p, bool dedupe);
+
+/** Clears the progress, too. */
+void push_fini(struct push *p);
+
+/** @return as server_options_open(); CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status push_open(struct push *p, const struct server_options *server,
+					   struct cairn_diag *diag);
+
+/**
+ * Read a file and send what is new of it; it is registered by push_end().
+ * @param path  "-" is standard input
+ * @return as scan_file(); with p->broken set, what the server or memory failed with. Without it the failure is the
+ *         file's, which is left out, and others may follow
+ */
+CAIRN_MUST_USE enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag *diag);
+
+/** Send the last xorb and the shards. @return as client_request(), shards_write() */
+CAIRN_MUST_USE enum cairn_status push_end(struct push *p, struct cairn_diag *diag);
+
+/** Bytes of bodies that the server took. */
+uint64_t push_sent_bytes(const struct push *p);
+
+#endif
