@@ -14,6 +14,7 @@
 #include "server/metrics.h"
 #include "server/sandbox.h"
 #include "server/tls.h"
+#include "server/watchdog.h"
 
 #include <stdatomic.h>
 
@@ -48,6 +49,8 @@ struct app {
 	bool told_of_writes;     /* likewise: that the index cannot be written, or is damaged */
 	atomic_bool drained;     /* so is work for requests: their time is over */
 	int64_t started_unix_s;
+	struct watchdog *watchdog;      /* NULL: nobody asks for one */
+	struct cairn_workers_ask pulse; /* the watchdog's */
 };
 
 static inline struct app *app_of(const struct http_request *req)

@@ -5,6 +5,7 @@
 #include "server/http/listen.h"
 #include "server/log.h"
 #include "server/route/routes.h"
+#include "server/service.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ static const struct http_route *const DAEMON_ROUTES_WITHOUT_HUB[] = {DAEMON_CAS_
 enum {
 	DAEMON_ROUTES_MAX = 64,
 	DAEMON_REPLIES_MS = 1000,
+	DAEMON_STOP_S = 15,       /* for the rest of a stop, once requests and writes have ended */
 	DAEMON_QUICK_WORKERS = 2, /* besides those that verify and wait for the disk, for what a person waits for */
 	DAEMON_LONG_WORKERS =
 		4, /* a packing, a collection, a look at the index, and somebody to say that there is one */
@@ -174,6 +176,7 @@ void daemon_close(struct app *app)
 {
 	cairn_workers_free(app->workers);
 	cairn_workers_free(app->long_workers);
+	cairn_workers_ask_fini(&app->pulse);
 	cairn_cas_free(app->cas);
 	cairn_data_dir_free(app->data_dir);
 	metrics_free(app->metrics);
@@ -243,6 +246,24 @@ static void daemon_tick(void *ctx)
 	route_shards_tick();
 }
 
+static const char *daemon_silent(void *ctx, unsigned timeout_ms)
+{
+	struct app *app = ctx;
+	if (!http_server_answers(app->http, timeout_ms))
+		return "http";
+	return cairn_workers_answer(app->workers, &app->pulse, timeout_ms) ? NULL : "workers";
+}
+
+/* Without a thread to feed it, the watchdog bites, and that is told. */
+static void daemon_watch(struct app *app)
+{
+	const struct watchdog_options options = {
+		.bites_us = service_watchdog_us(), .silent = daemon_silent, .feed = service_feed, .ctx = app};
+	if (options.bites_us > 0 && watchdog_start(&app->watchdog, &options) != CAIRN_OK)
+		LOG(LOG_ERROR, "not_answering", LOG_T("what", "watchdog"),
+		    LOG_T("message", "there is no thread to feed the watchdog"));
+}
+
 enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag *diag)
 {
 	const struct config *c = &app->config;
@@ -263,6 +284,7 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 		.public_url = c->public_url,
 		.tls_retrieve = app->tls ? tls_retrieve() : NULL,
 		.tls_send = app->tls ? tls_send : NULL,
+		.tls_ask = app->tls ? tls_ask : NULL,
 		.cors = &app->cors,
 		.hosts = app->auth.keys ? NULL : &app->hosts,
 		.routes = c->hub ? DAEMON_ROUTES : DAEMON_ROUTES_WITHOUT_HUB,
@@ -272,7 +294,9 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 		.tick = daemon_tick,
 	};
 	enum cairn_status status = http_server_start(&app->http, &options, diag);
-	if (status != CAIRN_OK)
+	if (status == CAIRN_OK)
+		daemon_watch(app);
+	else
 		(void)cairn_fail(diag, status, "start", CAIRN_NO_OFFSET, "%s", cairn_status_name(status));
 	return status;
 }
@@ -280,6 +304,10 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 bool daemon_stop(struct app *app)
 {
 	atomic_store(&app->stopping, true);
+	watchdog_stop(app->watchdog);
+	app->watchdog = NULL;
+	/* Requests, then writes, may each take as long as "drain" says. */
+	service_stopping(2 * app->config.drain_s + DAEMON_STOP_S);
 	http_server_drain(app->http, (unsigned)app->config.drain_s * 1000); /* after it no request begins to wait */
 	atomic_store(&app->drained, true);
 	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to the index */

@@ -8,6 +8,7 @@
 #include "server/log.h"
 #include "server/privileges.h"
 #include "server/sandbox.h"
+#include "server/service.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -67,6 +68,14 @@ static void main_warn_unbound(const struct config *c)
 				     "are taken here; set these"));
 }
 
+static void main_tell_ready(const struct listen_address *bound, bool encrypted)
+{
+	char text[LISTEN_TEXT_BYTES], status[LISTEN_TEXT_BYTES + 32];
+	listen_text(bound, text);
+	(void)snprintf(status, sizeof(status), "serving %s://%s", encrypted ? "https" : "http", text);
+	service_ready(status);
+}
+
 static void main_announce(const struct app *app, const struct listen_address *bound)
 {
 	char text[LISTEN_TEXT_BYTES];
@@ -87,6 +96,7 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	log_flush(); /* who reads the line that follows finds these */
 	(void)printf("cairnd listening on %s://%s\n", app->tls ? "https" : "http", text);
 	(void)fflush(stdout);
+	main_tell_ready(bound, app->tls != NULL);
 }
 
 /* Give up what is not needed for serving. The data folder must be there before, so that it can be kept. */
@@ -151,12 +161,15 @@ static void main_let_signals_kill(const sigset_t *signals)
 }
 
 /* Until SIGTERM or SIGINT. */
-static void main_wait(struct app *app, const sigset_t *signals)
+static void main_wait(struct app *app, const struct listen_address *bound, const sigset_t *signals)
 {
 	int number = 0;
 	while (sigwait(signals, &number) != 0 || number == SIGHUP)
-		if (number == SIGHUP)
+		if (number == SIGHUP) {
+			service_reloading();
 			main_reload(app);
+			main_tell_ready(bound, app->tls != NULL);
+		}
 	LOG(LOG_INFO, "stopping", LOG_T("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
 }
 
@@ -173,7 +186,7 @@ static int main_serve(struct app *app, int listen_fd, const struct listen_addres
 		return main_fail(EXIT_CANNOT_START, &diag);
 	}
 	main_announce(app, bound);
-	main_wait(app, signals);
+	main_wait(app, bound, signals);
 	main_let_signals_kill(signals);
 	if (!daemon_stop(app)) {
 		LOG(LOG_ERROR, "stop_failed",
@@ -197,6 +210,7 @@ static int main_run(struct app *app, int listen_fd, const struct listen_address 
 	/* Before any thread starts: they all must leave these to sigwait(). */
 	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
+	service_open();
 	enum cairn_status status = main_confine(app, &diag);
 	if (status == CAIRN_OK && log_start() != CAIRN_OK)
 		status = cairn_fail(&diag, CAIRN_E_NOMEM, "start", CAIRN_NO_OFFSET,
@@ -207,6 +221,7 @@ static int main_run(struct app *app, int listen_fd, const struct listen_address 
 	}
 	int exit_code = main_serve(app, listen_fd, bound, &signals);
 	log_stop();
+	service_close();
 	return exit_code;
 }
 

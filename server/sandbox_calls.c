@@ -33,7 +33,7 @@ static const char *const CALLS[] = {
 	/* connections */
 	"accept", "accept4", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "getpeername",
 	"getsockname", "getsockopt", "poll", "ppoll", "pselect6", "recvfrom", "recvmsg", "select", "sendfile",
-	"setsockopt", "shutdown",
+	"setsockopt", "shutdown", "socketpair",
 	/* itself */
 	"getegid", "geteuid", "getgid", "getpid", "getrandom", "getrlimit", "getrusage", "getuid", "sysinfo", "times",
 	"uname"};

@@ -241,3 +241,39 @@ void (*tls_retrieve(void))(void)
 {
 	return (void (*)(void))tls_on_handshake;
 }
+
+static size_t tls_ask_session(gnutls_session_t session, const void *bytes, size_t len, char *reply, size_t reply_max)
+{
+	size_t n = 0;
+	int rc;
+	do
+		rc = gnutls_handshake(session);
+	while (rc != 0 && rc != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(rc));
+	if (rc != 0 || gnutls_record_send(session, bytes, len) != (ssize_t)len)
+		return 0;
+	while (n < reply_max) {
+		ssize_t got = gnutls_record_recv(session, reply + n, reply_max - n);
+		if (got <= 0 && (got == 0 || got == GNUTLS_E_AGAIN || gnutls_error_is_fatal((int)got)))
+			break;
+		n += got > 0 ? (size_t)got : 0;
+	}
+	return n;
+}
+
+size_t tls_ask(int fd, const void *bytes, size_t len, char *reply, size_t reply_max)
+{
+	gnutls_certificate_credentials_t credentials;
+	gnutls_session_t session;
+	size_t n = 0;
+	if (gnutls_certificate_allocate_credentials(&credentials) != 0)
+		return 0;
+	if (gnutls_init(&session, GNUTLS_CLIENT) == 0) {
+		gnutls_transport_set_int(session, fd);
+		if (gnutls_set_default_priority(session) == 0 &&
+		    gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials) == 0)
+			n = tls_ask_session(session, bytes, len, reply, reply_max);
+		gnutls_deinit(session);
+	}
+	gnutls_certificate_free_credentials(credentials);
+	return n;
+}

@@ -34,6 +34,9 @@ int64_t tls_expires_unix_s(const struct tls *tls);
  * and a part may have been sent */
 bool tls_send(void *session, const void *bytes, size_t len);
 
+/** Ask as a client that believes any certificate: what http_server_options.tls_ask wants. */
+size_t tls_ask(int fd, const void *bytes, size_t len, char *reply, size_t reply_max);
+
 /** What http_server_options.tls_retrieve wants. */
 void (*tls_retrieve(void))(void);
 

@@ -1,7 +1,7 @@
 #include "base/workers.h"
 
-#include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Turns that are told apart. Two that fall together share one: each gets half of what it could have. */
 enum { WORKERS_TURNS = 256 };
@@ -29,6 +29,7 @@ struct cairn_workers {
 	struct workers_lane lanes[CAIRN_LANES];
 	struct workers_turn turns[WORKERS_TURNS];
 	size_t n_queued, queue_max;
+	uint64_t n_taken; /* pieces of work that got a thread, so far */
 	unsigned n_idle;
 	unsigned turn_running_max;
 	bool closing;
@@ -91,6 +92,7 @@ static struct cairn_work *lane_take(struct cairn_workers *w, enum cairn_lane kin
 	turn->n_queued--;
 	turn->n_running++;
 	lane->n_running++;
+	w->n_taken++;
 	w->n_queued--;
 	return work;
 }
@@ -191,6 +193,78 @@ enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_wor
 	}
 	pthread_mutex_unlock(&w->lock);
 	return status;
+}
+
+/* --- is it alive? ------------------------------------------------------------------------------------------------- */
+
+static void ask_run(struct cairn_work *work)
+{
+	struct cairn_workers_ask *ask = (struct cairn_workers_ask *)work;
+	pthread_mutex_lock(&ask->lock);
+	ask->waiting = false;
+	pthread_cond_signal(&ask->changed);
+	pthread_mutex_unlock(&ask->lock);
+}
+
+static bool ask_make(struct cairn_workers_ask *ask)
+{
+	pthread_condattr_t monotonic;
+	if (ask->made)
+		return true;
+	if (pthread_condattr_init(&monotonic) != 0)
+		return false;
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	ask->made = pthread_mutex_init(&ask->lock, NULL) == 0 && pthread_cond_init(&ask->changed, &monotonic) == 0;
+	(void)pthread_condattr_destroy(&monotonic);
+	return ask->made;
+}
+
+/* Under the lock of the question. @return has it been answered? */
+static bool ask_wait(struct cairn_workers_ask *ask, unsigned timeout_ms)
+{
+	struct timespec until;
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += timeout_ms / 1000;
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	while (ask->waiting && pthread_cond_timedwait(&ask->changed, &ask->lock, &until) == 0)
+		continue;
+	return !ask->waiting;
+}
+
+bool cairn_workers_answer(struct cairn_workers *w, struct cairn_workers_ask *ask, unsigned timeout_ms)
+{
+	if (!ask_make(ask))
+		return false;
+	pthread_mutex_lock(&ask->lock);
+	bool again = ask->waiting;
+	ask->waiting = true;
+	pthread_mutex_unlock(&ask->lock);
+	pthread_mutex_lock(&w->lock);
+	bool moved = ask->n_taken != w->n_taken;
+	ask->n_taken = w->n_taken;
+	pthread_mutex_unlock(&w->lock);
+	if (!again) { /* each under another name, so that nobody's work holds it up time and again */
+		ask->work = (struct cairn_work){.run = ask_run, .lane = CAIRN_LANE_QUICK, .turn = ask->work.turn + 1};
+		if (cairn_workers_submit(w, &ask->work) != CAIRN_OK) {
+			ask->waiting = false;
+			return moved;
+		}
+	}
+	pthread_mutex_lock(&ask->lock);
+	bool answered = ask_wait(ask, timeout_ms);
+	pthread_mutex_unlock(&ask->lock);
+	return answered;
+}
+
+void cairn_workers_ask_fini(struct cairn_workers_ask *ask)
+{
+	if (ask->made) {
+		(void)pthread_cond_destroy(&ask->changed);
+		(void)pthread_mutex_destroy(&ask->lock);
+	}
+	*ask = (struct cairn_workers_ask){0};
 }
 
 size_t cairn_workers_pending(struct cairn_workers *w)

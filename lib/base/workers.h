@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,24 @@ CAIRN_MUST_USE enum cairn_status cairn_workers_new(struct cairn_workers **out, u
 /** Queue work. @return CAIRN_OK; CAIRN_E_BUSY the queue is full, or its turn's part of it, or the pool is closing:
  *  run() will not be called */
 CAIRN_MUST_USE enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_work *work);
+
+/** A question to a pool. Zeroed at first, kept until the pool is closed, for one thread. */
+struct cairn_workers_ask {
+	struct cairn_work work; /* first */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool made, waiting; /* waiting: the last one has not been answered so far */
+	uint64_t n_taken;
+};
+
+/**
+ * Does quick work get a thread in time? A queue that is full tells by having become another since the last question.
+ * @return false: it did not
+ */
+bool cairn_workers_answer(struct cairn_workers *w, struct cairn_workers_ask *ask, unsigned timeout_ms);
+
+/** Release what a question holds. After cairn_workers_close(). Harmless when none was asked. */
+void cairn_workers_ask_fini(struct cairn_workers_ask *ask);
 
 /** Work queued or running now. */
 size_t cairn_workers_pending(struct cairn_workers *w);

@@ -209,9 +209,13 @@ struct http_server_options {
 	 * taken; NULL: HTTP */
 	bool (*tls_send)(void *session, const void *bytes, size_t len);
 	void (*tls_retrieve)(void); /* HTTPS: GnuTLS's gnutls_certificate_retrieve_function2, cast; NULL: HTTP */
-	const char *public_url;     /* NULL: what the client's Host header says */
-	const struct cors *cors;    /* pages of other origins that may call; borrowed; NULL: none */
-	const struct hosts *hosts;  /* names that the Host header may have; borrowed; NULL: any */
+	/** HTTPS: as a client on a connected socket, send and read at least one byte of the reply. The socket has
+	 * timeouts.
+	 * @return bytes read; 0: none. NULL: HTTP */
+	size_t (*tls_ask)(int fd, const void *bytes, size_t len, char *reply, size_t reply_max);
+	const char *public_url;    /* NULL: what the client's Host header says */
+	const struct cors *cors;   /* pages of other origins that may call; borrowed; NULL: none */
+	const struct hosts *hosts; /* names that the Host header may have; borrowed; NULL: any */
 	const struct http_route *const
 		*routes; /* NULL-terminated array of tables, each ended by an entry without a method */
 	void *app;
@@ -238,6 +242,14 @@ void http_server_drain(struct http_server *server, unsigned timeout_ms);
  *  resumed before (the owner finishes its workers first).
  *  @return false: one was not. The server's threads run on with all that they use, so the process can only exit */
 CAIRN_MUST_USE bool http_server_stop(struct http_server *server, unsigned timeout_ms);
+
+/**
+ * Ask the server for something as a client would, on each of its threads: does an answer come, whatever it says? From
+ * one thread at a time. Threads that have all the connections they may have are not asked.
+ * @param timeout_ms  for each of them
+ * @return false: one gave none in time, or the server drains
+ */
+bool http_server_answers(struct http_server *server, unsigned timeout_ms);
 
 struct http_server_stats {
 	unsigned connections;

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 enum {
-	HTTP_THREAD_CONNS = 112,
 	HTTP_LIBRARY_BYTES = 4096, /* of a connection's memory, beside the head: bookkeeping and the reply's head */
 	HTTP_READER_BLOCK_BYTES = 256 * 1024,
 	HTTP_STREAM_BLOCK_BYTES = 4096,
@@ -31,8 +30,7 @@ enum {
 
 static const char HTTP_TLS_PRIORITIES[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";
 
-/* --- what a route may ask ------------------------------------------------------------------------------------------
- */
+/* --- what a route may ask ----------------------------------------------------------------------------------------- */
 
 void *http_app(const struct http_request *req)
 {
@@ -80,8 +78,7 @@ const char *http_query_arg(const struct http_request *req, const char *name)
 	return value;
 }
 
-/* --- replies -------------------------------------------------------------------------------------------------------
- */
+/* --- replies ------------------------------------------------------------------------------------------------------ */
 
 static void http_add_header(void *ctx, const char *name, const char *value)
 {
@@ -305,8 +302,7 @@ void http_reply_file(struct http_request *req, unsigned code, const char *conten
 	http_reply(req, code, content_type, len, response);
 }
 
-/* --- streams -------------------------------------------------------------------------------------------------------
- */
+/* --- streams ------------------------------------------------------------------------------------------------------ */
 
 /* Counted before closing is looked at, while http_server_stop() does both in the other order: one of the two sees the
  * other, and no connection is left suspended when the library is stopped (it would abort the process). */
@@ -417,8 +413,7 @@ void http_reply_pumped(struct http_request *req, unsigned code, const char *cont
 	http_reply(req, code, content_type, len, response);
 }
 
-/* --- waiting -------------------------------------------------------------------------------------------------------
- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req))
 {
@@ -443,8 +438,7 @@ bool http_client_gone(const struct http_request *req)
 	return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-/* --- a request's life ----------------------------------------------------------------------------------------------
- */
+/* --- a request's life --------------------------------------------------------------------------------------------- */
 
 static struct http_conn *http_peer_of(struct MHD_Connection *conn)
 {
@@ -670,8 +664,7 @@ static void http_on_connection(void *cls, struct MHD_Connection *conn, void **so
 				     http_first_head_deadline_ms(server, http_now_ms()));
 }
 
-/* --- the server ----------------------------------------------------------------------------------------------------
- */
+/* --- the server --------------------------------------------------------------------------------------------------- */
 
 static void http_on_log(void *cls, const char *fmt, va_list ap) CAIRN_PRINTF(2, 0);
 
@@ -715,10 +708,15 @@ static void http_tell_version(void)
 		    LOG_T("message", "this version of libmicrohttpd was not tried; run the tests where it matters"));
 }
 
+bool http_server_adopt(struct http_server *server, int fd)
+{
+	const struct sockaddr nobody = {.sa_family = AF_UNIX};
+	return MHD_add_connection(server->daemon, fd, &nobody, sizeof(nobody.sa_family)) == MHD_YES;
+}
+
 static bool http_start_library(struct http_server *server)
 {
 	const struct http_server_options *o = &server->options;
-	unsigned pool = (o->connections_max + HTTP_THREAD_CONNS - 1) / HTTP_THREAD_CONNS;
 	const struct MHD_OptionItem tls[] = {
 		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)HTTP_TLS_PRIORITIES},
 		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)o->tls_retrieve},
@@ -729,7 +727,7 @@ static bool http_start_library(struct http_server *server)
 			(o->tls_retrieve ? MHD_USE_TLS : 0),
 		0, http_on_accept, server, http_on_request, server, MHD_OPTION_EXTERNAL_LOGGER, http_on_log, server,
 		MHD_OPTION_LISTEN_SOCKET, o->listen_fd, MHD_OPTION_CONNECTION_LIMIT, o->connections_max,
-		MHD_OPTION_THREAD_POOL_SIZE, pool < 2 ? 2u : pool, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		MHD_OPTION_THREAD_POOL_SIZE, http_server_threads(server), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		o->head_bytes_max + HTTP_LIBRARY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_s,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK,
 		http_on_uri, server, MHD_OPTION_NOTIFY_COMPLETED, http_on_done, server, MHD_OPTION_NOTIFY_CONNECTION,

@@ -190,6 +190,12 @@ struct http_server *http_server_new(const struct http_server_options *options)
 	return server;
 }
 
+unsigned http_server_threads(const struct http_server *server)
+{
+	unsigned n = (server->options.connections_max + HTTP_THREAD_CONNS - 1) / HTTP_THREAD_CONNS;
+	return n < 2 ? 2 : n;
+}
+
 bool http_server_start_ticker(struct http_server *server)
 {
 	return pthread_create(&server->ticker, NULL, http_tick, server) == 0;

@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -519,12 +520,67 @@ static TCase *waiting(void)
 	return tc;
 }
 
+/* --- does each thread answer? ------------------------------------------------------------------------------------- */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool entered, open;
+} wedge = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void wedge_done(struct http_request *req)
+{
+	pthread_mutex_lock(&wedge.lock);
+	wedge.entered = true;
+	pthread_cond_broadcast(&wedge.changed);
+	while (!wedge.open)
+		pthread_cond_wait(&wedge.changed, &wedge.lock);
+	pthread_mutex_unlock(&wedge.lock);
+	http_reply_json(req, 200, "{}");
+}
+
+static const struct http_route ROUTES_WEDGE[] = {
+	{.method = "GET", .pattern = "/wedge", .name = "wedge", .done = wedge_done},
+	{.method = NULL},
+};
+static const struct http_route *const WEDGE_TABLES[] = {ROUTES_WEDGE, NULL};
+
+/* Whichever of the threads it is that stands still. */
+START_TEST(a_thread_that_stands_still_is_noticed)
+{
+	struct http_server_options o = fixture_options();
+	o.routes = WEDGE_TABLES;
+	o.connections_max = 5 * 112;
+	fixture_start(&o);
+	ck_assert(http_server_answers(fixture_server(), 10000));
+	int fd = client_connect();
+	client_send(fd, "GET /wedge HTTP/1.1\r\nHost: h:1\r\n\r\n");
+	pthread_mutex_lock(&wedge.lock);
+	while (!wedge.entered)
+		pthread_cond_wait(&wedge.changed, &wedge.lock);
+	pthread_mutex_unlock(&wedge.lock);
+	ck_assert(!http_server_answers(fixture_server(), 100));
+	pthread_mutex_lock(&wedge.lock);
+	wedge.open = true;
+	pthread_cond_broadcast(&wedge.changed);
+	pthread_mutex_unlock(&wedge.lock);
+	client_read(fd, &reply, "GET");
+	ck_assert_uint_eq(reply.code, 200);
+	(void)close(fd);
+	ck_assert(http_server_answers(fixture_server(), 10000));
+	http_server_drain(fixture_server(), 0);
+	ck_assert(!http_server_answers(fixture_server(), 100));
+	fixture_stop();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("http");
 	TCase *options = tcase_create("options");
 	tcase_add_test(options, public_url_replaces_the_host);
 	tcase_add_test(options, options_that_cannot_work);
+	tcase_add_test(options, a_thread_that_stands_still_is_noticed);
 	suite_add_tcase(suite, requests());
 	suite_add_tcase(suite, waiting());
 	suite_add_tcase(suite, options);

@@ -267,6 +267,56 @@ START_TEST(one_turn_never_has_the_whole_queue)
 }
 END_TEST
 
+START_TEST(a_question_is_answered_while_quick_work_gets_a_thread)
+{
+	struct cairn_workers *w = NULL;
+	struct cairn_workers_ask ask = {0};
+	struct gate gates[3];
+	ck_assert_int_eq(cairn_workers_new(&w, 3, 1, 8), CAIRN_OK);
+	ck_assert(cairn_workers_answer(w, &ask, 10000));
+	gate_submit(&gates[0], w, CAIRN_LANE_HEAVY, 5);
+	gate_submit(&gates[1], w, CAIRN_LANE_HEAVY, 6);
+	gate_await(&gates[0]);
+	gate_await(&gates[1]);
+	ck_assert(cairn_workers_answer(w, &ask, 10000));
+	gate_submit(&gates[2], w, CAIRN_LANE_QUICK, 7);
+	gate_await(&gates[2]);
+	ck_assert(!cairn_workers_answer(w, &ask, 50));
+	ck_assert(!cairn_workers_answer(w, &ask, 50)); /* it is the same question still */
+	gate_open(&gates[2]);
+	ck_assert(cairn_workers_answer(w, &ask, 10000));
+	ck_assert(cairn_workers_answer(w, &ask, 10000));
+	gate_open(&gates[0]);
+	gate_open(&gates[1]);
+	cairn_workers_free(w);
+	cairn_workers_ask_fini(&ask);
+}
+END_TEST
+
+START_TEST(a_full_queue_tells_by_what_it_has_taken)
+{
+	struct cairn_workers *w = NULL;
+	struct cairn_workers_ask ask = {0};
+	struct gate first, second;
+	struct counted one;
+	atomic_int done = 0;
+	ck_assert_int_eq(cairn_workers_new(&w, 1, 0, 1), CAIRN_OK);
+	gate_enter(&first, w);
+	gate_submit(&second, w, CAIRN_LANE_QUICK, 1);
+	ck_assert(cairn_workers_answer(w, &ask, 10)); /* it has taken one since it was made */
+	ck_assert(!cairn_workers_answer(w, &ask, 10));
+	gate_open(&first);
+	gate_await(&second);
+	one = (struct counted){.work.run = count_one, .done = &done};
+	ck_assert_int_eq(cairn_workers_submit(w, &one.work), CAIRN_OK);
+	ck_assert(cairn_workers_answer(w, &ask, 10));
+	gate_open(&second);
+	cairn_workers_free(w);
+	cairn_workers_ask_fini(&ask);
+	ck_assert_int_eq(done, 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("workers");
@@ -280,6 +330,8 @@ int main(void)
 	tcase_add_test(tc, one_turn_never_has_all_threads);
 	tcase_add_test(tc, turns_alternate_and_quick_work_comes_first);
 	tcase_add_test(tc, one_turn_never_has_the_whole_queue);
+	tcase_add_test(tc, a_question_is_answered_while_quick_work_gets_a_thread);
+	tcase_add_test(tc, a_full_queue_tells_by_what_it_has_taken);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -1,0 +1,77 @@
+/* The server's question to itself: does each of its threads still answer? Over pairs of sockets, since nothing can be
+ * connected to from within the sandbox. Knows no HTTP library. */
+#include "server/http/http_server.h"
+
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char ASK_REQUEST[] = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+static const char ASK_ANSWER[] = "HTTP/1.1 ";
+enum { ASK_ANSWER_LEN = sizeof(ASK_ANSWER) - 1, ASK_FIRST_FD = 64, ASK_TRIES = 256 };
+
+/* A copy of a descriptor whose number is `number` modulo n: by it the thread is chosen. When all near ones are taken,
+ * any.
+ * @return -1: there is none */
+static int ask_numbered(int fd, unsigned number, unsigned n)
+{
+	int from = (int)(ASK_FIRST_FD + (number + n - ASK_FIRST_FD % n) % n);
+	for (unsigned tries = 0; tries < ASK_TRIES; tries++) {
+		int copy = fcntl(fd, F_DUPFD_CLOEXEC, from);
+		if (copy < 0 || copy == from)
+			return copy;
+		(void)close(copy);
+		from += (int)n;
+	}
+	return fcntl(fd, F_DUPFD_CLOEXEC, ASK_FIRST_FD);
+}
+
+static bool ask_set_timeouts(int fd, unsigned timeout_ms)
+{
+	const struct timeval t = {.tv_sec = timeout_ms / 1000, .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
+	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) == 0 &&
+	       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) == 0;
+}
+
+static size_t ask_plainly(int fd, char *reply, size_t reply_max)
+{
+	if (send(fd, ASK_REQUEST, sizeof(ASK_REQUEST) - 1, MSG_NOSIGNAL) != (ssize_t)sizeof(ASK_REQUEST) - 1)
+		return 0;
+	ssize_t n = recv(fd, reply, reply_max, MSG_WAITALL);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static bool ask_thread(struct http_server *server, unsigned number, unsigned timeout_ms)
+{
+	const struct http_server_options *o = &server->options;
+	char reply[ASK_ANSWER_LEN];
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		return false;
+	CLEANUP(cairn_fd_closep) int ours = pair[0];
+	int theirs = ask_numbered(pair[1], number, http_server_threads(server));
+	(void)close(pair[1]);
+	if (theirs < 0 || !ask_set_timeouts(ours, timeout_ms)) {
+		cairn_fd_closep(&theirs);
+		return false;
+	}
+	if (!http_server_adopt(server, theirs))
+		return true; /* full of others */
+	size_t n = o->tls_ask ? o->tls_ask(ours, ASK_REQUEST, sizeof(ASK_REQUEST) - 1, reply, sizeof(reply))
+			      : ask_plainly(ours, reply, sizeof(reply));
+	return n == ASK_ANSWER_LEN && memcmp(reply, ASK_ANSWER, ASK_ANSWER_LEN) == 0;
+}
+
+bool http_server_answers(struct http_server *server, unsigned timeout_ms)
+{
+	unsigned n = http_server_threads(server);
+	if (atomic_load(&server->draining))
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		if (!ask_thread(server, i, timeout_ms))
+			return false;
+	return true;
+}
