@@ -27,6 +27,13 @@ int64_t cairn_clock_unix_s(void)
 	return (int64_t)t.tv_sec + clock_shift_s();
 }
 
+int64_t cairn_clock_unix_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return ((int64_t)t.tv_sec + clock_shift_s()) * 1000 + t.tv_nsec / 1000000;
+}
+
 int64_t cairn_clock_mono_ms(void)
 {
 	struct timespec t;

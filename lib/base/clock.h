@@ -9,6 +9,9 @@
 /** Seconds since 1970, shifted by the test clock if one is set. Any thread. */
 int64_t cairn_clock_unix_s(void);
 
+/** The same in milliseconds. */
+int64_t cairn_clock_unix_ms(void);
+
 /** Milliseconds of a clock that only goes forward and that no test moves; for waits and time limits. Any thread. */
 int64_t cairn_clock_mono_ms(void);
 

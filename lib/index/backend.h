@@ -67,6 +67,14 @@ struct cairn_index_backend {
 					 cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
 	enum cairn_status (*each_organisation)(struct cairn_index *ix, int64_t user, int64_t from_id,
 					       cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
+	enum cairn_status (*repo)(struct cairn_index *ix, enum cairn_index_repo_kind kind, const char *account,
+				  const char *name, struct cairn_index_repo *out);
+	enum cairn_status (*each_repo)(struct cairn_index *ix, int64_t account, enum cairn_index_repo_kind kind,
+				       int64_t from_id, cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
+	enum cairn_status (*object)(struct cairn_index *ix, int64_t repo, const char *path,
+				    struct cairn_index_object *out);
+	enum cairn_status (*each_object)(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
+					 bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
 	enum cairn_status (*last_xorb)(struct cairn_index *ix, int64_t *id); /* the highest number; 0: there is none */
 	/* Fills in all but n_commits, n_writes and n_queued. */
 	void (*describe)(struct cairn_index *ix, struct cairn_index_stats *out);
@@ -114,6 +122,12 @@ struct cairn_index_backend {
 	enum cairn_status (*add_account)(struct cairn_index *ix, struct cairn_index_add_account *add);
 	enum cairn_status (*disable_account)(struct cairn_index *ix, struct cairn_index_disable_account *disable);
 	enum cairn_status (*set_member)(struct cairn_index *ix, struct cairn_index_set_member *set);
+	enum cairn_status (*add_repo)(struct cairn_index *ix, struct cairn_index_add_repo *add);
+	enum cairn_status (*set_repo)(struct cairn_index *ix, struct cairn_index_set_repo *set);
+	enum cairn_status (*move_repo)(struct cairn_index *ix, struct cairn_index_move_repo *move);
+	enum cairn_status (*drop_repo)(struct cairn_index *ix, struct cairn_index_drop_repo *drop);
+	enum cairn_status (*sweep_repos)(struct cairn_index *ix, struct cairn_index_sweep_repos *sweep);
+	enum cairn_status (*change_objects)(struct cairn_index *ix, struct cairn_index_change_objects *change);
 	enum cairn_status (*probe)(struct cairn_index *ix); /* changes nothing that can be seen, but is written */
 
 	/** A write found the disk full, and is undone: give back what can be given. */

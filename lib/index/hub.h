@@ -1,4 +1,5 @@
-/* What a hub asks of an index: whose names there are, and who belongs to whom. */
+/* What a hub asks of an index: whose names there are, who belongs to whom, which repositories there are, and what is in
+ * buckets. */
 #ifndef CAIRN_INDEX_HUB_H
 #define CAIRN_INDEX_HUB_H
 
@@ -89,5 +90,142 @@ struct cairn_index_set_member {
 	bool changed;                    /* result; false: it was so before */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_set_member(struct cairn_index *ix, struct cairn_index_set_member *set);
+
+/* --- repositories ------------------------------------------------------------------------------------------------- */
+
+enum {
+	CAIRN_INDEX_REPO_NAME_MAX = 96, /* bytes of a repository's name */
+	CAIRN_INDEX_PATH_MAX = 1024,    /* bytes of an object's path */
+	CAIRN_INDEX_TYPE_MAX = 127,     /* bytes of an object's media type */
+	CAIRN_INDEX_CHANGES_MAX = 1000, /* of one cairn_index_change_objects() */
+	CAIRN_INDEX_OWNER_BYTES = 32,   /* room for "hub/NUMBER" */
+};
+
+enum cairn_index_repo_kind { CAIRN_INDEX_BUCKET = 4 };
+
+/** A repository. Plain value. */
+struct cairn_index_repo {
+	int64_t id; /* never given again */
+	enum cairn_index_repo_kind kind;
+	int64_t account;                                     /* whose */
+	char account_name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1]; /* as it was made */
+	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* one of its kind and account, whatever the case of its letters */
+	bool is_private;
+	int64_t created_unix_ms, updated_unix_ms;
+	uint64_t n_files, bytes; /* of a bucket: its objects, and the sum of their sizes */
+};
+
+/** The owner under which a repository's files are registered: "hub/NUMBER". Only repositories have such owners: an
+ * upload under one that is not, or not any more, is refused (repo.gone). */
+void cairn_index_repo_owner(char out[static CAIRN_INDEX_OWNER_BYTES], int64_t repo);
+
+/** The repository of this name, in any case. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind,
+						  const char *account, const char *name, struct cairn_index_repo *out);
+
+typedef void cairn_index_visit_repo(void *ctx, const struct cairn_index_repo *repo);
+
+/** Visit the repositories of an account and kind in the order in which they were made, as cairn_index_each_key(). */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_repo(struct cairn_index *ix, int64_t account,
+						       enum cairn_index_repo_kind kind, int64_t from_id,
+						       cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
+
+/** Make a repository. CAIRN_E_CONFLICT: the name is taken, or too long (repo.known). */
+struct cairn_index_add_repo {
+	struct cairn_index_write write;
+	enum cairn_index_repo_kind kind;
+	int64_t account;
+	const char *name; /* borrowed */
+	bool is_private;
+	int64_t id; /* result */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_add_repo(struct cairn_index *ix, struct cairn_index_add_repo *add);
+
+/** Say who may see a repository. CAIRN_E_NOT_FOUND: there is none of this number (repo.unknown). */
+struct cairn_index_set_repo {
+	struct cairn_index_write write;
+	int64_t id;
+	bool is_private;
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_set_repo(struct cairn_index *ix, struct cairn_index_set_repo *set);
+
+/** Give a repository another name. CAIRN_E_NOT_FOUND: likewise; CAIRN_E_CONFLICT: the name is taken, or too long
+ * (repo.known). */
+struct cairn_index_move_repo {
+	struct cairn_index_write write;
+	int64_t id;
+	int64_t account;  /* whose it is to be */
+	const char *name; /* borrowed */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_move_repo(struct cairn_index *ix, struct cairn_index_move_repo *move);
+
+/** Delete a repository: from now on it is not found, its name is free, and no viewer has its files. What it had goes by
+ * cairn_index_sweep_repos(). CAIRN_E_NOT_FOUND: likewise. */
+struct cairn_index_drop_repo {
+	struct cairn_index_write write;
+	int64_t id;
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_drop_repo(struct cairn_index *ix, struct cairn_index_drop_repo *drop);
+
+/** Remove a piece of what deleted repositories had, for about CAIRN_INDEX_GC_MS: objects, and the ownership of files,
+ * also of those that no object ever named. */
+struct cairn_index_sweep_repos {
+	struct cairn_index_write write;
+	int64_t from_file; /* 0, then as it was left */
+	bool more;         /* result: there may be more to remove */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_sweep_repos(struct cairn_index *ix, struct cairn_index_sweep_repos *sweep);
+
+/* --- objects of buckets ------------------------------------------------------------------------------------------- */
+
+/** A file under a path. */
+struct cairn_index_object {
+	const char *path;       /* while it is visited; else NULL */
+	struct cairn_hash file; /* all zero: the empty file */
+	uint64_t size_bytes;
+	bool has_mtime;
+	int64_t mtime_unix_ms; /* what the client said */
+	int64_t uploaded_unix_ms;
+	char type[CAIRN_INDEX_TYPE_MAX + 1]; /* likewise; empty: nothing */
+};
+
+/** The object of this path. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_object(struct cairn_index *ix, int64_t repo, const char *path,
+						    struct cairn_index_object *out);
+
+/** Visit the objects whose paths begin so, in the order of their bytes. A reader of the index is held meanwhile: a
+ * visitor only takes notes.
+ * @param from   the first path that counts; "" for the first there is
+ * @param visit  answers false to end it there
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_object(
+	struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
+	bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
+
+enum cairn_index_change_kind { CAIRN_INDEX_OBJECT_SET, CAIRN_INDEX_OBJECT_COPY, CAIRN_INDEX_OBJECT_DROP };
+
+/** One change of a bucket. */
+struct cairn_index_change {
+	enum cairn_index_change_kind kind;
+	bool has_mtime;
+	const char *path;       /* 1 to CAIRN_INDEX_PATH_MAX bytes; borrowed */
+	struct cairn_hash file; /* of SET and COPY; all zero: the empty file */
+	int64_t source;         /* of COPY: a bucket with an object of that file */
+	int64_t mtime_unix_ms;
+	const char *type; /* at most CAIRN_INDEX_TYPE_MAX bytes; borrowed */
+	bool failed;      /* result: the file is not the bucket's, or none of the source's objects is of it */
+};
+
+/** Change objects of a bucket, all in one transaction and in this order. One that fails changes nothing, and the others
+ * are done. A file that no object of the bucket has any more afterwards is not the bucket's any more; removing what is
+ * not there is no failure. CAIRN_E_NOT_FOUND: there is no such bucket (repo.unknown). */
+struct cairn_index_change_objects {
+	struct cairn_index_write write;
+	int64_t repo;
+	struct cairn_index_change *changes; /* borrowed */
+	uint32_t n;                         /* at most CAIRN_INDEX_CHANGES_MAX */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_change_objects(struct cairn_index *ix,
+							    struct cairn_index_change_objects *change);
 
 #endif

@@ -1,7 +1,10 @@
 /* What can be written: each request with its call. */
 #include "index/backend.h"
 
-enum { REQUEST_CHUNK_BYTES = 40 }; /* of a list, for each chunk */
+enum {
+	REQUEST_CHUNK_BYTES = 40,   /* of a list, for each chunk */
+	REQUEST_OBJECT_BYTES = 200, /* of an object and its owner, about */
+};
 
 static uint64_t request_xorb_bytes(const struct cairn_index_write *write)
 {
@@ -11,6 +14,11 @@ static uint64_t request_xorb_bytes(const struct cairn_index_write *write)
 static uint64_t request_shard_bytes(const struct cairn_index_write *write)
 {
 	return ((const struct cairn_index_put_shard *)write)->body_bytes;
+}
+
+static uint64_t request_changes_bytes(const struct cairn_index_write *write)
+{
+	return (uint64_t)((const struct cairn_index_change_objects *)write)->n * REQUEST_OBJECT_BYTES;
 }
 
 /* The call of a request, and what the writer does with it. Its struct begins with the write. */
@@ -40,3 +48,9 @@ REQUEST(add_telemetry, NULL, false)
 REQUEST(add_account, NULL, false)
 REQUEST(disable_account, NULL, true)
 REQUEST(set_member, NULL, true)
+REQUEST(add_repo, NULL, false)
+REQUEST(set_repo, NULL, true)
+REQUEST(move_repo, NULL, false)
+REQUEST(drop_repo, NULL, true)
+REQUEST(sweep_repos, NULL, true)
+REQUEST(change_objects, request_changes_bytes, false)

@@ -113,6 +113,12 @@ ENGINE_WRITE(add_telemetry)
 ENGINE_WRITE(add_account)
 ENGINE_WRITE(disable_account)
 ENGINE_WRITE(set_member)
+ENGINE_WRITE(add_repo)
+ENGINE_WRITE(set_repo)
+ENGINE_WRITE(move_repo)
+ENGINE_WRITE(drop_repo)
+ENGINE_WRITE(sweep_repos)
+ENGINE_WRITE(change_objects)
 
 /* --- room, and work beside the writes ----------------------------------------------------------------------------- */
 
@@ -181,6 +187,10 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.role = cairn_sqlite_role,
 	.each_member = cairn_sqlite_each_member,
 	.each_organisation = cairn_sqlite_each_organisation,
+	.repo = cairn_sqlite_repo,
+	.each_repo = cairn_sqlite_each_repo,
+	.object = cairn_sqlite_object,
+	.each_object = cairn_sqlite_each_object,
 	.each_telemetry = cairn_sqlite_each_telemetry,
 	.last_xorb = cairn_sqlite_last_xorb,
 	.describe = cairn_sqlite_describe,
@@ -211,6 +221,12 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.add_account = engine_add_account,
 	.disable_account = engine_disable_account,
 	.set_member = engine_set_member,
+	.add_repo = engine_add_repo,
+	.set_repo = engine_set_repo,
+	.move_repo = engine_move_repo,
+	.drop_repo = engine_drop_repo,
+	.sweep_repos = engine_sweep_repos,
+	.change_objects = engine_change_objects,
 	.probe = engine_probe,
 	.make_room = engine_make_room,
 	.use_reserve = engine_use_reserve,

@@ -112,6 +112,16 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_member(struct cairn_index *ix
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_organisation(struct cairn_index *ix, int64_t user, int64_t from_id,
 								cairn_index_visit_member *visit, void *ctx,
 								int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind,
+						   const char *account, const char *name, struct cairn_index_repo *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_repo(struct cairn_index *ix, int64_t account,
+							enum cairn_index_repo_kind kind, int64_t from_id,
+							cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_object(struct cairn_index *ix, int64_t repo, const char *path,
+						     struct cairn_index_object *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_object(
+	struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
+	bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
 							     void (*visit)(void *ctx,
 									   const struct cairn_index_telemetry *row),

@@ -127,6 +127,12 @@ static const struct examine_rule {
 	{1, "numbers of files that could be given again",
 	 "SELECT max(0, coalesce(max(id), 0) - coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'file'), 0))"
 	 " FROM file"},
+	{7, "objects of a bucket that does not own their file",
+	 "SELECT count(*) FROM object o CROSS JOIN repo r ON r.id = o.repo WHERE o.file IS NOT NULL"
+	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = o.file AND w.scope = r.scope)"},
+	{7, "buckets that count other objects, or other bytes, than they have",
+	 "SELECT count(*) FROM repo r WHERE dropped IS NULL AND (files, bytes) IS NOT (SELECT count(*),"
+	 " coalesce(sum(f.size), 0) FROM object o LEFT JOIN file f ON f.id = o.file WHERE o.repo = r.id)"},
 };
 
 static enum cairn_status examine_links(struct examine *e, int64_t version)
@@ -314,7 +320,8 @@ enum cairn_status cairn_sqlite_glance(struct cairn_index *ix, int64_t limit_ms, 
 		"PRAGMA integrity_check('member')",     "PRAGMA integrity_check('xorb')",
 		"PRAGMA integrity_check('file_owner')", "PRAGMA integrity_check('reference')",
 		"PRAGMA integrity_check('claim')",      "PRAGMA integrity_check('file')",
-		"PRAGMA integrity_check('dedupe')",
+		"PRAGMA integrity_check('account')",    "PRAGMA integrity_check('repo')",
+		"PRAGMA integrity_check('object')",     "PRAGMA integrity_check('dedupe')",
 	};
 	enum { OPERATIONS = 10000 }; /* of SQLite, between two looks at the clock: some milliseconds */
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;

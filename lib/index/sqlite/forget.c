@@ -39,7 +39,9 @@ enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_f
 	enum cairn_status status = forget_find(tx, &forget->hash, &id);
 	if (status != CAIRN_OK || id == 0)
 		return status;
-	status = forget_owner(tx, id, forget->owner, &forget->forgotten);
+	status = cairn_tx_drop_objects(tx, id, forget->owner);
+	if (status == CAIRN_OK)
+		status = forget_owner(tx, id, forget->owner, &forget->forgotten);
 	if (status != CAIRN_OK || !forget->forgotten)
 		return status;
 	tx->counts.collection++;
@@ -56,6 +58,9 @@ enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_sh
 				  "there is no such file to share");
 	if (status == CAIRN_OK)
 		status = cairn_tx_scope(tx, share->owner, &owner);
+	if (status == CAIRN_E_NOT_FOUND)
+		return cairn_fail(&share->write.diag, status, "repo.gone", CAIRN_NO_OFFSET,
+				  "there is no such repository, or it was deleted");
 	if (status != CAIRN_OK)
 		return status;
 	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_FILE_OWNER];
@@ -64,4 +69,18 @@ enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_sh
 	status = cairn_sql_run(add);
 	share->shared = status == CAIRN_OK && sqlite3_changes(tx->db) > 0;
 	return status;
+}
+
+enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope)
+{
+	sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DISOWN];
+	bool owned = true;
+	sqlite3_bind_int64(drop, 1, file);
+	sqlite3_bind_int64(drop, 2, scope);
+	enum cairn_status status = cairn_sql_run(drop);
+	if (status != CAIRN_OK || sqlite3_changes(tx->db) == 0)
+		return status;
+	tx->counts.collection++;
+	status = forget_is_owned(tx, file, &owned);
+	return status == CAIRN_OK && !owned ? cairn_tx_drop_file(tx, file) : status;
 }

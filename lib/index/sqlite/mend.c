@@ -1,5 +1,5 @@
 /* What an index says twice is put right from the side that can be trusted: trees from their tables, references from the
- * terms of the files, the offsets of terms from the chunk lists, counts from the rows. */
+ * terms of the files, the offsets of terms from the chunk lists, counts from the rows, owners from the objects. */
 #include "index/examine.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/migrate.h"
@@ -27,6 +27,13 @@ static const char MEND_COUNTS[] =
 	"UPDATE state SET files = (SELECT count(*) FROM file), xorbs = (SELECT count(*) FROM xorb),"
 	" shards = (SELECT count(*) FROM shard), eligible = (SELECT count(*) FROM dedupe),"
 	" stored_bytes = (SELECT coalesce(sum(stored), 0) FROM xorb)";
+
+/* What a bucket has under a path is its own. */
+static const char MEND_BUCKETS[] =
+	"INSERT OR IGNORE INTO file_owner(file, scope) SELECT o.file, r.scope FROM object o"
+	" CROSS JOIN repo r ON r.id = o.repo CROSS JOIN file f ON f.id = o.file;"
+	"UPDATE repo AS r SET (files, bytes) = (SELECT count(*), coalesce(sum(f.size), 0) FROM object o"
+	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = r.id) WHERE dropped IS NULL";
 
 enum mend_stmt { MEND_EXTRA, MEND_HAS_FILE, MEND_DROP, MEND_STMTS };
 
@@ -99,6 +106,8 @@ static enum cairn_status mend_all(sqlite3 *db, const struct cairn_index_mender *
 		status = cairn_offsets_mend(db);
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, "REINDEX");
+	if (status == CAIRN_OK)
+		status = cairn_sql_exec(db, MEND_BUCKETS);
 	return status == CAIRN_OK ? cairn_sql_exec(db, MEND_COUNTS) : status;
 }
 

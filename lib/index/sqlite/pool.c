@@ -8,6 +8,12 @@
 #define POOL_KEYS                                                                                                      \
 	"SELECT k.id, k.digest, k.name, k.repo, k.scopes, k.created, k.revoked, k.account, a.name"                     \
 	" FROM api_key k LEFT JOIN account a ON a.id = k.account"
+#define POOL_REPO                                                                                                      \
+	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes"            \
+	" FROM repo r CROSS JOIN account a ON a.id = r.account WHERE r.dropped IS NULL"
+#define POOL_OBJECT                                                                                                    \
+	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
+	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = ?1"
 #define POOL_ACCOUNT_COLUMNS "a.id, a.kind, a.name, a.fullname, a.email, a.created, a.disabled"
 /* A file is the viewer's to read (?2; NULL: everything is) when that repository registered it, or the operator did. */
 #define POOL_FILE_VISIBLE                                                                                              \
@@ -60,6 +66,11 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_EACH_ORGANISATION] = "SELECT " POOL_ACCOUNT_COLUMNS ", m.role FROM membership m"
 					 " CROSS JOIN account a ON a.id = m.organisation"
 					 " WHERE m.user = ?3 AND m.organisation > ?1 ORDER BY m.organisation LIMIT ?2",
+	[CAIRN_READ_REPO] = POOL_REPO " AND r.kind = ?1 AND r.account = (SELECT id FROM account WHERE name = ?2)"
+				      " AND r.name = ?3",
+	[CAIRN_READ_EACH_REPO] = POOL_REPO " AND r.account = ?3 AND r.kind = ?4 AND r.id > ?1 ORDER BY r.id LIMIT ?2",
+	[CAIRN_READ_OBJECT] = POOL_OBJECT " AND o.path = ?2",
+	[CAIRN_READ_EACH_OBJECT] = POOL_OBJECT " AND o.path >= ?2 ORDER BY o.path",
 	[CAIRN_READ_TELEMETRY] = "SELECT id, at, sender, body FROM telemetry WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
 };
 

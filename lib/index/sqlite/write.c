@@ -20,6 +20,8 @@ enum {
 	TX_CACHE_LOCK_KIB = 1024 * 1024, /* where SQLite has its locks in the file */
 };
 
+static const char TX_REPO_OWNER[] = "hub/"; /* as cairn_index_repo_owner() begins */
+
 static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_BEGIN] = "BEGIN IMMEDIATE",
 	[CAIRN_TX_COMMIT] = "COMMIT",
@@ -95,6 +97,42 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_SET_MEMBERSHIP] = "INSERT INTO membership(organisation, user, role) VALUES(?1, ?2, ?3)"
 				    " ON CONFLICT DO UPDATE SET role = ?3 WHERE role <> ?3",
 	[CAIRN_TX_DROP_MEMBERSHIP] = "DELETE FROM membership WHERE organisation = ?1 AND user = ?2",
+	[CAIRN_TX_FIND_REPO] = "SELECT scope FROM repo WHERE id = ?1 AND dropped IS NULL",
+	[CAIRN_TX_ADD_REPO] = "INSERT OR IGNORE INTO repo(account, kind, name, private, scope, created, updated, files,"
+			      " bytes) VALUES(?1, ?2, ?3, ?4, 0, ?5, ?5, 0, 0)",
+	[CAIRN_TX_SET_REPO_SCOPE] = "UPDATE repo SET scope = ?2 WHERE id = ?1",
+	[CAIRN_TX_SET_REPO] = "UPDATE repo SET private = ?2, updated = ?3 WHERE id = ?1",
+	[CAIRN_TX_MOVE_REPO] = "UPDATE OR IGNORE repo SET account = ?2, name = ?3, updated = ?4 WHERE id = ?1",
+	[CAIRN_TX_DROP_REPO] = "UPDATE repo SET dropped = ?2 WHERE id = ?1",
+	[CAIRN_TX_RENAME_SCOPE] = "UPDATE scope SET name = ?2 WHERE id = ?1",
+	[CAIRN_TX_COUNT_REPO] = "UPDATE repo SET files = files + ?2, bytes = bytes + ?3, updated = ?4 WHERE id = ?1",
+	[CAIRN_TX_FIND_DROPPED_REPO] = "SELECT id, scope FROM repo WHERE dropped IS NOT NULL ORDER BY dropped LIMIT 1",
+	[CAIRN_TX_FORGET_REPO] = "DELETE FROM repo WHERE id = ?1",
+	[CAIRN_TX_FIND_OBJECT] = "SELECT o.file, coalesce(f.size, 0) FROM object o LEFT JOIN file f ON f.id = o.file"
+				 " WHERE o.repo = ?1 AND o.path = ?2",
+	[CAIRN_TX_SET_OBJECT] =
+		"INSERT INTO object(repo, path, file, mtime, uploaded, type) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+		" ON CONFLICT DO UPDATE SET file = ?3, mtime = ?4, uploaded = ?5, type = ?6",
+	[CAIRN_TX_DROP_OBJECT] = "DELETE FROM object WHERE repo = ?1 AND path = ?2",
+	[CAIRN_TX_OBJECT_PAGE] = "SELECT path, file FROM object WHERE repo = ?1 ORDER BY path LIMIT ?2",
+	[CAIRN_TX_HAS_OBJECT] = "SELECT 1 FROM object WHERE file = ?1 AND repo = ?2 LIMIT 1",
+	[CAIRN_TX_HAS_EMPTY] = "SELECT 1 FROM object WHERE file IS NULL AND repo = ?1 LIMIT 1",
+	[CAIRN_TX_FIND_OWN] = "SELECT f.id, f.size FROM file f WHERE f.hash = ?1"
+			      " AND EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope IN (0, ?2))",
+	[CAIRN_TX_FIND_COPIED] = "SELECT f.id, f.size FROM file f WHERE f.hash = ?1"
+				 " AND EXISTS(SELECT 1 FROM object o WHERE o.file = f.id AND o.repo = ?2)",
+	[CAIRN_TX_DISOWN] = "DELETE FROM file_owner WHERE file = ?1 AND scope = ?2",
+	[CAIRN_TX_OWNED_PAGE] = "SELECT file FROM file_owner WHERE scope = ?1 AND file >= ?2 AND file < ?3",
+	[CAIRN_TX_LAST_OWNED] = "SELECT coalesce(max(file), 0) FROM file_owner",
+	[CAIRN_TX_UNCOUNT_FILE] =
+		"UPDATE repo SET files = files - (SELECT count(*) FROM object o WHERE o.file = ?1 AND o.repo = "
+		"repo.id),"
+		" bytes = bytes - (SELECT count(*) FROM object o WHERE o.file = ?1 AND o.repo = repo.id)"
+		" * (SELECT size FROM file WHERE id = ?1) WHERE id IN (SELECT repo FROM object WHERE file = ?1)"
+		" AND (?2 IS NULL OR scope = (SELECT id FROM scope WHERE name = ?2))",
+	[CAIRN_TX_DROP_OBJECTS] =
+		"DELETE FROM object WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE scope ="
+		" (SELECT id FROM scope WHERE name = ?2)))",
 	[CAIRN_TX_ADD_TELEMETRY] = "INSERT INTO telemetry(at, sender, body) VALUES(?1, ?2, ?3)",
 	[CAIRN_TX_DROP_TELEMETRY] = "DELETE FROM telemetry WHERE id <= ?1",
 };
@@ -312,6 +350,9 @@ enum cairn_status cairn_tx_scope(struct cairn_tx *tx, const char *name, int64_t 
 		*id = sqlite3_column_int64(find, 0);
 		return CAIRN_OK;
 	}
+	/* Repositories bring theirs: a token may outlive the repository that it is for. */
+	if (strncmp(name, TX_REPO_OWNER, sizeof(TX_REPO_OWNER) - 1) == 0)
+		return CAIRN_E_NOT_FOUND;
 	cairn_sql_bind_text(tx->stmt[CAIRN_TX_ADD_SCOPE], 1, name);
 	status = cairn_sql_run(tx->stmt[CAIRN_TX_ADD_SCOPE]);
 	*id = sqlite3_last_insert_rowid(tx->db);

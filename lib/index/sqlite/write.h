@@ -68,6 +68,29 @@ enum cairn_tx_stmt {
 	CAIRN_TX_DISABLE_ACCOUNT,
 	CAIRN_TX_SET_MEMBERSHIP,
 	CAIRN_TX_DROP_MEMBERSHIP,
+	CAIRN_TX_FIND_REPO,
+	CAIRN_TX_ADD_REPO,
+	CAIRN_TX_SET_REPO_SCOPE,
+	CAIRN_TX_SET_REPO,
+	CAIRN_TX_MOVE_REPO,
+	CAIRN_TX_DROP_REPO,
+	CAIRN_TX_RENAME_SCOPE,
+	CAIRN_TX_COUNT_REPO,
+	CAIRN_TX_FIND_DROPPED_REPO,
+	CAIRN_TX_FORGET_REPO,
+	CAIRN_TX_FIND_OBJECT,
+	CAIRN_TX_SET_OBJECT,
+	CAIRN_TX_DROP_OBJECT,
+	CAIRN_TX_OBJECT_PAGE,
+	CAIRN_TX_HAS_OBJECT,   /* of a file, in a repository */
+	CAIRN_TX_HAS_EMPTY,    /* an object of the empty file */
+	CAIRN_TX_FIND_OWN,     /* a file by its hash that an owner or the operator has */
+	CAIRN_TX_FIND_COPIED,  /* the same that an object of a repository has */
+	CAIRN_TX_DISOWN,       /* DROP_FILE_OWNER by the owner's number */
+	CAIRN_TX_OWNED_PAGE,   /* files of an owner, in a range of numbers */
+	CAIRN_TX_LAST_OWNED,   /* the highest number of a file that has an owner */
+	CAIRN_TX_UNCOUNT_FILE, /* takes the objects of a file out of what their repositories count */
+	CAIRN_TX_DROP_OBJECTS, /* of a file */
 	CAIRN_TX_ADD_TELEMETRY,
 	CAIRN_TX_DROP_TELEMETRY,
 	CAIRN_TX_STMTS,
@@ -151,10 +174,26 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_add_account(struct cairn_tx *tx, struc
 CAIRN_MUST_USE enum cairn_status cairn_tx_disable_account(struct cairn_tx *tx,
 							  struct cairn_index_disable_account *disable);
 CAIRN_MUST_USE enum cairn_status cairn_tx_set_member(struct cairn_tx *tx, struct cairn_index_set_member *set);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add);
+CAIRN_MUST_USE enum cairn_status cairn_tx_set_repo(struct cairn_tx *tx, struct cairn_index_set_repo *set);
+CAIRN_MUST_USE enum cairn_status cairn_tx_move_repo(struct cairn_tx *tx, struct cairn_index_move_repo *move);
+CAIRN_MUST_USE enum cairn_status cairn_tx_drop_repo(struct cairn_tx *tx, struct cairn_index_drop_repo *drop);
+CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_repos(struct cairn_tx *tx, struct cairn_index_sweep_repos *sweep);
+CAIRN_MUST_USE enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx,
+							 struct cairn_index_change_objects *change);
+/** The number of a repository's owner. @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such repository (repo.unknown)
+ */
+CAIRN_MUST_USE enum cairn_status cairn_tx_find_repo(struct cairn_tx *tx, int64_t repo, int64_t *scope,
+						    struct cairn_diag *diag);
+/** A file is no owner's any more: without any other owner it goes. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope);
+/** Before a file is taken from this owner (NULL: from all): the objects that have it go. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner);
 /** Changes nothing that can be seen, but is written. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_probe(struct cairn_tx *tx);
 
-/** The number of a name, made when it has none. */
+/** The number of a name, made when it has none. @return CAIRN_OK; CAIRN_E_NOT_FOUND it is the owner of a repository
+ * that is not there; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_tx_scope(struct cairn_tx *tx, const char *name, int64_t *id);
 
 /** A row of xorb. */

@@ -1,0 +1,476 @@
+/* What a hub asks of an index: repositories, and the objects of buckets with the files that they keep. */
+#include "support/index_fixture.h"
+#include "support/tempdir.h"
+
+#include "base/clock.h"
+#include "index/hub.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct tempdir folder;
+static struct cairn_index *ix;
+static int64_t ann, team;
+
+static int64_t add_account(enum cairn_index_account_kind kind, const char *name)
+{
+	struct cairn_index_add_account request = {.kind = kind, .name = name, .fullname = "", .email = ""};
+	ck_assert_int_eq(cairn_index_add_account(ix, &request), CAIRN_OK);
+	return request.id;
+}
+
+static void set_up(void)
+{
+	folder = tempdir_new();
+	ix = fx_open(folder.path);
+	ann = add_account(CAIRN_INDEX_USER, "Ann");
+	team = add_account(CAIRN_INDEX_ORGANISATION, "team");
+}
+
+static void tear_down(void)
+{
+	cairn_index_free(ix);
+	tempdir_fini(&folder);
+}
+
+static enum cairn_status add(int64_t account, const char *name, bool is_private, int64_t *id)
+{
+	struct cairn_index_add_repo request = {
+		.kind = CAIRN_INDEX_BUCKET, .account = account, .name = name, .is_private = is_private};
+	enum cairn_status status = cairn_index_add_repo(ix, &request);
+	*id = request.id;
+	return status;
+}
+
+static int64_t bucket(const char *name)
+{
+	int64_t id;
+	ck_assert_int_eq(add(ann, name, false, &id), CAIRN_OK);
+	return id;
+}
+
+static enum cairn_status find(const char *account, const char *name, struct cairn_index_repo *out)
+{
+	return cairn_index_repo(ix, CAIRN_INDEX_BUCKET, account, name, out);
+}
+
+static const char *owner_of(int64_t repo)
+{
+	static char owner[CAIRN_INDEX_OWNER_BYTES];
+	cairn_index_repo_owner(owner, repo);
+	return owner;
+}
+
+/* Upload file `number` under an owner. */
+static enum cairn_status upload(uint64_t number, const char *owner)
+{
+	struct fx_shard s;
+	struct fx_xorb x = fx_xorb_new(number, 4);
+	(void)fx_xorb_put(ix, &x);
+	fx_shard_init(&s, number);
+	s.owner = owner;
+	fx_shard_xorb(&s, &x, 0);
+	fx_shard_file(&s, number, &x, 0, 4);
+	enum cairn_status status = fx_shard_put(ix, &s);
+	fx_xorb_fini(&x);
+	return status;
+}
+
+static void uploaded(uint64_t number, const char *owner)
+{
+	ck_assert_int_eq(upload(number, owner), CAIRN_OK);
+}
+
+static struct cairn_index_change set(const char *path, uint64_t number)
+{
+	struct cairn_index_change change = {.kind = CAIRN_INDEX_OBJECT_SET, .path = path, .type = ""};
+	if (number != 0)
+		change.file = fx_hash("file", number);
+	return change;
+}
+
+static struct cairn_index_change copy(const char *path, uint64_t number, int64_t source)
+{
+	struct cairn_index_change change = set(path, number);
+	change.kind = CAIRN_INDEX_OBJECT_COPY;
+	change.source = source;
+	return change;
+}
+
+static struct cairn_index_change drop(const char *path)
+{
+	return (struct cairn_index_change){.kind = CAIRN_INDEX_OBJECT_DROP, .path = path};
+}
+
+static enum cairn_status change_all(int64_t repo, struct cairn_index_change *changes, uint32_t n)
+{
+	struct cairn_index_change_objects request = {.repo = repo, .changes = changes, .n = n};
+	return cairn_index_change_objects(ix, &request);
+}
+
+/* @return whether it was done */
+static bool change_one(int64_t repo, struct cairn_index_change change)
+{
+	ck_assert_int_eq(change_all(repo, &change, 1), CAIRN_OK);
+	return !change.failed;
+}
+
+static bool take_path(void *ctx, const struct cairn_index_object *object)
+{
+	char *text = ctx;
+	size_t at = strlen(text);
+	(void)snprintf(text + at, 64 - at, "%s ", object->path);
+	return strcmp(object->path, "stop") != 0;
+}
+
+static const char *paths(int64_t repo, const char *prefix, const char *from)
+{
+	static char text[64];
+	text[0] = '\0';
+	ck_assert_int_eq(cairn_index_each_object(ix, repo, prefix, from, take_path, text), CAIRN_OK);
+	return text;
+}
+
+static void counts_are(const char *name, uint64_t n_files, uint64_t bytes)
+{
+	struct cairn_index_repo repo;
+	ck_assert_int_eq(find("ann", name, &repo), CAIRN_OK);
+	ck_assert_uint_eq(repo.n_files, n_files);
+	ck_assert_uint_eq(repo.bytes, bytes);
+}
+
+static uint64_t size_of_file(uint64_t number)
+{
+	struct cairn_index_file file;
+	struct cairn_hash hash = fx_hash("file", number);
+	ck_assert_int_eq(cairn_index_file(ix, &hash, NULL, false, &file), CAIRN_OK);
+	return file.size_bytes;
+}
+
+/* --- repositories ------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_name_is_taken_once_in_an_account)
+{
+	int64_t one, other, id, now = cairn_clock_unix_ms();
+	struct cairn_index_repo repo;
+	ck_assert_int_eq(add(ann, "Data", true, &one), CAIRN_OK);
+	ck_assert_int_eq(add(team, "data", false, &other), CAIRN_OK);
+	ck_assert_int_eq(add(ann, "dATA", false, &id), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(find("ANN", "data", &repo), CAIRN_OK);
+	ck_assert_int_eq(repo.id, one);
+	ck_assert_int_eq(repo.account, ann);
+	ck_assert_str_eq(repo.account_name, "Ann");
+	ck_assert_str_eq(repo.name, "Data");
+	ck_assert(repo.is_private);
+	ck_assert_int_ge(repo.created_unix_ms, now);
+	ck_assert_uint_eq(repo.n_files, 0);
+	ck_assert_int_eq(find("team", "data", &repo), CAIRN_OK);
+	ck_assert_int_eq(repo.id, other);
+	ck_assert(!repo.is_private);
+	ck_assert_int_eq(find("ann", "none", &repo), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(find("none", "data", &repo), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(names_at_their_limits)
+{
+	char name[CAIRN_INDEX_REPO_NAME_MAX + 2];
+	int64_t id;
+	memset(name, 'n', sizeof(name));
+	name[CAIRN_INDEX_REPO_NAME_MAX + 1] = '\0';
+	ck_assert_int_eq(add(ann, name, false, &id), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(add(ann, "", false, &id), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(add(ann, name + 1, false, &id), CAIRN_OK);
+}
+END_TEST
+
+static void take_name(void *ctx, const struct cairn_index_repo *repo)
+{
+	char *text = ctx;
+	size_t at = strlen(text);
+	(void)snprintf(text + at, 64 - at, "%s ", repo->name);
+}
+
+START_TEST(moved_set_and_listed)
+{
+	int64_t one, id, next;
+	struct cairn_index_repo repo;
+	char text[64] = "";
+	one = bucket("one");
+	(void)bucket("two");
+	struct cairn_index_set_repo hide = {.id = one, .is_private = true};
+	ck_assert_int_eq(cairn_index_set_repo(ix, &hide), CAIRN_OK);
+	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_OK);
+	ck_assert(repo.is_private);
+	ck_assert_int_eq(cairn_index_each_repo(ix, ann, CAIRN_INDEX_BUCKET, 0, take_name, text, &next), CAIRN_OK);
+	ck_assert_str_eq(text, "one two ");
+	struct cairn_index_move_repo move = {.id = one, .account = ann, .name = "TWO"};
+	ck_assert_int_eq(cairn_index_move_repo(ix, &move), CAIRN_E_CONFLICT);
+	move = (struct cairn_index_move_repo){.id = one, .account = team, .name = "two"};
+	ck_assert_int_eq(cairn_index_move_repo(ix, &move), CAIRN_OK);
+	ck_assert_int_eq(find("team", "two", &repo), CAIRN_OK);
+	ck_assert_int_eq(repo.id, one);
+	ck_assert(repo.is_private);
+	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_E_NOT_FOUND);
+	/* Its own name in other letters is no other's. */
+	move = (struct cairn_index_move_repo){.id = one, .account = team, .name = "Two"};
+	ck_assert_int_eq(cairn_index_move_repo(ix, &move), CAIRN_OK);
+	ck_assert_int_eq(add(ann, "one", false, &id), CAIRN_OK);
+	ck_assert_int_gt(id, one);
+	struct cairn_index_set_repo none = {.id = 99};
+	struct cairn_index_move_repo nowhere = {.id = 99, .account = ann, .name = "x"};
+	struct cairn_index_drop_repo nothing = {.id = 99};
+	ck_assert_int_eq(cairn_index_set_repo(ix, &none), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_move_repo(ix, &nowhere), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_drop_repo(ix, &nothing), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+/* --- objects ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(an_object_keeps_what_was_said_of_it)
+{
+	int64_t one = bucket("one"), now = cairn_clock_unix_ms();
+	struct cairn_index_object object;
+	struct cairn_hash hash = fx_hash("file", 1);
+	uploaded(1, owner_of(one));
+	struct cairn_index_change change = set("a/b", 1);
+	change.has_mtime = true;
+	change.mtime_unix_ms = 1234567890123;
+	change.type = "text/plain";
+	ck_assert(change_one(one, change));
+	ck_assert(change_one(one, set("empty", 0)));
+	ck_assert_int_eq(cairn_index_object(ix, one, "a/b", &object), CAIRN_OK);
+	ck_assert_mem_eq(&object.file, &hash, sizeof(hash));
+	ck_assert_uint_eq(object.size_bytes, size_of_file(1));
+	ck_assert(object.has_mtime);
+	ck_assert_int_eq(object.mtime_unix_ms, 1234567890123);
+	ck_assert_int_ge(object.uploaded_unix_ms, now);
+	ck_assert_str_eq(object.type, "text/plain");
+	ck_assert_int_eq(cairn_index_object(ix, one, "empty", &object), CAIRN_OK);
+	ck_assert_uint_eq(object.size_bytes, 0);
+	ck_assert(!object.has_mtime);
+	ck_assert_int_eq(cairn_index_object(ix, one, "a", &object), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_object(ix, one, "A/b", &object), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_object(ix, one + 1, "a/b", &object), CAIRN_E_NOT_FOUND);
+	counts_are("one", 2, size_of_file(1));
+}
+END_TEST
+
+START_TEST(paths_are_listed_in_the_order_of_their_bytes)
+{
+	int64_t one = bucket("one"), two = bucket("two");
+	static const char *const NAMES[] = {"b", "a", "a/z", "a.b", "\xc3\xa4", "Z", "stop", "zz"};
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
+		ck_assert(change_one(one, set(NAMES[i], 0)));
+	ck_assert(change_one(two, set("a", 0)));
+	ck_assert_str_eq(paths(one, "", ""), "Z a a.b a/z b stop ");
+	ck_assert_str_eq(paths(one, "a", ""), "a a.b a/z ");
+	ck_assert_str_eq(paths(one, "a", "a.b"), "a.b a/z ");
+	ck_assert_str_eq(paths(one, "a", "a.c"), "a/z ");
+	ck_assert_str_eq(paths(one, "a", "Q"), "a a.b a/z ");
+	ck_assert_str_eq(paths(one, "a/", ""), "a/z ");
+	ck_assert_str_eq(paths(one, "z", ""), "zz ");
+	ck_assert_str_eq(paths(one, "none", ""), "");
+	ck_assert_str_eq(paths(two, "", ""), "a ");
+}
+END_TEST
+
+START_TEST(only_files_of_its_own_are_taken)
+{
+	int64_t one = bucket("one"), two = bucket("two");
+	uploaded(1, owner_of(one));
+	uploaded(2, "");
+	uploaded(3, "models/a/b");
+	ck_assert(change_one(one, set("a", 1)));
+	ck_assert(change_one(one, set("b", 2))); /* the operator's, which all may read */
+	ck_assert(!change_one(one, set("c", 3)));
+	ck_assert(!change_one(one, set("c", 4)));
+	ck_assert(!change_one(two, set("c", 1)));
+	ck_assert_str_eq(paths(one, "", ""), "a b ");
+	ck_assert_str_eq(paths(two, "", ""), "");
+	/* A failure among others changes nothing by itself. */
+	struct cairn_index_change some[] = {set("d", 1), set("a", 3), drop("b")};
+	ck_assert_int_eq(change_all(one, some, 3), CAIRN_OK);
+	ck_assert(!some[0].failed && some[1].failed && !some[2].failed);
+	ck_assert_str_eq(paths(one, "", ""), "a d ");
+	counts_are("one", 2, 2 * size_of_file(1));
+	ck_assert_int_eq(change_all(99, some, 3), CAIRN_E_NOT_FOUND);
+	static struct cairn_index_change many[CAIRN_INDEX_CHANGES_MAX + 1];
+	ck_assert_int_eq(change_all(one, many, CAIRN_INDEX_CHANGES_MAX + 1), CAIRN_E_LIMIT);
+}
+END_TEST
+
+START_TEST(a_copy_needs_an_object_of_the_source)
+{
+	int64_t one = bucket("one"), two = bucket("two");
+	uploaded(1, owner_of(one));
+	ck_assert(!change_one(two, copy("x", 1, one))); /* uploaded there, but under no path */
+	ck_assert(!change_one(two, copy("e", 0, one)));
+	ck_assert(change_one(one, set("a", 1)));
+	ck_assert(change_one(one, set("e", 0)));
+	ck_assert(change_one(two, copy("x", 1, one)));
+	ck_assert(change_one(two, copy("e", 0, one)));
+	ck_assert(!change_one(two, copy("y", 2, one)));
+	ck_assert(fx_sees(ix, owner_of(two), 1));
+	/* It is the copy's own from now on. */
+	ck_assert(change_one(one, drop("a")));
+	ck_assert(!fx_sees(ix, owner_of(one), 1));
+	ck_assert(fx_sees(ix, owner_of(two), 1));
+	ck_assert_str_eq(paths(two, "", ""), "e x ");
+}
+END_TEST
+
+START_TEST(what_no_object_has_is_given_back)
+{
+	int64_t one = bucket("one");
+	uploaded(1, owner_of(one));
+	uploaded(2, owner_of(one));
+	ck_assert(change_one(one, set("a", 1)));
+	ck_assert(change_one(one, set("b", 1)));
+	ck_assert(change_one(one, drop("a")));
+	ck_assert(fx_sees(ix, NULL, 1));
+	ck_assert(change_one(one, set("b", 2))); /* written over */
+	ck_assert(!fx_sees(ix, NULL, 1));
+	ck_assert(change_one(one, set("b", 2)));
+	ck_assert(fx_sees(ix, NULL, 2));
+	/* Given up and taken again in one go: it stays. */
+	struct cairn_index_change around[] = {drop("b"), set("c", 2)};
+	ck_assert_int_eq(change_all(one, around, 2), CAIRN_OK);
+	ck_assert(!around[1].failed);
+	ck_assert(fx_sees(ix, owner_of(one), 2));
+	ck_assert(change_one(one, drop("none")));
+	ck_assert(change_one(one, drop("c")));
+	ck_assert(!fx_sees(ix, NULL, 2));
+	counts_are("one", 0, 0);
+	/* An upload of what is gone is not known any more, and brings it again. */
+	uploaded(2, owner_of(one));
+	ck_assert(change_one(one, set("c", 2)));
+}
+END_TEST
+
+START_TEST(what_others_have_stays_theirs)
+{
+	int64_t one = bucket("one");
+	uploaded(1, owner_of(one));
+	uploaded(1, "models/a/b");
+	ck_assert(change_one(one, set("a", 1)));
+	ck_assert(change_one(one, drop("a")));
+	ck_assert(!fx_sees(ix, owner_of(one), 1));
+	ck_assert(fx_sees(ix, "models/a/b", 1));
+}
+END_TEST
+
+START_TEST(a_file_that_is_forgotten_takes_its_objects_along)
+{
+	int64_t one = bucket("one"), two = bucket("two");
+	uploaded(1, owner_of(one));
+	uploaded(1, owner_of(two));
+	ck_assert(change_one(one, set("a", 1)));
+	ck_assert(change_one(one, set("b", 1)));
+	ck_assert(change_one(two, set("a", 1)));
+	struct cairn_index_forget_file forget = {.hash = fx_hash("file", 1), .owner = owner_of(one)};
+	ck_assert_int_eq(cairn_index_forget_file(ix, &forget), CAIRN_OK);
+	ck_assert(forget.forgotten);
+	ck_assert_str_eq(paths(one, "", ""), "");
+	counts_are("one", 0, 0);
+	ck_assert_str_eq(paths(two, "", ""), "a ");
+	ck_assert(change_one(two, set("b", 1)));
+	forget.owner = NULL;
+	ck_assert_int_eq(cairn_index_forget_file(ix, &forget), CAIRN_OK);
+	ck_assert_str_eq(paths(two, "", ""), "");
+	counts_are("two", 0, 0);
+	ck_assert(!fx_sees(ix, NULL, 1));
+}
+END_TEST
+
+/* --- deleted ------------------------------------------------------------------------------------------------------ */
+
+static unsigned sweep(void)
+{
+	struct cairn_index_sweep_repos request = {0};
+	unsigned n = 0;
+	do {
+		ck_assert_int_eq(cairn_index_sweep_repos(ix, &request), CAIRN_OK);
+		n++;
+	} while (request.more && n < 1000);
+	return n;
+}
+
+START_TEST(a_deleted_one_is_gone_at_once_and_its_files_later)
+{
+	int64_t one = bucket("one"), two = bucket("two"), again;
+	char owner[CAIRN_INDEX_OWNER_BYTES];
+	struct cairn_index_repo repo;
+	struct cairn_index_drop_repo drop_one = {.id = one};
+	cairn_index_repo_owner(owner, one);
+	uploaded(1, owner);
+	uploaded(2, owner);
+	uploaded(3, owner); /* under no path */
+	uploaded(4, owner_of(two));
+	uploaded(2, owner_of(two));
+	ck_assert(change_one(one, set("a", 1)));
+	ck_assert(change_one(one, set("b", 1)));
+	ck_assert(change_one(one, set("c", 2)));
+	ck_assert(change_one(two, set("c", 2)));
+	ck_assert(change_one(one, set("e", 0)));
+	ck_assert_int_eq(cairn_index_drop_repo(ix, &drop_one), CAIRN_OK);
+	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_drop_repo(ix, &drop_one), CAIRN_E_NOT_FOUND);
+	/* A token that is about opens nothing, and brings nothing. */
+	ck_assert(!fx_sees(ix, owner, 1));
+	ck_assert_int_eq(upload(5, owner), CAIRN_E_CONFLICT);
+	/* Nor does one of the same name have what it had. */
+	ck_assert_int_eq(add(ann, "one", false, &again), CAIRN_OK);
+	ck_assert_int_ne(again, one);
+	ck_assert_str_eq(paths(again, "", ""), "");
+	ck_assert(!change_one(again, set("a", 1)));
+	ck_assert(fx_sees(ix, NULL, 1));
+	(void)sweep();
+	ck_assert(!fx_sees(ix, NULL, 1));
+	ck_assert(!fx_sees(ix, NULL, 3));
+	ck_assert(fx_sees(ix, owner_of(two), 2));
+	ck_assert(fx_sees(ix, owner_of(two), 4));
+	ck_assert_str_eq(paths(one, "", ""), "");
+	ck_assert_uint_eq(sweep(), 1);
+}
+END_TEST
+
+START_TEST(an_owner_of_no_repository_is_refused)
+{
+	ck_assert_int_eq(upload(1, "hub/7"), CAIRN_E_CONFLICT);
+	uploaded(1, "");
+	struct cairn_index_share_file share = {.hash = fx_hash("file", 1), .owner = "hub/7"};
+	ck_assert_int_eq(cairn_index_share_file(ix, &share), CAIRN_E_NOT_FOUND);
+	int64_t one = bucket("one");
+	uploaded(2, owner_of(one));
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	fx_use_engine(argc, argv);
+	Suite *s = suite_create("index_bucket_contract");
+	TCase *t = tcase_create("buckets");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, a_name_is_taken_once_in_an_account);
+	tcase_add_test(t, names_at_their_limits);
+	tcase_add_test(t, moved_set_and_listed);
+	tcase_add_test(t, an_object_keeps_what_was_said_of_it);
+	tcase_add_test(t, paths_are_listed_in_the_order_of_their_bytes);
+	tcase_add_test(t, only_files_of_its_own_are_taken);
+	tcase_add_test(t, a_copy_needs_an_object_of_the_source);
+	tcase_add_test(t, what_no_object_has_is_given_back);
+	tcase_add_test(t, what_others_have_stays_theirs);
+	tcase_add_test(t, a_file_that_is_forgotten_takes_its_objects_along);
+	tcase_add_test(t, a_deleted_one_is_gone_at_once_and_its_files_later);
+	tcase_add_test(t, an_owner_of_no_repository_is_refused);
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
