@@ -102,7 +102,7 @@ enum check_result check_run(const struct config *config)
 	struct cairn_diag user = {0}, listen = {0}, keys = {0}, certificate = {0}, folder = {0};
 	enum check_result worst = CHECK_GOOD;
 	bool as_root = geteuid() == 0;
-	check_note(&worst, true, privileges_drop(config->user, config->group, NULL, &user), &user);
+	check_note(&worst, true, privileges_drop(config->user, config->group, NULL, 0, &user), &user);
 	check_note(&worst, true, check_listen(config, &listen), &listen);
 	check_note(&worst, false, check_keys(config, &keys), &keys);
 	check_note(&worst, false, check_certificate(config, &certificate), &certificate);

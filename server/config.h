@@ -10,6 +10,9 @@
 /** Where the bytes of xorbs are. */
 enum config_xorbs { CONFIG_XORBS_STORE, CONFIG_XORBS_EXTERNAL };
 
+/** Mode of a socket in the file system. */
+enum config_listen_mode { CONFIG_LISTEN_0600, CONFIG_LISTEN_0660, CONFIG_LISTEN_0666 };
+
 /** Where objects are kept. */
 enum config_store { CONFIG_STORE_FILES, CONFIG_STORE_MEMORY };
 
@@ -18,11 +21,12 @@ enum config_store { CONFIG_STORE_FILES, CONFIG_STORE_MEMORY };
  * (CAIRN_SHARD_BYTES_MAX),
  *  --help and the table in docs/operations.md (checked by a test). Sizes take K, M, G; times take s, m, h, d. */
 struct config {
-	char *data_dir;     /* ./cairn-data */
-	char *listen;       /* 127.0.0.1:8080; [::]:8080 for all addresses of both families; port 0: a free one */
-	char *public_url;   /* NULL: from the Host header */
-	char *cors_origins; /* as cors_init(); NULL: none */
-	char *token_key;    /* file or folder of keys; NULL: no tokens */
+	char *data_dir; /* ./cairn-data */
+	char *listen;   /* 127.0.0.1:8080; [::]:8080 for all addresses of both families; port 0: a free one */
+	enum config_listen_mode listen_mode;
+	char *public_url;                    /* NULL: from the Host header */
+	char *cors_origins;                  /* as cors_init(); NULL: none */
+	char *token_key;                     /* file or folder of keys; NULL: no tokens */
 	char *token_audience, *token_issuer; /* as struct cairn_token_binding */
 	bool insecure_no_auth;               /* serve others than loopback without tokens */
 	char *tls_certificate, *tls_key;     /* NULL: HTTP */

@@ -31,12 +31,14 @@ static int main_fail(int exit_code, const struct cairn_diag *diag)
 static int main_listen(const struct config *config, struct listen_address *bound, int *exit_code)
 {
 	struct cairn_diag diag = {0};
-	struct listen_address wanted;
+	static const unsigned MODES[] = {0600, 0660, 0666};
+	struct listen_address wanted = {0};
 	int fd = -1;
 	*exit_code = EXIT_CANNOT_START;
 	enum cairn_status status = listen_inherited(&fd, &diag);
 	if (status == CAIRN_OK && fd < 0) {
 		status = listen_parse(config->listen, &wanted, &diag);
+		wanted.mode = MODES[config->listen_mode];
 		if (status != CAIRN_OK)
 			*exit_code = EXIT_WRONG_SETTINGS;
 		else
@@ -44,6 +46,7 @@ static int main_listen(const struct config *config, struct listen_address *bound
 	}
 	if (status == CAIRN_OK)
 		status = listen_address_of(fd, bound);
+	bound->mode = wanted.mode;
 	if (status == CAIRN_OK) {
 		status = check_tokens(config, bound, &diag);
 		if (status != CAIRN_OK)
@@ -99,8 +102,14 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	main_tell_ready(bound, app->tls != NULL);
 }
 
+/* One that was handed over is whose it is. */
+static const char *main_made_socket(const struct listen_address *bound)
+{
+	return bound->mode ? listen_path(bound) : NULL;
+}
+
 /* Give up what is not needed for serving. The data folder must be there before, so that it can be kept. */
-static enum cairn_status main_confine(struct app *app, struct cairn_diag *diag)
+static enum cairn_status main_confine(struct app *app, const struct listen_address *bound, struct cairn_diag *diag)
 {
 	const struct config *c = &app->config;
 	bool made;
@@ -109,7 +118,8 @@ static enum cairn_status main_confine(struct app *app, struct cairn_diag *diag)
 	if (made && status != CAIRN_OK)
 		return cairn_fail(diag, status, "data_dir.make", CAIRN_NO_OFFSET, "cannot make the data folder %s: %s",
 				  c->data_dir, strerror(errno));
-	status = privileges_drop(c->user, c->group, made ? c->data_dir : NULL, diag);
+	const char *const owned[] = {made ? c->data_dir : NULL, main_made_socket(bound)};
+	status = privileges_drop(c->user, c->group, owned, sizeof(owned) / sizeof(owned[0]), diag);
 	const char *const readable[] = {c->token_key, c->secret_file, c->tls_certificate, c->tls_key,
 					cairn_crash_point_file()};
 	const struct sandbox_options options = {
@@ -211,7 +221,7 @@ static int main_run(struct app *app, int listen_fd, const struct listen_address 
 	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	service_open();
-	enum cairn_status status = main_confine(app, &diag);
+	enum cairn_status status = main_confine(app, bound, &diag);
 	if (status == CAIRN_OK && log_start() != CAIRN_OK)
 		status = cairn_fail(&diag, CAIRN_E_NOMEM, "start", CAIRN_NO_OFFSET,
 				    "cannot start the thread that writes the log");

@@ -29,16 +29,18 @@ static enum cairn_status privileges_find(const char *user, const char *group, ui
 }
 
 /* The group first: without root nobody could leave it. That root cannot be had back is tried, not believed. */
-static int privileges_become(uid_t uid, gid_t gid, const char *owned)
+static int privileges_become(uid_t uid, gid_t gid, const char *const *owned, size_t n_owned)
 {
-	if (owned && chown(owned, uid, gid) != 0)
-		return errno;
+	for (size_t i = 0; i < n_owned; i++)
+		if (owned[i] && chown(owned[i], uid, gid) != 0)
+			return errno;
 	if (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
 		return errno;
 	return setuid(0) == 0 || geteuid() != uid || getegid() != gid ? EPERM : 0;
 }
 
-enum cairn_status privileges_drop(const char *user, const char *group, const char *owned, struct cairn_diag *diag)
+enum cairn_status privileges_drop(const char *user, const char *group, const char *const *owned, size_t n_owned,
+				  struct cairn_diag *diag)
 {
 	uid_t uid = 0;
 	gid_t gid = 0;
@@ -56,7 +58,7 @@ enum cairn_status privileges_drop(const char *user, const char *group, const cha
 		return cairn_fail(diag, CAIRN_E_USAGE, "user.needs_root", CAIRN_NO_OFFSET,
 				  "user: only root can become %s; start as root, or as that user", user);
 	}
-	int error = privileges_become(uid, gid, owned);
+	int error = privileges_become(uid, gid, owned, n_owned);
 	if (error != 0)
 		return cairn_fail(diag, CAIRN_E_IO, "user.refused", CAIRN_NO_OFFSET, "user: cannot become %s: %s", user,
 				  strerror(error));

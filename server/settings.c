@@ -19,9 +19,11 @@ const struct setting SETTINGS[] = {
 	/* where */
 	{"data_dir", SETTING_TEXT, "./cairn-data", .argument = "DIR", AT(data_dir),
 	 .help = "Folder of the index, the objects and the secret; made when missing. One daemon a folder."},
-	{"listen", SETTING_TEXT, "127.0.0.1:8080", .argument = "ADDR:PORT", AT(listen),
+	{"listen", SETTING_TEXT, "127.0.0.1:8080", .argument = "WHERE", AT(listen),
 	 .help = "Address and port to serve on. [::]:8080 takes every address of both families; port 0 takes a free "
-		 "port and prints it."},
+		 "port and prints it. unix:/PATH is a socket in the file system."},
+	{"listen_mode", SETTING_CHOICE, "0660", .choices = "0600|0660|0666", .argument = "MODE", AT(listen_mode),
+	 .help = "Who may connect to such a socket: its owner, its group too, everybody."},
 	{"public_url", SETTING_TEXT, NULL, .argument = "URL", AT(public_url),
 	 .help = "Base of the addresses handed to clients when they reach the daemon through a proxy, and the name by "
 		 "which it may be called where it needs no tokens. Not given: what each client's Host header says."},

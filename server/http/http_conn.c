@@ -139,7 +139,7 @@ struct http_conn *http_conns_add(struct http_conns *conns, int fd, const struct 
 	if (!conn)
 		return NULL;
 	conn->fd = fd;
-	bool counted = conn_key(conn, address);
+	bool counted = conn->has_address = conn_key(conn, address);
 	if (!counted)
 		memcpy(conn->address, "-", 2);
 	atomic_init(&conn->state, conn_state(HTTP_CONN_IDLE, deadline_ms));

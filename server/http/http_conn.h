@@ -31,7 +31,8 @@ struct http_conn {
 	uint64_t left_in;                       /* state in which the last sweep found the client gone; the sweeper's */
 	unsigned char key[HTTP_CONN_KEY_BYTES]; /* what counts as one address: IPv4, or the /64 of IPv6 */
 	int fd;
-	bool over_limit; /* requests are answered 429 */
+	bool over_limit;  /* requests are answered 429 */
+	bool has_address; /* else it is of no network, and not counted */
 	char address[46];
 	/* The request thread's: the request under way, and, owned, the memory of the one before, for the next. */
 	struct http_request *request;

@@ -84,6 +84,8 @@ static bool gate_rate(const struct gate *g, struct rate *rate, const void *who, 
 static bool gate_address_rate(const struct gate *g)
 {
 	struct http_request *req = g->req;
+	if (!req->peer->has_address)
+		return true;
 	return gate_rate(g, req->server->address_rate, req->peer->key, sizeof(req->peer->key), "rate.address",
 			 "too many requests from this address; wait for as long as Retry-After says");
 }

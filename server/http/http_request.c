@@ -173,7 +173,7 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len)
 		return;
 	}
 	/* HTTP/1.0 needs no Host: the address that the client reached is as good. */
-	if (!host && listen_address_of(req->peer->fd, &local) == CAIRN_OK)
+	if (!host && listen_address_of(req->peer->fd, &local) == CAIRN_OK && local.addr.ss_family != AF_UNIX)
 		listen_text(&local, address);
 	(void)snprintf(out, out_len, "%s://%s", req->server->options.tls_retrieve ? "https" : "http",
 		       host ? host : address);

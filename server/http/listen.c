@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { LISTEN_FIRST_FD = 3 }; /* sd_listen_fds(3) */
@@ -26,6 +28,22 @@ static bool listen_parse_number(const char *text, unsigned long max, unsigned lo
 			return false;
 	}
 	*out = n;
+	return true;
+}
+
+static const char LISTEN_UNIX[] = "unix:";
+enum { LISTEN_UNIX_LEN = sizeof(LISTEN_UNIX) - 1 };
+
+static bool listen_set_path(struct listen_address *out, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t len = strlen(path);
+	if (path[0] != '/' || len < 2 || len >= sizeof(address.sun_path))
+		return false;
+	memcpy(address.sun_path, path, len);
+	memset(out, 0, sizeof(*out));
+	memcpy(&out->addr, &address, sizeof(address));
+	out->len = sizeof(address);
 	return true;
 }
 
@@ -53,6 +71,8 @@ enum cairn_status listen_parse(const char *text, struct listen_address *out, str
 	const char *colon = strrchr(text, ':');
 	bool bracketed = text[0] == '[' && colon && colon > text + 1 && colon[-1] == ']';
 	unsigned long port = 0;
+	if (strncmp(text, LISTEN_UNIX, LISTEN_UNIX_LEN) == 0 && listen_set_path(out, text + LISTEN_UNIX_LEN))
+		return CAIRN_OK;
 	bool ok = colon && listen_parse_number(colon + 1, 65535, &port);
 	if (ok) {
 		const char *from = text + bracketed;
@@ -68,27 +88,55 @@ enum cairn_status listen_parse(const char *text, struct listen_address *out, str
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_USAGE, "listen.address", CAIRN_NO_OFFSET,
 			  "\"%s\" is not an address to listen on; write ADDRESS:PORT with a numeric address, such as "
-			  "127.0.0.1:8080, [::1]:8080, or [::]:8080 for all",
+			  "127.0.0.1:8080, [::1]:8080, or [::]:8080 for all, or unix:/PATH of at most 107 bytes",
 			  text);
 }
 
 static bool listen_prepare(int fd, int family)
 {
 	int one = 1, zero = 0;
+	if (family == AF_UNIX)
+		return true;
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0)
 		return false;
 	/* [::] serves IPv4 too, whatever the system's default is */
 	return family != AF_INET6 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)) == 0;
 }
 
+const char *listen_path(const struct listen_address *address)
+{
+	const char *path = (const char *)&address->addr + offsetof(struct sockaddr_un, sun_path);
+	return address->addr.ss_family == AF_UNIX && path[0] == '/' ? path : NULL;
+}
+
+/* A process that ends leaves its socket behind. */
+static void listen_remove_dead(const struct listen_address *address)
+{
+	const char *path = listen_path(address);
+	const struct sockaddr_storage copy = address->addr;
+	struct stat st;
+	if (!path || lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
+		return;
+	CLEANUP(cairn_fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&copy, address->len) != 0 && errno == ECONNREFUSED)
+		(void)unlink(path);
+}
+
+static bool listen_let_in(const struct listen_address *address)
+{
+	const char *path = listen_path(address);
+	return !path || address->mode == 0 || chmod(path, (mode_t)address->mode) == 0;
+}
+
 enum cairn_status listen_open(const struct listen_address *address, int *out, struct cairn_diag *diag)
 {
 	int family = address->addr.ss_family;
 	*out = -1;
+	listen_remove_dead(address);
 	CLEANUP(cairn_fd_closep) int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const struct sockaddr_storage copy = address->addr;
 	if (fd < 0 || !listen_prepare(fd, family) || bind(fd, (const struct sockaddr *)&copy, address->len) != 0 ||
-	    listen(fd, LISTEN_BACKLOG) != 0) {
+	    !listen_let_in(address) || listen(fd, LISTEN_BACKLOG) != 0) {
 		int error = errno;
 		char text[LISTEN_TEXT_BYTES], reason[80];
 		listen_text(address, text);
@@ -163,6 +211,18 @@ bool listen_is_loopback(const struct listen_address *address)
 	return address->addr.ss_family == AF_UNIX;
 }
 
+static void listen_path_text(const struct listen_address *address, char out[static LISTEN_TEXT_BYTES])
+{
+	struct sockaddr_un at;
+	memcpy(&at, &address->addr, sizeof(at));
+	size_t len = address->len > offsetof(struct sockaddr_un, sun_path)
+			     ? address->len - offsetof(struct sockaddr_un, sun_path)
+			     : 0;
+	bool named = len > 0 && at.sun_path[0] == 0;
+	(void)snprintf(out, LISTEN_TEXT_BYTES, "%s%s%.*s", LISTEN_UNIX, named ? "@" : "",
+		       (int)(named ? len - 1 : strnlen(at.sun_path, len)), at.sun_path + named);
+}
+
 void listen_text(const struct listen_address *address, char out[static LISTEN_TEXT_BYTES])
 {
 	struct sockaddr_in v4;
@@ -173,6 +233,8 @@ void listen_text(const struct listen_address *address, char out[static LISTEN_TE
 		(void)snprintf(out, LISTEN_TEXT_BYTES, "%s:%u", host, (unsigned)ntohs(v4.sin_port));
 	else if (address->addr.ss_family == AF_INET6 && inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof(host)))
 		(void)snprintf(out, LISTEN_TEXT_BYTES, "[%s]:%u", host, (unsigned)ntohs(v6.sin6_port));
+	else if (address->addr.ss_family == AF_UNIX)
+		listen_path_text(address, out);
 	else
 		memcpy(out, "-", 2);
 }

@@ -7,23 +7,25 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-enum { LISTEN_BACKLOG = 1024, LISTEN_TEXT_BYTES = 56 }; /* "[v6]:port" and a zero */
+enum { LISTEN_BACKLOG = 1024, LISTEN_TEXT_BYTES = 128 }; /* "[v6]:port" or "unix:/path", and a zero */
 
 /** Where to listen. Plain value. */
 struct listen_address {
 	struct sockaddr_storage addr;
 	socklen_t len;
+	unsigned mode; /* of a socket that has a path; 0: as it comes */
 };
 
 /**
  * Read "127.0.0.1:8080", "[::1]:8080" or "localhost:8080" (which is 127.0.0.1). Numbers only, no look-ups; "[::]:8080"
- * means all addresses of both families. Port 0: a free one.
+ * means all addresses of both families. Port 0: a free one. "unix:/path" is a socket in the file system.
  * @return CAIRN_OK; CAIRN_E_USAGE with what to write instead in diag
  */
 CAIRN_MUST_USE enum cairn_status listen_parse(const char *text, struct listen_address *out, struct cairn_diag *diag);
 
 /**
- * Bind and listen: non-blocking, close-on-exec, backlog of 1,024.
+ * Bind and listen: non-blocking, close-on-exec, backlog of 1,024. A socket in the file system that nobody listens at
+ * any more is taken away first.
  * @param[out] fd  owned by the caller; -1 on failure
  * @return CAIRN_OK; CAIRN_E_IO with address and reason in diag
  */
@@ -39,10 +41,14 @@ CAIRN_MUST_USE enum cairn_status listen_inherited(int *fd, struct cairn_diag *di
 /** The address a socket is bound to, with the true port. @return CAIRN_OK; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status listen_address_of(int fd, struct listen_address *out);
 
+/** The path of a socket in the file system; NULL: it is none. */
+const char *listen_path(const struct listen_address *address);
+
 /** Can only programs of this machine connect to it? */
 bool listen_is_loopback(const struct listen_address *address);
 
-/** As text that listen_parse() reads; for the log and for URLs. "-" for other families. */
+/** As text that listen_parse() reads; for the log and for URLs. "unix:@name" for a name that
+ * the kernel keeps; "-" for other families. */
 void listen_text(const struct listen_address *address, char out[static LISTEN_TEXT_BYTES]);
 
 #endif
