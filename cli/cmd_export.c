@@ -19,7 +19,7 @@ static const char EXPORT_HELP[] = "Usage: cairn export --data-dir DIR --format F
 				  "                         tiledb.open() reads; a later export to the same\n"
 				  "                         folder adds what is new since. csv: a text file each,\n"
 				  "                         of all rows, in place of an older one\n"
-				  "      --quiet            no progress bar\n"
+				  "  -q, --quiet            no progress bar\n"
 				  "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
 				  "\n"

@@ -1,12 +1,15 @@
 /* cairn hash: what a file would be in the store. */
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
+#include "cli/common/progress.h"
 #include "cli/common/report.h"
 #include "cli/common/scan.h"
 #include "cli/push/placer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char HASH_HELP[] = "Usage: cairn hash [OPTION]... FILE...\n"
 				"Print the file hash of each file, as the Xet protocol names it. Of any size:\n"
@@ -15,6 +18,7 @@ static const char HASH_HELP[] = "Usage: cairn hash [OPTION]... FILE...\n"
 				"      --chunks  also each chunk: hash, offset, length, and an asterisk when\n"
 				"                clients may ask a server about it\n"
 				"      --xorbs   also each xorb that a push of the file alone would make\n"
+				"  -q, --quiet   no progress bar\n"
 				"      --json    one JSON object, for programs\n"
 				"  -h, --help    this help\n"
 				"\n"
@@ -26,6 +30,8 @@ struct hash_run {
 	struct report report;
 	bool chunks, xorbs;
 	uint64_t offset; /* of the next chunk */
+	uint64_t done_bytes;
+	struct progress progress;
 	struct placer placer;
 };
 
@@ -48,6 +54,8 @@ static enum cairn_status hash_chunk(void *ctx, const struct cairn_hash *hash, co
 		cli_line("  chunk %s %" PRIu64 " %zu%s", text, run->offset, len, eligible ? " *" : "");
 	}
 	run->offset += len;
+	run->done_bytes += len;
+	progress_draw(&run->progress, run->done_bytes, 0);
 	return run->xorbs ? placer_chunk(&run->placer, hash, raw, len, diag) : CAIRN_OK;
 }
 
@@ -106,9 +114,11 @@ static int hash_one(struct hash_run *run, const char *path)
 		if (run->chunks)
 			cairn_json_open_array(&r->json, "chunks");
 	}
+	run->progress.name = path;
 	enum cairn_status status = scan_file(path, hash_chunk, run, &result, &diag);
 	if (status == CAIRN_OK)
 		status = placer_end(&run->placer, &diag);
+	progress_clear(&run->progress);
 	if (r->is_json && run->chunks)
 		cairn_json_close(&r->json);
 	if (status == CAIRN_OK) {
@@ -125,19 +135,37 @@ static int hash_one(struct hash_run *run, const char *path)
 	return status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(path, status, &diag);
 }
 
+/* 0: not known, since one of them cannot be looked at or is no file */
+static uint64_t hash_measure(int n, char **paths)
+{
+	uint64_t total_bytes = 0;
+	struct stat st;
+	for (int i = 0; i < n; i++) {
+		if (stat(paths[i], &st) < 0 || !S_ISREG(st.st_mode))
+			return 0;
+		total_bytes += (uint64_t)st.st_size;
+	}
+	return total_bytes;
+}
+
 static int hash_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct hash_run run = {0};
-	bool json = false;
+	bool json = false, quiet = false;
 	int first = 0, code = CLI_EXIT_OK;
-	const struct cli_option options[] = {
-		{"chunks", &run.chunks, NULL}, {"xorbs", &run.xorbs, NULL}, {"json", &json, NULL}};
+	const struct cli_option options[] = {{"chunks", &run.chunks, NULL},
+					     {"xorbs", &run.xorbs, NULL},
+					     {"quiet", &quiet, NULL},
+					     {"json", &json, NULL}};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
 	if (first == argc)
 		return cli_usage_error(command, "name a file");
 	report_init(&run.report, json);
+	/* Lines of chunks on the same terminal would be in each other's way. */
+	bool alone = !run.chunks || !isatty(STDOUT_FILENO);
+	progress_init(&run.progress, !quiet && alone, hash_measure(argc - first, argv + first), NULL);
 	if (json) {
 		cairn_json_open_object(&run.report.json, NULL);
 		cairn_json_open_array(&run.report.json, "files");

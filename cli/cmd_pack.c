@@ -24,7 +24,7 @@ static const char PACK_HELP[] = "Usage: cairn pack create NAME.shard [--older-th
 				"                         not xorb hashes as Cairn shows them\n"
 				"      --sha256           of verify: keys are the SHA-256 of the contents\n"
 				"      --skip-data        of verify: do not read the contents\n"
-				"      --quiet            no progress bar\n" SERVER_OPTIONS_HELP
+				"  -q, --quiet            no progress bar\n" SERVER_OPTIONS_HELP
 				"      --json             one JSON object, for programs\n"
 				"  -h, --help             this help\n"
 				"\n"

@@ -25,8 +25,8 @@ static const char PULL_HELP[] =
 	"  -o, --output TARGET    file or folder to write; - is standard output\n"
 	"      --range A-B        only bytes A to B, B inclusive; A- is to the end\n"
 	"      --force            write over a file that holds something else\n"
-	"      --jobs N           connections at once (default 4, at most 16)\n" SERVER_OPTIONS_HELP
-	"      --quiet            no progress bar\n"
+	"  -j, --jobs N           connections at once (default 4, at most 16)\n" SERVER_OPTIONS_HELP
+	"  -q, --quiet            no progress bar\n"
 	"      --json             one JSON object, for programs; not with -o -\n"
 	"  -h, --help             this help\n"
 	"\n"
@@ -165,7 +165,8 @@ static int pull_one(struct pull_crew *crew, const struct pull_args *args, const 
 		status = pull_size(crew, hash, &job.file_bytes, &diag);
 	if (status == CAIRN_OK)
 		status = pull_set_range(&job, args, &diag);
-	progress_init(&crew->progress, !args->quiet, job.end - job.first, "fetched");
+	progress_init(&crew->progress, !args->quiet && !args->server.verbose, job.end - job.first, "fetched");
+	crew->progress.name = job.name;
 	bool kept = status == CAIRN_OK && dir_fd >= 0 && !args->range && pull_has(&job);
 	if (status == CAIRN_OK && !kept)
 		status = pull_file(crew, &job, &diag);
@@ -223,7 +224,8 @@ static int pull_run(const struct cli_command *command, int argc, char **argv)
 		return cli_fail("pull", status, &diag);
 	if (is_hash)
 		return pull_one(&crew, &args, what, &hash);
-	const struct pull_folder_options folder = {.quiet = args.quiet, .json = args.json, .force = args.force};
+	const struct pull_folder_options folder = {
+		.quiet = args.quiet || args.server.verbose, .json = args.json, .force = args.force};
 	return pull_folder(&crew, what, args.output, &folder);
 }
 

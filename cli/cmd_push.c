@@ -24,7 +24,7 @@ static const char PUSH_HELP[] =
 	"      --manifest FILE    manifest of the folder; without it the manifest is all\n"
 	"                         that is printed\n"
 	"      --name NAME        what standard input is called in what is printed\n"
-	"      --quiet            no progress bar\n"
+	"  -q, --quiet            no progress bar\n"
 	"      --json             one JSON object, for programs\n"
 	"  -h, --help             this help\n"
 	"\n"
@@ -230,6 +230,7 @@ static enum cairn_status push_all(struct push *p, struct push_items *items, cons
 			continue;
 		}
 		*subject = push_name(args, item->path);
+		p->progress.name = *subject;
 		enum cairn_status status = push_file(p, item->path, &why);
 		if (status != CAIRN_OK && (whole || p->broken)) {
 			*diag = why;
@@ -243,6 +244,7 @@ static enum cairn_status push_all(struct push *p, struct push_items *items, cons
 		}
 	}
 	*subject = "push";
+	p->progress.name = NULL;
 	return n_left_out < items->n ? push_end(p, diag) : CAIRN_OK;
 }
 
@@ -259,7 +261,7 @@ static int push_files(const struct push_args *args, size_t n, char **paths, stru
 	if (folder && items.code != CLI_EXIT_OK)
 		return items.code;
 	enum cairn_status status = ready ? push_open(&p, &args->server, &diag) : CAIRN_E_NOMEM;
-	progress_init(&p.progress, !args->quiet, total_bytes, "sent");
+	progress_init(&p.progress, !args->quiet && !args->server.verbose, total_bytes, "sent");
 	if (status == CAIRN_OK)
 		status = push_all(&p, &items, args, folder != NULL, &subject, &diag);
 	progress_clear(&p.progress);

@@ -2,6 +2,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/input.h"
 #include "cli/common/options.h"
+#include "cli/common/progress.h"
 #include "cli/common/report.h"
 #include "verify/verify.h"
 #include "xorb/verifier.h"
@@ -17,6 +18,7 @@ static const char VERIFY_HELP[] = "Usage: cairn verify [OPTION]... SHARD...\n"
 				  "      --xorbs DIR  folder of xorbs in files named by their hash; they are\n"
 				  "                   verified and compared with the shard's descriptions\n"
 				  "      --strict     also refuse a footer, and files without metadata\n"
+				  "  -q, --quiet      no progress on the way\n"
 				  "      --json       one JSON object, for programs\n"
 				  "  -h, --help       this help\n"
 				  "\n"
@@ -30,6 +32,8 @@ struct verify_run {
 	struct cairn_verify_resolver resolver;
 	struct cairn_chunk_list list; /* of the xorb that was resolved last */
 	struct cairn_hash list_of;
+	struct progress progress;
+	uint64_t read_bytes; /* of xorbs */
 };
 
 /* Read and verify DIR/hash. */
@@ -54,7 +58,10 @@ static enum cairn_status verify_load(struct verify_run *run, const struct cairn_
 	status = cairn_xorb_verifier_feed(v, in.bytes, in.len, &n_data, &why);
 	if (status == CAIRN_OK)
 		status = cairn_xorb_verifier_end(v, hash, &summary, &why);
+	run->read_bytes += in.len;
+	progress_draw(&run->progress, run->read_bytes, 0);
 	if (status != CAIRN_OK) {
+		progress_clear(&run->progress);
 		(void)cli_fail(path, status, &why); /* a damaged xorb counts as missing, but not silently */
 		return CAIRN_E_NOT_FOUND;
 	}
@@ -116,8 +123,10 @@ static int verify_one(struct verify_run *run, const char *path)
 	options.strict = run->strict;
 	options.xorbs_external = true;
 	enum cairn_status status = input_open(&in, path, &diag);
+	run->progress.name = path;
 	if (status == CAIRN_OK)
 		status = cairn_verify_shard(in.bytes, in.len, &options, &run->resolver, &sum, &diag);
+	progress_clear(&run->progress);
 	verify_print(run, path, status, &sum, &diag);
 	if (status == CAIRN_OK)
 		return CLI_EXIT_OK;
@@ -128,10 +137,12 @@ static int verify_one(struct verify_run *run, const char *path)
 static int verify_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct verify_run run = {0};
-	bool json = false;
+	bool json = false, quiet = false;
 	int first = 0, code = CLI_EXIT_OK;
-	const struct cli_option options[] = {
-		{"xorbs", NULL, &run.xorbs}, {"strict", &run.strict, NULL}, {"json", &json, NULL}};
+	const struct cli_option options[] = {{"xorbs", NULL, &run.xorbs},
+					     {"strict", &run.strict, NULL},
+					     {"quiet", &quiet, NULL},
+					     {"json", &json, NULL}};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
@@ -139,6 +150,7 @@ static int verify_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "name a shard");
 	run.resolver = (struct cairn_verify_resolver){.ctx = &run, .chunk_list = verify_resolve};
 	report_init(&run.report, json);
+	progress_init(&run.progress, !quiet, 0, NULL);
 	if (json) {
 		cairn_json_open_object(&run.report.json, NULL);
 		cairn_json_open_array(&run.report.json, "shards");

@@ -215,7 +215,7 @@ int pack_create(const struct cli_command *command, const struct pack_args *args,
 	if (status == CAIRN_OK)
 		status = pack_begin(client, target, &answer, &id, &diag);
 	if (status == CAIRN_OK)
-		status = pack_wait(client, &answer, id, args->quiet || args->json, &job, &diag);
+		status = pack_wait(client, &answer, id, args->quiet || args->json || args->server.verbose, &job, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(name, status, &diag);
 	return job.message[0] ? pack_refused(name, &job) : pack_print_made(args, name, &job);

@@ -40,7 +40,10 @@ void cli_line(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 /** Write "cairn: ..." to standard error, through cli_put_text(). */
 void cli_error(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
-/** Likewise, and tell where the help is. @return CLI_EXIT_USAGE */
+/** Likewise, of something that is no failure, in one write: threads may call it at once. */
+void cli_note(const char *fmt, ...) CAIRN_PRINTF(1, 2);
+
+/** As cli_error(), and tell where the help is. @return CLI_EXIT_USAGE */
 int cli_usage_error(const struct cli_command *command, const char *fmt, ...) CAIRN_PRINTF(2, 3);
 
 /** Write "cairn: subject: why" with rule, offset and values, as far as diag has them. @return the exit code for status

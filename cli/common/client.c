@@ -1,6 +1,7 @@
 #include "cli/common/client.h"
 
 #include "base/json.h"
+#include "cli/common/cli.h"
 #include "hash/crypto.h"
 #include "hash/hash.h"
 
@@ -27,6 +28,7 @@ struct client {
 	struct curl_slist *headers;
 	char *url; /* without a slash at its end */
 	unsigned retries;
+	bool verbose;
 	bool reached; /* the server has answered something, so it is there, if not always */
 	uint64_t bytes_sent;
 	char error[CURL_ERROR_SIZE];
@@ -128,6 +130,7 @@ enum cairn_status client_new(struct client **out, const struct client_options *o
 	c->curl = curl_easy_init();
 	c->url = strdup(options->url);
 	c->retries = options->retries;
+	c->verbose = options->verbose;
 	if (!c->curl || !c->url || !client_set_headers(c, options->token))
 		return CAIRN_E_NOMEM;
 	for (size_t n = strlen(c->url); n > 0 && c->url[n - 1] == '/'; n--)
@@ -228,6 +231,25 @@ static bool client_may_help(const struct client_exchange *x, CURLcode rc, enum c
 	return status == CAIRN_E_BUSY && (x->code >= 400 ? x->code != 501 : lost);
 }
 
+/* For --verbose. Without the query: that of a signed URL is a credential; nor the host, before which one may stand. */
+static void client_tell(const struct client_exchange *x, CURLcode rc)
+{
+	CURL *h = x->c->curl;
+	char *url = NULL, *method = NULL;
+	curl_off_t sent = 0, received = 0, took_us = 0;
+	if (curl_easy_getinfo(h, CURLINFO_EFFECTIVE_URL, &url) != CURLE_OK || !url)
+		return;
+	(void)curl_easy_getinfo(h, CURLINFO_EFFECTIVE_METHOD, &method);
+	(void)curl_easy_getinfo(h, CURLINFO_SIZE_UPLOAD_T, &sent);
+	(void)curl_easy_getinfo(h, CURLINFO_SIZE_DOWNLOAD_T, &received);
+	(void)curl_easy_getinfo(h, CURLINFO_TOTAL_TIME_T, &took_us);
+	const char *host = strstr(url, "://"), *path = host ? strchr(host + 3, '/') : NULL;
+	cli_note("%s %.*s: %ld%s%s, %" PRId64 " bytes sent, %" PRId64 " received, %" PRId64 " ms",
+		 method ? method : "?", path ? (int)strcspn(path, "?") : 1, path ? path : "/", x->code,
+		 rc == CURLE_OK ? "" : " ", rc == CURLE_OK ? "" : curl_easy_strerror(rc), (int64_t)sent,
+		 (int64_t)received, (int64_t)took_us / 1000);
+}
+
 static CURLcode client_perform(struct client_exchange *x)
 {
 	CURL *h = x->c->curl;
@@ -235,6 +257,8 @@ static CURLcode client_perform(struct client_exchange *x)
 	CURLcode rc = curl_easy_perform(h);
 	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &x->code);
 	x->c->reached |= x->code > 0;
+	if (x->c->verbose)
+		client_tell(x, rc);
 	return rc;
 }
 

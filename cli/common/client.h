@@ -8,6 +8,7 @@
 struct client;
 
 struct client_options {
+	bool verbose;      /* tell each exchange on standard error: method, path, status, bytes, time */
 	const char *url;   /* "http://host:port", with or without a path */
 	const char *token; /* NULL: none */
 	unsigned retries;  /* tries after the first, for 429, 5xx but 501, lost connections, and a server that was there

@@ -29,7 +29,7 @@ static void cli_vput(FILE *to, const char *fmt, va_list ap)
 
 /* --- the failure that was told last, for --json ------------------------------------------------------------------- */
 
-enum { ERRORS_SUBJECT_BYTES_MAX = 4096 };
+enum { ERRORS_SUBJECT_BYTES_MAX = 4096, ERRORS_NOTE_BYTES_MAX = 8 * ERRORS_SUBJECT_BYTES_MAX };
 
 /* Of the main thread, which alone tells of failures. */
 static struct {
@@ -108,6 +108,21 @@ void cli_error(const char *fmt, ...)
 	cli_vput(stderr, fmt, ap);
 	(void)fputs("\n", stderr);
 	va_end(ap);
+}
+
+void cli_note(const char *fmt, ...)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf line = cairn_buf_init(ERRORS_NOTE_BYTES_MAX);
+	char text[ERRORS_SUBJECT_BYTES_MAX];
+	va_list ap;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	cairn_buf_printf(&line, "cairn: ");
+	cairn_visible_text(&line, text);
+	cairn_buf_printf(&line, "\n");
+	if (line.status == CAIRN_OK)
+		(void)fwrite(line.bytes, 1, line.len, stderr);
 }
 
 int cli_usage_error(const struct cli_command *command, const char *fmt, ...)

@@ -26,23 +26,59 @@ static int options_take(const struct cli_command *command, const struct cli_opti
 	return CLI_RUN;
 }
 
+/* Letters mean the same in every command that has the option. */
+static const struct {
+	const char *name;
+	char letter;
+} OPTIONS_LETTERS[] = {{"output", 'o'}, {"quiet", 'q'}, {"verbose", 'v'}, {"jobs", 'j'}};
+enum { OPTIONS_LETTERS_N = sizeof(OPTIONS_LETTERS) / sizeof(OPTIONS_LETTERS[0]) };
+
+/* @return '\0': it has none */
+static char options_letter(const struct cli_option *option)
+{
+	for (size_t i = 0; i < OPTIONS_LETTERS_N; i++)
+		if (strcmp(option->name, OPTIONS_LETTERS[i].name) == 0)
+			return OPTIONS_LETTERS[i].letter;
+	return '\0';
+}
+
 /* For programs: each option a line, with '=' when it takes a text. */
 static int options_print(const struct cli_option *options, size_t n)
 {
 	(void)puts("-h\n--help");
-	for (size_t i = 0; i < n; i++)
-		(void)printf("%s--%s%s\n", strcmp(options[i].name, "output") == 0 ? "-o=\n" : "", options[i].name,
-			     options[i].flag ? "" : "=");
+	for (size_t i = 0; i < n; i++) {
+		const char *value = options[i].flag ? "" : "=";
+		char letter = options_letter(&options[i]);
+		if (letter)
+			(void)printf("-%c%s\n", letter, value);
+		(void)printf("--%s%s\n", options[i].name, value);
+	}
 	return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;
 }
 
-/* -o is --output in every command that has it. */
-static int options_find_output(const struct cli_option *options, size_t n)
+/* What getopt() is told of the letters. */
+static void options_letters(char out[static 2 + 2 * OPTIONS_LETTERS_N + 1], const struct cli_option *options, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(options[i].name, "output") == 0)
-			return (int)i;
-	return -1;
+	size_t len = 0;
+	out[len++] = ':';
+	out[len++] = 'h';
+	for (size_t i = 0; i < n && len < 2 + 2 * OPTIONS_LETTERS_N; i++) {
+		char letter = options_letter(&options[i]);
+		if (letter)
+			out[len++] = letter;
+		if (letter && !options[i].flag)
+			out[len++] = ':';
+	}
+	out[len] = '\0';
+}
+
+/* @param got  a letter, or the number that the table has */
+static const struct cli_option *options_find(const struct cli_option *options, size_t n, int got)
+{
+	for (size_t i = 0; got < OPTIONS_FIRST && i < n; i++)
+		if (options_letter(&options[i]) == got)
+			return &options[i];
+	return &options[got - OPTIONS_FIRST];
 }
 
 int cli_options_read(const struct cli_command *command, const struct cli_option *options, size_t n, int argc,
@@ -55,11 +91,12 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 	for (size_t i = 0; i < n; i++)
 		table[i + 1] = (struct option){options[i].name, options[i].flag ? no_argument : required_argument, NULL,
 					       OPTIONS_FIRST + (int)i};
-	int output = options_find_output(options, n);
+	char letters[2 + 2 * OPTIONS_LETTERS_N + 1];
+	options_letters(letters, options, n);
 	opterr = 0; /* the messages are ours */
 	optind = 1;
 	for (;;) {
-		int got = getopt_long(argc, argv, output < 0 ? ":h" : ":ho:", table, NULL);
+		int got = getopt_long(argc, argv, letters, table, NULL);
 		if (got < 0)
 			break;
 		if (got == OPTIONS_HELP || got == 'h')
@@ -69,7 +106,7 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 		if (got == '?')
 			return cli_usage_error(command, "there is no option \"%s\", or it takes no value",
 					       argv[optind - 1]);
-		int code = options_take(command, &options[got == 'o' ? output : got - OPTIONS_FIRST]);
+		int code = options_take(command, options_find(options, n, got));
 		if (code != CLI_RUN)
 			return code;
 	}

@@ -1,4 +1,5 @@
-/* Options of the subcommands: one table a command, long names, but for -h and -o (--output), read by getopt_long. */
+/* Options of the subcommands: one table a command, long names, and letters for some that mean the same in every
+ * command: -h, -o (--output), -q (--quiet), -v (--verbose), -j (--jobs). Read by getopt_long. */
 #ifndef CAIRN_CLI_OPTIONS_H
 #define CAIRN_CLI_OPTIONS_H
 

@@ -41,7 +41,8 @@ enum cairn_status server_options_open(const struct server_options *s, struct cli
 	char token[SERVER_TOKEN_BYTES_MAX + 2];
 	struct client_options options = {.url = server_given(s->url, "CAIRN_SERVER"),
 					 .token = server_given(s->token, "CAIRN_TOKEN"),
-					 .retries = SERVER_RETRIES_DEFAULT};
+					 .retries = SERVER_RETRIES_DEFAULT,
+					 .verbose = s->verbose};
 	if (!options.url)
 		options.url = SERVER_URL_DEFAULT;
 	if (s->retries) {

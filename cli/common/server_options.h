@@ -7,13 +7,15 @@
 
 struct server_options {
 	const char *url, *token, *token_file, *retries; /* as given; NULL: not given */
+	bool verbose;
 };
 
 /** Their part of an option table. */
 #define SERVER_OPTIONS(s)                                                                                              \
 	{"server", NULL, &(s)->url}, {"token", NULL, &(s)->token}, {"token-file", NULL, &(s)->token_file},             \
+		{"retries", NULL, &(s)->retries},                                                                      \
 	{                                                                                                              \
-		"retries", NULL, &(s)->retries                                                                         \
+		"verbose", &(s)->verbose, NULL                                                                         \
 	}
 
 /** Their part of a help text. */
@@ -24,7 +26,8 @@ struct server_options {
 	"      --token TOKEN      the token itself; others may see it in the list of\n"                                \
 	"                         processes (default: $CAIRN_TOKEN)\n"                                                 \
 	"      --retries N        tries after the first when the server is busy or a\n"                                \
-	"                         connection is lost (default 5, at most 20)\n"
+	"                         connection is lost (default 5, at most 20)\n"                                        \
+	"  -v, --verbose          each request, on standard error\n"
 
 /** Fill in what was not given and open the client. @return CAIRN_OK, or as client_new() and for a file's trouble */
 CAIRN_MUST_USE enum cairn_status server_options_open(const struct server_options *s, struct client **out,

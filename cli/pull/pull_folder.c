@@ -150,6 +150,7 @@ static enum cairn_status folder_pull_files(struct pull_crew *crew, int root_fd, 
 	for (size_t i = 0; i < m->n; i++) {
 		struct cairn_diag why = {0};
 		*subject = m->files[i].path;
+		crew->progress.name = *subject;
 		enum cairn_status status = folder_pull_file(crew, root_fd, &m->files[i], force, counts, &why);
 		if (status == CAIRN_E_CONFLICT && why.rule && strcmp(why.rule, "file.exists") == 0) {
 			progress_clear(&crew->progress);

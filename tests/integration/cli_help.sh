@@ -75,6 +75,12 @@ run 64 "$CAIRN" inspect --hash xyz "$0"
 run 64 "$CAIRN" pull abc -o
 err "-o needs a value"
 run 64 "$CAIRN" hash -o x "$0"
+run 0 "$CAIRN" hash -q "$0"
+run 64 "$CAIRN" pull abc -o x -j 17
+run 64 "$CAIRN" pull abc -o x -j
+err "-j needs a value"
+run 64 "$CAIRN" hash -v "$0"
+err "no option \"-v\""
 run 64 "$CAIRN" pull abc -o x -o y
 err "given twice"
 # A full disk is an error also where only a help text is lost.

@@ -51,6 +51,10 @@ for jobs in 1 16; do
   [ "$(json 'd["fetched_bytes"] < 100000')" = True ] || fail "zeros: $(json 'd["fetched_bytes"]') bytes fetched"
   same "$WORK/zeros" zeros "zeros with $jobs connections"
 done
+rm tiny
+run 0 "$CAIRN" pull "${HASH[tiny]}" -o tiny -v -j 2
+err "cairn: GET /v1/fetch/"
+if grep -qF "?" "$WORK/err"; then fail "-v shows what signs a URL: $(cat "$WORK/err")"; fi
 # What is there already is not fetched again; what is another's is left as it is, unless one says so.
 run 0 "$CAIRN" pull "${HASH[random]}" -o random --json
 no_err

@@ -59,6 +59,19 @@ out "iB of 8.8 MiB, "
 run 0 on_terminal --quiet
 if grep -qF "[" "$WORK/out"; then fail "--quiet shows a bar"; fi
 
+# -v tells of each request, and of no secret.
+run 0 "$CAIRN" push -v --token-file "$WORK/token" "$WORK/text"
+grep -qE '^cairn: GET /v1/chunks/default/[0-9a-f]{64}: 200, 0 bytes sent, [0-9]+ received, [0-9]+ ms$' "$WORK/err" || fail "-v: $(cat "$WORK/err")"
+grep -qE '^cairn: POST /v1/shards: 200, [0-9]+ bytes sent' "$WORK/err" || fail "-v: no shard"
+if grep -qF "$(cat "$WORK/token")" "$WORK/err"; then fail "-v shows the token"; fi
+# hash has a bar, too.
+hash_on_terminal() { script -qec "$(printf '%q ' "$CAIRN" hash "$@" "${files[@]}")" /dev/null; }
+run 0 hash_on_terminal
+out "iB of 8.8 MiB"
+out "$WORK/empty"
+run 0 hash_on_terminal -q
+if grep -qF "[" "$WORK/out"; then fail "hash -q shows a bar"; fi
+
 # --- standard input
 run 0 "$CAIRN" push --json --token-file "$WORK/token" - --name words <"$WORK/text"
 is "$(json 'd["files"][0]["path"], d["new_bytes"]')" "('words', 0)" "standard input under a name"
