@@ -21,10 +21,16 @@ void cairn_budget_init(struct cairn_budget *b, uint64_t bytes_max, uint64_t shar
 {
 	*b = (struct cairn_budget){.bytes_max = bytes_max, .share_bytes_max = share_bytes_max};
 	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->unused, NULL);
 }
 
 void cairn_budget_fini(struct cairn_budget *b)
 {
+	pthread_mutex_lock(&b->lock);
+	while (b->n_uses > 0)
+		pthread_cond_wait(&b->unused, &b->lock);
+	pthread_mutex_unlock(&b->lock);
+	pthread_cond_destroy(&b->unused);
 	pthread_mutex_destroy(&b->lock);
 }
 
@@ -56,6 +62,7 @@ static struct cairn_share *budget_take(struct cairn_budget *b, const struct cair
 		(*at)->sender = *sender;
 	}
 	(*at)->n_uses++;
+	b->n_uses++;
 	return *at;
 }
 
@@ -131,6 +138,8 @@ void cairn_use_end(struct cairn_use *u)
 		*budget_find(b, &u->share->sender) = u->share->next;
 		free(u->share);
 	}
+	if (--b->n_uses == 0)
+		pthread_cond_broadcast(&b->unused);
 	pthread_mutex_unlock(&b->lock);
 	*u = (struct cairn_use){0};
 }

@@ -18,6 +18,8 @@ struct cairn_budget {
 	uint64_t bytes_max, share_bytes_max; /* set at opening */
 	pthread_mutex_t lock;                /* over all below */
 	uint64_t bytes;
+	unsigned n_uses;
+	pthread_cond_t unused;                            /* n_uses has become 0 */
 	struct cairn_share *shares[CAIRN_BUDGET_BUCKETS]; /* of those who have something under way, and of nobody else
 							   */
 };
@@ -32,7 +34,7 @@ struct cairn_use {
 };
 
 void cairn_budget_init(struct cairn_budget *b, uint64_t bytes_max, uint64_t share_bytes_max);
-/** Every use must have ended. */
+/** Waits until every use has ended: nobody waits for a row of telemetry, which may be on its way to the index. */
 void cairn_budget_fini(struct cairn_budget *b);
 uint64_t cairn_budget_bytes(struct cairn_budget *b);
 

@@ -97,9 +97,9 @@ void cairn_cas_free(struct cairn_cas *cas)
 {
 	if (!cas)
 		return;
+	cairn_budget_fini(&cas->budget);
 	cairn_answer_cache_free(cas->cache);
 	cairn_guards_fini(&cas->guards);
-	cairn_budget_fini(&cas->budget);
 	free(cas->proved);
 	free(cas->data_dir);
 	free(cas->tmp_dir);
