@@ -29,9 +29,23 @@ struct app_ready {
 	struct cairn_diag diag;
 };
 
+/** Settings that SIGHUP changes while requests are served. */
+struct app_live {
+	atomic_bool access_log, access_log_probes, prove_reads;
+	_Atomic uint64_t slow_request_ms, telemetry_rows, token_ttl_s, fetch_ttl_s, fetch_ranges_max, drain_s;
+};
+
+/** How the last reading at SIGHUP went. */
+struct app_reload {
+	atomic_bool failed;          /* some of what there is to read */
+	_Atomic int64_t good_unix_s; /* when all of it was read last, or the start */
+};
+
 /** One for each process; immutable but for what its members guard themselves. */
 struct app {
-	struct config config;
+	struct config config; /* as at the start; what changes is in live */
+	struct app_live live;
+	struct app_reload reload;
 	struct auth_options auth;
 	struct cors cors;
 	struct hosts hosts; /* where no tokens are needed */

@@ -20,6 +20,9 @@ static const char CONFIG_PRINT[] = "--print-settings", CONFIG_PRINT_FILE[] = "--
 		  CONFIG_LOOK[] = "--check";
 enum { CONFIG_PREFIX_LEN = sizeof(CONFIG_PREFIX) - 1 };
 
+/* Where complaints go while the daemon runs; NULL: to standard error. The one thread that reads settings has it. */
+static struct cairn_diag *config_diag;
+
 /* One line on standard error, whatever a value has in it. */
 static void config_complain(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 static void config_complain(const char *fmt, ...)
@@ -29,7 +32,10 @@ static void config_complain(const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	log_refusal(line);
+	if (config_diag)
+		(void)cairn_fail(config_diag, CAIRN_E_USAGE, "settings", CAIRN_NO_OFFSET, "%s", line);
+	else
+		log_refusal(line);
 }
 
 /* --- defaults ----------------------------------------------------------------------------------------------------- */
@@ -373,8 +379,10 @@ enum config_result config_load(struct config *out, int argc, char **argv)
 		path = getenv("CAIRN_CONFIG");
 		source = "CAIRN_CONFIG";
 	}
-	if (ok && path && *path)
+	if (ok && path && *path) {
 		ok = config_read_file(out, path, source);
+		out->file = strdup(path);
+	}
 	ok = ok && config_read_environment(out) && config_read_options(out, NULL, argc, argv) && config_check(out);
 	result = ok ? config_print(out, argc, argv) : CONFIG_EXIT_USAGE;
 	if (result == CONFIG_RUN)
@@ -383,8 +391,18 @@ enum config_result config_load(struct config *out, int argc, char **argv)
 	return result;
 }
 
+enum cairn_status config_load_again(struct config *out, int argc, char **argv, struct cairn_diag *diag)
+{
+	config_diag = diag;
+	enum config_result result = config_load(out, argc, argv);
+	config_diag = NULL;
+	return result == CONFIG_RUN ? CAIRN_OK : CAIRN_E_USAGE;
+}
+
 void config_fini(struct config *config)
 {
+	free(config->file);
+	config->file = NULL;
 	for (size_t i = 0; i < N_SETTINGS; i++)
 		setting_clear(config, &SETTINGS[i]);
 }

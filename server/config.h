@@ -53,7 +53,9 @@ struct config {
 	uint64_t drain_s; /* how long a stop waits for requests in flight */
 	enum log_level log_level;
 	bool access_log, access_log_probes;
-	char *test_clock; /* file that shifts the clock; for tests, not in --help */
+	uint64_t slow_request_ms; /* 0: none is slow */
+	char *file;               /* that was read; NULL: none. No setting */
+	char *test_clock;         /* file that shifts the clock; for tests, not in --help */
 };
 
 enum config_result {
@@ -72,6 +74,10 @@ enum config_result {
  * @return CONFIG_EXIT_USAGE, CONFIG_EXIT_FAILED: one clear line was written to standard error
  */
 enum config_result config_load(struct config *out, int argc, char **argv);
+/** Read everything again, while the daemon runs: the file may have changed. @param argc, argv  as at the start
+ *  @return CAIRN_OK: out is owned by the caller; CAIRN_E_USAGE with the first thing that is wrong in diag: rule
+ * settings */
+CAIRN_MUST_USE enum cairn_status config_load_again(struct config *out, int argc, char **argv, struct cairn_diag *diag);
 void config_fini(struct config *config);
 
 #endif

@@ -138,6 +138,21 @@ static void daemon_raise_files_max(uint64_t connections)
 		    LOG_T("message", "connections_max is more than the limit on open files allows; raise the limit"));
 }
 
+void daemon_set_live(struct app *app, const struct config *config)
+{
+	struct app_live *live = &app->live;
+	log_set_level(config->log_level);
+	atomic_store(&live->access_log, config->access_log);
+	atomic_store(&live->access_log_probes, config->access_log_probes);
+	atomic_store(&live->prove_reads, config->prove_reads);
+	atomic_store(&live->slow_request_ms, config->slow_request_ms);
+	atomic_store(&live->telemetry_rows, config->telemetry_rows);
+	atomic_store(&live->token_ttl_s, config->token_ttl_s);
+	atomic_store(&live->fetch_ttl_s, config->fetch_ttl_s);
+	atomic_store(&live->fetch_ranges_max, config->fetch_ranges_max);
+	atomic_store(&live->drain_s, config->drain_s);
+}
+
 enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -145,6 +160,8 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 	app->ready.status = cairn_fail(&app->ready.diag, CAIRN_E_BUSY, "not_ready", CAIRN_NO_OFFSET,
 				       "whether uploads can be taken is being found out; try again");
 	app->started_unix_s = cairn_clock_unix_s();
+	atomic_store(&app->reload.good_unix_s, app->started_unix_s);
+	daemon_set_live(app, &app->config);
 	daemon_raise_files_max(app->config.connections_max);
 	app->auth.dedupe = app->config.dedupe_scope;
 	app->auth.binding = (struct cairn_token_binding){app->config.token_audience, app->config.token_issuer};
@@ -201,11 +218,26 @@ static bool daemon_is_probe(const char *route)
 	return strcmp(route, "health") == 0 || strcmp(route, "ready") == 0 || strcmp(route, "metrics") == 0;
 }
 
+static void daemon_tell_slow(const struct app *app, const struct http_request *req, const struct http_summary *s)
+{
+	uint64_t limit_ms = atomic_load(&app->live.slow_request_ms);
+	if (limit_ms == 0 || s->duration_us <= limit_ms * 1000)
+		return;
+	LOG(LOG_WARNING, "slow_request", LOG_T("request_id", http_request_id(req)), LOG_T("method", s->method),
+	    LOG_T("target", s->target), LOG_T("route", s->route), LOG_N("status", s->code),
+	    LOG_N("duration_us", s->duration_us), LOG_N("queued_us", s->queued_us),
+	    LOG_N("request_bytes", s->request_bytes), LOG_N("reply_bytes", s->reply_bytes));
+}
+
 static void daemon_ended(void *ctx, const struct http_request *req, const struct http_summary *s)
 {
 	const struct app *app = ctx;
 	metrics_request(app->metrics, s->route, s->code, s->request_bytes, s->reply_bytes, s->duration_us);
-	if (!app->config.access_log || (!app->config.access_log_probes && daemon_is_probe(s->route)))
+	if (s->queued)
+		metrics_queued(app->metrics, s->queued_us);
+	daemon_tell_slow(app, req, s);
+	if (!atomic_load(&app->live.access_log) ||
+	    (!atomic_load(&app->live.access_log_probes) && daemon_is_probe(s->route)))
 		return;
 	const struct auth_identity *who = http_identity(req);
 	LOG(LOG_INFO, "request", LOG_T("request_id", http_request_id(req)), LOG_T("method", s->method),
@@ -303,17 +335,17 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 
 bool daemon_stop(struct app *app)
 {
+	uint64_t drain_s = atomic_load(&app->live.drain_s);
 	atomic_store(&app->stopping, true);
 	watchdog_stop(app->watchdog);
 	app->watchdog = NULL;
 	/* Requests, then writes, may each take as long as "drain" says. */
-	service_stopping(2 * app->config.drain_s + DAEMON_STOP_S);
-	http_server_drain(app->http, (unsigned)app->config.drain_s * 1000); /* after it no request begins to wait */
+	service_stopping(2 * drain_s + DAEMON_STOP_S);
+	http_server_drain(app->http, (unsigned)drain_s * 1000); /* after it no request begins to wait */
 	atomic_store(&app->drained, true);
 	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to the index */
 	cairn_workers_close(app->long_workers);
-	if (!cairn_cas_finish_writes(app->cas,
-				     (int64_t)app->config.drain_s * 1000)) /* every write resumes its request */
+	if (!cairn_cas_finish_writes(app->cas, (int64_t)drain_s * 1000)) /* every write resumes its request */
 		return false;
 	if (!http_server_stop(app->http, DAEMON_REPLIES_MS))
 		return false;

@@ -22,6 +22,9 @@ CAIRN_MUST_USE enum cairn_status daemon_serve(struct app *app, int listen_fd, st
  */
 bool daemon_stop(struct app *app);
 
+/** Let the settings that may change while it runs be these. */
+void daemon_set_live(struct app *app, const struct config *config);
+
 /** Close what daemon_open() opened. After daemon_stop() if it served. The configuration is the caller's. */
 void daemon_close(struct app *app);
 

@@ -9,6 +9,7 @@
 #include "server/privileges.h"
 #include "server/sandbox.h"
 #include "server/service.h"
+#include "server/settings.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -120,8 +121,8 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 				  c->data_dir, strerror(errno));
 	const char *const owned[] = {made ? c->data_dir : NULL, main_made_socket(bound)};
 	status = privileges_drop(c->user, c->group, owned, sizeof(owned) / sizeof(owned[0]), diag);
-	const char *const readable[] = {c->token_key, c->secret_file, c->tls_certificate, c->tls_key,
-					cairn_crash_point_file()};
+	const char *const readable[] = {c->token_key, c->secret_file, c->tls_certificate,
+					c->tls_key,   c->file,        cairn_crash_point_file()};
 	const struct sandbox_options options = {
 		.mode = c->sandbox,
 		.data_dir = c->data_dir,
@@ -130,6 +131,13 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 	};
 	return status == CAIRN_OK ? sandbox_enter(&options, &app->sandbox, diag) : status;
 }
+
+/* What settings are read from, and those that were read last; without any: as at the start. */
+struct main_settings {
+	int argc;
+	char **argv;
+	struct config now;
+};
 
 static void main_reloaded(enum cairn_status status, const struct cairn_diag *diag, const char *what)
 {
@@ -140,16 +148,52 @@ static void main_reloaded(enum cairn_status status, const struct cairn_diag *dia
 		    LOG_T("cause", diag->text), LOG_T("message", "what was read before stays in use"));
 }
 
-/* Each on its own: a certificate that is wrong keeps no token key from being taken away. */
-static void main_reload(struct app *app)
+/* The settings, as the arguments of the process say. now: those that are in use, replaced. */
+static enum cairn_status main_reload_settings(struct app *app, struct main_settings *settings, struct cairn_diag *diag)
 {
-	struct cairn_diag keys = {0}, tls = {0};
-	if (!app->auth.keys && !app->tls)
-		LOG(LOG_INFO, "reload", LOG_T("message", "there are no token keys and no certificate to read again"));
-	if (app->auth.keys)
-		main_reloaded(auth_keys_reload(app->auth.keys, &keys), &keys, "token_key");
-	if (app->tls)
-		main_reloaded(tls_reload(app->tls, &tls), &tls, "tls_certificate");
+	CLEANUP(cairn_buf_fini) struct cairn_buf changed = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
+	CLEANUP(cairn_buf_fini) struct cairn_buf restart = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
+	struct config now;
+	enum cairn_status status = config_load_again(&now, settings->argc, settings->argv, diag);
+	if (status != CAIRN_OK)
+		return status;
+	settings_changed(&changed, settings->now.data_dir ? &settings->now : &app->config, &now, true);
+	settings_changed(&restart, &app->config, &now, false);
+	cairn_buf_add(&changed, "", 1);
+	cairn_buf_add(&restart, "", 1);
+	daemon_set_live(app, &now);
+	config_fini(&settings->now);
+	settings->now = now;
+	LOG(LOG_INFO, "reload", LOG_T("what", "settings"), LOG_T("file", now.file),
+	    LOG_T("changed", changed.len > 1 ? (const char *)changed.bytes : "nothing"),
+	    LOG_T("needs_restart", restart.len > 1 ? (const char *)restart.bytes : NULL));
+	return CAIRN_OK;
+}
+
+/* Each on its own: a certificate that is wrong keeps no token key from being taken away. */
+static void main_reload(struct app *app, struct main_settings *settings)
+{
+	struct cairn_diag of_settings = {0}, of_keys = {0}, of_tls = {0};
+	enum cairn_status keys = CAIRN_OK, tls = CAIRN_OK, file = CAIRN_OK;
+	if (!app->auth.keys && !app->tls && !app->config.file)
+		LOG(LOG_INFO, "reload",
+		    LOG_T("message", "there are no token keys, no certificate and no file of settings to read again"));
+	if (app->config.file)
+		file = main_reload_settings(app, settings, &of_settings);
+	if (file != CAIRN_OK)
+		main_reloaded(file, &of_settings, "settings");
+	if (app->auth.keys) {
+		keys = auth_keys_reload(app->auth.keys, &of_keys);
+		main_reloaded(keys, &of_keys, "token_key");
+	}
+	if (app->tls) {
+		tls = tls_reload(app->tls, &of_tls);
+		main_reloaded(tls, &of_tls, "tls_certificate");
+	}
+	bool failed = file != CAIRN_OK || keys != CAIRN_OK || tls != CAIRN_OK;
+	atomic_store(&app->reload.failed, failed);
+	if (!failed)
+		atomic_store(&app->reload.good_unix_s, cairn_clock_unix_s());
 }
 
 static void main_exit_now(int number)
@@ -171,20 +215,22 @@ static void main_let_signals_kill(const sigset_t *signals)
 }
 
 /* Until SIGTERM or SIGINT. */
-static void main_wait(struct app *app, const struct listen_address *bound, const sigset_t *signals)
+static void main_wait(struct app *app, struct main_settings *settings, const struct listen_address *bound,
+		      const sigset_t *signals)
 {
 	int number = 0;
 	while (sigwait(signals, &number) != 0 || number == SIGHUP)
 		if (number == SIGHUP) {
 			service_reloading();
-			main_reload(app);
+			main_reload(app, settings);
 			main_tell_ready(bound, app->tls != NULL);
 		}
 	LOG(LOG_INFO, "stopping", LOG_T("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
 }
 
 /* From opening the data folder to the last write. */
-static int main_serve(struct app *app, int listen_fd, const struct listen_address *bound, const sigset_t *signals)
+static int main_serve(struct app *app, struct main_settings *settings, int listen_fd,
+		      const struct listen_address *bound, const sigset_t *signals)
 {
 	struct cairn_diag diag = {0};
 	if (daemon_open(app, &diag) != CAIRN_OK) {
@@ -196,7 +242,7 @@ static int main_serve(struct app *app, int listen_fd, const struct listen_addres
 		return main_fail(EXIT_CANNOT_START, &diag);
 	}
 	main_announce(app, bound);
-	main_wait(app, bound, signals);
+	main_wait(app, settings, bound, signals);
 	main_let_signals_kill(signals);
 	if (!daemon_stop(app)) {
 		LOG(LOG_ERROR, "stop_failed",
@@ -209,7 +255,7 @@ static int main_serve(struct app *app, int listen_fd, const struct listen_addres
 	return EXIT_STOPPED;
 }
 
-static int main_run(struct app *app, int listen_fd, const struct listen_address *bound)
+static int main_run(struct app *app, struct main_settings *settings, int listen_fd, const struct listen_address *bound)
 {
 	struct cairn_diag diag = {0};
 	sigset_t signals;
@@ -229,7 +275,7 @@ static int main_run(struct app *app, int listen_fd, const struct listen_address 
 		(void)close(listen_fd);
 		return main_fail(status == CAIRN_E_USAGE ? EXIT_WRONG_SETTINGS : EXIT_CANNOT_START, &diag);
 	}
-	int exit_code = main_serve(app, listen_fd, bound, &signals);
+	int exit_code = main_serve(app, settings, listen_fd, bound, &signals);
 	log_stop();
 	service_close();
 	return exit_code;
@@ -265,6 +311,7 @@ static int main_leave(struct config *config, enum config_result loaded)
 int main(int argc, char **argv)
 {
 	struct app app = {0};
+	struct main_settings settings = {.argc = argc, .argv = argv};
 	struct listen_address bound;
 	int exit_code = EXIT_CANNOT_START;
 	main_give_memory_back();
@@ -278,8 +325,9 @@ int main(int argc, char **argv)
 	} else {
 		int fd = main_listen(&app.config, &bound, &exit_code);
 		if (fd >= 0)
-			exit_code = main_run(&app, fd, &bound);
+			exit_code = main_run(&app, &settings, fd, &bound);
 	}
+	config_fini(&settings.now);
 	config_fini(&app.config);
 	return exit_code;
 }

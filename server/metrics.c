@@ -10,6 +10,7 @@
 static const unsigned METRICS_CODES[] = {0,   200, 201, 202, 204, 206, 207, 304, 400, 401, 403,
 					 404, 405, 408, 409, 410, 411, 412, 413, 414, 415, 416,
 					 417, 429, 431, 500, 501, 502, 503, 504, 505, 507};
+enum { METRICS_LABEL_BYTES = 80 };
 enum {
 	METRICS_N_CODES = sizeof(METRICS_CODES) / sizeof(METRICS_CODES[0]),
 	METRICS_CODE_OTHER = METRICS_N_CODES,
@@ -34,6 +35,7 @@ struct metrics_route {
 };
 
 struct metrics {
+	_Atomic uint64_t queued_buckets[METRICS_N_BOUNDS + 1], queued_us;
 	size_t n_routes;
 	struct metrics_route routes[]; /* the last one is "none" */
 };
@@ -91,17 +93,29 @@ static uint64_t metrics_get(const _Atomic uint64_t *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
+static size_t metrics_bucket(uint64_t us)
+{
+	size_t b = 0;
+	while (b < METRICS_N_BOUNDS && us > METRICS_BOUNDS[b].us)
+		b++;
+	return b;
+}
+
+void metrics_queued(struct metrics *m, uint64_t queued_us)
+{
+	metrics_add(&m->queued_buckets[metrics_bucket(queued_us)], 1);
+	metrics_add(&m->queued_us, queued_us);
+}
+
 void metrics_request(struct metrics *m, const char *route, unsigned code, uint64_t request_bytes, uint64_t reply_bytes,
 		     uint64_t duration_us)
 {
 	struct metrics_route *r = metrics_find(m, route);
-	size_t c = 0, b = 0;
+	size_t c = 0;
 	while (c < METRICS_N_CODES && METRICS_CODES[c] != code)
 		c++;
-	while (b < METRICS_N_BOUNDS && duration_us > METRICS_BOUNDS[b].us)
-		b++;
 	metrics_add(&r->codes[c], 1);
-	metrics_add(&r->buckets[b], 1);
+	metrics_add(&r->buckets[metrics_bucket(duration_us)], 1);
 	metrics_add(&r->duration_us, duration_us);
 	metrics_add(&r->request_bytes, request_bytes);
 	metrics_add(&r->reply_bytes, reply_bytes);
@@ -134,22 +148,40 @@ static void metrics_write_codes(struct metrics *m, struct cairn_buf *out)
 	}
 }
 
+/* @param label  "" or one, without braces */
+static void metrics_write_histogram(struct cairn_buf *out, const char *name, const char *label,
+				    const _Atomic uint64_t buckets[static METRICS_N_BOUNDS + 1], uint64_t us)
+{
+	const char *comma = *label ? "," : "", *open = *label ? "{" : "", *close = *label ? "}" : "";
+	uint64_t n = 0;
+	for (size_t b = 0; b <= METRICS_N_BOUNDS; b++) {
+		n += metrics_get(&buckets[b]);
+		cairn_buf_printf(out, "%s_bucket{%s%sle=\"%s\"} %" PRIu64 "\n", name, label, comma,
+				 b < METRICS_N_BOUNDS ? METRICS_BOUNDS[b].text : "+Inf", n);
+	}
+	/* The count is the last bucket, read once: the two must agree in one scrape. */
+	cairn_buf_printf(out, "%s_sum%s%s%s %" PRIu64 ".%06" PRIu64 "\n", name, open, label, close, us / 1000000,
+			 us % 1000000);
+	cairn_buf_printf(out, "%s_count%s%s%s %" PRIu64 "\n", name, open, label, close, n);
+}
+
+static void metrics_write_queued(const struct metrics *m, struct cairn_buf *out)
+{
+	static const char NAME[] = "cairn_http_request_queue_seconds";
+	metrics_family(out, NAME, sizeof(NAME) - 1, "histogram",
+		       "How long requests waited for a worker, of those that did.");
+	metrics_write_histogram(out, NAME, "", m->queued_buckets, metrics_get(&m->queued_us));
+}
+
 static void metrics_write_durations(struct metrics *m, struct cairn_buf *out)
 {
 	static const char NAME[] = "cairn_http_request_duration_seconds";
 	metrics_family(out, NAME, sizeof(NAME) - 1, "histogram", "From the head of a request to the end of its reply.");
 	for (size_t i = 0; i < m->n_routes; i++) {
 		const struct metrics_route *r = &m->routes[i];
-		uint64_t us = metrics_get(&r->duration_us), n = 0;
-		for (size_t b = 0; b <= METRICS_N_BOUNDS; b++) {
-			n += metrics_get(&r->buckets[b]);
-			cairn_buf_printf(out, "%s_bucket{route=\"%s\",le=\"%s\"} %" PRIu64 "\n", NAME, r->name,
-					 b < METRICS_N_BOUNDS ? METRICS_BOUNDS[b].text : "+Inf", n);
-		}
-		/* The count is the last bucket, read once: the two must agree in one scrape. */
-		cairn_buf_printf(out, "%s_sum{route=\"%s\"} %" PRIu64 ".%06" PRIu64 "\n", NAME, r->name, us / 1000000,
-				 us % 1000000);
-		cairn_buf_printf(out, "%s_count{route=\"%s\"} %" PRIu64 "\n", NAME, r->name, n);
+		char label[METRICS_LABEL_BYTES];
+		(void)snprintf(label, sizeof(label), "route=\"%s\"", r->name);
+		metrics_write_histogram(out, NAME, label, r->buckets, metrics_get(&r->duration_us));
 	}
 }
 
@@ -170,6 +202,7 @@ void metrics_write(struct metrics *m, struct cairn_buf *out, const struct metric
 {
 	metrics_write_codes(m, out);
 	metrics_write_durations(m, out);
+	metrics_write_queued(m, out);
 	metrics_write_bytes(m, out);
 	for (size_t i = 0; i < n_gauges; i++) {
 		const struct metrics_gauge *g = &gauges[i];

@@ -18,6 +18,9 @@ void metrics_free(struct metrics *m);
 void metrics_request(struct metrics *m, const char *route, unsigned code, uint64_t request_bytes, uint64_t reply_bytes,
 		     uint64_t duration_us);
 
+/** A request has ended that waited for a worker for so long. */
+void metrics_queued(struct metrics *m, uint64_t queued_us);
+
 /** Current values that others keep, written after the counters. Those of one family, which differ in their labels,
  * stand one after the other. */
 struct metrics_gauge {

@@ -122,15 +122,18 @@ const struct setting SETTINGS[] = {
 		 "is removed. At least two epochs, the life of an answer."},
 	/* what is given back */
 	{"token_ttl", SETTING_SECONDS, "1h", 60, DAY, AT(token_ttl_s),
-	 .help = "How long tokens are good for that clients get for an API key."},
+	 .help = "How long tokens are good for that clients get for an API key. SIGHUP reads it again.", .live = true},
 	{"telemetry_rows", SETTING_COUNT, "10000", 0, 10000000, AT(telemetry_rows),
-	 .help = "Telemetry messages that are kept, the newest; 0 keeps none."},
+	 .help = "Telemetry messages that are kept, the newest; 0 keeps none. SIGHUP reads it again.", .live = true},
 	{"prove_reads", SETTING_FLAG, "yes", AT(prove_reads),
-	 .help = "Check stored bytes against their hashes before they are first sent, once a day."},
+	 .help = "Check stored bytes against their hashes before they are first sent, once a day. SIGHUP reads it "
+		 "again.",
+	 .live = true},
 	{"fetch_ttl", SETTING_SECONDS, "1h", 60, 7 * DAY, AT(fetch_ttl_s),
-	 .help = "How long the signed addresses of a reconstruction are good for."},
+	 .help = "How long the signed addresses of a reconstruction are good for. SIGHUP reads it again.",
+	 .live = true},
 	{"fetch_ranges_max", SETTING_COUNT, "64", 1, 256, AT(fetch_ranges_max),
-	 .help = "Most byte ranges in one signed address."},
+	 .help = "Most byte ranges in one signed address. SIGHUP reads it again.", .live = true},
 	{"plan_bytes_max", SETTING_BYTES, "1G", MIB, 64 * GIB, AT(plan_bytes_max),
 	 .help = "Longest reconstruction, answer to a range edit, or list of keys. What does not fit 256K is written "
 		 "to a file without a name, not kept in "
@@ -164,13 +167,20 @@ const struct setting SETTINGS[] = {
 	{"worker_queue_max", SETTING_COUNT, "1024", 1, 65536, AT(worker_queue_max),
 	 .help = "Pieces of work waiting for a worker. Over it: 503 with Retry-After."},
 	{"drain", SETTING_SECONDS, "30s", 0, 3600, AT(drain_s),
-	 .help = "How long SIGTERM waits for requests under way before it cuts them."},
+	 .help = "How long SIGTERM waits for requests under way before it cuts them. SIGHUP reads it again.",
+	 .live = true},
 	/* log */
 	{"log_level", SETTING_CHOICE, "info", .choices = "error|warning|info|debug", .argument = "LEVEL", AT(log_level),
-	 .help = "Least important events that are logged."},
-	{"access_log", SETTING_FLAG, "yes", AT(access_log), .help = "Log each request, at level info."},
-	{"access_log_probes", SETTING_FLAG, "yes", AT(access_log_probes),
-	 .help = "Log those for /health, /ready and /metrics, too."},
+	 .help = "Least important events that are logged. SIGHUP reads it again.", .live = true},
+	{"access_log", SETTING_FLAG, "yes", AT(access_log),
+	 .help = "Log each request, at level info. SIGHUP reads it again.", .live = true},
+	{"access_log_probes", SETTING_FLAG, "no", AT(access_log_probes),
+	 .help = "Log those for /health, /ready and /metrics, too. SIGHUP reads it again.", .live = true},
+	{"slow_request_ms", SETTING_COUNT, "0", 0, 3600000, AT(slow_request_ms),
+	 .help = "Log a request that takes longer as a warning, with how long it waited for a worker. 0: none. SIGHUP "
+		 "reads "
+		 "it again.",
+	 .live = true},
 	{"test_clock", SETTING_TEXT, NULL, AT(test_clock)}, /* as cairn_clock_use_file() */
 };
 const size_t N_SETTINGS = sizeof(SETTINGS) / sizeof(SETTINGS[0]);

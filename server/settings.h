@@ -23,6 +23,7 @@ struct setting {
 	const char *argument; /* what --help calls the value */
 	const char *help;     /* NULL: neither in --help nor in the documents */
 	size_t offset;        /* of the member in struct config */
+	bool live;            /* changes while the daemon runs, at SIGHUP: struct app_live */
 };
 
 extern const struct setting SETTINGS[];
@@ -45,6 +46,11 @@ bool setting_apply(struct config *config, const struct setting *s, const char *t
 
 /** What a value may be, in words: "4K to 1G", "global, namespace or repository". */
 void setting_allowed(const struct setting *s, char *out, size_t out_len);
+
+/** What differs between two sets of settings: their names, with the new values, one after the other with a blank
+ * between.
+ *  @param live  of those that may change while the daemon runs; false: of the others */
+void settings_changed(struct cairn_buf *out, const struct config *before, const struct config *now, bool live);
 
 /** Release what a text setting holds. */
 void setting_clear(struct config *config, const struct setting *s);

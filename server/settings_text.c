@@ -95,6 +95,25 @@ void settings_table(struct cairn_buf *out)
 	}
 }
 
+void settings_changed(struct cairn_buf *out, const struct config *before, const struct config *now, bool live)
+{
+	for (size_t i = 0; i < N_SETTINGS; i++) {
+		CLEANUP(cairn_buf_fini) struct cairn_buf old = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
+		CLEANUP(cairn_buf_fini) struct cairn_buf new = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
+		const struct setting *s = &SETTINGS[i];
+		setting_print(&old, before, s);
+		setting_print(&new, now, s);
+		bool same = old.len == new.len && (old.len == 0 || memcmp(old.bytes, new.bytes, old.len) == 0);
+		if (same || s->live != live)
+			continue;
+		if (out->len > 0)
+			cairn_buf_add(out, " ", 1);
+		const char *value = new.len > 0 ? strstr((const char *)new.bytes, " = ") : NULL;
+		size_t len = value ? new.len - (size_t)(value + 3 - (const char *)new.bytes) - 1 : 0;
+		cairn_buf_printf(out, "%s=%.*s", s->name, (int)len, value ? value + 3 : "");
+	}
+}
+
 static void file_setting(struct cairn_buf *out, const struct setting *s, const struct config *config,
 			 const struct config *defaults)
 {

@@ -110,6 +110,13 @@ static struct cairn_work *workers_take(struct cairn_workers *w)
 	return work ? work : lane_take(w, CAIRN_LANE_HEAVY);
 }
 
+static uint64_t workers_now_us(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 static void workers_run(struct cairn_workers *w, struct cairn_work *work)
 {
 	struct workers_lane *lane = &w->lanes[work->lane];
@@ -118,6 +125,7 @@ static void workers_run(struct cairn_workers *w, struct cairn_work *work)
 	if (w->n_queued > 0 && w->n_idle > 0)
 		pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
+	work->queued_us = workers_now_us() - work->queued_us;
 	work->run(work);
 	pthread_mutex_lock(&w->lock);
 	lane->n_running--;
@@ -175,6 +183,7 @@ enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_wor
 {
 	enum cairn_status status = CAIRN_E_BUSY;
 	work->next = NULL;
+	work->queued_us = workers_now_us();
 	pthread_mutex_lock(&w->lock);
 	struct workers_turn *turn = workers_turn(w, work->turn);
 	struct workers_waiting *waiting = &turn->waiting[work->lane];

@@ -24,6 +24,7 @@ struct cairn_work {
 	void (*run)(struct cairn_work *work); /* on a worker; may free what contains work */
 	enum cairn_lane lane;
 	uint64_t turn;           /* whose work it is: in a lane those who have some waiting take turns */
+	uint64_t queued_us;      /* how long it waited for a thread, when run() is called */
 	struct cairn_work *next; /* the pool's */
 };
 

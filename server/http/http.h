@@ -114,6 +114,9 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len);
  */
 bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req));
 
+/** A suspended request got its worker: for so long it had waited. Before http_resume() only. */
+void http_note_queued(struct http_request *req, uint64_t queued_us);
+
 /** Wake a suspended request, from any thread. The last touch of the request and its state by that thread. */
 void http_resume(struct http_request *req);
 
@@ -189,6 +192,8 @@ struct http_summary {
 	uint64_t request_bytes; /* of the body */
 	uint64_t reply_bytes;   /* of the body, as announced */
 	uint64_t duration_us;
+	bool queued;            /* it waited for a worker */
+	uint64_t queued_us;     /* for so long */
 	const char *address;    /* of the client, as text */
 	const char *session_id; /* X-Xet-Session-Id, checked; NULL */
 	const char *user_agent; /* NULL */

@@ -179,6 +179,12 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len)
 		       host ? host : address);
 }
 
+void http_note_queued(struct http_request *req, uint64_t queued_us)
+{
+	req->queued = true;
+	req->queued_us += queued_us;
+}
+
 void http_sender(const struct http_request *req, struct cairn_hash *out)
 {
 	static const uint8_t KIND[CAIRN_HASH_BYTES] = {'a'};

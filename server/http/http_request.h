@@ -68,6 +68,7 @@ struct http_request {
 	bool complete;        /* the body is all here */
 	bool expects_100;     /* the client waits for a word before it sends the body */
 	bool is_stream;
+	bool queued;                   /* a worker took it */
 	unsigned code;                 /* of the reply; 0: none yet */
 	struct MHD_Response *response; /* made, and not yet given to the library */
 	struct cairn_buf raw;          /* the reply, where it goes past the library */
@@ -77,6 +78,7 @@ struct http_request {
 	/* Headers, which are the library's; NULL: none. */
 	const char *origin, *host, *authorization;
 	int64_t started_us, body_started_ms;
+	uint64_t queued_us;  /* that it waited for workers */
 	uint64_t body_len;   /* announced; UINT64_MAX: chunked */
 	uint64_t body_limit; /* most that is read of it */
 	uint64_t received, reply_bytes;

@@ -103,6 +103,8 @@ void http_tell_end(const struct http_request *req)
 		.request_bytes = req->received,
 		.reply_bytes = replied ? req->reply_bytes : 0,
 		.duration_us = (uint64_t)(http_now_us() - req->started_us),
+		.queued = req->queued,
+		.queued_us = req->queued_us,
 		.address = req->peer->address,
 		.session_id = req->session_id[0] ? req->session_id : NULL,
 		.user_agent = req->user_agent[0] ? req->user_agent : NULL,

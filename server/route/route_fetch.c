@@ -204,7 +204,7 @@ static bool fetch_take_headers(struct http_request *req, struct fetch_request *f
 		return false;
 	}
 	f->known = known && (strstr(known, f->etag) || strcmp(known, "*") == 0);
-	f->prove = app_of(req)->config.prove_reads && http_method(req) == HTTP_GET && !f->known;
+	f->prove = atomic_load(&app_of(req)->live.prove_reads) && http_method(req) == HTTP_GET && !f->known;
 	return true;
 }
 

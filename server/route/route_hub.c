@@ -49,7 +49,7 @@ static void hub_mint(struct route_job *job)
 {
 	struct hub_request *h = (struct hub_request *)job;
 	int64_t now_unix_s = cairn_clock_unix_s();
-	h->claims.expires_unix_s = now_unix_s + (int64_t)job->app->config.token_ttl_s;
+	h->claims.expires_unix_s = now_unix_s + (int64_t)atomic_load(&job->app->live.token_ttl_s);
 	if (!job->app->auth.keys) {
 		h->token = strdup("none-needed"); /* tokens are not looked at */
 		h->status = h->token ? CAIRN_OK : CAIRN_E_NOMEM;

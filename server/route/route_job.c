@@ -56,6 +56,7 @@ bool route_job_is_idle(const struct route_job *job)
 static void route_job_work(struct cairn_work *work)
 {
 	struct route_job *job = (struct route_job *)work;
+	http_note_queued(job->req, work->queued_us);
 	job->not_run = job->for_reply && route_job_is_idle(job);
 	if (!job->not_run)
 		job->run(job);

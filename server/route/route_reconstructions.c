@@ -48,8 +48,8 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 	struct plan_urls urls = {
 		.cas = p->job.app->cas,
 		.base = p->base,
-		.expires_unix_s = cairn_clock_unix_s() + (int64_t)p->job.app->config.fetch_ttl_s,
-		.ranges_max = (unsigned)p->job.app->config.fetch_ranges_max,
+		.expires_unix_s = cairn_clock_unix_s() + (int64_t)atomic_load(&p->job.app->live.fetch_ttl_s),
+		.ranges_max = (unsigned)atomic_load(&p->job.app->live.fetch_ranges_max),
 	};
 	switch (p->form) {
 	case PLAN_V1:

@@ -36,6 +36,7 @@ struct shard_request {
 	struct http_request *req; /* suspended, and to be resumed; NULL when it has been */
 	struct http_stream *stream;
 	bool left;     /* the client of the stream has gone */
+	bool begun;    /* a worker has it */
 	bool ended;    /* status and what follows are final */
 	bool verified; /* status is about the registering, not about what was sent */
 	bool added;
@@ -210,6 +211,9 @@ static void shard_work(struct cairn_work *work)
 {
 	struct shard_request *s = (struct shard_request *)work;
 	struct cairn_diag diag = {0};
+	pthread_mutex_lock(&s->lock);
+	s->begun = true;
+	pthread_mutex_unlock(&s->lock);
 	enum cairn_status status = cairn_shard_upload_verify(s->upload, shard_progress, s, &diag);
 	if (status != CAIRN_OK) {
 		shard_end(s, status, false, &diag);
@@ -325,6 +329,8 @@ static void shards_resumed(struct http_request *req)
 {
 	struct shard_request *s = http_state(req);
 	pthread_mutex_lock(&s->lock);
+	if (s->begun)
+		http_note_queued(req, s->work.queued_us);
 	/* A failure that comes before the first frame is told by the status, which clients understand better. */
 	if (s->framed && !(s->ended && s->status != CAIRN_OK))
 		shards_begin_stream(req, s);

@@ -59,7 +59,7 @@ static void telemetry_post_done(struct http_request *req)
 		return;
 	}
 	cairn_cas_keep_telemetry(app->cas, http_identity(req)->subject, body->bytes.bytes, body->bytes.len,
-				 (uint32_t)app->config.telemetry_rows, &body->use);
+				 (uint32_t)atomic_load(&app->live.telemetry_rows), &body->use);
 	http_reply_json(req, 200, "{}");
 }
 

@@ -88,6 +88,7 @@ static void xorbs_registered(void *ctx, enum cairn_status status, bool was_inser
 static void xorbs_post_work(struct cairn_work *work)
 {
 	struct xorb_request *x = (struct xorb_request *)work;
+	http_note_queued(x->req, work->queued_us);
 	enum cairn_status status = cairn_xorb_upload_store(x->upload, &x->diag);
 	x->verified = status == CAIRN_OK;
 	if (status == CAIRN_OK)

@@ -326,8 +326,8 @@ def test_health_check_follows_the_address(tmp_path, issuer, listen, asked):
 
 
 @pytest.mark.parametrize("probes", [True, False])
-def test_probes_can_be_left_out_of_the_log(start, probes):
-    server = start(**({} if probes else {"no_access_log_probes": True}))
+def test_probes_are_left_out_of_the_log_unless_asked_for(start, probes):
+    server = start(**({"access_log_probes": True} if probes else {}))
     with contextlib.closing(server.connect()) as c:  # of one connection lines are in its order
         for path in ("/health", "/ready", "/metrics", "/v1/stats"):
             assert server.get(path, connection=c).status == 200
