@@ -1,13 +1,15 @@
-"""One download by hf_xet in a process of its own: hf_get.py ENDPOINT HASH SIZE PATH. Prints the seconds it took."""
+"""Downloads by hf_xet in a process of its own: hf_get.py ENDPOINT, and a line HASH SIZE PATH on standard input for each file.
+Prints the seconds they took."""
 
 import sys
 import time
 
 import hf_xet
 
-endpoint, name, size, path = sys.argv[1:]
+files = [line.rstrip("\n").split(" ", 2) for line in sys.stdin]
 began = time.monotonic()
-group = hf_xet.XetSession().new_file_download_group(endpoint=endpoint)
-group.start_download_file(hf_xet.XetFileInfo(name, int(size)), path)
+group = hf_xet.XetSession().new_file_download_group(endpoint=sys.argv[1])
+for name, size, path in files:
+    group.start_download_file(hf_xet.XetFileInfo(name, int(size)), path)
 group.wait_to_finish()
 print(time.monotonic() - began)

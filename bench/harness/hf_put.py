@@ -1,10 +1,13 @@
-"""One upload by hf_xet: hf_put.py ENDPOINT PATH. Prints the file's hash."""
+"""One upload by hf_xet: hf_put.py ENDPOINT PATH, a file, or a folder of them. Prints the files' hashes, in the order of their names."""
 
 import sys
+from pathlib import Path
 
 import hf_xet
 
-commit = hf_xet.XetSession().new_upload_commit(endpoint=sys.argv[1])
-handle = commit.start_upload_file(sys.argv[2])
+endpoint, path = sys.argv[1], Path(sys.argv[2])
+commit = hf_xet.XetSession().new_upload_commit(endpoint=endpoint)
+handles = [commit.start_upload_file(str(p)) for p in (sorted(path.iterdir()) if path.is_dir() else [path])]
 commit.wait_to_finish()
-print(handle.result().xet_info.hash)
+for handle in handles:
+    print(handle.result().xet_info.hash)

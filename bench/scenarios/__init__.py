@@ -15,6 +15,7 @@ SCENARIOS = {
     "xorbs": xorbs.xorbs,
     "fetch": fetch.fetch,
     "download": fetch.download,
+    "small": fetch.small,
     "read": read.read,
     "plan": plan.plan,
     "memory": memory.memory,

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import urllib.request
 from pathlib import Path
@@ -14,16 +15,21 @@ from harness.table import load_row
 HARNESS = Path(__file__).resolve().parents[1] / "harness"
 
 
-def _hf(bench, script, *arguments):
+def _hf(bench, script, *arguments, lines=""):
     home = bench.folder("home")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "XET_"))}
     env |= {"HOME": str(home), "HF_HOME": str(home), "HF_XET_CACHE": str(home)}
-    return subprocess.check_output([bench.python(), HARNESS / script, *map(str, arguments)], env=env, text=True).strip()
+    return subprocess.check_output([bench.python(), HARNESS / script, *map(str, arguments)], env=env, input=lines, text=True).strip()
 
 
 def _bytes_of(size):
     numbers = random.Random(7)
     return (numbers.randbytes(1 << 20) for _ in range(size >> 20))
+
+
+def _in_memory(bench):
+    """A path, not on the disk that is not measured here."""
+    return (Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else bench.tmp) / f"cairn-bench-{os.getpid()}"
 
 
 def _stored_file(bench, data, size):
@@ -88,10 +94,9 @@ def fetch(bench):
 
 
 def _download(bench, data, name, size, public_url=None):
-    # To memory, not to the disk that is not measured here.
-    out = (Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else bench.tmp) / f"cairn-bench-{os.getpid()}"
+    out = _in_memory(bench)
     with bench.cairnd(data, *(["--public-url", public_url] if public_url else [])) as server:
-        seconds = float(_hf(bench, "hf_get.py", server.url, name, size, out))
+        seconds = float(_hf(bench, "hf_get.py", server.url, lines=f"{name} {size} {out}\n"))
     with open(out, "rb") as f:
         right = all(f.read(1 << 20) == block for block in _bytes_of(size)) and not f.read(1)
     out.unlink()
@@ -117,3 +122,46 @@ def download(bench):
         row["speed, of nginx's"] = ratio
         row["goal"] = Goal(ratio, 0.9, "of nginx")
     yield row
+
+
+def _store_small(bench, data, folder, n, size):
+    """Upload n files of random bytes with hf_xet. @return lines for hf_get.py, without the paths"""
+    numbers = random.Random(9)
+    for i in range(n):
+        (folder / f"{i:06}").write_bytes(numbers.randbytes(size))
+    with bench.cairnd(data) as server:
+        return [f"{name} {size}" for name in _hf(bench, "hf_put.py", server.url, folder).split()]
+
+
+def _get_small(bench, data, folder, names, *options):
+    """By a daemon that was just started, and has proved nothing yet. @return seconds, and its processor time"""
+    out = _in_memory(bench)
+    out.mkdir()
+    lines = "".join(f"{name} {out}/{i:06}\n" for i, name in enumerate(names))
+    with bench.cairnd(data, *options) as server:
+        before = server.cpu_s()
+        seconds = float(_hf(bench, "hf_get.py", server.url, lines=lines))
+        cpu_s = server.cpu_s() - before
+    if any((out / path.name).read_bytes() != path.read_bytes() for path in folder.iterdir()):
+        raise RuntimeError("the files that came are not the files that were sent")
+    shutil.rmtree(out)
+    return seconds, cpu_s
+
+
+def small(bench):
+    """Many small files by hf_xet, in few xorbs: what the proofs of their bytes add."""
+    data, folder, n, size = bench.folder("data"), bench.folder("files"), bench.pick(10_000, 50), 10_000
+    names = _store_small(bench, data, folder, n, size)
+    sides = {
+        "proofs": lambda: _get_small(bench, data, folder, names),
+        "none": lambda: _get_small(bench, data, folder, names, "--no-prove-reads"),
+    }
+    took = in_turns(bench, bench.rounds(5), sides)
+    time, cpu = (Spread(a[i] / b[i] for a, b in zip(took["proofs"], took["none"])) for i in range(2))
+    yield {
+        "files": f"{n:,} of {size // 1000} KB, random",
+        **{f"{name}: s / server's CPU s": " / ".join(f"{median(r[i] for r in runs):.2f}" for i in range(2)) for name, runs in took.items()},
+        "time with proofs, of that without": time,
+        "CPU with proofs, of that without": cpu,
+        "goal": Goal(time, 1.15, "at most", most=True),
+    }
