@@ -94,24 +94,80 @@ static bool fetch_is_whole(const struct cairn_fetch *f)
 	return true;
 }
 
-enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool prove, struct cairn_diag *diag)
+/* The first copy. @return as cairn_fetch_open() */
+static enum cairn_status fetch_open_first(struct cairn_cas *cas, struct cairn_fetch *f, struct cairn_diag *diag)
 {
 	struct cairn_store_object *object;
 	if (cairn_store_get(cas->store, &f->xorb, &object) != CAIRN_OK)
 		return CAIRN_E_BUSY;
 	f->source.object = object;
 	f->object_bytes = cairn_store_object_bytes(object);
-	enum cairn_status status = fetch_is_whole(f) ? fetch_decide(f, diag) : CAIRN_E_BUSY;
-	if (status == CAIRN_OK && prove && !cairn_cas_is_proved(cas, &f->xorb, object, f->wanted.range, f->wanted.n))
+	return fetch_is_whole(f) ? fetch_decide(f, diag) : CAIRN_E_BUSY;
+}
+
+static bool fetch_is_proved(const struct cairn_cas *cas, const struct cairn_fetch *f)
+{
+	return cairn_cas_is_proved(cas, &f->xorb, f->source.object, f->wanted.range, f->wanted.n);
+}
+
+/* By a list that is kept: at the cost of the bytes that are wanted. @return false: nothing is said by that */
+static bool fetch_prove_by_kept_list(struct cairn_cas *cas, const struct cairn_fetch *f, bool (*stop)(void *ctx),
+				     void *stop_ctx)
+{
+	struct cairn_diag ignored = {0};
+	bool damaged;
+	return cairn_cas_prove(cas, &f->xorb, f->source.object, NULL, f->wanted.range, f->wanted.n, stop, stop_ctx,
+			       &damaged, &ignored) == CAIRN_OK &&
+	       !damaged;
+}
+
+/* A xorb that counts as lost is to be found again (sound_copy.h), however sound its object is. */
+static bool fetch_row_vouches(const struct cairn_cas *cas, const struct cairn_fetch *f)
+{
+	struct cairn_index_xorb row;
+	return cairn_index_xorb(cas->index, &f->xorb, &row) == CAIRN_OK && row.stored_bytes == f->object_bytes;
+}
+
+static bool fetch_is_over(void *ctx)
+{
+	uint32_t *n_chunks = ctx;
+	return (*n_chunks)++ == CAIRN_FETCH_OPEN_CHUNKS;
+}
+
+/* What is small is proved at once: to hand it to a worker takes longer. */
+static bool fetch_prove_small(struct cairn_cas *cas, const struct cairn_fetch *f)
+{
+	uint32_t n_chunks = 0;
+	return fetch_bytes(&f->wanted) <= CAIRN_FETCH_OPEN_BYTES &&
+	       fetch_prove_by_kept_list(cas, f, fetch_is_over, &n_chunks) && fetch_row_vouches(cas, f);
+}
+
+enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool prove, struct cairn_diag *diag)
+{
+	enum cairn_status status = fetch_open_first(cas, f, diag);
+	if (status == CAIRN_OK && prove && !fetch_is_proved(cas, f) && !fetch_prove_small(cas, f))
 		status = CAIRN_E_BUSY;
 	if (status != CAIRN_OK)
 		cairn_fetch_source_fini(&f->source);
 	return status;
 }
 
+/* The usual case: all is well with the first copy, and its list is kept. @return false: nothing is said by that */
+static bool fetch_prove_first(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx), void *stop_ctx)
+{
+	struct cairn_diag ignored = {0};
+	if (fetch_open_first(cas, f, &ignored) == CAIRN_OK &&
+	    (fetch_is_proved(cas, f) || fetch_prove_by_kept_list(cas, f, stop, stop_ctx)) && fetch_row_vouches(cas, f))
+		return true;
+	cairn_fetch_source_fini(&f->source);
+	return false;
+}
+
 enum cairn_status cairn_fetch_prove(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx),
 				    void *stop_ctx, struct cairn_diag *diag)
 {
+	if (fetch_prove_first(cas, f, stop, stop_ctx))
+		return CAIRN_OK;
 	enum cairn_status status = cas_object_bytes(cas, &f->xorb, &f->object_bytes);
 	if (status == CAIRN_OK)
 		status = fetch_decide(f, diag);

@@ -6,6 +6,12 @@
 #include "cas/fetch_grant.h"
 #include "cas/plan.h"
 
+/* What opening may read: whoever opens serves others, too. */
+enum {
+	CAIRN_FETCH_OPEN_BYTES = 64 * 1024, /* that are wanted */
+	CAIRN_FETCH_OPEN_CHUNKS = 16,       /* that they, and what shares a block with them, are in: 2 MiB unpacked */
+};
+
 struct cairn_fetch_ranges {
 	size_t n;
 	struct cairn_fetch_range range[CAIRN_FETCH_RANGES_MAX];
@@ -37,8 +43,9 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, 
 							 int64_t now_unix_s, struct cairn_diag *diag);
 
 /**
- * Open the object and decide what is sent of it, without reading it.
- * @param prove  only bytes that were proved lately will do (prove.h)
+ * Open the object and decide what is sent of it.
+ * @param prove  only bytes that were proved lately will do (prove.h), or few that can be at once: those are read, as
+ *               they are for sending
  * @return CAIRN_OK
  *         CAIRN_E_BUSY    not so easily: cairn_fetch_prove() can tell
  *         CAIRN_E_USAGE   too many bytes for this grant (range.many)

@@ -6,10 +6,14 @@
 #include "cas/budget.h"
 #include "cas/cas.h"
 #include "cas/hash_guard.h"
+#include "cas/proved_lists.h"
 
 #include <stdatomic.h>
 
-enum { CAS_PROVED_MAX = 1 << 18 }; /* 2 MiB, for what stands in 128 GiB of objects */
+enum {
+	CAS_PROVED_MAX = 1 << 18,                  /* 2 MiB, for what stands in 128 GiB of objects */
+	CAS_PROVED_LISTS_BYTES = 16 * 1024 * 1024, /* 50 lists of the greatest length; 400 of usual ones: 25 GB */
+};
 
 /** Members are set at opening and then only read, but for the atomics and what guards itself. */
 struct cairn_cas {
@@ -22,6 +26,7 @@ struct cairn_cas {
 	struct cairn_answer_cache *cache;
 	struct cairn_guards guards; /* over the object and the row of a xorb together */
 	_Atomic uint64_t *proved;   /* CAS_PROVED_MAX words: prove.c */
+	struct cas_proved_lists *proved_lists;
 	_Atomic bool collecting;    /* one collection at a time */
 	struct cairn_budget budget; /* of bodies and long answers under way */
 	_Atomic uint64_t chunks_verified;

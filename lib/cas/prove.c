@@ -142,7 +142,7 @@ struct prove_run {
 	struct cairn_store_object *object;
 	struct cairn_codec *codec;
 	uint8_t *block;
-	bool list_checked;
+	bool list_proved;
 	bool damage; /* was seen in chunks that nobody asked for */
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
@@ -170,16 +170,17 @@ static enum cairn_status prove_list(struct prove_run *run)
 {
 	struct cairn_hash root;
 	const struct cairn_chunk_list *list = run->list;
-	if (run->list_checked)
+	if (run->list_proved)
 		return CAIRN_OK;
 	if (list->n == 0 || list->spans[list->n - 1].end != cairn_store_object_bytes(run->object))
 		return prove_damaged(run, cairn_store_object_bytes(run->object));
 	cairn_chunk_list_root(list, &root);
-	run->list_checked = cairn_hash_equal(&root, run->xorb);
-	if (run->list_checked)
-		return CAIRN_OK;
-	return cairn_fail(run->diag, CAIRN_E_DAMAGED, "xorb.list", CAIRN_NO_OFFSET,
-			  "the index's chunk list of a xorb does not give its hash; run cairn fsck");
+	if (!cairn_hash_equal(&root, run->xorb))
+		return cairn_fail(run->diag, CAIRN_E_DAMAGED, "xorb.list", CAIRN_NO_OFFSET,
+				  "the index's chunk list of a xorb does not give its hash; run cairn fsck");
+	run->list_proved = true;
+	cas_proved_lists_put(run->cas->proved_lists, run->xorb, cairn_store_object_identity(run->object), list);
+	return CAIRN_OK;
 }
 
 /* The chunk that the byte is in. */
@@ -263,14 +264,20 @@ enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash
 				  const struct cairn_fetch_range *ranges, size_t n, bool (*stop)(void *ctx),
 				  void *stop_ctx, bool *damaged, struct cairn_diag *diag)
 {
+	CLEANUP(cas_proved_list_unrefp) const struct cairn_chunk_list *kept = NULL;
+	*damaged = false;
+	if (!list)
+		kept = cas_proved_lists_get(cas->proved_lists, xorb, cairn_store_object_identity(object));
+	if (!list && !kept)
+		return CAIRN_E_NOT_FOUND;
 	CLEANUP(cairn_codec_freep) struct cairn_codec *codec = cairn_codec_new();
 	CLEANUP(prove_freep) uint8_t *block = malloc(CAS_BLOCK_BYTES);
-	*damaged = false;
 	if (!codec || !block)
 		return CAIRN_E_NOMEM;
 	struct prove_run run = {.cas = cas,
 				.xorb = xorb,
-				.list = list,
+				.list = kept ? kept : list,
+				.list_proved = kept != NULL,
 				.object = object,
 				.codec = codec,
 				.block = block,

@@ -19,7 +19,8 @@ bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *x
 /**
  * Read, unpack and hash the chunks that n ranges touch, and those that share a block of 32 KiB with them, but for what
  * was found right within the last day, and remember what is. Takes as long as it takes to read the bytes; for workers.
- * @param list  of the xorb: as the index has it, not checked yet
+ * @param list  of the xorb: as the index has it, not checked yet. NULL: the one that an earlier proof of this object
+ *              found to give the xorb's hash (proved_lists.h), so that this proof costs what its bytes do
  * @param stop  asked before each chunk; true ends it early. May be NULL
  * @param[out] damaged  some of them are wrong; with CAIRN_OK none that the ranges touch
  * @return CAIRN_OK
@@ -27,6 +28,7 @@ bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *x
  *         CAIRN_E_DAMAGED  they are wrong, or there are fewer than there should be (rule object.damaged); the list is
  *                          wrong (xorb.list)
  *         CAIRN_E_IO       they cannot be read (object.unreadable)
+ *         CAIRN_E_NOT_FOUND  without a list: none is kept
  *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash *xorb,

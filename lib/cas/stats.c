@@ -18,6 +18,7 @@ void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
 		.xorbs_found = atomic_load(&cas->xorbs_found),
 	};
 	cairn_answer_cache_stats(cas->cache, out);
+	cas_proved_lists_stats(cas->proved_lists, out);
 	cairn_index_stats(cas->index, &out->index);
 	cairn_store_room(cas->store, &out->room);
 }

@@ -141,7 +141,9 @@ static bool fetch_proof_stops(void *ctx)
 static void fetch_prove(struct route_job *job)
 {
 	struct fetch_request *f = (struct fetch_request *)job;
-	fetch_open(job);
+	f->status = CAIRN_E_BUSY;
+	if (cairn_cas_is_remote(job->app->cas)) /* the others were tried where the request came in */
+		fetch_open(job);
 	if (f->status != CAIRN_E_BUSY)
 		return;
 	f->known = false; /* whether it can be had is found out now */

@@ -1,0 +1,157 @@
+#include "cas/proved_lists.h"
+
+#include "cas/stats.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LISTS_BUCKETS = 4096 }; /* a power of two; of lists of one chunk 16 MiB hold twenty for each */
+
+/* The list first, so that a pointer to it is a pointer to the whole. Its arrays lie behind. */
+struct kept_list {
+	struct cairn_chunk_list list;
+	_Atomic unsigned refs;
+	struct kept_list *bucket_next;
+	struct kept_list *newer, *older; /* by use */
+	struct cairn_hash xorb;
+	uint64_t identity; /* of the object */
+	uint64_t bytes;    /* of all this */
+};
+
+struct cas_proved_lists {
+	pthread_mutex_t lock; /* over everything below */
+	uint64_t bytes_max, bytes, hits, added, n;
+	struct kept_list *newest, *oldest;
+	struct kept_list *buckets[LISTS_BUCKETS];
+};
+
+struct cas_proved_lists *cas_proved_lists_new(uint64_t bytes_max)
+{
+	struct cas_proved_lists *c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	pthread_mutex_init(&c->lock, NULL);
+	c->bytes_max = bytes_max;
+	return c;
+}
+
+void cas_proved_list_unrefp(const struct cairn_chunk_list **list)
+{
+	struct kept_list *kept = (struct kept_list *)(uintptr_t)*list;
+	*list = NULL;
+	if (kept && atomic_fetch_sub(&kept->refs, 1) == 1)
+		free(kept);
+}
+
+/* By the object, whose inode and times no uploader chooses, so that nobody can fill one bucket. */
+static struct kept_list **lists_find(struct cas_proved_lists *c, const struct cairn_hash *xorb, uint64_t identity)
+{
+	struct kept_list **at = &c->buckets[identity & (LISTS_BUCKETS - 1)];
+	while (*at && !((*at)->identity == identity && cairn_hash_equal(&(*at)->xorb, xorb)))
+		at = &(*at)->bucket_next;
+	return at;
+}
+
+static void lists_unlink_use(struct cas_proved_lists *c, struct kept_list *k)
+{
+	*(k->newer ? &k->newer->older : &c->newest) = k->older;
+	*(k->older ? &k->older->newer : &c->oldest) = k->newer;
+}
+
+static void lists_link_newest(struct cas_proved_lists *c, struct kept_list *k)
+{
+	k->newer = NULL;
+	k->older = c->newest;
+	*(c->newest ? &c->newest->newer : &c->oldest) = k;
+	c->newest = k;
+}
+
+static void lists_drop_oldest(struct cas_proved_lists *c)
+{
+	struct kept_list *k = c->oldest;
+	const struct cairn_chunk_list *list = &k->list;
+	*lists_find(c, &k->xorb, k->identity) = k->bucket_next;
+	lists_unlink_use(c, k);
+	c->bytes -= k->bytes;
+	c->n--;
+	cas_proved_list_unrefp(&list);
+}
+
+void cas_proved_lists_free(struct cas_proved_lists *c)
+{
+	if (!c)
+		return;
+	while (c->oldest)
+		lists_drop_oldest(c);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+const struct cairn_chunk_list *cas_proved_lists_get(struct cas_proved_lists *c, const struct cairn_hash *xorb,
+						    uint64_t identity)
+{
+	pthread_mutex_lock(&c->lock);
+	struct kept_list *k = *lists_find(c, xorb, identity);
+	if (k) {
+		lists_unlink_use(c, k);
+		lists_link_newest(c, k);
+		atomic_fetch_add(&k->refs, 1);
+	}
+	c->hits += k != NULL;
+	pthread_mutex_unlock(&c->lock);
+	return k ? &k->list : NULL;
+}
+
+/* In one piece of memory with its arrays. The one reference is that of the cache. */
+static struct kept_list *lists_copy(const struct cairn_hash *xorb, uint64_t identity,
+				    const struct cairn_chunk_list *list)
+{
+	size_t hashes_bytes = list->n * sizeof(*list->hashes), spans_bytes = list->n * sizeof(*list->spans);
+	size_t bytes = sizeof(struct kept_list) + hashes_bytes + spans_bytes;
+	struct kept_list *k = malloc(bytes);
+	if (!k)
+		return NULL;
+	*k = (struct kept_list){.xorb = *xorb, .identity = identity, .bytes = bytes};
+	atomic_init(&k->refs, 1);
+	k->list.n = k->list.cap = list->n;
+	k->list.spans = (struct cairn_span *)(k + 1);
+	k->list.hashes = (struct cairn_hash *)(k->list.spans + list->n);
+	memcpy(k->list.spans, list->spans, spans_bytes);
+	memcpy(k->list.hashes, list->hashes, hashes_bytes);
+	return k;
+}
+
+void cas_proved_lists_put(struct cas_proved_lists *c, const struct cairn_hash *xorb, uint64_t identity,
+			  const struct cairn_chunk_list *list)
+{
+	struct kept_list *k = lists_copy(xorb, identity, list);
+	if (!k)
+		return;
+	pthread_mutex_lock(&c->lock);
+	struct kept_list **at = lists_find(c, xorb, k->identity);
+	if (!*at && k->bytes <= c->bytes_max) {
+		while (c->bytes + k->bytes > c->bytes_max)
+			lists_drop_oldest(c);
+		k->bucket_next = c->buckets[k->identity & (LISTS_BUCKETS - 1)];
+		c->buckets[k->identity & (LISTS_BUCKETS - 1)] = k;
+		lists_link_newest(c, k);
+		c->bytes += k->bytes;
+		c->n++;
+		c->added++;
+		k = NULL;
+	}
+	pthread_mutex_unlock(&c->lock);
+	free(k);
+}
+
+void cas_proved_lists_stats(struct cas_proved_lists *c, struct cairn_cas_stats *out)
+{
+	pthread_mutex_lock(&c->lock);
+	out->proved_lists_hits = c->hits;
+	out->proved_lists_added = c->added;
+	out->proved_lists_bytes = c->bytes;
+	out->proved_lists = c->n;
+	pthread_mutex_unlock(&c->lock);
+}
