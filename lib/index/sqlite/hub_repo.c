@@ -147,7 +147,7 @@ enum cairn_status cairn_tx_move_repo(struct cairn_tx *tx, struct cairn_index_mov
 /* The owner loses its name, so that no token that is about opens anything, or brings anything. */
 enum cairn_status cairn_tx_drop_repo(struct cairn_tx *tx, struct cairn_index_drop_repo *drop)
 {
-	int64_t scope;
+	int64_t scope = 0;
 	char gone[CAIRN_INDEX_OWNER_BYTES];
 	enum cairn_status status = cairn_tx_find_repo(tx, drop->id, &scope, &drop->write.diag);
 	if (status != CAIRN_OK)
