@@ -21,6 +21,7 @@ struct entry {
 	struct entry *newer, *older; /* by use */
 	const struct cairn_answer *answer;
 	uint64_t epoch;
+	size_t place; /* of its bucket */
 	struct cairn_hash chunk;
 	char scope[]; /* zero-terminated */
 };
@@ -91,20 +92,23 @@ struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max)
 }
 
 /* Where xorbs are kept elsewhere, chunk hashes are what a client says. And what another scope asked for is not to be in
- * the way of this one's look-ups, where it could be noticed. */
-static struct entry **cache_bucket(struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
+ * the way of this one's look-ups, where it could be noticed. @return its bucket's place. Asked before the lock is taken
+ */
+static size_t cache_place(const struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
 {
-	struct cairn_hash of_scope, placed;
-	cairn_hash_body(&of_scope, (const uint8_t *)scope, strlen(scope));
-	for (size_t i = 0; i < sizeof(placed.b); i++)
-		placed.b[i] = chunk->b[i] ^ of_scope.b[i];
-	cairn_hash_keyed(&placed, &c->key, &placed);
-	return &c->buckets[cairn_get_u64le(placed.b) & (c->n_buckets - 1)];
+	uint8_t name[sizeof(chunk->b) + CAIRN_INDEX_SCOPE_TEXT_MAX];
+	size_t len = strnlen(scope, CAIRN_INDEX_SCOPE_TEXT_MAX);
+	struct cairn_hash placed;
+	memcpy(name, chunk->b, sizeof(chunk->b));
+	memcpy(name + sizeof(chunk->b), scope, len);
+	cairn_hash_mac(&placed, c->key.b, name, sizeof(chunk->b) + len);
+	return cairn_get_u64le(placed.b) & (c->n_buckets - 1);
 }
 
-static struct entry **cache_find(struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
+static struct entry **cache_find(struct cairn_answer_cache *c, size_t place, const char *scope,
+				 const struct cairn_hash *chunk)
 {
-	struct entry **at = cache_bucket(c, scope, chunk);
+	struct entry **at = &c->buckets[place];
 	while (*at && !(cairn_hash_equal(&(*at)->chunk, chunk) && strcmp((*at)->scope, scope) == 0))
 		at = &(*at)->bucket_next;
 	return at;
@@ -141,12 +145,18 @@ static void cache_drop(struct cairn_answer_cache *c, struct entry **at)
 	free(e);
 }
 
+static void cache_drop_oldest(struct cairn_answer_cache *c)
+{
+	cache_drop(c, cache_find(c, c->oldest->place, c->oldest->scope, &c->oldest->chunk));
+}
+
 const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, const char *scope,
 						  const struct cairn_hash *chunk, uint64_t epoch)
 {
 	const struct cairn_answer *found = NULL;
+	size_t place = cache_place(c, scope, chunk);
 	pthread_mutex_lock(&c->lock);
-	struct entry **at = cache_find(c, scope, chunk);
+	struct entry **at = cache_find(c, place, scope, chunk);
 	if (*at && (*at)->epoch != epoch) {
 		cache_drop(c, at);
 	} else if (*at) {
@@ -168,6 +178,7 @@ void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, c
 		return;
 	e->answer = answer_ref(answer);
 	e->epoch = epoch;
+	e->place = cache_place(c, scope, chunk);
 	e->chunk = *chunk;
 	memcpy(e->scope, scope, scope_bytes);
 
@@ -178,17 +189,16 @@ void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, c
 		free(e);
 		return;
 	}
-	struct entry **at = cache_find(c, scope, chunk);
+	struct entry **at = cache_find(c, e->place, scope, chunk);
 	if (*at)
 		cache_drop(c, at);
-	struct entry **bucket = cache_bucket(c, scope, chunk);
-	e->bucket_next = *bucket;
-	*bucket = e;
+	e->bucket_next = c->buckets[e->place];
+	c->buckets[e->place] = e;
 	cache_link_newest(c, e);
 	c->bytes += entry_bytes(e);
 	c->n_entries++;
 	while (c->bytes > c->bytes_max && c->oldest)
-		cache_drop(c, cache_find(c, c->oldest->scope, &c->oldest->chunk));
+		cache_drop_oldest(c);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -205,7 +215,7 @@ void cairn_answer_cache_clear(struct cairn_answer_cache *c)
 	pthread_mutex_lock(&c->lock);
 	c->generation++;
 	while (c->oldest)
-		cache_drop(c, cache_find(c, c->oldest->scope, &c->oldest->chunk));
+		cache_drop_oldest(c);
 	pthread_mutex_unlock(&c->lock);
 }
 

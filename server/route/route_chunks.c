@@ -2,11 +2,11 @@
 #include "server/app.h"
 
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,10 +19,12 @@ static void chunks_release(void *answer)
 
 static void chunks_set_caching(struct http_request *req, const struct cairn_answer *answer)
 {
+	static const char HOW[] = "private, max-age=";
 	int64_t left_s = answer->epoch_ends_unix_s - cairn_clock_unix_s();
 	int64_t max_age_s = left_s < CHUNKS_MAX_AGE_S ? left_s : CHUNKS_MAX_AGE_S;
-	char value[64];
-	(void)snprintf(value, sizeof(value), "private, max-age=%lld", (long long)(max_age_s > 0 ? max_age_s : 0));
+	char value[sizeof(HOW) + CAIRN_DECIMAL_TEXT_MAX];
+	memcpy(value, HOW, sizeof(HOW) - 1);
+	*cairn_decimal_text(value + sizeof(HOW) - 1, (uint64_t)(max_age_s > 0 ? max_age_s : 0)) = '\0';
 	http_reply_header(req, "Cache-Control", value);
 	http_reply_header(req, "ETag", answer->etag);
 }
