@@ -41,11 +41,21 @@ struct app_reload {
 	_Atomic int64_t good_unix_s; /* when all of it was read last, or the start */
 };
 
+/** What is known of garbage, since the start. */
+struct app_garbage {
+	_Atomic int64_t ran_unix_s, good_unix_s; /* the last collection, and the last that ended well; 0: none */
+	atomic_bool failed;                      /* the last one */
+	_Atomic uint64_t n_retired, n_swept, freed_bytes;
+	_Atomic int64_t counted_unix_s; /* when the next two were; 0: never */
+	_Atomic uint64_t bytes, retired_bytes;
+};
+
 /** One for each process; immutable but for what its members guard themselves. */
 struct app {
 	struct config config; /* as at the start; what changes is in live */
 	struct app_live live;
 	struct app_reload reload;
+	struct app_garbage garbage;
 	struct auth_options auth;
 	struct cors cors;
 	struct hosts hosts; /* where no tokens are needed */

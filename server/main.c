@@ -7,6 +7,7 @@
 #include "server/http/listen.h"
 #include "server/log.h"
 #include "server/privileges.h"
+#include "server/process_stats.h"
 #include "server/sandbox.h"
 #include "server/service.h"
 #include "server/settings.h"
@@ -267,6 +268,7 @@ static int main_run(struct app *app, struct main_settings *settings, int listen_
 	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	service_open();
+	process_stats_open();
 	enum cairn_status status = main_confine(app, bound, &diag);
 	if (status == CAIRN_OK && log_start() != CAIRN_OK)
 		status = cairn_fail(&diag, CAIRN_E_NOMEM, "start", CAIRN_NO_OFFSET,

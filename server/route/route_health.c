@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "cas/stats.h"
 #include "server/log_writer.h"
+#include "server/process_stats.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 enum {
 	READY_KEPT_MS = 1000,
 	METRICS_TEXT_BYTES_MAX = 1024 * 1024,
-	METRICS_GAUGES_MAX = 48,
+	METRICS_GAUGES_MAX = 96,
 };
 
 /* --- /health ------------------------------------------------------------------------------------------------------ */
@@ -100,12 +101,18 @@ struct metrics_list {
 	struct metrics_gauge gauges[METRICS_GAUGES_MAX];
 };
 
-static void metrics_list_add(struct metrics_list *list, const char *type, const char *name, uint64_t value,
-			     const char *help)
+static void metrics_list_value(struct metrics_list *list, const char *type, const char *name, double value,
+			       const char *help)
 {
 	if (list->n < METRICS_GAUGES_MAX)
 		list->gauges[list->n++] =
-			(struct metrics_gauge){.name = name, .type = type, .help = help, .value = (double)value};
+			(struct metrics_gauge){.name = name, .type = type, .help = help, .value = value};
+}
+
+static void metrics_list_add(struct metrics_list *list, const char *type, const char *name, uint64_t value,
+			     const char *help)
+{
+	metrics_list_value(list, type, name, (double)value, help);
 }
 
 static void metrics_list_process(struct metrics_list *list, const struct http_request *req)
@@ -140,6 +147,59 @@ static void metrics_list_process(struct metrics_list *list, const struct http_re
 	metrics_list_add(list, "gauge", "cairn_workers_pending",
 			 cairn_workers_pending(app->workers) + cairn_workers_pending(app->long_workers),
 			 "Pieces of work that wait for a worker or run on one.");
+}
+
+/* As the client libraries of Prometheus name them. */
+static void metrics_list_kernel(struct metrics_list *list)
+{
+	struct process_stats p;
+	process_stats_read(&p);
+	metrics_list_value(list, "counter", "process_cpu_seconds_total", p.cpu_s, "Processor time of user and system.");
+	if (p.start_unix_s > 0)
+		metrics_list_value(list, "gauge", "process_start_time_seconds", p.start_unix_s,
+				   "When the process started, in seconds since 1970.");
+	if (p.resident_bytes > 0) {
+		metrics_list_add(list, "gauge", "process_resident_memory_bytes", p.resident_bytes, "Resident memory.");
+		metrics_list_add(list, "gauge", "process_virtual_memory_bytes", p.virtual_bytes, "Virtual memory.");
+	}
+	if (p.open_fds > 0)
+		metrics_list_add(list, "gauge", "process_open_fds", p.open_fds, "Open file descriptors.");
+	if (p.max_fds > 0)
+		metrics_list_add(list, "gauge", "process_max_fds", p.max_fds, "Most that there may be.");
+}
+
+static void metrics_list_reload(struct metrics_list *list, const struct app_reload *r)
+{
+	metrics_list_add(list, "gauge", "cairn_config_last_reload_successful", !atomic_load(&r->failed),
+			 "Whether all that SIGHUP reads could be read the last time.");
+	metrics_list_add(list, "gauge", "cairn_config_last_reload_success_timestamp_seconds",
+			 (uint64_t)atomic_load(&r->good_unix_s), "When it last could, in seconds since 1970.");
+}
+
+static void metrics_list_garbage(struct metrics_list *list, const struct app_garbage *g)
+{
+	int64_t ran = atomic_load(&g->ran_unix_s), good = atomic_load(&g->good_unix_s);
+	metrics_list_add(list, "counter", "cairn_gc_retired_xorbs_total", atomic_load(&g->n_retired),
+			 "Xorbs that collections retired.");
+	metrics_list_add(list, "counter", "cairn_gc_swept_xorbs_total", atomic_load(&g->n_swept),
+			 "Xorbs that collections removed.");
+	metrics_list_add(list, "counter", "cairn_gc_freed_bytes_total", atomic_load(&g->freed_bytes),
+			 "Bytes of those.");
+	if (ran != 0) {
+		metrics_list_add(list, "gauge", "cairn_gc_last_run_timestamp_seconds", (uint64_t)ran,
+				 "When the last collection ended, in seconds since 1970.");
+		metrics_list_add(list, "gauge", "cairn_gc_last_run_successful", !atomic_load(&g->failed),
+				 "Whether it ended well.");
+	}
+	if (good != 0)
+		metrics_list_add(list, "gauge", "cairn_gc_last_success_timestamp_seconds", (uint64_t)good,
+				 "When one last ended well, in seconds since 1970.");
+	if (atomic_load(&g->counted_unix_s) == 0)
+		return;
+	metrics_list_add(list, "gauge", "cairn_garbage_bytes", atomic_load(&g->bytes),
+			 "Stored bytes that no file needs, as of the last collection or look at the statistics.");
+	metrics_list_add(list, "gauge", "cairn_garbage_retired_bytes", atomic_load(&g->retired_bytes),
+			 "Of those, bytes that wait to be removed.");
 }
 
 static void metrics_list_index(struct metrics_list *list, const struct cairn_index_stats *s)
@@ -211,6 +271,9 @@ static void metrics_get_route(struct http_request *req)
 	struct cairn_cas_stats stats;
 	cairn_cas_stats(app->cas, &stats);
 	metrics_list_process(&list, req);
+	metrics_list_kernel(&list);
+	metrics_list_reload(&list, &app->reload);
+	metrics_list_garbage(&list, &app->garbage);
 	metrics_list_index(&list, &stats.index);
 	metrics_list_store(&list, app, &stats);
 	metrics_write(app->metrics, &text, list.gauges, list.n);

@@ -1,0 +1,91 @@
+#include "server/process_stats.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PROCESS_TEXT_BYTES = 1024, PROCESS_STAT_START = 22 }; /* the field starttime of /proc/PID/stat */
+
+/* Of the process; set before any thread starts. */
+static struct {
+	pthread_mutex_t lock; /* over reading fds, which has a position */
+	int statm;
+	DIR *fds;
+	double start_unix_s;
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER, .statm = -1};
+
+/* Seconds since 1970: the kernel counts ticks since it booted. */
+static double process_start(void)
+{
+	char text[PROCESS_TEXT_BYTES];
+	struct timespec now, up;
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (fd >= 0)
+		(void)close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	const char *at = strrchr(text, ')'); /* the name before it may have anything in it */
+	for (int field = 2; at && field < PROCESS_STAT_START; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return 0;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	(void)clock_gettime(CLOCK_BOOTTIME, &up);
+	double booted = (double)(now.tv_sec - up.tv_sec) + (double)(now.tv_nsec - up.tv_nsec) / 1e9;
+	return booted + (double)strtoull(at + 1, NULL, 10) / (double)sysconf(_SC_CLK_TCK);
+}
+
+void process_stats_open(void)
+{
+	process.start_unix_s = process_start();
+	process.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	process.fds = opendir("/proc/self/fd");
+}
+
+static void process_read_memory(struct process_stats *out)
+{
+	char text[PROCESS_TEXT_BYTES];
+	uint64_t pages = (uint64_t)sysconf(_SC_PAGESIZE);
+	ssize_t n = process.statm >= 0 ? pread(process.statm, text, sizeof(text) - 1, 0) : -1;
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	char *rest = text;
+	out->virtual_bytes = strtoull(rest, &rest, 10) * pages;
+	out->resident_bytes = strtoull(rest, NULL, 10) * pages;
+}
+
+static uint64_t process_count_fds(void)
+{
+	uint64_t n = 0;
+	if (!process.fds)
+		return 0;
+	pthread_mutex_lock(&process.lock);
+	rewinddir(process.fds);
+	for (const struct dirent *e; (e = readdir(process.fds));)
+		n += e->d_name[0] != '.';
+	pthread_mutex_unlock(&process.lock);
+	return n;
+}
+
+void process_stats_read(struct process_stats *out)
+{
+	struct rusage usage;
+	struct rlimit limit;
+	*out = (struct process_stats){.start_unix_s = process.start_unix_s, .open_fds = process_count_fds()};
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		out->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+			     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		out->max_fds = limit.rlim_cur;
+	process_read_memory(out);
+}

@@ -1,0 +1,23 @@
+/* What the kernel knows of this process, for the metrics process_*. Its files in /proc are opened before the sandbox,
+ * which keeps all of /proc away. */
+#ifndef CAIRN_SERVER_PROCESS_STATS_H
+#define CAIRN_SERVER_PROCESS_STATS_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/** Open what will be read. Before the sandbox. What cannot be opened is not told later. */
+void process_stats_open(void);
+
+/** Plain value; 0: not known. */
+struct process_stats {
+	double start_unix_s, cpu_s;
+	uint64_t resident_bytes, virtual_bytes;
+	uint64_t open_fds, max_fds;
+};
+
+/** As it is now. Any thread. */
+void process_stats_read(struct process_stats *out);
+
+#endif

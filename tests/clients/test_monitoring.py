@@ -1,0 +1,170 @@
+"""What is scraped, by Prometheus' rules; and that each query of monitoring/ asks for something that there is."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import authority
+import cairn
+import pytest
+import yaml
+
+MONITORING = cairn.ROOT / "monitoring"
+NAME = r"(?:cairn|process)_[a-z_]+"
+FUNCTIONS = {"sum", "rate", "increase", "time", "predict_linear", "histogram_quantile", "by", "or", "up", "le"}
+
+
+@pytest.fixture
+def server(start, tmp_path):
+    """One that shows everything: it serves TLS, has collected, and was asked things."""
+    certificate, key = authority.Authority(tmp_path / "ca").issue("server")
+    server = start(tls_certificate=certificate, tls_key=key, trust=str(tmp_path / "ca" / "authority.pem"))
+    assert server.get("/ready").status == 200
+    assert server.post("/v1/gc").status == 200
+    return server
+
+
+def scraped(server):
+    """@return the text, and {name: (type, help, [labels of each sample])}"""
+    text = server.get("/metrics").body.decode()
+    families, samples = {}, {}
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            _, _, name, told = line.split(" ", 3)
+            assert name not in families, f"{name} twice"
+            families[name] = [None, told, []]
+        elif line.startswith("# TYPE "):
+            families[line.split()[2]][0] = line.split()[3]
+        elif line:
+            name, labels = re.fullmatch(r"(\w+)(?:\{(.*)\})? \S+", line).groups()
+            samples.setdefault(name, []).append(dict(re.findall(r'(\w+)="([^"]*)"', labels or "")))
+    for name, labels in samples.items():
+        base = name if name in families else re.sub("_(bucket|sum|count)$", "", name)
+        assert base in families and (base == name or families[base][0] == "histogram"), name
+        families[base][2] += labels
+    return text, families, samples
+
+
+def test_names_follow_the_rules(server):
+    text, families, _ = scraped(server)
+    for name, (kind, told, samples) in families.items():
+        assert re.fullmatch(NAME, name) and told.endswith(".") and samples, name
+        assert (kind == "counter") == name.endswith("_total"), name
+        assert kind in ("counter", "gauge", "histogram"), name
+        assert kind != "histogram" or name.endswith("_seconds"), name
+        for word in ("_ms", "_us", "milliseconds", "kilobytes", "percent"):
+            assert word not in name, name
+    if shutil.which("promtool"):
+        done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_metric_is_documented(server):
+    page = (cairn.ROOT / "docs" / "operations.md").read_text().partition("## Health and metrics")[2].partition("## Logs")[0]
+    documented = set(re.findall(r"`(" + NAME + r")(?:\{[a-z,]+\})?`", page))
+    _, families, _ = scraped(server)
+    assert set(families) - documented == set()
+    assert documented - set(families) <= {"cairn_store_free_files"}, "named, and not there"
+
+
+def ask_for_what_there_is(query, samples):
+    """The names in a query, with the labels that it matches or groups by, are in a scrape."""
+    for name, matchers in re.findall(r"\b(" + NAME + r")\b(?:\{([^}]*)\})?", query):
+        assert name in samples, f"{name} of: {query}"
+        labels = {label for sample in samples[name] for label in sample} | {"job", "instance"}
+        assert {m.split("=")[0].rstrip("!~ ") for m in matchers.split(",") if m} <= labels, query
+        for group in re.findall(r"\bby \(([^)]*)\)", query):
+            assert set(group.replace(" ", "").split(",")) <= labels, query
+    assert query.count("(") == query.count(")") and query.count("{") == query.count("}"), query
+    words = set(re.findall(r"\b[a-z_]+\b(?=\s*\()", re.sub(r'"[^"]*"', "", query)))
+    assert words <= FUNCTIONS, query
+
+
+def test_alerts(server):
+    _, _, samples = scraped(server)
+    [group] = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"]
+    assert len(group["rules"]) > 10
+    for rule in group["rules"]:
+        assert re.fullmatch("Cairn[A-Z][A-Za-z]+", rule["alert"]) and rule["labels"]["severity"] in ("warning", "critical")
+        assert rule["annotations"]["summary"] and re.fullmatch(r"\d+[mhd]", rule.get("for", "1m"))
+        ask_for_what_there_is(rule["expr"], samples)
+    if shutil.which("promtool"):
+        done = subprocess.run(["promtool", "check", "rules", MONITORING / "alerts.yaml"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_dashboard(server):
+    _, _, samples = scraped(server)
+    board = json.loads((MONITORING / "grafana.json").read_text())
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) > 10
+    for panel in board["panels"]:
+        assert panel["title"] and panel["fieldConfig"]["defaults"]["unit"]
+        for target in panel["targets"]:
+            ask_for_what_there_is(target["expr"].replace("$__rate_interval", "5m"), samples)
+            assert '{job="$job"' in target["expr"]
+
+
+@pytest.mark.parametrize("query", ["cairn_nothing > 0", 'cairn_build_info{colour="red"}', "sum by (route) (cairn_store_bytes)", "sums(cairn_store_bytes)", "sum(cairn_store_bytes"])
+def test_a_wrong_query_is_noticed(server, query):
+    with pytest.raises(AssertionError):
+        ask_for_what_there_is(query, scraped(server)[2])
+
+
+# --- what they say ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "off"])
+def test_the_process(start, sandbox):
+    server = start(sandbox=sandbox)
+    with server.socket(), server.socket():
+        cairn.wait_until("both connections", lambda: server.metrics()["cairn_http_connections"] >= 3)
+        metrics, pid = server.metrics(), server.process.pid
+        fds = len(os.listdir(f"/proc/{pid}/fd"))
+        assert abs(metrics["process_open_fds"] - fds) <= 2
+    resident = int(open(f"/proc/{pid}/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    assert resident / 2 < metrics["process_resident_memory_bytes"] < resident * 2
+    assert abs(metrics["process_start_time_seconds"] - time.time()) < 120
+    ticks = sum(int(n) for n in open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[11:13])
+    assert 0 < metrics["process_cpu_seconds_total"] <= ticks / os.sysconf("SC_CLK_TCK") + 0.1
+    assert server.metrics()["process_cpu_seconds_total"] >= metrics["process_cpu_seconds_total"]
+
+
+@pytest.mark.files
+def test_garbage_and_its_collection(start, make, clock):
+    server = start(test_clock=clock.path, epoch="1m", gc_grace="2m")
+    xorb = make([9000], 1)
+    assert server.put_xorb(xorb).status == 200
+    assert not {"cairn_garbage_bytes", "cairn_gc_last_run_successful"} & set(server.metrics()), "nothing is known so far"
+    assert server.get("/v1/stats").status == 200
+    metrics = server.metrics()
+    assert metrics["cairn_garbage_bytes"] == metrics["cairn_store_bytes"] > 9000 and metrics["cairn_garbage_retired_bytes"] == 0
+    clock.move(200)
+    assert server.post("/v1/gc").json()["retired"] == 1
+    assert server.metrics()["cairn_garbage_retired_bytes"] == metrics["cairn_store_bytes"]
+    clock.move(400)
+    assert server.post("/v1/gc").json()["swept"] == 1
+    after = server.metrics()
+    assert after["cairn_garbage_bytes"] == after["cairn_store_bytes"] == 0
+    assert after["cairn_gc_freed_bytes_total"] == metrics["cairn_store_bytes"]
+    assert after["cairn_gc_retired_xorbs_total"] == after["cairn_gc_swept_xorbs_total"] == 1
+    assert after["cairn_gc_last_run_successful"] == 1
+    assert after["cairn_gc_last_run_timestamp_seconds"] == after["cairn_gc_last_success_timestamp_seconds"] >= time.time() + 390
+
+
+def test_reloads(start, tmp_path):
+    conf = tmp_path / "conf"
+    conf.write_text("drain = 5s\n")
+    server = start(config=conf)
+    assert server.metrics()["cairn_config_last_reload_successful"] == 1
+    conf.write_text("drain = nonsense\n")
+    server.process.send_signal(signal.SIGHUP)
+    cairn.wait_until("the failure", lambda: server.metrics()["cairn_config_last_reload_successful"] == 0)
+    before = server.metrics()["cairn_config_last_reload_success_timestamp_seconds"]
+    conf.write_text("drain = 6s\n")
+    server.process.send_signal(signal.SIGHUP)
+    cairn.wait_until("success", lambda: server.metrics()["cairn_config_last_reload_successful"] == 1)
+    assert server.metrics()["cairn_config_last_reload_success_timestamp_seconds"] >= before
