@@ -1,6 +1,11 @@
 #include "cas/file.h"
 
 #include "cas/internal.h"
+#include "index/operate.h"
+
+#include <string.h>
+
+_Static_assert((int)CAIRN_FILES_PAGE_MAX == (int)CAIRN_INDEX_PAGE_MAX, "rows of a page");
 
 static void file_tell(struct cairn_cas_file *out, const struct cairn_index_file *row)
 {
@@ -25,4 +30,31 @@ enum cairn_status cairn_cas_file_by_sha256(struct cairn_cas *cas, const struct c
 	if (status == CAIRN_OK)
 		file_tell(out, &row);
 	return status;
+}
+
+struct file_walk {
+	void (*visit)(void *ctx, const struct cairn_cas_owned *file);
+	void *ctx;
+};
+
+static void file_visit(void *ctx, const struct cairn_index_owned *row)
+{
+	const struct file_walk *walk = ctx;
+	struct cairn_cas_owned file = {.hash = row->hash,
+				       .size_bytes = row->size_bytes,
+				       .at_unix_s = row->at_unix_s,
+				       .owner = row->owner,
+				       .has_sha256 = row->has_sha256};
+	memcpy(file.sha256, row->sha256, sizeof(file.sha256));
+	walk->visit(walk->ctx, &file);
+}
+
+enum cairn_status cairn_cas_each_file(struct cairn_cas *cas, const char *owner,
+				      const struct cairn_cas_files_after *after, uint32_t limit,
+				      void (*visit)(void *ctx, const struct cairn_cas_owned *file), void *ctx,
+				      bool *more)
+{
+	struct file_walk walk = {visit, ctx};
+	const struct cairn_index_owned_after behind = {.hash = after->hash, .owner = after->owner};
+	return cairn_index_each_owned(cas->index, owner, &behind, limit, file_visit, &walk, more);
 }

@@ -18,4 +18,35 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_file(struct cairn_cas *cas, const str
 CAIRN_MUST_USE enum cairn_status cairn_cas_file_by_sha256(struct cairn_cas *cas, const struct cairn_cas_who *who,
 							  const uint8_t sha256[static 32], struct cairn_cas_file *out);
 
+enum { CAIRN_FILES_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_file() */
+
+/** A file of a repository. Borrowed for the time of the call. */
+struct cairn_cas_owned {
+	struct cairn_hash hash;
+	uint64_t size_bytes;
+	int64_t at_unix_s; /* when the file came first, whosever it was */
+	const char *owner; /* "" is the operator */
+	bool has_sha256;
+	uint8_t sha256[32]; /* the owner's word, plain byte order */
+};
+
+/** Behind which row a page begins. */
+struct cairn_cas_files_after {
+	const struct cairn_hash *hash; /* NULL: at the beginning */
+	const char *owner;             /* of a list of all repositories: the row's; else NULL */
+};
+
+/**
+ * Visit a repository's files in the order of their hashes, or those of all repositories. That order tells nothing of
+ * when, or after whose, a file came. Whether the asker may is the caller's to know.
+ * @param owner  NULL: all
+ * @param limit  at most CAIRN_FILES_PAGE_MAX
+ * @param[out] more  there are further ones
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_each_file(struct cairn_cas *cas, const char *owner,
+						     const struct cairn_cas_files_after *after, uint32_t limit,
+						     void (*visit)(void *ctx, const struct cairn_cas_owned *file),
+						     void *ctx, bool *more);
+
 #endif

@@ -47,6 +47,10 @@ struct cairn_index_backend {
 	enum cairn_status (*each_file)(struct cairn_index *ix, int64_t from_id, uint32_t limit, bool with_terms,
 				       void (*visit)(void *ctx, const struct cairn_index_file *file), void *ctx,
 				       int64_t *next_id);
+	enum cairn_status (*each_owned)(struct cairn_index *ix, const char *owner,
+					const struct cairn_index_owned_after *after, uint32_t limit,
+					void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+					bool *more);
 	enum cairn_status (*totals)(struct cairn_index *ix, struct cairn_index_totals *out);
 	enum cairn_status (*key)(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out);
 	enum cairn_status (*key_is_good)(struct cairn_index *ix, int64_t id, bool *good);

@@ -86,6 +86,14 @@ enum cairn_status cairn_index_each_file(struct cairn_index *ix, int64_t from_id,
 	return ix->backend->each_file(ix, from_id, limit, with_terms, visit, ctx, next_id);
 }
 
+enum cairn_status cairn_index_each_owned(struct cairn_index *ix, const char *owner,
+					 const struct cairn_index_owned_after *after, uint32_t limit,
+					 void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+					 bool *more)
+{
+	return ix->backend->each_owned(ix, owner, after, limit, visit, ctx, more);
+}
+
 enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_totals *out)
 {
 	return ix->backend->totals(ix, out);

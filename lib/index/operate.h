@@ -28,6 +28,35 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_file(struct cairn_index *ix, i
 						       void (*visit)(void *ctx, const struct cairn_index_file *file),
 						       void *ctx, int64_t *next_id);
 
+/** A file as an owner has it. Borrowed for the time of the call. */
+struct cairn_index_owned {
+	struct cairn_hash hash;
+	uint64_t size_bytes;
+	int64_t at_unix_s; /* when the file came first, whosever it was: not every asker's to know */
+	const char *owner; /* "" is the operator */
+	bool has_sha256;
+	uint8_t sha256[32]; /* the owner's word, plain byte order; of several the smallest */
+};
+
+/** Where a page of them begins: behind this one. */
+struct cairn_index_owned_after {
+	const struct cairn_hash *hash; /* NULL: at the beginning */
+	const char *owner;             /* counts in a list of all owners only; NULL: behind all owners of the file */
+};
+
+/**
+ * Visit an owner's files in the order of their hashes, or those of all owners in the order of hashes and then owners.
+ * Takes time with the owner's files, whatever the page.
+ * @param owner  NULL: all
+ * @param limit  rows of this page, at most CAIRN_INDEX_PAGE_MAX count
+ * @param[out] more  there are further ones
+ * @return CAIRN_OK, also when nobody has heard of the owner; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_owned(struct cairn_index *ix, const char *owner,
+							const struct cairn_index_owned_after *after, uint32_t limit,
+							void (*visit)(void *ctx, const struct cairn_index_owned *file),
+							void *ctx, bool *more);
+
 /** Sums that take a scan each: about 0.1 s for 100,000 xorbs and a million files. */
 struct cairn_index_totals {
 	uint64_t n_files, file_bytes;                /* sizes as their owners see them */

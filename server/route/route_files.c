@@ -1,5 +1,7 @@
-/* Files: HEAD /v1/files/{hash}, GET /v1/files/by-sha256/{sha256}. */
+/* Files: HEAD /v1/files/{hash}, GET /v1/files/by-sha256/{sha256}, GET /v1/files. */
+#include "base/json.h"
 #include "cas/file.h"
+#include "cas/repo.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"
@@ -8,6 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	FILES_LIMIT_DEFAULT = 100,
+	FILES_ANSWER_BYTES_MAX = 1024 * 1024, /* a page of rows of at most 1 KiB, and then some */
+	FILES_REPO_BYTES = 256,
+	FILES_HASH_DIGITS = 64,
+};
 
 struct files_request {
 	struct route_job job;
@@ -76,7 +85,164 @@ static void files_by_sha256(struct http_request *req)
 		route_ask(req, &f.job, sizeof(f));
 }
 
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+struct files_list {
+	struct route_job job;
+	char repo[FILES_REPO_BYTES]; /* whose; "" is the operator */
+	bool all;                    /* everybody's */
+	bool tells_time;             /* to the operator */
+	uint32_t limit;
+	bool has_after, has_after_repo;
+	struct cairn_hash after; /* as given; then the last row's */
+	char after_repo[FILES_REPO_BYTES];
+	enum cairn_status status;
+	struct cairn_buf buf;
+	struct cairn_json_out json;
+};
+
+static void files_list_free(void *state)
+{
+	struct files_list *f = state;
+	if (f)
+		cairn_buf_fini(&f->buf);
+	free(f);
+}
+
+static void files_list_visit(void *ctx, const struct cairn_cas_owned *file)
+{
+	struct files_list *f = ctx;
+	char text[2 * 32 + 1];
+	cairn_json_open_object(&f->json, NULL);
+	cairn_hash_text(text, &file->hash);
+	cairn_json_put_text(&f->json, "hash", text);
+	cairn_json_put_u64(&f->json, "size", file->size_bytes);
+	cairn_json_put_text(&f->json, "repo", file->owner);
+	cairn_hex_text(text, file->sha256, sizeof(file->sha256));
+	cairn_json_put_text(&f->json, "sha256", file->has_sha256 ? text : NULL);
+	/* The same bytes may have come from another repository before: that is nobody's business but the operator's. */
+	if (f->tells_time)
+		cairn_json_put_u64(&f->json, "at", (uint64_t)file->at_unix_s);
+	cairn_json_close(&f->json);
+	f->after = file->hash;
+	(void)snprintf(f->after_repo, sizeof(f->after_repo), "%s", file->owner);
+}
+
+static void files_list_run(struct route_job *job)
+{
+	struct files_list *f = (struct files_list *)job;
+	const struct cairn_hash hash = f->after;
+	char repo[FILES_REPO_BYTES], next[CAIRN_HASH_TEXT_BYTES + FILES_REPO_BYTES];
+	bool more = false;
+	memcpy(repo, f->after_repo, sizeof(repo));
+	const struct cairn_cas_files_after after = {.hash = f->has_after ? &hash : NULL,
+						    .owner = f->has_after_repo ? repo : NULL};
+	f->json = cairn_json_out_init(&f->buf);
+	cairn_json_open_object(&f->json, NULL);
+	cairn_json_open_array(&f->json, "files");
+	f->status = cairn_cas_each_file(job->app->cas, f->all ? NULL : f->repo, &after, f->limit, files_list_visit, f,
+					&more);
+	cairn_json_close(&f->json);
+	cairn_hash_text(next, &f->after);
+	if (f->all)
+		(void)snprintf(next + FILES_HASH_DIGITS, sizeof(next) - FILES_HASH_DIGITS, ":%s", f->after_repo);
+	cairn_json_put_text(&f->json, "next", more ? next : NULL);
+	cairn_json_close(&f->json);
+	cairn_buf_printf(&f->buf, "\n");
+}
+
+static void files_list_reply(struct http_request *req, struct route_job *job)
+{
+	struct files_list *f = (struct files_list *)job;
+	enum cairn_status status = f->status != CAIRN_OK ? f->status : f->buf.status;
+	if (status != CAIRN_OK) {
+		http_reply_status(req, status, NULL);
+		return;
+	}
+	http_reply_bytes(req, 200, "application/json", f->buf.bytes, f->buf.len, free, f->buf.bytes);
+	f->buf = cairn_buf_init(0);
+}
+
+/* "HASH", or "HASH:REPO" in a list of all. @return false: neither */
+static bool files_take_after(struct files_list *f, const char *text)
+{
+	if (!text)
+		return true;
+	size_t len = strlen(text);
+	f->has_after = len >= FILES_HASH_DIGITS && cairn_hash_parse(&f->after, text, FILES_HASH_DIGITS) == CAIRN_OK;
+	f->has_after_repo = f->has_after && f->all && text[FILES_HASH_DIGITS] == ':';
+	if (!f->has_after_repo)
+		return f->has_after && len == FILES_HASH_DIGITS;
+	const char *repo = text + FILES_HASH_DIGITS + 1;
+	return snprintf(f->after_repo, sizeof(f->after_repo), "%s", repo) < (int)sizeof(f->after_repo);
+}
+
+static bool files_take_limit(struct files_list *f, const char *text)
+{
+	char *end = NULL;
+	unsigned long limit = text ? strtoul(text, &end, 10) : FILES_LIMIT_DEFAULT;
+	f->limit = (uint32_t)(limit <= CAIRN_FILES_PAGE_MAX ? limit : 0);
+	return f->limit > 0 && (!text || (*text >= '0' && *text <= '9' && *end == '\0'));
+}
+
+/* Whose files are meant, and may they be listed? @return false: it was replied */
+static bool files_take_repo(struct http_request *req, struct files_list *f)
+{
+	const struct auth_identity *who = http_identity(req);
+	const char *repo = http_query_arg(req, "repo");
+	f->tells_time = !who->repo[0] && (who->scopes & CAIRN_TOKEN_ADMIN);
+	f->all = f->tells_time && !repo;
+	if (repo && !cairn_repo_full_name(f->repo, sizeof(f->repo), repo)) {
+		http_reply_error(req, 400, "repo.name",
+				 "repo is namespace/name, with models/, datasets/ or spaces/ before it; empty: the "
+				 "operator's",
+				 NULL);
+		return false;
+	}
+	if (!repo)
+		(void)snprintf(f->repo, sizeof(f->repo), "%s", who->repo);
+	if (f->tells_time || strcmp(f->repo, who->repo) == 0)
+		return true;
+	http_reply_error(req, 403, "files.repo",
+			 "the token lists the files of its own repository; ask for one without repo and with the scope "
+			 "admin",
+			 NULL);
+	return false;
+}
+
+static void files_refuse_argument(struct http_request *req)
+{
+	http_reply_error(req, 400, "files.argument", "limit is 1 to 512, after is the \"next\" of an earlier answer",
+			 NULL);
+}
+
+static void files_list(struct http_request *req)
+{
+	struct files_list *f = route_job_new(req, sizeof(*f), files_list_run, files_list_reply);
+	if (!f)
+		return;
+	f->buf = cairn_buf_init(FILES_ANSWER_BYTES_MAX);
+	f->job.work.lane = CAIRN_LANE_HEAVY; /* as long as there are files */
+	f->job.for_reply = true;
+	if (!files_take_limit(f, http_query_arg(req, "limit"))) {
+		files_refuse_argument(req);
+		return;
+	}
+	if (!files_take_repo(req, f))
+		return;
+	if (files_take_after(f, http_query_arg(req, "after")))
+		route_job_start(req);
+	else
+		files_refuse_argument(req);
+}
+
 const struct http_route ROUTES_FILES[] = {
+	{.method = "GET",
+	 .pattern = "/v1/files",
+	 .name = "files-list",
+	 .scope = CAIRN_TOKEN_READ,
+	 .done = files_list,
+	 .free = files_list_free},
 	{.method = "HEAD",
 	 .pattern = "/v1/files/{hash}",
 	 .name = "files",

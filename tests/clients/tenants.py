@@ -129,7 +129,8 @@ PATH_VALUES = {"prefix": "default", "id": "1", "account": "alice", "type": "mode
 VALUES = {
     "file_id": lambda h: [xet.text(h), f"{xet.text(h)}&file_id={xet.text(BOBS_FILE.hash())}", "x"],
     "repo": lambda h: [ALICE, BOB],
-    "limit": lambda h: ["5"],
+    "limit": lambda h: ["5", "0"],
+    "after": lambda h: [xet.text(bytes(32)), xet.text(h), "x"],
     "before": lambda h: ["1"],
     "name": lambda h: ["pack"],
     "older_than_s": lambda h: ["0"],

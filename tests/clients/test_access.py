@@ -18,6 +18,7 @@ ROUTES = [
     ("POST", f"/v1/xorb-grants/default/{HASH}", "write"),
     ("HEAD", f"/v1/xorbs/default/{HASH}", "read"),
     ("GET", f"/v1/chunks/default/{HASH}", "read"),
+    ("GET", "/v1/files", "read"),
     ("HEAD", f"/v1/files/{HASH}", "read"),
     ("GET", f"/v1/files/by-sha256/{HASH}", "read"),
     ("GET", f"/v1/reconstructions/{HASH}", "read"),

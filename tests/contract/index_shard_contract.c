@@ -2,7 +2,10 @@
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
+#include "index/operate.h"
+
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -493,6 +496,95 @@ START_TEST(many_xorbs_in_a_file)
 }
 END_TEST
 
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+struct listed {
+	char text[512]; /* "number owner sha;" for each */
+};
+
+static void listed_take(void *ctx, const struct cairn_index_owned *file)
+{
+	struct listed *l = ctx;
+	size_t len = strlen(l->text);
+	ck_assert_int_gt(file->at_unix_s, 0);
+	(void)snprintf(l->text + len, sizeof(l->text) - len, "%llu %s %c;", (unsigned long long)file->size_bytes,
+		       file->owner[0] ? file->owner : "-", file->has_sha256 ? "0123456789"[file->sha256[0]] : '-');
+}
+
+static void listed_page(const char *owner, const struct cairn_index_owned_after *after, uint32_t limit,
+			struct listed *out, bool *more)
+{
+	*out = (struct listed){{0}};
+	ck_assert_int_eq(cairn_index_each_owned(ix, owner, after, limit, listed_take, out, more), CAIRN_OK);
+}
+
+/* Files of 1, 2 and 3 bytes under hashes 1, 2 and 3, whose first bytes say so. */
+static void listed_put(const char *owner, unsigned number, unsigned sha)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 100 + number * 10 + sha);
+	s.owner = owner;
+	fx_shard_xorb(&s, &a, 0);
+	struct fx_file *file = fx_shard_file(&s, number, &a, 0, number);
+	memset(&file->file.hash, (int)number, sizeof(file->file.hash));
+	file->file.size_bytes = number;
+	file->file.has_sha256 = sha != 0;
+	memset(file->file.sha256, (int)sha, sizeof(file->file.sha256));
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+}
+
+START_TEST(files_of_an_owner_by_their_hashes)
+{
+	struct listed l;
+	bool more;
+	const struct cairn_index_owned_after begin = {0};
+	listed_put("ann/cat", 3, 5);
+	listed_put("ann/cat", 1, 0);
+	listed_put("bob/dog", 1, 7);
+	listed_put("", 2, 9);
+	listed_page("ann/cat", &begin, 10, &l, &more);
+	ck_assert_str_eq(l.text, "1 ann/cat -;3 ann/cat 5;"); /* not as they came, and no word of bob's */
+	ck_assert(!more);
+	listed_page("ann/cat", &begin, 1, &l, &more);
+	ck_assert_str_eq(l.text, "1 ann/cat -;");
+	ck_assert(more);
+	struct cairn_hash one;
+	memset(&one, 1, sizeof(one));
+	listed_page("ann/cat", &(struct cairn_index_owned_after){.hash = &one}, 1, &l, &more);
+	ck_assert_str_eq(l.text, "3 ann/cat 5;");
+	ck_assert(!more);
+	listed_page("", &begin, 10, &l, &more);
+	ck_assert_str_eq(l.text, "2 - 9;");
+	listed_page("ann", &begin, 10, &l, &more); /* nobody of that name */
+	ck_assert_str_eq(l.text, "");
+	ck_assert(!more);
+}
+END_TEST
+
+START_TEST(files_of_all_owners)
+{
+	struct listed l;
+	bool more;
+	struct cairn_hash one, zero = {{0}};
+	memset(&one, 1, sizeof(one));
+	listed_put("bob/dog", 1, 7);
+	listed_put("ann/cat", 1, 0);
+	listed_put("", 2, 9);
+	listed_put("ann/cat", 3, 5);
+	listed_page(NULL, &(struct cairn_index_owned_after){0}, 2, &l, &more);
+	ck_assert_str_eq(l.text, "1 ann/cat -;1 bob/dog 7;");
+	ck_assert(more);
+	listed_page(NULL, &(struct cairn_index_owned_after){.hash = &one, .owner = "ann/cat"}, 2, &l, &more);
+	ck_assert_str_eq(l.text, "1 bob/dog 7;2 - 9;");
+	ck_assert(more);
+	listed_page(NULL, &(struct cairn_index_owned_after){.hash = &one}, 2, &l, &more);
+	ck_assert_str_eq(l.text, "2 - 9;3 ann/cat 5;");
+	ck_assert(!more);
+	listed_page(NULL, &(struct cairn_index_owned_after){.hash = &zero}, 0, &l, &more);
+	ck_assert_str_eq(l.text, "1 ann/cat -;1 bob/dog 7;2 - 9;3 ann/cat 5;");
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	fx_use_engine(argc, argv);
@@ -515,6 +607,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, external_xorbs);
 	tcase_add_test(t, nothing_is_remembered_of_what_failed);
 	tcase_add_test(t, many_xorbs_in_a_file);
+	tcase_add_test(t, files_of_an_owner_by_their_hashes);
+	tcase_add_test(t, files_of_all_owners);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

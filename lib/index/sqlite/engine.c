@@ -191,6 +191,7 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.each_repo = cairn_sqlite_each_repo,
 	.object = cairn_sqlite_object,
 	.each_object = cairn_sqlite_each_object,
+	.each_owned = cairn_sqlite_each_owned,
 	.each_telemetry = cairn_sqlite_each_telemetry,
 	.last_xorb = cairn_sqlite_last_xorb,
 	.describe = cairn_sqlite_describe,

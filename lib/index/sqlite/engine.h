@@ -122,6 +122,10 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_object(struct cairn_index *ix, int
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_object(
 	struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
 	bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix, const char *owner,
+							 const struct cairn_index_owned_after *after, uint32_t limit,
+							 void (*visit)(void *ctx, const struct cairn_index_owned *file),
+							 void *ctx, bool *more);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
 							     void (*visit)(void *ctx,
 									   const struct cairn_index_telemetry *row),

@@ -14,6 +14,8 @@
 #define POOL_OBJECT                                                                                                    \
 	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
 	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = ?1"
+#define POOL_OWNED_COLUMNS                                                                                             \
+	"f.hash, f.size, f.at, (SELECT min(c.sha256) FROM claim c WHERE c.file = f.id AND c.scope = o.scope)"
 #define POOL_ACCOUNT_COLUMNS "a.id, a.kind, a.name, a.fullname, a.email, a.created, a.disabled"
 /* A file is the viewer's to read (?2; NULL: everything is) when that repository registered it, or the operator did. */
 #define POOL_FILE_VISIBLE                                                                                              \
@@ -47,6 +49,15 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 			     " AND collection = (SELECT collection FROM state)",
 	[CAIRN_READ_EACH_XORB] = "SELECT " POOL_XORB_COLUMNS " FROM xorb x WHERE x.id > ?1 ORDER BY x.id LIMIT ?2",
 	[CAIRN_READ_EACH_FILE] = "SELECT hash, size, terms, id FROM file WHERE id > ?1 ORDER BY id LIMIT ?2",
+	[CAIRN_READ_OWNED] = "SELECT " POOL_OWNED_COLUMNS
+			     ", ?1 FROM file_owner o INDEXED BY file_owner_scope CROSS JOIN file f ON f.id = o.file"
+			     " WHERE o.scope = (SELECT id FROM scope WHERE name = ?1) AND f.hash > ?2"
+			     " ORDER BY f.hash LIMIT ?3",
+	[CAIRN_READ_OWNED_BY_ALL] =
+		"SELECT " POOL_OWNED_COLUMNS ", s.name FROM file f CROSS JOIN file_owner o ON o.file = f.id"
+		" CROSS JOIN scope s ON s.id = o.scope"
+		" WHERE f.hash >= ?2 AND (f.hash > ?2 OR s.name > ?1)"
+		" ORDER BY f.hash, s.name LIMIT ?3",
 	[CAIRN_READ_RETIRED] = "SELECT count(*), coalesce(sum(stored), 0) FROM xorb WHERE retired IS NOT NULL",
 	[CAIRN_READ_UNREFERENCED] = "SELECT count(*), coalesce(sum(stored), 0) FROM xorb x"
 				    " WHERE NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)",

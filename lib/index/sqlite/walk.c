@@ -3,6 +3,8 @@
 #include "index/sqlite/engine.h"
 #include "index/sqlite/rows.h"
 
+#include <string.h>
+
 uint32_t cairn_sqlite_page(sqlite3_stmt *stmt, int64_t from_id, uint32_t limit)
 {
 	uint32_t page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : limit;
@@ -110,4 +112,55 @@ enum cairn_status cairn_sqlite_last_xorb(struct cairn_index *ix, int64_t *id)
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	return status == CAIRN_OK ? cairn_sql_ask(r->db, "SELECT coalesce(max(id), 0) FROM xorb", id) : status;
+}
+
+/* --- files as owners have them ------------------------------------------------------------------------------------ */
+
+static bool walk_owned(sqlite3_stmt *row, struct cairn_index_owned *out)
+{
+	struct cairn_hash sha256;
+	*out = (struct cairn_index_owned){
+		.size_bytes = (uint64_t)sqlite3_column_int64(row, 1),
+		.at_unix_s = sqlite3_column_int64(row, 2),
+		.has_sha256 = sqlite3_column_type(row, 3) != SQLITE_NULL,
+		.owner = (const char *)sqlite3_column_text(row, 4),
+	};
+	if (out->has_sha256 && !cairn_sql_hash(row, 3, &sha256))
+		return false;
+	if (out->has_sha256)
+		memcpy(out->sha256, sha256.b, sizeof(out->sha256));
+	return out->owner && cairn_sql_hash(row, 0, &out->hash);
+}
+
+enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix, const char *owner,
+					  const struct cairn_index_owned_after *after, uint32_t limit,
+					  void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+					  bool *more)
+{
+	*more = false;
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[owner ? CAIRN_READ_OWNED : CAIRN_READ_OWNED_BY_ALL];
+	uint32_t page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : limit;
+	if (owner || after->owner)
+		cairn_sql_bind_text(stmt, 1, owner ? owner : after->owner);
+	else
+		sqlite3_bind_null(stmt, 1); /* no name is behind it */
+	/* No bytes stand before all hashes. */
+	cairn_sql_bind_blob(stmt, 2, after->hash ? (const void *)after->hash->b : "",
+			    after->hash ? sizeof(after->hash->b) : 0);
+	sqlite3_bind_int64(stmt, 3, (int64_t)page + 1);
+	for (uint32_t n = 0;; n++) {
+		struct cairn_index_owned file;
+		bool row;
+		status = cairn_sql_step(stmt, &row);
+		*more = row && n == page;
+		if (status != CAIRN_OK || !row || *more)
+			return status;
+		if (!walk_owned(stmt, &file))
+			return CAIRN_E_DAMAGED;
+		visit(ctx, &file);
+	}
 }
