@@ -60,8 +60,10 @@ struct app {
 	struct cors cors;
 	struct hosts hosts; /* where no tokens are needed */
 	struct cairn_data_dir *data_dir;
-	struct cairn_cas *cas;                        /* over what is in data_dir */
-	struct cairn_workers *workers, *long_workers; /* the latter for what would hold up the former */
+	struct cairn_cas *cas; /* over what is in data_dir */
+	struct cairn_workers *workers;
+	struct cairn_workers *disk_workers; /* for what does nothing but wait for the disk, in numbers */
+	struct cairn_workers *long_workers; /* for what would hold up the others */
 	struct metrics *metrics;
 	struct http_server *http; /* set once serving; used by the metrics route and the stop only */
 	struct app_ready ready;

@@ -24,6 +24,7 @@ enum {
 	DAEMON_REPLIES_MS = 1000,
 	DAEMON_STOP_S = 15,       /* for the rest of a stop, once requests and writes have ended */
 	DAEMON_QUICK_WORKERS = 2, /* besides those that verify and wait for the disk, for what a person waits for */
+	DAEMON_DISK_WORKERS = 32, /* the more wait at once, the fewer rounds of the disk there are for each */
 	DAEMON_LONG_WORKERS =
 		4, /* a packing, a collection, a look at the index, and somebody to say that there is one */
 };
@@ -179,6 +180,8 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 					   DAEMON_QUICK_WORKERS, app->config.worker_queue_max);
 	}
 	if (status == CAIRN_OK)
+		status = cairn_workers_new(&app->disk_workers, DAEMON_DISK_WORKERS, 1, app->config.worker_queue_max);
+	if (status == CAIRN_OK)
 		status = cairn_workers_new(&app->long_workers, DAEMON_LONG_WORKERS, 0, app->config.worker_queue_max);
 	if (status == CAIRN_OK && !(app->metrics = daemon_metrics()))
 		status = CAIRN_E_NOMEM;
@@ -191,7 +194,8 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 
 void daemon_close(struct app *app)
 {
-	cairn_workers_free(app->workers);
+	cairn_workers_free(app->workers); /* first: they hand over to those of the disk */
+	cairn_workers_free(app->disk_workers);
 	cairn_workers_free(app->long_workers);
 	cairn_workers_ask_fini(&app->pulse);
 	cairn_cas_free(app->cas);
@@ -343,7 +347,8 @@ bool daemon_stop(struct app *app)
 	service_stopping(2 * drain_s + DAEMON_STOP_S);
 	http_server_drain(app->http, (unsigned)drain_s * 1000); /* after it no request begins to wait */
 	atomic_store(&app->drained, true);
-	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to the index */
+	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to those below */
+	cairn_workers_close(app->disk_workers);
 	cairn_workers_close(app->long_workers);
 	if (!cairn_cas_finish_writes(app->cas, (int64_t)drain_s * 1000)) /* every write resumes its request */
 		return false;

@@ -1,5 +1,7 @@
 /* Xorbs as clients send them, and what taking them in cannot do without: unpacking (LZ4) and hashing (BLAKE3).
- *     bench_xorb make DIR N KIND     N xorbs of about 64 MiB; KIND: text, floats or random; also DIR/xorbs.tsv
+ *     bench_xorb make DIR N KIND [CHUNKS]
+ *                                    N xorbs of about 64 MiB, or of so many chunks of 64 KiB; KIND: text, floats or
+ *                                    random; also DIR/xorbs.tsv
  *     bench_xorb file PATH MIB KIND  a file of such bytes, to be pushed
  *     bench_xorb decode FILE...      processor time of unpacking and hashing all chunks, and nothing else */
 #include "base/bytes.h"
@@ -65,7 +67,7 @@ static void xorb_fill(uint8_t *raw, const char *kind)
 	}
 }
 
-static void xorb_make(const char *dir, unsigned n, const char *kind)
+static void xorb_make(const char *dir, unsigned n, const char *kind, unsigned chunks)
 {
 	char path[512], text[CAIRN_HASH_TEXT_BYTES];
 	struct cairn_xorb_writer *w = cairn_xorb_writer_new();
@@ -75,7 +77,7 @@ static void xorb_make(const char *dir, unsigned n, const char *kind)
 	xorb_must(w && raw && targets, "cannot start");
 	for (unsigned i = 0; i < n; i++) {
 		cairn_xorb_writer_reset(w);
-		while (cairn_xorb_writer_fits(w, CHUNK_BYTES)) {
+		for (unsigned c = 0; c < chunks && cairn_xorb_writer_fits(w, CHUNK_BYTES); c++) {
 			struct cairn_hash hash;
 			xorb_fill(raw, kind);
 			cairn_hash_chunk(&hash, raw, CHUNK_BYTES);
@@ -152,8 +154,9 @@ static uint64_t xorb_decode(const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc == 5 && strcmp(argv[1], "make") == 0) {
-		xorb_make(argv[2], (unsigned)strtoul(argv[3], NULL, 10), argv[4]);
+	if ((argc == 5 || argc == 6) && strcmp(argv[1], "make") == 0) {
+		unsigned chunks = argc == 6 ? (unsigned)strtoul(argv[5], NULL, 10) : CAIRN_XORB_CHUNKS_MAX;
+		xorb_make(argv[2], (unsigned)strtoul(argv[3], NULL, 10), argv[4], chunks);
 		return EXIT_SUCCESS;
 	}
 	if (argc == 5 && strcmp(argv[1], "file") == 0) {
@@ -161,7 +164,7 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	xorb_must(argc > 2 && strcmp(argv[1], "decode") == 0,
-		  "usage: make DIR N KIND | file PATH MIB KIND | decode FILE...");
+		  "usage: make DIR N KIND [CHUNKS] | file PATH MIB KIND | decode FILE...");
 	uint64_t ns = 0;
 	for (int i = 2; i < argc; i++)
 		ns += xorb_decode(argv[i]);

@@ -21,8 +21,8 @@ enum cairn_crash_point {
 	CAIRN_CRASH_XORB_VERIFIED,   /* all of the body was right; nothing is durable */
 	CAIRN_CRASH_XORB_DISOWNED,   /* a row that vouched for lost bytes no longer does */
 	CAIRN_CRASH_XORB_CLEARED,    /* an object that no row vouches for is removed */
-	CAIRN_CRASH_PUT_SYNCED,      /* the bytes are durable, without a name */
 	CAIRN_CRASH_PUT_FOLDER_MADE, /* objects/ab or ab/cd is made; not durable */
+	CAIRN_CRASH_PUT_SYNCED,      /* the bytes are durable, without a name */
 	CAIRN_CRASH_PUT_LINKED,      /* the object has its name; not durable */
 	CAIRN_CRASH_PUT_DURABLE,     /* also the name is */
 	CAIRN_CRASH_XORB_STORED,     /* about to be handed to the index */

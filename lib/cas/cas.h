@@ -113,8 +113,14 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, 
  * earlier call */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uint8_t *bytes, size_t len,
 							 struct cairn_diag *diag);
-/** Check that it is whole and is what its hash says, and make its bytes durable. Waits for the disk: on a worker.
- *  @return as cairn_xorb_upload_write(), cairn_xorb_verifier_end(), cairn_store_put_commit() */
+/** Check that it is whole and is what its hash says. On a worker.
+ *  @param[out] bytes  of it that are to be stored
+ *  @return as cairn_xorb_upload_write(), cairn_xorb_verifier_end() */
+CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_verify(struct cairn_xorb_upload *u, uint64_t *bytes,
+							  struct cairn_diag *diag);
+/** Make the bytes of one that was verified durable. Waits for the disk, and for others with the same hash: on a worker.
+ *  @return as cairn_store_put_commit(); CAIRN_E_BUSY, CAIRN_E_CONFLICT it was stored or lost meanwhile: to be sent
+ * again */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
 /** Register it. done(ctx, status, was_inserted, diag) is called once, when that is durable: on the index's writer, or
  * by this call where nothing is to be written. u may be freed from there on. @return CAIRN_OK; CAIRN_E_BUSY: done will

@@ -203,7 +203,7 @@ static void xorb_upload_let_go(struct cairn_xorb_upload *u)
 	cairn_guard_release(&u->cas->guards, &u->guard);
 }
 
-enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag)
+enum cairn_status cairn_xorb_upload_verify(struct cairn_xorb_upload *u, uint64_t *bytes, struct cairn_diag *diag)
 {
 	enum cairn_status status = xorb_upload_flush(u, diag);
 	cairn_buf_fini(&u->window);
@@ -212,9 +212,15 @@ enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct ca
 	if (status != CAIRN_OK)
 		return status;
 	atomic_fetch_add(&u->cas->chunks_verified, cairn_xorb_verifier_list(u->verifier)->n);
+	*bytes = u->known ? 0 : u->summary.chunk_data_bytes;
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag)
+{
 	cairn_guard_take(&u->cas->guards, &u->guard, &u->hash);
 	cairn_crash_point(CAIRN_CRASH_XORB_VERIFIED);
-	status = xorb_upload_settle(u, diag);
+	enum cairn_status status = xorb_upload_settle(u, diag);
 	if (status != CAIRN_OK)
 		xorb_upload_let_go(u);
 	return status;

@@ -145,7 +145,8 @@ static void metrics_list_process(struct metrics_list *list, const struct http_re
 	metrics_list_add(list, "counter", "cairn_log_lines_dropped_total", dropped,
 			 "Of those, lines that what reads the log did not take in time.");
 	metrics_list_add(list, "gauge", "cairn_workers_pending",
-			 cairn_workers_pending(app->workers) + cairn_workers_pending(app->long_workers),
+			 cairn_workers_pending(app->workers) + cairn_workers_pending(app->disk_workers) +
+				 cairn_workers_pending(app->long_workers),
 			 "Pieces of work that wait for a worker or run on one.");
 }
 

@@ -17,7 +17,7 @@ struct xorb_request {
 	struct cairn_diag diag;
 };
 
-enum { GRANT_BODY_BYTES_MAX = 64 * 1024 };
+enum { GRANT_BODY_BYTES_MAX = 64 * 1024, XORBS_SMALL_BYTES = 1024 * 1024 };
 
 static void xorbs_reply_failure(struct http_request *req, enum cairn_status status, bool verified,
 				const struct cairn_diag *diag)
@@ -85,18 +85,41 @@ static void xorbs_registered(void *ctx, enum cairn_status status, bool was_inser
 	http_resume(x->req);
 }
 
-static void xorbs_post_work(struct cairn_work *work)
+static void xorbs_store(struct cairn_work *work)
 {
 	struct xorb_request *x = (struct xorb_request *)work;
 	http_note_queued(x->req, work->queued_us);
 	enum cairn_status status = cairn_xorb_upload_store(x->upload, &x->diag);
-	x->verified = status == CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = cairn_xorb_upload_commit(x->upload, xorbs_registered, x);
 	if (status == CAIRN_OK)
 		return; /* x may be gone already: xorbs_registered() has it */
 	x->status = status;
 	http_resume(x->req);
+}
+
+/* Those who wait for the disk at the same time share its rounds, so small ones wait for it in a crowd, and the worker
+ * verifies the next. One that nobody is beside has nothing of that, and large ones keep a disk busy by a few. */
+static bool xorbs_join_crowd(struct xorb_request *x, uint64_t bytes)
+{
+	const struct app *app = app_of(x->req);
+	bool alone = cairn_workers_pending(app->workers) <= 1 && cairn_workers_pending(app->disk_workers) == 0;
+	if (alone || bytes > XORBS_SMALL_BYTES)
+		return false;
+	x->work.run = xorbs_store;
+	return cairn_workers_submit(app->disk_workers, &x->work) == CAIRN_OK;
+}
+
+static void xorbs_post_work(struct cairn_work *work)
+{
+	struct xorb_request *x = (struct xorb_request *)work;
+	uint64_t bytes;
+	x->status = cairn_xorb_upload_verify(x->upload, &bytes, &x->diag);
+	x->verified = x->status == CAIRN_OK;
+	if (!x->verified)
+		http_resume(x->req);
+	else if (!xorbs_join_crowd(x, bytes))
+		xorbs_store(work);
 }
 
 static void xorbs_post_resumed(struct http_request *req)

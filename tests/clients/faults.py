@@ -1,6 +1,7 @@
 """The other end of tests/support/faults.c, which makes calls of a daemon fail and writes down what they did."""
 
 import errno
+import fcntl
 import mmap
 import os
 import re
@@ -13,7 +14,7 @@ LIBRARY = os.environ.get("FAULTS_LIBRARY", str(cairn.ROOT / "build-asan" / "test
 CALLS = ["open", "mkdir", "write", "pwrite", "read", "pread", "sendfile", "fsync", "fdatasync", "link", "rename", "unlink"]
 CALLS += ["truncate", "mmap", "stat"]
 WRITING = {"open", "mkdir", "write", "pwrite", "fsync", "fdatasync", "link", "rename", "truncate", "mmap"}
-EIO, ENOSPC, EINTR, SHORT, KILL = errno.EIO, errno.ENOSPC, errno.EINTR, 1000, 1001
+EIO, ENOSPC, EINTR, SHORT, KILL, HOLD = errno.EIO, errno.ENOSPC, errno.EINTR, 1000, 1001, 1002  # HOLD: until disarm()
 KINDS, FIRST, LAST, ACTION, SEEN, FIRED = range(6)
 FOR_EVER = 1 << 62
 
@@ -32,8 +33,8 @@ class Faults:
         folder.mkdir(exist_ok=True)
         path = folder / "control"
         path.write_bytes(bytes(48))
-        with open(path, "r+b") as f:
-            self.map = mmap.mmap(f.fileno(), 48)
+        self.file = open(path, "r+b")  # noqa: SIM115: as long as this
+        self.map = mmap.mmap(self.file.fileno(), 48)
         variables = {"FAULTS_CONTROL": str(path), "FAULTS_FOLDER": str(folder / "server" / "data")}
         if trace:  # also of the data folder's own name
             variables |= {"FAULTS_TRACE": str(trace), "FAULTS_FOLDER": str(folder / "server")}
@@ -49,13 +50,19 @@ class Faults:
     def arm(self, calls, action, first, last):
         """Of the calls named, the first-th to the last-th from now on do as told instead."""
         self.put(KINDS, 0)
+        if action == HOLD:
+            fcntl.flock(self.file, fcntl.LOCK_EX)
         for at, value in ((FIRST, first), (LAST, last), (ACTION, action), (SEEN, 0), (FIRED, 0)):
             self.put(at, value)
         self.put(KINDS, sum(1 << CALLS.index(name) for name in calls))
 
+    def fired(self):
+        return self.get(FIRED)
+
     def disarm(self):
         """@return how many calls did as told"""
         self.put(KINDS, 0)
+        fcntl.flock(self.file, fcntl.LOCK_UN)
         return self.get(FIRED)
 
     def descriptors(self):

@@ -1,11 +1,13 @@
 """kill -9 at each named step (lib/base/crash_point.h) of opening, migrating, uploading, collecting and repairing."""
 
+import contextlib
 import json
 import os
 import re
 import sqlite3
 import struct
 import subprocess
+import threading
 
 import cairn
 import ledger
@@ -22,6 +24,7 @@ INDEX = ["index-begun", "index-applied", "index-committed", "index-answered"]
 REACHED = {
     "xorb": ["put-begun", "put-written", "xorb-verified", "xorb-cleared", "put-synced", "put-folder-made"]
     + ["put-folder-made:2", "put-linked", "put-durable", "xorb-stored", *INDEX],
+    "crowd": ["xorb-verified:3", "put-folder-made:5", "put-synced:4", "put-linked:3", "put-durable:4", "xorb-stored:3", "index-applied:2", "index-answered:2"],
     "left_over": ["remove-unlinked", "xorb-cleared", "put-linked"],
     "lost": ["index-committed", "xorb-disowned", "xorb-stored", "index-committed:2"],
     "shard": ["shard-spooled", "shard-verified", *INDEX],
@@ -63,6 +66,22 @@ def act_xorb(doomed):
     file = doomed.next_file()
     yield
     doomed.ledger.upload(doomed.server, file)
+
+
+def act_crowd(doomed):
+    """Many at once, some of which are further than others."""
+    files = [doomed.next_file() for _ in range(8)]
+    yield
+
+    def upload(file):
+        with contextlib.suppress(*ledger.GONE):
+            doomed.ledger.upload(doomed.server, file)
+
+    threads = [threading.Thread(target=upload, args=(f,)) for f in files]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
 
 
 def act_left_over(doomed):

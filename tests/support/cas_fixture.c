@@ -84,6 +84,13 @@ static enum cairn_status outcome_wait(struct outcome *o, bool *changed)
 		.lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER                                    \
 	}
 
+enum cairn_status cas_verify_and_store(struct cairn_xorb_upload *u, struct cairn_diag *diag)
+{
+	uint64_t bytes;
+	enum cairn_status status = cairn_xorb_upload_verify(u, &bytes, diag);
+	return status == CAIRN_OK ? cairn_xorb_upload_store(u, diag) : status;
+}
+
 enum cairn_status cas_put_xorb(struct cairn_cas *cas, const char *hash, const struct vec_bytes *body, bool *inserted,
 			       struct cairn_diag *diag)
 {
@@ -95,7 +102,7 @@ enum cairn_status cas_put_xorb(struct cairn_cas *cas, const char *hash, const st
 		status = cairn_xorb_upload_write(u, body->bytes + at, body->len - at < 60000 ? body->len - at : 60000,
 						 diag);
 	if (status == CAIRN_OK)
-		status = cairn_xorb_upload_store(u, diag);
+		status = cas_verify_and_store(u, diag);
 	if (status == CAIRN_OK)
 		status = cairn_xorb_upload_commit(u, outcome_done, &o);
 	if (status == CAIRN_OK)

@@ -33,6 +33,9 @@ void cas_fixture_close(struct cas_fixture *f);
 /** For CLEANUP(). */
 void cas_fixture_fini(struct cas_fixture *f);
 
+/** Of an upload whose body is there. @return what the first failing step said */
+enum cairn_status cas_verify_and_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
+
 /** Upload a xorb's body under a hash (text form). @return what the first failing step said */
 enum cairn_status cas_put_xorb(struct cairn_cas *cas, const char *hash, const struct vec_bytes *body, bool *inserted,
 			       struct cairn_diag *diag);

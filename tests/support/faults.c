@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -18,12 +19,13 @@
 
 #define FAULTS_EXPORTED __attribute__((visibility("default")))
 
-enum { FAULTS_SHORT = 1000, FAULTS_KILL }; /* actions that are no error numbers */
+enum { FAULTS_SHORT = 1000, FAULTS_KILL, FAULTS_HOLD }; /* actions that are no error numbers */
 
 /* Shared with the test. Calls are counted from 1 when they are of a kind whose bit is set in kinds. */
 static struct faults_control {
 	atomic_uint_fast64_t kinds, first, last, action, seen, fired;
 } * control;
+static int control_fd;
 static const char *folder;
 static size_t folder_len;
 
@@ -38,7 +40,7 @@ __attribute__((constructor)) static void faults_begin(void)
 	if (at == MAP_FAILED || !folder)
 		_exit(EXIT_FAILURE);
 	folder_len = strlen(folder);
-	(void)close(fd);
+	control_fd = fd;
 	faults_trace_begin();
 	control = at;
 }
@@ -65,6 +67,17 @@ bool faults_path(char out[static FAULTS_PATH_BYTES], int fd, const char *path)
 	return true;
 }
 
+/* Until the test lets go of its lock. All threads have it through one descriptor, so who is first to give it back does
+ * so for all, and none needs it for more than to have waited. */
+static ssize_t faults_held(size_t len)
+{
+	int before = errno;
+	(void)syscall(SYS_flock, control_fd, LOCK_SH);
+	(void)syscall(SYS_flock, control_fd, LOCK_UN);
+	errno = before;
+	return (ssize_t)len;
+}
+
 /* @return how much of len may be transferred; -1 with errno: the call fails */
 static ssize_t faults_judge(enum faults_call call, int fd, const char *path, size_t len)
 {
@@ -82,6 +95,8 @@ static ssize_t faults_judge(enum faults_call call, int fd, const char *path, siz
 	atomic_fetch_add(&control->fired, 1);
 	if (action == FAULTS_KILL)
 		(void)raise(SIGKILL);
+	if (action == FAULTS_HOLD)
+		return faults_held(len);
 	if (action == FAULTS_SHORT)
 		return (ssize_t)(len > 1 ? len / 2 : len);
 	errno = (int)action;

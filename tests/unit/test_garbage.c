@@ -248,7 +248,7 @@ START_TEST(a_xorb_lost_while_it_is_sent_again_is_asked_for_once_more)
 	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, &diag), CAIRN_OK);
 	CLEANUP(tempdir_textp) char *path = gc_object_path(&g, &x.made.hash);
 	ck_assert_int_eq(unlink(path), 0);
-	ck_assert_int_eq(cairn_xorb_upload_store(u, &diag), CAIRN_E_BUSY);
+	ck_assert_int_eq(cas_verify_and_store(u, &diag), CAIRN_E_BUSY);
 	ck_assert_str_eq(diag.rule, "xorb.lost");
 	cairn_xorb_upload_free(u);
 	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
@@ -402,7 +402,7 @@ START_TEST(a_xorb_swept_while_it_arrives_is_stored_anew)
 	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, NULL), CAIRN_OK);
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 0, 1, x.body.len);
-	ck_assert_int_eq(cairn_xorb_upload_store(u, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_verify_and_store(u, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_xorb_upload_commit(u, commit_done, &commit), CAIRN_OK);
 	ck_assert_int_eq(commit_wait(&commit), CAIRN_OK);
 	cairn_xorb_upload_free(u);
@@ -428,7 +428,7 @@ START_TEST(a_xorb_renewed_before_the_sweep_stays)
 	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR.sender, &x.made.hash, x.body.len, &u, NULL),
 			 CAIRN_OK);
 	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_xorb_upload_store(u, NULL), CAIRN_OK);
+	ck_assert_int_eq(cas_verify_and_store(u, NULL), CAIRN_OK);
 	check_report_is(gc_collect(&g), 0, 0, 0);
 	ck_assert_int_eq(cairn_xorb_upload_commit(u, commit_done, &commit), CAIRN_OK);
 	ck_assert_int_eq(commit_wait(&commit), CAIRN_OK);

@@ -41,7 +41,6 @@ static void store_fs_free(struct cairn_store *s)
 	cairn_fd_closep(&fs->damaged_fd);
 	store_packs_fini(&fs->packs);
 	store_open_files_fini(&fs->opened);
-	pthread_mutex_destroy(&fs->lock);
 	free(fs);
 }
 
@@ -188,44 +187,6 @@ static enum cairn_status store_fs_put_write(struct cairn_store_put *put, const u
 	return status;
 }
 
-/* Under the lock. Make the folder unless it is there, and see to it that its entry in the parent is durable. */
-static int store_fs_durable_folder(uint8_t *durable, unsigned bit, int parent_fd, int objects_fd, const char *path)
-{
-	if (durable[bit / 8] & (1U << bit % 8))
-		return 0;
-	if (mkdirat(objects_fd, path, STORE_FS_DIR_MODE) < 0 && errno != EEXIST)
-		return -1;
-	cairn_crash_point(CAIRN_CRASH_PUT_FOLDER_MADE);
-	if (fsync(parent_fd) < 0)
-		return -1;
-	durable[bit / 8] = (uint8_t)(durable[bit / 8] | 1U << bit % 8);
-	return 0;
-}
-
-/* @return a descriptor of objects/ab/cd, whose path survives a crash; -1 with errno */
-static int store_fs_home(struct store_fs *fs, const struct cairn_hash *hash)
-{
-	char path[STORE_FS_PATH_BYTES];
-	store_fs_path(path, hash);
-	path[5] = '\0'; /* "ab/cd" */
-	char outer[3] = {path[0], path[1], '\0'};
-	/* The text form prints the bytes of each group of eight backwards. */
-	unsigned outer_bit = hash->b[7];
-	unsigned inner_bit = outer_bit << 8 | hash->b[6];
-
-	pthread_mutex_lock(&fs->lock);
-	int rc = store_fs_durable_folder(fs->outer_durable, outer_bit, fs->objects_fd, fs->objects_fd, outer);
-	if (rc == 0) {
-		CLEANUP(cairn_fd_closep)
-		int outer_fd = openat(fs->objects_fd, outer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		rc = outer_fd < 0
-			     ? -1
-			     : store_fs_durable_folder(fs->inner_durable, inner_bit, outer_fd, fs->objects_fd, path);
-	}
-	pthread_mutex_unlock(&fs->lock);
-	return rc < 0 ? -1 : openat(fs->objects_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 static enum cairn_status store_fs_put_commit(struct cairn_store_put *put, const struct cairn_hash *hash, bool *existed)
 {
 	struct store_fs_put *p = (struct store_fs_put *)put;
@@ -237,18 +198,17 @@ static enum cairn_status store_fs_put_commit(struct cairn_store_put *put, const 
 		store_packs_find(&fs->packs, hash, (struct store_packs_which){.writable = true}, &packed) == CAIRN_OK;
 	if (*existed)
 		return store_packs_confirm(&fs->packs, &packed);
-	if (fsync(p->file.fd) < 0)
+	/* The folder before the first sync, which makes its entry durable, too, where a journal has both. */
+	CLEANUP(cairn_fd_closep) int home_fd = store_homes_open(&fs->homes, fs->objects_fd, hash);
+	if (home_fd < 0 || fsync(p->file.fd) < 0)
 		return cairn_fd_status(errno);
 	cairn_crash_point(CAIRN_CRASH_PUT_SYNCED);
-	CLEANUP(cairn_fd_closep) int home_fd = store_fs_home(fs, hash);
-	if (home_fd < 0)
-		return cairn_fd_status(errno);
 	char name[CAIRN_HASH_TEXT_BYTES];
 	cairn_hash_text(name, hash);
 	enum cairn_status status = cairn_tmpfile_link(&p->file, home_fd, name, existed);
 	cairn_crash_point(CAIRN_CRASH_PUT_LINKED);
 	/* Also when it existed: another thread may have linked it and not come to its fsync yet. */
-	if (status == CAIRN_OK && fsync(home_fd) < 0)
+	if (status == CAIRN_OK && !store_homes_sync(&fs->homes, fs->objects_fd, hash, home_fd))
 		status = cairn_fd_status(errno);
 	cairn_crash_point(CAIRN_CRASH_PUT_DURABLE);
 	return status;
@@ -408,8 +368,9 @@ static enum cairn_status store_fs_confirm(struct cairn_store *s, const struct ca
 	/* Also its bytes: it may have been copied here by hand. */
 	if (fsync(fd) < 0)
 		return cairn_fd_status(errno);
-	home_fd = store_fs_home(fs, hash);
-	return home_fd < 0 || fsync(home_fd) < 0 ? cairn_fd_status(errno) : CAIRN_OK;
+	home_fd = store_homes_open(&fs->homes, fs->objects_fd, hash);
+	return home_fd < 0 || !store_homes_sync(&fs->homes, fs->objects_fd, hash, home_fd) ? cairn_fd_status(errno)
+											   : CAIRN_OK;
 }
 
 static void store_fs_room(struct cairn_store *s, struct cairn_store_room *out)
@@ -630,7 +591,6 @@ enum cairn_status store_fs_open(struct cairn_store **out, const char *dir, const
 		return CAIRN_E_NOMEM;
 	fs->base.backend = &STORE_FS_BACKEND;
 	fs->dir_fd = fs->objects_fd = fs->tmp_fd = fs->damaged_fd = fs->packs.dir_fd = -1;
-	pthread_mutex_init(&fs->lock, NULL);
 	store_open_files_init(&fs->opened);
 	enum cairn_status status = store_fs_open_folders(fs, dir, options->beside, diag);
 	if (status != CAIRN_OK) {

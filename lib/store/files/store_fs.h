@@ -3,15 +3,13 @@
 #define CAIRN_STORE_FILES_STORE_FS_H
 
 #include "store/backend.h"
+#include "store/files/homes.h"
 #include "store/files/open_files.h"
 #include "store/files/packs.h"
 
-#include <pthread.h>
 #include <sys/stat.h>
 
 enum {
-	STORE_FS_OUTER = 256,                    /* folders ab/ */
-	STORE_FS_INNER = 256 * 256,              /* folders ab/cd/ */
 	STORE_FS_PATH_BYTES = 6 + 64 + 1,        /* "ab/cd/" and the name */
 	STORE_FS_ASIDE_PATH_BYTES = 64 + 12 + 1, /* the name, a dot, and as many digits as an int may have */
 	STORE_FS_ASIDE_MAX = 1000,
@@ -22,11 +20,7 @@ struct store_fs {
 	int dir_fd, objects_fd, tmp_fd, damaged_fd;
 	struct store_packs packs;
 	struct store_open_files opened;
-	pthread_mutex_t lock; /* over all below */
-	/* Folders that are known to survive a crash. Another thread may have made one and not fsynced its parent yet,
-	 * so being there is not enough. */
-	uint8_t outer_durable[STORE_FS_OUTER / 8];
-	uint8_t inner_durable[STORE_FS_INNER / 8];
+	struct store_homes homes;
 };
 
 /** What a store of files adds for packs: store_pack.c. */
