@@ -13,6 +13,7 @@ SCENARIOS = {
     "shards": shards.shards,
     "commit": shards.commit,
     "xorbs": xorbs.xorbs,
+    "small_xorbs": xorbs.small_xorbs,
     "fetch": fetch.fetch,
     "download": fetch.download,
     "small": fetch.small,

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from harness.measure import Spread, in_turns
+from harness.measure import Spread, disk_syncs_a_second, in_turns
 from harness.table import load_row
 
 N = 16
@@ -41,6 +41,42 @@ def _row(bench, made, kind, n, connections):
     row["CPU of BLAKE3 + LZ4 alone, of ours"] = Spread(d / r.cpu_us for d, r in zip(decodes, runs["cairnd"]))
     row["the same, of ours outside of the kernel"] = Spread(d / max(1, u) for d, u in zip(decodes, users))
     return row
+
+
+def _small_row(bench, made, n, connections):
+    """Each xorb is two syncs and part of a commit: the disk's own rate stands beside ours."""
+    disk = []
+
+    def ours():
+        disk.append(disk_syncs_a_second(bench.tmp))
+        with bench.cairnd(bench.folder("data"), syncs=bench.syncs()) as server:
+            result = bench.load(server, made / "xorbs.tsv", connections)
+            if server.metric("cairn_index_xorbs") != n:
+                raise RuntimeError("not all xorbs are there")
+        return result
+
+    def bare():
+        with bench.bare(200, 22) as server:
+            return bench.load(server, made / "xorbs.tsv", connections)
+
+    def peer():
+        with bench.peer(bench.folder("peer")) as server:
+            return bench.load(server, made / "xorbs.tsv", connections)
+
+    sides = {"cairnd": ours, "bare": bare} | ({"peer": peer} if bench.peer_program else {})
+    runs = in_turns(bench, bench.rounds(5), sides)
+    size = (made / "x0").stat().st_size / 1e3
+    row = load_row({"xorbs of": f"text, {size:.1f} KB sent", "connections": connections}, runs)
+    row["rate, of the disk's fdatasyncs"] = Spread(r.rate / d for r, d in zip(runs["cairnd"], disk))
+    return row
+
+
+def small_xorbs(bench):
+    """Uploads of xorbs of one chunk of 64 KiB, each once; against the bare daemon that throws them away, and the disk's own rate of syncs."""
+    for connections, n in bench.pick(((1, 500), (8, 2000), (32, 4000)), ((4, 40),)):
+        made = bench.folder("uploads")
+        subprocess.run([bench.program("bench_xorb"), "make", made, str(n), "text", "1"], check=True)
+        yield _small_row(bench, made, n, connections)
 
 
 def xorbs(bench):
