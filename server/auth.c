@@ -135,21 +135,31 @@ const void *auth_bearer_name(const struct auth_identity *identity, const char *h
 
 /* --- claims ------------------------------------------------------------------------------------------------------- */
 
+/* "hub/NUMBER": a repository of the hub, which has no other name here. */
+static bool auth_is_hub(const char *repo)
+{
+	static const char HUB[] = "hub/";
+	const char *number = repo + sizeof(HUB) - 1;
+	return strncmp(repo, HUB, sizeof(HUB) - 1) == 0 && *number && number[strspn(number, "0123456789")] == '\0';
+}
+
 /* A repository in its one full form, so that "a/b" and "models/a/b" are the same one. The claim was checked when the
  * token was verified: "[models/|datasets/|spaces/]namespace/name". */
 static void auth_set_repo(struct auth_identity *out, const char *claim)
 {
 	const char *slash = strchr(claim, '/');
-	bool has_type = slash && strchr(slash + 1, '/');
+	bool has_type = (slash && strchr(slash + 1, '/')) || auth_is_hub(claim);
 	(void)snprintf(out->repo, sizeof(out->repo), "%s%s", *claim && !has_type ? "models/" : "", claim);
 }
 
 /* Whom the token's bearer shares dedupe with. One that asks for less than everybody names a repository: that was
- * checked with the token, too. */
+ * checked with the token, too. A number tells no namespace, so a repository of the hub stands for its own. */
 static void auth_set_dedupe(struct auth_identity *out, enum cairn_dedupe_scope scope)
 {
 	const char *slash = strchr(out->repo, '/');
 	const char *namespace = slash ? slash + 1 : "";
+	if (scope == CAIRN_DEDUPE_NAMESPACE && auth_is_hub(out->repo))
+		scope = CAIRN_DEDUPE_REPOSITORY;
 	switch (scope) {
 	case CAIRN_DEDUPE_GLOBAL:
 		return;
@@ -220,12 +230,24 @@ static bool auth_permits(const struct auth_identity *who, unsigned scope, unsign
 	return false;
 }
 
+/* Whoever may do everything may say for which repository he does it. */
+static void auth_take_said(struct auth_identity *out, const char *header)
+{
+	static const char SAID[] = "Bearer " AUTH_SAID;
+	const char *repo = header ? header + sizeof(SAID) - 1 : "";
+	if (header && strncasecmp(header, SAID, sizeof(SAID) - 1) == 0 && strlen(repo) < sizeof(out->repo) &&
+	    auth_is_hub(repo))
+		(void)snprintf(out->repo, sizeof(out->repo), "%s", repo);
+}
+
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
 		unsigned *code, struct cairn_diag *diag)
 {
 	auth_clear(out);
-	if (!options->keys)
+	if (!options->keys) {
 		auth_set_operator(out);
+		auth_take_said(out, header);
+	}
 	if (!options->keys || scope == 0)
 		return true;
 	*code = 401;

@@ -15,6 +15,10 @@ struct auth_identity {
 	bool by_token;     /* a token was looked at, and says all this */
 };
 
+/** Where no tokens are needed, everybody is the operator. This and the owner of a repository of the hub, where a token
+ * would stand, says that what is uploaded is for that repository; a token of the hub says so by its claim. */
+#define AUTH_SAID "none-needed-for-"
+
 /** Nobody: no scopes, no names. */
 void auth_clear(struct auth_identity *identity);
 

@@ -7,6 +7,7 @@
 #include "cas/internal.h"
 #include "data_dir/hold.h"
 #include "index/examine.h"
+#include "index/hub.h"
 #include "index/needs.h"
 #include "store/pack.h"
 
@@ -208,12 +209,25 @@ static enum cairn_status gc_settle_doubts(struct collection *c)
 	return gc_refuse(c, "the table reference is not what the terms of the files say");
 }
 
+/* What deleted repositories of the hub had is nobody's. */
+static enum cairn_status gc_sweep_repos(struct collection *c)
+{
+	struct cairn_index_sweep_repos sweep = {.more = true};
+	enum cairn_status status = CAIRN_OK;
+	while (status == CAIRN_OK && sweep.more && !gc_stops(c))
+		status = cairn_index_sweep_repos(c->cas->index, &sweep);
+	return status;
+}
+
 static enum cairn_status gc_run(struct collection *c)
 {
 	struct cairn_cas *cas = c->cas;
 	CLEANUP(cairn_fd_closep) int hold_fd = -1;
 	enum cairn_status status = cairn_hold_exclude(cas->data_dir, &hold_fd, NULL);
 	c->report->held = status == CAIRN_E_BUSY;
+	if (status != CAIRN_OK)
+		return status;
+	status = gc_sweep_repos(c);
 	if (status != CAIRN_OK)
 		return status;
 	status = gc_hear_witnesses(c);

@@ -28,9 +28,9 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const st
 						 const char *owner, bool *shared);
 
 /**
- * Collect: retire the xorbs that no file refers to and that are older than the grace time, and remove those that have
- * been retired for longer than it. Long; waits for the index's writer and the disk, in pieces of a few milliseconds, so
- * that uploads hardly notice. One at a time.
+ * Collect: forget what deleted repositories of the hub had, retire the xorbs that no file refers to and that are older
+ * than the grace time, and remove those that have been retired for longer than it. Long; waits for the index's writer
+ * and the disk, in pieces of a few milliseconds, so that uploads hardly notice. One at a time.
  * @param stop  looked at between pieces; true ends the collection early. May be NULL
  * Nothing is removed on the word of one table: a xorb goes when neither the table reference nor the terms of any file
  * name it. Where they contradict each other, or the table of xorbs contradicts its trees, the collection is refused.

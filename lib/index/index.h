@@ -264,7 +264,8 @@ struct cairn_index_put_xorb {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_xorb(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 
-/** Everything that a verified shard registers; all of it becomes visible at once. */
+/** Everything that a verified shard registers; all of it becomes visible at once. CAIRN_E_DENIED: the owner is that of
+ * a repository of the hub that is not there (repo.gone; hub.h). */
 struct cairn_index_put_shard {
 	struct cairn_index_write write;
 	struct cairn_hash body; /* identity of the upload */

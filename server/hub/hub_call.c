@@ -86,8 +86,13 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 
 void hub_call_show_json(struct http_request *req, struct hub_call *call)
 {
+	hub_call_show_code(req, call, 200, "application/json");
+}
+
+void hub_call_show_code(struct http_request *req, struct hub_call *call, unsigned code, const char *content_type)
+{
 	http_reply_header(req, "Cache-Control", "no-store");
-	http_reply_bytes(req, 200, "application/json", call->answer.bytes, call->answer.len, free, call->answer.bytes);
+	http_reply_bytes(req, code, content_type, call->answer.bytes, call->answer.len, free, call->answer.bytes);
 	call->answer = cairn_buf_init(0);
 }
 

@@ -29,6 +29,8 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 
 /** Reply the answer as JSON, which is for this asker alone. */
 void hub_call_show_json(struct http_request *req, struct hub_call *call);
+/** Likewise with another status, and another type. */
+void hub_call_show_code(struct http_request *req, struct hub_call *call, unsigned code, const char *content_type);
 
 /** Release what the call has; the state itself is free()d by the caller. */
 void hub_call_fini(struct hub_call *call);

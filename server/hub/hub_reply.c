@@ -23,6 +23,10 @@ void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 	if (call->status == CAIRN_E_DENIED && strcmp(rule, "key.unknown") == 0)
 		/* These words are what the clients look for. */
 		hub_reply_error(req, 401, NULL, rule, "Invalid credentials in Authorization header");
+	else if (strcmp(rule, "repo.unknown") == 0)
+		hub_reply_error(req, nobody ? 401 : 404, "RepoNotFound", rule, text);
+	else if (strcmp(rule, "entry.unknown") == 0)
+		hub_reply_error(req, 404, "EntryNotFound", rule, text);
 	else if (call->status == CAIRN_E_DENIED && nobody)
 		hub_reply_error(req, 401, NULL, "key.missing", "Send an API key in the Authorization header");
 	else if (reply.code >= 500)
@@ -33,11 +37,12 @@ void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 
 const char *hub_time(char out[static HUB_TIME_BYTES], int64_t unix_ms)
 {
-	time_t seconds = (time_t)(unix_ms / 1000);
+	int ms = (int)((unix_ms % 1000 + 1000) % 1000);
+	time_t seconds = (time_t)((unix_ms - ms) / 1000);
 	struct tm tm;
 	char text[24];
 	if (!gmtime_r(&seconds, &tm) || strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
 		text[0] = '\0';
-	(void)snprintf(out, HUB_TIME_BYTES, "%s.%03dZ", text, (int)(unix_ms % 1000));
+	(void)snprintf(out, HUB_TIME_BYTES, "%s.%03dZ", text, ms);
 	return out;
 }

@@ -5,6 +5,7 @@
 #include "cas/keys.h"
 #include "cas/repo.h"
 #include "server/route/route_job.h"
+#include "server/route/route_token.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>
@@ -60,16 +61,16 @@ static void hub_mint(struct route_job *job)
 		h->status = auth_mint(&job->app->auth, &h->claims, now_unix_s, &h->token, &h->diag);
 }
 
-static void hub_reply_token(struct http_request *req, const struct hub_request *h)
+void route_reply_token(struct http_request *req, const char *token, int64_t expires_unix_s, const char *base)
 {
 	char expires[32];
-	(void)snprintf(expires, sizeof(expires), "%" PRId64, h->claims.expires_unix_s);
+	(void)snprintf(expires, sizeof(expires), "%" PRId64, expires_unix_s);
 	http_reply_header(req, "Cache-Control", "no-store");
-	http_reply_header(req, "X-Xet-Access-Token", h->token);
+	http_reply_header(req, "X-Xet-Access-Token", token);
 	http_reply_header(req, "X-Xet-Token-Expiration", expires);
-	http_reply_header(req, "X-Xet-Cas-Url", h->base);
+	http_reply_header(req, "X-Xet-Cas-Url", base);
 	CLEANUP(cairn_buf_fini) struct cairn_buf json = cairn_buf_init(16384);
-	cairn_buf_printf(&json, "{\"accessToken\":\"%s\",\"exp\":%s,\"casUrl\":\"%s\"}", h->token, expires, h->base);
+	cairn_buf_printf(&json, "{\"accessToken\":\"%s\",\"exp\":%s,\"casUrl\":\"%s\"}", token, expires, base);
 	cairn_buf_add(&json, "", 1);
 	if (json.status == CAIRN_OK)
 		http_reply_json(req, 200, (const char *)json.bytes);
@@ -87,7 +88,7 @@ static void hub_reply(struct http_request *req, struct route_job *job)
 {
 	const struct hub_request *h = (const struct hub_request *)job;
 	if (h->status == CAIRN_OK)
-		hub_reply_token(req, h);
+		route_reply_token(req, h->token, h->claims.expires_unix_s, h->base);
 	else if (h->status == CAIRN_E_DENIED)
 		http_reply_error(req, 401, "key.unknown", "this API key is not known here", &h->diag);
 	else if (h->status == CAIRN_E_NOT_FOUND)

@@ -14,6 +14,9 @@ extern const struct http_route ROUTES_KEYS[];            /* /v1/keys */
 extern const struct http_route ROUTES_HUB[];             /* /api/... */
 extern const struct http_route ROUTES_ACCOUNTS[];        /* /v1/accounts */
 extern const struct http_route ROUTES_WHOAMI[];          /* /api/whoami-v2 */
+extern const struct http_route ROUTES_BUCKETS[];         /* /api/buckets, /api/repos */
+extern const struct http_route ROUTES_OBJECTS[];         /* /api/buckets/.../tree and the like */
+extern const struct http_route ROUTES_RESOLVE[];         /* /buckets/.../resolve/... */
 extern const struct http_route ROUTES_TELEMETRY[];       /* /v1/telemetry */
 extern const struct http_route ROUTES_FETCH[];           /* /v1/fetch/... */
 extern const struct http_route ROUTES_RECONSTRUCTIONS[]; /* /v1/reconstructions, /v2/reconstructions */

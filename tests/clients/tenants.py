@@ -124,10 +124,13 @@ def parameters():
     return found
 
 
-PATH_VALUES = {"prefix": "default", "id": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main"}
+PATH_VALUES = {"prefix": "default", "id": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f"}
 # Each value of a parameter is tried, with the others at their first one. A parameter of the document that is not here fails the test.
 VALUES = {
     "file_id": lambda h: [xet.text(h), f"{xet.text(h)}&file_id={xet.text(BOBS_FILE.hash())}", "x"],
+    "recursive": lambda h: ["true", "false"],
+    "cursor": lambda h: ["x"],
+    "search": lambda h: ["o"],
     "repo": lambda h: [ALICE, BOB],
     "limit": lambda h: ["5", "0"],
     "after": lambda h: [xet.text(bytes(32)), xet.text(h), "x"],
@@ -153,6 +156,11 @@ BODIES = {
     "/v1/accounts/{account}/members": [b'{"user":"alice","role":"read"}', b"{}"],
     "/v1/telemetry": [TELEMETRY, b"[]"],
     "/v1/xorb-grants/{prefix}/{hash}": [b"{}"],
+    "/api/buckets/{namespace}/{name}": [b"{}", b"x"],
+    "/api/buckets/{namespace}/{name}/settings": [b'{"private":false}', b"{}"],
+    "/api/buckets/{namespace}/{name}/paths-info": [b'{"paths":["f"]}', b"{}"],
+    "/api/buckets/{namespace}/{name}/batch": [b'{"type":"deleteFile","path":"f"}', b"x"],
+    "/api/repos/move": [b'{"fromRepo":"alice/one","toRepo":"bob/one","type":"bucket"}', b"{}"],
 }  # shards and xorbs: below
 
 

@@ -157,6 +157,7 @@ NOT_ASKED = {
     r"auth\..*|token.*|key\.(missing|unknown|scope|repo|body|id|known)|account\..*|user\.unknown|repo\..*": "said of a credential, or to one without repository alone",
     r"stopping|not_ready|index\..*|disk\..*|store\.write|spool\..*|verify\.stopped|gc\..*": "of the machine, or of what the sender himself has under way",
     r"object\.(damaged|missing|unreadable)|file\.damaged|xorb\.unreadable|xorb\.(gone|differs|lost)": "to whom may read it, or of what was removed meanwhile: no content",
+    r"batch\..*|paths\.body|entry\.unknown": "of a bucket, to whom may see it or change it (test_hub_buckets.py asks about one that he may not)",
     r"telemetry\..*|xorbs\.external|plan\.bytes|dirty\.(too_regular|too_long)|fetch\.(expired|range|if_range)": "to an operator, or of a file or address that he may read",
     r"shard\.(bytes|footer_unwanted)|file\.metadata_missing|xorb\.(too_long|described_twice)": "of the sender's bytes under other settings",
     r"xorb\.(trailing|chunk_padded|footer_[a-z]+)": "of the sender's bytes alone (test_xorb.c)",

@@ -421,7 +421,7 @@ START_TEST(a_deleted_one_is_gone_at_once_and_its_files_later)
 	ck_assert_int_eq(cairn_index_drop_repo(ix, &drop_one), CAIRN_E_NOT_FOUND);
 	/* A token that is about opens nothing, and brings nothing. */
 	ck_assert(!fx_sees(ix, owner, 1));
-	ck_assert_int_eq(upload(5, owner), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(upload(5, owner), CAIRN_E_DENIED);
 	/* Nor does one of the same name have what it had. */
 	ck_assert_int_eq(add(ann, "one", false, &again), CAIRN_OK);
 	ck_assert_int_ne(again, one);
@@ -440,7 +440,7 @@ END_TEST
 
 START_TEST(an_owner_of_no_repository_is_refused)
 {
-	ck_assert_int_eq(upload(1, "hub/7"), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(upload(1, "hub/7"), CAIRN_E_DENIED);
 	uploaded(1, "");
 	struct cairn_index_share_file share = {.hash = fx_hash("file", 1), .owner = "hub/7"};
 	ck_assert_int_eq(cairn_index_share_file(ix, &share), CAIRN_E_NOT_FOUND);

@@ -73,10 +73,12 @@ enum cairn_status cairn_tx_find_repo(struct cairn_tx *tx, int64_t repo, int64_t 
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_REPO];
 	sqlite3_bind_int64(stmt, 1, repo);
 	bool row;
+	*scope = 0;
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	if (status == CAIRN_OK && !row)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET, "Repository not found");
-	*scope = status == CAIRN_OK ? sqlite3_column_int64(stmt, 0) : 0;
+	if (status == CAIRN_OK)
+		*scope = sqlite3_column_int64(stmt, 0);
 	return status;
 }
 

@@ -357,7 +357,7 @@ enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put
 	if (status == CAIRN_OK)
 		status = cairn_tx_scope(tx, put->owner, &p.owner);
 	if (status == CAIRN_E_NOT_FOUND)
-		return cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "repo.gone", CAIRN_NO_OFFSET,
+		return cairn_fail(&put->write.diag, CAIRN_E_DENIED, "repo.gone", CAIRN_NO_OFFSET,
 				  "the repository of this token was deleted");
 	if (status == CAIRN_OK)
 		status = put_shard_row(&p, &known);

@@ -1,0 +1,38 @@
+/* What a client wants changed in a bucket: lines of JSON, each looked at by itself. Pure. */
+#ifndef CAIRN_HUB_OPERATION_H
+#define CAIRN_HUB_OPERATION_H
+
+#include "base/json.h"
+#include "index/hub.h"
+
+enum { CAIRN_HUB_OPERATIONS_MAX = CAIRN_INDEX_CHANGES_MAX };
+
+/** One line. */
+struct cairn_hub_operation {
+	struct cairn_json *json; /* owned; what the rest borrows from */
+	struct cairn_index_change change;
+	const char *source_type, *source_id; /* of a copy: "bucket", and its namespace/name */
+	const char *fault;                   /* why it is not done, for a person; NULL: it is, or is to be. Static */
+};
+
+/** The lines of a request. */
+struct cairn_hub_operations {
+	uint32_t n;
+	struct cairn_hub_operation *all; /* owned */
+};
+
+/**
+ * Read lines of {"type":"addFile","path","xetHash","mtime"?,"contentType"?}, {"type":"copyFile",…,"sourceRepoType",
+ * "sourceRepoId"} and {"type":"deleteFile","path"}, the last one with or without its end. Members that are not known
+ * are passed over, as are empty lines. What is wrong with a path or a value of one line is its fault alone.
+ * @param[out] out  empty unless CAIRN_OK
+ * @return CAIRN_OK; CAIRN_E_FORMAT a line is none of these (batch.line), or its path too long to be told (batch.path);
+ *         CAIRN_E_LIMIT more than CAIRN_HUB_OPERATIONS_MAX lines (batch.lines); CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hub_operations_read(struct cairn_hub_operations *out, const char *text,
+							   size_t len, struct cairn_diag *diag);
+
+/** For CLEANUP(). */
+void cairn_hub_operations_fini(struct cairn_hub_operations *operations);
+
+#endif
