@@ -31,7 +31,8 @@ struct cairn_file_reader {
 	int64_t xorb_id; /* 0: none */
 	struct cairn_hash xorb;
 	struct cairn_store_object *object;   /* owned; NULL: none is open */
-	const struct cairn_chunk_list *list; /* borrowed from lists; gives the xorb's hash. NULL: none does */
+	const struct cairn_chunk_list *list; /* borrowed from lists or kept; gives the xorb's hash. NULL: none does */
+	const struct cairn_chunk_list *kept; /* counted: of proved_lists.h; NULL: none */
 	struct cairn_list_cache lists;       /* each gives its xorb's hash */
 
 	bool whole; /* all of the file is read */
@@ -51,6 +52,7 @@ void cairn_file_reader_free(struct cairn_file_reader *r)
 	free(r->viewer);
 	free(r->window);
 	cairn_store_object_free(r->object);
+	cas_proved_list_unrefp(&r->kept);
 	cairn_list_cache_fini(&r->lists);
 	cairn_codec_free(r->codec);
 	free(r);
@@ -111,6 +113,7 @@ static enum cairn_status reader_place(struct cairn_file_reader *r, const struct 
 static void reader_leave_xorb(struct cairn_file_reader *r)
 {
 	cairn_store_object_freep(&r->object);
+	cas_proved_list_unrefp(&r->kept);
 	r->list = NULL;
 	r->xorb_id = 0;
 }
@@ -124,17 +127,35 @@ static bool reader_list_is_right(const struct cairn_file_reader *r, const struct
 	return cairn_hash_equal(&root, &r->xorb);
 }
 
+/* @return the list that was proved for the object at hand; NULL: none is kept */
+static const struct cairn_chunk_list *reader_find_kept(struct cairn_file_reader *r)
+{
+	if (r->object)
+		r->kept = cas_proved_lists_get(r->cas->proved_lists, &r->xorb, cairn_store_object_identity(r->object));
+	return r->kept;
+}
+
+/* For other readers, and for fetches. */
+static void reader_keep_list(struct cairn_file_reader *r, const struct cairn_chunk_list *list)
+{
+	if (r->object && list->spans[list->n - 1].end == cairn_store_object_bytes(r->object))
+		cas_proved_lists_put(r->cas->proved_lists, &r->xorb, cairn_store_object_identity(r->object), list);
+}
+
 /* @return CAIRN_OK, with r->list NULL when what the index has is not right; CAIRN_E_NOT_FOUND; CAIRN_E_IO;
  *         CAIRN_E_NOMEM */
 static enum cairn_status reader_find_list(struct cairn_file_reader *r)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
 	r->list = cairn_list_cache_find(&r->lists, &r->xorb, NULL);
+	if (!r->list)
+		r->list = reader_find_kept(r);
 	if (r->list)
 		return CAIRN_OK;
 	enum cairn_status status = cairn_index_chunk_list_by_id(r->cas->index, r->xorb_id, &list);
 	if (status != CAIRN_OK || !reader_list_is_right(r, &list))
 		return cas_index_status(status);
+	reader_keep_list(r, &list);
 	return cairn_list_cache_put(&r->lists, &r->xorb, r->xorb_id, &list, &r->list);
 }
 
@@ -150,11 +171,10 @@ static enum cairn_status reader_enter_xorb(struct cairn_file_reader *r)
 	if (status == CAIRN_OK) {
 		r->xorb_id = id;
 		r->xorb = row.hash;
+		if (row.stored_bytes > 0) /* the first copy; what is wrong with it shows when it is read */
+			(void)!cairn_store_get(r->cas->store, &r->xorb, &r->object);
 		status = reader_find_list(r);
 	}
-	if (status == CAIRN_OK &&
-	    row.stored_bytes > 0) /* the first copy; what is wrong with it shows when it is read */
-		(void)!cairn_store_get(r->cas->store, &r->xorb, &r->object);
 	if (status != CAIRN_OK)
 		r->xorb_id = 0;
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;

@@ -68,9 +68,8 @@ static void lists_link_newest(struct cas_proved_lists *c, struct kept_list *k)
 	c->newest = k;
 }
 
-static void lists_drop_oldest(struct cas_proved_lists *c)
+static void lists_drop(struct cas_proved_lists *c, struct kept_list *k)
 {
-	struct kept_list *k = c->oldest;
 	const struct cairn_chunk_list *list = &k->list;
 	*lists_find(c, &k->xorb, k->identity) = k->bucket_next;
 	lists_unlink_use(c, k);
@@ -84,7 +83,7 @@ void cas_proved_lists_free(struct cas_proved_lists *c)
 	if (!c)
 		return;
 	while (c->oldest)
-		lists_drop_oldest(c);
+		lists_drop(c, c->oldest);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -123,6 +122,17 @@ static struct kept_list *lists_copy(const struct cairn_hash *xorb, uint64_t iden
 	return k;
 }
 
+static void lists_link(struct cas_proved_lists *c, struct kept_list *k)
+{
+	struct kept_list **bucket = &c->buckets[k->identity & (LISTS_BUCKETS - 1)];
+	k->bucket_next = *bucket;
+	*bucket = k;
+	lists_link_newest(c, k);
+	c->bytes += k->bytes;
+	c->n++;
+	c->added++;
+}
+
 void cas_proved_lists_put(struct cas_proved_lists *c, const struct cairn_hash *xorb, uint64_t identity,
 			  const struct cairn_chunk_list *list)
 {
@@ -130,16 +140,13 @@ void cas_proved_lists_put(struct cas_proved_lists *c, const struct cairn_hash *x
 	if (!k)
 		return;
 	pthread_mutex_lock(&c->lock);
-	struct kept_list **at = lists_find(c, xorb, k->identity);
-	if (!*at && k->bytes <= c->bytes_max) {
+	struct kept_list *before = *lists_find(c, xorb, identity);
+	if (before)
+		lists_drop(c, before);
+	if (k->bytes <= c->bytes_max) {
 		while (c->bytes + k->bytes > c->bytes_max)
-			lists_drop_oldest(c);
-		k->bucket_next = c->buckets[k->identity & (LISTS_BUCKETS - 1)];
-		c->buckets[k->identity & (LISTS_BUCKETS - 1)] = k;
-		lists_link_newest(c, k);
-		c->bytes += k->bytes;
-		c->n++;
-		c->added++;
+			lists_drop(c, c->oldest);
+		lists_link(c, k);
 		k = NULL;
 	}
 	pthread_mutex_unlock(&c->lock);

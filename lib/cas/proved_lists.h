@@ -19,8 +19,9 @@ void cas_proved_lists_free(struct cas_proved_lists *c);
 const struct cairn_chunk_list *cas_proved_lists_get(struct cas_proved_lists *c, const struct cairn_hash *xorb,
 						    uint64_t identity);
 
-/** Keep a copy of a list that gives the xorb's hash and ends where the object does. Does nothing when there is one
- * already, and may for want of memory. */
+/** Keep a copy of a list that gives the xorb's hash and ends where the object does; one that is there already is
+ * replaced: the root says nothing of where chunks lie, and whoever reads the list again found that the kept one is
+ * wrong. May do nothing for want of memory. */
 void cas_proved_lists_put(struct cas_proved_lists *c, const struct cairn_hash *xorb, uint64_t identity,
 			  const struct cairn_chunk_list *list);
 

@@ -85,14 +85,14 @@ START_TEST(a_list_is_that_of_one_object)
 }
 END_TEST
 
-START_TEST(the_first_of_two_stays)
+START_TEST(a_newer_list_replaces)
 {
 	struct cairn_hash xorb = hash_of(1);
 	open_cache(1 << 20);
 	put(&xorb, 7, 10, 50);
 	uint64_t bytes = stats().proved_lists_bytes;
 	put(&xorb, 7, 10, 60);
-	ck_assert_uint_eq(got(&xorb, 7), 50);
+	ck_assert_uint_eq(got(&xorb, 7), 60);
 	ck_assert_uint_eq(stats().proved_lists, 1);
 	ck_assert_uint_eq(stats().proved_lists_bytes, bytes);
 	close_cache();
@@ -170,7 +170,7 @@ static Suite *proved_lists_suite(void)
 	Suite *s = suite_create("proved_lists");
 	TCase *t = tcase_create("proved_lists");
 	tcase_add_test(t, a_list_is_that_of_one_object);
-	tcase_add_test(t, the_first_of_two_stays);
+	tcase_add_test(t, a_newer_list_replaces);
 	tcase_add_loop_test(t, the_least_recently_used_goes_first, 0, 2);
 	tcase_add_test(t, what_is_larger_than_all_room_is_not_kept);
 	tcase_add_test(t, who_holds_a_list_keeps_it);
