@@ -162,12 +162,16 @@ static enum cairn_status main_reload_settings(struct app *app, struct main_setti
 	settings_changed(&restart, &app->config, &now, false);
 	cairn_buf_add(&changed, "", 1);
 	cairn_buf_add(&restart, "", 1);
-	daemon_set_live(app, &now);
-	config_fini(&settings->now);
-	settings->now = now;
+	bool quieter = now.log_level < LOG_INFO; /* then this is the last line of its kind */
+	if (!quieter)
+		daemon_set_live(app, &now);
 	LOG(LOG_INFO, "reload", LOG_T("what", "settings"), LOG_T("file", now.file),
 	    LOG_T("changed", changed.len > 1 ? (const char *)changed.bytes : "nothing"),
 	    LOG_T("needs_restart", restart.len > 1 ? (const char *)restart.bytes : NULL));
+	if (quieter)
+		daemon_set_live(app, &now);
+	config_fini(&settings->now);
+	settings->now = now;
 	return CAIRN_OK;
 }
 
