@@ -102,7 +102,9 @@ enum cairn_status cairn_hub_operations_read(struct cairn_hub_operations *out, co
 {
 	uint32_t number = 0;
 	*out = (struct cairn_hub_operations){.all = calloc(CAIRN_HUB_OPERATIONS_MAX, sizeof(*out->all))};
-	enum cairn_status status = out->all ? CAIRN_OK : CAIRN_E_NOMEM;
+	enum cairn_status status = CAIRN_OK;
+	if (!out->all)
+		return CAIRN_E_NOMEM;
 	for (const char *end = text + len; status == CAIRN_OK && text < end;) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text)), *stop = newline ? newline : end;
 		size_t line_len = (size_t)(stop - text);
@@ -120,7 +122,7 @@ enum cairn_status cairn_hub_operations_read(struct cairn_hub_operations *out, co
 
 void cairn_hub_operations_fini(struct cairn_hub_operations *operations)
 {
-	for (uint32_t i = 0; i < operations->n; i++)
+	for (uint32_t i = 0; operations->all && i < operations->n; i++)
 		cairn_json_free(operations->all[i].json);
 	free(operations->all);
 	*operations = (struct cairn_hub_operations){0};

@@ -211,8 +211,8 @@ enum cairn_status cairn_hub_each_bucket(struct cairn_cas *cas, const struct cair
 					int64_t *next_id, struct cairn_diag *diag)
 {
 	struct repo_list list = {.search = search, .visit = visit, .ctx = ctx};
-	enum cairn_hub_access access;
-	int64_t id;
+	enum cairn_hub_access access = CAIRN_HUB_NO_ACCESS;
+	int64_t id = 0;
 	*next_id = 0;
 	enum cairn_status status = repo_listed(cas, asker, account, &id, diag);
 	if (status == CAIRN_OK)

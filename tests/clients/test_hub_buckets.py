@@ -201,16 +201,24 @@ def test_the_file_system(people, data):
     assert people.paths("ann/data") == ["logs.json", "logs/one.bin", "logs/sub/three.txt"]
 
 
-def test_pandas_and_datasets(people, tmp_path):
+PANDAS = """
+import pandas, datasets
+frame = pandas.read_csv("hf://buckets/ann/data/t.csv")
+frame.to_parquet("hf://buckets/ann/data/made/t.parquet")
+rows = datasets.load_dataset("parquet", data_files="hf://buckets/ann/data/made/t.parquet")
+print(frame["b"].tolist(), rows["train"]["a"][:])
+"""
+
+
+def test_pandas_and_datasets(people):
     """Where they are installed: they are large, and all they ask for is the file system."""
-    pandas = pytest.importorskip("pandas")
-    datasets = pytest.importorskip("datasets")
+    for module in ("pandas", "datasets"):
+        pytest.importorskip(module)
     people.make("ann/data")
     people.put("ann/data", "t.csv", b"a,b\n1,2\n3,4\n")
-    options = {"endpoint": people.server.url, "token": people.keys["ann"]}
-    assert pandas.read_csv("hf://buckets/ann/data/t.csv", storage_options=options)["b"].tolist() == [2, 4]
-    rows = datasets.load_dataset("csv", data_files="hf://buckets/ann/data/t.csv", storage_options=options, cache_dir=str(tmp_path))
-    assert rows["train"]["a"] == [1, 3]
+    env = hf_client.environment(people.folder) | {"HF_ENDPOINT": people.server.url, "HF_TOKEN": people.keys["ann"]}
+    done = subprocess.run([sys.executable, "-c", PANDAS], env=env, capture_output=True, text=True, timeout=240)
+    assert done.stdout == "[2, 4] [1, 3]\n", done.stderr[-3000:]
 
 
 def test_without_tokens(server, tmp_path, data):
@@ -494,3 +502,28 @@ def test_a_collection_takes_what_no_object_has(start, issuer, clock, tmp_path, d
     db = sqlite3.connect(server.data / "index.sqlite")
     assert db.execute("SELECT count(*) FROM repo WHERE dropped IS NOT NULL").fetchone() == (0,)
     db.close()
+
+
+def test_fsck_knows_buckets(people):
+    """An object whose file is not the bucket's, and a count that is wrong, are told, and put right."""
+    people.make("ann/data")
+    people.put("ann/data", "f", b"some bytes")
+    server = people.server
+    server.stop()
+
+    def fsck(*options):
+        command = [cairn.CAIRN, "fsck", "--json", "--data-dir", str(server.data), *options]
+        return json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout)["problems"]
+
+    assert fsck() == []
+    db = sqlite3.connect(server.data / "index.sqlite")
+    with db:
+        db.execute("UPDATE repo SET files = 7")
+        db.execute("UPDATE file_owner SET scope = 0")
+    db.close()
+    assert [p["kind"] for p in fsck()] == ["index.link"] * 2
+    fsck("--repair")
+    assert fsck() == []
+    server.start()
+    assert people.api().bucket_info("ann/data").total_files == 1
+    assert people.ask("GET", "/buckets/ann/data/resolve/f").body == b"some bytes"
