@@ -23,6 +23,8 @@ static const char PUSH_HELP[] =
 	"\n" SERVER_OPTIONS_HELP "      --no-dedupe        do not ask the server for known chunks\n"
 	"      --manifest FILE    manifest of the folder; without it the manifest is all\n"
 	"                         that is printed\n"
+	"  -j, --jobs N           xorbs sent at once (default 4, at most 16); each takes\n"
+	"                         up to 64 MiB of memory\n"
 	"      --name NAME        what standard input is called in what is printed\n"
 	"  -q, --quiet            no progress bar\n"
 	"      --json             one JSON object, for programs\n"
@@ -38,7 +40,8 @@ static const char PUSH_HELP[] =
 
 struct push_args {
 	struct server_options server;
-	const char *manifest, *name;
+	const char *manifest, *name, *jobs_text;
+	unsigned jobs;
 	bool no_dedupe, quiet, json;
 };
 
@@ -124,7 +127,7 @@ static void push_print_totals(struct report *r, const struct push *p)
 		cairn_json_put_u64(&r->json, "saved_bytes", saved);
 		cairn_json_put_u64(&r->json, "queries", p->queries);
 		cairn_json_put_u64(&r->json, "query_hits", p->hits);
-		cairn_json_put_u64(&r->json, "xorbs_sent", p->xorbs_sent);
+		cairn_json_put_u64(&r->json, "xorbs_sent", push_sent_xorbs(p));
 		cairn_json_put_u64(&r->json, "shards_sent", p->shards_sent);
 		cairn_json_put_u64(&r->json, "shards_new", p->shards_new);
 		return;
@@ -260,7 +263,7 @@ static int push_files(const struct push_args *args, size_t n, char **paths, stru
 	bool ready = push_items_new(&items, n, paths) && push_measure(&items, &total_bytes);
 	if (folder && items.code != CLI_EXIT_OK)
 		return items.code;
-	enum cairn_status status = ready ? push_open(&p, &args->server, &diag) : CAIRN_E_NOMEM;
+	enum cairn_status status = ready ? push_open(&p, &args->server, args->jobs, &diag) : CAIRN_E_NOMEM;
 	progress_init(&p.progress, !args->quiet && !args->server.verbose, total_bytes, "sent");
 	if (status == CAIRN_OK)
 		status = push_all(&p, &items, args, folder != NULL, &subject, &diag);
@@ -308,14 +311,19 @@ static int push_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct push_args args = {0};
 	int first = 0;
-	const struct cli_option options[] = {SERVER_OPTIONS(&args.server), {"manifest", NULL, &args.manifest},
-					     {"name", NULL, &args.name},   {"no-dedupe", &args.no_dedupe, NULL},
-					     {"quiet", &args.quiet, NULL}, {"json", &args.json, NULL}};
+	const struct cli_option options[] = {
+		SERVER_OPTIONS(&args.server),    {"manifest", NULL, &args.manifest},   {"name", NULL, &args.name},
+		{"jobs", NULL, &args.jobs_text}, {"no-dedupe", &args.no_dedupe, NULL}, {"quiet", &args.quiet, NULL},
+		{"json", &args.json, NULL}};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
 	if (first == argc)
 		return cli_usage_error(command, "name a file or a folder");
+	uint64_t jobs = SENDERS_DEFAULT;
+	if (args.jobs_text && !cli_parse_number(args.jobs_text, 1, SENDERS_MAX, &jobs))
+		return cli_usage_error(command, "--jobs takes 1 to %d", SENDERS_MAX);
+	args.jobs = (unsigned)jobs;
 	bool folder = push_is_folder(argv[first]);
 	end = push_check_args(command, &args, argc - first, argv + first, folder);
 	if (end != CLI_RUN)

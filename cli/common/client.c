@@ -8,6 +8,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,9 @@ struct client {
 	char *url; /* without a slash at its end */
 	unsigned retries;
 	bool verbose;
-	bool reached; /* the server has answered something, so it is there, if not always */
+	atomic_bool reached_here;
+	atomic_bool *reached; /* shared by all that are like it: the server has answered something, so it is there, if
+				 not always */
 	uint64_t bytes_sent;
 	char error[CURL_ERROR_SIZE];
 };
@@ -131,6 +134,7 @@ enum cairn_status client_new(struct client **out, const struct client_options *o
 	c->url = strdup(options->url);
 	c->retries = options->retries;
 	c->verbose = options->verbose;
+	c->reached = &c->reached_here;
 	if (!c->curl || !c->url || !client_set_headers(c, options->token))
 		return CAIRN_E_NOMEM;
 	for (size_t n = strlen(c->url); n > 0 && c->url[n - 1] == '/'; n--)
@@ -138,6 +142,31 @@ enum cairn_status client_new(struct client **out, const struct client_options *o
 	client_set_options(c);
 	*out = c;
 	c = NULL;
+	return CAIRN_OK;
+}
+
+enum cairn_status client_new_like(struct client **out, const struct client *c)
+{
+	CLEANUP(client_freep) struct client *other = calloc(1, sizeof(*other));
+	*out = NULL;
+	if (!other)
+		return CAIRN_E_NOMEM;
+	other->curl = curl_easy_init();
+	other->url = strdup(c->url);
+	other->retries = c->retries;
+	other->verbose = c->verbose;
+	other->reached = c->reached;
+	for (const struct curl_slist *h = c->headers; h; h = h->next) {
+		struct curl_slist *longer = curl_slist_append(other->headers, h->data);
+		if (!longer)
+			return CAIRN_E_NOMEM;
+		other->headers = longer;
+	}
+	if (!other->curl || !other->url)
+		return CAIRN_E_NOMEM;
+	client_set_options(other);
+	*out = other;
+	other = NULL;
 	return CAIRN_OK;
 }
 
@@ -226,7 +255,7 @@ static enum cairn_status client_judge_curl(const struct client_exchange *x, CURL
 static bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_status status)
 {
 	bool absent = rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST;
-	bool lost = rc != CURLE_OK && (!absent || x->c->reached) && rc != CURLE_PEER_FAILED_VERIFICATION &&
+	bool lost = rc != CURLE_OK && (!absent || atomic_load(x->c->reached)) && rc != CURLE_PEER_FAILED_VERIFICATION &&
 		    rc != CURLE_URL_MALFORMAT;
 	return status == CAIRN_E_BUSY && (x->code >= 400 ? x->code != 501 : lost);
 }
@@ -256,7 +285,8 @@ static CURLcode client_perform(struct client_exchange *x)
 	x->c->error[0] = '\0';
 	CURLcode rc = curl_easy_perform(h);
 	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &x->code);
-	x->c->reached |= x->code > 0;
+	if (x->code > 0)
+		atomic_store(x->c->reached, true);
 	if (x->c->verbose)
 		client_tell(x, rc);
 	return rc;

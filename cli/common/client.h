@@ -22,6 +22,11 @@ CAIRN_MUST_USE enum cairn_status client_new(struct client **out, const struct cl
 					    struct cairn_diag *diag);
 void client_freep(struct client **c);
 
+/** Another one to the same server, with the same token: for another thread. c may be in use meanwhile, and must
+ *  outlive it: what one has learned of the server's being there counts for all.
+ *  @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status client_new_like(struct client **out, const struct client *c);
+
 /**
  * Send a request and wait for its answer, trying again when that may help: after what Retry-After says (at most a
  * minute), else after half a second, doubled each time.

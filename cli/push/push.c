@@ -5,6 +5,7 @@
 #include "cli/common/answer.h"
 #include "cli/common/cli.h"
 #include "cli/common/scan.h"
+#include "cli/push/push_answer.h"
 #include "cli/push/shards.h"
 
 #include <errno.h>
@@ -18,9 +19,9 @@ enum { PUSH_ANSWER_BYTES_MAX = 1024 * 1024 };
 void push_fini(struct push *p)
 {
 	progress_clear(&p->progress);
-	client_freep(&p->client);
 	placer_fini(&p->placer);
-	cairn_xorb_writer_freep(&p->writer);
+	senders_freep(&p->senders);
+	client_freep(&p->client);
 	cairn_buf_fini(&p->answer);
 	cairn_buf_fini(&p->dedupe_answer);
 }
@@ -77,54 +78,30 @@ static enum cairn_status push_query(void *ctx, struct placer *placer, const stru
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
-/* A 2xx answer without the member it must have comes from something that is not a store. */
-static enum cairn_status push_not_a_store(struct cairn_diag *diag, const char *path, const char *member)
+/* How the sending failed, when no writer can be had. */
+static enum cairn_status push_why(struct push *p, struct cairn_diag *diag)
 {
-	return cairn_fail(diag, CAIRN_E_BUSY, "server.answer", CAIRN_NO_OFFSET,
-			  "the answer to %.40s has no \"%s\": this is not a store of the protocol", path, member);
+	enum cairn_status status = senders_end(p->senders, diag);
+	return status == CAIRN_OK ? CAIRN_E_NOMEM : status;
 }
 
 static enum cairn_status push_add(void *ctx, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
 				  struct cairn_diag *diag)
 {
 	struct push *p = ctx;
-	(void)diag;
-	return cairn_xorb_writer_add(p->writer, raw, len, chunk);
-}
-
-static enum cairn_status push_send_xorb(struct push *p, const char *path, struct cairn_diag *diag)
-{
-	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
-	size_t len = 0;
-	bool inserted = false;
-	const uint8_t *bytes = cairn_xorb_writer_bytes(p->writer, &len);
-	enum cairn_status status = client_request(p->client, CLIENT_POST, path, bytes, len, &p->answer, diag);
-	if (status != CAIRN_OK)
-		return status;
-	if (cairn_json_parse(&json, (const char *)p->answer.bytes, p->answer.len) != CAIRN_OK ||
-	    !cairn_json_bool(cairn_json_get(json, "was_inserted"), &inserted))
-		return push_not_a_store(diag, path, "was_inserted");
-	p->xorbs_sent++;
-	return CAIRN_OK;
+	if (!p->writer)
+		p->writer = senders_take(p->senders);
+	return p->writer ? cairn_xorb_writer_add(p->writer, raw, len, chunk) : push_why(p, diag);
 }
 
 static enum cairn_status push_close(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list,
 				    struct cairn_diag *diag)
 {
 	struct push *p = ctx;
-	struct cairn_diag absent = {0};
-	char text[CAIRN_HASH_TEXT_BYTES], path[128];
+	struct cairn_xorb_writer *writer = p->writer;
 	(void)list;
-	cairn_hash_text(text, xorb);
-	(void)snprintf(path, sizeof(path), "/v1/xorbs/default/%s", text);
-	enum cairn_status status = client_request(p->client, CLIENT_HEAD, path, NULL, 0, &p->answer, &absent);
-	if (status == CAIRN_E_NOT_FOUND)
-		status = push_send_xorb(p, path, diag);
-	else if (status != CAIRN_OK)
-		*diag = absent;
-	cairn_xorb_writer_reset(p->writer);
-	progress_draw(&p->progress, p->read_bytes, client_bytes_sent(p->client));
-	return status;
+	p->writer = NULL;
+	return senders_send(p->senders, writer, xorb, diag);
 }
 
 static enum cairn_status push_shard(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
@@ -155,15 +132,20 @@ void push_init(struct push *p, bool dedupe)
 	placer_init(&p->placer, dedupe ? &ask : &ask_not, p);
 }
 
-enum cairn_status push_open(struct push *p, const struct server_options *server, struct cairn_diag *diag)
+enum cairn_status push_open(struct push *p, const struct server_options *server, unsigned jobs, struct cairn_diag *diag)
 {
-	p->writer = cairn_xorb_writer_new();
-	return p->writer ? server_options_open(server, &p->client, diag) : CAIRN_E_NOMEM;
+	enum cairn_status status = server_options_open(server, &p->client, diag);
+	return status == CAIRN_OK ? senders_new(&p->senders, p->client, jobs) : status;
 }
 
 uint64_t push_sent_bytes(const struct push *p)
 {
-	return client_bytes_sent(p->client);
+	return client_bytes_sent(p->client) + senders_sums(p->senders).bytes;
+}
+
+uint64_t push_sent_xorbs(const struct push *p)
+{
+	return senders_sums(p->senders).xorbs;
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -173,7 +155,8 @@ static enum cairn_status push_chunk(void *ctx, const struct cairn_hash *hash, co
 {
 	struct push *p = ctx;
 	p->read_bytes += len;
-	progress_draw(&p->progress, p->read_bytes, client_bytes_sent(p->client));
+	if (p->progress.shown)
+		progress_draw(&p->progress, p->read_bytes, push_sent_bytes(p));
 	enum cairn_status status = placer_chunk(&p->placer, hash, raw, len, diag);
 	p->broken |= status != CAIRN_OK;
 	return status;
@@ -208,6 +191,9 @@ enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag 
 
 enum cairn_status push_end(struct push *p, struct cairn_diag *diag)
 {
+	/* What shards name must be there before them. */
 	enum cairn_status status = placer_end(&p->placer, diag);
+	if (status == CAIRN_OK)
+		status = senders_end(p->senders, diag);
 	return status == CAIRN_OK ? shards_write(&p->placer, SHARDS_BYTES_MAX, push_shard, p, diag) : status;
 }

@@ -5,18 +5,19 @@
 #include "cli/common/progress.h"
 #include "cli/common/server_options.h"
 #include "cli/push/placer.h"
-#include "xorb/writer.h"
+#include "cli/push/senders.h"
 
 /** Zeroed but for what push_init() fills in. Owned by one thread. */
 struct push {
 	struct client *client;
 	struct placer placer; /* its files are those that were pushed, in order */
-	struct cairn_xorb_writer *writer;
-	struct cairn_buf answer;        /* of the request in hand */
-	struct cairn_buf dedupe_answer; /* may be large */
-	struct progress progress;       /* the caller's to begin */
-	bool broken;                    /* the server, or memory: no other file is worth a try */
-	uint64_t read_bytes, queries, hits, xorbs_sent, shards_sent, shards_new;
+	struct senders *senders;
+	struct cairn_xorb_writer *writer; /* of theirs, being filled; NULL: none */
+	struct cairn_buf answer;          /* of the request in hand */
+	struct cairn_buf dedupe_answer;   /* may be large */
+	struct progress progress;         /* the caller's to begin */
+	bool broken;                      /* the server, or memory: no other file is worth a try */
+	uint64_t read_bytes, queries, hits, shards_sent, shards_new;
 };
 
 /** @param dedupe  ask the server for known chunks */
@@ -25,8 +26,8 @@ void push_init(struct push *p, bool dedupe);
 /** Clears the progress, too. */
 void push_fini(struct push *p);
 
-/** @return as server_options_open(); CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status push_open(struct push *p, const struct server_options *server,
+/** @param jobs  xorbs that may be sent at once: 1 to SENDERS_MAX. @return as server_options_open(); CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status push_open(struct push *p, const struct server_options *server, unsigned jobs,
 					   struct cairn_diag *diag);
 
 /**
@@ -40,7 +41,8 @@ CAIRN_MUST_USE enum cairn_status push_file(struct push *p, const char *path, str
 /** Send the last xorb and the shards. @return as client_request(), shards_write() */
 CAIRN_MUST_USE enum cairn_status push_end(struct push *p, struct cairn_diag *diag);
 
-/** Bytes of bodies that the server took. */
+/** Bytes of bodies that the server took, and xorbs. */
 uint64_t push_sent_bytes(const struct push *p);
+uint64_t push_sent_xorbs(const struct push *p);
 
 #endif

@@ -103,6 +103,20 @@ out "1 file,"
 run 77 "$CAIRN" push --json "$WORK/absent" "$WORK/one" # the server's refusal ends it, and is the object
 is "$(json 'd["exit_code"], d["error"]["rule"], d["error"]["status"]')" "(77, 'server.answer', 'denied')" "a refusal as JSON"
 
+# --- several xorbs, sent at once
+head -c 150000000 /dev/urandom >"$WORK/large"
+run 0 "$CAIRN" push -j 2 --json --no-dedupe --token-file "$WORK/token" "$WORK/large" "$WORK/text"
+is "$(json 'd["xorbs_sent"], d["shards_new"], d["sent_bytes"] > 150000000')" "(3, 1, True)" "a push of three xorbs"
+is "$(json 'd["files"][0]["hash"]')" "$("$CAIRN" hash "$WORK/large" | cut -d ' ' -f 1)" "hash of what went up in parts"
+"$CAIRN" pull "$(json 'd["files"][0]["hash"]')" -o - | cmp -s - "$WORK/large" || fail "what went up in parts comes back as something else"
+run 0 "$CAIRN" push -j 16 --json --no-dedupe --token-file "$WORK/token" "$WORK/large" "$WORK/text"
+is "$(json 'd["xorbs_sent"]')" 0 "xorbs that the server has"
+head -c 150000000 /dev/urandom >"$WORK/large"
+run 77 "$CAIRN" push --no-dedupe --json "$WORK/large" # refused while others are filled
+is "$(json 'd["error"]["rule"]')" server.answer "a refusal in mid-push"
+for jobs in 0 17 x; do run 64 "$CAIRN" push -j "$jobs" "$WORK/text"; done
+rm "$WORK/large"
+
 # --- query
 first=$("$CAIRN" hash --chunks "$WORK/random" | awk '$1 == "chunk" { print $2; exit }')
 run 0 "$CAIRN" query "$first"
