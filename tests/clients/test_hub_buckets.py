@@ -527,3 +527,17 @@ def test_fsck_knows_buckets(people):
     server.start()
     assert people.api().bucket_info("ann/data").total_files == 1
     assert people.ask("GET", "/buckets/ann/data/resolve/f").body == b"some bytes"
+
+
+def test_a_backup_has_buckets(people, start, issuer, tmp_path, data):
+    people.make("ann/data", private=True)
+    people.put("ann/data", "a/f", data[:100_000], mtime=1234567890123)
+    out, folder = tmp_path / "b.fold", tmp_path / "new" / "data"
+    folder.parent.mkdir()
+    for words in (("backup", "--data-dir", people.server.data, out), ("restore", "--data-dir", folder, out), ("fsck", "--data-dir", folder)):
+        subprocess.run([cairn.CAIRN, *map(str, words)], check=True, capture_output=True, timeout=120)
+    before = people.ask("GET", "/api/buckets/ann/data/tree").json()
+    people.server = start(name="new", token_key=issuer.folder)
+    assert people.ask("GET", "/api/buckets/ann/data/tree").json() == before
+    assert people.ask("GET", "/buckets/ann/data/resolve/a/f").body == data[:100_000]
+    assert people.ask("GET", "/api/buckets/ann/data", "bob").status == 404
