@@ -1,3 +1,4 @@
+#include "base/fd.h"
 #include "cli/common/cli.h"
 
 #include <stdio.h>
@@ -62,6 +63,8 @@ static int main_show_help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	if (!cairn_fd_keep_standard())
+		return CLI_EXIT_IO; /* and there may be nowhere to say why */
 	if (argc < 2) {
 		main_help(stderr);
 		return CLI_EXIT_USAGE;

@@ -320,6 +320,8 @@ int main(int argc, char **argv)
 	struct main_settings settings = {.argc = argc, .argv = argv};
 	struct listen_address bound;
 	int exit_code = EXIT_CANNOT_START;
+	if (!cairn_fd_keep_standard())
+		return EXIT_CANNOT_START; /* and there may be nowhere to say why */
 	main_give_memory_back();
 	enum config_result loaded = config_load(&app.config, argc, argv);
 	if (loaded != CONFIG_RUN)

@@ -16,6 +16,18 @@ void cairn_fd_closep(int *fd)
 	*fd = -1;
 }
 
+bool cairn_fd_keep_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) != -1)
+			continue;
+		/* The lowest free number is given. For the other direction than that in which it is used. */
+		if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return false;
+	}
+	return true;
+}
+
 enum cairn_status cairn_fd_status(int error)
 {
 	if (error == ENOSPC || error == EDQUOT)

@@ -4,11 +4,20 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /** Close unless negative, and set to -1. For CLEANUP(); errors of a file that must be durable show in fsync before. */
 void cairn_fd_closep(int *fd);
+
+/**
+ * Take up whichever of the descriptors 0, 1 and 2 this process was started without, before the first file is opened:
+ * else that file gets the number, and what is printed or logged goes into it. What is taken up gives nothing to read
+ * and takes no writes (EBADF), so that output which was closed is an error as ever. One thread.
+ * @return false, with errno: there is no /dev/null
+ */
+CAIRN_MUST_USE bool cairn_fd_keep_standard(void);
 
 /** @return CAIRN_E_FULL for a full disk or quota, CAIRN_E_NOMEM, else CAIRN_E_IO */
 enum cairn_status cairn_fd_status(int error);

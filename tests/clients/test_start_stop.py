@@ -14,6 +14,12 @@ import xet
 EXIT_USAGE = 64  # of sysexits: the settings must change
 
 
+def target(link):
+    with contextlib.suppress(OSError):
+        return os.readlink(link)
+    return ""
+
+
 def test_locked_folder(server, tmp_path):
     line = cairn.refused(tmp_path, "--data-dir", str(server.data), "--listen", "127.0.0.1:0")
     assert str(server.data) in line
@@ -113,6 +119,25 @@ def test_version_and_help(tmp_path):
         done = subprocess.run([cairn.CAIRND, option], capture_output=True, text=True, timeout=30)
         assert done.returncode == 0 and done.stdout and not done.stderr
         assert max(len(line) for line in done.stdout.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "0<&- 2>&-", "0<&- 1>&- 2>&-"])
+def test_closed_standard_descriptors(tmp_path, closed):
+    """No file or socket takes the place of standard error, where lines of the log would go into it."""
+    daemon = cairn.Daemon(tmp_path)
+    process = subprocess.Popen(["sh", "-c", f'exec "$@" {closed}', "sh", *daemon.command], stdout=subprocess.DEVNULL, env=daemon.environment(), cwd=tmp_path)
+    try:
+        links = f"/proc/{process.pid}/fd"
+        cairn.wait_until("the index", lambda: any("index.sqlite-wal" in target(f"{links}/{fd}") for fd in os.listdir(links)))
+        assert target(f"{links}/2") == "/dev/null"
+        assert "0<" not in closed or target(f"{links}/0") == "/dev/null"
+        assert "1>" not in closed or target(f"{links}/1") == "/dev/null"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(cairn.STOP_S) == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert (daemon.data / "lock").read_bytes() == b""
 
 
 @pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT], ids=lambda s: s.name)

@@ -83,6 +83,27 @@ START_TEST(other_refusals_are_told)
 }
 END_TEST
 
+/* _i: which of the three are closed, a bit each. */
+START_TEST(no_file_becomes_standard_output)
+{
+	char c = 'x';
+	for (int fd = 0; fd < 3; fd++)
+		if (_i >> fd & 1)
+			(void)close(fd);
+	bool kept = cairn_fd_keep_standard();
+	make("from", "a");
+	ssize_t read_0 = _i & 1 ? read(0, &c, 1) : -1, written_1 = _i & 2 ? write(1, &c, 1) : -1,
+		written_2 = _i & 4 ? write(2, &c, 1) : -1;
+	CLEANUP(cairn_fd_closep) int next = openat(dir, "from", O_RDONLY | O_CLOEXEC);
+	ck_assert(kept);
+	ck_assert_int_eq(read_0, -1);
+	ck_assert_int_eq(written_1, -1);
+	ck_assert_int_eq(written_2, -1);
+	ck_assert_int_gt(next, 2);
+	ck_assert_int_eq(first_byte("from"), 'a');
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fd");
@@ -90,6 +111,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, rename_new_moves_and_never_replaces, 0, 4);
 	tcase_add_test(tc, other_refusals_are_told);
+	tcase_add_loop_test(tc, no_file_becomes_standard_output, 0, 8);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
