@@ -12,7 +12,7 @@ enum {
 	CALL_KEY_TEXT_BYTES = 512, /* of a user's name and a key */
 };
 
-/* "user:key", in base64. @return the key; NULL: there is none */
+/* "user:key", in base64. @return the key; NULL: there is none, or a zero byte would end it unseen */
 static const char *call_basic_key(const char *text, char out[static CALL_KEY_TEXT_BYTES])
 {
 	char url[CALL_KEY_TEXT_BYTES]; /* the same in base64url */
@@ -24,7 +24,7 @@ static const char *call_basic_key(const char *text, char out[static CALL_KEY_TEX
 	enum cairn_status status = cairn_base64url_decode((uint8_t *)out, CALL_KEY_TEXT_BYTES - 1, &n, url, len);
 	explicit_bzero(url, len);
 	out[status == CAIRN_OK ? n : 0] = '\0';
-	char *colon = strchr(out, ':');
+	char *colon = strlen(out) == n ? strchr(out, ':') : NULL;
 	return colon ? colon + 1 : NULL;
 }
 

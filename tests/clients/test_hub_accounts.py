@@ -82,6 +82,10 @@ def test_who_is_nobody(guarded, admin, issuer):
         assert reply.headers["WWW-Authenticate"] == "Bearer"
     for header in ("", "Bearer", "Basic", "Basic !", "Basic " + base64.b64encode(b"no colon").decode(), f"Digest {key}", "Basic " + "A" * 4000):
         assert cairn.is_hub_error(guarded.get("/api/whoami-v2", headers={"Authorization": header}), 401, "key.unknown") == words
+    for credentials in (f"u:{key}\0", f"u:{key}\0more", f"u\0:{key}"):
+        basic = base64.b64encode(credentials.encode()).decode()
+        reply = guarded.get("/api/whoami-v2", headers={"Authorization": f"Basic {basic}"})
+        assert cairn.is_hub_error(reply, 401, "key.unknown") == words, "a zero byte ends nothing unseen"
     with pytest.raises(HfHubHTTPError) as refused:
         HfApi(endpoint=guarded.url, token=other).whoami()
     assert "Invalid user token" in str(refused.value)
