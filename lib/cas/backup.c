@@ -376,15 +376,18 @@ static void backup_size_bundles(struct backup *b)
 static enum cairn_status backup_run(struct backup *b)
 {
 	uint64_t part_bytes = 0, index_bytes = 0;
+	int version, latest;
 	const char *data_dir = b->options->data_dir;
 	/* What the copied index names stays where it is from before the copy on. */
 	enum cairn_status status = cairn_hold_take(data_dir, &b->hold_fd, b->diag);
 	if (status == CAIRN_OK)
 		status = cairn_data_dir_open_store(&b->store, data_dir, true, b->diag);
 	if (status == CAIRN_OK)
-		status = backup_open(b, &part_bytes);
-	if (status == CAIRN_OK)
 		status = cairn_data_dir_index_url(b->index_url, data_dir, b->diag);
+	if (status == CAIRN_OK) /* before a file is made that nothing can go into */
+		status = cairn_index_version(b->index_url, &version, &latest, b->diag);
+	if (status == CAIRN_OK)
+		status = backup_open(b, &part_bytes);
 	if (status == CAIRN_OK)
 		status = cairn_index_copy(b->index_url, b->index, b->diag);
 	if (status == CAIRN_OK)

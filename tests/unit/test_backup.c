@@ -3,6 +3,7 @@
 #include "cas/bundle.h"
 #include "cas/restore.h"
 #include "support/gc_fixture.h"
+#include "support/index_sqlite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -235,6 +236,20 @@ START_TEST(backup_bundles_are_checked)
 }
 END_TEST
 
+START_TEST(an_index_that_cannot_be_read_leaves_no_file)
+{
+	struct backup_fixture b;
+	struct cairn_backup_report report;
+	char part[4096];
+	backup_fixture_init(&b);
+	(void)snprintf(part, sizeof(part), "%s.part", b.out);
+	fx_sql(b.data, "PRAGMA user_version = 99");
+	ck_assert_int_eq(backup_try(&b, 0, 0, &report), CAIRN_E_CONFLICT);
+	ck_assert_int_ne(access(part, F_OK), 0);
+	backup_fixture_fini(&b);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("backup");
@@ -245,6 +260,7 @@ int main(void)
 	tcase_add_test(tcase, backup_writes_anew_what_differs);
 	tcase_add_test(tcase, backup_survives_a_torn_end);
 	tcase_add_test(tcase, backup_bundles_are_checked);
+	tcase_add_test(tcase, an_index_that_cannot_be_read_leaves_no_file);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
