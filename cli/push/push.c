@@ -8,7 +8,6 @@
 #include "cli/push/push_answer.h"
 #include "cli/push/shards.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -167,10 +166,11 @@ static enum cairn_status push_scan(struct push *p, const char *path, struct scan
 {
 	if (strcmp(path, "-") != 0)
 		return scan_file(path, push_chunk, p, result, diag);
-	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	int flags = fcntl(STDIN_FILENO, F_GETFL); /* of one that was closed: cairn_fd_keep_standard() */
+	int fd = flags < 0 || (flags & O_ACCMODE) == O_WRONLY ? -1 : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "standard input: %s",
-				  strerror(errno));
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET,
+				  "standard input cannot be read");
 	return scan_fd(fd, push_chunk, p, result, diag);
 }
 
