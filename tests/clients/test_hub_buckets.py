@@ -504,6 +504,7 @@ def test_a_collection_takes_what_no_object_has(start, issuer, clock, tmp_path, d
     db.close()
 
 
+@pytest.mark.files
 def test_fsck_knows_buckets(people):
     """An object whose file is not the bucket's, and a count that is wrong, are told, and put right."""
     people.make("ann/data")
@@ -529,6 +530,7 @@ def test_fsck_knows_buckets(people):
     assert people.ask("GET", "/buckets/ann/data/resolve/f").body == b"some bytes"
 
 
+@pytest.mark.files
 def test_a_backup_has_buckets(people, start, issuer, tmp_path, data):
     people.make("ann/data", private=True)
     people.put("ann/data", "a/f", data[:100_000], mtime=1234567890123)
