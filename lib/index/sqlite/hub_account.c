@@ -21,11 +21,8 @@ static enum cairn_status account_columns(sqlite3_stmt *row, struct cairn_index_a
 
 static enum cairn_status account_one(sqlite3_stmt *stmt, struct cairn_index_account *out)
 {
-	bool row;
-	enum cairn_status status = cairn_sql_step(stmt, &row);
-	if (status != CAIRN_OK)
-		return status;
-	return row ? account_columns(stmt, out) : CAIRN_E_NOT_FOUND;
+	enum cairn_status status = cairn_sql_find(stmt);
+	return status == CAIRN_OK ? account_columns(stmt, out) : status;
 }
 
 enum cairn_status cairn_sqlite_account(struct cairn_index *ix, const char *name, struct cairn_index_account *out)

@@ -32,10 +32,9 @@ enum cairn_status cairn_sqlite_object(struct cairn_index *ix, int64_t repo, cons
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_OBJECT];
 	sqlite3_bind_int64(stmt, 1, repo);
 	cairn_sql_bind_text(stmt, 2, path);
-	bool row;
-	status = cairn_sql_step(stmt, &row);
-	if (status != CAIRN_OK || !row)
-		return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
+	status = cairn_sql_find(stmt);
+	if (status != CAIRN_OK)
+		return status;
 	status = object_columns(stmt, out);
 	out->path = NULL;
 	return status;

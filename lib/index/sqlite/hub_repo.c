@@ -10,10 +10,9 @@
 
 static enum cairn_status repo_one(sqlite3_stmt *stmt, struct cairn_index_repo *out)
 {
-	bool row;
-	enum cairn_status status = cairn_sql_step(stmt, &row);
-	if (status != CAIRN_OK || !row)
-		return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
+	enum cairn_status status = cairn_sql_find(stmt);
+	if (status != CAIRN_OK)
+		return status;
 	*out = (struct cairn_index_repo){
 		.id = sqlite3_column_int64(stmt, 0),
 		.kind = (enum cairn_index_repo_kind)sqlite3_column_int64(stmt, 1),

@@ -77,12 +77,9 @@ enum cairn_status cairn_sqlite_key(struct cairn_index *ix, const uint8_t digest[
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_KEY];
 	cairn_sql_bind_blob(stmt, 1, digest, 32);
-	bool row;
-	status = cairn_sql_step(stmt, &row);
+	status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
 		return status;
-	if (!row)
-		return CAIRN_E_NOT_FOUND;
 	return keys_columns(stmt, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 

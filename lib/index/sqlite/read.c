@@ -22,18 +22,10 @@ static void read_free(struct cairn_span **spans)
 	free(*spans);
 }
 
-/* Step a look-up by key. @return CAIRN_OK with the row there to be read; CAIRN_E_NOT_FOUND */
-static enum cairn_status read_row(sqlite3_stmt *stmt)
-{
-	bool row;
-	enum cairn_status status = cairn_sql_step(stmt, &row);
-	return status == CAIRN_OK && !row ? CAIRN_E_NOT_FOUND : status;
-}
-
 /* @param stmt  bound; reset by the caller */
 static enum cairn_status read_xorb(sqlite3_stmt *stmt, struct cairn_index_xorb *out)
 {
-	enum cairn_status status = read_row(stmt);
+	enum cairn_status status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
 		return status;
 	return cairn_sqlite_xorb_column(stmt, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
@@ -64,7 +56,7 @@ enum cairn_status cairn_sqlite_xorb_by_id(struct cairn_index *ix, int64_t id, st
 /* @param stmt  bound; reset by the caller */
 static enum cairn_status read_list(sqlite3_stmt *stmt, struct cairn_chunk_list *list)
 {
-	enum cairn_status status = read_row(stmt);
+	enum cairn_status status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
 		return status;
 	size_t spans_len, hashes_len;
@@ -104,7 +96,7 @@ static enum cairn_status read_packing(struct cairn_reader *r, int64_t xorb_id, s
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_PACKING];
 	sqlite3_bind_int64(stmt, 1, xorb_id);
-	enum cairn_status status = read_row(stmt);
+	enum cairn_status status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
 		return status;
 	*out = (struct cairn_index_spans){.stored_bytes = (uint64_t)sqlite3_column_int64(stmt, 1)};
@@ -122,7 +114,7 @@ static enum cairn_status read_spans(struct cairn_reader *r, int64_t xorb_id, str
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_SPANS];
 	sqlite3_bind_int64(stmt, 1, xorb_id);
-	enum cairn_status status = read_row(stmt);
+	enum cairn_status status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
 		return status;
 	size_t len;
@@ -145,7 +137,7 @@ enum cairn_status cairn_sqlite_spans(struct cairn_index *ix, const int64_t *xorb
 	CLEANUP(read_free) struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));
 	if (!spans)
 		return CAIRN_E_NOMEM;
-	status = read_row(snapshot);
+	status = cairn_sql_find(snapshot);
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
 		struct cairn_index_spans places;
 		bool trusted;
@@ -185,7 +177,7 @@ enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_h
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE];
 	cairn_sql_bind_hash(stmt, 1, hash);
 	read_bind_viewer(stmt, viewer);
-	status = read_row(stmt);
+	status = cairn_sql_find(stmt);
 	if (status == CAIRN_OK)
 		status = cairn_sqlite_file_columns(stmt, out);
 	if (status != CAIRN_OK)
@@ -209,7 +201,7 @@ enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE_BY_SHA256];
 	cairn_sql_bind_blob(stmt, 1, sha256, 32);
 	read_bind_viewer(stmt, viewer);
-	status = read_row(stmt);
+	status = cairn_sql_find(stmt);
 	return status == CAIRN_OK ? cairn_sqlite_file_columns(stmt, out) : status;
 }
 

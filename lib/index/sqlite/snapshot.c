@@ -164,12 +164,9 @@ enum cairn_status cairn_sqlite_snapshot_xorb_hash(struct cairn_index_snapshot *s
 						  struct cairn_hash *out)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = snapshot_of(snapshot)->stmt[SNAPSHOT_XORB_HASH];
-	bool row;
 	sqlite3_bind_int64(stmt, 1, number);
-	enum cairn_status status = cairn_sql_step(stmt, &row);
+	enum cairn_status status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
 		return status;
-	if (!row)
-		return CAIRN_E_NOT_FOUND;
 	return cairn_sql_hash(stmt, 0, out) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }

@@ -125,6 +125,13 @@ enum cairn_status cairn_sql_step(sqlite3_stmt *stmt, bool *row)
 	return cairn_sql_status(sqlite3_db_handle(stmt), rc);
 }
 
+enum cairn_status cairn_sql_find(sqlite3_stmt *stmt)
+{
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	return status == CAIRN_OK && !row ? CAIRN_E_NOT_FOUND : status;
+}
+
 enum cairn_status cairn_sql_run(sqlite3_stmt *stmt)
 {
 	bool row;

@@ -50,6 +50,9 @@ void cairn_sql_finalize(sqlite3_stmt **stmts, unsigned n);
 /** One step. @return CAIRN_OK, with *row telling whether there is one; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_sql_step(sqlite3_stmt *stmt, bool *row);
 
+/** Step a look-up by key. @return CAIRN_OK with the row there to be read; CAIRN_E_NOT_FOUND; as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_sql_find(sqlite3_stmt *stmt);
+
 /** Step a statement that gives no row, and reset it. @return CAIRN_OK; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_sql_run(sqlite3_stmt *stmt);
 
