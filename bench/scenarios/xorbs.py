@@ -13,14 +13,15 @@ def _decode_us(bench, made, n):
     return 1e6 * float(subprocess.check_output([bench.program("bench_xorb"), "decode", *files])) / n
 
 
-def _row(bench, made, kind, n, connections):
-    users, decodes = [], []
+def _sides(bench, made, n, connections, before, after=lambda server, result: None):
+    """Each xorb once, on an empty store, against the bare daemon and the double.
+    @param before  called ahead of a run of ours; after  with the daemon and the result of one"""
 
     def ours():
-        decodes.append(_decode_us(bench, made, n))
+        before()
         with bench.cairnd(bench.folder("data"), syncs=bench.syncs()) as server:
             result = bench.load(server, made / "xorbs.tsv", connections)
-            users.append(1e6 * server.user_s() / result.requests)
+            after(server, result)
             if server.metric("cairn_index_xorbs") != n:
                 raise RuntimeError("not all xorbs are there")
         return result
@@ -33,7 +34,19 @@ def _row(bench, made, kind, n, connections):
         with bench.peer(bench.folder("peer")) as server:
             return bench.load(server, made / "xorbs.tsv", connections)
 
-    sides = {"cairnd": ours, "bare": bare} | ({"peer": peer} if bench.peer_program else {})
+    return {"cairnd": ours, "bare": bare} | ({"peer": peer} if bench.peer_program else {})
+
+
+def _row(bench, made, kind, n, connections):
+    users, decodes = [], []
+    sides = _sides(
+        bench,
+        made,
+        n,
+        connections,
+        before=lambda: decodes.append(_decode_us(bench, made, n)),
+        after=lambda server, result: users.append(1e6 * server.user_s() / result.requests),
+    )
     runs = in_turns(bench, bench.rounds(3), sides)
     size = (made / "x0").stat().st_size / 1e6
     row = load_row({"xorbs of": f"{kind}, {size:.1f} MB sent", "connections": connections}, runs, "MB/s", [("peer", 0.9)])
@@ -46,24 +59,7 @@ def _row(bench, made, kind, n, connections):
 def _small_row(bench, made, n, connections):
     """Each xorb is two syncs and part of a commit: the disk's own rate stands beside ours."""
     disk = []
-
-    def ours():
-        disk.append(disk_syncs_a_second(bench.tmp))
-        with bench.cairnd(bench.folder("data"), syncs=bench.syncs()) as server:
-            result = bench.load(server, made / "xorbs.tsv", connections)
-            if server.metric("cairn_index_xorbs") != n:
-                raise RuntimeError("not all xorbs are there")
-        return result
-
-    def bare():
-        with bench.bare(200, 22) as server:
-            return bench.load(server, made / "xorbs.tsv", connections)
-
-    def peer():
-        with bench.peer(bench.folder("peer")) as server:
-            return bench.load(server, made / "xorbs.tsv", connections)
-
-    sides = {"cairnd": ours, "bare": bare} | ({"peer": peer} if bench.peer_program else {})
+    sides = _sides(bench, made, n, connections, before=lambda: disk.append(disk_syncs_a_second(bench.tmp)))
     runs = in_turns(bench, bench.rounds(5), sides)
     size = (made / "x0").stat().st_size / 1e3
     row = load_row({"xorbs of": f"text, {size:.1f} KB sent", "connections": connections}, runs)
