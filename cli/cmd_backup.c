@@ -1,26 +1,41 @@
 /* cairn backup, cairn restore: a whole store in one FOLD file, and back. */
 #include "archive/zstd.h"
+#include "base/clock.h"
 #include "cas/backup.h"
+#include "cas/backup_set.h"
 #include "cas/restore.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
 #include "cli/common/report.h"
 #include "data_dir/data_dir.h"
+#include "data_dir/note.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { BACKUP_ZSTD_LEVEL = 1, BACKUP_PARITY_MAX = 128 };
+enum { BACKUP_ZSTD_LEVEL = 1, BACKUP_PARITY_MAX = 128, BACKUP_AHEAD_S = 60 };
 
 static const char BACKUP_HELP[] = "Usage: cairn backup --data-dir DIR [OPTION]... OUT.fold\n"
+				  "       cairn backup --data-dir DIR --incremental [OPTION]... DIR\n"
+				  "       cairn backup --data-dir DIR [OPTION]... - | COMMAND\n"
 				  "Write index and objects of a store to one file, verified as cairn fold verify\n"
 				  "tells. The daemon may run: the backup is of one moment, and no collection\n"
 				  "deletes anything until it is done. The file grows as OUT.fold.part; run again\n"
-				  "after an interruption, the backup goes on with it.\n"
+				  "after an interruption, the backup goes on with it. To standard output (-) goes\n"
+				  "the same file, not compressed, and an interrupted one begins anew; a copy of\n"
+				  "the index lies in $TMPDIR (/var/tmp) meanwhile.\n"
 				  "\n"
 				  "      --data-dir DIR     the daemon's folder\n"
+				  "      --incremental      into a folder, of several: an archive of the objects\n"
+				  "                         that those before have not, and one of the moment;\n"
+				  "                         see cairn help backups\n"
 				  "      --zstd LEVEL       compress, 1 (default) to 19; 0: not. What a sample\n"
 				  "                         shows to be incompressible is stored\n"
 				  "      --parity N         Reed-Solomon parity, N bytes to 255, 2 to 128: any N/2\n"
@@ -33,14 +48,22 @@ static const char BACKUP_HELP[] = "Usage: cairn backup --data-dir DIR [OPTION]..
 				  "  -h, --help             this help\n"
 				  "\n"
 				  "Exit codes: 0 done, 64 usage, 65 the store is damaged, 66 no such folder,\n"
-				  "73 OUT.fold is there or cannot be made, 74 input/output error.\n";
+				  "73 OUT.fold is there or cannot be made, 74 input/output error, also of the\n"
+				  "pipe.\n";
 
 static const char RESTORE_HELP[] = "Usage: cairn restore --data-dir DIR [OPTION]... IN.fold\n"
+				   "       cairn restore --data-dir DIR [--at TIME] [OPTION]... DIR\n"
+				   "       COMMAND | cairn restore --data-dir DIR [OPTION]... -\n"
 				   "Make the data folder of a daemon of a backup. Each chunk is verified, and\n"
 				   "repaired from its parity if need be, before anything of it is used. DIR must be\n"
 				   "empty or not be there; run again after an interruption, the restore goes on.\n"
+				   "From standard input (-) nothing is repaired, and an interrupted one begins anew\n"
+				   "in another folder.\n"
 				   "\n"
 				   "      --data-dir DIR  the folder to make\n"
+				   "      --at TIME       of a folder of backups: the last one up to then (UTC),\n"
+				   "                      like 20261123, 20261123T06 or 20261123T061000Z\n"
+				   "                      (default: the last one)\n"
 				   "  -q, --quiet         no progress bar\n"
 				   "      --json          one JSON object, for programs\n"
 				   "  -h, --help          this help\n"
@@ -69,14 +92,76 @@ static int backup_show(const char *out, const struct cairn_backup_report *b, boo
 		cairn_json_put_u64(&r.json, "objects", b->n_objects);
 		cairn_json_put_u64(&r.json, "object_bytes", b->object_bytes);
 		cairn_json_put_u64(&r.json, "objects_kept", b->n_kept);
+		cairn_json_put_u64(&r.json, "objects_earlier", b->n_earlier);
+		if (b->moment[0])
+			cairn_json_put_text(&r.json, "moment", b->moment);
 		cairn_json_put_u64(&r.json, "chunks", b->n_chunks);
 		cairn_json_put_u64(&r.json, "file_bytes", b->file_bytes);
 		cairn_json_close(&r.json);
+	} else if (b->moment[0]) {
+		cli_line("%s: %s: %" PRIu64 " new objects, %s, and %" PRIu64 " that were there; %s", out, b->moment,
+			 b->n_objects, report_size(objects, b->object_bytes), b->n_earlier,
+			 report_size(file, b->file_bytes));
 	} else {
 		cli_line("%s: %" PRIu64 " objects, %s; %" PRIu64 " chunks, %s", out, b->n_objects,
 			 report_size(objects, b->object_bytes), b->n_chunks, report_size(file, b->file_bytes));
 	}
 	return report_end(&r, CLI_EXIT_OK);
+}
+
+/* Of what went to standard output itself. */
+static int backup_note(const struct cairn_backup_report *b, bool quiet)
+{
+	char objects[REPORT_SIZE_BYTES], file[REPORT_SIZE_BYTES];
+	if (!quiet)
+		cli_note("%" PRIu64 " objects, %s; %" PRIu64 " chunks, %s written", b->n_objects,
+			 report_size(objects, b->object_bytes), b->n_chunks, report_size(file, b->file_bytes));
+	return CLI_EXIT_OK;
+}
+
+/* Rules of prune, and restore --at, go by the names. */
+static void backup_warn_of_clock(const char *folder, const char *moment)
+{
+	int64_t at_unix_s;
+	if (moment[0] && cairn_backup_time_parse(moment, &at_unix_s) &&
+	    at_unix_s > cairn_clock_unix_s() + BACKUP_AHEAD_S)
+		cli_note("%s: the clock says less than an archive there, whose time was wrong, or is: this moment is "
+			 "called %s; begin a new folder",
+			 folder, moment);
+}
+
+/* For the metrics of the daemon. */
+static void backup_leave_word(const char *data_dir, enum cairn_status status, uint64_t file_bytes)
+{
+	int64_t ran = cairn_clock_unix_s(), good = 0, bytes = 0, failed = status != CAIRN_OK;
+	const struct cairn_note_field before[] = {{"good", &good}, {"bytes", &bytes}};
+	const struct cairn_note_field fields[] = {
+		{"ran", &ran}, {"good", &good}, {"failed", &failed}, {"bytes", &bytes}};
+	(void)!cairn_note_read(data_dir, "backup", before, 2); /* it may be the first */
+	if (status == CAIRN_OK) {
+		good = ran;
+		bytes = (int64_t)file_bytes;
+	}
+	if (cairn_note_write(data_dir, "backup", fields, 4) != CAIRN_OK)
+		cli_note("%s: this backup will not be in the metrics of the daemon: %s", data_dir, strerror(errno));
+}
+
+/* @return CLI_RUN; else an error was printed */
+static int backup_to_pipe(const struct cli_command *command, struct cairn_backup_options *backup, const char *zstd,
+			  bool json)
+{
+	static const int STANDARD_OUTPUT = STDOUT_FILENO;
+	const char *spool = getenv("TMPDIR");
+	if (backup->incremental || json || isatty(STDOUT_FILENO))
+		return cli_usage_error(command, "- writes to a pipe or a file, without --incremental and --json");
+	if (zstd && backup->zstd_level > 0)
+		return cli_usage_error(command, "what goes to standard output is not compressed: pipe it into zstd");
+	backup->zstd_level = 0;
+	backup->pipe_fd = &STANDARD_OUTPUT;
+	backup->out = "standard output";
+	backup->spool = spool && *spool ? spool : "/var/tmp";
+	(void)signal(SIGPIPE, SIG_IGN); /* a reader who goes away is an error, after which the copy of the index goes */
+	return CLI_RUN;
 }
 
 static int backup_run(const struct cli_command *command, int argc, char **argv)
@@ -93,6 +178,7 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 		{"data-dir", NULL, &backup.data_dir},
 		{"zstd", NULL, &zstd},
 		{"parity", NULL, &parity},
+		{"incremental", &backup.incremental, NULL},
 		{"with-secret", &backup.with_secret, NULL},
 		{"secret-file", NULL, &backup.secret_file},
 		{"quiet", &quiet, NULL},
@@ -102,7 +188,7 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 	if (end != CLI_RUN)
 		return end;
 	if (first + 1 != argc || !backup.data_dir)
-		return cli_usage_error(command, "give --data-dir DIR, and the file to write");
+		return cli_usage_error(command, "give --data-dir DIR, and the file to write, or the folder");
 	if (zstd && !cli_parse_number(zstd, 0, CAIRN_ZSTD_LEVEL_MAX, &level))
 		return cli_usage_error(command, "--zstd takes 0 to 19, not \"%s\"", zstd);
 	if (parity && !cli_parse_number(parity, 2, BACKUP_PARITY_MAX, &n))
@@ -111,6 +197,9 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 	backup.zstd_level = (int)level;
 	backup.parity = (unsigned)n;
 	backup.ctx = &progress;
+	end = strcmp(backup.out, "-") == 0 ? backup_to_pipe(command, &backup, zstd, json) : CLI_RUN;
+	if (end != CLI_RUN)
+		return end;
 	(void)umask(077);
 	enum cairn_status status = cairn_data_dir_find(backup.data_dir, &diag);
 	if (status != CAIRN_OK)
@@ -118,7 +207,12 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 	progress_init(&progress, !quiet, 0, "written");
 	status = cairn_backup(&backup, &report, &diag);
 	progress_clear(&progress);
-	return status == CAIRN_OK ? backup_show(backup.out, &report, json) : cli_fail(backup.out, status, &diag);
+	backup_leave_word(backup.data_dir, status, report.file_bytes);
+	if (status == CAIRN_OK)
+		backup_warn_of_clock(backup.out, report.moment);
+	if (status != CAIRN_OK)
+		return cli_fail(backup.out, status, &diag);
+	return backup.pipe_fd ? backup_note(&report, quiet) : backup_show(backup.out, &report, json);
 }
 
 /* --- restore ------------------------------------------------------------------------------------------------------ */
@@ -139,20 +233,29 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 	if (json) {
 		cairn_json_open_object(&r.json, NULL);
 		cairn_json_put_text(&r.json, "data_dir", data_dir);
+		if (b->moment[0])
+			cairn_json_put_text(&r.json, "moment", b->moment);
 		cairn_json_put_u64(&r.json, "objects", b->n_objects);
 		cairn_json_put_u64(&r.json, "object_bytes", b->object_bytes);
 		cairn_json_put_u64(&r.json, "objects_found", b->n_found);
 		cairn_json_put_u64(&r.json, "repaired_bytes", b->n_wrong);
 		cairn_json_put_bool(&r.json, "secret", b->has_secret);
+		if (b->moment[0])
+			cairn_json_put_u64(&r.json, "archives_damaged", b->n_damaged);
 		cairn_json_close(&r.json);
 	} else {
-		cli_line("%s: %" PRIu64 " objects, %s%s", data_dir, b->n_objects, report_size(objects, b->object_bytes),
+		cli_line("%s%s%s: %" PRIu64 " objects, %s%s", data_dir, b->moment[0] ? ": as of " : "", b->moment,
+			 b->n_objects, report_size(objects, b->object_bytes),
 			 b->has_secret ? "" : "; without the secret: the daemon will make another");
 		if (b->n_wrong > 0)
 			(void)printf("%" PRIu64
 				     " wrong bytes of the backup were put right by its parity: run cairn fold "
 				     "repair\n",
 				     b->n_wrong);
+		if (b->n_damaged > 0)
+			(void)printf("%" PRIu64 " archives of the folder are damaged and were not needed for this "
+				     "moment: run cairn backups verify\n",
+				     b->n_damaged);
 	}
 	return report_end(&r, CLI_EXIT_OK);
 }
@@ -163,10 +266,14 @@ static int restore_run(const struct cli_command *command, int argc, char **argv)
 	struct cairn_restore_report report;
 	struct progress progress;
 	struct cairn_diag diag = {0};
+	static const int STANDARD_INPUT = STDIN_FILENO;
+	const char *at = NULL;
 	bool quiet = false, json = false;
+	int64_t until_unix_s = 0;
 	int first = 0;
 	const struct cli_option options[] = {
 		{"data-dir", NULL, &restore.data_dir},
+		{"at", NULL, &at},
 		{"quiet", &quiet, NULL},
 		{"json", &json, NULL},
 	};
@@ -175,7 +282,16 @@ static int restore_run(const struct cli_command *command, int argc, char **argv)
 		return end;
 	if (first + 1 != argc || !restore.data_dir)
 		return cli_usage_error(command, "give --data-dir DIR, and the backup");
+	if (at && !cairn_backup_time_parse(at, &until_unix_s))
+		return cli_usage_error(command, "--at takes a time like 20261123 or 20261123T061000Z, not \"%s\"", at);
+	restore.until_unix_s = at ? &until_unix_s : NULL;
 	restore.path = argv[first];
+	if (strcmp(restore.path, "-") == 0) {
+		restore.path = "standard input";
+		restore.pipe_fd = &STANDARD_INPUT;
+	}
+	if (restore.pipe_fd && at)
+		return cli_usage_error(command, "--at chooses among the moments of a folder, which a pipe has not");
 	restore.ctx = &progress;
 	(void)umask(077);
 	progress_init(&progress, !quiet, 0, "restored");

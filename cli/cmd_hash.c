@@ -4,7 +4,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/report.h"
 #include "cli/common/scan.h"
-#include "cli/push/placer.h"
+#include "pack/placer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ struct hash_run {
 	uint64_t offset; /* of the next chunk */
 	uint64_t done_bytes;
 	struct progress progress;
-	struct placer placer;
+	struct cairn_placer placer;
 };
 
 static enum cairn_status hash_chunk(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
@@ -56,7 +56,7 @@ static enum cairn_status hash_chunk(void *ctx, const struct cairn_hash *hash, co
 	run->offset += len;
 	run->done_bytes += len;
 	progress_draw(&run->progress, run->done_bytes, 0);
-	return run->xorbs ? placer_chunk(&run->placer, hash, raw, len, diag) : CAIRN_OK;
+	return run->xorbs ? cairn_placer_chunk(&run->placer, hash, raw, len, diag) : CAIRN_OK;
 }
 
 static void hash_print_xorbs(struct hash_run *run)
@@ -65,7 +65,7 @@ static void hash_print_xorbs(struct hash_run *run)
 	if (r->is_json)
 		cairn_json_open_array(&r->json, "xorbs");
 	for (size_t i = 0; i < run->placer.n_xorbs; i++) {
-		const struct placer_xorb *xorb = &run->placer.xorbs[i];
+		const struct cairn_placer_xorb *xorb = &run->placer.xorbs[i];
 		uint64_t bytes = cairn_chunk_list_bytes(&xorb->list, 0, xorb->list.n);
 		char text[CAIRN_HASH_TEXT_BYTES];
 		cairn_hash_text(text, &xorb->hash);
@@ -84,10 +84,10 @@ static void hash_print_xorbs(struct hash_run *run)
 		cairn_json_close(&r->json);
 }
 
-static void hash_print_file(struct hash_run *run, const char *path, const struct scan_result *result)
+static void hash_print_file(struct hash_run *run, const char *path, const struct cairn_cutter_file *result)
 {
 	char file[CAIRN_HASH_TEXT_BYTES], sha256[2 * CAIRN_SHA256_BYTES + 1];
-	cairn_hash_text(file, &result->file);
+	cairn_hash_text(file, &result->hash);
 	cairn_hex_text(sha256, result->sha256, CAIRN_SHA256_BYTES);
 	if (!run->report.is_json) {
 		cli_line("%s %s %" PRIu64 " %s", file, sha256, result->bytes, path);
@@ -101,13 +101,13 @@ static void hash_print_file(struct hash_run *run, const char *path, const struct
 
 static int hash_one(struct hash_run *run, const char *path)
 {
-	static const struct placer_ops none = {0};
-	struct scan_result result;
+	static const struct cairn_placer_ops none = {0};
+	struct cairn_cutter_file result;
 	struct cairn_diag diag = {0};
 	struct report *r = &run->report;
 	run->offset = 0;
-	placer_init(&run->placer, &none, NULL);
-	placer_file_begin(&run->placer);
+	cairn_placer_init(&run->placer, &none, NULL);
+	cairn_placer_file_begin(&run->placer);
 	if (r->is_json) {
 		cairn_json_open_object(&r->json, NULL);
 		cairn_json_put_text(&r->json, "path", path);
@@ -117,7 +117,7 @@ static int hash_one(struct hash_run *run, const char *path)
 	run->progress.name = path;
 	enum cairn_status status = scan_file(path, hash_chunk, run, &result, &diag);
 	if (status == CAIRN_OK)
-		status = placer_end(&run->placer, &diag);
+		status = cairn_placer_end(&run->placer, &diag);
 	progress_clear(&run->progress);
 	if (r->is_json && run->chunks)
 		cairn_json_close(&r->json);
@@ -131,7 +131,7 @@ static int hash_one(struct hash_run *run, const char *path)
 	if (r->is_json)
 		cairn_json_close(&r->json);
 	report_flush(r);
-	placer_fini(&run->placer);
+	cairn_placer_fini(&run->placer);
 	return status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(path, status, &diag);
 }
 

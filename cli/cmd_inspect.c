@@ -19,6 +19,7 @@ static const char INSPECT_HELP[] = "Usage: cairn inspect [OPTION]... FILE\n"
 				   "breaks, the offset and the two values that disagree.\n"
 				   "\n"
 				   "      --hash HASH  the hash that the xorb must have\n"
+				   "  -q, --quiet      no progress bar, which FOLD files have\n"
 				   "      --json       one JSON object, for programs\n"
 				   "  -h, --help       this help\n"
 				   "\n"
@@ -56,9 +57,10 @@ static enum inspect_kind inspect_kind_of(const uint8_t *bytes, size_t len)
 	return inspect_is_tiledb_file(bytes, len) ? INSPECT_TILEDB : INSPECT_XORB;
 }
 
-static enum cairn_status inspect_file(struct report *r, const char *path, const struct cairn_hash *expected,
+static enum cairn_status inspect_file(struct report *r, const char *path, const struct cairn_hash *expected, bool quiet,
 				      struct inspect_result *result, struct cairn_diag *diag)
 {
+	struct progress bar;
 	CLEANUP(input_fini) struct input in = {0};
 	enum cairn_status status = input_open(&in, path, diag);
 	if (status != CAIRN_OK)
@@ -70,12 +72,13 @@ static enum cairn_status inspect_file(struct report *r, const char *path, const 
 	else
 		cli_line("%s, %zu bytes", type, in.len);
 	inspect_begin(r, type);
+	progress_init(&bar, !quiet, in.len, NULL);
 	switch (kind) {
 	case INSPECT_SHARD:
 		status = inspect_shard(r, in.bytes, in.len, result, diag);
 		break;
 	case INSPECT_FOLD:
-		status = inspect_fold(r, in.bytes, in.len, diag);
+		status = inspect_fold(r, in.bytes, in.len, &bar, diag);
 		break;
 	case INSPECT_READSHARD:
 		status = inspect_readshard(r, in.bytes, in.len, diag);
@@ -100,7 +103,7 @@ static enum cairn_status inspect_folder(struct report *r, const char *path, stru
 	return status;
 }
 
-static int inspect_one(const char *path, const struct cairn_hash *expected, bool json)
+static int inspect_one(const char *path, const struct cairn_hash *expected, bool json, bool quiet)
 {
 	struct inspect_result result = {0};
 	struct report r;
@@ -111,7 +114,7 @@ static int inspect_one(const char *path, const struct cairn_hash *expected, bool
 		cairn_json_put_text(&r.json, "path", path);
 	}
 	enum cairn_status status = inspect_is_tiledb(path) ? inspect_folder(&r, path, &result, &diag)
-							   : inspect_file(&r, path, expected, &result, &diag);
+							   : inspect_file(&r, path, expected, quiet, &result, &diag);
 	if (json) {
 		cairn_json_put_bool(&r.json, "valid", status == CAIRN_OK);
 		if (result.note)
@@ -133,9 +136,10 @@ static int inspect_one(const char *path, const struct cairn_hash *expected, bool
 static int inspect_run(const struct cli_command *command, int argc, char **argv)
 {
 	const char *hash_text = NULL;
-	bool json = false;
+	bool json = false, quiet = false;
 	int first = 0;
-	const struct cli_option options[] = {{"hash", NULL, &hash_text}, {"json", &json, NULL}};
+	const struct cli_option options[] = {
+		{"hash", NULL, &hash_text}, {"quiet", &quiet, NULL}, {"json", &json, NULL}};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
@@ -144,7 +148,7 @@ static int inspect_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "name one file");
 	if (hash_text && cairn_hash_parse(&expected, hash_text, strlen(hash_text)) != CAIRN_OK)
 		return cli_usage_error(command, "\"%s\" is not a hash of 64 hexadecimal digits", hash_text);
-	return inspect_one(argv[first], hash_text ? &expected : NULL, json);
+	return inspect_one(argv[first], hash_text ? &expected : NULL, json, quiet);
 }
 
 const struct cli_command CLI_INSPECT = {"inspect", "every field of a shard, a xorb or an array", INSPECT_HELP,

@@ -1,4 +1,5 @@
 /* cairn key: the API keys of a server, with which clients get tokens from it. */
+#include "base/clock.h"
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 
@@ -12,7 +13,9 @@ static const char KEY_HELP[] = "Usage: cairn key add NAME [OPTION]...\n"
 			       "       cairn key revoke ID [OPTION]...\n"
 			       "Make, list and revoke the API keys of a server. Clients that speak to it as to\n"
 			       "a hub get their tokens with such a key. add prints the key, which is shown this\n"
-			       "once and never again. Needs a token with the scope admin.\n"
+			       "once and never again. list tells number, when it was made, whether it is valid,\n"
+			       "revoked or expired, until when it is good, when it was last used (to about an\n"
+			       "hour), scope, repository, name and account. Needs a token with the scope admin.\n"
 			       "\n"
 			       "      --account NAME     of add: the user or organisation whose key it is\n"
 			       "                         (default: the operator's)\n"
@@ -20,6 +23,8 @@ static const char KEY_HELP[] = "Usage: cairn key add NAME [OPTION]...\n"
 			       "                         the key is for (default: any)\n"
 			       "      --scope LIST       of add: read, write, admin, separated by commas\n"
 			       "                         (default: read)\n" SERVER_OPTIONS_HELP
+			       "      --expires TIME     of add: so long it is good, like 12h or 90d (default:\n"
+			       "                         until it is revoked)\n"
 			       "      --json             one JSON object, for programs\n"
 			       "  -h, --help             this help\n"
 			       "\n"
@@ -28,7 +33,8 @@ static const char KEY_HELP[] = "Usage: cairn key add NAME [OPTION]...\n"
 
 struct key_args {
 	struct server_options server;
-	const char *account, *repo, *scope;
+	const char *account, *repo, *scope, *expires;
+	int64_t expires_s; /* 0: not given */
 	bool json;
 };
 
@@ -42,17 +48,22 @@ static bool key_show_added(const struct cairn_json *json)
 
 static bool key_show_one(const struct cairn_json *json)
 {
-	uint64_t id, created;
+	uint64_t id, created, expires, used;
 	bool revoked = false;
-	char when[ADMIN_TIME_BYTES];
+	char when[ADMIN_TIME_BYTES], until[ADMIN_TIME_BYTES], last[ADMIN_TIME_BYTES];
 	const char *name = cairn_json_string(cairn_json_get(json, "name")),
 		   *repo = cairn_json_string(cairn_json_get(json, "repo")),
 		   *scope = cairn_json_string(cairn_json_get(json, "scope")),
 		   *account = cairn_json_string(cairn_json_get(json, "account"));
-	if (!admin_number(json, "id", &id) || !admin_number(json, "created", &created) || !name || !repo || !scope ||
-	    !account || !cairn_json_bool(cairn_json_get(json, "revoked"), &revoked))
+	if (!admin_number(json, "id", &id) || !admin_number(json, "created", &created) ||
+	    !admin_number(json, "expires", &expires) || !admin_number(json, "used", &used) || !name || !repo ||
+	    !scope || !account || !cairn_json_bool(cairn_json_get(json, "revoked"), &revoked))
 		return false;
-	(void)printf("%" PRIu64 " %s %-8s ", id, admin_time(when, (int64_t)created), revoked ? "revoked" : "valid");
+	const char *state = revoked                                                    ? "revoked"
+			    : expires != 0 && (int64_t)expires <= cairn_clock_unix_s() ? "expired"
+										       : "valid";
+	(void)printf("%" PRIu64 " %s %-8s %s %s ", id, admin_time(when, (int64_t)created), state,
+		     expires ? admin_time(until, (int64_t)expires) : "-", used ? admin_time(last, (int64_t)used) : "-");
 	admin_print_text(scope);
 	(void)fputs(" ", stdout);
 	admin_print_text(repo);
@@ -100,6 +111,8 @@ static int key_add(const struct cli_command *command, const struct key_args *arg
 	if (args->repo)
 		cairn_json_put_text(&w, "repo", args->repo);
 	cairn_json_put_text(&w, "scope", scope);
+	if (args->expires)
+		cairn_json_put_u64(&w, "expires_s", (uint64_t)args->expires_s);
 	cairn_json_close(&w);
 	free(scope);
 	const char *text = admin_path(&body);
@@ -146,19 +159,19 @@ static int key_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct key_args args = {0};
 	int first = 0;
-	const struct cli_option options[] = {SERVER_OPTIONS(&args.server),
-					     {"account", NULL, &args.account},
-					     {"repo", NULL, &args.repo},
-					     {"scope", NULL, &args.scope},
-					     {"json", &args.json, NULL}};
+	const struct cli_option options[] = {SERVER_OPTIONS(&args.server),     {"account", NULL, &args.account},
+					     {"repo", NULL, &args.repo},       {"scope", NULL, &args.scope},
+					     {"expires", NULL, &args.expires}, {"json", &args.json, NULL}};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
 	const char *verb = first < argc ? argv[first] : "";
 	int n = argc - first - 1;
 	bool add = strcmp(verb, "add") == 0;
-	if ((args.account || args.repo || args.scope) && !add)
-		return cli_usage_error(command, "--account, --repo and --scope go with add");
+	if ((args.account || args.repo || args.scope || args.expires) && !add)
+		return cli_usage_error(command, "--account, --repo, --scope and --expires go with add");
+	if (args.expires && !cli_parse_seconds(args.expires, &args.expires_s))
+		return cli_usage_error(command, "--expires is a time like 12h or 90d, not \"%s\"", args.expires);
 	if (args.account && !args.account[0])
 		return cli_usage_error(command, "--account is empty; name one, or leave it out for the operator's");
 	if (args.repo && !args.repo[0])

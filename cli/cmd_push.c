@@ -80,7 +80,7 @@ static const char *push_name(const struct push_args *args, const char *path)
 
 /* --- what came of it ---------------------------------------------------------------------------------------------- */
 
-static void push_print_file(struct report *r, const char *path, const struct placer_file *file)
+static void push_print_file(struct report *r, const char *path, const struct cairn_placer_file *file)
 {
 	if (!r->is_json) {
 		char text[CAIRN_HASH_TEXT_BYTES];
@@ -146,7 +146,7 @@ static int push_report(const struct push *p, const struct push_items *items, con
 		cairn_json_open_object(&r.json, NULL);
 		cairn_json_open_array(&r.json, "files");
 	}
-	const struct placer_file *file = p->placer.files;
+	const struct cairn_placer_file *file = p->placer.files;
 	for (size_t i = 0; i < items->n; i++) {
 		const struct push_item *item = &items->at[i];
 		if (item->diag)
@@ -277,7 +277,7 @@ static int push_one_folder(const struct push_args *args, const char *path)
 {
 	CLEANUP(push_folder_fini) struct push_folder folder = {0};
 	struct cairn_diag diag = {0};
-	enum cairn_status status = push_folder_read(&folder, path, &diag);
+	enum cairn_status status = push_folder_read(&folder, path, NULL, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(path, status, &diag);
 	return push_files(args, folder.manifest.n, folder.paths, &folder);

@@ -7,7 +7,7 @@
 #include "cli/common/report.h"
 #include "cli/common/scan.h"
 #include "cli/common/server_options.h"
-#include "cli/push/placer.h"
+#include "pack/placer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,14 +32,14 @@ struct query_run {
 	const char *file;
 	struct cairn_buf bytes; /* the answer */
 	struct answer answer;
-	struct placer known; /* the answer's chunks, to match a file's with */
+	struct cairn_placer known; /* the answer's chunks, to match a file's with */
 	uint64_t matched, matched_bytes, offset, index;
 };
 
 static void query_fini(struct query_run *run)
 {
 	cairn_buf_fini(&run->bytes);
-	placer_fini(&run->known);
+	cairn_placer_fini(&run->known);
 }
 
 /* --- the answer --------------------------------------------------------------------------------------------------- */
@@ -115,10 +115,11 @@ static void query_print_xorb(struct query_run *run, const struct cairn_shard_xor
 static enum cairn_status query_learn(struct query_run *run, const struct cairn_shard_xorb *xorb)
 {
 	uint32_t ordinal = 0;
-	enum cairn_status status = placer_learn_xorb(&run->known, &xorb->hash, &ordinal);
+	enum cairn_status status = cairn_placer_learn_xorb(&run->known, &xorb->hash, &ordinal);
 	for (uint32_t i = 0; status == CAIRN_OK && i < xorb->n_chunks; i++) {
 		struct cairn_shard_chunk chunk = cairn_shard_xorb_chunk(xorb, i);
-		status = placer_learn_chunk(&run->known, &run->answer.footer.chunk_hash_key, ordinal, i, &chunk.hash);
+		status = cairn_placer_learn_chunk(&run->known, &run->answer.footer.chunk_hash_key, ordinal, i,
+						  &chunk.hash);
 	}
 	return status;
 }
@@ -151,7 +152,7 @@ static enum cairn_status query_match(void *ctx, const struct cairn_hash *hash, c
 {
 	struct query_run *run = ctx;
 	struct report *r = &run->report;
-	const struct hash_map_entry *at = placer_find(&run->known, hash);
+	const struct cairn_hash_map_entry *at = cairn_placer_find(&run->known, hash);
 	uint64_t offset = run->offset, index = run->index++;
 	(void)raw;
 	(void)diag;
@@ -182,7 +183,7 @@ static enum cairn_status query_match(void *ctx, const struct cairn_hash *hash, c
 
 static enum cairn_status query_match_file(struct query_run *run, struct cairn_diag *diag)
 {
-	struct scan_result result;
+	struct cairn_cutter_file result;
 	struct report *r = &run->report;
 	if (r->is_json)
 		cairn_json_open_array(&r->json, "matches");
@@ -218,11 +219,11 @@ static enum cairn_status query_ask(struct query_run *run, const struct server_op
 static int query_show(struct query_run *run, const struct server_options *server, const struct cairn_hash *hash,
 		      bool json)
 {
-	static const struct placer_ops none = {0};
+	static const struct cairn_placer_ops none = {0};
 	struct cairn_diag diag = {0};
 	struct report *r = &run->report;
 	char text[CAIRN_HASH_TEXT_BYTES];
-	placer_init(&run->known, &none, NULL);
+	cairn_placer_init(&run->known, &none, NULL);
 	run->bytes = cairn_buf_init(ANSWER_BYTES_MAX);
 	report_init(r, json);
 	if (json) {

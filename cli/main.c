@@ -1,13 +1,15 @@
 #include "base/fd.h"
 #include "cli/common/cli.h"
+#include "cli/common/report.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct cli_command *const COMMANDS[] = {
-	&CLI_PUSH, &CLI_PULL,   &CLI_QUERY,  &CLI_HASH,    &CLI_INSPECT, &CLI_VERIFY, &CLI_TOKEN, &CLI_KEY,
-	&CLI_USER, &CLI_ORG,    &CLI_RM,     &CLI_SHARE,   &CLI_LS,      &CLI_GC,     &CLI_STATS, &CLI_TELEMETRY,
-	&CLI_FSCK, &CLI_EXPORT, &CLI_BACKUP, &CLI_RESTORE, &CLI_FOLD,    &CLI_PACK,
+	&CLI_PUSH,   &CLI_PULL,   &CLI_IMPORT, &CLI_QUERY,   &CLI_HASH,      &CLI_INSPECT, &CLI_VERIFY,
+	&CLI_TOKEN,  &CLI_KEY,    &CLI_USER,   &CLI_ORG,     &CLI_RM,        &CLI_SHARE,   &CLI_LS,
+	&CLI_INFO,   &CLI_GC,     &CLI_STATS,  &CLI_USAGE,   &CLI_TELEMETRY, &CLI_FSCK,    &CLI_SCRUB,
+	&CLI_REPAIR, &CLI_EXPORT, &CLI_BACKUP, &CLI_BACKUPS, &CLI_RESTORE,   &CLI_FOLD,    &CLI_PACK,
 };
 enum { N_COMMANDS = sizeof(COMMANDS) / sizeof(COMMANDS[0]) };
 
@@ -79,6 +81,6 @@ int main(int argc, char **argv)
 	bool json = cli_wants_json(argc, argv);
 	int code = command ? command->run(command, argc - 1, argv + 1) : main_no_command(argv[1]);
 	if (json)
-		cli_end_json(code);
+		report_failure(code);
 	return code;
 }

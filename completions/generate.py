@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the completions of a program for one shell: generate.py bash|zsh|fish PROGRAM >OUT
+"""Make the completions of a program for one shell: generate.py bash|zsh|fish PROGRAM [EMULATOR...] >OUT
 
 The program is asked: what options there are is its own table, what they mean is its --help. When the two disagree, nothing is made."""
 
@@ -36,7 +36,7 @@ class Command:
 
 
 def run(*command):
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run([*EMULATOR, *command], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def options_of(text):
@@ -210,5 +210,5 @@ def fish(name, whole, commands):
     return "\n".join(out) + "\n"
 
 
-shell, path = sys.argv[1:]
+shell, path, *EMULATOR = sys.argv[1:]
 sys.stdout.write({"bash": bash, "zsh": zsh, "fish": fish}[shell](os.path.basename(path), *commands_of(path)))

@@ -10,9 +10,13 @@
 #include "server/http/cors.h"
 #include "server/http/hosts.h"
 #include "server/http/http.h"
+#include "server/http/proxies.h"
 #include "server/index_look.h"
 #include "server/metrics.h"
+#include "server/recent.h"
+#include "server/rest.h"
 #include "server/sandbox.h"
+#include "server/scrub.h"
 #include "server/tls.h"
 #include "server/watchdog.h"
 
@@ -32,7 +36,9 @@ struct app_ready {
 /** Settings that SIGHUP changes while requests are served. */
 struct app_live {
 	atomic_bool access_log, access_log_probes, prove_reads;
-	_Atomic uint64_t slow_request_ms, telemetry_rows, token_ttl_s, fetch_ttl_s, fetch_ranges_max, drain_s;
+	_Atomic uint64_t slow_request_ms, telemetry_rows, token_ttl_s, fetch_ttl_s, fetch_ranges_max, drain_s,
+		scrub_period_s, telemetry_age_s;
+	_Atomic struct schedule gc_schedule;
 };
 
 /** How the last reading at SIGHUP went. */
@@ -41,7 +47,7 @@ struct app_reload {
 	_Atomic int64_t good_unix_s; /* when all of it was read last, or the start */
 };
 
-/** What is known of garbage, since the start. */
+/** What is known of garbage: the first two lines outlast the daemon, the others are since the start. */
 struct app_garbage {
 	_Atomic int64_t ran_unix_s, good_unix_s; /* the last collection, and the last that ended well; 0: none */
 	atomic_bool failed;                      /* the last one */
@@ -50,24 +56,40 @@ struct app_garbage {
 	_Atomic uint64_t bytes, retired_bytes;
 };
 
+/** What the command cairn backup left to say of the last backups; 0: nothing is known. */
+struct app_backup {
+	_Atomic int64_t ran_unix_s, good_unix_s, good_bytes;
+	atomic_bool failed;
+};
+
 /** One for each process; immutable but for what its members guard themselves. */
 struct app {
 	struct config config; /* as at the start; what changes is in live */
 	struct app_live live;
 	struct app_reload reload;
 	struct app_garbage garbage;
+	struct app_backup backup;
 	struct auth_options auth;
 	struct cors cors;
 	struct hosts hosts; /* where no tokens are needed */
+	struct proxies proxies;
+	struct sessions *sessions; /* of browsers */
+	struct hub_usage *usage;
+	void (*collected)(struct app *app); /* to be called after a collection that ended well; NULL: nobody asked */
 	struct cairn_data_dir *data_dir;
 	struct cairn_cas *cas; /* over what is in data_dir */
 	struct cairn_workers *workers;
 	struct cairn_workers *disk_workers; /* for what does nothing but wait for the disk, in numbers */
 	struct cairn_workers *long_workers; /* for what would hold up the others */
 	struct metrics *metrics;
+	struct recent recent;     /* requests that failed or were slow */
 	struct http_server *http; /* set once serving; used by the metrics route and the stop only */
 	struct app_ready ready;
 	struct index_look look;
+	struct scrub scrub;
+	struct housekeeping *housekeeping;  /* NULL: not serving so far */
+	struct rest rest;                   /* housekeeping's: waking it has it look at once what there is to do */
+	_Atomic uint64_t telemetry_trimmed; /* messages, since the start */
 	struct sandbox_report sandbox;
 	struct tls *tls;         /* NULL: HTTP */
 	atomic_bool stopping;    /* long work is to end early */

@@ -2,6 +2,7 @@
 
 #include "server/http/cors.h"
 #include "server/http/http_library.h"
+#include "server/http/proxies.h"
 #include "server/log.h"
 #include "server/settings.h"
 
@@ -61,7 +62,8 @@ struct config_file {
 	const char *path;
 	FILE *stream;
 	unsigned line;
-	bool failed; /* and said so; the rest is not looked at */
+	unsigned *lines; /* of each setting, where the file has it; 0: not so far */
+	bool failed;     /* and said so; the rest is not looked at */
 };
 
 static bool config_file_refuse(struct config_file *f, const char *why)
@@ -115,6 +117,12 @@ static int config_file_value(void *ctx, const char *section, const char *name, c
 		config_complain("%s:%u: %s: there is no such setting; see cairnd --help", f->path, f->line, name);
 		return config_file_fail(f);
 	}
+	unsigned *line = &f->lines[s - SETTINGS];
+	if (*line != 0) {
+		config_complain("%s:%u: %s: line %u has it, too; remove one of them", f->path, f->line, name, *line);
+		return config_file_fail(f);
+	}
+	*line = f->line;
 	if (!setting_apply(f->config, s, value, why, sizeof(why))) {
 		config_complain("%s:%u: %s: %s", f->path, f->line, name, why);
 		return config_file_fail(f);
@@ -129,9 +137,16 @@ static bool config_read_file(struct config *config, const char *path, const char
 		config_complain("%s: cannot open %s: %s", source, path, strerror(errno));
 		return false;
 	}
+	f.lines = calloc(N_SETTINGS, sizeof(*f.lines));
+	if (!f.lines) {
+		(void)fclose(f.stream);
+		config_complain("%s: %s: no memory", source, path);
+		return false;
+	}
 	int bad = ini_parse_stream(config_file_line, &f, config_file_value, &f);
 	bool io = ferror(f.stream) != 0;
 	(void)fclose(f.stream);
+	free(f.lines);
 	if (f.failed)
 		return false;
 	if (io) {
@@ -300,6 +315,16 @@ static bool config_check_cors(const char *origins)
 	return ok;
 }
 
+static bool config_check_proxies(const char *list)
+{
+	struct proxies proxies;
+	struct cairn_diag diag = {0};
+	if (proxies_init(&proxies, list, &diag) == CAIRN_OK)
+		return true;
+	config_complain("hub_trusted_proxies: %s", diag.text);
+	return false;
+}
+
 /* A name that tokens can carry in a claim. */
 static bool config_check_claim(const char *setting, const char *name)
 {
@@ -328,6 +353,17 @@ static bool config_check(struct config *config)
 		return false;
 	if (!config->tls_certificate != !config->tls_key) {
 		config_complain("tls_certificate and tls_key go together; give both, or neither for HTTP");
+		return false;
+	}
+	if (!config->hub_user_header != !config->hub_trusted_proxies) {
+		config_complain("hub_user_header and hub_trusted_proxies go together; give both, or neither");
+		return false;
+	}
+	if (!config_check_proxies(config->hub_trusted_proxies))
+		return false;
+	if (config->fetch_from_store && (config->prove_reads || strncmp(config->store, "s3:", 3) != 0)) {
+		config_complain("fetch_from_store takes a store of S3, and prove_reads = no: this daemon does not see "
+				"what is fetched there; fsck reads it");
 		return false;
 	}
 	if (!config->public_url)

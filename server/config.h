@@ -5,6 +5,7 @@
 #include "cas/cas.h"
 #include "server/log.h"
 #include "server/sandbox.h"
+#include "server/schedule.h"
 #include "token/token.h"
 
 /** Where the bytes of xorbs are. */
@@ -12,9 +13,6 @@ enum config_xorbs { CONFIG_XORBS_STORE, CONFIG_XORBS_EXTERNAL };
 
 /** Mode of a socket in the file system. */
 enum config_listen_mode { CONFIG_LISTEN_0600, CONFIG_LISTEN_0660, CONFIG_LISTEN_0666 };
-
-/** Where objects are kept. */
-enum config_store { CONFIG_STORE_FILES, CONFIG_STORE_MEMORY };
 
 /** All settings; strings are owned. One table in config.c gives name, kind, default, limits and help of each, and from
  * it come the command line (--shard-bytes-max N), the file (shard_bytes_max = N), the environment
@@ -35,14 +33,22 @@ struct config {
 	enum cairn_dedupe_scope dedupe_scope;
 	char *secret_file; /* NULL: in the data folder */
 	enum config_xorbs xorbs;
-	enum config_store store;
-	bool hub; /* the routes of server/hub */
+	char *store;                                 /* "files", "memory", or the URL of a store elsewhere */
+	char *store_credentials;                     /* file; NULL: in the environment */
+	bool hub;                                    /* the routes of server/hub and server/page */
+	bool hub_anonymous;                          /* who sends no API key sees what is public there */
+	bool hub_lfs_create;                         /* a push of Git LFS makes the repository that it goes to */
+	char *hub_user_header, *hub_trusted_proxies; /* NULL: nobody says who a user is */
 	bool strict;
 	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, spool_share_percent, reserve_bytes, answer_bytes_max,
 		cache_bytes_max;
 	uint64_t xorb_chunks_max, files_max, terms_max, xorbs_max, term_chunks_max, list_chunks_max, edit_chunks_max;
 	uint64_t epoch_s;
-	uint64_t gc_grace_s, token_ttl_s, telemetry_rows;
+	uint64_t gc_grace_s, hub_upload_grace_s, token_ttl_s, telemetry_rows;
+	uint64_t scrub_period_s; /* 0: off */
+	struct schedule gc_schedule;
+	uint64_t telemetry_age_s; /* 0: any */
+	bool fetch_from_store;
 	bool prove_reads; /* cas/prove.h */
 	uint64_t fetch_ttl_s, fetch_ranges_max, plan_bytes_max;
 	uint64_t connections_max, connections_per_address_max, idle_timeout_s, head_timeout_s, request_timeout_s,

@@ -2,10 +2,14 @@
 
 #include "base/clock.h"
 #include "cas/stats.h"
+#include "server/collect.h"
+#include "server/housekeeping.h"
 #include "server/http/listen.h"
+#include "server/hub/hub_usage.h"
 #include "server/log.h"
 #include "server/route/routes.h"
 #include "server/service.h"
+#include "server/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +20,30 @@
 /* Looked at in this order: what is asked for most often comes first, and the hub's own last. */
 #define DAEMON_CAS_ROUTES                                                                                              \
 	ROUTES_CHUNKS, ROUTES_FETCH, ROUTES_SHARDS, ROUTES_XORBS, ROUTES_RECONSTRUCTIONS, ROUTES_HEALTH, ROUTES_FILES, \
-		ROUTES_TELEMETRY, ROUTES_HUB, ROUTES_ADMIN, ROUTES_PACKS, ROUTES_KEYS, ROUTES_FILE_CHUNKS
-static const struct http_route *const DAEMON_ROUTES[] = {
-	DAEMON_CAS_ROUTES, ROUTES_RESOLVE, ROUTES_OBJECTS, ROUTES_BUCKETS, ROUTES_ACCOUNTS, ROUTES_WHOAMI, NULL};
-static const struct http_route *const DAEMON_ROUTES_WITHOUT_HUB[] = {DAEMON_CAS_ROUTES, NULL};
+		ROUTES_HASH, ROUTES_TELEMETRY, ROUTES_ADMIN, ROUTES_PACKS, ROUTES_KEYS, ROUTES_SCRUB,                  \
+		ROUTES_FILE_CHUNKS
+static const struct http_route *const DAEMON_ROUTES[] = {DAEMON_CAS_ROUTES,    ROUTES_RESOLVE,
+							 ROUTES_TOKEN,         ROUTES_OBJECTS,
+							 ROUTES_BUCKETS,       ROUTES_TREE,
+							 ROUTES_COMMIT,        ROUTES_HISTORY,
+							 ROUTES_INFO,          ROUTES_REPOS,
+							 ROUTES_CARD,          ROUTES_ACCOUNTS,
+							 ROUTES_WHOAMI,        ROUTES_LEFT_OUT,
+							 ROUTES_LIST,          ROUTES_USAGE,
+							 ROUTES_PAGE_ASSETS,   ROUTES_PAGE_HOME,
+							 ROUTES_PAGE_LOGIN,    ROUTES_PAGE_NEW,
+							 ROUTES_PAGE_KEYS,     ROUTES_PAGE_BUCKET,
+							 ROUTES_PAGE_SETTINGS, ROUTES_PAGE_STORAGE,
+							 ROUTES_PAGE_ADMIN,    ROUTES_PAGE_ACCOUNT,
+							 ROUTES_PAGE_CARD,     ROUTES_PAGE_TREE,
+							 ROUTES_PAGE_BLOB,     ROUTES_PAGE_COMMITS,
+							 ROUTES_PAGE_COMMIT,   ROUTES_PAGE_SEARCH,
+							 ROUTES_PAGE_UPLOAD,   ROUTES_LFS_OBJECTS,
+							 ROUTES_LFS,           ROUTES_DUPLICATE,
+							 ROUTES_LFS_FILES,     NULL};
+static const struct http_route *const DAEMON_ROUTES_WITHOUT_HUB[] = {DAEMON_CAS_ROUTES, ROUTES_HUB, NULL};
 enum {
-	DAEMON_ROUTES_MAX = 64,
+	DAEMON_ROUTES_MAX = 256,
 	DAEMON_REPLIES_MS = 1000,
 	DAEMON_STOP_S = 15,       /* for the rest of a stop, once requests and writes have ended */
 	DAEMON_QUICK_WORKERS = 2, /* besides those that verify and wait for the disk, for what a person waits for */
@@ -73,8 +95,20 @@ static struct cairn_cas_options daemon_cas_options(const struct config *c)
 		.cache_bytes_max = c->cache_bytes_max,
 		.epoch_s = (uint32_t)c->epoch_s,
 		.gc_grace_s = (uint32_t)c->gc_grace_s,
+		.upload_grace_s = (uint32_t)c->hub_upload_grace_s,
 		.noticed = daemon_noticed,
 	};
+}
+
+const char *daemon_store_url(const struct config *config)
+{
+	static const struct {
+		const char *word, *url;
+	} WORDS[] = {{"files", "files:"}, {"memory", "memory:"}};
+	for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++)
+		if (strcmp(config->store, WORDS[i].word) == 0)
+			return WORDS[i].url;
+	return config->store;
 }
 
 static enum cairn_status daemon_open_data_dir(struct app *app, struct cairn_diag *diag)
@@ -83,7 +117,8 @@ static enum cairn_status daemon_open_data_dir(struct app *app, struct cairn_diag
 	const struct cairn_data_dir_options options = {
 		.path = c->data_dir,
 		.secret_file = c->secret_file,
-		.store = c->store == CONFIG_STORE_MEMORY ? "memory:" : NULL,
+		.store = daemon_store_url(c),
+		.credentials = c->store_credentials,
 		.keep_bytes = c->reserve_bytes,
 	};
 	return cairn_data_dir_open(&app->data_dir, &options, diag);
@@ -153,12 +188,17 @@ void daemon_set_live(struct app *app, const struct config *config)
 	atomic_store(&live->fetch_ttl_s, config->fetch_ttl_s);
 	atomic_store(&live->fetch_ranges_max, config->fetch_ranges_max);
 	atomic_store(&live->drain_s, config->drain_s);
+	atomic_store(&live->scrub_period_s, config->scrub_period_s);
+	atomic_store(&live->gc_schedule, config->gc_schedule);
+	atomic_store(&live->telemetry_age_s, config->telemetry_age_s);
 }
 
 enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
 	pthread_mutex_init(&app->ready.lock, NULL);
+	scrub_init(&app->scrub);
+	rest_init(&app->rest);
 	app->ready.status = cairn_fail(&app->ready.diag, CAIRN_E_BUSY, "not_ready", CAIRN_NO_OFFSET,
 				       "whether uploads can be taken is being found out; try again");
 	app->started_unix_s = cairn_clock_unix_s();
@@ -174,16 +214,27 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 	if (status == CAIRN_OK)
 		status = cors_init(&app->cors, app->config.cors_origins, diag);
 	if (status == CAIRN_OK)
+		status = proxies_init(&app->proxies, app->config.hub_trusted_proxies, diag);
+	if (status == CAIRN_OK && (!(app->sessions = sessions_new()) || !(app->usage = hub_usage_new())))
+		status = CAIRN_E_NOMEM;
+	app->collected = app->config.hub ? hub_usage_refresh : NULL;
+	if (status == CAIRN_OK)
 		status = daemon_open_cas(app, diag);
 	if (status == CAIRN_OK) {
 		app->auth.cas = app->cas;
-		status = cairn_workers_new(&app->workers, daemon_n_workers(&app->config) + DAEMON_QUICK_WORKERS,
-					   DAEMON_QUICK_WORKERS, app->config.worker_queue_max);
+		scrub_open(app);
+		collect_open(app);
+		status = cairn_workers_new(&app->workers, "worker",
+					   daemon_n_workers(&app->config) + DAEMON_QUICK_WORKERS, DAEMON_QUICK_WORKERS,
+					   app->config.worker_queue_max);
 	}
 	if (status == CAIRN_OK)
-		status = cairn_workers_new(&app->disk_workers, DAEMON_DISK_WORKERS, 1, app->config.worker_queue_max);
+		status = cairn_workers_new(&app->disk_workers, "disk", DAEMON_DISK_WORKERS, 1,
+					   app->config.worker_queue_max);
 	if (status == CAIRN_OK)
-		status = cairn_workers_new(&app->long_workers, DAEMON_LONG_WORKERS, 0, app->config.worker_queue_max);
+		status = cairn_workers_new(&app->long_workers, "long", DAEMON_LONG_WORKERS, 0,
+					   app->config.worker_queue_max);
+	recent_init(&app->recent);
 	if (status == CAIRN_OK && !(app->metrics = daemon_metrics()))
 		status = CAIRN_E_NOMEM;
 	if (status != CAIRN_OK) {
@@ -195,16 +246,22 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 
 void daemon_close(struct app *app)
 {
-	cairn_workers_free(app->workers); /* first: they hand over to those of the disk */
+	housekeeping_stop(app->housekeeping);
+	cairn_workers_free(app->workers); /* before the next: they hand over to those of the disk */
 	cairn_workers_free(app->disk_workers);
 	cairn_workers_free(app->long_workers);
 	cairn_workers_ask_fini(&app->pulse);
 	cairn_cas_free(app->cas);
 	cairn_data_dir_free(app->data_dir);
+	sessions_free(app->sessions);
+	hub_usage_free(app->usage);
 	metrics_free(app->metrics);
+	recent_fini(&app->recent);
 	auth_keys_free(app->auth.keys);
 	tls_free(app->tls);
 	cors_fini(&app->cors);
+	scrub_fini(&app->scrub);
+	rest_fini(&app->rest);
 	pthread_mutex_destroy(&app->ready.lock);
 	*app = (struct app){.config = app->config, .sandbox = app->sandbox};
 }
@@ -234,9 +291,20 @@ static void daemon_tell_slow(const struct app *app, const struct http_request *r
 	    LOG_N("request_bytes", s->request_bytes), LOG_N("reply_bytes", s->reply_bytes));
 }
 
+static void daemon_note_recent(struct app *app, const struct http_request *req, const struct http_summary *s)
+{
+	if (!recent_is_kept(s->code, s->duration_us))
+		return;
+	struct recent_request request = {
+		.at_unix_s = cairn_clock_unix_s(), .route = s->route, .code = s->code, .duration_us = s->duration_us};
+	(void)snprintf(request.id, sizeof(request.id), "%s", http_request_id(req));
+	recent_add(&app->recent, &request);
+}
+
 static void daemon_ended(void *ctx, const struct http_request *req, const struct http_summary *s)
 {
-	const struct app *app = ctx;
+	struct app *app = ctx;
+	daemon_note_recent(app, req, s);
 	metrics_request(app->metrics, s->route, s->code, s->request_bytes, s->reply_bytes, s->duration_us);
 	if (s->queued)
 		metrics_queued(app->metrics, s->queued_us);
@@ -330,7 +398,9 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 		.ended = daemon_ended,
 		.tick = daemon_tick,
 	};
-	enum cairn_status status = http_server_start(&app->http, &options, diag);
+	enum cairn_status status = housekeeping_start(&app->housekeeping, app);
+	if (status == CAIRN_OK)
+		status = http_server_start(&app->http, &options, diag);
 	if (status == CAIRN_OK)
 		daemon_watch(app);
 	else
@@ -342,12 +412,15 @@ bool daemon_stop(struct app *app)
 {
 	uint64_t drain_s = atomic_load(&app->live.drain_s);
 	atomic_store(&app->stopping, true);
+	rest_end(&app->rest);
 	watchdog_stop(app->watchdog);
 	app->watchdog = NULL;
 	/* Requests, then writes, may each take as long as "drain" says. */
 	service_stopping(2 * drain_s + DAEMON_STOP_S);
 	http_server_drain(app->http, (unsigned)drain_s * 1000); /* after it no request begins to wait */
 	atomic_store(&app->drained, true);
+	housekeeping_stop(app->housekeeping); /* it writes to the index, too */
+	app->housekeeping = NULL;
 	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to those below */
 	cairn_workers_close(app->disk_workers);
 	cairn_workers_close(app->long_workers);

@@ -22,6 +22,9 @@ CAIRN_MUST_USE enum cairn_status daemon_serve(struct app *app, int listen_fd, st
  */
 bool daemon_stop(struct app *app);
 
+/** The setting store as an URL: of the words that it may be, too. */
+const char *daemon_store_url(const struct config *config);
+
 /** Let the settings that may change while it runs be these. */
 void daemon_set_live(struct app *app, const struct config *config);
 

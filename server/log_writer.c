@@ -145,6 +145,7 @@ static void writer_wait(struct log_writer *w)
 static void *writer_run(void *arg)
 {
 	struct log_writer *w = arg;
+	(void)pthread_setname_np(pthread_self(), "log");
 	for (;;) {
 		(void)atomic_exchange(&w->hurry, false); /* who is in a hurry from here on says so again */
 		bool last = atomic_load(&w->stopping);

@@ -16,6 +16,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -122,13 +123,20 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 				  c->data_dir, strerror(errno));
 	const char *const owned[] = {made ? c->data_dir : NULL, main_made_socket(bound)};
 	status = privileges_drop(c->user, c->group, owned, sizeof(owned) / sizeof(owned[0]), diag);
-	const char *const readable[] = {c->token_key, c->secret_file, c->tls_certificate,
-					c->tls_key,   c->file,        cairn_crash_point_file()};
+	uint16_t store_port = 0;
+	if (status == CAIRN_OK)
+		status = cairn_data_dir_store_port(daemon_store_url(c), &store_port, diag);
+	const char *const readable[] = {
+		c->token_key, c->secret_file,           c->tls_certificate,
+		c->tls_key,   c->store_credentials,     getenv("AWS_SHARED_CREDENTIALS_FILE"),
+		c->file,      cairn_crash_point_file(),
+	};
 	const struct sandbox_options options = {
 		.mode = c->sandbox,
 		.data_dir = c->data_dir,
 		.readable = readable,
 		.n_readable = sizeof(readable) / sizeof(readable[0]),
+		.store_port = store_port,
 	};
 	return status == CAIRN_OK ? sandbox_enter(&options, &app->sandbox, diag) : status;
 }
@@ -178,11 +186,13 @@ static enum cairn_status main_reload_settings(struct app *app, struct main_setti
 /* Each on its own: a certificate that is wrong keeps no token key from being taken away. */
 static void main_reload(struct app *app, struct main_settings *settings)
 {
-	struct cairn_diag of_settings = {0}, of_keys = {0}, of_tls = {0};
-	enum cairn_status keys = CAIRN_OK, tls = CAIRN_OK, file = CAIRN_OK;
-	if (!app->auth.keys && !app->tls && !app->config.file)
+	struct cairn_diag of_settings = {0}, of_keys = {0}, of_tls = {0}, of_store = {0};
+	enum cairn_status keys = CAIRN_OK, tls = CAIRN_OK, file = CAIRN_OK, store = CAIRN_OK;
+	if (!app->auth.keys && !app->tls && !app->config.file && !app->config.store_credentials)
 		LOG(LOG_INFO, "reload",
-		    LOG_T("message", "there are no token keys, no certificate and no file of settings to read again"));
+		    LOG_T("message",
+			  "there are no token keys, no certificate, no credentials of a store and no file of "
+			  "settings to read again"));
 	if (app->config.file)
 		file = main_reload_settings(app, settings, &of_settings);
 	if (file != CAIRN_OK)
@@ -195,7 +205,11 @@ static void main_reload(struct app *app, struct main_settings *settings)
 		tls = tls_reload(app->tls, &of_tls);
 		main_reloaded(tls, &of_tls, "tls_certificate");
 	}
-	bool failed = file != CAIRN_OK || keys != CAIRN_OK || tls != CAIRN_OK;
+	if (app->config.store_credentials) {
+		store = cairn_cas_reload(app->cas, &of_store);
+		main_reloaded(store, &of_store, "store_credentials");
+	}
+	bool failed = file != CAIRN_OK || keys != CAIRN_OK || tls != CAIRN_OK || store != CAIRN_OK;
 	atomic_store(&app->reload.failed, failed);
 	if (!failed)
 		atomic_store(&app->reload.good_unix_s, cairn_clock_unix_s());

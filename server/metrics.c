@@ -10,7 +10,7 @@
 static const unsigned METRICS_CODES[] = {0,   200, 201, 202, 204, 206, 207, 304, 400, 401, 403,
 					 404, 405, 408, 409, 410, 411, 412, 413, 414, 415, 416,
 					 417, 429, 431, 500, 501, 502, 503, 504, 505, 507};
-enum { METRICS_LABEL_BYTES = 80 };
+enum { METRICS_LABEL_BYTES = 80, METRICS_SLOW_US = 1000000 };
 enum {
 	METRICS_N_CODES = sizeof(METRICS_CODES) / sizeof(METRICS_CODES[0]),
 	METRICS_CODE_OTHER = METRICS_N_CODES,
@@ -119,6 +119,23 @@ void metrics_request(struct metrics *m, const char *route, unsigned code, uint64
 	metrics_add(&r->duration_us, duration_us);
 	metrics_add(&r->request_bytes, request_bytes);
 	metrics_add(&r->reply_bytes, reply_bytes);
+}
+
+void metrics_each(const struct metrics *m, void (*visit)(void *ctx, const struct metrics_sum *sum), void *ctx)
+{
+	for (size_t i = 0; i < m->n_routes; i++) {
+		const struct metrics_route *r = &m->routes[i];
+		struct metrics_sum sum = {.route = r->name, .duration_us = metrics_get(&r->duration_us)};
+		for (size_t c = 0; c <= METRICS_N_CODES; c++) {
+			uint64_t n = metrics_get(&r->codes[c]);
+			sum.n += n;
+			sum.failed += c < METRICS_N_CODES && METRICS_CODES[c] >= 500 ? n : 0;
+		}
+		for (size_t b = metrics_bucket(METRICS_SLOW_US + 1); b <= METRICS_N_BOUNDS; b++)
+			sum.slow += metrics_get(&r->buckets[b]);
+		if (sum.n > 0)
+			visit(ctx, &sum);
+	}
 }
 
 /* --- text --------------------------------------------------------------------------------------------------------- */

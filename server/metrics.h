@@ -21,6 +21,16 @@ void metrics_request(struct metrics *m, const char *route, unsigned code, uint64
 /** A request has ended that waited for a worker for so long. */
 void metrics_queued(struct metrics *m, uint64_t queued_us);
 
+/** What was counted of a route since the start. */
+struct metrics_sum {
+	const char *route;
+	uint64_t n, failed, slow; /* requests; answered by a status of 500 or more; that took longer than a second */
+	uint64_t duration_us;     /* of all */
+};
+
+/** Visit the routes of which there were requests. */
+void metrics_each(const struct metrics *m, void (*visit)(void *ctx, const struct metrics_sum *sum), void *ctx);
+
 /** Current values that others keep, written after the counters. Those of one family, which differ in their labels,
  * stand one after the other. */
 struct metrics_gauge {

@@ -5,13 +5,15 @@
 #include <errno.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Not there on purpose: execve, fork, socket, connect, bind, ptrace, mount, unshare, setuid and their like, bpf,
- * userfaultfd, io_uring, keyrings, modules. The socket that is listened on is open already. Architectures lack some. */
+/* Not there on purpose: execve, fork, socket, connect (but below), bind, ptrace, mount, unshare, setuid and their like,
+ * bpf, userfaultfd, io_uring, keyrings, modules. The socket that is listened on is open already. Architectures lack
+ * some. */
 static const char *const CALLS[] = {
 	/* memory; mmap and mprotect have rules of their own */
 	"brk", "madvise", "membarrier", "mremap", "msync", "munmap",
@@ -92,6 +94,7 @@ static int calls_allow_some(scmp_filter_ctx filter)
 		{"prlimit64", SCMP_A0(SCMP_CMP_EQ, 0)},
 		{"prlimit64", SCMP_A0(SCMP_CMP_EQ, self)},
 		{"prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
+		{"ioprio_set", SCMP_A1(SCMP_CMP_EQ, 0)}, /* its own, thread by thread */
 		{"sendto", SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)},
 		{"sendmsg", SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)},
 	};
@@ -101,7 +104,25 @@ static int calls_allow_some(scmp_filter_ctx filter)
 	return rc;
 }
 
-int sandbox_calls(void)
+/* To a store on another machine, and to who knows its address; what ports is Landlock's matter. Sockets of other
+ * families, as those of netlink and the file system, are not made: the C library does without. */
+static int calls_allow_connecting(scmp_filter_ctx filter)
+{
+	static const char *const NAMES[] = {"connect", "recvmmsg"};
+	static const int FAMILIES[] = {AF_INET, AF_INET6};
+	int rc = calls_allow_all(filter, NAMES, sizeof(NAMES) / sizeof(NAMES[0]));
+	for (size_t i = 0; rc == 0 && i < sizeof(FAMILIES) / sizeof(FAMILIES[0]); i++) {
+		struct scmp_arg_cmp arg = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)FAMILIES[i]);
+		rc = calls_allow(filter, "socket", 1, &arg);
+	}
+	struct scmp_arg_cmp readable = SCMP_A1(SCMP_CMP_EQ, FIONREAD);
+	struct scmp_arg_cmp connected = SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0);
+	if (rc == 0)
+		rc = calls_allow(filter, "ioctl", 1, &readable);
+	return rc != 0 ? rc : calls_allow(filter, "sendmmsg", 1, &connected);
+}
+
+int sandbox_calls(bool connects)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	if (!filter)
@@ -117,6 +138,8 @@ int sandbox_calls(void)
 		rc = calls_allow_memory(filter);
 	if (rc == 0)
 		rc = calls_allow_some(filter);
+	if (rc == 0 && connects)
+		rc = calls_allow_connecting(filter);
 	if (rc == 0)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);

@@ -25,6 +25,8 @@ enum {
 #define FILES_TRUNCATE  (UINT64_C(1) << 14)
 #define FILES_IOCTL_DEV (UINT64_C(1) << 15)
 #define FILES_NET_ALL   UINT64_C(3) /* bind and connect of TCP */
+#define FILES_CONNECT   UINT64_C(2)
+#define FILES_RULE_PORT 2
 #define FILES_SCOPE_ALL UINT64_C(3) /* abstract sockets of others, signals to others */
 #define FILES_READ      ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR))
 #define FILES_ALL_V2    ((uint64_t)LANDLOCK_ACCESS_FS_REFER * 2 - 1)
@@ -52,6 +54,20 @@ static const char *const FILES_OF_THE_SYSTEM[] = {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	"/proc", /* for reports */
 #endif
+};
+
+/* What finding the address of another machine, and believing its certificate, takes besides. */
+static const char *const FILES_OF_CONNECTIONS[] = {
+	"/etc/resolv.conf", "/etc/hosts",           "/etc/nsswitch.conf",         "/etc/host.conf",
+	"/etc/gai.conf",    "/etc/ld.so.cache",     "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
+	"/etc/services",    "/run/systemd/resolve",
+};
+
+enum { FILES_PORT_OF_NAMES = 53 };
+
+/* As the newest kernel knows it. */
+struct files_port_rule {
+	uint64_t allowed_access, port;
 };
 
 static int files_allow(int ruleset, const char *path, uint64_t rights, uint64_t handled)
@@ -83,6 +99,25 @@ static int files_allow_again(int ruleset, const char *path, uint64_t handled)
 	int error = files_allow(ruleset, dirname(copy), FILES_READ, handled);
 	if (error == 0 && realpath(path, real))
 		error = files_allow(ruleset, dirname(real), FILES_READ, handled);
+	return error;
+}
+
+/* UDP is nobody's matter: names are asked for by it. */
+static int files_allow_port(int ruleset, uint64_t port)
+{
+	const struct files_port_rule rule = {.allowed_access = FILES_CONNECT, .port = port};
+	return syscall(SYS_landlock_add_rule, ruleset, FILES_RULE_PORT, &rule, 0) == 0 ? 0 : errno;
+}
+
+static int files_allow_connecting(int ruleset, uint16_t port, uint64_t handled, uint64_t handled_net)
+{
+	int error = 0;
+	for (size_t i = 0; error == 0 && i < sizeof(FILES_OF_CONNECTIONS) / sizeof(FILES_OF_CONNECTIONS[0]); i++)
+		error = files_allow(ruleset, FILES_OF_CONNECTIONS[i], FILES_READ, handled);
+	if (error == 0 && handled_net != 0)
+		error = files_allow_port(ruleset, port);
+	if (error == 0 && handled_net != 0)
+		error = files_allow_port(ruleset, FILES_PORT_OF_NAMES);
 	return error;
 }
 
@@ -118,6 +153,8 @@ int sandbox_files(const struct sandbox_options *options)
 	if (ruleset < 0)
 		return errno;
 	int error = files_allow_all(ruleset, options, attr.handled_fs);
+	if (error == 0 && options->store_port > 0)
+		error = files_allow_connecting(ruleset, options->store_port, attr.handled_fs, attr.handled_net);
 	if (error == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
 		error = errno;
 	(void)close(ruleset);

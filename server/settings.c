@@ -36,12 +36,10 @@ const struct setting SETTINGS[] = {
 		 "allowed on loopback only. SIGHUP reads it again."},
 	{"token_audience", SETTING_TEXT, NULL, .argument = "NAME", AT(token_audience),
 	 .help = "Name of this service: tokens must have it among their claim aud, and those that are made here for "
-		 "API "
-		 "keys do. Not given: tokens with an aud are refused. any: aud is not looked at."},
+		 "API keys do. Not given: tokens with an aud are refused. any: aud is not looked at."},
 	{"token_issuer", SETTING_TEXT, NULL, .argument = "NAME", AT(token_issuer),
 	 .help = "Whose tokens are taken: their claim iss, and that of those made here for API keys. Not given, or "
-		 "any: "
-		 "iss is not looked at."},
+		 "any: iss is not looked at."},
 	{"tls_certificate", SETTING_TEXT, NULL, .argument = "FILE", AT(tls_certificate),
 	 .help = "Serve HTTPS with this certificate (PEM, and the chain after it). SIGHUP reads it again. Not given: "
 		 "HTTP."},
@@ -51,14 +49,12 @@ const struct setting SETTINGS[] = {
 	 .help = "Serve other addresses than loopback without tokens: everybody who reaches the port may write."},
 	{"user", SETTING_TEXT, NULL, .argument = "NAME", AT(user),
 	 .help = "User to become when started as root, once the port is taken. Its own are then the data folder and "
-		 "the "
-		 "keys. Not given: who started it."},
+		 "the keys. Not given: who started it."},
 	{"group", SETTING_TEXT, NULL, .argument = "NAME", AT(group),
 	 .help = "Group to be in with that user. Not given: the user's own."},
 	{"sandbox", SETTING_CHOICE, "auto", .choices = "auto|on|off", .argument = "HOW", AT(sandbox),
 	 .help = "Give up files, system calls and executable memory that the daemon has no use for. auto: what the "
-		 "kernel "
-		 "has of it. on: all of it, or it does not start."},
+		 "kernel has of it. on: all of it, or it does not start."},
 	{"dedupe_scope", SETTING_CHOICE, "global", .choices = "global|namespace|repository", .argument = "WHO",
 	 AT(dedupe_scope),
 	 .help = "Who shares dedupe when a token for a repository does not say: everybody, its namespace, or the "
@@ -70,11 +66,27 @@ const struct setting SETTINGS[] = {
 	{"xorbs", SETTING_CHOICE, "store", .choices = "store|external", .argument = "WHERE", AT(xorbs),
 	 .help = "store: uploads of xorbs are kept here. external: an index only, whose xorb bytes live elsewhere; "
 		 "shards are taken on their own evidence."},
-	{"store", SETTING_CHOICE, "files", .choices = "files|memory", .argument = "WHERE", AT(store),
-	 .help = "files: xorbs are files of the data folder. memory: for tests; all xorbs are lost when the daemon "
-		 "ends, while the index still names them."},
+	{"store", SETTING_TEXT, "files", .argument = "WHERE", AT(store),
+	 .help = "files: xorbs are files of the data folder. s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME: "
+		 "objects in an S3 service; the bucket must be there, the prefix is this daemon's own. memory: for "
+		 "tests; all xorbs are lost when the daemon ends, while the index still names them."},
+	{"store_credentials", SETTING_TEXT, NULL, .argument = "FILE", AT(store_credentials),
+	 .help = "File with aws_access_key_id and aws_secret_access_key of an S3 store. Read again at SIGHUP, and when "
+		 "the store says that they are over. Not given: the environment's AWS_ACCESS_KEY_ID and "
+		 "AWS_SECRET_ACCESS_KEY."},
 	{"hub", SETTING_FLAG, "yes", AT(hub),
 	 .help = "Serve accounts, and what clients of a hub ask of it. no: the store alone, and tokens for keys."},
+	{"hub_anonymous", SETTING_FLAG, "yes", AT(hub_anonymous),
+	 .help = "Show what is public in the hub to whoever sends no API key. no: to nobody without a key."},
+	{"hub_user_header", SETTING_TEXT, NULL, .argument = "NAME", AT(hub_user_header),
+	 .help = "Header in which a proxy that signs people in says who they are: the name of a user. It is believed "
+		 "of hub_trusted_proxies alone, and for pages. Not given: people sign in with a key."},
+	{"hub_trusted_proxies", SETTING_TEXT, NULL, .argument = "LIST", AT(hub_trusted_proxies),
+	 .help = "Addresses and networks of those proxies, separated by blanks or commas; unix: whoever comes through "
+		 "a socket of the file system."},
+	{"hub_lfs_create", SETTING_FLAG, "no", AT(hub_lfs_create),
+	 .help = "Make a private repository when Git LFS first sends objects to one that is not there, and the key "
+		 "may."},
 	{"strict", SETTING_FLAG, "no", AT(strict),
 	 .help = "Refuse what the newer format document forbids and stock clients send: a footer on an uploaded shard, "
 		 "files without metadata."},
@@ -92,22 +104,19 @@ const struct setting SETTINGS[] = {
 	{"term_chunks_max", SETTING_COUNT, "33554432", 1, UINT64_C(1) << 40, AT(term_chunks_max),
 	 .help = "Most chunks that the terms of a shard run over together: bounds the hashing it can ask for."},
 	{"list_chunks_max", SETTING_COUNT, "268435456", 1, UINT64_C(1) << 40, AT(list_chunks_max),
-	 .help = "Chunks in the lists of stored xorbs after which no further list is read to verify a shard: each list "
-		 "once while 8 MiB "
-		 "hold "
-		 "them (25 of 8,192 chunks; at most 256), past that up to once for each term."},
+	 .help = "Chunks in the lists of stored xorbs after which no further list is read to verify a shard: each "
+		 "list once while 8 MiB hold them (25 of 8,192 chunks; at most 256), past that up to once for each "
+		 "term."},
 	{"edit_chunks_max", SETTING_COUNT, "67108864", 1, UINT64_C(1) << 40, AT(edit_chunks_max),
-	 .help = "Most chunks that planning a change of a file goes over, and reads in lists: a file of 2 TiB. Over it "
-		 "clients "
-		 "cut all of the file again."},
+	 .help = "Most chunks that planning a change of a file goes over, and reads in lists: a file of 2 TiB. Over "
+		 "it clients cut all of the file again."},
 	{"spool_bytes_max", SETTING_BYTES, "8G", MIB, 1024 * GIB, AT(spool_bytes_max),
 	 .help = "Bodies of uploads, and answers that outgrow memory, under way, all together, counted by what has "
 		 "come. Over it: 503 with Retry-After."},
 	{"spool_share_percent", SETTING_COUNT, "25", 1, 100, AT(spool_share_percent),
-	 .help = "Percent of spool_bytes_max that one sender may have under way: the API key, subject or repository of "
-		 "a token, the token itself, or the address where no tokens are needed. The largest upload fits in any "
-		 "case. "
-		 "Over it: 503 with Retry-After."},
+	 .help = "Percent of spool_bytes_max that one sender may have under way: the API key, subject or repository "
+		 "of a token, the token itself, or the address where no tokens are needed. The largest upload fits in "
+		 "any case. Over it: 503 with Retry-After."},
 	{"reserve_bytes", SETTING_BYTES, "256M", 0, 1024 * GIB, AT(reserve_bytes),
 	 .help = "Free space to leave on the disk. Below it uploads are answered 507 and /ready 503; reading goes on."},
 	{"answer_bytes_max", SETTING_BYTES, "1M", 4 * KIB, 64 * MIB, AT(answer_bytes_max),
@@ -118,8 +127,22 @@ const struct setting SETTINGS[] = {
 	 .help = "How long one key of dedupe answers lasts. Answers expire at the end of the following epoch."},
 	{"gc_grace", SETTING_SECONDS, "14d", 120, 1000 * DAY, AT(gc_grace_s),
 	 .help = "How long a xorb that no file needs is kept before it is not offered any more, and then again before "
-		 "it "
-		 "is removed. At least two epochs, the life of an answer."},
+		 "it is removed. At least two epochs, the life of an answer."},
+	{"hub_upload_grace", SETTING_SECONDS, "2d", 0, 1000 * DAY, AT(hub_upload_grace_s),
+	 .help = "How long a file that was uploaded to a bucket is kept there without a path that names it."},
+	/* what the daemon does by itself */
+	{"gc_schedule", SETTING_SCHEDULE, "1d", .argument = "WHEN", AT(gc_schedule),
+	 .help = "When garbage is collected: so long after the last time, and up to a tenth later; or once a day "
+		 "within a window, UTC; off: only when cairn gc says so. SIGHUP reads it again.",
+	 .live = true},
+	{"telemetry_age", SETTING_SECONDS, "90d", 0, 1000 * DAY, AT(telemetry_age_s),
+	 .help = "Telemetry messages that are older are dropped, once an hour. 0: none for its age. SIGHUP reads it "
+		 "again.",
+	 .live = true},
+	{"scrub_period", SETTING_SECONDS, "7d", 0, 1000 * DAY, AT(scrub_period_s),
+	 .help = "All that is stored is read and verified in the background once in this time, at a rate of at least 1 "
+		 "MiB a second while it does. 0: only when cairn scrub says so. SIGHUP reads it again.",
+	 .live = true},
 	/* what is given back */
 	{"token_ttl", SETTING_SECONDS, "1h", 60, DAY, AT(token_ttl_s),
 	 .help = "How long tokens are good for that clients get for an API key. SIGHUP reads it again.", .live = true},
@@ -132,12 +155,14 @@ const struct setting SETTINGS[] = {
 	{"fetch_ttl", SETTING_SECONDS, "1h", 60, 7 * DAY, AT(fetch_ttl_s),
 	 .help = "How long the signed addresses of a reconstruction are good for. SIGHUP reads it again.",
 	 .live = true},
+	{"fetch_from_store", SETTING_FLAG, "no", AT(fetch_from_store),
+	 .help = "Let clients fetch from the S3 store itself, by signed addresses, and not through this daemon: which "
+		 "then cannot prove what they get (prove_reads = no goes with it)."},
 	{"fetch_ranges_max", SETTING_COUNT, "64", 1, 256, AT(fetch_ranges_max),
 	 .help = "Most byte ranges in one signed address. SIGHUP reads it again.", .live = true},
 	{"plan_bytes_max", SETTING_BYTES, "1G", MIB, 64 * GIB, AT(plan_bytes_max),
 	 .help = "Longest reconstruction, answer to a range edit, or list of keys. What does not fit 256K is written "
-		 "to a file without a name, not kept in "
-		 "memory."},
+		 "to a file without a name, not kept in memory."},
 	/* connections */
 	{"connections_max", SETTING_COUNT, "1008", 16, 16384, AT(connections_max),
 	 .help = "Open connections, all together; one thread serves 112. Over it clients wait to be accepted."},
@@ -153,8 +178,7 @@ const struct setting SETTINGS[] = {
 	 .help = "Request line and headers of a request. Over it: 414 or 431 and close."},
 	{"rate_per_address", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_address),
 	 .help = "Requests a second that one client address may go on with. Over it: 429 with Retry-After. 0: no "
-		 "limit. "
-		 "Leave it so behind a proxy."},
+		 "limit. Leave it so behind a proxy."},
 	{"rate_per_token", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_token),
 	 .help = "Requests a second that one token may go on with, or all tokens of one API key together. Over it: 429 "
 		 "with Retry-After. 0: no limit."},
@@ -178,8 +202,7 @@ const struct setting SETTINGS[] = {
 	 .help = "Log those for /health, /ready and /metrics, too. SIGHUP reads it again.", .live = true},
 	{"slow_request_ms", SETTING_COUNT, "0", 0, 3600000, AT(slow_request_ms),
 	 .help = "Log a request that takes longer as a warning, with how long it waited for a worker. 0: none. SIGHUP "
-		 "reads "
-		 "it again.",
+		 "reads it again.",
 	 .live = true},
 	{"test_clock", SETTING_TEXT, NULL, AT(test_clock)}, /* as cairn_clock_use_file() */
 };
@@ -270,6 +293,9 @@ void setting_print(struct cairn_buf *out, const struct config *config, const str
 	case SETTING_FLAG:
 		text = *(const bool *)at ? "yes" : "no";
 		break;
+	case SETTING_SCHEDULE:
+		text = schedule_text(number, at);
+		break;
 	case SETTING_COUNT:
 	case SETTING_BYTES:
 	case SETTING_SECONDS:
@@ -334,6 +360,9 @@ void setting_allowed(const struct setting *s, char *out, size_t out_len)
 	case SETTING_CHOICE:
 		setting_list_choices(s->choices, out, out_len);
 		return;
+	case SETTING_SCHEDULE:
+		(void)snprintf(out, out_len, "off, 1m to 1000d, or HH:MM-HH:MM");
+		return;
 	case SETTING_COUNT:
 	case SETTING_BYTES:
 	case SETTING_SECONDS:
@@ -356,6 +385,7 @@ static const char *setting_shape(enum setting_kind kind)
 		return "a whole number";
 	case SETTING_FLAG:
 	case SETTING_CHOICE:
+	case SETTING_SCHEDULE:
 	case SETTING_TEXT:
 		break;
 	}
@@ -422,6 +452,14 @@ bool setting_apply(struct config *config, const struct setting *s, const char *t
 	case SETTING_BYTES:
 	case SETTING_SECONDS:
 		return setting_apply_number(slot, s, text, why, why_len);
+	case SETTING_SCHEDULE:
+		if (schedule_parse(slot, text))
+			return true;
+		(void)snprintf(why, why_len,
+			       "\"%s\" is no schedule; use off, a time like 6h (1m to 1000d), or a "
+			       "window like 01:00-05:00 (UTC)",
+			       text);
+		return false;
 	case SETTING_FLAG:
 		if (setting_parse_flag(text, slot))
 			return true;

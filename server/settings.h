@@ -12,6 +12,7 @@ enum setting_kind {
 	SETTING_BYTES,   /* uint64_t, digits and K, M or G (powers of 1,024) */
 	SETTING_SECONDS, /* uint64_t, digits and s, m, h or d */
 	SETTING_CHOICE,  /* unsigned, or an enum: which word of choices */
+	SETTING_SCHEDULE /* struct schedule */
 };
 
 struct setting {

@@ -21,12 +21,19 @@ class LeftOut(Exception):
     """A scenario needs what is not here."""
 
 
-class Bench:
-    """@param quick  each path once and briefly: shows that it works, says nothing about speed"""
+class Slower(Exception):
+    """A figure is below what RESULTS.md keeps."""
 
-    def __init__(self, build, quick=False):
+
+class Bench:
+    """@param quick  each path once and briefly: shows that it works, says nothing about speed
+    @param judges  but one scenario compares what it measures with RESULTS.md"""
+
+    def __init__(self, build, quick=False, judges=False):
         self.build = Path(build).resolve()
         self.quick = quick
+        self.judges = judges
+        self.measures = judges or not quick
         self.quiet = Quiet(0 if quick else QUIET_S)
         self.seconds = 0.2 if quick else 1.5
         self.tmp = Path(tempfile.mkdtemp(prefix="cairn-bench-", dir=os.environ.get("CAIRN_BENCH_DIR")))
@@ -83,11 +90,11 @@ class Bench:
             raise LeftOut(f"there is no {python}; ./dev bench makes it")
         return python
 
-    def cairnd(self, data, *options, syncs=None, log=False):
+    def cairnd(self, data, *options, syncs=None, log=False, env=None):
         """The daemon with its defaults, but for the log of requests, which the other sides do not write either."""
         argv = [str(self.build / "server/cairnd"), "--data-dir", str(data), "--listen", "127.0.0.1:0"]
         argv += ["--access-log" if log else "--no-access-log", *options]
-        return Server(argv, log=self.tmp / "cairnd.log", syncs=syncs)
+        return Server(argv, log=self.tmp / "cairnd.log", syncs=syncs, env=env)
 
     def bare(self, status, n_bytes, n_replies=1):
         """libmicrohttpd alone, with n_replies fixed replies in turns."""
@@ -110,6 +117,7 @@ class Bench:
         if seconds:
             argv += ["-s", str(seconds)] + (["-o"] if once else ["-w", str(self.pick(200, 20) if warm_ms is None else warm_ms)])
         argv += ["127.0.0.1", str(server.port), str(targets)]
+        server.settle()
         disk_syncs = disk_syncs_a_second(self.tmp, 0.1) if server.syncs else None
         synced = server.syncs.read() if server.syncs else 0
         before, busy, began = server.cpu_s(), busy_s(), time.monotonic()

@@ -29,9 +29,9 @@ class Server:
 
     running = []
 
-    def __init__(self, argv, port=None, stdin=None, log=None, syncs=None):
+    def __init__(self, argv, port=None, stdin=None, log=None, syncs=None, env=None):
         self.syncs = syncs
-        env = {**os.environ, **SANITIZERS, **(syncs.env() if syncs else {})}
+        env = {**os.environ, **SANITIZERS, **(syncs.env() if syncs else {}), **(env or {})}
         out = subprocess.DEVNULL if port else subprocess.PIPE
         with open(log or os.devnull, "ab") as errors:
             self.process = subprocess.Popen(argv, stdin=stdin, stdout=out, stderr=errors, env=env, text=True)
@@ -65,6 +65,13 @@ class Server:
 
     def cpu_s(self):
         return sum(cpu_s(pid) for pid in self.pids())
+
+    def settle(self):
+        """What it does of its own after its start, like looking at its index, is no part of a load."""
+        before = -1.0
+        while self.cpu_s() > before:
+            before = self.cpu_s()
+            time.sleep(0.05)
 
     def user_s(self):
         return sum(user_s(pid) for pid in self.pids())

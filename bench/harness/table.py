@@ -33,6 +33,13 @@ def replace(name, lines):
     RESULTS.write_text(text[:begin] + "\n".join(lines) + "\n" + text[end:])
 
 
+def kept(name, column):
+    """@return {first column: number in the column named} of a scenario's table, as it stands in RESULTS.md"""
+    text, begin, end = _place(RESULTS.read_text(), name)
+    rows = [line.strip("| ").split(" | ") for line in text[begin:end].splitlines() if line.startswith("|")]
+    return {row[0]: float(row[rows[0].index(column)]) for row in rows[2:]}
+
+
 def summary(names):
     """Rows: the goals in the tables of the scenarios named, as they stand in RESULTS.md."""
     for name in names:

@@ -5,7 +5,7 @@ Goal). The runner makes the table of them and, of the columns "rate, of X's" and
 place for the table of each: two comments, `<!-- NAME: written by bench/run -->` and `<!-- end -->`.
 """
 
-from scenarios import fetch, fold, growth, memory, packs, plan, query, read, shards, tiledb, verify, xorbs
+from scenarios import cores, fetch, fold, growth, memory, packs, plan, push, query, ratios, read, shards, tiledb, tls, verify, xorbs
 
 SCENARIOS = {
     "verify": verify.verify,
@@ -16,12 +16,16 @@ SCENARIOS = {
     "small_xorbs": xorbs.small_xorbs,
     "fetch": fetch.fetch,
     "download": fetch.download,
+    "tls": tls.tls,
+    "push": push.push,
     "small": fetch.small,
     "read": read.read,
     "plan": plan.plan,
+    "cores": cores.cores,
     "memory": memory.memory,
     "fold": fold.fold,
     "tiledb": tiledb.tiledb,
     "growth": growth.growth,
     "packs": packs.packs,
+    "ratios": ratios.ratios,
 }

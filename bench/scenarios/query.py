@@ -12,25 +12,25 @@ SHAPES = {"small": (200, 1, 20, 1, 1), "large": (200, 1, 1000, 10, 1)}  # SHARDS
 N_MISSES = 5000
 
 
-def _path(chunk):
+def chunk_path(chunk):
     return f"/v1/chunks/default/{chunk}"
 
 
-def _misses(seed):
+def misses(seed):
     numbers = random.Random(seed)
-    return [("GET", _path(f"{numbers.getrandbits(256):064x}"), None, None, 404) for _ in range(N_MISSES)]
+    return [("GET", chunk_path(f"{numbers.getrandbits(256):064x}"), None, None, 404) for _ in range(N_MISSES)]
 
 
 def _ask(server, chunk):
     """@return body and ETag of an answer"""
-    with urllib.request.urlopen(server.url + _path(chunk)) as reply:
+    with urllib.request.urlopen(server.url + chunk_path(chunk)) as reply:
         return reply.read(), reply.headers["ETag"]
 
 
 def _check_miss(server):
     """A miss has no body."""
     try:
-        server.get(_misses(1)[0][1])
+        server.get(misses(1)[0][1])
     except urllib.error.HTTPError as e:
         if e.code == 404 and e.read() == b"":
             return
@@ -55,14 +55,14 @@ class _Hits:
         self.server = bench.cairnd(bench.folder("data"), "--xorbs", "external", *options, log=log)
         bench.load(self.server, made / "shards.tsv", 8)
         chunks = (made / "chunks").read_text().split()
-        self.hits = [("GET", _path(chunk), None, None, 200) for chunk in chunks]
+        self.hits = [("GET", chunk_path(chunk), None, None, 200) for chunk in chunks]
         self.n_bytes = _check(self.server, made)
         _check_miss(self.server)
         self.chunks = chunks
 
     def conditional(self):
         tags = [_ask(self.server, chunk)[1] for chunk in self.chunks]
-        return [("GET", _path(c), f"If-None-Match: {tag}", None, 304) for c, tag in zip(self.chunks, tags)]
+        return [("GET", chunk_path(c), f"If-None-Match: {tag}", None, 304) for c, tag in zip(self.chunks, tags)]
 
     def __enter__(self):
         return self
@@ -91,7 +91,7 @@ def _row(bench, name, of, lines, status, n_bytes, connections, wanted=None, peer
 def _small(bench):
     for connections in bench.pick((16, 128), (16,)):
         with _Hits(bench, "small") as of:
-            miss, hit = _misses(1), of.hits
+            miss, hit = misses(1), of.hits
             peer = connections == 16
             yield _row(bench, "miss", of, miss, 404, 0, connections, 0.85, peer)
             yield _row(bench, f"hit, {of.n_bytes:,} bytes", of, hit, 200, of.n_bytes, connections, 0.95, peer)
@@ -111,5 +111,5 @@ def query(bench):
         with _Hits(bench, shape, "--cache-bytes-max", "0") as of:
             yield _row(bench, f"hit, {of.n_bytes:,} bytes, not cached", of, of.hits, 200, of.n_bytes, 16)
     with _Hits(bench, "small", log=False) as of:
-        yield _row(bench, "miss, log off", of, _misses(1), 404, 0, 16)
+        yield _row(bench, "miss, log off", of, misses(1), 404, 0, 16)
         yield _row(bench, f"hit, {of.n_bytes:,} bytes, log off", of, of.hits, 200, of.n_bytes, 16)

@@ -14,11 +14,11 @@ GOAL_SHAPE = "1 xorb of 1,000 chunks, 10 files"
 QUICK = ((1, 20, 2, 1), 40)
 
 
-class _Prepared:
+class Prepared:
     """Shards of one shape, and a data folder that has their xorbs: each run begins on a copy of it."""
 
-    def __init__(self, bench, numbers, n):
-        self.bench, self.n = bench, n
+    def __init__(self, bench, numbers, n, seconds=None):
+        self.bench, self.n, self.seconds = bench, n, seconds or bench.seconds
         self.made = bench.make("uploads", n, *numbers, store=True)
         self.targets = self.made / "shards.tsv"
         self.data = bench.folder("prepared")
@@ -30,7 +30,7 @@ class _Prepared:
         bench = self.bench
         data = bench.copy(self.data, "data")
         with bench.cairnd(data, syncs=bench.syncs()) as server:
-            result = bench.load(server, self.targets, connections, bench.seconds, once=True)
+            result = bench.load(server, self.targets, connections, self.seconds, once=True)
             server.kill()
         with bench.cairnd(data) as server:
             known = server.metric("cairn_index_shards")
@@ -44,7 +44,7 @@ class _Prepared:
         data = bench.copy(self.data, "data")
         with bench.cairnd(data, syncs=bench.syncs()) as server:
             first = bench.load(server, self.targets, 32, once=True)
-            again = bench.load(server, self.targets, connections, bench.seconds)
+            again = bench.load(server, self.targets, connections, self.seconds)
             if server.metric("cairn_index_shards") != first.requests:
                 raise RuntimeError("a shard that was sent again was registered again")
         return again
@@ -52,11 +52,11 @@ class _Prepared:
     def load_bare(self, connections):
         """The same bodies, thrown away."""
         with self.bench.bare(200, 12) as server:
-            return self.bench.load(server, self.targets, connections, self.bench.seconds, once=True)
+            return self.bench.load(server, self.targets, connections, self.seconds, once=True)
 
     def load_peer(self, connections, on_disk):
         with self.bench.peer(self.bench.folder("peer") if on_disk else None) as server:
-            return self.bench.load(server, self.targets, connections, self.bench.seconds, once=True)
+            return self.bench.load(server, self.targets, connections, self.seconds, once=True)
 
 
 def _row(bench, of, name, connections, load, in_memory=False, goals=()):
@@ -72,12 +72,12 @@ def _row(bench, of, name, connections, load, in_memory=False, goals=()):
 def shards(bench):
     """Uploads of shards whose xorbs are stored, each shard once, on an empty index; against the bare daemon that throws them away."""
     for name, (numbers, n) in bench.pick(SHAPES, {"small": QUICK}).items():
-        of = _Prepared(bench, numbers, n)
+        of = Prepared(bench, numbers, n)
         for connections in bench.pick((1, 8, 32, 128), (8,)):
             special = connections == 32 and name == GOAL_SHAPE
             goals = [("peer", 2)] if connections == 32 else []
             yield _row(bench, of, name, connections, of.load, in_memory=special, goals=goals)
-    of = _Prepared(bench, *bench.pick(SHAPES[GOAL_SHAPE], QUICK))
+    of = Prepared(bench, *bench.pick(SHAPES[GOAL_SHAPE], QUICK))
     for connections in bench.pick((1, 32), (8,)):
         yield _row(bench, of, f"sent again: {GOAL_SHAPE}", connections, of.load_again)
 
@@ -109,7 +109,7 @@ def _commit_row(bench, of, mode, least_ms):
 
 def commit(bench):
     """32 uploaders of shards of one xorb with 1,000 chunks and 10 files: what one sync takes together."""
-    of = _Prepared(bench, *bench.pick((SHAPES[GOAL_SHAPE][0], 2000), QUICK))
+    of = Prepared(bench, *bench.pick((SHAPES[GOAL_SHAPE][0], 2000), QUICK))
     for mode in ("store", "external"):
         for least_ms in (0, 4.3):
             yield _commit_row(bench, of, mode, least_ms)

@@ -29,7 +29,7 @@ struct cli_command {
 
 extern const struct cli_command CLI_HASH, CLI_INSPECT, CLI_VERIFY, CLI_PUSH, CLI_PULL, CLI_QUERY, CLI_TOKEN, CLI_KEY,
 	CLI_USER, CLI_ORG, CLI_RM, CLI_SHARE, CLI_GC, CLI_STATS, CLI_TELEMETRY, CLI_FSCK, CLI_EXPORT, CLI_BACKUP,
-	CLI_RESTORE, CLI_FOLD, CLI_PACK, CLI_LS;
+	CLI_RESTORE, CLI_IMPORT, CLI_FOLD, CLI_PACK, CLI_LS, CLI_SCRUB, CLI_REPAIR, CLI_USAGE, CLI_INFO, CLI_BACKUPS;
 
 /** Write text as cairn_visible_text() shows it: what came from a file or a server must not steer a terminal. */
 void cli_put_text(FILE *to, const char *text);
@@ -53,17 +53,23 @@ int cli_fail(const char *subject, enum cairn_status status, const struct cairn_d
 /** A temporary file that must not be there could not be made (errno). @return CAIRN_E_CONFLICT "file.target" */
 enum cairn_status cli_part_taken(const char *part, struct cairn_diag *diag);
 
+enum { CLI_SUBJECT_BYTES_MAX = 4096 };
+/** What the program said of its failure, last. Plain value. */
+struct cli_told {
+	bool told;                /* else it has not said any */
+	bool json_begun;          /* standard output has got JSON before it */
+	enum cairn_status status; /* CAIRN_OK: only the text is known */
+	struct cairn_diag diag;
+	char subject[CLI_SUBJECT_BYTES_MAX]; /* cut; empty: none */
+};
+/** Of the main thread. */
+const struct cli_told *cli_last_told(void);
+
 /** Standard output has got the beginning of a JSON value: whoever does so also says in it what fails from then on. */
 void cli_json_begun(void);
 
 /** Is this command line one that wants JSON? Looks for --json before "--". */
 bool cli_wants_json(int argc, char **argv);
-
-/**
- * For a program that asked for JSON: a command that failed before it printed any gives one object with the failure that
- * was told last, {"error":{"status","rule","message",...},"subject","exit_code"}. A code of 0 gives nothing.
- */
-void cli_end_json(int code);
 
 /** The exit code for a status. */
 int cli_exit_of(enum cairn_status status);

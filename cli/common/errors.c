@@ -1,7 +1,6 @@
 #include "cli/common/cli.h"
 
 #include "base/visible.h"
-#include "cli/common/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,15 +28,9 @@ static void cli_vput(FILE *to, const char *fmt, va_list ap)
 
 /* --- the failure that was told last, for --json ------------------------------------------------------------------- */
 
-enum { ERRORS_SUBJECT_BYTES_MAX = 4096, ERRORS_NOTE_BYTES_MAX = 8 * ERRORS_SUBJECT_BYTES_MAX };
+enum { ERRORS_NOTE_BYTES_MAX = 8 * CLI_SUBJECT_BYTES_MAX };
 
-/* Of the main thread, which alone tells of failures. */
-static struct {
-	bool told, begun;
-	enum cairn_status status; /* CAIRN_OK: only the text is known */
-	struct cairn_diag diag;
-	char subject[ERRORS_SUBJECT_BYTES_MAX];
-} errors_last;
+static struct cli_told errors_last; /* of the main thread, which alone tells of failures */
 
 static void errors_remember(const char *subject, enum cairn_status status, const struct cairn_diag *diag)
 {
@@ -57,7 +50,7 @@ static void errors_remember_text(enum cairn_status status, const char *fmt, va_l
 
 void cli_json_begun(void)
 {
-	errors_last.begun = true;
+	errors_last.json_begun = true;
 }
 
 bool cli_wants_json(int argc, char **argv)
@@ -68,22 +61,9 @@ bool cli_wants_json(int argc, char **argv)
 	return false;
 }
 
-void cli_end_json(int code)
+const struct cli_told *cli_last_told(void)
 {
-	struct report r;
-	if (code == CLI_EXIT_OK || errors_last.begun || !errors_last.told)
-		return;
-	if (!errors_last.diag.rule && !errors_last.diag.text[0])
-		(void)snprintf(errors_last.diag.text, sizeof(errors_last.diag.text), "%s",
-			       cairn_status_name(errors_last.status));
-	report_init(&r, true);
-	cairn_json_open_object(&r.json, NULL);
-	report_status(&r, "error", errors_last.status, &errors_last.diag);
-	if (errors_last.subject[0])
-		cairn_json_put_text(&r.json, "subject", errors_last.subject);
-	cairn_json_put_u64(&r.json, "exit_code", (uint64_t)code);
-	cairn_json_close(&r.json);
-	(void)report_end(&r, code);
+	return &errors_last;
 }
 
 /* --- telling people ----------------------------------------------------------------------------------------------- */
@@ -113,7 +93,7 @@ void cli_error(const char *fmt, ...)
 void cli_note(const char *fmt, ...)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf line = cairn_buf_init(ERRORS_NOTE_BYTES_MAX);
-	char text[ERRORS_SUBJECT_BYTES_MAX];
+	char text[CLI_SUBJECT_BYTES_MAX];
 	va_list ap;
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);

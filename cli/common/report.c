@@ -60,6 +60,25 @@ void report_status(struct report *r, const char *name, enum cairn_status status,
 	cairn_json_close(w);
 }
 
+void report_failure(int code)
+{
+	const struct cli_told *last = cli_last_told();
+	struct cairn_diag diag = last->diag;
+	struct report r;
+	if (code == CLI_EXIT_OK || last->json_begun || !last->told)
+		return;
+	if (!diag.rule && !diag.text[0])
+		(void)snprintf(diag.text, sizeof(diag.text), "%s", cairn_status_name(last->status));
+	report_init(&r, true);
+	cairn_json_open_object(&r.json, NULL);
+	report_status(&r, "error", last->status, &diag);
+	if (last->subject[0])
+		cairn_json_put_text(&r.json, "subject", last->subject);
+	cairn_json_put_u64(&r.json, "exit_code", (uint64_t)code);
+	cairn_json_close(&r.json);
+	(void)report_end(&r, code);
+}
+
 const char *report_size(char out[static REPORT_SIZE_BYTES], uint64_t bytes)
 {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -25,6 +25,12 @@ int report_end(struct report *r, int code);
 void report_hash(struct report *r, const char *name, const struct cairn_hash *hash);
 void report_status(struct report *r, const char *name, enum cairn_status status, const struct cairn_diag *diag);
 
+/**
+ * For a program that asked for JSON: a command that failed before it printed any gives one object with the failure that
+ * was told last, {"error":{"status","rule","message",...},"subject","exit_code"}. A code of 0 gives nothing.
+ */
+void report_failure(int code);
+
 enum { REPORT_SIZE_BYTES = 24 };
 /** "1.5 MiB", for people. */
 const char *report_size(char out[static REPORT_SIZE_BYTES], uint64_t bytes);

@@ -2,6 +2,7 @@
 #ifndef CAIRN_CLI_INSPECT_H
 #define CAIRN_CLI_INSPECT_H
 
+#include "cli/common/progress.h"
 #include "cli/common/record.h"
 
 /** What became of it. */
@@ -22,8 +23,9 @@ CAIRN_MUST_USE enum cairn_status inspect_shard(struct report *r, const uint8_t *
 /** Does it begin as a FOLD file does? */
 bool inspect_is_fold(const uint8_t *bytes, size_t len);
 
-/** Show index and chunks, each read and verified. @return CAIRN_OK; as cairn_fold_open(), cairn_fold_read() */
-CAIRN_MUST_USE enum cairn_status inspect_fold(struct report *r, const uint8_t *bytes, size_t len,
+/** Show index and chunks, each read and verified. @param bar  begun; how much was read
+ *  @return CAIRN_OK; as cairn_fold_open(), cairn_fold_read() */
+CAIRN_MUST_USE enum cairn_status inspect_fold(struct report *r, const uint8_t *bytes, size_t len, struct progress *bar,
 					      struct cairn_diag *diag);
 
 /**

@@ -21,7 +21,8 @@ static void inspect_fold_chunk(struct report *r, const struct cairn_fold_chunk *
 	record_end(r);
 }
 
-enum cairn_status inspect_fold(struct report *r, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+enum cairn_status inspect_fold(struct report *r, const uint8_t *bytes, size_t len, struct progress *bar,
+			       struct cairn_diag *diag)
 {
 	static const struct cairn_fold_read_options OPTIONS = {.check_parity = true};
 	const struct cairn_fold_source source = {.fd = -1, .bytes = bytes, .len = len};
@@ -41,12 +42,15 @@ enum cairn_status inspect_fold(struct report *r, const uint8_t *bytes, size_t le
 	record_end(r);
 	for (size_t i = 0; status == CAIRN_OK && i < ix->n_chunks; i++) {
 		CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
+		progress_clear(bar); /* a record stands on a line of its own */
 		inspect_fold_chunk(r, &ix->chunks[i]);
+		progress_draw(bar, ix->chunks[i].offset, 0);
 		status = cairn_fold_read(f, &ix->chunks[i], &OPTIONS, &data, diag);
 		if (status == CAIRN_OK && data.n_wrong > 0)
 			status = cairn_fail(diag, CAIRN_E_MISMATCH, "fold.repairable", ix->chunks[i].offset,
 					    "chunk \"%.100s\" is damaged, but within its parity: run cairn fold repair",
 					    ix->chunks[i].name);
 	}
+	progress_clear(bar);
 	return status;
 }

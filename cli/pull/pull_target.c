@@ -128,12 +128,12 @@ enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job 
 int pull_target_find(const struct pull_job *job, const uint8_t *sha256)
 {
 	struct stat st;
-	struct scan_result result;
+	struct cairn_cutter_file result;
 	int fd = openat(job->dir_fd, job->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool same = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == job->file_bytes;
 	int scan = same ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	same = scan >= 0 && scan_fd(scan, NULL, NULL, &result, NULL) == CAIRN_OK &&
-	       (cairn_hash_equal(&result.file, &job->file) ||
+	       (cairn_hash_equal(&result.hash, &job->file) ||
 		(sha256 && memcmp(result.sha256, sha256, sizeof(result.sha256)) == 0));
 	if (!same)
 		cairn_fd_closep(&fd);

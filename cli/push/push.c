@@ -6,7 +6,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/scan.h"
 #include "cli/push/push_answer.h"
-#include "cli/push/shards.h"
+#include "pack/shards.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum { PUSH_ANSWER_BYTES_MAX = 1024 * 1024 };
 void push_fini(struct push *p)
 {
 	progress_clear(&p->progress);
-	placer_fini(&p->placer);
+	cairn_placer_fini(&p->placer);
 	senders_freep(&p->senders);
 	client_freep(&p->client);
 	cairn_buf_fini(&p->answer);
@@ -27,7 +27,7 @@ void push_fini(struct push *p)
 
 /* --- asking for known chunks -------------------------------------------------------------------------------------- */
 
-static enum cairn_status push_learn(struct placer *placer, const struct answer *answer)
+static enum cairn_status push_learn(struct cairn_placer *placer, const struct answer *answer)
 {
 	struct cairn_shard_reader reader = answer->xorbs;
 	struct cairn_shard_xorb xorb;
@@ -38,16 +38,17 @@ static enum cairn_status push_learn(struct placer *placer, const struct answer *
 		status = cairn_shard_next_xorb(&reader, &xorb, &more, NULL);
 		if (status != CAIRN_OK || !more)
 			break;
-		status = placer_learn_xorb(placer, &xorb.hash, &ordinal);
+		status = cairn_placer_learn_xorb(placer, &xorb.hash, &ordinal);
 		for (uint32_t i = 0; status == CAIRN_OK && i < xorb.n_chunks; i++) {
 			struct cairn_shard_chunk chunk = cairn_shard_xorb_chunk(&xorb, i);
-			status = placer_learn_chunk(placer, &answer->footer.chunk_hash_key, ordinal, i, &chunk.hash);
+			status = cairn_placer_learn_chunk(placer, &answer->footer.chunk_hash_key, ordinal, i,
+							  &chunk.hash);
 		}
 	}
 	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* what is not kept is sent again, that is all */
 }
 
-static enum cairn_status push_query(void *ctx, struct placer *placer, const struct cairn_hash *chunk,
+static enum cairn_status push_query(void *ctx, struct cairn_placer *placer, const struct cairn_hash *chunk,
 				    struct cairn_diag *diag)
 {
 	struct push *p = ctx;
@@ -124,11 +125,11 @@ static enum cairn_status push_shard(void *ctx, const uint8_t *bytes, size_t len,
 
 void push_init(struct push *p, bool dedupe)
 {
-	static const struct placer_ops ask = {.query = push_query, .add = push_add, .close = push_close};
-	static const struct placer_ops ask_not = {.add = push_add, .close = push_close};
+	static const struct cairn_placer_ops ask = {.query = push_query, .add = push_add, .close = push_close};
+	static const struct cairn_placer_ops ask_not = {.add = push_add, .close = push_close};
 	*p = (struct push){.answer = cairn_buf_init(PUSH_ANSWER_BYTES_MAX),
 			   .dedupe_answer = cairn_buf_init(ANSWER_BYTES_MAX)};
-	placer_init(&p->placer, dedupe ? &ask : &ask_not, p);
+	cairn_placer_init(&p->placer, dedupe ? &ask : &ask_not, p);
 }
 
 enum cairn_status push_open(struct push *p, const struct server_options *server, unsigned jobs, struct cairn_diag *diag)
@@ -156,44 +157,52 @@ static enum cairn_status push_chunk(void *ctx, const struct cairn_hash *hash, co
 	p->read_bytes += len;
 	if (p->progress.shown)
 		progress_draw(&p->progress, p->read_bytes, push_sent_bytes(p));
-	enum cairn_status status = placer_chunk(&p->placer, hash, raw, len, diag);
+	enum cairn_status status = cairn_placer_chunk(&p->placer, hash, raw, len, diag);
 	p->broken |= status != CAIRN_OK;
 	return status;
 }
 
-static enum cairn_status push_scan(struct push *p, const char *path, struct scan_result *result,
-				   struct cairn_diag *diag)
+/* What came of reading the file that was begun. */
+static enum cairn_status push_take(struct push *p, enum cairn_status status, const struct cairn_cutter_file *result)
 {
-	if (strcmp(path, "-") != 0)
-		return scan_file(path, push_chunk, p, result, diag);
+	if (status != CAIRN_OK) {
+		p->broken |= status == CAIRN_E_NOMEM;
+		cairn_placer_file_drop(&p->placer);
+		return status;
+	}
+	status = cairn_placer_file_end(&p->placer, &result->hash, result->sha256);
+	p->broken |= status != CAIRN_OK;
+	return status;
+}
+
+enum cairn_status push_fd(struct push *p, int fd, struct cairn_diag *diag)
+{
+	struct cairn_cutter_file result;
+	cairn_placer_file_begin(&p->placer);
+	return push_take(p, scan_fd(fd, push_chunk, p, &result, diag), &result);
+}
+
+enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag *diag)
+{
+	struct cairn_cutter_file result;
+	if (strcmp(path, "-") != 0) {
+		cairn_placer_file_begin(&p->placer);
+		return push_take(p, scan_file(path, push_chunk, p, &result, diag), &result);
+	}
 	int flags = fcntl(STDIN_FILENO, F_GETFL); /* of one that was closed: cairn_fd_keep_standard() */
 	int fd = flags < 0 || (flags & O_ACCMODE) == O_WRONLY ? -1 : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET,
 				  "standard input cannot be read");
-	return scan_fd(fd, push_chunk, p, result, diag);
-}
-
-enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag *diag)
-{
-	struct scan_result result;
-	placer_file_begin(&p->placer);
-	enum cairn_status status = push_scan(p, path, &result, diag);
-	if (status != CAIRN_OK) {
-		p->broken |= status == CAIRN_E_NOMEM;
-		placer_file_drop(&p->placer);
-		return status;
-	}
-	status = placer_file_end(&p->placer, &result.file, result.sha256);
-	p->broken |= status != CAIRN_OK;
-	return status;
+	return push_fd(p, fd, diag);
 }
 
 enum cairn_status push_end(struct push *p, struct cairn_diag *diag)
 {
 	/* What shards name must be there before them. */
-	enum cairn_status status = placer_end(&p->placer, diag);
+	enum cairn_status status = cairn_placer_end(&p->placer, diag);
 	if (status == CAIRN_OK)
 		status = senders_end(p->senders, diag);
-	return status == CAIRN_OK ? shards_write(&p->placer, SHARDS_BYTES_MAX, push_shard, p, diag) : status;
+	return status == CAIRN_OK ? cairn_shards_write(&p->placer, CAIRN_SHARDS_BYTES_MAX, push_shard, p, diag)
+				  : status;
 }

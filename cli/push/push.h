@@ -4,13 +4,13 @@
 
 #include "cli/common/progress.h"
 #include "cli/common/server_options.h"
-#include "cli/push/placer.h"
 #include "cli/push/senders.h"
+#include "pack/placer.h"
 
 /** Zeroed but for what push_init() fills in. Owned by one thread. */
 struct push {
 	struct client *client;
-	struct placer placer; /* its files are those that were pushed, in order */
+	struct cairn_placer placer; /* its files are those that were pushed, in order */
 	struct senders *senders;
 	struct cairn_xorb_writer *writer; /* of theirs, being filled; NULL: none */
 	struct cairn_buf answer;          /* of the request in hand */
@@ -38,7 +38,10 @@ CAIRN_MUST_USE enum cairn_status push_open(struct push *p, const struct server_o
  */
 CAIRN_MUST_USE enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag *diag);
 
-/** Send the last xorb and the shards. @return as client_request(), shards_write() */
+/** Likewise, of an open file, which is closed in any case. */
+CAIRN_MUST_USE enum cairn_status push_fd(struct push *p, int fd, struct cairn_diag *diag);
+
+/** Send the last xorb and the shards. @return as client_request(), cairn_shards_write() */
 CAIRN_MUST_USE enum cairn_status push_end(struct push *p, struct cairn_diag *diag);
 
 /** Bytes of bodies that the server took, and xorbs. */

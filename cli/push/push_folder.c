@@ -25,10 +25,33 @@ void push_folder_fini(struct push_folder *f)
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-static enum cairn_status folder_walk(struct manifest *m, int dir_fd, const char *prefix, unsigned depth,
+struct folder_read {
+	struct manifest *manifest;
+	const struct push_folder_rules *rules;
+};
+
+static enum cairn_status folder_walk(const struct folder_read *f, int dir_fd, const char *prefix, unsigned depth,
 				     struct cairn_diag *diag);
 
-static enum cairn_status folder_entry(struct manifest *m, int dir_fd, const char *name, const char *path,
+static enum cairn_status folder_add(const struct folder_read *f, const char *path, const struct stat *st,
+				    struct cairn_diag *diag)
+{
+	if (!manifest_path_is_writable(path))
+		return cairn_fail(diag, CAIRN_E_FORMAT, "manifest.path", CAIRN_NO_OFFSET,
+				  "a manifest cannot hold the name of %.120s: it must be UTF-8 and at most %d bytes; "
+				  "rename the file",
+				  path, MANIFEST_PATH_BYTES_MAX);
+	struct manifest_file file = {.size_bytes = (uint64_t)st->st_size, .mode = st->st_mode & 0777U};
+	char *copy = strdup(path);
+	if (!copy)
+		return CAIRN_E_NOMEM;
+	file.path = copy;
+	enum cairn_status status = manifest_add(f->manifest, &file, diag);
+	free(copy);
+	return status;
+}
+
+static enum cairn_status folder_entry(const struct folder_read *f, int dir_fd, const char *name, const char *path,
 				      unsigned depth, struct cairn_diag *diag)
 {
 	struct stat st;
@@ -40,26 +63,18 @@ static enum cairn_status folder_entry(struct manifest *m, int dir_fd, const char
 		if (fd < 0)
 			return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET,
 					  "cannot open %.120s: %s", path, strerror(errno));
-		return folder_walk(m, fd, path, depth + 1, diag);
+		return folder_walk(f, fd, path, depth + 1, diag);
 	}
-	if (!S_ISREG(st.st_mode)) {
+	if (S_ISLNK(st.st_mode) && f->rules->measure_link) {
+		enum cairn_status status = f->rules->measure_link(f->rules->ctx, path, &st, diag);
+		return status == CAIRN_OK ? folder_add(f, path, &st, diag) : status;
+	}
+	if (S_ISREG(st.st_mode))
+		return folder_add(f, path, &st, diag);
+	if (!f->rules->quiet)
 		cli_error("%s is left out: it is %s", path,
 			  S_ISLNK(st.st_mode) ? "a symbolic link" : "no regular file");
-		return CAIRN_OK;
-	}
-	if (!manifest_path_is_writable(path))
-		return cairn_fail(diag, CAIRN_E_FORMAT, "manifest.path", CAIRN_NO_OFFSET,
-				  "a manifest cannot hold the name of %.120s: it must be UTF-8 and at most %d bytes; "
-				  "rename the file",
-				  path, MANIFEST_PATH_BYTES_MAX);
-	struct manifest_file file = {.size_bytes = (uint64_t)st.st_size, .mode = st.st_mode & 0777U};
-	char *copy = strdup(path);
-	if (!copy)
-		return CAIRN_E_NOMEM;
-	file.path = copy;
-	enum cairn_status status = manifest_add(m, &file, diag);
-	free(copy);
-	return status;
+	return CAIRN_OK;
 }
 
 static void folder_closep(DIR **dir)
@@ -69,7 +84,7 @@ static void folder_closep(DIR **dir)
 }
 
 /* Takes dir_fd over. */
-static enum cairn_status folder_walk(struct manifest *m, int dir_fd, const char *prefix, unsigned depth,
+static enum cairn_status folder_walk(const struct folder_read *f, int dir_fd, const char *prefix, unsigned depth,
 				     struct cairn_diag *diag)
 {
 	CLEANUP(folder_closep) DIR *dir = fdopendir(dir_fd);
@@ -90,7 +105,9 @@ static enum cairn_status folder_walk(struct manifest *m, int dir_fd, const char 
 			continue;
 		if (asprintf(&path, "%s%s%s", prefix, *prefix ? "/" : "", entry->d_name) < 0)
 			return CAIRN_E_NOMEM;
-		enum cairn_status status = folder_entry(m, dirfd(dir), entry->d_name, path, depth, diag);
+		enum cairn_status status = CAIRN_OK;
+		if (!f->rules->is_left_out || !f->rules->is_left_out(path))
+			status = folder_entry(f, dirfd(dir), entry->d_name, path, depth, diag);
 		free(path);
 		if (status != CAIRN_OK)
 			return status;
@@ -100,13 +117,16 @@ static enum cairn_status folder_walk(struct manifest *m, int dir_fd, const char 
 				       "cannot read %.120s: %s", *prefix ? prefix : ".", strerror(errno));
 }
 
-enum cairn_status push_folder_read(struct push_folder *out, const char *folder, struct cairn_diag *diag)
+enum cairn_status push_folder_read(struct push_folder *out, const char *folder, const struct push_folder_rules *rules,
+				   struct cairn_diag *diag)
 {
+	static const struct push_folder_rules NONE = {0};
+	const struct folder_read read = {.manifest = &out->manifest, .rules = rules ? rules : &NONE};
 	*out = (struct push_folder){0};
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(rules ? rules->dir : AT_FDCWD, rules ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET, "%s", strerror(errno));
-	enum cairn_status status = folder_walk(&out->manifest, fd, "", 1, diag);
+	enum cairn_status status = folder_walk(&read, fd, "", 1, diag);
 	if (status != CAIRN_OK)
 		return status;
 	manifest_sort(&out->manifest);

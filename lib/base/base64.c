@@ -3,6 +3,7 @@
 #include <string.h>
 
 static const char BASE64_DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+static const char BASE64_PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n)
 {
@@ -21,16 +22,17 @@ void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n)
 	*out = '\0';
 }
 
-enum cairn_status cairn_base64url_decode(uint8_t *out, size_t max, size_t *n_out, const char *text, size_t len)
+static enum cairn_status base64_decode(const char *digits, uint8_t *out, size_t max, size_t *n_out, const char *text,
+				       size_t len)
 {
 	uint32_t bits = 0;
 	unsigned n_bits = 0;
 	*n_out = 0;
 	for (size_t i = 0; i < len; i++) {
-		const char *digit = text[i] ? strchr(BASE64_DIGITS, text[i]) : NULL;
+		const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
 		if (!digit)
 			return CAIRN_E_FORMAT;
-		bits = bits << 6 | (uint32_t)(digit - BASE64_DIGITS);
+		bits = bits << 6 | (uint32_t)(digit - digits);
 		n_bits += 6;
 		if (n_bits < 8)
 			continue;
@@ -41,4 +43,18 @@ enum cairn_status cairn_base64url_decode(uint8_t *out, size_t max, size_t *n_out
 	}
 	/* What is left are the zero bits that fill the last digit: 0, 2 or 4 of them. */
 	return n_bits < 6 && (bits & ((1U << n_bits) - 1)) == 0 ? CAIRN_OK : CAIRN_E_FORMAT;
+}
+
+enum cairn_status cairn_base64url_decode(uint8_t *out, size_t max, size_t *n_out, const char *text, size_t len)
+{
+	return base64_decode(BASE64_DIGITS, out, max, n_out, text, len);
+}
+
+enum cairn_status cairn_base64_decode(uint8_t *out, size_t max, size_t *n_out, const char *text, size_t len)
+{
+	/* Only where it fills up four characters is it padding. */
+	bool padded = len >= 4 && len % 4 == 0;
+	if (padded && text[len - 1] == '=')
+		len -= text[len - 2] == '=' ? 2 : 1;
+	return base64_decode(BASE64_PLAIN, out, max, n_out, text, len);
 }

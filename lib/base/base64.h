@@ -1,4 +1,4 @@
-/* base64url without padding (RFC 4648 section 5), as tokens use it. */
+/* base64url without padding (RFC 4648 section 5), as tokens use it; and plain base64 (section 4), to read it. */
 #ifndef CAIRN_BASE_BASE64_H
 #define CAIRN_BASE_BASE64_H
 
@@ -20,5 +20,9 @@ void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n);
  */
 CAIRN_MUST_USE enum cairn_status cairn_base64url_decode(uint8_t *out, size_t max, size_t *n_out, const char *text,
 							size_t len);
+
+/** Decode plain base64, whose padding may be there or not; as cairn_base64url_decode() otherwise. */
+CAIRN_MUST_USE enum cairn_status cairn_base64_decode(uint8_t *out, size_t max, size_t *n_out, const char *text,
+						     size_t len);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/bytes.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,20 +86,26 @@ void cairn_buf_fill(struct cairn_buf *b, uint8_t byte, size_t n)
 		memset(at, byte, n);
 }
 
-void cairn_buf_printf(struct cairn_buf *b, const char *fmt, ...)
+void cairn_buf_vprintf(struct cairn_buf *b, const char *fmt, va_list ap)
 {
-	va_list ap;
-	va_start(ap, fmt);
-	int n = vsnprintf(NULL, 0, fmt, ap);
-	va_end(ap);
+	va_list again;
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
 	/* One byte more for the terminating zero, which vsnprintf insists on; it is given back below. */
 	if (n < 0 || !buf_reserve(b, (size_t)n + 1)) {
 		if (n < 0)
 			b->status = CAIRN_E_FORMAT;
 		return;
 	}
-	va_start(ap, fmt);
 	(void)vsnprintf((char *)b->bytes + b->len, (size_t)n + 1, fmt, ap);
-	va_end(ap);
 	b->len += (size_t)n;
+}
+
+void cairn_buf_printf(struct cairn_buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	cairn_buf_vprintf(b, fmt, ap);
+	va_end(ap);
 }

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,5 +41,7 @@ void cairn_buf_fill(struct cairn_buf *b, uint8_t byte, size_t n);
 
 /** Append formatted text, without its terminating zero. */
 void cairn_buf_printf(struct cairn_buf *b, const char *fmt, ...) CAIRN_PRINTF(2, 3);
+/** Likewise, for functions that take such arguments themselves. */
+void cairn_buf_vprintf(struct cairn_buf *b, const char *fmt, va_list ap) CAIRN_PRINTF(2, 0);
 
 #endif

@@ -32,6 +32,7 @@ static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_XORB_STORED] = "xorb-stored",
 	[CAIRN_CRASH_SHARD_SPOOLED] = "shard-spooled",
 	[CAIRN_CRASH_SHARD_VERIFIED] = "shard-verified",
+	[CAIRN_CRASH_COMMIT_EDITED] = "commit-edited",
 	[CAIRN_CRASH_INDEX_BEGUN] = "index-begun",
 	[CAIRN_CRASH_INDEX_APPLIED] = "index-applied",
 	[CAIRN_CRASH_INDEX_COMMITTED] = "index-committed",
@@ -49,6 +50,7 @@ static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_PACK_MOVED] = "pack-moved",
 	[CAIRN_CRASH_PACK_BURIED] = "pack-buried",
 	[CAIRN_CRASH_PACK_ZEROED] = "pack-zeroed",
+	[CAIRN_CRASH_NOTE_WRITTEN] = "note-written",
 };
 
 const char *cairn_crash_point_file(void)

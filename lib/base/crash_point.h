@@ -30,6 +30,7 @@ enum cairn_crash_point {
 	CAIRN_CRASH_SHARD_SPOOLED,  /* the body has arrived */
 	CAIRN_CRASH_SHARD_VERIFIED, /* about to be handed to the index */
 
+	CAIRN_CRASH_COMMIT_EDITED,   /* the files of a hub's commit are written, within the transaction; it is not */
 	CAIRN_CRASH_INDEX_BEGUN,     /* the transaction is open */
 	CAIRN_CRASH_INDEX_APPLIED,   /* a write of it is applied */
 	CAIRN_CRASH_INDEX_COMMITTED, /* durable, and nobody was told */
@@ -48,7 +49,9 @@ enum cairn_crash_point {
 	CAIRN_CRASH_PACK_DURABLE, /* also the name is; all xorbs are in both places */
 	CAIRN_CRASH_PACK_MOVED,   /* a xorb has left the object folder */
 	CAIRN_CRASH_PACK_BURIED,  /* a packed object is gone, and its bytes are still there */
-	CAIRN_CRASH_PACK_ZEROED   /* also they are gone; not durably */
+	CAIRN_CRASH_PACK_ZEROED,  /* also they are gone; not durably */
+
+	CAIRN_CRASH_NOTE_WRITTEN /* a note is durable, but not under its name */
 };
 
 /**

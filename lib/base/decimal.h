@@ -1,7 +1,8 @@
-/* Decimal numbers without printf, for text that is written a million times. */
+/* Decimal numbers: without printf, for text that is written a million times; and read from text of others. */
 #ifndef CAIRN_BASE_DECIMAL_H
 #define CAIRN_BASE_DECIMAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,5 +10,8 @@ enum { CAIRN_DECIMAL_TEXT_MAX = 20 }; /* digits of UINT64_MAX */
 
 /** Write n, without a terminating zero. @param[out] out  room for CAIRN_DECIMAL_TEXT_MAX  @return the place after it */
 char *cairn_decimal_text(char *out, uint64_t n);
+
+/** Read text that is digits alone. @return false: it is empty, has others, or is more than UINT64_MAX */
+bool cairn_decimal_parse(const char *text, uint64_t *out);
 
 #endif

@@ -28,6 +28,15 @@ enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, si
 	return *out ? CAIRN_OK : CAIRN_E_FORMAT;
 }
 
+enum cairn_status cairn_json_parse_some(struct cairn_json **out, const char *text, size_t len, size_t n_max)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < len; i++)
+		n += text[i] == ',' || text[i] == '[' || text[i] == '{';
+	*out = NULL;
+	return n <= n_max ? cairn_json_parse(out, text, len) : CAIRN_E_FORMAT;
+}
+
 void cairn_json_free(struct cairn_json *value)
 {
 	json_decref((json_t *)value);

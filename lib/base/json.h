@@ -13,6 +13,11 @@ struct cairn_json;
  * @return CAIRN_OK; CAIRN_E_FORMAT also without memory
  */
 CAIRN_MUST_USE enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, size_t len);
+
+/** Likewise a text of a stranger: each value takes some hundred bytes of memory, two in the text are enough for one.
+ *  @param n_max  commas and opening brackets that it may have, those in strings counted */
+CAIRN_MUST_USE enum cairn_status cairn_json_parse_some(struct cairn_json **out, const char *text, size_t len,
+						       size_t n_max);
 void cairn_json_free(struct cairn_json *value);
 void cairn_json_freep(struct cairn_json **value);
 

@@ -29,6 +29,7 @@ struct cairn_workers {
 	struct workers_lane lanes[CAIRN_LANES];
 	struct workers_turn turns[WORKERS_TURNS];
 	size_t n_queued, queue_max;
+	const char *name;
 	uint64_t n_taken; /* pieces of work that got a thread, so far */
 	unsigned n_idle;
 	unsigned turn_running_max;
@@ -117,14 +118,22 @@ static uint64_t workers_now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+/* Wake one of the threads that have nothing to do, if there is work. Not under the lock: whoever is woken may run in
+ * this thread's place at once, and all others would wait until this one runs again. */
+static void workers_unlock_and_wake(struct cairn_workers *w)
+{
+	bool wake = w->n_queued > 0 && w->n_idle > 0;
+	pthread_mutex_unlock(&w->lock);
+	if (wake)
+		pthread_cond_signal(&w->wake);
+}
+
 static void workers_run(struct cairn_workers *w, struct cairn_work *work)
 {
 	struct workers_lane *lane = &w->lanes[work->lane];
 	struct workers_turn *turn = workers_turn(w, work->turn);
 	/* What one thread's end lets go on may be more than the one piece that this thread takes next. */
-	if (w->n_queued > 0 && w->n_idle > 0)
-		pthread_cond_signal(&w->wake);
-	pthread_mutex_unlock(&w->lock);
+	workers_unlock_and_wake(w);
 	work->queued_us = workers_now_us() - work->queued_us;
 	work->run(work);
 	pthread_mutex_lock(&w->lock);
@@ -135,6 +144,7 @@ static void workers_run(struct cairn_workers *w, struct cairn_work *work)
 static void *workers_loop(void *arg)
 {
 	struct cairn_workers *w = arg;
+	(void)pthread_setname_np(pthread_self(), w->name);
 	pthread_mutex_lock(&w->lock);
 	while (!w->closing || w->n_queued > 0) {
 		struct cairn_work *work = workers_take(w);
@@ -151,7 +161,8 @@ static void *workers_loop(void *arg)
 	return NULL;
 }
 
-enum cairn_status cairn_workers_new(struct cairn_workers **out, unsigned n_threads, unsigned n_quick, size_t queue_max)
+enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name, unsigned n_threads, unsigned n_quick,
+				    size_t queue_max)
 {
 	*out = NULL;
 	struct cairn_workers *w = calloc(1, sizeof(*w) + n_threads * sizeof(w->threads[0]));
@@ -159,6 +170,7 @@ enum cairn_status cairn_workers_new(struct cairn_workers **out, unsigned n_threa
 		return CAIRN_E_NOMEM;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);
+	w->name = name;
 	w->queue_max = queue_max;
 	w->turn_running_max = n_quick > 0 ? n_threads - 1 : n_threads;
 	w->lanes[CAIRN_LANE_QUICK].n_running_max = n_threads;
@@ -197,10 +209,9 @@ enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_wor
 		waiting->tail = &work->next;
 		turn->n_queued++;
 		w->n_queued++;
-		pthread_cond_signal(&w->wake);
 		status = CAIRN_OK;
 	}
-	pthread_mutex_unlock(&w->lock);
+	workers_unlock_and_wake(w);
 	return status;
 }
 

@@ -30,14 +30,15 @@ struct cairn_work {
 
 /**
  * One turn gets at most three quarters of the queue.
+ * @param name       of its threads, as the system shows it (top -H): up to 15 bytes, not copied
  * @param n_threads  in all
  * @param n_quick    of them, for quick work alone; below n_threads. When there are such, one turn gets all threads but
  *                   one, so that nobody waits for a thread until somebody else's work is done
  * @param queue_max  pieces of work waiting
  * @return CAIRN_OK; CAIRN_E_NOMEM threads or memory could not be had
  */
-CAIRN_MUST_USE enum cairn_status cairn_workers_new(struct cairn_workers **out, unsigned n_threads, unsigned n_quick,
-						   size_t queue_max);
+CAIRN_MUST_USE enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name, unsigned n_threads,
+						   unsigned n_quick, size_t queue_max);
 
 /** Queue work. @return CAIRN_OK; CAIRN_E_BUSY the queue is full, or its turn's part of it, or the pool is closing:
  *  run() will not be called */

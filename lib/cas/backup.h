@@ -14,15 +14,20 @@ struct cairn_backup_report {
 	uint64_t n_objects, object_bytes; /* in the file */
 	uint64_t n_total, total_bytes;    /* that are to be in it */
 	uint64_t n_kept;                  /* of the objects in the file, that an interrupted backup had left */
+	uint64_t n_earlier;               /* of all, that earlier archives of the folder have */
+	char moment[24];                  /* name of the moment in the folder, which restore takes; else empty */
 	uint64_t n_chunks, file_bytes;
 };
 
 struct cairn_backup_options {
 	const char *data_dir;
-	const char *out;         /* the file; it must not be there */
-	int zstd_level;          /* as in cairn_fold_writer_options */
-	unsigned parity;         /* likewise */
-	bool with_secret;        /* also the server's secret: then the file is one, too */
+	const char *out;    /* the file; it must not be there. Or the folder, made when it is missing */
+	bool incremental;   /* into a folder (backup_set.h): only objects that no archive there has */
+	const int *pipe_fd; /* there, from front to back, with zstd_level 0; out is what it is called. NULL: to out */
+	const char *spool;  /* of a pipe: a folder with room for a copy of the index, while it is written */
+	int zstd_level;     /* as in cairn_fold_writer_options */
+	unsigned parity;    /* likewise */
+	bool with_secret;   /* also the server's secret: then the file is one, too */
 	const char *secret_file; /* NULL: data_dir/secret */
 	uint64_t bundle_bytes;   /* of objects in a chunk; 0: as the store's size wants it */
 	/** Called after each chunk, and while one is gathered. @return false to stop (CAIRN_E_BUSY): what was written
@@ -35,7 +40,9 @@ struct cairn_backup_options {
  * Write the file: objects, then the index that names them, as it was at one moment. It grows as OUT.part and gets its
  * name when it is complete and durable; OUT.part of an interrupted backup is gone on with: its chunks are read, and
  * compared with the store. No collection removes anything meanwhile. Memory: about twice the bundle, and 32 bytes an
- * object.
+ * object. Into a folder: likewise an archive of what is new, and then one of the moment; see backup_set.h. There
+ * FOLDER/next.part is gone on with. A pipe gets the same file, but that nothing in it is compressed: its header says
+ * first where the index will be, so the length of each chunk must be known before. An interrupted one begins anew.
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  out is there already; OUT.part is of another backup, or in use; no index of Cairn
  *         CAIRN_E_MISMATCH  the index is damaged, or names an object that is not there or has another length: fsck it

@@ -5,11 +5,17 @@
 #define BACKUP_KIND    "cairn.backup" /* metadata: kind */
 #define BACKUP_VERSION 1              /* metadata: backup_version */
 
+/* Of archives in a folder (backup_set.h). */
+#define BACKUP_KIND_OBJECTS "cairn.backup.objects"
+#define BACKUP_KIND_MOMENT  "cairn.backup.moment"
+
 /* Chunks: their names begin so, and their types. */
 #define BACKUP_OBJECTS       "objects/"
 #define BACKUP_OBJECTS_CTYPE "XORB"
 #define BACKUP_INDEX         "index/"
 #define BACKUP_INDEX_CTYPE   "SQLT"
+#define BACKUP_CATALOG       "catalog"
+#define BACKUP_CATALOG_CTYPE "CTLG"
 #define BACKUP_SECRET        "secret"
 #define BACKUP_SECRET_CTYPE  "KEYS"
 

@@ -26,6 +26,7 @@ const struct cairn_cas_options CAIRN_CAS_DEFAULTS = {
 	.cache_bytes_max = UINT64_C(64) << 20,
 	.epoch_s = 7 * 24 * 3600,
 	.gc_grace_s = 14 * 24 * 3600,
+	.upload_grace_s = 2 * 24 * 3600,
 };
 
 /* So that whoever sends nothing else can send the largest upload. */
@@ -130,9 +131,25 @@ bool cairn_cas_is_remote(const struct cairn_cas *cas)
 	return cairn_index_is_remote(cas->index) || cairn_store_is_remote(cas->store);
 }
 
+static enum cairn_status cas_store_ready(struct cairn_cas *cas, struct cairn_diag *diag)
+{
+	enum cairn_status status = cairn_store_ready(cas->store, diag);
+	return status == CAIRN_OK
+		       ? status
+		       : cairn_fail(diag, status, "store.not_ready", CAIRN_NO_OFFSET,
+				    "the object store does not answer as it should: %s", cairn_status_name(status));
+}
+
+enum cairn_status cairn_cas_reload(struct cairn_cas *cas, struct cairn_diag *diag)
+{
+	return cairn_store_reload(cas->store, diag);
+}
+
 enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_cas_room(cas, 0, diag);
+	if (status == CAIRN_OK)
+		status = cas_store_ready(cas, diag);
 	if (status == CAIRN_OK)
 		status = cairn_index_upkeep(cas->index, diag);
 	if (status != CAIRN_OK)

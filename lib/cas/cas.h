@@ -55,6 +55,7 @@ struct cairn_cas_options {
 	uint32_t epoch_s;             /* how long one key lasts; answers expire at the end of the following epoch */
 	uint32_t
 		gc_grace_s; /* how long a xorb that no file needs is kept; at least two epochs, the life of an answer */
+	uint32_t upload_grace_s; /* how long a file that was uploaded to a hub's repository may stay without a path */
 	void (*noticed)(void *ctx, const struct cairn_cas_notice *notice); /* from any thread; NULL: nobody listens */
 	void *noticed_ctx;
 };
@@ -94,10 +95,13 @@ struct cairn_index *cairn_cas_index(struct cairn_cas *cas);
  * that say they are cheap, too. */
 bool cairn_cas_is_remote(const struct cairn_cas *cas);
 
-/** Can uploads be taken: index writable and its checkpoints whole, room above the reserve?
+/** Can uploads be taken: index writable and its checkpoints whole, room above the reserve, the store there?
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL, of the reserve with the numbers in diag; CAIRN_E_BUSY the index did not
- *          answer in time; CAIRN_E_NOMEM */
+ *          answer in time; CAIRN_E_NOMEM; as cairn_store_ready() */
 CAIRN_MUST_USE enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct cairn_diag *diag);
+
+/** Read the store's credentials again. @return as cairn_store_reload() */
+CAIRN_MUST_USE enum cairn_status cairn_cas_reload(struct cairn_cas *cas, struct cairn_diag *diag);
 
 /* --- xorbs -------------------------------------------------------------------------------------------------------- */
 
@@ -124,7 +128,7 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_verify(struct cairn_xorb_uplo
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
 /** Register it. done(ctx, status, was_inserted, diag) is called once, when that is durable: on the index's writer, or
  * by this call where nothing is to be written. u may be freed from there on. @return CAIRN_OK; CAIRN_E_BUSY: done will
- * not be called */
+ * not be called. Without done (NULL) the call waits, and answers the status */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_commit(
 	struct cairn_xorb_upload *u,
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag), void *ctx);
@@ -140,6 +144,23 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const str
 
 /** The longest body of a xorb's upload: the xorb, and a footer, which is not kept. */
 uint64_t cairn_cas_xorb_body_max(const struct cairn_cas *cas);
+
+/** A xorb that is made here, of chunks that were cut and hashed here: packed and written while they come. Takes 1 MiB,
+ * and 40 bytes a chunk. One thread at a time; each call may wait for the disk, so it is for workers. */
+struct cairn_xorb_making;
+
+/** @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM; CAIRN_E_BUSY over a limit of bytes under way */
+CAIRN_MUST_USE enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, const struct cairn_hash *sender,
+							 struct cairn_xorb_making **out, struct cairn_diag *diag);
+/** @param raw  as cairn_xorb_writer_add(). @return as cairn_xorb_making_begin(); CAIRN_E_LIMIT it does not fit */
+CAIRN_MUST_USE enum cairn_status cairn_xorb_making_add(struct cairn_xorb_making *m, const struct cairn_hash *chunk,
+						       const uint8_t *raw, size_t len, struct cairn_diag *diag);
+/** Store and register it; both is durable then. @param hash  of its chunks
+ *  @return as cairn_xorb_upload_store(), cairn_xorb_upload_commit() */
+CAIRN_MUST_USE enum cairn_status cairn_xorb_making_end(struct cairn_xorb_making *m, const struct cairn_hash *hash,
+						       struct cairn_diag *diag);
+/** Drop it; nothing is left behind if it was not stored. NULL is harmless. */
+void cairn_xorb_making_free(struct cairn_xorb_making *m);
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
@@ -188,5 +209,12 @@ struct cairn_answer {
 CAIRN_MUST_USE enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_who *who,
 						 const struct cairn_hash *chunk, const struct cairn_answer **out);
 void cairn_answer_unref(const struct cairn_answer *answer);
+
+/** Visit the xorbs that would be in the answer, for whoever cuts content here: the first of them has the chunk.
+ *  @param visit  answers false to end it there. list is borrowed for the time of the call
+ *  @return CAIRN_OK, also when there is none; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_cas_each_offered(
+	struct cairn_cas *cas, const struct cairn_cas_who *who, const struct cairn_hash *chunk,
+	bool (*visit)(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list), void *ctx);
 
 #endif

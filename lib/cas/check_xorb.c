@@ -6,7 +6,7 @@
 
 /* Unpack and hash a whole object, the n-th copy of it. @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_MISMATCH,
  * CAIRN_E_LIMIT: it is damaged or cannot be read, and diag says where; CAIRN_E_NOT_FOUND; CAIRN_E_IO it cannot be
- * opened; CAIRN_E_NOMEM */
+ * opened; CAIRN_E_NOMEM; CAIRN_E_BUSY the store does not answer: nothing is judged by that */
 static enum cairn_status check_read(struct check_run *run, const struct cairn_hash *hash, unsigned n_copy,
 				    struct cairn_xorb_verifier *v, struct cairn_xorb_summary *summary,
 				    struct cairn_diag *diag)
@@ -15,7 +15,7 @@ static enum cairn_status check_read(struct check_run *run, const struct cairn_ha
 	enum cairn_status status = cairn_store_get_copy(run->cas->store, hash, n_copy, &object);
 	if (status != CAIRN_OK)
 		return status;
-	status = cas_read_xorb(object, hash, v, run->block, summary, diag);
+	status = cas_read_xorb(object, hash, NULL, v, run->block, summary, diag);
 	run->report->bytes_read += cairn_store_object_bytes(object);
 	return status == CAIRN_E_IO ? CAIRN_E_FORMAT : status;
 }
@@ -90,7 +90,8 @@ static bool check_repair(struct check_run *run, const struct cairn_hash *hash, u
 	CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
 	struct cairn_xorb_summary summary = {0};
 	enum cairn_status verdict = v ? check_read(run, hash, 0, v, &summary, NULL) : CAIRN_E_NOMEM;
-	if (verdict == CAIRN_E_IO || verdict == CAIRN_E_NOMEM || cas_lose(run->cas, hash) != CAIRN_OK)
+	if ((verdict != CAIRN_OK && !cas_is_damage(verdict) && verdict != CAIRN_E_NOT_FOUND) ||
+	    cas_lose(run->cas, hash) != CAIRN_OK)
 		return false;
 	*cured = verdict == CAIRN_OK;
 	if (*cured)
@@ -108,7 +109,7 @@ static bool check_find_sound(struct check_run *run, const struct cairn_hash *has
 		enum cairn_status status = v ? check_read(run, hash, *n_before, v, &summary, NULL) : CAIRN_E_NOT_FOUND;
 		if (status == CAIRN_OK && check_same_places(list, cairn_xorb_verifier_list(v)))
 			return true;
-		if (status == CAIRN_E_NOT_FOUND)
+		if (status != CAIRN_OK && !cas_is_damage(status) && status != CAIRN_E_IO)
 			return false;
 	}
 	return false;
@@ -178,7 +179,7 @@ static enum cairn_status check_object_of(struct check_run *run, const struct cai
 	struct cairn_xorb_summary summary;
 	struct cairn_diag diag = {0};
 	status = check_read(run, &row->hash, 0, v, &summary, &diag);
-	if (status == CAIRN_E_FORMAT || status == CAIRN_E_MISMATCH || status == CAIRN_E_LIMIT) {
+	if (cas_is_damage(status)) {
 		check_damaged(run, &row->hash, list, CAIRN_CHECK_XORB_DAMAGED, diag.text);
 		return CAIRN_OK;
 	}
@@ -264,7 +265,7 @@ static enum cairn_status check_guarded_object(struct check_run *run, const struc
 	enum cairn_status verdict = check_read(run, hash, 0, v, &summary, &diag);
 	if (verdict == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK; /* removed meanwhile */
-	if (verdict == CAIRN_E_IO || verdict == CAIRN_E_NOMEM)
+	if (verdict != CAIRN_OK && !cas_is_damage(verdict))
 		return verdict;
 	if (verdict != CAIRN_OK && (check_find_bad(run, hash) || run->n_bad == CHECK_BAD_MAX))
 		return CAIRN_OK; /* of a xorb that is known as lost, which is read as far as it can be */

@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+void cairn_fetch_mac(const struct cairn_cas *cas, const void *message, size_t len,
+		     char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES])
+{
+	struct cairn_hash mac;
+	cairn_hash_mac(&mac, cas->fetch_key, message, len);
+	cairn_hex_text(out, mac.b, sizeof(mac.b));
+}
+
 static enum cairn_status fetch_mac(const struct cairn_cas *cas, const struct cairn_hash *xorb, const char *ranges,
 				   const char *expires, char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES])
 {
@@ -23,9 +31,7 @@ static enum cairn_status fetch_mac(const struct cairn_cas *cas, const struct cai
 	end = mempcpy(end, expires, expires_len);
 	*end++ = '\n';
 	end = mempcpy(end, ranges, ranges_len);
-	struct cairn_hash mac;
-	cairn_hash_mac(&mac, cas->fetch_key, message, (size_t)(end - message));
-	cairn_hex_text(out, mac.b, sizeof(mac.b));
+	cairn_fetch_mac(cas, message, (size_t)(end - message), out);
 	return CAIRN_OK;
 }
 
@@ -86,4 +92,13 @@ size_t cairn_fetch_ranges_parse(struct cairn_fetch_range *out, size_t max, const
 		if (*text != ',')
 			return 0;
 	}
+}
+
+enum cairn_status cairn_fetch_add_store_address(struct cairn_cas *cas, struct cairn_buf *out,
+						const struct cairn_plan_xorb *xorb, uint64_t first, uint64_t last,
+						uint64_t life_s)
+{
+	if (xorb->stored_bytes == 0)
+		return CAIRN_E_NOT_FOUND;
+	return cairn_store_add_address(cas->store, out, &xorb->hash, xorb->stored_bytes, first, last, life_s);
 }

@@ -4,6 +4,7 @@
 #define CAIRN_CAS_FETCH_GRANT_H
 
 #include "cas/cas.h"
+#include "cas/plan.h"
 
 enum {
 	CAIRN_FETCH_RANGES_MAX = 256,           /* in one grant */
@@ -26,6 +27,11 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_sign(const struct cairn_cas *cas, c
 						  const char *ranges, int64_t expires_unix_s,
 						  char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
 
+/** What signs it, for grants of another kind whose messages cannot be those of this one.
+ *  @param[out] out  64 hexadecimal digits and a zero */
+void cairn_fetch_mac(const struct cairn_cas *cas, const void *message, size_t len,
+		     char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
+
 /**
  * Check a grant. Any change to any part of it shows.
  * @return CAIRN_OK; CAIRN_E_DENIED with rule "fetch.signature" or "fetch.expired"
@@ -39,5 +45,15 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check(const struct cairn_cas *cas, 
  * @return how many; 0: malformed, empty, descending, or more than max
  */
 size_t cairn_fetch_ranges_parse(struct cairn_fetch_range *out, size_t max, const char *text);
+
+/**
+ * Append the address of bytes first to last of a planned xorb in the store itself, which is a grant of its own
+ * (cairn_store_add_address()). For workers.
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND it has to be fetched here, where it is looked after: the row vouches for no such
+ *         object, or there is none; else as cairn_store_add_address()
+ */
+CAIRN_MUST_USE enum cairn_status cairn_fetch_add_store_address(struct cairn_cas *cas, struct cairn_buf *out,
+							       const struct cairn_plan_xorb *xorb, uint64_t first,
+							       uint64_t last, uint64_t life_s);
 
 #endif

@@ -44,6 +44,7 @@ static void file_visit(void *ctx, const struct cairn_index_owned *row)
 				       .size_bytes = row->size_bytes,
 				       .at_unix_s = row->at_unix_s,
 				       .owner = row->owner,
+				       .shown = row->shown ? row->shown : row->owner,
 				       .has_sha256 = row->has_sha256};
 	memcpy(file.sha256, row->sha256, sizeof(file.sha256));
 	walk->visit(walk->ctx, &file);

@@ -14,7 +14,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_file(struct cairn_cas *cas, const str
 						const struct cairn_hash *hash, struct cairn_cas_file *out);
 
 /** The file of which an uploader said that it has this SHA-256: the word of the viewer's repository counts, else the
- *  operator's, and nobody else's. @param sha256  plain byte order  @return likewise */
+ *  operator's (not for a repository of the hub), and nobody else's. @param sha256  plain byte order  @return likewise
+ */
 CAIRN_MUST_USE enum cairn_status cairn_cas_file_by_sha256(struct cairn_cas *cas, const struct cairn_cas_who *who,
 							  const uint8_t sha256[static 32], struct cairn_cas_file *out);
 
@@ -26,6 +27,7 @@ struct cairn_cas_owned {
 	uint64_t size_bytes;
 	int64_t at_unix_s; /* when the file came first, whosever it was */
 	const char *owner; /* "" is the operator */
+	const char *shown; /* the same; of a repository of the hub, in a list of all: "models/ann/cats" */
 	bool has_sha256;
 	uint8_t sha256[32]; /* the owner's word, plain byte order */
 };

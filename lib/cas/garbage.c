@@ -112,7 +112,7 @@ static void gc_run_lane(struct cairn_work *work)
 		/* An object that cannot be removed now is found by fsck; the rest must not wait for it. */
 		enum cairn_status status = gc_remove_object(lane, &lane->swept[i]);
 		if (status != CAIRN_OK)
-			lane->status = status;
+			lane->status = status == CAIRN_E_BUSY ? CAIRN_E_IO : status; /* not that one runs already */
 	}
 }
 
@@ -120,7 +120,7 @@ static enum cairn_status gc_remove_objects(struct collection *c, uint32_t n)
 {
 	struct gc_lane lanes[GC_LANES];
 	struct cairn_workers *workers;
-	enum cairn_status status = cairn_workers_new(&workers, GC_LANES, 0, (size_t)GC_LANES * 2);
+	enum cairn_status status = cairn_workers_new(&workers, "sweep", GC_LANES, 0, (size_t)GC_LANES * 2);
 	if (status != CAIRN_OK)
 		return status;
 	for (uint32_t i = 0; i < GC_LANES; i++) {
@@ -209,10 +209,10 @@ static enum cairn_status gc_settle_doubts(struct collection *c)
 	return gc_refuse(c, "the table reference is not what the terms of the files say");
 }
 
-/* What deleted repositories of the hub had is nobody's. */
+/* What nobody can reach of the hub's repositories is nobody's. */
 static enum cairn_status gc_sweep_repos(struct collection *c)
 {
-	struct cairn_index_sweep_repos sweep = {.more = true};
+	struct cairn_index_sweep_repos sweep = {.grace_s = c->cas->options.upload_grace_s, .more = true};
 	enum cairn_status status = CAIRN_OK;
 	while (status == CAIRN_OK && sweep.more && !gc_stops(c))
 		status = cairn_index_sweep_repos(c->cas->index, &sweep);

@@ -5,14 +5,17 @@
 #include "cas/answer_cache.h"
 #include "cas/budget.h"
 #include "cas/cas.h"
-#include "cas/hash_guard.h"
 #include "cas/proved_lists.h"
+#include "hash/hash_guard.h"
+#include "store/pack.h"
 
 #include <stdatomic.h>
 
 enum {
-	CAS_PROVED_MAX = 1 << 18,                  /* 2 MiB, for what stands in 128 GiB of objects */
-	CAS_PROVED_LISTS_BYTES = 16 * 1024 * 1024, /* 50 lists of the greatest length; 400 of usual ones: 25 GB */
+	CAS_COPIES_MAX = CAIRN_STORE_PACKS_MAX + 1, /* of a xorb: in the object folder, and in each pack */
+	CAS_PROVED_MAX = 1 << 18,                   /* 2 MiB, for what stands in 128 GiB of objects */
+	CAS_KEYS_USED = 256,                        /* places for API keys whose use was written down lately */
+	CAS_PROVED_LISTS_BYTES = 16 * 1024 * 1024,  /* 50 lists of the greatest length; 400 of usual ones: 25 GB */
 };
 
 /** Members are set at opening and then only read, but for the atomics and what guards itself. */
@@ -27,12 +30,25 @@ struct cairn_cas {
 	struct cairn_guards guards; /* over the object and the row of a xorb together */
 	_Atomic uint64_t *proved;   /* CAS_PROVED_MAX words: prove.c */
 	struct cas_proved_lists *proved_lists;
-	_Atomic bool collecting;    /* one collection at a time */
-	struct cairn_budget budget; /* of bodies and long answers under way */
+	_Atomic int64_t keys_used[CAS_KEYS_USED]; /* the hour and the key that were written last: keys.c */
+	_Atomic bool collecting;                  /* one collection at a time */
+	struct cairn_budget budget;               /* of bodies and long answers under way */
 	_Atomic uint64_t chunks_verified;
 	_Atomic uint64_t xorbs_stored, xorb_bytes_stored;
 	_Atomic uint64_t objects_damaged, xorbs_lost, xorbs_found;
 };
+
+/** Tell whoever listens what was found out, and count it. @param diag  of damage: what is wrong; NULL: nothing to say
+ */
+void cas_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
+	      const struct cairn_diag *diag);
+
+/** Say that of a store which answered CAIRN_E_BUSY, where nothing is said so far. @return that */
+static inline enum cairn_status cas_store_is_silent(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_BUSY, "store.silent", CAIRN_NO_OFFSET,
+			  "the object store does not answer; try again in a few seconds");
+}
 
 /** What the index answered to a look at a xorb or a file: its own damage would be taken for that of the object. */
 static inline enum cairn_status cas_index_status(enum cairn_status status)
@@ -47,6 +63,16 @@ static inline enum cairn_status cas_index_status(enum cairn_status status)
  */
 CAIRN_MUST_USE enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash,
 					       struct cairn_index_xorb *row, bool *stored);
+
+/**
+ * An upload of a xorb whose bytes are written already, and were made here: it goes on with cairn_xorb_upload_store().
+ * @param list  borrowed until it is freed
+ * @param put   taken over
+ * @return NULL without memory
+ */
+struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const struct cairn_hash *hash,
+						  const struct cairn_chunk_list *list, uint64_t bytes,
+						  struct cairn_store_put *put);
 
 /** Is there an object of this length? @return CAIRN_OK with *there set; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes,

@@ -1,14 +1,17 @@
 #include "cas/keys.h"
 
+#include "base/clock.h"
 #include "cas/internal.h"
 #include "cas/repo.h"
 #include "index/operate.h"
 #include "token/token.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char PREFIX[] = "hf_cairn_";
+enum { KEY_USED_EVERY_S = 3600 };
 enum { HUB_BYTES = 3 }; /* of the prefix: clients want it, keys are good without */
 
 _Static_assert((int)CAIRN_KEY_NAME_MAX == (int)CAIRN_INDEX_SCOPE_TEXT_MAX, "what the index keeps of a name");
@@ -91,6 +94,7 @@ enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_k
 	add.name = key->name;
 	add.repo = repo;
 	add.scopes = key->scopes;
+	add.expires_unix_s = key->expires_unix_s;
 	status = cairn_index_add_key(cas->index, &add);
 	*id = add.id;
 	return status;
@@ -118,6 +122,8 @@ static void key_visit(void *ctx, const struct cairn_index_key *row)
 		.repo = row->repo,
 		.scopes = row->scopes,
 		.created_unix_s = row->created_unix_s,
+		.expires_unix_s = row->expires_unix_s,
+		.used_unix_s = row->used_unix_s,
 		.revoked = row->revoked_unix_s != 0,
 		.account = row->account_name,
 	};
@@ -148,14 +154,49 @@ unsigned cairn_key_allows(const char *words)
 	return scopes;
 }
 
+static void key_use_written(struct cairn_index_write *write)
+{
+	free(write);
+}
+
+/* Keys that share a place of the table are written down more often. What cannot be written now is no reason to refuse
+ * the key: it is an hour later then. */
+static void key_note_use(struct cairn_cas *cas, const struct cairn_index_key *key, int64_t now_unix_s)
+{
+	_Atomic int64_t *noted = &cas->keys_used[(uint64_t)key->id % CAS_KEYS_USED];
+	int64_t mine = (now_unix_s / KEY_USED_EVERY_S) << 20 | (key->id & 0xfffff);
+	bool told = now_unix_s >= key->used_unix_s && now_unix_s - key->used_unix_s < KEY_USED_EVERY_S;
+	if (told || atomic_exchange(noted, mine) == mine)
+		return;
+	struct cairn_index_use_key *use = calloc(1, sizeof(*use));
+	if (!use)
+		return;
+	*use = (struct cairn_index_use_key){.write.done = key_use_written, .id = key->id, .used_unix_s = now_unix_s};
+	if (cairn_index_use_key(cas->index, use) != CAIRN_OK)
+		free(use);
+}
+
+enum cairn_status cairn_cas_use_key(struct cairn_cas *cas, const uint8_t digest[static 32], struct cairn_index_key *out,
+				    struct cairn_diag *diag)
+{
+	int64_t now_unix_s = cairn_clock_unix_s();
+	enum cairn_status status = cairn_index_key(cas->index, digest, out);
+	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && out->revoked_unix_s != 0))
+		return cairn_fail(diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+				  "this API key is not known here, or was revoked; make one with cairn key");
+	if (status == CAIRN_OK && out->expires_unix_s != 0 && now_unix_s >= out->expires_unix_s)
+		return cairn_fail(diag, CAIRN_E_DENIED, "key.expired", CAIRN_NO_OFFSET,
+				  "this API key has expired; make another with cairn key");
+	if (status == CAIRN_OK)
+		key_note_use(cas, out, now_unix_s);
+	return status;
+}
+
 enum cairn_status cairn_cas_check_key(struct cairn_cas *cas, const uint8_t digest[static 32], unsigned scopes,
 				      const char *repo, struct cairn_key_holder *out, struct cairn_diag *diag)
 {
 	struct cairn_index_key key;
-	enum cairn_status status = cairn_index_key(cas->index, digest, &key);
-	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && key.revoked_unix_s != 0))
-		return cairn_fail(diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
-				  "this API key is not known here, or was revoked; make one with cairn key");
+	enum cairn_status status = cairn_cas_use_key(cas, digest, &key, diag);
 	if (status != CAIRN_OK)
 		return status;
 	if (key.account != 0)
@@ -180,6 +221,6 @@ enum cairn_status cairn_cas_check_key_id(struct cairn_cas *cas, int64_t id, stru
 				  "whether the token's API key is good could not be found out; try again later");
 	return good ? CAIRN_OK
 		    : cairn_fail(diag, CAIRN_E_DENIED, "token.revoked", CAIRN_NO_OFFSET,
-				 "the API key that this token was got with was revoked, or is not known here; get a "
-				 "token with another");
+				 "the API key that this token was got with was revoked, has expired, or is not known "
+				 "here; get a token with another");
 }

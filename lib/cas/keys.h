@@ -20,6 +20,8 @@ struct cairn_key {
 	const char *repo;   /* full name of the repository it is for; empty: any */
 	const char *scopes; /* what it allows: of the words read, write, admin, with blanks between them */
 	int64_t created_unix_s;
+	int64_t expires_unix_s; /* from then on it is refused; 0: never */
+	int64_t used_unix_s;    /* when it was last used, to about an hour; 0: not known */
 	bool revoked;
 	const char *account; /* name of whose it is; empty: the operator's */
 };
@@ -27,7 +29,8 @@ struct cairn_key {
 /**
  * Make a new random key. It begins with "hf_", since @huggingface/hub sends no other (its checkCredentials.ts). Waits
  * for the index's writer.
- * @param key  name, not empty; repo, also without its type; scopes, at least one; account. The rest is not looked at
+ * @param key  name, not empty; repo, also without its type; scopes, at least one; account; expires_unix_s. The rest is
+ *             not looked at
  * @param[out] repo  its full name
  * @param[out] text  the key itself, which is kept nowhere
  * @return CAIRN_OK; CAIRN_E_USAGE one of those is wrong or too long; CAIRN_E_NOT_FOUND no such account; CAIRN_E_BUSY;
@@ -58,6 +61,17 @@ unsigned cairn_key_scopes(const char *words);
 /** The same with those that they imply: admin both others, write read. */
 unsigned cairn_key_allows(const char *words);
 
+struct cairn_index_key;
+
+/**
+ * The key with this digest, if it may be used. That it was is written down, at most once an hour, and nobody waits for
+ * it.
+ * @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (key.unknown), or its time is over (key.expired); CAIRN_E_IO;
+ *         CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_use_key(struct cairn_cas *cas, const uint8_t digest[static 32],
+						   struct cairn_index_key *out, struct cairn_diag *diag);
+
 /** Who holds a key. */
 struct cairn_key_holder {
 	int64_t id;
@@ -69,7 +83,7 @@ struct cairn_key_holder {
  * admin both.
  * @param scopes  of enum cairn_token_scope
  * @param repo    full name
- * @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (key.unknown); CAIRN_E_CONFLICT it allows less (key.scope), or is
+ * @return CAIRN_OK; CAIRN_E_DENIED as cairn_cas_use_key(); CAIRN_E_CONFLICT it allows less (key.scope), or is
  *         for another repository (key.repo); CAIRN_E_NOT_FOUND it is an account's, which has the hub's repositories
  *         only (repo.unknown); CAIRN_E_IO; CAIRN_E_NOMEM
  */
@@ -78,7 +92,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_check_key(struct cairn_cas *cas, cons
 						     struct cairn_diag *diag);
 
 /** Is the key of this number still good, so that a token which was got with it is? Cheap; any thread.
- *  @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (token.revoked); CAIRN_E_IO, CAIRN_E_NOMEM (token.api_key) */
+ *  @return CAIRN_OK; CAIRN_E_DENIED unknown, revoked or expired (token.revoked); CAIRN_E_IO, CAIRN_E_NOMEM
+ * (token.api_key) */
 CAIRN_MUST_USE enum cairn_status cairn_cas_check_key_id(struct cairn_cas *cas, int64_t id, struct cairn_diag *diag);
 
 #endif

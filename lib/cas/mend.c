@@ -4,13 +4,8 @@
 #include "cas/internal.h"
 #include "cas/prove.h"
 #include "cas/stored.h"
-#include "store/pack.h"
 
 #include <stdlib.h>
-
-enum {
-	MEND_COPIES_MAX = CAIRN_STORE_PACKS_MAX + 1, /* the object folder, and each pack */
-};
 
 struct mend {
 	struct cairn_cas *cas;
@@ -28,8 +23,8 @@ static void mend_fini(struct mend *m)
 	cairn_xorb_verifier_free(m->verifier);
 }
 
-static void mend_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
-		      const struct cairn_diag *diag)
+void cas_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const struct cairn_hash *xorb,
+	      const struct cairn_diag *diag)
 {
 	struct cairn_cas_notice notice = {.kind = kind, .xorb = *xorb};
 	if (diag) {
@@ -52,7 +47,7 @@ enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb)
 	if (status != CAIRN_OK)
 		return status;
 	cairn_answer_cache_clear(cas->cache);
-	mend_tell(cas, CAIRN_CAS_XORB_LOST, xorb, NULL);
+	cas_tell(cas, CAIRN_CAS_XORB_LOST, xorb, NULL);
 	return CAIRN_OK;
 }
 
@@ -61,9 +56,9 @@ enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_has
 	uint64_t first_bytes;
 	enum cairn_status status = cairn_store_stat(cas->store, hash, &first_bytes);
 	*there = status == CAIRN_OK && first_bytes == bytes;
-	if (status == CAIRN_E_NOT_FOUND)
-		return CAIRN_OK;
-	for (unsigned n = 1; !*there && n < MEND_COPIES_MAX; n++) {
+	if (status == CAIRN_E_NOT_FOUND || status == CAIRN_E_BUSY)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	for (unsigned n = 1; !*there && n < CAS_COPIES_MAX; n++) {
 		CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
 		enum cairn_status opened = cairn_store_get_copy(cas->store, hash, n, &copy);
 		if (opened == CAIRN_E_NOT_FOUND)
@@ -75,7 +70,7 @@ enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_has
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
-/* Unpack and hash all of a copy. @return CAIRN_OK; CAIRN_E_DAMAGED; CAIRN_E_IO; CAIRN_E_NOMEM */
+/* Unpack and hash all of a copy. @return CAIRN_OK; CAIRN_E_DAMAGED; else as cas_read_xorb() */
 static enum cairn_status mend_try(struct mend *m, struct cairn_store_object *copy)
 {
 	struct cairn_diag why = {0};
@@ -87,22 +82,23 @@ static enum cairn_status mend_try(struct mend *m, struct cairn_store_object *cop
 	uint8_t *block = malloc(CAS_BLOCK_BYTES);
 	enum cairn_status status = CAIRN_E_NOMEM;
 	if (m->verifier && block)
-		status = cas_read_xorb(copy, m->xorb, m->verifier, block, &summary, &why);
+		status = cas_read_xorb(copy, m->xorb, NULL, m->verifier, block, &summary, &why);
 	free(block);
 	m->stored_bytes = summary.chunk_data_bytes;
 	if (status == CAIRN_OK)
 		cas_mark_proved(m->cas, m->xorb, copy);
-	if (status == CAIRN_OK || status == CAIRN_E_IO || status == CAIRN_E_NOMEM)
+	if (!cas_is_damage(status))
 		return status;
 	if (cas_mark_damaged(m->cas, m->xorb, copy))
-		mend_tell(m->cas, CAIRN_CAS_OBJECT_DAMAGED, m->xorb, &why);
+		cas_tell(m->cas, CAIRN_CAS_OBJECT_DAMAGED, m->xorb, &why);
 	return CAIRN_E_DAMAGED;
 }
 
-/* @return CAIRN_OK one is sound; CAIRN_E_DAMAGED none is; CAIRN_E_IO the same, but one cannot be read; CAIRN_E_NOMEM */
+/* @return CAIRN_OK one is sound; CAIRN_E_DAMAGED none is; CAIRN_E_IO the same, but one cannot be read; CAIRN_E_NOMEM;
+ *         CAIRN_E_BUSY nothing can be said now */
 static enum cairn_status mend_find(struct mend *m)
 {
-	for (unsigned n = 0; n < MEND_COPIES_MAX; n++) {
+	for (unsigned n = 0; n < CAS_COPIES_MAX; n++) {
 		CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
 		enum cairn_status status = cairn_store_get_copy(m->cas->store, m->xorb, n, &copy);
 		if (status == CAIRN_E_NOT_FOUND)
@@ -110,7 +106,7 @@ static enum cairn_status mend_find(struct mend *m)
 		if (status == CAIRN_OK)
 			status = mend_try(m, copy);
 		m->copy = n;
-		if (status == CAIRN_OK || status == CAIRN_E_NOMEM)
+		if (status == CAIRN_OK || status == CAIRN_E_NOMEM || status == CAIRN_E_BUSY)
 			return status;
 		m->damaged = m->damaged || status == CAIRN_E_DAMAGED;
 		m->unreadable = m->unreadable || status != CAIRN_E_DAMAGED;
@@ -160,7 +156,7 @@ static enum cairn_status mend_adopt(struct mend *m)
 	if (status == CAIRN_OK)
 		status = cairn_index_put_xorb(m->cas->index, &put);
 	if (status == CAIRN_OK)
-		mend_tell(m->cas, CAIRN_CAS_XORB_FOUND, m->xorb, NULL);
+		cas_tell(m->cas, CAIRN_CAS_XORB_FOUND, m->xorb, NULL);
 	return status;
 }
 
@@ -173,7 +169,7 @@ static enum cairn_status mend_guarded(struct mend *m)
 	status = mend_find(m);
 	if (status == CAIRN_OK)
 		return mend_row_describes(m) ? CAIRN_OK : mend_adopt(m);
-	if (status == CAIRN_E_NOMEM)
+	if (status == CAIRN_E_NOMEM || status == CAIRN_E_BUSY)
 		return status;
 	if (status == CAIRN_E_DAMAGED && m->row.stored_bytes > 0) {
 		enum cairn_status lost = cas_lose(m->cas, m->xorb);

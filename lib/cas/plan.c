@@ -229,7 +229,12 @@ static enum cairn_status plan_add_xorb(void *ctx, const struct cairn_index_spans
 		if (!plan_range(b, order[i], places, &ranges[i]))
 			return CAIRN_E_CONFLICT;
 	uint32_t n_ranges = plan_merge(ranges, n);
-	*xorb = (struct cairn_plan_xorb){.hash = places->xorb, .first_range = plan->n_ranges, .n_ranges = n_ranges};
+	*xorb = (struct cairn_plan_xorb){
+		.hash = places->xorb,
+		.first_range = plan->n_ranges,
+		.n_ranges = n_ranges,
+		.stored_bytes = places->stored_bytes,
+	};
 	plan->n_ranges += n_ranges;
 	b->n_done++;
 	return CAIRN_OK;

@@ -186,13 +186,14 @@ enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 					    void *ctx)
 {
 	if (u->known) {
-		done(ctx, CAIRN_OK, false, NULL);
+		if (done)
+			done(ctx, CAIRN_OK, false, NULL);
 		return CAIRN_OK;
 	}
 	u->done = done;
 	u->done_ctx = ctx;
 	u->put = (struct cairn_index_put_shard){
-		.write.done = shard_upload_written,
+		.write.done = done ? shard_upload_written : NULL,
 		.body = u->body,
 		.body_bytes = u->len,
 		.scope = u->scope,

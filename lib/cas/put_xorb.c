@@ -22,6 +22,7 @@ struct cairn_xorb_upload {
 	struct cairn_use use;        /* of one that is not known */
 	bool known;                  /* stored already */
 	struct cairn_xorb_summary summary;
+	const struct cairn_chunk_list *list; /* of one that was made here; NULL: the verifier has it. Borrowed */
 	struct cairn_index_put_xorb put_row;
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag);
 	void *done_ctx;
@@ -98,6 +99,23 @@ enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct ca
 	}
 	*out = u;
 	return CAIRN_OK;
+}
+
+struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const struct cairn_hash *hash,
+						  const struct cairn_chunk_list *list, uint64_t bytes,
+						  struct cairn_store_put *put)
+{
+	struct cairn_xorb_upload *u = calloc(1, sizeof(*u));
+	if (!u) {
+		cairn_store_put_abort(put);
+		return NULL;
+	}
+	u->cas = cas;
+	u->hash = *hash;
+	u->list = list;
+	u->put = put;
+	u->summary.chunk_data_bytes = bytes;
+	return u;
 }
 
 /* Verify and write what the window holds. */
@@ -223,7 +241,7 @@ enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct ca
 	enum cairn_status status = xorb_upload_settle(u, diag);
 	if (status != CAIRN_OK)
 		xorb_upload_let_go(u);
-	return status;
+	return status == CAIRN_E_BUSY ? cas_store_is_silent(diag) : status;
 }
 
 static void xorb_upload_written(struct cairn_index_write *write)
@@ -241,19 +259,20 @@ enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
 {
 	if (u->known) {
 		xorb_upload_let_go(u);
-		done(ctx, CAIRN_OK, false, NULL);
+		if (done)
+			done(ctx, CAIRN_OK, false, NULL);
 		return CAIRN_OK;
 	}
 	u->done = done;
 	u->done_ctx = ctx;
 	u->put_row = (struct cairn_index_put_xorb){
-		.write.done = xorb_upload_written,
+		.write.done = done ? xorb_upload_written : NULL,
 		.hash = u->hash,
-		.list = cairn_xorb_verifier_list(u->verifier),
+		.list = u->list ? u->list : cairn_xorb_verifier_list(u->verifier),
 		.stored_bytes = u->summary.chunk_data_bytes,
 	};
 	enum cairn_status status = cairn_index_put_xorb(u->cas->index, &u->put_row);
-	if (status != CAIRN_OK)
+	if (status != CAIRN_OK || !done)
 		xorb_upload_let_go(u);
 	return status;
 }

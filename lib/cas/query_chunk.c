@@ -109,6 +109,30 @@ static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, 
 	return status;
 }
 
+struct offered {
+	struct cairn_cas *cas;
+	bool (*visit)(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list);
+	void *ctx;
+};
+
+static bool offered_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
+{
+	struct offered *o = ctx;
+	return answer_may_offer(o->cas, &x->xorb.hash, x->xorb.stored_bytes) &&
+	       o->visit(o->ctx, &x->xorb.hash, x->list);
+}
+
+enum cairn_status cairn_cas_each_offered(
+	struct cairn_cas *cas, const struct cairn_cas_who *who, const struct cairn_hash *chunk,
+	bool (*visit)(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list), void *ctx)
+{
+	struct offered o = {.cas = cas, .visit = visit, .ctx = ctx};
+	if (!cairn_index_may_dedupe(cas->index, who->scope, chunk))
+		return CAIRN_OK;
+	enum cairn_status status = cairn_index_dedupe(cas->index, who->scope, chunk, offered_visit, &o);
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
 /* Objects may have been taken away since the answer was built, and an offer of one that is not there keeps clients from
  * sending it: looking for each costs less than sending the answer. */
 static bool answer_is_good(struct cairn_cas *cas, const struct cairn_answer *answer)

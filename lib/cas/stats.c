@@ -21,6 +21,7 @@ void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
 	cas_proved_lists_stats(cas->proved_lists, out);
 	cairn_index_stats(cas->index, &out->index);
 	cairn_store_room(cas->store, &out->room);
+	out->has_traffic = cairn_store_traffic(cas->store, &out->traffic);
 }
 
 enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct cairn_cas_totals *out)

@@ -15,6 +15,8 @@ struct cairn_cas_stats {
 	uint64_t objects_damaged, xorbs_lost, xorbs_found; /* noticed since opening */
 	struct cairn_index_stats index;
 	struct cairn_store_room room; /* where objects are kept */
+	bool has_traffic;             /* that is a service */
+	struct cairn_store_traffic traffic;
 };
 void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out);
 

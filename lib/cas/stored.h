@@ -7,6 +7,16 @@
 #include "xorb/codec.h"
 #include "xorb/verifier.h"
 
+#include <stdbool.h>
+
+/** Do the bytes themselves say that they are not what they should be? Whatever else a reader answers is no judgement:
+ * the disk or another machine has not given them. */
+static inline bool cas_is_damage(enum cairn_status status)
+{
+	return status == CAIRN_E_FORMAT || status == CAIRN_E_MISMATCH || status == CAIRN_E_LIMIT ||
+	       status == CAIRN_E_DAMAGED;
+}
+
 /* What a reader needs of memory. A chunk fits in, however it was compressed: no compression doubles it. */
 enum { CAS_BLOCK_BYTES = 2 * CAIRN_CHUNK_BYTES_MAX };
 
@@ -21,21 +31,32 @@ static inline uint64_t cas_chunk_begin(const struct cairn_chunk_list *list, uint
  * @param list   what the chunk has to be
  * @param block  CAS_BLOCK_BYTES, scratch
  * @param[out] raw  its list->spans[i].unpacked_bytes, borrowed from the codec or from block; may be NULL
- * @return CAIRN_OK; CAIRN_E_DAMAGED it is not what the list says; CAIRN_E_IO the disk cannot read it; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_DAMAGED it is not what the list says; CAIRN_E_IO the disk cannot read it; CAIRN_E_NOMEM;
+ *         CAIRN_E_BUSY, CAIRN_E_NOT_FOUND as cairn_store_object_read()
  */
 CAIRN_MUST_USE enum cairn_status cas_read_chunk(struct cairn_store_object *object, struct cairn_codec *codec,
 						const struct cairn_chunk_list *list, uint32_t i, uint8_t *block,
 						const uint8_t **raw);
 
+/** How fast a long reading goes on. Zeroed: as fast as it can. */
+struct cas_pace {
+	/** Called after each block of so many bytes was read; may wait. @return false to stop (CAIRN_E_BUSY) */
+	bool (*go_on)(void *ctx, size_t bytes);
+	void *ctx;
+};
+
 /**
  * Read a whole object, unpack and hash all of it.
+ * @param pace      NULL: as fast as it can
  * @param block     CAS_BLOCK_BYTES, scratch
  * @param verifier  new; has the chunk list afterwards
- * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_MISMATCH, CAIRN_E_LIMIT it is damaged, and diag says where; CAIRN_E_IO the
- *         disk cannot read it (object.unreadable); CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_BUSY stopped, and diag says nothing; CAIRN_E_FORMAT, CAIRN_E_MISMATCH, CAIRN_E_LIMIT it is
+ *         damaged, and diag says where; CAIRN_E_IO the disk cannot read it (object.unreadable); CAIRN_E_NOMEM;
+ *         CAIRN_E_BUSY (store.silent), CAIRN_E_NOT_FOUND as cairn_store_object_read()
  */
 CAIRN_MUST_USE enum cairn_status cas_read_xorb(struct cairn_store_object *object, const struct cairn_hash *xorb,
-					       struct cairn_xorb_verifier *verifier, uint8_t *block,
-					       struct cairn_xorb_summary *summary, struct cairn_diag *diag);
+					       const struct cas_pace *pace, struct cairn_xorb_verifier *verifier,
+					       uint8_t *block, struct cairn_xorb_summary *summary,
+					       struct cairn_diag *diag);
 
 #endif

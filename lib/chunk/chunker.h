@@ -1,5 +1,5 @@
-/* Content-defined chunking as the stock clients do it: GearHash over the last 64 bytes. For our own command; a server
- * never cuts content, and must not check where others cut it (the JavaScript client differs). */
+/* Content-defined chunking as the stock clients do it: GearHash over the last 64 bytes. Of what clients
+ * send as xorbs a server must not check where it was cut (the JavaScript client differs). */
 #ifndef CAIRN_CHUNK_CHUNKER_H
 #define CAIRN_CHUNK_CHUNKER_H
 

@@ -2,6 +2,7 @@
 
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "data_dir/elsewhere.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,17 +97,36 @@ static enum cairn_status data_dir_load_secret(struct cairn_data_dir *d, const ch
 	return status;
 }
 
-enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char *path, bool beside,
-					    struct cairn_diag *diag)
+static enum cairn_status data_dir_open_files(struct cairn_store **out, const char *path, bool beside,
+					     struct cairn_diag *diag)
 {
 	const struct cairn_store_options options = {.beside = beside};
 	char url[CAIRN_DATA_DIR_URL_BYTES];
-	*out = NULL;
 	enum cairn_status status = data_dir_url(url, "files:", path, diag);
 	return status == CAIRN_OK ? cairn_store_open(out, url, &options, diag) : status;
 }
 
-/* Where bodies wait on their way in; a store of files has made it already. */
+static enum cairn_status data_dir_refuse_elsewhere(const char *path, const struct elsewhere *e, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.store", CAIRN_NO_OFFSET,
+			  "the objects of the data folder %s are in %s: give that as the store", path, e->url);
+}
+
+enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char *path, bool beside,
+					    struct cairn_diag *diag)
+{
+	struct elsewhere e;
+	*out = NULL;
+	enum cairn_status status = elsewhere_read(&e, path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (!e.url[0])
+		return data_dir_open_files(out, path, beside, diag);
+	return beside ? cairn_store_open(out, e.url, &(struct cairn_store_options){.beside = true}, diag)
+		      : data_dir_refuse_elsewhere(path, &e, diag);
+}
+
+/* Where bodies wait on their way in. */
 static enum cairn_status data_dir_make_tmp(const struct cairn_data_dir *d, struct cairn_diag *diag)
 {
 	char tmp[DATA_DIR_PATH_BYTES];
@@ -123,14 +143,18 @@ static enum cairn_status data_dir_is_an_object(void *ctx, const struct cairn_has
 	return CAIRN_E_CONFLICT;
 }
 
+static bool data_dir_has_index(const struct cairn_data_dir *d)
+{
+	char index[DATA_DIR_PATH_BYTES];
+	return data_dir_name(index, d->path, "index.sqlite", NULL) == CAIRN_OK && access(index, F_OK) == 0;
+}
+
 /* A new index would know of no file, and a collection would remove what nobody needs then. */
 static enum cairn_status data_dir_refuse_lost_index(const struct cairn_data_dir *d, struct cairn_diag *diag)
 {
-	char index[DATA_DIR_PATH_BYTES];
-	enum cairn_status status = data_dir_name(index, d->path, "index.sqlite", diag);
-	if (status != CAIRN_OK || access(index, F_OK) == 0)
-		return status;
-	status = cairn_store_each(d->store, data_dir_is_an_object, NULL);
+	if (data_dir_has_index(d))
+		return CAIRN_OK;
+	enum cairn_status status = cairn_store_each(d->store, data_dir_is_an_object, NULL);
 	if (status == CAIRN_OK)
 		return CAIRN_OK;
 	if (status != CAIRN_E_CONFLICT)
@@ -147,6 +171,66 @@ enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BY
 					   struct cairn_diag *diag)
 {
 	return data_dir_url(out, "sqlite:", path, diag);
+}
+
+/* The one of the options, which the folder gets with its first start, and then keeps; its URL alone may change. */
+static enum cairn_status data_dir_find_elsewhere(const struct cairn_data_dir *d, const char *given, struct elsewhere *e,
+						 struct cairn_diag *diag)
+{
+	if (e->url[0])
+		return given ? elsewhere_move(e, given, diag) : CAIRN_OK;
+	if (data_dir_has_index(d))
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.store", CAIRN_NO_OFFSET,
+				  "the objects of the data folder %s are files of it, and stay so: begin a new folder "
+				  "for a store elsewhere",
+				  d->path);
+	enum cairn_status status = elsewhere_new(e, given, diag);
+	return status == CAIRN_OK ? elsewhere_write(e, d->path, diag) : status;
+}
+
+static enum cairn_status data_dir_open_elsewhere(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
+						 struct elsewhere *e, struct cairn_diag *diag)
+{
+	char tmp[DATA_DIR_PATH_BYTES];
+	struct elsewhere before = *e;
+	enum cairn_status status = data_dir_name(tmp, d->path, "tmp", diag);
+	if (status == CAIRN_OK)
+		status = data_dir_find_elsewhere(d, options->store, e, diag);
+	if (status != CAIRN_OK)
+		return status;
+	const struct cairn_store_options store = {
+		.scratch = tmp,
+		.owner = e->owner,
+		.is_new = !data_dir_has_index(d),
+		.credentials = options->credentials,
+	};
+	status = cairn_store_open(&d->store, e->url, &store, diag);
+	/* Else the store may have taken this folder's name, or do so later: the next start goes on with the same. */
+	bool refused = status == CAIRN_E_CONFLICT || status == CAIRN_E_USAGE;
+	if (refused && !before.url[0])
+		elsewhere_remove(d->path);
+	if (status == CAIRN_OK && before.url[0] && strcmp(before.url, e->url) != 0)
+		status = elsewhere_write(e, d->path, diag);
+	return status;
+}
+
+static enum cairn_status data_dir_open_store(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
+					     struct cairn_diag *diag)
+{
+	struct elsewhere e;
+	uint16_t port = 0;
+	bool files = !options->store || strcmp(options->store, "files:") == 0;
+	enum cairn_status status = elsewhere_read(&e, d->path, diag);
+	if (status == CAIRN_OK && !files)
+		status = cairn_store_port(options->store, &port, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (port > 0 || (e.url[0] && !options->store))
+		return data_dir_open_elsewhere(d, options, &e, diag);
+	if (e.url[0])
+		return data_dir_refuse_elsewhere(d->path, &e, diag);
+	return files ? data_dir_open_files(&d->store, d->path, false, diag)
+		     : cairn_store_open(&d->store, options->store, NULL, diag);
 }
 
 static enum cairn_status data_dir_open_index(struct cairn_data_dir *d, const struct cairn_index_options *options,
@@ -166,10 +250,9 @@ static enum cairn_status data_dir_open_to_write(struct cairn_data_dir *d, const 
 {
 	enum cairn_status status = data_dir_load_secret(d, options->secret_file, diag);
 	if (status == CAIRN_OK)
-		status = options->store ? cairn_store_open(&d->store, options->store, NULL, diag)
-					: cairn_data_dir_open_store(&d->store, d->path, false, diag);
-	if (status == CAIRN_OK)
 		status = data_dir_make_tmp(d, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_open_store(d, options, diag);
 	if (status == CAIRN_OK)
 		status = data_dir_refuse_lost_index(d, diag);
 	const struct cairn_index_options index = {.keep_bytes = options->keep_bytes};
@@ -250,6 +333,11 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 	*to = d->index_to;
 }
 
+enum cairn_status cairn_data_dir_store_port(const char *store, uint16_t *port, struct cairn_diag *diag)
+{
+	return cairn_store_port(store, port, diag);
+}
+
 /* --- looking at one ----------------------------------------------------------------------------------------------- */
 
 /* One that is not there would be made, if the one that it is to be in is there. */
@@ -314,6 +402,10 @@ static enum cairn_status data_dir_look_at_index(const char *path, struct cairn_d
 
 static enum cairn_status data_dir_look_at_objects(const char *path, struct cairn_diag *diag)
 {
+	struct elsewhere e;
+	enum cairn_status status = elsewhere_read(&e, path, diag);
+	if (status != CAIRN_OK || e.url[0])
+		return status; /* those elsewhere are not asked: that takes credentials */
 	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = calloc(1, sizeof(*d));
 	if (!d)
 		return CAIRN_E_NOMEM;
@@ -321,7 +413,7 @@ static enum cairn_status data_dir_look_at_objects(const char *path, struct cairn
 	d->path = strdup(path);
 	if (!d->path)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = cairn_data_dir_open_store(&d->store, path, true, diag);
+	status = data_dir_open_files(&d->store, path, true, diag);
 	return status == CAIRN_OK ? data_dir_refuse_lost_index(d, diag) : status;
 }
 

@@ -17,7 +17,8 @@ struct cairn_data_dir_options {
 	const char *path;
 	bool read_only;          /* change nothing, and make nothing: for checking. There is no secret then */
 	const char *secret_file; /* NULL: DIR/secret, made at the first start with mode 0600 */
-	const char *store;       /* URL of the objects; NULL: files:DIR */
+	const char *store; /* URL of the objects; NULL: as the folder says, which is files:DIR but for an S3 store */
+	const char *credentials; /* of the store, as in struct cairn_store_options */
 	uint64_t keep_bytes;     /* of the disk's free space: as in struct cairn_index_options */
 };
 
@@ -27,7 +28,8 @@ struct cairn_data_dir_options {
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  another process has the folder (data_dir.in_use); it is half of a backup
  *                           (data_dir.restoring); it has objects and no index (data_dir.no_index); its index is of a
- *                           newer version, or, to read only, of an older one
+ *                           newer version, or, to read only, of an older one; its objects are in another store than
+ *                           the options name (data_dir.store), or that store is somebody else's (store.owner)
  *         CAIRN_E_USAGE     a path is too long; a secret that is unreadable, too short, or readable by others; no store
  *                           has such a URL
  *         CAIRN_E_IO, CAIRN_E_NOMEM; always with one clear line in diag
@@ -72,13 +74,17 @@ struct cairn_data_dir_sight {
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, bool as_root,
 						     struct cairn_data_dir_sight *out, struct cairn_diag *diag);
 
+/** Which TCP port does a store of this URL connect to? @return as cairn_store_port() */
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_store_port(const char *store, uint16_t *port, struct cairn_diag *diag);
+
 enum { CAIRN_DATA_DIR_URL_BYTES = 4200 };
 
 /** The URL of a folder's index. @return CAIRN_OK; CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *path,
 							  struct cairn_diag *diag);
 
-/** Open the objects of a folder alone, without its lock. @param beside  as in struct cairn_store_options
+/** Open the objects of a folder alone, without its lock. @param beside  as in struct cairn_store_options; else they are
+ *  files: CAIRN_E_CONFLICT (data_dir.store) when the folder says that they are elsewhere
  *  @return as cairn_store_open() */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char *path, bool beside,
 							   struct cairn_diag *diag);

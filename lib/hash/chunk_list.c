@@ -1,8 +1,10 @@
 #include "hash/chunk_list.h"
 
+#include "base/bytes.h"
 #include "hash/merkle.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static enum cairn_status list_grow(struct cairn_chunk_list *list)
 {
@@ -49,6 +51,25 @@ void cairn_chunk_list_root(const struct cairn_chunk_list *list, struct cairn_has
 	for (uint32_t i = 0; i < list->n; i++)
 		cairn_merkle_add(&m, &list->hashes[i], list->spans[i].unpacked_bytes);
 	cairn_merkle_root(&m, out);
+}
+
+uint64_t cairn_spans_packing(const struct cairn_span *spans, uint32_t n)
+{
+	enum { AT_ONCE = 256, SPAN_BYTES = 8 };
+	uint8_t message[CAIRN_HASH_BYTES + AT_ONCE * SPAN_BYTES] = {0}; /* the hash of what came before, and more */
+	struct cairn_hash hash = {{0}};
+	for (uint32_t at = 0; at < n; at += AT_ONCE) {
+		uint32_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
+		uint8_t *to = message + CAIRN_HASH_BYTES;
+		for (uint32_t i = at; i < at + some; i++, to += SPAN_BYTES) {
+			cairn_put_u32le(to, spans[i].unpacked_bytes);
+			cairn_put_u32le(to + 4, spans[i].end);
+		}
+		cairn_hash_body(&hash, message, (size_t)(to - message));
+		memcpy(message, hash.b, sizeof(hash.b));
+	}
+	uint64_t packing = cairn_get_u64be(hash.b);
+	return packing != 0 ? packing : 1;
 }
 
 uint64_t cairn_chunk_list_bytes(const struct cairn_chunk_list *list, uint32_t start, uint32_t end)

@@ -5,6 +5,7 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
@@ -15,19 +16,25 @@ struct cairn_sha256 {
 	EVP_MD_CTX *ctx;
 };
 
-static EVP_MD *crypto_sha256;
+static EVP_MD *crypto_sha256, *crypto_sha1;
 
 static void crypto_fetch(void)
 {
 	crypto_sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+	crypto_sha1 = EVP_MD_fetch(NULL, "SHA1", NULL);
 }
 
 /* Fetched once, for the life of the process: EVP_sha256() stands for a search at each use, which takes longer than
  * hashing a short text. */
-static const EVP_MD *crypto_md(void)
+static void crypto_fetch_once(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, crypto_fetch);
+}
+
+static const EVP_MD *crypto_md(void)
+{
+	crypto_fetch_once();
 	return crypto_sha256 ? crypto_sha256 : EVP_sha256();
 }
 
@@ -72,9 +79,36 @@ void cairn_sha256_freep(struct cairn_sha256 **d)
 	*d = NULL;
 }
 
+enum cairn_status cairn_sha256_of(uint8_t out[static CAIRN_SHA256_BYTES], const void *bytes, size_t len)
+{
+	return EVP_Digest(bytes, len, out, NULL, crypto_md(), NULL) == 1 ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
+enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key, size_t key_len,
+				    const void *bytes, size_t len)
+{
+	return HMAC(crypto_md(), key, (int)key_len, bytes, len, out, NULL) ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
 enum cairn_status cairn_md5(uint8_t out[static CAIRN_MD5_BYTES], const void *bytes, size_t len)
 {
 	return EVP_Digest(bytes, len, out, NULL, EVP_md5(), NULL) == 1 ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
+static void crypto_ctx_freep(EVP_MD_CTX **ctx)
+{
+	EVP_MD_CTX_free(*ctx);
+}
+
+enum cairn_status cairn_sha1(uint8_t out[static CAIRN_SHA1_BYTES], const void *head, size_t head_len, const void *rest,
+			     size_t rest_len)
+{
+	crypto_fetch_once();
+	CLEANUP(crypto_ctx_freep) EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	bool ok = ctx && EVP_DigestInit_ex(ctx, crypto_sha1 ? crypto_sha1 : EVP_sha1(), NULL) == 1 &&
+		  EVP_DigestUpdate(ctx, head, head_len) == 1 && EVP_DigestUpdate(ctx, rest, rest_len) == 1 &&
+		  EVP_DigestFinal_ex(ctx, out, NULL) == 1;
+	return ok ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
 enum cairn_status cairn_hkdf_sha256(uint8_t *out, size_t out_len, const void *secret, size_t secret_len,

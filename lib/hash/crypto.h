@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CAIRN_SHA256_BYTES = 32, CAIRN_MD5_BYTES = 16 };
+enum { CAIRN_SHA256_BYTES = 32, CAIRN_SHA1_BYTES = 20, CAIRN_MD5_BYTES = 16 };
 
 /** SHA-256 of bytes that come in pieces. Opaque; owned by one thread at a time. */
 struct cairn_sha256;
@@ -21,9 +21,21 @@ void cairn_sha256_free(struct cairn_sha256 *d);
 /** For CLEANUP(). */
 void cairn_sha256_freep(struct cairn_sha256 **d);
 
+/** SHA-256 of bytes that are all here. @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_sha256_of(uint8_t out[static CAIRN_SHA256_BYTES], const void *bytes, size_t len);
+
+/** HMAC-SHA-256 (RFC 2104). @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_hmac_sha256(uint8_t out[static CAIRN_SHA256_BYTES], const void *key,
+						   size_t key_len, const void *bytes, size_t len);
+
 /** MD5, for formats that have it as a checksum against accidents; it proves nothing.
  *  @return CAIRN_OK; CAIRN_E_NOMEM also where the system's policy forbids it */
 CAIRN_MUST_USE enum cairn_status cairn_md5(uint8_t out[static CAIRN_MD5_BYTES], const void *bytes, size_t len);
+
+/** SHA-1 of two pieces, one after the other, for git, which names things by it; it proves nothing against who wants to
+ *  deceive. @return as cairn_md5() */
+CAIRN_MUST_USE enum cairn_status cairn_sha1(uint8_t out[static CAIRN_SHA1_BYTES], const void *head, size_t head_len,
+					    const void *rest, size_t rest_len);
 
 /**
  * HKDF-SHA-256 (RFC 5869), without salt.

@@ -28,9 +28,7 @@ enum cairn_status cairn_hub_identify(struct cairn_cas *cas, const uint8_t digest
 {
 	struct cairn_index_key key;
 	*out = (struct cairn_hub_asker){0};
-	enum cairn_status status = cairn_index_key(cairn_cas_index(cas), digest, &key);
-	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && key.revoked_unix_s != 0))
-		return account_denied(diag);
+	enum cairn_status status = cairn_cas_use_key(cas, digest, &key, diag);
 	if (status == CAIRN_OK && key.account != 0)
 		status = cairn_index_account_by_id(cairn_cas_index(cas), key.account, &out->account);
 	if (status != CAIRN_OK)
@@ -41,8 +39,27 @@ enum cairn_status cairn_hub_identify(struct cairn_cas *cas, const uint8_t digest
 	out->scopes = cairn_key_allows(key.scopes);
 	out->key = key.id;
 	out->key_created_unix_s = key.created_unix_s;
+	out->key_expires_unix_s = key.expires_unix_s;
 	memcpy(out->key_name, key.name, sizeof(out->key_name));
 	memcpy(out->key_repo, key.repo, sizeof(out->key_repo));
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *name, struct cairn_hub_asker *out,
+					  struct cairn_diag *diag)
+{
+	*out = (struct cairn_hub_asker){0};
+	enum cairn_status status = cairn_index_account(cairn_cas_index(cas), name, &out->account);
+	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
+		return status;
+	if (status != CAIRN_OK || out->account.kind != CAIRN_INDEX_USER || out->account.disabled_unix_s != 0)
+		return cairn_fail(
+			diag, CAIRN_E_DENIED, "user.refused", CAIRN_NO_OFFSET,
+			"you are signed in as %.96s, of whom there is no account here, or a disabled one; ask "
+			"the operator for one (cairn user add)",
+			name);
+	out->kind = CAIRN_HUB_ACCOUNT;
+	out->scopes = CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE;
 	return CAIRN_OK;
 }
 
@@ -80,10 +97,12 @@ enum cairn_status cairn_hub_disable_account(struct cairn_cas *cas, const char *n
 	return status;
 }
 
-enum cairn_status cairn_hub_set_member(struct cairn_cas *cas, const char *organisation, const char *user,
-				       enum cairn_index_role role, bool *changed, struct cairn_diag *diag)
+enum cairn_status cairn_hub_set_member(struct cairn_cas *cas, bool by_operator, const char *organisation,
+				       const char *user, enum cairn_index_role role, bool *changed,
+				       struct cairn_diag *diag)
 {
-	struct cairn_index_set_member set = {.organisation = organisation, .user = user, .role = role};
+	struct cairn_index_set_member set = {
+		.organisation = organisation, .user = user, .role = role, .keeps_admin = !by_operator};
 	enum cairn_status status = cairn_index_set_member(cairn_cas_index(cas), &set);
 	*diag = set.write.diag;
 	*changed = status == CAIRN_OK && set.changed;
@@ -112,14 +131,17 @@ bool cairn_hub_role_parse(const char *name, enum cairn_index_role *out)
 
 /* --- looking at them ---------------------------------------------------------------------------------------------- */
 
+enum cairn_status cairn_hub_no_account(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "account.unknown", CAIRN_NO_OFFSET,
+			  "there is no account of this name; make one with cairn user or cairn org");
+}
+
 enum cairn_status cairn_hub_find_account(struct cairn_cas *cas, const char *name, struct cairn_index_account *out,
 					 struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_index_account(cairn_cas_index(cas), name, out);
-	if (status == CAIRN_E_NOT_FOUND)
-		return cairn_fail(diag, status, "account.unknown", CAIRN_NO_OFFSET,
-				  "there is no account of this name; make one with cairn user or cairn org");
-	return status;
+	return status == CAIRN_E_NOT_FOUND ? cairn_hub_no_account(diag) : status;
 }
 
 enum cairn_status cairn_hub_each_account(struct cairn_cas *cas,
@@ -140,6 +162,10 @@ enum cairn_status cairn_hub_each_member(struct cairn_cas *cas, const char *organ
 	struct cairn_index_account account;
 	int64_t from_id = 0;
 	enum cairn_status status = cairn_hub_find_account(cas, organisation, &account, diag);
+	if (status == CAIRN_OK && account.kind != CAIRN_INDEX_ORGANISATION)
+		status = cairn_fail(diag, CAIRN_E_NOT_FOUND, "account.unknown", CAIRN_NO_OFFSET,
+				    "\"%s\" is a user, who has no members; cairn org list shows the organisations",
+				    account.name);
 	if (status != CAIRN_OK)
 		return status;
 	do {
@@ -157,4 +183,14 @@ enum cairn_status cairn_hub_each_organisation(struct cairn_cas *cas, int64_t use
 		status = cairn_index_each_organisation(cairn_cas_index(cas), user, from_id, visit, ctx, &from_id);
 	} while (status == CAIRN_OK && from_id != 0);
 	return status;
+}
+
+const char *cairn_hub_author(const struct cairn_hub_asker *asker)
+{
+	return asker->kind == CAIRN_HUB_ACCOUNT ? asker->account.name : CAIRN_HUB_OPERATOR_NAME;
+}
+
+void cairn_hub_email(char out[static CAIRN_HUB_EMAIL_BYTES], const char *author)
+{
+	(void)snprintf(out, CAIRN_HUB_EMAIL_BYTES, "%s@users.noreply.invalid", author);
 }

@@ -18,9 +18,10 @@ enum cairn_hub_asker_kind {
 /** Who asks, by the API key that came along. Plain value; zeroed it is nobody. */
 struct cairn_hub_asker {
 	enum cairn_hub_asker_kind kind;
-	unsigned scopes; /* enum cairn_token_scope, implied ones included */
-	int64_t key;     /* its number; 0: there was none */
-	int64_t key_created_unix_s;
+	bool shut_out;                                  /* of CAIRN_HUB_NOBODY: what is public is not for him either */
+	unsigned scopes;                                /* enum cairn_token_scope, implied ones included */
+	int64_t key;                                    /* its number; 0: there was none */
+	int64_t key_created_unix_s, key_expires_unix_s; /* expires: 0 never */
 	char key_name[CAIRN_KEY_NAME_MAX + 1];
 	char key_repo[CAIRN_KEY_NAME_MAX + 1]; /* the one repository that it is for; empty: any */
 	struct cairn_index_account account;    /* of CAIRN_HUB_ACCOUNT */
@@ -33,6 +34,12 @@ void cairn_hub_set_operator(struct cairn_hub_asker *out);
  *  disabled (key.unknown); CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_identify(struct cairn_cas *cas, const uint8_t digest[static 32],
 						    struct cairn_hub_asker *out, struct cairn_diag *diag);
+
+/** Who is the user of this name, of whom somebody who is believed says that it is he? He may do what his account may,
+ * but for what takes an operator. @return CAIRN_OK; CAIRN_E_DENIED there is no user of this name, or he is disabled
+ *  (user.refused); CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *name,
+							 struct cairn_hub_asker *out, struct cairn_diag *diag);
 
 /** What to know of a new account. Borrowed. */
 struct cairn_hub_new_account {
@@ -54,17 +61,21 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_add_account(struct cairn_cas *cas,
 CAIRN_MUST_USE enum cairn_status cairn_hub_disable_account(struct cairn_cas *cas, const char *name, bool disabled,
 							   bool *changed, struct cairn_diag *diag);
 
-/** Say what a user is in an organisation. Waits for the index's writer.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown, user.unknown); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO;
- *          CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_hub_set_member(struct cairn_cas *cas, const char *organisation, const char *user,
-						      enum cairn_index_role role, bool *changed,
+/** Say what a user is in an organisation. The last admin stays one, unless an operator says so. Waits for the index's
+ *  writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown, user.unknown); CAIRN_E_CONFLICT (member.last_admin);
+ *          CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_hub_set_member(struct cairn_cas *cas, bool by_operator, const char *organisation,
+						      const char *user, enum cairn_index_role role, bool *changed,
 						      struct cairn_diag *diag);
 
 /** "read", "write", "admin"; "none" for no member. */
 const char *cairn_hub_role_name(enum cairn_index_role role);
 /** @return false: it is the name of none */
 bool cairn_hub_role_parse(const char *name, enum cairn_index_role *out);
+
+/** Say that there is no such account (account.unknown), also where there is one that is not shown.
+ *  @return CAIRN_E_NOT_FOUND */
+CAIRN_MUST_USE enum cairn_status cairn_hub_no_account(struct cairn_diag *diag);
 
 /** The number of an account, to make a key for it. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); CAIRN_E_IO;
  *  CAIRN_E_NOMEM */
@@ -74,13 +85,20 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_account(struct cairn_cas *cas, c
 /** Visit all accounts. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_account(
 	struct cairn_cas *cas, void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx);
-/** Visit all members of an organisation. @return as above; CAIRN_E_NOT_FOUND there is none of this name
- * (account.unknown) */
+/** Visit all members of an organisation. @return as above; CAIRN_E_NOT_FOUND there is none of this name,
+ * or it is a user's (account.unknown) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_member(struct cairn_cas *cas, const char *organisation,
 						       cairn_index_visit_member *visit, void *ctx,
 						       struct cairn_diag *diag);
 /** Visit all organisations of a user, by his number. */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_organisation(struct cairn_cas *cas, int64_t user,
 							     cairn_index_visit_member *visit, void *ctx);
+
+/** What a commit's author is called. */
+const char *cairn_hub_author(const struct cairn_hub_asker *asker);
+
+/** The email that a commit's author has in git: it tells no more than the name. */
+enum { CAIRN_HUB_EMAIL_BYTES = CAIRN_INDEX_ACCOUNT_NAME_MAX + 32 };
+void cairn_hub_email(char out[static CAIRN_HUB_EMAIL_BYTES], const char *author);
 
 #endif

@@ -27,8 +27,8 @@ static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct 
 	if (strlen(id) >= sizeof(source->id) || !name)
 		return CAIRN_OK;
 	*name = '\0';
-	enum cairn_status status =
-		cairn_hub_find_repo(cas, asker, source->id, name + 1, CAIRN_HUB_READ, &repo, &unsaid);
+	enum cairn_status status = cairn_hub_find_repo(cas, asker, CAIRN_INDEX_BUCKET, source->id, name + 1,
+						       CAIRN_HUB_READ, &repo, &unsaid);
 	*name = '/';
 	if (status == CAIRN_OK)
 		source->repo = repo.id;

@@ -6,8 +6,8 @@
 
 /** What somebody may do with the repositories of an account: each may what the ones before it may. */
 enum cairn_hub_access {
-	CAIRN_HUB_NO_ACCESS, /* read what is public, and nothing else */
-	CAIRN_HUB_READ,
+	CAIRN_HUB_SEE,   /* see the public ones, and have the files of those without a gate */
+	CAIRN_HUB_READ,  /* see them all, and have their files */
 	CAIRN_HUB_WRITE, /* change what is in a repository, make one */
 	CAIRN_HUB_ADMIN, /* settings, another name, delete */
 };

@@ -73,7 +73,7 @@ static bool operation_take_kind(struct cairn_hub_operation *o)
 static enum cairn_status operation_read(struct cairn_hub_operation *o, const char *line, size_t len, uint32_t number,
 					struct cairn_diag *diag)
 {
-	enum cairn_status status = cairn_json_parse(&o->json, line, len);
+	enum cairn_status status = cairn_json_parse_some(&o->json, line, len, CAIRN_HUB_LINE_VALUES_MAX);
 	if (status == CAIRN_E_NOMEM)
 		return status;
 	o->change.path = operation_text(o, "path");

@@ -5,7 +5,10 @@
 #include "base/json.h"
 #include "index/hub.h"
 
-enum { CAIRN_HUB_OPERATIONS_MAX = CAIRN_INDEX_CHANGES_MAX };
+enum {
+	CAIRN_HUB_OPERATIONS_MAX = CAIRN_INDEX_CHANGES_MAX,
+	CAIRN_HUB_LINE_VALUES_MAX = 1000, /* commas and brackets in a line of a batch or a commit */
+};
 
 /** One line. */
 struct cairn_hub_operation {

@@ -42,6 +42,50 @@ const char *cairn_hub_path_fault(const char *path)
 	return NULL;
 }
 
+/* Behind characters that the file system of macOS leaves out of names, as git's utf8.c lists them (next_hfs_char). */
+static const char *path_behind_unseen(const char *p)
+{
+	for (;;) {
+		const uint8_t *b = (const uint8_t *)p;
+		bool marks = b[0] == 0xe2 && b[1] == 0x80 &&
+			     ((b[2] >= 0x8c && b[2] <= 0x8f) || (b[2] >= 0xaa && b[2] <= 0xae));
+		bool shapes = b[0] == 0xe2 && b[1] == 0x81 && b[2] >= 0xaa && b[2] <= 0xaf;
+		bool order = b[0] == 0xef && b[1] == 0xbb && b[2] == 0xbf;
+		if (!marks && !shapes && !order)
+			return p;
+		p += 3;
+	}
+}
+
+static bool path_begins_as(const char *part, const char *name)
+{
+	const char *p = path_behind_unseen(part);
+	for (; *name; name++) {
+		char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+		if (c != *name)
+			return false;
+		p = path_behind_unseen(p + 1);
+	}
+	/* Windows leaves blanks and dots at an end out, and takes what is behind a colon for another stream of the
+	 * file. */
+	while (*p == '.' || *p == ' ')
+		p = path_behind_unseen(p + 1);
+	return *p == '\0' || *p == '/' || *p == '\\' || *p == ':';
+}
+
+const char *cairn_hub_file_fault(const char *path)
+{
+	const char *fault = cairn_hub_path_fault(path);
+	if (fault)
+		return fault;
+	for (const char *part = path; part; part = strpbrk(part, "/\\")) {
+		part += *part == '/' || *part == '\\';
+		if (path_begins_as(part, ".git") || path_begins_as(part, "git~1"))
+			return "no name of a path is \".git\", nor one that a file system takes for it: git believes what is there";
+	}
+	return NULL;
+}
+
 static int path_hex(char c)
 {
 	static const char DIGITS[] = "0123456789abcdef0123456789ABCDEF";

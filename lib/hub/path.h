@@ -1,4 +1,4 @@
-/* Paths of objects. Pure. */
+/* Paths of objects and of files in repositories. Pure. */
 #ifndef CAIRN_HUB_PATH_H
 #define CAIRN_HUB_PATH_H
 
@@ -10,6 +10,13 @@
  * above.
  *  @return for a person; NULL: it is one */
 const char *cairn_hub_path_fault(const char *path);
+
+/** The same of a file that comes into a git-like repository: also ".git" between slashes, in any case, and what file
+ * systems take for it ("git~1", ".git. ", with a backslash for a slash, with characters that macOS does not see).
+ * Clients write a repository's files to a folder, where git would run commands that such a file names. Git's own rule
+ * (verify_path() with core.protectNTFS and core.protectHFS).
+ *  @return likewise */
+const char *cairn_hub_file_fault(const char *path);
 
 /** Decode the escapes of a part of an address ("a%2Fb"); "+" stays.
  *  @param[out] out  size bytes, ended by a zero

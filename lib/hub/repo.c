@@ -1,8 +1,11 @@
 #include "hub/repo.h"
 
+#include "hub/commit.h"
 #include "hub/name.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 _Static_assert((int)CAIRN_HUB_NAME_MAX == (int)CAIRN_INDEX_REPO_NAME_MAX, "what the index keeps of a name");
@@ -16,8 +19,8 @@ static enum cairn_status repo_unknown(struct cairn_diag *diag)
 
 /* What the asker may do with the repositories of an account. It is asked for account 0, too, so that what is not there
  * takes as long as what may not be seen. */
-static enum cairn_status repo_access(struct cairn_cas *cas, const struct cairn_hub_asker *asker, int64_t account,
-				     enum cairn_hub_access *out)
+enum cairn_status cairn_hub_access_in(struct cairn_cas *cas, const struct cairn_hub_asker *asker, int64_t account,
+				      enum cairn_hub_access *out)
 {
 	enum cairn_index_role role = CAIRN_INDEX_ROLE_NONE;
 	enum cairn_status status = CAIRN_OK;
@@ -27,23 +30,37 @@ static enum cairn_status repo_access(struct cairn_cas *cas, const struct cairn_h
 	return status;
 }
 
-enum cairn_status cairn_hub_find_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *account,
-				      const char *name, enum cairn_hub_access need, struct cairn_index_repo *out,
-				      struct cairn_diag *diag)
+static enum cairn_status repo_gated(const struct cairn_index_repo *repo, struct cairn_diag *diag)
+{
+	static const char *const KINDS[] = {[CAIRN_INDEX_MODEL] = "model",
+					    [CAIRN_INDEX_DATASET] = "dataset",
+					    [CAIRN_INDEX_SPACE] = "space",
+					    [CAIRN_INDEX_BUCKET] = "bucket",
+					    [CAIRN_INDEX_KERNEL] = "kernel"};
+	return cairn_fail(diag, CAIRN_E_DENIED, "repo.gated", CAIRN_NO_OFFSET,
+			  "Access to %s %s/%s is restricted and you are not in the authorized list.", KINDS[repo->kind],
+			  repo->account_name, repo->name);
+}
+
+enum cairn_status cairn_hub_find_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				      enum cairn_index_repo_kind kind, const char *account, const char *name,
+				      enum cairn_hub_access need, struct cairn_index_repo *out, struct cairn_diag *diag)
 {
 	enum cairn_hub_access access;
 	*out = (struct cairn_index_repo){0};
-	enum cairn_status status = cairn_index_repo(cairn_cas_index(cas), CAIRN_INDEX_BUCKET, account, name, out);
+	enum cairn_status status = cairn_index_repo(cairn_cas_index(cas), kind, account, name, out);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
 	bool found = status == CAIRN_OK;
-	status = repo_access(cas, asker, out->account, &access);
+	status = cairn_hub_access_in(cas, asker, out->account, &access);
 	if (status != CAIRN_OK)
 		return status;
-	if (!found || (out->is_private && access < CAIRN_HUB_READ))
+	if (!found || asker->shut_out || (out->is_private && access < CAIRN_HUB_READ))
 		return repo_unknown(diag);
-	if (access >= need || need <= CAIRN_HUB_READ)
+	if (access >= need || (need == CAIRN_HUB_READ && out->gate == CAIRN_INDEX_GATE_NONE))
 		return CAIRN_OK;
+	if (need == CAIRN_HUB_READ)
+		return repo_gated(out, diag);
 	return cairn_fail(diag, CAIRN_E_DENIED, "repo.denied", CAIRN_NO_OFFSET,
 			  "you do not have the right to do that with this repository");
 }
@@ -88,7 +105,7 @@ static enum cairn_status repo_account(struct cairn_cas *cas, const struct cairn_
 	if (status == CAIRN_E_NOT_FOUND)
 		return repo_account_denied(diag);
 	if (status == CAIRN_OK)
-		status = repo_access(cas, asker, account.id, &access);
+		status = cairn_hub_access_in(cas, asker, account.id, &access);
 	if (status != CAIRN_OK)
 		return status;
 	*id = account.id;
@@ -105,17 +122,111 @@ static enum cairn_status repo_check_name(const char *name, struct cairn_diag *di
 			  CAIRN_HUB_NAME_MAX);
 }
 
-enum cairn_status cairn_hub_make_bucket(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *account,
-					const char *name, bool is_private, struct cairn_index_repo *out,
-					struct cairn_diag *diag)
+/* What the first commit has: the files that each repository of the kind begins with, and those that were asked for. */
+struct repo_first {
+	struct cairn_index_operation operations[CAIRN_HUB_FIRST_FILES_MAX + 2];
+	uint32_t n;
+	char attributes[4096], readme[512];
+};
+
+static enum cairn_status repo_first_file(struct repo_first *first, const char *path, const char *text)
 {
-	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_BUCKET, .name = name, .is_private = is_private};
+	struct cairn_index_operation *o = &first->operations[first->n++];
+	*o = (struct cairn_index_operation){
+		.kind = CAIRN_INDEX_PUT_INLINE, .path = path, .bytes = (const uint8_t *)text, .len = strlen(text)};
+	return cairn_git_blob(&o->oid, o->bytes, o->len);
+}
+
+/* Which files are not text, for preupload and for git. */
+static void repo_attributes(char *out, size_t size, enum cairn_index_repo_kind kind)
+{
+	static const char *const FILES[] = {
+		"*.7z",          "*.arrow",
+		"*.bin",         "*.bz2",
+		"*.ckpt",        "*.ftz",
+		"*.gz",          "*.h5",
+		"*.joblib",      "*.lfs.*",
+		"*.mlmodel",     "*.model",
+		"*.msgpack",     "*.npy",
+		"*.npz",         "*.onnx",
+		"*.ot",          "*.parquet",
+		"*.pb",          "*.pickle",
+		"*.pkl",         "*.pt",
+		"*.pth",         "*.rar",
+		"*.safetensors", "saved_model/**/*",
+		"*.tar.*",       "*.tar",
+		"*.tflite",      "*.tgz",
+		"*.wasm",        "*.xz",
+		"*.zip",         "*.zst",
+		"*tfevents*",
+	};
+	static const char *const MEDIA[] = {"*.lz4", "*.mds",  "*.pcm",  "*.sam", "*.raw", "*.aac", "*.flac",
+					    "*.mp3", "*.ogg",  "*.wav",  "*.bmp", "*.gif", "*.png", "*.tiff",
+					    "*.jpg", "*.jpeg", "*.webp", "*.mp4", "*.webm"};
+	const size_t n_files = sizeof(FILES) / sizeof(FILES[0]), n_media = sizeof(MEDIA) / sizeof(MEDIA[0]);
+	size_t n = n_files + (kind == CAIRN_INDEX_DATASET ? n_media : 0), at = 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *pattern = i < n_files ? FILES[i] : MEDIA[i - n_files];
+		int len = snprintf(out + at, size - at, "%s filter=lfs diff=lfs merge=lfs -text\n", pattern);
+		at += (size_t)len;
+	}
+}
+
+static enum cairn_status repo_first_files(struct repo_first *first, const struct cairn_hub_new_repo *new_repo)
+{
+	enum cairn_status status = CAIRN_OK;
+	if (new_repo->kind == CAIRN_INDEX_BUCKET || new_repo->source != 0)
+		return CAIRN_OK;
+	repo_attributes(first->attributes, sizeof(first->attributes), new_repo->kind);
+	status = repo_first_file(first, ".gitattributes", first->attributes);
+	if (status == CAIRN_OK && new_repo->kind == CAIRN_INDEX_SPACE) {
+		(void)snprintf(first->readme, sizeof(first->readme), "---\ntitle: %s\nsdk: %.32s\n---\n",
+			       new_repo->name, new_repo->sdk ? new_repo->sdk : "static");
+		status = repo_first_file(first, "README.md", first->readme);
+	}
+	for (uint32_t i = 0; i < new_repo->n; i++)
+		first->operations[first->n++] = new_repo->operations[i];
+	return status;
+}
+
+static enum cairn_status repo_check_new(const struct cairn_hub_new_repo *new_repo, struct cairn_diag *diag)
+{
+	if (new_repo->source == 0 && new_repo->n > CAIRN_HUB_FIRST_FILES_MAX)
+		return cairn_fail(diag, CAIRN_E_LIMIT, "commit.lines", CAIRN_NO_OFFSET,
+				  "more than %d files; make the repository, and commit them then",
+				  CAIRN_HUB_FIRST_FILES_MAX);
+	return repo_check_name(new_repo->name, diag);
+}
+
+enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				      const struct cairn_hub_new_repo *new_repo, struct cairn_index_repo *out,
+				      struct cairn_diag *diag)
+{
+	struct repo_first first = {.n = 0};
+	char email[CAIRN_HUB_EMAIL_BYTES];
+	struct cairn_index_add_repo add = {
+		.kind = new_repo->kind,
+		.name = new_repo->name,
+		.is_private = new_repo->is_private,
+		.sdk = new_repo->sdk,
+		.first = {.author = cairn_hub_author(asker), .email = email, .title = "initial commit", .message = ""},
+		.operations = first.operations,
+	};
 	*out = (struct cairn_index_repo){0};
-	enum cairn_status status = repo_check_name(name, diag);
+	cairn_hub_email(email, add.first.author);
+	enum cairn_status status = repo_check_new(new_repo, diag);
 	if (status == CAIRN_OK)
-		status = repo_account(cas, asker, account, &add.account, diag);
+		status = repo_account(cas, asker, new_repo->account, &add.account, diag);
+	if (status == CAIRN_OK)
+		status = repo_first_files(&first, new_repo);
 	if (status != CAIRN_OK)
 		return status;
+	add.n = first.n;
+	if (new_repo->source != 0) {
+		add.source = new_repo->source;
+		add.operations = new_repo->operations;
+		add.n = new_repo->n;
+	}
 	status = cairn_index_add_repo(cairn_cas_index(cas), &add);
 	*diag = add.write.diag;
 	if (status != CAIRN_OK && status != CAIRN_E_CONFLICT)
@@ -123,16 +234,20 @@ enum cairn_status cairn_hub_make_bucket(struct cairn_cas *cas, const struct cair
 	struct cairn_index_account owner;
 	enum cairn_status found = cairn_index_account_by_id(cairn_cas_index(cas), add.account, &owner);
 	if (found == CAIRN_OK)
-		found = cairn_index_repo(cairn_cas_index(cas), CAIRN_INDEX_BUCKET, owner.name, name, out);
+		found = cairn_index_repo(cairn_cas_index(cas), new_repo->kind, owner.name, new_repo->name, out);
 	return status == CAIRN_OK ? found : status;
 }
 
 /* --- changing ----------------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_hub_set_private(struct cairn_cas *cas, const struct cairn_index_repo *repo, bool is_private,
-					struct cairn_diag *diag)
+enum cairn_status cairn_hub_set_repo(struct cairn_cas *cas, const struct cairn_index_repo *repo, const bool *is_private,
+				     const enum cairn_index_gate *gate, struct cairn_diag *diag)
 {
-	struct cairn_index_set_repo set = {.id = repo->id, .is_private = is_private};
+	struct cairn_index_set_repo set = {.id = repo->id, .keeps_private = !is_private, .keeps_gate = !gate};
+	if (is_private)
+		set.is_private = *is_private;
+	if (gate)
+		set.gate = *gate;
 	enum cairn_status status = cairn_index_set_repo(cairn_cas_index(cas), &set);
 	*diag = set.write.diag;
 	return status;
@@ -166,7 +281,7 @@ enum cairn_status cairn_hub_drop_repo(struct cairn_cas *cas, const struct cairn_
 
 struct repo_list {
 	const char *search;
-	bool all; /* private ones, too */
+	bool public, all; /* private ones, too */
 	unsigned n;
 	int64_t last; /* number of the last one visited */
 	bool more;    /* there is one behind it */
@@ -177,7 +292,8 @@ struct repo_list {
 static void repo_take(void *ctx, const struct cairn_index_repo *repo)
 {
 	struct repo_list *list = ctx;
-	bool wanted = (list->all || !repo->is_private) && (!list->search || strcasestr(repo->name, list->search));
+	bool wanted = (list->all || (list->public && !repo->is_private)) &&
+		      (!list->search || strcasestr(repo->name, list->search));
 	if (!wanted || list->more)
 		return;
 	if (list->n == CAIRN_HUB_REPOS_MAX) {
@@ -206,25 +322,73 @@ static enum cairn_status repo_listed(struct cairn_cas *cas, const struct cairn_h
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-enum cairn_status cairn_hub_each_bucket(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *account,
-					const char *search, int64_t from_id, cairn_index_visit_repo *visit, void *ctx,
-					int64_t *next_id, struct cairn_diag *diag)
+enum cairn_status cairn_hub_each_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				      enum cairn_index_repo_kind kind, const char *account, const char *search,
+				      int64_t from_id, cairn_index_visit_repo *visit, void *ctx, int64_t *next_id,
+				      struct cairn_diag *diag)
 {
 	struct repo_list list = {.search = search, .visit = visit, .ctx = ctx};
-	enum cairn_hub_access access = CAIRN_HUB_NO_ACCESS;
+	enum cairn_hub_access access = CAIRN_HUB_SEE;
 	int64_t id = 0;
 	*next_id = 0;
 	enum cairn_status status = repo_listed(cas, asker, account, &id, diag);
 	if (status == CAIRN_OK)
-		status = repo_access(cas, asker, id, &access);
+		status = cairn_hub_access_in(cas, asker, id, &access);
 	if (status != CAIRN_OK)
 		return status;
 	list.all = access >= CAIRN_HUB_READ;
+	list.public = !asker->shut_out;
 	do {
-		status = cairn_index_each_repo(cairn_cas_index(cas), id, CAIRN_INDEX_BUCKET, from_id, repo_take, &list,
-					       &from_id);
+		status = cairn_index_each_repo(cairn_cas_index(cas), id, kind, from_id, repo_take, &list, &from_id);
 	} while (status == CAIRN_OK && from_id != 0 && !list.more);
 	*next_id = list.more ? list.last : 0;
+	return status;
+}
+
+/* A cursor is where the list goes on: number, time, name. What is none begins anew. */
+static void repo_read_cursor(const char *cursor, struct cairn_index_repo_list *list)
+{
+	char *end = NULL;
+	long long id = strtoll(cursor, &end, 10);
+	long long at = *end == '.' ? strtoll(end + 1, &end, 10) : 0;
+	if (*end != '.' || id <= 0 || strlen(end + 1) >= sizeof(list->after_name))
+		return;
+	list->after_id = id;
+	list->after_unix_ms = at;
+	(void)snprintf(list->after_name, sizeof(list->after_name), "%s", end + 1);
+}
+
+enum cairn_status cairn_hub_list_repos(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				       const struct cairn_hub_repo_list *list, cairn_index_visit_repo *visit, void *ctx,
+				       char next[static CAIRN_HUB_CURSOR_BYTES])
+{
+	enum cairn_hub_access access = cairn_hub_access(asker, 0, CAIRN_INDEX_ROLE_READ);
+	struct cairn_index_repo_list page = {
+		.kind = list->kind,
+		.account = list->account,
+		.search = list->search,
+		.reader = access >= CAIRN_HUB_READ ? asker->account.id : 0,
+		.all = access >= CAIRN_HUB_READ && asker->kind == CAIRN_HUB_OPERATOR,
+		.sort = list->sort,
+		.ascending = list->ascending,
+		.limit = list->limit,
+	};
+	struct cairn_index_account author;
+	bool more = false;
+	next[0] = '\0';
+	repo_read_cursor(list->cursor, &page);
+	enum cairn_status status = CAIRN_OK;
+	if (list->author)
+		status = cairn_index_account(cairn_cas_index(cas), list->author, &author);
+	if (status == CAIRN_E_NOT_FOUND || asker->shut_out)
+		return CAIRN_OK; /* there are none for him */
+	if (status == CAIRN_OK && list->author)
+		page.account = author.id;
+	if (status == CAIRN_OK)
+		status = cairn_index_list_repos(cairn_cas_index(cas), &page, visit, ctx, &more);
+	if (status == CAIRN_OK && more)
+		(void)snprintf(next, CAIRN_HUB_CURSOR_BYTES, "%" PRId64 ".%" PRId64 ".%s", page.after_id,
+			       page.after_unix_ms, page.after_name);
 	return status;
 }
 

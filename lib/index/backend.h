@@ -4,7 +4,9 @@
 
 #include "index/copy.h"
 #include "index/examine.h"
+#include "index/history.h"
 #include "index/operate.h"
+#include "index/refer.h"
 #include "index/snapshot.h"
 #include "index/writer.h"
 
@@ -51,6 +53,13 @@ struct cairn_index_backend {
 					const struct cairn_index_owned_after *after, uint32_t limit,
 					void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 					bool *more);
+	enum cairn_status (*each_match)(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
+					const uint8_t name[static 32], uint32_t limit,
+					void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+					bool *more);
+	enum cairn_status (*each_place)(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
+					void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
+					bool *more);
 	enum cairn_status (*totals)(struct cairn_index *ix, struct cairn_index_totals *out);
 	enum cairn_status (*key)(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out);
 	enum cairn_status (*key_is_good)(struct cairn_index *ix, int64_t id, bool *good);
@@ -75,6 +84,29 @@ struct cairn_index_backend {
 				  const char *name, struct cairn_index_repo *out);
 	enum cairn_status (*each_repo)(struct cairn_index *ix, int64_t account, enum cairn_index_repo_kind kind,
 				       int64_t from_id, cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
+	enum cairn_status (*each_owner)(struct cairn_index *ix,
+					void (*visit)(void *ctx, int64_t owner, const char *name), void *ctx);
+	enum cairn_status (*each_owned_file)(struct cairn_index *ix, int64_t from_id,
+					     cairn_index_visit_owned_file *visit, void *ctx, int64_t *next_id);
+	enum cairn_status (*list_repos)(struct cairn_index *ix, struct cairn_index_repo_list *list,
+					cairn_index_visit_repo *visit, void *ctx, bool *more);
+	enum cairn_status (*ref)(struct cairn_index *ix, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
+				 struct cairn_index_commit *out);
+	enum cairn_status (*each_ref)(struct cairn_index *ix, int64_t repo,
+				      bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref), void *ctx);
+	enum cairn_status (*find_commit)(struct cairn_index *ix, int64_t repo, const char *prefix,
+					 struct cairn_index_commit *out);
+	enum cairn_status (*commit_by_id)(struct cairn_index *ix, int64_t id, struct cairn_index_commit *out);
+	enum cairn_status (*each_commit)(struct cairn_index *ix, const struct cairn_index_commit *from, uint64_t skip,
+					 bool (*visit)(void *ctx, const struct cairn_index_commit *commit,
+						       const char *message),
+					 void *ctx);
+	enum cairn_status (*entry)(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
+				   struct cairn_index_entry *out);
+	enum cairn_status (*each_entry)(struct cairn_index *ix, const struct cairn_index_commit *commit,
+					const struct cairn_index_listing *listing,
+					bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx);
+	enum cairn_status (*inline_bytes)(struct cairn_index *ix, int64_t content, uint8_t *out, size_t *len);
 	enum cairn_status (*object)(struct cairn_index *ix, int64_t repo, const char *path,
 				    struct cairn_index_object *out);
 	enum cairn_status (*each_object)(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
@@ -111,6 +143,9 @@ struct cairn_index_backend {
 	/** With CAIRN_OK all of it is durable. @return as begin() */
 	enum cairn_status (*commit)(struct cairn_index *ix, struct cairn_diag *diag);
 	void (*roll_back)(struct cairn_index *ix);
+	/** A transaction failed, and was rolled back. @return it did for what goes by, and has not been committed: do
+	 * it again. NULL: there is no such thing */
+	bool (*again)(struct cairn_index *ix);
 
 	enum cairn_status (*put_xorb)(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 	enum cairn_status (*put_shard)(struct cairn_index *ix, struct cairn_index_put_shard *put);
@@ -122,7 +157,9 @@ struct cairn_index_backend {
 	enum cairn_status (*gc_sweep)(struct cairn_index *ix, struct cairn_index_gc_sweep *sweep);
 	enum cairn_status (*add_key)(struct cairn_index *ix, struct cairn_index_add_key *add);
 	enum cairn_status (*revoke_key)(struct cairn_index *ix, struct cairn_index_revoke_key *revoke);
+	enum cairn_status (*use_key)(struct cairn_index *ix, struct cairn_index_use_key *use);
 	enum cairn_status (*add_telemetry)(struct cairn_index *ix, struct cairn_index_add_telemetry *add);
+	enum cairn_status (*trim_telemetry)(struct cairn_index *ix, struct cairn_index_trim_telemetry *trim);
 	enum cairn_status (*add_account)(struct cairn_index *ix, struct cairn_index_add_account *add);
 	enum cairn_status (*disable_account)(struct cairn_index *ix, struct cairn_index_disable_account *disable);
 	enum cairn_status (*set_member)(struct cairn_index *ix, struct cairn_index_set_member *set);
@@ -130,6 +167,10 @@ struct cairn_index_backend {
 	enum cairn_status (*set_repo)(struct cairn_index *ix, struct cairn_index_set_repo *set);
 	enum cairn_status (*move_repo)(struct cairn_index *ix, struct cairn_index_move_repo *move);
 	enum cairn_status (*drop_repo)(struct cairn_index *ix, struct cairn_index_drop_repo *drop);
+	enum cairn_status (*add_commit)(struct cairn_index *ix, struct cairn_index_add_commit *commit);
+	enum cairn_status (*add_ref)(struct cairn_index *ix, struct cairn_index_add_ref *add);
+	enum cairn_status (*squash)(struct cairn_index *ix, struct cairn_index_squash *squash);
+	enum cairn_status (*drop_ref)(struct cairn_index *ix, struct cairn_index_drop_ref *drop);
 	enum cairn_status (*sweep_repos)(struct cairn_index *ix, struct cairn_index_sweep_repos *sweep);
 	enum cairn_status (*change_objects)(struct cairn_index *ix, struct cairn_index_change_objects *change);
 	enum cairn_status (*probe)(struct cairn_index *ix); /* changes nothing that can be seen, but is written */
@@ -149,7 +190,7 @@ struct cairn_index_backend {
 	enum cairn_status (*copy)(const char *where, const char *path, struct cairn_diag *diag);
 	enum cairn_status (*copy_each)(const char *path,
 				       enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
-								  uint64_t stored_bytes),
+								  uint64_t stored_bytes, uint64_t packing),
 				       void *ctx, struct cairn_diag *diag);
 	enum cairn_status (*copy_examine)(const char *path, cairn_index_visit_fault *visit, void *ctx,
 					  struct cairn_diag *diag);

@@ -1,5 +1,5 @@
 /* What a hub asks of an index: whose names there are, who belongs to whom, which repositories there are, and what is in
- * buckets. */
+ * buckets. What is in the others: history.h. */
 #ifndef CAIRN_INDEX_HUB_H
 #define CAIRN_INDEX_HUB_H
 
@@ -82,11 +82,13 @@ CAIRN_MUST_USE enum cairn_status cairn_index_disable_account(struct cairn_index 
 							     struct cairn_index_disable_account *disable);
 
 /** Say what a user is in an organisation. CAIRN_E_NOT_FOUND: there is no such organisation (account.unknown), or no
- * such user (user.unknown). */
+ * such user (user.unknown). CAIRN_E_CONFLICT: nobody would be left who is an admin of it, and is not disabled
+ * (member.last_admin). */
 struct cairn_index_set_member {
 	struct cairn_index_write write;
 	const char *organisation, *user; /* borrowed */
 	enum cairn_index_role role;      /* CAIRN_INDEX_ROLE_NONE: no member any more */
+	bool keeps_admin;                /* leave the last admin as he is */
 	bool changed;                    /* result; false: it was so before */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_set_member(struct cairn_index *ix, struct cairn_index_set_member *set);
@@ -99,9 +101,24 @@ enum {
 	CAIRN_INDEX_TYPE_MAX = 127,     /* bytes of an object's media type */
 	CAIRN_INDEX_CHANGES_MAX = 1000, /* of one cairn_index_change_objects() */
 	CAIRN_INDEX_OWNER_BYTES = 32,   /* room for "hub/NUMBER" */
+	CAIRN_INDEX_SDK_MAX = 32,       /* bytes of what a space runs with */
 };
 
-enum cairn_index_repo_kind { CAIRN_INDEX_BUCKET = 4 };
+/** All but buckets are git-like: they have lines of commits. */
+enum cairn_index_repo_kind {
+	CAIRN_INDEX_MODEL = 1,
+	CAIRN_INDEX_DATASET = 2,
+	CAIRN_INDEX_SPACE = 3,
+	CAIRN_INDEX_BUCKET = 4,
+	CAIRN_INDEX_KERNEL = 5,
+};
+
+/** Whom a public repository shows its files to. */
+enum cairn_index_gate {
+	CAIRN_INDEX_GATE_NONE,   /* everybody */
+	CAIRN_INDEX_GATE_AUTO,   /* members only; how others would be let in is the public hub's matter */
+	CAIRN_INDEX_GATE_MANUAL, /* likewise */
+};
 
 /** A repository. Plain value. */
 struct cairn_index_repo {
@@ -111,15 +128,27 @@ struct cairn_index_repo {
 	char account_name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1]; /* as it was made */
 	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* one of its kind and account, whatever the case of its letters */
 	bool is_private;
+	enum cairn_index_gate gate;
+	char sdk[CAIRN_INDEX_SDK_MAX + 1]; /* of a space; may be empty */
 	int64_t created_unix_ms, updated_unix_ms;
-	uint64_t n_files, bytes; /* of a bucket: its objects, and the sum of their sizes */
+	uint64_t n_files, bytes; /* of a bucket: its objects, and the sum of their sizes; else at the head of main */
 };
 
 /** The owner under which a repository's files are registered: "hub/NUMBER". Only repositories have such owners: an
  * upload under one that is not, or not any more, is refused (repo.gone). */
 void cairn_index_repo_owner(char out[static CAIRN_INDEX_OWNER_BYTES], int64_t repo);
+/** Is it such a name? That tells nothing about whether there is such a repository. */
+bool cairn_index_is_repo_owner(const char *owner);
+/** The repository's number. @return 0: it is no such name */
+int64_t cairn_index_owner_repo(const char *owner);
 
-/** The repository of this name, in any case. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** What that owner is called once its repository is deleted, for as long as files are registered under it. No token has
+ * such a name. */
+void cairn_index_gone_owner(char out[static CAIRN_INDEX_OWNER_BYTES], int64_t repo);
+bool cairn_index_owner_is_gone(const char *owner);
+
+/** The repository of this name, in any case; else the git-like one that had it last before it was moved, with its name
+ * of today. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind,
 						  const char *account, const char *name, struct cairn_index_repo *out);
 
@@ -130,27 +159,89 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_repo(struct cairn_index *ix, i
 						       enum cairn_index_repo_kind kind, int64_t from_id,
 						       cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
 
-/** Make a repository. CAIRN_E_CONFLICT: the name is taken, or too long (repo.known). */
+/** In which order repositories are listed. */
+enum cairn_index_repo_sort { CAIRN_INDEX_BY_UPDATE, CAIRN_INDEX_BY_CREATION, CAIRN_INDEX_BY_NAME };
+
+/** Which repositories are listed. */
+struct cairn_index_repo_list {
+	enum cairn_index_repo_kind kind; /* 0: any */
+	int64_t account;                 /* whose; 0: anybody's */
+	const char *search; /* letters of ASCII, in any case, or other bytes that "account/name" has; NULL or "": any */
+	bool all;           /* whoever may see them */
+	int64_t reader; /* else public ones, and those of this account and of the organisations that it is a member of
+			 */
+	enum cairn_index_repo_sort sort;
+	bool ascending;
+	uint32_t limit; /* at most CAIRN_INDEX_REPOS_MAX */
+	/* Behind which one; all zero at the beginning. */
+	int64_t after_id;
+	int64_t after_unix_ms;                          /* by update */
+	char after_name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* by name */
+};
+enum { CAIRN_INDEX_REPOS_MAX = 1000 };
+
+/** Visit a page of repositories. Takes notes only; looks at each there is, 10 ms for 10,000.
+ *  @param[in,out] list  its after_ members are set behind the last that was visited
+ *  @param[out] more     there may be further ones
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
+							cairn_index_visit_repo *visit, void *ctx, bool *more);
+
+struct cairn_index_operation;
+
+/** What a commit says of itself. Borrowed. */
+struct cairn_index_message {
+	const char *author,
+		*email;      /* author: at most CAIRN_INDEX_ACCOUNT_NAME_MAX bytes; the email is only in its id */
+	const char *title;   /* at most CAIRN_INDEX_TITLE_MAX */
+	const char *message; /* at most CAIRN_INDEX_MESSAGE_MAX; "": nothing more */
+};
+
+/* --- who has what ------------------------------------------------------------------------------------------------- */
+
+/** Visit who owns files, by number; the owners of cairn_index_each_owned_file() are these. */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_owner(struct cairn_index *ix,
+							void (*visit)(void *ctx, int64_t owner, const char *name),
+							void *ctx);
+
+/** What is visited of a file: with its terms, and the numbers of its owners in their order. Borrowed. */
+typedef void cairn_index_visit_owned_file(void *ctx, const struct cairn_index_file *file, const int64_t *owners,
+					  uint32_t n_owners);
+
+/** Visit all files a page at a time, as cairn_index_each_file(). Each page is of one snapshot. */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_owned_file(struct cairn_index *ix, int64_t from_id,
+							     cairn_index_visit_owned_file *visit, void *ctx,
+							     int64_t *next_id);
+
+/** Make a repository; a git-like one with the branch main and a first commit. CAIRN_E_CONFLICT: the name is taken, or
+ * too long (repo.known); what cairn_index_add_commit() says of operations. */
 struct cairn_index_add_repo {
 	struct cairn_index_write write;
 	enum cairn_index_repo_kind kind;
 	int64_t account;
 	const char *name; /* borrowed */
 	bool is_private;
-	int64_t id; /* result */
+	const char *sdk;                                /* borrowed; NULL: none */
+	struct cairn_index_message first;               /* of a git-like one: what its first commit says, */
+	const struct cairn_index_operation *operations; /* and does; borrowed */
+	uint32_t n;
+	int64_t source; /* a repository whose files operations may name, too, as that one calls them; 0: none */
+	int64_t id;     /* result */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_repo(struct cairn_index *ix, struct cairn_index_add_repo *add);
 
-/** Say who may see a repository. CAIRN_E_NOT_FOUND: there is none of this number (repo.unknown). */
+/** Say who may see a repository, and its files. CAIRN_E_NOT_FOUND: there is none of this number (repo.unknown). */
 struct cairn_index_set_repo {
 	struct cairn_index_write write;
 	int64_t id;
+	bool keeps_private, keeps_gate; /* leave that as it is when this is written */
 	bool is_private;
+	enum cairn_index_gate gate;
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_set_repo(struct cairn_index *ix, struct cairn_index_set_repo *set);
 
-/** Give a repository another name. CAIRN_E_NOT_FOUND: likewise; CAIRN_E_CONFLICT: the name is taken, or too long
- * (repo.known). */
+/** Give a repository another name; by the old one a git-like one is found until somebody else takes that.
+ * CAIRN_E_NOT_FOUND: likewise; CAIRN_E_CONFLICT: the name is taken, or too long (repo.known). */
 struct cairn_index_move_repo {
 	struct cairn_index_write write;
 	int64_t id;
@@ -167,12 +258,22 @@ struct cairn_index_drop_repo {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_drop_repo(struct cairn_index *ix, struct cairn_index_drop_repo *drop);
 
-/** Remove a piece of what deleted repositories had, for about CAIRN_INDEX_GC_MS: objects, and the ownership of files,
- * also of those that no object ever named. */
+/** Remove a piece of what nobody can reach, for about CAIRN_INDEX_GC_MS: what deleted repositories had; lines of
+ * commits that no branch, tag or pull request comes from, and of the others the commits behind the last one that any of
+ * these comes from; the ownership of files that were uploaded to a bucket at
+ * least grace_s ago and that nothing in it names. Those of the others stay: Git LFS names them elsewhere. */
 struct cairn_index_sweep_repos {
 	struct cairn_index_write write;
-	int64_t from_file; /* 0, then as it was left */
-	bool more;         /* result: there may be more to remove */
+	int64_t grace_s;
+	struct cairn_index_sweep_place {
+		int stage;
+		int64_t repo, line, file;
+		int64_t keep; /* the last commit of the line that stays */
+		char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1]; /* of the line */
+		uint8_t sha256[32];
+		bool has_sha256;
+	} at;      /* all zero, then as it was left */
+	bool more; /* result: there may be more to remove */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_sweep_repos(struct cairn_index *ix, struct cairn_index_sweep_repos *sweep);
 

@@ -94,6 +94,21 @@ enum cairn_status cairn_index_each_owned(struct cairn_index *ix, const char *own
 	return ix->backend->each_owned(ix, owner, after, limit, visit, ctx, more);
 }
 
+enum cairn_status cairn_index_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
+					 const uint8_t name[static 32], uint32_t limit,
+					 void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+					 bool *more)
+{
+	return ix->backend->each_match(ix, owner, match, name, limit, visit, ctx, more);
+}
+
+enum cairn_status cairn_index_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
+					 void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
+					 bool *more)
+{
+	return ix->backend->each_place(ix, chunk, limit, visit, ctx, more);
+}
+
 enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_totals *out)
 {
 	return ix->backend->totals(ix, out);

@@ -150,8 +150,9 @@ CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const 
 
 /**
  * The file of which its uploader said that it has this SHA-256: the word of the viewer counts, else that of the
- * operator (which alone counts for NULL), and nobody else's. Of several files of one owner the one that was known last.
- * Without terms. @param sha256  plain byte order  @return as cairn_index_file()
+ * operator (which alone counts for NULL), and nobody else's; that of a repository of the hub (hub.h) alone for it. Of
+ * several files of one owner the one that was known last. Without terms. @param sha256  plain byte order  @return as
+ * cairn_index_file()
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
 							    const char *viewer, struct cairn_index_file *out);
@@ -176,7 +177,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_spans(
 	struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n, const uint32_t with_spans[static 2],
 	enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places), void *ctx);
 
-/** Has this very body been accepted from this owner for this scope? @return CAIRN_OK; CAIRN_E_IO */
+/** Was this very body accepted from this owner for this scope, a repository's within the hour? @return CAIRN_OK;
+ * CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body,
 							 const char *scope, const char *owner, bool *known);
 

@@ -1,5 +1,6 @@
 /* Which engines there are, and what is asked of one by its URL. */
 #include "index/backend.h"
+#include "index/postgres/postgres.h"
 #include "index/sqlite/sqlite.h"
 
 #include <string.h>
@@ -7,7 +8,11 @@
 static const struct index_scheme {
 	const char *prefix;
 	const struct cairn_index_backend *backend;
-} INDEX_SCHEMES[] = {{"sqlite:", &CAIRN_SQLITE}};
+} INDEX_SCHEMES[] = {
+	{"sqlite:", &CAIRN_SQLITE},
+	{"postgres:", &CAIRN_POSTGRES},
+	{"postgresql:", &CAIRN_POSTGRES},
+};
 
 /* @param[out] where  the URL behind its scheme. @return NULL: there is no such engine */
 static const struct cairn_index_backend *index_engine(const char *url, const char **where, struct cairn_diag *diag)
@@ -18,8 +23,8 @@ static const struct cairn_index_backend *index_engine(const char *url, const cha
 		if (strncmp(url, INDEX_SCHEMES[i].prefix, len) == 0)
 			return INDEX_SCHEMES[i].backend;
 	}
-	(void)cairn_fail(diag, CAIRN_E_USAGE, "index.url", CAIRN_NO_OFFSET, "there is no index \"%s\"; give sqlite:DIR",
-			 url);
+	(void)cairn_fail(diag, CAIRN_E_USAGE, "index.url", CAIRN_NO_OFFSET,
+			 "there is no index \"%s\"; give sqlite:DIR or postgres://...", url);
 	return NULL;
 }
 
@@ -87,7 +92,7 @@ enum cairn_status cairn_index_copy(const char *url, const char *path, struct cai
 
 enum cairn_status cairn_index_copy_each(const char *url, const char *path,
 					enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
-								   uint64_t stored_bytes),
+								   uint64_t stored_bytes, uint64_t packing),
 					void *ctx, struct cairn_diag *diag)
 {
 	const char *where;

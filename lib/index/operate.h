@@ -34,6 +34,7 @@ struct cairn_index_owned {
 	uint64_t size_bytes;
 	int64_t at_unix_s; /* when the file came first, whosever it was: not every asker's to know */
 	const char *owner; /* "" is the operator */
+	const char *shown; /* in a list of all owners, of a repository of the hub: "models/ann/cats"; else NULL */
 	bool has_sha256;
 	uint8_t sha256[32]; /* the owner's word, plain byte order; of several the smallest */
 };
@@ -74,7 +75,9 @@ struct cairn_index_key {
 	char repo[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];   /* the repository it is for; empty: any */
 	char scopes[CAIRN_INDEX_KEY_SCOPES_MAX + 1]; /* what it allows, as in a token */
 	int64_t created_unix_s;
-	int64_t revoked_unix_s; /* 0: it is good */
+	int64_t revoked_unix_s; /* 0: it was not */
+	int64_t expires_unix_s; /* from then on it is refused; 0: never */
+	int64_t used_unix_s;    /* when it was last used, to about an hour; 0: not known */
 	int64_t account;        /* whose it is; 0: the operator's */
 	char account_name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
 };
@@ -82,9 +85,9 @@ struct cairn_index_key {
 /** The key with this digest, also a revoked one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static 32],
 						 struct cairn_index_key *out);
-/** Is there a key of this number, is it not revoked, and its account not disabled? Asked on the threads of connections,
- * so an engine that is remote answers from memory, which must be no older than a second. @param[out] good  false on
- * failure
+/** Is there a key of this number, is it not revoked nor expired, and its account not disabled? Asked on the threads of
+ * connections, so an engine that is remote answers from memory, which must be no older than a second. @param[out] good
+ * false on failure
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
 /** All keys, as cairn_index_each_xorb(). */
@@ -98,6 +101,7 @@ struct cairn_index_add_key {
 	uint8_t digest[32];               /* SHA-256 of the key */
 	const char *name, *repo, *scopes; /* borrowed; struct cairn_index_key */
 	int64_t account;                  /* 0: the operator's */
+	int64_t expires_unix_s;           /* 0: never */
 	int64_t id;                       /* result */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_key(struct cairn_index *ix, struct cairn_index_add_key *add);
@@ -109,6 +113,13 @@ struct cairn_index_revoke_key {
 	bool revoked; /* result; false: it was before */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_revoke_key(struct cairn_index *ix, struct cairn_index_revoke_key *revoke);
+
+/** A key was used. One that is gone is no failure. */
+struct cairn_index_use_key {
+	struct cairn_index_write write;
+	int64_t id, used_unix_s;
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_use_key(struct cairn_index *ix, struct cairn_index_use_key *use);
 
 /** What a client told. Borrowed. */
 struct cairn_index_telemetry {
@@ -134,5 +145,14 @@ struct cairn_index_add_telemetry {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_telemetry(struct cairn_index *ix,
 							   struct cairn_index_add_telemetry *add);
+
+/** Drop the oldest rows, as far as they are from before a time: one piece of it. */
+struct cairn_index_trim_telemetry {
+	struct cairn_index_write write;
+	int64_t before_unix_s;
+	uint32_t n_dropped; /* result; 0: there are no more */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_trim_telemetry(struct cairn_index *ix,
+							    struct cairn_index_trim_telemetry *trim);
 
 #endif

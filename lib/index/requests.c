@@ -3,7 +3,7 @@
 
 enum {
 	REQUEST_CHUNK_BYTES = 40,   /* of a list, for each chunk */
-	REQUEST_OBJECT_BYTES = 200, /* of an object and its owner, about */
+	REQUEST_OBJECT_BYTES = 200, /* of an object and its owner, about; of a file of a commit likewise */
 };
 
 static uint64_t request_xorb_bytes(const struct cairn_index_write *write)
@@ -19,6 +19,33 @@ static uint64_t request_shard_bytes(const struct cairn_index_write *write)
 static uint64_t request_changes_bytes(const struct cairn_index_write *write)
 {
 	return (uint64_t)((const struct cairn_index_change_objects *)write)->n * REQUEST_OBJECT_BYTES;
+}
+
+static uint64_t request_operations_bytes(const struct cairn_index_operation *operations, uint32_t n)
+{
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < n; i++)
+		bytes += REQUEST_OBJECT_BYTES + operations[i].len;
+	return bytes;
+}
+
+static uint64_t request_commit_bytes(const struct cairn_index_write *write)
+{
+	const struct cairn_index_add_commit *commit = (const struct cairn_index_add_commit *)write;
+	return request_operations_bytes(commit->operations, commit->n);
+}
+
+static uint64_t request_repo_bytes(const struct cairn_index_write *write)
+{
+	const struct cairn_index_add_repo *add = (const struct cairn_index_add_repo *)write;
+	return request_operations_bytes(add->operations, add->n);
+}
+
+/* How many files there are is known when it is written. */
+static uint64_t request_squash_bytes(const struct cairn_index_write *write)
+{
+	(void)write;
+	return (uint64_t)CAIRN_INDEX_COMMIT_ROWS_MAX * REQUEST_OBJECT_BYTES;
 }
 
 /* The call of a request, and what the writer does with it. Its struct begins with the write. */
@@ -44,13 +71,19 @@ REQUEST(gc_mark, NULL, true)
 REQUEST(gc_sweep, NULL, true)
 REQUEST(add_key, NULL, false)
 REQUEST(revoke_key, NULL, true)
+REQUEST(use_key, NULL, false)
 REQUEST(add_telemetry, NULL, false)
+REQUEST(trim_telemetry, NULL, true)
 REQUEST(add_account, NULL, false)
 REQUEST(disable_account, NULL, true)
 REQUEST(set_member, NULL, true)
-REQUEST(add_repo, NULL, false)
+REQUEST(add_repo, request_repo_bytes, false)
 REQUEST(set_repo, NULL, true)
 REQUEST(move_repo, NULL, false)
 REQUEST(drop_repo, NULL, true)
+REQUEST(add_commit, request_commit_bytes, false)
+REQUEST(add_ref, NULL, false)
+REQUEST(squash, request_squash_bytes, false)
+REQUEST(drop_ref, NULL, true)
 REQUEST(sweep_repos, NULL, true)
 REQUEST(change_objects, request_changes_bytes, false)

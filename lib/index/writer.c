@@ -70,12 +70,16 @@ static void writer_fail(struct cairn_index_write *batch, enum cairn_status statu
 static void writer_commit(struct cairn_index *ix, struct cairn_index_write *batch)
 {
 	struct cairn_diag diag = {0};
+	enum cairn_status status;
 	bool bad;
-	enum cairn_status status = writer_try(ix, batch, false, &bad, &diag);
-	if (status != CAIRN_OK && bad) {
+	do {
 		diag = (struct cairn_diag){0};
-		status = writer_try(ix, batch, true, &bad, &diag);
-	}
+		status = writer_try(ix, batch, false, &bad, &diag);
+		if (status != CAIRN_OK && bad) {
+			diag = (struct cairn_diag){0};
+			status = writer_try(ix, batch, true, &bad, &diag);
+		}
+	} while (status != CAIRN_OK && ix->backend->again && ix->backend->again(ix));
 	if (status != CAIRN_OK)
 		writer_fail(batch, status, &diag);
 }
@@ -135,6 +139,7 @@ static void *writer_loop(void *arg)
 {
 	struct cairn_writer *w = arg;
 	bool idle_work = true;
+	(void)pthread_setname_np(pthread_self(), "index-writer");
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
 		while (!w->head && !w->closing && !idle_work)

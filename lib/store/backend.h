@@ -47,6 +47,11 @@ struct cairn_store_backend {
 				  enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, uint64_t bytes),
 				  void *ctx);
 	void (*room)(struct cairn_store *s, struct cairn_store_room *out);
+	void (*traffic)(struct cairn_store *s, struct cairn_store_traffic *out); /* NULL: it asks no service */
+	enum cairn_status (*add_address)(struct cairn_store *s, struct cairn_buf *out, const struct cairn_hash *hash,
+					 uint64_t bytes, uint64_t first, uint64_t last, uint64_t life_s); /* NULL */
+	enum cairn_status (*ready)(struct cairn_store *s, struct cairn_diag *diag);  /* NULL: always */
+	enum cairn_status (*reload)(struct cairn_store *s, struct cairn_diag *diag); /* NULL: it has no credentials */
 };
 
 struct cairn_store {
@@ -75,5 +80,10 @@ enum cairn_status store_fs_open(struct cairn_store **out, const char *dir, const
 				struct cairn_diag *diag);
 enum cairn_status store_mem_open(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,
 				 struct cairn_diag *diag);
+enum cairn_status store_s3_open(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,
+				struct cairn_diag *diag);
+
+/** As cairn_store_port(). */
+enum cairn_status store_s3_port(const char *rest, uint16_t *port, struct cairn_diag *diag);
 
 #endif

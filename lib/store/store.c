@@ -5,6 +5,28 @@ bool cairn_store_is_remote(const struct cairn_store *s)
 	return s->backend->remote;
 }
 
+enum cairn_status cairn_store_ready(struct cairn_store *s, struct cairn_diag *diag)
+{
+	return s->backend->ready ? s->backend->ready(s, diag) : CAIRN_OK;
+}
+
+bool cairn_store_gives_addresses(const struct cairn_store *s)
+{
+	return s->backend->add_address != NULL;
+}
+
+enum cairn_status cairn_store_add_address(struct cairn_store *s, struct cairn_buf *out, const struct cairn_hash *hash,
+					  uint64_t bytes, uint64_t first, uint64_t last, uint64_t life_s)
+{
+	return s->backend->add_address ? s->backend->add_address(s, out, hash, bytes, first, last, life_s)
+				       : CAIRN_E_USAGE;
+}
+
+enum cairn_status cairn_store_reload(struct cairn_store *s, struct cairn_diag *diag)
+{
+	return s->backend->reload ? s->backend->reload(s, diag) : CAIRN_OK;
+}
+
 void cairn_store_free(struct cairn_store *s)
 {
 	if (s)
@@ -138,4 +160,13 @@ enum cairn_status cairn_store_each(struct cairn_store *s,
 void cairn_store_room(struct cairn_store *s, struct cairn_store_room *out)
 {
 	s->backend->room(s, out);
+}
+
+bool cairn_store_traffic(struct cairn_store *s, struct cairn_store_traffic *out)
+{
+	*out = (struct cairn_store_traffic){0};
+	if (!s->backend->traffic)
+		return false;
+	s->backend->traffic(s, out);
+	return true;
 }

@@ -2,6 +2,7 @@
 #ifndef CAIRN_STORE_STORE_H
 #define CAIRN_STORE_STORE_H
 
+#include "base/buf.h"
 #include "hash/hash.h"
 
 #include <sys/types.h>
@@ -12,14 +13,21 @@ struct cairn_store;
 /** An object on its way in: nothing of it is visible before cairn_store_put_commit(). */
 struct cairn_store_put;
 
-/** An object opened for reading. It stays readable also when it is removed meanwhile. */
+/** An object opened for reading. It stays readable also when it is removed meanwhile, but for one in an S3 service,
+ * which answers CAIRN_E_NOT_FOUND then; and it must not outlive that store. */
 struct cairn_store_object;
 
-/** How to open a store. Zeroed: to write. */
+/** How to open a store. Zeroed: to write. Strings are borrowed until it is open. */
 struct cairn_store_options {
 	/** To read from, maybe beside the process that writes to it: nothing is made or removed. A store that only its
 	 * own process can see takes no notice of it. */
 	bool beside;
+
+	/* Of a store on another machine; those on this one take no notice. */
+	const char *scratch;     /* folder in which objects on their way in wait; not needed beside */
+	const char *owner;       /* 32 digits that nobody else has, by which the place is known; not needed beside */
+	bool is_new;             /* nobody has it so far: it is taken, if that is so */
+	const char *credentials; /* file of them; NULL: in the environment */
 };
 
 /**
@@ -29,13 +37,46 @@ struct cairn_store_options {
  *   DIR/tmp is removed. Objects that were moved into packs (pack.h) are found there, and are no different to any call
  *   below.
  * - "memory:": objects in memory, for tests: they are lost when the store is freed. It passes for a remote one.
+ * - "s3://BUCKET/PREFIX?endpoint=URL&region=NAME": objects in an S3 service (s3/place.h has the details). Each is in
+ * the service, durable as the service promises it, before its put is over. The bucket must be there, and the prefix
+ * must be one process's own, which is checked. What the service does not answer within some seconds is CAIRN_E_BUSY,
+ * which every call below may answer: nothing may be judged by it.
  * @param[out] out  owned by the caller, cairn_store_free()
  * @param options   NULL: to write
- * @return CAIRN_OK; CAIRN_E_USAGE no store has such a URL (rule store.url); CAIRN_E_IO with the cause in diag;
+ * @return CAIRN_OK; CAIRN_E_USAGE no store has such a URL (store.url, store.insecure), or its credentials or its bucket
+ *         are missing (store.credentials, store.bucket); CAIRN_E_CONFLICT it is somebody else's (store.owner);
+ *         CAIRN_E_BUSY it does not answer (store.silent, store.busy, store.refused); CAIRN_E_IO with the cause in diag;
  *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_store_open(struct cairn_store **out, const char *url,
 						  const struct cairn_store_options *options, struct cairn_diag *diag);
+
+/** Which TCP port does a store of this URL connect to? @param[out] port  0: none
+ *  @return CAIRN_OK; CAIRN_E_USAGE as cairn_store_open() */
+CAIRN_MUST_USE enum cairn_status cairn_store_port(const char *url, uint16_t *port, struct cairn_diag *diag);
+
+/** Does it answer? One on this machine does. Waits for some seconds at most.
+ *  @return CAIRN_OK; as cairn_store_open(), with the cause in diag */
+CAIRN_MUST_USE enum cairn_status cairn_store_ready(struct cairn_store *s, struct cairn_diag *diag);
+
+/** Does it make addresses? */
+bool cairn_store_gives_addresses(const struct cairn_store *s);
+
+/**
+ * Append an address at which anybody may read bytes first to last of an object without this process: by GET, with the
+ * header "Range: bytes=FIRST-LAST" and no other range. No byte of it goes through this process, which cannot prove it.
+ * @param bytes   of the object, as whoever asks knows it
+ * @param life_s  how long it is good, at least; nothing ends it earlier
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no object of that length; CAIRN_E_USAGE it makes none; CAIRN_E_BUSY;
+ *         CAIRN_E_LIMIT; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_store_add_address(struct cairn_store *s, struct cairn_buf *out,
+							 const struct cairn_hash *hash, uint64_t bytes, uint64_t first,
+							 uint64_t last, uint64_t life_s);
+
+/** Read its credentials again, if it has any. Those in use stay when that fails.
+ *  @return CAIRN_OK; CAIRN_E_USAGE, CAIRN_E_IO (store.credentials) */
+CAIRN_MUST_USE enum cairn_status cairn_store_reload(struct cairn_store *s, struct cairn_diag *diag);
 
 /** Does it stand for one on another machine? Its calls may wait for long then, so none is for a thread that serves many
  * requests, and its objects give no descriptor. */
@@ -78,7 +119,8 @@ uint64_t cairn_store_object_bytes(const struct cairn_store_object *o);
  * and so has this one once it was written to (but for once in 2^64). */
 uint64_t cairn_store_object_identity(const struct cairn_store_object *o);
 
-/** Read exactly len bytes at offset. @return CAIRN_OK; CAIRN_E_IO also when the object is shorter */
+/** Read exactly len bytes at offset. @return CAIRN_OK; CAIRN_E_IO also when the object is shorter; CAIRN_E_NOT_FOUND it
+ * was removed since it was opened; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_store_object_read(struct cairn_store_object *o, uint64_t offset, uint8_t *out,
 							 size_t len);
 
@@ -126,5 +168,25 @@ struct cairn_store_room {
 
 /** When the file system does not say, nothing is known to be free. */
 void cairn_store_room(struct cairn_store *s, struct cairn_store_room *out);
+
+/** What a remote store is asked for. */
+enum cairn_store_request {
+	CAIRN_STORE_PUT,
+	CAIRN_STORE_GET,
+	CAIRN_STORE_LIST,
+	CAIRN_STORE_DELETE,
+	CAIRN_STORE_REQUESTS, /* how many of these there are */
+};
+
+/** Requests that ended, since the store was opened; each counts once however often it was tried. */
+struct cairn_store_traffic {
+	struct {
+		uint64_t n, ms;    /* and how long they took together */
+		uint64_t n_failed; /* of them: the service was silent, had too much to do, or refused us */
+	} requests[CAIRN_STORE_REQUESTS];
+};
+
+/** Any thread. @return false: the store asks no service */
+bool cairn_store_traffic(struct cairn_store *s, struct cairn_store_traffic *out);
 
 #endif

@@ -9,6 +9,7 @@ struct cairn_xorb_writer {
 	struct cairn_buf out;
 	struct cairn_chunk_list list;
 	uint64_t unpacked_bytes;
+	uint32_t drained_bytes; /* of the xorb, before what is in out */
 };
 
 _Static_assert(CAIRN_XORB_BYTES_MAX + CAIRN_XORB_CHUNKS_MAX * CAIRN_XORB_CHUNK_HEADER_BYTES <=
@@ -60,7 +61,8 @@ enum cairn_status cairn_xorb_writer_add(struct cairn_xorb_writer *w, const uint8
 	size_t start = w->out.len;
 	enum cairn_status status = cairn_codec_compress(w->codec, &w->out, raw, len, NULL);
 	if (status == CAIRN_OK)
-		status = cairn_chunk_list_add(&w->list, hash, (struct cairn_span){(uint32_t)len, (uint32_t)w->out.len});
+		status = cairn_chunk_list_add(
+			&w->list, hash, (struct cairn_span){(uint32_t)len, w->drained_bytes + (uint32_t)w->out.len});
 	if (status != CAIRN_OK) {
 		w->out.len = start;
 		w->out.status = CAIRN_OK;
@@ -74,6 +76,12 @@ const uint8_t *cairn_xorb_writer_bytes(const struct cairn_xorb_writer *w, size_t
 {
 	*len = w->out.len;
 	return w->out.bytes;
+}
+
+void cairn_xorb_writer_drained(struct cairn_xorb_writer *w)
+{
+	w->drained_bytes += (uint32_t)w->out.len;
+	w->out.len = 0;
 }
 
 const struct cairn_chunk_list *cairn_xorb_writer_list(const struct cairn_xorb_writer *w)
@@ -91,4 +99,5 @@ void cairn_xorb_writer_reset(struct cairn_xorb_writer *w)
 	w->out.len = 0;
 	w->list.n = 0;
 	w->unpacked_bytes = 0;
+	w->drained_bytes = 0;
 }

@@ -1,4 +1,4 @@
-/* Making xorbs out of chunks, for our own client. */
+/* Making xorbs out of chunks. */
 #ifndef CAIRN_XORB_WRITER_H
 #define CAIRN_XORB_WRITER_H
 
@@ -35,8 +35,11 @@ bool cairn_xorb_writer_fits(const struct cairn_xorb_writer *w, size_t len);
 CAIRN_MUST_USE enum cairn_status cairn_xorb_writer_add(struct cairn_xorb_writer *w, const uint8_t *raw, size_t len,
 						       const struct cairn_hash *hash);
 
-/** The serialized xorb. Borrowed until the next add, reset or free. */
+/** The serialized xorb, or what of it was not drained. Borrowed until the next add, reset or free. */
 const uint8_t *cairn_xorb_writer_bytes(const struct cairn_xorb_writer *w, size_t *len);
+
+/** Its bytes so far were taken elsewhere: what cairn_xorb_writer_bytes() hands out begins anew behind them. */
+void cairn_xorb_writer_drained(struct cairn_xorb_writer *w);
 
 /** The chunks so far. Borrowed likewise. cairn_chunk_list_root() of it is the xorb's hash. */
 const struct cairn_chunk_list *cairn_xorb_writer_list(const struct cairn_xorb_writer *w);

@@ -1,5 +1,5 @@
-/* HTTP/1.1 service: requests in, replies out, waiting without a thread. http_mhd.c is the only includer of
- * microhttpd.h. */
+/* HTTP/1.1 service: requests in, replies out, waiting without a thread. http_mhd.c, http_reply.c and
+ * http_wait.c alone know libmicrohttpd. */
 #ifndef CAIRN_SERVER_HTTP_H
 #define CAIRN_SERVER_HTTP_H
 
@@ -33,9 +33,13 @@ enum http_error_shape {
 	/* {"error":message,"code","request_id"}, and the message as X-Error-Message: the clients show an "error" that
 	 * is an object as "[object Object]" */
 	HTTP_ERRORS_HUB,
+	/* {"message","code","request_id"}, and a 401 asks for "Basic", which is what git has a user's name and key for
+	 */
+	HTTP_ERRORS_LFS,
 };
 
-/** One resource and method. Static tables of these make the router. */
+/** One resource and method. Static tables of these make the router: first
+ * patterns whose first segment is fixed are looked at, then the older ones, then the others. */
 struct http_route {
 	const char *method; /* "GET"; GET also answers HEAD unless there is a HEAD route of its own */
 	/* "/v1/xorbs/{prefix}/{hash}": {name} stands for one segment of unreserved characters, {name%} for one that may
@@ -77,6 +81,9 @@ void *http_state(const struct http_request *req);
  * pattern. */
 const char *http_path_arg(const struct http_request *req, const char *name);
 
+/** The pattern that the request's path matched. Never NULL in a route's callbacks. */
+const char *http_pattern(const struct http_request *req);
+
 /** A query argument, decoded; NULL when absent. http_query_each() calls visit for every one of that name, in order,
  *  until it answers false. */
 const char *http_query_arg(const struct http_request *req, const char *name);
@@ -85,8 +92,17 @@ void http_query_each(const struct http_request *req, const char *name, bool (*vi
 
 /** A request header; NULL when absent. Names are case-insensitive. */
 const char *http_header(const struct http_request *req, const char *name);
+/** Is it there more than once? Then nobody can tell which one who passes requests on has looked at. */
+bool http_header_is_repeated(const struct http_request *req, const char *name);
 
 enum http_method_kind http_method(const struct http_request *req);
+
+/** The address of whoever is connected, as text; "-": none, it came through a socket of the file system. */
+const char *http_peer_address(const struct http_request *req);
+
+/** Was it sent by a page of this very server, by its header Origin, scheme and host? Browsers send one with each form.
+ */
+bool http_is_own_origin(const struct http_request *req);
 
 /** Content-Length; UINT64_MAX for a chunked body. */
 uint64_t http_content_length(const struct http_request *req);
@@ -114,10 +130,17 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len);
  */
 bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req));
 
+/**
+ * From body(), last of all but handing the request to another thread: no more of the body comes before http_resume();
+ * the next piece of it, or done(), finds what the other thread has left. Not of a chunked body.
+ * @return false: the server is closing, a 503 was replied; or the connection is lost. Hand nothing over
+ */
+bool http_hold_body(struct http_request *req);
+
 /** A suspended request got its worker: for so long it had waited. Before http_resume() only. */
 void http_note_queued(struct http_request *req, uint64_t queued_us);
 
-/** Wake a suspended request, from any thread. The last touch of the request and its state by that thread. */
+/** Wake a suspended or held request, from any thread. The last touch of the request and its state by that thread. */
 void http_resume(struct http_request *req);
 
 /** Has the client of a suspended request gone? A hint, for long work. Before http_resume() only. */
@@ -139,6 +162,10 @@ void http_reply_json(struct http_request *req, unsigned code, const char *json);
  */
 void http_reply_error(struct http_request *req, unsigned code, const char *rule, const char *message,
 		      const struct cairn_diag *diag);
+
+/** Log an answer that is the server's fault, which http_reply_error() does by itself: for those who reply it otherwise.
+ */
+void http_request_log_failure(const struct http_request *req, unsigned code, const char *rule, const char *cause);
 
 /** The one mapping of library statuses to HTTP (errors.c) and http_reply_error() in one. status is not CAIRN_OK. */
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);

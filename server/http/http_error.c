@@ -28,9 +28,9 @@ static void error_put_cas(struct cairn_buf *b, const char *rule, const char *mes
 	cairn_buf_add(b, "}", 1);
 }
 
-static void error_put_hub(struct cairn_buf *b, const char *rule, const char *message)
+static void error_put_named(struct cairn_buf *b, const char *name, const char *rule, const char *message)
 {
-	error_member(b, "{\"error\":", message);
+	error_member(b, name, message);
 	error_member(b, ",\"code\":", rule);
 }
 
@@ -46,7 +46,10 @@ void http_error_body(struct cairn_buf *b, enum http_error_shape shape, const cha
 		error_put_cas(b, rule, message, diag);
 		break;
 	case HTTP_ERRORS_HUB:
-		error_put_hub(b, rule, message);
+		error_put_named(b, "{\"error\":", rule, message);
+		break;
+	case HTTP_ERRORS_LFS:
+		error_put_named(b, "{\"message\":", rule, message);
 		break;
 	}
 	error_member(b, ",\"request_id\":", request_id);

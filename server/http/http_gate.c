@@ -156,21 +156,32 @@ static bool gate_route(const struct gate *g)
 	return false;
 }
 
-/* Was the page loaded from this very server? @param host  by which it is called, up to a slash; NULL: not known.
- * Whether by HTTP or HTTPS is not looked at: a proxy may speak another one with the browser. */
-static bool gate_is_own_origin(const char *origin, const char *host)
+/* Is it "scheme://host", whatever the case? @param host  up to a slash; NULL: not known */
+static bool gate_is_origin(const char *origin, const char *scheme, size_t scheme_len, const char *host)
 {
-	const char *from = strstr(origin, "://");
-	if (!from || !host)
-		return false;
-	size_t len = strcspn(host, "/");
-	return len > 0 && strlen(from + 3) == len && strncasecmp(from + 3, host, len) == 0;
+	size_t len = host ? strcspn(host, "/") : 0;
+	return len > 0 && strncasecmp(origin, scheme, scheme_len) == 0 && strncmp(origin + scheme_len, "://", 3) == 0 &&
+	       strlen(origin + scheme_len + 3) == len && strncasecmp(origin + scheme_len + 3, host, len) == 0;
 }
 
-static const char *gate_public_host(const struct http_request *req)
+/* Was the page loaded from this very server? By its own scheme from the host that the request names; where a proxy is
+ * in between, which may speak another one with the browser, public_url says which, and for its own host no other
+ * counts: what comes by HTTP may be anybody's on the way. */
+bool http_is_own_origin(const struct http_request *req)
 {
-	const char *url = req->server->public_url, *host = url ? strstr(url, "://") : NULL;
-	return host ? host + 3 : NULL;
+	const char *own = req->server->options.tls_retrieve ? "https" : "http", *url = req->server->public_url;
+	if (!req->origin)
+		return false;
+	if (!url)
+		return gate_is_origin(req->origin, own, strlen(own), req->host);
+	size_t scheme_len = strcspn(url, ":");
+	const char *host = url + scheme_len + 3;
+	if (gate_is_origin(req->origin, url, scheme_len, host) ||
+	    gate_is_origin(req->origin, url, scheme_len, req->host))
+		return true;
+	size_t len = strcspn(host, "/");
+	bool is_public = req->host && strlen(req->host) == len && strncasecmp(req->host, host, len) == 0;
+	return !is_public && gate_is_origin(req->origin, own, strlen(own), req->host);
 }
 
 /* A browser lets any page send plain writes, and only keeps the answer from it. Where no token is needed (on loopback)
@@ -181,7 +192,7 @@ static bool gate_origin(const struct gate *g)
 	struct http_request *req = g->req;
 	const struct cors *cors = req->server->options.cors;
 	if (!req->origin || !cors || http_method(req) != HTTP_OTHER || cors_allows(cors, req->origin) ||
-	    gate_is_own_origin(req->origin, g->head->host) || gate_is_own_origin(req->origin, gate_public_host(req)))
+	    http_is_own_origin(req))
 		return true;
 	gate_refuse(g, 403, "origin.unknown", "pages of this origin may not write here; name it in cors_origins");
 	return false;

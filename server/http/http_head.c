@@ -96,7 +96,8 @@ static void head_log_add(struct head_log *log, const char *text, size_t len)
 void http_target_log(char *out, size_t out_len, const char *target)
 {
 	struct head_log log = {out, 0, out_len - 1};
-	size_t path = head_plain_run(target, strlen(target));
+	/* Before the "@" of an address that is no path there may be a password. */
+	size_t path = target[0] == '/' || !strchr(target, '@') ? head_plain_run(target, strlen(target)) : 0;
 	head_log_add(&log, target, path);
 	const char *p = target + path;
 	if (*p && *p != '?')

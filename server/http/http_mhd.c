@@ -1,31 +1,25 @@
-/* The one file that knows libmicrohttpd. What it gets wrong, and what is done about it: http_library.c. */
+/* The library libmicrohttpd: its daemon, and the life of a request as it tells of it. What it gets wrong, and what is
+ * done about it: http_library.c. */
 #include "server/http/http.h"
 
-#include "server/http/errors.h"
-#include "server/http/http_error.h"
 #include "server/http/http_gate.h"
 #include "server/http/http_library.h"
-#include "server/http/http_pump.h"
+#include "server/http/http_reply.h"
 #include "server/http/http_server.h"
-#include "server/http/http_stream.h"
 #include "server/log.h"
 
 #include <assert.h>
 #include <microhttpd.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
 	HTTP_LIBRARY_BYTES = 4096, /* of a connection's memory, beside the head: bookkeeping and the reply's head */
-	HTTP_READER_BLOCK_BYTES = 256 * 1024,
-	HTTP_STREAM_BLOCK_BYTES = 4096,
-	HTTP_PUMP_SENT_BYTES = 64 * 1024, /* of a block, at once */
-	HTTP_LINGER_MS = 2000,
 };
 
 static const char HTTP_TLS_PRIORITIES[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";
@@ -40,6 +34,27 @@ void *http_app(const struct http_request *req)
 const char *http_header(const struct http_request *req, const char *name)
 {
 	return MHD_lookup_connection_value(req->conn, MHD_HEADER_KIND, name);
+}
+
+struct http_header_count {
+	const char *name;
+	unsigned n;
+};
+
+static enum MHD_Result http_on_counted(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct http_header_count *count = cls;
+	(void)kind;
+	(void)value;
+	count->n += strcasecmp(name, count->name) == 0;
+	return MHD_YES;
+}
+
+bool http_header_is_repeated(const struct http_request *req, const char *name)
+{
+	struct http_header_count count = {name, 0};
+	MHD_get_connection_values(req->conn, MHD_HEADER_KIND, http_on_counted, &count);
+	return count.n > 1;
 }
 
 struct http_query_visit {
@@ -76,366 +91,6 @@ const char *http_query_arg(const struct http_request *req, const char *name)
 	const char *value = NULL;
 	http_query_each(req, name, http_take_first, &value);
 	return value;
-}
-
-/* --- replies ------------------------------------------------------------------------------------------------------ */
-
-static void http_add_header(void *ctx, const char *name, const char *value)
-{
-	MHD_add_response_header(ctx, name, value);
-}
-
-/* Every reply of this server passes here, refusals included, but for those that are sent past the library. */
-static void http_reply(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
-		       struct MHD_Response *response)
-{
-	assert(req->code == 0);
-	req->code = code;
-	req->reply_bytes = len;
-	req->response = response;
-	if (!response)
-		return; /* http_flush() cuts the connection */
-	http_request_headers(req, content_type, http_add_header, response);
-}
-
-void http_reply_json(struct http_request *req, unsigned code, const char *json)
-{
-	size_t len = strlen(json);
-	/* The library takes a pointer to what it might free, and so to what is not const; it copies here. */
-	http_reply(req, code, "application/json", len,
-		   MHD_create_response_from_buffer(len, (void *)(uintptr_t)json, MHD_RESPMEM_MUST_COPY));
-}
-
-/* Past the library; on the request's thread, with nothing else on its way to the client. */
-static bool http_send(const struct http_request *req, const struct cairn_buf *b)
-{
-	const struct http_server_options *o = &req->server->options;
-	if (!o->tls_send)
-		return send(req->peer->fd, b->bytes, b->len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)b->len;
-	return o->tls_send(MHD_get_connection_info(req->conn, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session,
-			   b->bytes, b->len);
-}
-
-/* The library takes no reply before the end of a body. So a refusal in the midst of a long one is written past it, and
- * the rest is swallowed: a client that reads while it sends stops at once, and one that writes all first finds the
- * answer then. (Closing on unread bytes resets the connection, and the client might never read what was sent.) Of what
- * is over the limit not all is swallowed. @return false: it is said in the usual way when the body has ended */
-static bool http_says_midway(struct http_request *req, unsigned code, const struct cairn_buf *body)
-{
-	bool over = req->received > req->body_limit;
-	if (req->stage != HTTP_STAGE_BODY || req->complete ||
-	    (!over && http_request_body_left(req) <= HTTP_DRAIN_BYTES_MAX))
-		return false;
-	req->close_after = true;
-	req->raw = cairn_buf_init(2 * (size_t)HTTP_ERROR_BYTES_MAX);
-	http_request_raw(req, code, body, &req->raw);
-	int64_t until_ms = over ? http_now_ms() + HTTP_LINGER_MS : http_body_deadline_ms(req);
-	if (req->raw.status != CAIRN_OK || !http_conn_enter(req->peer, HTTP_CONN_LINGER, until_ms)) {
-		cairn_buf_fini(&req->raw);
-		return false;
-	}
-	req->stage = HTTP_STAGE_LINGER;
-	req->code = code;
-	req->reply_bytes = body->len;
-	req->linger_max = over ? req->received + HTTP_DRAIN_BYTES_MAX : req->body_limit;
-	return true;
-}
-
-/* What http_says_midway() has written, once nothing is held for the body any more. */
-static void http_say_midway(struct http_request *req)
-{
-	bool over = req->received > req->body_limit;
-	if (!http_send(req, &req->raw))
-		req->linger_max = 0; /* nothing can be said any more */
-	else if (over && !req->server->options.tls_send)
-		shutdown(req->peer->fd, SHUT_WR);
-	cairn_buf_fini(&req->raw);
-}
-
-void http_reply_error(struct http_request *req, unsigned code, const char *rule, const char *message,
-		      const struct cairn_diag *diag)
-{
-	enum http_error_shape shape = req->match.route ? req->match.route->errors : HTTP_ERRORS_CAS;
-	struct cairn_buf body = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
-	if (code >= 500 && code != 501) /* 501 is the client's doing */
-		http_request_log_failure(req, code, diag && diag->rule ? diag->rule : rule,
-					 diag && diag->text[0] ? diag->text : message);
-	http_error_body(&body, shape, rule, message, diag, req->id);
-	if (body.status != CAIRN_OK) {
-		cairn_buf_fini(&body);
-		http_reply(req, code, NULL, 0, NULL);
-		return;
-	}
-	if ((code == 429 || code == 503) && !http_request_has_added(req, "Retry-After"))
-		http_reply_header(req, "Retry-After", "3");
-	if (code == 401)
-		http_reply_header(req, "WWW-Authenticate", "Bearer");
-	if (shape == HTTP_ERRORS_HUB) {
-		char line[HTTP_ERROR_LINE_BYTES];
-		http_error_line(line, diag && diag->text[0] ? diag->text : message);
-		http_reply_header(req, "X-Error-Message", line);
-	}
-	if (http_says_midway(req, code, &body)) {
-		cairn_buf_fini(&body);
-		return;
-	}
-	struct MHD_Response *response = MHD_create_response_from_buffer(body.len, body.bytes, MHD_RESPMEM_MUST_FREE);
-	http_reply(req, code, "application/json", body.len, response);
-	if (!response)
-		cairn_buf_fini(&body);
-}
-
-void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag)
-{
-	bool upload = req->match.route && req->match.route->body_max;
-	struct errors_reply e = errors_of_status(status, upload);
-	http_reply_error(req, e.code, e.rule, e.message, diag);
-}
-
-/* The body of a reply to HEAD, or of a 304: there is a length and nothing to read. */
-static ssize_t http_read_nothing(void *cls, uint64_t pos, char *out, size_t max)
-{
-	(void)cls;
-	(void)pos;
-	(void)out;
-	(void)max;
-	return MHD_CONTENT_READER_END_WITH_ERROR;
-}
-
-void http_reply_empty(struct http_request *req, unsigned code, uint64_t content_length)
-{
-	struct MHD_Response *response;
-	bool bodyless = code == 304 || http_method(req) == HTTP_HEAD;
-	if (content_length != UINT64_MAX && bodyless) {
-		response = MHD_create_response_from_callback(content_length, HTTP_STREAM_BLOCK_BYTES, http_read_nothing,
-							     NULL, NULL);
-	} else {
-		assert(content_length == UINT64_MAX || content_length == 0);
-		response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-	}
-	http_reply(req, code, NULL, 0, response);
-}
-
-void http_reply_bytes(struct http_request *req, unsigned code, const char *content_type, const uint8_t *bytes,
-		      size_t len, void (*release)(void *ctx), void *ctx)
-{
-	void *buffer = (void *)(uintptr_t)bytes; /* not written to */
-	struct MHD_Response *response =
-		release ? MHD_create_response_from_buffer_with_free_callback_cls(len, buffer, release, ctx)
-			: MHD_create_response_from_buffer(len, buffer, MHD_RESPMEM_PERSISTENT);
-	if (!response && release)
-		release(ctx);
-	http_reply(req, code, content_type, len, response);
-}
-
-struct http_reader {
-	ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max);
-	void (*release)(void *ctx);
-	void *ctx;
-};
-
-static ssize_t http_reader_read(void *cls, uint64_t pos, char *out, size_t max)
-{
-	const struct http_reader *r = cls;
-	ssize_t n = r->read(r->ctx, pos, (uint8_t *)out, max);
-	return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR; /* 0 would be asked for again at once, for ever */
-}
-
-static void http_reader_free(void *cls)
-{
-	struct http_reader *r = cls;
-	if (r->release)
-		r->release(r->ctx);
-	free(r);
-}
-
-void http_reply_reader(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
-		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
-		       void *ctx)
-{
-	struct MHD_Response *response = NULL;
-	struct http_reader *r = calloc(1, sizeof(*r));
-	if (r) {
-		*r = (struct http_reader){read, release, ctx};
-		size_t block = len < HTTP_READER_BLOCK_BYTES ? (size_t)len + 1 : HTTP_READER_BLOCK_BYTES;
-		response = MHD_create_response_from_callback(len, block, http_reader_read, r, http_reader_free);
-	}
-	if (!response) {
-		free(r);
-		if (release)
-			release(ctx);
-	}
-	http_reply(req, code, content_type, len, response);
-}
-
-/* A part of a file that can't be sent without copying. */
-struct http_part {
-	int fd;
-	uint64_t offset;
-};
-
-static ssize_t http_part_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)
-{
-	const struct http_part *part = ctx;
-	return pread(part->fd, out, max, (off_t)(part->offset + pos));
-}
-
-static void http_part_free(void *ctx)
-{
-	struct http_part *part = ctx;
-	close(part->fd);
-	free(part);
-}
-
-void http_reply_file(struct http_request *req, unsigned code, const char *content_type, int fd, uint64_t offset,
-		     uint64_t len)
-{
-	struct http_part *part = req->server->options.tls_retrieve ? malloc(sizeof(*part)) : NULL;
-	if (part) { /* the library would read the file in blocks of 4 KiB, and encrypt each by itself */
-		*part = (struct http_part){fd, offset};
-		http_reply_reader(req, code, content_type, len, http_part_read, http_part_free, part);
-		return;
-	}
-	struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(len, fd, offset);
-	if (!response)
-		close(fd);
-	http_reply(req, code, content_type, len, response);
-}
-
-/* --- streams ------------------------------------------------------------------------------------------------------ */
-
-/* Counted before closing is looked at, while http_server_stop() does both in the other order: one of the two sees the
- * other, and no connection is left suspended when the library is stopped (it would abort the process). */
-static bool http_pause(struct http_request *req, const atomic_bool *refuse)
-{
-	atomic_fetch_add(&req->server->n_suspended, 1);
-	if (atomic_load(refuse)) {
-		atomic_fetch_sub(&req->server->n_suspended, 1);
-		return false;
-	}
-	MHD_suspend_connection(req->conn);
-	return true;
-}
-
-static void http_unpause(struct http_request *req)
-{
-	struct http_server *server = req->server;
-	struct MHD_Connection *conn = req->conn;
-	atomic_fetch_sub(&server->n_suspended, 1);
-	MHD_resume_connection(conn);
-}
-
-static bool http_stream_pause(void *ctx)
-{
-	struct http_request *req = ctx;
-	return http_pause(req, &req->server->closing);
-}
-
-static void http_stream_wake(void *ctx)
-{
-	http_unpause(ctx);
-}
-
-static const struct http_stream_ops HTTP_STREAM_OPS = {http_stream_pause, http_stream_wake};
-
-/* @return what the library wants to be told */
-static ssize_t http_stream_answer(enum http_stream_read read, size_t n)
-{
-	switch (read) {
-	case HTTP_STREAM_BYTES:
-	case HTTP_STREAM_PAUSED:
-		return (ssize_t)n; /* 0 while paused: the library then watches only for the resume */
-	case HTTP_STREAM_END:
-		return MHD_CONTENT_READER_END_OF_STREAM;
-	case HTTP_STREAM_FAILED:
-		break;
-	}
-	return MHD_CONTENT_READER_END_WITH_ERROR;
-}
-
-static ssize_t http_stream_on_read(void *cls, uint64_t pos, char *out, size_t max)
-{
-	size_t n = 0;
-	(void)pos;
-	enum http_stream_read read = http_stream_read(cls, (uint8_t *)out, max, &n);
-	return http_stream_answer(read, n);
-}
-
-static void http_stream_on_free(void *cls)
-{
-	http_stream_gone(cls);
-}
-
-struct http_stream *http_reply_stream(struct http_request *req, const char *content_type)
-{
-	struct http_stream *s = http_stream_new(&HTTP_STREAM_OPS, req);
-	struct MHD_Response *response = NULL;
-	if (s)
-		response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_STREAM_BLOCK_BYTES,
-							     http_stream_on_read, s, http_stream_on_free);
-	if (!response) {
-		if (s) {
-			http_stream_gone(s);
-			http_stream_finish(s, "", 0);
-		}
-		http_reply_status(req, CAIRN_E_NOMEM, NULL);
-		return NULL;
-	}
-	req->is_stream = true;
-	http_reply(req, 200, content_type, 0, response);
-	return s;
-}
-
-static ssize_t http_pump_on_read(void *cls, uint64_t pos, char *out, size_t max)
-{
-	size_t n = 0;
-	enum http_stream_read read = http_pump_read(cls, pos, (uint8_t *)out, max, &n);
-	return http_stream_answer(read, n);
-}
-
-static void http_pump_on_free(void *cls)
-{
-	http_pump_free(cls);
-}
-
-void http_reply_pumped(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
-		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
-		       void *ctx, struct cairn_workers *workers)
-{
-	const struct http_pump_source source = {read, release, ctx, len};
-	struct http_pump *p = http_pump_new(&HTTP_STREAM_OPS, req, &source, workers, http_turn(req));
-	struct MHD_Response *response = NULL;
-	if (p)
-		response = MHD_create_response_from_callback(len, HTTP_PUMP_SENT_BYTES, http_pump_on_read, p,
-							     http_pump_on_free);
-	if (p && !response)
-		http_pump_free(p);
-	http_reply(req, code, content_type, len, response);
-}
-
-/* --- waiting ------------------------------------------------------------------------------------------------------ */
-
-bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req))
-{
-	assert(req->complete && req->code == 0);
-	req->resumed = resumed;
-	req->stage = HTTP_STAGE_WAITING;
-	if (http_pause(req, &req->server->drained))
-		return true;
-	req->stage = HTTP_STAGE_BODY;
-	http_reply_error(req, 503, "stopping", "the server is being stopped; try again in a few seconds", NULL);
-	return false;
-}
-
-void http_resume(struct http_request *req)
-{
-	http_unpause(req);
-}
-
-bool http_client_gone(const struct http_request *req)
-{
-	struct pollfd p = {.fd = req->peer->fd, .events = POLLRDHUP};
-	return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 /* --- a request's life --------------------------------------------------------------------------------------------- */
@@ -601,6 +256,8 @@ static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, c
 	(void)url; /* decoded already, and so of no use: %2F is a slash in it */
 	if (!req)
 		return MHD_NO; /* without memory for a request there is none for a reply */
+	if (atomic_load(&req->held))
+		return MHD_YES; /* nothing is taken */
 	switch (req->stage) {
 	case HTTP_STAGE_HEAD:
 		return http_on_head(req, method, version);

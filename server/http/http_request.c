@@ -7,6 +7,7 @@
 #include "server/log.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,11 @@ void *http_state(const struct http_request *req)
 	return req->state;
 }
 
+const char *http_pattern(const struct http_request *req)
+{
+	return req->match.route->pattern;
+}
+
 const char *http_path_arg(const struct http_request *req, const char *name)
 {
 	size_t len = strlen(name);
@@ -156,6 +162,11 @@ enum http_method_kind http_method(const struct http_request *req)
 	if (strcmp(req->method, "GET") == 0)
 		return HTTP_GET;
 	return strcmp(req->method, "HEAD") == 0 ? HTTP_HEAD : HTTP_OTHER;
+}
+
+const char *http_peer_address(const struct http_request *req)
+{
+	return req->peer->address;
 }
 
 uint64_t http_content_length(const struct http_request *req)
@@ -215,6 +226,12 @@ void http_reply_header(struct http_request *req, const char *name, const char *v
 {
 	if (!http_request_add(req, name, value))
 		req->close_after = true; /* as good as any sign that the server is out of memory */
+}
+
+bool http_client_gone(const struct http_request *req)
+{
+	struct pollfd p = {.fd = req->peer->fd, .events = POLLRDHUP};
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 /* Answers that are the server's fault. 503 is how it keeps within its limits, so it is less than an error. */

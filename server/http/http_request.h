@@ -69,6 +69,7 @@ struct http_request {
 	bool expects_100;     /* the client waits for a word before it sends the body */
 	bool is_stream;
 	bool queued;                   /* a worker took it */
+	atomic_bool held;              /* by http_hold_body(), and not resumed yet */
 	unsigned code;                 /* of the reply; 0: none yet */
 	struct MHD_Response *response; /* made, and not yet given to the library */
 	struct cairn_buf raw;          /* the reply, where it goes past the library */
@@ -121,8 +122,5 @@ bool http_request_has_added(const struct http_request *req, const char *name);
 
 /** Set id: the client's if it is sane, else prefix and number as 16 hexadecimal digits. */
 void http_request_set_id(struct http_request *req, const char *from_client, uint32_t prefix, uint32_t number);
-
-/** Log an answer that is the server's fault; others are nobody's failure. */
-void http_request_log_failure(const struct http_request *req, unsigned code, const char *rule, const char *cause);
 
 #endif

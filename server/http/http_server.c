@@ -127,6 +127,7 @@ static void http_deadline(struct timespec *t, unsigned ms)
 static void *http_tick(void *arg)
 {
 	struct http_server *server = arg;
+	(void)pthread_setname_np(pthread_self(), "sweeper");
 	pthread_mutex_lock(&server->lock);
 	while (!server->stopping) {
 		struct timespec until;

@@ -146,11 +146,20 @@ static bool router_matches(const char *pattern, const struct router_path *path, 
 	return plain && pattern == pattern_end && at == path->end;
 }
 
-static bool router_route_matches(const struct http_route *route, bool older, const struct router_path *path,
-				 struct router_found *out)
+/* In this order. A pattern that begins with a {name} says the least of all: other names stand for themselves. */
+enum router_stage { ROUTER_FIXED, ROUTER_OLDER, ROUTER_FREE };
+
+static bool router_is_free(const char *pattern)
 {
-	if (!older)
-		return router_matches(route->pattern, path, out);
+	return strncmp(pattern, "/{", 2) == 0;
+}
+
+static bool router_route_matches(const struct http_route *route, enum router_stage stage,
+				 const struct router_path *path, struct router_found *out)
+{
+	if (stage != ROUTER_OLDER)
+		return router_is_free(route->pattern) == (stage == ROUTER_FREE) &&
+		       router_matches(route->pattern, path, out);
 	for (const char *const *pattern = route->older; pattern && *pattern; pattern++) {
 		if (router_matches(*pattern, path, out))
 			return true;
@@ -192,10 +201,10 @@ static bool router_is_known(const struct http_route *const *tables, const char *
 	return false;
 }
 
-/* One look through all routes, by their patterns or by the older ones. */
-static enum router_result router_look(const struct http_route *const *tables, bool older, const char *method,
-				      const struct router_path *path, struct router_found *found, char *allow,
-				      size_t allow_len)
+/* One look through all routes. */
+static enum router_result router_look(const struct http_route *const *tables, enum router_stage stage,
+				      const char *method, const struct router_path *path, struct router_found *found,
+				      char *allow, size_t allow_len)
 {
 	struct router_found here;
 	bool is_head = strcmp(method, "HEAD") == 0, any = false, head_listed = false, get_listed = false;
@@ -203,11 +212,11 @@ static enum router_result router_look(const struct http_route *const *tables, bo
 	allow[0] = '\0';
 	for (const struct http_route *const *table = tables; *table; table++) {
 		for (const struct http_route *r = *table; r->method; r++) {
-			if (!router_route_matches(r, older, path, &here))
+			if (!router_route_matches(r, stage, path, &here))
 				continue;
 			here.route = r;
 			bool is_get = strcmp(r->method, "GET") == 0, is_it = strcmp(r->method, method) == 0;
-			if (is_it || (is_head && is_get)) /* unless a HEAD route comes later */
+			if (is_it || (is_head && is_get && !found->route)) /* unless a HEAD route comes later */
 				*found = here;
 			if (is_it)
 				return ROUTER_FOUND;
@@ -227,11 +236,11 @@ static enum router_result router_look(const struct http_route *const *tables, bo
 enum router_result router_find(const struct http_route *const *tables, const char *method, char *target,
 			       struct router_match *out, char *allow, size_t allow_len)
 {
-	struct router_found found;
+	struct router_found found = {0};
 	struct router_path path = router_path_of(target);
-	enum router_result result = router_look(tables, false, method, &path, &found, allow, allow_len);
-	if (result == ROUTER_NOT_FOUND)
-		result = router_look(tables, true, method, &path, &found, allow, allow_len);
+	enum router_result result = ROUTER_NOT_FOUND;
+	for (enum router_stage stage = ROUTER_FIXED; stage <= ROUTER_FREE && result == ROUTER_NOT_FOUND; stage++)
+		result = router_look(tables, stage, method, &path, &found, allow, allow_len);
 	out->route = NULL;
 	if (result == ROUTER_FOUND)
 		router_fill(out, &found, target);

@@ -129,9 +129,8 @@ static void accounts_post_done(struct http_request *req)
 		       (user || organisation) && accounts_take(a->name, json, "name", NULL) &&
 			       accounts_take(a->fullname, json, "fullname", "") &&
 			       accounts_take(a->email, json, "email", ""),
-		       "send {\"kind\":\"user\" or \"organisation\",\"name\":TEXT,\"fullname\":TEXT,\"email\":TEXT}; "
-		       "the last two "
-		       "may be left out");
+		       "send {\"kind\":\"user\" or \"organisation\",\"name\":TEXT,\"fullname\":TEXT,\"email\":TEXT}, "
+		       "each TEXT of at most 255 bytes; the last two may be left out");
 }
 
 /* --- listing ------------------------------------------------------------------------------------------------------ */
@@ -232,7 +231,7 @@ static void accounts_set_member(struct route_job *job)
 {
 	struct accounts_request *a = (struct accounts_request *)job;
 	bool changed;
-	a->status = cairn_hub_set_member(job->app->cas, a->account, a->name, a->role, &changed, &a->diag);
+	a->status = cairn_hub_set_member(job->app->cas, true, a->account, a->name, a->role, &changed, &a->diag);
 	accounts_put_changed(a, changed);
 }
 

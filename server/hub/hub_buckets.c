@@ -1,10 +1,8 @@
-/* Buckets: POST, GET and DELETE /api/buckets/{namespace}/{name}, GET /api/buckets/{namespace}, PUT …/settings, GET
- * …/xet-read-token and …/xet-write-token, POST /api/repos/move. */
-#include "base/clock.h"
+/* Buckets: POST, GET and DELETE /api/buckets/{namespace}/{name}, GET /api/buckets/{namespace}, PUT
+ * …/settings. */
 #include "hub/path.h"
-#include "server/hub/hub_bucket.h"
 #include "server/hub/hub_reply.h"
-#include "server/route/route_token.h"
+#include "server/hub/hub_repo.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>
@@ -15,16 +13,11 @@
 enum {
 	BUCKETS_BODY_BYTES_MAX = 16384,
 	BUCKETS_URL_BYTES = HUB_BASE_BYTES + 2 * CAIRN_INDEX_REPO_NAME_MAX + 64,
-	BUCKETS_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 2,
 };
 
 struct buckets_request {
-	struct hub_bucket bucket;
+	struct hub_repo bucket;
 	bool is_private;
-	char from[BUCKETS_ID_BYTES], to[BUCKETS_ID_BYTES]; /* of a move: namespace/name */
-	char *token;                                       /* owned */
-	bool for_writing;
-	int64_t expires_unix_s;
 	const char *search; /* of a list; the request's */
 	int64_t from_id, next_id;
 };
@@ -34,15 +27,14 @@ static void buckets_free(void *state)
 	struct buckets_request *r = state;
 	if (!r)
 		return;
-	free(r->token);
-	hub_bucket_fini(&r->bucket);
+	hub_repo_fini(&r->bucket);
 	free(r);
 }
 
 static struct buckets_request *buckets_new(struct http_request *req, void (*run)(struct hub_call *call),
 					   void (*show)(struct http_request *req, struct hub_call *call), bool named)
 {
-	struct buckets_request *r = hub_bucket_new(req, sizeof(*r), run, show);
+	struct buckets_request *r = hub_repo_new(req, sizeof(*r), CAIRN_INDEX_BUCKET, run, show);
 	if (!r)
 		return NULL;
 	r->bucket.namespace = http_path_arg(req, "namespace");
@@ -66,7 +58,7 @@ static void buckets_body(struct http_request *req, const uint8_t *bytes, size_t 
 
 static void buckets_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
-	struct buckets_request *r = buckets_new(req, run, hub_bucket_show, true);
+	struct buckets_request *r = buckets_new(req, run, hub_repo_show, true);
 	if (r)
 		(void)route_body_begin(req, &r->bucket.body, BUCKETS_BODY_BYTES_MAX);
 }
@@ -87,18 +79,11 @@ static void buckets_refuse_body(struct http_request *req, const char *expected)
 
 /* --- what is told of one ------------------------------------------------------------------------------------------ */
 
-static void buckets_put_id(struct cairn_json_out *w, const char *member, const struct cairn_index_repo *repo)
-{
-	char id[BUCKETS_ID_BYTES];
-	(void)snprintf(id, sizeof(id), "%s/%s", repo->account_name, repo->name);
-	cairn_json_put_text(w, member, id);
-}
-
 static void buckets_put(struct cairn_json_out *w, const struct cairn_index_repo *repo)
 {
 	char when[HUB_TIME_BYTES];
 	cairn_json_open_object(w, NULL);
-	buckets_put_id(w, "id", repo);
+	hub_repo_put_id(w, "id", repo);
 	cairn_json_put_bool(w, "private", repo->is_private);
 	cairn_json_put_text(w, "createdAt", hub_time(when, repo->created_unix_ms));
 	cairn_json_put_text(w, "updatedAt", hub_time(when, repo->updated_unix_ms));
@@ -110,7 +95,7 @@ static void buckets_put(struct cairn_json_out *w, const struct cairn_index_repo 
 static void buckets_info(struct hub_call *call)
 {
 	struct buckets_request *r = (struct buckets_request *)call;
-	if (!hub_bucket_find(&r->bucket, CAIRN_HUB_READ))
+	if (!hub_repo_find(&r->bucket, CAIRN_HUB_SEE))
 		return;
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	buckets_put(&w, &r->bucket.repo);
@@ -118,7 +103,7 @@ static void buckets_info(struct hub_call *call)
 
 static void buckets_get(struct http_request *req)
 {
-	if (buckets_new(req, buckets_info, hub_bucket_show, true))
+	if (buckets_new(req, buckets_info, hub_repo_show, true))
 		route_job_start(req);
 }
 
@@ -127,10 +112,10 @@ static void buckets_get(struct http_request *req)
 /* Clients that do not mind that it is there read the address of the refusal, too. */
 static void buckets_put_made(struct buckets_request *r, enum cairn_status status)
 {
-	struct hub_bucket *b = &r->bucket;
+	struct hub_repo *b = &r->bucket;
 	char url[BUCKETS_URL_BYTES];
 	struct cairn_json_out w = cairn_json_out_init(&b->call.answer);
-	hub_bucket_url(b, url, sizeof(url), "/buckets/", "");
+	hub_repo_url(b, url, sizeof(url), "/buckets/", "");
 	cairn_json_open_object(&w, NULL);
 	if (status != CAIRN_OK) {
 		cairn_json_put_text(&w, "error", "A bucket of this name already exists");
@@ -138,17 +123,18 @@ static void buckets_put_made(struct buckets_request *r, enum cairn_status status
 		cairn_json_put_text(&w, "request_id", http_request_id(b->call.job.req));
 	}
 	cairn_json_put_text(&w, "url", url);
-	buckets_put_id(&w, "name", &b->repo);
-	buckets_put_id(&w, "id", &b->repo);
+	hub_repo_put_id(&w, "name", &b->repo);
+	hub_repo_put_id(&w, "id", &b->repo);
 	cairn_json_close(&w);
 }
 
 static void buckets_make(struct hub_call *call)
 {
 	struct buckets_request *r = (struct buckets_request *)call;
-	struct hub_bucket *b = &r->bucket;
-	call->status = cairn_hub_make_bucket(call->job.app->cas, &call->asker, b->namespace, b->name, r->is_private,
-					     &b->repo, &call->diag);
+	struct hub_repo *b = &r->bucket;
+	const struct cairn_hub_new_repo bucket = {
+		.kind = b->kind, .account = b->namespace, .name = b->name, .is_private = r->is_private};
+	call->status = cairn_hub_make_repo(call->job.app->cas, &call->asker, &bucket, &b->repo, &call->diag);
 	if (call->status != CAIRN_OK && (call->status != CAIRN_E_CONFLICT || b->repo.id == 0))
 		return;
 	buckets_put_made(r, call->status);
@@ -184,22 +170,20 @@ static void buckets_list(struct hub_call *call)
 	struct buckets_request *r = (struct buckets_request *)call;
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&w, NULL);
-	call->status = cairn_hub_each_bucket(call->job.app->cas, &call->asker, r->bucket.namespace, r->search,
-					     r->from_id, buckets_visit, &w, &r->next_id, &call->diag);
+	call->status = cairn_hub_each_repo(call->job.app->cas, &call->asker, r->bucket.kind, r->bucket.namespace,
+					   r->search, r->from_id, buckets_visit, &w, &r->next_id, &call->diag);
 	cairn_json_close(&w);
 }
 
 static void buckets_show_list(struct http_request *req, struct hub_call *call)
 {
 	const struct buckets_request *r = (const struct buckets_request *)call;
-	char search[3 * 256 + 1] = "", link[BUCKETS_URL_BYTES + sizeof(search) + 64];
+	char search[3 * 256 + 1] = "";
 	if (r->search && strlen(r->search) < 256)
 		cairn_hub_escape(search, r->search, false);
-	(void)snprintf(link, sizeof(link), "<%s/api/buckets/%s?search=%s&cursor=%" PRId64 ">; rel=\"next\"",
-		       r->bucket.base, r->bucket.namespace, search, r->next_id);
-	if (r->next_id != 0)
-		http_reply_header(req, "Link", link);
-	hub_bucket_show(req, call);
+	if (r->next_id == 0 || hub_reply_next(req, "%s/api/buckets/%s?search=%s&cursor=%" PRId64, r->bucket.base,
+					      r->bucket.namespace, search, r->next_id))
+		hub_repo_show(req, call);
 }
 
 static void buckets_get_list(struct http_request *req)
@@ -215,16 +199,12 @@ static void buckets_get_list(struct http_request *req)
 
 /* --- changing one ------------------------------------------------------------------------------------------------- */
 
-static void buckets_put_done(struct hub_call *call)
-{
-	cairn_buf_printf(&call->answer, "{}");
-}
-
 static void buckets_set(struct hub_call *call)
 {
 	struct buckets_request *r = (struct buckets_request *)call;
-	if (hub_bucket_find(&r->bucket, CAIRN_HUB_ADMIN))
-		call->status = cairn_hub_set_private(call->job.app->cas, &r->bucket.repo, r->is_private, &call->diag);
+	if (hub_repo_find(&r->bucket, CAIRN_HUB_ADMIN))
+		call->status =
+			cairn_hub_set_repo(call->job.app->cas, &r->bucket.repo, &r->is_private, NULL, &call->diag);
 	cairn_buf_printf(&call->answer, "{\"private\":%s}", r->is_private ? "true" : "false");
 }
 
@@ -246,7 +226,7 @@ static void buckets_settings_done(struct http_request *req)
 static void buckets_drop(struct hub_call *call)
 {
 	struct buckets_request *r = (struct buckets_request *)call;
-	if (hub_bucket_find(&r->bucket, CAIRN_HUB_ADMIN))
+	if (hub_repo_find(&r->bucket, CAIRN_HUB_ADMIN))
 		call->status = cairn_hub_drop_repo(call->job.app->cas, &r->bucket.repo, &call->diag);
 }
 
@@ -271,116 +251,11 @@ static void buckets_none(struct hub_call *call)
 
 static void buckets_delete_none(struct http_request *req)
 {
-	if (buckets_new(req, buckets_none, hub_bucket_show, false))
+	if (buckets_new(req, buckets_none, hub_repo_show, false))
 		route_job_start(req);
 }
 
-/* --- another name ------------------------------------------------------------------------------------------------- */
-
-static void buckets_move(struct hub_call *call)
-{
-	struct buckets_request *r = (struct buckets_request *)call;
-	struct hub_bucket *b = &r->bucket;
-	char *to = strchr(r->to, '/'), *from = strchr(r->from, '/');
-	*to++ = *from++ = '\0';
-	b->namespace = r->from;
-	b->name = from;
-	if (hub_bucket_find(b, CAIRN_HUB_ADMIN))
-		call->status = cairn_hub_move_repo(call->job.app->cas, &call->asker, &b->repo, r->to, to, &call->diag);
-	buckets_put_done(call);
-}
-
-static void buckets_move_head(struct http_request *req)
-{
-	struct buckets_request *r = hub_bucket_new(req, sizeof(*r), buckets_move, hub_bucket_show);
-	if (r)
-		(void)route_body_begin(req, &r->bucket.body, BUCKETS_BODY_BYTES_MAX);
-}
-
-static bool buckets_take_id(char out[static BUCKETS_ID_BYTES], const struct cairn_json *value)
-{
-	const char *id = cairn_json_string(value);
-	if (!id || strlen(id) >= BUCKETS_ID_BYTES || !strchr(id, '/'))
-		return false;
-	(void)snprintf(out, BUCKETS_ID_BYTES, "%s", id);
-	return true;
-}
-
-static void buckets_move_done(struct http_request *req)
-{
-	struct buckets_request *r = http_state(req);
-	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&r->bucket.body);
-	const char *type = cairn_json_string(cairn_json_get(json, "type"));
-	if (!buckets_take_id(r->from, cairn_json_get(json, "fromRepo")) ||
-	    !buckets_take_id(r->to, cairn_json_get(json, "toRepo"))) {
-		buckets_refuse_body(req, "send {\"fromRepo\":\"namespace/name\",\"toRepo\":\"namespace/name\",\"type\":"
-					 "\"bucket\"}");
-		return;
-	}
-	if (!type || strcmp(type, "bucket") != 0)
-		r->bucket.call.run = buckets_none; /* there are no others yet */
-	route_job_start(req);
-}
-
-/* --- tokens ------------------------------------------------------------------------------------------------------- */
-
-static void buckets_mint(struct hub_call *call)
-{
-	struct buckets_request *r = (struct buckets_request *)call;
-	struct app *app = call->job.app;
-	struct cairn_token_claims claims;
-	int64_t now_unix_s = cairn_clock_unix_s();
-	if (!hub_bucket_find(&r->bucket, r->for_writing ? CAIRN_HUB_WRITE : CAIRN_HUB_READ))
-		return;
-	cairn_hub_token_claims(&call->asker, &r->bucket.repo, r->for_writing, &claims);
-	r->expires_unix_s = claims.expires_unix_s = now_unix_s + (int64_t)app->config.token_ttl_s;
-	if (app->auth.keys) {
-		call->status = auth_mint(&app->auth, &claims, now_unix_s, &r->token, &call->diag);
-		return;
-	}
-	call->status = asprintf(&r->token, AUTH_SAID "%s", claims.repo) < 0 ? CAIRN_E_NOMEM : CAIRN_OK;
-	if (call->status != CAIRN_OK)
-		r->token = NULL;
-}
-
-static void buckets_show_token(struct http_request *req, struct hub_call *call)
-{
-	const struct buckets_request *r = (const struct buckets_request *)call;
-	route_reply_token(req, r->token, r->expires_unix_s, r->bucket.base);
-}
-
-static void buckets_get_token(struct http_request *req, bool for_writing)
-{
-	struct buckets_request *r = buckets_new(req, buckets_mint, buckets_show_token, true);
-	if (!r)
-		return;
-	r->for_writing = for_writing;
-	route_job_start(req);
-}
-
-static void buckets_get_read_token(struct http_request *req)
-{
-	buckets_get_token(req, false);
-}
-
-static void buckets_get_write_token(struct http_request *req)
-{
-	buckets_get_token(req, true);
-}
-
 const struct http_route ROUTES_BUCKETS[] = {
-	{.method = "GET",
-	 .pattern = "/api/buckets/{namespace}/{name}/xet-read-token",
-	 .name = "bucket-token",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = buckets_get_read_token,
-	 .free = buckets_free},
-	{.method = "GET",
-	 .pattern = "/api/buckets/{namespace}/{name}/xet-write-token",
-	 .name = "bucket-token",
-	 .errors = HTTP_ERRORS_HUB,
-	 .done = buckets_get_write_token,
-	 .free = buckets_free},
 	{.method = "GET",
 	 .pattern = "/api/buckets/{namespace}/{name}",
 	 .name = "bucket",
@@ -422,15 +297,6 @@ const struct http_route ROUTES_BUCKETS[] = {
 	 .name = "buckets",
 	 .errors = HTTP_ERRORS_HUB,
 	 .done = buckets_delete_none,
-	 .free = buckets_free},
-	{.method = "POST",
-	 .pattern = "/api/repos/move",
-	 .name = "repos-move",
-	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = buckets_body_max,
-	 .head = buckets_move_head,
-	 .body = buckets_body,
-	 .done = buckets_move_done,
 	 .free = buckets_free},
 	{0},
 };

@@ -2,7 +2,9 @@
 
 #include "base/base64.h"
 #include "server/hub/hub_reply.h"
+#include "server/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,6 +12,7 @@
 enum {
 	CALL_ANSWER_BYTES_MAX = 4 << 20,
 	CALL_KEY_TEXT_BYTES = 512, /* of a user's name and a key */
+	CALL_SCHEME_BYTES = 16,
 };
 
 /* "user:key", in base64. @return the key; NULL: there is none, or a zero byte would end it unseen */
@@ -45,8 +48,11 @@ static enum cairn_status call_take_key(const char *header, uint8_t digest[static
 static void call_work(struct route_job *job)
 {
 	struct hub_call *call = (struct hub_call *)job;
+	call->asker.shut_out = !call->has_key && !job->app->config.hub_anonymous;
 	if (!job->app->auth.keys)
 		cairn_hub_set_operator(&call->asker);
+	else if (call->status == CAIRN_OK && call->user[0])
+		call->status = cairn_hub_identify_user(job->app->cas, call->user, &call->asker, &call->diag);
 	else if (call->status == CAIRN_OK && call->has_key)
 		call->status = cairn_hub_identify(job->app->cas, call->digest, &call->asker, &call->diag);
 	if (call->status == CAIRN_OK)
@@ -82,6 +88,55 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 					   "what stands in the Authorization header is no API key of this server");
 	}
 	return call;
+}
+
+const char *hub_call_cookie(bool secure)
+{
+	return secure ? "__Host-cairn_session=" : "cairn_session=";
+}
+
+/* The value of our cookie, among all. Where there are several somebody else has set one, and none counts: better nobody
+ * than in another's name. */
+static void call_take_session(struct hub_call *call, const char *cookies, const char *name)
+{
+	size_t name_len = strlen(name);
+	unsigned n = 0;
+	for (const char *at = cookies ? cookies : ""; *at; at += strcspn(at, ";")) {
+		at += strspn(at, "; ");
+		if (strncmp(at, name, name_len) != 0)
+			continue;
+		size_t len = strcspn(at + name_len, "; ");
+		n++;
+		if (len < sizeof(call->session))
+			memcpy(call->session, at + name_len, len);
+	}
+	if (n > 1)
+		memset(call->session, 0, sizeof(call->session));
+}
+
+static void call_take_user(struct http_request *req, struct hub_call *call, const char *header)
+{
+	const char *user = http_header(req, header);
+	if (user && user[0])
+		(void)snprintf(call->user, sizeof(call->user), "%s", user);
+	if (http_header_is_repeated(req, header))
+		call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "user.refused", CAIRN_NO_OFFSET,
+					  "the header with the user's name is there more than once");
+}
+
+void hub_call_take_browser(struct http_request *req, struct hub_call *call)
+{
+	const struct app *app = app_of(req);
+	const char *header = app->config.hub_user_header;
+	char base[CALL_SCHEME_BYTES];
+	if (call->has_key || !app->auth.keys)
+		return;
+	if (header && proxies_trust(&app->proxies, http_peer_address(req)))
+		call_take_user(req, call, header);
+	http_base_url(req, base, sizeof(base));
+	call_take_session(call, http_header(req, "Cookie"), hub_call_cookie(strncmp(base, "https://", 8) == 0));
+	if (!call->user[0])
+		call->has_key = sessions_find(app->sessions, call->session, call->digest);
 }
 
 void hub_call_show_json(struct http_request *req, struct hub_call *call)

@@ -1,7 +1,7 @@
 /* What is in a bucket: GET /api/buckets/{namespace}/{name}/tree, …/tree/{prefix}, POST …/paths-info, POST …/batch. */
 #include "hub/path.h"
-#include "server/hub/hub_bucket.h"
 #include "server/hub/hub_reply.h"
+#include "server/hub/hub_repo.h"
 #include "server/route/routes.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum {
 };
 
 struct objects_request {
-	struct hub_bucket bucket;
+	struct hub_repo bucket;
 	struct cairn_json *json;                /* of paths-info; owned */
 	struct cairn_hub_operations operations; /* of a batch; owned */
 	bool recursive, nothing;                /* of a tree; the prefix cannot be one */
@@ -32,14 +32,14 @@ static void objects_free(void *state)
 		return;
 	cairn_json_free(o->json);
 	cairn_hub_operations_fini(&o->operations);
-	hub_bucket_fini(&o->bucket);
+	hub_repo_fini(&o->bucket);
 	free(o);
 }
 
 static struct objects_request *objects_new(struct http_request *req, void (*run)(struct hub_call *call),
 					   void (*show)(struct http_request *req, struct hub_call *call))
 {
-	struct objects_request *o = hub_bucket_new(req, sizeof(*o), run, show);
+	struct objects_request *o = hub_repo_new(req, sizeof(*o), CAIRN_INDEX_BUCKET, run, show);
 	if (!o)
 		return NULL;
 	o->bucket.namespace = http_path_arg(req, "namespace");
@@ -81,7 +81,7 @@ static void objects_visit(void *ctx, const struct cairn_hub_entry *entry)
 static void objects_list(struct hub_call *call)
 {
 	struct objects_request *o = (struct objects_request *)call;
-	if (!hub_bucket_find(&o->bucket, CAIRN_HUB_READ))
+	if (!hub_repo_find(&o->bucket, CAIRN_HUB_READ))
 		return;
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&w, NULL);
@@ -94,22 +94,13 @@ static void objects_list(struct hub_call *call)
 static void objects_show_list(struct http_request *req, struct hub_call *call)
 {
 	const struct objects_request *o = (const struct objects_request *)call;
-	if (o->next[0]) {
-		char prefix[OBJECTS_ESCAPED_BYTES], cursor[OBJECTS_ESCAPED_BYTES];
-		CLEANUP(cairn_buf_fini) struct cairn_buf link = cairn_buf_init(16384);
-		cairn_hub_escape(prefix, o->prefix, false);
-		cairn_hub_escape(cursor, o->next, false);
-		cairn_buf_printf(&link, "<%s/api/buckets/%s/%s/tree%s%s?recursive=%s&cursor=%s>; rel=\"next\"",
-				 o->bucket.base, o->bucket.repo.account_name, o->bucket.repo.name, *prefix ? "/" : "",
-				 prefix, o->recursive ? "true" : "false", cursor);
-		cairn_buf_add(&link, "", 1);
-		if (link.status != CAIRN_OK) {
-			http_reply_status(req, link.status, NULL);
-			return;
-		}
-		http_reply_header(req, "Link", (const char *)link.bytes);
-	}
-	hub_bucket_show(req, call);
+	char prefix[OBJECTS_ESCAPED_BYTES], cursor[OBJECTS_ESCAPED_BYTES];
+	cairn_hub_escape(prefix, o->prefix, false);
+	cairn_hub_escape(cursor, o->next, false);
+	if (!o->next[0] || hub_reply_next(req, "%s/api/buckets/%s/%s/tree%s%s?recursive=%s&cursor=%s", o->bucket.base,
+					  o->bucket.repo.account_name, o->bucket.repo.name, *prefix ? "/" : "", prefix,
+					  o->recursive ? "true" : "false", cursor))
+		hub_repo_show(req, call);
 }
 
 static bool objects_says_no(const char *value)
@@ -157,7 +148,7 @@ static void objects_body(struct http_request *req, const uint8_t *bytes, size_t 
 
 static void objects_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
-	struct objects_request *o = objects_new(req, run, hub_bucket_show);
+	struct objects_request *o = objects_new(req, run, hub_repo_show);
 	if (o)
 		(void)route_body_begin(req, &o->bucket.body, OBJECTS_BODY_BYTES_MAX);
 }
@@ -183,7 +174,7 @@ static enum cairn_status objects_put_path(struct objects_request *o, struct cair
 static void objects_tell(struct hub_call *call)
 {
 	struct objects_request *o = (struct objects_request *)call;
-	if (!hub_bucket_find(&o->bucket, CAIRN_HUB_READ))
+	if (!hub_repo_find(&o->bucket, CAIRN_HUB_READ))
 		return;
 	o->json = route_body_json(&o->bucket.body);
 	const struct cairn_json *paths = cairn_json_get(o->json, "paths");
@@ -236,7 +227,7 @@ static void objects_change(struct hub_call *call)
 	struct objects_request *o = (struct objects_request *)call;
 	const struct cairn_buf *body = &o->bucket.body.bytes;
 	uint32_t n_failed = 0;
-	if (!hub_bucket_find(&o->bucket, CAIRN_HUB_WRITE))
+	if (!hub_repo_find(&o->bucket, CAIRN_HUB_WRITE))
 		return;
 	call->status = cairn_hub_operations_read(&o->operations, (const char *)body->bytes, body->len, &call->diag);
 	if (call->status == CAIRN_OK)

@@ -2,9 +2,12 @@
 
 #include "server/http/errors.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+enum { LINK_BYTES_MAX = 16384 };
 
 void hub_reply_error(struct http_request *req, unsigned code, const char *error_code, const char *rule,
 		     const char *text)
@@ -14,25 +17,65 @@ void hub_reply_error(struct http_request *req, unsigned code, const char *error_
 	http_reply_error(req, code, rule, text, NULL);
 }
 
+/* Clients remember that a commit has no such file. */
+static void reply_no_entry(struct http_request *req, const struct hub_call *call, const char *text)
+{
+	if (call->commit[0])
+		http_reply_header(req, "X-Repo-Commit", call->commit);
+	hub_reply_error(req, 404, "EntryNotFound", "entry.unknown", text);
+}
+
 void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 {
 	const char *rule = call->diag.rule ? call->diag.rule : "";
 	struct errors_reply reply = errors_of_status(call->status, false);
 	const char *text = call->diag.text[0] ? call->diag.text : reply.message;
 	bool nobody = call->asker.kind == CAIRN_HUB_NOBODY;
-	if (call->status == CAIRN_E_DENIED && strcmp(rule, "key.unknown") == 0)
+	if (call->status == CAIRN_E_DENIED && (strcmp(rule, "key.unknown") == 0 || strcmp(rule, "key.expired") == 0))
 		/* These words are what the clients look for. */
 		hub_reply_error(req, 401, NULL, rule, "Invalid credentials in Authorization header");
 	else if (strcmp(rule, "repo.unknown") == 0)
 		hub_reply_error(req, nobody ? 401 : 404, "RepoNotFound", rule, text);
 	else if (strcmp(rule, "entry.unknown") == 0)
-		hub_reply_error(req, 404, "EntryNotFound", rule, text);
+		reply_no_entry(req, call, text);
+	else if (strcmp(rule, "revision.unknown") == 0)
+		hub_reply_error(req, 404, "RevisionNotFound", rule, text);
+	else if (strcmp(rule, "repo.gated") == 0)
+		hub_reply_error(req, nobody ? 401 : 403, "GatedRepo", rule, text);
+	else if (strcmp(rule, "commit.parent") == 0)
+		hub_reply_error(req, 412, NULL, rule, text);
+	else if (strcmp(rule, "commit.name") == 0)
+		hub_reply_error(req, 422, NULL, rule, text);
+	else if (strncmp(rule, "commit.", 7) == 0 && reply.code == 409)
+		hub_reply_error(req, 400, NULL, rule, text);
 	else if (call->status == CAIRN_E_DENIED && nobody)
 		hub_reply_error(req, 401, NULL, "key.missing", "Send an API key in the Authorization header");
 	else if (reply.code >= 500)
 		http_reply_status(req, call->status, &call->diag); /* which is logged, too */
 	else
 		hub_reply_error(req, reply.code, NULL, *rule ? rule : reply.rule, text);
+}
+
+void hub_reply_left_out(struct http_request *req, const char *text)
+{
+	hub_reply_error(req, 501, "NotImplemented", "hub.left_out", text);
+}
+
+bool hub_reply_next(struct http_request *req, const char *url, ...)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf link = cairn_buf_init(LINK_BYTES_MAX);
+	va_list ap;
+	cairn_buf_add(&link, "<", 1);
+	va_start(ap, url);
+	cairn_buf_vprintf(&link, url, ap);
+	va_end(ap);
+	cairn_buf_printf(&link, ">; rel=\"next\"%c", '\0');
+	if (link.status != CAIRN_OK) {
+		http_reply_status(req, link.status, NULL);
+		return false;
+	}
+	http_reply_header(req, "Link", (const char *)link.bytes);
+	return true;
 }
 
 const char *hub_time(char out[static HUB_TIME_BYTES], int64_t unix_ms)

@@ -15,6 +15,13 @@ void hub_reply_error(struct http_request *req, unsigned code, const char *error_
  * nobody, what he may not see or what is not there, and to somebody that is 404. */
 void hub_reply_failure(struct http_request *req, const struct hub_call *call);
 
+/** What a hub has and this one has not: 501, with X-Error-Code NotImplemented and a sentence on it. */
+void hub_reply_left_out(struct http_request *req, const char *text);
+
+/** Say in a Link header where the next page is: its URL, as printf() makes it.
+ * @return false: that could not be said, and why was replied */
+bool hub_reply_next(struct http_request *req, const char *url, ...) CAIRN_PRINTF(2, 3);
+
 /** Room for "2026-11-03T14:05:06.000Z". */
 enum { HUB_TIME_BYTES = 32 };
 const char *hub_time(char out[static HUB_TIME_BYTES], int64_t unix_ms);

@@ -65,12 +65,32 @@ static void plan_write_terms(struct cairn_spill *out, const struct cairn_plan *p
 	plan_text(out, "]");
 }
 
+/* Where the store itself gives the range. @return false: nowhere, it is fetched here */
+static bool plan_write_store_url(struct cairn_spill *out, const struct plan_urls *urls,
+				 const struct cairn_plan_xorb *xorb, const struct cairn_plan_range *range)
+{
+	size_t before = out->buf.len;
+	plan_text(out, "\"url\":\"");
+	enum cairn_status status = cairn_fetch_add_store_address(urls->cas, &out->buf, xorb, range->first_byte,
+								 range->end_byte - 1, urls->store_life_s);
+	if (status == CAIRN_E_NOT_FOUND) {
+		out->buf.len = before;
+		return false;
+	}
+	plan_text(out, "\"");
+	if (status != CAIRN_OK)
+		out->status = status;
+	return true;
+}
+
 /* A signed URL for n ranges of a xorb. */
 static void plan_write_url(struct cairn_spill *out, const struct plan_urls *urls, const struct cairn_plan_xorb *xorb,
 			   const struct cairn_plan_range *ranges, uint32_t n)
 {
 	char text[CAIRN_FETCH_RANGES_TEXT_MAX], signature[CAIRN_FETCH_SIGNATURE_TEXT_BYTES];
 	char *end = text;
+	if (urls->store_life_s > 0 && plan_write_store_url(out, urls, xorb, ranges))
+		return;
 	for (uint32_t i = 0; i < n; i++) {
 		if (i > 0)
 			*end++ = ',';
@@ -161,9 +181,9 @@ void plan_write_v2(struct cairn_spill *out, const struct cairn_plan *plan, const
 	for (uint32_t i = 0; i < plan->n_xorbs; i++) {
 		const struct cairn_plan_xorb *xorb = &plan->xorbs[i];
 		plan_write_key(out, &xorb->hash, i == 0);
+		unsigned max = urls->store_life_s > 0 ? 1 : urls->ranges_max; /* one range is signed with an address */
 		for (uint32_t done = 0; done < xorb->n_ranges;) {
-			uint32_t n =
-				xorb->n_ranges - done < urls->ranges_max ? xorb->n_ranges - done : urls->ranges_max;
+			uint32_t n = xorb->n_ranges - done < max ? xorb->n_ranges - done : max;
 			if (done > 0)
 				plan_text(out, ",");
 			plan_write_v2_fetch(out, xorb, &plan->ranges[xorb->first_range + done], n, urls);

@@ -7,8 +7,9 @@
 
 /** What fetch URLs are made of. Borrowed. */
 struct plan_urls {
-	const struct cairn_cas *cas;
-	const char *base; /* "https://host[/path]", without a slash at the end */
+	struct cairn_cas *cas;
+	uint64_t store_life_s; /* addresses are those of the store, for so long; 0: of this server */
+	const char *base;      /* "https://host[/path]", without a slash at the end */
 	int64_t expires_unix_s;
 	unsigned ranges_max; /* byte ranges in one URL of the second form, 1 .. CAIRN_FETCH_RANGES_MAX */
 };

@@ -1,11 +1,8 @@
 /* What an operator asks of a running server: DELETE /v1/files/{hash}, POST /v1/files/{hash}/share, POST /v1/gc,
  * GET /v1/stats. */
-#include "cas/garbage.h"
-
-#include "base/clock.h"
-#include "cas/repo.h"
+#include "cas/owner.h"
 #include "cas/stats.h"
-#include "server/log.h"
+#include "server/collect.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"
@@ -31,7 +28,12 @@ struct admin_request {
 static void admin_forget(struct route_job *job)
 {
 	struct admin_request *a = (struct admin_request *)job;
-	a->status = cairn_cas_forget(job->app->cas, &a->file, a->has_owner ? a->owner : NULL, &a->changed);
+	char owner[CAIRN_CAS_OWNER_TEXT_MAX + 1] = "";
+	bool in_hub;
+	if (a->has_owner)
+		a->status = cairn_cas_find_owner(job->app->cas, a->owner, owner, &in_hub);
+	if (a->status == CAIRN_OK)
+		a->status = cairn_cas_forget(job->app->cas, &a->file, a->has_owner ? owner : NULL, &a->changed);
 }
 
 static void admin_share(struct route_job *job)
@@ -76,10 +78,11 @@ static bool admin_take_repo(struct http_request *req, struct admin_request *a)
 {
 	const char *repo = http_query_arg(req, "repo");
 	a->has_owner = repo;
-	if (!repo || cairn_repo_full_name(a->owner, sizeof(a->owner), repo))
+	if (!repo || cairn_cas_owner_name(a->owner, sizeof(a->owner), repo))
 		return true;
 	http_reply_error(req, 400, "repo.name",
-			 "repo is namespace/name, with models/, datasets/ or spaces/ before it; empty: the operator's",
+			 "repo is namespace/name, with models/, datasets/, spaces/, kernels/ or buckets/ before it; "
+			 "empty: the operator's",
 			 NULL);
 	return false;
 }
@@ -115,40 +118,10 @@ static bool admin_gc_stops(void *ctx)
 	return atomic_load(&job->app->stopping) || http_client_gone(job->req);
 }
 
-static void admin_note_totals(struct app *app, const struct cairn_index_totals *sums)
-{
-	atomic_store(&app->garbage.bytes, sums->unreferenced_bytes);
-	atomic_store(&app->garbage.retired_bytes, sums->retired_bytes);
-	atomic_store(&app->garbage.counted_unix_s, cairn_clock_unix_s());
-}
-
-/* For the metrics. One that did not run, since another does, is no collection. What is left is counted anew. */
-static void admin_note_gc(struct app *app, const struct admin_request *a)
-{
-	struct app_garbage *g = &app->garbage;
-	struct cairn_cas_totals totals;
-	int64_t now_unix_s = cairn_clock_unix_s();
-	if (a->status == CAIRN_E_BUSY)
-		return;
-	atomic_fetch_add(&g->n_retired, a->gc.n_retired);
-	atomic_fetch_add(&g->n_swept, a->gc.n_swept);
-	atomic_fetch_add(&g->freed_bytes, a->gc.bytes_freed);
-	atomic_store(&g->failed, a->status != CAIRN_OK);
-	atomic_store(&g->ran_unix_s, now_unix_s);
-	if (a->status != CAIRN_OK)
-		return;
-	atomic_store(&g->good_unix_s, now_unix_s);
-	if (cairn_cas_totals(app->cas, &totals) == CAIRN_OK)
-		admin_note_totals(app, &totals.index);
-}
-
 static void admin_gc(struct route_job *job)
 {
 	struct admin_request *a = (struct admin_request *)job;
-	a->status = cairn_cas_gc(job->app->cas, admin_gc_stops, job, &a->gc);
-	LOG(LOG_INFO, "gc", LOG_T("status", cairn_status_name(a->status)), LOG_N("retired", a->gc.n_retired),
-	    LOG_N("swept", a->gc.n_swept), LOG_N("bytes_freed", a->gc.bytes_freed));
-	admin_note_gc(job->app, a);
+	a->status = collect_run(job->app, admin_gc_stops, job, &a->gc);
 }
 
 static void admin_reply_gc(struct http_request *req, struct route_job *job)
@@ -190,7 +163,7 @@ static void admin_stats(struct route_job *job)
 	struct admin_request *a = (struct admin_request *)job;
 	a->status = cairn_cas_totals(job->app->cas, &a->totals);
 	if (a->status == CAIRN_OK)
-		admin_note_totals(job->app, &a->totals.index);
+		collect_note_totals(job->app, &a->totals.index);
 }
 
 static void admin_reply_stats(struct http_request *req, struct route_job *job)

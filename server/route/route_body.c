@@ -2,6 +2,8 @@
 
 #include "server/app.h"
 
+enum { ROUTE_BODY_VALUES_MAX = 100000 };
+
 bool route_body_begin(struct http_request *req, struct route_body *body, size_t bytes_max)
 {
 	struct cairn_hash sender;
@@ -29,8 +31,8 @@ void route_body_add(struct http_request *req, struct route_body *body, const uin
 struct cairn_json *route_body_json(const struct route_body *body)
 {
 	struct cairn_json *json = NULL;
-	if (body->bytes.len == 0 ||
-	    cairn_json_parse(&json, (const char *)body->bytes.bytes, body->bytes.len) != CAIRN_OK)
+	if (body->bytes.len == 0 || cairn_json_parse_some(&json, (const char *)body->bytes.bytes, body->bytes.len,
+							  ROUTE_BODY_VALUES_MAX) != CAIRN_OK)
 		return NULL;
 	return json;
 }

@@ -1,7 +1,7 @@
 /* Files: HEAD /v1/files/{hash}, GET /v1/files/by-sha256/{sha256}, GET /v1/files. */
 #include "base/json.h"
 #include "cas/file.h"
-#include "cas/repo.h"
+#include "cas/owner.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"
@@ -90,6 +90,7 @@ static void files_by_sha256(struct http_request *req)
 struct files_list {
 	struct route_job job;
 	char repo[FILES_REPO_BYTES]; /* whose; "" is the operator */
+	bool is_named;               /* the operator named one, which may not be there */
 	bool all;                    /* everybody's */
 	bool tells_time;             /* to the operator */
 	uint32_t limit;
@@ -117,7 +118,7 @@ static void files_list_visit(void *ctx, const struct cairn_cas_owned *file)
 	cairn_hash_text(text, &file->hash);
 	cairn_json_put_text(&f->json, "hash", text);
 	cairn_json_put_u64(&f->json, "size", file->size_bytes);
-	cairn_json_put_text(&f->json, "repo", file->owner);
+	cairn_json_put_text(&f->json, "repo", f->is_named ? f->repo : f->all ? file->shown : file->owner);
 	cairn_hex_text(text, file->sha256, sizeof(file->sha256));
 	cairn_json_put_text(&f->json, "sha256", file->has_sha256 ? text : NULL);
 	/* The same bytes may have come from another repository before: that is nobody's business but the operator's. */
@@ -133,15 +134,22 @@ static void files_list_run(struct route_job *job)
 	struct files_list *f = (struct files_list *)job;
 	const struct cairn_hash hash = f->after;
 	char repo[FILES_REPO_BYTES], next[CAIRN_HASH_TEXT_BYTES + FILES_REPO_BYTES];
-	bool more = false;
+	char owner[CAIRN_CAS_OWNER_TEXT_MAX + 1];
+	bool more = false, in_hub = false;
 	memcpy(repo, f->after_repo, sizeof(repo));
+	(void)snprintf(owner, sizeof(owner), "%s", f->repo);
+	f->status = f->is_named ? cairn_cas_find_owner(job->app->cas, f->repo, owner, &in_hub) : CAIRN_OK;
 	const struct cairn_cas_files_after after = {.hash = f->has_after ? &hash : NULL,
 						    .owner = f->has_after_repo ? repo : NULL};
 	f->json = cairn_json_out_init(&f->buf);
 	cairn_json_open_object(&f->json, NULL);
 	cairn_json_open_array(&f->json, "files");
-	f->status = cairn_cas_each_file(job->app->cas, f->all ? NULL : f->repo, &after, f->limit, files_list_visit, f,
-					&more);
+	size_t empty_len = f->buf.len;
+	if (f->status == CAIRN_OK)
+		f->status = cairn_cas_each_file(job->app->cas, f->all ? NULL : owner, &after, f->limit,
+						files_list_visit, f, &more);
+	if (f->status == CAIRN_OK && f->is_named && !in_hub && f->repo[0] && !f->has_after && f->buf.len == empty_len)
+		f->status = CAIRN_E_NOT_FOUND;
 	cairn_json_close(&f->json);
 	cairn_hash_text(next, &f->after);
 	if (f->all)
@@ -155,6 +163,11 @@ static void files_list_reply(struct http_request *req, struct route_job *job)
 {
 	struct files_list *f = (struct files_list *)job;
 	enum cairn_status status = f->status != CAIRN_OK ? f->status : f->buf.status;
+	if (status == CAIRN_E_NOT_FOUND) {
+		http_reply_error(req, 404, "repo.unknown",
+				 "there is no repository of this name, and no file is registered under it", NULL);
+		return;
+	}
 	if (status != CAIRN_OK) {
 		http_reply_status(req, status, NULL);
 		return;
@@ -192,10 +205,11 @@ static bool files_take_repo(struct http_request *req, struct files_list *f)
 	const char *repo = http_query_arg(req, "repo");
 	f->tells_time = !who->repo[0] && (who->scopes & CAIRN_TOKEN_ADMIN);
 	f->all = f->tells_time && !repo;
-	if (repo && !cairn_repo_full_name(f->repo, sizeof(f->repo), repo)) {
+	f->is_named = f->tells_time && repo;
+	if (repo && !cairn_cas_owner_name(f->repo, sizeof(f->repo), repo)) {
 		http_reply_error(req, 400, "repo.name",
-				 "repo is namespace/name, with models/, datasets/ or spaces/ before it; empty: the "
-				 "operator's",
+				 "repo is namespace/name, with models/, datasets/, spaces/, kernels/ or buckets/ "
+				 "before it; empty: the operator's",
 				 NULL);
 		return false;
 	}

@@ -2,18 +2,17 @@
  * probes and scrapers have none, and there is nothing in the answers but counts and the version. */
 #include "server/route/route_job.h"
 
-#include "base/clock.h"
 #include "cas/stats.h"
 #include "server/log_writer.h"
 #include "server/process_stats.h"
+#include "server/ready.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>
 
 enum {
-	READY_KEPT_MS = 1000,
 	METRICS_TEXT_BYTES_MAX = 1024 * 1024,
-	METRICS_GAUGES_MAX = 96,
+	METRICS_GAUGES_MAX = 160,
 };
 
 /* --- /health ------------------------------------------------------------------------------------------------------ */
@@ -43,35 +42,10 @@ static void ready_reply(struct http_request *req, enum cairn_status status, cons
 	http_reply_error(req, 503, "not_ready", "uploads cannot be taken now", diag);
 }
 
-/* What the last check found, if that was just now, or if the next one is under way: many may ask at once, and one of
- * them checks. @param check  else begin one  @return false: not known */
-static bool ready_known(struct app_ready *last, bool check, enum cairn_status *status, struct cairn_diag *diag)
-{
-	pthread_mutex_lock(&last->lock);
-	bool fresh = last->checked_ms != 0 && cairn_clock_mono_ms() - last->checked_ms < READY_KEPT_MS;
-	bool known = fresh || last->checking;
-	if (known) {
-		*status = last->status;
-		*diag = last->diag;
-	}
-	last->checking = last->checking || (check && !known);
-	pthread_mutex_unlock(&last->lock);
-	return known;
-}
-
 static void ready_run(struct route_job *job)
 {
 	struct ready_request *r = (struct ready_request *)job;
-	struct app_ready *last = &job->app->ready;
-	if (ready_known(last, true, &r->status, &r->diag))
-		return;
-	r->status = cairn_cas_ready(job->app->cas, &r->diag);
-	pthread_mutex_lock(&last->lock);
-	last->status = r->status;
-	last->diag = r->diag;
-	last->checked_ms = cairn_clock_mono_ms();
-	last->checking = false;
-	pthread_mutex_unlock(&last->lock);
+	r->status = ready_check(job->app, &r->diag);
 }
 
 static void ready_job_reply(struct http_request *req, struct route_job *job)
@@ -88,7 +62,7 @@ static void ready_get(struct http_request *req)
 		ready_reply(req,
 			    cairn_fail(&diag, CAIRN_E_BUSY, "stopping", CAIRN_NO_OFFSET, "the server is being stopped"),
 			    &diag);
-	else if (ready_known(&app_of(req)->ready, false, &status, &diag))
+	else if (ready_known(app_of(req), &status, &diag))
 		ready_reply(req, status, &diag);
 	else if (route_job_new(req, sizeof(struct ready_request), ready_run, ready_job_reply))
 		route_job_start(req);
@@ -203,6 +177,56 @@ static void metrics_list_garbage(struct metrics_list *list, const struct app_gar
 			 "Of those, bytes that wait to be removed.");
 }
 
+static void metrics_list_backup(struct metrics_list *list, const struct app_backup *b)
+{
+	int64_t ran = atomic_load(&b->ran_unix_s), good = atomic_load(&b->good_unix_s);
+	if (ran == 0)
+		return;
+	metrics_list_add(list, "gauge", "cairn_backup_last_run_timestamp_seconds", (uint64_t)ran,
+			 "When cairn backup last ended, in seconds since 1970.");
+	metrics_list_add(list, "gauge", "cairn_backup_last_run_successful", !atomic_load(&b->failed),
+			 "Whether it made a backup.");
+	if (good == 0)
+		return;
+	metrics_list_add(list, "gauge", "cairn_backup_last_success_timestamp_seconds", (uint64_t)good,
+			 "When one was last made, in seconds since 1970.");
+	metrics_list_add(list, "gauge", "cairn_backup_last_success_bytes", (uint64_t)atomic_load(&b->good_bytes),
+			 "Size of that.");
+}
+
+static void metrics_list_scrub(struct metrics_list *list, struct app *app)
+{
+	struct scrub_status s;
+	scrub_status(app, &s);
+	const struct scrub_pass *last = &s.kept.last;
+	metrics_list_add(list, "counter", "cairn_scrub_xorbs_total", atomic_load(&app->scrub.n_xorbs),
+			 "Xorbs that the scrub looked at.");
+	metrics_list_add(list, "counter", "cairn_scrub_read_bytes_total", atomic_load(&app->scrub.n_bytes),
+			 "Bytes that it read.");
+	metrics_list_add(list, "gauge", "cairn_scrub_running", s.state == SCRUB_RUNNING,
+			 "Whether a pass is under way.");
+	metrics_list_add(list, "gauge", "cairn_scrub_paused", s.state == SCRUB_PAUSED,
+			 "Whether nothing is scrubbed until somebody says so.");
+	if (s.kept.good_unix_s != 0)
+		metrics_list_add(list, "gauge", "cairn_scrub_last_success_timestamp_seconds",
+				 (uint64_t)s.kept.good_unix_s,
+				 "When a pass last ended that could read all, in seconds since 1970.");
+	if (last->started_unix_s == 0)
+		return;
+	metrics_list_add(list, "gauge", "cairn_scrub_last_run_timestamp_seconds", (uint64_t)last->ended_unix_s,
+			 "When the last pass ended, in seconds since 1970.");
+	metrics_list_add(list, "gauge", "cairn_scrub_last_run_successful", last->whole && last->unread == 0,
+			 "Whether it could read all.");
+	metrics_list_add(list, "gauge", "cairn_scrub_last_run_xorbs", (uint64_t)last->xorbs,
+			 "Xorbs that it looked at.");
+	metrics_list_add(list, "gauge", "cairn_scrub_last_run_damaged_objects", (uint64_t)last->damaged,
+			 "Copies that it found damaged.");
+	metrics_list_add(list, "gauge", "cairn_scrub_last_run_lost_xorbs", (uint64_t)last->lost,
+			 "Xorbs of which it found no sound copy.");
+	metrics_list_add(list, "gauge", "cairn_scrub_last_run_unread_xorbs", (uint64_t)last->unread,
+			 "Xorbs that it could not read.");
+}
+
 static void metrics_list_index(struct metrics_list *list, const struct cairn_index_stats *s)
 {
 	metrics_list_add(list, "counter", "cairn_index_commits_total", s->n_commits, "Transactions made durable.");
@@ -259,6 +283,31 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 				 "Files that can still be made where objects are (inodes).");
 }
 
+#define METRICS_OF_REQUESTS(family)                                                                                    \
+	{                                                                                                              \
+		family "{request=\"put\"}", family "{request=\"get\"}", family "{request=\"list\"}",                   \
+			family "{request=\"delete\"}"                                                                  \
+	}
+
+/* Of the service that keeps the objects. Lines of one family stand together. */
+static void metrics_list_traffic(struct metrics_list *list, const struct cairn_store_traffic *t)
+{
+	static const char *const NAMES[][CAIRN_STORE_REQUESTS] = {
+		METRICS_OF_REQUESTS("cairn_store_requests_total"),
+		METRICS_OF_REQUESTS("cairn_store_request_seconds_total"),
+		METRICS_OF_REQUESTS("cairn_store_request_failures_total"),
+	};
+	for (size_t i = 0; i < CAIRN_STORE_REQUESTS; i++)
+		metrics_list_add(list, "counter", NAMES[0][i], t->requests[i].n,
+				 "Requests to the service that keeps the objects.");
+	for (size_t i = 0; i < CAIRN_STORE_REQUESTS; i++)
+		metrics_list_value(list, "counter", NAMES[1][i], (double)t->requests[i].ms / 1e3,
+				   "How long these took together.");
+	for (size_t i = 0; i < CAIRN_STORE_REQUESTS; i++)
+		metrics_list_add(list, "counter", NAMES[2][i], t->requests[i].n_failed,
+				 "Those that it refused, had no time for, or did not answer.");
+}
+
 static void metrics_release(void *bytes)
 {
 	free(bytes);
@@ -275,8 +324,14 @@ static void metrics_get_route(struct http_request *req)
 	metrics_list_kernel(&list);
 	metrics_list_reload(&list, &app->reload);
 	metrics_list_garbage(&list, &app->garbage);
+	metrics_list_scrub(&list, app);
+	metrics_list_backup(&list, &app->backup);
+	metrics_list_add(&list, "counter", "cairn_telemetry_trimmed_total", atomic_load(&app->telemetry_trimmed),
+			 "Telemetry messages that were dropped for their age.");
 	metrics_list_index(&list, &stats.index);
 	metrics_list_store(&list, app, &stats);
+	if (stats.has_traffic)
+		metrics_list_traffic(&list, &stats.traffic);
 	metrics_write(app->metrics, &text, list.gauges, list.n);
 	if (text.status != CAIRN_OK) {
 		cairn_buf_fini(&text);

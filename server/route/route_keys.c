@@ -1,4 +1,5 @@
 /* API keys, with which clients get tokens from the hub's endpoints: POST and GET /v1/keys, DELETE /v1/keys/{id}. */
+#include "base/clock.h"
 #include "base/json.h"
 #include "cas/keys.h"
 #include "server/route/route_body.h"
@@ -13,12 +14,15 @@
 
 enum { KEYS_BODY_BYTES_MAX = 4096, KEYS_SCOPES_BYTES_MAX = 63 };
 
+#define KEYS_LIFE_S_MAX (INT64_C(36500) * 86400)
+
 struct keys_request {
 	struct route_job job;
 	struct route_body body;
 	struct cairn_buf answer;
 	struct cairn_spill list; /* the answer, when it has all keys */
 	int64_t id;
+	int64_t life_s; /* of the one that is made; 0: for ever */
 	enum cairn_status status;
 	char name[CAIRN_KEY_NAME_MAX + 1], repo[CAIRN_KEY_NAME_MAX + 1], scopes[KEYS_SCOPES_BYTES_MAX + 1],
 		account[CAIRN_KEY_NAME_MAX + 1];
@@ -65,6 +69,7 @@ static void keys_write(struct cairn_json_out *w, const struct cairn_key *key)
 	cairn_json_put_text(w, "repo", key->repo);
 	cairn_json_put_text(w, "scope", key->scopes);
 	cairn_json_put_text(w, "account", key->account);
+	cairn_json_put_u64(w, "expires", (uint64_t)key->expires_unix_s);
 }
 
 /* --- making one --------------------------------------------------------------------------------------------------- */
@@ -80,6 +85,7 @@ static void keys_make(struct route_job *job)
 	struct keys_request *k = (struct keys_request *)job;
 	char text[CAIRN_KEY_TEXT_BYTES], repo[CAIRN_KEY_NAME_MAX + 1];
 	struct cairn_key key = {.name = k->name, .repo = k->repo, .scopes = k->scopes, .account = k->account};
+	key.expires_unix_s = k->life_s ? cairn_clock_unix_s() + k->life_s : 0;
 	k->status = cairn_cas_make_key(job->app->cas, &key, repo, text, &key.id);
 	if (k->status != CAIRN_OK)
 		return;
@@ -96,9 +102,9 @@ static void keys_make(struct route_job *job)
 static void keys_reply_bad_body(struct http_request *req)
 {
 	http_reply_error(req, 400, "key.body",
-			 "send {\"name\":TEXT,\"account\":NAME,\"repo\":\"namespace/name\",\"scope\":\"read write\"}; "
-			 "account and "
-			 "repo may be left out, scope is of read, write and admin",
+			 "send {\"name\":TEXT,\"account\":NAME,\"repo\":\"namespace/name\",\"scope\":\"read write\","
+			 "\"expires_s\":N}; account, repo and expires_s may be left out, scope is of read, write and "
+			 "admin, expires_s a number of seconds up to 100 years",
 			 NULL);
 }
 
@@ -137,6 +143,14 @@ static bool keys_take_text(char *out, size_t out_len, const struct cairn_json *j
 	return n >= 0 && (size_t)n < out_len;
 }
 
+/* Not given: for ever. */
+static bool keys_take_life(int64_t *out, const struct cairn_json *json)
+{
+	const struct cairn_json *value = cairn_json_get(json, "expires_s");
+	*out = 0;
+	return !value || (cairn_json_i64(value, out) && *out >= 1 && *out <= KEYS_LIFE_S_MAX);
+}
+
 static void keys_post_done(struct http_request *req)
 {
 	struct keys_request *k = http_state(req);
@@ -144,7 +158,8 @@ static void keys_post_done(struct http_request *req)
 	bool ok = json && keys_take_text(k->name, sizeof(k->name), json, "name", NULL) &&
 		  keys_take_text(k->repo, sizeof(k->repo), json, "repo", "") &&
 		  keys_take_text(k->account, sizeof(k->account), json, "account", "") &&
-		  keys_take_text(k->scopes, sizeof(k->scopes), json, "scope", "read");
+		  keys_take_text(k->scopes, sizeof(k->scopes), json, "scope", "read") &&
+		  keys_take_life(&k->life_s, json);
 	/* An empty one is a name that somebody failed to fill in, not the wish for any repository, or the operator's.
 	 */
 	if (!ok || (cairn_json_get(json, "repo") && !k->repo[0]) || (cairn_json_get(json, "account") && !k->account[0]))
@@ -166,6 +181,7 @@ static void keys_visit(void *ctx, const struct cairn_key *key)
 	cairn_json_open_object(&list->w, NULL);
 	keys_write(&list->w, key);
 	cairn_json_put_u64(&list->w, "created", (uint64_t)key->created_unix_s);
+	cairn_json_put_u64(&list->w, "used", (uint64_t)key->used_unix_s);
 	cairn_json_put_bool(&list->w, "revoked", key->revoked);
 	cairn_json_close(&list->w);
 	cairn_spill_check(&list->k->list);

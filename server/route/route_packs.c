@@ -1,5 +1,6 @@
 /* POST /v1/packs: move xorbs into a pack, in the background; GET /v1/packs: the packs, and how far the moving is. */
-#include "cas/pack.h"
+#include "server/route/route_packs.h"
+
 #include "server/log.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"
@@ -30,6 +31,19 @@ static struct packs_job {
 	enum cairn_status status;
 	struct cairn_diag diag;
 } packs_job = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void packs_state(struct packs_state *out)
+{
+	struct packs_job *job = &packs_job;
+	*out = (struct packs_state){0};
+	pthread_mutex_lock(&job->lock);
+	out->id = job->id;
+	out->running = job->running;
+	memcpy(out->name, job->name, sizeof(job->name));
+	out->report = job->report;
+	out->status = job->status;
+	pthread_mutex_unlock(&job->lock);
+}
 
 /* --- the work ----------------------------------------------------------------------------------------------------- */
 

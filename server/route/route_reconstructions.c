@@ -48,6 +48,7 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 	struct plan_urls urls = {
 		.cas = p->job.app->cas,
 		.base = p->base,
+		.store_life_s = p->job.app->config.fetch_from_store ? atomic_load(&p->job.app->live.fetch_ttl_s) : 0,
 		.expires_unix_s = cairn_clock_unix_s() + (int64_t)atomic_load(&p->job.app->live.fetch_ttl_s),
 		.ranges_max = (unsigned)atomic_load(&p->job.app->live.fetch_ranges_max),
 	};

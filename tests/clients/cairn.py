@@ -5,10 +5,12 @@ CAIRND_BINARY and CAIRN_BINARY name the programs (meson sets them).
 
 import atexit
 import contextlib
+import hashlib
 import http.client
 import json
 import os
 import re
+import secrets
 import select
 import signal
 import socket
@@ -22,7 +24,9 @@ DATA = ROOT / "tests" / "data"
 CAIRND = os.environ.get("CAIRND_BINARY", str(ROOT / "build-asan" / "server" / "cairnd"))
 CAIRN = os.environ.get("CAIRN_BINARY", str(ROOT / "build-asan" / "cli" / "cairn"))
 REPORTS = re.compile(r"(AddressSanitizer|LeakSanitizer|UndefinedBehaviorSanitizer|ThreadSanitizer|runtime error:)")
-STORE = os.environ.get("CAIRN_STORE")  # of all daemons; None: the setting's default
+STORE = os.environ.get("CAIRN_STORE")  # of all daemons; None: the setting's default; s3: in the engine of tests/engines
+ENGINE = os.environ.get("CAIRN_TEST_S3")  # its endpoint, whose credentials the environment has; None: there is none
+RUN = secrets.token_hex(4)  # tells apart what several runs leave in the same engine
 START_S = 60
 STOP_S = 60
 launched = []  # all daemons of this run of tests
@@ -59,6 +63,12 @@ def is_thread_sanitized():
     return b"__tsan_init" in Path(CAIRND).read_bytes()
 
 
+def s3_url(folder, endpoint=None):
+    """The store of a data folder: the same after a restart, and nobody else's."""
+    prefix = hashlib.sha256(f"{RUN} {folder}".encode()).hexdigest()[:16]
+    return f"s3://cairn/{prefix}?endpoint={endpoint or ENGINE}"
+
+
 def wait_until(what, check, seconds=30.0):
     """A poll with an end: until check() is true."""
     end = time.monotonic() + seconds
@@ -89,7 +99,10 @@ class Daemon:
         env["ASAN_OPTIONS"] = "detect_leaks=1:abort_on_error=0:exitcode=99"
         env["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1:exitcode=99"
         if STORE:
-            env["CAIRN_STORE"] = STORE
+            env["CAIRN_STORE"] = s3_url(self.data) if STORE.startswith("s3") else STORE
+        if STORE == "s3-fetch":  # clients fetch from there
+            env |= {"CAIRN_FETCH_FROM_STORE": "yes", "CAIRN_PROVE_READS": "no"}
+        env |= {"CAIRN_SCRUB_PERIOD": "0", "CAIRN_GC_SCHEDULE": "off"}  # what it does by itself is for the tests of that
         return env | self.variables
 
     def start(self):
@@ -239,7 +252,7 @@ class Daemon:
 
     def left_overs(self):
         """Files of the data folder that should not be there once nothing is under way."""
-        known = re.compile(r"(index\.sqlite(-wal|-shm)?|index\.reserve|secret|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard)$")
+        known = re.compile(r"(store|index\.sqlite(-wal|-shm)?|index\.reserve|secret|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard|notes/[a-z]+)$")
         paths = [p.relative_to(self.data).as_posix() for p in self.data.rglob("*") if p.is_file()]
         return [p for p in paths if not known.fullmatch(p)]
 

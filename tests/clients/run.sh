@@ -6,4 +6,4 @@ if [ ! -x "$python" ]; then
   echo "there is no $python; ./dev test makes it"
   exit 77
 fi
-exec "$python" -m pytest -q --durations=5 --durations-min=2 -p no:cacheprovider -rs --rootdir=tests/clients "$@"
+exec "$python" -m pytest -q --durations=5 --durations-min=2 -p no:cacheprovider -rfEs --rootdir=tests/clients "$@"

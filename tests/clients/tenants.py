@@ -76,7 +76,7 @@ class Worlds:
         options = {
             "token_key": issuer.folder, "secret_file": secret, "public_url": "http://cairn.test", "dedupe_scope": dedupe_scope,
             "files_max": 500, "terms_max": 500, "xorbs_max": 50, "term_chunks_max": 9000, "list_chunks_max": LISTS,
-            "log_level": "error",
+            "log_level": "error", "idle_timeout": "10m",  # a kept connection outlasts asks on others, also where a machine is busy
         }  # fmt: skip
         self.full, self.empty = start("full", **options), start("empty", **options)
         alice, bob = issuer.token(repo=ALICE), issuer.token(repo=BOB)
@@ -124,19 +124,33 @@ def parameters():
     return found
 
 
-PATH_VALUES = {"prefix": "default", "id": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f"}
+PATH_VALUES = {"prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f"}
 # Each value of a parameter is tried, with the others at their first one. A parameter of the document that is not here fails the test.
 VALUES = {
     "file_id": lambda h: [xet.text(h), f"{xet.text(h)}&file_id={xet.text(BOBS_FILE.hash())}", "x"],
     "recursive": lambda h: ["true", "false"],
     "cursor": lambda h: ["x"],
     "search": lambda h: ["o"],
+    "expand": lambda h: ["true"],
+    "author": lambda h: ["alice"],
+    "sort": lambda h: ["createdAt"],
+    "direction": lambda h: ["1"],
+    "blobs": lambda h: ["true"],
+    "include_prs": lambda h: ["1"],
+    "p": lambda h: ["0"],
+    "create_pr": lambda h: ["0", "1"],
     "repo": lambda h: [ALICE, BOB],
+    "fresh": lambda h: ["true"],
     "limit": lambda h: ["5", "0"],
     "after": lambda h: [xet.text(bytes(32)), xet.text(h), "x"],
     "before": lambda h: ["1"],
+    "within": lambda h: ["60", "0"],
     "name": lambda h: ["pack"],
     "older_than_s": lambda h: ["0"],
+    "size": lambda h: ["9"],
+    "alone": lambda h: ["1"],
+    "exp": lambda h: [str(EXPIRES)],
+    "sig": lambda h: ["0" * 64],
     "ranges": lambda h: ["0-8"],
     "expires": lambda h: [str(EXPIRES), "5"],
     "signature": lambda h: ["0" * 64],
@@ -150,6 +164,8 @@ BODIES = {
     "/v1/files/{hash}/share": [b""],
     "/v1/gc": [b""],
     "/v1/packs": [b""],
+    "/v1/scrub/start": [b""],
+    "/v1/scrub/pause": [b""],
     "/v1/keys": [b'{"name":"k","repo":"alice/one","scope":"read"}', b"{}"],
     "/v1/accounts": [b'{"kind":"user","name":"alice"}', b"{}"],
     "/v1/accounts/{account}": [b'{"disabled":true}', b"{}"],
@@ -160,6 +176,32 @@ BODIES = {
     "/api/buckets/{namespace}/{name}/settings": [b'{"private":false}', b"{}"],
     "/api/buckets/{namespace}/{name}/paths-info": [b'{"paths":["f"]}', b"{}"],
     "/api/buckets/{namespace}/{name}/batch": [b'{"type":"deleteFile","path":"f"}', b"x"],
+    **{
+        f"{web}/{{namespace}}/{{name}}/info/lfs/objects/batch": [
+            b'{"operation":"download","objects":[{"oid":"%s","size":9}]}' % (b"0" * 64),
+            b'{"operation":"upload","objects":[]}',
+            b"{}",
+        ]
+        for web in ("", "/datasets", "/spaces")
+    },
+    "/api/repos/create": [b'{"name":"one","organization":"alice"}', b"{}"],
+    "/api/{type}/{namespace}/{name}/paths-info/{revision}": [b'{"paths":["f"]}', b"{}"],
+    "/api/{type}/{namespace}/{name}/branch/{branch}": [b"{}", b"[]"],
+    "/api/{type}/{namespace}/{name}/super-squash/{branch}": [b"{}", b"[]"],
+    "/api/{type}/{namespace}/{name}/duplicate": [b'{"repository":"bob/two"}', b"{}"],
+    "/api/{type}/{namespace}/{name}/lfs-files/batch": [b'{"deletions":{"sha":["%s"]}}' % (b"0" * 64), b"{}"],
+    "/api/{type}/{namespace}/{name}/tag/{revision}": [b'{"tag":"t"}', b"{}"],
+    "/api/{type}/{namespace}/{name}/preupload/{revision}": [b'{"files":[{"path":"f","size":1}]}', b"{}"],
+    "/api/{type}/{namespace}/{name}/commit/{revision}": [
+        b'{"key":"header","value":{"summary":"s"}}', b"x", b'{"key":"header","value":{"summary":"s","commitId":"x"}}',
+        b'{"key":"header","value":{"summary":"s","commitId":"%s"}}\n{"key":"file","value":{"path":"z","content":""}}' % (b"ab" * 20),
+    ],
+    "/api/{type}/{namespace}/{name}/like": [b""],
+    "/api/{type}/{namespace}/{name}/discussions": [b"{}"],
+    "/api/collections": [b"{}"],
+    "/api/settings/webhooks": [b"{}"],
+    "/api/jobs/{namespace}": [b"{}"],
+    "/api/validate-yaml": [b'{"content":"","repoType":"model"}', b"{}"],
     "/api/repos/move": [b'{"fromRepo":"alice/one","toRepo":"bob/one","type":"bucket"}', b"{}"],
 }  # shards and xorbs: below
 
@@ -177,6 +219,8 @@ def variants(wanted, hash_):
 def asks_by_hash(hers, method, pattern, path_pattern, bodies=(None,)):
     wanted = parameters()[method, pattern]
     names = hers.names() | {"mine": BOBS_FILE.hash()} if "{hash}" in pattern or ("file_id", "query") in wanted else {"nothing": bytes(32)}
+    if "/v1/info/" in pattern:
+        names |= {"sha256": hers.sha256, "my sha256": BOBS_SHA256}
     if "{sha256}" in pattern:
         names = {"sha256": hers.sha256, "my sha256": BOBS_SHA256}
     for what, hash_ in names.items():

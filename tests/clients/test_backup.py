@@ -3,6 +3,8 @@
 import fcntl
 import hashlib
 import json
+import os
+import pty
 import random
 import signal
 import subprocess
@@ -285,6 +287,20 @@ def test_kill_and_go_on(start, make, tmp_path):
     command("fsck", "--data-dir", folder)
     assert "restore.folder" in restore(out, folder, expect=EXIT_CREATE).stderr
     assert start(name="new").request("HEAD", xorbs[5].path()).status == 200
+
+
+@pytest.mark.files
+def test_inspecting_has_a_bar(start, make, tmp_path):
+    server, out = start(), tmp_path / "b.fold"
+    register(server, [make([9000], 1)])
+    backup(server, out)
+    for options, drawn in (((), True), (("-q",), False)):
+        terminal, end = pty.openpty()
+        with open(terminal, "rb", buffering=0) as told:
+            assert subprocess.run([cairn.CAIRN, "inspect", *options, out], stdout=subprocess.DEVNULL, stderr=end, timeout=60).returncode == 0
+            os.write(end, b"END")
+            os.close(end)
+            assert (b"] 28 bytes of" in told.read(4096)) == drawn
 
 
 # --- refusals ---

@@ -274,7 +274,7 @@ def test_ambiguous_lengths(server, lines, status):
 @pytest.mark.parametrize(
     "method, path, status",
     [
-        ("GET", "/", 404),
+        ("GET", "/nothing", 404),
         ("GET", "/v1/nothing", 404),
         ("POST", "/v1/xorb-commits/default/" + "0" * 64 + "/grant/1", 404),
         ("DELETE", "/v1/shards", 405),

@@ -51,6 +51,15 @@ def test_on_by_default(start):
         assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
 
 
+def test_threads_have_names(start):
+    """What an operator sees in top -H; the sandbox lets each thread say its own."""
+    server = start()
+    tasks = Path(f"/proc/{server.process.pid}/task")
+    wanted = {"cairnd", "worker", "disk", "long", "index-writer", "checkpoint", "housekeeping", "log", "sweeper"}
+    # A thread says its name when it runs for the first time.
+    cairn.wait_until("names of threads", lambda: wanted <= {(task / "comm").read_text().strip() for task in tasks.iterdir()})
+
+
 def test_off(start):
     server = start(sandbox="off")
     assert server.events("listening")[0]["sandbox"] == "off" and parts_on(server) == set()
@@ -71,7 +80,7 @@ def test_migration_sorts_in_the_data_folder(start, tmp_path):
     server = start()
     server.stop()
     db = sqlite3.connect(data / "index.sqlite")
-    assert db.execute("SELECT count(*) FROM claim INDEXED BY claim_file").fetchone() == (FILES,)
+    assert db.execute("SELECT count(*) FROM file_owner INDEXED BY file_owner_claim").fetchone() == (FILES,)
     db.close()
     assert not list(data.glob("*spill*"))
 

@@ -1,5 +1,6 @@
 """The container as it is meant to be run: not root, read-only, no capabilities; its data outlive it."""
 
+import datetime
 import json
 import os
 import subprocess
@@ -121,6 +122,22 @@ def test_image_is_small_and_says_what_it_is(image):
         while block := save.stdout.read(1 << 20):
             compressed += len(squeeze.compress(block))
     assert save.returncode == 0 and compressed + len(squeeze.flush()) < COMPRESSED_BYTES_MAX
+
+
+def test_one_layer_that_does_not_tell_when_it_was_built(image):
+    """Made of its own files once more, it is the same image: names in order, one time, no logs."""
+    told = json.loads(docker("inspect", image).stdout)[0]
+    assert len(told["RootFS"]["Layers"]) == 1
+    built = subprocess.run(["git", "log", "-1", "--format=%cI"], cwd=cairn.ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    assert datetime.datetime.fromisoformat(told["Created"].replace("Z", "+00:00")) == datetime.datetime.fromisoformat(built)
+    again = f"{image}-again"
+    try:
+        subprocess.run(["docker/flatten", image, again], cwd=cairn.ROOT, check=True, capture_output=True, timeout=TIMEOUT_S)
+        assert json.loads(docker("inspect", again).stdout)[0]["Id"] == told["Id"]
+    finally:
+        docker("rmi", "-f", again, check=False)
+    kept = docker("run", "--rm", *HARDENED, image, "find", "/var/log", "/var/cache/ldconfig", "-type", "f").stdout
+    assert kept == ""
 
 
 def test_compose_file_is_hardened():

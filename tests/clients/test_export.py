@@ -43,8 +43,8 @@ def inspect(path, expect=0):
     return json.loads(done.stdout)
 
 
-FILES = """SELECT id, hash, (SELECT min(sha256) FROM claim WHERE file = f.id AND scope = o.scope), size, terms, at
-    FROM file f LEFT JOIN (SELECT file, min(scope) scope FROM claim GROUP BY file) o ON o.file = f.id"""
+FILES = """SELECT id, hash, (SELECT min(sha256) FROM file_owner WHERE file = f.id AND scope = o.scope), size, terms, at
+    FROM file f LEFT JOIN (SELECT file, min(scope) scope FROM file_owner GROUP BY file) o ON o.file = f.id"""
 
 
 def expected(data):
@@ -128,8 +128,7 @@ def fill(data, first, n_xorbs, n_chunks):
         db.execute("INSERT INTO file VALUES(?, ?, ?, ?, ?)",
                    (number, source.randbytes(32), sum(lengths[:5]) + lengths[3], terms, 1700000500 + number))
         for scope in ((), (1, 2), (0,), (0, 1))[number % 4]:
-            db.execute("INSERT INTO file_owner VALUES(?, ?)", (number, scope))
-            db.executemany("INSERT INTO claim VALUES(?, ?, ?)", ((scope, source.randbytes(32), number) for _ in range(2)))
+            db.executemany("INSERT INTO file_owner(file, scope, sha256) VALUES(?, ?, ?)", ((number, scope, source.randbytes(32)) for _ in range(2)))
     db.commit()
     db.close()
 

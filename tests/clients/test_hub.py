@@ -314,3 +314,46 @@ def test_token_expires(start, issuer, clock):
     clock.move(200)
     assert server.get(path, token=token).status == 401
     assert server.get(path, token=token_of(ask(server, key))).status == 404
+
+
+# --- how long a key is good, and when it was used -------------------------------------------------------------------------------
+
+
+def test_a_key_expires(start, issuer, clock):
+    server, admin = start(token_key=issuer.folder, test_clock=clock.path, token_ttl="1d"), issuer.token("admin", expires_s=10_000)
+    made = make_key(server, admin, repo="alice/one", expires_s=3600)
+    assert abs(made["expires"] - time.time() - 3600) < 300 and make_key(server, admin)["expires"] == 0
+    token = token_of(ask(server, made["key"]))
+    assert server.get("/v1/files", token=token).status == 200
+    clock.move(3700)
+    cairn.is_error(server.get("/v1/files", token=token), 401, "token.revoked")
+    reply = ask(server, made["key"])
+    assert cairn.is_hub_error(reply, 401, "key.expired") == "Invalid credentials in Authorization header"
+    whoami = server.get("/api/whoami-v2", headers={"Authorization": f"Bearer {made['key']}"})
+    assert whoami.status == 401 and b"key.expired" in whoami.body
+    for wrong in (0, -1, "x", 0.5, 36500 * 86400 + 1):
+        cairn.is_error(server.post("/v1/keys", json.dumps({"name": "n", "expires_s": wrong}).encode(), token=admin), 400, "key.body")
+
+
+def test_when_a_key_was_used(start, issuer, clock):
+    server, admin = start(token_key=issuer.folder, test_clock=clock.path), issuer.token("admin", expires_s=10_000)
+    made = make_key(server, admin, repo="alice/one")
+
+    def used():
+        [key] = server.get("/v1/keys", token=admin).json()["keys"]
+        return key["used"]
+
+    def writes():
+        return server.metrics()["cairn_index_writes_total"]
+
+    assert used() == 0
+    token_of(ask(server, made["key"]))
+    cairn.wait_until("a use", lambda: used() > 0)
+    first, before = used(), writes()
+    assert abs(first - time.time()) < 300
+    for _ in range(5):
+        token_of(ask(server, made["key"]))
+    assert used() == first and writes() == before, "at most once an hour"
+    clock.move(3700)
+    assert server.get("/api/whoami-v2", headers={"Authorization": f"Bearer {made['key']}"}).status == 200
+    cairn.wait_until("another", lambda: used() >= first + 3600)

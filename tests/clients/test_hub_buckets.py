@@ -1,5 +1,6 @@
 """Buckets: the stock command, library and file system with nothing but the address, and what the JavaScript client sends."""
 
+import contextlib
 import json
 import os
 import random
@@ -415,6 +416,18 @@ def test_who_may_what(people):
     assert cairn.is_hub_error(people.ask("GET", "/api/buckets/team/public", "wrong"), 401, "key.unknown")
 
 
+def test_without_a_key_nothing_is_seen_where_that_is_said(start, issuer, admin, tmp_path):
+    people = People(start(token_key=issuer.folder, no_hub_anonymous=True), admin, tmp_path / "home")
+    people.make("ann/public")
+    people.put("ann/public", "f", b"bytes")
+    for path in ("/api/buckets/ann/public", "/api/buckets/ann/public/tree", "/buckets/ann/public/resolve/f"):
+        absent = people.ask("GET", path.replace("public", "absent"), "nobody", **{"X-Request-Id": "same"})
+        shut = people.ask("GET", path, "nobody", **{"X-Request-Id": "same"})
+        assert shut.status == 401 and shut.body == absent.body, path
+        assert people.ask("GET", path, "bob").status == 200
+    assert people.ask("GET", "/api/buckets/ann", "nobody").json() == []
+
+
 def test_a_key_for_another_repository_opens_no_bucket(people, admin):
     people.make("ann/private", private=True)
     people.keys["narrow"] = make_key(people.server, admin, repo="models/ann/one", scope="write")["key"]
@@ -436,7 +449,7 @@ def test_names_and_moves(people):
     assert cairn.is_hub_error(move("ann/one", "ann/two"), 409, "repo.known")
     assert move("ann/one", "bob/x").status == 403 and move("ann/one", "ann/x", "bob").status == 403
     assert move("ann/none", "ann/x").status == 404 and move("ann/one", "ann/x", type="model").status == 404
-    assert cairn.is_hub_error(people.ask("POST", "/api/repos/move", body={"fromRepo": "x", "toRepo": "a/b"}), 400, "bucket.body")
+    assert cairn.is_hub_error(people.ask("POST", "/api/repos/move", body={"fromRepo": "x", "toRepo": "a/b"}), 400, "repo.body")
     token = token_of(people.ask("GET", "/api/buckets/ann/one/xet-read-token"))
     assert move("ann/one", "team/three").status == 200
     assert people.ask("GET", "/buckets/team/three/resolve/f").body == b"bytes"
@@ -543,3 +556,17 @@ def test_a_backup_has_buckets(people, start, issuer, tmp_path, data):
     assert people.ask("GET", "/api/buckets/ann/data/tree").json() == before
     assert people.ask("GET", "/buckets/ann/data/resolve/a/f").body == data[:100_000]
     assert people.ask("GET", "/api/buckets/ann/data", "bob").status == 404
+
+
+@pytest.mark.parametrize("age_s, young", [(60, False), (7200, True)])
+def test_an_upload_that_is_known_becomes_young_again(people, data, age_s, young):
+    """Whoever sends it again relies on the answer; so after an hour what nothing names yet counts as new."""
+    people.make("ann/one")
+    people.upload("ann/one", data[:100_000])
+    with contextlib.closing(sqlite3.connect(people.server.data / "index.sqlite")) as db, db:
+        db.execute("UPDATE shard SET at = at - ?", (age_s,))
+        db.execute("UPDATE file_owner SET at = 1")
+    people.upload("ann/one", data[:100_000])
+    with contextlib.closing(sqlite3.connect(people.server.data / "index.sqlite")) as db:
+        ((at,),) = db.execute("SELECT at FROM file_owner").fetchall()
+    assert (at > 1) == young

@@ -112,7 +112,7 @@ def test_a_flipped_bit(whole, tmp_path, tree):
             assert fsck(server).returncode == 0
             is_well(server, files)
             n_mended += 1
-    assert n_told >= 5
+    assert n_told >= {"file_owner": 4}.get(tree, 5), "since when somebody has a file stands in file_owner alone"
     assert n_mended >= {"file_owner": 0, "reference": 1}.get(tree, 5), "a tree of its own cannot always be emptied"
 
 

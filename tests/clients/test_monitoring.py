@@ -25,6 +25,10 @@ def server(start, tmp_path):
     server = start(tls_certificate=certificate, tls_key=key, trust=str(tmp_path / "ca" / "authority.pem"))
     assert server.get("/ready").status == 200
     assert server.post("/v1/gc").status == 200
+    assert server.post("/v1/scrub/start").status == 200
+    cairn.wait_until("the scrub", lambda: server.get("/v1/scrub").json()["now"] is None)
+    (server.data / "notes" / "backup").write_text("ran 9\ngood 9\nfailed 0\nbytes 9\n")
+    cairn.wait_until("word of a backup", lambda: "cairn_backup_last_run_successful" in server.metrics())
     return server
 
 

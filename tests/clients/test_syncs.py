@@ -26,8 +26,8 @@ from conftest import Clock
 GRACE = 120
 HELPERS = {"cairn_fd_sync_parent", "cairn_fd_make_folder", "writer_sync_folder", "packs_sync", "delete_sync"}  # their callers count
 CALL = re.compile(rf"\b(?:fsync|fdatasync|syncfs|{'|'.join(HELPERS)})\(")
-# A whole array, a folder, is moved to its place, which power.py has no idea of.
-NOT_HERE = ("lib/archive/tiledb/writer.c:", "cli/export/export_tiledb.c:")
+# A whole array, a folder, is moved to its place, which power.py has no idea of; and there is no store far away here.
+NOT_HERE = ("lib/archive/tiledb/writer.c:", "cli/export/export_tiledb.c:", "lib/data_dir/elsewhere.c:")
 BY_HAND = "sync(1)"
 SPARE = (
     "sqlite index.sqlite-journal",  # SQLite's own, while it makes a database that has nothing in it
@@ -94,6 +94,7 @@ class Work:
     def __init__(self, folder, clock, **options):
         self.trace = folder / "trace"
         self.clock, self.now, self.told, self.bodies, self.n_packs = clock, 0, [], {}, 0
+        self.needs = {}  # of each moment of a folder of backups the archive that has its objects
         folder.mkdir()
         self.trace.write_bytes(b"")
         self.crash = folder / "crash"
@@ -285,11 +286,34 @@ def back_up(work):
     work.tell("whole", "data2/secret", work.secret)
 
 
+def keep_backups(work):
+    """Backups into a folder, and a pruning that removes a moment, and then the objects that it alone needs."""
+    work.start()
+    file, made = work.upload(70), []
+    for seed in (71, 72):
+        work.run("backup", "--data-dir", work.server.data, "--incremental", "backups")
+        objects, moment = sorted({f"backups/{p.name}" for p in (work.root / "backups").glob("*.fold")} - set(made), key=lambda name: "moment" in name)
+        made += [objects, moment]
+        work.needs[moment] = objects
+        work.whole(objects, moment)
+        if file:
+            work.forget(file)
+            work.collect()
+            file = None
+            work.upload(seed)
+    for name in made[:2]:
+        work.tell("may go", name)
+    work.run("backups", "prune", "--keep-last", "1", "backups")
+    assert not any((work.root / name).exists() for name in made[:2])
+
+
 def write_files(work):
     """What the command writes, and says that it has written."""
     work.start()
     file = work.upload(1)
     xorb_hash = xet.text(file.terms[0][0].hash)
+    assert work.server.post("/v1/gc").status == 200
+    work.whole("data/notes/gc")
     work.run("token", "--new-key", "key")
     work.whole("key")
     work.run("pull", ledger.name(file), "-o", "pulled", server=True)
@@ -374,7 +398,7 @@ def judge_store(found, folder, bodies, xorbs, files, not_files):
 def judge(work, told, found):
     """What is wrong with the folder that is left, after what was told."""
     xorbs, files, not_files, wrong = set(), set(), set(), []
-    lost = {x for what, x, *_ in told if what == "lost"}
+    lost, may_go = ({x for what, x, *_ in told if what == it} for it in ("lost", "may go"))
     for what, key, *more in told:
         if what == "xorb":
             xorbs.add(key)
@@ -385,7 +409,7 @@ def judge(work, told, found):
             not_files.discard(key)
             if what != "unsure":
                 (files if what == "file" else not_files).add(key)
-        elif what == "whole" and found.get(key) != more[0]:
+        elif what == "whole" and found.get(key) != more[0] and key not in may_go:
             wrong.append(f"{key} is {'not whole' if key in found else 'lost'}")
         elif what == "somewhere" and key not in found.values():
             wrong.append("what was set aside is lost")
@@ -394,6 +418,7 @@ def judge(work, told, found):
         elif what == "restored":
             wrong += judge_store(found, key, work.bodies, set(), work.restored, set())
             wrong += ["the restored folder counts as half restored"] * (f"{key}/restore" in found)
+    wrong += [f"{moment} lacks its objects" for moment, objects in work.needs.items() if moment in found and objects not in found]
     if "data2/index.sqlite" in found and "data2/restore" not in found and not any(t[0] == "restored" for t in told):
         wrong += judge_store(found, "data2", work.bodies, set(), work.restored, set())
     if "data2/objects" in found and not {"data2/index.sqlite", "data2/restore"} & found.keys():
@@ -414,6 +439,7 @@ def surviving():
         lambda what, path: in_index(path),
         lambda what, path: in_index(path) or what == power.GONE,
         lambda what, path: not in_index(path),
+        lambda what, path: what == power.GONE and path.endswith(".objects.fold"),
         *(lambda what, path, salt=salt: hashlib.md5(f"{what}{path}{salt}".encode()).digest()[0] % 2 == 0 for salt in range(4)),
     ]
 
@@ -438,7 +464,7 @@ def losses(work, records, without=None):
                 yield f"record {moment}, way {n}: {wrong[0]}"
 
 
-WORK = {"start": start_again, "store": keep_a_store, "by_hand": bring_by_hand, "repair": repair_a_store, "backup": back_up, "files": write_files}
+WORK = {"start": start_again, "store": keep_a_store, "by_hand": bring_by_hand, "repair": repair_a_store, "backup": back_up, "backups": keep_backups, "files": write_files}
 
 
 @pytest.fixture(scope="module")

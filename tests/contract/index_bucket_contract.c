@@ -228,6 +228,45 @@ START_TEST(moved_set_and_listed)
 }
 END_TEST
 
+/* Names of those that a list has, in its order. */
+static const char *listed(struct cairn_index_repo_list list)
+{
+	static char text[64];
+	text[0] = '\0';
+	list.limit = list.limit ? list.limit : 10;
+	bool more;
+	ck_assert_int_eq(cairn_index_list_repos(ix, &list, take_name, text, &more), CAIRN_OK);
+	return text;
+}
+
+START_TEST(listed_by_who_may_see_them)
+{
+	int64_t hidden, id, bob = add_account(CAIRN_INDEX_USER, "bob");
+	struct cairn_index_repo repo;
+	struct cairn_index_set_member join = {.organisation = "team", .user = "bob", .role = CAIRN_INDEX_ROLE_READ};
+	ck_assert_int_eq(add(ann, "open", false, &id), CAIRN_OK);
+	ck_assert_int_eq(add(ann, "Hidden", true, &hidden), CAIRN_OK);
+	ck_assert_int_eq(add(team, "teams", true, &id), CAIRN_OK);
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){0}), "open ");
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){.all = true}), "teams Hidden open ");
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){.reader = ann}), "Hidden open ");
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){.reader = bob}), "open ");
+	ck_assert_int_eq(cairn_index_set_member(ix, &join), CAIRN_OK);
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){.reader = bob}), "teams open ");
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){.reader = bob, .account = team}), "teams ");
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){.all = true, .search = "N/hid"}), "Hidden ");
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){.all = true, .search = "%"}), "");
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){.all = true, .limit = 2}), "teams Hidden ");
+	ck_assert_int_eq(find("ann", "Hidden", &repo), CAIRN_OK);
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){
+				 .all = true, .after_unix_ms = repo.updated_unix_ms, .after_id = hidden}),
+			 "open ");
+	struct cairn_index_drop_repo gone = {.id = hidden};
+	ck_assert_int_eq(cairn_index_drop_repo(ix, &gone), CAIRN_OK);
+	ck_assert_str_eq(listed((struct cairn_index_repo_list){.all = true}), "teams open ");
+}
+END_TEST
+
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(an_object_keeps_what_was_said_of_it)
@@ -388,9 +427,9 @@ END_TEST
 
 /* --- deleted ------------------------------------------------------------------------------------------------------ */
 
-static unsigned sweep(void)
+static unsigned sweep(int64_t grace_s)
 {
-	struct cairn_index_sweep_repos request = {0};
+	struct cairn_index_sweep_repos request = {.grace_s = grace_s};
 	unsigned n = 0;
 	do {
 		ck_assert_int_eq(cairn_index_sweep_repos(ix, &request), CAIRN_OK);
@@ -428,13 +467,16 @@ START_TEST(a_deleted_one_is_gone_at_once_and_its_files_later)
 	ck_assert_str_eq(paths(again, "", ""), "");
 	ck_assert(!change_one(again, set("a", 1)));
 	ck_assert(fx_sees(ix, NULL, 1));
-	(void)sweep();
+	(void)sweep(3600);
 	ck_assert(!fx_sees(ix, NULL, 1));
 	ck_assert(!fx_sees(ix, NULL, 3));
 	ck_assert(fx_sees(ix, owner_of(two), 2));
 	ck_assert(fx_sees(ix, owner_of(two), 4));
 	ck_assert_str_eq(paths(one, "", ""), "");
-	ck_assert_uint_eq(sweep(), 1);
+	ck_assert_uint_eq(sweep(3600), 1);
+	/* What no path came to name goes when it is old, what one names stays. */
+	(void)sweep(0);
+	ck_assert(!fx_sees(ix, owner_of(two), 4) && fx_sees(ix, owner_of(two), 2));
 }
 END_TEST
 
@@ -464,6 +506,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_copy_needs_an_object_of_the_source);
 	tcase_add_test(t, what_no_object_has_is_given_back);
 	tcase_add_test(t, what_others_have_stays_theirs);
+	tcase_add_test(t, listed_by_who_may_see_them);
 	tcase_add_test(t, a_file_that_is_forgotten_takes_its_objects_along);
 	tcase_add_test(t, a_deleted_one_is_gone_at_once_and_its_files_later);
 	tcase_add_test(t, an_owner_of_no_repository_is_refused);

@@ -173,6 +173,38 @@ START_TEST(members_of_organisations)
 }
 END_TEST
 
+static enum cairn_status keep_admin(const char *user, enum cairn_index_role role)
+{
+	struct cairn_index_set_member request = {
+		.organisation = "team", .user = user, .role = role, .keeps_admin = true};
+	enum cairn_status status = cairn_index_set_member(ix, &request);
+	if (status != CAIRN_OK)
+		ck_assert_str_eq(request.write.diag.rule, "member.last_admin");
+	return status;
+}
+
+START_TEST(the_last_admin_stays_one)
+{
+	int64_t id;
+	bool changed;
+	ck_assert_int_eq(add(CAIRN_INDEX_ORGANISATION, "team", &id), CAIRN_OK);
+	ck_assert_int_eq(add(CAIRN_INDEX_USER, "ann", &id), CAIRN_OK);
+	ck_assert_int_eq(add(CAIRN_INDEX_USER, "bob", &id), CAIRN_OK);
+	ck_assert_int_eq(keep_admin("ann", CAIRN_INDEX_ROLE_NONE), CAIRN_OK); /* who is no member */
+	ck_assert_int_eq(keep_admin("ann", CAIRN_INDEX_ROLE_ADMIN), CAIRN_OK);
+	ck_assert_int_eq(keep_admin("bob", CAIRN_INDEX_ROLE_WRITE), CAIRN_OK);
+	ck_assert_int_eq(keep_admin("Ann", CAIRN_INDEX_ROLE_NONE), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(keep_admin("ann", CAIRN_INDEX_ROLE_WRITE), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(keep_admin("ann", CAIRN_INDEX_ROLE_ADMIN), CAIRN_OK);
+	ck_assert_int_eq(keep_admin("bob", CAIRN_INDEX_ROLE_ADMIN), CAIRN_OK);
+	ck_assert_int_eq(disable("bob", true, &changed), CAIRN_OK);
+	ck_assert_int_eq(keep_admin("ann", CAIRN_INDEX_ROLE_NONE), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(disable("bob", false, &changed), CAIRN_OK);
+	ck_assert_int_eq(keep_admin("ann", CAIRN_INDEX_ROLE_NONE), CAIRN_OK);
+	ck_assert_int_eq(set_role("team", "bob", CAIRN_INDEX_ROLE_NONE, &changed), CAIRN_OK);
+}
+END_TEST
+
 START_TEST(only_users_are_members_of_organisations)
 {
 	int64_t id;
@@ -196,6 +228,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, names_at_their_limits);
 	tcase_add_test(t, a_disabled_account_s_keys_are_not_good);
 	tcase_add_test(t, members_of_organisations);
+	tcase_add_test(t, the_last_admin_stays_one);
 	tcase_add_test(t, only_users_are_members_of_organisations);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);

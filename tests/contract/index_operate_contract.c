@@ -121,6 +121,35 @@ START_TEST(key_texts_at_their_limits)
 }
 END_TEST
 
+START_TEST(the_life_of_a_key)
+{
+	struct cairn_hash digest = {{7}};
+	struct cairn_index_key key;
+	bool good;
+	int64_t now = cairn_clock_unix_s();
+	struct cairn_index_add_key add = {.name = "k", .repo = "", .scopes = "read", .expires_unix_s = now + 100};
+	memcpy(add.digest, digest.b, sizeof(add.digest));
+	ck_assert_int_eq(cairn_index_add_key(ix, &add), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key(ix, digest.b, &key), CAIRN_OK);
+	ck_assert_int_eq(key.expires_unix_s, now + 100);
+	ck_assert_int_eq(key.used_unix_s, 0);
+	ck_assert_int_eq(cairn_index_key_is_good(ix, add.id, &good), CAIRN_OK);
+	ck_assert(good);
+	struct cairn_index_use_key use = {.id = add.id, .used_unix_s = now + 5};
+	ck_assert_int_eq(cairn_index_use_key(ix, &use), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key(ix, digest.b, &key), CAIRN_OK);
+	ck_assert_int_eq(key.used_unix_s, now + 5);
+	use = (struct cairn_index_use_key){.id = 999, .used_unix_s = now};
+	ck_assert_int_eq(cairn_index_use_key(ix, &use), CAIRN_OK);
+	digest.b[0]++;
+	add = (struct cairn_index_add_key){.name = "k", .repo = "", .scopes = "read", .expires_unix_s = now};
+	memcpy(add.digest, digest.b, sizeof(add.digest));
+	ck_assert_int_eq(cairn_index_add_key(ix, &add), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key_is_good(ix, add.id, &good), CAIRN_OK);
+	ck_assert(!good);
+}
+END_TEST
+
 static enum cairn_status tell(const void *body, size_t len, uint32_t keep_max)
 {
 	struct cairn_index_add_telemetry add = {.sender = "me", .body = body, .body_len = len, .keep_max = keep_max};
@@ -156,6 +185,23 @@ START_TEST(telemetry)
 }
 END_TEST
 
+START_TEST(old_telemetry)
+{
+	struct cairn_index_trim_telemetry trim = {.before_unix_s = cairn_clock_unix_s() - 100};
+	for (unsigned i = 0; i < 300; i++)
+		ck_assert_int_eq(tell("a", 1, 1000), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_trim_telemetry(ix, &trim), CAIRN_OK);
+	ck_assert_uint_eq(trim.n_dropped, 0);
+	trim.before_unix_s = cairn_clock_unix_s() + 100;
+	uint32_t n = 0;
+	do {
+		ck_assert_int_eq(cairn_index_trim_telemetry(ix, &trim), CAIRN_OK);
+		n += trim.n_dropped;
+	} while (trim.n_dropped > 0);
+	ck_assert_uint_eq(n, 300);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	fx_use_engine(argc, argv);
@@ -164,7 +210,9 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, keys);
 	tcase_add_test(t, key_texts_at_their_limits);
+	tcase_add_test(t, the_life_of_a_key);
 	tcase_add_test(t, telemetry);
+	tcase_add_test(t, old_telemetry);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -2,7 +2,8 @@
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
-#include "index/operate.h"
+#include "base/bytes.h"
+#include "index/refer.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -496,6 +497,66 @@ START_TEST(many_xorbs_in_a_file)
 }
 END_TEST
 
+/* More files than are added together, and in between some that came before, which bring another word of their SHA-256.
+ */
+enum { FILES = 1300, FILES_AGAIN = 7 /* every so many */ };
+
+static unsigned files_number(unsigned i)
+{
+	return i % FILES_AGAIN == FILES_AGAIN - 1 ? i - 1 : i;
+}
+
+static void files_sha256(unsigned i, uint8_t out[static 32])
+{
+	struct cairn_hash word = fx_hash("word", i % 2 == 0 ? i : files_number(i));
+	memcpy(out, word.b, 32);
+}
+
+START_TEST(many_files_in_a_shard)
+{
+	struct fx_xorb x = fx_xorb_new(3, FILES);
+	static struct cairn_index_new_file files[FILES];
+	static struct cairn_index_new_term terms[FILES];
+	struct cairn_index_stats before, after;
+	struct fx_shard s;
+	fx_xorb_put(ix, &x);
+	for (unsigned i = 0; i < FILES; i++) {
+		unsigned number = files_number(i);
+		files[i] = (struct cairn_index_new_file){
+			.hash = fx_hash("file", 1000 + number),
+			.size_bytes = 1 + number,
+			.first_chunk = cairn_get_u64le(x.list.hashes[number].b),
+			.n_terms = 1,
+			.has_sha256 = true,
+		};
+		files_sha256(i, files[i].sha256);
+		terms[i] = (struct cairn_index_new_term){.start = number, .end = number + 1, .unpacked_bytes = 1};
+	}
+	const struct cairn_index_new_xorb described = {.hash = x.hash};
+	const struct cairn_index_new_shard shard = {
+		.xorbs = &described, .n_xorbs = 1, .n_described = 1, .n_files = FILES, .files = files, .terms = terms};
+	cairn_index_stats(ix, &before);
+	fx_shard_init(&s, 1);
+	struct cairn_index_put_shard put = fx_shard_request(&s);
+	put.shard = &shard;
+	ck_assert_int_eq(cairn_index_put_shard(ix, &put), CAIRN_OK);
+	ck_assert(put.added);
+	cairn_index_stats(ix, &after);
+	ck_assert_uint_eq(after.n_files - before.n_files, FILES - FILES / FILES_AGAIN);
+	ck_assert_uint_eq(after.n_eligible - before.n_eligible, FILES - FILES / FILES_AGAIN);
+	for (unsigned i = 0; i < FILES; i++) {
+		struct cairn_index_file got;
+		ck_assert_int_eq(cairn_index_file_by_sha256(ix, files[i].sha256, NULL, &got), CAIRN_OK);
+		ck_assert(cairn_hash_equal(&got.hash, &files[i].hash));
+		ck_assert_int_eq(cairn_index_file(ix, &files[i].hash, NULL, true, &got), CAIRN_OK);
+		ck_assert_uint_eq(got.n_terms, 1);
+		ck_assert_uint_eq(got.terms[0].start, files_number(i));
+		cairn_index_file_fini(&got);
+	}
+	fx_xorb_fini(&x);
+}
+END_TEST
+
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 struct listed {
@@ -518,11 +579,12 @@ static void listed_page(const char *owner, const struct cairn_index_owned_after 
 	ck_assert_int_eq(cairn_index_each_owned(ix, owner, after, limit, listed_take, out, more), CAIRN_OK);
 }
 
-/* Files of 1, 2 and 3 bytes under hashes 1, 2 and 3, whose first bytes say so. */
-static void listed_put(const char *owner, unsigned number, unsigned sha)
+/* Files of 1, 2 and 3 bytes under hashes 1, 2 and 3, whose first bytes say so. @return whether that was new */
+static bool listed_put(const char *owner, unsigned number, unsigned sha)
 {
+	static uint64_t bodies = 2000;
 	struct fx_shard s;
-	fx_shard_init(&s, 100 + number * 10 + sha);
+	fx_shard_init(&s, bodies++);
 	s.owner = owner;
 	fx_shard_xorb(&s, &a, 0);
 	struct fx_file *file = fx_shard_file(&s, number, &a, 0, number);
@@ -531,6 +593,7 @@ static void listed_put(const char *owner, unsigned number, unsigned sha)
 	file->file.has_sha256 = sha != 0;
 	memset(file->file.sha256, (int)sha, sizeof(file->file.sha256));
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	return s.added;
 }
 
 START_TEST(files_of_an_owner_by_their_hashes)
@@ -585,6 +648,74 @@ START_TEST(files_of_all_owners)
 }
 END_TEST
 
+/* A list has a file once, whatever its owner says of it, and whenever. */
+START_TEST(a_word_that_is_given_later)
+{
+	struct listed l;
+	bool more;
+	const struct cairn_index_owned_after begin = {0};
+	ck_assert(listed_put("ann", 3, 0));
+	ck_assert(!listed_put("ann", 3, 0));
+	listed_page("ann", &begin, 10, &l, &more);
+	ck_assert_str_eq(l.text, "3 ann -;");
+	ck_assert(listed_put("ann", 3, 7));
+	ck_assert(listed_put("ann", 3, 5));
+	ck_assert(!listed_put("ann", 3, 0));
+	ck_assert(!listed_put("ann", 3, 7));
+	listed_page("ann", &begin, 10, &l, &more);
+	ck_assert_str_eq(l.text, "3 ann 5;");
+	listed_page(NULL, &begin, 10, &l, &more);
+	ck_assert_str_eq(l.text, "3 ann 5;");
+	ck_assert(!more);
+	struct cairn_hash hash;
+	memset(&hash, 3, sizeof(hash));
+	struct cairn_index_forget_file forget = {.hash = hash, .owner = "ann"};
+	ck_assert_int_eq(cairn_index_forget_file(ix, &forget), CAIRN_OK);
+	ck_assert(forget.forgotten);
+	listed_page(NULL, &begin, 10, &l, &more);
+	ck_assert_str_eq(l.text, "");
+}
+END_TEST
+
+/* --- who refers to what ------------------------------------------------------------------------------------------- */
+
+static void match_is(const char *owner, enum cairn_index_match match, const uint8_t *name, uint32_t limit,
+		     const char *text, bool more)
+{
+	struct listed l = {{0}};
+	bool got_more;
+	ck_assert_int_eq(cairn_index_each_match(ix, owner, match, name, limit, listed_take, &l, &got_more), CAIRN_OK);
+	ck_assert_str_eq(l.text, text);
+	ck_assert_int_eq(got_more, more);
+}
+
+START_TEST(files_by_what_they_are_and_need)
+{
+	uint8_t file[32], sha256[32], nothing[32];
+	memset(file, 1, sizeof(file));
+	memset(sha256, 7, sizeof(sha256));
+	memset(nothing, 4, sizeof(nothing));
+	listed_put("bob/dog", 1, 7);
+	listed_put("ann/cat", 1, 0);
+	listed_put("ann/cat", 3, 7);
+	listed_put("", 2, 9);
+	match_is(NULL, CAIRN_INDEX_MATCH_FILE, file, 10, "1 ann/cat -;1 bob/dog 7;", false);
+	match_is(NULL, CAIRN_INDEX_MATCH_FILE, file, 1, "1 ann/cat -;", true);
+	match_is("bob/dog", CAIRN_INDEX_MATCH_FILE, file, 10, "1 bob/dog 7;", false);
+	match_is("", CAIRN_INDEX_MATCH_FILE, file, 10, "", false);
+	match_is(NULL, CAIRN_INDEX_MATCH_SHA256, sha256, 10, "1 bob/dog 7;3 ann/cat 7;", false);
+	match_is("ann/cat", CAIRN_INDEX_MATCH_SHA256, sha256, 10, "3 ann/cat 7;", false);
+	match_is(NULL, CAIRN_INDEX_MATCH_XORB, a.hash.b, 10, "1 ann/cat -;1 bob/dog 7;2 - 9;3 ann/cat 7;", false);
+	match_is("ann/cat", CAIRN_INDEX_MATCH_XORB, a.hash.b, 10, "1 ann/cat -;3 ann/cat 7;", false);
+	match_is("ann/cat", CAIRN_INDEX_MATCH_XORB, a.hash.b, 1, "1 ann/cat -;", true);
+	match_is("carl/none", CAIRN_INDEX_MATCH_XORB, a.hash.b, 10, "", false);
+	for (int match = 0; match < CAIRN_INDEX_MATCHES; match++) {
+		match_is(NULL, (enum cairn_index_match)match, nothing, 10, "", false);
+		match_is("ann/cat", (enum cairn_index_match)match, nothing, 10, "", false);
+	}
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	fx_use_engine(argc, argv);
@@ -593,6 +724,7 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, all_of_it_comes_back);
+	tcase_add_test(t, files_by_what_they_are_and_need);
 	tcase_add_test(t, again_is_not_added);
 	tcase_add_test(t, only_its_owners_read_a_file);
 	tcase_add_test(t, a_claim_is_its_owners);
@@ -607,8 +739,10 @@ int main(int argc, char **argv)
 	tcase_add_test(t, external_xorbs);
 	tcase_add_test(t, nothing_is_remembered_of_what_failed);
 	tcase_add_test(t, many_xorbs_in_a_file);
+	tcase_add_test(t, many_files_in_a_shard);
 	tcase_add_test(t, files_of_an_owner_by_their_hashes);
 	tcase_add_test(t, files_of_all_owners);
+	tcase_add_test(t, a_word_that_is_given_later);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -35,7 +35,9 @@ static struct fixture fixture_new(void)
 	const char *after = url_given[before] ? url_given + before + 1 : "";
 	(void)snprintf(url, sizeof(url), "%.*s%s%s", (int)before, url_given, url_given[before] ? f.dir.path : "",
 		       after);
-	ck_assert_msg(cairn_store_open(&f.store, url, NULL, &diag) == CAIRN_OK, "%s", diag.text);
+	const struct cairn_store_options options = {
+		.scratch = f.dir.path, .owner = "0123456789abcdef0123456789abcdef", .is_new = true};
+	ck_assert_msg(cairn_store_open(&f.store, url, &options, &diag) == CAIRN_OK, "%s", diag.text);
 	return f;
 }
 
@@ -205,6 +207,17 @@ START_TEST(nothing_is_visible_before_commit)
 }
 END_TEST
 
+/* It was "hello". A remote store cannot keep it, but gives no other bytes for it. */
+static void ck_still_readable_or_gone(const struct cairn_store *s, struct cairn_store_object *o)
+{
+	uint8_t got[5];
+	enum cairn_status status = cairn_store_object_read(o, 0, got, sizeof(got));
+	if (status == CAIRN_E_NOT_FOUND && cairn_store_is_remote(s))
+		return;
+	ck_assert_int_eq(status, CAIRN_OK);
+	ck_assert_mem_eq(got, "hello", sizeof(got));
+}
+
 START_TEST(removed_objects_stay_readable_to_who_has_them_open)
 {
 	CLEANUP(fixture_fini) struct fixture f = fixture_new();
@@ -212,17 +225,16 @@ START_TEST(removed_objects_stay_readable_to_who_has_them_open)
 	put_new(f.store, "b", "other");
 	struct cairn_hash hash = name_of("a");
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
-	uint8_t got[5];
 	uint64_t bytes;
 	ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_remove(f.store, &hash), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_remove(f.store, &hash), CAIRN_OK);
 	ck_assert_int_eq(size_of(f.store, "a", &bytes), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_store_object_read(o, 0, got, 5), CAIRN_OK);
-	ck_assert_mem_eq(got, "hello", 5);
+	ck_still_readable_or_gone(f.store, o);
 	ck_object(f.store, "b", "other");
 	put_new(f.store, "a", "again");
 	ck_object(f.store, "a", "again");
+	ck_still_readable_or_gone(f.store, o);
 }
 END_TEST
 
@@ -421,6 +433,7 @@ int main(int argc, char **argv)
 	url_given = argv[1];
 	Suite *suite = suite_create(url_given);
 	TCase *tc = tcase_create("contract");
+	tcase_set_timeout(tc, 60); /* an engine may be slow */
 	tcase_add_test(tc, what_was_put_can_be_read);
 	tcase_add_test(tc, reads_stay_within_the_object);
 	tcase_add_test(tc, a_descriptor_reads_the_object);

@@ -75,10 +75,12 @@ run 0 "$CAIRN" key revoke 1
 out "was revoked already"
 run 0 "$CAIRN" key list --json
 is "$(json '[k["revoked"] for k in d["keys"]]')" "[True, False]" "keys"
+run 0 "$CAIRN" key add short --expires 90d --json
+is "$(json '89 * 86400 < d["expires"] - __import__("time").time() <= 90 * 86400')" "True" "until when"
 run 66 "$CAIRN" key revoke 99
 run 65 "$CAIRN" key add x --scope everything
 err "scope is of read"
-for words in "add" "list x" "revoke" "revoke x" "revoke 0" "revoke 1 2" "list --scope read" "nothing"; do
+for words in "add" "list x" "revoke" "revoke x" "revoke 0" "revoke 1 2" "list --scope read" "list --expires 1h" "add x --expires 0" "nothing"; do
   # shellcheck disable=SC2086
   run 64 "$CAIRN" key $words
 done

@@ -50,7 +50,7 @@ is() { [ "$1" = "$2" ] || fail "${3:-value}: \"$1\", not \"$2\""; }
 start_server() {
   local line
   mkfifo "$WORK/listening"
-  "${CAIRND:?the daemon}" --data-dir "$WORK/data" --listen 127.0.0.1:0 "$@" >"$WORK/listening" 2>"$WORK/server.log" &
+  CAIRN_GC_SCHEDULE=off CAIRN_SCRUB_PERIOD=0 "${CAIRND:?the daemon}" --data-dir "$WORK/data" --listen 127.0.0.1:0 "$@" >"$WORK/listening" 2>"$WORK/server.log" &
   SERVER_PID=$!
   read -r -t 30 line <"$WORK/listening" || line=
   rm "$WORK/listening"

@@ -4,7 +4,8 @@
 
 # header (extended regular expression)   who may include it (extended regular expression of paths)
 LIBRARIES='
-microhttpd\.h                  server/http/http_mhd\.c|bench/.*
+microhttpd\.h                  server/http/http_(mhd|reply|wait)\.c|bench/.*
+libpq-fe\.h                    lib/index/postgres/.*|tests/contract/postgres_.*
 sqlite3\.h                     lib/index/sqlite/.*|tests/unit/test_index.*
 openssl/.*                     lib/hash/crypto\.c|lib/token/.*|tests/fuzz/fuzz_token\.c
 blake2\.h                      lib/hash/blake2b\.c
@@ -15,9 +16,11 @@ zlib\.h                        lib/archive/deflate\.c
 zstd.*\.h                      lib/archive/zstd\.c|bench/.*
 jansson\.h                     lib/base/json\.c|tests/.*
 jwt\.h                         lib/token/.*
-curl/.*                        cli/common/client\.c|bench/.*
+curl/.*                        lib/store/s3/http\.c|cli/common/client\.c|bench/.*
+expat\.h                       lib/store/s3/xml\.c
 ini\.h                         server/config.*\.c
 gnutls/.*                      server/tls\.c
+md4c.*\.h                      server/page/markdown\.c
 seccomp\.h                     server/sandbox_calls\.c|tests/unit/test_sandbox\.c
 linux/landlock\.h              server/sandbox_files\.c
 check\.h                       tests/.*
@@ -26,7 +29,9 @@ check\.h                       tests/.*
 # What is private to a room, as above.
 ROOMS='
 index/(backend|writer|health)\.h  lib/index/.*|tests/unit/test_index.*
+index/postgres/.*                 lib/index/(postgres/.*|open\.c)
 index/sqlite/.*                   lib/index/(sqlite/.*|open\.c)|tests/(unit/test_(index.*|filter|reserve)|support/index_sqlite)\..|bench/.*
+store/s3/.*                       lib/store/s3/.*|tests/(unit/test_(s3_.*|sigv4)|contract/s3_contract)\.c
 '
 
 # part   parts it may include besides itself
@@ -38,16 +43,18 @@ lib/xorb    lib/base lib/hash
 lib/shard   lib/base lib/hash
 lib/archive lib/base lib/hash
 lib/verify  lib/base lib/hash lib/chunk lib/xorb lib/shard lib/index
+lib/pack    lib/base lib/hash lib/chunk lib/shard lib/verify
 lib/index   lib/base lib/hash
 lib/store   lib/base lib/hash lib/archive
 lib/token   lib/base lib/hash
 lib/data_dir lib/base lib/hash lib/index lib/store
 lib/cas     lib/base lib/hash lib/token lib/archive lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store lib/data_dir
 server/http  lib/base lib/hash lib/token server
-lib/hub     lib/base lib/hash lib/token lib/index lib/cas
+lib/hub     lib/base lib/hash lib/token lib/index lib/pack lib/cas
 server/route lib/base lib/hash lib/token lib/cas server server/http
+server/page lib/base lib/hash lib/token lib/cas lib/hub server server/http server/route server/hub
 server/hub  lib/base lib/hash lib/token lib/cas lib/hub server server/http server/route
-server      lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas schema server/http server/route server/hub
+server      lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas schema server/http server/route server/hub server/page
 cli         lib/.*
 '
 
@@ -68,7 +75,7 @@ check_library() { # FILE HEADER
 check_direction() { # FILE HEADER; parts of lib/ include as "shard/reader.h", others as "server/http/http.h"
   local target=${2%%/*} own part others other
   case $2 in
-  server/http/* | server/route/* | server/hub/*) target=${2%/*} ;;
+  server/http/* | server/route/* | server/hub/* | server/page/*) target=${2%/*} ;;
   server/* | cli/* | schema/* | tests/*) ;;
   */*) target=lib/$target ;;
   *) return 0 ;;

@@ -34,16 +34,16 @@ check_tag() {
   git rev-parse -q --verify "refs/tags/v$release" >/dev/null 2>&1 || return 0
   if [ "$version" != "$release" ]; then
     offence "meson.build: v$release is a tag already, so the next version is a later one"
-  elif ! git diff --quiet "v$release" -- 'schema/*.sql'; then
+  elif ! git diff --quiet "v$release" -- 'schema/*.sql' 'schema/postgres/*.sql'; then
     offence "schema: changed since the tag v$release; a schema change comes with a new version"
   fi
 }
 
 check_schema() {
   local script name when was
-  for script in schema/[0-9]*.sql; do
+  for script in schema/[0-9]*.sql schema/postgres/[0-9]*.sql; do
     [ -e "$script" ] || continue
-    name=$(basename "$script")
+    name=${script#schema/}
     read -r when was < <(awk -v name="$name" '$2 == name { print $1, $3 }' schema/RELEASED 2>/dev/null) || true
     if [ -n "$when" ]; then
       [ "$was" = "$(sha256sum "$script" | cut -d ' ' -f 1)" ] || offence "$script: was released with $when and has changed since; write a new script"

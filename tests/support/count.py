@@ -12,6 +12,8 @@ from pathlib import Path
 CHECK = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", re.M)
 PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [0-9.]+s", re.M)
 SKIPPED = re.compile(r"^SKIPPED \[\d+\] (.*)$", re.M)
+WHAT_FAILED = re.compile(r"^(?:FAILED |ERROR |E   +).+|^.+:\d+:[FE]:.+|^.+: (?:error|warning): .+", re.M)  # of pytest, Check, a compiler
+MOST_REASONS, REASON_CHARACTERS = 12, 300
 LINES = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
 
@@ -38,6 +40,13 @@ def counts(test):
     return passed, failed or 1, skipped
 
 
+def reasons(test):
+    """What a program that failed said of it, in a dozen lines: a log that is cut keeps its end, where these stand."""
+    out = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
+    said = list(dict.fromkeys(WHAT_FAILED.findall(out))) or [line for line in out.splitlines() if line.strip()]
+    return [line.strip()[:REASON_CHARACTERS] for line in said[-MOST_REASONS:]]
+
+
 def main():
     path = Path(sys.argv[1])
     total = [0, 0, 0]
@@ -48,6 +57,8 @@ def main():
             total = [a + b for a, b in zip(total, one)]
             if one[1]:
                 print(f"failed: {test['name']} ({test['result']})")
+                for reason in reasons(test):
+                    print(f"failed: {test['name']}: {reason}")
             for reason in sorted(set(SKIPPED.findall(test.get("stdout") or ""))):
                 print(f"skipped: {test['name']}: {reason}")
             if test["result"] == "SKIP":

@@ -430,7 +430,7 @@ void fixture_start(const struct http_server_options *options)
 	ck_assert_int_eq(listen_parse("127.0.0.1:0", &fx.address, NULL), CAIRN_OK);
 	ck_assert_int_eq(listen_open(&fx.address, &o.listen_fd, NULL), CAIRN_OK);
 	ck_assert_int_eq(listen_address_of(o.listen_fd, &fx.address), CAIRN_OK);
-	ck_assert_int_eq(cairn_workers_new(&fx.workers, 4, 0, 64), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&fx.workers, "test", 4, 0, 64), CAIRN_OK);
 	ck_assert_msg(http_server_start(&fx.server, &o, &diag) == CAIRN_OK, "%s", diag.text);
 }
 

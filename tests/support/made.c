@@ -81,7 +81,9 @@ void made_write_file(struct cairn_shard_writer *w, const struct made_term *terms
 		cairn_range_hash_end(&hasher, &range);
 		cairn_shard_write_range_hash(w, &range);
 	}
-	static const uint8_t sha256[32] = {1, 2, 3};
+	uint8_t sha256[32]; /* another one for each file, and as random */
+	for (size_t i = 0; i < sizeof(sha256); i++)
+		sha256[i] = (uint8_t)~file.b[i];
 	if (flags & CAIRN_SHARD_FILE_WITH_METADATA)
 		cairn_shard_write_sha256(w, sha256);
 }

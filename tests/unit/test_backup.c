@@ -138,6 +138,77 @@ START_TEST(backup_goes_on_after_every_chunk)
 }
 END_TEST
 
+static enum cairn_status backup_try_folder(const struct backup_fixture *b, unsigned n_chunks, unsigned parity,
+					   struct cairn_backup_report *report)
+{
+	struct cairn_diag diag = {0};
+	const struct cairn_backup_options options = {
+		.data_dir = b->data,
+		.out = b->out,
+		.incremental = true,
+		.zstd_level = 1,
+		.parity = parity,
+		.bundle_bytes = BUNDLE_BYTES,
+		.progress = n_chunks > 0 ? backup_stop_after : NULL,
+		.ctx = &n_chunks,
+	};
+	enum cairn_status status = cairn_backup(&options, report, &diag);
+	ck_assert_msg(status == CAIRN_OK || status == CAIRN_E_BUSY, "%s", diag.text);
+	return status;
+}
+
+/* Stopped after each chunk: of objects, and of the moment's index, when the objects have their name already. */
+START_TEST(backup_into_a_folder_goes_on_after_every_chunk)
+{
+	for (unsigned parity = 0; parity <= 16; parity += 16) {
+		CLEANUP(backup_fixture_fini) struct backup_fixture b;
+		struct cairn_backup_report report;
+		struct cairn_restore_report restored;
+		struct cairn_diag diag;
+		unsigned n_stops = 0;
+		backup_fixture_init(&b);
+		for (unsigned stop = 1; backup_try_folder(&b, stop, parity, &report) == CAIRN_E_BUSY; stop++)
+			n_stops++;
+		ck_assert_uint_ge(n_stops, 3);
+		ck_assert_uint_eq(report.n_kept + report.n_earlier, XORBS);
+		ck_assert_str_ne(report.moment, "");
+		for (unsigned stop = 1; restore_try(&b, stop, &restored, &diag) == CAIRN_E_BUSY; stop += 3)
+			ck_assert_uint_gt(restored.n_objects, 0);
+		ck_assert_uint_eq(restored.n_objects, XORBS);
+		ck_assert_str_eq(restored.moment, report.moment);
+		backup_check_restored(&b, XORBS);
+		/* Once more: all is there. */
+		ck_assert_int_eq(backup_try_folder(&b, 0, parity, &report), CAIRN_OK);
+		ck_assert_uint_eq(report.n_earlier, XORBS);
+		ck_assert_uint_eq(report.n_objects, 0);
+	}
+}
+END_TEST
+
+/* What was left in the file of an interrupted one is collected, and comes again after all others. */
+START_TEST(backup_into_a_folder_of_a_store_that_changed)
+{
+	CLEANUP(backup_fixture_fini) struct backup_fixture b;
+	struct cairn_backup_report report;
+	struct cairn_restore_report restored;
+	struct cairn_diag diag;
+	bool forgotten;
+	backup_fixture_init(&b);
+	ck_assert_int_eq(backup_try_folder(&b, 2, 0, &report), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_cas_forget(b.g.f.cas, &b.files[0].hash, NULL, &forgotten), CAIRN_OK);
+	ck_assert_uint_eq(gc_collect_all(&b.g).n_swept, 1);
+	ck_assert_int_eq(backup_try_folder(&b, 0, 0, &report), CAIRN_OK);
+	ck_assert_uint_gt(report.n_kept, 0);
+	gc_file_fini(&b.files[0]);
+	gc_put_whole(b.g.f.cas, &b.xorbs[0], &b.files[0]);
+	ck_assert_int_eq(backup_try_folder(&b, 0, 0, &report), CAIRN_OK);
+	ck_assert_uint_eq(report.n_objects, 1);
+	ck_assert_uint_eq(report.n_earlier, XORBS - 1);
+	ck_assert_int_eq(restore_try(&b, 0, &restored, &diag), CAIRN_OK);
+	backup_check_restored(&b, XORBS);
+}
+END_TEST
+
 START_TEST(backup_goes_on_with_a_store_that_changed)
 {
 	CLEANUP(backup_fixture_fini) struct backup_fixture b;
@@ -257,6 +328,8 @@ int main(void)
 	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, backup_goes_on_after_every_chunk);
 	tcase_add_test(tcase, backup_goes_on_with_a_store_that_changed);
+	tcase_add_test(tcase, backup_into_a_folder_goes_on_after_every_chunk);
+	tcase_add_test(tcase, backup_into_a_folder_of_a_store_that_changed);
 	tcase_add_test(tcase, backup_writes_anew_what_differs);
 	tcase_add_test(tcase, backup_survives_a_torn_end);
 	tcase_add_test(tcase, backup_bundles_are_checked);

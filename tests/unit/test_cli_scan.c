@@ -1,5 +1,4 @@
 /* Files cut and hashed as the reference client does it, whatever their place in the window. */
-#include "cli/common/hash_map.h"
 #include "cli/common/options.h"
 #include "cli/common/scan.h"
 #include "support/tempdir.h"
@@ -45,7 +44,7 @@ START_TEST(files_of_the_reference_client)
 		CLEANUP(vec_bytes_fini) struct vec_bytes bytes = vec_make(vec_get(f, "spec"));
 		tempdir_write(&dir, "file", bytes.bytes, bytes.len);
 		struct seen seen = {0};
-		struct scan_result result;
+		struct cairn_cutter_file result;
 		seen.n_want = vec_pairs(vec_get(f, "chunks"), &seen.hashes, &seen.lengths);
 		ck_assert_int_eq(scan_file(path, see_chunk, &seen, &result, NULL), CAIRN_OK);
 		struct cairn_hash want = vec_hash(f, "file_hash");
@@ -55,7 +54,7 @@ START_TEST(files_of_the_reference_client)
 		ck_assert_uint_eq(result.n_chunks, seen.n_want);
 		ck_assert_uint_eq(result.bytes, vec_u64(f, "size"));
 		ck_assert_str_eq(sha256, vec_string(f, "sha256"));
-		ck_assert(cairn_hash_equal(&result.file, &want));
+		ck_assert(cairn_hash_equal(&result.hash, &want));
 		free(seen.hashes);
 		free(seen.lengths);
 		n_done++;
@@ -72,7 +71,7 @@ START_TEST(a_visitor_can_end_it)
 	const json_t *f = vec_find(files, "name", "mixed");
 	CLEANUP(vec_bytes_fini) struct vec_bytes bytes = vec_make(vec_get(f, "spec"));
 	struct seen seen = {.answer_at_2 = CAIRN_E_BUSY};
-	struct scan_result result;
+	struct cairn_cutter_file result;
 	tempdir_write(&dir, "file", bytes.bytes, bytes.len);
 	seen.n_want = vec_pairs(vec_get(f, "chunks"), &seen.hashes, &seen.lengths);
 	ck_assert_int_eq(scan_file(path, see_chunk, &seen, &result, NULL), CAIRN_E_BUSY);
@@ -85,42 +84,13 @@ END_TEST
 START_TEST(what_cannot_be_read)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
-	struct scan_result result;
+	struct cairn_cutter_file result;
 	struct cairn_diag diag = {0};
 	ck_assert_int_eq(scan_file("/nowhere/file", NULL, NULL, &result, &diag), CAIRN_E_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(diag.text, "No such file"));
 	diag = (struct cairn_diag){0};
 	ck_assert_int_eq(scan_file(dir.path, NULL, NULL, &result, &diag), CAIRN_E_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(diag.text, "folder"));
-}
-END_TEST
-
-static struct cairn_hash nth_hash(uint32_t i)
-{
-	struct cairn_hash hash;
-	cairn_hash_chunk(&hash, &i, sizeof(i));
-	return hash;
-}
-
-START_TEST(the_map_keeps_the_first_place)
-{
-	CLEANUP(hash_map_fini) struct hash_map map = {0};
-	const uint32_t n = 5000;
-	struct cairn_hash hash = nth_hash(0);
-	ck_assert_ptr_null(hash_map_find(&map, &hash));
-	for (uint32_t i = 0; i < n; i++) {
-		hash = nth_hash(i);
-		ck_assert_int_eq(hash_map_add(&map, &hash, i, i + 1), CAIRN_OK);
-		ck_assert_int_eq(hash_map_add(&map, &hash, 7, 7), CAIRN_OK);
-	}
-	ck_assert_uint_eq(map.n, n);
-	for (uint32_t i = 0; i < n; i++) {
-		hash = nth_hash(i);
-		const struct hash_map_entry *at = hash_map_find(&map, &hash);
-		ck_assert(at && at->xorb == i && at->chunk == i + 1);
-		hash = nth_hash(i + n);
-		ck_assert_ptr_null(hash_map_find(&map, &hash));
-	}
 }
 END_TEST
 
@@ -150,7 +120,6 @@ int main(void)
 	tcase_add_test(tc, files_of_the_reference_client);
 	tcase_add_test(tc, a_visitor_can_end_it);
 	tcase_add_test(tc, what_cannot_be_read);
-	tcase_add_test(tc, the_map_keeps_the_first_place);
 	tcase_add_test(tc, times_with_units);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);

@@ -3,6 +3,7 @@
 #include "support/tempdir.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,6 +63,16 @@ static bool is_there(const char *name)
 {
 	CLEANUP(tempdir_textp) char *path = tempdir_path(&dir, name);
 	return access(path, F_OK) == 0;
+}
+
+static void read_store(char *out, size_t len)
+{
+	CLEANUP(tempdir_textp) char *path = tempdir_path(&dir, "store");
+	FILE *f = fopen(path, "r");
+	ck_assert_ptr_nonnull(f);
+	size_t n = fread(out, 1, len - 1, f);
+	ck_assert_int_eq(fclose(f), 0);
+	out[n] = '\0';
 }
 
 START_TEST(the_first_start_makes_all)
@@ -148,7 +159,37 @@ START_TEST(another_store_may_be_named)
 	put_object();
 	ck_assert(!is_there("objects"));
 	ck_assert(is_there("tmp"));
-	ck_assert_str_eq(refusal((struct cairn_data_dir_options){.store = "s3://bucket"}, CAIRN_E_USAGE), "store.url");
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){.store = "swift://bucket"}, CAIRN_E_USAGE),
+			 "store.url");
+}
+END_TEST
+
+/* The name of the folder in a store that may have taken it. */
+START_TEST(a_store_that_does_not_answer_is_kept)
+{
+	static const char STORE[] = "s3://bucket/p?endpoint=http://127.0.0.1:9";
+	char kept[2][sizeof(STORE) + 64];
+	ck_assert_int_eq(setenv("AWS_ACCESS_KEY_ID", "key", 1), 0);
+	ck_assert_int_eq(setenv("AWS_SECRET_ACCESS_KEY", "secret", 1), 0);
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_str_eq(refusal((struct cairn_data_dir_options){.store = STORE}, CAIRN_E_BUSY),
+				 "store.silent");
+		ck_assert(is_there("store"));
+		read_store(kept[i], sizeof(kept[i]));
+	}
+	ck_assert_str_eq(kept[0], kept[1]);
+	ck_assert_int_eq(strncmp(kept[0], STORE, strlen(STORE)), 0);
+}
+END_TEST
+
+/* What was refused was never taken, and another one may be named. */
+START_TEST(a_store_that_refuses_is_not_kept)
+{
+	ck_assert_int_eq(unsetenv("AWS_ACCESS_KEY_ID") | unsetenv("AWS_SHARED_CREDENTIALS_FILE"), 0);
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){.store = "s3://bucket"}, CAIRN_E_USAGE),
+			 "store.credentials");
+	ck_assert(!is_there("store"));
+	must_open((struct cairn_data_dir_options){0});
 }
 END_TEST
 
@@ -187,6 +228,8 @@ int main(void)
 	tcase_add_test(tc, a_lost_index_is_refused);
 	tcase_add_test(tc, a_given_secret_is_not_made);
 	tcase_add_test(tc, another_store_may_be_named);
+	tcase_add_test(tc, a_store_that_does_not_answer_is_kept);
+	tcase_add_test(tc, a_store_that_refuses_is_not_kept);
 	tcase_add_test(tc, only_a_daemons_folder_is_found);
 	tcase_add_test(tc, a_path_may_be_too_long);
 	suite_add_tcase(suite, tc);

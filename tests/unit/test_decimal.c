@@ -31,11 +31,26 @@ START_TEST(numbers_of_every_length)
 }
 END_TEST
 
+START_TEST(numbers_are_read_or_refused)
+{
+	uint64_t n = 1;
+	ck_assert(cairn_decimal_parse("0", &n));
+	ck_assert_uint_eq(n, 0);
+	ck_assert(cairn_decimal_parse("18446744073709551615", &n));
+	ck_assert_uint_eq(n, UINT64_MAX);
+	static const char *const BAD[] = {
+		"", "-1", "+1", " 1", "1 ", "0x1", "18446744073709551616", "99999999999999999999"};
+	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++)
+		ck_assert_msg(!cairn_decimal_parse(BAD[i], &n), "%s", BAD[i]);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("decimal");
 	TCase *t = tcase_create("text");
 	tcase_add_test(t, numbers_of_every_length);
+	tcase_add_test(t, numbers_are_read_or_refused);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -247,6 +247,9 @@ START_TEST(no_form_of_a_signature_is_logged)
 		"/v1/fetch/ab%253fsignature%253dSECRET?expires=1",
 		"/v1/fetch/ab\\?signature=SECRET",
 		"http://host/v1/fetch/ab?signature=SECRET",
+		"http://user:SECRET@host/v1",
+		"http:user:SECRET@host",
+		"user:SECRET@host:80",
 	};
 	for (size_t i = 0; i < sizeof(FORMS) / sizeof(FORMS[0]); i++) {
 		char out[300];

@@ -81,7 +81,7 @@ static void setup(void)
 	pthread_mutex_init(&conn.lock, NULL);
 	pthread_cond_init(&conn.changed, NULL);
 	source.fails_at = UINT64_MAX;
-	ck_assert_int_eq(cairn_workers_new(&workers, 2, 0, 8), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&workers, "test", 2, 0, 8), CAIRN_OK);
 	pump = http_pump_new(&OPS, &conn, &from, workers, 1);
 	ck_assert_ptr_nonnull(pump);
 }

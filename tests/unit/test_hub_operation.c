@@ -173,6 +173,37 @@ START_TEST(paths)
 }
 END_TEST
 
+/* What git refuses of a path, on whatever system somebody may write it. */
+START_TEST(files_of_repositories)
+{
+	static const char *const GOOD[] = {"a",     ".gitattributes", ".github/x", "x.git/y",       "git",
+					   ".gi/t", "a/.gitx",        "git~2",     "git~10",        ".git-/x",
+					   "a.git", "..git",          ".g/it",     "g\xe2\x80\x8b", ".git\xe2\x80\x8b"};
+	static const char *const BAD[] = {".git",
+					  ".git/config",
+					  ".GIT/config",
+					  "sub/.giT/x",
+					  "a/.git",
+					  "git~1/x",
+					  "a/GIT~1",
+					  ".git./x",
+					  ".git .. /x",
+					  ".git::$INDEX_ALLOCATION/x",
+					  "a\\.git\\config",
+					  ".git\\config",
+					  ".g\xe2\x80\x8cit/config",
+					  "\xef\xbb\xbf.git",
+					  ".git\xe2\x80\x8e\xe2\x81\xaf/x",
+					  "a/git\xe2\x80\xaa~1",
+					  "",
+					  "../a"};
+	for (size_t i = 0; i < sizeof(GOOD) / sizeof(GOOD[0]); i++)
+		ck_assert_msg(!cairn_hub_file_fault(GOOD[i]), "%s", GOOD[i]);
+	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++)
+		ck_assert_msg(cairn_hub_file_fault(BAD[i]), "%s", BAD[i]);
+}
+END_TEST
+
 START_TEST(escapes)
 {
 	char out[8], text[64];
@@ -205,6 +236,7 @@ int main(void)
 	tcase_add_test(t, limits);
 	tcase_add_test(t, cut_anywhere);
 	tcase_add_test(t, paths);
+	tcase_add_test(t, files_of_repositories);
 	tcase_add_test(t, escapes);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);

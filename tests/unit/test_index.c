@@ -264,10 +264,37 @@ START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 		ck_assert_int_eq(cairn_index_shard_known(ix, &body, "", "", &known), CAIRN_OK);
 		ck_assert(!known); /* its SHA-256 may be one that was not kept */
 		cairn_index_free(ix);
-		ck_assert_int_eq(ask("SELECT count(*) FROM claim"), 3);
+		ck_assert_int_eq(ask("SELECT count(*) FROM file_owner WHERE sha256 > x''"), 3);
+		ck_assert_int_eq(ask("SELECT count(*) FROM file_owner"), 4);
 		ck_assert_int_eq(
 			ask("SELECT count(*) FROM file WHERE id = 9 AND size = 6 AND terms = x'77' AND at = 2"), 1);
-		ck_assert_int_eq(ask("SELECT count(*) FROM pragma_foreign_key_check WHERE \"table\" = 'claim'"), 0);
+		ck_assert_int_eq(ask("SELECT count(*) FROM pragma_foreign_key_check WHERE \"table\" = 'file_owner'"),
+				 0);
+		ck_assert_int_eq(ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+		unlink(path);
+	}
+}
+END_TEST
+
+/* Up to version 8 what an owner says of a file stood in a table of its own. */
+START_TEST(owners_and_their_claims_become_one_table)
+{
+	static const char OWNERS[] = "INSERT INTO file(id, hash, size, terms, at) VALUES(1, zeroblob(32), 5, x'', 1),"
+				     "(2, CAST(x'02' || zeroblob(31) AS BLOB), 5, x'', 1);"
+				     "INSERT INTO file_owner VALUES(1, 0), (1, 3), (2, 3), (2, 4);"
+				     "INSERT INTO claim(file, scope, sha256) VALUES(1, 3, zeroblob(32)),"
+				     "(2, 3, CAST(x'02' || zeroblob(31) AS BLOB)), (2, 3, zeroblob(32))";
+	for (int version = 4; version <= 8; version++) {
+		make_version(version);
+		run_sql(OWNERS);
+		cairn_index_free(fx_open(folder.path));
+		ck_assert_int_eq(ask("SELECT group_concat(format('%d,%d,%.2s', file, scope, hex(sha256)), ' ') ="
+				     " '1,0, 1,3,00 2,3,00 2,3,02 2,4,' FROM (SELECT * FROM file_owner ORDER BY file,"
+				     " scope, sha256)"),
+				 1);
+		ck_assert_int_eq(ask("SELECT count(*) FROM sqlite_schema WHERE name IN ('claim', 'claim_file',"
+				     " 'file_owner_scope')"),
+				 0);
 		ck_assert_int_eq(ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
 		unlink(path);
 	}
@@ -345,6 +372,7 @@ int main(void)
 	tcase_add_test(t, older_versions_are_not_opened);
 	tcase_add_test(t, migrated_from_each_version);
 	tcase_add_test(t, one_sha256_becomes_the_claim_of_each_owner);
+	tcase_add_test(t, owners_and_their_claims_become_one_table);
 	tcase_add_test(t, terms_are_given_their_offsets);
 	suite_add_tcase(s, t);
 	t = tcase_create("xorbs");

@@ -75,8 +75,13 @@ START_TEST(older_version)
 {
 	put();
 	cairn_index_freep(&ix);
-	fx_sql(folder.path, "UPDATE file SET terms = CAST(substr(terms, 1, 16) || substr(terms, 25, 16) AS BLOB);"
-			    "ALTER TABLE xorb DROP COLUMN repacked; PRAGMA user_version = 4");
+	fx_sql(folder.path, "CREATE TABLE claim(scope, sha256, file);"
+			    "INSERT INTO claim SELECT scope, CAST(x'06' || zeroblob(31) AS BLOB), file FROM file_owner;"
+			    "DROP TABLE file_owner; PRAGMA user_version = 8");
+	assert_sha256(6);
+	fx_sql(folder.path,
+	       "DELETE FROM claim; UPDATE file SET terms = CAST(substr(terms, 1, 16) || substr(terms, 25, 16) AS BLOB);"
+	       "ALTER TABLE xorb DROP COLUMN repacked; PRAGMA user_version = 4");
 	assert_sha256(-1);
 	fx_sql(folder.path,
 	       "ALTER TABLE file ADD COLUMN sha256 BLOB; UPDATE file SET sha256 = CAST(x'05' || zeroblob(31) AS BLOB);"

@@ -85,6 +85,17 @@ START_TEST(values_of_each_type)
 }
 END_TEST
 
+START_TEST(a_text_of_many_values)
+{
+	static const char TEXT[] = "{\"a\":[1,2,\",\"]}"; /* 2 brackets, 3 commas */
+	CLEANUP(cairn_json_freep) struct cairn_json *v = NULL;
+	ck_assert_int_eq(cairn_json_parse_some(&v, TEXT, strlen(TEXT), 4), CAIRN_E_FORMAT);
+	ck_assert_ptr_null(v);
+	ck_assert_int_eq(cairn_json_parse_some(&v, TEXT, strlen(TEXT), 5), CAIRN_OK);
+	ck_assert_uint_eq(cairn_json_count(cairn_json_get(v, "a")), 3);
+}
+END_TEST
+
 START_TEST(malformed_texts)
 {
 	static const char *const bad[] = {"", "{", "{\"a\":1,\"a\":2}", "\"\\u0000\"", "\"\xff\"", "[1] x", "nul"};
@@ -164,6 +175,7 @@ int main(void)
 	Suite *suite = suite_create("json");
 	TCase *tc = tcase_create("json");
 	tcase_add_test(tc, values_of_each_type);
+	tcase_add_test(tc, a_text_of_many_values);
 	tcase_add_test(tc, malformed_texts);
 	tcase_add_test(tc, written_text);
 	tcase_add_test(tc, text_with_something_special_at_every_place);

@@ -75,7 +75,7 @@ static void serve(const char *store)
 	ck_assert_int_eq(cairn_data_dir_open(&data, &folder, NULL), CAIRN_OK);
 	const struct cairn_cas_parts parts = cairn_cas_parts_of(data);
 	ck_assert_int_eq(cairn_cas_open(&app.cas, &parts, &CAIRN_CAS_DEFAULTS, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_workers_new(&app.workers, 2, 0, 8), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&app.workers, "test", 2, 0, 8), CAIRN_OK);
 	struct http_server_options o = fixture_options();
 	o.app = &app;
 	o.routes = TABLES;

@@ -24,9 +24,15 @@ static const struct http_route SECOND[] = {
 	{.method = "GET", .pattern = "/plans/today", .name = "today"},
 	{.method = "GET", .pattern = "/files/{repo}/{rev%}/{path*}", .name = "file"},
 	{.method = "PUT", .pattern = "/files/{repo}/{rev%}/{path*}", .name = "file-put"},
+	{.method = "GET", .pattern = "/files/{repo}/latest/{path*}", .name = "hidden by file"},
 	{.method = NULL},
 };
-static const struct http_route *const TABLES[] = {FIRST, SECOND, NULL};
+static const struct http_route FREE[] = {
+	{.method = "GET", .pattern = "/{place}/{hash}", .name = "place"},
+	{.method = NULL},
+};
+static const struct http_route *const TABLES[] = {FIRST, SECOND, NULL}, *const WITH_FREE[] = {FREE, FIRST, SECOND,
+											      NULL};
 
 static struct router_match match;
 static char allow[64];
@@ -69,6 +75,8 @@ START_TEST(get_answers_head_unless_head_has_a_route)
 {
 	must_find("HEAD", "/health", "health");
 	must_find("HEAD", "/v1/xorbs/default/x", "xorb-head");
+	must_find("GET", "/files/r/latest/a", "file");
+	must_find("HEAD", "/files/r/latest/a", "file");
 	must_find("GET", "/v1/xorbs/default/x", "xorb-get");
 	must_find("POST", "/v1/xorbs/default/x", "xorbs");
 }
@@ -226,6 +234,20 @@ START_TEST(older_paths_come_after_todays)
 	ck_assert_str_eq(match.args[0].value, "y");
 	must_find("GET", "/plans/today", "today");
 	ck_assert_int_eq(find("GET", "/plan/x"), ROUTER_NOT_FOUND);
+	/* And what begins with a {name} last of all. */
+	static const struct {
+		const char *method, *target, *name;
+	} CASES[] = {{"GET", "/plan/x", "place"}, {"GET", "/plans/x", "plans"}, {"GET", "/plans/today", "today"}};
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		char target[32];
+		(void)snprintf(target, sizeof(target), "%s", CASES[i].target);
+		ck_assert_int_eq(router_find(WITH_FREE, CASES[i].method, target, &match, allow, sizeof(allow)),
+				 ROUTER_FOUND);
+		ck_assert_str_eq(match.route->name, CASES[i].name);
+	}
+	char posted[] = "/plans/x";
+	ck_assert_int_eq(router_find(WITH_FREE, "POST", posted, &match, allow, sizeof(allow)), ROUTER_WRONG_METHOD);
+	ck_assert_str_eq(allow, "GET, HEAD");
 	ck_assert_int_eq(find("POST", "/plans/x"), ROUTER_WRONG_METHOD);
 	ck_assert_str_eq(allow, "GET, HEAD");
 	ck_assert_int_eq(find("POST", "/plans/today"), ROUTER_WRONG_METHOD);

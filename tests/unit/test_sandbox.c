@@ -50,10 +50,12 @@ static void teardown(void)
 	tempdir_fini(&root);
 }
 
+static uint16_t store_port;
+
 static enum cairn_status enter(enum sandbox_mode mode, struct cairn_diag *diag)
 {
 	const char *const readable[] = {NULL, key};
-	const struct sandbox_options options = {mode, data, readable, 2};
+	const struct sandbox_options options = {mode, data, readable, 2, store_port};
 	return sandbox_enter(&options, &report, diag);
 }
 
@@ -168,6 +170,56 @@ static void calls_that_connect_by_sending(void)
 	ck_assert_int_eq(errno, ENOSYS);
 }
 
+/* A socket that listens, on a port of its own. */
+static int listening(struct sockaddr_in *address)
+{
+	socklen_t len = sizeof(*address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	*address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	ck_assert_int_eq(bind(fd, (const struct sockaddr *)address, sizeof(*address)), 0);
+	ck_assert_int_eq(listen(fd, 1), 0);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)address, &len), 0);
+	return fd;
+}
+
+/* A connection can be made: 0; else what errno says. */
+static int connects(const struct sockaddr_in *address)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return errno;
+	int error = connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : errno;
+	(void)close(fd);
+	return error;
+}
+
+/* To a store on another machine, and to nothing else. */
+static void connections_to_the_store_alone(void)
+{
+	struct sockaddr_in store, stranger;
+	char byte = 'x';
+	struct iovec one = {&byte, 1};
+	struct mmsghdr message = {
+		.msg_hdr = {.msg_name = &stranger, .msg_namelen = sizeof(stranger), .msg_iov = &one, .msg_iovlen = 1}};
+	int a = listening(&store), b = listening(&stranger);
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1);
+	store_port = ntohs(store.sin_port);
+	ck_assert_int_eq(enter(SANDBOX_AUTO, NULL), CAIRN_OK);
+	ck_assert_int_eq(connects(&store), 0);
+	if (report.files && abi >= 4)
+		ck_assert_int_eq(connects(&stranger), EACCES);
+	if (!report.calls)
+		return;
+	ck_assert_int_eq(socket(AF_UNIX, SOCK_STREAM, 0), -1);
+	ck_assert_int_eq(errno, ENOSYS);
+	ck_assert_int_eq(socket(AF_NETLINK, SOCK_RAW, 0), -1);
+	ck_assert_int_eq(errno, ENOSYS);
+	ck_assert_int_eq(bind(a, (const struct sockaddr *)&store, sizeof(store)), -1);
+	ck_assert_int_eq(errno, ENOSYS);
+	ck_assert_int_eq(sendmmsg(b, &message, 1, MSG_FASTOPEN), -1);
+	ck_assert_int_eq(errno, ENOSYS);
+}
+
 static void calls_on_other_processes(void)
 {
 	struct rlimit files;
@@ -271,6 +323,7 @@ static void (*const TESTS[])(void) = {
 	calls_that_serving_needs,
 	calls_that_only_an_intruder_needs,
 	calls_that_connect_by_sending,
+	connections_to_the_store_alone,
 	calls_on_other_processes,
 	memory_is_not_written_and_then_run,
 	off_is_off,

@@ -75,7 +75,7 @@ START_TEST(all_submitted_work_is_done_before_free_returns)
 	struct cairn_workers *w = NULL;
 	struct counted works[N_WORKS];
 	atomic_int done = 0;
-	ck_assert_int_eq(cairn_workers_new(&w, 3, 0, 2 * N_WORKS), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 3, 0, 2 * N_WORKS), CAIRN_OK);
 	for (int i = 0; i < N_WORKS; i++) {
 		works[i] = (struct counted){.work.run = count_one, .done = &done};
 		ck_assert_int_eq(cairn_workers_submit(w, &works[i].work), CAIRN_OK);
@@ -94,7 +94,7 @@ START_TEST(queue_is_bounded)
 	atomic_int done = 0;
 	for (int i = 0; i < 3; i++)
 		works[i] = (struct counted){.work.run = count_one, .done = &done};
-	ck_assert_int_eq(cairn_workers_new(&w, 1, 0, 2), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 1, 0, 2), CAIRN_OK);
 	gate_enter(&gate, w);
 	ck_assert_int_eq(cairn_workers_submit(w, &works[0].work), CAIRN_OK);
 	ck_assert_int_eq(cairn_workers_submit(w, &works[1].work), CAIRN_OK);
@@ -110,7 +110,7 @@ START_TEST(two_workers_work_at_the_same_time)
 {
 	struct cairn_workers *w = NULL;
 	struct gate gates[2];
-	ck_assert_int_eq(cairn_workers_new(&w, 2, 0, 2), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 2, 0, 2), CAIRN_OK);
 	gate_enter(&gates[0], w);
 	gate_enter(&gates[1], w); /* would wait for ever if there was one thread only */
 	gate_open(&gates[1]);
@@ -142,7 +142,7 @@ START_TEST(a_closing_pool_takes_no_more)
 {
 	struct submitter s = {.work.run = submit_until_refused, .extra = GATE};
 	s.extra.open = true;
-	ck_assert_int_eq(cairn_workers_new(&s.w, 2, 0, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&s.w, "test", 2, 0, 100), CAIRN_OK);
 	ck_assert_int_eq(cairn_workers_submit(s.w, &s.work), CAIRN_OK);
 	cairn_workers_free(s.w); /* would not return if it took more */
 }
@@ -153,7 +153,7 @@ START_TEST(a_closed_pool_refuses)
 {
 	struct cairn_workers *w = NULL;
 	struct gate gate;
-	ck_assert_int_eq(cairn_workers_new(&w, 2, 0, 10), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 2, 0, 10), CAIRN_OK);
 	gate_enter(&gate, w);
 	gate_open(&gate);
 	cairn_workers_close(w);
@@ -168,7 +168,7 @@ START_TEST(heavy_work_leaves_threads_to_quick_work)
 {
 	struct cairn_workers *w = NULL;
 	struct gate heavy[3], quick;
-	ck_assert_int_eq(cairn_workers_new(&w, 3, 1, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 3, 1, 100), CAIRN_OK);
 	for (uint64_t i = 0; i < 3; i++)
 		gate_submit(&heavy[i], w, CAIRN_LANE_HEAVY, i);
 	gate_await(&heavy[0]);
@@ -188,7 +188,7 @@ START_TEST(one_turn_never_has_all_threads)
 {
 	struct cairn_workers *w = NULL;
 	struct gate greedy[4], other;
-	ck_assert_int_eq(cairn_workers_new(&w, 4, 2, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 4, 2, 100), CAIRN_OK);
 	for (size_t i = 0; i < 4; i++)
 		gate_submit(&greedy[i], w, CAIRN_LANE_QUICK, 1);
 	for (size_t i = 0; i < 3; i++)
@@ -233,7 +233,7 @@ START_TEST(turns_alternate_and_quick_work_comes_first)
 		{'a', 1, CAIRN_LANE_HEAVY}, {'b', 1, CAIRN_LANE_HEAVY}, {'c', 1, CAIRN_LANE_HEAVY},
 		{'d', 2, CAIRN_LANE_HEAVY}, {'e', 3, CAIRN_LANE_HEAVY}, {'q', 1, CAIRN_LANE_QUICK},
 	};
-	ck_assert_int_eq(cairn_workers_new(&w, 1, 0, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 1, 0, 100), CAIRN_OK);
 	gate_enter(&gate, w);
 	for (size_t i = 0; i < 6; i++) {
 		works[i] = (struct noted){.name = order[i].name, .notes = notes, .n = &n};
@@ -254,7 +254,7 @@ START_TEST(one_turn_never_has_the_whole_queue)
 	atomic_int done = 0;
 	for (int i = 0; i < 5; i++)
 		works[i] = (struct counted){.work = {.run = count_one, .turn = 1}, .done = &done};
-	ck_assert_int_eq(cairn_workers_new(&w, 1, 0, 4), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 1, 0, 4), CAIRN_OK);
 	gate_enter(&gate, w);
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(cairn_workers_submit(w, &works[i].work), CAIRN_OK);
@@ -272,7 +272,7 @@ START_TEST(a_question_is_answered_while_quick_work_gets_a_thread)
 	struct cairn_workers *w = NULL;
 	struct cairn_workers_ask ask = {0};
 	struct gate gates[3];
-	ck_assert_int_eq(cairn_workers_new(&w, 3, 1, 8), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 3, 1, 8), CAIRN_OK);
 	ck_assert(cairn_workers_answer(w, &ask, 10000));
 	gate_submit(&gates[0], w, CAIRN_LANE_HEAVY, 5);
 	gate_submit(&gates[1], w, CAIRN_LANE_HEAVY, 6);
@@ -300,7 +300,7 @@ START_TEST(a_full_queue_tells_by_what_it_has_taken)
 	struct gate first, second;
 	struct counted one;
 	atomic_int done = 0;
-	ck_assert_int_eq(cairn_workers_new(&w, 1, 0, 1), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 1, 0, 1), CAIRN_OK);
 	gate_enter(&first, w);
 	gate_submit(&second, w, CAIRN_LANE_QUICK, 1);
 	ck_assert(cairn_workers_answer(w, &ask, 10)); /* it has taken one since it was made */

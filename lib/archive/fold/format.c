@@ -12,6 +12,44 @@
 
 const uint8_t CAIRN_FOLD_MAGIC[CAIRN_FOLD_MAGIC_BYTES] = {'F', 'O', 'L', 'D', 'v', '1', 0, 0};
 
+bool cairn_fold_is(const uint8_t *bytes, size_t len)
+{
+	return len >= CAIRN_FOLD_MAGIC_BYTES && memcmp(bytes, CAIRN_FOLD_MAGIC, CAIRN_FOLD_MAGIC_BYTES) == 0;
+}
+
+static enum cairn_status format_numbers(struct cairn_diag *diag, enum cairn_status status, const char *rule,
+					uint64_t at, const char *what, uint64_t expected, uint64_t actual)
+{
+	(void)cairn_fail(diag, status, rule, at, "%s", what);
+	cairn_diag_numbers(diag, expected, actual);
+	return status;
+}
+
+enum cairn_status cairn_fold_header_get(const uint8_t bytes[static CAIRN_FOLD_HEADER_BYTES], uint64_t *index_at,
+					uint64_t *index_len, struct cairn_diag *diag)
+{
+	if (!cairn_fold_is(bytes, CAIRN_FOLD_HEADER_BYTES))
+		return cairn_fail(diag, CAIRN_E_FORMAT, "fold.magic", 0, "the file does not begin with \"FOLDv1\"");
+	struct cairn_cur cur = cairn_cur_init(bytes, CAIRN_FOLD_HEADER_BYTES);
+	(void)cairn_cur_take(&cur, CAIRN_FOLD_MAGIC_BYTES);
+	uint32_t header_len = cairn_cur_u32be(&cur);
+	*index_at = cairn_cur_u64be(&cur);
+	*index_len = cairn_cur_u64be(&cur);
+	if (header_len != CAIRN_FOLD_HEADER_BYTES)
+		return format_numbers(diag, CAIRN_E_FORMAT, "fold.header", 8, "header_len is not 28",
+				      CAIRN_FOLD_HEADER_BYTES, header_len);
+	if (*index_at == 0)
+		return cairn_fail(diag, CAIRN_E_FORMAT, "fold.unfinished", 12,
+				  "the file has no index: whoever wrote it did not finish");
+	if (*index_at < CAIRN_FOLD_HEADER_BYTES)
+		return format_numbers(diag, CAIRN_E_FORMAT, "fold.header", 12, "index_off lies within the header",
+				      CAIRN_FOLD_HEADER_BYTES, *index_at);
+	if (*index_len > CAIRN_FOLD_INDEX_BYTES_MAX)
+		return format_numbers(diag, CAIRN_E_LIMIT, "fold.index_bytes", 20, "the index is over 100 MiB",
+				      CAIRN_FOLD_INDEX_BYTES_MAX, *index_len);
+	return CAIRN_OK;
+}
+
 void cairn_fold_chunk_header_put(uint8_t out[static CAIRN_FOLD_CHUNK_HEADER_BYTES], const struct cairn_fold_chunk *c)
 {
 	memcpy(out, c->ctype, CAIRN_FOLD_CTYPE_BYTES);

@@ -42,6 +42,17 @@ struct cairn_fold_chunk {
 	bool is_encrypted; /* content that only the later dialect can read */
 };
 
+/** Does it begin as a FOLD file does? */
+bool cairn_fold_is(const uint8_t *bytes, size_t len);
+
+/**
+ * Where the index is, as the file's header says it.
+ * @return CAIRN_OK; CAIRN_E_FORMAT "fold.magic", "fold.header", "fold.unfinished"; CAIRN_E_LIMIT "fold.index_bytes"
+ */
+CAIRN_MUST_USE enum cairn_status cairn_fold_header_get(const uint8_t bytes[static CAIRN_FOLD_HEADER_BYTES],
+						       uint64_t *index_at, uint64_t *index_len,
+						       struct cairn_diag *diag);
+
 /** The fields of a chunk's header, which knows no name, SHA-256 and N. */
 void cairn_fold_chunk_header_put(uint8_t out[static CAIRN_FOLD_CHUNK_HEADER_BYTES], const struct cairn_fold_chunk *c);
 

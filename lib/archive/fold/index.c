@@ -372,3 +372,26 @@ enum cairn_status cairn_fold_index_parse(struct cairn_fold_index *ix, struct cai
 	cairn_buf_fini(&x.word);
 	return status == CAIRN_OK ? cairn_fold_index_check(ix, diag) : status;
 }
+
+enum cairn_status cairn_fold_index_text(const struct cairn_fold_index *ix, const char *name, char **text)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf word = cairn_buf_init(ix->text.len + 1);
+	bool first = true;
+	*text = NULL;
+	if (!ix->has_metadata)
+		return CAIRN_OK;
+	struct cairn_json_pull p = cairn_json_pull_init(ix->text.bytes + ix->metadata.at, ix->metadata.len);
+	(void)cairn_json_pull_open(&p, '{');
+	while (cairn_json_pull_member(&p, &first, &word)) {
+		bool is_it = word.len == strlen(name) && memcmp(word.bytes, name, word.len) == 0;
+		word.len = 0;
+		if (!is_it || cairn_json_pull_peek(&p) != '"') {
+			(void)cairn_json_pull_skip(&p, NULL);
+			continue;
+		}
+		(void)cairn_json_pull_string(&p, &word);
+		*text = strndup((const char *)word.bytes, word.len);
+		return *text ? CAIRN_OK : CAIRN_E_NOMEM;
+	}
+	return word.status;
+}

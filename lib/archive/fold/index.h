@@ -41,6 +41,11 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_index_parse(struct cairn_fold_index 
 /** @return NULL: there is none of that name */
 const struct cairn_fold_chunk *cairn_fold_index_find(const struct cairn_fold_index *ix, const char *name);
 
+/** A string among the metadata's members. @param[out] text  owned by the caller, ended by a zero; NULL: there is none
+ *  @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_fold_index_text(const struct cairn_fold_index *ix, const char *name,
+						       char **text);
+
 /** SHA-256 of the metadata in canonical form without its own manifest_hash.
  *  @param metadata  the text of an object
  *  @return CAIRN_OK; CAIRN_E_FORMAT it is not one; CAIRN_E_NOMEM */

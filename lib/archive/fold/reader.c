@@ -1,6 +1,5 @@
 #include "archive/fold/reader.h"
 
-#include "archive/fold/json_pull.h"
 #include "archive/fold/mend.h"
 #include "archive/zstd.h"
 #include "base/cursor.h"
@@ -20,11 +19,6 @@ struct cairn_fold {
 	struct cairn_parity *parity; /* of the last chunk that needed it */
 	unsigned parity_n;
 };
-
-bool cairn_fold_is(const uint8_t *bytes, size_t len)
-{
-	return len >= CAIRN_FOLD_MAGIC_BYTES && memcmp(bytes, CAIRN_FOLD_MAGIC, CAIRN_FOLD_MAGIC_BYTES) == 0;
-}
 
 /* Callers have seen to it that at + len is not past the end. */
 static enum cairn_status reader_get(const struct cairn_fold *f, uint64_t at, uint8_t *out, size_t len,
@@ -58,30 +52,16 @@ static enum cairn_status reader_numbers(struct cairn_diag *diag, enum cairn_stat
 static enum cairn_status reader_header(struct cairn_fold *f, uint64_t *index_len, struct cairn_diag *diag)
 {
 	uint8_t header[CAIRN_FOLD_HEADER_BYTES];
+	uint64_t at = 0, len = 0;
 	if (f->source.len < sizeof(header))
 		return reader_numbers(diag, CAIRN_E_FORMAT, "fold.truncated", f->source.len,
 				      "the file ends within its header", sizeof(header), f->source.len);
 	enum cairn_status status = reader_get(f, 0, header, sizeof(header), diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (!cairn_fold_is(header, sizeof(header)))
-		return cairn_fail(diag, CAIRN_E_FORMAT, "fold.magic", 0, "the file does not begin with \"FOLDv1\"");
-	struct cairn_cur cur = cairn_cur_init(header, sizeof(header));
-	(void)cairn_cur_take(&cur, CAIRN_FOLD_MAGIC_BYTES);
-	uint32_t header_len = cairn_cur_u32be(&cur);
-	uint64_t at = cairn_cur_u64be(&cur), len = cairn_cur_u64be(&cur);
-	if (header_len != CAIRN_FOLD_HEADER_BYTES)
-		return reader_numbers(diag, CAIRN_E_FORMAT, "fold.header", 8, "header_len is not 28",
-				      CAIRN_FOLD_HEADER_BYTES, header_len);
-	if (at == 0)
-		return cairn_fail(diag, CAIRN_E_FORMAT, "fold.unfinished", 12,
-				  "the file has no index: whoever wrote it did not finish");
-	if (at < CAIRN_FOLD_HEADER_BYTES)
-		return reader_numbers(diag, CAIRN_E_FORMAT, "fold.header", 12, "index_off lies within the header",
-				      CAIRN_FOLD_HEADER_BYTES, at);
-	if (len > CAIRN_FOLD_INDEX_BYTES_MAX)
-		return reader_numbers(diag, CAIRN_E_LIMIT, "fold.index_bytes", 20, "the index is over 100 MiB",
-				      CAIRN_FOLD_INDEX_BYTES_MAX, len);
+	status = cairn_fold_header_get(header, &at, &len, diag);
+	if (status != CAIRN_OK)
+		return status;
 	if (at > f->source.len || len > f->source.len - at)
 		return reader_numbers(diag, CAIRN_E_FORMAT, "fold.truncated", 12, "the file ends before its index does",
 				      at > UINT64_MAX - len ? UINT64_MAX : at + len, f->source.len);
@@ -140,30 +120,6 @@ void cairn_fold_closep(struct cairn_fold **f)
 const struct cairn_fold_index *cairn_fold_index_of(const struct cairn_fold *f)
 {
 	return &f->index;
-}
-
-enum cairn_status cairn_fold_metadata_text(const struct cairn_fold *f, const char *name, char **text)
-{
-	const struct cairn_fold_index *ix = &f->index;
-	CLEANUP(cairn_buf_fini) struct cairn_buf word = cairn_buf_init(ix->text.len + 1);
-	bool first = true;
-	*text = NULL;
-	if (!ix->has_metadata)
-		return CAIRN_OK;
-	struct cairn_json_pull p = cairn_json_pull_init(ix->text.bytes + ix->metadata.at, ix->metadata.len);
-	(void)cairn_json_pull_open(&p, '{');
-	while (cairn_json_pull_member(&p, &first, &word)) {
-		bool is_it = word.len == strlen(name) && memcmp(word.bytes, name, word.len) == 0;
-		word.len = 0;
-		if (!is_it || cairn_json_pull_peek(&p) != '"') {
-			(void)cairn_json_pull_skip(&p, NULL);
-			continue;
-		}
-		(void)cairn_json_pull_string(&p, &word);
-		*text = strndup((const char *)word.bytes, word.len);
-		return *text ? CAIRN_OK : CAIRN_E_NOMEM;
-	}
-	return word.status;
 }
 
 /* --- one chunk ---------------------------------------------------------------------------------------------------- */

@@ -14,9 +14,6 @@ struct cairn_fold_source {
 	uint64_t len;
 };
 
-/** Does it begin as a FOLD file does? */
-bool cairn_fold_is(const uint8_t *bytes, size_t len);
-
 /**
  * Read header and index, and check all that needs no chunk: cairn_fold_index_parse().
  * @param[out] out  owned by the caller, cairn_fold_close(); NULL on failure
@@ -33,10 +30,6 @@ void cairn_fold_closep(struct cairn_fold **f);
 
 /** Borrowed. */
 const struct cairn_fold_index *cairn_fold_index_of(const struct cairn_fold *f);
-
-/** A string among the metadata's members. @param[out] text  owned by the caller, ended by a zero; NULL: there is none
- *  @return CAIRN_OK; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_fold_metadata_text(const struct cairn_fold *f, const char *name, char **text);
 
 /** How a chunk's parity lies in the file. */
 enum cairn_fold_layout {

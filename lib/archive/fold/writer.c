@@ -31,6 +31,7 @@ struct cairn_fold_writer {
 	int fd;
 	uint64_t at;
 	struct cairn_fold_writer_options options;
+	struct cairn_fold_extent extent; /* a copy, where there is one */
 	struct cairn_zstd *zstd;
 	struct cairn_parity *parity; /* NULL: none */
 	struct cairn_sha256 *digest;
@@ -63,11 +64,44 @@ static enum cairn_status writer_write(struct cairn_fold_writer *w, const uint8_t
 	return CAIRN_OK;
 }
 
+/* A name takes up to six bytes of the index a byte, twice. */
+static uint64_t writer_entry_bytes(const char *name)
+{
+	return WRITER_ENTRY_BYTES + 12 * (uint64_t)strlen(name);
+}
+
+void cairn_fold_extent_add(struct cairn_fold_extent *extent, const char *name, uint64_t len, unsigned parity)
+{
+	extent->bytes += CAIRN_FOLD_CHUNK_HEADER_BYTES + len + (parity ? cairn_parity_bytes(parity, len) : 0);
+	extent->index_bytes += writer_entry_bytes(name) + (extent->index_bytes == 0 ? WRITER_INDEX_RESERVE : 0);
+}
+
+static enum cairn_status writer_put_file_header(struct cairn_fold_writer *w, uint64_t index_at, uint64_t index_bytes)
+{
+	uint8_t header[CAIRN_FOLD_HEADER_BYTES];
+	memcpy(header, CAIRN_FOLD_MAGIC, CAIRN_FOLD_MAGIC_BYTES);
+	cairn_put_u32be(header + 8, CAIRN_FOLD_HEADER_BYTES);
+	cairn_put_u64be(header + 12, index_at);
+	cairn_put_u64be(header + 20, index_bytes);
+	return cairn_fd_write_all(w->fd, header, sizeof(header));
+}
+
+static enum cairn_status writer_begin(struct cairn_fold_writer *w)
+{
+	const struct cairn_fold_extent *e = w->options.extent;
+	w->at = CAIRN_FOLD_HEADER_BYTES;
+	if (!e)
+		return lseek(w->fd, 0, SEEK_SET) < 0 ? CAIRN_E_IO : writer_put_file_header(w, 0, 0);
+	w->extent = *e;
+	w->options.extent = &w->extent;
+	if (e->index_bytes > CAIRN_FOLD_INDEX_BYTES_MAX)
+		return CAIRN_E_LIMIT;
+	return writer_put_file_header(w, CAIRN_FOLD_HEADER_BYTES + e->bytes, e->index_bytes);
+}
+
 enum cairn_status cairn_fold_writer_new(struct cairn_fold_writer **out, int fd,
 					const struct cairn_fold_writer_options *options)
 {
-	static const uint8_t NOTHING[CAIRN_FOLD_HEADER_BYTES] = {'F', 'O', 'L', 'D', 'v', '1',
-								 0,   0,   0,   0,   0,   CAIRN_FOLD_HEADER_BYTES};
 	*out = NULL;
 	CLEANUP(cairn_fold_writer_freep) struct cairn_fold_writer *w = calloc(1, sizeof(*w));
 	if (!w)
@@ -83,9 +117,7 @@ enum cairn_status cairn_fold_writer_new(struct cairn_fold_writer **out, int fd,
 		w->parity = cairn_parity_new(options->parity);
 	if (!w->zstd || !w->digest || (options->parity > 0 && !w->parity))
 		return CAIRN_E_NOMEM;
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return CAIRN_E_IO;
-	enum cairn_status status = writer_write(w, NOTHING, sizeof(NOTHING));
+	enum cairn_status status = writer_begin(w);
 	if (status != CAIRN_OK)
 		return status;
 	*out = w;
@@ -126,11 +158,10 @@ const struct cairn_fold_chunk *cairn_fold_writer_last(const struct cairn_fold_wr
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* Note a chunk. A name takes up to six bytes of the index a byte, twice. */
 static enum cairn_status writer_note(struct cairn_fold_writer *w, const struct cairn_fold_chunk *chunk)
 {
 	struct cairn_fold_chunk c = *chunk;
-	uint64_t bytes = WRITER_ENTRY_BYTES + 12 * (uint64_t)strlen(c.name);
+	uint64_t bytes = writer_entry_bytes(c.name);
 	if (w->index_bytes + bytes > CAIRN_FOLD_INDEX_BYTES_MAX - WRITER_INDEX_RESERVE)
 		return CAIRN_E_LIMIT;
 	c.name = strdup(c.name);
@@ -159,7 +190,8 @@ static enum cairn_status writer_weave(struct cairn_fold_writer *w, const uint8_t
 	return writer_write(w, woven, cairn_parity_weave(w->parity, woven, comp, len));
 }
 
-/* Sum up and write in one pass, piece by piece, so that each is in the cache. */
+/* CRC-32C, which the header has, takes a pass of its own: it costs next to nothing, and a pipe cannot go back. All else
+ * goes piece by piece, so that each is in the cache. */
 static enum cairn_status writer_put_comp(struct cairn_fold_writer *w, struct cairn_fold_chunk *c, const uint8_t *comp)
 {
 	size_t piece = w->parity ? WRITER_PIECE_WORDS * cairn_parity_data_bytes(w->parity) : WRITER_PIECE_BYTES;
@@ -167,47 +199,29 @@ static enum cairn_status writer_put_comp(struct cairn_fold_writer *w, struct cai
 	w->digest = cairn_sha256_new();
 	if (!w->digest)
 		return CAIRN_E_NOMEM;
-	c->crc32c = 0;
-	for (uint64_t at = 0; at < c->comp_len; at += piece) {
+	uint8_t header[CAIRN_FOLD_CHUNK_HEADER_BYTES];
+	c->crc32c = cairn_crc32c(0, comp, c->comp_len);
+	cairn_fold_chunk_header_put(header, c);
+	enum cairn_status status = writer_write(w, header, sizeof(header));
+	for (uint64_t at = 0; at < c->comp_len && status == CAIRN_OK; at += piece) {
 		size_t n = c->comp_len - at < piece ? (size_t)(c->comp_len - at) : piece;
-		c->crc32c = cairn_crc32c(c->crc32c, comp + at, n);
 		cairn_sha256_add(w->digest, comp + at, n);
-		enum cairn_status status = w->parity ? writer_weave(w, comp + at, n) : writer_write(w, comp + at, n);
-		if (status != CAIRN_OK)
-			return status;
+		status = w->parity ? writer_weave(w, comp + at, n) : writer_write(w, comp + at, n);
 	}
 	cairn_sha256_end(w->digest, c->sha256);
-	return CAIRN_OK;
-}
-
-/* Put the header into the room that was left for it. */
-static enum cairn_status writer_put_header(struct cairn_fold_writer *w, const struct cairn_fold_chunk *c)
-{
-	uint8_t header[CAIRN_FOLD_CHUNK_HEADER_BYTES];
-	cairn_fold_chunk_header_put(header, c);
-	if (lseek(w->fd, (off_t)c->offset, SEEK_SET) < 0)
-		return CAIRN_E_IO;
-	enum cairn_status status = cairn_fd_write_all(w->fd, header, sizeof(header));
-	if (status == CAIRN_OK && lseek(w->fd, (off_t)w->at, SEEK_SET) < 0)
-		status = CAIRN_E_IO;
 	return status;
 }
 
 enum cairn_status cairn_fold_writer_add_packed(struct cairn_fold_writer *w, const struct cairn_fold_chunk *chunk,
 					       const uint8_t *comp)
 {
-	static const uint8_t NO_HEADER[CAIRN_FOLD_CHUNK_HEADER_BYTES];
 	struct cairn_fold_chunk c = *chunk;
 	c.offset = w->at;
 	c.parity = w->options.parity;
 	c.ecc_len = c.parity ? cairn_parity_bytes(c.parity, c.comp_len) : 0;
 	if (c.comp_len > CAIRN_FOLD_CHUNK_BYTES_MAX || c.ecc_len > CAIRN_FOLD_CHUNK_BYTES_MAX)
 		return CAIRN_E_LIMIT;
-	enum cairn_status status = writer_write(w, NO_HEADER, sizeof(NO_HEADER));
-	if (status == CAIRN_OK)
-		status = writer_put_comp(w, &c, comp);
-	if (status == CAIRN_OK)
-		status = writer_put_header(w, &c);
+	enum cairn_status status = writer_put_comp(w, &c, comp);
 	return status == CAIRN_OK ? writer_note(w, &c) : status;
 }
 
@@ -368,15 +382,24 @@ static enum cairn_status writer_index(const struct cairn_fold_writer *w, struct 
 	return out->status;
 }
 
+/* The header is written already: what it says must hold. */
+static enum cairn_status writer_finish_pipe(struct cairn_fold_writer *w, struct cairn_buf *index)
+{
+	if (w->at != CAIRN_FOLD_HEADER_BYTES + w->extent.bytes)
+		return CAIRN_E_MISMATCH;
+	if (index->len > w->extent.index_bytes)
+		return CAIRN_E_LIMIT;
+	cairn_buf_fill(index, ' ', w->extent.index_bytes - index->len);
+	return index->status == CAIRN_OK ? writer_write(w, index->bytes, index->len) : index->status;
+}
+
 enum cairn_status cairn_fold_writer_finish(struct cairn_fold_writer *w, const char *metadata, const char *created)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf index = cairn_buf_init(CAIRN_FOLD_INDEX_BYTES_MAX);
 	enum cairn_status status = writer_index(w, &index, metadata, created);
-	uint8_t header[CAIRN_FOLD_HEADER_BYTES];
-	memcpy(header, CAIRN_FOLD_MAGIC, CAIRN_FOLD_MAGIC_BYTES);
-	cairn_put_u32be(header + 8, CAIRN_FOLD_HEADER_BYTES);
-	cairn_put_u64be(header + 12, w->at);
-	cairn_put_u64be(header + 20, index.len);
+	uint64_t index_at = w->at;
+	if (status == CAIRN_OK && w->options.extent)
+		return writer_finish_pipe(w, &index);
 	if (status == CAIRN_OK)
 		status = writer_write(w, index.bytes, index.len);
 	/* What was there before an interruption may be longer. */
@@ -385,7 +408,7 @@ enum cairn_status cairn_fold_writer_finish(struct cairn_fold_writer *w, const ch
 	if (status == CAIRN_OK && lseek(w->fd, 0, SEEK_SET) < 0)
 		status = CAIRN_E_IO;
 	if (status == CAIRN_OK)
-		status = cairn_fd_write_all(w->fd, header, sizeof(header));
+		status = writer_put_file_header(w, index_at, index.len);
 	if (status == CAIRN_OK && fsync(w->fd) < 0)
 		status = cairn_fd_status(errno);
 	return status;

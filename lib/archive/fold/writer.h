@@ -5,19 +5,31 @@
 #include "archive/fold/format.h"
 #include "base/buf.h"
 
-/** A file on its way. Until cairn_fold_writer_finish() its header says that it has no index. In memory are the entries
- *  (about 100 bytes and the name each) and one chunk. Owned by one thread at a time. */
+/** What will be written to where nothing can be put right later, a pipe: the header, which comes first, says where the
+ *  index will be. Zeroed is empty. */
+struct cairn_fold_extent {
+	uint64_t bytes;       /* of the chunks */
+	uint64_t index_bytes; /* that the index may have; blanks fill it up */
+};
+
+/** Count a chunk of len bytes, which will be stored as they are. @param parity  as in the options */
+void cairn_fold_extent_add(struct cairn_fold_extent *extent, const char *name, uint64_t len, unsigned parity);
+
+/** A file on its way. Until cairn_fold_writer_finish() its header says that it has no index, but in a pipe. In memory
+ * are the entries (about 100 bytes and the name each) and one chunk. Owned by one thread at a time. */
 struct cairn_fold_writer;
 
 struct cairn_fold_writer_options {
-	int zstd_level;  /* 0: store chunks as they are; else CAIRN_ZSTD_LEVEL_MIN .. MAX */
-	unsigned parity; /* N of rs(N), CAIRN_PARITY_MIN .. MAX; 0: none */
+	int zstd_level;                         /* 0: store chunks as they are; else CAIRN_ZSTD_LEVEL_MIN .. MAX */
+	unsigned parity;                        /* N of rs(N), CAIRN_PARITY_MIN .. MAX; 0: none */
+	const struct cairn_fold_extent *extent; /* into a pipe, with zstd_level 0: what will be written; NULL: a file */
 };
 
 /**
  * Begin an empty file.
  * @param fd  borrowed, open for writing; nobody else may move its position
- * @return CAIRN_OK; CAIRN_E_IO, CAIRN_E_FULL; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_LIMIT the index of such an extent would be over its limit; CAIRN_E_IO, CAIRN_E_FULL;
+ *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_new(struct cairn_fold_writer **out, int fd,
 						       const struct cairn_fold_writer_options *options);
@@ -52,11 +64,12 @@ uint64_t cairn_fold_writer_bytes(const struct cairn_fold_writer *w);
 const struct cairn_fold_chunk *cairn_fold_writer_last(const struct cairn_fold_writer *w);
 
 /**
- * Write the index, then make all of it durable, then the header, and make that durable.
+ * Write the index, then make all of it durable, then the header, and make that durable. Of a pipe the index alone.
  * @param metadata  an object's text, members of which named chunk_hashes and manifest_hash are replaced; NULL: {}
  * @param created   seconds since 1970 as JSON has them, "1700000000.5"
- * @return CAIRN_OK; CAIRN_E_FORMAT metadata is not an object; CAIRN_E_LIMIT the index is over its limit; CAIRN_E_IO;
- *         CAIRN_E_FULL; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_FORMAT metadata is not an object; CAIRN_E_LIMIT the index is over its limit;
+ *         CAIRN_E_MISMATCH into a pipe came other chunks than those of the extent; CAIRN_E_IO; CAIRN_E_FULL;
+ *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_finish(struct cairn_fold_writer *w, const char *metadata,
 							  const char *created);

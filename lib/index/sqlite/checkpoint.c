@@ -46,6 +46,7 @@ static int checkpoint_copy(sqlite3 *db)
 static void *checkpoint_loop(void *arg)
 {
 	struct cairn_checkpoint *c = arg;
+	(void)pthread_setname_np(pthread_self(), "checkpoint");
 	pthread_mutex_lock(&c->lock);
 	for (;;) {
 		while (c->state != CAIRN_CHECKPOINT_COPYING && !c->closing)

@@ -1,7 +1,9 @@
+#include "index/rows.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/migrate.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* Is it ours? Versions are judged by whoever opens it as an index. */
@@ -54,14 +56,30 @@ enum cairn_status cairn_sqlite_copy(const char *dir, const char *path, struct ca
 	return status;
 }
 
+/* @param room  of CAIRN_XORB_CHUNKS_MAX */
+static uint64_t copy_packing(sqlite3_stmt *stmt, int column, struct cairn_span *room)
+{
+	size_t len;
+	const uint8_t *bytes = cairn_sql_blob(stmt, column, &len);
+	size_t n = len / CAIRN_ROWS_SPAN_BYTES;
+	if (n == 0 || n > CAIRN_XORB_CHUNKS_MAX || cairn_rows_spans(room, (uint32_t)n, bytes, len) != CAIRN_OK)
+		return 0;
+	return cairn_spans_packing(room, (uint32_t)n);
+}
+
 enum cairn_status cairn_sqlite_copy_each(const char *path,
 					 enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
-								    uint64_t stored_bytes),
+								    uint64_t stored_bytes, uint64_t packing),
 					 void *ctx, struct cairn_diag *diag)
 {
-	static const char *const SQL[] = {"SELECT hash, stored FROM xorb WHERE stored > 0 ORDER BY id"};
+	static const char *const SQL[] = {
+		"SELECT x.hash, x.stored, l.spans FROM xorb x LEFT JOIN list l ON l.xorb = x.id"
+		" WHERE x.stored > 0 ORDER BY x.id"};
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	sqlite3_stmt *stmt[1] = {NULL};
+	struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));
+	if (!spans)
+		return CAIRN_E_NOMEM;
 	enum cairn_status status = cairn_sql_open(&db, path, SQLITE_OPEN_READONLY, NULL, diag);
 	if (status == CAIRN_OK)
 		status = copy_check(db, path, diag);
@@ -80,10 +98,12 @@ enum cairn_status cairn_sqlite_copy_each(const char *path,
 			status = cairn_fail(diag, CAIRN_E_IO, "index.row", CAIRN_NO_OFFSET,
 					    "a row of the index's table xorb is damaged");
 		else
-			status = visit(ctx, &hash, (uint64_t)sqlite3_column_int64(stmt[0], 1));
+			status = visit(ctx, &hash, (uint64_t)sqlite3_column_int64(stmt[0], 1),
+				       copy_packing(stmt[0], 2, spans));
 		if (status != CAIRN_OK)
 			break;
 	}
 	cairn_sql_finalize(stmt, 1);
+	free(spans);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* Chunk queries. The statement that found the row stays open meanwhile, so that all that follows sees its snapshot
  * without a transaction of its own: a miss is one statement and touches one page of the index's tree. */
+#include "index/rows.h"
 #include "index/sqlite/engine.h"
-#include "index/sqlite/rows.h"
 
 #include "base/bytes.h"
 

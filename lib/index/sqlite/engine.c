@@ -109,7 +109,9 @@ ENGINE_WRITE(gc_mark)
 ENGINE_WRITE(gc_sweep)
 ENGINE_WRITE(add_key)
 ENGINE_WRITE(revoke_key)
+ENGINE_WRITE(use_key)
 ENGINE_WRITE(add_telemetry)
+ENGINE_WRITE(trim_telemetry)
 ENGINE_WRITE(add_account)
 ENGINE_WRITE(disable_account)
 ENGINE_WRITE(set_member)
@@ -117,6 +119,10 @@ ENGINE_WRITE(add_repo)
 ENGINE_WRITE(set_repo)
 ENGINE_WRITE(move_repo)
 ENGINE_WRITE(drop_repo)
+ENGINE_WRITE(add_commit)
+ENGINE_WRITE(add_ref)
+ENGINE_WRITE(squash)
+ENGINE_WRITE(drop_ref)
 ENGINE_WRITE(sweep_repos)
 ENGINE_WRITE(change_objects)
 
@@ -189,9 +195,22 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.each_organisation = cairn_sqlite_each_organisation,
 	.repo = cairn_sqlite_repo,
 	.each_repo = cairn_sqlite_each_repo,
+	.list_repos = cairn_sqlite_list_repos,
+	.each_owner = cairn_sqlite_each_owner,
+	.each_owned_file = cairn_sqlite_each_owned_file,
+	.ref = cairn_sqlite_ref,
+	.each_ref = cairn_sqlite_each_ref,
+	.find_commit = cairn_sqlite_find_commit,
+	.commit_by_id = cairn_sqlite_commit_by_id,
+	.each_commit = cairn_sqlite_each_commit,
+	.entry = cairn_sqlite_entry,
+	.each_entry = cairn_sqlite_each_entry,
+	.inline_bytes = cairn_sqlite_inline,
 	.object = cairn_sqlite_object,
 	.each_object = cairn_sqlite_each_object,
 	.each_owned = cairn_sqlite_each_owned,
+	.each_match = cairn_sqlite_each_match,
+	.each_place = cairn_sqlite_each_place,
 	.each_telemetry = cairn_sqlite_each_telemetry,
 	.last_xorb = cairn_sqlite_last_xorb,
 	.describe = cairn_sqlite_describe,
@@ -218,7 +237,9 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.gc_sweep = engine_gc_sweep,
 	.add_key = engine_add_key,
 	.revoke_key = engine_revoke_key,
+	.use_key = engine_use_key,
 	.add_telemetry = engine_add_telemetry,
+	.trim_telemetry = engine_trim_telemetry,
 	.add_account = engine_add_account,
 	.disable_account = engine_disable_account,
 	.set_member = engine_set_member,
@@ -226,6 +247,10 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.set_repo = engine_set_repo,
 	.move_repo = engine_move_repo,
 	.drop_repo = engine_drop_repo,
+	.add_commit = engine_add_commit,
+	.add_ref = engine_add_ref,
+	.squash = engine_squash,
+	.drop_ref = engine_drop_ref,
 	.sweep_repos = engine_sweep_repos,
 	.change_objects = engine_change_objects,
 	.probe = engine_probe,

@@ -117,6 +117,33 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_repo(struct cairn_index *ix, enum 
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_repo(struct cairn_index *ix, int64_t account,
 							enum cairn_index_repo_kind kind, int64_t from_id,
 							cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owner(struct cairn_index *ix,
+							 void (*visit)(void *ctx, int64_t owner, const char *name),
+							 void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned_file(struct cairn_index *ix, int64_t from_id,
+							      cairn_index_visit_owned_file *visit, void *ctx,
+							      int64_t *next_id);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
+							 cairn_index_visit_repo *visit, void *ctx, bool *more);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_ref(struct cairn_index *ix, int64_t repo, enum cairn_index_ref_kind kind,
+						  const char *name, struct cairn_index_commit *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_ref(struct cairn_index *ix, int64_t repo,
+						       bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref),
+						       void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_find_commit(struct cairn_index *ix, int64_t repo, const char *prefix,
+							  struct cairn_index_commit *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_commit_by_id(struct cairn_index *ix, int64_t id,
+							   struct cairn_index_commit *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_commit(
+	struct cairn_index *ix, const struct cairn_index_commit *from, uint64_t skip,
+	bool (*visit)(void *ctx, const struct cairn_index_commit *commit, const char *message), void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
+						    const char *path, struct cairn_index_entry *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_entry(
+	struct cairn_index *ix, const struct cairn_index_commit *commit, const struct cairn_index_listing *listing,
+	bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_inline(struct cairn_index *ix, int64_t content, uint8_t *out,
+						     size_t *len);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_object(struct cairn_index *ix, int64_t repo, const char *path,
 						     struct cairn_index_object *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_object(
@@ -126,6 +153,20 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix,
 							 const struct cairn_index_owned_after *after, uint32_t limit,
 							 void (*visit)(void *ctx, const struct cairn_index_owned *file),
 							 void *ctx, bool *more);
+/** Step over rows of files as owners have them: hash, size, at, SHA-256, owner. @param stmt  bound but for 3, the limit
+ */
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_visit_owned(sqlite3_stmt *stmt, uint32_t page,
+							  void (*visit)(void *ctx,
+									const struct cairn_index_owned *file),
+							  void *ctx, bool *more);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_match(struct cairn_index *ix, const char *owner,
+							 enum cairn_index_match match, const uint8_t name[static 32],
+							 uint32_t limit,
+							 void (*visit)(void *ctx, const struct cairn_index_owned *file),
+							 void *ctx, bool *more);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_place(
+	struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
+	void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx, bool *more);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
 							     void (*visit)(void *ctx,
 									   const struct cairn_index_telemetry *row),
@@ -143,7 +184,8 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_mend(struct cairn_index *ix, const
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_references_agree(struct cairn_index *ix, bool *agree);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_copy(const char *dir, const char *path, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_copy_each(
-	const char *path, enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes),
+	const char *path,
+	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes, uint64_t packing),
 	void *ctx, struct cairn_diag *diag);
 
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_snapshot_open(struct cairn_index_snapshot **out, const char *dir,

@@ -121,6 +121,8 @@ static const struct examine_rule {
 	 "1"},
 	{1, "eligible chunks of a scope without a name",
 	 "SELECT count(*) FROM dedupe WHERE scope NOT IN (SELECT id FROM scope)"},
+	{9, "owners of files without a name",
+	 "SELECT count(*) FROM file_owner WHERE scope NOT IN (SELECT id FROM scope)"},
 	{1, "numbers of xorbs that could be given again",
 	 "SELECT max(0, coalesce(max(id), 0) - coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'xorb'), 0))"
 	 " FROM xorb"},
@@ -131,8 +133,33 @@ static const struct examine_rule {
 	 "SELECT count(*) FROM object o CROSS JOIN repo r ON r.id = o.repo WHERE o.file IS NOT NULL"
 	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = o.file AND w.scope = r.scope)"},
 	{7, "buckets that count other objects, or other bytes, than they have",
-	 "SELECT count(*) FROM repo r WHERE dropped IS NULL AND (files, bytes) IS NOT (SELECT count(*),"
+	 "SELECT count(*) FROM repo r WHERE dropped IS NULL AND kind = 4 AND (files, bytes) IS NOT (SELECT count(*),"
 	 " coalesce(sum(f.size), 0) FROM object o LEFT JOIN file f ON f.id = o.file WHERE o.repo = r.id)"},
+	{11, "contents of a repository that does not own their file",
+	 "SELECT count(*) FROM content c CROSS JOIN repo r ON r.id = c.repo WHERE c.file IS NOT NULL"
+	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.scope = r.scope)"},
+	{11, "contents without a repository", "SELECT count(*) FROM content WHERE repo NOT IN (SELECT id FROM repo)"},
+	{11, "contents that count other entries than they are of",
+	 "SELECT count(*) FROM content c LEFT JOIN (SELECT content, count(*) AS n FROM entry WHERE content IS NOT NULL"
+	 " GROUP BY content) e ON e.content = c.id WHERE c.uses <> coalesce(e.n, 0)"},
+	{11, "entries without a line, or of a content that is not there",
+	 "SELECT count(*) FROM entry WHERE line NOT IN (SELECT id FROM line)"
+	 " OR (content IS NOT NULL AND content NOT IN (SELECT id FROM content))"},
+	{11, "entries of a commit that is still to come",
+	 "SELECT count(*) FROM entry WHERE since > (SELECT seq FROM sqlite_sequence WHERE name = 'commit_')"},
+	{11, "entries newer than the head of their line",
+	 "SELECT count(*) FROM entry e CROSS JOIN line l ON l.id = e.line WHERE e.since > l.head"},
+	{11, "lines or tags without their commit",
+	 "SELECT (SELECT count(*) FROM line l CROSS JOIN ref r ON r.line = l.id WHERE r.commit_ = 0"
+	 " AND l.head NOT IN (SELECT id FROM commit_)) + (SELECT count(*) FROM ref WHERE commit_ <> 0"
+	 " AND commit_ NOT IN (SELECT id FROM commit_))"},
+	{11, "repositories without the branch main",
+	 "SELECT count(*) FROM repo r WHERE dropped IS NULL AND kind <> 4"
+	 " AND NOT EXISTS(SELECT 1 FROM ref WHERE repo = r.id AND kind = 1 AND name = 'main')"},
+	{11, "repositories that count other files, or other bytes, than the head of main has",
+	 "SELECT count(*) FROM repo r CROSS JOIN ref b ON b.repo = r.id AND b.kind = 1 AND b.name = 'main'"
+	 " CROSS JOIN line l ON l.id = b.line CROSS JOIN commit_ c ON c.id = l.head"
+	 " WHERE r.dropped IS NULL AND (r.files, r.bytes) IS NOT (c.files, c.bytes)"},
 };
 
 static enum cairn_status examine_links(struct examine *e, int64_t version)
@@ -319,9 +346,12 @@ enum cairn_status cairn_sqlite_glance(struct cairn_index *ix, int64_t limit_ms, 
 		"PRAGMA integrity_check('api_key')",    "PRAGMA integrity_check('shard')",
 		"PRAGMA integrity_check('member')",     "PRAGMA integrity_check('xorb')",
 		"PRAGMA integrity_check('file_owner')", "PRAGMA integrity_check('reference')",
-		"PRAGMA integrity_check('claim')",      "PRAGMA integrity_check('file')",
-		"PRAGMA integrity_check('account')",    "PRAGMA integrity_check('repo')",
-		"PRAGMA integrity_check('object')",     "PRAGMA integrity_check('dedupe')",
+		"PRAGMA integrity_check('file')",       "PRAGMA integrity_check('account')",
+		"PRAGMA integrity_check('repo')",       "PRAGMA integrity_check('object')",
+		"PRAGMA integrity_check('line')",       "PRAGMA integrity_check('ref')",
+		"PRAGMA integrity_check('commit_')",    "PRAGMA integrity_check('content')",
+		"PRAGMA integrity_check('entry')",      "PRAGMA integrity_check('former')",
+		"PRAGMA integrity_check('dedupe')",
 	};
 	enum { OPERATIONS = 10000 }; /* of SQLite, between two looks at the clock: some milliseconds */
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;

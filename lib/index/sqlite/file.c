@@ -1,5 +1,5 @@
 /* The terms of a file and its references, which several writes change. */
-#include "index/sqlite/rows.h"
+#include "index/rows.h"
 #include "index/sqlite/write.h"
 
 #include <stdlib.h>
@@ -42,18 +42,6 @@ static enum cairn_status file_drop_references(struct cairn_tx *tx, int64_t file,
 	return status;
 }
 
-enum cairn_status cairn_tx_add_references(struct cairn_tx *tx, int64_t file, const int64_t *xorbs, uint32_t n)
-{
-	sqlite3_stmt *reference = tx->stmt[CAIRN_TX_ADD_REFERENCE];
-	enum cairn_status status = CAIRN_OK;
-	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++) {
-		sqlite3_bind_int64(reference, 1, xorbs[i]);
-		sqlite3_bind_int64(reference, 2, file);
-		status = cairn_sql_run(reference);
-	}
-	return status;
-}
-
 enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file)
 {
 	CLEANUP(file_terms_freep) struct cairn_index_term *terms = NULL;
@@ -75,6 +63,30 @@ static enum cairn_status file_xorb_is_stored(struct cairn_tx *tx, int64_t xorb, 
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	*stored = status == CAIRN_OK && row && sqlite3_column_int64(stmt, 0) != 0;
 	return status;
+}
+
+enum cairn_status cairn_tx_add_references(struct cairn_tx *tx)
+{
+	const struct cairn_new_rows_stmts stmts = {
+		.many = tx->stmt[CAIRN_TX_ADD_REFERENCES],
+		.one = tx->stmt[CAIRN_TX_ADD_REFERENCE],
+	};
+	uint64_t n_added;
+	return cairn_new_rows_add(&tx->new_rows, stmts, &tx->references, &n_added);
+}
+
+enum cairn_status cairn_tx_refer(struct cairn_tx *tx, int64_t file, int64_t xorb)
+{
+	tx->references.row[tx->references.n++] = (struct cairn_new_row){.a = xorb, .b = file};
+	return tx->references.n == CAIRN_NEW_ROWS_MAX ? cairn_tx_add_references(tx) : CAIRN_OK;
+}
+
+static enum cairn_status file_add_references(struct cairn_tx *tx, int64_t file, const int64_t *xorbs, uint32_t n)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++)
+		status = cairn_tx_refer(tx, file, xorbs[i]);
+	return status == CAIRN_OK ? cairn_tx_add_references(tx) : status;
 }
 
 enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const uint8_t *rows, size_t rows_len,
@@ -105,5 +117,5 @@ enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t file, const ui
 	cairn_sql_bind_blob(set, 2, rows, rows_len);
 	status = cairn_sql_run(set);
 	*mended = status == CAIRN_OK;
-	return status == CAIRN_OK ? cairn_tx_add_references(tx, file, xorbs, n_xorbs) : status;
+	return status == CAIRN_OK ? file_add_references(tx, file, xorbs, n_xorbs) : status;
 }

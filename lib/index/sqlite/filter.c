@@ -65,19 +65,6 @@ static void filter_set(struct cairn_filter_layer *layer, uint64_t prefix)
 	layer->room -= layer->room > 0;
 }
 
-void cairn_filter_add(struct cairn_filter *f, uint64_t prefix)
-{
-	unsigned n = atomic_load(&f->n_layers);
-	if (n == 0)
-		return;
-	const struct cairn_filter_layer *last = &f->layer[n - 1];
-	if (last->room == 0) {
-		filter_grow(f, last->n_blocks * FILTER_BLOCK_WORDS * 64 / CAIRN_FILTER_BITS_EACH * 2);
-		n = atomic_load(&f->n_layers);
-	}
-	filter_set(&f->layer[n - 1], prefix);
-}
-
 void cairn_filter_complete(struct cairn_filter *f)
 {
 	atomic_store(&f->complete, atomic_load(&f->n_layers) > 0);
@@ -101,14 +88,31 @@ static bool filter_layer_maybe(const struct cairn_filter_layer *layer, uint64_t 
 	return true;
 }
 
-bool cairn_filter_maybe(struct cairn_filter *f, uint64_t prefix)
+/* Whether or not all is in it yet. */
+static bool filter_has(const struct cairn_filter *f, uint64_t prefix)
 {
-	if (!atomic_load(&f->complete))
-		return true;
 	uint64_t mixed = filter_mix(prefix);
 	unsigned n = atomic_load(&f->n_layers);
 	for (unsigned i = 0; i < n; i++)
 		if (filter_layer_maybe(&f->layer[i], prefix, mixed))
 			return true;
 	return false;
+}
+
+void cairn_filter_add(struct cairn_filter *f, uint64_t prefix)
+{
+	unsigned n = atomic_load(&f->n_layers);
+	if (n == 0 || filter_has(f, prefix))
+		return;
+	const struct cairn_filter_layer *last = &f->layer[n - 1];
+	if (last->room == 0) {
+		filter_grow(f, last->n_blocks * FILTER_BLOCK_WORDS * 64 / CAIRN_FILTER_BITS_EACH * 2);
+		n = atomic_load(&f->n_layers);
+	}
+	filter_set(&f->layer[n - 1], prefix);
+}
+
+bool cairn_filter_maybe(struct cairn_filter *f, uint64_t prefix)
+{
+	return !atomic_load(&f->complete) || filter_has(f, prefix);
 }

@@ -39,7 +39,8 @@ void cairn_filter_fini(struct cairn_filter *f);
  * else a number made of both. So that a chunk of one scope is for another's filter what any other chunk is. */
 uint64_t cairn_filter_key(uint64_t prefix, const char *scope);
 
-/** Add a prefix. Without memory the answers become "maybe" more often, not wrong. */
+/** Add a prefix; one that it may have already takes no room again. Without memory the answers become "maybe" more
+ * often, not wrong. */
 void cairn_filter_add(struct cairn_filter *f, uint64_t prefix);
 
 /** All that is in the index has been added. */

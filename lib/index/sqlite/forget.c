@@ -24,17 +24,9 @@ static enum cairn_status forget_owner(struct cairn_tx *tx, int64_t id, const cha
 	return status;
 }
 
-static enum cairn_status forget_is_owned(struct cairn_tx *tx, int64_t id, bool *owned)
-{
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_HAS_FILE_OWNER];
-	sqlite3_bind_int64(stmt, 1, id);
-	return cairn_sql_step(stmt, owned);
-}
-
 enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_forget_file *forget)
 {
 	int64_t id;
-	bool owned = false;
 	forget->forgotten = false;
 	enum cairn_status status = forget_find(tx, &forget->hash, &id);
 	if (status != CAIRN_OK || id == 0)
@@ -44,9 +36,7 @@ enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_f
 		status = forget_owner(tx, id, forget->owner, &forget->forgotten);
 	if (status != CAIRN_OK || !forget->forgotten)
 		return status;
-	tx->counts.collection++;
-	status = forget_is_owned(tx, id, &owned);
-	return status == CAIRN_OK && !owned ? cairn_tx_drop_file(tx, id) : status;
+	return cairn_tx_was_disowned(tx, id);
 }
 
 enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_share_file *share)
@@ -63,24 +53,7 @@ enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_sh
 				  "there is no such repository, or it was deleted");
 	if (status != CAIRN_OK)
 		return status;
-	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_FILE_OWNER];
-	sqlite3_bind_int64(add, 1, id);
-	sqlite3_bind_int64(add, 2, owner);
-	status = cairn_sql_run(add);
+	status = cairn_tx_own(tx, id, owner);
 	share->shared = status == CAIRN_OK && sqlite3_changes(tx->db) > 0;
 	return status;
-}
-
-enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope)
-{
-	sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DISOWN];
-	bool owned = true;
-	sqlite3_bind_int64(drop, 1, file);
-	sqlite3_bind_int64(drop, 2, scope);
-	enum cairn_status status = cairn_sql_run(drop);
-	if (status != CAIRN_OK || sqlite3_changes(tx->db) == 0)
-		return status;
-	tx->counts.collection++;
-	status = forget_is_owned(tx, file, &owned);
-	return status == CAIRN_OK && !owned ? cairn_tx_drop_file(tx, file) : status;
 }

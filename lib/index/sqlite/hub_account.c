@@ -183,6 +183,25 @@ enum cairn_status cairn_tx_disable_account(struct cairn_tx *tx, struct cairn_ind
 	return cairn_sql_run(stmt);
 }
 
+/* Without an admin nobody but an operator could say who belongs to it. */
+static enum cairn_status account_check_admin(struct cairn_tx *tx, int64_t organisation, int64_t user,
+					     struct cairn_index_set_member *set)
+{
+	bool last = false;
+	if (!set->keeps_admin || set->role == CAIRN_INDEX_ROLE_ADMIN)
+		return CAIRN_OK;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_LAST_ADMIN];
+	sqlite3_bind_int64(find, 1, organisation);
+	sqlite3_bind_int64(find, 2, user);
+	sqlite3_bind_int64(find, 3, CAIRN_INDEX_ROLE_ADMIN);
+	enum cairn_status status = cairn_sql_step(find, &last);
+	if (status != CAIRN_OK || !last)
+		return status;
+	return cairn_fail(&set->write.diag, CAIRN_E_CONFLICT, "member.last_admin", CAIRN_NO_OFFSET,
+			  "\"%s\" is the only admin of \"%s\": make somebody else one before, or ask an operator",
+			  set->user, set->organisation);
+}
+
 enum cairn_status cairn_tx_set_member(struct cairn_tx *tx, struct cairn_index_set_member *set)
 {
 	int64_t organisation, user;
@@ -195,6 +214,8 @@ enum cairn_status cairn_tx_set_member(struct cairn_tx *tx, struct cairn_index_se
 	if (status == CAIRN_OK && user == 0)
 		return cairn_fail(&set->write.diag, CAIRN_E_NOT_FOUND, "user.unknown", CAIRN_NO_OFFSET,
 				  "there is no user of this name");
+	if (status == CAIRN_OK)
+		status = account_check_admin(tx, organisation, user, set);
 	if (status != CAIRN_OK)
 		return status;
 	bool drop = set->role == CAIRN_INDEX_ROLE_NONE;

@@ -157,14 +157,6 @@ static void object_bind(sqlite3_stmt *stmt, const struct object_changes *c, cons
 	cairn_sql_bind_text(stmt, 6, change->type);
 }
 
-static enum cairn_status object_own(struct object_changes *c, int64_t file)
-{
-	sqlite3_stmt *own = c->tx->stmt[CAIRN_TX_ADD_FILE_OWNER];
-	sqlite3_bind_int64(own, 1, file);
-	sqlite3_bind_int64(own, 2, c->scope);
-	return cairn_sql_run(own);
-}
-
 static enum cairn_status object_set(struct object_changes *c, struct cairn_index_change *change)
 {
 	struct object_file file;
@@ -175,7 +167,7 @@ static enum cairn_status object_set(struct object_changes *c, struct cairn_index
 		return status;
 	status = object_leave(c, change->path, &found);
 	if (status == CAIRN_OK && file.id != 0)
-		status = object_own(c, file.id);
+		status = cairn_tx_own(c->tx, file.id, c->scope);
 	if (status != CAIRN_OK)
 		return status;
 	c->n_files++;
@@ -225,7 +217,7 @@ enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_inde
 
 enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner)
 {
-	static const enum cairn_tx_stmt STEPS[] = {CAIRN_TX_UNCOUNT_FILE, CAIRN_TX_DROP_OBJECTS};
+	static const enum cairn_tx_stmt STEPS[] = {CAIRN_TX_UNCOUNT_FILE, CAIRN_TX_DROP_OBJECTS, CAIRN_TX_DROP_BYTES};
 	enum cairn_status status = CAIRN_OK;
 	for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]) && status == CAIRN_OK; i++) {
 		sqlite3_stmt *stmt = tx->stmt[STEPS[i]];

@@ -1,10 +1,10 @@
 /* Repositories of the hub: their names, and who may see them. */
+#include "index/sqlite/commit.h"
 #include "index/sqlite/engine.h"
 
 #include "base/clock.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
@@ -22,9 +22,11 @@ static enum cairn_status repo_one(sqlite3_stmt *stmt, struct cairn_index_repo *o
 		.updated_unix_ms = sqlite3_column_int64(stmt, 7),
 		.n_files = (uint64_t)sqlite3_column_int64(stmt, 8),
 		.bytes = (uint64_t)sqlite3_column_int64(stmt, 9),
+		.gate = (enum cairn_index_gate)sqlite3_column_int64(stmt, 10),
 	};
 	bool ok = cairn_sql_text(stmt, 3, out->account_name, sizeof(out->account_name)) &&
-		  cairn_sql_text(stmt, 4, out->name, sizeof(out->name));
+		  cairn_sql_text(stmt, 4, out->name, sizeof(out->name)) &&
+		  cairn_sql_text(stmt, 11, out->sdk, sizeof(out->sdk));
 	return ok ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 
@@ -65,21 +67,45 @@ enum cairn_status cairn_sqlite_each_repo(struct cairn_index *ix, int64_t account
 	return CAIRN_OK;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
-
-enum cairn_status cairn_tx_find_repo(struct cairn_tx *tx, int64_t repo, int64_t *scope, struct cairn_diag *diag)
+enum cairn_status cairn_sqlite_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
+					  cairn_index_visit_repo *visit, void *ctx, bool *more)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_REPO];
-	sqlite3_bind_int64(stmt, 1, repo);
-	bool row;
-	*scope = 0;
-	enum cairn_status status = cairn_sql_step(stmt, &row);
-	if (status == CAIRN_OK && !row)
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET, "Repository not found");
-	if (status == CAIRN_OK)
-		*scope = sqlite3_column_int64(stmt, 0);
-	return status;
+	unsigned which = CAIRN_READ_REPOS_BY_UPDATE + 2 * (unsigned)list->sort + (list->ascending ? 1 : 0);
+	uint32_t limit = list->limit < CAIRN_INDEX_REPOS_MAX ? list->limit : CAIRN_INDEX_REPOS_MAX;
+	struct cairn_index_repo repo = {0};
+	char after_name[sizeof(list->after_name)];
+	memcpy(after_name, list->after_name, sizeof(after_name));
+	*more = false;
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[which];
+	sqlite3_bind_int64(stmt, 1, (int64_t)list->kind);
+	sqlite3_bind_int64(stmt, 2, list->account);
+	cairn_sql_bind_text(stmt, 3, list->search ? list->search : "");
+	sqlite3_bind_int64(stmt, 4, list->all);
+	sqlite3_bind_int64(stmt, 5, list->reader);
+	sqlite3_bind_int64(stmt, 6, limit);
+	sqlite3_bind_int64(stmt, 8, list->after_id);
+	if (list->sort == CAIRN_INDEX_BY_UPDATE)
+		sqlite3_bind_int64(stmt, 7, list->after_unix_ms);
+	if (list->sort == CAIRN_INDEX_BY_NAME)
+		cairn_sql_bind_text(stmt, 9, after_name);
+	for (uint32_t n = 0; n < limit; n++) {
+		status = repo_one(stmt, &repo);
+		if (status != CAIRN_OK)
+			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+		visit(ctx, &repo);
+		list->after_id = repo.id;
+		list->after_unix_ms = repo.updated_unix_ms;
+		memcpy(list->after_name, repo.name, sizeof(list->after_name));
+	}
+	*more = true;
+	return CAIRN_OK;
 }
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status repo_known(struct cairn_diag *diag)
 {
@@ -100,6 +126,48 @@ static enum cairn_status repo_add_owner(struct cairn_tx *tx, int64_t repo)
 	return status == CAIRN_OK ? cairn_sql_run(set) : status;
 }
 
+/* What the repository that this one is a copy of says of its files, this one says, too. */
+static enum cairn_status repo_adopt(struct cairn_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
+				    struct cairn_diag *diag)
+{
+	int64_t source = 0;
+	enum cairn_status status = cairn_tx_find_repo(tx, add->source, &source, diag);
+	for (uint32_t i = 0; i < add->n && status == CAIRN_OK; i++) {
+		const struct cairn_index_operation *o = &add->operations[i];
+		sqlite3_stmt *adopt = tx->stmt[CAIRN_TX_ADOPT_CLAIM];
+		if (o->kind != CAIRN_INDEX_PUT_FILE)
+			continue;
+		cairn_sql_bind_blob(adopt, 1, o->sha256, sizeof(o->sha256));
+		sqlite3_bind_int64(adopt, 2, scope);
+		sqlite3_bind_int64(adopt, 3, source);
+		status = cairn_sql_run(adopt);
+	}
+	return status;
+}
+
+/* The branch main, and its first commit. */
+static enum cairn_status repo_begin(struct cairn_tx *tx, struct cairn_index_add_repo *add)
+{
+	struct cairn_diag *diag = &add->write.diag;
+	struct cairn_tx_commit c = {
+		.repo = add->id, .message = &add->first, .operations = add->operations, .n = add->n};
+	enum cairn_status status = cairn_tx_find_repo(tx, add->id, &c.scope, diag);
+	if (status == CAIRN_OK && add->source != 0)
+		status = repo_adopt(tx, add, c.scope, diag);
+	if (status == CAIRN_OK)
+		status = cairn_tx_first_line(tx, &c, diag);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_stmt *ref = tx->stmt[CAIRN_TX_ADD_REF];
+	sqlite3_bind_int64(ref, 1, add->id);
+	sqlite3_bind_int64(ref, 2, CAIRN_INDEX_BRANCH);
+	cairn_sql_bind_text(ref, 3, "main");
+	sqlite3_bind_int64(ref, 4, c.line);
+	sqlite3_bind_int64(ref, 5, 0);
+	status = cairn_sql_run(ref);
+	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->id) : status;
+}
+
 enum cairn_status cairn_tx_add_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add)
 {
 	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_ADD_REPO];
@@ -108,13 +176,15 @@ enum cairn_status cairn_tx_add_repo(struct cairn_tx *tx, struct cairn_index_add_
 	cairn_sql_bind_text(stmt, 3, add->name);
 	sqlite3_bind_int64(stmt, 4, add->is_private);
 	sqlite3_bind_int64(stmt, 5, cairn_clock_unix_ms());
+	cairn_sql_bind_text(stmt, 6, add->sdk ? add->sdk : "");
 	enum cairn_status status = cairn_sql_run(stmt);
 	if (status != CAIRN_OK)
 		return status;
 	if (sqlite3_changes(tx->db) == 0)
 		return repo_known(&add->write.diag);
 	add->id = sqlite3_last_insert_rowid(tx->db);
-	return repo_add_owner(tx, add->id);
+	status = repo_add_owner(tx, add->id);
+	return status == CAIRN_OK && add->kind != CAIRN_INDEX_BUCKET ? repo_begin(tx, add) : status;
 }
 
 enum cairn_status cairn_tx_set_repo(struct cairn_tx *tx, struct cairn_index_set_repo *set)
@@ -124,9 +194,13 @@ enum cairn_status cairn_tx_set_repo(struct cairn_tx *tx, struct cairn_index_set_
 	if (status != CAIRN_OK)
 		return status;
 	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_SET_REPO];
+	(void)sqlite3_clear_bindings(stmt);
 	sqlite3_bind_int64(stmt, 1, set->id);
-	sqlite3_bind_int64(stmt, 2, set->is_private);
+	if (!set->keeps_private)
+		sqlite3_bind_int64(stmt, 2, set->is_private);
 	sqlite3_bind_int64(stmt, 3, cairn_clock_unix_ms());
+	if (!set->keeps_gate)
+		sqlite3_bind_int64(stmt, 4, (int64_t)set->gate);
 	return cairn_sql_run(stmt);
 }
 
@@ -134,6 +208,9 @@ enum cairn_status cairn_tx_move_repo(struct cairn_tx *tx, struct cairn_index_mov
 {
 	int64_t scope;
 	enum cairn_status status = cairn_tx_find_repo(tx, move->id, &scope, &move->write.diag);
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_ADD_FORMER], 1, move->id);
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(tx->stmt[CAIRN_TX_ADD_FORMER]);
 	if (status != CAIRN_OK)
 		return status;
 	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_MOVE_REPO];
@@ -153,11 +230,14 @@ enum cairn_status cairn_tx_drop_repo(struct cairn_tx *tx, struct cairn_index_dro
 	enum cairn_status status = cairn_tx_find_repo(tx, drop->id, &scope, &drop->write.diag);
 	if (status != CAIRN_OK)
 		return status;
-	(void)snprintf(gone, sizeof(gone), "gone/%" PRId64, drop->id);
+	cairn_index_gone_owner(gone, drop->id);
 	sqlite3_stmt *rename = tx->stmt[CAIRN_TX_RENAME_SCOPE], *stmt = tx->stmt[CAIRN_TX_DROP_REPO];
 	sqlite3_bind_int64(rename, 1, scope);
 	cairn_sql_bind_text(rename, 2, gone);
 	status = cairn_sql_run(rename);
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_FORMER], 1, drop->id);
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(tx->stmt[CAIRN_TX_DROP_FORMER]);
 	sqlite3_bind_int64(stmt, 1, drop->id);
 	sqlite3_bind_int64(stmt, 2, cairn_clock_unix_ms());
 	tx->counts.collection++;

@@ -1,11 +1,14 @@
-/* What deleted repositories had goes in pieces, so that a large one holds nobody up. */
+/* What nobody can reach goes in pieces, so that much of it holds nobody up. */
 #include "index/sqlite/engine.h"
+#include "index/sqlite/sweep.h"
 
 #include "base/clock.h"
 
+#include <string.h>
+
 enum {
 	SWEEP_OBJECTS = 64, /* looked at between two looks at the clock */
-	SWEEP_FILES = 1024, /* numbers of files, likewise */
+	SWEEP_FILES = 256,  /* likewise */
 };
 
 /* A deleted repository. */
@@ -73,12 +76,11 @@ static enum cairn_status sweep_objects(struct sweep *s)
 	return status;
 }
 
-static enum cairn_status sweep_file_page(struct sweep *s, int64_t from)
+static enum cairn_status sweep_file_page(struct sweep *s)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_OWNED_PAGE];
 	sqlite3_bind_int64(stmt, 1, s->scope);
-	sqlite3_bind_int64(stmt, 2, from);
-	sqlite3_bind_int64(stmt, 3, from + SWEEP_FILES);
+	sqlite3_bind_int64(stmt, 2, SWEEP_FILES);
 	for (s->n = 0;; s->n++) {
 		bool row;
 		enum cairn_status status = cairn_sql_step(stmt, &row);
@@ -88,45 +90,133 @@ static enum cairn_status sweep_file_page(struct sweep *s, int64_t from)
 	}
 }
 
-static enum cairn_status sweep_last_file(struct sweep *s, int64_t *last)
+/* Files that were uploaded and that no object came to name. Behind the last of them the repository itself goes. */
+static enum cairn_status sweep_files(struct sweep *s)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_LAST_OWNED];
-	bool row;
-	enum cairn_status status = cairn_sql_step(stmt, &row);
-	*last = status == CAIRN_OK ? sqlite3_column_int64(stmt, 0) : 0;
-	return status;
-}
-
-/* Files that were uploaded and that no object came to name. Past the last of them the repository itself goes. */
-static enum cairn_status sweep_files(struct sweep *s, int64_t *from)
-{
-	int64_t last;
-	enum cairn_status status = sweep_last_file(s, &last);
-	if (status == CAIRN_OK)
-		status = sweep_file_page(s, *from);
+	int64_t before = s->tx->counts.collection;
+	enum cairn_status status = sweep_file_page(s);
 	for (unsigned i = 0; i < s->n && status == CAIRN_OK; i++)
 		status = cairn_tx_disown(s->tx, s->file[i], s->scope);
-	*from += SWEEP_FILES;
-	if (status != CAIRN_OK || *from <= last)
+	if (status == CAIRN_OK && s->n > 0 && s->tx->counts.collection == before)
+		return CAIRN_E_DAMAGED; /* the index names rows that the table has not: the page would come for ever */
+	if (status != CAIRN_OK || s->n > 0)
 		return status;
-	*from = 0;
 	sqlite3_bind_int64(s->tx->stmt[CAIRN_TX_FORGET_REPO], 1, s->repo);
 	return cairn_sql_run(s->tx->stmt[CAIRN_TX_FORGET_REPO]);
 }
 
+/* @param[out] done  there is no line */
+static enum cairn_status sweep_repo_line(struct sweep *s, bool *done)
+{
+	int64_t line = 0;
+	bool gone;
+	*done = false;
+	sqlite3_bind_int64(s->tx->stmt[CAIRN_TX_DROP_REFS], 1, s->repo);
+	enum cairn_status status = cairn_sql_run(s->tx->stmt[CAIRN_TX_DROP_REFS]);
+	if (status == CAIRN_OK) {
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = s->tx->stmt[CAIRN_TX_REPO_LINE];
+		sqlite3_bind_int64(find, 1, s->repo);
+		status = cairn_sql_find(find);
+		*done = status == CAIRN_E_NOT_FOUND;
+		line = status == CAIRN_OK ? sqlite3_column_int64(find, 0) : 0;
+	}
+	if (*done)
+		return CAIRN_OK;
+	return status == CAIRN_OK ? cairn_tx_sweep_line(s->tx, line, &gone) : status;
+}
+
+/* A piece of a deleted repository. @param[out] more  false: there was none */
+static enum cairn_status sweep_dropped(struct cairn_tx *tx, bool *more)
+{
+	struct sweep s = {.tx = tx};
+	bool no_line = false;
+	enum cairn_status status = sweep_find(&s);
+	*more = s.repo != 0;
+	if (status == CAIRN_OK && *more)
+		status = sweep_repo_line(&s, &no_line);
+	if (status == CAIRN_OK && no_line)
+		status = sweep_objects(&s);
+	return status == CAIRN_OK && no_line && s.n == 0 ? sweep_files(&s) : status;
+}
+
+/* --- files that were uploaded, and that nothing names ------------------------------------------------------------- */
+
+/* The repository behind a number. */
+static enum cairn_status sweep_next_repo(struct sweep *s, int64_t behind)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_NEXT_REPO];
+	sqlite3_bind_int64(stmt, 1, behind);
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	s->repo = status == CAIRN_OK && row ? sqlite3_column_int64(stmt, 0) : 0;
+	s->scope = s->repo != 0 ? sqlite3_column_int64(stmt, 1) : 0;
+	return status;
+}
+
+/* @param[out] n_seen  files that were looked at */
+static enum cairn_status sweep_unnamed_page(struct sweep *s, struct cairn_index_sweep_place *at, int64_t before_unix_s,
+					    unsigned *n_seen)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = s->tx->stmt[CAIRN_TX_UNNAMED_PAGE];
+	sqlite3_bind_int64(stmt, 1, s->scope);
+	/* Copied: the place is set while the page is read. */
+	(void)sqlite3_bind_blob(stmt, 2, at->sha256, at->has_sha256 ? sizeof(at->sha256) : 0, SQLITE_TRANSIENT);
+	sqlite3_bind_int64(stmt, 3, at->file);
+	sqlite3_bind_int64(stmt, 4, SWEEP_FILES);
+	sqlite3_bind_int64(stmt, 5, before_unix_s);
+	sqlite3_bind_int64(stmt, 6, s->repo);
+	for (*n_seen = 0;; (*n_seen)++) {
+		bool row;
+		size_t len;
+		enum cairn_status status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		const uint8_t *sha256 = cairn_sql_blob(stmt, 1, &len);
+		at->file = sqlite3_column_int64(stmt, 0);
+		at->has_sha256 = len == sizeof(at->sha256);
+		if (at->has_sha256)
+			memcpy(at->sha256, sha256, len);
+		if (sqlite3_column_int64(stmt, 2) != 0)
+			s->file[s->n++] = at->file;
+	}
+}
+
+/* A page of one bucket's files. Those of git-like repositories stay until the repository is deleted: objects of Git LFS
+ * are named by commits that lie elsewhere. @param[out] more  false: there is no bucket any more */
+static enum cairn_status sweep_unnamed(struct cairn_tx *tx, struct cairn_index_sweep_place *at, int64_t before_unix_s,
+				       bool *more)
+{
+	struct sweep s = {.tx = tx};
+	unsigned n_seen = 0;
+	enum cairn_status status = sweep_next_repo(&s, at->repo);
+	*more = s.repo != 0;
+	if (status == CAIRN_OK && *more)
+		status = sweep_unnamed_page(&s, at, before_unix_s, &n_seen);
+	for (unsigned i = 0; i < s.n && status == CAIRN_OK; i++)
+		status = cairn_tx_disown(tx, s.file[i], s.scope);
+	if (n_seen < SWEEP_FILES)
+		*at = (struct cairn_index_sweep_place){.stage = at->stage, .repo = s.repo};
+	return status;
+}
+
 enum cairn_status cairn_tx_sweep_repos(struct cairn_tx *tx, struct cairn_index_sweep_repos *sweep)
 {
-	int64_t until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS;
-	struct sweep s = {.tx = tx};
+	enum { DROPPED, LINES, UNNAMED, DONE };
+	int64_t until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS, before = cairn_clock_unix_s() - sweep->grace_s;
 	do {
-		enum cairn_status status = sweep_find(&s);
-		if (status == CAIRN_OK && s.repo != 0)
-			status = sweep_objects(&s);
-		if (status == CAIRN_OK && s.repo != 0 && s.n == 0)
-			status = sweep_files(&s, &sweep->from_file);
+		bool more = false;
+		enum cairn_status status = CAIRN_OK;
+		if (sweep->at.stage == DROPPED)
+			status = sweep_dropped(tx, &more);
+		else if (sweep->at.stage == LINES)
+			status = cairn_tx_sweep_lines(tx, &sweep->at, &more);
+		else
+			status = sweep_unnamed(tx, &sweep->at, before, &more);
 		if (status != CAIRN_OK)
 			return status;
-		sweep->more = s.repo != 0;
+		if (!more)
+			sweep->at = (struct cairn_index_sweep_place){.stage = sweep->at.stage + 1};
+		sweep->more = sweep->at.stage < DONE;
 	} while (sweep->more && cairn_clock_mono_ms() < until_ms);
 	return CAIRN_OK;
 }

@@ -19,6 +19,10 @@ enum cairn_status cairn_tx_add_key(struct cairn_tx *tx, struct cairn_index_add_k
 		sqlite3_bind_int64(stmt, 6, add->account);
 	else
 		sqlite3_bind_null(stmt, 6);
+	if (add->expires_unix_s)
+		sqlite3_bind_int64(stmt, 7, add->expires_unix_s);
+	else
+		sqlite3_bind_null(stmt, 7);
 	enum cairn_status status = cairn_sql_run(stmt);
 	if (status != CAIRN_OK)
 		return status;
@@ -51,6 +55,14 @@ enum cairn_status cairn_tx_revoke_key(struct cairn_tx *tx, struct cairn_index_re
 	return cairn_sql_run(stmt);
 }
 
+enum cairn_status cairn_tx_use_key(struct cairn_tx *tx, struct cairn_index_use_key *use)
+{
+	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_USE_KEY];
+	sqlite3_bind_int64(stmt, 1, use->id);
+	sqlite3_bind_int64(stmt, 2, use->used_unix_s);
+	return cairn_sql_run(stmt);
+}
+
 static bool keys_columns(sqlite3_stmt *row, struct cairn_index_key *out)
 {
 	struct cairn_hash digest;
@@ -59,6 +71,8 @@ static bool keys_columns(sqlite3_stmt *row, struct cairn_index_key *out)
 		.created_unix_s = sqlite3_column_int64(row, 5),
 		.revoked_unix_s = sqlite3_column_int64(row, 6),
 		.account = sqlite3_column_int64(row, 7),
+		.expires_unix_s = sqlite3_column_int64(row, 9),
+		.used_unix_s = sqlite3_column_int64(row, 10),
 	};
 	if (!cairn_sql_hash(row, 1, &digest))
 		return false;
@@ -92,6 +106,7 @@ enum cairn_status cairn_sqlite_key_is_good(struct cairn_index *ix, int64_t id, b
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_KEY_IS_GOOD];
 	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, cairn_clock_unix_s());
 	return cairn_sql_step(stmt, good);
 }
 

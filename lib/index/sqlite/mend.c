@@ -28,12 +28,22 @@ static const char MEND_COUNTS[] =
 	" shards = (SELECT count(*) FROM shard), eligible = (SELECT count(*) FROM dedupe),"
 	" stored_bytes = (SELECT coalesce(sum(stored), 0) FROM xorb)";
 
-/* What a bucket has under a path is its own. */
-static const char MEND_BUCKETS[] =
-	"INSERT OR IGNORE INTO file_owner(file, scope) SELECT o.file, r.scope FROM object o"
-	" CROSS JOIN repo r ON r.id = o.repo CROSS JOIN file f ON f.id = o.file;"
+/* What a repository has under a path is its own; a content whose file is gone has lost its bytes. */
+static const char MEND_REPOS[] =
+	"INSERT OR IGNORE INTO file_owner(file, scope, sha256) SELECT o.file, r.scope, x'' FROM object o"
+	" CROSS JOIN repo r ON r.id = o.repo CROSS JOIN file f ON f.id = o.file"
+	" WHERE NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = o.file AND w.scope = r.scope);"
 	"UPDATE repo AS r SET (files, bytes) = (SELECT count(*), coalesce(sum(f.size), 0) FROM object o"
-	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = r.id) WHERE dropped IS NULL";
+	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = r.id) WHERE dropped IS NULL AND kind = 4;"
+	"UPDATE content SET file = NULL WHERE file NOT IN (SELECT id FROM file);"
+	"INSERT OR IGNORE INTO file_owner(file, scope, sha256) SELECT c.file, r.scope, c.sha256 FROM content c"
+	" CROSS JOIN repo r ON r.id = c.repo WHERE c.file IS NOT NULL"
+	" AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.scope = r.scope);"
+	"UPDATE content SET uses = n.n FROM (SELECT content, count(*) AS n FROM entry WHERE content IS NOT NULL"
+	" GROUP BY content) n WHERE content.id = n.content AND content.uses <> n.n;"
+	"UPDATE repo AS r SET (files, bytes) = (SELECT c.files, c.bytes FROM ref b CROSS JOIN line l ON l.id = b.line"
+	" CROSS JOIN commit_ c ON c.id = l.head WHERE b.repo = r.id AND b.kind = 1 AND b.name = 'main')"
+	" WHERE dropped IS NULL AND kind <> 4";
 
 enum mend_stmt { MEND_EXTRA, MEND_HAS_FILE, MEND_DROP, MEND_STMTS };
 
@@ -107,7 +117,7 @@ static enum cairn_status mend_all(sqlite3 *db, const struct cairn_index_mender *
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, "REINDEX");
 	if (status == CAIRN_OK)
-		status = cairn_sql_exec(db, MEND_BUCKETS);
+		status = cairn_sql_exec(db, MEND_REPOS);
 	return status == CAIRN_OK ? cairn_sql_exec(db, MEND_COUNTS) : status;
 }
 

@@ -3,7 +3,7 @@
 #include "index/sqlite/engine.h"
 #include "index/sqlite/migrate.h"
 
-#include "index/sqlite/rows.h"
+#include "index/rows.h"
 
 #include <stdlib.h>
 

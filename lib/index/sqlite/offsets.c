@@ -1,6 +1,6 @@
 #include "index/sqlite/offsets.h"
 
-#include "index/sqlite/rows.h"
+#include "index/rows.h"
 
 #include "base/bytes.h"
 

@@ -1,27 +1,59 @@
 #include "index/sqlite/reader.h"
 
+#include "index/sqlite/chain.h"
+
 #include <stdlib.h>
 
 #define POOL_XORB_COLUMNS                                                                                              \
 	"x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at,"                                               \
 	" EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id)"
 #define POOL_KEYS                                                                                                      \
-	"SELECT k.id, k.digest, k.name, k.repo, k.scopes, k.created, k.revoked, k.account, a.name"                     \
+	"SELECT k.id, k.digest, k.name, k.repo, k.scopes, k.created, k.revoked, k.account, a.name, k.expires, k.used"  \
 	" FROM api_key k LEFT JOIN account a ON a.id = k.account"
 #define POOL_REPO                                                                                                      \
-	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes"            \
+	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
+	" r.gate, r.sdk"                                                                                               \
 	" FROM repo r CROSS JOIN account a ON a.id = r.account WHERE r.dropped IS NULL"
+/* A page of all that a viewer may see, by a column and then by the number; key is where it begins. */
+#define POOL_REPOS_PAGE(column, key, before, order)                                                                    \
+	POOL_REPO " AND (?1 = 0 OR r.kind = ?1) AND (?2 = 0 OR r.account = ?2)"                                        \
+		  " AND (?3 = '' OR instr(lower(a.name || '/' || r.name), lower(?3)) > 0)"                             \
+		  " AND (r.private = 0 OR ?4 OR r.account = ?5 OR EXISTS(SELECT 1 FROM membership m"                   \
+		  " WHERE m.organisation = r.account AND m.user = ?5))"                                                \
+		  " AND (?8 = 0 OR (" column ", r.id) " before " (" key ", ?8))"                                       \
+		  " ORDER BY " column " " order ", r.id " order " LIMIT ?6"
+#define POOL_REPOS(sort, column, key)                                                                                  \
+	[CAIRN_READ_REPOS_BY_UPDATE + 2 * CAIRN_INDEX_##sort] = POOL_REPOS_PAGE(column, key, "<", "DESC"),             \
+					  [CAIRN_READ_REPOS_BY_UPDATE + 2 * CAIRN_INDEX_##sort + 1] =                  \
+						  POOL_REPOS_PAGE(column, key, ">", "ASC")
+#define POOL_COMMIT                                                                                                    \
+	"SELECT c.id, c.repo, c.line, c.parent, c.number, c.oid, c.root, c.at, c.files, c.bytes, c.author, c.title,"   \
+	" c.message FROM commit_ c"
+#define POOL_ENTRY       ", c.size, c.sha256, f.hash"
+#define POOL_ENTRY_JOINS " LEFT JOIN content c ON c.id = e.content LEFT JOIN file f ON f.id = c.file"
+#define POOL_SCAN(i)     [CAIRN_READ_SCAN + (i)] = CAIRN_CHAIN_SCAN(POOL_ENTRY, POOL_ENTRY_JOINS)
 #define POOL_OBJECT                                                                                                    \
 	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
 	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = ?1"
-#define POOL_OWNED_COLUMNS                                                                                             \
-	"f.hash, f.size, f.at, (SELECT min(c.sha256) FROM claim c WHERE c.file = f.id AND c.scope = o.scope)"
 #define POOL_ACCOUNT_COLUMNS "a.id, a.kind, a.name, a.fullname, a.email, a.created, a.disabled"
 /* A file is the viewer's to read (?2; NULL: everything is) when that repository registered it, or the operator did. */
 #define POOL_FILE_VISIBLE                                                                                              \
 	"(?2 IS NULL OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = 0)"                        \
 	" OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = (SELECT id FROM scope WHERE name = "  \
 	"?2)))"
+
+#define POOL_SCOPE_ID "(SELECT id FROM scope WHERE name = ?1)"
+/* How an operator knows scope s, where it is a repository of the hub. */
+#define POOL_SHOWN                                                                                                     \
+	"(SELECT CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN"          \
+	" 'buckets/' ELSE 'kernels/' END || a.name || '/' || r.name FROM repo r CROSS JOIN account a ON a.id ="        \
+	" r.account WHERE s.name GLOB 'hub/*' AND r.id = CAST(substr(s.name, 5) AS INTEGER))"
+/* Of several claims of an owner only one counts. */
+#define POOL_OWNED_BY_ALL                                                                                              \
+	"SELECT f.hash, f.size, f.at, o.sha256, s.name, " POOL_SHOWN                                                   \
+	" FROM file f CROSS JOIN file_owner o ON o.file = f.id"                                                        \
+	" CROSS JOIN scope s ON s.id = o.scope WHERE NOT EXISTS"                                                       \
+	"(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope AND c.sha256 < o.sha256)"
 
 static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_XORB] = "SELECT " POOL_XORB_COLUMNS " FROM xorb x WHERE x.hash = ?1",
@@ -40,31 +72,60 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 				  " WHERE m.shard = ?1 AND m.xorb <> ?2 AND x.retired IS NULL ORDER BY m.xorb",
 	[CAIRN_READ_SCOPE] = "SELECT id FROM scope WHERE name = ?1",
 	[CAIRN_READ_FILE] = "SELECT f.hash, f.size, f.terms FROM file f WHERE f.hash = ?1 AND " POOL_FILE_VISIBLE,
-	[CAIRN_READ_FILE_BY_SHA256] =
-		"SELECT hash, size FROM file WHERE id = coalesce("
-		"(SELECT max(file) FROM claim WHERE scope = (SELECT id FROM scope WHERE name = ?2) AND sha256 = ?1),"
-		" (SELECT max(file) FROM claim WHERE scope = 0 AND sha256 = ?1))",
+	[CAIRN_READ_FILE_BY_SHA256] = "SELECT hash, size FROM file WHERE id = coalesce("
+				      "(SELECT max(file) FROM file_owner WHERE scope = (SELECT id FROM scope WHERE "
+				      "name = ?2) AND sha256 = ?1),"
+				      " (SELECT max(file) FROM file_owner WHERE scope = 0 AND sha256 = ?1"
+				      " AND coalesce(?2, '') NOT GLOB 'hub/*'))",
 	[CAIRN_READ_SHARD] = "SELECT 1 FROM shard WHERE hash = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)"
 			     " AND owner = (SELECT id FROM scope WHERE name = ?3)"
-			     " AND collection = (SELECT collection FROM state)",
+			     " AND collection = (SELECT collection FROM state)"
+			     " AND (at > unixepoch() - 3600 OR ?3 NOT GLOB 'hub/*')",
 	[CAIRN_READ_EACH_XORB] = "SELECT " POOL_XORB_COLUMNS " FROM xorb x WHERE x.id > ?1 ORDER BY x.id LIMIT ?2",
 	[CAIRN_READ_EACH_FILE] = "SELECT hash, size, terms, id FROM file WHERE id > ?1 ORDER BY id LIMIT ?2",
-	[CAIRN_READ_OWNED] = "SELECT " POOL_OWNED_COLUMNS
-			     ", ?1 FROM file_owner o INDEXED BY file_owner_scope CROSS JOIN file f ON f.id = o.file"
-			     " WHERE o.scope = (SELECT id FROM scope WHERE name = ?1) AND f.hash > ?2"
-			     " ORDER BY f.hash LIMIT ?3",
-	[CAIRN_READ_OWNED_BY_ALL] =
-		"SELECT " POOL_OWNED_COLUMNS ", s.name FROM file f CROSS JOIN file_owner o ON o.file = f.id"
-		" CROSS JOIN scope s ON s.id = o.scope"
-		" WHERE f.hash >= ?2 AND (f.hash > ?2 OR s.name > ?1)"
-		" ORDER BY f.hash, s.name LIMIT ?3",
+	/* Files in the order of their numbers: so they lie in the file's table. */
+	[CAIRN_READ_OWNED] = "SELECT f.hash, f.size, f.at,"
+			     " (SELECT min(c.sha256) FROM file_owner c WHERE c.file = f.id AND c.scope = o.scope), ?1"
+			     " FROM (SELECT file, scope FROM file_owner INDEXED BY file_owner_claim"
+			     " WHERE scope = (SELECT id FROM scope WHERE name = ?1) GROUP BY file) o"
+			     " CROSS JOIN file f ON f.id = o.file WHERE f.hash > ?2 ORDER BY f.hash LIMIT ?3",
+	[CAIRN_READ_OWNED_BY_ALL] = POOL_OWNED_BY_ALL " AND f.hash >= ?2 AND (f.hash > ?2 OR s.name > ?1)"
+						      " ORDER BY f.hash, s.name LIMIT ?3",
+	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_FILE] =
+		"SELECT f.hash, f.size, f.at, min(o.sha256), ?1 FROM file f CROSS JOIN file_owner o ON o.file = f.id"
+		" WHERE f.hash = ?2 AND o.scope = " POOL_SCOPE_ID " GROUP BY f.hash LIMIT ?3",
+	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_SHA256] =
+		"SELECT f.hash, f.size, f.at, o.sha256, ?1 FROM file_owner o CROSS JOIN file f ON f.id = o.file"
+		" WHERE o.scope = " POOL_SCOPE_ID " AND o.sha256 = ?2 ORDER BY f.hash LIMIT ?3",
+	/* Looks each of the owner's files up under the xorb's number, also when there is none (-1): the time must not
+	 * tell. */
+	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_XORB] =
+		"SELECT f.hash, f.size, f.at,"
+		" (SELECT min(c.sha256) FROM file_owner c WHERE c.file = f.id AND c.scope = o.scope), ?1"
+		" FROM (SELECT file, scope FROM file_owner INDEXED BY file_owner_claim"
+		" WHERE scope = " POOL_SCOPE_ID " GROUP BY file) o CROSS JOIN file f ON f.id = o.file"
+		" WHERE EXISTS(SELECT 1 FROM reference r WHERE r.file = o.file"
+		" AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = ?2), -1)) ORDER BY f.hash LIMIT ?3",
+	[CAIRN_READ_MATCH_OF_ALL + CAIRN_INDEX_MATCH_FILE] =
+		POOL_OWNED_BY_ALL " AND f.hash = ?2 ORDER BY s.name LIMIT ?3",
+	[CAIRN_READ_MATCH_OF_ALL + CAIRN_INDEX_MATCH_SHA256] =
+		"SELECT f.hash, f.size, f.at, o.sha256, s.name, " POOL_SHOWN " FROM scope s CROSS JOIN file_owner o"
+		" INDEXED BY file_owner_claim ON o.scope = s.id CROSS JOIN file f ON f.id = o.file"
+		" WHERE o.sha256 = ?2 ORDER BY f.hash, s.name LIMIT ?3",
+	[CAIRN_READ_MATCH_OF_ALL + CAIRN_INDEX_MATCH_XORB] =
+		POOL_OWNED_BY_ALL " AND f.id IN (SELECT r.file FROM reference r"
+				  " WHERE r.xorb = (SELECT id FROM xorb WHERE hash = ?2))"
+				  " ORDER BY f.hash, s.name LIMIT ?3",
+	[CAIRN_READ_PLACES] = "SELECT d.xorb, d.place, x.hash, s.name FROM dedupe d CROSS JOIN xorb x ON x.id = d.xorb"
+			      " CROSS JOIN scope s ON s.id = d.scope WHERE d.prefix = ?1 ORDER BY d.xorb, s.name",
 	[CAIRN_READ_RETIRED] = "SELECT count(*), coalesce(sum(stored), 0) FROM xorb WHERE retired IS NOT NULL",
 	[CAIRN_READ_UNREFERENCED] = "SELECT count(*), coalesce(sum(stored), 0) FROM xorb x"
 				    " WHERE NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)",
 	[CAIRN_READ_FILE_BYTES] = "SELECT count(*), coalesce(sum(size), 0) FROM file",
 	[CAIRN_READ_KEY] = POOL_KEYS " WHERE k.digest = ?1",
 	[CAIRN_READ_KEY_IS_GOOD] = "SELECT 1 FROM api_key k LEFT JOIN account a ON a.id = k.account"
-				   " WHERE k.id = ?1 AND k.revoked IS NULL AND a.disabled IS NULL",
+				   " WHERE k.id = ?1 AND k.revoked IS NULL AND a.disabled IS NULL"
+				   " AND (k.expires IS NULL OR k.expires > ?2)",
 	[CAIRN_READ_EACH_KEY] = POOL_KEYS " WHERE k.id > ?1 ORDER BY k.id LIMIT ?2",
 	[CAIRN_READ_ACCOUNT] = "SELECT " POOL_ACCOUNT_COLUMNS " FROM account a WHERE a.name = ?1",
 	[CAIRN_READ_ACCOUNT_BY_ID] = "SELECT " POOL_ACCOUNT_COLUMNS " FROM account a WHERE a.id = ?1",
@@ -77,11 +138,41 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_EACH_ORGANISATION] = "SELECT " POOL_ACCOUNT_COLUMNS ", m.role FROM membership m"
 					 " CROSS JOIN account a ON a.id = m.organisation"
 					 " WHERE m.user = ?3 AND m.organisation > ?1 ORDER BY m.organisation LIMIT ?2",
-	[CAIRN_READ_REPO] = POOL_REPO " AND r.kind = ?1 AND r.account = (SELECT id FROM account WHERE name = ?2)"
-				      " AND r.name = ?3",
+	[CAIRN_READ_REPO] = POOL_REPO " AND r.id = coalesce((SELECT n.id FROM repo n WHERE n.dropped IS NULL"
+				      " AND n.kind = ?1 AND n.account = (SELECT id FROM account WHERE name = ?2)"
+				      " AND n.name = ?3), (SELECT repo FROM former WHERE kind = ?1"
+				      " AND account = (SELECT id FROM account WHERE name = ?2) AND name = ?3))",
 	[CAIRN_READ_EACH_REPO] = POOL_REPO " AND r.account = ?3 AND r.kind = ?4 AND r.id > ?1 ORDER BY r.id LIMIT ?2",
+	[CAIRN_READ_EACH_OWNER] =
+		"SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o INDEXED BY file_owner_claim"
+		" WHERE o.scope = s.id)",
+	[CAIRN_READ_OWNERS] = "SELECT DISTINCT scope FROM file_owner WHERE file = ?1 ORDER BY scope",
 	[CAIRN_READ_OBJECT] = POOL_OBJECT " AND o.path = ?2",
 	[CAIRN_READ_EACH_OBJECT] = POOL_OBJECT " AND o.path >= ?2 ORDER BY o.path",
+	POOL_REPOS(BY_UPDATE, " r.updated", "?7"),
+	POOL_REPOS(BY_CREATION, " r.id", "?8"),
+	POOL_REPOS(BY_NAME, " r.name", "?9"),
+	[CAIRN_READ_REF] =
+		POOL_COMMIT " WHERE c.id = (SELECT CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END FROM ref r"
+			    " CROSS JOIN line l ON l.id = r.line"
+			    " WHERE r.repo = ?1 AND r.kind = ?2 AND r.name = ?3)",
+	[CAIRN_READ_EACH_REF] = "SELECT r.kind, r.name, c.oid FROM ref r CROSS JOIN line l ON l.id = r.line"
+				" CROSS JOIN commit_ c ON c.id = CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END"
+				" WHERE r.repo = ?1 ORDER BY r.kind, r.name",
+	[CAIRN_READ_FIND_COMMIT] = POOL_COMMIT " WHERE c.repo = ?1 AND c.oid BETWEEN ?2 AND ?3 LIMIT 2",
+	[CAIRN_READ_COMMIT_BY_ID] = POOL_COMMIT " WHERE c.id = ?1",
+	[CAIRN_READ_EACH_COMMIT] = POOL_COMMIT " WHERE c.line = ?1 AND c.number <= ?2 ORDER BY c.number DESC",
+	[CAIRN_READ_LINE] = CAIRN_CHAIN_LINE,
+	[CAIRN_READ_ENTRY] = CAIRN_CHAIN_FIND(POOL_ENTRY, POOL_ENTRY_JOINS),
+	POOL_SCAN(0),
+	POOL_SCAN(1),
+	POOL_SCAN(2),
+	POOL_SCAN(3),
+	POOL_SCAN(4),
+	POOL_SCAN(5),
+	POOL_SCAN(6),
+	POOL_SCAN(7),
+	[CAIRN_READ_INLINE] = "SELECT body FROM content WHERE id = ?1 AND body IS NOT NULL",
 	[CAIRN_READ_TELEMETRY] = "SELECT id, at, sender, body FROM telemetry WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
 };
 

@@ -1,5 +1,5 @@
 /* A verified shard: which xorbs arrived together, which chunks clients may ask about, which files there are. */
-#include "index/sqlite/rows.h"
+#include "index/rows.h"
 #include "index/sqlite/write.h"
 
 #include "base/bytes.h"
@@ -20,12 +20,15 @@ struct put_shard {
 	struct cairn_index_put_shard *put;
 	struct put_shard_xorb *xorbs; /* owned: those of the shard */
 	int64_t id, scope, owner;
-	uint32_t n_files; /* so far: names the file at hand */
+	uint32_t n_files;   /* so far: names the file at hand */
+	int64_t first_file; /* that this shard added; 0: none yet */
 };
 
 static void put_shard_fini(struct put_shard *p)
 {
+	struct cairn_tx *tx = p->tx;
 	free(p->xorbs);
+	tx->dedupe.n = tx->references.n = tx->owners.n = 0; /* of a write that failed */
 }
 
 static enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule, const struct cairn_hash *xorb,
@@ -67,22 +70,52 @@ static enum cairn_status put_shard_named(struct put_shard *p, uint32_t place)
 	return known.id == 0 ? put_shard_gone(p, &xorb->hash) : put_shard_note(p, place, &known);
 }
 
+/* The filter takes also what was there before: it counts that once. */
+static enum cairn_status put_shard_add_dedupe(struct put_shard *p)
+{
+	const struct cairn_new_rows *rows = &p->tx->dedupe;
+	for (unsigned i = 0; i < rows->n; i++)
+		cairn_filter_add(&p->tx->filter, cairn_filter_key((uint64_t)rows->row[i].a, p->put->scope));
+	const struct cairn_new_rows_stmts stmts = {
+		.many = p->tx->stmt[CAIRN_TX_ADD_DEDUPES],
+		.one = p->tx->stmt[CAIRN_TX_ADD_DEDUPE],
+	};
+	sqlite3_bind_int64(stmts.many, 5, p->scope);
+	sqlite3_bind_int64(stmts.one, 5, p->scope);
+	sqlite3_bind_int64(stmts.many, 6, p->id);
+	sqlite3_bind_int64(stmts.one, 6, p->id);
+	uint64_t n_added;
+	enum cairn_status status = cairn_new_rows_add(&p->tx->new_rows, stmts, &p->tx->dedupe, &n_added);
+	p->tx->counts.eligible += (int64_t)n_added;
+	p->put->added = p->put->added || n_added > 0;
+	return status;
+}
+
 /* @param prefix  first 8 bytes of the chunk's hash */
 static enum cairn_status put_shard_dedupe(struct put_shard *p, uint64_t prefix, int64_t xorb, uint32_t place)
 {
-	sqlite3_stmt *stmt = p->tx->stmt[CAIRN_TX_ADD_DEDUPE];
-	sqlite3_bind_int64(stmt, 1, (int64_t)prefix);
-	sqlite3_bind_int64(stmt, 2, p->scope);
-	sqlite3_bind_int64(stmt, 3, xorb);
-	sqlite3_bind_int64(stmt, 4, place);
-	sqlite3_bind_int64(stmt, 5, p->id);
-	enum cairn_status status = cairn_sql_run(stmt);
-	if (status == CAIRN_OK && sqlite3_changes(p->tx->db) > 0) {
-		cairn_filter_add(&p->tx->filter, cairn_filter_key(prefix, p->put->scope));
-		p->tx->counts.eligible++;
-		p->put->added = true;
-	}
-	return status;
+	p->tx->dedupe.row[p->tx->dedupe.n++] = (struct cairn_new_row){.a = (int64_t)prefix, .b = xorb, .c = place};
+	return p->tx->dedupe.n == CAIRN_NEW_ROWS_MAX ? put_shard_add_dedupe(p) : CAIRN_OK;
+}
+
+static enum cairn_status put_shard_add_owners(struct put_shard *p)
+{
+	const struct cairn_new_rows_stmts stmts = {
+		.many = p->tx->stmt[CAIRN_TX_ADD_FIRST_OWNERS],
+		.one = p->tx->stmt[CAIRN_TX_ADD_FIRST_OWNER],
+	};
+	sqlite3_bind_int64(stmts.many, 5, p->owner);
+	sqlite3_bind_int64(stmts.one, 5, p->owner);
+	uint64_t n_added;
+	return cairn_new_rows_add(&p->tx->new_rows, stmts, &p->tx->owners, &n_added);
+}
+
+static enum cairn_status put_shard_add_all(struct put_shard *p)
+{
+	enum cairn_status status = put_shard_add_dedupe(p);
+	if (status == CAIRN_OK)
+		status = cairn_tx_add_references(p->tx);
+	return status == CAIRN_OK ? put_shard_add_owners(p) : status;
 }
 
 static bool put_shard_same_list(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
@@ -213,7 +246,11 @@ static enum cairn_status put_shard_new_file(struct put_shard *p, const struct ca
 	*id = sqlite3_last_insert_rowid(p->tx->db);
 	p->tx->counts.files++;
 	p->put->added = true;
-	return cairn_tx_add_references(p->tx, *id, t->xorbs, t->n_xorbs);
+	if (p->first_file == 0)
+		p->first_file = *id;
+	for (uint32_t i = 0; status == CAIRN_OK && i < t->n_xorbs; i++)
+		status = cairn_tx_refer(p->tx, *id, t->xorbs[i]);
+	return status;
 }
 
 static enum cairn_status put_shard_find_file(struct put_shard *p, const struct cairn_index_new_file *file, int64_t *id)
@@ -234,6 +271,8 @@ static enum cairn_status put_shard_known_file(struct put_shard *p, const struct 
 {
 	bool mended = false;
 	enum cairn_status status = put_shard_find_file(p, file, id);
+	if (status == CAIRN_OK && p->first_file != 0 && *id >= p->first_file)
+		status = put_shard_add_all(p); /* this very shard has it twice */
 	if (status == CAIRN_OK && file->n_terms > 0)
 		status = cairn_tx_mend_file(p->tx, *id, t->rows, (size_t)file->n_terms * CAIRN_ROWS_TERM_BYTES,
 					    t->xorbs, t->n_xorbs, &mended);
@@ -242,30 +281,55 @@ static enum cairn_status put_shard_known_file(struct put_shard *p, const struct 
 	return status;
 }
 
-static enum cairn_status put_shard_own(struct put_shard *p, int64_t file)
+/* A new file has no owner yet: there is nothing to look for. */
+static enum cairn_status put_shard_own_new(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
 {
-	sqlite3_stmt *stmt = p->tx->stmt[CAIRN_TX_ADD_FILE_OWNER];
-	sqlite3_bind_int64(stmt, 1, file);
-	sqlite3_bind_int64(stmt, 2, p->owner);
-	enum cairn_status status = cairn_sql_run(stmt);
-	if (sqlite3_changes(p->tx->db) > 0)
-		p->put->added = true;
-	return status;
+	p->tx->owners.row[p->tx->owners.n++] = (struct cairn_new_row){
+		.a = id,
+		.bytes = file->sha256,
+		.len = file->has_sha256 ? sizeof(file->sha256) : 0,
+	};
+	return p->tx->owners.n == CAIRN_NEW_ROWS_MAX ? put_shard_add_owners(p) : CAIRN_OK;
 }
 
-/* The uploader's word, for the owner alone. The first few stay: shards that count as known must not lose what they
- * said. */
-static enum cairn_status put_shard_claim(struct put_shard *p, int64_t file, const uint8_t sha256[static 32])
+/* The first few claims stay: shards that count as known must not lose what they said. */
+static enum cairn_status put_shard_claim(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
 {
-	sqlite3_stmt *stmt = p->tx->stmt[CAIRN_TX_ADD_CLAIM];
-	sqlite3_bind_int64(stmt, 1, p->owner);
-	cairn_sql_bind_blob(stmt, 2, sha256, 32);
-	sqlite3_bind_int64(stmt, 3, file);
-	sqlite3_bind_int64(stmt, 4, CAIRN_INDEX_CLAIMS_MAX);
+	sqlite3_stmt *add = p->tx->stmt[CAIRN_TX_ADD_CLAIM], *drop = p->tx->stmt[CAIRN_TX_DROP_NO_CLAIM];
+	sqlite3_bind_int64(add, 1, id);
+	sqlite3_bind_int64(add, 2, p->owner);
+	cairn_sql_bind_blob(add, 3, file->sha256, sizeof(file->sha256));
+	sqlite3_bind_int64(add, 4, CAIRN_INDEX_CLAIMS_MAX);
+	enum cairn_status status = cairn_sql_run(add);
+	if (status != CAIRN_OK || sqlite3_changes(p->tx->db) == 0)
+		return status;
+	p->put->added = true;
+	sqlite3_bind_int64(drop, 1, id);
+	sqlite3_bind_int64(drop, 2, p->owner);
+	return cairn_sql_run(drop);
+}
+
+/* One more owner, or one more word of one: for him alone. */
+static enum cairn_status put_shard_own(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
+{
+	if (file->has_sha256)
+		return put_shard_claim(p, id, file);
+	sqlite3_stmt *stmt = p->tx->stmt[CAIRN_TX_ADD_OWNER];
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, p->owner);
 	enum cairn_status status = cairn_sql_run(stmt);
 	if (status == CAIRN_OK && sqlite3_changes(p->tx->db) > 0)
 		p->put->added = true;
 	return status;
+}
+
+/* What a repository of the hub has already begins to be young again: a commit may follow. */
+static enum cairn_status put_shard_renew(struct put_shard *p, int64_t id)
+{
+	sqlite3_stmt *renew = p->tx->stmt[CAIRN_TX_RENEW_FILE_OWNER];
+	sqlite3_bind_int64(renew, 1, id);
+	sqlite3_bind_int64(renew, 2, p->owner);
+	return cairn_sql_run(renew);
 }
 
 static enum cairn_status put_shard_file(struct put_shard *p, const struct cairn_index_new_file *file,
@@ -278,12 +342,13 @@ static enum cairn_status put_shard_file(struct put_shard *p, const struct cairn_
 		return status;
 	int64_t id;
 	status = put_shard_new_file(p, file, &terms, &id);
-	if (status == CAIRN_OK && id == 0)
+	bool known = id == 0;
+	if (status == CAIRN_OK && known)
 		status = put_shard_known_file(p, file, &terms, &id);
 	if (status == CAIRN_OK)
-		status = put_shard_own(p, id);
-	if (status == CAIRN_OK && file->has_sha256)
-		status = put_shard_claim(p, id, file->sha256);
+		status = known ? put_shard_own(p, id, file) : put_shard_own_new(p, id, file);
+	if (status == CAIRN_OK && known && cairn_index_is_repo_owner(p->put->owner))
+		status = put_shard_renew(p, id);
 	/* The first chunk of each file is eligible whatever its hash: so a client finds the start of a known file. */
 	if (status == CAIRN_OK && file->n_terms > 0)
 		status = put_shard_dedupe(p, file->first_chunk, p->xorbs[file_terms->xorb].id, file_terms->start);
@@ -304,7 +369,8 @@ static enum cairn_status put_shard_add_row(struct put_shard *p)
 	return status;
 }
 
-/* Something was removed since this body was accepted, maybe some of its own: all of it is registered once more. */
+/* Something was removed since this body was accepted, maybe some of its own, or it came to a repository of the hub an
+ * hour ago, where what nothing names is kept for some time: all of it is registered once more. */
 static enum cairn_status put_shard_renew_row(struct put_shard *p)
 {
 	sqlite3_stmt *renew = p->tx->stmt[CAIRN_TX_RENEW_SHARD];
@@ -328,7 +394,8 @@ static enum cairn_status put_shard_row(struct put_shard *p, bool *known)
 	if (!row)
 		return put_shard_add_row(p);
 	p->id = sqlite3_column_int64(find, 0);
-	*known = sqlite3_column_int64(find, 1) == p->tx->counts.collection;
+	*known = sqlite3_column_int64(find, 1) == p->tx->counts.collection &&
+		 (sqlite3_column_int64(find, 2) != 0 || !cairn_index_is_repo_owner(p->put->owner));
 	(void)sqlite3_reset(find);
 	return *known ? CAIRN_OK : put_shard_renew_row(p);
 }
@@ -345,7 +412,7 @@ static enum cairn_status put_shard_contents(struct put_shard *p)
 		status = i < shard->n_described ? put_shard_described(p, i) : put_shard_named(p, i);
 	for (uint32_t i = 0; status == CAIRN_OK && i < shard->n_files; terms += shard->files[i++].n_terms)
 		status = put_shard_file(p, &shard->files[i], terms);
-	return status;
+	return status == CAIRN_OK ? put_shard_add_all(p) : status;
 }
 
 enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put_shard *put)

@@ -1,5 +1,5 @@
 /* A xorb whose bytes arrived, and what other writes do with rows of xorb and list. */
-#include "index/sqlite/rows.h"
+#include "index/rows.h"
 #include "index/sqlite/write.h"
 
 #include "base/buf.h"

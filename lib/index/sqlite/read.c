@@ -1,6 +1,6 @@
 /* Look-ups. A single statement is its own snapshot, so that those of one row need no transaction. */
+#include "index/rows.h"
 #include "index/sqlite/engine.h"
-#include "index/sqlite/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

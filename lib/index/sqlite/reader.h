@@ -2,6 +2,8 @@
 #ifndef CAIRN_INDEX_SQLITE_READER_H
 #define CAIRN_INDEX_SQLITE_READER_H
 
+#include "index/history.h"
+#include "index/refer.h"
 #include "index/sqlite/util.h"
 
 #include <pthread.h>
@@ -29,6 +31,11 @@ enum cairn_reader_stmt {
 	CAIRN_READ_EACH_FILE,
 	CAIRN_READ_OWNED,
 	CAIRN_READ_OWNED_BY_ALL,
+	CAIRN_READ_MATCH, /* as enum cairn_index_match, of one owner */
+	CAIRN_READ_MATCH_LAST = CAIRN_READ_MATCH + CAIRN_INDEX_MATCHES - 1,
+	CAIRN_READ_MATCH_OF_ALL,
+	CAIRN_READ_MATCH_OF_ALL_LAST = CAIRN_READ_MATCH_OF_ALL + CAIRN_INDEX_MATCHES - 1,
+	CAIRN_READ_PLACES, /* of a prefix, in all scopes */
 	CAIRN_READ_RETIRED,
 	CAIRN_READ_UNREFERENCED,
 	CAIRN_READ_FILE_BYTES,
@@ -43,8 +50,22 @@ enum cairn_reader_stmt {
 	CAIRN_READ_EACH_ORGANISATION,
 	CAIRN_READ_REPO, /* by name */
 	CAIRN_READ_EACH_REPO,
+	CAIRN_READ_EACH_OWNER,
+	CAIRN_READ_OWNERS, /* of a file */
 	CAIRN_READ_OBJECT,
 	CAIRN_READ_EACH_OBJECT,
+	CAIRN_READ_REPOS_BY_UPDATE, /* as enum cairn_index_repo_sort, each backwards and then forwards */
+	CAIRN_READ_REPOS_LAST = CAIRN_READ_REPOS_BY_UPDATE + 5,
+	CAIRN_READ_REF,
+	CAIRN_READ_EACH_REF,
+	CAIRN_READ_FIND_COMMIT, /* by the start of its id in git */
+	CAIRN_READ_COMMIT_BY_ID,
+	CAIRN_READ_EACH_COMMIT, /* of a line */
+	CAIRN_READ_LINE,
+	CAIRN_READ_ENTRY,
+	CAIRN_READ_SCAN, /* one for each line of a chain */
+	CAIRN_READ_SCAN_LAST = CAIRN_READ_SCAN + CAIRN_INDEX_LINE_DEPTH_MAX - 1,
+	CAIRN_READ_INLINE,
 	CAIRN_READ_TELEMETRY,
 	CAIRN_READ_STMTS,
 };

@@ -1,8 +1,9 @@
 /* All xorbs, all files, a page at a time; and what they sum up to. */
 #include "index/operate.h"
+#include "index/rows.h"
 #include "index/sqlite/engine.h"
-#include "index/sqlite/rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 uint32_t cairn_sqlite_page(sqlite3_stmt *stmt, int64_t from_id, uint32_t limit)
@@ -79,6 +80,90 @@ enum cairn_status cairn_sqlite_each_file(struct cairn_index *ix, int64_t from_id
 	return CAIRN_OK;
 }
 
+/* --- who has what ------------------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_sqlite_each_owner(struct cairn_index *ix,
+					  void (*visit)(void *ctx, int64_t owner, const char *name), void *ctx)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_OWNER];
+	for (;;) {
+		bool row;
+		status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		const char *name = (const char *)sqlite3_column_text(stmt, 1);
+		if (!name)
+			return CAIRN_E_NOMEM;
+		visit(ctx, sqlite3_column_int64(stmt, 0), name);
+	}
+}
+
+/* The owners of a file, behind those that the list has already been grown for. */
+struct walk_owners {
+	int64_t *all; /* owned */
+	uint32_t n, cap;
+};
+
+static void walk_owners_fini(struct walk_owners *owners)
+{
+	free(owners->all);
+}
+
+static enum cairn_status walk_owners_of(struct cairn_reader *r, int64_t file, struct walk_owners *out)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_OWNERS];
+	sqlite3_bind_int64(stmt, 1, file);
+	for (out->n = 0;; out->n++) {
+		bool row;
+		enum cairn_status status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		if (out->n == out->cap) {
+			uint32_t cap = out->cap ? 2 * out->cap : 16;
+			int64_t *grown = realloc(out->all, cap * sizeof(*grown));
+			if (!grown)
+				return CAIRN_E_NOMEM;
+			out->all = grown;
+			out->cap = cap;
+		}
+		out->all[out->n] = sqlite3_column_int64(stmt, 0);
+	}
+}
+
+enum cairn_status cairn_sqlite_each_owned_file(struct cairn_index *ix, int64_t from_id,
+					       cairn_index_visit_owned_file *visit, void *ctx, int64_t *next_id)
+{
+	*next_id = 0;
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(walk_owners_fini) struct walk_owners owners = {0};
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_FILE];
+	uint32_t page = cairn_sqlite_page(stmt, from_id, 0);
+	int64_t last = 0;
+	for (uint32_t n = 0; n < page; n++) {
+		bool row;
+		status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
+		status = walk_file(stmt, true, &file);
+		last = file.id = sqlite3_column_int64(stmt, 3);
+		if (status == CAIRN_OK)
+			status = walk_owners_of(r, last, &owners);
+		if (status != CAIRN_OK)
+			return status;
+		visit(ctx, &file, owners.all, owners.n);
+	}
+	*next_id = last;
+	return CAIRN_OK;
+}
+
 static enum cairn_status walk_sum(struct cairn_reader *r, enum cairn_reader_stmt which, uint64_t *n, uint64_t *bytes)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[which];
@@ -122,14 +207,33 @@ static bool walk_owned(sqlite3_stmt *row, struct cairn_index_owned *out)
 	*out = (struct cairn_index_owned){
 		.size_bytes = (uint64_t)sqlite3_column_int64(row, 1),
 		.at_unix_s = sqlite3_column_int64(row, 2),
-		.has_sha256 = sqlite3_column_type(row, 3) != SQLITE_NULL,
+		.has_sha256 = sqlite3_column_bytes(row, 3) > 0,
 		.owner = (const char *)sqlite3_column_text(row, 4),
+		.shown = sqlite3_column_count(row) > 5 ? (const char *)sqlite3_column_text(row, 5) : NULL,
 	};
 	if (out->has_sha256 && !cairn_sql_hash(row, 3, &sha256))
 		return false;
 	if (out->has_sha256)
 		memcpy(out->sha256, sha256.b, sizeof(out->sha256));
 	return out->owner && cairn_sql_hash(row, 0, &out->hash);
+}
+
+enum cairn_status cairn_sqlite_visit_owned(sqlite3_stmt *stmt, uint32_t page,
+					   void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+					   bool *more)
+{
+	sqlite3_bind_int64(stmt, 3, (int64_t)page + 1);
+	for (uint32_t n = 0;; n++) {
+		struct cairn_index_owned file;
+		bool row;
+		enum cairn_status status = cairn_sql_step(stmt, &row);
+		*more = row && n == page;
+		if (status != CAIRN_OK || !row || *more)
+			return status;
+		if (!walk_owned(stmt, &file))
+			return CAIRN_E_DAMAGED;
+		visit(ctx, &file);
+	}
 }
 
 enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix, const char *owner,
@@ -151,16 +255,5 @@ enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix, const char *ow
 	/* No bytes stand before all hashes. */
 	cairn_sql_bind_blob(stmt, 2, after->hash ? (const void *)after->hash->b : "",
 			    after->hash ? sizeof(after->hash->b) : 0);
-	sqlite3_bind_int64(stmt, 3, (int64_t)page + 1);
-	for (uint32_t n = 0;; n++) {
-		struct cairn_index_owned file;
-		bool row;
-		status = cairn_sql_step(stmt, &row);
-		*more = row && n == page;
-		if (status != CAIRN_OK || !row || *more)
-			return status;
-		if (!walk_owned(stmt, &file))
-			return CAIRN_E_DAMAGED;
-		visit(ctx, &file);
-	}
+	return cairn_sqlite_visit_owned(stmt, page, visit, ctx, more);
 }

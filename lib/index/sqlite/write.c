@@ -1,8 +1,9 @@
 #include "index/sqlite/write.h"
 
+#include "index/rows.h"
+#include "index/sqlite/chain.h"
 #include "index/sqlite/log.h"
 #include "index/sqlite/migrate.h"
-#include "index/sqlite/rows.h"
 
 #include "base/clock.h"
 
@@ -20,7 +21,11 @@ enum {
 	TX_CACHE_LOCK_KIB = 1024 * 1024, /* where SQLite has its locks in the file */
 };
 
-static const char TX_REPO_OWNER[] = "hub/"; /* as cairn_index_repo_owner() begins */
+/* A page of line ?1 behind folder ?2 and name ?3, of each path the newest first. */
+#define ENTRY_PAGE                                                                                                     \
+	" FROM entry WHERE line = ?1 AND (folder, name) > (?2, ?3) ORDER BY folder, name, since DESC LIMIT ?4"
+#define TX_SCAN(i) [CAIRN_TX_SCAN + (i)] = CAIRN_CHAIN_SCAN("", "")
+_Static_assert(CAIRN_INDEX_LINE_DEPTH_MAX == 8, "as many scans as lines");
 
 static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_BEGIN] = "BEGIN IMMEDIATE",
@@ -35,7 +40,8 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_PROBE] = "UPDATE state SET probes = probes + 1",
 	[CAIRN_TX_FIND_SCOPE] = "SELECT id FROM scope WHERE name = ?1",
 	[CAIRN_TX_ADD_SCOPE] = "INSERT INTO scope(name) VALUES(?1)",
-	[CAIRN_TX_FIND_SHARD] = "SELECT id, collection FROM shard WHERE hash = ?1 AND scope = ?2 AND owner = ?3",
+	[CAIRN_TX_FIND_SHARD] = "SELECT id, collection, at > unixepoch() - 3600 FROM shard"
+				" WHERE hash = ?1 AND scope = ?2 AND owner = ?3",
 	[CAIRN_TX_ADD_SHARD] = "INSERT INTO shard(hash, scope, owner, collection, at) VALUES(?1, ?2, ?3, ?4, ?5)",
 	[CAIRN_TX_RENEW_SHARD] = "UPDATE shard SET collection = ?2, at = ?3 WHERE id = ?1",
 	[CAIRN_TX_ADD_MEMBER] = "INSERT OR IGNORE INTO member(shard, xorb) VALUES(?1, ?2)",
@@ -52,15 +58,25 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 		" FROM dedupe d WHERE (prefix, scope) > (?1, ?2) ORDER BY prefix, scope LIMIT ?3",
 	[CAIRN_TX_GET_LIST] = "SELECT spans, hashes FROM list WHERE xorb = ?1",
 	[CAIRN_TX_SET_LIST] = "INSERT OR REPLACE INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)",
-	[CAIRN_TX_ADD_DEDUPE] =
-		"INSERT OR IGNORE INTO dedupe(prefix, scope, xorb, place, shard) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[CAIRN_TX_ADD_DEDUPE] = "INSERT OR IGNORE INTO dedupe(prefix, scope, xorb, place, shard)"
+				" VALUES(?1, ?5, ?2, ?3, ?6)",
+	[CAIRN_TX_ADD_DEDUPES] = "INSERT OR IGNORE INTO dedupe(prefix, scope, xorb, place, shard)"
+				 " SELECT a, ?5, b, c, ?6 FROM new_row",
 	[CAIRN_TX_FIND_FILE] = "SELECT id FROM file WHERE hash = ?1",
 	[CAIRN_TX_ADD_FILE] =
 		"INSERT INTO file(hash, size, terms, at) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hash) DO NOTHING",
-	[CAIRN_TX_ADD_CLAIM] = "INSERT OR IGNORE INTO claim(scope, sha256, file) SELECT ?1, ?2, ?3"
-			       " WHERE (SELECT count(*) FROM claim WHERE file = ?3 AND scope = ?1) < ?4",
-	[CAIRN_TX_ADD_FILE_OWNER] = "INSERT OR IGNORE INTO file_owner(file, scope) VALUES(?1, ?2)",
+	[CAIRN_TX_ADD_FIRST_OWNER] = "INSERT INTO file_owner(file, scope, sha256, at) VALUES(?1, ?5, ?4, unixepoch())",
+	[CAIRN_TX_ADD_FIRST_OWNERS] = "INSERT INTO file_owner(file, scope, sha256, at)"
+				      " SELECT a, ?5, bytes, unixepoch() FROM new_row",
+	[CAIRN_TX_ADD_OWNER] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT ?1, ?2, x'', unixepoch()"
+			       " WHERE NOT EXISTS(SELECT 1 FROM file_owner WHERE file = ?1 AND scope = ?2)",
+	[CAIRN_TX_ADD_CLAIM] =
+		"INSERT OR IGNORE INTO file_owner(file, scope, sha256, at) SELECT ?1, ?2, ?3, unixepoch()"
+		" WHERE (SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 > x'') < ?4",
+	[CAIRN_TX_DROP_NO_CLAIM] = "DELETE FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 = x''",
+	[CAIRN_TX_RENEW_FILE_OWNER] = "UPDATE file_owner SET at = unixepoch() WHERE file = ?1 AND scope = ?2",
 	[CAIRN_TX_ADD_REFERENCE] = "INSERT OR IGNORE INTO reference(xorb, file) VALUES(?1, ?2)",
+	[CAIRN_TX_ADD_REFERENCES] = "INSERT OR IGNORE INTO reference(xorb, file) SELECT a, b FROM new_row",
 	[CAIRN_TX_SET_TERMS] = "UPDATE file SET terms = ?2 WHERE id = ?1",
 	[CAIRN_TX_IS_STORED] = "SELECT stored IS NOT NULL FROM xorb WHERE id = ?1",
 	[CAIRN_TX_GET_TERMS] = "SELECT terms FROM file WHERE id = ?1",
@@ -87,21 +103,27 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_DROP_LIST] = "DELETE FROM list WHERE xorb = ?1",
 	[CAIRN_TX_DROP_XORB] = "DELETE FROM xorb WHERE id = ?1",
 	[CAIRN_TX_FIND_KEY] = "SELECT revoked IS NOT NULL FROM api_key WHERE id = ?1",
-	[CAIRN_TX_ADD_KEY] = "INSERT OR IGNORE INTO api_key(digest, name, repo, scopes, created, account)"
-			     " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+	[CAIRN_TX_ADD_KEY] = "INSERT OR IGNORE INTO api_key(digest, name, repo, scopes, created, account, expires)"
+			     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[CAIRN_TX_REVOKE_KEY] = "UPDATE api_key SET revoked = ?2 WHERE id = ?1",
+	[CAIRN_TX_USE_KEY] = "UPDATE api_key SET used = ?2 WHERE id = ?1",
 	[CAIRN_TX_ADD_ACCOUNT] = "INSERT OR IGNORE INTO account(kind, name, fullname, email, created)"
 				 " VALUES(?1, ?2, ?3, ?4, ?5)",
 	[CAIRN_TX_FIND_ACCOUNT] = "SELECT id, kind, disabled FROM account WHERE name = ?1",
 	[CAIRN_TX_DISABLE_ACCOUNT] = "UPDATE account SET disabled = ?2 WHERE id = ?1",
 	[CAIRN_TX_SET_MEMBERSHIP] = "INSERT INTO membership(organisation, user, role) VALUES(?1, ?2, ?3)"
 				    " ON CONFLICT DO UPDATE SET role = ?3 WHERE role <> ?3",
+	[CAIRN_TX_LAST_ADMIN] =
+		"SELECT 1 FROM membership WHERE organisation = ?1 AND user = ?2 AND role = ?3 AND NOT EXISTS"
+		"(SELECT 1 FROM membership m CROSS JOIN account a ON a.id = m.user WHERE m.organisation = ?1"
+		" AND m.user <> ?2 AND m.role = ?3 AND a.disabled IS NULL)",
 	[CAIRN_TX_DROP_MEMBERSHIP] = "DELETE FROM membership WHERE organisation = ?1 AND user = ?2",
 	[CAIRN_TX_FIND_REPO] = "SELECT scope FROM repo WHERE id = ?1 AND dropped IS NULL",
 	[CAIRN_TX_ADD_REPO] = "INSERT OR IGNORE INTO repo(account, kind, name, private, scope, created, updated, files,"
-			      " bytes) VALUES(?1, ?2, ?3, ?4, 0, ?5, ?5, 0, 0)",
+			      " bytes, sdk) VALUES(?1, ?2, ?3, ?4, 0, ?5, ?5, 0, 0, ?6)",
 	[CAIRN_TX_SET_REPO_SCOPE] = "UPDATE repo SET scope = ?2 WHERE id = ?1",
-	[CAIRN_TX_SET_REPO] = "UPDATE repo SET private = ?2, updated = ?3 WHERE id = ?1",
+	[CAIRN_TX_SET_REPO] = "UPDATE repo SET private = coalesce(?2, private), updated = ?3,"
+			      " gate = coalesce(?4, gate) WHERE id = ?1",
 	[CAIRN_TX_MOVE_REPO] = "UPDATE OR IGNORE repo SET account = ?2, name = ?3, updated = ?4 WHERE id = ?1",
 	[CAIRN_TX_DROP_REPO] = "UPDATE repo SET dropped = ?2 WHERE id = ?1",
 	[CAIRN_TX_RENAME_SCOPE] = "UPDATE scope SET name = ?2 WHERE id = ?1",
@@ -122,8 +144,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_FIND_COPIED] = "SELECT f.id, f.size FROM file f WHERE f.hash = ?1"
 				 " AND EXISTS(SELECT 1 FROM object o WHERE o.file = f.id AND o.repo = ?2)",
 	[CAIRN_TX_DISOWN] = "DELETE FROM file_owner WHERE file = ?1 AND scope = ?2",
-	[CAIRN_TX_OWNED_PAGE] = "SELECT file FROM file_owner WHERE scope = ?1 AND file >= ?2 AND file < ?3",
-	[CAIRN_TX_LAST_OWNED] = "SELECT coalesce(max(file), 0) FROM file_owner",
+	[CAIRN_TX_OWNED_PAGE] = "SELECT file FROM file_owner WHERE scope = ?1 ORDER BY sha256, file LIMIT ?2",
 	[CAIRN_TX_UNCOUNT_FILE] =
 		"UPDATE repo SET files = files - (SELECT count(*) FROM object o WHERE o.file = ?1 AND o.repo = "
 		"repo.id),"
@@ -133,8 +154,108 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_DROP_OBJECTS] =
 		"DELETE FROM object WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE scope ="
 		" (SELECT id FROM scope WHERE name = ?2)))",
+	[CAIRN_TX_DROP_BYTES] =
+		"UPDATE content SET file = NULL WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE"
+		" scope = (SELECT id FROM scope WHERE name = ?2)))",
+	[CAIRN_TX_ADD_FORMER] = "INSERT OR REPLACE INTO former(kind, account, name, repo)"
+				" SELECT kind, account, name, id FROM repo WHERE id = ?1 AND kind <> 4",
+	[CAIRN_TX_DROP_FORMER] = "DELETE FROM former WHERE repo = ?1",
+	[CAIRN_TX_FIND_LINE] = CAIRN_CHAIN_LINE,
+	[CAIRN_TX_FIND_ENTRY] = CAIRN_CHAIN_FIND(", c.size", " LEFT JOIN content c ON c.id = e.content"),
+	TX_SCAN(0),
+	TX_SCAN(1),
+	TX_SCAN(2),
+	TX_SCAN(3),
+	TX_SCAN(4),
+	TX_SCAN(5),
+	TX_SCAN(6),
+	TX_SCAN(7),
+	[CAIRN_TX_SET_ENTRY] = "INSERT OR REPLACE INTO entry(line, folder, name, since, oid, content)"
+			       " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+	[CAIRN_TX_FIND_INLINE] = "SELECT id FROM content WHERE repo = ?1 AND key = ?2 AND body = ?3",
+	[CAIRN_TX_FIND_STORED] = "SELECT id FROM content WHERE file = ?2 AND repo = ?1 AND sha256 = ?3",
+	[CAIRN_TX_FIND_CLAIMED] = "SELECT id, size FROM file WHERE id ="
+				  " (SELECT max(file) FROM file_owner WHERE scope = ?2 AND sha256 = ?1)",
+	[CAIRN_TX_ADOPT_CLAIM] =
+		"INSERT OR IGNORE INTO file_owner(file, scope, sha256, at)"
+		" SELECT file, ?2, sha256, unixepoch() FROM file_owner WHERE scope = ?3 AND sha256 = ?1"
+		" ORDER BY file DESC LIMIT 1",
+	[CAIRN_TX_ADD_CONTENT] = "INSERT INTO content(repo, uses, size, key, body, sha256, file)"
+				 " VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6)",
+	[CAIRN_TX_USE_CONTENT] = "UPDATE content SET uses = uses + ?2 WHERE id = ?1",
+	[CAIRN_TX_DROP_CONTENT] = "DELETE FROM content WHERE id = ?1 AND uses = 0",
+	[CAIRN_TX_REVIVE_CONTENT] = "UPDATE content SET file = (SELECT file FROM content WHERE id = ?2)"
+				    " WHERE id = ?1 AND file IS NULL AND sha256 IS NOT NULL",
+	[CAIRN_TX_SAVE_COMMIT] = "SAVEPOINT commit_",
+	[CAIRN_TX_RELEASE_COMMIT] = "RELEASE commit_",
+	[CAIRN_TX_UNDO_COMMIT] = "ROLLBACK TO commit_",
+	[CAIRN_TX_FIND_REF] = "SELECT r.line, l.head FROM ref r CROSS JOIN line l ON l.id = r.line"
+			      " WHERE r.repo = ?1 AND r.kind = ?2 AND r.name = ?3",
+	[CAIRN_TX_FIND_COMMIT] =
+		"SELECT id, parent, line, number, files, bytes, oid, root, repo FROM commit_ WHERE id = ?1",
+	[CAIRN_TX_LAST_COMMIT] = "SELECT seq FROM sqlite_sequence WHERE name = 'commit_'",
+	[CAIRN_TX_HAS_COMMIT] = "SELECT 1 FROM commit_ WHERE repo = ?1 AND oid = ?2",
+	[CAIRN_TX_ADD_COMMIT] =
+		"INSERT INTO commit_(id, repo, line, number, parent, oid, root, at, files, bytes, author,"
+		" title, message) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+	[CAIRN_TX_ADD_LINE] = "INSERT INTO line(repo, parent, fork, depth, head) VALUES(?1, ?2, ?3, ?4, ?3)",
+	[CAIRN_TX_SET_LINE_HEAD] = "UPDATE line SET head = ?2 WHERE id = ?1",
+	[CAIRN_TX_COPY_LINE] =
+		"INSERT OR IGNORE INTO entry(line, folder, name, since, oid, content)"
+		" SELECT ?1, folder, name, since, oid, content FROM entry e WHERE line = ?2 AND since <= ?3"
+		" AND since = (SELECT max(since) FROM entry n WHERE n.line = e.line AND n.folder = e.folder"
+		" AND n.name = e.name AND n.since <= ?3)",
+	[CAIRN_TX_COPY_NEWEST] =
+		"INSERT OR IGNORE INTO entry(line, folder, name, since, oid, content)"
+		" SELECT ?1, folder, name, ?4, oid, content FROM entry e WHERE line = ?2 AND since <= ?3"
+		" AND since = (SELECT max(since) FROM entry n WHERE n.line = e.line AND n.folder = e.folder"
+		" AND n.name = e.name AND n.since <= ?3)",
+	[CAIRN_TX_DROP_DELETIONS] = "DELETE FROM entry WHERE line = ?1 AND oid IS NULL",
+	[CAIRN_TX_USE_COPIED] =
+		"UPDATE content SET uses = uses + n.n FROM (SELECT content, count(*) AS n FROM entry"
+		" WHERE line = ?1 AND content IS NOT NULL GROUP BY content) n WHERE content.id = n.content",
+	[CAIRN_TX_COUNT_MAIN] = "UPDATE repo SET updated = ?2, (files, bytes) = (SELECT c.files, c.bytes FROM ref r"
+				" CROSS JOIN line l ON l.id = r.line CROSS JOIN commit_ c ON c.id = l.head"
+				" WHERE r.repo = ?1 AND r.kind = 1 AND r.name = 'main') WHERE id = ?1",
+	[CAIRN_TX_NESTED_REF] = "SELECT name FROM ref WHERE repo = ?1 AND kind IN (1, 2)"
+				" AND (substr(name, 1, length(?2) + 1) = ?2 || '/'"
+				" OR substr(?2, 1, length(name) + 1) = name || '/') LIMIT 1",
+	[CAIRN_TX_ADD_REF] = "INSERT OR IGNORE INTO ref(repo, kind, name, line, commit_) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[CAIRN_TX_SET_REF] = "UPDATE ref SET line = ?4, commit_ = ?5 WHERE repo = ?1 AND kind = ?2 AND name = ?3",
+	[CAIRN_TX_DROP_REF] = "DELETE FROM ref WHERE repo = ?1 AND kind = ?2 AND name = ?3",
+	[CAIRN_TX_LAST_PULL] = "SELECT coalesce(max(CAST(name AS INTEGER)), 0) FROM ref WHERE repo = ?1 AND kind = 3",
+	[CAIRN_TX_SWEEP_LINE] =
+		"SELECT l.id, l.head, CASE WHEN EXISTS(SELECT 1 FROM ref r WHERE r.line = l.id AND r.commit_ = 0)"
+		" THEN l.head ELSE max(coalesce((SELECT max(r.commit_) FROM ref r WHERE r.line = l.id), 0),"
+		" coalesce((SELECT max(c.fork) FROM line c WHERE c.parent = l.id), 0)) END"
+		" FROM line l WHERE l.id < ?1 ORDER BY l.id DESC LIMIT 1",
+	[CAIRN_TX_REPO_LINE] = "SELECT id FROM line WHERE repo = ?1 ORDER BY id DESC LIMIT 1",
+	[CAIRN_TX_DROP_REFS] = "DELETE FROM ref WHERE repo = ?1",
+	[CAIRN_TX_DROP_COMMITS] = "DELETE FROM commit_ WHERE id IN"
+				  " (SELECT id FROM commit_ WHERE line = ?1 ORDER BY number DESC LIMIT ?2)",
+	[CAIRN_TX_DROP_ENTRIES] = "DELETE FROM entry WHERE line = ?1 AND (folder, name, since) IN"
+				  " (SELECT folder, name, since FROM entry WHERE line = ?1 LIMIT ?2) RETURNING content",
+	[CAIRN_TX_DROP_NEWER_COMMITS] =
+		"DELETE FROM commit_ WHERE id IN"
+		" (SELECT id FROM commit_ WHERE line = ?1 AND number > (SELECT number FROM commit_ WHERE id = ?3)"
+		" ORDER BY number DESC LIMIT ?2)",
+	[CAIRN_TX_ENTRY_PAGE] = "SELECT folder, name, since" ENTRY_PAGE,
+	[CAIRN_TX_DROP_NEWER_ENTRIES] =
+		"DELETE FROM entry WHERE line = ?1 AND (folder, name, since) IN (SELECT folder, name, since FROM"
+		" (SELECT folder, name, since" ENTRY_PAGE ") WHERE since > ?5) RETURNING content",
+	[CAIRN_TX_DROP_LINE] = "DELETE FROM line WHERE id = ?1",
+	[CAIRN_TX_NEXT_REPO] =
+		"SELECT id, scope FROM repo WHERE id > ?1 AND kind = 4 AND dropped IS NULL ORDER BY id LIMIT 1",
+	[CAIRN_TX_UNNAMED_PAGE] =
+		"SELECT w.file, w.sha256, NOT EXISTS(SELECT 1 FROM file_owner y WHERE y.file = w.file AND y.scope = ?1"
+		" AND y.at > ?5) AND NOT EXISTS(SELECT 1 FROM content c WHERE c.file = w.file AND c.repo = ?6)"
+		" AND NOT EXISTS(SELECT 1 FROM object o WHERE o.file = w.file AND o.repo = ?6)"
+		" FROM file_owner w INDEXED BY file_owner_claim WHERE w.scope = ?1 AND (w.sha256, w.file) > (?2, ?3)"
+		" ORDER BY w.sha256, w.file LIMIT ?4",
 	[CAIRN_TX_ADD_TELEMETRY] = "INSERT INTO telemetry(at, sender, body) VALUES(?1, ?2, ?3)",
 	[CAIRN_TX_DROP_TELEMETRY] = "DELETE FROM telemetry WHERE id <= ?1",
+	[CAIRN_TX_TRIM_TELEMETRY] =
+		"DELETE FROM telemetry WHERE at < ?1 AND id IN (SELECT id FROM telemetry ORDER BY id LIMIT ?2)",
 };
 
 int64_t cairn_tx_cache_kib(int64_t file_kib)
@@ -221,7 +342,9 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 	status = tx_set_up(tx->db, diag);
 	if (status != CAIRN_OK)
 		return status;
-	status = cairn_sql_prepare(tx->db, tx_sql, tx->stmt, CAIRN_TX_STMTS);
+	status = cairn_new_rows_register(tx->db, &tx->new_rows);
+	if (status == CAIRN_OK)
+		status = cairn_sql_prepare(tx->db, tx_sql, tx->stmt, CAIRN_TX_STMTS);
 	if (status == CAIRN_OK)
 		status = tx_read_state(tx);
 	if (status != CAIRN_OK)
@@ -333,28 +456,4 @@ enum cairn_status cairn_tx_undo(struct cairn_tx *tx)
 enum cairn_status cairn_tx_release(struct cairn_tx *tx)
 {
 	return cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE]);
-}
-
-enum cairn_status cairn_tx_scope(struct cairn_tx *tx, const char *name, int64_t *id)
-{
-	*id = 0;
-	if (name[0] == '\0')
-		return CAIRN_OK;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_SCOPE];
-	cairn_sql_bind_text(find, 1, name);
-	bool row;
-	enum cairn_status status = cairn_sql_step(find, &row);
-	if (status != CAIRN_OK)
-		return status;
-	if (row) {
-		*id = sqlite3_column_int64(find, 0);
-		return CAIRN_OK;
-	}
-	/* Repositories bring theirs: a token may outlive the repository that it is for. */
-	if (strncmp(name, TX_REPO_OWNER, sizeof(TX_REPO_OWNER) - 1) == 0)
-		return CAIRN_E_NOT_FOUND;
-	cairn_sql_bind_text(tx->stmt[CAIRN_TX_ADD_SCOPE], 1, name);
-	status = cairn_sql_run(tx->stmt[CAIRN_TX_ADD_SCOPE]);
-	*id = sqlite3_last_insert_rowid(tx->db);
-	return status;
 }

@@ -2,9 +2,10 @@
 #ifndef CAIRN_INDEX_SQLITE_WRITE_H
 #define CAIRN_INDEX_SQLITE_WRITE_H
 
-#include "index/hub.h"
+#include "index/history.h"
 #include "index/operate.h"
 #include "index/sqlite/filter.h"
+#include "index/sqlite/new_rows.h"
 #include "index/sqlite/util.h"
 
 /* The statements of the writer; sqlite_write.c has their text. */
@@ -35,11 +36,17 @@ enum cairn_tx_stmt {
 	CAIRN_TX_EACH_PREFIX,
 	CAIRN_TX_SET_LIST,
 	CAIRN_TX_ADD_DEDUPE,
+	CAIRN_TX_ADD_DEDUPES, /* of new_rows.h, as the other two pairs */
 	CAIRN_TX_FIND_FILE,
 	CAIRN_TX_ADD_FILE,
-	CAIRN_TX_ADD_CLAIM, /* unless the owner has as many of that file as he may */
-	CAIRN_TX_ADD_FILE_OWNER,
+	CAIRN_TX_ADD_FIRST_OWNER, /* of a new file */
+	CAIRN_TX_ADD_FIRST_OWNERS,
+	CAIRN_TX_ADD_OWNER,     /* without a claim, unless he is one already */
+	CAIRN_TX_ADD_CLAIM,     /* unless the owner has as many of that file as he may */
+	CAIRN_TX_DROP_NO_CLAIM, /* what ADD_OWNER added */
+	CAIRN_TX_RENEW_FILE_OWNER,
 	CAIRN_TX_ADD_REFERENCE,
+	CAIRN_TX_ADD_REFERENCES,
 	CAIRN_TX_GET_TERMS,
 	CAIRN_TX_SET_TERMS,
 	CAIRN_TX_IS_STORED, /* a xorb, by id */
@@ -63,10 +70,12 @@ enum cairn_tx_stmt {
 	CAIRN_TX_FIND_KEY,
 	CAIRN_TX_ADD_KEY,
 	CAIRN_TX_REVOKE_KEY,
+	CAIRN_TX_USE_KEY,
 	CAIRN_TX_ADD_ACCOUNT,
 	CAIRN_TX_FIND_ACCOUNT,
 	CAIRN_TX_DISABLE_ACCOUNT,
 	CAIRN_TX_SET_MEMBERSHIP,
+	CAIRN_TX_LAST_ADMIN, /* is he the only admin of an organisation who is not disabled? */
 	CAIRN_TX_DROP_MEMBERSHIP,
 	CAIRN_TX_FIND_REPO,
 	CAIRN_TX_ADD_REPO,
@@ -87,12 +96,59 @@ enum cairn_tx_stmt {
 	CAIRN_TX_FIND_OWN,     /* a file by its hash that an owner or the operator has */
 	CAIRN_TX_FIND_COPIED,  /* the same that an object of a repository has */
 	CAIRN_TX_DISOWN,       /* DROP_FILE_OWNER by the owner's number */
-	CAIRN_TX_OWNED_PAGE,   /* files of an owner, in a range of numbers */
-	CAIRN_TX_LAST_OWNED,   /* the highest number of a file that has an owner */
+	CAIRN_TX_OWNED_PAGE,   /* files of an owner; one with several claims comes more than once */
 	CAIRN_TX_UNCOUNT_FILE, /* takes the objects of a file out of what their repositories count */
 	CAIRN_TX_DROP_OBJECTS, /* of a file */
+	CAIRN_TX_DROP_BYTES,   /* of a file, out of the contents that have it */
+	CAIRN_TX_ADD_FORMER,   /* the name that a repository has */
+	CAIRN_TX_DROP_FORMER,  /* those of a repository */
+	CAIRN_TX_FIND_LINE,
+	CAIRN_TX_FIND_ENTRY,
+	CAIRN_TX_SCAN, /* one for each line of a chain */
+	CAIRN_TX_SCAN_LAST = CAIRN_TX_SCAN + CAIRN_INDEX_LINE_DEPTH_MAX - 1,
+	CAIRN_TX_SET_ENTRY,
+	CAIRN_TX_FIND_INLINE, /* a content by its bytes */
+	CAIRN_TX_FIND_STORED, /* a content by its file and SHA-256 */
+	CAIRN_TX_FIND_CLAIMED,
+	CAIRN_TX_ADOPT_CLAIM, /* of another owner */
+	CAIRN_TX_ADD_CONTENT,
+	CAIRN_TX_USE_CONTENT,
+	CAIRN_TX_DROP_CONTENT, /* unless an entry has it */
+	CAIRN_TX_REVIVE_CONTENT,
+	CAIRN_TX_SAVE_COMMIT,
+	CAIRN_TX_RELEASE_COMMIT,
+	CAIRN_TX_UNDO_COMMIT,
+	CAIRN_TX_FIND_REF,
+	CAIRN_TX_FIND_COMMIT,
+	CAIRN_TX_LAST_COMMIT, /* the highest number that was given */
+	CAIRN_TX_HAS_COMMIT,  /* by its id in git */
+	CAIRN_TX_ADD_COMMIT,
+	CAIRN_TX_ADD_LINE,
+	CAIRN_TX_SET_LINE_HEAD,
+	CAIRN_TX_COPY_LINE,
+	CAIRN_TX_COPY_NEWEST,    /* what a line has at a commit, as if another commit had made it */
+	CAIRN_TX_DROP_DELETIONS, /* of such a copy */
+	CAIRN_TX_USE_COPIED,
+	CAIRN_TX_COUNT_MAIN,
+	CAIRN_TX_NESTED_REF, /* one whose name goes on where this one ends, or the other way round */
+	CAIRN_TX_ADD_REF,
+	CAIRN_TX_SET_REF,
+	CAIRN_TX_DROP_REF,
+	CAIRN_TX_LAST_PULL,
+	CAIRN_TX_SWEEP_LINE,   /* the highest line below a number, its head, and the last commit that something needs */
+	CAIRN_TX_REPO_LINE,    /* the highest line of a repository */
+	CAIRN_TX_DROP_REFS,    /* of a repository */
+	CAIRN_TX_DROP_COMMITS, /* some of a line */
+	CAIRN_TX_DROP_ENTRIES, /* likewise; tells their contents */
+	CAIRN_TX_DROP_NEWER_COMMITS, /* some of a line behind one, the newest first */
+	CAIRN_TX_ENTRY_PAGE,         /* some of a line's entries behind a path */
+	CAIRN_TX_DROP_NEWER_ENTRIES, /* those of such a page since a commit behind one; tells their contents */
+	CAIRN_TX_DROP_LINE,
+	CAIRN_TX_NEXT_REPO,
+	CAIRN_TX_UNNAMED_PAGE, /* files of an owner, each old and unnamed or not */
 	CAIRN_TX_ADD_TELEMETRY,
 	CAIRN_TX_DROP_TELEMETRY,
+	CAIRN_TX_TRIM_TELEMETRY,
 	CAIRN_TX_STMTS,
 };
 
@@ -112,6 +168,8 @@ struct cairn_tx {
 	uint64_t n_commits;                  /* so far */
 	struct cairn_filter filter;          /* prefixes of eligible chunks; readers ask it from their own threads */
 	int64_t filter_prefix, filter_scope; /* row up to which it is filled */
+	struct cairn_new_rows_source new_rows;
+	struct cairn_new_rows dedupe, references, owners; /* of the write at hand, to be added together */
 };
 
 /** Open a database of this version for writing. tx is zeroed before and needs cairn_tx_close() in any case.
@@ -151,9 +209,9 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_release(struct cairn_tx *tx);
 /** One write within the transaction; results are the request's. @return as its status */
 CAIRN_MUST_USE enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_put_xorb *put);
 CAIRN_MUST_USE enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put_shard *put);
-/** Say that a file needs these xorbs. */
-CAIRN_MUST_USE enum cairn_status cairn_tx_add_references(struct cairn_tx *tx, int64_t file, const int64_t *xorbs,
-							 uint32_t n);
+/** Say that a file needs a xorb: at the latest with cairn_tx_add_references(). */
+CAIRN_MUST_USE enum cairn_status cairn_tx_refer(struct cairn_tx *tx, int64_t file, int64_t xorb);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_references(struct cairn_tx *tx);
 /** Drop a file that nobody owns, and with its references what kept its xorbs. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_file(struct cairn_tx *tx, int64_t file);
 /** A known file came again. When its terms are damaged or a xorb of them is not stored any more, and all of the new
@@ -169,7 +227,9 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_gc_mark(struct cairn_tx *tx, struct ca
 CAIRN_MUST_USE enum cairn_status cairn_tx_gc_sweep(struct cairn_tx *tx, struct cairn_index_gc_sweep *sweep);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_key(struct cairn_tx *tx, struct cairn_index_add_key *add);
 CAIRN_MUST_USE enum cairn_status cairn_tx_revoke_key(struct cairn_tx *tx, struct cairn_index_revoke_key *revoke);
+CAIRN_MUST_USE enum cairn_status cairn_tx_use_key(struct cairn_tx *tx, struct cairn_index_use_key *use);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_telemetry(struct cairn_tx *tx, struct cairn_index_add_telemetry *add);
+CAIRN_MUST_USE enum cairn_status cairn_tx_trim_telemetry(struct cairn_tx *tx, struct cairn_index_trim_telemetry *trim);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_account(struct cairn_tx *tx, struct cairn_index_add_account *add);
 CAIRN_MUST_USE enum cairn_status cairn_tx_disable_account(struct cairn_tx *tx,
 							  struct cairn_index_disable_account *disable);
@@ -178,6 +238,10 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_add_repo(struct cairn_tx *tx, struct c
 CAIRN_MUST_USE enum cairn_status cairn_tx_set_repo(struct cairn_tx *tx, struct cairn_index_set_repo *set);
 CAIRN_MUST_USE enum cairn_status cairn_tx_move_repo(struct cairn_tx *tx, struct cairn_index_move_repo *move);
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_repo(struct cairn_tx *tx, struct cairn_index_drop_repo *drop);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *commit);
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_ref *add);
+CAIRN_MUST_USE enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash *squash);
+CAIRN_MUST_USE enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop_ref *drop);
 CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_repos(struct cairn_tx *tx, struct cairn_index_sweep_repos *sweep);
 CAIRN_MUST_USE enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx,
 							 struct cairn_index_change_objects *change);
@@ -185,9 +249,13 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx,
  */
 CAIRN_MUST_USE enum cairn_status cairn_tx_find_repo(struct cairn_tx *tx, int64_t repo, int64_t *scope,
 						    struct cairn_diag *diag);
+/** A file is an owner's, from now on or already. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope);
 /** A file is no owner's any more: without any other owner it goes. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope);
-/** Before a file is taken from this owner (NULL: from all): the objects that have it go. */
+/** After a file was taken from an owner: without any other it goes. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int64_t file);
+/** Before a file is taken from this owner (NULL: from all): the objects that have it go, and contents lose it. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner);
 /** Changes nothing that can be seen, but is written. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_probe(struct cairn_tx *tx);

@@ -1,0 +1,247 @@
+/* cairn backups: a folder of backups that build on each other: what is in it, is it whole, and what is kept. */
+#include "cas/backup_keep.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
+#include "cli/common/progress.h"
+#include "cli/common/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char BACKUPS_HELP[] = "Usage: cairn backups list [OPTION]... DIR\n"
+				   "       cairn backups verify [OPTION]... DIR\n"
+				   "       cairn backups prune --keep-RULE N [OPTION]... DIR\n"
+				   "What cairn backup --incremental has made in a folder. list tells the moments,\n"
+				   "which cairn restore --at takes, and the archives of objects; verify reads all,\n"
+				   "and sees that each moment has what it names; prune removes the moments that no\n"
+				   "rule keeps, and then the archives of which no kept one needs anything.\n"
+				   "\n"
+				   "      --keep-last N      of prune: the last N\n"
+				   "      --keep-hourly N    the last one of each of the last N hours that have one;\n"
+				   "                         likewise of the next ones (UTC, weeks from Monday)\n"
+				   "      --keep-daily N     of days\n"
+				   "      --keep-weekly N    of weeks\n"
+				   "      --keep-monthly N   of months\n"
+				   "      --keep-yearly N    of years\n"
+				   "      --dry-run          only tell what would be removed\n"
+				   "  -q, --quiet            no progress bar\n"
+				   "      --json             one JSON object, for programs\n"
+				   "  -h, --help             this help\n"
+				   "\n"
+				   "Exit codes: 0 done, 64 usage, 65 something is damaged or missing, 66 no such\n"
+				   "folder, 73 the folder is in use, 74 input/output error.\n";
+
+enum { BACKUPS_RULES = 6 };
+
+struct backups {
+	struct report report;
+	struct progress progress;
+	bool dry_run;
+};
+
+static void backups_show(struct backups *b, const struct cairn_backup_archive *archive, const char *what,
+			 const char *word)
+{
+	char name[CAIRN_BACKUP_FILE_BYTES], size[REPORT_SIZE_BYTES];
+	cairn_backup_file_name(name, archive->time, archive->is_moment);
+	if (!b->report.is_json) {
+		cli_line("%s%s%s, %s", what, what[0] ? " " : "", name, report_size(size, archive->bytes));
+		return;
+	}
+	cairn_json_open_object(&b->report.json, NULL);
+	cairn_json_put_text(&b->report.json, "file", name);
+	cairn_json_put_text(&b->report.json, "kind", archive->is_moment ? "moment" : "objects");
+	cairn_json_put_text(&b->report.json, "time", archive->time);
+	cairn_json_put_u64(&b->report.json, "bytes", archive->bytes);
+	if (word)
+		cairn_json_put_bool(&b->report.json, word, true);
+	cairn_json_close(&b->report.json);
+	report_flush(&b->report);
+}
+
+static void backups_begin(struct backups *b, bool json, const char *list)
+{
+	report_init(&b->report, json);
+	if (!json)
+		return;
+	cairn_json_open_object(&b->report.json, NULL);
+	cairn_json_open_array(&b->report.json, list);
+}
+
+/* What failed is the last member, where JSON has begun. */
+static int backups_end(struct backups *b, const char *folder, enum cairn_status status, const struct cairn_diag *diag,
+		       int code)
+{
+	if (b->report.is_json && status != CAIRN_OK)
+		report_status(&b->report, "error", status, diag);
+	if (b->report.is_json)
+		cairn_json_close(&b->report.json);
+	return report_end(&b->report, status == CAIRN_OK ? code : cli_fail(folder, status, diag));
+}
+
+/* --- list --------------------------------------------------------------------------------------------------------- */
+
+static int backups_list(struct backups *b, const struct cairn_backup_set *set, bool json)
+{
+	backups_begin(b, json, "archives");
+	for (size_t i = 0; i < set->n; i++)
+		backups_show(b, &set->archives[i], "", NULL);
+	if (json)
+		cairn_json_close(&b->report.json);
+	return backups_end(b, set->folder, CAIRN_OK, NULL, CLI_EXIT_OK);
+}
+
+/* --- verify ------------------------------------------------------------------------------------------------------- */
+
+static void backups_bad(void *ctx, const struct cairn_backup_archive *archive, const struct cairn_diag *why)
+{
+	struct backups *b = ctx;
+	char name[CAIRN_BACKUP_FILE_BYTES];
+	cairn_backup_file_name(name, archive->time, archive->is_moment);
+	progress_clear(&b->progress);
+	if (!b->report.is_json) {
+		cli_line("bad %s: %s [%s]", name, why->text, why->rule ? why->rule : "-");
+		return;
+	}
+	cairn_json_open_object(&b->report.json, NULL);
+	cairn_json_put_text(&b->report.json, "file", name);
+	cairn_json_put_text(&b->report.json, "rule", why->rule);
+	cairn_json_put_text(&b->report.json, "message", why->text);
+	cairn_json_close(&b->report.json);
+	report_flush(&b->report);
+}
+
+static bool backups_progress(void *ctx, const struct cairn_backup_verify_report *so_far)
+{
+	struct backups *b = ctx;
+	b->progress.total_bytes = so_far->bytes;
+	progress_draw(&b->progress, so_far->done_bytes, so_far->done_bytes);
+	return true;
+}
+
+static int backups_verify(struct backups *b, struct cairn_backup_set *set, bool json, bool quiet)
+{
+	struct cairn_backup_verify_report told;
+	struct cairn_diag diag = {0};
+	backups_begin(b, json, "bad");
+	progress_init(&b->progress, !quiet, 0, "read");
+	enum cairn_status status = cairn_backup_verify(set, backups_bad, backups_progress, b, &told, &diag);
+	progress_clear(&b->progress);
+	if (json) {
+		cairn_json_close(&b->report.json);
+		cairn_json_put_u64(&b->report.json, "archives", told.n_archives);
+		cairn_json_put_u64(&b->report.json, "moments", told.n_moments);
+		cairn_json_put_u64(&b->report.json, "repairable_bytes", told.n_wrong);
+	} else if (status == CAIRN_OK) {
+		cli_line("%s: %" PRIu64 " archives, %" PRIu64 " moments; %" PRIu64 " bad", set->folder, told.n_archives,
+			 told.n_moments, told.n_bad);
+		if (told.n_wrong > 0)
+			cli_line("%" PRIu64 " wrong bytes can be put right by parity: run cairn fold repair",
+				 told.n_wrong);
+	}
+	return backups_end(b, set->folder, status, &diag, told.n_bad > 0 ? CLI_EXIT_DATA : CLI_EXIT_OK);
+}
+
+/* --- prune -------------------------------------------------------------------------------------------------------- */
+
+static void backups_verdict(void *ctx, const struct cairn_backup_archive *archive, bool kept)
+{
+	struct backups *b = ctx;
+	backups_show(b, archive, kept ? "keep" : "remove", kept ? "kept" : "removed");
+}
+
+static int backups_prune(struct backups *b, struct cairn_backup_set *set, const struct cairn_backup_rules *rules,
+			 bool json)
+{
+	struct cairn_backup_prune_report told;
+	struct cairn_diag diag = {0};
+	char size[REPORT_SIZE_BYTES];
+	backups_begin(b, json, "archives");
+	enum cairn_status status = cairn_backup_prune(set, rules, b->dry_run, backups_verdict, b, &told, &diag);
+	if (json) {
+		cairn_json_close(&b->report.json);
+		cairn_json_put_u64(&b->report.json, "moments_kept", told.n_kept);
+		cairn_json_put_u64(&b->report.json, "moments_removed", told.n_dropped);
+		cairn_json_put_u64(&b->report.json, "freed_bytes", told.freed_bytes);
+		cairn_json_put_bool(&b->report.json, "dry_run", b->dry_run);
+	} else if (status == CAIRN_OK) {
+		cli_line("%s: %" PRIu64 " moments kept, %" PRIu64 " and %" PRIu64 " archives of objects %s, %s",
+			 set->folder, told.n_kept, told.n_dropped, told.n_archives_dropped,
+			 b->dry_run ? "would be removed" : "removed", report_size(size, told.freed_bytes));
+	}
+	return backups_end(b, set->folder, status, &diag, CLI_EXIT_OK);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+/* @return false: one of them is no number; an error was printed */
+static bool backups_rules(const struct cli_command *command, const char *const texts[static BACKUPS_RULES],
+			  struct cairn_backup_rules *rules, bool *any)
+{
+	uint64_t *const numbers[BACKUPS_RULES] = {&rules->last,   &rules->hourly,  &rules->daily,
+						  &rules->weekly, &rules->monthly, &rules->yearly};
+	*any = false;
+	for (size_t i = 0; i < BACKUPS_RULES; i++) {
+		if (!texts[i])
+			continue;
+		*any = true;
+		if (cli_parse_number(texts[i], 1, UINT32_MAX, numbers[i]))
+			continue;
+		(void)cli_usage_error(command, "rules take a number from 1 on, not \"%s\"", texts[i]);
+		return false;
+	}
+	return true;
+}
+
+static int backups_do(const struct cli_command *command, const char *verb, const char *folder, struct backups *b,
+		      const struct cairn_backup_rules *rules, bool json, bool quiet)
+{
+	CLEANUP(cairn_backup_set_close) struct cairn_backup_set set = {.dir_fd = -1, .lock_fd = -1};
+	struct cairn_diag diag = {0};
+	struct stat st;
+	bool prune = strcmp(verb, "prune") == 0;
+	if (!prune && strcmp(verb, "list") != 0 && strcmp(verb, "verify") != 0)
+		return cli_usage_error(command, "say list, verify or prune");
+	(void)umask(077);
+	enum cairn_status status = CAIRN_OK;
+	if (stat(folder, &st) < 0) /* opening to write would make it */
+		status =
+			cairn_fail(&diag, CAIRN_E_NOT_FOUND, "backup.file", CAIRN_NO_OFFSET, "there is no such folder");
+	if (status == CAIRN_OK)
+		status = cairn_backup_set_open(&set, folder, strcmp(verb, "list") != 0, &diag);
+	if (status != CAIRN_OK)
+		return cli_fail(folder, status, &diag);
+	if (prune)
+		return backups_prune(b, &set, rules, json);
+	return strcmp(verb, "list") == 0 ? backups_list(b, &set, json) : backups_verify(b, &set, json, quiet);
+}
+
+static int backups_run(const struct cli_command *command, int argc, char **argv)
+{
+	struct backups b = {0};
+	struct cairn_backup_rules rules = {0};
+	const char *texts[BACKUPS_RULES] = {NULL};
+	bool json = false, quiet = false, any = false;
+	int first = 0;
+	const struct cli_option options[] = {
+		{"keep-last", NULL, &texts[0]},   {"keep-hourly", NULL, &texts[1]},  {"keep-daily", NULL, &texts[2]},
+		{"keep-weekly", NULL, &texts[3]}, {"keep-monthly", NULL, &texts[4]}, {"keep-yearly", NULL, &texts[5]},
+		{"dry-run", &b.dry_run, NULL},    {"quiet", &quiet, NULL},           {"json", &json, NULL},
+	};
+	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
+	if (end != CLI_RUN)
+		return end;
+	if (first + 2 != argc)
+		return cli_usage_error(command, "say list, verify or prune, and the folder");
+	if (!backups_rules(command, texts, &rules, &any))
+		return CLI_EXIT_USAGE;
+	if (any != (strcmp(argv[first], "prune") == 0) || (b.dry_run && !any))
+		return cli_usage_error(command, "rules go with prune, which takes at least one");
+	return backups_do(command, argv[first], argv[first + 1], &b, &rules, json, quiet);
+}
+
+const struct cli_command CLI_BACKUPS = {"backups", "list, verify and prune a folder of backups", BACKUPS_HELP,
+					backups_run};

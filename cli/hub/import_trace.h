@@ -1,0 +1,23 @@
+/* Which snapshots a branch was filled with: each commit of an import has a note of it. */
+#ifndef CAIRN_CLI_IMPORT_TRACE_H
+#define CAIRN_CLI_IMPORT_TRACE_H
+
+#include "cli/hub/import_repo.h"
+
+struct import_trace {
+	char head[IMPORT_ID_CHARS + 1];          /* the last commit; "": there is none */
+	char head_snapshot[IMPORT_ID_CHARS + 1]; /* that it, or a part of it, came with; "": it is no import's */
+	char commit[IMPORT_ID_CHARS + 1];        /* that the whole snapshot came with last; "": it never did */
+};
+
+/** Put the note into the header of a commit. @param is_whole  the last of the commits of a snapshot */
+void import_trace_note(struct cairn_json_out *header, const char *snapshot, bool is_whole);
+
+/** Look for a snapshot among the commits of a branch: by note, or by id. As far back as IMPORT_TRACE_COMMITS_MAX.
+ *  @param revision  a branch, or the id of a commit @param head_only  only the last commit is looked at
+ *  @return as client_request(); CAIRN_E_BUSY (server.answer) */
+enum { IMPORT_TRACE_COMMITS_MAX = 10000 };
+CAIRN_MUST_USE enum cairn_status import_trace_read(struct import_repo *r, const char *revision, const char *snapshot,
+						   bool head_only, struct import_trace *out, struct cairn_diag *diag);
+
+#endif

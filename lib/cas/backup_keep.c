@@ -1,0 +1,406 @@
+#include "cas/backup_keep.h"
+
+#include "base/fd.h"
+#include "cas/backup_format.h"
+#include "cas/bundle.h"
+#include "data_dir/data_dir.h"
+#include "index/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char KEEP_INDEX[] = "keep.index"; /* of a moment, while it is read */
+static const char KEEP_NEXT[] = "next.part";   /* of an interrupted backup, which could go on with it */
+
+/* --- rules -------------------------------------------------------------------------------------------------------- */
+
+enum keep_period { KEEP_LAST, KEEP_HOURLY, KEEP_DAILY, KEEP_WEEKLY, KEEP_MONTHLY, KEEP_YEARLY, KEEP_PERIODS };
+
+/* A number that moments of one period share. */
+static int64_t keep_period_of(enum keep_period period, int64_t unix_s)
+{
+	time_t t = (time_t)unix_s;
+	struct tm tm = {0};
+	(void)gmtime_r(&t, &tm);
+	switch (period) {
+	case KEEP_HOURLY:
+		return unix_s / 3600;
+	case KEEP_DAILY:
+		return unix_s / 86400;
+	case KEEP_WEEKLY:
+		return (unix_s / 86400 + 3) / 7; /* 1970 began on a Thursday */
+	case KEEP_MONTHLY:
+		return (int64_t)tm.tm_year * 12 + tm.tm_mon;
+	case KEEP_YEARLY:
+		return tm.tm_year;
+	case KEEP_LAST:
+	case KEEP_PERIODS:
+		break;
+	}
+	return unix_s;
+}
+
+void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const struct cairn_backup_set *set, bool *keep)
+{
+	const uint64_t wanted[KEEP_PERIODS] = {rules->last,   rules->hourly,  rules->daily,
+					       rules->weekly, rules->monthly, rules->yearly};
+	memset(keep, 0, set->n * sizeof(*keep));
+	for (enum keep_period period = KEEP_LAST; period < KEEP_PERIODS; period++) {
+		uint64_t n = 0;
+		int64_t before = INT64_MIN;
+		for (size_t i = set->n; i > 0 && n < wanted[period]; i--) {
+			const struct cairn_backup_archive *a = &set->archives[i - 1];
+			int64_t now = keep_period_of(period, a->at_unix_s);
+			if (!a->is_moment || now == before)
+				continue;
+			keep[i - 1] = true;
+			before = now;
+			n++;
+		}
+	}
+}
+
+/* --- what a moment needs ------------------------------------------------------------------------------------------ */
+
+struct keep_needs {
+	struct cairn_buf *objects; /* struct cairn_backup_object */
+	struct cairn_diag *diag;
+};
+
+static enum cairn_status keep_note_need(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
+					uint64_t packing)
+{
+	const struct keep_needs *needs = ctx;
+	const struct cairn_backup_object object = {*hash, stored_bytes, packing};
+	if (packing == 0)
+		return cairn_fail(needs->diag, CAIRN_E_FORMAT, "restore.damaged", CAIRN_NO_OFFSET,
+				  "the index of this moment is damaged: a xorb has no list of its chunks");
+	cairn_backup_objects_add(needs->objects, &object);
+	return needs->objects->status;
+}
+
+static enum cairn_status keep_io(const struct cairn_backup_set *set, const char *what, const char *name,
+				 struct cairn_diag *diag)
+{
+	return cairn_fail(diag, cairn_fd_status(errno), "backup.file", CAIRN_NO_OFFSET, "cannot %s %s in %s: %s", what,
+			  name, set->folder, strerror(errno));
+}
+
+static enum cairn_status keep_unpack_index(struct cairn_backup_set *set, struct cairn_backup_file *file,
+					   struct cairn_diag *diag)
+{
+	CLEANUP(cairn_fd_closep)
+	int fd = openat(set->dir_fd, KEEP_INDEX, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return keep_io(set, "make", KEEP_INDEX, diag);
+	for (unsigned i = 0;; i++) {
+		CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
+		char name[BACKUP_NAME_BYTES];
+		(void)snprintf(name, sizeof(name), BACKUP_INDEX "%06u", i);
+		const struct cairn_fold_chunk *c = cairn_fold_index_find(cairn_fold_index_of(file->fold), name);
+		if (!c)
+			return i > 0 ? CAIRN_OK
+				     : cairn_fail(diag, CAIRN_E_FORMAT, "restore.index", CAIRN_NO_OFFSET,
+						  "the backup has no %s", name);
+		enum cairn_status status = cairn_fold_read(file->fold, c, NULL, &data, diag);
+		if (status == CAIRN_OK && cairn_fd_write_all(fd, data.bytes, data.len) != CAIRN_OK)
+			status = keep_io(set, "write", KEEP_INDEX, diag);
+		if (status != CAIRN_OK)
+			return status;
+	}
+}
+
+/* Append what a moment needs. */
+static enum cairn_status keep_read_moment(struct cairn_backup_set *set, const struct cairn_backup_archive *moment,
+					  struct cairn_buf *objects, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
+	char path[BACKUP_PATH_BYTES], url[CAIRN_DATA_DIR_URL_BYTES];
+	struct keep_needs needs = {objects, diag};
+	int n = snprintf(path, sizeof(path), "%s/%s", set->folder, KEEP_INDEX);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return cairn_fail(diag, CAIRN_E_USAGE, "backup.file", CAIRN_NO_OFFSET, "the path is too long");
+	enum cairn_status status = cairn_data_dir_index_url(url, set->folder, diag);
+	if (status == CAIRN_OK)
+		status = cairn_backup_file_open(&file, set, moment, diag);
+	if (status == CAIRN_OK)
+		status = keep_unpack_index(set, &file, diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_copy_each(url, path, keep_note_need, &needs, diag);
+	(void)unlinkat(set->dir_fd, KEEP_INDEX, 0);
+	if (status != CAIRN_OK)
+		cairn_backup_blame(diag, moment);
+	return status;
+}
+
+/* --- pruning ------------------------------------------------------------------------------------------------------ */
+
+struct keep_use {
+	const struct cairn_buf *needed;
+	bool used;
+};
+
+static enum cairn_status keep_look(void *ctx, const struct cairn_backup_item *item)
+{
+	struct keep_use *use = ctx;
+	use->used = use->used || cairn_backup_objects_have(use->needed, &item->object);
+	return CAIRN_OK;
+}
+
+/* Which archives of objects has a kept moment something of? */
+static enum cairn_status keep_mark_archives(struct cairn_backup_set *set, const struct cairn_buf *needed, bool *keep,
+					    struct cairn_diag *diag)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
+		struct keep_use use = {.needed = needed};
+		if (set->archives[i].is_moment)
+			continue;
+		enum cairn_status status = cairn_backup_file_open(&file, set, &set->archives[i], diag);
+		if (status == CAIRN_OK)
+			status = cairn_backup_catalog_each(&file, keep_look, &use, diag);
+		if (status != CAIRN_OK) {
+			cairn_backup_blame(diag, &set->archives[i]);
+			return status;
+		}
+		keep[i] = use.used;
+	}
+	return CAIRN_OK;
+}
+
+/* Moments first, durably: no moment is ever there without what it needs. */
+static enum cairn_status keep_remove(struct cairn_backup_set *set, const bool *keep, bool moments,
+				     struct cairn_diag *diag)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		char name[CAIRN_BACKUP_FILE_BYTES];
+		cairn_backup_file_name(name, set->archives[i].time, set->archives[i].is_moment);
+		if (!keep[i] && set->archives[i].is_moment == moments && unlinkat(set->dir_fd, name, 0) < 0 &&
+		    errno != ENOENT)
+			return keep_io(set, "remove", name, diag);
+	}
+	return fsync(set->dir_fd) == 0 ? CAIRN_OK : keep_io(set, "make durable", "what was removed", diag);
+}
+
+/* What a killed backup left that the next one makes anew. */
+static void keep_clear(const struct cairn_backup_set *set)
+{
+	static const char *const LEFT[] = {"moment.part", "next.index"};
+	for (size_t i = 0; i < sizeof(LEFT) / sizeof(LEFT[0]); i++)
+		(void)unlinkat(set->dir_fd, LEFT[i], 0);
+}
+
+static enum cairn_status keep_decide(struct cairn_backup_set *set, bool *keep, struct cairn_buf *needed,
+				     struct cairn_diag *diag)
+{
+	bool any = false;
+	enum cairn_status status = CAIRN_OK;
+	for (size_t i = 0; i < set->n && status == CAIRN_OK; i++) {
+		if (!keep[i])
+			continue;
+		any = true;
+		status = keep_read_moment(set, &set->archives[i], needed, diag);
+	}
+	if (status == CAIRN_OK && !any)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "backup.rules", CAIRN_NO_OFFSET,
+				  "these rules would keep no backup of %s", set->folder);
+	cairn_backup_objects_sort(needed);
+	return status == CAIRN_OK ? keep_mark_archives(set, needed, keep, diag) : status;
+}
+
+static void keep_tell(const struct cairn_backup_set *set, const bool *keep, struct cairn_backup_prune_report *report,
+		      void (*visit)(void *ctx, const struct cairn_backup_archive *archive, bool kept), void *ctx)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		const struct cairn_backup_archive *a = &set->archives[i];
+		report->n_kept += keep[i] && a->is_moment;
+		report->n_dropped += !keep[i] && a->is_moment;
+		report->n_archives_kept += keep[i] && !a->is_moment;
+		report->n_archives_dropped += !keep[i] && !a->is_moment;
+		report->freed_bytes += keep[i] ? 0 : a->bytes;
+		if (visit)
+			visit(ctx, a, keep[i]);
+	}
+}
+
+enum cairn_status cairn_backup_prune(struct cairn_backup_set *set, const struct cairn_backup_rules *rules, bool dry_run,
+				     void (*visit)(void *ctx, const struct cairn_backup_archive *archive, bool kept),
+				     void *ctx, struct cairn_backup_prune_report *report, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf needed = cairn_buf_init(SIZE_MAX); /* bounded by the indexes */
+	bool *keep = calloc(set->n + 1, sizeof(*keep));
+	*report = (struct cairn_backup_prune_report){0};
+	if (!keep)
+		return CAIRN_E_NOMEM;
+	if (!dry_run)
+		keep_clear(set);
+	cairn_backup_rules_apply(rules, set, keep);
+	enum cairn_status status = keep_decide(set, keep, &needed, diag);
+	/* What keeps an interrupted backup from ending must not keep the folder from getting room. */
+	if (status == CAIRN_E_FULL && !dry_run && unlinkat(set->dir_fd, KEEP_NEXT, 0) == 0) {
+		*diag = (struct cairn_diag){0};
+		needed.len = 0;
+		cairn_backup_rules_apply(rules, set, keep);
+		status = keep_decide(set, keep, &needed, diag);
+	}
+	if (status == CAIRN_OK)
+		keep_tell(set, keep, report, visit, ctx);
+	if (status == CAIRN_OK && !dry_run)
+		status = keep_remove(set, keep, true, diag);
+	if (status == CAIRN_OK && !dry_run)
+		status = keep_remove(set, keep, false, diag);
+	free(keep);
+	return status;
+}
+
+/* --- verifying ---------------------------------------------------------------------------------------------------- */
+
+struct keep_verify {
+	struct cairn_backup_set *set;
+	struct cairn_backup_verify_report *report;
+	bool (*progress)(void *ctx, const struct cairn_backup_verify_report *so_far);
+	void *ctx;
+	struct cairn_buf has; /* struct cairn_backup_object: what the catalogs have */
+	struct cairn_buf
+		items; /* struct cairn_backup_item: of one catalog, in its order, which is that of the bundles */
+	size_t at;     /* in items: looked at */
+	uint64_t bundle;
+	struct cairn_diag *diag;
+};
+
+static enum cairn_status keep_note_item(void *ctx, const struct cairn_backup_item *item)
+{
+	struct keep_verify *v = ctx;
+	cairn_backup_objects_add(&v->has, &item->object);
+	cairn_buf_add(&v->items, item, sizeof(*item));
+	return v->has.status != CAIRN_OK ? v->has.status : v->items.status;
+}
+
+/* A bundle may have more than the catalog, of what an interrupted backup left there. */
+static enum cairn_status keep_compare_object(void *ctx, const struct cairn_bundle_object *object)
+{
+	struct keep_verify *v = ctx;
+	const struct cairn_backup_item *items = (const struct cairn_backup_item *)(const void *)v->items.bytes;
+	uint64_t packing = 0;
+	if (v->at == v->items.len / sizeof(*items) || items[v->at].bundle != v->bundle)
+		return CAIRN_OK;
+	const struct cairn_backup_object *o = &items[v->at].object;
+	if (o->len != object->len || !cairn_hash_equal(&o->hash, &object->hash))
+		return CAIRN_OK;
+	enum cairn_status status = cairn_backup_packing(object->bytes, object->len, &packing);
+	if (status == CAIRN_E_NOMEM)
+		return status;
+	v->at += status == CAIRN_OK && packing == o->packing;
+	return CAIRN_OK;
+}
+
+static enum cairn_status keep_verify_chunk(struct keep_verify *v, struct cairn_backup_file *file,
+					   const struct cairn_fold_chunk *chunk)
+{
+	static const struct cairn_fold_read_options OPTIONS = {.check_parity = true};
+	CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
+	enum cairn_status status = cairn_fold_read(file->fold, chunk, &OPTIONS, &data, v->diag);
+	v->report->n_wrong += data.n_wrong;
+	v->report->done_bytes += chunk->comp_len;
+	if (status == CAIRN_OK && strncmp(chunk->name, BACKUP_OBJECTS, strlen(BACKUP_OBJECTS)) == 0)
+		status = cairn_bundle_each(data.bytes, data.len, keep_compare_object, v, v->diag);
+	if (status == CAIRN_OK && v->progress && !v->progress(v->ctx, v->report))
+		return CAIRN_E_BUSY;
+	return status;
+}
+
+static enum cairn_status keep_verify_archive(struct keep_verify *v, const struct cairn_backup_archive *archive)
+{
+	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
+	size_t had = v->has.len;
+	v->items.len = v->at = 0;
+	v->bundle = 0;
+	enum cairn_status status = cairn_backup_file_open(&file, v->set, archive, v->diag);
+	if (status == CAIRN_OK && !archive->is_moment)
+		status = cairn_backup_catalog_each(&file, keep_note_item, v, v->diag);
+	const struct cairn_fold_index *ix = status == CAIRN_OK ? cairn_fold_index_of(file.fold) : NULL;
+	for (size_t i = 0; ix && i < ix->n_chunks && status == CAIRN_OK; i++) {
+		status = keep_verify_chunk(v, &file, &ix->chunks[i]);
+		v->bundle++;
+	}
+	if (status == CAIRN_OK && v->at != v->items.len / sizeof(struct cairn_backup_item))
+		status = cairn_fail(v->diag, CAIRN_E_MISMATCH, "backup.catalog", CAIRN_NO_OFFSET,
+				    "the catalog names objects that are not in the bundles");
+	if (status != CAIRN_OK)
+		v->has.len = had;
+	return status;
+}
+
+/* Does some archive have all that a moment names? */
+static enum cairn_status keep_verify_moment(struct keep_verify *v, const struct cairn_backup_archive *moment)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf needs = cairn_buf_init(SIZE_MAX);
+	enum cairn_status status = keep_read_moment(v->set, moment, &needs, v->diag);
+	const struct cairn_backup_object *need = (const struct cairn_backup_object *)(const void *)needs.bytes;
+	for (size_t i = 0; i < needs.len / sizeof(*need) && status == CAIRN_OK; i++) {
+		char text[CAIRN_HASH_TEXT_BYTES];
+		if (cairn_backup_objects_have(&v->has, &need[i]))
+			continue;
+		cairn_hash_text(text, &need[i].hash);
+		status = cairn_fail(v->diag, CAIRN_E_MISMATCH, "restore.missing", CAIRN_NO_OFFSET,
+				    "the backup's index names object %s, which no sound archive has", text);
+	}
+	return status;
+}
+
+static bool keep_is_fault(enum cairn_status status)
+{
+	return status != CAIRN_OK && status != CAIRN_E_BUSY && status != CAIRN_E_NOMEM && status != CAIRN_E_FULL;
+}
+
+enum cairn_status cairn_backup_verify(struct cairn_backup_set *set,
+				      void (*visit)(void *ctx, const struct cairn_backup_archive *archive,
+						    const struct cairn_diag *why),
+				      bool (*progress)(void *ctx, const struct cairn_backup_verify_report *so_far),
+				      void *ctx, struct cairn_backup_verify_report *report, struct cairn_diag *diag)
+{
+	struct keep_verify v = {
+		.set = set,
+		.report = report,
+		.progress = progress,
+		.ctx = ctx,
+		.has = cairn_buf_init(SIZE_MAX),
+		.items = cairn_buf_init(SIZE_MAX),
+	};
+	bool *bad = calloc(set->n + 1, sizeof(*bad));
+	enum cairn_status status = bad ? CAIRN_OK : CAIRN_E_NOMEM;
+	*report = (struct cairn_backup_verify_report){.n_archives = set->n};
+	for (size_t i = 0; i < set->n; i++)
+		report->bytes += set->archives[i].bytes;
+	/* All archives, and then the moments that are sound against the catalogs of those that are. */
+	for (size_t i = 0; i < 2 * set->n && status == CAIRN_OK; i++) {
+		struct cairn_diag why = {0};
+		bool again = i >= set->n;
+		size_t at = again ? i - set->n : i;
+		const struct cairn_backup_archive *a = &set->archives[at];
+		if (i == set->n)
+			cairn_backup_objects_sort(&v.has);
+		if (again && (!a->is_moment || bad[at]))
+			continue;
+		v.diag = &why;
+		report->n_moments += !again && a->is_moment;
+		status = again ? keep_verify_moment(&v, a) : keep_verify_archive(&v, a);
+		if (keep_is_fault(status)) {
+			bad[at] = true;
+			report->n_bad++;
+			visit(ctx, a, &why);
+			status = CAIRN_OK;
+		} else if (status != CAIRN_OK) {
+			*diag = why;
+		}
+	}
+	free(bad);
+	cairn_buf_fini(&v.has);
+	cairn_buf_fini(&v.items);
+	return status;
+}

@@ -1,0 +1,56 @@
+/* Which backups of a folder are kept, and are they whole? */
+#ifndef CAIRN_CAS_BACKUP_KEEP_H
+#define CAIRN_CAS_BACKUP_KEEP_H
+
+#include "cas/backup_set.h"
+
+/** Of how many of these periods (UTC, weeks begin on Monday) the newest moment is kept. */
+struct cairn_backup_rules {
+	uint64_t last, hourly, daily, weekly, monthly, yearly; /* last: the newest of all, so many */
+};
+
+/**
+ * Which moments do the rules keep?
+ * @param[out] keep  a flag for each archive of the set, room for set->n; those of objects get false
+ */
+void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const struct cairn_backup_set *set, bool *keep);
+
+struct cairn_backup_prune_report {
+	uint64_t n_kept, n_dropped;                   /* moments */
+	uint64_t n_archives_kept, n_archives_dropped; /* of objects */
+	uint64_t freed_bytes;
+};
+
+/**
+ * Remove the moments that the rules do not keep, and then the archives of objects that no kept moment needs anything
+ * of. Where a kept moment cannot be read nothing is removed; for lack of room, what an interrupted backup left goes
+ * first. Memory: 32 bytes an object of the kept ones.
+ * @param set      open to write
+ * @param dry_run  only tell
+ * @param visit    told of each archive, before any is removed
+ * @return CAIRN_OK; CAIRN_E_CONFLICT "backup.rules" they would keep none; as cairn_backup_file_open(),
+ *         cairn_fold_read(), cairn_index_copy_each(); CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_backup_prune(
+	struct cairn_backup_set *set, const struct cairn_backup_rules *rules, bool dry_run,
+	void (*visit)(void *ctx, const struct cairn_backup_archive *archive, bool kept), void *ctx,
+	struct cairn_backup_prune_report *report, struct cairn_diag *diag);
+
+struct cairn_backup_verify_report {
+	uint64_t n_archives, n_moments, n_bad; /* bad: archives that are damaged, or moments that lack something */
+	uint64_t bytes, done_bytes, n_wrong;   /* wrong: bytes that the parity still puts right */
+};
+
+/**
+ * Read every chunk of every archive; compare catalogs with bundles, and what each moment names with the catalogs.
+ * @param visit  told of each archive that is bad, and why
+ * @param progress  @return false to stop (CAIRN_E_BUSY)
+ * @return CAIRN_OK, also with bad ones; CAIRN_E_BUSY; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_backup_verify(
+	struct cairn_backup_set *set,
+	void (*visit)(void *ctx, const struct cairn_backup_archive *archive, const struct cairn_diag *why),
+	bool (*progress)(void *ctx, const struct cairn_backup_verify_report *so_far), void *ctx,
+	struct cairn_backup_verify_report *report, struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,308 @@
+#include "cas/backup_set.h"
+
+#include "base/bytes.h"
+#include "base/fd.h"
+#include "cas/backup_format.h"
+#include "hash/chunk_list.h"
+#include "xorb/reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char SET_LOCK[] = "lock";
+static const char *const SET_ENDS[2] = {".objects.fold", ".moment.fold"};
+static const char *const SET_KINDS[2] = {BACKUP_KIND_OBJECTS, BACKUP_KIND_MOMENT};
+
+static enum cairn_status set_io(const struct cairn_backup_set *set, const char *what, const char *name,
+				struct cairn_diag *diag)
+{
+	return cairn_fail(diag, cairn_fd_status(errno), "backup.file", CAIRN_NO_OFFSET, "cannot %s %s in %s: %s", what,
+			  name, set->folder, strerror(errno));
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static void set_time_text(char out[static CAIRN_BACKUP_TIME_BYTES], int64_t unix_s)
+{
+	time_t t = (time_t)unix_s;
+	struct tm tm = {0};
+	(void)gmtime_r(&t, &tm);
+	(void)strftime(out, CAIRN_BACKUP_TIME_BYTES, "%Y%m%dT%H%M%SZ", &tm);
+}
+
+/* Digits at places of the form, for as much of it as is given. */
+static bool set_time_looks(const char *text, size_t len)
+{
+	static const char FORM[] = "ddddddddTddddddZ";
+	if (len > sizeof(FORM) - 1)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (FORM[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != FORM[i])
+			return false;
+	}
+	return true;
+}
+
+bool cairn_backup_time_parse(const char *text, int64_t *last_unix_s)
+{
+	size_t len = strlen(text);
+	/* A year, a month, a day, an hour, a minute, a second. */
+	if (!set_time_looks(text, len) || (len != 4 && len != 6 && len != 8 && len != 11 && len != 13 && len < 15))
+		return false;
+	int at[6] = {0, 0, 1, 0, 0, 0}, n = 0; /* year, month, day, hour, minute, second */
+	static const unsigned char BEGINS[6] = {0, 4, 6, 9, 11, 13}, ENDS[6] = {4, 6, 8, 11, 13, 15};
+	for (; n < 6 && len >= ENDS[n]; n++) {
+		at[n] = 0;
+		for (unsigned i = BEGINS[n]; i < ENDS[n]; i++)
+			at[n] = at[n] * 10 + (text[i] - '0');
+	}
+	if ((n > 1 && (at[1] < 1 || at[1] > 12)) || at[2] < 1 || at[2] > 31 || at[3] > 23 || at[4] > 59 || at[5] > 59)
+		return false;
+	struct tm tm = {.tm_year = at[0] - 1900,
+			.tm_mon = n > 1 ? at[1] - 1 : 0,
+			.tm_mday = at[2],
+			.tm_hour = at[3],
+			.tm_min = at[4],
+			.tm_sec = at[5]};
+	struct tm real = tm;
+	(void)timegm(&real);
+	if (real.tm_mday != at[2]) /* no such day in the month */
+		return false;
+	/* The second before the next year, month, day and so on. */
+	tm.tm_year += n == 1;
+	tm.tm_mon += n == 2;
+	tm.tm_mday += n == 3;
+	tm.tm_hour += n == 4;
+	tm.tm_min += n == 5;
+	tm.tm_sec += n == 6;
+	*last_unix_s = (int64_t)timegm(&tm) - 1;
+	return true;
+}
+
+void cairn_backup_file_name(char out[static CAIRN_BACKUP_FILE_BYTES], const char *time, bool is_moment)
+{
+	(void)snprintf(out, CAIRN_BACKUP_FILE_BYTES, "%.16s%s", time, SET_ENDS[is_moment]);
+}
+
+int64_t cairn_backup_set_name(const struct cairn_backup_set *set, int64_t now_unix_s,
+			      char out[static CAIRN_BACKUP_TIME_BYTES])
+{
+	if (set->n > 0 && set->archives[set->n - 1].at_unix_s >= now_unix_s)
+		now_unix_s = set->archives[set->n - 1].at_unix_s + 1;
+	set_time_text(out, now_unix_s);
+	return now_unix_s;
+}
+
+static bool set_take_name(const char *name, struct cairn_backup_archive *out)
+{
+	char whole[CAIRN_BACKUP_TIME_BYTES];
+	size_t len = sizeof(whole) - 1;
+	if (strlen(name) < len || !set_time_looks(name, len))
+		return false;
+	(void)snprintf(out->time, sizeof(out->time), "%.16s", name);
+	if (!cairn_backup_time_parse(out->time, &out->at_unix_s))
+		return false;
+	set_time_text(whole, out->at_unix_s);
+	out->is_moment = strcmp(name + len, SET_ENDS[1]) == 0;
+	return strcmp(whole, out->time) == 0 && (out->is_moment || strcmp(name + len, SET_ENDS[0]) == 0);
+}
+
+/* --- the folder --------------------------------------------------------------------------------------------------- */
+
+static int set_compare(const void *a, const void *b)
+{
+	const struct cairn_backup_archive *x = a, *y = b;
+	int order = strcmp(x->time, y->time);
+	return order != 0 ? order : (int)x->is_moment - (int)y->is_moment;
+}
+
+static enum cairn_status set_list(struct cairn_backup_set *set, struct cairn_diag *diag)
+{
+	int fd = openat(set->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		cairn_fd_closep(&fd);
+		return set_io(set, "list", ".", diag);
+	}
+	for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+		struct cairn_backup_archive archive = {0};
+		struct stat st;
+		if (!set_take_name(e->d_name, &archive) ||
+		    fstatat(set->dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+			continue;
+		archive.bytes = (uint64_t)st.st_size;
+		cairn_buf_add(&set->rows, &archive, sizeof(archive));
+	}
+	(void)closedir(dir);
+	set->archives = (struct cairn_backup_archive *)(void *)set->rows.bytes;
+	set->n = set->rows.len / sizeof(*set->archives);
+	if (set->n > 0)
+		qsort(set->archives, set->n, sizeof(*set->archives), set_compare);
+	return set->rows.status;
+}
+
+enum cairn_status cairn_backup_set_open(struct cairn_backup_set *set, const char *folder, bool to_write,
+					struct cairn_diag *diag)
+{
+	bool made;
+	*set = (struct cairn_backup_set){
+		.folder = folder, .dir_fd = -1, .lock_fd = -1, .rows = cairn_buf_init(SIZE_MAX / 2)};
+	if (to_write && cairn_fd_make_folder(folder, &made) != CAIRN_OK)
+		return set_io(set, "make", "the folder", diag);
+	set->dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (set->dir_fd < 0)
+		return cairn_fail(diag, errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO, "backup.file",
+				  CAIRN_NO_OFFSET, "cannot open the folder %s: %s", folder, strerror(errno));
+	/* A medium that may only be read has nobody who writes. */
+	set->lock_fd = openat(set->dir_fd, SET_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (set->lock_fd < 0 && (to_write || (errno != EROFS && errno != EACCES)))
+		return set_io(set, "make", SET_LOCK, diag);
+	if (set->lock_fd >= 0 && flock(set->lock_fd, (to_write ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "backup.in_use", CAIRN_NO_OFFSET,
+				  "%s is in use by another process", folder);
+	return set_list(set, diag);
+}
+
+void cairn_backup_set_close(struct cairn_backup_set *set)
+{
+	cairn_buf_fini(&set->rows);
+	set->archives = NULL;
+	set->n = 0;
+	if (set->folder) {
+		cairn_fd_closep(&set->dir_fd);
+		cairn_fd_closep(&set->lock_fd);
+	}
+	set->folder = NULL;
+}
+
+/* --- archives ----------------------------------------------------------------------------------------------------- */
+
+void cairn_backup_file_close(struct cairn_backup_file *file)
+{
+	cairn_fold_close(file->fold);
+	file->fold = NULL;
+	cairn_fd_closep(&file->fd);
+}
+
+enum cairn_status cairn_backup_file_open(struct cairn_backup_file *out, const struct cairn_backup_set *set,
+					 const struct cairn_backup_archive *archive, struct cairn_diag *diag)
+{
+	char name[CAIRN_BACKUP_FILE_BYTES], *kind = NULL;
+	struct stat st;
+	cairn_backup_file_name(name, archive->time, archive->is_moment);
+	*out = (struct cairn_backup_file){.fd = openat(set->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+	if (out->fd < 0 || fstat(out->fd, &st) < 0)
+		return set_io(set, "open", name, diag);
+	const struct cairn_fold_source source = {.fd = out->fd, .len = (uint64_t)st.st_size};
+	enum cairn_status status = cairn_fold_open(&out->fold, &source, diag);
+	if (status == CAIRN_OK)
+		status = cairn_fold_index_text(cairn_fold_index_of(out->fold), "kind", &kind);
+	const struct cairn_fold_index *ix = status == CAIRN_OK ? cairn_fold_index_of(out->fold) : NULL;
+	if (ix && (!kind || strcmp(kind, SET_KINDS[archive->is_moment]) != 0 || !ix->has_manifest))
+		status = cairn_fail(diag, CAIRN_E_FORMAT, "backup.kind", ix->at + ix->metadata.at,
+				    "this FOLD file is not what its name says");
+	free(kind);
+	return status;
+}
+
+void cairn_backup_blame(struct cairn_diag *diag, const struct cairn_backup_archive *archive)
+{
+	char name[CAIRN_BACKUP_FILE_BYTES], said[sizeof(diag->text)];
+	cairn_backup_file_name(name, archive->time, archive->is_moment);
+	if (!diag->rule || strstr(diag->text, name))
+		return;
+	memcpy(said, diag->text, sizeof(said));
+	int n = snprintf(diag->text, sizeof(diag->text), "%s: ", name);
+	(void)snprintf(diag->text + n, sizeof(diag->text) - (size_t)n, "%s", said);
+}
+
+static int set_compare_objects(const void *a, const void *b)
+{
+	const struct cairn_backup_object *x = a, *y = b;
+	int order = memcmp(&x->hash, &y->hash, sizeof(x->hash));
+	if (order == 0)
+		order = (x->len > y->len) - (x->len < y->len);
+	return order != 0 ? order : (x->packing > y->packing) - (x->packing < y->packing);
+}
+
+void cairn_backup_objects_sort(struct cairn_buf *objects)
+{
+	if (objects->len > 0)
+		qsort(objects->bytes, objects->len / sizeof(struct cairn_backup_object),
+		      sizeof(struct cairn_backup_object), set_compare_objects);
+}
+
+bool cairn_backup_objects_have(const struct cairn_buf *objects, const struct cairn_backup_object *object)
+{
+	return objects->len > 0 &&
+	       bsearch(object, objects->bytes, objects->len / sizeof(*object), sizeof(*object), set_compare_objects);
+}
+
+void cairn_backup_objects_add(struct cairn_buf *objects, const struct cairn_backup_object *object)
+{
+	cairn_buf_add(objects, object, sizeof(*object));
+}
+
+enum cairn_status cairn_backup_packing(const uint8_t *xorb, uint64_t len, uint64_t *packing)
+{
+	struct cairn_xorb_reader r;
+	struct cairn_xorb_chunk chunk;
+	bool end = false;
+	uint32_t n = 0;
+	struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));
+	enum cairn_status status = spans ? CAIRN_OK : CAIRN_E_NOMEM;
+	cairn_xorb_reader_init(&r, xorb, len);
+	while (status == CAIRN_OK) {
+		status = cairn_xorb_reader_next(&r, &chunk, &end, NULL);
+		if (status != CAIRN_OK || end)
+			break;
+		uint64_t ends = chunk.at + CAIRN_XORB_CHUNK_HEADER_BYTES + chunk.header.compressed_bytes;
+		if (n == CAIRN_XORB_CHUNKS_MAX || ends > UINT32_MAX)
+			status = CAIRN_E_FORMAT;
+		else
+			spans[n++] = (struct cairn_span){chunk.header.unpacked_bytes, (uint32_t)ends};
+	}
+	if (status == CAIRN_OK)
+		*packing = cairn_spans_packing(spans, n);
+	free(spans);
+	return status == CAIRN_E_LIMIT || (status == CAIRN_OK && n == 0) ? CAIRN_E_FORMAT : status;
+}
+
+void cairn_backup_catalog_add(struct cairn_buf *catalog, const struct cairn_backup_item *item)
+{
+	uint8_t *to = cairn_buf_extend(catalog, CAIRN_BACKUP_CATALOG_ENTRY_BYTES);
+	if (!to)
+		return;
+	memcpy(to, item->object.hash.b, sizeof(item->object.hash.b));
+	cairn_put_u64be(to + 32, item->object.len);
+	cairn_put_u64be(to + 40, item->object.packing);
+	cairn_put_u64be(to + 48, item->bundle);
+}
+
+enum cairn_status cairn_backup_catalog_each(struct cairn_backup_file *file,
+					    enum cairn_status (*visit)(void *ctx, const struct cairn_backup_item *item),
+					    void *ctx, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
+	const struct cairn_fold_index *ix = cairn_fold_index_of(file->fold);
+	const struct cairn_fold_chunk *chunk = cairn_fold_index_find(ix, BACKUP_CATALOG);
+	if (!chunk || chunk->uncomp_len % CAIRN_BACKUP_CATALOG_ENTRY_BYTES != 0)
+		return cairn_fail(diag, CAIRN_E_FORMAT, "backup.catalog", ix->at, "the archive has no whole catalog");
+	enum cairn_status status = cairn_fold_read(file->fold, chunk, NULL, &data, diag);
+	for (uint64_t at = 0; at < data.len && status == CAIRN_OK; at += CAIRN_BACKUP_CATALOG_ENTRY_BYTES) {
+		struct cairn_backup_item item = {.object.len = cairn_get_u64be(data.bytes + at + 32),
+						 .object.packing = cairn_get_u64be(data.bytes + at + 40),
+						 .bundle = cairn_get_u64be(data.bytes + at + 48)};
+		memcpy(item.object.hash.b, data.bytes + at, sizeof(item.object.hash.b));
+		status = visit(ctx, &item);
+	}
+	return status;
+}

@@ -1,0 +1,110 @@
+/* A folder of backups that build on each other. Archives of two kinds, FOLD files both, which never change once they
+ * have their names:
+ *
+ *   20261123T061000Z.objects.fold  the objects that were new then, in bundles, and a catalog of them
+ *   20261123T061000Z.moment.fold   the index as it was then, which names objects of any archive of the folder
+ *
+ * A moment gets its name after all objects that it names are durable. docs/formats.md has what stands in the files. */
+#ifndef CAIRN_CAS_BACKUP_SET_H
+#define CAIRN_CAS_BACKUP_SET_H
+
+#include "archive/fold/reader.h"
+#include "base/buf.h"
+#include "hash/hash.h"
+
+enum {
+	CAIRN_BACKUP_TIME_BYTES = 17,          /* "20261123T061000Z", and a zero */
+	CAIRN_BACKUP_CATALOG_ENTRY_BYTES = 56, /* 32 hash, 8 length, 8 packing, 8 number of the bundle; big-endian */
+};
+
+struct cairn_backup_archive {
+	char time[CAIRN_BACKUP_TIME_BYTES]; /* UTC; its name */
+	int64_t at_unix_s;
+	bool is_moment;
+	uint64_t bytes; /* of the file */
+};
+
+/** The archives of a folder, and its lock. */
+struct cairn_backup_set {
+	const char *folder; /* borrowed */
+	int dir_fd, lock_fd;
+	struct cairn_backup_archive
+		*archives; /* owned; by their names: the oldest first, objects before their moment */
+	size_t n;
+	struct cairn_buf rows;
+};
+
+/**
+ * Lock a folder and list its archives. What has other names is left alone.
+ * @param to_write  others are kept out, and the folder is made when it is missing; else only writers are kept out
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_CONFLICT "backup.in_use"; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_backup_set_open(struct cairn_backup_set *set, const char *folder, bool to_write,
+						       struct cairn_diag *diag);
+/** Also after a failure, and twice. */
+void cairn_backup_set_close(struct cairn_backup_set *set);
+
+/** A name for what is made now: the time, or the first second behind every archive that is there.
+ *  @return the time that it tells */
+int64_t cairn_backup_set_name(const struct cairn_backup_set *set, int64_t now_unix_s,
+			      char out[static CAIRN_BACKUP_TIME_BYTES]);
+
+/** "20261123T061000Z", or the beginning of one, to the last second that it may mean. @return false: neither */
+bool cairn_backup_time_parse(const char *text, int64_t *last_unix_s);
+
+enum { CAIRN_BACKUP_FILE_BYTES = 40 };
+/** The file's name in the folder. */
+void cairn_backup_file_name(char out[static CAIRN_BACKUP_FILE_BYTES], const char *time, bool is_moment);
+
+/** An archive that is open. Zeroed (fd -1) is closed. */
+struct cairn_backup_file {
+	int fd;
+	struct cairn_fold *fold;
+};
+void cairn_backup_file_close(struct cairn_backup_file *file);
+
+/** Open one, and see that it is of the kind that its name says. @return as cairn_fold_open(); CAIRN_E_FORMAT
+ *  "backup.kind"; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_backup_file_open(struct cairn_backup_file *out,
+							const struct cairn_backup_set *set,
+							const struct cairn_backup_archive *archive,
+							struct cairn_diag *diag);
+
+/** Put the file's name before what a diagnosis says of it. */
+void cairn_backup_blame(struct cairn_diag *diag, const struct cairn_backup_archive *archive);
+
+/** The same chunks may be packed otherwise when they come again, be it in the same length: what an index says of their
+ *  places is true of one packing only. */
+struct cairn_backup_object {
+	struct cairn_hash hash;
+	uint64_t len;
+	uint64_t packing; /* cairn_spans_packing() */
+};
+
+/** An object as a catalog has it. */
+struct cairn_backup_item {
+	struct cairn_backup_object object;
+	uint64_t bundle; /* number of its chunk */
+};
+
+/** Which packing is this, by the headers of the chunks? @return CAIRN_OK; CAIRN_E_FORMAT it is no xorb; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_backup_packing(const uint8_t *xorb, uint64_t len, uint64_t *packing);
+
+/** Sort an array of them, in a buffer, for cairn_backup_objects_have(). */
+void cairn_backup_objects_sort(struct cairn_buf *objects);
+bool cairn_backup_objects_have(const struct cairn_buf *objects, const struct cairn_backup_object *object);
+void cairn_backup_objects_add(struct cairn_buf *objects, const struct cairn_backup_object *object);
+
+/** Append one to what becomes a catalog. */
+void cairn_backup_catalog_add(struct cairn_buf *catalog, const struct cairn_backup_item *item);
+
+/**
+ * Visit the objects of an archive of objects, by its catalog.
+ * @return CAIRN_OK; CAIRN_E_FORMAT "backup.catalog"; as cairn_fold_read(); what visit answered
+ */
+CAIRN_MUST_USE enum cairn_status cairn_backup_catalog_each(
+	struct cairn_backup_file *file, enum cairn_status (*visit)(void *ctx, const struct cairn_backup_item *item),
+	void *ctx, struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,79 @@
+/* What a hash is the name of, and who refers to it. Whether somebody may ask for everybody's is the caller's to know.
+ */
+#ifndef CAIRN_CAS_INFO_H
+#define CAIRN_CAS_INFO_H
+
+#include "cas/file.h"
+
+enum { CAIRN_INFO_LIMIT_MAX = CAIRN_FILES_PAGE_MAX }; /* rows of one call */
+
+/** On whose behalf is asked. */
+struct cairn_info_asker {
+	const struct cairn_cas_who *who;
+	bool all;       /* the operator: of everybody's. Else: of what is the owner's, or what he may read */
+	uint32_t limit; /* rows of each call, 1 to CAIRN_INFO_LIMIT_MAX; what is left out is told by more */
+};
+
+/** A file, by its terms. */
+struct cairn_info_file {
+	uint64_t size_bytes;
+	uint32_t n_terms, n_xorbs;
+};
+
+struct cairn_info_xorb {
+	struct cairn_hash hash;
+	uint32_t n_chunks;
+	uint64_t unpacked_bytes, stored_bytes; /* stored: 0 when its bytes are lost, or kept elsewhere */
+	int64_t at_unix_s;                     /* when it arrived, or was last renewed: the operator's to know */
+	bool retired;                          /* likewise */
+};
+
+/**
+ * A file that the asker may read. @param visit  its first xorbs, each once, in the order in which its terms name them
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not his to read; CAIRN_E_IO; CAIRN_E_NOMEM; CAIRN_E_DAMAGED
+ */
+CAIRN_MUST_USE enum cairn_status cairn_info_file(struct cairn_cas *cas, const struct cairn_info_asker *asker,
+						 const struct cairn_hash *hash, struct cairn_info_file *out,
+						 void (*visit)(void *ctx, const struct cairn_info_xorb *xorb),
+						 void *ctx);
+
+/** Visit a file as its owners have it: all of them, or the asker himself if he is one.
+ *  @return CAIRN_OK, also for none; CAIRN_E_IO; CAIRN_E_NOMEM; CAIRN_E_DAMAGED. So do the next ones */
+CAIRN_MUST_USE enum cairn_status cairn_info_owners(struct cairn_cas *cas, const struct cairn_info_asker *asker,
+						   const struct cairn_hash *hash,
+						   void (*visit)(void *ctx, const struct cairn_cas_owned *file),
+						   void *ctx, bool *more);
+
+/** Visit the files that have a SHA-256: by anybody's word, or the one that cairn_cas_file_by_sha256() means (without an
+ *  owner, and without a time). */
+CAIRN_MUST_USE enum cairn_status cairn_info_sha256(struct cairn_cas *cas, const struct cairn_info_asker *asker,
+						   const uint8_t sha256[static 32],
+						   void (*visit)(void *ctx, const struct cairn_cas_owned *file),
+						   void *ctx, bool *more);
+
+/** Visit the files that need a xorb, the asker's own or all. In time with these alone: not with those of others. */
+CAIRN_MUST_USE enum cairn_status cairn_info_needed_by(struct cairn_cas *cas, const struct cairn_info_asker *asker,
+						      const struct cairn_hash *xorb,
+						      void (*visit)(void *ctx, const struct cairn_cas_owned *file),
+						      void *ctx, bool *more);
+
+/** What is known of a xorb. Who is not the operator may hear it of one that a file of his needs.
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_info_xorb(struct cairn_cas *cas, const struct cairn_hash *hash,
+						 struct cairn_info_xorb *out);
+
+/** Where a chunk lies. Borrowed for the time of the call. */
+struct cairn_info_place {
+	struct cairn_hash xorb;
+	uint32_t at, unpacked_bytes;
+	const char *scope; /* in which it is offered; NULL: the asker's own, or the shared one */
+};
+
+/** Visit the places of a chunk that clients may ask about: in all scopes, or the one that the asker's chunk queries are
+ *  answered with. */
+CAIRN_MUST_USE enum cairn_status cairn_info_places(struct cairn_cas *cas, const struct cairn_info_asker *asker,
+						   const struct cairn_hash *chunk,
+						   void (*visit)(void *ctx, const struct cairn_info_place *place),
+						   void *ctx, bool *more);
+
+#endif

@@ -1,0 +1,87 @@
+/* A xorb that is made here, of chunks that were cut and hashed here: nothing of it needs to be verified. */
+#include "cas/internal.h"
+#include "xorb/writer.h"
+
+#include <stdlib.h>
+
+enum { MAKING_WINDOW_BYTES = 512 * 1024 }; /* that are written together */
+
+struct cairn_xorb_making {
+	struct cairn_cas *cas;
+	struct cairn_xorb_writer *writer;
+	struct cairn_store_put *put; /* NULL once it was handed on */
+	struct cairn_use use;
+	uint64_t bytes; /* written */
+};
+
+void cairn_xorb_making_free(struct cairn_xorb_making *m)
+{
+	if (!m)
+		return;
+	cairn_xorb_writer_free(m->writer);
+	cairn_store_put_abort(m->put);
+	cairn_use_end(&m->use);
+	free(m);
+}
+
+enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, const struct cairn_hash *sender,
+					  struct cairn_xorb_making **out, struct cairn_diag *diag)
+{
+	*out = NULL;
+	struct cairn_xorb_making *m = calloc(1, sizeof(*m));
+	if (!m)
+		return CAIRN_E_NOMEM;
+	m->cas = cas;
+	m->writer = cairn_xorb_writer_new();
+	enum cairn_status status = m->writer ? CAIRN_OK : CAIRN_E_NOMEM;
+	if (status == CAIRN_OK)
+		status = cairn_use_begin(&m->use, cas, sender, UINT64_MAX, true, diag);
+	if (status == CAIRN_OK)
+		status = cairn_store_put_begin(cas->store, &m->put);
+	if (status != CAIRN_OK) {
+		cairn_xorb_making_free(m);
+		return status;
+	}
+	*out = m;
+	return CAIRN_OK;
+}
+
+static enum cairn_status making_flush(struct cairn_xorb_making *m, struct cairn_diag *diag)
+{
+	size_t len;
+	const uint8_t *bytes = cairn_xorb_writer_bytes(m->writer, &len);
+	enum cairn_status status = cairn_use_add(&m->use, len, diag);
+	if (status == CAIRN_OK)
+		status = cairn_store_put_write(m->put, bytes, len);
+	cairn_xorb_writer_drained(m->writer);
+	m->bytes += len;
+	return status;
+}
+
+enum cairn_status cairn_xorb_making_add(struct cairn_xorb_making *m, const struct cairn_hash *chunk, const uint8_t *raw,
+					size_t len, struct cairn_diag *diag)
+{
+	size_t waiting;
+	enum cairn_status status = cairn_xorb_writer_add(m->writer, raw, len, chunk);
+	(void)cairn_xorb_writer_bytes(m->writer, &waiting);
+	return status == CAIRN_OK && waiting >= MAKING_WINDOW_BYTES ? making_flush(m, diag) : status;
+}
+
+enum cairn_status cairn_xorb_making_end(struct cairn_xorb_making *m, const struct cairn_hash *hash,
+					struct cairn_diag *diag)
+{
+	enum cairn_status status = making_flush(m, diag);
+	if (status != CAIRN_OK)
+		return status;
+	struct cairn_store_put *put = m->put;
+	m->put = NULL;
+	struct cairn_xorb_upload *u =
+		cas_xorb_upload_of_made(m->cas, hash, cairn_xorb_writer_list(m->writer), m->bytes, put);
+	if (!u)
+		return CAIRN_E_NOMEM;
+	status = cairn_xorb_upload_store(u, diag);
+	if (status == CAIRN_OK)
+		status = cairn_xorb_upload_commit(u, NULL, NULL);
+	cairn_xorb_upload_free(u);
+	return status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status;
+}

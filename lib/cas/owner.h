@@ -1,0 +1,21 @@
+/* Owners of files as an operator names them. */
+#ifndef CAIRN_CAS_OWNER_H
+#define CAIRN_CAS_OWNER_H
+
+#include "cas/cas.h"
+#include "cas/repo.h"
+#include "index/hub.h"
+
+/** What an operator may name: as cairn_repo_full_name(), and buckets/ and kernels/ before a name. Pure.
+ *  @param[out] out  the full form; "" stays @return false: it is no such name */
+bool cairn_cas_owner_name(char *out, size_t size, const char *repo);
+
+/** The owner that is meant: the repository of the hub that has the name, or had it, or else whoever tokens call so.
+ *  @param name  as cairn_cas_owner_name() has it; "" is the operator
+ *  @param[out] owner  CAIRN_CAS_OWNER_TEXT_MAX + 1 bytes
+ *  @param[out] in_hub  such a repository is there
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_cas_find_owner(struct cairn_cas *cas, const char *name, char *owner,
+						      bool *in_hub);
+
+#endif

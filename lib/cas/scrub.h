@@ -1,0 +1,57 @@
+/* Scrubbing: reading all that is stored, a xorb at a time, so that damage is found before somebody asks for the bytes.
+ * A look takes no guard and changes nothing; what it suspects is settled by a call of its own. */
+#ifndef CAIRN_CAS_SCRUB_H
+#define CAIRN_CAS_SCRUB_H
+
+#include "cas/cas.h"
+
+/** What there is to say of one xorb. Plain value. */
+struct cairn_scrub_look {
+	int64_t id; /* of its row: where the next look goes on */
+	struct cairn_hash xorb;
+	uint64_t bytes;     /* that were read of its copies */
+	uint32_t n_damaged; /* copies that are not what was uploaded */
+	bool suspect;       /* copies or row are not as they should be: cairn_cas_scrub_settle() is to find out */
+	bool lost;          /* that was known, and there still is no copy of it */
+	bool unread;        /* a copy, or its chunk list, cannot be read now */
+};
+
+/** How it goes on. */
+struct cairn_scrub_pace {
+	/** Called after each so many bytes (at most a chunk's largest, twice) were read; may wait, so that the disk is
+	 *  others'. @return false to stop */
+	bool (*go_on)(void *ctx, size_t bytes);
+	void *ctx;
+};
+
+/**
+ * Look at the first xorb that came after the one with the number after_id: does its chunk list give its hash, is every
+ * copy of it (in the object folder and in packs) what was uploaded, and does the row describe one of them? Damaged
+ * copies are told as cairn_cas_options has it. Reads all of them; no lock is held meanwhile.
+ * @param after_id  0: from the first
+ * @return CAIRN_OK
+ *         CAIRN_E_NOT_FOUND  there is none behind it
+ *         CAIRN_E_BUSY       stopped; nothing is known then
+ *         CAIRN_E_IO, CAIRN_E_DAMAGED  the index cannot be read: there is no way behind this place
+ *         CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_look(struct cairn_cas *cas, int64_t after_id,
+						      const struct cairn_scrub_pace *pace,
+						      struct cairn_scrub_look *out);
+
+/** How it ended with a suspect. */
+enum cairn_scrub_end {
+	CAIRN_SCRUB_SOUND,  /* a sound copy is there, and the row describes it; or the xorb was removed meanwhile */
+	CAIRN_SCRUB_LOST,   /* there is no sound copy */
+	CAIRN_SCRUB_UNREAD, /* a copy cannot be read, or nothing be written, now: nothing was decided */
+};
+
+/**
+ * Have a suspect mended (cairn_cas_mend()), and move damaged copies aside that are before a sound one. Takes the hash's
+ * guard, for as long as it takes to read copies that were not found damaged within the last day.
+ * @return CAIRN_OK; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_settle(struct cairn_cas *cas, const struct cairn_hash *xorb,
+							enum cairn_scrub_end *end);
+
+#endif

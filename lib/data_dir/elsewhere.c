@@ -1,0 +1,98 @@
+#include "data_dir/elsewhere.h"
+
+#include "base/fd.h"
+#include "hash/crypto.h"
+#include "hash/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ELSEWHERE_PATH_BYTES = 4200, ELSEWHERE_TEXT_BYTES = ELSEWHERE_URL_BYTES + ELSEWHERE_OWNER_BYTES + 2 };
+
+static enum cairn_status elsewhere_io(struct cairn_diag *diag, const char *what, const char *path)
+{
+	return cairn_fail(diag, CAIRN_E_IO, "data_dir.store", CAIRN_NO_OFFSET, "cannot %s %s: %s", what, path,
+			  strerror(errno));
+}
+
+static bool elsewhere_path(char out[static ELSEWHERE_PATH_BYTES], const char *path, const char *name)
+{
+	int n = snprintf(out, ELSEWHERE_PATH_BYTES, "%s/%s", path, name);
+	return n >= 0 && n < ELSEWHERE_PATH_BYTES;
+}
+
+/* "URL\nOWNER\n" */
+static bool elsewhere_parse(struct elsewhere *out, const char *text, size_t len)
+{
+	size_t url = strcspn(text, "\n");
+	if (url == 0 || url >= sizeof(out->url) || len != url + 1 + sizeof(out->owner) - 1 + 1 || text[len - 1] != '\n')
+		return false;
+	memcpy(out->url, text, url);
+	out->url[url] = '\0';
+	memcpy(out->owner, text + url + 1, sizeof(out->owner) - 1);
+	out->owner[sizeof(out->owner) - 1] = '\0';
+	return strspn(out->owner, "0123456789abcdef") == sizeof(out->owner) - 1;
+}
+
+enum cairn_status elsewhere_read(struct elsewhere *out, const char *path, struct cairn_diag *diag)
+{
+	char name[ELSEWHERE_PATH_BYTES], text[ELSEWHERE_TEXT_BYTES + 1];
+	size_t n = 0;
+	*out = (struct elsewhere){.url = ""};
+	if (!elsewhere_path(name, path, "store"))
+		return CAIRN_OK; /* nor can there be anything else in such a folder */
+	CLEANUP(cairn_fd_closep) int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? CAIRN_OK : elsewhere_io(diag, "open", name);
+	if (cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)
+		return elsewhere_io(diag, "read", name);
+	text[n] = '\0';
+	if (elsewhere_parse(out, text, n))
+		return CAIRN_OK;
+	*out = (struct elsewhere){.url = ""};
+	return cairn_fail(diag, CAIRN_E_FORMAT, "data_dir.store", CAIRN_NO_OFFSET,
+			  "%s is not the URL of a store and 32 digits, a line each: put it back from a backup", name);
+}
+
+enum cairn_status elsewhere_move(struct elsewhere *e, const char *url, struct cairn_diag *diag)
+{
+	int n = snprintf(e->url, sizeof(e->url), "%s", url);
+	return n < (int)sizeof(e->url) ? CAIRN_OK
+				       : cairn_fail(diag, CAIRN_E_USAGE, "store.url", CAIRN_NO_OFFSET,
+						    "the URL of the store is too long");
+}
+
+enum cairn_status elsewhere_new(struct elsewhere *out, const char *url, struct cairn_diag *diag)
+{
+	uint8_t bytes[(ELSEWHERE_OWNER_BYTES - 1) / 2];
+	enum cairn_status status = elsewhere_move(out, url, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (cairn_random(bytes, sizeof(bytes)) != CAIRN_OK)
+		return elsewhere_io(diag, "make a name for", url);
+	cairn_hex_text(out->owner, bytes, sizeof(bytes));
+	return CAIRN_OK;
+}
+
+enum cairn_status elsewhere_write(const struct elsewhere *e, const char *path, struct cairn_diag *diag)
+{
+	char name[ELSEWHERE_PATH_BYTES], temp[ELSEWHERE_PATH_BYTES], text[ELSEWHERE_TEXT_BYTES];
+	if (!elsewhere_path(name, path, "store") || !elsewhere_path(temp, path, "new-store"))
+		return CAIRN_E_IO;
+	int n = snprintf(text, sizeof(text), "%s\n%s\n", e->url, e->owner);
+	CLEANUP(cairn_fd_closep) int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || cairn_fd_write_all(fd, text, (size_t)n) != CAIRN_OK || fsync(fd) != 0 ||
+	    rename(temp, name) != 0 || cairn_fd_sync_parent(name) != CAIRN_OK)
+		return elsewhere_io(diag, "write", name);
+	return CAIRN_OK;
+}
+
+void elsewhere_remove(const char *path)
+{
+	char name[ELSEWHERE_PATH_BYTES];
+	if (elsewhere_path(name, path, "store"))
+		(void)unlink(name);
+}

@@ -1,0 +1,65 @@
+/* What git names things by: the ids of blobs, trees and commits, and the pointers that Git LFS puts in a file's place.
+ */
+#ifndef CAIRN_HASH_GIT_OBJECT_H
+#define CAIRN_HASH_GIT_OBJECT_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CAIRN_GIT_OID_BYTES = 20,
+	CAIRN_GIT_OID_CHARS = 40,          /* of its text, without a terminating zero */
+	CAIRN_LFS_POINTER_BYTES_MAX = 160, /* of a pointer's text, with a terminating zero */
+};
+
+/** The name of an object. Plain value. */
+struct cairn_git_oid {
+	uint8_t b[CAIRN_GIT_OID_BYTES];
+};
+
+/** Write 40 lower-case digits and a zero. */
+void cairn_git_oid_text(char out[static CAIRN_GIT_OID_CHARS + 1], const struct cairn_git_oid *oid);
+/** Read 40 lower-case digits. @return whether it is that, and nothing else */
+bool cairn_git_oid_parse(const char *text, struct cairn_git_oid *out);
+bool cairn_git_oid_equal(const struct cairn_git_oid *a, const struct cairn_git_oid *b);
+
+/** The id of a file's content. @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_git_blob(struct cairn_git_oid *out, const void *bytes, size_t len);
+
+/** The id of a folder, whose entries come one by one. It sorts them as git does: by the bytes of their names, as if a
+ * folder's ended with a slash; fastest when they almost are. Opaque; owned by one thread at a time. */
+struct cairn_git_tree;
+
+/** @return NULL without memory */
+struct cairn_git_tree *cairn_git_tree_new(void);
+/** Also to use it again. Empty. */
+void cairn_git_tree_begin(struct cairn_git_tree *tree);
+/** Add an entry: a folder, or a file that is none to execute. @param name  copied */
+void cairn_git_tree_add(struct cairn_git_tree *tree, const char *name, bool is_folder, const struct cairn_git_oid *oid);
+/** @return CAIRN_OK; CAIRN_E_NOMEM some entry could not be kept */
+CAIRN_MUST_USE enum cairn_status cairn_git_tree_end(struct cairn_git_tree *tree, struct cairn_git_oid *out);
+void cairn_git_tree_freep(struct cairn_git_tree **tree);
+
+/** What a commit says. Borrowed. */
+struct cairn_git_commit {
+	struct cairn_git_oid root;
+	const struct cairn_git_oid *parent; /* NULL: the first one */
+	const char *author, *email;         /* who is the committer, too */
+	int64_t at_unix_s;                  /* in UTC */
+	const char *title, *message;        /* the message is left out when it is empty */
+};
+
+/** The id of a commit whose text is the title, and then, if there is a message, an empty line and the message; with a
+ * newline at the end. Of the author and the email "<", ">" and newlines are left out. @return CAIRN_OK; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_git_commit(struct cairn_git_oid *out, const struct cairn_git_commit *commit);
+
+/** The text that stands in git for a file that is kept elsewhere. @return its length, without the zero */
+size_t cairn_lfs_pointer(char out[static CAIRN_LFS_POINTER_BYTES_MAX], const uint8_t sha256[static 32],
+			 uint64_t size_bytes);
+/** Is it such a text, letter for letter as cairn_lfs_pointer() writes it? */
+bool cairn_lfs_pointer_parse(const void *bytes, size_t len, uint8_t sha256[static 32], uint64_t *size_bytes);
+
+#endif

@@ -1,0 +1,32 @@
+/* One at a time for each hash: between looking at an object and its row and changing both, nobody else may. */
+#ifndef CAIRN_HASH_HASH_GUARD_H
+#define CAIRN_HASH_HASH_GUARD_H
+
+#include "hash/hash.h"
+
+#include <pthread.h>
+
+/** A place in the set of guarded hashes; embedded in what holds it. */
+struct cairn_guard {
+	struct cairn_hash hash;
+	struct cairn_guard *next;
+	bool held;
+};
+
+/** The set. Few hashes are guarded at once (at most one an upload in its last step), so a list does. Any thread. */
+struct cairn_guards {
+	pthread_mutex_t lock;
+	pthread_cond_t freed;
+	struct cairn_guard *first;
+};
+
+void cairn_guards_init(struct cairn_guards *guards);
+void cairn_guards_fini(struct cairn_guards *guards);
+
+/** Wait until nobody holds the hash, then hold it. The holder never waits for a worker, so waiting on one is safe. */
+void cairn_guard_take(struct cairn_guards *guards, struct cairn_guard *guard, const struct cairn_hash *hash);
+
+/** Let go, from any thread; does nothing when it is not held. */
+void cairn_guard_release(struct cairn_guards *guards, struct cairn_guard *guard);
+
+#endif

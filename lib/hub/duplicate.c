@@ -1,0 +1,155 @@
+#include "hub/duplicate.h"
+
+#include "hub/tree.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Files of the source: operations, and what they borrow from. */
+struct duplicate {
+	struct cairn_index_operation *operations; /* owned, and path and bytes of each */
+	int64_t *contents;                        /* owned; of an inline file, else 0 */
+	uint32_t n, cap;
+	uint64_t text_bytes;
+	enum cairn_status status;
+	char lost[CAIRN_INDEX_PATH_MAX + 1]; /* with CAIRN_E_CONFLICT: a file without bytes */
+};
+
+static void duplicate_fini(struct duplicate *d)
+{
+	for (uint32_t i = 0; i < d->n; i++) {
+		free((void *)(uintptr_t)d->operations[i].path);
+		free((void *)(uintptr_t)d->operations[i].bytes);
+	}
+	free(d->operations);
+	free(d->contents);
+}
+
+static bool duplicate_room(struct duplicate *d)
+{
+	if (d->n < d->cap)
+		return true;
+	uint32_t cap = d->cap ? 2 * d->cap : 256;
+	struct cairn_index_operation *operations = realloc(d->operations, cap * sizeof(*operations));
+	d->operations = operations ? operations : d->operations;
+	int64_t *contents = realloc(d->contents, cap * sizeof(*contents));
+	d->contents = contents ? contents : d->contents;
+	d->cap = operations && contents ? cap : d->cap;
+	return d->n < d->cap;
+}
+
+/* Takes notes only; what is inline is read afterwards. */
+static void duplicate_take(void *ctx, const struct cairn_index_entry *entry)
+{
+	struct duplicate *d = ctx;
+	bool is_inline = entry->kind == CAIRN_INDEX_INLINE;
+	if (d->status != CAIRN_OK || entry->kind == CAIRN_INDEX_FOLDER)
+		return;
+	if (!is_inline && !entry->has_file) {
+		(void)snprintf(d->lost, sizeof(d->lost), "%s%s%s", entry->folder, entry->folder[0] ? "/" : "",
+			       entry->name);
+		d->status = CAIRN_E_CONFLICT;
+		return;
+	}
+	d->text_bytes += is_inline ? entry->size_bytes : 0;
+	if (d->n == CAIRN_INDEX_OPERATIONS_MAX || d->text_bytes > CAIRN_HUB_DUPLICATE_TEXT_BYTES_MAX) {
+		d->status = CAIRN_E_LIMIT;
+		return;
+	}
+	char *path = duplicate_room(d) ? cairn_hub_entry_path_new(entry) : NULL;
+	if (!path) {
+		d->status = CAIRN_E_NOMEM;
+		return;
+	}
+	d->contents[d->n] = is_inline ? entry->content : 0;
+	struct cairn_index_operation *o = &d->operations[d->n++];
+	*o = (struct cairn_index_operation){
+		.kind = is_inline ? CAIRN_INDEX_PUT_INLINE : CAIRN_INDEX_PUT_FILE, .path = path, .oid = entry->oid};
+	memcpy(o->sha256, entry->sha256, sizeof(o->sha256));
+}
+
+static enum cairn_status duplicate_read_text(struct cairn_cas *cas, struct duplicate *d)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; i < d->n && status == CAIRN_OK; i++) {
+		static const struct cairn_index_entry none;
+		struct cairn_index_entry entry = none;
+		if (d->contents[i] == 0)
+			continue;
+		uint8_t *bytes = malloc(CAIRN_INDEX_INLINE_MAX);
+		if (!bytes)
+			return CAIRN_E_NOMEM;
+		d->operations[i].bytes = bytes;
+		entry.content = d->contents[i];
+		status = cairn_hub_read_inline(cas, &entry, bytes, &d->operations[i].len);
+		uint8_t *less = status == CAIRN_OK ? realloc(bytes, d->operations[i].len + 1) : NULL;
+		d->operations[i].bytes = less ? less : bytes;
+	}
+	return status;
+}
+
+static enum cairn_status duplicate_read(struct cairn_cas *cas, const struct cairn_index_repo *source,
+					struct duplicate *d, struct cairn_diag *diag)
+{
+	struct cairn_index_commit head;
+	char after[CAIRN_INDEX_PATH_MAX + 1] = "", next[CAIRN_INDEX_PATH_MAX + 1] = "";
+	enum cairn_status status = cairn_hub_find_revision(cas, source, "main", &head, diag);
+	do {
+		const struct cairn_hub_tree_page page = {
+			.folder = "", .recursive = true, .after = after, .limit = CAIRN_HUB_TREE_PAGE_MAX};
+		if (status == CAIRN_OK)
+			status = cairn_hub_list_tree(cas, &head, &page, duplicate_take, d, next, diag);
+		memcpy(after, next, sizeof(after));
+	} while (status == CAIRN_OK && d->status == CAIRN_OK && next[0]);
+	if (d->status == CAIRN_E_LIMIT)
+		return cairn_fail(diag, d->status, "repo.duplicate", CAIRN_NO_OFFSET,
+				  "a copy has at most %d files and %d MiB of text", CAIRN_INDEX_OPERATIONS_MAX,
+				  CAIRN_HUB_DUPLICATE_TEXT_BYTES_MAX >> 20);
+	if (d->status == CAIRN_E_CONFLICT)
+		return cairn_fail(
+			diag, d->status, "commit.bytes", CAIRN_NO_OFFSET,
+			"the bytes of \"%.150s\" were deleted: upload them again, or delete the file, and copy then",
+			d->lost);
+	if (status == CAIRN_OK)
+		status = d->status;
+	return status == CAIRN_OK ? duplicate_read_text(cas, d) : status;
+}
+
+/* Members alone may have the files: who may read them does not decide that everybody may. */
+static enum cairn_status duplicate_privacy(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+					   const struct cairn_index_repo *source, const bool *said, bool *is_private,
+					   struct cairn_diag *diag)
+{
+	bool is_guarded = source->is_private || source->gate != CAIRN_INDEX_GATE_NONE;
+	enum cairn_hub_access access = CAIRN_HUB_SEE;
+	*is_private = said ? *said : is_guarded;
+	if (!is_guarded || *is_private)
+		return CAIRN_OK;
+	enum cairn_status status = cairn_hub_access_in(cas, asker, source->account, &access);
+	if (status != CAIRN_OK || access >= CAIRN_HUB_ADMIN)
+		return status;
+	return cairn_fail(
+		diag, CAIRN_E_DENIED, "repo.guarded", CAIRN_NO_OFFSET,
+		"\"%s/%s\" is private, or has a gate: a copy of it is private, unless an admin of it makes it",
+		source->account_name, source->name);
+}
+
+enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				      const struct cairn_index_repo *source, const struct cairn_hub_new_repo *copy,
+				      const bool *is_private, struct cairn_index_repo *out, struct cairn_diag *diag)
+{
+	CLEANUP(duplicate_fini) struct duplicate d = {.status = CAIRN_OK};
+	struct cairn_hub_new_repo made = *copy;
+	*out = (struct cairn_index_repo){0};
+	enum cairn_status status = duplicate_privacy(cas, asker, source, is_private, &made.is_private, diag);
+	if (status == CAIRN_OK)
+		status = duplicate_read(cas, source, &d, diag);
+	if (status != CAIRN_OK)
+		return status;
+	made.sdk = source->sdk;
+	made.source = source->id;
+	made.operations = d.operations;
+	made.n = d.n;
+	return cairn_hub_make_repo(cas, asker, &made, out, diag);
+}

@@ -1,0 +1,100 @@
+#include "hub/own_key.h"
+
+#include "base/clock.h"
+#include "token/token.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+static enum cairn_status own_key_denied(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_DENIED, "key.own", CAIRN_NO_OFFSET,
+			  "keys are made by who holds an account, with a key that is not for one repository alone and "
+			  "may do as much; the operator makes others with cairn key");
+}
+
+static bool own_key_has_account(const struct cairn_hub_asker *asker)
+{
+	return asker->kind == CAIRN_HUB_ACCOUNT && !asker->key_repo[0];
+}
+
+struct own_key_walk {
+	const char *account;
+	int64_t id;      /* that is looked for; 0 when it was found */
+	uint32_t n_good; /* neither revoked nor expired */
+	void (*visit)(void *ctx, const struct cairn_key *key);
+	void *ctx;
+};
+
+static void own_key_take(void *ctx, const struct cairn_key *key)
+{
+	struct own_key_walk *walk = ctx;
+	if (strcasecmp(key->account, walk->account) != 0)
+		return;
+	if (key->id == walk->id)
+		walk->id = 0;
+	if (!key->revoked && (key->expires_unix_s == 0 || key->expires_unix_s > cairn_clock_unix_s()))
+		walk->n_good++;
+	if (walk->visit)
+		walk->visit(walk->ctx, key);
+}
+
+/* Each key is a row, and those of an operator are looked for among all. */
+static enum cairn_status own_key_is_one_too_many(struct cairn_cas *cas, const char *account, struct cairn_diag *diag)
+{
+	struct own_key_walk walk = {.account = account};
+	enum cairn_status status = cairn_cas_each_key(cas, own_key_take, &walk);
+	if (status == CAIRN_OK && walk.n_good >= CAIRN_HUB_OWN_KEYS_MAX)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "key.many", CAIRN_NO_OFFSET,
+				  "this account has %" PRIu32 " keys, and may have %d; revoke one that is not needed",
+				  walk.n_good, CAIRN_HUB_OWN_KEYS_MAX);
+	return status;
+}
+
+enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *name,
+					 bool writing, char text[static CAIRN_KEY_TEXT_BYTES], struct cairn_diag *diag)
+{
+	unsigned wanted = writing ? CAIRN_TOKEN_WRITE : CAIRN_TOKEN_READ;
+	char repo[CAIRN_KEY_NAME_MAX + 1];
+	int64_t id;
+	if (!own_key_has_account(asker) || !(asker->scopes & wanted))
+		return own_key_denied(diag);
+	const struct cairn_key key = {.name = name,
+				      .repo = "",
+				      .scopes = writing ? "write" : "read",
+				      .account = asker->account.name,
+				      .expires_unix_s = asker->key_expires_unix_s};
+	enum cairn_status status = own_key_is_one_too_many(cas, asker->account.name, diag);
+	if (status == CAIRN_OK)
+		status = cairn_cas_make_key(cas, &key, repo, text, &id);
+	if (status == CAIRN_E_USAGE)
+		return cairn_fail(diag, status, "key.name", CAIRN_NO_OFFSET,
+				  "a key needs a name of 1 to %d bytes, by which you know it again",
+				  CAIRN_KEY_NAME_MAX);
+	return status;
+}
+
+/* --- listing and revoking ----------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_hub_each_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+					 void (*visit)(void *ctx, const struct cairn_key *key), void *ctx,
+					 struct cairn_diag *diag)
+{
+	struct own_key_walk walk = {.account = asker->account.name, .visit = visit, .ctx = ctx};
+	return own_key_has_account(asker) ? cairn_cas_each_key(cas, own_key_take, &walk) : own_key_denied(diag);
+}
+
+enum cairn_status cairn_hub_revoke_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker, int64_t id,
+					   struct cairn_diag *diag)
+{
+	struct own_key_walk walk = {.account = asker->account.name, .id = id};
+	bool revoked;
+	if (!own_key_has_account(asker) || !(asker->scopes & CAIRN_TOKEN_WRITE))
+		return own_key_denied(diag);
+	enum cairn_status status = cairn_cas_each_key(cas, own_key_take, &walk);
+	if (status == CAIRN_OK && (walk.id != 0 || id == 0))
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "key.unknown", CAIRN_NO_OFFSET,
+				  "there is no key of this number");
+	return status == CAIRN_OK ? cairn_cas_revoke_key(cas, id, &revoked) : status;
+}

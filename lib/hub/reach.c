@@ -1,0 +1,59 @@
+#include "hub/reach.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void cairn_hub_reach_fini(struct cairn_hub_reach *reach)
+{
+	free(reach->page);
+	reach->page = NULL;
+}
+
+static void reach_take(void *ctx, const struct cairn_index_repo *repo)
+{
+	struct cairn_hub_reach *reach = ctx;
+	if (reach->n < CAIRN_HUB_REACH_PAGE)
+		reach->page[reach->n++] = *repo;
+}
+
+static enum cairn_status reach_read(struct cairn_hub_reach *reach)
+{
+	char cursor[CAIRN_HUB_CURSOR_BYTES];
+	memcpy(cursor, reach->next, sizeof(cursor));
+	const struct cairn_hub_repo_list list = {.cursor = cursor, .limit = CAIRN_HUB_REACH_PAGE};
+	if (!reach->page)
+		reach->page = malloc(CAIRN_HUB_REACH_PAGE * sizeof(*reach->page));
+	if (!reach->page)
+		return CAIRN_E_NOMEM;
+	reach->begun = true;
+	reach->n = reach->at = 0;
+	return cairn_hub_list_repos(reach->cas, reach->asker, &list, reach_take, reach, reach->next);
+}
+
+enum cairn_status cairn_hub_reach_next(struct cairn_hub_reach *reach, const struct cairn_index_repo **out)
+{
+	enum cairn_status status = CAIRN_OK;
+	if (reach->at == reach->n && (!reach->begun || reach->next[0]))
+		status = reach_read(reach);
+	*out = NULL;
+	if (status != CAIRN_OK || reach->at == reach->n)
+		return status;
+	reach->more = reach->n_seen == CAIRN_HUB_REACH_REPOS_MAX;
+	if (reach->more)
+		return CAIRN_OK;
+	reach->n_seen++;
+	*out = &reach->page[reach->at++];
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_hub_reach_may_read(const struct cairn_hub_reach *reach, const struct cairn_index_repo *repo,
+					   bool *may)
+{
+	enum cairn_hub_access access;
+	*may = repo->gate == CAIRN_INDEX_GATE_NONE;
+	if (*may)
+		return CAIRN_OK;
+	enum cairn_status status = cairn_hub_access_in(reach->cas, reach->asker, repo->account, &access);
+	*may = status == CAIRN_OK && access >= CAIRN_HUB_READ;
+	return status;
+}

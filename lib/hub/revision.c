@@ -1,0 +1,201 @@
+#include "hub/revision.h"
+
+#include "hub/path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { REVISION_SEGMENTS_MAX = 8 }; /* that a ref's name within an address may have */
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+void cairn_hub_ref_name(const char *revision, struct cairn_hub_ref_name *out)
+{
+	static const struct {
+		const char *start;
+		enum cairn_index_ref_kind kind;
+	} PLACES[] = {
+		{"refs/heads/", CAIRN_INDEX_BRANCH}, {"refs/tags/", CAIRN_INDEX_TAG}, {"refs/pr/", CAIRN_INDEX_PULL}};
+	*out = (struct cairn_hub_ref_name){.kind = CAIRN_INDEX_BRANCH, .name = revision};
+	if (strcmp(revision, "HEAD") == 0)
+		*out = (struct cairn_hub_ref_name){.kind = CAIRN_INDEX_BRANCH, .name = CAIRN_HUB_MAIN, .sure = true};
+	for (size_t i = 0; i < sizeof(PLACES) / sizeof(PLACES[0]); i++) {
+		size_t len = strlen(PLACES[i].start);
+		if (strncmp(revision, PLACES[i].start, len) == 0)
+			*out = (struct cairn_hub_ref_name){
+				.kind = PLACES[i].kind, .name = revision + len, .sure = true};
+	}
+}
+
+/* A part of a name, between slashes. */
+static bool revision_part_is_good(const char *part, size_t len)
+{
+	static const char LOCK[] = ".lock";
+	const size_t lock_len = sizeof(LOCK) - 1;
+	if (len == 0 || part[0] == '.')
+		return false;
+	return len < lock_len || memcmp(part + len - lock_len, LOCK, lock_len) != 0;
+}
+
+bool cairn_hub_ref_is_good(const char *name)
+{
+	struct cairn_git_oid oid;
+	size_t len = strlen(name);
+	if (len == 0 || len > CAIRN_INDEX_REF_NAME_MAX || cairn_hub_path_fault(name) || cairn_git_oid_parse(name, &oid))
+		return false;
+	bool taken = strcmp(name, "HEAD") == 0 || strcmp(name, "@") == 0 || strncmp(name, "refs/", 5) == 0;
+	bool bad = strpbrk(name, " ~^:?*[\\") || strstr(name, "..") || strstr(name, "@{") || name[len - 1] == '.' ||
+		   name[0] == '-';
+	if (taken || bad)
+		return false;
+	for (const char *part = name;; part++) {
+		size_t part_len = strcspn(part, "/");
+		if (!revision_part_is_good(part, part_len))
+			return false;
+		part += part_len;
+		if (*part == '\0')
+			return true;
+	}
+}
+
+bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revision[static CAIRN_HUB_REVISION_MAX + 1],
+			      char path[static CAIRN_INDEX_PATH_MAX + 1])
+{
+	char start[3 * CAIRN_HUB_REVISION_MAX + 1];
+	const char *end = raw;
+	for (unsigned i = 0; i < n_segments; i++) {
+		if (i > 0 && *end++ != '/')
+			return false;
+		end += strcspn(end, "/");
+	}
+	size_t len = (size_t)(end - raw);
+	if (len == 0 || len >= sizeof(start))
+		return false;
+	memcpy(start, raw, len);
+	start[len] = '\0';
+	return cairn_hub_unescape(revision, CAIRN_HUB_REVISION_MAX + 1, start) && revision[0] &&
+	       cairn_hub_unescape(path, CAIRN_INDEX_PATH_MAX + 1, *end == '/' ? end + 1 : end);
+}
+
+/* --- finding ------------------------------------------------------------------------------------------------------ */
+
+/* @param with_commits  also by the id of a commit */
+static enum cairn_status revision_look(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *revision,
+				       bool with_commits, struct cairn_index_commit *out)
+{
+	struct cairn_index *ix = cairn_cas_index(cas);
+	struct cairn_hub_ref_name ref;
+	cairn_hub_ref_name(revision, &ref);
+	enum cairn_status status = cairn_index_ref(ix, repo->id, ref.kind, ref.name, out);
+	if (status == CAIRN_E_NOT_FOUND && !ref.sure)
+		status = cairn_index_ref(ix, repo->id, CAIRN_INDEX_TAG, revision, out);
+	if (status == CAIRN_E_NOT_FOUND && !ref.sure && with_commits)
+		status = cairn_index_find_commit(ix, repo->id, revision, out);
+	return status;
+}
+
+static enum cairn_status revision_unknown(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
+}
+
+enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+					  const char *revision, struct cairn_index_commit *out, struct cairn_diag *diag)
+{
+	enum cairn_status status = revision_look(cas, repo, revision, true, out);
+	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
+}
+
+/* No name of a ref is the start of another's up to a slash (ref.nested), but of one from before that was a rule. */
+enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *raw,
+				       struct cairn_index_commit *out, char path[static CAIRN_INDEX_PATH_MAX + 1],
+				       struct cairn_diag *diag)
+{
+	char revision[CAIRN_HUB_REVISION_MAX + 1];
+	enum cairn_status status = CAIRN_E_NOT_FOUND;
+	bool split = false;
+	for (unsigned n = REVISION_SEGMENTS_MAX; n > 0 && status == CAIRN_E_NOT_FOUND; n--) {
+		if (!cairn_hub_split_revision(raw, n, revision, path))
+			continue;
+		split = true;
+		status = revision_look(cas, repo, revision, n == 1, out);
+	}
+	if (!split)
+		return cairn_fail(diag, CAIRN_E_FORMAT, "revision.text", CAIRN_NO_OFFSET,
+				  "a revision and a path are text with whole escapes, of at most %d and %d bytes",
+				  CAIRN_HUB_REVISION_MAX, CAIRN_INDEX_PATH_MAX);
+	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
+}
+
+enum cairn_status cairn_hub_each_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+				     bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref), void *ctx)
+{
+	return cairn_index_each_ref(cairn_cas_index(cas), repo->id, visit, ctx);
+}
+
+/* --- changing ----------------------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				    const struct cairn_index_repo *repo, const struct cairn_hub_new_ref *ref,
+				    struct cairn_diag *diag)
+{
+	char email[CAIRN_HUB_EMAIL_BYTES];
+	const char *author = cairn_hub_author(asker);
+	struct cairn_index_commit start = {0};
+	enum cairn_status status = CAIRN_OK;
+	if (!cairn_hub_ref_is_good(ref->name))
+		return cairn_fail(diag, CAIRN_E_USAGE, "ref.name", CAIRN_NO_OFFSET,
+				  "\"%.100s\" is no name for a branch or a tag", ref->name);
+	if (!ref->empty)
+		status = cairn_hub_find_revision(cas, repo, ref->start ? ref->start : CAIRN_HUB_MAIN, &start, diag);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_hub_email(email, author);
+	struct cairn_index_add_ref add = {
+		.repo = repo->id,
+		.kind = ref->kind,
+		.name = ref->name,
+		.commit = start.id,
+		.overwrite = ref->overwrite,
+		.first = {.author = author, .email = email, .title = "Initial commit", .message = ""},
+	};
+	status = cairn_index_add_ref(cairn_cas_index(cas), &add);
+	*diag = add.write.diag;
+	return status;
+}
+
+enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+				     const struct cairn_index_commit *start, int64_t *number, struct cairn_diag *diag)
+{
+	struct cairn_index_add_ref add = {.repo = repo->id, .kind = CAIRN_INDEX_PULL, .commit = start->id};
+	enum cairn_status status = cairn_index_add_ref(cairn_cas_index(cas), &add);
+	*number = add.number;
+	*diag = add.write.diag;
+	return status;
+}
+
+enum cairn_status cairn_hub_squash(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				   const struct cairn_index_repo *repo, const char *branch, const char *title,
+				   struct cairn_diag *diag)
+{
+	char email[CAIRN_HUB_EMAIL_BYTES];
+	const char *author = cairn_hub_author(asker);
+	struct cairn_index_squash squash = {.repo = repo->id, .branch = branch};
+	if (strlen(title) > CAIRN_INDEX_TITLE_MAX)
+		return cairn_fail(diag, CAIRN_E_LIMIT, "commit.limit", CAIRN_NO_OFFSET, "a title has at most %d bytes",
+				  CAIRN_INDEX_TITLE_MAX);
+	cairn_hub_email(email, author);
+	squash.message = (struct cairn_index_message){.author = author, .email = email, .title = title, .message = ""};
+	enum cairn_status status = cairn_index_squash(cairn_cas_index(cas), &squash);
+	*diag = squash.write.diag;
+	return status;
+}
+
+enum cairn_status cairn_hub_drop_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+				     enum cairn_index_ref_kind kind, const char *name, struct cairn_diag *diag)
+{
+	struct cairn_index_drop_ref drop = {.repo = repo->id, .kind = kind, .name = name};
+	enum cairn_status status = cairn_index_drop_ref(cairn_cas_index(cas), &drop);
+	*diag = drop.write.diag;
+	return status;
+}

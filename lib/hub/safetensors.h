@@ -1,0 +1,51 @@
+/* The head of a file of tensors: which ones are in it (https://github.com/huggingface/safetensors#format). Whatever a
+ * stranger wrote there is read in one pass, without memory of its own. Pure. */
+#ifndef CAIRN_HUB_SAFETENSORS_H
+#define CAIRN_HUB_SAFETENSORS_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CAIRN_TENSORS_HEAD_MAX = 1 << 20, /* bytes of a head that is read; the format allows a hundred times that */
+	CAIRN_TENSOR_NAME_MAX = 255,      /* bytes that are told of a name; what is longer is cut */
+	CAIRN_TENSOR_TYPE_MAX = 15,       /* bytes of a type's name */
+	CAIRN_TENSOR_DIMS_MAX = 16,
+	CAIRN_TENSOR_TYPES_MAX = 24, /* different ones in a file */
+};
+
+/** A tensor. Borrowed for the time of the call. */
+struct cairn_tensor {
+	const char *name, *type; /* type: "BF16" */
+	unsigned n_dims;
+	uint64_t shape[CAIRN_TENSOR_DIMS_MAX];
+	uint64_t n_values; /* the product of the shape; 1 without dimensions */
+};
+
+struct cairn_tensors {
+	uint64_t n_tensors, n_values; /* values of all of them */
+	unsigned n_types;
+	struct {
+		char name[CAIRN_TENSOR_TYPE_MAX + 1];
+		uint64_t n_values;
+	} types[CAIRN_TENSOR_TYPES_MAX]; /* in the order in which they come */
+	const char *fault;               /* of CAIRN_E_FORMAT: what is wrong; static */
+	uint64_t fault_at;               /* and behind which byte of the file */
+};
+
+/**
+ * Read a head: its length as 8 bytes, then that much JSON.
+ * @param bytes       the first ones of the file
+ * @param file_bytes  of the whole file
+ * @param visit       each tensor in the order of the head; may be NULL. Some may be visited before the head is refused
+ * @return CAIRN_OK; CAIRN_E_LIMIT the head is longer than CAIRN_TENSORS_HEAD_MAX; CAIRN_E_FORMAT it is none, or the
+ *         places of its tensors are not in the file, or not as long as type and shape say: fault tells
+ */
+CAIRN_MUST_USE enum cairn_status cairn_tensors_read(struct cairn_tensors *out, const uint8_t *bytes, size_t len,
+						    uint64_t file_bytes,
+						    void (*visit)(void *ctx, const struct cairn_tensor *tensor),
+						    void *ctx);
+
+#endif

@@ -1,0 +1,101 @@
+#include "hub/tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum cairn_status tree_no_entry(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "entry.unknown", CAIRN_NO_OFFSET, "Entry not found");
+}
+
+void cairn_hub_entry_path(char out[static CAIRN_INDEX_PATH_MAX + 1], const struct cairn_index_entry *entry)
+{
+	(void)snprintf(out, CAIRN_INDEX_PATH_MAX + 1, "%s%s%s", entry->folder, entry->folder[0] ? "/" : "",
+		       entry->name);
+}
+
+/* --- listing ------------------------------------------------------------------------------------------------------ */
+
+struct tree_list {
+	const struct cairn_hub_tree_page *page;
+	uint32_t n;
+	char last[CAIRN_INDEX_PATH_MAX + 1]; /* path of the last one visited */
+	bool more;                           /* there is one behind it */
+	void (*visit)(void *ctx, const struct cairn_index_entry *entry);
+	void *ctx;
+};
+
+static bool tree_take(void *ctx, const struct cairn_index_entry *entry)
+{
+	struct tree_list *list = ctx;
+	list->more = list->n == list->page->limit;
+	if (list->more)
+		return false;
+	list->n++;
+	cairn_hub_entry_path(list->last, entry);
+	list->visit(list->ctx, entry);
+	return true;
+}
+
+enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+				      const struct cairn_hub_tree_page *page,
+				      void (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx,
+				      char next[static CAIRN_INDEX_PATH_MAX + 1], struct cairn_diag *diag)
+{
+	struct tree_list list = {.page = page, .visit = visit, .ctx = ctx};
+	const struct cairn_index_listing listing = {
+		.folder = page->folder, .recursive = page->recursive, .after = page->after};
+	struct cairn_index_entry folder = {.kind = CAIRN_INDEX_FOLDER};
+	enum cairn_status status = CAIRN_OK;
+	next[0] = '\0';
+	if (page->folder[0])
+		status = cairn_hub_find_entry(cas, commit, page->folder, &folder, diag);
+	if (status == CAIRN_OK && folder.kind != CAIRN_INDEX_FOLDER)
+		return tree_no_entry(diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_each_entry(cairn_cas_index(cas), commit, &listing, tree_take, &list);
+	if (status == CAIRN_OK && list.more)
+		memcpy(next, list.last, sizeof(list.last));
+	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
+}
+
+/* --- one of them -------------------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, const struct cairn_index_commit *commit, const char *path,
+				       struct cairn_index_entry *out, struct cairn_diag *diag)
+{
+	enum cairn_status status = cairn_index_entry(cairn_cas_index(cas), commit, path, out);
+	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
+}
+
+enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+				       const struct cairn_index_entry *entry, const struct cairn_byte_range *range,
+				       struct cairn_file_extent *extent, struct cairn_file_reader **out,
+				       struct cairn_diag *diag)
+{
+	char owner[CAIRN_INDEX_OWNER_BYTES];
+	if (!entry->has_file)
+		return tree_no_entry(diag);
+	cairn_index_repo_owner(owner, repo->id);
+	enum cairn_status status = cairn_file_reader_open(cas, owner, &entry->file, range, extent, out, diag);
+	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
+}
+
+enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry, uint8_t *out,
+					size_t *len)
+{
+	return cairn_index_inline(cairn_cas_index(cas), entry->content, out, len);
+}
+
+enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, const struct cairn_index_entry *entry,
+					struct cairn_index_commit *out)
+{
+	return cairn_index_commit_by_id(cairn_cas_index(cas), entry->commit, out);
+}
+
+char *cairn_hub_entry_path_new(const struct cairn_index_entry *entry)
+{
+	char path[CAIRN_INDEX_PATH_MAX + 1];
+	cairn_hub_entry_path(path, entry);
+	return strdup(path);
+}

@@ -1,0 +1,57 @@
+/* What is in a git-like repository at a commit. */
+#ifndef CAIRN_HUB_TREE_H
+#define CAIRN_HUB_TREE_H
+
+#include "cas/file_reader.h"
+#include "hub/revision.h"
+
+enum { CAIRN_HUB_TREE_PAGE_MAX = 1000 };
+
+/** A page of a listing. */
+struct cairn_hub_tree_page {
+	const char *folder; /* "": the top one */
+	bool recursive;
+	const char *after; /* "", then next as it was left */
+	uint32_t limit;    /* 1 to CAIRN_HUB_TREE_PAGE_MAX */
+};
+
+/**
+ * Visit a page of entries: by folders, then by names, in the order of their bytes. Takes notes only: a reader of the
+ * index is held.
+ * @param[out] next  the path behind which the next page begins; "" when there is none
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder (entry.unknown); CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+						     const struct cairn_hub_tree_page *page,
+						     void (*visit)(void *ctx, const struct cairn_index_entry *entry),
+						     void *ctx, char next[static CAIRN_INDEX_PATH_MAX + 1],
+						     struct cairn_diag *diag);
+
+/** A file or folder by its path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+						      const char *path, struct cairn_index_entry *out,
+						      struct cairn_diag *diag);
+
+/** Open a CAIRN_INDEX_XET file that has bytes, to read it or a range of it; for workers, as cairn_hub_open_object().
+ *  @return as cairn_file_reader_open(), and CAIRN_E_NOT_FOUND its bytes were deleted (entry.unknown) */
+CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+						      const struct cairn_index_entry *entry,
+						      const struct cairn_byte_range *range,
+						      struct cairn_file_extent *extent, struct cairn_file_reader **out,
+						      struct cairn_diag *diag);
+
+/** The bytes of a CAIRN_INDEX_INLINE file. @param[out] out  CAIRN_INDEX_INLINE_MAX bytes of room */
+CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry,
+						       uint8_t *out, size_t *len);
+
+/** The commit that changed an entry last. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, const struct cairn_index_entry *entry,
+						       struct cairn_index_commit *out);
+
+/** Write "folder/name", or "name" in the top folder. @param[out] out  CAIRN_INDEX_PATH_MAX + 1 bytes */
+void cairn_hub_entry_path(char out[static CAIRN_INDEX_PATH_MAX + 1], const struct cairn_index_entry *entry);
+
+/** The same, allocated. @return NULL without memory */
+char *cairn_hub_entry_path_new(const struct cairn_index_entry *entry);
+
+#endif

@@ -1,0 +1,202 @@
+/* What a hub keeps of git-like repositories: lines of commits, names for them, and the files of each commit. */
+#ifndef CAIRN_INDEX_HISTORY_H
+#define CAIRN_INDEX_HISTORY_H
+
+#include "hash/git_object.h"
+#include "index/hub.h"
+
+enum {
+	CAIRN_INDEX_COMMIT_DIGITS_MIN = 4,    /* of a commit's id, to name it */
+	CAIRN_INDEX_REF_NAME_MAX = 255,       /* bytes of a branch's or a tag's name */
+	CAIRN_INDEX_TITLE_MAX = 1024,         /* bytes of a commit's title */
+	CAIRN_INDEX_MESSAGE_MAX = 65536,      /* bytes of what it says besides */
+	CAIRN_INDEX_INLINE_MAX = 65536,       /* bytes of a file that is kept in the index */
+	CAIRN_INDEX_OPERATIONS_MAX = 50000,   /* of one commit */
+	CAIRN_INDEX_COMMIT_ROWS_MAX = 200000, /* files that one commit may change, those of deleted folders included */
+	CAIRN_INDEX_COMMIT_FOLDERS_MAX = 100000, /* folders in which, or above which, one commit may change something */
+	CAIRN_INDEX_COMMIT_SCAN_MAX = 2000000, /* rows that deletions of one commit may read before the last of them */
+	CAIRN_INDEX_NAMES_MAX = 100000,        /* of one folder */
+	CAIRN_INDEX_PATH_DEPTH_MAX = 64,       /* names between slashes */
+	CAIRN_INDEX_LINE_DEPTH_MAX = 8,        /* lines that a look-up may have to ask */
+};
+
+/* --- commits and what names them ---------------------------------------------------------------------------------- */
+
+/** A commit. Plain value; what it says behind its title is told by cairn_index_each_commit(). */
+struct cairn_index_commit {
+	int64_t id; /* later ones have higher ones; never given again */
+	int64_t repo, line;
+	int64_t parent;  /* its number; 0: the first one */
+	uint64_t number; /* how many commits led here, this one included */
+	struct cairn_git_oid oid, root;
+	int64_t at_unix_s;
+	uint64_t n_files, bytes;                       /* as of this commit */
+	char author[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1]; /* as the account was called then */
+	char title[CAIRN_INDEX_TITLE_MAX + 1];
+};
+
+enum cairn_index_ref_kind {
+	CAIRN_INDEX_BRANCH = 1,
+	CAIRN_INDEX_TAG = 2,
+	CAIRN_INDEX_PULL = 3, /* refs/pr/N: the name is the number */
+};
+
+/** What a branch, a tag or a pull request names now. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_ref(struct cairn_index *ix, int64_t repo, enum cairn_index_ref_kind kind,
+						 const char *name, struct cairn_index_commit *out);
+
+/** A name of a commit. Borrowed for the time of the call. */
+struct cairn_index_ref_row {
+	enum cairn_index_ref_kind kind;
+	const char *name;
+	struct cairn_git_oid commit;
+};
+
+/** Visit the refs of a repository by kinds and then by the bytes of their names.
+ *  @param visit  only takes notes; answers false to end it there
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_ref(struct cairn_index *ix, int64_t repo,
+						      bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref),
+						      void *ctx);
+
+/** The commit whose id begins so. @param prefix  4 to 40 lower-case digits
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none, or more than one; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_find_commit(struct cairn_index *ix, int64_t repo, const char *prefix,
+							 struct cairn_index_commit *out);
+/** The commit of this number. @return likewise */
+CAIRN_MUST_USE enum cairn_status cairn_index_commit_by_id(struct cairn_index *ix, int64_t id,
+							  struct cairn_index_commit *out);
+
+/** Visit commits from this one back to the first. @param skip  so many of them are passed over at the start, at once
+ *  @param visit  only takes notes; message is borrowed, "" when there is none; answers false to end it there
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_commit(
+	struct cairn_index *ix, const struct cairn_index_commit *from, uint64_t skip,
+	bool (*visit)(void *ctx, const struct cairn_index_commit *commit, const char *message), void *ctx);
+
+/* --- files at a commit -------------------------------------------------------------------------------------------- */
+
+enum cairn_index_entry_kind {
+	CAIRN_INDEX_FOLDER = 1,
+	CAIRN_INDEX_INLINE = 2, /* kept in the index; read with cairn_index_inline() */
+	CAIRN_INDEX_XET = 3,    /* a file of the store; in git it is a pointer */
+};
+
+/** A file or a folder at a commit. */
+struct cairn_index_entry {
+	const char *folder, *name; /* while it is visited; else NULL. Of the top folder "" */
+	enum cairn_index_entry_kind kind;
+	struct cairn_git_oid oid; /* of its blob or tree; of CAIRN_INDEX_XET that of the pointer */
+	int64_t commit;           /* the number of that which changed it last */
+	int64_t content;          /* of CAIRN_INDEX_INLINE */
+	uint64_t size_bytes;      /* of a folder 0 */
+	bool has_file;            /* of CAIRN_INDEX_XET; false: the bytes were deleted for good */
+	struct cairn_hash file;
+	uint8_t sha256[32]; /* of CAIRN_INDEX_XET: the owner's word */
+};
+
+/** What is under a path at a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
+						   const char *path, struct cairn_index_entry *out);
+
+/** Which entries are visited. */
+struct cairn_index_listing {
+	const char *folder; /* "": the top one; one that is not there has no entries */
+	bool recursive;     /* what is in its folders, too: first all of one folder, then all of the next */
+	const char *after;  /* a path that was visited: go on behind it; "" at the beginning */
+};
+
+/** Visit entries at a commit, by the bytes of the folders and then of the names. A reader of the index is held
+ * meanwhile: a visitor only takes notes. @param visit  answers false to end it there
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit is gone; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
+							const struct cairn_index_listing *listing,
+							bool (*visit)(void *ctx, const struct cairn_index_entry *entry),
+							void *ctx);
+
+/** The bytes of an inline file. @param[out] out  CAIRN_INDEX_INLINE_MAX bytes of room
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_inline(struct cairn_index *ix, int64_t content, uint8_t *out, size_t *len);
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+enum cairn_index_operation_kind {
+	CAIRN_INDEX_PUT_INLINE,
+	CAIRN_INDEX_PUT_FILE,      /* by SHA-256, as which it was uploaded to the repository */
+	CAIRN_INDEX_DELETE,        /* a file, or a folder with all in it */
+	CAIRN_INDEX_DELETE_FOLDER, /* a folder only */
+};
+
+/** One operation of a commit. */
+struct cairn_index_operation {
+	enum cairn_index_operation_kind kind;
+	const char *path;         /* a good one; borrowed, as all here */
+	const uint8_t *bytes;     /* of PUT_INLINE; no text of an LFS pointer */
+	size_t len;               /* at most CAIRN_INDEX_INLINE_MAX */
+	struct cairn_git_oid oid; /* of PUT_INLINE: of the blob */
+	uint8_t sha256[32];       /* of PUT_FILE */
+};
+
+/**
+ * Change files of a branch or a pull request: all operations in their order, or none. When nothing is other than
+ * before, no commit is made. Whoever asks gets CAIRN_E_NOT_FOUND (repo.unknown, revision.unknown; entry.unknown: "A
+ * file with this name doesn't exist"), CAIRN_E_CONFLICT (commit.parent: "The branch was updated since you opened this
+ * page. Please refresh and try again."; commit.sha256: no file of that SHA-256 was uploaded to the repository;
+ * commit.path: a file where a folder is needed, or the other way round; commit.known: another commit of the repository
+ * has that id), CAIRN_E_LIMIT (commit.rows, commit.names,
+ * commit.depth).
+ */
+struct cairn_index_add_commit {
+	struct cairn_index_write write;
+	int64_t repo;
+	enum cairn_index_ref_kind kind; /* CAIRN_INDEX_BRANCH or CAIRN_INDEX_PULL */
+	const char *ref;                /* its name; borrowed */
+	const char *parent;             /* how the id of the head must begin; NULL: any */
+	const struct cairn_git_oid
+		*id; /* that it has elsewhere, and keeps; borrowed. NULL: the one that git gives it */
+	struct cairn_index_message message;
+	const struct cairn_index_operation *operations; /* borrowed */
+	uint32_t n;                                     /* at most CAIRN_INDEX_OPERATIONS_MAX */
+	struct cairn_git_oid oid; /* result: of the new commit, or of the head if nothing was other */
+	bool added;               /* result: there is a new commit */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_add_commit(struct cairn_index *ix, struct cairn_index_add_commit *commit);
+
+/** Make a branch, a tag or a pull request. CAIRN_E_CONFLICT: it is there (ref.known: "Reference refs/heads/X already
+ * exists"); CAIRN_E_USAGE (ref.nested): a branch or a tag has a name that goes on behind a slash where this one ends,
+ * or the other way round; CAIRN_E_NOT_FOUND: repo.unknown; revision.unknown, the commit is gone. */
+struct cairn_index_add_ref {
+	struct cairn_index_write write;
+	int64_t repo;
+	enum cairn_index_ref_kind kind;
+	const char *name;                 /* borrowed; of CAIRN_INDEX_PULL NULL: the next number */
+	int64_t commit;                   /* where; 0: a branch without files, with a first commit of its own */
+	bool overwrite;                   /* a branch that is there is set to it */
+	struct cairn_index_message first; /* of that first commit */
+	int64_t number;                   /* result, of CAIRN_INDEX_PULL */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_add_ref(struct cairn_index *ix, struct cairn_index_add_ref *add);
+
+/** Make a branch one commit without a parent, of the files that it has: what led there goes with the next collection,
+ * unless another branch or a tag comes from it. One that is such a commit already stays. CAIRN_E_NOT_FOUND:
+ * repo.unknown, revision.unknown; CAIRN_E_LIMIT (commit.rows): it has more than CAIRN_INDEX_COMMIT_ROWS_MAX files. */
+struct cairn_index_squash {
+	struct cairn_index_write write;
+	int64_t repo;
+	const char *branch; /* borrowed */
+	struct cairn_index_message message;
+	struct cairn_git_oid oid; /* result: of the branch's commit */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_squash(struct cairn_index *ix, struct cairn_index_squash *squash);
+
+/** Remove a branch or a tag. CAIRN_E_NOT_FOUND: repo.unknown, revision.unknown; CAIRN_E_DENIED: "Cannot delete
+ * refs/heads/main" (ref.main). */
+struct cairn_index_drop_ref {
+	struct cairn_index_write write;
+	int64_t repo;
+	enum cairn_index_ref_kind kind;
+	const char *name; /* borrowed */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_drop_ref(struct cairn_index *ix, struct cairn_index_drop_ref *drop);
+
+#endif

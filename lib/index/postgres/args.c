@@ -1,0 +1,221 @@
+#include "index/postgres/args.h"
+
+#include "base/bytes.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers of types in pg_type.dat, which never change. */
+enum {
+	ARGS_BYTEA = 17,
+	ARGS_INT8 = 20,
+	ARGS_TEXT = 25,
+	ARGS_BYTEAS = 1001,
+	ARGS_INT8S = 1016,
+	ARGS_ARRAY_HEAD = 20, /* dimensions, nulls, type, length, first */
+	ARGS_EMPTY = 12,      /* of one without values: it has no dimension */
+};
+
+static void args_put_u64be(uint8_t *p, uint64_t v)
+{
+	cairn_put_u32be(p, (uint32_t)(v >> 32));
+	cairn_put_u32be(p + 4, (uint32_t)v);
+}
+
+/* --- arrays ------------------------------------------------------------------------------------------------------- */
+
+static bool args_grow(struct cairn_pg_array *a, size_t more)
+{
+	size_t want = a->len + more, cap = a->cap ? a->cap : 256;
+	while (cap < want)
+		cap *= 2;
+	if (cap == a->cap)
+		return true;
+	uint8_t *grown = realloc(a->bytes, cap);
+	if (!grown || want > INT_MAX) {
+		free(grown ? grown : a->bytes);
+		*a = (struct cairn_pg_array){.status = CAIRN_E_NOMEM};
+		return false;
+	}
+	a->bytes = grown;
+	a->cap = cap;
+	return true;
+}
+
+static void args_head(struct cairn_pg_array *a, Oid of)
+{
+	cairn_put_u32be(a->bytes, a->n > 0);
+	cairn_put_u32be(a->bytes + 4, 0);
+	cairn_put_u32be(a->bytes + 8, of);
+	cairn_put_u32be(a->bytes + 12, a->n);
+	cairn_put_u32be(a->bytes + 16, 1);
+}
+
+static void args_add(struct cairn_pg_array *a, const void *p, size_t len)
+{
+	size_t head = a->len == 0 ? ARGS_ARRAY_HEAD : 0;
+	if (a->status != CAIRN_OK || !args_grow(a, head + 4 + len))
+		return;
+	a->len += head;
+	cairn_put_u32be(a->bytes + a->len, (uint32_t)len);
+	if (len > 0)
+		memcpy(a->bytes + a->len + 4, p, len);
+	a->len += 4 + len;
+	a->n++;
+}
+
+void cairn_pg_add_int8(struct cairn_pg_array *a, int64_t value)
+{
+	uint8_t bytes[8];
+	args_put_u64be(bytes, (uint64_t)value);
+	args_add(a, bytes, sizeof(bytes));
+}
+
+void cairn_pg_add_bytes(struct cairn_pg_array *a, const void *p, size_t len)
+{
+	args_add(a, p, len);
+}
+
+void cairn_pg_array_empty(struct cairn_pg_array *a)
+{
+	a->len = 0;
+	a->n = 0;
+}
+
+void cairn_pg_array_fini(struct cairn_pg_array *a)
+{
+	free(a->bytes);
+	*a = (struct cairn_pg_array){0};
+}
+
+/* --- arguments ---------------------------------------------------------------------------------------------------- */
+
+static void args_put(struct cairn_pg_args *args, Oid type, const void *value, size_t len)
+{
+	if (args->n == CAIRN_PG_ARGS_MAX || len > INT_MAX) {
+		args->status = CAIRN_E_LIMIT;
+		return;
+	}
+	args->types[args->n] = type;
+	args->values[args->n] = value;
+	args->lengths[args->n] = (int)len;
+	args->formats[args->n++] = 1;
+}
+
+void cairn_pg_int8(struct cairn_pg_args *args, int64_t value)
+{
+	uint8_t *p = args->numbers[args->n < CAIRN_PG_ARGS_MAX ? args->n : 0];
+	args_put_u64be(p, (uint64_t)value);
+	args_put(args, ARGS_INT8, p, 8);
+}
+
+void cairn_pg_int8_or_null(struct cairn_pg_args *args, int64_t value)
+{
+	if (value != 0)
+		cairn_pg_int8(args, value);
+	else
+		args_put(args, ARGS_INT8, NULL, 0);
+}
+
+void cairn_pg_bytes(struct cairn_pg_args *args, const void *p, size_t len)
+{
+	args_put(args, ARGS_BYTEA, len > 0 ? p : "", len);
+}
+
+void cairn_pg_hash(struct cairn_pg_args *args, const struct cairn_hash *hash)
+{
+	cairn_pg_bytes(args, hash->b, sizeof(hash->b));
+}
+
+void cairn_pg_text(struct cairn_pg_args *args, const char *text)
+{
+	args_put(args, ARGS_TEXT, text, text ? strlen(text) : 0);
+}
+
+static void args_array(struct cairn_pg_args *args, struct cairn_pg_array *a, Oid type, Oid of)
+{
+	if (a->n == 0 && a->status == CAIRN_OK)
+		(void)args_grow(a, ARGS_ARRAY_HEAD);
+	if (a->status != CAIRN_OK) {
+		args->status = a->status;
+		return;
+	}
+	args_head(a, of);
+	args_put(args, type, a->bytes, a->n > 0 ? a->len : ARGS_EMPTY);
+}
+
+void cairn_pg_int8s(struct cairn_pg_args *args, struct cairn_pg_array *a)
+{
+	args_array(args, a, ARGS_INT8S, ARGS_INT8);
+}
+
+void cairn_pg_byteas(struct cairn_pg_args *args, struct cairn_pg_array *a)
+{
+	args_array(args, a, ARGS_BYTEAS, ARGS_BYTEA);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+int64_t cairn_pg_get_int8(const PGresult *r, int row, int column)
+{
+	if (PQgetisnull(r, row, column))
+		return 0;
+	const uint8_t *p = (const uint8_t *)PQgetvalue(r, row, column);
+	switch (PQgetlength(r, row, column)) {
+	case 1:
+		return p[0];
+	case 2:
+		return (int16_t)(p[0] << 8 | p[1]);
+	case 4:
+		return (int32_t)cairn_get_u32be(p);
+	case 8:
+		return (int64_t)cairn_get_u64be(p);
+	default:
+		return 0;
+	}
+}
+
+bool cairn_pg_get_hash(const PGresult *r, int row, int column, struct cairn_hash *out)
+{
+	if (PQgetlength(r, row, column) != (int)sizeof(out->b))
+		return false;
+	memcpy(out->b, PQgetvalue(r, row, column), sizeof(out->b));
+	return true;
+}
+
+const uint8_t *cairn_pg_get_bytes(const PGresult *r, int row, int column, size_t *len)
+{
+	*len = (size_t)PQgetlength(r, row, column);
+	return (const uint8_t *)PQgetvalue(r, row, column);
+}
+
+bool cairn_pg_get_text(const PGresult *r, int row, int column, char *out, size_t out_bytes)
+{
+	size_t len = (size_t)PQgetlength(r, row, column);
+	if (len >= out_bytes)
+		return false;
+	memcpy(out, PQgetvalue(r, row, column), len);
+	out[len] = '\0';
+	return true;
+}
+
+enum cairn_status cairn_pg_get_int8s(const PGresult *r, int row, int column, int64_t **out, uint32_t *n)
+{
+	const uint8_t *p = (const uint8_t *)PQgetvalue(r, row, column);
+	size_t len = (size_t)PQgetlength(r, row, column), head = ARGS_ARRAY_HEAD;
+	*out = NULL;
+	*n = 0;
+	if (len <= head)
+		return len == ARGS_EMPTY ? CAIRN_OK : CAIRN_E_DAMAGED;
+	uint32_t count = cairn_get_u32be(p + 12);
+	if (cairn_get_u32be(p) != 1 || (len - head) / 12 != count || (len - head) % 12 != 0)
+		return CAIRN_E_DAMAGED;
+	*out = malloc(count * sizeof(**out));
+	if (!*out)
+		return CAIRN_E_NOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		(*out)[i] = (int64_t)cairn_get_u64be(p + head + (size_t)i * 12 + 4);
+	*n = count;
+	return CAIRN_OK;
+}

@@ -1,0 +1,57 @@
+/* What statements are given, in PostgreSQL's binary format: numbers, bytes, and arrays of them. */
+#ifndef CAIRN_INDEX_POSTGRES_ARGS_H
+#define CAIRN_INDEX_POSTGRES_ARGS_H
+
+#include "hash/hash.h"
+
+#include <libpq-fe.h>
+
+enum { CAIRN_PG_ARGS_MAX = 12 };
+
+/** An array for $n: its values lie as they are sent. Zeroed is empty. */
+struct cairn_pg_array {
+	uint8_t *bytes;
+	size_t len, cap;
+	uint32_t n;
+	enum cairn_status status; /* CAIRN_OK; CAIRN_E_NOMEM: it is not whole */
+};
+
+/** Each begins an array of its type with the first, and all values are of one type. @param p  copied */
+void cairn_pg_add_int8(struct cairn_pg_array *a, int64_t value);
+void cairn_pg_add_bytes(struct cairn_pg_array *a, const void *p, size_t len);
+/** Its values go, its memory stays. */
+void cairn_pg_array_empty(struct cairn_pg_array *a);
+void cairn_pg_array_fini(struct cairn_pg_array *a);
+
+/** $1 and so on. Zeroed: none. Borrows what it is given until the statement was sent. */
+struct cairn_pg_args {
+	int n;
+	Oid types[CAIRN_PG_ARGS_MAX];
+	const char *values[CAIRN_PG_ARGS_MAX];
+	int lengths[CAIRN_PG_ARGS_MAX], formats[CAIRN_PG_ARGS_MAX];
+	uint8_t numbers[CAIRN_PG_ARGS_MAX][8];
+	enum cairn_status status; /* CAIRN_OK; CAIRN_E_NOMEM an array is not whole; CAIRN_E_LIMIT more than fits */
+};
+
+void cairn_pg_int8(struct cairn_pg_args *args, int64_t value);
+/** NULL where the number is 0. */
+void cairn_pg_int8_or_null(struct cairn_pg_args *args, int64_t value);
+void cairn_pg_bytes(struct cairn_pg_args *args, const void *p, size_t len);
+void cairn_pg_hash(struct cairn_pg_args *args, const struct cairn_hash *hash);
+/** @param text  NULL is NULL */
+void cairn_pg_text(struct cairn_pg_args *args, const char *text);
+void cairn_pg_int8s(struct cairn_pg_args *args, struct cairn_pg_array *a);
+void cairn_pg_byteas(struct cairn_pg_args *args, struct cairn_pg_array *a);
+
+/* Columns of an answer. */
+int64_t cairn_pg_get_int8(const PGresult *r, int row, int column); /* 0: NULL. Of bool and int4, too */
+/** @return false: it is no hash */
+bool cairn_pg_get_hash(const PGresult *r, int row, int column, struct cairn_hash *out);
+const uint8_t *cairn_pg_get_bytes(const PGresult *r, int row, int column, size_t *len);
+/** An array. @param[out] out  owned by the caller, *n of them; NULL when there are none @return CAIRN_OK;
+ * CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_pg_get_int8s(const PGresult *r, int row, int column, int64_t **out, uint32_t *n);
+/** @return false: it does not fit */
+bool cairn_pg_get_text(const PGresult *r, int row, int column, char *out, size_t out_bytes);
+
+#endif

@@ -1,0 +1,326 @@
+#include "index/postgres/connection.h"
+
+#include "index/postgres/errors.h"
+
+#include "base/clock.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what failed -------------------------------------------------------------------------------------------------- */
+
+static void connection_note(struct cairn_pg *pg, const char *sqlstate, const char *message)
+{
+	(void)snprintf(pg->sqlstate, sizeof(pg->sqlstate), "%s", sqlstate ? sqlstate : "");
+	(void)snprintf(pg->message, sizeof(pg->message), "%.*s", (int)strcspn(message, "\n"), message);
+}
+
+enum cairn_status cairn_pg_fail(const struct cairn_pg *pg, struct cairn_diag *diag, const char *what)
+{
+	enum cairn_status status = cairn_pg_status(pg->sqlstate);
+	return cairn_fail(diag, status, status == CAIRN_E_DAMAGED ? "index.corrupt" : "index.database", CAIRN_NO_OFFSET,
+			  "%s: PostgreSQL: %s%s%s", what, pg->message, pg->sqlstate[0] ? " " : "", pg->sqlstate);
+}
+
+/* The connection is of no use any more. */
+static enum cairn_status connection_lose(struct cairn_pg *pg, const char *why)
+{
+	connection_note(pg, NULL, why);
+	cairn_pg_close(pg);
+	return CAIRN_E_IO;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+/* What the server warns of while it commits: it was not replicated as it should be. */
+static void connection_notice(void *ctx, const PGresult *notice)
+{
+	struct cairn_pg *pg = ctx;
+	const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+	if (severity && strcmp(severity, "WARNING") == 0) {
+		const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+		pg->warned = true;
+		connection_note(pg, NULL, text ? text : "a warning");
+	}
+}
+
+/* Durable is what the standbys have, however the server is set. Plans are made once: those for given values differ only
+ * in what they cost. A daemon that stands still must not keep its locks. */
+static const char CONNECTION_SET_UP[] =
+	"SELECT set_config('search_path', $1, false),"
+	" CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"
+	" THEN set_config('synchronous_commit', 'on', false) END,"
+	" set_config('plan_cache_mode', 'force_generic_plan', false), set_config('lock_timeout', '3500', false),"
+	" set_config('idle_in_transaction_session_timeout', $2, false), set_config('jit', 'off', false),"
+	" set_config('default_transaction_read_only', $3, false), set_config('default_transaction_isolation',"
+	" 'read committed', false), set_config('client_min_messages', 'warning', false),"
+	" current_setting('server_encoding')";
+
+static enum cairn_status connection_set_up(struct cairn_pg *pg)
+{
+	char *schema = PQescapeIdentifier(pg->conn, pg->place->schema, strlen(pg->place->schema));
+	if (!schema)
+		return connection_lose(pg, PQerrorMessage(pg->conn));
+	const char *values[] = {schema, pg->reads_only ? "0" : "30000", pg->reads_only ? "on" : "off"};
+	PGresult *r = PQexecParams(pg->conn, CONNECTION_SET_UP, 3, NULL, values, NULL, NULL, 0);
+	PQfreemem(schema);
+	bool well = PQresultStatus(r) == PGRES_TUPLES_OK;
+	bool utf8 = well && strcmp(PQgetvalue(r, 0, PQnfields(r) - 1), "UTF8") == 0;
+	PQclear(r);
+	if (!well)
+		return connection_lose(pg, PQerrorMessage(pg->conn));
+	if (!utf8)
+		return connection_lose(pg, "the database's encoding is not UTF8; make one with ENCODING 'UTF8'");
+	if (PQsetnonblocking(pg->conn, 1) != 0 || PQenterPipelineMode(pg->conn) != 1)
+		return connection_lose(pg, PQerrorMessage(pg->conn));
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_open(struct cairn_pg *pg)
+{
+	/* The URL comes last, and so may say otherwise. */
+	static const char *const NAMES[] = {
+		"connect_timeout",           "tcp_user_timeout", "keepalives_idle", "target_session_attrs",
+		"fallback_application_name", "client_encoding",  "dbname",          NULL};
+	const char *const values[] = {"2", "4000", "2", "read-write", "cairn", "UTF8", pg->place->url, NULL};
+	cairn_pg_close(pg);
+	pg->silence_ms = CAIRN_PG_SILENCE_MS;
+	pg->conn = PQconnectdbParams(NAMES, values, 1);
+	if (!pg->conn)
+		return connection_lose(pg, "no memory");
+	if (PQstatus(pg->conn) != CONNECTION_OK)
+		return connection_lose(pg, PQerrorMessage(pg->conn));
+	(void)PQsetNoticeReceiver(pg->conn, connection_notice, pg);
+	return connection_set_up(pg);
+}
+
+static void connection_clear(struct cairn_pg *pg)
+{
+	for (unsigned i = 0; i < pg->n_results; i++)
+		cairn_pg_clearp(&pg->results[i]);
+	pg->n_results = pg->n_got = pg->n_sent = pg->n_answered = 0;
+	pg->queued = CAIRN_OK;
+}
+
+void cairn_pg_close(struct cairn_pg *pg)
+{
+	connection_clear(pg);
+	PQfinish(pg->conn);
+	pg->conn = NULL;
+	memset(pg->known, 0, sizeof(pg->known));
+}
+
+bool cairn_pg_is_alive(struct cairn_pg *pg)
+{
+	struct pollfd p = {.fd = pg->conn ? PQsocket(pg->conn) : -1, .events = POLLIN};
+	return pg->conn && poll(&p, 1, 0) == 0; /* an idle one is told nothing but that it ends */
+}
+
+/* --- queueing ----------------------------------------------------------------------------------------------------- */
+
+/* @return its place in known; CAIRN_PG_KNOWN_MAX: there is no room */
+static unsigned connection_find(const struct cairn_pg *pg, const char *sql, bool *known)
+{
+	unsigned unused = CAIRN_PG_KNOWN_MAX;
+	for (unsigned i = 0; i < CAIRN_PG_KNOWN_MAX; i++) {
+		*known = pg->known[i] == sql;
+		if (*known)
+			return i;
+		if (!pg->known[i] && unused == CAIRN_PG_KNOWN_MAX)
+			unused = i;
+	}
+	return unused;
+}
+
+static void connection_name(char name[static 16], unsigned known)
+{
+	(void)snprintf(name, 16, "s%u", known);
+}
+
+/* Have it prepared, unless it is. */
+static enum cairn_status connection_prepare(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
+					    char name[static 16])
+{
+	bool known;
+	unsigned place = connection_find(pg, sql, &known);
+	if (place == CAIRN_PG_KNOWN_MAX)
+		return CAIRN_E_LIMIT;
+	connection_name(name, place);
+	if (known)
+		return CAIRN_OK;
+	if (PQsendPrepare(pg->conn, name, sql, args->n, args->types) != 1)
+		return CAIRN_E_IO;
+	pg->known[place] = sql;
+	pg->sent[pg->n_sent++] = (struct cairn_pg_sent){true, place};
+	return CAIRN_OK;
+}
+
+static enum cairn_status connection_send(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args)
+{
+	char name[16];
+	if (!pg->conn)
+		return CAIRN_E_IO;
+	if (args->status != CAIRN_OK || pg->n_results == CAIRN_PG_STATEMENTS_MAX)
+		return args->status != CAIRN_OK ? args->status : CAIRN_E_LIMIT;
+	enum cairn_status status = connection_prepare(pg, sql, args, name);
+	if (status != CAIRN_OK)
+		return status;
+	if (PQsendQueryPrepared(pg->conn, name, args->n, args->values, args->lengths, args->formats, 1) != 1)
+		return CAIRN_E_IO;
+	pg->sent[pg->n_sent++] = (struct cairn_pg_sent){.prepares = false};
+	pg->n_results++;
+	return CAIRN_OK;
+}
+
+unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args)
+{
+	static const struct cairn_pg_args NONE = {0};
+	if (pg->n_sent > 0 && pg->n_answered == pg->n_sent)
+		connection_clear(pg);
+	if (pg->queued == CAIRN_OK)
+		pg->queued = connection_send(pg, sql, args ? args : &NONE);
+	return pg->n_results > 0 ? pg->n_results - 1 : 0;
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+/* A statement that was not prepared after all can be prepared again. */
+static void connection_took(struct cairn_pg *pg, PGresult *r)
+{
+	const struct cairn_pg_sent *sent = &pg->sent[pg->n_answered];
+	ExecStatusType got = PQresultStatus(r);
+	bool well = got == PGRES_COMMAND_OK || got == PGRES_TUPLES_OK;
+	if (!well && got != PGRES_PIPELINE_ABORTED && pg->queued == CAIRN_OK) {
+		const char *text = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
+		connection_note(pg, PQresultErrorField(r, PG_DIAG_SQLSTATE), text ? text : PQresultErrorMessage(r));
+		pg->queued = cairn_pg_status(pg->sqlstate);
+	}
+	if (sent->prepares && !well)
+		pg->known[sent->known] = NULL;
+	if (sent->prepares)
+		PQclear(r);
+	else
+		pg->results[pg->n_got++] = r;
+}
+
+/* Take what has come. @param[out] done  all of it has */
+static enum cairn_status connection_take(struct cairn_pg *pg, bool *done)
+{
+	*done = false;
+	while (!PQisBusy(pg->conn)) {
+		PGresult *r = PQgetResult(pg->conn);
+		if (PQstatus(pg->conn) == CONNECTION_BAD) {
+			PQclear(r);
+			return connection_lose(pg, PQerrorMessage(pg->conn));
+		}
+		if (!r && pg->n_answered < pg->n_sent) {
+			pg->n_answered++;
+		} else if (!r) {
+			return connection_lose(pg, "it answered out of turn");
+		} else if (PQresultStatus(r) == PGRES_PIPELINE_SYNC) {
+			PQclear(r);
+			*done = true;
+			return CAIRN_OK;
+		} else if (pg->n_answered < pg->n_sent &&
+			   (pg->sent[pg->n_answered].prepares || pg->n_got < pg->n_results)) {
+			connection_took(pg, r);
+		} else {
+			PQclear(r);
+			return connection_lose(pg, "it answered out of turn");
+		}
+	}
+	return CAIRN_OK;
+}
+
+/* @return CAIRN_E_BUSY it was silent */
+static enum cairn_status connection_wait(struct cairn_pg *pg, bool writes, int64_t until_ms)
+{
+	struct pollfd p = {.fd = PQsocket(pg->conn), .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
+	int64_t left = until_ms - cairn_clock_mono_ms();
+	int n = poll(&p, 1, left > 0 ? (int)left : 0);
+	if (n == 0 && left <= 0) {
+		connection_note(pg, NULL, "it does not answer");
+		return CAIRN_E_BUSY;
+	}
+	return n <= 0 || PQconsumeInput(pg->conn) == 1 ? CAIRN_OK : connection_lose(pg, PQerrorMessage(pg->conn));
+}
+
+enum cairn_status cairn_pg_await(struct cairn_pg *pg)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + pg->silence_ms;
+	for (;;) {
+		bool done;
+		int unsent = PQflush(pg->conn);
+		if (unsent < 0)
+			return connection_lose(pg, PQerrorMessage(pg->conn));
+		unsigned answered = pg->n_answered;
+		enum cairn_status status = connection_take(pg, &done);
+		if (status != CAIRN_OK || done)
+			return status == CAIRN_OK ? pg->queued : status;
+		if (pg->n_answered > answered)
+			until_ms = cairn_clock_mono_ms() + pg->silence_ms;
+		status = connection_wait(pg, unsent > 0, until_ms);
+		if (status != CAIRN_OK)
+			return status;
+	}
+}
+
+enum cairn_status cairn_pg_exchange(struct cairn_pg *pg)
+{
+	if (!pg->conn)
+		return CAIRN_E_IO;
+	enum cairn_status status = pg->queued;
+	if (status != CAIRN_OK) { /* half of it may be on its way */
+		(void)connection_lose(pg, status == CAIRN_E_NOMEM ? "no memory" : PQerrorMessage(pg->conn));
+		return status;
+	}
+	if (PQpipelineSync(pg->conn) != 1)
+		return connection_lose(pg, PQerrorMessage(pg->conn));
+	status = cairn_pg_await(pg);
+	return status == CAIRN_E_BUSY ? connection_lose(pg, "it does not answer") : status;
+}
+
+enum cairn_status cairn_pg_ask(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
+			       const PGresult **result)
+{
+	*result = NULL;
+	unsigned place = cairn_pg_queue(pg, sql, args);
+	enum cairn_status status = cairn_pg_exchange(pg);
+	if (status == CAIRN_OK)
+		*result = pg->results[place];
+	return status;
+}
+
+int64_t cairn_pg_changed(PGresult *r)
+{
+	return strtoll(PQcmdTuples(r), NULL, 10);
+}
+
+enum cairn_status cairn_pg_run(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args, int64_t *n)
+{
+	unsigned place = cairn_pg_queue(pg, sql, args);
+	enum cairn_status status = cairn_pg_exchange(pg);
+	if (n)
+		*n = status == CAIRN_OK ? cairn_pg_changed(pg->results[place]) : 0;
+	return status;
+}
+
+PGresult *cairn_pg_keep(struct cairn_pg *pg, const PGresult *result)
+{
+	for (unsigned i = 0; i < pg->n_results; i++) {
+		PGresult *r = pg->results[i];
+		if (r != result)
+			continue;
+		pg->results[i] = NULL;
+		return r;
+	}
+	return NULL;
+}
+
+void cairn_pg_clearp(PGresult **result)
+{
+	PQclear(*result);
+	*result = NULL;
+}

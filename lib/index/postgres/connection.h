@@ -1,0 +1,77 @@
+/* One connection to PostgreSQL, always in pipeline mode: statements are queued, sent together and answered together,
+ * and the wait for the answer has an end. One thread at a time. */
+#ifndef CAIRN_INDEX_POSTGRES_CONNECTION_H
+#define CAIRN_INDEX_POSTGRES_CONNECTION_H
+
+#include "index/postgres/args.h"
+#include "index/postgres/place.h"
+
+enum {
+	CAIRN_PG_SILENCE_MS = 4000,   /* of a server that has been asked; within 5 s of it clients are told 503 */
+	CAIRN_PG_SCAN_MS = 600000,    /* likewise, where it is asked to look at whole tables */
+	CAIRN_PG_STATEMENTS_MAX = 16, /* of one exchange */
+	CAIRN_PG_KNOWN_MAX = 128,     /* statements prepared on a connection */
+};
+
+/** One statement of an exchange under way. */
+struct cairn_pg_sent {
+	bool prepares;
+	unsigned known; /* of what it prepares, its place there */
+};
+
+/** Zeroed but for its place: not open. */
+struct cairn_pg {
+	const struct cairn_pg_place *place; /* borrowed */
+	bool reads_only;
+	PGconn *conn; /* NULL: it is not open */
+	int silence_ms;
+	const char *known[CAIRN_PG_KNOWN_MAX]; /* by their texts' addresses; NULL: free */
+
+	struct cairn_pg_sent sent[2 * CAIRN_PG_STATEMENTS_MAX];
+	unsigned n_sent, n_answered;
+	enum cairn_status queued;                   /* CAIRN_OK, or why not all of it could be */
+	PGresult *results[CAIRN_PG_STATEMENTS_MAX]; /* of the last exchange, as they were queued */
+	unsigned n_results, n_got;
+
+	bool warned;       /* a WARNING came since this was set to false */
+	char sqlstate[6];  /* of the last failure; empty: the connection's */
+	char message[160]; /* likewise */
+};
+
+/** Connect, with the limits on waiting and durability that the rest relies on. @return CAIRN_OK; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_pg_open(struct cairn_pg *pg);
+/** What is under way is given up; a transaction that is not committed is rolled back by the server. */
+void cairn_pg_close(struct cairn_pg *pg);
+
+/** Is it open, and has nobody closed it while it was idle? */
+bool cairn_pg_is_alive(struct cairn_pg *pg);
+
+/** Queue a statement for the next exchange. @param sql  static: it is prepared once @return its place in results */
+unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args);
+
+/**
+ * Send what is queued and wait for the answer to all of it.
+ * @return CAIRN_OK, with results until the next queue; CAIRN_E_BUSY the server is silent: cairn_pg_await() again, or
+ *         close; otherwise cairn_pg_status() of what failed first, and all behind that was not done
+ */
+CAIRN_MUST_USE enum cairn_status cairn_pg_await(struct cairn_pg *pg);
+
+/** Queue one more, and await all that is queued; a silent server's connection is closed. @param[out] result  of the
+ *  last, borrowed until the next queue; NULL on failure @return as cairn_pg_await(), CAIRN_E_IO for silence */
+CAIRN_MUST_USE enum cairn_status cairn_pg_ask(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
+					      const PGresult **result);
+/** Likewise of all that is queued. */
+CAIRN_MUST_USE enum cairn_status cairn_pg_exchange(struct cairn_pg *pg);
+/** Likewise of a statement that changes rows. @param[out] n  how many; may be NULL */
+CAIRN_MUST_USE enum cairn_status cairn_pg_run(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
+					      int64_t *n);
+int64_t cairn_pg_changed(PGresult *r);
+
+/** Keep a result beyond the next exchange: the caller's, PQclear(). */
+PGresult *cairn_pg_keep(struct cairn_pg *pg, const PGresult *result);
+void cairn_pg_clearp(PGresult **result); /* for CLEANUP() */
+
+/** Record why it failed, in the server's words. @return cairn_pg_status() of it */
+enum cairn_status cairn_pg_fail(const struct cairn_pg *pg, struct cairn_diag *diag, const char *what);
+
+#endif

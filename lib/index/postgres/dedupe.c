@@ -1,0 +1,177 @@
+/* Chunk queries: rows of the prefix, the list that proves one of them, and what the answer says of it and its
+ * neighbours. Each statement sees a commit of its own: a xorb's list never changes, and one that has gone meanwhile is
+ * left out. */
+#include "index/postgres/engine.h"
+
+#include "base/bytes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEDUPE_TRIES_MAX = 8 }; /* rows of one scope whose lists are read */
+
+/* Rows of other scopes are never looked at, and nothing depends on whether there are any. */
+static const char DEDUPE_ROWS[] =
+	"(SELECT xorb, place, shard, scope FROM dedupe WHERE prefix = $1 AND scope = 0 ORDER BY xorb LIMIT $3)"
+	" UNION ALL (SELECT d.xorb, d.place, d.shard, d.scope FROM scope s JOIN dedupe d ON d.prefix = $1"
+	" AND d.scope = s.id WHERE s.name = $2 AND s.id <> 0 ORDER BY d.xorb LIMIT $3)";
+static const char DEDUPE_SCOPE[] = "SELECT id FROM scope WHERE name = $1";
+/* The chunk at this place of its list must be the one that is asked for. */
+static const char DEDUPE_FIRST[] =
+	"SELECT " CAIRN_PG_XORB ", l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id"
+	" WHERE x.id = $1 AND substring(l.hashes FROM $2::int FOR 32) = $3";
+static const char DEDUPE_NEIGHBOURS[] =
+	"SELECT " CAIRN_PG_XORB ", l.spans, l.hashes FROM member m JOIN xorb x ON x.id = m.xorb"
+	" JOIN list l ON l.xorb = x.id WHERE m.shard = $1 AND m.xorb > $2 AND m.xorb <> $3 AND x.retired IS NULL"
+	" ORDER BY m.xorb LIMIT 8";
+static const char DEDUPE_ELIGIBLE[] = "SELECT place FROM dedupe WHERE xorb = $1 AND scope IN (0, $2)";
+
+struct dedupe_query {
+	struct cairn_pg *pg;
+	const struct cairn_hash *chunk;
+	int64_t own_scope;   /* the asker's; 0: the shared one, or unknown */
+	int64_t xorb, shard; /* of the row that matched */
+	struct cairn_chunk_list list;
+	struct cairn_index_dedupe_xorb answer;
+	uint32_t *eligible; /* room for CAIRN_XORB_CHUNKS_MAX */
+	bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb);
+	void *ctx;
+	bool stopped;
+};
+
+static void dedupe_query_fini(struct dedupe_query *q)
+{
+	cairn_chunk_list_fini(&q->list);
+	free(q->eligible);
+}
+
+/* Places of the eligible chunks that the asker may know of, ascending. */
+static enum cairn_status dedupe_eligible(struct dedupe_query *q)
+{
+	bool marked[CAIRN_XORB_CHUNKS_MAX] = {false};
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, q->answer.xorb.id);
+	cairn_pg_int8(&args, q->own_scope);
+	enum cairn_status status = cairn_pg_ask(q->pg, DEDUPE_ELIGIBLE, &args, &r);
+	for (int i = 0; status == CAIRN_OK && i < PQntuples(r); i++) {
+		int64_t place = cairn_pg_get_int8(r, i, 0);
+		if (place >= 0 && place < q->list.n)
+			marked[place] = true;
+	}
+	q->answer.n_eligible = 0;
+	for (uint32_t i = 0; i < q->list.n; i++)
+		if (marked[i])
+			q->eligible[q->answer.n_eligible++] = i;
+	return status;
+}
+
+/* Tell of one. @return CAIRN_E_DAMAGED its row is */
+static enum cairn_status dedupe_tell(struct dedupe_query *q, const PGresult *r, int row)
+{
+	if (!cairn_pg_xorb_row(r, row, &q->answer.xorb))
+		return CAIRN_E_DAMAGED;
+	enum cairn_status status = cairn_pg_list_row(r, row, CAIRN_PG_XORB_COLUMNS, &q->list);
+	if (status == CAIRN_OK)
+		status = dedupe_eligible(q);
+	if (status == CAIRN_OK)
+		q->stopped = !q->visit(q->ctx, &q->answer);
+	return status;
+}
+
+/* The prefix is only half a proof. @param[out] proved  it was the chunk, and has been told */
+static enum cairn_status dedupe_try(struct dedupe_query *q, int64_t xorb, int64_t place, bool *proved)
+{
+	CLEANUP(cairn_pg_clearp) PGresult *kept = NULL;
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	if (place < 0 || place >= CAIRN_XORB_CHUNKS_MAX)
+		return CAIRN_OK;
+	cairn_pg_int8(&args, xorb);
+	cairn_pg_int8(&args, place * CAIRN_HASH_BYTES + 1);
+	cairn_pg_hash(&args, q->chunk);
+	enum cairn_status status = cairn_pg_ask(q->pg, DEDUPE_FIRST, &args, &r);
+	if (status != CAIRN_OK || PQntuples(r) == 0)
+		return status;
+	*proved = true;
+	kept = cairn_pg_keep(q->pg, r);
+	return dedupe_tell(q, kept, 0);
+}
+
+static enum cairn_status dedupe_find(struct dedupe_query *q, const PGresult *rows, bool *proved)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (int i = 0; status == CAIRN_OK && !*proved && i < PQntuples(rows); i++) {
+		q->xorb = cairn_pg_get_int8(rows, i, 0);
+		q->shard = cairn_pg_get_int8(rows, i, 2);
+		status = dedupe_try(q, q->xorb, cairn_pg_get_int8(rows, i, 1), proved);
+	}
+	return status;
+}
+
+/* A damaged one is left out: it is an extra, and what was asked for is whole. */
+static enum cairn_status dedupe_neighbours(struct dedupe_query *q)
+{
+	for (int64_t after = 0;;) {
+		CLEANUP(cairn_pg_clearp) PGresult *kept = NULL;
+		const PGresult *r;
+		struct cairn_pg_args args = {0};
+		cairn_pg_int8(&args, q->shard);
+		cairn_pg_int8(&args, after);
+		cairn_pg_int8(&args, q->xorb);
+		enum cairn_status status = cairn_pg_ask(q->pg, DEDUPE_NEIGHBOURS, &args, &r);
+		if (status != CAIRN_OK || PQntuples(r) == 0)
+			return status;
+		kept = cairn_pg_keep(q->pg, r);
+		for (int i = 0; i < PQntuples(kept); i++) {
+			after = cairn_pg_get_int8(kept, i, 0);
+			status = dedupe_tell(q, kept, i);
+			if (q->stopped || (status != CAIRN_OK && status != CAIRN_E_DAMAGED))
+				return status;
+		}
+	}
+}
+
+/* There is no filter: it would have to be told of each row that another daemon adds. */
+bool cairn_pg_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)
+{
+	(void)ix;
+	(void)scope;
+	(void)chunk;
+	return true;
+}
+
+enum cairn_status cairn_pg_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+				  bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
+{
+	CLEANUP(dedupe_query_fini) struct dedupe_query q = {.chunk = chunk, .visit = visit, .ctx = ctx};
+	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
+	CLEANUP(cairn_pg_clearp) PGresult *rows = NULL;
+	struct cairn_pg_args args = {0}, name = {0};
+	bool proved = false;
+	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &reader);
+	if (status != CAIRN_OK)
+		return status;
+	q.pg = &reader->pg;
+	cairn_pg_int8(&args, (int64_t)cairn_get_u64le(chunk->b));
+	cairn_pg_text(&args, scope);
+	cairn_pg_int8(&args, DEDUPE_TRIES_MAX);
+	cairn_pg_text(&name, scope);
+	unsigned found = cairn_pg_queue(q.pg, DEDUPE_ROWS, &args), own = cairn_pg_queue(q.pg, DEDUPE_SCOPE, &name);
+	status = cairn_pg_exchange(q.pg);
+	if (status != CAIRN_OK)
+		return status;
+	q.own_scope = PQntuples(q.pg->results[own]) > 0 ? cairn_pg_get_int8(q.pg->results[own], 0, 0) : 0;
+	rows = cairn_pg_keep(q.pg, q.pg->results[found]);
+	if (PQntuples(rows) == 0)
+		return CAIRN_E_NOT_FOUND;
+	q.eligible = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*q.eligible));
+	if (!q.eligible)
+		return CAIRN_E_NOMEM;
+	q.answer.list = &q.list;
+	q.answer.eligible = q.eligible;
+	status = dedupe_find(&q, rows, &proved);
+	if (status != CAIRN_OK || !proved)
+		return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
+	return q.stopped ? CAIRN_OK : dedupe_neighbours(&q);
+}

@@ -1,0 +1,258 @@
+/* The table of what this engine does, and how it writes for the index's writer. */
+#include "index/postgres/engine.h"
+
+#include "index/postgres/migrate.h"
+#include "index/postgres/postgres.h"
+#include "index/postgres/refuse.h"
+
+static struct cairn_pg_tx *engine_tx(struct cairn_index *ix)
+{
+	return &cairn_postgres(ix)->tx;
+}
+
+/* --- a transaction ------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status engine_begin(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	return cairn_pg_begin(engine_tx(ix), diag);
+}
+
+static enum cairn_status engine_commit(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	struct cairn_postgres *p = cairn_postgres(ix);
+	enum cairn_status status = cairn_pg_commit(&p->tx, diag);
+	if (status != CAIRN_OK)
+		return status;
+	pthread_mutex_lock(&p->lock);
+	p->counts = p->tx.counts;
+	pthread_mutex_unlock(&p->lock);
+	return CAIRN_OK;
+}
+
+static void engine_roll_back(struct cairn_index *ix)
+{
+	cairn_pg_roll_back(engine_tx(ix));
+}
+
+static bool engine_is_open(const struct cairn_index *ix)
+{
+	return cairn_pg_is_open(&((const struct cairn_postgres *)ix)->tx);
+}
+
+static bool engine_again(struct cairn_index *ix)
+{
+	return cairn_pg_again(engine_tx(ix));
+}
+
+/* --- a write ------------------------------------------------------------------------------------------------------ */
+
+/* Every failure says why; those of the database in its own words. */
+static void engine_explain(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	const struct cairn_pg *pg = &engine_tx(ix)->pg;
+	if (pg->message[0] != '\0')
+		(void)cairn_pg_fail(pg, &write->diag, "the index cannot be written");
+	else
+		(void)cairn_fail(&write->diag, write->status, "index.write", CAIRN_NO_OFFSET,
+				 "what was to be registered: %s", cairn_status_name(write->status));
+}
+
+static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	struct cairn_pg *pg = &engine_tx(ix)->pg;
+	pg->message[0] = pg->sqlstate[0] = '\0';
+	write->diag = (struct cairn_diag){0};
+	write->status = write->kind->apply(ix, write);
+	if (write->status != CAIRN_OK)
+		engine_explain(ix, write);
+	return write->status == CAIRN_OK;
+}
+
+/* The savepoint failed, whatever became of the write. */
+static bool engine_lose(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	write->diag = (struct cairn_diag){0};
+	write->status = cairn_pg_fail(&engine_tx(ix)->pg, &write->diag, "the index cannot be written");
+	return false;
+}
+
+static bool engine_apply(struct cairn_index *ix, struct cairn_index_write *write, bool alone)
+{
+	struct cairn_pg_tx *tx = engine_tx(ix);
+	if (!alone)
+		return engine_apply_one(ix, write);
+	cairn_pg_save(tx);
+	/* What goes by takes all of the transaction along. */
+	if (!engine_apply_one(ix, write) && (!cairn_pg_is_open(tx) || cairn_pg_undo(tx) != CAIRN_OK))
+		return false;
+	return cairn_pg_release(tx) == CAIRN_OK || engine_lose(ix, write);
+}
+
+#define ENGINE_WRITE(name)                                                                                             \
+	static enum cairn_status engine_##name(struct cairn_index *ix, struct cairn_index_##name *request)             \
+	{                                                                                                              \
+		return cairn_pg_##name(engine_tx(ix), request);                                                        \
+	}
+
+ENGINE_WRITE(put_xorb)
+ENGINE_WRITE(put_shard)
+ENGINE_WRITE(forget_file)
+ENGINE_WRITE(share_file)
+ENGINE_WRITE(renew_xorb)
+ENGINE_WRITE(lose_xorb)
+ENGINE_WRITE(gc_mark)
+ENGINE_WRITE(gc_sweep)
+ENGINE_WRITE(add_key)
+ENGINE_WRITE(revoke_key)
+ENGINE_WRITE(use_key)
+ENGINE_WRITE(add_telemetry)
+ENGINE_WRITE(trim_telemetry)
+
+static enum cairn_status engine_probe(struct cairn_index *ix)
+{
+	return cairn_pg_probe(engine_tx(ix));
+}
+
+/* --- what a server does by itself --------------------------------------------------------------------------------- */
+
+static void engine_nothing(struct cairn_index *ix)
+{
+	(void)ix;
+}
+
+static bool engine_idle_work(struct cairn_index *ix)
+{
+	(void)ix;
+	return false;
+}
+
+static enum cairn_status engine_upkeep(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	(void)ix;
+	(void)diag;
+	return CAIRN_OK;
+}
+
+static enum cairn_status engine_examine_xorbs(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx)
+{
+	(void)ix;
+	(void)visit;
+	(void)ctx;
+	return CAIRN_OK;
+}
+
+static enum cairn_status engine_glance(struct cairn_index *ix, int64_t limit_ms, bool (*stop)(void *ctx),
+				       void *stop_ctx, cairn_index_visit_fault *visit, void *ctx)
+{
+	(void)limit_ms;
+	(void)stop;
+	(void)stop_ctx;
+	return engine_examine_xorbs(ix, visit, ctx);
+}
+
+const struct cairn_index_backend CAIRN_POSTGRES = {
+	.remote = true,
+	.migrate = cairn_pg_migrate,
+	.version = cairn_pg_version,
+	.open = cairn_pg_index_open,
+	.free = cairn_pg_index_free,
+
+	.xorb = cairn_pg_xorb,
+	.xorb_by_id = cairn_pg_xorb_by_id,
+	.chunk_list = cairn_pg_chunk_list,
+	.chunk_list_by_id = cairn_pg_chunk_list_by_id,
+	.may_dedupe = cairn_pg_may_dedupe,
+	.dedupe = cairn_pg_dedupe,
+	.file = cairn_pg_file,
+	.file_by_sha256 = cairn_pg_file_by_sha256,
+	.spans = cairn_pg_spans,
+	.shard_known = cairn_pg_shard_known,
+	.each_xorb = cairn_pg_each_xorb,
+	.each_file = cairn_pg_each_file,
+	.totals = cairn_pg_totals,
+	.key = cairn_pg_key,
+	.key_is_good = cairn_pg_key_is_good,
+	.each_key = cairn_pg_each_key,
+	.account = cairn_pg_account,
+	.account_by_id = cairn_pg_account_by_id,
+	.each_account = cairn_pg_each_account,
+	.role = cairn_pg_role,
+	.each_member = cairn_pg_each_member,
+	.each_organisation = cairn_pg_each_organisation,
+	.repo = cairn_pg_repo,
+	.each_repo = cairn_pg_each_repo,
+	.list_repos = cairn_pg_list_repos,
+	.each_owner = cairn_pg_each_owner,
+	.each_owned_file = cairn_pg_each_owned_file,
+	.ref = cairn_pg_ref,
+	.each_ref = cairn_pg_each_ref,
+	.find_commit = cairn_pg_find_commit,
+	.commit_by_id = cairn_pg_commit_by_id,
+	.each_commit = cairn_pg_each_commit,
+	.entry = cairn_pg_entry,
+	.each_entry = cairn_pg_each_entry,
+	.inline_bytes = cairn_pg_inline_bytes,
+	.object = cairn_pg_object,
+	.each_object = cairn_pg_each_object,
+	.each_owned = cairn_pg_each_owned,
+	.each_match = cairn_pg_each_match,
+	.each_place = cairn_pg_each_place,
+	.each_telemetry = cairn_pg_each_telemetry,
+	.last_xorb = cairn_pg_last_xorb,
+	.describe = cairn_pg_describe,
+	.upkeep = engine_upkeep,
+
+	.examine = cairn_pg_examine,
+	.examine_xorbs = engine_examine_xorbs,
+	.glance = engine_glance,
+	.mend = cairn_pg_mend,
+	.references_agree = cairn_pg_references_agree,
+
+	.begin = engine_begin,
+	.apply = engine_apply,
+	.is_open = engine_is_open,
+	.commit = engine_commit,
+	.roll_back = engine_roll_back,
+	.again = engine_again,
+	.put_xorb = engine_put_xorb,
+	.put_shard = engine_put_shard,
+	.forget_file = engine_forget_file,
+	.share_file = engine_share_file,
+	.renew_xorb = engine_renew_xorb,
+	.lose_xorb = engine_lose_xorb,
+	.gc_mark = engine_gc_mark,
+	.gc_sweep = engine_gc_sweep,
+	.add_key = engine_add_key,
+	.revoke_key = engine_revoke_key,
+	.use_key = engine_use_key,
+	.add_telemetry = engine_add_telemetry,
+	.trim_telemetry = engine_trim_telemetry,
+	.add_account = cairn_pg_add_account,
+	.disable_account = cairn_pg_disable_account,
+	.set_member = cairn_pg_set_member,
+	.add_repo = cairn_pg_add_repo,
+	.set_repo = cairn_pg_set_repo,
+	.move_repo = cairn_pg_move_repo,
+	.drop_repo = cairn_pg_drop_repo,
+	.add_commit = cairn_pg_add_commit,
+	.squash = cairn_pg_squash,
+	.add_ref = cairn_pg_add_ref,
+	.drop_ref = cairn_pg_drop_ref,
+	.sweep_repos = cairn_pg_sweep_repos,
+	.change_objects = cairn_pg_change_objects,
+	.probe = engine_probe,
+	.make_room = engine_nothing,
+	.use_reserve = engine_nothing,
+	.keep_reserve = engine_nothing,
+	.idle_work = engine_idle_work,
+
+	.copy = cairn_pg_copy,
+	.copy_each = cairn_pg_copy_each,
+	.copy_examine = cairn_pg_copy_examine,
+	.snapshot_open = cairn_pg_snapshot_open,
+	.snapshot_free = cairn_pg_snapshot_free,
+	.snapshot_extent = cairn_pg_snapshot_extent,
+	.snapshot_xorbs = cairn_pg_snapshot_xorbs,
+	.snapshot_files = cairn_pg_snapshot_files,
+	.snapshot_xorb_hash = cairn_pg_snapshot_xorb_hash,
+};

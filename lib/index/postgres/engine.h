@@ -1,0 +1,130 @@
+/* Between the files of the engine over PostgreSQL. */
+#ifndef CAIRN_INDEX_POSTGRES_ENGINE_H
+#define CAIRN_INDEX_POSTGRES_ENGINE_H
+
+#include "index/backend.h"
+#include "index/postgres/pool.h"
+#include "index/postgres/write.h"
+
+struct cairn_postgres {
+	struct cairn_index index; /* first */
+	struct cairn_pg_place place;
+	struct cairn_pg_pool pool;
+	struct cairn_pg_tx tx;
+	pthread_mutex_t lock;
+	struct cairn_pg_counts counts; /* of the last commit; under the lock */
+};
+
+static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)
+{
+	return (struct cairn_postgres *)ix;
+}
+
+/** Take a reader and ask it. @param[out] r  borrowed for as long as the reader is not asked again */
+CAIRN_MUST_USE enum cairn_status cairn_pg_read(struct cairn_index *ix, struct cairn_pg_reader **reader, const char *sql,
+					       const struct cairn_pg_args *args, const PGresult **r);
+
+/* How each look-up begins: a reader for the rest of the call, and its answer. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of variables */
+#define PG_READ(ix, reader, r, sql, args)                                                                              \
+	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;                                                 \
+	const PGresult *r = NULL;                                                                                      \
+	do {                                                                                                           \
+		enum cairn_status pg_read = cairn_pg_read(ix, &reader, sql, args, &r);                                 \
+		if (pg_read != CAIRN_OK)                                                                               \
+			return pg_read;                                                                                \
+	} while (0)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+/** Add how many rows a page has to the arguments. @return as many */
+int cairn_pg_page(struct cairn_pg_args *args, uint32_t limit);
+
+/* A row of xorb, as cairn_pg_xorb_row() takes it. */
+#define CAIRN_PG_XORB                                                                                                  \
+	"x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at,"                                               \
+	" EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id)"
+enum { CAIRN_PG_XORB_COLUMNS = 8 };
+/** @return false: it is damaged */
+bool cairn_pg_xorb_row(const PGresult *r, int row, struct cairn_index_xorb *out);
+
+/** A file of columns hash, size and terms. @return CAIRN_OK; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_pg_file_row(const PGresult *r, int row, bool with_terms,
+						   struct cairn_index_file *out);
+/** Read a list of columns spans and hashes, from this one on. @return as cairn_rows_list() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_list_row(const PGresult *r, int row, int column,
+						   struct cairn_chunk_list *list);
+
+/* What backend.h says of these. */
+enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *where,
+				      const struct cairn_index_options *options, struct cairn_diag *diag);
+void cairn_pg_index_free(struct cairn_index *ix);
+enum cairn_status cairn_pg_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out);
+enum cairn_status cairn_pg_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out);
+enum cairn_status cairn_pg_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
+				      struct cairn_chunk_list *list);
+enum cairn_status cairn_pg_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list);
+bool cairn_pg_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
+enum cairn_status cairn_pg_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+				  bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
+enum cairn_status cairn_pg_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+				bool with_terms, struct cairn_index_file *out);
+enum cairn_status cairn_pg_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32], const char *viewer,
+					  struct cairn_index_file *out);
+enum cairn_status cairn_pg_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
+				 const uint32_t with_spans[static 2],
+				 enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
+				 void *ctx);
+enum cairn_status cairn_pg_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
+				       const char *owner, bool *known);
+enum cairn_status cairn_pg_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+				     void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
+				     int64_t *next_id);
+enum cairn_status cairn_pg_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit, bool with_terms,
+				     void (*visit)(void *ctx, const struct cairn_index_file *file), void *ctx,
+				     int64_t *next_id);
+enum cairn_status cairn_pg_each_owned(struct cairn_index *ix, const char *owner,
+				      const struct cairn_index_owned_after *after, uint32_t limit,
+				      void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+				      bool *more);
+enum cairn_status cairn_pg_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
+				      const uint8_t name[static 32], uint32_t limit,
+				      void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+				      bool *more);
+enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
+				      void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
+				      bool *more);
+/** Tell of rows of files as owners have them: hash, size, at, SHA-256, owner. @param page  so many; further ones are
+ * more */
+enum cairn_status cairn_pg_visit_owned(const PGresult *r, int page,
+				       void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+				       bool *more);
+enum cairn_status cairn_pg_each_owner(struct cairn_index *ix, void (*visit)(void *ctx, int64_t owner, const char *name),
+				      void *ctx);
+enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_id, cairn_index_visit_owned_file *visit,
+					   void *ctx, int64_t *next_id);
+enum cairn_status cairn_pg_totals(struct cairn_index *ix, struct cairn_index_totals *out);
+enum cairn_status cairn_pg_last_xorb(struct cairn_index *ix, int64_t *id);
+enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out);
+enum cairn_status cairn_pg_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
+enum cairn_status cairn_pg_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+				    void (*visit)(void *ctx, const struct cairn_index_key *key), void *ctx,
+				    int64_t *next_id);
+enum cairn_status cairn_pg_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
+					  void (*visit)(void *ctx, const struct cairn_index_telemetry *row), void *ctx,
+					  int64_t *next_id);
+void cairn_pg_describe(struct cairn_index *ix, struct cairn_index_stats *out);
+enum cairn_status cairn_pg_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
+				   struct cairn_diag *diag);
+enum cairn_status cairn_pg_references_agree(struct cairn_index *ix, bool *agree);
+enum cairn_status cairn_pg_snapshot_open(struct cairn_index_snapshot **out, const char *where, struct cairn_diag *diag);
+void cairn_pg_snapshot_free(struct cairn_index_snapshot *snapshot);
+enum cairn_status cairn_pg_snapshot_extent(struct cairn_index_snapshot *snapshot, int64_t after_xorb,
+					   struct cairn_index_extent *out, struct cairn_diag *diag);
+enum cairn_status cairn_pg_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
+					  cairn_index_visit_xorb *visit, void *ctx, struct cairn_diag *diag);
+enum cairn_status cairn_pg_snapshot_files(struct cairn_index_snapshot *snapshot, int64_t after,
+					  cairn_index_visit_file *visit, void *ctx, struct cairn_diag *diag);
+enum cairn_status cairn_pg_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
+					      struct cairn_hash *out);
+
+#endif

@@ -1,0 +1,188 @@
+/* Does an index agree with itself? Pages and trees are PostgreSQL's own to look at (amcheck, checksums); here it is the
+ * tables that say the same thing twice, all in one snapshot. */
+#include "index/examine.h"
+#include "index/postgres/engine.h"
+#include "index/rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char EXAMINE_BEGIN[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+static const char EXAMINE_END[] = "ROLLBACK";
+static const char EXAMINE_FILES[] = "SELECT hash, size, terms, id FROM file WHERE id > $1 ORDER BY id LIMIT 256";
+static const char EXAMINE_REFERENCES[] =
+	"SELECT xorb, file FROM reference WHERE file > $1 AND file <= $2 ORDER BY file, xorb";
+static const char EXAMINE_STRAY[] =
+	"SELECT count(*) FROM reference r WHERE NOT EXISTS(SELECT 1 FROM file f WHERE f.id = r.file)";
+
+/* Each counts the rows that are wrong. */
+static const struct examine_look {
+	enum cairn_index_fault_kind kind;
+	const char *sql, *text;
+} LOOKS[] = {
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM xorb x WHERE NOT EXISTS(SELECT 1 FROM list l WHERE l.xorb = x.id"
+	 " AND octet_length(l.hashes) = x.chunks * 32 AND octet_length(l.spans) = x.chunks * 8)",
+	 "xorbs without a list of as many chunks"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM dedupe d WHERE NOT EXISTS(SELECT 1 FROM xorb x WHERE x.id = d.xorb"
+	 " AND d.place < x.chunks AND x.retired IS NULL)",
+	 "chunks that are offered of a xorb that is not there, has fewer, or is retired"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM member m WHERE NOT EXISTS(SELECT 1 FROM xorb x WHERE x.id = m.xorb)"
+	 " OR NOT EXISTS(SELECT 1 FROM shard s WHERE s.id = m.shard)",
+	 "members of a shard without shard or xorb"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM file f WHERE NOT EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id)",
+	 "files without an owner"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM file_owner o WHERE NOT EXISTS(SELECT 1 FROM scope s WHERE s.id = o.scope)",
+	 "owners without a name"},
+	{CAIRN_INDEX_FAULT_COUNT,
+	 "SELECT count(*) FROM state WHERE files <> (SELECT count(*) FROM file)"
+	 " OR xorbs <> (SELECT count(*) FROM xorb) OR shards <> (SELECT count(*) FROM shard)"
+	 " OR eligible <> (SELECT count(*) FROM dedupe)"
+	 " OR stored_bytes <> (SELECT coalesce(sum(stored), 0) FROM xorb)",
+	 "counts that are not those of the tables"},
+};
+
+struct examine {
+	struct cairn_pg *pg;
+	cairn_index_visit_fault *visit; /* NULL: nobody is told */
+	void *ctx;
+	unsigned n_faults;
+};
+
+static void examine_tell(struct examine *e, enum cairn_index_fault_kind kind, const char *text)
+{
+	const struct cairn_index_fault fault = {kind, text};
+	if (e->n_faults++ < CAIRN_INDEX_FAULTS_MAX && e->visit)
+		e->visit(e->ctx, &fault);
+}
+
+static enum cairn_status examine_count(struct examine *e, const struct examine_look *look)
+{
+	char text[192];
+	const PGresult *r;
+	enum cairn_status status = cairn_pg_ask(e->pg, look->sql, NULL, &r);
+	int64_t n = status == CAIRN_OK ? cairn_pg_get_int8(r, 0, 0) : 0;
+	if (n > 0) {
+		(void)snprintf(text, sizeof(text), "%s: %lld", look->text, (long long)n);
+		examine_tell(e, look->kind, text);
+	}
+	return status;
+}
+
+/* --- references --------------------------------------------------------------------------------------------------- */
+
+static int examine_by_xorb(const void *pa, const void *pb)
+{
+	const struct cairn_index_term *a = pa, *b = pb;
+	return a->xorb_id < b->xorb_id ? -1 : a->xorb_id > b->xorb_id;
+}
+
+/* Go on in the references of the page, which are those of its files in turn. @param[in,out] at  the first one not
+ * compared yet */
+static enum cairn_status examine_file(struct examine *e, const PGresult *files, int row, const PGresult *references,
+				      int *at)
+{
+	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
+	char text[96];
+	int64_t id = cairn_pg_get_int8(files, row, 3);
+	enum cairn_status status = cairn_pg_file_row(files, row, true, &file);
+	bool agree = status == CAIRN_OK;
+	if (status != CAIRN_OK && status != CAIRN_E_DAMAGED)
+		return status;
+	if (agree && file.n_terms > 0)
+		qsort(file.terms, file.n_terms, sizeof(*file.terms), examine_by_xorb);
+	for (uint32_t i = 0; agree && i < file.n_terms; i++) {
+		if (i > 0 && file.terms[i].xorb_id == file.terms[i - 1].xorb_id)
+			continue;
+		agree = *at < PQntuples(references) && cairn_pg_get_int8(references, *at, 1) == id &&
+			cairn_pg_get_int8(references, *at, 0) == file.terms[i].xorb_id;
+		*at += agree;
+	}
+	for (; *at < PQntuples(references) && cairn_pg_get_int8(references, *at, 1) <= id; (*at)++)
+		agree = false;
+	if (!agree) {
+		(void)snprintf(text, sizeof(text), "the references of file %lld are not what its terms say",
+			       (long long)id);
+		examine_tell(e, CAIRN_INDEX_FAULT_REFERENCE, text);
+	}
+	return CAIRN_OK;
+}
+
+/* @param[in,out] after  the last file looked at @param[out] more  false: there were none */
+static enum cairn_status examine_page(struct examine *e, int64_t *after, bool *more)
+{
+	CLEANUP(cairn_pg_clearp) PGresult *files = NULL;
+	const PGresult *r;
+	struct cairn_pg_args from = {0}, range = {0};
+	int at = 0;
+	*more = false;
+	cairn_pg_int8(&from, *after);
+	enum cairn_status status = cairn_pg_ask(e->pg, EXAMINE_FILES, &from, &r);
+	int n = status == CAIRN_OK ? PQntuples(r) : 0;
+	if (n == 0)
+		return status;
+	files = cairn_pg_keep(e->pg, r);
+	cairn_pg_int8(&range, *after);
+	*after = cairn_pg_get_int8(files, n - 1, 3);
+	cairn_pg_int8(&range, *after);
+	status = cairn_pg_ask(e->pg, EXAMINE_REFERENCES, &range, &r);
+	for (int i = 0; status == CAIRN_OK && i < n; i++)
+		status = examine_file(e, files, i, r, &at);
+	*more = true;
+	return status;
+}
+
+static enum cairn_status examine_references(struct examine *e)
+{
+	static const struct examine_look STRAY = {CAIRN_INDEX_FAULT_REFERENCE, EXAMINE_STRAY,
+						  "references of files that are not there"};
+	enum cairn_status status = examine_count(e, &STRAY);
+	int64_t after = 0;
+	for (bool more = true; status == CAIRN_OK && more;)
+		status = examine_page(e, &after, &more);
+	return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status examine_all(struct cairn_index *ix, struct examine *e, bool looks)
+{
+	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
+	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &reader);
+	if (status != CAIRN_OK)
+		return status;
+	e->pg = &reader->pg;
+	e->pg->silence_ms = CAIRN_PG_SCAN_MS;
+	status = cairn_pg_run(e->pg, EXAMINE_BEGIN, NULL, NULL);
+	for (size_t i = 0; looks && status == CAIRN_OK && i < sizeof(LOOKS) / sizeof(LOOKS[0]); i++)
+		status = examine_count(e, &LOOKS[i]);
+	if (status == CAIRN_OK)
+		status = examine_references(e);
+	if (e->pg->conn && cairn_pg_run(e->pg, EXAMINE_END, NULL, NULL) != CAIRN_OK)
+		cairn_pg_close(e->pg);
+	e->pg->silence_ms = CAIRN_PG_SILENCE_MS;
+	return status;
+}
+
+enum cairn_status cairn_pg_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
+				   struct cairn_diag *diag)
+{
+	struct examine e = {.visit = visit, .ctx = ctx};
+	enum cairn_status status = examine_all(ix, &e, true);
+	if (status == CAIRN_OK)
+		return CAIRN_OK;
+	return cairn_fail(diag, status, "index.database", CAIRN_NO_OFFSET, "the index cannot be examined: %s",
+			  cairn_status_name(status));
+}
+
+enum cairn_status cairn_pg_references_agree(struct cairn_index *ix, bool *agree)
+{
+	struct examine e = {.visit = NULL};
+	enum cairn_status status = examine_all(ix, &e, false);
+	*agree = status == CAIRN_OK && e.n_faults == 0;
+	return status;
+}

@@ -1,0 +1,217 @@
+/* Xorbs that no file needs: retired, then swept, a page at a time. */
+#include "index/needs.h"
+#include "index/postgres/write.h"
+
+#include "base/clock.h"
+
+enum { GC_PAGE = 128 }; /* xorbs looked at in one exchange */
+
+static const char GC_LOSE[] = "UPDATE xorb SET stored = NULL WHERE id = $1";
+static const char GC_WITHDRAW[] = "DELETE FROM dedupe WHERE xorb = ANY($1)";
+static const char GC_RENEW[] = "UPDATE xorb SET retired = NULL, at = $2 WHERE id = $1";
+static const char GC_MARK_PAGE[] =
+	"SELECT id, retired IS NULL AND at <= $2 AND NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)"
+	" FROM xorb x WHERE id > $1 ORDER BY id LIMIT $3";
+static const char GC_RETIRE[] = "UPDATE xorb SET retired = $2 WHERE id = ANY($1)";
+/* First the rows are locked, then, in a statement of its own and so in a new snapshot, it is asked who needs them: a
+ * reference that another transaction was about to commit is seen. */
+static const char GC_SWEEP_PAGE[] =
+	"SELECT id, hash, stored FROM xorb WHERE retired <= $1 ORDER BY retired, id LIMIT $2"
+	" FOR UPDATE SKIP LOCKED";
+static const char GC_NEEDED[] = "SELECT DISTINCT xorb FROM reference WHERE xorb = ANY($1)";
+static const char GC_DROP_MEMBERS[] =
+	"WITH m AS (DELETE FROM member WHERE xorb = ANY($1) RETURNING shard) DELETE FROM shard WHERE id IN"
+	" (SELECT shard FROM m) AND NOT EXISTS(SELECT 1 FROM member o WHERE o.shard = shard.id AND o.xorb <> ALL($1))";
+static const char GC_DROP_LISTS[] = "DELETE FROM list WHERE xorb = ANY($1)";
+static const char GC_DROP_XORBS[] = "DELETE FROM xorb WHERE id = ANY($1)";
+
+static enum cairn_status gc_find(struct cairn_pg_tx *tx, const struct cairn_hash *hash, struct cairn_index_write *write,
+				 struct cairn_pg_known *known)
+{
+	enum cairn_status status = cairn_pg_find_xorb(tx, hash, known);
+	if (status == CAIRN_OK && known->id == 0)
+		return cairn_fail(&write->diag, CAIRN_E_NOT_FOUND, "xorb.unknown", CAIRN_NO_OFFSET,
+				  "there is no such xorb, or it was removed meanwhile");
+	return status;
+}
+
+/* They are not offered any more. */
+static enum cairn_status gc_withdraw(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs)
+{
+	int64_t n;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8s(&args, xorbs);
+	enum cairn_status status = cairn_pg_run(&tx->pg, GC_WITHDRAW, &args, &n);
+	tx->counts.eligible -= n;
+	return status;
+}
+
+enum cairn_status cairn_pg_renew_xorb(struct cairn_pg_tx *tx, struct cairn_index_renew_xorb *renew)
+{
+	struct cairn_pg_known known;
+	struct cairn_pg_args args = {0};
+	enum cairn_status status = gc_find(tx, &renew->hash, &renew->write, &known);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_int8(&args, known.id);
+	cairn_pg_int8(&args, renew->now_unix_s);
+	return cairn_pg_run(&tx->pg, GC_RENEW, &args, NULL);
+}
+
+enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_lose_xorb *lose)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorb = {0};
+	struct cairn_pg_known known;
+	struct cairn_pg_args args = {0};
+	enum cairn_status status = gc_find(tx, &lose->hash, &lose->write, &known);
+	if (status != CAIRN_OK)
+		return status;
+	tx->counts.stored_bytes -= known.stored_bytes;
+	tx->counts.collection++;
+	cairn_pg_int8(&args, known.id);
+	cairn_pg_add_int8(&xorb, known.id);
+	(void)cairn_pg_queue(&tx->pg, GC_LOSE, &args);
+	return gc_withdraw(tx, &xorb);
+}
+
+/* --- retiring ----------------------------------------------------------------------------------------------------- */
+
+/* Look at a page from next_id on, and at those of it that nothing needs. */
+static enum cairn_status gc_mark_page(struct cairn_pg_tx *tx, struct cairn_index_gc_mark *mark,
+				      struct cairn_pg_array *retired)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_array_empty(retired);
+	cairn_pg_int8(&args, mark->next_id);
+	cairn_pg_int8(&args, mark->now_unix_s - mark->grace_s);
+	cairn_pg_int8(&args, GC_PAGE);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, GC_MARK_PAGE, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	int n = PQntuples(r);
+	for (int i = 0; i < n; i++) {
+		int64_t id = cairn_pg_get_int8(r, i, 0);
+		bool unneeded = cairn_pg_get_int8(r, i, 1) != 0;
+		bool doubted = unneeded && cairn_index_needs_has(mark->needs, id);
+		mark->n_doubted += doubted;
+		if (unneeded && !doubted)
+			cairn_pg_add_int8(retired, id);
+	}
+	mark->next_id = n == GC_PAGE ? cairn_pg_get_int8(r, n - 1, 0) : 0;
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc_mark *mark)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array retired = {0};
+	int64_t until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS;
+	mark->n_retired = mark->n_doubted = 0;
+	mark->next_id = mark->from_id;
+	do {
+		enum cairn_status status = gc_mark_page(tx, mark, &retired);
+		if (status == CAIRN_OK && retired.n > 0) {
+			struct cairn_pg_args args = {0};
+			cairn_pg_int8s(&args, &retired);
+			cairn_pg_int8(&args, mark->now_unix_s);
+			(void)cairn_pg_queue(&tx->pg, GC_RETIRE, &args);
+			status = gc_withdraw(tx, &retired);
+		}
+		if (status != CAIRN_OK)
+			return status;
+		mark->n_retired += retired.n;
+	} while (mark->next_id != 0 && cairn_clock_mono_ms() < until_ms);
+	tx->counts.collection += mark->n_retired > 0;
+	return CAIRN_OK;
+}
+
+/* --- sweeping ----------------------------------------------------------------------------------------------------- */
+
+struct gc_page {
+	int n; /* at most GC_PAGE */
+	int64_t id[GC_PAGE], stored_bytes[GC_PAGE];
+	struct cairn_hash hash[GC_PAGE];
+	bool needed[GC_PAGE]; /* which cannot be; but it must not be lost then, either */
+};
+
+static enum cairn_status gc_sweep_page(struct cairn_pg_tx *tx, int64_t before_unix_s, uint32_t max,
+				       struct gc_page *page)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, before_unix_s);
+	cairn_pg_int8(&args, max);
+	page->n = 0;
+	enum cairn_status status = cairn_pg_ask(&tx->pg, GC_SWEEP_PAGE, &args, &r);
+	for (int i = 0; status == CAIRN_OK && i < PQntuples(r) && i < GC_PAGE; i++) {
+		page->id[i] = cairn_pg_get_int8(r, i, 0);
+		page->stored_bytes[i] = cairn_pg_get_int8(r, i, 2);
+		page->needed[i] = false;
+		if (!cairn_pg_get_hash(r, i, 1, &page->hash[i]))
+			status = CAIRN_E_DAMAGED;
+		page->n = i + 1;
+	}
+	return status;
+}
+
+static enum cairn_status gc_look_for_needed(struct cairn_pg_tx *tx, struct gc_page *page)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array ids = {0};
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	for (int i = 0; i < page->n; i++)
+		cairn_pg_add_int8(&ids, page->id[i]);
+	cairn_pg_int8s(&args, &ids);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, GC_NEEDED, &args, &r);
+	for (int row = 0; status == CAIRN_OK && row < PQntuples(r); row++)
+		for (int i = 0; i < page->n; i++)
+			page->needed[i] = page->needed[i] || page->id[i] == cairn_pg_get_int8(r, row, 0);
+	return status;
+}
+
+static enum cairn_status gc_remove(struct cairn_pg_tx *tx, struct cairn_pg_array *ids)
+{
+	struct cairn_pg_args args = {0};
+	enum cairn_status status = gc_withdraw(tx, ids);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_int8s(&args, ids);
+	unsigned members = cairn_pg_queue(&tx->pg, GC_DROP_MEMBERS, &args);
+	(void)cairn_pg_queue(&tx->pg, GC_DROP_LISTS, &args);
+	status = cairn_pg_run(&tx->pg, GC_DROP_XORBS, &args, NULL);
+	if (status == CAIRN_OK)
+		tx->counts.shards -= cairn_pg_changed(tx->pg.results[members]);
+	return status;
+}
+
+enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_gc_sweep *sweep)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array gone = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array kept = {0};
+	uint32_t max = sweep->n_max < GC_PAGE ? sweep->n_max : GC_PAGE;
+	struct gc_page page;
+	sweep->n = sweep->n_doubted = 0;
+	sweep->more = false;
+	enum cairn_status status = gc_sweep_page(tx, sweep->now_unix_s - sweep->grace_s, max, &page);
+	if (status == CAIRN_OK && page.n > 0)
+		status = gc_look_for_needed(tx, &page);
+	if (status != CAIRN_OK || page.n == 0)
+		return status;
+	sweep->more = page.n == (int)max;
+	for (int i = 0; i < page.n; i++) {
+		bool doubted = !page.needed[i] && cairn_index_needs_has(sweep->needs, page.id[i]);
+		bool goes = !page.needed[i] && !doubted;
+		sweep->n_doubted += doubted;
+		cairn_pg_add_int8(goes ? &gone : &kept, page.id[i]);
+		if (goes)
+			sweep->swept[sweep->n++] = page.hash[i];
+		tx->counts.stored_bytes -= goes ? page.stored_bytes[i] : 0;
+	}
+	if (kept.n > 0)
+		status = cairn_pg_keep_xorbs(tx, &kept, cairn_clock_unix_s());
+	if (status == CAIRN_OK && gone.n > 0)
+		status = gc_remove(tx, &gone);
+	tx->counts.xorbs -= sweep->n;
+	tx->counts.collection += sweep->n > 0;
+	return status;
+}

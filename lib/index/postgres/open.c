@@ -1,0 +1,109 @@
+/* Opening and closing; and what the index says of itself. */
+#include "index/postgres/engine.h"
+#include "index/postgres/migrate.h"
+
+#include <stdlib.h>
+
+static const char OPEN_COUNTS[] = "SELECT collection, files, xorbs, shards, eligible, stored_bytes FROM state";
+
+static enum cairn_status open_must_be_latest(struct cairn_pg *pg, struct cairn_diag *diag)
+{
+	int version;
+	enum cairn_status status = cairn_pg_judge(pg, &version, diag);
+	if (status != CAIRN_OK || version == cairn_pg_migrate_latest)
+		return status;
+	if (version == 0)
+		return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET,
+				  "there is no index in the schema \"%s\"", pg->place->schema);
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "index.older", CAIRN_NO_OFFSET,
+			  "the index is of schema version %d, this program's is %d: bring it forward first", version,
+			  cairn_pg_migrate_latest);
+}
+
+static enum cairn_status open_read_counts(struct cairn_postgres *p, struct cairn_pg *pg)
+{
+	const PGresult *r;
+	enum cairn_status status = cairn_pg_ask(pg, OPEN_COUNTS, NULL, &r);
+	if (status != CAIRN_OK || PQntuples(r) != 1)
+		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
+	p->counts = (struct cairn_pg_counts){
+		.collection = cairn_pg_get_int8(r, 0, 0),
+		.files = cairn_pg_get_int8(r, 0, 1),
+		.xorbs = cairn_pg_get_int8(r, 0, 2),
+		.shards = cairn_pg_get_int8(r, 0, 3),
+		.eligible = cairn_pg_get_int8(r, 0, 4),
+		.stored_bytes = cairn_pg_get_int8(r, 0, 5),
+	};
+	return CAIRN_OK;
+}
+
+/* To write: one that cannot be written had better not be started. */
+static enum cairn_status open_try_to_write(struct cairn_pg_tx *tx, struct cairn_diag *diag)
+{
+	enum cairn_status status = cairn_pg_lock_writer(&tx->pg, diag);
+	if (status == CAIRN_OK)
+		status = cairn_pg_begin(tx, diag);
+	if (status == CAIRN_OK && cairn_pg_probe(tx) != CAIRN_OK)
+		status = cairn_pg_fail(&tx->pg, diag, "the index cannot be written");
+	return status == CAIRN_OK ? cairn_pg_commit(tx, diag) : status;
+}
+
+static enum cairn_status open_connect(struct cairn_postgres *p, bool read_only, struct cairn_diag *diag)
+{
+	struct cairn_pg *pg = &p->tx.pg;
+	*pg = (struct cairn_pg){.place = &p->place, .reads_only = read_only};
+	if (cairn_pg_open(pg) != CAIRN_OK)
+		return cairn_pg_fail(pg, diag, "cannot open the index");
+	enum cairn_status status = open_must_be_latest(pg, diag);
+	if (status == CAIRN_OK && open_read_counts(p, pg) != CAIRN_OK)
+		status = cairn_pg_fail(pg, diag, "cannot read the index");
+	if (status == CAIRN_OK && !read_only)
+		status = open_try_to_write(&p->tx, diag);
+	if (read_only)
+		cairn_pg_close(pg);
+	return status;
+}
+
+enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *where,
+				      const struct cairn_index_options *options, struct cairn_diag *diag)
+{
+	struct cairn_postgres *p = calloc(1, sizeof(*p));
+	if (!p)
+		return CAIRN_E_NOMEM;
+	cairn_pg_pool_init(&p->pool, &p->place);
+	pthread_mutex_init(&p->lock, NULL);
+	enum cairn_status status = cairn_pg_place(&p->place, where, diag);
+	if (status == CAIRN_OK)
+		status = open_connect(p, options->read_only, diag);
+	if (status == CAIRN_OK)
+		*out = &p->index;
+	else
+		cairn_pg_index_free(&p->index);
+	return status;
+}
+
+void cairn_pg_index_free(struct cairn_index *ix)
+{
+	struct cairn_postgres *p = cairn_postgres(ix);
+	cairn_pg_pool_fini(&p->pool);
+	cairn_pg_close(&p->tx.pg);
+	cairn_pg_place_fini(&p->place);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+void cairn_pg_describe(struct cairn_index *ix, struct cairn_index_stats *out)
+{
+	struct cairn_postgres *p = cairn_postgres(ix);
+	pthread_mutex_lock(&p->lock);
+	struct cairn_pg_counts counts = p->counts;
+	pthread_mutex_unlock(&p->lock);
+	*out = (struct cairn_index_stats){
+		.n_files = (uint64_t)counts.files,
+		.n_xorbs = (uint64_t)counts.xorbs,
+		.n_shards = (uint64_t)counts.shards,
+		.n_eligible = (uint64_t)counts.eligible,
+		.stored_bytes = (uint64_t)counts.stored_bytes,
+		.filter_complete = true,
+	};
+}

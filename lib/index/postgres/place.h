@@ -1,0 +1,18 @@
+/* Where an index is: "postgres://...", as libpq understands it, and schema=NAME among its parameters. */
+#ifndef CAIRN_INDEX_POSTGRES_PLACE_H
+#define CAIRN_INDEX_POSTGRES_PLACE_H
+
+#include "base/status.h"
+
+enum { CAIRN_PG_SCHEMA_BYTES_MAX = 63 };
+
+struct cairn_pg_place {
+	char *url; /* owned: without the schema */
+	char schema[CAIRN_PG_SCHEMA_BYTES_MAX + 1];
+};
+
+/** @param where  the URL behind its scheme. @return CAIRN_OK; CAIRN_E_USAGE; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_pg_place(struct cairn_pg_place *out, const char *where, struct cairn_diag *diag);
+void cairn_pg_place_fini(struct cairn_pg_place *place);
+
+#endif

@@ -1,0 +1,44 @@
+/* Chunks of a shard that clients may ask about, gathered and sent in pieces; and what its parts refuse alike. */
+#include "index/postgres/put_shard.h"
+
+enum { DEDUPE_PIECE = 10000 }; /* rows of one statement */
+
+static const char DEDUPE_ADD[] =
+	"INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, $1, k.xorb, k.place::int, $2"
+	" FROM unnest($3::bigint[], $4::bigint[], $5::bigint[]) k(prefix, xorb, place) ON CONFLICT DO NOTHING";
+
+enum cairn_status cairn_pg_put_conflict(struct cairn_pg_put *p, const struct cairn_hash *xorb, const char *what)
+{
+	char text[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(text, xorb);
+	return cairn_fail(&p->put->write.diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET, "xorb %s %s", text,
+			  what);
+}
+
+enum cairn_status cairn_pg_put_send_dedupe(struct cairn_pg_put *p)
+{
+	int64_t n = 0;
+	struct cairn_pg_args args = {0};
+	if (p->prefixes.n == 0 && p->prefixes.status == CAIRN_OK)
+		return CAIRN_OK;
+	cairn_pg_int8(&args, p->scope);
+	cairn_pg_int8(&args, p->id);
+	cairn_pg_int8s(&args, &p->prefixes);
+	cairn_pg_int8s(&args, &p->prefix_xorbs);
+	cairn_pg_int8s(&args, &p->places);
+	enum cairn_status status = cairn_pg_run(&p->tx->pg, DEDUPE_ADD, &args, &n);
+	p->tx->counts.eligible += n;
+	p->put->added = p->put->added || n > 0;
+	cairn_pg_array_empty(&p->prefixes);
+	cairn_pg_array_empty(&p->prefix_xorbs);
+	cairn_pg_array_empty(&p->places);
+	return status;
+}
+
+enum cairn_status cairn_pg_put_dedupe(struct cairn_pg_put *p, uint64_t prefix, int64_t xorb, uint32_t place)
+{
+	cairn_pg_add_int8(&p->prefixes, (int64_t)prefix);
+	cairn_pg_add_int8(&p->prefix_xorbs, xorb);
+	cairn_pg_add_int8(&p->places, place);
+	return p->prefixes.n < DEDUPE_PIECE ? CAIRN_OK : cairn_pg_put_send_dedupe(p);
+}

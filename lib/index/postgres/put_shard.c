@@ -1,0 +1,209 @@
+/* A verified shard: which xorbs arrived together, which chunks clients may ask about, which files there are. Rows go as
+ * arrays, a piece at a time, so that the server is never silent for long. put_files.c has the files. */
+#include "index/postgres/put_shard.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHARD_PIECE = 10000 }; /* rows of one statement */
+
+static const char SHARD_FIND[] = "SELECT id, collection FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3";
+static const char SHARD_ADD[] = "INSERT INTO shard(hash, scope, owner, collection, at) VALUES($1, $2, $3, $4, $5)"
+				" ON CONFLICT(hash, scope, owner) DO UPDATE SET collection = $4, at = $5 RETURNING id";
+/* By the number by which the shard was verified, which is never given again; without one by the hash. */
+static const char SHARD_XORBS[] =
+	"SELECT k.n, x.id, x.chunks, x.stored, x.retired FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY"
+	" k(id, hash, n) JOIN LATERAL (SELECT * FROM xorb y WHERE y.id = k.id AND k.id <> 0"
+	" UNION ALL SELECT * FROM xorb z WHERE z.hash = k.hash AND k.id = 0) x ON true";
+static const char SHARD_REPACKED[] = "UPDATE xorb SET repacked = true WHERE id = $1";
+static const char SHARD_MEMBERS[] =
+	"INSERT INTO member(shard, xorb) SELECT $1, x FROM unnest($2::bigint[]) x ON CONFLICT DO NOTHING";
+
+static void put_shard_fini(struct cairn_pg_put *p)
+{
+	free(p->xorbs);
+	cairn_pg_array_fini(&p->prefixes);
+	cairn_pg_array_fini(&p->prefix_xorbs);
+	cairn_pg_array_fini(&p->places);
+}
+
+static enum cairn_status put_shard_gone(struct cairn_pg_put *p, const struct cairn_hash *xorb)
+{
+	char text[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(text, xorb);
+	return cairn_fail(&p->put->write.diag, CAIRN_E_CONFLICT, "xorb.gone", CAIRN_NO_OFFSET,
+			  "xorb %s was removed since the shard was verified; upload it again", text);
+}
+
+/* --- xorbs -------------------------------------------------------------------------------------------------------- */
+
+/* Look up a piece of them. */
+static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, uint32_t n)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array ids = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
+	const struct cairn_index_new_xorb *xorbs = p->put->shard->xorbs + first;
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	for (uint32_t i = 0; i < n; i++) {
+		cairn_pg_add_int8(&ids, xorbs[i].id);
+		cairn_pg_add_bytes(&hashes, xorbs[i].hash.b, sizeof(xorbs[i].hash.b));
+	}
+	cairn_pg_int8s(&args, &ids);
+	cairn_pg_byteas(&args, &hashes);
+	enum cairn_status status = cairn_pg_ask(&p->tx->pg, SHARD_XORBS, &args, &r);
+	for (int i = 0; status == CAIRN_OK && i < PQntuples(r); i++) {
+		int64_t place = cairn_pg_get_int8(r, i, 0);
+		if (place < 1 || place > n)
+			return CAIRN_E_DAMAGED;
+		cairn_pg_known(r, i, 1, &p->xorbs[first + place - 1].row);
+	}
+	return status;
+}
+
+static bool put_shard_same_list(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
+{
+	if (a->n != b->n || memcmp(a->hashes, b->hashes, (size_t)a->n * sizeof(*a->hashes)) != 0)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->spans[i].unpacked_bytes != b->spans[i].unpacked_bytes)
+			return false;
+	return true;
+}
+
+/* It became known while this shard was verified without it, so that its terms do not know where its bytes lie. */
+static enum cairn_status put_shard_same(struct cairn_pg_put *p, const struct cairn_index_new_xorb *xorb,
+					const struct cairn_pg_known *known)
+{
+	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
+	struct cairn_pg_args args = {0};
+	enum cairn_status status = cairn_pg_list(p->tx, known->id, &list);
+	if (status == CAIRN_OK && !put_shard_same_list(&list, xorb->list))
+		return cairn_pg_put_conflict(p, &xorb->hash, "is known with other chunks");
+	if (status != CAIRN_OK || !known->stored)
+		return status;
+	cairn_pg_int8(&args, known->id);
+	return cairn_pg_run(&p->tx->pg, SHARD_REPACKED, &args, NULL);
+}
+
+/* All must be known; where xorbs are kept elsewhere, a description makes one known. */
+static enum cairn_status put_shard_describe(struct cairn_pg_put *p, uint32_t place)
+{
+	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
+	struct cairn_pg_known *row = &p->xorbs[place].row;
+	bool described = place < p->put->shard->n_described;
+	if (row->id != 0)
+		return described && xorb->list ? put_shard_same(p, xorb, row) : CAIRN_OK;
+	/* A xorb that this shard names twice is there by now. */
+	enum cairn_status status =
+		xorb->id == 0 && p->n_made > 0 ? cairn_pg_find_xorb(p->tx, &xorb->hash, row) : CAIRN_OK;
+	if (status != CAIRN_OK || row->id != 0)
+		return status;
+	if (!described || !xorb->list || xorb->id != 0)
+		return put_shard_gone(p, &xorb->hash);
+	p->put->added = true;
+	p->n_made++;
+	row->n_chunks = xorb->list->n;
+	return cairn_pg_add_xorb(p->tx, &xorb->hash, xorb->list, NULL, &row->id);
+}
+
+static enum cairn_status put_shard_eligible(struct cairn_pg_put *p, uint32_t place)
+{
+	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
+	const struct cairn_index_eligible *eligible = p->put->shard->eligible + xorb->first_eligible;
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; status == CAIRN_OK && i < xorb->n_eligible; i++) {
+		if (eligible[i].place >= p->xorbs[place].row.n_chunks)
+			return cairn_pg_put_conflict(p, &xorb->hash, "is known with fewer chunks");
+		status = cairn_pg_put_dedupe(p, eligible[i].prefix, p->xorbs[place].row.id, eligible[i].place);
+	}
+	return status;
+}
+
+/* Say which were described; those that were about to go are wanted again. */
+static enum cairn_status put_shard_members(struct cairn_pg_put *p)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array members = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array retired = {0};
+	const struct cairn_index_new_shard *shard = p->put->shard;
+	struct cairn_pg_args args = {0};
+	for (uint32_t i = 0; i < shard->n_xorbs; i++) {
+		if (i < shard->n_described)
+			cairn_pg_add_int8(&members, p->xorbs[i].row.id);
+		if (p->xorbs[i].row.retired)
+			cairn_pg_add_int8(&retired, p->xorbs[i].row.id);
+	}
+	enum cairn_status status = CAIRN_OK;
+	if (retired.n > 0)
+		status = cairn_pg_keep_xorbs(p->tx, &retired, cairn_clock_unix_s());
+	if (status != CAIRN_OK || members.n == 0)
+		return status;
+	cairn_pg_int8(&args, p->id);
+	cairn_pg_int8s(&args, &members);
+	return cairn_pg_run(&p->tx->pg, SHARD_MEMBERS, &args, NULL);
+}
+
+static enum cairn_status put_shard_xorbs(struct cairn_pg_put *p)
+{
+	uint32_t n = p->put->shard->n_xorbs;
+	p->xorbs = calloc((size_t)n + 1, sizeof(*p->xorbs));
+	enum cairn_status status = p->xorbs ? CAIRN_OK : CAIRN_E_NOMEM;
+	for (uint32_t i = 0; status == CAIRN_OK && i < n; i += SHARD_PIECE)
+		status = put_shard_look(p, i, n - i < SHARD_PIECE ? n - i : SHARD_PIECE);
+	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++)
+		status = put_shard_describe(p, i);
+	for (uint32_t i = 0; status == CAIRN_OK && i < p->put->shard->n_described; i++)
+		status = put_shard_eligible(p, i);
+	return status == CAIRN_OK ? put_shard_members(p) : status;
+}
+
+/* --- the shard ---------------------------------------------------------------------------------------------------- */
+
+/* One that something was removed after, maybe something of its own, is registered once more. */
+static enum cairn_status put_shard_row(struct cairn_pg_put *p, bool *known)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	*known = false;
+	cairn_pg_hash(&args, &p->put->body);
+	cairn_pg_int8(&args, p->scope);
+	cairn_pg_int8(&args, p->owner);
+	enum cairn_status status = cairn_pg_ask(&p->tx->pg, SHARD_FIND, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	bool found = PQntuples(r) > 0;
+	*known = found && cairn_pg_get_int8(r, 0, 1) == p->tx->counts.collection;
+	if (*known)
+		return CAIRN_OK;
+	cairn_pg_int8(&args, p->tx->counts.collection);
+	cairn_pg_int8(&args, cairn_clock_unix_s());
+	status = cairn_pg_ask(&p->tx->pg, SHARD_ADD, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	p->id = cairn_pg_get_int8(r, 0, 0);
+	p->tx->counts.shards += !found;
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_put_shard *put)
+{
+	CLEANUP(put_shard_fini) struct cairn_pg_put p = {.tx = tx, .put = put};
+	bool known = false;
+	put->added = false;
+	enum cairn_status status = cairn_pg_scope(tx, put->scope, &p.scope);
+	if (status == CAIRN_OK)
+		status = cairn_pg_scope(tx, put->owner, &p.owner);
+	if (status == CAIRN_E_NOT_FOUND)
+		return cairn_fail(&put->write.diag, CAIRN_E_DENIED, "repo.gone", CAIRN_NO_OFFSET,
+				  "the repository of this token was deleted");
+	if (status == CAIRN_OK)
+		status = put_shard_row(&p, &known);
+	if (status != CAIRN_OK || known)
+		return status;
+	status = put_shard_xorbs(&p);
+	if (status == CAIRN_OK)
+		status = cairn_pg_put_files(&p);
+	return status == CAIRN_OK ? cairn_pg_put_send_dedupe(&p) : status;
+}

@@ -1,0 +1,32 @@
+/* Between the files that register a shard. */
+#ifndef CAIRN_INDEX_POSTGRES_PUT_SHARD_H
+#define CAIRN_INDEX_POSTGRES_PUT_SHARD_H
+
+#include "index/postgres/write.h"
+
+/** A xorb of the shard, and its row. */
+struct cairn_pg_put_xorb_row {
+	struct cairn_pg_known row;
+	uint32_t of_file; /* the last file that named it; 0: none */
+};
+
+struct cairn_pg_put {
+	struct cairn_pg_tx *tx;
+	struct cairn_index_put_shard *put;
+	struct cairn_pg_put_xorb_row *xorbs; /* owned: those of the shard */
+	int64_t id, scope, owner;
+	uint32_t n_made;                                      /* xorbs that this shard made known */
+	struct cairn_pg_array prefixes, prefix_xorbs, places; /* of chunks that clients may ask about, not sent yet */
+};
+
+/** Let clients ask about a chunk. @param prefix  first 8 bytes of its hash */
+CAIRN_MUST_USE enum cairn_status cairn_pg_put_dedupe(struct cairn_pg_put *p, uint64_t prefix, int64_t xorb,
+						     uint32_t place);
+/** Send those that are left. */
+CAIRN_MUST_USE enum cairn_status cairn_pg_put_send_dedupe(struct cairn_pg_put *p);
+/** A xorb is not what the shard says (xorb.differs). @return CAIRN_E_CONFLICT */
+enum cairn_status cairn_pg_put_conflict(struct cairn_pg_put *p, const struct cairn_hash *xorb, const char *what);
+/** Register the files. */
+CAIRN_MUST_USE enum cairn_status cairn_pg_put_files(struct cairn_pg_put *p);
+
+#endif

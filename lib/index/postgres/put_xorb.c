@@ -1,0 +1,166 @@
+/* A xorb whose bytes arrived, and what other writes do with rows of xorb and list. */
+#include "index/postgres/write.h"
+#include "index/rows.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+
+#include <string.h>
+
+static const char XORB_FIND[] = "SELECT id, chunks, stored, retired FROM xorb WHERE hash = $1";
+static const char XORB_ADD[] =
+	"WITH x AS (INSERT INTO xorb(hash, chunks, unpacked, stored, at) VALUES($1, $2, $3, $4, $5) RETURNING id)"
+	" INSERT INTO list(xorb, spans, hashes) SELECT id, $6, $7 FROM x RETURNING xorb";
+static const char XORB_STORE[] = "UPDATE xorb SET retired = NULL, at = $2, stored = $3, chunks = $4, unpacked = $5,"
+				 " repacked = repacked OR $6 <> 0 WHERE id = $1";
+static const char XORB_KEEP[] = "UPDATE xorb SET retired = NULL, at = $2 WHERE id = ANY($1)";
+static const char XORB_LIST[] = "SELECT spans, hashes FROM list WHERE xorb = $1";
+static const char XORB_SET_LIST[] = "INSERT INTO list(xorb, spans, hashes) VALUES($1, $2, $3)"
+				    " ON CONFLICT(xorb) DO UPDATE SET spans = $2, hashes = $3";
+
+void cairn_pg_known(const PGresult *r, int row, int column, struct cairn_pg_known *out)
+{
+	out->id = cairn_pg_get_int8(r, row, column);
+	out->n_chunks = (uint32_t)cairn_pg_get_int8(r, row, column + 1);
+	out->stored = PQgetisnull(r, row, column + 2) == 0;
+	out->stored_bytes = cairn_pg_get_int8(r, row, column + 2);
+	out->retired = PQgetisnull(r, row, column + 3) == 0;
+}
+
+enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash, struct cairn_pg_known *out)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	*out = (struct cairn_pg_known){0};
+	cairn_pg_hash(&args, hash);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, XORB_FIND, &args, &r);
+	if (status == CAIRN_OK && PQntuples(r) > 0)
+		cairn_pg_known(r, 0, 0, out);
+	return status;
+}
+
+static enum cairn_status put_xorb_encode(struct cairn_buf *spans, const struct cairn_chunk_list *list)
+{
+	uint8_t *bytes = cairn_buf_extend(spans, (size_t)list->n * CAIRN_ROWS_SPAN_BYTES);
+	if (!bytes)
+		return CAIRN_E_NOMEM;
+	cairn_rows_put_spans(bytes, list);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
+				    const struct cairn_chunk_list *list, const uint64_t *stored_bytes, int64_t *id)
+{
+	CLEANUP(cairn_buf_fini)
+	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	enum cairn_status status = put_xorb_encode(&spans, list);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_hash(&args, hash);
+	cairn_pg_int8(&args, list->n);
+	cairn_pg_int8(&args, (int64_t)cairn_chunk_list_bytes(list, 0, list->n));
+	if (stored_bytes)
+		cairn_pg_int8(&args, (int64_t)*stored_bytes);
+	else
+		cairn_pg_int8_or_null(&args, 0);
+	cairn_pg_int8(&args, cairn_clock_unix_s());
+	cairn_pg_bytes(&args, spans.bytes, spans.len);
+	cairn_pg_bytes(&args, list->hashes, (size_t)list->n * sizeof(*list->hashes));
+	status = cairn_pg_ask(&tx->pg, XORB_ADD, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	*id = cairn_pg_get_int8(r, 0, 0);
+	tx->counts.xorbs++;
+	tx->counts.stored_bytes += stored_bytes ? (int64_t)*stored_bytes : 0;
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, int64_t now_unix_s)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8s(&args, ids);
+	cairn_pg_int8(&args, now_unix_s);
+	return cairn_pg_run(&tx->pg, XORB_KEEP, &args, NULL);
+}
+
+enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t xorb, struct cairn_chunk_list *list)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, xorb);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, XORB_LIST, &args, &r);
+	if (status != CAIRN_OK || PQntuples(r) == 0)
+		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
+	size_t spans_len, hashes_len;
+	const uint8_t *spans = cairn_pg_get_bytes(r, 0, 0, &spans_len);
+	const uint8_t *hashes = cairn_pg_get_bytes(r, 0, 1, &hashes_len);
+	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
+}
+
+/* Do terms that named it before name its bytes rightly now? A list that cannot be read gave them none. */
+static enum cairn_status put_xorb_is_repacked(struct cairn_pg_tx *tx, int64_t id, const struct cairn_chunk_list *list,
+					      bool *repacked)
+{
+	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list before = {0};
+	enum cairn_status status = cairn_pg_list(tx, id, &before);
+	*repacked = status != CAIRN_OK || before.n != list->n ||
+		    memcmp(before.spans, list->spans, list->n * sizeof(*list->spans)) != 0;
+	return status == CAIRN_E_DAMAGED ? CAIRN_OK : status;
+}
+
+/* It was known by its description alone, or was lost; now its bytes are here, and with them where each chunk ends. The
+ * list was verified with the bytes, so it also mends a row that was found damaged. */
+static enum cairn_status put_xorb_store(struct cairn_pg_tx *tx, int64_t id, const struct cairn_chunk_list *list,
+					uint64_t stored_bytes)
+{
+	CLEANUP(cairn_buf_fini)
+	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
+	struct cairn_pg_args xorb = {0}, row = {0};
+	bool repacked = false;
+	enum cairn_status status = put_xorb_encode(&spans, list);
+	if (status == CAIRN_OK)
+		status = put_xorb_is_repacked(tx, id, list, &repacked);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_int8(&xorb, id);
+	cairn_pg_int8(&xorb, cairn_clock_unix_s());
+	cairn_pg_int8(&xorb, (int64_t)stored_bytes);
+	cairn_pg_int8(&xorb, list->n);
+	cairn_pg_int8(&xorb, (int64_t)cairn_chunk_list_bytes(list, 0, list->n));
+	cairn_pg_int8(&xorb, repacked);
+	cairn_pg_int8(&row, id);
+	cairn_pg_bytes(&row, spans.bytes, spans.len);
+	cairn_pg_bytes(&row, list->hashes, (size_t)list->n * sizeof(*list->hashes));
+	tx->counts.stored_bytes += (int64_t)stored_bytes;
+	(void)cairn_pg_queue(&tx->pg, XORB_STORE, &xorb);
+	return cairn_pg_run(&tx->pg, XORB_SET_LIST, &row, NULL);
+}
+
+enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_put_xorb *put)
+{
+	const struct cairn_chunk_list *list = put->list;
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array id = {0};
+	struct cairn_pg_known known;
+	put->added = false;
+	enum cairn_status status = cairn_pg_find_xorb(tx, &put->hash, &known);
+	if (status != CAIRN_OK)
+		return status;
+	if (known.id == 0) {
+		put->added = true;
+		return cairn_pg_add_xorb(tx, &put->hash, list, &put->stored_bytes, &known.id);
+	}
+	if (!known.stored) {
+		put->added = true;
+		return put_xorb_store(tx, known.id, list, put->stored_bytes);
+	}
+	if (known.n_chunks != list->n) {
+		cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET,
+			   "this xorb is known with another number of chunks; the index is damaged, run cairn fsck");
+		cairn_diag_numbers(&put->write.diag, known.n_chunks, list->n);
+		return CAIRN_E_CONFLICT;
+	}
+	cairn_pg_add_int8(&id, known.id);
+	return cairn_pg_keep_xorbs(tx, &id, cairn_clock_unix_s());
+}

@@ -1,0 +1,82 @@
+/* What a hash is the name of, and who refers to it. */
+#include "index/refer.h"
+
+#include "base/bytes.h"
+#include "index/postgres/engine.h"
+
+#define REFER_SCOPE "(SELECT id FROM scope WHERE name = $1)"
+/* Of several claims of an owner the least one counts. */
+#define REFER_OF_ALL                                                                                                   \
+	"SELECT f.hash, f.size, f.at, o.sha256, s.name FROM file f JOIN file_owner o ON o.file = f.id"                 \
+	" JOIN scope s ON s.id = o.scope WHERE $1::text IS NULL AND NOT EXISTS(SELECT 1 FROM file_owner c"             \
+	" WHERE c.file = o.file AND c.scope = o.scope AND c.sha256 < o.sha256)"
+#define REFER_OF_ONE                                                                                                   \
+	"SELECT f.hash, f.size, f.at, o.sha256, $1::text FROM file_owner o JOIN file f ON f.id = o.file"               \
+	" WHERE o.scope = " REFER_SCOPE
+
+static const char *const REFER_ONE[CAIRN_INDEX_MATCHES] = {
+	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ONE " AND f.hash = $2 ORDER BY o.sha256 LIMIT least($3, 1)",
+	[CAIRN_INDEX_MATCH_SHA256] = REFER_OF_ONE " AND o.sha256 = $2 ORDER BY f.hash LIMIT $3",
+	/* Looks each of the owner's files up under the xorb's number, also when there is none (-1): the time must not
+	 * tell. */
+	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ONE
+	" AND NOT EXISTS(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope AND c.sha256 < o.sha256)"
+	" AND EXISTS(SELECT 1 FROM reference r WHERE r.file = o.file"
+	" AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = $2), -1)) ORDER BY f.hash LIMIT $3",
+};
+static const char *const REFER_ALL[CAIRN_INDEX_MATCHES] = {
+	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ALL " AND f.hash = $2 ORDER BY s.name LIMIT $3",
+	[CAIRN_INDEX_MATCH_SHA256] =
+		"SELECT f.hash, f.size, f.at, o.sha256, s.name FROM file_owner o JOIN file f ON f.id = o.file"
+		" JOIN scope s ON s.id = o.scope WHERE $1::text IS NULL AND o.sha256 = $2 ORDER BY f.hash, s.name"
+		" LIMIT $3",
+	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ALL
+	" AND f.id IN (SELECT r.file FROM reference r WHERE r.xorb = (SELECT id FROM xorb WHERE hash = $2))"
+	" ORDER BY f.hash, s.name LIMIT $3",
+};
+/* The prefix is only half a proof: the list says the rest. */
+static const char REFER_PLACES[] =
+	"SELECT x.hash, d.place, ('x' || encode(substring(l.spans FROM d.place * 8 + 1 FOR 4), 'hex'))::bit(32)::bigint,"
+	" s.name FROM dedupe d JOIN xorb x ON x.id = d.xorb JOIN list l ON l.xorb = d.xorb JOIN scope s ON s.id = d.scope"
+	" WHERE d.prefix = $1 AND substring(l.hashes FROM d.place * 32 + 1 FOR 32) = $2 ORDER BY d.xorb, s.name LIMIT $3";
+
+enum cairn_status cairn_pg_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
+				      const uint8_t name[static 32], uint32_t limit,
+				      void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
+				      bool *more)
+{
+	struct cairn_pg_args args = {0};
+	int page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : (int)limit;
+	*more = false;
+	cairn_pg_text(&args, owner);
+	cairn_pg_bytes(&args, name, 32);
+	cairn_pg_int8(&args, (int64_t)page + 1);
+	PG_READ(ix, reader, r, owner ? REFER_ONE[match] : REFER_ALL[match], &args);
+	return cairn_pg_visit_owned(r, page, visit, ctx, more);
+}
+
+enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
+				      void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
+				      bool *more)
+{
+	char scope[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+	struct cairn_pg_args args = {0};
+	int page = limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : (int)limit;
+	*more = false;
+	cairn_pg_int8(&args, (int64_t)cairn_get_u64le(chunk->b));
+	cairn_pg_hash(&args, chunk);
+	cairn_pg_int8(&args, (int64_t)page + 1);
+	PG_READ(ix, reader, r, REFER_PLACES, &args);
+	for (int i = 0; i < PQntuples(r) && i < page; i++) {
+		struct cairn_index_place place = {
+			.at = (uint32_t)cairn_pg_get_int8(r, i, 1),
+			.unpacked_bytes = __builtin_bswap32((uint32_t)cairn_pg_get_int8(r, i, 2)), /* kept LE */
+			.scope = scope,
+		};
+		if (!cairn_pg_get_hash(r, i, 0, &place.xorb) || !cairn_pg_get_text(r, i, 3, scope, sizeof(scope)))
+			return CAIRN_E_DAMAGED;
+		visit(ctx, &place);
+	}
+	*more = PQntuples(r) > page;
+	return CAIRN_OK;
+}

@@ -1,0 +1,87 @@
+/* The connection that writes: one transaction at a time, many writes in it. Owned by the writer's thread. */
+#ifndef CAIRN_INDEX_POSTGRES_WRITE_H
+#define CAIRN_INDEX_POSTGRES_WRITE_H
+
+#include "index/postgres/connection.h"
+
+#include "index/operate.h"
+
+/** What the index holds, kept in its state row. */
+struct cairn_pg_counts {
+	int64_t collection, files, xorbs, shards, eligible, stored_bytes;
+};
+
+struct cairn_pg_tx {
+	struct cairn_pg pg;
+	bool parked;      /* a commit was not answered in time: what became of it is not known yet */
+	bool committing;  /* the last transaction's commit was sent */
+	int64_t began_ms; /* when its first try began */
+	unsigned n_tries;
+	struct cairn_pg_counts counts;    /* of the transaction */
+	struct cairn_pg_counts committed; /* as read when it began */
+	struct cairn_pg_counts saved;     /* at the savepoint */
+};
+
+/** Be the only one that writes this index, for as long as the connection lives: there is one daemon.
+ * @return CAIRN_OK; CAIRN_E_CONFLICT another is (index.taken), or was and its last transaction is not over; CAIRN_E_IO
+ */
+CAIRN_MUST_USE enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, struct cairn_diag *diag);
+
+/* What backend.h says of these. */
+CAIRN_MUST_USE enum cairn_status cairn_pg_begin(struct cairn_pg_tx *tx, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *diag);
+void cairn_pg_roll_back(struct cairn_pg_tx *tx);
+bool cairn_pg_is_open(const struct cairn_pg_tx *tx);
+bool cairn_pg_again(struct cairn_pg_tx *tx);
+
+/** From here on what is written can be undone by itself. Only queued, with what comes next. */
+void cairn_pg_save(struct cairn_pg_tx *tx);
+CAIRN_MUST_USE enum cairn_status cairn_pg_undo(struct cairn_pg_tx *tx);
+CAIRN_MUST_USE enum cairn_status cairn_pg_release(struct cairn_pg_tx *tx);
+
+/* --- between the files of the writing side ------------------------------------------------------------------------ */
+
+/** The number of a name, made when it has none. @return CAIRN_OK; CAIRN_E_NOT_FOUND it is the owner of a repository
+ * that is not there; as cairn_pg_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_scope(struct cairn_pg_tx *tx, const char *name, int64_t *id);
+
+/** A row of xorb. */
+struct cairn_pg_known {
+	int64_t id; /* 0: there is none */
+	uint32_t n_chunks;
+	bool stored, retired;
+	int64_t stored_bytes;
+};
+/** @param which  id, chunks, stored, retired from this column on */
+void cairn_pg_known(const PGresult *r, int row, int column, struct cairn_pg_known *out);
+CAIRN_MUST_USE enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
+						    struct cairn_pg_known *out);
+/** Add a xorb and its list. @param stored_bytes  NULL: kept elsewhere */
+CAIRN_MUST_USE enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
+						   const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
+						   int64_t *id);
+/** Read a list into list, whose arrays are reused. */
+CAIRN_MUST_USE enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t xorb, struct cairn_chunk_list *list);
+/** They are wanted again: their grace time starts anew, and they are not retired any more. */
+CAIRN_MUST_USE enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids,
+						     int64_t now_unix_s);
+/** Drop a file that nobody owns, and with its references what kept its xorbs. */
+CAIRN_MUST_USE enum cairn_status cairn_pg_drop_file(struct cairn_pg_tx *tx, int64_t file);
+
+CAIRN_MUST_USE enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_put_xorb *put);
+CAIRN_MUST_USE enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_put_shard *put);
+CAIRN_MUST_USE enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_index_forget_file *forget);
+CAIRN_MUST_USE enum cairn_status cairn_pg_share_file(struct cairn_pg_tx *tx, struct cairn_index_share_file *share);
+CAIRN_MUST_USE enum cairn_status cairn_pg_renew_xorb(struct cairn_pg_tx *tx, struct cairn_index_renew_xorb *renew);
+CAIRN_MUST_USE enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_lose_xorb *lose);
+CAIRN_MUST_USE enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc_mark *mark);
+CAIRN_MUST_USE enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_gc_sweep *sweep);
+CAIRN_MUST_USE enum cairn_status cairn_pg_add_key(struct cairn_pg_tx *tx, struct cairn_index_add_key *add);
+CAIRN_MUST_USE enum cairn_status cairn_pg_revoke_key(struct cairn_pg_tx *tx, struct cairn_index_revoke_key *revoke);
+CAIRN_MUST_USE enum cairn_status cairn_pg_use_key(struct cairn_pg_tx *tx, struct cairn_index_use_key *use);
+CAIRN_MUST_USE enum cairn_status cairn_pg_add_telemetry(struct cairn_pg_tx *tx, struct cairn_index_add_telemetry *add);
+CAIRN_MUST_USE enum cairn_status cairn_pg_trim_telemetry(struct cairn_pg_tx *tx,
+							 struct cairn_index_trim_telemetry *trim);
+CAIRN_MUST_USE enum cairn_status cairn_pg_probe(struct cairn_pg_tx *tx);
+
+#endif

@@ -1,0 +1,51 @@
+/* What a hash is the name of, and who refers to it: for people who ask. */
+#ifndef CAIRN_INDEX_REFER_H
+#define CAIRN_INDEX_REFER_H
+
+#include "index/operate.h"
+
+/** Which files are meant. */
+enum cairn_index_match {
+	CAIRN_INDEX_MATCH_FILE,   /* the one with this hash */
+	CAIRN_INDEX_MATCH_SHA256, /* those that have this SHA-256 by their owner's word */
+	CAIRN_INDEX_MATCH_XORB,   /* those that need the xorb with this hash */
+	CAIRN_INDEX_MATCHES,
+};
+
+/**
+ * Visit the first of the files that match, as their owners have them, in the order of hashes and then owners. Those of
+ * one owner that need a xorb: in time with his files, and neither with those of others nor with whether there is such
+ * a xorb.
+ * @param owner  NULL: all
+ * @param name   a hash as struct cairn_hash has it, or a SHA-256
+ * @param limit  at most CAIRN_INDEX_PAGE_MAX
+ * @param[out] more  there are further ones
+ * @return CAIRN_OK, also when there are none; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_match(struct cairn_index *ix, const char *owner,
+							enum cairn_index_match match, const uint8_t name[static 32],
+							uint32_t limit,
+							void (*visit)(void *ctx, const struct cairn_index_owned *file),
+							void *ctx, bool *more);
+
+/** Where a chunk lies that clients may ask about. Borrowed for the time of the call. */
+struct cairn_index_place {
+	struct cairn_hash xorb;
+	uint32_t at; /* its place among the chunks of the xorb */
+	uint32_t unpacked_bytes;
+	const char *scope; /* the dedupe scope in which it is offered; "" is the shared one */
+};
+
+/**
+ * Visit the first places of a chunk in all dedupe scopes, which is for the operator's eyes. Reads the list of each
+ * xorb.
+ * @param limit  at most CAIRN_INDEX_PAGE_MAX
+ * @param[out] more  there are further ones
+ * @return as cairn_index_each_match()
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_place(struct cairn_index *ix, const struct cairn_hash *chunk,
+							uint32_t limit,
+							void (*visit)(void *ctx, const struct cairn_index_place *place),
+							void *ctx, bool *more);
+
+#endif

@@ -1,0 +1,93 @@
+/* Commits within a transaction: the head of a ref, and what operations make of it. */
+#ifndef CAIRN_INDEX_SQLITE_COMMIT_H
+#define CAIRN_INDEX_SQLITE_COMMIT_H
+
+#include "index/sqlite/chain.h"
+#include "index/sqlite/write.h"
+
+/** The newest commit of a line; zeroed where there is none yet. */
+struct cairn_tx_head {
+	int64_t commit, parent; /* numbers */
+	int64_t line;           /* of the commit */
+	int64_t number, n_files, bytes;
+	struct cairn_git_oid oid, root;
+};
+
+/** @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct cairn_tx_head *out,
+						    struct cairn_diag *diag);
+
+struct cairn_tx_edit;
+
+/** A line, and what is to be committed to it. */
+struct cairn_tx_commit {
+	int64_t repo, scope, line;
+	struct cairn_tx_head head;
+	bool only_same;                 /* it is no failure only if nothing is other than in the head */
+	const struct cairn_git_oid *id; /* that it is given; NULL: git's */
+	const struct cairn_index_message *message;
+	const struct cairn_index_operation *operations;
+	uint32_t n;
+	struct cairn_git_oid oid; /* result: of the new commit, or of the head */
+	bool added;               /* result */
+};
+/** @return CAIRN_OK; what cairn_index_add_commit() says of operations; as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_tx_commit *commit,
+						    struct cairn_diag *diag);
+
+/** Make a line without a parent, with a first commit, also of nothing. @return likewise */
+CAIRN_MUST_USE enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_tx_commit *commit,
+						     struct cairn_diag *diag);
+
+/** Have the line's head be a commit of this id and root, with the files that an edit makes. @return as
+ *  cairn_tx_commit_to() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_tx_commit *commit,
+							 const struct cairn_tx_edit *edit,
+							 const struct cairn_git_oid *root);
+/** The number of the next commit. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_next_commit(struct cairn_tx *tx, int64_t *id);
+
+/** What main has is what its repository counts; and it was updated. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_t repo);
+
+/* --- the files of a commit while it is made (hub_edit.c) ---------------------------------------------------------- */
+
+/** Entries of a line since a commit that is not there yet. */
+struct cairn_tx_edit {
+	struct cairn_tx *tx;
+	struct cairn_diag *diag;
+	int64_t repo, scope, line, commit;
+	struct cairn_chain chain;
+	int64_t n_files, bytes; /* by how much there are more */
+	uint32_t n_changed;     /* files */
+	uint32_t n_folder_rows; /* made or deleted */
+	uint64_t n_scanned;     /* rows */
+	char **folders;         /* owned: in which something changed, some of them more than once */
+	size_t n_folders, folders_cap;
+};
+
+void cairn_tx_edit_fini(struct cairn_tx_edit *edit);
+/** One operation. @return as cairn_tx_commit_to() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_edit_one(struct cairn_tx_edit *edit,
+						   const struct cairn_index_operation *operation);
+/** Give the folders that changed, and those above them, their new ids; such as are empty go. @param[out] root  of the
+ * top one */
+CAIRN_MUST_USE enum cairn_status cairn_tx_edit_root(struct cairn_tx_edit *edit, struct cairn_git_oid *root);
+
+/** What a path is. */
+struct cairn_tx_entry {
+	bool found;
+	int64_t since, content; /* content 0: a folder */
+	int64_t size_bytes;
+	struct cairn_git_oid oid;
+};
+CAIRN_MUST_USE enum cairn_status cairn_tx_edit_find(struct cairn_tx_edit *edit, const char *folder, const char *name,
+						    struct cairn_tx_entry *out);
+/** Say what a path is from now on. @param oid  NULL: nothing @param content  0: a folder, or nothing */
+CAIRN_MUST_USE enum cairn_status cairn_tx_edit_write(struct cairn_tx_edit *edit, const char *folder, const char *name,
+						     const struct cairn_tx_entry *before,
+						     const struct cairn_git_oid *oid, int64_t content);
+/** An entry does not have this content any more. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_drop_use(struct cairn_tx *tx, int64_t content);
+
+#endif

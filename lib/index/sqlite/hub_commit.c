@@ -1,0 +1,264 @@
+/* Commits: a line's new head. */
+#include "index/sqlite/commit.h"
+
+#include "base/clock.h"
+#include "base/crash_point.h"
+
+#include <string.h>
+
+enum { COMMIT_SECONDS_MAX = 3600 }; /* by which a commit is dated later, so that its id is its own */
+
+/* --- heads -------------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status commit_no_revision(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
+}
+
+enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct cairn_tx_head *out,
+				     struct cairn_diag *diag)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_COMMIT];
+	sqlite3_bind_int64(stmt, 1, commit);
+	enum cairn_status status = cairn_sql_find(stmt);
+	if (status == CAIRN_E_NOT_FOUND)
+		return commit_no_revision(diag);
+	if (status != CAIRN_OK)
+		return status;
+	*out = (struct cairn_tx_head){
+		.commit = sqlite3_column_int64(stmt, 0),
+		.parent = sqlite3_column_int64(stmt, 1),
+		.line = sqlite3_column_int64(stmt, 2),
+		.number = sqlite3_column_int64(stmt, 3),
+		.n_files = sqlite3_column_int64(stmt, 4),
+		.bytes = sqlite3_column_int64(stmt, 5),
+	};
+	return cairn_chain_oid(stmt, 6, &out->oid) && cairn_chain_oid(stmt, 7, &out->root) ? CAIRN_OK : CAIRN_E_DAMAGED;
+}
+
+enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_t repo)
+{
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_COUNT_MAIN], 1, repo);
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_COUNT_MAIN], 2, cairn_clock_unix_ms());
+	return cairn_sql_run(tx->stmt[CAIRN_TX_COUNT_MAIN]);
+}
+
+/* --- the row ------------------------------------------------------------------------------------------------------ */
+
+enum cairn_status cairn_tx_next_commit(struct cairn_tx *tx, int64_t *id)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_LAST_COMMIT];
+	enum cairn_status status = cairn_sql_find(stmt);
+	*id = status == CAIRN_OK ? sqlite3_column_int64(stmt, 0) + 1 : 1;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+static enum cairn_status commit_is_known(struct cairn_tx *tx, int64_t repo, const struct cairn_git_oid *oid,
+					 bool *known)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_HAS_COMMIT];
+	sqlite3_bind_int64(stmt, 1, repo);
+	cairn_chain_bind_oid(stmt, 2, oid);
+	return cairn_sql_step(stmt, known);
+}
+
+/* Two branches may be given the same commit within a second: that is one commit to git, and two here. */
+static enum cairn_status commit_name(struct cairn_tx *tx, struct cairn_tx_commit *c, const struct cairn_git_oid *root,
+				     int64_t *at_unix_s)
+{
+	struct cairn_git_commit text = {
+		.root = *root,
+		.parent = c->head.commit != 0 ? &c->head.oid : NULL,
+		.author = c->message->author,
+		.email = c->message->email,
+		.title = c->message->title,
+		.message = c->message->message,
+	};
+	enum cairn_status status = CAIRN_OK;
+	int64_t now = cairn_clock_unix_s();
+	bool known = true;
+	for (int64_t later = 0; known && status == CAIRN_OK && later < COMMIT_SECONDS_MAX; later++) {
+		text.at_unix_s = *at_unix_s = now + later;
+		status = cairn_git_commit(&c->oid, &text);
+		if (status == CAIRN_OK)
+			status = commit_is_known(tx, c->repo, &c->oid, &known);
+	}
+	return status;
+}
+
+/* One that comes from elsewhere, and is known by its id. */
+static enum cairn_status commit_keep_name(struct cairn_tx *tx, struct cairn_tx_commit *c, struct cairn_diag *diag)
+{
+	bool known = false;
+	enum cairn_status status = commit_is_known(tx, c->repo, c->id, &known);
+	c->oid = *c->id;
+	if (status == CAIRN_OK && known)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "commit.known", CAIRN_NO_OFFSET,
+				  "the repository has another commit of this id");
+	return status;
+}
+
+enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_tx_commit *c,
+					  const struct cairn_tx_edit *edit, const struct cairn_git_oid *root)
+{
+	int64_t at_unix_s = cairn_clock_unix_s();
+	enum cairn_status status = c->id ? commit_keep_name(tx, c, edit->diag) : commit_name(tx, c, root, &at_unix_s);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_COMMIT], *head = tx->stmt[CAIRN_TX_SET_LINE_HEAD];
+	sqlite3_bind_int64(add, 1, edit->commit);
+	sqlite3_bind_int64(add, 2, c->repo);
+	sqlite3_bind_int64(add, 3, c->line);
+	sqlite3_bind_int64(add, 4, c->head.number + 1);
+	sqlite3_bind_int64(add, 5, c->head.commit);
+	cairn_chain_bind_oid(add, 6, &c->oid);
+	cairn_chain_bind_oid(add, 7, root);
+	sqlite3_bind_int64(add, 8, at_unix_s);
+	sqlite3_bind_int64(add, 9, c->head.n_files + edit->n_files);
+	sqlite3_bind_int64(add, 10, c->head.bytes + edit->bytes);
+	cairn_sql_bind_text(add, 11, c->message->author);
+	cairn_sql_bind_text(add, 12, c->message->title);
+	cairn_sql_bind_text(add, 13, c->message->message);
+	status = cairn_sql_run(add);
+	sqlite3_bind_int64(head, 1, c->line);
+	sqlite3_bind_int64(head, 2, edit->commit);
+	c->added = true;
+	return status == CAIRN_OK ? cairn_sql_run(head) : status;
+}
+
+/* --- committing --------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status commit_check(const struct cairn_tx_commit *c, struct cairn_diag *diag)
+{
+	bool ok = strlen(c->message->author) <= CAIRN_INDEX_ACCOUNT_NAME_MAX &&
+		  strlen(c->message->title) <= CAIRN_INDEX_TITLE_MAX &&
+		  strlen(c->message->message) <= CAIRN_INDEX_MESSAGE_MAX && c->n <= CAIRN_INDEX_OPERATIONS_MAX;
+	if (ok)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_LIMIT, "commit.limit", CAIRN_NO_OFFSET,
+			  "a commit has at most %d operations, a title of %d bytes and a message of %d",
+			  CAIRN_INDEX_OPERATIONS_MAX, CAIRN_INDEX_TITLE_MAX, CAIRN_INDEX_MESSAGE_MAX);
+}
+
+static enum cairn_status commit_conflict(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "commit.parent", CAIRN_NO_OFFSET,
+			  "The branch was updated since you opened this page. Please refresh and try again.");
+}
+
+/* @param[out] root  of the files as they are after the operations */
+static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_tx_commit *c, struct cairn_tx_edit *edit,
+				     struct cairn_git_oid *root)
+{
+	enum cairn_status status = cairn_tx_next_commit(tx, &edit->commit);
+	if (status == CAIRN_OK)
+		status = cairn_chain_read(tx->stmt[CAIRN_TX_FIND_LINE], c->line, edit->commit, &edit->chain);
+	for (uint32_t i = 0; i < c->n && status == CAIRN_OK; i++)
+		status = cairn_tx_edit_one(edit, &c->operations[i]);
+	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
+	return status == CAIRN_OK ? cairn_tx_edit_root(edit, root) : status;
+}
+
+/* Nothing is other than in the head: what operations wrote and took back again goes. */
+static enum cairn_status commit_undo(struct cairn_tx *tx)
+{
+	enum cairn_status status = cairn_sql_run(tx->stmt[CAIRN_TX_UNDO_COMMIT]);
+	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]) : status;
+}
+
+enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_tx_commit *c, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_tx_edit_fini)
+	struct cairn_tx_edit edit = {.tx = tx, .diag = diag, .repo = c->repo, .scope = c->scope, .line = c->line};
+	struct cairn_git_oid root;
+	c->added = false;
+	c->oid = c->head.oid;
+	enum cairn_status status = commit_check(c, diag);
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(tx->stmt[CAIRN_TX_SAVE_COMMIT]);
+	if (status == CAIRN_OK)
+		status = commit_edit(tx, c, &edit, &root);
+	bool same = status == CAIRN_OK && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root);
+	/* With only bytes that came back there is no row to take away. */
+	if (same && edit.n_changed == 0)
+		return cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]);
+	if (same)
+		return commit_undo(tx);
+	if (status == CAIRN_OK && c->only_same)
+		return commit_conflict(diag);
+	if (status == CAIRN_OK)
+		status = cairn_tx_add_commit_row(tx, c, &edit, &root);
+	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]) : status;
+}
+
+enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_tx_commit *c, struct cairn_diag *diag)
+{
+	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_LINE];
+	sqlite3_bind_int64(add, 1, c->repo);
+	sqlite3_bind_null(add, 2);
+	sqlite3_bind_int64(add, 3, 0);
+	sqlite3_bind_int64(add, 4, 1);
+	enum cairn_status status = cairn_sql_run(add);
+	c->line = sqlite3_last_insert_rowid(tx->db);
+	c->head = (struct cairn_tx_head){0};
+	return status == CAIRN_OK ? cairn_tx_commit_to(tx, c, diag) : status;
+}
+
+/* --- the request -------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
+					 struct cairn_tx_commit *c, struct cairn_diag *diag)
+{
+	int64_t head;
+	{
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_REF];
+		sqlite3_bind_int64(find, 1, add->repo);
+		sqlite3_bind_int64(find, 2, (int64_t)add->kind);
+		cairn_sql_bind_text(find, 3, add->ref);
+		enum cairn_status status = cairn_sql_find(find);
+		if (status != CAIRN_OK)
+			return status == CAIRN_E_NOT_FOUND ? commit_no_revision(diag) : status;
+		c->line = sqlite3_column_int64(find, 0);
+		head = sqlite3_column_int64(find, 1);
+	}
+	return cairn_tx_read_head(tx, head, &c->head, diag);
+}
+
+static bool commit_begins(const struct cairn_git_oid *oid, const char *prefix)
+{
+	char text[CAIRN_GIT_OID_CHARS + 1];
+	cairn_git_oid_text(text, oid);
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* A request that comes once more, since its answer was lost, names the head's parent: that is no conflict if all of it
+ * is in the head already. */
+static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *parent, struct cairn_tx_commit *c,
+					     struct cairn_diag *diag)
+{
+	struct cairn_tx_head before;
+	if (!parent || commit_begins(&c->head.oid, parent))
+		return CAIRN_OK;
+	if (c->head.parent == 0)
+		return commit_conflict(diag);
+	enum cairn_status status = cairn_tx_read_head(tx, c->head.parent, &before, diag);
+	c->only_same = true;
+	return status == CAIRN_OK && !commit_begins(&before.oid, parent) ? commit_conflict(diag) : status;
+}
+
+enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *add)
+{
+	struct cairn_diag *diag = &add->write.diag;
+	struct cairn_tx_commit c = {
+		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
+	enum cairn_status status = cairn_tx_find_repo(tx, add->repo, &c.scope, diag);
+	if (status == CAIRN_OK)
+		status = commit_find_ref(tx, add, &c, diag);
+	if (status == CAIRN_OK)
+		status = commit_check_parent(tx, add->parent, &c, diag);
+	if (status == CAIRN_OK)
+		status = cairn_tx_commit_to(tx, &c, diag);
+	add->oid = c.oid;
+	add->added = c.added;
+	return status == CAIRN_OK && c.added ? cairn_tx_count_main(tx, add->repo) : status;
+}

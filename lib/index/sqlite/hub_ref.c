@@ -1,0 +1,250 @@
+/* Branches, tags and pull requests. */
+#include "index/sqlite/commit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char REF_MAIN[] = "main";
+
+/* How git calls it. */
+static const char *ref_place(enum cairn_index_ref_kind kind)
+{
+	return kind == CAIRN_INDEX_BRANCH ? "heads" : kind == CAIRN_INDEX_TAG ? "tags" : "pr";
+}
+
+static enum cairn_status ref_find(struct cairn_tx *tx, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
+				  bool *found)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_REF];
+	sqlite3_bind_int64(find, 1, repo);
+	sqlite3_bind_int64(find, 2, (int64_t)kind);
+	cairn_sql_bind_text(find, 3, name);
+	return cairn_sql_step(find, found);
+}
+
+/* --- lines -------------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line)
+{
+	enum cairn_status status = CAIRN_OK;
+	/* Of a path that several lines have rows of all are copied: the nearest one's is the newest, and counts. */
+	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
+		sqlite3_stmt *copy = tx->stmt[CAIRN_TX_COPY_LINE];
+		sqlite3_bind_int64(copy, 1, line);
+		sqlite3_bind_int64(copy, 2, chain->line[i]);
+		sqlite3_bind_int64(copy, 3, chain->upto[i]);
+		status = cairn_sql_run(copy);
+	}
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_USE_COPIED], 1, line);
+	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_USE_COPIED]) : status;
+}
+
+/* A line that leaves that of a commit there. Where a look-up would have to ask too many lines, it has all rows itself.
+ */
+static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t *line,
+				  struct cairn_diag *diag)
+{
+	struct cairn_tx_head head;
+	struct cairn_chain chain;
+	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &head, diag);
+	if (status == CAIRN_OK)
+		status = cairn_chain_read(tx->stmt[CAIRN_TX_FIND_LINE], head.line, head.commit, &chain);
+	if (status != CAIRN_OK)
+		return status;
+	bool whole = chain.n == CAIRN_INDEX_LINE_DEPTH_MAX;
+	sqlite3_stmt *make = tx->stmt[CAIRN_TX_ADD_LINE];
+	sqlite3_bind_int64(make, 1, add->repo);
+	sqlite3_bind_int64(make, 2, head.line);
+	sqlite3_bind_int64(make, 3, head.commit);
+	sqlite3_bind_int64(make, 4, whole ? 1 : (int64_t)chain.n + 1);
+	status = cairn_sql_run(make);
+	*line = sqlite3_last_insert_rowid(tx->db);
+	return status == CAIRN_OK && whole ? ref_copy(tx, &chain, *line) : status;
+}
+
+static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t scope,
+				  int64_t *line, struct cairn_diag *diag)
+{
+	struct cairn_tx_head head;
+	if (add->commit == 0) {
+		struct cairn_tx_commit first = {.repo = add->repo, .scope = scope, .message = &add->first};
+		enum cairn_status status = cairn_tx_first_line(tx, &first, diag);
+		*line = first.line;
+		return status;
+	}
+	if (add->kind != CAIRN_INDEX_TAG)
+		return ref_fork(tx, add, line, diag);
+	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &head, diag);
+	*line = head.line;
+	return status;
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status ref_number(struct cairn_tx *tx, struct cairn_index_add_ref *add)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_LAST_PULL];
+	sqlite3_bind_int64(stmt, 1, add->repo);
+	enum cairn_status status = cairn_sql_find(stmt);
+	add->number = status == CAIRN_OK ? sqlite3_column_int64(stmt, 0) + 1 : 0;
+	return status;
+}
+
+static enum cairn_status ref_set(struct cairn_tx *tx, const struct cairn_index_add_ref *add, const char *name,
+				 int64_t line, bool known)
+{
+	sqlite3_stmt *stmt = tx->stmt[known ? CAIRN_TX_SET_REF : CAIRN_TX_ADD_REF];
+	sqlite3_bind_int64(stmt, 1, add->repo);
+	sqlite3_bind_int64(stmt, 2, (int64_t)add->kind);
+	cairn_sql_bind_text(stmt, 3, name);
+	sqlite3_bind_int64(stmt, 4, line);
+	sqlite3_bind_int64(stmt, 5, add->kind == CAIRN_INDEX_TAG ? add->commit : 0);
+	return cairn_sql_run(stmt);
+}
+
+/* As in git, where a ref is a file: "main/x" could not be told from the path x of main. */
+static enum cairn_status ref_check_nested(struct cairn_tx *tx, int64_t repo, const char *name, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_NESTED_REF];
+	bool found = false;
+	sqlite3_bind_int64(find, 1, repo);
+	cairn_sql_bind_text(find, 2, name);
+	enum cairn_status status = cairn_sql_step(find, &found);
+	if (status != CAIRN_OK || !found)
+		return status;
+	return cairn_fail(diag, CAIRN_E_USAGE, "ref.nested", CAIRN_NO_OFFSET,
+			  "there is \"%.120s\", so that \"%.120s\" cannot be: one goes on behind a slash where the "
+			  "other ends",
+			  (const char *)sqlite3_column_text(find, 0), name);
+}
+
+enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_ref *add)
+{
+	struct cairn_diag *diag = &add->write.diag;
+	char number[32];
+	const char *name = add->kind == CAIRN_INDEX_PULL ? number : add->name;
+	int64_t scope, line = 0;
+	bool known = false;
+	enum cairn_status status = cairn_tx_find_repo(tx, add->repo, &scope, diag);
+	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
+		status = ref_number(tx, add);
+	(void)snprintf(number, sizeof(number), "%" PRId64, add->number);
+	if (status == CAIRN_OK)
+		status = ref_find(tx, add->repo, add->kind, name, &known);
+	if (status == CAIRN_OK && known && (!add->overwrite || add->kind != CAIRN_INDEX_BRANCH))
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "ref.known", CAIRN_NO_OFFSET,
+				  "Reference refs/%s/%.150s already exists", ref_place(add->kind), name);
+	if (status == CAIRN_OK && !known && add->kind != CAIRN_INDEX_PULL)
+		status = ref_check_nested(tx, add->repo, name, diag);
+	if (status == CAIRN_OK)
+		status = ref_line(tx, add, scope, &line, diag);
+	if (status == CAIRN_OK)
+		status = ref_set(tx, add, name, line, known);
+	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->repo) : status;
+}
+
+/* What the branch has, in a line of its own: the nearest row of a path comes first, and counts. */
+static enum cairn_status ref_copy_newest(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line,
+					 int64_t commit)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
+		sqlite3_stmt *copy = tx->stmt[CAIRN_TX_COPY_NEWEST];
+		sqlite3_bind_int64(copy, 1, line);
+		sqlite3_bind_int64(copy, 2, chain->line[i]);
+		sqlite3_bind_int64(copy, 3, chain->upto[i]);
+		sqlite3_bind_int64(copy, 4, commit);
+		status = cairn_sql_run(copy);
+	}
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_DELETIONS], 1, line);
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(tx->stmt[CAIRN_TX_DROP_DELETIONS]);
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_USE_COPIED], 1, line);
+	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_USE_COPIED]) : status;
+}
+
+/* @param head  of the branch. @param[in,out] c  without a parent; its line is made */
+static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_tx_commit *c, const struct cairn_tx_head *head)
+{
+	struct cairn_tx_edit edit = {.n_files = head->n_files, .bytes = head->bytes};
+	struct cairn_chain chain;
+	enum cairn_status status = cairn_chain_read(tx->stmt[CAIRN_TX_FIND_LINE], head->line, head->commit, &chain);
+	if (status == CAIRN_OK)
+		status = cairn_tx_next_commit(tx, &edit.commit);
+	sqlite3_stmt *make = tx->stmt[CAIRN_TX_ADD_LINE];
+	sqlite3_bind_int64(make, 1, c->repo);
+	sqlite3_bind_null(make, 2);
+	sqlite3_bind_int64(make, 3, 0);
+	sqlite3_bind_int64(make, 4, 1);
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(make);
+	c->line = sqlite3_last_insert_rowid(tx->db);
+	if (status == CAIRN_OK)
+		status = ref_copy_newest(tx, &chain, c->line, edit.commit);
+	return status == CAIRN_OK ? cairn_tx_add_commit_row(tx, c, &edit, &head->root) : status;
+}
+
+static enum cairn_status ref_find_head(struct cairn_tx *tx, int64_t repo, const char *branch, struct cairn_tx_head *out,
+				       struct cairn_diag *diag)
+{
+	int64_t commit;
+	{
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_REF];
+		sqlite3_bind_int64(find, 1, repo);
+		sqlite3_bind_int64(find, 2, CAIRN_INDEX_BRANCH);
+		cairn_sql_bind_text(find, 3, branch);
+		enum cairn_status status = cairn_sql_find(find);
+		if (status == CAIRN_E_NOT_FOUND)
+			return cairn_fail(diag, status, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
+		if (status != CAIRN_OK)
+			return status;
+		commit = sqlite3_column_int64(find, 1);
+	}
+	return cairn_tx_read_head(tx, commit, out, diag);
+}
+
+enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash *squash)
+{
+	struct cairn_diag *diag = &squash->write.diag;
+	struct cairn_tx_commit c = {.repo = squash->repo, .message = &squash->message};
+	struct cairn_tx_head head = {0};
+	enum cairn_status status = cairn_tx_find_repo(tx, squash->repo, &c.scope, diag);
+	if (status == CAIRN_OK)
+		status = ref_find_head(tx, squash->repo, squash->branch, &head, diag);
+	if (status != CAIRN_OK)
+		return status;
+	squash->oid = head.oid;
+	if (head.parent == 0)
+		return CAIRN_OK;
+	if (head.n_files > CAIRN_INDEX_COMMIT_ROWS_MAX)
+		return cairn_fail(diag, CAIRN_E_LIMIT, "commit.rows", CAIRN_NO_OFFSET,
+				  "the branch has more than %d files", CAIRN_INDEX_COMMIT_ROWS_MAX);
+	const struct cairn_index_add_ref set = {.repo = squash->repo, .kind = CAIRN_INDEX_BRANCH};
+	status = ref_squash(tx, &c, &head);
+	squash->oid = c.oid;
+	if (status == CAIRN_OK)
+		status = ref_set(tx, &set, squash->branch, c.line, true);
+	return status == CAIRN_OK ? cairn_tx_count_main(tx, squash->repo) : status;
+}
+
+enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop_ref *drop)
+{
+	struct cairn_diag *diag = &drop->write.diag;
+	int64_t scope;
+	bool found = false;
+	enum cairn_status status = cairn_tx_find_repo(tx, drop->repo, &scope, diag);
+	if (status == CAIRN_OK)
+		status = ref_find(tx, drop->repo, drop->kind, drop->name, &found);
+	if (status != CAIRN_OK)
+		return status;
+	if (!found)
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
+	if (drop->kind == CAIRN_INDEX_BRANCH && strcmp(drop->name, REF_MAIN) == 0)
+		return cairn_fail(diag, CAIRN_E_DENIED, "ref.main", CAIRN_NO_OFFSET, "Cannot delete refs/heads/main");
+	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_DROP_REF];
+	sqlite3_bind_int64(stmt, 1, drop->repo);
+	sqlite3_bind_int64(stmt, 2, (int64_t)drop->kind);
+	cairn_sql_bind_text(stmt, 3, drop->name);
+	return cairn_sql_run(stmt);
+}

@@ -1,0 +1,159 @@
+/* Lines of commits that nothing comes from, and their ends behind what something comes from, go in pieces: commits
+ * first, so that nobody finds half of one. */
+#include "index/sqlite/sweep.h"
+
+#include <string.h>
+
+enum { SWEEP_ROWS = 256 }; /* between two looks at the clock */
+
+/* @param[out] more  there may be further entries */
+static enum cairn_status sweep_entries(struct cairn_tx *tx, int64_t line, bool *more)
+{
+	int64_t content[SWEEP_ROWS];
+	unsigned n = 0;
+	enum cairn_status status = CAIRN_OK;
+	bool row = true;
+	{
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DROP_ENTRIES];
+		sqlite3_bind_int64(drop, 1, line);
+		sqlite3_bind_int64(drop, 2, SWEEP_ROWS);
+		while (row && status == CAIRN_OK) {
+			status = cairn_sql_step(drop, &row);
+			if (status == CAIRN_OK && row)
+				content[n++] = sqlite3_column_int64(drop, 0);
+		}
+	}
+	*more = n == SWEEP_ROWS;
+	for (unsigned i = 0; i < n && status == CAIRN_OK; i++) {
+		if (content[i] != 0)
+			status = cairn_tx_drop_use(tx, content[i]);
+	}
+	return status;
+}
+
+enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *gone)
+{
+	sqlite3_stmt *commits = tx->stmt[CAIRN_TX_DROP_COMMITS];
+	bool more = true;
+	*gone = false;
+	sqlite3_bind_int64(commits, 1, line);
+	sqlite3_bind_int64(commits, 2, SWEEP_ROWS);
+	enum cairn_status status = cairn_sql_run(commits);
+	if (status == CAIRN_OK && sqlite3_changes(tx->db) < SWEEP_ROWS)
+		status = sweep_entries(tx, line, &more);
+	if (status != CAIRN_OK || more)
+		return status;
+	*gone = true;
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_LINE], 1, line);
+	return cairn_sql_run(tx->stmt[CAIRN_TX_DROP_LINE]);
+}
+
+/* --- the end of a line -------------------------------------------------------------------------------------------- */
+
+/* Look at a page of entries behind the place, and move it behind the last path of which no entry is too new: its rows
+ * come newest first. @param[out] n_rows  that were looked at. @param[out] n_drop  that are to go */
+static enum cairn_status sweep_end_page(struct cairn_tx *tx, int64_t line, struct cairn_index_sweep_place *at,
+					unsigned *n_rows, unsigned *n_drop)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *page = tx->stmt[CAIRN_TX_ENTRY_PAGE];
+	sqlite3_bind_int64(page, 1, line);
+	/* Copied: the place is set while the page is read. */
+	(void)sqlite3_bind_text(page, 2, at->folder, -1, SQLITE_TRANSIENT);
+	(void)sqlite3_bind_text(page, 3, at->name, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_int64(page, 4, SWEEP_ROWS);
+	*n_drop = 0;
+	for (*n_rows = 0;; (*n_rows)++) {
+		bool row;
+		enum cairn_status status = cairn_sql_step(page, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		if (sqlite3_column_int64(page, 2) > at->keep)
+			(*n_drop)++;
+		else if (!cairn_sql_text(page, 0, at->folder, sizeof(at->folder)) ||
+			 !cairn_sql_text(page, 1, at->name, sizeof(at->name)))
+			return CAIRN_E_DAMAGED;
+	}
+}
+
+/* @param folder, name  where the page begins that was looked at */
+static enum cairn_status sweep_end_entries(struct cairn_tx *tx, int64_t line, int64_t keep, const char *folder,
+					   const char *name)
+{
+	int64_t content[SWEEP_ROWS];
+	unsigned n = 0;
+	enum cairn_status status = CAIRN_OK;
+	bool row = true;
+	{
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DROP_NEWER_ENTRIES];
+		sqlite3_bind_int64(drop, 1, line);
+		cairn_sql_bind_text(drop, 2, folder);
+		cairn_sql_bind_text(drop, 3, name);
+		sqlite3_bind_int64(drop, 4, SWEEP_ROWS);
+		sqlite3_bind_int64(drop, 5, keep);
+		while (row && status == CAIRN_OK) {
+			status = cairn_sql_step(drop, &row);
+			if (status == CAIRN_OK && row && n < SWEEP_ROWS)
+				content[n++] = sqlite3_column_int64(drop, 0);
+		}
+	}
+	for (unsigned i = 0; i < n && status == CAIRN_OK; i++) {
+		if (content[i] != 0)
+			status = cairn_tx_drop_use(tx, content[i]);
+	}
+	return status;
+}
+
+/* Remove a piece of what is behind the last commit that something comes from: first the commits, the newest first, so
+ * that none is found that lacks entries; the line's head last, so that what was cut off begins again. */
+static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cairn_index_sweep_place *at, bool *gone)
+{
+	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1];
+	unsigned n_rows = 0, n_drop = 0;
+	sqlite3_stmt *commits = tx->stmt[CAIRN_TX_DROP_NEWER_COMMITS];
+	*gone = false;
+	sqlite3_bind_int64(commits, 1, line);
+	sqlite3_bind_int64(commits, 2, SWEEP_ROWS);
+	sqlite3_bind_int64(commits, 3, at->keep);
+	enum cairn_status status = cairn_sql_run(commits);
+	if (status != CAIRN_OK || sqlite3_changes(tx->db) == SWEEP_ROWS)
+		return status;
+	memcpy(folder, at->folder, sizeof(folder));
+	memcpy(name, at->name, sizeof(name));
+	status = sweep_end_page(tx, line, at, &n_rows, &n_drop);
+	if (status == CAIRN_OK && n_drop > 0)
+		status = sweep_end_entries(tx, line, at->keep, folder, name);
+	if (status != CAIRN_OK || n_rows == SWEEP_ROWS)
+		return status;
+	*gone = true;
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_SET_LINE_HEAD], 1, line);
+	sqlite3_bind_int64(tx->stmt[CAIRN_TX_SET_LINE_HEAD], 2, at->keep);
+	return cairn_sql_run(tx->stmt[CAIRN_TX_SET_LINE_HEAD]);
+}
+
+/* The lines are gone through backwards: what comes from a line has a higher number, and goes before it. */
+enum cairn_status cairn_tx_sweep_lines(struct cairn_tx *tx, struct cairn_index_sweep_place *at, bool *more)
+{
+	int64_t line = 0, head = 0, keep = 0;
+	bool gone = false;
+	{
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_SWEEP_LINE];
+		sqlite3_bind_int64(find, 1, at->line != 0 ? at->line : INT64_MAX);
+		enum cairn_status status = cairn_sql_step(find, more);
+		if (status != CAIRN_OK || !*more)
+			return status;
+		line = sqlite3_column_int64(find, 0);
+		head = sqlite3_column_int64(find, 1);
+		keep = sqlite3_column_int64(find, 2);
+	}
+	/* Another place than that of the piece before. */
+	if (at->line != line + 1 || at->keep != keep)
+		at->folder[0] = at->name[0] = '\0';
+	at->line = line + 1;
+	at->keep = keep;
+	if (keep == 0)
+		return cairn_tx_sweep_line(tx, line, &gone);
+	enum cairn_status status = keep < head ? sweep_end(tx, line, at, &gone) : CAIRN_OK;
+	if (keep >= head || gone)
+		at->line = line;
+	return status;
+}

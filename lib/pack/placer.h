@@ -1,0 +1,116 @@
+/* Where each chunk of the pushed files goes: to a xorb that the server has, to one of this push, or to the one being
+ * filled; and the terms that this makes of each file. Does no I/O: it asks its owner. */
+#ifndef CAIRN_PACK_PLACER_H
+#define CAIRN_PACK_PLACER_H
+
+#include "hash/chunk_list.h"
+#include "pack/hash_map.h"
+
+enum {
+	CAIRN_PLACER_KEYS_MAX = 16,       /* answers of one epoch share a key; more keys than this are ignored */
+	CAIRN_PLACER_QUERY_SPACING = 256, /* chunks between two questions within a file, as the stock clients do */
+	CAIRN_PLACER_LEARNED_MAX = 8 * 1024 * 1024, /* chunks remembered from answers, 40 to 107 bytes each */
+};
+
+struct cairn_placer;
+
+struct cairn_placer_ops {
+	/** May call placer_learn(). NULL: nobody to ask. */
+	enum cairn_status (*query)(void *ctx, struct cairn_placer *p, const struct cairn_hash *chunk,
+				   struct cairn_diag *diag);
+	/** A chunk that is new goes into the open xorb. May be NULL. */
+	enum cairn_status (*add)(void *ctx, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
+				 struct cairn_diag *diag);
+	/** Ask about each chunk, since that costs little; not about those alone that clients may ask a server about. */
+	bool query_all;
+	/** Each so-many-th chunk of a xorb is told in shards as one that may be asked about. 0: those alone that are so
+	 * by their hash */
+	uint32_t eligible_every;
+	/** The open xorb is full. May be NULL. */
+	enum cairn_status (*close)(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list,
+				   struct cairn_diag *diag);
+};
+
+struct cairn_placer_xorb {
+	struct cairn_hash hash;
+	struct cairn_chunk_list list; /* owned; empty: the server has the xorb */
+};
+
+struct cairn_placer_term {
+	uint32_t xorb; /* ordinal */
+	uint32_t start, end;
+	uint32_t bytes;
+	struct cairn_hash range;
+};
+
+struct cairn_placer_file {
+	struct cairn_hash hash;
+	uint8_t sha256[32];
+	size_t first_term, n_terms;
+	uint64_t bytes, new_bytes;
+};
+
+/** Owned by one thread. */
+struct cairn_placer {
+	const struct cairn_placer_ops *ops;
+	void *ctx;
+	struct cairn_hash_map places; /* by chunk hash, and by keyed hash for what answers said */
+	struct cairn_hash keys[CAIRN_PLACER_KEYS_MAX];
+	size_t n_keys, n_learned;
+	struct cairn_placer_xorb *xorbs;
+	size_t n_xorbs, cap_xorbs;
+	struct cairn_placer_term *terms;
+	size_t n_terms, cap_terms;
+	struct cairn_placer_file *files;
+	size_t n_files, cap_files;
+	uint32_t open;        /* ordinal of the xorb being filled; UINT32_MAX: none */
+	uint64_t open_bytes;  /* raw bytes in it */
+	uint64_t list_chunks; /* in all lists */
+	/* of the file being read */
+	struct cairn_placer_file file;
+	uint64_t n_chunks, last_query;   /* chunks so far; number of the one last asked about */
+	struct cairn_range_hasher range; /* of its last term */
+};
+
+void cairn_placer_init(struct cairn_placer *p, const struct cairn_placer_ops *ops, void *ctx);
+void cairn_placer_fini(struct cairn_placer *p);
+
+/** Begin a file; then cairn_placer_chunk() for each chunk in order; then cairn_placer_file_end(). */
+void cairn_placer_file_begin(struct cairn_placer *p);
+
+/** @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT; what the operations answer */
+CAIRN_MUST_USE enum cairn_status cairn_placer_chunk(struct cairn_placer *p, const struct cairn_hash *chunk,
+						    const uint8_t *raw, size_t len, struct cairn_diag *diag);
+
+/** @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_placer_file_end(struct cairn_placer *p, const struct cairn_hash *file,
+						       const uint8_t sha256[static 32]);
+
+/** Forget the file that was begun, but keep what it has put into xorbs. */
+void cairn_placer_file_drop(struct cairn_placer *p);
+
+/** Close the open xorb, if there is one. @return CAIRN_OK; what the operation answers */
+CAIRN_MUST_USE enum cairn_status cairn_placer_end(struct cairn_placer *p, struct cairn_diag *diag);
+
+/** A xorb that the server has. @return its ordinal in out; CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT nothing more is kept
+ */
+CAIRN_MUST_USE enum cairn_status cairn_placer_learn_xorb(struct cairn_placer *p, const struct cairn_hash *xorb,
+							 uint32_t *out);
+
+/** A chunk of it, by keyed hash. @param key  NULL: the hash is plain. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT
+ * nothing more is kept */
+CAIRN_MUST_USE enum cairn_status cairn_placer_learn_chunk(struct cairn_placer *p, const struct cairn_hash *key,
+							  uint32_t xorb, uint32_t chunk,
+							  const struct cairn_hash *keyed);
+
+/** The xorbs that were closed are told in shards: forget their chunks, and where any chunk is, so that memory does not
+ * grow with a file. Only while no xorb is open. */
+void cairn_placer_forget(struct cairn_placer *p);
+
+/** Memory that it has, in bytes. */
+uint64_t cairn_placer_bytes(const struct cairn_placer *p);
+
+/** Does the placer know where this chunk is? */
+const struct cairn_hash_map_entry *cairn_placer_find(const struct cairn_placer *p, const struct cairn_hash *chunk);
+
+#endif

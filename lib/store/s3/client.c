@@ -1,0 +1,408 @@
+#include "store/s3/client.h"
+
+#include "base/clock.h"
+#include "hash/crypto.h"
+#include "hash/hash.h"
+#include "store/s3/credentials.h"
+#include "store/s3/http.h"
+#include "store/s3/sigv4.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	CLIENT_PATH_BYTES = 64 + S3_PLACE_TEXT_BYTES + S3_NAME_BYTES,
+	CLIENT_QUERY_BYTES = 3 * CLIENT_PATH_BYTES,
+	CLIENT_URL_BYTES = S3_PLACE_TEXT_BYTES + CLIENT_PATH_BYTES + CLIENT_QUERY_BYTES,
+	CLIENT_LINE_BYTES = S3_TOKEN_TEXT_BYTES + 64,
+	CLIENT_HEADERS_MAX = 6,
+	CLIENT_CLOCKS_DIFFER_S = 60,       /* by so much the service's may be behind */
+	CLIENT_LIFE_MAX_S = 7 * 24 * 3600, /* of an address; more is refused everywhere */
+};
+
+struct s3_client {
+	struct s3_place place;
+	struct s3_http *http;
+	const char *credentials_file; /* borrowed */
+	pthread_mutex_t lock;         /* over all below */
+	struct s3_credentials credentials;
+	struct sigv4_key key; /* of these and of key_day; making it takes as long as five signatures */
+	char key_day[8 + 1];  /* empty: there is none */
+	struct cairn_store_traffic traffic;
+};
+
+/* Who signs a request of a moment. Plain value; secret. */
+struct client_signer {
+	struct s3_credentials who;
+	struct sigv4_key key;
+};
+
+/* One request, and the buffers of its texts. */
+struct client_request {
+	const char *method;
+	const char *name;  /* below the prefix; "": the bucket itself */
+	const char *query; /* "" for none */
+	const char *range; /* value of that header; NULL: none */
+	const char *sha256;
+	bool only_new; /* a PUT of what is not there */
+	enum cairn_store_request kind;
+	struct s3_http_call call;
+	struct cairn_buf answer;
+	char url[CLIENT_URL_BYTES], lines[CLIENT_HEADERS_MAX][CLIENT_LINE_BYTES];
+};
+
+enum cairn_status s3_client_new(struct s3_client **out, const struct s3_place *place, const char *credentials,
+				struct cairn_diag *diag)
+{
+	*out = NULL;
+	struct s3_client *c = calloc(1, sizeof(*c));
+	if (!c)
+		return CAIRN_E_NOMEM;
+	c->place = *place;
+	c->credentials_file = credentials;
+	pthread_mutex_init(&c->lock, NULL);
+	enum cairn_status status = s3_credentials_read(&c->credentials, credentials, diag);
+	if (status == CAIRN_OK)
+		c->http = s3_http_new();
+	if (status == CAIRN_OK && !c->http)
+		status = CAIRN_E_NOMEM;
+	if (status == CAIRN_OK)
+		*out = c;
+	else
+		s3_client_free(c);
+	return status;
+}
+
+void s3_client_free(struct s3_client *c)
+{
+	if (!c)
+		return;
+	s3_http_free(c->http);
+	pthread_mutex_destroy(&c->lock);
+	explicit_bzero(&c->credentials, sizeof(c->credentials));
+	free(c);
+}
+
+enum cairn_status s3_client_reload(struct s3_client *c, struct cairn_diag *diag)
+{
+	struct s3_credentials read;
+	enum cairn_status status = s3_credentials_read(&read, c->credentials_file, diag);
+	if (status != CAIRN_OK)
+		return status;
+	pthread_mutex_lock(&c->lock);
+	c->credentials = read;
+	c->key_day[0] = '\0';
+	pthread_mutex_unlock(&c->lock);
+	explicit_bzero(&read, sizeof(read));
+	return CAIRN_OK;
+}
+
+static enum cairn_status client_signer_take(struct s3_client *c, const char *date, struct client_signer *out)
+{
+	enum cairn_status status = CAIRN_OK;
+	pthread_mutex_lock(&c->lock);
+	if (strncmp(c->key_day, date, sizeof(c->key_day) - 1) != 0) {
+		status = sigv4_key_make(&c->key, c->credentials.secret, c->place.region, date);
+		(void)snprintf(c->key_day, sizeof(c->key_day), "%.8s", status == CAIRN_OK ? date : "");
+	}
+	out->who = c->credentials;
+	out->key = c->key;
+	pthread_mutex_unlock(&c->lock);
+	return status;
+}
+
+static void client_signer_fini(struct client_signer *signer)
+{
+	explicit_bzero(signer, sizeof(*signer));
+}
+
+/* --- a request ---------------------------------------------------------------------------------------------------- */
+
+/* The path as it is sent: nothing in bucket, prefix and names needs escaping. */
+static void client_path(const struct s3_client *c, const char *name, char *out, size_t out_len)
+{
+	if (*name)
+		(void)snprintf(out, out_len, "/%s/%s%s", c->place.bucket, c->place.prefix, name);
+	else
+		(void)snprintf(out, out_len, "/%s", c->place.bucket);
+}
+
+static void client_add_line(struct client_request *r, const char *lines[CLIENT_HEADERS_MAX], const char *name,
+			    const char *value)
+{
+	size_t n = r->call.n_headers++;
+	(void)snprintf(r->lines[n], sizeof(r->lines[n]), "%s: %s", name, value);
+	lines[n] = r->lines[n];
+}
+
+/* With these credentials and the time as it is now. */
+static enum cairn_status client_sign(struct s3_client *c, struct client_request *r,
+				     const char *lines[CLIENT_HEADERS_MAX])
+{
+	char date[SIGV4_DATE_BYTES], path[CLIENT_PATH_BYTES];
+	CLEANUP(client_signer_fini) struct client_signer signer;
+	CLEANUP(cairn_buf_fini) struct cairn_buf value = cairn_buf_init(CLIENT_LINE_BYTES);
+	sigv4_date(date, (int64_t)time(NULL)); /* the service knows nothing of a clock that a test moves */
+	client_path(c, r->name, path, sizeof(path));
+	struct sigv4_header headers[CLIENT_HEADERS_MAX] = {
+		{"host", c->place.host}, {"x-amz-content-sha256", r->sha256}, {"x-amz-date", date}};
+	struct sigv4_request request = {r->method, path, r->query, headers, 3, r->sha256, date};
+	enum cairn_status status = client_signer_take(c, date, &signer);
+	if (signer.who.token[0])
+		headers[request.n_headers++] = (struct sigv4_header){"x-amz-security-token", signer.who.token};
+	if (status == CAIRN_OK)
+		status = sigv4_add_authorization(&value, signer.who.id, &signer.key, &request);
+	cairn_buf_add(&value, "", 1);
+	if (status != CAIRN_OK || value.status != CAIRN_OK)
+		return status == CAIRN_OK ? value.status : status;
+	(void)snprintf(r->url, sizeof(r->url), "%s%s%s%s", c->place.endpoint, path, *r->query ? "?" : "", r->query);
+	r->call.n_headers = 0;
+	for (size_t i = 1; i < request.n_headers; i++)
+		client_add_line(r, lines, headers[i].name, headers[i].value);
+	if (r->range)
+		client_add_line(r, lines, "range", r->range);
+	if (r->only_new)
+		client_add_line(r, lines, "if-none-match", "*");
+	client_add_line(r, lines, "authorization", (const char *)value.bytes);
+	return CAIRN_OK;
+}
+
+static enum cairn_status client_send_once(struct s3_client *c, struct client_request *r, struct cairn_diag *diag)
+{
+	const char *lines[CLIENT_HEADERS_MAX];
+	enum cairn_status status = client_sign(c, r, lines);
+	if (status != CAIRN_OK)
+		return status;
+	r->call.method = r->method;
+	r->call.url = r->url;
+	r->call.headers = lines;
+	r->call.answer = &r->answer;
+	return s3_http_send(c->http, &r->call, diag);
+}
+
+/* Is it the key's time that is over? The file may have a new one by now. */
+static bool client_is_expired(const char *code)
+{
+	return strcmp(code, "ExpiredToken") == 0 || strcmp(code, "InvalidAccessKeyId") == 0;
+}
+
+/* What an answer that is no success means. */
+static enum cairn_status client_judge(const struct client_request *r, const char *code, struct cairn_diag *diag)
+{
+	if (r->call.code == 404)
+		return CAIRN_E_NOT_FOUND;
+	if (r->call.code == 412 && r->only_new)
+		return CAIRN_E_CONFLICT;
+	if (strcmp(code, "XAmzContentSHA256Mismatch") == 0 || strcmp(code, "BadDigest") == 0)
+		return CAIRN_E_MISMATCH;
+	const char *rule = r->call.code >= 500 || r->call.code == 429 ? "store.busy" : "store.refused";
+	return cairn_fail(diag, CAIRN_E_BUSY, rule, CAIRN_NO_OFFSET, "the object store answered %u %s", r->call.code,
+			  code);
+}
+
+/* An answer that may be another one in a moment is asked for a second time. */
+static enum cairn_status client_exchange(struct s3_client *c, struct client_request *r, struct cairn_diag *diag)
+{
+	char code[S3_XML_TEXT_BYTES] = "";
+	r->answer = cairn_buf_init(S3_XML_BYTES_MAX);
+	enum cairn_status status = CAIRN_OK;
+	for (unsigned attempt = 0; attempt < 2; attempt++) {
+		status = client_send_once(c, r, diag);
+		if (status != CAIRN_OK || r->call.code / 100 == 2)
+			return status;
+		s3_xml_read_error(code, r->answer.bytes, r->answer.len);
+		bool renewed = client_is_expired(code) && s3_client_reload(c, NULL) == CAIRN_OK;
+		if (!renewed && r->call.code < 500)
+			break;
+	}
+	return client_judge(r, code, diag);
+}
+
+static enum cairn_status client_send(struct s3_client *c, struct client_request *r, struct cairn_diag *diag)
+{
+	int64_t began_ms = cairn_clock_mono_ms();
+	enum cairn_status status = client_exchange(c, r, diag);
+	pthread_mutex_lock(&c->lock);
+	c->traffic.requests[r->kind].n++;
+	c->traffic.requests[r->kind].ms += (uint64_t)(cairn_clock_mono_ms() - began_ms);
+	c->traffic.requests[r->kind].n_failed += status == CAIRN_E_BUSY || status == CAIRN_E_IO;
+	pthread_mutex_unlock(&c->lock);
+	return status;
+}
+
+void s3_client_traffic(struct s3_client *c, struct cairn_store_traffic *out)
+{
+	pthread_mutex_lock(&c->lock);
+	*out = c->traffic;
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void client_request_fini(struct client_request **r)
+{
+	if (*r)
+		cairn_buf_fini(&(*r)->answer);
+	free(*r);
+}
+
+/* The texts are too long for a stack. */
+static struct client_request *client_request_new(enum cairn_store_request kind, const char *name)
+{
+	static const char *const METHODS[CAIRN_STORE_REQUESTS] = {"PUT", "GET", "GET", "DELETE"};
+	static const char EMPTY[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+	struct client_request *r = malloc(sizeof(*r));
+	if (!r)
+		return NULL;
+	memset(r, 0, offsetof(struct client_request, url));
+	r->kind = kind;
+	r->method = METHODS[kind];
+	r->name = name;
+	r->query = "";
+	r->sha256 = EMPTY;
+	return r;
+}
+
+/* --- addresses ---------------------------------------------------------------------------------------------------- */
+
+/* All parameters but the signature, in the order of their names. */
+static void client_add_grant(struct cairn_buf *out, const struct client_signer *signer, const char *date,
+			     uint64_t life_s)
+{
+	cairn_buf_printf(out, "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=");
+	sigv4_add_escaped(out, signer->who.id);
+	cairn_buf_printf(out, "%%2F");
+	sigv4_add_escaped(out, signer->key.scope);
+	cairn_buf_printf(out, "&X-Amz-Date=%s&X-Amz-Expires=%" PRIu64, date, life_s);
+	if (signer->who.token[0]) {
+		cairn_buf_printf(out, "&X-Amz-Security-Token=");
+		sigv4_add_escaped(out, signer->who.token);
+	}
+	cairn_buf_printf(out, "&X-Amz-SignedHeaders=host%%3Brange");
+	cairn_buf_add(out, "", 1);
+}
+
+enum cairn_status s3_add_address(struct s3_client *c, struct cairn_buf *out, const char *name, uint64_t first,
+				 uint64_t last, uint64_t life_s)
+{
+	char date[SIGV4_DATE_BYTES], path[CLIENT_PATH_BYTES], range[64], signature[SIGV4_SIGNATURE_BYTES];
+	CLEANUP(client_signer_fini) struct client_signer signer;
+	CLEANUP(cairn_buf_fini) struct cairn_buf grant = cairn_buf_init(CLIENT_LINE_BYTES + 3 * S3_TOKEN_TEXT_BYTES);
+	int64_t step_s = (int64_t)life_s / 4 + 1, from_s = (int64_t)time(NULL) - CLIENT_CLOCKS_DIFFER_S;
+	uint64_t all_s = life_s + (uint64_t)step_s + CLIENT_CLOCKS_DIFFER_S;
+	sigv4_date(date, from_s - from_s % step_s);
+	enum cairn_status status = client_signer_take(c, date, &signer);
+	client_add_grant(&grant, &signer, date, all_s < CLIENT_LIFE_MAX_S ? all_s : CLIENT_LIFE_MAX_S);
+	if (status != CAIRN_OK || grant.status != CAIRN_OK)
+		return status == CAIRN_OK ? grant.status : status;
+	client_path(c, name, path, sizeof(path));
+	(void)snprintf(range, sizeof(range), "bytes=%" PRIu64 "-%" PRIu64, first, last);
+	const char *query = (const char *)grant.bytes;
+	const struct sigv4_header headers[] = {{"host", c->place.host}, {"range", range}};
+	const struct sigv4_request request = {"GET", path, query, headers, 2, "UNSIGNED-PAYLOAD", date};
+	status = sigv4_sign(signature, &signer.key, &request);
+	if (status == CAIRN_OK)
+		cairn_buf_printf(out, "%s%s?%s&X-Amz-Signature=%s", c->place.endpoint, path, query, signature);
+	return status;
+}
+
+/* --- the requests ------------------------------------------------------------------------------------------------- */
+
+enum cairn_status s3_put(struct s3_client *c, const char *name, const uint8_t *bytes, int fd, uint64_t len,
+			 const char sha256[static S3_HEX_SHA256_BYTES], struct cairn_diag *diag)
+{
+	CLEANUP(client_request_fini) struct client_request *r = client_request_new(CAIRN_STORE_PUT, name);
+	if (!r)
+		return CAIRN_E_NOMEM;
+	r->sha256 = sha256;
+	r->call.body = bytes;
+	r->call.body_fd = fd;
+	r->call.body_bytes = len;
+	return client_send(c, r, diag);
+}
+
+enum cairn_status s3_put_new(struct s3_client *c, const char *name, const uint8_t *bytes, uint64_t len,
+			     const char sha256[static S3_HEX_SHA256_BYTES], struct cairn_diag *diag)
+{
+	CLEANUP(client_request_fini) struct client_request *r = client_request_new(CAIRN_STORE_PUT, name);
+	if (!r)
+		return CAIRN_E_NOMEM;
+	r->sha256 = sha256;
+	r->only_new = true;
+	r->call.body = bytes;
+	r->call.body_bytes = len;
+	enum cairn_status status = client_send(c, r, diag);
+	return status == CAIRN_E_BUSY && r->call.code == 501 ? s3_put(c, name, bytes, -1, len, sha256, diag) : status;
+}
+
+enum cairn_status s3_get(struct s3_client *c, const char *name, uint64_t offset, uint8_t *out, size_t len,
+			 struct cairn_diag *diag)
+{
+	char range[64];
+	CLEANUP(client_request_fini) struct client_request *r = client_request_new(CAIRN_STORE_GET, name);
+	if (!r)
+		return CAIRN_E_NOMEM;
+	(void)snprintf(range, sizeof(range), "bytes=%" PRIu64 "-%" PRIu64, offset, offset + len - 1);
+	r->range = range;
+	r->call.into = out;
+	r->call.into_bytes = len;
+	enum cairn_status status = client_send(c, r, diag);
+	if (status == CAIRN_E_BUSY && r->call.code == 416)
+		return CAIRN_E_IO;
+	return status == CAIRN_OK && (r->call.code != 206 || r->call.n_into != len) ? CAIRN_E_IO : status;
+}
+
+enum cairn_status s3_delete(struct s3_client *c, const char *name, struct cairn_diag *diag)
+{
+	CLEANUP(client_request_fini) struct client_request *r = client_request_new(CAIRN_STORE_DELETE, name);
+	if (!r)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = client_send(c, r, diag);
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+/* Names come with the prefix of the place, which is none of the caller's business. */
+struct client_names {
+	const struct s3_xml_list *list;
+	size_t skip;
+};
+
+static void client_visit(void *ctx, const char *key, uint64_t bytes)
+{
+	const struct client_names *names = ctx;
+	if (strlen(key) > names->skip)
+		names->list->visit(names->list->ctx, key + names->skip, bytes);
+}
+
+enum cairn_status s3_list(struct s3_client *c, const char *prefix, const char *after, unsigned n_max,
+			  struct s3_xml_list *list, struct cairn_diag *diag)
+{
+	CLEANUP(client_request_fini) struct client_request *r = client_request_new(CAIRN_STORE_LIST, "");
+	CLEANUP(cairn_buf_fini) struct cairn_buf query = cairn_buf_init(CLIENT_QUERY_BYTES);
+	if (!r)
+		return CAIRN_E_NOMEM;
+	cairn_buf_printf(&query, "list-type=2&max-keys=%u&prefix=", n_max);
+	sigv4_add_escaped(&query, c->place.prefix);
+	sigv4_add_escaped(&query, prefix);
+	if (*after) {
+		cairn_buf_printf(&query, "&start-after=");
+		sigv4_add_escaped(&query, c->place.prefix);
+		sigv4_add_escaped(&query, after);
+	}
+	cairn_buf_add(&query, "", 1);
+	if (query.status != CAIRN_OK)
+		return query.status;
+	r->query = (const char *)query.bytes;
+	enum cairn_status status = client_send(c, r, diag);
+	if (status != CAIRN_OK)
+		return status;
+	struct client_names names = {.list = list, .skip = strlen(c->place.prefix)};
+	struct s3_xml_list all = {.visit = client_visit, .ctx = &names};
+	status = s3_xml_read_list(&all, r->answer.bytes, r->answer.len);
+	list->truncated = all.truncated;
+	return status == CAIRN_E_FORMAT ? cairn_fail(diag, CAIRN_E_IO, "store.answer", CAIRN_NO_OFFSET,
+						     "the object store's list of objects is not one of S3")
+					: status;
+}

@@ -1,0 +1,31 @@
+/* The access key of an S3 store: from a file, or from the environment. */
+#ifndef CAIRN_STORE_S3_CREDENTIALS_H
+#define CAIRN_STORE_S3_CREDENTIALS_H
+
+#include "base/status.h"
+
+enum {
+	S3_KEY_TEXT_BYTES = 256,
+	S3_TOKEN_TEXT_BYTES = 4096,
+	S3_CREDENTIALS_FILE_BYTES_MAX = 16 * 1024,
+};
+
+/** Plain value; secret. */
+struct s3_credentials {
+	char id[S3_KEY_TEXT_BYTES];
+	char secret[S3_KEY_TEXT_BYTES];
+	char token[S3_TOKEN_TEXT_BYTES]; /* of a session; empty: none is needed */
+};
+
+/**
+ * Read them. A file has a line "aws_access_key_id = ...", one "aws_secret_access_key = ..." and perhaps one
+ * "aws_session_token = ...", as AWS's own tools write them; of several sections the first counts. Without a file the
+ * environment has AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and perhaps AWS_SESSION_TOKEN.
+ * @param path  NULL: what the environment's AWS_SHARED_CREDENTIALS_FILE names, or the environment itself
+ * @return CAIRN_OK; CAIRN_E_USAGE there is no whole pair, or a value is too long or has other characters than those of
+ *         keys (store.credentials); CAIRN_E_IO the file cannot be read (store.credentials)
+ */
+CAIRN_MUST_USE enum cairn_status s3_credentials_read(struct s3_credentials *out, const char *path,
+						     struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,293 @@
+/* The only includer of libcurl in the library; the signatures are ours (sigv4.h). */
+#include "store/s3/http.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HTTP_BLOCK_BYTES = 512 * 1024 };
+
+struct s3_http {
+	pthread_mutex_t lock; /* over all below */
+	CURL *idle[S3_HTTP_IDLE_MAX];
+	size_t n_idle;
+	bool silent;
+	int64_t heard_ms; /* when it last sent anything */
+	int64_t probe_ms; /* when it may be tried again, while it is silent */
+};
+
+/* One exchange. */
+struct http_run {
+	struct s3_http *http;
+	struct s3_http_call *call;
+	CURL *curl;
+	uint64_t sent;    /* of the body */
+	bool body_failed; /* cannot be read */
+	int64_t moved_ms; /* when a byte last went in either direction */
+	curl_off_t n_moved, n_received;
+};
+
+struct s3_http *s3_http_new(void)
+{
+	struct s3_http *h = calloc(1, sizeof(*h));
+	if (!h || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+		free(h);
+		return NULL;
+	}
+	pthread_mutex_init(&h->lock, NULL);
+	return h;
+}
+
+void s3_http_free(struct s3_http *h)
+{
+	if (!h)
+		return;
+	for (size_t i = 0; i < h->n_idle; i++)
+		curl_easy_cleanup(h->idle[i]);
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+	curl_global_cleanup();
+}
+
+/* --- the server's state ------------------------------------------------------------------------------------------- */
+
+/* @return false: it is silent, and somebody else is trying it */
+static bool http_may_try(struct s3_http *h)
+{
+	int64_t now_ms = cairn_clock_mono_ms();
+	pthread_mutex_lock(&h->lock);
+	bool may = !h->silent || now_ms >= h->probe_ms;
+	if (h->silent && may)
+		h->probe_ms = now_ms + S3_HTTP_PROBE_MS;
+	pthread_mutex_unlock(&h->lock);
+	return may;
+}
+
+static void http_heard(struct s3_http *h)
+{
+	pthread_mutex_lock(&h->lock);
+	h->silent = false;
+	h->heard_ms = cairn_clock_mono_ms();
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* One slow answer does not make it silent, as long as others come. */
+static void http_unheard(struct s3_http *h)
+{
+	int64_t now_ms = cairn_clock_mono_ms();
+	pthread_mutex_lock(&h->lock);
+	if (now_ms - h->heard_ms >= S3_HTTP_CONNECT_MS) {
+		h->silent = true;
+		h->probe_ms = now_ms + S3_HTTP_PROBE_MS;
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+static CURL *http_take(struct s3_http *h)
+{
+	CURL *curl = NULL;
+	pthread_mutex_lock(&h->lock);
+	if (h->n_idle > 0)
+		curl = h->idle[--h->n_idle];
+	pthread_mutex_unlock(&h->lock);
+	return curl ? curl : curl_easy_init();
+}
+
+static void http_give(struct s3_http *h, CURL *curl)
+{
+	pthread_mutex_lock(&h->lock);
+	bool kept = h->n_idle < S3_HTTP_IDLE_MAX;
+	if (kept)
+		h->idle[h->n_idle++] = curl;
+	pthread_mutex_unlock(&h->lock);
+	if (!kept)
+		curl_easy_cleanup(curl);
+}
+
+/* --- what libcurl calls ------------------------------------------------------------------------------------------- */
+
+static size_t http_read_body(char *out, size_t size, size_t n, void *ctx)
+{
+	struct http_run *run = ctx;
+	const struct s3_http_call *call = run->call;
+	uint64_t left = call->body_bytes - run->sent;
+	size_t len = size * n < left ? size * n : (size_t)left;
+	if (call->body)
+		memcpy(out, call->body + run->sent, len);
+	else if (cairn_fd_read_at(call->body_fd, run->sent, out, len) != CAIRN_OK)
+		run->body_failed = true;
+	run->sent += len;
+	return run->body_failed ? CURL_READFUNC_ABORT : len;
+}
+
+/* To send it a second time, on a connection that is new. */
+static int http_seek_body(void *ctx, curl_off_t offset, int origin)
+{
+	struct http_run *run = ctx;
+	if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > run->call->body_bytes)
+		return CURL_SEEKFUNC_CANTSEEK;
+	run->sent = (uint64_t)offset;
+	return CURL_SEEKFUNC_OK;
+}
+
+static size_t http_take_answer(char *bytes, size_t size, size_t n, void *ctx)
+{
+	struct http_run *run = ctx;
+	struct s3_http_call *call = run->call;
+	size_t len = size * n;
+	long code = 0;
+	(void)curl_easy_getinfo(run->curl, CURLINFO_RESPONSE_CODE, &code);
+	if (code != 206) {
+		cairn_buf_add(call->answer, bytes, len);
+		return call->answer->status == CAIRN_OK ? len : 0;
+	}
+	if (len > call->into_bytes - call->n_into)
+		return 0;
+	memcpy(call->into + call->n_into, bytes, len);
+	call->n_into += len;
+	return len;
+}
+
+/* Called about once a second also when nothing moves. */
+static int http_watch(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all, curl_off_t up)
+{
+	struct http_run *run = ctx;
+	int64_t now_ms = cairn_clock_mono_ms();
+	(void)down_all, (void)up_all;
+	if (down + up != run->n_moved) {
+		run->n_moved = down + up;
+		run->moved_ms = now_ms;
+	}
+	if (down != run->n_received) {
+		run->n_received = down;
+		http_heard(run->http);
+	}
+	return now_ms - run->moved_ms > S3_HTTP_SILENCE_MS;
+}
+
+/* --- an exchange -------------------------------------------------------------------------------------------------- */
+
+static void http_set_body(struct http_run *run)
+{
+	CURL *curl = run->curl;
+	if (strcmp(run->call->method, "PUT") == 0) {
+		curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+		curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)run->call->body_bytes);
+		curl_easy_setopt(curl, CURLOPT_READFUNCTION, http_read_body);
+		curl_easy_setopt(curl, CURLOPT_READDATA, run);
+		curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, http_seek_body);
+		curl_easy_setopt(curl, CURLOPT_SEEKDATA, run);
+		curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, (long)HTTP_BLOCK_BYTES);
+	} else if (strcmp(run->call->method, "GET") != 0) {
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, run->call->method);
+	}
+}
+
+/* What goes another way than to this server is nobody's: no redirection is followed, no proxy of the environment used.
+ */
+static void http_set_up(struct http_run *run, struct curl_slist *headers)
+{
+	CURL *curl = run->curl;
+	curl_easy_reset(curl);
+	curl_easy_setopt(curl, CURLOPT_URL, run->call->url);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_PROXY, "");
+	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)S3_HTTP_CONNECT_MS);
+	curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, (long)HTTP_BLOCK_BYTES);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, http_take_answer);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, run);
+	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, http_watch);
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, run);
+	http_set_body(run);
+}
+
+static void http_free_headers(struct curl_slist **headers)
+{
+	curl_slist_free_all(*headers);
+}
+
+static bool http_add_header(struct curl_slist **headers, const char *line)
+{
+	struct curl_slist *more = curl_slist_append(*headers, line);
+	if (more)
+		*headers = more;
+	return more != NULL;
+}
+
+/* "Expect:" takes that header away, which costs a round trip before each body. */
+static bool http_make_headers(struct curl_slist **headers, const struct s3_http_call *call)
+{
+	bool made = http_add_header(headers, "Expect:");
+	for (size_t i = 0; i < call->n_headers && made; i++)
+		made = http_add_header(headers, call->headers[i]);
+	return made;
+}
+
+static CURLcode http_exchange(struct http_run *run, struct curl_slist *headers)
+{
+	long code = 0;
+	run->sent = 0;
+	run->n_moved = run->n_received = 0;
+	run->moved_ms = cairn_clock_mono_ms();
+	run->call->n_into = 0;
+	if (run->call->answer)
+		run->call->answer->len = 0;
+	http_set_up(run, headers);
+	CURLcode rc = curl_easy_perform(run->curl);
+	(void)curl_easy_getinfo(run->curl, CURLINFO_RESPONSE_CODE, &code);
+	run->call->code = (unsigned)code;
+	return rc;
+}
+
+static enum cairn_status http_judge(struct http_run *run, CURLcode rc, struct cairn_diag *diag)
+{
+	const struct s3_http_call *call = run->call;
+	if (rc == CURLE_OK) {
+		http_heard(run->http);
+		return CAIRN_OK;
+	}
+	if (run->body_failed || rc == CURLE_WRITE_ERROR)
+		return call->answer && call->answer->status == CAIRN_E_NOMEM ? CAIRN_E_NOMEM : CAIRN_E_IO;
+	if (rc == CURLE_OUT_OF_MEMORY)
+		return CAIRN_E_NOMEM;
+	http_unheard(run->http);
+	return cairn_fail(diag, CAIRN_E_BUSY, "store.silent", CAIRN_NO_OFFSET, "the object store does not answer: %s",
+			  rc == CURLE_ABORTED_BY_CALLBACK ? "it was silent for 3 s" : curl_easy_strerror(rc));
+}
+
+/* Such a failure says that the connection was no longer good; a wait says more. */
+static bool http_failed_at_once(CURLcode rc, int64_t began_ms)
+{
+	return (rc == CURLE_SEND_ERROR || rc == CURLE_RECV_ERROR || rc == CURLE_GOT_NOTHING ||
+		rc == CURLE_COULDNT_CONNECT || rc == CURLE_PARTIAL_FILE) &&
+	       cairn_clock_mono_ms() - began_ms < S3_HTTP_PROBE_MS;
+}
+
+enum cairn_status s3_http_send(struct s3_http *h, struct s3_http_call *call, struct cairn_diag *diag)
+{
+	CLEANUP(http_free_headers) struct curl_slist *headers = NULL;
+	if (!http_may_try(h))
+		return cairn_fail(diag, CAIRN_E_BUSY, "store.silent", CAIRN_NO_OFFSET,
+				  "the object store does not answer since a moment ago");
+	struct http_run run = {.http = h, .call = call, .curl = http_take(h)};
+	if (!run.curl)
+		return CAIRN_E_NOMEM;
+	int64_t began_ms = cairn_clock_mono_ms();
+	CURLcode rc = CURLE_OUT_OF_MEMORY;
+	if (http_make_headers(&headers, call))
+		rc = http_exchange(&run, headers);
+	if (http_failed_at_once(rc, began_ms))
+		rc = http_exchange(&run, headers);
+	enum cairn_status status = http_judge(&run, rc, diag);
+	http_give(h, run.curl);
+	return status;
+}

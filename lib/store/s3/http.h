@@ -1,0 +1,53 @@
+/* HTTP requests to one server, with an end to each wait. Knows nothing of S3. */
+#ifndef CAIRN_STORE_S3_HTTP_H
+#define CAIRN_STORE_S3_HTTP_H
+
+#include "base/buf.h"
+
+enum {
+	S3_HTTP_CONNECT_MS = 2000, /* to reach the server, TLS included */
+	S3_HTTP_SILENCE_MS = 3000, /* without a byte in either direction */
+	S3_HTTP_PROBE_MS = 500,    /* a server that is silent is tried again by one request in so long */
+	S3_HTTP_IDLE_MAX = 64,     /* connections that are kept for the next request */
+};
+
+/** Connections to a server. Any thread. */
+struct s3_http;
+
+/** A request, and what comes of it. The caller sets the first two groups. All borrowed. */
+struct s3_http_call {
+	const char *method;
+	const char *url;
+	const char *const *headers; /* "Name: value" */
+	size_t n_headers;
+	const uint8_t *body; /* of a PUT: these bytes, or */
+	int body_fd;         /* what stands in this file from its beginning; where body is NULL */
+	uint64_t body_bytes;
+
+	/* Where the body of an answer goes: 206 into place, which it must fill; any other into answer. */
+	uint8_t *into;
+	size_t into_bytes;
+	struct cairn_buf *answer;
+
+	unsigned code; /* out */
+	size_t n_into; /* out: bytes of into that came; over into_bytes: more than there is room for */
+};
+
+/** @return NULL without memory */
+struct s3_http *s3_http_new(void);
+/** After all calls. NULL is harmless. */
+void s3_http_free(struct s3_http *h);
+
+/**
+ * Send a request and wait for the answer, at most S3_HTTP_CONNECT_MS and S3_HTTP_SILENCE_MS after the last byte. One
+ * that fails at once, as on a connection that the server has given up, is sent a second time. While the server is
+ * silent all but one in S3_HTTP_PROBE_MS fail without a wait, so that those who queue behind each other do not add up
+ * their waits.
+ * @return CAIRN_OK  there is an answer, with whatever code
+ *         CAIRN_E_BUSY  there is none; diag says why (store.silent)
+ *         CAIRN_E_IO    the body cannot be read; the answer is longer than its buffer
+ *         CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status s3_http_send(struct s3_http *h, struct s3_http_call *call, struct cairn_diag *diag);
+
+#endif

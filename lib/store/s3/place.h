@@ -1,0 +1,28 @@
+/* Where a store of objects is: what the URL of an S3 store says. */
+#ifndef CAIRN_STORE_S3_PLACE_H
+#define CAIRN_STORE_S3_PLACE_H
+
+#include "base/status.h"
+
+enum { S3_PLACE_TEXT_BYTES = 256 };
+
+/** "s3://BUCKET/PREFIX?endpoint=URL&region=NAME" in its parts. Plain value. */
+struct s3_place {
+	char bucket[64];
+	char prefix[S3_PLACE_TEXT_BYTES];   /* "" or ends in "/" */
+	char endpoint[S3_PLACE_TEXT_BYTES]; /* "https://host:port", without a path */
+	char host[S3_PLACE_TEXT_BYTES];     /* as the header Host has it: "host", or "host:port" */
+	char region[64];
+	uint16_t port;
+};
+
+/**
+ * Take an URL apart. Nothing in it needs escaping: the bucket is of lower case letters, digits, "-" and ".", the prefix
+ * of letters, digits and "-_./". Without an endpoint it is that of AWS for the region, which is us-east-1 if not given.
+ * http is for an endpoint on this machine alone: what is sent has no other protection than TLS.
+ * @param rest  what follows "s3:"
+ * @return CAIRN_OK; CAIRN_E_USAGE (store.url, store.insecure)
+ */
+CAIRN_MUST_USE enum cairn_status s3_place_parse(struct s3_place *out, const char *rest, struct cairn_diag *diag);
+
+#endif

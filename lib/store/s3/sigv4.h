@@ -1,0 +1,58 @@
+/* AWS Signature Version 4: what S3 services know their clients by. Of the bytes of a request alone: no clock, no
+ * network. The terms are those of its specification. */
+#ifndef CAIRN_STORE_S3_SIGV4_H
+#define CAIRN_STORE_S3_SIGV4_H
+
+#include "base/buf.h"
+
+enum {
+	SIGV4_DATE_BYTES = 16 + 1, /* "20130524T000000Z" */
+	SIGV4_SIGNATURE_BYTES = 64 + 1,
+	SIGV4_REGION_BYTES_MAX = 64,
+};
+
+/** The signing key of one day and region. Plain value; secret. */
+struct sigv4_key {
+	uint8_t bytes[32];
+	char scope[8 + SIGV4_REGION_BYTES_MAX + 24]; /* "20130524/us-east-1/s3/aws4_request" */
+};
+
+struct sigv4_header {
+	const char *name; /* lower case */
+	const char *value;
+};
+
+/** What is signed. All borrowed. */
+struct sigv4_request {
+	const char *method;
+	const char *path;                   /* escaped, as it is sent */
+	const char *query;                  /* escaped and sorted, as it is sent; "" for none */
+	const struct sigv4_header *headers; /* sorted by name; "host" is among them */
+	size_t n_headers;
+	const char *payload; /* SHA-256 of the body in hexadecimal, or what stands for it */
+	const char *date;    /* as SIGV4_DATE_BYTES */
+};
+
+/** A moment as SigV4 writes it. */
+void sigv4_date(char out[static SIGV4_DATE_BYTES], int64_t unix_s);
+
+/** Make the key. @param date  of its day. @return CAIRN_OK; CAIRN_E_LIMIT the secret or the region is too long;
+ *  CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status sigv4_key_make(struct sigv4_key *out, const char *secret, const char *region,
+						const char *date);
+
+/** @return CAIRN_OK; CAIRN_E_LIMIT the request is longer than any of ours; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status sigv4_sign(char out[static SIGV4_SIGNATURE_BYTES], const struct sigv4_key *key,
+					    const struct sigv4_request *r);
+
+/** Append the names of the headers that are signed: "host;x-amz-date". */
+void sigv4_add_signed_headers(struct cairn_buf *out, const struct sigv4_request *r);
+
+/** Append the value of the header Authorization. @param id  of the access key. @return as sigv4_sign() */
+CAIRN_MUST_USE enum cairn_status sigv4_add_authorization(struct cairn_buf *out, const char *id,
+							 const struct sigv4_key *key, const struct sigv4_request *r);
+
+/** Append text escaped as a query wants it. */
+void sigv4_add_escaped(struct cairn_buf *out, const char *text);
+
+#endif

@@ -1,0 +1,540 @@
+/* Objects in an S3 service. copies.h has the names, and why each is used once. */
+#include "base/clock.h"
+#include "base/crash_point.h"
+#include "base/fd.h"
+#include "hash/crypto.h"
+#include "hash/hash_guard.h"
+#include "store/backend.h"
+#include "store/s3/client.h"
+#include "store/s3/copies.h"
+#include "store/s3/names.h"
+#include "store/tmpfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+enum {
+	STORE_S3_AHEAD_BYTES = 1024 * 1024, /* read at once by who reads on from where it was */
+	STORE_S3_OWNER_BYTES = 32,
+};
+
+/* Says whose place it is: below the prefix. */
+#define STORE_S3_OWNER "owner"
+
+struct store_s3 {
+	struct cairn_store base;
+	struct s3_client *client;
+	struct s3_names *names;
+	struct cairn_guards guards; /* over a hash, while its copies are changed */
+	char *credentials;
+	char owner[STORE_S3_OWNER_BYTES + 1]; /* empty: opened beside */
+	int scratch_fd;
+	pthread_mutex_t lock; /* over last_ms */
+	int64_t last_ms;      /* of the copy that was named last */
+};
+
+struct store_s3_put {
+	struct cairn_store_put base;
+	struct cairn_tmpfile file;
+	struct cairn_sha256 *sha256;
+	uint64_t bytes;
+};
+
+struct store_s3_object {
+	struct cairn_store_object base;
+	struct store_s3 *store;
+	struct s3_copy copy;
+	uint64_t next;  /* where who reads on would go on */
+	uint8_t *ahead; /* NULL, or bytes of the object from ahead_at on; owned */
+	uint64_t ahead_at;
+	size_t ahead_bytes;
+};
+
+static void store_s3_free(struct cairn_store *store)
+{
+	struct store_s3 *s = (struct store_s3 *)store;
+	s3_client_free(s->client);
+	s3_names_free(s->names);
+	cairn_guards_fini(&s->guards);
+	pthread_mutex_destroy(&s->lock);
+	cairn_fd_closep(&s->scratch_fd);
+	free(s->credentials);
+	free(s);
+}
+
+/* --- copies ------------------------------------------------------------------------------------------------------- */
+
+/* All that there are of a hash. A service may cut its list wherever it likes: only the last page tells what counts. */
+static enum cairn_status store_s3_copies(struct store_s3 *s, const struct cairn_hash *hash, struct s3_copies *out)
+{
+	char prefix[S3_NAME_BYTES];
+	s3_copy_prefix(prefix, hash);
+	enum cairn_status status = CAIRN_OK;
+	do
+		status = s3_copies_next(out, s->client, prefix, NULL);
+	while (status == CAIRN_OK && out->more);
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_BUSY : status; /* without its bucket nothing is known */
+}
+
+/* The one that counts; its bytes are S3_COPY_NONE when there is none. */
+static enum cairn_status store_s3_find(struct store_s3 *s, const struct cairn_hash *hash, struct s3_copy *out)
+{
+	uint32_t ticket;
+	if (s3_names_find(s->names, hash, out, &ticket))
+		return CAIRN_OK;
+	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
+	enum cairn_status status = store_s3_copies(s, hash, &copies);
+	if (status != CAIRN_OK)
+		return status;
+	*out = copies.n > 0 ? copies.list[copies.n - 1] : (struct s3_copy){.hash = *hash, .bytes = S3_COPY_NONE};
+	s3_names_learn(s->names, out, ticket);
+	return CAIRN_OK;
+}
+
+/* A name that nothing had before: a UUID of version 7, whose time rises from one to the next also where the clock does
+ * not. */
+static enum cairn_status store_s3_new_copy(struct store_s3 *s, const struct cairn_hash *hash, uint64_t bytes,
+					   struct s3_copy *out)
+{
+	*out = (struct s3_copy){.hash = *hash, .bytes = bytes};
+	enum cairn_status status = cairn_random(out->id, sizeof(out->id));
+	pthread_mutex_lock(&s->lock);
+	int64_t now_ms = cairn_clock_unix_ms();
+	s->last_ms = now_ms > s->last_ms ? now_ms : s->last_ms + 1;
+	uint64_t ms = (uint64_t)s->last_ms;
+	pthread_mutex_unlock(&s->lock);
+	for (unsigned i = 0; i < 6; i++)
+		out->id[i] = (uint8_t)(ms >> (8 * (5 - i)));
+	out->id[6] = (uint8_t)(0x70 | (out->id[6] & 0x0f));
+	out->id[8] = (uint8_t)(0x80 | (out->id[8] & 0x3f));
+	return status;
+}
+
+/* --- putting ------------------------------------------------------------------------------------------------------ */
+
+static void store_s3_put_abort(struct cairn_store_put *put)
+{
+	struct store_s3_put *p = (struct store_s3_put *)put;
+	cairn_tmpfile_fini(&p->file);
+	cairn_sha256_free(p->sha256);
+	free(p);
+}
+
+static enum cairn_status store_s3_put_begin(struct cairn_store *store, struct cairn_store_put **out)
+{
+	const struct store_s3 *s = (const struct store_s3 *)store;
+	struct store_s3_put *p = calloc(1, sizeof(*p));
+	if (!p)
+		return CAIRN_E_NOMEM;
+	p->file = CAIRN_TMPFILE_NONE;
+	p->sha256 = cairn_sha256_new();
+	enum cairn_status status = p->sha256 ? cairn_tmpfile_open(&p->file, s->scratch_fd) : CAIRN_E_NOMEM;
+	if (status != CAIRN_OK) {
+		store_s3_put_abort(&p->base);
+		return status;
+	}
+	cairn_tmpfile_unlink(&p->file);
+	cairn_crash_point(CAIRN_CRASH_PUT_BEGUN);
+	*out = &p->base;
+	return CAIRN_OK;
+}
+
+static enum cairn_status store_s3_put_write(struct cairn_store_put *put, const uint8_t *bytes, size_t len)
+{
+	struct store_s3_put *p = (struct store_s3_put *)put;
+	cairn_sha256_add(p->sha256, bytes, len);
+	p->bytes += len;
+	enum cairn_status status = cairn_fd_write_all(p->file.fd, bytes, len);
+	cairn_crash_point(CAIRN_CRASH_PUT_WRITTEN);
+	return status;
+}
+
+/* Under the guard. */
+static enum cairn_status store_s3_put_copy(struct store_s3 *s, struct store_s3_put *p, const struct cairn_hash *hash)
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	char sha256[S3_HEX_SHA256_BYTES], name[S3_NAME_BYTES];
+	struct s3_copy copy;
+	cairn_sha256_end(p->sha256, digest);
+	cairn_hex_text(sha256, digest, sizeof(digest));
+	enum cairn_status status = store_s3_new_copy(s, hash, p->bytes, &copy);
+	s3_copy_name(name, &copy);
+	if (status == CAIRN_OK)
+		status = s3_put(s->client, name, NULL, p->file.fd, p->bytes, sha256, NULL);
+	if (status != CAIRN_OK) {
+		s3_names_forget(s->names, hash); /* it may be there all the same, or soon */
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_E_BUSY : status == CAIRN_E_MISMATCH ? CAIRN_E_IO : status;
+	}
+	s3_names_set(s->names, &copy);
+	cairn_crash_point(CAIRN_CRASH_PUT_DURABLE);
+	return CAIRN_OK;
+}
+
+static enum cairn_status store_s3_put_commit(struct cairn_store_put *put, const struct cairn_hash *hash, bool *existed)
+{
+	struct store_s3_put *p = (struct store_s3_put *)put;
+	struct store_s3 *s = (struct store_s3 *)put->store;
+	struct cairn_guard guard;
+	struct s3_copy copy;
+	cairn_guard_take(&s->guards, &guard, hash);
+	enum cairn_status status = store_s3_find(s, hash, &copy);
+	*existed = status == CAIRN_OK && copy.bytes != S3_COPY_NONE;
+	if (status == CAIRN_OK && !*existed)
+		status = store_s3_put_copy(s, p, hash);
+	cairn_guard_release(&s->guards, &guard);
+	return status;
+}
+
+/* --- getting ------------------------------------------------------------------------------------------------------ */
+
+/* The n-th copy from the last one. */
+static enum cairn_status store_s3_find_nth(struct store_s3 *s, const struct cairn_hash *hash, unsigned n,
+					   struct s3_copy *out)
+{
+	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
+	enum cairn_status status = n == 0 ? store_s3_find(s, hash, out) : store_s3_copies(s, hash, &copies);
+	if (status == CAIRN_OK && n > 0)
+		*out = n < copies.n ? copies.list[copies.n - 1 - n] : (struct s3_copy){.bytes = S3_COPY_NONE};
+	return status == CAIRN_OK && out->bytes == S3_COPY_NONE ? CAIRN_E_NOT_FOUND : status;
+}
+
+static enum cairn_status store_s3_get(struct cairn_store *store, const struct cairn_hash *hash, unsigned n,
+				      struct cairn_store_object **out)
+{
+	struct store_s3 *s = (struct store_s3 *)store;
+	struct store_s3_object *o = calloc(1, sizeof(*o));
+	if (!o)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = store_s3_find_nth(s, hash, n, &o->copy);
+	if (status != CAIRN_OK) {
+		free(o);
+		return status;
+	}
+	o->store = s;
+	o->base.bytes = o->copy.bytes;
+	memcpy(&o->base.identity, o->copy.id + S3_COPY_ID_BYTES - sizeof(o->base.identity), sizeof(o->base.identity));
+	o->base.fd = -1;
+	*out = &o->base;
+	return CAIRN_OK;
+}
+
+static enum cairn_status store_s3_read(struct store_s3_object *o, uint64_t offset, uint8_t *out, size_t len)
+{
+	char name[S3_NAME_BYTES];
+	s3_copy_name(name, &o->copy);
+	enum cairn_status status = s3_get(o->store->client, name, offset, out, len, NULL);
+	if (status == CAIRN_E_NOT_FOUND)
+		s3_names_forget(o->store->names, &o->copy.hash);
+	return status;
+}
+
+/* Take what was read ahead. @return how much of it */
+static size_t store_s3_take_ahead(const struct store_s3_object *o, uint64_t offset, uint8_t *out, size_t len)
+{
+	if (!o->ahead || offset < o->ahead_at || offset - o->ahead_at >= o->ahead_bytes)
+		return 0;
+	size_t from = (size_t)(offset - o->ahead_at), n = o->ahead_bytes - from;
+	n = n < len ? n : len;
+	memcpy(out, o->ahead + from, n);
+	return n;
+}
+
+/* Chunks are read one after the other, and a request takes longer than most of them. */
+static enum cairn_status store_s3_object_read(struct cairn_store_object *object, uint64_t offset, uint8_t *out,
+					      size_t len)
+{
+	struct store_s3_object *o = (struct store_s3_object *)object;
+	bool on = offset == o->next && offset > 0;
+	size_t n = store_s3_take_ahead(o, offset, out, len);
+	o->next = offset + len;
+	if (n == len)
+		return CAIRN_OK;
+	uint64_t at = offset + n, left = o->base.bytes - at;
+	size_t rest = len - n, ahead = left < STORE_S3_AHEAD_BYTES ? (size_t)left : STORE_S3_AHEAD_BYTES;
+	if (!on || rest >= ahead)
+		return store_s3_read(o, at, out + n, rest);
+	if (!o->ahead && !(o->ahead = malloc(STORE_S3_AHEAD_BYTES)))
+		return CAIRN_E_NOMEM;
+	o->ahead_bytes = 0;
+	enum cairn_status status = store_s3_read(o, at, o->ahead, ahead);
+	if (status != CAIRN_OK)
+		return status;
+	o->ahead_at = at;
+	o->ahead_bytes = ahead;
+	memcpy(out + n, o->ahead, rest);
+	return CAIRN_OK;
+}
+
+static void store_s3_object_free(struct cairn_store_object *object)
+{
+	struct store_s3_object *o = (struct store_s3_object *)object;
+	free(o->ahead);
+	free(o);
+}
+
+static enum cairn_status store_s3_stat(struct cairn_store *store, const struct cairn_hash *hash, uint64_t *bytes)
+{
+	struct s3_copy copy;
+	enum cairn_status status = store_s3_find_nth((struct store_s3 *)store, hash, 0, &copy);
+	if (status == CAIRN_OK)
+		*bytes = copy.bytes;
+	return status;
+}
+
+/* The service has promised it before the copy was listed. */
+static enum cairn_status store_s3_confirm(struct cairn_store *store, const struct cairn_hash *hash, unsigned n)
+{
+	struct s3_copy copy;
+	return store_s3_find_nth((struct store_s3 *)store, hash, n, &copy);
+}
+
+/* --- removing ----------------------------------------------------------------------------------------------------- */
+
+/* Under the guard. */
+static enum cairn_status store_s3_remove_copies(struct store_s3 *s, const struct cairn_hash *hash)
+{
+	char name[S3_NAME_BYTES];
+	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
+	enum cairn_status status = store_s3_copies(s, hash, &copies);
+	for (size_t i = 0; i < copies.n && status == CAIRN_OK; i++) {
+		s3_copy_name(name, &copies.list[i]);
+		status = s3_delete(s->client, name, NULL);
+	}
+	return status;
+}
+
+static enum cairn_status store_s3_remove(struct cairn_store *store, const struct cairn_hash *hash)
+{
+	struct store_s3 *s = (struct store_s3 *)store;
+	struct cairn_guard guard;
+	cairn_guard_take(&s->guards, &guard, hash);
+	enum cairn_status status = store_s3_remove_copies(s, hash);
+	if (status == CAIRN_OK)
+		s3_names_set(s->names, &(struct s3_copy){.hash = *hash, .bytes = S3_COPY_NONE});
+	else
+		s3_names_forget(s->names, hash);
+	cairn_crash_point(CAIRN_CRASH_REMOVE_UNLINKED);
+	cairn_guard_release(&s->guards, &guard);
+	return status;
+}
+
+/* An empty object says so: the bytes of the copy stay where they are. */
+static enum cairn_status store_s3_set_aside(struct cairn_store *store, const struct cairn_hash *hash)
+{
+	static const char EMPTY[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+	struct store_s3 *s = (struct store_s3 *)store;
+	struct cairn_guard guard;
+	struct s3_copy copy;
+	char name[S3_NAME_BYTES];
+	cairn_guard_take(&s->guards, &guard, hash);
+	enum cairn_status status = store_s3_find_nth(s, hash, 0, &copy);
+	if (status == CAIRN_OK) {
+		s3_copy_aside_name(name, &copy);
+		status = s3_put(s->client, name, (const uint8_t *)"", -1, 0, EMPTY, NULL);
+		s3_names_forget(s->names, hash);
+	}
+	cairn_crash_point(CAIRN_CRASH_ASIDE_DURABLE);
+	cairn_guard_release(&s->guards, &guard);
+	return status;
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------------- */
+
+/* The last copy of each hash; of the last hash of a page only when there is no other page. */
+static enum cairn_status store_s3_visit(const struct s3_copies *copies,
+					enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
+								   uint64_t bytes),
+					void *ctx)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (size_t i = 0; i < copies->n && status == CAIRN_OK; i++) {
+		const struct s3_copy *copy = &copies->list[i];
+		bool last = i + 1 == copies->n;
+		if (last ? !copies->more : !cairn_hash_equal(&copy->hash, &copies->list[i + 1].hash))
+			status = visit(ctx, &copy->hash, copy->bytes);
+	}
+	return status;
+}
+
+static enum cairn_status store_s3_each(struct cairn_store *store,
+				       enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
+								  uint64_t bytes),
+				       void *ctx)
+{
+	struct store_s3 *s = (struct store_s3 *)store;
+	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
+	enum cairn_status status = CAIRN_OK;
+	do {
+		s3_copies_keep_last(&copies);
+		status = s3_copies_next(&copies, s->client, "x/", NULL);
+		if (status == CAIRN_OK)
+			status = store_s3_visit(&copies, visit, ctx);
+	} while (status == CAIRN_OK && copies.more);
+	return status;
+}
+
+/* Objects have room; what comes in waits in the scratch folder. */
+static void store_s3_room(struct cairn_store *store, struct cairn_store_room *out)
+{
+	const struct store_s3 *s = (const struct store_s3 *)store;
+	struct statvfs st;
+	*out = (struct cairn_store_room){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+	if (s->scratch_fd >= 0 && fstatvfs(s->scratch_fd, &st) == 0)
+		out->bytes = (uint64_t)st.f_bavail * st.f_frsize;
+}
+
+static void store_s3_traffic(struct cairn_store *store, struct cairn_store_traffic *out)
+{
+	s3_client_traffic(((const struct store_s3 *)store)->client, out);
+}
+
+/* --- whose it is -------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status store_s3_ready(struct cairn_store *store, struct cairn_diag *diag)
+{
+	struct store_s3 *s = (struct store_s3 *)store;
+	char owner[STORE_S3_OWNER_BYTES];
+	enum cairn_status status = s3_get(s->client, STORE_S3_OWNER, 0, (uint8_t *)owner, STORE_S3_OWNER_BYTES, diag);
+	if (status == CAIRN_OK && memcmp(owner, s->owner, sizeof(owner)) != 0)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "store.owner", CAIRN_NO_OFFSET,
+				  "the store belongs to another data folder: give each its own bucket or prefix");
+	return status;
+}
+
+/* Two folders may begin at once, and not every service heeds that the name is to be new: what stands there in the end
+ * says whose it is. */
+static enum cairn_status store_s3_claim(struct store_s3 *s, struct cairn_diag *diag)
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	char sha256[S3_HEX_SHA256_BYTES];
+	enum cairn_status status = cairn_sha256_of(digest, s->owner, STORE_S3_OWNER_BYTES);
+	cairn_hex_text(sha256, digest, sizeof(digest));
+	if (status == CAIRN_OK)
+		status = s3_put_new(s->client, STORE_S3_OWNER, (const uint8_t *)s->owner, STORE_S3_OWNER_BYTES, sha256,
+				    diag);
+	if (status == CAIRN_E_NOT_FOUND)
+		return cairn_fail(diag, CAIRN_E_USAGE, "store.bucket", CAIRN_NO_OFFSET,
+				  "the object store has no such bucket: make it, or correct its name");
+	if (status == CAIRN_OK || status == CAIRN_E_CONFLICT)
+		status = store_s3_ready(&s->base, diag);
+	return status == CAIRN_E_NOT_FOUND
+		       ? cairn_fail(diag, CAIRN_E_BUSY, "store.busy", CAIRN_NO_OFFSET,
+				    "the object store does not show the object \"owner\", which it has just taken")
+		       : status;
+}
+
+static enum cairn_status store_s3_check_owner(struct store_s3 *s, bool is_new, struct cairn_diag *diag)
+{
+	enum cairn_status status = store_s3_ready(&s->base, diag);
+	if (status != CAIRN_E_NOT_FOUND)
+		return status;
+	if (is_new)
+		return store_s3_claim(s, diag);
+	return cairn_fail(
+		diag, CAIRN_E_CONFLICT, "store.owner", CAIRN_NO_OFFSET,
+		"this data folder's objects are not in that bucket and prefix: its object \"owner\" is missing");
+}
+
+static enum cairn_status store_s3_reload(struct cairn_store *store, struct cairn_diag *diag)
+{
+	return s3_client_reload(((struct store_s3 *)store)->client, diag);
+}
+
+static enum cairn_status store_s3_add_address(struct cairn_store *store, struct cairn_buf *out,
+					      const struct cairn_hash *hash, uint64_t bytes, uint64_t first,
+					      uint64_t last, uint64_t life_s)
+{
+	struct store_s3 *s = (struct store_s3 *)store;
+	char name[S3_NAME_BYTES];
+	struct s3_copy copy;
+	enum cairn_status status = store_s3_find_nth(s, hash, 0, &copy);
+	if (status != CAIRN_OK || copy.bytes != bytes)
+		return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
+	s3_copy_name(name, &copy);
+	return s3_add_address(s->client, out, name, first, last, life_s);
+}
+
+static const struct cairn_store_backend STORE_S3_BACKEND = {
+	.remote = true,
+	.free = store_s3_free,
+	.put_begin = store_s3_put_begin,
+	.put_write = store_s3_put_write,
+	.put_commit = store_s3_put_commit,
+	.put_abort = store_s3_put_abort,
+	.get = store_s3_get,
+	.object_read = store_s3_object_read,
+	.object_free = store_s3_object_free,
+	.stat = store_s3_stat,
+	.confirm = store_s3_confirm,
+	.remove = store_s3_remove,
+	.set_aside = store_s3_set_aside,
+	.each = store_s3_each,
+	.room = store_s3_room,
+	.traffic = store_s3_traffic,
+	.add_address = store_s3_add_address,
+	.ready = store_s3_ready,
+	.reload = store_s3_reload,
+};
+
+static enum cairn_status store_s3_open_scratch(struct store_s3 *s, const char *scratch, struct cairn_diag *diag)
+{
+	s->scratch_fd = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return s->scratch_fd >= 0
+		       ? CAIRN_OK
+		       : cairn_fail(diag, CAIRN_E_IO, "store.scratch", CAIRN_NO_OFFSET,
+				    "cannot open the folder %s, in which uploads wait: %s", scratch, strerror(errno));
+}
+
+static enum cairn_status store_s3_set_up(struct store_s3 *s, const struct s3_place *place,
+					 const struct cairn_store_options *options, struct cairn_diag *diag)
+{
+	s->names = s3_names_new();
+	if (options->credentials)
+		s->credentials = strdup(options->credentials);
+	if (!s->names || (options->credentials && !s->credentials))
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = s3_client_new(&s->client, place, s->credentials, diag);
+	if (status != CAIRN_OK || options->beside)
+		return status;
+	memcpy(s->owner, options->owner, STORE_S3_OWNER_BYTES);
+	status = store_s3_open_scratch(s, options->scratch, diag);
+	return status == CAIRN_OK ? store_s3_check_owner(s, options->is_new, diag) : status;
+}
+
+enum cairn_status store_s3_open(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,
+				struct cairn_diag *diag)
+{
+	struct s3_place place;
+	enum cairn_status status = s3_place_parse(&place, rest, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (!options->beside &&
+	    (!options->scratch || !options->owner || strlen(options->owner) != STORE_S3_OWNER_BYTES))
+		return cairn_fail(diag, CAIRN_E_USAGE, "store.url", CAIRN_NO_OFFSET,
+				  "to write to an S3 store takes a scratch folder and an owner of %d digits",
+				  STORE_S3_OWNER_BYTES);
+	struct store_s3 *s = calloc(1, sizeof(*s));
+	if (!s)
+		return CAIRN_E_NOMEM;
+	s->base.backend = &STORE_S3_BACKEND;
+	s->scratch_fd = -1;
+	cairn_guards_init(&s->guards);
+	pthread_mutex_init(&s->lock, NULL);
+	status = store_s3_set_up(s, &place, options, diag);
+	if (status == CAIRN_OK)
+		*out = &s->base;
+	else
+		store_s3_free(&s->base);
+	return status;
+}
+
+enum cairn_status store_s3_port(const char *rest, uint16_t *port, struct cairn_diag *diag)
+{
+	struct s3_place place;
+	enum cairn_status status = s3_place_parse(&place, rest, diag);
+	*port = place.port;
+	return status;
+}

@@ -1,0 +1,129 @@
+#include "server/housekeeping.h"
+
+#include "base/clock.h"
+#include "cas/telemetry.h"
+#include "data_dir/note.h"
+#include "hash/crypto.h"
+#include "server/app.h"
+#include "server/collect.h"
+#include "server/log.h"
+#include "server/scrub.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+	HOUSEKEEPING_EVERY_US = 1000 * 1000,    /* it looks at the clock: tests and people move it */
+	HOUSEKEEPING_LOOK_MS = 900,             /* also while it scrubs */
+	HOUSEKEEPING_AGAIN_MS = 10 * 60 * 1000, /* after a collection that somebody held off */
+	HOUSEKEEPING_TRIM_MS = 3600 * 1000,
+};
+
+struct housekeeping {
+	struct app *app;
+	pthread_t thread;
+	/* the thread's, of the monotonic clock: not before */
+	int64_t look_ms, collect_ms, trim_ms;
+	uint64_t salt; /* of the schedule */
+};
+
+/* --- what is done ------------------------------------------------------------------------------------------------- */
+
+static bool housekeeping_stops(void *ctx)
+{
+	const struct housekeeping *h = ctx;
+	return atomic_load(&h->app->stopping);
+}
+
+static void housekeeping_collect(struct housekeeping *h)
+{
+	struct cairn_gc_report report;
+	struct schedule schedule = atomic_load(&h->app->live.gc_schedule);
+	int64_t ran = atomic_load(&h->app->garbage.ran_unix_s), now = cairn_clock_unix_s();
+	int64_t next = schedule_next(&schedule, ran != 0 ? ran : h->app->started_unix_s, now, h->salt);
+	if (next == 0 || now < next || cairn_clock_mono_ms() < h->collect_ms)
+		return;
+	if (collect_run(h->app, housekeeping_stops, h, &report) == CAIRN_E_BUSY)
+		h->collect_ms = cairn_clock_mono_ms() + HOUSEKEEPING_AGAIN_MS;
+}
+
+static void housekeeping_trim(struct housekeeping *h)
+{
+	int64_t age_s = (int64_t)atomic_load(&h->app->live.telemetry_age_s);
+	uint64_t n;
+	if (age_s == 0 || cairn_clock_mono_ms() < h->trim_ms)
+		return;
+	h->trim_ms = cairn_clock_mono_ms() + HOUSEKEEPING_TRIM_MS;
+	enum cairn_status status =
+		cairn_cas_trim_telemetry(h->app->cas, cairn_clock_unix_s() - age_s, housekeeping_stops, h, &n);
+	atomic_fetch_add(&h->app->telemetry_trimmed, n);
+	if (n > 0 || status != CAIRN_OK)
+		LOG(status == CAIRN_OK ? LOG_INFO : LOG_WARNING, "telemetry_trimmed",
+		    LOG_T("status", cairn_status_name(status)), LOG_N("dropped", n));
+}
+
+/* The command cairn backup works beside the daemon, and leaves word. */
+static void housekeeping_hear_of_backups(struct app *app)
+{
+	struct app_backup *b = &app->backup;
+	int64_t ran = 0, good = 0, failed = 0, bytes = 0;
+	const struct cairn_note_field fields[] = {
+		{"ran", &ran}, {"good", &good}, {"failed", &failed}, {"bytes", &bytes}};
+	if (cairn_note_read(app->config.data_dir, "backup", fields, 4) != CAIRN_OK)
+		return;
+	atomic_store(&b->good_unix_s, good);
+	atomic_store(&b->good_bytes, bytes);
+	atomic_store(&b->failed, failed != 0);
+	atomic_store(&b->ran_unix_s, ran);
+}
+
+static void housekeeping_look(struct housekeeping *h)
+{
+	if (cairn_clock_mono_ms() < h->look_ms)
+		return;
+	housekeeping_hear_of_backups(h->app);
+	housekeeping_collect(h);
+	housekeeping_trim(h);
+	h->look_ms = cairn_clock_mono_ms() + HOUSEKEEPING_LOOK_MS;
+}
+
+/* --- the thread --------------------------------------------------------------------------------------------------- */
+
+static void *housekeeping_loop(void *arg)
+{
+	struct housekeeping *h = arg;
+	bool more;
+	(void)pthread_setname_np(pthread_self(), "housekeeping");
+	do {
+		housekeeping_look(h);
+		more = scrub_turn(h->app);
+	} while (rest_for(&h->app->rest, more ? 0 : HOUSEKEEPING_EVERY_US));
+	scrub_leave(h->app);
+	return NULL;
+}
+
+enum cairn_status housekeeping_start(struct housekeeping **out, struct app *app)
+{
+	*out = NULL;
+	struct housekeeping *h = calloc(1, sizeof(*h));
+	if (!h)
+		return CAIRN_E_NOMEM;
+	h->app = app;
+	/* Without randomness it collects when others do. */
+	(void)!cairn_random((uint8_t *)&h->salt, sizeof(h->salt));
+	if (pthread_create(&h->thread, NULL, housekeeping_loop, h) != 0) {
+		free(h);
+		return CAIRN_E_NOMEM;
+	}
+	*out = h;
+	return CAIRN_OK;
+}
+
+void housekeeping_stop(struct housekeeping *h)
+{
+	if (!h)
+		return;
+	rest_end(&h->app->rest);
+	pthread_join(h->thread, NULL);
+	free(h);
+}

@@ -1,0 +1,77 @@
+#include "server/http/proxies.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROXIES_WORD_BYTES = 64, PROXIES_V4_BITS = 96 /* before an IPv4 address in ::ffff:0:0/96 */ };
+
+/* @return bits of its family's addresses; 0: it is none */
+static unsigned proxies_address(uint8_t out[static 16], const char *text)
+{
+	static const uint8_t MAPPED[12] = {[10] = 0xff, [11] = 0xff};
+	memcpy(out, MAPPED, sizeof(MAPPED));
+	if (inet_pton(AF_INET, text, out + sizeof(MAPPED)) == 1)
+		return 32;
+	return inet_pton(AF_INET6, text, out) == 1 ? 128 : 0;
+}
+
+static bool proxies_add(struct proxies *p, char *word)
+{
+	char *slash = strchr(word, '/'), *end = NULL;
+	if (strcmp(word, "unix") == 0) {
+		p->local = true;
+		return true;
+	}
+	if (p->n == PROXIES_MAX)
+		return false;
+	if (slash)
+		*slash = '\0';
+	unsigned all = proxies_address(p->nets[p->n].address, word);
+	unsigned long bits = slash ? strtoul(slash + 1, &end, 10) : all;
+	bool good = all > 0 && bits <= all && (!slash || (slash[1] >= '0' && slash[1] <= '9' && *end == '\0'));
+	if (slash)
+		*slash = '/';
+	if (good)
+		p->nets[p->n++].bits = (unsigned)bits + (all == 32 ? PROXIES_V4_BITS : 0);
+	return good;
+}
+
+enum cairn_status proxies_init(struct proxies *out, const char *list, struct cairn_diag *diag)
+{
+	static const char SEPARATORS[] = " \t,";
+	*out = (struct proxies){0};
+	for (const char *p = list ? list : ""; *p; p += strspn(p, SEPARATORS)) {
+		char word[PROXIES_WORD_BYTES];
+		size_t len = strcspn(p, SEPARATORS);
+		size_t kept = len < sizeof(word) ? len : sizeof(word) - 1;
+		memcpy(word, p, kept);
+		word[kept] = '\0';
+		if (len > 0 && (kept < len || !proxies_add(out, word)))
+			return cairn_fail(diag, CAIRN_E_USAGE, "hub_trusted_proxies", CAIRN_NO_OFFSET,
+					  "\"%s\" is no address, no network (10.0.0.0/8) and not unix, or there are "
+					  "more than %d",
+					  word, (int)PROXIES_MAX);
+		p += len;
+	}
+	return CAIRN_OK;
+}
+
+static bool proxies_same_bits(const uint8_t *a, const uint8_t *b, unsigned n)
+{
+	unsigned whole = n / 8, rest = n % 8;
+	return memcmp(a, b, whole) == 0 && (rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
+}
+
+bool proxies_trust(const struct proxies *proxies, const char *address)
+{
+	uint8_t peer[16];
+	if (strcmp(address, "-") == 0)
+		return proxies->local;
+	if (proxies_address(peer, address) == 0)
+		return false;
+	for (unsigned i = 0; i < proxies->n; i++)
+		if (proxies_same_bits(proxies->nets[i].address, peer, proxies->nets[i].bits))
+			return true;
+	return false;
+}

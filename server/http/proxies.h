@@ -1,0 +1,32 @@
+/* Which peers are proxies whose word is taken on who asks. Pure. */
+#ifndef CAIRN_SERVER_PROXIES_H
+#define CAIRN_SERVER_PROXIES_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+enum { PROXIES_MAX = 64 };
+
+/** Addresses and networks. Zeroed is none. Plain value; immutable once made, any thread. */
+struct proxies {
+	bool local; /* whoever comes through a socket of the file system */
+	unsigned n;
+	struct {
+		uint8_t address[16]; /* IPv4 as ::ffff:a.b.c.d */
+		unsigned bits;       /* of it that count */
+	} nets[PROXIES_MAX];
+};
+
+/**
+ * Read a list of addresses ("10.1.2.3", "::1"), networks ("10.0.0.0/8") and the word "unix", separated by blanks or
+ * commas.
+ * @param list  NULL or empty: none
+ * @return CAIRN_OK; CAIRN_E_USAGE with the word that is neither in diag
+ */
+CAIRN_MUST_USE enum cairn_status proxies_init(struct proxies *out, const char *list, struct cairn_diag *diag);
+
+/** Is it one of them? @param address  of the peer, as text; "-": it came through a socket of the file system */
+bool proxies_trust(const struct proxies *proxies, const char *address);
+
+#endif

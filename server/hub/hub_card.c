@@ -1,0 +1,106 @@
+/* What is wrong with a README.md: POST /api/validate-yaml. Nothing is looked up for it, so nobody has to say who he is.
+ */
+#include "hub/card.h"
+#include "server/app.h"
+#include "server/hub/hub_reply.h"
+#include "server/route/route_body.h"
+#include "server/route/routes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CARD_BODY_BYTES_MAX = 4 << 20, CARD_ANSWER_BYTES_MAX = 4096 };
+
+static void card_free(void *state)
+{
+	if (state)
+		route_body_fini(state);
+	free(state);
+}
+
+static uint64_t card_body_max(void *app)
+{
+	(void)app;
+	return CARD_BODY_BYTES_MAX;
+}
+
+static void card_head(struct http_request *req)
+{
+	struct route_body *body = calloc(1, sizeof(*body));
+	if (!body) {
+		http_reply_status(req, CAIRN_E_NOMEM, NULL);
+		return;
+	}
+	http_set_state(req, body);
+	(void)route_body_begin(req, body, CARD_BODY_BYTES_MAX);
+}
+
+static void card_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	route_body_add(req, http_state(req), bytes, len);
+}
+
+static void card_put(struct cairn_json_out *w, const char *member, const char *message)
+{
+	cairn_json_open_array(w, member);
+	if (message) {
+		cairn_json_open_object(w, NULL);
+		cairn_json_put_text(w, "message", message);
+		cairn_json_close(w);
+	}
+	cairn_json_close(w);
+}
+
+/* The library asks for lines in one place, and for JSON in the other. */
+static void card_reply(struct http_request *req, const struct cairn_hub_card *card)
+{
+	const char *accept = http_header(req, "Accept");
+	bool lines = accept && strncmp(accept, "text/plain", 10) == 0;
+	struct cairn_buf answer = cairn_buf_init(CARD_ANSWER_BYTES_MAX);
+	struct cairn_json_out w = cairn_json_out_init(&answer);
+	if (lines) {
+		if (card->error)
+			cairn_buf_printf(&answer, "- Error: %s\n", card->error);
+		if (card->warning)
+			cairn_buf_printf(&answer, "- Warning: %s\n", card->warning);
+	} else {
+		cairn_json_open_object(&w, NULL);
+		card_put(&w, "errors", card->error);
+		card_put(&w, "warnings", card->warning);
+		cairn_json_close(&w);
+	}
+	if (answer.status != CAIRN_OK) {
+		cairn_buf_fini(&answer);
+		http_reply_status(req, answer.status, NULL);
+		return;
+	}
+	http_reply_bytes(req, card->error ? 400 : 200, lines ? "text/plain; charset=utf-8" : "application/json",
+			 answer.bytes, answer.len, free, answer.bytes);
+}
+
+static void card_done(struct http_request *req)
+{
+	struct cairn_hub_card card;
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(http_state(req));
+	const char *content = cairn_json_string(cairn_json_get(json, "content"));
+	if (!content) {
+		hub_reply_error(req, 400, NULL, "repo.body", "send {\"content\":TEXT,\"repoType\":TYPE}");
+		return;
+	}
+	cairn_hub_card_judge(&card, content);
+	card_reply(req, &card);
+}
+
+const struct http_route ROUTES_CARD[] = {
+	{.method = "POST",
+	 .pattern = "/api/validate-yaml",
+	 .name = "validate-yaml",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = card_body_max,
+	 .head = card_head,
+	 .body = card_body,
+	 .done = card_done,
+	 .free = card_free},
+	{0},
+};

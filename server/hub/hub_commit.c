@@ -1,0 +1,269 @@
+/* Changing what is in a repository: POST /api/{type}/{namespace}/{name}/preupload/{revision} and …/commit/{revision}.
+ */
+#include "hub/commit.h"
+#include "hub/path.h"
+#include "hub/revision.h"
+#include "hub/upload.h"
+#include "server/hub/hub_reply.h"
+#include "server/hub/hub_repo.h"
+#include "server/route/routes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	COMMIT_PREUPLOAD_BYTES_MAX = 8 << 20, /* clients ask about 256 files at once, with some 1 KiB for each */
+	COMMIT_PREUPLOAD_FILES_MAX = 1000,
+	COMMIT_BYTES_MAX = 64 << 20, /* with the content of files that are kept in the index */
+	COMMIT_URL_BYTES = HUB_BASE_BYTES + 2 * CAIRN_INDEX_REPO_NAME_MAX + 128,
+};
+
+struct commit_request {
+	struct hub_repo repo;
+	const char *raw; /* the revision, as the address has it; the request's */
+	bool is_pull;
+	struct cairn_hub_commit lines; /* owned */
+	uint8_t *attributes, *ignore;  /* text of such files; owned */
+	char revision[CAIRN_HUB_REVISION_MAX + 1];
+};
+
+static void commit_free(void *state)
+{
+	struct commit_request *c = state;
+	if (!c)
+		return;
+	cairn_hub_commit_fini(&c->lines);
+	free(c->attributes);
+	free(c->ignore);
+	hub_repo_fini(&c->repo);
+	free(c);
+}
+
+static void commit_begin(struct http_request *req, size_t bytes_max, void (*run)(struct hub_call *call))
+{
+	struct commit_request *c = hub_repo_new_git(req, sizeof(*c), run, hub_repo_show);
+	if (!c)
+		return;
+	c->raw = http_path_arg(req, "revision");
+	c->is_pull = hub_says_yes(http_query_arg(req, "create_pr"));
+	(void)route_body_begin(req, &c->repo.body, bytes_max);
+}
+
+static void commit_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct commit_request *c = http_state(req);
+	route_body_add(req, &c->repo.body, bytes, len);
+}
+
+static void commit_done(struct http_request *req)
+{
+	const struct commit_request *c = http_state(req);
+	if (c->is_pull)
+		hub_reply_left_out(req, "Pull requests are not served here: commit to a branch");
+	else
+		route_job_start(req);
+}
+
+/* --- preupload ---------------------------------------------------------------------------------------------------- */
+
+/* The text of a file of the top folder, for its patterns; none when there is none, or it is in the store. */
+static enum cairn_status commit_read_patterns(struct commit_request *c, const char *path, uint8_t **owned,
+					      struct cairn_hub_patterns *out)
+{
+	struct cairn_index_entry entry;
+	struct cairn_diag unsaid = {0};
+	struct cairn_cas *cas = c->repo.call.job.app->cas;
+	enum cairn_status status = cairn_hub_find_entry(cas, &c->repo.commit, path, &entry, &unsaid);
+	if (status != CAIRN_OK || entry.kind != CAIRN_INDEX_INLINE)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	*owned = malloc(CAIRN_INDEX_INLINE_MAX);
+	if (!*owned)
+		return CAIRN_E_NOMEM;
+	out->text = (const char *)*owned;
+	return cairn_hub_read_inline(cas, &entry, *owned, &out->len);
+}
+
+/* As the client sends them, or else as the revision has them. */
+static enum cairn_status commit_take_patterns(struct commit_request *c, const struct cairn_json *json,
+					      const char *member, const char *path, uint8_t **owned,
+					      struct cairn_hub_patterns *out)
+{
+	const char *text = cairn_json_string(cairn_json_get(json, member));
+	*out = (struct cairn_hub_patterns){.text = "", .steps_left = CAIRN_HUB_PATTERN_STEPS};
+	if (!text)
+		return commit_read_patterns(c, path, owned, out);
+	out->text = text;
+	out->len = strlen(text);
+	if (out->len > CAIRN_INDEX_INLINE_MAX)
+		return cairn_fail(&c->repo.call.diag, CAIRN_E_USAGE, "preupload.patterns", CAIRN_NO_OFFSET,
+				  "%s has %zu bytes; at most %d are taken", member, out->len, CAIRN_INDEX_INLINE_MAX);
+	return CAIRN_OK;
+}
+
+/* By what the client knows a file that it need not send again. */
+static enum cairn_status commit_put_known(struct commit_request *c, struct cairn_json_out *w, const char *path)
+{
+	struct cairn_index_entry entry;
+	struct cairn_diag unsaid = {0};
+	char text[2 * sizeof(entry.sha256) + 1];
+	enum cairn_status status =
+		cairn_hub_find_entry(c->repo.call.job.app->cas, &c->repo.commit, path, &entry, &unsaid);
+	if (status != CAIRN_OK || entry.kind == CAIRN_INDEX_FOLDER)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	if (entry.kind == CAIRN_INDEX_XET)
+		cairn_hex_text(text, entry.sha256, sizeof(entry.sha256));
+	else
+		cairn_git_oid_text(text, &entry.oid);
+	cairn_json_put_text(w, "oid", text);
+	return CAIRN_OK;
+}
+
+/* What patterns say once their steps are spent is not told. */
+static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_json_out *w,
+					 const struct cairn_json *file, struct cairn_hub_patterns *attributes,
+					 struct cairn_hub_patterns *ignore)
+{
+	struct cairn_diag *diag = &c->repo.call.diag;
+	struct cairn_hub_upload upload = {.path = cairn_json_string(cairn_json_get(file, "path")),
+					  .sample = cairn_json_string(cairn_json_get(file, "sample"))};
+	int64_t size = 0;
+	const char *fault = upload.path ? cairn_hub_file_fault(upload.path) : "each file has a path";
+	if (fault)
+		return cairn_fail(diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET, "%s", fault);
+	(void)cairn_json_i64(cairn_json_get(file, "size"), &size);
+	upload.size_bytes = size > 0 ? (uint64_t)size : 0;
+	bool is_inline = cairn_hub_upload_is_inline(&upload, attributes);
+	bool is_ignored = cairn_hub_pattern_is_ignored(ignore, upload.path);
+	if (attributes->steps_left == 0 || ignore->steps_left == 0)
+		return cairn_fail(diag, CAIRN_E_USAGE, "preupload.patterns", CAIRN_NO_OFFSET,
+				  "the patterns of %s are too much work; ask about fewer files at once",
+				  ignore->steps_left == 0 ? ".gitignore" : ".gitattributes");
+	cairn_json_open_object(w, NULL);
+	cairn_json_put_text(w, "path", upload.path);
+	cairn_json_put_text(w, "uploadMode", is_inline ? "regular" : "lfs");
+	cairn_json_put_bool(w, "shouldIgnore", is_ignored);
+	enum cairn_status status = commit_put_known(c, w, upload.path);
+	cairn_json_close(w);
+	return status;
+}
+
+static enum cairn_status commit_put_files(struct commit_request *c, struct cairn_json_out *w,
+					  const struct cairn_json *json)
+{
+	const struct cairn_json *files = cairn_json_get(json, "files");
+	struct cairn_hub_patterns attributes, ignore;
+	enum cairn_status status =
+		commit_take_patterns(c, json, "gitAttributes", ".gitattributes", &c->attributes, &attributes);
+	if (status == CAIRN_OK)
+		status = commit_take_patterns(c, json, "gitIgnore", ".gitignore", &c->ignore, &ignore);
+	for (size_t i = 0; i < cairn_json_count(files) && status == CAIRN_OK; i++)
+		status = commit_put_file(c, w, cairn_json_at(files, i), &attributes, &ignore);
+	return status;
+}
+
+static void commit_preupload(struct hub_call *call)
+{
+	struct commit_request *c = (struct commit_request *)call;
+	if (!hub_repo_find_commit(&c->repo, CAIRN_HUB_WRITE, c->raw))
+		return;
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&c->repo.body);
+	const struct cairn_json *files = cairn_json_get(json, "files");
+	if (!cairn_json_is_array(files) || cairn_json_count(files) > COMMIT_PREUPLOAD_FILES_MAX) {
+		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET,
+					  "send {\"files\":[{\"path\",\"size\",\"sample\"}, ...]}, with at most %d",
+					  COMMIT_PREUPLOAD_FILES_MAX);
+		return;
+	}
+	struct cairn_json_out w = cairn_json_out_init(&call->answer);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_open_array(&w, "files");
+	call->status = commit_put_files(c, &w, json);
+	cairn_json_close(&w);
+	cairn_json_put_text(&w, "commitOid", call->commit);
+	cairn_json_close(&w);
+}
+
+static uint64_t commit_preupload_max(void *app)
+{
+	(void)app;
+	return COMMIT_PREUPLOAD_BYTES_MAX;
+}
+
+static void commit_preupload_head(struct http_request *req)
+{
+	commit_begin(req, COMMIT_PREUPLOAD_BYTES_MAX, commit_preupload);
+}
+
+/* --- commit ------------------------------------------------------------------------------------------------------- */
+
+static void commit_put_made(struct commit_request *c, const struct cairn_git_oid *oid)
+{
+	struct hub_call *call = &c->repo.call;
+	char text[CAIRN_GIT_OID_CHARS + 1], rest[sizeof(text) + 16], url[COMMIT_URL_BYTES];
+	cairn_git_oid_text(text, oid);
+	(void)snprintf(rest, sizeof(rest), "/commit/%s", text);
+	hub_repo_url(&c->repo, url, sizeof(url), hub_kind_web(c->repo.kind), rest);
+	struct cairn_json_out w = cairn_json_out_init(&call->answer);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_put_bool(&w, "success", true);
+	cairn_json_put_text(&w, "commitOid", text);
+	cairn_json_put_text(&w, "commitUrl", url);
+	cairn_json_put_text(&w, "hookOutput", "");
+	cairn_json_close(&w);
+}
+
+static void commit_make(struct hub_call *call)
+{
+	struct commit_request *c = (struct commit_request *)call;
+	const struct cairn_buf *body = &c->repo.body.bytes;
+	char path[CAIRN_INDEX_PATH_MAX + 1];
+	struct cairn_git_oid oid;
+	if (!hub_repo_find(&c->repo, CAIRN_HUB_WRITE))
+		return;
+	/* A branch that the client left unescaped is all of what stands there. */
+	unsigned n_segments = 1;
+	for (const char *p = c->raw; *p; p++)
+		n_segments += *p == '/';
+	if (!cairn_hub_split_revision(c->raw, n_segments, c->revision, path))
+		c->revision[0] = '\0';
+	call->status = cairn_hub_commit_read(&c->lines, (const char *)body->bytes, body->len, &call->diag);
+	if (call->status == CAIRN_OK)
+		call->status = cairn_hub_commit(call->job.app->cas, &call->asker, &c->repo.repo, c->revision, &c->lines,
+						&oid, &call->diag);
+	if (call->status == CAIRN_OK)
+		commit_put_made(c, &oid);
+}
+
+static uint64_t commit_max(void *app)
+{
+	(void)app;
+	return COMMIT_BYTES_MAX;
+}
+
+static void commit_head(struct http_request *req)
+{
+	commit_begin(req, COMMIT_BYTES_MAX, commit_make);
+}
+
+const struct http_route ROUTES_COMMIT[] = {
+	{.method = "POST",
+	 .pattern = "/api/{type}/{namespace}/{name}/preupload/{revision*}",
+	 .name = "repo-preupload",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = commit_preupload_max,
+	 .head = commit_preupload_head,
+	 .body = commit_body,
+	 .done = commit_done,
+	 .free = commit_free},
+	{.method = "POST",
+	 .pattern = "/api/{type}/{namespace}/{name}/commit/{revision*}",
+	 .name = "repo-commit",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = commit_max,
+	 .head = commit_head,
+	 .body = commit_body,
+	 .done = commit_done,
+	 .free = commit_free},
+	{0},
+};

@@ -1,0 +1,32 @@
+/* Files and folders of a commit, as listings tell them. */
+#ifndef CAIRN_SERVER_HUB_ENTRY_H
+#define CAIRN_SERVER_HUB_ENTRY_H
+
+#include "base/json.h"
+#include "hub/tree.h"
+#include "server/hub/hub_call.h"
+
+/** Entries that were visited: what is told of them takes further looks, and none may be taken while they are. */
+struct hub_entries {
+	enum cairn_status status; /* CAIRN_E_NOMEM: some could not be kept */
+	uint32_t n, room;
+	struct hub_entry {
+		struct cairn_index_entry entry; /* folder and name NULL */
+		char *path;                     /* owned */
+	} * all;                                /* owned */
+};
+
+void hub_entries_add(struct hub_entries *entries, const struct cairn_index_entry *entry, const char *path);
+/** A visitor of cairn_hub_list_tree(); ctx is the entries. */
+void hub_entries_visit(void *ctx, const struct cairn_index_entry *entry);
+void hub_entries_fini(struct hub_entries *entries);
+
+/** Write them as objects of an array. @param expand  with the commit that changed each last
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status hub_entries_put(struct cairn_json_out *w, struct cairn_cas *cas,
+						 const struct hub_entries *entries, bool expand);
+
+/** {"oid"|"sha256","size","pointerSize"} of a file whose bytes are in the store. */
+void hub_entry_put_lfs(struct cairn_json_out *w, const char *hash_member, const struct cairn_index_entry *entry);
+
+#endif

@@ -1,0 +1,10 @@
+/* What is told of a repository. */
+#ifndef CAIRN_SERVER_HUB_INFO_H
+#define CAIRN_SERVER_HUB_INFO_H
+
+#include "server/hub/hub_repo.h"
+
+/** Write the members that each telling of a repository has, in an object that is open. */
+void hub_info_put(struct cairn_json_out *w, const struct cairn_index_repo *repo);
+
+#endif

@@ -1,0 +1,126 @@
+/* What the public hub has and this one has not. It is said, so that nobody takes it for a fault. */
+#include "server/hub/hub_reply.h"
+#include "server/route/routes.h"
+
+static void left_out_likes(struct http_request *req)
+{
+	hub_reply_left_out(req, "Likes are not kept here");
+}
+
+static void left_out_discussions(struct http_request *req)
+{
+	hub_reply_left_out(req, "Discussions and pull requests are not served here: commit to a branch");
+}
+
+static void left_out_collections(struct http_request *req)
+{
+	hub_reply_left_out(req, "Collections are not kept here");
+}
+
+static void left_out_webhooks(struct http_request *req)
+{
+	hub_reply_left_out(req, "Webhooks are not sent from here");
+}
+
+static void left_out_jobs(struct http_request *req)
+{
+	hub_reply_left_out(req, "Nothing is run here: there are no jobs");
+}
+
+static void left_out_runtime(struct http_request *req)
+{
+	hub_reply_left_out(req, "Nothing is run here: a space is its files");
+}
+
+static void left_out_papers(struct http_request *req)
+{
+	hub_reply_left_out(req, "Papers are not kept here");
+}
+
+/* A body is not looked at. */
+static uint64_t left_out_body_max(void *app)
+{
+	(void)app;
+	return 65536;
+}
+
+static void left_out_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	(void)req;
+	(void)bytes;
+	(void)len;
+}
+
+const struct http_route ROUTES_LEFT_OUT[] = {
+	{.method = "POST",
+	 .pattern = "/api/{type}/{namespace}/{name}/like",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = left_out_body_max,
+	 .body = left_out_body,
+	 .done = left_out_likes},
+	{.method = "DELETE",
+	 .pattern = "/api/{type}/{namespace}/{name}/like",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_likes},
+	{.method = "GET",
+	 .pattern = "/api/{type}/{namespace}/{name}/discussions",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_discussions},
+	{.method = "POST",
+	 .pattern = "/api/{type}/{namespace}/{name}/discussions",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = left_out_body_max,
+	 .body = left_out_body,
+	 .done = left_out_discussions},
+	{.method = "GET",
+	 .pattern = "/api/collections",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_collections},
+	{.method = "POST",
+	 .pattern = "/api/collections",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = left_out_body_max,
+	 .body = left_out_body,
+	 .done = left_out_collections},
+	{.method = "GET",
+	 .pattern = "/api/settings/webhooks",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_webhooks},
+	{.method = "POST",
+	 .pattern = "/api/settings/webhooks",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = left_out_body_max,
+	 .body = left_out_body,
+	 .done = left_out_webhooks},
+	{.method = "GET",
+	 .pattern = "/api/jobs/{namespace}",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_jobs},
+	{.method = "POST",
+	 .pattern = "/api/jobs/{namespace}",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = left_out_body_max,
+	 .body = left_out_body,
+	 .done = left_out_jobs},
+	{.method = "GET",
+	 .pattern = "/api/spaces/{namespace}/{name}/runtime",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_runtime},
+	{.method = "GET",
+	 .pattern = "/api/papers/{id}",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_papers},
+	{0},
+};

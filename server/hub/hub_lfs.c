@@ -1,0 +1,305 @@
+/* Git LFS: POST …/info/lfs/objects/batch of a repository, which says where its objects are sent to and fetched from.
+ * There are no locks: their routes are not there, which clients take for that. */
+#include "base/clock.h"
+#include "hub/lfs.h"
+#include "server/hub/hub_reply.h"
+#include "server/hub/hub_repo.h"
+#include "server/route/routes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LFS_JSON "application/vnd.git-lfs+json"
+
+enum {
+	LFS_OBJECTS_MAX = 1000, /* of a batch; clients ask for 100 or 256 */
+	LFS_BODY_BYTES_MAX = 1 << 20,
+	LFS_URL_BYTES = HUB_BASE_BYTES + 3 * CAIRN_INDEX_REPO_NAME_MAX + CAIRN_HUB_LFS_QUERY_BYTES + 256,
+};
+
+struct lfs_request {
+	struct hub_repo repo;
+	struct cairn_json *json; /* owned */
+	bool upload, xet;        /* what is asked for, and how it is to go */
+	int64_t expires_unix_s;
+	char *token;                              /* owned; of an upload by xet */
+	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* of the path, without ".git" */
+};
+
+static void lfs_free(void *state)
+{
+	struct lfs_request *l = state;
+	if (!l)
+		return;
+	cairn_json_free(l->json);
+	free(l->token);
+	hub_repo_fini(&l->repo);
+	free(l);
+}
+
+/* --- what is asked for -------------------------------------------------------------------------------------------- */
+
+static bool lfs_names(const struct cairn_json *array, const char *name)
+{
+	for (size_t i = 0; cairn_json_is_array(array) && i < cairn_json_count(array); i++) {
+		const char *text = cairn_json_string(cairn_json_at(array, i));
+		if (text && strcmp(text, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum cairn_status lfs_read(struct lfs_request *l, struct cairn_diag *diag)
+{
+	l->json = route_body_json(&l->repo.body);
+	const char *operation = cairn_json_string(cairn_json_get(l->json, "operation"));
+	const char *algorithm = cairn_json_string(cairn_json_get(l->json, "hash_algo"));
+	const struct cairn_json *objects = cairn_json_get(l->json, "objects");
+	l->upload = operation && strcmp(operation, "upload") == 0;
+	if ((!l->upload && (!operation || strcmp(operation, "download") != 0)) || !cairn_json_is_array(objects) ||
+	    cairn_json_count(objects) > LFS_OBJECTS_MAX)
+		return cairn_fail(
+			diag, CAIRN_E_USAGE, "lfs.body", CAIRN_NO_OFFSET,
+			"send {\"operation\":\"upload\" or \"download\",\"objects\":[{\"oid\",\"size\"}, ...]}, "
+			"with at most %d of them",
+			LFS_OBJECTS_MAX);
+	/* The JavaScript client's spelling is the other one. */
+	if (algorithm && strcmp(algorithm, "sha256") != 0 && strcmp(algorithm, "sha_256") != 0)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "lfs.hash", CAIRN_NO_OFFSET,
+				  "objects are known by their SHA-256 here, and by nothing else");
+	l->xet = l->upload && lfs_names(cairn_json_get(l->json, "transfers"), "xet");
+	return CAIRN_OK;
+}
+
+/* The repository of the path; where that is allowed, and the key may, it is made for its first upload. */
+static bool lfs_find_repo(struct lfs_request *l)
+{
+	struct hub_call *call = &l->repo.call;
+	if (hub_repo_find(&l->repo, l->upload ? CAIRN_HUB_WRITE : CAIRN_HUB_READ))
+		return true;
+	if (call->status != CAIRN_E_NOT_FOUND || !l->upload || !call->job.app->config.hub_lfs_create)
+		return false;
+	struct cairn_diag diag = {0};
+	const struct cairn_hub_new_repo made = {
+		.kind = l->repo.kind, .account = l->repo.namespace, .name = l->repo.name, .is_private = true};
+	enum cairn_status status = cairn_hub_make_repo(call->job.app->cas, &call->asker, &made, &l->repo.repo, &diag);
+	if (status == CAIRN_OK)
+		call->status = CAIRN_OK;
+	/* Whoever may not make it is told no more than that there is none. */
+	else if (status != CAIRN_E_DENIED && status != CAIRN_E_CONFLICT && status != CAIRN_E_USAGE) {
+		call->status = status;
+		call->diag = diag;
+	}
+	return call->status == CAIRN_OK;
+}
+
+/* --- the answer --------------------------------------------------------------------------------------------------- */
+
+static void lfs_put_fault(struct cairn_json_out *w, uint64_t code, const char *message)
+{
+	cairn_json_open_object(w, "error");
+	cairn_json_put_u64(w, "code", code);
+	cairn_json_put_text(w, "message", message);
+	cairn_json_close(w);
+}
+
+static void lfs_put_xet(struct cairn_json_out *w, const struct lfs_request *l)
+{
+	static const char *const SEGMENT[] = {
+		[CAIRN_INDEX_MODEL] = "models", [CAIRN_INDEX_DATASET] = "datasets", [CAIRN_INDEX_SPACE] = "spaces"};
+	char url[LFS_URL_BYTES], expires[24], path[32];
+	(void)snprintf(path, sizeof(path), "/api/%s/", SEGMENT[l->repo.kind]);
+	(void)snprintf(expires, sizeof(expires), "%" PRId64, l->expires_unix_s);
+	hub_repo_url(&l->repo, url, sizeof(url), path, "/xet-write-token/main");
+	cairn_json_put_text(w, "href", url);
+	cairn_json_open_object(w, "header");
+	cairn_json_put_text(w, "X-Xet-Cas-Url", l->repo.base);
+	cairn_json_put_text(w, "X-Xet-Access-Token", l->token);
+	cairn_json_put_text(w, "X-Xet-Token-Expiration", expires);
+	cairn_json_close(w);
+}
+
+static void lfs_put_basic(struct cairn_json_out *w, const struct lfs_request *l, const uint8_t sha256[static 32],
+			  uint64_t size_bytes)
+{
+	struct app *app = l->repo.call.job.app;
+	struct cairn_hub_lfs_grant grant = {
+		.upload = l->upload,
+		.alone = l->repo.repo.is_private || app->auth.dedupe != CAIRN_DEDUPE_GLOBAL,
+		.repo = l->repo.repo.id,
+		.size_bytes = size_bytes,
+		.expires_unix_s = l->expires_unix_s,
+	};
+	char url[LFS_URL_BYTES], query[CAIRN_HUB_LFS_QUERY_BYTES], oid[2 * CAIRN_SHA256_BYTES + 1];
+	memcpy(grant.sha256, sha256, CAIRN_SHA256_BYTES);
+	cairn_hex_text(oid, sha256, CAIRN_SHA256_BYTES);
+	cairn_hub_lfs_sign(app->cas, &grant, query);
+	(void)snprintf(url, sizeof(url), "%s/lfs/%" PRId64 "/%s?%s", l->repo.base, grant.repo, oid, query);
+	cairn_json_put_text(w, "href", url);
+	cairn_json_put_u64(w, "expires_in", app->config.token_ttl_s);
+}
+
+static void lfs_put_actions(struct cairn_json_out *w, const struct lfs_request *l, const uint8_t sha256[static 32],
+			    uint64_t size_bytes)
+{
+	cairn_json_put_bool(w, "authenticated", true);
+	cairn_json_open_object(w, "actions");
+	cairn_json_open_object(w, l->upload ? "upload" : "download");
+	if (l->xet)
+		lfs_put_xet(w, l);
+	else
+		lfs_put_basic(w, l, sha256, size_bytes);
+	cairn_json_close(w);
+	cairn_json_close(w);
+}
+
+/* An object of the answer, where oid and size are good. */
+static enum cairn_status lfs_put_found(struct cairn_json_out *w, const struct lfs_request *l,
+				       const uint8_t sha256[static 32], uint64_t size_bytes)
+{
+	struct cairn_index_file file;
+	enum cairn_status status = cairn_hub_lfs_find(l->repo.call.job.app->cas, l->repo.repo.id, sha256, &file);
+	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
+		return status;
+	bool there = status == CAIRN_OK;
+	if (there && file.size_bytes != size_bytes)
+		lfs_put_fault(w, 422, "the object has another size than the one that was asked for");
+	else if (!there && !l->upload)
+		lfs_put_fault(w, 404, "the repository does not have this object");
+	else if (l->upload && size_bytes > CAIRN_HUB_INGEST_BYTES_MAX)
+		lfs_put_fault(w, 422, "an object may have 1 TiB");
+	else if (!there || !l->upload)
+		lfs_put_actions(w, l, sha256, size_bytes);
+	/* What is there is not sent again: no action. */
+	return CAIRN_OK;
+}
+
+static enum cairn_status lfs_put_object(struct cairn_json_out *w, const struct lfs_request *l,
+					const struct cairn_json *object)
+{
+	uint8_t sha256[CAIRN_SHA256_BYTES];
+	int64_t size = -1;
+	enum cairn_status status = CAIRN_OK;
+	const char *oid = cairn_json_string(cairn_json_get(object, "oid"));
+	bool good = oid && strlen(oid) == (size_t)2 * CAIRN_SHA256_BYTES &&
+		    cairn_hex_parse(sha256, CAIRN_SHA256_BYTES, oid, strlen(oid)) == CAIRN_OK;
+	good = cairn_json_i64(cairn_json_get(object, "size"), &size) && size >= 0 && good;
+	cairn_json_open_object(w, NULL);
+	cairn_json_put_text(w, "oid", oid ? oid : "");
+	cairn_json_put_u64(w, "size", size >= 0 ? (uint64_t)size : 0);
+	if (good)
+		status = lfs_put_found(w, l, sha256, (uint64_t)size);
+	else
+		lfs_put_fault(w, 422, "an object has an oid of 64 hexadecimal digits, and a size");
+	cairn_json_close(w);
+	return status;
+}
+
+static void lfs_answer(struct hub_call *call)
+{
+	struct lfs_request *l = (struct lfs_request *)call;
+	call->status = lfs_read(l, &call->diag);
+	if (call->status != CAIRN_OK || !lfs_find_repo(l))
+		return;
+	struct cairn_token_claims claims;
+	cairn_hub_token_claims(&call->asker, &l->repo.repo, true, &claims);
+	l->expires_unix_s = cairn_clock_unix_s() + (int64_t)atomic_load(&call->job.app->live.token_ttl_s);
+	if (l->xet && !hub_repo_mint(&l->repo, &claims, &l->token))
+		return;
+	struct cairn_json_out w = cairn_json_out_init(&call->answer);
+	const struct cairn_json *objects = cairn_json_get(l->json, "objects");
+	cairn_json_open_object(&w, NULL);
+	cairn_json_put_text(&w, "transfer", l->xet ? "xet" : "basic");
+	cairn_json_put_text(&w, "hash_algo", "sha256");
+	cairn_json_open_array(&w, "objects");
+	for (size_t i = 0; i < cairn_json_count(objects) && call->status == CAIRN_OK; i++)
+		call->status = lfs_put_object(&w, l, cairn_json_at(objects, i));
+	cairn_json_close(&w);
+	cairn_json_close(&w);
+}
+
+static void lfs_show(struct http_request *req, struct hub_call *call)
+{
+	hub_call_show_code(req, call, 200, LFS_JSON);
+}
+
+/* --- routes ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t lfs_body_max(void *app)
+{
+	(void)app;
+	return LFS_BODY_BYTES_MAX;
+}
+
+static void lfs_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct lfs_request *l = http_state(req);
+	route_body_add(req, &l->repo.body, bytes, len);
+}
+
+static void lfs_begin(struct http_request *req, enum cairn_index_repo_kind kind)
+{
+	struct lfs_request *l = hub_repo_new(req, sizeof(*l), kind, lfs_answer, lfs_show);
+	if (!l)
+		return;
+	const char *name = http_path_arg(req, "name"), *dot = strrchr(name, '.');
+	int len = dot && strcmp(dot, ".git") == 0 ? (int)(dot - name) : (int)strlen(name);
+	/* One that is too long is cut, and no repository has such a name as this, too. */
+	(void)snprintf(l->name, sizeof(l->name), "%.*s", len < (int)sizeof(l->name) ? len : 0, name);
+	l->repo.namespace = http_path_arg(req, "namespace");
+	l->repo.name = l->name;
+	(void)route_body_begin(req, &l->repo.body, LFS_BODY_BYTES_MAX);
+}
+
+static void lfs_begin_model(struct http_request *req)
+{
+	lfs_begin(req, CAIRN_INDEX_MODEL);
+}
+
+static void lfs_begin_dataset(struct http_request *req)
+{
+	lfs_begin(req, CAIRN_INDEX_DATASET);
+}
+
+static void lfs_begin_space(struct http_request *req)
+{
+	lfs_begin(req, CAIRN_INDEX_SPACE);
+}
+
+static void lfs_done(struct http_request *req)
+{
+	route_job_start(req);
+}
+
+const struct http_route ROUTES_LFS[] = {
+	{.method = "POST",
+	 .pattern = "/{namespace}/{name}/info/lfs/objects/batch",
+	 .name = "lfs-batch",
+	 .errors = HTTP_ERRORS_LFS,
+	 .body_max = lfs_body_max,
+	 .head = lfs_begin_model,
+	 .body = lfs_body,
+	 .done = lfs_done,
+	 .free = lfs_free},
+	{.method = "POST",
+	 .pattern = "/datasets/{namespace}/{name}/info/lfs/objects/batch",
+	 .name = "lfs-batch",
+	 .errors = HTTP_ERRORS_LFS,
+	 .body_max = lfs_body_max,
+	 .head = lfs_begin_dataset,
+	 .body = lfs_body,
+	 .done = lfs_done,
+	 .free = lfs_free},
+	{.method = "POST",
+	 .pattern = "/spaces/{namespace}/{name}/info/lfs/objects/batch",
+	 .name = "lfs-batch",
+	 .errors = HTTP_ERRORS_LFS,
+	 .body_max = lfs_body_max,
+	 .head = lfs_begin_space,
+	 .body = lfs_body,
+	 .done = lfs_done,
+	 .free = lfs_free},
+	{0},
+};

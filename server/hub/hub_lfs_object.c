@@ -1,0 +1,315 @@
+/* The bytes of Git LFS: PUT and GET /lfs/{repo}/{sha256}, at addresses that a batch has signed. */
+#include "base/clock.h"
+#include "hub/lfs.h"
+#include "server/hub/hub_reply.h"
+#include "server/route/range_header.h"
+#include "server/route/route_args.h"
+#include "server/route/route_job.h"
+#include "server/route/routes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LFS_REST_BYTES_MAX = 1 << 20 }; /* of one piece of a body, which the HTTP library keeps far below */
+
+/* What the signature of the address allows. @return false: nothing, which was replied */
+static bool object_check(struct http_request *req, bool upload, struct cairn_hub_lfs_grant *out)
+{
+	struct cairn_diag diag = {0};
+	const struct cairn_hub_lfs_address address = {
+		.upload = upload,
+		.repo = http_path_arg(req, "repo"),
+		.sha256 = http_path_arg(req, "sha256"),
+		.size = http_query_arg(req, "size"),
+		.expires = http_query_arg(req, "exp"),
+		.alone = http_query_arg(req, "alone"),
+		.signature = http_query_arg(req, "sig"),
+	};
+	enum cairn_status status = cairn_hub_lfs_check(app_of(req)->cas, &address, cairn_clock_unix_s(), out, &diag);
+	if (status != CAIRN_OK)
+		http_reply_status(req, status, &diag);
+	return status == CAIRN_OK;
+}
+
+/* --- sending ------------------------------------------------------------------------------------------------------ */
+
+/* The body comes into the ingest's window on the connection's thread; when that is full the connection is held, and a
+ * worker works it off. So one thread has the state at a time. */
+struct object_put {
+	struct cairn_work work;
+	struct http_request *req;
+	struct cairn_workers *workers;
+	struct cairn_hub_ingest *ingest; /* owned */
+	struct cairn_buf rest;           /* what came and found no room */
+	bool ended;                      /* all has come */
+	enum cairn_status status;
+	struct cairn_diag diag;
+};
+
+static void object_put_free(void *state)
+{
+	struct object_put *o = state;
+	if (!o)
+		return;
+	cairn_hub_ingest_free(o->ingest);
+	cairn_buf_fini(&o->rest);
+	free(o);
+}
+
+static void object_reply_failure(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag)
+{
+	const char *text = diag->text[0] ? diag->text : "the object cannot be taken";
+	if (status == CAIRN_E_MISMATCH || status == CAIRN_E_LIMIT)
+		hub_reply_error(req, 422, NULL, diag->rule ? diag->rule : "mismatch", text);
+	else if (status == CAIRN_E_DENIED)
+		hub_reply_error(req, 404, NULL, diag->rule ? diag->rule : "repo.gone", text);
+	else
+		http_reply_status(req, status, diag);
+}
+
+/* Take bytes into the window. @return how many */
+static size_t object_fill(struct object_put *o, const uint8_t *bytes, size_t len)
+{
+	size_t room;
+	uint8_t *at = cairn_hub_ingest_room(o->ingest, &room);
+	size_t n = len < room ? len : room;
+	memcpy(at, bytes, n);
+	cairn_hub_ingest_put(o->ingest, n);
+	return n;
+}
+
+static void object_fill_rest(struct object_put *o)
+{
+	if (o->rest.len > 0)
+		(void)object_fill(o, o->rest.bytes, o->rest.len); /* there is room for a piece after each work */
+	o->rest.len = 0;
+}
+
+static void object_work(struct cairn_work *work)
+{
+	struct object_put *o = (struct object_put *)work;
+	http_note_queued(o->req, work->queued_us);
+	o->status = cairn_hub_ingest_work(o->ingest, &o->diag);
+	if (o->status == CAIRN_OK)
+		object_fill_rest(o);
+	if (o->status == CAIRN_OK && o->ended)
+		o->status = cairn_hub_ingest_end(o->ingest, &o->diag);
+	http_resume(o->req);
+}
+
+/* Hand it to a worker; the connection waits already. */
+static void object_submit(struct object_put *o)
+{
+	o->work = (struct cairn_work){.run = object_work, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(o->req)};
+	if (cairn_workers_submit(o->workers, &o->work) == CAIRN_OK)
+		return;
+	o->status = CAIRN_E_BUSY;
+	http_resume(o->req);
+}
+
+static bool object_expects(struct http_request *req, const struct cairn_hub_lfs_grant *grant)
+{
+	uint64_t len = http_content_length(req);
+	char text[160];
+	if (len == grant->size_bytes)
+		return true;
+	if (len == UINT64_MAX) {
+		hub_reply_error(req, 411, NULL, "lfs.length", "send the object with its Content-Length");
+		return false;
+	}
+	(void)snprintf(text, sizeof(text), "the object was said to have %" PRIu64 " bytes, and the body has %" PRIu64,
+		       grant->size_bytes, len);
+	hub_reply_error(req, 422, NULL, "ingest.size", text);
+	return false;
+}
+
+static void object_put_head(struct http_request *req)
+{
+	struct cairn_hub_lfs_grant grant;
+	struct cairn_diag diag = {0};
+	struct cairn_hash sender;
+	if (!route_xorbs_kept_here(req) || !object_check(req, true, &grant) || !object_expects(req, &grant))
+		return;
+	struct object_put *o = calloc(1, sizeof(*o));
+	if (!o) {
+		http_reply_status(req, CAIRN_E_NOMEM, NULL);
+		return;
+	}
+	o->req = req;
+	o->workers = app_of(req)->workers;
+	o->rest = cairn_buf_init(LFS_REST_BYTES_MAX);
+	http_set_state(req, o);
+	http_sender(req, &sender);
+	enum cairn_status status = cairn_hub_lfs_receive(app_of(req)->cas, &grant, &sender, &o->ingest, &diag);
+	if (status != CAIRN_OK)
+		http_reply_status(req, status, &diag);
+}
+
+static void object_put_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct object_put *o = http_state(req);
+	if (o->status != CAIRN_OK) {
+		object_reply_failure(req, o->status, &o->diag);
+		return;
+	}
+	size_t room, n = object_fill(o, bytes, len);
+	cairn_buf_add(&o->rest, bytes + n, len - n);
+	(void)cairn_hub_ingest_room(o->ingest, &room);
+	if (o->rest.status != CAIRN_OK)
+		http_reply_status(req, o->rest.status, NULL);
+	else if (room == 0 && http_hold_body(req))
+		object_submit(o);
+}
+
+static void object_put_resumed(struct http_request *req)
+{
+	struct object_put *o = http_state(req);
+	if (o->status != CAIRN_OK)
+		object_reply_failure(req, o->status, &o->diag);
+	else
+		http_reply_empty(req, 200, UINT64_MAX);
+}
+
+static void object_put_done(struct http_request *req)
+{
+	struct object_put *o = http_state(req);
+	if (o->status != CAIRN_OK) {
+		object_reply_failure(req, o->status, &o->diag);
+		return;
+	}
+	o->ended = true;
+	if (http_suspend(req, object_put_resumed))
+		object_submit(o);
+}
+
+static uint64_t object_put_max(void *app)
+{
+	(void)app;
+	return CAIRN_HUB_INGEST_BYTES_MAX;
+}
+
+/* --- fetching ----------------------------------------------------------------------------------------------------- */
+
+struct object_get {
+	struct route_job job;
+	struct cairn_hub_lfs_grant grant;
+	bool has_range;
+	struct cairn_byte_range range;
+	struct cairn_file_extent extent;
+	struct cairn_file_reader *reader; /* owned */
+	enum cairn_status status;
+	struct cairn_diag diag;
+};
+
+static void object_get_free(void *state)
+{
+	struct object_get *o = state;
+	if (!o)
+		return;
+	cairn_file_reader_free(o->reader);
+	free(o);
+}
+
+static void object_open(struct route_job *job)
+{
+	struct object_get *o = (struct object_get *)job;
+	o->status = cairn_hub_lfs_open(job->app->cas, o->grant.repo, o->grant.sha256, &o->range, &o->extent, &o->reader,
+				       &o->diag);
+}
+
+static ssize_t object_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)
+{
+	struct cairn_diag diag = {0};
+	size_t n;
+	(void)pos; /* read from the front to the end */
+	return cairn_file_reader_read(ctx, out, max, &n, &diag) == CAIRN_OK ? (ssize_t)n : -1;
+}
+
+static void object_release(void *reader)
+{
+	cairn_file_reader_free(reader);
+}
+
+static void object_reply_bytes(struct http_request *req, struct object_get *o)
+{
+	static const char TYPE[] = "application/octet-stream";
+	const struct cairn_file_extent *e = &o->extent;
+	unsigned code = o->has_range ? 206 : 200;
+	char range[80];
+	(void)snprintf(range, sizeof(range), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, e->first, e->end - 1,
+		       e->file_bytes);
+	http_reply_header(req, "Accept-Ranges", "bytes");
+	http_reply_header(req, "Cache-Control", "private, max-age=0");
+	http_reply_header(req, "X-Content-Type-Options", "nosniff");
+	if (e->end == e->first) {
+		http_reply_bytes(req, 200, TYPE, (const uint8_t *)"", 0, NULL, NULL);
+		return;
+	}
+	if (o->has_range)
+		http_reply_header(req, "Content-Range", range);
+	if (http_method(req) == HTTP_HEAD) {
+		http_reply_empty(req, code, e->end - e->first);
+		return;
+	}
+	struct cairn_file_reader *reader = o->reader;
+	o->reader = NULL;
+	http_reply_pumped(req, code, TYPE, e->end - e->first, object_read, object_release, reader,
+			  app_of(req)->workers);
+}
+
+static void object_reply_past_end(struct http_request *req, const struct object_get *o)
+{
+	char range[48];
+	(void)snprintf(range, sizeof(range), "bytes */%" PRIu64, o->extent.file_bytes);
+	http_reply_header(req, "Content-Range", range);
+	hub_reply_error(req, 416, NULL, "range.past_end", "the range starts past the end of the object");
+}
+
+static void object_reply(struct http_request *req, struct route_job *job)
+{
+	struct object_get *o = (struct object_get *)job;
+	if (o->status == CAIRN_OK)
+		object_reply_bytes(req, o);
+	else if (o->status == CAIRN_E_LIMIT)
+		object_reply_past_end(req, o);
+	else if (o->status == CAIRN_E_NOT_FOUND)
+		hub_reply_error(req, 404, NULL, "lfs.unknown", "the repository does not have this object");
+	else
+		http_reply_status(req, o->status, &o->diag);
+}
+
+static void object_get(struct http_request *req)
+{
+	struct cairn_hub_lfs_grant grant;
+	if (!object_check(req, false, &grant))
+		return;
+	struct object_get *o = route_job_new(req, sizeof(*o), object_open, object_reply);
+	if (!o)
+		return;
+	o->grant = grant;
+	o->has_range = range_header_parse(&o->range, 1, http_header(req, "Range")) == 1;
+	if (!o->has_range)
+		o->range = (struct cairn_byte_range){.kind = CAIRN_RANGE_ALL};
+	route_job_start(req);
+}
+
+const struct http_route ROUTES_LFS_OBJECTS[] = {
+	{.method = "PUT",
+	 .pattern = "/lfs/{repo}/{sha256}",
+	 .name = "lfs-object",
+	 .errors = HTTP_ERRORS_LFS,
+	 .body_max = object_put_max,
+	 .head = object_put_head,
+	 .body = object_put_body,
+	 .done = object_put_done,
+	 .free = object_put_free},
+	{.method = "GET",
+	 .pattern = "/lfs/{repo}/{sha256}",
+	 .name = "lfs-object",
+	 .errors = HTTP_ERRORS_LFS,
+	 .done = object_get,
+	 .free = object_get_free},
+	{0},
+};

@@ -1,0 +1,389 @@
+/* Repositories as a whole: POST /api/repos/create, DELETE /api/repos/delete, POST /api/repos/move, and of
+ * /api/{type}/{namespace}/{name} PUT …/settings, GET …/auth-check and …/auth-check/write. */
+#include "hub/commit.h"
+#include "server/hub/hub_reply.h"
+#include "server/hub/hub_repo.h"
+#include "server/route/routes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	REPOS_BODY_BYTES_MAX = 8 << 20, /* with the files of the first commit */
+	REPOS_NAME_BYTES = CAIRN_INDEX_REPO_NAME_MAX + 1,
+	REPOS_ID_BYTES = 2 * REPOS_NAME_BYTES, /* of namespace/name */
+};
+
+struct repos_request {
+	struct hub_repo repo;
+	struct cairn_json *json;       /* the body; owned */
+	struct cairn_hub_commit first; /* files of a new one; owned */
+	bool is_private, for_writing;
+	enum cairn_index_gate gate;
+	bool says_private, says_gate;
+	char from[REPOS_ID_BYTES], to[REPOS_ID_BYTES];
+};
+
+static void repos_free(void *state)
+{
+	struct repos_request *r = state;
+	if (!r)
+		return;
+	cairn_json_free(r->json);
+	cairn_hub_commit_fini(&r->first);
+	hub_repo_fini(&r->repo);
+	free(r);
+}
+
+/* --- bodies ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t repos_body_max(void *app)
+{
+	(void)app;
+	return REPOS_BODY_BYTES_MAX;
+}
+
+static void repos_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct repos_request *r = http_state(req);
+	route_body_add(req, &r->repo.body, bytes, len);
+}
+
+/* The repository is named by the body. */
+static void repos_begin(struct http_request *req, void (*run)(struct hub_call *call))
+{
+	struct repos_request *r = hub_repo_new(req, sizeof(*r), CAIRN_INDEX_MODEL, run, hub_repo_show);
+	if (r)
+		(void)route_body_begin(req, &r->repo.body, REPOS_BODY_BYTES_MAX);
+}
+
+static void repos_refuse_body(struct http_request *req, const char *expected)
+{
+	hub_reply_error(req, 400, NULL, "repo.body", expected);
+}
+
+static const char *repos_text(const struct repos_request *r, const char *member)
+{
+	return cairn_json_string(cairn_json_get(r->json, member));
+}
+
+/* {"type","name","organization"}, as namespace and name; without a type it is a model. @return whether they can be */
+static bool repos_take_name(struct repos_request *r)
+{
+	const char *type = repos_text(r, "type"), *organization = repos_text(r, "organization");
+	const char *name = repos_text(r, "name"), *slash = name ? strchr(name, '/') : NULL;
+	r->repo.kind = type ? hub_kind_of_name(type) : CAIRN_INDEX_MODEL;
+	if (!name || r->repo.kind == 0 || r->repo.kind == CAIRN_INDEX_BUCKET)
+		return false;
+	int len = slash ? snprintf(r->from, sizeof(r->from), "%s", name)
+			: snprintf(r->from, sizeof(r->from), "%s/%s", organization ? organization : CAIRN_HUB_ME, name);
+	char *middle = strchr(r->from, '/');
+	if (len < 0 || (size_t)len >= sizeof(r->from) || !middle)
+		return false;
+	*middle = '\0';
+	r->repo.namespace = r->from;
+	r->repo.name = middle + 1;
+	return true;
+}
+
+/* The namespace of who asks has its name. */
+static void repos_name_me(struct repos_request *r)
+{
+	const struct cairn_hub_asker *asker = &r->repo.call.asker;
+	if (strcmp(r->repo.namespace, CAIRN_HUB_ME) == 0)
+		r->repo.namespace = asker->kind == CAIRN_HUB_OPERATOR ? CAIRN_HUB_OPERATOR_NAME : asker->account.name;
+}
+
+/* {"private":true}, {"visibility":"private"}, {"gated":"auto"|"manual"|false}. */
+static void repos_take_settings(struct repos_request *r)
+{
+	const char *visibility = repos_text(r, "visibility"), *gated = repos_text(r, "gated");
+	bool no = true;
+	r->says_private = visibility || cairn_json_bool(cairn_json_get(r->json, "private"), &r->is_private);
+	if (visibility)
+		r->is_private = strcmp(visibility, "public") != 0;
+	r->says_gate = gated || (cairn_json_bool(cairn_json_get(r->json, "gated"), &no) && !no);
+	if (gated)
+		r->gate = strcmp(gated, "manual") == 0 ? CAIRN_INDEX_GATE_MANUAL : CAIRN_INDEX_GATE_AUTO;
+}
+
+/* --- making one --------------------------------------------------------------------------------------------------- */
+
+static void repos_put_made(struct repos_request *r, enum cairn_status status)
+{
+	struct hub_repo *repo = &r->repo;
+	struct cairn_json_out w = hub_repo_open_made(repo, status);
+	hub_repo_put_id(&w, "name", &repo->repo);
+	hub_repo_put_id(&w, "id", &repo->repo);
+	cairn_json_close(&w);
+}
+
+static void repos_put_file(struct cairn_json_out *w, const char *path, const char *content, const char *encoding)
+{
+	cairn_json_open_object(w, NULL);
+	cairn_json_put_text(w, "key", "file");
+	cairn_json_open_object(w, "value");
+	cairn_json_put_text(w, "path", path);
+	cairn_json_put_text(w, "content", content);
+	cairn_json_put_text(w, "encoding", encoding);
+	cairn_json_close(w);
+	cairn_json_close(w);
+	cairn_buf_add(w->buf, "\n", 1);
+	w->comma = false;
+}
+
+/* "files" and "license" of the JavaScript client, as lines of a commit. */
+static enum cairn_status repos_read_files(struct repos_request *r)
+{
+	const struct cairn_json *files = cairn_json_get(r->json, "files");
+	const char *license = repos_text(r, "license");
+	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init((size_t)2 * REPOS_BODY_BYTES_MAX);
+	CLEANUP(cairn_buf_fini) struct cairn_buf card = cairn_buf_init(1024);
+	struct cairn_json_out w = cairn_json_out_init(&lines);
+	cairn_buf_printf(&lines, "{\"key\":\"header\",\"value\":{\"summary\":\"initial commit\"}}\n");
+	for (size_t i = 0; i < cairn_json_count(files); i++) {
+		const struct cairn_json *file = cairn_json_at(files, i);
+		const char *encoding = cairn_json_string(cairn_json_get(file, "encoding"));
+		repos_put_file(&w, cairn_json_string(cairn_json_get(file, "path")),
+			       cairn_json_string(cairn_json_get(file, "content")), encoding ? encoding : "utf-8");
+	}
+	if (license) {
+		cairn_buf_printf(&card, "---\nlicense: %s\n---\n", license);
+		cairn_buf_add(&card, "", 1);
+		if (card.status != CAIRN_OK)
+			return CAIRN_E_LIMIT;
+		repos_put_file(&w, "README.md", (const char *)card.bytes, "utf-8");
+	}
+	if (lines.status != CAIRN_OK)
+		return lines.status;
+	return cairn_hub_commit_read(&r->first, (const char *)lines.bytes, lines.len, &r->repo.call.diag);
+}
+
+static void repos_make(struct hub_call *call)
+{
+	struct repos_request *r = (struct repos_request *)call;
+	struct hub_repo *repo = &r->repo;
+	const char *sdk = repos_text(r, "sdk");
+	struct cairn_hub_new_repo made = {.kind = repo->kind,
+					  .account = repo->namespace,
+					  .name = repo->name,
+					  .is_private = r->is_private,
+					  .sdk = sdk ? sdk : ""};
+	if (cairn_json_get(r->json, "files") || cairn_json_get(r->json, "license"))
+		call->status = repos_read_files(r);
+	if (call->status != CAIRN_OK)
+		return;
+	made.operations = r->first.operations;
+	made.n = r->first.n;
+	call->status = cairn_hub_make_repo(call->job.app->cas, &call->asker, &made, &repo->repo, &call->diag);
+	if (call->status != CAIRN_OK && (call->status != CAIRN_E_CONFLICT || repo->repo.id == 0))
+		return;
+	repos_put_made(r, call->status);
+	repo->code = call->status == CAIRN_OK ? 200 : 409;
+	call->status = CAIRN_OK;
+}
+
+static void repos_create_head(struct http_request *req)
+{
+	repos_begin(req, repos_make);
+}
+
+static void repos_create_done(struct http_request *req)
+{
+	struct repos_request *r = http_state(req);
+	r->json = route_body_json(&r->repo.body);
+	repos_take_settings(r);
+	if (repos_take_name(r))
+		route_job_start(req);
+	else
+		repos_refuse_body(req,
+				  "send {\"name\":NAME,\"organization\":NAMESPACE,\"type\":TYPE}; types are model, "
+				  "dataset, space and kernel");
+}
+
+/* --- deleting one ------------------------------------------------------------------------------------------------- */
+
+static void repos_drop(struct hub_call *call)
+{
+	struct repos_request *r = (struct repos_request *)call;
+	repos_name_me(r);
+	if (hub_repo_find(&r->repo, CAIRN_HUB_ADMIN))
+		call->status = cairn_hub_drop_repo(call->job.app->cas, &r->repo.repo, &call->diag);
+	cairn_buf_printf(&call->answer, "{}");
+}
+
+static void repos_delete_head(struct http_request *req)
+{
+	repos_begin(req, repos_drop);
+}
+
+static void repos_delete_done(struct http_request *req)
+{
+	struct repos_request *r = http_state(req);
+	r->json = route_body_json(&r->repo.body);
+	if (repos_take_name(r))
+		route_job_start(req);
+	else
+		repos_refuse_body(req, "send {\"name\":NAME,\"organization\":NAMESPACE,\"type\":TYPE}");
+}
+
+/* --- another name ------------------------------------------------------------------------------------------------- */
+
+static void repos_move(struct hub_call *call)
+{
+	struct repos_request *r = (struct repos_request *)call;
+	struct hub_repo *repo = &r->repo;
+	char *to = strchr(r->to, '/'), *from = strchr(r->from, '/');
+	*to++ = *from++ = '\0';
+	repo->namespace = r->from;
+	repo->name = from;
+	if (hub_repo_find(repo, CAIRN_HUB_ADMIN))
+		call->status =
+			cairn_hub_move_repo(call->job.app->cas, &call->asker, &repo->repo, r->to, to, &call->diag);
+	cairn_buf_printf(&call->answer, "{}");
+}
+
+static bool repos_take_id(char out[static REPOS_ID_BYTES], const char *id)
+{
+	if (!id || strlen(id) >= REPOS_ID_BYTES || !strchr(id, '/'))
+		return false;
+	(void)snprintf(out, REPOS_ID_BYTES, "%s", id);
+	return true;
+}
+
+static void repos_move_head(struct http_request *req)
+{
+	repos_begin(req, repos_move);
+}
+
+static void repos_move_done(struct http_request *req)
+{
+	struct repos_request *r = http_state(req);
+	r->json = route_body_json(&r->repo.body);
+	const char *type = repos_text(r, "type");
+	if (type)
+		r->repo.kind = hub_kind_of_name(type);
+	if (repos_take_id(r->from, repos_text(r, "fromRepo")) && repos_take_id(r->to, repos_text(r, "toRepo")))
+		route_job_start(req);
+	else
+		repos_refuse_body(req, "send {\"fromRepo\":\"namespace/name\",\"toRepo\":\"namespace/name\",\"type\":"
+				       "TYPE}");
+}
+
+/* --- settings ----------------------------------------------------------------------------------------------------- */
+
+static void repos_set(struct hub_call *call)
+{
+	struct repos_request *r = (struct repos_request *)call;
+	struct cairn_index_repo *repo = &r->repo.repo;
+	if (!hub_repo_find(&r->repo, CAIRN_HUB_ADMIN))
+		return;
+	repo->is_private = r->says_private ? r->is_private : repo->is_private;
+	repo->gate = r->says_gate ? r->gate : repo->gate;
+	call->status = cairn_hub_set_repo(call->job.app->cas, repo, r->says_private ? &r->is_private : NULL,
+					  r->says_gate ? &r->gate : NULL, &call->diag);
+	struct cairn_json_out w = cairn_json_out_init(&call->answer);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_put_bool(&w, "private", repo->is_private);
+	cairn_json_put_bool(&w, "gated", repo->gate != CAIRN_INDEX_GATE_NONE);
+	cairn_json_close(&w);
+}
+
+static void repos_settings_head(struct http_request *req)
+{
+	struct repos_request *r = hub_repo_new_git(req, sizeof(*r), repos_set, hub_repo_show);
+	if (r)
+		(void)route_body_begin(req, &r->repo.body, REPOS_BODY_BYTES_MAX);
+}
+
+static void repos_settings_done(struct http_request *req)
+{
+	struct repos_request *r = http_state(req);
+	r->json = route_body_json(&r->repo.body);
+	repos_take_settings(r);
+	if (cairn_json_is_object(r->json))
+		route_job_start(req);
+	else
+		repos_refuse_body(req, "send {\"private\":true|false} or {\"gated\":\"auto\"|\"manual\"|false}");
+}
+
+/* --- auth-check --------------------------------------------------------------------------------------------------- */
+
+static void repos_check(struct hub_call *call)
+{
+	struct repos_request *r = (struct repos_request *)call;
+	(void)hub_repo_find(&r->repo, r->for_writing ? CAIRN_HUB_WRITE : CAIRN_HUB_READ);
+	cairn_buf_printf(&call->answer, "{}");
+}
+
+static void repos_get_check(struct http_request *req, bool for_writing)
+{
+	struct repos_request *r = hub_repo_new_git(req, sizeof(*r), repos_check, hub_repo_show);
+	if (!r)
+		return;
+	r->for_writing = for_writing;
+	route_job_start(req);
+}
+
+static void repos_get_read_check(struct http_request *req)
+{
+	repos_get_check(req, false);
+}
+
+static void repos_get_write_check(struct http_request *req)
+{
+	repos_get_check(req, true);
+}
+
+const struct http_route ROUTES_REPOS[] = {
+	{.method = "POST",
+	 .pattern = "/api/repos/create",
+	 .name = "repos-create",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = repos_body_max,
+	 .head = repos_create_head,
+	 .body = repos_body,
+	 .done = repos_create_done,
+	 .free = repos_free},
+	{.method = "DELETE",
+	 .pattern = "/api/repos/delete",
+	 .name = "repos-delete",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = repos_body_max,
+	 .head = repos_delete_head,
+	 .body = repos_body,
+	 .done = repos_delete_done,
+	 .free = repos_free},
+	{.method = "POST",
+	 .pattern = "/api/repos/move",
+	 .name = "repos-move",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = repos_body_max,
+	 .head = repos_move_head,
+	 .body = repos_body,
+	 .done = repos_move_done,
+	 .free = repos_free},
+	{.method = "PUT",
+	 .pattern = "/api/{type}/{namespace}/{name}/settings",
+	 .name = "repo-settings",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = repos_body_max,
+	 .head = repos_settings_head,
+	 .body = repos_body,
+	 .done = repos_settings_done,
+	 .free = repos_free},
+	{.method = "GET",
+	 .pattern = "/api/{type}/{namespace}/{name}/auth-check",
+	 .name = "repo-auth-check",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = repos_get_read_check,
+	 .free = repos_free},
+	{.method = "GET",
+	 .pattern = "/api/{type}/{namespace}/{name}/auth-check/write",
+	 .name = "repo-auth-check",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = repos_get_write_check,
+	 .free = repos_free},
+	{0},
+};

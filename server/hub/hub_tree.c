@@ -1,0 +1,230 @@
+/* What is in a repository at a revision: GET /api/{type}/{namespace}/{name}/tree/{revision}[/{path}], POST
+ * …/paths-info/{revision}. */
+#include "hub/path.h"
+#include "server/hub/hub_entry.h"
+#include "server/hub/hub_reply.h"
+#include "server/hub/hub_repo.h"
+#include "server/route/routes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TREE_BODY_BYTES_MAX = 8 << 20,
+	TREE_ANSWER_BYTES_MAX = 32 << 20,
+	TREE_PATHS_MAX = 1000,
+	TREE_ESCAPED_BYTES = 3 * CAIRN_INDEX_PATH_MAX + 1,
+};
+
+struct tree_request {
+	struct hub_repo repo;
+	struct hub_entries entries; /* owned */
+	const char *place;          /* revision, and path of a tree: as the address has it; the request's */
+	const char *cursor;         /* likewise */
+	bool recursive, expand, is_form;
+	uint32_t limit, n_asked;
+	char folder[CAIRN_INDEX_PATH_MAX + 1];
+	char next[CAIRN_INDEX_PATH_MAX + 1];
+};
+
+static void tree_free(void *state)
+{
+	struct tree_request *t = state;
+	if (!t)
+		return;
+	hub_entries_fini(&t->entries);
+	hub_repo_fini(&t->repo);
+	free(t);
+}
+
+static struct tree_request *tree_new(struct http_request *req, void (*run)(struct hub_call *call),
+				     void (*show)(struct http_request *req, struct hub_call *call))
+{
+	struct tree_request *t = hub_repo_new_git(req, sizeof(*t), run, show);
+	if (!t)
+		return NULL;
+	t->place = http_path_arg(req, "revision");
+	t->repo.call.answer = cairn_buf_init(TREE_ANSWER_BYTES_MAX);
+	return t;
+}
+
+static void tree_put(struct tree_request *t)
+{
+	struct hub_call *call = &t->repo.call;
+	struct cairn_json_out w = cairn_json_out_init(&call->answer);
+	cairn_json_open_array(&w, NULL);
+	call->status = hub_entries_put(&w, call->job.app->cas, &t->entries, t->expand);
+	cairn_json_close(&w);
+}
+
+/* --- tree --------------------------------------------------------------------------------------------------------- */
+
+static void tree_list(struct hub_call *call)
+{
+	struct tree_request *t = (struct tree_request *)call;
+	if (!hub_repo_find_place(&t->repo, CAIRN_HUB_SEE, t->place, t->folder))
+		return;
+	struct cairn_hub_tree_page page = {
+		.folder = t->folder, .recursive = t->recursive, .after = t->cursor, .limit = t->limit};
+	call->status = cairn_hub_list_tree(call->job.app->cas, &t->repo.commit, &page, hub_entries_visit, &t->entries,
+					   t->next, &call->diag);
+	if (call->status == CAIRN_OK)
+		tree_put(t);
+}
+
+/* The next page is of the same commit, whatever the branch is then. */
+static void tree_show_list(struct http_request *req, struct hub_call *call)
+{
+	const struct tree_request *t = (const struct tree_request *)call;
+	char folder[TREE_ESCAPED_BYTES], cursor[TREE_ESCAPED_BYTES];
+	cairn_hub_escape(folder, t->folder, true);
+	cairn_hub_escape(cursor, t->next, false);
+	if (!t->next[0] ||
+	    hub_reply_next(req, "%s%s%s/%s/tree/%s%s%s?recursive=%s&expand=%s&limit=%" PRIu32 "&cursor=%s",
+			   t->repo.base, hub_kind_api(t->repo.kind), t->repo.repo.account_name, t->repo.repo.name,
+			   call->commit, *folder ? "/" : "", folder, t->recursive ? "true" : "false",
+			   t->expand ? "true" : "false", t->limit, cursor))
+		hub_repo_show(req, call);
+}
+
+static void tree_get(struct http_request *req)
+{
+	const char *cursor = http_query_arg(req, "cursor");
+	struct tree_request *t = tree_new(req, tree_list, tree_show_list);
+	if (!t)
+		return;
+	t->recursive = hub_says_yes(http_query_arg(req, "recursive"));
+	t->expand = hub_says_yes(http_query_arg(req, "expand"));
+	t->cursor = cursor && strlen(cursor) <= CAIRN_INDEX_PATH_MAX ? cursor : "";
+	t->limit = hub_limit(req, CAIRN_HUB_TREE_PAGE_MAX, CAIRN_HUB_TREE_PAGE_MAX);
+	route_job_start(req);
+}
+
+/* --- paths-info --------------------------------------------------------------------------------------------------- */
+
+static uint64_t tree_body_max(void *app)
+{
+	(void)app;
+	return TREE_BODY_BYTES_MAX;
+}
+
+static void tree_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct tree_request *t = http_state(req);
+	route_body_add(req, &t->repo.body, bytes, len);
+}
+
+/* What is not there is left out. */
+static void tree_tell_path(struct tree_request *t, const char *path)
+{
+	struct hub_call *call = &t->repo.call;
+	struct cairn_index_entry entry;
+	struct cairn_diag unsaid = {0};
+	if (call->status == CAIRN_OK && t->n_asked++ == TREE_PATHS_MAX)
+		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "paths.body", CAIRN_NO_OFFSET,
+					  "more than %d paths; ask several times", TREE_PATHS_MAX);
+	if (call->status != CAIRN_OK || !path[0])
+		return;
+	call->status = cairn_hub_find_entry(call->job.app->cas, &t->repo.commit, path, &entry, &unsaid);
+	if (call->status == CAIRN_OK)
+		hub_entries_add(&t->entries, &entry, path);
+	else if (call->status == CAIRN_E_NOT_FOUND)
+		call->status = CAIRN_OK;
+}
+
+static void tree_tell_json(struct tree_request *t, const struct cairn_json *json)
+{
+	const struct cairn_json *paths = cairn_json_get(json, "paths");
+	(void)cairn_json_bool(cairn_json_get(json, "expand"), &t->expand);
+	for (size_t i = 0; i < cairn_json_count(paths); i++) {
+		const char *path = cairn_json_string(cairn_json_at(paths, i));
+		if (path)
+			tree_tell_path(t, path);
+	}
+}
+
+/* name=value of a form, where "+" is a space. @return whether both are what they can be here */
+static bool tree_form_pair(char *pair, char **name, char value[static CAIRN_INDEX_PATH_MAX + 1])
+{
+	char decoded[32], *equals = strchr(pair, '=');
+	if (!equals)
+		return false;
+	*equals = '\0';
+	for (char *p = equals + 1; *p; p++)
+		*p = *p == '+' ? ' ' : *p;
+	*name = pair;
+	if (!cairn_hub_unescape(decoded, sizeof(decoded), pair))
+		return false;
+	memcpy(pair, decoded, strlen(decoded) + 1); /* no longer than before */
+	return cairn_hub_unescape(value, CAIRN_INDEX_PATH_MAX + 1, equals + 1);
+}
+
+static void tree_tell_form(struct tree_request *t, char *form)
+{
+	char value[CAIRN_INDEX_PATH_MAX + 1], *name, *rest = form;
+	for (char *pair = strsep(&rest, "&"); pair; pair = strsep(&rest, "&")) {
+		if (!tree_form_pair(pair, &name, value))
+			continue;
+		if (strcmp(name, "paths") == 0 || strcmp(name, "paths[]") == 0)
+			tree_tell_path(t, value);
+		else if (strcmp(name, "expand") == 0)
+			t->expand = hub_says_yes(value);
+	}
+}
+
+static void tree_tell(struct hub_call *call)
+{
+	struct tree_request *t = (struct tree_request *)call;
+	struct cairn_buf *body = &t->repo.body.bytes;
+	if (!hub_repo_find_commit(&t->repo, CAIRN_HUB_SEE, t->place))
+		return;
+	CLEANUP(cairn_json_freep) struct cairn_json *json = t->is_form ? NULL : route_body_json(&t->repo.body);
+	if (!t->is_form && !cairn_json_is_array(cairn_json_get(json, "paths"))) {
+		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "paths.body", CAIRN_NO_OFFSET,
+					  "send {\"paths\":[PATH, ...]}, or a form of paths=PATH");
+		return;
+	}
+	if (t->is_form) {
+		cairn_buf_add(body, "", 1);
+		if (body->status != CAIRN_OK) {
+			call->status = body->status;
+			return;
+		}
+		tree_tell_form(t, (char *)body->bytes);
+	} else {
+		tree_tell_json(t, json);
+	}
+	if (call->status == CAIRN_OK)
+		tree_put(t);
+}
+
+static void tree_paths_head(struct http_request *req)
+{
+	const char *type = http_header(req, "Content-Type");
+	struct tree_request *t = tree_new(req, tree_tell, hub_repo_show);
+	if (!t)
+		return;
+	t->is_form = type && strncasecmp(type, "application/x-www-form-urlencoded", 33) == 0;
+	(void)route_body_begin(req, &t->repo.body, TREE_BODY_BYTES_MAX + 1); /* and the zero behind a form */
+}
+
+const struct http_route ROUTES_TREE[] = {
+	{.method = "GET",
+	 .pattern = "/api/{type}/{namespace}/{name}/tree/{revision*}",
+	 .name = "repo-tree",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = tree_get,
+	 .free = tree_free},
+	{.method = "POST",
+	 .pattern = "/api/{type}/{namespace}/{name}/paths-info/{revision*}",
+	 .name = "repo-paths-info",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = tree_body_max,
+	 .head = tree_paths_head,
+	 .body = tree_body,
+	 .done = route_job_start,
+	 .free = tree_free},
+	{0},
+};

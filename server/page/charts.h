@@ -1,0 +1,35 @@
+/* Charts as SVG, with classes of the stylesheet for their colours. Pure. */
+#ifndef CAIRN_SERVER_PAGE_CHARTS_H
+#define CAIRN_SERVER_PAGE_CHARTS_H
+
+#include "base/buf.h"
+
+enum {
+	CHARTS_PARTS_MAX = 48, /* of a treemap; what is behind them is one part, "others" */
+	CHARTS_SIDE_MAX = 16,  /* of a matrix */
+	CHARTS_COLOURS = 6,
+	CHARTS_CELLS_MAX = 250, /* of a bar */
+	CHARTS_MARKS_MAX = 8,   /* that chunks have; higher ones count as the last */
+};
+
+/** A part of a whole. Borrowed. */
+struct chart_part {
+	const char *name;
+	const char *group; /* those of one have one colour */
+	uint64_t bytes;
+};
+
+/** Append a treemap: of each part an area as large as its bytes. Parts without bytes are left out.
+ *  @param parts  those with most first  @param title  what a program reads instead */
+void chart_put_treemap(struct cairn_buf *b, const char *title, const struct chart_part *parts, size_t n);
+
+/** Append a matrix of n by n fields, at most CHARTS_SIDE_MAX: the darker, the more two have in common.
+ *  @param names  n of them  @param bytes  n by n, row by row; what stands on the diagonal is passed over */
+void chart_put_matrix(struct cairn_buf *b, const char *title, const char *const *names, size_t n,
+		      const uint64_t *bytes);
+
+/** Append a bar of n chunks, each with the class "m" and its mark: where there are more than there is room for, that of
+ *  most of them. */
+void chart_put_chunks(struct cairn_buf *b, const char *title, const uint8_t *marks, size_t n);
+
+#endif

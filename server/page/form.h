@@ -1,0 +1,27 @@
+/* What a form sends: application/x-www-form-urlencoded. Pure. */
+#ifndef CAIRN_SERVER_PAGE_FORM_H
+#define CAIRN_SERVER_PAGE_FORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { FORM_FIELDS_MAX = 16 };
+
+/** Fields in the order in which they came. Zeroed is empty. */
+struct form {
+	char *text; /* owned: names and values, each ended by a zero */
+	unsigned n;
+	struct {
+		const char *name, *value; /* into text */
+	} fields[FORM_FIELDS_MAX];
+};
+
+/** Read one. A name or a value with a zero byte in it, or past FORM_FIELDS_MAX, makes it none.
+ *  @return false: it is none, or there is no memory; nothing is to be released then */
+bool form_read(struct form *out, const char *bytes, size_t len);
+void form_fini(struct form *form);
+
+/** The first value of this name; "" when there is none. */
+const char *form_value(const struct form *form, const char *name);
+
+#endif

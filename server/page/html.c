@@ -1,0 +1,128 @@
+#include "server/page/html.h"
+
+#include "base/utf8.h"
+#include "base/visible.h"
+#include "hub/path.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char HTML_REPLACEMENT[] = "\xef\xbf\xbd"; /* U+FFFD */
+
+static const char *html_entity(uint8_t c)
+{
+	switch (c) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? HTML_REPLACEMENT : NULL;
+	}
+}
+
+/* Those that turn the direction of what stands around them would make a name look like another. Of the others of U+0080
+ * to U+009F the parser of a page makes something else, and non-characters are not valid in it. */
+static bool html_is_wrong(uint32_t c)
+{
+	return cairn_visible_steers(c) || (c & 0xfffe) == 0xfffe || (c >= 0xfdd0 && c <= 0xfdef);
+}
+
+void html_text(struct cairn_buf *b, const char *text)
+{
+	html_bytes(b, text, strlen(text));
+}
+
+void html_bytes(struct cairn_buf *b, const char *text, size_t len)
+{
+	const uint8_t *p = (const uint8_t *)text;
+	for (size_t left = len; left > 0;) {
+		size_t n = cairn_utf8_sequence(p, left);
+		const char *instead = n == 0 ? HTML_REPLACEMENT : n == 1 ? html_entity(*p) : NULL;
+		if (n > 1 && html_is_wrong(cairn_utf8_character(p, n)))
+			instead = HTML_REPLACEMENT;
+		if (instead)
+			cairn_buf_add(b, instead, strlen(instead));
+		else
+			cairn_buf_add(b, p, n);
+		n += n == 0;
+		p += n;
+		left -= n;
+	}
+}
+
+void html_cut(struct cairn_buf *b, const char *text, size_t max)
+{
+	size_t len = 0, n = 1, left = strlen(text);
+	for (; left > 0 && len + n <= max; left -= n) {
+		n = cairn_utf8_sequence((const uint8_t *)text + len, left);
+		n += n == 0;
+		if (len + n > max)
+			break;
+		len += n;
+	}
+	html_bytes(b, text, len);
+	if (text[len])
+		html(b, "…");
+}
+
+void html_name(struct cairn_buf *b, const char *name)
+{
+	html(b, "<bdi>%s</bdi>", name);
+}
+
+void html_path(struct cairn_buf *b, const char *path)
+{
+	size_t room = 3 * strlen(path) + 1, before = b->len;
+	char *out = (char *)cairn_buf_extend(b, room);
+	if (!out)
+		return;
+	cairn_hub_escape(out, path, true);
+	b->len = before + strlen(out);
+}
+
+/* A number, whose form stands behind the "%". @return how much of the format it took */
+static size_t html_number(struct cairn_buf *b, const char *form, va_list *args)
+{
+	size_t len = strspn(form, "lz");
+	bool wide = len > 0;
+	char text[24];
+	if (form[len] == 'u')
+		(void)snprintf(text, sizeof(text), "%lu",
+			       wide ? va_arg(*args, unsigned long) : va_arg(*args, unsigned));
+	else
+		(void)snprintf(text, sizeof(text), "%ld", wide ? va_arg(*args, long) : va_arg(*args, int));
+	cairn_buf_add(b, text, strlen(text));
+	return len + 1;
+}
+
+void html(struct cairn_buf *b, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	for (const char *p = format; *p;) {
+		size_t len = strcspn(p, "%");
+		cairn_buf_add(b, p, len);
+		p += len;
+		if (!*p)
+			break;
+		p++;
+		if (*p == 's') {
+			html_text(b, va_arg(args, const char *));
+			p++;
+		} else if (*p == '%') {
+			cairn_buf_add(b, p++, 1);
+		} else {
+			p += html_number(b, p, &args);
+		}
+	}
+	va_end(args);
+}

@@ -1,0 +1,242 @@
+/* One file of a git-like repository: GET [/{type}]/{namespace}/{name}/blob/{place}. */
+#include "server/page/page_map.h"
+#include "server/page/page_repo.h"
+#include "server/page/page_tensors.h"
+#include "server/route/routes.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	BLOB_TEXT_BYTES = 32 << 10,                      /* that are shown */
+	BLOB_TENSORS_BYTES = CAIRN_TENSORS_HEAD_MAX + 8, /* that are read for the tensors in it */
+};
+
+struct blob_page {
+	struct page_place place;
+	struct cairn_index_entry entry;
+	struct cairn_buf bytes; /* the first ones; owned */
+	enum page_place_bytes found;
+};
+
+static void blob_free(void *state)
+{
+	struct blob_page *p = state;
+	if (p)
+		cairn_buf_fini(&p->bytes);
+	page_free(state);
+}
+
+/* --- what is in it ------------------------------------------------------------------------------------------------ */
+
+static bool blob_ends_with(const char *path, const char *ending)
+{
+	size_t len = strlen(path), n = strlen(ending);
+	return len > n && strcasecmp(path + len - n, ending) == 0;
+}
+
+static bool blob_is_image(const char *path)
+{
+	static const char *const ENDINGS[] = {".png", ".jpg", ".jpeg", ".gif", ".webp", NULL};
+	for (const char *const *ending = ENDINGS; *ending; ending++)
+		if (blob_ends_with(path, *ending))
+			return true;
+	return false;
+}
+
+/* Lines, and beside them their numbers. A line may end as on Windows. */
+static void blob_put_text(struct blob_page *p)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	const char *text = (const char *)p->bytes.bytes, *end = text + p->bytes.len;
+	unsigned n = 0;
+	html(b, "<div class=\"source\"><pre class=\"numbers\" aria-hidden=\"true\">");
+	for (const char *at = text; at < end; n++) {
+		const char *line = memchr(at, '\n', (size_t)(end - at));
+		html(b, "%u\n", n + 1);
+		at = line ? line + 1 : end;
+	}
+	html(b, "</pre><pre tabindex=\"0\" aria-label=\"Content\"><code>");
+	for (const char *at = text; at < end;) {
+		const char *line = memchr(at, '\n', (size_t)(end - at)), *stop = line ? line : end;
+		html_bytes(b, at, (size_t)(stop - at) - (stop > at && stop[-1] == '\r'));
+		html(b, "\n");
+		at = stop + 1;
+	}
+	html(b, "</code></pre></div>\n");
+	if (p->entry.size_bytes > p->bytes.len)
+		html(b, "<p class=\"dim\">These are the first %zu bytes; the rest comes with the file.</p>\n",
+		     p->bytes.len);
+}
+
+static bool blob_has_tensors(const struct blob_page *p)
+{
+	return blob_ends_with(p->place.path, ".safetensors");
+}
+
+static void blob_put_content(struct blob_page *p)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	const char *slash = strrchr(p->place.path, '/');
+	if (!p->place.may_read) {
+		html(b, "<p class=\"empty\">What is in it is for members: the files of this repository are "
+			"gated.</p>\n");
+	} else if (p->entry.size_bytes == 0) {
+		html(b, "<p class=\"empty\">This file is empty.</p>\n");
+	} else if (p->found != PAGE_PLACE_READ) {
+		html(b, "<p class=\"empty\">%s</p>\n", page_place_say(p->found));
+	} else if (blob_is_image(p->place.path)) {
+		html(b, "<div class=\"picture\"><img src=\"");
+		page_place_put_address(b, &p->place, "resolve", p->place.path);
+		html(b, "\" alt=\"%s\"></div>\n", slash ? slash + 1 : p->place.path);
+	} else if (blob_has_tensors(p)) {
+		page_put_tensors(b, p->bytes.bytes, p->bytes.len, p->entry.size_bytes);
+	} else if (p->bytes.len > 0 && show_is_text(p->bytes.bytes, p->bytes.len, p->bytes.len < p->entry.size_bytes)) {
+		blob_put_text(p);
+	} else {
+		html(b, "<p class=\"empty\">This is no text that could be shown.</p>\n");
+	}
+}
+
+/* Of what the index keeps there is no SHA-256 but the one of these bytes. */
+static bool blob_sha256(const struct blob_page *p, char out[static 65])
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	bool whole = p->place.may_read && p->bytes.len == p->entry.size_bytes;
+	if (p->entry.kind == CAIRN_INDEX_XET)
+		cairn_hex_text(out, p->entry.sha256, sizeof(p->entry.sha256));
+	else if (whole && cairn_sha256_of(digest, p->bytes.bytes, p->bytes.len) == CAIRN_OK)
+		cairn_hex_text(out, digest, sizeof(digest));
+	else
+		return false;
+	return true;
+}
+
+/* --- the page ----------------------------------------------------------------------------------------------------- */
+
+static void blob_put_facts(struct blob_page *p)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	char count[SHOW_BYTES], sha256[65], oid[CAIRN_GIT_OID_CHARS + 1], hash[CAIRN_HASH_TEXT_BYTES];
+	html(b, "<dl class=\"facts\"><dt>Size</dt><dd>%s bytes</dd>", show_count(count, p->entry.size_bytes));
+	if (blob_sha256(p, sha256))
+		html(b, "<dt>SHA-256</dt><dd><code>%s</code></dd>", sha256);
+	if (p->entry.kind == CAIRN_INDEX_XET && p->entry.has_file) {
+		cairn_hash_text(hash, &p->entry.file);
+		html(b, "<dt>Xet hash</dt><dd><code>%s</code></dd>", hash);
+	}
+	cairn_git_oid_text(oid, &p->entry.oid);
+	html(b, "<dt>%s</dt><dd><code>%s</code></dd></dl>\n",
+	     p->entry.kind == CAIRN_INDEX_XET ? "Git, as a pointer" : "Git", oid);
+}
+
+static void blob_put_use(struct blob_page *p)
+{
+	const struct hub_repo *hub = &p->place.page.hub;
+	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(8192);
+	if (strchr(p->place.path, '\'') ||
+	    strchr(p->place.revision, '\'')) /* a shell would make something else of it */
+		return;
+	cairn_buf_printf(&lines, "hf download %s/%s '%s'", hub->repo.account_name, hub->repo.name, p->place.path);
+	if (hub->kind != CAIRN_INDEX_MODEL)
+		cairn_buf_printf(&lines, " --repo-type %s", hub_kind_name(hub->kind));
+	if (strcmp(p->place.revision, CAIRN_HUB_MAIN) != 0)
+		cairn_buf_printf(&lines, " --revision '%s'", p->place.revision);
+	cairn_buf_add(&lines, "\n", 2);
+	if (lines.status == CAIRN_OK)
+		page_put_endpoint(&p->place.page, (const char *)lines.bytes);
+}
+
+static bool blob_begin(struct blob_page *p)
+{
+	struct page_crumb crumbs[PAGE_CRUMBS_MAX];
+	CLEANUP(cairn_buf_fini) struct cairn_buf texts = cairn_buf_init(256 << 10), prefix = cairn_buf_init(4096);
+	page_place_put_address(&prefix, &p->place, "tree", "");
+	cairn_buf_add(&prefix, "/", 2);
+	if (prefix.status != CAIRN_OK)
+		return false;
+	size_t n = page_repo_crumbs((const char *)prefix.bytes, p->place.path, &texts, crumbs);
+	return page_repo_begin(&p->place.page, PAGE_REPO_FILES, crumbs, n);
+}
+
+static void blob_build_found(struct blob_page *p)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	struct cairn_index_commit last;
+	char size[SHOW_BYTES];
+	const char *slash = strrchr(p->place.path, '/');
+	if (!blob_begin(p))
+		return;
+	html(b, "<div class=\"line at\">");
+	page_place_put_menu(&p->place, "tree");
+	if (cairn_hub_last_commit(page_cas(&p->place.page), &p->entry, &last) == CAIRN_OK)
+		page_place_put_commit(&p->place, &last);
+	html(b, "</div>\n<div class=\"title\"><h2 class=\"path\">");
+	html_name(b, slash ? slash + 1 : p->place.path);
+	html(b, "</h2>");
+	if (p->place.may_read) {
+		html(b, "<a class=\"button\" href=\"");
+		page_place_put_address(b, &p->place, "resolve", p->place.path);
+		html(b, "\" download>Download %s</a>", show_size(size, p->entry.size_bytes));
+	}
+	html(b, "</div>\n");
+	blob_put_facts(p);
+	blob_put_content(p);
+	if (p->place.may_read && p->entry.kind == CAIRN_INDEX_XET && p->entry.has_file)
+		page_put_map(&p->place.page, &p->entry.file);
+	blob_put_use(p);
+	page_end(&p->place.page);
+}
+
+static void blob_build(struct page *page)
+{
+	struct blob_page *p = (struct blob_page *)page;
+	struct hub_call *call = &page->hub.call;
+	if (!page_place_find(&p->place))
+		return;
+	p->entry.kind = CAIRN_INDEX_FOLDER;
+	if (p->place.path[0])
+		call->status =
+			cairn_hub_find_entry(page_cas(page), &page->hub.commit, p->place.path, &p->entry, &call->diag);
+	if (call->status != CAIRN_OK)
+		return;
+	if (p->entry.kind == CAIRN_INDEX_FOLDER) {
+		page_place_go(&p->place, "tree");
+		return;
+	}
+	p->bytes = cairn_buf_init(blob_has_tensors(p) ? BLOB_TENSORS_BYTES : BLOB_TEXT_BYTES);
+	bool reads = p->place.may_read && !blob_is_image(p->place.path);
+	if (!reads || page_place_read(&p->place, &p->entry, &p->bytes, &p->found))
+		blob_build_found(p);
+}
+
+static void blob_get(struct http_request *req)
+{
+	if (page_place_new(req, sizeof(struct blob_page), blob_build, true))
+		route_job_start(req);
+}
+
+const struct http_route ROUTES_PAGE_BLOB[] = {
+	{.method = "GET",
+	 .pattern = "/datasets/{namespace}/{name}/blob/{place*}",
+	 .name = "page-blob",
+	 .done = blob_get,
+	 .free = blob_free},
+	{.method = "GET",
+	 .pattern = "/spaces/{namespace}/{name}/blob/{place*}",
+	 .name = "page-blob",
+	 .done = blob_get,
+	 .free = blob_free},
+	{.method = "GET",
+	 .pattern = "/kernels/{namespace}/{name}/blob/{place*}",
+	 .name = "page-blob",
+	 .done = blob_get,
+	 .free = blob_free},
+	{.method = "GET",
+	 .pattern = "/{namespace}/{name}/blob/{place*}",
+	 .name = "page-blob",
+	 .done = blob_get,
+	 .free = blob_free},
+	{0},
+};

@@ -1,0 +1,331 @@
+/* What a commit did: GET [/{type}]/{namespace}/{name}/commit/{revision} */
+#include "hub/changes.h"
+#include "hub/commit.h"
+#include "hub/line_diff.h"
+#include "server/page/page_repo.h"
+#include "server/route/routes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	COMMIT_ROWS_BYTES = 12000, /* of the list of files, until its next page: names may be long */
+	COMMIT_MESSAGE_BYTES = 2000,
+	COMMIT_TITLE_BYTES = 200,
+	COMMIT_TEXT_BYTES = 64 << 10, /* longer files are not compared */
+	COMMIT_DIFFS = 16,            /* files of which the lines are shown */
+	COMMIT_DIFFS_BYTES = 16000,   /* of all those lines */
+	COMMIT_LINE_BYTES = 400,      /* of one of them */
+	COMMIT_CONTEXT = 3,
+};
+
+struct commit_page {
+	struct page_place place;
+	uint64_t skip; /* so many files are on the pages before */
+	struct cairn_index_commit parent;
+	bool has_parent;
+	struct cairn_hub_changes changes; /* owned */
+	uint64_t end;                     /* the first file that is on the next page */
+	unsigned n_diffs;
+	size_t diffs_begun; /* where in the page they begin */
+	struct commit_diff {
+		struct cairn_buf *b;
+		size_t end; /* where the page must not go on */
+		uint32_t before, after;
+		bool cut;
+	} diff; /* that is being written */
+};
+
+static void commit_free(void *state)
+{
+	struct commit_page *p = state;
+	if (p)
+		cairn_hub_changes_fini(&p->changes);
+	page_free(state);
+}
+
+/* --- what it says ------------------------------------------------------------------------------------------------- */
+
+static void commit_put_message(void *ctx, const struct cairn_index_commit *commit, const char *message)
+{
+	struct cairn_buf *b = ctx;
+	(void)commit;
+	if (!message[0])
+		return;
+	html(b, "<p class=\"message\"><bdi>");
+	html_cut(b, message, COMMIT_MESSAGE_BYTES);
+	html(b, "</bdi></p>\n");
+}
+
+static void commit_put_oid(struct commit_page *p, const char *what, const struct cairn_git_oid *of)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	char oid[CAIRN_GIT_OID_CHARS + 1];
+	cairn_git_oid_text(oid, of);
+	html(b, "<a href=\"");
+	page_repo_put_address(b, &p->place.page);
+	html(b, "/%s/%s\"><code>%s</code></a>", what, oid, oid);
+}
+
+static void commit_put_head(struct commit_page *p)
+{
+	const struct cairn_index_commit *commit = &p->place.page.hub.commit;
+	struct cairn_buf *b = page_out(&p->place.page);
+	char when[SHOW_BYTES], oid[CAIRN_GIT_OID_CHARS + 1];
+	cairn_git_oid_text(oid, &commit->oid);
+	html(b, "<div class=\"title\"><h2><bdi>");
+	html_cut(b, commit->title[0] ? commit->title : "(nothing said)", COMMIT_TITLE_BYTES);
+	html(b, "</bdi></h2><a class=\"button\" href=\"");
+	page_repo_put_address(b, &p->place.page);
+	html(b, "/tree/%s\">Files as of it</a></div>\n", oid);
+	p->place.page.hub.call.status =
+		cairn_hub_each_commit(page_cas(&p->place.page), commit, 0, 1, commit_put_message, b);
+	html(b,
+	     "<dl class=\"facts\"><dt>By</dt><dd>%s, %s</dd><dt>Commit</dt><dd><code>%s</code></dd><dt>After</dt><dd>",
+	     commit->author, show_time(when, commit->at_unix_s), oid);
+	if (p->has_parent)
+		commit_put_oid(p, "commit", &p->parent.oid);
+	else
+		html(b, commit->parent == 0 ? "nothing: it is the first one" : "one that is not kept any more");
+	html(b, "</dd></dl>\n");
+}
+
+/* --- which files -------------------------------------------------------------------------------------------------- */
+
+static void commit_put_size(struct cairn_buf *b, bool is, const struct cairn_index_entry *entry)
+{
+	char size[SHOW_BYTES];
+	html(b, "<td class=\"num wide\">%s</td>", is ? show_size(size, entry->size_bytes) : "–");
+}
+
+/* By how much a file is longer or shorter. */
+static void commit_put_growth(struct cairn_buf *b, uint64_t before, uint64_t after)
+{
+	char size[SHOW_BYTES];
+	if (after == before)
+		html(b, "<td class=\"num\">±0 B</td></tr>\n");
+	else
+		html(b, "<td class=\"num\">%s%s</td></tr>\n", after > before ? "+" : "−",
+		     show_size(size, after > before ? after - before : before - after));
+}
+
+static void commit_put_change(struct commit_page *p, const struct cairn_hub_change *change)
+{
+	static const char *const KINDS[] = {
+		[CAIRN_HUB_ADDED] = "added", [CAIRN_HUB_REMOVED] = "removed", [CAIRN_HUB_CHANGED] = "changed"};
+	struct cairn_buf *b = page_out(&p->place.page);
+	bool was = change->kind != CAIRN_HUB_ADDED, is = change->kind != CAIRN_HUB_REMOVED;
+	char oid[CAIRN_GIT_OID_CHARS + 1];
+	cairn_git_oid_text(oid, is ? &p->place.page.hub.commit.oid : &p->parent.oid);
+	html(b, "<tr><th scope=\"row\"><a href=\"");
+	page_repo_put_address(b, &p->place.page);
+	html(b, "/blob/%s/", oid);
+	html_path(b, change->path);
+	html(b, "\">");
+	html_name(b, change->path);
+	html(b, "</a></th><td><span class=\"tag %s\">%s</span></td>", KINDS[change->kind], KINDS[change->kind]);
+	commit_put_size(b, was, &change->before);
+	commit_put_size(b, is, &change->after);
+	commit_put_growth(b, was ? change->before.size_bytes : 0, is ? change->after.size_bytes : 0);
+}
+
+static void commit_put_steps(struct commit_page *p)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	bool first = p->skip == 0, last = p->end == p->changes.n;
+	if (first && last)
+		return;
+	html(b, "<p class=\"more\">");
+	if (!first)
+		html(b, "<a href=\"?skip=0\">First ones</a> ");
+	if (!last)
+		html(b, "<a href=\"?skip=%lu\">More</a>", (unsigned long)p->end);
+	html(b, "</p>\n");
+}
+
+static void commit_put_changes(struct commit_page *p)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	char count[SHOW_BYTES];
+	html(b, "<h2>%s %s%s</h2>\n", show_count(count, p->changes.n), p->changes.n == 1 ? "file" : "files",
+	     p->changes.more ? " and more: this is where counting ends" : "");
+	if (p->changes.n == 0) {
+		html(b, "<p class=\"empty\">No file is other than before.</p>\n");
+		return;
+	}
+	html(b,
+	     "<table class=\"rows\" id=\"changes\"><thead><tr><th scope=\"col\">File</th><th scope=\"col\">What</th><th "
+	     "scope=\"col\" class=\"num wide\">Before</th><th scope=\"col\" class=\"num wide\">After</th><th "
+	     "scope=\"col\" class=\"num\">Growth</th></tr></thead><tbody>\n");
+	size_t begun = b->len;
+	for (p->end = p->skip; p->end < p->changes.n; p->end++) {
+		if (p->end - p->skip == PAGE_ROWS || b->len - begun > COMMIT_ROWS_BYTES)
+			break;
+		commit_put_change(p, &p->changes.all[p->end]);
+	}
+	html(b, "</tbody></table>\n");
+	commit_put_steps(p);
+}
+
+/* --- which lines -------------------------------------------------------------------------------------------------- */
+
+static void commit_put_text(struct cairn_buf *b, const struct cairn_diff_line *line)
+{
+	size_t len = line->len - (line->len > 0 && line->text[line->len - 1] == '\r');
+	bool cut = len > COMMIT_LINE_BYTES;
+	len = cut ? COMMIT_LINE_BYTES : len;
+	while (cut && len > 0 && ((uint8_t)line->text[len] & 0xc0) == 0x80) /* not within a character */
+		len--;
+	html_bytes(b, line->text, len);
+	html(b, cut ? "…\n" : "\n");
+}
+
+static bool commit_visit_line(void *ctx, const struct cairn_diff_line *line)
+{
+	struct commit_diff *diff = ctx;
+	struct cairn_buf *b = diff->b;
+	diff->cut = b->len > diff->end;
+	if (diff->cut)
+		return false;
+	if (line->before > diff->before || line->after > diff->after)
+		html(b, "<b>Line %u\n</b>", line->after);
+	diff->before = line->before + (line->kind != CAIRN_LINE_ADDED);
+	diff->after = line->after + (line->kind != CAIRN_LINE_REMOVED);
+	html(b, line->kind == CAIRN_LINE_ADDED ? "<ins>+" : line->kind == CAIRN_LINE_REMOVED ? "<del>-" : "<i> ");
+	commit_put_text(b, line);
+	html(b, line->kind == CAIRN_LINE_ADDED ? "</ins>" : line->kind == CAIRN_LINE_REMOVED ? "</del>" : "</i>");
+	return true;
+}
+
+static void commit_put_diff(struct commit_page *p, const struct cairn_hub_change *change,
+			    const struct cairn_buf *before, const struct cairn_buf *after)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	p->diff = (struct commit_diff){.b = b, .end = p->diffs_begun + COMMIT_DIFFS_BYTES, .before = 1, .after = 1};
+	html(b, "<section class=\"diff\"><h3 class=\"path\">");
+	html_name(b, change->path);
+	html(b, "</h3><pre tabindex=\"0\" aria-label=\"Lines of %s\">", change->path);
+	p->place.page.hub.call.status =
+		cairn_line_diff((const char *)before->bytes, before->len, (const char *)after->bytes, after->len,
+				COMMIT_CONTEXT, commit_visit_line, &p->diff);
+	html(b, "</pre>");
+	if (p->diff.cut)
+		html(b, "<p class=\"dim\">There is more than is shown here.</p>");
+	html(b, "</section>\n");
+	p->n_diffs++;
+}
+
+/* @return false: it is no text that can be shown, or cannot be read, or the call has failed */
+static bool commit_read(struct commit_page *p, bool is, const struct cairn_index_entry *entry, struct cairn_buf *out)
+{
+	enum page_place_bytes found;
+	return !is || (page_place_read(&p->place, entry, out, &found) && found == PAGE_PLACE_READ &&
+		       show_is_text(out->bytes, out->len, false));
+}
+
+static void commit_compare(struct commit_page *p, const struct cairn_hub_change *change)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf before = cairn_buf_init(COMMIT_TEXT_BYTES);
+	CLEANUP(cairn_buf_fini) struct cairn_buf after = cairn_buf_init(COMMIT_TEXT_BYTES);
+	bool was = change->kind != CAIRN_HUB_ADDED, is = change->kind != CAIRN_HUB_REMOVED;
+	if ((was && change->before.size_bytes > COMMIT_TEXT_BYTES) ||
+	    (is && change->after.size_bytes > COMMIT_TEXT_BYTES))
+		return;
+	if (commit_read(p, was, &change->before, &before) && commit_read(p, is, &change->after, &after) &&
+	    before.len + after.len > 0)
+		commit_put_diff(p, change, &before, &after);
+}
+
+static void commit_put_diffs(struct commit_page *p)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	p->diffs_begun = b->len;
+	for (uint64_t i = p->skip; i < p->end && p->place.page.hub.call.status == CAIRN_OK; i++) {
+		if (p->n_diffs == COMMIT_DIFFS || b->len - p->diffs_begun > COMMIT_DIFFS_BYTES) {
+			html(b, "<p class=\"dim\">The lines of the other files are not shown.</p>\n");
+			break;
+		}
+		commit_compare(p, &p->changes.all[i]);
+	}
+}
+
+/* --- the page ----------------------------------------------------------------------------------------------------- */
+
+static void commit_find_changes(struct commit_page *p)
+{
+	struct page *page = &p->place.page;
+	const struct cairn_index_commit *commit = &page->hub.commit;
+	enum cairn_status status = cairn_hub_find_parent(page_cas(page), commit, &p->parent);
+	p->has_parent = status == CAIRN_OK;
+	if (p->has_parent || commit->parent == 0)
+		status = cairn_hub_compare(page_cas(page), p->has_parent ? &p->parent : NULL, commit, &p->changes);
+	else if (status == CAIRN_E_NOT_FOUND)
+		status = CAIRN_OK;
+	if (status == CAIRN_OK && p->skip > 0 && p->skip >= p->changes.n)
+		status = CAIRN_E_NOT_FOUND;
+	page->hub.call.status = status;
+}
+
+static void commit_build(struct page *page)
+{
+	struct commit_page *p = (struct commit_page *)page;
+	char oid[CAIRN_GIT_OID_CHARS + 1], commits[256];
+	const struct cairn_index_repo *repo = &page->hub.repo;
+	if (!page_place_find(&p->place))
+		return;
+	if (p->place.path[0]) {
+		page->hub.call.status = CAIRN_E_NOT_FOUND;
+		return;
+	}
+	commit_find_changes(p);
+	if (page->hub.call.status != CAIRN_OK)
+		return;
+	cairn_git_oid_text(oid, &page->hub.commit.oid);
+	oid[10] = '\0';
+	(void)snprintf(commits, sizeof(commits), "%s%s/%s/commits/main", hub_kind_web(repo->kind), repo->account_name,
+		       repo->name);
+	const struct page_crumb crumbs[] = {{commits, "Commits"}, {"", oid}};
+	if (!page_repo_begin(page, PAGE_REPO_COMMITS, crumbs, 2))
+		return;
+	commit_put_head(p);
+	if (p->has_parent || page->hub.commit.parent == 0)
+		commit_put_changes(p);
+	if (p->place.may_read)
+		commit_put_diffs(p);
+	page_end(page);
+}
+
+static void commit_get(struct http_request *req)
+{
+	struct commit_page *p = page_place_new(req, sizeof(*p), commit_build, true);
+	const char *skip = http_query_arg(req, "skip");
+	if (!p)
+		return;
+	p->skip = skip ? strtoull(skip, NULL, 10) : 0;
+	route_job_start(req);
+}
+
+const struct http_route ROUTES_PAGE_COMMIT[] = {
+	{.method = "GET",
+	 .pattern = "/datasets/{namespace}/{name}/commit/{place*}",
+	 .name = "page-commit",
+	 .done = commit_get,
+	 .free = commit_free},
+	{.method = "GET",
+	 .pattern = "/spaces/{namespace}/{name}/commit/{place*}",
+	 .name = "page-commit",
+	 .done = commit_get,
+	 .free = commit_free},
+	{.method = "GET",
+	 .pattern = "/kernels/{namespace}/{name}/commit/{place*}",
+	 .name = "page-commit",
+	 .done = commit_get,
+	 .free = commit_free},
+	{.method = "GET",
+	 .pattern = "/{namespace}/{name}/commit/{place*}",
+	 .name = "page-commit",
+	 .done = commit_get,
+	 .free = commit_free},
+	{0},
+};

@@ -1,0 +1,145 @@
+/* The keys of one's own account: GET and POST /settings/keys, POST /settings/keys/revoke. */
+#include "base/clock.h"
+#include "hub/own_key.h"
+#include "server/page/page.h"
+#include "server/route/routes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char KEYS_PATH[] = "/settings/keys";
+
+struct keys_page {
+	struct page page;
+	char made[CAIRN_KEY_TEXT_BYTES]; /* shown this once; empty: none was */
+};
+
+struct keys_rows {
+	struct page *page;
+	int64_t now_unix_s;
+};
+
+static void keys_put(void *ctx, const struct cairn_key *key)
+{
+	const struct keys_rows *rows = ctx;
+	struct cairn_buf *b = page_out(rows->page);
+	bool current = key->id == page_asker(rows->page)->key;
+	if (key->revoked)
+		return;
+	html(b, "<tr><th scope=\"row\">");
+	html_name(b, key->name);
+	html(b, "%s</th><td>%s</td><td class=\"num\">", current ? " (signed in with it)" : "", key->scopes);
+	show_age(b, key->created_unix_s, rows->now_unix_s);
+	html(b,
+	     "</td><td class=\"num\"><form method=\"post\" action=\"/settings/keys/revoke\"><input type=\"hidden\" "
+	     "name=\"id\" value=\"%ld\"><button class=\"danger\" aria-label=\"Revoke %s\">Revoke</button></form></td>"
+	     "</tr>\n",
+	     (long)key->id, key->name);
+}
+
+static void keys_put_list(struct page *page)
+{
+	struct keys_rows rows = {page, cairn_clock_unix_s()};
+	struct hub_call *call = &page->hub.call;
+	html(page_out(page),
+	     "<table class=\"rows\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">May</th><th "
+	     "scope=\"col\" class=\"num\">Made</th><th scope=\"col\"><span class=\"away\">Revoke</span>"
+	     "</th></tr></thead><tbody>\n");
+	call->status = cairn_hub_each_own_key(page_cas(page), page_asker(page), keys_put, &rows, &call->diag);
+	html(page_out(page), "</tbody></table>\n");
+}
+
+static void keys_put_form(struct cairn_buf *b)
+{
+	html(b,
+	     "<section class=\"card\" aria-labelledby=\"more\"><h2 id=\"more\">Another key</h2><form method=\"post\" "
+	     "action=\"/settings/keys\" class=\"stack\"><label for=\"name\">What it is for</label><input id=\"name\" "
+	     "name=\"name\" required maxlength=\"80\" autocomplete=\"off\" placeholder=\"laptop\"><fieldset>"
+	     "<legend>It may</legend><label class=\"choice\"><input type=\"radio\" name=\"may\" value=\"read\" "
+	     "checked> read</label><label class=\"choice\"><input type=\"radio\" name=\"may\" value=\"write\"> read "
+	     "and write</label></fieldset><button class=\"main\">Make a key</button></form></section>\n");
+}
+
+static void keys_build(struct page *page)
+{
+	static const struct page_crumb CRUMBS[] = {{"/", "Repositories"}, {"", "Keys"}};
+	const char *made = ((struct keys_page *)page)->made;
+	struct cairn_buf *b = page_out(page);
+	if (!page_is_signed_in(page, KEYS_PATH))
+		return;
+	page_begin(page, "Keys", CRUMBS, 2);
+	html(b,
+	     "<h1>Keys</h1>\n<p>A key stands for you: in <code>HF_TOKEN</code>, for <code>git</code> as the password, "
+	     "and to sign in here.</p>\n");
+	page_put_notice(page);
+	if (made[0]) {
+		html(b,
+		     "<section class=\"card good\" role=\"status\"><h2>Your new key</h2><p>It is shown this once. Keep "
+		     "it now; what is stored here is its digest.</p>\n");
+		page_put_copy(page, "made", "Key", made);
+		html(b, "</section>\n");
+	}
+	keys_put_list(page);
+	keys_put_form(b);
+	page_end(page);
+}
+
+static void keys_get(struct http_request *req)
+{
+	if (page_get_new(req, sizeof(struct keys_page), keys_build))
+		route_job_start(req);
+}
+
+static void keys_make(struct page *page)
+{
+	struct keys_page *keys = (struct keys_page *)page;
+	struct hub_call *call = &page->hub.call;
+	bool writing = strcmp(form_value(&page->form, "may"), "write") == 0;
+	call->status = cairn_hub_make_own_key(page_cas(page), page_asker(page), form_value(&page->form, "name"),
+					      writing, keys->made, &call->diag);
+	if (call->status != CAIRN_OK && !page_take_failure(page))
+		return;
+	keys_build(page);
+	explicit_bzero(keys->made, sizeof(keys->made));
+}
+
+static void keys_post_head(struct http_request *req)
+{
+	(void)page_post_new(req, sizeof(struct keys_page), keys_make);
+}
+
+static void keys_revoke(struct page *page)
+{
+	struct hub_call *call = &page->hub.call;
+	int64_t id = strtoll(form_value(&page->form, "id"), NULL, 10);
+	call->status = cairn_hub_revoke_own_key(page_cas(page), page_asker(page), id, &call->diag);
+	if (call->status == CAIRN_OK)
+		(void)snprintf(page->location, sizeof(page->location), "%s", KEYS_PATH);
+}
+
+static void keys_revoke_head(struct http_request *req)
+{
+	(void)page_post_new(req, sizeof(struct keys_page), keys_revoke);
+}
+
+const struct http_route ROUTES_PAGE_KEYS[] = {
+	{.method = "GET", .pattern = "/settings/keys", .name = "page-keys", .done = keys_get, .free = page_free},
+	{.method = "POST",
+	 .pattern = "/settings/keys",
+	 .name = "page-keys",
+	 .body_max = page_body_max,
+	 .head = keys_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = page_free},
+	{.method = "POST",
+	 .pattern = "/settings/keys/revoke",
+	 .name = "page-keys",
+	 .body_max = page_body_max,
+	 .head = keys_revoke_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = page_free},
+	{0},
+};

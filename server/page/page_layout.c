@@ -1,0 +1,184 @@
+/* What all pages look like. */
+#include "server/page/page.h"
+
+#include "base/clock.h"
+#include "server/page/page_assets.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- head and foot ------------------------------------------------------------------------------------------------ */
+
+static void layout_put_assets(struct cairn_buf *b)
+{
+	html(b,
+	     "<link rel=\"icon\" href=\"/assets/icon.svg?v=%s\" type=\"image/svg+xml\">\n"
+	     "<link rel=\"stylesheet\" href=\"/assets/style.css?v=%s\">\n"
+	     "<script src=\"/assets/page.js?v=%s\" defer></script>\n",
+	     page_asset("icon.svg")->version, page_asset("style.css")->version, page_asset("page.js")->version);
+}
+
+/* Who is signed in, and what he alone needs. */
+static void layout_put_asker(struct page *page)
+{
+	struct cairn_buf *b = page_out(page);
+	const struct cairn_hub_asker *asker = page_asker(page);
+	const struct app *app = page->hub.call.job.app;
+	if (asker->kind != CAIRN_HUB_NOBODY)
+		html(b, "<a href=\"/new\">New</a>");
+	if (page_is_operator(page))
+		html(b, "<a href=\"/admin\">Server</a><a href=\"/storage\">Storage</a>");
+	if (asker->kind == CAIRN_HUB_ACCOUNT) {
+		html(b, "<a href=\"/settings/keys\">Keys</a><a class=\"me\" href=\"/%s\">", asker->account.name);
+		html(b, "%s</a>", asker->account.name);
+	} else if (asker->kind == CAIRN_HUB_OPERATOR) {
+		html(b, "<span class=\"me\">operator</span>");
+	}
+	if (asker->kind == CAIRN_HUB_NOBODY)
+		html(b, "<a class=\"me\" href=\"/login\">Sign in</a>");
+	else if (app->auth.keys && !page->hub.call.user[0])
+		html(b, "<form method=\"post\" action=\"/logout\"><button class=\"link\">Sign out</button></form>");
+}
+
+static void layout_put_crumbs(struct cairn_buf *b, const struct page_crumb *crumbs, size_t n)
+{
+	html(b, "<nav class=\"crumbs\" aria-label=\"Breadcrumb\"><ol>");
+	for (size_t i = 0; i < n; i++) {
+		html(b, "<li>");
+		if (i + 1 < n)
+			html(b, "<a href=\"%s\">", crumbs[i].address);
+		else
+			html(b, "<span aria-current=\"page\">");
+		html_name(b, crumbs[i].name);
+		html(b, i + 1 < n ? "</a></li>" : "</span></li>");
+	}
+	html(b, "</ol></nav>\n");
+}
+
+void page_begin(struct page *page, const char *title, const struct page_crumb *crumbs, size_t n_crumbs)
+{
+	struct cairn_buf *b = page_out(page);
+	html(b,
+	     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	     "<meta name=\"color-scheme\" content=\"light dark\">\n<title>%s · Cairn</title>\n",
+	     title);
+	layout_put_assets(b);
+	html(b,
+	     "</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n"
+	     "<header><div class=\"bar\"><a class=\"brand\" href=\"/\">"
+	     "<svg viewBox=\"0 0 24 24\" width=\"24\" height=\"24\" aria-hidden=\"true\"><ellipse cx=\"12\" cy=\"19\" "
+	     "rx=\"9\" ry=\"3.4\"/><ellipse cx=\"11.4\" cy=\"12.2\" rx=\"6.4\" ry=\"2.9\"/><ellipse cx=\"12.4\" "
+	     "cy=\"6.2\" rx=\"3.9\" ry=\"2.5\"/></svg>Cairn</a><nav aria-label=\"Main\">");
+	layout_put_asker(page);
+	html(b, "</nav></div></header>\n<main id=\"main\" tabindex=\"-1\">\n");
+	if (n_crumbs > 0)
+		layout_put_crumbs(b, crumbs, n_crumbs);
+}
+
+void page_end(struct page *page)
+{
+	html(page_out(page),
+	     "</main>\n<footer><div class=\"bar\"><span>Cairn %s</span><a href=\"/health\">Health</a>"
+	     "</div></footer>\n</body>\n</html>\n",
+	     CAIRN_VERSION);
+}
+
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
+
+bool page_take_failure(struct page *page)
+{
+	struct hub_call *call = &page->hub.call;
+	bool mends = call->status == CAIRN_E_USAGE || call->status == CAIRN_E_CONFLICT ||
+		     call->status == CAIRN_E_DENIED || call->status == CAIRN_E_NOT_FOUND;
+	if (!mends || !call->diag.text[0])
+		return false;
+	(void)snprintf(page->notice, sizeof(page->notice), "%s", call->diag.text);
+	page->hub.code = call->status == CAIRN_E_DENIED ? 403 : call->status == CAIRN_E_CONFLICT ? 409 : 400;
+	call->status = CAIRN_OK;
+	call->diag = (struct cairn_diag){0};
+	return true;
+}
+
+void page_put_notice(struct page *page)
+{
+	if (page->notice[0])
+		html(page_out(page), "<p class=\"notice\" role=\"alert\">%s</p>\n", page->notice);
+}
+
+void page_put_copy(struct page *page, const char *id, const char *label, const char *lines)
+{
+	html(page_out(page),
+	     "<div class=\"copy\"><p class=\"label\">%s</p><button type=\"button\" hidden "
+	     "data-copy=\"%s\">Copy</button>"
+	     "<pre id=\"%s\" tabindex=\"0\">%s</pre></div>\n",
+	     label, id, id, lines);
+}
+
+void page_put_endpoint(struct page *page, const char *lines)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(8192);
+	cairn_buf_printf(&text, "export HF_ENDPOINT=%s\n", page->hub.base);
+	if (page->hub.call.job.app->auth.keys)
+		cairn_buf_printf(&text, "export HF_TOKEN=hf_cairn_…\n");
+	cairn_buf_printf(&text, "%s", lines);
+	cairn_buf_add(&text, "", 1);
+	if (text.status == CAIRN_OK)
+		page_put_copy(page, "use", "In a shell", (const char *)text.bytes);
+}
+
+/* --- repositories ------------------------------------------------------------------------------------------------- */
+
+struct layout_repos {
+	struct page *page;
+	int64_t now_unix_s;
+	bool with_account;
+	unsigned n;
+};
+
+static void layout_put_repo(void *ctx, const struct cairn_index_repo *repo)
+{
+	struct layout_repos *list = ctx;
+	struct cairn_buf *b = page_out(list->page);
+	char size[SHOW_BYTES], count[SHOW_BYTES];
+	if (list->n++ == 0)
+		html(b, "<table class=\"rows\" id=\"repos\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\" "
+			"class=\"num wide\">Files</th><th scope=\"col\" class=\"num\">Size</th><th scope=\"col\" "
+			"class=\"num wide\">Changed</th></tr></thead><tbody>\n");
+	html(b, "<tr><th scope=\"row\"><a href=\"%s%s/%s\">", hub_kind_web(repo->kind), repo->account_name, repo->name);
+	if (list->with_account)
+		html(b, "<span class=\"dim\">%s/</span>", repo->account_name);
+	html(b, "%s</a> <span class=\"tags\"><span class=\"tag\">%s</span>", repo->name, hub_kind_name(repo->kind));
+	if (repo->is_private || repo->gate != CAIRN_INDEX_GATE_NONE)
+		html(b, "<span class=\"tag lock\">%s</span>", repo->is_private ? "private" : "gated");
+	html(b, "</span></th><td class=\"num wide\">%s</td>", show_count(count, repo->n_files));
+	html(b, "<td class=\"num\">%s</td><td class=\"num wide\">", show_size(size, repo->bytes));
+	show_age(b, repo->updated_unix_ms / 1000, list->now_unix_s);
+	html(b, "</td></tr>\n");
+}
+
+bool page_put_repos(struct page *page, const struct page_repos *repos)
+{
+	struct cairn_buf *b = page_out(page);
+	char next[CAIRN_HUB_CURSOR_BYTES];
+	bool chosen = repos->search[0] || repos->cursor || repos->kind != 0;
+	const struct cairn_hub_repo_list wanted = {.kind = repos->kind,
+						   .account = repos->account,
+						   .search = repos->search,
+						   .cursor = repos->cursor ? repos->cursor : "",
+						   .limit = PAGE_ROWS};
+	struct layout_repos list = {
+		.page = page, .now_unix_s = cairn_clock_unix_s(), .with_account = repos->account == 0};
+	page->hub.call.status =
+		cairn_hub_list_repos(page_cas(page), page_asker(page), &wanted, layout_put_repo, &list, next);
+	if (list.n > 0)
+		html(b, "</tbody></table>\n");
+	if (next[0])
+		html(b, "<p class=\"more\"><a href=\"%scursor=%s\">Older ones</a></p>\n", repos->more, next);
+	else if (list.n == 0 && chosen)
+		html(b, "<p class=\"empty\">%s</p>\n",
+		     repos->search[0] ? "Nothing here has that in its name." : "There is none of that kind.");
+	return list.n > 0 || chosen;
+}

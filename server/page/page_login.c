@@ -1,0 +1,132 @@
+/* Signing in with a key, and out: GET and POST /login, POST /logout. */
+#include "cas/keys.h"
+#include "server/page/page.h"
+#include "server/route/routes.h"
+#include "server/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct login {
+	struct page page;
+	const char *next; /* where to go then; the request's, or the form's */
+};
+
+/* Only addresses of this server, as they are written: "//host" and "/\host" are others to a browser, and so may be
+ * what begins with bytes that it passes over. */
+static const char *login_next(const char *next)
+{
+	bool good = next && next[0] == '/' && next[1] != '/' && strlen(next) < PAGE_LOCATION_BYTES;
+	for (const char *p = next; good && *p; p++)
+		good = *p > ' ' && *p < 0x7f && *p != '\\';
+	return good ? next : "/";
+}
+
+static void login_put_form(struct page *page, const char *next)
+{
+	struct cairn_buf *b = page_out(page);
+	page_begin(page, "Sign in", NULL, 0);
+	html(b, "<div class=\"narrow\"><h1>Sign in</h1>\n");
+	page_put_notice(page);
+	html(b,
+	     "<form method=\"post\" action=\"/login\" class=\"stack\"><input type=\"hidden\" name=\"next\" "
+	     "value=\"%s\">"
+	     "<label for=\"key\">Key</label><input type=\"password\" id=\"key\" name=\"key\" required autofocus "
+	     "autocomplete=\"current-password\" spellcheck=\"false\" placeholder=\"hf_cairn_…\" "
+	     "aria-describedby=\"key-help\"><p class=\"help\" id=\"key-help\">The key that the tools use, too. The "
+	     "operator of this server makes your first one: <code>cairn key add --account you</code>. You stay signed "
+	     "in for 12 hours.</p><button class=\"main\">Sign in</button></form></div>\n",
+	     next);
+	page_end(page);
+}
+
+static void login_build(struct page *page)
+{
+	const char *next = login_next(((struct login *)page)->next);
+	if (page_asker(page)->kind != CAIRN_HUB_NOBODY)
+		(void)snprintf(page->location, sizeof(page->location), "%s", next);
+	else
+		login_put_form(page, next);
+}
+
+static void login_get(struct http_request *req)
+{
+	struct login *login = page_get_new(req, sizeof(*login), login_build);
+	if (!login)
+		return;
+	login->next = http_query_arg(req, "next");
+	route_job_start(req);
+}
+
+/* --- in ----------------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status login_begin(struct page *page)
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	char text[SESSION_TEXT_BYTES];
+	struct cairn_hub_asker asker;
+	struct cairn_diag *diag = &page->hub.call.diag;
+	enum cairn_status status = cairn_key_digest(form_value(&page->form, "key"), digest);
+	if (status == CAIRN_E_FORMAT)
+		return cairn_fail(diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
+				  "this is no key of this server; a key begins with hf_cairn_");
+	if (status == CAIRN_OK)
+		status = cairn_hub_identify(page_cas(page), digest, &asker, diag);
+	if (status == CAIRN_OK)
+		status = sessions_begin(page->hub.call.job.app->sessions, digest,
+					asker.kind == CAIRN_HUB_ACCOUNT ? asker.account.id : 0, text);
+	if (status == CAIRN_OK)
+		page_set_cookie(page, text, SESSION_LIFE_S);
+	explicit_bzero(text, sizeof(text));
+	return status;
+}
+
+static void login_post_build(struct page *page)
+{
+	const char *next = login_next(form_value(&page->form, "next"));
+	page->hub.call.status = login_begin(page);
+	if (page_take_failure(page))
+		login_put_form(page, next);
+	else
+		(void)snprintf(page->location, sizeof(page->location), "%s", next);
+}
+
+static void login_post_head(struct http_request *req)
+{
+	(void)page_post_new(req, sizeof(struct page), login_post_build);
+}
+
+/* --- out ---------------------------------------------------------------------------------------------------------- */
+
+static void login_end(struct page *page)
+{
+	sessions_end(page->hub.call.job.app->sessions, page->hub.call.session);
+	page_set_cookie(page, "", 0);
+	(void)snprintf(page->location, sizeof(page->location), "/");
+}
+
+static void login_end_head(struct http_request *req)
+{
+	(void)page_post_new(req, sizeof(struct page), login_end);
+}
+
+const struct http_route ROUTES_PAGE_LOGIN[] = {
+	{.method = "GET", .pattern = "/login", .name = "page-login", .done = login_get, .free = page_free},
+	{.method = "POST",
+	 .pattern = "/login",
+	 .name = "page-login",
+	 .body_max = page_body_max,
+	 .head = login_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = page_free},
+	{.method = "POST",
+	 .pattern = "/logout",
+	 .name = "page-logout",
+	 .body_max = page_body_max,
+	 .head = login_end_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = page_free},
+	{0},
+};

@@ -1,0 +1,234 @@
+/* What a repository's admin changes: GET and POST [/{type}]/{namespace}/{name}/settings */
+#include "server/page/page_repo.h"
+#include "server/route/routes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void settings_put_choice(struct cairn_buf *b, const char *value, bool chosen, const char *text)
+{
+	html(b, "<label class=\"choice\"><input type=\"radio\" name=\"visibility\" value=\"%s\"", value);
+	html(b, chosen ? " checked> %s</label>" : "> %s</label>", text);
+}
+
+static void settings_put_visibility(struct page *page)
+{
+	const struct cairn_index_repo *repo = &page->hub.repo;
+	struct cairn_buf *b = page_out(page);
+	bool is_gated = !repo->is_private && repo->gate != CAIRN_INDEX_GATE_NONE;
+	html(b, "<section class=\"card\" aria-labelledby=\"who\"><h2 id=\"who\">Who may read it</h2><form "
+		"method=\"post\" class=\"stack\"><input type=\"hidden\" name=\"action\" "
+		"value=\"visibility\"><fieldset><legend class=\"away\">Visibility</legend>");
+	settings_put_choice(b, "public", !repo->is_private && !is_gated, "Everybody who reaches this server");
+	if (repo->kind != CAIRN_INDEX_BUCKET)
+		settings_put_choice(b, "gated", is_gated, "Everybody sees that it is here, members read its files");
+	settings_put_choice(b, "private", repo->is_private, "Members alone");
+	html(b,
+	     "</fieldset><p class=\"help\">Members are those of %s. Uploads to a private repository share dedupe with "
+	     "it alone, so that nobody can find out by uploading what is in it. Uploads to a public one share it as "
+	     "<code>dedupe_scope</code> says.</p><button>Change</button></form></section>\n",
+	     repo->account_name);
+}
+
+static void settings_put_name(struct page *page)
+{
+	const struct cairn_index_repo *repo = &page->hub.repo;
+	html(page_out(page),
+	     "<section class=\"card\" aria-labelledby=\"name-title\"><h2 id=\"name-title\">Name</h2><form "
+	     "method=\"post\" class=\"stack\"><input type=\"hidden\" name=\"action\" value=\"move\"><div "
+	     "class=\"pair\"><div><label for=\"namespace\">In</label><input id=\"namespace\" name=\"namespace\" "
+	     "value=\"%s\" required maxlength=\"96\"></div><div><label for=\"name\">Name</label><input id=\"name\" "
+	     "name=\"name\" value=\"%s\" required maxlength=\"96\"></div></div><p class=\"help\">The old name is free "
+	     "at once%s; tokens that are about go on working.</p><button>Rename</button></form></section>\n",
+	     repo->account_name, repo->name,
+	     repo->kind == CAIRN_INDEX_BUCKET ? " and leads nowhere" : ", and leads here until it is given again");
+}
+
+static void settings_put_deletion(struct page *page)
+{
+	const struct cairn_index_repo *repo = &page->hub.repo;
+	char size[SHOW_BYTES], count[SHOW_BYTES];
+	html(page_out(page),
+	     "<section class=\"card bad\" aria-labelledby=\"away-title\"><h2 id=\"away-title\">Delete</h2><p>All %s "
+	     "files "
+	     "(%s) are gone for everybody at once, and there is no way back. What nobody else has is taken off the "
+	     "disk "
+	     "by a collection after its grace time.</p><form method=\"post\" class=\"stack\"><input type=\"hidden\" "
+	     "name=\"action\" value=\"delete\"><label for=\"confirm\">Type <code>%s/%s</code> to say that you mean "
+	     "it</label><input id=\"confirm\" name=\"confirm\" required autocomplete=\"off\" "
+	     "spellcheck=\"false\"><button "
+	     "class=\"danger\">Delete this %s</button></form></section>\n",
+	     show_count(count, repo->n_files), show_size(size, repo->bytes), repo->account_name, repo->name,
+	     hub_kind_name(repo->kind));
+}
+
+static void settings_build_found(struct page *page)
+{
+	static const struct page_crumb CRUMB = {"", "Settings"};
+	if (!page_repo_begin(page, PAGE_REPO_SETTINGS, &CRUMB, 1))
+		return;
+	html(page_out(page), "<div class=\"narrow\">");
+	page_put_notice(page);
+	settings_put_visibility(page);
+	settings_put_name(page);
+	settings_put_deletion(page);
+	html(page_out(page), "</div>");
+	page_end(page);
+}
+
+static void settings_build(struct page *page)
+{
+	if (hub_repo_find(&page->hub, CAIRN_HUB_ADMIN))
+		settings_build_found(page);
+}
+
+static void settings_get(struct http_request *req)
+{
+	struct page *page = page_get_new(req, sizeof(*page), settings_build);
+	if (!page)
+		return;
+	if (page_repo_take(req, page))
+		route_job_start(req);
+}
+
+/* --- changes ------------------------------------------------------------------------------------------------------ */
+
+static void settings_go_to(struct page *page, const char *namespace, const char *name, const char *rest)
+{
+	(void)snprintf(page->location, sizeof(page->location), "%s%s/%s%s", hub_kind_web(page->hub.kind), namespace,
+		       name, rest);
+}
+
+static enum cairn_status settings_set_visibility(struct page *page)
+{
+	struct hub_repo *hub = &page->hub;
+	const char *wanted = form_value(&page->form, "visibility");
+	bool is_public = strcmp(wanted, "public") == 0;
+	bool is_gated = hub->kind != CAIRN_INDEX_BUCKET && strcmp(wanted, "gated") == 0;
+	bool is_private = !is_public && !is_gated;
+	enum cairn_index_gate gate = is_gated ? CAIRN_INDEX_GATE_MANUAL : CAIRN_INDEX_GATE_NONE;
+	if (is_gated && hub->repo.gate != CAIRN_INDEX_GATE_NONE)
+		gate = hub->repo.gate;
+	settings_go_to(page, hub->repo.account_name, hub->repo.name, "/settings");
+	return cairn_hub_set_repo(page_cas(page), &hub->repo, &is_private, is_private ? NULL : &gate, &hub->call.diag);
+}
+
+static enum cairn_status settings_move(struct page *page)
+{
+	struct hub_repo *hub = &page->hub;
+	const char *namespace = form_value(&page->form, "namespace"), *name = form_value(&page->form, "name");
+	settings_go_to(page, namespace, name, "/settings");
+	return cairn_hub_move_repo(page_cas(page), &hub->call.asker, &hub->repo, namespace, name, &hub->call.diag);
+}
+
+static enum cairn_status settings_delete(struct page *page)
+{
+	struct hub_repo *hub = &page->hub;
+	char full[2 * CAIRN_INDEX_REPO_NAME_MAX + 2];
+	(void)snprintf(full, sizeof(full), "%s/%s", hub->repo.account_name, hub->repo.name);
+	if (strcmp(form_value(&page->form, "confirm"), full) != 0)
+		return cairn_fail(&hub->call.diag, CAIRN_E_USAGE, "repo.confirm", CAIRN_NO_OFFSET,
+				  "nothing was deleted: what was typed is not the name of this repository");
+	(void)snprintf(page->location, sizeof(page->location), "/%s", hub->repo.account_name);
+	return cairn_hub_drop_repo(page_cas(page), &hub->repo, &hub->call.diag);
+}
+
+static void settings_change(struct page *page)
+{
+	static const struct {
+		const char *name;
+		enum cairn_status (*act)(struct page *page);
+	} ACTIONS[] = {{"visibility", settings_set_visibility}, {"move", settings_move}, {"delete", settings_delete}};
+	struct hub_call *call = &page->hub.call;
+	const char *action = form_value(&page->form, "action");
+	if (!hub_repo_find(&page->hub, CAIRN_HUB_ADMIN))
+		return;
+	call->status =
+		cairn_fail(&call->diag, CAIRN_E_USAGE, "form.body", CAIRN_NO_OFFSET, "send the form as a browser does");
+	for (size_t i = 0; i < sizeof(ACTIONS) / sizeof(ACTIONS[0]); i++) {
+		if (strcmp(action, ACTIONS[i].name) != 0)
+			continue;
+		call->diag = (struct cairn_diag){0};
+		call->status = ACTIONS[i].act(page);
+	}
+	if (!page_take_failure(page))
+		return;
+	page->location[0] = '\0';
+	settings_build_found(page);
+}
+
+static void settings_post_head(struct http_request *req)
+{
+	struct page *page = page_post_new(req, sizeof(*page), settings_change);
+	if (page)
+		(void)page_repo_take(req, page);
+}
+
+const struct http_route ROUTES_PAGE_SETTINGS[] = {
+	{.method = "GET",
+	 .pattern = "/buckets/{namespace}/{name}/settings",
+	 .name = "page-settings",
+	 .done = settings_get,
+	 .free = page_free},
+	{.method = "POST",
+	 .pattern = "/buckets/{namespace}/{name}/settings",
+	 .name = "page-settings",
+	 .body_max = page_body_max,
+	 .head = settings_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = page_free},
+	{.method = "GET",
+	 .pattern = "/datasets/{namespace}/{name}/settings",
+	 .name = "page-settings",
+	 .done = settings_get,
+	 .free = page_free},
+	{.method = "POST",
+	 .pattern = "/datasets/{namespace}/{name}/settings",
+	 .name = "page-settings",
+	 .body_max = page_body_max,
+	 .head = settings_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = page_free},
+	{.method = "GET",
+	 .pattern = "/spaces/{namespace}/{name}/settings",
+	 .name = "page-settings",
+	 .done = settings_get,
+	 .free = page_free},
+	{.method = "POST",
+	 .pattern = "/spaces/{namespace}/{name}/settings",
+	 .name = "page-settings",
+	 .body_max = page_body_max,
+	 .head = settings_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = page_free},
+	{.method = "GET",
+	 .pattern = "/kernels/{namespace}/{name}/settings",
+	 .name = "page-settings",
+	 .done = settings_get,
+	 .free = page_free},
+	{.method = "POST",
+	 .pattern = "/kernels/{namespace}/{name}/settings",
+	 .name = "page-settings",
+	 .body_max = page_body_max,
+	 .head = settings_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = page_free},
+	{.method = "GET",
+	 .pattern = "/{namespace}/{name}/settings",
+	 .name = "page-settings",
+	 .done = settings_get,
+	 .free = page_free},
+	{.method = "POST",
+	 .pattern = "/{namespace}/{name}/settings",
+	 .name = "page-settings",
+	 .body_max = page_body_max,
+	 .head = settings_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = page_free},
+	{0},
+};

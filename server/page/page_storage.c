@@ -1,0 +1,189 @@
+/* What fills the disk, for the operator: GET /storage. Others are not told: what a repository shares tells of others.
+ */
+#include "base/clock.h"
+#include "server/hub/hub_usage.h"
+#include "server/page/charts.h"
+#include "server/page/page.h"
+#include "server/route/routes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STORAGE_PAIRS = 50, STORAGE_MAP = 4096, STORAGE_NAME_BYTES = CAIRN_INDEX_ACCOUNT_NAME_MAX + 1 };
+
+static const char *storage_name(const struct cairn_usage_owner *owner)
+{
+	return owner->name[0] ? owner->name : "(the operator)";
+}
+
+/* "ann" of "models/ann/cats", whose parts have one colour; cut out of the name into out. */
+static const char *storage_account(char out[static STORAGE_NAME_BYTES], const char *name)
+{
+	const char *slash = strchr(name, '/'), *from = slash ? slash + 1 : name;
+	size_t len = strcspn(from, "/");
+	len = len < STORAGE_NAME_BYTES ? len : STORAGE_NAME_BYTES - 1;
+	memcpy(out, from, len);
+	out[len] = '\0';
+	return out;
+}
+
+static int storage_compare(const void *a, const void *b)
+{
+	const struct chart_part *x = a, *y = b;
+	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
+/* What only one has, by size. */
+static enum cairn_status storage_put_map(struct cairn_buf *b, const struct cairn_usage *usage)
+{
+	uint32_t n = usage->n_owners < STORAGE_MAP ? usage->n_owners : STORAGE_MAP;
+	struct chart_part *parts = calloc(n, sizeof(*parts));
+	char(*accounts)[STORAGE_NAME_BYTES] = calloc(n, sizeof(*accounts));
+	for (uint32_t i = 0; parts && accounts && i < n; i++)
+		parts[i] = (struct chart_part){
+			.name = storage_name(&usage->owners[i]),
+			.group = storage_account(accounts[i], storage_name(&usage->owners[i])),
+			.bytes = usage->owners[i].only_bytes,
+		};
+	if (parts && accounts) {
+		qsort(parts, n, sizeof(*parts), storage_compare);
+		html(b, "<h2>What only one has</h2>\n");
+		chart_put_treemap(b,
+				  "A field for each repository, as large as what only it has; the table below has the "
+				  "figures",
+				  parts, n);
+	}
+	bool made = parts && accounts;
+	free(parts);
+	free(accounts);
+	return made ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
+/* Those that share most with others: they are named first by the pairs. @return how many */
+static uint32_t storage_sharers(const struct cairn_usage *usage, uint32_t out[static CHARTS_SIDE_MAX])
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < usage->n_pairs; i++) {
+		const uint32_t both[] = {usage->pairs[i].a, usage->pairs[i].b};
+		for (unsigned k = 0; k < 2 && n < CHARTS_SIDE_MAX; k++) {
+			bool known = false;
+			for (uint32_t j = 0; j < n; j++)
+				known = known || out[j] == both[k];
+			if (!known)
+				out[n++] = both[k];
+		}
+	}
+	return n;
+}
+
+static void storage_put_matrix(struct cairn_buf *b, const struct cairn_usage *usage)
+{
+	uint32_t owners[CHARTS_SIDE_MAX], n = storage_sharers(usage, owners);
+	const char *names[CHARTS_SIDE_MAX];
+	uint64_t bytes[CHARTS_SIDE_MAX * CHARTS_SIDE_MAX] = {0};
+	for (uint32_t i = 0; i < n; i++)
+		names[i] = storage_name(&usage->owners[owners[i]]);
+	for (uint32_t i = 0; i < usage->n_pairs; i++) {
+		uint32_t a = n, c = n;
+		for (uint32_t j = 0; j < n; j++) {
+			a = owners[j] == usage->pairs[i].a ? j : a;
+			c = owners[j] == usage->pairs[i].b ? j : c;
+		}
+		if (a < n && c < n)
+			bytes[a * n + c] = bytes[c * n + a] = usage->pairs[i].bytes;
+	}
+	chart_put_matrix(b, "Who shares how much with whom; the table below has the figures", names, n, bytes);
+}
+
+static void storage_put_owners(struct cairn_buf *b, const struct cairn_usage *usage)
+{
+	html(b, "<table class=\"rows\"><thead><tr><th scope=\"col\">Repository</th><th scope=\"col\" class=\"num "
+		"wide\">As "
+		"seen</th><th scope=\"col\" class=\"num\">Only here</th><th scope=\"col\" class=\"num "
+		"wide\">Shared</th><th "
+		"scope=\"col\" class=\"num\">Frees</th></tr></thead><tbody>\n");
+	for (uint32_t i = 0; i < usage->n_owners && i < PAGE_ROWS; i++) {
+		const struct cairn_usage_owner *owner = &usage->owners[i];
+		char seen[SHOW_BYTES], only[SHOW_BYTES], shared[SHOW_BYTES], frees[SHOW_BYTES];
+		html(b, "<tr><th scope=\"row\">");
+		html_name(b, storage_name(owner));
+		html(b,
+		     "</th><td class=\"num wide\">%s</td><td class=\"num\">%s</td><td class=\"num wide\">%s</td><td "
+		     "class=\"num\">%s</td></tr>\n",
+		     show_size(seen, owner->seen_bytes), show_size(only, owner->only_bytes),
+		     show_size(shared, owner->shared_bytes), show_size(frees, owner->frees_bytes));
+	}
+	html(b, "</tbody></table>\n");
+}
+
+static void storage_put_pairs(struct cairn_buf *b, const struct cairn_usage *usage)
+{
+	if (usage->n_pairs == 0)
+		return;
+	html(b, "<h2>Who shares most</h2>\n");
+	storage_put_matrix(b, usage);
+	html(b, "<table class=\"rows\"><thead><tr><th scope=\"col\">Repositories</th><th "
+		"scope=\"col\" class=\"num\">Both have</th></tr></thead><tbody>\n");
+	for (uint32_t i = 0; i < usage->n_pairs && i < STORAGE_PAIRS; i++) {
+		const struct cairn_usage_pair *pair = &usage->pairs[i];
+		char size[SHOW_BYTES];
+		html(b, "<tr><th scope=\"row\">");
+		html_name(b, storage_name(&usage->owners[pair->a]));
+		html(b, ", ");
+		html_name(b, storage_name(&usage->owners[pair->b]));
+		html(b, "</th><td class=\"num\">%s</td></tr>\n", show_size(size, pair->bytes));
+	}
+	html(b, "</tbody></table>\n");
+}
+
+static enum cairn_status storage_put_figures(struct cairn_buf *b, const struct cairn_usage *usage)
+{
+	enum cairn_status status = CAIRN_OK;
+	char size[SHOW_BYTES];
+	html(b, "<p class=\"dim\">%s held by files, computed ", show_size(size, usage->held_bytes));
+	show_age(b, usage->at_unix_s, cairn_clock_unix_s());
+	html(b, ". A repository frees what would have no owner any more without it, once that is collected.</p>\n");
+	if (usage->n_owners == 0)
+		html(b, "<p class=\"empty\">No file is stored.</p>\n");
+	else
+		status = storage_put_map(b, usage);
+	if (usage->n_owners > 0)
+		storage_put_owners(b, usage);
+	storage_put_pairs(b, usage);
+	return status;
+}
+
+static void storage_build(struct page *page)
+{
+	static const struct page_crumb CRUMBS[] = {{"/", "Repositories"}, {"", "Storage"}};
+	struct app *app = page->hub.call.job.app;
+	struct hub_call *call = &page->hub.call;
+	if (!page_is_operator(page)) {
+		call->status =
+			cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "entry.unknown", CAIRN_NO_OFFSET, "Entry not found");
+		return;
+	}
+	page_begin(page, "Storage", CRUMBS, 2);
+	html(page_out(page), "<h1>Storage</h1>\n");
+	const struct cairn_usage *usage = hub_usage_hold(app->usage);
+	if (usage) {
+		call->status = storage_put_figures(page_out(page), usage);
+		hub_usage_release(app->usage, usage);
+	} else {
+		hub_usage_refresh(app);
+		html(page_out(page), "<p class=\"empty\">The figures are being computed; load this page again in some "
+				     "seconds.</p>\n");
+	}
+	page_end(page);
+}
+
+static void storage_get(struct http_request *req)
+{
+	if (page_get_new(req, sizeof(struct page), storage_build))
+		route_job_start(req);
+}
+
+const struct http_route ROUTES_PAGE_STORAGE[] = {
+	{.method = "GET", .pattern = "/storage", .name = "page-storage", .done = storage_get, .free = page_free},
+	{0},
+};

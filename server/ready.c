@@ -1,0 +1,42 @@
+#include "server/ready.h"
+
+#include "base/clock.h"
+#include "server/app.h"
+
+enum { READY_KEPT_MS = 1000 };
+
+/* Many may ask at once, and one of them checks. @param check  else begin one */
+static bool ready_look(struct app_ready *last, bool check, enum cairn_status *status, struct cairn_diag *diag)
+{
+	pthread_mutex_lock(&last->lock);
+	bool fresh = last->checked_ms != 0 && cairn_clock_mono_ms() - last->checked_ms < READY_KEPT_MS;
+	bool known = fresh || last->checking;
+	if (known) {
+		*status = last->status;
+		*diag = last->diag;
+	}
+	last->checking = last->checking || (check && !known);
+	pthread_mutex_unlock(&last->lock);
+	return known;
+}
+
+bool ready_known(struct app *app, enum cairn_status *status, struct cairn_diag *diag)
+{
+	return ready_look(&app->ready, false, status, diag);
+}
+
+enum cairn_status ready_check(struct app *app, struct cairn_diag *diag)
+{
+	struct app_ready *last = &app->ready;
+	enum cairn_status status;
+	if (ready_look(last, true, &status, diag))
+		return status;
+	status = cairn_cas_ready(app->cas, diag);
+	pthread_mutex_lock(&last->lock);
+	last->status = status;
+	last->diag = *diag;
+	last->checked_ms = cairn_clock_mono_ms();
+	last->checking = false;
+	pthread_mutex_unlock(&last->lock);
+	return status;
+}

@@ -1,0 +1,210 @@
+/* The scrub of this server, GET /v1/scrub, POST /v1/scrub/start and /v1/scrub/pause; and what there is to repair, GET
+ * /v1/lost-xorbs. */
+#include "base/json.h"
+#include "cas/lost.h"
+#include "server/route/route_args.h"
+#include "server/route/route_job.h"
+#include "server/route/routes.h"
+#include "server/scrub.h"
+
+#include <stdlib.h>
+
+enum {
+	SCRUB_JSON_BYTES_MAX = 2048,
+	LOST_JSON_BYTES_MAX = 128 * 1024,
+	SCRUB_WITHIN_S_MAX = 1000 * 86400,
+};
+
+/* --- the scrub ---------------------------------------------------------------------------------------------------- */
+
+/* @param name  of the member; a pass that there is not is null */
+static void scrub_put_pass(struct cairn_json_out *w, const char *name, const struct scrub_pass *p)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+	} numbers[] = {
+		{"started", p->started_unix_s},
+		{"within_s", p->within_s},
+		{"total_bytes", p->total_bytes},
+		{"bytes", p->bytes},
+		{"xorbs", p->xorbs},
+		{"damaged", p->damaged},
+		{"mended", p->mended},
+		{"lost", p->lost},
+		{"unread", p->unread},
+	};
+	if (p->started_unix_s == 0) {
+		cairn_json_put_text(w, name, NULL);
+		return;
+	}
+	cairn_json_open_object(w, name);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		cairn_json_put_u64(w, numbers[i].name, (uint64_t)numbers[i].value);
+	if (p->ended_unix_s != 0) {
+		cairn_json_put_u64(w, "ended", (uint64_t)p->ended_unix_s);
+		cairn_json_put_bool(w, "whole", p->whole != 0);
+	}
+	cairn_json_close(w);
+}
+
+static void scrub_reply(struct http_request *req)
+{
+	static const char *const STATES[] = {
+		[SCRUB_OFF] = "off",
+		[SCRUB_WAITING] = "waiting",
+		[SCRUB_RUNNING] = "running",
+		[SCRUB_PAUSED] = "paused",
+	};
+	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(SCRUB_JSON_BYTES_MAX);
+	struct cairn_json_out w = cairn_json_out_init(&text);
+	struct scrub_status s;
+	scrub_status(app_of(req), &s);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_put_text(&w, "state", STATES[s.state]);
+	cairn_json_put_u64(&w, "period_s", (uint64_t)s.period_s);
+	cairn_json_put_u64(&w, "next", (uint64_t)s.next_unix_s);
+	scrub_put_pass(&w, "now", &s.kept.now);
+	scrub_put_pass(&w, "last", &s.kept.last);
+	cairn_json_close(&w);
+	cairn_buf_add(&text, "\n", 2);
+	http_reply_header(req, "Cache-Control", "no-store");
+	if (text.status == CAIRN_OK)
+		http_reply_json(req, 200, (const char *)text.bytes);
+	else
+		http_reply_status(req, text.status, NULL);
+}
+
+static void scrub_get(struct http_request *req)
+{
+	scrub_reply(req);
+}
+
+/* @param[out] within_s  0: not given. @return false: it is no time */
+static bool scrub_take_within(const struct http_request *req, int64_t *within_s)
+{
+	const char *text = http_query_arg(req, "within");
+	char *end = NULL;
+	*within_s = text ? strtoll(text, &end, 10) : 0;
+	return !text || (*text >= '1' && *text <= '9' && !*end && *within_s <= SCRUB_WITHIN_S_MAX);
+}
+
+static void scrub_post_start(struct http_request *req)
+{
+	int64_t within_s;
+	if (!route_xorbs_kept_here(req))
+		return;
+	if (!scrub_take_within(req, &within_s)) {
+		http_reply_error(req, 400, "scrub.within", "within is a number of seconds, at most 1000 days", NULL);
+		return;
+	}
+	scrub_start(app_of(req), within_s);
+	scrub_reply(req);
+}
+
+static void scrub_post_pause(struct http_request *req)
+{
+	if (!route_xorbs_kept_here(req))
+		return;
+	scrub_pause(app_of(req));
+	scrub_reply(req);
+}
+
+/* --- what is lost ------------------------------------------------------------------------------------------------- */
+
+struct lost_request {
+	struct route_job job;
+	int64_t after, next;
+	struct cairn_buf text;
+	struct cairn_json_out json;
+	enum cairn_status status;
+};
+
+static void lost_free(void *state)
+{
+	struct lost_request *l = state;
+	if (l)
+		cairn_buf_fini(&l->text);
+	free(l);
+}
+
+static void lost_put(void *ctx, const struct cairn_lost_xorb *xorb)
+{
+	struct lost_request *l = ctx;
+	char text[CAIRN_HASH_TEXT_BYTES];
+	cairn_hash_text(text, &xorb->hash);
+	cairn_json_open_object(&l->json, NULL);
+	cairn_json_put_text(&l->json, "hash", text);
+	cairn_json_put_u64(&l->json, "unpacked_bytes", xorb->unpacked_bytes);
+	cairn_json_put_bool(&l->json, "needed", xorb->needed);
+	cairn_json_close(&l->json);
+}
+
+static void lost_run(struct route_job *job)
+{
+	struct lost_request *l = (struct lost_request *)job;
+	l->json = cairn_json_out_init(&l->text);
+	cairn_json_open_object(&l->json, NULL);
+	cairn_json_open_array(&l->json, "xorbs");
+	l->status = cairn_cas_each_lost(job->app->cas, l->after, lost_put, l, &l->next);
+	cairn_json_close(&l->json);
+	if (l->next != 0)
+		cairn_json_put_u64(&l->json, "next", (uint64_t)l->next);
+	else
+		cairn_json_put_text(&l->json, "next", NULL);
+	cairn_json_close(&l->json);
+	cairn_buf_add(&l->text, "\n", 2);
+	if (l->status == CAIRN_OK)
+		l->status = l->text.status;
+}
+
+static void lost_reply(struct http_request *req, struct route_job *job)
+{
+	const struct lost_request *l = (const struct lost_request *)job;
+	if (l->status != CAIRN_OK) {
+		http_reply_status(req, l->status, NULL);
+		return;
+	}
+	http_reply_header(req, "Cache-Control", "no-store");
+	http_reply_json(req, 200, (const char *)l->text.bytes);
+}
+
+static void lost_get(struct http_request *req)
+{
+	const char *after = http_query_arg(req, "after");
+	char *end = NULL;
+	int64_t from = after ? strtoll(after, &end, 10) : 0;
+	if (after && (*after < '0' || *after > '9' || *end)) {
+		http_reply_error(req, 400, "lost.after", "after is the \"next\" of an earlier answer", NULL);
+		return;
+	}
+	struct lost_request *l = route_job_new(req, sizeof(*l), lost_run, lost_reply);
+	if (!l)
+		return;
+	l->after = from;
+	l->text = cairn_buf_init(LOST_JSON_BYTES_MAX);
+	l->job.work.lane = CAIRN_LANE_HEAVY;
+	l->job.for_reply = true;
+	route_job_start(req);
+}
+
+const struct http_route ROUTES_SCRUB[] = {
+	{.method = "GET", .pattern = "/v1/scrub", .name = "scrub", .scope = CAIRN_TOKEN_ADMIN, .done = scrub_get},
+	{.method = "POST",
+	 .pattern = "/v1/scrub/start",
+	 .name = "scrub-start",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .done = scrub_post_start},
+	{.method = "POST",
+	 .pattern = "/v1/scrub/pause",
+	 .name = "scrub-pause",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .done = scrub_post_pause},
+	{.method = "GET",
+	 .pattern = "/v1/lost-xorbs",
+	 .name = "lost-xorbs",
+	 .scope = CAIRN_TOKEN_ADMIN,
+	 .done = lost_get,
+	 .free = lost_free},
+	{0},
+};

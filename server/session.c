@@ -1,0 +1,124 @@
+#include "server/session.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct session {
+	uint8_t digest[CAIRN_SHA256_BYTES]; /* of its text */
+	uint8_t key[CAIRN_SHA256_BYTES];
+	int64_t account;     /* 0: none */
+	int64_t ends_unix_s; /* 0: the place is free */
+};
+
+struct sessions {
+	pthread_mutex_t lock; /* over all */
+	struct session all[SESSIONS_MAX];
+};
+
+struct sessions *sessions_new(void)
+{
+	struct sessions *s = calloc(1, sizeof(*s));
+	if (s)
+		pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+void sessions_free(struct sessions *sessions)
+{
+	if (!sessions)
+		return;
+	pthread_mutex_destroy(&sessions->lock);
+	free(sessions);
+}
+
+static enum cairn_status session_digest(const char *text, uint8_t out[static CAIRN_SHA256_BYTES])
+{
+	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *d = cairn_sha256_new();
+	if (!d)
+		return CAIRN_E_NOMEM;
+	cairn_sha256_add(d, text, strlen(text));
+	cairn_sha256_end(d, out);
+	return CAIRN_OK;
+}
+
+static bool session_is_of_same(const struct session *one, const struct session *other)
+{
+	return one->account == other->account &&
+	       (one->account != 0 || memcmp(one->key, other->key, CAIRN_SHA256_BYTES) == 0);
+}
+
+/* The place for one more session: the oldest one of the same person where those are too many, else a free one, else the
+ * oldest. A free one ended at 0, so that it is older than any. */
+static struct session *session_place(struct sessions *s, const struct session *begun)
+{
+	struct session *oldest = &s->all[0], *oldest_own = NULL;
+	unsigned n_own = 0;
+	for (struct session *one = s->all; one < s->all + SESSIONS_MAX; one++) {
+		if (one->ends_unix_s < oldest->ends_unix_s)
+			oldest = one;
+		if (one->ends_unix_s == 0 || !session_is_of_same(one, begun))
+			continue;
+		n_own++;
+		if (!oldest_own || one->ends_unix_s < oldest_own->ends_unix_s)
+			oldest_own = one;
+	}
+	return n_own >= SESSIONS_OF_ONE_MAX ? oldest_own : oldest;
+}
+
+enum cairn_status sessions_begin(struct sessions *sessions, const uint8_t key[static CAIRN_SHA256_BYTES],
+				 int64_t account, char text[static SESSION_TEXT_BYTES])
+{
+	uint8_t random[SESSION_RANDOM_BYTES];
+	struct session begun = {.account = account, .ends_unix_s = cairn_clock_unix_s() + SESSION_LIFE_S};
+	enum cairn_status status = cairn_random(random, sizeof(random));
+	if (status != CAIRN_OK)
+		return status;
+	cairn_base64url_encode(text, random, sizeof(random));
+	explicit_bzero(random, sizeof(random));
+	status = session_digest(text, begun.digest);
+	if (status != CAIRN_OK)
+		return status;
+	memcpy(begun.key, key, sizeof(begun.key));
+	pthread_mutex_lock(&sessions->lock);
+	*session_place(sessions, &begun) = begun;
+	pthread_mutex_unlock(&sessions->lock);
+	return CAIRN_OK;
+}
+
+/* With the lock. Digests are compared, so that the time which that takes tells nothing of a text. @return NULL: none */
+static struct session *session_of(struct sessions *s, const uint8_t digest[static CAIRN_SHA256_BYTES])
+{
+	int64_t now_unix_s = cairn_clock_unix_s();
+	for (struct session *one = s->all; one < s->all + SESSIONS_MAX; one++)
+		if (one->ends_unix_s > now_unix_s && memcmp(one->digest, digest, CAIRN_SHA256_BYTES) == 0)
+			return one;
+	return NULL;
+}
+
+bool sessions_find(struct sessions *sessions, const char *text, uint8_t key[static CAIRN_SHA256_BYTES])
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	if (strlen(text) != SESSION_TEXT_BYTES - 1 || session_digest(text, digest) != CAIRN_OK)
+		return false;
+	pthread_mutex_lock(&sessions->lock);
+	const struct session *found = session_of(sessions, digest);
+	if (found)
+		memcpy(key, found->key, CAIRN_SHA256_BYTES);
+	pthread_mutex_unlock(&sessions->lock);
+	return found != NULL;
+}
+
+void sessions_end(struct sessions *sessions, const char *text)
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	if (session_digest(text, digest) != CAIRN_OK)
+		return;
+	pthread_mutex_lock(&sessions->lock);
+	struct session *found = session_of(sessions, digest);
+	if (found)
+		*found = (struct session){0};
+	pthread_mutex_unlock(&sessions->lock);
+}

@@ -1,0 +1,60 @@
+"""Requests of S3 to the engine of the tests, signed by other code than the daemon's own."""
+
+import datetime
+import hashlib
+import hmac
+import http.client
+import os
+import re
+import urllib.parse
+
+import cairn
+
+REGION = "us-east-1"
+
+
+def signature(request, date, secret):
+    """Of a canonical request. @return its hexadecimal digits"""
+    scope = f"{date[:8]}/{REGION}/s3/aws4_request"
+    key = f"AWS4{secret}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    text = f"AWS4-HMAC-SHA256\n{date}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
+    return hmac.digest(key, text.encode(), "sha256").hex()
+
+
+class Bucket:
+    """What a daemon keeps in the engine."""
+
+    def __init__(self, store):
+        parts = urllib.parse.urlsplit(store)
+        self.path = f"/{parts.netloc}"
+        self.prefix = parts.path.strip("/") + "/"
+        self.host = urllib.parse.urlsplit(cairn.ENGINE).netloc
+        self.id, self.secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
+
+    def request(self, method, name="", query="", body=b""):
+        """name: below the prefix. @return (status, body)"""
+        path = f"{self.path}/{self.prefix}{name}" if name else self.path
+        date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+        digest = hashlib.sha256(body).hexdigest()
+        names = "host;x-amz-content-sha256;x-amz-date"
+        text = f"{method}\n{path}\n{query}\nhost:{self.host}\nx-amz-content-sha256:{digest}\nx-amz-date:{date}\n\n{names}\n{digest}"
+        authorization = f"AWS4-HMAC-SHA256 Credential={self.id}/{date[:8]}/{REGION}/s3/aws4_request,SignedHeaders={names},"
+        authorization += f"Signature={signature(text, date, self.secret)}"
+        connection = http.client.HTTPConnection(self.host, timeout=30)
+        headers = {"Authorization": authorization, "x-amz-content-sha256": digest, "x-amz-date": date}
+        connection.request(method, path + (f"?{query}" if query else ""), body, headers)
+        reply = connection.getresponse()
+        out = reply.status, reply.read()
+        connection.close()
+        return out
+
+    def names(self):
+        """Below the prefix; a test has few."""
+        status, body = self.request("GET", query=f"list-type=2&max-keys=1000&prefix={urllib.parse.quote(self.prefix, safe='')}")
+        assert status == 200, body
+        return [name[len(self.prefix) :] for name in re.findall("<Key>([^<]*)</Key>", body.decode())]
+
+    def objects(self):
+        return [name for name in self.names() if name.startswith("x/")]

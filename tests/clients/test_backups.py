@@ -1,0 +1,350 @@
+"""Folders of backups: `cairn backup --incremental`, `cairn backups`, `cairn restore --at`; the second daemon that is fed by them."""
+
+import hashlib
+import json
+import random
+import shutil
+import signal
+import subprocess
+
+import cairn
+import pytest
+import xet
+
+pytestmark = pytest.mark.files
+
+
+def command(*arguments, expect=0):
+    done = subprocess.run([cairn.CAIRN, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert not cairn.REPORTS.search(done.stderr), done.stderr[-6000:]
+    assert done.returncode == expect, (arguments, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def backup(server, folder, *options):
+    return json.loads(command("backup", "--data-dir", server.data, "--incremental", "--json", *options, folder).stdout)
+
+
+def listed(folder):
+    return json.loads(command("backups", "list", "--json", folder).stdout)["archives"]
+
+
+def put(server, seed):
+    source = random.Random(seed)
+    x = xet.Xorb([source.randbytes(9000) for _ in range(3)])
+    file = xet.File([(x, 0, 3)], sha256=hashlib.sha256(b"".join(x.data)).digest())
+    assert server.put_xorb(x).status == 200
+    assert server.post("/v1/shards", xet.shard([file], [x])).status == 200
+    return xet.text(file.hash())
+
+
+def forget(server, file):
+    assert server.request("DELETE", f"/v1/files/{file}").status == 200
+
+
+class Restored:
+    """Folders of daemons, made of backups."""
+
+    def __init__(self, start, tmp_path):
+        self.start, self.tmp_path = start, tmp_path
+
+    def folder(self, name):
+        (self.tmp_path / name).mkdir()
+        return self.tmp_path / name / "data"
+
+    def serves(self, backups, name, files, not_files=(), *options):
+        """A daemon over what is restored: these files are whole there, and those are not. @return what was told"""
+        folder = self.folder(name)
+        told = json.loads(command("restore", "--data-dir", folder, "--json", *options, backups).stdout)
+        server = self.start(name)
+        for file in files:
+            assert server.get(f"/v1/reconstructions/{file}").status == 200
+        for file in not_files:
+            assert server.request("HEAD", f"/v1/files/{file}").status == 404
+        server.stop()
+        command("fsck", "--data-dir", folder)
+        return told
+
+
+@pytest.fixture
+def restored(start, tmp_path):
+    return Restored(start, tmp_path)
+
+
+@pytest.fixture
+def three(start, tmp_path):
+    """Three moments: a file more in each, and the first one gone in the last."""
+    server, folder, files, told = start(), tmp_path / "backups", [], []
+    for i in range(3):
+        files.append(put(server, i))
+        if i == 2:
+            forget(server, files[0])
+        told.append(backup(server, folder))
+    return server, folder, files, told
+
+
+def test_each_has_what_is_new(three):
+    server, folder, _, told = three
+    assert [(t["objects"], t["objects_earlier"]) for t in told] == [(1, 0), (1, 1), (1, 2)]
+    assert [a["kind"] for a in listed(folder)] == ["objects", "moment"] * 3
+    assert [a["time"] for a in listed(folder) if a["kind"] == "moment"] == [t["moment"] for t in told]
+    again = backup(server, folder)
+    assert again["objects"] == 0 and [a["kind"] for a in listed(folder)][6:] == ["moment"], "nothing new: no archive of objects"
+    verified = json.loads(command("backups", "verify", "--json", folder).stdout)
+    assert verified["bad"] == [] and verified["moments"] == 4
+    assert sorted(p.name for p in folder.iterdir() if p.suffix != ".fold") == ["lock"]
+    for archive in listed(folder):
+        command("fold", "verify", folder / archive["file"])
+
+
+def test_each_moment_comes_back(three, restored, tmp_path):
+    _, folder, files, told = three
+    for i, (has, lacks) in enumerate((([0], [1, 2]), ([0, 1], [2]), ([1, 2], [0]))):
+        made = restored.serves(folder, f"back{i}", [files[n] for n in has], [files[n] for n in lacks], "--at", told[i]["moment"])
+        assert made["moment"] == told[i]["moment"]
+    assert restored.serves(folder, "last", files[1:])["moment"] == told[2]["moment"]
+    assert restored.serves(folder, "year", files[1:], (), "--at", told[2]["moment"][:4])["moment"] == told[2]["moment"], "up to the end of the year"
+    assert "restore.moment" in command("restore", "--data-dir", tmp_path / "none", "--at", "1999", folder, expect=66).stderr
+    for wrong in ("x", "2026112", "20261301", "20261123T25", "20261123T0610009"):
+        command("restore", "--data-dir", tmp_path / "none", "--at", wrong, folder, expect=64)
+
+
+def test_pruning_keeps_what_is_needed(three, start, restored):
+    """Another store is backed up into the folder, which has one object of the first one."""
+    server, folder, files, told = three
+    other = start("other")
+    mine = [put(other, 1), put(other, 77)]
+    told.append(backup(other, folder))
+    assert (told[3]["objects"], told[3]["objects_earlier"]) == (1, 1)
+    dry = json.loads(command("backups", "prune", "--keep-last", 1, "--dry-run", "--json", folder).stdout)
+    assert (dry["moments_kept"], dry["moments_removed"]) == (1, 3) and len(listed(folder)) == 8
+    done = json.loads(command("backups", "prune", "--keep-last", 1, "--json", folder).stdout)
+    assert done["freed_bytes"] == dry["freed_bytes"] > 0
+    assert [(a["time"], a["kind"]) for a in listed(folder)] == [(told[1]["moment"], "objects"), (told[3]["moment"], "objects"), (told[3]["moment"], "moment")]
+    restored.serves(folder, "again", mine, [files[0], files[2]])
+    assert backup(server, folder)["objects"] == 2, "what went is taken again"
+    restored.serves(folder, "first", files[1:], files[:1])
+
+
+def test_rules(three):
+    _, folder, _, told = three
+    command("backups", "prune", folder, expect=64)
+    command("backups", "prune", "--keep-daily", 0, folder, expect=64)
+    command("backups", "verify", "--keep-daily", 1, folder, expect=64)
+    command("backups", "list", folder.parent / "nothing", expect=66)
+    # All are of one day, or of two: the newest of each is kept.
+    days = {t["moment"][:8] for t in told}
+    done = json.loads(command("backups", "prune", "--keep-daily", 7, "--keep-yearly", 3, "--json", folder).stdout)
+    assert done["moments_kept"] == len(days)
+    assert told[2]["moment"] in {a["time"] for a in listed(folder)}
+
+
+def rename(folder, old, new):
+    for path in folder.glob(f"{old}.*"):
+        path.rename(folder / path.name.replace(old, new))
+
+
+def test_rules_over_years(start, tmp_path):
+    """Moments of any age: their names are their times."""
+    server, folder = start(), tmp_path / "backups"
+    put(server, 1)
+    times = ["20240229T120000Z", "20241231T235959Z", "20250101T000000Z", "20250105T100000Z", "20250106T100000Z", "20250106T110000Z"]
+    for at in times:
+        rename(folder, backup(server, folder)["moment"], "later")
+        for path in list(folder.glob("later.*")):
+            path.rename(folder / path.name.replace("later", at))
+
+    def kept(*rules):
+        done = json.loads(command("backups", "prune", "--dry-run", "--json", *rules, folder).stdout)
+        return [a["time"] for a in done["archives"] if a.get("kept") and a["kind"] == "moment"]
+
+    assert kept("--keep-last", 2) == times[4:]
+    assert kept("--keep-yearly", 5) == [times[1], times[5]]
+    assert kept("--keep-monthly", 2) == [times[1], times[5]]
+    assert kept("--keep-weekly", 2) == [times[3], times[5]], "Sunday the 5th is of the week before Monday the 6th"
+    assert kept("--keep-daily", 3) == [times[2], times[3], times[5]]
+    assert kept("--keep-hourly", 2) == times[4:]
+    assert kept("--keep-daily", 1, "--keep-yearly", 2) == [times[1], times[5]]
+
+
+def test_what_is_damaged_or_gone(three, tmp_path):
+    _, folder, _, told = three
+    path = folder / f"{told[0]['moment']}.objects.fold"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
+    done = json.loads(command("backups", "verify", "--json", folder, expect=65).stdout)
+    assert {b["file"] for b in done["bad"]} == {path.name} | {f"{t['moment']}.moment.fold" for t in told}
+    assert path.name in command("restore", "--data-dir", tmp_path / "back", folder, expect=65).stderr
+    path.unlink()
+    assert "restore.missing" in command("backups", "verify", folder, expect=65).stdout
+    assert "restore.missing" in command("restore", "--data-dir", tmp_path / "back2", folder, expect=65).stderr
+
+
+def test_a_lost_archive_is_made_again(three):
+    server, folder, _, told = three
+    (folder / f"{told[1]['moment']}.objects.fold").unlink()
+    command("backups", "verify", folder, expect=65)
+    assert backup(server, folder)["objects"] == 1
+    command("backups", "verify", folder)
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.08, 0.2, 0.5])
+def test_killed_at_any_time(three, restored, seconds):
+    """What has a name is whole, and the next one goes on."""
+    server, folder, files, _ = three
+    more = [put(server, 100 + i) for i in range(20)]
+    killed = subprocess.Popen([cairn.CAIRN, "backup", "--data-dir", server.data, "--incremental", folder], stderr=subprocess.PIPE)
+    try:
+        killed.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    command("backups", "verify", folder)
+    assert backup(server, folder)["objects_earlier"] + 20 >= 23
+    command("backups", "verify", folder)
+    restored.serves(folder, "again", files[1:] + more)
+
+
+def test_one_at_a_time(three):
+    server, folder, _, _ = three
+    lock = subprocess.Popen(["flock", "--exclusive", folder / "lock", "sh", "-c", "echo; cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    lock.stdout.readline()
+    for arguments in (("backup", "--data-dir", server.data, "--incremental", folder), ("backups", "prune", "--keep-last", 1, folder), ("backups", "verify", folder)):
+        assert "backup.in_use" in command(*arguments, expect=73).stderr
+    lock.communicate()
+    command("backups", "verify", folder)
+
+
+def test_a_warm_standby(three, restored, tmp_path):
+    """Archives are copied when they have their names, in any order, and never change: what is copied can be restored."""
+    server, folder, files, _ = three
+    copy = tmp_path / "copied"
+
+    def feed():
+        copy.mkdir(exist_ok=True)
+        for path in sorted(folder.glob("*.objects.fold")) + sorted(folder.glob("*.moment.fold")):
+            if not (copy / path.name).exists():
+                shutil.copy(path, copy / path.name)
+
+    feed()
+    restored.serves(copy, "standby", files[1:])
+    files.append(put(server, 9))
+    backup(server, folder)
+    feed()
+    restored.serves(copy, "next", files[1:])
+
+
+def test_times_that_are_none(three, tmp_path):
+    """The first second of 1970 is a time, the 31st of February is none, and one file has one moment."""
+    server, folder, _, _ = three
+    for before in ("19700101T000000Z", "19691231", "1969"):
+        assert "restore.moment" in command("restore", "--data-dir", tmp_path / "none", "--at", before, folder, expect=66).stderr
+    for wrong in ("20260229", "20260431T12", "20260100"):
+        command("restore", "--data-dir", tmp_path / "none", "--at", wrong, folder, expect=64)
+    command("backup", "--data-dir", server.data, tmp_path / "one.fold")
+    assert "restore.time" in command("restore", "--data-dir", tmp_path / "none", "--at", "2026", tmp_path / "one.fold", expect=64).stderr
+    assert not (tmp_path / "none").exists()
+
+
+def test_not_into_what_is_backed_up(three, tmp_path):
+    server, _, _, _ = three
+    (tmp_path / "link").symlink_to(server.data)
+    (server.data / "there").mkdir()
+    before = set(server.data.iterdir())
+    for folder in (server.data, server.data / "there", server.data / "not-there", tmp_path / "link"):
+        assert "backup.folder" in command("backup", "--data-dir", server.data, "--incremental", folder, expect=64).stderr
+    assert set(server.data.iterdir()) == before and not list((server.data / "there").iterdir())
+
+
+def test_an_archive_that_is_not_needed(three, restored):
+    """One is copied half, another has lost a bit, and the moment needs neither, or has its objects elsewhere."""
+    server, folder, files, told = three
+    later = folder / f"{told[2]['moment']}.objects.fold"
+    later.write_bytes(later.read_bytes()[:-100])
+    for i, has in enumerate(([0], [0, 1])):
+        made = restored.serves(folder, f"half{i}", [files[n] for n in has], (), "--at", told[i]["moment"])
+        assert made["archives_damaged"] == 0, "none is opened that nothing is needed of"
+    assert later.name in command("restore", "--data-dir", folder.parent / "x", folder, expect=65).stderr
+    assert later.name in command("backup", "--data-dir", server.data, "--incremental", folder, expect=65).stderr
+    assert later.name in command("backups", "prune", "--keep-last", 1, folder, expect=65).stderr
+    aside = folder.parent / later.name
+    later.rename(aside)
+    assert backup(server, folder)["objects"] == 1
+    aside.rename(later)
+    assert restored.serves(folder, "elsewhere", files[1:])["archives_damaged"] == 1
+
+
+def test_the_clock_was_wrong(three, restored):
+    """A moment of a year to come: what is made next is called later than it, and that is told."""
+    server, folder, files, told = three
+    for path in list(folder.glob(f"{told[2]['moment']}.*")):
+        path.rename(folder / path.name.replace(told[2]["moment"], "20991231T235959Z"))
+    files.append(put(server, 40))
+    done = command("backup", "--data-dir", server.data, "--incremental", "--json", folder)
+    assert json.loads(done.stdout)["moment"] == "21000101T000000Z" and "21000101T000000Z" in done.stderr and "clock" in done.stderr
+    restored.serves(folder, "last", files[1:])
+
+
+def test_others_may_not_read(three, tmp_path):
+    """All that is made is the owner's alone, whatever the umask."""
+    _, folder, _, _ = three
+    command("restore", "--data-dir", tmp_path / "back", folder)
+    command("backups", "verify", folder)
+    for top in (folder, tmp_path / "back"):
+        for path in (top, *top.rglob("*")):
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+def packed(x, which):
+    """The xorb with one chunk as an LZ4 frame that compresses nothing: as long, whichever it is."""
+    out = bytearray()
+    for i, c in enumerate(x.data):
+        data = bytes.fromhex("04224d18604082") + (1 << 31 | len(c)).to_bytes(4, "little") + c + bytes(4) if i == which else c
+        out += b"\0" + len(data).to_bytes(3, "little") + bytes([i == which]) + len(c).to_bytes(3, "little") + data
+    return bytes(out)
+
+
+def test_the_same_xorb_packed_otherwise(start, clock, restored):
+    """It goes, and comes back in the same length: each moment gets the bytes that its index describes."""
+    server, folder = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), restored.tmp_path / "backups"
+    source = random.Random(5)
+    x = xet.Xorb([source.randbytes(9000) for _ in range(3)])
+    file = xet.File([(x, 0, 3)], sha256=bytes(32))
+    name, told = xet.text(file.hash()), []
+    for i in range(3):
+        assert server.request("POST", x.path(), packed(x, i % 2)).status == 200
+        assert server.post("/v1/shards", xet.shard([file], [x])).status == 200
+        told.append(backup(server, folder))
+        forget(server, name)
+        for n in range(2):
+            clock.move(121 * (2 * i + n + 1))
+            assert server.post("/v1/gc").status == 200
+    assert [(t["objects"], t["objects_earlier"]) for t in told] == [(1, 0), (1, 0), (0, 1)]
+    command("backups", "verify", folder)
+    for i, t in enumerate(told):
+        restored.serves(folder, f"back{i}", [name], (), "--at", t["moment"])
+        assert [p.read_bytes() for p in (restored.tmp_path / f"back{i}" / "data" / "objects").rglob("*") if p.is_file()] == [packed(x, i % 2)]
+    assert json.loads(command("backups", "prune", "--keep-last", 1, "--json", folder).stdout)["moments_kept"] == 1
+    assert [a["time"] for a in listed(folder)] == [told[0]["moment"], told[2]["moment"]]
+
+
+def test_pruning_a_full_disk(mount, start):
+    """The disk is full of what an interrupted backup left: the next fails and says so, and pruning makes room again."""
+    volume = mount("full", "tmpfs", 4 << 20)
+    server, folder = start(), volume.folder
+    for i in range(2):
+        put(server, i)
+        backup(server, folder)
+    with open(folder / "next.part", "wb") as f:
+        f.write((folder / listed(folder)[0]["file"]).read_bytes()[:8])
+        with pytest.raises(OSError):
+            while f.write(bytes(1 << 16)):
+                f.flush()
+    put(server, 3)
+    assert "full" in command("backup", "--data-dir", server.data, "--incremental", folder, expect=73).stderr
+    before = listed(folder)
+    command("backups", "prune", "--keep-last", 1, "--dry-run", folder, expect=73)
+    command("backups", "prune", "--keep-last", 1, folder)
+    assert [a["file"] for a in listed(folder)] == [a["file"] for a in before if a["file"] != before[1]["file"]]
+    assert backup(server, folder)["objects"] == 1
+    command("backups", "verify", folder)

@@ -1,0 +1,59 @@
+"""transformers, datasets and pandas with nothing but the address, where ./dev test put them (.venv/libraries)."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import hf_client
+import pytest
+from test_hub_buckets import admin, guarded, people  # noqa: F401
+
+LIBRARIES = Path(sys.prefix) / "libraries"
+
+TRANSFORMERS = """
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from transformers import AutoConfig, AutoTokenizer, BertConfig, PreTrainedTokenizerFast
+words = Tokenizer(WordLevel({"[UNK]": 0, "a": 1, "cat": 2}, unk_token="[UNK]"))
+words.pre_tokenizer = Whitespace()
+BertConfig(hidden_size=12, num_attention_heads=2).push_to_hub("ann/tiny", private=True)
+PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]").push_to_hub("ann/tiny")
+print(AutoConfig.from_pretrained("ann/tiny").hidden_size, AutoTokenizer.from_pretrained("ann/tiny")("a cat sat")["input_ids"])
+try:
+    AutoConfig.from_pretrained("ann/none")
+except OSError as e:
+    print("is not a local folder" in str(e))
+"""
+
+DATASETS = """
+import datasets, pandas
+rows = datasets.Dataset.from_dict({"a": list(range(1000)), "b": [str(i) for i in range(1000)]})
+rows.push_to_hub("ann/table", private=True)
+rows.push_to_hub("ann/table", split="test")
+got = datasets.load_dataset("ann/table")
+print(sorted(got), got["train"][999]["b"], sum(r["a"] for r in datasets.load_dataset("ann/table", split="test", streaming=True)))
+frame = pandas.read_parquet("hf://datasets/ann/table/data/train-00000-of-00001.parquet")
+frame.to_csv("hf://datasets/ann/table/more/frame.csv")
+print(len(frame), len(pandas.read_csv("hf://datasets/ann/table/more/frame.csv")))
+pandas.DataFrame({"x": [1, 2]}).to_parquet("hf://buckets/ann/bucket/t.parquet")
+print(datasets.load_dataset("parquet", data_files="hf://buckets/ann/bucket/t.parquet")["train"]["x"][:])
+"""
+
+
+def run(people, script):
+    if not LIBRARIES.exists():
+        pytest.skip("there is no .venv/libraries; ./dev test slow makes it")
+    env = hf_client.environment(people.folder) | {"HF_ENDPOINT": people.server.url, "HF_TOKEN": people.keys["ann"], "PYTHONPATH": str(LIBRARIES)}
+    done = subprocess.run([sys.executable, "-c", script], env=env | {"HF_HUB_DISABLE_TELEMETRY": "1"}, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr[-5000:]
+    return done.stdout.splitlines()
+
+
+def test_transformers(people):
+    assert run(people, TRANSFORMERS) == ["12 [1, 2, 0]", "True"]
+
+
+def test_datasets_and_pandas(people):
+    people.make("ann/bucket")
+    assert run(people, DATASETS) == ["['test', 'train'] 999 499500", "1000 1000", "[1, 2]"]

@@ -1,0 +1,94 @@
+"""The operator's home: what it says of a server that is well, and of one that is not; and who is shown it."""
+
+import re
+
+import cairn
+import pytest
+import visitors
+from test_hub import make_key
+from visitors import Visitor, people_of, rows, text
+
+
+@pytest.fixture
+def enter(start, issuer, tmp_path):
+    """enter(option=...): a visitor with a key that may do all, on a daemon of its own."""
+
+    def enter(**options):
+        people = people_of(start, issuer, tmp_path / "home", **options)
+        people.keys["all"] = make_key(people.server, issuer.token("admin"), scope="admin")["key"]
+        visitor = Visitor(people.server).sign_in(people.keys["all"])
+        visitor.people = people
+        return visitor
+
+    return enter
+
+
+def notes(visitor):
+    return [text(item) for ul in visitor.page("/admin").iter("ul") if ul.get("class") == "notes" for item in ul]
+
+
+def alarms(visitor):
+    page = visitor.page("/admin")
+    return [text(item) for ul in page.iter("ul") if ul.get("class") == "plain" for item in ul]
+
+
+def test_all_is_well(enter):
+    operator = enter(gc_schedule="1d", scrub_period="7d")
+    people = operator.people
+    page = operator.page("/admin")
+    assert alarms(operator) == [] and "Nothing is wrong" in text(page) and "No request failed" in text(page)
+    assert [note.split(" See")[0] for note in notes(operator)] == ["No backup was ever made."]
+    for said in ("There was none so far", "None is known of", "Stored xorbs", "Scrub"):
+        assert said in text(page), said
+    people.make("ann/data")
+    people.put("ann/data", "f", b"x" * 9000)
+    assert "page-admin" in [row[0] for row in rows(operator.page("/admin"), "routes")]
+    assert "/admin" in visitors.links(operator.page("/"))
+
+
+def test_what_is_switched_off_is_noted(enter):
+    """It is no alarm, and not well either."""
+    operator = enter(gc_schedule="off", scrub_period="0")
+    said = dict(note.split(" See ") for note in notes(operator))
+    assert alarms(operator) == [] and "All is well" not in text(operator.page("/admin"))
+    assert [anchor.rpartition("#")[2] for anchor in said.values()] == ["backup-and-restore", "scrub-and-repair", "collecting-garbage"]
+
+
+def test_is_the_operators_alone(enter):
+    """Others are told what they are of a page that is not there."""
+    people = enter().people
+    for who in ("ann", "operator", "nobody"):  # this operator's key only writes
+        visitor = Visitor(people.server)
+        if people.keys[who]:
+            visitor.sign_in(people.keys[who])
+        told = [visitor.get(path, **{"X-Request-Id": "same"}) for path in ("/admin", "/storage", "/nobody-at-all")]
+        assert [reply.status for reply in told] == [404] * 3
+        assert told[0].body == told[1].body and "/admin" not in visitors.links(visitor.page("/"))
+
+
+def test_uploads_are_refused(enter):
+    """As /ready sees it."""
+    operator = enter(reserve_bytes="1024G")
+    assert operator.people.server.get("/ready").status == 503
+    (told,) = alarms(operator)
+    assert told.startswith("Uploads are refused") and told.endswith("See docs/operations.md#full-disks")
+    cairn.wait_until("the failure", lambda: [row[:2] for row in rows(operator.page("/admin"), "failed")] == [["ready", "503"]])
+
+
+def test_a_failed_backup(enter):
+    operator = enter()
+    data = operator.people.server.data
+    (data / "notes").mkdir(exist_ok=True)
+    (data / "notes" / "backup").write_text("ran 1000000000\ngood 1000000000\nfailed 1\nbytes 5000\n")
+    cairn.wait_until("word of a backup", lambda: len(alarms(operator)) == 2)
+    assert all("docs/operations.md#backup-and-restore" in told for told in alarms(operator))
+    assert "5.0 kB" in text(operator.page("/admin")) and "2001-09-09" in text(operator.page("/admin"))
+
+
+def test_each_part_is_there():
+    """Of operations.md, that an alarm names."""
+    headings = re.findall(r"^##+ (.*)$", (cairn.ROOT / "docs" / "operations.md").read_text(), re.M)
+    anchors = {re.sub(r"[^a-z0-9 -]", "", h.lower()).replace(" ", "-") for h in headings}
+    source = (cairn.ROOT / "server" / "page" / "page_alarms.c").read_text()
+    named = set(re.findall(r'alarms_tell\([^;]*"([a-z-]+)"\);', source)) | set(re.findall(r'\{"[a-z]+\.", "([a-z-]+)"\}', source)) | {"troubleshooting"}
+    assert len(named) > 8 and named <= anchors, named - anchors

@@ -1,0 +1,326 @@
+"""Pages in a browser: at each width, in light and dark, with and without script, by keyboard alone, and what axe-core says of them.
+
+Pictures of all go to the folder that CAIRN_PICTURES names, if it does."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import random
+import struct
+import zlib
+from pathlib import Path
+
+import cairn
+import chromium
+import pytest
+import visitors
+from issuer import Issuer
+from test_hub import make_key
+from test_hub_buckets import ZEROS, add
+from test_hub_repos import commit, done, make, stored, upload
+from test_hub_repos import text as hub_text
+
+pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not installed; ./dev test installs it")
+
+WIDTHS = (320, 768, 1440)
+PICTURES = os.environ.get("CAIRN_PICTURES")
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>.png', "\U0001f600" * 63, "\u202egnp.exe", "שלום/עולם.txt", "x" * 255]
+AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
+# What each page of the server looks like to whom: name: (who, path)
+PAGES = {
+    "home of nobody": ("nobody", "/"),
+    "sign in": ("nobody", "/login"),
+    "not found": ("nobody", "/buckets/ann/none"),
+    "home": ("ann", "/"),
+    "search without a find": ("ann", "/?q=%3Cscript%3E"),
+    "account": ("ann", "/ann"),
+    "organisation": ("adam", "/team"),
+    "new": ("ann", "/new"),
+    "keys": ("ann", "/settings/keys"),
+    "bucket": ("ann", "/buckets/ann/data"),
+    "empty bucket": ("ann", "/buckets/team/empty"),
+    "folder": ("ann", "/buckets/ann/data/tree/logs/2026"),
+    "file": ("ann", "/buckets/ann/data/tree/logs/2026/one.txt"),
+    "settings": ("ann", "/buckets/ann/data/settings"),
+    "home of models": ("ann", "/?kind=model"),
+    "model": ("ann", "/ann/cats"),
+    "model without a readme": ("ann", "/ann/odd"),
+    "tree": ("ann", "/ann/cats/tree/main"),
+    "tree of odd names": ("ann", "/ann/odd/tree/main"),
+    "text": ("ann", "/ann/cats/blob/main/src/config.json"),
+    "binary": ("ann", "/ann/cats/blob/main/model.safetensors"),
+    "picture": ("ann", "/ann/cats/blob/main/cat.png"),
+    "commits": ("ann", "/ann/cats/commits/main"),
+    "branches": ("ann", "/ann/cats/refs"),
+    "commit": ("ann", "/ann/cats/commit/main"),
+    "commit of odd names": ("ann", "/ann/odd/commit/main"),
+    "dataset": ("nobody", "/datasets/ann/table"),
+    "settings of a model": ("ann", "/ann/cats/settings"),
+    "server": ("all", "/admin"),
+    "storage": ("all", "/storage"),
+    "search": ("ann", "/search"),
+    "search of a hash": ("ann", "/search?q=" + hashlib.sha256(random.Random(1).randbytes(120_000)).hexdigest()),
+    "upload": ("ann", "/ann/cats/upload/main/src"),
+    "tensors": ("ann", "/ann/cats/blob/main/small.safetensors"),
+}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = chromium.Browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    """One seeded daemon for all: what a test makes here, the others do not count."""
+    folder, daemons = tmp_path_factory.mktemp("people"), []
+
+    def start(**options):
+        daemons.append(cairn.Daemon(folder / "server", **options).start())
+        return daemons[-1]
+
+    yield seeded(start, Issuer(folder / "keys"), folder / "home")
+    for daemon in daemons:
+        daemon.stop()
+
+
+def seeded(start, issuer, home):
+    people = visitors.people_of(start, issuer, home)
+    people.make("ann/data")
+    people.make("team/empty", private=True)
+    people.put("ann/data", "logs/2026/one.txt", b"content")
+    people.put("ann/data", "README.md", b"# content")
+    reply = people.batch("ann/data", *(add(path, ZEROS) for path in HOSTILE))
+    assert reply.json()["success"], reply
+    fill_repos(people)
+    people.keys["all"] = make_key(people.server, issuer.token("admin"), scope="admin")["key"]
+    assert people.server.get("/v1/usage?fresh=true", token=issuer.token("admin")).status == 200
+    return people
+
+
+README = """---
+license: mit
+tags: [cats]
+---
+# Cats
+
+Tells *cats* from **dogs**, in `1.2 ms`; see [the settings](src/config.json) and [the paper](https://example.org).
+
+![A cat](cat.png)
+
+## Figures
+
+| model | parameters | accuracy |
+|---|--:|--:|
+| small | 12 M | 0.91 |
+| large, with a name that takes some room of its own | 1,200 M | 0.97 |
+
+- [x] trained
+- [ ] tried on lions
+
+```python
+from transformers import AutoModel
+model = AutoModel.from_pretrained("ann/cats")  # a long line, so that it has to be moved sideways where the window is narrow
+```
+
+> <script>alert(1)</script> and <img src=x onerror=alert(1)>, ![far](https://example.org/x.png), [no](javascript:alert(1))
+"""
+
+
+def png():
+    def part(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    rows = b"".join(b"\0" + b"".join(bytes([x, y, 120]) for x in range(120)) for y in range(80))
+    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", 120, 80, 8, 2, 0, 0, 0)) + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b"")
+
+
+def fill_repos(people):
+    make(people, "ann/cats")
+    make(people, "ann/odd")
+    make(people, "ann/table", type="dataset")
+    weights, picture = random.Random(1).randbytes(120_000), png()
+    done(commit(people, hub_text("README.md", README), repo="models/ann/cats", summary="Say what it is"))
+    done(commit(people, *(stored(p, upload(people, d, "models/ann/cats")[0], len(d)) for p, d in (("model.safetensors", weights), ("cat.png", picture))), repo="models/ann/cats", summary="epoch 3", description="lr 1e-4\nbatch 64"))
+    config = json.dumps({"layers": list(range(40)), "markup": "<script>alert(1)</script>", "long": "x" * 300}, indent=1)
+    done(commit(people, hub_text("src/config.json", config), repo="models/ann/cats", summary="<script>alert(1)</script> " + "\U0001f600" * 40))
+    head = json.dumps({f"layer.{i}.weight": {"dtype": "BF16" if i else "F32", "shape": [16, 4], "data_offsets": [128 * (i + (i > 0)), 128 * (i + 2)]} for i in range(6)}).encode()
+    small = struct.pack("<Q", len(head)) + head + bytes(128 * 7)
+    done(commit(people, stored("small.safetensors", upload(people, small, "models/ann/cats")[0], len(small)), repo="models/ann/cats", summary="A small one"))
+    assert people.ask("POST", "/api/models/ann/cats/branch/feat%2Fnew", body={}).status == 200
+    assert people.ask("POST", "/api/models/ann/cats/tag/main", body={"tag": "v1"}).status == 200
+    done(commit(people, *(hub_text(path, "odd") for path in HOSTILE), repo="models/ann/odd"))
+    for name, size in (("tuned", 90_000), ("chat", 30_000), ("small", 9_000)):
+        make(people, f"team/{name}")
+        bodies = {"own.bin": random.Random(name).randbytes(size), "base.bin": weights if size > 10_000 else picture}
+        done(commit(people, *(stored(p, upload(people, d, f"models/team/{name}")[0], len(d)) for p, d in bodies.items()), repo=f"models/team/{name}"))
+    people.put("ann/data", "base.bin", weights)
+    done(commit(people, hub_text("README.md", "# Table\n\nRows of numbers.\n"), repo="datasets/ann/table"))
+
+
+@pytest.fixture(scope="module")
+def signed_in(people, browser):
+    tabs = {}
+    for who in {who for who, _ in PAGES.values()}:
+        tabs[who] = tab = browser.tab()
+        tab.look()
+        if people.keys[who]:
+            sign_in(tab, people, who)
+    return tabs
+
+
+@pytest.fixture
+def tabs(signed_in):
+    """{who: a tab in which she is signed in}"""
+    for tab in signed_in.values():
+        tab.look()
+        tab.set_script(True)
+        tab.forget("Log.entryAdded")
+        tab.forget("Runtime.exceptionThrown")
+    return signed_in
+
+
+def sign_in(tab, people, who):
+    """By keyboard: the field has the focus, as soon as the page was drawn."""
+    tab.call("Page.bringToFront")
+    tab.open(people.server.url + "/login")
+    cairn.wait_until("the focus", lambda: tab.run("document.activeElement.id") == "key")
+    tab.type(people.keys[who])
+    tab.forget("Page.loadEventFired")
+    tab.press("Enter")
+    tab.loaded()
+    assert "Sign out" in tab.run("document.body.innerText")
+
+
+def faults(tab):
+    """What the browser complains of; that a page is 404 is no fault."""
+    said = [m["entry"]["text"] for m in tab.said("Log.entryAdded") if m["entry"]["level"] == "error"]
+    said += [str(m) for m in tab.said("Runtime.exceptionThrown")]
+    return [text for text in said if "status of 404" not in text]
+
+
+# To be asked before anything is resized: what moves then is no shift.
+# Less than a thousandth is a link of the header that finds its place while a busy machine still reads the rest of them.
+SHIFTS = """new Promise(done => { const all = []
+    const part = s => [s.node && (s.node.outerHTML || s.node.data).slice(0, 80), s.previousRect.toJSON(), s.currentRect.toJSON()]
+    new PerformanceObserver(list => { for (const e of list.getEntries()) if (e.value > 0.001) all.push([e.value, ...e.sources.map(part)]) })
+        .observe({type: "layout-shift", buffered: true})
+    setTimeout(() => done(all), 50) })"""
+LOOKS = "[document.documentElement.scrollWidth, document.querySelectorAll('main h1').length, getComputedStyle(document.body).backgroundColor]"
+# Contrast, names, landmarks, headings, tables: every rule, the best practices too.
+ASK_AXE = """Promise.all(document.getAnimations().map(a => a.finished)).then(() => axe.run(document, {resultTypes: ["violations"]}))
+    .then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.html.slice(0, 120) + " " + n.failureSummary.slice(0, 200))]))"""
+
+
+def looks_wrong(tab, width, dark):
+    """Of a page that is open, at a width and in a scheme."""
+    wide, titles, ground = tab.run(LOOKS)
+    if wide > width:
+        yield f"is {wide} wide"
+    if titles != 1:
+        yield "has not one title"
+    if (sum(map(int, ground[4:-1].split(", "))) < 300) != dark:
+        yield f"is {ground}"
+
+
+def looks_wrong_anywhere(tab, name, script):
+    """At each width and in each scheme: the page that is open is made narrower, and not loaded again."""
+    for width in WIDTHS:
+        tab.resize(width)
+        for dark in (False, True):
+            tab.darken(dark)
+            yield from ((name, width, dark, script, fault) for fault in looks_wrong(tab, width, dark))
+            if PICTURES and script:
+                tab.picture(Path(PICTURES) / f"{name.replace(' ', '-')}-{width}-{'dark' if dark else 'light'}.png")
+            if script and width == 768:
+                yield from ((name, dark, one) for one in tab.run(ASK_AXE))
+
+
+def test_each_page(people, tabs):
+    """At each width, in light and dark, without script and with it; and what axe-core says of it."""
+    wrong, axe = [], AXE.read_text() + "; 0"
+    if PICTURES:
+        Path(PICTURES).mkdir(parents=True, exist_ok=True)
+    for name, (who, path) in PAGES.items():
+        tab = tabs[who]
+        tab.look()
+        tab.set_script(False)
+        tab.open(people.server.url + path)
+        wrong += looks_wrong_anywhere(tab, name, False)
+        tab.look()
+        tab.set_script(True)
+        tab.open(people.server.url + path)
+        wrong += ((name, "moves", shift) for shift in tab.run(SHIFTS))
+        tab.run(axe)
+        wrong += looks_wrong_anywhere(tab, name, True)
+        wrong += [(name, fault) for fault in faults(tab)]
+    assert not wrong, wrong
+
+
+def test_by_keyboard(people, browser):
+    """Nothing but keys: the way to the content, signing in, a new model. Each thing that has the focus shows it."""
+    tab = browser.tab()
+    tab.look()
+    tab.open(people.server.url + "/")
+    tab.press("Tab")
+    assert tab.run("document.activeElement.textContent") == "Skip to the content"
+    tab.press("Enter")
+    assert tab.run("document.activeElement.id") == "main"
+    sign_in(tab, people, "ann")
+    tab.open(people.server.url + "/new")
+    seen = []
+    for _ in range(40):
+        tab.press("Tab")
+        name = tab.run("(e => e === document.body ? '' : e.id || e.textContent || e.value || e.name)(document.activeElement)")
+        if not name:
+            break
+        seen.append(name)
+        assert tab.run("getComputedStyle(document.activeElement).outlineStyle") != "none", name
+        if name == "name":
+            tab.type("typed")
+        if name == "Make it":
+            tab.forget("Page.loadEventFired")
+            tab.press("Enter")
+            tab.loaded()
+            break
+    assert {"New", "Keys", "Sign out", "kind", "namespace", "name", "public", "Make it"} <= set(seen), seen
+    assert tab.run("location.pathname") == "/ann/typed"
+
+
+def test_script(people, tabs):
+    """The list is filtered as one types; where nothing can be copied no button says so."""
+    tab = tabs["ann"]
+    tab.look()
+    tab.open(people.server.url + "/")
+    visible = "[...document.querySelectorAll('#repos tbody tr')].filter(r => r.offsetParent).length"
+    assert tab.run(visible) >= 8
+    tab.run("document.getElementById('q').focus()")
+    tab.type("EMPT")
+    assert tab.run(visible) == 1
+    assert tab.run("!document.querySelector('[data-copy]').hidden")
+    tab.set_script(False)
+    tab.open(people.server.url + "/")
+    assert tab.run("document.querySelector('[data-copy]').offsetParent === null")
+
+
+def test_hostile_names_do_nothing(people, tabs):
+    """Each entry opens, and no name runs, loads or steers anything."""
+    tab = tabs["ann"]
+    tab.look()
+    links = []
+    for path in ("/buckets/ann/data", "/ann/odd/tree/main"):
+        tab.open(people.server.url + path)
+        links += tab.run("[...document.querySelectorAll('#files tbody th a')].map(a => a.href)")
+    assert len(links) == 2 * len(HOSTILE) + 4
+    for link in links:
+        tab.open(link)
+        assert "Not found" not in tab.run("document.title"), link
+        assert tab.run("document.querySelectorAll('main img, main script').length") == ("onerror" in link and "/blob/" in link), link
+    tab.open(people.server.url + "/ann/cats")
+    assert tab.run("[...document.querySelectorAll('article img')].map(i => i.naturalWidth)") == [120]
+    assert tab.run("document.querySelectorAll('article script, article [onerror]').length") == 0
+    refused = [text for text in faults(tab) if "404" not in text]
+    assert not refused, refused

@@ -1,0 +1,346 @@
+"""Objects in an S3 service: what only such a store can show. The engine is real, started by tests/engines/ceph.sh."""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import urllib.parse
+
+import cairn
+import ledger
+import plans
+import pytest
+import s3
+import xet
+
+GRACE = 120
+STEPS = ["put-begun", "put-written", "xorb-verified", "xorb-cleared", "put-durable", "xorb-stored"]
+STEPS += ["index-begun", "index-applied", "index-committed", "index-answered"]
+ENGINE_PID = os.environ.get("CAIRN_TEST_S3_PID")
+
+pytestmark = pytest.mark.skipif(not cairn.ENGINE, reason="there is no S3 service; tests/engines/with_s3.sh starts one")
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """begin(name, ...): a daemon whose objects are in the engine, and its bucket"""
+    daemons = []
+
+    def one(name="server", variables=None, **options):
+        folder = tmp_path / name
+        store = options.pop("store", cairn.s3_url(folder / "data"))
+        daemon = cairn.Daemon(folder, variables=variables, store=store, **options)
+        daemons.append(daemon)
+        daemon.start()
+        return daemon, s3.Bucket(store)
+
+    yield one
+    for daemon in daemons:
+        daemon.stop()
+
+
+@pytest.fixture
+def pause():
+    """with pause(): the engine takes connections and answers nothing"""
+
+    @contextlib.contextmanager
+    def paused():
+        os.kill(int(ENGINE_PID), signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(int(ENGINE_PID), signal.SIGCONT)
+
+    return paused
+
+
+def fsck(server, *options):
+    command = [cairn.CAIRN, "fsck", "--json", "--data-dir", str(server.data), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert not cairn.REPORTS.search(done.stderr), done.stderr
+    return json.loads(done.stdout)
+
+
+def address_of(server, file):
+    """(path, headers) of the first fetch of a file's plan."""
+    plan = server.get(f"/v1/reconstructions/{ledger.name(file)}").json()
+    fetch = plan["fetch_info"][xet.text(file.terms[0][0].hash)][0]
+    return plans.path_of(fetch["url"]), {"Range": "bytes={start}-{end}".format(**fetch["url_range"])}
+
+
+def test_names_are_used_once(begin):
+    """Copies of one xorb have names of their own; the row's is found again after a restart, and an older one does not count."""
+    server, bucket = begin()
+    file = ledger.new_file(1)
+    book = ledger.Ledger()
+    assert book.upload(server, file).status == 200
+    (name,) = bucket.objects()
+    hash_text, copy = name.split("/")[2].split(".")
+    assert hash_text == xet.text(file.terms[0][0].hash) and name.startswith(f"x/{hash_text[:2]}/") and len(copy) == 32
+    # What a PUT leaves that was given up, and took effect in the end: another packing of the same xorb, by an older name.
+    status, _ = bucket.request("PUT", f"{name[:-32]}{0:032x}", body=b"late")
+    assert status == 200
+    server.stop()
+    server.start()
+    book.check(server)
+    server.stop()
+    assert fsck(server)["problems"] == []
+    server.start()
+
+
+def requests_of(server):
+    """(metric, request) -> what the daemon counted of its requests to the engine"""
+    metrics = server.metrics()
+    return lambda name, request: metrics[f'cairn_store_{name}{{request="{request}"}}']
+
+
+def test_engine_is_silent(begin, pause):
+    server, _ = begin()
+    file, book = ledger.new_file(2), ledger.Ledger()
+    assert book.upload(server, file).status == 200
+    asked = requests_of(server)
+    assert asked("requests_total", "put") >= 1 and asked("request_seconds_total", "put") > 0
+    assert [asked("request_failures_total", what) for what in ("put", "get", "list", "delete")] == [0, 0, 0, 0]
+    server.stop()
+    server.start()  # so that it has forgotten where the object is
+    address, headers = address_of(server, file)
+    with pause():
+        asked = [
+            lambda: server.put_xorb(ledger.new_file(3).terms[0][0], timeout=20),
+            lambda: server.get(address, headers=headers, timeout=20),
+            lambda: server.get("/ready", timeout=20),
+        ]
+        for ask in asked:
+            began = time.monotonic()
+            reply = ask()
+            assert time.monotonic() - began < 5
+            assert int(reply.headers["Retry-After"]) > 0
+            assert cairn.is_error(reply, 503)["code"] == "store.silent"
+        assert server.get("/health").status == 200
+        failed = requests_of(server)
+        assert failed("request_failures_total", "list") >= 1  # what it asks first of all
+    cairn.wait_until("the store", lambda: server.get("/ready").status == 200, seconds=2)
+    book.check(server)
+    assert book.upload(server, ledger.new_file(3)).status == 200
+    assert fsck_after(server) == []
+
+
+def fsck_after(server):
+    server.stop()
+    problems = fsck(server)["problems"]
+    server.start()
+    return problems
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed(tmp_path, begin, step):
+    """Nothing that was acknowledged is lost, and what was not leaves nothing behind."""
+    crash = tmp_path / "crash"
+    crash.write_text("")
+    server, bucket = begin(variables={"CAIRND_CRASH_FILE": str(crash)})
+    book = ledger.Ledger()
+    assert book.upload(server, ledger.new_file(4)).status == 200
+    file = ledger.new_file(5)
+    crash.write_text(step)
+    with contextlib.suppress(*ledger.GONE):
+        book.put_xorb(server, file.terms[0][0])
+    assert server.ended(seconds=20) == -9, server.log()
+    crash.write_text("")
+    server.start()
+    book.check(server)
+    assert book.upload(server, file).status == 200
+    book.check(server)
+    assert len(bucket.objects()) == 2
+    assert server.left_overs() == []
+
+
+def test_orphan_is_adopted(tmp_path, begin):
+    """A xorb without a row, that nobody sends again."""
+    crash = tmp_path / "crash"
+    crash.write_text("xorb-stored")
+    server, bucket = begin(variables={"CAIRND_CRASH_FILE": str(crash)})
+    with contextlib.suppress(*ledger.GONE):
+        server.put_xorb(ledger.new_file(6).terms[0][0])
+    assert server.ended(seconds=20) == -9
+    crash.write_text("")
+    assert [p["kind"] for p in fsck(server)["problems"]] == ["object.alone"]
+    assert [p["repaired"] for p in fsck(server, "--repair")["problems"]] == [True]
+    assert fsck(server)["problems"] == [] and len(bucket.objects()) == 1
+
+
+def test_collection(begin, clock):
+    server, bucket = begin(test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s")
+    kept, gone, book = ledger.new_file(7), ledger.new_file(8, xorbs=2), ledger.Ledger()
+    assert book.upload(server, kept).status == 200 and book.upload(server, gone).status == 200
+    assert len(bucket.objects()) == 3
+    assert book.forget(server, gone).status == 200
+    for xorb, _, _ in gone.terms:
+        del book.xorbs[xorb.hash]
+    for i in range(2):
+        clock.move((i + 1) * (GRACE + 1))
+        assert server.post("/v1/gc").status == 200
+    assert len(bucket.objects()) == 1
+    book.check(server)
+    assert book.upload(server, gone).status == 200
+    book.check(server)
+
+
+def test_damage_is_set_aside(begin):
+    server, bucket = begin()
+    file, book = ledger.new_file(9), ledger.Ledger()
+    assert book.upload(server, file).status == 200
+    (name,) = bucket.objects()
+    assert bucket.request("PUT", name, body=bytes(len(file.terms[0][0].body())))[0] == 200
+    server.stop()
+    assert [p["kind"] for p in fsck(server, "--repair")["problems"]][0] == "xorb.damaged"
+    assert sorted(bucket.objects()) == [name, f"{name}.aside"]
+    server.start()
+    assert book.upload(server, file).status == 200
+    book.check(server)
+    assert len(bucket.objects()) == 3
+
+
+def test_missing_object(begin):
+    """Removed by somebody else: lost, and told so; sent again, it is back."""
+    server, bucket = begin()
+    file, book = ledger.new_file(10), ledger.Ledger()
+    assert book.upload(server, file).status == 200
+    assert bucket.request("DELETE", bucket.objects()[0])[0] == 204
+    address, headers = address_of(server, file)
+    assert server.get(address, headers=headers).status == 410
+    assert book.upload(server, file).status == 200
+    book.check(server)
+
+
+def test_folder_and_store_belong_together(tmp_path, begin):
+    server, bucket = begin()
+    url, first = cairn.s3_url(server.data), server.data
+    server.stop()
+    taken = "belongs to another data folder"
+    assert taken in cairn.refused(tmp_path, "--data-dir", str(tmp_path / "other"), "--listen", "127.0.0.1:0", "--store", url)
+    assert not (tmp_path / "other" / "store").exists()
+    common = ["--data-dir", str(first), "--listen", "127.0.0.1:0", "--store"]
+    assert f"are in {url}" in cairn.refused(tmp_path, *common, "files")
+    assert "are not in that bucket" in cairn.refused(tmp_path, *common, cairn.s3_url(tmp_path / "elsewhere"))
+    assert "are not in that bucket" in cairn.refused(tmp_path, *common, url.replace("cairn/", "no-such-bucket/"))
+    common[1] = str(tmp_path / "new")
+    assert "has no such bucket" in cairn.refused(tmp_path, *common, "s3://no-such-bucket?endpoint=" + cairn.ENGINE)
+    assert not (tmp_path / "new" / "store").exists()
+    assert bucket.names() == ["owner"]
+    server.start()
+    plain = cairn.Daemon(tmp_path / "plain", store="files").start()
+    plain.stop()
+    common[1] = str(plain.data)
+    assert "are files of it" in cairn.refused(tmp_path, *common, cairn.s3_url(plain.data))
+
+
+def test_credentials(tmp_path, begin):
+    good = f"[default]\naws_access_key_id = {os.environ['AWS_ACCESS_KEY_ID']}\n"
+    good += f"aws_secret_access_key={os.environ['AWS_SECRET_ACCESS_KEY']}\n[other]\naws_access_key_id = x\n"
+    file = tmp_path / "credentials"
+    file.write_text(good.replace("aws_secret_access_key=", "aws_secret_access_key=0"))
+    common = ["--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--store", cairn.s3_url(tmp_path)]
+    line = cairn.refused(tmp_path, *common, "--store-credentials", str(file))
+    assert "SignatureDoesNotMatch" in line
+    none = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
+    assert "needs an access key" in cairn.refused(tmp_path, *common, env=none)
+    file.write_text(good)
+    server, _ = begin(variables=none, store_credentials=file)
+    book = ledger.Ledger()
+    assert book.upload(server, ledger.new_file(11)).status == 200
+    file.write_text(good.replace("aws_secret_access_key=", "aws_secret_access_key=0"))
+    server.process.send_signal(signal.SIGHUP)
+    cairn.wait_until("the reload", lambda: server.events("reload"))
+    assert cairn.is_error(server.put_xorb(ledger.new_file(12).terms[0][0]), 503)
+    file.write_text(good)
+    server.process.send_signal(signal.SIGHUP)
+    cairn.wait_until("the other reload", lambda: len(server.events("reload")) == 2)
+    assert book.upload(server, ledger.new_file(12)).status == 200
+    book.check(server)
+    server.stop()
+    assert os.environ["AWS_SECRET_ACCESS_KEY"] not in server.log()
+
+
+def fetch_raw(url, method="GET", **headers):
+    """From the engine, as a client does. @return (status, body)"""
+    parts = urllib.parse.urlsplit(url)
+    assert f"{parts.scheme}://{parts.netloc}" == cairn.ENGINE
+    connection = http.client.HTTPConnection(parts.netloc, timeout=30)
+    connection.request(method, f"{parts.path}?{parts.query}", headers=headers)
+    reply = connection.getresponse()
+    out = reply.status, reply.read()
+    connection.close()
+    return out
+
+
+def test_addresses(begin):
+    """Of the engine: each for one range, GET and a while."""
+    server, bucket = begin(variables={"CAIRN_PROVE_READS": "no"}, fetch_from_store=True)
+    file, book = ledger.new_file(14), ledger.Ledger()
+    assert book.upload(server, file).status == 200
+    body = file.terms[0][0].body()
+    for version in ("v1", "v2"):
+        plan = server.get(f"/{version}/reconstructions/{ledger.name(file)}").json()
+        assert plan == server.get(f"/{version}/reconstructions/{ledger.name(file)}").json()
+        ((url, ((_, _, first, last),)),) = plans.fetches_of(plan)[xet.text(file.terms[0][0].hash)]
+        assert os.environ["AWS_SECRET_ACCESS_KEY"] not in url
+        assert fetch_raw(url, Range=f"bytes={first}-{last}") == (206, body[first : last + 1])
+        for others in (f"bytes={first}-{last + 1}", f"bytes={first + 1}-{last}", f"bytes={first}-{last},0-0", "bytes=-1"):
+            assert fetch_raw(url, Range=others)[0] == 403, others
+        assert fetch_raw(url)[0] == 403
+        for method in ("HEAD", "PUT", "DELETE"):
+            assert fetch_raw(url, method, Range=f"bytes={first}-{last}")[0] == 403, method
+        longer = re.sub("X-Amz-Expires=[0-9]+", "X-Amz-Expires=604800", url)
+        assert longer != url and fetch_raw(longer, Range=f"bytes={first}-{last}")[0] == 403
+    # The object is gone: what is fetched then is fetched where that is found out.
+    (name,) = bucket.objects()
+    server.stop()
+    assert bucket.request("DELETE", name)[0] == 204
+    server.start()
+    address, headers = address_of(server, file)
+    assert address.startswith("/v1/fetch/") and server.get(address, headers=headers).status == 410
+
+
+def test_expired_address(begin):
+    """Refused by the engine with what makes clients ask for a new plan; signed by other code, which can sign the past."""
+    _, bucket = begin()
+    date, scope = "20260101T000000Z", f"20260101/{s3.REGION}/s3/aws4_request"
+    query = f"X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={bucket.id}%2F{scope.replace('/', '%2F')}&X-Amz-Date={date}"
+    query += "&X-Amz-Expires=3600&X-Amz-SignedHeaders=host%3Brange"
+    path = f"{bucket.path}/{bucket.prefix}owner"
+    text = f"GET\n{path}\n{query}\nhost:{bucket.host}\nrange:bytes=0-9\n\nhost;range\nUNSIGNED-PAYLOAD"
+    url = f"{cairn.ENGINE}{path}?{query}&X-Amz-Signature={s3.signature(text, date, bucket.secret)}"
+    assert fetch_raw(url, Range="bytes=0-9")[0] == 403
+
+
+def test_addresses_are_not_proved(tmp_path):
+    common = ["--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--fetch-from-store"]
+    assert "prove_reads = no" in cairn.refused(tmp_path, *common, "--store", cairn.s3_url(tmp_path), code=64)
+    assert "store of S3" in cairn.refused(tmp_path, *common, "--store", "files", "--prove-reads=no", code=64)
+
+
+def test_leaving(tmp_path, begin):
+    """A backup of it is a Cairn with files again."""
+    server, _ = begin()
+    book = ledger.Ledger()
+    assert book.upload(server, ledger.new_file(13, xorbs=2)).status == 200
+    server.stop()
+    out = tmp_path / "backup.fold"
+    subprocess.run([cairn.CAIRN, "backup", "--data-dir", server.data, out], check=True, capture_output=True)
+    other = cairn.Daemon(tmp_path / "other", store="files")
+    other.folder.mkdir()
+    subprocess.run([cairn.CAIRN, "restore", "--data-dir", other.data, out], check=True, capture_output=True)
+    with other:
+        book.check(other)
+    server.start()
+
+
+def test_no_packs(begin):
+    server, _ = begin()
+    assert server.post("/v1/packs?name=a.shard").status == 202
+    cairn.wait_until("the end", lambda: not server.get("/v1/packs").json()["job"]["running"])
+    assert "pack.none" in json.dumps(server.get("/v1/packs").json())

@@ -1,0 +1,379 @@
+/* What PostgreSQL alone can do to an index: keep a commit waiting for a standby, end it, fall silent, come back.
+ * The server must be the tests' own: its settings are changed, and all its connections are ended. */
+#include "support/index_fixture.h"
+#include "support/tempdir.h"
+
+#include "base/clock.h"
+
+#include <check.h>
+#include <libpq-fe.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEXT_MS = 10, WITHIN_MS = 20000 };
+
+static const char *server; /* URL without a schema */
+static struct tempdir folder;
+static struct cairn_index *ix;
+static struct fx_xorb x;
+static PGconn *admin;
+
+static void pause_for(int ms)
+{
+	(void)poll(NULL, 0, ms);
+}
+
+/* @return the first value; 0: there is none */
+static int64_t sql(const char *text)
+{
+	PGresult *r = PQexec(admin, text);
+	ExecStatusType status = PQresultStatus(r);
+	ck_assert_msg(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK, "%s: %s", text, PQerrorMessage(admin));
+	int64_t value = PQntuples(r) > 0 ? strtoll(PQgetvalue(r, 0, 0), NULL, 10) : 0;
+	PQclear(r);
+	return value;
+}
+
+/* Until a question is answered with more than nothing. */
+static void wait_for(const char *question)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + WITHIN_MS;
+	while (sql(question) == 0) {
+		ck_assert_msg(cairn_clock_mono_ms() < until_ms, "%s", question);
+		pause_for(NEXT_MS);
+	}
+}
+
+static void set_up(void)
+{
+	folder = tempdir_new();
+	admin = PQconnectdb(server);
+	ck_assert_int_eq(PQstatus(admin), CONNECTION_OK);
+	(void)sql("SET synchronous_commit = local");
+	(void)sql("ALTER SYSTEM RESET synchronous_standby_names"); /* of a test that failed */
+	(void)sql("SELECT pg_reload_conf()");
+	ix = fx_open(folder.path);
+	x = fx_xorb_new(1, 5);
+}
+
+static void tear_down(void)
+{
+	(void)sql("ALTER SYSTEM RESET synchronous_standby_names");
+	(void)sql("SELECT pg_reload_conf()");
+	fx_xorb_fini(&x);
+	cairn_index_free(ix);
+	PQfinish(admin);
+	tempdir_fini(&folder);
+}
+
+/* --- a write on its way ------------------------------------------------------------------------------------------- */
+
+static struct write_on_its_way {
+	struct cairn_index_put_xorb put;
+	struct fx_shard shard;
+	struct cairn_index_put_shard put_shard;
+	struct cairn_index_write *write; /* one of them */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool done;
+} sent = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void sent_done(struct cairn_index_write *write)
+{
+	(void)write;
+	pthread_mutex_lock(&sent.lock);
+	sent.done = true;
+	pthread_cond_broadcast(&sent.changed);
+	pthread_mutex_unlock(&sent.lock);
+}
+
+static void send_xorb(void)
+{
+	sent.done = false;
+	sent.put = (struct cairn_index_put_xorb){
+		.write.done = sent_done, .hash = x.hash, .list = &x.list, .stored_bytes = 2500};
+	sent.write = &sent.put.write;
+	ck_assert_int_eq(cairn_index_put_xorb(ix, &sent.put), CAIRN_OK);
+}
+
+static void send_shard(void)
+{
+	sent.done = false;
+	fx_shard_init(&sent.shard, 1);
+	fx_shard_xorb(&sent.shard, &x, 1, 1);
+	fx_shard_file(&sent.shard, 1, &x, 0, 5);
+	sent.put_shard = fx_shard_request(&sent.shard);
+	sent.put_shard.write.done = sent_done;
+	sent.write = &sent.put_shard.write;
+	ck_assert_int_eq(cairn_index_put_shard(ix, &sent.put_shard), CAIRN_OK);
+}
+
+static enum cairn_status sent_status(void)
+{
+	pthread_mutex_lock(&sent.lock);
+	while (!sent.done)
+		pthread_cond_wait(&sent.changed, &sent.lock);
+	pthread_mutex_unlock(&sent.lock);
+	return sent.write->status;
+}
+
+/* A write that a server must not have acknowledged: its caller is to try again. */
+static void assert_unknown(void)
+{
+	ck_assert_int_eq(sent_status(), CAIRN_E_IO);
+	ck_assert_str_eq(sent.write->diag.rule, "index.database");
+}
+
+/* Our own, among those that wait: it has the lock of a writer. */
+#define WRITER                                                                                                         \
+	"FROM pg_stat_activity a WHERE a.wait_event = 'SyncRep' AND EXISTS(SELECT 1 FROM pg_locks l"                   \
+	" WHERE l.pid = a.pid AND l.locktype = 'advisory')"
+
+static const char WRITER_WAITS[] = "SELECT count(*) " WRITER;
+
+/* No commit is acknowledged from here on: the standby that must have it is not there. */
+static PGconn *lose_standbys(void)
+{
+	PGconn *other = PQconnectdb(server);
+	ck_assert_int_eq(PQstatus(other), CONNECTION_OK);
+	(void)sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+	(void)sql("SELECT pg_reload_conf()");
+	int64_t until_ms = cairn_clock_mono_ms() + WITHIN_MS;
+	/* It takes the server a moment: until one commit waits. */
+	for (;;) {
+		struct pollfd p = {.fd = PQsocket(other), .events = POLLIN};
+		ck_assert_int_eq(PQsendQuery(other, "SELECT pg_logical_emit_message(true, 'test', '')"), 1);
+		if (poll(&p, 1, 500) == 0)
+			return other;
+		PGresult *r;
+		while ((r = PQgetResult(other)))
+			PQclear(r);
+		ck_assert_int_lt(cairn_clock_mono_ms(), until_ms);
+	}
+}
+
+static void find_standbys(PGconn *other)
+{
+	(void)sql("ALTER SYSTEM RESET synchronous_standby_names");
+	(void)sql("SELECT pg_reload_conf()");
+	PQclear(PQgetResult(other));
+	PQfinish(other);
+}
+
+/* What is done again is known by then, and must not be acknowledged for that. */
+START_TEST(a_repeated_commit_is_no_acknowledgement)
+{
+	ck_assert(fx_xorb_put(ix, &x));
+	PGconn *other = lose_standbys();
+	send_shard();
+	wait_for(WRITER_WAITS);
+	(void)sql("SELECT pg_terminate_backend(a.pid) " WRITER);
+	assert_unknown();
+	ck_assert(fx_sees(ix, NULL, 1)); /* it is there, and on no standby */
+	send_shard();
+	wait_for(WRITER_WAITS);
+	find_standbys(other);
+	ck_assert_int_eq(sent_status(), CAIRN_OK);
+	ck_assert(!sent.put_shard.added);
+}
+END_TEST
+
+START_TEST(a_cancelled_commit_is_no_acknowledgement)
+{
+	PGconn *other = lose_standbys();
+	send_xorb();
+	wait_for(WRITER_WAITS);
+	(void)sql("SELECT pg_cancel_backend(a.pid) " WRITER);
+	assert_unknown();
+	send_xorb();
+	wait_for(WRITER_WAITS);
+	find_standbys(other);
+	ck_assert_int_eq(sent_status(), CAIRN_OK);
+}
+END_TEST
+
+/* Nobody cancels it: it waits on, and meanwhile all writes are refused at once. */
+START_TEST(a_commit_that_waits_is_parked)
+{
+	PGconn *other = lose_standbys();
+	int64_t begin_ms = cairn_clock_mono_ms();
+	send_xorb();
+	assert_unknown();
+	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 5000);
+	ck_assert_int_eq(sql(WRITER_WAITS), 1);
+	begin_ms = cairn_clock_mono_ms();
+	send_xorb();
+	assert_unknown();
+	ck_assert_int_ne(cairn_index_health(ix, NULL), CAIRN_OK);
+	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 1000);
+	ck_assert_int_eq(sql(WRITER_WAITS), 1);
+	find_standbys(other);
+	begin_ms = cairn_clock_mono_ms();
+	do {
+		send_xorb();
+	} while (sent_status() != CAIRN_OK && cairn_clock_mono_ms() - begin_ms < 2000);
+	ck_assert_int_eq(sent.put.write.status, CAIRN_OK);
+	ck_assert(!sent.put.added);
+}
+END_TEST
+
+/* --- a server that goes and comes --------------------------------------------------------------------------------- */
+
+/* Whoever ends connections takes nothing along: the next call opens one. */
+START_TEST(connections_that_are_ended)
+{
+	struct cairn_index_xorb row;
+	for (unsigned i = 0; i < 3; i++) {
+		struct fx_xorb other = fx_xorb_new(10 + i, 3);
+		ck_assert(fx_xorb_put(ix, &other));
+		ck_assert_int_eq(cairn_index_xorb(ix, &other.hash, &row), CAIRN_OK);
+		(void)sql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+			  " WHERE pid <> pg_backend_pid() AND application_name = 'cairn'");
+		wait_for("SELECT (count(*) = 0)::int FROM pg_stat_activity WHERE application_name = 'cairn'");
+		fx_xorb_fini(&other);
+	}
+}
+END_TEST
+
+static void signal_backends(int number)
+{
+	PGresult *r = PQexec(admin, "SELECT pid FROM pg_stat_activity WHERE application_name = 'cairn'");
+	ck_assert_int_gt(PQntuples(r), 0);
+	for (int i = 0; i < PQntuples(r); i++)
+		ck_assert_int_eq(kill((pid_t)strtol(PQgetvalue(r, i, 0), NULL, 10), number), 0);
+	PQclear(r);
+}
+
+/* Its backends stand still: each call answers in time, and well again when they go on. */
+START_TEST(a_silent_server)
+{
+	struct cairn_index_xorb row;
+	ck_assert(fx_xorb_put(ix, &x));
+	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
+	signal_backends(SIGSTOP);
+	int64_t begin_ms = cairn_clock_mono_ms();
+	send_xorb();
+	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_E_IO);
+	ck_assert_int_eq(sent_status(), CAIRN_E_IO);
+	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 5000);
+	signal_backends(SIGCONT);
+	begin_ms = cairn_clock_mono_ms();
+	send_xorb();
+	ck_assert_int_eq(sent_status(), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
+	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 2000);
+}
+END_TEST
+
+/* --- who may open it ---------------------------------------------------------------------------------------------- */
+
+START_TEST(one_writer)
+{
+	struct cairn_index *second = NULL;
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(cairn_index_open(&second, fx_url(folder.path).text, NULL, &diag), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, "index.taken");
+	ck_assert_ptr_null(second);
+	ck_assert(fx_xorb_put(ix, &x));
+}
+END_TEST
+
+static void assert_refused(const char *rule)
+{
+	struct cairn_index *second = NULL;
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(cairn_index_open(&second, fx_url(folder.path).text, NULL, &diag), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, rule);
+}
+
+START_TEST(other_versions_and_other_schemas)
+{
+	char text[256];
+	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", folder.path);
+	(void)sql(text);
+	(void)sql("UPDATE cluster SET version = 999");
+	assert_refused("index.newer");
+	(void)sql("UPDATE cluster SET application = 'another'");
+	assert_refused("index.foreign");
+	(void)sql("DROP TABLE cluster");
+	assert_refused("index.foreign");
+	int from, to;
+	ck_assert_int_eq(cairn_index_migrate(fx_url(folder.path).text, NULL, &from, &to), CAIRN_E_CONFLICT);
+}
+END_TEST
+
+START_TEST(urls)
+{
+	static const char *const URLS[] = {
+		"postgres:///x?schema=", "postgres:///x?schema=a%20b",
+		"postgres:///x?schema=0123456789012345678901234567890123456789012345678901234"
+		"567890123"};
+	struct cairn_index *second;
+	struct cairn_diag diag;
+	for (size_t i = 0; i < sizeof(URLS) / sizeof(URLS[0]); i++) {
+		diag = (struct cairn_diag){0};
+		ck_assert_int_eq(cairn_index_open(&second, URLS[i], NULL, &diag), CAIRN_E_USAGE);
+		ck_assert_str_eq(diag.rule, "index.url");
+	}
+	diag = (struct cairn_diag){0};
+	ck_assert_int_eq(cairn_index_open(&second, "postgres://127.0.0.1:1/x", NULL, &diag), CAIRN_E_IO);
+	ck_assert_ptr_nonnull(strstr(diag.text, "PostgreSQL"));
+	diag = (struct cairn_diag){0};
+	ck_assert_int_eq(cairn_index_open(&second, "postgres://127.0.0.1:1/x?nonsense=1", NULL, &diag), CAIRN_E_IO);
+	ck_assert_ptr_nonnull(strstr(diag.text, "nonsense"));
+}
+END_TEST
+
+/* Scopes and owners come from tokens, and may be no text. */
+START_TEST(names_that_are_no_text)
+{
+	struct fx_shard s;
+	bool known;
+	fx_shard_init(&s, 1);
+	s.owner = "\xff\xfe";
+	fx_shard_xorb(&s, &x, 1, 1);
+	ck_assert(fx_xorb_put(ix, &x));
+	ck_assert_int_ne(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert_ptr_nonnull(s.diag.rule);
+	ck_assert_int_ne(cairn_index_shard_known(ix, &s.body, "", s.owner, &known), CAIRN_OK);
+	ck_assert(!known);
+	s.owner = "it's \"me\"; DROP TABLE file --";
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	if (argc < 2 || !strchr(argv[1], '?')) {
+		(void)fprintf(stderr, "usage: postgres_contract URL?schema=*\n");
+		return EXIT_FAILURE;
+	}
+	fx_use_engine(argc, argv);
+	char *url = strdup(argv[1]);
+	url[strcspn(url, "?")] = '\0';
+	server = url;
+	Suite *s = suite_create("postgres_contract");
+	TCase *t = tcase_create("postgres");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, a_repeated_commit_is_no_acknowledgement);
+	tcase_add_test(t, a_cancelled_commit_is_no_acknowledgement);
+	tcase_add_test(t, a_commit_that_waits_is_parked);
+	tcase_add_test(t, connections_that_are_ended);
+	tcase_add_test(t, a_silent_server);
+	tcase_add_test(t, one_writer);
+	tcase_add_test(t, other_versions_and_other_schemas);
+	tcase_add_test(t, urls);
+	tcase_add_test(t, names_that_are_no_text);
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	free(url);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

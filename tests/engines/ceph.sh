@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# A Ceph cluster with radosgw, an S3 service, as plain processes on this machine: one monitor, one manager, three stores of
+# objects. For tests: its data lies in FOLDER, and it has the one bucket "cairn".
+#   ceph.sh start FOLDER [PORT]     to its first answer, some 30 s; radosgw is on PORT + 80 then (33080 if not given)
+#   ceph.sh stop FOLDER             and remove the folder
+# Needs the Debian packages ceph-mon, ceph-mgr, ceph-osd, ceph-common, radosgw and curl.
+set -euo pipefail
+
+folder=$2 port=${3:-33000}
+export CEPH_CONF=$folder/ceph.conf
+endpoint=http://127.0.0.1:$((port + 80))
+key=cairntest secret=cairntestsecret0123456789
+
+wait_for() { # SECONDS COMMAND...
+  local end=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    if [ $SECONDS -ge $end ]; then
+      echo "ceph.sh: gave up: $*" >&2
+      exit 1
+    fi
+    sleep 0.25
+  done
+}
+
+admin() {
+  ceph --connect-timeout 30 "$@"
+}
+
+run() { # NAME COMMAND...
+  local name=$1
+  shift
+  setsid "$@" >"$folder/$name.out" 2>&1 </dev/null &
+  echo $! >"$folder/$name.pid"
+}
+
+configure() {
+  mkdir -p "$folder"/{mgr,rgw,crash,osd0,osd1,osd2}
+  cat >"$CEPH_CONF" <<END
+[global]
+fsid = $fsid
+mon_initial_members = a
+mon_host = 127.0.0.1:$port
+public_network = 127.0.0.0/8
+ms_bind_ipv6 = false
+keyring = $folder/keyring.\$name
+run_dir = $folder
+admin_socket = $folder/\$name.asok
+log_file = $folder/\$name.log
+mon_data = $folder/mon
+mgr_data = $folder/mgr
+osd_data = $folder/osd\$id
+rgw_data = $folder/rgw
+crash_dir = $folder/crash
+osd_pool_default_size = 3
+osd_pool_default_min_size = 2
+osd_pool_default_pg_num = 8
+osd_pool_default_pg_autoscale_mode = off
+osd_crush_chooseleaf_type = 0
+mon_data_avail_crit = 1
+mon_data_avail_warn = 2
+auth_allow_insecure_global_id_reclaim = false
+bluestore_block_size = 6442450944
+osd_memory_target = 939524096
+END
+}
+
+start_monitor() {
+  local client=$folder/keyring.client.admin monitor=$folder/keyring.mon.
+  ceph-authtool -C "$monitor" --gen-key -n mon. --cap mon 'allow *'
+  ceph-authtool -C "$client" --gen-key -n client.admin --cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *'
+  ceph-authtool "$monitor" --import-keyring "$client"
+  ceph-mon -i a --mkfs --fsid "$fsid" --keyring "$monitor" --public-addr "127.0.0.1:$port"
+  run mon ceph-mon -i a -f
+  wait_for 30 admin -s
+  admin auth get-or-create mgr.x mon 'allow profile mgr' osd 'allow *' >"$folder/keyring.mgr.x"
+  run mgr ceph-mgr -i x -f
+}
+
+start_osds() {
+  local i uuid made=()
+  for i in 0 1 2; do
+    uuid=$(cat /proc/sys/kernel/random/uuid)
+    admin osd new "$uuid" $i
+    admin auth get-or-create osd.$i mon 'allow profile osd' mgr 'allow profile osd' osd 'allow *' >"$folder/keyring.osd.$i"
+    ceph-osd -i $i --mkfs --osd-uuid "$uuid" &
+    made+=($!)
+  done
+  wait "${made[@]}"
+  for i in 0 1 2; do
+    run osd$i ceph-osd -i $i -f
+  done
+  osds_are_up() { admin osd stat | grep -q ' 3 up'; }
+  wait_for 60 osds_are_up
+}
+
+start_radosgw() {
+  admin auth get-or-create client.rgw.a mon 'allow rw' osd 'allow rwx' >"$folder/keyring.client.rgw.a"
+  # Without tcp_nodelay a small read waits for a delayed acknowledgement.
+  run rgw radosgw -n client.rgw.a -f "--rgw-frontends=beast endpoint=127.0.0.1:$((port + 80)) tcp_nodelay=1"
+  wait_for 120 curl -sf -o "$folder/first-answer" $endpoint/
+  radosgw-admin user create --uid=cairn --display-name=cairn --access-key=$key --secret-key=$secret
+  curl -sf -X PUT --aws-sigv4 aws:amz:us-east-1:s3 -u $key:$secret -H "x-amz-content-sha256: $(printf '' | sha256sum | cut -d' ' -f1)" \
+    $endpoint/cairn
+}
+
+case $1 in
+start)
+  fsid=$(cat /proc/sys/kernel/random/uuid)
+  configure
+  { start_monitor && start_osds && start_radosgw; } >"$folder/start.out" 2>&1 || {
+    tail -n 5 "$folder/start.out" >&2
+    exit 1
+  }
+  cat >"$folder/environment" <<END
+export CAIRN_TEST_S3=$endpoint AWS_ACCESS_KEY_ID=$key AWS_SECRET_ACCESS_KEY=$secret CAIRN_TEST_S3_PID=$(cat "$folder/rgw.pid")
+END
+  ;;
+stop)
+  for file in "$folder"/*.pid; do
+    [ ! -e "$file" ] || kill -9 "$(cat "$file")" 2>/dev/null || true
+  done
+  rm -rf "$folder"
+  ;;
+esac

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# What every index must keep, over a real PostgreSQL, which is started for it: postgres.sh CONTRACT...
+# Programs are run one after the other, and each says how many tests it counted. 77: the server's package is not there.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
+  echo "there is no PostgreSQL: install postgresql"
+  exit 77
+fi
+
+folder=$(mktemp -d)
+trap 'tests/engines/postgresql.sh stop "$folder/postgresql"; rm -rf "$folder"' EXIT
+chmod 755 "$folder"
+tests/engines/postgresql.sh start "$folder/postgresql" $((20000 + RANDOM % 10000))
+# shellcheck disable=SC1091 # made by the line above
+. "$folder/postgresql/environment"
+
+status=0
+for contract; do
+  "$contract" "$CAIRN_TEST_POSTGRES?schema=*" || status=1
+done
+exit $status

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# A PostgreSQL server as a plain process on this machine, in some 3 s. For tests: its data lies in FOLDER, nothing of it is
+# synced, and it has the one database "cairn", whose owner needs no password.
+#   postgresql.sh start FOLDER [PORT]    on 127.0.0.1 (33100 if not given)
+#   postgresql.sh stop FOLDER            and remove the folder
+# Needs the Debian package postgresql.
+set -euo pipefail
+
+folder=$2 port=${3:-33100}
+bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
+data=$folder/data
+
+# The server does not run as root.
+as_server() {
+  if [ "$(id -u)" = 0 ]; then
+    setpriv --reuid postgres --regid postgres --init-groups "$@"
+  else
+    "$@"
+  fi
+}
+
+case $1 in
+start)
+  mkdir -p "$folder"
+  chmod 755 "$folder"
+  [ "$(id -u)" != 0 ] || chown postgres "$folder"
+  cd "$folder"
+  {
+    as_server "$bin/initdb" -D "$data" -A trust -U cairn -E UTF8 --locale=C --no-sync
+    cat >>"$data/postgresql.conf" <<END
+listen_addresses = '127.0.0.1'
+port = $port
+unix_socket_directories = ''
+fsync = off
+max_connections = 100
+shared_buffers = 64MB
+END
+    as_server "$bin/pg_ctl" -D "$data" -w -l "$folder/log" start
+    as_server "$bin/createdb" -h 127.0.0.1 -p "$port" -U cairn cairn
+  } >"$folder/start.out" 2>&1 </dev/null || {
+    tail -n 5 "$folder/start.out" >&2
+    exit 1
+  }
+  cat >"$folder/environment" <<END
+export CAIRN_TEST_POSTGRES=postgres://cairn@127.0.0.1:$port/cairn CAIRN_TEST_POSTGRES_PID=$(head -n 1 "$data/postmaster.pid")
+END
+  ;;
+stop)
+  if [ -e "$data/postmaster.pid" ]; then
+    kill -CONT "$(head -n 1 "$data/postmaster.pid")" 2>/dev/null || true
+    (cd / && as_server "$bin/pg_ctl" -D "$data" -w -m immediate stop) >/dev/null 2>&1 || true
+  fi
+  rm -rf "$folder"
+  ;;
+esac

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Everything that wants a real S3 service, with one that is started for it: s3.sh STORE_CONTRACT S3_CONTRACT
+# Tests are run one after the other, and each says how many it counted. 77: the packages of the service are not there.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+for program in ceph-mon ceph-mgr ceph-osd ceph radosgw curl; do
+  if ! command -v "$program" >/dev/null; then
+    echo "there is no $program: install ceph-mon, ceph-mgr, ceph-osd, ceph-common and radosgw"
+    exit 77
+  fi
+done
+
+folder=$(mktemp -d)
+trap 'tests/engines/ceph.sh stop "$folder/ceph"; rm -rf "$folder"' EXIT
+tests/engines/ceph.sh start "$folder/ceph" $((20000 + RANDOM % 10000))
+# shellcheck disable=SC1091 # made by the line above
+. "$folder/ceph/environment"
+
+status=0
+"$1" "s3://cairn/contract*?endpoint=$CAIRN_TEST_S3" || status=1
+"$2" "s3://cairn/client*?endpoint=$CAIRN_TEST_S3" || status=1
+tests/clients/run.sh tests/clients/test_s3.py || status=1
+CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_hf_xet.py tests/clients/test_fetch.py || status=1
+CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
+exit $status

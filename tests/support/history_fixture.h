@@ -1,0 +1,48 @@
+/* What tests of git-like repositories share: an index with an account, and short ways to ask it. */
+#ifndef CAIRN_TESTS_HISTORY_FIXTURE_H
+#define CAIRN_TESTS_HISTORY_FIXTURE_H
+
+#include "index/history.h"
+
+enum { HX_TEXT_MAX = 4096 };
+
+extern struct cairn_index *hx_index;
+extern int64_t hx_ann; /* the account "Ann" */
+extern const struct cairn_index_message HX_MESSAGE;
+
+/** The folder of the index; others may be made in it. */
+const char *hx_folder(void);
+/** For checked fixtures: an index in a new folder; whatever was done, it is whole at the end. */
+void hx_set_up(void);
+void hx_tear_down(void);
+
+int64_t hx_add_account(enum cairn_index_account_kind kind, const char *name);
+/** A model with a .gitattributes of 17 bytes. */
+int64_t hx_model(const char *name);
+const char *hx_owner_of(int64_t repo);
+/** Upload file `number` under an owner, who says what its SHA-256 is. */
+void hx_uploaded(uint64_t number, const char *owner);
+
+struct cairn_index_operation hx_put(const char *path, const char *text);
+struct cairn_index_operation hx_put_file(const char *path, uint64_t number);
+struct cairn_index_operation hx_drop(const char *path);
+struct cairn_index_operation hx_drop_folder(const char *path);
+
+struct cairn_index_add_commit hx_request(int64_t repo, const char *branch,
+					 const struct cairn_index_operation *operations, uint32_t n);
+/** @return whether there is a new commit */
+bool hx_committed(int64_t repo, const char *branch, const struct cairn_index_operation *operations, uint32_t n);
+bool hx_committed_one(int64_t repo, const char *branch, struct cairn_index_operation operation);
+void hx_refused(int64_t repo, const char *branch, const struct cairn_index_operation *operations, uint32_t n,
+		const char *rule);
+void hx_refused_one(int64_t repo, struct cairn_index_operation operation, const char *rule);
+
+struct cairn_index_commit hx_head(int64_t repo, const char *branch);
+/** Entries as "path " or "path/ ", up to one that is called "stop". */
+const char *hx_listed(const struct cairn_index_commit *commit, const char *in, bool recursive, const char *after);
+const char *hx_all(int64_t repo, const char *branch);
+bool hx_is_there(const struct cairn_index_commit *commit, const char *path, struct cairn_index_entry *out);
+void hx_text_is(const struct cairn_index_commit *commit, const char *path, const char *text);
+void hx_oid_is(const struct cairn_git_oid *oid, const char *text);
+
+#endif

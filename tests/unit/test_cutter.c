@@ -1,0 +1,113 @@
+/* A file is cut and hashed as the reference client does it, in whatever pieces it comes. */
+#include "pack/cutter.h"
+#include "support/vectors.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct seen {
+	size_t n, n_want;
+	struct cairn_hash *hashes;
+	uint64_t *lengths;
+	enum cairn_status answer_at_2;
+};
+
+static enum cairn_status see_chunk(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
+				   struct cairn_diag *diag)
+{
+	struct seen *seen = ctx;
+	struct cairn_hash again;
+	(void)diag;
+	ck_assert_uint_lt(seen->n, seen->n_want);
+	cairn_hash_chunk(&again, raw, len);
+	ck_assert(cairn_hash_equal(hash, &seen->hashes[seen->n]) && cairn_hash_equal(hash, &again));
+	ck_assert_uint_eq(len, seen->lengths[seen->n]);
+	seen->n++;
+	return seen->n == 2 ? seen->answer_at_2 : CAIRN_OK;
+}
+
+/* Hand the bytes over, at most so many at once; the end alone, as a body does. */
+static enum cairn_status cut(struct cairn_cutter *c, const struct vec_bytes *bytes, size_t piece, struct seen *seen)
+{
+	enum cairn_status status = CAIRN_OK;
+	size_t at = 0, room;
+	while (status == CAIRN_OK && at < bytes->len) {
+		uint8_t *to = cairn_cutter_room(c, &room);
+		size_t n = bytes->len - at < piece ? bytes->len - at : piece;
+		ck_assert_uint_gt(room, 0);
+		n = n < room ? n : room;
+		memcpy(to, bytes->bytes + at, n);
+		at += n;
+		status = cairn_cutter_take(c, n, false, see_chunk, seen, NULL);
+	}
+	return status == CAIRN_OK ? cairn_cutter_take(c, 0, true, see_chunk, seen, NULL) : status;
+}
+
+static void check_file(const json_t *f, size_t piece)
+{
+	CLEANUP(vec_bytes_fini) struct vec_bytes bytes = vec_make(vec_get(f, "spec"));
+	CLEANUP(cairn_cutter_freep) struct cairn_cutter *c = cairn_cutter_new();
+	struct cairn_hash want = vec_hash(f, "file_hash");
+	char sha256[2 * CAIRN_SHA256_BYTES + 1];
+	struct cairn_cutter_file file;
+	struct seen seen = {0};
+	seen.n_want = vec_pairs(vec_get(f, "chunks"), &seen.hashes, &seen.lengths);
+	ck_assert_int_eq(cut(c, &bytes, piece, &seen), CAIRN_OK);
+	cairn_cutter_end(c, &file);
+	cairn_hex_text(sha256, file.sha256, CAIRN_SHA256_BYTES);
+	ck_assert_uint_eq(seen.n, seen.n_want);
+	ck_assert_uint_eq(file.n_chunks, seen.n_want);
+	ck_assert_uint_eq(file.bytes, bytes.len);
+	ck_assert_str_eq(sha256, vec_string(f, "sha256"));
+	ck_assert(cairn_hash_equal(&file.hash, &want));
+	free(seen.hashes);
+	free(seen.lengths);
+}
+
+START_TEST(files_come_in_pieces)
+{
+	static const size_t pieces[] = {1000, 65536, 1000 * 1000, SIZE_MAX};
+	CLEANUP(vec_json_freep) json_t *files = vec_json("files.json");
+	size_t n_done = 0;
+	for (size_t i = 0; i < json_array_size(files); i++) {
+		const json_t *f = json_array_get(files, i);
+		if (vec_u64(f, "size") > 4 * 1000 * 1000)
+			continue; /* the chunker's own test has them */
+		for (size_t k = 0; k < sizeof(pieces) / sizeof(pieces[0]); k++)
+			check_file(f, pieces[k]);
+		n_done++;
+	}
+	ck_assert_uint_gt(n_done, 10);
+}
+END_TEST
+
+START_TEST(a_visitor_can_end_it)
+{
+	CLEANUP(vec_json_freep) json_t *files = vec_json("files.json");
+	CLEANUP(cairn_cutter_freep) struct cairn_cutter *c = cairn_cutter_new();
+	const json_t *f = vec_find(files, "name", "mixed");
+	CLEANUP(vec_bytes_fini) struct vec_bytes bytes = vec_make(vec_get(f, "spec"));
+	struct seen seen = {.answer_at_2 = CAIRN_E_BUSY};
+	seen.n_want = vec_pairs(vec_get(f, "chunks"), &seen.hashes, &seen.lengths);
+	ck_assert_int_eq(cut(c, &bytes, SIZE_MAX, &seen), CAIRN_E_BUSY);
+	ck_assert_uint_eq(seen.n, 2);
+	free(seen.hashes);
+	free(seen.lengths);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cutter");
+	TCase *tc = tcase_create("cutter");
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, files_come_in_pieces);
+	tcase_add_test(tc, a_visitor_can_end_it);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,67 @@
+#include "server/page/form.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(reads_fields)
+{
+	static const char TEXT[] = "name=a+b&empty=&alone&pct=%3Cb%3e%C3%A9&name=second&&x=1=2";
+	struct form form;
+	ck_assert(form_read(&form, TEXT, sizeof(TEXT) - 1));
+	ck_assert_uint_eq(form.n, 6);
+	ck_assert_str_eq(form_value(&form, "name"), "a b");
+	ck_assert_str_eq(form_value(&form, "empty"), "");
+	ck_assert_str_eq(form_value(&form, "alone"), "");
+	ck_assert_str_eq(form_value(&form, "pct"), "<b>\xc3\xa9");
+	ck_assert_str_eq(form_value(&form, "x"), "1=2");
+	ck_assert_str_eq(form_value(&form, "absent"), "");
+	form_fini(&form);
+	ck_assert(form_read(&form, NULL, 0));
+	ck_assert_str_eq(form_value(&form, "name"), "");
+	form_fini(&form);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	size_t len;
+} WRONG[] = {
+	{"a=%", 3}, {"a=%4", 4}, {"a=%zz", 5}, {"a=%00", 5}, {"%0=a", 4}, {"a=\0b", 4}, {"%00=1", 5},
+};
+
+START_TEST(refuses_what_is_none)
+{
+	struct form form;
+	ck_assert(!form_read(&form, WRONG[_i].text, WRONG[_i].len));
+	ck_assert_ptr_null(form.text);
+}
+END_TEST
+
+START_TEST(has_a_limit)
+{
+	char text[4 * FORM_FIELDS_MAX + 8] = "";
+	struct form form;
+	for (int i = 0; i < FORM_FIELDS_MAX; i++)
+		memcpy(text + strlen(text), "a=1&", 5);
+	ck_assert(form_read(&form, text, strlen(text)));
+	form_fini(&form);
+	memcpy(text + strlen(text), "b", 2);
+	ck_assert(!form_read(&form, text, strlen(text)));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("form");
+	TCase *c = tcase_create("form");
+	tcase_add_test(c, reads_fields);
+	tcase_add_loop_test(c, refuses_what_is_none, 0, sizeof(WRONG) / sizeof(WRONG[0]));
+	tcase_add_test(c, has_a_limit);
+	suite_add_tcase(s, c);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

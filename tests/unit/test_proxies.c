@@ -1,0 +1,78 @@
+#include "server/http/proxies.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *list, *address;
+	bool trusted;
+} CASES[] = {
+	{NULL, "127.0.0.1", false},
+	{"", "-", false},
+	{"127.0.0.1", "127.0.0.1", true},
+	{"127.0.0.1", "127.0.0.2", false},
+	{"127.0.0.1", "::ffff:127.0.0.1", true},
+	{"127.0.0.1", "-", false},
+	{"unix", "-", true},
+	{"unix", "127.0.0.1", false},
+	{" 10.0.0.0/8, ::1\t", "10.255.1.2", true},
+	{" 10.0.0.0/8, ::1\t", "11.0.0.1", false},
+	{" 10.0.0.0/8, ::1\t", "::1", true},
+	{"192.0.2.128/25", "192.0.2.129", true},
+	{"192.0.2.128/25", "192.0.2.127", false},
+	{"2001:db8::/33", "2001:db8:7fff::1", true},
+	{"2001:db8::/33", "2001:db8:8000::1", false},
+	{"0.0.0.0/0", "203.0.113.9", true},
+	{"0.0.0.0/0", "2001:db8::1", false},
+	{"::/0", "203.0.113.9", true},
+};
+
+START_TEST(trusts)
+{
+	struct proxies p;
+	ck_assert_int_eq(proxies_init(&p, CASES[_i].list, NULL), CAIRN_OK);
+	ck_assert_int_eq(proxies_trust(&p, CASES[_i].address), CASES[_i].trusted);
+}
+END_TEST
+
+static const char *const WRONG[] = {
+	"x",           "10.0.0",           "10.0.0.0/",
+	"10.0.0.0/33", "10.0.0.0/-1",      "10.0.0.0/8x",
+	"::1/129",     "::1 host.example", "1111:1111:1111:1111:1111:1111:1111:1111:1111:1111:1111:1111:1111:1111"};
+
+START_TEST(refuses)
+{
+	struct proxies p;
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(proxies_init(&p, WRONG[_i], &diag), CAIRN_E_USAGE);
+	ck_assert_str_eq(diag.rule, "hub_trusted_proxies");
+}
+END_TEST
+
+START_TEST(has_a_limit)
+{
+	char list[8 * (PROXIES_MAX + 1) + 1] = "";
+	struct proxies p;
+	for (int i = 0; i < PROXIES_MAX; i++)
+		memcpy(list + strlen(list), "::1 ", 5);
+	ck_assert_int_eq(proxies_init(&p, list, NULL), CAIRN_OK);
+	memcpy(list + strlen(list), "::2", 4);
+	ck_assert_int_eq(proxies_init(&p, list, NULL), CAIRN_E_USAGE);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("proxies");
+	TCase *c = tcase_create("proxies");
+	tcase_add_loop_test(c, trusts, 0, sizeof(CASES) / sizeof(CASES[0]));
+	tcase_add_loop_test(c, refuses, 0, sizeof(WRONG) / sizeof(WRONG[0]));
+	tcase_add_test(c, has_a_limit);
+	suite_add_tcase(s, c);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,335 @@
+/* A store in an S3 service whose answers are written down here: those that a real one gives once in a long while. */
+#include "base/buf.h"
+#include "base/fd.h"
+#include "hash/hash.h"
+#include "store/store.h"
+#include "support/tempdir.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define OWNER "00112233445566778899aabbccddeeff"
+#define OTHER "ffeeddccbbaa99887766554433221100"
+
+enum { REQUEST_BYTES = 8192, STEPS_MAX = 8, SEEN_BYTES = 32 };
+
+/* A request, and what is answered. */
+struct step {
+	const char *begins; /* its first line */
+	const char *has;    /* somewhere in it; NULL: whatever */
+	int code;
+	const char *body;
+};
+
+static struct tempdir dir;
+static struct cairn_store *store;
+static struct cairn_diag diag;
+static pthread_t thread;
+static int listener;
+static struct sockaddr_in address;
+static struct step steps[STEPS_MAX];
+static size_t n_steps, n_taken;
+static char *pages[STEPS_MAX]; /* what some steps answer; owned */
+static size_t n_pages;
+
+/* @return false: nothing is asked */
+static bool take_request(int fd, char request[static REQUEST_BYTES])
+{
+	size_t len = 0, whole = REQUEST_BYTES;
+	while (len < whole) {
+		ssize_t n = read(fd, request + len, REQUEST_BYTES - 1 - len);
+		if (n == 0 && len == 0)
+			return false;
+		ck_assert_int_gt(n, 0);
+		len += (size_t)n;
+		request[len] = '\0';
+		const char *end = strstr(request, "\r\n\r\n"), *body = strcasestr(request, "content-length: ");
+		if (end)
+			whole = (size_t)(end + 4 - request) + (body ? strtoul(body + 16, NULL, 10) : 0);
+	}
+	return true;
+}
+
+static void *serve(void *ctx)
+{
+	(void)ctx;
+	for (n_taken = 0;; n_taken++) {
+		char request[REQUEST_BYTES], answer[REQUEST_BYTES + 128];
+		CLEANUP(cairn_fd_closep) int fd = accept(listener, NULL, NULL);
+		ck_assert_int_ge(fd, 0);
+		if (!take_request(fd, request))
+			return NULL;
+		ck_assert_msg(n_taken < n_steps, "one too many: %s", request);
+		const struct step *step = &steps[n_taken];
+		ck_assert_msg(strncmp(request, step->begins, strlen(step->begins)) == 0, "step %zu: %s", n_taken,
+			      request);
+		ck_assert_msg(!step->has || strcasestr(request, step->has), "step %zu: %s", n_taken, request);
+		int n = snprintf(answer, sizeof(answer),
+				 "HTTP/1.1 %d x\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s", step->code,
+				 strlen(step->body), step->body);
+		ck_assert_int_eq(cairn_fd_write_all(fd, answer, (size_t)n), CAIRN_OK);
+	}
+}
+
+static void listen_here(void)
+{
+	address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(address);
+	listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_ge(listener, 0);
+	ck_assert_int_eq(bind(listener, (const struct sockaddr *)&address, len), 0);
+	ck_assert_int_eq(listen(listener, STEPS_MAX), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &len), 0);
+}
+
+static void setup(void)
+{
+	dir = tempdir_new();
+	store = NULL;
+	diag = (struct cairn_diag){0};
+	n_steps = n_pages = 0;
+	ck_assert_int_eq(setenv("AWS_ACCESS_KEY_ID", "key", 1), 0);
+	ck_assert_int_eq(setenv("AWS_SECRET_ACCESS_KEY", "secret", 1), 0);
+	listen_here();
+}
+
+static void teardown(void)
+{
+	cairn_store_free(store);
+	cairn_fd_closep(&listener);
+	tempdir_fini(&dir);
+}
+
+static void expect(const char *begins, const char *has, int code, const char *body)
+{
+	steps[n_steps++] = (struct step){begins, has, code, body};
+}
+
+/* The steps that are expected by now take place until end(), all of them and no others. */
+static void begin(void)
+{
+	ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
+}
+
+static void end(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	cairn_fd_closep(&fd);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_uint_eq(n_taken, n_steps);
+	n_steps = 0;
+	while (n_pages > 0)
+		free(pages[--n_pages]);
+}
+
+static enum cairn_status open_store(bool is_new, bool beside)
+{
+	char url[128];
+	const struct cairn_store_options options = {
+		.scratch = dir.path, .owner = OWNER, .is_new = is_new, .beside = beside};
+	(void)snprintf(url, sizeof(url), "s3://bucket/p?endpoint=http://127.0.0.1:%u", ntohs(address.sin_port));
+	begin();
+	enum cairn_status status = cairn_store_open(&store, url, &options, &diag);
+	end();
+	return status;
+}
+
+START_TEST(a_claim_is_read_back)
+{
+	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("PUT /bucket/p/owner ", "\r\nif-none-match: *\r\n", 200, "");
+	expect("GET /bucket/p/owner ", NULL, 206, OWNER);
+	ck_assert_msg(open_store(true, false) == CAIRN_OK, "%s", diag.text);
+}
+END_TEST
+
+START_TEST(another_claim_in_between_wins)
+{
+	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("PUT /bucket/p/owner ", NULL, 412, "<Error><Code>PreconditionFailed</Code></Error>");
+	expect("GET /bucket/p/owner ", NULL, 206, OTHER);
+	ck_assert_int_eq(open_store(true, false), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, "store.owner");
+}
+END_TEST
+
+/* Where the condition is passed over the last one wins. */
+START_TEST(another_claim_afterwards_wins)
+{
+	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("PUT /bucket/p/owner ", NULL, 200, "");
+	expect("GET /bucket/p/owner ", NULL, 206, OTHER);
+	ck_assert_int_eq(open_store(true, false), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, "store.owner");
+}
+END_TEST
+
+/* The first attempt was not answered well, and took effect. */
+START_TEST(a_claim_of_ones_own_is_no_other)
+{
+	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("PUT /bucket/p/owner ", NULL, 500, "");
+	expect("PUT /bucket/p/owner ", NULL, 412, "<Error><Code>PreconditionFailed</Code></Error>");
+	expect("GET /bucket/p/owner ", NULL, 206, OWNER);
+	ck_assert_msg(open_store(true, false) == CAIRN_OK, "%s", diag.text);
+}
+END_TEST
+
+START_TEST(a_service_without_conditions_takes_a_claim)
+{
+	expect("GET /bucket/p/owner ", NULL, 404, "");
+	for (unsigned i = 0; i < 2; i++)
+		expect("PUT /bucket/p/owner ", "\r\nif-none-match: *\r\n", 501,
+		       "<Error><Code>NotImplemented</Code></Error>");
+	expect("PUT /bucket/p/owner ", NULL, 200, "");
+	expect("GET /bucket/p/owner ", NULL, 206, OWNER);
+	ck_assert_msg(open_store(true, false) == CAIRN_OK, "%s", diag.text);
+}
+END_TEST
+
+START_TEST(a_claim_that_is_not_shown_is_none)
+{
+	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("PUT /bucket/p/owner ", NULL, 200, "");
+	expect("GET /bucket/p/owner ", NULL, 404, "");
+	ck_assert_int_eq(open_store(true, false), CAIRN_E_BUSY);
+}
+END_TEST
+
+/* --- lists in pages ----------------------------------------------------------------------------------------------- */
+
+static void add_name(struct cairn_buf *out, unsigned hash, unsigned copy, const char *aside, unsigned bytes)
+{
+	cairn_buf_printf(out, "<Contents><Key>p/x/%02x/%02x%062x.%032x%s</Key><Size>%u</Size></Contents>", hash, hash,
+			 0U, copy, aside, bytes);
+}
+
+/* names: of two characters each, "1a" being hash 1's copy 10 (of 10 bytes), and "1A" what sets that aside. */
+static char *page(const char *names, bool truncated)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(REQUEST_BYTES);
+	cairn_buf_printf(&out, "<ListBucketResult><IsTruncated>%s</IsTruncated>", truncated ? "true" : "false");
+	for (; *names; names += 2) {
+		unsigned copy = (unsigned)(names[1] | 0x20) - 'a' + 10;
+		add_name(&out, (unsigned)(names[0] - '0'), copy, names[1] < 'a' ? ".aside" : "",
+			 names[1] < 'a' ? 0 : copy);
+	}
+	cairn_buf_printf(&out, "</ListBucketResult>");
+	cairn_buf_add(&out, "", 1);
+	ck_assert_int_eq(out.status, CAIRN_OK);
+	return strdup((const char *)out.bytes);
+}
+
+static void expect_page(const char *names, bool truncated, const char *has)
+{
+	pages[n_pages] = page(names, truncated);
+	expect("GET /bucket?list-type=2", has, 200, pages[n_pages++]);
+}
+
+/* @return as cairn_store_stat(), of hash 1 */
+static enum cairn_status stat_first(uint64_t *bytes)
+{
+	char text[CAIRN_HASH_TEXT_BYTES];
+	struct cairn_hash hash;
+	(void)snprintf(text, sizeof(text), "01%062x", 0U);
+	ck_assert_int_eq(cairn_hash_parse(&hash, text, sizeof(text) - 1), CAIRN_OK);
+	begin();
+	enum cairn_status status = cairn_store_stat(store, &hash, bytes);
+	end();
+	return status;
+}
+
+/* "Hash and copy" of each object that is visited, as page() takes them. */
+static enum cairn_status note_visit(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
+{
+	char *seen = ctx, text[CAIRN_HASH_TEXT_BYTES];
+	size_t len = strlen(seen);
+	cairn_hash_text(text, hash);
+	ck_assert_uint_lt(len, SEEN_BYTES - 2);
+	seen[len] = text[1];
+	seen[len + 1] = (char)('a' + bytes - 10);
+	return CAIRN_OK;
+}
+
+static enum cairn_status visit_all(char seen[static SEEN_BYTES])
+{
+	memset(seen, 0, SEEN_BYTES);
+	begin();
+	enum cairn_status status = cairn_store_each(store, note_visit, seen);
+	end();
+	return status;
+}
+
+START_TEST(a_copy_on_a_later_page_counts)
+{
+	uint64_t bytes;
+	ck_assert_msg(open_store(false, true) == CAIRN_OK, "%s", diag.text);
+	expect_page("1a", true, NULL);
+	expect_page("1b1c", true, "start-after=p%2Fx%2F01%2F");
+	expect_page("1C", false, "start-after=p%2Fx%2F01%2F");
+	ck_assert_int_eq(stat_first(&bytes), CAIRN_OK);
+	ck_assert_uint_eq(bytes, 11);
+}
+END_TEST
+
+START_TEST(a_list_that_is_cut_says_nothing)
+{
+	uint64_t bytes;
+	ck_assert_msg(open_store(false, true) == CAIRN_OK, "%s", diag.text);
+	expect_page("", true, NULL);
+	ck_assert_int_eq(stat_first(&bytes), CAIRN_E_BUSY);
+	expect_page("1a", true, NULL);
+	expect_page("1a", true, NULL);
+	ck_assert_int_eq(stat_first(&bytes), CAIRN_E_BUSY);
+	expect_page("", false, NULL);
+	ck_assert_int_eq(stat_first(&bytes), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(all_are_visited_once)
+{
+	char seen[SEEN_BYTES];
+	ck_assert_msg(open_store(false, true) == CAIRN_OK, "%s", diag.text);
+	expect_page("1a2a2b", true, NULL);
+	expect_page("2B3c", true, "start-after=p%2Fx%2F02%2F");
+	expect_page("3d4a4A", true, "start-after=p%2Fx%2F03%2F");
+	expect_page("5a", false, "start-after=p%2Fx%2F04%2F");
+	ck_assert_int_eq(visit_all(seen), CAIRN_OK);
+	ck_assert_str_eq(seen, "1a2a3d5a");
+	expect_page("1a2a", true, NULL);
+	expect_page("", true, NULL);
+	ck_assert_int_eq(visit_all(seen), CAIRN_E_BUSY);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("s3_answers");
+	TCase *claim = tcase_create("claim");
+	tcase_add_checked_fixture(claim, setup, teardown);
+	tcase_add_test(claim, a_claim_is_read_back);
+	tcase_add_test(claim, another_claim_in_between_wins);
+	tcase_add_test(claim, another_claim_afterwards_wins);
+	tcase_add_test(claim, a_claim_of_ones_own_is_no_other);
+	tcase_add_test(claim, a_service_without_conditions_takes_a_claim);
+	tcase_add_test(claim, a_claim_that_is_not_shown_is_none);
+	suite_add_tcase(suite, claim);
+	TCase *lists = tcase_create("lists");
+	tcase_add_checked_fixture(lists, setup, teardown);
+	tcase_add_test(lists, a_copy_on_a_later_page_counts);
+	tcase_add_test(lists, a_list_that_is_cut_says_nothing);
+	tcase_add_test(lists, all_are_visited_once);
+	suite_add_tcase(suite, lists);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
