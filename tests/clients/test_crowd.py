@@ -5,7 +5,7 @@ import threading
 import cairn
 import ledger
 import pytest
-from faults import EIO, ENOSPC, HOLD, Faults
+from faults import EIO, ENOSPC, FOR_EVER, HOLD, Faults
 
 CROWD = 24  # more than there are threads to verify, fewer than may wait for the disk
 
@@ -38,15 +38,21 @@ class Crowd:
         return [self.statuses[x.hash] for x in self.xorbs]
 
 
+def wait_for_all(faults):
+    """Until each has been taken, and as many syncs are held as there are uploads. (A sync may be another's than an upload's.)"""
+    in_flight = lambda: faults.server.metrics()["cairn_http_requests_in_flight"]
+    cairn.wait_until("all of them to be in a sync", lambda: faults.fired() >= CROWD and in_flight() > CROWD)
+
+
 def xorbs(n, seed=0):
     return [ledger.new_file(1000 * seed + i).terms[0][0] for i in range(n)]
 
 
 @pytest.mark.files
 def test_all_wait_together(faults):
-    faults.arm({"fsync"}, HOLD, 1, CROWD)
+    faults.arm({"fsync"}, HOLD, 1, FOR_EVER)
     crowd = Crowd(faults.server, xorbs(CROWD))
-    cairn.wait_until("all of them to be in a sync", lambda: faults.fired() == CROWD)
+    wait_for_all(faults)
     assert faults.server.get("/health").status == 200
     faults.disarm()
     assert crowd.end() == [200] * CROWD
@@ -69,9 +75,9 @@ def test_a_failed_sync_fails_one(faults, action, status, n):
 @pytest.mark.files
 def test_a_stop_waits_for_them(faults):
     """What was sent before is answered, and there after the next start."""
-    faults.arm({"fsync"}, HOLD, 1, CROWD)
+    faults.arm({"fsync"}, HOLD, 1, FOR_EVER)
     crowd = Crowd(faults.server, xorbs(CROWD))
-    cairn.wait_until("all of them to be in a sync", lambda: faults.fired() == CROWD)
+    wait_for_all(faults)
     stop = threading.Thread(target=faults.server.stop)
     stop.start()
     cairn.wait_until("the stop to begin", lambda: faults.server.events("stopping"))

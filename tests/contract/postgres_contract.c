@@ -309,9 +309,11 @@ END_TEST
 START_TEST(urls)
 {
 	static const char *const URLS[] = {
-		"postgres:///x?schema=", "postgres:///x?schema=a%20b",
-		"postgres:///x?schema=0123456789012345678901234567890123456789012345678901234"
-		"567890123"};
+		"postgres:///x?schema=",
+		"postgres:///x?schema=a%20b",
+		("postgres:///x?schema=0123456789012345678901234567890123456789"
+		 "012345678901234567890123"),
+	};
 	struct cairn_index *second;
 	struct cairn_diag diag;
 	for (size_t i = 0; i < sizeof(URLS) / sizeof(URLS[0]); i++) {

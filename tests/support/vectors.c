@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void vec_path(char *out, size_t size, const char *name, va_list ap)
+CAIRN_PRINTF(3, 0) static void vec_path(char *out, size_t size, const char *name, va_list ap)
 {
 	int n = snprintf(out, size, "%s/", TEST_DATA);
 	ck_assert_int_gt(n, 0);

@@ -19,7 +19,7 @@ START_TEST(crypto_sha256)
 	ck_assert_str_eq(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *pieces = cairn_sha256_new();
 	for (size_t i = 0; i < 3; i++)
-		cairn_sha256_add(pieces, "abc" + i, 1);
+		cairn_sha256_add(pieces, &"abc"[i], 1);
 	cairn_sha256_end(pieces, sum);
 	cairn_hex_text(text, sum, sizeof(sum));
 	ck_assert_str_eq(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

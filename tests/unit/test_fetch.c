@@ -71,7 +71,7 @@ static enum cairn_status prove_piece(const struct cas_fixture *f, uint32_t piece
 
 static void object_path(const struct cas_fixture *f, char path[static 512])
 {
-	(void)snprintf(path, 512, "%s/objects/%.2s/%.2s/%s", f->dir.path, CAS_FIXTURE_XORB, CAS_FIXTURE_XORB + 2,
+	(void)snprintf(path, 512, "%s/objects/%.2s/%.2s/%s", f->dir.path, CAS_FIXTURE_XORB, &CAS_FIXTURE_XORB[2],
 		       CAS_FIXTURE_XORB);
 }
 
