@@ -7,6 +7,7 @@
 #include "data_dir/data_dir.h"
 #include "server/auth.h"
 #include "server/config.h"
+#include "server/growth.h"
 #include "server/http/cors.h"
 #include "server/http/hosts.h"
 #include "server/http/http.h"
@@ -69,6 +70,7 @@ struct app {
 	struct app_reload reload;
 	struct app_garbage garbage;
 	struct app_backup backup;
+	struct growth growth;
 	struct auth_options auth;
 	struct cors cors;
 	struct hosts hosts; /* where no tokens are needed */

@@ -16,6 +16,7 @@ enum {
 	HOUSEKEEPING_EVERY_US = 1000 * 1000,    /* it looks at the clock: tests and people move it */
 	HOUSEKEEPING_LOOK_MS = 900,             /* also while it scrubs */
 	HOUSEKEEPING_AGAIN_MS = 10 * 60 * 1000, /* after a collection that somebody held off */
+	HOUSEKEEPING_DAY_S = 86400,
 	HOUSEKEEPING_TRIM_MS = 3600 * 1000,
 };
 
@@ -77,6 +78,18 @@ static void housekeeping_hear_of_backups(struct app *app)
 	atomic_store(&b->ran_unix_s, ran);
 }
 
+static void housekeeping_note_growth(struct app *app)
+{
+	int64_t day = cairn_clock_unix_s() / HOUSEKEEPING_DAY_S;
+	struct cairn_cas_stats stats;
+	if (!growth_misses(&app->growth, day))
+		return;
+	cairn_cas_stats(app->cas, &stats);
+	if (growth_take(&app->growth, app->config.data_dir, day, (int64_t)stats.index.stored_bytes) != CAIRN_OK)
+		LOG(LOG_WARNING, "note_failed", LOG_T("note", "growth"),
+		    LOG_T("message", "after a restart this day's size is not known"));
+}
+
 static void housekeeping_look(struct housekeeping *h)
 {
 	if (cairn_clock_mono_ms() < h->look_ms)
@@ -84,6 +97,7 @@ static void housekeeping_look(struct housekeeping *h)
 	housekeeping_hear_of_backups(h->app);
 	housekeeping_collect(h);
 	housekeeping_trim(h);
+	housekeeping_note_growth(h->app);
 	h->look_ms = cairn_clock_mono_ms() + HOUSEKEEPING_LOOK_MS;
 }
 

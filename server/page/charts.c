@@ -15,6 +15,8 @@ enum {
 	CHARTS_FIELD = 28,
 	CHARTS_NAMES = 420, /* width of the names beside a matrix, for which there is no more room */
 	CHARTS_LEVELS = 5,
+	CHARTS_DAYS_HEIGHT = 80,
+	CHARTS_DAY_S = 86400,
 };
 
 /* --- treemap ------------------------------------------------------------------------------------------------------ */
@@ -207,6 +209,34 @@ void chart_put_matrix(struct cairn_buf *b, const char *title, const char *const 
 		html(b, "\n");
 	}
 	html(b, "</svg></div>\n");
+}
+
+/* --- days --------------------------------------------------------------------------------------------------------- */
+
+void chart_put_days(struct cairn_buf *b, const char *title, const int64_t *bytes, size_t n, int64_t newest_day)
+{
+	int64_t most = 1;
+	double width = (double)CHARTS_WIDTH / (double)n;
+	for (size_t i = 0; i < n; i++)
+		most = bytes[i] > most ? bytes[i] : most;
+	html(b,
+	     "<svg class=\"days\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s\">",
+	     CHARTS_WIDTH, CHARTS_DAYS_HEIGHT, title);
+	for (size_t i = n; i-- > 0;) {
+		char size[SHOW_BYTES], when[SHOW_BYTES];
+		double height = (double)bytes[i] / (double)most * CHARTS_DAYS_HEIGHT;
+		if (bytes[i] < 0)
+			continue;
+		height = height < 1 ? 1 : height; /* that a day was empty is known, too */
+		html(b, "<g><title>%s: %s</title><rect class=\"day\"",
+		     show_time(when, (newest_day - (int64_t)i) * CHARTS_DAY_S), show_size(size, (uint64_t)bytes[i]));
+		chart_put_number(b, "x", (double)(n - 1 - i) * width + 1);
+		chart_put_number(b, "y", CHARTS_DAYS_HEIGHT - height);
+		chart_put_number(b, "width", width - 2);
+		chart_put_number(b, "height", height);
+		html(b, "/></g>");
+	}
+	html(b, "</svg>\n");
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */

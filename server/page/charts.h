@@ -28,6 +28,10 @@ void chart_put_treemap(struct cairn_buf *b, const char *title, const struct char
 void chart_put_matrix(struct cairn_buf *b, const char *title, const char *const *names, size_t n,
 		      const uint64_t *bytes);
 
+/** Append columns, one a day, the oldest first; a day with -1 has none. At least one is known.
+ *  @param bytes  n of them, the newest first  @param title  what a program reads instead */
+void chart_put_days(struct cairn_buf *b, const char *title, const int64_t *bytes, size_t n, int64_t newest_day);
+
 /** Append a bar of n chunks, each with the class "m" and its mark: where there are more than there is room for, that of
  *  most of them. */
 void chart_put_chunks(struct cairn_buf *b, const char *title, const uint8_t *marks, size_t n);

@@ -26,4 +26,5 @@ def main(out, *paths):
         c.write("const struct page_asset PAGE_ASSETS[] = {\n" + "".join(entries) + "\t{0},\n};\n")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

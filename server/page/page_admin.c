@@ -1,4 +1,6 @@
 /* The operator's home: what is wrong, how much room there is, what runs, what was slow. GET /admin */
+#include "server/page/charts.h"
+#include "server/page/help.h"
 #include "server/page/page.h"
 #include "server/page/page_alarms.h"
 #include "server/route/route_packs.h"
@@ -9,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ADMIN_ROUTES = 10, ADMIN_ROUTES_MAX = 256, ADMIN_BAR = 1000 };
+enum { ADMIN_ROUTES = 10, ADMIN_ROUTES_MAX = 256, ADMIN_BAR = 1000, ADMIN_DAY_S = 86400, ADMIN_DATE = 10 };
 
 /* --- alarms ------------------------------------------------------------------------------------------------------- */
 
@@ -25,8 +27,9 @@ static void admin_put_alarm(void *ctx, const struct page_alarm *alarm)
 	struct cairn_buf *b = alarms->b;
 	if (alarms->n++ == 0)
 		cairn_buf_add(b, alarms->before, strlen(alarms->before));
-	html(b, "<li>%s <span class=\"dim\">See <code>docs/operations.md#%s</code></span></li>\n", alarm->text,
-	     alarm->part);
+	const struct help_part *part = help_part(alarm->part);
+	html(b, "<li>%s <span class=\"dim\">See <a href=\"/admin/help/%s\">%s</a></span></li>\n", alarm->text,
+	     alarm->part, part ? part->title : "the guide");
 }
 
 static void admin_put_state(struct cairn_buf *b, const struct page_figures *f, struct app *app)
@@ -89,6 +92,30 @@ static void admin_put_room(struct cairn_buf *b, const struct page_figures *f, co
 	admin_put_fact(b, "Files", show_count(text, s->index.n_files));
 	admin_put_fact(b, "Xorbs", show_count(text, s->index.n_xorbs));
 	html(b, "</dl></section>\n");
+}
+
+/* --- growth ------------------------------------------------------------------------------------------------------- */
+
+static void admin_put_growth(struct cairn_buf *b, struct app *app, uint64_t stored_bytes)
+{
+	int64_t bytes[GROWTH_DAYS];
+	int64_t newest_day = growth_told(&app->growth, bytes);
+	char size[SHOW_BYTES], day[SHOW_BYTES];
+	size_t oldest = GROWTH_DAYS - 1;
+	if (newest_day == 0)
+		return;
+	while (bytes[oldest] < 0)
+		oldest--;
+	html(b, "<section aria-labelledby=\"growth\"><h2 id=\"growth\">Growth</h2>\n");
+	chart_put_days(b, "Stored bytes, day by day", bytes, GROWTH_DAYS, newest_day);
+	uint64_t then = (uint64_t)bytes[oldest];
+	bool more = stored_bytes >= then;
+	(void)show_time(day, (newest_day - (int64_t)oldest) * ADMIN_DAY_S);
+	day[ADMIN_DATE] = '\0';
+	html(b,
+	     "<p>%s %s than on %s. <span class=\"dim\">A column is what was stored when the server was first seen on a "
+	     "day (UTC).</span></p></section>\n",
+	     show_size(size, more ? stored_bytes - then : then - stored_bytes), more ? "more" : "less", day);
 }
 
 /* --- jobs --------------------------------------------------------------------------------------------------------- */
@@ -313,6 +340,7 @@ static void admin_build(struct page *page)
 	html(b, "</p></div>\n");
 	admin_put_state(b, &figures, app);
 	admin_put_room(b, &figures, app);
+	admin_put_growth(b, app, figures.stats.index.stored_bytes);
 	admin_put_jobs(b, &figures, app);
 	admin_put_hour(b, app, figures.now_unix_s);
 	admin_put_requests(b, app);

@@ -51,7 +51,7 @@ def test_what_is_switched_off_is_noted(enter):
     operator = enter(gc_schedule="off", scrub_period="0")
     said = dict(note.split(" See ") for note in notes(operator))
     assert alarms(operator) == [] and "All is well" not in text(operator.page("/admin"))
-    assert [anchor.rpartition("#")[2] for anchor in said.values()] == ["backup-and-restore", "scrub-and-repair", "collecting-garbage"]
+    assert list(said.values()) == ["Backup and restore", "Scrub and repair", "Collecting garbage"]
 
 
 def test_is_the_operators_alone(enter):
@@ -61,9 +61,9 @@ def test_is_the_operators_alone(enter):
         visitor = Visitor(people.server)
         if people.keys[who]:
             visitor.sign_in(people.keys[who])
-        told = [visitor.get(path, **{"X-Request-Id": "same"}) for path in ("/admin", "/storage", "/nobody-at-all")]
-        assert [reply.status for reply in told] == [404] * 3
-        assert told[0].body == told[1].body and "/admin" not in visitors.links(visitor.page("/"))
+        told = [visitor.get(path, **{"X-Request-Id": "same"}) for path in ("/admin", "/storage", "/admin/help/tls", "/nobody-at-all")]
+        assert [reply.status for reply in told] == [404] * 4
+        assert told[0].body == told[1].body == told[2].body and "/admin" not in visitors.links(visitor.page("/"))
 
 
 def test_uploads_are_refused(enter):
@@ -71,7 +71,9 @@ def test_uploads_are_refused(enter):
     operator = enter(reserve_bytes="1024G")
     assert operator.people.server.get("/ready").status == 503
     (told,) = alarms(operator)
-    assert told.startswith("Uploads are refused") and told.endswith("See docs/operations.md#full-disks")
+    assert told.startswith("Uploads are refused") and told.endswith("See Full disks")
+    assert "/admin/help/full-disks" in visitors.links(operator.page("/admin"))
+    assert "reserve" in text(operator.page("/admin/help/full-disks"))
     cairn.wait_until("the failure", lambda: [row[:2] for row in rows(operator.page("/admin"), "failed")] == [["ready", "503"]])
 
 
@@ -81,8 +83,27 @@ def test_a_failed_backup(enter):
     (data / "notes").mkdir(exist_ok=True)
     (data / "notes" / "backup").write_text("ran 1000000000\ngood 1000000000\nfailed 1\nbytes 5000\n")
     cairn.wait_until("word of a backup", lambda: len(alarms(operator)) == 2)
-    assert all("docs/operations.md#backup-and-restore" in told for told in alarms(operator))
+    assert all("See Backup and restore" in told for told in alarms(operator))
     assert "5.0 kB" in text(operator.page("/admin")) and "2001-09-09" in text(operator.page("/admin"))
+
+
+def test_guide(enter):
+    """All of operations.md: each paragraph has a page, and links between them lead there."""
+    operator = enter()
+    parts = [at for at in visitors.links(operator.page("/admin/help")) if at.startswith("/admin/help/")]
+    headings = re.findall(r"^##+ (.*)$", (cairn.ROOT / "docs" / "operations.md").read_text(), re.M)
+    assert [text(next(operator.page(at).iter("h1"))) for at in parts] == headings
+    linked = {at for part in parts for at in visitors.links(operator.page(part)) if "/help/" in at}
+    assert len(linked) >= 10 and linked <= {*parts, "/admin/help"}, linked - set(parts)
+    assert operator.get("/admin/help/none").status == 404
+
+
+def test_growth(enter):
+    operator = enter()
+    cairn.wait_until("the first day", lambda: "Growth" in text(operator.page("/admin")))
+    (chart,) = [svg for svg in operator.page("/admin").iter("{http://www.w3.org/2000/svg}svg") if svg.get("class") == "days"]
+    assert len(list(chart.iter("{http://www.w3.org/2000/svg}rect"))) == 1 and re.fullmatch(r"[0-9-]{10} 00:00 UTC: 0 B", text(next(chart.iter("{http://www.w3.org/2000/svg}title"))))
+    assert re.fullmatch(r"newest [0-9]+", (operator.people.server.data / "notes" / "growth").read_text().splitlines()[-1])
 
 
 def test_each_part_is_there():

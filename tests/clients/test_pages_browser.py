@@ -59,6 +59,8 @@ PAGES = {
     "settings of a model": ("ann", "/ann/cats/settings"),
     "server": ("all", "/admin"),
     "storage": ("all", "/storage"),
+    "guide": ("all", "/admin/help"),
+    "paragraph of the guide": ("all", "/admin/help/health-and-metrics"),
     "search": ("ann", "/search"),
     "search of a hash": ("ann", "/search?q=" + hashlib.sha256(random.Random(1).randbytes(120_000)).hexdigest()),
     "upload": ("ann", "/ann/cats/upload/main/src"),

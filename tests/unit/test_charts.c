@@ -108,6 +108,23 @@ START_TEST(is_the_darker_the_more)
 }
 END_TEST
 
+/* The newest on the right; the highest has all the height; a day that nobody saw has no column. */
+START_TEST(shows_days)
+{
+	const int64_t bytes[] = {1000, -1, 500, 0};
+	struct cairn_buf b = cairn_buf_init(1 << 20);
+	chart_put_days(&b, "title", bytes, 4, 3);
+	char *svg = text_of(&b);
+	ck_assert_uint_eq(count(svg, "class=\"day\""), 3);
+	ck_assert_ptr_nonnull(strstr(svg,
+				     "1970-01-04 00:00 UTC: 1.0 kB</title><rect class=\"day\" x=\"751.0\" y=\"0.0\" "
+				     "width=\"248.0\" height=\"80.0\"/>"));
+	ck_assert_ptr_nonnull(strstr(svg, "x=\"251.0\" y=\"40.0\""));
+	ck_assert_ptr_nonnull(strstr(svg, "x=\"1.0\" y=\"79.0\""));
+	free(svg);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("charts");
@@ -116,6 +133,7 @@ int main(void)
 	tcase_add_test(c, leaves_out_what_is_empty);
 	tcase_add_test(c, escapes_names);
 	tcase_add_test(c, is_the_darker_the_more);
+	tcase_add_test(c, shows_days);
 	suite_add_tcase(s, c);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
