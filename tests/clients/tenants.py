@@ -1,6 +1,7 @@
 """Two tenants on two servers that differ in one thing: on the first one alice has what bob asks about, on the second one
 nobody has. And what bob asks: every route of the code, with every hash of hers, and every way to be refused."""
 
+import functools
 import json
 import random
 import re
@@ -111,6 +112,7 @@ class Ask:
 # --- routes ---------------------------------------------------------------------------------------------------------
 
 
+@functools.cache  # the document is long
 def parameters():
     """Of the document: {(method, pattern): [(name, in)]}, those of the path left out."""
     document = yaml.safe_load((cairn.ROOT / "docs" / "openapi.yaml").read_text())
