@@ -231,8 +231,8 @@ static enum cairn_status gc_run(struct collection *c)
 	if (status != CAIRN_OK)
 		return status;
 	status = gc_hear_witnesses(c);
-	if (status == CAIRN_E_BUSY)
-		return CAIRN_OK; /* stopped */
+	if (status == CAIRN_E_BUSY && gc_stops(c))
+		return CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = gc_mark(c);
 	if (c->report->n_retired > 0)
@@ -258,6 +258,8 @@ enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), v
 	if (c) {
 		*c = (struct collection){.cas = cas, .stop = stop, .stop_ctx = stop_ctx, .report = out};
 		status = gc_run(c);
+		if (status == CAIRN_E_BUSY && !out->held)
+			(void)cas_index_is_silent(&out->diag);
 		free(c);
 	}
 	atomic_store(&cas->collecting, false);

@@ -34,8 +34,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const st
  * @param stop  looked at between pieces; true ends the collection early. May be NULL
  * Nothing is removed on the word of one table: a xorb goes when neither the table reference nor the terms of any file
  * name it. Where they contradict each other, or the table of xorbs contradicts its trees, the collection is refused.
- * @return CAIRN_OK; CAIRN_E_BUSY one is running already, or held; CAIRN_E_DAMAGED the index is, diag says how;
- * CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM. out counts what was done, also on failure
+ * @return CAIRN_OK; CAIRN_E_BUSY one is running already, or held, or as diag says; CAIRN_E_DAMAGED the index is, diag
+ * says how; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM. out counts what was done, also on failure
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
 					      struct cairn_gc_report *out);

@@ -50,6 +50,13 @@ static inline enum cairn_status cas_store_is_silent(struct cairn_diag *diag)
 			  "the object store does not answer; try again in a few seconds");
 }
 
+/** Likewise of an index. */
+static inline enum cairn_status cas_index_is_silent(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
+			  "the index does not answer; try again in a few seconds");
+}
+
 /** What the index answered to a look at a xorb or a file: its own damage would be taken for that of the object. */
 static inline enum cairn_status cas_index_status(enum cairn_status status)
 {
@@ -59,10 +66,10 @@ static inline enum cairn_status cas_index_status(enum cairn_status status)
 /**
  * Is a xorb stored: do its row and its object agree? One that is retired may be.
  * @param[out] row  zeroed when there is none
- * @return CAIRN_OK with *stored set; CAIRN_E_IO
+ * @return CAIRN_OK with *stored set; CAIRN_E_IO; CAIRN_E_BUSY, of the index with diag
  */
 CAIRN_MUST_USE enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash,
-					       struct cairn_index_xorb *row, bool *stored);
+					       struct cairn_index_xorb *row, bool *stored, struct cairn_diag *diag);
 
 /**
  * An upload of a xorb whose bytes are written already, and were made here: it goes on with cairn_xorb_upload_store().

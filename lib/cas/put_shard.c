@@ -26,6 +26,7 @@ struct cairn_shard_upload {
 	uint64_t n_list_chunks;         /* of all lists that were read */
 	struct cairn_verified verified; /* what the index registers; owned */
 	struct cairn_index_put_shard put;
+	struct cairn_index_confirm confirm; /* of one that is known */
 	void (*done)(void *ctx, enum cairn_status status, bool added, const struct cairn_diag *diag);
 	void *done_ctx;
 };
@@ -89,7 +90,7 @@ static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, co
 	bool stored;
 	if (u->cas->options.xorbs_external)
 		return cairn_index_xorb(u->cas->index, xorb, row);
-	enum cairn_status status = cas_xorb_look(u->cas, xorb, row, &stored);
+	enum cairn_status status = cas_xorb_look(u->cas, xorb, row, &stored, NULL);
 	if (status == CAIRN_OK && !stored && row->id != 0) {
 		status = cairn_cas_mend(u->cas, xorb, NULL);
 		stored = status == CAIRN_OK;
@@ -180,18 +181,24 @@ static void shard_upload_written(struct cairn_index_write *write)
 	u->done(u->done_ctx, write->status, write->status == CAIRN_OK && u->put.added, &write->diag);
 }
 
+static void shard_upload_confirmed(struct cairn_index_write *write)
+{
+	struct cairn_shard_upload *u =
+		(struct cairn_shard_upload *)(void *)((char *)write - offsetof(struct cairn_shard_upload, confirm));
+	u->done(u->done_ctx, write->status, false, &write->diag);
+}
+
 enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 					    void (*done)(void *ctx, enum cairn_status status, bool added,
 							 const struct cairn_diag *diag),
 					    void *ctx)
 {
-	if (u->known) {
-		if (done)
-			done(ctx, CAIRN_OK, false, NULL);
-		return CAIRN_OK;
-	}
 	u->done = done;
 	u->done_ctx = ctx;
+	if (u->known) {
+		u->confirm = (struct cairn_index_confirm){.write.done = done ? shard_upload_confirmed : NULL};
+		return cairn_index_confirm(u->cas->index, &u->confirm);
+	}
 	u->put = (struct cairn_index_put_shard){
 		.write.done = done ? shard_upload_written : NULL,
 		.body = u->body,

@@ -29,11 +29,13 @@ struct cairn_xorb_upload {
 };
 
 enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *row,
-				bool *stored)
+				bool *stored, struct cairn_diag *diag)
 {
 	*row = (struct cairn_index_xorb){0};
 	*stored = false;
 	enum cairn_status status = cairn_index_xorb(cas->index, hash, row);
+	if (status == CAIRN_E_BUSY)
+		return cas_index_is_silent(diag);
 	if (status != CAIRN_OK || row->stored_bytes == 0)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 	return cas_object_there(cas, hash, row->stored_bytes, stored);
@@ -43,7 +45,7 @@ enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash 
 {
 	struct cairn_index_xorb row;
 	bool stored;
-	enum cairn_status status = cas_xorb_look(cas, hash, &row, &stored);
+	enum cairn_status status = cas_xorb_look(cas, hash, &row, &stored, NULL);
 	*stored_bytes = row.stored_bytes;
 	if (status != CAIRN_OK)
 		return status;
@@ -166,24 +168,38 @@ static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u)
 
 /* Stored already, and sent again: it is to stay as if it had just come. When a collection was faster, the row is gone
  * and the object goes with it, as soon as nobody guards it: then this body takes its place. */
-static enum cairn_status xorb_upload_renew(struct cairn_xorb_upload *u, struct cairn_index_xorb *row)
+static enum cairn_status xorb_upload_renew(struct cairn_xorb_upload *u, struct cairn_index_xorb *row,
+					   struct cairn_diag *diag)
 {
 	struct cairn_index_renew_xorb renew = {.hash = u->hash, .now_unix_s = cairn_clock_unix_s()};
 	enum cairn_status status = cairn_index_renew_xorb(u->cas->index, &renew);
 	if (status != CAIRN_E_NOT_FOUND)
-		return status;
+		return status == CAIRN_E_BUSY ? cas_index_is_silent(diag) : status;
 	u->known = false;
 	*row = (struct cairn_index_xorb){0};
 	return CAIRN_OK;
+}
+
+/* A commit whose end is not known may still bring a row, which describes the bytes that are there now: before others
+ * take their place, a write that succeeds says that all before it are decided. */
+static enum cairn_status xorb_upload_await_rows(struct cairn_xorb_upload *u, struct cairn_diag *diag)
+{
+	struct cairn_index_confirm confirm = {.write.done = NULL};
+	if (cairn_index_health(u->cas->index, NULL) == CAIRN_OK)
+		return CAIRN_OK;
+	enum cairn_status status = cairn_index_confirm(u->cas->index, &confirm);
+	return status == CAIRN_E_BUSY ? cas_index_is_silent(diag) : status;
 }
 
 /* Under the guard: somebody may have stored it while this body was on its way. */
 static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct cairn_diag *diag)
 {
 	struct cairn_index_xorb row;
-	enum cairn_status status = cas_xorb_look(u->cas, &u->hash, &row, &u->known);
+	enum cairn_status status = xorb_upload_await_rows(u, diag);
+	if (status == CAIRN_OK)
+		status = cas_xorb_look(u->cas, &u->hash, &row, &u->known, diag);
 	if (status == CAIRN_OK && u->known)
-		status = xorb_upload_renew(u, &row);
+		status = xorb_upload_renew(u, &row, diag);
 	if (status != CAIRN_OK || u->known)
 		return status;
 	if (!u->put)

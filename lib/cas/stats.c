@@ -1,6 +1,5 @@
 #include "cas/stats.h"
 
-#include "base/clock.h"
 #include "cas/internal.h"
 #include "index/examine.h"
 
@@ -37,15 +36,9 @@ void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out)
 	(void)!cairn_index_health(cas->index, &out->writes);
 }
 
-/* The writer takes them in order, so all are done when one more is. */
 bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms)
 {
-	int64_t until_ms = cairn_clock_mono_ms() + timeout_ms;
-	enum cairn_status status;
-	do {
-		status = cairn_index_writable(cas->index);
-	} while (status == CAIRN_E_BUSY && cairn_clock_mono_ms() < until_ms);
-	return status != CAIRN_E_BUSY;
+	return cairn_index_flush(cas->index, timeout_ms > CAIRN_INDEX_PROBE_MS ? timeout_ms : CAIRN_INDEX_PROBE_MS);
 }
 
 static void look_found(void *ctx, const struct cairn_index_fault *fault)

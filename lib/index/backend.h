@@ -17,6 +17,8 @@ struct cairn_index_backend {
 
 	enum cairn_status (*migrate)(const char *where, struct cairn_diag *diag, int *from, int *to);
 	enum cairn_status (*version)(const char *where, int *version, int *latest, struct cairn_diag *diag);
+	/* NULL: it takes nothing. */
+	enum cairn_status (*reach)(const char *where, struct cairn_index_reach *out, struct cairn_diag *diag);
 	/* What index.h says of opening; no thread writes yet. */
 	enum cairn_status (*open)(struct cairn_index **out, const char *where,
 				  const struct cairn_index_options *options, struct cairn_diag *diag);

@@ -7,8 +7,11 @@
 /* Refused by the engine, and not for what was to be written. */
 static bool health_is_failure(const struct cairn_index_write *write)
 {
-	return (write->status == CAIRN_E_IO || write->status == CAIRN_E_FULL) && write->diag.rule &&
-	       (strcmp(write->diag.rule, "index.database") == 0 || strcmp(write->diag.rule, "index.corrupt") == 0);
+	static const char *const RULES[] = {"index.database", "index.corrupt", "index.silent"};
+	bool failure = false;
+	for (size_t i = 0; write->status != CAIRN_OK && write->diag.rule && i < sizeof(RULES) / sizeof(RULES[0]); i++)
+		failure = failure || strcmp(write->diag.rule, RULES[i]) == 0;
+	return failure;
 }
 
 void cairn_health_note(struct cairn_health *h, const struct cairn_index_write *batch, int64_t now_ms)
@@ -29,7 +32,8 @@ void cairn_health_note(struct cairn_health *h, const struct cairn_index_write *b
 		h->diag = failed->diag;
 		h->failed_ms = now_ms;
 		h->damaged = strcmp(failed->diag.rule, "index.corrupt") == 0;
-	} else if (written || (probed && now_ms - h->failed_ms >= CAIRN_HEALTH_HOLD_MS)) {
+	} else if (written ||
+		   (probed && (h->status == CAIRN_E_BUSY || now_ms - h->failed_ms >= CAIRN_HEALTH_HOLD_MS))) {
 		h->status = CAIRN_OK;
 	}
 }

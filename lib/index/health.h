@@ -17,7 +17,8 @@ struct cairn_health {
 /**
  * Take note of a batch that is done. A failure of disk or engine is told from then on. A full or failing disk is over
  * when an upload could be written again; a probe is too small to show that, and counts only when nothing has failed for
- * CAIRN_HEALTH_HOLD_MS. A damaged index stays damaged until it is opened anew.
+ * CAIRN_HEALTH_HOLD_MS. An engine that was silent is back with any write. A damaged index stays damaged until it is
+ * opened anew.
  */
 void cairn_health_note(struct cairn_health *h, const struct cairn_index_write *batch, int64_t now_ms);
 

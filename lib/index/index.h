@@ -20,7 +20,8 @@ struct cairn_index_kind;  /* of a write: the index's */
 enum {
 	CAIRN_INDEX_SCOPE_TEXT_MAX = 255, /* bytes of a scope's or owner's name */
 	CAIRN_INDEX_PROBE_MS = 2000,      /* the longest that cairn_index_writable() waits */
-	CAIRN_INDEX_CLAIMS_MAX = 4,       /* SHA-256 that an owner may give for a file; further ones are not kept */
+	CAIRN_INDEX_OWNER_BYTES_MAX = 64,
+	CAIRN_INDEX_CLAIMS_MAX = 4, /* SHA-256 that an owner may give for a file; further ones are not kept */
 };
 
 /** How to open an index. Zeroed: to write, with defaults. */
@@ -32,6 +33,9 @@ struct cairn_index_options {
 	 * writing.
 	 */
 	bool read_only;
+	/** To write, and on another machine: who it must belong to, a name that its data folder keeps; one without rows
+	 * that belongs to nobody is taken. NULL: that is not looked at. */
+	const char *owner;
 };
 
 /**
@@ -44,23 +48,43 @@ struct cairn_index_options {
 CAIRN_MUST_USE enum cairn_status cairn_index_migrate(const char *url, struct cairn_diag *diag, int *from, int *to);
 
 /** Of which version is an index, and would this program open or migrate it? Nothing is changed, as by opening to read
- * only; another process may have it. There must be one. @param[out] latest  this program's version
+ * only; another process may have it. Where it is a file, that must be there.
+ * @param[out] version  0: there is none, and no file that could be one
+ * @param[out] latest  this program's version
  * @return as cairn_index_open(), but that an older one is no failure */
 CAIRN_MUST_USE enum cairn_status cairn_index_version(const char *url, int *version, int *latest,
 						     struct cairn_diag *diag);
+
+enum { CAIRN_INDEX_REACH_PORTS = 8, CAIRN_INDEX_REACH_FILES = 12, CAIRN_INDEX_REACH_PATH_BYTES = 1024 };
+
+/** What connecting to an index takes of the system. Zeroed: nothing. Plain value. */
+struct cairn_index_reach {
+	uint16_t ports[CAIRN_INDEX_REACH_PORTS]; /* of TCP */
+	size_t n_ports;
+	bool by_socket;                                                    /* through a socket of the file system */
+	char files[CAIRN_INDEX_REACH_FILES][CAIRN_INDEX_REACH_PATH_BYTES]; /* and folders, that are read each time */
+	size_t n_files;
+};
+
+/** For who gives up all else, a sandbox. @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL (index.url), or it
+ * has a password (index.password), which diag does not repeat; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_index_reach(const char *url, struct cairn_index_reach *out,
+						   struct cairn_diag *diag);
 
 /**
  * Open an index by its URL.
  * - "sqlite:DIR": in DIR/index.sqlite, and files beside it. (To read only, after a process that was killed, its log is
  *   read along, and SQLite then makes its scratch file index.sqlite-shm.)
+ * - "postgres://...", as libpq understands it, and schema=NAME among its parameters. Whoever opens it to write has it
+ *   alone until it is closed; what asks a server that does not answer is told CAIRN_E_BUSY (index.silent) within 5 s.
  * @param[out] out  owned by the caller, cairn_index_free()
  * @param options  NULL: defaults
  * @return CAIRN_OK
  *         CAIRN_E_USAGE  no engine has such a URL (rule index.url)
  *         CAIRN_E_CONFLICT  it is of a newer version, or not Cairn's: refused by name, not touched; of an older one:
- *                           index.older says what to do
+ *                           index.older says what to do; another's (index.owner), or in use (index.taken)
  *         CAIRN_E_FULL  the disk is full, also the space that is kept for opening
- *         CAIRN_E_IO with the cause in diag; CAIRN_E_NOMEM
+ *         CAIRN_E_IO, CAIRN_E_BUSY (index.silent) with the cause in diag; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, const char *url,
 						  const struct cairn_index_options *options, struct cairn_diag *diag);
@@ -190,12 +214,17 @@ struct cairn_index_stats {
 	uint64_t n_queued;                               /* writes waiting now */
 	uint64_t filter_bytes;                           /* memory that most misses are answered from */
 	bool filter_complete;                            /* false: it is still being filled, and rules nothing out */
+	uint64_t n_asked, n_asked_failed, asked_ms;      /* of a server: exchanges, and what they took together */
 };
 void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
 
 /** Can the index be written now? A real write takes its turn behind those that wait. @return CAIRN_OK; CAIRN_E_IO;
- *  CAIRN_E_FULL; CAIRN_E_BUSY no answer within CAIRN_INDEX_PROBE_MS */
+ *  CAIRN_E_FULL; CAIRN_E_BUSY no answer within CAIRN_INDEX_PROBE_MS, or its server is silent */
 CAIRN_MUST_USE enum cairn_status cairn_index_writable(struct cairn_index *ix);
+
+/** Wait until all writes that were queued before are done, well or not. @param timeout_ms  in whole seconds
+ *  @return false: they are not, by then */
+bool cairn_index_flush(struct cairn_index *ix, int64_t timeout_ms);
 
 /** Does what the engine does beside the writes go well? Told from memory. @return CAIRN_OK; CAIRN_E_IO with what to do
  *  in diag: nothing is lost and writes go on, but not for ever. */
@@ -297,6 +326,13 @@ struct cairn_index_share_file {
 	bool shared;       /* result; false: it was the owner's */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_share_file(struct cairn_index *ix, struct cairn_index_share_file *share);
+
+/** What was read before is as durable as what a write has answered. Reads may see a commit that waits for a standby
+ * yet, and perhaps never gets there: "known already" is told to a client only after this. */
+struct cairn_index_confirm {
+	struct cairn_index_write write;
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_confirm(struct cairn_index *ix, struct cairn_index_confirm *confirm);
 
 /** A xorb is as if it had just come; a retired one is not any more. CAIRN_E_NOT_FOUND: it is gone, don't promise it. */
 struct cairn_index_renew_xorb {

@@ -42,6 +42,16 @@ enum cairn_status cairn_index_version(const char *url, int *version, int *latest
 	return backend ? backend->version(where, version, latest, diag) : CAIRN_E_USAGE;
 }
 
+enum cairn_status cairn_index_reach(const char *url, struct cairn_index_reach *out, struct cairn_diag *diag)
+{
+	const char *where;
+	*out = (struct cairn_index_reach){.n_ports = 0};
+	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
+	if (!backend)
+		return CAIRN_E_USAGE;
+	return backend->reach ? backend->reach(where, out, diag) : CAIRN_OK;
+}
+
 enum cairn_status cairn_index_open(struct cairn_index **out, const char *url, const struct cairn_index_options *options,
 				   struct cairn_diag *diag)
 {

@@ -87,3 +87,21 @@ REQUEST(squash, request_squash_bytes, false)
 REQUEST(drop_ref, NULL, true)
 REQUEST(sweep_repos, NULL, true)
 REQUEST(change_objects, request_changes_bytes, false)
+
+static enum cairn_status request_confirm(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	(void)write;
+	return ix->backend->probe(ix);
+}
+
+/* An engine of this machine shows nothing that is not durable. */
+enum cairn_status cairn_index_confirm(struct cairn_index *ix, struct cairn_index_confirm *confirm)
+{
+	static const struct cairn_index_kind KIND = {.apply = request_confirm, .probes = true};
+	if (ix->backend->remote)
+		return cairn_writer_submit(&ix->writer, &confirm->write, &KIND);
+	confirm->write.status = CAIRN_OK;
+	if (confirm->write.done)
+		confirm->write.done(&confirm->write);
+	return CAIRN_OK;
+}

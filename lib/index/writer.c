@@ -300,13 +300,13 @@ static void writer_queue_probe(struct cairn_writer *w)
 	writer_queue(w, &w->probe.write);
 }
 
-/* A probe that is under way may be ahead of writes that wait, so it is the next one that counts. */
-enum cairn_status cairn_index_writable(struct cairn_index *ix)
+/* A probe that is under way may be ahead of writes that wait, so it is the next one that counts.
+ * @param[out] status  what it came to @return false: it has not come to anything in time */
+static bool writer_probe(struct cairn_writer *w, int64_t timeout_ms, enum cairn_status *status)
 {
-	struct cairn_writer *w = &ix->writer;
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += CAIRN_INDEX_PROBE_MS / 1000;
+	until.tv_sec += timeout_ms / 1000;
 	pthread_mutex_lock(&w->lock);
 	uint64_t wanted = w->n_probes + 1 + w->probing;
 	int waited = 0;
@@ -315,9 +315,22 @@ enum cairn_status cairn_index_writable(struct cairn_index *ix)
 			writer_queue_probe(w);
 		waited = pthread_cond_timedwait(&w->probed, &w->lock, &until);
 	}
-	enum cairn_status status = w->n_probes < wanted ? CAIRN_E_BUSY : w->probe_status;
+	bool probed = w->n_probes >= wanted;
+	*status = w->probe_status;
 	pthread_mutex_unlock(&w->lock);
-	return status;
+	return probed;
+}
+
+enum cairn_status cairn_index_writable(struct cairn_index *ix)
+{
+	enum cairn_status status;
+	return writer_probe(&ix->writer, CAIRN_INDEX_PROBE_MS, &status) ? status : CAIRN_E_BUSY;
+}
+
+bool cairn_index_flush(struct cairn_index *ix, int64_t timeout_ms)
+{
+	enum cairn_status status;
+	return writer_probe(&ix->writer, timeout_ms, &status);
 }
 
 enum cairn_status cairn_index_health(struct cairn_index *ix, struct cairn_diag *diag)

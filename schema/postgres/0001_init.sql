@@ -4,7 +4,8 @@
 CREATE TABLE cluster(                              -- one row: what this is
     one         boolean PRIMARY KEY DEFAULT true CHECK(one),
     application text NOT NULL,                     -- 'cairn'
-    version     int NOT NULL                       -- of the last script that ran
+    version     int NOT NULL,                      -- of the last script that ran
+    owner       text NOT NULL DEFAULT ''           -- the data folder whose index it is: 32 digits that stand there, too
 );
 INSERT INTO cluster(application, version) VALUES('cairn', 0);
 

@@ -132,7 +132,7 @@ static void admin_reply_gc(struct http_request *req, struct route_job *job)
 		http_reply_error(req, 503, "gc.held", "a backup is being made; try again when it is done", NULL);
 		return;
 	}
-	if (a->status == CAIRN_E_BUSY) {
+	if (a->status == CAIRN_E_BUSY && !a->gc.diag.rule) {
 		http_reply_error(req, 503, "gc.running", "a collection is running already; try again later", NULL);
 		return;
 	}

@@ -48,8 +48,16 @@ static void wait_for(const char *question)
 	}
 }
 
+static void signal_server(int number)
+{
+	const char *pid = getenv("CAIRN_TEST_POSTGRES_PID");
+	ck_assert_ptr_nonnull(pid);
+	ck_assert_int_eq(kill((pid_t)strtol(pid, NULL, 10), number), 0);
+}
+
 static void set_up(void)
 {
+	signal_server(SIGCONT); /* of a test that failed */
 	folder = tempdir_new();
 	admin = PQconnectdb(server);
 	ck_assert_int_eq(PQstatus(admin), CONNECTION_OK);
@@ -124,8 +132,8 @@ static enum cairn_status sent_status(void)
 /* A write that a server must not have acknowledged: its caller is to try again. */
 static void assert_unknown(void)
 {
-	ck_assert_int_eq(sent_status(), CAIRN_E_IO);
-	ck_assert_str_eq(sent.write->diag.rule, "index.database");
+	ck_assert_int_eq(sent_status(), CAIRN_E_BUSY);
+	ck_assert_str_eq(sent.write->diag.rule, "index.silent");
 }
 
 /* Our own, among those that wait: it has the lock of a writer. */
@@ -257,14 +265,17 @@ START_TEST(a_silent_server)
 	signal_backends(SIGSTOP);
 	int64_t begin_ms = cairn_clock_mono_ms();
 	send_xorb();
-	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_E_IO);
-	ck_assert_int_eq(sent_status(), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_E_BUSY);
+	ck_assert_int_eq(sent_status(), CAIRN_E_BUSY);
 	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 5000);
 	signal_backends(SIGCONT);
 	begin_ms = cairn_clock_mono_ms();
-	send_xorb();
-	ck_assert_int_eq(sent_status(), CAIRN_OK);
+	do {
+		send_xorb();
+	} while (sent_status() != CAIRN_OK && cairn_clock_mono_ms() - begin_ms < 2000);
+	ck_assert_int_eq(sent.put.write.status, CAIRN_OK);
 	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_health(ix, NULL), CAIRN_OK);
 	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 2000);
 }
 END_TEST
@@ -322,11 +333,102 @@ START_TEST(urls)
 		ck_assert_str_eq(diag.rule, "index.url");
 	}
 	diag = (struct cairn_diag){0};
-	ck_assert_int_eq(cairn_index_open(&second, "postgres://127.0.0.1:1/x", NULL, &diag), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_index_open(&second, "postgres://127.0.0.1:1/x", NULL, &diag), CAIRN_E_BUSY);
 	ck_assert_ptr_nonnull(strstr(diag.text, "PostgreSQL"));
 	diag = (struct cairn_diag){0};
-	ck_assert_int_eq(cairn_index_open(&second, "postgres://127.0.0.1:1/x?nonsense=1", NULL, &diag), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_index_open(&second, "postgres://127.0.0.1:1/x?nonsense=1", NULL, &diag), CAIRN_E_USAGE);
 	ck_assert_ptr_nonnull(strstr(diag.text, "nonsense"));
+}
+END_TEST
+
+/* A password is refused wherever it stands, and not repeated. */
+START_TEST(passwords_in_urls)
+{
+	static const char *const URLS[] = {
+		"postgres://me:s3cret@127.0.0.1:1/x",         "postgres://127.0.0.1:1/x?password=s3cret",
+		"postgres://127.0.0.1:1/x?pass%77ord=s3cret", "postgres://127.0.0.1:1/x?sslpassword=s3cret",
+		"postgres://me:s3cret%zz@127.0.0.1:1/x",
+	};
+	struct cairn_index_reach reach;
+	for (size_t i = 0; i < sizeof(URLS) / sizeof(URLS[0]); i++) {
+		struct cairn_diag diag = {0};
+		ck_assert_int_eq(cairn_index_reach(URLS[i], &reach, &diag), CAIRN_E_USAGE);
+		ck_assert_str_eq(diag.rule, "index.password");
+		ck_assert_ptr_null(strstr(diag.text, "s3cret"));
+	}
+}
+END_TEST
+
+START_TEST(what_connecting_takes)
+{
+	struct cairn_index_reach reach;
+	ck_assert_int_eq(cairn_index_reach("postgres://a,b:7000/x?passfile=/run/pass", &reach, NULL), CAIRN_OK);
+	ck_assert_uint_ge(reach.n_ports, 1);
+	ck_assert_uint_eq(reach.ports[reach.n_ports - 1], 7000);
+	ck_assert(!reach.by_socket);
+	ck_assert_str_eq(reach.files[0], "/run/pass");
+	ck_assert_int_eq(cairn_index_reach("postgres:///x?host=/run/postgresql", &reach, NULL), CAIRN_OK);
+	ck_assert(reach.by_socket);
+	ck_assert_int_eq(cairn_index_reach("sqlite:x", &reach, NULL), CAIRN_OK);
+	ck_assert(reach.n_ports == 0 && reach.n_files == 0 && !reach.by_socket);
+}
+END_TEST
+
+static enum cairn_status open_for(const char *owner, struct cairn_diag *diag)
+{
+	const struct cairn_index_options options = {.owner = owner};
+	cairn_index_freep(&ix);
+	return cairn_index_open(&ix, fx_url(folder.path).text, &options, diag);
+}
+
+/* One without rows is whose it is first said to be; one with rows that is nobody's is not taken. */
+START_TEST(owners)
+{
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(open_for("one", NULL), CAIRN_OK);
+	ck_assert_int_eq(open_for("two", &diag), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, "index.owner");
+	ck_assert_int_eq(open_for("one", NULL), CAIRN_OK);
+	ck_assert(fx_xorb_put(ix, &x));
+	char text[256];
+	(void)snprintf(text, sizeof(text), "UPDATE \"%s\".cluster SET owner = ''", folder.path);
+	(void)sql(text);
+	ck_assert_int_eq(open_for("one", NULL), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(open_for(NULL, NULL), CAIRN_OK);
+}
+END_TEST
+
+/* It is tried now and then, by one of those who ask: the others are told at once. */
+START_TEST(a_silent_server_is_tried_seldom)
+{
+	struct cairn_index_xorb row;
+	signal_server(SIGSTOP);
+	signal_backends(SIGSTOP);
+	int64_t begin_ms = cairn_clock_mono_ms();
+	for (unsigned i = 0; i < 20; i++)
+		ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_E_BUSY);
+	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 10000); /* and not 2 s each */
+	signal_server(SIGCONT);
+	signal_backends(SIGCONT);
+}
+END_TEST
+
+/* Known, and not as long as a standby has not confirmed it. */
+START_TEST(what_is_read_is_no_acknowledgement)
+{
+	struct cairn_index_confirm confirm = {.write.done = sent_done};
+	ck_assert(fx_xorb_put(ix, &x));
+	PGconn *other = lose_standbys();
+	send_shard();
+	wait_for(WRITER_WAITS);
+	(void)sql("SELECT pg_terminate_backend(a.pid) " WRITER);
+	assert_unknown();
+	sent.done = false;
+	sent.write = &confirm.write;
+	ck_assert_int_eq(cairn_index_confirm(ix, &confirm), CAIRN_OK);
+	wait_for(WRITER_WAITS);
+	find_standbys(other);
+	ck_assert_int_eq(sent_status(), CAIRN_OK);
 }
 END_TEST
 
@@ -369,6 +471,11 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_silent_server);
 	tcase_add_test(t, one_writer);
 	tcase_add_test(t, other_versions_and_other_schemas);
+	tcase_add_test(t, a_silent_server_is_tried_seldom);
+	tcase_add_test(t, what_is_read_is_no_acknowledgement);
+	tcase_add_test(t, owners);
+	tcase_add_test(t, passwords_in_urls);
+	tcase_add_test(t, what_connecting_takes);
 	tcase_add_test(t, urls);
 	tcase_add_test(t, names_that_are_no_text);
 	suite_add_tcase(s, t);

@@ -107,6 +107,12 @@ START_TEST(what_failed_is_told_until_it_is_over)
 	good.next = NULL;
 	cairn_health_note(&h, &good, 2002);
 	ck_assert_int_eq(h.status, CAIRN_OK);
+	bad.status = CAIRN_E_BUSY;
+	bad.diag.rule = "index.silent";
+	cairn_health_note(&h, &bad, 2500);
+	ck_assert_int_eq(h.status, CAIRN_E_BUSY);
+	cairn_health_note(&h, &probe, 2501); /* a server that answers is back */
+	ck_assert_int_eq(h.status, CAIRN_OK);
 	bad.status = CAIRN_E_IO;
 	bad.diag.rule = "index.corrupt";
 	cairn_health_note(&h, &bad, 3000);

@@ -20,8 +20,11 @@ static void connection_note(struct cairn_pg *pg, const char *sqlstate, const cha
 enum cairn_status cairn_pg_fail(const struct cairn_pg *pg, struct cairn_diag *diag, const char *what)
 {
 	enum cairn_status status = cairn_pg_status(pg->sqlstate);
-	return cairn_fail(diag, status, status == CAIRN_E_DAMAGED ? "index.corrupt" : "index.database", CAIRN_NO_OFFSET,
-			  "%s: PostgreSQL: %s%s%s", what, pg->message, pg->sqlstate[0] ? " " : "", pg->sqlstate);
+	const char *rule = status == CAIRN_E_DAMAGED ? "index.corrupt"
+			   : status == CAIRN_E_BUSY  ? "index.silent"
+						     : "index.database";
+	return cairn_fail(diag, status, rule, CAIRN_NO_OFFSET, "%s: PostgreSQL: %s%s%s", what, pg->message,
+			  pg->sqlstate[0] ? " " : "", pg->sqlstate);
 }
 
 /* The connection is of no use any more. */
@@ -29,7 +32,13 @@ static enum cairn_status connection_lose(struct cairn_pg *pg, const char *why)
 {
 	connection_note(pg, NULL, why);
 	cairn_pg_close(pg);
-	return CAIRN_E_IO;
+	return CAIRN_E_BUSY;
+}
+
+void cairn_pg_count(const struct cairn_pg *pg, int64_t began_ms, bool well, bool silent)
+{
+	if (pg->watch)
+		cairn_pg_watch_asked(pg->watch, well, silent, cairn_clock_mono_ms() - began_ms);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -60,33 +69,40 @@ static const char CONNECTION_SET_UP[] =
 
 static enum cairn_status connection_set_up(struct cairn_pg *pg)
 {
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	if (PQsetnonblocking(pg->conn, 1) != 0 || PQenterPipelineMode(pg->conn) != 1)
+		return connection_lose(pg, PQerrorMessage(pg->conn));
 	char *schema = PQescapeIdentifier(pg->conn, pg->place->schema, strlen(pg->place->schema));
 	if (!schema)
 		return connection_lose(pg, PQerrorMessage(pg->conn));
-	const char *values[] = {schema, pg->reads_only ? "0" : "30000", pg->reads_only ? "on" : "off"};
-	PGresult *r = PQexecParams(pg->conn, CONNECTION_SET_UP, 3, NULL, values, NULL, NULL, 0);
+	cairn_pg_text(&args, schema);
+	cairn_pg_text(&args, pg->reads_only ? "0" : "30000");
+	cairn_pg_text(&args, pg->reads_only ? "on" : "off");
+	enum cairn_status status = cairn_pg_ask(pg, CONNECTION_SET_UP, &args, &r);
 	PQfreemem(schema);
-	bool well = PQresultStatus(r) == PGRES_TUPLES_OK;
-	bool utf8 = well && strcmp(PQgetvalue(r, 0, PQnfields(r) - 1), "UTF8") == 0;
-	PQclear(r);
-	if (!well)
-		return connection_lose(pg, PQerrorMessage(pg->conn));
-	if (!utf8)
-		return connection_lose(pg, "the database's encoding is not UTF8; make one with ENCODING 'UTF8'");
-	if (PQsetnonblocking(pg->conn, 1) != 0 || PQenterPipelineMode(pg->conn) != 1)
-		return connection_lose(pg, PQerrorMessage(pg->conn));
-	return CAIRN_OK;
+	if (status != CAIRN_OK) {
+		cairn_pg_close(pg);
+		return status;
+	}
+	return strcmp(PQgetvalue(r, 0, PQnfields(r) - 1), "UTF8") == 0
+		       ? CAIRN_OK
+		       : connection_lose(pg, "the database's encoding is not UTF8; make one with ENCODING 'UTF8'");
 }
 
-enum cairn_status cairn_pg_open(struct cairn_pg *pg)
+static enum cairn_status connection_open(struct cairn_pg *pg)
 {
 	/* The URL comes last, and so may say otherwise. */
-	static const char *const NAMES[] = {
-		"connect_timeout",           "tcp_user_timeout", "keepalives_idle", "target_session_attrs",
-		"fallback_application_name", "client_encoding",  "dbname",          NULL};
-	const char *const values[] = {"2", "4000", "2", "read-write", "cairn", "UTF8", pg->place->url, NULL};
-	cairn_pg_close(pg);
-	pg->silence_ms = CAIRN_PG_SILENCE_MS;
+	static const char *const NAMES[] = {"connect_timeout",
+					    "tcp_user_timeout",
+					    "keepalives_idle",
+					    "target_session_attrs",
+					    "fallback_application_name",
+					    "client_encoding",
+					    "gssencmode",
+					    "dbname",
+					    NULL};
+	const char *const values[] = {"2", "4000", "2", "read-write", "cairn", "UTF8", "disable", pg->place->url, NULL};
 	pg->conn = PQconnectdbParams(NAMES, values, 1);
 	if (!pg->conn)
 		return connection_lose(pg, "no memory");
@@ -94,6 +110,23 @@ enum cairn_status cairn_pg_open(struct cairn_pg *pg)
 		return connection_lose(pg, PQerrorMessage(pg->conn));
 	(void)PQsetNoticeReceiver(pg->conn, connection_notice, pg);
 	return connection_set_up(pg);
+}
+
+enum cairn_status cairn_pg_open(struct cairn_pg *pg)
+{
+	cairn_pg_close(pg);
+	pg->silence_ms = CAIRN_PG_SILENCE_MS;
+	if (!pg->watch)
+		return connection_open(pg);
+	if (!cairn_pg_watch_may_try(pg->watch))
+		return connection_lose(pg, "it does not answer since a moment ago");
+	int64_t began_ms = cairn_clock_mono_ms();
+	pg->epoch = cairn_pg_watch_epoch(pg->watch);
+	enum cairn_status status = connection_open(pg);
+	cairn_pg_watch_tried(pg->watch, status == CAIRN_OK, cairn_clock_mono_ms() - began_ms);
+	if (status != CAIRN_OK)
+		cairn_pg_count(pg, began_ms, false, false);
+	return status;
 }
 
 static void connection_clear(struct cairn_pg *pg)
@@ -115,6 +148,8 @@ void cairn_pg_close(struct cairn_pg *pg)
 bool cairn_pg_is_alive(struct cairn_pg *pg)
 {
 	struct pollfd p = {.fd = pg->conn ? PQsocket(pg->conn) : -1, .events = POLLIN};
+	if (pg->watch && pg->epoch != cairn_pg_watch_epoch(pg->watch))
+		return false;
 	return pg->conn && poll(&p, 1, 0) == 0; /* an idle one is told nothing but that it ends */
 }
 
@@ -151,7 +186,7 @@ static enum cairn_status connection_prepare(struct cairn_pg *pg, const char *sql
 	if (known)
 		return CAIRN_OK;
 	if (PQsendPrepare(pg->conn, name, sql, args->n, args->types) != 1)
-		return CAIRN_E_IO;
+		return CAIRN_E_BUSY;
 	pg->known[place] = sql;
 	pg->sent[pg->n_sent++] = (struct cairn_pg_sent){true, place};
 	return CAIRN_OK;
@@ -161,14 +196,14 @@ static enum cairn_status connection_send(struct cairn_pg *pg, const char *sql, c
 {
 	char name[16];
 	if (!pg->conn)
-		return CAIRN_E_IO;
+		return CAIRN_E_BUSY;
 	if (args->status != CAIRN_OK || pg->n_results == CAIRN_PG_STATEMENTS_MAX)
 		return args->status != CAIRN_OK ? args->status : CAIRN_E_LIMIT;
 	enum cairn_status status = connection_prepare(pg, sql, args, name);
 	if (status != CAIRN_OK)
 		return status;
 	if (PQsendQueryPrepared(pg->conn, name, args->n, args->values, args->lengths, args->formats, 1) != 1)
-		return CAIRN_E_IO;
+		return CAIRN_E_BUSY;
 	pg->sent[pg->n_sent++] = (struct cairn_pg_sent){.prepares = false};
 	pg->n_results++;
 	return CAIRN_OK;
@@ -242,6 +277,7 @@ static enum cairn_status connection_wait(struct cairn_pg *pg, bool writes, int64
 	int n = poll(&p, 1, left > 0 ? (int)left : 0);
 	if (n == 0 && left <= 0) {
 		connection_note(pg, NULL, "it does not answer");
+		pg->silent = true;
 		return CAIRN_E_BUSY;
 	}
 	return n <= 0 || PQconsumeInput(pg->conn) == 1 ? CAIRN_OK : connection_lose(pg, PQerrorMessage(pg->conn));
@@ -250,6 +286,7 @@ static enum cairn_status connection_wait(struct cairn_pg *pg, bool writes, int64
 enum cairn_status cairn_pg_await(struct cairn_pg *pg)
 {
 	int64_t until_ms = cairn_clock_mono_ms() + pg->silence_ms;
+	pg->silent = false;
 	for (;;) {
 		bool done;
 		int unsent = PQflush(pg->conn);
@@ -270,7 +307,7 @@ enum cairn_status cairn_pg_await(struct cairn_pg *pg)
 enum cairn_status cairn_pg_exchange(struct cairn_pg *pg)
 {
 	if (!pg->conn)
-		return CAIRN_E_IO;
+		return CAIRN_E_BUSY;
 	enum cairn_status status = pg->queued;
 	if (status != CAIRN_OK) { /* half of it may be on its way */
 		(void)connection_lose(pg, status == CAIRN_E_NOMEM ? "no memory" : PQerrorMessage(pg->conn));
@@ -278,8 +315,10 @@ enum cairn_status cairn_pg_exchange(struct cairn_pg *pg)
 	}
 	if (PQpipelineSync(pg->conn) != 1)
 		return connection_lose(pg, PQerrorMessage(pg->conn));
+	int64_t began_ms = cairn_clock_mono_ms();
 	status = cairn_pg_await(pg);
-	return status == CAIRN_E_BUSY ? connection_lose(pg, "it does not answer") : status;
+	cairn_pg_count(pg, began_ms, status == CAIRN_OK, pg->silent);
+	return pg->silent ? connection_lose(pg, "it does not answer") : status;
 }
 
 enum cairn_status cairn_pg_ask(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,

@@ -5,6 +5,7 @@
 
 #include "index/postgres/args.h"
 #include "index/postgres/place.h"
+#include "index/postgres/watch.h"
 
 enum {
 	CAIRN_PG_SILENCE_MS = 4000,   /* of a server that has been asked; within 5 s of it clients are told 503 */
@@ -22,6 +23,8 @@ struct cairn_pg_sent {
 /** Zeroed but for its place: not open. */
 struct cairn_pg {
 	const struct cairn_pg_place *place; /* borrowed */
+	struct cairn_pg_watch *watch;       /* likewise; NULL: it is alone */
+	unsigned epoch;                     /* of the watch, when it was opened */
 	bool reads_only;
 	PGconn *conn; /* NULL: it is not open */
 	int silence_ms;
@@ -33,17 +36,18 @@ struct cairn_pg {
 	PGresult *results[CAIRN_PG_STATEMENTS_MAX]; /* of the last exchange, as they were queued */
 	unsigned n_results, n_got;
 
+	bool silent;       /* the last answer that was awaited has not come, and still may */
 	bool warned;       /* a WARNING came since this was set to false */
 	char sqlstate[6];  /* of the last failure; empty: the connection's */
 	char message[160]; /* likewise */
 };
 
-/** Connect, with the limits on waiting and durability that the rest relies on. @return CAIRN_OK; CAIRN_E_IO */
+/** Connect, with the limits on waiting and durability that the rest relies on. @return CAIRN_OK; CAIRN_E_BUSY */
 CAIRN_MUST_USE enum cairn_status cairn_pg_open(struct cairn_pg *pg);
 /** What is under way is given up; a transaction that is not committed is rolled back by the server. */
 void cairn_pg_close(struct cairn_pg *pg);
 
-/** Is it open, and has nobody closed it while it was idle? */
+/** Is it open, has nobody closed it while it was idle, and has the server not been silent since? */
 bool cairn_pg_is_alive(struct cairn_pg *pg);
 
 /** Queue a statement for the next exchange. @param sql  static: it is prepared once @return its place in results */
@@ -52,12 +56,13 @@ unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn
 /**
  * Send what is queued and wait for the answer to all of it.
  * @return CAIRN_OK, with results until the next queue; CAIRN_E_BUSY the server is silent: cairn_pg_await() again, or
- *         close; otherwise cairn_pg_status() of what failed first, and all behind that was not done
+ *         close; otherwise cairn_pg_status() of what failed first,
+ *         and all behind that was not done
  */
 CAIRN_MUST_USE enum cairn_status cairn_pg_await(struct cairn_pg *pg);
 
 /** Queue one more, and await all that is queued; a silent server's connection is closed. @param[out] result  of the
- *  last, borrowed until the next queue; NULL on failure @return as cairn_pg_await(), CAIRN_E_IO for silence */
+ *  last, borrowed until the next queue; NULL on failure @return as cairn_pg_await(); it is never open and silent */
 CAIRN_MUST_USE enum cairn_status cairn_pg_ask(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args,
 					      const PGresult **result);
 /** Likewise of all that is queued. */
@@ -70,6 +75,9 @@ int64_t cairn_pg_changed(PGresult *r);
 /** Keep a result beyond the next exchange: the caller's, PQclear(). */
 PGresult *cairn_pg_keep(struct cairn_pg *pg, const PGresult *result);
 void cairn_pg_clearp(PGresult **result); /* for CLEANUP() */
+
+/** Count what was asked, and how long it took. @param silent  the server did not answer, not even that it waits */
+void cairn_pg_count(const struct cairn_pg *pg, int64_t began_ms, bool well, bool silent);
 
 /** Record why it failed, in the server's words. @return cairn_pg_status() of it */
 enum cairn_status cairn_pg_fail(const struct cairn_pg *pg, struct cairn_diag *diag, const char *what);

@@ -21,8 +21,11 @@ static enum cairn_status engine_commit(struct cairn_index *ix, struct cairn_diag
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	enum cairn_status status = cairn_pg_commit(&p->tx, diag);
+	if (status == CAIRN_OK && p->tx.keys_changed)
+		status = cairn_pg_good_keys_take(&p->good_keys, p->tx.pg.results[p->tx.keys]);
 	if (status != CAIRN_OK)
 		return status;
+	p->tx.keys_changed = false;
 	pthread_mutex_lock(&p->lock);
 	p->counts = p->tx.counts;
 	pthread_mutex_unlock(&p->lock);
@@ -154,6 +157,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.remote = true,
 	.migrate = cairn_pg_migrate,
 	.version = cairn_pg_version,
+	.reach = cairn_pg_reach,
 	.open = cairn_pg_index_open,
 	.free = cairn_pg_index_free,
 

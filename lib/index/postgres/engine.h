@@ -3,14 +3,17 @@
 #define CAIRN_INDEX_POSTGRES_ENGINE_H
 
 #include "index/backend.h"
+#include "index/postgres/good_keys.h"
 #include "index/postgres/pool.h"
 #include "index/postgres/write.h"
 
 struct cairn_postgres {
 	struct cairn_index index; /* first */
 	struct cairn_pg_place place;
+	struct cairn_pg_watch watch;
 	struct cairn_pg_pool pool;
 	struct cairn_pg_tx tx;
+	struct cairn_pg_good_keys good_keys;
 	pthread_mutex_t lock;
 	struct cairn_pg_counts counts; /* of the last commit; under the lock */
 };
@@ -55,6 +58,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_list_row(const PGresult *r, int row, i
 						   struct cairn_chunk_list *list);
 
 /* What backend.h says of these. */
+enum cairn_status cairn_pg_reach(const char *where, struct cairn_index_reach *out, struct cairn_diag *diag);
 enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *where,
 				      const struct cairn_index_options *options, struct cairn_diag *diag);
 void cairn_pg_index_free(struct cairn_index *ix);

@@ -9,21 +9,22 @@ static const struct error {
 	enum cairn_status status;
 	bool goes_by;
 } ERRORS[] = {
-	{"08", CAIRN_E_IO, true},      /* the connection */
+	{"08", CAIRN_E_BUSY, true},    /* the connection */
 	{"22", CAIRN_E_FORMAT, false}, /* a text that is no UTF-8, a number out of range */
-	{"23", CAIRN_E_CONFLICT, false},   {"25006", CAIRN_E_IO, true}, /* a standby: another is the primary now */
-	{"25P03", CAIRN_E_IO, true},                                    /* the transaction stood idle for too long */
-	{"40001", CAIRN_E_IO, true},                                    /* serialization */
-	{"40P01", CAIRN_E_IO, true},                                    /* deadlock */
+	{"23", CAIRN_E_CONFLICT, false},   {"25006", CAIRN_E_BUSY, true}, /* a standby: another is the primary now */
+	{"25P03", CAIRN_E_BUSY, true},                                    /* the transaction stood idle for too long */
+	{"40001", CAIRN_E_BUSY, true},                                    /* serialization */
+	{"40P01", CAIRN_E_BUSY, true},                                    /* deadlock */
+	{"53300", CAIRN_E_BUSY, true},                                    /* it has as many connections as it takes */
 	{"53100", CAIRN_E_FULL, false},    {"53200", CAIRN_E_NOMEM, false},
-	{"55P03", CAIRN_E_IO, true}, /* a lock was not had in time */
-	{"57P", CAIRN_E_IO, true},   /* it is shut down, or starts */
+	{"55P03", CAIRN_E_BUSY, true}, /* a lock was not had in time */
+	{"57P", CAIRN_E_BUSY, true},   /* it is shut down, or starts */
 	{"XX001", CAIRN_E_DAMAGED, false}, {"XX002", CAIRN_E_DAMAGED, false},
 };
 
 static const struct error *error_find(const char *sqlstate)
 {
-	static const struct error LOST = {"", CAIRN_E_IO, true}, OTHER = {"", CAIRN_E_IO, false};
+	static const struct error LOST = {"", CAIRN_E_BUSY, true}, OTHER = {"", CAIRN_E_IO, false};
 	if (!sqlstate || sqlstate[0] == '\0')
 		return &LOST;
 	for (size_t i = 0; i < sizeof(ERRORS) / sizeof(ERRORS[0]); i++)

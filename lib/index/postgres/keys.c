@@ -18,9 +18,6 @@ static const char KEYS_REVOKE[] = "UPDATE api_key SET revoked = $2 WHERE id = $1
 static const char KEYS_USE[] = "UPDATE api_key SET used = $2 WHERE id = $1";
 static const char KEYS_FIND[] = KEYS " WHERE k.digest = $1";
 static const char KEYS_EACH[] = KEYS " WHERE k.id > $1 ORDER BY k.id LIMIT $2";
-static const char KEYS_IS_GOOD[] = "SELECT 1 FROM api_key k LEFT JOIN account a ON a.id = k.account"
-				   " WHERE k.id = $1 AND k.revoked IS NULL AND a.disabled IS NULL"
-				   " AND (k.expires IS NULL OR k.expires > $2)";
 
 static bool keys_fit(const struct cairn_index_add_key *add)
 {
@@ -46,6 +43,7 @@ enum cairn_status cairn_pg_add_key(struct cairn_pg_tx *tx, struct cairn_index_ad
 		return cairn_fail(&add->write.diag, CAIRN_E_CONFLICT, "key.known", CAIRN_NO_OFFSET,
 				  "this key is known already, or its name is too long; make another");
 	add->id = cairn_pg_get_int8(r, 0, 0);
+	tx->keys_changed = true;
 	return CAIRN_OK;
 }
 
@@ -66,6 +64,7 @@ enum cairn_status cairn_pg_revoke_key(struct cairn_pg_tx *tx, struct cairn_index
 	cairn_pg_int8(&args, cairn_clock_unix_s());
 	status = cairn_pg_run(&tx->pg, KEYS_REVOKE, &args, &n);
 	revoke->revoked = status == CAIRN_OK && n > 0;
+	tx->keys_changed = tx->keys_changed || revoke->revoked;
 	return status;
 }
 
@@ -109,12 +108,7 @@ enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[stat
 
 enum cairn_status cairn_pg_key_is_good(struct cairn_index *ix, int64_t id, bool *good)
 {
-	struct cairn_pg_args args = {0};
-	*good = false;
-	cairn_pg_int8(&args, id);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
-	PG_READ(ix, reader, r, KEYS_IS_GOOD, &args);
-	*good = PQntuples(r) > 0;
+	*good = cairn_pg_good_keys_has(&cairn_postgres(ix)->good_keys, id, cairn_clock_unix_s());
 	return CAIRN_OK;
 }
 

@@ -39,7 +39,7 @@ enum cairn_status cairn_pg_judge(struct cairn_pg *pg, int *version, struct cairn
 	if (!ours)
 		return empty ? CAIRN_OK : migrate_refuse_foreign(pg, diag);
 	enum cairn_status status = cairn_pg_ask(pg, MIGRATE_VERSION, NULL, &r);
-	if (status == CAIRN_E_IO && strncmp(pg->sqlstate, "42", 2) != 0)
+	if (status != CAIRN_OK && strncmp(pg->sqlstate, "42", 2) != 0)
 		return cairn_pg_fail(pg, diag, "cannot read the index");
 	if (status != CAIRN_OK || PQntuples(r) != 1)
 		return migrate_refuse_foreign(pg, diag);
@@ -112,9 +112,5 @@ enum cairn_status cairn_pg_version(const char *where, int *version, int *latest,
 		return status;
 	if (cairn_pg_open(&pg) != CAIRN_OK)
 		return cairn_pg_fail(&pg, diag, "cannot open the index");
-	status = cairn_pg_judge(&pg, version, diag);
-	if (status == CAIRN_OK && *version == 0)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "index.foreign", CAIRN_NO_OFFSET,
-				  "there is no index in the schema \"%s\"", place.schema);
-	return status;
+	return cairn_pg_judge(&pg, version, diag);
 }

@@ -3,6 +3,7 @@
 #include "index/postgres/migrate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char OPEN_COUNTS[] = "SELECT collection, files, xorbs, shards, eligible, stored_bytes FROM state";
 
@@ -18,6 +19,35 @@ static enum cairn_status open_must_be_latest(struct cairn_pg *pg, struct cairn_d
 	return cairn_fail(diag, CAIRN_E_CONFLICT, "index.older", CAIRN_NO_OFFSET,
 			  "the index is of schema version %d, this program's is %d: bring it forward first", version,
 			  cairn_pg_migrate_latest);
+}
+
+/* Of which data folder it is: the first to say so while it is empty has it. Under the writer's lock. */
+static const char OPEN_OWNER[] = "SELECT owner FROM cluster";
+static const char OPEN_TAKE[] = "UPDATE cluster SET owner = $1 WHERE owner = '' AND NOT EXISTS(SELECT 1 FROM xorb)"
+				" AND NOT EXISTS(SELECT 1 FROM file)";
+
+static enum cairn_status open_must_be_ours(struct cairn_pg_tx *tx, const char *owner, struct cairn_diag *diag)
+{
+	const PGresult *r;
+	char found[CAIRN_INDEX_OWNER_BYTES_MAX + 1];
+	struct cairn_pg_args args = {0};
+	cairn_pg_text(&args, owner);
+	(void)cairn_pg_queue(&tx->pg, OPEN_TAKE, &args);
+	if (cairn_pg_ask(&tx->pg, OPEN_OWNER, NULL, &r) != CAIRN_OK)
+		return cairn_pg_fail(&tx->pg, diag, "the index cannot be written");
+	if (PQntuples(r) == 1 && cairn_pg_get_text(r, 0, 0, found, sizeof(found)) && strcmp(found, owner) == 0)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "index.owner", CAIRN_NO_OFFSET,
+			  "the index in the schema \"%s\" is that of another data folder; give that folder, or name "
+			  "another schema: schema=NAME in the URL",
+			  tx->pg.place->schema);
+}
+
+static enum cairn_status open_read_keys(struct cairn_postgres *p, struct cairn_pg *pg)
+{
+	const PGresult *r;
+	enum cairn_status status = cairn_pg_ask(pg, CAIRN_PG_GOOD_KEYS, NULL, &r);
+	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r) : status;
 }
 
 static enum cairn_status open_read_counts(struct cairn_postgres *p, struct cairn_pg *pg)
@@ -38,27 +68,31 @@ static enum cairn_status open_read_counts(struct cairn_postgres *p, struct cairn
 }
 
 /* To write: one that cannot be written had better not be started. */
-static enum cairn_status open_try_to_write(struct cairn_pg_tx *tx, struct cairn_diag *diag)
+static enum cairn_status open_try_to_write(struct cairn_pg_tx *tx, const char *owner, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_pg_lock_writer(&tx->pg, diag);
 	if (status == CAIRN_OK)
 		status = cairn_pg_begin(tx, diag);
+	if (status == CAIRN_OK && owner)
+		status = open_must_be_ours(tx, owner, diag);
 	if (status == CAIRN_OK && cairn_pg_probe(tx) != CAIRN_OK)
 		status = cairn_pg_fail(&tx->pg, diag, "the index cannot be written");
 	return status == CAIRN_OK ? cairn_pg_commit(tx, diag) : status;
 }
 
-static enum cairn_status open_connect(struct cairn_postgres *p, bool read_only, struct cairn_diag *diag)
+static enum cairn_status open_connect(struct cairn_postgres *p, const struct cairn_index_options *options,
+				      struct cairn_diag *diag)
 {
 	struct cairn_pg *pg = &p->tx.pg;
-	*pg = (struct cairn_pg){.place = &p->place, .reads_only = read_only};
+	bool read_only = options->read_only;
+	*pg = (struct cairn_pg){.place = &p->place, .watch = &p->watch, .reads_only = read_only};
 	if (cairn_pg_open(pg) != CAIRN_OK)
 		return cairn_pg_fail(pg, diag, "cannot open the index");
 	enum cairn_status status = open_must_be_latest(pg, diag);
-	if (status == CAIRN_OK && open_read_counts(p, pg) != CAIRN_OK)
+	if (status == CAIRN_OK && (open_read_counts(p, pg) != CAIRN_OK || open_read_keys(p, pg) != CAIRN_OK))
 		status = cairn_pg_fail(pg, diag, "cannot read the index");
 	if (status == CAIRN_OK && !read_only)
-		status = open_try_to_write(&p->tx, diag);
+		status = open_try_to_write(&p->tx, options->owner, diag);
 	if (read_only)
 		cairn_pg_close(pg);
 	return status;
@@ -70,11 +104,13 @@ enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *wher
 	struct cairn_postgres *p = calloc(1, sizeof(*p));
 	if (!p)
 		return CAIRN_E_NOMEM;
-	cairn_pg_pool_init(&p->pool, &p->place);
+	cairn_pg_watch_init(&p->watch);
+	cairn_pg_good_keys_init(&p->good_keys);
+	cairn_pg_pool_init(&p->pool, &p->place, &p->watch);
 	pthread_mutex_init(&p->lock, NULL);
 	enum cairn_status status = cairn_pg_place(&p->place, where, diag);
 	if (status == CAIRN_OK)
-		status = open_connect(p, options->read_only, diag);
+		status = open_connect(p, options, diag);
 	if (status == CAIRN_OK)
 		*out = &p->index;
 	else
@@ -87,6 +123,8 @@ void cairn_pg_index_free(struct cairn_index *ix)
 	struct cairn_postgres *p = cairn_postgres(ix);
 	cairn_pg_pool_fini(&p->pool);
 	cairn_pg_close(&p->tx.pg);
+	cairn_pg_good_keys_fini(&p->good_keys);
+	cairn_pg_watch_fini(&p->watch);
 	cairn_pg_place_fini(&p->place);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
@@ -105,5 +143,8 @@ void cairn_pg_describe(struct cairn_index *ix, struct cairn_index_stats *out)
 		.n_eligible = (uint64_t)counts.eligible,
 		.stored_bytes = (uint64_t)counts.stored_bytes,
 		.filter_complete = true,
+		.n_asked = atomic_load(&p->watch.n_asked),
+		.n_asked_failed = atomic_load(&p->watch.n_failed),
+		.asked_ms = atomic_load(&p->watch.asked_ms),
 	};
 }

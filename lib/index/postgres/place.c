@@ -1,5 +1,6 @@
 #include "index/postgres/place.h"
 
+#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,50 @@ static enum cairn_status place_take(struct cairn_pg_place *place, char *paramete
 	return CAIRN_OK;
 }
 
+/* --- passwords ---------------------------------------------------------------------------------------------------- */
+
+/* A URL is shown: by ps, in the log, in the data folder. */
+static enum cairn_status place_refuse_password(struct cairn_diag *diag)
+{
+	return cairn_fail(
+		diag, CAIRN_E_USAGE, "index.password", CAIRN_NO_OFFSET,
+		"the URL of an index must hold no password: give it in the file that PGPASSFILE names (mode 600, "
+		"a line HOST:PORT:DATABASE:USER:PASSWORD), or in a service file of PostgreSQL");
+}
+
+/* Before anything else looks at the URL, and perhaps repeats it. */
+static bool place_shows_password(const char *url)
+{
+	const char *authority = strstr(url, "//");
+	size_t len = authority ? strcspn(authority + 2, "/?#") : 0;
+	const char *at = len > 0 ? memchr(authority + 2, '@', len) : NULL;
+	return (at && memchr(authority + 2, ':', (size_t)(at - authority - 2))) || strstr(url, "password=");
+}
+
+/* However it is written, as libpq understands it. */
+static enum cairn_status place_parse(const char *url, struct cairn_diag *diag)
+{
+	static const char *const SECRETS[] = {"password", "sslpassword"};
+	char *error = NULL;
+	bool secret = false;
+	PQconninfoOption *options = PQconninfoParse(url, &error);
+	for (const PQconninfoOption *o = options; o && o->keyword; o++)
+		for (size_t i = 0; i < sizeof(SECRETS) / sizeof(SECRETS[0]); i++)
+			secret = secret || (strcmp(o->keyword, SECRETS[i]) == 0 && o->val);
+	enum cairn_status status = CAIRN_OK;
+	if (!options)
+		status = cairn_fail(diag, CAIRN_E_USAGE, "index.url", CAIRN_NO_OFFSET,
+				    "PostgreSQL does not understand the URL of the index: %.*s",
+				    error ? (int)strcspn(error, "\n") : 0, error ? error : "");
+	else if (secret)
+		status = place_refuse_password(diag);
+	PQconninfoFree(options);
+	PQfreemem(error);
+	return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
 enum cairn_status cairn_pg_place(struct cairn_pg_place *out, const char *where, struct cairn_diag *diag)
 {
 	*out = (struct cairn_pg_place){.schema = "cairn"};
@@ -41,8 +86,11 @@ enum cairn_status cairn_pg_place(struct cairn_pg_place *out, const char *where, 
 		out->url = NULL;
 		return CAIRN_E_NOMEM;
 	}
+	if (place_shows_password(out->url))
+		return place_refuse_password(diag);
 	char *parameter = place_find(out->url);
-	return parameter ? place_take(out, parameter, diag) : CAIRN_OK;
+	enum cairn_status status = parameter ? place_take(out, parameter, diag) : CAIRN_OK;
+	return status == CAIRN_OK ? place_parse(out->url, diag) : status;
 }
 
 void cairn_pg_place_fini(struct cairn_pg_place *place)

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-void cairn_pg_pool_init(struct cairn_pg_pool *pool, const struct cairn_pg_place *place)
+void cairn_pg_pool_init(struct cairn_pg_pool *pool, const struct cairn_pg_place *place, struct cairn_pg_watch *watch)
 {
 	pthread_condattr_t monotonic;
-	*pool = (struct cairn_pg_pool){.place = place};
+	*pool = (struct cairn_pg_pool){.place = place, .watch = watch};
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -64,7 +64,7 @@ enum cairn_status cairn_pg_take(struct cairn_pg_pool *pool, struct cairn_pg_read
 	*out = NULL;
 	struct cairn_pg_reader *r;
 	if (!pool_wait(pool, &r))
-		return CAIRN_E_IO;
+		return CAIRN_E_BUSY;
 	if (!r) {
 		r = calloc(1, sizeof(*r));
 		if (!r) {
@@ -73,6 +73,7 @@ enum cairn_status cairn_pg_take(struct cairn_pg_pool *pool, struct cairn_pg_read
 		}
 		r->pool = pool;
 		r->pg.place = pool->place;
+		r->pg.watch = pool->watch;
 		r->pg.reads_only = true;
 	}
 	enum cairn_status status = cairn_pg_is_alive(&r->pg) ? CAIRN_OK : cairn_pg_open(&r->pg);

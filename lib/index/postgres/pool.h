@@ -18,18 +18,19 @@ struct cairn_pg_reader {
 
 struct cairn_pg_pool {
 	const struct cairn_pg_place *place; /* borrowed */
+	struct cairn_pg_watch *watch;       /* likewise */
 	pthread_mutex_t lock;               /* over all below */
 	pthread_cond_t back;
 	struct cairn_pg_reader *idle; /* last used first */
 	unsigned n_open;
 };
 
-void cairn_pg_pool_init(struct cairn_pg_pool *pool, const struct cairn_pg_place *place);
+void cairn_pg_pool_init(struct cairn_pg_pool *pool, const struct cairn_pg_place *place, struct cairn_pg_watch *watch);
 /** All readers must be back. */
 void cairn_pg_pool_fini(struct cairn_pg_pool *pool);
 
 /** Borrow one, connected: an idle one, a new one, or the next that comes back within CAIRN_PG_SILENCE_MS.
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_BUSY; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_take(struct cairn_pg_pool *pool, struct cairn_pg_reader **out);
 /** Give it back. For CLEANUP(). */
 void cairn_pg_givep(struct cairn_pg_reader **reader);

@@ -8,6 +8,7 @@
 #include "index/postgres/write.h"
 
 #include "index/postgres/errors.h"
+#include "index/postgres/good_keys.h"
 
 #include "base/clock.h"
 
@@ -62,10 +63,10 @@ static enum cairn_status tx_fail(struct cairn_pg_tx *tx, struct cairn_diag *diag
 static enum cairn_status tx_unpark(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
 	tx->pg.silence_ms = 0;
-	enum cairn_status status = cairn_pg_await(&tx->pg);
+	(void)!cairn_pg_await(&tx->pg);
 	tx->pg.silence_ms = CAIRN_PG_SILENCE_MS;
-	if (status == CAIRN_E_BUSY)
-		return cairn_fail(diag, CAIRN_E_IO, "index.database", CAIRN_NO_OFFSET,
+	if (tx->pg.silent)
+		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
 				  "PostgreSQL has not acknowledged the last commit yet: look whether its standbys "
 				  "are there");
 	tx->parked = false;
@@ -76,9 +77,13 @@ static enum cairn_status tx_connect(struct cairn_pg_tx *tx, struct cairn_diag *d
 {
 	if (cairn_pg_is_alive(&tx->pg))
 		return CAIRN_OK;
+	struct cairn_diag taken = {0};
 	if (cairn_pg_open(&tx->pg) != CAIRN_OK)
 		return tx_fail(tx, diag);
-	return cairn_pg_lock_writer(&tx->pg, diag);
+	enum cairn_status status = cairn_pg_lock_writer(&tx->pg, &taken);
+	if (status == CAIRN_E_CONFLICT) /* that is for whoever starts a daemon; a client's upload contradicts nothing */
+		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET, "%s", taken.text);
+	return status == CAIRN_OK ? CAIRN_OK : tx_fail(tx, diag);
 }
 
 static enum cairn_status tx_read_state(struct cairn_pg_tx *tx)
@@ -129,6 +134,8 @@ static void tx_queue_commit(struct cairn_pg_tx *tx)
 		cairn_pg_int8(&args, c->stored_bytes);
 		(void)cairn_pg_queue(&tx->pg, TX_SET_STATE, &args);
 	}
+	if (tx->keys_changed)
+		tx->keys = cairn_pg_queue(&tx->pg, CAIRN_PG_GOOD_KEYS, NULL);
 	(void)cairn_pg_queue(&tx->pg, TX_RECORD, NULL);
 }
 
@@ -136,12 +143,12 @@ static void tx_queue_commit(struct cairn_pg_tx *tx)
 static enum cairn_status tx_ended(struct cairn_pg_tx *tx, unsigned commit, struct cairn_diag *diag)
 {
 	if (tx->pg.warned)
-		return cairn_fail(diag, CAIRN_E_IO, "index.database", CAIRN_NO_OFFSET,
+		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
 				  "what was committed may be on no standby: PostgreSQL: %s", tx->pg.message);
 	tx->n_tries = 0;
 	if (strcmp(PQcmdStatus(tx->pg.results[commit]), "COMMIT") == 0)
 		return CAIRN_OK;
-	return cairn_fail(diag, CAIRN_E_IO, "index.database", CAIRN_NO_OFFSET,
+	return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
 			  "PostgreSQL has rolled the transaction back");
 }
 
@@ -153,12 +160,14 @@ enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *dia
 		return tx_fail(tx, diag); /* roll back closes it */
 	tx->committing = true;
 	tx->pg.warned = false;
+	int64_t began_ms = cairn_clock_mono_ms();
 	enum cairn_status status = cairn_pg_await(&tx->pg);
+	cairn_pg_count(&tx->pg, began_ms, status == CAIRN_OK, false); /* it may wait for standbys alone */
 	if (status == CAIRN_OK)
 		return tx_ended(tx, commit, diag);
-	tx->parked = status == CAIRN_E_BUSY;
+	tx->parked = tx->pg.silent;
 	if (tx->parked)
-		return cairn_fail(diag, CAIRN_E_IO, "index.database", CAIRN_NO_OFFSET,
+		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
 				  "PostgreSQL does not acknowledge a commit: look whether its standbys are there");
 	tx->committing = !tx->pg.conn; /* an answer that it failed is certain, none is not */
 	return tx_fail(tx, diag);
@@ -183,8 +192,12 @@ bool cairn_pg_is_open(const struct cairn_pg_tx *tx)
 bool cairn_pg_again(struct cairn_pg_tx *tx)
 {
 	static const long WAITS_MS[] = {0, 10, 40, 160};
-	bool goes_by = tx->pg.message[0] != '\0' && cairn_pg_goes_by(tx->pg.sqlstate);
-	if (!goes_by || tx->committing || tx->parked || cairn_clock_mono_ms() - tx->began_ms >= TX_TRY_MS) {
+	bool goes_by =
+		tx->pg.message[0] != '\0' && cairn_pg_goes_by(tx->pg.sqlstate) && !cairn_pg_watch_is_down(tx->pg.watch);
+	bool late = cairn_clock_mono_ms() - tx->began_ms >= TX_TRY_MS;
+	if (!goes_by || tx->committing || tx->parked || late) {
+		if (late && !tx->pg.conn)
+			cairn_pg_watch_give_up(tx->pg.watch);
 		tx->n_tries = 0;
 		return false;
 	}

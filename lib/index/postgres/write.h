@@ -20,6 +20,8 @@ struct cairn_pg_tx {
 	struct cairn_pg_counts counts;    /* of the transaction */
 	struct cairn_pg_counts committed; /* as read when it began */
 	struct cairn_pg_counts saved;     /* at the savepoint */
+	bool keys_changed;                /* good_keys.h: since they were last taken */
+	unsigned keys;                    /* of a commit, the place of theirs in the results */
 };
 
 /** Be the only one that writes this index, for as long as the connection lives: there is one daemon.

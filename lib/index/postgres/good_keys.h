@@ -1,0 +1,32 @@
+/* The API keys that are good, in memory: each request with a token that was got with one is judged by them, on a thread
+ * that must not wait for a server. One daemon writes an index, so what it has committed is what holds. */
+#ifndef CAIRN_INDEX_POSTGRES_GOOD_KEYS_H
+#define CAIRN_INDEX_POSTGRES_GOOD_KEYS_H
+
+#include "index/postgres/args.h"
+
+#include <pthread.h>
+
+/** The answer that cairn_pg_good_keys_take() takes. */
+extern const char CAIRN_PG_GOOD_KEYS[];
+
+struct cairn_pg_good_key {
+	int64_t id, expires_unix_s; /* 0: it does not expire */
+};
+
+struct cairn_pg_good_keys {
+	pthread_mutex_t lock;
+	struct cairn_pg_good_key *keys; /* by id; 16 bytes each */
+	size_t n;
+};
+
+void cairn_pg_good_keys_init(struct cairn_pg_good_keys *k);
+void cairn_pg_good_keys_fini(struct cairn_pg_good_keys *k);
+
+/** @return CAIRN_OK; CAIRN_E_NOMEM: what was taken before stays */
+CAIRN_MUST_USE enum cairn_status cairn_pg_good_keys_take(struct cairn_pg_good_keys *k, const PGresult *r);
+
+/** Any thread. */
+bool cairn_pg_good_keys_has(struct cairn_pg_good_keys *k, int64_t id, int64_t now_unix_s);
+
+#endif
