@@ -80,9 +80,12 @@ static enum cairn_status check_folder(const struct config *config, bool as_root,
 {
 	struct cairn_data_dir_sight sight;
 	char index[96] = "without an index, which is made at the start";
-	enum cairn_status status = cairn_data_dir_look(config->data_dir, config->secret_file, as_root, &sight, diag);
+	enum cairn_status status =
+		cairn_data_dir_look(config->data_dir, config->secret_file, config->index, as_root, &sight, diag);
 	if (status != CAIRN_OK)
 		return status;
+	if (config->index)
+		(void)printf("index: %s can be reached\n", config->index);
 	if (!sight.exists) {
 		(void)printf("data_dir: %s is not there, and is made at the start\n", config->data_dir);
 		return CAIRN_OK;

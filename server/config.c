@@ -1,5 +1,6 @@
 #include "server/config.h"
 
+#include "data_dir/data_dir.h"
 #include "server/http/cors.h"
 #include "server/http/http_library.h"
 #include "server/http/proxies.h"
@@ -335,6 +336,24 @@ static bool config_check_claim(const char *setting, const char *name)
 	return false;
 }
 
+/* Its password, if it has one, is not repeated: nor by what would tell of a changed setting. */
+static bool config_check_index(const struct config *config)
+{
+	struct cairn_index_reach reach;
+	struct cairn_diag diag = {0};
+	if (!config->index)
+		return true;
+	if (strncmp(config->index, "postgres://", 11) != 0 && strncmp(config->index, "postgresql://", 13) != 0)
+		config_complain("index is not the URL of one; use postgres://USER@HOST/DATABASE?schema=NAME");
+	else if (cairn_data_dir_index_reach(config->index, &reach, &diag) != CAIRN_OK)
+		config_complain("index: %s", diag.text[0] ? diag.text : "there is not enough memory");
+	else if (config->hub)
+		config_complain("an index in PostgreSQL keeps no accounts and repositories yet; give hub = no with it");
+	else
+		return true;
+	return false;
+}
+
 /* What one setting alone does not show. */
 static bool config_check(struct config *config)
 {
@@ -360,6 +379,8 @@ static bool config_check(struct config *config)
 		return false;
 	}
 	if (!config_check_proxies(config->hub_trusted_proxies))
+		return false;
+	if (!config_check_index(config))
 		return false;
 	if (config->fetch_from_store && (config->prove_reads || strncmp(config->store, "s3:", 3) != 0)) {
 		config_complain("fetch_from_store takes a store of S3, and prove_reads = no: this daemon does not see "

@@ -35,6 +35,7 @@ struct config {
 	enum config_xorbs xorbs;
 	char *store;                                 /* "files", "memory", or the URL of a store elsewhere */
 	char *store_credentials;                     /* file; NULL: in the environment */
+	char *index;                                 /* URL; NULL: a file of the data folder */
 	bool hub;                                    /* the routes of server/hub and server/page */
 	bool hub_anonymous;                          /* who sends no API key sees what is public there */
 	bool hub_lfs_create;                         /* a push of Git LFS makes the repository that it goes to */

@@ -113,6 +113,7 @@ static enum cairn_status daemon_open_data_dir(struct app *app, struct cairn_diag
 		.secret_file = c->secret_file,
 		.store = daemon_store_url(c),
 		.credentials = c->store_credentials,
+		.index = c->index,
 		.keep_bytes = c->reserve_bytes,
 	};
 	return cairn_data_dir_open(&app->data_dir, &options, diag);

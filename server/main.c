@@ -88,6 +88,7 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	listen_text(bound, text);
 	LOG(LOG_INFO, "listening", LOG_T("address", text), LOG_T("version", CAIRN_VERSION),
 	    LOG_T("data_dir", app->config.data_dir), LOG_T("tokens", app->auth.keys ? "needed" : "not needed"),
+	    LOG_T("index", app->config.index ? app->config.index : "data folder"),
 	    LOG_T("xorbs", app->config.xorbs == CONFIG_XORBS_EXTERNAL ? "external" : "store"),
 	    LOG_T("sandbox", app->sandbox.text));
 	if (app->sandbox.missing[0])
@@ -111,6 +112,26 @@ static const char *main_made_socket(const struct listen_address *bound)
 	return bound->mode ? listen_path(bound) : NULL;
 }
 
+enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 1, MAIN_READABLE = 8 };
+
+/* What the store and the index on other machines take. @param[out] ports  of both */
+static enum cairn_status main_reach(const struct config *c, struct cairn_index_reach *index, uint16_t ports[MAIN_PORTS],
+				    size_t *n_ports, struct cairn_diag *diag)
+{
+	uint16_t store = 0;
+	enum cairn_status status = cairn_data_dir_store_port(daemon_store_url(c), &store, diag);
+	if (status == CAIRN_OK)
+		status = cairn_data_dir_index_reach(c->index, index, diag);
+	*n_ports = 0;
+	if (status != CAIRN_OK)
+		return status;
+	for (size_t i = 0; i < index->n_ports; i++)
+		ports[(*n_ports)++] = index->ports[i];
+	if (store > 0)
+		ports[(*n_ports)++] = store;
+	return CAIRN_OK;
+}
+
 /* Give up what is not needed for serving. The data folder must be there before, so that it can be kept. */
 static enum cairn_status main_confine(struct app *app, const struct listen_address *bound, struct cairn_diag *diag)
 {
@@ -123,20 +144,26 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 				  c->data_dir, strerror(errno));
 	const char *const owned[] = {made ? c->data_dir : NULL, main_made_socket(bound)};
 	status = privileges_drop(c->user, c->group, owned, sizeof(owned) / sizeof(owned[0]), diag);
-	uint16_t store_port = 0;
+	struct cairn_index_reach index = {.n_ports = 0};
+	uint16_t ports[MAIN_PORTS];
+	size_t n_ports = 0;
 	if (status == CAIRN_OK)
-		status = cairn_data_dir_store_port(daemon_store_url(c), &store_port, diag);
-	const char *const readable[] = {
+		status = main_reach(c, &index, ports, &n_ports, diag);
+	const char *readable[MAIN_READABLE + CAIRN_INDEX_REACH_FILES] = {
 		c->token_key, c->secret_file,           c->tls_certificate,
 		c->tls_key,   c->store_credentials,     getenv("AWS_SHARED_CREDENTIALS_FILE"),
 		c->file,      cairn_crash_point_file(),
 	};
+	for (size_t i = 0; i < index.n_files; i++)
+		readable[MAIN_READABLE + i] = index.files[i];
 	const struct sandbox_options options = {
 		.mode = c->sandbox,
 		.data_dir = c->data_dir,
 		.readable = readable,
 		.n_readable = sizeof(readable) / sizeof(readable[0]),
-		.store_port = store_port,
+		.ports = ports,
+		.n_ports = n_ports,
+		.by_socket = index.by_socket,
 	};
 	return status == CAIRN_OK ? sandbox_enter(&options, &app->sandbox, diag) : status;
 }

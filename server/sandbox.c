@@ -45,8 +45,7 @@ enum cairn_status sandbox_enter(const struct sandbox_options *options, struct sa
 	int error = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
 	report->files = sandbox_note(report, "files", "Landlock", error ? error : sandbox_files(options));
 	int no_mdwe = prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 ? 0 : errno;
-	report->calls =
-		sandbox_note(report, "calls", "seccomp", error ? error : sandbox_calls(options->store_port > 0));
+	report->calls = sandbox_note(report, "calls", "seccomp", error ? error : sandbox_calls(options));
 	report->code = sandbox_note(report, "code", "PR_SET_MDWE", report->calls ? 0 : no_mdwe);
 	if (report->text[0] == 0)
 		sandbox_append(report->text, "none");

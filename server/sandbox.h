@@ -20,14 +20,16 @@ struct sandbox_options {
 	const char *const *readable; /* files and folders that are read, also again after they were replaced; NULL ones
 					are passed over */
 	size_t n_readable;
-	uint16_t store_port; /* of the other machine that objects are on; 0: none, and no connection is made */
+	const uint16_t *ports; /* of the other machines that objects and index are on */
+	size_t n_ports;
+	bool by_socket; /* connections to sockets of the file system are made, too; without ports none else */
 };
 
 enum { SANDBOX_TEXT_BYTES = 160 };
 
 /** What is on. Plain value. */
 struct sandbox_report {
-	bool files; /* Landlock: no file but those of the options, no new TCP connection but to the store's port */
+	bool files; /* Landlock: no file but those of the options, no new TCP connection but to the ports */
 	bool calls; /* seccomp: a list of system calls, the rest is answered ENOSYS */
 	bool code;  /* no memory is writable and executable, or becomes executable: by either of both */
 	char text[SANDBOX_TEXT_BYTES];    /* "files calls code", for the log */
@@ -48,7 +50,7 @@ CAIRN_MUST_USE enum cairn_status sandbox_enter(const struct sandbox_options *opt
 /** Landlock. */
 int sandbox_files(const struct sandbox_options *options);
 
-/** seccomp; of memory it refuses what is writable and executable, too. @param connects  connections may be made */
-int sandbox_calls(bool connects);
+/** seccomp; of memory it refuses what is writable and executable, too. */
+int sandbox_calls(const struct sandbox_options *options);
 
 #endif

@@ -104,16 +104,21 @@ static int calls_allow_some(scmp_filter_ctx filter)
 	return rc;
 }
 
-/* To a store on another machine, and to who knows its address; what ports is Landlock's matter. Sockets of other
- * families, as those of netlink and the file system, are not made: the C library does without. */
-static int calls_allow_connecting(scmp_filter_ctx filter)
+/* To a store or an index on another machine, and to who knows its address; what ports is Landlock's matter. Sockets of
+ * other families, as those of netlink, and of the file system where none is to be reached, are not made: the C library
+ * does without. */
+static int calls_allow_connecting(scmp_filter_ctx filter, const struct sandbox_options *options)
 {
 	static const char *const NAMES[] = {"connect", "recvmmsg"};
-	static const int FAMILIES[] = {AF_INET, AF_INET6};
+	const struct {
+		int family;
+		bool wanted;
+	} sockets[] = {
+		{AF_INET, options->n_ports > 0}, {AF_INET6, options->n_ports > 0}, {AF_UNIX, options->by_socket}};
 	int rc = calls_allow_all(filter, NAMES, sizeof(NAMES) / sizeof(NAMES[0]));
-	for (size_t i = 0; rc == 0 && i < sizeof(FAMILIES) / sizeof(FAMILIES[0]); i++) {
-		struct scmp_arg_cmp arg = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)FAMILIES[i]);
-		rc = calls_allow(filter, "socket", 1, &arg);
+	for (size_t i = 0; rc == 0 && i < sizeof(sockets) / sizeof(sockets[0]); i++) {
+		struct scmp_arg_cmp arg = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)sockets[i].family);
+		rc = sockets[i].wanted ? calls_allow(filter, "socket", 1, &arg) : 0;
 	}
 	struct scmp_arg_cmp readable = SCMP_A1(SCMP_CMP_EQ, FIONREAD);
 	struct scmp_arg_cmp connected = SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0);
@@ -122,7 +127,7 @@ static int calls_allow_connecting(scmp_filter_ctx filter)
 	return rc != 0 ? rc : calls_allow(filter, "sendmmsg", 1, &connected);
 }
 
-int sandbox_calls(bool connects)
+int sandbox_calls(const struct sandbox_options *options)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	if (!filter)
@@ -138,8 +143,8 @@ int sandbox_calls(bool connects)
 		rc = calls_allow_memory(filter);
 	if (rc == 0)
 		rc = calls_allow_some(filter);
-	if (rc == 0 && connects)
-		rc = calls_allow_connecting(filter);
+	if (rc == 0 && (options->n_ports > 0 || options->by_socket))
+		rc = calls_allow_connecting(filter, options);
 	if (rc == 0)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);

@@ -58,9 +58,17 @@ static const char *const FILES_OF_THE_SYSTEM[] = {
 
 /* What finding the address of another machine, and believing its certificate, takes besides. */
 static const char *const FILES_OF_CONNECTIONS[] = {
-	"/etc/resolv.conf", "/etc/hosts",           "/etc/nsswitch.conf",         "/etc/host.conf",
-	"/etc/gai.conf",    "/etc/ld.so.cache",     "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
-	"/etc/services",    "/run/systemd/resolve",
+	"/etc/resolv.conf",
+	"/etc/hosts",
+	"/etc/nsswitch.conf",
+	"/etc/host.conf",
+	"/etc/gai.conf",
+	"/etc/ld.so.cache",
+	"/usr/share/ca-certificates",
+	"/usr/local/share/ca-certificates",
+	"/etc/services",
+	"/run/systemd/resolve",
+	"/etc/passwd", /* who runs it: libpq */
 };
 
 enum { FILES_PORT_OF_NAMES = 53 };
@@ -109,14 +117,15 @@ static int files_allow_port(int ruleset, uint64_t port)
 	return syscall(SYS_landlock_add_rule, ruleset, FILES_RULE_PORT, &rule, 0) == 0 ? 0 : errno;
 }
 
-static int files_allow_connecting(int ruleset, uint16_t port, uint64_t handled, uint64_t handled_net)
+static int files_allow_connecting(int ruleset, const struct sandbox_options *options, uint64_t handled,
+				  uint64_t handled_net)
 {
 	int error = 0;
 	for (size_t i = 0; error == 0 && i < sizeof(FILES_OF_CONNECTIONS) / sizeof(FILES_OF_CONNECTIONS[0]); i++)
 		error = files_allow(ruleset, FILES_OF_CONNECTIONS[i], FILES_READ, handled);
-	if (error == 0 && handled_net != 0)
-		error = files_allow_port(ruleset, port);
-	if (error == 0 && handled_net != 0)
+	for (size_t i = 0; error == 0 && handled_net != 0 && i < options->n_ports; i++)
+		error = files_allow_port(ruleset, options->ports[i]);
+	if (error == 0 && handled_net != 0 && options->n_ports > 0)
 		error = files_allow_port(ruleset, FILES_PORT_OF_NAMES);
 	return error;
 }
@@ -153,8 +162,8 @@ int sandbox_files(const struct sandbox_options *options)
 	if (ruleset < 0)
 		return errno;
 	int error = files_allow_all(ruleset, options, attr.handled_fs);
-	if (error == 0 && options->store_port > 0)
-		error = files_allow_connecting(ruleset, options->store_port, attr.handled_fs, attr.handled_net);
+	if (error == 0 && (options->n_ports > 0 || options->by_socket))
+		error = files_allow_connecting(ruleset, options, attr.handled_fs, attr.handled_net);
 	if (error == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
 		error = errno;
 	(void)close(ruleset);

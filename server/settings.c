@@ -74,6 +74,10 @@ const struct setting SETTINGS[] = {
 	 .help = "File with aws_access_key_id and aws_secret_access_key of an S3 store. Read again at SIGHUP, and when "
 		 "the store says that they are over. Not given: the environment's AWS_ACCESS_KEY_ID and "
 		 "AWS_SECRET_ACCESS_KEY."},
+	{"index", SETTING_TEXT, NULL, .argument = "URL", AT(index),
+	 .help = "postgres://USER@HOST/DATABASE?schema=NAME: the index in PostgreSQL, in a schema of its own (cairn), for "
+		 "one daemon, which it is given to at the first start; hub = no goes with it. The password is not part "
+		 "of the URL: PGPASSFILE names its file. Not given: SQLite, in the data folder."},
 	{"hub", SETTING_FLAG, "yes", AT(hub),
 	 .help = "Serve accounts, and what clients of a hub ask of it. no: the store alone, and tokens for keys."},
 	{"hub_anonymous", SETTING_FLAG, "yes", AT(hub_anonymous),

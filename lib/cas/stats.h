@@ -36,7 +36,8 @@ struct cairn_cas_health {
 /** Told from memory. */
 void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out);
 
-/** Wait until all writes are done that were submitted. @return false: they were not within timeout_ms, and 2 s at least */
+/** Wait until all writes are done that were submitted. @return false: they were not within timeout_ms, and 2 s at least
+ */
 bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms);
 
 /**

@@ -22,7 +22,10 @@ struct cairn_data_dir {
 	struct cairn_secret secret;
 	struct cairn_store *store;
 	struct cairn_index *index;
-	int index_from, index_to; /* versions */
+	char index_url[CAIRN_DATA_DIR_URL_BYTES];
+	struct elsewhere index_place; /* of an index elsewhere */
+	bool had_index;               /* before it was opened */
+	int index_from, index_to;     /* versions */
 };
 
 static enum cairn_status data_dir_must_fit(int n, int max, struct cairn_diag *diag)
@@ -117,7 +120,7 @@ enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char
 {
 	struct elsewhere e;
 	*out = NULL;
-	enum cairn_status status = elsewhere_read(&e, path, diag);
+	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_STORE, path, diag);
 	if (status != CAIRN_OK)
 		return status;
 	if (!e.url[0])
@@ -143,34 +146,105 @@ static enum cairn_status data_dir_is_an_object(void *ctx, const struct cairn_has
 	return CAIRN_E_CONFLICT;
 }
 
-static bool data_dir_has_index(const struct cairn_data_dir *d)
+/* --- where the index is ------------------------------------------------------------------------------------------- */
+
+static bool data_dir_has_index_file(const char *path)
 {
 	char index[DATA_DIR_PATH_BYTES];
-	return data_dir_name(index, d->path, "index.sqlite", NULL) == CAIRN_OK && access(index, F_OK) == 0;
+	return data_dir_name(index, path, "index.sqlite", NULL) == CAIRN_OK && access(index, F_OK) == 0;
+}
+
+static enum cairn_status data_dir_refuse_index(const char *path, const struct elsewhere *e, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.index", CAIRN_NO_OFFSET,
+			  "the index of the data folder %s is in %s: give that as the index", path, e->url);
+}
+
+/* The one of the options, which the folder gets with its first start, and then keeps; its URL alone may change. */
+static enum cairn_status data_dir_place_index(struct cairn_data_dir *d, const char *given, struct cairn_diag *diag)
+{
+	struct elsewhere *e = &d->index_place;
+	enum cairn_status status = elsewhere_read(e, ELSEWHERE_INDEX, d->path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (!given)
+		return e->url[0] ? data_dir_refuse_index(d->path, e, diag)
+				 : data_dir_url(d->index_url, "sqlite:", d->path, diag);
+	if (!e->url[0] && data_dir_has_index_file(d->path))
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.index", CAIRN_NO_OFFSET,
+				  "the index of the data folder %s is a file of it, and stays so: begin a new folder "
+				  "for an index elsewhere",
+				  d->path);
+	status = data_dir_url(d->index_url, "", given, diag);
+	if (status != CAIRN_OK)
+		return status;
+	return e->url[0] ? elsewhere_move(e, given, diag) : elsewhere_new(e, given, diag);
+}
+
+/* Where it is known to be: is there one? One elsewhere is asked. */
+static enum cairn_status data_dir_look_for_index(struct cairn_data_dir *d, int *version, int *latest,
+						 struct cairn_diag *diag)
+{
+	*version = *latest = 0;
+	if (!d->index_place.url[0] && !data_dir_has_index_file(d->path))
+		return CAIRN_OK;
+	return cairn_index_version(d->index_url, version, latest, diag);
+}
+
+static enum cairn_status data_dir_find_index(struct cairn_data_dir *d, const char *given, struct cairn_diag *diag)
+{
+	int version, latest;
+	enum cairn_status status = data_dir_place_index(d, given, diag);
+	d->had_index = !given && data_dir_has_index_file(d->path);
+	if (status != CAIRN_OK || !given)
+		return status;
+	status = data_dir_look_for_index(d, &version, &latest, diag);
+	d->had_index = version > 0;
+	return status;
 }
 
 /* A new index would know of no file, and a collection would remove what nobody needs then. */
-static enum cairn_status data_dir_refuse_lost_index(const struct cairn_data_dir *d, struct cairn_diag *diag)
+static enum cairn_status data_dir_refuse_lost_index(const struct cairn_data_dir *d, struct cairn_store *store,
+						    struct cairn_diag *diag)
 {
-	if (data_dir_has_index(d))
+	if (d->had_index)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_store_each(d->store, data_dir_is_an_object, NULL);
+	enum cairn_status status = cairn_store_each(store, data_dir_is_an_object, NULL);
 	if (status == CAIRN_OK)
 		return CAIRN_OK;
 	if (status != CAIRN_E_CONFLICT)
 		return cairn_fail(diag, status, "store.folder", CAIRN_NO_OFFSET, "cannot read the objects in %s: %s",
 				  d->path, strerror(errno));
-	return cairn_fail(diag, status, "data_dir.no_index", CAIRN_NO_OFFSET,
-			  "there are objects and no index.sqlite, which says what files they are: put it back with its "
-			  "-wal, or restore a backup (to go on without any file: make an empty one, and run cairn fsck "
-			  "--repair); data folder %s",
-			  d->path);
+	return cairn_fail(
+		diag, status, "data_dir.no_index", CAIRN_NO_OFFSET,
+		d->index_place.url[0]
+			? "there are objects and no index, which says what files they are: give the one that "
+			  "the data folder %s had, or another folder"
+			: "there are objects and no index.sqlite, which says what files they are: put it back "
+			  "with its -wal, or restore a backup (to go on without any file: make an empty one, "
+			  "and run cairn fsck --repair); data folder %s",
+		d->path);
+}
+
+/* Whoever works on a folder that no daemon has open knows files alone. */
+static enum cairn_status data_dir_must_have_files(const char *path, struct cairn_diag *diag)
+{
+	struct elsewhere e;
+	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_INDEX, path, diag);
+	if (status != CAIRN_OK || !e.url[0])
+		return status;
+	return cairn_fail(
+		diag, CAIRN_E_CONFLICT, "data_dir.index", CAIRN_NO_OFFSET,
+		"its index is in %s, where the daemon alone can work so far: fsck, backup, restore and export "
+		"cannot; back PostgreSQL up by its own means, and the objects beside it",
+		e.url);
 }
 
 enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *path,
 					   struct cairn_diag *diag)
 {
-	return data_dir_url(out, "sqlite:", path, diag);
+	enum cairn_status status = data_dir_must_have_files(path, diag);
+	return status == CAIRN_OK ? data_dir_url(out, "sqlite:", path, diag) : status;
 }
 
 /* The one of the options, which the folder gets with its first start, and then keeps; its URL alone may change. */
@@ -179,7 +253,7 @@ static enum cairn_status data_dir_find_elsewhere(const struct cairn_data_dir *d,
 {
 	if (e->url[0])
 		return given ? elsewhere_move(e, given, diag) : CAIRN_OK;
-	if (data_dir_has_index(d))
+	if (d->had_index)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.store", CAIRN_NO_OFFSET,
 				  "the objects of the data folder %s are files of it, and stay so: begin a new folder "
 				  "for a store elsewhere",
@@ -201,14 +275,14 @@ static enum cairn_status data_dir_open_elsewhere(struct cairn_data_dir *d, const
 	const struct cairn_store_options store = {
 		.scratch = tmp,
 		.owner = e->owner,
-		.is_new = !data_dir_has_index(d),
+		.is_new = !d->had_index,
 		.credentials = options->credentials,
 	};
 	status = cairn_store_open(&d->store, e->url, &store, diag);
 	/* Else the store may have taken this folder's name, or do so later: the next start goes on with the same. */
 	bool refused = status == CAIRN_E_CONFLICT || status == CAIRN_E_USAGE;
 	if (refused && !before.url[0])
-		elsewhere_remove(d->path);
+		elsewhere_remove(e, d->path);
 	if (status == CAIRN_OK && before.url[0] && strcmp(before.url, e->url) != 0)
 		status = elsewhere_write(e, d->path, diag);
 	return status;
@@ -220,7 +294,7 @@ static enum cairn_status data_dir_open_store(struct cairn_data_dir *d, const str
 	struct elsewhere e;
 	uint16_t port = 0;
 	bool files = !options->store || strcmp(options->store, "files:") == 0;
-	enum cairn_status status = elsewhere_read(&e, d->path, diag);
+	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_STORE, d->path, diag);
 	if (status == CAIRN_OK && !files)
 		status = cairn_store_port(options->store, &port, diag);
 	if (status != CAIRN_OK)
@@ -233,14 +307,29 @@ static enum cairn_status data_dir_open_store(struct cairn_data_dir *d, const str
 		     : cairn_store_open(&d->store, options->store, NULL, diag);
 }
 
+/* The folder's word of where it is comes first: an index must not belong to a folder that does not know of it. */
 static enum cairn_status data_dir_open_index(struct cairn_data_dir *d, const struct cairn_index_options *options,
 					     struct cairn_diag *diag)
 {
-	char url[CAIRN_DATA_DIR_URL_BYTES];
-	enum cairn_status status = cairn_data_dir_index_url(url, d->path, diag);
+	struct elsewhere before = {.url = ""};
+	const struct elsewhere *e = &d->index_place;
+	enum cairn_status status = CAIRN_OK;
+	if (e->url[0])
+		status = elsewhere_read(&before, ELSEWHERE_INDEX, d->path, diag);
+	bool moves = strcmp(before.url, e->url) != 0;
+	if (status == CAIRN_OK && moves)
+		status = elsewhere_write(e, d->path, diag);
 	if (status == CAIRN_OK && !options->read_only)
-		status = cairn_index_migrate(url, diag, &d->index_from, &d->index_to);
-	return status == CAIRN_OK ? cairn_index_open(&d->index, url, options, diag) : status;
+		status = cairn_index_migrate(d->index_url, diag, &d->index_from, &d->index_to);
+	if (status == CAIRN_OK)
+		status = cairn_index_open(&d->index, d->index_url, options, diag);
+	/* Else it may have been taken. */
+	bool refused = status == CAIRN_E_CONFLICT || status == CAIRN_E_USAGE;
+	if (refused && moves && before.url[0])
+		(void)!elsewhere_write(&before, d->path, NULL);
+	else if (refused && moves)
+		elsewhere_remove(e, d->path);
+	return status;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -252,30 +341,45 @@ static enum cairn_status data_dir_open_to_write(struct cairn_data_dir *d, const 
 	if (status == CAIRN_OK)
 		status = data_dir_make_tmp(d, diag);
 	if (status == CAIRN_OK)
+		status = data_dir_find_index(d, options->index, diag);
+	if (status == CAIRN_OK)
 		status = data_dir_open_store(d, options, diag);
 	if (status == CAIRN_OK)
-		status = data_dir_refuse_lost_index(d, diag);
-	const struct cairn_index_options index = {.keep_bytes = options->keep_bytes};
+		status = data_dir_refuse_lost_index(d, d->store, diag);
+	const struct cairn_index_options index = {
+		.keep_bytes = options->keep_bytes,
+		.owner = d->index_place.url[0] ? d->index_place.owner : NULL,
+	};
 	return status == CAIRN_OK ? data_dir_open_index(d, &index, diag) : status;
 }
 
 static enum cairn_status data_dir_open_to_read(struct cairn_data_dir *d, struct cairn_diag *diag)
 {
-	enum cairn_status status = cairn_data_dir_open_store(&d->store, d->path, true, diag);
+	enum cairn_status status = data_dir_find_index(d, NULL, diag);
+	if (status == CAIRN_OK)
+		status = cairn_data_dir_open_store(&d->store, d->path, true, diag);
 	const struct cairn_index_options index = {.read_only = true};
 	return status == CAIRN_OK ? data_dir_open_index(d, &index, diag) : status;
+}
+
+static struct cairn_data_dir *data_dir_new(const char *path)
+{
+	struct cairn_data_dir *d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->lock_fd = -1;
+	d->path = strdup(path);
+	if (!d->path)
+		cairn_data_dir_freep(&d);
+	return d;
 }
 
 enum cairn_status cairn_data_dir_open(struct cairn_data_dir **out, const struct cairn_data_dir_options *options,
 				      struct cairn_diag *diag)
 {
 	*out = NULL;
-	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = calloc(1, sizeof(*d));
+	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = data_dir_new(options->path);
 	if (!d)
-		return CAIRN_E_NOMEM;
-	d->lock_fd = -1;
-	d->path = strdup(options->path);
-	if (!d->path)
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = data_dir_lock(d, options->read_only, diag);
 	if (status == CAIRN_OK)
@@ -333,6 +437,12 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 	*to = d->index_to;
 }
 
+enum cairn_status cairn_data_dir_index_reach(const char *index, struct cairn_index_reach *out, struct cairn_diag *diag)
+{
+	*out = (struct cairn_index_reach){.n_ports = 0};
+	return index ? cairn_index_reach(index, out, diag) : CAIRN_OK;
+}
+
 enum cairn_status cairn_data_dir_store_port(const char *store, uint16_t *port, struct cairn_diag *diag)
 {
 	return cairn_store_port(store, port, diag);
@@ -388,36 +498,31 @@ static enum cairn_status data_dir_look_at_secret(const char *path, const char *g
 	return status;
 }
 
-static enum cairn_status data_dir_look_at_index(const char *path, struct cairn_data_dir_sight *out,
-						struct cairn_diag *diag)
-{
-	char url[CAIRN_DATA_DIR_URL_BYTES], index[DATA_DIR_PATH_BYTES];
-	enum cairn_status status = data_dir_name(index, path, "index.sqlite", diag);
-	if (status == CAIRN_OK)
-		status = cairn_data_dir_index_url(url, path, diag);
-	if (status != CAIRN_OK || access(index, F_OK) != 0)
-		return status;
-	return cairn_index_version(url, &out->version, &out->latest, diag);
-}
-
-static enum cairn_status data_dir_look_at_objects(const char *path, struct cairn_diag *diag)
+static enum cairn_status data_dir_look_at_objects(const struct cairn_data_dir *d, struct cairn_diag *diag)
 {
 	struct elsewhere e;
-	enum cairn_status status = elsewhere_read(&e, path, diag);
+	CLEANUP(cairn_store_freep) struct cairn_store *store = NULL;
+	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_STORE, d->path, diag);
 	if (status != CAIRN_OK || e.url[0])
 		return status; /* those elsewhere are not asked: that takes credentials */
-	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = calloc(1, sizeof(*d));
-	if (!d)
-		return CAIRN_E_NOMEM;
-	d->lock_fd = -1;
-	d->path = strdup(path);
-	if (!d->path)
-		return CAIRN_E_NOMEM;
-	status = data_dir_open_files(&d->store, path, true, diag);
-	return status == CAIRN_OK ? data_dir_refuse_lost_index(d, diag) : status;
+	status = data_dir_open_files(&store, d->path, true, diag);
+	return status == CAIRN_OK ? data_dir_refuse_lost_index(d, store, diag) : status;
 }
 
-enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, bool as_root,
+static enum cairn_status data_dir_look_inside(const char *path, const char *index, struct cairn_data_dir_sight *out,
+					      struct cairn_diag *diag)
+{
+	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = data_dir_new(path);
+	if (!d)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = data_dir_place_index(d, index, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_look_for_index(d, &out->version, &out->latest, diag);
+	d->had_index = out->version > 0;
+	return status == CAIRN_OK ? data_dir_look_at_objects(d, diag) : status;
+}
+
+enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, const char *index, bool as_root,
 				      struct cairn_data_dir_sight *out, struct cairn_diag *diag)
 {
 	struct stat st;
@@ -435,9 +540,7 @@ enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file,
 		status = data_dir_look_at_lock(path, &out->in_use, diag);
 	if (status == CAIRN_OK)
 		status = data_dir_look_at_secret(path, secret_file, diag);
-	if (status == CAIRN_OK)
-		status = data_dir_look_at_objects(path, diag);
-	return status == CAIRN_OK ? data_dir_look_at_index(path, out, diag) : status;
+	return status == CAIRN_OK ? data_dir_look_inside(path, index, out, diag) : status;
 }
 
 enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag)
@@ -445,6 +548,8 @@ enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag)
 	struct stat st;
 	char index[DATA_DIR_PATH_BYTES];
 	enum cairn_status status = data_dir_name(index, path, "index.sqlite", diag);
+	if (status == CAIRN_OK)
+		status = data_dir_must_have_files(path, diag);
 	if (status != CAIRN_OK)
 		return status;
 	if (stat(path, &st) < 0)

@@ -19,6 +19,7 @@ struct cairn_data_dir_options {
 	const char *secret_file; /* NULL: DIR/secret, made at the first start with mode 0600 */
 	const char *store; /* URL of the objects; NULL: as the folder says, which is files:DIR but for an S3 store */
 	const char *credentials; /* of the store, as in struct cairn_store_options */
+	const char *index;       /* to write: URL of an index elsewhere; NULL: a file of the folder */
 	uint64_t keep_bytes;     /* of the disk's free space: as in struct cairn_index_options */
 };
 
@@ -29,10 +30,12 @@ struct cairn_data_dir_options {
  *         CAIRN_E_CONFLICT  another process has the folder (data_dir.in_use); it is half of a backup
  *                           (data_dir.restoring); it has objects and no index (data_dir.no_index); its index is of a
  *                           newer version, or, to read only, of an older one; its objects are in another store than
- *                           the options name (data_dir.store), or that store is somebody else's (store.owner)
+ *                           the options name (data_dir.store), or that store is somebody else's (store.owner); likewise
+ *                           the index (data_dir.index, index.owner), or another daemon has it (index.taken)
  *         CAIRN_E_USAGE     a path is too long; a secret that is unreadable, too short, or readable by others; no store
  *                           has such a URL
- *         CAIRN_E_IO, CAIRN_E_NOMEM; always with one clear line in diag
+ *         CAIRN_E_IO, CAIRN_E_NOMEM, and CAIRN_E_BUSY of a service that does not answer; always with one clear line in
+ *         diag
  */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_open(struct cairn_data_dir **out,
 						     const struct cairn_data_dir_options *options,
@@ -54,7 +57,8 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 
 /** Is this the data folder of a daemon? Asked first by those who are given one that should be there: opening would make
  *  a folder that is not there, and an index in one that is no store.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_USAGE the path is too long */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_CONFLICT its index is elsewhere, where a daemon alone can work
+ *  (data_dir.index); CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag);
 
 /** What cairn_data_dir_look() has found. Plain value. */
@@ -68,18 +72,26 @@ struct cairn_data_dir_sight {
  * Would a folder be opened to write? Looks, and changes nothing: also beside a process that has it. (The lock is tried
  * for a moment; who opens the folder in that moment is refused.)
  * @param secret_file  as in struct cairn_data_dir_options
+ * @param index  likewise; it is asked of which version it is
  * @param as_root  a folder that is not there is made by root: whether this user could is not asked
  * @return as cairn_data_dir_open(), but that being in use is no failure
  */
-CAIRN_MUST_USE enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, bool as_root,
-						     struct cairn_data_dir_sight *out, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, const char *index,
+						     bool as_root, struct cairn_data_dir_sight *out,
+						     struct cairn_diag *diag);
 
 /** Which TCP port does a store of this URL connect to? @return as cairn_store_port() */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_store_port(const char *store, uint16_t *port, struct cairn_diag *diag);
 
+/** What does connecting to an index of this URL take? @param index  NULL: a file, and so nothing
+ *  @return as cairn_index_reach() */
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_index_reach(const char *index, struct cairn_index_reach *out,
+							    struct cairn_diag *diag);
+
 enum { CAIRN_DATA_DIR_URL_BYTES = 4200 };
 
-/** The URL of a folder's index. @return CAIRN_OK; CAIRN_E_USAGE the path is too long */
+/** The URL of a folder's index that is a file. @return CAIRN_OK; CAIRN_E_CONFLICT it is elsewhere (data_dir.index);
+ *  CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *path,
 							  struct cairn_diag *diag);
 

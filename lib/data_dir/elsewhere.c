@@ -12,9 +12,18 @@
 
 enum { ELSEWHERE_PATH_BYTES = 4200, ELSEWHERE_TEXT_BYTES = ELSEWHERE_URL_BYTES + ELSEWHERE_OWNER_BYTES + 2 };
 
-static enum cairn_status elsewhere_io(struct cairn_diag *diag, const char *what, const char *path)
+static const struct elsewhere_part {
+	const char *name, *temp; /* in the folder */
+	const char *rule, *url_rule;
+} ELSEWHERE_PARTS[] = {
+	[ELSEWHERE_STORE] = {"store", "new-store", "data_dir.store", "store.url"},
+	[ELSEWHERE_INDEX] = {"index", "new-index", "data_dir.index", "index.url"},
+};
+
+static enum cairn_status elsewhere_io(const struct elsewhere_part *part, struct cairn_diag *diag, const char *what,
+				      const char *path)
 {
-	return cairn_fail(diag, CAIRN_E_IO, "data_dir.store", CAIRN_NO_OFFSET, "cannot %s %s: %s", what, path,
+	return cairn_fail(diag, CAIRN_E_IO, part->rule, CAIRN_NO_OFFSET, "cannot %s %s: %s", what, path,
 			  strerror(errno));
 }
 
@@ -37,32 +46,37 @@ static bool elsewhere_parse(struct elsewhere *out, const char *text, size_t len)
 	return strspn(out->owner, "0123456789abcdef") == sizeof(out->owner) - 1;
 }
 
-enum cairn_status elsewhere_read(struct elsewhere *out, const char *path, struct cairn_diag *diag)
+enum cairn_status elsewhere_read(struct elsewhere *out, enum elsewhere_what what, const char *path,
+				 struct cairn_diag *diag)
 {
+	const struct elsewhere_part *part = &ELSEWHERE_PARTS[what];
 	char name[ELSEWHERE_PATH_BYTES], text[ELSEWHERE_TEXT_BYTES + 1];
 	size_t n = 0;
-	*out = (struct elsewhere){.url = ""};
-	if (!elsewhere_path(name, path, "store"))
+	*out = (struct elsewhere){.what = what};
+	if (!elsewhere_path(name, path, part->name))
 		return CAIRN_OK; /* nor can there be anything else in such a folder */
 	CLEANUP(cairn_fd_closep) int fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOENT ? CAIRN_OK : elsewhere_io(diag, "open", name);
+		return errno == ENOENT ? CAIRN_OK : elsewhere_io(part, diag, "open", name);
 	if (cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)
-		return elsewhere_io(diag, "read", name);
+		return elsewhere_io(part, diag, "read", name);
 	text[n] = '\0';
 	if (elsewhere_parse(out, text, n))
 		return CAIRN_OK;
-	*out = (struct elsewhere){.url = ""};
-	return cairn_fail(diag, CAIRN_E_FORMAT, "data_dir.store", CAIRN_NO_OFFSET,
-			  "%s is not the URL of a store and 32 digits, a line each: put it back from a backup", name);
+	*out = (struct elsewhere){.what = what};
+	return cairn_fail(diag, CAIRN_E_FORMAT, part->rule, CAIRN_NO_OFFSET,
+			  "%s is not the URL of a %s and 32 digits, a line each: put it back from a backup", name,
+			  part->name);
 }
 
 enum cairn_status elsewhere_move(struct elsewhere *e, const char *url, struct cairn_diag *diag)
 {
+	const struct elsewhere_part *part = &ELSEWHERE_PARTS[e->what];
 	int n = snprintf(e->url, sizeof(e->url), "%s", url);
-	return n < (int)sizeof(e->url) ? CAIRN_OK
-				       : cairn_fail(diag, CAIRN_E_USAGE, "store.url", CAIRN_NO_OFFSET,
-						    "the URL of the store is too long");
+	return n < (int)sizeof(e->url) && !strpbrk(url, "\r\n")
+		       ? CAIRN_OK
+		       : cairn_fail(diag, CAIRN_E_USAGE, part->url_rule, CAIRN_NO_OFFSET,
+				    "the URL of the %s is too long, or more than a line", part->name);
 }
 
 enum cairn_status elsewhere_new(struct elsewhere *out, const char *url, struct cairn_diag *diag)
@@ -72,27 +86,28 @@ enum cairn_status elsewhere_new(struct elsewhere *out, const char *url, struct c
 	if (status != CAIRN_OK)
 		return status;
 	if (cairn_random(bytes, sizeof(bytes)) != CAIRN_OK)
-		return elsewhere_io(diag, "make a name for", url);
+		return elsewhere_io(&ELSEWHERE_PARTS[out->what], diag, "make a name for", url);
 	cairn_hex_text(out->owner, bytes, sizeof(bytes));
 	return CAIRN_OK;
 }
 
 enum cairn_status elsewhere_write(const struct elsewhere *e, const char *path, struct cairn_diag *diag)
 {
+	const struct elsewhere_part *part = &ELSEWHERE_PARTS[e->what];
 	char name[ELSEWHERE_PATH_BYTES], temp[ELSEWHERE_PATH_BYTES], text[ELSEWHERE_TEXT_BYTES];
-	if (!elsewhere_path(name, path, "store") || !elsewhere_path(temp, path, "new-store"))
+	if (!elsewhere_path(name, path, part->name) || !elsewhere_path(temp, path, part->temp))
 		return CAIRN_E_IO;
 	int n = snprintf(text, sizeof(text), "%s\n%s\n", e->url, e->owner);
 	CLEANUP(cairn_fd_closep) int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || cairn_fd_write_all(fd, text, (size_t)n) != CAIRN_OK || fsync(fd) != 0 ||
 	    rename(temp, name) != 0 || cairn_fd_sync_parent(name) != CAIRN_OK)
-		return elsewhere_io(diag, "write", name);
+		return elsewhere_io(part, diag, "write", name);
 	return CAIRN_OK;
 }
 
-void elsewhere_remove(const char *path)
+void elsewhere_remove(const struct elsewhere *e, const char *path)
 {
 	char name[ELSEWHERE_PATH_BYTES];
-	if (elsewhere_path(name, path, "store"))
+	if (elsewhere_path(name, path, ELSEWHERE_PARTS[e->what].name))
 		(void)unlink(name);
 }

@@ -245,6 +245,17 @@ static void metrics_list_index(struct metrics_list *list, const struct cairn_ind
 	metrics_list_add(list, "gauge", "cairn_index_bytes", s->file_bytes, "Size of the index and its log.");
 }
 
+/* Of the server that keeps the index. */
+static void metrics_list_server(struct metrics_list *list, const struct cairn_index_stats *s)
+{
+	metrics_list_add(list, "counter", "cairn_index_requests_total", s->n_asked,
+			 "Exchanges with the server that keeps the index.");
+	metrics_list_value(list, "counter", "cairn_index_request_seconds_total", (double)s->asked_ms / 1e3,
+			   "How long these took together.");
+	metrics_list_add(list, "counter", "cairn_index_request_failures_total", s->n_asked_failed,
+			 "Those that it refused, or did not answer.");
+}
+
 static void metrics_list_store(struct metrics_list *list, const struct app *app, const struct cairn_cas_stats *s)
 {
 	metrics_list_add(list, "counter", "cairn_chunks_verified_total", s->chunks_verified,
@@ -330,6 +341,8 @@ static void metrics_get_route(struct http_request *req)
 			 "Telemetry messages that were dropped for their age.");
 	metrics_list_index(&list, &stats.index);
 	metrics_list_store(&list, app, &stats);
+	if (app->config.index)
+		metrics_list_server(&list, &stats.index);
 	if (stats.has_traffic)
 		metrics_list_traffic(&list, &stats.traffic);
 	metrics_write(app->metrics, &text, list.gauges, list.n);

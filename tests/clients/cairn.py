@@ -26,6 +26,8 @@ CAIRN = os.environ.get("CAIRN_BINARY", str(ROOT / "build-asan" / "cli" / "cairn"
 REPORTS = re.compile(r"(AddressSanitizer|LeakSanitizer|UndefinedBehaviorSanitizer|ThreadSanitizer|runtime error:)")
 STORE = os.environ.get("CAIRN_STORE")  # of all daemons; None: the setting's default; s3: in the engine of tests/engines
 ENGINE = os.environ.get("CAIRN_TEST_S3")  # its endpoint, whose credentials the environment has; None: there is none
+POSTGRES = os.environ.get("CAIRN_TEST_POSTGRES")  # URL of a PostgreSQL server; None: there is none
+INDEX = os.environ.get("CAIRN_INDEX")  # of all daemons; None: SQLite; postgres: in that server, and without a hub
 RUN = secrets.token_hex(4)  # tells apart what several runs leave in the same engine
 START_S = 60
 STOP_S = 60
@@ -69,6 +71,12 @@ def s3_url(folder, endpoint=None):
     return f"s3://cairn/{prefix}?endpoint={endpoint or ENGINE}"
 
 
+def postgres_url(folder):
+    """The index of a data folder, likewise."""
+    schema = hashlib.sha256(f"{RUN} {folder}".encode()).hexdigest()[:16]
+    return f"{POSTGRES}?schema={schema}"
+
+
 def wait_until(what, check, seconds=30.0):
     """A poll with an end: until check() is true."""
     end = time.monotonic() + seconds
@@ -100,6 +108,8 @@ class Daemon:
         env["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1:exitcode=99"
         if STORE:
             env["CAIRN_STORE"] = s3_url(self.data) if STORE.startswith("s3") else STORE
+        if INDEX:
+            env |= {"CAIRN_INDEX": postgres_url(self.data), "CAIRN_HUB": "no"}
         if STORE == "s3-fetch":  # clients fetch from there
             env |= {"CAIRN_FETCH_FROM_STORE": "yes", "CAIRN_PROVE_READS": "no"}
         env |= {"CAIRN_SCRUB_PERIOD": "0", "CAIRN_GC_SCHEDULE": "off"}  # what it does by itself is for the tests of that
@@ -252,7 +262,7 @@ class Daemon:
 
     def left_overs(self):
         """Files of the data folder that should not be there once nothing is under way."""
-        known = re.compile(r"(store|index\.sqlite(-wal|-shm)?|index\.reserve|secret|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard|notes/[a-z]+)$")
+        known = re.compile(r"(store|index|index\.sqlite(-wal|-shm)?|index\.reserve|secret|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard|notes/[a-z]+)$")
         paths = [p.relative_to(self.data).as_posix() for p in self.data.rglob("*") if p.is_file()]
         return [p for p in paths if not known.fullmatch(p)]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What every index must keep, over a real PostgreSQL, which is started for it: postgres.sh CONTRACT...
-# Programs are run one after the other, and each says how many tests it counted. 77: the server's package is not there.
+# Everything that wants a real PostgreSQL, with one that is started for it: postgres.sh CONTRACT...
+# Programs and tests are run one after the other, and each says how many tests it counted. 77: the server's package is not there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
@@ -19,4 +19,5 @@ status=0
 for contract; do
   "$contract" "$CAIRN_TEST_POSTGRES?schema=*" || status=1
 done
+tests/clients/run.sh tests/clients/test_postgres.py || status=1 # last: it is another process after that
 exit $status

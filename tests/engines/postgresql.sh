@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
 # A PostgreSQL server as a plain process on this machine, in some 3 s. For tests: its data lies in FOLDER, nothing of it is
 # synced, and it has the one database "cairn", whose owner needs no password.
-#   postgresql.sh start FOLDER [PORT]    on 127.0.0.1 (33100 if not given)
+# The user "locked" needs his, "s3cret", by TCP.
+#   postgresql.sh start FOLDER [PORT]    on 127.0.0.1 (33100 if not given), and on a socket in FOLDER
+#   postgresql.sh pause FOLDER           all of it stands still, connections are taken and not answered
+#   postgresql.sh resume FOLDER
+#   postgresql.sh kill FOLDER            as by a crash
+#   postgresql.sh revive FOLDER          start it again
+#   postgresql.sh sql FOLDER STATEMENT   its answer, as plain lines
 #   postgresql.sh stop FOLDER            and remove the folder
 # Needs the Debian package postgresql.
 set -euo pipefail
 
-folder=$2 port=${3:-33100}
+folder=$2
 bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
 data=$folder/data
 
@@ -19,8 +25,17 @@ as_server() {
   fi
 }
 
+# @param a signal, for the server and all that it has started
+signal_all() {
+  local server
+  server=$(head -n 1 "$data/postmaster.pid")
+  # shellcheck disable=SC2046 # numbers
+  kill "-$1" "$server" $(pgrep -P "$server")
+}
+
 case $1 in
 start)
+  port=${3:-33100}
   mkdir -p "$folder"
   chmod 755 "$folder"
   [ "$(id -u)" != 0 ] || chown postgres "$folder"
@@ -30,24 +45,33 @@ start)
     cat >>"$data/postgresql.conf" <<END
 listen_addresses = '127.0.0.1'
 port = $port
-unix_socket_directories = ''
+unix_socket_directories = '$folder'
 fsync = off
 max_connections = 100
 shared_buffers = 64MB
 END
     as_server "$bin/pg_ctl" -D "$data" -w -l "$folder/log" start
     as_server "$bin/createdb" -h 127.0.0.1 -p "$port" -U cairn cairn
+    as_server "$bin/psql" -h 127.0.0.1 -p "$port" -U cairn -c "CREATE ROLE locked SUPERUSER LOGIN PASSWORD 's3cret'"
+    as_server sed -i '1i host all locked all scram-sha-256' "$data/pg_hba.conf"
+    as_server "$bin/pg_ctl" -D "$data" reload
   } >"$folder/start.out" 2>&1 </dev/null || {
     tail -n 5 "$folder/start.out" >&2
     exit 1
   }
   cat >"$folder/environment" <<END
+export CAIRN_TEST_POSTGRES_FOLDER=$folder
 export CAIRN_TEST_POSTGRES=postgres://cairn@127.0.0.1:$port/cairn CAIRN_TEST_POSTGRES_PID=$(head -n 1 "$data/postmaster.pid")
 END
   ;;
+pause) signal_all STOP ;;
+resume) signal_all CONT ;;
+kill) (cd / && as_server "$bin/pg_ctl" -D "$data" -w -m immediate stop) >/dev/null ;;
+revive) (cd / && as_server "$bin/pg_ctl" -D "$data" -w -l "$folder/log" start) >/dev/null </dev/null ;;
+sql) "$bin/psql" -h "$folder" -p "$(sed -n 4p "$data/postmaster.pid")" -U cairn -At -c "$3" cairn ;;
 stop)
   if [ -e "$data/postmaster.pid" ]; then
-    kill -CONT "$(head -n 1 "$data/postmaster.pid")" 2>/dev/null || true
+    signal_all CONT 2>/dev/null || true
     (cd / && as_server "$bin/pg_ctl" -D "$data" -w -m immediate stop) >/dev/null 2>&1 || true
   fi
   rm -rf "$folder"

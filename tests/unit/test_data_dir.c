@@ -193,6 +193,36 @@ START_TEST(a_store_that_refuses_is_not_kept)
 }
 END_TEST
 
+/* Where it would be is not written down before it is there. */
+START_TEST(an_index_that_does_not_answer)
+{
+	static const char INDEX[] = "postgres://127.0.0.1:1/x";
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){.index = INDEX}, CAIRN_E_BUSY), "index.silent");
+	ck_assert(!is_there("index") && !is_there("index.sqlite"));
+	must_open((struct cairn_data_dir_options){0});
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){.index = INDEX}, CAIRN_E_CONFLICT), "data_dir.index");
+}
+END_TEST
+
+/* A folder that says where its index is has none anywhere else. */
+START_TEST(an_index_elsewhere)
+{
+	static const char TEXT[] = "postgres://127.0.0.1:1/x\n0123456789abcdef0123456789abcdef\n";
+	char url[CAIRN_DATA_DIR_URL_BYTES];
+	tempdir_write(&dir, "index", TEXT, sizeof(TEXT) - 1);
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){0}, CAIRN_E_CONFLICT), "data_dir.index");
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){.read_only = true}, CAIRN_E_CONFLICT),
+			 "data_dir.index");
+	diag = (struct cairn_diag){0};
+	ck_assert_int_eq(cairn_data_dir_find(dir.path, &diag), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, "data_dir.index");
+	ck_assert_int_eq(cairn_data_dir_index_url(url, dir.path, NULL), CAIRN_E_CONFLICT);
+	ck_assert(!is_there("index.sqlite"));
+	tempdir_write(&dir, "index", TEXT, sizeof(TEXT) - 2);
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){0}, CAIRN_E_FORMAT), "data_dir.index");
+}
+END_TEST
+
 START_TEST(only_a_daemons_folder_is_found)
 {
 	CLEANUP(tempdir_textp) char *absent = tempdir_path(&dir, "absent");
@@ -230,6 +260,8 @@ int main(void)
 	tcase_add_test(tc, another_store_may_be_named);
 	tcase_add_test(tc, a_store_that_does_not_answer_is_kept);
 	tcase_add_test(tc, a_store_that_refuses_is_not_kept);
+	tcase_add_test(tc, an_index_that_does_not_answer);
+	tcase_add_test(tc, an_index_elsewhere);
 	tcase_add_test(tc, only_a_daemons_folder_is_found);
 	tcase_add_test(tc, a_path_may_be_too_long);
 	suite_add_tcase(suite, tc);

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,12 +51,14 @@ static void teardown(void)
 	tempdir_fini(&root);
 }
 
-static uint16_t store_port;
+static uint16_t ports[1];
+static size_t n_ports;
+static bool by_socket;
 
 static enum cairn_status enter(enum sandbox_mode mode, struct cairn_diag *diag)
 {
 	const char *const readable[] = {NULL, key};
-	const struct sandbox_options options = {mode, data, readable, 2, store_port};
+	const struct sandbox_options options = {mode, data, readable, 2, ports, n_ports, by_socket};
 	return sandbox_enter(&options, &report, diag);
 }
 
@@ -203,7 +206,8 @@ static void connections_to_the_store_alone(void)
 		.msg_hdr = {.msg_name = &stranger, .msg_namelen = sizeof(stranger), .msg_iov = &one, .msg_iovlen = 1}};
 	int a = listening(&store), b = listening(&stranger);
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1);
-	store_port = ntohs(store.sin_port);
+	ports[0] = ntohs(store.sin_port);
+	n_ports = 1;
 	ck_assert_int_eq(enter(SANDBOX_AUTO, NULL), CAIRN_OK);
 	ck_assert_int_eq(connects(&store), 0);
 	if (report.files && abi >= 4)
@@ -217,6 +221,25 @@ static void connections_to_the_store_alone(void)
 	ck_assert_int_eq(bind(a, (const struct sockaddr *)&store, sizeof(store)), -1);
 	ck_assert_int_eq(errno, ENOSYS);
 	ck_assert_int_eq(sendmmsg(b, &message, 1, MSG_FASTOPEN), -1);
+	ck_assert_int_eq(errno, ENOSYS);
+}
+
+/* To a socket of the file system, and to no port. */
+static void connections_by_socket_alone(void)
+{
+	struct sockaddr_un local = {.sun_family = AF_UNIX};
+	(void)snprintf(local.sun_path, sizeof(local.sun_path), "%s/socket", root.path);
+	int a = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(bind(a, (const struct sockaddr *)&local, sizeof(local)), 0);
+	ck_assert_int_eq(listen(a, 1), 0);
+	by_socket = true;
+	ck_assert_int_eq(enter(SANDBOX_AUTO, NULL), CAIRN_OK);
+	int b = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_ge(b, 0);
+	ck_assert_int_eq(connect(b, (const struct sockaddr *)&local, sizeof(local)), 0);
+	if (!report.calls)
+		return;
+	ck_assert_int_eq(socket(AF_INET, SOCK_STREAM, 0), -1);
 	ck_assert_int_eq(errno, ENOSYS);
 }
 
@@ -324,6 +347,7 @@ static void (*const TESTS[])(void) = {
 	calls_that_only_an_intruder_needs,
 	calls_that_connect_by_sending,
 	connections_to_the_store_alone,
+	connections_by_socket_alone,
 	calls_on_other_processes,
 	memory_is_not_written_and_then_run,
 	off_is_off,
