@@ -192,6 +192,8 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_upload_commit(struct cairn_shard_up
 							   void (*done)(void *ctx, enum cairn_status status, bool added,
 									const struct cairn_diag *diag),
 							   void *ctx);
+/** Why it was not registered, after a commit that waited. */
+const struct cairn_diag *cairn_shard_upload_diag(const struct cairn_shard_upload *u);
 void cairn_shard_upload_free(struct cairn_shard_upload *u);
 
 /* --- chunk queries ------------------------------------------------------------------------------------------------ */

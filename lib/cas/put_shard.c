@@ -209,3 +209,8 @@ enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 	};
 	return cairn_index_put_shard(u->cas->index, &u->put);
 }
+
+const struct cairn_diag *cairn_shard_upload_diag(const struct cairn_shard_upload *u)
+{
+	return &u->put.write.diag;
+}

@@ -165,6 +165,8 @@ static enum cairn_status ingest_shard(void *ctx, const uint8_t *bytes, size_t le
 		status = cairn_shard_upload_verify(u, NULL, NULL, diag);
 	if (status == CAIRN_OK)
 		status = cairn_shard_upload_commit(u, NULL, NULL);
+	if (status == CAIRN_E_DENIED)
+		*diag = *cairn_shard_upload_diag(u);
 	cairn_shard_upload_free(u);
 	/* A xorb was lost meanwhile: the next time it is not taken for there. */
 	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status;

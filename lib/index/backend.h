@@ -6,6 +6,7 @@
 #include "index/examine.h"
 #include "index/history.h"
 #include "index/operate.h"
+#include "index/quota.h"
 #include "index/refer.h"
 #include "index/snapshot.h"
 #include "index/writer.h"
@@ -76,6 +77,10 @@ struct cairn_index_backend {
 	enum cairn_status (*each_account)(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 					  void (*visit)(void *ctx, const struct cairn_index_account *account),
 					  void *ctx, int64_t *next_id);
+	enum cairn_status (*quota)(struct cairn_index *ix, int64_t account, int64_t repo,
+				   struct cairn_index_quota *out);
+	enum cairn_status (*each_owned_size)(struct cairn_index *ix, int64_t repo,
+					     void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
 	enum cairn_status (*role)(struct cairn_index *ix, int64_t organisation, int64_t user,
 				  enum cairn_index_role *role);
 	enum cairn_status (*each_member)(struct cairn_index *ix, int64_t organisation, int64_t from_id,
@@ -165,6 +170,7 @@ struct cairn_index_backend {
 	enum cairn_status (*add_account)(struct cairn_index *ix, struct cairn_index_add_account *add);
 	enum cairn_status (*disable_account)(struct cairn_index *ix, struct cairn_index_disable_account *disable);
 	enum cairn_status (*set_member)(struct cairn_index *ix, struct cairn_index_set_member *set);
+	enum cairn_status (*set_quota)(struct cairn_index *ix, struct cairn_index_set_quota *set);
 	enum cairn_status (*add_repo)(struct cairn_index *ix, struct cairn_index_add_repo *add);
 	enum cairn_status (*set_repo)(struct cairn_index *ix, struct cairn_index_set_repo *set);
 	enum cairn_status (*move_repo)(struct cairn_index *ix, struct cairn_index_move_repo *move);

@@ -20,6 +20,14 @@ enum cairn_index_role {
 	CAIRN_INDEX_ROLE_ADMIN,
 };
 
+#define CAIRN_INDEX_NO_QUOTA UINT64_MAX
+
+/** What may be held, and what is: quota.h. */
+struct cairn_index_room {
+	uint64_t limit_bytes; /* CAIRN_INDEX_NO_QUOTA: any */
+	uint64_t stored_bytes;
+};
+
 /** A user or an organisation. Plain value. */
 struct cairn_index_account {
 	int64_t id; /* never given again */
@@ -28,7 +36,8 @@ struct cairn_index_account {
 	char fullname[CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1]; /* for people; may be empty */
 	char email[CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1];    /* may be empty */
 	int64_t created_unix_s;
-	int64_t disabled_unix_s; /* 0: its keys are good */
+	int64_t disabled_unix_s;      /* 0: its keys are good */
+	struct cairn_index_room room; /* while it is visited by cairn_index_each_account(); else unset */
 };
 
 /** The account of this name, in any case. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */

@@ -151,6 +151,9 @@ static void accounts_visit(void *ctx, const struct cairn_index_account *account)
 	cairn_json_put_text(&list->w, "email", account->email);
 	cairn_json_put_u64(&list->w, "created", (uint64_t)account->created_unix_s);
 	cairn_json_put_bool(&list->w, "disabled", account->disabled_unix_s != 0);
+	if (account->room.limit_bytes != CAIRN_INDEX_NO_QUOTA)
+		cairn_json_put_u64(&list->w, "quota_bytes", account->room.limit_bytes);
+	cairn_json_put_u64(&list->w, "stored_bytes", account->room.stored_bytes);
 	cairn_json_close(&list->w);
 	cairn_spill_check(&list->a->answer);
 }

@@ -2,6 +2,7 @@
  */
 #include "hub/commit.h"
 #include "hub/path.h"
+#include "hub/quota.h"
 #include "hub/revision.h"
 #include "hub/upload.h"
 #include "server/hub/hub_reply.h"
@@ -23,8 +24,10 @@ struct commit_request {
 	struct hub_repo repo;
 	const char *raw; /* the revision, as the address has it; the request's */
 	bool is_pull;
-	struct cairn_hub_commit lines; /* owned */
-	uint8_t *attributes, *ignore;  /* text of such files; owned */
+	struct cairn_hub_commit lines;   /* owned */
+	uint8_t *attributes, *ignore;    /* text of such files; owned */
+	struct cairn_hub_wanted *wanted; /* files that are to go to the store; owned */
+	size_t n_wanted;
 	char revision[CAIRN_HUB_REVISION_MAX + 1];
 };
 
@@ -36,6 +39,7 @@ static void commit_free(void *state)
 	cairn_hub_commit_fini(&c->lines);
 	free(c->attributes);
 	free(c->ignore);
+	free(c->wanted);
 	hub_repo_fini(&c->repo);
 	free(c);
 }
@@ -101,16 +105,20 @@ static enum cairn_status commit_take_patterns(struct commit_request *c, const st
 	return CAIRN_OK;
 }
 
-/* By what the client knows a file that it need not send again. */
-static enum cairn_status commit_put_known(struct commit_request *c, struct cairn_json_out *w, const char *path)
+/* By what the client knows a file that it need not send again.
+ * @param[out] same_size  there is one under the path, as long as this one */
+static enum cairn_status commit_put_known(struct commit_request *c, struct cairn_json_out *w,
+					  const struct cairn_hub_upload *upload, bool *same_size)
 {
 	struct cairn_index_entry entry;
 	struct cairn_diag unsaid = {0};
 	char text[2 * sizeof(entry.sha256) + 1];
 	enum cairn_status status =
-		cairn_hub_find_entry(c->repo.call.job.app->cas, &c->repo.commit, path, &entry, &unsaid);
+		cairn_hub_find_entry(c->repo.call.job.app->cas, &c->repo.commit, upload->path, &entry, &unsaid);
+	*same_size = false;
 	if (status != CAIRN_OK || entry.kind == CAIRN_INDEX_FOLDER)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	*same_size = entry.size_bytes == upload->size_bytes;
 	if (entry.kind == CAIRN_INDEX_XET)
 		cairn_hex_text(text, entry.sha256, sizeof(entry.sha256));
 	else
@@ -143,8 +151,13 @@ static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_
 	cairn_json_put_text(w, "path", upload.path);
 	cairn_json_put_text(w, "uploadMode", is_inline ? "regular" : "lfs");
 	cairn_json_put_bool(w, "shouldIgnore", is_ignored);
-	enum cairn_status status = commit_put_known(c, w, upload.path);
+	bool same_size;
+	enum cairn_status status = commit_put_known(c, w, &upload, &same_size);
 	cairn_json_close(w);
+	/* What comes with the commit is judged with it. */
+	if (status == CAIRN_OK && !is_inline && !is_ignored && !same_size)
+		c->wanted[c->n_wanted++] =
+			(struct cairn_hub_wanted){.size_bytes = upload.size_bytes, .sample = upload.sample};
 	return status;
 }
 
@@ -157,9 +170,15 @@ static enum cairn_status commit_put_files(struct commit_request *c, struct cairn
 		commit_take_patterns(c, json, "gitAttributes", ".gitattributes", &c->attributes, &attributes);
 	if (status == CAIRN_OK)
 		status = commit_take_patterns(c, json, "gitIgnore", ".gitignore", &c->ignore, &ignore);
+	c->wanted = calloc(cairn_json_count(files) + 1, sizeof(*c->wanted));
+	if (!c->wanted)
+		return CAIRN_E_NOMEM;
 	for (size_t i = 0; i < cairn_json_count(files) && status == CAIRN_OK; i++)
 		status = commit_put_file(c, w, cairn_json_at(files, i), &attributes, &ignore);
-	return status;
+	if (status != CAIRN_OK)
+		return status;
+	return cairn_hub_check_upload(c->repo.call.job.app->cas, &c->repo.repo, c->wanted, c->n_wanted,
+				      &c->repo.call.diag);
 }
 
 static void commit_preupload(struct hub_call *call)

@@ -2,6 +2,7 @@
  * There are no locks: their routes are not there, which clients take for that. */
 #include "base/clock.h"
 #include "hub/lfs.h"
+#include "hub/quota.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
 #include "server/route/routes.h"
@@ -23,6 +24,7 @@ struct lfs_request {
 	struct hub_repo repo;
 	struct cairn_json *json; /* owned */
 	bool upload, xet;        /* what is asked for, and how it is to go */
+	uint64_t new_bytes;      /* of an upload: of the objects so far that are to be sent */
 	int64_t expires_unix_s;
 	char *token;                              /* owned; of an upload by xet */
 	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* of the path, without ".git" */
@@ -155,9 +157,26 @@ static void lfs_put_actions(struct cairn_json_out *w, const struct lfs_request *
 	cairn_json_close(w);
 }
 
+/* An object that the repository does not have: those before it need room, too. */
+static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_request *l, const uint8_t sha256[static 32],
+				     uint64_t size_bytes)
+{
+	struct cairn_diag diag = {0};
+	enum cairn_status status =
+		cairn_hub_check_room(l->repo.call.job.app->cas, &l->repo.repo, l->new_bytes + size_bytes, &diag);
+	if (status == CAIRN_E_DENIED) {
+		lfs_put_fault(w, 403, diag.text);
+		return CAIRN_OK;
+	}
+	l->new_bytes += size_bytes;
+	if (status == CAIRN_OK)
+		lfs_put_actions(w, l, sha256, size_bytes);
+	return status;
+}
+
 /* An object of the answer, where oid and size are good. */
-static enum cairn_status lfs_put_found(struct cairn_json_out *w, const struct lfs_request *l,
-				       const uint8_t sha256[static 32], uint64_t size_bytes)
+static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_request *l, const uint8_t sha256[static 32],
+				       uint64_t size_bytes)
 {
 	struct cairn_index_file file;
 	enum cairn_status status = cairn_hub_lfs_find(l->repo.call.job.app->cas, l->repo.repo.id, sha256, &file);
@@ -170,13 +189,15 @@ static enum cairn_status lfs_put_found(struct cairn_json_out *w, const struct lf
 		lfs_put_fault(w, 404, "the repository does not have this object");
 	else if (l->upload && size_bytes > CAIRN_HUB_INGEST_BYTES_MAX)
 		lfs_put_fault(w, 422, "an object may have 1 TiB");
-	else if (!there || !l->upload)
+	else if (!there)
+		return lfs_put_new(w, l, sha256, size_bytes);
+	else if (!l->upload)
 		lfs_put_actions(w, l, sha256, size_bytes);
 	/* What is there is not sent again: no action. */
 	return CAIRN_OK;
 }
 
-static enum cairn_status lfs_put_object(struct cairn_json_out *w, const struct lfs_request *l,
+static enum cairn_status lfs_put_object(struct cairn_json_out *w, struct lfs_request *l,
 					const struct cairn_json *object)
 {
 	uint8_t sha256[CAIRN_SHA256_BYTES];

@@ -63,6 +63,8 @@ static void object_reply_failure(struct http_request *req, enum cairn_status sta
 	const char *text = diag->text[0] ? diag->text : "the object cannot be taken";
 	if (status == CAIRN_E_MISMATCH || status == CAIRN_E_LIMIT)
 		hub_reply_error(req, 422, NULL, diag->rule ? diag->rule : "mismatch", text);
+	else if (status == CAIRN_E_DENIED && diag->rule && strncmp(diag->rule, "quota.", 6) == 0)
+		hub_reply_error(req, 403, NULL, diag->rule, text);
 	else if (status == CAIRN_E_DENIED)
 		hub_reply_error(req, 404, NULL, diag->rule ? diag->rule : "repo.gone", text);
 	else

@@ -65,8 +65,11 @@ static void shard_unref(struct shard_request *s)
 
 /* --- frames ------------------------------------------------------------------------------------------------------- */
 
+/* A right, or room, that is not there does not come by asking again: clients would, for minutes. */
 static bool shard_can_retry(enum cairn_status status, bool verified)
 {
+	if (status == CAIRN_E_DENIED)
+		return false;
 	return verified || status == CAIRN_E_IO || status == CAIRN_E_NOMEM || status == CAIRN_E_FULL ||
 	       status == CAIRN_E_BUSY || status == CAIRN_E_DAMAGED;
 }

@@ -14,6 +14,7 @@ extern const struct http_route ROUTES_KEYS[];            /* /v1/keys */
 extern const struct http_route ROUTES_SCRUB[];           /* /v1/scrub, /v1/lost-xorbs */
 extern const struct http_route ROUTES_HUB[];             /* /api/.../xet-read-token, without a hub */
 extern const struct http_route ROUTES_ACCOUNTS[];        /* /v1/accounts */
+extern const struct http_route ROUTES_QUOTA[];           /* /v1/quotas */
 extern const struct http_route ROUTES_WHOAMI[];          /* /api/whoami-v2 */
 extern const struct http_route ROUTES_TOKEN[];           /* /api/.../xet-read-token, and to write */
 extern const struct http_route ROUTES_BUCKETS[];         /* /api/buckets */

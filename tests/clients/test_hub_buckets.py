@@ -519,7 +519,7 @@ def test_a_collection_takes_what_no_object_has(start, issuer, clock, tmp_path, d
 
 @pytest.mark.files
 def test_fsck_knows_buckets(people):
-    """An object whose file is not the bucket's, and a count that is wrong, are told, and put right."""
+    """An object whose file is not the bucket's, and counts that are wrong, are told, and put right."""
     people.make("ann/data")
     people.put("ann/data", "f", b"some bytes")
     server = people.server
@@ -532,12 +532,14 @@ def test_fsck_knows_buckets(people):
     assert fsck() == []
     db = sqlite3.connect(server.data / "index.sqlite")
     with db:
-        db.execute("UPDATE repo SET files = 7")
+        db.execute("UPDATE repo SET files = 7, stored = 7")
         db.execute("UPDATE file_owner SET scope = 0")
     db.close()
-    assert [p["kind"] for p in fsck()] == ["index.link"] * 2
+    assert [p["kind"] for p in fsck()] == ["index.link"] * 3
     fsck("--repair")
     assert fsck() == []
+    with contextlib.closing(sqlite3.connect(server.data / "index.sqlite")) as db:
+        assert db.execute("SELECT stored FROM repo").fetchall() == [(len(b"some bytes"),)]
     server.start()
     assert people.api().bucket_info("ann/data").total_files == 1
     assert people.ask("GET", "/buckets/ann/data/resolve/f").body == b"some bytes"

@@ -276,6 +276,28 @@ START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 }
 END_TEST
 
+/* Since version 12 each repository tells what it holds: each of its files and inline contents once. */
+START_TEST(what_repositories_hold_is_counted)
+{
+	make_version(11);
+	run_sql("INSERT INTO account(id, kind, name, fullname, email, created) VALUES(1, 1, 'ann', '', '', 1);"
+		"INSERT INTO scope(id, name) VALUES(5, 'hub/1'), (6, 'hub/2');"
+		"INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes)"
+		" VALUES(1, 1, 1, 'one', 0, 5, 1, 1, 0, 0), (2, 4, 1, 'two', 0, 6, 1, 1, 0, 0);"
+		"INSERT INTO file(id, hash, size, terms, at) VALUES(1, zeroblob(32), 500, x'', 1),"
+		"(2, CAST(x'02' || zeroblob(31) AS BLOB), 70, x'', 1);"
+		"INSERT INTO file_owner(file, scope, sha256) VALUES(1, 0, x''), (1, 5, zeroblob(32)),"
+		"(1, 5, CAST(x'02' || zeroblob(31) AS BLOB)), (2, 5, x''), (2, 6, x'');"
+		"INSERT INTO content(repo, uses, size, key, body, sha256, file) VALUES(1, 1, 3, 9, x'616263', NULL, NULL),"
+		"(1, 1, 500, NULL, NULL, zeroblob(32), 1)");
+	cairn_index_free(fx_open(folder.path));
+	ck_assert_int_eq(ask("SELECT stored FROM repo WHERE id = 1"), 573);
+	ck_assert_int_eq(ask("SELECT stored FROM repo WHERE id = 2"), 70);
+	ck_assert_int_eq(ask("SELECT count(*) FROM repo r JOIN account a WHERE a.quota IS NULL AND r.quota IS NULL"),
+			 2);
+}
+END_TEST
+
 /* Up to version 8 what an owner says of a file stood in a table of its own. */
 START_TEST(owners_and_their_claims_become_one_table)
 {
@@ -373,6 +395,7 @@ int main(void)
 	tcase_add_test(t, migrated_from_each_version);
 	tcase_add_test(t, one_sha256_becomes_the_claim_of_each_owner);
 	tcase_add_test(t, owners_and_their_claims_become_one_table);
+	tcase_add_test(t, what_repositories_hold_is_counted);
 	tcase_add_test(t, terms_are_given_their_offsets);
 	suite_add_tcase(s, t);
 	t = tcase_create("xorbs");

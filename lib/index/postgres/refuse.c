@@ -29,6 +29,8 @@ REFUSE_READ(account, const char *name, struct cairn_index_account *out)
 REFUSE_READ(account_by_id, int64_t id, struct cairn_index_account *out)
 REFUSE_READ(each_account, int64_t from_id, uint32_t limit,
 	    void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx, int64_t *next_id)
+REFUSE_READ(quota, int64_t account, int64_t repo, struct cairn_index_quota *out)
+REFUSE_READ(each_owned_size, int64_t repo, void (*visit)(void *ctx, uint64_t size_bytes), void *ctx)
 REFUSE_READ(role, int64_t organisation, int64_t user, enum cairn_index_role *role)
 REFUSE_READ(each_member, int64_t organisation, int64_t from_id, cairn_index_visit_member *visit, void *ctx,
 	    int64_t *next_id)
@@ -55,6 +57,7 @@ REFUSE_READ(each_object, int64_t repo, const char *prefix, const char *from,
 REFUSE_WRITE(add_account)
 REFUSE_WRITE(disable_account)
 REFUSE_WRITE(set_member)
+REFUSE_WRITE(set_quota)
 REFUSE_WRITE(add_repo)
 REFUSE_WRITE(set_repo)
 REFUSE_WRITE(move_repo)

@@ -9,6 +9,9 @@ enum cairn_status cairn_pg_account_by_id(struct cairn_index *ix, int64_t id, str
 enum cairn_status cairn_pg_each_account(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 					void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx,
 					int64_t *next_id);
+enum cairn_status cairn_pg_quota(struct cairn_index *ix, int64_t account, int64_t repo, struct cairn_index_quota *out);
+enum cairn_status cairn_pg_each_owned_size(struct cairn_index *ix, int64_t repo,
+					   void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
 enum cairn_status cairn_pg_role(struct cairn_index *ix, int64_t organisation, int64_t user,
 				enum cairn_index_role *role);
 enum cairn_status cairn_pg_each_member(struct cairn_index *ix, int64_t organisation, int64_t from_id,
@@ -45,6 +48,7 @@ enum cairn_status cairn_pg_each_object(struct cairn_index *ix, int64_t repo, con
 enum cairn_status cairn_pg_add_account(struct cairn_index *ix, struct cairn_index_add_account *request);
 enum cairn_status cairn_pg_disable_account(struct cairn_index *ix, struct cairn_index_disable_account *request);
 enum cairn_status cairn_pg_set_member(struct cairn_index *ix, struct cairn_index_set_member *request);
+enum cairn_status cairn_pg_set_quota(struct cairn_index *ix, struct cairn_index_set_quota *request);
 enum cairn_status cairn_pg_add_repo(struct cairn_index *ix, struct cairn_index_add_repo *request);
 enum cairn_status cairn_pg_set_repo(struct cairn_index *ix, struct cairn_index_set_repo *request);
 enum cairn_status cairn_pg_move_repo(struct cairn_index *ix, struct cairn_index_move_repo *request);

@@ -61,7 +61,10 @@ static void engine_explain(struct cairn_index *ix, struct cairn_index_write *wri
 static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	write->diag = (struct cairn_diag){0};
+	engine_tx(ix)->growth = (struct cairn_tx_growth){0};
 	write->status = write->kind->apply(ix, write);
+	if (write->status == CAIRN_OK)
+		write->status = cairn_tx_check_quota(engine_tx(ix), &write->diag);
 	if (write->status != CAIRN_OK)
 		engine_explain(ix, write);
 	return write->status == CAIRN_OK;
@@ -115,6 +118,7 @@ ENGINE_WRITE(trim_telemetry)
 ENGINE_WRITE(add_account)
 ENGINE_WRITE(disable_account)
 ENGINE_WRITE(set_member)
+ENGINE_WRITE(set_quota)
 ENGINE_WRITE(add_repo)
 ENGINE_WRITE(set_repo)
 ENGINE_WRITE(move_repo)
@@ -190,6 +194,8 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.account = cairn_sqlite_account,
 	.account_by_id = cairn_sqlite_account_by_id,
 	.each_account = cairn_sqlite_each_account,
+	.quota = cairn_sqlite_quota,
+	.each_owned_size = cairn_sqlite_each_owned_size,
 	.role = cairn_sqlite_role,
 	.each_member = cairn_sqlite_each_member,
 	.each_organisation = cairn_sqlite_each_organisation,
@@ -243,6 +249,7 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.add_account = engine_add_account,
 	.disable_account = engine_disable_account,
 	.set_member = engine_set_member,
+	.set_quota = engine_set_quota,
 	.add_repo = engine_add_repo,
 	.set_repo = engine_set_repo,
 	.move_repo = engine_move_repo,

@@ -101,6 +101,10 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_account(struct cairn_index *ix, co
 						      struct cairn_index_account *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_account_by_id(struct cairn_index *ix, int64_t id,
 							    struct cairn_index_account *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_quota(struct cairn_index *ix, int64_t account, int64_t repo,
+						    struct cairn_index_quota *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned_size(struct cairn_index *ix, int64_t repo,
+							      void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_account(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 							   void (*visit)(void *ctx,
 									 const struct cairn_index_account *account),

@@ -4,6 +4,7 @@
 #include "index/sqlite/migrate.h"
 #include "index/sqlite/needed.h"
 #include "index/sqlite/offsets.h"
+#include "index/sqlite/quota.h"
 
 #include "base/clock.h"
 
@@ -160,6 +161,8 @@ static const struct examine_rule {
 	 "SELECT count(*) FROM repo r CROSS JOIN ref b ON b.repo = r.id AND b.kind = 1 AND b.name = 'main'"
 	 " CROSS JOIN line l ON l.id = b.line CROSS JOIN commit_ c ON c.id = l.head"
 	 " WHERE r.dropped IS NULL AND (r.files, r.bytes) IS NOT (c.files, c.bytes)"},
+	{12, "repositories that count other bytes for their quota than they hold",
+	 "SELECT count(*) FROM repo r WHERE stored <> " CAIRN_QUOTA_STORED},
 };
 
 static enum cairn_status examine_links(struct examine *e, int64_t version)

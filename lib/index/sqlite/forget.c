@@ -53,7 +53,5 @@ enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_sh
 				  "there is no such repository, or it was deleted");
 	if (status != CAIRN_OK)
 		return status;
-	status = cairn_tx_own(tx, id, owner);
-	share->shared = status == CAIRN_OK && sqlite3_changes(tx->db) > 0;
-	return status;
+	return cairn_tx_own(tx, id, owner, &share->shared);
 }

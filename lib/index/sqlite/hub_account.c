@@ -63,6 +63,7 @@ enum cairn_status cairn_sqlite_each_account(struct cairn_index *ix, int64_t from
 		status = account_one(stmt, &account);
 		if (status != CAIRN_OK)
 			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+		account.room = cairn_quota_room(stmt, 7);
 		visit(ctx, &account);
 	}
 	*next_id = account.id;

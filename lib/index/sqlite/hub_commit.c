@@ -160,8 +160,9 @@ static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_tx_commit
 }
 
 /* Nothing is other than in the head: what operations wrote and took back again goes. */
-static enum cairn_status commit_undo(struct cairn_tx *tx)
+static enum cairn_status commit_undo(struct cairn_tx *tx, const struct cairn_tx_growth *before)
 {
+	tx->growth = *before;
 	enum cairn_status status = cairn_sql_run(tx->stmt[CAIRN_TX_UNDO_COMMIT]);
 	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]) : status;
 }
@@ -170,6 +171,7 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_tx_commit
 {
 	CLEANUP(cairn_tx_edit_fini)
 	struct cairn_tx_edit edit = {.tx = tx, .diag = diag, .repo = c->repo, .scope = c->scope, .line = c->line};
+	const struct cairn_tx_growth before = tx->growth;
 	struct cairn_git_oid root;
 	c->added = false;
 	c->oid = c->head.oid;
@@ -183,7 +185,7 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_tx_commit
 	if (same && edit.n_changed == 0)
 		return cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]);
 	if (same)
-		return commit_undo(tx);
+		return commit_undo(tx, &before);
 	if (status == CAIRN_OK && c->only_same)
 		return commit_conflict(diag);
 	if (status == CAIRN_OK)

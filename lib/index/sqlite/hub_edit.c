@@ -31,13 +31,27 @@ static enum cairn_status edit_use(struct cairn_tx *tx, int64_t content, int64_t 
 	return cairn_sql_run(use);
 }
 
+/* A content goes, unless an entry has it. */
+static enum cairn_status edit_drop_content(struct cairn_tx *tx, int64_t content)
+{
+	int64_t scope, inline_bytes;
+	bool dropped;
+	{
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DROP_CONTENT];
+		sqlite3_bind_int64(drop, 1, content);
+		enum cairn_status status = cairn_sql_step(drop, &dropped);
+		if (status != CAIRN_OK || !dropped)
+			return status;
+		scope = sqlite3_column_int64(drop, 0);
+		inline_bytes = sqlite3_column_int64(drop, 1);
+	}
+	return cairn_tx_count_stored(tx, scope, -inline_bytes);
+}
+
 enum cairn_status cairn_tx_drop_use(struct cairn_tx *tx, int64_t content)
 {
 	enum cairn_status status = edit_use(tx, content, -1);
-	if (status != CAIRN_OK)
-		return status;
-	sqlite3_bind_int64(tx->stmt[CAIRN_TX_DROP_CONTENT], 1, content);
-	return cairn_sql_run(tx->stmt[CAIRN_TX_DROP_CONTENT]);
+	return status == CAIRN_OK ? edit_drop_content(tx, content) : status;
 }
 
 enum cairn_status cairn_tx_edit_write(struct cairn_tx_edit *edit, const char *folder, const char *name,
@@ -298,7 +312,7 @@ static enum cairn_status edit_add_content(struct cairn_tx_edit *edit, const stru
 	}
 	enum cairn_status status = cairn_sql_run(add);
 	out->id = sqlite3_last_insert_rowid(edit->tx->db);
-	return status;
+	return status == CAIRN_OK && is_inline ? cairn_tx_count_stored(edit->tx, edit->scope, out->size_bytes) : status;
 }
 
 /* @param[out] id  0: the repository has no such content yet */
@@ -400,12 +414,11 @@ static enum cairn_status edit_make_room(struct cairn_tx_edit *edit, const char *
 /* The path has this content already, maybe without its bytes, which were deleted for good: here they are again. */
 static enum cairn_status edit_revive(struct cairn_tx_edit *edit, int64_t content, int64_t same)
 {
-	sqlite3_stmt *revive = edit->tx->stmt[CAIRN_TX_REVIVE_CONTENT], *drop = edit->tx->stmt[CAIRN_TX_DROP_CONTENT];
+	sqlite3_stmt *revive = edit->tx->stmt[CAIRN_TX_REVIVE_CONTENT];
 	sqlite3_bind_int64(revive, 1, content);
 	sqlite3_bind_int64(revive, 2, same);
 	enum cairn_status status = cairn_sql_run(revive);
-	sqlite3_bind_int64(drop, 1, same);
-	return status == CAIRN_OK ? cairn_sql_run(drop) : status;
+	return status == CAIRN_OK ? edit_drop_content(edit->tx, same) : status;
 }
 
 static enum cairn_status edit_put(struct cairn_tx_edit *edit, const struct cairn_index_operation *o, const char *folder,

@@ -160,14 +160,14 @@ static void object_bind(sqlite3_stmt *stmt, const struct object_changes *c, cons
 static enum cairn_status object_set(struct object_changes *c, struct cairn_index_change *change)
 {
 	struct object_file file;
-	bool found;
+	bool found, added;
 	enum cairn_status status = object_find_file(c, change, &found, &file);
 	change->failed = !found;
 	if (status != CAIRN_OK || !found)
 		return status;
 	status = object_leave(c, change->path, &found);
 	if (status == CAIRN_OK && file.id != 0)
-		status = cairn_tx_own(c->tx, file.id, c->scope);
+		status = cairn_tx_own(c->tx, file.id, c->scope, &added);
 	if (status != CAIRN_OK)
 		return status;
 	c->n_files++;
@@ -217,7 +217,8 @@ enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_inde
 
 enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner)
 {
-	static const enum cairn_tx_stmt STEPS[] = {CAIRN_TX_UNCOUNT_FILE, CAIRN_TX_DROP_OBJECTS, CAIRN_TX_DROP_BYTES};
+	static const enum cairn_tx_stmt STEPS[] = {CAIRN_TX_UNCOUNT_STORED, CAIRN_TX_UNCOUNT_FILE,
+						   CAIRN_TX_DROP_OBJECTS, CAIRN_TX_DROP_BYTES};
 	enum cairn_status status = CAIRN_OK;
 	for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]) && status == CAIRN_OK; i++) {
 		sqlite3_stmt *stmt = tx->stmt[STEPS[i]];

@@ -126,6 +126,24 @@ static enum cairn_status repo_add_owner(struct cairn_tx *tx, int64_t repo)
 	return status == CAIRN_OK ? cairn_sql_run(set) : status;
 }
 
+/* One that the source does not have is missed when it is committed. */
+static enum cairn_status repo_adopt_one(struct cairn_tx *tx, const uint8_t sha256[static 32], int64_t source,
+					int64_t scope)
+{
+	int64_t file;
+	bool added;
+	{
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_CLAIMED];
+		cairn_sql_bind_blob(find, 1, sha256, 32);
+		sqlite3_bind_int64(find, 2, source);
+		enum cairn_status status = cairn_sql_find(find);
+		if (status != CAIRN_OK)
+			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+		file = sqlite3_column_int64(find, 0);
+	}
+	return cairn_tx_claim(tx, file, scope, sha256, &added);
+}
+
 /* What the repository that this one is a copy of says of its files, this one says, too. */
 static enum cairn_status repo_adopt(struct cairn_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
 				    struct cairn_diag *diag)
@@ -133,14 +151,8 @@ static enum cairn_status repo_adopt(struct cairn_tx *tx, const struct cairn_inde
 	int64_t source = 0;
 	enum cairn_status status = cairn_tx_find_repo(tx, add->source, &source, diag);
 	for (uint32_t i = 0; i < add->n && status == CAIRN_OK; i++) {
-		const struct cairn_index_operation *o = &add->operations[i];
-		sqlite3_stmt *adopt = tx->stmt[CAIRN_TX_ADOPT_CLAIM];
-		if (o->kind != CAIRN_INDEX_PUT_FILE)
-			continue;
-		cairn_sql_bind_blob(adopt, 1, o->sha256, sizeof(o->sha256));
-		sqlite3_bind_int64(adopt, 2, scope);
-		sqlite3_bind_int64(adopt, 3, source);
-		status = cairn_sql_run(adopt);
+		if (add->operations[i].kind == CAIRN_INDEX_PUT_FILE)
+			status = repo_adopt_one(tx, add->operations[i].sha256, source, scope);
 	}
 	return status;
 }
@@ -204,10 +216,25 @@ enum cairn_status cairn_tx_set_repo(struct cairn_tx *tx, struct cairn_index_set_
 	return cairn_sql_run(stmt);
 }
 
+/* Another account gets what the repository holds; the repository itself holds no more than before. */
+static enum cairn_status repo_count_moved(struct cairn_tx *tx, const struct cairn_index_move_repo *move, int64_t scope)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_MOVED_BYTES];
+	sqlite3_bind_int64(stmt, 1, move->id);
+	sqlite3_bind_int64(stmt, 2, move->account);
+	bool row;
+	enum cairn_status status = cairn_sql_step(stmt, &row);
+	if (status == CAIRN_OK && row)
+		tx->growth = (struct cairn_tx_growth){.scope = scope, .account_bytes = sqlite3_column_int64(stmt, 0)};
+	return status;
+}
+
 enum cairn_status cairn_tx_move_repo(struct cairn_tx *tx, struct cairn_index_move_repo *move)
 {
 	int64_t scope;
 	enum cairn_status status = cairn_tx_find_repo(tx, move->id, &scope, &move->write.diag);
+	if (status == CAIRN_OK)
+		status = repo_count_moved(tx, move, scope);
 	sqlite3_bind_int64(tx->stmt[CAIRN_TX_ADD_FORMER], 1, move->id);
 	if (status == CAIRN_OK)
 		status = cairn_sql_run(tx->stmt[CAIRN_TX_ADD_FORMER]);

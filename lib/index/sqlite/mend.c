@@ -5,6 +5,7 @@
 #include "index/sqlite/migrate.h"
 #include "index/sqlite/needed.h"
 #include "index/sqlite/offsets.h"
+#include "index/sqlite/quota.h"
 
 enum { MEND_PAIRS = 1024 };
 
@@ -43,7 +44,8 @@ static const char MEND_REPOS[] =
 	" GROUP BY content) n WHERE content.id = n.content AND content.uses <> n.n;"
 	"UPDATE repo AS r SET (files, bytes) = (SELECT c.files, c.bytes FROM ref b CROSS JOIN line l ON l.id = b.line"
 	" CROSS JOIN commit_ c ON c.id = l.head WHERE b.repo = r.id AND b.kind = 1 AND b.name = 'main')"
-	" WHERE dropped IS NULL AND kind <> 4";
+	" WHERE dropped IS NULL AND kind <> 4;"
+	"UPDATE repo AS r SET stored = " CAIRN_QUOTA_STORED " WHERE stored <> " CAIRN_QUOTA_STORED;
 
 enum mend_stmt { MEND_EXTRA, MEND_HAS_FILE, MEND_DROP, MEND_STMTS };
 

@@ -39,12 +39,34 @@ enum cairn_status cairn_tx_find_repo(struct cairn_tx *tx, int64_t repo, int64_t 
 	return status;
 }
 
-enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope)
+enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope, bool *added)
 {
 	sqlite3_stmt *own = tx->stmt[CAIRN_TX_ADD_OWNER];
 	sqlite3_bind_int64(own, 1, file);
 	sqlite3_bind_int64(own, 2, scope);
-	return cairn_sql_run(own);
+	enum cairn_status status = cairn_sql_run(own);
+	*added = status == CAIRN_OK && sqlite3_changes(tx->db) > 0;
+	return *added ? cairn_tx_count_file(tx, scope, file, 1) : status;
+}
+
+enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scope, const uint8_t sha256[static 32],
+				 bool *added)
+{
+	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_CLAIM], *drop = tx->stmt[CAIRN_TX_DROP_NO_CLAIM];
+	enum cairn_status status = cairn_tx_own(tx, file, scope, added);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_bind_int64(add, 1, file);
+	sqlite3_bind_int64(add, 2, scope);
+	cairn_sql_bind_blob(add, 3, sha256, 32);
+	sqlite3_bind_int64(add, 4, CAIRN_INDEX_CLAIMS_MAX);
+	status = cairn_sql_run(add);
+	if (status != CAIRN_OK || sqlite3_changes(tx->db) == 0)
+		return status;
+	*added = true;
+	sqlite3_bind_int64(drop, 1, file);
+	sqlite3_bind_int64(drop, 2, scope);
+	return cairn_sql_run(drop);
 }
 
 enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int64_t file)
@@ -63,5 +85,8 @@ enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t sco
 	sqlite3_bind_int64(drop, 1, file);
 	sqlite3_bind_int64(drop, 2, scope);
 	enum cairn_status status = cairn_sql_run(drop);
-	return status == CAIRN_OK && sqlite3_changes(tx->db) > 0 ? cairn_tx_was_disowned(tx, file) : status;
+	if (status != CAIRN_OK || sqlite3_changes(tx->db) == 0)
+		return status;
+	status = cairn_tx_count_file(tx, scope, file, -1);
+	return status == CAIRN_OK ? cairn_tx_was_disowned(tx, file) : status;
 }

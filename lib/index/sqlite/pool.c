@@ -1,6 +1,7 @@
 #include "index/sqlite/reader.h"
 
 #include "index/sqlite/chain.h"
+#include "index/sqlite/quota.h"
 
 #include <stdlib.h>
 
@@ -130,7 +131,14 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_ACCOUNT] = "SELECT " POOL_ACCOUNT_COLUMNS " FROM account a WHERE a.name = ?1",
 	[CAIRN_READ_ACCOUNT_BY_ID] = "SELECT " POOL_ACCOUNT_COLUMNS " FROM account a WHERE a.id = ?1",
 	[CAIRN_READ_EACH_ACCOUNT] =
-		"SELECT " POOL_ACCOUNT_COLUMNS " FROM account a WHERE a.id > ?1 ORDER BY a.id LIMIT ?2",
+		"SELECT " POOL_ACCOUNT_COLUMNS ", a.quota, (SELECT coalesce(sum(x.stored), 0) FROM repo x"
+		" WHERE x.account = a.id AND x.dropped IS NULL) FROM account a WHERE a.id > ?1 ORDER BY a.id LIMIT ?2",
+	[CAIRN_READ_QUOTA] =
+		"SELECT " CAIRN_QUOTA_COLUMNS("1") " FROM account a LEFT JOIN repo r ON r.id = ?2"
+						   " AND r.account = a.id AND r.dropped IS NULL WHERE a.id = ?1",
+	[CAIRN_READ_OWNED_SIZES] = "SELECT f.size FROM (SELECT DISTINCT file FROM file_owner INDEXED BY"
+				   " file_owner_claim WHERE scope = (SELECT scope FROM repo WHERE id = ?1)) w"
+				   " CROSS JOIN file f ON f.id = w.file",
 	[CAIRN_READ_ROLE] = "SELECT role FROM membership WHERE organisation = ?1 AND user = ?2",
 	[CAIRN_READ_EACH_MEMBER] = "SELECT " POOL_ACCOUNT_COLUMNS ", m.role FROM membership m"
 				   " CROSS JOIN account a ON a.id = m.user"

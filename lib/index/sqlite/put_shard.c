@@ -22,6 +22,7 @@ struct put_shard {
 	int64_t id, scope, owner;
 	uint32_t n_files;   /* so far: names the file at hand */
 	int64_t first_file; /* that this shard added; 0: none yet */
+	int64_t new_bytes;  /* of those */
 };
 
 static void put_shard_fini(struct put_shard *p)
@@ -284,6 +285,7 @@ static enum cairn_status put_shard_known_file(struct put_shard *p, const struct 
 /* A new file has no owner yet: there is nothing to look for. */
 static enum cairn_status put_shard_own_new(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
 {
+	p->new_bytes += (int64_t)file->size_bytes;
 	p->tx->owners.row[p->tx->owners.n++] = (struct cairn_new_row){
 		.a = id,
 		.bytes = file->sha256,
@@ -292,34 +294,13 @@ static enum cairn_status put_shard_own_new(struct put_shard *p, int64_t id, cons
 	return p->tx->owners.n == CAIRN_NEW_ROWS_MAX ? put_shard_add_owners(p) : CAIRN_OK;
 }
 
-/* The first few claims stay: shards that count as known must not lose what they said. */
-static enum cairn_status put_shard_claim(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
-{
-	sqlite3_stmt *add = p->tx->stmt[CAIRN_TX_ADD_CLAIM], *drop = p->tx->stmt[CAIRN_TX_DROP_NO_CLAIM];
-	sqlite3_bind_int64(add, 1, id);
-	sqlite3_bind_int64(add, 2, p->owner);
-	cairn_sql_bind_blob(add, 3, file->sha256, sizeof(file->sha256));
-	sqlite3_bind_int64(add, 4, CAIRN_INDEX_CLAIMS_MAX);
-	enum cairn_status status = cairn_sql_run(add);
-	if (status != CAIRN_OK || sqlite3_changes(p->tx->db) == 0)
-		return status;
-	p->put->added = true;
-	sqlite3_bind_int64(drop, 1, id);
-	sqlite3_bind_int64(drop, 2, p->owner);
-	return cairn_sql_run(drop);
-}
-
 /* One more owner, or one more word of one: for him alone. */
 static enum cairn_status put_shard_own(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
 {
-	if (file->has_sha256)
-		return put_shard_claim(p, id, file);
-	sqlite3_stmt *stmt = p->tx->stmt[CAIRN_TX_ADD_OWNER];
-	sqlite3_bind_int64(stmt, 1, id);
-	sqlite3_bind_int64(stmt, 2, p->owner);
-	enum cairn_status status = cairn_sql_run(stmt);
-	if (status == CAIRN_OK && sqlite3_changes(p->tx->db) > 0)
-		p->put->added = true;
+	bool added;
+	enum cairn_status status = file->has_sha256 ? cairn_tx_claim(p->tx, id, p->owner, file->sha256, &added)
+						    : cairn_tx_own(p->tx, id, p->owner, &added);
+	p->put->added = p->put->added || added;
 	return status;
 }
 
@@ -412,7 +393,9 @@ static enum cairn_status put_shard_contents(struct put_shard *p)
 		status = i < shard->n_described ? put_shard_described(p, i) : put_shard_named(p, i);
 	for (uint32_t i = 0; status == CAIRN_OK && i < shard->n_files; terms += shard->files[i++].n_terms)
 		status = put_shard_file(p, &shard->files[i], terms);
-	return status == CAIRN_OK ? put_shard_add_all(p) : status;
+	if (status == CAIRN_OK)
+		status = put_shard_add_all(p);
+	return status == CAIRN_OK ? cairn_tx_count_stored(p->tx, p->owner, p->new_bytes) : status;
 }
 
 enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put_shard *put)

@@ -118,6 +118,15 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 		"(SELECT 1 FROM membership m CROSS JOIN account a ON a.id = m.user WHERE m.organisation = ?1"
 		" AND m.user <> ?2 AND m.role = ?3 AND a.disabled IS NULL)",
 	[CAIRN_TX_DROP_MEMBERSHIP] = "DELETE FROM membership WHERE organisation = ?1 AND user = ?2",
+	[CAIRN_TX_SET_ACCOUNT_QUOTA] = "UPDATE account SET quota = ?2 WHERE id = ?1",
+	[CAIRN_TX_SET_REPO_QUOTA] = "UPDATE repo SET quota = ?2 WHERE id = ?1 AND dropped IS NULL",
+	[CAIRN_TX_COUNT_STORED] = "UPDATE repo SET stored = stored + ?2 WHERE scope = ?1",
+	[CAIRN_TX_FILE_SIZE] = "SELECT size FROM file WHERE id = ?1",
+	[CAIRN_TX_MOVED_BYTES] = "SELECT stored FROM repo WHERE id = ?1 AND account <> ?2",
+	/* The sum is made only where it counts. */
+	[CAIRN_TX_QUOTA] = "SELECT " CAIRN_QUOTA_COLUMNS(
+		"a.quota IS NOT NULL") " FROM repo r"
+				       " CROSS JOIN account a ON a.id = r.account WHERE r.scope = ?1 AND r.dropped IS NULL",
 	[CAIRN_TX_FIND_REPO] = "SELECT scope FROM repo WHERE id = ?1 AND dropped IS NULL",
 	[CAIRN_TX_ADD_REPO] = "INSERT OR IGNORE INTO repo(account, kind, name, private, scope, created, updated, files,"
 			      " bytes, sdk) VALUES(?1, ?2, ?3, ?4, 0, ?5, ?5, 0, 0, ?6)",
@@ -151,6 +160,10 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 		" bytes = bytes - (SELECT count(*) FROM object o WHERE o.file = ?1 AND o.repo = repo.id)"
 		" * (SELECT size FROM file WHERE id = ?1) WHERE id IN (SELECT repo FROM object WHERE file = ?1)"
 		" AND (?2 IS NULL OR scope = (SELECT id FROM scope WHERE name = ?2))",
+	[CAIRN_TX_UNCOUNT_STORED] =
+		"UPDATE repo SET stored = stored - (SELECT size FROM file WHERE id = ?1) WHERE scope IN"
+		" (SELECT scope FROM file_owner WHERE file = ?1 AND (?2 IS NULL OR scope = (SELECT id FROM scope"
+		" WHERE name = ?2)))",
 	[CAIRN_TX_DROP_OBJECTS] =
 		"DELETE FROM object WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE scope ="
 		" (SELECT id FROM scope WHERE name = ?2)))",
@@ -176,14 +189,11 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_FIND_STORED] = "SELECT id FROM content WHERE file = ?2 AND repo = ?1 AND sha256 = ?3",
 	[CAIRN_TX_FIND_CLAIMED] = "SELECT id, size FROM file WHERE id ="
 				  " (SELECT max(file) FROM file_owner WHERE scope = ?2 AND sha256 = ?1)",
-	[CAIRN_TX_ADOPT_CLAIM] =
-		"INSERT OR IGNORE INTO file_owner(file, scope, sha256, at)"
-		" SELECT file, ?2, sha256, unixepoch() FROM file_owner WHERE scope = ?3 AND sha256 = ?1"
-		" ORDER BY file DESC LIMIT 1",
 	[CAIRN_TX_ADD_CONTENT] = "INSERT INTO content(repo, uses, size, key, body, sha256, file)"
 				 " VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6)",
 	[CAIRN_TX_USE_CONTENT] = "UPDATE content SET uses = uses + ?2 WHERE id = ?1",
-	[CAIRN_TX_DROP_CONTENT] = "DELETE FROM content WHERE id = ?1 AND uses = 0",
+	[CAIRN_TX_DROP_CONTENT] = "DELETE FROM content WHERE id = ?1 AND uses = 0 RETURNING"
+				  " (SELECT scope FROM repo WHERE id = content.repo), iif(key IS NULL, 0, size)",
 	[CAIRN_TX_REVIVE_CONTENT] = "UPDATE content SET file = (SELECT file FROM content WHERE id = ?2)"
 				    " WHERE id = ?1 AND file IS NULL AND sha256 IS NOT NULL",
 	[CAIRN_TX_SAVE_COMMIT] = "SAVEPOINT commit_",

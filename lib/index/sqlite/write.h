@@ -6,6 +6,7 @@
 #include "index/operate.h"
 #include "index/sqlite/filter.h"
 #include "index/sqlite/new_rows.h"
+#include "index/sqlite/quota.h"
 #include "index/sqlite/util.h"
 
 /* The statements of the writer; sqlite_write.c has their text. */
@@ -77,6 +78,12 @@ enum cairn_tx_stmt {
 	CAIRN_TX_SET_MEMBERSHIP,
 	CAIRN_TX_LAST_ADMIN, /* is he the only admin of an organisation who is not disabled? */
 	CAIRN_TX_DROP_MEMBERSHIP,
+	CAIRN_TX_SET_ACCOUNT_QUOTA,
+	CAIRN_TX_SET_REPO_QUOTA,
+	CAIRN_TX_COUNT_STORED, /* of the repository with this owner */
+	CAIRN_TX_FILE_SIZE,
+	CAIRN_TX_MOVED_BYTES, /* what an account gets with a repository that is not its own yet */
+	CAIRN_TX_QUOTA,       /* of the repository with this owner, and of its account */
 	CAIRN_TX_FIND_REPO,
 	CAIRN_TX_ADD_REPO,
 	CAIRN_TX_SET_REPO_SCOPE,
@@ -91,17 +98,18 @@ enum cairn_tx_stmt {
 	CAIRN_TX_SET_OBJECT,
 	CAIRN_TX_DROP_OBJECT,
 	CAIRN_TX_OBJECT_PAGE,
-	CAIRN_TX_HAS_OBJECT,   /* of a file, in a repository */
-	CAIRN_TX_HAS_EMPTY,    /* an object of the empty file */
-	CAIRN_TX_FIND_OWN,     /* a file by its hash that an owner or the operator has */
-	CAIRN_TX_FIND_COPIED,  /* the same that an object of a repository has */
-	CAIRN_TX_DISOWN,       /* DROP_FILE_OWNER by the owner's number */
-	CAIRN_TX_OWNED_PAGE,   /* files of an owner; one with several claims comes more than once */
-	CAIRN_TX_UNCOUNT_FILE, /* takes the objects of a file out of what their repositories count */
-	CAIRN_TX_DROP_OBJECTS, /* of a file */
-	CAIRN_TX_DROP_BYTES,   /* of a file, out of the contents that have it */
-	CAIRN_TX_ADD_FORMER,   /* the name that a repository has */
-	CAIRN_TX_DROP_FORMER,  /* those of a repository */
+	CAIRN_TX_HAS_OBJECT,     /* of a file, in a repository */
+	CAIRN_TX_HAS_EMPTY,      /* an object of the empty file */
+	CAIRN_TX_FIND_OWN,       /* a file by its hash that an owner or the operator has */
+	CAIRN_TX_FIND_COPIED,    /* the same that an object of a repository has */
+	CAIRN_TX_DISOWN,         /* DROP_FILE_OWNER by the owner's number */
+	CAIRN_TX_OWNED_PAGE,     /* files of an owner; one with several claims comes more than once */
+	CAIRN_TX_UNCOUNT_FILE,   /* takes the objects of a file out of what their repositories count */
+	CAIRN_TX_UNCOUNT_STORED, /* likewise out of what they hold */
+	CAIRN_TX_DROP_OBJECTS,   /* of a file */
+	CAIRN_TX_DROP_BYTES,     /* of a file, out of the contents that have it */
+	CAIRN_TX_ADD_FORMER,     /* the name that a repository has */
+	CAIRN_TX_DROP_FORMER,    /* those of a repository */
 	CAIRN_TX_FIND_LINE,
 	CAIRN_TX_FIND_ENTRY,
 	CAIRN_TX_SCAN, /* one for each line of a chain */
@@ -110,10 +118,9 @@ enum cairn_tx_stmt {
 	CAIRN_TX_FIND_INLINE, /* a content by its bytes */
 	CAIRN_TX_FIND_STORED, /* a content by its file and SHA-256 */
 	CAIRN_TX_FIND_CLAIMED,
-	CAIRN_TX_ADOPT_CLAIM, /* of another owner */
 	CAIRN_TX_ADD_CONTENT,
 	CAIRN_TX_USE_CONTENT,
-	CAIRN_TX_DROP_CONTENT, /* unless an entry has it */
+	CAIRN_TX_DROP_CONTENT, /* unless an entry has it; tells whose it was, and its bytes if they were inline */
 	CAIRN_TX_REVIVE_CONTENT,
 	CAIRN_TX_SAVE_COMMIT,
 	CAIRN_TX_RELEASE_COMMIT,
@@ -170,6 +177,7 @@ struct cairn_tx {
 	int64_t filter_prefix, filter_scope; /* row up to which it is filled */
 	struct cairn_new_rows_source new_rows;
 	struct cairn_new_rows dedupe, references, owners; /* of the write at hand, to be added together */
+	struct cairn_tx_growth growth;                    /* likewise, zeroed before it */
 };
 
 /** Open a database of this version for writing. tx is zeroed before and needs cairn_tx_close() in any case.
@@ -249,13 +257,18 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx,
  */
 CAIRN_MUST_USE enum cairn_status cairn_tx_find_repo(struct cairn_tx *tx, int64_t repo, int64_t *scope,
 						    struct cairn_diag *diag);
-/** A file is an owner's, from now on or already. */
-CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope);
+/** A file is an owner's, from now on or already. @param[out] added  from now on */
+CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope, bool *added);
+/** Likewise by the owner's word that it has this SHA-256. The first few words stay: shards that count as known must not
+ * lose what they said. @param[out] added  the file, or the word */
+CAIRN_MUST_USE enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
+						const uint8_t sha256[static 32], bool *added);
 /** A file is no owner's any more: without any other owner it goes. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope);
 /** After a file was taken from an owner: without any other it goes. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int64_t file);
-/** Before a file is taken from this owner (NULL: from all): the objects that have it go, and contents lose it. */
+/** Before a file is taken from this owner (NULL: from all): it does not count any more, the objects that have it go,
+ * and contents lose it. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner);
 /** Changes nothing that can be seen, but is written. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_probe(struct cairn_tx *tx);

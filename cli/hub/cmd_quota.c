@@ -1,0 +1,116 @@
+/* cairn quota: how much an account or a repository of a server may hold. */
+#include "cli/common/admin.h"
+#include "cli/common/cli.h"
+#include "cli/common/report.h"
+
+#include "base/decimal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { QUOTA_BODY_BYTES_MAX = 4096 };
+
+static const char QUOTA_HELP[] = "Usage: cairn quota PLACE [OPTION]...\n"
+				 "       cairn quota PLACE SIZE|none [OPTION]...\n"
+				 "Tell how much a place of a server holds and may hold, or say how much it may.\n"
+				 "A place is a user, an organisation, or one of their repositories, as\n"
+				 "models/ann/cats or buckets/team/data. SIZE is in bytes; with K, M, G or T\n"
+				 "behind it in KiB, MiB, GiB or TiB. What holds more already can be read and\n"
+				 "deleted from, and gets no more. Needs a token with the scope admin.\n"
+				 "\n" SERVER_OPTIONS_HELP "      --json             one JSON object, for programs\n"
+				 "  -h, --help             this help\n"
+				 "\n"
+				 "Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such place,\n"
+				 "69 server unavailable, 77 not permitted.\n";
+
+static bool quota_show(const struct cairn_json *json)
+{
+	uint64_t limit, stored;
+	char size[REPORT_SIZE_BYTES];
+	const char *place = cairn_json_string(cairn_json_get(json, "place"));
+	bool limited = cairn_json_get(json, "quota_bytes") != NULL;
+	if (!place || !admin_number(json, "stored_bytes", &stored) ||
+	    (limited && !admin_number(json, "quota_bytes", &limit)))
+		return false;
+	admin_print_text(place);
+	(void)printf(" holds %s", report_size(size, stored));
+	if (limited)
+		(void)printf(" of %s (%" PRIu64 " of %" PRIu64 " bytes)\n", report_size(size, limit), stored, limit);
+	else
+		(void)printf(", and may hold any number\n");
+	return true;
+}
+
+/* Digits, and a unit; at most 2^63 - 1, which is what JSON's readers take. */
+static bool quota_parse_size(const char *text, uint64_t *out)
+{
+	static const char UNITS[] = "KMGT";
+	char digits[CAIRN_DECIMAL_TEXT_MAX + 1];
+	size_t len = strspn(text, "0123456789");
+	const char *unit = text[len] ? strchr(UNITS, text[len]) : NULL;
+	uint64_t n;
+	if (len >= sizeof(digits) || (text[len] && (!unit || text[len + 1])))
+		return false;
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)len, text);
+	unsigned shift = unit ? 10 * (unsigned)(unit - UNITS + 1) : 0;
+	if (!cairn_decimal_parse(digits, &n) || n > (uint64_t)INT64_MAX >> shift)
+		return false;
+	*out = n << shift;
+	return true;
+}
+
+static int quota_get(struct admin_call *call)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf path = cairn_buf_init(QUOTA_BODY_BYTES_MAX);
+	cairn_buf_printf(&path, "/v1/quotas");
+	admin_add_arg(&path, "place", call->subject);
+	call->path = admin_path(&path);
+	return admin_ask(call);
+}
+
+static int quota_set(const struct cli_command *command, struct admin_call *call, const char *limit)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf body = cairn_buf_init(QUOTA_BODY_BYTES_MAX);
+	struct cairn_json_out w = cairn_json_out_init(&body);
+	bool none = strcmp(limit, "none") == 0;
+	uint64_t bytes;
+	if (!none && !quota_parse_size(limit, &bytes))
+		return cli_usage_error(command,
+				       "a size is a number of bytes, with K, M, G or T behind it or nothing, or none; "
+				       "not \"%s\"",
+				       limit);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_put_text(&w, "place", call->subject);
+	if (none)
+		cairn_json_put_text(&w, "quota_bytes", "none");
+	else
+		cairn_json_put_u64(&w, "quota_bytes", bytes);
+	cairn_json_close(&w);
+	call->method = CLIENT_POST;
+	call->path = "/v1/quotas";
+	call->body = admin_path(&body);
+	if (!call->body)
+		return cli_usage_error(command, "the name of the place is too long");
+	return admin_ask(call);
+}
+
+static int quota_run(const struct cli_command *command, int argc, char **argv)
+{
+	struct server_options server = {0};
+	bool json = false;
+	int first = 0;
+	const struct cli_option options[] = {SERVER_OPTIONS(&server), {"json", &json, NULL}};
+	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
+	if (end != CLI_RUN)
+		return end;
+	int n = argc - first;
+	if (n != 1 && n != 2)
+		return cli_usage_error(command, "say of which place, and how much it may hold or nothing");
+	struct admin_call call = {
+		.server = &server, .subject = argv[first], .method = CLIENT_GET, .json = json, .show = quota_show};
+	return n == 1 ? quota_get(&call) : quota_set(command, &call, argv[first + 1]);
+}
+
+const struct cli_command CLI_QUOTA = {"quota", "say how much an account or a repository may hold", QUOTA_HELP,
+				      quota_run};

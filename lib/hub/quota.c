@@ -1,0 +1,162 @@
+#include "hub/quota.h"
+
+#include "hub/account.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- before an upload --------------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_hub_check_room(struct cairn_cas *cas, const struct cairn_index_repo *repo, uint64_t more_bytes,
+				       struct cairn_diag *diag)
+{
+	struct cairn_index_quota quota;
+	enum cairn_status status = cairn_index_quota(cairn_cas_index(cas), repo->account, repo->id, &quota);
+	return status == CAIRN_OK ? cairn_index_quota_check(&quota, more_bytes, diag) : status;
+}
+
+static int quota_by_size(const void *a, const void *b)
+{
+	const struct cairn_hub_wanted *x = a, *y = b;
+	if (x->size_bytes != y->size_bytes)
+		return x->size_bytes < y->size_bytes ? -1 : 1;
+	return strcmp(x->sample ? x->sample : "", y->sample ? y->sample : "");
+}
+
+/* The wanted files in their order, each that may be another one left out. */
+struct quota_wanted {
+	struct cairn_hub_wanted *all;
+	size_t n;
+};
+
+static uint64_t quota_sum(const struct quota_wanted *wanted)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < wanted->n; i++)
+		sum = wanted->all[i].size_bytes < UINT64_MAX - sum ? sum + wanted->all[i].size_bytes : UINT64_MAX;
+	return sum;
+}
+
+static size_t quota_first_of_size(const struct quota_wanted *wanted, uint64_t size_bytes)
+{
+	size_t from = 0, to = wanted->n;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		if (wanted->all[middle].size_bytes < size_bytes)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* A file of the repository: it may be each of those that have its size. */
+static void quota_take_size(void *ctx, uint64_t size_bytes)
+{
+	struct quota_wanted *wanted = ctx;
+	size_t first = quota_first_of_size(wanted, size_bytes), behind = first;
+	while (behind < wanted->n && wanted->all[behind].size_bytes == size_bytes)
+		behind++;
+	memmove(wanted->all + first, wanted->all + behind, (wanted->n - behind) * sizeof(*wanted->all));
+	wanted->n -= behind - first;
+}
+
+enum cairn_status cairn_hub_check_upload(struct cairn_cas *cas, const struct cairn_index_repo *repo,
+					 struct cairn_hub_wanted *wanted, size_t n, struct cairn_diag *diag)
+{
+	struct quota_wanted left = {.all = wanted};
+	struct cairn_diag unsaid = {0};
+	if (n > 0)
+		qsort(wanted, n, sizeof(*wanted), quota_by_size);
+	for (size_t i = 0; i < n; i++)
+		if (left.n == 0 || quota_by_size(&left.all[left.n - 1], &wanted[i]) != 0)
+			left.all[left.n++] = wanted[i];
+	/* What the repository has is only looked at where it decides. */
+	enum cairn_status status = cairn_hub_check_room(cas, repo, quota_sum(&left), &unsaid);
+	if (status != CAIRN_E_DENIED)
+		return status;
+	status = cairn_index_each_owned_size(cairn_cas_index(cas), repo->id, quota_take_size, &left);
+	if (status != CAIRN_OK || left.n == 0)
+		return status;
+	return cairn_hub_check_room(cas, repo, quota_sum(&left), diag);
+}
+
+/* --- places ------------------------------------------------------------------------------------------------------- */
+
+/* An account, or a repository of its. */
+struct quota_place {
+	int64_t account, repo; /* repo: 0 of the account */
+};
+
+static enum cairn_status quota_bad_place(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_USAGE, "quota.place", CAIRN_NO_OFFSET,
+			  "a place is an account, or a repository of one: models/account/name, or datasets, spaces, "
+			  "kernels or buckets");
+}
+
+static enum cairn_index_repo_kind quota_kind(const char *name, size_t len)
+{
+	for (enum cairn_index_repo_kind kind = CAIRN_INDEX_MODEL; kind <= CAIRN_INDEX_KERNEL; kind++) {
+		const char *known = cairn_index_kind_name(kind);
+		if (strlen(known) == len && strncmp(known, name, len) == 0)
+			return kind;
+	}
+	return 0;
+}
+
+static enum cairn_status quota_find_repo(struct cairn_cas *cas, const char *place, struct quota_place *out,
+					 struct cairn_diag *diag)
+{
+	char account[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
+	struct cairn_index_repo repo = {0};
+	const char *slash = strchr(place, '/'), *name = slash ? strchr(slash + 1, '/') : NULL;
+	enum cairn_index_repo_kind kind = name ? quota_kind(place, (size_t)(slash - place)) : 0;
+	if (kind == 0 || strchr(name + 1, '/') || name - slash > (ptrdiff_t)sizeof(account))
+		return quota_bad_place(diag);
+	(void)snprintf(account, sizeof(account), "%.*s", (int)(name - slash - 1), slash + 1);
+	enum cairn_status status = cairn_index_repo(cairn_cas_index(cas), kind, account, name + 1, &repo);
+	if (status == CAIRN_E_NOT_FOUND)
+		return cairn_fail(diag, status, "repo.unknown", CAIRN_NO_OFFSET, "Repository not found");
+	*out = (struct quota_place){.account = repo.account, .repo = repo.id};
+	return status;
+}
+
+static enum cairn_status quota_find(struct cairn_cas *cas, const char *place, struct quota_place *out,
+				    struct cairn_diag *diag)
+{
+	struct cairn_index_account account = {0};
+	if (strchr(place, '/'))
+		return quota_find_repo(cas, place, out, diag);
+	enum cairn_status status = cairn_hub_find_account(cas, place, &account, diag);
+	*out = (struct quota_place){.account = account.id};
+	return status;
+}
+
+enum cairn_status cairn_hub_quota(struct cairn_cas *cas, const char *place, struct cairn_index_room *out,
+				  struct cairn_diag *diag)
+{
+	struct quota_place at = {0};
+	struct cairn_index_quota quota;
+	enum cairn_status status = quota_find(cas, place, &at, diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_quota(cairn_cas_index(cas), at.account, at.repo, &quota);
+	if (status == CAIRN_OK)
+		*out = at.repo != 0 ? quota.repo : quota.account;
+	return status;
+}
+
+enum cairn_status cairn_hub_set_quota(struct cairn_cas *cas, const char *place, uint64_t limit_bytes,
+				      struct cairn_diag *diag)
+{
+	struct quota_place at = {0};
+	enum cairn_status status = quota_find(cas, place, &at, diag);
+	if (status != CAIRN_OK)
+		return status;
+	struct cairn_index_set_quota set = {
+		.account = at.repo != 0 ? 0 : at.account, .repo = at.repo, .limit_bytes = limit_bytes};
+	status = cairn_index_set_quota(cairn_cas_index(cas), &set);
+	*diag = set.write.diag;
+	return status;
+}

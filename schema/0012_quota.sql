@@ -1,0 +1,12 @@
+-- Version 12: how much an account or a repository may hold, and how much a repository holds.
+
+ALTER TABLE account ADD COLUMN quota INTEGER CHECK(quota >= 0);  -- bytes of all its repositories; NULL: as many as they like
+ALTER TABLE repo ADD COLUMN quota INTEGER CHECK(quota >= 0);     -- likewise of this one
+ALTER TABLE repo ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;   -- sizes of the files that it owns, and of its inline contents, each once
+CREATE INDEX repo_scope ON repo(scope);
+CREATE INDEX repo_stored ON repo(account, stored) WHERE dropped IS NULL; -- what an account holds
+
+UPDATE repo AS r SET stored =
+    (SELECT coalesce(sum(f.size), 0) FROM (SELECT DISTINCT file FROM file_owner WHERE scope = r.scope) w
+        CROSS JOIN file f ON f.id = w.file)
+    + (SELECT coalesce(sum(size), 0) FROM content WHERE repo = r.id AND key IS NOT NULL);

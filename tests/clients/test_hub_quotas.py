@@ -1,0 +1,295 @@
+"""Quotas: how much an account or a repository may hold, by what the stock clients show of a refusal, and who is told what."""
+
+import hashlib
+import json
+import os
+import random
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import cairn
+import pytest
+import xet
+from test_hub import token_of
+from test_hub_accounts import run
+from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_lfs import Git, batch, helper, place, put
+from test_hub_repos import commit, done, make, stored, text, upload
+
+from huggingface_hub import CommitOperationAdd
+
+BYTES = 120_000
+
+
+@pytest.fixture
+def data():
+    """Other bytes in each test: the client remembers, by the address of a daemon, what that has."""
+    return os.urandom(BYTES)
+
+
+@pytest.fixture
+def quota(people, admin):  # noqa: F811
+    """Set one, or ask what a place holds."""
+
+    def ask(place, size=None):
+        words = ["quota", place, *([str(size)] if size is not None else []), "--json"]
+        return json.loads(run(people.server, admin, *words))["stored_bytes"]
+
+    return ask
+
+
+def is_refused(reply, place, limit, would_be):
+    assert reply.status == 403, (reply, reply.body)
+    assert reply.json()["error"] == (
+        f"Quota exceeded: {place} may hold {limit} bytes, and would hold {would_be}. Delete what is not needed, or ask the operator for more."
+    )
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_the_command(people, admin, data):  # noqa: F811
+    def ask(*words, code=0):
+        return run(people.server, admin, "quota", *words, code=code)
+
+    people.hf("buckets", "create", "ann/data")
+    people.upload("ann/data", data)
+    assert ask("ann") == f'"ann" holds {BYTES / 1024:.1f} KiB, and may hold any number\n'
+    assert ask("ANN", "1M") == f'"ANN" holds {BYTES / 1024:.1f} KiB of 1.0 MiB ({BYTES} of {1 << 20} bytes)\n'
+    assert json.loads(ask("buckets/ann/data", "3T", "--json")) == {"place": "buckets/ann/data", "quota_bytes": 3 << 40, "stored_bytes": BYTES}
+    assert json.loads(ask("buckets/ann/data", "--json"))["quota_bytes"] == 3 << 40
+    assert json.loads(ask("buckets/ann/data", "none", "--json")) == {"place": "buckets/ann/data", "stored_bytes": BYTES}
+    listed = {a["name"]: a for a in json.loads(run(people.server, admin, "user", "list", "--json"))["accounts"]}
+    assert (listed["ann"]["quota_bytes"], listed["ann"]["stored_bytes"], listed["team"]["stored_bytes"]) == (1 << 20, BYTES, 0)
+    assert "quota_bytes" not in listed["bob"]
+    assert str((1 << 63) - 1) in ask("team", str((1 << 63) - 1))
+    for wrong in ([], ["ann", "1", "2"], ["ann", "-1"], ["ann", "1x"], ["ann", "1GB"], ["ann", "K"], ["ann", str(1 << 63)], ["ann", "9999999T"], ["ann", "x" * 5000]):
+        ask(*wrong, code=64)
+    for wrong in ("models/ann", "models/ann/data/x", "other/ann/data", "models//data", "/", "a" * 250, "x" * 200 + "/ann/y", f"models/{'a' * 97}/x"):
+        ask(wrong, "1", code=66 if wrong == "models//data" else 65)
+    ask("nobody", "1", code=66)
+    ask("models/ann/data", "1", code=66)
+
+
+def test_what_is_no_quota(people, admin):  # noqa: F811
+    def post(body):
+        return people.server.request("POST", "/v1/quotas", body=body, headers={"Authorization": f"Bearer {admin}"})
+
+    for body in (b"", b"[]", b'{"place":"ann"}', b'{"quota_bytes":1}', b'{"place":"ann","quota_bytes":-1}', b'{"place":"ann","quota_bytes":"some"}',
+                 b'{"place":"ann","quota_bytes":null}', b'{"place":"","quota_bytes":1}'):  # fmt: skip
+        reply = post(body)
+        assert reply.status == 400 and reply.json()["error"]["code"] == "quota.body", (body, reply, reply.body)
+    assert people.server.get("/v1/quotas", token=admin).json()["error"]["code"] == "quota.body"
+    assert people.server.get("/v1/quotas?place=a/b", token=admin).json()["error"]["code"] == "quota.place"
+
+
+# --- the real clients -------------------------------------------------------------------------------------------------
+
+
+def test_hf_upload_says_why(people, quota, data, tmp_path):
+    """A folder of which one file is too large: nothing of it is sent; within the quota it goes, and goes again; deleted for good, there is room."""
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "a.bin").write_bytes(data)
+    (here / "b.bin").write_bytes(os.urandom(BYTES))
+    make(people)
+    first = quota("ann")
+    assert first > 0
+    quota("ann", first + 2 * BYTES - 1)
+    said = people.hf("upload", "ann/one", here, ".", fails=True)
+    assert f"the account ann may hold {first + 2 * BYTES - 1} bytes, and would hold {first + 2 * BYTES}" in " ".join(said.split()), said
+    assert quota("ann") == first
+    quota("models/ann/one", first + 2 * BYTES)
+    quota("ann", "none")
+    people.hf("upload", "ann/one", here, ".")
+    people.hf("upload", "ann/one", here, ".")
+    assert quota("models/ann/one") == first + 2 * BYTES
+    (tmp_path / "more.bin").write_bytes(b"\0" * 10)
+    said = people.hf("upload", "ann/one", tmp_path / "more.bin", "more.bin", fails=True)
+    assert "models/ann/one may hold" in " ".join(said.split()), said
+    # The same bytes under another name need no room; what is deleted for good gives it back.
+    os.rename(here / "a.bin", here / "c.bin")
+    api = people.api()
+    assert done(commit(people, stored("c.bin", hashlib.sha256(data).hexdigest(), BYTES)))
+    api.permanently_delete_lfs_files("ann/one", [f for f in api.list_lfs_files("ann/one") if f.file_oid == hashlib.sha256(data).hexdigest()])
+    assert quota("ann") == first + BYTES
+    people.hf("upload", "ann/one", tmp_path / "more.bin", "more.bin")
+
+
+def test_a_renamed_folder_goes_up_again(people, quota, data, tmp_path):
+    """What is stored already is not counted when a client asks how to send it, though only its size is known then."""
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "a.bin").write_bytes(data)
+    (here / "same.bin").write_bytes(data)
+    make(people)
+    quota("ann", quota("ann") + BYTES + 100)
+    people.hf("upload", "ann/one", here, ".")
+    os.rename(here / "a.bin", here / "b.bin")
+    people.hf("upload", "ann/one", here, "other")
+    assert {"other/b.bin", "other/same.bin"} <= set(people.api().list_repo_files("ann/one"))
+
+
+def test_text_in_a_commit(people, quota):
+    make(people)
+    quota("models/ann/one", quota("models/ann/one") + 5)
+    limit = quota("models/ann/one") + 5
+    is_refused(commit(people, text("a", "123456")), "models/ann/one", limit, limit + 1)
+    with pytest.raises(Exception, match="Quota exceeded: models/ann/one may hold"):
+        people.api().create_commit("ann/one", [CommitOperationAdd("a", b"123456")], commit_message="x")
+    done(commit(people, text("a", "12345")))
+    done(commit(people, {"key": "deletedFile", "value": {"path": "a"}}))
+    done(commit(people, text("b", "12345")))
+
+
+def test_hf_buckets_say_why(people, quota, data, tmp_path):
+    """A bucket is told sizes by nobody: what is too much is refused where it is registered, and nothing more once it is full."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "a.bin").write_bytes(data)
+    people.hf("buckets", "create", "ann/data")
+    quota("ann", BYTES - 1)
+    said = people.hf("sync", tmp_path / "here", "hf://buckets/ann/data", fails=True)
+    print(said)
+    assert f"the account ann may hold {BYTES - 1} bytes, and would hold {BYTES}" in " ".join(said.split())
+    assert quota("ann") == 0
+    quota("ann", BYTES)
+    people.hf("sync", tmp_path / "here", "hf://buckets/ann/data")
+    (tmp_path / "here" / "b.bin").write_bytes(b"b")
+    said = people.hf("sync", tmp_path / "here", "hf://buckets/ann/data", fails=True)
+    assert "403" in said and "xet-write-token" in said, said  # its words are not shown
+    people.hf("buckets", "rm", "ann/data/a.bin", "--yes")
+    assert quota("ann") == 0
+    (tmp_path / "here" / "b.bin").unlink()
+    people.hf("sync", tmp_path / "here", "hf://buckets/ann/data")
+
+
+def test_git_lfs_says_why(people, quota, data, tmp_path):
+    git = Git(tmp_path / "git")
+    helper(git, people, people.keys["ann"])
+    make(people, "ann/weights")
+    first = quota("ann")
+    quota("ann", first + BYTES)
+    work = git.begin(f"{people.server.url}/ann/weights.git/info/lfs")
+    said = git.push(work, fails=True, a=data, b=b"b")
+    assert f"Quota exceeded: the account ann may hold {first + BYTES} bytes, and would hold {first + BYTES + 1}" in " ".join(said.split()), said
+    quota("ann", first + BYTES + 1)
+    git.run("push", "origin", "HEAD:main", at=work)
+    assert quota("ann") == first + BYTES + 1
+    said = git.push(work, fails=True, c=b"c")
+    assert "Quota exceeded: the account ann" in " ".join(said.split()), said
+
+
+def test_an_object_of_git_lfs(people, quota, data):
+    """Asked for together they need room together; an address that was got before does not help."""
+    make(people)
+    first = quota("models/ann/one")
+    quota("models/ann/one", first + 2 * BYTES)
+    others = [os.urandom(BYTES) for _ in range(3)]
+    reply = batch(people, "ann/one", "upload", *others)
+    assert ["actions" in o for o in reply.json()["objects"]] == [True, True, False]
+    assert reply.json()["objects"][2]["error"]["code"] == 403 and "Quota exceeded" in reply.json()["objects"][2]["error"]["message"]
+    put(people, "ann/one", others[0])
+    quota("models/ann/one", first + 2 * BYTES - 1)
+    late = people.server.request("PUT", place(people, reply, 1), body=others[1])
+    assert late.status == 403 and late.json()["message"].startswith("Quota exceeded: models/ann/one may hold"), late.body
+    put_again = batch(people, "ann/one", "upload", others[0]).json()["objects"][0]
+    assert "actions" not in put_again and "error" not in put_again
+    assert quota("models/ann/one") == first + BYTES
+
+
+# --- the rules --------------------------------------------------------------------------------------------------------
+
+
+def test_a_token_to_write_where_nothing_fits(people, quota, data):
+    """None for a bucket. For a repository there is one: what is to be sent may be there already, and it was asked how to send it."""
+    people.hf("buckets", "create", "ann/data")
+    people.upload("ann/data", data)
+    make(people)
+    full = quota("ann")
+    quota("ann", full + 1)
+    assert people.ask("GET", "/api/buckets/ann/data/xet-write-token").status == 200
+    quota("ann", full)
+    is_refused(people.ask("GET", "/api/buckets/ann/data/xet-write-token"), "the account ann", full, full + 1)
+    assert people.ask("GET", "/api/buckets/ann/data/xet-read-token").status == 200
+    assert people.ask("GET", "/api/models/ann/one/xet-write-token/main").status == 200
+
+
+def test_many_at_once(people, quota):
+    """Six uploads for four, over two repositories of one account, each with a token from before."""
+    make(people), make(people, "ann/two")
+    limit = quota("ann") + 4 * BYTES + 1
+    quota("ann", limit)
+    tokens = [token_of(people.ask("GET", f"/api/models/ann/{name}/xet-write-token/main")) for name in ("one", "two")]
+    bodies = []
+    for i in range(6):
+        xorb = xet.Xorb([random.Random(i).randbytes(BYTES)])
+        assert people.server.put_xorb(xorb, token=tokens[i % 2]).status == 200
+        bodies.append(xet.shard([xet.File([(xorb, 0, 1)])], [xorb]))
+    with ThreadPoolExecutor(6) as pool:
+        replies = list(pool.map(lambda i: people.server.post("/v1/shards", bodies[i], token=tokens[i % 2]), range(6)))
+    assert sorted(r.status for r in replies) == [200] * 4 + [403] * 2
+    for reply in replies:
+        if reply.status == 403:
+            error = reply.json()["error"]
+            assert error["code"] == "quota.account" and error["message"].startswith(f"Quota exceeded: the account ann may hold {limit} bytes")
+    assert quota("ann") == limit - 1
+
+
+def test_moved_and_copied(people, quota, data):
+    """Ann's repository, to and for her team: it counts where it goes, and not any more where it was."""
+    make(people)
+    sha256, _ = upload(people, data)
+    done(commit(people, stored("a.bin", sha256, BYTES)))
+    size = quota("models/ann/one")
+    quota("team", size - 1)
+    move = {"fromRepo": "ann/one", "toRepo": "team/one", "type": "model"}
+    is_refused(people.ask("POST", "/api/repos/move", body=move), "the account team", size - 1, size)
+    copy = {"repository": "team/copy"}
+    is_refused(people.ask("POST", "/api/models/ann/one/duplicate", body=copy), "the account team", size - 1, size)
+    quota("team", size)
+    assert people.ask("POST", "/api/repos/move", body=move).status == 200
+    assert (quota("ann"), quota("team")) == (0, size)
+    assert people.ask("DELETE", "/api/repos/delete", "adam", {"name": "one", "organization": "team"}).status == 200
+    assert quota("team") == 0
+
+
+def test_who_is_told(people, quota, data):
+    """The words are for whoever may write there. Others hear the same as without a quota, and operators alone ask for one."""
+    make(people)
+    upload(people, data)
+    people.hf("buckets", "create", "ann/data")
+    asks = [("GET", "/api/buckets/ann/data/xet-write-token", None), ("GET", "/api/models/ann/one/xet-read-token/main", None), ("GET", "/api/models/ann/one", None),
+            ("POST", "/api/models/ann/one/preupload/main", {"files": [{"path": "x.bin", "size": 1 << 40, "sample": ""}]}),
+            ("POST", "/ann/one.git/info/lfs/objects/batch", {"operation": "upload", "objects": [{"oid": "0" * 64, "size": 1 << 40}]}),
+            ("GET", "/v1/quotas?place=ann", None), ("POST", "/v1/quotas", {"place": "ann", "quota_bytes": 5}), ("GET", "/ann", None), ("GET", "/ann/one", None)]  # fmt: skip
+
+    def heard(who):
+        replies = [people.ask(*ask[:2], who, ask[2]) for ask in asks]
+        return [(r.status, b"uota" in r.body, r.headers.get("X-Error-Code")) for r in replies]
+
+    before = {who: heard(who) for who in ("bob", "rita", "nobody", "reading ann")}
+    quota("ann", 1)
+    quota("models/ann/one", 1)
+    assert {who: heard(who) for who in before} == before
+    assert not any(told for replies in before.values() for _, told, _ in replies)
+    assert [h[0] for h in heard("ann")][3:7] == [403, 200, 401, 401]
+
+
+def test_an_operator_without_tokens(server):
+    """Where nobody is asked who he is the operator's own namespace may have one, too."""
+    for name, code in (("data", 200), ("more", 200)):
+        assert server.request("POST", f"/api/buckets/me/{name}", body=b"{}").status == code
+    assert server.request("POST", "/v1/quotas", body=b'{"place":"operator","quota_bytes":0}').json() == {"place": "operator", "quota_bytes": 0, "stored_bytes": 0}
+    assert server.request("GET", "/api/buckets/operator/data/xet-write-token").status == 403
+
+
+def test_they_survive_and_are_whole(people, quota, data, tmp_path):
+    make(people)
+    upload(people, data)
+    held = quota("ann", 10)
+    people.server.stop()
+    people.server.start()
+    is_refused(commit(people, text("a", "b")), "the account ann", 10, held + 1)
+    people.server.stop()
+    done = subprocess.run([cairn.CAIRN, "fsck", "--data-dir", people.server.data], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

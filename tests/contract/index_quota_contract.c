@@ -1,0 +1,427 @@
+/* How much accounts and repositories may hold: counted exactly whatever comes and goes, and refused in the writer. The
+ * fixture examines the index at the end of each test: it knows from the rows what each repository holds. */
+#include "support/history_fixture.h"
+#include "support/index_fixture.h"
+
+#include "index/quota.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BYTES = 17 }; /* of a model's .gitattributes */
+
+static uint64_t size_of_file(uint64_t number)
+{
+	struct cairn_index_file file;
+	struct cairn_hash hash = fx_hash("file", number);
+	ck_assert_int_eq(cairn_index_file(hx_index, &hash, NULL, false, &file), CAIRN_OK);
+	return file.size_bytes;
+}
+
+static void limit(int64_t account, int64_t repo, uint64_t bytes)
+{
+	struct cairn_index_set_quota set = {.account = account, .repo = repo, .limit_bytes = bytes};
+	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
+}
+
+static struct cairn_index_quota quota_of(int64_t account, int64_t repo)
+{
+	struct cairn_index_quota quota;
+	ck_assert_int_eq(cairn_index_quota(hx_index, account, repo, &quota), CAIRN_OK);
+	return quota;
+}
+
+static uint64_t held(int64_t repo)
+{
+	return quota_of(hx_ann, repo).repo.stored_bytes;
+}
+
+static int64_t bucket(const char *name)
+{
+	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_BUCKET, .account = hx_ann, .name = name};
+	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_OK);
+	return add.id;
+}
+
+/* Upload file `number` under an owner. @return what came of it, with the rule of a refusal */
+static enum cairn_status upload(uint64_t number, int64_t repo, const char **rule)
+{
+	struct fx_shard s;
+	struct fx_xorb x = fx_xorb_new(number, 4);
+	(void)fx_xorb_put(hx_index, &x);
+	fx_shard_init(&s, number);
+	s.owner = hx_owner_of(repo);
+	fx_shard_xorb(&s, &x, 0);
+	fx_shard_file(&s, number, &x, 0, 4);
+	enum cairn_status status = fx_shard_put(hx_index, &s);
+	fx_xorb_fini(&x);
+	*rule = s.diag.rule;
+	return status;
+}
+
+static void refused(uint64_t number, int64_t repo, const char *rule)
+{
+	const char *said;
+	ck_assert_int_eq(upload(number, repo, &said), CAIRN_E_DENIED);
+	ck_assert_str_eq(said, rule);
+}
+
+static void taken(uint64_t number, int64_t repo)
+{
+	const char *said;
+	ck_assert_int_eq(upload(number, repo, &said), CAIRN_OK);
+}
+
+static enum cairn_status change(int64_t repo, enum cairn_index_change_kind kind, const char *path, uint64_t number,
+				int64_t source)
+{
+	struct cairn_index_change one = {.kind = kind, .path = path, .type = "", .source = source};
+	struct cairn_index_change_objects request = {.repo = repo, .changes = &one, .n = 1};
+	if (number != 0)
+		one.file = fx_hash("file", number);
+	enum cairn_status status = cairn_index_change_objects(hx_index, &request);
+	if (status == CAIRN_OK)
+		ck_assert(!one.failed);
+	else
+		ck_assert_str_eq(request.write.diag.rule, "quota.account");
+	return status;
+}
+
+static void forget(uint64_t number, const char *owner)
+{
+	struct cairn_index_forget_file request = {.hash = fx_hash("file", number), .owner = owner};
+	ck_assert_int_eq(cairn_index_forget_file(hx_index, &request), CAIRN_OK);
+	ck_assert(request.forgotten);
+}
+
+static void sweep(void)
+{
+	struct cairn_index_sweep_repos request = {.grace_s = -10, .more = true};
+	while (request.more)
+		ck_assert_int_eq(cairn_index_sweep_repos(hx_index, &request), CAIRN_OK);
+}
+
+/* --- what counts -------------------------------------------------------------------------------------------------- */
+
+START_TEST(each_file_and_each_text_counts_once)
+{
+	int64_t one = hx_model("one"), two = hx_model("two");
+	ck_assert_uint_eq(held(one), FIRST_BYTES);
+	hx_uploaded(1, hx_owner_of(one));
+	uint64_t size = size_of_file(1);
+	ck_assert_uint_eq(held(one), FIRST_BYTES + size);
+	/* Again, by another word, under two paths, and in another repository. */
+	hx_uploaded(1, hx_owner_of(one));
+	taken(1, one);
+	const struct cairn_index_operation some[] = {hx_put_file("a", 1), hx_put_file("b", 1), hx_put("c", "text"),
+						     hx_put("d", "text")};
+	ck_assert(hx_committed(one, "main", some, 4));
+	ck_assert_uint_eq(held(one), FIRST_BYTES + size + 4);
+	taken(1, two);
+	hx_uploaded(1, hx_owner_of(two));
+	ck_assert_uint_eq(held(two), FIRST_BYTES + size);
+	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, (uint64_t)2 * (FIRST_BYTES + size) + 4);
+	ck_assert_int_eq(quota_of(hx_ann, 0).kind, 0);
+	/* What commits say stays in them. */
+	ck_assert(hx_committed_one(one, "main", hx_drop("c")));
+	ck_assert(hx_committed_one(one, "main", hx_drop("a")));
+	ck_assert_uint_eq(held(one), FIRST_BYTES + size + 4);
+	forget(1, hx_owner_of(one));
+	ck_assert_uint_eq(held(one), FIRST_BYTES + 4);
+	ck_assert_uint_eq(held(two), FIRST_BYTES + size);
+	forget(1, NULL);
+	ck_assert_uint_eq(held(two), FIRST_BYTES);
+}
+END_TEST
+
+START_TEST(one_shard_with_a_file_twice_counts_it_once)
+{
+	int64_t one = hx_model("one");
+	struct fx_shard s;
+	struct fx_xorb x = fx_xorb_new(1, 4);
+	(void)fx_xorb_put(hx_index, &x);
+	fx_shard_init(&s, 1);
+	s.owner = hx_owner_of(one);
+	fx_shard_xorb(&s, &x, 0);
+	fx_shard_file(&s, 1, &x, 0, 4);
+	fx_shard_file(&s, 1, &x, 0, 4);
+	ck_assert_int_eq(fx_shard_put(hx_index, &s), CAIRN_OK);
+	fx_xorb_fini(&x);
+	ck_assert_uint_eq(held(one), FIRST_BYTES + size_of_file(1));
+}
+END_TEST
+
+START_TEST(what_goes_is_given_back)
+{
+	int64_t one = hx_model("one"), box = bucket("box");
+	taken(1, box);
+	taken(2, box);
+	uint64_t first = size_of_file(1), second = size_of_file(2);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 1, 0), CAIRN_OK);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "b", 1, 0), CAIRN_OK);
+	ck_assert_uint_eq(held(box), first + second);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 2, 0), CAIRN_OK);
+	ck_assert_uint_eq(held(box), first + second);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "b", 0, 0), CAIRN_OK);
+	ck_assert_uint_eq(held(box), second);
+	/* What was uploaded, and came under no path. */
+	taken(3, box);
+	ck_assert_uint_eq(held(box), second + size_of_file(3));
+	sweep();
+	ck_assert_uint_eq(held(box), second);
+	/* A line that nothing names takes its texts along. */
+	struct cairn_index_commit head = hx_head(one, "main");
+	struct cairn_index_add_ref branch = {.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "dev", .commit = head.id};
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &branch), CAIRN_OK);
+	ck_assert(hx_committed_one(one, "dev", hx_put("a", "some text")));
+	ck_assert_uint_eq(held(one), FIRST_BYTES + 9);
+	struct cairn_index_drop_ref drop_ref = {.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "dev"};
+	ck_assert_int_eq(cairn_index_drop_ref(hx_index, &drop_ref), CAIRN_OK);
+	sweep();
+	ck_assert_uint_eq(held(one), FIRST_BYTES);
+	/* A deleted repository counts no more at once. */
+	struct cairn_index_drop_repo drop = {.id = box};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, FIRST_BYTES);
+	sweep();
+}
+END_TEST
+
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
+
+START_TEST(up_to_the_last_byte)
+{
+	int64_t one = hx_model("one"), two = hx_model("two");
+	taken(1, two);
+	uint64_t size = size_of_file(1), account = (uint64_t)2 * FIRST_BYTES + 2 * size;
+	limit(0, one, FIRST_BYTES + size - 1);
+	refused(1, one, "quota.repo");
+	ck_assert_uint_eq(held(one), FIRST_BYTES);
+	limit(0, one, FIRST_BYTES + size);
+	limit(hx_ann, 0, account - 1);
+	refused(1, one, "quota.account");
+	limit(hx_ann, 0, account);
+	taken(1, one);
+	ck_assert_uint_eq(quota_of(hx_ann, one).account.stored_bytes, account);
+	ck_assert_uint_eq(quota_of(hx_ann, one).account.limit_bytes, account);
+	/* Full: what is there may come again, and what is inline is refused, too. */
+	taken(1, one);
+	hx_refused_one(one, hx_put("a", "1"), "quota.repo");
+	hx_refused_one(two, hx_put("a", "1"), "quota.account");
+	limit(0, one, CAIRN_INDEX_NO_QUOTA);
+	limit(hx_ann, 0, CAIRN_INDEX_NO_QUOTA);
+	ck_assert(hx_committed_one(one, "main", hx_put("a", "1")));
+}
+END_TEST
+
+START_TEST(over_it_one_may_do_what_holds_no_more)
+{
+	int64_t one = hx_model("one"), box = bucket("box");
+	hx_uploaded(1, hx_owner_of(one));
+	ck_assert(hx_committed_one(one, "main", hx_put_file("x", 1)));
+	ck_assert(hx_committed_one(one, "main", hx_put("a", "text")));
+	taken(2, box);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 2, 0), CAIRN_OK);
+	limit(hx_ann, 0, 0);
+	limit(0, one, 0);
+	hx_refused_one(one, hx_put("b", "more"), "quota.repo");
+	ck_assert(hx_committed_one(one, "main", hx_put("b", "text")));
+	ck_assert(hx_committed_one(one, "main", hx_put_file("y", 1)));
+	ck_assert(hx_committed_one(one, "main", hx_drop("x")));
+	/* Written, and taken back in the same commit, which is none. */
+	const struct cairn_index_operation around[] = {hx_put("z", "a new text"), hx_drop("z")};
+	ck_assert(!hx_committed(one, "main", around, 2));
+	struct cairn_index_move_repo rename = {.id = one, .account = hx_ann, .name = "uno"};
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &rename), CAIRN_OK);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "b", 2, 0), CAIRN_OK);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "a", 0, 0), CAIRN_OK);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "b", 0, 0), CAIRN_OK);
+	forget(1, hx_owner_of(one));
+	(void)bucket("empty");
+	struct cairn_index_add_repo add = {
+		.kind = CAIRN_INDEX_MODEL, .account = hx_ann, .name = "text", .first = HX_MESSAGE};
+	const struct cairn_index_operation first = hx_put("README.md", "1");
+	add.operations = &first;
+	add.n = 1;
+	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_E_DENIED);
+	ck_assert_str_eq(add.write.diag.rule, "quota.account");
+}
+END_TEST
+
+START_TEST(copies_count_where_they_go)
+{
+	int64_t team = hx_add_account(CAIRN_INDEX_ORGANISATION, "team"), one = hx_model("one");
+	int64_t box = bucket("box"), other = bucket("other");
+	hx_uploaded(1, hx_owner_of(one));
+	taken(1, box);
+	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 1, 0), CAIRN_OK);
+	uint64_t size = size_of_file(1), now = quota_of(hx_ann, 0).account.stored_bytes;
+	limit(hx_ann, 0, now + size - 1);
+	ck_assert_int_eq(change(other, CAIRN_INDEX_OBJECT_COPY, "a", 1, box), CAIRN_E_DENIED);
+	limit(hx_ann, 0, now + size + FIRST_BYTES);
+	ck_assert_int_eq(change(other, CAIRN_INDEX_OBJECT_COPY, "a", 1, box), CAIRN_OK);
+	ck_assert_uint_eq(held(other), size);
+	/* One whole repository as another one. */
+	const struct cairn_index_operation operation = hx_put_file("x", 1);
+	limit(team, 0, size - 1);
+	for (int times = 0; times < 2; times++) {
+		struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_MODEL,
+						   .account = team,
+						   .name = "copy",
+						   .first = HX_MESSAGE,
+						   .operations = &operation,
+						   .n = 1,
+						   .source = one};
+		ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), times == 0 ? CAIRN_E_DENIED : CAIRN_OK);
+		limit(team, 0, size);
+	}
+	ck_assert_uint_eq(quota_of(team, 0).account.stored_bytes, size);
+	/* And a file that an operator gives to one more. */
+	struct cairn_index_share_file share = {.hash = fx_hash("file", 1), .owner = hx_owner_of(hx_model("two"))};
+	ck_assert_int_eq(cairn_index_share_file(hx_index, &share), CAIRN_E_DENIED);
+	limit(hx_ann, 0, CAIRN_INDEX_NO_QUOTA);
+	ck_assert_int_eq(cairn_index_share_file(hx_index, &share), CAIRN_OK);
+	ck_assert(share.shared);
+}
+END_TEST
+
+START_TEST(a_moved_repository_counts_in_its_new_account)
+{
+	int64_t team = hx_add_account(CAIRN_INDEX_ORGANISATION, "team"), one = hx_model("one");
+	taken(1, one);
+	uint64_t size = FIRST_BYTES + size_of_file(1);
+	limit(team, 0, size - 1);
+	limit(0, one, 1); /* lowered since: it does not grow */
+	struct cairn_index_move_repo move = {.id = one, .account = team, .name = "one"};
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_E_DENIED);
+	ck_assert_str_eq(move.write.diag.rule, "quota.account");
+	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, size);
+	limit(team, 0, size);
+	ck_assert_int_eq(cairn_index_move_repo(hx_index, &move), CAIRN_OK);
+	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, 0);
+	ck_assert_uint_eq(quota_of(team, one).account.stored_bytes, size);
+	ck_assert_int_eq(quota_of(hx_ann, one).kind, 0);
+}
+END_TEST
+
+struct committer {
+	pthread_t thread;
+	int64_t repo;
+	const char *path;
+	enum cairn_status status;
+};
+
+static void *committer_run(void *ctx)
+{
+	struct committer *c = ctx;
+	const struct cairn_index_operation operation = hx_put(c->path, c->path);
+	struct cairn_index_add_commit request = hx_request(c->repo, "main", &operation, 1);
+	c->status = cairn_index_add_commit(hx_index, &request);
+	return NULL;
+}
+
+/* Whatever batch they come in. */
+START_TEST(of_many_at_once_as_many_pass_as_there_is_room_for)
+{
+	enum { N = 8, ROOM = 3, BYTES = 2 };
+	static const char *const PATHS[N] = {"p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8"};
+	struct committer all[N];
+	int64_t repo[2] = {hx_model("one"), hx_model("two")};
+	unsigned n_passed = 0;
+	limit(hx_ann, 0, 2 * FIRST_BYTES + ROOM * BYTES + 1);
+	for (unsigned i = 0; i < N; i++) {
+		all[i] = (struct committer){.repo = repo[i % 2], .path = PATHS[i]};
+		ck_assert_int_eq(pthread_create(&all[i].thread, NULL, committer_run, &all[i]), 0);
+	}
+	for (unsigned i = 0; i < N; i++) {
+		ck_assert_int_eq(pthread_join(all[i].thread, NULL), 0);
+		n_passed += all[i].status == CAIRN_OK;
+		ck_assert(all[i].status == CAIRN_OK || all[i].status == CAIRN_E_DENIED);
+	}
+	ck_assert_uint_eq(n_passed, ROOM);
+	ck_assert_uint_eq(quota_of(hx_ann, 0).account.stored_bytes, 2 * FIRST_BYTES + ROOM * BYTES);
+}
+END_TEST
+
+static void take_room(void *ctx, const struct cairn_index_account *account)
+{
+	*(struct cairn_index_room *)ctx = account->room;
+}
+
+START_TEST(set_told_and_taken_away)
+{
+	int64_t one = hx_model("one"), next;
+	struct cairn_index_room room;
+	struct cairn_index_quota quota = quota_of(hx_ann, one);
+	ck_assert_uint_eq(quota.account.limit_bytes, CAIRN_INDEX_NO_QUOTA);
+	ck_assert_uint_eq(quota.repo.limit_bytes, CAIRN_INDEX_NO_QUOTA);
+	ck_assert_str_eq(quota.account_name, "Ann");
+	ck_assert_str_eq(quota.repo_name, "one");
+	limit(hx_ann, 0, INT64_MAX);
+	limit(0, one, 0);
+	quota = quota_of(hx_ann, one);
+	ck_assert_uint_eq(quota.account.limit_bytes, INT64_MAX);
+	ck_assert_uint_eq(quota.repo.limit_bytes, 0);
+	ck_assert_int_eq(cairn_index_each_account(hx_index, 0, 100, take_room, &room, &next), CAIRN_OK);
+	ck_assert_uint_eq(room.limit_bytes, INT64_MAX);
+	ck_assert_uint_eq(room.stored_bytes, FIRST_BYTES);
+	struct cairn_index_set_quota set = {.account = 99, .limit_bytes = 1};
+	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_E_NOT_FOUND);
+	ck_assert_str_eq(set.write.diag.rule, "account.unknown");
+	set = (struct cairn_index_set_quota){.repo = 99, .limit_bytes = 1};
+	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_E_NOT_FOUND);
+	ck_assert_str_eq(set.write.diag.rule, "repo.unknown");
+	ck_assert_int_eq(cairn_index_quota(hx_index, 99, 0, &quota), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(the_refusal_names_the_place_and_both_values)
+{
+	struct cairn_diag diag = {0};
+	struct cairn_index_quota quota = {.account_name = "ann",
+					  .kind = CAIRN_INDEX_DATASET,
+					  .repo_name = "one",
+					  .repo = {.limit_bytes = 10, .stored_bytes = 4},
+					  .account = {.limit_bytes = CAIRN_INDEX_NO_QUOTA, .stored_bytes = 4}};
+	ck_assert_int_eq(cairn_index_quota_check(&quota, 6, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_quota_check(&quota, 7, &diag), CAIRN_E_DENIED);
+	ck_assert_str_eq(diag.rule, "quota.repo");
+	ck_assert_str_eq(diag.text, "Quota exceeded: datasets/ann/one may hold 10 bytes, and would hold 11. Delete "
+				    "what is not needed, or ask the operator for more.");
+	quota.repo.limit_bytes = CAIRN_INDEX_NO_QUOTA;
+	ck_assert_int_eq(cairn_index_quota_check(&quota, UINT64_MAX, &diag), CAIRN_OK);
+	quota.account.limit_bytes = INT64_MAX;
+	diag = (struct cairn_diag){0};
+	ck_assert_int_eq(cairn_index_quota_check(&quota, UINT64_MAX, &diag), CAIRN_E_DENIED);
+	ck_assert_str_eq(diag.rule, "quota.account");
+	ck_assert_str_eq(diag.text,
+			 "Quota exceeded: the account ann may hold 9223372036854775807 bytes, and would hold "
+			 "18446744073709551615. Delete what is not needed, or ask the operator for more.");
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	fx_use_engine(argc, argv);
+	Suite *suite = suite_create("index_quota");
+	TCase *t = tcase_create("index_quota");
+	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
+	tcase_add_test(t, each_file_and_each_text_counts_once);
+	tcase_add_test(t, one_shard_with_a_file_twice_counts_it_once);
+	tcase_add_test(t, what_goes_is_given_back);
+	tcase_add_test(t, up_to_the_last_byte);
+	tcase_add_test(t, over_it_one_may_do_what_holds_no_more);
+	tcase_add_test(t, copies_count_where_they_go);
+	tcase_add_test(t, a_moved_repository_counts_in_its_new_account);
+	tcase_add_test(t, of_many_at_once_as_many_pass_as_there_is_room_for);
+	tcase_add_test(t, set_told_and_taken_away);
+	tcase_add_test(t, the_refusal_names_the_place_and_both_values);
+	suite_add_tcase(suite, t);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int n_failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
