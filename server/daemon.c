@@ -7,6 +7,7 @@
 #include "server/http/listen.h"
 #include "server/hub/hub_usage.h"
 #include "server/log.h"
+#include "server/page/page.h"
 #include "server/route/routes.h"
 #include "server/service.h"
 #include "server/session.h"
@@ -387,6 +388,7 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 		.routes = c->hub ? DAEMON_ROUTES : DAEMON_ROUTES_WITHOUT_HUB,
 		.app = app,
 		.authorise = daemon_authorise,
+		.error_page = c->hub ? page_reply_error : NULL,
 		.ended = daemon_ended,
 		.tick = daemon_tick,
 	};

@@ -123,6 +123,7 @@ enum cairn_status housekeeping_start(struct housekeeping **out, struct app *app)
 	if (!h)
 		return CAIRN_E_NOMEM;
 	h->app = app;
+	housekeeping_note_growth(app); /* before anything is served: a day begins with what there was */
 	/* Without randomness it collects when others do. */
 	(void)!cairn_random((uint8_t *)&h->salt, sizeof(h->salt));
 	if (pthread_create(&h->thread, NULL, housekeeping_loop, h) != 0) {

@@ -36,6 +36,8 @@ enum http_error_shape {
 	/* {"message","code","request_id"}, and a 401 asks for "Basic", which is what git has a user's name and key for
 	 */
 	HTTP_ERRORS_LFS,
+	/* to a browser a page (error_page of the options), to others as the first; so is what has no route */
+	HTTP_ERRORS_PAGE,
 };
 
 /** One resource and method. Static tables of these make the router: first
@@ -255,6 +257,9 @@ struct http_server_options {
 	 */
 	bool (*authorise)(void *app, const char *authorization, unsigned scope, struct auth_identity *out,
 			  unsigned *code, struct cairn_diag *diag);
+	/** Reply an error to a browser, as a page. @param message  static  @return false: nothing was replied.
+	 * NULL: browsers are told what others are */
+	bool (*error_page)(struct http_request *req, unsigned code, const char *message);
 	/** Called once for each ended request, for metrics and the access log. */
 	void (*ended)(void *app, const struct http_request *req, const struct http_summary *summary);
 	/** Called each second from one thread: heartbeats and the like. May be NULL. */

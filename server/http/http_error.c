@@ -43,6 +43,7 @@ void http_error_body(struct cairn_buf *b, enum http_error_shape shape, const cha
 		message = diag->text;
 	switch (shape) {
 	case HTTP_ERRORS_CAS:
+	case HTTP_ERRORS_PAGE:
 		error_put_cas(b, rule, message, diag);
 		break;
 	case HTTP_ERRORS_HUB:

@@ -89,6 +89,15 @@ void http_say_midway(struct http_request *req)
 	cairn_buf_fini(&req->raw);
 }
 
+/* A person is not to read what is made for programs. */
+static bool http_reply_error_page(struct http_request *req, unsigned code, const char *message)
+{
+	const struct http_route *route = req->match.route;
+	const char *accept = http_header(req, "Accept");
+	return req->server->options.error_page && (!route || route->errors == HTTP_ERRORS_PAGE) && accept &&
+	       strstr(accept, "text/html") && req->server->options.error_page(req, code, message);
+}
+
 void http_reply_error(struct http_request *req, unsigned code, const char *rule, const char *message,
 		      const struct cairn_diag *diag)
 {
@@ -113,7 +122,7 @@ void http_reply_error(struct http_request *req, unsigned code, const char *rule,
 		http_error_line(line, diag && diag->text[0] ? diag->text : message);
 		http_reply_header(req, "X-Error-Message", line);
 	}
-	if (http_says_midway(req, code, &body)) {
+	if (http_says_midway(req, code, &body) || http_reply_error_page(req, code, message)) {
 		cairn_buf_fini(&body);
 		return;
 	}

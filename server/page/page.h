@@ -48,6 +48,9 @@ void page_done(struct http_request *req);
 void page_done_files(struct http_request *req);
 void page_free(void *state);
 
+/** Of http's options: reply an error, of what is no page's, as one. */
+bool page_reply_error(struct http_request *req, unsigned code, const char *message);
+
 /* --- for build() -------------------------------------------------------------------------------------------------- */
 
 static inline struct cairn_buf *page_out(struct page *page)
@@ -78,6 +81,9 @@ bool page_is_signed_in(struct page *page, const char *next);
 
 /** Whoever has all rights, with a key that has them, too. */
 bool page_is_operator(const struct page *page);
+
+/** Append all of a page that says what was refused, to nobody in particular. */
+void page_put_error(struct cairn_buf *b, unsigned code, const char *title, const char *text);
 
 /** Set the cookie of a session. @param text  "": take it away  @param life_s  0: likewise */
 void page_set_cookie(struct page *page, const char *text, int64_t life_s);

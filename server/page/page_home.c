@@ -152,6 +152,11 @@ static void home_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_HOME[] = {
-	{.method = "GET", .pattern = "/", .name = "page-home", .done = home_get, .free = page_free},
+	{.method = "GET",
+	 .pattern = "/",
+	 .name = "page-home",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = home_get,
+	 .free = page_free},
 	{0},
 };

@@ -124,10 +124,16 @@ static void keys_revoke_head(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_KEYS[] = {
-	{.method = "GET", .pattern = "/settings/keys", .name = "page-keys", .done = keys_get, .free = page_free},
+	{.method = "GET",
+	 .pattern = "/settings/keys",
+	 .name = "page-keys",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = keys_get,
+	 .free = page_free},
 	{.method = "POST",
 	 .pattern = "/settings/keys",
 	 .name = "page-keys",
+	 .errors = HTTP_ERRORS_PAGE,
 	 .body_max = page_body_max,
 	 .head = keys_post_head,
 	 .body = page_body,
@@ -136,6 +142,7 @@ const struct http_route ROUTES_PAGE_KEYS[] = {
 	{.method = "POST",
 	 .pattern = "/settings/keys/revoke",
 	 .name = "page-keys",
+	 .errors = HTTP_ERRORS_PAGE,
 	 .body_max = page_body_max,
 	 .head = keys_revoke_head,
 	 .body = page_body,

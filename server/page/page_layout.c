@@ -57,9 +57,8 @@ static void layout_put_crumbs(struct cairn_buf *b, const struct page_crumb *crum
 	html(b, "</ol></nav>\n");
 }
 
-void page_begin(struct page *page, const char *title, const struct page_crumb *crumbs, size_t n_crumbs)
+static void layout_begin(struct cairn_buf *b, const char *title)
 {
-	struct cairn_buf *b = page_out(page);
 	html(b,
 	     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -72,18 +71,40 @@ void page_begin(struct page *page, const char *title, const struct page_crumb *c
 	     "<svg viewBox=\"0 0 24 24\" width=\"24\" height=\"24\" aria-hidden=\"true\"><ellipse cx=\"12\" cy=\"19\" "
 	     "rx=\"9\" ry=\"3.4\"/><ellipse cx=\"11.4\" cy=\"12.2\" rx=\"6.4\" ry=\"2.9\"/><ellipse cx=\"12.4\" "
 	     "cy=\"6.2\" rx=\"3.9\" ry=\"2.5\"/></svg>Cairn</a><nav aria-label=\"Main\">");
+}
+
+void page_begin(struct page *page, const char *title, const struct page_crumb *crumbs, size_t n_crumbs)
+{
+	struct cairn_buf *b = page_out(page);
+	layout_begin(b, title);
 	layout_put_asker(page);
 	html(b, "</nav></div></header>\n<main id=\"main\" tabindex=\"-1\">\n");
 	if (n_crumbs > 0)
 		layout_put_crumbs(b, crumbs, n_crumbs);
 }
 
-void page_end(struct page *page)
+static void layout_end(struct cairn_buf *b)
 {
-	html(page_out(page),
+	html(b,
 	     "</main>\n<footer><div class=\"bar\"><span>Cairn %s</span><a href=\"/health\">Health</a>"
 	     "</div></footer>\n</body>\n</html>\n",
 	     CAIRN_VERSION);
+}
+
+void page_end(struct page *page)
+{
+	layout_end(page_out(page));
+}
+
+void page_put_error(struct cairn_buf *b, unsigned code, const char *title, const char *text)
+{
+	layout_begin(b, title);
+	html(b,
+	     "<a href=\"/\">Repositories</a></nav></div></header>\n<main id=\"main\" tabindex=\"-1\">\n<div "
+	     "class=\"empty\"><p class=\"big\">%u</p><h1>%s</h1><p>%s</p><p><a href=\"/\">To the start "
+	     "page</a></p></div>",
+	     code, title, text);
+	layout_end(b);
 }
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */

@@ -111,10 +111,16 @@ static void login_end_head(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_LOGIN[] = {
-	{.method = "GET", .pattern = "/login", .name = "page-login", .done = login_get, .free = page_free},
+	{.method = "GET",
+	 .pattern = "/login",
+	 .name = "page-login",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = login_get,
+	 .free = page_free},
 	{.method = "POST",
 	 .pattern = "/login",
 	 .name = "page-login",
+	 .errors = HTTP_ERRORS_PAGE,
 	 .body_max = page_body_max,
 	 .head = login_post_head,
 	 .body = page_body,
@@ -123,6 +129,7 @@ const struct http_route ROUTES_PAGE_LOGIN[] = {
 	{.method = "POST",
 	 .pattern = "/logout",
 	 .name = "page-logout",
+	 .errors = HTTP_ERRORS_PAGE,
 	 .body_max = page_body_max,
 	 .head = login_end_head,
 	 .body = page_body,

@@ -127,10 +127,16 @@ static void new_post_head(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_NEW[] = {
-	{.method = "GET", .pattern = "/new", .name = "page-new", .done = new_get, .free = page_free},
+	{.method = "GET",
+	 .pattern = "/new",
+	 .name = "page-new",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = new_get,
+	 .free = page_free},
 	{.method = "POST",
 	 .pattern = "/new",
 	 .name = "page-new",
+	 .errors = HTTP_ERRORS_PAGE,
 	 .body_max = page_body_max,
 	 .head = new_post_head,
 	 .body = page_body,

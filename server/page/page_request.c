@@ -11,6 +11,12 @@
 static const char PAGE_POLICY[] = "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; "
 				  "form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
+static const char PAGE_TYPE[] = "text/html; charset=utf-8";
+/* What is not there and what may not be seen is one. */
+static const char PAGE_NOTHING[] = "There is nothing here, or nothing that you may see.";
+
+enum { PAGE_ERROR_BYTES_MAX = 8192 };
+
 static void page_run(struct hub_call *call)
 {
 	struct page *page = (struct page *)call;
@@ -19,12 +25,17 @@ static void page_run(struct hub_call *call)
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
 
-static void page_add_headers(struct http_request *req, const struct page *page)
+static void page_add_policy(struct http_request *req)
 {
 	http_reply_header(req, "Content-Security-Policy", PAGE_POLICY);
 	http_reply_header(req, "X-Content-Type-Options", "nosniff");
 	http_reply_header(req, "Referrer-Policy", "same-origin"); /* with none at all a form would have no origin */
 	http_reply_header(req, "Cross-Origin-Opener-Policy", "same-origin");
+}
+
+static void page_add_headers(struct http_request *req, const struct page *page)
+{
+	page_add_policy(req);
 	if (page->secure)
 		http_reply_header(req, "Strict-Transport-Security", "max-age=31536000");
 	if (page->cookie[0])
@@ -49,13 +60,31 @@ static void page_show(struct http_request *req, struct hub_call *call)
 	if (page->lost.rule)
 		http_request_log_failure(req, 200, page->lost.rule, page->lost.text);
 	page_add_headers(req, page);
-	hub_call_show_code(req, call, page->hub.code ? page->hub.code : 200, "text/html; charset=utf-8");
+	hub_call_show_code(req, call, page->hub.code ? page->hub.code : 200, PAGE_TYPE);
 }
 
-/* What is not there and what may not be seen is one. */
+static const char *page_failure_title(unsigned code)
+{
+	return code == 404 ? "Not found" : "That was not done";
+}
+
+bool page_reply_error(struct http_request *req, unsigned code, const char *message)
+{
+	struct cairn_buf b = cairn_buf_init(PAGE_ERROR_BYTES_MAX);
+	page_put_error(&b, code, page_failure_title(code), code == 404 ? PAGE_NOTHING : message);
+	if (b.status != CAIRN_OK) {
+		cairn_buf_fini(&b);
+		return false;
+	}
+	page_add_policy(req);
+	http_reply_header(req, "Cache-Control", "no-store");
+	http_reply_bytes(req, code, PAGE_TYPE, b.bytes, b.len, free, b.bytes);
+	return true;
+}
+
 static void page_build_failure(struct page *page, unsigned code, const char *text, const char *request_id)
 {
-	const char *title = code == 404 ? "Not found" : "That was not done";
+	const char *title = page_failure_title(code);
 	struct cairn_buf *b = page_out(page);
 	b->len = 0;
 	b->status = CAIRN_OK;
@@ -102,7 +131,7 @@ static void page_reply_failure(struct http_request *req, struct page *page)
 	if (reply.code >= 500)
 		page_log_failure(req, call, &reply);
 	page_build_failure(page, reply.code,
-			   reply.code == 404 ? "There is nothing here, or nothing that you may see."
+			   reply.code == 404                         ? PAGE_NOTHING
 			   : call->diag.text[0] && reply.code != 500 ? call->diag.text
 								     : reply.message,
 			   reply.code >= 500 ? http_request_id(req) : NULL);

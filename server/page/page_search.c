@@ -121,6 +121,11 @@ static void search_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_SEARCH[] = {
-	{.method = "GET", .pattern = "/search", .name = "page-search", .done = search_get, .free = page_free},
+	{.method = "GET",
+	 .pattern = "/search",
+	 .name = "page-search",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = search_get,
+	 .free = page_free},
 	{0},
 };

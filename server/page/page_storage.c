@@ -184,6 +184,11 @@ static void storage_get(struct http_request *req)
 }
 
 const struct http_route ROUTES_PAGE_STORAGE[] = {
-	{.method = "GET", .pattern = "/storage", .name = "page-storage", .done = storage_get, .free = page_free},
+	{.method = "GET",
+	 .pattern = "/storage",
+	 .name = "page-storage",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = storage_get,
+	 .free = page_free},
 	{0},
 };

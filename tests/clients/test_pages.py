@@ -85,7 +85,6 @@ def test_programs_are_told_as_before(people, start):
     for path in ("/nothing", "/favicon.ico", "/buckets/ann/absent", "/assets/none.css"):
         cairn.is_error(people.server.get(path), 404, "route.unknown")
     cairn.is_error(people.server.get("/a/b/c"), 404, "route.unknown")
-    cairn.is_error(people.server.get("/a/b/c", headers={"Accept": visitors.HTML}), 404, "route.unknown")
     assert people.server.post("/health").headers["Allow"] == "GET, HEAD"
     bare = start("bare", no_hub=True)
     for path in ("/", "/login", "/assets/style.css"):
@@ -272,6 +271,25 @@ def test_user_of_a_trusted_proxy(start, issuer, tmp_path):
 @pytest.mark.parametrize("options", [["--hub-user-header", "X-User"], ["--hub-trusted-proxies", "::1"], ["--hub-user-header", "X", "--hub-trusted-proxies", "far"]])
 def test_proxy_settings(tmp_path, options):
     assert "hub_trusted_proxies" in cairn.refused(tmp_path, *options, code=64)
+
+
+def test_refused_before_a_page(people):
+    """What comes to no page is told as one to a browser, and to programs as ever."""
+    visitor = Visitor(people.server)
+    for method, path, status, headers in (
+        ("GET", "/a/b/c/d", 404, {}),
+        ("GET", "/ann/", 404, {}),
+        ("DELETE", "/login", 405, {}),
+        ("BREW", "/login", 501, {}),
+        ("POST", "/login", 403, {"Origin": "http://evil.example"}),
+    ):
+        reply = visitor.request(method, path, **headers)
+        assert reply.status == status and f"{status}" in text(parsed(reply)), (path, reply)
+        assert "/" in visitors.links(parsed(reply)), path
+        told = people.server.request(method, path, headers=headers | {"Accept": "*/*"})
+        assert told.status == status and told.json()["error"]["code"], path
+        assert reply.headers["Allow"] == told.headers["Allow"], path
+    cairn.is_error(visitor.get("/v1/chunks/default/x"), 401, "auth.missing")
 
 
 # --- forms ------------------------------------------------------------------------------------------------------------
