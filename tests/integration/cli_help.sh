@@ -14,7 +14,7 @@ help_of() {
 
 help_of
 commands=$(sed -nE 's/^  ([a-z]+) .*/\1/p' "$WORK/out")
-is "$(wc -w <<<"$commands")" 28 "number of commands"
+is "$(wc -w <<<"$commands")" 29 "number of commands"
 for command in $commands; do
   help_of "$command"
   out "Usage: cairn $command"
