@@ -55,6 +55,8 @@ ROUTES = [
     ("POST", "/v1/accounts/ann", "admin"),
     ("GET", "/v1/accounts/ann/members", "admin"),
     ("POST", "/v1/accounts/ann/members", "admin"),
+    ("GET", "/v1/quotas", "admin"),
+    ("POST", "/v1/quotas", "admin"),
     ("POST", "/v1/keys", "admin"),
     ("GET", "/v1/keys", "admin"),
     ("DELETE", "/v1/keys/1", "admin"),
