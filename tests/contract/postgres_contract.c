@@ -4,6 +4,7 @@
 #include "support/tempdir.h"
 
 #include "base/clock.h"
+#include "index/hub.h"
 
 #include <check.h>
 #include <libpq-fe.h>
@@ -317,6 +318,29 @@ START_TEST(other_versions_and_other_schemas)
 }
 END_TEST
 
+START_TEST(an_older_one_is_brought_forward)
+{
+	char text[256];
+	int from, to;
+	struct cairn_index_add_account add = {.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = "", .email = ""};
+	ck_assert(fx_xorb_put(ix, &x));
+	cairn_index_free(ix);
+	ix = NULL;
+	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", folder.path);
+	(void)sql(text);
+	(void)sql("DROP TABLE entry, content, ref, commit_, line, object, former, repo, membership");
+	(void)sql("ALTER TABLE account DROP COLUMN quota");
+	(void)sql("UPDATE cluster SET version = 1");
+	assert_refused("index.older");
+	ck_assert_int_eq(cairn_index_migrate(fx_url(folder.path).text, NULL, &from, &to), CAIRN_OK);
+	ck_assert_int_eq(from, 1);
+	ck_assert_int_gt(to, 1);
+	ix = fx_open(folder.path);
+	ck_assert(!fx_xorb_put(ix, &x)); /* known */
+	ck_assert_int_eq(cairn_index_add_account(ix, &add), CAIRN_OK);
+}
+END_TEST
+
 START_TEST(urls)
 {
 	static const char *const URLS[] = {
@@ -471,6 +495,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_silent_server);
 	tcase_add_test(t, one_writer);
 	tcase_add_test(t, other_versions_and_other_schemas);
+	tcase_add_test(t, an_older_one_is_brought_forward);
 	tcase_add_test(t, a_silent_server_is_tried_seldom);
 	tcase_add_test(t, what_is_read_is_no_acknowledgement);
 	tcase_add_test(t, owners);

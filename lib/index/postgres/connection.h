@@ -11,7 +11,7 @@ enum {
 	CAIRN_PG_SILENCE_MS = 4000,   /* of a server that has been asked; within 5 s of it clients are told 503 */
 	CAIRN_PG_SCAN_MS = 600000,    /* likewise, where it is asked to look at whole tables */
 	CAIRN_PG_STATEMENTS_MAX = 16, /* of one exchange */
-	CAIRN_PG_KNOWN_MAX = 128,     /* statements prepared on a connection */
+	CAIRN_PG_KNOWN_MAX = 256,     /* statements prepared on a connection */
 };
 
 /** One statement of an exchange under way. */

@@ -1,5 +1,5 @@
 /* The table of what this engine does, and how it writes for the index's writer. */
-#include "index/postgres/engine.h"
+#include "index/postgres/hub.h"
 
 #include "index/postgres/migrate.h"
 #include "index/postgres/postgres.h"
@@ -65,7 +65,10 @@ static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *w
 	struct cairn_pg *pg = &engine_tx(ix)->pg;
 	pg->message[0] = pg->sqlstate[0] = '\0';
 	write->diag = (struct cairn_diag){0};
+	engine_tx(ix)->growth = (struct cairn_pg_growth){0};
 	write->status = write->kind->apply(ix, write);
+	if (write->status == CAIRN_OK)
+		write->status = cairn_pg_check_quota(engine_tx(ix), &write->diag);
 	if (write->status != CAIRN_OK)
 		engine_explain(ix, write);
 	return write->status == CAIRN_OK;
@@ -110,6 +113,10 @@ ENGINE_WRITE(revoke_key)
 ENGINE_WRITE(use_key)
 ENGINE_WRITE(add_telemetry)
 ENGINE_WRITE(trim_telemetry)
+ENGINE_WRITE(add_account)
+ENGINE_WRITE(disable_account)
+ENGINE_WRITE(set_member)
+ENGINE_WRITE(set_quota)
 
 static enum cairn_status engine_probe(struct cairn_index *ix)
 {
@@ -233,10 +240,10 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.use_key = engine_use_key,
 	.add_telemetry = engine_add_telemetry,
 	.trim_telemetry = engine_trim_telemetry,
-	.add_account = cairn_pg_add_account,
-	.disable_account = cairn_pg_disable_account,
-	.set_member = cairn_pg_set_member,
-	.set_quota = cairn_pg_set_quota,
+	.add_account = engine_add_account,
+	.disable_account = engine_disable_account,
+	.set_member = engine_set_member,
+	.set_quota = engine_set_quota,
 	.add_repo = cairn_pg_add_repo,
 	.set_repo = cairn_pg_set_repo,
 	.move_repo = cairn_pg_move_repo,

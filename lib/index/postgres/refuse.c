@@ -25,17 +25,6 @@ static enum cairn_status refuse(struct cairn_diag *diag, const char *what)
 		return refuse(&request->write.diag, "keep accounts and repositories");                                 \
 	}
 
-REFUSE_READ(account, const char *name, struct cairn_index_account *out)
-REFUSE_READ(account_by_id, int64_t id, struct cairn_index_account *out)
-REFUSE_READ(each_account, int64_t from_id, uint32_t limit,
-	    void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx, int64_t *next_id)
-REFUSE_READ(quota, int64_t account, int64_t repo, struct cairn_index_quota *out)
-REFUSE_READ(each_owned_size, int64_t repo, void (*visit)(void *ctx, uint64_t size_bytes), void *ctx)
-REFUSE_READ(role, int64_t organisation, int64_t user, enum cairn_index_role *role)
-REFUSE_READ(each_member, int64_t organisation, int64_t from_id, cairn_index_visit_member *visit, void *ctx,
-	    int64_t *next_id)
-REFUSE_READ(each_organisation, int64_t user, int64_t from_id, cairn_index_visit_member *visit, void *ctx,
-	    int64_t *next_id)
 REFUSE_READ(repo, enum cairn_index_repo_kind kind, const char *account, const char *name, struct cairn_index_repo *out)
 REFUSE_READ(each_repo, int64_t account, enum cairn_index_repo_kind kind, int64_t from_id, cairn_index_visit_repo *visit,
 	    void *ctx, int64_t *next_id)
@@ -54,10 +43,6 @@ REFUSE_READ(object, int64_t repo, const char *path, struct cairn_index_object *o
 REFUSE_READ(each_object, int64_t repo, const char *prefix, const char *from,
 	    bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx)
 
-REFUSE_WRITE(add_account)
-REFUSE_WRITE(disable_account)
-REFUSE_WRITE(set_member)
-REFUSE_WRITE(set_quota)
 REFUSE_WRITE(add_repo)
 REFUSE_WRITE(set_repo)
 REFUSE_WRITE(move_repo)

@@ -4,20 +4,6 @@
 
 #include "index/backend.h"
 
-enum cairn_status cairn_pg_account(struct cairn_index *ix, const char *name, struct cairn_index_account *out);
-enum cairn_status cairn_pg_account_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_account *out);
-enum cairn_status cairn_pg_each_account(struct cairn_index *ix, int64_t from_id, uint32_t limit,
-					void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx,
-					int64_t *next_id);
-enum cairn_status cairn_pg_quota(struct cairn_index *ix, int64_t account, int64_t repo, struct cairn_index_quota *out);
-enum cairn_status cairn_pg_each_owned_size(struct cairn_index *ix, int64_t repo,
-					   void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
-enum cairn_status cairn_pg_role(struct cairn_index *ix, int64_t organisation, int64_t user,
-				enum cairn_index_role *role);
-enum cairn_status cairn_pg_each_member(struct cairn_index *ix, int64_t organisation, int64_t from_id,
-				       cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
-enum cairn_status cairn_pg_each_organisation(struct cairn_index *ix, int64_t user, int64_t from_id,
-					     cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
 enum cairn_status cairn_pg_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind, const char *account,
 				const char *name, struct cairn_index_repo *out);
 enum cairn_status cairn_pg_each_repo(struct cairn_index *ix, int64_t account, enum cairn_index_repo_kind kind,
@@ -45,10 +31,6 @@ enum cairn_status cairn_pg_object(struct cairn_index *ix, int64_t repo, const ch
 				  struct cairn_index_object *out);
 enum cairn_status cairn_pg_each_object(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
 				       bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
-enum cairn_status cairn_pg_add_account(struct cairn_index *ix, struct cairn_index_add_account *request);
-enum cairn_status cairn_pg_disable_account(struct cairn_index *ix, struct cairn_index_disable_account *request);
-enum cairn_status cairn_pg_set_member(struct cairn_index *ix, struct cairn_index_set_member *request);
-enum cairn_status cairn_pg_set_quota(struct cairn_index *ix, struct cairn_index_set_quota *request);
 enum cairn_status cairn_pg_add_repo(struct cairn_index *ix, struct cairn_index_add_repo *request);
 enum cairn_status cairn_pg_set_repo(struct cairn_index *ix, struct cairn_index_set_repo *request);
 enum cairn_status cairn_pg_move_repo(struct cairn_index *ix, struct cairn_index_move_repo *request);

@@ -11,6 +11,12 @@ struct cairn_pg_counts {
 	int64_t collection, files, xorbs, shards, eligible, stored_bytes;
 };
 
+/** By how much the write at hand makes a repository and its account hold more. */
+struct cairn_pg_growth {
+	int64_t scope; /* the repository's owner; 0: none */
+	int64_t repo_bytes, account_bytes;
+};
+
 struct cairn_pg_tx {
 	struct cairn_pg pg;
 	bool parked;      /* a commit was not answered in time: what became of it is not known yet */
@@ -20,6 +26,7 @@ struct cairn_pg_tx {
 	struct cairn_pg_counts counts;    /* of the transaction */
 	struct cairn_pg_counts committed; /* as read when it began */
 	struct cairn_pg_counts saved;     /* at the savepoint */
+	struct cairn_pg_growth growth;    /* zeroed before each write */
 	bool keys_changed;                /* good_keys.h: since they were last taken */
 	unsigned keys;                    /* of a commit, the place of theirs in the results */
 };
@@ -69,6 +76,11 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, str
 						     int64_t now_unix_s);
 /** Drop a file that nobody owns, and with its references what kept its xorbs. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_drop_file(struct cairn_pg_tx *tx, int64_t file);
+
+/** An owner has so many bytes more, or fewer: it was counted in its row, if it is a repository of the hub. */
+void cairn_pg_grow(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes);
+/** Count that, and say so. */
+CAIRN_MUST_USE enum cairn_status cairn_pg_count_stored(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes);
 
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_put_xorb *put);
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_put_shard *put);

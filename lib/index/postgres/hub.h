@@ -1,0 +1,37 @@
+/* What a hub asks of this engine: accounts, repositories, and what is in them. */
+#ifndef CAIRN_INDEX_POSTGRES_HUB_H
+#define CAIRN_INDEX_POSTGRES_HUB_H
+
+#include "index/postgres/engine.h"
+
+/* What backend.h says of these. */
+enum cairn_status cairn_pg_account(struct cairn_index *ix, const char *name, struct cairn_index_account *out);
+enum cairn_status cairn_pg_account_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_account *out);
+enum cairn_status cairn_pg_each_account(struct cairn_index *ix, int64_t from_id, uint32_t limit,
+					void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx,
+					int64_t *next_id);
+enum cairn_status cairn_pg_role(struct cairn_index *ix, int64_t organisation, int64_t user,
+				enum cairn_index_role *role);
+enum cairn_status cairn_pg_each_member(struct cairn_index *ix, int64_t organisation, int64_t from_id,
+				       cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
+enum cairn_status cairn_pg_each_organisation(struct cairn_index *ix, int64_t user, int64_t from_id,
+					     cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
+enum cairn_status cairn_pg_quota(struct cairn_index *ix, int64_t account, int64_t repo, struct cairn_index_quota *out);
+enum cairn_status cairn_pg_each_owned_size(struct cairn_index *ix, int64_t repo,
+					   void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
+
+CAIRN_MUST_USE enum cairn_status cairn_pg_add_account(struct cairn_pg_tx *tx, struct cairn_index_add_account *add);
+CAIRN_MUST_USE enum cairn_status cairn_pg_disable_account(struct cairn_pg_tx *tx,
+							  struct cairn_index_disable_account *disable);
+CAIRN_MUST_USE enum cairn_status cairn_pg_set_member(struct cairn_pg_tx *tx, struct cairn_index_set_member *set);
+CAIRN_MUST_USE enum cairn_status cairn_pg_set_quota(struct cairn_pg_tx *tx, struct cairn_index_set_quota *set);
+
+/* --- quotas ------------------------------------------------------------------------------------------------------- */
+
+/** The limit, and what is stored, from this column on. */
+struct cairn_index_room cairn_pg_room(const PGresult *r, int row, int column);
+/** After a write: what has grown must be within its quotas. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo,
+ * quota.account) */
+CAIRN_MUST_USE enum cairn_status cairn_pg_check_quota(struct cairn_pg_tx *tx, struct cairn_diag *diag);
+
+#endif
