@@ -37,11 +37,22 @@ static bool revision_part_is_good(const char *part, size_t len)
 	return len < lock_len || memcmp(part + len - lock_len, LOCK, lock_len) != 0;
 }
 
+/* Whether what comes first of a name, or of an address's revision and path, is the whole id of a commit. */
+static bool revision_is_oid(const char *raw)
+{
+	char first[CAIRN_GIT_OID_CHARS + 1];
+	struct cairn_git_oid oid;
+	if (strcspn(raw, "/") != CAIRN_GIT_OID_CHARS)
+		return false;
+	memcpy(first, raw, CAIRN_GIT_OID_CHARS);
+	first[CAIRN_GIT_OID_CHARS] = '\0';
+	return cairn_git_oid_parse(first, &oid);
+}
+
 bool cairn_hub_ref_is_good(const char *name)
 {
-	struct cairn_git_oid oid;
 	size_t len = strlen(name);
-	if (len == 0 || len > CAIRN_INDEX_REF_NAME_MAX || cairn_hub_path_fault(name) || cairn_git_oid_parse(name, &oid))
+	if (len == 0 || len > CAIRN_INDEX_REF_NAME_MAX || cairn_hub_path_fault(name) || revision_is_oid(name))
 		return false;
 	bool taken = strcmp(name, "HEAD") == 0 || strcmp(name, "@") == 0 || strncmp(name, "refs/", 5) == 0;
 	bool bad = strpbrk(name, " ~^:?*[\\") || strstr(name, "..") || strstr(name, "@{") || name[len - 1] == '.' ||
@@ -106,14 +117,17 @@ enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct ca
 	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
 }
 
-/* No name of a ref is the start of another's up to a slash (ref.nested), but of one from before that was a rule. */
+/* No name of a ref is the start of another's up to a slash (ref.nested), but of one from before that was a rule; and
+ * none begins with a commit's id, by which clients ask for one file after the other. */
 enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, const struct cairn_index_repo *repo, const char *raw,
 				       struct cairn_index_commit *out, char path[static CAIRN_INDEX_PATH_MAX + 1],
 				       struct cairn_diag *diag)
 {
 	char revision[CAIRN_HUB_REVISION_MAX + 1];
 	enum cairn_status status = CAIRN_E_NOT_FOUND;
-	bool split = false;
+	bool split = revision_is_oid(raw) && cairn_hub_split_revision(raw, 1, revision, path);
+	if (split)
+		status = cairn_index_find_commit(cairn_cas_index(cas), repo->id, revision, out);
 	for (unsigned n = REVISION_SEGMENTS_MAX; n > 0 && status == CAIRN_E_NOT_FOUND; n--) {
 		if (!cairn_hub_split_revision(raw, n, revision, path))
 			continue;

@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the headers say is a few rows of the index; bytes take the disk. */
+static void resolve_start(struct http_request *req, const struct hub_bytes *b)
+{
+	if (b->head)
+		route_job_look(req);
+	else
+		route_job_start(req);
+}
+
 /* --- buckets ------------------------------------------------------------------------------------------------------ */
 
 struct resolve_object {
@@ -47,7 +56,7 @@ static void resolve_get_object(struct http_request *req)
 		return;
 	/* What cannot be a path is under none. */
 	(void)cairn_hub_unescape(o->bytes.path, sizeof(o->bytes.path), http_path_arg(req, "path"));
-	route_job_start(req);
+	resolve_start(req, &o->bytes);
 }
 
 /* --- repositories ------------------------------------------------------------------------------------------------- */
@@ -156,7 +165,7 @@ static void resolve_get_entry(struct http_request *req, enum cairn_index_repo_ki
 		return;
 	e->raw = http_path_arg(req, "place");
 	e->as_in_git = as_in_git;
-	route_job_start(req);
+	resolve_start(req, &e->bytes);
 }
 
 static void resolve_get_model(struct http_request *req)

@@ -43,6 +43,18 @@ void route_ask(struct http_request *req, struct route_job *job, size_t bytes)
 	job->reply(req, job);
 }
 
+void route_job_look(struct http_request *req)
+{
+	struct route_job *job = http_state(req);
+	if (cairn_cas_is_remote(job->app->cas)) {
+		job->for_reply = true;
+		route_job_start(req);
+		return;
+	}
+	job->run(job);
+	job->reply(req, job);
+}
+
 const char *route_job_viewer(const struct route_job *job)
 {
 	return auth_who(http_identity(job->req)).viewer;

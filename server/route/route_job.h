@@ -34,6 +34,10 @@ void *route_job_new(struct http_request *req, size_t bytes, void (*run)(struct r
  */
 void route_ask(struct http_request *req, struct route_job *job, size_t bytes);
 
+/** The same for a state that route_job_new() made, for what of a route's requests only takes a look. Last of all in
+ * done(). */
+void route_job_look(struct http_request *req);
+
 /** The repository on whose behalf files are read; NULL: all may be. On the worker, too: the request waits unchanged. */
 const char *route_job_viewer(const struct route_job *job);
 

@@ -28,19 +28,33 @@ END_TEST
 START_TEST(revision_names_that_git_takes)
 {
 	static const char *const GOOD[] = {"main", "feat/x", "v1.0", "a-b_c", "x@y", "\xc3\xa4", "abcdef0", "a{b"};
-	static const char *const BAD[] = {"",         "HEAD",
-					  "@",        "refs/heads/x",
-					  ".a",       "a/.b",
-					  "a.",       "a..b",
-					  "a b",      "a~1",
-					  "a^",       "a:b",
-					  "a?b",      "a*b",
-					  "a[b",      "a\\b",
-					  "a@{b",     "a.lock",
-					  "a.lock/b", "/a",
-					  "a/",       "a//b",
-					  "-a",       "a\tb",
-					  "\xff",     "0123456789abcdef0123456789abcdef01234567"};
+	static const char *const BAD[] = {"",
+					  "HEAD",
+					  "@",
+					  "refs/heads/x",
+					  ".a",
+					  "a/.b",
+					  "a.",
+					  "a..b",
+					  "a b",
+					  "a~1",
+					  "a^",
+					  "a:b",
+					  "a?b",
+					  "a*b",
+					  "a[b",
+					  "a\\b",
+					  "a@{b",
+					  "a.lock",
+					  "a.lock/b",
+					  "/a",
+					  "a/",
+					  "a//b",
+					  "-a",
+					  "a\tb",
+					  "\xff",
+					  "0123456789abcdef0123456789abcdef01234567",
+					  "0123456789abcdef0123456789abcdef01234567/a"};
 	char name[CAIRN_INDEX_REF_NAME_MAX + 2];
 	for (size_t i = 0; i < sizeof(GOOD) / sizeof(GOOD[0]); i++)
 		ck_assert_msg(cairn_hub_ref_is_good(GOOD[i]), "%s", GOOD[i]);
