@@ -236,7 +236,8 @@ static size_t conn_head(struct conn *c, const char *end)
 	c->reply[head_len - 1] = '\0';
 	const char *length = strcasestr(c->reply, "\r\nContent-Length:");
 	c->status = (unsigned)strtoul(c->reply + 9, NULL, 10);
-	c->left = length && c->status != 304 ? strtoull(length + 17, NULL, 10) : 0;
+	bool bodiless = c->status == 304 || strncmp(c->target->head, "HEAD ", 5) == 0;
+	c->left = length && !bodiless ? strtoull(length + 17, NULL, 10) : 0;
 	c->close_after = strcasestr(c->reply, "\r\nConnection: close") != NULL;
 	c->head_seen = true;
 	return c->have - head_len;
