@@ -65,8 +65,10 @@ static bool files_head_line(struct form_part *part, const char *line, const char
 	if ((size_t)(end - line) < len || strncasecmp(line, FILES_DISPOSITION, len) != 0)
 		return true;
 	const char *name = files_parameter(line, end, "name"), *file = files_parameter(line, end, "filename");
+	if (part->name[0]) /* it has a second one, and nobody can tell which counts */
+		return false;
 	part->is_file = file != NULL;
-	return name && files_quoted(part->name, FORM_NAME_MAX, name, end) &&
+	return name && files_quoted(part->name, FORM_NAME_MAX, name, end) && part->name[0] &&
 	       (!file || files_quoted(part->file, FORM_FILE_MAX, file, end));
 }
 

@@ -27,7 +27,8 @@ struct form_files {
 };
 
 /** Read it. @param type  value of the header Content-Type; NULL: there is none
- *  @return false: it is none, is cut off, has too many parts, or a name that is too long, has a zero byte or no end */
+ *  @return false: it is none, is cut off, has too many parts, or a name that is empty, too long, said twice, has a zero
+ *  byte or no end */
 bool form_files_read(struct form_files *out, const char *type, const uint8_t *bytes, size_t len);
 
 /** Copy the first field of this name. @param[out] out  size bytes; "" when there is none
