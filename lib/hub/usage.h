@@ -5,10 +5,18 @@
 
 #include "index/hub.h"
 
-enum {
-	CAIRN_USAGE_PIECES_MAX = 1 << 21, /* terms in memory at once, 32 bytes each; more are read in several rounds */
-	CAIRN_USAGE_PAIRS_OF_MAX = 64,    /* owners of which each two are compared: those that hold most */
+enum { CAIRN_USAGE_PAIRS_OF_MAX = 64 /* owners of which each two are compared: those that hold most */ };
+
+/** How much there may be in memory at once. */
+struct cairn_usage_room {
+	uint32_t pieces_max;  /* at least 2; terms, 32 bytes each: more are read in several rounds */
+	uint32_t members_max; /* who has which files together, 4 to 50 bytes each: likewise */
+	uint32_t owners_max;  /* in all, some 150 bytes each with a name */
 };
+
+/** 64 MiB of terms, as many again for who has them, and another 100 for a xorb that has all the terms. */
+static const struct cairn_usage_room CAIRN_USAGE_ROOM = {
+	.pieces_max = 1 << 21, .members_max = 1 << 22, .owners_max = 1 << 20};
 
 /** What one owner holds. Bytes are those of stored chunks, each counted once however many files have it, but for what
  *  is seen. A file that is deleted, and not yet collected, holds nothing. */
@@ -41,15 +49,15 @@ struct cairn_usage {
 
 /**
  * Compute it from the terms of all files. What is written meanwhile counts or not. Exact else; for workers.
- * @param pieces_max  as CAIRN_USAGE_PIECES_MAX; at least 2
- * @param stop        looked at now and then; may be NULL
- * @param[out] out    owned by the caller: cairn_usage_free()
- * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_LIMIT more different sets of owners share files than 2^20, or more
- *         different terms name one xorb than pieces_max (usage.limit); CAIRN_E_IO; CAIRN_E_NOMEM
+ * @param room      CAIRN_USAGE_ROOM
+ * @param stop      looked at now and then; may be NULL
+ * @param[out] out  owned by the caller: cairn_usage_free()
+ * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_LIMIT there are more owners than room, or more different terms name
+ *         one xorb (usage.limit); CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_usage_compute(struct cairn_usage **out, struct cairn_index *index,
-						     uint32_t pieces_max, bool (*stop)(void *ctx), void *stop_ctx,
-						     struct cairn_diag *diag);
+						     const struct cairn_usage_room *room, bool (*stop)(void *ctx),
+						     void *stop_ctx, struct cairn_diag *diag);
 void cairn_usage_free(struct cairn_usage *usage);
 void cairn_usage_freep(struct cairn_usage **usage);
 

@@ -28,9 +28,9 @@ static uint32_t *sets_place(const struct usage_sets *s, const uint32_t *members,
 static enum cairn_status sets_grow(struct usage_sets *s)
 {
 	uint32_t cap = s->cap ? 2 * s->cap : SETS_FIRST_CAP;
-	struct usage_set *all = s->n < USAGE_SETS_MAX ? realloc(s->all, cap * sizeof(*all)) : NULL;
+	struct usage_set *all = realloc(s->all, cap * sizeof(*all));
 	if (!all)
-		return s->n < USAGE_SETS_MAX ? CAIRN_E_NOMEM : CAIRN_E_LIMIT;
+		return CAIRN_E_NOMEM;
 	s->all = all;
 	uint32_t *table = calloc((size_t)2 * cap, sizeof(*table));
 	if (!table)
@@ -69,6 +69,8 @@ enum cairn_status usage_sets_find(struct usage_sets *sets, const uint32_t *membe
 	uint32_t *place = sets_place(sets, members, n);
 	if (*place == 0) {
 		struct usage_set set = {.n = n};
+		if (sets->n + sets->n_members + n + 1 > sets->members_max)
+			return CAIRN_E_LIMIT;
 		status = sets_keep(sets, members, n, &set.at);
 		if (status != CAIRN_OK)
 			return status;
@@ -84,5 +86,5 @@ void usage_sets_fini(struct usage_sets *sets)
 	free(sets->all);
 	free(sets->members);
 	free(sets->table);
-	*sets = (struct usage_sets){0};
+	*sets = (struct usage_sets){.members_max = sets->members_max};
 }

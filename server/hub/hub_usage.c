@@ -123,8 +123,8 @@ enum cairn_status hub_usage_compute(struct app *app, struct cairn_diag *diag)
 	if (others)
 		return cairn_fail(diag, CAIRN_E_BUSY, "usage.running", CAIRN_NO_OFFSET,
 				  "it is being computed already; try again in some seconds");
-	enum cairn_status status = cairn_usage_compute(&figures, cairn_cas_index(app->cas), CAIRN_USAGE_PIECES_MAX,
-						       usage_stops, app, diag);
+	enum cairn_status status =
+		cairn_usage_compute(&figures, cairn_cas_index(app->cas), &CAIRN_USAGE_ROOM, usage_stops, app, diag);
 	if (status == CAIRN_OK)
 		status = usage_keep(u, figures);
 	pthread_mutex_lock(&u->lock);

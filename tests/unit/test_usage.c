@@ -60,11 +60,14 @@ static void fill(struct fx_xorb xorbs[static N_XORBS])
 	}
 }
 
-static struct cairn_usage *computed(uint32_t pieces_max)
+static const struct cairn_usage_room WHOLE = {PIECES_MANY, PIECES_MANY, N_OWNERS};
+
+static struct cairn_usage *computed(uint32_t pieces_max, uint32_t members_max)
 {
+	const struct cairn_usage_room room = {pieces_max, members_max, N_OWNERS};
 	struct cairn_usage *usage;
 	struct cairn_diag diag = {0};
-	ck_assert_int_eq(cairn_usage_compute(&usage, ix, pieces_max, NULL, NULL, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_usage_compute(&usage, ix, &room, NULL, NULL, &diag), CAIRN_OK);
 	return usage;
 }
 
@@ -99,18 +102,52 @@ START_TEST(in_rounds)
 	struct cairn_usage *none = (struct cairn_usage *)1;
 	struct cairn_diag diag = {0};
 	fill(xorbs);
-	CLEANUP(cairn_usage_freep) struct cairn_usage *whole = computed(PIECES_MANY);
+	CLEANUP(cairn_usage_freep) struct cairn_usage *whole = computed(PIECES_MANY, PIECES_MANY);
 	ck_assert_uint_eq(whole->n_owners, N_OWNERS);
 	ck_assert_uint_gt(whole->n_pairs, N_OWNERS);
 	static const uint32_t ROOMS[] = {900, 500, 300, 257, 200};
 	for (size_t i = 0; i < sizeof(ROOMS) / sizeof(ROOMS[0]); i++) {
-		CLEANUP(cairn_usage_freep) struct cairn_usage *rounds = computed(ROOMS[i]);
+		CLEANUP(cairn_usage_freep) struct cairn_usage *rounds = computed(ROOMS[i], PIECES_MANY);
 		are_same(whole, rounds);
 	}
-	ck_assert_int_eq(cairn_usage_compute(&none, ix, 10, NULL, NULL, &diag), CAIRN_E_LIMIT);
-	ck_assert_ptr_null(none);
-	ck_assert_str_eq(diag.rule, "usage.limit");
-	ck_assert_int_eq(cairn_usage_compute(&none, ix, PIECES_MANY, stop_at_once, NULL, &diag), CAIRN_E_BUSY);
+	static const struct cairn_usage_room SHORT[] = {
+		{10, PIECES_MANY, N_OWNERS}, {PIECES_MANY, 30, N_OWNERS}, {PIECES_MANY, PIECES_MANY, N_OWNERS - 1}};
+	for (size_t i = 0; i < sizeof(SHORT) / sizeof(SHORT[0]); i++) {
+		ck_assert_int_eq(cairn_usage_compute(&none, ix, &SHORT[i], NULL, NULL, &diag), CAIRN_E_LIMIT);
+		ck_assert_ptr_null(none);
+		ck_assert_str_eq(diag.rule, "usage.limit");
+	}
+	ck_assert_int_eq(cairn_usage_compute(&none, ix, &WHOLE, stop_at_once, NULL, &diag), CAIRN_E_BUSY);
+	for (uint32_t i = 0; i < N_XORBS; i++)
+		fx_xorb_fini(&xorbs[i]);
+}
+END_TEST
+
+/* Owners that have nothing to do with each other are not remembered all at once. */
+START_TEST(in_rounds_for_their_owners)
+{
+	enum { N_SETS_AT_ONCE = 4 };
+	struct fx_xorb xorbs[N_XORBS];
+	for (uint32_t i = 0; i < N_XORBS; i++) {
+		struct fx_shard shard;
+		char owner[16];
+		xorbs[i] = fx_xorb_new(100 + i, N_CHUNKS);
+		ck_assert(fx_xorb_put(ix, &xorbs[i]));
+		(void)snprintf(owner, sizeof(owner), "models/a/%u", i);
+		fx_shard_init(&shard, i);
+		shard.owner = owner;
+		for (uint32_t f = 0; f < N_FILES; f++) {
+			struct fx_file *file = fx_shard_file(&shard, i * N_FILES + f, &xorbs[i], f, f + 1);
+			for (uint32_t t = 1; t < N_TERMS; t++)
+				fx_shard_term(file, &xorbs[i], f, f + t + 1);
+		}
+		ck_assert_int_eq(fx_shard_put(ix, &shard), CAIRN_OK);
+	}
+	CLEANUP(cairn_usage_freep) struct cairn_usage *whole = computed(PIECES_MANY, PIECES_MANY);
+	CLEANUP(cairn_usage_freep) struct cairn_usage *rounds = computed(PIECES_MANY, 2 * N_SETS_AT_ONCE);
+	ck_assert_uint_eq(whole->n_owners, N_XORBS);
+	ck_assert_uint_gt(whole->owners[0].only_bytes, 0);
+	are_same(whole, rounds);
 	for (uint32_t i = 0; i < N_XORBS; i++)
 		fx_xorb_fini(&xorbs[i]);
 }
@@ -118,7 +155,7 @@ END_TEST
 
 START_TEST(of_nothing)
 {
-	CLEANUP(cairn_usage_freep) struct cairn_usage *usage = computed(2);
+	CLEANUP(cairn_usage_freep) struct cairn_usage *usage = computed(2, 2);
 	ck_assert_uint_eq(usage->n_owners + usage->n_pairs + usage->held_bytes, 0);
 	ck_assert_ptr_null(cairn_usage_of_repo(usage, 1));
 	cairn_usage_free(NULL);
@@ -127,7 +164,7 @@ END_TEST
 
 START_TEST(each_set_once)
 {
-	CLEANUP(usage_sets_fini) struct usage_sets sets = {0};
+	CLEANUP(usage_sets_fini) struct usage_sets sets = {.members_max = 15000 + 5000};
 	for (uint32_t round = 0; round < 2; round++) {
 		for (uint32_t i = 0; i < 5000; i++) {
 			uint32_t number, members[3] = {i, i + 1, i + 7};
@@ -138,6 +175,11 @@ START_TEST(each_set_once)
 		}
 	}
 	ck_assert_uint_eq(sets.n, 5000);
+	uint32_t number, one_more = 6000;
+	sets.members_max = sets.n_members + sets.n + 2;
+	ck_assert_int_eq(usage_sets_find(&sets, &one_more, 1, &number), CAIRN_OK);
+	one_more++;
+	ck_assert_int_eq(usage_sets_find(&sets, &one_more, 1, &number), CAIRN_E_LIMIT);
 }
 END_TEST
 
@@ -147,6 +189,7 @@ int main(void)
 	TCase *c = tcase_create("usage");
 	tcase_add_checked_fixture(c, set_up, tear_down);
 	tcase_add_test(c, in_rounds);
+	tcase_add_test(c, in_rounds_for_their_owners);
 	tcase_add_test(c, of_nothing);
 	tcase_add_test(c, each_set_once);
 	tcase_set_timeout(c, 60);

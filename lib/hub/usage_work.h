@@ -1,0 +1,75 @@
+/* What the parts of usage.c share while figures are computed. One thread.
+ *
+ * usage_rounds.c reads the terms of all files, as many as there is room for at once, and hands out those of one xorb
+ * after the other; usage_sweep.c counts the bytes of a xorb; usage.c has both done twice, since only after the first
+ * time it is known whose pairs count, and hands out what came of it. */
+#ifndef CAIRN_HUB_USAGE_WORK_H
+#define CAIRN_HUB_USAGE_WORK_H
+
+#include "hub/usage.h"
+#include "hub/usage_sets.h"
+
+/* A stretch of a xorb that a file of some owners has. */
+struct usage_piece {
+	int64_t xorb;
+	uint16_t start, end;    /* chunks, for where the places are not those that the term keeps */
+	uint32_t first, behind; /* bytes */
+	uint32_t set;           /* of owners */
+};
+
+/* An owner while it is counted. */
+struct usage_row {
+	int64_t number;
+	struct cairn_usage_owner owner;
+};
+
+struct usage_work {
+	struct cairn_index *index;
+	const struct cairn_usage_room *room;
+	bool (*stop)(void *ctx); /* may be NULL */
+	void *stop_ctx;
+	enum cairn_status status; /* of a visit */
+	struct usage_row *rows;   /* by number; owned, as all below */
+	uint32_t n_rows, rows_cap;
+	uint32_t *members; /* of the file that is visited; n_rows of room */
+	uint32_t n_members;
+	struct usage_sets sets; /* of this round */
+	struct usage_piece *pieces;
+	uint32_t n_pieces, pieces_max;
+	int64_t from_xorb, to_xorb; /* of this round; to_xorb 0: no end */
+	bool sets_are_full;         /* that ended the round */
+	bool counts_files;          /* this round does: the first one */
+	bool is_whole;              /* the pieces are those of all files, with their places */
+	uint64_t *stamps, stamp;    /* n_rows: when an owner was met last */
+	uint32_t *met;              /* n_rows of room: the owners of the bytes that are counted */
+	uint64_t held_bytes;
+	uint64_t (*sums)[CAIRN_USAGE_PAIRS_OF_MAX]; /* of each two of those that hold most */
+};
+
+/* A xorb that pieces are of. */
+struct usage_xorb {
+	struct usage_piece *pieces;
+	uint32_t n_pieces;
+	uint64_t stored_bytes;
+};
+
+typedef enum cairn_status usage_visit_xorb(struct usage_work *w, const struct usage_xorb *xorb);
+
+/* Visit all xorbs that files have something of, with all pieces of each. @param top  of each row, where it is among
+ * those that hold most; NULL: not known yet
+ * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_LIMIT more pieces of one xorb than there is room for; CAIRN_E_IO;
+ * CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status usage_each_xorb(struct usage_work *w, const uint32_t *top, usage_visit_xorb *visit);
+
+/* Whose its bytes are, and who would free it. */
+CAIRN_MUST_USE enum cairn_status usage_count_xorb(struct usage_work *w, const struct usage_xorb *xorb);
+
+/* What each two of those that hold most have in common. */
+CAIRN_MUST_USE enum cairn_status usage_pair_xorb(struct usage_work *w, const struct usage_xorb *xorb);
+
+static inline bool usage_stops(const struct usage_work *w)
+{
+	return w->stop && w->stop(w->stop_ctx);
+}
+
+#endif
