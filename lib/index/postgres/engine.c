@@ -117,6 +117,12 @@ ENGINE_WRITE(add_account)
 ENGINE_WRITE(disable_account)
 ENGINE_WRITE(set_member)
 ENGINE_WRITE(set_quota)
+ENGINE_WRITE(add_repo)
+ENGINE_WRITE(set_repo)
+ENGINE_WRITE(move_repo)
+ENGINE_WRITE(drop_repo)
+ENGINE_WRITE(sweep_repos)
+ENGINE_WRITE(change_objects)
 
 static enum cairn_status engine_probe(struct cairn_index *ix)
 {
@@ -244,16 +250,16 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.disable_account = engine_disable_account,
 	.set_member = engine_set_member,
 	.set_quota = engine_set_quota,
-	.add_repo = cairn_pg_add_repo,
-	.set_repo = cairn_pg_set_repo,
-	.move_repo = cairn_pg_move_repo,
-	.drop_repo = cairn_pg_drop_repo,
+	.add_repo = engine_add_repo,
+	.set_repo = engine_set_repo,
+	.move_repo = engine_move_repo,
+	.drop_repo = engine_drop_repo,
 	.add_commit = cairn_pg_add_commit,
 	.squash = cairn_pg_squash,
 	.add_ref = cairn_pg_add_ref,
 	.drop_ref = cairn_pg_drop_ref,
-	.sweep_repos = cairn_pg_sweep_repos,
-	.change_objects = cairn_pg_change_objects,
+	.sweep_repos = engine_sweep_repos,
+	.change_objects = engine_change_objects,
 	.probe = engine_probe,
 	.make_room = engine_nothing,
 	.use_reserve = engine_nothing,

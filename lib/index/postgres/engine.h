@@ -97,8 +97,13 @@ enum cairn_status cairn_pg_each_match(struct cairn_index *ix, const char *owner,
 enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
 				      void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
 				      bool *more);
-/** Tell of rows of files as owners have them: hash, size, at, SHA-256, owner. @param page  so many; further ones are
- * more */
+/* How an operator knows scope s, where it is a repository of the hub. */
+#define CAIRN_PG_SHOWN                                                                                                 \
+	"(SELECT CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN"          \
+	" 'buckets/' ELSE 'kernels/' END || a.name || '/' || r.name FROM repo r JOIN account a ON a.id = r.account"    \
+	" WHERE r.scope = s.id AND left(s.name, 4) = 'hub/')"
+/** Tell of rows of files as owners have them: hash, size, at, SHA-256, owner; of all owners how each is shown. @param
+ * page  so many; further ones are more */
 enum cairn_status cairn_pg_visit_owned(const PGresult *r, int page,
 				       void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 				       bool *more);

@@ -1,14 +1,20 @@
 /* Files that are taken from an owner, or given to one more. */
-#include "index/postgres/write.h"
-
-#include "base/clock.h"
+#include "index/postgres/own.h"
 
 static const char FORGET_FIND[] = "SELECT id FROM file WHERE hash = $1";
-static const char FORGET_OWNER[] = "DELETE FROM file_owner WHERE file = $1 AND ($2::text IS NULL OR scope = (SELECT id "
-				   "FROM scope WHERE name = $2))";
-static const char FORGET_IS_OWNED[] = "SELECT 1 FROM file_owner WHERE file = $1 LIMIT 1";
-static const char FORGET_SHARE[] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT $1, $2, '', $3"
-				   " WHERE NOT EXISTS(SELECT 1 FROM file_owner WHERE file = $1 AND scope = $2)";
+#define FORGET_SCOPE "($2::text IS NULL OR scope = (SELECT id FROM scope WHERE name = $2))"
+/* Before a file is taken from an owner, or from all: it does not count any more, the objects that have it go, and
+ * contents lose it. */
+static const char *const FORGET_USES[] = {
+	"UPDATE repo SET stored = stored - (SELECT size FROM file WHERE id = $1) WHERE scope IN"
+	" (SELECT scope FROM file_owner WHERE file = $1 AND " FORGET_SCOPE ")",
+	"UPDATE repo SET files = files - n.n, bytes = bytes - n.n * (SELECT size FROM file WHERE id = $1)"
+	" FROM (SELECT repo, count(*) AS n FROM object WHERE file = $1 GROUP BY repo) n"
+	" WHERE n.repo = repo.id AND " FORGET_SCOPE,
+	"DELETE FROM object WHERE file = $1 AND repo IN (SELECT id FROM repo WHERE " FORGET_SCOPE ")",
+	"UPDATE content SET file = NULL WHERE file = $1 AND repo IN (SELECT id FROM repo WHERE " FORGET_SCOPE ")",
+};
+static const char FORGET_OWNER[] = "DELETE FROM file_owner WHERE file = $1 AND " FORGET_SCOPE;
 
 /* @param[out] id  0: there is no such file */
 static enum cairn_status forget_find(struct cairn_pg_tx *tx, const struct cairn_hash *hash, int64_t *id)
@@ -23,29 +29,33 @@ static enum cairn_status forget_find(struct cairn_pg_tx *tx, const struct cairn_
 
 enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_index_forget_file *forget)
 {
-	int64_t id, n = 0;
-	const PGresult *r;
-	struct cairn_pg_args args = {0}, file = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array file = {0};
+	struct cairn_pg_args args = {0};
+	int64_t id;
 	forget->forgotten = false;
 	enum cairn_status status = forget_find(tx, &forget->hash, &id);
 	if (status != CAIRN_OK || id == 0)
 		return status;
 	cairn_pg_int8(&args, id);
 	cairn_pg_text(&args, forget->owner);
-	status = cairn_pg_run(&tx->pg, FORGET_OWNER, &args, &n);
-	forget->forgotten = status == CAIRN_OK && n > 0;
-	if (!forget->forgotten)
+	for (size_t i = 0; i < sizeof(FORGET_USES) / sizeof(FORGET_USES[0]); i++)
+		(void)cairn_pg_queue(&tx->pg, FORGET_USES[i], &args);
+	unsigned owners = cairn_pg_queue(&tx->pg, FORGET_OWNER, &args);
+	cairn_pg_add_int8(&file, id);
+	unsigned files = cairn_pg_queue_drop_files(tx, &file);
+	status = cairn_pg_exchange(&tx->pg);
+	if (status != CAIRN_OK)
 		return status;
-	tx->counts.collection++;
-	cairn_pg_int8(&file, id);
-	status = cairn_pg_ask(&tx->pg, FORGET_IS_OWNED, &file, &r);
-	return status == CAIRN_OK && PQntuples(r) == 0 ? cairn_pg_drop_file(tx, id) : status;
+	forget->forgotten = cairn_pg_changed(tx->pg.results[owners]) > 0;
+	cairn_pg_dropped_files(tx, files);
+	tx->counts.collection += forget->forgotten;
+	return CAIRN_OK;
 }
 
 enum cairn_status cairn_pg_share_file(struct cairn_pg_tx *tx, struct cairn_index_share_file *share)
 {
-	int64_t id, owner, n = 0;
-	struct cairn_pg_args args = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array file = {0};
+	int64_t id, owner;
 	share->shared = false;
 	enum cairn_status status = forget_find(tx, &share->hash, &id);
 	if (status == CAIRN_OK && id == 0)
@@ -58,10 +68,10 @@ enum cairn_status cairn_pg_share_file(struct cairn_pg_tx *tx, struct cairn_index
 				  "there is no such repository, or it was deleted");
 	if (status != CAIRN_OK)
 		return status;
-	cairn_pg_int8(&args, id);
-	cairn_pg_int8(&args, owner);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
-	status = cairn_pg_run(&tx->pg, FORGET_SHARE, &args, &n);
-	share->shared = status == CAIRN_OK && n > 0;
+	cairn_pg_add_int8(&file, id);
+	unsigned queued = cairn_pg_queue_own(tx, owner, &file);
+	status = cairn_pg_exchange(&tx->pg);
+	if (status == CAIRN_OK)
+		share->shared = cairn_pg_owned(tx, queued, owner) > 0;
 	return status;
 }

@@ -19,12 +19,34 @@ enum cairn_status cairn_pg_each_organisation(struct cairn_index *ix, int64_t use
 enum cairn_status cairn_pg_quota(struct cairn_index *ix, int64_t account, int64_t repo, struct cairn_index_quota *out);
 enum cairn_status cairn_pg_each_owned_size(struct cairn_index *ix, int64_t repo,
 					   void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
+enum cairn_status cairn_pg_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind, const char *account,
+				const char *name, struct cairn_index_repo *out);
+enum cairn_status cairn_pg_each_repo(struct cairn_index *ix, int64_t account, enum cairn_index_repo_kind kind,
+				     int64_t from_id, cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
+enum cairn_status cairn_pg_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
+				      cairn_index_visit_repo *visit, void *ctx, bool *more);
+enum cairn_status cairn_pg_object(struct cairn_index *ix, int64_t repo, const char *path,
+				  struct cairn_index_object *out);
+enum cairn_status cairn_pg_each_object(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
+				       bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
 
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_account(struct cairn_pg_tx *tx, struct cairn_index_add_account *add);
 CAIRN_MUST_USE enum cairn_status cairn_pg_disable_account(struct cairn_pg_tx *tx,
 							  struct cairn_index_disable_account *disable);
 CAIRN_MUST_USE enum cairn_status cairn_pg_set_member(struct cairn_pg_tx *tx, struct cairn_index_set_member *set);
 CAIRN_MUST_USE enum cairn_status cairn_pg_set_quota(struct cairn_pg_tx *tx, struct cairn_index_set_quota *set);
+
+CAIRN_MUST_USE enum cairn_status cairn_pg_add_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add);
+CAIRN_MUST_USE enum cairn_status cairn_pg_set_repo(struct cairn_pg_tx *tx, struct cairn_index_set_repo *set);
+CAIRN_MUST_USE enum cairn_status cairn_pg_move_repo(struct cairn_pg_tx *tx, struct cairn_index_move_repo *move);
+CAIRN_MUST_USE enum cairn_status cairn_pg_drop_repo(struct cairn_pg_tx *tx, struct cairn_index_drop_repo *drop);
+CAIRN_MUST_USE enum cairn_status cairn_pg_change_objects(struct cairn_pg_tx *tx,
+							 struct cairn_index_change_objects *change);
+CAIRN_MUST_USE enum cairn_status cairn_pg_sweep_repos(struct cairn_pg_tx *tx, struct cairn_index_sweep_repos *sweep);
+
+/** The branch main of a repository that was just made, and its first commit. */
+CAIRN_MUST_USE enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add,
+						     int64_t scope);
 
 /* --- quotas ------------------------------------------------------------------------------------------------------- */
 

@@ -34,6 +34,11 @@ static const char FILES_CLAIM[] =
 static const char FILES_DROP_NO_CLAIM[] =
 	"DELETE FROM file_owner w WHERE w.scope = $1 AND w.sha256 = '' AND w.file = ANY($2) AND EXISTS"
 	"(SELECT 1 FROM file_owner o WHERE o.file = w.file AND o.scope = $1 AND o.sha256 > '')";
+/* What a repository of the hub holds more with files that it did not have. */
+static const char FILES_COUNT[] =
+	"WITH s AS (SELECT coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id = ANY($2) AND NOT EXISTS"
+	"(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = $1)), u AS (UPDATE repo SET stored = stored"
+	" + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0) SELECT bytes FROM s";
 /* What a repository of the hub has already begins to be young again: a commit may follow. */
 static const char FILES_RENEW[] = "UPDATE file_owner SET at = $2 WHERE scope = $1 AND file = ANY($3)";
 /* Whose terms are damaged, or name a xorb whose bytes are not here. */
@@ -345,11 +350,32 @@ static enum cairn_status put_piece_renew(struct put_piece *piece)
 	return cairn_pg_run(&piece->p->tx->pg, FILES_RENEW, &args, NULL);
 }
 
+/* Before it owns them. */
+static enum cairn_status put_piece_count(struct put_piece *piece)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
+	struct cairn_pg_tx *tx = piece->p->tx;
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	if (!cairn_index_is_repo_owner(piece->p->put->owner))
+		return CAIRN_OK;
+	for (uint32_t i = 0; i < piece->n; i++)
+		cairn_pg_add_int8(&files, piece->files[i].id);
+	cairn_pg_int8(&args, piece->p->owner);
+	cairn_pg_int8s(&args, &files);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, FILES_COUNT, &args, &r);
+	if (status == CAIRN_OK)
+		cairn_pg_grow(tx, piece->p->owner, cairn_pg_get_int8(r, 0, 0));
+	return status;
+}
+
 static enum cairn_status put_piece_send(struct put_piece *piece)
 {
 	enum cairn_status status = piece->n > 0 ? put_piece_rows(piece) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = put_piece_refer(piece, NULL);
+	if (status == CAIRN_OK)
+		status = put_piece_count(piece);
 	if (status == CAIRN_OK)
 		status = put_piece_own(piece, OWN_NEW, 0, piece->n);
 	if (status == CAIRN_OK)

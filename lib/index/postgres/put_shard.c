@@ -9,7 +9,7 @@
 
 enum { SHARD_PIECE = 10000 }; /* rows of one statement */
 
-static const char SHARD_FIND[] = "SELECT id, collection FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3";
+static const char SHARD_FIND[] = "SELECT id, collection, at FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3";
 static const char SHARD_ADD[] = "INSERT INTO shard(hash, scope, owner, collection, at) VALUES($1, $2, $3, $4, $5)"
 				" ON CONFLICT(hash, scope, owner) DO UPDATE SET collection = $4, at = $5 RETURNING id";
 /* By the number by which the shard was verified, which is never given again; without one by the hash. */
@@ -161,7 +161,8 @@ static enum cairn_status put_shard_xorbs(struct cairn_pg_put *p)
 
 /* --- the shard ---------------------------------------------------------------------------------------------------- */
 
-/* One that something was removed after, maybe something of its own, is registered once more. */
+/* One that something was removed after, maybe something of its own, or that came to a repository of the hub an hour
+ * ago, is registered once more: what nothing names yet counts from its last upload. */
 static enum cairn_status put_shard_row(struct cairn_pg_put *p, bool *known)
 {
 	const PGresult *r;
@@ -174,7 +175,9 @@ static enum cairn_status put_shard_row(struct cairn_pg_put *p, bool *known)
 	if (status != CAIRN_OK)
 		return status;
 	bool found = PQntuples(r) > 0;
-	*known = found && cairn_pg_get_int8(r, 0, 1) == p->tx->counts.collection;
+	bool young = found && (!cairn_index_is_repo_owner(p->put->owner) ||
+			       cairn_pg_get_int8(r, 0, 2) > cairn_clock_unix_s() - CAIRN_PG_KNOWN_S);
+	*known = young && cairn_pg_get_int8(r, 0, 1) == p->tx->counts.collection;
 	if (*known)
 		return CAIRN_OK;
 	cairn_pg_int8(&args, p->tx->counts.collection);

@@ -2,6 +2,8 @@
 #include "index/postgres/engine.h"
 #include "index/rows.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 
 #define READ_FILE_VISIBLE                                                                                              \
@@ -28,7 +30,7 @@ static const char READ_FILE_BY_SHA256[] =
 static const char READ_SHARD[] =
 	"SELECT 1 FROM shard WHERE hash = $1 AND scope = (SELECT id FROM scope WHERE name = $2)"
 	" AND owner = (SELECT id FROM scope WHERE name = $3)"
-	" AND collection = (SELECT collection FROM state)";
+	" AND collection = (SELECT collection FROM state) AND (at > $4 OR left($3, 4) <> 'hub/')";
 
 enum cairn_status cairn_pg_read(struct cairn_index *ix, struct cairn_pg_reader **reader, const char *sql,
 				const struct cairn_pg_args *args, const PGresult **r)
@@ -202,6 +204,7 @@ enum cairn_status cairn_pg_shard_known(struct cairn_index *ix, const struct cair
 	cairn_pg_hash(&args, body);
 	cairn_pg_text(&args, scope);
 	cairn_pg_text(&args, owner);
+	cairn_pg_int8(&args, cairn_clock_unix_s() - CAIRN_PG_KNOWN_S);
 	PG_READ(ix, reader, r, READ_SHARD, &args);
 	*known = PQntuples(r) > 0;
 	return CAIRN_OK;

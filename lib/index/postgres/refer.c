@@ -7,7 +7,8 @@
 #define REFER_SCOPE "(SELECT id FROM scope WHERE name = $1)"
 /* Of several claims of an owner the least one counts. */
 #define REFER_OF_ALL                                                                                                   \
-	"SELECT f.hash, f.size, f.at, o.sha256, s.name FROM file f JOIN file_owner o ON o.file = f.id"                 \
+	"SELECT f.hash, f.size, f.at, o.sha256, s.name, " CAIRN_PG_SHOWN                                               \
+	" FROM file f JOIN file_owner o ON o.file = f.id"                                                              \
 	" JOIN scope s ON s.id = o.scope WHERE $1::text IS NULL AND NOT EXISTS(SELECT 1 FROM file_owner c"             \
 	" WHERE c.file = o.file AND c.scope = o.scope AND c.sha256 < o.sha256)"
 #define REFER_OF_ONE                                                                                                   \
@@ -27,7 +28,8 @@ static const char *const REFER_ONE[CAIRN_INDEX_MATCHES] = {
 static const char *const REFER_ALL[CAIRN_INDEX_MATCHES] = {
 	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ALL " AND f.hash = $2 ORDER BY s.name LIMIT $3",
 	[CAIRN_INDEX_MATCH_SHA256] =
-		"SELECT f.hash, f.size, f.at, o.sha256, s.name FROM file_owner o JOIN file f ON f.id = o.file"
+		"SELECT f.hash, f.size, f.at, o.sha256, s.name, " CAIRN_PG_SHOWN
+		" FROM file_owner o JOIN file f ON f.id = o.file"
 		" JOIN scope s ON s.id = o.scope WHERE $1::text IS NULL AND o.sha256 = $2 ORDER BY f.hash, s.name"
 		" LIMIT $3",
 	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ALL

@@ -3,6 +3,8 @@
  * so. */
 #include "index/postgres/refuse.h"
 
+#include "index/postgres/hub.h"
+
 /* Nothing is looked at. */
 /* NOLINTBEGIN(misc-unused-parameters) */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -25,10 +27,6 @@ static enum cairn_status refuse(struct cairn_diag *diag, const char *what)
 		return refuse(&request->write.diag, "keep accounts and repositories");                                 \
 	}
 
-REFUSE_READ(repo, enum cairn_index_repo_kind kind, const char *account, const char *name, struct cairn_index_repo *out)
-REFUSE_READ(each_repo, int64_t account, enum cairn_index_repo_kind kind, int64_t from_id, cairn_index_visit_repo *visit,
-	    void *ctx, int64_t *next_id)
-REFUSE_READ(list_repos, struct cairn_index_repo_list *list, cairn_index_visit_repo *visit, void *ctx, bool *more)
 REFUSE_READ(ref, int64_t repo, enum cairn_index_ref_kind kind, const char *name, struct cairn_index_commit *out)
 REFUSE_READ(each_ref, int64_t repo, bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref), void *ctx)
 REFUSE_READ(find_commit, int64_t repo, const char *prefix, struct cairn_index_commit *out)
@@ -39,25 +37,15 @@ REFUSE_READ(entry, const struct cairn_index_commit *commit, const char *path, st
 REFUSE_READ(each_entry, const struct cairn_index_commit *commit, const struct cairn_index_listing *listing,
 	    bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx)
 REFUSE_READ(inline_bytes, int64_t content, uint8_t *out, size_t *len)
-REFUSE_READ(object, int64_t repo, const char *path, struct cairn_index_object *out)
-REFUSE_READ(each_object, int64_t repo, const char *prefix, const char *from,
-	    bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx)
 
-REFUSE_WRITE(add_repo)
-REFUSE_WRITE(set_repo)
-REFUSE_WRITE(move_repo)
-REFUSE_WRITE(drop_repo)
 REFUSE_WRITE(add_commit)
 REFUSE_WRITE(squash)
 REFUSE_WRITE(add_ref)
 REFUSE_WRITE(drop_ref)
-REFUSE_WRITE(change_objects)
 
-/* A collection asks for it: there are none. */
-enum cairn_status cairn_pg_sweep_repos(struct cairn_index *ix, struct cairn_index_sweep_repos *request)
+enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
 {
-	request->more = false;
-	return CAIRN_OK;
+	return refuse(&add->write.diag, "keep commits");
 }
 
 enum cairn_status cairn_pg_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,

@@ -4,12 +4,6 @@
 
 #include "index/backend.h"
 
-enum cairn_status cairn_pg_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind, const char *account,
-				const char *name, struct cairn_index_repo *out);
-enum cairn_status cairn_pg_each_repo(struct cairn_index *ix, int64_t account, enum cairn_index_repo_kind kind,
-				     int64_t from_id, cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
-enum cairn_status cairn_pg_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
-				      cairn_index_visit_repo *visit, void *ctx, bool *more);
 enum cairn_status cairn_pg_ref(struct cairn_index *ix, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
 			       struct cairn_index_commit *out);
 enum cairn_status cairn_pg_each_ref(struct cairn_index *ix, int64_t repo,
@@ -27,20 +21,10 @@ enum cairn_status cairn_pg_each_entry(struct cairn_index *ix, const struct cairn
 				      const struct cairn_index_listing *listing,
 				      bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx);
 enum cairn_status cairn_pg_inline_bytes(struct cairn_index *ix, int64_t content, uint8_t *out, size_t *len);
-enum cairn_status cairn_pg_object(struct cairn_index *ix, int64_t repo, const char *path,
-				  struct cairn_index_object *out);
-enum cairn_status cairn_pg_each_object(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
-				       bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
-enum cairn_status cairn_pg_add_repo(struct cairn_index *ix, struct cairn_index_add_repo *request);
-enum cairn_status cairn_pg_set_repo(struct cairn_index *ix, struct cairn_index_set_repo *request);
-enum cairn_status cairn_pg_move_repo(struct cairn_index *ix, struct cairn_index_move_repo *request);
-enum cairn_status cairn_pg_drop_repo(struct cairn_index *ix, struct cairn_index_drop_repo *request);
 enum cairn_status cairn_pg_add_commit(struct cairn_index *ix, struct cairn_index_add_commit *request);
 enum cairn_status cairn_pg_squash(struct cairn_index *ix, struct cairn_index_squash *request);
 enum cairn_status cairn_pg_add_ref(struct cairn_index *ix, struct cairn_index_add_ref *request);
 enum cairn_status cairn_pg_drop_ref(struct cairn_index *ix, struct cairn_index_drop_ref *request);
-enum cairn_status cairn_pg_sweep_repos(struct cairn_index *ix, struct cairn_index_sweep_repos *request);
-enum cairn_status cairn_pg_change_objects(struct cairn_index *ix, struct cairn_index_change_objects *request);
 enum cairn_status cairn_pg_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,
 				struct cairn_diag *diag);
 enum cairn_status cairn_pg_copy(const char *where, const char *path, struct cairn_diag *diag);

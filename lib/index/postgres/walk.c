@@ -28,7 +28,8 @@ static const char WALK_OWNED[] =
 	" WHERE scope = (SELECT id FROM scope WHERE name = $1) GROUP BY file) o JOIN file f ON f.id = o.file"
 	" WHERE f.hash > $2 ORDER BY f.hash LIMIT $3";
 static const char WALK_OWNED_BY_ALL[] =
-	"SELECT f.hash, f.size, f.at, o.sha256, s.name FROM file f JOIN file_owner o ON o.file = f.id"
+	"SELECT f.hash, f.size, f.at, o.sha256, s.name, " CAIRN_PG_SHOWN
+	" FROM file f JOIN file_owner o ON o.file = f.id"
 	" JOIN scope s ON s.id = o.scope WHERE f.hash >= $2 AND (f.hash > $2 OR s.name > $1::text) AND NOT EXISTS"
 	"(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope AND c.sha256 < o.sha256)"
 	" ORDER BY f.hash, s.name LIMIT $3";
@@ -173,6 +174,7 @@ static bool walk_owned(const PGresult *r, int row, char owner[static CAIRN_INDEX
 		.at_unix_s = cairn_pg_get_int8(r, row, 2),
 		.has_sha256 = PQgetlength(r, row, 3) > 0,
 		.owner = owner,
+		.shown = PQnfields(r) > 5 && !PQgetisnull(r, row, 5) ? PQgetvalue(r, row, 5) : NULL,
 	};
 	if (out->has_sha256 && !cairn_pg_get_hash(r, row, 3, &sha256))
 		return false;

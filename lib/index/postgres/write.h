@@ -6,6 +6,8 @@
 
 #include "index/operate.h"
 
+enum { CAIRN_PG_KNOWN_S = 3600 }; /* for which a shard of a repository of the hub counts as known */
+
 /** What the index holds, kept in its state row. */
 struct cairn_pg_counts {
 	int64_t collection, files, xorbs, shards, eligible, stored_bytes;
@@ -74,8 +76,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t x
 /** They are wanted again: their grace time starts anew, and they are not retired any more. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids,
 						     int64_t now_unix_s);
-/** Drop a file that nobody owns, and with its references what kept its xorbs. */
-CAIRN_MUST_USE enum cairn_status cairn_pg_drop_file(struct cairn_pg_tx *tx, int64_t file);
 
 /** An owner has so many bytes more, or fewer: it was counted in its row, if it is a repository of the hub. */
 void cairn_pg_grow(struct cairn_pg_tx *tx, int64_t scope, int64_t bytes);

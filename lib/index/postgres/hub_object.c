@@ -1,0 +1,396 @@
+/* Objects of buckets: which file is under which path. What changes ask for is read first, all of it together; they are
+ * done in memory, in their order, and then written together. */
+#include "index/postgres/hub.h"
+#include "index/postgres/own.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OBJECT_PAGE = 1000 };
+
+#define OBJECT                                                                                                         \
+	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
+	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = $1"
+static const char OBJECT_FIND[] = OBJECT " AND o.path = $2";
+static const char OBJECT_EACH[] = OBJECT " AND o.path >= $2 ORDER BY o.path LIMIT $3";
+
+static const char OBJECT_PATHS[] =
+	"SELECT k.n, o.file, coalesce(f.size, 0) FROM unnest($2::bytea[]) WITH ORDINALITY k(path, n)"
+	" JOIN object o ON o.repo = $1 AND o.path = k.path LEFT JOIN file f ON f.id = o.file";
+/* The files of changes, and whether they may be used: of a copy (whose source is not 0) another repository's, else the
+ * own or the operator's. The empty one has no hash, and the number 0; one that is not there has -1. */
+static const char OBJECT_FILES[] =
+	"SELECT k.n, coalesce(f.id, CASE WHEN k.hash = '' THEN 0 ELSE -1 END), coalesce(f.size, 0), CASE"
+	" WHEN k.source = 0 THEN k.hash = '' OR EXISTS(SELECT 1 FROM file_owner w WHERE w.file = f.id"
+	" AND w.scope IN (0, (SELECT scope FROM repo WHERE id = $1)))"
+	" WHEN k.hash = '' THEN EXISTS(SELECT 1 FROM object o WHERE o.file IS NULL AND o.repo = k.source)"
+	" ELSE EXISTS(SELECT 1 FROM object o WHERE o.file = f.id AND o.repo = k.source) END"
+	" FROM unnest($2::bytea[], $3::bigint[]) WITH ORDINALITY k(hash, source, n) LEFT JOIN file f ON f.hash = k.hash";
+static const char OBJECT_SET[] =
+	"INSERT INTO object(repo, path, file, mtime, uploaded, type) SELECT $1, k.path, nullif(k.file, 0),"
+	" CASE WHEN k.has_mtime <> 0 THEN k.mtime END, $2, k.type"
+	" FROM unnest($3::bytea[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])"
+	" k(path, file, has_mtime, mtime, type) ON CONFLICT(repo, path) DO UPDATE SET file = excluded.file,"
+	" mtime = excluded.mtime, uploaded = excluded.uploaded, type = excluded.type";
+static const char OBJECT_DROP[] = "DELETE FROM object WHERE repo = $1 AND path = ANY($2)";
+static const char OBJECT_COUNT[] = "UPDATE repo SET files = files + $2, bytes = bytes + $3, updated = $4 WHERE id = $1";
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* @param path  room for one */
+static bool object_columns(const PGresult *r, int row, char path[static CAIRN_INDEX_PATH_MAX + 1],
+			   struct cairn_index_object *out)
+{
+	*out = (struct cairn_index_object){
+		.path = path,
+		.size_bytes = (uint64_t)cairn_pg_get_int8(r, row, 3),
+		.has_mtime = !PQgetisnull(r, row, 4),
+		.mtime_unix_ms = cairn_pg_get_int8(r, row, 4),
+		.uploaded_unix_ms = cairn_pg_get_int8(r, row, 5),
+	};
+	return cairn_pg_get_text(r, row, 0, path, CAIRN_INDEX_PATH_MAX + 1) &&
+	       (PQgetisnull(r, row, 1) || cairn_pg_get_hash(r, row, 2, &out->file)) &&
+	       cairn_pg_get_text(r, row, 6, out->type, sizeof(out->type));
+}
+
+enum cairn_status cairn_pg_object(struct cairn_index *ix, int64_t repo, const char *path,
+				  struct cairn_index_object *out)
+{
+	char found[CAIRN_INDEX_PATH_MAX + 1];
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, repo);
+	cairn_pg_bytes(&args, path, strlen(path));
+	PG_READ(ix, reader, r, OBJECT_FIND, &args);
+	if (PQntuples(r) == 0)
+		return CAIRN_E_NOT_FOUND;
+	bool ok = object_columns(r, 0, found, out);
+	out->path = NULL;
+	return ok ? CAIRN_OK : CAIRN_E_DAMAGED;
+}
+
+/* A visitor may want but one: pages begin small. */
+enum cairn_status cairn_pg_each_object(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
+				       bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx)
+{
+	char path[CAIRN_INDEX_PATH_MAX + 1], at[CAIRN_INDEX_PATH_MAX + 2];
+	size_t prefix_len = strlen(prefix), at_len = strlen(strcmp(from, prefix) > 0 ? from : prefix);
+	if (at_len > CAIRN_INDEX_PATH_MAX)
+		return CAIRN_OK;
+	memcpy(at, strcmp(from, prefix) > 0 ? from : prefix, at_len + 1);
+	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
+	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &reader);
+	for (int page = OBJECT_PAGE / 8; status == CAIRN_OK; page = OBJECT_PAGE) {
+		const PGresult *r;
+		struct cairn_index_object object;
+		struct cairn_pg_args args = {0};
+		cairn_pg_int8(&args, repo);
+		cairn_pg_bytes(&args, at, at_len);
+		cairn_pg_int8(&args, page);
+		status = cairn_pg_ask(&reader->pg, OBJECT_EACH, &args, &r);
+		for (int i = 0; status == CAIRN_OK && i < PQntuples(r); i++) {
+			if (!object_columns(r, i, path, &object))
+				return CAIRN_E_DAMAGED;
+			if (strncmp(path, prefix, prefix_len) != 0 || !visit(ctx, &object))
+				return CAIRN_OK;
+		}
+		if (status != CAIRN_OK || PQntuples(r) < page)
+			break;
+		/* Behind a path is the one with a byte 0 more. */
+		at_len = strlen(path) + 1;
+		memcpy(at, path, at_len);
+	}
+	return status;
+}
+
+/* --- changes in memory -------------------------------------------------------------------------------------------- */
+
+/* What is under a path, as of the changes before. */
+struct object_path {
+	const char *path;
+	bool there;
+	int64_t file, size_bytes; /* 0: the empty one */
+	bool changed;             /* since the last time that all was written */
+	const struct cairn_index_change *last;
+};
+
+/* The file of a change. */
+struct object_file {
+	bool found; /* and may be used */
+	int64_t id, size_bytes;
+};
+
+/* A transaction's view of a bucket while it is changed. */
+struct object_changes {
+	struct cairn_pg_tx *tx;
+	struct cairn_index_change_objects *request;
+	int64_t repo, scope, now_unix_ms;
+	int64_t n_files, bytes; /* by how much there are more */
+	struct object_path paths[CAIRN_INDEX_CHANGES_MAX];
+	uint32_t n_paths, n_left, n_used;
+	struct object_file files[CAIRN_INDEX_CHANGES_MAX]; /* of the changes */
+	int64_t left[CAIRN_INDEX_CHANGES_MAX];             /* files that an object was of before */
+	int64_t used[CAIRN_INDEX_CHANGES_MAX];             /* and such as one came to be of */
+};
+
+static int object_path_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct object_path *)a)->path, ((const struct object_path *)b)->path);
+}
+
+static struct object_path *object_path_of(struct object_changes *c, const char *path)
+{
+	const struct object_path key = {.path = path};
+	return bsearch(&key, c->paths, c->n_paths, sizeof(c->paths[0]), object_path_compare);
+}
+
+static bool object_has(const int64_t *ids, uint32_t n, int64_t id)
+{
+	uint32_t i = 0;
+	while (i < n && ids[i] != id)
+		i++;
+	return i < n;
+}
+
+static void object_gather_paths(struct object_changes *c)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < c->request->n; i++)
+		c->paths[i] = (struct object_path){.path = c->request->changes[i].path};
+	qsort(c->paths, c->request->n, sizeof(c->paths[0]), object_path_compare);
+	for (uint32_t i = 0; i < c->request->n; i++)
+		if (n == 0 || strcmp(c->paths[n - 1].path, c->paths[i].path) != 0)
+			c->paths[n++] = c->paths[i];
+	c->n_paths = n;
+}
+
+static unsigned object_queue_paths(struct object_changes *c)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array paths = {0};
+	struct cairn_pg_args args = {0};
+	for (uint32_t i = 0; i < c->n_paths; i++)
+		cairn_pg_add_bytes(&paths, c->paths[i].path, strlen(c->paths[i].path));
+	cairn_pg_int8(&args, c->repo);
+	cairn_pg_byteas(&args, &paths);
+	return cairn_pg_queue(&c->tx->pg, OBJECT_PATHS, &args);
+}
+
+static bool object_is_empty_file(const struct cairn_hash *hash)
+{
+	static const struct cairn_hash NONE;
+	return memcmp(hash, &NONE, sizeof(NONE)) == 0;
+}
+
+/* The files of some changes. */
+static unsigned object_queue_files(struct object_changes *c, uint32_t first, uint32_t n)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sources = {0};
+	struct cairn_pg_args args = {0};
+	for (uint32_t i = first; i < first + n; i++) {
+		const struct cairn_index_change *change = &c->request->changes[i];
+		int64_t source = change->source != 0 ? change->source : -1;
+		cairn_pg_add_bytes(&hashes, change->file.b,
+				   object_is_empty_file(&change->file) ? 0 : sizeof(change->file.b));
+		cairn_pg_add_int8(&sources, change->kind == CAIRN_INDEX_OBJECT_COPY ? source : 0);
+	}
+	cairn_pg_int8(&args, c->repo);
+	cairn_pg_byteas(&args, &hashes);
+	cairn_pg_int8s(&args, &sources);
+	return cairn_pg_queue(&c->tx->pg, OBJECT_FILES, &args);
+}
+
+static void object_took_files(struct object_changes *c, uint32_t first, const PGresult *r)
+{
+	for (int i = 0; i < PQntuples(r); i++)
+		c->files[first + (uint32_t)cairn_pg_get_int8(r, i, 0) - 1] = (struct object_file){
+			.id = cairn_pg_get_int8(r, i, 1),
+			.size_bytes = cairn_pg_get_int8(r, i, 2),
+			.found = cairn_pg_get_int8(r, i, 3) != 0,
+		};
+}
+
+static enum cairn_status object_look(struct object_changes *c)
+{
+	struct cairn_pg *pg = &c->tx->pg;
+	object_gather_paths(c);
+	unsigned repo = cairn_pg_queue_find_repo(c->tx, c->repo);
+	unsigned paths = object_queue_paths(c);
+	unsigned files = object_queue_files(c, 0, c->request->n);
+	enum cairn_status status = cairn_pg_exchange(pg);
+	if (status == CAIRN_OK)
+		status = cairn_pg_found_repo(c->tx, repo, &c->scope, &c->request->write.diag);
+	if (status != CAIRN_OK)
+		return status;
+	const PGresult *r = pg->results[paths];
+	for (int i = 0; i < PQntuples(r); i++) {
+		struct object_path *at = &c->paths[cairn_pg_get_int8(r, i, 0) - 1];
+		at->there = true;
+		at->file = cairn_pg_get_int8(r, i, 1);
+		at->size_bytes = cairn_pg_get_int8(r, i, 2);
+	}
+	object_took_files(c, 0, pg->results[files]);
+	return CAIRN_OK;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+struct object_rows {
+	struct cairn_pg_array dropped, paths, files, has_mtime, mtimes, types;
+};
+
+static void object_rows_fini(struct object_rows *rows)
+{
+	cairn_pg_array_fini(&rows->dropped);
+	cairn_pg_array_fini(&rows->paths);
+	cairn_pg_array_fini(&rows->files);
+	cairn_pg_array_fini(&rows->has_mtime);
+	cairn_pg_array_fini(&rows->mtimes);
+	cairn_pg_array_fini(&rows->types);
+}
+
+static void object_add_row(struct object_rows *rows, const struct object_path *at)
+{
+	if (!at->there) {
+		cairn_pg_add_bytes(&rows->dropped, at->path, strlen(at->path));
+		return;
+	}
+	cairn_pg_add_bytes(&rows->paths, at->path, strlen(at->path));
+	cairn_pg_add_int8(&rows->files, at->file);
+	cairn_pg_add_int8(&rows->has_mtime, at->last->has_mtime);
+	cairn_pg_add_int8(&rows->mtimes, at->last->mtime_unix_ms);
+	cairn_pg_add_bytes(&rows->types, at->last->type, strlen(at->last->type));
+}
+
+static void object_queue_rows(struct object_changes *c)
+{
+	CLEANUP(object_rows_fini) struct object_rows rows = {0};
+	struct cairn_pg_args set = {0}, drop = {0};
+	for (uint32_t i = 0; i < c->n_paths; i++) {
+		if (c->paths[i].changed)
+			object_add_row(&rows, &c->paths[i]);
+		c->paths[i].changed = false;
+	}
+	cairn_pg_int8(&set, c->repo);
+	cairn_pg_int8(&set, c->now_unix_ms);
+	cairn_pg_byteas(&set, &rows.paths);
+	cairn_pg_int8s(&set, &rows.files);
+	cairn_pg_int8s(&set, &rows.has_mtime);
+	cairn_pg_int8s(&set, &rows.mtimes);
+	cairn_pg_texts(&set, &rows.types);
+	cairn_pg_int8(&drop, c->repo);
+	cairn_pg_byteas(&drop, &rows.dropped);
+	(void)cairn_pg_queue(&c->tx->pg, OBJECT_SET, &set);
+	(void)cairn_pg_queue(&c->tx->pg, OBJECT_DROP, &drop);
+}
+
+static void object_add_ids(struct cairn_pg_array *out, const int64_t *ids, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (ids[i] != 0)
+			cairn_pg_add_int8(out, ids[i]);
+}
+
+/* All that is left: the rows, who has which file, and what the bucket counts. A later change may have used again what
+ * an earlier one left, so that is asked behind all. */
+static enum cairn_status object_finish(struct object_changes *c)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array used = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array left = {0};
+	struct cairn_pg_args count = {0};
+	object_add_ids(&used, c->used, c->n_used);
+	object_add_ids(&left, c->left, c->n_left);
+	object_queue_rows(c);
+	unsigned owned = cairn_pg_queue_own(c->tx, c->scope, &used);
+	struct cairn_pg_disowning disowned = cairn_pg_queue_disown(c->tx, c->scope, &left, c->repo);
+	cairn_pg_int8(&count, c->repo);
+	cairn_pg_int8(&count, c->n_files);
+	cairn_pg_int8(&count, c->bytes);
+	cairn_pg_int8(&count, c->now_unix_ms);
+	(void)cairn_pg_queue(&c->tx->pg, OBJECT_COUNT, &count);
+	enum cairn_status status = cairn_pg_exchange(&c->tx->pg);
+	if (status != CAIRN_OK)
+		return status;
+	(void)cairn_pg_owned(c->tx, owned, c->scope);
+	(void)cairn_pg_disowned(c->tx, disowned, c->scope);
+	return CAIRN_OK;
+}
+
+/* --- one change --------------------------------------------------------------------------------------------------- */
+
+/* What is under the path now does not count any more. */
+static void object_leave(struct object_changes *c, struct object_path *at)
+{
+	if (!at->there)
+		return;
+	c->n_files--;
+	c->bytes -= at->size_bytes;
+	c->left[c->n_left++] = at->file;
+	at->there = false;
+	at->changed = true;
+}
+
+/* The bucket itself is the source of this change, and the changes before it decide. */
+static enum cairn_status object_look_again(struct object_changes *c, uint32_t i)
+{
+	struct object_file *file = &c->files[i];
+	file->found = file->found || object_has(c->used, c->n_used, file->id);
+	if (!object_has(c->left, c->n_left, file->id))
+		return CAIRN_OK;
+	object_queue_rows(c);
+	unsigned queued = object_queue_files(c, i, 1);
+	enum cairn_status status = cairn_pg_exchange(&c->tx->pg);
+	if (status == CAIRN_OK)
+		object_took_files(c, i, c->tx->pg.results[queued]);
+	return status;
+}
+
+static enum cairn_status object_change(struct object_changes *c, uint32_t i)
+{
+	struct cairn_index_change *change = &c->request->changes[i];
+	struct object_path *at = object_path_of(c, change->path);
+	enum cairn_status status = CAIRN_OK;
+	change->failed = false;
+	if (change->kind == CAIRN_INDEX_OBJECT_DROP) {
+		object_leave(c, at);
+		return CAIRN_OK;
+	}
+	if (change->kind == CAIRN_INDEX_OBJECT_COPY && change->source == c->repo)
+		status = object_look_again(c, i);
+	const struct object_file *file = &c->files[i];
+	change->failed = !file->found;
+	if (status != CAIRN_OK || change->failed)
+		return status;
+	object_leave(c, at);
+	at->there = at->changed = true;
+	at->file = file->id;
+	at->size_bytes = file->size_bytes;
+	at->last = change;
+	c->used[c->n_used++] = file->id;
+	c->n_files++;
+	c->bytes += file->size_bytes;
+	return CAIRN_OK;
+}
+
+static void object_changes_free(struct object_changes **c)
+{
+	free(*c);
+}
+
+enum cairn_status cairn_pg_change_objects(struct cairn_pg_tx *tx, struct cairn_index_change_objects *change)
+{
+	if (change->n > CAIRN_INDEX_CHANGES_MAX)
+		return CAIRN_E_LIMIT;
+	CLEANUP(object_changes_free) struct object_changes *c = calloc(1, sizeof(*c));
+	if (!c)
+		return CAIRN_E_NOMEM;
+	c->tx = tx;
+	c->request = change;
+	c->repo = change->repo;
+	c->now_unix_ms = cairn_clock_unix_ms();
+	enum cairn_status status = object_look(c);
+	for (uint32_t i = 0; i < change->n && status == CAIRN_OK; i++)
+		status = object_change(c, i);
+	return status == CAIRN_OK ? object_finish(c) : status;
+}

@@ -1,0 +1,178 @@
+/* What nobody can reach goes in pieces, so that much of it holds nobody up. */
+#include "index/postgres/hub.h"
+#include "index/postgres/own.h"
+#include "index/postgres/sweep.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+enum { SWEEP_PAGE = 1000 }; /* rows between two looks at the clock */
+
+static const char SWEEP_DROPPED[] =
+	"SELECT r.id, r.scope, (SELECT max(l.id) FROM line l WHERE l.repo = r.id) FROM repo r"
+	" WHERE r.dropped IS NOT NULL ORDER BY r.dropped LIMIT 1";
+static const char SWEEP_DROP_REFS[] = "DELETE FROM ref WHERE repo = $1";
+static const char SWEEP_OBJECTS[] =
+	"WITH gone AS (DELETE FROM object WHERE repo = $1 AND path = ANY(ARRAY(SELECT path FROM object WHERE repo = $1"
+	" ORDER BY path LIMIT $2)) RETURNING file)"
+	" SELECT count(*), ARRAY(SELECT DISTINCT file FROM gone WHERE file IS NOT NULL) FROM gone";
+static const char SWEEP_OWNED[] =
+	"SELECT ARRAY(SELECT file FROM file_owner WHERE scope = $1 ORDER BY sha256, file LIMIT $2)";
+static const char SWEEP_FORGET_REPO[] = "DELETE FROM repo WHERE id = $1";
+/* A page of the files of the bucket behind a number, and which of them nothing names. A bucket without any has one row
+ * all the same. Those of git-like repositories stay until the repository is deleted: objects of Git LFS are named by
+ * commits that lie elsewhere. */
+static const char SWEEP_UNNAMED[] =
+	"SELECT r.id, r.scope, w.file, w.sha256, NOT EXISTS(SELECT 1 FROM file_owner y WHERE y.file = w.file"
+	" AND y.scope = r.scope AND y.at > $4) AND NOT EXISTS(SELECT 1 FROM object o WHERE o.file = w.file"
+	" AND o.repo = r.id) FROM (SELECT id, scope FROM repo WHERE id > $1 AND kind = 4 AND dropped IS NULL"
+	" ORDER BY id LIMIT 1) r LEFT JOIN LATERAL (SELECT * FROM file_owner f WHERE f.scope = r.scope"
+	" AND (f.sha256, f.file) > ($2, $3) ORDER BY f.sha256, f.file LIMIT $5) w ON true ORDER BY w.sha256, w.file";
+
+/* --- deleted repositories ----------------------------------------------------------------------------------------- */
+
+/* Add what an array of an answer has to another for a question. */
+static enum cairn_status sweep_ids(const PGresult *r, int column, struct cairn_pg_array *out)
+{
+	CLEANUP(cairn_pg_free_int8s) int64_t *ids = NULL;
+	uint32_t n;
+	enum cairn_status status = cairn_pg_get_int8s(r, 0, column, &ids, &n);
+	for (uint32_t i = 0; i < n; i++)
+		cairn_pg_add_int8(out, ids[i]);
+	return status;
+}
+
+/* @param[out] n  objects that went */
+static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int64_t scope, int64_t *n)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	*n = 0;
+	cairn_pg_int8(&args, repo);
+	cairn_pg_int8(&args, SWEEP_PAGE);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_OBJECTS, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	*n = cairn_pg_get_int8(r, 0, 0);
+	status = sweep_ids(r, 1, &files);
+	if (status != CAIRN_OK || files.n == 0)
+		return status;
+	/* A file goes only when no object names it. */
+	struct cairn_pg_disowning queued = cairn_pg_queue_disown(tx, scope, &files, repo);
+	status = cairn_pg_exchange(&tx->pg);
+	if (status == CAIRN_OK)
+		(void)cairn_pg_disowned(tx, queued, scope);
+	return status;
+}
+
+/* Files that were uploaded and that no object came to name. Behind the last of them the repository itself goes. */
+static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64_t scope)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
+	const PGresult *r;
+	int64_t n;
+	struct cairn_pg_args args = {0}, forget = {0};
+	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, SWEEP_PAGE);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_OWNED, &args, &r);
+	if (status == CAIRN_OK)
+		status = sweep_ids(r, 0, &files);
+	if (status != CAIRN_OK)
+		return status;
+	if (files.n > 0) {
+		status = cairn_pg_disown(tx, scope, &files, &n);
+		return status == CAIRN_OK && n == 0 ? CAIRN_E_DAMAGED : status; /* the page would come for ever */
+	}
+	cairn_pg_int8(&forget, repo);
+	return cairn_pg_run(&tx->pg, SWEEP_FORGET_REPO, &forget, NULL);
+}
+
+/* A piece of a deleted repository. @param[out] more  false: there was none */
+static enum cairn_status sweep_dropped(struct cairn_pg_tx *tx, bool *more)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	int64_t n_objects = 0;
+	bool gone;
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_DROPPED, NULL, &r);
+	*more = status == CAIRN_OK && PQntuples(r) > 0;
+	if (!*more)
+		return status;
+	int64_t repo = cairn_pg_get_int8(r, 0, 0), scope = cairn_pg_get_int8(r, 0, 1);
+	int64_t line = cairn_pg_get_int8(r, 0, 2);
+	cairn_pg_int8(&args, repo);
+	(void)cairn_pg_queue(&tx->pg, SWEEP_DROP_REFS, &args);
+	if (line != 0)
+		return cairn_pg_sweep_line(tx, line, &gone);
+	status = sweep_objects(tx, repo, scope, &n_objects);
+	return status == CAIRN_OK && n_objects == 0 ? sweep_files(tx, repo, scope) : status;
+}
+
+/* --- files that were uploaded, and that nothing names ------------------------------------------------------------- */
+
+/* Take a page. @param[out] files  that nothing names @return false: it is damaged */
+static bool sweep_unnamed_page(const PGresult *r, struct cairn_index_sweep_place *at, struct cairn_pg_array *files)
+{
+	for (int i = 0; i < PQntuples(r) && !PQgetisnull(r, i, 2); i++) {
+		struct cairn_hash sha256;
+		at->file = cairn_pg_get_int8(r, i, 2);
+		at->has_sha256 = PQgetlength(r, i, 3) > 0;
+		if (at->has_sha256 && !cairn_pg_get_hash(r, i, 3, &sha256))
+			return false;
+		if (at->has_sha256)
+			memcpy(at->sha256, sha256.b, sizeof(at->sha256));
+		if (cairn_pg_get_int8(r, i, 4) != 0)
+			cairn_pg_add_int8(files, at->file);
+	}
+	return true;
+}
+
+/* A page of one bucket's files. @param[out] more  false: there is no bucket any more */
+static enum cairn_status sweep_unnamed(struct cairn_pg_tx *tx, struct cairn_index_sweep_place *at,
+				       int64_t before_unix_s, bool *more)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	int64_t n;
+	cairn_pg_int8(&args, at->repo);
+	cairn_pg_bytes(&args, at->sha256, at->has_sha256 ? sizeof(at->sha256) : 0);
+	cairn_pg_int8(&args, at->file);
+	cairn_pg_int8(&args, before_unix_s);
+	cairn_pg_int8(&args, SWEEP_PAGE);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_UNNAMED, &args, &r);
+	*more = status == CAIRN_OK && PQntuples(r) > 0;
+	if (!*more)
+		return status;
+	int64_t repo = cairn_pg_get_int8(r, 0, 0), scope = cairn_pg_get_int8(r, 0, 1);
+	bool last = PQntuples(r) < SWEEP_PAGE;
+	if (!sweep_unnamed_page(r, at, &files))
+		return CAIRN_E_DAMAGED;
+	if (last)
+		*at = (struct cairn_index_sweep_place){.stage = at->stage, .repo = repo};
+	return cairn_pg_disown(tx, scope, &files, &n);
+}
+
+enum cairn_status cairn_pg_sweep_repos(struct cairn_pg_tx *tx, struct cairn_index_sweep_repos *sweep)
+{
+	enum { DROPPED, LINES, UNNAMED, DONE };
+	int64_t until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS, before = cairn_clock_unix_s() - sweep->grace_s;
+	do {
+		bool more = false;
+		enum cairn_status status = CAIRN_OK;
+		if (sweep->at.stage == DROPPED)
+			status = sweep_dropped(tx, &more);
+		else if (sweep->at.stage == LINES)
+			status = cairn_pg_sweep_lines(tx, &sweep->at, &more);
+		else
+			status = sweep_unnamed(tx, &sweep->at, before, &more);
+		if (status != CAIRN_OK)
+			return status;
+		if (!more)
+			sweep->at = (struct cairn_index_sweep_place){.stage = sweep->at.stage + 1};
+		sweep->more = sweep->at.stage < DONE;
+	} while (sweep->more && cairn_clock_mono_ms() < until_ms);
+	return CAIRN_OK;
+}

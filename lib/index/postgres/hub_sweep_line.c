@@ -1,0 +1,156 @@
+/* Lines of commits that nothing comes from, and their ends behind what something comes from, go in pieces: commits
+ * first, so that nobody finds half of one. */
+#include "index/postgres/content.h"
+#include "index/postgres/sweep.h"
+
+#include <string.h>
+
+enum { SWEEP_ROWS = 1000 }; /* between two looks at the clock, as SWEEP_LINES */
+
+static const char SWEEP_COMMITS[] = "DELETE FROM commit_ WHERE id = ANY(ARRAY"
+				    "(SELECT id FROM commit_ WHERE line = $1 ORDER BY number DESC LIMIT $2))";
+static const char SWEEP_ENTRIES[] =
+	"WITH gone AS (DELETE FROM entry WHERE ctid = ANY(ARRAY(SELECT ctid FROM entry WHERE line = $1 LIMIT $2))"
+	" RETURNING content) SELECT count(*), ARRAY(SELECT content FROM gone WHERE content IS NOT NULL) FROM gone";
+static const char SWEEP_DROP_LINE[] = "DELETE FROM line WHERE id = $1";
+/* Of a page of lines below a number: the lowest one; and the highest that has something to remove, its head, and the
+ * last commit that something needs (0: none). */
+static const char SWEEP_LINES[] =
+	"WITH p AS (SELECT l.id, l.head, CASE WHEN EXISTS(SELECT 1 FROM ref r WHERE r.line = l.id AND r.commit_ = 0)"
+	" THEN l.head ELSE greatest(coalesce((SELECT max(r.commit_) FROM ref r WHERE r.line = l.id), 0),"
+	" coalesce((SELECT max(c.fork) FROM line c WHERE c.parent = l.id), 0)) END AS keep"
+	" FROM line l WHERE l.id < $1 ORDER BY l.id DESC LIMIT $2)"
+	" SELECT (SELECT min(id) FROM p), w.id, w.head, w.keep FROM (VALUES(1)) one LEFT JOIN LATERAL"
+	" (SELECT * FROM p WHERE p.keep = 0 OR p.keep < p.head ORDER BY p.id DESC LIMIT 1) w ON true";
+/* The newest first, so that none is found that lacks entries. */
+static const char SWEEP_NEWER_COMMITS[] =
+	"DELETE FROM commit_ WHERE id = ANY(ARRAY(SELECT id FROM commit_ WHERE line = $1 AND number >"
+	" (SELECT number FROM commit_ WHERE id = $3) ORDER BY number DESC LIMIT $2))";
+/* Of a page of entries behind a path those go that are too new. How many it has, and the last path of which no entry
+ * is: its rows come newest first. */
+static const char SWEEP_NEWER_ENTRIES[] =
+	"WITH page AS (SELECT ctid AS place, folder, name, since FROM entry WHERE line = $1"
+	" AND (folder, name) > ($2, $3) ORDER BY folder, name, since DESC LIMIT $4),"
+	" gone AS (DELETE FROM entry WHERE ctid = ANY(ARRAY(SELECT place FROM page WHERE since > $5)) RETURNING content)"
+	" SELECT (SELECT count(*) FROM page), ARRAY(SELECT content FROM gone WHERE content IS NOT NULL), o.folder, o.name"
+	" FROM (VALUES(1)) one LEFT JOIN LATERAL (SELECT folder, name FROM page WHERE since <= $5"
+	" ORDER BY folder DESC, name DESC LIMIT 1) o ON true";
+static const char SWEEP_SET_HEAD[] = "UPDATE line SET head = $2 WHERE id = $1";
+
+/* Entries do not have these contents any more. */
+static enum cairn_status sweep_unuse(struct cairn_pg_tx *tx, const PGresult *r, int column)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array contents = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array times = {0};
+	CLEANUP(cairn_pg_free_int8s) int64_t *ids = NULL;
+	uint32_t n;
+	enum cairn_status status = cairn_pg_get_int8s(r, 0, column, &ids, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		cairn_pg_add_int8(&contents, ids[i]);
+		cairn_pg_add_int8(&times, -1);
+	}
+	if (status != CAIRN_OK || n == 0)
+		return status;
+	unsigned queued = cairn_pg_queue_use(tx, &contents, &times);
+	status = cairn_pg_exchange(&tx->pg);
+	if (status == CAIRN_OK)
+		cairn_pg_used(tx, queued, 0);
+	return status;
+}
+
+enum cairn_status cairn_pg_sweep_line(struct cairn_pg_tx *tx, int64_t line, bool *gone)
+{
+	const PGresult *r;
+	int64_t n;
+	struct cairn_pg_args args = {0}, drop = {0};
+	*gone = false;
+	cairn_pg_int8(&args, line);
+	cairn_pg_int8(&args, SWEEP_ROWS);
+	enum cairn_status status = cairn_pg_run(&tx->pg, SWEEP_COMMITS, &args, &n);
+	if (status != CAIRN_OK || n == SWEEP_ROWS)
+		return status;
+	status = cairn_pg_ask(&tx->pg, SWEEP_ENTRIES, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	*gone = cairn_pg_get_int8(r, 0, 0) < SWEEP_ROWS;
+	status = sweep_unuse(tx, r, 1);
+	if (status != CAIRN_OK || !*gone)
+		return status;
+	cairn_pg_int8(&drop, line);
+	return cairn_pg_run(&tx->pg, SWEEP_DROP_LINE, &drop, NULL);
+}
+
+/* --- the end of a line -------------------------------------------------------------------------------------------- */
+
+/* Remove what is too new of a page behind the place, and move that. @param[out] done  there is no further one */
+static enum cairn_status sweep_end_page(struct cairn_pg_tx *tx, int64_t line, struct cairn_index_sweep_place *at,
+					bool *done)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, line);
+	cairn_pg_bytes(&args, at->folder, strlen(at->folder));
+	cairn_pg_bytes(&args, at->name, strlen(at->name));
+	cairn_pg_int8(&args, SWEEP_ROWS);
+	cairn_pg_int8(&args, at->keep);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_NEWER_ENTRIES, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	*done = cairn_pg_get_int8(r, 0, 0) < SWEEP_ROWS;
+	if (!PQgetisnull(r, 0, 2) && (!cairn_pg_get_text(r, 0, 2, at->folder, sizeof(at->folder)) ||
+				      !cairn_pg_get_text(r, 0, 3, at->name, sizeof(at->name))))
+		return CAIRN_E_DAMAGED;
+	return sweep_unuse(tx, r, 1);
+}
+
+/* Remove a piece of what is behind the last commit that something comes from: first the commits; the line's head last,
+ * so that what was cut off begins again. */
+static enum cairn_status sweep_end(struct cairn_pg_tx *tx, int64_t line, struct cairn_index_sweep_place *at, bool *gone)
+{
+	int64_t n;
+	struct cairn_pg_args args = {0}, head = {0};
+	*gone = false;
+	cairn_pg_int8(&args, line);
+	cairn_pg_int8(&args, SWEEP_ROWS);
+	cairn_pg_int8(&args, at->keep);
+	enum cairn_status status = cairn_pg_run(&tx->pg, SWEEP_NEWER_COMMITS, &args, &n);
+	if (status != CAIRN_OK || n == SWEEP_ROWS)
+		return status;
+	status = sweep_end_page(tx, line, at, gone);
+	if (status != CAIRN_OK || !*gone)
+		return status;
+	cairn_pg_int8(&head, line);
+	cairn_pg_int8(&head, at->keep);
+	return cairn_pg_run(&tx->pg, SWEEP_SET_HEAD, &head, NULL);
+}
+
+/* The lines are gone through backwards: what comes from a line has a higher number, and goes before it. */
+enum cairn_status cairn_pg_sweep_lines(struct cairn_pg_tx *tx, struct cairn_index_sweep_place *at, bool *more)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	bool gone = false;
+	cairn_pg_int8(&args, at->line != 0 ? at->line : INT64_MAX);
+	cairn_pg_int8(&args, SWEEP_ROWS);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, SWEEP_LINES, &args, &r);
+	*more = status == CAIRN_OK && !PQgetisnull(r, 0, 0);
+	if (!*more)
+		return status;
+	int64_t lowest = cairn_pg_get_int8(r, 0, 0), line = cairn_pg_get_int8(r, 0, 1),
+		keep = cairn_pg_get_int8(r, 0, 3);
+	if (line == 0) {
+		at->line = lowest;
+		return CAIRN_OK;
+	}
+	/* Another place than that of the piece before. */
+	if (at->line != line + 1 || at->keep != keep)
+		at->folder[0] = at->name[0] = '\0';
+	at->line = line + 1;
+	at->keep = keep;
+	if (keep == 0)
+		return cairn_pg_sweep_line(tx, line, &gone);
+	status = sweep_end(tx, line, at, &gone);
+	if (gone)
+		at->line = line;
+	return status;
+}

@@ -1,0 +1,116 @@
+/* Owners, which the rows call scopes, and which files are theirs: some at a time. */
+#include "index/postgres/own.h"
+
+#include "base/clock.h"
+
+static const char OWN_FIND_REPO[] = "SELECT scope FROM repo WHERE id = $1 AND dropped IS NULL";
+/* What the owner's repository holds is counted with the rows that say so. */
+#define OWN_COUNT(sign, files)                                                                                         \
+	" s AS (SELECT count(*) AS n, coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id IN"             \
+	" (SELECT file FROM " files ")), u AS (UPDATE repo SET stored = stored " sign " s.bytes FROM s"                \
+	" WHERE repo.scope = $1 AND s.bytes > 0) SELECT n, bytes FROM s"
+static const char OWN_ADD[] =
+	"WITH added AS (INSERT INTO file_owner(file, scope, sha256, at) SELECT DISTINCT k, $1, ''::bytea, $2"
+	" FROM unnest($3::bigint[]) k WHERE NOT EXISTS(SELECT 1 FROM file_owner o WHERE o.file = k AND o.scope = $1)"
+	" RETURNING file)," OWN_COUNT("+", "added");
+static const char OWN_DROP[] =
+	"WITH gone AS (DELETE FROM file_owner w WHERE w.scope = $1 AND w.file = ANY($2) AND ($3 = 0 OR NOT EXISTS"
+	"(SELECT 1 FROM object o WHERE o.file = w.file AND o.repo = $3)) RETURNING w.file)," OWN_COUNT("-", "gone");
+static const char OWN_DROP_REFERENCES[] = "DELETE FROM reference r WHERE r.file = ANY($1) AND NOT EXISTS"
+					  "(SELECT 1 FROM file_owner o WHERE o.file = r.file)";
+static const char OWN_DROP_FILES[] = "DELETE FROM file f WHERE f.id = ANY($1) AND NOT EXISTS"
+				     "(SELECT 1 FROM file_owner o WHERE o.file = f.id)";
+
+enum cairn_status cairn_pg_no_repo(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET, "Repository not found");
+}
+
+unsigned cairn_pg_queue_find_repo(struct cairn_pg_tx *tx, int64_t repo)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, repo);
+	return cairn_pg_queue(&tx->pg, OWN_FIND_REPO, &args);
+}
+
+enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, int64_t *scope, struct cairn_diag *diag)
+{
+	const PGresult *r = tx->pg.results[queued];
+	*scope = PQntuples(r) > 0 ? cairn_pg_get_int8(r, 0, 0) : 0;
+	return PQntuples(r) > 0 ? CAIRN_OK : cairn_pg_no_repo(diag);
+}
+
+enum cairn_status cairn_pg_find_repo(struct cairn_pg_tx *tx, int64_t repo, int64_t *scope, struct cairn_diag *diag)
+{
+	unsigned queued = cairn_pg_queue_find_repo(tx, repo);
+	enum cairn_status status = cairn_pg_exchange(&tx->pg);
+	return status == CAIRN_OK ? cairn_pg_found_repo(tx, queued, scope, diag) : status;
+}
+
+/* --- having ------------------------------------------------------------------------------------------------------- */
+
+unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, cairn_clock_unix_s());
+	cairn_pg_int8s(&args, files);
+	return cairn_pg_queue(&tx->pg, OWN_ADD, &args);
+}
+
+int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t scope)
+{
+	const PGresult *r = tx->pg.results[queued];
+	cairn_pg_grow(tx, scope, cairn_pg_get_int8(r, 0, 1));
+	return cairn_pg_get_int8(r, 0, 0);
+}
+
+/* --- having no more ----------------------------------------------------------------------------------------------- */
+
+unsigned cairn_pg_queue_drop_files(struct cairn_pg_tx *tx, struct cairn_pg_array *files)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8s(&args, files);
+	(void)cairn_pg_queue(&tx->pg, OWN_DROP_REFERENCES, &args);
+	return cairn_pg_queue(&tx->pg, OWN_DROP_FILES, &args);
+}
+
+void cairn_pg_dropped_files(struct cairn_pg_tx *tx, unsigned queued)
+{
+	tx->counts.files -= cairn_pg_changed(tx->pg.results[queued]);
+}
+
+struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files,
+						int64_t unless_in)
+{
+	struct cairn_pg_disowning queued;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, scope);
+	cairn_pg_int8s(&args, files);
+	cairn_pg_int8(&args, unless_in);
+	queued.owners = cairn_pg_queue(&tx->pg, OWN_DROP, &args);
+	queued.files = cairn_pg_queue_drop_files(tx, files);
+	return queued;
+}
+
+int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queued, int64_t scope)
+{
+	const PGresult *r = tx->pg.results[queued.owners];
+	int64_t n = cairn_pg_get_int8(r, 0, 0);
+	cairn_pg_grow(tx, scope, -cairn_pg_get_int8(r, 0, 1));
+	cairn_pg_dropped_files(tx, queued.files);
+	tx->counts.collection += n > 0;
+	return n;
+}
+
+enum cairn_status cairn_pg_disown(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files, int64_t *n)
+{
+	*n = 0;
+	if (files->n == 0 && files->status == CAIRN_OK)
+		return CAIRN_OK;
+	struct cairn_pg_disowning queued = cairn_pg_queue_disown(tx, scope, files, 0);
+	enum cairn_status status = cairn_pg_exchange(&tx->pg);
+	if (status == CAIRN_OK)
+		*n = cairn_pg_disowned(tx, queued, scope);
+	return status;
+}

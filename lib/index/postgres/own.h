@@ -1,0 +1,40 @@
+/* Owners, and which files are theirs. Statements are queued, and what they did is taken when they were exchanged, so
+ * that a write asks as seldom as it can. */
+#ifndef CAIRN_INDEX_POSTGRES_OWN_H
+#define CAIRN_INDEX_POSTGRES_OWN_H
+
+#include "index/postgres/write.h"
+
+/** @return CAIRN_E_NOT_FOUND (repo.unknown) */
+enum cairn_status cairn_pg_no_repo(struct cairn_diag *diag);
+/** The number of a repository's owner. @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such repository (repo.unknown);
+ * as cairn_pg_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_find_repo(struct cairn_pg_tx *tx, int64_t repo, int64_t *scope,
+						    struct cairn_diag *diag);
+unsigned cairn_pg_queue_find_repo(struct cairn_pg_tx *tx, int64_t repo);
+CAIRN_MUST_USE enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, int64_t *scope,
+						     struct cairn_diag *diag);
+
+/** Files are an owner's, from now on or already. */
+unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files);
+/** @return how many are since then */
+int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t scope);
+
+/** Files go that nobody owns, and with their references what kept their xorbs. */
+unsigned cairn_pg_queue_drop_files(struct cairn_pg_tx *tx, struct cairn_pg_array *files);
+void cairn_pg_dropped_files(struct cairn_pg_tx *tx, unsigned queued);
+
+/** Files are no owner's any more: without any other owner they go. @param unless_in  but for those of an object of this
+ * repository; 0: all */
+struct cairn_pg_disowning {
+	unsigned owners, files;
+};
+struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files,
+						int64_t unless_in);
+/** @return how many files were taken */
+int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queued, int64_t scope);
+/** Both at once. @param[out] n  as cairn_pg_disowned() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_disown(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files,
+						 int64_t *n);
+
+#endif
