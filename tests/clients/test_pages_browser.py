@@ -236,6 +236,7 @@ def looks_wrong_anywhere(tab, name, script):
             tab.darken(dark)
             yield from ((name, width, dark, script, fault) for fault in looks_wrong(tab, width, dark))
             if PICTURES and script:
+                tab.run("Promise.all(document.getAnimations().map(a => a.finished)).then(() => 0)")
                 tab.picture(Path(PICTURES) / f"{name.replace(' ', '-')}-{width}-{'dark' if dark else 'light'}.png")
             if script and width == 768:
                 yield from ((name, dark, one) for one in tab.run(ASK_AXE))
