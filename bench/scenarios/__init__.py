@@ -5,7 +5,7 @@ Goal). The runner makes the table of them and, of the columns "rate, of X's" and
 place for the table of each: two comments, `<!-- NAME: written by bench/run -->` and `<!-- end -->`.
 """
 
-from scenarios import cores, fetch, fold, growth, hub, memory, packs, plan, push, query, ratios, read, shards, tiledb, tls, verify, xorbs
+from scenarios import cores, fetch, fold, growth, hub, memory, packs, pages, plan, push, query, ratios, read, shards, tiledb, tls, verify, xorbs
 
 SCENARIOS = {
     "verify": verify.verify,
@@ -26,6 +26,7 @@ SCENARIOS = {
     "hub_small": hub.hub_small,
     "hub_large": hub.hub_large,
     "hub_lfs": hub.hub_lfs,
+    "pages": pages.pages,
     "cores": cores.cores,
     "memory": memory.memory,
     "fold": fold.fold,

@@ -177,14 +177,18 @@ static unsigned chart_level(uint64_t bytes, uint64_t most)
 	return level;
 }
 
-static void chart_put_field(struct cairn_buf *b, size_t row, size_t column, const char *const *names, uint64_t bytes,
-			    uint64_t most)
+/* What says more than its place are the numbers beside it, and how much it is. */
+static void chart_put_field(struct cairn_buf *b, size_t row, size_t column, uint64_t bytes, uint64_t most)
 {
 	char size[SHOW_BYTES];
-	html(b, "<g><title>%s, %s: %s</title><rect class=\"", names[row], names[column], show_size(size, bytes));
+	bool says = row != column && bytes > 0;
+	if (says)
+		html(b, "<g><title>%zu, %zu: %s</title>", row + 1, column + 1, show_size(size, bytes));
+	html(b, "<rect class=\"");
 	html(b, row == column ? "self" : "h%u", chart_level(bytes, most));
-	html(b, "\" x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\" rx=\"3\"/></g>", (column + 1) * CHARTS_FIELD,
+	html(b, "\" x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\" rx=\"3\"/>", (column + 1) * CHARTS_FIELD,
 	     (row + 1) * CHARTS_FIELD, CHARTS_FIELD - 2, CHARTS_FIELD - 2);
+	html(b, says ? "</g>" : "");
 }
 
 void chart_put_matrix(struct cairn_buf *b, const char *title, const char *const *names, size_t n, const uint64_t *bytes)
@@ -205,7 +209,7 @@ void chart_put_matrix(struct cairn_buf *b, const char *title, const char *const 
 		html(b, "<text class=\"number\" x=\"14\" y=\"%zu\">%zu</text>", y, row + 1);
 		chart_put_name(b, (double)((n + 1) * CHARTS_FIELD + 8), (double)y, CHARTS_NAMES - 8, names[row]);
 		for (size_t column = 0; column < n; column++)
-			chart_put_field(b, row, column, names, bytes[row * n + column], most);
+			chart_put_field(b, row, column, bytes[row * n + column], most);
 		html(b, "\n");
 	}
 	html(b, "</svg></div>\n");

@@ -5,8 +5,8 @@
 #include "base/buf.h"
 
 enum {
-	CHARTS_PARTS_MAX = 48, /* of a treemap; what is behind them is one part, "others" */
-	CHARTS_SIDE_MAX = 16,  /* of a matrix */
+	CHARTS_PARTS_MAX = 32, /* of a treemap; what is behind them is one part, "others" */
+	CHARTS_SIDE_MAX = 12,  /* of a matrix */
 	CHARTS_COLOURS = 6,
 	CHARTS_CELLS_MAX = 250, /* of a bar */
 	CHARTS_MARKS_MAX = 8,   /* that chunks have; higher ones count as the last */

@@ -9,7 +9,9 @@
 #include <strings.h>
 
 enum {
-	BLOB_TEXT_BYTES = 32 << 10,                      /* that are shown */
+	BLOB_TEXT_BYTES = 32 << 10,                      /* that are shown, */
+	BLOB_HTML_BYTES = 36000,                         /* if their HTML has no more */
+	BLOB_LINE_BYTES = 6,                             /* of HTML, for the number of a line */
 	BLOB_TENSORS_BYTES = CAIRN_TENSORS_HEAD_MAX + 8, /* that are read for the tensors in it */
 };
 
@@ -45,11 +47,26 @@ static bool blob_is_image(const char *path)
 	return false;
 }
 
+/* How much of the text there is room for. */
+static size_t blob_room(const struct blob_page *p)
+{
+	const char *text = (const char *)p->bytes.bytes;
+	size_t len = 0, html_bytes = 0;
+	for (; len < p->bytes.len && html_bytes < BLOB_HTML_BYTES; len++)
+		html_bytes += strchr("&<>\"'", text[len]) ? sizeof("&quot;") - 1
+			      : text[len] == '\n'         ? BLOB_LINE_BYTES
+							  : 1;
+	while (len < p->bytes.len && len > 0 && ((uint8_t)text[len] & 0xc0) == 0x80) /* not within a character */
+		len--;
+	return len;
+}
+
 /* Lines, and beside them their numbers. A line may end as on Windows. */
 static void blob_put_text(struct blob_page *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
-	const char *text = (const char *)p->bytes.bytes, *end = text + p->bytes.len;
+	const size_t len = blob_room(p);
+	const char *text = (const char *)p->bytes.bytes, *end = text + len;
 	unsigned n = 0;
 	html(b, "<div class=\"source\"><pre class=\"numbers\" aria-hidden=\"true\">");
 	for (const char *at = text; at < end; n++) {
@@ -65,9 +82,8 @@ static void blob_put_text(struct blob_page *p)
 		at = stop + 1;
 	}
 	html(b, "</code></pre></div>\n");
-	if (p->entry.size_bytes > p->bytes.len)
-		html(b, "<p class=\"dim\">These are the first %zu bytes; the rest comes with the file.</p>\n",
-		     p->bytes.len);
+	if (p->entry.size_bytes > len)
+		html(b, "<p class=\"dim\">These are the first %zu bytes; the rest comes with the file.</p>\n", len);
 }
 
 static bool blob_has_tensors(const struct blob_page *p)

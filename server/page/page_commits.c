@@ -14,13 +14,14 @@ enum {
 	COMMITS_ROWS = 50,
 	COMMITS_TITLE_BYTES = 200,
 	COMMITS_MESSAGE_BYTES = 400,
+	COMMITS_ROWS_BYTES = 30000, /* of all of them */
 	COMMITS_REFS_BYTES = 30000, /* of branches and tags, until the next page: names may be long */
 };
 
 struct commits_page {
 	struct page_place place;
 	uint64_t skip; /* so many are on the pages before */
-	uint64_t n;    /* branches and tags that were looked at */
+	uint64_t n;    /* commits that are shown, or branches and tags that were looked at */
 	size_t begun;  /* where in the page their rows begin */
 	int64_t now_unix_s;
 	enum cairn_index_ref_kind kind; /* of the table that is open; 0: none is */
@@ -43,6 +44,10 @@ static void commits_put(void *ctx, const struct cairn_index_commit *commit, cons
 	struct commits_page *p = ctx;
 	struct cairn_buf *b = page_out(&p->place.page);
 	char oid[CAIRN_GIT_OID_CHARS + 1];
+	p->more = p->more || b->len - p->begun > COMMITS_ROWS_BYTES;
+	if (p->more)
+		return;
+	p->n++;
 	cairn_git_oid_text(oid, &commit->oid);
 	html(b, "<tr><th scope=\"row\"><a href=\"");
 	page_repo_put_address(b, &p->place.page);
@@ -64,7 +69,7 @@ static void commits_put(void *ctx, const struct cairn_index_commit *commit, cons
 static void commits_put_steps(struct commits_page *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
-	bool newer = p->skip > 0, older = p->skip + COMMITS_ROWS < p->place.page.hub.commit.number;
+	bool newer = p->skip > 0, older = p->skip + p->n < p->place.page.hub.commit.number;
 	if (!newer && !older)
 		return;
 	html(b, "<p class=\"more\">");
@@ -72,7 +77,7 @@ static void commits_put_steps(struct commits_page *p)
 		html(b, "<a href=\"?skip=%lu\">Newer</a> ",
 		     (unsigned long)(p->skip > COMMITS_ROWS ? p->skip - COMMITS_ROWS : 0));
 	if (older)
-		html(b, "<a href=\"?skip=%lu\">Older</a>", (unsigned long)(p->skip + COMMITS_ROWS));
+		html(b, "<a href=\"?skip=%lu\">Older</a>", (unsigned long)(p->skip + p->n));
 	html(b, "</p>\n");
 }
 
@@ -98,6 +103,7 @@ static void commits_build(struct page *page)
 	     "scope=\"col\">Commit</th><th scope=\"col\">By</th><th scope=\"col\" class=\"wide\">Number</th><th "
 	     "scope=\"col\" class=\"num\">When</th></tr></thead><tbody>\n",
 	     show_count(count, page->hub.commit.number));
+	p->begun = b->len;
 	page->hub.call.status =
 		cairn_hub_each_commit(page_cas(page), &page->hub.commit, p->skip, COMMITS_ROWS, commits_put, p);
 	html(b, "</tbody></table>\n");

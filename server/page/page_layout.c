@@ -152,6 +152,8 @@ void page_put_endpoint(struct page *page, const char *lines)
 
 /* --- repositories ------------------------------------------------------------------------------------------------- */
 
+enum { LAYOUT_REPOS = 50 }; /* of a list, until the next page of it: a name stands in its row three times */
+
 struct layout_repos {
 	struct page *page;
 	int64_t now_unix_s;
@@ -189,7 +191,7 @@ bool page_put_repos(struct page *page, const struct page_repos *repos)
 						   .account = repos->account,
 						   .search = repos->search,
 						   .cursor = repos->cursor ? repos->cursor : "",
-						   .limit = PAGE_ROWS};
+						   .limit = LAYOUT_REPOS};
 	struct layout_repos list = {
 		.page = page, .now_unix_s = cairn_clock_unix_s(), .with_account = repos->account == 0};
 	page->hub.call.status =

@@ -9,7 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STORAGE_PAIRS = 50, STORAGE_MAP = 4096, STORAGE_NAME_BYTES = CAIRN_INDEX_ACCOUNT_NAME_MAX + 1 };
+enum {
+	STORAGE_OWNERS = 50,
+	STORAGE_OWNERS_BYTES = 9000, /* of their rows: names may be long */
+	STORAGE_PAIRS = 20,
+	STORAGE_PAIRS_BYTES = 5000, /* likewise */
+	STORAGE_MAP = 4096,
+	STORAGE_NAME_BYTES = CAIRN_INDEX_ACCOUNT_NAME_MAX + 1,
+};
 
 static const char *storage_name(const struct cairn_usage_owner *owner)
 {
@@ -102,7 +109,9 @@ static void storage_put_owners(struct cairn_buf *b, const struct cairn_usage *us
 		"seen</th><th scope=\"col\" class=\"num\">Only here</th><th scope=\"col\" class=\"num "
 		"wide\">Shared</th><th "
 		"scope=\"col\" class=\"num\">Frees</th></tr></thead><tbody>\n");
-	for (uint32_t i = 0; i < usage->n_owners && i < PAGE_ROWS; i++) {
+	size_t end = b->len + STORAGE_OWNERS_BYTES;
+	uint32_t i = 0;
+	for (; i < usage->n_owners && i < STORAGE_OWNERS && b->len < end; i++) {
 		const struct cairn_usage_owner *owner = &usage->owners[i];
 		char seen[SHOW_BYTES], only[SHOW_BYTES], shared[SHOW_BYTES], frees[SHOW_BYTES];
 		html(b, "<tr><th scope=\"row\">");
@@ -114,6 +123,9 @@ static void storage_put_owners(struct cairn_buf *b, const struct cairn_usage *us
 		     show_size(shared, owner->shared_bytes), show_size(frees, owner->frees_bytes));
 	}
 	html(b, "</tbody></table>\n");
+	if (i < usage->n_owners)
+		html(b, "<p class=\"help\">These %u hold most; <code>cairn usage</code> names all %u.</p>\n", i,
+		     usage->n_owners);
 }
 
 static void storage_put_pairs(struct cairn_buf *b, const struct cairn_usage *usage)
@@ -124,7 +136,8 @@ static void storage_put_pairs(struct cairn_buf *b, const struct cairn_usage *usa
 	storage_put_matrix(b, usage);
 	html(b, "<table class=\"rows\"><thead><tr><th scope=\"col\">Repositories</th><th "
 		"scope=\"col\" class=\"num\">Both have</th></tr></thead><tbody>\n");
-	for (uint32_t i = 0; i < usage->n_pairs && i < STORAGE_PAIRS; i++) {
+	size_t end = b->len + STORAGE_PAIRS_BYTES;
+	for (uint32_t i = 0; i < usage->n_pairs && i < STORAGE_PAIRS && b->len < end; i++) {
 		const struct cairn_usage_pair *pair = &usage->pairs[i];
 		char size[SHOW_BYTES];
 		html(b, "<tr><th scope=\"row\">");

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import struct
 import urllib.parse
 
@@ -129,7 +130,9 @@ def test_stored_files(people, enter):  # noqa: F811
         page = enter("ann").page(f"/ann/one/blob/main/{path}")
         assert hashlib.sha256(body).hexdigest() in text(page)
         assert ("no text" in text(page)) == (path == "weights.bin")
-    assert "first 32768 bytes" in text(page)
+    shown = int(re.search(r"the first (\d+) bytes", text(page))[1])
+    (code,) = (node for node in page.iter("code") if node.text and node.text.startswith("a,b"))
+    assert 15_000 < shown < 32_768 and code.text.rstrip("\n").encode() == table[:shown].rstrip(b"\n")
 
 
 LONG = b"a,b\n" + b"1,2\n" * 20_000

@@ -1,0 +1,83 @@
+"""What a page weighs with all that it brings along, where names and words are as long as they can be."""
+
+import os
+import re
+
+import cairn
+import pytest
+import visitors
+from issuer import Issuer
+from test_hub import make_key
+from test_hub_buckets import ZEROS, People, add
+from test_hub_repos import commit, done, make, stored
+from test_hub_repos import text as hub_text
+from test_pages_repos import tensors, upload_chunks
+
+PAGE_BYTES_MAX = 60_000
+LONG = "n" * 96
+EMOJI = "\U0001f600" * 63
+N_NAMES = 120
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("weight")
+    issuer = Issuer(folder / "keys")
+    server = cairn.Daemon(folder / "server", token_key=issuer.folder).start()
+    people = People(server, issuer.token("admin"), folder / "home")
+    people.keys["all"] = make_key(server, issuer.token("admin"), scope="admin")["key"]
+    fill(people)
+    assert server.get("/v1/usage?fresh=true", token=issuer.token("admin")).status == 200
+    yield people
+    server.stop()
+
+
+def fill(people):
+    shared = os.urandom(3000)
+    for i in range(N_NAMES):
+        people.make(f"ann/{i:03}{LONG[3:]}")
+    for i in range(20):
+        bucket = f"ann/{i:03}{LONG[3:]}"
+        people.put(bucket, "own", os.urandom(1000 + i))
+        people.put(bucket, "shared", shared)
+    for first in range(0, N_NAMES, 20):
+        assert people.batch(f"ann/000{LONG[3:]}", *(add(f"f/{i:03}{EMOJI}", ZEROS) for i in range(first, first + 20))).status == 200
+    make(people, "ann/one")
+    quotes = "".join(f'"{i}" & <{i}>\n' for i in range(4000))[:60_000]
+    done(commit(people, *(hub_text(f"{i:03}{EMOJI}", quotes if i == 0 else f"{i}") for i in range(N_NAMES)), repo="models/ann/one"))
+    heads = {f"layer.{i}.{'<' * 200}": {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i in range(3000)}
+    body = tensors(**heads) + bytes(3000)
+    done(commit(people, stored("m.safetensors", upload_chunks(people, body), len(body)), repo="models/ann/one"))
+    for i in range(60):
+        done(commit(people, hub_text("f", f"{i}"), repo="models/ann/one", summary="<" * 500, description="&" * 2000))
+
+
+PAGES = {
+    "home": "/",
+    "account": "/ann",
+    "bucket": f"/buckets/ann/000{LONG[3:]}",
+    "folder of a bucket": f"/buckets/ann/000{LONG[3:]}/tree/f",
+    "tree": "/ann/one/tree/main",
+    "text": "/ann/one/blob/main/000" + "%F0%9F%98%80" * 63,
+    "tensors": "/ann/one/blob/main/m.safetensors",
+    "commits": "/ann/one/commits/main",
+    "refs": "/ann/one/refs",
+    "commit": "/ann/one/commit/main",
+    "settings": "/ann/one/settings",
+    "keys": "/settings/keys",
+    "storage": "/storage",
+    "server": "/admin",
+    "guide": "/admin/help",
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_weight(seeded, name):
+    who = "all" if PAGES[name] in ("/storage", "/admin", "/admin/help") else "ann"
+    visitor = visitors.Visitor(seeded.server).sign_in(seeded.keys[who])
+    reply = visitor.get(PAGES[name])
+    assert reply.status == 200, reply
+    assets = set(re.findall(rb'(?:href|src)="(/assets/[^"]*)"', reply.body))
+    assert len(assets) == 3
+    weight = len(reply.body) + sum(len(visitor.get(path.decode()).body) for path in assets)
+    assert weight < PAGE_BYTES_MAX, len(reply.body)
