@@ -91,7 +91,7 @@ static bool check_repair(struct check_run *run, const struct cairn_hash *hash, u
 	struct cairn_xorb_summary summary = {0};
 	enum cairn_status verdict = v ? check_read(run, hash, 0, v, &summary, NULL) : CAIRN_E_NOMEM;
 	if ((verdict != CAIRN_OK && !cas_is_damage(verdict) && verdict != CAIRN_E_NOT_FOUND) ||
-	    cas_lose(run->cas, hash) != CAIRN_OK)
+	    cas_lose(run->cas, hash, &(struct cairn_copy){0}) != CAIRN_OK)
 		return false;
 	*cured = verdict == CAIRN_OK;
 	if (*cured)

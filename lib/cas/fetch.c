@@ -98,7 +98,11 @@ static bool fetch_is_whole(const struct cairn_fetch *f)
 static enum cairn_status fetch_open_first(struct cairn_cas *cas, struct cairn_fetch *f, struct cairn_diag *diag)
 {
 	struct cairn_store_object *object;
-	if (cairn_store_get(cas->store, &f->xorb, &object) != CAIRN_OK)
+	struct cairn_index_xorb row = {.hash = f->xorb};
+	/* Where rows name no copies the object is looked for first, and its row when it is not proved. */
+	if (cas_names_copies(cas) && cairn_index_xorb(cas->index, &f->xorb, &row) != CAIRN_OK)
+		return CAIRN_E_BUSY;
+	if (cas_open_copy(cas, &row, 0, &object) != CAIRN_OK)
 		return CAIRN_E_BUSY;
 	f->source.object = object;
 	f->object_bytes = cairn_store_object_bytes(object);

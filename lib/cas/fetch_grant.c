@@ -100,5 +100,6 @@ enum cairn_status cairn_fetch_add_store_address(struct cairn_cas *cas, struct ca
 {
 	if (xorb->stored_bytes == 0)
 		return CAIRN_E_NOT_FOUND;
-	return cairn_store_add_address(cas->store, out, &xorb->hash, xorb->stored_bytes, first, last, life_s);
+	return cairn_store_add_address(cas->store, out, &xorb->hash, &xorb->copy, xorb->stored_bytes, first, last,
+				       life_s);
 }

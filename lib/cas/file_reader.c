@@ -172,7 +172,7 @@ static enum cairn_status reader_enter_xorb(struct cairn_file_reader *r)
 		r->xorb_id = id;
 		r->xorb = row.hash;
 		if (row.stored_bytes > 0) /* the first copy; what is wrong with it shows when it is read */
-			(void)!cairn_store_get(r->cas->store, &r->xorb, &r->object);
+			(void)!cas_open_copy(r->cas, &row, 0, &r->object);
 		status = reader_find_list(r);
 	}
 	if (status != CAIRN_OK)

@@ -25,6 +25,8 @@ struct collection {
 	struct cairn_index_needs *needs; /* owned */
 	uint64_t n_doubted;              /* xorbs that were spared because of it */
 	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
+	struct cairn_copy dead[CAIRN_INDEX_SWEEP_MAX]; /* of these, where rows name copies */
+	uint32_t n_dead;
 };
 
 enum cairn_status cairn_cas_forget(struct cairn_cas *cas, const struct cairn_hash *file, const char *owner,
@@ -76,6 +78,7 @@ struct gc_lane {
 	struct cairn_work work;
 	struct cairn_cas *cas;
 	const struct cairn_hash *swept;
+	const struct cairn_copy *dead; /* NULL: rows name no copies */
 	uint32_t n, first;
 	uint64_t bytes_freed;
 	enum cairn_status status; /* of the last removal that failed */
@@ -105,12 +108,27 @@ static enum cairn_status gc_remove_object(struct gc_lane *lane, const struct cai
 	return status;
 }
 
+/* No row names it, and none will. */
+static enum cairn_status gc_remove_copy(struct gc_lane *lane, const struct cairn_hash *hash,
+					const struct cairn_copy *copy)
+{
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
+	enum cairn_status status = cairn_store_get_named(lane->cas->store, hash, copy, &object);
+	uint64_t bytes = object ? cairn_store_object_bytes(object) : 0;
+	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
+		status = cairn_store_remove_copy(lane->cas->store, hash, copy);
+	cairn_crash_point(CAIRN_CRASH_GC_REMOVED);
+	lane->bytes_freed += status == CAIRN_OK ? bytes : 0;
+	return status;
+}
+
 static void gc_run_lane(struct cairn_work *work)
 {
 	struct gc_lane *lane = (struct gc_lane *)work;
 	for (uint32_t i = lane->first; i < lane->n; i += GC_LANES) {
 		/* An object that cannot be removed now is found by fsck; the rest must not wait for it. */
-		enum cairn_status status = gc_remove_object(lane, &lane->swept[i]);
+		enum cairn_status status = lane->dead ? gc_remove_copy(lane, &lane->swept[i], &lane->dead[i])
+						      : gc_remove_object(lane, &lane->swept[i]);
 		if (status != CAIRN_OK)
 			lane->status = status == CAIRN_E_BUSY ? CAIRN_E_IO : status; /* not that one runs already */
 	}
@@ -126,6 +144,7 @@ static enum cairn_status gc_remove_objects(struct collection *c, uint32_t n)
 	for (uint32_t i = 0; i < GC_LANES; i++) {
 		lanes[i] =
 			(struct gc_lane){.work.run = gc_run_lane, .cas = c->cas, .swept = c->swept, .n = n, .first = i};
+		lanes[i].dead = cas_names_copies(c->cas) ? c->dead : NULL;
 		if (cairn_workers_submit(workers, &lanes[i].work) != CAIRN_OK)
 			gc_run_lane(&lanes[i].work);
 	}
@@ -135,6 +154,31 @@ static enum cairn_status gc_remove_objects(struct collection *c, uint32_t n)
 		if (lanes[i].status != CAIRN_OK)
 			status = lanes[i].status;
 	}
+	return status;
+}
+
+static void gc_note_dead(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+{
+	struct collection *c = ctx;
+	c->swept[c->n_dead] = *hash;
+	c->dead[c->n_dead++] = *copy;
+}
+
+/* Where rows name copies: remove the objects of those that are dead, also what a collection before could not. */
+static enum cairn_status gc_bury(struct collection *c)
+{
+	enum cairn_status status = CAIRN_OK;
+	do {
+		c->n_dead = 0;
+		if (cas_names_copies(c->cas))
+			status = cairn_index_each_dead(c->cas->index, CAIRN_INDEX_SWEEP_MAX, gc_note_dead, c);
+		if (status != CAIRN_OK || c->n_dead == 0)
+			return status;
+		status = gc_remove_objects(c, c->n_dead);
+		struct cairn_index_bury bury = {.copies = c->dead, .n = c->n_dead};
+		if (status == CAIRN_OK)
+			status = cairn_index_bury(c->cas->index, &bury);
+	} while (status == CAIRN_OK && !gc_stops(c));
 	return status;
 }
 
@@ -159,11 +203,12 @@ static enum cairn_status gc_sweep(struct collection *c)
 		if (sweep.n == 0)
 			continue;
 		cairn_answer_cache_clear(c->cas->cache);
-		status = gc_remove_objects(c, sweep.n);
+		if (!cas_names_copies(c->cas))
+			status = gc_remove_objects(c, sweep.n);
 		if (status != CAIRN_OK)
 			return status;
 	}
-	return CAIRN_OK;
+	return gc_bury(c);
 }
 
 static enum cairn_status gc_refuse(struct collection *c, const char *what)

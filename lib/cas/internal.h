@@ -81,6 +81,18 @@ struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const s
 						  const struct cairn_chunk_list *list, uint64_t bytes,
 						  struct cairn_store_put *put);
 
+/** Do the rows of the index name the copies of the store? What a row says of its object holds then, until its bytes are
+ * read: nobody else's copy is ever taken for it. */
+static inline bool cas_names_copies(const struct cairn_cas *cas)
+{
+	return cairn_index_names_copies(cas->index) && cairn_store_names_copies(cas->store);
+}
+
+/** Open the n-th copy that may stand for a row: the one that it names and no other, or all by the store's order.
+ *  @return as cairn_store_get_copy() */
+CAIRN_MUST_USE enum cairn_status cas_open_copy(struct cairn_cas *cas, const struct cairn_index_xorb *row, unsigned n,
+					       struct cairn_store_object **out);
+
 /** Is there an object of this length? @return CAIRN_OK with *there set; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes,
 						  bool *there);

@@ -14,6 +14,7 @@ struct mend {
 	struct cairn_xorb_verifier *verifier; /* of the sound copy, once there is one; owned */
 	uint64_t stored_bytes;                /* of it */
 	unsigned copy;                        /* that is it */
+	struct cairn_copy name;               /* of it */
 	bool unreadable, damaged;             /* of a copy so far */
 	struct cairn_diag *diag;
 };
@@ -40,15 +41,24 @@ void cas_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const stru
 		cas->options.noticed(cas->options.noticed_ctx, &notice);
 }
 
-enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb)
+enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_copy *copy)
 {
-	struct cairn_index_lose_xorb lose = {.hash = *xorb};
+	struct cairn_index_lose_xorb lose = {.hash = *xorb, .copy = *copy};
 	enum cairn_status status = cairn_index_lose_xorb(cas->index, &lose);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_answer_cache_clear(cas->cache);
 	cas_tell(cas, CAIRN_CAS_XORB_LOST, xorb, NULL);
 	return CAIRN_OK;
+}
+
+enum cairn_status cas_open_copy(struct cairn_cas *cas, const struct cairn_index_xorb *row, unsigned n,
+				struct cairn_store_object **out)
+{
+	if (!cairn_copy_is_named(&row->copy))
+		return cairn_store_get_copy(cas->store, &row->hash, n, out);
+	*out = NULL;
+	return n == 0 ? cairn_store_get_named(cas->store, &row->hash, &row->copy, out) : CAIRN_E_NOT_FOUND;
 }
 
 enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes, bool *there)
@@ -100,12 +110,13 @@ static enum cairn_status mend_find(struct mend *m)
 {
 	for (unsigned n = 0; n < CAS_COPIES_MAX; n++) {
 		CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
-		enum cairn_status status = cairn_store_get_copy(m->cas->store, m->xorb, n, &copy);
+		enum cairn_status status = cas_open_copy(m->cas, &m->row, n, &copy);
 		if (status == CAIRN_E_NOT_FOUND)
 			break;
 		if (status == CAIRN_OK)
 			status = mend_try(m, copy);
 		m->copy = n;
+		m->name = copy ? cairn_store_object_copy(copy) : (struct cairn_copy){0};
 		if (status == CAIRN_OK || status == CAIRN_E_NOMEM || status == CAIRN_E_BUSY)
 			return status;
 		m->damaged = m->damaged || status == CAIRN_E_DAMAGED;
@@ -150,9 +161,12 @@ static enum cairn_status mend_adopt(struct mend *m)
 		.list = cairn_xorb_verifier_list(m->verifier),
 		.stored_bytes = m->stored_bytes,
 	};
-	enum cairn_status status = cairn_store_confirm(m->cas->store, m->xorb, m->copy);
+	bool named = cas_names_copies(m->cas); /* what was read under a name is what has it */
+	enum cairn_status status = named ? CAIRN_OK : cairn_store_confirm(m->cas->store, m->xorb, m->copy);
+	if (named)
+		put.copy = m->name;
 	if (status == CAIRN_OK && m->row.stored_bytes > 0)
-		status = cas_lose(m->cas, m->xorb);
+		status = cas_lose(m->cas, m->xorb, &m->row.copy);
 	if (status == CAIRN_OK)
 		status = cairn_index_put_xorb(m->cas->index, &put);
 	if (status == CAIRN_OK)
@@ -172,7 +186,7 @@ static enum cairn_status mend_guarded(struct mend *m)
 	if (status == CAIRN_E_NOMEM || status == CAIRN_E_BUSY)
 		return status;
 	if (status == CAIRN_E_DAMAGED && m->row.stored_bytes > 0) {
-		enum cairn_status lost = cas_lose(m->cas, m->xorb);
+		enum cairn_status lost = cas_lose(m->cas, m->xorb, &m->row.copy);
 		if (lost != CAIRN_OK)
 			return lost;
 	}

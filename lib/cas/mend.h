@@ -19,8 +19,9 @@
 CAIRN_MUST_USE enum cairn_status cairn_cas_mend(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						struct cairn_diag *diag);
 
-/** Under the guard: record that a xorb is lost, and withdraw it from answers. @return CAIRN_OK; CAIRN_E_NOT_FOUND; what
- *  cairn_index_lose_xorb() answers */
-CAIRN_MUST_USE enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb);
+/** Under the guard: record that a xorb is lost, and withdraw it from answers. @param copy  that was found damaged or
+ * missing, as the row named it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; what cairn_index_lose_xorb() answers */
+CAIRN_MUST_USE enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb,
+					  const struct cairn_copy *copy);
 
 #endif

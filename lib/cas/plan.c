@@ -234,6 +234,7 @@ static enum cairn_status plan_add_xorb(void *ctx, const struct cairn_index_spans
 		.first_range = plan->n_ranges,
 		.n_ranges = n_ranges,
 		.stored_bytes = places->stored_bytes,
+		.copy = places->copy,
 	};
 	plan->n_ranges += n_ranges;
 	b->n_done++;

@@ -38,7 +38,8 @@ enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *
 		return cas_index_is_silent(diag);
 	if (status != CAIRN_OK || row->stored_bytes == 0)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	return cas_object_there(cas, hash, row->stored_bytes, stored);
+	*stored = cairn_copy_is_named(&row->copy);
+	return *stored ? CAIRN_OK : cas_object_there(cas, hash, row->stored_bytes, stored);
 }
 
 enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t *stored_bytes)
@@ -159,9 +160,9 @@ enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uin
 }
 
 /* The row says that it is stored, and it is not, or not as the row says: the row must not vouch for what comes now. */
-static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u)
+static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u, const struct cairn_index_xorb *row)
 {
-	enum cairn_status status = cas_lose(u->cas, &u->hash);
+	enum cairn_status status = cas_lose(u->cas, &u->hash, &row->copy);
 	cairn_crash_point(CAIRN_CRASH_XORB_DISOWNED);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
@@ -206,18 +207,20 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct 
 		return cairn_fail(diag, CAIRN_E_BUSY, "xorb.lost", CAIRN_NO_OFFSET,
 				  "this xorb was stored when its upload began, and is not any more; send it again");
 	if (row.stored_bytes > 0)
-		status = xorb_upload_disown(u);
+		status = xorb_upload_disown(u, &row);
+	bool existed = false, named = cas_names_copies(u->cas);
 	/* An object that no row vouches for is a left-over of a crash, perhaps packed otherwise: the row that follows
-	 * must describe the bytes that are there. */
-	if (status == CAIRN_OK)
+	 * must describe the bytes that are there. A row that names its copy does, and what else is there may be that of
+	 * another daemon, whose row follows. */
+	if (status == CAIRN_OK && !named)
 		status = cairn_store_remove(u->cas->store, &u->hash);
 	cairn_crash_point(CAIRN_CRASH_XORB_CLEARED);
 	if (status != CAIRN_OK)
 		return status;
-	bool existed;
 	struct cairn_store_put *put = u->put;
 	u->put = NULL;
-	status = cairn_store_put_commit(put, &u->hash, &existed);
+	status = named ? cairn_store_put_copy(put, &u->hash, &u->put_row.copy)
+		       : cairn_store_put_commit(put, &u->hash, &existed);
 	if (status == CAIRN_E_IO)
 		return cairn_fail(diag, status, "store.write", CAIRN_NO_OFFSET, "the xorb cannot be stored: %s",
 				  strerror(errno));
@@ -286,6 +289,7 @@ enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
 		.hash = u->hash,
 		.list = u->list ? u->list : cairn_xorb_verifier_list(u->verifier),
 		.stored_bytes = u->summary.chunk_data_bytes,
+		.copy = u->put_row.copy,
 	};
 	enum cairn_status status = cairn_index_put_xorb(u->cas->index, &u->put_row);
 	if (status != CAIRN_OK || !done)

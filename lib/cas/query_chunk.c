@@ -36,7 +36,7 @@ static void answer_add_xorb(struct answer_builder *b, const struct cairn_index_d
 static bool answer_may_offer(struct cairn_cas *cas, const struct cairn_hash *xorb, uint64_t stored_bytes)
 {
 	bool there;
-	return cas->options.xorbs_external ||
+	return cas->options.xorbs_external || (stored_bytes > 0 && cas_names_copies(cas)) ||
 	       (stored_bytes > 0 && cas_object_there(cas, xorb, stored_bytes, &there) == CAIRN_OK && there);
 }
 

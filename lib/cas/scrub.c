@@ -96,7 +96,7 @@ static enum cairn_status scrub_copies(struct scrub *s)
 {
 	for (; s->n_copies < CAS_COPIES_MAX; s->n_copies++) {
 		CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
-		enum cairn_status status = cairn_store_get_copy(s->cas->store, &s->row.hash, s->n_copies, &copy);
+		enum cairn_status status = cas_open_copy(s->cas, &s->row, s->n_copies, &copy);
 		if (status == CAIRN_E_NOT_FOUND)
 			break;
 		if (status == CAIRN_E_IO || status == CAIRN_E_BUSY)
@@ -189,7 +189,7 @@ enum cairn_status cairn_cas_scrub_settle(struct cairn_cas *cas, const struct cai
 	enum cairn_status status = cairn_cas_mend(cas, xorb, NULL);
 	if (status == CAIRN_E_NOMEM)
 		return status;
-	if (status == CAIRN_OK)
+	if (status == CAIRN_OK && !cas_names_copies(cas))
 		scrub_clear_the_way(cas, xorb);
 	*end = status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? CAIRN_SCRUB_SOUND
 	       : status == CAIRN_E_DAMAGED                       ? CAIRN_SCRUB_LOST

@@ -41,7 +41,7 @@ static enum cairn_status sound_try(struct sound *f, unsigned n, struct cairn_sto
 {
 	bool damaged = false;
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
-	enum cairn_status status = cairn_store_get_copy(f->cas->store, f->xorb, n, &copy);
+	enum cairn_status status = cas_open_copy(f->cas, &f->row, n, &copy);
 	if (status == CAIRN_E_BUSY)
 		return cas_store_is_silent(diag);
 	if (status != CAIRN_OK)

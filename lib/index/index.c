@@ -67,6 +67,17 @@ enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct c
 	return ix->backend->shard_known(ix, body, scope, owner, known);
 }
 
+bool cairn_index_names_copies(const struct cairn_index *ix)
+{
+	return ix->backend->each_dead != NULL;
+}
+
+enum cairn_status cairn_index_each_dead(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit,
+					void *ctx)
+{
+	return ix->backend->each_dead ? ix->backend->each_dead(ix, limit, visit, ctx) : CAIRN_OK;
+}
+
 enum cairn_status cairn_index_upkeep(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	return ix->backend->upkeep(ix, diag);

@@ -3,6 +3,7 @@
 #ifndef CAIRN_INDEX_INDEX_H
 #define CAIRN_INDEX_INDEX_H
 
+#include "hash/copy.h"
 #include "index/new_shard.h"
 
 /*
@@ -103,11 +104,15 @@ struct cairn_index_xorb {
 	struct cairn_hash hash;
 	uint32_t n_chunks;
 	uint64_t unpacked_bytes;
-	uint64_t stored_bytes; /* of the object; 0: its bytes are kept elsewhere */
-	int64_t at_unix_s;     /* when it arrived, or was last renewed */
-	bool referenced;       /* a file needs it */
-	bool retired;          /* no file needs it; it may be removed when its grace time is over */
+	uint64_t stored_bytes;  /* of the object; 0: its bytes are kept elsewhere */
+	int64_t at_unix_s;      /* when it arrived, or was last renewed */
+	bool referenced;        /* a file needs it */
+	bool retired;           /* no file needs it; it may be removed when its grace time is over */
+	struct cairn_copy copy; /* of its object; not named where rows name none */
 };
+
+/** Do rows say which copy of an object is theirs? Several daemons may share a store then; see "copies" below. */
+bool cairn_index_names_copies(const struct cairn_index *ix);
 
 /** @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash,
@@ -185,6 +190,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *
 struct cairn_index_spans {
 	struct cairn_hash xorb;
 	uint64_t stored_bytes; /* of the object; 0: its bytes are kept elsewhere */
+	struct cairn_copy copy;
 	uint32_t n_chunks;
 	/** The places of its n_chunks chunks; NULL: they were not asked for, and what terms keep of it is right. */
 	const struct cairn_span *spans;
@@ -259,6 +265,22 @@ enum {
 	CAIRN_INDEX_SWEEP_MAX = 512, /* xorbs of one gc_sweep */
 };
 
+/*
+ * Copies, where rows name them. The bytes of a xorb are put under a name that is used once, and its row says which name
+ * that is. So daemons that share a store need no lock over it: each PUTs its own copy, the row that is committed first
+ * says which one counts, and a DELETE meets the copy that it is meant for and no other. Dead is a copy that no row
+ * names, and none ever will: that of a xorb that was swept, and one whose upload found the xorb registered by another.
+ * It is said in the same transaction, and by that alone an object is removed: each_dead tells of those that wait for
+ * it, and bury, after their objects are gone, that they do not any more. A row that is to name a dead copy is refused
+ * (CAIRN_E_BUSY).
+ */
+typedef void cairn_index_visit_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy);
+
+/** Some of the dead copies whose objects may be there still. @param limit  at most CAIRN_INDEX_SWEEP_MAX count
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_BUSY; CAIRN_E_DAMAGED */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_dead(struct cairn_index *ix, uint32_t limit,
+						       cairn_index_visit_copy *visit, void *ctx);
+
 /* --- writing: group commit ---------------------------------------------------------------------------------------- */
 
 /**
@@ -291,7 +313,8 @@ struct cairn_index_put_xorb {
 	struct cairn_hash hash;
 	const struct cairn_chunk_list *list; /* borrowed */
 	uint64_t stored_bytes;
-	bool added; /* result; false: it was known, and stored */
+	struct cairn_copy copy; /* that was stored; see "copies" */
+	bool added;             /* result; false: it was known, and stored */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_xorb(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 
@@ -343,10 +366,11 @@ struct cairn_index_renew_xorb {
 CAIRN_MUST_USE enum cairn_status cairn_index_renew_xorb(struct cairn_index *ix, struct cairn_index_renew_xorb *renew);
 
 /** A xorb's object is missing or damaged: it is not offered any more, and counts as kept elsewhere until it is put
- * again. CAIRN_E_NOT_FOUND: there is no such xorb. */
+ * again. CAIRN_E_NOT_FOUND: there is no such xorb; CAIRN_E_BUSY: its row names another copy by now. */
 struct cairn_index_lose_xorb {
 	struct cairn_index_write write;
 	struct cairn_hash hash;
+	struct cairn_copy copy; /* the one that was looked at, as its row named it */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_lose_xorb(struct cairn_index *ix, struct cairn_index_lose_xorb *lose);
 
@@ -376,5 +400,13 @@ struct cairn_index_gc_sweep {
 	bool more;                /* result: there may be more to sweep */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_gc_sweep(struct cairn_index *ix, struct cairn_index_gc_sweep *sweep);
+
+/** See "copies" above: the objects of these are gone. Only where rows name copies. */
+struct cairn_index_bury {
+	struct cairn_index_write write;
+	const struct cairn_copy *copies; /* borrowed */
+	uint32_t n;
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_bury(struct cairn_index *ix, struct cairn_index_bury *bury);
 
 #endif

@@ -34,6 +34,13 @@ struct cairn_store_backend {
 	enum cairn_status (*put_write)(struct cairn_store_put *p, const uint8_t *bytes, size_t len);
 	/* Does not free p; abort does, in any case. */
 	enum cairn_status (*put_commit)(struct cairn_store_put *p, const struct cairn_hash *hash, bool *existed);
+	/* Likewise; NULL: it names no copies, and what follows of them is NULL, too. */
+	enum cairn_status (*put_copy)(struct cairn_store_put *p, const struct cairn_hash *hash,
+				      struct cairn_copy *copy);
+	enum cairn_status (*get_named)(struct cairn_store *s, const struct cairn_hash *hash,
+				       const struct cairn_copy *copy, struct cairn_store_object **out);
+	enum cairn_status (*remove_copy)(struct cairn_store *s, const struct cairn_hash *hash,
+					 const struct cairn_copy *copy);
 	void (*put_abort)(struct cairn_store_put *p);
 	enum cairn_status (*get)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
 				 struct cairn_store_object **out);
@@ -49,7 +56,8 @@ struct cairn_store_backend {
 	void (*room)(struct cairn_store *s, struct cairn_store_room *out);
 	void (*traffic)(struct cairn_store *s, struct cairn_store_traffic *out); /* NULL: it asks no service */
 	enum cairn_status (*add_address)(struct cairn_store *s, struct cairn_buf *out, const struct cairn_hash *hash,
-					 uint64_t bytes, uint64_t first, uint64_t last, uint64_t life_s); /* NULL */
+					 const struct cairn_copy *copy, uint64_t bytes, uint64_t first, uint64_t last,
+					 uint64_t life_s);                           /* NULL: it makes none */
 	enum cairn_status (*ready)(struct cairn_store *s, struct cairn_diag *diag);  /* NULL: always */
 	enum cairn_status (*reload)(struct cairn_store *s, struct cairn_diag *diag); /* NULL: it has no credentials */
 };
@@ -71,6 +79,7 @@ struct cairn_store_object {
 	const struct cairn_store_backend *backend; /* not the store: an object may outlive it */
 	uint64_t bytes;
 	uint64_t identity;
+	struct cairn_copy copy;
 	uint64_t fd_offset; /* of its first byte in the file */
 	int fd;             /* -1: none to send from */
 };

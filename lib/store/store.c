@@ -16,9 +16,10 @@ bool cairn_store_gives_addresses(const struct cairn_store *s)
 }
 
 enum cairn_status cairn_store_add_address(struct cairn_store *s, struct cairn_buf *out, const struct cairn_hash *hash,
-					  uint64_t bytes, uint64_t first, uint64_t last, uint64_t life_s)
+					  const struct cairn_copy *copy, uint64_t bytes, uint64_t first, uint64_t last,
+					  uint64_t life_s)
 {
-	return s->backend->add_address ? s->backend->add_address(s, out, hash, bytes, first, last, life_s)
+	return s->backend->add_address ? s->backend->add_address(s, out, hash, copy, bytes, first, last, life_s)
 				       : CAIRN_E_USAGE;
 }
 
@@ -65,6 +66,23 @@ enum cairn_status cairn_store_put_commit(struct cairn_store_put *p, const struct
 	return status;
 }
 
+enum cairn_status cairn_store_put_copy(struct cairn_store_put *p, const struct cairn_hash *hash,
+				       struct cairn_copy *copy)
+{
+	const struct cairn_store_backend *backend = p->store->backend;
+	*copy = (struct cairn_copy){0};
+	enum cairn_status status = p->failed;
+	if (status == CAIRN_OK)
+		status = backend->put_copy ? backend->put_copy(p, hash, copy) : CAIRN_E_USAGE;
+	cairn_store_put_abort(p);
+	return status;
+}
+
+bool cairn_store_names_copies(const struct cairn_store *s)
+{
+	return s->backend->put_copy != NULL;
+}
+
 void cairn_store_put_abort(struct cairn_store_put *p)
 {
 	if (p)
@@ -90,6 +108,22 @@ enum cairn_status cairn_store_get_copy(struct cairn_store *s, const struct cairn
 	if (status == CAIRN_OK)
 		(*out)->backend = s->backend;
 	return status;
+}
+
+enum cairn_status cairn_store_get_named(struct cairn_store *s, const struct cairn_hash *hash,
+					const struct cairn_copy *copy, struct cairn_store_object **out)
+{
+	*out = NULL;
+	enum cairn_status status =
+		s->backend->get_named ? s->backend->get_named(s, hash, copy, out) : CAIRN_E_NOT_FOUND;
+	if (status == CAIRN_OK)
+		(*out)->backend = s->backend;
+	return status;
+}
+
+struct cairn_copy cairn_store_object_copy(const struct cairn_store_object *o)
+{
+	return o->copy;
 }
 
 uint64_t cairn_store_object_identity(const struct cairn_store_object *o)
@@ -143,6 +177,12 @@ enum cairn_status cairn_store_confirm(struct cairn_store *s, const struct cairn_
 enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_hash *hash)
 {
 	return s->backend->remove(s, hash);
+}
+
+enum cairn_status cairn_store_remove_copy(struct cairn_store *s, const struct cairn_hash *hash,
+					  const struct cairn_copy *copy)
+{
+	return s->backend->remove_copy ? s->backend->remove_copy(s, hash, copy) : CAIRN_E_USAGE;
 }
 
 enum cairn_status cairn_store_set_aside(struct cairn_store *s, const struct cairn_hash *hash)

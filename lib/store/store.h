@@ -3,6 +3,7 @@
 #define CAIRN_STORE_STORE_H
 
 #include "base/buf.h"
+#include "hash/copy.h"
 #include "hash/hash.h"
 
 #include <sys/types.h>
@@ -65,14 +66,16 @@ bool cairn_store_gives_addresses(const struct cairn_store *s);
 /**
  * Append an address at which anybody may read bytes first to last of an object without this process: by GET, with the
  * header "Range: bytes=FIRST-LAST" and no other range. No byte of it goes through this process, which cannot prove it.
+ * @param copy    as the row names it
  * @param bytes   of the object, as whoever asks knows it
  * @param life_s  how long it is good, at least; nothing ends it earlier
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no object of that length; CAIRN_E_USAGE it makes none; CAIRN_E_BUSY;
  *         CAIRN_E_LIMIT; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_store_add_address(struct cairn_store *s, struct cairn_buf *out,
-							 const struct cairn_hash *hash, uint64_t bytes, uint64_t first,
-							 uint64_t last, uint64_t life_s);
+							 const struct cairn_hash *hash, const struct cairn_copy *copy,
+							 uint64_t bytes, uint64_t first, uint64_t last,
+							 uint64_t life_s);
 
 /** Read its credentials again, if it has any. Those in use stay when that fails.
  *  @return CAIRN_OK; CAIRN_E_USAGE, CAIRN_E_IO (store.credentials) */
@@ -101,6 +104,19 @@ CAIRN_MUST_USE enum cairn_status cairn_store_put_write(struct cairn_store_put *p
 CAIRN_MUST_USE enum cairn_status cairn_store_put_commit(struct cairn_store_put *p, const struct cairn_hash *hash,
 							bool *existed);
 
+/**
+ * Likewise, beside whatever copies there are: under a name of its own, which nothing had before. So others may put and
+ * remove copies of the same hash at once, whose rows tell which one counts.
+ * @param[out] copy  its name
+ * @return CAIRN_OK; CAIRN_E_USAGE the store names no copies; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_BUSY it may be there,
+ *         or soon, and nobody knows its name
+ */
+CAIRN_MUST_USE enum cairn_status cairn_store_put_copy(struct cairn_store_put *p, const struct cairn_hash *hash,
+						      struct cairn_copy *copy);
+
+/** Does it give each copy a name? One whose objects are files keeps them by their hash alone. */
+bool cairn_store_names_copies(const struct cairn_store *s);
+
 /** Drop it; nothing is left behind. NULL is harmless. */
 void cairn_store_put_abort(struct cairn_store_put *p);
 void cairn_store_put_abortp(struct cairn_store_put **p);
@@ -113,6 +129,13 @@ CAIRN_MUST_USE enum cairn_status cairn_store_get(struct cairn_store *s, const st
  *  @param n  from 0. @return likewise; CAIRN_E_NOT_FOUND there are not so many; CAIRN_E_IO of this one alone */
 CAIRN_MUST_USE enum cairn_status cairn_store_get_copy(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
 						      struct cairn_store_object **out);
+
+/** Likewise the one of this name, and no other. @return likewise */
+CAIRN_MUST_USE enum cairn_status cairn_store_get_named(struct cairn_store *s, const struct cairn_hash *hash,
+						       const struct cairn_copy *copy, struct cairn_store_object **out);
+
+/** Its name; not named in a store that names none. */
+struct cairn_copy cairn_store_object_copy(const struct cairn_store_object *o);
 uint64_t cairn_store_object_bytes(const struct cairn_store_object *o);
 
 /** A number that tells which bytes were opened: a file that took the place of this one under the same name has another,
@@ -147,6 +170,11 @@ CAIRN_MUST_USE enum cairn_status cairn_store_confirm(struct cairn_store *s, cons
 /** Remove an object. It is gone at once, and may be back after a loss of power: whoever removes has made sure before
  * that no row vouches for it. @return CAIRN_OK also when it was not there; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_hash *hash);
+
+/** Remove the copy of this name, and no other. @return CAIRN_OK also when it was not there; CAIRN_E_USAGE the store
+ * names no copies; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_store_remove_copy(struct cairn_store *s, const struct cairn_hash *hash,
+							 const struct cairn_copy *copy);
 
 /** Move the copy that cairn_store_get() opens aside (DIR/damaged), so that it is not lost, and is no longer in the way
  * of another one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */

@@ -388,6 +388,61 @@ START_TEST(what_is_there_can_be_confirmed)
 }
 END_TEST
 
+static struct cairn_copy put_copy(struct cairn_store *s, const char *name, const char *bytes)
+{
+	struct cairn_store_put *p = NULL;
+	struct cairn_hash hash = name_of(name);
+	struct cairn_copy copy;
+	ck_assert_int_eq(cairn_store_put_begin(s, &p), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_put_write(p, (const uint8_t *)bytes, strlen(bytes)), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_put_copy(p, &hash, &copy), CAIRN_OK);
+	ck_assert(cairn_copy_is_named(&copy));
+	return copy;
+}
+
+static enum cairn_status read_named(struct cairn_store *s, const struct cairn_copy *copy, const char *want)
+{
+	struct cairn_hash hash = name_of("a");
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
+	enum cairn_status status = cairn_store_get_named(s, &hash, copy, &o);
+	if (status != CAIRN_OK)
+		return status;
+	uint8_t got[64] = {0};
+	struct cairn_copy name = cairn_store_object_copy(o);
+	ck_assert(cairn_copy_equal(&name, copy));
+	ck_assert_uint_eq(cairn_store_object_bytes(o), strlen(want));
+	ck_assert_int_eq(cairn_store_object_read(o, 0, got, strlen(want)), CAIRN_OK);
+	ck_assert_mem_eq(got, want, strlen(want));
+	return CAIRN_OK;
+}
+
+/* Each is there beside the others, and goes alone; a store that names none says so. */
+START_TEST(copies_have_names)
+{
+	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	struct cairn_hash hash = name_of("a");
+	struct cairn_copy copy = {{1}};
+	if (!cairn_store_names_copies(f.store)) {
+		struct cairn_store_put *p = NULL;
+		ck_assert_int_eq(cairn_store_put_begin(f.store, &p), CAIRN_OK);
+		ck_assert_int_eq(cairn_store_put_copy(p, &hash, &copy), CAIRN_E_USAGE);
+		ck_assert(!cairn_copy_is_named(&copy));
+		ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &copy), CAIRN_E_USAGE);
+		ck_assert_uint_eq(sum_of(f.store), 0);
+		return;
+	}
+	ck_assert_int_eq(read_named(f.store, &copy, ""), CAIRN_E_NOT_FOUND);
+	struct cairn_copy one = put_copy(f.store, "a", "one"), two = put_copy(f.store, "a", "the second");
+	ck_assert(!cairn_copy_equal(&one, &two));
+	ck_assert_int_eq(read_named(f.store, &one, "one"), CAIRN_OK);
+	ck_assert_int_eq(read_named(f.store, &two, "the second"), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &two), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &two), CAIRN_OK);
+	ck_assert_int_eq(read_named(f.store, &two, ""), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(read_named(f.store, &one, "one"), CAIRN_OK);
+}
+END_TEST
+
 static void count_pack(void *ctx, const struct cairn_store_pack *pack)
 {
 	(void)pack;
@@ -448,6 +503,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, one_of_many_concurrent_puts_wins);
 	tcase_add_test(tc, an_identity_is_of_the_bytes);
 	tcase_add_test(tc, what_is_there_can_be_confirmed);
+	tcase_add_test(tc, copies_have_names);
 	tcase_add_test(tc, packs_are_there_or_declined);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Everything that wants a real S3 service, with one that is started for it: s3.sh STORE_CONTRACT S3_CONTRACT
+# With a PostgreSQL there is, too, daemons have their index in that as well, for some of them.
 # Tests are run one after the other, and each says how many it counted. 77: the packages of the service are not there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -11,7 +12,7 @@ for program in ceph-mon ceph-mgr ceph-osd ceph radosgw curl; do
 done
 
 folder=$(mktemp -d)
-trap 'tests/engines/ceph.sh stop "$folder/ceph"; rm -rf "$folder"' EXIT
+trap 'tests/engines/ceph.sh stop "$folder/ceph"; tests/engines/postgresql.sh stop "$folder/postgresql"; rm -rf "$folder"' EXIT
 tests/engines/ceph.sh start "$folder/ceph" $((20000 + RANDOM % 10000))
 # shellcheck disable=SC1091 # made by the line above
 . "$folder/ceph/environment"
@@ -22,4 +23,13 @@ status=0
 tests/clients/run.sh tests/clients/test_s3.py || status=1
 CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_hf_xet.py tests/clients/test_fetch.py || status=1
 CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
+# Both engines together.
+if compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
+  chmod 755 "$folder"
+  tests/engines/postgresql.sh start "$folder/postgresql" $((20000 + RANDOM % 10000))
+  # shellcheck disable=SC1091 # made by the line above
+  . "$folder/postgresql/environment"
+  CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{cluster,hf_xet,fetch,claims}.py || status=1
+  CAIRN_INDEX=postgres CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
+fi
 exit $status

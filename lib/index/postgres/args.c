@@ -134,6 +134,12 @@ void cairn_pg_hash(struct cairn_pg_args *args, const struct cairn_hash *hash)
 	cairn_pg_bytes(args, hash->b, sizeof(hash->b));
 }
 
+void cairn_pg_copy_name(struct cairn_pg_args *args, const struct cairn_copy *copy)
+{
+	bool named = cairn_copy_is_named(copy);
+	args_put(args, ARGS_BYTEA, named ? copy->b : NULL, named ? sizeof(copy->b) : 0);
+}
+
 void cairn_pg_text(struct cairn_pg_args *args, const char *text)
 {
 	args_put(args, ARGS_TEXT, text, text ? strlen(text) : 0);

@@ -2,6 +2,7 @@
 #ifndef CAIRN_INDEX_POSTGRES_ARGS_H
 #define CAIRN_INDEX_POSTGRES_ARGS_H
 
+#include "hash/copy.h"
 #include "hash/hash.h"
 
 #include <libpq-fe.h>
@@ -40,6 +41,8 @@ void cairn_pg_int8_or_null(struct cairn_pg_args *args, int64_t value);
 void cairn_pg_int8_if(struct cairn_pg_args *args, bool given, int64_t value);
 void cairn_pg_bytes(struct cairn_pg_args *args, const void *p, size_t len);
 void cairn_pg_hash(struct cairn_pg_args *args, const struct cairn_hash *hash);
+/** NULL when it is not named. */
+void cairn_pg_copy_name(struct cairn_pg_args *args, const struct cairn_copy *copy);
 /** @param text  NULL is NULL */
 void cairn_pg_text(struct cairn_pg_args *args, const char *text);
 void cairn_pg_int8s(struct cairn_pg_args *args, struct cairn_pg_array *a);

@@ -108,6 +108,7 @@ ENGINE_WRITE(renew_xorb)
 ENGINE_WRITE(lose_xorb)
 ENGINE_WRITE(gc_mark)
 ENGINE_WRITE(gc_sweep)
+ENGINE_WRITE(bury)
 ENGINE_WRITE(add_key)
 ENGINE_WRITE(revoke_key)
 ENGINE_WRITE(use_key)
@@ -186,6 +187,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.shard_known = cairn_pg_shard_known,
 	.each_xorb = cairn_pg_each_xorb,
 	.each_file = cairn_pg_each_file,
+	.each_dead = cairn_pg_each_dead,
 	.totals = cairn_pg_totals,
 	.key = cairn_pg_key,
 	.key_is_good = cairn_pg_key_is_good,
@@ -241,6 +243,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.lose_xorb = engine_lose_xorb,
 	.gc_mark = engine_gc_mark,
 	.gc_sweep = engine_gc_sweep,
+	.bury = engine_bury,
 	.add_key = engine_add_key,
 	.revoke_key = engine_revoke_key,
 	.use_key = engine_use_key,

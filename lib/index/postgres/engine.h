@@ -45,8 +45,8 @@ int cairn_pg_page(struct cairn_pg_args *args, uint32_t limit);
 /* A row of xorb, as cairn_pg_xorb_row() takes it. */
 #define CAIRN_PG_XORB                                                                                                  \
 	"x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at,"                                               \
-	" EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id)"
-enum { CAIRN_PG_XORB_COLUMNS = 8 };
+	" EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id), x.copy"
+enum { CAIRN_PG_XORB_COLUMNS = 9 };
 /** @return false: it is damaged */
 bool cairn_pg_xorb_row(const PGresult *r, int row, struct cairn_index_xorb *out);
 
@@ -111,6 +111,7 @@ enum cairn_status cairn_pg_each_owner(struct cairn_index *ix, void (*visit)(void
 				      void *ctx);
 enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_id, cairn_index_visit_owned_file *visit,
 					   void *ctx, int64_t *next_id);
+enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit, void *ctx);
 enum cairn_status cairn_pg_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 enum cairn_status cairn_pg_last_xorb(struct cairn_index *ix, int64_t *id);
 enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out);

@@ -6,7 +6,7 @@
 
 enum { GC_PAGE = 128 }; /* xorbs looked at in one exchange */
 
-static const char GC_LOSE[] = "UPDATE xorb SET stored = NULL WHERE id = $1";
+static const char GC_LOSE[] = "UPDATE xorb SET stored = NULL, copy = NULL WHERE id = $1";
 static const char GC_WITHDRAW[] = "DELETE FROM dedupe WHERE xorb = ANY($1)";
 static const char GC_RENEW[] = "UPDATE xorb SET retired = NULL, at = $2 WHERE id = $1";
 static const char GC_MARK_PAGE[] =
@@ -66,6 +66,9 @@ enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_
 	enum cairn_status status = gc_find(tx, &lose->hash, &lose->write, &known);
 	if (status != CAIRN_OK)
 		return status;
+	if (!cairn_copy_equal(&known.copy, &lose->copy))
+		return cairn_fail(&lose->write.diag, CAIRN_E_BUSY, "xorb.replaced", CAIRN_NO_OFFSET,
+				  "the xorb was stored anew since its object was looked at");
 	tx->counts.stored_bytes -= known.stored_bytes;
 	tx->counts.collection++;
 	cairn_pg_int8(&args, known.id);
@@ -176,6 +179,7 @@ static enum cairn_status gc_remove(struct cairn_pg_tx *tx, struct cairn_pg_array
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_int8s(&args, ids);
+	cairn_pg_kill_copies_of(tx, ids);
 	unsigned members = cairn_pg_queue(&tx->pg, GC_DROP_MEMBERS, &args);
 	(void)cairn_pg_queue(&tx->pg, GC_DROP_LISTS, &args);
 	status = cairn_pg_run(&tx->pg, GC_DROP_XORBS, &args, NULL);

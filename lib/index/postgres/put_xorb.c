@@ -7,12 +7,13 @@
 
 #include <string.h>
 
-static const char XORB_FIND[] = "SELECT id, chunks, stored, retired FROM xorb WHERE hash = $1";
+static const char XORB_FIND[] = "SELECT id, chunks, stored, retired, copy FROM xorb WHERE hash = $1";
 static const char XORB_ADD[] =
-	"WITH x AS (INSERT INTO xorb(hash, chunks, unpacked, stored, at) VALUES($1, $2, $3, $4, $5) RETURNING id)"
+	"WITH x AS (INSERT INTO xorb(hash, chunks, unpacked, stored, at, copy) VALUES($1, $2, $3, $4, $5, $8)"
+	" RETURNING id)"
 	" INSERT INTO list(xorb, spans, hashes) SELECT id, $6, $7 FROM x RETURNING xorb";
 static const char XORB_STORE[] = "UPDATE xorb SET retired = NULL, at = $2, stored = $3, chunks = $4, unpacked = $5,"
-				 " repacked = repacked OR $6 <> 0 WHERE id = $1";
+				 " repacked = repacked OR $6 <> 0, copy = $7 WHERE id = $1";
 static const char XORB_KEEP[] = "UPDATE xorb SET retired = NULL, at = $2 WHERE id = ANY($1)";
 static const char XORB_LIST[] = "SELECT spans, hashes FROM list WHERE xorb = $1";
 static const char XORB_SET_LIST[] = "INSERT INTO list(xorb, spans, hashes) VALUES($1, $2, $3)"
@@ -34,9 +35,10 @@ enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, const struct cairn_
 	*out = (struct cairn_pg_known){0};
 	cairn_pg_hash(&args, hash);
 	enum cairn_status status = cairn_pg_ask(&tx->pg, XORB_FIND, &args, &r);
-	if (status == CAIRN_OK && PQntuples(r) > 0)
-		cairn_pg_known(r, 0, 0, out);
-	return status;
+	if (status != CAIRN_OK || PQntuples(r) == 0)
+		return status;
+	cairn_pg_known(r, 0, 0, out);
+	return cairn_pg_get_copy(r, 0, 4, &out->copy) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 
 static enum cairn_status put_xorb_encode(struct cairn_buf *spans, const struct cairn_chunk_list *list)
@@ -49,7 +51,8 @@ static enum cairn_status put_xorb_encode(struct cairn_buf *spans, const struct c
 }
 
 enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
-				    const struct cairn_chunk_list *list, const uint64_t *stored_bytes, int64_t *id)
+				    const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
+				    const struct cairn_copy *copy, int64_t *id)
 {
 	CLEANUP(cairn_buf_fini)
 	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
@@ -68,6 +71,7 @@ enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_h
 	cairn_pg_int8(&args, cairn_clock_unix_s());
 	cairn_pg_bytes(&args, spans.bytes, spans.len);
 	cairn_pg_bytes(&args, list->hashes, (size_t)list->n * sizeof(*list->hashes));
+	cairn_pg_copy_name(&args, copy);
 	status = cairn_pg_ask(&tx->pg, XORB_ADD, &args, &r);
 	if (status != CAIRN_OK)
 		return status;
@@ -112,9 +116,9 @@ static enum cairn_status put_xorb_is_repacked(struct cairn_pg_tx *tx, int64_t id
 
 /* It was known by its description alone, or was lost; now its bytes are here, and with them where each chunk ends. The
  * list was verified with the bytes, so it also mends a row that was found damaged. */
-static enum cairn_status put_xorb_store(struct cairn_pg_tx *tx, int64_t id, const struct cairn_chunk_list *list,
-					uint64_t stored_bytes)
+static enum cairn_status put_xorb_store(struct cairn_pg_tx *tx, int64_t id, const struct cairn_index_put_xorb *put)
 {
+	const struct cairn_chunk_list *list = put->list;
 	CLEANUP(cairn_buf_fini)
 	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
 	struct cairn_pg_args xorb = {0}, row = {0};
@@ -126,14 +130,15 @@ static enum cairn_status put_xorb_store(struct cairn_pg_tx *tx, int64_t id, cons
 		return status;
 	cairn_pg_int8(&xorb, id);
 	cairn_pg_int8(&xorb, cairn_clock_unix_s());
-	cairn_pg_int8(&xorb, (int64_t)stored_bytes);
+	cairn_pg_int8(&xorb, (int64_t)put->stored_bytes);
 	cairn_pg_int8(&xorb, list->n);
 	cairn_pg_int8(&xorb, (int64_t)cairn_chunk_list_bytes(list, 0, list->n));
 	cairn_pg_int8(&xorb, repacked);
+	cairn_pg_copy_name(&xorb, &put->copy);
 	cairn_pg_int8(&row, id);
 	cairn_pg_bytes(&row, spans.bytes, spans.len);
 	cairn_pg_bytes(&row, list->hashes, (size_t)list->n * sizeof(*list->hashes));
-	tx->counts.stored_bytes += (int64_t)stored_bytes;
+	tx->counts.stored_bytes += (int64_t)put->stored_bytes;
 	(void)cairn_pg_queue(&tx->pg, XORB_STORE, &xorb);
 	return cairn_pg_run(&tx->pg, XORB_SET_LIST, &row, NULL);
 }
@@ -143,17 +148,20 @@ enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_p
 	const struct cairn_chunk_list *list = put->list;
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array id = {0};
 	struct cairn_pg_known known;
+	bool named = cairn_copy_is_named(&put->copy);
 	put->added = false;
-	enum cairn_status status = cairn_pg_find_xorb(tx, &put->hash, &known);
+	enum cairn_status status = named ? cairn_pg_must_live(tx, &put->copy, &put->write.diag) : CAIRN_OK;
+	if (status == CAIRN_OK)
+		status = cairn_pg_find_xorb(tx, &put->hash, &known);
 	if (status != CAIRN_OK)
 		return status;
 	if (known.id == 0) {
 		put->added = true;
-		return cairn_pg_add_xorb(tx, &put->hash, list, &put->stored_bytes, &known.id);
+		return cairn_pg_add_xorb(tx, &put->hash, list, &put->stored_bytes, &put->copy, &known.id);
 	}
 	if (!known.stored) {
 		put->added = true;
-		return put_xorb_store(tx, known.id, list, put->stored_bytes);
+		return put_xorb_store(tx, known.id, put);
 	}
 	if (known.n_chunks != list->n) {
 		cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET,
@@ -161,6 +169,9 @@ enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_p
 		cairn_diag_numbers(&put->write.diag, known.n_chunks, list->n);
 		return CAIRN_E_CONFLICT;
 	}
+	/* Another was faster, and its row describes what it has put. */
+	if (named && !cairn_copy_equal(&known.copy, &put->copy))
+		status = cairn_pg_kill_copy(tx, &put->copy, &put->hash);
 	cairn_pg_add_int8(&id, known.id);
-	return cairn_pg_keep_xorbs(tx, &id, cairn_clock_unix_s());
+	return status == CAIRN_OK ? cairn_pg_keep_xorbs(tx, &id, cairn_clock_unix_s()) : status;
 }

@@ -17,7 +17,7 @@ static const char READ_LIST_BY_ID[] = "SELECT spans, hashes FROM list WHERE xorb
 /* The spans of two of them, and of each whose terms do not tell. One statement is one snapshot. */
 static const char READ_SPANS[] =
 	"SELECT x.hash, x.stored, x.chunks, CASE WHEN k.n IN ($2, $3) OR x.repacked OR x.stored IS NULL"
-	" THEN (SELECT l.spans FROM list l WHERE l.xorb = x.id) END"
+	" THEN (SELECT l.spans FROM list l WHERE l.xorb = x.id) END, x.copy"
 	" FROM unnest($1::bigint[]) WITH ORDINALITY k(id, n) LEFT JOIN xorb x ON x.id = k.id ORDER BY k.n";
 static const char READ_FILE[] = "SELECT f.hash, f.size, f.terms FROM file f WHERE f.hash = $1 AND " READ_FILE_VISIBLE;
 static const char READ_FILE_SIZE[] =
@@ -48,7 +48,7 @@ bool cairn_pg_xorb_row(const PGresult *r, int row, struct cairn_index_xorb *out)
 	out->retired = !PQgetisnull(r, row, 5);
 	out->at_unix_s = cairn_pg_get_int8(r, row, 6);
 	out->referenced = cairn_pg_get_int8(r, row, 7) != 0;
-	return cairn_pg_get_hash(r, row, 1, &out->hash);
+	return cairn_pg_get_hash(r, row, 1, &out->hash) && cairn_pg_get_copy(r, row, 8, &out->copy);
 }
 
 enum cairn_status cairn_pg_list_row(const PGresult *r, int row, int column, struct cairn_chunk_list *list)
@@ -111,7 +111,8 @@ static enum cairn_status read_places(const PGresult *r, int row, struct cairn_sp
 		return CAIRN_E_NOT_FOUND;
 	int64_t n_chunks = cairn_pg_get_int8(r, row, 2);
 	*out = (struct cairn_index_spans){.stored_bytes = (uint64_t)cairn_pg_get_int8(r, row, 1)};
-	if (!cairn_pg_get_hash(r, row, 0, &out->xorb) || n_chunks < 1 || n_chunks > CAIRN_XORB_CHUNKS_MAX)
+	if (!cairn_pg_get_hash(r, row, 0, &out->xorb) || !cairn_pg_get_copy(r, row, 4, &out->copy) || n_chunks < 1 ||
+	    n_chunks > CAIRN_XORB_CHUNKS_MAX)
 		return CAIRN_E_DAMAGED;
 	out->n_chunks = (uint32_t)n_chunks;
 	if (PQgetisnull(r, row, 3))

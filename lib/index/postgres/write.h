@@ -62,15 +62,26 @@ struct cairn_pg_known {
 	uint32_t n_chunks;
 	bool stored, retired;
 	int64_t stored_bytes;
+	struct cairn_copy copy; /* of cairn_pg_find_xorb() alone */
 };
 /** @param which  id, chunks, stored, retired from this column on */
 void cairn_pg_known(const PGresult *r, int row, int column, struct cairn_pg_known *out);
 CAIRN_MUST_USE enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
 						    struct cairn_pg_known *out);
-/** Add a xorb and its list. @param stored_bytes  NULL: kept elsewhere */
+/** Add a xorb and its list. @param stored_bytes  NULL: kept elsewhere @param copy  of its object */
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
 						   const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
-						   int64_t *id);
+						   const struct cairn_copy *copy, int64_t *id);
+/** A column of one. @return false: it is damaged */
+bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy *out);
+/** May a row name it? @return CAIRN_OK; CAIRN_E_BUSY it is dead; as cairn_pg_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy *copy,
+						    struct cairn_diag *diag);
+/** No row names it, nor will. */
+CAIRN_MUST_USE enum cairn_status cairn_pg_kill_copy(struct cairn_pg_tx *tx, const struct cairn_copy *copy,
+						    const struct cairn_hash *hash);
+/** Likewise those of xorbs whose rows go with the same exchange; only queued. */
+void cairn_pg_kill_copies_of(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs);
 /** Read a list into list, whose arrays are reused. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t xorb, struct cairn_chunk_list *list);
 /** They are wanted again: their grace time starts anew, and they are not retired any more. */
@@ -90,6 +101,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_renew_xorb(struct cairn_pg_tx *tx, str
 CAIRN_MUST_USE enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_lose_xorb *lose);
 CAIRN_MUST_USE enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc_mark *mark);
 CAIRN_MUST_USE enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_gc_sweep *sweep);
+CAIRN_MUST_USE enum cairn_status cairn_pg_bury(struct cairn_pg_tx *tx, struct cairn_index_bury *bury);
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_key(struct cairn_pg_tx *tx, struct cairn_index_add_key *add);
 CAIRN_MUST_USE enum cairn_status cairn_pg_revoke_key(struct cairn_pg_tx *tx, struct cairn_index_revoke_key *revoke);
 CAIRN_MUST_USE enum cairn_status cairn_pg_use_key(struct cairn_pg_tx *tx, struct cairn_index_use_key *use);

@@ -94,6 +94,27 @@ static enum cairn_status store_s3_find(struct store_s3 *s, const struct cairn_ha
 	return CAIRN_OK;
 }
 
+/* The one of this name. What is known of it was true when it was listed or put: another process may have removed it. */
+static enum cairn_status store_s3_find_named(struct store_s3 *s, const struct cairn_hash *hash,
+					     const struct cairn_copy *name, struct s3_copy *out)
+{
+	uint32_t ticket;
+	if (s3_names_find(s->names, hash, out, &ticket) && out->bytes != S3_COPY_NONE &&
+	    memcmp(out->id, name->b, sizeof(out->id)) == 0)
+		return CAIRN_OK;
+	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
+	enum cairn_status status = store_s3_copies(s, hash, &copies);
+	*out = (struct s3_copy){.bytes = S3_COPY_NONE};
+	for (size_t i = 0; i < copies.n && status == CAIRN_OK; i++)
+		if (memcmp(copies.list[i].id, name->b, sizeof(name->b)) == 0)
+			*out = copies.list[i];
+	if (status == CAIRN_OK && out->bytes == S3_COPY_NONE)
+		return CAIRN_E_NOT_FOUND;
+	if (status == CAIRN_OK)
+		s3_names_learn(s->names, out, ticket);
+	return status;
+}
+
 /* A name that nothing had before: a UUID of version 7, whose time rises from one to the next also where the clock does
  * not. */
 static enum cairn_status store_s3_new_copy(struct store_s3 *s, const struct cairn_hash *hash, uint64_t bytes,
@@ -152,25 +173,35 @@ static enum cairn_status store_s3_put_write(struct cairn_store_put *put, const u
 	return status;
 }
 
-/* Under the guard. */
-static enum cairn_status store_s3_put_copy(struct store_s3 *s, struct store_s3_put *p, const struct cairn_hash *hash)
+static enum cairn_status store_s3_send(struct store_s3 *s, struct store_s3_put *p, const struct cairn_hash *hash,
+				       struct s3_copy *copy)
 {
 	uint8_t digest[CAIRN_SHA256_BYTES];
 	char sha256[S3_HEX_SHA256_BYTES], name[S3_NAME_BYTES];
-	struct s3_copy copy;
 	cairn_sha256_end(p->sha256, digest);
 	cairn_hex_text(sha256, digest, sizeof(digest));
-	enum cairn_status status = store_s3_new_copy(s, hash, p->bytes, &copy);
-	s3_copy_name(name, &copy);
+	enum cairn_status status = store_s3_new_copy(s, hash, p->bytes, copy);
+	s3_copy_name(name, copy);
 	if (status == CAIRN_OK)
 		status = s3_put(s->client, name, NULL, p->file.fd, p->bytes, sha256, NULL);
 	if (status != CAIRN_OK) {
 		s3_names_forget(s->names, hash); /* it may be there all the same, or soon */
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_E_BUSY : status == CAIRN_E_MISMATCH ? CAIRN_E_IO : status;
 	}
-	s3_names_set(s->names, &copy);
+	s3_names_set(s->names, copy);
 	cairn_crash_point(CAIRN_CRASH_PUT_DURABLE);
 	return CAIRN_OK;
+}
+
+static enum cairn_status store_s3_put_copy(struct cairn_store_put *put, const struct cairn_hash *hash,
+					   struct cairn_copy *out)
+{
+	struct s3_copy copy;
+	enum cairn_status status =
+		store_s3_send((struct store_s3 *)put->store, (struct store_s3_put *)put, hash, &copy);
+	if (status == CAIRN_OK)
+		memcpy(out->b, copy.id, sizeof(out->b));
+	return status;
 }
 
 static enum cairn_status store_s3_put_commit(struct cairn_store_put *put, const struct cairn_hash *hash, bool *existed)
@@ -183,7 +214,7 @@ static enum cairn_status store_s3_put_commit(struct cairn_store_put *put, const 
 	enum cairn_status status = store_s3_find(s, hash, &copy);
 	*existed = status == CAIRN_OK && copy.bytes != S3_COPY_NONE;
 	if (status == CAIRN_OK && !*existed)
-		status = store_s3_put_copy(s, p, hash);
+		status = store_s3_send(s, p, hash, &copy);
 	cairn_guard_release(&s->guards, &guard);
 	return status;
 }
@@ -201,24 +232,38 @@ static enum cairn_status store_s3_find_nth(struct store_s3 *s, const struct cair
 	return status == CAIRN_OK && out->bytes == S3_COPY_NONE ? CAIRN_E_NOT_FOUND : status;
 }
 
+static enum cairn_status store_s3_open_copy(struct store_s3 *s, const struct s3_copy *copy,
+					    struct cairn_store_object **out)
+{
+	struct store_s3_object *o = calloc(1, sizeof(*o));
+	if (!o)
+		return CAIRN_E_NOMEM;
+	o->store = s;
+	o->copy = *copy;
+	o->base.bytes = copy->bytes;
+	memcpy(o->base.copy.b, copy->id, sizeof(copy->id));
+	memcpy(&o->base.identity, copy->id + S3_COPY_ID_BYTES - sizeof(o->base.identity), sizeof(o->base.identity));
+	o->base.fd = -1;
+	*out = &o->base;
+	return CAIRN_OK;
+}
+
 static enum cairn_status store_s3_get(struct cairn_store *store, const struct cairn_hash *hash, unsigned n,
 				      struct cairn_store_object **out)
 {
 	struct store_s3 *s = (struct store_s3 *)store;
-	struct store_s3_object *o = calloc(1, sizeof(*o));
-	if (!o)
-		return CAIRN_E_NOMEM;
-	enum cairn_status status = store_s3_find_nth(s, hash, n, &o->copy);
-	if (status != CAIRN_OK) {
-		free(o);
-		return status;
-	}
-	o->store = s;
-	o->base.bytes = o->copy.bytes;
-	memcpy(&o->base.identity, o->copy.id + S3_COPY_ID_BYTES - sizeof(o->base.identity), sizeof(o->base.identity));
-	o->base.fd = -1;
-	*out = &o->base;
-	return CAIRN_OK;
+	struct s3_copy copy;
+	enum cairn_status status = store_s3_find_nth(s, hash, n, &copy);
+	return status == CAIRN_OK ? store_s3_open_copy(s, &copy, out) : status;
+}
+
+static enum cairn_status store_s3_get_named(struct cairn_store *store, const struct cairn_hash *hash,
+					    const struct cairn_copy *name, struct cairn_store_object **out)
+{
+	struct store_s3 *s = (struct store_s3 *)store;
+	struct s3_copy copy;
+	enum cairn_status status = store_s3_find_named(s, hash, name, &copy);
+	return status == CAIRN_OK ? store_s3_open_copy(s, &copy, out) : status;
 }
 
 static enum cairn_status store_s3_read(struct store_s3_object *o, uint64_t offset, uint8_t *out, size_t len)
@@ -318,6 +363,20 @@ static enum cairn_status store_s3_remove(struct cairn_store *store, const struct
 		s3_names_forget(s->names, hash);
 	cairn_crash_point(CAIRN_CRASH_REMOVE_UNLINKED);
 	cairn_guard_release(&s->guards, &guard);
+	return status;
+}
+
+static enum cairn_status store_s3_remove_copy(struct cairn_store *store, const struct cairn_hash *hash,
+					      const struct cairn_copy *which)
+{
+	struct store_s3 *s = (struct store_s3 *)store;
+	struct s3_copy copy = {.hash = *hash};
+	char name[S3_NAME_BYTES];
+	memcpy(copy.id, which->b, sizeof(copy.id));
+	s3_copy_name(name, &copy);
+	enum cairn_status status = s3_delete(s->client, name, NULL);
+	s3_names_forget(s->names, hash);
+	cairn_crash_point(CAIRN_CRASH_REMOVE_UNLINKED);
 	return status;
 }
 
@@ -444,13 +503,14 @@ static enum cairn_status store_s3_reload(struct cairn_store *store, struct cairn
 }
 
 static enum cairn_status store_s3_add_address(struct cairn_store *store, struct cairn_buf *out,
-					      const struct cairn_hash *hash, uint64_t bytes, uint64_t first,
-					      uint64_t last, uint64_t life_s)
+					      const struct cairn_hash *hash, const struct cairn_copy *which,
+					      uint64_t bytes, uint64_t first, uint64_t last, uint64_t life_s)
 {
 	struct store_s3 *s = (struct store_s3 *)store;
 	char name[S3_NAME_BYTES];
 	struct s3_copy copy;
-	enum cairn_status status = store_s3_find_nth(s, hash, 0, &copy);
+	enum cairn_status status = cairn_copy_is_named(which) ? store_s3_find_named(s, hash, which, &copy)
+							      : store_s3_find_nth(s, hash, 0, &copy);
 	if (status != CAIRN_OK || copy.bytes != bytes)
 		return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
 	s3_copy_name(name, &copy);
@@ -463,6 +523,9 @@ static const struct cairn_store_backend STORE_S3_BACKEND = {
 	.put_begin = store_s3_put_begin,
 	.put_write = store_s3_put_write,
 	.put_commit = store_s3_put_commit,
+	.put_copy = store_s3_put_copy,
+	.get_named = store_s3_get_named,
+	.remove_copy = store_s3_remove_copy,
 	.put_abort = store_s3_put_abort,
 	.get = store_s3_get,
 	.object_read = store_s3_object_read,

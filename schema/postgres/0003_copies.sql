@@ -1,0 +1,11 @@
+-- Version 3: the row of a xorb names the copy of its object, so that several daemons may share a store.
+
+ALTER TABLE xorb ADD COLUMN copy bytea CHECK(octet_length(copy) = 16); -- NULL: lost, or the store knows one by its hash alone
+
+CREATE TABLE dead(                                 -- copies that no row names, or ever will again: to be removed
+    copy   bytea PRIMARY KEY CHECK(octet_length(copy) = 16),
+    hash   bytea NOT NULL CHECK(octet_length(hash) = 32),
+    at     bigint NOT NULL,
+    buried boolean NOT NULL DEFAULT false          -- its object is gone; the row goes some days later
+);
+CREATE INDEX dead_waiting ON dead(copy) WHERE NOT buried;
