@@ -1,5 +1,5 @@
 /* cairn backups: a folder of backups that build on each other: what is in it, is it whole, and what is kept. */
-#include "cas/backup_keep.h"
+#include "cas/backup_prune.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
@@ -11,44 +11,56 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char BACKUPS_HELP[] = "Usage: cairn backups list [OPTION]... DIR\n"
-				   "       cairn backups verify [OPTION]... DIR\n"
-				   "       cairn backups prune --keep-RULE N [OPTION]... DIR\n"
-				   "What cairn backup --incremental has made in a folder. list tells the moments,\n"
-				   "which cairn restore --at takes, and the archives of objects; verify reads all,\n"
-				   "and sees that each moment has what it names; prune removes the moments that no\n"
-				   "rule keeps, and then the archives of which no kept one needs anything.\n"
-				   "\n"
-				   "      --keep-last N      of prune: the last N\n"
-				   "      --keep-hourly N    the last one of each of the last N hours that have one;\n"
-				   "                         likewise of the next ones (UTC, weeks from Monday)\n"
-				   "      --keep-daily N     of days\n"
-				   "      --keep-weekly N    of weeks\n"
-				   "      --keep-monthly N   of months\n"
-				   "      --keep-yearly N    of years\n"
-				   "      --dry-run          only tell what would be removed\n"
-				   "  -q, --quiet            no progress bar\n"
-				   "      --json             one JSON object, for programs\n"
-				   "  -h, --help             this help\n"
-				   "\n"
-				   "Exit codes: 0 done, 64 usage, 65 something is damaged or missing, 66 no such\n"
-				   "folder, 73 the folder is in use, 74 input/output error.\n";
+static const char BACKUPS_HELP[] =
+	"Usage: cairn backups list [OPTION]... DIR\n"
+	"       cairn backups verify [OPTION]... DIR\n"
+	"       cairn backups prune --keep-RULE N [OPTION]... DIR\n"
+	"What cairn backup --incremental has made in a folder. list tells the moments,\n"
+	"which cairn restore --at takes, and the archives of objects; verify reads all,\n"
+	"and sees that each moment has what it names; prune removes the moments that no\n"
+	"rule keeps, and the archives of which no kept one needs anything. What is needed\n"
+	"of an archive that is mostly unneeded goes into a new one first.\n"
+	"\n"
+	"      --keep-last N      of prune: the last N\n"
+	"      --keep-hourly N    the last one of each of the last N hours that have one;\n"
+	"                         likewise of the next ones (UTC, weeks from Monday)\n"
+	"      --keep-daily N     of days\n"
+	"      --keep-weekly N    of weeks\n"
+	"      --keep-monthly N   of months\n"
+	"      --keep-yearly N    of years\n"
+	"      --max-unused PERCENT\n"
+	"                         of an archive, by the length of its objects (default 50):\n"
+	"                         one of which no kept moment needs more is written anew.\n"
+	"                         100: none is\n"
+	"      --dry-run          only tell what would be done\n"
+	"  -q, --quiet            no progress bar\n"
+	"      --json             one JSON object, for programs\n"
+	"  -h, --help             this help\n"
+	"\n"
+	"Exit codes: 0 done, 64 usage, 65 something is damaged or missing, 66 no such\n"
+	"folder, 73 the folder is in use, 74 input/output error.\n";
 
-enum { BACKUPS_RULES = 6 };
+enum { BACKUPS_RULES = 6, BACKUPS_UNUSED_PERCENT = 50 };
 
 struct backups {
 	struct report report;
 	struct progress progress;
-	bool dry_run;
+	struct cairn_backup_prune_options prune;
 };
 
-static void backups_show(struct backups *b, const struct cairn_backup_archive *archive, const char *what,
-			 const char *word)
+/* @param fate  of pruning; NULL: of a list */
+static void backups_show(struct backups *b, const struct cairn_backup_archive *archive,
+			 const enum cairn_backup_fate *fate, uint64_t unused_bytes)
 {
-	char name[CAIRN_BACKUP_FILE_BYTES], size[REPORT_SIZE_BYTES];
+	static const char *const VERBS[] = {"keep ", "remove ", "rewrite "};
+	static const char *const WORDS[] = {"kept", "removed", "rewritten"};
+	char name[CAIRN_BACKUP_FILE_BYTES], size[REPORT_SIZE_BYTES], unused[REPORT_SIZE_BYTES];
 	cairn_backup_file_name(name, archive->time, archive->is_moment);
 	if (!b->report.is_json) {
-		cli_line("%s%s%s, %s", what, what[0] ? " " : "", name, report_size(size, archive->bytes));
+		bool partly = unused_bytes > 0 && fate && *fate != CAIRN_BACKUP_REMOVED;
+		cli_line("%s%s, %s%s%s", fate ? VERBS[*fate] : "", name, report_size(size, archive->bytes),
+			 partly ? ", of whose objects nobody needs " : "",
+			 partly ? report_size(unused, unused_bytes) : "");
 		return;
 	}
 	cairn_json_open_object(&b->report.json, NULL);
@@ -56,8 +68,10 @@ static void backups_show(struct backups *b, const struct cairn_backup_archive *a
 	cairn_json_put_text(&b->report.json, "kind", archive->is_moment ? "moment" : "objects");
 	cairn_json_put_text(&b->report.json, "time", archive->time);
 	cairn_json_put_u64(&b->report.json, "bytes", archive->bytes);
-	if (word)
-		cairn_json_put_bool(&b->report.json, word, true);
+	if (fate)
+		cairn_json_put_bool(&b->report.json, WORDS[*fate], true);
+	if (fate && !archive->is_moment)
+		cairn_json_put_u64(&b->report.json, "unused_bytes", unused_bytes);
 	cairn_json_close(&b->report.json);
 	report_flush(&b->report);
 }
@@ -88,7 +102,7 @@ static int backups_list(struct backups *b, const struct cairn_backup_set *set, b
 {
 	backups_begin(b, json, "archives");
 	for (size_t i = 0; i < set->n; i++)
-		backups_show(b, &set->archives[i], "", NULL);
+		backups_show(b, &set->archives[i], NULL, 0);
 	if (json)
 		cairn_json_close(&b->report.json);
 	return backups_end(b, set->folder, CAIRN_OK, NULL, CLI_EXIT_OK);
@@ -147,31 +161,61 @@ static int backups_verify(struct backups *b, struct cairn_backup_set *set, bool 
 
 /* --- prune -------------------------------------------------------------------------------------------------------- */
 
-static void backups_verdict(void *ctx, const struct cairn_backup_archive *archive, bool kept)
+static void backups_fate(void *ctx, const struct cairn_backup_archive *archive, enum cairn_backup_fate fate,
+			 uint64_t unused_bytes)
 {
 	struct backups *b = ctx;
-	backups_show(b, archive, kept ? "keep" : "remove", kept ? "kept" : "removed");
+	backups_show(b, archive, &fate, unused_bytes);
 }
 
-static int backups_prune(struct backups *b, struct cairn_backup_set *set, const struct cairn_backup_rules *rules,
-			 bool json)
+static bool backups_rewriting(void *ctx, uint64_t done_bytes, uint64_t total_bytes)
+{
+	struct backups *b = ctx;
+	b->progress.total_bytes = total_bytes;
+	progress_draw(&b->progress, done_bytes, done_bytes);
+	return true;
+}
+
+static void backups_pruned_json(struct backups *b, const struct cairn_backup_prune_report *told)
+{
+	cairn_json_close(&b->report.json);
+	cairn_json_put_u64(&b->report.json, "moments_kept", told->n_kept);
+	cairn_json_put_u64(&b->report.json, "moments_removed", told->n_dropped);
+	cairn_json_put_u64(&b->report.json, "archives_removed", told->n_archives_dropped);
+	cairn_json_put_u64(&b->report.json, "archives_rewritten", told->n_archives_rewritten);
+	cairn_json_put_u64(&b->report.json, "freed_bytes", told->freed_bytes);
+	cairn_json_put_u64(&b->report.json, "left_bytes", told->left_bytes);
+	cairn_json_put_u64(&b->report.json, "unused_bytes", told->unused_bytes);
+	cairn_json_put_bool(&b->report.json, "dry_run", b->prune.dry_run);
+}
+
+static void backups_pruned(const struct backups *b, const char *folder, const struct cairn_backup_prune_report *told)
+{
+	char freed[REPORT_SIZE_BYTES], left[REPORT_SIZE_BYTES], unused[REPORT_SIZE_BYTES];
+	const char *would = b->prune.dry_run ? "would be " : "";
+	cli_line("%s: %" PRIu64 " moments kept, %" PRIu64 " and %" PRIu64 " archives of objects %sremoved, %" PRIu64
+		 " %srewritten: %s%s freed",
+		 folder, told->n_kept, told->n_dropped, told->n_archives_dropped, would, told->n_archives_rewritten,
+		 would, b->prune.dry_run ? "about " : "", report_size(freed, told->freed_bytes));
+	cli_line("%s left, with %s of objects that nobody needs", report_size(left, told->left_bytes),
+		 report_size(unused, told->unused_bytes));
+}
+
+static int backups_prune(struct backups *b, struct cairn_backup_set *set, bool json, bool quiet)
 {
 	struct cairn_backup_prune_report told;
 	struct cairn_diag diag = {0};
-	char size[REPORT_SIZE_BYTES];
+	b->prune.visit = backups_fate;
+	b->prune.progress = backups_rewriting;
+	b->prune.ctx = b;
 	backups_begin(b, json, "archives");
-	enum cairn_status status = cairn_backup_prune(set, rules, b->dry_run, backups_verdict, b, &told, &diag);
-	if (json) {
-		cairn_json_close(&b->report.json);
-		cairn_json_put_u64(&b->report.json, "moments_kept", told.n_kept);
-		cairn_json_put_u64(&b->report.json, "moments_removed", told.n_dropped);
-		cairn_json_put_u64(&b->report.json, "freed_bytes", told.freed_bytes);
-		cairn_json_put_bool(&b->report.json, "dry_run", b->dry_run);
-	} else if (status == CAIRN_OK) {
-		cli_line("%s: %" PRIu64 " moments kept, %" PRIu64 " and %" PRIu64 " archives of objects %s, %s",
-			 set->folder, told.n_kept, told.n_dropped, told.n_archives_dropped,
-			 b->dry_run ? "would be removed" : "removed", report_size(size, told.freed_bytes));
-	}
+	progress_init(&b->progress, !quiet, 0, "rewritten");
+	enum cairn_status status = cairn_backup_prune(set, &b->prune, &told, &diag);
+	progress_clear(&b->progress);
+	if (json)
+		backups_pruned_json(b, &told);
+	else if (status == CAIRN_OK)
+		backups_pruned(b, set->folder, &told);
 	return backups_end(b, set->folder, status, &diag, CLI_EXIT_OK);
 }
 
@@ -197,7 +241,7 @@ static bool backups_rules(const struct cli_command *command, const char *const t
 }
 
 static int backups_do(const struct cli_command *command, const char *verb, const char *folder, struct backups *b,
-		      const struct cairn_backup_rules *rules, bool json, bool quiet)
+		      bool json, bool quiet)
 {
 	CLEANUP(cairn_backup_set_close) struct cairn_backup_set set = {.dir_fd = -1, .lock_fd = -1};
 	struct cairn_diag diag = {0};
@@ -215,32 +259,37 @@ static int backups_do(const struct cli_command *command, const char *verb, const
 	if (status != CAIRN_OK)
 		return cli_fail(folder, status, &diag);
 	if (prune)
-		return backups_prune(b, &set, rules, json);
+		return backups_prune(b, &set, json, quiet);
 	return strcmp(verb, "list") == 0 ? backups_list(b, &set, json) : backups_verify(b, &set, json, quiet);
 }
 
 static int backups_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct backups b = {0};
-	struct cairn_backup_rules rules = {0};
-	const char *texts[BACKUPS_RULES] = {NULL};
+	const char *texts[BACKUPS_RULES] = {NULL}, *unused = NULL;
+	uint64_t percent = BACKUPS_UNUSED_PERCENT;
 	bool json = false, quiet = false, any = false;
 	int first = 0;
 	const struct cli_option options[] = {
-		{"keep-last", NULL, &texts[0]},   {"keep-hourly", NULL, &texts[1]},  {"keep-daily", NULL, &texts[2]},
-		{"keep-weekly", NULL, &texts[3]}, {"keep-monthly", NULL, &texts[4]}, {"keep-yearly", NULL, &texts[5]},
-		{"dry-run", &b.dry_run, NULL},    {"quiet", &quiet, NULL},           {"json", &json, NULL},
+		{"keep-last", NULL, &texts[0]},    {"keep-hourly", NULL, &texts[1]},
+		{"keep-daily", NULL, &texts[2]},   {"keep-weekly", NULL, &texts[3]},
+		{"keep-monthly", NULL, &texts[4]}, {"keep-yearly", NULL, &texts[5]},
+		{"max-unused", NULL, &unused},     {"dry-run", &b.prune.dry_run, NULL},
+		{"quiet", &quiet, NULL},           {"json", &json, NULL},
 	};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
 	if (first + 2 != argc)
 		return cli_usage_error(command, "say list, verify or prune, and the folder");
-	if (!backups_rules(command, texts, &rules, &any))
+	if (!backups_rules(command, texts, &b.prune.rules, &any))
 		return CLI_EXIT_USAGE;
-	if (any != (strcmp(argv[first], "prune") == 0) || (b.dry_run && !any))
+	if (unused && !cli_parse_number(unused, 0, 100, &percent))
+		return cli_usage_error(command, "--max-unused takes 0 to 100, not \"%s\"", unused);
+	b.prune.max_unused_percent = (unsigned)percent;
+	if (any != (strcmp(argv[first], "prune") == 0) || ((b.prune.dry_run || unused) && !any))
 		return cli_usage_error(command, "rules go with prune, which takes at least one");
-	return backups_do(command, argv[first], argv[first + 1], &b, &rules, json, quiet);
+	return backups_do(command, argv[first], argv[first + 1], &b, json, quiet);
 }
 
 const struct cli_command CLI_BACKUPS = {"backups", "list, verify and prune a folder of backups", BACKUPS_HELP,

@@ -50,6 +50,9 @@ static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_PACK_MOVED] = "pack-moved",
 	[CAIRN_CRASH_PACK_BURIED] = "pack-buried",
 	[CAIRN_CRASH_PACK_ZEROED] = "pack-zeroed",
+	[CAIRN_CRASH_PRUNE_WRITTEN] = "prune-written",
+	[CAIRN_CRASH_PRUNE_NAMED] = "prune-named",
+	[CAIRN_CRASH_PRUNE_REMOVED] = "prune-removed",
 	[CAIRN_CRASH_NOTE_WRITTEN] = "note-written",
 };
 

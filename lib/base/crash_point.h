@@ -51,6 +51,11 @@ enum cairn_crash_point {
 	CAIRN_CRASH_PACK_BURIED,  /* a packed object is gone, and its bytes are still there */
 	CAIRN_CRASH_PACK_ZEROED,  /* also they are gone; not durably */
 
+	CAIRN_CRASH_PRUNE_WRITTEN, /* what is needed of old archives of a folder of backups is in a durable one, without
+				      a name */
+	CAIRN_CRASH_PRUNE_NAMED,   /* it has its name; not durable */
+	CAIRN_CRASH_PRUNE_REMOVED, /* an archive is gone; not durably */
+
 	CAIRN_CRASH_NOTE_WRITTEN /* a note is durable, but not under its name */
 };
 

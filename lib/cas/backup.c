@@ -9,6 +9,7 @@
 #include "cas/bundle.h"
 #include "data_dir/data_dir.h"
 #include "data_dir/hold.h"
+#include "data_dir/identity.h"
 #include "index/copy.h"
 #include "index/examine.h"
 #include "store/store.h"
@@ -43,6 +44,7 @@ struct backup {
 	struct cairn_buf data, entries; /* the bundle on its way */
 	struct cairn_buf kept;          /* struct cairn_backup_object: what an interrupted one had written, sorted */
 	unsigned n_bundles, n_faults;
+	char identity[CAIRN_IDENTITY_BYTES];
 	/* Into a folder. */
 	struct cairn_backup_set set;
 	struct cairn_buf known;   /* struct cairn_backup_object: what the archives there have, sorted */
@@ -355,11 +357,13 @@ static enum cairn_status backup_secret(struct backup *b)
 /* @param name  to get the file */
 static enum cairn_status backup_finish(struct backup *b, const char *kind, const char *name, uint64_t index_bytes)
 {
-	char metadata[256], created[32];
-	(void)snprintf(metadata, sizeof(metadata),
-		       "{\"kind\":\"%s\",\"backup_version\":%d,\"cairn_version\":\"" CAIRN_VERSION
-		       "\",\"objects\":%" PRIu64 ",\"object_bytes\":%" PRIu64 ",\"index_bytes\":%" PRIu64 "}",
-		       kind, BACKUP_VERSION, b->report->n_objects, b->report->object_bytes, index_bytes);
+	char metadata[CAIRN_BACKUP_METADATA_BYTES], created[32];
+	const struct cairn_backup_metadata m = {.kind = kind,
+						.identity = b->identity,
+						.n_objects = b->report->n_objects,
+						.object_bytes = b->report->object_bytes,
+						.index_bytes = index_bytes};
+	cairn_backup_metadata_text(metadata, &m);
 	(void)snprintf(created, sizeof(created), "%" PRId64, cairn_clock_unix_s());
 	enum cairn_status status = backup_wrote(b, cairn_fold_writer_finish(b->w, metadata, created));
 	if (status != CAIRN_OK)
@@ -544,7 +548,39 @@ static enum cairn_status backup_check_folder(struct backup *b)
 			  "%s is in the folder that is backed up: name another one, on another disk", b->options->out);
 }
 
-/* What do the archives have that are there? */
+/* Rules of pruning ask of each moment when it is of, not whose it is. */
+static enum cairn_status backup_check_store(struct backup *b, const struct cairn_backup_file *file)
+{
+	char theirs[CAIRN_IDENTITY_BYTES];
+	enum cairn_status status = cairn_backup_identity(theirs, cairn_fold_index_of(file->fold), b->diag);
+	if (status != CAIRN_OK || !theirs[0] || strcmp(theirs, b->identity) == 0)
+		return status;
+	return cairn_fail(b->diag, CAIRN_E_CONFLICT, "backup.store", CAIRN_NO_OFFSET,
+			  "it is a backup of store %s, and %s is store %s: name another folder, or, if it is the same "
+			  "store, put its file " CAIRN_IDENTITY_FILE " back",
+			  theirs, b->options->data_dir, b->identity);
+}
+
+/* What does an archive have that is there? Of the moments the last one is looked at, for whose it is: one that is
+ * damaged is of no use to the next, and does it no harm. */
+static enum cairn_status backup_know(struct backup *b, const struct cairn_backup_archive *archive)
+{
+	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
+	if (archive->is_moment && archive != &b->set.archives[b->set.n - 1])
+		return CAIRN_OK;
+	struct cairn_diag *diag = archive->is_moment ? NULL : b->diag;
+	enum cairn_status status = cairn_backup_file_open(&file, &b->set, archive, diag);
+	if (archive->is_moment && (status == CAIRN_E_FORMAT || status == CAIRN_E_MISMATCH || status == CAIRN_E_LIMIT))
+		return CAIRN_OK;
+	if (status == CAIRN_OK)
+		status = backup_check_store(b, &file);
+	if (status == CAIRN_OK && !archive->is_moment)
+		status = cairn_backup_catalog_each(&file, backup_note_known, b, b->diag);
+	if (status != CAIRN_OK)
+		cairn_backup_blame(b->diag, archive);
+	return status;
+}
+
 static enum cairn_status backup_enter_folder(struct backup *b)
 {
 	if (!b->options->incremental)
@@ -553,17 +589,8 @@ static enum cairn_status backup_enter_folder(struct backup *b)
 	if (status != CAIRN_OK)
 		return status;
 	status = cairn_backup_set_open(&b->set, b->options->out, true, b->diag);
-	for (size_t i = 0; i < b->set.n && status == CAIRN_OK; i++) {
-		const struct cairn_backup_archive *archive = &b->set.archives[i];
-		CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
-		if (archive->is_moment)
-			continue;
-		status = cairn_backup_file_open(&file, &b->set, archive, b->diag);
-		if (status == CAIRN_OK)
-			status = cairn_backup_catalog_each(&file, backup_note_known, b, b->diag);
-		if (status != CAIRN_OK)
-			cairn_backup_blame(b->diag, archive);
-	}
+	for (size_t i = 0; i < b->set.n && status == CAIRN_OK; i++)
+		status = backup_know(b, &b->set.archives[i]);
 	cairn_backup_objects_sort(&b->known);
 	if (status != CAIRN_OK)
 		return status;
@@ -641,6 +668,8 @@ static enum cairn_status backup_begin(struct backup *b, uint64_t *part_bytes)
 		status = cairn_data_dir_index_url(b->index_url, data_dir, b->diag);
 	if (status == CAIRN_OK) /* before a file is made that nothing can go into */
 		status = cairn_index_version(b->index_url, &version, &latest, b->diag);
+	if (status == CAIRN_OK)
+		status = cairn_identity_get(b->identity, data_dir, b->diag);
 	if (status == CAIRN_OK)
 		status = b->options->pipe_fd ? backup_make_spool(b) : backup_paths(b);
 	if (status == CAIRN_OK)

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 static const char KEEP_INDEX[] = "keep.index"; /* of a moment, while it is read */
-static const char KEEP_NEXT[] = "next.part";   /* of an interrupted backup, which could go on with it */
 
 /* --- rules -------------------------------------------------------------------------------------------------------- */
 
@@ -115,9 +114,8 @@ static enum cairn_status keep_unpack_index(struct cairn_backup_set *set, struct 
 	}
 }
 
-/* Append what a moment needs. */
-static enum cairn_status keep_read_moment(struct cairn_backup_set *set, const struct cairn_backup_archive *moment,
-					  struct cairn_buf *objects, struct cairn_diag *diag)
+enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set, const struct cairn_backup_archive *moment,
+					    struct cairn_buf *objects, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
 	char path[BACKUP_PATH_BYTES], url[CAIRN_DATA_DIR_URL_BYTES];
@@ -135,126 +133,6 @@ static enum cairn_status keep_read_moment(struct cairn_backup_set *set, const st
 	(void)unlinkat(set->dir_fd, KEEP_INDEX, 0);
 	if (status != CAIRN_OK)
 		cairn_backup_blame(diag, moment);
-	return status;
-}
-
-/* --- pruning ------------------------------------------------------------------------------------------------------ */
-
-struct keep_use {
-	const struct cairn_buf *needed;
-	bool used;
-};
-
-static enum cairn_status keep_look(void *ctx, const struct cairn_backup_item *item)
-{
-	struct keep_use *use = ctx;
-	use->used = use->used || cairn_backup_objects_have(use->needed, &item->object);
-	return CAIRN_OK;
-}
-
-/* Which archives of objects has a kept moment something of? */
-static enum cairn_status keep_mark_archives(struct cairn_backup_set *set, const struct cairn_buf *needed, bool *keep,
-					    struct cairn_diag *diag)
-{
-	for (size_t i = 0; i < set->n; i++) {
-		CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
-		struct keep_use use = {.needed = needed};
-		if (set->archives[i].is_moment)
-			continue;
-		enum cairn_status status = cairn_backup_file_open(&file, set, &set->archives[i], diag);
-		if (status == CAIRN_OK)
-			status = cairn_backup_catalog_each(&file, keep_look, &use, diag);
-		if (status != CAIRN_OK) {
-			cairn_backup_blame(diag, &set->archives[i]);
-			return status;
-		}
-		keep[i] = use.used;
-	}
-	return CAIRN_OK;
-}
-
-/* Moments first, durably: no moment is ever there without what it needs. */
-static enum cairn_status keep_remove(struct cairn_backup_set *set, const bool *keep, bool moments,
-				     struct cairn_diag *diag)
-{
-	for (size_t i = 0; i < set->n; i++) {
-		char name[CAIRN_BACKUP_FILE_BYTES];
-		cairn_backup_file_name(name, set->archives[i].time, set->archives[i].is_moment);
-		if (!keep[i] && set->archives[i].is_moment == moments && unlinkat(set->dir_fd, name, 0) < 0 &&
-		    errno != ENOENT)
-			return keep_io(set, "remove", name, diag);
-	}
-	return fsync(set->dir_fd) == 0 ? CAIRN_OK : keep_io(set, "make durable", "what was removed", diag);
-}
-
-/* What a killed backup left that the next one makes anew. */
-static void keep_clear(const struct cairn_backup_set *set)
-{
-	static const char *const LEFT[] = {"moment.part", "next.index"};
-	for (size_t i = 0; i < sizeof(LEFT) / sizeof(LEFT[0]); i++)
-		(void)unlinkat(set->dir_fd, LEFT[i], 0);
-}
-
-static enum cairn_status keep_decide(struct cairn_backup_set *set, bool *keep, struct cairn_buf *needed,
-				     struct cairn_diag *diag)
-{
-	bool any = false;
-	enum cairn_status status = CAIRN_OK;
-	for (size_t i = 0; i < set->n && status == CAIRN_OK; i++) {
-		if (!keep[i])
-			continue;
-		any = true;
-		status = keep_read_moment(set, &set->archives[i], needed, diag);
-	}
-	if (status == CAIRN_OK && !any)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "backup.rules", CAIRN_NO_OFFSET,
-				  "these rules would keep no backup of %s", set->folder);
-	cairn_backup_objects_sort(needed);
-	return status == CAIRN_OK ? keep_mark_archives(set, needed, keep, diag) : status;
-}
-
-static void keep_tell(const struct cairn_backup_set *set, const bool *keep, struct cairn_backup_prune_report *report,
-		      void (*visit)(void *ctx, const struct cairn_backup_archive *archive, bool kept), void *ctx)
-{
-	for (size_t i = 0; i < set->n; i++) {
-		const struct cairn_backup_archive *a = &set->archives[i];
-		report->n_kept += keep[i] && a->is_moment;
-		report->n_dropped += !keep[i] && a->is_moment;
-		report->n_archives_kept += keep[i] && !a->is_moment;
-		report->n_archives_dropped += !keep[i] && !a->is_moment;
-		report->freed_bytes += keep[i] ? 0 : a->bytes;
-		if (visit)
-			visit(ctx, a, keep[i]);
-	}
-}
-
-enum cairn_status cairn_backup_prune(struct cairn_backup_set *set, const struct cairn_backup_rules *rules, bool dry_run,
-				     void (*visit)(void *ctx, const struct cairn_backup_archive *archive, bool kept),
-				     void *ctx, struct cairn_backup_prune_report *report, struct cairn_diag *diag)
-{
-	CLEANUP(cairn_buf_fini) struct cairn_buf needed = cairn_buf_init(SIZE_MAX); /* bounded by the indexes */
-	bool *keep = calloc(set->n + 1, sizeof(*keep));
-	*report = (struct cairn_backup_prune_report){0};
-	if (!keep)
-		return CAIRN_E_NOMEM;
-	if (!dry_run)
-		keep_clear(set);
-	cairn_backup_rules_apply(rules, set, keep);
-	enum cairn_status status = keep_decide(set, keep, &needed, diag);
-	/* What keeps an interrupted backup from ending must not keep the folder from getting room. */
-	if (status == CAIRN_E_FULL && !dry_run && unlinkat(set->dir_fd, KEEP_NEXT, 0) == 0) {
-		*diag = (struct cairn_diag){0};
-		needed.len = 0;
-		cairn_backup_rules_apply(rules, set, keep);
-		status = keep_decide(set, keep, &needed, diag);
-	}
-	if (status == CAIRN_OK)
-		keep_tell(set, keep, report, visit, ctx);
-	if (status == CAIRN_OK && !dry_run)
-		status = keep_remove(set, keep, true, diag);
-	if (status == CAIRN_OK && !dry_run)
-		status = keep_remove(set, keep, false, diag);
-	free(keep);
 	return status;
 }
 
@@ -336,11 +214,30 @@ static enum cairn_status keep_verify_archive(struct keep_verify *v, const struct
 	return status;
 }
 
+enum cairn_status cairn_backup_archive_verify(struct cairn_backup_set *set, const struct cairn_backup_archive *archive,
+					      struct cairn_diag *diag)
+{
+	struct cairn_backup_verify_report report = {0};
+	struct keep_verify v = {
+		.set = set,
+		.report = &report,
+		.has = cairn_buf_init(SIZE_MAX),
+		.items = cairn_buf_init(SIZE_MAX),
+		.diag = diag,
+	};
+	enum cairn_status status = keep_verify_archive(&v, archive);
+	if (status != CAIRN_OK)
+		cairn_backup_blame(diag, archive);
+	cairn_buf_fini(&v.has);
+	cairn_buf_fini(&v.items);
+	return status;
+}
+
 /* Does some archive have all that a moment names? */
 static enum cairn_status keep_verify_moment(struct keep_verify *v, const struct cairn_backup_archive *moment)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf needs = cairn_buf_init(SIZE_MAX);
-	enum cairn_status status = keep_read_moment(v->set, moment, &needs, v->diag);
+	enum cairn_status status = cairn_backup_moment_needs(v->set, moment, &needs, v->diag);
 	const struct cairn_backup_object *need = (const struct cairn_backup_object *)(const void *)needs.bytes;
 	for (size_t i = 0; i < needs.len / sizeof(*need) && status == CAIRN_OK; i++) {
 		char text[CAIRN_HASH_TEXT_BYTES];

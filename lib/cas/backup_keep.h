@@ -15,26 +15,20 @@ struct cairn_backup_rules {
  */
 void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const struct cairn_backup_set *set, bool *keep);
 
-struct cairn_backup_prune_report {
-	uint64_t n_kept, n_dropped;                   /* moments */
-	uint64_t n_archives_kept, n_archives_dropped; /* of objects */
-	uint64_t freed_bytes;
-};
-
 /**
- * Remove the moments that the rules do not keep, and then the archives of objects that no kept moment needs anything
- * of. Where a kept moment cannot be read nothing is removed; for lack of room, what an interrupted backup left goes
- * first. Memory: 32 bytes an object of the kept ones.
- * @param set      open to write
- * @param dry_run  only tell
- * @param visit    told of each archive, before any is removed
- * @return CAIRN_OK; CAIRN_E_CONFLICT "backup.rules" they would keep none; as cairn_backup_file_open(),
- *         cairn_fold_read(), cairn_index_copy_each(); CAIRN_E_IO; CAIRN_E_NOMEM
+ * Append what a moment needs (struct cairn_backup_object). Takes room for its index in the folder, meanwhile.
+ * @return CAIRN_OK; as cairn_backup_file_open(), cairn_fold_read(), cairn_index_copy_each(); CAIRN_E_FORMAT
+ *         "restore.damaged"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_backup_prune(
-	struct cairn_backup_set *set, const struct cairn_backup_rules *rules, bool dry_run,
-	void (*visit)(void *ctx, const struct cairn_backup_archive *archive, bool kept), void *ctx,
-	struct cairn_backup_prune_report *report, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set,
+							   const struct cairn_backup_archive *moment,
+							   struct cairn_buf *objects, struct cairn_diag *diag);
+
+/** Read every chunk of an archive, and compare its catalog with its bundles. @return CAIRN_OK; CAIRN_E_FORMAT,
+ *  CAIRN_E_LIMIT, CAIRN_E_MISMATCH it is bad; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_backup_archive_verify(struct cairn_backup_set *set,
+							     const struct cairn_backup_archive *archive,
+							     struct cairn_diag *diag);
 
 struct cairn_backup_verify_report {
 	uint64_t n_archives, n_moments, n_bad; /* bad: archives that are damaged, or moments that lack something */

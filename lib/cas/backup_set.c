@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,32 @@ enum cairn_status cairn_backup_file_open(struct cairn_backup_file *out, const st
 	return status;
 }
 
+enum cairn_status cairn_backup_identity(char identity[static CAIRN_IDENTITY_BYTES], const struct cairn_fold_index *ix,
+					struct cairn_diag *diag)
+{
+	char *said = NULL;
+	identity[0] = '\0';
+	enum cairn_status status = cairn_fold_index_text(ix, BACKUP_STORE, &said);
+	if (status == CAIRN_OK && said && !cairn_identity_is(said))
+		status = cairn_fail(diag, CAIRN_E_FORMAT, "backup.store", ix->at + ix->metadata.at,
+				    "the backup's metadata has no identity of a store in %s", BACKUP_STORE);
+	else if (said)
+		memcpy(identity, said, CAIRN_IDENTITY_BYTES);
+	free(said);
+	return status;
+}
+
+void cairn_backup_metadata_text(char out[static CAIRN_BACKUP_METADATA_BYTES], const struct cairn_backup_metadata *m)
+{
+	char store[sizeof(",\"" BACKUP_STORE "\":\"\"") + CAIRN_IDENTITY_BYTES] = "";
+	if (m->identity[0])
+		(void)snprintf(store, sizeof(store), ",\"" BACKUP_STORE "\":\"%s\"", m->identity);
+	(void)snprintf(out, CAIRN_BACKUP_METADATA_BYTES,
+		       "{\"kind\":\"%s\",\"backup_version\":%d,\"cairn_version\":\"" CAIRN_VERSION
+		       "\",\"objects\":%" PRIu64 ",\"object_bytes\":%" PRIu64 ",\"index_bytes\":%" PRIu64 "%s}",
+		       m->kind, BACKUP_VERSION, m->n_objects, m->object_bytes, m->index_bytes, store);
+}
+
 void cairn_backup_blame(struct cairn_diag *diag, const struct cairn_backup_archive *archive)
 {
 	char name[CAIRN_BACKUP_FILE_BYTES], said[sizeof(diag->text)];
@@ -235,15 +262,29 @@ static int set_compare_objects(const void *a, const void *b)
 
 void cairn_backup_objects_sort(struct cairn_buf *objects)
 {
-	if (objects->len > 0)
-		qsort(objects->bytes, objects->len / sizeof(struct cairn_backup_object),
-		      sizeof(struct cairn_backup_object), set_compare_objects);
+	struct cairn_backup_object *o = (struct cairn_backup_object *)(void *)objects->bytes;
+	size_t n = objects->len / sizeof(*o), kept = 0;
+	if (n == 0)
+		return;
+	qsort(o, n, sizeof(*o), set_compare_objects);
+	for (size_t i = 0; i < n; i++) {
+		if (kept == 0 || set_compare_objects(&o[i], &o[kept - 1]) != 0)
+			o[kept++] = o[i];
+	}
+	objects->len = kept * sizeof(*o);
+}
+
+const struct cairn_backup_object *cairn_backup_objects_find(const struct cairn_buf *objects,
+							    const struct cairn_backup_object *object)
+{
+	return objects->len > 0 ? bsearch(object, objects->bytes, objects->len / sizeof(*object), sizeof(*object),
+					  set_compare_objects)
+				: NULL;
 }
 
 bool cairn_backup_objects_have(const struct cairn_buf *objects, const struct cairn_backup_object *object)
 {
-	return objects->len > 0 &&
-	       bsearch(object, objects->bytes, objects->len / sizeof(*object), sizeof(*object), set_compare_objects);
+	return cairn_backup_objects_find(objects, object) != NULL;
 }
 
 void cairn_backup_objects_add(struct cairn_buf *objects, const struct cairn_backup_object *object)

@@ -10,6 +10,7 @@
 
 #include "archive/fold/reader.h"
 #include "base/buf.h"
+#include "data_dir/identity.h"
 #include "hash/hash.h"
 
 enum {
@@ -70,6 +71,24 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_file_open(struct cairn_backup_file
 							const struct cairn_backup_archive *archive,
 							struct cairn_diag *diag);
 
+/**
+ * By which identity does a backup know its store?
+ * @param[out] identity  empty: it does not say
+ * @return CAIRN_OK; CAIRN_E_FORMAT "backup.store" what it says is none; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_backup_identity(char identity[static CAIRN_IDENTITY_BYTES],
+						       const struct cairn_fold_index *ix, struct cairn_diag *diag);
+
+enum { CAIRN_BACKUP_METADATA_BYTES = 320 };
+
+/** What the metadata of a backup says. */
+struct cairn_backup_metadata {
+	const char *kind;
+	const char *identity; /* empty: it does not say */
+	uint64_t n_objects, object_bytes, index_bytes;
+};
+void cairn_backup_metadata_text(char out[static CAIRN_BACKUP_METADATA_BYTES], const struct cairn_backup_metadata *m);
+
 /** Put the file's name before what a diagnosis says of it. */
 void cairn_backup_blame(struct cairn_diag *diag, const struct cairn_backup_archive *archive);
 
@@ -91,9 +110,12 @@ struct cairn_backup_item {
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_packing(const uint8_t *xorb, uint64_t len, uint64_t *packing);
 
-/** Sort an array of them, in a buffer, for cairn_backup_objects_have(). */
+/** Sort an array of them, in a buffer, for the next two, and leave each once. */
 void cairn_backup_objects_sort(struct cairn_buf *objects);
 bool cairn_backup_objects_have(const struct cairn_buf *objects, const struct cairn_backup_object *object);
+/** @return the one in the array; NULL: it is not there */
+const struct cairn_backup_object *cairn_backup_objects_find(const struct cairn_buf *objects,
+							    const struct cairn_backup_object *object);
 void cairn_backup_objects_add(struct cairn_buf *objects, const struct cairn_backup_object *object);
 
 /** Append one to what becomes a catalog. */

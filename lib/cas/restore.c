@@ -484,8 +484,22 @@ static enum cairn_status restore_open(struct restore *r)
 	return restore_check_kind(r);
 }
 
+/* The restored store is the one that was backed up, and may go on with its folder of backups. */
+static enum cairn_status restore_put_identity(struct restore *r)
+{
+	char text[CAIRN_IDENTITY_BYTES + 1];
+	enum cairn_status status = cairn_backup_identity(text, r->index, r->diag);
+	if (status != CAIRN_OK || !text[0])
+		return status;
+	memcpy(text + CAIRN_IDENTITY_BYTES - 1, "\n", 2);
+	return restore_put(r, CAIRN_IDENTITY_FILE, text, CAIRN_IDENTITY_BYTES);
+}
+
 static enum cairn_status restore_end(struct restore *r)
 {
+	enum cairn_status status = restore_put_identity(r);
+	if (status != CAIRN_OK)
+		return status;
 	if (renameat(r->dir_fd, RESTORE_INDEX, r->dir_fd, "index.sqlite") < 0 || fsync(r->dir_fd) < 0 ||
 	    unlinkat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, 0) < 0 || fsync(r->dir_fd) < 0)
 		return restore_io(r, "end", r->options->data_dir);

@@ -3,67 +3,18 @@
 import hashlib
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
+import textwrap
 
 import cairn
 import pytest
 import xet
+from backups import Restored, backup, command, forget, listed, prune, put
 
 pytestmark = pytest.mark.files
-
-
-def command(*arguments, expect=0):
-    done = subprocess.run([cairn.CAIRN, *map(str, arguments)], capture_output=True, text=True, timeout=120)
-    assert not cairn.REPORTS.search(done.stderr), done.stderr[-6000:]
-    assert done.returncode == expect, (arguments, done.returncode, done.stdout, done.stderr)
-    return done
-
-
-def backup(server, folder, *options):
-    return json.loads(command("backup", "--data-dir", server.data, "--incremental", "--json", *options, folder).stdout)
-
-
-def listed(folder):
-    return json.loads(command("backups", "list", "--json", folder).stdout)["archives"]
-
-
-def put(server, seed):
-    source = random.Random(seed)
-    x = xet.Xorb([source.randbytes(9000) for _ in range(3)])
-    file = xet.File([(x, 0, 3)], sha256=hashlib.sha256(b"".join(x.data)).digest())
-    assert server.put_xorb(x).status == 200
-    assert server.post("/v1/shards", xet.shard([file], [x])).status == 200
-    return xet.text(file.hash())
-
-
-def forget(server, file):
-    assert server.request("DELETE", f"/v1/files/{file}").status == 200
-
-
-class Restored:
-    """Folders of daemons, made of backups."""
-
-    def __init__(self, start, tmp_path):
-        self.start, self.tmp_path = start, tmp_path
-
-    def folder(self, name):
-        (self.tmp_path / name).mkdir()
-        return self.tmp_path / name / "data"
-
-    def serves(self, backups, name, files, not_files=(), *options):
-        """A daemon over what is restored: these files are whole there, and those are not. @return what was told"""
-        folder = self.folder(name)
-        told = json.loads(command("restore", "--data-dir", folder, "--json", *options, backups).stdout)
-        server = self.start(name)
-        for file in files:
-            assert server.get(f"/v1/reconstructions/{file}").status == 200
-        for file in not_files:
-            assert server.request("HEAD", f"/v1/files/{file}").status == 404
-        server.stop()
-        command("fsck", "--data-dir", folder)
-        return told
 
 
 @pytest.fixture
@@ -110,10 +61,11 @@ def test_each_moment_comes_back(three, restored, tmp_path):
 
 
 def test_pruning_keeps_what_is_needed(three, start, restored):
-    """Another store is backed up into the folder, which has one object of the first one."""
+    """A store of the same identity, which went another way, is backed up into the folder, which has one object of it."""
     server, folder, files, told = three
     other = start("other")
     mine = [put(other, 1), put(other, 77)]
+    shutil.copy(server.data / "identity", other.data)
     told.append(backup(other, folder))
     assert (told[3]["objects"], told[3]["objects_earlier"]) == (1, 1)
     dry = json.loads(command("backups", "prune", "--keep-last", 1, "--dry-run", "--json", folder).stdout)
@@ -216,15 +168,18 @@ def test_one_at_a_time(three):
 
 
 def test_a_warm_standby(three, restored, tmp_path):
-    """Archives are copied when they have their names, in any order, and never change: what is copied can be restored."""
+    """By the lines of docs/operations.md: archives are copied when they have their names, and never change; what is pruned goes there, too."""
     server, folder, files, _ = three
     copy = tmp_path / "copied"
+    copy.mkdir()
+    lines = (cairn.ROOT / "docs/operations.md").read_text().split("    flock --shared ")[1].split("    COPY\n")[0] + "COPY\n"
+    script = "flock --shared " + textwrap.dedent(lines).replace("standby:/backup/cairn", str(copy)).replace("/backup/cairn", str(folder))
 
     def feed():
-        copy.mkdir(exist_ok=True)
-        for path in sorted(folder.glob("*.objects.fold")) + sorted(folder.glob("*.moment.fold")):
-            if not (copy / path.name).exists():
-                shutil.copy(path, copy / path.name)
+        (folder / "next.part").write_bytes(b"half of one")
+        subprocess.run(["sh", "-ec", script], check=True, timeout=60)
+        (folder / "next.part").unlink()
+        assert {p.name for p in copy.iterdir()} - {"lock"} == {p.name for p in folder.iterdir()} - {"lock"}
 
     feed()
     restored.serves(copy, "standby", files[1:])
@@ -232,6 +187,63 @@ def test_a_warm_standby(three, restored, tmp_path):
     backup(server, folder)
     feed()
     restored.serves(copy, "next", files[1:])
+    prune(folder, "--keep-last", 1, "--max-unused", 0)
+    feed()
+    restored.serves(copy, "pruned", files[1:])
+
+
+def identity(data):
+    [text] = (data / "identity").read_text().splitlines()
+    assert re.fullmatch("[0-9a-f]{32}", text) and (data / "identity").stat().st_mode & 0o777 == 0o600
+    return text
+
+
+def test_a_folder_is_of_one_store(three, start, restored):
+    """Another store is refused by both identities, before anything is written; the store that comes back from a backup goes on."""
+    server, folder, files, told = three
+    other, before = start("other"), {p.name: p.read_bytes() for p in folder.iterdir()}
+    put(other, 50)
+    said = command("backup", "--data-dir", other.data, "--incremental", folder, expect=73).stderr
+    assert "backup.store" in said and identity(server.data) in said and identity(other.data) in said
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+    # One archive of either kind is enough to tell.
+    for kind in ("objects", "moment"):
+        alone = folder.parent / kind
+        alone.mkdir()
+        shutil.copy(folder / f"{told[1]['moment']}.{kind}.fold", alone)
+        assert "backup.store" in command("backup", "--data-dir", other.data, "--incremental", alone, expect=73).stderr
+    restored.serves(folder, "back", files[1:])
+    again = restored.tmp_path / "back" / "data"
+    assert identity(again) == identity(server.data)
+    done = json.loads(command("backup", "--data-dir", again, "--incremental", "--json", folder).stdout)
+    assert (done["objects"], done["objects_earlier"]) == (0, 3)
+    # What is not known is taken: of folders made before there were identities, and where a moment was cut.
+    (folder / f"{done['moment']}.moment.fold").write_bytes(b"cut")
+    assert backup(server, folder)["objects"] == 0
+
+
+@pytest.mark.parametrize("pipe", [False, True])
+def test_one_backup_brings_the_identity_back(three, tmp_path, pipe):
+    server, _, _, _ = three
+    out = tmp_path / "one.fold"
+    command("backup", "--data-dir", server.data, *(["--with-secret"] if pipe else []), out)
+    with open(out, "rb") as stream:
+        done = subprocess.run([cairn.CAIRN, "restore", "--data-dir", tmp_path / "back", "-" if pipe else out], stdin=stream, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert identity(tmp_path / "back") == identity(server.data)
+
+
+def test_an_identity_that_is_none(three):
+    server, folder, _, _ = three
+    mine = (server.data / "identity").read_bytes()
+    for wrong in (mine[:-1] + b"x", mine + b"\n", mine.upper().replace(b"0", b"G")):
+        (server.data / "identity").write_bytes(wrong)
+        assert "data_dir.identity" in command("backup", "--data-dir", server.data, "--incremental", folder, expect=65).stderr
+        assert (server.data / "identity").read_bytes() == wrong
+    # What a killed one had not written yet has told nobody: it is made anew, and is another one.
+    (server.data / "identity").write_bytes(mine[:7])
+    assert "backup.store" in command("backup", "--data-dir", server.data, "--incremental", folder, expect=73).stderr
+    assert identity(server.data) != mine.decode().strip()
 
 
 def test_times_that_are_none(three, tmp_path):

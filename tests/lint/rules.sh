@@ -4,7 +4,7 @@
 export LC_ALL=C # comm and sort agree
 PAGE=docs/errors.md
 # Literals that look like rules and are none: names of files, and what a backup is marked with.
-NOT_RULES='(icon|page|style)\.(svg|js|css)|index\.sqlite(\.part)?|cairn\.backup(\.(objects|moment))?|keep\.index|moment\.part|next\.index|next\.part'
+NOT_RULES='(icon|page|style)\.(svg|js|css)|index\.sqlite(\.part)?|cairn\.backup(\.(objects|moment))?|keep\.index|moment\.part|next\.index|next\.part|prune\.part'
 
 # The file's code on one line: no comments, no includes.
 one_line() {

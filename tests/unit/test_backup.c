@@ -1,5 +1,6 @@
 /* Backups and restores that are interrupted, and stores that change between the two halves. */
 #include "cas/backup.h"
+#include "cas/backup_prune.h"
 #include "cas/bundle.h"
 #include "cas/restore.h"
 #include "support/gc_fixture.h"
@@ -209,6 +210,94 @@ START_TEST(backup_into_a_folder_of_a_store_that_changed)
 }
 END_TEST
 
+/* --- pruning ------------------------------------------------------------------------------------------------------ */
+
+static bool prune_stop_after(void *ctx, uint64_t done_bytes, uint64_t total_bytes)
+{
+	unsigned *n_calls = ctx;
+	ck_assert_uint_le(done_bytes, total_bytes);
+	return --*n_calls > 0;
+}
+
+/* Keep the last moment. @param n_calls  of progress, after which to stop; 0: never */
+static enum cairn_status prune_try(const struct backup_fixture *b, unsigned max_unused_percent, unsigned n_calls,
+				   struct cairn_backup_prune_report *report)
+{
+	CLEANUP(cairn_backup_set_close) struct cairn_backup_set set = {.dir_fd = -1, .lock_fd = -1};
+	struct cairn_diag diag = {0};
+	const struct cairn_backup_prune_options options = {
+		.rules = {.last = 1},
+		.max_unused_percent = max_unused_percent,
+		.progress = n_calls > 0 ? prune_stop_after : NULL,
+		.ctx = &n_calls,
+	};
+	ck_assert_int_eq(cairn_backup_set_open(&set, b->out, true, &diag), CAIRN_OK);
+	enum cairn_status status = cairn_backup_prune(&set, &options, report, &diag);
+	ck_assert_msg(status == CAIRN_OK || status == CAIRN_E_BUSY, "%s", diag.text);
+	return status;
+}
+
+static void backup_bad(void *ctx, const struct cairn_backup_archive *archive, const struct cairn_diag *why)
+{
+	(void)ctx;
+	(void)archive;
+	ck_abort_msg("%s", why->text);
+}
+
+/* Verified; the archive of objects that is left. */
+static struct cairn_backup_archive backup_one_archive(const struct backup_fixture *b)
+{
+	CLEANUP(cairn_backup_set_close) struct cairn_backup_set set = {.dir_fd = -1, .lock_fd = -1};
+	struct cairn_backup_verify_report report;
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(cairn_backup_set_open(&set, b->out, true, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_backup_verify(&set, backup_bad, NULL, NULL, &report, &diag), CAIRN_OK);
+	ck_assert_uint_eq(set.n, 2);
+	struct cairn_backup_archive found = set.archives[set.archives[0].is_moment];
+	ck_assert(!found.is_moment);
+	return found;
+}
+
+/* Of its bundles one is not needed at all, one in part, one whole. */
+START_TEST(pruning_takes_over_what_is_needed)
+{
+	enum { FORGOTTEN = 5 }; /* in the order of the bundles: three, three, three, or four, four, one */
+	for (unsigned parity = 0; parity <= 16; parity += 16) {
+		CLEANUP(backup_fixture_fini) struct backup_fixture b;
+		struct cairn_backup_report report;
+		struct cairn_backup_prune_report pruned;
+		struct cairn_restore_report restored;
+		struct cairn_diag diag;
+		bool forgotten;
+		backup_fixture_init(&b);
+		ck_assert_int_eq(backup_try_folder(&b, 0, parity, &report), CAIRN_OK);
+		for (unsigned i = 0; i < FORGOTTEN; i++)
+			ck_assert_int_eq(cairn_cas_forget(b.g.f.cas, &b.files[i].hash, NULL, &forgotten), CAIRN_OK);
+		ck_assert_uint_eq(gc_collect_all(&b.g).n_swept, FORGOTTEN);
+		ck_assert_int_eq(backup_try_folder(&b, 0, parity, &report), CAIRN_OK);
+		ck_assert_int_eq(prune_try(&b, 100, 0, &pruned), CAIRN_OK);
+		ck_assert_uint_eq(pruned.n_archives_rewritten, 0);
+		ck_assert_uint_gt(pruned.unused_bytes, 0);
+		struct cairn_backup_archive before = backup_one_archive(&b);
+		/* Stopped: it is as before. */
+		ck_assert_int_eq(prune_try(&b, 50, 1, &pruned), CAIRN_E_BUSY);
+		ck_assert_uint_eq(pruned.freed_bytes, 0);
+		ck_assert_str_eq(backup_one_archive(&b).time, before.time);
+		ck_assert_int_eq(prune_try(&b, 50, 0, &pruned), CAIRN_OK);
+		ck_assert_uint_eq(pruned.n_archives_rewritten, 1);
+		ck_assert_uint_eq(pruned.unused_bytes, 0);
+		struct cairn_backup_archive after = backup_one_archive(&b);
+		ck_assert_str_gt(after.time, before.time);
+		ck_assert_uint_eq(pruned.freed_bytes, before.bytes - after.bytes);
+		ck_assert_uint_lt(after.bytes, before.bytes / 2 + before.bytes / 10);
+		ck_assert_int_eq(restore_try(&b, 0, &restored, &diag), CAIRN_OK);
+		backup_check_restored(&b, XORBS - FORGOTTEN);
+		ck_assert_int_eq(prune_try(&b, 0, 0, &pruned), CAIRN_OK);
+		ck_assert_uint_eq(pruned.n_archives_rewritten, 0);
+	}
+}
+END_TEST
+
 START_TEST(backup_goes_on_with_a_store_that_changed)
 {
 	CLEANUP(backup_fixture_fini) struct backup_fixture b;
@@ -330,6 +419,7 @@ int main(void)
 	tcase_add_test(tcase, backup_goes_on_with_a_store_that_changed);
 	tcase_add_test(tcase, backup_into_a_folder_goes_on_after_every_chunk);
 	tcase_add_test(tcase, backup_into_a_folder_of_a_store_that_changed);
+	tcase_add_test(tcase, pruning_takes_over_what_is_needed);
 	tcase_add_test(tcase, backup_writes_anew_what_differs);
 	tcase_add_test(tcase, backup_survives_a_torn_end);
 	tcase_add_test(tcase, backup_bundles_are_checked);

@@ -1,0 +1,23 @@
+/* DIR/identity: by which name backups know a store. Made with the first of them, kept in each, and restored from it. */
+#ifndef CAIRN_DATA_DIR_IDENTITY_H
+#define CAIRN_DATA_DIR_IDENTITY_H
+
+#include "base/status.h"
+
+enum { CAIRN_IDENTITY_BYTES = 32 + 1 }; /* hexadecimal digits, and a zero */
+
+/** The file's name in the folder. Its text is the identity and a line's end. */
+#define CAIRN_IDENTITY_FILE "identity"
+
+/** Is this the text of one? */
+bool cairn_identity_is(const char *text);
+
+/**
+ * Read the identity of a data folder, or make one, durably, where there is none. Several processes may ask at once.
+ * @return CAIRN_OK; CAIRN_E_FORMAT the file is none; CAIRN_E_USAGE the path is too long; CAIRN_E_FULL; CAIRN_E_IO; all
+ *         as data_dir.identity
+ */
+CAIRN_MUST_USE enum cairn_status cairn_identity_get(char out[static CAIRN_IDENTITY_BYTES], const char *data_dir,
+						    struct cairn_diag *diag);
+
+#endif

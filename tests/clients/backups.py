@@ -1,0 +1,65 @@
+"""The commands of folders of backups, and daemons over what is restored from them."""
+
+import hashlib
+import json
+import random
+import subprocess
+
+import cairn
+import xet
+
+
+def command(*arguments, expect=0, **more):
+    done = subprocess.run([cairn.CAIRN, *map(str, arguments)], capture_output=True, text=True, timeout=120, **more)
+    assert not cairn.REPORTS.search(done.stderr), done.stderr[-6000:]
+    assert done.returncode == expect, (arguments, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def backup(server, folder, *options):
+    return json.loads(command("backup", "--data-dir", server.data, "--incremental", "--json", *options, folder).stdout)
+
+
+def prune(folder, *options, expect=0):
+    return json.loads(command("backups", "prune", "--json", *options, folder, expect=expect).stdout)
+
+
+def listed(folder):
+    return json.loads(command("backups", "list", "--json", folder).stdout)["archives"]
+
+
+def put(server, seed):
+    source = random.Random(seed)
+    x = xet.Xorb([source.randbytes(9000) for _ in range(3)])
+    file = xet.File([(x, 0, 3)], sha256=hashlib.sha256(b"".join(x.data)).digest())
+    assert server.put_xorb(x).status == 200
+    assert server.post("/v1/shards", xet.shard([file], [x])).status == 200
+    return xet.text(file.hash())
+
+
+def forget(server, file):
+    assert server.request("DELETE", f"/v1/files/{file}").status == 200
+
+
+class Restored:
+    """Folders of daemons, made of backups."""
+
+    def __init__(self, start, tmp_path):
+        self.start, self.tmp_path = start, tmp_path
+
+    def folder(self, name):
+        (self.tmp_path / name).mkdir()
+        return self.tmp_path / name / "data"
+
+    def serves(self, backups, name, files, not_files=(), *options):
+        """A daemon over what is restored: these files are whole there, and those are not. @return what was told"""
+        folder = self.folder(name)
+        told = json.loads(command("restore", "--data-dir", folder, "--json", *options, backups).stdout)
+        server = self.start(name)
+        for file in files:
+            assert server.get(f"/v1/reconstructions/{file}").status == 200
+        for file in not_files:
+            assert server.request("HEAD", f"/v1/files/{file}").status == 404
+        server.stop()
+        command("fsck", "--data-dir", folder)
+        return told

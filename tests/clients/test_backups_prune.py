@@ -1,0 +1,170 @@
+"""`cairn backups prune` where archives are needed in part: what nobody needs is given back, and nothing else is lost, whenever it is killed."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import cairn
+import pytest
+from backups import Restored, backup, command, forget, listed, prune, put
+
+pytestmark = pytest.mark.files
+
+KEEP = ("--keep-last", 1)
+MANY = 8
+
+
+@pytest.fixture
+def sparse(start, clock, tmp_path):
+    """An archive of eight objects, of which the last moment needs one; a second archive of two, of which it needs both."""
+    server, folder = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), tmp_path / "backups"
+    files = [put(server, i) for i in range(MANY)]
+    backup(server, folder, "--parity", 16)
+    files += [put(server, 100 + i) for i in range(2)]
+    backup(server, folder)
+    for file in files[1:MANY]:
+        forget(server, file)
+    for n in range(2):
+        clock.move(121 * (n + 1))
+        assert server.post("/v1/gc").status == 200
+    backup(server, folder)
+    return server, folder, [files[0], *files[MANY:]], files[1:MANY]
+
+
+@pytest.fixture
+def restored(start, tmp_path):
+    return Restored(start, tmp_path)
+
+
+def size(folder):
+    return sum(p.stat().st_size for p in folder.glob("*.fold"))
+
+
+def test_what_nobody_needs_is_given_back(sparse, restored):
+    server, folder, has, lacks = sparse
+    before, names = size(folder), {a["file"] for a in listed(folder)}
+    dry = prune(folder, *KEEP, "--dry-run")
+    told = {a["time"]: a for a in dry["archives"] if a["kind"] == "objects"}
+    first, second = sorted(told)
+    assert told[first]["rewritten"] and told[first]["unused_bytes"] == 7 * 3 * 9008
+    assert told[second]["kept"] and told[second]["unused_bytes"] == 0
+    assert {a["file"] for a in listed(folder)} == names, "nothing was done"
+    done = prune(folder, *KEEP)
+    assert (done["archives_rewritten"], done["archives_removed"], done["moments_removed"], done["unused_bytes"]) == (1, 0, 2, 0)
+    assert done["freed_bytes"] == before - size(folder) and done["left_bytes"] == size(folder)
+    assert abs(dry["freed_bytes"] - done["freed_bytes"]) < 8000, "an archive has an index, too"
+    left = listed(folder)
+    assert not {a["file"] for a in left} & {f"{first}.objects.fold"} and len(left) == 3
+    [new] = [a["file"] for a in left if a["file"] not in names]
+    shown = json.loads(command("inspect", "--json", folder / new).stdout)
+    assert {c["parity"] for c in shown["records"] if c["record"] == "chunk"} == {16}, "what had parity keeps it"
+    command("backups", "verify", folder)
+    restored.serves(folder, "back", has, lacks)
+    # The chain goes on: what was rewritten counts as there.
+    assert backup(server, folder)["objects"] == 0
+    assert prune(folder, *KEEP)["archives_rewritten"] == 0
+    assert not [p for p in folder.iterdir() if p.suffix != ".fold" and p.name != "lock"]
+
+
+def test_how_much_may_be_unneeded(sparse):
+    """7 of 8 objects are unneeded: 87.5 %."""
+    _, folder, _, _ = sparse
+    assert prune(folder, *KEEP, "--max-unused", 88, "--dry-run")["archives_rewritten"] == 0
+    assert prune(folder, *KEEP, "--max-unused", 87, "--dry-run")["archives_rewritten"] == 1
+    never = prune(folder, *KEEP, "--max-unused", 100)
+    assert never["archives_rewritten"] == 0 and never["unused_bytes"] == 7 * 3 * 9008
+    for wrong in (("--max-unused", 101, *KEEP), ("--max-unused", "x", *KEEP), ("--max-unused", 10)):
+        command("backups", "prune", *wrong, folder, expect=64)
+    command("backups", "verify", "--max-unused", 10, folder, expect=64)
+    said = command("backups", "prune", *KEEP, folder).stdout
+    assert "rewrite " in said and "1 rewritten" in said and "0 bytes of objects that nobody needs" in said, said
+
+
+@pytest.mark.parametrize("step", ["prune-removed", "prune-written", "prune-named", "prune-removed:2", "prune-removed:3"])
+def test_killed(sparse, restored, tmp_path, step):
+    """The moments that are there are whole, and the next pruning ends with the same."""
+    server, folder, has, lacks = sparse
+    crash = tmp_path / "crash"
+    crash.write_text(step)
+    command("backups", "prune", *KEEP, folder, expect=-9, env={"CAIRND_CRASH_FILE": str(crash)})
+    verified = json.loads(command("backups", "verify", "--json", folder).stdout)
+    assert verified["bad"] == [] and verified["moments"] >= 1
+    assert backup(server, folder)["objects"] == 0
+    prune(folder, *KEEP)
+    assert [a["kind"] for a in listed(folder)].count("objects") == 2
+    assert not [p for p in folder.iterdir() if p.suffix != ".fold" and p.name != "lock"]
+    assert prune(folder, *KEEP)["unused_bytes"] == 0
+    command("backups", "verify", folder)
+    restored.serves(folder, "back", has, lacks)
+
+
+def damaged(path: pathlib.Path, at):
+    whole = path.read_bytes()
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+
+
+def test_a_damaged_one_is_not_taken_over(sparse):
+    """Without parity: then nothing of what is there is touched."""
+    _, folder, _, _ = sparse
+    first = sorted(folder.glob("*.objects.fold"))[0]
+    command("fold", "verify", first)
+    for at in range(200, 400, 2):  # more than the parity of a word repairs
+        damaged(first, at)
+    before = {p.name for p in folder.glob("*.objects.fold")}
+    said = command("backups", "prune", *KEEP, folder, expect=65).stderr
+    assert first.name in said
+    assert {p.name for p in folder.glob("*.objects.fold")} == before and not (folder / "prune.part").exists()
+
+
+def test_what_vouches_for_others_is_read(sparse, tmp_path):
+    """A killed one had made the new archive, and then that one was damaged: the old one does not go on the word of its catalog."""
+    _, folder, _, _ = sparse
+    crash = tmp_path / "crash"
+    crash.write_text("prune-named")
+    before = {p.name for p in folder.glob("*.objects.fold")}
+    command("backups", "prune", *KEEP, folder, expect=-9, env={"CAIRND_CRASH_FILE": str(crash)})
+    [new] = [p for p in folder.glob("*.objects.fold") if p.name not in before]
+    for at in range(200, 400, 2):
+        damaged(new, at)
+    said = command("backups", "prune", *KEEP, folder, expect=65).stderr
+    assert new.name in said
+    assert {p.name for p in folder.glob("*.objects.fold")} == before | {new.name}
+    new.unlink()
+    assert prune(folder, *KEEP)["archives_rewritten"] == 1
+    command("backups", "verify", folder)
+
+
+def test_a_full_disk(mount, start, clock, tmp_path):
+    """There is no room for the new archive: what is not needed at all is gone, the rest is as it was, and it says so."""
+    volume = mount("full", "tmpfs", 4 << 20)
+    server, folder = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), volume.folder / "backups"
+    files = [put(server, i) for i in range(40)]
+    backup(server, folder)
+    for file in files[:25]:
+        forget(server, file)
+    for n in range(2):
+        clock.move(121 * (n + 1))
+        assert server.post("/v1/gc").status == 200
+    backup(server, folder)
+    before = listed(folder)
+    volume.fill()
+    os.truncate(volume.filler, volume.filler.stat().st_size - (250 << 10))  # room to read a moment, and not for fifteen objects
+    said = command("backups", "prune", *KEEP, folder, expect=73)
+    assert "full" in said.stderr
+    assert [a["file"] for a in listed(folder)] == [before[0]["file"], before[-1]["file"]], "the moment that was dropped is gone"
+    assert not (folder / "prune.part").exists()
+    command("backups", "verify", folder)
+    volume.empty()
+    assert prune(folder, *KEEP)["archives_rewritten"] == 1
+    command("backups", "verify", folder)
+
+
+def test_one_reader_at_a_time(sparse):
+    """Who copies the folder elsewhere holds its lock, and nothing is rewritten meanwhile."""
+    _, folder, _, _ = sparse
+    copying = subprocess.Popen(["flock", "--shared", folder / "lock", "sh", "-c", "echo; cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    copying.stdout.readline()
+    assert "backup.in_use" in command("backups", "prune", *KEEP, folder, expect=73).stderr
+    copying.communicate()
+    prune(folder, *KEEP)
