@@ -2,6 +2,7 @@
 #include "hub/changes.h"
 #include "hub/commit.h"
 #include "hub/line_diff.h"
+#include "hub/new_bytes.h"
 #include "server/page/page_repo.h"
 #include "server/route/routes.h"
 
@@ -26,6 +27,7 @@ struct commit_page {
 	struct cairn_index_commit parent;
 	bool has_parent;
 	struct cairn_hub_changes changes; /* owned */
+	struct cairn_new_bytes counted;   /* owned; without bytes where that was not counted */
 	uint64_t end;                     /* the first file that is on the next page */
 	unsigned n_diffs;
 	size_t diffs_begun; /* where in the page they begin */
@@ -40,8 +42,10 @@ struct commit_page {
 static void commit_free(void *state)
 {
 	struct commit_page *p = state;
-	if (p)
+	if (p) {
 		cairn_hub_changes_fini(&p->changes);
+		cairn_new_bytes_fini(&p->counted);
+	}
 	page_free(state);
 }
 
@@ -104,10 +108,21 @@ static void commit_put_growth(struct cairn_buf *b, uint64_t before, uint64_t aft
 {
 	char size[SHOW_BYTES];
 	if (after == before)
-		html(b, "<td class=\"num\">±0 B</td></tr>\n");
+		html(b, "<td class=\"num wide\">±0 B</td>");
 	else
-		html(b, "<td class=\"num\">%s%s</td></tr>\n", after > before ? "+" : "−",
+		html(b, "<td class=\"num wide\">%s%s</td>", after > before ? "+" : "−",
 		     show_size(size, after > before ? after - before : before - after));
+}
+
+/* How much of it no file of the commit before had. */
+static void commit_put_new(struct commit_page *p, const struct cairn_hub_change *change)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	char size[SHOW_BYTES];
+	if (p->counted.bytes && change->kind != CAIRN_HUB_REMOVED)
+		html(b, "<td class=\"num\">%s</td></tr>\n", show_size(size, p->counted.bytes[change - p->changes.all]));
+	else
+		html(b, "<td class=\"num\">–</td></tr>\n");
 }
 
 static void commit_put_change(struct commit_page *p, const struct cairn_hub_change *change)
@@ -128,6 +143,7 @@ static void commit_put_change(struct commit_page *p, const struct cairn_hub_chan
 	commit_put_size(b, was, &change->before);
 	commit_put_size(b, is, &change->after);
 	commit_put_growth(b, was ? change->before.size_bytes : 0, is ? change->after.size_bytes : 0);
+	commit_put_new(p, change);
 }
 
 static void commit_put_steps(struct commit_page *p)
@@ -144,6 +160,28 @@ static void commit_put_steps(struct commit_page *p)
 	html(b, "</p>\n");
 }
 
+/* All of them together, also those of other pages of the list. */
+static void commit_put_sum(struct commit_page *p)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	uint64_t bytes = 0, new_bytes = 0;
+	char size[SHOW_BYTES], new_size[SHOW_BYTES], count[SHOW_BYTES];
+	if (p->counted.unknown)
+		html(b,
+		     "<p class=\"help\">How much of it is new was not counted: it is made of too many pieces.</p>\n");
+	if (!p->counted.bytes)
+		return;
+	for (uint32_t i = 0; i < p->changes.n; i++) {
+		bytes += p->changes.all[i].kind != CAIRN_HUB_REMOVED ? p->changes.all[i].after.size_bytes : 0;
+		new_bytes += p->counted.bytes[i];
+	}
+	html(b, "<p class=\"help\">Of %s in them %s are new: chunks that no file of the commit before had",
+	     show_size(size, bytes), show_size(new_size, new_bytes));
+	if (p->counted.more)
+		html(b, ", of which the first %s were looked at", show_count(count, p->counted.n_files));
+	html(b, ". Where the others are, too, the page of each file maps.</p>\n");
+}
+
 static void commit_put_changes(struct commit_page *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -157,7 +195,7 @@ static void commit_put_changes(struct commit_page *p)
 	html(b,
 	     "<table class=\"rows\" id=\"changes\"><thead><tr><th scope=\"col\">File</th><th scope=\"col\">What</th><th "
 	     "scope=\"col\" class=\"num wide\">Before</th><th scope=\"col\" class=\"num wide\">After</th><th "
-	     "scope=\"col\" class=\"num\">Growth</th></tr></thead><tbody>\n");
+	     "scope=\"col\" class=\"num wide\">Growth</th><th scope=\"col\" class=\"num\">New</th></tr></thead><tbody>\n");
 	size_t begun = b->len;
 	for (p->end = p->skip; p->end < p->changes.n; p->end++) {
 		if (p->end - p->skip == PAGE_ROWS || b->len - begun > COMMIT_ROWS_BYTES)
@@ -165,6 +203,7 @@ static void commit_put_changes(struct commit_page *p)
 		commit_put_change(p, &p->changes.all[p->end]);
 	}
 	html(b, "</tbody></table>\n");
+	commit_put_sum(p);
 	commit_put_steps(p);
 }
 
@@ -262,6 +301,9 @@ static void commit_find_changes(struct commit_page *p)
 		status = cairn_hub_compare(page_cas(page), p->has_parent ? &p->parent : NULL, commit, &p->changes);
 	else if (status == CAIRN_E_NOT_FOUND)
 		status = CAIRN_OK;
+	if (status == CAIRN_OK && p->place.may_read && (p->has_parent || commit->parent == 0))
+		status = cairn_hub_count_new(&p->counted, page_cas(page), &page->hub.repo,
+					     p->has_parent ? &p->parent : NULL, &p->changes);
 	if (status == CAIRN_OK && p->skip > 0 && p->skip >= p->changes.n)
 		status = CAIRN_E_NOT_FOUND;
 	page->hub.call.status = status;

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import random
 import re
 import struct
 import urllib.parse
@@ -335,7 +336,7 @@ def test_a_commit_between_files_and_folders(people, enter):  # noqa: F811
     data = os.urandom(100_000)
     oid = done(commit(people, stored("w.bin", upload(people, data)[0], len(data))))
     page = ann.page(f"/ann/one/commit/{oid}")
-    assert rows(page, "changes") == [["w.bin", "added", "–", "100 kB", "+100 kB"]] and lines_of(page) == {}
+    assert rows(page, "changes") == [["w.bin", "added", "–", "100 kB", "+100 kB", "100 kB"]] and lines_of(page) == {}
 
 
 def test_a_commit_after_a_squash(people, enter):  # noqa: F811
@@ -556,6 +557,80 @@ def test_chunk_map_of_parts(people, enter):  # noqa: F811
     people.make("ann/data")
     hash_ = people.put("ann/data", "b.bin", b"q" * 5000)
     assert shares(ann, "/buckets/ann/data/tree/b.bin") == {"Only here": "5.0 kB"} and hash_
+
+
+# --- what a commit brought ----------------------------------------------------------------------------------------------
+
+
+def put_pieces(people, repo, *lists):
+    """Files of the repository from numbered pieces, whose bytes stand once each in two xorbs. @return their stored operations' arguments"""
+    pieces = [random.Random(i).randbytes(700 + 10 * i) for i in range(20)]
+    xorbs = [xet.Xorb(pieces[:12]), xet.Xorb(pieces[12:])]
+    token, made = token_of(people.ask("GET", f"/api/{repo}/xet-write-token/main")), []
+    for xorb in xorbs:
+        assert people.server.put_xorb(xorb, token=token).status == 200
+    for numbers in lists:
+        body = b"".join(pieces[n] for n in numbers)
+        terms = [(xorbs[n >= 12], n % 12, n % 12 + 1) for n in numbers]
+        joined = []
+        for xorb, start, end in terms:  # neighbours are one term
+            if joined and joined[-1][0] is xorb and joined[-1][2] == start:
+                joined[-1] = (xorb, joined[-1][1], end)
+            else:
+                joined.append((xorb, start, end))
+        sha256 = hashlib.sha256(body).hexdigest()
+        assert people.server.post("/v1/shards", xet.shard([xet.File(joined, xet.raw(sha256))], xorbs), token=token).status == 200
+        made.append((sha256, len(body)))
+    return made
+
+
+def lengths(numbers):
+    return sum(700 + 10 * n for n in numbers)
+
+
+def shown_size(n):
+    return f"{n} B" if n < 1000 else f"{n / 1000:.1f} kB"
+
+
+def test_new_bytes_of_a_commit(people, enter):  # noqa: F811
+    """Random files of pieces, changed at random: of each file what neither the commit before nor a file above it had."""
+    ann, source, tree = enter("ann"), random.Random(3), {}
+    for _ in range(8):
+        before, operations = {n for numbers in tree.values() for n in numbers}, []
+        changed = source.sample(["a.bin", "b.bin", "c.bin", "d.bin"], source.randrange(1, 4))
+        for path in sorted(changed):
+            if path in tree and source.random() < 0.3:
+                del tree[path]
+                operations.append(deleted(path))
+                continue
+            first = source.randrange(20)
+            numbers = [*range(first, source.randrange(first, 20) + 1), *source.sample(range(20), 2)]
+            if numbers == tree.get(path):
+                continue
+            tree[path] = numbers
+            ((sha256, size),) = put_pieces(people, "models/ann/one", numbers)
+            operations.append(stored(path, sha256, size))
+        done(commit(people, *operations))
+        page = ann.page("/ann/one/commit/main")
+        told = {row[0]: row[-1] for row in rows(page, "changes")}
+        expected, all_new = {}, 0
+        for path in sorted(told):
+            new = set(tree.get(path, ())) - before
+            expected[path] = shown_size(lengths(new)) if path in tree else "–"
+            before |= new
+            all_new += lengths(new)
+        assert told == expected
+        assert f"{shown_size(all_new)} are new" in text(page)
+
+
+def test_new_text_of_a_commit(people, enter):  # noqa: F811
+    """Text of the index is new as a whole, once; a copy of what was there is not. Whoever may not read is told nothing."""
+    done(commit(people, file("a", "one\n")))
+    done(commit(people, file("b", "one\n"), file("c", "two, and more\n"), file("d", "two, and more\n"), deleted("a")))
+    told = {row[0]: row[-1] for row in rows(enter("ann").page("/ann/one/commit/main"), "changes")}
+    assert told == {"a": "–", "b": "0 B", "c": "14 B", "d": "0 B"}
+    is_away(enter("ann").send("/ann/one/settings", action="visibility", visibility="gated"), "/ann/one/settings")
+    assert {row[-1] for row in rows(enter("bob").page("/ann/one/commit/main"), "changes")} == {"–"}
 
 
 # --- uploads by form --------------------------------------------------------------------------------------------------
