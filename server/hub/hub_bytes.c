@@ -184,9 +184,23 @@ static void bytes_reply_info(struct http_request *req, struct hub_bytes *b)
 	hub_call_show_code(req, &b->repo.call, 200, BYTES_FILE_INFO);
 }
 
+static void bytes_open(struct route_job *job)
+{
+	struct hub_bytes *b = (struct hub_bytes *)job;
+	b->open(b);
+	b->open = NULL;
+	if (b->repo.call.status == CAIRN_E_LIMIT)
+		b->repo.call.status = CAIRN_OK; /* told by the missing reader */
+}
+
 static void bytes_show(struct http_request *req, struct hub_call *call)
 {
 	struct hub_bytes *b = (struct hub_bytes *)call;
+	if (b->open) {
+		call->job.run = bytes_open;
+		route_job_start(req);
+		return;
+	}
 	if (hub_bytes_wanted(b) && !b->reader && !b->kept) {
 		bytes_reply_past_end(req, b);
 		return;

@@ -24,15 +24,21 @@ struct hub_bytes {
 	char hash[CAIRN_HASH_TEXT_BYTES]; /* by which clients get it from the store; "": they do not */
 	char refresh[HUB_REFRESH_BYTES];  /* behind the repository's address: where they get tokens for that */
 	bool for_good;                    /* under this address it will never be another */
-	/* And, where hub_bytes_wanted(), one of the two; neither: the range starts past the end. */
-	uint8_t *kept;                    /* all of it; owned */
+	/* And, where hub_bytes_wanted(), one of the two: */
+	uint8_t *kept; /* all of it, or none when the range starts past the end; owned */
+	/* Called on a worker, opens the reader, which takes the disk, and sets the call's status; CAIRN_E_LIMIT: the
+	 * range starts past the end. */
+	void (*open)(struct hub_bytes *b);
 	struct cairn_file_reader *reader; /* owned */
 	struct cairn_file_extent extent;  /* of either */
 };
 
-/** Make such a state, as hub_repo_new(). */
+/** Make such a state, as hub_repo_new(), for route_job_look(): run() reads a few rows of the index. */
 void *hub_bytes_new(struct http_request *req, size_t bytes, enum cairn_index_repo_kind kind,
 		    void (*run)(struct hub_call *call));
+/** Find the file where the request came in: a few rows of the index. What has to be opened is opened on a worker. Last
+ * of all in done(). */
+void hub_bytes_start(struct http_request *req);
 /** For routes whose state is this alone. */
 void hub_bytes_free(void *state);
 

@@ -11,21 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the headers say is a few rows of the index; bytes take the disk. */
-static void resolve_start(struct http_request *req, const struct hub_bytes *b)
-{
-	if (b->head)
-		route_job_look(req);
-	else
-		route_job_start(req);
-}
-
 /* --- buckets ------------------------------------------------------------------------------------------------------ */
 
 struct resolve_object {
 	struct hub_bytes bytes;
 	struct cairn_index_object object;
 };
+
+static void resolve_open_object(struct hub_bytes *b)
+{
+	struct resolve_object *o = (struct resolve_object *)b;
+	struct hub_call *call = &b->repo.call;
+	call->status = cairn_hub_open_object(call->job.app->cas, &b->repo.repo, &o->object, &b->range, &b->extent,
+					     &b->reader, &call->diag);
+}
 
 static void resolve_find_object(struct hub_call *call)
 {
@@ -42,11 +41,7 @@ static void resolve_find_object(struct hub_call *call)
 	cairn_hash_text(b->hash, &o->object.file);
 	(void)snprintf(b->etag, sizeof(b->etag), "\"%s\"", b->hash);
 	(void)snprintf(b->refresh, sizeof(b->refresh), "/xet-read-token");
-	if (hub_bytes_wanted(b))
-		call->status = cairn_hub_open_object(cas, &b->repo.repo, &o->object, &b->range, &b->extent, &b->reader,
-						     &call->diag);
-	if (call->status == CAIRN_E_LIMIT)
-		call->status = CAIRN_OK; /* told by the missing reader */
+	b->open = hub_bytes_wanted(b) ? resolve_open_object : NULL;
 }
 
 static void resolve_get_object(struct http_request *req)
@@ -56,7 +51,7 @@ static void resolve_get_object(struct http_request *req)
 		return;
 	/* What cannot be a path is under none. */
 	(void)cairn_hub_unescape(o->bytes.path, sizeof(o->bytes.path), http_path_arg(req, "path"));
-	resolve_start(req, &o->bytes);
+	route_job_look(req);
 }
 
 /* --- repositories ------------------------------------------------------------------------------------------------- */
@@ -84,6 +79,14 @@ static const char *resolve_type_of(const struct resolve_entry *e)
 	return e->entry.kind == CAIRN_INDEX_INLINE ? "text/plain; charset=utf-8" : "application/octet-stream";
 }
 
+static void resolve_open_entry(struct hub_bytes *b)
+{
+	struct resolve_entry *e = (struct resolve_entry *)b;
+	struct hub_call *call = &b->repo.call;
+	call->status = cairn_hub_open_entry(call->job.app->cas, &b->repo.repo, &e->entry, &b->range, &b->extent,
+					    &b->reader, &call->diag);
+}
+
 /* The file as a client of the store gets it. */
 static void resolve_stored(struct resolve_entry *e)
 {
@@ -95,11 +98,7 @@ static void resolve_stored(struct resolve_entry *e)
 	if (e->entry.has_file)
 		cairn_hash_text(b->hash, &e->entry.file);
 	(void)snprintf(b->refresh, sizeof(b->refresh), "/xet-read-token/%s", call->commit);
-	if (hub_bytes_wanted(b))
-		call->status = cairn_hub_open_entry(call->job.app->cas, &b->repo.repo, &e->entry, &b->range, &b->extent,
-						    &b->reader, &call->diag);
-	if (call->status == CAIRN_E_LIMIT)
-		call->status = CAIRN_OK; /* told by the missing reader */
+	b->open = hub_bytes_wanted(b) ? resolve_open_entry : NULL;
 }
 
 static void resolve_kept(struct resolve_entry *e)
@@ -165,7 +164,7 @@ static void resolve_get_entry(struct http_request *req, enum cairn_index_repo_ki
 		return;
 	e->raw = http_path_arg(req, "place");
 	e->as_in_git = as_in_git;
-	resolve_start(req, &e->bytes);
+	route_job_look(req);
 }
 
 static void resolve_get_model(struct http_request *req)
