@@ -4,12 +4,7 @@
 
 #include "hub/changes.h"
 
-enum {
-	CAIRN_NEW_FILES_MAX = 1000,    /* of the commit before that are looked at */
-	CAIRN_NEW_TERMS_MAX = 1 << 22, /* of all files that are looked at */
-	CAIRN_NEW_PARTS_MAX = 1 << 12, /* terms of which some chunks are new: the places of their xorbs are read */
-	CAIRN_NEW_XORBS_MAX = 1 << 14, /* that changed files are made of; 1 KiB of memory each */
-};
+enum { CAIRN_NEW_FILES_MAX = 1000 /* of the commit before that are looked at */ };
 
 /** Zeroed is empty. */
 struct cairn_new_bytes {
@@ -17,12 +12,11 @@ struct cairn_new_bytes {
 			   * of  the changes that has it; of a removed file, and of one whose bytes were deleted, 0 */
 	uint32_t n_files; /* of the commit before that were looked at */
 	bool more;        /* there are further ones, which may have what counts as new */
-	bool unknown;     /* there is more of something than is looked at: bytes is NULL */
+	bool unknown;     /* there is more of something than is looked at (hub/places.h): bytes is NULL */
 };
 
 /**
- * Count it. A chunk is the place in a xorb that terms name: the same content that was stored a second time is new. Only
- * files of this repository are looked at, so nothing is told of others. For workers.
+ * Count it. Only files of this repository are looked at, so nothing is told of others. For workers.
  * @param before   NULL: there was nothing
  * @param changes  between both
  * @param[out] out  empty unless CAIRN_OK

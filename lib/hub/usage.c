@@ -171,13 +171,17 @@ static enum cairn_status usage_pair_up(struct usage_work *w, struct cairn_usage 
 static enum cairn_status usage_hand_out(struct usage_work *w, struct cairn_usage *out, const struct usage_order *order)
 {
 	out->owners = calloc((size_t)w->n_rows + 1, sizeof(*out->owners));
-	if (!out->owners)
+	out->by_repo = calloc((size_t)w->n_rows + 1, sizeof(*out->by_repo));
+	if (!out->owners || !out->by_repo)
 		return CAIRN_E_NOMEM;
 	for (uint32_t i = 0; i < w->n_rows; i++) {
 		out->owners[i] = order->rows[i]->owner;
 		order->rows[i]->owner.name = NULL; /* the owner's now */
 		out->n_owners++;
 	}
+	qsort((void *)order->rows, w->n_rows, sizeof(void *), usage_by_repo);
+	for (uint32_t i = 0; i < w->n_rows; i++)
+		out->by_repo[i] = order->places[order->rows[i] - w->rows];
 	out->held_bytes = w->held_bytes;
 	return CAIRN_OK;
 }
@@ -252,6 +256,7 @@ void cairn_usage_free(struct cairn_usage *usage)
 	for (uint32_t i = 0; i < usage->n_owners; i++)
 		free(usage->owners[i].name);
 	free(usage->owners);
+	free(usage->by_repo);
 	free(usage->pairs);
 	free(usage);
 }
@@ -263,8 +268,14 @@ void cairn_usage_freep(struct cairn_usage **usage)
 
 const struct cairn_usage_owner *cairn_usage_of_repo(const struct cairn_usage *usage, int64_t repo)
 {
-	for (uint32_t i = 0; i < usage->n_owners; i++)
-		if (usage->owners[i].repo == repo)
-			return &usage->owners[i];
-	return NULL;
+	uint32_t from = 0, to = usage->n_owners;
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		if (usage->owners[usage->by_repo[middle]].repo < repo)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	const struct cairn_usage_owner *owner = from < usage->n_owners ? &usage->owners[usage->by_repo[from]] : NULL;
+	return owner && owner->repo == repo ? owner : NULL;
 }

@@ -44,6 +44,7 @@ struct cairn_usage {
 	uint64_t held_bytes; /* by anybody */
 	uint32_t n_owners, n_pairs;
 	struct cairn_usage_owner *owners; /* those that hold most first */
+	uint32_t *by_repo;                /* their places, by the numbers of their repositories */
 	struct cairn_usage_pair *pairs;   /* those with most first; none with 0 bytes */
 };
 

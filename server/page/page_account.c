@@ -1,4 +1,5 @@
 /* A user or an organisation: what is its own, and who belongs to it. GET /{account}, POST /settings/members */
+#include "hub/quota.h"
 #include "server/page/page.h"
 #include "server/route/routes.h"
 
@@ -91,6 +92,21 @@ static void account_put_title(struct cairn_buf *b, const struct cairn_index_acco
 	html(b, "</div>\n");
 }
 
+/* What it has at full length, and may have: told to those who may add to it. */
+static void account_put_room(struct page *page, const struct cairn_index_account *account)
+{
+	struct cairn_buf *b = page_out(page);
+	struct cairn_index_room room;
+	struct cairn_diag unsaid = {0};
+	char stored[SHOW_BYTES], limit[SHOW_BYTES];
+	if (cairn_hub_quota(page_cas(page), account->name, &room, &unsaid) != CAIRN_OK)
+		return;
+	html(b, "<p class=\"dim\">Holds %s", show_size(stored, room.stored_bytes));
+	if (room.limit_bytes != CAIRN_INDEX_NO_QUOTA)
+		html(b, " of %s that it may hold", show_size(limit, room.limit_bytes));
+	html(b, ".</p>\n");
+}
+
 static void account_build_found(struct account_page *p, const struct cairn_index_account *account,
 				enum cairn_hub_access access)
 {
@@ -101,6 +117,8 @@ static void account_build_found(struct account_page *p, const struct cairn_index
 	(void)snprintf(more, sizeof(more), "/%s?", account->name);
 	page_begin(page, account->name, crumbs, 2);
 	account_put_title(b, account);
+	if (access >= CAIRN_HUB_WRITE)
+		account_put_room(page, account);
 	page_put_notice(page);
 	html(b, "<section aria-labelledby=\"repos-title\"><h2 id=\"repos-title\">Repositories</h2>\n");
 	const struct page_repos repos = {.account = account->id, .search = "", .cursor = p->cursor, .more = more};

@@ -2,6 +2,7 @@
 #include "server/page/page.h"
 
 #include "base/clock.h"
+#include "server/hub/hub_usage.h"
 #include "server/page/page_assets.h"
 
 #include <inttypes.h>
@@ -157,9 +158,19 @@ enum { LAYOUT_REPOS = 50 }; /* of a list, until the next page of it: a name stan
 struct layout_repos {
 	struct page *page;
 	int64_t now_unix_s;
+	const struct cairn_usage *usage; /* the last figures; NULL: there are none */
 	bool with_account;
 	unsigned n;
 };
+
+/* Of its own chunks, each counted once: that says nothing of what others have. */
+static void layout_put_takes(const struct layout_repos *list, const struct cairn_index_repo *repo)
+{
+	char size[SHOW_BYTES];
+	const struct cairn_usage_owner *owner = list->usage ? cairn_usage_of_repo(list->usage, repo->id) : NULL;
+	html(page_out(list->page), "<td class=\"num wide\">%s</td>",
+	     owner ? show_size(size, owner->only_bytes + owner->shared_bytes) : "–");
+}
 
 static void layout_put_repo(void *ctx, const struct cairn_index_repo *repo)
 {
@@ -167,9 +178,10 @@ static void layout_put_repo(void *ctx, const struct cairn_index_repo *repo)
 	struct cairn_buf *b = page_out(list->page);
 	char size[SHOW_BYTES], count[SHOW_BYTES];
 	if (list->n++ == 0)
-		html(b, "<table class=\"rows\" id=\"repos\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\" "
-			"class=\"num wide\">Files</th><th scope=\"col\" class=\"num\">Size</th><th scope=\"col\" "
-			"class=\"num wide\">Changed</th></tr></thead><tbody>\n");
+		html(b,
+		     "<table class=\"rows\" id=\"repos\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\" "
+		     "class=\"num wide\">Files</th><th scope=\"col\" class=\"num\">Size</th><th scope=\"col\" "
+		     "class=\"num wide\">Takes</th><th scope=\"col\" class=\"num wide\">Changed</th></tr></thead><tbody>\n");
 	html(b, "<tr><th scope=\"row\"><a href=\"%s%s/%s\">", hub_kind_web(repo->kind), repo->account_name, repo->name);
 	if (list->with_account)
 		html(b, "<span class=\"dim\">%s/</span>", repo->account_name);
@@ -177,7 +189,9 @@ static void layout_put_repo(void *ctx, const struct cairn_index_repo *repo)
 	if (repo->is_private || repo->gate != CAIRN_INDEX_GATE_NONE)
 		html(b, "<span class=\"tag lock\">%s</span>", repo->is_private ? "private" : "gated");
 	html(b, "</span></th><td class=\"num wide\">%s</td>", show_count(count, repo->n_files));
-	html(b, "<td class=\"num\">%s</td><td class=\"num wide\">", show_size(size, repo->bytes));
+	html(b, "<td class=\"num\">%s</td>", show_size(size, repo->bytes));
+	layout_put_takes(list, repo);
+	html(b, "<td class=\"num wide\">");
 	show_age(b, repo->updated_unix_ms / 1000, list->now_unix_s);
 	html(b, "</td></tr>\n");
 }
@@ -194,8 +208,12 @@ bool page_put_repos(struct page *page, const struct page_repos *repos)
 						   .limit = LAYOUT_REPOS};
 	struct layout_repos list = {
 		.page = page, .now_unix_s = cairn_clock_unix_s(), .with_account = repos->account == 0};
+	struct hub_usage *usage = page->hub.call.job.app->usage;
+	list.usage = hub_usage_hold(usage);
 	page->hub.call.status =
 		cairn_hub_list_repos(page_cas(page), page_asker(page), &wanted, layout_put_repo, &list, next);
+	if (list.usage)
+		hub_usage_release(usage, list.usage);
 	if (list.n > 0)
 		html(b, "</tbody></table>\n");
 	if (next[0])

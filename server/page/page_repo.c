@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "hub/commit.h"
 #include "hub/name.h"
+#include "server/hub/hub_usage.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,10 +67,24 @@ static void repo_put_tabs(struct page *page, enum page_repo_tab tab, bool with_s
 	if (!is_bucket) {
 		repo_put_tab(page, "/commits/main", "Commits", tab == PAGE_REPO_COMMITS);
 		repo_put_tab(page, "/refs", "Branches", tab == PAGE_REPO_REFS);
+		repo_put_tab(page, "/storage", "Storage", tab == PAGE_REPO_STORAGE);
 	}
 	if (with_settings)
 		repo_put_tab(page, "/settings", "Settings", tab == PAGE_REPO_SETTINGS);
 	html(b, "</nav>\n");
+}
+
+/* As of the last collection, once there was one. */
+static void repo_put_takes(struct page *page)
+{
+	struct hub_usage *usage = page->hub.call.job.app->usage;
+	const struct cairn_usage *figures = hub_usage_hold(usage);
+	const struct cairn_usage_owner *owner = figures ? cairn_usage_of_repo(figures, page->hub.repo.id) : NULL;
+	char size[SHOW_BYTES];
+	if (owner && owner->n_files > 0)
+		html(page_out(page), "; on the disk %s", show_size(size, owner->only_bytes + owner->shared_bytes));
+	if (figures)
+		hub_usage_release(usage, figures);
 }
 
 static void repo_put_title(struct page *page)
@@ -84,8 +99,10 @@ static void repo_put_title(struct page *page)
 	     repo->is_private ? "private" : "public");
 	if (repo->gate != CAIRN_INDEX_GATE_NONE)
 		html(b, "<span class=\"tag lock\">gated</span>");
-	html(b, "</span><p class=\"dim\">%s files, %s</p></div>\n", show_count(count, repo->n_files),
-	     show_size(size, repo->bytes));
+	html(b, "</span><p class=\"dim\">%s %s, %s", show_count(count, repo->n_files),
+	     repo->n_files == 1 ? "file" : "files", show_size(size, repo->bytes));
+	repo_put_takes(page);
+	html(b, "</p></div>\n");
 }
 
 bool page_repo_begin(struct page *page, enum page_repo_tab tab, const struct page_crumb *crumbs, size_t n_crumbs)

@@ -12,7 +12,7 @@ import cairn
 import pytest
 import visitors
 import xet
-from test_hub import token_of
+from test_hub import make_key, token_of
 from test_hub_repos import commit, deleted, done, make, stored, upload
 from test_hub_repos import text as file
 from test_pages import HOSTILE, enter  # noqa: F401
@@ -631,6 +631,58 @@ def test_new_text_of_a_commit(people, enter):  # noqa: F811
     assert told == {"a": "–", "b": "0 B", "c": "14 B", "d": "0 B"}
     is_away(enter("ann").send("/ann/one/settings", action="visibility", visibility="gated"), "/ann/one/settings")
     assert {row[-1] for row in rows(enter("bob").page("/ann/one/commit/main"), "changes")} == {"–"}
+
+
+# --- what it takes ------------------------------------------------------------------------------------------------------
+
+
+def takes(visitor, path="/ann/one/storage"):
+    return {row[0].split(":")[0]: tuple(row[1:]) for row in rows(visitor.page(path), "bytes")}
+
+
+def test_what_a_repository_takes(people, enter):  # noqa: F811
+    """Of random versions of a file, a branch and an upload without a commit: what branches have, and what only the past has."""
+    ann, source, has = enter("ann"), random.Random(9), {}
+    assert "no files in the store" in text(ann.page("/ann/one/storage"))
+    for i in range(5):
+        numbers = sorted(source.sample(range(20), 6))
+        ((sha256, size),) = put_pieces(people, "models/ann/one", numbers)
+        has[tuple(numbers)] = size
+        done(commit(people, stored("w.bin", sha256, size), stored("same.bin", sha256, size)))
+        if i == 2:
+            branched = numbers
+            is_away(ann.send("/ann/one/refs", action="add", kind="branch", name="old", start="main"), "/ann/one/refs")
+    never = sorted(source.sample(range(20), 8))
+    ((_, has[tuple(never)]),) = put_pieces(people, "models/ann/one", never)
+    named = {*branched, *numbers}
+    past = {n for one in has for n in one} - named
+    assert past, "there is something to tell"
+    assert takes(ann) == {"What branches and tags have now": ("2", shown_size(lengths(named))), "The past alone": (f"{len(has) - 2}", shown_size(lengths(past)))}
+    page = ann.page("/ann/one/storage")
+    assert f"As seen {shown_size(sum(has.values()))}; each chunk counted once, {shown_size(lengths(named | past))}." in text(page)
+    assert [row[0] for row in rows(page, "largest")][:2] == ["same.bin", "w.bin (the same as one above: counted once)"]
+
+
+def test_what_it_takes_tells_of_no_other(people, enter, issuer):  # noqa: F811
+    """Who else has the same is the operator's to know; the figures of the list are of the repository's own chunks."""
+    ann, bob, admin = enter("ann"), enter("bob"), issuer.token("admin")
+    make(people, "bob/secret", who="bob", private=True)
+    body = os.urandom(40_000)
+    put_bytes(people, "ann/one", "w.bin", body)
+    said = []
+    for owners in (1, 2):
+        if owners == 2:
+            put_bytes(people, "bob/secret", "s.bin", body, who="bob")
+        assert people.server.get("/v1/usage?fresh=true", token=admin).status == 200
+        page = ann.page("/ann/one/storage")
+        said.append((takes(ann), "For the operator" in text(page), [row[3] for row in rows(ann.page("/"), "repos") if row[0].startswith("ann/one")], re.search("on the disk ([^ ]+ .?B)", text(page))[1]))
+    assert said[0] == said[1] and not said[0][1] and said[0][2] == [said[0][3]] != ["–"]
+    operator = Visitor(people.server).sign_in(make_key(people.server, admin, scope="admin")["key"])
+    assert "Deleting it frees" in text(operator.page("/ann/one/storage"))
+    assert bob.get("/ann/one/storage").status == 200 and ann.get("/bob/secret/storage").status == ann.get("/bob/absent/storage").status == 404
+    is_away(ann.send("/ann/one/settings", action="visibility", visibility="gated"), "/ann/one/settings")
+    page = bob.page("/ann/one/storage")
+    assert "gated" in text(page) and rows(page, "bytes") == rows(page, "largest") == []
 
 
 # --- uploads by form --------------------------------------------------------------------------------------------------

@@ -64,6 +64,7 @@ PAGES = {
     "refs": "/ann/one/refs",
     "commit": "/ann/one/commit/main",
     "settings": "/ann/one/settings",
+    "what it takes": "/ann/one/storage",
     "keys": "/settings/keys",
     "storage": "/storage",
     "server": "/admin",
