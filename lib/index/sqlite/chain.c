@@ -43,17 +43,6 @@ enum cairn_status cairn_chain_find(sqlite3_stmt *find, const struct cairn_chain 
 	return CAIRN_E_NOT_FOUND;
 }
 
-const char *cairn_chain_split(const char *path, char folder[static CAIRN_INDEX_PATH_MAX + 1])
-{
-	const char *slash = strrchr(path, '/');
-	size_t len = slash ? (size_t)(slash - path) : 0;
-	if (strlen(path) > CAIRN_INDEX_PATH_MAX)
-		return NULL;
-	memcpy(folder, path, len);
-	folder[len] = '\0';
-	return slash ? slash + 1 : path;
-}
-
 /* --- scans -------------------------------------------------------------------------------------------------------- */
 
 static const char *chain_text(sqlite3_stmt *row, int at)

@@ -42,10 +42,6 @@ CAIRN_MUST_USE enum cairn_status cairn_chain_read(sqlite3_stmt *line_stmt, int64
 CAIRN_MUST_USE enum cairn_status cairn_chain_find(sqlite3_stmt *find, const struct cairn_chain *chain,
 						  const char *folder, const char *name);
 
-/** Where a path ends to be a folder, and begins to be a name. @param[out] folder  CAIRN_INDEX_PATH_MAX + 1 bytes
- *  @return the name, within path; NULL when the path is too long */
-const char *cairn_chain_split(const char *path, char folder[static CAIRN_INDEX_PATH_MAX + 1]);
-
 /** Entries in the order of folders and names, merged of all lines of a chain. */
 struct cairn_chain_scan {
 	const struct cairn_chain *chain;

@@ -2,6 +2,7 @@
 #ifndef CAIRN_INDEX_SQLITE_COMMIT_H
 #define CAIRN_INDEX_SQLITE_COMMIT_H
 
+#include "index/edit.h"
 #include "index/sqlite/chain.h"
 #include "index/sqlite/write.h"
 
@@ -54,39 +55,15 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_
 
 /** Entries of a line since a commit that is not there yet. */
 struct cairn_tx_edit {
+	struct cairn_edit edit;
 	struct cairn_tx *tx;
-	struct cairn_diag *diag;
 	int64_t repo, scope, line, commit;
 	struct cairn_chain chain;
-	int64_t n_files, bytes; /* by how much there are more */
-	uint32_t n_changed;     /* files */
-	uint32_t n_folder_rows; /* made or deleted */
-	uint64_t n_scanned;     /* rows */
-	char **folders;         /* owned: in which something changed, some of them more than once */
-	size_t n_folders, folders_cap;
 };
 
-void cairn_tx_edit_fini(struct cairn_tx_edit *edit);
-/** One operation. @return as cairn_tx_commit_to() */
-CAIRN_MUST_USE enum cairn_status cairn_tx_edit_one(struct cairn_tx_edit *edit,
-						   const struct cairn_index_operation *operation);
-/** Give the folders that changed, and those above them, their new ids; such as are empty go. @param[out] root  of the
- * top one */
-CAIRN_MUST_USE enum cairn_status cairn_tx_edit_root(struct cairn_tx_edit *edit, struct cairn_git_oid *root);
+/** Of struct cairn_tx_edit. */
+extern const struct cairn_edit_engine CAIRN_TX_EDIT;
 
-/** What a path is. */
-struct cairn_tx_entry {
-	bool found;
-	int64_t since, content; /* content 0: a folder */
-	int64_t size_bytes;
-	struct cairn_git_oid oid;
-};
-CAIRN_MUST_USE enum cairn_status cairn_tx_edit_find(struct cairn_tx_edit *edit, const char *folder, const char *name,
-						    struct cairn_tx_entry *out);
-/** Say what a path is from now on. @param oid  NULL: nothing @param content  0: a folder, or nothing */
-CAIRN_MUST_USE enum cairn_status cairn_tx_edit_write(struct cairn_tx_edit *edit, const char *folder, const char *name,
-						     const struct cairn_tx_entry *before,
-						     const struct cairn_git_oid *oid, int64_t content);
 /** An entry does not have this content any more. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_use(struct cairn_tx *tx, int64_t content);
 

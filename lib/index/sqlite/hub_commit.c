@@ -1,4 +1,5 @@
 /* Commits: a line's new head. */
+#include "index/commits.h"
 #include "index/sqlite/commit.h"
 
 #include "base/clock.h"
@@ -6,14 +7,7 @@
 
 #include <string.h>
 
-enum { COMMIT_SECONDS_MAX = 3600 }; /* by which a commit is dated later, so that its id is its own */
-
 /* --- heads -------------------------------------------------------------------------------------------------------- */
-
-static enum cairn_status commit_no_revision(struct cairn_diag *diag)
-{
-	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
-}
 
 enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct cairn_tx_head *out,
 				     struct cairn_diag *diag)
@@ -22,7 +16,7 @@ enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct
 	sqlite3_bind_int64(stmt, 1, commit);
 	enum cairn_status status = cairn_sql_find(stmt);
 	if (status == CAIRN_E_NOT_FOUND)
-		return commit_no_revision(diag);
+		return cairn_commits_unknown(diag);
 	if (status != CAIRN_OK)
 		return status;
 	*out = (struct cairn_tx_head){
@@ -66,20 +60,13 @@ static enum cairn_status commit_is_known(struct cairn_tx *tx, int64_t repo, cons
 static enum cairn_status commit_name(struct cairn_tx *tx, struct cairn_tx_commit *c, const struct cairn_git_oid *root,
 				     int64_t *at_unix_s)
 {
-	struct cairn_git_commit text = {
-		.root = *root,
-		.parent = c->head.commit != 0 ? &c->head.oid : NULL,
-		.author = c->message->author,
-		.email = c->message->email,
-		.title = c->message->title,
-		.message = c->message->message,
-	};
+	const struct cairn_git_oid *parent = c->head.commit != 0 ? &c->head.oid : NULL;
 	enum cairn_status status = CAIRN_OK;
 	int64_t now = cairn_clock_unix_s();
 	bool known = true;
-	for (int64_t later = 0; known && status == CAIRN_OK && later < COMMIT_SECONDS_MAX; later++) {
-		text.at_unix_s = *at_unix_s = now + later;
-		status = cairn_git_commit(&c->oid, &text);
+	for (int64_t later = 0; known && status == CAIRN_OK && later < CAIRN_COMMITS_SECONDS_MAX; later++) {
+		*at_unix_s = now + later;
+		status = cairn_commits_name(&c->oid, c->message, root, parent, *at_unix_s);
 		if (status == CAIRN_OK)
 			status = commit_is_known(tx, c->repo, &c->oid, &known);
 	}
@@ -93,8 +80,7 @@ static enum cairn_status commit_keep_name(struct cairn_tx *tx, struct cairn_tx_c
 	enum cairn_status status = commit_is_known(tx, c->repo, c->id, &known);
 	c->oid = *c->id;
 	if (status == CAIRN_OK && known)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "commit.known", CAIRN_NO_OFFSET,
-				  "the repository has another commit of this id");
+		return cairn_commits_known(diag);
 	return status;
 }
 
@@ -102,7 +88,8 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_tx_c
 					  const struct cairn_tx_edit *edit, const struct cairn_git_oid *root)
 {
 	int64_t at_unix_s = cairn_clock_unix_s();
-	enum cairn_status status = c->id ? commit_keep_name(tx, c, edit->diag) : commit_name(tx, c, root, &at_unix_s);
+	enum cairn_status status =
+		c->id ? commit_keep_name(tx, c, edit->edit.diag) : commit_name(tx, c, root, &at_unix_s);
 	if (status != CAIRN_OK)
 		return status;
 	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_COMMIT], *head = tx->stmt[CAIRN_TX_SET_LINE_HEAD];
@@ -114,8 +101,8 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_tx_c
 	cairn_chain_bind_oid(add, 6, &c->oid);
 	cairn_chain_bind_oid(add, 7, root);
 	sqlite3_bind_int64(add, 8, at_unix_s);
-	sqlite3_bind_int64(add, 9, c->head.n_files + edit->n_files);
-	sqlite3_bind_int64(add, 10, c->head.bytes + edit->bytes);
+	sqlite3_bind_int64(add, 9, c->head.n_files + edit->edit.n_files);
+	sqlite3_bind_int64(add, 10, c->head.bytes + edit->edit.bytes);
 	cairn_sql_bind_text(add, 11, c->message->author);
 	cairn_sql_bind_text(add, 12, c->message->title);
 	cairn_sql_bind_text(add, 13, c->message->message);
@@ -128,24 +115,6 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_tx_c
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
-static enum cairn_status commit_check(const struct cairn_tx_commit *c, struct cairn_diag *diag)
-{
-	bool ok = strlen(c->message->author) <= CAIRN_INDEX_ACCOUNT_NAME_MAX &&
-		  strlen(c->message->title) <= CAIRN_INDEX_TITLE_MAX &&
-		  strlen(c->message->message) <= CAIRN_INDEX_MESSAGE_MAX && c->n <= CAIRN_INDEX_OPERATIONS_MAX;
-	if (ok)
-		return CAIRN_OK;
-	return cairn_fail(diag, CAIRN_E_LIMIT, "commit.limit", CAIRN_NO_OFFSET,
-			  "a commit has at most %d operations, a title of %d bytes and a message of %d",
-			  CAIRN_INDEX_OPERATIONS_MAX, CAIRN_INDEX_TITLE_MAX, CAIRN_INDEX_MESSAGE_MAX);
-}
-
-static enum cairn_status commit_conflict(struct cairn_diag *diag)
-{
-	return cairn_fail(diag, CAIRN_E_CONFLICT, "commit.parent", CAIRN_NO_OFFSET,
-			  "The branch was updated since you opened this page. Please refresh and try again.");
-}
-
 /* @param[out] root  of the files as they are after the operations */
 static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_tx_commit *c, struct cairn_tx_edit *edit,
 				     struct cairn_git_oid *root)
@@ -154,9 +123,9 @@ static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_tx_commit
 	if (status == CAIRN_OK)
 		status = cairn_chain_read(tx->stmt[CAIRN_TX_FIND_LINE], c->line, edit->commit, &edit->chain);
 	for (uint32_t i = 0; i < c->n && status == CAIRN_OK; i++)
-		status = cairn_tx_edit_one(edit, &c->operations[i]);
+		status = cairn_edit_one(&edit->edit, &c->operations[i]);
 	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
-	return status == CAIRN_OK ? cairn_tx_edit_root(edit, root) : status;
+	return status == CAIRN_OK ? cairn_edit_root(&edit->edit, root) : status;
 }
 
 /* Nothing is other than in the head: what operations wrote and took back again goes. */
@@ -167,27 +136,33 @@ static enum cairn_status commit_undo(struct cairn_tx *tx, const struct cairn_tx_
 	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]) : status;
 }
 
+static void commit_edit_fini(struct cairn_tx_edit *edit)
+{
+	cairn_edit_fini(&edit->edit);
+}
+
 enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_tx_commit *c, struct cairn_diag *diag)
 {
-	CLEANUP(cairn_tx_edit_fini)
-	struct cairn_tx_edit edit = {.tx = tx, .diag = diag, .repo = c->repo, .scope = c->scope, .line = c->line};
+	CLEANUP(commit_edit_fini)
+	struct cairn_tx_edit edit = {.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line};
+	edit.edit = (struct cairn_edit){.engine = &CAIRN_TX_EDIT, .ctx = &edit, .diag = diag};
 	const struct cairn_tx_growth before = tx->growth;
 	struct cairn_git_oid root;
 	c->added = false;
 	c->oid = c->head.oid;
-	enum cairn_status status = commit_check(c, diag);
+	enum cairn_status status = cairn_commits_check(c->message, c->n, diag);
 	if (status == CAIRN_OK)
 		status = cairn_sql_run(tx->stmt[CAIRN_TX_SAVE_COMMIT]);
 	if (status == CAIRN_OK)
 		status = commit_edit(tx, c, &edit, &root);
 	bool same = status == CAIRN_OK && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root);
 	/* With only bytes that came back there is no row to take away. */
-	if (same && edit.n_changed == 0)
+	if (same && edit.edit.n_changed == 0)
 		return cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]);
 	if (same)
 		return commit_undo(tx, &before);
 	if (status == CAIRN_OK && c->only_same)
-		return commit_conflict(diag);
+		return cairn_commits_conflict(diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_add_commit_row(tx, c, &edit, &root);
 	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]) : status;
@@ -219,18 +194,11 @@ static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn
 		cairn_sql_bind_text(find, 3, add->ref);
 		enum cairn_status status = cairn_sql_find(find);
 		if (status != CAIRN_OK)
-			return status == CAIRN_E_NOT_FOUND ? commit_no_revision(diag) : status;
+			return status == CAIRN_E_NOT_FOUND ? cairn_commits_unknown(diag) : status;
 		c->line = sqlite3_column_int64(find, 0);
 		head = sqlite3_column_int64(find, 1);
 	}
 	return cairn_tx_read_head(tx, head, &c->head, diag);
-}
-
-static bool commit_begins(const struct cairn_git_oid *oid, const char *prefix)
-{
-	char text[CAIRN_GIT_OID_CHARS + 1];
-	cairn_git_oid_text(text, oid);
-	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 /* A request that comes once more, since its answer was lost, names the head's parent: that is no conflict if all of it
@@ -239,13 +207,13 @@ static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *pa
 					     struct cairn_diag *diag)
 {
 	struct cairn_tx_head before;
-	if (!parent || commit_begins(&c->head.oid, parent))
+	if (!parent || cairn_commits_begins(&c->head.oid, parent))
 		return CAIRN_OK;
 	if (c->head.parent == 0)
-		return commit_conflict(diag);
+		return cairn_commits_conflict(diag);
 	enum cairn_status status = cairn_tx_read_head(tx, c->head.parent, &before, diag);
 	c->only_same = true;
-	return status == CAIRN_OK && !commit_begins(&before.oid, parent) ? commit_conflict(diag) : status;
+	return status == CAIRN_OK && !cairn_commits_begins(&before.oid, parent) ? cairn_commits_conflict(diag) : status;
 }
 
 enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *add)

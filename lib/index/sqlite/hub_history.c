@@ -1,4 +1,5 @@
 /* Commits and what names them, and the files at a commit: reading. */
+#include "index/entries.h"
 #include "index/sqlite/chain.h"
 #include "index/sqlite/engine.h"
 
@@ -67,26 +68,11 @@ enum cairn_status cairn_sqlite_each_ref(struct cairn_index *ix, int64_t repo,
 	}
 }
 
-/* The first and the last id that begin so. @return false: it is the start of none */
-static bool history_bounds(const char *prefix, struct cairn_git_oid *low, struct cairn_git_oid *high)
-{
-	char text[CAIRN_GIT_OID_CHARS + 1];
-	size_t len = strlen(prefix);
-	if (len < CAIRN_INDEX_COMMIT_DIGITS_MIN || len > CAIRN_GIT_OID_CHARS)
-		return false;
-	memset(text, '0', sizeof(text) - 1);
-	memcpy(text, prefix, len);
-	text[CAIRN_GIT_OID_CHARS] = '\0';
-	bool ok = cairn_git_oid_parse(text, low);
-	memset(text + len, 'f', CAIRN_GIT_OID_CHARS - len);
-	return cairn_git_oid_parse(text, high) && ok;
-}
-
 enum cairn_status cairn_sqlite_find_commit(struct cairn_index *ix, int64_t repo, const char *prefix,
 					   struct cairn_index_commit *out)
 {
 	struct cairn_git_oid low, high;
-	if (!history_bounds(prefix, &low, &high))
+	if (!cairn_entries_oid_range(prefix, &low, &high))
 		return CAIRN_E_NOT_FOUND;
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
@@ -212,7 +198,7 @@ enum cairn_status cairn_sqlite_entry(struct cairn_index *ix, const struct cairn_
 {
 	struct cairn_chain chain;
 	char folder[CAIRN_INDEX_PATH_MAX + 1];
-	const char *name = cairn_chain_split(path, folder);
+	const char *name = cairn_entries_split(path, folder);
 	if (!name)
 		return CAIRN_E_NOT_FOUND;
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
@@ -254,28 +240,14 @@ static enum cairn_status history_list(struct history_listing *l, const char *fol
 	return CAIRN_OK;
 }
 
-/* What is in a folder, and then what is below it: there are others between them in the order of bytes ("a", "a.b",
- * "a/c"). */
 static enum cairn_status history_list_all(struct history_listing *l, const struct cairn_index_listing *listing)
 {
-	char after[CAIRN_INDEX_PATH_MAX + 1], below[CAIRN_INDEX_PATH_MAX + 3];
-	size_t len = strlen(listing->folder);
-	const char *name = cairn_chain_split(listing->after, after);
-	if (!name || len > CAIRN_INDEX_PATH_MAX)
-		return CAIRN_OK;
-	bool in_folder = listing->after[0] == '\0' || strcmp(after, listing->folder) == 0;
+	struct cairn_entries_range ranges[2];
+	unsigned n = cairn_entries_listed(ranges, listing);
 	enum cairn_status status = CAIRN_OK;
-	if (in_folder)
-		status = history_list(l, listing->folder, name, listing->folder);
-	if (status != CAIRN_OK || !listing->recursive)
-		return status;
-	/* Below the top folder is all that has a name for a folder; 0xff is behind all UTF-8. */
-	memcpy(below, listing->folder, len);
-	memcpy(below + len, len ? "/" : "\x01", 2);
-	char last[CAIRN_INDEX_PATH_MAX + 3];
-	memcpy(last, below, len + 1);
-	memcpy(last + (len ? len + 1 : 0), "\xff", 2);
-	return in_folder ? history_list(l, below, "", last) : history_list(l, after, name, last);
+	for (unsigned i = 0; i < n && status == CAIRN_OK; i++)
+		status = history_list(l, ranges[i].folder, ranges[i].name, ranges[i].last_folder);
+	return status;
 }
 
 enum cairn_status cairn_sqlite_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,

@@ -1,4 +1,5 @@
 /* Branches, tags and pull requests. */
+#include "index/commits.h"
 #include "index/sqlite/commit.h"
 
 #include <inttypes.h>
@@ -6,12 +7,6 @@
 #include <string.h>
 
 static const char REF_MAIN[] = "main";
-
-/* How git calls it. */
-static const char *ref_place(enum cairn_index_ref_kind kind)
-{
-	return kind == CAIRN_INDEX_BRANCH ? "heads" : kind == CAIRN_INDEX_TAG ? "tags" : "pr";
-}
 
 static enum cairn_status ref_find(struct cairn_tx *tx, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
 				  bool *found)
@@ -113,10 +108,7 @@ static enum cairn_status ref_check_nested(struct cairn_tx *tx, int64_t repo, con
 	enum cairn_status status = cairn_sql_step(find, &found);
 	if (status != CAIRN_OK || !found)
 		return status;
-	return cairn_fail(diag, CAIRN_E_USAGE, "ref.nested", CAIRN_NO_OFFSET,
-			  "there is \"%.120s\", so that \"%.120s\" cannot be: one goes on behind a slash where the "
-			  "other ends",
-			  (const char *)sqlite3_column_text(find, 0), name);
+	return cairn_commits_ref_nested(diag, (const char *)sqlite3_column_text(find, 0), name);
 }
 
 enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_ref *add)
@@ -133,8 +125,7 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	if (status == CAIRN_OK)
 		status = ref_find(tx, add->repo, add->kind, name, &known);
 	if (status == CAIRN_OK && known && (!add->overwrite || add->kind != CAIRN_INDEX_BRANCH))
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "ref.known", CAIRN_NO_OFFSET,
-				  "Reference refs/%s/%.150s already exists", ref_place(add->kind), name);
+		return cairn_commits_ref_known(diag, add->kind, name);
 	if (status == CAIRN_OK && !known && add->kind != CAIRN_INDEX_PULL)
 		status = ref_check_nested(tx, add->repo, name, diag);
 	if (status == CAIRN_OK)
@@ -167,7 +158,7 @@ static enum cairn_status ref_copy_newest(struct cairn_tx *tx, const struct cairn
 /* @param head  of the branch. @param[in,out] c  without a parent; its line is made */
 static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_tx_commit *c, const struct cairn_tx_head *head)
 {
-	struct cairn_tx_edit edit = {.n_files = head->n_files, .bytes = head->bytes};
+	struct cairn_tx_edit edit = {.edit = {.n_files = head->n_files, .bytes = head->bytes}};
 	struct cairn_chain chain;
 	enum cairn_status status = cairn_chain_read(tx->stmt[CAIRN_TX_FIND_LINE], head->line, head->commit, &chain);
 	if (status == CAIRN_OK)
@@ -196,7 +187,7 @@ static enum cairn_status ref_find_head(struct cairn_tx *tx, int64_t repo, const 
 		cairn_sql_bind_text(find, 3, branch);
 		enum cairn_status status = cairn_sql_find(find);
 		if (status == CAIRN_E_NOT_FOUND)
-			return cairn_fail(diag, status, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
+			return cairn_commits_unknown(diag);
 		if (status != CAIRN_OK)
 			return status;
 		commit = sqlite3_column_int64(find, 1);
@@ -218,8 +209,7 @@ enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash
 	if (head.parent == 0)
 		return CAIRN_OK;
 	if (head.n_files > CAIRN_INDEX_COMMIT_ROWS_MAX)
-		return cairn_fail(diag, CAIRN_E_LIMIT, "commit.rows", CAIRN_NO_OFFSET,
-				  "the branch has more than %d files", CAIRN_INDEX_COMMIT_ROWS_MAX);
+		return cairn_commits_too_many(diag);
 	const struct cairn_index_add_ref set = {.repo = squash->repo, .kind = CAIRN_INDEX_BRANCH};
 	status = ref_squash(tx, &c, &head);
 	squash->oid = c.oid;
@@ -239,9 +229,9 @@ enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop
 	if (status != CAIRN_OK)
 		return status;
 	if (!found)
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
+		return cairn_commits_unknown(diag);
 	if (drop->kind == CAIRN_INDEX_BRANCH && strcmp(drop->name, REF_MAIN) == 0)
-		return cairn_fail(diag, CAIRN_E_DENIED, "ref.main", CAIRN_NO_OFFSET, "Cannot delete refs/heads/main");
+		return cairn_commits_ref_main(diag);
 	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_DROP_REF];
 	sqlite3_bind_int64(stmt, 1, drop->repo);
 	sqlite3_bind_int64(stmt, 2, (int64_t)drop->kind);

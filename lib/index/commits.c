@@ -1,0 +1,87 @@
+#include "index/commits.h"
+
+#include <string.h>
+
+enum cairn_status cairn_commits_check(const struct cairn_index_message *message, uint32_t n_operations,
+				      struct cairn_diag *diag)
+{
+	bool ok = strlen(message->author) <= CAIRN_INDEX_ACCOUNT_NAME_MAX &&
+		  strlen(message->title) <= CAIRN_INDEX_TITLE_MAX &&
+		  strlen(message->message) <= CAIRN_INDEX_MESSAGE_MAX && n_operations <= CAIRN_INDEX_OPERATIONS_MAX;
+	if (ok)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_LIMIT, "commit.limit", CAIRN_NO_OFFSET,
+			  "a commit has at most %d operations, a title of %d bytes and a message of %d",
+			  CAIRN_INDEX_OPERATIONS_MAX, CAIRN_INDEX_TITLE_MAX, CAIRN_INDEX_MESSAGE_MAX);
+}
+
+enum cairn_status cairn_commits_name(struct cairn_git_oid *out, const struct cairn_index_message *message,
+				     const struct cairn_git_oid *root, const struct cairn_git_oid *parent,
+				     int64_t at_unix_s)
+{
+	const struct cairn_git_commit text = {
+		.root = *root,
+		.parent = parent,
+		.at_unix_s = at_unix_s,
+		.author = message->author,
+		.email = message->email,
+		.title = message->title,
+		.message = message->message,
+	};
+	return cairn_git_commit(out, &text);
+}
+
+bool cairn_commits_begins(const struct cairn_git_oid *oid, const char *prefix)
+{
+	char text[CAIRN_GIT_OID_CHARS + 1];
+	cairn_git_oid_text(text, oid);
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+enum cairn_status cairn_commits_unknown(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
+}
+
+enum cairn_status cairn_commits_conflict(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "commit.parent", CAIRN_NO_OFFSET,
+			  "The branch was updated since you opened this page. Please refresh and try again.");
+}
+
+enum cairn_status cairn_commits_known(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "commit.known", CAIRN_NO_OFFSET,
+			  "the repository has another commit of this id");
+}
+
+enum cairn_status cairn_commits_too_many(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_LIMIT, "commit.rows", CAIRN_NO_OFFSET, "the branch has more than %d files",
+			  CAIRN_INDEX_COMMIT_ROWS_MAX);
+}
+
+/* How git calls it. */
+static const char *commits_place(enum cairn_index_ref_kind kind)
+{
+	return kind == CAIRN_INDEX_BRANCH ? "heads" : kind == CAIRN_INDEX_TAG ? "tags" : "pr";
+}
+
+enum cairn_status cairn_commits_ref_known(struct cairn_diag *diag, enum cairn_index_ref_kind kind, const char *name)
+{
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "ref.known", CAIRN_NO_OFFSET,
+			  "Reference refs/%s/%.150s already exists", commits_place(kind), name);
+}
+
+enum cairn_status cairn_commits_ref_nested(struct cairn_diag *diag, const char *there, const char *name)
+{
+	return cairn_fail(diag, CAIRN_E_USAGE, "ref.nested", CAIRN_NO_OFFSET,
+			  "there is \"%.120s\", so that \"%.120s\" cannot be: one goes on behind a slash where the "
+			  "other ends",
+			  there, name);
+}
+
+enum cairn_status cairn_commits_ref_main(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_DENIED, "ref.main", CAIRN_NO_OFFSET, "Cannot delete refs/heads/main");
+}

@@ -1,0 +1,35 @@
+/* What all engines say of commits alike. */
+#ifndef CAIRN_INDEX_COMMITS_H
+#define CAIRN_INDEX_COMMITS_H
+
+#include "index/history.h"
+
+enum { CAIRN_COMMITS_SECONDS_MAX = 3600 }; /* by which a commit is dated later, so that its id is its own */
+
+/** Is it within the limits? @return CAIRN_OK; CAIRN_E_LIMIT (commit.limit) */
+CAIRN_MUST_USE enum cairn_status cairn_commits_check(const struct cairn_index_message *message, uint32_t n_operations,
+						     struct cairn_diag *diag);
+/** The id that git gives it. @param parent  NULL: none @return as cairn_git_commit() */
+CAIRN_MUST_USE enum cairn_status cairn_commits_name(struct cairn_git_oid *out,
+						    const struct cairn_index_message *message,
+						    const struct cairn_git_oid *root,
+						    const struct cairn_git_oid *parent, int64_t at_unix_s);
+bool cairn_commits_begins(const struct cairn_git_oid *oid, const char *prefix);
+
+/** @return CAIRN_E_NOT_FOUND (revision.unknown) */
+enum cairn_status cairn_commits_unknown(struct cairn_diag *diag);
+/** @return CAIRN_E_CONFLICT (commit.parent) */
+enum cairn_status cairn_commits_conflict(struct cairn_diag *diag);
+/** @return CAIRN_E_CONFLICT (commit.known) */
+enum cairn_status cairn_commits_known(struct cairn_diag *diag);
+/** @return CAIRN_E_LIMIT (commit.rows): a branch with so many files is not made one commit */
+enum cairn_status cairn_commits_too_many(struct cairn_diag *diag);
+
+/** @return CAIRN_E_CONFLICT (ref.known) */
+enum cairn_status cairn_commits_ref_known(struct cairn_diag *diag, enum cairn_index_ref_kind kind, const char *name);
+/** @return CAIRN_E_USAGE (ref.nested) */
+enum cairn_status cairn_commits_ref_nested(struct cairn_diag *diag, const char *there, const char *name);
+/** @return CAIRN_E_DENIED (ref.main) */
+enum cairn_status cairn_commits_ref_main(struct cairn_diag *diag);
+
+#endif

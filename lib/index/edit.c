@@ -1,0 +1,458 @@
+#include "index/edit.h"
+
+#include "index/entries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum cairn_status edit_find(struct cairn_edit *edit, const char *folder, const char *name,
+				   struct cairn_edit_entry *out)
+{
+	return edit->engine->find(edit->ctx, folder, name, out);
+}
+
+/* @param oid  NULL: nothing is there any more */
+static enum cairn_status edit_write_folder(struct cairn_edit *edit, const char *folder, const char *name,
+					   const struct cairn_edit_entry *before, const struct cairn_git_oid *oid)
+{
+	struct cairn_edit_entry after = {.found = oid != NULL};
+	if (oid)
+		after.oid = *oid;
+	return edit->engine->write(edit->ctx, folder, name, before, &after);
+}
+
+/* --- folders ------------------------------------------------------------------------------------------------------ */
+
+void cairn_edit_fini(struct cairn_edit *edit)
+{
+	for (size_t i = 0; i < edit->n_folders; i++)
+		free(edit->folders[i]);
+	free(edit->folders);
+}
+
+/* Something changed in this folder. */
+static enum cairn_status edit_touch(struct cairn_edit *edit, const char *folder)
+{
+	if (edit->n_folders > 0 && strcmp(edit->folders[edit->n_folders - 1], folder) == 0)
+		return CAIRN_OK;
+	if (edit->n_folders == edit->folders_cap) {
+		size_t cap = edit->folders_cap ? edit->folders_cap * 2 : 64;
+		char **folders = realloc(edit->folders, cap * sizeof(*folders));
+		if (!folders)
+			return CAIRN_E_NOMEM;
+		edit->folders = folders;
+		edit->folders_cap = cap;
+	}
+	char *copy = strdup(folder);
+	if (!copy)
+		return CAIRN_E_NOMEM;
+	edit->folders[edit->n_folders++] = copy;
+	return CAIRN_OK;
+}
+
+static enum cairn_status edit_conflict(struct cairn_edit *edit, const char *path, const char *what)
+{
+	return cairn_fail(edit->diag, CAIRN_E_CONFLICT, "commit.path", CAIRN_NO_OFFSET, "\"%.150s\" is a %s", path,
+			  what);
+}
+
+static enum cairn_status edit_limit(struct cairn_edit *edit, int max, const char *what)
+{
+	return cairn_fail(edit->diag, CAIRN_E_LIMIT, "commit.rows", CAIRN_NO_OFFSET,
+			  "more than %d %s; make several commits", max, what);
+}
+
+static enum cairn_status edit_count(struct cairn_edit *edit)
+{
+	return edit->n_changed++ < CAIRN_INDEX_COMMIT_ROWS_MAX
+		       ? CAIRN_OK
+		       : edit_limit(edit, CAIRN_INDEX_COMMIT_ROWS_MAX, "files change");
+}
+
+static enum cairn_status edit_limit_folders(struct cairn_edit *edit, uint32_t n)
+{
+	return n <= CAIRN_INDEX_COMMIT_FOLDERS_MAX ? CAIRN_OK
+						   : edit_limit(edit, CAIRN_INDEX_COMMIT_FOLDERS_MAX, "folders change");
+}
+
+/* A file needs a folder to be in, and that one, too. Such as are not there are made, without an id until the end. */
+static enum cairn_status edit_make_folder(struct cairn_edit *edit, const char *path)
+{
+	static const struct cairn_git_oid NONE;
+	char at[CAIRN_INDEX_PATH_MAX + 1], folder[CAIRN_INDEX_PATH_MAX + 1];
+	enum cairn_status status = edit_touch(edit, path);
+	(void)memccpy(at, path, '\0', sizeof(at));
+	while (status == CAIRN_OK && at[0]) {
+		struct cairn_edit_entry entry;
+		const char *name = cairn_entries_split(at, folder);
+		status = edit_find(edit, folder, name, &entry);
+		if (status == CAIRN_OK && entry.found)
+			return entry.content == 0 ? CAIRN_OK : edit_conflict(edit, at, "file");
+		if (status == CAIRN_OK)
+			status = edit_limit_folders(edit, ++edit->n_folder_rows);
+		if (status == CAIRN_OK)
+			status = edit_write_folder(edit, folder, name, &entry, &NONE);
+		(void)memccpy(at, folder, '\0', sizeof(at));
+	}
+	return status;
+}
+
+/* --- deleting ----------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status edit_drop(struct cairn_edit *edit, const char *folder, const char *name,
+				   const struct cairn_edit_entry *entry)
+{
+	if (entry->content != 0) {
+		edit->n_files--;
+		edit->bytes -= entry->size_bytes;
+	}
+	enum cairn_status status = edit_touch(edit, folder);
+	return status == CAIRN_OK ? edit_write_folder(edit, folder, name, entry, NULL) : status;
+}
+
+/* Paths of what is in a folder. */
+struct edit_paths {
+	char **all; /* owned */
+	size_t n, cap;
+};
+
+static void edit_paths_fini(struct edit_paths *paths)
+{
+	for (size_t i = 0; i < paths->n; i++)
+		free(paths->all[i]);
+	free(paths->all);
+}
+
+static enum cairn_status edit_paths_add(struct edit_paths *paths, const char *folder, const char *name)
+{
+	size_t folder_len = strlen(folder), name_len = strlen(name);
+	if (paths->n == paths->cap) {
+		size_t cap = paths->cap ? paths->cap * 2 : 64;
+		char **all = realloc(paths->all, cap * sizeof(*all));
+		if (!all)
+			return CAIRN_E_NOMEM;
+		paths->all = all;
+		paths->cap = cap;
+	}
+	char *path = malloc(folder_len + name_len + 2);
+	if (!path)
+		return CAIRN_E_NOMEM;
+	memcpy(path, folder, folder_len);
+	path[folder_len] = '/';
+	memcpy(path + folder_len + 1, name, name_len + 1);
+	paths->all[paths->n++] = path;
+	return CAIRN_OK;
+}
+
+/* The rows of what was deleted in a folder stay, and each look into it reads them again. So no scan begins when there
+ * were too many, but one that began goes to its end: whatever a folder has, it can be deleted. */
+static enum cairn_status edit_may_scan(struct cairn_edit *edit)
+{
+	return edit->n_scanned <= CAIRN_INDEX_COMMIT_SCAN_MAX
+		       ? CAIRN_OK
+		       : edit_limit(edit, CAIRN_INDEX_COMMIT_SCAN_MAX, "rows of folders are read");
+}
+
+struct edit_collecting {
+	struct cairn_edit *edit;
+	struct edit_paths *paths;
+};
+
+static enum cairn_status edit_collect_one(void *ctx, const char *folder, const char *name, bool is_folder,
+					  const struct cairn_git_oid *oid)
+{
+	struct edit_collecting *c = ctx;
+	(void)oid;
+	enum cairn_status status =
+		is_folder ? edit_limit_folders(c->edit, ++c->edit->n_folder_rows) : edit_count(c->edit);
+	return status == CAIRN_OK ? edit_paths_add(c->paths, folder, name) : status;
+}
+
+/* What is in a folder, up to the end of the last one, is noted first and changed afterwards. */
+static enum cairn_status edit_collect(struct cairn_edit *edit, const char *folder, const char *last_folder,
+				      struct edit_paths *paths)
+{
+	struct edit_collecting c = {edit, paths};
+	return edit->engine->scan(edit->ctx, folder, last_folder, edit_collect_one, &c, &edit->n_scanned);
+}
+
+static enum cairn_status edit_drop_folder(struct cairn_edit *edit, const char *path, const char *folder,
+					  const char *name, const struct cairn_edit_entry *entry)
+{
+	CLEANUP(edit_paths_fini) struct edit_paths paths = {0};
+	char in[CAIRN_INDEX_PATH_MAX + 1];
+	struct cairn_entries_range below;
+	cairn_entries_below(&below, path);
+	enum cairn_status status = edit_may_scan(edit);
+	if (status == CAIRN_OK)
+		status = edit_collect(edit, path, path, &paths);
+	if (status == CAIRN_OK)
+		status = edit_collect(edit, below.folder, below.last_folder, &paths);
+	for (size_t i = 0; i < paths.n && status == CAIRN_OK; i++) {
+		struct cairn_edit_entry one;
+		const char *one_name = cairn_entries_split(paths.all[i], in);
+		status = one_name ? edit_find(edit, in, one_name, &one) : CAIRN_E_DAMAGED;
+		if (status == CAIRN_OK)
+			status = edit_drop(edit, in, one_name, &one);
+	}
+	return status == CAIRN_OK ? edit_drop(edit, folder, name, entry) : status;
+}
+
+static enum cairn_status edit_delete(struct cairn_edit *edit, const struct cairn_index_operation *o, const char *folder,
+				     const char *name)
+{
+	struct cairn_edit_entry entry;
+	enum cairn_status status = edit_find(edit, folder, name, &entry);
+	if (status != CAIRN_OK)
+		return status;
+	bool is_file = entry.found && entry.content != 0;
+	if (!entry.found || (is_file && o->kind == CAIRN_INDEX_DELETE_FOLDER))
+		return cairn_fail(edit->diag, CAIRN_E_NOT_FOUND, "entry.unknown", CAIRN_NO_OFFSET,
+				  "A file with this name doesn't exist: \"%.150s\"", o->path);
+	if (!is_file)
+		return edit_drop_folder(edit, o->path, folder, name, &entry);
+	status = edit_count(edit);
+	return status == CAIRN_OK ? edit_drop(edit, folder, name, &entry) : status;
+}
+
+/* --- putting ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status edit_content(struct cairn_edit *edit, const struct cairn_index_operation *o,
+				      struct cairn_edit_content *out)
+{
+	char pointer[CAIRN_LFS_POINTER_BYTES_MAX];
+	enum cairn_status status = edit->engine->content(edit->ctx, o, out);
+	if (status == CAIRN_E_NOT_FOUND)
+		return cairn_fail(edit->diag, CAIRN_E_CONFLICT, "commit.sha256", CAIRN_NO_OFFSET,
+				  "the content of \"%.100s\" was not uploaded to this repository: upload it", o->path);
+	if (o->kind == CAIRN_INDEX_PUT_INLINE)
+		out->oid = o->oid;
+	if (status != CAIRN_OK || o->kind == CAIRN_INDEX_PUT_INLINE)
+		return status;
+	size_t len = cairn_lfs_pointer(pointer, o->sha256, (uint64_t)out->size_bytes);
+	return cairn_git_blob(&out->oid, pointer, len);
+}
+
+/* The first file ends the scan. */
+static enum cairn_status edit_is_file(void *ctx, const char *folder, const char *name, bool is_folder,
+				      const struct cairn_git_oid *oid)
+{
+	(void)folder;
+	(void)name;
+	(void)oid;
+	*(bool *)ctx = !is_folder;
+	return is_folder ? CAIRN_OK : CAIRN_E_LIMIT;
+}
+
+static enum cairn_status edit_find_file(struct cairn_edit *edit, const char *folder, const char *last_folder,
+					bool *found)
+{
+	enum cairn_status status =
+		edit->engine->scan(edit->ctx, folder, last_folder, edit_is_file, found, &edit->n_scanned);
+	return *found ? CAIRN_OK : status;
+}
+
+/* A folder makes room for a file when there is no file below it any more. Rows of folders below go only at the end, or
+ * here: what comes into them afterwards would not find that they are below a file. */
+static enum cairn_status edit_make_room(struct cairn_edit *edit, const char *path, const char *folder, const char *name,
+					struct cairn_edit_entry *entry)
+{
+	struct cairn_entries_range below;
+	bool found = false;
+	cairn_entries_below(&below, path);
+	enum cairn_status status = edit_may_scan(edit);
+	if (status == CAIRN_OK)
+		status = edit_find_file(edit, path, path, &found);
+	if (status == CAIRN_OK && !found)
+		status = edit_find_file(edit, below.folder, below.last_folder, &found);
+	if (status == CAIRN_OK && found)
+		return edit_conflict(edit, path, "folder");
+	if (status == CAIRN_OK)
+		status = edit_drop_folder(edit, path, folder, name, entry);
+	return status == CAIRN_OK ? edit_find(edit, folder, name, entry) : status;
+}
+
+static enum cairn_status edit_put(struct cairn_edit *edit, const struct cairn_index_operation *o, const char *folder,
+				  const char *name)
+{
+	struct cairn_edit_content content = {0};
+	struct cairn_edit_entry before;
+	enum cairn_status status = edit_find(edit, folder, name, &before);
+	if (status == CAIRN_OK && before.found && before.content == 0)
+		status = edit_make_room(edit, o->path, folder, name, &before);
+	if (status == CAIRN_OK)
+		status = edit_content(edit, o, &content);
+	if (status != CAIRN_OK || (before.found && before.content == content.id))
+		return status;
+	bool replaces = before.found && before.content != 0;
+	if (replaces && cairn_git_oid_equal(&before.oid, &content.oid))
+		return edit->engine->revive(edit->ctx, before.content, content.id);
+	edit->n_files += replaces ? 0 : 1;
+	edit->bytes += content.size_bytes - (replaces ? before.size_bytes : 0);
+	status = edit_count(edit);
+	if (status == CAIRN_OK)
+		status = edit_make_folder(edit, folder);
+	const struct cairn_edit_entry after = {
+		.found = true, .content = content.id, .size_bytes = content.size_bytes, .oid = content.oid};
+	return status == CAIRN_OK ? edit->engine->write(edit->ctx, folder, name, &before, &after) : status;
+}
+
+enum cairn_status cairn_edit_one(struct cairn_edit *edit, const struct cairn_index_operation *operation)
+{
+	char folder[CAIRN_INDEX_PATH_MAX + 1];
+	unsigned depth = 1;
+	const char *name = cairn_entries_split(operation->path, folder);
+	for (const char *p = operation->path; *p; p++)
+		depth += *p == '/';
+	if (!name || depth > CAIRN_INDEX_PATH_DEPTH_MAX)
+		return cairn_fail(edit->diag, CAIRN_E_LIMIT, "commit.depth", CAIRN_NO_OFFSET,
+				  "a path has at most %d names and %d bytes", CAIRN_INDEX_PATH_DEPTH_MAX,
+				  CAIRN_INDEX_PATH_MAX);
+	bool put = operation->kind == CAIRN_INDEX_PUT_INLINE || operation->kind == CAIRN_INDEX_PUT_FILE;
+	return put ? edit_put(edit, operation, folder, name) : edit_delete(edit, operation, folder, name);
+}
+
+/* --- ids of folders ----------------------------------------------------------------------------------------------- */
+
+struct edit_tree {
+	struct cairn_git_tree *tree;
+	uint32_t n;
+};
+
+static enum cairn_status edit_tree_add(void *ctx, const char *folder, const char *name, bool is_folder,
+				       const struct cairn_git_oid *oid)
+{
+	struct edit_tree *t = ctx;
+	(void)folder;
+	cairn_git_tree_add(t->tree, name, is_folder, oid);
+	return ++t->n > CAIRN_INDEX_NAMES_MAX ? CAIRN_E_LIMIT : CAIRN_OK;
+}
+
+static enum cairn_status edit_tree(struct cairn_edit *edit, struct cairn_git_tree *tree, const char *folder,
+				   uint32_t *n)
+{
+	struct edit_tree t = {.tree = tree};
+	uint64_t n_rows = 0;
+	cairn_git_tree_begin(tree);
+	enum cairn_status status = edit->engine->scan(edit->ctx, folder, folder, edit_tree_add, &t, &n_rows);
+	*n = t.n;
+	if (*n > CAIRN_INDEX_NAMES_MAX)
+		return cairn_fail(edit->diag, CAIRN_E_LIMIT, "commit.names", CAIRN_NO_OFFSET,
+				  "the folder \"%.100s\" would have more than %d names; use several folders", folder,
+				  CAIRN_INDEX_NAMES_MAX);
+	return status;
+}
+
+/* A folder that is empty now may have made room for a file. */
+static enum cairn_status edit_settle(struct cairn_edit *edit, const char *path, const struct cairn_git_oid *oid)
+{
+	struct cairn_edit_entry entry;
+	char folder[CAIRN_INDEX_PATH_MAX + 1];
+	const char *name = cairn_entries_split(path, folder);
+	enum cairn_status status = edit_find(edit, folder, name, &entry);
+	bool is_folder = entry.found && entry.content == 0;
+	if (status != CAIRN_OK || (!oid && !is_folder) || (oid && is_folder && cairn_git_oid_equal(oid, &entry.oid)))
+		return status;
+	return edit_write_folder(edit, folder, name, &entry, oid);
+}
+
+static int edit_compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Of the top folder 0. */
+static unsigned edit_depth(const char *folder)
+{
+	unsigned depth = folder[0] != '\0';
+	for (; *folder; folder++)
+		depth += *folder == '/';
+	return depth;
+}
+
+/* The deepest first: a folder comes behind all that are in it, and those of one depth are together. */
+static int edit_compare_depth(const void *a, const void *b)
+{
+	unsigned da = edit_depth(*(char *const *)a), db = edit_depth(*(char *const *)b);
+	return da != db ? (da < db) - (da > db) : edit_compare(a, b);
+}
+
+/* Is the path in this folder, at whatever depth? */
+static bool edit_is_below(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+	return strncmp(path, folder, len) == 0 && path[len] == '/';
+}
+
+/* Also those above have changed. What is in one folder is together in order, so that each is noted once: when the path
+ * before is in it, too, all from there on were. */
+static enum cairn_status edit_touch_above(struct cairn_edit *edit)
+{
+	char folder[CAIRN_INDEX_PATH_MAX + 1];
+	enum cairn_status status = edit_touch(edit, "");
+	size_t n = edit->n_folders;
+	if (status == CAIRN_OK)
+		qsort(edit->folders, n, sizeof(*edit->folders), edit_compare);
+	for (size_t i = 0; i < n && status == CAIRN_OK; i++) {
+		(void)memccpy(folder, edit->folders[i], '\0', sizeof(folder));
+		for (char *slash = strrchr(folder, '/'); slash && status == CAIRN_OK; slash = strrchr(folder, '/')) {
+			*slash = '\0';
+			if (i > 0 && edit_is_below(edit->folders[i - 1], folder))
+				break;
+			status = edit_touch(edit, folder);
+		}
+	}
+	return status;
+}
+
+/* Each is noted once, in the order in which they get their ids. */
+static void edit_sort(struct cairn_edit *edit)
+{
+	size_t n = 0;
+	qsort(edit->folders, edit->n_folders, sizeof(*edit->folders), edit_compare_depth);
+	for (size_t i = 0; i < edit->n_folders; i++) {
+		if (n > 0 && strcmp(edit->folders[n - 1], edit->folders[i]) == 0)
+			free(edit->folders[i]);
+		else
+			edit->folders[n++] = edit->folders[i];
+	}
+	edit->n_folders = n;
+}
+
+/* Folders of one depth. @param[out] root  the last one's id */
+static enum cairn_status edit_level(struct cairn_edit *edit, struct cairn_git_tree *tree, size_t first, size_t end,
+				    struct cairn_git_oid *root)
+{
+	enum cairn_status status = CAIRN_OK;
+	if (edit->engine->will_scan)
+		status = edit->engine->will_scan(edit->ctx, edit->folders + first, end - first);
+	for (size_t i = first; i < end && status == CAIRN_OK; i++) {
+		const char *folder = edit->folders[i];
+		uint32_t n = 0;
+		status = edit_tree(edit, tree, folder, &n);
+		if (status == CAIRN_OK)
+			status = cairn_git_tree_end(tree, root);
+		if (status == CAIRN_OK && folder[0])
+			status = edit_settle(edit, folder, n > 0 ? root : NULL);
+	}
+	return status;
+}
+
+enum cairn_status cairn_edit_root(struct cairn_edit *edit, struct cairn_git_oid *root)
+{
+	enum cairn_status status = edit_touch_above(edit);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_git_tree_freep) struct cairn_git_tree *tree = cairn_git_tree_new();
+	if (!tree)
+		return CAIRN_E_NOMEM;
+	edit_sort(edit);
+	if (edit->n_folders > CAIRN_INDEX_COMMIT_FOLDERS_MAX)
+		return edit_limit_folders(edit, CAIRN_INDEX_COMMIT_FOLDERS_MAX + 1);
+	for (size_t first = 0, end = 0; first < edit->n_folders && status == CAIRN_OK; first = end) {
+		while (end < edit->n_folders && edit_depth(edit->folders[end]) == edit_depth(edit->folders[first]))
+			end++;
+		status = edit_level(edit, tree, first, end, root);
+	}
+	return status;
+}
