@@ -124,6 +124,10 @@ ENGINE_WRITE(move_repo)
 ENGINE_WRITE(drop_repo)
 ENGINE_WRITE(sweep_repos)
 ENGINE_WRITE(change_objects)
+ENGINE_WRITE(add_commit)
+ENGINE_WRITE(squash)
+ENGINE_WRITE(add_ref)
+ENGINE_WRITE(drop_ref)
 
 static enum cairn_status engine_probe(struct cairn_index *ix)
 {
@@ -257,10 +261,10 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.set_repo = engine_set_repo,
 	.move_repo = engine_move_repo,
 	.drop_repo = engine_drop_repo,
-	.add_commit = cairn_pg_add_commit,
-	.squash = cairn_pg_squash,
-	.add_ref = cairn_pg_add_ref,
-	.drop_ref = cairn_pg_drop_ref,
+	.add_commit = engine_add_commit,
+	.squash = engine_squash,
+	.add_ref = engine_add_ref,
+	.drop_ref = engine_drop_ref,
 	.sweep_repos = engine_sweep_repos,
 	.change_objects = engine_change_objects,
 	.probe = engine_probe,

@@ -29,6 +29,23 @@ enum cairn_status cairn_pg_object(struct cairn_index *ix, int64_t repo, const ch
 				  struct cairn_index_object *out);
 enum cairn_status cairn_pg_each_object(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
 				       bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
+enum cairn_status cairn_pg_ref(struct cairn_index *ix, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
+			       struct cairn_index_commit *out);
+enum cairn_status cairn_pg_each_ref(struct cairn_index *ix, int64_t repo,
+				    bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref), void *ctx);
+enum cairn_status cairn_pg_find_commit(struct cairn_index *ix, int64_t repo, const char *prefix,
+				       struct cairn_index_commit *out);
+enum cairn_status cairn_pg_commit_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_commit *out);
+enum cairn_status cairn_pg_each_commit(struct cairn_index *ix, const struct cairn_index_commit *from, uint64_t skip,
+				       bool (*visit)(void *ctx, const struct cairn_index_commit *commit,
+						     const char *message),
+				       void *ctx);
+enum cairn_status cairn_pg_entry(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
+				 struct cairn_index_entry *out);
+enum cairn_status cairn_pg_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
+				      const struct cairn_index_listing *listing,
+				      bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx);
+enum cairn_status cairn_pg_inline_bytes(struct cairn_index *ix, int64_t content, uint8_t *out, size_t *len);
 
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_account(struct cairn_pg_tx *tx, struct cairn_index_add_account *add);
 CAIRN_MUST_USE enum cairn_status cairn_pg_disable_account(struct cairn_pg_tx *tx,
@@ -42,6 +59,10 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_move_repo(struct cairn_pg_tx *tx, stru
 CAIRN_MUST_USE enum cairn_status cairn_pg_drop_repo(struct cairn_pg_tx *tx, struct cairn_index_drop_repo *drop);
 CAIRN_MUST_USE enum cairn_status cairn_pg_change_objects(struct cairn_pg_tx *tx,
 							 struct cairn_index_change_objects *change);
+CAIRN_MUST_USE enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add);
+CAIRN_MUST_USE enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squash *squash);
+CAIRN_MUST_USE enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add);
+CAIRN_MUST_USE enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_drop_ref *drop);
 CAIRN_MUST_USE enum cairn_status cairn_pg_sweep_repos(struct cairn_pg_tx *tx, struct cairn_index_sweep_repos *sweep);
 
 /** The branch main of a repository that was just made, and its first commit. */

@@ -1,0 +1,344 @@
+/* Commits: a line's new head. Another commit may come before: the head is read in the transaction that changes it,
+ * which is the only one at its time. */
+#include "index/commits.h"
+#include "index/postgres/chain.h"
+#include "index/postgres/commit.h"
+#include "index/postgres/content.h"
+#include "index/postgres/hub.h"
+#include "index/postgres/own.h"
+
+#include "base/clock.h"
+#include "base/crash_point.h"
+
+#include <string.h>
+
+/* The owner of a repository, a ref's line, its head, and the id of the commit before. */
+static const char COMMIT_HEAD[] =
+	"SELECT p.scope, l.id, " CAIRN_PG_HEAD ", b.oid FROM repo p LEFT JOIN ref r ON r.repo = p.id AND r.kind = $2"
+	" AND r.name = $3 LEFT JOIN line l ON l.id = r.line LEFT JOIN commit_ c ON c.id = l.head"
+	" LEFT JOIN commit_ b ON b.id = c.parent WHERE p.id = $1 AND p.dropped IS NULL";
+enum { HEAD_SCOPE, HEAD_LINE, HEAD_COMMIT, HEAD_BEFORE = HEAD_COMMIT + 8 };
+static const char COMMIT_NEXT[] = "SELECT nextval(pg_get_serial_sequence('commit_', 'id'))";
+static const char COMMIT_SAVE[] = "SAVEPOINT commit_";
+static const char COMMIT_UNDO[] = "ROLLBACK TO SAVEPOINT commit_";
+static const char COMMIT_RELEASE[] = "RELEASE SAVEPOINT commit_";
+static const char COMMIT_ADD[] =
+	"INSERT INTO commit_(id, repo, line, number, parent, oid, root, at, files, bytes, author, title, message)"
+	" SELECT $1, $2, $3, coalesce(h.number, 0) + 1, coalesce(h.id, 0), $5, $6, $7, $8, $9, $10, $11, $12"
+	" FROM (VALUES(1)) one LEFT JOIN commit_ h ON h.id = $4 ON CONFLICT(repo, oid) DO NOTHING";
+static const char COMMIT_SET_HEAD[] = "UPDATE line SET head = $2 WHERE id = $1";
+static const char COMMIT_ADD_LINE[] = "INSERT INTO line(repo, fork, depth, head) VALUES($1, 0, 1, 0) RETURNING id";
+static const char COMMIT_COUNT_MAIN[] =
+	"UPDATE repo SET updated = $2, files = c.files, bytes = c.bytes FROM ref r JOIN line l ON l.id = r.line"
+	" JOIN commit_ c ON c.id = l.head WHERE repo.id = $1 AND r.repo = $1 AND r.kind = 1 AND r.name = 'main'";
+static const char COMMIT_SET_REF[] =
+	"INSERT INTO ref(repo, kind, name, line, commit_) VALUES($1, $2, $3, $4, $5)"
+	" ON CONFLICT(repo, kind, name) DO UPDATE SET line = excluded.line, commit_ = excluded.commit_";
+/* What the repository that this new one is a copy of says of its files, this one says, too. One that the source does
+ * not have is missed when it is committed. */
+static const char COMMIT_ADOPT[] =
+	"WITH wanted AS (SELECT m.file, u.sha256, row_number() OVER (PARTITION BY m.file ORDER BY min(u.n)) AS nth"
+	" FROM unnest($3::bytea[]) WITH ORDINALITY u(sha256, n) CROSS JOIN LATERAL (SELECT max(w.file) AS file"
+	" FROM file_owner w WHERE w.scope = $2 AND w.sha256 = u.sha256) m WHERE m.file IS NOT NULL"
+	" GROUP BY m.file, u.sha256), added AS (INSERT INTO file_owner(file, scope, sha256, at)"
+	" SELECT file, $1, sha256, $4 FROM wanted WHERE nth <= $5 RETURNING file),"
+	" s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM file WHERE id IN (SELECT file FROM added)),"
+	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0)"
+	" SELECT bytes FROM s";
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_pg_head(const PGresult *r, int row, int column, struct cairn_pg_head *out)
+{
+	*out = (struct cairn_pg_head){
+		.commit = cairn_pg_get_int8(r, row, column),
+		.parent = cairn_pg_get_int8(r, row, column + 1),
+		.line = cairn_pg_get_int8(r, row, column + 2),
+		.number = cairn_pg_get_int8(r, row, column + 3),
+		.n_files = cairn_pg_get_int8(r, row, column + 4),
+		.bytes = cairn_pg_get_int8(r, row, column + 5),
+	};
+	return cairn_pg_get_oid(r, row, column + 6, &out->oid) && cairn_pg_get_oid(r, row, column + 7, &out->root)
+		       ? CAIRN_OK
+		       : CAIRN_E_DAMAGED;
+}
+
+unsigned cairn_pg_queue_next_commit(struct cairn_pg_tx *tx)
+{
+	return cairn_pg_queue(&tx->pg, COMMIT_NEXT, NULL);
+}
+
+void cairn_pg_queue_set_ref(struct cairn_pg_tx *tx, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
+			    int64_t line, int64_t commit)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, repo);
+	cairn_pg_int8(&args, (int64_t)kind);
+	cairn_pg_bytes(&args, name, strlen(name));
+	cairn_pg_int8(&args, line);
+	cairn_pg_int8(&args, commit);
+	(void)cairn_pg_queue(&tx->pg, COMMIT_SET_REF, &args);
+}
+
+void cairn_pg_queue_count_main(struct cairn_pg_tx *tx, int64_t repo)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, repo);
+	cairn_pg_int8(&args, cairn_clock_unix_ms());
+	(void)cairn_pg_queue(&tx->pg, COMMIT_COUNT_MAIN, &args);
+}
+
+/* --- the commit's row --------------------------------------------------------------------------------------------- */
+
+struct commit_row {
+	const struct cairn_pg_commit *c;
+	int64_t number, n_files, bytes;
+	const struct cairn_git_oid *root;
+};
+
+static unsigned commit_queue_row(struct cairn_pg_tx *tx, const struct commit_row *row, int64_t at_unix_s)
+{
+	const struct cairn_pg_commit *c = row->c;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, row->number);
+	cairn_pg_int8(&args, c->repo);
+	cairn_pg_int8(&args, c->line);
+	cairn_pg_int8(&args, c->head.commit);
+	cairn_pg_bytes(&args, c->oid.b, sizeof(c->oid.b));
+	cairn_pg_bytes(&args, row->root->b, sizeof(row->root->b));
+	cairn_pg_int8(&args, at_unix_s);
+	cairn_pg_int8(&args, row->n_files);
+	cairn_pg_int8(&args, row->bytes);
+	cairn_pg_text(&args, c->message->author);
+	cairn_pg_text(&args, c->message->title);
+	cairn_pg_text(&args, c->message->message);
+	return cairn_pg_queue(&tx->pg, COMMIT_ADD, &args);
+}
+
+static enum cairn_status commit_name(struct cairn_pg_commit *c, const struct cairn_git_oid *root, int64_t at_unix_s)
+{
+	if (c->id) {
+		c->oid = *c->id;
+		return CAIRN_OK;
+	}
+	return cairn_commits_name(&c->oid, c->message, root, c->head.commit != 0 ? &c->head.oid : NULL, at_unix_s);
+}
+
+/* Two branches may be given the same commit within a second: that is one commit to git, and two here. */
+static enum cairn_status commit_name_later(struct cairn_pg_tx *tx, struct cairn_pg_commit *c,
+					   const struct commit_row *row, int64_t at_unix_s, struct cairn_diag *diag)
+{
+	if (c->id)
+		return cairn_commits_known(diag);
+	for (int64_t later = 1; later < CAIRN_COMMITS_SECONDS_MAX; later++) {
+		enum cairn_status status = commit_name(c, row->root, at_unix_s + later);
+		if (status != CAIRN_OK)
+			return status;
+		unsigned added = commit_queue_row(tx, row, at_unix_s + later);
+		status = cairn_pg_exchange(&tx->pg);
+		if (status != CAIRN_OK || cairn_pg_changed(tx->pg.results[added]) > 0)
+			return status;
+	}
+	return cairn_commits_known(diag);
+}
+
+enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_pg_commit *c, int64_t number,
+					  const struct cairn_git_oid *root, int64_t n_files, int64_t bytes,
+					  struct cairn_diag *diag)
+{
+	const struct commit_row row = {c, number, n_files, bytes, root};
+	int64_t at_unix_s = cairn_clock_unix_s();
+	struct cairn_pg_args head = {0};
+	enum cairn_status status = commit_name(c, root, at_unix_s);
+	if (status != CAIRN_OK)
+		return status;
+	unsigned added = commit_queue_row(tx, &row, at_unix_s);
+	cairn_pg_int8(&head, c->line);
+	cairn_pg_int8(&head, number);
+	(void)cairn_pg_queue(&tx->pg, COMMIT_SET_HEAD, &head);
+	status = cairn_pg_exchange(&tx->pg);
+	if (status == CAIRN_OK && cairn_pg_changed(tx->pg.results[added]) == 0)
+		return commit_name_later(tx, c, &row, at_unix_s, diag);
+	return status;
+}
+
+/* --- committing --------------------------------------------------------------------------------------------------- */
+
+/* @param[out] root  of the files as they are after the operations */
+static enum cairn_status commit_edit(struct cairn_pg_commit *c, struct cairn_pg_edit *edit, struct cairn_git_oid *root)
+{
+	struct cairn_pg *pg = &edit->tx->pg;
+	(void)cairn_pg_queue(pg, COMMIT_SAVE, NULL);
+	unsigned next = cairn_pg_queue_next_commit(edit->tx);
+	enum cairn_status status = cairn_pg_exchange(pg);
+	if (status != CAIRN_OK)
+		return status;
+	edit->commit = cairn_pg_get_int8(pg->results[next], 0, 0);
+	status = cairn_pg_edit_look(edit, c->n);
+	for (uint32_t i = 0; i < c->n && status == CAIRN_OK; i++)
+		status = cairn_edit_one(&edit->edit, &c->operations[i]);
+	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
+	return status == CAIRN_OK ? cairn_edit_root(&edit->edit, root) : status;
+}
+
+/* Nothing is other than in the head: what operations wrote and took back again goes. With only bytes that came back
+ * there is nothing to take away. */
+static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct cairn_pg_growth *before)
+{
+	struct cairn_pg_tx *tx = edit->tx;
+	unsigned used = 0;
+	bool undo = edit->edit.n_changed > 0;
+	enum cairn_status status = CAIRN_OK;
+	if (undo)
+		(void)cairn_pg_queue(&tx->pg, COMMIT_UNDO, NULL);
+	else
+		status = cairn_pg_edit_queue(edit, false, &used);
+	(void)cairn_pg_queue(&tx->pg, COMMIT_RELEASE, NULL);
+	if (status == CAIRN_OK)
+		status = cairn_pg_exchange(&tx->pg);
+	if (undo)
+		tx->growth = *before;
+	else if (status == CAIRN_OK)
+		cairn_pg_used(tx, used, edit->scope);
+	return status;
+}
+
+static enum cairn_status commit_finish(struct cairn_pg_commit *c, struct cairn_pg_edit *edit,
+				       const struct cairn_git_oid *root)
+{
+	unsigned used;
+	enum cairn_status status = cairn_pg_edit_queue(edit, true, &used);
+	if (status == CAIRN_OK)
+		status = cairn_pg_exchange(&edit->tx->pg);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_used(edit->tx, used, c->scope);
+	c->added = true;
+	(void)cairn_pg_queue(&edit->tx->pg, COMMIT_RELEASE, NULL);
+	return cairn_pg_add_commit_row(edit->tx, c, edit->commit, root, c->head.n_files + edit->edit.n_files,
+				       c->head.bytes + edit->edit.bytes, edit->edit.diag);
+}
+
+enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_pg_commit *c, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_pg_edit_fini)
+	struct cairn_pg_edit edit = {
+		.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line, .operations = c->operations};
+	edit.edit = (struct cairn_edit){.engine = &CAIRN_PG_EDIT, .ctx = &edit, .diag = diag};
+	const struct cairn_pg_growth before = tx->growth;
+	struct cairn_git_oid root;
+	c->added = false;
+	c->oid = c->head.oid;
+	enum cairn_status status = cairn_commits_check(c->message, c->n, diag);
+	if (status == CAIRN_OK)
+		status = commit_edit(c, &edit, &root);
+	if (status != CAIRN_OK)
+		return status;
+	if (c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root))
+		return commit_same(&edit, &before);
+	return c->only_same ? cairn_commits_conflict(diag) : commit_finish(c, &edit, &root);
+}
+
+enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_pg_commit *c, struct cairn_diag *diag)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, c->repo);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, COMMIT_ADD_LINE, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	c->line = cairn_pg_get_int8(r, 0, 0);
+	c->head = (struct cairn_pg_head){0};
+	return cairn_pg_commit_to(tx, c, diag);
+}
+
+/* --- the requests ------------------------------------------------------------------------------------------------- */
+
+/* A request that comes once more, since its answer was lost, names the head's parent: that is no conflict if all of it
+ * is in the head already. @param before  the id of that parent; NULL: there is none */
+static enum cairn_status commit_check_parent(const char *parent, const struct cairn_git_oid *before,
+					     struct cairn_pg_commit *c, struct cairn_diag *diag)
+{
+	if (!parent || cairn_commits_begins(&c->head.oid, parent))
+		return CAIRN_OK;
+	c->only_same = before && cairn_commits_begins(before, parent);
+	return c->only_same ? CAIRN_OK : cairn_commits_conflict(diag);
+}
+
+static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
+				     struct cairn_pg_commit *c, struct cairn_diag *diag)
+{
+	const PGresult *r;
+	struct cairn_git_oid before;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, add->repo);
+	cairn_pg_int8(&args, (int64_t)add->kind);
+	cairn_pg_bytes(&args, add->ref, strlen(add->ref));
+	enum cairn_status status = cairn_pg_ask(&tx->pg, COMMIT_HEAD, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	if (PQntuples(r) == 0)
+		return cairn_pg_no_repo(diag);
+	if (PQgetisnull(r, 0, HEAD_COMMIT))
+		return cairn_commits_unknown(diag);
+	c->scope = cairn_pg_get_int8(r, 0, HEAD_SCOPE);
+	c->line = cairn_pg_get_int8(r, 0, HEAD_LINE);
+	status = cairn_pg_head(r, 0, HEAD_COMMIT, &c->head);
+	bool has_before = cairn_pg_get_oid(r, 0, HEAD_BEFORE, &before);
+	return status == CAIRN_OK ? commit_check_parent(add->parent, has_before ? &before : NULL, c, diag) : status;
+}
+
+enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add)
+{
+	struct cairn_diag *diag = &add->write.diag;
+	struct cairn_pg_commit c = {
+		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
+	enum cairn_status status = commit_find(tx, add, &c, diag);
+	if (status == CAIRN_OK)
+		status = cairn_pg_commit_to(tx, &c, diag);
+	add->oid = c.oid;
+	add->added = c.added;
+	if (status != CAIRN_OK || !c.added)
+		return status;
+	cairn_pg_queue_count_main(tx, add->repo);
+	return cairn_pg_exchange(&tx->pg);
+}
+
+static enum cairn_status commit_adopt(struct cairn_pg_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
+				      struct cairn_diag *diag)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sha256s = {0};
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	int64_t source;
+	enum cairn_status status = cairn_pg_find_repo(tx, add->source, &source, diag);
+	if (status != CAIRN_OK)
+		return status;
+	for (uint32_t i = 0; i < add->n; i++)
+		if (add->operations[i].kind == CAIRN_INDEX_PUT_FILE)
+			cairn_pg_add_bytes(&sha256s, add->operations[i].sha256, sizeof(add->operations[i].sha256));
+	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, source);
+	cairn_pg_byteas(&args, &sha256s);
+	cairn_pg_int8(&args, cairn_clock_unix_s());
+	cairn_pg_int8(&args, CAIRN_INDEX_CLAIMS_MAX);
+	status = cairn_pg_ask(&tx->pg, COMMIT_ADOPT, &args, &r);
+	if (status == CAIRN_OK)
+		cairn_pg_grow(tx, scope, cairn_pg_get_int8(r, 0, 0));
+	return status;
+}
+
+enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
+{
+	struct cairn_diag *diag = &add->write.diag;
+	struct cairn_pg_commit c = {
+		.repo = add->id, .scope = scope, .message = &add->first, .operations = add->operations, .n = add->n};
+	enum cairn_status status = add->source != 0 ? commit_adopt(tx, add, scope, diag) : CAIRN_OK;
+	if (status == CAIRN_OK)
+		status = cairn_pg_first_line(tx, &c, diag);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_queue_set_ref(tx, add->id, CAIRN_INDEX_BRANCH, "main", c.line, 0);
+	cairn_pg_queue_count_main(tx, add->id);
+	return cairn_pg_exchange(&tx->pg);
+}

@@ -1,0 +1,604 @@
+/* What the edits of a commit (index/edit.h) ask and change here. Each question is a way there and back, so that as much
+ * as can be is asked at once. */
+#include "index/entries.h"
+#include "index/postgres/chain.h"
+#include "index/postgres/commit.h"
+#include "index/postgres/content.h"
+
+#include "base/bytes.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	EDIT_LOOK = 4000,          /* operations read in advance at once, */
+	EDIT_LOOK_BYTES = 1 << 20, /* or bytes of inline files */
+	EDIT_ROWS = 10000,         /* of one statement */
+	EDIT_FOLDERS = 1000,       /* scanned in one */
+};
+static const int64_t EDIT_ALL = INT64_MAX; /* rows of the line count, also those of the commit at hand */
+
+static const char EDIT_FIND[] =
+	CAIRN_PG_CHAIN "SELECT k.n, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0)"
+		       " FROM unnest($3::bytea[], $4::bytea[]) WITH ORDINALITY k(folder, name, n)" CAIRN_PG_CHAIN_ENTRY
+		       " LEFT JOIN content c ON c.id = e.content WHERE e.oid IS NOT NULL";
+/* Those that the repository has not yet are made. What is inline counts. */
+static const char EDIT_INLINE[] =
+	"WITH k AS MATERIALIZED (SELECT * FROM unnest($2::bigint[], $3::bytea[]) WITH ORDINALITY u(key, body, n)),"
+	" known AS (SELECT k.n, min(c.id) AS id FROM k JOIN content c ON c.repo = $1 AND c.key = k.key"
+	" AND c.body = k.body GROUP BY k.n),"
+	" added AS (INSERT INTO content(repo, uses, size, key, body) SELECT DISTINCT $1::bigint, 0,"
+	" octet_length(k.body), k.key, k.body FROM k WHERE NOT EXISTS(SELECT 1 FROM known o WHERE o.n = k.n)"
+	" RETURNING id, key, body, size), s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM added),"
+	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.id = $1 AND s.bytes > 0)"
+	" SELECT k.n, coalesce(o.id, a.id), octet_length(k.body), s.bytes FROM k CROSS JOIN s LEFT JOIN known o"
+	" ON o.n = k.n LEFT JOIN added a ON a.key = k.key AND a.body = k.body";
+/* Of the files that were uploaded to the repository as such of these SHA-256. */
+static const char EDIT_FILES[] =
+	"WITH k AS MATERIALIZED (SELECT u.n, u.sha256, m.file FROM unnest($3::bytea[]) WITH ORDINALITY u(sha256, n)"
+	" CROSS JOIN LATERAL (SELECT max(w.file) AS file FROM file_owner w WHERE w.scope = $2 AND w.sha256 = u.sha256) m"
+	" WHERE m.file IS NOT NULL),"
+	" known AS (SELECT k.n, min(c.id) AS id FROM k JOIN content c ON c.file = k.file AND c.repo = $1"
+	" AND c.sha256 = k.sha256 GROUP BY k.n),"
+	" added AS (INSERT INTO content(repo, uses, size, sha256, file) SELECT DISTINCT $1::bigint, 0, f.size, k.sha256,"
+	" k.file FROM k JOIN file f ON f.id = k.file WHERE NOT EXISTS(SELECT 1 FROM known o WHERE o.n = k.n)"
+	" RETURNING id, sha256)"
+	" SELECT k.n, coalesce(o.id, a.id), f.size FROM k JOIN file f ON f.id = k.file LEFT JOIN known o ON o.n = k.n"
+	" LEFT JOIN added a ON a.sha256 = k.sha256";
+static const char EDIT_SET[] =
+	"INSERT INTO entry(line, folder, name, since, oid, content) SELECT $1, k.folder, k.name, $2, nullif(k.oid, ''),"
+	" nullif(k.content, 0) FROM unnest($3::bytea[], $4::bytea[], $5::bytea[], $6::bigint[])"
+	" k(folder, name, oid, content) ON CONFLICT(line, folder, name, since) DO UPDATE SET oid = excluded.oid,"
+	" content = excluded.content";
+static const char EDIT_REVIVE[] =
+	"UPDATE content c SET file = s.file FROM unnest($1::bigint[], $2::bigint[]) k(id, same)"
+	" JOIN content s ON s.id = k.same WHERE c.id = k.id AND c.file IS NULL AND c.sha256 IS NOT NULL";
+static const char EDIT_SCAN[] = CAIRN_PG_CHAIN
+	"SELECT e.folder, e.name, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0) FROM " CAIRN_PG_CHAIN_PAGE
+	" LEFT JOIN content c ON c.id = e.content ORDER BY e.folder, e.name";
+/* Of one folder behind the other, of the first one behind a name. A function's rows come in their order, and all behind
+ * them is looked up for each; whoever reads this sees to it. */
+static const char EDIT_TREES[] = CAIRN_PG_CHAIN
+	"SELECT k.n, x.name, x.oid, x.content IS NULL FROM unnest($3::bytea[]) WITH ORDINALITY k(folder, n)"
+	" CROSS JOIN LATERAL (SELECT DISTINCT ON (y.name) y.* FROM chain h CROSS JOIN LATERAL"
+	" (SELECT DISTINCT ON (r.name) r.name, r.oid, r.content FROM entry r WHERE r.line = h.line"
+	" AND r.folder = k.folder AND r.since <= h.upto AND r.name > CASE WHEN k.n = 1 THEN $4 ELSE '' END"
+	" ORDER BY r.name, r.since DESC LIMIT $5) y ORDER BY y.name, h.n LIMIT $5) x LIMIT $5";
+
+/** Of an operation that puts something. */
+struct cairn_pg_edit_content {
+	int64_t id, size_bytes; /* id 0: there is none */
+};
+
+/** What a path is, as of the operations before. */
+struct cairn_pg_edit_path {
+	struct cairn_edit_entry entry;
+	bool unsent;
+	size_t folder_len;
+	char path[];
+};
+
+/* --- paths -------------------------------------------------------------------------------------------------------- */
+
+static int edit_path_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct cairn_pg_edit_path *)a)->path, ((const struct cairn_pg_edit_path *)b)->path);
+}
+
+/* The path, noted when it is new: then nothing is there. @return NULL: no memory */
+static struct cairn_pg_edit_path *edit_note(struct cairn_pg_edit *edit, const char *folder, const char *name,
+					    bool *added)
+{
+	size_t folder_len = strlen(folder), name_len = strlen(name);
+	*added = false;
+	struct cairn_pg_edit_path *made = calloc(1, sizeof(*made) + folder_len + name_len + 2);
+	if (!made)
+		return NULL;
+	made->folder_len = folder_len;
+	memcpy(made->path, folder, folder_len);
+	made->path[folder_len] = '/';
+	memcpy(made->path + folder_len + (folder_len > 0), name, name_len + 1);
+	struct cairn_pg_edit_path **at = tsearch(made, &edit->paths, edit_path_compare);
+	struct cairn_pg_edit_path *found = at ? *at : NULL;
+	*added = found == made;
+	if (!*added)
+		free(made);
+	return found;
+}
+
+static const char *edit_name(const struct cairn_pg_edit_path *path)
+{
+	return path->path + path->folder_len + (path->folder_len > 0);
+}
+
+static void edit_add_path(const struct cairn_pg_edit_path *path, struct cairn_pg_array *folders,
+			  struct cairn_pg_array *names)
+{
+	cairn_pg_add_bytes(folders, path->path, path->folder_len);
+	cairn_pg_add_bytes(names, edit_name(path), strlen(edit_name(path)));
+}
+
+/* A row that tells since, oid, content and size from a column on. */
+static bool edit_entry(const PGresult *r, int row, int column, struct cairn_edit_entry *out)
+{
+	*out = (struct cairn_edit_entry){
+		.found = true,
+		.since = cairn_pg_get_int8(r, row, column),
+		.content = cairn_pg_get_int8(r, row, column + 2),
+		.size_bytes = cairn_pg_get_int8(r, row, column + 3),
+	};
+	return cairn_pg_get_oid(r, row, column + 1, &out->oid);
+}
+
+/* --- reading in advance ------------------------------------------------------------------------------------------- */
+
+/* What is asked for together. */
+struct edit_look {
+	struct cairn_pg_edit *edit;
+	struct cairn_pg_array folders, names, keys, bodies, sha256s;
+	struct cairn_pg_edit_path **paths; /* owned: those of folders and names */
+	size_t n_paths, paths_cap;
+	uint32_t inline_ops[EDIT_LOOK], file_ops[EDIT_LOOK]; /* of bodies, of sha256s */
+	size_t n_bytes;
+	unsigned asked_paths, asked_inline, asked_files;
+};
+
+static void edit_look_free(struct edit_look **look)
+{
+	struct edit_look *l = *look;
+	if (!l)
+		return;
+	cairn_pg_array_fini(&l->folders);
+	cairn_pg_array_fini(&l->names);
+	cairn_pg_array_fini(&l->keys);
+	cairn_pg_array_fini(&l->bodies);
+	cairn_pg_array_fini(&l->sha256s);
+	free(l->paths);
+	free(l);
+}
+
+static void edit_look_empty(struct edit_look *l)
+{
+	cairn_pg_array_empty(&l->folders);
+	cairn_pg_array_empty(&l->names);
+	cairn_pg_array_empty(&l->keys);
+	cairn_pg_array_empty(&l->bodies);
+	cairn_pg_array_empty(&l->sha256s);
+	l->n_paths = l->n_bytes = 0;
+}
+
+/* @param[out] known  it was asked for before, and all above it */
+static enum cairn_status edit_look_path(struct edit_look *l, const char *folder, const char *name, bool *known)
+{
+	bool added;
+	struct cairn_pg_edit_path *path = edit_note(l->edit, folder, name, &added);
+	*known = !added;
+	if (!path || !added)
+		return path ? CAIRN_OK : CAIRN_E_NOMEM;
+	if (l->n_paths == l->paths_cap) {
+		size_t cap = l->paths_cap ? l->paths_cap * 2 : 256;
+		struct cairn_pg_edit_path **paths = realloc(l->paths, cap * sizeof(struct cairn_pg_edit_path *));
+		if (!paths)
+			return CAIRN_E_NOMEM;
+		l->paths = paths;
+		l->paths_cap = cap;
+	}
+	l->paths[l->n_paths++] = path;
+	edit_add_path(path, &l->folders, &l->names);
+	return CAIRN_OK;
+}
+
+/* A path, and the folders that it is in. */
+static enum cairn_status edit_look_paths(struct edit_look *l, const char *path)
+{
+	char at[CAIRN_INDEX_PATH_MAX + 1], folder[CAIRN_INDEX_PATH_MAX + 1];
+	enum cairn_status status = CAIRN_OK;
+	bool known = strlen(path) > CAIRN_INDEX_PATH_MAX; /* that is refused later */
+	(void)memccpy(at, path, '\0', sizeof(at));
+	while (!known && status == CAIRN_OK && at[0]) {
+		const char *name = cairn_entries_split(at, folder);
+		status = edit_look_path(l, folder, name, &known);
+		(void)memccpy(at, folder, '\0', sizeof(at));
+	}
+	return status;
+}
+
+static enum cairn_status edit_look_operation(struct edit_look *l, uint32_t i)
+{
+	const struct cairn_index_operation *o = &l->edit->operations[i];
+	if (o->kind == CAIRN_INDEX_PUT_INLINE) {
+		l->inline_ops[l->bodies.n] = i;
+		cairn_pg_add_int8(&l->keys, (int64_t)cairn_get_u64le(o->oid.b));
+		cairn_pg_add_bytes(&l->bodies, o->bytes, o->len);
+		l->n_bytes += o->len;
+	} else if (o->kind == CAIRN_INDEX_PUT_FILE) {
+		l->file_ops[l->sha256s.n] = i;
+		cairn_pg_add_bytes(&l->sha256s, o->sha256, sizeof(o->sha256));
+	}
+	return edit_look_paths(l, o->path);
+}
+
+static void edit_queue_look(struct edit_look *l)
+{
+	struct cairn_pg_edit *edit = l->edit;
+	struct cairn_pg_args paths = {0}, bodies = {0}, files = {0};
+	cairn_pg_int8(&paths, edit->line);
+	cairn_pg_int8(&paths, EDIT_ALL);
+	cairn_pg_byteas(&paths, &l->folders);
+	cairn_pg_byteas(&paths, &l->names);
+	cairn_pg_int8(&bodies, edit->repo);
+	cairn_pg_int8s(&bodies, &l->keys);
+	cairn_pg_byteas(&bodies, &l->bodies);
+	cairn_pg_int8(&files, edit->repo);
+	cairn_pg_int8(&files, edit->scope);
+	cairn_pg_byteas(&files, &l->sha256s);
+	l->asked_paths = cairn_pg_queue(&edit->tx->pg, EDIT_FIND, &paths);
+	l->asked_inline = cairn_pg_queue(&edit->tx->pg, EDIT_INLINE, &bodies);
+	l->asked_files = cairn_pg_queue(&edit->tx->pg, EDIT_FILES, &files);
+}
+
+/* Of operations by their places among those that were asked about. */
+static void edit_took_contents(struct cairn_pg_edit *edit, const PGresult *r, const uint32_t *operations)
+{
+	for (int i = 0; i < PQntuples(r); i++) {
+		struct cairn_pg_edit_content *content = &edit->contents[operations[cairn_pg_get_int8(r, i, 0) - 1]];
+		content->id = cairn_pg_get_int8(r, i, 1);
+		content->size_bytes = cairn_pg_get_int8(r, i, 2);
+		/* Unless an entry comes to have it, it goes. */
+		cairn_pg_add_int8(&edit->used, content->id);
+		cairn_pg_add_int8(&edit->times, 0);
+	}
+}
+
+static enum cairn_status edit_look_now(struct edit_look *l)
+{
+	struct cairn_pg_edit *edit = l->edit;
+	edit_queue_look(l);
+	enum cairn_status status = cairn_pg_exchange(&edit->tx->pg);
+	if (status != CAIRN_OK)
+		return status;
+	const PGresult *r = edit->tx->pg.results[l->asked_paths];
+	for (int i = 0; i < PQntuples(r); i++)
+		if (!edit_entry(r, i, 1, &l->paths[cairn_pg_get_int8(r, i, 0) - 1]->entry))
+			return CAIRN_E_DAMAGED;
+	r = edit->tx->pg.results[l->asked_inline];
+	if (PQntuples(r) > 0)
+		cairn_pg_grow(edit->tx, edit->scope, cairn_pg_get_int8(r, 0, 3));
+	edit_took_contents(edit, r, l->inline_ops);
+	edit_took_contents(edit, edit->tx->pg.results[l->asked_files], l->file_ops);
+	edit_look_empty(l);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_edit_look(struct cairn_pg_edit *edit, uint32_t n)
+{
+	CLEANUP(edit_look_free) struct edit_look *l = calloc(1, sizeof(*l));
+	edit->contents = calloc((size_t)n + 1, sizeof(*edit->contents));
+	if (!l || !edit->contents)
+		return CAIRN_E_NOMEM;
+	l->edit = edit;
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0, before = 0; i < n && status == CAIRN_OK; i++) {
+		status = edit_look_operation(l, i);
+		if (status == CAIRN_OK && (i + 1 - before == EDIT_LOOK || l->n_bytes >= EDIT_LOOK_BYTES)) {
+			status = edit_look_now(l);
+			before = i + 1;
+		}
+	}
+	return status == CAIRN_OK ? edit_look_now(l) : status;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+struct edit_rows {
+	struct cairn_pg_array folders, names, oids, contents;
+};
+
+static void edit_rows_fini(struct edit_rows *rows)
+{
+	cairn_pg_array_fini(&rows->folders);
+	cairn_pg_array_fini(&rows->names);
+	cairn_pg_array_fini(&rows->oids);
+	cairn_pg_array_fini(&rows->contents);
+}
+
+static void edit_queue_piece(struct cairn_pg_edit *edit, size_t first, size_t end)
+{
+	CLEANUP(edit_rows_fini) struct edit_rows rows = {0};
+	struct cairn_pg_args args = {0};
+	for (size_t i = first; i < end; i++) {
+		struct cairn_pg_edit_path *path = edit->sent[i];
+		edit_add_path(path, &rows.folders, &rows.names);
+		cairn_pg_add_bytes(&rows.oids, path->entry.oid.b, path->entry.found ? sizeof(path->entry.oid.b) : 0);
+		cairn_pg_add_int8(&rows.contents, path->entry.found ? path->entry.content : 0);
+		path->unsent = false;
+	}
+	cairn_pg_int8(&args, edit->line);
+	cairn_pg_int8(&args, edit->commit);
+	cairn_pg_byteas(&args, &rows.folders);
+	cairn_pg_byteas(&args, &rows.names);
+	cairn_pg_byteas(&args, &rows.oids);
+	cairn_pg_int8s(&args, &rows.contents);
+	(void)cairn_pg_queue(&edit->tx->pg, EDIT_SET, &args);
+}
+
+/* The last piece is only queued. */
+static enum cairn_status edit_queue_rows(struct cairn_pg_edit *edit)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (size_t i = 0; i < edit->n_sent && status == CAIRN_OK; i += EDIT_ROWS) {
+		bool last = edit->n_sent - i <= EDIT_ROWS;
+		edit_queue_piece(edit, i, last ? edit->n_sent : i + EDIT_ROWS);
+		status = last ? CAIRN_OK : cairn_pg_exchange(&edit->tx->pg);
+	}
+	edit->n_sent = 0;
+	return status;
+}
+
+enum cairn_status cairn_pg_edit_queue(struct cairn_pg_edit *edit, bool changed, unsigned *used)
+{
+	struct cairn_pg_args revive = {0};
+	enum cairn_status status = changed ? edit_queue_rows(edit) : CAIRN_OK;
+	if (edit->revived.n > 0) {
+		cairn_pg_int8s(&revive, &edit->revived);
+		cairn_pg_int8s(&revive, &edit->sames);
+		(void)cairn_pg_queue(&edit->tx->pg, EDIT_REVIVE, &revive);
+	}
+	*used = cairn_pg_queue_use(edit->tx, &edit->used, &edit->times);
+	return status;
+}
+
+static void edit_path_free(void *path)
+{
+	free(path);
+}
+
+void cairn_pg_edit_fini(struct cairn_pg_edit *edit)
+{
+	cairn_edit_fini(&edit->edit);
+	free(edit->contents);
+	tdestroy(edit->paths, edit_path_free);
+	free(edit->sent);
+	cairn_pg_array_fini(&edit->used);
+	cairn_pg_array_fini(&edit->times);
+	cairn_pg_array_fini(&edit->revived);
+	cairn_pg_array_fini(&edit->sames);
+	cairn_pg_clearp(&edit->page);
+}
+
+/* --- what an edit asks and says ----------------------------------------------------------------------------------- */
+
+/* Nearly all was asked for before. */
+static enum cairn_status edit_find(void *ctx, const char *folder, const char *name, struct cairn_edit_entry *out)
+{
+	struct cairn_pg_edit *edit = ctx;
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array folders = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array names = {0};
+	struct cairn_pg_args args = {0};
+	const PGresult *r;
+	bool added;
+	struct cairn_pg_edit_path *path = edit_note(edit, folder, name, &added);
+	*out = (struct cairn_edit_entry){0};
+	if (!path)
+		return CAIRN_E_NOMEM;
+	if (!added) {
+		*out = path->entry;
+		return CAIRN_OK;
+	}
+	edit_add_path(path, &folders, &names);
+	cairn_pg_int8(&args, edit->line);
+	cairn_pg_int8(&args, EDIT_ALL);
+	cairn_pg_byteas(&args, &folders);
+	cairn_pg_byteas(&args, &names);
+	enum cairn_status status = cairn_pg_ask(&edit->tx->pg, EDIT_FIND, &args, &r);
+	if (status == CAIRN_OK && PQntuples(r) > 0 && !edit_entry(r, 0, 1, &path->entry))
+		return CAIRN_E_DAMAGED;
+	*out = path->entry;
+	return status;
+}
+
+static enum cairn_status edit_will_send(struct cairn_pg_edit *edit, struct cairn_pg_edit_path *path)
+{
+	if (path->unsent)
+		return CAIRN_OK;
+	if (edit->n_sent == edit->sent_cap) {
+		size_t cap = edit->sent_cap ? edit->sent_cap * 2 : 256;
+		struct cairn_pg_edit_path **sent = realloc(edit->sent, cap * sizeof(struct cairn_pg_edit_path *));
+		if (!sent)
+			return CAIRN_E_NOMEM;
+		edit->sent = sent;
+		edit->sent_cap = cap;
+	}
+	edit->sent[edit->n_sent++] = path;
+	path->unsent = true;
+	return CAIRN_OK;
+}
+
+static enum cairn_status edit_write(void *ctx, const char *folder, const char *name,
+				    const struct cairn_edit_entry *before, const struct cairn_edit_entry *after)
+{
+	struct cairn_pg_edit *edit = ctx;
+	bool added;
+	/* The row of an operation before this one is written over. */
+	int64_t over = before->since == edit->commit ? before->content : 0;
+	struct cairn_pg_edit_path *path = edit_note(edit, folder, name, &added);
+	if (!path)
+		return CAIRN_E_NOMEM;
+	path->entry = *after;
+	path->entry.since = edit->commit;
+	if (after->content != 0) {
+		cairn_pg_add_int8(&edit->used, after->content);
+		cairn_pg_add_int8(&edit->times, 1);
+	}
+	if (over != 0) {
+		cairn_pg_add_int8(&edit->used, over);
+		cairn_pg_add_int8(&edit->times, -1);
+	}
+	return edit_will_send(edit, path);
+}
+
+static enum cairn_status edit_content(void *ctx, const struct cairn_index_operation *operation,
+				      struct cairn_edit_content *out)
+{
+	struct cairn_pg_edit *edit = ctx;
+	const struct cairn_pg_edit_content *content = &edit->contents[operation - edit->operations];
+	out->id = content->id;
+	out->size_bytes = content->size_bytes;
+	return content->id != 0 ? CAIRN_OK : CAIRN_E_NOT_FOUND;
+}
+
+static enum cairn_status edit_revive(void *ctx, int64_t content, int64_t same)
+{
+	struct cairn_pg_edit *edit = ctx;
+	cairn_pg_add_int8(&edit->revived, content);
+	cairn_pg_add_int8(&edit->sames, same);
+	return CAIRN_OK;
+}
+
+/* --- scans -------------------------------------------------------------------------------------------------------- */
+
+/* @param folder, name  room for what is told */
+static enum cairn_status edit_scan_row(struct cairn_pg_edit *edit, const PGresult *r, int row,
+				       struct cairn_entries_range *at, cairn_edit_visit *visit, void *visit_ctx)
+{
+	bool added;
+	if (!cairn_pg_get_text(r, row, 0, at->folder, sizeof(at->folder)) ||
+	    !cairn_pg_get_text(r, row, 1, at->name, sizeof(at->name)))
+		return CAIRN_E_DAMAGED;
+	struct cairn_pg_edit_path *path = edit_note(edit, at->folder, at->name, &added);
+	if (!path)
+		return CAIRN_E_NOMEM;
+	if (PQgetisnull(r, row, 3))
+		return CAIRN_OK;
+	if (added && !edit_entry(r, row, 2, &path->entry))
+		return CAIRN_E_DAMAGED;
+	return visit(visit_ctx, at->folder, at->name, path->entry.content == 0, &path->entry.oid);
+}
+
+/* All that was written is there to be found. */
+static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char *folder, const char *last_folder,
+					 cairn_edit_visit *visit, void *visit_ctx, uint64_t *n_rows)
+{
+	struct cairn_entries_range at = {0};
+	(void)memccpy(at.folder, folder, '\0', sizeof(at.folder));
+	enum cairn_status status = edit_queue_rows(edit);
+	for (bool more = true; more && status == CAIRN_OK;) {
+		const PGresult *r;
+		struct cairn_pg_args args = {0};
+		cairn_pg_int8(&args, edit->line);
+		cairn_pg_int8(&args, EDIT_ALL);
+		cairn_pg_bytes(&args, at.folder, strlen(at.folder));
+		cairn_pg_bytes(&args, at.name, strlen(at.name));
+		cairn_pg_bytes(&args, last_folder, strlen(last_folder));
+		cairn_pg_int8(&args, EDIT_ROWS);
+		status = cairn_pg_ask(&edit->tx->pg, EDIT_SCAN, &args, &r);
+		int n = status == CAIRN_OK ? PQntuples(r) : 0;
+		for (int i = 0; i < n && status == CAIRN_OK; i++)
+			status = edit_scan_row(edit, r, i, &at, visit, visit_ctx);
+		*n_rows += (uint64_t)n;
+		more = n == EDIT_ROWS;
+	}
+	return status;
+}
+
+static enum cairn_status edit_will_scan(void *ctx, char *const *folders, size_t n)
+{
+	struct cairn_pg_edit *edit = ctx;
+	edit->folders = folders;
+	edit->n_folders = n;
+	edit->n_begun = edit->first = edit->end = 0;
+	cairn_pg_clearp(&edit->page);
+	return edit_queue_rows(edit);
+}
+
+/* Entries of folders from this one on, of it itself those behind a name. */
+static enum cairn_status edit_trees(struct cairn_pg_edit *edit, size_t first, const void *name, size_t name_len)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array folders = {0};
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	edit->first = first;
+	edit->end = edit->n_folders - first < EDIT_FOLDERS ? edit->n_folders : first + EDIT_FOLDERS;
+	edit->row = 0;
+	for (size_t i = first; i < edit->end; i++)
+		cairn_pg_add_bytes(&folders, edit->folders[i], strlen(edit->folders[i]));
+	cairn_pg_int8(&args, edit->line);
+	cairn_pg_int8(&args, EDIT_ALL);
+	cairn_pg_byteas(&args, &folders);
+	cairn_pg_bytes(&args, name, name_len);
+	cairn_pg_int8(&args, EDIT_ROWS);
+	enum cairn_status status = cairn_pg_ask(&edit->tx->pg, EDIT_TREES, &args, &r);
+	cairn_pg_clearp(&edit->page);
+	if (status == CAIRN_OK)
+		edit->page = cairn_pg_keep(&edit->tx->pg, r);
+	return status;
+}
+
+/* Of which folder the next row is. @return n_folders: there is none in the page */
+static size_t edit_row_folder(const struct cairn_pg_edit *edit, int row)
+{
+	return edit->page && row < PQntuples(edit->page)
+		       ? edit->first + (size_t)cairn_pg_get_int8(edit->page, row, 0) - 1
+		       : edit->n_folders;
+}
+
+/* Have the next row of a folder, if it has one, be the page's next. */
+static enum cairn_status edit_tree_fill(struct cairn_pg_edit *edit, size_t folder)
+{
+	int n = edit->page ? PQntuples(edit->page) : 0;
+	if (edit->row < n)
+		return CAIRN_OK;
+	if (folder >= edit->end)
+		return edit_trees(edit, folder, "", 0);
+	if (n < EDIT_ROWS)
+		return CAIRN_OK;
+	char name[CAIRN_INDEX_PATH_MAX + 1];
+	if (!cairn_pg_get_text(edit->page, n - 1, 1, name, sizeof(name)))
+		return CAIRN_E_DAMAGED;
+	return edit_trees(edit, edit_row_folder(edit, n - 1), name, strlen(name));
+}
+
+/* One of the folders that were named before, in their turn. */
+static enum cairn_status edit_scan_tree(struct cairn_pg_edit *edit, const char *folder, cairn_edit_visit *visit,
+					void *visit_ctx)
+{
+	char name[CAIRN_INDEX_PATH_MAX + 1];
+	struct cairn_git_oid oid;
+	size_t at = edit->n_begun++;
+	for (;;) {
+		enum cairn_status status = edit_tree_fill(edit, at);
+		if (status != CAIRN_OK)
+			return status;
+		size_t of = edit_row_folder(edit, edit->row);
+		if (of > at)
+			return CAIRN_OK;
+		int row = edit->row++;
+		bool gone = PQgetisnull(edit->page, row, 2);
+		if (of < at || !cairn_pg_get_text(edit->page, row, 1, name, sizeof(name)) ||
+		    (!gone && !cairn_pg_get_oid(edit->page, row, 2, &oid)))
+			return CAIRN_E_DAMAGED;
+		if (!gone)
+			status = visit(visit_ctx, folder, name, cairn_pg_get_int8(edit->page, row, 3) != 0, &oid);
+		if (status != CAIRN_OK)
+			return status;
+	}
+}
+
+static enum cairn_status edit_scan(void *ctx, const char *folder, const char *last_folder, cairn_edit_visit *visit,
+				   void *visit_ctx, uint64_t *n_rows)
+{
+	struct cairn_pg_edit *edit = ctx;
+	bool named = edit->n_begun < edit->n_folders;
+	return named ? edit_scan_tree(edit, folder, visit, visit_ctx)
+		     : edit_scan_range(edit, folder, last_folder, visit, visit_ctx, n_rows);
+}
+
+const struct cairn_edit_engine CAIRN_PG_EDIT = {
+	.find = edit_find,
+	.write = edit_write,
+	.scan = edit_scan,
+	.will_scan = edit_will_scan,
+	.content = edit_content,
+	.revive = edit_revive,
+};

@@ -1,0 +1,240 @@
+/* Branches, tags and pull requests. */
+#include "index/commits.h"
+#include "index/postgres/chain.h"
+#include "index/postgres/commit.h"
+#include "index/postgres/hub.h"
+#include "index/postgres/own.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char REF_MAIN[] = "main";
+
+static const char REF_FIND[] = "SELECT l.head FROM ref r JOIN line l ON l.id = r.line"
+			       " WHERE r.repo = $1 AND r.kind = $2 AND r.name = $3";
+static const char REF_LAST_PULL[] =
+	"SELECT coalesce(max(convert_from(name, 'UTF8')::bigint), 0) FROM ref WHERE repo = $1 AND kind = 3";
+/* As in git, where a ref is a file: "main/x" could not be told from the path x of main. */
+static const char REF_NESTED[] =
+	"SELECT name FROM ref WHERE repo = $1 AND kind IN (1, 2) AND (substr(name, 1, octet_length($2) + 1) = $2 || '/'"
+	" OR substr($2, 1, octet_length(name) + 1) = name || '/') LIMIT 1";
+/* And of how many lines a look-up there asks. */
+static const char REF_COMMIT[] =
+	"SELECT " CAIRN_PG_HEAD ", l.depth FROM commit_ c JOIN line l ON l.id = c.line WHERE c.id = $1";
+static const char REF_BRANCH[] = "SELECT p.scope, " CAIRN_PG_HEAD " FROM repo p LEFT JOIN ref r ON r.repo = p.id"
+				 " AND r.kind = 1 AND r.name = $2 LEFT JOIN line l ON l.id = r.line"
+				 " LEFT JOIN commit_ c ON c.id = l.head WHERE p.id = $1 AND p.dropped IS NULL";
+static const char REF_ADD_LINE[] =
+	"INSERT INTO line(repo, parent, fork, depth, head) VALUES($1, $2, $3, $4, $3) RETURNING id";
+static const char REF_DROP[] = "DELETE FROM ref WHERE repo = $1 AND kind = $2 AND name = $3";
+/* What there is at a commit, in the line $3, as of each path's commit, or of another. */
+static const char REF_COPY[] = CAIRN_PG_CHAIN
+	"INSERT INTO entry(line, folder, name, since, oid, content) SELECT $3, e.folder, e.name,"
+	" coalesce($4, e.since), e.oid, e.content FROM (SELECT DISTINCT ON (r.folder, r.name) r.* FROM chain h"
+	" JOIN entry r ON r.line = h.line AND r.since <= h.upto ORDER BY r.folder, r.name, h.n, r.since DESC) e"
+	" WHERE e.oid IS NOT NULL";
+static const char REF_USE_COPIED[] =
+	"UPDATE content c SET uses = c.uses + n.n FROM (SELECT content, count(*) AS n FROM entry"
+	" WHERE line = $1 AND content IS NOT NULL GROUP BY content) n WHERE c.id = n.content";
+
+/* --- lines -------------------------------------------------------------------------------------------------------- */
+
+/* All that a branch has: that may take longer than a server is given to answer.
+ * @param commit  as which it is had; 0: as it is */
+static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_pg_head *head, int64_t line,
+				  int64_t commit)
+{
+	struct cairn_pg_args copy = {0}, use = {0};
+	cairn_pg_int8(&copy, head->line);
+	cairn_pg_int8(&copy, head->commit);
+	cairn_pg_int8(&copy, line);
+	cairn_pg_int8_or_null(&copy, commit);
+	cairn_pg_int8(&use, line);
+	(void)cairn_pg_queue(&tx->pg, REF_COPY, &copy);
+	tx->pg.silence_ms = CAIRN_PG_SCAN_MS;
+	enum cairn_status status = cairn_pg_run(&tx->pg, REF_USE_COPIED, &use, NULL);
+	tx->pg.silence_ms = CAIRN_PG_SILENCE_MS;
+	return status;
+}
+
+/* @param parent  NULL: none */
+static enum cairn_status ref_add_line(struct cairn_pg_tx *tx, int64_t repo, const struct cairn_pg_head *parent,
+				      int64_t depth, int64_t *line)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, repo);
+	cairn_pg_int8_or_null(&args, parent ? parent->line : 0);
+	cairn_pg_int8(&args, parent ? parent->commit : 0);
+	cairn_pg_int8(&args, depth);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_ADD_LINE, &args, &r);
+	*line = status == CAIRN_OK ? cairn_pg_get_int8(r, 0, 0) : 0;
+	return status;
+}
+
+/* What was asked for a ref that is to be made. */
+struct ref_asked {
+	unsigned repo, known, nested, last_pull, commit;
+};
+
+static enum cairn_status ref_ask(struct cairn_pg_tx *tx, const struct cairn_index_add_ref *add, struct ref_asked *asked)
+{
+	struct cairn_pg_args repo = {0}, known = {0}, nested = {0}, commit = {0};
+	const char *name = add->kind == CAIRN_INDEX_PULL ? "" : add->name;
+	cairn_pg_int8(&repo, add->repo);
+	cairn_pg_int8(&known, add->repo);
+	cairn_pg_int8(&known, (int64_t)add->kind);
+	cairn_pg_bytes(&known, name, strlen(name));
+	cairn_pg_int8(&nested, add->repo);
+	cairn_pg_bytes(&nested, name, strlen(name));
+	cairn_pg_int8(&commit, add->commit);
+	asked->repo = cairn_pg_queue_find_repo(tx, add->repo);
+	asked->known = cairn_pg_queue(&tx->pg, REF_FIND, &known);
+	asked->nested = cairn_pg_queue(&tx->pg, REF_NESTED, &nested);
+	asked->last_pull = cairn_pg_queue(&tx->pg, REF_LAST_PULL, &repo);
+	asked->commit = cairn_pg_queue(&tx->pg, REF_COMMIT, &commit);
+	return cairn_pg_exchange(&tx->pg);
+}
+
+/* @param[out] head, depth  of the commit where it is to be, if there is one */
+static enum cairn_status ref_check(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add,
+				   const struct ref_asked *asked, struct cairn_pg_head *head, int64_t *depth)
+{
+	struct cairn_diag *diag = &add->write.diag;
+	char there[CAIRN_INDEX_REF_NAME_MAX + 1];
+	const PGresult *nested = tx->pg.results[asked->nested], *commit = tx->pg.results[asked->commit];
+	bool pull = add->kind == CAIRN_INDEX_PULL, known = !pull && PQntuples(tx->pg.results[asked->known]) > 0;
+	if (known && (!add->overwrite || add->kind != CAIRN_INDEX_BRANCH))
+		return cairn_commits_ref_known(diag, add->kind, add->name);
+	if (!known && !pull && PQntuples(nested) > 0)
+		return cairn_pg_get_text(nested, 0, 0, there, sizeof(there))
+			       ? cairn_commits_ref_nested(diag, there, add->name)
+			       : CAIRN_E_DAMAGED;
+	if (add->commit == 0)
+		return CAIRN_OK;
+	if (PQntuples(commit) == 0)
+		return cairn_commits_unknown(diag);
+	*depth = cairn_pg_get_int8(commit, 0, 8);
+	return cairn_pg_head(commit, 0, 0, head);
+}
+
+/* @param head  where, unless add names no commit */
+static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
+				  const struct cairn_pg_head *head, int64_t depth, int64_t *line)
+{
+	if (add->commit == 0) {
+		struct cairn_pg_commit first = {.repo = add->repo, .scope = scope, .message = &add->first};
+		enum cairn_status status = cairn_pg_first_line(tx, &first, &add->write.diag);
+		*line = first.line;
+		return status;
+	}
+	if (add->kind == CAIRN_INDEX_TAG) {
+		*line = head->line;
+		return CAIRN_OK;
+	}
+	/* Where a look-up would have to ask too many lines, it has all rows itself. */
+	bool whole = depth >= CAIRN_INDEX_LINE_DEPTH_MAX;
+	enum cairn_status status = ref_add_line(tx, add->repo, head, whole ? 1 : depth + 1, line);
+	return status == CAIRN_OK && whole ? ref_copy(tx, head, *line, 0) : status;
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add)
+{
+	struct ref_asked asked;
+	struct cairn_pg_head head = {0};
+	char number[32];
+	int64_t scope = 0, depth = 0, line = 0;
+	bool pull = add->kind == CAIRN_INDEX_PULL;
+	enum cairn_status status = ref_ask(tx, add, &asked);
+	if (status == CAIRN_OK)
+		status = cairn_pg_found_repo(tx, asked.repo, &scope, &add->write.diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (pull)
+		add->number = cairn_pg_get_int8(tx->pg.results[asked.last_pull], 0, 0) + 1;
+	(void)snprintf(number, sizeof(number), "%" PRId64, add->number);
+	status = ref_check(tx, add, &asked, &head, &depth);
+	if (status == CAIRN_OK)
+		status = ref_line(tx, add, scope, &head, depth, &line);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_queue_set_ref(tx, add->repo, add->kind, pull ? number : add->name, line,
+			       add->kind == CAIRN_INDEX_TAG ? add->commit : 0);
+	cairn_pg_queue_count_main(tx, add->repo);
+	return cairn_pg_exchange(&tx->pg);
+}
+
+/* @param head  of the branch. @param[in,out] c  without a parent; its line is made */
+static enum cairn_status ref_squash(struct cairn_pg_tx *tx, struct cairn_pg_commit *c, const struct cairn_pg_head *head,
+				    struct cairn_diag *diag)
+{
+	unsigned next = cairn_pg_queue_next_commit(tx);
+	enum cairn_status status = cairn_pg_exchange(&tx->pg);
+	if (status != CAIRN_OK)
+		return status;
+	int64_t number = cairn_pg_get_int8(tx->pg.results[next], 0, 0);
+	status = ref_add_line(tx, c->repo, NULL, 1, &c->line);
+	if (status == CAIRN_OK)
+		status = ref_copy(tx, head, c->line, number);
+	return status == CAIRN_OK
+		       ? cairn_pg_add_commit_row(tx, c, number, &head->root, head->n_files, head->bytes, diag)
+		       : status;
+}
+
+/* What the branch has, in a line of its own. */
+enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squash *squash)
+{
+	struct cairn_diag *diag = &squash->write.diag;
+	struct cairn_pg_commit c = {.repo = squash->repo, .message = &squash->message};
+	struct cairn_pg_head head = {0};
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, squash->repo);
+	cairn_pg_bytes(&args, squash->branch, strlen(squash->branch));
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_BRANCH, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	if (PQntuples(r) == 0)
+		return cairn_pg_no_repo(diag);
+	if (PQgetisnull(r, 0, 1))
+		return cairn_commits_unknown(diag);
+	c.scope = cairn_pg_get_int8(r, 0, 0);
+	status = cairn_pg_head(r, 0, 1, &head);
+	squash->oid = head.oid;
+	if (status != CAIRN_OK || head.parent == 0)
+		return status;
+	if (head.n_files > CAIRN_INDEX_COMMIT_ROWS_MAX)
+		return cairn_commits_too_many(diag);
+	status = ref_squash(tx, &c, &head, diag);
+	squash->oid = c.oid;
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_queue_set_ref(tx, squash->repo, CAIRN_INDEX_BRANCH, squash->branch, c.line, 0);
+	cairn_pg_queue_count_main(tx, squash->repo);
+	return cairn_pg_exchange(&tx->pg);
+}
+
+enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_drop_ref *drop)
+{
+	struct cairn_diag *diag = &drop->write.diag;
+	int64_t scope;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, drop->repo);
+	cairn_pg_int8(&args, (int64_t)drop->kind);
+	cairn_pg_bytes(&args, drop->name, strlen(drop->name));
+	unsigned repo = cairn_pg_queue_find_repo(tx, drop->repo);
+	unsigned known = cairn_pg_queue(&tx->pg, REF_FIND, &args);
+	enum cairn_status status = cairn_pg_exchange(&tx->pg);
+	if (status == CAIRN_OK)
+		status = cairn_pg_found_repo(tx, repo, &scope, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (PQntuples(tx->pg.results[known]) == 0)
+		return cairn_commits_unknown(diag);
+	if (drop->kind == CAIRN_INDEX_BRANCH && strcmp(drop->name, REF_MAIN) == 0)
+		return cairn_commits_ref_main(diag);
+	return cairn_pg_run(&tx->pg, REF_DROP, &args, NULL);
+}
