@@ -1,13 +1,18 @@
 /* A git-like repository: its README and how to get it. GET [/{type}]/{namespace}/{name}. */
+#include "base/bytes.h"
 #include "base/clock.h"
+#include "hub/tree.h"
 #include "server/page/markdown.h"
 #include "server/page/page_repo.h"
+#include "server/page/page_tensors.h"
 #include "server/route/routes.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char CARD_README[] = "README.md";
+static const char CARD_README[] = "README.md", CARD_TENSORS[] = ".safetensors";
+
+enum { CARD_HEADS = 16 /* files of tensors that are added up */ };
 
 /* --- the README --------------------------------------------------------------------------------------------------- */
 
@@ -99,6 +104,17 @@ static void card_put_python(struct page_place *p)
 	page_put_copy(&p->page, "python", "In Python, in the same shell", lines);
 }
 
+static void card_put_lfs(struct page_place *p)
+{
+	const struct cairn_index_repo *repo = &p->page.hub.repo;
+	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(4096);
+	cairn_buf_printf(&lines, "[lfs]\n\turl = %s%s%s/%s.git/info/lfs\n", p->page.hub.base, hub_kind_web(repo->kind),
+			 repo->account_name, repo->name);
+	cairn_buf_add(&lines, "", 1);
+	if (lines.status == CAIRN_OK && repo->kind != CAIRN_INDEX_KERNEL) /* which have no such address */
+		page_put_copy(&p->page, "lfs", "For Git LFS, in .lfsconfig", (const char *)lines.bytes);
+}
+
 static void card_put_use(struct page_place *p)
 {
 	const struct cairn_index_repo *repo = &p->page.hub.repo;
@@ -109,6 +125,83 @@ static void card_put_use(struct page_place *p)
 		       repo->name, type, repo->account_name, repo->name, type);
 	page_put_endpoint(&p->page, lines);
 	card_put_python(p);
+	card_put_lfs(p);
+}
+
+/* --- parameters --------------------------------------------------------------------------------------------------- */
+
+/* The files of tensors in the top folder. */
+struct card_heads {
+	struct cairn_index_entry all[CARD_HEADS];
+	unsigned n;
+	bool more;
+};
+
+static void card_take_entry(void *ctx, const struct cairn_index_entry *entry)
+{
+	struct card_heads *heads = ctx;
+	size_t len = strlen(entry->name), n = sizeof(CARD_TENSORS) - 1;
+	if (entry->kind != CAIRN_INDEX_XET || !entry->has_file || len <= n ||
+	    strcmp(entry->name + len - n, CARD_TENSORS) != 0)
+		return;
+	heads->more = heads->more || heads->n == CARD_HEADS;
+	if (!heads->more)
+		heads->all[heads->n++] = *entry;
+}
+
+/* Its first 8 bytes say how long a head is. @return false: it cannot be read, or is none */
+static bool card_read_head(struct page_place *p, const struct cairn_index_entry *entry, struct cairn_tensors *out)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf first = cairn_buf_init(sizeof(uint64_t));
+	enum page_place_bytes found;
+	if (!page_place_read(p, entry, &first, &found) || first.len < sizeof(uint64_t))
+		return false;
+	uint64_t len = cairn_get_u64le(first.bytes);
+	if (len > CAIRN_TENSORS_HEAD_MAX)
+		return false;
+	CLEANUP(cairn_buf_fini) struct cairn_buf head = cairn_buf_init((size_t)len + sizeof(uint64_t));
+	return page_place_read(p, entry, &head, &found) && found == PAGE_PLACE_READ &&
+	       cairn_tensors_read(out, head.bytes, head.len, entry->size_bytes, NULL, NULL) == CAIRN_OK;
+}
+
+static void card_add(struct cairn_tensors *sum, const struct cairn_tensors *one)
+{
+	sum->n_tensors += one->n_tensors;
+	sum->n_values += one->n_values;
+	for (unsigned i = 0; i < one->n_types; i++) {
+		unsigned k = 0;
+		while (k < sum->n_types && strcmp(sum->types[k].name, one->types[i].name) != 0)
+			k++;
+		if (k == CAIRN_TENSOR_TYPES_MAX)
+			continue;
+		if (k == sum->n_types)
+			sum->types[sum->n_types++] = one->types[i];
+		else
+			sum->types[k].n_values += one->types[i].n_values;
+	}
+}
+
+/* Of a model that lies in several files, all together. Files that are no such thing say so on their own pages. */
+static void card_put_parameters(struct page_place *p)
+{
+	const struct cairn_hub_tree_page page = {.folder = "", .after = "", .limit = CAIRN_HUB_TREE_PAGE_MAX};
+	struct card_heads heads = {.n = 0};
+	struct cairn_tensors sum = {0}, one;
+	struct cairn_diag unsaid = {0};
+	char next[CAIRN_INDEX_PATH_MAX + 1];
+	struct cairn_buf *b = page_out(&p->page);
+	if (!p->may_read || cairn_hub_list_tree(page_cas(&p->page), &p->page.hub.commit, &page, card_take_entry, &heads,
+						next, &unsaid) != CAIRN_OK)
+		return;
+	for (unsigned i = 0; i < heads.n && p->page.hub.call.status == CAIRN_OK; i++)
+		if (card_read_head(p, &heads.all[i], &one))
+			card_add(&sum, &one);
+	if (sum.n_tensors == 0)
+		return;
+	html(b, "<h2>Tensors</h2>\n");
+	page_put_tensor_sums(b, &sum);
+	if (heads.more)
+		html(b, "<p class=\"help\">In the first %d files that have tensors.</p>\n", (int)CARD_HEADS);
 }
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
@@ -123,6 +216,7 @@ static void card_build(struct page *page)
 	card_put_readme(p);
 	html(b, "</section>\n<aside aria-labelledby=\"use-title\"><h2 id=\"use-title\">Use it</h2>\n");
 	card_put_use(p);
+	card_put_parameters(p);
 	html(b, "<h2>Last commit</h2>\n");
 	page_place_put_commit(p, &page->hub.commit);
 	html(b, "</aside></div>\n");

@@ -30,10 +30,10 @@ static void tensors_put(void *ctx, const struct cairn_tensor *tensor)
 	html(b, "</td><td class=\"num\">%s</td></tr>\n", show_count(count, tensor->n_values));
 }
 
-static void tensors_put_sums(struct cairn_buf *b, const struct cairn_tensors *tensors)
+void page_put_tensor_sums(struct cairn_buf *b, const struct cairn_tensors *tensors)
 {
 	char values[SHOW_BYTES], count[SHOW_BYTES];
-	html(b, "<h2>Tensors</h2>\n<dl class=\"facts\"><dt>Parameters</dt><dd>%s</dd><dt>Tensors</dt><dd>%s</dd>",
+	html(b, "<dl class=\"facts\"><dt>Parameters</dt><dd>%s</dd><dt>Tensors</dt><dd>%s</dd>",
 	     show_count(values, tensors->n_values), show_count(count, tensors->n_tensors));
 	for (unsigned i = 0; i < tensors->n_types && tensors->n_types > 1; i++)
 		html(b, "<dt>Of them %s</dt><dd>%s</dd>", tensors->types[i].name,
@@ -46,7 +46,8 @@ static void tensors_put_sums(struct cairn_buf *b, const struct cairn_tensors *te
 static void tensors_put_all(struct cairn_buf *b, const struct cairn_tensors *tensors, const struct tensors_rows *t)
 {
 	char count[SHOW_BYTES];
-	tensors_put_sums(b, tensors);
+	html(b, "<h2>Tensors</h2>\n");
+	page_put_tensor_sums(b, tensors);
 	if (t->n == 0)
 		return;
 	html(b, "<table class=\"rows\" id=\"tensors\"><thead><tr><th scope=\"col\">Name</th><th "

@@ -58,7 +58,7 @@ PAGES = {
     "dataset": ("nobody", "/datasets/ann/table"),
     "settings of a model": ("ann", "/ann/cats/settings"),
     "what a model takes": ("ann", "/ann/cats/storage"),
-    "what a model takes, to all": ("all", "/team/tuned/storage"),
+    "what a model takes to the operator": ("all", "/team/tuned/storage"),
     "what a model without files takes": ("ann", "/ann/odd/storage"),
     "server": ("all", "/admin"),
     "storage": ("all", "/storage"),

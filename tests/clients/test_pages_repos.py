@@ -449,6 +449,22 @@ def test_tensors(people, enter):  # noqa: F811
     assert "601" in text(page) and "Of them F32" in text(page)
 
 
+def test_parameters_of_a_model_in_several_files(people, enter):  # noqa: F811
+    """On the card, of all files of the top folder that are such; and the lines for Git LFS."""
+    at = "/ann/one"
+    assert "Parameters" not in text(enter("ann").page(at))
+    for i, (type_, n) in enumerate((("F32", 4), ("BF16", 2), ("F32", 4))):
+        body = tensors(**{f"l{i}": {"dtype": type_, "shape": [10 + i], "data_offsets": [0, (10 + i) * n]}}) + bytes((10 + i) * n)
+        done(commit(people, stored(f"m-{i}.safetensors", upload_chunks(people, body), len(body))))
+    for name, body in (("x.safetensors", b"no head at all, but some more bytes"), ("sub/m.safetensors", body)):
+        done(commit(people, stored(name, upload_chunks(people, body), len(body))))
+    page = text(enter("ann").page(at))
+    assert "Parameters33Tensors3Of them F3222Of them BF1611" in page
+    assert f"url = {people.server.url}/ann/one.git/info/lfs" in page
+    is_away(enter("ann").send("/ann/one/settings", action="visibility", visibility="gated"), "/ann/one/settings")
+    assert "Parameters" not in text(enter("bob").page(at))
+
+
 def test_many_tensors_make_no_heavy_page(people, enter):  # noqa: F811
     parts = {f"layer.{i}.{'x' * 200}": {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i in range(3000)}
     put_tensors(people, tensors(**parts) + bytes(3000))
