@@ -15,10 +15,11 @@ enum { REPAIR_PAGE_BYTES_MAX = 1024 * 1024, REPAIR_ANSWER_BYTES_MAX = 64 * 1024 
 
 static const char REPAIR_HELP[] = "Usage: cairn repair --from SOURCE [OPTION]...\n"
 				  "Give a running server again the xorbs that it has lost and that files need.\n"
-				  "SOURCE is a data folder, also of another server that runs, a backup (cairn\n"
-				  "backup), or a pack (cairn pack). What comes from there is verified here and\n"
-				  "again by the server. One line a xorb that is back. What is damaged and was not\n"
-				  "found so far, a scrub finds: cairn scrub. Needs a token with the scope admin.\n"
+				  "SOURCE is a data folder, also of another server that runs, a backup or a folder\n"
+				  "of them (cairn backup), or a pack (cairn pack). What comes from there is\n"
+				  "verified here and again by the server. One line a xorb that is back. What is\n"
+				  "damaged and was not found so far, a scrub finds: cairn scrub. Needs a token with\n"
+				  "the scope admin.\n"
 				  "\n"
 				  "      --from SOURCE      folder or file with copies\n" SERVER_OPTIONS_HELP
 				  "  -q, --quiet            no progress bar\n"

@@ -8,9 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -21,11 +24,26 @@ static enum cairn_status source_open_backup(struct repair_source *s, uint64_t le
 	enum cairn_status status = cairn_fold_open(&s->backup, &file, diag);
 	if (status == CAIRN_OK)
 		status = cairn_fold_index_text(cairn_fold_index_of(s->backup), "kind", &kind);
-	if (status == CAIRN_OK && (!kind || strcmp(kind, BACKUP_KIND) != 0))
+	if (status == CAIRN_OK && (!kind || (strcmp(kind, BACKUP_KIND) != 0 && strcmp(kind, BACKUP_KIND_OBJECTS) != 0)))
 		status = cairn_fail(diag, CAIRN_E_FORMAT, "restore.kind", CAIRN_NO_OFFSET,
 				    "this FOLD file is not a backup of Cairn");
 	free(kind);
 	return status;
+}
+
+/* Of a daemon, or of backups: these have no objects but in their archives. */
+static enum cairn_status source_open_folder(struct repair_source *s, const char *path, struct cairn_diag *diag)
+{
+	if (faccessat(s->fd, "objects", F_OK, 0) == 0 || faccessat(s->fd, "store", F_OK, 0) == 0)
+		return cairn_data_dir_open_store(&s->folder, path, true, diag);
+	bool had_lock = faccessat(s->fd, "lock", F_OK, 0) == 0;
+	enum cairn_status status = cairn_backup_set_open(&s->set, path, false, diag);
+	if (status != CAIRN_OK || s->set.n > 0)
+		return status;
+	if (!had_lock)
+		(void)unlinkat(s->fd, "lock", 0);
+	return cairn_fail(diag, CAIRN_E_FORMAT, "restore.kind", CAIRN_NO_OFFSET,
+			  "the folder is neither that of a daemon nor one of backups");
 }
 
 enum cairn_status repair_source_open(struct repair_source *s, const char *path, struct cairn_diag *diag)
@@ -33,11 +51,11 @@ enum cairn_status repair_source_open(struct repair_source *s, const char *path, 
 	struct stat st;
 	uint8_t head[16];
 	size_t n = 0;
-	*s = (struct repair_source){.fd = open(path, O_RDONLY | O_CLOEXEC)};
+	*s = (struct repair_source){.fd = open(path, O_RDONLY | O_CLOEXEC), .set = {.dir_fd = -1, .lock_fd = -1}};
 	if (s->fd < 0 || fstat(s->fd, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (S_ISDIR(st.st_mode))
-		return cairn_data_dir_open_store(&s->folder, path, true, diag);
+		return source_open_folder(s, path, diag);
 	if (!S_ISREG(st.st_mode))
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET,
 				  "neither a folder nor a regular file");
@@ -53,6 +71,7 @@ void repair_source_fini(struct repair_source *s)
 {
 	cairn_readshard_free(s->pack);
 	cairn_fold_close(s->backup);
+	cairn_backup_set_close(&s->set);
 	cairn_store_free(s->folder);
 	cairn_fd_closep(&s->fd);
 }
@@ -116,24 +135,83 @@ static enum cairn_status source_take_bundled(void *ctx, const struct cairn_bundl
 	return b->taker->take(b->taker->ctx, &object->hash, object->bytes, object->len, b->diag);
 }
 
+/* What is damaged there may not be what is wanted. */
+static enum cairn_status source_take_bundle(struct cairn_fold *backup, const struct cairn_fold_chunk *chunk,
+					    const struct repair_taker *taker, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
+	struct source_bundle b = {taker, diag};
+	enum cairn_status status = cairn_fold_read(backup, chunk, NULL, &data, NULL);
+	if (status != CAIRN_OK)
+		return status == CAIRN_E_NOMEM ? status : CAIRN_OK;
+	return cairn_bundle_each(data.bytes, data.len, source_take_bundled, &b, diag);
+}
+
 static enum cairn_status source_take_backup(struct cairn_fold *backup, const struct repair_taker *taker,
 					    struct cairn_diag *diag)
 {
 	const struct cairn_fold_index *ix = cairn_fold_index_of(backup);
-	struct source_bundle b = {taker, diag};
-	for (size_t i = 0; i < ix->n_chunks; i++) {
-		CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
-		if (strncmp(ix->chunks[i].name, BACKUP_OBJECTS, strlen(BACKUP_OBJECTS)) != 0)
-			continue;
-		enum cairn_status status = cairn_fold_read(backup, &ix->chunks[i], NULL, &data, NULL);
-		if (status != CAIRN_OK && status != CAIRN_E_NOMEM)
-			continue; /* what is damaged there may not be what is wanted */
-		if (status == CAIRN_OK)
-			status = cairn_bundle_each(data.bytes, data.len, source_take_bundled, &b, diag);
-		if (status != CAIRN_OK)
-			return status;
+	enum cairn_status status = CAIRN_OK;
+	for (size_t i = 0; i < ix->n_chunks && status == CAIRN_OK; i++) {
+		if (strncmp(ix->chunks[i].name, BACKUP_OBJECTS, strlen(BACKUP_OBJECTS)) == 0)
+			status = source_take_bundle(backup, &ix->chunks[i], taker, diag);
 	}
+	return status;
+}
+
+/* --- a folder of backups ------------------------------------------------------------------------------------------ */
+
+struct source_wanted {
+	const struct repair_taker *taker;
+	struct cairn_buf bundles; /* a byte for each chunk of the archive: has it what is wanted? */
+};
+
+static enum cairn_status source_note_item(void *ctx, const struct cairn_backup_item *item)
+{
+	struct source_wanted *w = ctx;
+	if (item->bundle < w->bundles.len && w->taker->wants(w->taker->ctx, &item->object.hash))
+		w->bundles.bytes[item->bundle] = 1;
 	return CAIRN_OK;
+}
+
+/* What is damaged there is passed over: another archive may have it. */
+static enum cairn_status source_take_archive(const struct cairn_backup_set *set,
+					     const struct cairn_backup_archive *archive,
+					     const struct repair_taker *taker, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
+	struct source_wanted w = {taker, cairn_buf_init(SIZE_MAX)};
+	enum cairn_status status = cairn_backup_file_open(&file, set, archive, NULL);
+	const struct cairn_fold_index *ix = status == CAIRN_OK ? cairn_fold_index_of(file.fold) : NULL;
+	if (ix) {
+		cairn_buf_fill(&w.bundles, 0, ix->n_chunks); /* by the archive's index */
+		status = w.bundles.status;
+	}
+	if (status == CAIRN_OK)
+		status = cairn_backup_catalog_each(&file, source_note_item, &w, NULL);
+	if (status != CAIRN_OK && status != CAIRN_E_NOMEM)
+		w.bundles.len = 0;
+	for (size_t i = 0; i < w.bundles.len && status == CAIRN_OK; i++) {
+		char name[BACKUP_NAME_BYTES];
+		(void)snprintf(name, sizeof(name), BACKUP_OBJECTS "%06zu", i);
+		const struct cairn_fold_chunk *chunk = w.bundles.bytes[i] ? cairn_fold_index_find(ix, name) : NULL;
+		if (chunk)
+			status = source_take_bundle(file.fold, chunk, taker, diag);
+	}
+	bool is_passed_over = w.bundles.len == 0 && status != CAIRN_E_NOMEM;
+	cairn_buf_fini(&w.bundles);
+	return is_passed_over ? CAIRN_OK : status;
+}
+
+static enum cairn_status source_take_set(const struct cairn_backup_set *set, const struct repair_taker *taker,
+					 struct cairn_diag *diag)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (size_t i = set->n; i > 0 && status == CAIRN_OK; i--) {
+		if (!set->archives[i - 1].is_moment)
+			status = source_take_archive(set, &set->archives[i - 1], taker, diag);
+	}
+	return status;
 }
 
 enum cairn_status repair_source_each(struct repair_source *s, const struct cairn_hash *xorbs, size_t n,
@@ -141,6 +219,8 @@ enum cairn_status repair_source_each(struct repair_source *s, const struct cairn
 {
 	if (s->backup)
 		return source_take_backup(s->backup, taker, diag);
+	if (s->set.folder)
+		return source_take_set(&s->set, taker, diag);
 	for (size_t i = 0; i < n; i++) {
 		enum cairn_status status = s->folder ? source_take_copies(s->folder, &xorbs[i], taker, diag)
 						     : source_take_packed(s->pack, &xorbs[i], taker, diag);

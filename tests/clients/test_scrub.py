@@ -183,6 +183,7 @@ def copies(start, make, tmp_path):
     other = start("other")
     xorbs = put(other, make, 4)
     run(other, "backup", "--data-dir", other.data, tmp_path / "b.fold")
+    run(other, "backup", "--data-dir", other.data, "--incremental", tmp_path / "backups")
     assert other.post("/v1/packs?name=p.shard").status == 202
     cairn.wait_until("the pack", lambda: not other.get("/v1/packs").json()["job"]["running"])
     shutil.copy(other.data / "packs" / "p.shard", tmp_path / "p.shard")
@@ -191,13 +192,15 @@ def copies(start, make, tmp_path):
     damage(object_of(server, xorbs[0]))
     object_of(server, xorbs[1]).unlink()
     assert scrub(server)["lost"] == 2
-    return server, xorbs, {"folder": other.data, "backup": tmp_path / "b.fold", "pack": tmp_path / "p.shard"}
+    return server, xorbs, {"folder": other.data, "backup": tmp_path / "b.fold", "pack": tmp_path / "p.shard", "backups": tmp_path / "backups"}
 
 
 @pytest.mark.files
-@pytest.mark.parametrize("source", ["folder", "backup", "pack"])
+@pytest.mark.parametrize("source", ["folder", "backup", "pack", "backups", "archive"])
 def test_repair(copies, source):
     server, xorbs, places = copies
+    places["archive"] = next(places["backups"].glob("*.objects.fold"))
+    (places["backups"] / "20990101T000000Z.objects.fold").write_bytes(b"cut")  # what is damaged there is passed over
     lost = sorted(xet.text(x.hash) for x in xorbs[:2])
     told = server.get("/v1/lost-xorbs").json()
     assert sorted(x["hash"] for x in told["xorbs"]) == lost and told["next"] is None
@@ -222,6 +225,11 @@ def test_repair_from_what_is_no_better(copies, tmp_path):
     assert sorted(p.as_posix() for p in poor.parent.rglob("*")) == before, "nothing is made there"
     run(server, "repair", "--from", tmp_path / "absent", code=66)
     run(server, "repair", code=64)
+    (tmp_path / "empty").mkdir()
+    run(server, "repair", "--from", tmp_path / "empty", code=65)
+    assert list((tmp_path / "empty").iterdir()) == []
+    [moment] = places["backups"].glob("*.moment.fold")
+    run(server, "repair", "--from", moment, code=65)
     (tmp_path / "text").write_text("no archive")
     run(server, "repair", "--from", tmp_path / "text", code=65)
 
