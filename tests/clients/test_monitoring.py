@@ -5,8 +5,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 
 import authority
 import cairn
@@ -108,6 +112,74 @@ def test_dashboard(server):
 def test_a_wrong_query_is_noticed(server, query):
     with pytest.raises(AssertionError):
         ask_for_what_there_is(query, scraped(server)[2])
+
+
+class Prometheus:
+    """A real one, which scrapes the daemon each second and has the alerts for its rules."""
+
+    def __init__(self, server, authority, folder):
+        self.port, self.out = free_port(), folder / "prometheus.log"
+        (folder / "prometheus.yml").write_text(
+            yaml.safe_dump(
+                {
+                    "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+                    "rule_files": [str(MONITORING / "alerts.yaml")],
+                    "scrape_configs": [
+                        {"job_name": "cairn", "scheme": "https", "tls_config": {"ca_file": str(authority)}, "static_configs": [{"targets": [f"localhost:{server.port}"]}]}
+                    ],
+                }
+            )
+        )
+        options = [f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb", f"--web.listen-address=127.0.0.1:{self.port}"]
+        with open(self.out, "wb") as out:
+            self.process = subprocess.Popen(["prometheus", *options], stdout=out, stderr=subprocess.STDOUT)
+        cairn.wait_until("three scrapes", lambda: self.query("count_over_time(cairn_build_info[1m]) > 2"), 60)
+
+    def ask(self, path, **arguments):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(arguments)}", timeout=30) as answer:
+            return json.load(answer)["data"]
+
+    def query(self, query):
+        try:
+            return self.ask("query", query=query)["result"]
+        except OSError as e:
+            assert not isinstance(e, urllib.error.HTTPError) or e.code == 503, f"{query}: {e.read().decode()}"
+            assert self.process.poll() is None, self.out.read_text()[-2000:]
+            return []  # it is not ready so far
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+@pytest.fixture
+def prometheus(server, tmp_path):
+    if not shutil.which("prometheus"):
+        pytest.skip("there is no Prometheus here")
+    prometheus = Prometheus(server, tmp_path / "ca" / "authority.pem", tmp_path)
+    yield prometheus
+    prometheus.process.terminate()
+    prometheus.process.wait(timeout=30)
+
+
+def test_a_real_prometheus(server, prometheus):
+    """It takes each rule, evaluates it, and has an answer to each query of the dashboard."""
+    board = json.loads((MONITORING / "grafana.json").read_text())
+    empty = []
+    for panel in board["panels"]:
+        for target in panel["targets"]:
+            query = target["expr"].replace("$__rate_interval", "1m").replace("$job", "cairn")
+            if not prometheus.query(query):
+                empty.append(query)
+    assert empty == []
+
+    def rules():
+        [group] = prometheus.ask("rules")["groups"]
+        return group["rules"]
+
+    cairn.wait_until("all rules to be evaluated", lambda: all(rule["health"] != "unknown" for rule in rules()), 30)
+    assert [rule for rule in rules() if rule["health"] != "ok"] == []
 
 
 # --- what they say ------------------------------------------------------------------------------------------------------------
