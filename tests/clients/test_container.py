@@ -117,6 +117,8 @@ def test_image_is_small_and_says_what_it_is(image):
     assert said == ["cairn", labels["org.opencontainers.image.version"]]
     kept = docker("run", "--rm", *HARDENED, image, "sh", "-c", "cd /usr/share/doc && ls cairn/LICENSE */copyright").stdout.split()
     assert {"cairn/LICENSE", "libjwt0/copyright", "libmicrohttpd12/copyright"} <= set(kept)
+    [listed] = [json.loads(p.read_text()) for p in (cairn.ROOT / "build-image").glob(f"cairn_{said[1]}_*_image.spdx.json")]
+    assert {"libjwt0", "libmicrohttpd12", "cairn"} <= {p["name"] for p in listed["packages"]}
     compressed, squeeze = 0, zlib.compressobj()
     with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as save:
         while block := save.stdout.read(1 << 20):
