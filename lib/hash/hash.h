@@ -11,7 +11,8 @@
 enum {
 	CAIRN_HASH_BYTES = 32,
 	CAIRN_HASH_TEXT_BYTES = 64 + 1, /* 64 digits and a zero */
-	CAIRN_HASH_NODES_MAX = 86,      /* of cairn_hash_nodes() */
+	CAIRN_HASH_NODES_MAX = 86,      /* of cairn_hash_nodes() and cairn_hash_ranges() */
+	CAIRN_HASH_RANGE_CHUNKS = 32,   /* at most in a range of cairn_hash_ranges() */
 };
 
 /** A hash of any kind. Never a char pointer; arrays of it are contiguous 32-byte values. */
@@ -82,5 +83,13 @@ struct cairn_range_hasher {
 void cairn_range_hash_init(struct cairn_range_hasher *h);
 void cairn_range_hash_add(struct cairn_range_hasher *h, const struct cairn_hash *chunks, size_t n);
 void cairn_range_hash_end(const struct cairn_range_hasher *h, struct cairn_hash *out);
+
+/**
+ * The same of several short terms, side by side as cairn_hash_nodes() does it.
+ * @param chunks  of all terms, one behind the other, each of 1 to CAIRN_HASH_RANGE_CHUNKS
+ * @param ends    n of them: where each term ends among the chunks
+ * @param n       at most CAIRN_HASH_NODES_MAX
+ */
+void cairn_hash_ranges(struct cairn_hash *out, const struct cairn_hash *chunks, const size_t *ends, size_t n);
 
 #endif

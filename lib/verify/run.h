@@ -13,6 +13,17 @@ struct verify_place {
 	uint32_t xorb;    /* place among the records' xorbs */
 };
 
+enum { VERIFY_AHEAD_MAX = 16 }; /* terms: as many as the widest vectors hash side by side */
+
+/** A term of the file at hand that was looked at before its turn came: it runs over few chunks of a xorb that this
+ *  shard describes. */
+struct verify_ahead {
+	const struct verify_place *place; /* NULL: it waits for its turn */
+	struct cairn_shard_xorb xorb;
+	uint32_t first; /* of its chunks among those of all that were looked at */
+	struct cairn_hash range_hash;
+};
+
 struct verify_run {
 	const uint8_t *bytes; /* the shard, borrowed */
 	const struct cairn_verify_options *options;
@@ -26,6 +37,9 @@ struct verify_run {
 	struct verify_place *places; /* owned; the described xorbs, sorted by hash once all of them are verified */
 	size_t n_places;
 	struct cairn_chunk_list scratch; /* owned; chunks of the xorb or of the term at hand */
+
+	struct verify_ahead ahead[VERIFY_AHEAD_MAX];
+	struct cairn_chunk_list ahead_chunks; /* owned */
 
 	/* The xorb that the last term ran over: described here, or of the resolver. */
 	bool has_last;
@@ -53,6 +67,15 @@ CAIRN_MUST_USE enum cairn_status cairn_verify_xorbs(struct verify_run *run);
 
 /** Pass over the files: each term, then the file hash. Needs the xorbs to be verified. */
 CAIRN_MUST_USE enum cairn_status cairn_verify_files(struct verify_run *run);
+
+/** Look at terms of a file that are described here, from the i-th on. Judges nothing: what is wrong with one is found
+ *  when its turn comes. @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_verify_look_ahead(struct verify_run *run, const struct cairn_shard_file *file,
+							 uint32_t i);
+
+/** Add chunks [start, end) of a described xorb to a list. @return CAIRN_OK; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_verify_gather(struct cairn_chunk_list *list, const struct cairn_shard_xorb *xorb,
+						     uint32_t start, uint32_t end);
 
 /** Tell how far it is. @return CAIRN_OK; CAIRN_E_BUSY: stop */
 CAIRN_MUST_USE enum cairn_status cairn_verify_report(struct verify_run *run);

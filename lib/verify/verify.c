@@ -136,6 +136,7 @@ static void verify_run_fini(struct verify_run *run)
 	free(run->ends);
 	cairn_id_set_fini(&run->outside);
 	cairn_chunk_list_fini(&run->scratch);
+	cairn_chunk_list_fini(&run->ahead_chunks);
 }
 
 enum cairn_status cairn_verify_shard(const uint8_t *bytes, size_t len, const struct cairn_verify_options *options,

@@ -80,7 +80,8 @@ struct cairn_verify_summary {
  * nothing at all before the range hash of a term is found right, not even how many chunks it has: a range past its end
  * is told as a wrong range hash, after as much work.
  * num_bytes_on_disk, reserved fields, the SHA-256 and the order of files and xorbs are not judged.
- * Memory: 32 bytes a described xorb, one chunk list of at most CAIRN_XORB_CHUNKS_MAX entries, and the resolver's; with
+ * Memory: 32 bytes a described xorb, one chunk list of at most CAIRN_XORB_CHUNKS_MAX entries, a short one (of the terms
+ * that are looked at together), and the resolver's; with
  * records those, and 4 bytes a described chunk and 24 a term meanwhile. The
  * resolver is asked once for each described xorb, and for a xorb outside the shard whenever the terms come to another
  * one: it should keep the lists it read last.

@@ -8,14 +8,19 @@
 #include <stdio.h>
 
 /* Make the term's xorb the one at hand. Terms mostly run over the same xorb as the one before. */
-static enum cairn_status term_find_xorb(struct verify_run *run, const struct cairn_shard_term *term, uint64_t offset)
+static enum cairn_status term_find_xorb(struct verify_run *run, const struct cairn_shard_term *term, uint64_t offset,
+					const struct verify_ahead *ahead)
 {
 	if (run->has_last && cairn_hash_equal(&run->last_hash, &term->xorb))
 		return CAIRN_OK;
 	run->last_known = NULL;
 	enum cairn_status status = CAIRN_OK;
 	run->has_last = false;
-	run->last_place = cairn_verify_find(run, &term->xorb, &run->last_described);
+	run->last_place = ahead->place;
+	if (ahead->place)
+		run->last_described = ahead->xorb;
+	else
+		run->last_place = cairn_verify_find(run, &term->xorb, &run->last_described);
 	if (!run->last_place)
 		status = cairn_verify_ask(run, &term->xorb, offset, &run->last_known, &run->last_id);
 	if (status == CAIRN_E_NOT_FOUND) {
@@ -73,9 +78,9 @@ static enum cairn_status term_check_range(struct verify_run *run, const struct c
 	return CAIRN_E_LIMIT;
 }
 
-/* Those of a stored xorb are side by side already, those described here are copied. */
+/* Those of a stored xorb are side by side already, those described here are copied, if that was not done before. */
 static enum cairn_status term_gather(struct verify_run *run, const struct cairn_shard_term *term,
-				     struct term_chunks *out)
+				     const struct verify_ahead *ahead, struct term_chunks *out)
 {
 	out->n = term->end - term->start;
 	if (!term_is_described(run)) {
@@ -87,18 +92,17 @@ static enum cairn_status term_gather(struct verify_run *run, const struct cairn_
 		out->n_there = end - start;
 		return CAIRN_OK;
 	}
-	run->scratch.n = 0;
-	for (uint32_t i = term->start; i < term->end; i++) {
-		struct cairn_shard_chunk chunk = cairn_shard_xorb_chunk(&run->last_described, i);
-		struct cairn_span span = {.unpacked_bytes = chunk.unpacked_bytes};
-		enum cairn_status status = cairn_chunk_list_add(&run->scratch, &chunk.hash, span);
-		if (status != CAIRN_OK)
-			return status;
+	const struct cairn_chunk_list *from = ahead->place ? &run->ahead_chunks : &run->scratch;
+	uint32_t first = ahead->place ? ahead->first : 0;
+	enum cairn_status status = CAIRN_OK;
+	if (!ahead->place) {
+		run->scratch.n = 0;
+		status = cairn_verify_gather(&run->scratch, &run->last_described, term->start, term->end);
 	}
-	out->hashes = run->scratch.hashes;
-	out->spans = run->scratch.spans;
+	out->hashes = from->hashes + first;
+	out->spans = from->spans + first;
 	out->n_there = out->n;
-	return CAIRN_OK;
+	return status;
 }
 
 /* Chunks that are not there are hashed, too, as zeros: the time must not tell how many there are. */
@@ -117,10 +121,11 @@ static void term_hash(const struct term_chunks *chunks, struct cairn_hash *out)
 }
 
 static enum cairn_status term_check_range_hash(struct verify_run *run, const struct cairn_shard_file *file, uint32_t i,
-					       const struct term_chunks *chunks)
+					       const struct verify_ahead *ahead, const struct term_chunks *chunks)
 {
-	struct cairn_hash computed, claimed = cairn_shard_file_range_hash(file, i);
-	term_hash(chunks, &computed);
+	struct cairn_hash computed = ahead->range_hash, claimed = cairn_shard_file_range_hash(file, i);
+	if (!ahead->place)
+		term_hash(chunks, &computed);
 	bool right = cairn_secret_equal(&computed, &claimed, sizeof(computed));
 	if (right && chunks->n_there == chunks->n)
 		return CAIRN_OK;
@@ -158,13 +163,16 @@ static enum cairn_status term_verify(struct verify_run *run, const struct cairn_
 	struct cairn_shard_term term = cairn_shard_file_term(file, i);
 	uint64_t offset = cairn_shard_file_term_offset(file, i);
 	struct term_chunks chunks;
-	enum cairn_status status = term_find_xorb(run, &term, offset);
+	const struct verify_ahead *ahead = &run->ahead[i % VERIFY_AHEAD_MAX];
+	enum cairn_status status = i % VERIFY_AHEAD_MAX == 0 ? cairn_verify_look_ahead(run, file, i) : CAIRN_OK;
+	if (status == CAIRN_OK)
+		status = term_find_xorb(run, &term, offset, ahead);
 	if (status == CAIRN_OK)
 		status = term_check_range(run, &term, offset);
 	if (status == CAIRN_OK)
-		status = term_gather(run, &term, &chunks);
+		status = term_gather(run, &term, ahead, &chunks);
 	if (status == CAIRN_OK)
-		status = term_check_range_hash(run, file, i, &chunks);
+		status = term_check_range_hash(run, file, i, ahead, &chunks);
 	if (status == CAIRN_OK)
 		status = term_check_bytes(run, &term, offset, &chunks, merkle);
 	if (status == CAIRN_OK && i == 0)

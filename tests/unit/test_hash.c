@@ -172,8 +172,10 @@ START_TEST(hash_body_is_plain_blake3)
 END_TEST
 
 /* Any lengths beside each other, around those that fill blocks of 64 bytes. */
+/* Alike: of 365 bytes each, so that all are hashed in one call, whatever their number leaves free of the vectors. */
 START_TEST(hash_nodes_equal_one_by_one)
 {
+	bool alike = _i == 1;
 	static char messages[CAIRN_HASH_NODES_MAX * 1024];
 	size_t ends[CAIRN_HASH_NODES_MAX];
 	struct cairn_hash out[CAIRN_HASH_NODES_MAX], alone;
@@ -184,7 +186,7 @@ START_TEST(hash_nodes_equal_one_by_one)
 		static const size_t LENS[] = {1, 63, 64, 65, 128, 129, 365, 365, 365, 960, 961, 1023, 1024};
 		size_t end = 0;
 		for (size_t i = 0; i < n; i++) {
-			uint64_t pick = vec_splitmix64(&state);
+			uint64_t pick = alike ? 13 : vec_splitmix64(&state);
 			end += pick % 2 ? LENS[pick / 2 % (sizeof(LENS) / sizeof(LENS[0]))] : 1 + pick / 2 % 1024;
 			ends[i] = end;
 		}
@@ -192,6 +194,34 @@ START_TEST(hash_nodes_equal_one_by_one)
 		for (size_t i = 0; i < n; i++) {
 			size_t start = i > 0 ? ends[i - 1] : 0;
 			cairn_hash_node(&alone, messages + start, ends[i] - start);
+			ck_assert_msg(cairn_hash_equal(&out[i], &alone), "%zu of %zu", i, n);
+		}
+	}
+}
+END_TEST
+
+START_TEST(hash_ranges_equal_one_by_one)
+{
+	bool alike = _i > 0; /* of 31, and of 32 chunks each */
+	static struct cairn_hash chunks[CAIRN_HASH_NODES_MAX * CAIRN_HASH_RANGE_CHUNKS];
+	size_t ends[CAIRN_HASH_NODES_MAX];
+	struct cairn_hash out[CAIRN_HASH_NODES_MAX], alone;
+	uint64_t state = 7;
+	for (size_t i = 0; i < sizeof(chunks); i++)
+		((uint8_t *)chunks)[i] = (uint8_t)vec_splitmix64(&state);
+	for (size_t n = 0; n <= CAIRN_HASH_NODES_MAX; n++) {
+		size_t end = 0;
+		for (size_t i = 0; i < n; i++) {
+			end += alike ? 30 + (size_t)_i : 1 + vec_splitmix64(&state) % CAIRN_HASH_RANGE_CHUNKS;
+			ends[i] = end;
+		}
+		cairn_hash_ranges(out, chunks, ends, n);
+		for (size_t i = 0; i < n; i++) {
+			size_t start = i > 0 ? ends[i - 1] : 0;
+			struct cairn_range_hasher hasher;
+			cairn_range_hash_init(&hasher);
+			cairn_range_hash_add(&hasher, chunks + start, ends[i] - start);
+			cairn_range_hash_end(&hasher, &alone);
 			ck_assert_msg(cairn_hash_equal(&out[i], &alone), "%zu of %zu", i, n);
 		}
 	}
@@ -248,7 +278,8 @@ int main(void)
 	tcase_add_test(tcase, hash_range_vectors);
 	tcase_add_test(tcase, hash_of_published_file);
 	tcase_add_test(tcase, hash_body_is_plain_blake3);
-	tcase_add_test(tcase, hash_nodes_equal_one_by_one);
+	tcase_add_loop_test(tcase, hash_nodes_equal_one_by_one, 0, 2);
+	tcase_add_loop_test(tcase, hash_ranges_equal_one_by_one, 0, 3);
 	tcase_add_test(tcase, hash_eligibility);
 	tcase_add_test(tcase, hash_chunk_list);
 	suite_add_tcase(suite, tcase);

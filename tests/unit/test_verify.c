@@ -557,6 +557,52 @@ START_TEST(test_each_is_found)
 }
 END_TEST
 
+/* Terms over one chunk, over as many as are hashed side by side, and over more; of xorbs that the shard describes, and
+ * of others. What is wrong with one is told before what is wrong with the next, whatever was looked at already. */
+START_TEST(test_each_term_in_its_turn)
+{
+	enum { N = 40, FIRST = CAIRN_SHARD_HEADER_BYTES + CAIRN_SHARD_RECORD_BYTES };
+	struct made_term terms[N];
+	for (uint32_t i = 0; i < N; i++) {
+		const struct made_term some[] = {
+			{&xorbs[0], i % 10, i % 10 + i % 9 + 1},
+			{&xorbs[2], i, i + CAIRN_HASH_RANGE_CHUNKS},
+			{&xorbs[2], i, i + CAIRN_HASH_RANGE_CHUNKS + 1},
+			{&xorbs[1], 0, 1},
+			{&xorbs[2], 300 - i - 1, 300},
+		};
+		terms[i] = some[i % 5];
+	}
+	made_write_file(&w, terms, N, WITH_ALL);
+	for (int i = 0; i < _i; i++)
+		made_write_xorb(&w, &xorbs[i]);
+	ck_assert_int_eq(verify_made(NULL), CAIRN_OK);
+	for (uint32_t i = 0; i < N; i++) {
+		uint8_t *term = w.buf.bytes + FIRST + (size_t)i * CAIRN_SHARD_RECORD_BYTES;
+		uint8_t *range_hash = term + (size_t)N * CAIRN_SHARD_RECORD_BYTES;
+		term[36] ^= 1;
+		if (i + 1 < N)
+			range_hash[CAIRN_SHARD_RECORD_BYTES] ^= 1;
+		expect_refused(verify_with(NULL), CAIRN_E_MISMATCH, "term.unpacked_bytes",
+			       (uint64_t)(term + 36 - w.buf.bytes));
+		range_hash[0] ^= 1;
+		if (i + 1 < N)
+			term[CAIRN_SHARD_RECORD_BYTES] ^= 1; /* of a xorb that nobody knows */
+		expect_refused(verify_with(NULL), CAIRN_E_MISMATCH, "term.range_hash",
+			       (uint64_t)(range_hash - w.buf.bytes));
+		term[36] ^= 1;
+		range_hash[0] ^= 1;
+		if (i + 1 < N) {
+			range_hash[CAIRN_SHARD_RECORD_BYTES] ^= 1;
+			expect_refused(verify_with(NULL), CAIRN_E_NOT_FOUND, "term.unknown_xorb",
+				       (uint64_t)(term + CAIRN_SHARD_RECORD_BYTES - w.buf.bytes));
+			term[CAIRN_SHARD_RECORD_BYTES] ^= 1;
+		}
+		ck_assert_int_eq(verify_with(NULL), CAIRN_OK);
+	}
+}
+END_TEST
+
 START_TEST(test_limits_of_options)
 {
 	make_shard(3);
@@ -882,6 +928,7 @@ int main(void)
 	tcase_add_loop_test(c, test_described_or_known, 0, 4);
 	tcase_add_test(c, test_external);
 	tcase_add_loop_test(c, test_each_is_found, 0, 8);
+	tcase_add_loop_test(c, test_each_term_in_its_turn, 0, 4);
 	tcase_add_test(c, test_second_block_differs);
 	tcase_add_test(c, test_second_block_is_one_chunk);
 	tcase_add_test(c, test_second_block_has_other_flags);
