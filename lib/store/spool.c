@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +22,43 @@ struct cairn_spool {
 
 static atomic_size_t spool_memory; /* of all spools */
 
+/* Memory for the longer bodies, each with room for the longest, of which the next body takes what the last one has
+ * given back: the C library hands so much back to the kernel at once, whose pages then cost as much as a file's. */
+enum { SPOOL_SHORT_BYTES = 128 * 1024, SPOOL_KEPT_MAX = 8 };
+static pthread_mutex_t spool_kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint8_t *spool_kept[SPOOL_KEPT_MAX]; /* owned */
+static unsigned spool_n_kept;
+
+static uint8_t *spool_take(size_t bytes)
+{
+	if (bytes <= SPOOL_SHORT_BYTES)
+		return malloc(bytes + 1);
+	pthread_mutex_lock(&spool_kept_lock);
+	uint8_t *memory = spool_n_kept > 0 ? spool_kept[--spool_n_kept] : NULL;
+	pthread_mutex_unlock(&spool_kept_lock);
+	return memory ? memory : malloc(CAIRN_SPOOL_MEMORY_BYTES);
+}
+
+static void spool_give_back(uint8_t *memory, size_t bytes)
+{
+	if (memory && bytes > SPOOL_SHORT_BYTES) {
+		pthread_mutex_lock(&spool_kept_lock);
+		if (spool_n_kept < SPOOL_KEPT_MAX) {
+			spool_kept[spool_n_kept++] = memory;
+			memory = NULL;
+		}
+		pthread_mutex_unlock(&spool_kept_lock);
+	}
+	free(memory);
+}
+
 static void spool_open_memory(struct cairn_spool *s, uint64_t bytes)
 {
 	if (bytes > CAIRN_SPOOL_MEMORY_BYTES)
 		return;
 	size_t n = (size_t)bytes;
 	if (atomic_fetch_add(&spool_memory, n) + n <= CAIRN_SPOOL_MEMORY_BYTES_ALL)
-		s->memory = malloc(n + 1);
+		s->memory = spool_take(n);
 	if (s->memory)
 		s->memory_bytes = n;
 	else
@@ -37,7 +68,7 @@ static void spool_open_memory(struct cairn_spool *s, uint64_t bytes)
 static void spool_close_memory(struct cairn_spool *s)
 {
 	atomic_fetch_sub(&spool_memory, s->memory_bytes);
-	free(s->memory);
+	spool_give_back(s->memory, s->memory_bytes);
 	s->memory = NULL;
 	s->memory_bytes = 0;
 }

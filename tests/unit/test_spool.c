@@ -5,6 +5,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const uint64_t EXPECTED[] = {10, 7, 0, UINT64_MAX}; /* in memory, moved on the way, and in a file */
 enum { N_EXPECTED = sizeof(EXPECTED) / sizeof(EXPECTED[0]) };
@@ -102,6 +103,27 @@ START_TEST(memory_has_its_limits)
 }
 END_TEST
 
+/* What a longer body has left in memory is no part of the next. */
+START_TEST(memory_is_used_again)
+{
+	enum { LEN = 300 * 1024 };
+	static uint8_t bytes[LEN];
+	for (int round = 1; round <= 3; round++) {
+		CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
+		size_t len = LEN / (size_t)round, got;
+		const uint8_t *map;
+		memset(bytes, round, sizeof(bytes));
+		ck_assert_int_eq(cairn_spool_new(&s, "/nowhere", UINT64_MAX, len), CAIRN_OK);
+		ck_assert_int_eq(cairn_spool_write(s, bytes, len - 7), CAIRN_OK);
+		ck_assert_int_eq(cairn_spool_write(s, bytes, 7), CAIRN_OK);
+		ck_assert_int_eq(cairn_spool_write(s, bytes, 1), CAIRN_E_IO); /* to a file */
+		ck_assert_int_eq(cairn_spool_map(s, &map, &got), CAIRN_OK);
+		ck_assert_uint_eq(got, len);
+		ck_assert_mem_eq(map, bytes, len);
+	}
+}
+END_TEST
+
 /* /dev/full is the one file that is always full; a spool on a full disk answers what its write loop answers. */
 START_TEST(full_disk_has_its_own_status)
 {
@@ -123,6 +145,7 @@ int main(void)
 	tcase_add_test(tc, missing_folder);
 	tcase_add_test(tc, what_cannot_move_to_a_file_stays_as_it_was);
 	tcase_add_test(tc, memory_has_its_limits);
+	tcase_add_test(tc, memory_is_used_again);
 	tcase_add_test(tc, full_disk_has_its_own_status);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
