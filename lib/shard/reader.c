@@ -252,13 +252,6 @@ struct cairn_hash cairn_shard_file_range_hash(const struct cairn_shard_file *fil
 	return range;
 }
 
-struct cairn_shard_chunk cairn_shard_xorb_chunk(const struct cairn_shard_xorb *xorb, uint32_t i)
-{
-	struct cairn_shard_chunk chunk;
-	cairn_shard_chunk_get(&chunk, xorb->chunks + (size_t)i * CAIRN_SHARD_RECORD_BYTES);
-	return chunk;
-}
-
 bool cairn_shard_file_sha256(const struct cairn_shard_file *file, uint8_t out[static 32])
 {
 	if (!file->metadata)

@@ -4,6 +4,7 @@
 
 #include "base/cursor.h"
 #include "shard/format.h"
+#include "shard/records.h"
 
 /** A file's block. Borrows the shard's bytes. */
 struct cairn_shard_file {
@@ -71,7 +72,12 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_reader_end(struct cairn_shard_reade
 /** The i-th term, range hash, chunk; i is the caller's promise. */
 struct cairn_shard_term cairn_shard_file_term(const struct cairn_shard_file *file, uint32_t i);
 struct cairn_hash cairn_shard_file_range_hash(const struct cairn_shard_file *file, uint32_t i);
-struct cairn_shard_chunk cairn_shard_xorb_chunk(const struct cairn_shard_xorb *xorb, uint32_t i);
+static inline struct cairn_shard_chunk cairn_shard_xorb_chunk(const struct cairn_shard_xorb *xorb, uint32_t i)
+{
+	struct cairn_shard_chunk chunk;
+	cairn_shard_chunk_get(&chunk, xorb->chunks + (size_t)i * CAIRN_SHARD_RECORD_BYTES);
+	return chunk;
+}
 
 /** SHA-256 of the file in plain byte order (the shard keeps it like a Xet hash, each group of 8 reversed).
  *  @return false: the file has no metadata */

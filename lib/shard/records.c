@@ -119,15 +119,6 @@ void cairn_shard_xorb_header_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], c
 	cairn_put_u32le(rec + 44, h->bytes_on_disk);
 }
 
-void cairn_shard_chunk_get(struct cairn_shard_chunk *out, const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES])
-{
-	memcpy(out->hash.b, rec, CAIRN_HASH_BYTES);
-	out->start = cairn_get_u32le(rec + 32);
-	out->unpacked_bytes = cairn_get_u32le(rec + 36);
-	out->flags = cairn_get_u32le(rec + 40);
-	out->reserved = cairn_get_u32le(rec + 44);
-}
-
 void cairn_shard_chunk_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const struct cairn_shard_chunk *chunk)
 {
 	memcpy(rec, chunk->hash.b, CAIRN_HASH_BYTES);
