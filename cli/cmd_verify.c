@@ -71,9 +71,10 @@ static enum cairn_status verify_load(struct verify_run *run, const struct cairn_
 	return CAIRN_OK;
 }
 
-static enum cairn_status verify_resolve(void *ctx, const struct cairn_hash *hash, const struct cairn_chunk_list **list,
-					int64_t *id)
+static enum cairn_status verify_resolve(void *ctx, const struct cairn_hash *hash, bool described,
+					const struct cairn_chunk_list **list, int64_t *id)
 {
+	(void)described;
 	(void)id;
 	struct verify_run *run = ctx;
 	enum cairn_status status = CAIRN_OK;

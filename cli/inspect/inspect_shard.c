@@ -133,9 +133,10 @@ static enum cairn_status inspect_sections(struct report *r, struct cairn_shard_r
 	return CAIRN_OK;
 }
 
-static enum cairn_status inspect_no_xorb(void *ctx, const struct cairn_hash *hash, const struct cairn_chunk_list **list,
-					 int64_t *id)
+static enum cairn_status inspect_no_xorb(void *ctx, const struct cairn_hash *hash, bool described,
+					 const struct cairn_chunk_list **list, int64_t *id)
 {
+	(void)described;
 	(void)id;
 	(void)ctx;
 	(void)hash;

@@ -22,9 +22,10 @@ struct cairn_shard_upload {
 	struct cairn_hash body;
 	bool known; /* this very body was accepted before */
 	struct cairn_verify_summary summary;
-	struct cairn_list_cache lists;  /* of xorbs that terms ran over */
-	uint64_t n_list_chunks;         /* of all lists that were read */
-	struct cairn_verified verified; /* what the index registers; owned */
+	struct cairn_list_cache lists;     /* of xorbs that only terms name */
+	struct cairn_list_cache described; /* the last one of a xorb that the shard describes */
+	uint64_t n_list_chunks;            /* of all lists that were read */
+	struct cairn_verified verified;    /* what the index registers; owned */
 	struct cairn_index_put_shard put;
 	struct cairn_index_confirm confirm; /* of one that is known */
 	void (*done)(void *ctx, enum cairn_status status, bool added, const struct cairn_diag *diag);
@@ -46,6 +47,7 @@ enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct c
 		return CAIRN_E_NOMEM;
 	u->cas = cas;
 	u->footer_may_be_cut = footer_may_be_cut;
+	u->described.bytes_max = 1; /* so the next list takes the memory of the last but one, and none is given back */
 	(void)snprintf(u->scope, sizeof(u->scope), "%s", who->scope);
 	(void)snprintf(u->owner, sizeof(u->owner), "%s", who->owner);
 	enum cairn_status status = cairn_use_begin(&u->use, cas, &who->sender, bytes, true, diag);
@@ -76,6 +78,7 @@ void cairn_shard_upload_free(struct cairn_shard_upload *u)
 		return;
 	cairn_spool_free(u->spool);
 	cairn_list_cache_fini(&u->lists);
+	cairn_list_cache_fini(&u->described);
 	cairn_verified_fini(&u->verified);
 	cairn_use_end(&u->use);
 	free(u);
@@ -99,11 +102,12 @@ static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, co
 }
 
 /* The verifier's resolver. */
-static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_hash *xorb,
+static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_hash *xorb, bool described,
 						 const struct cairn_chunk_list **list, int64_t *id)
 {
 	struct cairn_shard_upload *u = ctx;
-	*list = cairn_list_cache_find(&u->lists, xorb, id);
+	struct cairn_list_cache *cache = described ? &u->described : &u->lists;
+	*list = cairn_list_cache_find(cache, xorb, id);
 	if (*list)
 		return CAIRN_OK;
 	/* Before this list is counted: the sender may not know how long it is, and is not to find out by the limit. */
@@ -118,7 +122,7 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 		return status;
 	u->n_list_chunks += read.n;
 	*id = row.id;
-	return cairn_list_cache_put(&u->lists, xorb, row.id, &read, list);
+	return cairn_list_cache_put(cache, xorb, row.id, &read, list);
 }
 
 /* What is to be registered takes the place of the body, also in what counts as the sender's. */
@@ -161,6 +165,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 	if (status == CAIRN_OK)
 		atomic_fetch_add(&u->cas->chunks_verified, u->summary.n_chunks);
 	cairn_list_cache_fini(&u->lists);
+	cairn_list_cache_fini(&u->described);
 	if (status == CAIRN_OK)
 		status = shard_upload_drop_body(u, diag);
 	cairn_crash_point(CAIRN_CRASH_SHARD_VERIFIED);

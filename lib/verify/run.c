@@ -28,11 +28,11 @@ enum cairn_status cairn_verify_advance(struct verify_run *run, uint64_t entries,
 	return run->unreported < PROGRESS_CHUNKS ? CAIRN_OK : cairn_verify_report(run);
 }
 
-enum cairn_status cairn_verify_ask(struct verify_run *run, const struct cairn_hash *xorb, uint64_t offset,
-				   const struct cairn_chunk_list **list, int64_t *id)
+enum cairn_status cairn_verify_ask(struct verify_run *run, const struct cairn_hash *xorb, bool described,
+				   uint64_t offset, const struct cairn_chunk_list **list, int64_t *id)
 {
 	*id = 0;
-	enum cairn_status status = run->resolver->chunk_list(run->resolver->ctx, xorb, list, id);
+	enum cairn_status status = run->resolver->chunk_list(run->resolver->ctx, xorb, described, list, id);
 	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
 		return status;
 	/* Not how many there were: that depends on xorbs that the sender may not know. */

@@ -84,7 +84,7 @@ CAIRN_MUST_USE enum cairn_status cairn_verify_report(struct verify_run *run);
 CAIRN_MUST_USE enum cairn_status cairn_verify_advance(struct verify_run *run, uint64_t entries, uint64_t chunks);
 
 /** Ask the resolver. @return as the resolver does; a failure other than CAIRN_E_NOT_FOUND is diagnosed at offset */
-CAIRN_MUST_USE enum cairn_status cairn_verify_ask(struct verify_run *run, const struct cairn_hash *xorb,
+CAIRN_MUST_USE enum cairn_status cairn_verify_ask(struct verify_run *run, const struct cairn_hash *xorb, bool described,
 						  uint64_t offset, const struct cairn_chunk_list **list, int64_t *id);
 
 /** The described xorb of that hash. @return where it is; NULL: this shard does not describe it */

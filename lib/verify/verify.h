@@ -10,12 +10,13 @@ struct cairn_verify_resolver {
 	void *ctx;
 	/**
 	 * The chunks of a xorb whose bytes are stored (in an index of xorbs kept elsewhere: of a xorb that is known).
+	 * @param described  by the shard: not asked for again when this description has been judged
 	 * @param[out] list  borrowed, valid until the next call
 	 * @param[out] id    what the index knows it by, for the records; 0 before the call
 	 * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM
 	 */
-	enum cairn_status (*chunk_list)(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list **list,
-					int64_t *id);
+	enum cairn_status (*chunk_list)(void *ctx, const struct cairn_hash *xorb, bool described,
+					const struct cairn_chunk_list **list, int64_t *id);
 };
 
 /** What a verified shard registers. Owns its arrays: at most twice as many bytes as the shard has, three times where

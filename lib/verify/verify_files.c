@@ -22,7 +22,7 @@ static enum cairn_status term_find_xorb(struct verify_run *run, const struct cai
 	else
 		run->last_place = cairn_verify_find(run, &term->xorb, &run->last_described);
 	if (!run->last_place)
-		status = cairn_verify_ask(run, &term->xorb, offset, &run->last_known, &run->last_id);
+		status = cairn_verify_ask(run, &term->xorb, false, offset, &run->last_known, &run->last_id);
 	if (status == CAIRN_E_NOT_FOUND) {
 		char text[CAIRN_HASH_TEXT_BYTES];
 		cairn_hash_text(text, &term->xorb);

@@ -88,7 +88,7 @@ static enum cairn_status xorb_find_known(struct verify_run *run, const struct ca
 					 const struct cairn_chunk_list **known, int64_t *id)
 {
 	*known = NULL;
-	enum cairn_status status = cairn_verify_ask(run, &xorb->hash, xorb->offset, known, id);
+	enum cairn_status status = cairn_verify_ask(run, &xorb->hash, true, xorb->offset, known, id);
 	if (status != CAIRN_E_NOT_FOUND)
 		return status;
 	*known = NULL;

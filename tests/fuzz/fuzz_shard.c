@@ -2,9 +2,10 @@
 #include "fuzz/fuzz.h"
 #include "verify/verify.h"
 
-static enum cairn_status know_nothing(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list **list,
-				      int64_t *id)
+static enum cairn_status know_nothing(void *ctx, const struct cairn_hash *xorb, bool described,
+				      const struct cairn_chunk_list **list, int64_t *id)
 {
+	(void)described;
 	(void)id;
 	(void)ctx;
 	(void)xorb;

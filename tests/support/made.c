@@ -88,9 +88,10 @@ void made_write_file(struct cairn_shard_writer *w, const struct made_term *terms
 		cairn_shard_write_sha256(w, sha256);
 }
 
-static enum cairn_status made_chunk_list(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list **list,
-					 int64_t *id)
+static enum cairn_status made_chunk_list(void *ctx, const struct cairn_hash *xorb, bool described,
+					 const struct cairn_chunk_list **list, int64_t *id)
 {
+	(void)described;
 	struct made_store *store = ctx;
 	store->n_asked++;
 	if (store->failure != CAIRN_OK)

@@ -94,9 +94,10 @@ static enum cairn_status on_close(void *ctx, const struct cairn_hash *xorb, cons
 
 static const struct cairn_placer_ops OPS = {.query = on_query, .add = on_add, .close = on_close};
 
-static enum cairn_status resolve(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list **list,
-				 int64_t *id)
+static enum cairn_status resolve(void *ctx, const struct cairn_hash *xorb, bool described,
+				 const struct cairn_chunk_list **list, int64_t *id)
 {
+	(void)described;
 	(void)id;
 	const struct server *s = ctx;
 	struct cairn_hash root;
