@@ -264,7 +264,8 @@ bool auth_check(const struct auth_options *options, const char *header, unsigned
 		*diag = why;
 	if (status != CAIRN_OK) {
 		bool no_scope = why.rule && strcmp(why.rule, "token.scope") == 0;
-		*code = status == CAIRN_E_NOMEM ? 503 : status != CAIRN_E_DENIED ? 500 : no_scope ? 403 : 401;
+		bool later = status == CAIRN_E_NOMEM || status == CAIRN_E_BUSY;
+		*code = later ? 503 : status != CAIRN_E_DENIED ? 500 : no_scope ? 403 : 401;
 		return false;
 	}
 	auth_set_identity(options, &claims, out);

@@ -68,16 +68,16 @@ const struct setting SETTINGS[] = {
 		 "shards are taken on their own evidence."},
 	{"store", SETTING_TEXT, "files", .argument = "WHERE", AT(store),
 	 .help = "files: xorbs are files of the data folder. s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME: "
-		 "objects in an S3 service; the bucket must be there, the prefix is this daemon's own. memory: for "
-		 "tests; all xorbs are lost when the daemon ends, while the index still names them."},
+		 "objects in an S3 service; the bucket must be there, the prefix is this daemon's own, or that of "
+		 "all which share an index. memory: for tests; all xorbs are lost when the daemon ends, while the index still names them."},
 	{"store_credentials", SETTING_TEXT, NULL, .argument = "FILE", AT(store_credentials),
 	 .help = "File with aws_access_key_id and aws_secret_access_key of an S3 store. Read again at SIGHUP, and when "
 		 "the store says that they are over. Not given: the environment's AWS_ACCESS_KEY_ID and "
 		 "AWS_SECRET_ACCESS_KEY."},
 	{"index", SETTING_TEXT, NULL, .argument = "URL", AT(index),
 	 .help = "postgres://USER@HOST/DATABASE?schema=NAME: the index in PostgreSQL, in a schema of its own (cairn), for "
-		 "one daemon, which it is given to at the first start; hub = no goes with it. The password is not part "
-		 "of the URL: PGPASSFILE names its file. Not given: SQLite, in the data folder."},
+		 "one daemon, which it is given to at the first start, or for all with the same secret_file and store of "
+		 "S3; hub = no goes with it. The password is not part of the URL: PGPASSFILE names its file. Not given: SQLite, in the data folder."},
 	{"hub", SETTING_FLAG, "yes", AT(hub),
 	 .help = "Serve accounts, and what clients of a hub ask of it. no: the store alone, and tokens for keys."},
 	{"hub_anonymous", SETTING_FLAG, "yes", AT(hub_anonymous),

@@ -32,6 +32,7 @@ struct cairn_cas {
 	struct cas_proved_lists *proved_lists;
 	_Atomic int64_t keys_used[CAS_KEYS_USED]; /* the hour and the key that were written last: keys.c */
 	_Atomic bool collecting;                  /* one collection at a time */
+	_Atomic uint64_t withdrawn;               /* of the index, when the cache was cleared because of it */
 	struct cairn_budget budget;               /* of bodies and long answers under way */
 	_Atomic uint64_t chunks_verified;
 	_Atomic uint64_t xorbs_stored, xorb_bytes_stored;

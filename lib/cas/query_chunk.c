@@ -152,6 +152,14 @@ static bool answer_is_good(struct cairn_cas *cas, const struct cairn_answer *ans
 	return false;
 }
 
+/* Other daemons may have withdrawn what answers offer. */
+static void query_hear(struct cairn_cas *cas)
+{
+	uint64_t withdrawn = cairn_index_withdrawn(cas->index);
+	if (atomic_exchange(&cas->withdrawn, withdrawn) != withdrawn)
+		cairn_answer_cache_clear(cas->cache);
+}
+
 enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_who *who,
 				  const struct cairn_hash *chunk, const struct cairn_answer **out)
 {
@@ -159,6 +167,7 @@ enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_
 	if (!cairn_index_may_dedupe(cas->index, who->scope, chunk))
 		return CAIRN_E_NOT_FOUND;
 	uint64_t epoch = (uint64_t)cairn_clock_unix_s() / cas->options.epoch_s;
+	query_hear(cas);
 	*out = cairn_answer_cache_get(cas->cache, who->scope, chunk, epoch);
 	if (*out && answer_is_good(cas, *out))
 		return CAIRN_OK;

@@ -25,6 +25,7 @@ struct cairn_data_dir {
 	char index_url[CAIRN_DATA_DIR_URL_BYTES];
 	struct elsewhere index_place; /* of an index elsewhere */
 	bool had_index;               /* before it was opened */
+	bool is_shared;               /* index and objects are elsewhere, and of all folders with this secret */
 	int index_from, index_to;     /* versions */
 };
 
@@ -178,7 +179,8 @@ static enum cairn_status data_dir_place_index(struct cairn_data_dir *d, const ch
 	status = data_dir_url(d->index_url, "", given, diag);
 	if (status != CAIRN_OK)
 		return status;
-	return e->url[0] ? elsewhere_move(e, given, diag) : elsewhere_new(e, given, diag);
+	return e->url[0] ? elsewhere_move(e, given, diag)
+			 : elsewhere_new(e, given, d->is_shared ? &d->secret : NULL, diag);
 }
 
 /* Where it is known to be: is there one? One elsewhere is asked. */
@@ -253,12 +255,12 @@ static enum cairn_status data_dir_find_elsewhere(const struct cairn_data_dir *d,
 {
 	if (e->url[0])
 		return given ? elsewhere_move(e, given, diag) : CAIRN_OK;
-	if (d->had_index)
+	if (d->had_index && !d->is_shared)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.store", CAIRN_NO_OFFSET,
 				  "the objects of the data folder %s are files of it, and stay so: begin a new folder "
 				  "for a store elsewhere",
 				  d->path);
-	enum cairn_status status = elsewhere_new(e, given, diag);
+	enum cairn_status status = elsewhere_new(e, given, d->is_shared ? &d->secret : NULL, diag);
 	return status == CAIRN_OK ? elsewhere_write(e, d->path, diag) : status;
 }
 
@@ -334,10 +336,26 @@ static enum cairn_status data_dir_open_index(struct cairn_data_dir *d, const str
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
+/* A folder with a secret that it was given, and nothing of its own to lose, is one of several. */
+static enum cairn_status data_dir_judge_sharing(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
+						struct cairn_diag *diag)
+{
+	struct elsewhere store;
+	uint16_t port = 0;
+	enum cairn_status status = elsewhere_read(&store, ELSEWHERE_STORE, d->path, diag);
+	const char *url = options->store ? options->store : store.url;
+	if (status == CAIRN_OK && url[0] && strcmp(url, "files:") != 0)
+		status = cairn_store_port(url, &port, diag);
+	d->is_shared = options->secret_file && options->index && port > 0;
+	return status;
+}
+
 static enum cairn_status data_dir_open_to_write(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
 						struct cairn_diag *diag)
 {
 	enum cairn_status status = data_dir_load_secret(d, options->secret_file, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_judge_sharing(d, options, diag);
 	if (status == CAIRN_OK)
 		status = data_dir_make_tmp(d, diag);
 	if (status == CAIRN_OK)
@@ -349,6 +367,7 @@ static enum cairn_status data_dir_open_to_write(struct cairn_data_dir *d, const 
 	const struct cairn_index_options index = {
 		.keep_bytes = options->keep_bytes,
 		.owner = d->index_place.url[0] ? d->index_place.owner : NULL,
+		.shared = d->is_shared,
 	};
 	return status == CAIRN_OK ? data_dir_open_index(d, &index, diag) : status;
 }

@@ -79,13 +79,17 @@ enum cairn_status elsewhere_move(struct elsewhere *e, const char *url, struct ca
 				    "the URL of the %s is too long, or more than a line", part->name);
 }
 
-enum cairn_status elsewhere_new(struct elsewhere *out, const char *url, struct cairn_diag *diag)
+enum cairn_status elsewhere_new(struct elsewhere *out, const char *url, const struct cairn_secret *shared,
+				struct cairn_diag *diag)
 {
+	static const char LABEL[] = "cairn owner 1";
 	uint8_t bytes[(ELSEWHERE_OWNER_BYTES - 1) / 2];
 	enum cairn_status status = elsewhere_move(out, url, diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (cairn_random(bytes, sizeof(bytes)) != CAIRN_OK)
+	status = shared ? cairn_hkdf_sha256(bytes, sizeof(bytes), shared->bytes, shared->len, LABEL, sizeof(LABEL))
+			: cairn_random(bytes, sizeof(bytes));
+	if (status != CAIRN_OK)
 		return elsewhere_io(&ELSEWHERE_PARTS[out->what], diag, "make a name for", url);
 	cairn_hex_text(out->owner, bytes, sizeof(bytes));
 	return CAIRN_OK;

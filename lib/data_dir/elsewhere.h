@@ -4,7 +4,7 @@
 #ifndef CAIRN_DATA_DIR_ELSEWHERE_H
 #define CAIRN_DATA_DIR_ELSEWHERE_H
 
-#include "base/status.h"
+#include "data_dir/secret.h"
 
 enum { ELSEWHERE_URL_BYTES = 1024, ELSEWHERE_OWNER_BYTES = 32 + 1 };
 
@@ -22,9 +22,10 @@ struct elsewhere {
 CAIRN_MUST_USE enum cairn_status elsewhere_read(struct elsewhere *out, enum elsewhere_what what, const char *path,
 						struct cairn_diag *diag);
 
-/** Give one that was read, and was not there, an URL and a new owner. @return CAIRN_OK; CAIRN_E_USAGE the URL is too
- * long (store.url, index.url); CAIRN_E_IO */
-CAIRN_MUST_USE enum cairn_status elsewhere_new(struct elsewhere *out, const char *url, struct cairn_diag *diag);
+/** Give one that was read, and was not there, an URL and an owner. @param shared  NULL: a new one; else that of all
+ * folders with this secret @return CAIRN_OK; CAIRN_E_USAGE the URL is too long (store.url, index.url); CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status elsewhere_new(struct elsewhere *out, const char *url,
+					       const struct cairn_secret *shared, struct cairn_diag *diag);
 
 /** The same place by another URL. @return CAIRN_OK; CAIRN_E_USAGE the URL is too long (store.url, index.url) */
 CAIRN_MUST_USE enum cairn_status elsewhere_move(struct elsewhere *e, const char *url, struct cairn_diag *diag);

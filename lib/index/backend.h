@@ -63,6 +63,7 @@ struct cairn_index_backend {
 	enum cairn_status (*each_place)(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
 					void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
 					bool *more);
+	uint64_t (*withdrawn)(struct cairn_index *ix); /* NULL: one process writes it, which knows */
 	/* NULL: its rows name no copies. */
 	enum cairn_status (*each_dead)(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit,
 				       void *ctx);

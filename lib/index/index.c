@@ -67,6 +67,11 @@ enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct c
 	return ix->backend->shard_known(ix, body, scope, owner, known);
 }
 
+uint64_t cairn_index_withdrawn(struct cairn_index *ix)
+{
+	return ix->backend->withdrawn ? ix->backend->withdrawn(ix) : 0;
+}
+
 bool cairn_index_names_copies(const struct cairn_index *ix)
 {
 	return ix->backend->each_dead != NULL;

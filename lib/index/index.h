@@ -37,6 +37,9 @@ struct cairn_index_options {
 	/** To write, and on another machine: who it must belong to, a name that its data folder keeps; one without rows
 	 * that belongs to nobody is taken. NULL: that is not looked at. */
 	const char *owner;
+	/** Likewise: other daemons may write it, too, that say the same. Their commits are known here a second later.
+	 */
+	bool shared;
 };
 
 /**
@@ -231,6 +234,10 @@ CAIRN_MUST_USE enum cairn_status cairn_index_writable(struct cairn_index *ix);
 /** Wait until all writes that were queued before are done, well or not. @param timeout_ms  in whole seconds
  *  @return false: they are not, by then */
 bool cairn_index_flush(struct cairn_index *ix, int64_t timeout_ms);
+
+/** Grows whenever a xorb is offered no longer, by whichever daemon: what was answered before may offer it. Told from
+ * memory, a second late where others write. */
+uint64_t cairn_index_withdrawn(struct cairn_index *ix);
 
 /** Does what the engine does beside the writes go well? Told from memory. @return CAIRN_OK; CAIRN_E_IO with what to do
  *  in diag: nothing is lost and writes go on, but not for ever. */

@@ -88,7 +88,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_key(struct cairn_index *ix, const u
 /** Is there a key of this number, is it not revoked nor expired, and its account not disabled? Asked on the threads of
  * connections, so an engine that is remote answers from memory, which must be no older than a second. @param[out] good
  * false on failure
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_BUSY where others write: it was made since, or the server is silent;
+ *          CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
 /** All keys, as cairn_index_each_xorb(). */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,

@@ -28,6 +28,7 @@ STORE = os.environ.get("CAIRN_STORE")  # of all daemons; None: the setting's def
 ENGINE = os.environ.get("CAIRN_TEST_S3")  # its endpoint, whose credentials the environment has; None: there is none
 POSTGRES = os.environ.get("CAIRN_TEST_POSTGRES")  # URL of a PostgreSQL server; None: there is none
 INDEX = os.environ.get("CAIRN_INDEX")  # of all daemons; None: SQLite; postgres: in that server, and without a hub
+DAEMONS = os.environ.get("CAIRN_DAEMONS") == "3"  # of each server; they share such an index and such a store (cluster.py)
 RUN = secrets.token_hex(4)  # tells apart what several runs leave in the same engine
 START_S = 60
 STOP_S = 60

@@ -5,6 +5,7 @@ import random
 import struct
 
 import cairn
+import cluster
 import pytest
 import volume
 import xet
@@ -29,7 +30,9 @@ def start(tmp_path):
     daemons = []
 
     def begin(name="server", **options):
-        daemon = cairn.Daemon(tmp_path / name, **options).start()
+        if cairn.DAEMONS and "store" in options:
+            pytest.skip("daemons share a store of S3 alone")
+        daemon = (cluster.Cluster if cairn.DAEMONS else cairn.Daemon)(tmp_path / name, **options).start()
         daemons.append(daemon)
         return daemon
 

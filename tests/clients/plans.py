@@ -122,12 +122,13 @@ def parts_of(reply):
 
 
 def chunks_of(packed, count):
-    """The chunks of a piece of a serialized xorb; uncompressed ones only."""
+    """The chunks of a piece of a serialized xorb; uncompressed ones, and those of xet.packed()."""
     out, at = [], 0
     for _ in range(count):
-        assert packed[at] == 0 and packed[at + 4] == 0, "not the head of an uncompressed chunk"
-        n = int.from_bytes(packed[at + 1 : at + 4], "little")
-        out.append(packed[at + 8 : at + 8 + n])
+        assert packed[at] == 0 and packed[at + 4] in (0, 1), "not the head of an uncompressed chunk"
+        n, unpacked = (int.from_bytes(packed[at + i : at + i + 3], "little") for i in (1, 5))
+        begin = at + 8 + (11 if packed[at + 4] else 0)  # the frame's head, and that of its one block
+        out.append(packed[begin : begin + unpacked])
         at += 8 + n
     assert at == len(packed)
     return out

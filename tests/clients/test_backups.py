@@ -307,15 +307,6 @@ def test_others_may_not_read(three, tmp_path):
             assert path.stat().st_mode & 0o077 == 0, path
 
 
-def packed(x, which):
-    """The xorb with one chunk as an LZ4 frame that compresses nothing: as long, whichever it is."""
-    out = bytearray()
-    for i, c in enumerate(x.data):
-        data = bytes.fromhex("04224d18604082") + (1 << 31 | len(c)).to_bytes(4, "little") + c + bytes(4) if i == which else c
-        out += b"\0" + len(data).to_bytes(3, "little") + bytes([i == which]) + len(c).to_bytes(3, "little") + data
-    return bytes(out)
-
-
 def test_the_same_xorb_packed_otherwise(start, clock, restored):
     """It goes, and comes back in the same length: each moment gets the bytes that its index describes."""
     server, folder = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), restored.tmp_path / "backups"
@@ -324,7 +315,7 @@ def test_the_same_xorb_packed_otherwise(start, clock, restored):
     file = xet.File([(x, 0, 3)], sha256=bytes(32))
     name, told = xet.text(file.hash()), []
     for i in range(3):
-        assert server.request("POST", x.path(), packed(x, i % 2)).status == 200
+        assert server.request("POST", x.path(), xet.packed(x, i % 2)).status == 200
         assert server.post("/v1/shards", xet.shard([file], [x])).status == 200
         told.append(backup(server, folder))
         forget(server, name)
@@ -335,7 +326,7 @@ def test_the_same_xorb_packed_otherwise(start, clock, restored):
     command("backups", "verify", folder)
     for i, t in enumerate(told):
         restored.serves(folder, f"back{i}", [name], (), "--at", t["moment"])
-        assert [p.read_bytes() for p in (restored.tmp_path / f"back{i}" / "data" / "objects").rglob("*") if p.is_file()] == [packed(x, i % 2)]
+        assert [p.read_bytes() for p in (restored.tmp_path / f"back{i}" / "data" / "objects").rglob("*") if p.is_file()] == [xet.packed(x, i % 2)]
     assert json.loads(command("backups", "prune", "--keep-last", 1, "--json", folder).stdout)["moments_kept"] == 1
     assert [a["time"] for a in listed(folder)] == [told[0]["moment"], told[2]["moment"]]
 

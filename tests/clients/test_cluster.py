@@ -1,8 +1,14 @@
 """Daemons that share an index in PostgreSQL and a store in S3: whose copy of a xorb counts, and who removes it."""
 
+import concurrent.futures
 import contextlib
+import os
+import random
+import signal
+import subprocess
 
 import cairn
+import cluster
 import ledger
 import pytest
 import s3
@@ -93,3 +99,207 @@ def test_a_collection_is_killed(tmp_path, start, clock, step):
     assert bucket_of(server).objects() == []
     assert book.upload(server, gone).status == 200
     book.check(server)
+
+
+@pytest.fixture
+def three(tmp_path):
+    """three(...): daemons that share everything, behind a balancer; all must stop well."""
+    made = []
+    if not cluster.HAPROXY.exists():
+        pytest.skip("there is no haproxy")
+
+    def begin(**options):
+        made.append(cluster.Cluster(tmp_path / "three", **options))
+        return made[-1].start()
+
+    yield begin
+    for one in made:
+        one.stop()
+
+
+def sql(server, statement):
+    """In the schema of its index."""
+    schema = cairn.postgres_url(server.data).split("schema=")[1]
+    command = [cairn.ROOT / "tests/engines/postgresql.sh", "sql", os.environ["CAIRN_TEST_POSTGRES_FOLDER"]]
+    done = subprocess.run([*command, f'SET search_path TO "{schema}"; {statement}'], check=True, capture_output=True, text=True, timeout=60)
+    return done.stdout.split("\n")[1].strip()
+
+
+def counts_agree(server):
+    """What each commit keeps is what the tables have: no two of them were at work at once."""
+    tables = "(SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT sum(stored) FROM xorb)"
+    return sql(server, f"SELECT (files, xorbs, shards, stored_bytes) = ({tables}) FROM state") == "t"
+
+
+def files_of(seeds):
+    return [ledger.new_file(seed) for seed in seeds]
+
+
+def test_three_daemons_are_one(three):
+    """What one has acknowledged each of them gives, at once."""
+    one = three()
+    book = ledger.Ledger()
+    for daemon, file in zip(one.daemons, files_of(range(100, 103))):
+        assert book.upload(daemon, file).status == 200
+    for daemon in one.daemons:
+        book.check(daemon)
+        assert daemon.put_xorb(book.xorbs[next(iter(book.xorbs))]).json()["was_inserted"] is False
+    for file in files_of(range(103, 109)):
+        assert book.upload(one, file).status == 200
+    book.check(one)
+    assert all(daemon.metrics()["cairn_index_commits_total"] > 0 for daemon in one.daemons)
+
+
+def test_two_packings_at_once(three):
+    """Of a xorb that comes to all of them, compressed here and not there: its row describes the bytes that it names."""
+    one = three()
+    book, source = ledger.Ledger(), random.Random(7)
+    for seed in range(8):
+        xorb = xet.Xorb([source.randbytes(9000 + seed) for _ in range(3)])
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            sent = [pool.submit(daemon.post, xorb.path(), xet.packed(xorb, i)) for i, daemon in enumerate(one.daemons)]
+            replies = [reply.result() for reply in sent]
+        assert [reply.status for reply in replies] == [200] * 3
+        assert sum(reply.json()["was_inserted"] for reply in replies) == 1
+        file = xet.File([(xorb, 0, 3)], sha256=source.randbytes(32))
+        assert book.put_shard(one, file).status == 200
+    for daemon in one.daemons:
+        book.check(daemon)
+    assert one.metrics()["cairn_xorbs_lost_total"] == 0
+    assert one.daemons[1].post("/v1/gc").status == 200
+    assert len(one.bucket().objects()) == 8, "what no row names is dead, and removed"
+    book.check(one)
+
+
+def test_sixteen_uploaders(three):
+    """In opposite orders, the same xorbs from several; a daemon is killed meanwhile."""
+    one = three()
+    books = [ledger.Ledger() for _ in range(16)]
+    shared = files_of(range(200, 206))
+
+    def work(i):
+        source = random.Random(i)
+        for round_ in range(2):
+            for file in source.sample(shared, len(shared)) + [ledger.new_file(1000 + 10 * i + round_)]:
+                with contextlib.suppress(*ledger.GONE):
+                    assert books[i].upload(one, file).status in (200, 502, 503, 504)
+            if i == 0 and round_ == 0:
+                one.daemons[2].kill()
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        list(pool.map(work, range(16)))
+    one.daemons[2].start()
+    assert counts_agree(one)
+    assert sum(len(book.files) for book in books) > 16
+    for daemon in one.daemons:
+        for book in books:
+            book.check(daemon)
+
+
+def test_a_revoked_key(three, issuer):
+    """Is good at none of them a second later; one that was made is good, or the client is told to try again."""
+    one = three(token_key=issuer.folder)
+    first, other = one.daemons[:2]
+    admin = issuer.token(scope="admin")
+    key = first.post("/v1/keys", b'{"name":"k","repo":"a/b","scope":"write"}', token=admin).json()
+    token = other.get("/api/models/a/b/xet-read-token/main", token=key["key"]).json()["accessToken"]
+    asked = lambda: other.get("/v1/chunks/default/" + "12" * 32, token=token).status
+    at_once = other.get("/v1/chunks/default/" + "12" * 32, token=token)
+    assert at_once.status == 404 or cairn.is_error(at_once, 503, "token.api_key") and int(at_once.headers["Retry-After"]) > 0
+    cluster.soon("the key", lambda: asked() == 404)
+    assert first.request("DELETE", f"/v1/keys/{key['id']}", token=admin).status in (200, 204)
+    assert first.get("/v1/chunks/default/" + "12" * 32, token=token).status == 401
+    cluster.soon("its end", lambda: asked() == 401)
+    assert other.get("/api/models/a/b/xet-read-token/main", token=key["key"]).status == 401
+
+
+def test_answers_are_the_same_and_withdrawn(three):
+    """Equal bytes from each; what one finds lost none offers a second later."""
+    one = three()
+    file, book = ledger.new_file(300), ledger.Ledger()
+    assert book.upload(one.daemons[0], file).status == 200
+    path = f"/v1/chunks/default/{xet.text(file.terms[0][0].nodes[0][0])}"
+    answers = {(daemon.get(path).status, daemon.get(path).body, daemon.get(path).headers["ETag"]) for daemon in one.daemons}
+    assert len(answers) == 1 and next(iter(answers))[0] == 200
+    assert one.bucket().request("DELETE", one.bucket().objects()[0])[0] == 204
+    plan = one.daemons[0].get(f"/v1/reconstructions/{ledger.name(file)}").json()
+    ((fetch, *_),) = plan["fetch_info"].values()
+    address = "/" + fetch["url"].split("/", 3)[3]
+    headers = {"Range": "bytes={start}-{end}".format(**fetch["url_range"])}
+    assert one.daemons[0].get(address, headers=headers).status == 410
+    for daemon in one.daemons:
+        cluster.soon("the withdrawal", lambda daemon=daemon: daemon.get(path).status == 404)
+    assert book.upload(one.daemons[1], file).status == 200
+    for daemon in one.daemons:
+        book.check(daemon)
+
+
+def test_one_stands_still(three):
+    """The others go on; when it moves again it is one of them."""
+    one = three()
+    files, book = files_of(range(330, 334)), ledger.Ledger()
+    assert book.upload(one.daemons[0], files[0]).status == 200
+    one.daemons[0].process.send_signal(signal.SIGSTOP)
+    try:
+        for daemon, file in zip(one.daemons[1:], files[1:]):
+            assert book.upload(daemon, file).status == 200
+            book.check(daemon)
+    finally:
+        one.daemons[0].process.send_signal(signal.SIGCONT)
+    assert book.upload(one.daemons[0], files[3]).status == 200
+    for daemon in one.daemons:
+        book.check(daemon)
+
+
+def test_an_address_of_one_is_good_at_all(three):
+    one = three()
+    file, book = ledger.new_file(301), ledger.Ledger()
+    assert book.upload(one.daemons[0], file).status == 200
+    plan = one.daemons[0].get(f"/v1/reconstructions/{ledger.name(file)}").json()
+    ((fetch, *_),) = plan["fetch_info"].values()
+    headers = {"Range": "bytes={start}-{end}".format(**fetch["url_range"])}
+    bodies = {daemon.get("/" + fetch["url"].split("/", 3)[3], headers=headers).body for daemon in one.daemons}
+    assert len(bodies) == 1
+
+
+def test_collections_of_all_at_once(three, clock):
+    """While files are taken away and sent again: nothing acknowledged is lost, and nothing stays that nobody needs."""
+    one = three(test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s")
+    kept, gone, book = files_of(range(310, 314)), files_of(range(320, 324)), ledger.Ledger()
+    for file in kept + gone:
+        assert book.upload(one, file).status == 200
+    for file in gone:
+        assert book.forget(one, file).status == 200
+        del book.xorbs[file.terms[0][0].hash]
+    for i in range(2):
+        clock.move((i + 1) * (GRACE + 1))
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            replies = list(pool.map(lambda daemon: daemon.post("/v1/gc"), one.daemons))
+        assert {reply.status for reply in replies} <= {200, 409, 503}, replies
+        assert 200 in {reply.status for reply in replies}
+    assert one.daemons[0].post("/v1/gc").status == 200
+    assert len(one.bucket().objects()) == len(kept)
+    for daemon in one.daemons:
+        book.check(daemon)
+    for file in gone:
+        assert book.upload(one, file).status == 200
+    book.check(one)
+
+
+def refused(tmp_path, url, store, *more):
+    common = ["--data-dir", str(tmp_path / "new"), "--listen", "127.0.0.1:0", "--no-hub", "--index", url, "--store", store]
+    return cairn.refused(tmp_path, *common, *more)
+
+
+def test_who_may_share(tmp_path, three):
+    """Those with the same secret and the same store; nobody else, and nobody who wants it for himself."""
+    one = three(n=2)
+    url, store = cairn.postgres_url(one.data), cairn.s3_url(one.data)
+    assert "belongs to another data folder" in refused(tmp_path, url, store) or "are files of it" in refused(tmp_path, url, store)
+    other = tmp_path / "other"
+    other.write_bytes(bytes(32))
+    other.chmod(0o600)
+    assert "belongs to another data folder" in refused(tmp_path, url, store, "--secret-file", str(other))
+    elsewhere = cairn.s3_url(tmp_path / "elsewhere")
+    assert "are not in that bucket" in refused(tmp_path, url, elsewhere, "--secret-file", str(one.folder / "secret"))
+    assert not (tmp_path / "new" / "index").exists()

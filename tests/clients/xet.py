@@ -84,6 +84,15 @@ class Xorb:
         return f"/v1/xorbs/{prefix}/{text(self.hash)}"
 
 
+def packed(x, which):
+    """The xorb with one chunk as an LZ4 frame that compresses nothing: as long, whichever it is."""
+    out = bytearray()
+    for i, c in enumerate(x.data):
+        data = bytes.fromhex("04224d18604082") + (1 << 31 | len(c)).to_bytes(4, "little") + c + bytes(4) if i == which else c
+        out += b"\0" + len(data).to_bytes(3, "little") + bytes([i == which]) + len(c).to_bytes(3, "little") + data
+    return bytes(out)
+
+
 @dataclass
 class File:
     """A file made of (xorb, first chunk, end chunk) terms."""

@@ -332,6 +332,7 @@ START_TEST(an_older_one_is_brought_forward)
 	(void)sql("ALTER TABLE account DROP COLUMN quota");
 	(void)sql("DROP TABLE dead");
 	(void)sql("ALTER TABLE xorb DROP COLUMN copy");
+	(void)sql("ALTER TABLE state DROP COLUMN keys, DROP COLUMN withdrawn");
 	(void)sql("UPDATE cluster SET version = 1");
 	assert_refused("index.older");
 	ck_assert_int_eq(cairn_index_migrate(fx_url(folder.path).text, NULL, &from, &to), CAIRN_OK);

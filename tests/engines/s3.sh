@@ -30,6 +30,9 @@ if compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
   # shellcheck disable=SC1091 # made by the line above
   . "$folder/postgresql/environment"
   CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{cluster,hf_xet,fetch,claims}.py || status=1
+  if command -v /usr/sbin/haproxy >/dev/null; then
+    CAIRN_DAEMONS=3 CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{hf_xet,fetch,claims}.py || status=1
+  fi
   CAIRN_INDEX=postgres CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
 fi
 exit $status

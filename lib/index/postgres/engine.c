@@ -22,13 +22,11 @@ static enum cairn_status engine_commit(struct cairn_index *ix, struct cairn_diag
 	struct cairn_postgres *p = cairn_postgres(ix);
 	enum cairn_status status = cairn_pg_commit(&p->tx, diag);
 	if (status == CAIRN_OK && p->tx.keys_changed)
-		status = cairn_pg_good_keys_take(&p->good_keys, p->tx.pg.results[p->tx.keys]);
+		status = cairn_pg_good_keys_take(&p->good_keys, p->tx.pg.results[p->tx.keys], p->tx.counts.keys);
 	if (status != CAIRN_OK)
 		return status;
 	p->tx.keys_changed = false;
-	pthread_mutex_lock(&p->lock);
-	p->counts = p->tx.counts;
-	pthread_mutex_unlock(&p->lock);
+	cairn_pg_note_counts(p, &p->tx.counts);
 	return CAIRN_OK;
 }
 
@@ -192,6 +190,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.each_xorb = cairn_pg_each_xorb,
 	.each_file = cairn_pg_each_file,
 	.each_dead = cairn_pg_each_dead,
+	.withdrawn = cairn_pg_withdrawn,
 	.totals = cairn_pg_totals,
 	.key = cairn_pg_key,
 	.key_is_good = cairn_pg_key_is_good,

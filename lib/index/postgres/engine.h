@@ -5,6 +5,7 @@
 #include "index/backend.h"
 #include "index/postgres/good_keys.h"
 #include "index/postgres/pool.h"
+#include "index/postgres/refresh.h"
 #include "index/postgres/write.h"
 
 struct cairn_postgres {
@@ -14,6 +15,7 @@ struct cairn_postgres {
 	struct cairn_pg_pool pool;
 	struct cairn_pg_tx tx;
 	struct cairn_pg_good_keys good_keys;
+	struct cairn_pg_refresh refresh;
 	pthread_mutex_t lock;
 	struct cairn_pg_counts counts; /* of the last commit; under the lock */
 };
@@ -22,6 +24,9 @@ static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)
 {
 	return (struct cairn_postgres *)ix;
 }
+
+/** What the index holds as of some commit, that of another daemon perhaps. Any thread. */
+void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts);
 
 /** Take a reader and ask it. @param[out] r  borrowed for as long as the reader is not asked again */
 CAIRN_MUST_USE enum cairn_status cairn_pg_read(struct cairn_index *ix, struct cairn_pg_reader **reader, const char *sql,
@@ -112,6 +117,7 @@ enum cairn_status cairn_pg_each_owner(struct cairn_index *ix, void (*visit)(void
 enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_id, cairn_index_visit_owned_file *visit,
 					   void *ctx, int64_t *next_id);
 enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit, void *ctx);
+uint64_t cairn_pg_withdrawn(struct cairn_index *ix);
 enum cairn_status cairn_pg_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 enum cairn_status cairn_pg_last_xorb(struct cairn_index *ix, int64_t *id);
 enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out);

@@ -71,6 +71,7 @@ enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_
 				  "the xorb was stored anew since its object was looked at");
 	tx->counts.stored_bytes -= known.stored_bytes;
 	tx->counts.collection++;
+	tx->counts.withdrawn++;
 	cairn_pg_int8(&args, known.id);
 	cairn_pg_add_int8(&xorb, known.id);
 	(void)cairn_pg_queue(&tx->pg, GC_LOSE, &args);
@@ -125,6 +126,7 @@ enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc
 		mark->n_retired += retired.n;
 	} while (mark->next_id != 0 && cairn_clock_mono_ms() < until_ms);
 	tx->counts.collection += mark->n_retired > 0;
+	tx->counts.withdrawn += mark->n_retired > 0;
 	return CAIRN_OK;
 }
 
@@ -217,5 +219,6 @@ enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_g
 		status = gc_remove(tx, &gone);
 	tx->counts.xorbs -= sweep->n;
 	tx->counts.collection += sweep->n > 0;
+	tx->counts.withdrawn += sweep->n > 0;
 	return status;
 }

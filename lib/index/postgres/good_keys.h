@@ -1,5 +1,6 @@
 /* The API keys that are good, in memory: each request with a token that was got with one is judged by them, on a thread
- * that must not wait for a server. One daemon writes an index, so what it has committed is what holds. */
+ * that must not wait for a server. They are taken with each commit of this process that changes one, and with those of
+ * others a second later (refresh.h). */
 #ifndef CAIRN_INDEX_POSTGRES_GOOD_KEYS_H
 #define CAIRN_INDEX_POSTGRES_GOOD_KEYS_H
 
@@ -18,15 +19,20 @@ struct cairn_pg_good_keys {
 	pthread_mutex_t lock;
 	struct cairn_pg_good_key *keys; /* by id; 16 bytes each */
 	size_t n;
+	int64_t generation; /* how many changes of keys they are behind */
+	int64_t last_id;    /* of all keys that there were, also those that are not good */
 };
 
 void cairn_pg_good_keys_init(struct cairn_pg_good_keys *k);
 void cairn_pg_good_keys_fini(struct cairn_pg_good_keys *k);
 
-/** @return CAIRN_OK; CAIRN_E_NOMEM: what was taken before stays */
-CAIRN_MUST_USE enum cairn_status cairn_pg_good_keys_take(struct cairn_pg_good_keys *k, const PGresult *r);
+/** Older ones than those that are here are not taken. @param generation  of the state that they were read in, or before
+ *  @return CAIRN_OK; CAIRN_E_NOMEM: what was taken before stays */
+CAIRN_MUST_USE enum cairn_status cairn_pg_good_keys_take(struct cairn_pg_good_keys *k, const PGresult *r,
+							 int64_t generation);
+int64_t cairn_pg_good_keys_generation(struct cairn_pg_good_keys *k);
 
-/** Any thread. */
-bool cairn_pg_good_keys_has(struct cairn_pg_good_keys *k, int64_t id, int64_t now_unix_s);
+/** Any thread. @param[out] is_new  it is none of those that there were when they were taken */
+bool cairn_pg_good_keys_has(struct cairn_pg_good_keys *k, int64_t id, int64_t now_unix_s, bool *is_new);
 
 #endif

@@ -108,8 +108,11 @@ enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[stat
 
 enum cairn_status cairn_pg_key_is_good(struct cairn_index *ix, int64_t id, bool *good)
 {
-	*good = cairn_pg_good_keys_has(&cairn_postgres(ix)->good_keys, id, cairn_clock_unix_s());
-	return CAIRN_OK;
+	struct cairn_postgres *p = cairn_postgres(ix);
+	bool is_new, fresh = cairn_pg_is_fresh(&p->refresh);
+	*good = cairn_pg_good_keys_has(&p->good_keys, id, cairn_clock_unix_s(), &is_new) && fresh;
+	/* Another daemon may have made it a moment ago. */
+	return fresh && (!is_new || !p->refresh.index) ? CAIRN_OK : CAIRN_E_BUSY;
 }
 
 enum cairn_status cairn_pg_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,

@@ -82,7 +82,7 @@ static enum cairn_status migrate(struct cairn_pg *pg, struct cairn_diag *diag, i
 	enum cairn_status status = cairn_pg_judge(pg, from, diag);
 	if (status != CAIRN_OK || *from == cairn_pg_migrate_latest)
 		return status;
-	status = cairn_pg_lock_writer(pg, diag);
+	status = cairn_pg_lock_writer(pg, false, diag);
 	if (status == CAIRN_OK)
 		status = cairn_pg_judge(pg, from, diag);
 	if (status != CAIRN_OK || *from == cairn_pg_migrate_latest)

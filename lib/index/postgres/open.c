@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char OPEN_COUNTS[] = "SELECT collection, files, xorbs, shards, eligible, stored_bytes FROM state";
+static const char OPEN_COUNTS[] = "SELECT " CAIRN_PG_COUNTS " FROM state";
 
 static enum cairn_status open_must_be_latest(struct cairn_pg *pg, struct cairn_diag *diag)
 {
@@ -47,7 +47,7 @@ static enum cairn_status open_read_keys(struct cairn_postgres *p, struct cairn_p
 {
 	const PGresult *r;
 	enum cairn_status status = cairn_pg_ask(pg, CAIRN_PG_GOOD_KEYS, NULL, &r);
-	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r) : status;
+	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r, p->counts.keys) : status;
 }
 
 static enum cairn_status open_read_counts(struct cairn_postgres *p, struct cairn_pg *pg)
@@ -56,21 +56,14 @@ static enum cairn_status open_read_counts(struct cairn_postgres *p, struct cairn
 	enum cairn_status status = cairn_pg_ask(pg, OPEN_COUNTS, NULL, &r);
 	if (status != CAIRN_OK || PQntuples(r) != 1)
 		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
-	p->counts = (struct cairn_pg_counts){
-		.collection = cairn_pg_get_int8(r, 0, 0),
-		.files = cairn_pg_get_int8(r, 0, 1),
-		.xorbs = cairn_pg_get_int8(r, 0, 2),
-		.shards = cairn_pg_get_int8(r, 0, 3),
-		.eligible = cairn_pg_get_int8(r, 0, 4),
-		.stored_bytes = cairn_pg_get_int8(r, 0, 5),
-	};
+	cairn_pg_get_counts(r, &p->counts);
 	return CAIRN_OK;
 }
 
 /* To write: one that cannot be written had better not be started. */
 static enum cairn_status open_try_to_write(struct cairn_pg_tx *tx, const char *owner, struct cairn_diag *diag)
 {
-	enum cairn_status status = cairn_pg_lock_writer(&tx->pg, diag);
+	enum cairn_status status = cairn_pg_lock_writer(&tx->pg, tx->shared, diag);
 	if (status == CAIRN_OK)
 		status = cairn_pg_begin(tx, diag);
 	if (status == CAIRN_OK && owner)
@@ -85,6 +78,7 @@ static enum cairn_status open_connect(struct cairn_postgres *p, const struct cai
 {
 	struct cairn_pg *pg = &p->tx.pg;
 	bool read_only = options->read_only;
+	p->tx.shared = options->shared;
 	*pg = (struct cairn_pg){.place = &p->place, .watch = &p->watch, .reads_only = read_only};
 	if (cairn_pg_open(pg) != CAIRN_OK)
 		return cairn_pg_fail(pg, diag, "cannot open the index");
@@ -111,6 +105,8 @@ enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *wher
 	enum cairn_status status = cairn_pg_place(&p->place, where, diag);
 	if (status == CAIRN_OK)
 		status = open_connect(p, options, diag);
+	if (status == CAIRN_OK && options->shared && !options->read_only)
+		status = cairn_pg_refresh_start(p, diag);
 	if (status == CAIRN_OK)
 		*out = &p->index;
 	else
@@ -121,6 +117,7 @@ enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *wher
 void cairn_pg_index_free(struct cairn_index *ix)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
+	cairn_pg_refresh_stop(&p->refresh);
 	cairn_pg_pool_fini(&p->pool);
 	cairn_pg_close(&p->tx.pg);
 	cairn_pg_good_keys_fini(&p->good_keys);
@@ -128,6 +125,26 @@ void cairn_pg_index_free(struct cairn_index *ix)
 	cairn_pg_place_fini(&p->place);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
+}
+
+/* Commits of this process and what is asked of the server meet here; what was withdrawn is never taken back. */
+void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts)
+{
+	pthread_mutex_lock(&p->lock);
+	int64_t withdrawn = p->counts.withdrawn;
+	p->counts = *counts;
+	if (withdrawn > counts->withdrawn)
+		p->counts.withdrawn = withdrawn;
+	pthread_mutex_unlock(&p->lock);
+}
+
+uint64_t cairn_pg_withdrawn(struct cairn_index *ix)
+{
+	struct cairn_postgres *p = cairn_postgres(ix);
+	pthread_mutex_lock(&p->lock);
+	uint64_t withdrawn = (uint64_t)p->counts.withdrawn;
+	pthread_mutex_unlock(&p->lock);
+	return withdrawn;
 }
 
 void cairn_pg_describe(struct cairn_index *ix, struct cairn_index_stats *out)

@@ -18,11 +18,12 @@
 enum { TX_TRY_MS = 2000 }; /* what goes by is tried for so long */
 
 static const char TX_LOCK[] = "SELECT pg_advisory_lock(hashtextextended('cairn index ' || $1, 0))";
+static const char TX_SHARE[] = "SELECT pg_advisory_lock_shared(hashtextextended('cairn index ' || $1, 0))";
 static const char TX_BEGIN[] = "BEGIN";
-static const char TX_STATE[] =
-	"SELECT collection, files, xorbs, shards, eligible, stored_bytes FROM state FOR NO KEY UPDATE";
+/* Transactions that write follow each other, whichever daemon they are of. */
+static const char TX_STATE[] = "SELECT " CAIRN_PG_COUNTS " FROM state FOR NO KEY UPDATE";
 static const char TX_SET_STATE[] = "UPDATE state SET collection = $1, files = $2, xorbs = $3, shards = $4,"
-				   " eligible = $5, stored_bytes = $6";
+				   " eligible = $5, stored_bytes = $6, keys = $7, withdrawn = $8";
 /* The lock of the state row would leave a record, too; here it does not hang on that. */
 static const char TX_RECORD[] = "SELECT pg_logical_emit_message(true, 'cairn', '')";
 static const char TX_COMMIT[] = "COMMIT";
@@ -34,21 +35,37 @@ static const char TX_PROBE[] = "UPDATE state SET probes = probes + 1";
 static const char TX_FIND_SCOPE[] = "SELECT id FROM scope WHERE name = $1";
 static const char TX_ADD_SCOPE[] = "INSERT INTO scope(name) VALUES($1) RETURNING id";
 
-enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, struct cairn_diag *diag)
+void cairn_pg_get_counts(const PGresult *r, struct cairn_pg_counts *out)
+{
+	*out = (struct cairn_pg_counts){
+		.collection = cairn_pg_get_int8(r, 0, 0),
+		.files = cairn_pg_get_int8(r, 0, 1),
+		.xorbs = cairn_pg_get_int8(r, 0, 2),
+		.shards = cairn_pg_get_int8(r, 0, 3),
+		.eligible = cairn_pg_get_int8(r, 0, 4),
+		.stored_bytes = cairn_pg_get_int8(r, 0, 5),
+		.keys = cairn_pg_get_int8(r, 0, 6),
+		.withdrawn = cairn_pg_get_int8(r, 0, 7),
+	};
+}
+
+enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, bool shared, struct cairn_diag *diag)
 {
 	const PGresult *r;
 	struct cairn_pg_args schema = {0};
 	cairn_pg_text(&schema, pg->place->schema);
-	enum cairn_status status = cairn_pg_ask(pg, TX_LOCK, &schema, &r);
+	enum cairn_status status = cairn_pg_ask(pg, shared ? TX_SHARE : TX_LOCK, &schema, &r);
 	if (status == CAIRN_OK)
 		return CAIRN_OK;
 	if (strcmp(pg->sqlstate, "55P03") != 0)
 		return cairn_pg_fail(pg, diag, "the index cannot be written");
 	cairn_pg_close(pg);
-	return cairn_fail(diag, CAIRN_E_CONFLICT, "index.taken", CAIRN_NO_OFFSET,
-			  "another daemon writes the index in the schema \"%s\", or its last transaction is not over; "
-			  "stop it, or name another schema",
-			  pg->place->schema);
+	return cairn_fail(
+		diag, CAIRN_E_CONFLICT, "index.taken", CAIRN_NO_OFFSET,
+		"another daemon writes the index in the schema \"%s\", or its last transaction is not over; "
+		"stop it, or name another schema (daemons that share one have their objects in the same S3 store "
+		"and the same secret_file)",
+		pg->place->schema);
 }
 
 /* --- a transaction ------------------------------------------------------------------------------------------------ */
@@ -80,7 +97,7 @@ static enum cairn_status tx_connect(struct cairn_pg_tx *tx, struct cairn_diag *d
 	struct cairn_diag taken = {0};
 	if (cairn_pg_open(&tx->pg) != CAIRN_OK)
 		return tx_fail(tx, diag);
-	enum cairn_status status = cairn_pg_lock_writer(&tx->pg, &taken);
+	enum cairn_status status = cairn_pg_lock_writer(&tx->pg, tx->shared, &taken);
 	if (status == CAIRN_E_CONFLICT) /* that is for whoever starts a daemon; a client's upload contradicts nothing */
 		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET, "%s", taken.text);
 	return status == CAIRN_OK ? CAIRN_OK : tx_fail(tx, diag);
@@ -93,14 +110,7 @@ static enum cairn_status tx_read_state(struct cairn_pg_tx *tx)
 	enum cairn_status status = cairn_pg_ask(&tx->pg, TX_STATE, NULL, &r);
 	if (status != CAIRN_OK || PQntuples(r) != 1)
 		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
-	tx->counts = (struct cairn_pg_counts){
-		.collection = cairn_pg_get_int8(r, 0, 0),
-		.files = cairn_pg_get_int8(r, 0, 1),
-		.xorbs = cairn_pg_get_int8(r, 0, 2),
-		.shards = cairn_pg_get_int8(r, 0, 3),
-		.eligible = cairn_pg_get_int8(r, 0, 4),
-		.stored_bytes = cairn_pg_get_int8(r, 0, 5),
-	};
+	cairn_pg_get_counts(r, &tx->counts);
 	tx->committed = tx->counts;
 	return CAIRN_OK;
 }
@@ -124,6 +134,7 @@ enum cairn_status cairn_pg_begin(struct cairn_pg_tx *tx, struct cairn_diag *diag
 static void tx_queue_commit(struct cairn_pg_tx *tx)
 {
 	const struct cairn_pg_counts *c = &tx->counts;
+	tx->counts.keys += tx->keys_changed;
 	if (memcmp(c, &tx->committed, sizeof(*c)) != 0) {
 		struct cairn_pg_args args = {0};
 		cairn_pg_int8(&args, c->collection);
@@ -132,6 +143,8 @@ static void tx_queue_commit(struct cairn_pg_tx *tx)
 		cairn_pg_int8(&args, c->shards);
 		cairn_pg_int8(&args, c->eligible);
 		cairn_pg_int8(&args, c->stored_bytes);
+		cairn_pg_int8(&args, c->keys);
+		cairn_pg_int8(&args, c->withdrawn);
 		(void)cairn_pg_queue(&tx->pg, TX_SET_STATE, &args);
 	}
 	if (tx->keys_changed)

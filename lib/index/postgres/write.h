@@ -10,8 +10,11 @@ enum { CAIRN_PG_KNOWN_S = 3600 }; /* for which a shard of a repository of the hu
 
 /** What the index holds, kept in its state row. */
 struct cairn_pg_counts {
-	int64_t collection, files, xorbs, shards, eligible, stored_bytes;
+	int64_t collection, files, xorbs, shards, eligible, stored_bytes, keys, withdrawn;
 };
+/* They, as cairn_pg_get_counts() takes them. */
+#define CAIRN_PG_COUNTS "collection, files, xorbs, shards, eligible, stored_bytes, keys, withdrawn"
+void cairn_pg_get_counts(const PGresult *r, struct cairn_pg_counts *out);
 
 /** By how much the write at hand makes a repository and its account hold more. */
 struct cairn_pg_growth {
@@ -22,6 +25,7 @@ struct cairn_pg_growth {
 struct cairn_pg_tx {
 	struct cairn_pg pg;
 	bool parked;      /* a commit was not answered in time: what became of it is not known yet */
+	bool shared;      /* other daemons may write the index, too */
 	bool committing;  /* the last transaction's commit was sent */
 	int64_t began_ms; /* when its first try began */
 	unsigned n_tries;
@@ -33,10 +37,10 @@ struct cairn_pg_tx {
 	unsigned keys;                    /* of a commit, the place of theirs in the results */
 };
 
-/** Be the only one that writes this index, for as long as the connection lives: there is one daemon.
- * @return CAIRN_OK; CAIRN_E_CONFLICT another is (index.taken), or was and its last transaction is not over; CAIRN_E_IO
- */
-CAIRN_MUST_USE enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, struct cairn_diag *diag);
+/** Be the only one that writes this index, for as long as the connection lives, or one of those that share it.
+ * @return CAIRN_OK; CAIRN_E_CONFLICT others write it (index.taken), or did and their last transaction is not over;
+ *         CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, bool shared, struct cairn_diag *diag);
 
 /* What backend.h says of these. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin(struct cairn_pg_tx *tx, struct cairn_diag *diag);

@@ -1,0 +1,106 @@
+#include "index/postgres/refresh.h"
+
+#include "base/clock.h"
+#include "index/postgres/engine.h"
+
+#include <time.h>
+
+static const char REFRESH_STATE[] = "SELECT " CAIRN_PG_COUNTS " FROM state";
+
+/* The keys are read after their number, and so may be newer than it says: then they are read once more. */
+static enum cairn_status refresh_keys(struct cairn_postgres *p, int64_t generation)
+{
+	const PGresult *r;
+	if (generation == cairn_pg_good_keys_generation(&p->good_keys))
+		return CAIRN_OK;
+	enum cairn_status status = cairn_pg_ask(&p->refresh.pg, CAIRN_PG_GOOD_KEYS, NULL, &r);
+	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r, generation) : status;
+}
+
+static enum cairn_status refresh_ask(struct cairn_postgres *p)
+{
+	const PGresult *r;
+	struct cairn_pg *pg = &p->refresh.pg;
+	struct cairn_pg_counts counts;
+	int64_t asked_ms = cairn_clock_mono_ms();
+	enum cairn_status status = cairn_pg_is_alive(pg) ? CAIRN_OK : cairn_pg_open(pg);
+	if (status == CAIRN_OK)
+		status = cairn_pg_ask(pg, REFRESH_STATE, NULL, &r);
+	if (status == CAIRN_OK && PQntuples(r) != 1)
+		status = CAIRN_E_DAMAGED;
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_get_counts(r, &counts);
+	status = refresh_keys(p, counts.keys);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_pg_note_counts(p, &counts);
+	atomic_store(&p->refresh.fresh_ms, asked_ms);
+	return CAIRN_OK;
+}
+
+/* @return false: it is to end */
+static bool refresh_wait(struct cairn_pg_refresh *refresh)
+{
+	struct timespec until;
+	int waited = 0;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += CAIRN_PG_REFRESH_MS / 1000;
+	pthread_mutex_lock(&refresh->lock);
+	while (!refresh->ending && waited == 0)
+		waited = pthread_cond_timedwait(&refresh->ends, &refresh->lock, &until);
+	bool on = !refresh->ending;
+	pthread_mutex_unlock(&refresh->lock);
+	return on;
+}
+
+static void *refresh_loop(void *arg)
+{
+	struct cairn_postgres *p = arg;
+	(void)pthread_setname_np(pthread_self(), "index-refresh");
+	while (refresh_wait(&p->refresh))
+		(void)!refresh_ask(p); /* a server that is silent is told by those who wait for it */
+	return NULL;
+}
+
+enum cairn_status cairn_pg_refresh_start(struct cairn_postgres *index, struct cairn_diag *diag)
+{
+	struct cairn_pg_refresh *refresh = &index->refresh;
+	pthread_condattr_t monotonic;
+	refresh->pg = (struct cairn_pg){.place = &index->place, .watch = &index->watch, .reads_only = true};
+	atomic_store(&refresh->fresh_ms, cairn_clock_mono_ms());
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&refresh->lock, NULL);
+	pthread_cond_init(&refresh->ends, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	if (pthread_create(&refresh->thread, NULL, refresh_loop, index) == 0) {
+		refresh->index = index;
+		return CAIRN_OK;
+	}
+	pthread_cond_destroy(&refresh->ends);
+	pthread_mutex_destroy(&refresh->lock);
+	return cairn_fail(
+		diag, CAIRN_E_NOMEM, "index.thread", CAIRN_NO_OFFSET,
+		"the thread that looks what others have changed in the index cannot be started; raise the limit on "
+		"threads");
+}
+
+void cairn_pg_refresh_stop(struct cairn_pg_refresh *refresh)
+{
+	if (!refresh->index)
+		return;
+	pthread_mutex_lock(&refresh->lock);
+	refresh->ending = true;
+	pthread_cond_signal(&refresh->ends);
+	pthread_mutex_unlock(&refresh->lock);
+	pthread_join(refresh->thread, NULL);
+	cairn_pg_close(&refresh->pg);
+	pthread_cond_destroy(&refresh->ends);
+	pthread_mutex_destroy(&refresh->lock);
+}
+
+bool cairn_pg_is_fresh(struct cairn_pg_refresh *refresh)
+{
+	return !refresh->index || cairn_clock_mono_ms() - atomic_load(&refresh->fresh_ms) <= CAIRN_PG_STALE_MS;
+}

@@ -1,0 +1,105 @@
+"""Several daemons that share an index in PostgreSQL and a store in S3, behind HAProxy, which gives each request to the next
+one: to a test all of it is one daemon."""
+
+import secrets
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import cairn
+import s3
+
+HAPROXY = Path("/usr/sbin/haproxy")
+CONFIGURATION = """
+defaults
+  mode http
+  timeout connect 2s
+  timeout client 60s
+  timeout server 60s
+  option redispatch 1
+  retries 3
+frontend all
+  bind fd@{fd}
+  default_backend daemons
+backend daemons
+  balance roundrobin
+  option httpchk GET /health
+"""
+
+
+class Cluster(cairn.Daemon):
+    """Options are those of each daemon."""
+
+    def __init__(self, folder, n=3, variables=None, **options):
+        super().__init__(folder)
+        self.data = self.folder / "0" / "data"
+        self.folder.mkdir(parents=True)
+        secret = self.folder / "secret"
+        secret.write_bytes(secrets.token_bytes(32))
+        secret.chmod(0o600)
+        shared = {"CAIRN_INDEX": cairn.postgres_url(self.data), "CAIRN_STORE": cairn.s3_url(self.data), "CAIRN_SECRET_FILE": str(secret)}
+        self.daemons = [cairn.Daemon(self.folder / str(i), variables=shared | (variables or {}), **options) for i in range(n)]
+        self.balancer = None
+
+    def start(self):
+        for daemon in self.daemons:
+            daemon.start()
+        self.balance()
+        return self
+
+    def balance(self):
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.port = listening.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        lines = [f"  server d{i} 127.0.0.1:{d.port} check inter 200ms fall 1 rise 1" for i, d in enumerate(self.daemons)]
+        file = self.folder / "haproxy.cfg"
+        file.write_text(CONFIGURATION.format(fd=listening.fileno()) + "\n".join(lines) + "\n")
+        with open(self.folder / "haproxy.log", "wb") as log:
+            self.balancer = subprocess.Popen([HAPROXY, "-db", "-f", str(file)], stdout=log, stderr=log, pass_fds=[listening.fileno()])
+        listening.close()
+        cairn.wait_until("the balancer", lambda: self.get("/health").status == 200)
+
+    def end_balancer(self):
+        if self.balancer:
+            self.balancer.kill()
+            self.balancer.wait()
+            self.balancer = None
+
+    def stop(self, expect=0):
+        self.end_balancer()
+        for daemon in self.daemons:
+            daemon.stop(expect)
+
+    def kill(self):
+        self.end_balancer()
+        for daemon in self.daemons:
+            daemon.kill()
+
+    def metrics(self):
+        """Of all of them, added up."""
+        out = {}
+        for daemon in self.daemons:
+            for name, value in daemon.metrics().items():
+                out[name] = out.get(name, 0) + value
+        return out
+
+    def log(self):
+        return "".join(daemon.log() for daemon in self.daemons)
+
+    def settle_log(self):
+        for daemon in self.daemons:
+            daemon.settle_log()
+
+    def left_overs(self):
+        return [path for daemon in self.daemons for path in daemon.left_overs()]
+
+    def bucket(self):
+        return s3.Bucket(cairn.s3_url(self.data))
+
+
+def soon(what, check, seconds=3.0):
+    """What one daemon has committed the others know a second later. @return how long it took"""
+    began = time.monotonic()
+    cairn.wait_until(what, check, seconds)
+    return time.monotonic() - began
