@@ -8,6 +8,7 @@
 enum {
 	CHECKPOINT_REST_PAGES = 1000, /* so much the writer may find when it is its turn */
 	CHECKPOINT_PASSES_MAX = 6,    /* of a round: against commits that never let it come down to that */
+	CHECKPOINT_READER_MS = 50,    /* that a reader may hold up giving back what did not fit */
 };
 
 /* Sync the database, so that whoever copies the last of the log finds little to wait for: SQLite itself syncs only
@@ -177,8 +178,8 @@ bool cairn_checkpoint_shrink(struct cairn_checkpoint *c)
 	pthread_mutex_unlock(&c->lock);
 	if (failed)
 		return true;
-	/* Commits of others do not wait for a reader. */
-	sqlite3_busy_timeout(c->writer_db, 0);
+	/* A look-up is over in that time; commits of others do not wait for a longer reader. */
+	sqlite3_busy_timeout(c->writer_db, CHECKPOINT_READER_MS);
 	int rc = sqlite3_wal_checkpoint_v2(c->writer_db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	sqlite3_busy_timeout(c->writer_db, CAIRN_SQL_BUSY_MS);
 	pthread_mutex_lock(&c->lock);
