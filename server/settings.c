@@ -77,7 +77,7 @@ const struct setting SETTINGS[] = {
 	{"index", SETTING_TEXT, NULL, .argument = "URL", AT(index),
 	 .help = "postgres://USER@HOST/DATABASE?schema=NAME: the index in PostgreSQL, in a schema of its own (cairn), for "
 		 "one daemon, which it is given to at the first start, or for all with the same secret_file and store of "
-		 "S3; hub = no goes with it. The password is not part of the URL: PGPASSFILE names its file. Not given: SQLite, in the data folder."},
+		 "S3. The password is not part of the URL: PGPASSFILE names its file. Not given: SQLite, in the data folder."},
 	{"hub", SETTING_FLAG, "yes", AT(hub),
 	 .help = "Serve accounts, and what clients of a hub ask of it. no: the store alone, and tokens for keys."},
 	{"hub_anonymous", SETTING_FLAG, "yes", AT(hub_anonymous),

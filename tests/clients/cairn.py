@@ -14,6 +14,7 @@ import secrets
 import select
 import signal
 import socket
+import sqlite3
 import ssl
 import subprocess
 import time
@@ -27,7 +28,7 @@ REPORTS = re.compile(r"(AddressSanitizer|LeakSanitizer|UndefinedBehaviorSanitize
 STORE = os.environ.get("CAIRN_STORE")  # of all daemons; None: the setting's default; s3: in the engine of tests/engines
 ENGINE = os.environ.get("CAIRN_TEST_S3")  # its endpoint, whose credentials the environment has; None: there is none
 POSTGRES = os.environ.get("CAIRN_TEST_POSTGRES")  # URL of a PostgreSQL server; None: there is none
-INDEX = os.environ.get("CAIRN_INDEX")  # of all daemons; None: SQLite; postgres: in that server, and without a hub
+INDEX = os.environ.get("CAIRN_INDEX")  # of all daemons; None: SQLite; postgres: in that server
 DAEMONS = os.environ.get("CAIRN_DAEMONS") == "3"  # of each server; they share such an index and such a store (cluster.py)
 RUN = secrets.token_hex(4)  # tells apart what several runs leave in the same engine
 START_S = 60
@@ -78,6 +79,16 @@ def postgres_url(folder):
     return f"{POSTGRES}?schema={schema}"
 
 
+def look(data, question):
+    """What the index of a data folder answers to a question of SQL: one number."""
+    if not INDEX:
+        with contextlib.closing(sqlite3.connect(data / "index.sqlite")) as db:
+            return db.execute(question).fetchone()[0]
+    schema = postgres_url(data).split("=")[1]
+    script = [ROOT / "tests/engines/postgresql.sh", "sql", os.environ["CAIRN_TEST_POSTGRES_FOLDER"], f'SET search_path = "{schema}"; {question}']
+    return int(subprocess.run(script, check=True, capture_output=True, text=True, timeout=60).stdout.split()[-1])
+
+
 def wait_until(what, check, seconds=30.0):
     """A poll with an end: until check() is true."""
     end = time.monotonic() + seconds
@@ -110,7 +121,9 @@ class Daemon:
         if STORE:
             env["CAIRN_STORE"] = s3_url(self.data) if STORE.startswith("s3") else STORE
         if INDEX:
-            env |= {"CAIRN_INDEX": postgres_url(self.data), "CAIRN_HUB": "no"}
+            env["CAIRN_INDEX"] = postgres_url(self.data)
+        if INDEX and STORE == "s3":  # several daemons may share both, and keep no hub yet
+            env["CAIRN_HUB"] = "no"
         if STORE == "s3-fetch":  # clients fetch from there
             env |= {"CAIRN_FETCH_FROM_STORE": "yes", "CAIRN_PROVE_READS": "no"}
         env |= {"CAIRN_SCRUB_PERIOD": "0", "CAIRN_GC_SCHEDULE": "off"}  # what it does by itself is for the tests of that

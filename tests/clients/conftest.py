@@ -14,9 +14,13 @@ from issuer import Issuer
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "files: looks at objects as files, or needs them to outlast the daemon")
+    config.addinivalue_line("markers", "sqlite: opens the index by hand, or wants a command that works on such a folder alone")
 
 
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if cairn.INDEX and item.get_closest_marker("sqlite"):
+            item.add_marker(pytest.mark.skip(reason="the index is in PostgreSQL"))
     if cairn.STORE in (None, "files"):
         return
     for item in items:

@@ -97,6 +97,7 @@ def test_limits_of_keys(guarded, admin):
     assert guarded.post("/v1/keys", body + b" " * (4097 - len(body)), token=admin).status == 413
 
 
+@pytest.mark.sqlite
 def test_many_keys(start, issuer, admin):
     """More than fit into the memory of one answer."""
     server = start(token_key=issuer.folder)

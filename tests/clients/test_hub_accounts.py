@@ -184,6 +184,7 @@ def test_without_a_hub(start, issuer, admin):
     assert ask(server, make_key(server, admin)["key"]).status == 200
 
 
+@pytest.mark.sqlite
 def test_they_survive_a_backup(guarded, admin, tmp_path):
     account(guarded, admin, "ann")
     account(guarded, admin, "team", "organisation")

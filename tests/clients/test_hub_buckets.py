@@ -459,6 +459,7 @@ def test_names_and_moves(people):
     assert cairn.is_hub_error(people.ask("PUT", "/api/buckets/ann/two/settings", body={}), 400, "bucket.body")
 
 
+@pytest.mark.sqlite
 def test_a_list_in_pages(people):
     for i in range(3):
         people.make(f"ann/b{i}")
@@ -512,11 +513,10 @@ def test_a_collection_takes_what_no_object_has(start, issuer, clock, tmp_path, d
     assert people.ask("GET", "/buckets/ann/data/resolve/keep").body == data[:100_000]
     assert people.ask("GET", "/buckets/ann/data/resolve/over").body == data[500_000:600_000]
     server.stop()
-    db = sqlite3.connect(server.data / "index.sqlite")
-    assert db.execute("SELECT count(*) FROM repo WHERE dropped IS NOT NULL").fetchone() == (0,)
-    db.close()
+    assert cairn.look(server.data, "SELECT count(*) FROM repo WHERE dropped IS NOT NULL") == 0
 
 
+@pytest.mark.sqlite
 @pytest.mark.files
 def test_fsck_knows_buckets(people):
     """An object whose file is not the bucket's, and counts that are wrong, are told, and put right."""
@@ -545,6 +545,7 @@ def test_fsck_knows_buckets(people):
     assert people.ask("GET", "/buckets/ann/data/resolve/f").body == b"some bytes"
 
 
+@pytest.mark.sqlite
 @pytest.mark.files
 def test_a_backup_has_buckets(people, start, issuer, tmp_path, data):
     people.make("ann/data", private=True)
@@ -560,6 +561,7 @@ def test_a_backup_has_buckets(people, start, issuer, tmp_path, data):
     assert people.ask("GET", "/api/buckets/ann/data", "bob").status == 404
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("age_s, young", [(60, False), (7200, True)])
 def test_an_upload_that_is_known_becomes_young_again(people, data, age_s, young):
     """Whoever sends it again relies on the answer; so after an hour what nothing names yet counts as new."""

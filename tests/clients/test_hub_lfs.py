@@ -3,7 +3,6 @@
 import hashlib
 import json
 import random
-import sqlite3
 import subprocess
 
 import cairn
@@ -54,13 +53,11 @@ def get(people, repo, data, who="ann", **headers):
 
 
 def rows(server, *tables):
-    with sqlite3.connect(server.data / "index.sqlite") as db:
-        return {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
+    return {table: cairn.look(server.data, f"SELECT count(*) FROM {table}") for table in tables}
 
 
 def stored(server):
-    with sqlite3.connect(server.data / "index.sqlite") as db:
-        return db.execute("SELECT coalesce(sum(stored), 0) FROM xorb").fetchone()[0]
+    return cairn.look(server.data, "SELECT coalesce(sum(stored), 0) FROM xorb")
 
 
 # --- git --------------------------------------------------------------------------------------------------------------

@@ -283,6 +283,7 @@ def test_an_operator_without_tokens(server):
     assert server.request("GET", "/api/buckets/operator/data/xet-write-token").status == 403
 
 
+@pytest.mark.sqlite
 def test_they_survive_and_are_whole(people, quota, data, tmp_path):
     make(people)
     upload(people, data)

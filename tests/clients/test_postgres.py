@@ -263,9 +263,6 @@ def test_whose_index(tmp_path, begin):
 
 def test_what_cannot_be_yet(tmp_path, begin):
     server = begin()
-    url = cairn.postgres_url(server.data)
-    assert "hub = no" in refused(tmp_path, "--index", url, code=64)
-    assert "hub = no" in refused(tmp_path, "--index", url, "--check", code=64)
     server.stop()
     out = str(tmp_path / "out")
     for command in (["fsck"], ["fsck", "--repair"], ["backup", out], ["export", "--format", "tiledb", out], ["restore", out]):

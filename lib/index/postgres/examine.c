@@ -38,6 +38,40 @@ static const struct examine_look {
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM file_owner o WHERE NOT EXISTS(SELECT 1 FROM scope s WHERE s.id = o.scope)",
 	 "owners without a name"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM object o JOIN repo r ON r.id = o.repo WHERE o.file IS NOT NULL"
+	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = o.file AND w.scope = r.scope)",
+	 "objects of a bucket that does not own their file"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM repo r WHERE dropped IS NULL AND kind = 4 AND (files, bytes) <> (SELECT"
+	 " count(*), coalesce(sum(f.size), 0)::bigint FROM object o LEFT JOIN file f ON f.id = o.file WHERE o.repo = r.id)",
+	 "buckets that count other objects, or other bytes, than they have"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM content c LEFT JOIN repo r ON r.id = c.repo WHERE r.id IS NULL OR (c.file IS NOT NULL"
+	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.scope = r.scope))",
+	 "contents without a repository, or of one that does not own their file"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM content c LEFT JOIN (SELECT content, count(*) AS n FROM entry WHERE content IS NOT NULL"
+	 " GROUP BY content) e ON e.content = c.id WHERE c.uses <> coalesce(e.n, 0)",
+	 "contents that count other entries than they are of"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM entry e LEFT JOIN line l ON l.id = e.line LEFT JOIN content c ON c.id = e.content"
+	 " WHERE l.id IS NULL OR e.since > l.head OR (e.content IS NOT NULL AND c.id IS NULL)",
+	 "entries without a line, newer than its head, or of a content that is not there"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM ref r JOIN line l ON l.id = r.line WHERE NOT EXISTS(SELECT 1 FROM commit_ c WHERE c.id ="
+	 " CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END)",
+	 "lines or tags without their commit"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM repo r WHERE dropped IS NULL AND kind <> 4 AND NOT EXISTS(SELECT 1 FROM ref b"
+	 " JOIN line l ON l.id = b.line JOIN commit_ c ON c.id = l.head WHERE b.repo = r.id AND b.kind = 1"
+	 " AND b.name = 'main' AND (r.files, r.bytes) = (c.files, c.bytes))",
+	 "repositories without the branch main, or that count other files or bytes than its head has"},
+	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM repo r WHERE stored <> (SELECT coalesce(sum(f.size), 0) FROM file f WHERE f.id IN"
+	 " (SELECT file FROM file_owner WHERE scope = r.scope)) + (SELECT coalesce(sum(size), 0) FROM content"
+	 " WHERE repo = r.id AND key IS NOT NULL)",
+	 "repositories that count other bytes for their quota than they hold"},
 	{CAIRN_INDEX_FAULT_COUNT,
 	 "SELECT count(*) FROM state WHERE files <> (SELECT count(*) FROM file)"
 	 " OR xorbs <> (SELECT count(*) FROM xorb) OR shards <> (SELECT count(*) FROM shard)"
