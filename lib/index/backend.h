@@ -6,6 +6,7 @@
 #include "index/examine.h"
 #include "index/history.h"
 #include "index/operate.h"
+#include "index/proof.h"
 #include "index/quota.h"
 #include "index/refer.h"
 #include "index/snapshot.h"
@@ -122,6 +123,11 @@ struct cairn_index_backend {
 				    struct cairn_index_object *out);
 	enum cairn_status (*each_object)(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
 					 bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
+	enum cairn_status (*each_due)(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
+				      void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx);
+	enum cairn_status (*each_lie)(struct cairn_index *ix, uint32_t limit,
+				      void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx);
+	enum cairn_status (*claims)(struct cairn_index *ix, struct cairn_index_claims *out);
 	enum cairn_status (*last_xorb)(struct cairn_index *ix, int64_t *id); /* the highest number; 0: there is none */
 	/* Fills in all but n_commits, n_writes and n_queued. */
 	void (*describe)(struct cairn_index *ix, struct cairn_index_stats *out);
@@ -162,6 +168,8 @@ struct cairn_index_backend {
 	enum cairn_status (*put_shard)(struct cairn_index *ix, struct cairn_index_put_shard *put);
 	enum cairn_status (*forget_file)(struct cairn_index *ix, struct cairn_index_forget_file *forget);
 	enum cairn_status (*share_file)(struct cairn_index *ix, struct cairn_index_share_file *share);
+	enum cairn_status (*settle_claims)(struct cairn_index *ix, struct cairn_index_settle_claims *settle);
+	enum cairn_status (*prove_file)(struct cairn_index *ix, struct cairn_index_prove_file *prove);
 	enum cairn_status (*renew_xorb)(struct cairn_index *ix, struct cairn_index_renew_xorb *renew);
 	enum cairn_status (*lose_xorb)(struct cairn_index *ix, struct cairn_index_lose_xorb *lose);
 	enum cairn_status (*gc_mark)(struct cairn_index *ix, struct cairn_index_gc_mark *mark);

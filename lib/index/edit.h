@@ -39,7 +39,8 @@ struct cairn_edit_engine {
 	 * file was uploaded */
 	enum cairn_status (*content)(void *ctx, const struct cairn_index_operation *operation,
 				     struct cairn_edit_content *out);
-	/** A content may lack its bytes, which were deleted for good: those of the same one are here. */
+	/** A content may lack its bytes, which were deleted for good: those of the same one are here. Or it has some
+	 * that nobody has compared with it, or that are false: the last word counts. */
 	enum cairn_status (*revive)(void *ctx, int64_t content, int64_t same);
 };
 

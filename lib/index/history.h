@@ -90,9 +90,10 @@ struct cairn_index_entry {
 	int64_t commit;           /* the number of that which changed it last */
 	int64_t content;          /* of CAIRN_INDEX_INLINE */
 	uint64_t size_bytes;      /* of a folder 0 */
-	bool has_file;            /* of CAIRN_INDEX_XET; false: the bytes were deleted for good */
+	bool has_file;            /* of CAIRN_INDEX_XET; false: the bytes were deleted for good, or are others */
 	struct cairn_hash file;
-	uint8_t sha256[32]; /* of CAIRN_INDEX_XET: the owner's word */
+	uint8_t sha256[32];             /* of CAIRN_INDEX_XET: the owner's word */
+	enum cairn_index_belief belief; /* likewise; when it is CAIRN_INDEX_FALSE there is no file for it */
 };
 
 /** What is under a path at a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */

@@ -23,6 +23,8 @@ enum {
 	CAIRN_INDEX_PROBE_MS = 2000,      /* the longest that cairn_index_writable() waits */
 	CAIRN_INDEX_OWNER_BYTES_MAX = 64,
 	CAIRN_INDEX_CLAIMS_MAX = 4, /* SHA-256 that an owner may give for a file; further ones are not kept */
+	CAIRN_INDEX_LIES_MAX = 16,  /* of which so many more may have been proved false; then none is taken any more */
+	CAIRN_INDEX_SAME_MAX = 64,  /* files of an owner with one SHA-256: of the last so many the best counts */
 };
 
 /** How to open an index. Zeroed: to write, with defaults. */
@@ -165,11 +167,20 @@ struct cairn_index_term {
 					* They count unless the xorb was repacked */
 };
 
+/** How much an owner's word that a file has a certain SHA-256 is believed (proof.h). The values are the rows'. */
+enum cairn_index_belief {
+	CAIRN_INDEX_FALSE = 0,  /* the bytes have another */
+	CAIRN_INDEX_COPIED = 1, /* another owner's word, which came with his files: it spares nobody an upload */
+	CAIRN_INDEX_SAID = 2,
+	CAIRN_INDEX_PROVED = 3, /* the bytes were read */
+};
+
 /** A file. Zeroed is empty. */
 struct cairn_index_file {
 	int64_t id; /* where a walk over all files hands it out; else 0 */
 	struct cairn_hash hash;
 	uint64_t size_bytes;
+	enum cairn_index_belief belief; /* where it was asked for by its SHA-256 */
 	uint32_t n_terms;
 	struct cairn_index_term *terms; /* owned; NULL when not asked for */
 };
@@ -183,7 +194,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const 
 /**
  * The file of which its uploader said that it has this SHA-256: the word of the viewer counts, else that of the
  * operator (which alone counts for NULL), and nobody else's; that of a repository of the hub (hub.h) alone for it. Of
- * several files of one owner the one that was known last. Without terms. @param sha256  plain byte order  @return as
+ * several files of one owner the one that is believed most, and then the one that was known last; none that was proved
+ * false. Without terms. @param sha256  plain byte order  @return as
  * cairn_index_file()
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],

@@ -36,7 +36,9 @@ struct cairn_index_owned {
 	const char *owner; /* "" is the operator */
 	const char *shown; /* in a list of all owners, of a repository of the hub: "models/ann/cats"; else NULL */
 	bool has_sha256;
-	uint8_t sha256[32]; /* the owner's word, plain byte order; of several the smallest */
+	uint8_t sha256[32]; /* the owner's word, plain byte order; of several the one that is believed most, then the
+			     * smallest; none that was proved false */
+	enum cairn_index_belief belief; /* of that */
 };
 
 /** Where a page of them begins: behind this one. */

@@ -48,6 +48,11 @@ static uint64_t request_squash_bytes(const struct cairn_index_write *write)
 	return (uint64_t)CAIRN_INDEX_COMMIT_ROWS_MAX * REQUEST_OBJECT_BYTES;
 }
 
+static uint64_t request_outcomes_bytes(const struct cairn_index_write *write)
+{
+	return (uint64_t)((const struct cairn_index_settle_claims *)write)->n * REQUEST_OBJECT_BYTES;
+}
+
 /* The call of a request, and what the writer does with it. Its struct begins with the write. */
 #define REQUEST(name, bytes_of, frees_room)                                                                            \
 	static enum cairn_status request_##name(struct cairn_index *ix, struct cairn_index_write *write)               \
@@ -65,6 +70,8 @@ REQUEST(put_xorb, request_xorb_bytes, false)
 REQUEST(put_shard, request_shard_bytes, false)
 REQUEST(forget_file, NULL, true)
 REQUEST(share_file, NULL, false)
+REQUEST(settle_claims, request_outcomes_bytes, false)
+REQUEST(prove_file, NULL, false)
 REQUEST(renew_xorb, NULL, false)
 REQUEST(lose_xorb, NULL, true)
 REQUEST(gc_mark, NULL, true)

@@ -33,8 +33,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_extent(struct cairn_index_
 /** What a visitor is handed is borrowed for the time of the call. @return CAIRN_OK, or what ends the walk */
 typedef enum cairn_status cairn_index_visit_xorb(void *ctx, const struct cairn_index_xorb *xorb,
 						 const struct cairn_chunk_list *list);
-/** @param sha256  an uploader's word, in plain byte order: the operator's, else that of the owner who came first to the
- *  store; of several the least. NULL: nobody gave one */
+/** @param sha256  in plain byte order: what was computed here; else an uploader's word, the operator's, else that of
+ * the owner who came first to the store; of several the least. NULL: nobody gave one */
 typedef enum cairn_status cairn_index_visit_file(void *ctx, int64_t number, int64_t at_unix_s, const uint8_t *sha256,
 						 const struct cairn_index_file *file);
 

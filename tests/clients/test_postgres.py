@@ -284,7 +284,7 @@ def test_check(tmp_path, begin):
 
     server = begin()
     done = check(cairn.postgres_url(server.data))
-    assert done.returncode == 0 and "index of version 4, in use" in done.stdout, done
+    assert done.returncode == 0 and "index of version 5, in use" in done.stdout, done
     server.stop()
     with killed():
         done = check(cairn.postgres_url(server.data))

@@ -2,6 +2,7 @@
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
+#include "index/proof.h"
 #include "index/sqlite/migrate.h"
 
 #include <check.h>
@@ -298,6 +299,39 @@ START_TEST(what_repositories_hold_is_counted)
 }
 END_TEST
 
+static void note_due(void *ctx, const struct cairn_index_due *due)
+{
+	(*(int *)ctx)++;
+	ck_assert_int_eq(due->file_id, 1);
+	ck_assert_str_eq(due->owner, "kept");
+}
+
+/* Up to version 12 nothing was compared: all that was said is looked at, and nothing else. */
+START_TEST(what_was_said_is_to_be_looked_at)
+{
+	for (int version = 9; version <= 12; version++) {
+		int n = 0;
+		make_version(version);
+		run_sql("INSERT INTO file(id, hash, size, terms, at) VALUES(1, zeroblob(32), 5, x'', 1);"
+			"INSERT INTO file_owner(file, scope, sha256) VALUES(1, 0, x''), (1, 3, zeroblob(32)),"
+			"(1, 3, CAST(x'02' || zeroblob(31) AS BLOB))");
+		struct cairn_index *ix = fx_open(folder.path);
+		struct cairn_index_file got;
+		static const uint8_t sha256[32] = {2};
+		ck_assert_int_eq(cairn_index_file_by_sha256(ix, sha256, "kept", &got), CAIRN_OK);
+		ck_assert_int_eq(got.belief, CAIRN_INDEX_SAID);
+		ck_assert_int_eq(cairn_index_each_due(ix, -1, 1, 9, note_due, &n), CAIRN_OK);
+		ck_assert_int_eq(n, 2);
+		ck_assert_int_eq(cairn_index_each_due(ix, 3, 1, 9, note_due, &n), CAIRN_OK);
+		ck_assert_int_eq(n, 2);
+		cairn_index_free(ix);
+		ck_assert_int_eq(ask("SELECT count(*) FROM proof"), 0);
+		ck_assert_int_eq(ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+		unlink(path);
+	}
+}
+END_TEST
+
 /* Up to version 8 what an owner says of a file stood in a table of its own. */
 START_TEST(owners_and_their_claims_become_one_table)
 {
@@ -396,6 +430,7 @@ int main(void)
 	tcase_add_test(t, one_sha256_becomes_the_claim_of_each_owner);
 	tcase_add_test(t, owners_and_their_claims_become_one_table);
 	tcase_add_test(t, what_repositories_hold_is_counted);
+	tcase_add_test(t, what_was_said_is_to_be_looked_at);
 	tcase_add_test(t, terms_are_given_their_offsets);
 	suite_add_tcase(s, t);
 	t = tcase_create("xorbs");

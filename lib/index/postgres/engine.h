@@ -107,8 +107,18 @@ enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn
 	"(SELECT CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN"          \
 	" 'buckets/' ELSE 'kernels/' END || a.name || '/' || r.name FROM repo r JOIN account a ON a.id = r.account"    \
 	" WHERE r.scope = s.id AND left(s.name, 4) = 'hub/')"
-/** Tell of rows of files as owners have them: hash, size, at, SHA-256, owner; of all owners how each is shown. @param
- * page  so many; further ones are more */
+/* Which file owner $2 means by u.sha256, and how much that is believed. */
+#define CAIRN_PG_CLAIMED                                                                                               \
+	"(SELECT b.file, b.proof FROM (SELECT w.file, w.proof FROM file_owner w WHERE w.scope = $2"                    \
+	" AND w.sha256 = u.sha256 ORDER BY w.file DESC LIMIT 64) b WHERE b.proof > 0"                                  \
+	" ORDER BY b.proof DESC, b.file DESC LIMIT 1)"
+/* Of several claims of an owner (o) only the best counts, and none that is false. */
+#define CAIRN_PG_WORD "CASE WHEN o.proof > 0 THEN o.sha256 ELSE '' END"
+#define CAIRN_PG_BEST                                                                                                  \
+	"NOT EXISTS(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope"                            \
+	" AND (c.proof > o.proof OR (c.proof = o.proof AND c.sha256 < o.sha256)))"
+/** Tell of rows of files as owners have them: hash, size, at, SHA-256, owner, belief; of all owners how each is shown.
+ * @param page  so many; further ones are more */
 enum cairn_status cairn_pg_visit_owned(const PGresult *r, int page,
 				       void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 				       bool *more);
@@ -118,6 +128,11 @@ enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_
 					   void *ctx, int64_t *next_id);
 enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit, void *ctx);
 uint64_t cairn_pg_withdrawn(struct cairn_index *ix);
+enum cairn_status cairn_pg_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
+				    void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx);
+enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, uint32_t limit,
+				    void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx);
+enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_claims *out);
 enum cairn_status cairn_pg_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 enum cairn_status cairn_pg_last_xorb(struct cairn_index *ix, int64_t *id);
 enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out);

@@ -34,14 +34,13 @@ static const char COMMIT_COUNT_MAIN[] =
 static const char COMMIT_SET_REF[] =
 	"INSERT INTO ref(repo, kind, name, line, commit_) VALUES($1, $2, $3, $4, $5)"
 	" ON CONFLICT(repo, kind, name) DO UPDATE SET line = excluded.line, commit_ = excluded.commit_";
-/* What the repository that this new one is a copy of says of its files, this one says, too. One that the source does
- * not have is missed when it is committed. */
+/* What the repository that this new one is a copy of says of its files comes along: what is proved as such, and its
+ * word as that of another. One that the source does not have is missed when it is committed. */
 static const char COMMIT_ADOPT[] =
-	"WITH wanted AS (SELECT m.file, u.sha256, row_number() OVER (PARTITION BY m.file ORDER BY min(u.n)) AS nth"
-	" FROM unnest($3::bytea[]) WITH ORDINALITY u(sha256, n) CROSS JOIN LATERAL (SELECT max(w.file) AS file"
-	" FROM file_owner w WHERE w.scope = $2 AND w.sha256 = u.sha256) m WHERE m.file IS NOT NULL"
-	" GROUP BY m.file, u.sha256), added AS (INSERT INTO file_owner(file, scope, sha256, at)"
-	" SELECT file, $1, sha256, $4 FROM wanted WHERE nth <= $5 RETURNING file),"
+	"WITH wanted AS (SELECT DISTINCT m.file, u.sha256, m.proof FROM unnest($3::bytea[]) u(sha256)"
+	" CROSS JOIN LATERAL " CAIRN_PG_CLAIMED " m), added AS (INSERT INTO file_owner(file, scope, sha256, at, proof,"
+	" due) SELECT file, $1, sha256, $4, CASE proof WHEN 3 THEN 3 ELSE 1 END, CASE proof WHEN 3 THEN NULL ELSE 0 END"
+	" FROM wanted RETURNING file),"
 	" s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM file WHERE id IN (SELECT file FROM added)),"
 	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0)"
 	" SELECT bytes FROM s";
@@ -321,7 +320,6 @@ static enum cairn_status commit_adopt(struct cairn_pg_tx *tx, const struct cairn
 	cairn_pg_int8(&args, source);
 	cairn_pg_byteas(&args, &sha256s);
 	cairn_pg_int8(&args, cairn_clock_unix_s());
-	cairn_pg_int8(&args, CAIRN_INDEX_CLAIMS_MAX);
 	status = cairn_pg_ask(&tx->pg, COMMIT_ADOPT, &args, &r);
 	if (status == CAIRN_OK)
 		cairn_pg_grow(tx, scope, cairn_pg_get_int8(r, 0, 0));

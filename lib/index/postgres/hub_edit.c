@@ -4,6 +4,7 @@
 #include "index/postgres/chain.h"
 #include "index/postgres/commit.h"
 #include "index/postgres/content.h"
+#include "index/postgres/engine.h"
 
 #include "base/bytes.h"
 
@@ -37,8 +38,7 @@ static const char EDIT_INLINE[] =
 /* Of the files that were uploaded to the repository as such of these SHA-256. */
 static const char EDIT_FILES[] =
 	"WITH k AS MATERIALIZED (SELECT u.n, u.sha256, m.file FROM unnest($3::bytea[]) WITH ORDINALITY u(sha256, n)"
-	" CROSS JOIN LATERAL (SELECT max(w.file) AS file FROM file_owner w WHERE w.scope = $2 AND w.sha256 = u.sha256) m"
-	" WHERE m.file IS NOT NULL),"
+	" CROSS JOIN LATERAL " CAIRN_PG_CLAIMED " m),"
 	" known AS (SELECT k.n, min(c.id) AS id FROM k JOIN content c ON c.file = k.file AND c.repo = $1"
 	" AND c.sha256 = k.sha256 GROUP BY k.n),"
 	" added AS (INSERT INTO content(repo, uses, size, sha256, file) SELECT DISTINCT $1::bigint, 0, f.size, k.sha256,"
@@ -53,7 +53,9 @@ static const char EDIT_SET[] =
 	" content = excluded.content";
 static const char EDIT_REVIVE[] =
 	"UPDATE content c SET file = s.file FROM unnest($1::bigint[], $2::bigint[]) k(id, same)"
-	" JOIN content s ON s.id = k.same WHERE c.id = k.id AND c.file IS NULL AND c.sha256 IS NOT NULL";
+	" JOIN content s ON s.id = k.same WHERE c.id = k.id AND c.sha256 IS NOT NULL AND (c.file IS NULL"
+	" OR EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.sha256 = c.sha256"
+	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo) AND w.proof < 3))";
 static const char EDIT_SCAN[] = CAIRN_PG_CHAIN
 	"SELECT e.folder, e.name, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0) FROM " CAIRN_PG_CHAIN_PAGE
 	" LEFT JOIN content c ON c.id = e.content ORDER BY e.folder, e.name";

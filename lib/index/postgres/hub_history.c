@@ -9,8 +9,12 @@ enum { HISTORY_COMMITS = 100, HISTORY_ENTRIES = 1000 }; /* of a page */
 
 #define HISTORY_COMMIT                                                                                                 \
 	"SELECT c.id, c.repo, c.line, c.parent, c.number, c.oid, c.root, c.at, c.files, c.bytes, c.author, c.title"
-#define HISTORY_ENTRY "e.folder, e.name, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0), c.sha256, f.hash"
-#define HISTORY_FILES " LEFT JOIN content c ON c.id = e.content LEFT JOIN file f ON f.id = c.file"
+#define HISTORY_ENTRY                                                                                                  \
+	"e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0), c.sha256, f.hash, coalesce(w.proof, 2)"
+#define HISTORY_FILES                                                                                                  \
+	" LEFT JOIN content c ON c.id = e.content LEFT JOIN file_owner w ON w.file = c.file AND w.sha256 = c.sha256"   \
+	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo)"                                                    \
+	" LEFT JOIN file f ON f.id = c.file AND coalesce(w.proof, 2) > 0"
 
 static const char HISTORY_REF[] =
 	HISTORY_COMMIT " FROM ref r JOIN line l ON l.id = r.line JOIN commit_ c ON c.id = CASE r.commit_ WHEN 0"
@@ -28,12 +32,13 @@ static const char HISTORY_EACH_COMMIT[] =
 	" AND f.number > $3) " HISTORY_COMMIT
 	", c.message FROM h JOIN commit_ c ON c.line = h.line AND c.number <= h.top AND c.number > $3"
 	" ORDER BY c.number DESC";
-static const char HISTORY_FIND_ENTRY[] = CAIRN_PG_CHAIN
-	"SELECT k.folder, k.name, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0), c.sha256, f.hash"
-	" FROM (SELECT $3::bytea AS folder, $4::bytea AS name) k" CAIRN_PG_CHAIN_ENTRY HISTORY_FILES
-	" WHERE e.oid IS NOT NULL";
+static const char HISTORY_FIND_ENTRY[] =
+	CAIRN_PG_CHAIN "SELECT k.folder, k.name, " HISTORY_ENTRY
+		       " FROM (SELECT $3::bytea AS folder, $4::bytea AS name) k" CAIRN_PG_CHAIN_ENTRY HISTORY_FILES
+		       " WHERE e.oid IS NOT NULL";
 static const char HISTORY_PAGE[] =
-	CAIRN_PG_CHAIN "SELECT " HISTORY_ENTRY " FROM " CAIRN_PG_CHAIN_PAGE HISTORY_FILES " ORDER BY e.folder, e.name";
+	CAIRN_PG_CHAIN "SELECT e.folder, e.name, " HISTORY_ENTRY " FROM " CAIRN_PG_CHAIN_PAGE HISTORY_FILES
+		       " ORDER BY e.folder, e.name";
 static const char HISTORY_LINE[] = "SELECT 1 FROM line WHERE id = $1";
 static const char HISTORY_INLINE[] = "SELECT body FROM content WHERE id = $1 AND body IS NOT NULL";
 
@@ -161,7 +166,17 @@ enum cairn_status cairn_pg_each_commit(struct cairn_index *ix, const struct cair
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 /* Columns of an entry. */
-enum { ENTRY_FOLDER, ENTRY_NAME, ENTRY_SINCE, ENTRY_OID, ENTRY_CONTENT, ENTRY_SIZE, ENTRY_SHA256, ENTRY_FILE };
+enum {
+	ENTRY_FOLDER,
+	ENTRY_NAME,
+	ENTRY_SINCE,
+	ENTRY_OID,
+	ENTRY_CONTENT,
+	ENTRY_SIZE,
+	ENTRY_SHA256,
+	ENTRY_FILE,
+	ENTRY_BELIEF
+};
 
 /* All but folder and name. */
 static bool history_entry(const PGresult *r, int row, struct cairn_index_entry *out)
@@ -186,6 +201,7 @@ static bool history_entry(const PGresult *r, int row, struct cairn_index_entry *
 	    (out->has_file && !cairn_pg_get_hash(r, row, ENTRY_FILE, &out->file)))
 		return false;
 	memcpy(out->sha256, sha256.b, sizeof(out->sha256));
+	out->belief = (enum cairn_index_belief)cairn_pg_get_int8(r, row, ENTRY_BELIEF);
 	return true;
 }
 

@@ -30,7 +30,8 @@ static const char FILES_OWN[] = "INSERT INTO file_owner(file, scope, sha256, at)
 static const char FILES_CLAIM[] =
 	"INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, $1, k.sha256, $2"
 	" FROM unnest($3::bigint[], $4::bytea[]) k(file, sha256) WHERE (SELECT count(*) FROM file_owner o"
-	" WHERE o.file = k.file AND o.scope = $1 AND o.sha256 > '') < $5 ON CONFLICT DO NOTHING";
+	" WHERE o.file = k.file AND o.scope = $1 AND o.sha256 > '' AND o.proof > 0) < $5 AND (SELECT count(*)"
+	" FROM file_owner o WHERE o.file = k.file AND o.scope = $1 AND o.proof = 0) < $6 ON CONFLICT DO NOTHING";
 static const char FILES_DROP_NO_CLAIM[] =
 	"DELETE FROM file_owner w WHERE w.scope = $1 AND w.sha256 = '' AND w.file = ANY($2) AND EXISTS"
 	"(SELECT 1 FROM file_owner o WHERE o.file = w.file AND o.scope = $1 AND o.sha256 > '')";
@@ -270,8 +271,10 @@ static enum cairn_status put_piece_own(struct put_piece *piece, enum put_owning 
 	cairn_pg_int8s(&args, &files);
 	if (how != OWN_KNOWN)
 		cairn_pg_byteas(&args, &words);
-	if (how == OWN_CLAIM)
+	if (how == OWN_CLAIM) {
 		cairn_pg_int8(&args, CAIRN_INDEX_CLAIMS_MAX);
+		cairn_pg_int8(&args, CAIRN_INDEX_LIES_MAX);
+	}
 	enum cairn_status status = cairn_pg_run(pg, SQL[how], &args, &n);
 	piece->p->put->added = piece->p->put->added || n > 0;
 	if (status != CAIRN_OK || how != OWN_CLAIM)

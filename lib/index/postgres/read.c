@@ -22,11 +22,11 @@ static const char READ_SPANS[] =
 static const char READ_FILE[] = "SELECT f.hash, f.size, f.terms FROM file f WHERE f.hash = $1 AND " READ_FILE_VISIBLE;
 static const char READ_FILE_SIZE[] =
 	"SELECT f.hash, f.size, octet_length(f.terms) FROM file f WHERE f.hash = $1 AND " READ_FILE_VISIBLE;
-static const char READ_FILE_BY_SHA256[] =
-	"SELECT hash, size FROM file WHERE id = coalesce("
-	"(SELECT max(file) FROM file_owner WHERE scope = (SELECT id FROM scope WHERE name = $2) AND sha256 = $1),"
-	" (SELECT max(file) FROM file_owner WHERE scope = 0 AND sha256 = $1"
-	" AND left(coalesce($2, ''), 4) <> 'hub/'))";
+#define READ_CLAIM_LAST(owner)                                                                                         \
+	"SELECT file, proof FROM file_owner WHERE scope = " owner " AND sha256 = $1 ORDER BY file DESC LIMIT 64"
+static const char READ_FILE_BY_SHA256[] = "SELECT f.hash, f.size, w.proof FROM (SELECT file, proof, 0 AS far FROM (" READ_CLAIM_LAST(
+	"(SELECT id FROM scope WHERE name = $2)") ") own UNION ALL SELECT file, proof, 1 FROM (" READ_CLAIM_LAST("0") ") operators WHERE left(coalesce($2, ''), 4) <> 'hub/') w JOIN file f ON f.id = w.file"
+														      " WHERE w.proof > 0 ORDER BY w.far, w.proof DESC, w.file DESC LIMIT 1";
 static const char READ_SHARD[] =
 	"SELECT 1 FROM shard WHERE hash = $1 AND scope = (SELECT id FROM scope WHERE name = $2)"
 	" AND owner = (SELECT id FROM scope WHERE name = $3)"
@@ -194,6 +194,7 @@ enum cairn_status cairn_pg_file_by_sha256(struct cairn_index *ix, const uint8_t 
 	if (PQntuples(r) == 0)
 		return CAIRN_E_NOT_FOUND;
 	out->size_bytes = (uint64_t)cairn_pg_get_int8(r, 0, 1);
+	out->belief = (enum cairn_index_belief)cairn_pg_get_int8(r, 0, 2);
 	return cairn_pg_get_hash(r, 0, 0, &out->hash) ? CAIRN_OK : CAIRN_E_DAMAGED;
 }
 

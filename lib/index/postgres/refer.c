@@ -5,33 +5,30 @@
 #include "index/postgres/engine.h"
 
 #define REFER_SCOPE "(SELECT id FROM scope WHERE name = $1)"
-/* Of several claims of an owner the least one counts. */
 #define REFER_OF_ALL                                                                                                   \
-	"SELECT f.hash, f.size, f.at, o.sha256, s.name, " CAIRN_PG_SHOWN                                               \
-	" FROM file f JOIN file_owner o ON o.file = f.id"                                                              \
-	" JOIN scope s ON s.id = o.scope WHERE $1::text IS NULL AND NOT EXISTS(SELECT 1 FROM file_owner c"             \
-	" WHERE c.file = o.file AND c.scope = o.scope AND c.sha256 < o.sha256)"
+	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_PG_SHOWN                             \
+	" FROM file f JOIN file_owner o ON o.file = f.id JOIN scope s ON s.id = o.scope"                               \
+	" WHERE $1::text IS NULL AND " CAIRN_PG_BEST
 #define REFER_OF_ONE                                                                                                   \
-	"SELECT f.hash, f.size, f.at, o.sha256, $1::text FROM file_owner o JOIN file f ON f.id = o.file"               \
+	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", $1::text, o.proof FROM file_owner o"                          \
+	" JOIN file f ON f.id = o.file"                                                                                \
 	" WHERE o.scope = " REFER_SCOPE
 
 static const char *const REFER_ONE[CAIRN_INDEX_MATCHES] = {
-	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ONE " AND f.hash = $2 ORDER BY o.sha256 LIMIT least($3, 1)",
-	[CAIRN_INDEX_MATCH_SHA256] = REFER_OF_ONE " AND o.sha256 = $2 ORDER BY f.hash LIMIT $3",
+	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ONE " AND f.hash = $2 ORDER BY o.proof DESC, o.sha256 LIMIT least($3, 1)",
+	[CAIRN_INDEX_MATCH_SHA256] = REFER_OF_ONE " AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash LIMIT $3",
 	/* Looks each of the owner's files up under the xorb's number, also when there is none (-1): the time must not
 	 * tell. */
 	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ONE
-	" AND NOT EXISTS(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope AND c.sha256 < o.sha256)"
-	" AND EXISTS(SELECT 1 FROM reference r WHERE r.file = o.file"
+	" AND " CAIRN_PG_BEST " AND EXISTS(SELECT 1 FROM reference r WHERE r.file = o.file"
 	" AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = $2), -1)) ORDER BY f.hash LIMIT $3",
 };
 static const char *const REFER_ALL[CAIRN_INDEX_MATCHES] = {
 	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ALL " AND f.hash = $2 ORDER BY s.name LIMIT $3",
-	[CAIRN_INDEX_MATCH_SHA256] =
-		"SELECT f.hash, f.size, f.at, o.sha256, s.name, " CAIRN_PG_SHOWN
-		" FROM file_owner o JOIN file f ON f.id = o.file"
-		" JOIN scope s ON s.id = o.scope WHERE $1::text IS NULL AND o.sha256 = $2 ORDER BY f.hash, s.name"
-		" LIMIT $3",
+	[CAIRN_INDEX_MATCH_SHA256] = "SELECT f.hash, f.size, f.at, o.sha256, s.name, o.proof, " CAIRN_PG_SHOWN
+				     " FROM file_owner o JOIN file f ON f.id = o.file JOIN scope s ON s.id = o.scope"
+				     " WHERE $1::text IS NULL AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash, s.name"
+				     " LIMIT $3",
 	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ALL
 	" AND f.id IN (SELECT r.file FROM reference r WHERE r.xorb = (SELECT id FROM xorb WHERE hash = $2))"
 	" ORDER BY f.hash, s.name LIMIT $3",

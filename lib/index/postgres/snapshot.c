@@ -11,8 +11,8 @@ static const char SNAPSHOT_XORBS[] =
 	"SELECT " CAIRN_PG_XORB ", l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id"
 	" WHERE x.id > $1 ORDER BY x.id LIMIT $2";
 static const char SNAPSHOT_FILES[] =
-	"SELECT hash, size, terms, id, at, (SELECT o.sha256 FROM file_owner o WHERE o.file = f.id AND o.sha256 > ''"
-	" ORDER BY o.scope, o.sha256 LIMIT 1) FROM file f WHERE id > $1 ORDER BY id LIMIT $2";
+	"SELECT hash, size, terms, id, at, coalesce((SELECT p.sha256 FROM proof p WHERE p.file = f.id),"
+	" (SELECT o.sha256 FROM file_owner o WHERE o.file = f.id AND o.sha256 > '' ORDER BY o.scope, o.sha256 LIMIT 1)) FROM file f WHERE id > $1 ORDER BY id LIMIT $2";
 static const char SNAPSHOT_XORB_HASH[] = "SELECT hash FROM xorb WHERE id = $1";
 /* Not the sequences: those are of no snapshot. */
 static const char SNAPSHOT_EXTENT[] =

@@ -21,17 +21,15 @@ static const char WALK_RETIRED[] =
 static const char WALK_UNREFERENCED[] = "SELECT count(*), coalesce(sum(stored), 0)::bigint FROM xorb x"
 					" WHERE NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)";
 static const char WALK_LAST_XORB[] = "SELECT coalesce(max(id), 0) FROM xorb";
-/* Of several claims of an owner only the least counts. */
 static const char WALK_OWNED[] =
-	"SELECT f.hash, f.size, f.at, o.sha256, $1::text FROM (SELECT file,"
-	" decode(min(encode(sha256, 'hex')), 'hex') AS sha256 FROM file_owner"
-	" WHERE scope = (SELECT id FROM scope WHERE name = $1) GROUP BY file) o JOIN file f ON f.id = o.file"
-	" WHERE f.hash > $2 ORDER BY f.hash LIMIT $3";
+	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD
+	", $1::text, o.proof FROM (SELECT DISTINCT ON (file) file, sha256,"
+	" proof FROM file_owner WHERE scope = (SELECT id FROM scope WHERE name = $1)"
+	" ORDER BY file, proof DESC, sha256) o JOIN file f ON f.id = o.file WHERE f.hash > $2 ORDER BY f.hash LIMIT $3";
 static const char WALK_OWNED_BY_ALL[] =
-	"SELECT f.hash, f.size, f.at, o.sha256, s.name, " CAIRN_PG_SHOWN
-	" FROM file f JOIN file_owner o ON o.file = f.id"
-	" JOIN scope s ON s.id = o.scope WHERE f.hash >= $2 AND (f.hash > $2 OR s.name > $1::text) AND NOT EXISTS"
-	"(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope AND c.sha256 < o.sha256)"
+	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_PG_SHOWN
+	" FROM file f JOIN file_owner o ON o.file = f.id JOIN scope s ON s.id = o.scope"
+	" WHERE f.hash >= $2 AND (f.hash > $2 OR s.name > $1::text) AND " CAIRN_PG_BEST
 	" ORDER BY f.hash, s.name LIMIT $3";
 
 int cairn_pg_page(struct cairn_pg_args *args, uint32_t limit)
@@ -174,7 +172,8 @@ static bool walk_owned(const PGresult *r, int row, char owner[static CAIRN_INDEX
 		.at_unix_s = cairn_pg_get_int8(r, row, 2),
 		.has_sha256 = PQgetlength(r, row, 3) > 0,
 		.owner = owner,
-		.shown = PQnfields(r) > 5 && !PQgetisnull(r, row, 5) ? PQgetvalue(r, row, 5) : NULL,
+		.belief = (enum cairn_index_belief)cairn_pg_get_int8(r, row, 5),
+		.shown = PQnfields(r) > 6 && !PQgetisnull(r, row, 6) ? PQgetvalue(r, row, 6) : NULL,
 	};
 	if (out->has_sha256 && !cairn_pg_get_hash(r, row, 3, &sha256))
 		return false;

@@ -5,6 +5,7 @@
 #include "index/postgres/connection.h"
 
 #include "index/operate.h"
+#include "index/proof.h"
 
 enum { CAIRN_PG_KNOWN_S = 3600 }; /* for which a shard of a repository of the hub counts as known */
 
@@ -101,6 +102,9 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struc
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_put_shard *put);
 CAIRN_MUST_USE enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_index_forget_file *forget);
 CAIRN_MUST_USE enum cairn_status cairn_pg_share_file(struct cairn_pg_tx *tx, struct cairn_index_share_file *share);
+CAIRN_MUST_USE enum cairn_status cairn_pg_settle_claims(struct cairn_pg_tx *tx,
+							struct cairn_index_settle_claims *settle);
+CAIRN_MUST_USE enum cairn_status cairn_pg_prove_file(struct cairn_pg_tx *tx, struct cairn_index_prove_file *prove);
 CAIRN_MUST_USE enum cairn_status cairn_pg_renew_xorb(struct cairn_pg_tx *tx, struct cairn_index_renew_xorb *renew);
 CAIRN_MUST_USE enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_lose_xorb *lose);
 CAIRN_MUST_USE enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc_mark *mark);

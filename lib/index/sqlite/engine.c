@@ -106,6 +106,8 @@ ENGINE_WRITE(put_xorb)
 ENGINE_WRITE(put_shard)
 ENGINE_WRITE(forget_file)
 ENGINE_WRITE(share_file)
+ENGINE_WRITE(settle_claims)
+ENGINE_WRITE(prove_file)
 ENGINE_WRITE(renew_xorb)
 ENGINE_WRITE(lose_xorb)
 ENGINE_WRITE(gc_mark)
@@ -218,6 +220,9 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.each_match = cairn_sqlite_each_match,
 	.each_place = cairn_sqlite_each_place,
 	.each_telemetry = cairn_sqlite_each_telemetry,
+	.each_due = cairn_sqlite_each_due,
+	.each_lie = cairn_sqlite_each_lie,
+	.claims = cairn_sqlite_claims,
 	.last_xorb = cairn_sqlite_last_xorb,
 	.describe = cairn_sqlite_describe,
 	.upkeep = engine_upkeep,
@@ -237,6 +242,8 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.put_shard = engine_put_shard,
 	.forget_file = engine_forget_file,
 	.share_file = engine_share_file,
+	.settle_claims = engine_settle_claims,
+	.prove_file = engine_prove_file,
 	.renew_xorb = engine_renew_xorb,
 	.lose_xorb = engine_lose_xorb,
 	.gc_mark = engine_gc_mark,

@@ -89,7 +89,14 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_file(struct cairn_index *ix, 
 							bool with_terms,
 							void (*visit)(void *ctx, const struct cairn_index_file *file),
 							void *ctx, int64_t *next_id);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index_totals *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s,
+						       uint32_t limit,
+						       void (*visit)(void *ctx, const struct cairn_index_due *due),
+						       void *ctx);
+enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, uint32_t limit,
+					void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx);
+enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index_claims *out);
+enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_last_xorb(struct cairn_index *ix, int64_t *id);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_key(struct cairn_index *ix, const uint8_t digest[static 32],
 						  struct cairn_index_key *out);

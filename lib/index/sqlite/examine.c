@@ -136,6 +136,9 @@ static const struct examine_rule {
 	{7, "buckets that count other objects, or other bytes, than they have",
 	 "SELECT count(*) FROM repo r WHERE dropped IS NULL AND kind = 4 AND (files, bytes) IS NOT (SELECT count(*),"
 	 " coalesce(sum(f.size), 0) FROM object o LEFT JOIN file f ON f.id = o.file WHERE o.repo = r.id)"},
+	{13, "claims of a SHA-256 that say otherwise than what was computed",
+	 "SELECT count(*) FROM file_owner w LEFT JOIN proof p ON p.file = w.file WHERE w.due IS NULL AND w.proof <>"
+	 " CASE WHEN p.file IS NULL THEN 2 WHEN p.sha256 = w.sha256 THEN 3 ELSE 0 END"},
 	{11, "contents of a repository that does not own their file",
 	 "SELECT count(*) FROM content c CROSS JOIN repo r ON r.id = c.repo WHERE c.file IS NOT NULL"
 	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.scope = r.scope)"},
@@ -354,7 +357,7 @@ enum cairn_status cairn_sqlite_glance(struct cairn_index *ix, int64_t limit_ms, 
 		"PRAGMA integrity_check('line')",       "PRAGMA integrity_check('ref')",
 		"PRAGMA integrity_check('commit_')",    "PRAGMA integrity_check('content')",
 		"PRAGMA integrity_check('entry')",      "PRAGMA integrity_check('former')",
-		"PRAGMA integrity_check('dedupe')",
+		"PRAGMA integrity_check('proof')",      "PRAGMA integrity_check('dedupe')",
 	};
 	enum { OPERATIONS = 10000 }; /* of SQLite, between two looks at the clock: some milliseconds */
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;

@@ -164,6 +164,7 @@ enum {
 	HISTORY_SIZE = CAIRN_CHAIN_MORE,
 	HISTORY_SHA256,
 	HISTORY_FILE,
+	HISTORY_BELIEF,
 };
 
 static enum cairn_status history_entry(sqlite3_stmt *row, struct cairn_index_entry *out)
@@ -190,6 +191,7 @@ static enum cairn_status history_entry(sqlite3_stmt *row, struct cairn_index_ent
 	if (len != sizeof(out->sha256) || (out->has_file && !cairn_sql_hash(row, HISTORY_FILE, &out->file)))
 		return CAIRN_E_DAMAGED;
 	memcpy(out->sha256, sha256, len);
+	out->belief = (enum cairn_index_belief)sqlite3_column_int(row, HISTORY_BELIEF);
 	return CAIRN_OK;
 }
 

@@ -131,7 +131,7 @@ static enum cairn_status repo_adopt_one(struct cairn_tx *tx, const uint8_t sha25
 					int64_t scope)
 {
 	int64_t file;
-	bool added;
+	enum cairn_index_belief belief;
 	{
 		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_CLAIMED];
 		cairn_sql_bind_blob(find, 1, sha256, 32);
@@ -140,11 +140,13 @@ static enum cairn_status repo_adopt_one(struct cairn_tx *tx, const uint8_t sha25
 		if (status != CAIRN_OK)
 			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 		file = sqlite3_column_int64(find, 0);
+		belief = (enum cairn_index_belief)sqlite3_column_int(find, 2);
 	}
-	return cairn_tx_claim(tx, file, scope, sha256, &added);
+	return cairn_tx_copy_claim(tx, file, scope, sha256, belief);
 }
 
-/* What the repository that this one is a copy of says of its files, this one says, too. */
+/* What the repository that this one is a copy of says of its files comes along: what is proved as such, and its word as
+ * that of another. */
 static enum cairn_status repo_adopt(struct cairn_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
 				    struct cairn_diag *diag)
 {

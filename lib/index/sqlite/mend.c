@@ -47,6 +47,12 @@ static const char MEND_REPOS[] =
 	" WHERE dropped IS NULL AND kind <> 4;"
 	"UPDATE repo AS r SET stored = " CAIRN_QUOTA_STORED " WHERE stored <> " CAIRN_QUOTA_STORED;
 
+/* What does not agree is looked at anew. */
+static const char MEND_CLAIMS[] =
+	"DELETE FROM proof WHERE file NOT IN (SELECT id FROM file);"
+	"UPDATE file_owner AS w SET proof = 2, due = 0 WHERE due IS NULL AND proof <>"
+	" coalesce((SELECT iif(p.sha256 = w.sha256, 3, 0) FROM proof p WHERE p.file = w.file), 2);";
+
 enum mend_stmt { MEND_EXTRA, MEND_HAS_FILE, MEND_DROP, MEND_STMTS };
 
 static const char *const mend_sql[MEND_STMTS] = {
@@ -120,6 +126,8 @@ static enum cairn_status mend_all(sqlite3 *db, const struct cairn_index_mender *
 		status = cairn_sql_exec(db, "REINDEX");
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, MEND_REPOS);
+	if (status == CAIRN_OK)
+		status = cairn_sql_exec(db, MEND_CLAIMS);
 	return status == CAIRN_OK ? cairn_sql_exec(db, MEND_COUNTS) : status;
 }
 

@@ -49,10 +49,19 @@ enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope,
 	return *added ? cairn_tx_count_file(tx, scope, file, 1) : status;
 }
 
+/* The row without a claim is there only while there is none. */
+static enum cairn_status own_drop_no_claim(struct cairn_tx *tx, int64_t file, int64_t scope)
+{
+	sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DROP_NO_CLAIM];
+	sqlite3_bind_int64(drop, 1, file);
+	sqlite3_bind_int64(drop, 2, scope);
+	return cairn_sql_run(drop);
+}
+
 enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scope, const uint8_t sha256[static 32],
 				 bool *added)
 {
-	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_CLAIM], *drop = tx->stmt[CAIRN_TX_DROP_NO_CLAIM];
+	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_CLAIM];
 	enum cairn_status status = cairn_tx_own(tx, file, scope, added);
 	if (status != CAIRN_OK)
 		return status;
@@ -60,13 +69,28 @@ enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scop
 	sqlite3_bind_int64(add, 2, scope);
 	cairn_sql_bind_blob(add, 3, sha256, 32);
 	sqlite3_bind_int64(add, 4, CAIRN_INDEX_CLAIMS_MAX);
+	sqlite3_bind_int64(add, 5, CAIRN_INDEX_LIES_MAX);
 	status = cairn_sql_run(add);
 	if (status != CAIRN_OK || sqlite3_changes(tx->db) == 0)
 		return status;
 	*added = true;
-	sqlite3_bind_int64(drop, 1, file);
-	sqlite3_bind_int64(drop, 2, scope);
-	return cairn_sql_run(drop);
+	return own_drop_no_claim(tx, file, scope);
+}
+
+enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t scope, const uint8_t sha256[static 32],
+				      enum cairn_index_belief belief)
+{
+	bool added;
+	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_COPIED];
+	enum cairn_status status = cairn_tx_own(tx, file, scope, &added);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_bind_int64(add, 1, file);
+	sqlite3_bind_int64(add, 2, scope);
+	cairn_sql_bind_blob(add, 3, sha256, 32);
+	sqlite3_bind_int64(add, 4, belief);
+	status = cairn_sql_run(add);
+	return status == CAIRN_OK ? own_drop_no_claim(tx, file, scope) : status;
 }
 
 enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int64_t file)

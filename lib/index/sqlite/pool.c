@@ -30,9 +30,12 @@
 #define POOL_COMMIT                                                                                                    \
 	"SELECT c.id, c.repo, c.line, c.parent, c.number, c.oid, c.root, c.at, c.files, c.bytes, c.author, c.title,"   \
 	" c.message FROM commit_ c"
-#define POOL_ENTRY       ", c.size, c.sha256, f.hash"
-#define POOL_ENTRY_JOINS " LEFT JOIN content c ON c.id = e.content LEFT JOIN file f ON f.id = c.file"
-#define POOL_SCAN(i)     [CAIRN_READ_SCAN + (i)] = CAIRN_CHAIN_SCAN(POOL_ENTRY, POOL_ENTRY_JOINS)
+#define POOL_ENTRY ", c.size, c.sha256, f.hash, coalesce(w.proof, 2)"
+#define POOL_ENTRY_JOINS                                                                                               \
+	" LEFT JOIN content c ON c.id = e.content LEFT JOIN file_owner w ON w.file = c.file AND w.sha256 = c.sha256"   \
+	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo)"                                                    \
+	" LEFT JOIN file f ON f.id = c.file AND coalesce(w.proof, 2) > 0"
+#define POOL_SCAN(i) [CAIRN_READ_SCAN + (i)] = CAIRN_CHAIN_SCAN(POOL_ENTRY, POOL_ENTRY_JOINS)
 #define POOL_OBJECT                                                                                                    \
 	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
 	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = ?1"
@@ -49,12 +52,20 @@
 	"(SELECT CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN"          \
 	" 'buckets/' ELSE 'kernels/' END || a.name || '/' || r.name FROM repo r CROSS JOIN account a ON a.id ="        \
 	" r.account WHERE s.name GLOB 'hub/*' AND r.id = CAST(substr(s.name, 5) AS INTEGER))"
-/* Of several claims of an owner only one counts. */
+/* Of several claims of an owner only the best counts, and none that is false. */
+#define POOL_WORD "iif(o.proof > 0, o.sha256, x'')"
+#define POOL_BEST                                                                                                      \
+	" NOT EXISTS(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope"                           \
+	" AND (c.proof > o.proof OR (c.proof = o.proof AND c.sha256 < o.sha256)))"
 #define POOL_OWNED_BY_ALL                                                                                              \
-	"SELECT f.hash, f.size, f.at, o.sha256, s.name, " POOL_SHOWN                                                   \
+	"SELECT f.hash, f.size, f.at, " POOL_WORD ", s.name, o.proof, " POOL_SHOWN                                     \
 	" FROM file f CROSS JOIN file_owner o ON o.file = f.id"                                                        \
-	" CROSS JOIN scope s ON s.id = o.scope WHERE NOT EXISTS"                                                       \
-	"(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope AND c.sha256 < o.sha256)"
+	" CROSS JOIN scope s ON s.id = o.scope WHERE" POOL_BEST
+/* The files of owner ?1, each once: only then its claims are looked at. */
+#define POOL_OWNED                                                                                                     \
+	"SELECT f.hash, f.size, f.at, " POOL_WORD ", ?1, o.proof FROM (SELECT DISTINCT file, scope FROM file_owner"    \
+	" INDEXED BY file_owner_claim WHERE scope = " POOL_SCOPE_ID ") u CROSS JOIN file f ON f.id = u.file"           \
+	" CROSS JOIN file_owner o ON o.file = u.file AND o.scope = u.scope WHERE" POOL_BEST
 
 static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_XORB] = "SELECT " POOL_XORB_COLUMNS " FROM xorb x WHERE x.hash = ?1",
@@ -73,11 +84,10 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 				  " WHERE m.shard = ?1 AND m.xorb <> ?2 AND x.retired IS NULL ORDER BY m.xorb",
 	[CAIRN_READ_SCOPE] = "SELECT id FROM scope WHERE name = ?1",
 	[CAIRN_READ_FILE] = "SELECT f.hash, f.size, f.terms FROM file f WHERE f.hash = ?1 AND " POOL_FILE_VISIBLE,
-	[CAIRN_READ_FILE_BY_SHA256] = "SELECT hash, size FROM file WHERE id = coalesce("
-				      "(SELECT max(file) FROM file_owner WHERE scope = (SELECT id FROM scope WHERE "
-				      "name = ?2) AND sha256 = ?1),"
-				      " (SELECT max(file) FROM file_owner WHERE scope = 0 AND sha256 = ?1"
-				      " AND coalesce(?2, '') NOT GLOB 'hub/*'))",
+	[CAIRN_READ_FILE_BY_SHA256] = "SELECT f.hash, f.size, w.proof FROM (SELECT file, proof, 0 AS far FROM (" CAIRN_CLAIM_LAST(
+		"(SELECT id FROM scope WHERE name = ?2)") ") UNION ALL SELECT file, proof, 1 FROM (" CAIRN_CLAIM_LAST("0") ")"
+															   " WHERE coalesce(?2, '') NOT GLOB 'hub/*') w CROSS JOIN file f ON f.id = w.file WHERE w.proof > 0"
+															   " ORDER BY w.far, w.proof DESC, w.file DESC LIMIT 1",
 	[CAIRN_READ_SHARD] = "SELECT 1 FROM shard WHERE hash = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)"
 			     " AND owner = (SELECT id FROM scope WHERE name = ?3)"
 			     " AND collection = (SELECT collection FROM state)"
@@ -85,38 +95,44 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_EACH_XORB] = "SELECT " POOL_XORB_COLUMNS " FROM xorb x WHERE x.id > ?1 ORDER BY x.id LIMIT ?2",
 	[CAIRN_READ_EACH_FILE] = "SELECT hash, size, terms, id FROM file WHERE id > ?1 ORDER BY id LIMIT ?2",
 	/* Files in the order of their numbers: so they lie in the file's table. */
-	[CAIRN_READ_OWNED] = "SELECT f.hash, f.size, f.at,"
-			     " (SELECT min(c.sha256) FROM file_owner c WHERE c.file = f.id AND c.scope = o.scope), ?1"
-			     " FROM (SELECT file, scope FROM file_owner INDEXED BY file_owner_claim"
-			     " WHERE scope = (SELECT id FROM scope WHERE name = ?1) GROUP BY file) o"
-			     " CROSS JOIN file f ON f.id = o.file WHERE f.hash > ?2 ORDER BY f.hash LIMIT ?3",
+	[CAIRN_READ_OWNED] = POOL_OWNED " AND f.hash > ?2 ORDER BY f.hash LIMIT ?3",
 	[CAIRN_READ_OWNED_BY_ALL] = POOL_OWNED_BY_ALL " AND f.hash >= ?2 AND (f.hash > ?2 OR s.name > ?1)"
 						      " ORDER BY f.hash, s.name LIMIT ?3",
 	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_FILE] =
-		"SELECT f.hash, f.size, f.at, min(o.sha256), ?1 FROM file f CROSS JOIN file_owner o ON o.file = f.id"
-		" WHERE f.hash = ?2 AND o.scope = " POOL_SCOPE_ID " GROUP BY f.hash LIMIT ?3",
+		"SELECT f.hash, f.size, f.at, " POOL_WORD ", ?1, o.proof FROM file f CROSS JOIN file_owner o"
+		" ON o.file = f.id WHERE f.hash = ?2 AND o.scope = " POOL_SCOPE_ID " AND" POOL_BEST " LIMIT ?3",
 	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_SHA256] =
-		"SELECT f.hash, f.size, f.at, o.sha256, ?1 FROM file_owner o CROSS JOIN file f ON f.id = o.file"
-		" WHERE o.scope = " POOL_SCOPE_ID " AND o.sha256 = ?2 ORDER BY f.hash LIMIT ?3",
+		"SELECT f.hash, f.size, f.at, o.sha256, ?1, o.proof FROM file_owner o CROSS JOIN file f ON f.id = o.file"
+		" WHERE o.scope = " POOL_SCOPE_ID " AND o.sha256 = ?2 AND o.proof > 0 ORDER BY f.hash LIMIT ?3",
 	/* Looks each of the owner's files up under the xorb's number, also when there is none (-1): the time must not
 	 * tell. */
-	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_XORB] =
-		"SELECT f.hash, f.size, f.at,"
-		" (SELECT min(c.sha256) FROM file_owner c WHERE c.file = f.id AND c.scope = o.scope), ?1"
-		" FROM (SELECT file, scope FROM file_owner INDEXED BY file_owner_claim"
-		" WHERE scope = " POOL_SCOPE_ID " GROUP BY file) o CROSS JOIN file f ON f.id = o.file"
-		" WHERE EXISTS(SELECT 1 FROM reference r WHERE r.file = o.file"
-		" AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = ?2), -1)) ORDER BY f.hash LIMIT ?3",
+	[CAIRN_READ_MATCH + CAIRN_INDEX_MATCH_XORB] = POOL_OWNED
+	" AND EXISTS(SELECT 1 FROM reference r WHERE r.file = u.file"
+	" AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = ?2), -1)) ORDER BY f.hash LIMIT ?3",
 	[CAIRN_READ_MATCH_OF_ALL + CAIRN_INDEX_MATCH_FILE] =
 		POOL_OWNED_BY_ALL " AND f.hash = ?2 ORDER BY s.name LIMIT ?3",
 	[CAIRN_READ_MATCH_OF_ALL + CAIRN_INDEX_MATCH_SHA256] =
-		"SELECT f.hash, f.size, f.at, o.sha256, s.name, " POOL_SHOWN " FROM scope s CROSS JOIN file_owner o"
-		" INDEXED BY file_owner_claim ON o.scope = s.id CROSS JOIN file f ON f.id = o.file"
-		" WHERE o.sha256 = ?2 ORDER BY f.hash, s.name LIMIT ?3",
+		"SELECT f.hash, f.size, f.at, o.sha256, s.name, o.proof, " POOL_SHOWN " FROM scope s"
+		" CROSS JOIN file_owner o INDEXED BY file_owner_claim ON o.scope = s.id CROSS JOIN file f"
+		" ON f.id = o.file WHERE o.sha256 = ?2 AND o.proof > 0 ORDER BY f.hash, s.name LIMIT ?3",
 	[CAIRN_READ_MATCH_OF_ALL + CAIRN_INDEX_MATCH_XORB] =
 		POOL_OWNED_BY_ALL " AND f.id IN (SELECT r.file FROM reference r"
 				  " WHERE r.xorb = (SELECT id FROM xorb WHERE hash = ?2))"
 				  " ORDER BY f.hash, s.name LIMIT ?3",
+	[CAIRN_READ_EACH_DUE] =
+		"SELECT w.file, w.scope, w.sha256, f.hash, f.size, s.name, p.sha256 FROM file_owner w"
+		" INDEXED BY file_owner_due CROSS JOIN file f ON f.id = w.file CROSS JOIN scope s ON s.id = w.scope"
+		" LEFT JOIN proof p ON p.file = w.file WHERE w.due IS NOT NULL AND w.sha256 > x'' AND w.due <= ?2"
+		" AND w.scope = (SELECT scope FROM file_owner INDEXED BY file_owner_due WHERE due IS NOT NULL"
+		" AND sha256 > x'' AND due <= ?2 AND scope > ?1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT ?3",
+	[CAIRN_READ_EACH_LIE] = "SELECT f.hash, w.sha256, p.sha256, s.name, " POOL_SHOWN
+				" FROM file_owner w INDEXED BY file_owner_false CROSS JOIN file f ON f.id = w.file"
+				" CROSS JOIN proof p ON p.file = w.file CROSS JOIN scope s ON s.id = w.scope"
+				" WHERE w.proof = 0 ORDER BY w.file DESC, s.name, w.sha256 LIMIT ?1",
+	[CAIRN_READ_CLAIMS] =
+		"SELECT count(*), coalesce(sum(f.size), 0), (SELECT count(*) FROM file_owner WHERE proof = 0)"
+		" FROM file_owner w INDEXED BY file_owner_due CROSS JOIN file f ON f.id = w.file"
+		" WHERE w.due IS NOT NULL AND w.sha256 > x''",
 	[CAIRN_READ_PLACES] = "SELECT d.xorb, d.place, x.hash, s.name FROM dedupe d CROSS JOIN xorb x ON x.id = d.xorb"
 			      " CROSS JOIN scope s ON s.id = d.scope WHERE d.prefix = ?1 ORDER BY d.xorb, s.name",
 	[CAIRN_READ_RETIRED] = "SELECT count(*), coalesce(sum(stored), 0) FROM xorb WHERE retired IS NOT NULL",

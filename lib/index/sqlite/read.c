@@ -203,7 +203,10 @@ enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint
 	cairn_sql_bind_blob(stmt, 1, sha256, 32);
 	read_bind_viewer(stmt, viewer);
 	status = cairn_sql_find(stmt);
-	return status == CAIRN_OK ? cairn_sqlite_file_columns(stmt, out) : status;
+	if (status != CAIRN_OK)
+		return status;
+	out->belief = (enum cairn_index_belief)sqlite3_column_int(stmt, 2);
+	return cairn_sqlite_file_columns(stmt, out);
 }
 
 enum cairn_status cairn_sqlite_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,

@@ -11,8 +11,9 @@ static const char *const snapshot_sql[SNAPSHOT_STMTS] = {
 	[SNAPSHOT_XORBS] = "SELECT x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at, 0, l.spans, l.hashes"
 			   " FROM xorb x CROSS JOIN list l ON l.xorb = x.id WHERE x.id > ?1 ORDER BY x.id",
 	[SNAPSHOT_FILES] = "SELECT hash, size, terms, id, at,"
+			   " coalesce((SELECT p.sha256 FROM proof p WHERE p.file = f.id),"
 			   " (SELECT o.sha256 FROM file_owner o WHERE o.file = f.id AND o.sha256 > x''"
-			   " ORDER BY o.scope, o.sha256 LIMIT 1)"
+			   " ORDER BY o.scope, o.sha256 LIMIT 1))"
 			   " FROM file f WHERE id > ?1 ORDER BY id",
 	[SNAPSHOT_XORB_HASH] = "SELECT hash FROM xorb WHERE id = ?1",
 	[SNAPSHOT_EXTENT] = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'xorb'), 0),"
@@ -20,13 +21,19 @@ static const char *const snapshot_sql[SNAPSHOT_STMTS] = {
 			    " coalesce((SELECT sum(chunks) FROM xorb WHERE id > ?1), 0)",
 };
 
-/* Versions: first a file had one SHA-256, then each owner gave his, apart from what said that he is one. */
-enum { SNAPSHOT_CLAIMS_SINCE = 4, SNAPSHOT_CLAIMS_UNTIL = 8 };
+/* Versions: first a file had one SHA-256, then each owner gave his, apart from what said that he is one, then in one
+ * row with it, and now some are proved. */
+enum { SNAPSHOT_CLAIMS_SINCE = 4, SNAPSHOT_CLAIMS_UNTIL = 8, SNAPSHOT_PROOF_SINCE = 13 };
 static const char snapshot_files_one[] = "SELECT hash, size, terms, id, at, sha256 FROM file WHERE id > ?1 ORDER BY id";
 static const char snapshot_files_apart[] =
 	"SELECT hash, size, terms, id, at,"
 	" (SELECT c.sha256 FROM claim c WHERE c.file = f.id ORDER BY c.scope, c.sha256 LIMIT 1)"
 	" FROM file f WHERE id > ?1 ORDER BY id";
+
+static const char snapshot_files_said[] = "SELECT hash, size, terms, id, at,"
+					  " (SELECT o.sha256 FROM file_owner o WHERE o.file = f.id AND o.sha256 > x''"
+					  " ORDER BY o.scope, o.sha256 LIMIT 1)"
+					  " FROM file f WHERE id > ?1 ORDER BY id";
 
 struct sqlite_snapshot {
 	struct cairn_index_snapshot snapshot;
@@ -51,6 +58,8 @@ static enum cairn_status snapshot_begin(struct sqlite_snapshot *s, const char *p
 	const char *sql[SNAPSHOT_STMTS];
 	memcpy(sql, snapshot_sql, sizeof(sql));
 	s->term_bytes = cairn_rows_term_bytes(version);
+	if (version < SNAPSHOT_PROOF_SINCE)
+		sql[SNAPSHOT_FILES] = snapshot_files_said;
 	if (version <= SNAPSHOT_CLAIMS_UNTIL)
 		sql[SNAPSHOT_FILES] = version < SNAPSHOT_CLAIMS_SINCE ? snapshot_files_one : snapshot_files_apart;
 	status = cairn_sql_prepare(s->db, sql, s->stmt, SNAPSHOT_STMTS);

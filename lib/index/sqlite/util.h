@@ -11,6 +11,11 @@ enum {
 	CAIRN_SQL_BUSY_MS = 5000, /* how long a statement waits for another process */
 };
 
+/** Which files an owner's claims of SHA-256 ?1 mean, the last CAIRN_INDEX_SAME_MAX of them. */
+#define CAIRN_CLAIM_LAST(owner)                                                                                        \
+	"SELECT file, proof FROM file_owner INDEXED BY file_owner_claim WHERE scope = " owner                          \
+	" AND sha256 = ?1 ORDER BY file DESC LIMIT 64"
+
 /** @return CAIRN_E_FULL, CAIRN_E_NOMEM or CAIRN_E_IO for a failed rc of db */
 enum cairn_status cairn_sql_status(sqlite3 *db, int rc);
 

@@ -209,7 +209,8 @@ static bool walk_owned(sqlite3_stmt *row, struct cairn_index_owned *out)
 		.at_unix_s = sqlite3_column_int64(row, 2),
 		.has_sha256 = sqlite3_column_bytes(row, 3) > 0,
 		.owner = (const char *)sqlite3_column_text(row, 4),
-		.shown = sqlite3_column_count(row) > 5 ? (const char *)sqlite3_column_text(row, 5) : NULL,
+		.belief = (enum cairn_index_belief)sqlite3_column_int(row, 5),
+		.shown = sqlite3_column_count(row) > 6 ? (const char *)sqlite3_column_text(row, 6) : NULL,
 	};
 	if (out->has_sha256 && !cairn_sql_hash(row, 3, &sha256))
 		return false;

@@ -72,8 +72,20 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 			       " WHERE NOT EXISTS(SELECT 1 FROM file_owner WHERE file = ?1 AND scope = ?2)",
 	[CAIRN_TX_ADD_CLAIM] =
 		"INSERT OR IGNORE INTO file_owner(file, scope, sha256, at) SELECT ?1, ?2, ?3, unixepoch()"
-		" WHERE (SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 > x'') < ?4",
+		" WHERE (SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 > x'' AND proof > 0) < ?4"
+		" AND (SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND proof = 0) < ?5",
 	[CAIRN_TX_DROP_NO_CLAIM] = "DELETE FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 = x''",
+	[CAIRN_TX_FIND_OWNED] = "SELECT w.file, w.scope FROM file f CROSS JOIN file_owner w ON w.file = f.id"
+				" AND w.scope = (SELECT id FROM scope WHERE name = ?2) WHERE f.hash = ?1 LIMIT 1",
+	[CAIRN_TX_ADD_PROOF] = "INSERT OR IGNORE INTO proof(file, sha256) SELECT id, ?2 FROM file WHERE id = ?1",
+	[CAIRN_TX_SETTLE_CLAIM] =
+		"UPDATE file_owner SET proof = ?4, due = NULL WHERE file = ?1 AND scope = ?2 AND sha256 = ?3",
+	[CAIRN_TX_PUT_OFF_CLAIM] = "UPDATE file_owner SET due = ?4 WHERE file = ?1 AND scope = ?2 AND sha256 = ?3",
+	[CAIRN_TX_ADD_PROVED] =
+		"INSERT INTO file_owner(file, scope, sha256, at, proof, due)"
+		" VALUES(?1, ?2, ?3, unixepoch(), 3, NULL) ON CONFLICT DO UPDATE SET proof = 3, due = NULL",
+	[CAIRN_TX_ADD_COPIED] = "INSERT OR IGNORE INTO file_owner(file, scope, sha256, at, proof, due)"
+				" VALUES(?1, ?2, ?3, unixepoch(), iif(?4 = 3, 3, 1), iif(?4 = 3, NULL, 0))",
 	[CAIRN_TX_RENEW_FILE_OWNER] = "UPDATE file_owner SET at = unixepoch() WHERE file = ?1 AND scope = ?2",
 	[CAIRN_TX_ADD_REFERENCE] = "INSERT OR IGNORE INTO reference(xorb, file) VALUES(?1, ?2)",
 	[CAIRN_TX_ADD_REFERENCES] = "INSERT OR IGNORE INTO reference(xorb, file) SELECT a, b FROM new_row",
@@ -187,15 +199,19 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 			       " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 	[CAIRN_TX_FIND_INLINE] = "SELECT id FROM content WHERE repo = ?1 AND key = ?2 AND body = ?3",
 	[CAIRN_TX_FIND_STORED] = "SELECT id FROM content WHERE file = ?2 AND repo = ?1 AND sha256 = ?3",
-	[CAIRN_TX_FIND_CLAIMED] = "SELECT id, size FROM file WHERE id ="
-				  " (SELECT max(file) FROM file_owner WHERE scope = ?2 AND sha256 = ?1)",
+	[CAIRN_TX_FIND_CLAIMED] = "SELECT f.id, f.size, w.proof FROM (" CAIRN_CLAIM_LAST(
+		"?2") ") w"
+		      " CROSS JOIN file f ON f.id = w.file WHERE w.proof > 0"
+		      " ORDER BY w.proof DESC, w.file DESC LIMIT 1",
 	[CAIRN_TX_ADD_CONTENT] = "INSERT INTO content(repo, uses, size, key, body, sha256, file)"
 				 " VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6)",
 	[CAIRN_TX_USE_CONTENT] = "UPDATE content SET uses = uses + ?2 WHERE id = ?1",
 	[CAIRN_TX_DROP_CONTENT] = "DELETE FROM content WHERE id = ?1 AND uses = 0 RETURNING"
 				  " (SELECT scope FROM repo WHERE id = content.repo), iif(key IS NULL, 0, size)",
 	[CAIRN_TX_REVIVE_CONTENT] = "UPDATE content SET file = (SELECT file FROM content WHERE id = ?2)"
-				    " WHERE id = ?1 AND file IS NULL AND sha256 IS NOT NULL",
+				    " WHERE id = ?1 AND sha256 IS NOT NULL AND (file IS NULL OR EXISTS(SELECT 1"
+				    " FROM file_owner w WHERE w.file = content.file AND w.sha256 = content.sha256"
+				    " AND w.scope = (SELECT scope FROM repo WHERE id = content.repo) AND w.proof < 3))",
 	[CAIRN_TX_SAVE_COMMIT] = "SAVEPOINT commit_",
 	[CAIRN_TX_RELEASE_COMMIT] = "RELEASE commit_",
 	[CAIRN_TX_UNDO_COMMIT] = "ROLLBACK TO commit_",

@@ -4,6 +4,7 @@
 
 #include "index/history.h"
 #include "index/operate.h"
+#include "index/proof.h"
 #include "index/sqlite/filter.h"
 #include "index/sqlite/new_rows.h"
 #include "index/sqlite/quota.h"
@@ -45,6 +46,12 @@ enum cairn_tx_stmt {
 	CAIRN_TX_ADD_OWNER,     /* without a claim, unless he is one already */
 	CAIRN_TX_ADD_CLAIM,     /* unless the owner has as many of that file as he may */
 	CAIRN_TX_DROP_NO_CLAIM, /* what ADD_OWNER added */
+	CAIRN_TX_FIND_OWNED,
+	CAIRN_TX_ADD_PROOF,
+	CAIRN_TX_SETTLE_CLAIM,
+	CAIRN_TX_PUT_OFF_CLAIM,
+	CAIRN_TX_ADD_PROVED,
+	CAIRN_TX_ADD_COPIED,
 	CAIRN_TX_RENEW_FILE_OWNER,
 	CAIRN_TX_ADD_REFERENCE,
 	CAIRN_TX_ADD_REFERENCES,
@@ -229,6 +236,8 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_mend_file(struct cairn_tx *tx, int64_t
 						    bool *mended);
 CAIRN_MUST_USE enum cairn_status cairn_tx_forget_file(struct cairn_tx *tx, struct cairn_index_forget_file *forget);
 CAIRN_MUST_USE enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_share_file *share);
+CAIRN_MUST_USE enum cairn_status cairn_tx_settle_claims(struct cairn_tx *tx, struct cairn_index_settle_claims *settle);
+CAIRN_MUST_USE enum cairn_status cairn_tx_prove_file(struct cairn_tx *tx, struct cairn_index_prove_file *prove);
 CAIRN_MUST_USE enum cairn_status cairn_tx_renew_xorb(struct cairn_tx *tx, struct cairn_index_renew_xorb *renew);
 CAIRN_MUST_USE enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_lose_xorb *lose);
 CAIRN_MUST_USE enum cairn_status cairn_tx_gc_mark(struct cairn_tx *tx, struct cairn_index_gc_mark *mark);
@@ -263,6 +272,9 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file,
  * lose what they said. @param[out] added  the file, or the word */
 CAIRN_MUST_USE enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
 						const uint8_t sha256[static 32], bool *added);
+/** Likewise by what another owner's claim is worth, who gave the file. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
+						     const uint8_t sha256[static 32], enum cairn_index_belief belief);
 /** A file is no owner's any more: without any other owner it goes. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope);
 /** After a file was taken from an owner: without any other it goes. */

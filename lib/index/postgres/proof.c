@@ -1,0 +1,191 @@
+/* Claims of SHA-256: which are due, and what came of them. */
+#include "index/proof.h"
+
+#include "index/postgres/engine.h"
+
+#include <string.h>
+
+#define PROOF_DUE "due IS NOT NULL AND sha256 > ''"
+
+static const char PROOF_EACH_DUE[] =
+	"SELECT w.file, w.scope, w.sha256, f.hash, f.size, s.name, p.sha256 FROM file_owner w"
+	" JOIN file f ON f.id = w.file JOIN scope s ON s.id = w.scope LEFT JOIN proof p ON p.file = w.file"
+	" WHERE w.due IS NOT NULL AND w.sha256 > '' AND w.due <= $2 AND w.scope = (SELECT scope FROM file_owner WHERE " PROOF_DUE
+	" AND due <= $2 AND scope > $1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT $3";
+static const char PROOF_EACH_LIE[] =
+	"SELECT f.hash, w.sha256, p.sha256, s.name, " CAIRN_PG_SHOWN " FROM file_owner w JOIN file f ON f.id = w.file"
+	" JOIN proof p ON p.file = w.file JOIN scope s ON s.id = w.scope WHERE w.proof = 0"
+	" ORDER BY w.file DESC, s.name, w.sha256 LIMIT $1";
+static const char PROOF_CLAIMS[] =
+	"SELECT count(*), coalesce(sum(f.size), 0)::bigint, (SELECT count(*) FROM file_owner WHERE proof = 0)"
+	" FROM file_owner w JOIN file f ON f.id = w.file WHERE w.due IS NOT NULL AND w.sha256 > ''";
+static const char PROOF_ADD[] =
+	"INSERT INTO proof(file, sha256) SELECT DISTINCT k.file, k.sha256 FROM unnest($1::bigint[], $2::bytea[])"
+	" k(file, sha256) JOIN file f ON f.id = k.file ON CONFLICT DO NOTHING";
+static const char PROOF_SETTLE[] =
+	"UPDATE file_owner w SET due = NULL, proof = CASE WHEN k.said = k.proof THEN 3 ELSE 0 END"
+	" FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[]) k(file, scope, said, proof)"
+	" WHERE w.file = k.file AND w.scope = k.scope AND w.sha256 = k.said";
+static const char PROOF_PUT_OFF[] =
+	"UPDATE file_owner w SET due = $4 FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) k(file, scope, said)"
+	" WHERE w.file = k.file AND w.scope = k.scope AND w.sha256 = k.said";
+static const char PROOF_FIND_OWNED[] =
+	"SELECT w.file, w.scope FROM file f JOIN file_owner w ON w.file = f.id"
+	" WHERE f.hash = $1 AND w.scope = (SELECT id FROM scope WHERE name = $2) LIMIT 1";
+static const char PROOF_ADD_PROVED[] = "INSERT INTO file_owner(file, scope, sha256, at, proof, due)"
+				       " VALUES($1, $2, $3, extract(epoch FROM now())::bigint, 3, NULL)"
+				       " ON CONFLICT (file, scope, sha256) DO UPDATE SET proof = 3, due = NULL";
+static const char PROOF_DROP_NO_CLAIM[] = "DELETE FROM file_owner WHERE file = $1 AND scope = $2 AND sha256 = ''";
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static int proof_page(uint32_t limit)
+{
+	return limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : (int)limit;
+}
+
+static bool proof_digest(const PGresult *r, int row, int column, uint8_t out[static 32])
+{
+	struct cairn_hash digest;
+	if (!cairn_pg_get_hash(r, row, column, &digest))
+		return false;
+	memcpy(out, digest.b, sizeof(digest.b));
+	return true;
+}
+
+enum cairn_status cairn_pg_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
+				    void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx)
+{
+	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, after_owner);
+	cairn_pg_int8(&args, now_unix_s);
+	cairn_pg_int8(&args, proof_page(limit));
+	PG_READ(ix, reader, r, PROOF_EACH_DUE, &args);
+	for (int i = 0; i < PQntuples(r); i++) {
+		struct cairn_index_due due = {
+			.file_id = cairn_pg_get_int8(r, i, 0),
+			.owner_id = cairn_pg_get_int8(r, i, 1),
+			.size_bytes = (uint64_t)cairn_pg_get_int8(r, i, 4),
+			.owner = owner,
+			.is_known = !PQgetisnull(r, i, 6),
+		};
+		if (!proof_digest(r, i, 2, due.said) || !cairn_pg_get_hash(r, i, 3, &due.file) ||
+		    !cairn_pg_get_text(r, i, 5, owner, sizeof(owner)) ||
+		    (due.is_known && !proof_digest(r, i, 6, due.proof)))
+			return CAIRN_E_DAMAGED;
+		visit(ctx, &due);
+	}
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, uint32_t limit,
+				    void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx)
+{
+	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, proof_page(limit));
+	PG_READ(ix, reader, r, PROOF_EACH_LIE, &args);
+	for (int i = 0; i < PQntuples(r); i++) {
+		struct cairn_index_lie lie = {.owner = owner,
+					      .shown = PQgetisnull(r, i, 4) ? NULL : PQgetvalue(r, i, 4)};
+		if (!cairn_pg_get_hash(r, i, 0, &lie.file) || !proof_digest(r, i, 1, lie.said) ||
+		    !proof_digest(r, i, 2, lie.proof) || !cairn_pg_get_text(r, i, 3, owner, sizeof(owner)))
+			return CAIRN_E_DAMAGED;
+		visit(ctx, &lie);
+	}
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_claims *out)
+{
+	*out = (struct cairn_index_claims){0};
+	PG_READ(ix, reader, r, PROOF_CLAIMS, NULL);
+	*out = (struct cairn_index_claims){
+		.n_due = (uint64_t)cairn_pg_get_int8(r, 0, 0),
+		.due_bytes = (uint64_t)cairn_pg_get_int8(r, 0, 1),
+		.n_false = (uint64_t)cairn_pg_get_int8(r, 0, 2),
+	};
+	return CAIRN_OK;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+/* Some of the claims: those that could be read, or those that could not. */
+struct proof_some {
+	struct cairn_pg_array files, owners, said, proofs;
+};
+
+static void proof_some_fini(struct proof_some *some)
+{
+	cairn_pg_array_fini(&some->files);
+	cairn_pg_array_fini(&some->owners);
+	cairn_pg_array_fini(&some->said);
+	cairn_pg_array_fini(&some->proofs);
+}
+
+static void proof_some_add(struct proof_some *some, const struct cairn_index_outcome *o)
+{
+	cairn_pg_add_int8(&some->files, o->file_id);
+	cairn_pg_add_int8(&some->owners, o->owner_id);
+	cairn_pg_add_bytes(&some->said, o->said, sizeof(o->said));
+	cairn_pg_add_bytes(&some->proofs, o->proof, sizeof(o->proof));
+}
+
+static void proof_some_args(struct proof_some *some, struct cairn_pg_args *args)
+{
+	cairn_pg_int8s(args, &some->files);
+	cairn_pg_int8s(args, &some->owners);
+	cairn_pg_byteas(args, &some->said);
+}
+
+enum cairn_status cairn_pg_settle_claims(struct cairn_pg_tx *tx, struct cairn_index_settle_claims *settle)
+{
+	CLEANUP(proof_some_fini) struct proof_some read = {0};
+	CLEANUP(proof_some_fini) struct proof_some unread = {0};
+	struct cairn_pg_args add = {0}, set = {0}, off = {0};
+	for (uint32_t i = 0; i < settle->n; i++)
+		proof_some_add(settle->outcomes[i].is_unread ? &unread : &read, &settle->outcomes[i]);
+	enum cairn_status status = CAIRN_OK;
+	if (read.files.n > 0 || read.files.status != CAIRN_OK) {
+		cairn_pg_int8s(&add, &read.files);
+		cairn_pg_byteas(&add, &read.proofs);
+		proof_some_args(&read, &set);
+		cairn_pg_byteas(&set, &read.proofs);
+		(void)cairn_pg_queue(&tx->pg, PROOF_ADD, &add);
+		status = cairn_pg_run(&tx->pg, PROOF_SETTLE, &set, NULL);
+	}
+	if (status != CAIRN_OK || (unread.files.n == 0 && unread.files.status == CAIRN_OK))
+		return status;
+	proof_some_args(&unread, &off);
+	cairn_pg_int8(&off, settle->again_unix_s);
+	return cairn_pg_run(&tx->pg, PROOF_PUT_OFF, &off, NULL);
+}
+
+enum cairn_status cairn_pg_prove_file(struct cairn_pg_tx *tx, struct cairn_index_prove_file *prove)
+{
+	CLEANUP(proof_some_fini) struct proof_some some = {0};
+	const PGresult *r;
+	struct cairn_pg_args find = {0}, proof = {0}, add = {0}, drop = {0};
+	cairn_pg_hash(&find, &prove->hash);
+	cairn_pg_text(&find, prove->owner);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, PROOF_FIND_OWNED, &find, &r);
+	if (status == CAIRN_OK && PQntuples(r) == 0)
+		return cairn_fail(&prove->write.diag, CAIRN_E_NOT_FOUND, "file.unknown", CAIRN_NO_OFFSET,
+				  "the file was taken from its owner");
+	if (status != CAIRN_OK)
+		return status;
+	struct cairn_index_outcome o = {.file_id = cairn_pg_get_int8(r, 0, 0), .owner_id = cairn_pg_get_int8(r, 0, 1)};
+	memcpy(o.proof, prove->sha256, sizeof(o.proof));
+	proof_some_add(&some, &o);
+	cairn_pg_int8s(&proof, &some.files);
+	cairn_pg_byteas(&proof, &some.proofs);
+	cairn_pg_int8(&add, o.file_id);
+	cairn_pg_int8(&add, o.owner_id);
+	cairn_pg_bytes(&add, prove->sha256, sizeof(prove->sha256));
+	cairn_pg_int8(&drop, o.file_id);
+	cairn_pg_int8(&drop, o.owner_id);
+	(void)cairn_pg_queue(&tx->pg, PROOF_ADD, &proof);
+	(void)cairn_pg_queue(&tx->pg, PROOF_ADD_PROVED, &add);
+	return cairn_pg_run(&tx->pg, PROOF_DROP_NO_CLAIM, &drop, NULL);
+}

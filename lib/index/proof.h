@@ -1,0 +1,80 @@
+/* What owners say of the SHA-256 of their files, and what came of looking at the bytes. A claim counts for its owner as
+ * soon as it is made; what it is worth is known when somebody has read the file, which happens once a file, for all of
+ * its owners. Each claim is settled by itself all the same, and in its owner's turn: when that happens must not tell
+ * whether somebody else has the file. */
+#ifndef CAIRN_INDEX_PROOF_H
+#define CAIRN_INDEX_PROOF_H
+
+#include "index/index.h"
+
+/** A claim that nobody has looked at. Borrowed for the time of the call. */
+struct cairn_index_due {
+	int64_t file_id, owner_id;
+	struct cairn_hash file;
+	uint64_t size_bytes;
+	const char *owner; /* "" is the operator */
+	uint8_t said[32];  /* plain byte order, as all of these */
+	bool is_known;     /* the file was read, for another claim */
+	uint8_t proof[32]; /* and this is what it has */
+};
+
+/**
+ * Visit the first claims that are due of the next owner, in the order in which the files came: so owners take turns.
+ * @param after_owner  the number of the owner whose turn it was; -1: of the first. After the last one nobody is visited
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_BUSY a server is silent; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s,
+						      uint32_t limit,
+						      void (*visit)(void *ctx, const struct cairn_index_due *due),
+						      void *ctx);
+
+/** A claim that is false. Borrowed for the time of the call. */
+struct cairn_index_lie {
+	struct cairn_hash file;
+	const char *owner, *shown; /* as in struct cairn_index_owned */
+	uint8_t said[32], proof[32];
+};
+
+/** Visit the false claims, those of the newest files first. @param limit  at most CAIRN_INDEX_PAGE_MAX count
+ *  @return as cairn_index_each_due() */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_lie(struct cairn_index *ix, uint32_t limit,
+						      void (*visit)(void *ctx, const struct cairn_index_lie *lie),
+						      void *ctx);
+
+/** How many there are. In time with those that are due. */
+struct cairn_index_claims {
+	uint64_t n_due, due_bytes; /* not looked at, and how long their files are, each as often as it is claimed */
+	uint64_t n_false;
+};
+/** @return as cairn_index_each_due() */
+CAIRN_MUST_USE enum cairn_status cairn_index_claims(struct cairn_index *ix, struct cairn_index_claims *out);
+
+/** What came of a claim. Plain value. */
+struct cairn_index_outcome {
+	int64_t file_id, owner_id;
+	uint8_t said[32];
+	bool is_unread; /* nothing is known: the bytes cannot be had now */
+	uint8_t proof[32];
+};
+
+/** Write down what came of claims. One that is gone meanwhile is no failure. */
+struct cairn_index_settle_claims {
+	struct cairn_index_write write;
+	const struct cairn_index_outcome *outcomes; /* borrowed */
+	uint32_t n;
+	int64_t again_unix_s; /* when to look again at what could not be read */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_settle_claims(struct cairn_index *ix,
+							   struct cairn_index_settle_claims *settle);
+
+/** An owner's file was hashed here while it came: that is a claim, and proved. CAIRN_E_NOT_FOUND: it is not his any
+ * more. */
+struct cairn_index_prove_file {
+	struct cairn_index_write write;
+	struct cairn_hash hash;
+	const char *owner; /* borrowed */
+	uint8_t sha256[32];
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_prove_file(struct cairn_index *ix, struct cairn_index_prove_file *prove);
+
+#endif

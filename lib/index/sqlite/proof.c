@@ -1,0 +1,165 @@
+/* Claims of SHA-256: which are due, and what came of them. */
+#include "index/proof.h"
+#include "index/operate.h"
+#include "index/sqlite/engine.h"
+
+#include <string.h>
+
+static uint32_t proof_page(uint32_t limit)
+{
+	return limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : limit;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static bool proof_digest(sqlite3_stmt *row, int at, uint8_t out[static 32])
+{
+	struct cairn_hash digest;
+	if (!cairn_sql_hash(row, at, &digest))
+		return false;
+	memcpy(out, digest.b, sizeof(digest.b));
+	return true;
+}
+
+static bool proof_due(sqlite3_stmt *row, struct cairn_index_due *out)
+{
+	*out = (struct cairn_index_due){
+		.file_id = sqlite3_column_int64(row, 0),
+		.owner_id = sqlite3_column_int64(row, 1),
+		.size_bytes = (uint64_t)sqlite3_column_int64(row, 4),
+		.owner = (const char *)sqlite3_column_text(row, 5),
+		.is_known = sqlite3_column_type(row, 6) != SQLITE_NULL,
+	};
+	return out->owner && proof_digest(row, 2, out->said) && cairn_sql_hash(row, 3, &out->file) &&
+	       (!out->is_known || proof_digest(row, 6, out->proof));
+}
+
+enum cairn_status cairn_sqlite_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
+					void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_DUE];
+	sqlite3_bind_int64(stmt, 1, after_owner);
+	sqlite3_bind_int64(stmt, 2, now_unix_s);
+	sqlite3_bind_int64(stmt, 3, proof_page(limit));
+	for (;;) {
+		struct cairn_index_due due;
+		bool row;
+		status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		if (!proof_due(stmt, &due))
+			return CAIRN_E_DAMAGED;
+		visit(ctx, &due);
+	}
+}
+
+enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, uint32_t limit,
+					void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_LIE];
+	sqlite3_bind_int64(stmt, 1, proof_page(limit));
+	for (;;) {
+		bool row;
+		status = cairn_sql_step(stmt, &row);
+		if (status != CAIRN_OK || !row)
+			return status;
+		struct cairn_index_lie lie = {.owner = (const char *)sqlite3_column_text(stmt, 3),
+					      .shown = (const char *)sqlite3_column_text(stmt, 4)};
+		if (!lie.owner || !cairn_sql_hash(stmt, 0, &lie.file) || !proof_digest(stmt, 1, lie.said) ||
+		    !proof_digest(stmt, 2, lie.proof))
+			return CAIRN_E_DAMAGED;
+		visit(ctx, &lie);
+	}
+}
+
+enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index_claims *out)
+{
+	*out = (struct cairn_index_claims){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_CLAIMS];
+	status = cairn_sql_find(stmt);
+	if (status != CAIRN_OK)
+		return status;
+	*out = (struct cairn_index_claims){
+		.n_due = (uint64_t)sqlite3_column_int64(stmt, 0),
+		.due_bytes = (uint64_t)sqlite3_column_int64(stmt, 1),
+		.n_false = (uint64_t)sqlite3_column_int64(stmt, 2),
+	};
+	return CAIRN_OK;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status proof_add(struct cairn_tx *tx, int64_t file, const uint8_t sha256[static 32])
+{
+	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_PROOF];
+	sqlite3_bind_int64(add, 1, file);
+	cairn_sql_bind_blob(add, 2, sha256, 32);
+	return cairn_sql_run(add);
+}
+
+static enum cairn_status proof_settle(struct cairn_tx *tx, const struct cairn_index_outcome *o, int64_t again_unix_s)
+{
+	enum cairn_status status = o->is_unread ? CAIRN_OK : proof_add(tx, o->file_id, o->proof);
+	bool is_true = !o->is_unread && memcmp(o->said, o->proof, sizeof(o->said)) == 0;
+	sqlite3_stmt *set = tx->stmt[o->is_unread ? CAIRN_TX_PUT_OFF_CLAIM : CAIRN_TX_SETTLE_CLAIM];
+	sqlite3_bind_int64(set, 1, o->file_id);
+	sqlite3_bind_int64(set, 2, o->owner_id);
+	cairn_sql_bind_blob(set, 3, o->said, sizeof(o->said));
+	sqlite3_bind_int64(set, 4, o->is_unread ? again_unix_s : is_true ? CAIRN_INDEX_PROVED : CAIRN_INDEX_FALSE);
+	return status == CAIRN_OK ? cairn_sql_run(set) : status;
+}
+
+enum cairn_status cairn_tx_settle_claims(struct cairn_tx *tx, struct cairn_index_settle_claims *settle)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; i < settle->n && status == CAIRN_OK; i++)
+		status = proof_settle(tx, &settle->outcomes[i], settle->again_unix_s);
+	return status;
+}
+
+static enum cairn_status proof_find(struct cairn_tx *tx, const struct cairn_index_prove_file *prove, int64_t *file,
+				    int64_t *owner)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_OWNED];
+	cairn_sql_bind_hash(find, 1, &prove->hash);
+	cairn_sql_bind_text(find, 2, prove->owner);
+	enum cairn_status status = cairn_sql_find(find);
+	if (status != CAIRN_OK)
+		return status;
+	*file = sqlite3_column_int64(find, 0);
+	*owner = sqlite3_column_int64(find, 1);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_tx_prove_file(struct cairn_tx *tx, struct cairn_index_prove_file *prove)
+{
+	int64_t file = 0, owner = 0;
+	enum cairn_status status = proof_find(tx, prove, &file, &owner);
+	if (status == CAIRN_E_NOT_FOUND)
+		return cairn_fail(&prove->write.diag, status, "file.unknown", CAIRN_NO_OFFSET,
+				  "the file was taken from its owner");
+	if (status == CAIRN_OK)
+		status = proof_add(tx, file, prove->sha256);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_PROVED], *drop = tx->stmt[CAIRN_TX_DROP_NO_CLAIM];
+	sqlite3_bind_int64(add, 1, file);
+	sqlite3_bind_int64(add, 2, owner);
+	cairn_sql_bind_blob(add, 3, prove->sha256, sizeof(prove->sha256));
+	status = cairn_sql_run(add);
+	sqlite3_bind_int64(drop, 1, file);
+	sqlite3_bind_int64(drop, 2, owner);
+	return status == CAIRN_OK ? cairn_sql_run(drop) : status;
+}

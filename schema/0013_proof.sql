@@ -1,0 +1,12 @@
+-- Version 13: what an owner says of a SHA-256 is compared with the bytes, once a file.
+
+CREATE TABLE proof(                              -- the SHA-256 of a file, computed here
+    file   INTEGER PRIMARY KEY REFERENCES file(id) ON DELETE CASCADE,
+    sha256 BLOB NOT NULL CHECK(length(sha256) = 32)
+) STRICT;
+
+-- How much an owner's word is believed: 0 it is false, 1 copied from another owner who said so, 2 said, 3 proved.
+ALTER TABLE file_owner ADD COLUMN proof INTEGER NOT NULL DEFAULT 2 CHECK(proof BETWEEN 0 AND 3);
+ALTER TABLE file_owner ADD COLUMN due INTEGER DEFAULT 0;  -- when it is to be looked at; NULL: that was done
+CREATE INDEX file_owner_due ON file_owner(scope, file) WHERE due IS NOT NULL AND sha256 > x'';
+CREATE INDEX file_owner_false ON file_owner(file) WHERE proof = 0;
