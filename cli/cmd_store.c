@@ -76,6 +76,9 @@ static bool store_show_stats(const struct cairn_json *json)
 		{"retired_bytes", "  their size", true},
 		{"eligible_chunks", "chunks that may be asked for", false},
 		{"index_bytes", "index", true},
+		{"unproved_claims", "SHA-256 not compared so far", false},
+		{"unproved_bytes", "  size of their files", true},
+		{"false_claims", "SHA-256 that are false", false},
 		{"free_bytes", "free on the disk", true},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

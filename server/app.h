@@ -14,6 +14,7 @@
 #include "server/http/proxies.h"
 #include "server/index_look.h"
 #include "server/metrics.h"
+#include "server/prover.h"
 #include "server/recent.h"
 #include "server/rest.h"
 #include "server/sandbox.h"
@@ -38,7 +39,7 @@ struct app_ready {
 struct app_live {
 	atomic_bool access_log, access_log_probes, prove_reads;
 	_Atomic uint64_t slow_request_ms, telemetry_rows, token_ttl_s, fetch_ttl_s, fetch_ranges_max, drain_s,
-		scrub_period_s, telemetry_age_s;
+		scrub_period_s, telemetry_age_s, proof_rate;
 	_Atomic struct schedule gc_schedule;
 };
 
@@ -89,7 +90,9 @@ struct app {
 	struct app_ready ready;
 	struct index_look look;
 	struct scrub scrub;
-	struct housekeeping *housekeeping;  /* NULL: not serving so far */
+	struct housekeeping *housekeeping; /* NULL: not serving so far */
+	struct prover_counts proofs;
+	struct prover *prover;              /* likewise; also where others keep the bytes */
 	struct rest rest;                   /* housekeeping's: waking it has it look at once what there is to do */
 	_Atomic uint64_t telemetry_trimmed; /* messages, since the start */
 	struct sandbox_report sandbox;

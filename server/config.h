@@ -47,6 +47,7 @@ struct config {
 	uint64_t epoch_s;
 	uint64_t gc_grace_s, hub_upload_grace_s, token_ttl_s, telemetry_rows;
 	uint64_t scrub_period_s; /* 0: off */
+	uint64_t proof_rate;     /* bytes a second; 0: off */
 	struct schedule gc_schedule;
 	uint64_t telemetry_age_s; /* 0: any */
 	bool fetch_from_store;

@@ -213,6 +213,7 @@ void daemon_set_live(struct app *app, const struct config *config)
 	atomic_store(&live->fetch_ranges_max, config->fetch_ranges_max);
 	atomic_store(&live->drain_s, config->drain_s);
 	atomic_store(&live->scrub_period_s, config->scrub_period_s);
+	atomic_store(&live->proof_rate, config->proof_rate);
 	atomic_store(&live->gc_schedule, config->gc_schedule);
 	atomic_store(&live->telemetry_age_s, config->telemetry_age_s);
 }
@@ -272,6 +273,7 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 void daemon_close(struct app *app)
 {
 	housekeeping_stop(app->housekeeping);
+	prover_stop(app->prover);
 	cairn_workers_free(app->workers); /* before the next: they hand over to those of the disk */
 	cairn_workers_free(app->disk_workers);
 	cairn_workers_free(app->long_workers);
@@ -425,6 +427,8 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 		.tick = daemon_tick,
 	};
 	enum cairn_status status = housekeeping_start(&app->housekeeping, app);
+	if (status == CAIRN_OK && c->xorbs != CONFIG_XORBS_EXTERNAL)
+		status = prover_start(&app->prover, app);
 	if (status == CAIRN_OK)
 		status = http_server_start(&app->http, &options, diag);
 	if (status == CAIRN_OK)
@@ -439,6 +443,7 @@ bool daemon_stop(struct app *app)
 	uint64_t drain_s = atomic_load(&app->live.drain_s);
 	atomic_store(&app->stopping, true);
 	rest_end(&app->rest);
+	prover_end(app->prover);
 	watchdog_stop(app->watchdog);
 	app->watchdog = NULL;
 	/* Requests, then writes, may each take as long as "drain" says. */
@@ -447,6 +452,8 @@ bool daemon_stop(struct app *app)
 	atomic_store(&app->drained, true);
 	housekeeping_stop(app->housekeeping); /* it writes to the index, too */
 	app->housekeeping = NULL;
+	prover_stop(app->prover);
+	app->prover = NULL;
 	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to those below */
 	cairn_workers_close(app->disk_workers);
 	cairn_workers_close(app->long_workers);

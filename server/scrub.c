@@ -6,15 +6,13 @@
 #include "data_dir/note.h"
 #include "server/app.h"
 #include "server/log.h"
+#include "server/pace.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum {
 	SCRUB_KEEP_EVERY_MS = 60 * 1000, /* so much is done again after a crash */
-	SCRUB_BEHIND_US_MAX = 1000 * 1000,
 	SCRUB_BYTES_MIN = 4096,          /* what a xorb counts as that has no bytes here */
 	SCRUB_DEFAULT_S = 7 * 24 * 3600, /* of a pass that is begun by hand where scrub_period is 0 */
 };
@@ -111,35 +109,19 @@ struct scrub_walk {
 	int64_t bytes_per_s;
 };
 
-static int64_t scrub_mono_us(void)
-{
-	return cairn_clock_mono_ms() * 1000;
-}
-
-/* What was read is paid for by waiting; what it took longer is made up for within a second of time, no more. */
+/* What was read is paid for by waiting, also when somebody wakes the thread. */
 static bool scrub_go_on(void *ctx, size_t bytes)
 {
 	struct scrub_walk *w = ctx;
 	struct scrub *s = &w->app->scrub;
-	int64_t now_us = scrub_mono_us();
-	if (s->due_us < now_us - SCRUB_BEHIND_US_MAX)
-		s->due_us = now_us - SCRUB_BEHIND_US_MAX;
-	s->due_us += (int64_t)bytes * 1000000 / w->bytes_per_s;
+	int64_t us = pace_pay(&s->pace, bytes, (uint64_t)w->bytes_per_s);
 	atomic_fetch_add(&s->n_bytes, bytes);
 	do {
-		now_us = scrub_mono_us();
-		if (!rest_for(&w->app->rest, s->due_us > now_us ? s->due_us - now_us : 0) || scrub_copy(s).paused)
+		if (!rest_for(&w->app->rest, us) || scrub_copy(s).paused)
 			return false;
-	} while (scrub_mono_us() < s->due_us);
+		us = pace_pay(&s->pace, 0, 1);
+	} while (us > 0);
 	return true;
-}
-
-/* Reading in the background is served when nobody else wants the disk, where its scheduler knows such a thing. */
-static void scrub_be_idle(bool idle)
-{
-	enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_NONE = 0, IOPRIO_CLASS_IDLE = 3, IOPRIO_CLASS_SHIFT = 13 };
-	int class = idle ? IOPRIO_CLASS_IDLE : IOPRIO_CLASS_NONE;
-	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, class << IOPRIO_CLASS_SHIFT);
 }
 
 /* --- a pass ------------------------------------------------------------------------------------------------------- */
@@ -278,9 +260,9 @@ bool scrub_turn(struct app *app)
 	if (walk.bytes_per_s < SCRUB_BYTES_PER_S_MIN)
 		walk.bytes_per_s = SCRUB_BYTES_PER_S_MIN;
 	const struct cairn_scrub_pace pace = {scrub_go_on, &walk};
-	scrub_be_idle(true);
+	pace_be_idle(true);
 	enum cairn_status status = cairn_cas_scrub_look(app->cas, now.at, &pace, &look);
-	scrub_be_idle(false); /* what waits for a guard waits for this thread */
+	pace_be_idle(false); /* what waits for a guard waits for this thread */
 	if (status == CAIRN_OK)
 		status = scrub_settle(app, &look, &add);
 	/* What is not there is no reason to hurry to the next. A stop is seen there. */

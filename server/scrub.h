@@ -3,6 +3,8 @@
 #ifndef CAIRN_SERVER_SCRUB_H
 #define CAIRN_SERVER_SCRUB_H
 
+#include "server/pace.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,7 +41,7 @@ struct scrub {
 	atomic_bool told;                  /* to start or to pause, which is not written down so far */
 	_Atomic uint64_t n_xorbs, n_bytes; /* since the start of the daemon */
 	/* the thread's */
-	int64_t due_us;   /* of the monotonic clock: when what was read so far should have been */
+	struct pace pace;
 	int64_t kept_ms;  /* when the note was written last */
 	bool cannot_keep; /* which was logged */
 };

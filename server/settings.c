@@ -147,6 +147,10 @@ const struct setting SETTINGS[] = {
 	 .help = "All that is stored is read and verified in the background once in this time, at a rate of at least 1 "
 		 "MiB a second while it does. 0: only when cairn scrub says so. SIGHUP reads it again.",
 	 .live = true},
+	{"proof_rate", SETTING_BYTES, "100M", 0, 1024 * GIB, AT(proof_rate),
+	 .help = "How fast stored files are read in the background to compare what uploaders said of their SHA-256, "
+		 "in bytes a second. 0: nothing is compared. SIGHUP reads it again.",
+	 .live = true},
 	/* what is given back */
 	{"token_ttl", SETTING_SECONDS, "1h", 60, DAY, AT(token_ttl_s),
 	 .help = "How long tokens are good for that clients get for an API key. SIGHUP reads it again.", .live = true},

@@ -9,7 +9,9 @@ _Static_assert((int)CAIRN_FILES_PAGE_MAX == (int)CAIRN_INDEX_PAGE_MAX, "rows of 
 
 static void file_tell(struct cairn_cas_file *out, const struct cairn_index_file *row)
 {
-	*out = (struct cairn_cas_file){.hash = row->hash, .size_bytes = row->size_bytes};
+	*out = (struct cairn_cas_file){.hash = row->hash,
+				       .size_bytes = row->size_bytes,
+				       .sha256_is_proved = row->belief == CAIRN_INDEX_PROVED};
 }
 
 enum cairn_status cairn_cas_file(struct cairn_cas *cas, const struct cairn_cas_who *who, const struct cairn_hash *hash,
@@ -45,7 +47,8 @@ static void file_visit(void *ctx, const struct cairn_index_owned *row)
 				       .at_unix_s = row->at_unix_s,
 				       .owner = row->owner,
 				       .shown = row->shown ? row->shown : row->owner,
-				       .has_sha256 = row->has_sha256};
+				       .has_sha256 = row->has_sha256,
+				       .sha256_is_proved = row->belief == CAIRN_INDEX_PROVED};
 	memcpy(file.sha256, row->sha256, sizeof(file.sha256));
 	walk->visit(walk->ctx, &file);
 }

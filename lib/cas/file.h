@@ -7,6 +7,7 @@
 struct cairn_cas_file {
 	struct cairn_hash hash;
 	uint64_t size_bytes;
+	bool sha256_is_proved; /* where it was asked for by that */
 };
 
 /** @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not this viewer's to read; CAIRN_E_IO; CAIRN_E_NOMEM */
@@ -28,7 +29,7 @@ struct cairn_cas_owned {
 	int64_t at_unix_s; /* when the file came first, whosever it was */
 	const char *owner; /* "" is the operator */
 	const char *shown; /* the same; of a repository of the hub, in a list of all: "models/ann/cats" */
-	bool has_sha256;
+	bool has_sha256, sha256_is_proved;
 	uint8_t sha256[32]; /* the owner's word, plain byte order */
 };
 

@@ -110,7 +110,8 @@ static void info_visit_owned(void *ctx, const struct cairn_index_owned *row)
 				       .at_unix_s = row->at_unix_s,
 				       .owner = row->owner,
 				       .shown = row->shown ? row->shown : row->owner,
-				       .has_sha256 = row->has_sha256};
+				       .has_sha256 = row->has_sha256,
+				       .sha256_is_proved = row->belief == CAIRN_INDEX_PROVED};
 	memcpy(file.sha256, row->sha256, sizeof(file.sha256));
 	walk->visit(walk->ctx, &file);
 }
@@ -151,7 +152,10 @@ enum cairn_status cairn_info_sha256(struct cairn_cas *cas, const struct cairn_in
 	enum cairn_status status = cairn_cas_file_by_sha256(cas, asker->who, sha256, &meant);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	struct cairn_cas_owned file = {.hash = meant.hash, .size_bytes = meant.size_bytes, .has_sha256 = true};
+	struct cairn_cas_owned file = {.hash = meant.hash,
+				       .size_bytes = meant.size_bytes,
+				       .has_sha256 = true,
+				       .sha256_is_proved = meant.sha256_is_proved};
 	memcpy(file.sha256, sha256, sizeof(file.sha256));
 	visit(ctx, &file);
 	return CAIRN_OK;

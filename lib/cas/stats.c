@@ -26,7 +26,8 @@ void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
 enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct cairn_cas_totals *out)
 {
 	cairn_cas_stats(cas, &out->stats);
-	return cairn_index_totals(cas->index, &out->index);
+	enum cairn_status status = cairn_index_claims(cas->index, &out->claims);
+	return status == CAIRN_OK ? cairn_index_totals(cas->index, &out->index) : status;
 }
 
 void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out)

@@ -4,6 +4,7 @@
 
 #include "cas/cas.h"
 #include "index/operate.h"
+#include "index/proof.h"
 
 /** Numbers that are kept anyway. */
 struct cairn_cas_stats {
@@ -24,6 +25,7 @@ void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out);
 struct cairn_cas_totals {
 	struct cairn_cas_stats stats;
 	struct cairn_index_totals index;
+	struct cairn_index_claims claims;
 };
 /** @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct cairn_cas_totals *out);

@@ -109,7 +109,8 @@ static enum cairn_status duplicate_read(struct cairn_cas *cas, const struct cair
 	if (d->status == CAIRN_E_CONFLICT)
 		return cairn_fail(
 			diag, d->status, "commit.bytes", CAIRN_NO_OFFSET,
-			"the bytes of \"%.150s\" were deleted: upload them again, or delete the file, and copy then",
+			"the bytes of \"%.150s\" were deleted, or are not what was said: upload them again, or delete the "
+			"file, and copy then",
 			d->lost);
 	if (status == CAIRN_OK)
 		status = d->status;

@@ -1,6 +1,7 @@
 #include "hub/ingest.h"
 
 #include "cas/budget.h"
+#include "cas/proof.h"
 #include "pack/cutter.h"
 #include "pack/shards.h"
 
@@ -273,5 +274,7 @@ enum cairn_status cairn_hub_ingest_end(struct cairn_hub_ingest *in, struct cairn
 		status = cairn_placer_end(&in->placer, diag);
 	if (status == CAIRN_OK)
 		status = cairn_placer_file_end(&in->placer, &found.hash, found.sha256);
-	return status == CAIRN_OK ? ingest_tell(in, diag) : status;
+	if (status == CAIRN_OK)
+		status = ingest_tell(in, diag);
+	return status == CAIRN_OK ? cairn_cas_prove_file(in->cas, in->owner, &found.hash, found.sha256) : status;
 }

@@ -68,12 +68,25 @@ enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, const struct cairn
 	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
 }
 
+enum cairn_status cairn_hub_believe_entry(const struct cairn_index_entry *entry, struct cairn_diag *diag)
+{
+	if (entry->kind != CAIRN_INDEX_XET || entry->belief != CAIRN_INDEX_FALSE)
+		return CAIRN_OK;
+	return cairn_fail(
+		diag, CAIRN_E_CONFLICT, "claim.false", CAIRN_NO_OFFSET,
+		"the bytes that were uploaded for this file have another SHA-256 than the commit says: upload "
+		"it again");
+}
+
 enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 				       const struct cairn_index_entry *entry, const struct cairn_byte_range *range,
 				       struct cairn_file_extent *extent, struct cairn_file_reader **out,
 				       struct cairn_diag *diag)
 {
 	char owner[CAIRN_INDEX_OWNER_BYTES];
+	enum cairn_status belief = cairn_hub_believe_entry(entry, diag);
+	if (belief != CAIRN_OK)
+		return belief;
 	if (!entry->has_file)
 		return tree_no_entry(diag);
 	cairn_index_repo_owner(owner, repo->id);

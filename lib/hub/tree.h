@@ -32,8 +32,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, con
 						      const char *path, struct cairn_index_entry *out,
 						      struct cairn_diag *diag);
 
+/** Are the bytes of an entry those that its commit names? @return CAIRN_OK; CAIRN_E_CONFLICT (claim.false) */
+CAIRN_MUST_USE enum cairn_status cairn_hub_believe_entry(const struct cairn_index_entry *entry,
+							 struct cairn_diag *diag);
+
 /** Open a CAIRN_INDEX_XET file that has bytes, to read it or a range of it; for workers, as cairn_hub_open_object().
- *  @return as cairn_file_reader_open(), and CAIRN_E_NOT_FOUND its bytes were deleted (entry.unknown) */
+ *  @return as cairn_file_reader_open() and cairn_hub_believe_entry(), and CAIRN_E_NOT_FOUND its bytes were deleted
+ *          (entry.unknown) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						      const struct cairn_index_entry *entry,
 						      const struct cairn_byte_range *range,

@@ -119,6 +119,9 @@ static enum cairn_status commit_put_known(struct commit_request *c, struct cairn
 	if (status != CAIRN_OK || entry.kind == CAIRN_INDEX_FOLDER)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 	*same_size = entry.size_bytes == upload->size_bytes;
+	/* By a name that is false, or that nobody who may write here has given, no upload is spared. */
+	if (entry.kind == CAIRN_INDEX_XET && entry.belief < CAIRN_INDEX_SAID)
+		return CAIRN_OK;
 	if (entry.kind == CAIRN_INDEX_XET)
 		cairn_hex_text(text, entry.sha256, sizeof(entry.sha256));
 	else

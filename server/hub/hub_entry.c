@@ -44,6 +44,8 @@ void hub_entries_fini(struct hub_entries *entries)
 void hub_entry_put_lfs(struct cairn_json_out *w, const char *hash_member, const struct cairn_index_entry *entry)
 {
 	char sha256[2 * sizeof(entry->sha256) + 1], pointer[CAIRN_LFS_POINTER_BYTES_MAX];
+	if (entry->belief == CAIRN_INDEX_FALSE)
+		return;
 	cairn_hex_text(sha256, entry->sha256, sizeof(entry->sha256));
 	cairn_json_open_object(w, "lfs");
 	cairn_json_put_text(w, hash_member, sha256);

@@ -26,7 +26,7 @@ void hub_entries_fini(struct hub_entries *entries);
 CAIRN_MUST_USE enum cairn_status hub_entries_put(struct cairn_json_out *w, struct cairn_cas *cas,
 						 const struct hub_entries *entries, bool expand);
 
-/** {"oid"|"sha256","size","pointerSize"} of a file whose bytes are in the store. */
+/** {"oid"|"sha256","size","pointerSize"} of a file whose bytes are in the store; nothing where these are false. */
 void hub_entry_put_lfs(struct cairn_json_out *w, const char *hash_member, const struct cairn_index_entry *entry);
 
 #endif

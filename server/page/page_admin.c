@@ -1,4 +1,5 @@
 /* The operator's home: what is wrong, how much room there is, what runs, what was slow. GET /admin */
+#include "cas/proof.h"
 #include "server/page/charts.h"
 #include "server/page/help.h"
 #include "server/page/page.h"
@@ -11,7 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ADMIN_ROUTES = 10, ADMIN_ROUTES_MAX = 256, ADMIN_BAR = 1000, ADMIN_DAY_S = 86400, ADMIN_DATE = 10 };
+enum {
+	ADMIN_ROUTES = 10,
+	ADMIN_LIES = 10,
+	ADMIN_ROUTES_MAX = 256,
+	ADMIN_BAR = 1000,
+	ADMIN_DAY_S = 86400,
+	ADMIN_DATE = 10
+};
 
 /* --- alarms ------------------------------------------------------------------------------------------------------- */
 
@@ -171,6 +179,23 @@ static void admin_put_scrub(struct cairn_buf *b, const struct page_figures *f)
 	admin_end_job(b, last->ended_unix_s, f->now_unix_s);
 }
 
+static void admin_put_proof(struct cairn_buf *b, const struct page_figures *f, const struct app *app)
+{
+	uint64_t rate = atomic_load(&app->live.proof_rate);
+	char count[SHOW_BYTES], size[SHOW_BYTES], speed[SHOW_BYTES];
+	admin_begin_job(b, "Proof");
+	if (f->claims.n_due == 0)
+		html(b, "Each SHA-256 that was said is compared with its bytes");
+	else
+		html(b, "%s SHA-256 of %s were not compared with their bytes so far",
+		     show_count(count, f->claims.n_due), show_size(size, f->claims.due_bytes));
+	if (rate == 0)
+		html(b, "; off by settings");
+	else
+		html(b, "; at most %s a second are read for it", show_size(speed, rate));
+	admin_end_job(b, 0, f->now_unix_s);
+}
+
 static void admin_put_packing(struct cairn_buf *b, const struct page_figures *f)
 {
 	struct packs_state pack;
@@ -212,9 +237,42 @@ static void admin_put_jobs(struct cairn_buf *b, const struct page_figures *f, st
 	     "</tr></thead><tbody>\n");
 	admin_put_collection(b, f, app);
 	admin_put_scrub(b, f);
+	admin_put_proof(b, f, app);
 	admin_put_packing(b, f);
 	admin_put_backup(b, f, app);
 	html(b, "</tbody></table></section>\n");
+}
+
+/* --- false claims ------------------------------------------------------------------------------------------------- */
+
+static void admin_put_lie(void *ctx, const struct cairn_index_lie *lie)
+{
+	struct cairn_buf *b = ctx;
+	char said[65], proof[65];
+	const char *owner = lie->shown ? lie->shown : lie->owner;
+	cairn_hex_text(said, lie->said, sizeof(lie->said));
+	cairn_hex_text(proof, lie->proof, sizeof(lie->proof));
+	html(b, "<tr><th scope=\"row\">");
+	html_name(b, *owner ? owner : "the operator");
+	html(b, "</th><td><code>%s</code> was said, <code>%s</code> is so</td></tr>\n", said, proof);
+}
+
+static void admin_put_lies(struct page *page, const struct page_figures *f)
+{
+	struct cairn_buf *b = page_out(page);
+	char count[SHOW_BYTES];
+	if (f->claims.n_false == 0)
+		return;
+	html(b,
+	     "<section aria-labelledby=\"lied\"><h2 id=\"lied\">False claims</h2>\n<p class=\"dim\">%s SHA-256 that "
+	     "uploaders said are not those of the bytes; they answer nobody. The newest files first. "
+	     "<a href=\"/admin/help/false-claims\">False claims</a></p>\n<table class=\"rows\" id=\"lies\"><thead><tr>"
+	     "<th scope=\"col\">Whose</th><th scope=\"col\">SHA-256</th></tr></thead><tbody>\n",
+	     show_count(count, f->claims.n_false));
+	enum cairn_status status = cairn_cas_each_lie(page->hub.call.job.app->cas, ADMIN_LIES, admin_put_lie, b);
+	html(b, "</tbody></table></section>\n");
+	if (status != CAIRN_OK)
+		page->hub.call.status = status;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
@@ -342,6 +400,7 @@ static void admin_build(struct page *page)
 	admin_put_room(b, &figures, app);
 	admin_put_growth(b, app, figures.stats.index.stored_bytes);
 	admin_put_jobs(b, &figures, app);
+	admin_put_lies(page, &figures);
 	admin_put_hour(b, app, figures.now_unix_s);
 	admin_put_requests(b, app);
 	page_end(page);

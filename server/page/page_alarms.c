@@ -1,6 +1,7 @@
 #include "server/page/page_alarms.h"
 
 #include "base/clock.h"
+#include "cas/proof.h"
 #include "server/log_writer.h"
 #include "server/page/show.h"
 #include "server/ready.h"
@@ -32,6 +33,8 @@ void page_figures_take(struct page_figures *out, struct app *app)
 	out->ready = ready_check(app, &out->why);
 	cairn_cas_stats(app->cas, &out->stats);
 	scrub_status(app, &out->scrub);
+	if (cairn_cas_claims(app->cas, &out->claims) != CAIRN_OK)
+		out->claims = (struct cairn_index_claims){0};
 }
 
 static void alarms_tell(const struct alarms *a, const char *text, const char *part)
@@ -99,6 +102,12 @@ static void alarms_of_damage(const struct alarms *a)
 		alarms_tell(a, "No scrub came to its end for three weeks.", "scrub-and-repair");
 }
 
+static void alarms_of_claims(const struct alarms *a)
+{
+	if (a->f->claims.n_false > 0)
+		alarms_tell(a, "Uploaders gave files a false SHA-256.", "false-claims");
+}
+
 static void alarms_of_jobs(const struct alarms *a)
 {
 	const struct app_garbage *g = &a->app->garbage;
@@ -132,6 +141,7 @@ void page_alarms_each(const struct page_figures *f, struct app *app,
 	alarms_of_uploads(&a);
 	alarms_of_room(&a);
 	alarms_of_damage(&a);
+	alarms_of_claims(&a);
 	alarms_of_jobs(&a);
 	alarms_of_process(&a);
 }

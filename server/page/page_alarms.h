@@ -12,6 +12,7 @@ struct page_figures {
 	struct cairn_diag why;   /* when that is not CAIRN_OK */
 	struct cairn_cas_stats stats;
 	struct scrub_status scrub;
+	struct cairn_index_claims claims; /* of a SHA-256 */
 };
 
 /** Something that is not as it should be. Borrowed for the time of the call. */

@@ -129,6 +129,17 @@ static bool blob_sha256(const struct blob_page *p, char out[static 65])
 	return true;
 }
 
+static const char *blob_belief(const struct blob_page *p)
+{
+	static const char *const WORDS[] = {
+		[CAIRN_INDEX_FALSE] = "false: the bytes that were uploaded have another",
+		[CAIRN_INDEX_COPIED] = "not compared so far: another repository says so",
+		[CAIRN_INDEX_SAID] = "not compared so far: the uploader says so",
+		[CAIRN_INDEX_PROVED] = "proved",
+	};
+	return p->entry.kind == CAIRN_INDEX_XET ? WORDS[p->entry.belief] : "";
+}
+
 /* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void blob_put_facts(struct blob_page *p)
@@ -137,7 +148,8 @@ static void blob_put_facts(struct blob_page *p)
 	char count[SHOW_BYTES], sha256[65], oid[CAIRN_GIT_OID_CHARS + 1], hash[CAIRN_HASH_TEXT_BYTES];
 	html(b, "<dl class=\"facts\"><dt>Size</dt><dd>%s bytes</dd>", show_count(count, p->entry.size_bytes));
 	if (blob_sha256(p, sha256))
-		html(b, "<dt>SHA-256</dt><dd><code>%s</code></dd>", sha256);
+		html(b, "<dt>SHA-256</dt><dd><code>%s</code> <span class=\"dim\">%s</span></dd>", sha256,
+		     blob_belief(p));
 	if (p->entry.kind == CAIRN_INDEX_XET && p->entry.has_file) {
 		cairn_hash_text(hash, &p->entry.file);
 		html(b, "<dt>Xet hash</dt><dd><code>%s</code></dd>", hash);

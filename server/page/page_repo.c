@@ -325,7 +325,9 @@ bool page_place_read(struct page_place *p, const struct cairn_index_entry *entry
 {
 	struct cairn_diag diag = {0};
 	enum cairn_status status = CAIRN_OK;
-	*found = PAGE_PLACE_READ;
+	*found = cairn_hub_believe_entry(entry, &diag) == CAIRN_OK ? PAGE_PLACE_READ : PAGE_PLACE_FALSE;
+	if (*found == PAGE_PLACE_FALSE)
+		return true;
 	if (entry->size_bytes > 0)
 		status = entry->kind == CAIRN_INDEX_INLINE ? place_read_inline(p, entry, out)
 							   : place_read_stored(p, entry, out, &diag);
@@ -349,6 +351,12 @@ bool page_place_read(struct page_place *p, const struct cairn_index_entry *entry
 
 const char *page_place_say(enum page_place_bytes found)
 {
-	return found == PAGE_PLACE_DELETED ? "The bytes of this file are not here: they were deleted from this server."
-					   : "The bytes of this file cannot be read; the server's log says why.";
+	static const char *const WORDS[] = {
+		[PAGE_PLACE_READ] = "",
+		[PAGE_PLACE_DELETED] = "The bytes of this file are not here: they were deleted from this server.",
+		[PAGE_PLACE_FALSE] = "The bytes that were uploaded for this file are not those that its commit means: "
+				     "their SHA-256 is another. Upload it again.",
+		[PAGE_PLACE_UNREAD] = "The bytes of this file cannot be read; the server's log says why.",
+	};
+	return WORDS[found];
 }

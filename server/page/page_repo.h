@@ -70,6 +70,7 @@ void page_place_go(struct page_place *p, const char *what);
 enum page_place_bytes {
 	PAGE_PLACE_READ,
 	PAGE_PLACE_DELETED, /* they are not here */
+	PAGE_PLACE_FALSE,   /* they have another SHA-256 than the commit says */
 	PAGE_PLACE_UNREAD,  /* damaged, or the disk fails; the log will say so */
 };
 

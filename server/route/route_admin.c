@@ -190,6 +190,9 @@ static void admin_reply_stats(struct http_request *req, struct route_job *job)
 		{"retired_bytes", sums->retired_bytes},
 		{"eligible_chunks", index->n_eligible},
 		{"index_bytes", index->file_bytes},
+		{"unproved_claims", a->totals.claims.n_due},
+		{"unproved_bytes", a->totals.claims.due_bytes},
+		{"false_claims", a->totals.claims.n_false},
 		{"free_bytes", a->totals.stats.room.bytes},
 	};
 	char json[1024] = "{";

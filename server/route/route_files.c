@@ -69,8 +69,9 @@ static void files_reply_by_sha256(struct http_request *req, struct route_job *jo
 	}
 	cairn_hash_text(hash, &f->file.hash);
 	cairn_hex_text(sha256, f->sha256, sizeof(f->sha256));
-	(void)snprintf(json, sizeof(json), "{\"hash\":\"%s\",\"size\":%" PRIu64 ",\"sha256\":\"%s\"}", hash,
-		       f->file.size_bytes, sha256);
+	(void)snprintf(json, sizeof(json),
+		       "{\"hash\":\"%s\",\"size\":%" PRIu64 ",\"sha256\":\"%s\",\"sha256_proved\":%s}", hash,
+		       f->file.size_bytes, sha256, f->file.sha256_is_proved ? "true" : "false");
 	http_reply_json(req, 200, json);
 }
 
@@ -121,6 +122,7 @@ static void files_list_visit(void *ctx, const struct cairn_cas_owned *file)
 	cairn_json_put_text(&f->json, "repo", f->is_named ? f->repo : f->all ? file->shown : file->owner);
 	cairn_hex_text(text, file->sha256, sizeof(file->sha256));
 	cairn_json_put_text(&f->json, "sha256", file->has_sha256 ? text : NULL);
+	cairn_json_put_bool(&f->json, "sha256_proved", file->has_sha256 && file->sha256_is_proved);
 	/* The same bytes may have come from another repository before: that is nobody's business but the operator's. */
 	if (f->tells_time)
 		cairn_json_put_u64(&f->json, "at", (uint64_t)file->at_unix_s);

@@ -194,6 +194,25 @@ static void metrics_list_backup(struct metrics_list *list, const struct app_back
 			 "Size of that.");
 }
 
+static void metrics_list_proofs(struct metrics_list *list, const struct prover_counts *p)
+{
+	metrics_list_add(list, "counter", "cairn_proof_read_bytes_total", atomic_load(&p->read_bytes),
+			 "Bytes of files that were read to compare a SHA-256, or waited for as if.");
+	metrics_list_add(list, "counter", "cairn_claims_proved_total", atomic_load(&p->n_proved),
+			 "Claims of a SHA-256 that were found true.");
+	metrics_list_add(list, "counter", "cairn_claims_false_total", atomic_load(&p->n_false),
+			 "Claims of a SHA-256 that were found false.");
+	metrics_list_add(list, "counter", "cairn_claims_unread_total", atomic_load(&p->n_unread),
+			 "Claims of a SHA-256 that were put off: the bytes could not be read.");
+	if (atomic_load(&p->counted_unix_s) == 0)
+		return;
+	metrics_list_add(list, "gauge", "cairn_claims_unproved", atomic_load(&p->due),
+			 "Claims of a SHA-256 that nobody has looked at, as of the last minute.");
+	metrics_list_add(list, "gauge", "cairn_claims_unproved_bytes", atomic_load(&p->due_bytes),
+			 "How long their files are.");
+	metrics_list_add(list, "gauge", "cairn_claims_false", atomic_load(&p->lies), "Claims that are false.");
+}
+
 static void metrics_list_scrub(struct metrics_list *list, struct app *app)
 {
 	struct scrub_status s;
@@ -336,6 +355,7 @@ static void metrics_get_route(struct http_request *req)
 	metrics_list_reload(&list, &app->reload);
 	metrics_list_garbage(&list, &app->garbage);
 	metrics_list_scrub(&list, app);
+	metrics_list_proofs(&list, &app->proofs);
 	metrics_list_backup(&list, &app->backup);
 	metrics_list_add(&list, "counter", "cairn_telemetry_trimmed_total", atomic_load(&app->telemetry_trimmed),
 			 "Telemetry messages that were dropped for their age.");

@@ -54,6 +54,7 @@ static void info_visit_file(void *ctx, const struct cairn_cas_owned *file)
 		cairn_json_put_text(&f->json, "repo", file->shown);
 	cairn_hex_text(sha256, file->sha256, sizeof(file->sha256));
 	cairn_json_put_text(&f->json, "sha256", file->has_sha256 ? sha256 : NULL);
+	cairn_json_put_bool(&f->json, "sha256_proved", file->has_sha256 && file->sha256_is_proved);
 	if (f->all)
 		cairn_json_put_u64(&f->json, "at", (uint64_t)file->at_unix_s);
 	cairn_json_close(&f->json);

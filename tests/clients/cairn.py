@@ -99,7 +99,7 @@ def wait_until(what, check, seconds=30.0):
 
 class Daemon:
     """cairnd on a free port. Options are given as on the command line: shard_bytes_max="4K" is --shard-bytes-max 4K.
-    variables: of the environment, besides the usual ones. trust: HTTPS, and the file of the authority to believe.
+    variables: of the environment, besides the usual ones, or None for one of those that is not to be set. trust: HTTPS, and the file of the authority to believe.
     """
 
     def __init__(self, folder, binary=CAIRND, listen="127.0.0.1:0", variables=None, trust=None, **options):
@@ -126,8 +126,8 @@ class Daemon:
             env["CAIRN_HUB"] = "no"
         if STORE == "s3-fetch":  # clients fetch from there
             env |= {"CAIRN_FETCH_FROM_STORE": "yes", "CAIRN_PROVE_READS": "no"}
-        env |= {"CAIRN_SCRUB_PERIOD": "0", "CAIRN_GC_SCHEDULE": "off"}  # what it does by itself is for the tests of that
-        return env | self.variables
+        env |= {"CAIRN_SCRUB_PERIOD": "0", "CAIRN_GC_SCHEDULE": "off", "CAIRN_PROOF_RATE": "0"}  # what it does by itself is for the tests of that
+        return {name: value for name, value in (env | self.variables).items() if value is not None}
 
     def start(self):
         self.folder.mkdir(parents=True, exist_ok=True)

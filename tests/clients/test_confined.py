@@ -55,7 +55,7 @@ def test_threads_have_names(start):
     """What an operator sees in top -H; the sandbox lets each thread say its own."""
     server = start()
     tasks = Path(f"/proc/{server.process.pid}/task")
-    wanted = {"cairnd", "worker", "disk", "long", "index-writer", "checkpoint", "housekeeping", "log", "sweeper"}
+    wanted = {"cairnd", "worker", "disk", "long", "index-writer", "checkpoint", "housekeeping", "prover", "log", "sweeper"}
     # A thread says its name when it runs for the first time.
     cairn.wait_until("names of threads", lambda: wanted <= {(task / "comm").read_text().strip() for task in tasks.iterdir()})
 

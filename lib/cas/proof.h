@@ -1,0 +1,47 @@
+/* Proof of SHA-256: what owners say of their files is compared with the bytes, in the background, owner by owner in
+ * turns. */
+#ifndef CAIRN_CAS_PROOF_H
+#define CAIRN_CAS_PROOF_H
+
+#include "cas/scrub.h"
+#include "index/proof.h"
+
+/** What is asked of a turn, and what came of it. Zeroed but for what is asked. */
+struct cairn_proof_turn {
+	int64_t after_owner; /* whose turn it was before; -1: nobody's */
+	int64_t now_unix_s;
+	struct cairn_scrub_pace pace; /* told of each byte that was read, or that could have been */
+	void (*lied)(void *ctx, const struct cairn_index_lie *lie); /* told of each claim that is false */
+	void *lied_ctx;
+
+	int64_t owner; /* whose turn it was; -1: nothing is due behind after_owner */
+	uint64_t n_proved, n_false, n_unread;
+};
+
+/**
+ * Look at some claims of the next owner: read their files, and write down which are true. A file that was read before,
+ * for any owner, is not read again, but takes as long: the time must not tell whose it is, too. What cannot be read now
+ * is looked at again an hour later. A claim that is not written down is due as before, so a stop at any moment loses no
+ * more than the reading.
+ * @return CAIRN_OK
+ *         CAIRN_E_BUSY  stopped, or store or index do not answer; what was read before is written down
+ *         CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_DAMAGED  the index
+ *         CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_prove_turn(struct cairn_cas *cas, struct cairn_proof_turn *turn);
+
+/** A file was hashed here while it came, after its shard was registered: write down that this is proved.
+ *  @return CAIRN_OK, also when the file was taken from its owner meanwhile; CAIRN_E_BUSY, CAIRN_E_FULL, CAIRN_E_IO,
+ *          CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_cas_prove_file(struct cairn_cas *cas, const char *owner,
+						      const struct cairn_hash *file, const uint8_t sha256[static 32]);
+
+/** How many claims wait, and are false. @return as cairn_index_claims() */
+CAIRN_MUST_USE enum cairn_status cairn_cas_claims(struct cairn_cas *cas, struct cairn_index_claims *out);
+
+/** Visit claims that are false, as cairn_index_each_lie(). */
+CAIRN_MUST_USE enum cairn_status cairn_cas_each_lie(struct cairn_cas *cas, uint32_t limit,
+						    void (*visit)(void *ctx, const struct cairn_index_lie *lie),
+						    void *ctx);
+
+#endif

@@ -1,0 +1,167 @@
+"""A hub where somebody lies about a SHA-256: whom it harms, what each client is told, and that the truth mends it."""
+
+import hashlib
+import signal
+
+import cairn
+import pytest
+import visitors
+import xet
+from test_hub import make_key, token_of
+from test_hub_lfs import batch, get, oid, put
+from test_hub_repos import commit, data, done, make, stored, tree, upload  # noqa: F401
+from visitors import Visitor, people_of, text
+
+from huggingface_hub import hf_hub_download
+from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+
+@pytest.fixture
+def people(start, issuer, tmp_path):
+    """As others have them, on a daemon that compares nothing until people.prove()."""
+    config = tmp_path / "cairnd.conf"
+    config.write_text("proof_rate = 0\n")
+    people = people_of(start, issuer, tmp_path / "home", config=config, variables={"CAIRN_PROOF_RATE": None})
+    people.keys["all"] = make_key(people.server, issuer.token("admin"), scope="admin")["key"]
+    people.token = issuer.token("admin")
+
+    def prove(proved, lies):
+        config.write_text("proof_rate = 1G\n")
+        people.server.process.send_signal(signal.SIGHUP)
+
+        def settled():
+            metrics = people.server.metrics()
+            return (metrics["cairn_claims_proved_total"], metrics["cairn_claims_false_total"]) == (proved, lies)
+
+        cairn.wait_until("the claims", settled)
+
+    people.prove = prove
+    return people
+
+
+def lie(people, bytes_, about, repo="models/ann/one", who="ann"):
+    """Upload bytes as if they were others. @return the SHA-256 of those"""
+    token = token_of(people.ask("GET", f"/api/{repo}/xet-write-token/main", who))
+    xorb = xet.Xorb([bytes_])
+    file = xet.File([(xorb, 0, 1)], xet.raw(oid(about)))
+    assert people.server.put_xorb(xorb, token=token).status == 200
+    assert people.server.post("/v1/shards", xet.shard([file], [xorb]), token=token).status == 200
+    return oid(about)
+
+
+def preupload(people, repo, path, size):
+    reply = people.ask("POST", f"/api/models/{repo}/preupload/main", "ann", {"files": [{"path": path, "size": size, "sample": ""}]})
+    assert reply.status == 200, reply
+    return reply.json()["files"][0].get("oid")
+
+
+def is_there(people, repo, bytes_):
+    """Would an upload of these be spared?"""
+    return "actions" not in batch(people, repo, "upload", bytes_).json()["objects"][0]
+
+
+def test_a_lie_is_found_out(people, data, tmp_path):
+    true, other = data[:70_000], data[100_000:170_000]
+    make(people)
+    make(people, "ann/two")
+    sha256 = lie(people, other, true)
+    done(commit(people, stored("w.bin", sha256, len(true))))
+    upload(people, true, repo="models/ann/two")
+    done(commit(people, stored("w.bin", sha256, len(true)), repo="models/ann/two"))
+    resolve = "/ann/one/resolve/main/w.bin"
+    assert people.ask("GET", resolve).body == other, "an owner's word, so far"
+    assert preupload(people, "ann/one", "w.bin", len(true)) == sha256 and is_there(people, "ann/one", true)
+
+    people.prove(1, 1)
+    for method, path in (("GET", resolve), ("HEAD", resolve), ("GET", "/ann/one/raw/main/w.bin")):
+        reply = people.ask(method, path)
+        assert reply.status == 409 and sha256 not in str(reply.headers), (method, path, reply)
+    assert cairn.is_hub_error(people.ask("GET", resolve), 409, "claim.false")
+    with pytest.raises(LocalEntryNotFoundError) as refused:
+        hf_hub_download("ann/one", "w.bin", endpoint=people.server.url, token=people.keys["ann"], cache_dir=tmp_path / "cache")
+    assert refused.value.__cause__.response.status_code == 409 and "another SHA-256" in str(refused.value.__cause__)
+    [entry] = [e for e in tree(people) if e["path"] == "w.bin"]
+    assert "lfs" not in entry and "xetHash" not in entry and entry["size"] == len(true)
+    [sibling] = [e for e in people.ask("GET", "/api/models/ann/one?blobs=true").json()["siblings"] if e["rfilename"] == "w.bin"]
+    assert "lfs" not in sibling
+    assert preupload(people, "ann/one", "w.bin", len(true)) is None and not is_there(people, "ann/one", true)
+    assert batch(people, "ann/one", "download", true).json()["objects"][0]["error"]["code"] == 404
+    assert cairn.is_hub_error(commit(people, stored("again.bin", sha256, len(true))), 400, "commit.sha256")
+    with pytest.raises(HfHubHTTPError, match="w.bin"):
+        people.api().duplicate_repo("ann/one", to_id="ann/copy")
+    page = text(Visitor(people.server).sign_in(people.keys["ann"]).page("/ann/one/blob/main/w.bin"))
+    assert "false: the bytes that were uploaded have another" in page
+
+    # Of a private repository nobody else is told.
+    assert people.ask("PUT", "/api/models/ann/one/settings", body={"private": True}).status == 200
+    for who, status in (("bob", 404), ("nobody", 401)):
+        reply = people.ask("HEAD", resolve, who)
+        assert (reply.status, reply.headers["X-Error-Code"]) == (status, "RepoNotFound")
+
+    # It harmed nobody else, and the truth is taken, by the stock client.
+    assert people.ask("GET", "/ann/two/resolve/main/w.bin").body == true
+    (tmp_path / "w.bin").write_bytes(true)
+    people.api().upload_file(path_or_fileobj=tmp_path / "w.bin", path_in_repo="w.bin", repo_id="ann/one")
+    assert people.ask("GET", resolve).body == true
+    [entry] = [e for e in tree(people) if e["path"] == "w.bin"]
+    assert entry["lfs"]["oid"] == sha256
+    people.prove(2, 1)
+    assert people.ask("GET", resolve).body == true
+    assert "proved" in text(Visitor(people.server).sign_in(people.keys["ann"]).page("/ann/one/blob/main/w.bin"))
+
+
+def test_a_word_does_not_cross_with_a_copy(people, data):
+    """What bob said spares ann no upload in her copy; his bytes are there, and hers take their place."""
+    true, other = data[:70_000], data[100_000:170_000]
+    make(people, "bob/one", "bob")
+    sha256 = lie(people, other, true, repo="models/bob/one", who="bob")
+    done(commit(people, stored("w.bin", sha256, len(true)), repo="models/bob/one", who="bob"))
+    people.api().duplicate_repo("bob/one", to_id="ann/copy")
+    assert people.ask("GET", "/ann/copy/resolve/main/w.bin").body == other
+    assert get(people, "ann/copy", true).body == other, "git-lfs compares it itself"
+    assert preupload(people, "ann/copy", "w.bin", len(true)) is None and not is_there(people, "ann/copy", true)
+    done(commit(people, stored("more.bin", sha256, len(true)), repo="models/ann/copy"))
+    put(people, "ann/copy", true)
+    assert is_there(people, "ann/copy", true) and get(people, "ann/copy", true).body == true
+    done(commit(people, stored("w.bin", sha256, len(true)), repo="models/ann/copy"))
+    assert people.ask("GET", "/ann/copy/resolve/main/w.bin").body == true
+    people.prove(0, 2)
+    assert people.ask("GET", "/ann/copy/resolve/main/w.bin").body == true
+    assert people.ask("GET", "/bob/one/resolve/main/w.bin", "bob").status == 409
+
+
+def test_what_is_proved_crosses_with_a_copy(people, data):
+    make(people)
+    sha256, _ = upload(people, data[:70_000])
+    done(commit(people, stored("w.bin", sha256, 70_000)))
+    people.prove(1, 0)
+    people.api().duplicate_repo("ann/one", to_id="ann/copy")
+    assert preupload(people, "ann/copy", "w.bin", 70_000) == sha256 and is_there(people, "ann/copy", data[:70_000])
+    assert people.server.get("/v1/stats", token=people.token).json()["unproved_claims"] == 0
+
+
+def test_what_was_hashed_here_is_proved(people, data):
+    """Bytes that came by Git LFS are not read again, and go before those that were said to be the same."""
+    make(people)
+    put(people, "ann/one", data[:70_000])
+    assert people.server.get("/v1/stats", token=people.token).json()["unproved_claims"] == 0
+    [row] = people.server.get("/v1/files", token=people.token).json()["files"]
+    assert (row["sha256"], row["sha256_proved"]) == (oid(data[:70_000]), True)
+    lie(people, data[70_000:140_000], data[:70_000])
+    assert get(people, "ann/one", data[:70_000]).body == data[:70_000]
+    people.prove(0, 1)
+    assert get(people, "ann/one", data[:70_000]).body == data[:70_000]
+
+
+def test_the_operator_is_told(people, data):
+    make(people)
+    said = lie(people, data[:9000], b"another")
+    operator = Visitor(people.server).sign_in(people.keys["all"])
+    before = text(operator.page("/admin"))
+    assert "1 SHA-256 of 9.0 kB" in before and "False claims" not in before
+    people.prove(0, 1)
+    cairn.wait_until("the count", lambda: people.server.metrics()["cairn_claims_false"] == 1)
+    page = operator.page("/admin")
+    assert "False claims" in text(page) and "/admin/help/false-claims" in visitors.links(page)
+    [row] = visitors.rows(page, "lies")
+    assert row[0] == "models/ann/one" and said in row[1] and hashlib.sha256(data[:9000]).hexdigest() in row[1]

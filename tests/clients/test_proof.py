@@ -1,0 +1,149 @@
+"""What uploaders say of a SHA-256 is compared with the bytes in the background: once a file, owner by owner, whatever happens meanwhile."""
+
+import hashlib
+import signal
+import time
+
+import cairn
+import pytest
+import xet
+
+RATE = "1G"
+
+
+def digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+class Store:
+    """A daemon that compares nothing until it is told to, and tokens of people."""
+
+    def __init__(self, start, issuer, config):
+        self.config = config
+        self.config.write_text("proof_rate = 0\n")
+        self.server = start(token_key=issuer.folder, config=config, variables={"CAIRN_PROOF_RATE": None})
+        self.tokens = {who: issuer.token(repo=f"{who}/one") for who in ("ann", "bob", "mallory")}
+        self.admin = issuer.token("admin")
+
+    def prove(self, rate=RATE):
+        self.config.write_text(f"proof_rate = {rate}\n")
+        self.server.process.send_signal(signal.SIGHUP)
+
+    def upload(self, who, xorb, sha256):
+        file = xet.File([(xorb, 0, len(xorb.nodes))], sha256 and xet.raw(sha256))
+        assert self.server.put_xorb(xorb, token=self.tokens[who]).status == 200
+        reply = self.server.post("/v1/shards", xet.shard([file], [xorb]), token=self.tokens[who])
+        assert reply.status == 200, reply
+        return xet.text(file.hash())
+
+    def found(self, who, sha256):
+        """The file that who is told of, and whether it is proved; or None."""
+        reply = self.server.get(f"/v1/files/by-sha256/{sha256}", token=self.tokens[who])
+        return (reply.json()["hash"], reply.json()["sha256_proved"]) if reply.status == 200 else None
+
+    def count(self, name):
+        return self.server.metrics().get(f"cairn_{name}", 0)
+
+    def wait(self, name, n):
+        cairn.wait_until(f"{name} = {n}", lambda: self.count(name) == n)
+
+    def stats(self):
+        reply = self.server.get("/v1/stats", token=self.admin).json()
+        return reply["unproved_claims"], reply["unproved_bytes"], reply["false_claims"]
+
+
+@pytest.fixture
+def store(start, issuer, tmp_path):
+    return Store(start, issuer, tmp_path / "cairnd.conf")
+
+
+def test_true_and_false(store, make):
+    """Both count until they are looked at; then one is proved, and the other answers nobody, also after a restart and when it is said again."""
+    xorb = make([9000, 10000], 1)
+    true, false = digest(b"".join(xorb.data)), digest(b"what Ann wants to upload one day")
+    file = store.upload("mallory", xorb, false)
+    assert store.upload("ann", xorb, true) == file
+    assert store.found("ann", true) == store.found("mallory", false) == (file, False)
+    assert store.stats() == (2, 38000, 0) and store.count("claims_proved_total") == 0
+    store.prove()
+    store.wait("claims_proved_total", 1)
+    store.wait("claims_false_total", 1)
+    assert store.found("ann", true) == (file, True) and store.found("mallory", false) is None
+    assert store.stats() == (0, 0, 1)
+    store.wait("claims_false", 1)
+    assert store.count("claims_unproved") == store.count("claims_unproved_bytes") == 0
+    [event] = store.server.events("claim_false")
+    assert (event["level"], event["file"], event["owner"], event["said"], event["sha256"]) == ("warning", file, "models/mallory/one", false, true)
+    for who, sha256, proved in (("mallory", None, False), ("ann", true, True)):
+        [row] = store.server.get("/v1/files", token=store.tokens[who]).json()["files"]
+        assert (row["hash"], row["sha256"], row["sha256_proved"]) == (file, sha256, proved)
+    store.upload("mallory", xorb, false)
+    store.server.stop()
+    store.server.start()
+    assert store.found("mallory", false) is None and store.stats() == (0, 0, 1)
+    assert store.upload("mallory", xorb, true) == file and store.found("mallory", true) == (file, False)
+    store.wait("claims_proved_total", 1)
+    assert store.found("mallory", true) == (file, True)
+    assert store.server.events("claim_false") == []
+
+
+@pytest.mark.files
+def test_a_file_is_read_once(store, make):
+    """The second owner's claim is settled without its bytes, and is paid for as if they had been read: the time tells nothing."""
+    xorb = make([100_000] * 3, 1)
+    true = digest(b"".join(xorb.data))
+    store.upload("ann", xorb, true)
+    store.prove()
+    store.wait("claims_proved_total", 1)
+    assert store.count("proof_read_bytes_total") == 300_000
+    store.upload("bob", xorb, true)
+    name = xet.text(xorb.hash)
+    (store.server.data / "objects" / name[:2] / name[2:4] / name).rename(store.config.with_name("away"))
+    store.wait("claims_proved_total", 2)
+    assert store.count("proof_read_bytes_total") == 600_000 and store.count("claims_unread_total") == 0
+
+
+@pytest.mark.files
+def test_what_cannot_be_read_is_no_lie(store, make):
+    """It is put off; others are looked at all the same, and the next daemon does not forget it."""
+    lost, sound = make([9000], 1), make([9000], 2)
+    said = digest(b"".join(lost.data))
+    file = store.upload("ann", lost, said)
+    store.upload("ann", sound, digest(b"".join(sound.data)))
+    name = xet.text(lost.hash)
+    (store.server.data / "objects" / name[:2] / name[2:4] / name).unlink()
+    store.prove()
+    store.wait("claims_unread_total", 1)
+    store.wait("claims_proved_total", 1)
+    assert store.found("ann", said) == (file, False) and store.stats() == (1, 9000, 0)
+    assert store.server.events("claim_false") == []
+
+
+@pytest.mark.files
+def test_killed_in_the_middle(store, make):
+    """What was not written down is looked at by the next daemon."""
+    large, small = make([100_000] * 20, 1), make([9000], 2)
+    said = [digest(b"".join(xorb.data)) for xorb in (large, small)]
+    file = store.upload("ann", large, said[0])
+    store.upload("bob", small, digest(b"a lie"))
+    store.prove("100K")
+    cairn.wait_until("it reads", lambda: store.count("proof_read_bytes_total") > 0)
+    store.server.kill()
+    store.config.write_text(f"proof_rate = {RATE}\n")
+    store.server.start()
+    store.wait("claims_proved_total", 1)
+    store.wait("claims_false_total", 1)
+    assert store.found("ann", said[0]) == (file, True) and store.stats() == (0, 0, 1)
+    assert store.count("proof_read_bytes_total") == 2_009_000
+
+
+def test_nobody_waits_for_it(store, make):
+    """It reads at the rate that was set: a stop, and being switched off, end that at once."""
+    xorb = make([100_000] * 20, 1)
+    store.upload("ann", xorb, digest(b"".join(xorb.data)))
+    store.prove("10K")
+    cairn.wait_until("it reads", lambda: store.count("proof_read_bytes_total") > 0)
+    assert store.count("proof_read_bytes_total") <= 200_000, "a second ahead, and a chunk"
+    began = time.monotonic()
+    store.server.stop()
+    assert time.monotonic() - began < 5
