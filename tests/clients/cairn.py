@@ -276,7 +276,7 @@ class Daemon:
 
     def left_overs(self):
         """Files of the data folder that should not be there once nothing is under way."""
-        known = re.compile(r"(store|index|index\.sqlite(-wal|-shm)?|index\.reserve|secret|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard|notes/[a-z]+)$")
+        known = re.compile(r"(store|index|index\.sqlite(-wal|-shm)?|index\.reserve|secret|identity|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard|notes/[a-z]+)$")
         paths = [p.relative_to(self.data).as_posix() for p in self.data.rglob("*") if p.is_file()]
         return [p for p in paths if not known.fullmatch(p)]
 
