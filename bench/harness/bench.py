@@ -15,6 +15,7 @@ from harness.server import Server, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 QUIET_S = 300  # most that a whole run waits for quiet moments
+QUICK_LONGEST_S = 10  # that one reply is waited for where no figure is wanted
 
 
 class LeftOut(Exception):
@@ -131,6 +132,8 @@ class Bench:
         if result.pop("wrong") or result.pop("broken"):
             raise RuntimeError(f"not all replies were right: {out}")
         result.pop("wrong_status")
+        if result["requests"] == 0 and self.quick and seconds and seconds < QUICK_LONGEST_S:
+            return self.load(server, targets, connections, 10 * seconds, once, expect, warm_ms, give_up_s)
         if result["requests"] == 0:
             raise RuntimeError("no reply came in the time measured")
         cpu_s = server.cpu_s() - before

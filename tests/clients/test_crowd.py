@@ -80,7 +80,7 @@ def test_a_stop_waits_for_them(faults):
     wait_for_all(faults)
     stop = threading.Thread(target=faults.server.stop)
     stop.start()
-    cairn.wait_until("the stop to begin", lambda: faults.server.events("stopping"))
+    cairn.wait_until("the stop to begin", lambda: '"event":"stopping"' in faults.server.log())
     faults.disarm()
     assert crowd.end() == [200] * CROWD
     stop.join()

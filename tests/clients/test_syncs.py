@@ -95,6 +95,8 @@ class Work:
         self.trace = folder / "trace"
         self.clock, self.now, self.told, self.bodies, self.n_packs = clock, 0, [], {}, 0
         self.needs = {}  # of each moment of a folder of backups the archive that has its objects
+        self.identity = None  # by which archives know the store
+        self.either = {}  # of a moment archives of which one must be there, each with its bytes
         folder.mkdir()
         self.trace.write_bytes(b"")
         self.crash = folder / "crash"
@@ -286,13 +288,18 @@ def back_up(work):
     work.tell("whole", "data2/secret", work.secret)
 
 
+def new_archives(work, known):
+    """Objects before a moment."""
+    return sorted({f"backups/{p.name}" for p in (work.root / "backups").glob("*.fold")} - set(known), key=lambda name: "moment" in name)
+
+
 def keep_backups(work):
     """Backups into a folder, and a pruning that removes a moment, and then the objects that it alone needs."""
     work.start()
     file, made = work.upload(70), []
     for seed in (71, 72):
         work.run("backup", "--data-dir", work.server.data, "--incremental", "backups")
-        objects, moment = sorted({f"backups/{p.name}" for p in (work.root / "backups").glob("*.fold")} - set(made), key=lambda name: "moment" in name)
+        objects, moment = new_archives(work, made)
         made += [objects, moment]
         work.needs[moment] = objects
         work.whole(objects, moment)
@@ -305,6 +312,29 @@ def keep_backups(work):
         work.tell("may go", name)
     work.run("backups", "prune", "--keep-last", "1", "backups")
     assert not any((work.root / name).exists() for name in made[:2])
+
+
+def rewrite_backups(work):
+    """A pruning that takes what is needed of an archive over into a new one, and then removes the old one."""
+    work.start()
+    gone, made = work.upload(80, xorbs=3), []
+    work.upload(81)
+    for seed in (82, None):
+        work.run("backup", "--data-dir", work.server.data, "--incremental", "backups")
+        work.identity = (work.server.data / "identity").read_bytes()
+        made.append(new_archives(work, sum(made, [])))
+        if seed:
+            work.forget(gone)
+            work.collect()
+            work.upload(seed)
+    (old, before), (_, moment) = made
+    work.either[moment] = {old: (work.root / old).read_bytes()}
+    work.tell("may go", before)
+    work.run("backups", "prune", "--keep-last", "1", "backups")
+    [new] = new_archives(work, sum(made, []))
+    assert not (work.root / old).exists()
+    work.either[moment][new] = (work.root / new).read_bytes()
+    work.whole(new)
 
 
 def write_files(work):
@@ -419,6 +449,9 @@ def judge(work, told, found):
             wrong += judge_store(found, key, work.bodies, set(), work.restored, set())
             wrong += ["the restored folder counts as half restored"] * (f"{key}/restore" in found)
     wrong += [f"{moment} lacks its objects" for moment, objects in work.needs.items() if moment in found and objects not in found]
+    if work.identity and found.get("data/identity") != work.identity and any(re.fullmatch(r"backups/.*\.fold", path) for path in found):
+        wrong.append("an archive has the name of a store that does not know it")
+    wrong += [f"{moment} lacks what was taken over" for moment, either in work.either.items() if moment in found and all(found.get(path) != it for path, it in either.items())]
     if "data2/index.sqlite" in found and "data2/restore" not in found and not any(t[0] == "restored" for t in told):
         wrong += judge_store(found, "data2", work.bodies, set(), work.restored, set())
     if "data2/objects" in found and not {"data2/index.sqlite", "data2/restore"} & found.keys():
@@ -464,7 +497,7 @@ def losses(work, records, without=None):
                 yield f"record {moment}, way {n}: {wrong[0]}"
 
 
-WORK = {"start": start_again, "store": keep_a_store, "by_hand": bring_by_hand, "repair": repair_a_store, "backup": back_up, "backups": keep_backups, "files": write_files}
+WORK = {"start": start_again, "store": keep_a_store, "by_hand": bring_by_hand, "repair": repair_a_store, "backup": back_up, "backups": keep_backups, "rewrite": rewrite_backups, "files": write_files}
 
 
 @pytest.fixture(scope="module")
