@@ -32,8 +32,8 @@ class _Index:
         self.file = self.data / "index.sqlite"
 
     def server(self, *options, syncs=None):
-        """Its objects have no bytes, which a scrub would find."""
-        return self.bench.cairnd(self.data, "--scrub-period", "0", *options, syncs=syncs)
+        """Its objects have no bytes, which a scrub would find, and who proves a SHA-256."""
+        return self.bench.cairnd(self.data, "--scrub-period", "0", "--proof-rate", "0", *options, syncs=syncs)
 
     def load(self, server, name, status):
         return self.bench.load(server, self.targets / name, CONNECTIONS["query"], self.bench.seconds, expect=status)
