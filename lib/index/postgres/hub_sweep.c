@@ -2,8 +2,7 @@
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 #include "index/postgres/sweep.h"
-
-#include "base/clock.h"
+#include "index/sweep.h"
 
 #include <string.h>
 
@@ -90,8 +89,9 @@ static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64
 }
 
 /* A piece of a deleted repository. @param[out] more  false: there was none */
-static enum cairn_status sweep_dropped(struct cairn_pg_tx *tx, bool *more)
+static enum cairn_status sweep_dropped(void *ctx, bool *more)
 {
+	struct cairn_pg_tx *tx = ctx;
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	int64_t n_objects = 0;
@@ -130,9 +130,9 @@ static bool sweep_unnamed_page(const PGresult *r, struct cairn_index_sweep_place
 }
 
 /* A page of one bucket's files. @param[out] more  false: there is no bucket any more */
-static enum cairn_status sweep_unnamed(struct cairn_pg_tx *tx, struct cairn_index_sweep_place *at,
-				       int64_t before_unix_s, bool *more)
+static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place *at, int64_t before_unix_s, bool *more)
 {
+	struct cairn_pg_tx *tx = ctx;
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
@@ -157,22 +157,7 @@ static enum cairn_status sweep_unnamed(struct cairn_pg_tx *tx, struct cairn_inde
 
 enum cairn_status cairn_pg_sweep_repos(struct cairn_pg_tx *tx, struct cairn_index_sweep_repos *sweep)
 {
-	enum { DROPPED, LINES, UNNAMED, DONE };
-	int64_t until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS, before = cairn_clock_unix_s() - sweep->grace_s;
-	do {
-		bool more = false;
-		enum cairn_status status = CAIRN_OK;
-		if (sweep->at.stage == DROPPED)
-			status = sweep_dropped(tx, &more);
-		else if (sweep->at.stage == LINES)
-			status = cairn_pg_sweep_lines(tx, &sweep->at, &more);
-		else
-			status = sweep_unnamed(tx, &sweep->at, before, &more);
-		if (status != CAIRN_OK)
-			return status;
-		if (!more)
-			sweep->at = (struct cairn_index_sweep_place){.stage = sweep->at.stage + 1};
-		sweep->more = sweep->at.stage < DONE;
-	} while (sweep->more && cairn_clock_mono_ms() < until_ms);
-	return CAIRN_OK;
+	static const struct cairn_sweep_engine ENGINE = {
+		.dropped = sweep_dropped, .lines = cairn_pg_sweep_lines, .unnamed = sweep_unnamed};
+	return cairn_sweep_repos(&ENGINE, tx, sweep);
 }

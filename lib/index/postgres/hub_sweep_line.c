@@ -125,8 +125,9 @@ static enum cairn_status sweep_end(struct cairn_pg_tx *tx, int64_t line, struct 
 }
 
 /* The lines are gone through backwards: what comes from a line has a higher number, and goes before it. */
-enum cairn_status cairn_pg_sweep_lines(struct cairn_pg_tx *tx, struct cairn_index_sweep_place *at, bool *more)
+enum cairn_status cairn_pg_sweep_lines(void *ctx, struct cairn_index_sweep_place *at, bool *more)
 {
+	struct cairn_pg_tx *tx = ctx;
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	bool gone = false;

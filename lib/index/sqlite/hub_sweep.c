@@ -1,8 +1,7 @@
 /* What nobody can reach goes in pieces, so that much of it holds nobody up. */
 #include "index/sqlite/engine.h"
 #include "index/sqlite/sweep.h"
-
-#include "base/clock.h"
+#include "index/sweep.h"
 
 #include <string.h>
 
@@ -126,9 +125,9 @@ static enum cairn_status sweep_repo_line(struct sweep *s, bool *done)
 }
 
 /* A piece of a deleted repository. @param[out] more  false: there was none */
-static enum cairn_status sweep_dropped(struct cairn_tx *tx, bool *more)
+static enum cairn_status sweep_dropped(void *ctx, bool *more)
 {
-	struct sweep s = {.tx = tx};
+	struct sweep s = {.tx = ctx};
 	bool no_line = false;
 	enum cairn_status status = sweep_find(&s);
 	*more = s.repo != 0;
@@ -183,9 +182,9 @@ static enum cairn_status sweep_unnamed_page(struct sweep *s, struct cairn_index_
 
 /* A page of one bucket's files. Those of git-like repositories stay until the repository is deleted: objects of Git LFS
  * are named by commits that lie elsewhere. @param[out] more  false: there is no bucket any more */
-static enum cairn_status sweep_unnamed(struct cairn_tx *tx, struct cairn_index_sweep_place *at, int64_t before_unix_s,
-				       bool *more)
+static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place *at, int64_t before_unix_s, bool *more)
 {
+	struct cairn_tx *tx = ctx;
 	struct sweep s = {.tx = tx};
 	unsigned n_seen = 0;
 	enum cairn_status status = sweep_next_repo(&s, at->repo);
@@ -201,22 +200,7 @@ static enum cairn_status sweep_unnamed(struct cairn_tx *tx, struct cairn_index_s
 
 enum cairn_status cairn_tx_sweep_repos(struct cairn_tx *tx, struct cairn_index_sweep_repos *sweep)
 {
-	enum { DROPPED, LINES, UNNAMED, DONE };
-	int64_t until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS, before = cairn_clock_unix_s() - sweep->grace_s;
-	do {
-		bool more = false;
-		enum cairn_status status = CAIRN_OK;
-		if (sweep->at.stage == DROPPED)
-			status = sweep_dropped(tx, &more);
-		else if (sweep->at.stage == LINES)
-			status = cairn_tx_sweep_lines(tx, &sweep->at, &more);
-		else
-			status = sweep_unnamed(tx, &sweep->at, before, &more);
-		if (status != CAIRN_OK)
-			return status;
-		if (!more)
-			sweep->at = (struct cairn_index_sweep_place){.stage = sweep->at.stage + 1};
-		sweep->more = sweep->at.stage < DONE;
-	} while (sweep->more && cairn_clock_mono_ms() < until_ms);
-	return CAIRN_OK;
+	static const struct cairn_sweep_engine ENGINE = {
+		.dropped = sweep_dropped, .lines = cairn_tx_sweep_lines, .unnamed = sweep_unnamed};
+	return cairn_sweep_repos(&ENGINE, tx, sweep);
 }

@@ -131,8 +131,9 @@ static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cai
 }
 
 /* The lines are gone through backwards: what comes from a line has a higher number, and goes before it. */
-enum cairn_status cairn_tx_sweep_lines(struct cairn_tx *tx, struct cairn_index_sweep_place *at, bool *more)
+enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place *at, bool *more)
 {
+	struct cairn_tx *tx = ctx;
 	int64_t line = 0, head = 0, keep = 0;
 	bool gone = false;
 	{

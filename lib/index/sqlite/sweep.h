@@ -9,8 +9,8 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_
 
 /** Look at the next line, and remove a piece of what is behind the last commit that a ref or another line comes from;
  *  where none does of all of it. A line with a branch or a pull request ends at its head. @param[in,out] at  its line
- *  @param[out] more  false: there was none */
-CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_lines(struct cairn_tx *tx, struct cairn_index_sweep_place *at,
-						      bool *more);
+ *  @param[out] more  false: there was none
+ *  @param ctx  the transaction */
+CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place *at, bool *more);
 
 #endif
