@@ -6,6 +6,27 @@
 
 enum { CAIRN_COMMITS_SECONDS_MAX = 3600 }; /* by which a commit is dated later, so that its id is its own */
 
+/** The newest commit of a line; zeroed where there is none yet. */
+struct cairn_commits_head {
+	int64_t commit, parent; /* numbers */
+	int64_t line;           /* of the commit */
+	int64_t number, n_files, bytes;
+	struct cairn_git_oid oid, root;
+};
+
+/** A line, and what is to be committed to it. */
+struct cairn_commits_new {
+	int64_t repo, scope, line;
+	struct cairn_commits_head head;
+	bool only_same;                 /* it is no failure only if nothing is other than in the head */
+	const struct cairn_git_oid *id; /* that it is given; NULL: git's */
+	const struct cairn_index_message *message;
+	const struct cairn_index_operation *operations;
+	uint32_t n;
+	struct cairn_git_oid oid; /* result: of the new commit, or of the head */
+	bool added;               /* result */
+};
+
 /** Is it within the limits? @return CAIRN_OK; CAIRN_E_LIMIT (commit.limit) */
 CAIRN_MUST_USE enum cairn_status cairn_commits_check(const struct cairn_index_message *message, uint32_t n_operations,
 						     struct cairn_diag *diag);

@@ -2,42 +2,23 @@
 #ifndef CAIRN_INDEX_POSTGRES_COMMIT_H
 #define CAIRN_INDEX_POSTGRES_COMMIT_H
 
+#include "index/commits.h"
 #include "index/edit.h"
 #include "index/postgres/write.h"
 
-/** The newest commit of a line; zeroed where there is none yet. */
-struct cairn_pg_head {
-	int64_t commit, parent; /* numbers */
-	int64_t line;           /* of the commit */
-	int64_t number, n_files, bytes;
-	struct cairn_git_oid oid, root;
-};
-
 /** Columns of commit c, as this takes them from one on. @return CAIRN_OK; CAIRN_E_DAMAGED */
 #define CAIRN_PG_HEAD "c.id, c.parent, c.line, c.number, c.files, c.bytes, c.oid, c.root"
-CAIRN_MUST_USE enum cairn_status cairn_pg_head(const PGresult *r, int row, int column, struct cairn_pg_head *out);
+CAIRN_MUST_USE enum cairn_status cairn_pg_head(const PGresult *r, int row, int column, struct cairn_commits_head *out);
 
-/** A line, and what is to be committed to it. */
-struct cairn_pg_commit {
-	int64_t repo, scope, line;
-	struct cairn_pg_head head;
-	bool only_same;                 /* it is no failure only if nothing is other than in the head */
-	const struct cairn_git_oid *id; /* that it is given; NULL: git's */
-	const struct cairn_index_message *message;
-	const struct cairn_index_operation *operations;
-	uint32_t n;
-	struct cairn_git_oid oid; /* result: of the new commit, or of the head */
-	bool added;               /* result */
-};
 /** @return CAIRN_OK; what cairn_index_add_commit() says of operations; as cairn_pg_ask() */
-CAIRN_MUST_USE enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_pg_commit *commit,
+CAIRN_MUST_USE enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commits_new *commit,
 						    struct cairn_diag *diag);
 /** Make a line without a parent, with a first commit, also of nothing. @return likewise */
-CAIRN_MUST_USE enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_pg_commit *commit,
+CAIRN_MUST_USE enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_commits_new *commit,
 						     struct cairn_diag *diag);
 /** Have the line's head be a commit of this number and root, with so many files and bytes. What is queued is exchanged
  * with it. @return as cairn_pg_commit_to() */
-CAIRN_MUST_USE enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_pg_commit *commit,
+CAIRN_MUST_USE enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_commits_new *commit,
 							 int64_t number, const struct cairn_git_oid *root,
 							 int64_t n_files, int64_t bytes, struct cairn_diag *diag);
 /** The number of the next commit. */

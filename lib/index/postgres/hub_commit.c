@@ -47,9 +47,9 @@ static const char COMMIT_ADOPT[] =
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_pg_head(const PGresult *r, int row, int column, struct cairn_pg_head *out)
+enum cairn_status cairn_pg_head(const PGresult *r, int row, int column, struct cairn_commits_head *out)
 {
-	*out = (struct cairn_pg_head){
+	*out = (struct cairn_commits_head){
 		.commit = cairn_pg_get_int8(r, row, column),
 		.parent = cairn_pg_get_int8(r, row, column + 1),
 		.line = cairn_pg_get_int8(r, row, column + 2),
@@ -90,14 +90,14 @@ void cairn_pg_queue_count_main(struct cairn_pg_tx *tx, int64_t repo)
 /* --- the commit's row --------------------------------------------------------------------------------------------- */
 
 struct commit_row {
-	const struct cairn_pg_commit *c;
+	const struct cairn_commits_new *c;
 	int64_t number, n_files, bytes;
 	const struct cairn_git_oid *root;
 };
 
 static unsigned commit_queue_row(struct cairn_pg_tx *tx, const struct commit_row *row, int64_t at_unix_s)
 {
-	const struct cairn_pg_commit *c = row->c;
+	const struct cairn_commits_new *c = row->c;
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, row->number);
 	cairn_pg_int8(&args, c->repo);
@@ -114,7 +114,7 @@ static unsigned commit_queue_row(struct cairn_pg_tx *tx, const struct commit_row
 	return cairn_pg_queue(&tx->pg, COMMIT_ADD, &args);
 }
 
-static enum cairn_status commit_name(struct cairn_pg_commit *c, const struct cairn_git_oid *root, int64_t at_unix_s)
+static enum cairn_status commit_name(struct cairn_commits_new *c, const struct cairn_git_oid *root, int64_t at_unix_s)
 {
 	if (c->id) {
 		c->oid = *c->id;
@@ -124,7 +124,7 @@ static enum cairn_status commit_name(struct cairn_pg_commit *c, const struct cai
 }
 
 /* Two branches may be given the same commit within a second: that is one commit to git, and two here. */
-static enum cairn_status commit_name_later(struct cairn_pg_tx *tx, struct cairn_pg_commit *c,
+static enum cairn_status commit_name_later(struct cairn_pg_tx *tx, struct cairn_commits_new *c,
 					   const struct commit_row *row, int64_t at_unix_s, struct cairn_diag *diag)
 {
 	if (c->id)
@@ -141,7 +141,7 @@ static enum cairn_status commit_name_later(struct cairn_pg_tx *tx, struct cairn_
 	return cairn_commits_known(diag);
 }
 
-enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_pg_commit *c, int64_t number,
+enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_commits_new *c, int64_t number,
 					  const struct cairn_git_oid *root, int64_t n_files, int64_t bytes,
 					  struct cairn_diag *diag)
 {
@@ -164,7 +164,8 @@ enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_p
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
 /* @param[out] root  of the files as they are after the operations */
-static enum cairn_status commit_edit(struct cairn_pg_commit *c, struct cairn_pg_edit *edit, struct cairn_git_oid *root)
+static enum cairn_status commit_edit(struct cairn_commits_new *c, struct cairn_pg_edit *edit,
+				     struct cairn_git_oid *root)
 {
 	struct cairn_pg *pg = &edit->tx->pg;
 	(void)cairn_pg_queue(pg, COMMIT_SAVE, NULL);
@@ -202,7 +203,7 @@ static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct ca
 	return status;
 }
 
-static enum cairn_status commit_finish(struct cairn_pg_commit *c, struct cairn_pg_edit *edit,
+static enum cairn_status commit_finish(struct cairn_commits_new *c, struct cairn_pg_edit *edit,
 				       const struct cairn_git_oid *root)
 {
 	unsigned used;
@@ -218,7 +219,7 @@ static enum cairn_status commit_finish(struct cairn_pg_commit *c, struct cairn_p
 				       c->head.bytes + edit->edit.bytes, edit->edit.diag);
 }
 
-enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_pg_commit *c, struct cairn_diag *diag)
+enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_pg_edit_fini)
 	struct cairn_pg_edit edit = {
@@ -238,7 +239,7 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_pg_com
 	return c->only_same ? cairn_commits_conflict(diag) : commit_finish(c, &edit, &root);
 }
 
-enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_pg_commit *c, struct cairn_diag *diag)
+enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
@@ -247,7 +248,7 @@ enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_pg_co
 	if (status != CAIRN_OK)
 		return status;
 	c->line = cairn_pg_get_int8(r, 0, 0);
-	c->head = (struct cairn_pg_head){0};
+	c->head = (struct cairn_commits_head){0};
 	return cairn_pg_commit_to(tx, c, diag);
 }
 
@@ -256,7 +257,7 @@ enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_pg_co
 /* A request that comes once more, since its answer was lost, names the head's parent: that is no conflict if all of it
  * is in the head already. @param before  the id of that parent; NULL: there is none */
 static enum cairn_status commit_check_parent(const char *parent, const struct cairn_git_oid *before,
-					     struct cairn_pg_commit *c, struct cairn_diag *diag)
+					     struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	if (!parent || cairn_commits_begins(&c->head.oid, parent))
 		return CAIRN_OK;
@@ -265,7 +266,7 @@ static enum cairn_status commit_check_parent(const char *parent, const struct ca
 }
 
 static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
-				     struct cairn_pg_commit *c, struct cairn_diag *diag)
+				     struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	const PGresult *r;
 	struct cairn_git_oid before;
@@ -290,7 +291,7 @@ static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_
 enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add)
 {
 	struct cairn_diag *diag = &add->write.diag;
-	struct cairn_pg_commit c = {
+	struct cairn_commits_new c = {
 		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
 	enum cairn_status status = commit_find(tx, add, &c, diag);
 	if (status == CAIRN_OK)
@@ -329,7 +330,7 @@ static enum cairn_status commit_adopt(struct cairn_pg_tx *tx, const struct cairn
 enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
 {
 	struct cairn_diag *diag = &add->write.diag;
-	struct cairn_pg_commit c = {
+	struct cairn_commits_new c = {
 		.repo = add->id, .scope = scope, .message = &add->first, .operations = add->operations, .n = add->n};
 	enum cairn_status status = add->source != 0 ? commit_adopt(tx, add, scope, diag) : CAIRN_OK;
 	if (status == CAIRN_OK)

@@ -42,7 +42,7 @@ static const char REF_USE_COPIED[] =
 
 /* All that a branch has: that may take longer than a server is given to answer.
  * @param commit  as which it is had; 0: as it is */
-static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_pg_head *head, int64_t line,
+static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_commits_head *head, int64_t line,
 				  int64_t commit)
 {
 	struct cairn_pg_args copy = {0}, use = {0};
@@ -59,7 +59,7 @@ static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_pg_
 }
 
 /* @param parent  NULL: none */
-static enum cairn_status ref_add_line(struct cairn_pg_tx *tx, int64_t repo, const struct cairn_pg_head *parent,
+static enum cairn_status ref_add_line(struct cairn_pg_tx *tx, int64_t repo, const struct cairn_commits_head *parent,
 				      int64_t depth, int64_t *line)
 {
 	const PGresult *r;
@@ -99,7 +99,7 @@ static enum cairn_status ref_ask(struct cairn_pg_tx *tx, const struct cairn_inde
 
 /* @param[out] head, depth  of the commit where it is to be, if there is one */
 static enum cairn_status ref_check(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add,
-				   const struct ref_asked *asked, struct cairn_pg_head *head, int64_t *depth)
+				   const struct ref_asked *asked, struct cairn_commits_head *head, int64_t *depth)
 {
 	struct cairn_diag *diag = &add->write.diag;
 	char there[CAIRN_INDEX_REF_NAME_MAX + 1];
@@ -121,10 +121,10 @@ static enum cairn_status ref_check(struct cairn_pg_tx *tx, struct cairn_index_ad
 
 /* @param head  where, unless add names no commit */
 static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
-				  const struct cairn_pg_head *head, int64_t depth, int64_t *line)
+				  const struct cairn_commits_head *head, int64_t depth, int64_t *line)
 {
 	if (add->commit == 0) {
-		struct cairn_pg_commit first = {.repo = add->repo, .scope = scope, .message = &add->first};
+		struct cairn_commits_new first = {.repo = add->repo, .scope = scope, .message = &add->first};
 		enum cairn_status status = cairn_pg_first_line(tx, &first, &add->write.diag);
 		*line = first.line;
 		return status;
@@ -144,7 +144,7 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add)
 {
 	struct ref_asked asked;
-	struct cairn_pg_head head = {0};
+	struct cairn_commits_head head = {0};
 	char number[32];
 	int64_t scope = 0, depth = 0, line = 0;
 	bool pull = add->kind == CAIRN_INDEX_PULL;
@@ -168,8 +168,8 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 }
 
 /* @param head  of the branch. @param[in,out] c  without a parent; its line is made */
-static enum cairn_status ref_squash(struct cairn_pg_tx *tx, struct cairn_pg_commit *c, const struct cairn_pg_head *head,
-				    struct cairn_diag *diag)
+static enum cairn_status ref_squash(struct cairn_pg_tx *tx, struct cairn_commits_new *c,
+				    const struct cairn_commits_head *head, struct cairn_diag *diag)
 {
 	unsigned next = cairn_pg_queue_next_commit(tx);
 	enum cairn_status status = cairn_pg_exchange(&tx->pg);
@@ -188,8 +188,8 @@ static enum cairn_status ref_squash(struct cairn_pg_tx *tx, struct cairn_pg_comm
 enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squash *squash)
 {
 	struct cairn_diag *diag = &squash->write.diag;
-	struct cairn_pg_commit c = {.repo = squash->repo, .message = &squash->message};
-	struct cairn_pg_head head = {0};
+	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message};
+	struct cairn_commits_head head = {0};
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, squash->repo);

@@ -2,47 +2,28 @@
 #ifndef CAIRN_INDEX_SQLITE_COMMIT_H
 #define CAIRN_INDEX_SQLITE_COMMIT_H
 
+#include "index/commits.h"
 #include "index/edit.h"
 #include "index/sqlite/chain.h"
 #include "index/sqlite/write.h"
 
-/** The newest commit of a line; zeroed where there is none yet. */
-struct cairn_tx_head {
-	int64_t commit, parent; /* numbers */
-	int64_t line;           /* of the commit */
-	int64_t number, n_files, bytes;
-	struct cairn_git_oid oid, root;
-};
-
 /** @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as cairn_sql_status() */
-CAIRN_MUST_USE enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct cairn_tx_head *out,
+CAIRN_MUST_USE enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct cairn_commits_head *out,
 						    struct cairn_diag *diag);
 
 struct cairn_tx_edit;
 
-/** A line, and what is to be committed to it. */
-struct cairn_tx_commit {
-	int64_t repo, scope, line;
-	struct cairn_tx_head head;
-	bool only_same;                 /* it is no failure only if nothing is other than in the head */
-	const struct cairn_git_oid *id; /* that it is given; NULL: git's */
-	const struct cairn_index_message *message;
-	const struct cairn_index_operation *operations;
-	uint32_t n;
-	struct cairn_git_oid oid; /* result: of the new commit, or of the head */
-	bool added;               /* result */
-};
 /** @return CAIRN_OK; what cairn_index_add_commit() says of operations; as cairn_sql_status() */
-CAIRN_MUST_USE enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_tx_commit *commit,
+CAIRN_MUST_USE enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_new *commit,
 						    struct cairn_diag *diag);
 
 /** Make a line without a parent, with a first commit, also of nothing. @return likewise */
-CAIRN_MUST_USE enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_tx_commit *commit,
+CAIRN_MUST_USE enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_commits_new *commit,
 						     struct cairn_diag *diag);
 
 /** Have the line's head be a commit of this id and root, with the files that an edit makes. @return as
  *  cairn_tx_commit_to() */
-CAIRN_MUST_USE enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_tx_commit *commit,
+CAIRN_MUST_USE enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_commits_new *commit,
 							 const struct cairn_tx_edit *edit,
 							 const struct cairn_git_oid *root);
 /** The number of the next commit. */

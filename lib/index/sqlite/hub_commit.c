@@ -9,7 +9,7 @@
 
 /* --- heads -------------------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct cairn_tx_head *out,
+enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct cairn_commits_head *out,
 				     struct cairn_diag *diag)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_FIND_COMMIT];
@@ -19,7 +19,7 @@ enum cairn_status cairn_tx_read_head(struct cairn_tx *tx, int64_t commit, struct
 		return cairn_commits_unknown(diag);
 	if (status != CAIRN_OK)
 		return status;
-	*out = (struct cairn_tx_head){
+	*out = (struct cairn_commits_head){
 		.commit = sqlite3_column_int64(stmt, 0),
 		.parent = sqlite3_column_int64(stmt, 1),
 		.line = sqlite3_column_int64(stmt, 2),
@@ -57,7 +57,7 @@ static enum cairn_status commit_is_known(struct cairn_tx *tx, int64_t repo, cons
 }
 
 /* Two branches may be given the same commit within a second: that is one commit to git, and two here. */
-static enum cairn_status commit_name(struct cairn_tx *tx, struct cairn_tx_commit *c, const struct cairn_git_oid *root,
+static enum cairn_status commit_name(struct cairn_tx *tx, struct cairn_commits_new *c, const struct cairn_git_oid *root,
 				     int64_t *at_unix_s)
 {
 	const struct cairn_git_oid *parent = c->head.commit != 0 ? &c->head.oid : NULL;
@@ -74,7 +74,7 @@ static enum cairn_status commit_name(struct cairn_tx *tx, struct cairn_tx_commit
 }
 
 /* One that comes from elsewhere, and is known by its id. */
-static enum cairn_status commit_keep_name(struct cairn_tx *tx, struct cairn_tx_commit *c, struct cairn_diag *diag)
+static enum cairn_status commit_keep_name(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	bool known = false;
 	enum cairn_status status = commit_is_known(tx, c->repo, c->id, &known);
@@ -84,7 +84,7 @@ static enum cairn_status commit_keep_name(struct cairn_tx *tx, struct cairn_tx_c
 	return status;
 }
 
-enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_tx_commit *c,
+enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_commits_new *c,
 					  const struct cairn_tx_edit *edit, const struct cairn_git_oid *root)
 {
 	int64_t at_unix_s = cairn_clock_unix_s();
@@ -116,7 +116,7 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_tx_c
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
 /* @param[out] root  of the files as they are after the operations */
-static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_tx_commit *c, struct cairn_tx_edit *edit,
+static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_tx_edit *edit,
 				     struct cairn_git_oid *root)
 {
 	enum cairn_status status = cairn_tx_next_commit(tx, &edit->commit);
@@ -141,7 +141,7 @@ static void commit_edit_fini(struct cairn_tx_edit *edit)
 	cairn_edit_fini(&edit->edit);
 }
 
-enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_tx_commit *c, struct cairn_diag *diag)
+enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	CLEANUP(commit_edit_fini)
 	struct cairn_tx_edit edit = {.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line};
@@ -168,7 +168,7 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_tx_commit
 	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]) : status;
 }
 
-enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_tx_commit *c, struct cairn_diag *diag)
+enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_LINE];
 	sqlite3_bind_int64(add, 1, c->repo);
@@ -177,14 +177,14 @@ enum cairn_status cairn_tx_first_line(struct cairn_tx *tx, struct cairn_tx_commi
 	sqlite3_bind_int64(add, 4, 1);
 	enum cairn_status status = cairn_sql_run(add);
 	c->line = sqlite3_last_insert_rowid(tx->db);
-	c->head = (struct cairn_tx_head){0};
+	c->head = (struct cairn_commits_head){0};
 	return status == CAIRN_OK ? cairn_tx_commit_to(tx, c, diag) : status;
 }
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
-					 struct cairn_tx_commit *c, struct cairn_diag *diag)
+					 struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	int64_t head;
 	{
@@ -203,10 +203,10 @@ static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn
 
 /* A request that comes once more, since its answer was lost, names the head's parent: that is no conflict if all of it
  * is in the head already. */
-static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *parent, struct cairn_tx_commit *c,
+static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *parent, struct cairn_commits_new *c,
 					     struct cairn_diag *diag)
 {
-	struct cairn_tx_head before;
+	struct cairn_commits_head before;
 	if (!parent || cairn_commits_begins(&c->head.oid, parent))
 		return CAIRN_OK;
 	if (c->head.parent == 0)
@@ -219,7 +219,7 @@ static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *pa
 enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *add)
 {
 	struct cairn_diag *diag = &add->write.diag;
-	struct cairn_tx_commit c = {
+	struct cairn_commits_new c = {
 		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
 	enum cairn_status status = cairn_tx_find_repo(tx, add->repo, &c.scope, diag);
 	if (status == CAIRN_OK)

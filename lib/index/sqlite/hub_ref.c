@@ -40,7 +40,7 @@ static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain 
 static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t *line,
 				  struct cairn_diag *diag)
 {
-	struct cairn_tx_head head;
+	struct cairn_commits_head head;
 	struct cairn_chain chain;
 	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &head, diag);
 	if (status == CAIRN_OK)
@@ -61,9 +61,9 @@ static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_
 static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_add_ref *add, int64_t scope,
 				  int64_t *line, struct cairn_diag *diag)
 {
-	struct cairn_tx_head head;
+	struct cairn_commits_head head;
 	if (add->commit == 0) {
-		struct cairn_tx_commit first = {.repo = add->repo, .scope = scope, .message = &add->first};
+		struct cairn_commits_new first = {.repo = add->repo, .scope = scope, .message = &add->first};
 		enum cairn_status status = cairn_tx_first_line(tx, &first, diag);
 		*line = first.line;
 		return status;
@@ -156,7 +156,8 @@ static enum cairn_status ref_copy_newest(struct cairn_tx *tx, const struct cairn
 }
 
 /* @param head  of the branch. @param[in,out] c  without a parent; its line is made */
-static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_tx_commit *c, const struct cairn_tx_head *head)
+static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_commits_new *c,
+				    const struct cairn_commits_head *head)
 {
 	struct cairn_tx_edit edit = {.edit = {.n_files = head->n_files, .bytes = head->bytes}};
 	struct cairn_chain chain;
@@ -176,8 +177,8 @@ static enum cairn_status ref_squash(struct cairn_tx *tx, struct cairn_tx_commit 
 	return status == CAIRN_OK ? cairn_tx_add_commit_row(tx, c, &edit, &head->root) : status;
 }
 
-static enum cairn_status ref_find_head(struct cairn_tx *tx, int64_t repo, const char *branch, struct cairn_tx_head *out,
-				       struct cairn_diag *diag)
+static enum cairn_status ref_find_head(struct cairn_tx *tx, int64_t repo, const char *branch,
+				       struct cairn_commits_head *out, struct cairn_diag *diag)
 {
 	int64_t commit;
 	{
@@ -198,8 +199,8 @@ static enum cairn_status ref_find_head(struct cairn_tx *tx, int64_t repo, const 
 enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash *squash)
 {
 	struct cairn_diag *diag = &squash->write.diag;
-	struct cairn_tx_commit c = {.repo = squash->repo, .message = &squash->message};
-	struct cairn_tx_head head = {0};
+	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message};
+	struct cairn_commits_head head = {0};
 	enum cairn_status status = cairn_tx_find_repo(tx, squash->repo, &c.scope, diag);
 	if (status == CAIRN_OK)
 		status = ref_find_head(tx, squash->repo, squash->branch, &head, diag);

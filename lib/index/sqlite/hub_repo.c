@@ -163,7 +163,7 @@ static enum cairn_status repo_adopt(struct cairn_tx *tx, const struct cairn_inde
 static enum cairn_status repo_begin(struct cairn_tx *tx, struct cairn_index_add_repo *add)
 {
 	struct cairn_diag *diag = &add->write.diag;
-	struct cairn_tx_commit c = {
+	struct cairn_commits_new c = {
 		.repo = add->id, .message = &add->first, .operations = add->operations, .n = add->n};
 	enum cairn_status status = cairn_tx_find_repo(tx, add->id, &c.scope, diag);
 	if (status == CAIRN_OK && add->source != 0)
