@@ -40,33 +40,34 @@ static bool duplicate_room(struct duplicate *d)
 }
 
 /* Takes notes only; what is inline is read afterwards. */
-static void duplicate_take(void *ctx, const struct cairn_index_entry *entry)
+static bool duplicate_take(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct duplicate *d = ctx;
 	bool is_inline = entry->kind == CAIRN_INDEX_INLINE;
-	if (d->status != CAIRN_OK || entry->kind == CAIRN_INDEX_FOLDER)
-		return;
+	if (entry->kind == CAIRN_INDEX_FOLDER)
+		return true;
 	if (!is_inline && !entry->has_file) {
 		(void)snprintf(d->lost, sizeof(d->lost), "%s%s%s", entry->folder, entry->folder[0] ? "/" : "",
 			       entry->name);
 		d->status = CAIRN_E_CONFLICT;
-		return;
+		return false;
 	}
 	d->text_bytes += is_inline ? entry->size_bytes : 0;
 	if (d->n == CAIRN_INDEX_OPERATIONS_MAX || d->text_bytes > CAIRN_HUB_DUPLICATE_TEXT_BYTES_MAX) {
 		d->status = CAIRN_E_LIMIT;
-		return;
+		return false;
 	}
 	char *path = duplicate_room(d) ? cairn_hub_entry_path_new(entry) : NULL;
 	if (!path) {
 		d->status = CAIRN_E_NOMEM;
-		return;
+		return false;
 	}
 	d->contents[d->n] = is_inline ? entry->content : 0;
 	struct cairn_index_operation *o = &d->operations[d->n++];
 	*o = (struct cairn_index_operation){
 		.kind = is_inline ? CAIRN_INDEX_PUT_INLINE : CAIRN_INDEX_PUT_FILE, .path = path, .oid = entry->oid};
 	memcpy(o->sha256, entry->sha256, sizeof(o->sha256));
+	return true;
 }
 
 static enum cairn_status duplicate_read_text(struct cairn_cas *cas, struct duplicate *d)
@@ -93,15 +94,9 @@ static enum cairn_status duplicate_read(struct cairn_cas *cas, const struct cair
 					struct duplicate *d, struct cairn_diag *diag)
 {
 	struct cairn_index_commit head;
-	char after[CAIRN_INDEX_PATH_MAX + 1] = "", next[CAIRN_INDEX_PATH_MAX + 1] = "";
 	enum cairn_status status = cairn_hub_find_revision(cas, source, "main", &head, diag);
-	do {
-		const struct cairn_hub_tree_page page = {
-			.folder = "", .recursive = true, .after = after, .limit = CAIRN_HUB_TREE_PAGE_MAX};
-		if (status == CAIRN_OK)
-			status = cairn_hub_list_tree(cas, &head, &page, duplicate_take, d, next, diag);
-		memcpy(after, next, sizeof(after));
-	} while (status == CAIRN_OK && d->status == CAIRN_OK && next[0]);
+	if (status == CAIRN_OK)
+		status = cairn_hub_list_all(cas, &head, duplicate_take, d, diag);
 	if (d->status == CAIRN_E_LIMIT)
 		return cairn_fail(diag, d->status, "repo.duplicate", CAIRN_NO_OFFSET,
 				  "a copy has at most %d files and %d MiB of text", CAIRN_INDEX_OPERATIONS_MAX,

@@ -72,31 +72,23 @@ static int foot_by_hash(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct cairn_hash)); /* each begins with one */
 }
 
-static void foot_take_entry(void *ctx, const struct cairn_index_entry *entry)
+static bool foot_take_entry(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct foot_run *run = ctx;
 	run->out->unknown = run->out->unknown || run->n_entries++ == CAIRN_FOOTPRINT_ENTRIES_MAX;
-	if (entry->kind != CAIRN_INDEX_XET || !entry->has_file || run->n_files == 0)
-		return;
-	struct foot_file *file = bsearch(&entry->file, run->files, run->n_files, sizeof(*file), foot_by_hash);
-	if (file)
-		file->named = true;
+	if (entry->kind == CAIRN_INDEX_XET && entry->has_file && run->n_files > 0) {
+		struct foot_file *file = bsearch(&entry->file, run->files, run->n_files, sizeof(*file), foot_by_hash);
+		if (file)
+			file->named = true;
+	}
+	return !run->out->unknown;
 }
 
 static enum cairn_status foot_list_commit(struct foot_run *run, const struct cairn_index_commit *commit)
 {
-	char next[CAIRN_INDEX_PATH_MAX + 1] = "", after[CAIRN_INDEX_PATH_MAX + 1];
-	const struct cairn_hub_tree_page page = {
-		.folder = "", .recursive = true, .after = after, .limit = CAIRN_HUB_TREE_PAGE_MAX};
 	struct cairn_diag unsaid = {0};
-	do {
-		memcpy(after, next, sizeof(after));
-		enum cairn_status status =
-			cairn_hub_list_tree(run->cas, commit, &page, foot_take_entry, run, next, &unsaid);
-		if (status != CAIRN_OK)
-			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* it has no files */
-	} while (next[0] && !run->out->unknown);
-	return CAIRN_OK;
+	enum cairn_status status = cairn_hub_list_all(run->cas, commit, foot_take_entry, run, &unsaid);
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* it has no files */
 }
 
 static enum cairn_status foot_list_refs(struct foot_run *run)

@@ -38,7 +38,7 @@ struct files_paths {
 	bool no_memory;
 };
 
-static void files_take_path(void *ctx, const struct cairn_index_entry *entry)
+static bool files_take_path(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct files_paths *p = ctx;
 	p->n_seen++;
@@ -51,20 +51,14 @@ static void files_take_path(void *ctx, const struct cairn_index_entry *entry)
 		p->commits[i] = entry->commit;
 		p->n_named++;
 	}
+	return p->n_named < p->files->n && p->n_seen < CAIRN_HUB_LFS_PATHS_MAX;
 }
 
 /* Where main has them. */
 static enum cairn_status files_name(struct cairn_cas *cas, const struct cairn_index_commit *head, struct files_paths *p,
 				    struct cairn_diag *diag)
 {
-	char after[CAIRN_INDEX_PATH_MAX + 1] = "", next[CAIRN_INDEX_PATH_MAX + 1] = "";
-	enum cairn_status status = CAIRN_OK;
-	do {
-		const struct cairn_hub_tree_page page = {
-			.folder = "", .recursive = true, .after = after, .limit = CAIRN_HUB_TREE_PAGE_MAX};
-		status = cairn_hub_list_tree(cas, head, &page, files_take_path, p, next, diag);
-		memcpy(after, next, sizeof(after));
-	} while (status == CAIRN_OK && next[0] && p->n_named < p->files->n && p->n_seen < CAIRN_HUB_LFS_PATHS_MAX);
+	enum cairn_status status = cairn_hub_list_all(cas, head, files_take_path, p, diag);
 	return status == CAIRN_OK && p->no_memory ? CAIRN_E_NOMEM : status;
 }
 

@@ -54,36 +54,26 @@ static enum cairn_status new_find_chunks(struct new_run *run)
 
 /* --- the commit before -------------------------------------------------------------------------------------------- */
 
-static void new_take_before(void *ctx, const struct cairn_index_entry *entry)
+static bool new_take_before(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct new_run *run = ctx;
 	if (entry->kind == CAIRN_INDEX_FOLDER || (entry->kind == CAIRN_INDEX_XET && !entry->has_file))
-		return;
-	if (run->n_before == CAIRN_NEW_FILES_MAX) {
-		run->out->more = true;
-		return;
-	}
-	run->before[run->n_before++] = (struct new_file){entry->kind, entry->oid, entry->file};
+		return true;
+	run->out->more = run->n_before == CAIRN_NEW_FILES_MAX;
+	if (!run->out->more)
+		run->before[run->n_before++] = (struct new_file){entry->kind, entry->oid, entry->file};
+	return !run->out->more;
 }
 
 static enum cairn_status new_list_before(struct new_run *run, const struct cairn_index_commit *before)
 {
-	char next[CAIRN_INDEX_PATH_MAX + 1] = "", after[CAIRN_INDEX_PATH_MAX + 1];
-	const struct cairn_hub_tree_page page = {
-		.folder = "", .recursive = true, .after = after, .limit = CAIRN_HUB_TREE_PAGE_MAX};
 	struct cairn_diag unsaid = {0};
 	run->before = calloc(CAIRN_NEW_FILES_MAX, sizeof(*run->before));
 	if (!run->before)
 		return CAIRN_E_NOMEM;
-	do {
-		memcpy(after, next, sizeof(after));
-		enum cairn_status status =
-			cairn_hub_list_tree(run->cas, before, &page, new_take_before, run, next, &unsaid);
-		if (status != CAIRN_OK)
-			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* it has no files */
-	} while (next[0] && !run->out->more);
+	enum cairn_status status = cairn_hub_list_all(run->cas, before, new_take_before, run, &unsaid);
 	run->out->n_files = run->n_before;
-	return CAIRN_OK;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* it has no files */
 }
 
 static enum cairn_status new_pass_before(struct new_run *run)

@@ -59,6 +59,34 @@ enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, const struct cairn_
 	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
 }
 
+struct tree_all {
+	bool (*take)(void *ctx, const struct cairn_index_entry *entry);
+	void *ctx;
+	bool goes_on;
+};
+
+static void tree_take_all(void *ctx, const struct cairn_index_entry *entry)
+{
+	struct tree_all *all = ctx;
+	all->goes_on = all->goes_on && all->take(all->ctx, entry);
+}
+
+enum cairn_status cairn_hub_list_all(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+				     bool (*take)(void *ctx, const struct cairn_index_entry *entry), void *ctx,
+				     struct cairn_diag *diag)
+{
+	struct tree_all all = {take, ctx, true};
+	char after[CAIRN_INDEX_PATH_MAX + 1], next[CAIRN_INDEX_PATH_MAX + 1] = "";
+	const struct cairn_hub_tree_page page = {
+		.folder = "", .recursive = true, .after = after, .limit = CAIRN_HUB_TREE_PAGE_MAX};
+	enum cairn_status status;
+	do {
+		memcpy(after, next, sizeof(after));
+		status = cairn_hub_list_tree(cas, commit, &page, tree_take_all, &all, next, diag);
+	} while (status == CAIRN_OK && all.goes_on && next[0]);
+	return status;
+}
+
 /* --- one of them -------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, const struct cairn_index_commit *commit, const char *path,

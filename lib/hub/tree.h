@@ -27,6 +27,15 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, cons
 						     void *ctx, char next[static CAIRN_INDEX_PATH_MAX + 1],
 						     struct cairn_diag *diag);
 
+/**
+ * Visit all entries of a commit, a page at a time: a reader of the index is held for a page only.
+ * @param take  takes notes only; false: it has seen enough
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit has no entries, or has gone; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hub_list_all(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+						    bool (*take)(void *ctx, const struct cairn_index_entry *entry),
+						    void *ctx, struct cairn_diag *diag);
+
 /** A file or folder by its path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 						      const char *path, struct cairn_index_entry *out,

@@ -42,43 +42,39 @@ static void footprint_free(void *state)
 
 /* --- the largest files -------------------------------------------------------------------------------------------- */
 
-static void footprint_take(void *ctx, const struct cairn_index_entry *entry)
+static bool footprint_take(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct footprint_page *p = ctx;
 	uint32_t at = p->n;
 	p->n_seen++;
+	bool goes_on = p->n_seen < FOOTPRINT_LOOK;
 	if (entry->kind == CAIRN_INDEX_FOLDER)
-		return;
+		return goes_on;
 	while (at > 0 && p->largest[at - 1].size_bytes < entry->size_bytes)
 		at--;
 	if (at == FOOTPRINT_LARGEST)
-		return;
+		return goes_on;
 	char *path = cairn_hub_entry_path_new(entry);
-	p->is_short = p->is_short || !path;
+	p->is_short = !path;
 	if (!path)
-		return;
+		return false;
 	memmove(&p->largest[at + 1], &p->largest[at], (p->n - at) * sizeof(p->largest[0]));
 	p->largest[at] = (struct footprint_file){path, entry->oid, entry->size_bytes};
 	if (p->n == FOOTPRINT_LARGEST)
 		free(p->largest[p->n].path);
 	else
 		p->n++;
+	return goes_on;
 }
 
 static enum cairn_status footprint_find_largest(struct footprint_page *p)
 {
-	char next[CAIRN_INDEX_PATH_MAX + 1] = "", after[CAIRN_INDEX_PATH_MAX + 1];
-	const struct cairn_hub_tree_page page = {
-		.folder = "", .recursive = true, .after = after, .limit = CAIRN_HUB_TREE_PAGE_MAX};
 	struct cairn_diag unsaid = {0};
-	do {
-		memcpy(after, next, sizeof(after));
-		enum cairn_status status = cairn_hub_list_tree(page_cas(&p->place.page), &p->place.page.hub.commit,
-							       &page, footprint_take, p, next, &unsaid);
-		if (status != CAIRN_OK)
-			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* it has no files */
-	} while (next[0] && p->n_seen < FOOTPRINT_LOOK && !p->is_short);
-	return p->is_short ? CAIRN_E_NOMEM : CAIRN_OK;
+	enum cairn_status status =
+		cairn_hub_list_all(page_cas(&p->place.page), &p->place.page.hub.commit, footprint_take, p, &unsaid);
+	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND) /* it has no files */
+		return p->is_short ? CAIRN_E_NOMEM : CAIRN_OK;
+	return status;
 }
 
 /* Is the same content shown above, under another path? */
