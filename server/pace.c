@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,4 +22,10 @@ void pace_be_idle(bool idle)
 	enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_NONE = 0, IOPRIO_CLASS_IDLE = 3, IOPRIO_CLASS_SHIFT = 13 };
 	int class = idle ? IOPRIO_CLASS_IDLE : IOPRIO_CLASS_NONE;
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, class << IOPRIO_CLASS_SHIFT);
+}
+
+void pace_be_last(void)
+{
+	enum { NICEST = 19 };
+	(void)setpriority(PRIO_PROCESS, 0, NICEST); /* of this thread alone, on Linux */
 }

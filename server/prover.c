@@ -110,6 +110,7 @@ static void *prover_loop(void *arg)
 	int64_t us;
 	(void)pthread_setname_np(pthread_self(), "prover");
 	pace_be_idle(true);
+	pace_be_last();
 	do {
 		us = prover_turn(p);
 		prover_count(p);

@@ -1,5 +1,6 @@
 """The daemon confined: the sandbox is on without being asked for, and root becomes somebody else."""
 
+import ctypes
 import os
 import pwd
 import random
@@ -14,6 +15,7 @@ import pytest
 import xet
 
 EXIT_USAGE = 64
+LIBC = ctypes.CDLL(None)
 NOBODY = "nobody"
 SCHEMA = Path(__file__).parents[2] / "schema"
 FILES = 80_000  # whose claims are more than SQLite sorts in memory
@@ -58,6 +60,22 @@ def test_threads_have_names(start):
     wanted = {"cairnd", "worker", "disk", "long", "index-writer", "checkpoint", "housekeeping", "prover", "log", "sweeper"}
     # A thread says its name when it runs for the first time.
     cairn.wait_until("names of threads", lambda: wanted <= {(task / "comm").read_text().strip() for task in tasks.iterdir()})
+
+
+def test_the_prover_gives_way(start):
+    """Within the sandbox too: others have the disk (class 3: idle) and the processor before it."""
+    server = start()
+    tasks = Path(f"/proc/{server.process.pid}/task")
+
+    def prover():
+        return [task for task in tasks.iterdir() if (task / "comm").read_text().strip() == "prover"]
+
+    def nice_of(task):
+        return int((task / "stat").read_text().rsplit(")", 1)[1].split()[16])
+
+    cairn.wait_until("the prover to give way", lambda: [nice_of(task) for task in prover()] == [19])
+    assert {nice_of(task) for task in tasks.iterdir()} - {19} == {os.nice(0)}
+    assert os.uname().machine != "x86_64" or LIBC.syscall(252, 1, int(prover()[0].name)) >> 13 == 3  # ioprio_get
 
 
 def test_off(start):
