@@ -94,7 +94,7 @@ static int calls_allow_some(scmp_filter_ctx filter)
 		{"prlimit64", SCMP_A0(SCMP_CMP_EQ, 0)},
 		{"prlimit64", SCMP_A0(SCMP_CMP_EQ, self)},
 		{"prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
-		{"ioprio_set", SCMP_A1(SCMP_CMP_EQ, 0)}, /* its own, thread by thread */
+		{"ioprio_set", SCMP_A1(SCMP_CMP_EQ, 0)},  /* its own, thread by thread */
 		{"setpriority", SCMP_A1(SCMP_CMP_EQ, 0)}, /* likewise */
 		{"sendto", SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)},
 		{"sendmsg", SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0)},
