@@ -126,29 +126,40 @@ http {{
   access_log off;
   sendfile on;
   keepalive_requests 100000000;
-  open_file_cache max=1000;
+  open_file_cache max=10000;
   max_ranges 1000;
   client_body_temp_path {dir}; proxy_temp_path {dir}; fastcgi_temp_path {dir}; uwsgi_temp_path {dir}; scgi_temp_path {dir};
   server {{
-    listen 127.0.0.1:{port} backlog=1024;
-    location ~ "^/v1/fetch/(..)(..)(.*)$" {{ alias {objects}/$1/$2/$1$2$3; }}
+    listen 127.0.0.1:{port} backlog=1024{tls};
+    {serves}
   }}
 }}
 """
 
 
+NGINX_TLS = " ssl; ssl_certificate {}; ssl_certificate_key {}; ssl_protocols TLSv1.3"
+
+
+def nginx_objects(data):
+    """The objects of a data folder at the paths of signed URLs: what a CDN would do with them."""
+    return f'location ~ "^/v1/fetch/(..)(..)(.*)$" {{ alias {data}/objects/$1/$2/$1$2$3; }}'
+
+
 class Nginx(Server):
-    """nginx on the objects of a data folder, at the paths of signed URLs: what a CDN would do with them."""
+    """nginx, with what its server block is to serve. @param tls  certificate and key; without, plain HTTP"""
 
-    installed = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin") is not None
+    program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
+    installed = program is not None
 
-    def __init__(self, bench, objects):
-        folder, port = bench.folder("nginx"), free_port()
+    def __init__(self, bench, serves, tls=None):
+        port = free_port()
+        folder = bench.folder(f"nginx-{port}")
         user = "user root;" if os.geteuid() == 0 else ""
         conf = folder / "nginx.conf"
-        conf.write_text(NGINX.format(user=user, dir=folder, port=port, objects=objects))
-        program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
-        super().__init__([program, "-p", folder, "-c", conf], port=port)
+        conf.write_text(NGINX.format(user=user, dir=folder, port=port, tls=NGINX_TLS.format(*tls) if tls else "", serves=serves))
+        super().__init__([self.program, "-p", folder, "-c", conf], port=port)
+        if tls:
+            self.url = f"https://127.0.0.1:{port}"
 
     def pids(self):
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()

@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 from harness.measure import Goal, Spread, in_turns, median
-from harness.server import Nginx
+from harness.server import Nginx, nginx_objects
 from harness.table import Goals, load_row
 
 HARNESS = Path(__file__).resolve().parents[1] / "harness"
@@ -77,7 +77,7 @@ def fetch(bench):
     data, size = bench.folder("data"), bench.pick(256, 8) << 20
     name = _stored_file(bench, data, size)
     with bench.cairnd(data) as server:
-        nginx = Nginx(bench, data / "objects") if Nginx.installed else None
+        nginx = Nginx(bench, nginx_objects(data)) if Nginx.installed else None
         pieces = {"64 KiB": 1 << 16, "1 MiB": 1 << 20, "16 MiB": 1 << 24}
         for label, n_bytes in bench.pick(pieces, {"64 KiB": 1 << 16}).items():
             fetches = _fetches(server, name, size, n_bytes, bench.pick(200, 20))
@@ -110,7 +110,7 @@ def download(bench):
     data, size = bench.folder("data"), bench.pick(1024, 8) << 20
     name = _stored_file(bench, data, size)
     sides = {"cairnd": lambda: _download(bench, data, name, size)}
-    nginx = Nginx(bench, data / "objects") if Nginx.installed else None
+    nginx = Nginx(bench, nginx_objects(data)) if Nginx.installed else None
     if nginx:
         sides["nginx"] = lambda: _download(bench, data, name, size, nginx.url)
     took = in_turns(bench, bench.rounds(7), sides)

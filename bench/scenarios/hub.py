@@ -2,16 +2,14 @@
 
 import hashlib
 import json
-import os
 import random
 import re
-import shutil
 import subprocess
 import urllib.request
 
 from harness.bench import LeftOut
 from harness.measure import Goal, Spread, in_turns, median
-from harness.server import Nginx, Server, free_port
+from harness.server import Nginx
 from harness.table import load_row
 from scenarios.fetch import _bytes_of, _hf
 
@@ -20,27 +18,9 @@ GOALS = {"commit of 10,000 files": 2000, "commit of 10 files": 10, "page of 1,00
 GROWTH_BYTES = 3000
 LFS = "application/vnd.git-lfs+json"
 
-STATIC = """
-{user}
-worker_processes 2;
-daemon off;
-pid {dir}/nginx.pid;
-error_log {dir}/error.log;
-events {{ worker_connections 2048; }}
-http {{
-  access_log off;
-  sendfile on;
-  keepalive_requests 100000000;
-  open_file_cache max=10000;
-  client_body_temp_path {dir}; proxy_temp_path {dir}; fastcgi_temp_path {dir}; uwsgi_temp_path {dir}; scgi_temp_path {dir};
-  server {{
-    listen 127.0.0.1:{port} backlog=1024;
-    root {root};
+STATIC = """root {root};
     location /api/ {{ default_type application/json; }}
-    location /{repository}/resolve/{commit}/ {{ alias {files}/; add_header X-Repo-Commit {commit}; }}
-  }}
-}}
-"""
+    location /{repository}/resolve/{commit}/ {{ alias {files}/; add_header X-Repo-Commit {commit}; }}"""
 
 
 def hub_rows(bench):
@@ -86,24 +66,17 @@ def hub_heads(bench):
     yield load_row({"HEAD resolve from": "32 connections"}, runs) | {"goal": Goal(median(r.rate for r in runs["cairnd"]), 10_000, "a second")}
 
 
-class _Static(Nginx):
+def _static(bench, server, files, commit):
     """nginx with one commit of a repository in files: what the library asks for, each answer at hand."""
-
-    def __init__(self, bench, server, files, commit):
-        folder, port = bench.folder("nginx"), free_port()
-        root = bench.folder("static")
-        # The library asks for these two before the files; as files, they are what the daemon said.
-        api = root / "api/models" / REPOSITORY
-        for path in (f"revision/{commit}", "revision/main", f"tree/{commit}"):
-            (api / path).parent.mkdir(parents=True, exist_ok=True)
-            query = "?recursive=true&expand=false" if path.startswith("tree") else ""
-            (api / path).write_bytes(server.get(f"/api/models/{REPOSITORY}/{path}{query}"))
-        (files / ".gitattributes").write_bytes(server.get(f"/{REPOSITORY}/resolve/{commit}/.gitattributes"))  # made with the repository
-        user = "user root;" if os.geteuid() == 0 else ""
-        conf = folder / "nginx.conf"
-        conf.write_text(STATIC.format(user=user, dir=folder, port=port, root=root, repository=REPOSITORY, commit=commit, files=files))
-        program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
-        Server.__init__(self, [program, "-p", folder, "-c", conf], port=port)
+    root = bench.folder("static")
+    # The library asks for these two before the files; as files, they are what the daemon said.
+    api = root / "api/models" / REPOSITORY
+    for path in (f"revision/{commit}", "revision/main", f"tree/{commit}"):
+        (api / path).parent.mkdir(parents=True, exist_ok=True)
+        query = "?recursive=true&expand=false" if path.startswith("tree") else ""
+        (api / path).write_bytes(server.get(f"/api/models/{REPOSITORY}/{path}{query}"))
+    (files / ".gitattributes").write_bytes(server.get(f"/{REPOSITORY}/resolve/{commit}/.gitattributes"))  # made with the repository
+    return Nginx(bench, STATIC.format(root=root, repository=REPOSITORY, commit=commit, files=files))
 
 
 def _snapshot(bench, server, files):
@@ -124,7 +97,7 @@ def hub_small(bench):
     n = bench.pick(1000, 20)  # with .gitattributes: one page of a listing
     files = _small_files(bench, n - 1)
     with bench.cairnd(bench.folder("data")) as server:
-        with _Static(bench, server, files, _import(bench, server, files)) as static:
+        with _static(bench, server, files, _import(bench, server, files)) as static:
             sides = {"cairnd": lambda: _snapshot(bench, server, files), "nginx": lambda: _snapshot(bench, static, files)}
             runs = in_turns(bench, bench.rounds(5), sides)
     ratio = Spread(a[0] / b[0] for a, b in zip(runs["cairnd"], runs["nginx"]))

@@ -8,7 +8,7 @@ SHAPES = {
     "small: 1 xorb of 20 chunks, 1 file": ((1, 20, 1, 1), 8000),
     "1 xorb of 1,000 chunks, 10 files": ((1, 1000, 10, 1), 3000),
     "many files: 1 xorb of 1,000 chunks, 1,000 files": ((1, 1000, 1000, 1), 400),
-    "large: 20 xorbs of 1,000 chunks, 100 files of 10 terms": ((20, 1000, 100, 10), 150),
+    "large: 20 xorbs of 1,000 chunks, 100 files of 10 terms": ((20, 1000, 100, 10), 400),
 }
 GOAL_SHAPE = "1 xorb of 1,000 chunks, 10 files"
 QUICK = ((1, 20, 2, 1), 40)
