@@ -112,14 +112,14 @@ static const char *main_made_socket(const struct listen_address *bound)
 	return bound->mode ? listen_path(bound) : NULL;
 }
 
-enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 1, MAIN_READABLE = 8 };
+enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 1, MAIN_READABLE = 9 };
 
 /* What the store and the index on other machines take. @param[out] ports  of both */
-static enum cairn_status main_reach(const struct config *c, struct cairn_index_reach *index, uint16_t ports[MAIN_PORTS],
-				    size_t *n_ports, struct cairn_diag *diag)
+static enum cairn_status main_reach(const struct config *c, struct cairn_index_reach *index,
+				    struct cairn_store_reach *store, uint16_t ports[MAIN_PORTS], size_t *n_ports,
+				    struct cairn_diag *diag)
 {
-	uint16_t store = 0;
-	enum cairn_status status = cairn_data_dir_store_port(daemon_store_url(c), &store, diag);
+	enum cairn_status status = cairn_data_dir_store_reach(daemon_store_url(c), store, diag);
 	if (status == CAIRN_OK)
 		status = cairn_data_dir_index_reach(c->index, index, diag);
 	*n_ports = 0;
@@ -127,8 +127,8 @@ static enum cairn_status main_reach(const struct config *c, struct cairn_index_r
 		return status;
 	for (size_t i = 0; i < index->n_ports; i++)
 		ports[(*n_ports)++] = index->ports[i];
-	if (store > 0)
-		ports[(*n_ports)++] = store;
+	if (store->port > 0)
+		ports[(*n_ports)++] = store->port;
 	return CAIRN_OK;
 }
 
@@ -145,14 +145,15 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 	const char *const owned[] = {made ? c->data_dir : NULL, main_made_socket(bound)};
 	status = privileges_drop(c->user, c->group, owned, sizeof(owned) / sizeof(owned[0]), diag);
 	struct cairn_index_reach index = {.n_ports = 0};
+	struct cairn_store_reach store = {.port = 0};
 	uint16_t ports[MAIN_PORTS];
 	size_t n_ports = 0;
 	if (status == CAIRN_OK)
-		status = main_reach(c, &index, ports, &n_ports, diag);
+		status = main_reach(c, &index, &store, ports, &n_ports, diag);
 	const char *readable[MAIN_READABLE + CAIRN_INDEX_REACH_FILES] = {
 		c->token_key, c->secret_file,           c->tls_certificate,
 		c->tls_key,   c->store_credentials,     getenv("AWS_SHARED_CREDENTIALS_FILE"),
-		c->file,      cairn_crash_point_file(),
+		c->file,      cairn_crash_point_file(), store.ca[0] ? store.ca : NULL,
 	};
 	for (size_t i = 0; i < index.n_files; i++)
 		readable[MAIN_READABLE + i] = index.files[i];

@@ -67,7 +67,7 @@ const struct setting SETTINGS[] = {
 	 .help = "store: uploads of xorbs are kept here. external: an index only, whose xorb bytes live elsewhere; "
 		 "shards are taken on their own evidence."},
 	{"store", SETTING_TEXT, "files", .argument = "WHERE", AT(store),
-	 .help = "files: xorbs are files of the data folder. s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME: "
+	 .help = "files: xorbs are files of the data folder. s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME&ca=FILE: "
 		 "objects in an S3 service; the bucket must be there, the prefix is this daemon's own, or that of "
 		 "all which share an index. memory: for tests; all xorbs are lost when the daemon ends, while the index still names them."},
 	{"store_credentials", SETTING_TEXT, NULL, .argument = "FILE", AT(store_credentials),

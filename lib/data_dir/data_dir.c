@@ -294,14 +294,14 @@ static enum cairn_status data_dir_open_store(struct cairn_data_dir *d, const str
 					     struct cairn_diag *diag)
 {
 	struct elsewhere e;
-	uint16_t port = 0;
+	struct cairn_store_reach reach = {.port = 0};
 	bool files = !options->store || strcmp(options->store, "files:") == 0;
 	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_STORE, d->path, diag);
 	if (status == CAIRN_OK && !files)
-		status = cairn_store_port(options->store, &port, diag);
+		status = cairn_store_reach(options->store, &reach, diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (port > 0 || (e.url[0] && !options->store))
+	if (reach.port > 0 || (e.url[0] && !options->store))
 		return data_dir_open_elsewhere(d, options, &e, diag);
 	if (e.url[0])
 		return data_dir_refuse_elsewhere(d->path, &e, diag);
@@ -341,12 +341,12 @@ static enum cairn_status data_dir_judge_sharing(struct cairn_data_dir *d, const 
 						struct cairn_diag *diag)
 {
 	struct elsewhere store;
-	uint16_t port = 0;
+	struct cairn_store_reach reach = {.port = 0};
 	enum cairn_status status = elsewhere_read(&store, ELSEWHERE_STORE, d->path, diag);
 	const char *url = options->store ? options->store : store.url;
 	if (status == CAIRN_OK && url[0] && strcmp(url, "files:") != 0)
-		status = cairn_store_port(url, &port, diag);
-	d->is_shared = options->secret_file && options->index && port > 0;
+		status = cairn_store_reach(url, &reach, diag);
+	d->is_shared = options->secret_file && options->index && reach.port > 0;
 	return status;
 }
 
@@ -462,9 +462,9 @@ enum cairn_status cairn_data_dir_index_reach(const char *index, struct cairn_ind
 	return index ? cairn_index_reach(index, out, diag) : CAIRN_OK;
 }
 
-enum cairn_status cairn_data_dir_store_port(const char *store, uint16_t *port, struct cairn_diag *diag)
+enum cairn_status cairn_data_dir_store_reach(const char *store, struct cairn_store_reach *out, struct cairn_diag *diag)
 {
-	return cairn_store_port(store, port, diag);
+	return cairn_store_reach(store, out, diag);
 }
 
 /* --- looking at one ----------------------------------------------------------------------------------------------- */

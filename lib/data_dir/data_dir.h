@@ -80,8 +80,9 @@ CAIRN_MUST_USE enum cairn_status cairn_data_dir_look(const char *path, const cha
 						     bool as_root, struct cairn_data_dir_sight *out,
 						     struct cairn_diag *diag);
 
-/** Which TCP port does a store of this URL connect to? @return as cairn_store_port() */
-CAIRN_MUST_USE enum cairn_status cairn_data_dir_store_port(const char *store, uint16_t *port, struct cairn_diag *diag);
+/** As cairn_store_reach(). */
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_store_reach(const char *store, struct cairn_store_reach *out,
+							    struct cairn_diag *diag);
 
 /** What does connecting to an index of this URL take? @param index  NULL: a file, and so nothing
  *  @return as cairn_index_reach() */

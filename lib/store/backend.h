@@ -92,7 +92,7 @@ enum cairn_status store_mem_open(struct cairn_store **out, const char *rest, con
 enum cairn_status store_s3_open(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,
 				struct cairn_diag *diag);
 
-/** As cairn_store_port(). */
-enum cairn_status store_s3_port(const char *rest, uint16_t *port, struct cairn_diag *diag);
+/** As cairn_store_reach(). */
+enum cairn_status store_s3_reach(const char *rest, struct cairn_store_reach *out, struct cairn_diag *diag);
 
 #endif

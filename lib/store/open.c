@@ -6,11 +6,12 @@ static const struct store_scheme {
 	const char *prefix;
 	enum cairn_status (*open)(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,
 				  struct cairn_diag *diag);
-	enum cairn_status (*port)(const char *rest, uint16_t *port, struct cairn_diag *diag); /* NULL: none */
+	enum cairn_status (*reach)(const char *rest, struct cairn_store_reach *out,
+				   struct cairn_diag *diag); /* NULL: nothing */
 } STORE_SCHEMES[] = {
 	{"files:", store_fs_open, NULL},
 	{"memory:", store_mem_open, NULL},
-	{"s3:", store_s3_open, store_s3_port},
+	{"s3:", store_s3_open, store_s3_reach},
 };
 
 /* @param[out] rest  what follows the scheme  @return NULL: it is none of ours */
@@ -37,12 +38,12 @@ enum cairn_status cairn_store_open(struct cairn_store **out, const char *url, co
 	return scheme ? scheme->open(out, rest, options ? options : &TO_WRITE, diag) : CAIRN_E_USAGE;
 }
 
-enum cairn_status cairn_store_port(const char *url, uint16_t *port, struct cairn_diag *diag)
+enum cairn_status cairn_store_reach(const char *url, struct cairn_store_reach *out, struct cairn_diag *diag)
 {
 	const char *rest;
-	*port = 0;
+	*out = (struct cairn_store_reach){.port = 0};
 	const struct store_scheme *scheme = store_scheme_of(url, &rest, diag);
 	if (!scheme)
 		return CAIRN_E_USAGE;
-	return scheme->port ? scheme->port(rest, port, diag) : CAIRN_OK;
+	return scheme->reach ? scheme->reach(rest, out, diag) : CAIRN_OK;
 }

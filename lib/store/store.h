@@ -38,10 +38,10 @@ struct cairn_store_options {
  *   DIR/tmp is removed. Objects that were moved into packs (pack.h) are found there, and are no different to any call
  *   below.
  * - "memory:": objects in memory, for tests: they are lost when the store is freed. It passes for a remote one.
- * - "s3://BUCKET/PREFIX?endpoint=URL&region=NAME": objects in an S3 service (s3/place.h has the details). Each is in
- * the service, durable as the service promises it, before its put is over. The bucket must be there, and the prefix
- * must be one process's own, which is checked. What the service does not answer within some seconds is CAIRN_E_BUSY,
- * which every call below may answer: nothing may be judged by it.
+ * - "s3://BUCKET/PREFIX?endpoint=URL&region=NAME&ca=FILE": objects in an S3 service (s3/place.h has the details). Each
+ * is in the service, durable as the service promises it, before its put is over. The bucket must be there, and the
+ * prefix must be one process's own, which is checked. What the service does not answer within some seconds is
+ * CAIRN_E_BUSY, which every call below may answer: nothing may be judged by it.
  * @param[out] out  owned by the caller, cairn_store_free()
  * @param options   NULL: to write
  * @return CAIRN_OK; CAIRN_E_USAGE no store has such a URL (store.url, store.insecure), or its credentials or its bucket
@@ -52,9 +52,15 @@ struct cairn_store_options {
 CAIRN_MUST_USE enum cairn_status cairn_store_open(struct cairn_store **out, const char *url,
 						  const struct cairn_store_options *options, struct cairn_diag *diag);
 
-/** Which TCP port does a store of this URL connect to? @param[out] port  0: none
- *  @return CAIRN_OK; CAIRN_E_USAGE as cairn_store_open() */
-CAIRN_MUST_USE enum cairn_status cairn_store_port(const char *url, uint16_t *port, struct cairn_diag *diag);
+/** What a store takes of this machine that a process must not give up before. Plain value. */
+struct cairn_store_reach {
+	uint16_t port; /* of TCP, to connect to; 0: none */
+	char ca[256];  /* file that is read with each new connection; "": none but the system's certificates */
+};
+
+/** Asks nobody. @return CAIRN_OK; CAIRN_E_USAGE as cairn_store_open() */
+CAIRN_MUST_USE enum cairn_status cairn_store_reach(const char *url, struct cairn_store_reach *out,
+						   struct cairn_diag *diag);
 
 /** Does it answer? One on this machine does. Waits for some seconds at most.
  *  @return CAIRN_OK; as cairn_store_open(), with the cause in diag */

@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import time
 
@@ -12,6 +13,7 @@ import cairn
 import ledger
 import pytest
 import xet
+from authority import Authority
 
 FOLDER = os.environ.get("CAIRN_TEST_POSTGRES_FOLDER")
 SCRIPT = cairn.ROOT / "tests/engines/postgresql.sh"
@@ -327,6 +329,40 @@ def test_passwords(tmp_path, begin):
     book.check(server)
     said = server.get("/metrics").body + ready.body + server.log().encode()
     assert b"s3cret" not in said
+
+
+@pytest.fixture
+def certified(tmp_path):
+    """The server speaks TLS, too. @return the authority that vouches for it"""
+    authority = Authority(tmp_path / "authority")
+    for path, name in zip(authority.issue("engine"), ("tls.pem", "tls.key")):
+        shutil.copy(path, f"{FOLDER}/data/{name}")
+        owner = os.stat(f"{FOLDER}/data")
+        os.chown(f"{FOLDER}/data/{name}", owner.st_uid, owner.st_gid)
+        os.chmod(f"{FOLDER}/data/{name}", 0o600)
+    for name, value in (("ssl_cert_file", "tls.pem"), ("ssl_key_file", "tls.key"), ("ssl", "on")):
+        sql(f"ALTER SYSTEM SET {name} = '{value}'")
+    sql("SELECT pg_reload_conf()")
+    cairn.wait_until("TLS", lambda: sql("SHOW ssl") == "on")
+    yield authority
+    for name in ("ssl", "ssl_cert_file", "ssl_key_file"):
+        sql(f"ALTER SYSTEM RESET {name}")
+    sql("SELECT pg_reload_conf()")
+
+
+def test_tls(tmp_path, certified, begin):
+    """Its certificate must be of an authority of the file that the URL names, also for what is connected later."""
+    url = cairn.postgres_url(tmp_path / "server" / "data") + "&sslmode=verify-full"
+    other = Authority(tmp_path / "other")
+    assert "certificate verify failed" in refused(tmp_path, "--no-hub", "--index", f"{url}&sslrootcert={other.path}")
+    server = begin(index=f"{url}&sslrootcert={certified.path}")
+    ours = "FROM pg_stat_activity WHERE application_name = 'cairn'"
+    for seed in (70, 71):
+        book = ledger.Ledger()
+        assert book.upload(server, ledger.new_file(seed)).status == 200
+        book.check(server)
+        assert sql(f"SELECT count(*) > 0 AND bool_and((SELECT ssl FROM pg_stat_ssl s WHERE s.pid = a.pid)) {ours.replace('activity', 'activity a')}") == "t"
+        sql(f"SELECT pg_terminate_backend(pid) {ours}")
 
 
 def test_by_socket(tmp_path, begin):

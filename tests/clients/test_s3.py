@@ -6,16 +6,19 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 import urllib.parse
 
 import cairn
+import cluster
 import ledger
 import plans
 import pytest
 import s3
 import xet
+from authority import Authority
 
 GRACE = 120
 STEPS = ["put-begun", "put-written", "xorb-verified", "xorb-cleared", "put-durable", "xorb-stored"]
@@ -263,6 +266,48 @@ def test_credentials(tmp_path, begin):
     book.check(server)
     server.stop()
     assert os.environ["AWS_SECRET_ACCESS_KEY"] not in server.log()
+
+
+@pytest.fixture
+def over_tls(tmp_path):
+    """over_tls(certificate and key): the engine behind HTTPS. @return its endpoint"""
+    balancers = []
+    if not cluster.HAPROXY.exists():
+        pytest.skip("there is no haproxy")
+
+    def begin(pair):
+        listening = socket.create_server(("127.0.0.1", 0))
+        both, file = tmp_path / "both.pem", tmp_path / "haproxy.cfg"
+        both.write_bytes(b"".join(path.read_bytes() for path in pair))
+        where = urllib.parse.urlsplit(cairn.ENGINE).netloc
+        lines = ["defaults", "  mode http", "  timeout connect 2s", "  timeout client 60s", "  timeout server 60s"]
+        lines += ["listen engine", f"  bind fd@{listening.fileno()} ssl crt {both}", f"  server engine {where}"]
+        file.write_text("\n".join(lines) + "\n")
+        balancers.append(subprocess.Popen([cluster.HAPROXY, "-db", "-f", str(file)], stderr=subprocess.DEVNULL, pass_fds=[listening.fileno()]))
+        port = listening.getsockname()[1]
+        listening.close()
+        return f"https://127.0.0.1:{port}"
+
+    yield begin
+    for balancer in balancers:
+        balancer.kill()
+        balancer.wait()
+
+
+def test_tls(tmp_path, begin, over_tls):
+    """By the authorities of a file, and no others."""
+    authority, other = Authority(tmp_path / "authority"), Authority(tmp_path / "other")
+    url = cairn.s3_url(tmp_path / "server" / "data", over_tls(authority.issue("engine")))
+    for more in ("", f"&ca={other.path}", f"&ca={tmp_path}/missing.pem"):
+        line = cairn.refused(tmp_path, "--data-dir", str(tmp_path / f"new{len(more)}"), "--listen", "127.0.0.1:0", "--store", url + more)
+        assert "store" in line and ("certificate" in line or "CA" in line), line
+    server, _ = begin(store=f"{url}&ca={authority.path}")
+    book = ledger.Ledger()
+    assert book.upload(server, ledger.new_file(20)).status == 200
+    book.check(server)
+    server.stop()
+    server.start()
+    book.check(server)
 
 
 def fetch_raw(url, method="GET", **headers):

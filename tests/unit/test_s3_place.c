@@ -28,6 +28,9 @@ START_TEST(urls_have_parts)
 	ck_assert_uint_eq(place.port, 9000);
 	ck_assert_int_eq(s3_place_parse(&place, "//b?endpoint=http://localhost", NULL), CAIRN_OK);
 	ck_assert_uint_eq(place.port, 80);
+	ck_assert_str_eq(place.ca, "");
+	ck_assert_int_eq(s3_place_parse(&place, "//b?endpoint=https://h&ca=/etc/ca-1/s3_a.pem", NULL), CAIRN_OK);
+	ck_assert_str_eq(place.ca, "/etc/ca-1/s3_a.pem");
 }
 END_TEST
 
@@ -54,6 +57,9 @@ START_TEST(other_urls_are_refused)
 		"//bucket?region=EU",
 		"//bucket?region=",
 		"//bucket?secret=1",
+		"//bucket?ca=",
+		"//bucket?ca=ca.pem",
+		"//bucket?ca=/a%20b",
 		"//bucket?",
 	};
 	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {

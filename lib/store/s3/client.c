@@ -67,7 +67,7 @@ enum cairn_status s3_client_new(struct s3_client **out, const struct s3_place *p
 	pthread_mutex_init(&c->lock, NULL);
 	enum cairn_status status = s3_credentials_read(&c->credentials, credentials, diag);
 	if (status == CAIRN_OK)
-		c->http = s3_http_new();
+		c->http = s3_http_new(c->place.ca);
 	if (status == CAIRN_OK && !c->http)
 		status = CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)

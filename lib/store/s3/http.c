@@ -19,6 +19,7 @@ struct s3_http {
 	bool silent;
 	int64_t heard_ms; /* when it last sent anything */
 	int64_t probe_ms; /* when it may be tried again, while it is silent */
+	const char *ca;   /* borrowed */
 };
 
 /* One exchange. */
@@ -32,7 +33,7 @@ struct http_run {
 	curl_off_t n_moved, n_received;
 };
 
-struct s3_http *s3_http_new(void)
+struct s3_http *s3_http_new(const char *ca)
 {
 	struct s3_http *h = calloc(1, sizeof(*h));
 	if (!h || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
@@ -40,6 +41,7 @@ struct s3_http *s3_http_new(void)
 		return NULL;
 	}
 	pthread_mutex_init(&h->lock, NULL);
+	h->ca = ca;
 	return h;
 }
 
@@ -197,6 +199,10 @@ static void http_set_up(struct http_run *run, struct curl_slist *headers)
 	curl_easy_setopt(curl, CURLOPT_URL, run->call->url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
+	if (run->http->ca[0]) { /* these alone */
+		curl_easy_setopt(curl, CURLOPT_CAINFO, run->http->ca);
+		curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+	}
 	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);

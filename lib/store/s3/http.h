@@ -33,8 +33,9 @@ struct s3_http_call {
 	size_t n_into; /* out: bytes of into that came; over into_bytes: more than there is room for */
 };
 
-/** @return NULL without memory */
-struct s3_http *s3_http_new(void);
+/** @param ca  file of the authorities that a server's certificate must be of, borrowed for as long as this lives and
+ * read with each new connection; "": the system's  @return NULL without memory */
+struct s3_http *s3_http_new(const char *ca);
 /** After all calls. NULL is harmless. */
 void s3_http_free(struct s3_http *h);
 

@@ -11,7 +11,7 @@
 static enum cairn_status place_refuse(struct cairn_diag *diag, const char *what)
 {
 	return cairn_fail(diag, CAIRN_E_USAGE, "store.url", CAIRN_NO_OFFSET,
-			  "%s; an S3 store is s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME", what);
+			  "%s; an S3 store is s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME&ca=FILE", what);
 }
 
 /* Copy a part that is all of these characters. @return false: it is empty, too long, or has others */
@@ -69,14 +69,18 @@ static enum cairn_status place_take_endpoint(struct s3_place *out, const char *t
 
 static enum cairn_status place_take_option(struct s3_place *out, const char *text, size_t len, struct cairn_diag *diag)
 {
-	static const char ENDPOINT[] = "endpoint=", REGION[] = "region=";
+	static const char ENDPOINT[] = "endpoint=", REGION[] = "region=", CA[] = "ca=";
 	if (len > sizeof(ENDPOINT) - 1 && strncmp(text, ENDPOINT, sizeof(ENDPOINT) - 1) == 0)
 		return place_take_endpoint(out, text + sizeof(ENDPOINT) - 1, len - (sizeof(ENDPOINT) - 1), diag);
 	if (len > sizeof(REGION) - 1 && strncmp(text, REGION, sizeof(REGION) - 1) == 0 &&
 	    place_take(out->region, sizeof(out->region), text + sizeof(REGION) - 1, len - (sizeof(REGION) - 1),
 		       LOWER "-"))
 		return CAIRN_OK;
-	return place_refuse(diag, "it has options other than endpoint and region");
+	if (len > sizeof(CA) && strncmp(text, CA, sizeof(CA) - 1) == 0 && text[sizeof(CA) - 1] == '/' &&
+	    place_take(out->ca, sizeof(out->ca), text + sizeof(CA) - 1, len - (sizeof(CA) - 1), LOWER UPPER "-_./"))
+		return CAIRN_OK;
+	return place_refuse(diag,
+			    "it has options other than endpoint, region and ca, which is the whole path of a file");
 }
 
 enum cairn_status s3_place_parse(struct s3_place *out, const char *rest, struct cairn_diag *diag)

@@ -6,20 +6,22 @@
 
 enum { S3_PLACE_TEXT_BYTES = 256 };
 
-/** "s3://BUCKET/PREFIX?endpoint=URL&region=NAME" in its parts. Plain value. */
+/** "s3://BUCKET/PREFIX?endpoint=URL&region=NAME&ca=FILE" in its parts. Plain value. */
 struct s3_place {
 	char bucket[64];
 	char prefix[S3_PLACE_TEXT_BYTES];   /* "" or ends in "/" */
 	char endpoint[S3_PLACE_TEXT_BYTES]; /* "https://host:port", without a path */
 	char host[S3_PLACE_TEXT_BYTES];     /* as the header Host has it: "host", or "host:port" */
 	char region[64];
+	char ca[S3_PLACE_TEXT_BYTES]; /* file of the authorities that its certificate must be of; "": the system's */
 	uint16_t port;
 };
 
 /**
  * Take an URL apart. Nothing in it needs escaping: the bucket is of lower case letters, digits, "-" and ".", the prefix
  * of letters, digits and "-_./". Without an endpoint it is that of AWS for the region, which is us-east-1 if not given.
- * http is for an endpoint on this machine alone: what is sent has no other protection than TLS.
+ * http is for an endpoint on this machine alone: what is sent has no other protection than TLS. ca is an absolute path
+ * of letters, digits and "-_./".
  * @param rest  what follows "s3:"
  * @return CAIRN_OK; CAIRN_E_USAGE (store.url, store.insecure)
  */

@@ -594,10 +594,11 @@ enum cairn_status store_s3_open(struct cairn_store **out, const char *rest, cons
 	return status;
 }
 
-enum cairn_status store_s3_port(const char *rest, uint16_t *port, struct cairn_diag *diag)
+enum cairn_status store_s3_reach(const char *rest, struct cairn_store_reach *out, struct cairn_diag *diag)
 {
 	struct s3_place place;
 	enum cairn_status status = s3_place_parse(&place, rest, diag);
-	*port = place.port;
+	out->port = place.port;
+	memcpy(out->ca, place.ca, sizeof(out->ca));
 	return status;
 }
