@@ -60,6 +60,12 @@ class Cluster(cairn.Daemon):
         listening.close()
         cairn.wait_until("the balancer", lambda: self.get("/health").status == 200)
 
+    def revive(self, i):
+        """Where the balancer looks for it."""
+        daemon = self.daemons[i]
+        daemon.command[daemon.command.index("--listen") + 1] = f"127.0.0.1:{daemon.port}"
+        daemon.start()
+
     def end_balancer(self):
         if self.balancer:
             self.balancer.kill()

@@ -33,7 +33,7 @@ class Bucket:
         self.host = urllib.parse.urlsplit(cairn.ENGINE).netloc
         self.id, self.secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
 
-    def request(self, method, name="", query="", body=b""):
+    def request(self, method, name="", query="", body=b"", timeout=30):
         """name: below the prefix. @return (status, body)"""
         path = f"{self.path}/{self.prefix}{name}" if name else self.path
         date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
@@ -42,7 +42,7 @@ class Bucket:
         text = f"{method}\n{path}\n{query}\nhost:{self.host}\nx-amz-content-sha256:{digest}\nx-amz-date:{date}\n\n{names}\n{digest}"
         authorization = f"AWS4-HMAC-SHA256 Credential={self.id}/{date[:8]}/{REGION}/s3/aws4_request,SignedHeaders={names},"
         authorization += f"Signature={signature(text, date, self.secret)}"
-        connection = http.client.HTTPConnection(self.host, timeout=30)
+        connection = http.client.HTTPConnection(self.host, timeout=timeout)
         headers = {"Authorization": authorization, "x-amz-content-sha256": digest, "x-amz-date": date}
         connection.request(method, path + (f"?{query}" if query else ""), body, headers)
         reply = connection.getresponse()

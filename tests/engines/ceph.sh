@@ -1,15 +1,27 @@
 #!/usr/bin/env bash
 # A Ceph cluster with radosgw, an S3 service, as plain processes on this machine: one monitor, one manager, three stores of
 # objects. For tests: its data lies in FOLDER, and it has the one bucket "cairn".
-#   ceph.sh start FOLDER [PORT]     to its first answer, some 30 s; radosgw is on PORT + 80 then (33080 if not given)
+#   ceph.sh start FOLDER [PORT [GRACE_S]]    to its first answer, some 30 s; radosgw is on PORT + 80 then (33080 if not given); a
+#                                   store that has been silent for GRACE_S (20) is done without
+#   ceph.sh again FOLDER            what was started, and has ended
+#   ceph.sh kill FOLDER NAME        osd0, osd1, osd2, mon, mgr or rgw, as by a loss of power
+#   ceph.sh pause FOLDER NAME       it stands still
+#   ceph.sh resume FOLDER NAME
+#   ceph.sh revive FOLDER osdN      start it again
+#   ceph.sh whole FOLDER            wait until all copies of all objects are there
 #   ceph.sh stop FOLDER             and remove the folder
 # Needs the Debian packages ceph-mon, ceph-mgr, ceph-osd, ceph-common, radosgw and curl.
 set -euo pipefail
 
-folder=$2 port=${3:-33000}
+folder=$2
+if [ "$1" = start ]; then
+  mkdir -p "$folder"
+  echo "${3:-33000}" >"$folder/port"
+fi
+port=$(cat "$folder/port" 2>/dev/null || true)
 export CEPH_CONF=$folder/ceph.conf
 endpoint=http://127.0.0.1:$((port + 80))
-key=cairntest secret=cairntestsecret0123456789
+key=${CEPH_KEY:-cairntest} secret=${CEPH_SECRET:-cairntestsecret0123456789}
 
 wait_for() { # SECONDS COMMAND...
   local end=$((SECONDS + $1))
@@ -57,6 +69,9 @@ osd_pool_default_min_size = 2
 osd_pool_default_pg_num = 8
 osd_pool_default_pg_autoscale_mode = off
 osd_crush_chooseleaf_type = 0
+osd_heartbeat_interval = $(((grace + 3) / 4))
+osd_heartbeat_grace = $grace
+mon_osd_min_down_reporters = 1
 mon_data_avail_crit = 1
 mon_data_avail_warn = 2
 auth_allow_insecure_global_id_reclaim = false
@@ -94,11 +109,15 @@ start_osds() {
   wait_for 60 osds_are_up
 }
 
-start_radosgw() {
-  admin auth get-or-create client.rgw.a mon 'allow rw' osd 'allow rwx' >"$folder/keyring.client.rgw.a"
+run_radosgw() {
   # Without tcp_nodelay a small read waits for a delayed acknowledgement.
   run rgw radosgw -n client.rgw.a -f "--rgw-frontends=beast endpoint=127.0.0.1:$((port + 80)) tcp_nodelay=1"
   wait_for 120 curl -sf -o "$folder/first-answer" $endpoint/
+}
+
+start_radosgw() {
+  admin auth get-or-create client.rgw.a mon 'allow rw' osd 'allow rwx' >"$folder/keyring.client.rgw.a"
+  run_radosgw
   radosgw-admin user create --uid=cairn --display-name=cairn --access-key=$key --secret-key=$secret
   curl -sf -X PUT --aws-sigv4 aws:amz:us-east-1:s3 -u $key:$secret -H "x-amz-content-sha256: $(printf '' | sha256sum | cut -d' ' -f1)" \
     $endpoint/cairn
@@ -106,6 +125,7 @@ start_radosgw() {
 
 case $1 in
 start)
+  grace=${4:-20}
   fsid=$(cat /proc/sys/kernel/random/uuid)
   configure
   { start_monitor && start_osds && start_radosgw; } >"$folder/start.out" 2>&1 || {
@@ -113,8 +133,26 @@ start)
     exit 1
   }
   cat >"$folder/environment" <<END
+export CAIRN_TEST_CEPH=$folder
 export CAIRN_TEST_S3=$endpoint AWS_ACCESS_KEY_ID=$key AWS_SECRET_ACCESS_KEY=$secret CAIRN_TEST_S3_PID=$(cat "$folder/rgw.pid")
 END
+  ;;
+again)
+  run mon ceph-mon -i a -f
+  wait_for 30 admin -s
+  run mgr ceph-mgr -i x -f
+  for i in 0 1 2; do
+    run osd$i ceph-osd -i $i -f
+  done
+  run_radosgw
+  ;;
+kill) kill -9 "$(cat "$folder/$3.pid")" ;;
+pause) kill -STOP "$(cat "$folder/$3.pid")" ;;
+resume) kill -CONT "$(cat "$folder/$3.pid")" ;;
+revive) run "$3" ceph-osd -i "${3#osd}" -f ;;
+whole)
+  is_whole() { admin pg stat | grep -qE ': ([0-9]+) active\+clean; '; }
+  wait_for 120 is_whole
   ;;
 stop)
   for file in "$folder"/*.pid; do

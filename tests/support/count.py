@@ -13,6 +13,7 @@ CHECK = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", re.M
 PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [0-9.]+s", re.M)
 SKIPPED = re.compile(r"^SKIPPED \[\d+\] (.*)$", re.M)
 WHAT_FAILED = re.compile(r"^(?:FAILED |ERROR |E   +).+|^.+:\d+:[FE]:.+|^.+: (?:error|warning): .+", re.M)  # of pytest, Check, a compiler
+FIGURES = re.compile(r"^failover: .+", re.M)  # that a run is for
 MOST_REASONS, REASON_CHARACTERS = 12, 300
 LINES = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
@@ -59,6 +60,8 @@ def main():
                 print(f"failed: {test['name']} ({test['result']})")
                 for reason in reasons(test):
                     print(f"failed: {test['name']}: {reason}")
+            for figure in FIGURES.findall(test.get("stdout") or ""):
+                print(figure)
             for reason in sorted(set(SKIPPED.findall(test.get("stdout") or ""))):
                 print(f"skipped: {test['name']}: {reason}")
             if test["result"] == "SKIP":

@@ -1,0 +1,369 @@
+"""Engines that lose a part of themselves while daemons work: nothing acknowledged is lost, nothing hangs, and how long nothing was
+acknowledged is told beside the engine's own. The engines are real, started by tests/engines/failover.sh."""
+
+import concurrent.futures
+import contextlib
+import hashlib
+import os
+import random
+import subprocess
+import threading
+import time
+
+import cairn
+import cluster
+import hf_client
+import ledger
+import pytest
+import s3
+import xet
+
+REPLICAS = os.environ.get("CAIRN_TEST_REPLICAS")
+CEPH = os.environ.get("CAIRN_TEST_CEPH")
+UPLOADERS = 16
+ANSWER_S = 10  # the daemon's 5, on a machine that has much else to do
+WITHIN_S = 90
+AGAIN_S = 0.1  # from an answer that was none to the next attempt
+
+pytestmark = pytest.mark.skipif(not (REPLICAS and CEPH and cluster.HAPROXY.exists()), reason="tests/engines/failover.sh starts what it takes")
+
+
+def postgres(*command, timeout=60):
+    script = cairn.ROOT / "tests/engines/replicas.sh"
+    done = subprocess.run([script, command[0], REPLICAS, *map(str, command[1:])], capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def ceph(*command, timeout=120):
+    script = cairn.ROOT / "tests/engines/ceph.sh"
+    done = subprocess.run([script, command[0], CEPH, *command[1:]], capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == 0, done.stderr
+
+
+def leader():
+    with open(f"{REPLICAS}/leader") as file:
+        return int(file.read())
+
+
+def standbys():
+    return [n for n in range(3) if n != leader()]
+
+
+# --- who is at work meanwhile -----------------------------------------------------------------------------------------
+
+
+class Pace:
+    """When something came to its end; of the time from one to the next the longest counts."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.at = [time.monotonic()]
+
+    def tick(self):
+        with self.lock:
+            self.at.append(time.monotonic())
+
+    def stall(self, since):
+        with self.lock:
+            at = [t for t in self.at if t >= since]
+        return max((b - a for a, b in zip([since, *at], at)), default=time.monotonic() - since)
+
+
+class Timed:
+    """A server whose answers are timed: each must come."""
+
+    def __init__(self, server):
+        self.server = server
+        self.slowest = 0.0
+
+    def timed(self, ask):
+        began = time.monotonic()
+        try:
+            return ask()
+        finally:
+            self.slowest = max(self.slowest, time.monotonic() - began)
+
+    def put_xorb(self, xorb):
+        return self.timed(lambda: self.server.put_xorb(xorb, timeout=3 * ANSWER_S))
+
+    def post(self, path, body):
+        return self.timed(lambda: self.server.post(path, body, timeout=3 * ANSWER_S))
+
+
+class Work:
+    """Sixteen that upload, the stock client, and one that asks the engine itself, from one side of a fault to the other."""
+
+    def __init__(self, server, folder, probe):
+        self.server, self.folder, self.probe = server, folder, probe
+        self.ending = threading.Event()
+        self.acknowledged, self.engine = Pace(), Pace()
+        self.books = [ledger.Ledger() for _ in range(UPLOADERS)]
+        self.timed = [Timed(server) for _ in range(UPLOADERS)]
+        self.sent = []  # by the stock client: (hash, SHA-256)
+        self.pool = concurrent.futures.ThreadPoolExecutor(UPLOADERS + 2)
+
+    def __enter__(self):
+        self.jobs = [self.pool.submit(self.upload, i) for i in range(UPLOADERS)]
+        self.jobs += [self.pool.submit(self.upload_by_client), self.pool.submit(self.ask_engine)]
+        self.go_on()
+        self.began = time.monotonic()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        self.pool.shutdown()
+
+    def upload(self, i):
+        """Each file until it is acknowledged, as clients do."""
+        seed = 0
+        while not self.ending.is_set():
+            file = ledger.new_file(f"{self.folder} {i} {seed}")
+            with contextlib.suppress(*ledger.GONE):
+                reply = self.books[i].upload(self.timed[i], file)
+                assert reply.status in (200, 502, 503, 504), reply
+                if reply.status == 200:
+                    seed += 1
+                    self.acknowledged.tick()
+                    continue
+            self.ending.wait(AGAIN_S)
+
+    def upload_by_client(self):
+        while not self.ending.is_set():
+            content = random.Random(f"{self.folder} {len(self.sent)}").randbytes(1 << 20)
+            path = self.folder / f"content{len(self.sent)}"
+            path.write_bytes(content)
+            settings = {"client_retry_base_delay": "300ms", "client_retry_max_attempts": 30}
+            (info,) = hf_client.upload(self.server, self.folder / f"session{len(self.sent)}", [path], **settings)
+            self.sent.append((info["hash"], hashlib.sha256(content).hexdigest()))
+
+    def ask_engine(self):
+        while not self.ending.is_set():
+            if self.probe():
+                self.engine.tick()
+            self.ending.wait(AGAIN_S)
+
+    def files(self):
+        return [len(book.files) for book in self.books]
+
+    def go_on(self):
+        """Until each of them was told once more that it has a file, and the client one of its own."""
+        before, sent = self.files(), len(self.sent)
+        more = lambda: all(n > m for n, m in zip(self.files(), before)) and len(self.sent) > sent
+        cairn.wait_until("uploads", lambda: more() or any(job.done() for job in self.jobs), WITHIN_S)
+        for job in self.jobs:
+            assert not job.done() or job.result() is None
+
+    def judge(self, capsys, what):
+        for job in self.jobs:
+            job.result()
+        slowest = max(timed.slowest for timed in self.timed)
+        stalls = self.acknowledged.stall(self.began), self.engine.stall(self.began)
+        with capsys.disabled():
+            print(f"\nfailover: {what}: longest stall {stalls[0]:.1f} s, the engine's own {stalls[1]:.1f} s, slowest answer {slowest:.1f} s", end="")
+        assert slowest < ANSWER_S, "something hangs"
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            daemons = getattr(self.server, "daemons")
+            list(pool.map(lambda one: one[1].check(daemons[one[0] % len(daemons)]), enumerate(self.books)))
+        gets = [{"hash": name, "size": 1 << 20, "how": "file"} for name, _ in self.sent]
+        got = hf_client.download(self.server, self.folder, gets)
+        assert [one.get("sha256") for one in got] == [sha256 for _, sha256 in self.sent], got
+
+
+def asks_postgres():
+    """A commit of its own, at whoever leads."""
+    script = cairn.ROOT / "tests/engines/replicas.sh"
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return subprocess.run([script, "probe", REPLICAS], capture_output=True, timeout=3).returncode == 0
+    return False
+
+
+def asks_s3(bucket):
+    def ask():
+        with contextlib.suppress(*ledger.GONE):
+            return bucket.request("PUT", "probe", body=b"x", timeout=3)[0] == 200
+        return False
+
+    return ask
+
+
+@pytest.fixture
+def three(tmp_path):
+    made = cluster.Cluster(tmp_path / "three")
+    yield made.start()
+    made.stop()
+
+
+@pytest.fixture
+def replicas():
+    """All three are there before a test, and after it."""
+    yield
+    for n in range(3):
+        with contextlib.suppress(AssertionError):
+            postgres("resume", n)
+    for n in standbys():
+        postgres("follow", n)
+    postgres("whole")
+
+
+@pytest.fixture
+def work(three, tmp_path):
+    return Work(three, tmp_path, asks_postgres)
+
+
+def sql(server, statement):
+    schema = cairn.postgres_url(server.data).split("schema=")[1]
+    return postgres("sql", leader(), f'SET search_path TO "{schema}"; {statement}').split("\n")[1]
+
+
+def counts_agree(server):
+    """What each commit keeps is what the tables have, whoever led when it was made."""
+    tables = "(SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT sum(stored) FROM xorb)"
+    return sql(server, f"SELECT (files, xorbs, shards, stored_bytes) = ({tables}) FROM state") == "t"
+
+
+# --- PostgreSQL -------------------------------------------------------------------------------------------------------
+
+
+def test_leader_is_killed(replicas, three, work, capsys):
+    with work:
+        postgres("kill", leader())
+        postgres("promote")
+        work.go_on()
+    work.judge(capsys, "leader killed")
+    assert counts_agree(three)
+
+
+def test_leader_is_cut_off(replicas, three, work, capsys):
+    """It knows nothing of its end; when it moves again it acknowledges nothing, whoever asks it."""
+    with work:
+        former = leader()
+        postgres("pause", former)
+        postgres("promote")
+        work.go_on()
+        postgres("resume", former)
+        work.go_on()
+        postgres("follow", former)
+        work.go_on()
+    work.judge(capsys, "leader cut off, and back")
+    assert counts_agree(three)
+
+
+def test_leader_is_demoted(replicas, three, work, capsys):
+    with work:
+        postgres("switch")
+        work.go_on()
+    work.judge(capsys, "leader demoted")
+    assert counts_agree(three)
+
+
+def test_a_standby_is_lost(replicas, three, work, capsys):
+    """One is as good as two; without any, nothing is acknowledged, and readers go on."""
+    one, other = standbys()
+    with work:
+        postgres("kill", one)
+        work.go_on()
+        postgres("kill", other)
+        cairn.wait_until("the end of commits", lambda: three.daemons[0].get("/ready").status == 503)
+        files = sum(work.files())
+        read = next(iter(work.books[0].files.values()))
+        assert ledger.read(three, read)
+        assert sum(work.files()) == files
+        postgres("revive", other)
+        work.go_on()
+    work.judge(capsys, "standbys lost")
+    assert counts_agree(three)
+
+
+def waiting(do="count(*)"):
+    """What commits of daemons wait for a standby."""
+    return postgres("sql", leader(), f"SELECT {do} FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'cairn'")
+
+
+def test_what_no_standby_has_is_not_acknowledged(replicas, three):
+    """It is visible, and whoever sends it again finds all of it known; then its only server is lost."""
+    file, book = ledger.new_file("unreplicated"), ledger.Ledger()
+    first = three.daemons[0]
+    assert book.put_xorb(first, file.terms[0][0]).status == 200
+    for n in standbys():
+        postgres("kill", n)
+    for _ in range(2):
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(book.put_shard, first, file)
+            cairn.wait_until("the commit", lambda: asked.done() or waiting() != "0")
+            waiting("pg_terminate_backend(pid)")
+            assert asked.result().status == 503
+        assert ledger.read(first, file), "it is visible"
+    former, (one, other) = leader(), standbys()
+    postgres("kill", former)
+    for n in (one, other):
+        postgres("revive", n)
+    postgres("promote")
+    cairn.wait_until("the index", lambda: first.get("/ready").status == 200)
+    assert not ledger.read(first, file), "the test has shown nothing"
+    book.check(three)
+    assert book.upload(three, file).status == 200
+    for daemon in three.daemons:
+        book.check(daemon)
+
+
+# --- daemons ----------------------------------------------------------------------------------------------------------
+
+
+def test_daemons_are_killed(replicas, three, work, capsys):
+    """One in the middle of uploads, then two of the three at once."""
+    with work:
+        three.daemons[0].kill()
+        work.go_on()
+        three.daemons[1].kill()
+        work.go_on()
+        for i in range(2):
+            three.revive(i)
+        work.go_on()
+    work.judge(capsys, "daemons killed")
+    assert counts_agree(three)
+
+
+# --- Ceph -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def osds():
+    yield
+    for name in ("osd0", "osd1", "osd2"):
+        ceph("resume", name)
+    ceph("whole")
+
+
+@pytest.fixture
+def store_work(three, tmp_path):
+    return Work(three, tmp_path, asks_s3(three.bucket()))
+
+
+def test_osd_is_killed(osds, three, store_work, capsys):
+    with store_work as work:
+        ceph("kill", "osd0")
+        work.go_on()
+        ceph("revive", "osd0")
+    work.judge(capsys, "OSD killed")
+
+
+def test_osd_is_cut_off(osds, three, store_work, capsys):
+    with store_work as work:
+        ceph("pause", "osd1")
+        work.go_on()
+        ceph("resume", "osd1")
+        work.go_on()
+    work.judge(capsys, "OSD cut off")
+
+
+def test_below_min_size(osds, three, store_work, capsys):
+    """Two of the three copies cannot be written: that is told, and goes on when one is back."""
+    with store_work as work:
+        for name in ("osd0", "osd1"):
+            ceph("pause", name)
+        cairn.wait_until("the end of uploads", lambda: three.daemons[0].get("/ready").status == 503)
+        for name in ("osd0", "osd1"):
+            ceph("resume", name)
+        work.go_on()
+    work.judge(capsys, "below min_size")

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Daemons over engines that lose a part of themselves: PostgreSQL with two standbys, one of which must have each commit, and Ceph
+# with three copies of each object. All are plain processes here. Prints how long nothing was acknowledged.
+# 77: the packages of the engines, or HAProxy, are not there.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+for program in /usr/sbin/haproxy ceph-mon ceph-mgr ceph-osd ceph radosgw curl; do
+  if ! command -v "$program" >/dev/null; then
+    echo "there is no $program: install haproxy, ceph-mon, ceph-mgr, ceph-osd, ceph-common and radosgw"
+    exit 77
+  fi
+done
+if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
+  echo "there is no PostgreSQL: install postgresql"
+  exit 77
+fi
+
+folder=$(mktemp -d)
+trap 'tests/engines/ceph.sh stop "$folder/ceph"; tests/engines/replicas.sh stop "$folder/replicas"; rm -rf "$folder"' EXIT
+chmod 755 "$folder"
+tests/engines/replicas.sh start "$folder/replicas" $((20000 + RANDOM % 5000))
+tests/engines/ceph.sh start "$folder/ceph" $((25000 + RANDOM % 5000)) 4
+# shellcheck disable=SC1091 # made by the lines above
+. "$folder/replicas/environment"
+# shellcheck disable=SC1091
+. "$folder/ceph/environment"
+CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_failover.py "$@"
