@@ -21,6 +21,7 @@ struct prover {
 	struct app *app;
 	struct rest rest;
 	struct pace pace;
+	struct cairn_proof_parts *parts; /* owned */
 	pthread_t thread;
 	int64_t after_owner;
 	int64_t count_ms; /* of the monotonic clock: not before */
@@ -81,6 +82,7 @@ static int64_t prover_turn(struct prover *p)
 {
 	struct prover_counts *counts = &p->app->proofs;
 	struct cairn_proof_turn turn = {
+		.parts = p->parts,
 		.after_owner = p->after_owner,
 		.now_unix_s = cairn_clock_unix_s(),
 		.pace = {prover_go_on, p},
@@ -118,6 +120,13 @@ static void *prover_loop(void *arg)
 	return NULL;
 }
 
+static void prover_free(struct prover *p)
+{
+	rest_fini(&p->rest);
+	cairn_proof_parts_free(p->parts);
+	free(p);
+}
+
 enum cairn_status prover_start(struct prover **out, struct app *app)
 {
 	*out = NULL;
@@ -127,9 +136,9 @@ enum cairn_status prover_start(struct prover **out, struct app *app)
 	p->app = app;
 	p->after_owner = -1;
 	rest_init(&p->rest);
-	if (pthread_create(&p->thread, NULL, prover_loop, p) != 0) {
-		rest_fini(&p->rest);
-		free(p);
+	p->parts = cairn_proof_parts_new();
+	if (!p->parts || pthread_create(&p->thread, NULL, prover_loop, p) != 0) {
+		prover_free(p);
 		return CAIRN_E_NOMEM;
 	}
 	*out = p;
@@ -148,6 +157,5 @@ void prover_stop(struct prover *p)
 		return;
 	rest_end(&p->rest);
 	pthread_join(p->thread, NULL);
-	rest_fini(&p->rest);
-	free(p);
+	prover_free(p);
 }

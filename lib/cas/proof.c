@@ -2,7 +2,7 @@
 
 #include "cas/file_reader.h"
 #include "cas/internal.h"
-#include "hash/crypto.h"
+#include "cas/proof_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +11,14 @@
 enum {
 	PROOF_CLAIMS = 64,                   /* of one turn: as many small files as one write is worth */
 	PROOF_BLOCK_BYTES = 128 * 1024,      /* read at once, a chunk's largest */
-	PROOF_TURN_BYTES = 64 * 1024 * 1024, /* after which a turn takes no further file */
+	PROOF_TURN_BYTES = 64 * 1024 * 1024, /* after which a turn takes no further file, and leaves a longer one */
 	PROOF_AGAIN_S = 3600,
 };
 
 struct proof_claim {
 	struct cairn_index_due due; /* its owner's name is that of the turn */
 	struct cairn_index_outcome outcome;
+	bool is_begun; /* there is no outcome before another turn */
 };
 
 struct proof_run {
@@ -57,18 +58,26 @@ static enum cairn_status proof_wait(const struct proof_run *run, uint64_t bytes)
 	return CAIRN_OK;
 }
 
-static enum cairn_status proof_read_all(struct proof_run *run, const struct cairn_index_due *due,
-					struct cairn_sha256 *digest)
+/* @param at  of the file: where to begin; moved behind what came to the digest, also by a failure  @param end exclusive
+ */
+static enum cairn_status proof_read_to(struct proof_run *run, const struct cairn_index_due *due, uint64_t *at,
+				       uint64_t end, struct cairn_sha256 *digest)
 {
+	const struct cairn_byte_range part = {.kind = CAIRN_RANGE_FROM_TO, .first = *at, .last = end - 1};
 	static const struct cairn_byte_range ALL = {.kind = CAIRN_RANGE_ALL};
 	CLEANUP(cairn_file_reader_freep) struct cairn_file_reader *reader = NULL;
+	bool whole = *at == 0 && end == due->size_bytes;
 	struct cairn_file_extent extent;
 	struct cairn_diag unsaid = {0};
 	size_t n = 1;
-	enum cairn_status status = cairn_file_reader_open(run->cas, NULL, &due->file, &ALL, &extent, &reader, &unsaid);
+	if (*at == end && !whole)
+		return CAIRN_OK; /* stopped right there, the last time */
+	enum cairn_status status =
+		cairn_file_reader_open(run->cas, NULL, &due->file, whole ? &ALL : &part, &extent, &reader, &unsaid);
 	while (status == CAIRN_OK && n > 0) {
 		status = cairn_file_reader_read(reader, run->block, sizeof(run->block), &n, &unsaid);
 		cairn_sha256_add(digest, run->block, n);
+		*at += n;
 		if (n > 0 && !proof_go_on(run, n))
 			return CAIRN_E_BUSY;
 	}
@@ -79,9 +88,10 @@ static enum cairn_status proof_read_all(struct proof_run *run, const struct cair
 static enum cairn_status proof_read(struct proof_run *run, struct proof_claim *claim)
 {
 	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *digest = cairn_sha256_new();
+	uint64_t at = 0;
 	if (!digest)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = proof_read_all(run, &claim->due, digest);
+	enum cairn_status status = proof_read_to(run, &claim->due, &at, claim->due.size_bytes, digest);
 	if (status == CAIRN_E_BUSY || status == CAIRN_E_NOMEM)
 		return status;
 	claim->outcome.is_unread = status != CAIRN_OK;
@@ -90,14 +100,60 @@ static enum cairn_status proof_read(struct proof_run *run, struct proof_claim *c
 	return CAIRN_OK;
 }
 
+/* A part of a long file that is known, up to end. What was hashed of it before that was known is not needed. */
+static enum cairn_status proof_wait_part(struct proof_run *run, struct cas_proof_part *part, uint64_t end)
+{
+	cairn_sha256_freep(&part->digest);
+	enum cairn_status status = proof_wait(run, end - part->at);
+	if (status == CAIRN_OK)
+		part->at = end;
+	return status;
+}
+
+/* A part of one that is not, likewise. */
+static enum cairn_status proof_read_part(struct proof_run *run, struct proof_claim *claim, struct cas_proof_part *part,
+					 uint64_t end)
+{
+	enum cairn_status status = proof_read_to(run, &claim->due, &part->at, end, part->digest);
+	claim->outcome.is_unread = status != CAIRN_OK && status != CAIRN_E_BUSY && status != CAIRN_E_NOMEM;
+	if (status == CAIRN_OK && part->at == claim->due.size_bytes)
+		cairn_sha256_end(part->digest, claim->outcome.proof);
+	return claim->outcome.is_unread ? CAIRN_OK : status;
+}
+
+/* The next part of a long file. An owner for whom there is no room waits until another one's file is done. */
+static enum cairn_status proof_look_on(struct proof_run *run, struct proof_claim *claim, bool is_known)
+{
+	struct cas_proof_part *part = cas_proof_parts_take(run->turn->parts, &claim->due);
+	claim->is_begun = true;
+	if (!part)
+		return CAIRN_OK;
+	if (!is_known && !part->digest) {
+		part->at = 0;
+		part->digest = cairn_sha256_new();
+	}
+	if (!is_known && !part->digest)
+		return CAIRN_E_NOMEM;
+	uint64_t left = claim->due.size_bytes - part->at;
+	uint64_t end = part->at + (left < PROOF_TURN_BYTES ? left : PROOF_TURN_BYTES);
+	enum cairn_status status = is_known ? proof_wait_part(run, part, end) : proof_read_part(run, claim, part, end);
+	claim->is_begun = !claim->outcome.is_unread && part->at < claim->due.size_bytes;
+	if (status == CAIRN_OK && !claim->is_begun)
+		cas_proof_parts_drop(run->turn->parts, part);
+	return status;
+}
+
 /* @param before  the claim before it, which may be of the same file; NULL: none */
 static enum cairn_status proof_look(struct proof_run *run, struct proof_claim *claim, const struct proof_claim *before)
 {
 	bool same = before && before->due.file_id == claim->due.file_id && !before->outcome.is_unread;
-	if (!same && !claim->due.is_known)
-		return proof_read(run, claim);
-	memcpy(claim->outcome.proof, same ? before->outcome.proof : claim->due.proof, sizeof(claim->outcome.proof));
-	return proof_wait(run, claim->due.size_bytes);
+	bool is_known = same || claim->due.is_known;
+	if (is_known)
+		memcpy(claim->outcome.proof, same ? before->outcome.proof : claim->due.proof,
+		       sizeof(claim->outcome.proof));
+	if (claim->due.size_bytes > PROOF_TURN_BYTES)
+		return proof_look_on(run, claim, is_known);
+	return is_known ? proof_wait(run, claim->due.size_bytes) : proof_read(run, claim);
 }
 
 /* --- settling ----------------------------------------------------------------------------------------------------- */
@@ -138,7 +194,7 @@ static enum cairn_status proof_turn(struct proof_run *run)
 	enum cairn_status status = CAIRN_OK;
 	for (; n < run->n && bytes < PROOF_TURN_BYTES; n++) {
 		status = proof_look(run, &run->claims[n], n > 0 ? &run->claims[n - 1] : NULL);
-		if (status != CAIRN_OK)
+		if (status != CAIRN_OK || run->claims[n].is_begun)
 			break;
 		bytes += run->claims[n].due.size_bytes;
 	}
@@ -154,6 +210,8 @@ enum cairn_status cairn_cas_prove_turn(struct cairn_cas *cas, struct cairn_proof
 	run->cas = cas;
 	run->turn = turn;
 	turn->n_proved = turn->n_false = turn->n_unread = 0;
+	if (turn->after_owner < 0)
+		cas_proof_parts_begin(turn->parts);
 	enum cairn_status status =
 		cairn_index_each_due(cas->index, turn->after_owner, turn->now_unix_s, PROOF_CLAIMS, proof_take, run);
 	turn->owner = run->n > 0 ? run->claims[0].due.owner_id : -1;

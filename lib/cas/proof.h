@@ -6,9 +6,19 @@
 #include "cas/scrub.h"
 #include "index/proof.h"
 
+/** How far the long files are that were begun in turns before. One thread's. */
+struct cairn_proof_parts;
+
+/** @return owned by the caller, cairn_proof_parts_free(); NULL without memory */
+struct cairn_proof_parts *cairn_proof_parts_new(void);
+
+/** What was begun is forgotten. NULL is harmless. */
+void cairn_proof_parts_free(struct cairn_proof_parts *parts);
+
 /** What is asked of a turn, and what came of it. Zeroed but for what is asked. */
 struct cairn_proof_turn {
-	int64_t after_owner; /* whose turn it was before; -1: nobody's */
+	struct cairn_proof_parts *parts; /* the same in all turns */
+	int64_t after_owner;             /* whose turn it was before; -1: nobody's */
 	int64_t now_unix_s;
 	struct cairn_scrub_pace pace; /* told of each byte that was read, or that could have been */
 	void (*lied)(void *ctx, const struct cairn_index_lie *lie); /* told of each claim that is false */
@@ -19,10 +29,11 @@ struct cairn_proof_turn {
 };
 
 /**
- * Look at some claims of the next owner: read their files, and write down which are true. A file that was read before,
- * for any owner, is not read again, but takes as long: the time must not tell whose it is, too. What cannot be read now
- * is looked at again an hour later. A claim that is not written down is due as before, so a stop at any moment loses no
- * more than the reading.
+ * Look at some claims of the next owner: read their files, and write down which are true. Of a file that is longer than
+ * a turn a part is read, and the next one in his next turn: nobody waits for another's long files. A file that was read
+ * before, for any owner, is not read again, but takes as long: the time must not tell whose it is, too. What cannot be
+ * read now is looked at again an hour later. A claim that is not written down is due as before, so a stop at any moment
+ * loses no more than the reading.
  * @return CAIRN_OK
  *         CAIRN_E_BUSY  stopped, or store or index do not answer; what was read before is written down
  *         CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_DAMAGED  the index

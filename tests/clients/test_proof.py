@@ -147,3 +147,27 @@ def test_nobody_waits_for_it(store, make):
     began = time.monotonic()
     store.server.stop()
     assert time.monotonic() - began < 5
+
+
+def test_a_huge_file_keeps_nobody_waiting(store, make):
+    """A shard of a few KiB tells of gigabytes: its owner's turn ends before the file does, and goes on in the next one."""
+    xorb, small = make([100_000] * 20, 1), make([9000], 2)
+    assert store.server.put_xorb(xorb, token=store.tokens["mallory"]).status == 200
+    huge = xet.File([(xorb, 0, 20)] * 2000, xet.raw(digest(b"of 4 GB")))
+    long = xet.File([(xorb, 0, 20)] * 80, xet.raw(digest(b"".join(xorb.data) * 80)))
+    for who, file in (("mallory", huge), ("bob", long)):
+        assert store.server.post("/v1/shards", xet.shard([file], [xorb]), token=store.tokens[who]).status == 200
+    store.upload("ann", small, digest(b"".join(small.data)))
+    store.prove("200M")
+    store.wait("claims_proved_total", 1)
+    assert store.count("proof_read_bytes_total") < 300_000_000, "a turn of those before her"
+    store.prove(0)
+    store.prove("200M")
+    store.wait("claims_proved_total", 2)
+    sha256 = digest(b"".join(xorb.data) * 80)
+    assert store.found("bob", sha256) == (xet.text(long.hash()), True), "in three turns"
+    before = store.count("proof_read_bytes_total")
+    assert store.server.post("/v1/shards", xet.shard([long], [xorb]), token=store.tokens["ann"]).status == 200
+    store.wait("claims_proved_total", 3)
+    assert store.found("ann", sha256)[1] and store.count("proof_read_bytes_total") >= before + 160_000_000, "as if it were read"
+    assert store.count("claims_false_total") == 0 and store.stats()[0] == 1
