@@ -16,6 +16,7 @@ import xet
 
 EXIT_USAGE = 64
 LIBC = ctypes.CDLL(None)
+NICE = 10  # of who gives way
 NOBODY = "nobody"
 SCHEMA = Path(__file__).parents[2] / "schema"
 FILES = 80_000  # whose claims are more than SQLite sorts in memory
@@ -73,8 +74,8 @@ def test_the_prover_gives_way(start):
     def nice_of(task):
         return int((task / "stat").read_text().rsplit(")", 1)[1].split()[16])
 
-    cairn.wait_until("the prover to give way", lambda: [nice_of(task) for task in prover()] == [19])
-    assert {nice_of(task) for task in tasks.iterdir()} - {19} == {os.nice(0)}
+    cairn.wait_until("the prover to give way", lambda: [nice_of(task) for task in prover()] == [NICE])
+    assert {nice_of(task) for task in tasks.iterdir()} - {NICE} == {os.nice(0)}
     assert os.uname().machine != "x86_64" or LIBC.syscall(252, 1, int(prover()[0].name)) >> 13 == 3  # ioprio_get
 
 
