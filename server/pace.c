@@ -26,6 +26,8 @@ void pace_be_idle(bool idle)
 
 void pace_be_last(void)
 {
-	enum { PACE_NICE = 10 }; /* a tenth of another thread's share: 19 would hardly ever have its turn on a busy machine */
+	enum {
+		PACE_NICE = 10
+	}; /* a tenth of another thread's share: 19 would hardly ever have its turn on a busy machine */
 	(void)setpriority(PRIO_PROCESS, 0, PACE_NICE); /* of this thread alone, on Linux */
 }
