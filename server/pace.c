@@ -6,7 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PACE_BEHIND_US_MAX = 1000 * 1000 };
+enum {
+	PACE_BEHIND_US_MAX = 1000 * 1000,
+	PACE_NICE = 10, /* with 19 there would hardly ever be a turn on a busy machine */
+};
 
 int64_t pace_pay(struct pace *pace, size_t bytes, uint64_t bytes_per_s)
 {
@@ -26,8 +29,5 @@ void pace_be_idle(bool idle)
 
 void pace_be_last(void)
 {
-	enum {
-		PACE_NICE = 10
-	}; /* a tenth of another thread's share: 19 would hardly ever have its turn on a busy machine */
 	(void)setpriority(PRIO_PROCESS, 0, PACE_NICE); /* of this thread alone, on Linux */
 }

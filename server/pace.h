@@ -18,8 +18,7 @@ int64_t pace_pay(struct pace *pace, size_t bytes, uint64_t bytes_per_s);
 /** Reading by this thread is served when nobody else wants the disk, where its scheduler knows such a thing. */
 void pace_be_idle(bool idle);
 
-/** This thread has a tenth of another one's share of a busy processor, for good: who is not root cannot take it back.
- */
+/** This thread has a tenth of another one's share of a busy processor from now on. It cannot be taken back. */
 void pace_be_last(void);
 
 #endif
