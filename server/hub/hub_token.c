@@ -2,7 +2,6 @@
  * behind them those of repositories. */
 #include "cas/keys.h"
 #include "cas/repo.h"
-#include "hub/quota.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
 #include "server/route/route_token.h"
@@ -57,9 +56,6 @@ static bool token_find(struct token_request *t, struct cairn_token_claims *claim
 	struct hub_repo *r = &t->repo;
 	struct hub_call *call = &r->call;
 	bool found = hub_repo_find(r, t->for_writing ? CAIRN_HUB_WRITE : CAIRN_HUB_READ);
-	/* Whoever sends to a bucket is not asked anything before: where nothing more fits, nothing is to be sent. */
-	if (found && t->for_writing && r->kind == CAIRN_INDEX_BUCKET)
-		call->status = cairn_hub_check_room(call->job.app->cas, &r->repo, 1, &call->diag);
 	if (found)
 		cairn_hub_token_claims(&call->asker, &r->repo, t->for_writing, claims);
 	else if (call->status == CAIRN_E_NOT_FOUND && call->asker.kind == CAIRN_HUB_OPERATOR)

@@ -8,12 +8,13 @@ import pytest
 import visitors
 import xet
 from test_hub import make_key, token_of
+from test_hub_comfort import older
 from test_hub_lfs import batch, get, oid, put
 from test_hub_repos import commit, data, done, make, stored, tree, upload  # noqa: F401
 from visitors import Visitor, people_of, text
 
 from huggingface_hub import hf_hub_download
-from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+from huggingface_hub.errors import HfHubHTTPError
 
 
 @pytest.fixture
@@ -73,13 +74,22 @@ def test_a_lie_is_found_out(people, data, tmp_path):
     assert preupload(people, "ann/one", "w.bin", len(true)) == sha256 and is_there(people, "ann/one", true)
 
     people.prove(1, 1)
-    for method, path in (("GET", resolve), ("HEAD", resolve), ("GET", "/ann/one/raw/main/w.bin")):
-        reply = people.ask(method, path)
-        assert reply.status == 409 and sha256 not in str(reply.headers), (method, path, reply)
+    for path in (resolve, "/ann/one/raw/main/w.bin"):
+        reply = people.ask("GET", path)
+        assert reply.status == 409 and sha256 not in str(reply.headers), (path, reply)
+    head = people.ask("HEAD", resolve)
+    assert head.status == 200 and "X-Xet-Hash" not in head.headers and "Link" not in head.headers, "a client gets it by a GET"
     assert cairn.is_hub_error(people.ask("GET", resolve), 409, "claim.false")
-    with pytest.raises(LocalEntryNotFoundError) as refused:
-        hf_hub_download("ann/one", "w.bin", endpoint=people.server.url, token=people.keys["ann"], cache_dir=tmp_path / "cache")
-    assert refused.value.__cause__.response.status_code == 409 and "another SHA-256" in str(refused.value.__cause__)
+    get = {"repo_id": "ann/one", "filename": "w.bin", "endpoint": people.server.url, "token": people.keys["ann"], "cache_dir": tmp_path / "cache"}
+    with pytest.raises(HfHubHTTPError, match="another SHA-256 than the commit says: upload it again") as refused:
+        hf_hub_download(**get)
+    assert refused.value.response.status_code == 409
+    said = people.hf("download", "ann/one", "w.bin", "--local-dir", tmp_path / "there", fails=True)
+    assert "another SHA-256 than the commit says" in " ".join(said.split()), said
+    for version in ("1.33.0", "0.36.0"):
+        code = "try:\n    api.hf_hub_download('ann/one', 'w.bin')\nexcept Exception as e:\n    print(json.dumps([type(e).__name__, str(e)]))"
+        name, said = older(people, tmp_path / version, code, version=version)
+        assert name == "HfHubHTTPError" and "another SHA-256 than the commit says" in said, said
     [entry] = [e for e in tree(people) if e["path"] == "w.bin"]
     assert "lfs" not in entry and "xetHash" not in entry and entry["size"] == len(true)
     [sibling] = [e for e in people.ask("GET", "/api/models/ann/one?blobs=true").json()["siblings"] if e["rfilename"] == "w.bin"]
@@ -103,6 +113,8 @@ def test_a_lie_is_found_out(people, data, tmp_path):
     (tmp_path / "w.bin").write_bytes(true)
     people.api().upload_file(path_or_fileobj=tmp_path / "w.bin", path_in_repo="w.bin", repo_id="ann/one")
     assert people.ask("GET", resolve).body == true
+    with open(hf_hub_download(**get), "rb") as f:
+        assert f.read() == true, "it was not remembered that there is none"
     [entry] = [e for e in tree(people) if e["path"] == "w.bin"]
     assert entry["lfs"]["oid"] == sha256
     people.prove(2, 1)
