@@ -26,7 +26,7 @@ struct changes_run {
 		char *path;               /* owned */
 		bool is_before, is_after; /* that commit has it */
 	} * folders;                      /* owned; those that are still to be compared, the last one first */
-	uint32_t n, room, read;
+	uint32_t n, room, read, max;
 	struct changes_side before, after;
 };
 
@@ -114,7 +114,7 @@ static bool changes_grow(void **all, uint32_t n, uint32_t *room, size_t each_byt
 static enum cairn_status changes_add_folder(struct changes_run *run, const char *folder, const char *name,
 					    bool is_before, bool is_after)
 {
-	run->out->more = run->out->more || run->n == CAIRN_HUB_CHANGES_MAX;
+	run->out->more = run->out->more || run->n == run->max;
 	if (run->out->more)
 		return CAIRN_OK;
 	char *path = changes_path(folder, name);
@@ -132,7 +132,7 @@ static enum cairn_status changes_add_file(struct changes_run *run, const char *f
 					  const struct changes_row *after)
 {
 	struct cairn_hub_changes *out = run->out;
-	out->more = out->more || out->n == CAIRN_HUB_CHANGES_MAX;
+	out->more = out->more || out->n == run->max;
 	if (out->more)
 		return CAIRN_OK;
 	char *path = changes_path(folder, before ? before->name : after->name);
@@ -235,7 +235,7 @@ static void changes_run_free(struct changes_run **run)
 }
 
 enum cairn_status cairn_hub_compare(struct cairn_cas *cas, const struct cairn_index_commit *before,
-				    const struct cairn_index_commit *after, struct cairn_hub_changes *out)
+				    const struct cairn_index_commit *after, uint32_t max, struct cairn_hub_changes *out)
 {
 	CLEANUP(changes_run_free) struct changes_run *run = calloc(1, sizeof(*run));
 	*out = (struct cairn_hub_changes){0};
@@ -243,6 +243,7 @@ enum cairn_status cairn_hub_compare(struct cairn_cas *cas, const struct cairn_in
 		return CAIRN_E_NOMEM;
 	run->cas = cas;
 	run->out = out;
+	run->max = max;
 	run->before.commit = before;
 	run->after.commit = after;
 	enum cairn_status status = changes_add_folder(run, "", "", before != NULL, true);

@@ -5,7 +5,7 @@
 #include "hub/tree.h"
 
 enum {
-	CAIRN_HUB_CHANGES_MAX = 1000,         /* that are told */
+	CAIRN_HUB_CHANGES_MAX = 1000,         /* that are shown to people */
 	CAIRN_HUB_CHANGES_READ_MAX = 1 << 18, /* entries of both commits that are looked at */
 };
 
@@ -35,11 +35,12 @@ void cairn_hub_changes_fini(struct cairn_hub_changes *changes);
  * Compare two commits of a repository. A folder that is the same in both is not opened; takes time with the entries of
  * those that are not, at most CAIRN_HUB_CHANGES_READ_MAX of them. For workers.
  * @param before  NULL: there was nothing
+ * @param max     files that are told, and folders that wait to be compared
  * @param[out] out  empty unless CAIRN_OK
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND a commit is gone; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_compare(struct cairn_cas *cas, const struct cairn_index_commit *before,
-						   const struct cairn_index_commit *after,
+						   const struct cairn_index_commit *after, uint32_t max,
 						   struct cairn_hub_changes *out);
 
 /** The commit before one. @return CAIRN_OK; CAIRN_E_NOT_FOUND it is the first one (its parent is 0), or that is gone;

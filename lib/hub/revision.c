@@ -178,16 +178,6 @@ enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const struct cairn_hu
 	return status;
 }
 
-enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_index_repo *repo,
-				     const struct cairn_index_commit *start, int64_t *number, struct cairn_diag *diag)
-{
-	struct cairn_index_add_ref add = {.repo = repo->id, .kind = CAIRN_INDEX_PULL, .commit = start->id};
-	enum cairn_status status = cairn_index_add_ref(cairn_cas_index(cas), &add);
-	*number = add.number;
-	*diag = add.write.diag;
-	return status;
-}
-
 enum cairn_status cairn_hub_squash(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 				   const struct cairn_index_repo *repo, const char *branch, const char *title,
 				   struct cairn_diag *diag)

@@ -64,12 +64,6 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const 
 						   const struct cairn_index_repo *repo,
 						   const struct cairn_hub_new_ref *ref, struct cairn_diag *diag);
 
-/** Make a pull request that begins at a commit: its commits go to "refs/pr/NUMBER". Waits for the index's writer.
- *  @return as cairn_hub_add_ref() */
-CAIRN_MUST_USE enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_index_repo *repo,
-						    const struct cairn_index_commit *start, int64_t *number,
-						    struct cairn_diag *diag);
-
 /** Make a branch one commit without a parent, of the files that it has. Waits for the index's writer.
  *  @param title  of that commit
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown, repo.unknown); CAIRN_E_LIMIT (commit.rows, commit.limit);

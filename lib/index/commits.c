@@ -55,6 +55,12 @@ enum cairn_status cairn_commits_known(struct cairn_diag *diag)
 			  "the repository has another commit of this id");
 }
 
+enum cairn_status cairn_commits_ended(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "pr.ended", CAIRN_NO_OFFSET,
+			  "The pull request was merged or closed: open another");
+}
+
 enum cairn_status cairn_commits_too_many(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_LIMIT, "commit.rows", CAIRN_NO_OFFSET, "the branch has more than %d files",

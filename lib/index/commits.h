@@ -19,6 +19,7 @@ struct cairn_commits_new {
 	int64_t repo, scope, line;
 	struct cairn_commits_head head;
 	bool only_same;                 /* it is no failure only if nothing is other than in the head */
+	bool even_same;                 /* there is a commit also then */
 	const struct cairn_git_oid *id; /* that it is given; NULL: git's */
 	const struct cairn_index_message *message;
 	const struct cairn_index_operation *operations;
@@ -43,6 +44,8 @@ enum cairn_status cairn_commits_unknown(struct cairn_diag *diag);
 enum cairn_status cairn_commits_conflict(struct cairn_diag *diag);
 /** @return CAIRN_E_CONFLICT (commit.known) */
 enum cairn_status cairn_commits_known(struct cairn_diag *diag);
+/** @return CAIRN_E_CONFLICT (pr.ended) */
+enum cairn_status cairn_commits_ended(struct cairn_diag *diag);
 /** @return CAIRN_E_LIMIT (commit.rows): a branch with so many files is not made one commit */
 enum cairn_status cairn_commits_too_many(struct cairn_diag *diag);
 

@@ -50,6 +50,7 @@ struct cairn_index_ref_row {
 	enum cairn_index_ref_kind kind;
 	const char *name;
 	struct cairn_git_oid commit;
+	bool ended; /* a pull request that takes no more commits */
 };
 
 /** Visit the refs of a repository by kinds and then by the bytes of their names.
@@ -144,7 +145,7 @@ struct cairn_index_operation {
  * file with this name doesn't exist"), CAIRN_E_CONFLICT (commit.parent: "The branch was updated since you opened this
  * page. Please refresh and try again."; commit.sha256: no file of that SHA-256 was uploaded to the repository;
  * commit.path: a file where a folder is needed, or the other way round; commit.known: another commit of the repository
- * has that id), CAIRN_E_LIMIT (commit.rows, commit.names,
+ * has that id; pr.ended: the pull request takes no more), CAIRN_E_LIMIT (commit.rows, commit.names,
  * commit.depth).
  */
 struct cairn_index_add_commit {
@@ -158,6 +159,7 @@ struct cairn_index_add_commit {
 	struct cairn_index_message message;
 	const struct cairn_index_operation *operations; /* borrowed */
 	uint32_t n;                                     /* at most CAIRN_INDEX_OPERATIONS_MAX */
+	bool ends;                /* of a pull request: its last one, which is made even when nothing is other */
 	struct cairn_git_oid oid; /* result: of the new commit, or of the head if nothing was other */
 	bool added;               /* result: there is a new commit */
 };
@@ -173,7 +175,8 @@ struct cairn_index_add_ref {
 	const char *name;                 /* borrowed; of CAIRN_INDEX_PULL NULL: the next number */
 	int64_t commit;                   /* where; 0: a branch without files, with a first commit of its own */
 	bool overwrite;                   /* a branch that is there is set to it */
-	struct cairn_index_message first; /* of that first commit */
+	struct cairn_index_message first; /* of that first commit; of a pull request, of one that changes nothing and
+					     says what is proposed (title NULL: it begins without) */
 	int64_t number;                   /* result, of CAIRN_INDEX_PULL */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_ref(struct cairn_index *ix, struct cairn_index_add_ref *add);

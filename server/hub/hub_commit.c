@@ -1,7 +1,7 @@
 /* Changing what is in a repository: POST /api/{type}/{namespace}/{name}/preupload/{revision} and …/commit/{revision}.
  */
-#include "hub/commit.h"
 #include "hub/path.h"
+#include "hub/pull.h"
 #include "hub/quota.h"
 #include "hub/revision.h"
 #include "hub/upload.h"
@@ -9,6 +9,7 @@
 #include "server/hub/hub_repo.h"
 #include "server/route/routes.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,9 @@ enum {
 
 struct commit_request {
 	struct hub_repo repo;
-	const char *raw; /* the revision, as the address has it; the request's */
-	bool is_pull;
+	const char *raw;                 /* the revision, as the address has it; the request's */
+	bool is_pull;                    /* create_pr: a new pull request has the commit */
+	int64_t number;                  /* of that */
 	struct cairn_hub_commit lines;   /* owned */
 	uint8_t *attributes, *ignore;    /* text of such files; owned */
 	struct cairn_hub_wanted *wanted; /* files that are to go to the store; owned */
@@ -62,11 +64,7 @@ static void commit_body(struct http_request *req, const uint8_t *bytes, size_t l
 
 static void commit_done(struct http_request *req)
 {
-	const struct commit_request *c = http_state(req);
-	if (c->is_pull)
-		hub_reply_left_out(req, "Pull requests are not served here: commit to a branch");
-	else
-		route_job_start(req);
+	route_job_start(req);
 }
 
 /* --- preupload ---------------------------------------------------------------------------------------------------- */
@@ -222,7 +220,7 @@ static void commit_preupload_head(struct http_request *req)
 static void commit_put_made(struct commit_request *c, const struct cairn_git_oid *oid)
 {
 	struct hub_call *call = &c->repo.call;
-	char text[CAIRN_GIT_OID_CHARS + 1], rest[sizeof(text) + 16], url[COMMIT_URL_BYTES];
+	char text[CAIRN_GIT_OID_CHARS + 1], rest[sizeof(text) + 32], url[COMMIT_URL_BYTES];
 	cairn_git_oid_text(text, oid);
 	(void)snprintf(rest, sizeof(rest), "/commit/%s", text);
 	hub_repo_url(&c->repo, url, sizeof(url), hub_kind_web(c->repo.kind), rest);
@@ -232,7 +230,22 @@ static void commit_put_made(struct commit_request *c, const struct cairn_git_oid
 	cairn_json_put_text(&w, "commitOid", text);
 	cairn_json_put_text(&w, "commitUrl", url);
 	cairn_json_put_text(&w, "hookOutput", "");
+	if (c->is_pull) {
+		(void)snprintf(rest, sizeof(rest), "/discussions/%" PRId64, c->number);
+		hub_repo_url(&c->repo, url, sizeof(url), hub_kind_web(c->repo.kind), rest);
+		cairn_json_put_text(&w, "pullRequestUrl", url);
+	}
 	cairn_json_close(&w);
+}
+
+static enum cairn_status commit_to(struct commit_request *c, struct cairn_git_oid *oid)
+{
+	struct hub_call *call = &c->repo.call;
+	struct cairn_cas *cas = call->job.app->cas;
+	if (c->is_pull)
+		return cairn_hub_commit_pull(cas, &call->asker, &c->repo.repo, c->revision, &c->lines, &c->number, oid,
+					     &call->diag);
+	return cairn_hub_commit(cas, &call->asker, &c->repo.repo, c->revision, &c->lines, oid, &call->diag);
 }
 
 static void commit_make(struct hub_call *call)
@@ -251,8 +264,7 @@ static void commit_make(struct hub_call *call)
 		c->revision[0] = '\0';
 	call->status = cairn_hub_commit_read(&c->lines, (const char *)body->bytes, body->len, &call->diag);
 	if (call->status == CAIRN_OK)
-		call->status = cairn_hub_commit(call->job.app->cas, &call->asker, &c->repo.repo, c->revision, &c->lines,
-						&oid, &call->diag);
+		call->status = commit_to(c, &oid);
 	if (call->status == CAIRN_OK)
 		commit_put_made(c, &oid);
 }

@@ -9,7 +9,9 @@ static void left_out_likes(struct http_request *req)
 
 static void left_out_discussions(struct http_request *req)
 {
-	hub_reply_left_out(req, "Discussions and pull requests are not served here: commit to a branch");
+	hub_reply_left_out(
+		req,
+		"Discussions are not kept here: a pull request has the title and the description that it began with");
 }
 
 static void left_out_collections(struct http_request *req)
@@ -30,6 +32,11 @@ static void left_out_jobs(struct http_request *req)
 static void left_out_runtime(struct http_request *req)
 {
 	hub_reply_left_out(req, "Nothing is run here: a space is its files");
+}
+
+static void left_out_events(struct http_request *req)
+{
+	hub_reply_left_out(req, "Changes of a bucket are not sent from here: list it again");
 }
 
 static void left_out_papers(struct http_request *req)
@@ -64,13 +71,15 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
 	 .done = left_out_likes},
-	{.method = "GET",
-	 .pattern = "/api/{type}/{namespace}/{name}/discussions",
+	{.method = "POST",
+	 .pattern = "/api/{type}/{namespace}/{name}/discussions/{number}/comment",
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = left_out_body_max,
+	 .body = left_out_body,
 	 .done = left_out_discussions},
 	{.method = "POST",
-	 .pattern = "/api/{type}/{namespace}/{name}/discussions",
+	 .pattern = "/api/{type}/{namespace}/{name}/discussions/{number}/title",
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = left_out_body_max,
@@ -117,6 +126,11 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
 	 .done = left_out_runtime},
+	{.method = "GET",
+	 .pattern = "/api/buckets/{namespace}/{name}/events",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_events},
 	{.method = "GET",
 	 .pattern = "/api/papers/{id}",
 	 .name = "left-out",

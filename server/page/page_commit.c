@@ -298,7 +298,8 @@ static void commit_find_changes(struct commit_page *p)
 	enum cairn_status status = cairn_hub_find_parent(page_cas(page), commit, &p->parent);
 	p->has_parent = status == CAIRN_OK;
 	if (p->has_parent || commit->parent == 0)
-		status = cairn_hub_compare(page_cas(page), p->has_parent ? &p->parent : NULL, commit, &p->changes);
+		status = cairn_hub_compare(page_cas(page), p->has_parent ? &p->parent : NULL, commit,
+					   CAIRN_HUB_CHANGES_MAX, &p->changes);
 	else if (status == CAIRN_E_NOT_FOUND)
 		status = CAIRN_OK;
 	if (status == CAIRN_OK && p->place.may_read && (p->has_parent || commit->parent == 0))

@@ -26,6 +26,7 @@ extern const struct http_route ROUTES_TREE[];            /* /api/.../tree/..., /
 extern const struct http_route ROUTES_HISTORY[];         /* /api/.../refs, commits, branch, tag */
 extern const struct http_route ROUTES_COMMIT[];          /* /api/.../preupload/..., /api/.../commit/... */
 extern const struct http_route ROUTES_CARD[];            /* /api/validate-yaml */
+extern const struct http_route ROUTES_PULL[];            /* /api/.../discussions */
 extern const struct http_route ROUTES_DUPLICATE[];       /* /api/.../duplicate */
 extern const struct http_route ROUTES_LFS_FILES[];       /* /api/.../lfs-files */
 extern const struct http_route ROUTES_LEFT_OUT[];        /* what is answered 501 */

@@ -126,7 +126,7 @@ def parameters():
     return found
 
 
-PATH_VALUES = {"prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f"}
+PATH_VALUES = {"prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f", "number": "1"}
 # Each value of a parameter is tried, with the others at their first one. A parameter of the document that is not here fails the test.
 VALUES = {
     "file_id": lambda h: [xet.text(h), f"{xet.text(h)}&file_id={xet.text(BOBS_FILE.hash())}", "x"],
@@ -141,6 +141,8 @@ VALUES = {
     "blobs": lambda h: ["true"],
     "include_prs": lambda h: ["1"],
     "p": lambda h: ["0"],
+    "status": lambda h: ["open", "closed"],
+    "type": lambda h: ["pull_request", "discussion"],
     "create_pr": lambda h: ["0", "1"],
     "repo": lambda h: [ALICE, BOB],
     "fresh": lambda h: ["true"],
@@ -201,7 +203,11 @@ BODIES = {
         b'{"key":"header","value":{"summary":"s","commitId":"%s"}}\n{"key":"file","value":{"path":"z","content":""}}' % (b"ab" * 20),
     ],
     "/api/{type}/{namespace}/{name}/like": [b""],
-    "/api/{type}/{namespace}/{name}/discussions": [b"{}"],
+    "/api/{type}/{namespace}/{name}/discussions": [b'{"title":"t","pullRequest":true}', b'{"title":"t"}', b"{}"],
+    "/api/{type}/{namespace}/{name}/discussions/{number}/merge": [b"{}"],
+    "/api/{type}/{namespace}/{name}/discussions/{number}/status": [b'{"status":"closed"}', b"{}"],
+    "/api/{type}/{namespace}/{name}/discussions/{number}/comment": [b"{}"],
+    "/api/{type}/{namespace}/{name}/discussions/{number}/title": [b"{}"],
     "/api/collections": [b"{}"],
     "/api/settings/webhooks": [b"{}"],
     "/api/jobs/{namespace}": [b"{}"],

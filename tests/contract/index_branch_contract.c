@@ -115,6 +115,90 @@ START_TEST(a_branch_can_be_empty_or_set_again)
 }
 END_TEST
 
+static enum cairn_status add_pull(int64_t repo, int64_t commit, const char *title)
+{
+	struct cairn_index_add_ref add = {
+		.repo = repo,
+		.kind = CAIRN_INDEX_PULL,
+		.commit = commit,
+		.first = {.author = "ann", .email = "ann@localhost", .title = title, .message = "why"}};
+	return cairn_index_add_ref(hx_index, &add);
+}
+
+static enum cairn_status commit_to_pull(int64_t repo, const char *number,
+					const struct cairn_index_operation *operations, uint32_t n, bool ends)
+{
+	struct cairn_index_add_commit add = {
+		.repo = repo,
+		.kind = CAIRN_INDEX_PULL,
+		.ref = number,
+		.message = {.author = "bob", .email = "bob@localhost", .title = ends ? "last" : "one", .message = ""},
+		.operations = operations,
+		.n = n,
+		.ends = ends};
+	enum cairn_status status = cairn_index_add_commit(hx_index, &add);
+	ck_assert(status != CAIRN_E_CONFLICT || strcmp(add.write.diag.rule, "pr.ended") == 0);
+	ck_assert(status != CAIRN_OK || add.added == (ends || n > 0));
+	return status;
+}
+
+static struct cairn_index_commit pull_head(int64_t repo, const char *number)
+{
+	struct cairn_index_commit head;
+	ck_assert_int_eq(cairn_index_ref(hx_index, repo, CAIRN_INDEX_PULL, number, &head), CAIRN_OK);
+	return head;
+}
+
+static bool take_ended(void *ctx, const struct cairn_index_ref_row *ref)
+{
+	char *text = ctx;
+	size_t at = strlen(text);
+	(void)snprintf(text + at, HX_TEXT_MAX - at, "%s%s ", ref->name, ref->ended ? "!" : "");
+	return true;
+}
+
+static const char *ended(int64_t repo)
+{
+	static char text[HX_TEXT_MAX];
+	text[0] = '\0';
+	ck_assert_int_eq(cairn_index_each_ref(hx_index, repo, take_ended, text), CAIRN_OK);
+	return text;
+}
+
+/* Its first commit says what it is, and changes nothing; after its last one it is as a tag. */
+START_TEST(a_pull_request_begins_and_ends)
+{
+	int64_t one = hx_model("one");
+	ck_assert(hx_committed_one(one, "main", hx_put("a", "1")));
+	struct cairn_index_commit main = hx_head(one, "main");
+	ck_assert_int_eq(add_pull(one, main.id, "Better"), CAIRN_OK);
+	ck_assert_int_eq(add_pull(one, main.id, "Better"), CAIRN_OK);
+	struct cairn_index_commit first = pull_head(one, "1");
+	ck_assert_str_eq(first.title, "Better");
+	ck_assert_int_eq(first.parent, main.id);
+	ck_assert_int_ne(first.line, main.line);
+	ck_assert(cairn_git_oid_equal(&first.root, &main.root) && !cairn_git_oid_equal(&first.oid, &main.oid));
+	ck_assert_uint_eq(first.n_files, main.n_files);
+	ck_assert_uint_eq(first.bytes, main.bytes);
+	const struct cairn_index_operation some = hx_put("b", "2");
+	ck_assert_int_eq(commit_to_pull(one, "1", NULL, 0, false), CAIRN_OK);
+	ck_assert_int_eq(pull_head(one, "1").id, first.id);
+	ck_assert_int_eq(commit_to_pull(one, "1", &some, 1, false), CAIRN_OK);
+	ck_assert_str_eq(ended(one), "main 1 2 ");
+	ck_assert_int_eq(commit_to_pull(one, "1", NULL, 0, true), CAIRN_OK);
+	struct cairn_index_commit last = pull_head(one, "1");
+	ck_assert_str_eq(last.title, "last");
+	ck_assert_uint_eq(last.number, first.number + 2);
+	ck_assert_str_eq(ended(one), "main 1! 2 ");
+	ck_assert_int_eq(commit_to_pull(one, "1", &some, 1, false), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(commit_to_pull(one, "1", NULL, 0, true), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(pull_head(one, "1").id, last.id);
+	hx_text_is(&last, "b", "2");
+	ck_assert_int_eq(commit_to_pull(one, "2", &some, 1, false), CAIRN_OK);
+	ck_assert_int_eq(commit_to_pull(one, "3", &some, 1, false), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
 static bool take_number(void *ctx, const struct cairn_index_commit *commit, const char *message)
 {
 	char *text = ctx;
@@ -554,6 +638,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_branch_goes_its_own_way);
 	tcase_add_test(t, no_ref_is_the_start_of_another);
 	tcase_add_test(t, a_branch_can_be_empty_or_set_again);
+	tcase_add_test(t, a_pull_request_begins_and_ends);
 	tcase_add_test(t, branches_of_branches);
 	tcase_add_test(t, files_stay_until_the_repository_goes);
 	tcase_add_test(t, a_squashed_branch_is_one_commit);

@@ -14,10 +14,11 @@
 
 /* The owner of a repository, a ref's line, its head, and the id of the commit before. */
 static const char COMMIT_HEAD[] =
-	"SELECT p.scope, l.id, " CAIRN_PG_HEAD ", b.oid FROM repo p LEFT JOIN ref r ON r.repo = p.id AND r.kind = $2"
+	"SELECT p.scope, l.id, " CAIRN_PG_HEAD
+	", b.oid, r.commit_ FROM repo p LEFT JOIN ref r ON r.repo = p.id AND r.kind = $2"
 	" AND r.name = $3 LEFT JOIN line l ON l.id = r.line LEFT JOIN commit_ c ON c.id = l.head"
 	" LEFT JOIN commit_ b ON b.id = c.parent WHERE p.id = $1 AND p.dropped IS NULL";
-enum { HEAD_SCOPE, HEAD_LINE, HEAD_COMMIT, HEAD_BEFORE = HEAD_COMMIT + 8 };
+enum { HEAD_SCOPE, HEAD_LINE, HEAD_COMMIT, HEAD_BEFORE = HEAD_COMMIT + 8, HEAD_END };
 static const char COMMIT_NEXT[] = "SELECT nextval(pg_get_serial_sequence('commit_', 'id'))";
 static const char COMMIT_SAVE[] = "SAVEPOINT commit_";
 static const char COMMIT_UNDO[] = "ROLLBACK TO SAVEPOINT commit_";
@@ -31,6 +32,8 @@ static const char COMMIT_ADD_LINE[] = "INSERT INTO line(repo, fork, depth, head)
 static const char COMMIT_COUNT_MAIN[] =
 	"UPDATE repo SET updated = $2, files = c.files, bytes = c.bytes FROM ref r JOIN line l ON l.id = r.line"
 	" JOIN commit_ c ON c.id = l.head WHERE repo.id = $1 AND r.repo = $1 AND r.kind = 1 AND r.name = 'main'";
+static const char COMMIT_END_PULL[] = "UPDATE ref r SET commit_ = l.head FROM line l WHERE l.id = r.line"
+				      " AND r.repo = $1 AND r.kind = 3 AND r.name = $2";
 static const char COMMIT_SET_REF[] =
 	"INSERT INTO ref(repo, kind, name, line, commit_) VALUES($1, $2, $3, $4, $5)"
 	" ON CONFLICT(repo, kind, name) DO UPDATE SET line = excluded.line, commit_ = excluded.commit_";
@@ -234,7 +237,7 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commit
 		status = commit_edit(c, &edit, &root);
 	if (status != CAIRN_OK)
 		return status;
-	if (c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root))
+	if (!c->even_same && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root))
 		return commit_same(&edit, &before);
 	return c->only_same ? cairn_commits_conflict(diag) : commit_finish(c, &edit, &root);
 }
@@ -281,6 +284,8 @@ static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_
 		return cairn_pg_no_repo(diag);
 	if (PQgetisnull(r, 0, HEAD_COMMIT))
 		return cairn_commits_unknown(diag);
+	if (cairn_pg_get_int8(r, 0, HEAD_END) != 0)
+		return cairn_commits_ended(diag);
 	c->scope = cairn_pg_get_int8(r, 0, HEAD_SCOPE);
 	c->line = cairn_pg_get_int8(r, 0, HEAD_LINE);
 	status = cairn_pg_head(r, 0, HEAD_COMMIT, &c->head);
@@ -288,11 +293,24 @@ static enum cairn_status commit_find(struct cairn_pg_tx *tx, const struct cairn_
 	return status == CAIRN_OK ? commit_check_parent(add->parent, has_before ? &before : NULL, c, diag) : status;
 }
 
+/* From now on it names this commit, as a tag does. */
+static void commit_queue_end_pull(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, add->repo);
+	cairn_pg_bytes(&args, add->ref, strlen(add->ref));
+	(void)cairn_pg_queue(&tx->pg, COMMIT_END_PULL, &args);
+}
+
 enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add)
 {
 	struct cairn_diag *diag = &add->write.diag;
-	struct cairn_commits_new c = {
-		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
+	struct cairn_commits_new c = {.repo = add->repo,
+				      .id = add->id,
+				      .even_same = add->ends,
+				      .message = &add->message,
+				      .operations = add->operations,
+				      .n = add->n};
 	enum cairn_status status = commit_find(tx, add, &c, diag);
 	if (status == CAIRN_OK)
 		status = cairn_pg_commit_to(tx, &c, diag);
@@ -300,6 +318,8 @@ enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index
 	add->added = c.added;
 	if (status != CAIRN_OK || !c.added)
 		return status;
+	if (add->ends)
+		commit_queue_end_pull(tx, add);
 	cairn_pg_queue_count_main(tx, add->repo);
 	return cairn_pg_exchange(&tx->pg);
 }

@@ -20,7 +20,7 @@ static const char HISTORY_REF[] =
 	HISTORY_COMMIT " FROM ref r JOIN line l ON l.id = r.line JOIN commit_ c ON c.id = CASE r.commit_ WHEN 0"
 		       " THEN l.head ELSE r.commit_ END WHERE r.repo = $1 AND r.kind = $2 AND r.name = $3";
 static const char HISTORY_EACH_REF[] =
-	"SELECT r.kind, r.name, c.oid FROM ref r JOIN line l ON l.id = r.line JOIN commit_ c ON c.id = CASE r.commit_"
+	"SELECT r.kind, r.name, c.oid, r.kind = 3 AND r.commit_ <> 0 FROM ref r JOIN line l ON l.id = r.line JOIN commit_ c ON c.id = CASE r.commit_"
 	" WHEN 0 THEN l.head ELSE r.commit_ END WHERE r.repo = $1 ORDER BY r.kind, r.name";
 static const char HISTORY_FIND[] =
 	HISTORY_COMMIT " FROM commit_ c WHERE c.repo = $1 AND c.oid BETWEEN $2 AND $3 LIMIT 2";
@@ -97,7 +97,8 @@ enum cairn_status cairn_pg_each_ref(struct cairn_index *ix, int64_t repo,
 	PG_READ(ix, reader, r, HISTORY_EACH_REF, &args);
 	for (int i = 0; i < PQntuples(r); i++) {
 		struct cairn_index_ref_row ref = {.kind = (enum cairn_index_ref_kind)cairn_pg_get_int8(r, i, 0),
-						  .name = name};
+						  .name = name,
+						  .ended = cairn_pg_get_int8(r, i, 3) != 0};
 		if (!cairn_pg_get_text(r, i, 1, name, sizeof(name)) || !cairn_pg_get_oid(r, i, 2, &ref.commit))
 			return CAIRN_E_DAMAGED;
 		if (!visit(ctx, &ref))

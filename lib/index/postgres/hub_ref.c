@@ -139,6 +139,19 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 	return status == CAIRN_OK && whole ? ref_copy(tx, head, *line, 0) : status;
 }
 
+/* What a pull request proposes is said by a first commit of its own, which changes nothing. */
+static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
+				       const struct cairn_commits_head *head, int64_t line)
+{
+	struct cairn_commits_new first = {.repo = add->repo,
+					  .scope = scope,
+					  .line = line,
+					  .head = *head,
+					  .even_same = true,
+					  .message = &add->first};
+	return cairn_pg_commit_to(tx, &first, &add->write.diag);
+}
+
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add)
@@ -159,6 +172,8 @@ enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_ad
 	status = ref_check(tx, add, &asked, &head, &depth);
 	if (status == CAIRN_OK)
 		status = ref_line(tx, add, scope, &head, depth, &line);
+	if (status == CAIRN_OK && pull && add->first.title)
+		status = ref_open_pull(tx, add, scope, &head, line);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_queue_set_ref(tx, add->repo, add->kind, pull ? number : add->name, line,

@@ -155,7 +155,8 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 		status = cairn_sql_run(tx->stmt[CAIRN_TX_SAVE_COMMIT]);
 	if (status == CAIRN_OK)
 		status = commit_edit(tx, c, &edit, &root);
-	bool same = status == CAIRN_OK && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root);
+	bool same =
+		status == CAIRN_OK && !c->even_same && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root);
 	/* With only bytes that came back there is no row to take away. */
 	if (same && edit.edit.n_changed == 0)
 		return cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]);
@@ -195,6 +196,8 @@ static enum cairn_status commit_find_ref(struct cairn_tx *tx, const struct cairn
 		enum cairn_status status = cairn_sql_find(find);
 		if (status != CAIRN_OK)
 			return status == CAIRN_E_NOT_FOUND ? cairn_commits_unknown(diag) : status;
+		if (sqlite3_column_int64(find, 2) != 0)
+			return cairn_commits_ended(diag);
 		c->line = sqlite3_column_int64(find, 0);
 		head = sqlite3_column_int64(find, 1);
 	}
@@ -216,11 +219,24 @@ static enum cairn_status commit_check_parent(struct cairn_tx *tx, const char *pa
 	return status == CAIRN_OK && !cairn_commits_begins(&before.oid, parent) ? cairn_commits_conflict(diag) : status;
 }
 
+/* From now on it names this commit, as a tag does. */
+static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn_index_add_commit *add)
+{
+	sqlite3_stmt *end = tx->stmt[CAIRN_TX_END_PULL];
+	sqlite3_bind_int64(end, 1, add->repo);
+	cairn_sql_bind_text(end, 2, add->ref);
+	return cairn_sql_run(end);
+}
+
 enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *add)
 {
 	struct cairn_diag *diag = &add->write.diag;
-	struct cairn_commits_new c = {
-		.repo = add->repo, .id = add->id, .message = &add->message, .operations = add->operations, .n = add->n};
+	struct cairn_commits_new c = {.repo = add->repo,
+				      .id = add->id,
+				      .even_same = add->ends,
+				      .message = &add->message,
+				      .operations = add->operations,
+				      .n = add->n};
 	enum cairn_status status = cairn_tx_find_repo(tx, add->repo, &c.scope, diag);
 	if (status == CAIRN_OK)
 		status = commit_find_ref(tx, add, &c, diag);
@@ -228,6 +244,8 @@ enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_ad
 		status = commit_check_parent(tx, add->parent, &c, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_commit_to(tx, &c, diag);
+	if (status == CAIRN_OK && add->ends)
+		status = commit_end_pull(tx, add);
 	add->oid = c.oid;
 	add->added = c.added;
 	return status == CAIRN_OK && c.added ? cairn_tx_count_main(tx, add->repo) : status;

@@ -60,7 +60,8 @@ enum cairn_status cairn_sqlite_each_ref(struct cairn_index *ix, int64_t repo,
 		if (status != CAIRN_OK || !row)
 			return status;
 		struct cairn_index_ref_row ref = {.kind = (enum cairn_index_ref_kind)sqlite3_column_int64(stmt, 0),
-						  .name = (const char *)sqlite3_column_text(stmt, 1)};
+						  .name = (const char *)sqlite3_column_text(stmt, 1),
+						  .ended = sqlite3_column_int64(stmt, 3) != 0};
 		if (!ref.name || !cairn_chain_oid(stmt, 2, &ref.commit))
 			return CAIRN_E_DAMAGED;
 		if (!visit(ctx, &ref))

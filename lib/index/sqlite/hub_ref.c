@@ -75,6 +75,16 @@ static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_
 	return status;
 }
 
+/* What a pull request proposes is said by a first commit of its own, which changes nothing. */
+static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
+				       int64_t line)
+{
+	struct cairn_commits_new first = {
+		.repo = add->repo, .scope = scope, .line = line, .even_same = true, .message = &add->first};
+	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &first.head, &add->write.diag);
+	return status == CAIRN_OK ? cairn_tx_commit_to(tx, &first, &add->write.diag) : status;
+}
+
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status ref_number(struct cairn_tx *tx, struct cairn_index_add_ref *add)
@@ -130,6 +140,8 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 		status = ref_check_nested(tx, add->repo, name, diag);
 	if (status == CAIRN_OK)
 		status = ref_line(tx, add, scope, &line, diag);
+	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL && add->first.title)
+		status = ref_open_pull(tx, add, scope, line);
 	if (status == CAIRN_OK)
 		status = ref_set(tx, add, name, line, known);
 	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->repo) : status;

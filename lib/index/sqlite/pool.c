@@ -180,9 +180,10 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 		POOL_COMMIT " WHERE c.id = (SELECT CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END FROM ref r"
 			    " CROSS JOIN line l ON l.id = r.line"
 			    " WHERE r.repo = ?1 AND r.kind = ?2 AND r.name = ?3)",
-	[CAIRN_READ_EACH_REF] = "SELECT r.kind, r.name, c.oid FROM ref r CROSS JOIN line l ON l.id = r.line"
-				" CROSS JOIN commit_ c ON c.id = CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END"
-				" WHERE r.repo = ?1 ORDER BY r.kind, r.name",
+	[CAIRN_READ_EACH_REF] =
+		"SELECT r.kind, r.name, c.oid, r.kind = 3 AND r.commit_ <> 0 FROM ref r CROSS JOIN line l ON l.id = r.line"
+		" CROSS JOIN commit_ c ON c.id = CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END"
+		" WHERE r.repo = ?1 ORDER BY r.kind, r.name",
 	[CAIRN_READ_FIND_COMMIT] = POOL_COMMIT " WHERE c.repo = ?1 AND c.oid BETWEEN ?2 AND ?3 LIMIT 2",
 	[CAIRN_READ_COMMIT_BY_ID] = POOL_COMMIT " WHERE c.id = ?1",
 	[CAIRN_READ_EACH_COMMIT] = POOL_COMMIT " WHERE c.line = ?1 AND c.number <= ?2 ORDER BY c.number DESC",

@@ -215,7 +215,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_SAVE_COMMIT] = "SAVEPOINT commit_",
 	[CAIRN_TX_RELEASE_COMMIT] = "RELEASE commit_",
 	[CAIRN_TX_UNDO_COMMIT] = "ROLLBACK TO commit_",
-	[CAIRN_TX_FIND_REF] = "SELECT r.line, l.head FROM ref r CROSS JOIN line l ON l.id = r.line"
+	[CAIRN_TX_FIND_REF] = "SELECT r.line, l.head, r.commit_ FROM ref r CROSS JOIN line l ON l.id = r.line"
 			      " WHERE r.repo = ?1 AND r.kind = ?2 AND r.name = ?3",
 	[CAIRN_TX_FIND_COMMIT] =
 		"SELECT id, parent, line, number, files, bytes, oid, root, repo FROM commit_ WHERE id = ?1",
@@ -248,6 +248,8 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 				" OR substr(?2, 1, length(name) + 1) = name || '/') LIMIT 1",
 	[CAIRN_TX_ADD_REF] = "INSERT OR IGNORE INTO ref(repo, kind, name, line, commit_) VALUES(?1, ?2, ?3, ?4, ?5)",
 	[CAIRN_TX_SET_REF] = "UPDATE ref SET line = ?4, commit_ = ?5 WHERE repo = ?1 AND kind = ?2 AND name = ?3",
+	[CAIRN_TX_END_PULL] = "UPDATE ref SET commit_ = (SELECT head FROM line WHERE id = ref.line)"
+			      " WHERE repo = ?1 AND kind = 3 AND name = ?2",
 	[CAIRN_TX_DROP_REF] = "DELETE FROM ref WHERE repo = ?1 AND kind = ?2 AND name = ?3",
 	[CAIRN_TX_LAST_PULL] = "SELECT coalesce(max(CAST(name AS INTEGER)), 0) FROM ref WHERE repo = ?1 AND kind = 3",
 	[CAIRN_TX_SWEEP_LINE] =

@@ -147,6 +147,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_NESTED_REF, /* one whose name goes on where this one ends, or the other way round */
 	CAIRN_TX_ADD_REF,
 	CAIRN_TX_SET_REF,
+	CAIRN_TX_END_PULL,
 	CAIRN_TX_DROP_REF,
 	CAIRN_TX_LAST_PULL,
 	CAIRN_TX_SWEEP_LINE,   /* the highest line below a number, its head, and the last commit that something needs */

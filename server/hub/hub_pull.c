@@ -1,0 +1,380 @@
+/* Pull requests: GET and POST /api/{type}/{namespace}/{name}/discussions, GET …/discussions/{number}, POST
+ * …/discussions/{number}/merge and …/status. Whoever may write in a repository opens them; committing with create_pr
+ * is another way. */
+#include "hub/pull.h"
+#include "hub/revision.h"
+#include "server/hub/hub_reply.h"
+#include "server/hub/hub_repo.h"
+#include "server/route/routes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PULL_BODY_BYTES_MAX = 131072,
+	PULL_PAGE = 10,
+	PULL_ANSWER_BYTES_MAX = 2 << 20,
+};
+
+struct pull_request {
+	struct hub_repo repo;
+	struct cairn_json *json;    /* of the body; owned */
+	struct cairn_hub_pull pull; /* owned */
+	int64_t number;             /* of the address; 0: none */
+	struct cairn_hub_pull_list list;
+	struct cairn_json_out w;
+};
+
+static void pull_free(void *state)
+{
+	struct pull_request *p = state;
+	if (!p)
+		return;
+	cairn_json_free(p->json);
+	cairn_hub_pull_fini(&p->pull);
+	hub_repo_fini(&p->repo);
+	free(p);
+}
+
+static struct pull_request *pull_new(struct http_request *req, void (*run)(struct hub_call *call))
+{
+	struct pull_request *p = hub_repo_new_git(req, sizeof(*p), run, hub_repo_show);
+	if (p)
+		p->repo.call.answer = cairn_buf_init(PULL_ANSWER_BYTES_MAX);
+	return p;
+}
+
+/* Likewise for one that the address names. */
+static struct pull_request *pull_new_numbered(struct http_request *req, void (*run)(struct hub_call *call))
+{
+	struct pull_request *p = pull_new(req, run);
+	if (p)
+		p->number = strtoll(http_path_arg(req, "number"), NULL, 10);
+	return p;
+}
+
+/* Find the repository, and the pull request of the address. */
+static bool pull_find(struct pull_request *p, enum cairn_hub_access need)
+{
+	struct hub_call *call = &p->repo.call;
+	if (hub_repo_find(&p->repo, need))
+		call->status = cairn_hub_find_pull(call->job.app->cas, &p->repo.repo, p->number, &p->pull, &call->diag);
+	return call->status == CAIRN_OK;
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+static const char *pull_state_name(enum cairn_hub_pull_state state)
+{
+	static const char *const NAMES[] = {
+		[CAIRN_HUB_PULL_OPEN] = "open", [CAIRN_HUB_PULL_CLOSED] = "closed", [CAIRN_HUB_PULL_MERGED] = "merged"};
+	return NAMES[state];
+}
+
+static void pull_put_author(struct cairn_json_out *w, const char *name)
+{
+	cairn_json_open_object(w, "author");
+	cairn_json_put_text(w, "name", name);
+	cairn_json_close(w);
+}
+
+/* The object is left open. */
+static void pull_put(struct pull_request *p, const struct cairn_hub_pull *pull)
+{
+	char when[HUB_TIME_BYTES];
+	struct cairn_json_out *w = &p->w;
+	cairn_json_open_object(w, NULL);
+	cairn_json_put_u64(w, "num", (uint64_t)pull->number);
+	cairn_json_put_text(w, "title", pull->first.title);
+	cairn_json_put_text(w, "status", pull_state_name(pull->state));
+	cairn_json_put_bool(w, "isPullRequest", true);
+	cairn_json_put_text(w, "createdAt", hub_time(when, pull->first.at_unix_s * 1000));
+	pull_put_author(w, pull->first.author);
+	cairn_json_open_object(w, "repo");
+	hub_repo_put_id(w, "name", &p->repo.repo);
+	cairn_json_put_text(w, "type", hub_kind_name(p->repo.kind));
+	cairn_json_close(w);
+}
+
+/* The object of an event, whose data are left open. */
+static void pull_open_event(struct cairn_json_out *w, const char *member, const char *type,
+			    const struct cairn_index_commit *commit)
+{
+	char oid[CAIRN_GIT_OID_CHARS + 1], when[HUB_TIME_BYTES];
+	cairn_git_oid_text(oid, &commit->oid);
+	cairn_json_open_object(w, member);
+	cairn_json_put_text(w, "id", oid);
+	cairn_json_put_text(w, "type", type);
+	cairn_json_put_text(w, "createdAt", hub_time(when, commit->at_unix_s * 1000));
+	pull_put_author(w, commit->author);
+	cairn_json_open_object(w, "data");
+}
+
+static void pull_put_status(struct cairn_json_out *w, const char *member, const struct cairn_hub_pull *pull)
+{
+	pull_open_event(w, member, "status-change", &pull->head);
+	cairn_json_put_text(w, "status", pull_state_name(pull->state));
+	cairn_json_close(w);
+	cairn_json_close(w);
+}
+
+/* As clients expect it: the first comment. */
+static void pull_put_description(struct cairn_json_out *w, const struct cairn_hub_pull *pull)
+{
+	char when[HUB_TIME_BYTES];
+	pull_open_event(w, NULL, "comment", &pull->first);
+	cairn_json_put_bool(w, "edited", false);
+	cairn_json_put_bool(w, "hidden", false);
+	cairn_json_open_object(w, "latest");
+	cairn_json_put_text(w, "raw", pull->description);
+	cairn_json_put_text(w, "updatedAt", hub_time(when, pull->first.at_unix_s * 1000));
+	pull_put_author(w, pull->first.author);
+	cairn_json_close(w);
+	cairn_json_open_array(w, "history");
+	cairn_json_close(w);
+	cairn_json_close(w);
+	cairn_json_close(w);
+}
+
+static void pull_put_details(struct pull_request *p)
+{
+	char oid[CAIRN_GIT_OID_CHARS + 1];
+	struct cairn_json_out *w = &p->w;
+	*w = cairn_json_out_init(&p->repo.call.answer);
+	pull_put(p, &p->pull);
+	cairn_json_open_array(w, "events");
+	pull_put_description(w, &p->pull);
+	if (p->pull.state != CAIRN_HUB_PULL_OPEN)
+		pull_put_status(w, NULL, &p->pull);
+	cairn_json_close(w);
+	cairn_json_open_array(w, "filesWithConflicts"); /* they are named when it is merged */
+	cairn_json_close(w);
+	cairn_json_open_object(w, "changes");
+	cairn_json_put_text(w, "base", "refs/heads/" CAIRN_HUB_MAIN);
+	if (p->pull.state == CAIRN_HUB_PULL_MERGED) {
+		cairn_git_oid_text(oid, &p->pull.merged);
+		cairn_json_put_text(w, "mergeCommitId", oid);
+	}
+	cairn_json_close(w);
+	cairn_json_close(w);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static void pull_visit(void *ctx, const struct cairn_hub_pull *pull)
+{
+	struct pull_request *p = ctx;
+	pull_put(p, pull);
+	cairn_json_close(&p->w);
+}
+
+static void pull_list(struct hub_call *call)
+{
+	struct pull_request *p = (struct pull_request *)call;
+	uint32_t n = 0;
+	if (!hub_repo_find(&p->repo, CAIRN_HUB_SEE))
+		return;
+	p->w = cairn_json_out_init(&call->answer);
+	cairn_json_open_object(&p->w, NULL);
+	cairn_json_open_array(&p->w, "discussions");
+	call->status = cairn_hub_each_pull(call->job.app->cas, &p->repo.repo, &p->list, pull_visit, p, &n);
+	cairn_json_close(&p->w);
+	cairn_json_put_u64(&p->w, "count", n);
+	cairn_json_put_u64(&p->w, "start", p->list.skip);
+	cairn_json_close(&p->w);
+}
+
+static void pull_get_list(struct http_request *req)
+{
+	const char *page = http_query_arg(req, "p"), *type = http_query_arg(req, "type");
+	const char *status = http_query_arg(req, "status");
+	struct pull_request *p = pull_new(req, pull_list);
+	if (!p)
+		return;
+	uint64_t number = page ? strtoull(page, NULL, 10) : 0;
+	bool any = !status || strcmp(status, "all") == 0, none = type && strcmp(type, "discussion") == 0;
+	p->list = (struct cairn_hub_pull_list){
+		.is_open = !none && (any || strcmp(status, "open") == 0),
+		.is_ended = !none && (any || strcmp(status, "closed") == 0),
+		.author = http_query_arg(req, "author"),
+		.skip = (number < CAIRN_HUB_PULLS_MAX ? (uint32_t)number : CAIRN_HUB_PULLS_MAX) * PULL_PAGE,
+		.limit = PULL_PAGE,
+	};
+	route_job_start(req);
+}
+
+static void pull_show_one(struct hub_call *call)
+{
+	struct pull_request *p = (struct pull_request *)call;
+	if (pull_find(p, CAIRN_HUB_SEE))
+		pull_put_details(p);
+}
+
+static void pull_get(struct http_request *req)
+{
+	if (pull_new_numbered(req, pull_show_one))
+		route_job_start(req);
+}
+
+/* --- changing ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t pull_body_max(void *app)
+{
+	(void)app;
+	return PULL_BODY_BYTES_MAX;
+}
+
+static void pull_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct pull_request *p = http_state(req);
+	route_body_add(req, &p->repo.body, bytes, len);
+}
+
+static const char *pull_text(const struct pull_request *p, const char *member)
+{
+	const char *text = cairn_json_string(cairn_json_get(p->json, member));
+	return text ? text : "";
+}
+
+static void pull_make(struct hub_call *call)
+{
+	struct pull_request *p = (struct pull_request *)call;
+	if (!hub_repo_find_commit(&p->repo, CAIRN_HUB_WRITE, NULL))
+		return;
+	call->status = cairn_hub_add_pull(call->job.app->cas, &call->asker, &p->repo.repo, &p->repo.commit,
+					  pull_text(p, "title"), pull_text(p, "description"), &p->number, &call->diag);
+	call->commit[0] = '\0';
+	if (call->status == CAIRN_OK && pull_find(p, CAIRN_HUB_WRITE))
+		pull_put_details(p);
+}
+
+static void pull_make_head(struct http_request *req)
+{
+	struct pull_request *p = pull_new(req, pull_make);
+	if (p)
+		(void)route_body_begin(req, &p->repo.body, PULL_BODY_BYTES_MAX);
+}
+
+static void pull_make_done(struct http_request *req)
+{
+	struct pull_request *p = http_state(req);
+	bool is_pull = false;
+	p->json = route_body_json(&p->repo.body);
+	(void)cairn_json_bool(cairn_json_get(p->json, "pullRequest"), &is_pull);
+	if (!pull_text(p, "title")[0])
+		hub_reply_error(req, 400, NULL, "repo.body",
+				"send {\"title\":TITLE,\"description\":TEXT,\"pullRequest\":true}");
+	else if (!is_pull)
+		hub_reply_left_out(req, "Discussions are not kept here, but pull requests");
+	else
+		route_job_start(req);
+}
+
+static void pull_merge(struct hub_call *call)
+{
+	struct pull_request *p = (struct pull_request *)call;
+	struct cairn_git_oid oid;
+	if (!pull_find(p, CAIRN_HUB_WRITE))
+		return;
+	call->status = cairn_hub_merge_pull(call->job.app->cas, &call->asker, &p->repo.repo, &p->pull,
+					    pull_text(p, "comment"), &oid, &call->diag);
+	cairn_hub_pull_fini(&p->pull);
+	if (call->status == CAIRN_OK && pull_find(p, CAIRN_HUB_WRITE))
+		pull_put_details(p);
+}
+
+/* One that is open can be closed; for one that has ended refs/pr/NUMBER can be the begin of another. */
+static void pull_set_status(struct hub_call *call)
+{
+	struct pull_request *p = (struct pull_request *)call;
+	if (!pull_find(p, CAIRN_HUB_WRITE))
+		return;
+	if (strcmp(pull_text(p, "status"), "closed") == 0 || p->pull.state != CAIRN_HUB_PULL_OPEN) {
+		call->status = cairn_hub_close_pull(call->job.app->cas, &call->asker, &p->repo.repo, &p->pull,
+						    pull_text(p, "comment"), &call->diag);
+		cairn_hub_pull_fini(&p->pull);
+		if (call->status != CAIRN_OK || !pull_find(p, CAIRN_HUB_WRITE))
+			return;
+	}
+	p->w = cairn_json_out_init(&call->answer);
+	cairn_json_open_object(&p->w, NULL);
+	pull_put_status(&p->w, "newStatus", &p->pull);
+	cairn_json_close(&p->w);
+}
+
+static void pull_merge_head(struct http_request *req)
+{
+	struct pull_request *p = pull_new_numbered(req, pull_merge);
+	if (p)
+		(void)route_body_begin(req, &p->repo.body, PULL_BODY_BYTES_MAX);
+}
+
+static void pull_merge_done(struct http_request *req)
+{
+	struct pull_request *p = http_state(req);
+	p->json = route_body_json(&p->repo.body);
+	route_job_start(req);
+}
+
+static void pull_status_head(struct http_request *req)
+{
+	struct pull_request *p = pull_new_numbered(req, pull_set_status);
+	if (p)
+		(void)route_body_begin(req, &p->repo.body, PULL_BODY_BYTES_MAX);
+}
+
+static void pull_status_done(struct http_request *req)
+{
+	struct pull_request *p = http_state(req);
+	p->json = route_body_json(&p->repo.body);
+	const char *status = pull_text(p, "status");
+	if (strcmp(status, "open") == 0 || strcmp(status, "closed") == 0)
+		route_job_start(req);
+	else
+		hub_reply_error(req, 400, NULL, "repo.body", "send {\"status\":\"open\"} or {\"status\":\"closed\"}");
+}
+
+const struct http_route ROUTES_PULL[] = {
+	{.method = "GET",
+	 .pattern = "/api/{type}/{namespace}/{name}/discussions",
+	 .name = "repo-pull",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = pull_get_list,
+	 .free = pull_free},
+	{.method = "POST",
+	 .pattern = "/api/{type}/{namespace}/{name}/discussions",
+	 .name = "repo-pull",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = pull_body_max,
+	 .head = pull_make_head,
+	 .body = pull_body,
+	 .done = pull_make_done,
+	 .free = pull_free},
+	{.method = "GET",
+	 .pattern = "/api/{type}/{namespace}/{name}/discussions/{number}",
+	 .name = "repo-pull",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = pull_get,
+	 .free = pull_free},
+	{.method = "POST",
+	 .pattern = "/api/{type}/{namespace}/{name}/discussions/{number}/merge",
+	 .name = "repo-pull",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = pull_body_max,
+	 .head = pull_merge_head,
+	 .body = pull_body,
+	 .done = pull_merge_done,
+	 .free = pull_free},
+	{.method = "POST",
+	 .pattern = "/api/{type}/{namespace}/{name}/discussions/{number}/status",
+	 .name = "repo-pull",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = pull_body_max,
+	 .head = pull_status_head,
+	 .body = pull_body,
+	 .done = pull_status_done,
+	 .free = pull_free},
+	{0},
+};

@@ -1,0 +1,202 @@
+"""Pull requests: opened, committed to, read, merged and closed by the stock library; and who may do so."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import cairn
+import pytest
+from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_comfort import collect, older
+from test_hub_repos import commit, data, deleted, done, lines, make, paths, stored, text, tree, upload  # noqa: F401
+
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+from huggingface_hub.errors import HfHubHTTPError, RevisionNotFoundError
+
+PULLS = "/api/models/ann/one/discussions"
+
+
+def add(people, *operations, title="Better", **more):
+    return people.api().create_commit("ann/one", list(operations), commit_message=title, create_pr=True, **more)
+
+
+def put(path, content):
+    return CommitOperationAdd(path, content)
+
+
+def refused(call, status, words):
+    with pytest.raises(HfHubHTTPError, match=words) as error:
+        call()
+    assert error.value.response.status_code == status
+
+
+def test_a_commit_opens_one(people, data, tmp_path):
+    make(people)
+    done(commit(people, text("a", "1"), text("b", "2")))
+    head = people.api().repo_info("ann/one").sha
+    (tmp_path / "w.bin").write_bytes(data[:90_000])
+    made = add(people, put("a", b"one"), put("w.bin", tmp_path / "w.bin"), CommitOperationDelete("b"), commit_description="Why\nso")
+    assert made.pr_url == f"{people.server.url}/ann/one/discussions/1" and (made.pr_revision, made.pr_num) == ("refs/pr/1", 1)
+    assert people.api().repo_info("ann/one").sha == head
+    assert sorted(paths(people, place="refs%2Fpr%2F1")) == ["a", "w.bin"]
+    people.hf("download", "ann/one", "--revision", "refs/pr/1", "--local-dir", tmp_path / "all")
+    assert (tmp_path / "all" / "w.bin").read_bytes() == data[:90_000] and (tmp_path / "all" / "a").read_text() == "one"
+    refs = people.api().list_repo_refs("ann/one", include_pull_requests=True)
+    assert [(r.name, r.ref, r.target_commit) for r in refs.pull_requests] == [("refs/pr/1", "refs/pr/1", made.oid)]
+    assert people.api().list_repo_refs("ann/one").pull_requests is None
+    pull = people.api().get_discussion_details("ann/one", 1)
+    assert (pull.title, pull.status, pull.author, pull.is_pull_request, pull.target_branch) == ("Better", "open", "ann", True, "refs/heads/main")
+    assert pull.git_reference == "refs/pr/1" and pull.url == made.pr_url and pull.events[0].content == "Why\nso"
+    # What another one wrote to it is a commit of it.
+    more = people.api().create_commit("ann/one", [put("c", b"3")], commit_message="more", revision="refs/pr/1")
+    assert people.api().list_repo_commits("ann/one", revision="refs/pr/1")[0].commit_id == more.oid
+    assert people.api().get_discussion_details("ann/one", 1).title == "Better"
+
+
+def test_hf_opens_one(people, data, tmp_path):
+    """hf upload --create-pr, of a file and of a folder, which opens one first and then commits to it."""
+    make(people)
+    (tmp_path / "here").mkdir()
+    for i in range(3):
+        (tmp_path / "here" / f"{i}.bin").write_bytes(data[i * 1000 : i * 1000 + 90_000])
+    people.hf("upload", "ann/one", tmp_path / "here" / "0.bin", "x.bin", "--create-pr")
+    people.hf("upload", "ann/one", tmp_path / "here", ".", "--create-pr")
+    assert sorted(paths(people)) == []
+    assert sorted(paths(people, place="refs%2Fpr%2F1")) == ["x.bin"]
+    assert sorted(paths(people, place="refs%2Fpr%2F2")) == ["0.bin", "1.bin", "2.bin"]
+    people.hf("download", "ann/one", "1.bin", "--revision", "refs/pr/2", "--local-dir", tmp_path / "there")
+    assert (tmp_path / "there" / "1.bin").read_bytes() == (tmp_path / "here" / "1.bin").read_bytes()
+
+
+@pytest.mark.parametrize("version", ["1.33.0", "0.36.0"])
+def test_older_libraries_open_and_merge_one(people, tmp_path, version):
+    make(people)
+    code = (
+        "made = api.upload_file(path_or_fileobj=b'a' * 100, path_in_repo='a.bin', repo_id='ann/one', create_pr=True)\n"
+        "made = api.create_commit('ann/one', [], commit_message='none') and api.get_discussion_details('ann/one', 1)\n"
+        "api.merge_pull_request('ann/one', 1)\n"
+        "print(json.dumps([made.status, api.get_discussion_details('ann/one', 1).status, api.list_repo_files('ann/one')]))"
+    )
+    assert older(people, tmp_path, code, version=version) == ["open", "merged", [".gitattributes", "a.bin"]]
+
+
+def test_merged_and_closed(people, data, admin):
+    make(people)
+    done(commit(people, text("a", "1"), text("d/b", "2"), text("gone", "x")))
+    sha256, _ = upload(people, data[:80_000])
+    api = people.api()
+    add(people, put("a", b"one"), CommitOperationDelete("gone"), title="First")
+    done(commit(people, stored("d/w.bin", sha256, 80_000), revision="refs%2Fpr%2F1"))
+    add(people, put("a", b"uno"), title="Second")
+    add(people, put("new", b"new"), title="Third")
+    done(commit(people, text("later", "1")))
+    api.merge_pull_request("ann/one", 1, comment="Thank you")
+    assert sorted(paths(people)) == ["a", "d/b", "d/w.bin", "later"]
+    assert people.ask("GET", "/ann/one/resolve/main/a").body == b"one"
+    assert people.ask("GET", "/ann/one/resolve/main/d/w.bin").body == data[:80_000]
+    head = api.list_repo_commits("ann/one")[0]
+    assert (head.title, head.message) == ("Merge refs/pr/1: First", "Thank you")
+    first = api.get_discussion_details("ann/one", 1)
+    assert (first.status, first.merge_commit_oid, first.title) == ("merged", head.commit_id, "First")
+    # It takes no more, and stays readable.
+    refused(lambda: api.create_commit("ann/one", [put("z", b"z")], commit_message="z", revision="refs/pr/1"), 409, "merged or closed")
+    refused(lambda: api.merge_pull_request("ann/one", 1), 409, "merged or closed")
+    refused(lambda: api.change_discussion_status("ann/one", 1, "open"), 409, "merged or closed")
+    assert people.ask("GET", "/ann/one/resolve/refs%2Fpr%2F1/a").body == b"one"
+    # A file that main changed meanwhile is nobody's to guess.
+    refused(lambda: api.merge_pull_request("ann/one", 2), 409, '"a" was changed on main, too')
+    assert api.get_discussion_details("ann/one", 2).status == "open"
+    assert api.change_discussion_status("ann/one", 2, "closed", comment="No").new_status == "closed"
+    assert api.get_discussion_details("ann/one", 2).merge_commit_oid is None
+    listed = {kind: [(d.num, d.title, d.status) for d in api.get_repo_discussions("ann/one", discussion_status=kind)] for kind in ("open", "closed", None)}
+    assert listed["open"] == [(3, "Third", "open")]
+    assert listed["closed"] == [(2, "Second", "closed"), (1, "First", "merged")]
+    assert listed[None] == listed["open"] + listed["closed"]
+    assert list(api.get_repo_discussions("ann/one", discussion_type="discussion")) == []
+    assert [d.num for d in api.get_repo_discussions("ann/one", author="ann")] == [3, 2, 1]
+    assert list(api.get_repo_discussions("ann/one", author="bob")) == []
+    # What main has already is merged without a commit; and all of it outlasts a collection.
+    done(commit(people, text("new", "new")))
+    before = api.repo_info("ann/one").sha
+    api.merge_pull_request("ann/one", 3)
+    assert api.repo_info("ann/one").sha == before and api.get_discussion_details("ann/one", 3).merge_commit_oid == before
+    collect(people, admin)
+    for number, body in ((1, b"one"), (2, b"uno"), (3, b"1")):
+        assert people.ask("GET", f"/ann/one/resolve/refs%2Fpr%2F{number}/a").body == body
+    assert api.get_discussion_details("ann/one", 1).status == "merged"
+
+
+def test_many_are_listed_in_pages(people):
+    make(people)
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda i: people.api().create_pull_request("ann/one", f"Number {i}"), range(23)))
+    assert sorted(p.num for p in made) == list(range(1, 24)) and {p.status for p in made} == {"open"}
+    assert [d.num for d in people.api().get_repo_discussions("ann/one")] == list(range(23, 0, -1))
+    assert sorted(d.title for d in people.api().get_repo_discussions("ann/one", author="ann")) == sorted(f"Number {i}" for i in range(23))
+    reply = people.ask("GET", PULLS + "?p=2").json()
+    assert (reply["count"], reply["start"], len(reply["discussions"])) == (23, 20, 3)
+
+
+def test_where_one_begins(people):
+    make(people)
+    first = done(commit(people, text("a", "1")))
+    done(commit(people, text("a", "2")))
+    people.api().create_branch("ann/one", branch="dev")
+    for revision in (first, "none"):
+        reply = people.ask("POST", f"/api/models/ann/one/commit/{revision}?create_pr=1", body=lines(text("x", "x")))
+        assert cairn.is_hub_error(reply, 404, "revision.unknown") and reply.headers["X-Error-Code"] == "RevisionNotFound"
+    other = people.ask("POST", "/api/models/ann/one/commit/dev?create_pr=1", body=lines(text("x", "x")))
+    assert cairn.is_hub_error(other, 400, "pr.base")
+    # What is refused leaves none.
+    reply = people.ask("POST", "/api/models/ann/one/commit/main?create_pr=1", body=lines(stored("x", "0" * 64, 5)))
+    assert cairn.is_hub_error(reply, 400, "commit.sha256")
+    assert people.ask("GET", PULLS).json()["count"] == 0
+    assert people.ask("GET", "/api/models/ann/one/refs?include_prs=1").json()["pullRequests"] == []
+    made = add(people, put("b", b"b"), parent_commit=first)
+    assert people.ask("GET", f"/ann/one/resolve/{made.oid}/a").body == b"1"
+    with pytest.raises(RevisionNotFoundError):
+        people.api().repo_info("ann/one", revision="refs/pr/2")
+
+
+def test_who_may(people):
+    """Whoever may write in the repository; of a private one nobody else is told anything."""
+    make(people)
+    add(people, put("a", b"1"))
+    asks = [("POST", PULLS, {"title": "x", "pullRequest": True}), ("POST", PULLS + "/1/merge", {}), ("POST", PULLS + "/1/status", {"status": "closed"})]
+    for who, status in (("bob", 403), ("nobody", 401), ("reading ann", 403)):
+        for ask in asks:
+            assert people.ask(*ask[:2], who, ask[2]).status == status, (who, ask)
+        made = people.ask("POST", "/api/models/ann/one/commit/main?create_pr=1", who, lines(text("x", "x")))
+        assert made.status == status
+        assert people.ask("GET", PULLS + "/1", who).json()["status"] == "open"
+    assert people.ask("PUT", "/api/models/ann/one/settings", body={"private": True}).status == 200
+    for who, status in (("bob", 404), ("nobody", 401)):
+        for ask in (*asks, ("GET", PULLS, None), ("GET", PULLS + "/1", None), ("GET", PULLS + "/7", None)):
+            reply = people.ask(*ask[:2], who, ask[2])
+            assert (reply.status, reply.headers["X-Error-Code"]) == (status, "RepoNotFound"), (who, ask)
+
+
+def test_what_is_wrong_with_one(people):
+    make(people)
+    for number in ("1", "0", "x", "-1", "99999999999999999999"):
+        assert cairn.is_hub_error(people.ask("GET", f"{PULLS}/{number}"), 404, "pr.unknown"), number
+    for body in ({}, {"title": ""}, {"title": 1, "pullRequest": True}, []):
+        assert cairn.is_hub_error(people.ask("POST", PULLS, body=body), 400, "repo.body"), body
+    assert cairn.is_hub_error(people.ask("POST", PULLS, body={"title": "x" * 2000, "pullRequest": True}), 413, "commit.limit")
+    talk = people.ask("POST", PULLS, body={"title": "Hello", "pullRequest": False})
+    assert cairn.is_hub_error(talk, 501, "hub.left_out") and talk.headers["X-Error-Code"] == "NotImplemented"
+    people.api().create_pull_request("ann/one", "One")
+    assert cairn.is_hub_error(people.ask("POST", PULLS + "/1/status", body={"status": "merged"}), 400, "repo.body")
+    for what in ("comment", "title"):
+        assert cairn.is_hub_error(people.ask("POST", f"{PULLS}/1/{what}", body={}), 501, "hub.left_out")
+    assert json.loads(people.ask("POST", PULLS + "/1/status", body={"status": "open"}).body)["newStatus"]["data"]["status"] == "open"
+
+
+@pytest.mark.sqlite
+def test_a_backup_has_them(people, start, issuer):
+    make(people)
+    add(people, put("a", b"1"))
+    people.api().merge_pull_request("ann/one", 1)
+    people.server.stop()
+    people.server.start()
+    assert people.api().get_discussion_details("ann/one", 1).status == "merged"
+    assert people.ask("GET", "/ann/one/resolve/refs%2Fpr%2F1/a").body == b"1"
