@@ -253,11 +253,13 @@ static int backups_do(const struct cli_command *command, const char *verb, const
 		status =
 			cairn_fail(&diag, CAIRN_E_NOT_FOUND, "backup.file", CAIRN_NO_OFFSET, "there is no such folder");
 	if (status == CAIRN_OK)
-		status = cairn_backup_set_open(&set, folder, strcmp(verb, "list") != 0, &diag);
+		status = cairn_backup_set_open(&set, folder, prune, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(folder, status, &diag);
 	if (prune)
 		return backups_prune(b, &set, json, quiet);
+	const char *spool = getenv("TMPDIR");
+	set.spool = spool && *spool ? spool : "/var/tmp";
 	return strcmp(verb, "list") == 0 ? backups_list(b, &set, json) : backups_verify(b, &set, json, quiet);
 }
 

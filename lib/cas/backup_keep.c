@@ -83,20 +83,29 @@ static enum cairn_status keep_note_need(void *ctx, const struct cairn_hash *hash
 	return needs->objects->status;
 }
 
-static enum cairn_status keep_io(const struct cairn_backup_set *set, const char *what, const char *name,
-				 struct cairn_diag *diag)
+/* The copy is ours: this says nothing of the backup. */
+static enum cairn_status keep_io(const char *what, const char *path, struct cairn_diag *diag)
 {
-	return cairn_fail(diag, cairn_fd_status(errno), "backup.file", CAIRN_NO_OFFSET, "cannot %s %s in %s: %s", what,
-			  name, set->folder, strerror(errno));
+	return cairn_fail(diag, cairn_fd_status(errno), "backup.spool", CAIRN_NO_OFFSET, "cannot %s %s: %s", what, path,
+			  strerror(errno));
 }
 
-static enum cairn_status keep_unpack_index(struct cairn_backup_set *set, struct cairn_backup_file *file,
+/* @param[out] path  of the copy; it is to be removed when *fd is set */
+static enum cairn_status keep_make_index(const struct cairn_backup_set *set, char path[static BACKUP_PATH_BYTES],
+					 int *fd, struct cairn_diag *diag)
+{
+	int n = snprintf(path, BACKUP_PATH_BYTES, "%s/%s", set->spool ? set->spool : set->folder,
+			 set->spool ? "cairn-verify-XXXXXX" : KEEP_INDEX);
+	if (n < 0 || (size_t)n >= BACKUP_PATH_BYTES)
+		return cairn_fail(diag, CAIRN_E_USAGE, "backup.spool", CAIRN_NO_OFFSET, "the path is too long");
+	*fd = set->spool ? mkostemp(path, O_CLOEXEC)
+			 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return *fd < 0 ? keep_io("make", path, diag) : CAIRN_OK;
+}
+
+static enum cairn_status keep_unpack_index(struct cairn_backup_file *file, int fd, const char *path,
 					   struct cairn_diag *diag)
 {
-	CLEANUP(cairn_fd_closep)
-	int fd = openat(set->dir_fd, KEEP_INDEX, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return keep_io(set, "make", KEEP_INDEX, diag);
 	for (unsigned i = 0;; i++) {
 		CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
 		char name[BACKUP_NAME_BYTES];
@@ -108,7 +117,7 @@ static enum cairn_status keep_unpack_index(struct cairn_backup_set *set, struct 
 						  "the backup has no %s", name);
 		enum cairn_status status = cairn_fold_read(file->fold, c, NULL, &data, diag);
 		if (status == CAIRN_OK && cairn_fd_write_all(fd, data.bytes, data.len) != CAIRN_OK)
-			status = keep_io(set, "write", KEEP_INDEX, diag);
+			status = keep_io("write", path, diag);
 		if (status != CAIRN_OK)
 			return status;
 	}
@@ -118,19 +127,20 @@ enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set, const 
 					    struct cairn_buf *objects, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
+	CLEANUP(cairn_fd_closep) int fd = -1;
 	char path[BACKUP_PATH_BYTES], url[CAIRN_DATA_DIR_URL_BYTES];
 	struct keep_needs needs = {objects, diag};
-	int n = snprintf(path, sizeof(path), "%s/%s", set->folder, KEEP_INDEX);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return cairn_fail(diag, CAIRN_E_USAGE, "backup.file", CAIRN_NO_OFFSET, "the path is too long");
 	enum cairn_status status = cairn_data_dir_index_url(url, set->folder, diag);
 	if (status == CAIRN_OK)
 		status = cairn_backup_file_open(&file, set, moment, diag);
 	if (status == CAIRN_OK)
-		status = keep_unpack_index(set, &file, diag);
+		status = keep_make_index(set, path, &fd, diag);
+	if (status == CAIRN_OK)
+		status = keep_unpack_index(&file, fd, path, diag);
 	if (status == CAIRN_OK)
 		status = cairn_index_copy_each(url, path, keep_note_need, &needs, diag);
-	(void)unlinkat(set->dir_fd, KEEP_INDEX, 0);
+	if (fd >= 0)
+		(void)unlink(path);
 	if (status != CAIRN_OK)
 		cairn_backup_blame(diag, moment);
 	return status;
@@ -250,8 +260,10 @@ static enum cairn_status keep_verify_moment(struct keep_verify *v, const struct 
 	return status;
 }
 
-static bool keep_is_fault(enum cairn_status status)
+static bool keep_is_fault(enum cairn_status status, const struct cairn_diag *why)
 {
+	if (why->rule && strcmp(why->rule, "backup.spool") == 0)
+		return false;
 	return status != CAIRN_OK && status != CAIRN_E_BUSY && status != CAIRN_E_NOMEM && status != CAIRN_E_FULL;
 }
 
@@ -287,7 +299,7 @@ enum cairn_status cairn_backup_verify(struct cairn_backup_set *set,
 		v.diag = &why;
 		report->n_moments += !again && a->is_moment;
 		status = again ? keep_verify_moment(&v, a) : keep_verify_archive(&v, a);
-		if (keep_is_fault(status)) {
+		if (keep_is_fault(status, &why)) {
 			bad[at] = true;
 			report->n_bad++;
 			visit(ctx, a, &why);

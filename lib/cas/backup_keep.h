@@ -16,7 +16,8 @@ struct cairn_backup_rules {
 void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const struct cairn_backup_set *set, bool *keep);
 
 /**
- * Append what a moment needs (struct cairn_backup_object). Takes room for its index in the folder, meanwhile.
+ * Append what a moment needs (struct cairn_backup_object). Takes room for its index in the folder, or in
+ * set->spool, meanwhile.
  * @return CAIRN_OK; as cairn_backup_file_open(), cairn_fold_read(), cairn_index_copy_each(); CAIRN_E_FORMAT
  *         "restore.damaged"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */

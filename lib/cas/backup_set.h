@@ -28,6 +28,7 @@ struct cairn_backup_archive {
 /** The archives of a folder, and its lock. */
 struct cairn_backup_set {
 	const char *folder; /* borrowed */
+	const char *spool;  /* borrowed: where the index of a moment is unpacked, to be read; NULL: in the folder */
 	int dir_fd, lock_fd;
 	struct cairn_backup_archive
 		*archives; /* owned; by their names: the oldest first, objects before their moment */

@@ -168,3 +168,23 @@ def test_one_reader_at_a_time(sparse):
     assert "backup.in_use" in command("backups", "prune", *KEEP, folder, expect=73).stderr
     copying.communicate()
     prune(folder, *KEEP)
+
+
+def test_verified_where_nothing_can_be_written(mount, start, tmp_path):
+    """On a full disk, on a medium that may only be read, beside another reader: the copy of an index is elsewhere meanwhile."""
+    volume = mount("medium", "tmpfs", 4 << 20)
+    server, folder, spool = start(), volume.folder / "backups", tmp_path / "spool"
+    spool.mkdir()
+    put(server, 1)
+    backup(server, folder)
+    volume.fill()
+    env = os.environ | {"TMPDIR": str(spool)}
+    command("backups", "verify", folder, env=env)
+    command("backups", "verify", folder, expect=74, env=env | {"TMPDIR": str(tmp_path / "nowhere")})
+    subprocess.run(["mount", "-o", "remount,ro", volume.folder], check=True)
+    with subprocess.Popen(["flock", "--shared", folder / "lock", "sh", "-c", "echo; cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
+        reader.stdout.readline()
+        command("backups", "verify", folder, env=env)
+        reader.stdin.close()
+    subprocess.run(["mount", "-o", "remount,rw", volume.folder], check=True)
+    assert list(spool.iterdir()) == [] and {p.name for p in folder.iterdir() if p.suffix != ".fold"} == {"lock"}
