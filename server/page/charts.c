@@ -12,6 +12,8 @@ enum {
 	CHARTS_CHAR_WIDTH = 8,   /* of a letter, about */
 	CHARTS_LABEL_WIDTH = 40, /* narrower fields have no name */
 	CHARTS_LABEL_HEIGHT = 22,
+	CHARTS_FRAME = 4,        /* around what is in a folder */
+	CHARTS_TITLE_BYTES = 80, /* of a name, where it is told */
 	CHARTS_FIELD = 28,
 	CHARTS_NAMES = 420, /* width of the names beside a matrix, for which there is no more room */
 	CHARTS_LEVELS = 5,
@@ -25,23 +27,29 @@ struct chart_area {
 	double x, y, width, height;
 };
 
-struct chart_map {
-	struct cairn_buf *b;
-	struct chart_area left; /* what is not covered so far */
-	double scale;           /* area of a byte */
-	const char *groups[CHARTS_COLOURS];
-	unsigned n_groups;
+/* A part that is shown. */
+struct chart_field {
+	size_t part;           /* its place; CHART_REST: what is behind the others of its parent */
+	size_t parent;         /* of the fields */
+	uint64_t bytes, inner; /* inner: of the parts of it that are shown */
+	unsigned colour, n_inner;
+	struct chart_area at; /* without a width: there is no room for it */
 };
 
-static unsigned chart_colour(struct chart_map *m, const char *group)
-{
-	for (unsigned i = 0; i < m->n_groups && i < CHARTS_COLOURS; i++)
-		if (strcmp(m->groups[i], group) == 0)
-			return i;
-	if (m->n_groups < CHARTS_COLOURS)
-		m->groups[m->n_groups] = group;
-	return m->n_groups++ % CHARTS_COLOURS;
-}
+enum { CHARTS_FIELDS = 2 * CHARTS_PARTS_MAX + 2 };
+static const size_t CHART_REST = SIZE_MAX;
+
+struct chart_map {
+	const struct chart_part *parts;
+	struct chart_field fields[CHARTS_FIELDS]; /* the first is all; those with most first, and then the rests */
+	size_t n;
+};
+
+/* What is not covered so far of a field, and the area of a byte in it. */
+struct chart_room {
+	struct chart_area left;
+	double scale;
+};
 
 /* A number with one digit behind the point: html() has none of these. */
 static void chart_put_number(struct cairn_buf *b, const char *name, double value)
@@ -61,24 +69,6 @@ static void chart_put_name(struct cairn_buf *b, double x, double y, double width
 	html(b, "</text>");
 }
 
-static void chart_put_part(struct chart_map *m, const struct chart_part *part, const struct chart_area *at)
-{
-	struct cairn_buf *b = m->b;
-	char size[SHOW_BYTES];
-	html(b, "<g><title>%s: %s</title><rect class=\"t%u\"", part->name, show_size(size, part->bytes),
-	     chart_colour(m, part->group));
-	chart_put_number(b, "x", at->x);
-	chart_put_number(b, "y", at->y);
-	chart_put_number(b, "width", at->width);
-	chart_put_number(b, "height", at->height);
-	html(b, "/>");
-	if (at->width >= CHARTS_LABEL_WIDTH && at->height >= CHARTS_LABEL_HEIGHT)
-		chart_put_name(b, at->x + 6, at->y + 16, at->width - 8, part->name);
-	if (at->width >= 2 * CHARTS_LABEL_WIDTH && at->height >= 2 * CHARTS_LABEL_HEIGHT)
-		chart_put_name(b, at->x + 6, at->y + 34, at->width - 8, size);
-	html(b, "</g>\n");
-}
-
 /* How long the worst field of a row is for its width, when the row has this much along a side. */
 static double chart_worst(double most, double least, double sum, double side)
 {
@@ -88,14 +78,14 @@ static double chart_worst(double most, double least, double sum, double side)
 	return wide > narrow ? wide : narrow;
 }
 
-/* @return how many parts make the next row: another one would make its fields longer, and not more like squares */
-static size_t chart_row(const struct chart_map *m, const struct chart_part *parts, size_t n, double *area)
+/* @return how many fields make the next row: another one would make them longer, and not more like squares */
+static size_t chart_row(const struct chart_room *room, const struct chart_field *const *fields, size_t n, double *area)
 {
-	double side = m->left.width < m->left.height ? m->left.width : m->left.height, worst = 0;
+	double side = room->left.width < room->left.height ? room->left.width : room->left.height, worst = 0;
 	*area = 0;
 	for (size_t i = 0; i < n; i++) {
-		double one = (double)parts[i].bytes * m->scale;
-		double now = chart_worst((double)parts[0].bytes * m->scale, one, *area + one, side);
+		double one = (double)fields[i]->bytes * room->scale;
+		double now = chart_worst((double)fields[0]->bytes * room->scale, one, *area + one, side);
 		if (i > 0 && now > worst)
 			return i;
 		worst = now;
@@ -104,16 +94,15 @@ static size_t chart_row(const struct chart_map *m, const struct chart_part *part
 	return n;
 }
 
-static void chart_put_row(struct chart_map *m, const struct chart_part *parts, size_t n, double area)
+static void chart_lay_row(struct chart_room *room, struct chart_field *const *fields, size_t n, double area)
 {
-	struct chart_area *left = &m->left;
+	struct chart_area *left = &room->left;
 	bool upright = left->width >= left->height; /* the row stands at the left edge */
 	double side = upright ? left->height : left->width, thick = area / side, at = 0;
 	for (size_t i = 0; i < n; i++) {
-		double length = (double)parts[i].bytes * m->scale / thick;
-		struct chart_area one = upright ? (struct chart_area){left->x, left->y + at, thick, length}
-						: (struct chart_area){left->x + at, left->y, length, thick};
-		chart_put_part(m, &parts[i], &one);
+		double length = (double)fields[i]->bytes * room->scale / thick;
+		fields[i]->at = upright ? (struct chart_area){left->x, left->y + at, thick, length}
+					: (struct chart_area){left->x + at, left->y, length, thick};
 		at += length;
 	}
 	left->x += upright ? thick : 0;
@@ -122,44 +111,137 @@ static void chart_put_row(struct chart_map *m, const struct chart_part *parts, s
 	left->height -= upright ? 0 : thick;
 }
 
-/* Those that are shown, the last of them in one. @return how many */
-static size_t chart_take(struct chart_part out[static CHARTS_PARTS_MAX], const struct chart_part *parts, size_t n,
-			 uint64_t *sum)
+static bool chart_has_label(const struct chart_area *at)
 {
-	size_t taken = 0;
-	*sum = 0;
-	for (size_t i = 0; i < n; i++) {
-		*sum += parts[i].bytes;
-		if (parts[i].bytes == 0)
-			continue;
-		if (taken < CHARTS_PARTS_MAX) {
-			out[taken++] = parts[i];
-		} else {
-			out[taken - 1].bytes += parts[i].bytes;
-			out[taken - 1].name = out[taken - 1].group = "others";
-		}
-	}
-	return taken;
+	return at->width >= CHARTS_LABEL_WIDTH && at->height >= CHARTS_LABEL_HEIGHT;
 }
 
-void chart_put_treemap(struct cairn_buf *b, const char *title, const struct chart_part *parts, size_t n)
+/* What is in a field leaves free the name at its top. */
+static struct chart_area chart_inside(const struct chart_area *at)
 {
-	struct chart_part shown[CHARTS_PARTS_MAX];
-	uint64_t sum;
-	size_t n_shown = chart_take(shown, parts, n, &sum);
-	if (n_shown == 0)
+	bool named = chart_has_label(at) && at->height >= 2 * CHARTS_LABEL_HEIGHT;
+	double top = named ? CHARTS_LABEL_HEIGHT : CHARTS_FRAME;
+	return (struct chart_area){at->x + CHARTS_FRAME, at->y + top, at->width - 2 * CHARTS_FRAME,
+				   at->height - top - CHARTS_FRAME};
+}
+
+/* Find places for what is in a field. */
+static void chart_lay(struct chart_map *m, size_t whole, const struct chart_area *at)
+{
+	struct chart_room room = {*at, at->width * at->height / (double)m->fields[whole].bytes};
+	struct chart_field *inner[CHARTS_FIELDS];
+	size_t n = 0;
+	if (at->width <= CHARTS_FRAME || at->height <= CHARTS_FRAME)
 		return;
-	struct chart_map m = {.b = b,
-			      .left = {0, 0, CHARTS_WIDTH, CHARTS_HEIGHT},
-			      .scale = (double)CHARTS_WIDTH * CHARTS_HEIGHT / (double)sum};
-	html(b,
-	     "<svg class=\"treemap\" viewBox=\"0 0 %d %d\" role=\"img\" "
-	     "aria-label=\"%s\">\n",
-	     CHARTS_WIDTH, CHARTS_HEIGHT, title);
-	for (size_t at = 0, row; at < n_shown; at += row) {
+	for (size_t i = 1; i < m->n; i++) {
+		struct chart_field *field = &m->fields[i];
+		if (field->parent != whole)
+			continue;
+		size_t place = n++; /* the rest comes last, and may be more than others */
+		for (; place > 0 && inner[place - 1]->bytes < field->bytes; place--)
+			inner[place] = inner[place - 1];
+		inner[place] = field;
+	}
+	for (size_t i = 0, row; i < n; i += row) {
 		double area;
-		row = chart_row(&m, shown + at, n_shown - at, &area);
-		chart_put_row(&m, shown + at, row, area);
+		row = chart_row(&room, (const struct chart_field *const *)inner + i, n - i, &area);
+		chart_lay_row(&room, inner + i, row, area);
+	}
+}
+
+static void chart_put_part(struct cairn_buf *b, const struct chart_field *field, const char *name)
+{
+	const struct chart_area *at = &field->at;
+	char size[SHOW_BYTES];
+	html(b, "<g><title>");
+	html_cut(b, name, CHARTS_TITLE_BYTES);
+	html(b, ": %s</title><rect class=\"t%u\"", show_size(size, field->bytes), field->colour);
+	chart_put_number(b, "x", at->x);
+	chart_put_number(b, "y", at->y);
+	chart_put_number(b, "width", at->width);
+	chart_put_number(b, "height", at->height);
+	html(b, "/>");
+	if (chart_has_label(at))
+		chart_put_name(b, at->x + 6, at->y + 16, at->width - 8, name);
+	if (field->n_inner == 0 && at->width >= 2 * CHARTS_LABEL_WIDTH && at->height >= 2 * CHARTS_LABEL_HEIGHT)
+		chart_put_name(b, at->x + 6, at->y + 34, at->width - 8, size);
+	html(b, "</g>\n");
+}
+
+/* @return the field of a part; m->n: it is not shown */
+static size_t chart_find(const struct chart_map *m, size_t part)
+{
+	size_t i = 0;
+	while (i < m->n && m->fields[i].part != part)
+		i++;
+	return i;
+}
+
+/* The part with most behind the last one that was taken; of several with as much the one that stands first. So what a
+ * part is in was taken before it, or never is. */
+static size_t chart_next(const struct chart_map *m, size_t n)
+{
+	const struct chart_field *last = &m->fields[m->n - 1];
+	size_t next = n;
+	for (size_t i = 1; i < n; i++) {
+		uint64_t bytes = m->parts[i].bytes;
+		bool taken = bytes > last->bytes || (bytes == last->bytes && i <= last->part);
+		if (bytes > 0 && !taken && (next == n || bytes > m->parts[next].bytes))
+			next = i;
+	}
+	return next;
+}
+
+static void chart_take(struct chart_map *m, size_t n)
+{
+	unsigned n_colours = 0;
+	m->fields[m->n++] = (struct chart_field){.bytes = m->parts[0].bytes};
+	for (size_t part = chart_next(m, n); part < n && m->n <= CHARTS_PARTS_MAX; part = chart_next(m, n)) {
+		size_t parent = chart_find(m, m->parts[part].parent);
+		struct chart_field *whole = &m->fields[parent];
+		m->fields[m->n++] =
+			(struct chart_field){.part = part,
+					     .parent = parent,
+					     .bytes = m->parts[part].bytes,
+					     .colour = parent > 0 ? whole->colour : n_colours++ % CHARTS_COLOURS};
+		whole->inner += m->parts[part].bytes;
+		whole->n_inner++;
+	}
+}
+
+static void chart_take_rests(struct chart_map *m)
+{
+	for (size_t i = 0, n = m->n; i < n; i++) {
+		const struct chart_field *whole = &m->fields[i];
+		if (whole->n_inner > 0 && whole->inner < whole->bytes)
+			m->fields[m->n++] = (struct chart_field){.part = CHART_REST,
+								 .parent = i,
+								 .bytes = whole->bytes - whole->inner,
+								 .colour = i > 0 ? whole->colour : CHARTS_COLOURS};
+	}
+}
+
+void chart_put_treemap(struct cairn_buf *b, const char *title, const char *rest, const struct chart_part *parts,
+		       size_t n)
+{
+	struct chart_map m = {.parts = parts};
+	if (n < 2 || parts[0].bytes == 0)
+		return;
+	chart_take(&m, n);
+	chart_take_rests(&m);
+	if (m.n < 2)
+		return;
+	chart_lay(&m, 0, &(struct chart_area){0, 0, CHARTS_WIDTH, CHARTS_HEIGHT});
+	html(b, "<svg class=\"treemap\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", CHARTS_WIDTH,
+	     CHARTS_HEIGHT, title);
+	for (size_t i = 1; i < m.n; i++) { /* each behind what it is in */
+		const struct chart_field *field = &m.fields[i];
+		struct chart_area inside = chart_inside(&field->at);
+		if (field->at.width <= 0)
+			continue;
+		if (field->n_inner > 0)
+			chart_lay(&m, i, &inside);
+		chart_put_part(b, field, field->part == CHART_REST ? rest : parts[field->part].name);
 	}
 	html(b, "</svg>\n");
 }
@@ -215,32 +297,55 @@ void chart_put_matrix(struct cairn_buf *b, const char *title, const char *const 
 	html(b, "</svg></div>\n");
 }
 
-/* --- days --------------------------------------------------------------------------------------------------------- */
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+
+void chart_begin_columns(struct cairn_buf *b, const char *title, const char *colours)
+{
+	html(b, "<svg class=\"%s\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s\">",
+	     colours, CHARTS_WIDTH, CHARTS_DAYS_HEIGHT, title);
+}
+
+void chart_end_columns(struct cairn_buf *b)
+{
+	html(b, "</svg>\n");
+}
+
+static void chart_put_bar(struct cairn_buf *b, const char *colour, double x, double width, double height)
+{
+	html(b, "<rect class=\"%s\"", colour);
+	chart_put_number(b, "x", x);
+	chart_put_number(b, "y", CHARTS_DAYS_HEIGHT - height);
+	chart_put_number(b, "width", width);
+	chart_put_number(b, "height", height);
+	html(b, "/>");
+}
+
+void chart_put_column(struct cairn_buf *b, size_t place, size_t n_places, double height, double inner, const char *says)
+{
+	double width = (double)CHARTS_WIDTH / (double)n_places, x = (double)place * width + 1;
+	html(b, "<g><title>%s</title>", says);
+	height *= CHARTS_DAYS_HEIGHT;
+	chart_put_bar(b, "day", x, width - 2, height < 1 ? 1 : height); /* that there was nothing is known, too */
+	if (inner > 0)
+		chart_put_bar(b, "part", x, width - 2, inner * CHARTS_DAYS_HEIGHT);
+	html(b, "</g>");
+}
 
 void chart_put_days(struct cairn_buf *b, const char *title, const int64_t *bytes, size_t n, int64_t newest_day)
 {
 	int64_t most = 1;
-	double width = (double)CHARTS_WIDTH / (double)n;
 	for (size_t i = 0; i < n; i++)
 		most = bytes[i] > most ? bytes[i] : most;
-	html(b,
-	     "<svg class=\"days\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s\">",
-	     CHARTS_WIDTH, CHARTS_DAYS_HEIGHT, title);
+	chart_begin_columns(b, title, "days");
 	for (size_t i = n; i-- > 0;) {
-		char size[SHOW_BYTES], when[SHOW_BYTES];
-		double height = (double)bytes[i] / (double)most * CHARTS_DAYS_HEIGHT;
+		char size[SHOW_BYTES], when[SHOW_BYTES], says[2 * SHOW_BYTES];
 		if (bytes[i] < 0)
 			continue;
-		height = height < 1 ? 1 : height; /* that a day was empty is known, too */
-		html(b, "<g><title>%s: %s</title><rect class=\"day\"",
-		     show_time(when, (newest_day - (int64_t)i) * CHARTS_DAY_S), show_size(size, (uint64_t)bytes[i]));
-		chart_put_number(b, "x", (double)(n - 1 - i) * width + 1);
-		chart_put_number(b, "y", CHARTS_DAYS_HEIGHT - height);
-		chart_put_number(b, "width", width - 2);
-		chart_put_number(b, "height", height);
-		html(b, "/></g>");
+		(void)snprintf(says, sizeof(says), "%s: %s", show_time(when, (newest_day - (int64_t)i) * CHARTS_DAY_S),
+			       show_size(size, (uint64_t)bytes[i]));
+		chart_put_column(b, n - 1 - i, n, (double)bytes[i] / (double)most, 0, says);
 	}
-	html(b, "</svg>\n");
+	chart_end_columns(b);
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */

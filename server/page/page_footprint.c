@@ -4,6 +4,7 @@
 #include "hub/footprint.h"
 #include "hub/tree.h"
 #include "server/hub/hub_usage.h"
+#include "server/page/page_folders.h"
 #include "server/page/page_repo.h"
 #include "server/route/routes.h"
 
@@ -201,6 +202,8 @@ static void footprint_build(struct page *page)
 	else
 		html(b, "<p class=\"empty\">That is for members: the files of this repository are gated.</p>\n");
 	footprint_put_sharing(p);
+	if (p->place.may_read)
+		page_put_folders(&p->place);
 	footprint_put_largest(p);
 	page_end(page);
 }

@@ -23,7 +23,7 @@ static const char *storage_name(const struct cairn_usage_owner *owner)
 	return owner->name[0] ? owner->name : "(the operator)";
 }
 
-/* "ann" of "models/ann/cats", whose parts have one colour; cut out of the name into out. */
+/* "ann" of "models/ann/cats"; cut out of the name into out. */
 static const char *storage_account(char out[static STORAGE_NAME_BYTES], const char *name)
 {
 	const char *slash = strchr(name, '/'), *from = slash ? slash + 1 : name;
@@ -34,35 +34,58 @@ static const char *storage_account(char out[static STORAGE_NAME_BYTES], const ch
 	return out;
 }
 
+/* An owner, and whose it is. */
+struct storage_part {
+	char account[STORAGE_NAME_BYTES];
+	const struct cairn_usage_owner *owner;
+};
+
 static int storage_compare(const void *a, const void *b)
 {
-	const struct chart_part *x = a, *y = b;
-	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+	const struct storage_part *x = a, *y = b;
+	return strcmp(x->account, y->account);
 }
 
-/* What only one has, by size. */
+/* Accounts, and behind each what it has: of owners by their accounts. @param[out] out  2 n + 1 of room @return how many
+ */
+static size_t storage_nest(struct chart_part *out, const struct storage_part *owners, uint32_t n)
+{
+	size_t n_out = 1, account = 0;
+	out[0] = (struct chart_part){.name = "all"};
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t bytes = owners[i].owner->only_bytes;
+		if (i == 0 || strcmp(owners[i - 1].account, owners[i].account) != 0) {
+			account = n_out++;
+			out[account] = (struct chart_part){.name = owners[i].account};
+		}
+		out[n_out++] = (struct chart_part){storage_name(owners[i].owner), (uint32_t)account, bytes};
+		out[account].bytes += bytes;
+		out[0].bytes += bytes;
+	}
+	return n_out;
+}
+
+/* What only one has, by accounts. */
 static enum cairn_status storage_put_map(struct cairn_buf *b, const struct cairn_usage *usage)
 {
 	uint32_t n = usage->n_owners < STORAGE_MAP ? usage->n_owners : STORAGE_MAP;
-	struct chart_part *parts = calloc(n, sizeof(*parts));
-	char(*accounts)[STORAGE_NAME_BYTES] = calloc(n, sizeof(*accounts));
-	for (uint32_t i = 0; parts && accounts && i < n; i++)
-		parts[i] = (struct chart_part){
-			.name = storage_name(&usage->owners[i]),
-			.group = storage_account(accounts[i], storage_name(&usage->owners[i])),
-			.bytes = usage->owners[i].only_bytes,
-		};
-	if (parts && accounts) {
-		qsort(parts, n, sizeof(*parts), storage_compare);
+	struct chart_part *parts = calloc(2 * (size_t)n + 1, sizeof(*parts));
+	struct storage_part *owners = calloc((size_t)n + 1, sizeof(*owners));
+	for (uint32_t i = 0; owners && i < n; i++) {
+		owners[i].owner = &usage->owners[i];
+		(void)storage_account(owners[i].account, storage_name(&usage->owners[i]));
+	}
+	if (parts && owners) {
+		qsort(owners, n, sizeof(*owners), storage_compare);
 		html(b, "<h2>What only one has</h2>\n");
 		chart_put_treemap(b,
-				  "A field for each repository, as large as what only it has; the table below has the "
-				  "figures",
-				  parts, n);
+				  "A field for each account, and in it one for each repository, as large as what only "
+				  "it has; the table below has the figures",
+				  "others", parts, storage_nest(parts, owners, n));
 	}
-	bool made = parts && accounts;
+	bool made = parts && owners;
 	free(parts);
-	free(accounts);
+	free(owners);
 	return made ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
@@ -102,6 +125,23 @@ static void storage_put_matrix(struct cairn_buf *b, const struct cairn_usage *us
 	chart_put_matrix(b, "Who shares how much with whom; the table below has the figures", names, n, bytes);
 }
 
+/* With a link to what a repository takes, folder by folder; a bucket has no page of that. */
+static void storage_put_name(struct cairn_buf *b, const struct cairn_usage_owner *owner)
+{
+	static const char MODELS[] = "models/", BUCKETS[] = "buckets/";
+	const char *name = storage_name(owner), *at = name;
+	bool is_bucket = strncmp(name, BUCKETS, sizeof(BUCKETS) - 1) == 0;
+	if (owner->repo == 0) {
+		html_name(b, name);
+		return;
+	}
+	if (strncmp(name, MODELS, sizeof(MODELS) - 1) == 0)
+		at += sizeof(MODELS) - 1;
+	html(b, "<a href=\"/%s%s\">", at, is_bucket ? "" : "/storage");
+	html_name(b, name);
+	html(b, "</a>");
+}
+
 static void storage_put_owners(struct cairn_buf *b, const struct cairn_usage *usage)
 {
 	html(b, "<table class=\"rows\"><thead><tr><th scope=\"col\">Repository</th><th scope=\"col\" class=\"num "
@@ -115,7 +155,7 @@ static void storage_put_owners(struct cairn_buf *b, const struct cairn_usage *us
 		const struct cairn_usage_owner *owner = &usage->owners[i];
 		char seen[SHOW_BYTES], only[SHOW_BYTES], shared[SHOW_BYTES], frees[SHOW_BYTES];
 		html(b, "<tr><th scope=\"row\">");
-		html_name(b, storage_name(owner));
+		storage_put_name(b, owner);
 		html(b,
 		     "</th><td class=\"num wide\">%s</td><td class=\"num\">%s</td><td class=\"num wide\">%s</td><td "
 		     "class=\"num\">%s</td></tr>\n",

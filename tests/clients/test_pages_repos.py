@@ -701,6 +701,45 @@ def test_what_it_takes_tells_of_no_other(people, enter, issuer):  # noqa: F811
     assert "gated" in text(page) and rows(page, "bytes") == rows(page, "largest") == []
 
 
+def only_there(tree):
+    """{path: pieces}: of each folder and file, how much nothing outside of it has, the long way round. {path: bytes}"""
+    told, paths = {}, {path[: i + 1] for path in tree for i, c in enumerate(path) if c == "/"} | set(tree)
+    for path in paths:
+        inside = {n for other, numbers in tree.items() if other == path or (path[-1] == "/" and other.startswith(path)) for n in numbers}
+        outside = {n for other, numbers in tree.items() if not (other == path or (path[-1] == "/" and other.startswith(path))) for n in numbers}
+        told[path] = lengths(inside - outside)
+    return told
+
+
+def test_what_folders_take(people, enter):  # noqa: F811
+    """Random files of pieces in folders: each has what nothing outside of it has; what several have is of the folder around them."""
+    ann, source = enter("ann"), random.Random(5)
+    assert rows(ann.page("/ann/one/storage"), "folders") == []
+    paths = ["a/x.bin", "a/y.bin", "a/sub/z.bin", "a.bin", "b/deep/er/still/w.bin", "b/v.bin"]
+    for _ in range(3):
+        tree = {}
+        for path in paths:
+            first = source.randrange(16)
+            tree[path] = [*range(first, first + 4), *source.sample(range(20), 2)]
+        made = put_pieces(people, "models/ann/one", *tree.values())
+        done(commit(people, file("b/README.md", "short"), *(stored(path, *one) for path, one in zip(tree, made))))
+        expected = sorted(((path, shown_size(n)) for path, n in only_there(tree).items() if n), key=lambda one: one[0])
+        page = ann.page("/ann/one/storage")
+        told = rows(page, "folders")
+        assert sorted((row[0], row[2]) for row in told) == expected
+        assert "/ann/one/tree/main/b/deep/er" in visitors.links(page) and "/ann/one/blob/main/a/x.bin" in visitors.links(page)
+        (chart,) = [svg for svg in page.iter("{http://www.w3.org/2000/svg}svg") if svg.get("class") == "treemap"]
+        titles = [text(t) for t in chart.iter("{http://www.w3.org/2000/svg}title")]
+        assert f"b: {dict(expected)['b/']}" in titles and not any("w.bin" in title or "README" in title for title in titles)
+
+
+def test_folders_are_not_told_of_a_gated_repository(people, enter):  # noqa: F811
+    put_bytes(people, "ann/one", "a/w.bin", os.urandom(5000))
+    assert [row[0] for row in rows(enter("bob").page("/ann/one/storage"), "folders")] == ["a/", "a/w.bin"]
+    is_away(enter("ann").send("/ann/one/settings", action="visibility", visibility="gated"), "/ann/one/settings")
+    assert rows(enter("bob").page("/ann/one/storage"), "folders") == []
+
+
 # --- uploads by form --------------------------------------------------------------------------------------------------
 
 

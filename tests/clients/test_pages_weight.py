@@ -9,7 +9,7 @@ import visitors
 from issuer import Issuer
 from test_hub import make_key
 from test_hub_buckets import ZEROS, People, add
-from test_hub_repos import commit, done, make, stored
+from test_hub_repos import commit, done, make, stored, upload
 from test_hub_repos import text as hub_text
 from test_pages_repos import tensors, upload_chunks
 
@@ -48,6 +48,8 @@ def fill(people):
     heads = {f"layer.{i}.{'<' * 200}": {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i in range(3000)}
     body = tensors(**heads) + bytes(3000)
     done(commit(people, stored("m.safetensors", upload_chunks(people, body), len(body)), repo="models/ann/one"))
+    deep = [(f"{i % 6}{EMOJI}/{i}{EMOJI}/{i}{EMOJI}", os.urandom(1000 + i)) for i in range(40)]
+    done(commit(people, *(stored(path, upload(people, body)[0], len(body)) for path, body in deep), repo="models/ann/one"))
     for i in range(60):
         done(commit(people, hub_text("f", f"{i}"), repo="models/ann/one", summary="<" * 500, description="&" * 2000))
 

@@ -1,0 +1,44 @@
+/* Which stretches of which xorbs files of a repository have: the terms of all of them, by their xorbs. One thread; for
+ * workers. */
+#ifndef CAIRN_HUB_STRETCHES_H
+#define CAIRN_HUB_STRETCHES_H
+
+#include "cas/cas.h"
+#include "index/hub.h"
+
+enum { CAIRN_STRETCHES_MAX = 1 << 20 /* 24 bytes of memory each */ };
+
+/** Some chunks of a xorb in a row, which a file has. */
+struct cairn_stretch {
+	int64_t xorb;
+	uint32_t file;  /* the caller's number for it */
+	uint32_t bytes; /* of these chunks, before compression */
+	uint16_t start, end;
+};
+
+/** Zeroed but for index and owner it is empty. */
+struct cairn_stretches {
+	struct cairn_index *index;
+	char owner[CAIRN_INDEX_OWNER_BYTES];
+	bool unknown;              /* there were more than CAIRN_STRETCHES_MAX: some are missing */
+	struct cairn_stretch *all; /* owned */
+	uint32_t n, room;
+};
+
+void cairn_stretches_init(struct cairn_stretches *stretches, struct cairn_index *index,
+			  const struct cairn_index_repo *repo);
+/** For CLEANUP(). */
+void cairn_stretches_fini(struct cairn_stretches *stretches);
+
+/** Add what a file has; one that was deleted has nothing. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_stretches_add(struct cairn_stretches *stretches, const struct cairn_hash *hash,
+						     uint32_t file);
+
+/** Visit all stretches, those of one xorb at once, by the numbers of their files. @param visit  its first failure ends
+ *  it @return what visit() did */
+CAIRN_MUST_USE enum cairn_status cairn_stretches_each(
+	struct cairn_stretches *stretches,
+	enum cairn_status (*visit)(void *ctx, const struct cairn_stretch *of_xorb, uint32_t n), void *ctx);
+
+#endif
