@@ -20,6 +20,7 @@
 #include "server/sandbox.h"
 #include "server/scrub.h"
 #include "server/tls.h"
+#include "server/traffic.h"
 #include "server/watchdog.h"
 
 #include <stdatomic.h>
@@ -86,6 +87,7 @@ struct app {
 	struct cairn_workers *long_workers; /* for what would hold up the others */
 	struct metrics *metrics;
 	struct recent recent;     /* requests that failed or were slow */
+	struct traffic traffic;   /* all of them, step by step */
 	struct http_server *http; /* set once serving; used by the metrics route and the stop only */
 	struct app_ready ready;
 	struct index_look look;

@@ -235,6 +235,7 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 		status = cairn_workers_new(&app->long_workers, "long", DAEMON_LONG_WORKERS, 0,
 					   app->config.worker_queue_max);
 	recent_init(&app->recent);
+	traffic_init(&app->traffic);
 	if (status == CAIRN_OK && !(app->metrics = daemon_metrics()))
 		status = CAIRN_E_NOMEM;
 	if (status != CAIRN_OK) {
@@ -258,6 +259,7 @@ void daemon_close(struct app *app)
 	hub_usage_free(app->usage);
 	metrics_free(app->metrics);
 	recent_fini(&app->recent);
+	traffic_fini(&app->traffic);
 	auth_keys_free(app->auth.keys);
 	tls_free(app->tls);
 	cors_fini(&app->cors);

@@ -98,6 +98,7 @@ static void housekeeping_look(struct housekeeping *h)
 	housekeeping_collect(h);
 	housekeeping_trim(h);
 	housekeeping_note_growth(h->app);
+	traffic_look(&h->app->traffic, h->app->metrics, cairn_clock_mono_ms());
 	h->look_ms = cairn_clock_mono_ms() + HOUSEKEEPING_LOOK_MS;
 }
 

@@ -26,6 +26,7 @@ static const struct metrics_bound {
 	{5000000, "5"},  {10000000, "10"}, {30000000, "30"}, {60000000, "60"},
 };
 enum { METRICS_N_BOUNDS = sizeof(METRICS_BOUNDS) / sizeof(METRICS_BOUNDS[0]) };
+_Static_assert(METRICS_BUCKETS == METRICS_N_BOUNDS + 1, "a bucket for each bound, and one behind them");
 
 struct metrics_route {
 	const char *name; /* borrowed for good */
@@ -121,21 +122,42 @@ void metrics_request(struct metrics *m, const char *route, unsigned code, uint64
 	metrics_add(&r->reply_bytes, reply_bytes);
 }
 
+static uint64_t metrics_failed(const struct metrics_route *r)
+{
+	uint64_t failed = 0;
+	for (size_t c = 0; c < METRICS_N_CODES; c++)
+		failed += METRICS_CODES[c] >= 500 ? metrics_get(&r->codes[c]) : 0;
+	return failed;
+}
+
 void metrics_each(const struct metrics *m, void (*visit)(void *ctx, const struct metrics_sum *sum), void *ctx)
 {
 	for (size_t i = 0; i < m->n_routes; i++) {
 		const struct metrics_route *r = &m->routes[i];
-		struct metrics_sum sum = {.route = r->name, .duration_us = metrics_get(&r->duration_us)};
-		for (size_t c = 0; c <= METRICS_N_CODES; c++) {
-			uint64_t n = metrics_get(&r->codes[c]);
-			sum.n += n;
-			sum.failed += c < METRICS_N_CODES && METRICS_CODES[c] >= 500 ? n : 0;
-		}
+		struct metrics_sum sum = {
+			.route = r->name, .failed = metrics_failed(r), .duration_us = metrics_get(&r->duration_us)};
+		for (size_t c = 0; c <= METRICS_N_CODES; c++)
+			sum.n += metrics_get(&r->codes[c]);
 		for (size_t b = metrics_bucket(METRICS_SLOW_US + 1); b <= METRICS_N_BOUNDS; b++)
 			sum.slow += metrics_get(&r->buckets[b]);
 		if (sum.n > 0)
 			visit(ctx, &sum);
 	}
+}
+
+void metrics_sum_up(const struct metrics *m, struct metrics_total *out)
+{
+	*out = (struct metrics_total){0};
+	for (size_t i = 0; i < m->n_routes; i++) {
+		out->failed += metrics_failed(&m->routes[i]);
+		for (size_t b = 0; b <= METRICS_N_BOUNDS; b++)
+			out->buckets[b] += metrics_get(&m->routes[i].buckets[b]);
+	}
+}
+
+uint64_t metrics_bound_us(size_t bucket)
+{
+	return bucket < METRICS_N_BOUNDS ? METRICS_BOUNDS[bucket].us : 0;
 }
 
 /* --- text --------------------------------------------------------------------------------------------------------- */

@@ -31,6 +31,17 @@ struct metrics_sum {
 /** Visit the routes of which there were requests. */
 void metrics_each(const struct metrics *m, void (*visit)(void *ctx, const struct metrics_sum *sum), void *ctx);
 
+/** All routes together, since the start. */
+enum { METRICS_BUCKETS = 17 };
+struct metrics_total {
+	uint64_t failed;                   /* answered by a status of 500 or more */
+	uint64_t buckets[METRICS_BUCKETS]; /* requests, by how long they took; not summed up */
+};
+void metrics_sum_up(const struct metrics *m, struct metrics_total *out);
+
+/** How long a request of this bucket took at most. @return 0: of the last one, it has no bound */
+uint64_t metrics_bound_us(size_t bucket);
+
 /** Current values that others keep, written after the counters. Those of one family, which differ in their labels,
  * stand one after the other. */
 struct metrics_gauge {

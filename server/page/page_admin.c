@@ -4,6 +4,7 @@
 #include "server/page/help.h"
 #include "server/page/page.h"
 #include "server/page/page_alarms.h"
+#include "server/page/page_traffic.h"
 #include "server/route/route_packs.h"
 #include "server/route/routes.h"
 
@@ -362,6 +363,7 @@ static void admin_put_hour(struct cairn_buf *b, struct app *app, int64_t now_uni
 {
 	struct recent_told *failed = malloc(sizeof(*failed)), *slow = malloc(sizeof(*slow));
 	html(b, "<section aria-labelledby=\"hour\"><h2 id=\"hour\">The last hour</h2>\n");
+	page_put_traffic(b, app, now_unix_s);
 	if (failed && slow) {
 		recent_failed(&app->recent, now_unix_s, failed);
 		recent_slow(&app->recent, now_unix_s, slow);

@@ -105,6 +105,32 @@ def test_growth(enter):
     assert re.fullmatch(r"newest [0-9]+", (operator.people.server.data / "notes" / "growth").read_text().splitlines()[-1])
 
 
+def svg_titles(page, class_):
+    charts = [svg for svg in page.iter("{http://www.w3.org/2000/svg}svg") if svg.get("class") == class_]
+    return [[text(t) for t in svg.iter("{http://www.w3.org/2000/svg}title")] for svg in charts]
+
+
+def test_requests_and_latency(enter):
+    """What ended since the step began is there at once; what failed stands out."""
+    operator = enter(reserve_bytes="1024G")
+    cairn.wait_until("the first look", lambda: len(svg_titles(operator.page("/admin"), "days pace")) == 1)
+    for _ in range(20):
+        assert operator.people.server.get("/health").status == 200
+    assert operator.people.server.get("/ready").status == 503
+
+    def told():
+        page = operator.page("/admin")
+        (pace,), (requests,) = svg_titles(page, "days pace"), svg_titles(page, "days requests")
+        counts = [re.fullmatch(r"\d\d:\d\d: (\d+), (\d+) failed", title) for title in requests]
+        assert len(pace) == len(requests) <= 2 and all(counts), requests
+        assert all(re.fullmatch(r"\d\d:\d\d: half in [\d.]+ m?s, 95 of 100 in [\d.]+ m?s", title) for title in pace), pace
+        n, failed = (sum(int(count[i]) for count in counts) for i in (1, 2))
+        assert f"{n} requests, {failed} of them failed" in text(page)
+        return n >= 21 and failed >= 1
+
+    cairn.wait_until("the requests", told)
+
+
 def test_each_part_is_there():
     """Of operations.md, that an alarm names."""
     headings = re.findall(r"^##+ (.*)$", (cairn.ROOT / "docs" / "operations.md").read_text(), re.M)
