@@ -397,7 +397,7 @@ static void admin_build(struct page *page)
 	page_begin(page, "Server", CRUMBS, 2);
 	html(b, "<div class=\"title\"><h1>Server</h1><p class=\"dim\">Cairn %s, started ", CAIRN_VERSION);
 	show_age(b, app->started_unix_s, figures.now_unix_s);
-	html(b, "</p></div>\n");
+	html(b, ". <a href=\"/admin/accounts\">Accounts and keys</a></p></div>\n");
 	admin_put_state(b, &figures, app);
 	admin_put_room(b, &figures, app);
 	admin_put_growth(b, app, figures.stats.index.stored_bytes);

@@ -8,46 +8,64 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	KEYS_ROWS_BYTES = 36000, /* of the list, until its next page: names may be long */
+	KEYS_NAME_BYTES = 120,
+};
 static const char KEYS_PATH[] = "/settings/keys";
 
 struct keys_page {
 	struct page page;
 	char made[CAIRN_KEY_TEXT_BYTES]; /* shown this once; empty: none was */
+	int64_t after;                   /* the list goes on behind this one */
 };
 
 struct keys_rows {
 	struct page *page;
 	int64_t now_unix_s;
+	int64_t last; /* that is shown */
+	size_t end;   /* where the page is full */
+	bool more;
 };
 
 static void keys_put(void *ctx, const struct cairn_key *key)
 {
-	const struct keys_rows *rows = ctx;
+	struct keys_rows *rows = ctx;
 	struct cairn_buf *b = page_out(rows->page);
 	bool current = key->id == page_asker(rows->page)->key;
-	if (key->revoked)
+	if (key->revoked || key->id <= rows->last)
 		return;
-	html(b, "<tr><th scope=\"row\">");
-	html_name(b, key->name);
-	html(b, "%s</th><td>%s</td><td class=\"num\">", current ? " (signed in with it)" : "", key->scopes);
+	rows->more = rows->more || b->len > rows->end;
+	if (rows->more)
+		return;
+	rows->last = key->id;
+	html(b, "<tr><th scope=\"row\"><bdi>");
+	html_cut(b, key->name, KEYS_NAME_BYTES);
+	html(b, "</bdi>%s</th><td>%s</td><td class=\"num\">", current ? " (signed in with it)" : "", key->scopes);
 	show_age(b, key->created_unix_s, rows->now_unix_s);
 	html(b,
 	     "</td><td class=\"num\"><form method=\"post\" action=\"/settings/keys/revoke\"><input type=\"hidden\" "
-	     "name=\"id\" value=\"%ld\"><button class=\"danger\" aria-label=\"Revoke %s\">Revoke</button></form></td>"
-	     "</tr>\n",
-	     (long)key->id, key->name);
+	     "name=\"id\" value=\"%ld\"><button class=\"danger\" aria-label=\"Revoke ",
+	     (long)key->id);
+	html_cut(b, key->name, KEYS_NAME_BYTES);
+	html(b, "\">Revoke</button></form></td></tr>\n");
 }
 
 static void keys_put_list(struct page *page)
 {
-	struct keys_rows rows = {page, cairn_clock_unix_s()};
+	struct keys_rows rows = {
+		.page = page, .now_unix_s = cairn_clock_unix_s(), .last = ((struct keys_page *)page)->after};
 	struct hub_call *call = &page->hub.call;
 	html(page_out(page),
 	     "<table class=\"rows\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">May</th><th "
 	     "scope=\"col\" class=\"num\">Made</th><th scope=\"col\"><span class=\"away\">Revoke</span>"
 	     "</th></tr></thead><tbody>\n");
+	rows.end = page_out(page)->len + KEYS_ROWS_BYTES;
 	call->status = cairn_hub_each_own_key(page_cas(page), page_asker(page), keys_put, &rows, &call->diag);
 	html(page_out(page), "</tbody></table>\n");
+	if (rows.more)
+		html(page_out(page), "<p class=\"more\"><a href=\"/settings/keys?after=%ld\">More keys</a></p>\n",
+		     (long)rows.last);
 }
 
 static void keys_put_form(struct cairn_buf *b)
@@ -87,8 +105,12 @@ static void keys_build(struct page *page)
 
 static void keys_get(struct http_request *req)
 {
-	if (page_get_new(req, sizeof(struct keys_page), keys_build))
-		route_job_start(req);
+	struct keys_page *keys = page_get_new(req, sizeof(*keys), keys_build);
+	const char *after = http_query_arg(req, "after");
+	if (!keys)
+		return;
+	keys->after = after ? strtoll(after, NULL, 10) : 0;
+	route_job_start(req);
 }
 
 static void keys_make(struct page *page)

@@ -10,7 +10,7 @@ from test_hub_buckets import ZEROS, add
 from visitors import Visitor, is_away, parsed, people_of, rows, text
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\U0001f600" * 63, "\u202egnp.exe", "שלום", "a b&c=d?e#f%25", "it's"]
-FORMS = ["/login", "/logout", "/new", "/settings/keys", "/settings/keys/revoke", "/settings/members", "/buckets/ann/data/settings", "/ann/one/refs"]
+FORMS = ["/login", "/logout", "/new", "/settings/keys", "/settings/keys/revoke", "/admin/accounts/revoke", "/settings/members", "/buckets/ann/data/settings", "/ann/one/refs"]
 
 
 @pytest.fixture
@@ -357,6 +357,18 @@ def test_keys_of_an_account_are_bounded(people, enter):
     numbers = [row.find(".//input").get("value") for row in ann.page("/settings/keys").iter("tr") if row.find(".//input") is not None]
     is_away(ann.send("/settings/keys/revoke", id=numbers[-1]), "/settings/keys")
     assert ann.send("/settings/keys", name="again", may="read").status == 200
+
+
+def test_long_names_of_keys(people, enter):
+    """They are cut, and the list goes on on further pages."""
+    ann, seen, at = enter("ann"), [], "/settings/keys"
+    for i in range(60):
+        assert ann.send("/settings/keys", name=f"{i} " + "&" * 240, may="read").status == 200
+    while at:
+        page = ann.page(at)
+        seen += [text(row).split()[0] for row in page.iter("tr") if "&" in text(row)]
+        at = next((link for link in visitors.links(page) if "?after=" in link), None)
+    assert seen == [str(i) for i in range(60)]
 
 
 def test_keys(people, enter):

@@ -6,6 +6,7 @@ import cairn
 import pytest
 import visitors
 from test_hub import make_key
+from test_hub_accounts import account
 from visitors import Visitor, people_of, rows, text
 
 
@@ -129,6 +130,58 @@ def test_requests_and_latency(enter):
         return n >= 21 and failed >= 1
 
     cairn.wait_until("the requests", told)
+
+
+def holders(page):
+    """{account: [[cell of a key]]}"""
+    sections = [part for part in page.iter("section") if part.get("class") == "holder"]
+    return {text(next(part.iter("h2"))): [[text(cell) for cell in row] for body in part.iter("tbody") for row in body] for part in sections}
+
+
+def test_accounts_and_keys(enter, issuer):
+    operator = enter()
+    people = operator.people
+    made = make_key(people.server, issuer.token("admin"), account="ann", scope="read", name="<b>laptop")
+    assert "/admin/accounts" in visitors.links(operator.page("/admin"))
+    page = operator.page("/admin/accounts")
+    told = holders(page)
+    assert list(told)[:2] == ["The operator", "team"] and {"ann", "bob", "adam", "rita"} <= set(told) and told["team"] == []
+    assert [row[:2] for row in told["ann"]] == [["test", "write"], ["test", "read"], ["<b>laptop", "read"]]
+    assert told["ann"][2][2:5] == ["just now", "–", "never"]
+    assert any("signed in with it" in row[0] and row[3] == "just now" for row in told["The operator"])
+    shown = "".join(page.itertext())
+    assert "hf_cairn_" not in shown and all(key not in shown for key in people.keys.values() if key) and made["key"] not in shown
+    ann = Visitor(people.server).sign_in(made["key"])
+    number = next(row.find(".//input").get("value") for row in page.iter("tr") if text(row).startswith("<b>laptop"))
+    for who, status in ((ann, 404), (Visitor(people.server), 404)):
+        assert who.get("/admin/accounts").status == who.send("/admin/accounts/revoke", id=number).status == status
+    assert operator.send("/admin/accounts/revoke", origin="https://evil.example", id=number).status == 403
+    assert len(holders(operator.page("/admin/accounts"))["ann"]) == 3
+    visitors.is_away(operator.send("/admin/accounts/revoke", id=number), "/admin/accounts")
+    assert [row[0] for row in holders(operator.page("/admin/accounts"))["ann"]] == ["test", "test"]
+    visitors.is_away(ann.get("/"), "/login")
+    for wrong in ("0", "999999", "x", ""):
+        assert operator.send("/admin/accounts/revoke", id=wrong).status == 404
+
+
+def test_many_accounts_and_keys(enter, issuer):
+    """A page at a time; an account with more keys than are told says so."""
+    operator = enter()
+    server, admin = operator.people.server, issuer.token("admin")
+    for i in range(60):
+        account(server, admin, f"user{i:02}")
+    for i in range(105):
+        make_key(server, admin, account="bob", scope="read", name=f"{i} " + "&" * 200)
+    seen, at = [], "/admin/accounts"
+    while at:
+        reply = operator.get(at)
+        assert len(reply.body) < 40_000
+        page = visitors.parsed(reply)
+        seen += [name for name in holders(page) if name != "The operator"]
+        at = next((f"/admin/accounts{link}" for link in visitors.links(page) if link.startswith("?from=")), None)
+        if "bob" in holders(page):
+            assert re.search(r"And [0-9]+ more, which cairn key list shows", text(page))
+    assert seen[:3] == ["team", "ann", "bob"] and seen[-60:] == [f"user{i:02}" for i in range(60)] and len(seen) == len(set(seen)) == 65
 
 
 def test_each_part_is_there():

@@ -27,6 +27,8 @@ def seeded(tmp_path_factory):
     people = People(server, issuer.token("admin"), folder / "home")
     people.keys["all"] = make_key(server, issuer.token("admin"), scope="admin")["key"]
     fill(people)
+    for i in range(70):
+        make_key(server, issuer.token("admin"), account="ann" if i % 2 else "bob", scope="read", name="&" * 250)
     assert server.get("/v1/usage?fresh=true", token=issuer.token("admin")).status == 200
     yield people
     server.stop()
@@ -70,13 +72,14 @@ PAGES = {
     "keys": "/settings/keys",
     "storage": "/storage",
     "server": "/admin",
+    "accounts": "/admin/accounts",
     "guide": "/admin/help",
 }
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_weight(seeded, name):
-    who = "all" if PAGES[name] in ("/storage", "/admin", "/admin/help") else "ann"
+    who = "all" if PAGES[name] in ("/storage", "/admin", "/admin/help", "/admin/accounts") else "ann"
     visitor = visitors.Visitor(seeded.server).sign_in(seeded.keys[who])
     reply = visitor.get(PAGES[name])
     assert reply.status == 200, reply

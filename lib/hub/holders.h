@@ -1,0 +1,47 @@
+/* Who holds which keys, for an operator: never a key itself, which is kept nowhere. */
+#ifndef CAIRN_HUB_HOLDERS_H
+#define CAIRN_HUB_HOLDERS_H
+
+#include "hub/account.h"
+
+enum {
+	CAIRN_HOLDERS_MAX = 26,       /* accounts of a page, the operator's among them */
+	CAIRN_HOLDER_KEYS_MAX = 100,  /* of one account that are told */
+	CAIRN_HOLDER_SCOPES_MAX = 23, /* bytes of what a key allows */
+};
+
+/** A key that was not revoked. */
+struct cairn_held_key {
+	int64_t id;
+	int64_t created_unix_s, expires_unix_s, used_unix_s; /* as of struct cairn_key */
+	char name[CAIRN_KEY_NAME_MAX + 1], repo[CAIRN_KEY_NAME_MAX + 1];
+	char scopes[CAIRN_HOLDER_SCOPES_MAX + 1];
+};
+
+/** An account. */
+struct cairn_holder {
+	struct cairn_index_account account; /* of the operator's keys zeroed */
+	struct cairn_held_key *keys;        /* owned; in the order in which they were made */
+	uint32_t n_keys, n_more;            /* told, and not */
+};
+
+/** Zeroed is empty. */
+struct cairn_holders {
+	uint32_t n;
+	struct cairn_holder all[CAIRN_HOLDERS_MAX];
+	int64_t next_id; /* from which the next page goes on; 0: this is the last */
+};
+
+/**
+ * List accounts in the order in which they were made, and the keys of each; those of the operator come first. Reads all
+ * keys that there are. For workers.
+ * @param from_id  0, then next_id, or the number of another account: those behind it
+ * @param[out] out  empty unless CAIRN_OK
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hub_list_holders(struct cairn_holders *out, struct cairn_cas *cas,
+							int64_t from_id);
+/** For CLEANUP(). */
+void cairn_holders_fini(struct cairn_holders *holders);
+
+#endif
