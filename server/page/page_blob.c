@@ -1,6 +1,7 @@
 /* One file of a git-like repository: GET [/{type}]/{namespace}/{name}/blob/{place}. */
 #include "server/page/page_map.h"
 #include "server/page/page_repo.h"
+#include "server/page/page_rows.h"
 #include "server/page/page_tensors.h"
 #include "server/route/routes.h"
 
@@ -86,6 +87,14 @@ static void blob_put_text(struct blob_page *p)
 		html(b, "<p class=\"dim\">These are the first %zu bytes; the rest comes with the file.</p>\n", len);
 }
 
+/* @return false: it is no table */
+static bool blob_put_rows(struct blob_page *p)
+{
+	bool is_csv = blob_ends_with(p->place.path, ".csv"), is_tsv = blob_ends_with(p->place.path, ".tsv");
+	return (is_csv || is_tsv) && page_put_rows(page_out(&p->place.page), (const char *)p->bytes.bytes, p->bytes.len,
+						   is_tsv ? '\t' : '\0', p->bytes.len < p->entry.size_bytes);
+}
+
 static bool blob_has_tensors(const struct blob_page *p)
 {
 	return blob_ends_with(p->place.path, ".safetensors");
@@ -109,7 +118,8 @@ static void blob_put_content(struct blob_page *p)
 	} else if (blob_has_tensors(p)) {
 		page_put_tensors(b, p->bytes.bytes, p->bytes.len, p->entry.size_bytes);
 	} else if (p->bytes.len > 0 && show_is_text(p->bytes.bytes, p->bytes.len, p->bytes.len < p->entry.size_bytes)) {
-		blob_put_text(p);
+		if (!blob_put_rows(p))
+			blob_put_text(p);
 	} else {
 		html(b, "<p class=\"empty\">This is no text that could be shown.</p>\n");
 	}
@@ -200,7 +210,9 @@ static void blob_build_found(struct blob_page *p)
 	page_place_put_menu(&p->place, "tree");
 	if (cairn_hub_last_commit(page_cas(&p->place.page), &p->entry, &last) == CAIRN_OK)
 		page_place_put_commit(&p->place, &last);
-	html(b, "</div>\n<div class=\"title\"><h2 class=\"path\">");
+	html(b, "<a class=\"away-end\" href=\"");
+	page_place_put_address(b, &p->place, "commits", p->place.path);
+	html(b, "\">History of this file</a></div>\n<div class=\"title\"><h2 class=\"path\">");
 	html_name(b, slash ? slash + 1 : p->place.path);
 	html(b, "</h2>");
 	if (p->place.may_read) {

@@ -1,7 +1,8 @@
 /* What happened to a git-like repository, and the names of its commits: GET
- * [/{type}]/{namespace}/{name}/commits/{revision} and …/refs. */
+ * [/{type}]/{namespace}/{name}/commits/{revision} and …/refs; commits/{revision}/{path} is of page_history.c. */
 #include "base/clock.h"
 #include "hub/commit.h"
+#include "server/page/page_history.h"
 #include "server/page/page_repo.h"
 #include "server/route/routes.h"
 
@@ -89,7 +90,11 @@ static void commits_build(struct page *page)
 	char count[SHOW_BYTES];
 	if (!page_place_find(&p->place))
 		return;
-	if (p->place.path[0] || p->skip >= page->hub.commit.number) {
+	if (p->place.path[0]) {
+		page_build_history(&p->place);
+		return;
+	}
+	if (p->skip >= page->hub.commit.number) {
 		page->hub.call.status = CAIRN_E_NOT_FOUND;
 		return;
 	}

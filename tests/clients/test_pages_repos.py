@@ -740,6 +740,81 @@ def test_folders_are_not_told_of_a_gated_repository(people, enter):  # noqa: F81
     assert rows(enter("bob").page("/ann/one/storage"), "folders") == []
 
 
+# --- the history of a path --------------------------------------------------------------------------------------------
+
+
+def history(visitor, path):
+    page = visitor.page(path)
+    return [row[0] for row in rows(page, "history")], [link for link in visitors.links(page) if "/commits/" in link and link.endswith("f.txt")]
+
+
+def test_history_of_a_path(people, enter):  # noqa: F811
+    """The commits that changed it, and no others; each leads to the file as it was. Where it came from is where it ends."""
+    ann = enter("ann")
+    done(commit(people, file("sub/f.txt", "gone"), summary="too early"))
+    done(commit(people, deleted("sub/f.txt"), summary="away"))
+    for i in range(4):
+        done(commit(people, file("sub/f.txt", f"{i}"), summary=f"f {i}"))
+        done(commit(people, file("sub/g.txt", f"{i}"), summary=f"g {i}"))
+    assert people.ask("POST", "/api/models/ann/one/branch/side", body={"startingPoint": "main"}).status == 200
+    done(commit(people, file("sub/f.txt", "on the side"), summary="side", revision="side"))
+    assert "/ann/one/commits/main/sub/f.txt" in visitors.links(ann.page("/ann/one/blob/main/sub/f.txt"))
+    assert history(ann, "/ann/one/commits/main/sub/f.txt")[0] == ["f 3", "f 2", "f 1", "f 0"]
+    assert history(ann, "/ann/one/commits/side/sub/f.txt")[0] == ["side", "f 3", "f 2", "f 1", "f 0"]
+    assert history(ann, "/ann/one/commits/main/sub")[0] == [f"{name} {i}" for i in (3, 2, 1, 0) for name in "gf"]
+    page = ann.page("/ann/one/commits/main/sub/f.txt")
+    assert [ann.get(link.replace("/blob/", "/resolve/")).body for link in hrefs(page, "/ann/one/blob/")] == [b"3", b"2", b"1", b"0"]
+    for absent in ("sub/none", "none", "sub/f.txt/x"):
+        assert ann.get(f"/ann/one/commits/main/{absent}").status == 404
+
+
+def test_a_long_history_goes_on(people, enter):  # noqa: F811
+    for i in range(60):
+        done(commit(people, file("f.txt", f"{i}"), summary=f"{i}"))
+    seen, at = [], "/ann/one/commits/main/f.txt"
+    while at:
+        told, more = history(enter("ann"), at)
+        seen += told
+        at = more[-1] if more and more[-1] != at and "main" not in more[-1] else None
+    assert seen == [f"{i}" for i in reversed(range(60))]
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def cells(visitor, path):
+    page = visitor.page(path)
+    (table,) = [t for t in page.iter("table") if t.get("id") == "rows"] or [None]
+    return table is not None and [[text(cell) for cell in row] for part in ("thead", "tbody") for row in table.find(part)], text(page)
+
+
+def test_first_rows_of_a_table(people, enter):  # noqa: F811
+    ann = enter("ann")
+    hostile = '"<script>alert(1)</script>","=cmd()|x","\u202egnp","' + "\U0001f600" * 30 + '"'
+    done(commit(people, file("a.csv", f'name,"of ""it""",n,x\r\nann,"two\r\nlines",1.5,\r\n{hostile}\r\n'), file("b.TSV", "a;b\tc,d\n1\t2\n"), file("c.csv", "a;b\n1;2\n")))
+    told, page = cells(ann, "/ann/one/blob/main/a.csv")
+    assert told[:2] == [["name", 'of "it"', "n", "x"], ["ann", "two lines", "1.5", ""]] and "2 rows." in page
+    assert told[2] == ["<script>alert(1)</script>", "=cmd()|x", "\ufffdgnp", "\U0001f600" * 15 + "…"]
+    assert cells(ann, "/ann/one/blob/main/b.TSV")[0] == [["a;b", "c,d"], ["1", "2"]]
+    assert cells(ann, "/ann/one/blob/main/c.csv")[0] == [["a", "b"], ["1", "2"]]
+
+
+def test_tables_are_bounded(people, enter):  # noqa: F811
+    """Long, wide and both; what is none is shown as text."""
+    ann = enter("ann")
+    long = "a,b\n" + "".join(f"{i},x\n" for i in range(20_000))
+    wide = ",".join(f"c{i}" for i in range(300)) + "\n" + ",".join("&" * 90 for _ in range(300)) + "\n"
+    for path, body in (("long.csv", long), ("wide.csv", wide), ("one.csv", "a\nb\n"), ("cut.csv", 'a,"' + "b" * 40_000 + '"\n')):
+        put_bytes(people, "ann/one", path, body.encode())
+    told, page = cells(ann, "/ann/one/blob/main/long.csv")
+    assert len(told) == 25 and told[-1] == ["23", "x"] and "The first 24 rows" in page
+    told, page = cells(ann, "/ann/one/blob/main/wide.csv")
+    assert [len(row) for row in told] == [12, 12] and "12 of 300 columns" in page and told[1][0] == "&" * 60 + "…"
+    for path in ("one.csv", "cut.csv"):
+        assert cells(ann, f"/ann/one/blob/main/{path}")[0] is False
+    assert "a\nb\n" in "".join(ann.page("/ann/one/blob/main/one.csv").itertext())
+
+
 # --- uploads by form --------------------------------------------------------------------------------------------------
 
 

@@ -50,6 +50,8 @@ def fill(people):
     heads = {f"layer.{i}.{'<' * 200}": {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i in range(3000)}
     body = tensors(**heads) + bytes(3000)
     done(commit(people, stored("m.safetensors", upload_chunks(people, body), len(body)), repo="models/ann/one"))
+    table = ",".join('"&&&&&&"' for _ in range(20)) + "\n"
+    done(commit(people, hub_text("t.csv", table * 40), repo="models/ann/one"))
     deep = [(f"{i % 6}{EMOJI}/{i}{EMOJI}/{i}{EMOJI}", os.urandom(1000 + i)) for i in range(40)]
     done(commit(people, *(stored(path, upload(people, body)[0], len(body)) for path, body in deep), repo="models/ann/one"))
     for i in range(60):
@@ -64,6 +66,9 @@ PAGES = {
     "tree": "/ann/one/tree/main",
     "text": "/ann/one/blob/main/000" + "%F0%9F%98%80" * 63,
     "tensors": "/ann/one/blob/main/m.safetensors",
+    "table": "/ann/one/blob/main/t.csv",
+    "history": "/ann/one/commits/main/f",
+    "history of long names": "/ann/one/commits/main/" + "/".join(f"{i}" + "%F0%9F%98%80" * 63 for i in (1, 1, 1)),
     "commits": "/ann/one/commits/main",
     "refs": "/ann/one/refs",
     "commit": "/ann/one/commit/main",

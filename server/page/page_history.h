@@ -1,0 +1,10 @@
+/* The history of one path: GET [/{type}]/{namespace}/{name}/commits/{revision}/{path}. */
+#ifndef CAIRN_SERVER_PAGE_HISTORY_H
+#define CAIRN_SERVER_PAGE_HISTORY_H
+
+#include "server/page/page_repo.h"
+
+/** Make the page of a place that was found, whose path is not the top folder. */
+void page_build_history(struct page_place *p);
+
+#endif
