@@ -1,6 +1,6 @@
 """Pages in a browser: at each width, in light and dark, with and without script, by keyboard alone, and what axe-core says of them.
 
-Pictures of all go to the folder that CAIRN_PICTURES names, if it does."""
+Pictures of all go to the folder that CAIRN_PICTURES names, if it does; meson's runs keep them in meson-logs/pages/ of the folder that was built in."""
 
 import hashlib
 import importlib.util
@@ -23,7 +23,7 @@ from test_hub_repos import text as hub_text
 
 pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not installed; ./dev test installs it")
 
-WIDTHS = (320, 768, 1440)
+WIDTHS = (320, 768, 1440, 1920)
 PICTURES = os.environ.get("CAIRN_PICTURES")
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>.png', "\U0001f600" * 63, "\u202egnp.exe", "שלום/עולם.txt", "x" * 255]
 AXE = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
@@ -64,6 +64,9 @@ PAGES = {
     "storage": ("all", "/storage"),
     "guide": ("all", "/admin/help"),
     "paragraph of the guide": ("all", "/admin/help/health-and-metrics"),
+    "accounts": ("all", "/admin/accounts"),
+    "history": ("ann", "/ann/cats/commits/main/src/config.json"),
+    "rows of a table": ("ann", "/ann/cats/blob/main/figures.csv"),
     "search": ("ann", "/search"),
     "search of a hash": ("ann", "/search?q=" + hashlib.sha256(random.Random(1).randbytes(120_000)).hexdigest()),
     "upload": ("ann", "/ann/cats/upload/main/src"),
@@ -155,9 +158,14 @@ def fill_repos(people):
     head = json.dumps({f"layer.{i}.weight": {"dtype": "BF16" if i else "F32", "shape": [16, 4], "data_offsets": [128 * (i + (i > 0)), 128 * (i + 2)]} for i in range(6)}).encode()
     small = struct.pack("<Q", len(head)) + head + bytes(128 * 7)
     done(commit(people, stored("small.safetensors", upload(people, small, "models/ann/cats")[0], len(small)), repo="models/ann/cats", summary="A small one"))
+    table = "name,accuracy,\"words, quoted\",<b>\n" + "".join(f"model-{i},{i / 40:.3f},\"a, b and \"\"c\"\"\",{10**i}\n" for i in range(12))
+    done(commit(people, hub_text("figures.csv", table), hub_text("src/config.json", config[:-9] + "\n}\n"), repo="models/ann/cats", summary="Figures of each"))
     assert people.ask("POST", "/api/models/ann/cats/branch/feat%2Fnew", body={}).status == 200
     assert people.ask("POST", "/api/models/ann/cats/tag/main", body={"tag": "v1"}).status == 200
     done(commit(people, *(hub_text(path, "odd") for path in HOSTILE), repo="models/ann/odd"))
+    made = {f"{folder}/part-{i}.bin": random.Random(f"{folder} {i}").randbytes(size) for folder, size, n in (("checkpoints/epoch-1", 30_000, 3), ("checkpoints/epoch-2", 20_000, 4), ("data/train", 9_000, 9), ("data", 4_000, 2)) for i in range(n)}
+    made |= {"data/copy.bin": made["data/train/part-1.bin"], "data/train/" + "x" * 200: b"long" * 3000}
+    done(commit(people, *(stored(p, upload(people, d, "models/ann/cats")[0], len(d)) for p, d in made.items()), repo="models/ann/cats", summary="All that was trained with"))
     for name, size in (("tuned", 90_000), ("chat", 30_000), ("small", 9_000)):
         make(people, f"team/{name}")
         bodies = {"own.bin": random.Random(name).randbytes(size), "base.bin": weights if size > 10_000 else picture}
