@@ -3,6 +3,7 @@
 #include "hub/commit.h"
 #include "hub/line_diff.h"
 #include "hub/new_bytes.h"
+#include "hub/old_bytes.h"
 #include "server/page/page_repo.h"
 #include "server/route/routes.h"
 
@@ -12,6 +13,7 @@
 
 enum {
 	COMMIT_ROWS_BYTES = 12000, /* of the list of files, until its next page: names may be long */
+	COMMIT_OLD_BYTES = 5000,   /* of the list of where old bytes were */
 	COMMIT_MESSAGE_BYTES = 2000,
 	COMMIT_TITLE_BYTES = 200,
 	COMMIT_TEXT_BYTES = 64 << 10, /* longer files are not compared */
@@ -28,6 +30,7 @@ struct commit_page {
 	bool has_parent;
 	struct cairn_hub_changes changes; /* owned */
 	struct cairn_new_bytes counted;   /* owned; without bytes where that was not counted */
+	struct cairn_old_bytes old;       /* owned; likewise */
 	uint64_t end;                     /* the first file that is on the next page */
 	unsigned n_diffs;
 	size_t diffs_begun; /* where in the page they begin */
@@ -45,6 +48,7 @@ static void commit_free(void *state)
 	if (p) {
 		cairn_hub_changes_fini(&p->changes);
 		cairn_new_bytes_fini(&p->counted);
+		cairn_old_bytes_fini(&p->old);
 	}
 	page_free(state);
 }
@@ -182,6 +186,45 @@ static void commit_put_sum(struct commit_page *p)
 	html(b, ". Where the others are, too, the page of each file maps.</p>\n");
 }
 
+static void commit_put_source(struct commit_page *p, const struct cairn_hub_change *change,
+			      const struct cairn_old_source *source)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	char oid[CAIRN_GIT_OID_CHARS + 1];
+	cairn_git_oid_text(oid, &p->parent.oid);
+	html(b, "<tr><th scope=\"row\">");
+	html_name(b, change->path);
+	html(b, "</th><td><a href=\"");
+	page_repo_put_address(b, &p->place.page);
+	html(b, "/blob/%s/", oid);
+	html_path(b, source->path);
+	html(b, "\">");
+	html_name(b, strcmp(source->path, change->path) == 0 ? "the same file" : source->path);
+	html(b, "</a></td><td class=\"num\">%u %%</td></tr>\n", source->percent);
+}
+
+/* Of the files that are shown, which had their old bytes before. */
+static void commit_put_old(struct commit_page *p)
+{
+	struct cairn_buf *b = page_out(&p->place.page);
+	size_t end = b->len + COMMIT_OLD_BYTES;
+	bool any = false;
+	for (uint64_t i = p->skip; p->old.of && i < p->end && b->len < end; i++) {
+		if (!p->old.of[i].path)
+			continue;
+		if (!any)
+			html(b, "<h2>Where old bytes were before</h2>\n<table class=\"rows\" id=\"old\"><thead><tr><th "
+				"scope=\"col\">File</th><th scope=\"col\">Most of them in</th><th scope=\"col\" "
+				"class=\"num\">Part</th></tr></thead><tbody>\n");
+		any = true;
+		commit_put_source(p, &p->changes.all[i], &p->old.of[i]);
+	}
+	if (any)
+		html(b,
+		     "</tbody></table>\n<p class=\"help\">Which file of the commit before has most of it, and how much "
+		     "of the file that is, about.</p>\n");
+}
+
 static void commit_put_changes(struct commit_page *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -205,6 +248,7 @@ static void commit_put_changes(struct commit_page *p)
 	html(b, "</tbody></table>\n");
 	commit_put_sum(p);
 	commit_put_steps(p);
+	commit_put_old(p);
 }
 
 /* --- which lines -------------------------------------------------------------------------------------------------- */
@@ -291,6 +335,16 @@ static void commit_put_diffs(struct commit_page *p)
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
 
+/* Is there a file whose bytes are not all new? */
+static bool commit_has_old(const struct commit_page *p)
+{
+	bool has = false;
+	for (uint32_t i = 0; p->counted.bytes && i < p->changes.n; i++)
+		has = has || (p->changes.all[i].kind != CAIRN_HUB_REMOVED &&
+			      p->counted.bytes[i] < p->changes.all[i].after.size_bytes);
+	return has;
+}
+
 static void commit_find_changes(struct commit_page *p)
 {
 	struct page *page = &p->place.page;
@@ -305,6 +359,8 @@ static void commit_find_changes(struct commit_page *p)
 	if (status == CAIRN_OK && p->place.may_read && (p->has_parent || commit->parent == 0))
 		status = cairn_hub_count_new(&p->counted, page_cas(page), &page->hub.repo,
 					     p->has_parent ? &p->parent : NULL, &p->changes);
+	if (status == CAIRN_OK && p->has_parent && commit_has_old(p))
+		status = cairn_hub_find_old(&p->old, page_cas(page), &page->hub.repo, &p->parent, &p->changes);
 	if (status == CAIRN_OK && p->skip > 0 && p->skip >= p->changes.n)
 		status = CAIRN_E_NOT_FOUND;
 	page->hub.call.status = status;

@@ -649,6 +649,34 @@ def test_new_text_of_a_commit(people, enter):  # noqa: F811
     assert {row[-1] for row in rows(enter("bob").page("/ann/one/commit/main"), "changes")} == {"–"}
 
 
+def test_where_old_bytes_were(people, enter):  # noqa: F811
+    """Of each file the one of the commit before that has most of it; of several the file itself, else the first."""
+    ann = enter("ann")
+
+    def put(tree, *gone):
+        made = put_pieces(people, "models/ann/one", *tree.values())
+        done(commit(people, *(deleted(path) for path in gone), *(stored(path, *one) for path, one in zip(tree, made))))
+        return {row[0]: (row[1], row[2]) for row in rows(ann.page("/ann/one/commit/main"), "old")}
+
+    def part(old, numbers):
+        return f"{lengths(old) * 100 // lengths(numbers)} %"
+
+    assert put({"a.bin": [0, 1, 2, 3], "b.bin": [4, 5, 12, 13]}) == {}
+    told = put({"a.bin": [0, 1, 2, 6], "c.bin": [1, 4, 5, 7], "d.bin": [8, 9], "e.bin": [0, 1, 2, 3]})
+    assert {path: source for path, (source, _) in told.items()} == {"a.bin": "the same file", "c.bin": "b.bin", "e.bin": "a.bin"}
+    assert told["e.bin"][1] == "100 %" and abs(int(told["a.bin"][1][:-2]) - int(part([0, 1, 2], [0, 1, 2, 6])[:-2])) <= 1
+    assert put({"moved.bin": [8, 9]}, "d.bin") == {"moved.bin": ("d.bin", "100 %")}
+    assert put({"e.bin": [1, 2], "f.bin": [1, 2]})["e.bin"] == ("the same file", "100 %")
+    done(commit(people, file("one.txt", "some text\n")))
+    done(commit(people, deleted("one.txt"), file("two.txt", "some text\n"), file("three.txt", "some\n")))
+    page = ann.page("/ann/one/commit/main")
+    assert rows(page, "old") == [["two.txt", "one.txt", "100 %"]]
+    (source,) = [link for link in visitors.links(page) if link.endswith("/one.txt") and "/blob/" in link][-1:]
+    assert ann.get(source.replace("/blob/", "/resolve/")).body == b"some text\n"
+    is_away(ann.send("/ann/one/settings", action="visibility", visibility="gated"), "/ann/one/settings")
+    assert rows(enter("bob").page("/ann/one/commit/main"), "old") == []
+
+
 # --- what it takes ------------------------------------------------------------------------------------------------------
 
 
