@@ -9,7 +9,7 @@
 enum {
 	CHARTS_WIDTH = 1000,
 	CHARTS_HEIGHT = 380,
-	CHARTS_CHAR_WIDTH = 8,   /* of a letter, about */
+	CHARTS_CHAR_WIDTH = 9,   /* of a letter, about */
 	CHARTS_LABEL_WIDTH = 40, /* narrower fields have no name */
 	CHARTS_LABEL_HEIGHT = 22,
 	CHARTS_FRAME = 4,        /* around what is in a folder */

@@ -60,7 +60,7 @@ static void commits_put(void *ctx, const struct cairn_index_commit *commit, cons
 		html_cut(b, message, COMMITS_MESSAGE_BYTES);
 		html(b, "</bdi></p>");
 	}
-	html(b, "</th><td>%s</td><td class=\"wide\"><code>", commit->author);
+	html(b, "</th><td class=\"by\">%s</td><td class=\"wide\"><code>", commit->author);
 	html_bytes(b, oid, 10);
 	html(b, "</code></td><td class=\"num\">");
 	show_age(b, commit->at_unix_s, p->now_unix_s);

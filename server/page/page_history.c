@@ -42,12 +42,10 @@ static bool history_put(void *ctx, const struct cairn_index_commit *commit, cons
 	history_put_address(rows, "commit", oid, "");
 	html(b, "\"><bdi>");
 	html_cut(b, commit->title[0] ? commit->title : "(nothing said)", HISTORY_TITLE_BYTES);
-	html(b, "</bdi></a></th><td>%s</td><td><a href=\"", commit->author);
+	html(b, "</bdi></a></th><td class=\"wide\">%s</td><td class=\"num\"><a href=\"", commit->author);
 	history_put_address(rows, is_folder ? "tree" : "blob", oid, rows->p->path);
-	html(b, "\">as of <code>");
-	html_bytes(b, oid, 10);
-	html(b, "</code></a></td><td class=\"num wide\">%s</td><td class=\"num\">",
-	     is_folder ? "–" : show_size(size, entry->size_bytes));
+	html(b, "\" aria-label=\"As it was, %s\">As it was</a></td><td class=\"num wide\">%s</td><td class=\"num\">",
+	     oid, is_folder ? "–" : show_size(size, entry->size_bytes));
 	show_age(b, commit->at_unix_s, rows->now_unix_s);
 	html(b, "</td></tr>\n");
 	return true;
@@ -96,9 +94,10 @@ void page_build_history(struct page_place *p)
 	page_place_put_menu(p, "commits");
 	html(b, "</div>\n<div class=\"title\"><h2>History of <span class=\"path\">");
 	html_name(b, p->path);
-	html(b, "</span></h2></div>\n<table class=\"rows\" id=\"history\"><thead><tr><th scope=\"col\">Commit</th><th "
-		"scope=\"col\">By</th><th scope=\"col\">File</th><th scope=\"col\" class=\"num wide\">Size</th><th "
-		"scope=\"col\" class=\"num\">When</th></tr></thead><tbody>\n");
+	html(b,
+	     "</span></h2></div>\n<table class=\"rows\" id=\"history\"><thead><tr><th scope=\"col\">Commit</th><th "
+	     "scope=\"col\" class=\"wide\">By</th><th scope=\"col\" class=\"num\">File</th><th scope=\"col\" class=\"num wide\">Size</th><th "
+	     "scope=\"col\" class=\"num\">When</th></tr></thead><tbody>\n");
 	rows.end = b->len + HISTORY_ROWS_BYTES;
 	call->status = cairn_hub_each_change_of(page_cas(&p->page), &p->page.hub.commit, p->path, HISTORY_ROWS,
 						history_put, &rows, &next, &more, &call->diag);

@@ -46,6 +46,13 @@ static int storage_compare(const void *a, const void *b)
 	return strcmp(x->account, y->account);
 }
 
+/* "cats" of "models/ann/cats": whose it is, is said around it. */
+static const char *storage_within(const struct cairn_usage_owner *owner)
+{
+	const char *slash = strrchr(storage_name(owner), '/');
+	return slash ? slash + 1 : storage_name(owner);
+}
+
 /* Accounts, and behind each what it has: of owners by their accounts. @param[out] out  2 n + 1 of room @return how many
  */
 static size_t storage_nest(struct chart_part *out, const struct storage_part *owners, uint32_t n)
@@ -58,7 +65,7 @@ static size_t storage_nest(struct chart_part *out, const struct storage_part *ow
 			account = n_out++;
 			out[account] = (struct chart_part){.name = owners[i].account};
 		}
-		out[n_out++] = (struct chart_part){storage_name(owners[i].owner), (uint32_t)account, bytes};
+		out[n_out++] = (struct chart_part){storage_within(owners[i].owner), (uint32_t)account, bytes};
 		out[account].bytes += bytes;
 		out[0].bytes += bytes;
 	}

@@ -62,6 +62,7 @@ static double traffic_rank(uint64_t us)
 
 static void traffic_put_requests(const struct traffic_chart *c)
 {
+	html(c->b, "<h3>Requests</h3>\n");
 	chart_begin_columns(c->b, "Requests, step by step", "days requests");
 	for (unsigned i = c->n; i-- > 0;) {
 		const struct traffic_step *step = &c->steps[i];
@@ -80,6 +81,7 @@ static void traffic_put_requests(const struct traffic_chart *c)
 static void traffic_put_pace(const struct traffic_chart *c)
 {
 	double highest = traffic_rank(c->most_us);
+	html(c->b, "<h3>How long they took</h3>\n");
 	chart_begin_columns(c->b, "How long they took, step by step", "days pace");
 	for (unsigned i = c->n; i-- > 0;) {
 		const struct traffic_step *step = &c->steps[i];
