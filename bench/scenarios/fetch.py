@@ -22,6 +22,11 @@ def _hf(bench, script, *arguments, lines=""):
     return subprocess.check_output([bench.python(), HARNESS / script, *map(str, arguments)], env=env, input=lines, text=True).strip()
 
 
+def _took(printed):
+    """Seconds, and those of the processor."""
+    return tuple(map(float, printed.split()))
+
+
 def _bytes_of(size):
     numbers = random.Random(7)
     return (numbers.randbytes(1 << 20) for _ in range(size >> 20))
@@ -96,7 +101,7 @@ def fetch(bench):
 def _download(bench, data, name, size, public_url=None):
     out = _in_memory(bench)
     with bench.cairnd(data, *(["--public-url", public_url] if public_url else [])) as server:
-        seconds = float(_hf(bench, "hf_get.py", server.url, lines=f"{name} {size} {out}\n"))
+        seconds, _ = _took(_hf(bench, "hf_get.py", server.url, lines=f"{name} {size} {out}\n"))
     with open(out, "rb") as f:
         right = all(f.read(1 << 20) == block for block in _bytes_of(size)) and not f.read(1)
     out.unlink()
@@ -140,7 +145,7 @@ def _get_small(bench, data, folder, names, *options):
     lines = "".join(f"{name} {out}/{i:06}\n" for i, name in enumerate(names))
     with bench.cairnd(data, *options) as server:
         before = server.cpu_s()
-        seconds = float(_hf(bench, "hf_get.py", server.url, lines=lines))
+        seconds, _ = _took(_hf(bench, "hf_get.py", server.url, lines=lines))
         cpu_s = server.cpu_s() - before
     if any((out / path.name).read_bytes() != path.read_bytes() for path in folder.iterdir()):
         raise RuntimeError("the files that came are not the files that were sent")

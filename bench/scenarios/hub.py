@@ -1,9 +1,11 @@
 """The hub: its rows alone, heads of files, many small files and large ones by the stock library, Git LFS."""
 
+import contextlib
 import hashlib
 import json
 import random
 import re
+import shutil
 import subprocess
 import urllib.request
 
@@ -11,7 +13,7 @@ from harness.bench import LeftOut
 from harness.measure import Goal, Spread, in_turns, median
 from harness.server import Nginx
 from harness.table import load_row
-from scenarios.fetch import _bytes_of, _hf
+from scenarios.fetch import _bytes_of, _hf, _in_memory, _took
 
 REPOSITORY = "operator/one"
 GOALS = {"commit of 10,000 files": 2000, "commit of 10 files": 10, "page of 1,000": 5}  # milliseconds
@@ -21,6 +23,17 @@ LFS = "application/vnd.git-lfs+json"
 STATIC = """root {root};
     location /api/ {{ default_type application/json; }}
     location /{repository}/resolve/{commit}/ {{ alias {files}/; add_header X-Repo-Commit {commit}; }}"""
+
+# What the library asks before hf_xet begins.
+ANSWERS = """location = /{repository}/resolve/main/file {{
+      alias {file};
+      etag off;
+      add_header X-Xet-Refresh-Route http://$http_host/token;
+      {headers}
+    }}
+    location = /token {{ default_type application/json; {token} return 200 "{{}}"; }}"""
+HEADERS = ("ETag", "X-Linked-Etag", "X-Linked-Size", "X-Repo-Commit", "X-Xet-Hash")
+TOKEN_HEADERS = ("X-Xet-Cas-Url", "X-Xet-Access-Token", "X-Xet-Token-Expiration")
 
 
 def hub_rows(bench):
@@ -82,7 +95,7 @@ def _static(bench, server, files, commit):
 def _snapshot(bench, server, files):
     out = bench.folder("out")
     before = server.cpu_s()
-    seconds = float(_hf(bench, "hf_hub.py", "snapshot", server.url, REPOSITORY, out))
+    seconds, _ = _took(_hf(bench, "hf_hub.py", "snapshot", server.url, REPOSITORY, out))
     served = server.cpu_s() - before
     for path in files.iterdir():
         if (out / path.name).read_bytes() != path.read_bytes():
@@ -119,45 +132,72 @@ def _upload(bench, what, source, data="data"):
     """Into a new store: the bytes are known to none."""
     with bench.cairnd(bench.folder(data)) as server:
         _make_repository(server)
-        return float(_hf(bench, "hf_hub.py", what, server.url, REPOSITORY, source))
+        return _took(_hf(bench, "hf_hub.py", what, server.url, REPOSITORY, source))
 
 
 def _download(bench, server, name, size):
     """@param name  for hf_xet; None: the library asks for the repository's file"""
-    path = bench.folder("out") / "file"
+    out = _in_memory(bench)
+    out.mkdir()
     if name:
-        seconds = _hf(bench, "hf_get.py", server.url, lines=f"{name} {size} {path}\n")
+        took = _hf(bench, "hf_get.py", server.url, lines=f"{name} {size} {out}/file\n")
     else:
-        seconds = _hf(bench, "hf_hub.py", "download", server.url, REPOSITORY, path.parent)
-    with open(path, "rb") as f:
-        if not all(f.read(1 << 20) == block for block in _bytes_of(size)) or f.read(1):
-            raise RuntimeError("the file that came is not the file that was sent")
-    path.unlink()
-    return float(seconds)
+        took = _hf(bench, "hf_hub.py", "download", server.url, REPOSITORY, out)
+    with open(out / "file", "rb") as f:
+        right = all(f.read(1 << 20) == block for block in _bytes_of(size)) and not f.read(1)
+    shutil.rmtree(out)
+    if not right:
+        raise RuntimeError("the file that came is not the file that was sent")
+    return _took(took)
+
+
+def _add_headers(server, method, path, names):
+    """What the daemon says, for nginx to say it."""
+    with urllib.request.urlopen(urllib.request.Request(server.url + path, method=method)) as reply:
+        return " ".join(f"add_header {name} '{reply.headers[name]}';" for name in names)
+
+
+def _answers(bench, server, commit, size):
+    """nginx that has at hand what the library asks before hf_xet begins, which goes to the daemon all the same."""
+    file = bench.tmp / "sparse"
+    with open(file, "wb") as f:
+        f.truncate(size)
+    headers = _add_headers(server, "HEAD", f"/{REPOSITORY}/resolve/main/file", HEADERS)
+    token = _add_headers(server, "GET", f"/api/models/{REPOSITORY}/xet-read-token/{commit}", TOKEN_HEADERS)
+    return Nginx(bench, ANSWERS.format(repository=REPOSITORY, file=file, headers=headers, token=token))
 
 
 def hub_large(bench):
-    """A file of 1 GiB up and down by the stock library, against hf_xet's own calls on the same daemon."""
+    """A file of 1 GiB up and down by the stock library, against hf_xet's own calls on the same daemon; and down where nginx has
+    at hand what the library asks of the hub: the rest is its own."""
     size, source = bench.pick(1024, 8) << 20, bench.tmp / "source"
     with open(source, "wb") as f:
         f.writelines(_bytes_of(size))
     sides = {"library": lambda: _upload(bench, "upload", source), "bare": lambda: _upload(bench, "put", source, "bare")}
     yield _large_row("upload", size, in_turns(bench, bench.rounds(3), sides))
     source.unlink()
-    with bench.cairnd(bench.tmp / "data") as server:
+    with bench.cairnd(bench.tmp / "data") as server, contextlib.ExitStack() as stack:
         name = json.loads(server.get(f"/api/models/{REPOSITORY}/tree/main"))[-1]["xetHash"]
         sides = {"library": lambda: _download(bench, server, None, size), "bare": lambda: _download(bench, server, name, size)}
-        yield _large_row("download", size, in_turns(bench, bench.rounds(3), sides))
+        if Nginx.installed:
+            commit = json.loads(server.get(f"/api/models/{REPOSITORY}"))["sha"]
+            static = stack.enter_context(_answers(bench, server, commit, size))
+            sides["static"] = lambda: _download(bench, static, None, size)
+        yield _large_row("download", size, in_turns(bench, bench.rounds(5), sides))
 
 
 def _large_row(what, size, runs):
-    ratio = Spread(a / b for a, b in zip(runs["library"], runs["bare"]))
+    def ratio(i, other):
+        return Spread(a[i] / b[i] for a, b in zip(runs["library"], runs[other]))
+
+    names = {"library": "huggingface_hub", "bare": "hf_xet", "static": "huggingface_hub on answers of nginx"}
     return {
         "what": f"{what} of {size >> 20:,} MiB",
-        "huggingface_hub, s": f"{median(runs['library']):.2f}",
-        "hf_xet, s": f"{median(runs['bare']):.2f}",
-        "time, of hf_xet's": ratio,
-        "goal": Goal(ratio, 1.1, "of hf_xet", most=True),
+        **{f"{names[side]}: s / CPU s": " / ".join(f"{median(r[i] for r in took):.2f}" for i in range(2)) for side, took in runs.items()},
+        "time, of hf_xet's": ratio(0, "bare"),
+        "CPU time, of hf_xet's": ratio(1, "bare"),
+        **({"time, of that on answers of nginx": ratio(0, "static")} if "static" in runs else {}),
+        "goal": Goal(ratio(0, "bare"), 1.1, "of hf_xet", most=True),
     }
 
 
