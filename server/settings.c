@@ -72,7 +72,7 @@ const struct setting SETTINGS[] = {
 		 "all which share an index. memory: for tests; all xorbs are lost when the daemon ends, while the index still names them."},
 	{"store_credentials", SETTING_TEXT, NULL, .argument = "FILE", AT(store_credentials),
 	 .help = "File with aws_access_key_id and aws_secret_access_key of an S3 store. Read again at SIGHUP, and when "
-		 "the store says that they are over. Not given: the environment's AWS_ACCESS_KEY_ID and "
+		 "the store refuses them. Not given: the environment's AWS_ACCESS_KEY_ID and "
 		 "AWS_SECRET_ACCESS_KEY."},
 	{"index", SETTING_TEXT, NULL, .argument = "URL", AT(index),
 	 .help = "postgres://USER@HOST/DATABASE?schema=NAME: the index in PostgreSQL, in a schema of its own (cairn), for "

@@ -33,9 +33,9 @@ class Bucket:
         self.host = urllib.parse.urlsplit(cairn.ENGINE).netloc
         self.id, self.secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
 
-    def request(self, method, name="", query="", body=b"", timeout=30):
+    def request(self, method, name="", query="", body=b"", timeout=30, path=None):
         """name: below the prefix. @return (status, body)"""
-        path = f"{self.path}/{self.prefix}{name}" if name else self.path
+        path = path or (f"{self.path}/{self.prefix}{name}" if name else self.path)
         date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         digest = hashlib.sha256(body).hexdigest()
         names = "host;x-amz-content-sha256;x-amz-date"
@@ -49,6 +49,16 @@ class Bucket:
         out = reply.status, reply.read()
         connection.close()
         return out
+
+    def session(self):
+        """A file of credentials that are over by themselves."""
+        everything = urllib.parse.quote('{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}', safe="")
+        policy = f"Action=PutUserPolicy&PolicyDocument={everything}&PolicyName=all&UserName=cairn&Version=2010-05-08"
+        for query in (policy, "Action=GetSessionToken&DurationSeconds=900&Version=2011-06-15"):
+            status, body = self.request("POST", path="/", body=query.encode())
+            assert status == 200, body
+        id_, secret, token = (re.search(f"<{name}>([^<]*)</{name}>", body.decode())[1] for name in ("AccessKeyId", "SecretAccessKey", "SessionToken"))
+        return f"[default]\naws_access_key_id = {id_}\naws_secret_access_key = {secret}\naws_session_token = {token}\n"
 
     def names(self):
         """Below the prefix; a test has few."""

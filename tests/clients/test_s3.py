@@ -248,7 +248,7 @@ def test_credentials(tmp_path, begin):
     file.write_text(good.replace("aws_secret_access_key=", "aws_secret_access_key=0"))
     common = ["--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--store", cairn.s3_url(tmp_path)]
     line = cairn.refused(tmp_path, *common, "--store-credentials", str(file))
-    assert "SignatureDoesNotMatch" in line
+    assert "403 " in line
     none = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
     assert "needs an access key" in cairn.refused(tmp_path, *common, env=none)
     file.write_text(good)
@@ -266,6 +266,61 @@ def test_credentials(tmp_path, begin):
     book.check(server)
     server.stop()
     assert os.environ["AWS_SECRET_ACCESS_KEY"] not in server.log()
+
+
+def test_session_tokens(tmp_path, begin):
+    """Sent with each request, and part of addresses; nothing without them."""
+    file = tmp_path / "credentials"
+    session = s3.Bucket(cairn.s3_url(tmp_path)).session()
+    none = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
+    file.write_text(session[: session.index("aws_session_token")])
+    common = ["--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--store", cairn.s3_url(tmp_path)]
+    assert "403" in cairn.refused(tmp_path, *common, "--store-credentials", str(file))
+    file.write_text(session)
+    server, bucket = begin(variables=none | {"CAIRN_PROVE_READS": "no"}, store_credentials=file, fetch_from_store=True)
+    book, kept = ledger.Ledger(), ledger.new_file(15)
+    assert book.upload(server, kept).status == 200
+    plan = server.get(f"/v2/reconstructions/{ledger.name(kept)}").json()
+    ((url, ((_, _, first, last),)),) = plans.fetches_of(plan)[xet.text(kept.terms[0][0].hash)]
+    token = re.search("aws_session_token = (.*)", session)[1]
+    assert f"X-Amz-Security-Token={urllib.parse.quote(token, safe='')}" in url
+    assert fetch_raw(url, Range=f"bytes={first}-{last}") == (206, kept.terms[0][0].body()[first : last + 1])
+    assert fetch_raw(re.sub("&X-Amz-Security-Token=[^&]*", "", url), Range=f"bytes={first}-{last}")[0] == 403
+    file.write_text(bucket.session())
+    server.process.send_signal(signal.SIGHUP)
+    cairn.wait_until("the reload", lambda: server.events("reload"))
+    assert book.upload(server, ledger.new_file(16)).status == 200
+    server.stop()
+    assert token not in server.log()
+
+
+def test_a_key_is_replaced(tmp_path, begin):
+    """By another in the same file, and taken away: the daemon goes on by itself."""
+    ids = ["replacedkey1", "replacedkey2"]
+    folder, file = os.environ["CAIRN_TEST_CEPH"], tmp_path / "credentials"
+
+    def key(what, name, *more):
+        command = ["radosgw-admin", "-c", f"{folder}/ceph.conf", "key", what, "--uid=cairn", "--key-type=s3", f"--access-key={name}", *more]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+
+    def use(name):
+        fresh = tmp_path / "fresh"
+        fresh.write_text(f"aws_access_key_id = {name}\naws_secret_access_key = secretof{name}\n")
+        fresh.rename(file)
+
+    for name in ids:
+        key("create", name, f"--secret-key=secretof{name}")
+    use(ids[0])
+    server, _ = begin(variables={"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, store_credentials=file)
+    book = ledger.Ledger()
+    assert book.upload(server, ledger.new_file(17)).status == 200
+    use(ids[1])
+    key("rm", ids[0])
+    assert book.upload(server, ledger.new_file(18)).status == 200
+    book.check(server)
+    assert server.events("reload") == []
+    key("rm", ids[1])
+    assert cairn.is_error(server.put_xorb(ledger.new_file(19).terms[0][0]), 503)
 
 
 @pytest.fixture

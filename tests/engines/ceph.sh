@@ -72,6 +72,8 @@ osd_crush_chooseleaf_type = 0
 osd_heartbeat_interval = $(((grace + 3) / 4))
 osd_heartbeat_grace = $grace
 mon_osd_min_down_reporters = 1
+rgw_s3_auth_use_sts = true
+rgw_sts_key = cairnsessionkey0
 mon_data_avail_crit = 1
 mon_data_avail_warn = 2
 auth_allow_insecure_global_id_reclaim = false
@@ -118,7 +120,7 @@ run_radosgw() {
 start_radosgw() {
   admin auth get-or-create client.rgw.a mon 'allow rw' osd 'allow rwx' >"$folder/keyring.client.rgw.a"
   run_radosgw
-  radosgw-admin user create --uid=cairn --display-name=cairn --access-key=$key --secret-key=$secret
+  radosgw-admin user create --uid=cairn --display-name=cairn --access-key=$key --secret-key=$secret --caps='user-policy=*'
   curl -sf -X PUT --aws-sigv4 aws:amz:us-east-1:s3 -u $key:$secret -H "x-amz-content-sha256: $(printf '' | sha256sum | cut -d' ' -f1)" \
     $endpoint/cairn
 }

@@ -30,6 +30,7 @@ struct s3_client {
 	const char *credentials_file; /* borrowed */
 	pthread_mutex_t lock;         /* over all below */
 	struct s3_credentials credentials;
+	uint64_t generation;  /* of these: it grows when they become others */
 	struct sigv4_key key; /* of these and of key_day; making it takes as long as five signatures */
 	char key_day[8 + 1];  /* empty: there is none */
 	struct cairn_store_traffic traffic;
@@ -39,6 +40,7 @@ struct s3_client {
 struct client_signer {
 	struct s3_credentials who;
 	struct sigv4_key key;
+	uint64_t generation; /* of who */
 };
 
 /* One request, and the buffers of its texts. */
@@ -50,6 +52,7 @@ struct client_request {
 	const char *sha256;
 	bool only_new; /* a PUT of what is not there */
 	enum cairn_store_request kind;
+	uint64_t generation; /* of the credentials that it was signed with */
 	struct s3_http_call call;
 	struct cairn_buf answer;
 	char url[CLIENT_URL_BYTES], lines[CLIENT_HEADERS_MAX][CLIENT_LINE_BYTES];
@@ -94,6 +97,8 @@ enum cairn_status s3_client_reload(struct s3_client *c, struct cairn_diag *diag)
 	if (status != CAIRN_OK)
 		return status;
 	pthread_mutex_lock(&c->lock);
+	c->generation += strcmp(read.id, c->credentials.id) != 0 || strcmp(read.secret, c->credentials.secret) != 0 ||
+			 strcmp(read.token, c->credentials.token) != 0;
 	c->credentials = read;
 	c->key_day[0] = '\0';
 	pthread_mutex_unlock(&c->lock);
@@ -110,6 +115,7 @@ static enum cairn_status client_signer_take(struct s3_client *c, const char *dat
 		(void)snprintf(c->key_day, sizeof(c->key_day), "%.8s", status == CAIRN_OK ? date : "");
 	}
 	out->who = c->credentials;
+	out->generation = c->generation;
 	out->key = c->key;
 	pthread_mutex_unlock(&c->lock);
 	return status;
@@ -152,6 +158,7 @@ static enum cairn_status client_sign(struct s3_client *c, struct client_request 
 		{"host", c->place.host}, {"x-amz-content-sha256", r->sha256}, {"x-amz-date", date}};
 	struct sigv4_request request = {r->method, path, r->query, headers, 3, r->sha256, date};
 	enum cairn_status status = client_signer_take(c, date, &signer);
+	r->generation = signer.generation;
 	if (signer.who.token[0])
 		headers[request.n_headers++] = (struct sigv4_header){"x-amz-security-token", signer.who.token};
 	if (status == CAIRN_OK)
@@ -184,10 +191,18 @@ static enum cairn_status client_send_once(struct s3_client *c, struct client_req
 	return s3_http_send(c->http, &r->call, diag);
 }
 
-/* Is it the key's time that is over? The file may have a new one by now. */
-static bool client_is_expired(const char *code)
+/* Are there other credentials by now than those that were refused? Services have several words for a key that is over
+ * or gone, and one of them also stands for what a key may not do. */
+static bool client_has_others(struct s3_client *c, const struct client_request *r, const char *code)
 {
-	return strcmp(code, "ExpiredToken") == 0 || strcmp(code, "InvalidAccessKeyId") == 0;
+	if (r->call.code != 403 && strcmp(code, "ExpiredToken") != 0)
+		return false;
+	if (s3_client_reload(c, NULL) != CAIRN_OK)
+		return false;
+	pthread_mutex_lock(&c->lock);
+	bool others = c->generation != r->generation;
+	pthread_mutex_unlock(&c->lock);
+	return others;
 }
 
 /* What an answer that is no success means. */
@@ -215,8 +230,7 @@ static enum cairn_status client_exchange(struct s3_client *c, struct client_requ
 		if (status != CAIRN_OK || r->call.code / 100 == 2)
 			return status;
 		s3_xml_read_error(code, r->answer.bytes, r->answer.len);
-		bool renewed = client_is_expired(code) && s3_client_reload(c, NULL) == CAIRN_OK;
-		if (!renewed && r->call.code < 500)
+		if (!client_has_others(c, r, code) && r->call.code < 500)
 			break;
 	}
 	return client_judge(r, code, diag);
