@@ -38,11 +38,13 @@ enum cairn_status cairn_cas_forget(struct cairn_cas *cas, const struct cairn_has
 	return status;
 }
 
-enum cairn_status cairn_cas_share(struct cairn_cas *cas, const struct cairn_hash *file, const char *owner, bool *shared)
+enum cairn_status cairn_cas_share(struct cairn_cas *cas, const struct cairn_hash *file, const char *owner, bool *shared,
+				  struct cairn_diag *diag)
 {
 	struct cairn_index_share_file share = {.hash = *file, .owner = owner};
 	enum cairn_status status = cairn_index_share_file(cas->index, &share);
 	*shared = status == CAIRN_OK && share.shared;
+	*diag = share.write.diag;
 	return status;
 }
 

@@ -23,9 +23,10 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_forget(struct cairn_cas *cas, const s
 						  const char *owner, bool *forgotten);
 
 /** Register a known file under one more owner; "": for everybody. Likewise.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_BUSY; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_DENIED (quota.repo, quota.account); CAIRN_E_BUSY; CAIRN_E_IO;
+ *          CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const struct cairn_hash *file,
-						 const char *owner, bool *shared);
+						 const char *owner, bool *shared, struct cairn_diag *diag);
 
 /**
  * Collect: forget what deleted repositories of the hub had, retire the xorbs that no file refers to and that are older

@@ -19,6 +19,7 @@ struct admin_request {
 	struct cairn_hash file;
 	bool has_owner, changed;
 	char owner[CAIRN_CAS_OWNER_TEXT_MAX + 1];
+	struct cairn_diag diag; /* of a share */
 	struct cairn_gc_report gc;
 	struct cairn_cas_totals totals;
 };
@@ -39,7 +40,11 @@ static void admin_forget(struct route_job *job)
 static void admin_share(struct route_job *job)
 {
 	struct admin_request *a = (struct admin_request *)job;
-	a->status = cairn_cas_share(job->app->cas, &a->file, a->owner, &a->changed);
+	char owner[CAIRN_CAS_OWNER_TEXT_MAX + 1];
+	bool in_hub;
+	a->status = cairn_cas_find_owner(job->app->cas, a->owner, owner, &in_hub);
+	if (a->status == CAIRN_OK)
+		a->status = cairn_cas_share(job->app->cas, &a->file, owner, &a->changed, &a->diag);
 }
 
 static void admin_reply_file(struct http_request *req, struct route_job *job, const char *word)
@@ -51,7 +56,7 @@ static void admin_reply_file(struct http_request *req, struct route_job *job, co
 		return;
 	}
 	if (a->status != CAIRN_OK) {
-		http_reply_status(req, a->status, NULL);
+		http_reply_status(req, a->status, &a->diag);
 		return;
 	}
 	(void)snprintf(json, sizeof(json), "{\"%s\":%s}\n", word, a->changed ? "true" : "false");

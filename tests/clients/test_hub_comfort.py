@@ -297,6 +297,24 @@ def test_an_operator_names_what_the_hub_has(people, admin, data):
     assert listed.returncode == 0 and listed.stdout.split()[::4] == [hash_, "models/ann/one"]
     assert run("ls", "--repo", "ann/none").returncode == 66
     assert run("rm", hash_, "--repo", "ann/some").returncode != 0
+    # Shared with a repository of the hub, its tokens read the file, and it holds it.
+    some = people.ask("GET", "/api/datasets/ann/some/xet-read-token/main").json()["accessToken"]
+    assert ask(f"/v2/reconstructions/{hash_}", token=some).status == 404
+    held = json.loads(run("quota", "datasets/ann/some", "--json").stdout)["stored_bytes"]
+    assert run("quota", "datasets/ann/some", str(held + 89_999)).returncode == 0
+    refused = run("share", hash_, "--repo", "datasets/ann/some")
+    assert refused.returncode == 77 and f"Quota exceeded: datasets/ann/some may hold {held + 89_999} bytes" in refused.stderr, refused
+    assert run("quota", "datasets/ann/some", "none").returncode == 0
+    assert run("share", hash_, "--repo", "datasets/ANN/some").stdout == "shared\n"
+    assert run("share", hash_, "--repo", "datasets/ann/some").stdout == "was shared already\n"
+    assert ask(f"/v2/reconstructions/{hash_}", token=some).status == 200
+    assert json.loads(run("quota", "datasets/ann/some", "--json").stdout)["stored_bytes"] == held + 90_000
+    assert [row["repo"] for row in ask("/v1/files", token=admin).json()["files"]] == ["models/ann/one", "datasets/ann/some"]
+    assert run("rm", hash_, "--repo", "datasets/ann/some").returncode == 0
+    assert ask(f"/v2/reconstructions/{hash_}", token=some).status == 404
+    # A name that the hub has not is that of tokens alone.
+    assert run("share", hash_, "--repo", "ann/none").returncode == 0
+    assert run("rm", hash_, "--repo", "ann/none").returncode == 0
     assert run("rm", hash_, "--repo", "ann/one").returncode == 0
     assert ask("/v1/files", token=admin).json()["files"] == []
 

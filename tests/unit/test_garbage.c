@@ -71,23 +71,24 @@ START_TEST(a_file_is_shared_with_one_or_with_all)
 	CLEANUP(gc_file_fini) struct gc_file file;
 	struct made_term all;
 	bool changed;
+	struct cairn_diag diag;
 	gc_fixture_init(&g);
 	gc_xorb_init(&x, 1, 3);
 	all = (struct made_term){.xorb = &x.made, .start = 0, .end = 3};
 	gc_file_init(&file, &all, 1);
-	ck_assert_int_eq(cairn_cas_share(g.f.cas, &file.hash, "", &changed), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_cas_share(g.f.cas, &file.hash, "", &changed, &diag), CAIRN_E_NOT_FOUND);
 	ck_assert(!changed);
 	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &changed), CAIRN_OK);
 	ck_assert_int_eq(cas_put_shard(g.f.cas, &TENANT, &file.shard, &changed, NULL), CAIRN_OK);
 	ck_assert_int_eq(seen_by(&g, "models/c/d", &file.hash), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_cas_share(g.f.cas, &file.hash, "models/c/d", &changed), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_share(g.f.cas, &file.hash, "models/c/d", &changed, &diag), CAIRN_OK);
 	ck_assert(changed);
 	ck_assert_int_eq(seen_by(&g, "models/c/d", &file.hash), CAIRN_OK);
 	ck_assert_int_eq(seen_by(&g, "models/e/f", &file.hash), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_cas_share(g.f.cas, &file.hash, "", &changed), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_share(g.f.cas, &file.hash, "", &changed, &diag), CAIRN_OK);
 	ck_assert(changed);
 	ck_assert_int_eq(seen_by(&g, "models/e/f", &file.hash), CAIRN_OK);
-	ck_assert_int_eq(cairn_cas_share(g.f.cas, &file.hash, "", &changed), CAIRN_OK);
+	ck_assert_int_eq(cairn_cas_share(g.f.cas, &file.hash, "", &changed, &diag), CAIRN_OK);
 	ck_assert(!changed);
 }
 END_TEST
