@@ -1,7 +1,7 @@
 /* cairn quota: how much an account or a repository of a server may hold. */
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
-#include "cli/common/report.h"
+#include "cli/common/listing.h"
 
 #include "base/decimal.h"
 
@@ -13,16 +13,21 @@ enum { QUOTA_BODY_BYTES_MAX = 4096 };
 
 static const char QUOTA_HELP[] = "Usage: cairn quota PLACE [OPTION]...\n"
 				 "       cairn quota PLACE SIZE|none [OPTION]...\n"
-				 "Tell how much a place of a server holds and may hold, or say how much it may.\n"
-				 "A place is a user, an organisation, or one of their repositories, as\n"
-				 "models/ann/cats or buckets/team/data. SIZE is in bytes; with K, M, G or T\n"
-				 "behind it in KiB, MiB, GiB or TiB. What holds more already can be read and\n"
-				 "deleted from, and gets no more. Needs a token with the scope admin.\n"
-				 "\n" SERVER_OPTIONS_HELP "      --json             one JSON object, for programs\n"
+				 "       cairn quota [OPTION]...\n"
+				 "Tell how much a place of a server holds and may hold, or say how much it may;\n"
+				 "without a place, list all that have a quota. A place is a user, an organisation,\n"
+				 "or one of their repositories, as models/ann/cats or buckets/team/data. Without a\n"
+				 "hub it is a repository as tokens name it, in that form, and may be one that is\n"
+				 "still to come. SIZE is in bytes; with K, M, G or T behind it in KiB, MiB, GiB or\n"
+				 "TiB. What holds more already can be read and deleted from, and gets no more.\n"
+				 "Needs a token with the scope admin.\n"
+				 "\n"
+				 "      --limit N          list so many at most (default: all)\n" SERVER_OPTIONS_HELP
+				 "      --json             one JSON object, for programs\n"
 				 "  -h, --help             this help\n"
 				 "\n"
 				 "Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such place,\n"
-				 "69 server unavailable, 77 not permitted.\n";
+				 "69 server unavailable, 74 input/output error, 77 not permitted.\n";
 
 static bool quota_show(const struct cairn_json *json)
 {
@@ -95,20 +100,47 @@ static int quota_set(const struct cli_command *command, struct admin_call *call,
 	return admin_ask(call);
 }
 
+/* --- all of them -------------------------------------------------------------------------------------------------- */
+
+static bool quota_print(struct report *r, const struct cairn_json *row)
+{
+	const char *place = cairn_json_string(cairn_json_get(row, "place"));
+	uint64_t limit, stored;
+	if (!place || !admin_number(row, "quota_bytes", &limit) || !admin_number(row, "stored_bytes", &stored))
+		return false;
+	if (!r->is_json) {
+		cli_line("%s %" PRIu64 " %" PRIu64, place, stored, limit);
+		return true;
+	}
+	cairn_json_open_object(&r->json, NULL);
+	cairn_json_put_text(&r->json, "place", place);
+	cairn_json_put_u64(&r->json, "quota_bytes", limit);
+	cairn_json_put_u64(&r->json, "stored_bytes", stored);
+	cairn_json_close(&r->json);
+	return true;
+}
+
 static int quota_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct server_options server = {0};
-	bool json = false;
+	struct listing list = {.command = "quota", .path = "/v1/quotas", .name = "quotas", .print = quota_print};
 	int first = 0;
-	const struct cli_option options[] = {SERVER_OPTIONS(&server), {"json", &json, NULL}};
+	const struct cli_option options[] = {
+		SERVER_OPTIONS(&server), {"limit", NULL, &list.limit}, {"json", &list.is_json, NULL}};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
 	int n = argc - first;
-	if (n != 1 && n != 2)
-		return cli_usage_error(command, "say of which place, and how much it may hold or nothing");
-	struct admin_call call = {
-		.server = &server, .subject = argv[first], .method = CLIENT_GET, .json = json, .show = quota_show};
+	if (n == 0)
+		return listing_run(command, &server, &list);
+	if (n > 2 || list.limit)
+		return cli_usage_error(command, "say of which place, and how much it may hold or nothing; --limit is "
+						"for a list of all");
+	struct admin_call call = {.server = &server,
+				  .subject = argv[first],
+				  .method = CLIENT_GET,
+				  .json = list.is_json,
+				  .show = quota_show};
 	return n == 1 ? quota_get(&call) : quota_set(command, &call, argv[first + 1]);
 }
 

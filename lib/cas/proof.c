@@ -235,8 +235,8 @@ enum cairn_status cairn_cas_claims(struct cairn_cas *cas, struct cairn_index_cla
 	return cairn_index_claims(cas->index, out);
 }
 
-enum cairn_status cairn_cas_each_lie(struct cairn_cas *cas, uint32_t limit,
-				     void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx)
+enum cairn_status cairn_cas_each_lie(struct cairn_cas *cas, const struct cairn_index_lie *after, uint32_t limit,
+				     cairn_index_visit_lie *visit, void *ctx, bool *more)
 {
-	return cairn_index_each_lie(cas->index, limit, visit, ctx);
+	return cairn_index_each_lie(cas->index, after, limit, visit, ctx, more);
 }

@@ -50,9 +50,11 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_prove_file(struct cairn_cas *cas, con
 /** How many claims wait, and are false. @return as cairn_index_claims() */
 CAIRN_MUST_USE enum cairn_status cairn_cas_claims(struct cairn_cas *cas, struct cairn_index_claims *out);
 
+enum { CAIRN_LIES_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_lie() */
+
 /** Visit claims that are false, as cairn_index_each_lie(). */
-CAIRN_MUST_USE enum cairn_status cairn_cas_each_lie(struct cairn_cas *cas, uint32_t limit,
-						    void (*visit)(void *ctx, const struct cairn_index_lie *lie),
-						    void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_cas_each_lie(struct cairn_cas *cas, const struct cairn_index_lie *after,
+						    uint32_t limit, cairn_index_visit_lie *visit, void *ctx,
+						    bool *more);
 
 #endif

@@ -1,5 +1,6 @@
 #include "hub/quota.h"
 
+#include "cas/owner.h"
 #include "hub/account.h"
 
 #include <stdio.h>
@@ -84,16 +85,22 @@ enum cairn_status cairn_hub_check_upload(struct cairn_cas *cas, const struct cai
 
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
-/* An account, or a repository of its. */
+/* An account, a repository of its, or an owner that is neither. */
 struct quota_place {
-	int64_t account, repo; /* repo: 0 of the account */
+	int64_t account, repo; /* repo: 0 of the account; both 0: of the owner */
+	char owner[CAIRN_CAS_OWNER_TEXT_MAX + 1];
 };
 
 static enum cairn_status quota_bad_place(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_USAGE, "quota.place", CAIRN_NO_OFFSET,
 			  "a place is an account, or a repository of one: models/account/name, or datasets, spaces, "
-			  "kernels or buckets");
+			  "kernels or buckets; without a hub there are no accounts");
+}
+
+static enum cairn_status quota_no_repo(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET, "Repository not found");
 }
 
 static enum cairn_index_repo_kind quota_kind(const char *name, size_t len)
@@ -117,10 +124,11 @@ static enum cairn_status quota_find_repo(struct cairn_cas *cas, const char *plac
 		return quota_bad_place(diag);
 	(void)snprintf(account, sizeof(account), "%.*s", (int)(name - slash - 1), slash + 1);
 	enum cairn_status status = cairn_index_repo(cairn_cas_index(cas), kind, account, name + 1, &repo);
-	if (status == CAIRN_E_NOT_FOUND)
-		return cairn_fail(diag, status, "repo.unknown", CAIRN_NO_OFFSET, "Repository not found");
 	*out = (struct quota_place){.account = repo.account, .repo = repo.id};
-	return status;
+	if (status != CAIRN_E_NOT_FOUND)
+		return status;
+	*out = (struct quota_place){0};
+	return cairn_cas_owner_name(out->owner, sizeof(out->owner), place) ? CAIRN_OK : quota_no_repo(diag);
 }
 
 static enum cairn_status quota_find(struct cairn_cas *cas, const char *place, struct quota_place *out,
@@ -137,26 +145,48 @@ static enum cairn_status quota_find(struct cairn_cas *cas, const char *place, st
 enum cairn_status cairn_hub_quota(struct cairn_cas *cas, const char *place, struct cairn_index_room *out,
 				  struct cairn_diag *diag)
 {
+	struct cairn_index *ix = cairn_cas_index(cas);
 	struct quota_place at = {0};
 	struct cairn_index_quota quota;
 	enum cairn_status status = quota_find(cas, place, &at, diag);
+	if (status == CAIRN_OK && at.account == 0) {
+		status = cairn_index_owner_quota(ix, at.owner, true, out);
+		return status == CAIRN_E_NOT_FOUND ? quota_no_repo(diag) : status;
+	}
 	if (status == CAIRN_OK)
-		status = cairn_index_quota(cairn_cas_index(cas), at.account, at.repo, &quota);
+		status = cairn_index_quota(ix, at.account, at.repo, &quota);
 	if (status == CAIRN_OK)
 		*out = at.repo != 0 ? quota.repo : quota.account;
 	return status;
 }
 
-enum cairn_status cairn_hub_set_quota(struct cairn_cas *cas, const char *place, uint64_t limit_bytes,
+enum cairn_status cairn_hub_set_quota(struct cairn_cas *cas, const char *place, bool has_hub, uint64_t limit_bytes,
 				      struct cairn_diag *diag)
 {
+	struct cairn_index *ix = cairn_cas_index(cas);
+	struct cairn_index_room known;
 	struct quota_place at = {0};
+	if (!has_hub && !strchr(place, '/'))
+		return quota_bad_place(diag);
 	enum cairn_status status = quota_find(cas, place, &at, diag);
+	if (status == CAIRN_OK && at.account == 0 && has_hub) {
+		status = cairn_index_owner_quota(ix, at.owner, false, &known);
+		if (status == CAIRN_E_NOT_FOUND)
+			return quota_no_repo(diag);
+	}
 	if (status != CAIRN_OK)
 		return status;
-	struct cairn_index_set_quota set = {
-		.account = at.repo != 0 ? 0 : at.account, .repo = at.repo, .limit_bytes = limit_bytes};
-	status = cairn_index_set_quota(cairn_cas_index(cas), &set);
+	struct cairn_index_set_quota set = {.account = at.repo != 0 ? 0 : at.account,
+					    .repo = at.repo,
+					    .owner = at.owner,
+					    .limit_bytes = limit_bytes};
+	status = cairn_index_set_quota(ix, &set);
 	*diag = set.write.diag;
 	return status;
+}
+
+enum cairn_status cairn_hub_each_quota(struct cairn_cas *cas, const char *after, uint32_t limit,
+				       cairn_index_visit_quota *visit, void *ctx, bool *more)
+{
+	return cairn_index_each_quota(cairn_cas_index(cas), after, limit, visit, ctx, more);
 }

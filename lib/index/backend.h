@@ -84,6 +84,10 @@ struct cairn_index_backend {
 					  void *ctx, int64_t *next_id);
 	enum cairn_status (*quota)(struct cairn_index *ix, int64_t account, int64_t repo,
 				   struct cairn_index_quota *out);
+	enum cairn_status (*owner_quota)(struct cairn_index *ix, const char *owner, bool adds_up,
+					 struct cairn_index_room *out);
+	enum cairn_status (*each_quota)(struct cairn_index *ix, const char *after, uint32_t limit,
+					cairn_index_visit_quota *visit, void *ctx, bool *more);
 	enum cairn_status (*each_owned_size)(struct cairn_index *ix, int64_t repo,
 					     void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
 	enum cairn_status (*role)(struct cairn_index *ix, int64_t organisation, int64_t user,
@@ -125,8 +129,8 @@ struct cairn_index_backend {
 					 bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
 	enum cairn_status (*each_due)(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
 				      void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx);
-	enum cairn_status (*each_lie)(struct cairn_index *ix, uint32_t limit,
-				      void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx);
+	enum cairn_status (*each_lie)(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
+				      cairn_index_visit_lie *visit, void *ctx, bool *more);
 	enum cairn_status (*claims)(struct cairn_index *ix, struct cairn_index_claims *out);
 	enum cairn_status (*last_xorb)(struct cairn_index *ix, int64_t *id); /* the highest number; 0: there is none */
 	/* Fills in all but n_commits, n_writes and n_queued. */

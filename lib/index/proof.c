@@ -8,10 +8,12 @@ enum cairn_status cairn_index_each_due(struct cairn_index *ix, int64_t after_own
 	return ix->backend->each_due(ix, after_owner, now_unix_s, limit, visit, ctx);
 }
 
-enum cairn_status cairn_index_each_lie(struct cairn_index *ix, uint32_t limit,
-				       void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx)
+enum cairn_status cairn_index_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
+				       cairn_index_visit_lie *visit, void *ctx, bool *more)
 {
-	return ix->backend->each_lie(ix, limit, visit, ctx);
+	/* Numbers of files are below the highest. */
+	static const struct cairn_index_lie FIRST = {.file_id = INT64_MAX, .owner = ""};
+	return ix->backend->each_lie(ix, after ? after : &FIRST, limit, visit, ctx, more);
 }
 
 enum cairn_status cairn_index_claims(struct cairn_index *ix, struct cairn_index_claims *out)

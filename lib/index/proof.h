@@ -30,16 +30,23 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_due(struct cairn_index *ix, in
 
 /** A claim that is false. Borrowed for the time of the call. */
 struct cairn_index_lie {
+	int64_t file_id;
 	struct cairn_hash file;
 	const char *owner, *shown; /* as in struct cairn_index_owned */
 	uint8_t said[32], proof[32];
 };
 
-/** Visit the false claims, those of the newest files first. @param limit  at most CAIRN_INDEX_PAGE_MAX count
+typedef void cairn_index_visit_lie(void *ctx, const struct cairn_index_lie *lie);
+
+/** Visit the false claims, those of the newest files first.
+ *  @param after  behind which one a page begins, of which the file's number, the owner and what was said count; NULL:
+ * at the beginning
+ *  @param limit  rows of this page, at most CAIRN_INDEX_PAGE_MAX count
+ *  @param[out] more  there are further ones
  *  @return as cairn_index_each_due() */
-CAIRN_MUST_USE enum cairn_status cairn_index_each_lie(struct cairn_index *ix, uint32_t limit,
-						      void (*visit)(void *ctx, const struct cairn_index_lie *lie),
-						      void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_index_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after,
+						      uint32_t limit, cairn_index_visit_lie *visit, void *ctx,
+						      bool *more);
 
 /** How many there are. In time with those that are due. */
 struct cairn_index_claims {

@@ -17,6 +17,18 @@ enum cairn_status cairn_index_each_owned_size(struct cairn_index *ix, int64_t re
 	return ix->backend->each_owned_size(ix, repo, visit, ctx);
 }
 
+enum cairn_status cairn_index_owner_quota(struct cairn_index *ix, const char *owner, bool adds_up,
+					  struct cairn_index_room *out)
+{
+	return ix->backend->owner_quota(ix, owner, adds_up, out);
+}
+
+enum cairn_status cairn_index_each_quota(struct cairn_index *ix, const char *after, uint32_t limit,
+					 cairn_index_visit_quota *visit, void *ctx, bool *more)
+{
+	return ix->backend->each_quota(ix, after ? after : "", limit, visit, ctx, more);
+}
+
 const char *cairn_index_kind_name(enum cairn_index_repo_kind kind)
 {
 	static const char *const KINDS[] = {[CAIRN_INDEX_MODEL] = "models",
@@ -44,14 +56,24 @@ static enum cairn_status quota_refuse(struct cairn_diag *diag, const char *rule,
 	return CAIRN_E_DENIED;
 }
 
+enum cairn_status cairn_index_room_check(const char *place, const struct cairn_index_room *room, uint64_t more_bytes,
+					 struct cairn_diag *diag)
+{
+	if (quota_would_be(room, more_bytes) <= room->limit_bytes)
+		return CAIRN_OK;
+	return quota_refuse(diag, "quota.repo", place, room, more_bytes);
+}
+
 enum cairn_status cairn_index_quota_check(const struct cairn_index_quota *quota, uint64_t more_bytes,
 					  struct cairn_diag *diag)
 {
 	char place[CAIRN_INDEX_ACCOUNT_NAME_MAX + CAIRN_INDEX_REPO_NAME_MAX + 32];
-	if (quota->kind != 0 && quota_would_be(&quota->repo, more_bytes) > quota->repo.limit_bytes) {
+	if (quota->kind != 0) {
 		(void)snprintf(place, sizeof(place), "%s/%s/%s", cairn_index_kind_name(quota->kind),
 			       quota->account_name, quota->repo_name);
-		return quota_refuse(diag, "quota.repo", place, &quota->repo, more_bytes);
+		enum cairn_status status = cairn_index_room_check(place, &quota->repo, more_bytes, diag);
+		if (status != CAIRN_OK)
+			return status;
 	}
 	if (quota_would_be(&quota->account, more_bytes) <= quota->account.limit_bytes)
 		return CAIRN_OK;

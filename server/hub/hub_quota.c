@@ -1,6 +1,7 @@
-/* Quotas, for the operator: GET /v1/quotas?place=PLACE, and POST /v1/quotas. */
+/* Quotas, for the operator: GET /v1/quotas?place=PLACE, GET /v1/quotas, and POST /v1/quotas. With a hub and without. */
 #include "base/json.h"
 #include "hub/quota.h"
+#include "server/route/route_args.h"
 #include "server/route/route_body.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"
@@ -12,6 +13,8 @@
 enum {
 	QUOTA_BODY_BYTES_MAX = 4096,
 	QUOTA_PLACE_BYTES = 2 * CAIRN_INDEX_ACCOUNT_NAME_MAX + 32, /* longer ones are none */
+	QUOTA_LIMIT_DEFAULT = 100,
+	QUOTA_LIST_BYTES_MAX = 1024 * 1024, /* rows of at most 1 KiB */
 };
 
 struct quota_request {
@@ -20,6 +23,9 @@ struct quota_request {
 	char place[QUOTA_PLACE_BYTES];
 	bool sets;
 	uint64_t limit_bytes; /* to be set */
+	uint32_t limit;       /* rows of a list, which begins behind the place */
+	struct cairn_buf list;
+	struct cairn_json_out json; /* into it */
 	struct cairn_index_room room;
 	enum cairn_status status;
 	struct cairn_diag diag;
@@ -31,6 +37,7 @@ static void quota_free(void *state)
 	if (!q)
 		return;
 	route_body_fini(&q->body);
+	cairn_buf_fini(&q->list);
 	free(q);
 }
 
@@ -39,9 +46,19 @@ static void quota_run(struct route_job *job)
 	struct quota_request *q = (struct quota_request *)job;
 	struct cairn_cas *cas = job->app->cas;
 	if (q->sets)
-		q->status = cairn_hub_set_quota(cas, q->place, q->limit_bytes, &q->diag);
+		q->status = cairn_hub_set_quota(cas, q->place, job->app->config.hub, q->limit_bytes, &q->diag);
 	if (q->status == CAIRN_OK)
 		q->status = cairn_hub_quota(cas, q->place, &q->room, &q->diag);
+}
+
+static void quota_put(struct cairn_json_out *w, const char *place, const struct cairn_index_room *room)
+{
+	cairn_json_open_object(w, NULL);
+	cairn_json_put_text(w, "place", place);
+	if (room->limit_bytes != CAIRN_INDEX_NO_QUOTA)
+		cairn_json_put_u64(w, "quota_bytes", room->limit_bytes);
+	cairn_json_put_u64(w, "stored_bytes", room->stored_bytes);
+	cairn_json_close(w);
 }
 
 static void quota_reply(struct http_request *req, struct route_job *job)
@@ -57,12 +74,7 @@ static void quota_reply(struct http_request *req, struct route_job *job)
 	}
 	CLEANUP(cairn_buf_fini) struct cairn_buf json = cairn_buf_init(QUOTA_BODY_BYTES_MAX);
 	struct cairn_json_out w = cairn_json_out_init(&json);
-	cairn_json_open_object(&w, NULL);
-	cairn_json_put_text(&w, "place", q->place);
-	if (q->room.limit_bytes != CAIRN_INDEX_NO_QUOTA)
-		cairn_json_put_u64(&w, "quota_bytes", q->room.limit_bytes);
-	cairn_json_put_u64(&w, "stored_bytes", q->room.stored_bytes);
-	cairn_json_close(&w);
+	quota_put(&w, q->place, &q->room);
 	cairn_buf_add(&json, "\n", 2);
 	if (json.status == CAIRN_OK)
 		http_reply_json(req, 200, (const char *)json.bytes);
@@ -77,15 +89,78 @@ static bool quota_take_place(struct quota_request *q, const char *place)
 	return n > 0 && (size_t)n < sizeof(q->place);
 }
 
-static void quota_get(struct http_request *req)
+static void quota_get_one(struct http_request *req, const char *place)
 {
 	struct quota_request *q = route_job_new(req, sizeof(*q), quota_run, quota_reply);
 	if (!q)
 		return;
-	if (quota_take_place(q, http_query_arg(req, "place")))
+	if (quota_take_place(q, place))
 		route_job_start(req);
 	else
 		http_reply_error(req, 400, "quota.body", "ask with place=ACCOUNT, or place=models/ACCOUNT/NAME", NULL);
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+static void quota_visit(void *ctx, const char *place, const struct cairn_index_room *room)
+{
+	struct quota_request *q = ctx;
+	quota_put(&q->json, place, room);
+	(void)quota_take_place(q, place);
+}
+
+static void quota_list_run(struct route_job *job)
+{
+	struct quota_request *q = (struct quota_request *)job;
+	char after[QUOTA_PLACE_BYTES];
+	bool more = false;
+	memcpy(after, q->place, sizeof(after));
+	q->json = cairn_json_out_init(&q->list);
+	cairn_json_open_object(&q->json, NULL);
+	cairn_json_open_array(&q->json, "quotas");
+	q->status = cairn_hub_each_quota(job->app->cas, after, q->limit, quota_visit, q, &more);
+	cairn_json_close(&q->json);
+	cairn_json_put_text(&q->json, "next", more ? q->place : NULL);
+	cairn_json_close(&q->json);
+	cairn_buf_printf(&q->list, "\n");
+}
+
+static void quota_list_reply(struct http_request *req, struct route_job *job)
+{
+	struct quota_request *q = (struct quota_request *)job;
+	enum cairn_status status = q->status != CAIRN_OK ? q->status : q->list.status;
+	if (status != CAIRN_OK) {
+		http_reply_status(req, status, NULL);
+		return;
+	}
+	http_reply_bytes(req, 200, "application/json", q->list.bytes, q->list.len, free, q->list.bytes);
+	q->list = cairn_buf_init(0);
+}
+
+static void quota_get_all(struct http_request *req)
+{
+	struct quota_request *q = route_job_new(req, sizeof(*q), quota_list_run, quota_list_reply);
+	const char *after = http_query_arg(req, "after");
+	if (!q)
+		return;
+	q->list = cairn_buf_init(QUOTA_LIST_BYTES_MAX);
+	q->job.work.lane = CAIRN_LANE_HEAVY; /* as long as there are accounts and repositories */
+	q->job.for_reply = true;
+	if (route_limit(req, QUOTA_LIMIT_DEFAULT, CAIRN_HUB_QUOTAS_PAGE_MAX, &q->limit) &&
+	    (!after || quota_take_place(q, after)))
+		route_job_start(req);
+	else
+		http_reply_error(req, 400, "quota.argument",
+				 "limit is 1 to 512, after is the \"next\" of an earlier answer", NULL);
+}
+
+static void quota_get(struct http_request *req)
+{
+	const char *place = http_query_arg(req, "place");
+	if (place)
+		quota_get_one(req, place);
+	else
+		quota_get_all(req);
 }
 
 /* --- setting ------------------------------------------------------------------------------------------------------ */

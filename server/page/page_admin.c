@@ -266,11 +266,14 @@ static void admin_put_lies(struct page *page, const struct page_figures *f)
 		return;
 	html(b,
 	     "<section aria-labelledby=\"lied\"><h2 id=\"lied\">False claims</h2>\n<p class=\"dim\">%s SHA-256 that "
-	     "uploaders said are not those of the bytes; they answer nobody. The newest files first. "
+	     "uploaders said are not those of the bytes; they answer nobody. The newest files first; "
+	     "<code>cairn claims</code> lists all. "
 	     "<a href=\"/admin/help/false-claims\">False claims</a></p>\n<table class=\"rows\" id=\"lies\"><thead><tr>"
 	     "<th scope=\"col\">Whose</th><th scope=\"col\">SHA-256</th></tr></thead><tbody>\n",
 	     show_count(count, f->claims.n_false));
-	enum cairn_status status = cairn_cas_each_lie(page->hub.call.job.app->cas, ADMIN_LIES, admin_put_lie, b);
+	bool more;
+	enum cairn_status status =
+		cairn_cas_each_lie(page->hub.call.job.app->cas, NULL, ADMIN_LIES, admin_put_lie, b, &more);
 	html(b, "</tbody></table></section>\n");
 	if (status != CAIRN_OK)
 		page->hub.call.status = status;

@@ -1,5 +1,7 @@
 #include "server/route/route_args.h"
 
+#include "base/decimal.h"
+
 #include "server/app.h"
 
 #include <string.h>
@@ -32,6 +34,15 @@ bool route_hash(struct http_request *req, struct cairn_hash *out)
 	cairn_diag_values(&diag, "64 hexadecimal digits", text);
 	http_reply_error(req, 400, diag.rule, diag.text, &diag);
 	return false;
+}
+
+bool route_limit(struct http_request *req, uint32_t by_default, uint32_t most, uint32_t *limit)
+{
+	const char *text = http_query_arg(req, "limit");
+	uint64_t n = by_default;
+	bool ok = !text || (cairn_decimal_parse(text, &n) && n >= 1 && n <= most);
+	*limit = (uint32_t)(ok ? n : 0);
+	return ok;
 }
 
 void route_reply_refused(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag)

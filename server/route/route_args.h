@@ -14,6 +14,10 @@ bool route_xorbs_kept_here(struct http_request *req);
 /** Read {hash}. @return false: a 400 was replied */
 bool route_hash(struct http_request *req, struct cairn_hash *out);
 
+/** How many rows of a list are asked for: ?limit=N, 1 to most. @param by_default  when it is not said
+ *  @return false: it is no such number; nothing was replied */
+bool route_limit(struct http_request *req, uint32_t by_default, uint32_t most, uint32_t *limit);
+
 /** Verification of an upload failed, or it could not be done: what is wrong with the upload is a 400 whatever its
  * status (a 404 or 409 would mean something else to the stock clients), the rest as http_reply_status() has it. */
 void route_reply_refused(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);

@@ -192,14 +192,6 @@ static bool files_take_after(struct files_list *f, const char *text)
 	return snprintf(f->after_repo, sizeof(f->after_repo), "%s", repo) < (int)sizeof(f->after_repo);
 }
 
-static bool files_take_limit(struct files_list *f, const char *text)
-{
-	char *end = NULL;
-	unsigned long limit = text ? strtoul(text, &end, 10) : FILES_LIMIT_DEFAULT;
-	f->limit = (uint32_t)(limit <= CAIRN_FILES_PAGE_MAX ? limit : 0);
-	return f->limit > 0 && (!text || (*text >= '0' && *text <= '9' && *end == '\0'));
-}
-
 /* Whose files are meant, and may they be listed? @return false: it was replied */
 static bool files_take_repo(struct http_request *req, struct files_list *f)
 {
@@ -240,7 +232,7 @@ static void files_list(struct http_request *req)
 	f->buf = cairn_buf_init(FILES_ANSWER_BYTES_MAX);
 	f->job.work.lane = CAIRN_LANE_HEAVY; /* as long as there are files */
 	f->job.for_reply = true;
-	if (!files_take_limit(f, http_query_arg(req, "limit"))) {
+	if (!route_limit(req, FILES_LIMIT_DEFAULT, CAIRN_FILES_PAGE_MAX, &f->limit)) {
 		files_refuse_argument(req);
 		return;
 	}

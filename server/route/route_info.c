@@ -206,11 +206,7 @@ static void info_reply(struct http_request *req, struct route_job *job)
 /* @return false: it was replied */
 static bool info_take_limit(struct http_request *req, uint32_t *limit)
 {
-	const char *text = http_query_arg(req, "limit");
-	char *end = NULL;
-	unsigned long n = text ? strtoul(text, &end, 10) : INFO_LIMIT_DEFAULT;
-	*limit = (uint32_t)n;
-	if (n >= 1 && n <= CAIRN_INFO_LIMIT_MAX && (!text || (*text >= '0' && *text <= '9' && *end == '\0')))
+	if (route_limit(req, INFO_LIMIT_DEFAULT, CAIRN_INFO_LIMIT_MAX, limit))
 		return true;
 	http_reply_error(req, 400, "info.argument", "limit is 1 to 512", NULL);
 	return false;

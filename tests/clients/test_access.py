@@ -46,6 +46,7 @@ ROUTES = [
     ("GET", "/v1/packs", "admin"),
     ("GET", "/v1/stats", "admin"),
     ("GET", "/v1/usage", "admin"),
+    ("GET", "/v1/false-claims", "admin"),
     ("GET", "/v1/scrub", "admin"),
     ("POST", "/v1/scrub/start", "admin"),
     ("POST", "/v1/scrub/pause", "admin"),

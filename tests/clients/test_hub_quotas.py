@@ -63,7 +63,8 @@ def test_the_command(people, admin, data):  # noqa: F811
     assert (listed["ann"]["quota_bytes"], listed["ann"]["stored_bytes"], listed["team"]["stored_bytes"]) == (1 << 20, BYTES, 0)
     assert "quota_bytes" not in listed["bob"]
     assert str((1 << 63) - 1) in ask("team", str((1 << 63) - 1))
-    for wrong in ([], ["ann", "1", "2"], ["ann", "-1"], ["ann", "1x"], ["ann", "1GB"], ["ann", "K"], ["ann", str(1 << 63)], ["ann", "9999999T"], ["ann", "x" * 5000]):
+    assert ask() == f"ann {BYTES} {1 << 20}\nteam 0 {(1 << 63) - 1}\n"
+    for wrong in (["ann", "1", "2"], ["ann", "-1"], ["ann", "1x"], ["ann", "1GB"], ["ann", "K"], ["ann", str(1 << 63)], ["ann", "9999999T"], ["ann", "x" * 5000]):
         ask(*wrong, code=64)
     for wrong in ("models/ann", "models/ann/data/x", "other/ann/data", "models//data", "/", "a" * 250, "x" * 200 + "/ann/y", f"models/{'a' * 97}/x"):
         ask(wrong, "1", code=66 if wrong == "models//data" else 65)
@@ -79,7 +80,7 @@ def test_what_is_no_quota(people, admin):  # noqa: F811
                  b'{"place":"ann","quota_bytes":null}', b'{"place":"","quota_bytes":1}'):  # fmt: skip
         reply = post(body)
         assert reply.status == 400 and reply.json()["error"]["code"] == "quota.body", (body, reply, reply.body)
-    assert people.server.get("/v1/quotas", token=admin).json()["error"]["code"] == "quota.body"
+    assert people.server.get("/v1/quotas?place=", token=admin).json()["error"]["code"] == "quota.body"
     assert people.server.get("/v1/quotas?place=a/b", token=admin).json()["error"]["code"] == "quota.place"
 
 

@@ -1,7 +1,10 @@
 """What uploaders say of a SHA-256 is compared with the bytes in the background: once a file, owner by owner, whatever happens meanwhile."""
 
 import hashlib
+import json
+import os
 import signal
+import subprocess
 import time
 
 import cairn
@@ -171,3 +174,35 @@ def test_a_huge_file_keeps_nobody_waiting(store, make):
     store.wait("claims_proved_total", 3)
     assert store.found("ann", sha256)[1] and store.count("proof_read_bytes_total") >= before + 160_000_000, "as if it were read"
     assert store.count("claims_false_total") == 0 and store.stats()[0] == 1
+
+
+def test_false_claims_are_listed(store, make):
+    """By command and a page at a time, to the operator: whose they are, what was said, and what is so."""
+    said = {}
+    for i in range(5):
+        xorb = make([9000 + i], i)
+        file = store.upload("mallory", xorb, digest(b"%d" % i))
+        said[file] = {"file": file, "repo": "models/mallory/one", "said": digest(b"%d" % i), "sha256": digest(b"".join(xorb.data))}
+    assert store.upload("bob", xorb, digest(b"else")) == file
+    store.upload("ann", xorb, digest(b"".join(xorb.data)))
+    store.prove()
+    store.wait("claims_false_total", 6)
+    bobs = said[file] | {"repo": "models/bob/one", "said": digest(b"else")}
+    told = [bobs, *reversed(said.values())]
+
+    def run(*words):
+        command = [cairn.CAIRN, "claims", "--server", store.server.url, *words]
+        return subprocess.run(command, env=os.environ | {"CAIRN_TOKEN": store.admin}, capture_output=True, text=True, timeout=60)
+
+    assert run().stdout == "".join(f"{c['file']} {c['said']} {c['sha256']} {c['repo']}\n" for c in told)
+    assert json.loads(run("--json").stdout) == {"claims": told, "more": False}
+    assert json.loads(run("--json", "--limit", "2").stdout) == {"claims": told[:2], "more": True}
+    rows, after = [], ""
+    while after is not None:
+        page = store.server.get(f"/v1/false-claims?limit=1{after and '&after=' + after}", token=store.admin).json()
+        rows, after = rows + page["claims"], page["next"]
+    assert rows == told
+    for query in ("limit=0", "after=x", "after=1:x:y", f"after=1:{digest(b'')}", f"after=-1:{digest(b'')}:", f"after={1 << 63}:{digest(b'')}:", f"after=1:{digest(b'')}:{'x' * 300}"):
+        cairn.is_error(store.server.get(f"/v1/false-claims?{query}", token=store.admin), 400, "claims.argument")
+    assert store.server.get("/v1/false-claims", token=store.tokens["mallory"]).status == 403
+    assert run("x").returncode == 64 and run("--limit", "0").returncode == 64

@@ -207,10 +207,43 @@ static void told_lie(void *ctx, const struct cairn_index_lie *lie)
 		       lie->said[0], lie->proof[0]);
 }
 
+struct last_lie {
+	struct told *told;
+	struct cairn_index_lie lie;
+	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+};
+
+static void told_last_lie(void *ctx, const struct cairn_index_lie *lie)
+{
+	struct last_lie *last = ctx;
+	told_lie(last->told, lie);
+	last->lie = *lie;
+	(void)snprintf(last->owner, sizeof(last->owner), "%s", lie->owner);
+}
+
 static void lies_are(uint32_t limit, const char *text)
 {
 	struct told t = {.text = ""};
-	ck_assert_int_eq(cairn_index_each_lie(ix, limit, told_lie, &t), CAIRN_OK);
+	bool more;
+	ck_assert_int_eq(cairn_index_each_lie(ix, NULL, limit, told_lie, &t, &more), CAIRN_OK);
+	ck_assert_str_eq(t.text, text);
+}
+
+/* As lies_are(), a row at a time. */
+static void lies_by_one_are(const char *text)
+{
+	struct told t = {.text = ""};
+	struct cairn_index_lie after = {0};
+	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1] = "";
+	bool more = true;
+	for (bool first = true; more; first = false) {
+		struct last_lie last = {.told = &t};
+		ck_assert_int_eq(cairn_index_each_lie(ix, first ? NULL : &after, 1, told_last_lie, &last, &more),
+				 CAIRN_OK);
+		memcpy(owner, last.owner, sizeof(owner));
+		after = last.lie;
+		after.owner = owner;
+	}
 	ck_assert_str_eq(t.text, text);
 }
 
@@ -277,6 +310,22 @@ START_TEST(a_false_claim_answers_nobody)
 	owned_are(NULL, "1 mallory 1/2;");
 	settle_all(false);
 	owned_are(NULL, "1 mallory 1/3;");
+}
+END_TEST
+
+START_TEST(false_claims_are_listed_a_page_after_the_other)
+{
+	ck_assert(claim("mallory", 1, 9));
+	ck_assert(claim("mallory", 1, 8));
+	ck_assert(claim("ann", 1, 9));
+	ck_assert(claim("", 2, 9));
+	ck_assert(claim("bob", 3, 7));
+	settle_all(false);
+	static const char ALL[] = "3 bob 7=3;2  9=2;1 ann 9=1;1 mallory 8=1;1 mallory 9=1;";
+	lies_are(16, ALL);
+	lies_are(5, ALL);
+	lies_are(2, "3 bob 7=3;2  9=2;");
+	lies_by_one_are(ALL);
 }
 END_TEST
 
@@ -416,6 +465,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, what_cannot_be_read_is_put_off);
 	tcase_add_test(t, a_true_claim_is_proved);
 	tcase_add_test(t, a_false_claim_answers_nobody);
+	tcase_add_test(t, false_claims_are_listed_a_page_after_the_other);
 	tcase_add_test(t, the_operators_false_claim_answers_nobody);
 	tcase_add_test(t, each_claim_has_its_turn);
 	tcase_add_test(t, what_is_proved_goes_before_what_is_said);

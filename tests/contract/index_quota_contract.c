@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,19 +47,25 @@ static int64_t bucket(const char *name)
 }
 
 /* Upload file `number` under an owner. @return what came of it, with the rule of a refusal */
-static enum cairn_status upload(uint64_t number, int64_t repo, const char **rule)
+static enum cairn_status upload_as(uint64_t number, const char *owner, const char **rule)
 {
 	struct fx_shard s;
 	struct fx_xorb x = fx_xorb_new(number, 4);
 	(void)fx_xorb_put(hx_index, &x);
 	fx_shard_init(&s, number);
-	s.owner = hx_owner_of(repo);
+	s.owner = owner;
 	fx_shard_xorb(&s, &x, 0);
 	fx_shard_file(&s, number, &x, 0, 4);
 	enum cairn_status status = fx_shard_put(hx_index, &s);
 	fx_xorb_fini(&x);
 	*rule = s.diag.rule;
 	return status;
+}
+
+/* Likewise to a repository. */
+static enum cairn_status upload(uint64_t number, int64_t repo, const char **rule)
+{
+	return upload_as(number, hx_owner_of(repo), rule);
 }
 
 static void refused(uint64_t number, int64_t repo, const char *rule)
@@ -377,6 +384,137 @@ START_TEST(set_told_and_taken_away)
 }
 END_TEST
 
+/* --- owners that are no repository of the hub --------------------------------------------------------------------- */
+
+static const char CATS[] = "models/zoe/cats", DOGS[] = "datasets/zoe/dogs";
+
+static void limit_owner(const char *owner, uint64_t bytes)
+{
+	struct cairn_index_set_quota set = {.owner = owner, .limit_bytes = bytes};
+	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
+}
+
+static struct cairn_index_room room_of(const char *owner)
+{
+	struct cairn_index_room room;
+	ck_assert_int_eq(cairn_index_owner_quota(hx_index, owner, true, &room), CAIRN_OK);
+	return room;
+}
+
+static void owner_holds(const char *owner, uint64_t bytes)
+{
+	ck_assert_uint_eq(room_of(owner).stored_bytes, bytes);
+}
+
+START_TEST(an_owner_without_a_repository_has_one_too)
+{
+	const char *rule;
+	struct cairn_index_room room;
+	ck_assert_int_eq(cairn_index_owner_quota(hx_index, CATS, false, &room), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(upload_as(1, CATS, &rule), CAIRN_OK);
+	uint64_t first = size_of_file(1);
+	ck_assert_uint_eq(room_of(CATS).limit_bytes, CAIRN_INDEX_NO_QUOTA);
+	owner_holds(CATS, first);
+	ck_assert_int_eq(cairn_index_owner_quota(hx_index, CATS, false, &room), CAIRN_OK);
+	ck_assert_uint_eq(room.stored_bytes, 0);
+	/* The first one adds up what is there; a file counts once. */
+	limit_owner(CATS, first);
+	ck_assert_uint_eq(room_of(CATS).limit_bytes, first);
+	owner_holds(CATS, first);
+	ck_assert_int_eq(upload_as(1, CATS, &rule), CAIRN_OK);
+	ck_assert_int_eq(upload_as(2, CATS, &rule), CAIRN_E_DENIED);
+	ck_assert_str_eq(rule, "quota.repo");
+	owner_holds(CATS, first);
+	ck_assert_int_eq(upload_as(2, DOGS, &rule), CAIRN_OK);
+	ck_assert_int_eq(upload_as(2, "", &rule), CAIRN_OK);
+	uint64_t second = size_of_file(2);
+	/* What others have is no cheaper. */
+	limit_owner(CATS, first + second - 1);
+	ck_assert_int_eq(upload_as(2, CATS, &rule), CAIRN_E_DENIED);
+	limit_owner(CATS, first + second);
+	ck_assert_int_eq(upload_as(2, CATS, &rule), CAIRN_OK);
+	owner_holds(CATS, first + second);
+}
+END_TEST
+
+START_TEST(an_owner_is_given_back_what_is_forgotten)
+{
+	const char *rule;
+	limit_owner(CATS, 1 << 30); /* before anybody came */
+	owner_holds(CATS, 0);
+	for (uint64_t i = 1; i <= 3; i++)
+		ck_assert_int_eq(upload_as(i, CATS, &rule), CAIRN_OK);
+	ck_assert_int_eq(upload_as(1, DOGS, &rule), CAIRN_OK);
+	uint64_t first = size_of_file(1), second = size_of_file(2), third = size_of_file(3);
+	owner_holds(CATS, first + second + third);
+	forget(1, DOGS);
+	owner_holds(CATS, first + second + third);
+	forget(1, CATS);
+	owner_holds(CATS, second + third);
+	forget(2, NULL);
+	owner_holds(CATS, third);
+	/* Shared is held, too. */
+	struct cairn_index_share_file share = {.hash = fx_hash("file", 3), .owner = DOGS};
+	limit_owner(DOGS, third - 1);
+	ck_assert_int_eq(cairn_index_share_file(hx_index, &share), CAIRN_E_DENIED);
+	ck_assert_str_eq(share.write.diag.rule, "quota.repo");
+	owner_holds(DOGS, 0);
+	limit_owner(DOGS, third);
+	ck_assert_int_eq(cairn_index_share_file(hx_index, &share), CAIRN_OK);
+	owner_holds(DOGS, third);
+	/* Lowered, it takes no more; without one it is not kept, and added up again with the next. */
+	limit_owner(CATS, 0);
+	ck_assert_int_eq(upload_as(4, CATS, &rule), CAIRN_E_DENIED);
+	limit_owner(CATS, CAIRN_INDEX_NO_QUOTA);
+	ck_assert_int_eq(upload_as(4, CATS, &rule), CAIRN_OK);
+	limit_owner(CATS, 7);
+	owner_holds(CATS, third + size_of_file(4));
+}
+END_TEST
+
+struct told_quotas {
+	char text[512];
+};
+
+static void told_quota(void *ctx, const char *place, const struct cairn_index_room *room)
+{
+	struct told_quotas *t = ctx;
+	size_t len = strlen(t->text);
+	(void)snprintf(t->text + len, sizeof(t->text) - len, "%s %d/%d;", place, (int)room->stored_bytes,
+		       (int)room->limit_bytes);
+}
+
+static void quotas_are(const char *after, uint32_t limit, bool more, const char *text)
+{
+	struct told_quotas t = {.text = ""};
+	bool further = !more;
+	ck_assert_int_eq(cairn_index_each_quota(hx_index, after, limit, told_quota, &t, &further), CAIRN_OK);
+	ck_assert_str_eq(t.text, text);
+	ck_assert(further == more);
+}
+
+START_TEST(all_that_have_one_are_listed)
+{
+	int64_t one = hx_model("one");
+	(void)hx_model("two");
+	quotas_are(NULL, 10, false, "");
+	limit(hx_ann, 0, 500);
+	limit(0, one, 400);
+	limit_owner(CATS, 300);
+	limit_owner(DOGS, 200);
+	limit_owner("models/Ann/one", 100); /* the hub's is meant */
+	quotas_are(NULL, 10, false, "Ann 34/500;datasets/zoe/dogs 0/200;models/Ann/one 17/400;models/zoe/cats 0/300;");
+	quotas_are(NULL, 4, false, "Ann 34/500;datasets/zoe/dogs 0/200;models/Ann/one 17/400;models/zoe/cats 0/300;");
+	quotas_are(NULL, 2, true, "Ann 34/500;datasets/zoe/dogs 0/200;");
+	quotas_are("datasets/zoe/dogs", 1, true, "models/Ann/one 17/400;");
+	quotas_are("models/Ann/one", 2, false, "models/zoe/cats 0/300;");
+	limit_owner(CATS, CAIRN_INDEX_NO_QUOTA);
+	struct cairn_index_drop_repo drop = {.id = one};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	quotas_are("Ann", 9, false, "datasets/zoe/dogs 0/200;models/Ann/one 0/100;");
+}
+END_TEST
+
 START_TEST(the_refusal_names_the_place_and_both_values)
 {
 	struct cairn_diag diag = {0};
@@ -417,6 +555,9 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_moved_repository_counts_in_its_new_account);
 	tcase_add_test(t, of_many_at_once_as_many_pass_as_there_is_room_for);
 	tcase_add_test(t, set_told_and_taken_away);
+	tcase_add_test(t, an_owner_without_a_repository_has_one_too);
+	tcase_add_test(t, an_owner_is_given_back_what_is_forgotten);
+	tcase_add_test(t, all_that_have_one_are_listed);
 	tcase_add_test(t, the_refusal_names_the_place_and_both_values);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);

@@ -335,6 +335,7 @@ START_TEST(an_older_one_is_brought_forward)
 	(void)sql("ALTER TABLE state DROP COLUMN keys, DROP COLUMN withdrawn");
 	(void)sql("DROP TABLE proof");
 	(void)sql("ALTER TABLE file_owner DROP COLUMN proof, DROP COLUMN due");
+	(void)sql("ALTER TABLE scope DROP COLUMN quota, DROP COLUMN stored");
 	(void)sql("UPDATE cluster SET version = 1");
 	assert_refused("index.older");
 	ck_assert_int_eq(cairn_index_migrate(fx_url(folder.path).text, NULL, &from, &to), CAIRN_OK);

@@ -14,7 +14,7 @@ help_of() {
 
 help_of
 commands=$(sed -nE 's/^  ([a-z]+) .*/\1/p' "$WORK/out")
-is "$(wc -w <<<"$commands")" 29 "number of commands"
+is "$(wc -w <<<"$commands")" 30 "number of commands"
 for command in $commands; do
   help_of "$command"
   out "Usage: cairn $command"
@@ -29,7 +29,8 @@ for command in $commands; do
   err "--no-such-option"
   err "cairn $command --help"
   case $command in
-  gc | ls | stats | telemetry | usage) run 64 "$CAIRN" "$command" argument ;; # need none
+  claims | gc | ls | stats | telemetry | usage) run 64 "$CAIRN" "$command" argument ;; # need none
+  quota) run 64 "$CAIRN" quota one 2 3 ;; # lists all without one
   *) run 64 "$CAIRN" "$command" ;;
   esac
   no_out

@@ -130,8 +130,8 @@ enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, uint32_t limit, cai
 uint64_t cairn_pg_withdrawn(struct cairn_index *ix);
 enum cairn_status cairn_pg_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
 				    void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx);
-enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, uint32_t limit,
-				    void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx);
+enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
+				    cairn_index_visit_lie *visit, void *ctx, bool *more);
 enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_claims *out);
 enum cairn_status cairn_pg_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 enum cairn_status cairn_pg_last_xorb(struct cairn_index *ix, int64_t *id);

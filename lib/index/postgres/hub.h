@@ -17,6 +17,10 @@ enum cairn_status cairn_pg_each_member(struct cairn_index *ix, int64_t organisat
 enum cairn_status cairn_pg_each_organisation(struct cairn_index *ix, int64_t user, int64_t from_id,
 					     cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
 enum cairn_status cairn_pg_quota(struct cairn_index *ix, int64_t account, int64_t repo, struct cairn_index_quota *out);
+enum cairn_status cairn_pg_owner_quota(struct cairn_index *ix, const char *owner, bool adds_up,
+				       struct cairn_index_room *out);
+enum cairn_status cairn_pg_each_quota(struct cairn_index *ix, const char *after, uint32_t limit,
+				      cairn_index_visit_quota *visit, void *ctx, bool *more);
 enum cairn_status cairn_pg_each_owned_size(struct cairn_index *ix, int64_t repo,
 					   void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
 enum cairn_status cairn_pg_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind, const char *account,

@@ -13,8 +13,9 @@ static const char PROOF_EACH_DUE[] =
 	" WHERE w.due IS NOT NULL AND w.sha256 > '' AND w.due <= $2 AND w.scope = (SELECT scope FROM file_owner WHERE " PROOF_DUE
 	" AND due <= $2 AND scope > $1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT $3";
 static const char PROOF_EACH_LIE[] =
-	"SELECT f.hash, w.sha256, p.sha256, s.name, " CAIRN_PG_SHOWN " FROM file_owner w JOIN file f ON f.id = w.file"
-	" JOIN proof p ON p.file = w.file JOIN scope s ON s.id = w.scope WHERE w.proof = 0"
+	"SELECT f.hash, w.sha256, p.sha256, s.name, " CAIRN_PG_SHOWN ", w.file FROM file_owner w"
+	" JOIN file f ON f.id = w.file JOIN proof p ON p.file = w.file JOIN scope s ON s.id = w.scope"
+	" WHERE w.proof = 0 AND w.file <= $2 AND (w.file < $2 OR (s.name, w.sha256) > ($3, $4))"
 	" ORDER BY w.file DESC, s.name, w.sha256 LIMIT $1";
 static const char PROOF_CLAIMS[] =
 	"SELECT count(*), coalesce(sum(f.size), 0)::bigint, (SELECT count(*) FROM file_owner WHERE proof = 0)"
@@ -79,15 +80,22 @@ enum cairn_status cairn_pg_each_due(struct cairn_index *ix, int64_t after_owner,
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, uint32_t limit,
-				    void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx)
+enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
+				    cairn_index_visit_lie *visit, void *ctx, bool *more)
 {
 	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
 	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, proof_page(limit));
+	int page = (int)proof_page(limit);
+	*more = false;
+	cairn_pg_int8(&args, page + 1);
+	cairn_pg_int8(&args, after->file_id);
+	cairn_pg_text(&args, after->owner);
+	cairn_pg_bytes(&args, after->said, sizeof(after->said));
 	PG_READ(ix, reader, r, PROOF_EACH_LIE, &args);
-	for (int i = 0; i < PQntuples(r); i++) {
+	*more = PQntuples(r) > page;
+	for (int i = 0; i < PQntuples(r) && i < page; i++) {
 		struct cairn_index_lie lie = {.owner = owner,
+					      .file_id = cairn_pg_get_int8(r, i, 5),
 					      .shown = PQgetisnull(r, i, 4) ? NULL : PQgetvalue(r, i, 4)};
 		if (!cairn_pg_get_hash(r, i, 0, &lie.file) || !proof_digest(r, i, 1, lie.said) ||
 		    !proof_digest(r, i, 2, lie.proof) || !cairn_pg_get_text(r, i, 3, owner, sizeof(owner)))

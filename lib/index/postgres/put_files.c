@@ -35,11 +35,12 @@ static const char FILES_CLAIM[] =
 static const char FILES_DROP_NO_CLAIM[] =
 	"DELETE FROM file_owner w WHERE w.scope = $1 AND w.sha256 = '' AND w.file = ANY($2) AND EXISTS"
 	"(SELECT 1 FROM file_owner o WHERE o.file = w.file AND o.scope = $1 AND o.sha256 > '')";
-/* What a repository of the hub holds more with files that it did not have. */
+/* What an owner holds more with files that it did not have: a repository of the hub, or one with a quota. */
 static const char FILES_COUNT[] =
 	"WITH s AS (SELECT coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id = ANY($2) AND NOT EXISTS"
 	"(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = $1)), u AS (UPDATE repo SET stored = stored"
-	" + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0) SELECT bytes FROM s";
+	" + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0), v AS (UPDATE scope SET stored = stored + s.bytes"
+	" FROM s WHERE scope.id = $1 AND scope.quota IS NOT NULL AND s.bytes > 0) SELECT bytes FROM s";
 /* What a repository of the hub has already begins to be young again: a commit may follow. */
 static const char FILES_RENEW[] = "UPDATE file_owner SET at = $2 WHERE scope = $1 AND file = ANY($3)";
 /* Whose terms are damaged, or name a xorb whose bytes are not here. */
@@ -360,7 +361,7 @@ static enum cairn_status put_piece_count(struct put_piece *piece)
 	struct cairn_pg_tx *tx = piece->p->tx;
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
-	if (!cairn_index_is_repo_owner(piece->p->put->owner))
+	if (piece->p->owner == 0)
 		return CAIRN_OK;
 	for (uint32_t i = 0; i < piece->n; i++)
 		cairn_pg_add_int8(&files, piece->files[i].id);

@@ -93,8 +93,8 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_due(struct cairn_index *ix, i
 						       uint32_t limit,
 						       void (*visit)(void *ctx, const struct cairn_index_due *due),
 						       void *ctx);
-enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, uint32_t limit,
-					void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx);
+enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
+					cairn_index_visit_lie *visit, void *ctx, bool *more);
 enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index_claims *out);
 enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_last_xorb(struct cairn_index *ix, int64_t *id);
@@ -110,6 +110,10 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_account_by_id(struct cairn_index *
 							    struct cairn_index_account *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_quota(struct cairn_index *ix, int64_t account, int64_t repo,
 						    struct cairn_index_quota *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_owner_quota(struct cairn_index *ix, const char *owner, bool adds_up,
+							  struct cairn_index_room *out);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_quota(struct cairn_index *ix, const char *after, uint32_t limit,
+							 cairn_index_visit_quota *visit, void *ctx, bool *more);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned_size(struct cairn_index *ix, int64_t repo,
 							      void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_account(struct cairn_index *ix, int64_t from_id, uint32_t limit,

@@ -166,6 +166,8 @@ static const struct examine_rule {
 	 " WHERE r.dropped IS NULL AND (r.files, r.bytes) IS NOT (c.files, c.bytes)"},
 	{12, "repositories that count other bytes for their quota than they hold",
 	 "SELECT count(*) FROM repo r WHERE stored <> " CAIRN_QUOTA_STORED},
+	{14, "owners that count other bytes for their quota than they hold",
+	 "SELECT count(*) FROM scope s WHERE stored <> iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")"},
 };
 
 static enum cairn_status examine_links(struct examine *e, int64_t version)

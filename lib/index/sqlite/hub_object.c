@@ -217,8 +217,8 @@ enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_inde
 
 enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner)
 {
-	static const enum cairn_tx_stmt STEPS[] = {CAIRN_TX_UNCOUNT_STORED, CAIRN_TX_UNCOUNT_FILE,
-						   CAIRN_TX_DROP_OBJECTS, CAIRN_TX_DROP_BYTES};
+	static const enum cairn_tx_stmt STEPS[] = {CAIRN_TX_UNCOUNT_STORED, CAIRN_TX_UNCOUNT_OWNED,
+						   CAIRN_TX_UNCOUNT_FILE, CAIRN_TX_DROP_OBJECTS, CAIRN_TX_DROP_BYTES};
 	enum cairn_status status = CAIRN_OK;
 	for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]) && status == CAIRN_OK; i++) {
 		sqlite3_stmt *stmt = tx->stmt[STEPS[i]];

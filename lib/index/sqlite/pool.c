@@ -47,10 +47,12 @@
 	"?2)))"
 
 #define POOL_SCOPE_ID "(SELECT id FROM scope WHERE name = ?1)"
+#define POOL_KIND                                                                                                      \
+	"CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN 'buckets/'"       \
+	" ELSE 'kernels/' END"
 /* How an operator knows scope s, where it is a repository of the hub. */
 #define POOL_SHOWN                                                                                                     \
-	"(SELECT CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN"          \
-	" 'buckets/' ELSE 'kernels/' END || a.name || '/' || r.name FROM repo r CROSS JOIN account a ON a.id ="        \
+	"(SELECT " POOL_KIND " || a.name || '/' || r.name FROM repo r CROSS JOIN account a ON a.id ="                  \
 	" r.account WHERE s.name GLOB 'hub/*' AND r.id = CAST(substr(s.name, 5) AS INTEGER))"
 /* Of several claims of an owner only the best counts, and none that is false. */
 #define POOL_WORD "iif(o.proof > 0, o.sha256, x'')"
@@ -125,10 +127,12 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 		" LEFT JOIN proof p ON p.file = w.file WHERE w.due IS NOT NULL AND w.sha256 > x'' AND w.due <= ?2"
 		" AND w.scope = (SELECT scope FROM file_owner INDEXED BY file_owner_due WHERE due IS NOT NULL"
 		" AND sha256 > x'' AND due <= ?2 AND scope > ?1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT ?3",
-	[CAIRN_READ_EACH_LIE] = "SELECT f.hash, w.sha256, p.sha256, s.name, " POOL_SHOWN
-				" FROM file_owner w INDEXED BY file_owner_false CROSS JOIN file f ON f.id = w.file"
-				" CROSS JOIN proof p ON p.file = w.file CROSS JOIN scope s ON s.id = w.scope"
-				" WHERE w.proof = 0 ORDER BY w.file DESC, s.name, w.sha256 LIMIT ?1",
+	[CAIRN_READ_EACH_LIE] =
+		"SELECT f.hash, w.sha256, p.sha256, s.name, " POOL_SHOWN
+		", w.file FROM file_owner w INDEXED BY file_owner_false CROSS JOIN file f ON f.id = w.file"
+		" CROSS JOIN proof p ON p.file = w.file CROSS JOIN scope s ON s.id = w.scope"
+		" WHERE w.proof = 0 AND w.file <= ?2 AND (w.file < ?2 OR (s.name, w.sha256) > (?3, ?4))"
+		" ORDER BY w.file DESC, s.name, w.sha256 LIMIT ?1",
 	[CAIRN_READ_CLAIMS] =
 		"SELECT count(*), coalesce(sum(f.size), 0), (SELECT count(*) FROM file_owner WHERE proof = 0)"
 		" FROM file_owner w INDEXED BY file_owner_due CROSS JOIN file f ON f.id = w.file"
@@ -152,6 +156,16 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_QUOTA] =
 		"SELECT " CAIRN_QUOTA_COLUMNS("1") " FROM account a LEFT JOIN repo r ON r.id = ?2"
 						   " AND r.account = a.id AND r.dropped IS NULL WHERE a.id = ?1",
+	[CAIRN_READ_OWNER_QUOTA] =
+		"SELECT quota, iif(quota IS NULL AND ?2, " CAIRN_QUOTA_OWNED ", stored) FROM scope s WHERE name = ?1",
+	/* Of two of one name the hub's, which comes first: SQLite takes the other columns from the row of min(). */
+	[CAIRN_READ_EACH_QUOTA] =
+		"SELECT place, quota, stored, min(after) FROM (SELECT a.name AS place, a.quota, (SELECT"
+		" coalesce(sum(x.stored), 0) FROM repo x WHERE x.account = a.id AND x.dropped IS NULL) AS stored,"
+		" 0 AS after FROM account a WHERE a.quota IS NOT NULL UNION ALL SELECT " POOL_KIND
+		" || a.name || '/' || r.name, r.quota, r.stored, 0 FROM repo r CROSS JOIN account a ON a.id = r.account"
+		" WHERE r.quota IS NOT NULL AND r.dropped IS NULL UNION ALL SELECT s.name, s.quota, s.stored, 1"
+		" FROM scope s WHERE s.quota IS NOT NULL) WHERE place > ?1 GROUP BY place ORDER BY place LIMIT ?2",
 	[CAIRN_READ_OWNED_SIZES] = "SELECT f.size FROM (SELECT DISTINCT file FROM file_owner INDEXED BY"
 				   " file_owner_claim WHERE scope = (SELECT scope FROM repo WHERE id = ?1)) w"
 				   " CROSS JOIN file f ON f.id = w.file",

@@ -57,22 +57,29 @@ enum cairn_status cairn_sqlite_each_due(struct cairn_index *ix, int64_t after_ow
 	}
 }
 
-enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, uint32_t limit,
-					void (*visit)(void *ctx, const struct cairn_index_lie *lie), void *ctx)
+enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
+					cairn_index_visit_lie *visit, void *ctx, bool *more)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	*more = false;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_LIE];
-	sqlite3_bind_int64(stmt, 1, proof_page(limit));
-	for (;;) {
+	uint32_t page = proof_page(limit);
+	sqlite3_bind_int64(stmt, 1, (int64_t)page + 1);
+	sqlite3_bind_int64(stmt, 2, after->file_id);
+	cairn_sql_bind_text(stmt, 3, after->owner);
+	cairn_sql_bind_blob(stmt, 4, after->said, sizeof(after->said));
+	for (uint32_t n = 0;; n++) {
 		bool row;
 		status = cairn_sql_step(stmt, &row);
-		if (status != CAIRN_OK || !row)
+		*more = status == CAIRN_OK && row && n == page;
+		if (status != CAIRN_OK || !row || *more)
 			return status;
 		struct cairn_index_lie lie = {.owner = (const char *)sqlite3_column_text(stmt, 3),
-					      .shown = (const char *)sqlite3_column_text(stmt, 4)};
+					      .shown = (const char *)sqlite3_column_text(stmt, 4),
+					      .file_id = sqlite3_column_int64(stmt, 5)};
 		if (!lie.owner || !cairn_sql_hash(stmt, 0, &lie.file) || !proof_digest(stmt, 1, lie.said) ||
 		    !proof_digest(stmt, 2, lie.proof))
 			return CAIRN_E_DAMAGED;

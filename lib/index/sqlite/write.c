@@ -133,6 +133,10 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_SET_ACCOUNT_QUOTA] = "UPDATE account SET quota = ?2 WHERE id = ?1",
 	[CAIRN_TX_SET_REPO_QUOTA] = "UPDATE repo SET quota = ?2 WHERE id = ?1 AND dropped IS NULL",
 	[CAIRN_TX_COUNT_STORED] = "UPDATE repo SET stored = stored + ?2 WHERE scope = ?1",
+	[CAIRN_TX_SET_OWNER_QUOTA] = "UPDATE scope AS s SET quota = ?2, stored = CASE WHEN ?2 IS NULL THEN 0"
+				     " WHEN quota IS NULL THEN " CAIRN_QUOTA_OWNED " ELSE stored END WHERE id = ?1",
+	[CAIRN_TX_COUNT_OWNED] = "UPDATE scope SET stored = stored + ?2 WHERE id = ?1 AND quota IS NOT NULL",
+	[CAIRN_TX_OWNER_QUOTA] = "SELECT name, quota, stored FROM scope WHERE id = ?1 AND quota IS NOT NULL",
 	[CAIRN_TX_FILE_SIZE] = "SELECT size FROM file WHERE id = ?1",
 	[CAIRN_TX_MOVED_BYTES] = "SELECT stored FROM repo WHERE id = ?1 AND account <> ?2",
 	/* The sum is made only where it counts. */
@@ -176,6 +180,9 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 		"UPDATE repo SET stored = stored - (SELECT size FROM file WHERE id = ?1) WHERE scope IN"
 		" (SELECT scope FROM file_owner WHERE file = ?1 AND (?2 IS NULL OR scope = (SELECT id FROM scope"
 		" WHERE name = ?2)))",
+	[CAIRN_TX_UNCOUNT_OWNED] =
+		"UPDATE scope SET stored = stored - (SELECT size FROM file WHERE id = ?1) WHERE quota IS NOT NULL AND id"
+		" IN (SELECT scope FROM file_owner WHERE file = ?1) AND (?2 IS NULL OR name = ?2)",
 	[CAIRN_TX_DROP_OBJECTS] =
 		"DELETE FROM object WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE scope ="
 		" (SELECT id FROM scope WHERE name = ?2)))",

@@ -87,10 +87,13 @@ enum cairn_tx_stmt {
 	CAIRN_TX_DROP_MEMBERSHIP,
 	CAIRN_TX_SET_ACCOUNT_QUOTA,
 	CAIRN_TX_SET_REPO_QUOTA,
-	CAIRN_TX_COUNT_STORED, /* of the repository with this owner */
+	CAIRN_TX_SET_OWNER_QUOTA, /* the first one adds up what the owner has */
+	CAIRN_TX_COUNT_STORED,    /* of the repository with this owner */
+	CAIRN_TX_COUNT_OWNED,     /* of an owner with a quota */
 	CAIRN_TX_FILE_SIZE,
 	CAIRN_TX_MOVED_BYTES, /* what an account gets with a repository that is not its own yet */
 	CAIRN_TX_QUOTA,       /* of the repository with this owner, and of its account */
+	CAIRN_TX_OWNER_QUOTA,
 	CAIRN_TX_FIND_REPO,
 	CAIRN_TX_ADD_REPO,
 	CAIRN_TX_SET_REPO_SCOPE,
@@ -113,6 +116,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_OWNED_PAGE,     /* files of an owner; one with several claims comes more than once */
 	CAIRN_TX_UNCOUNT_FILE,   /* takes the objects of a file out of what their repositories count */
 	CAIRN_TX_UNCOUNT_STORED, /* likewise out of what they hold */
+	CAIRN_TX_UNCOUNT_OWNED,  /* and out of what other owners do */
 	CAIRN_TX_DROP_OBJECTS,   /* of a file */
 	CAIRN_TX_DROP_BYTES,     /* of a file, out of the contents that have it */
 	CAIRN_TX_ADD_FORMER,     /* the name that a repository has */

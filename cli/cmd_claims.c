@@ -1,0 +1,56 @@
+/* cairn claims: which SHA-256 uploaders said that are false. */
+#include "cli/common/admin.h"
+#include "cli/common/cli.h"
+#include "cli/common/listing.h"
+
+static const char CLAIMS_HELP[] = "Usage: cairn claims [OPTION]...\n"
+				  "List the SHA-256 that uploaders said of their files and that are not those of\n"
+				  "the bytes, the newest files first: hash of the file, what was said, what is so,\n"
+				  "and repository (-: the operator). They answer nobody; the same file uploaded\n"
+				  "with a true one mends that. Needs a token with the scope admin.\n"
+				  "\n"
+				  "      --limit N          so many at most (default: all)\n" SERVER_OPTIONS_HELP
+				  "      --json             one JSON object, for programs\n"
+				  "  -h, --help             this help\n"
+				  "\n"
+				  "Exit codes: 0 done, also when there are none, 64 usage, 65 refused by the\n"
+				  "server, 69 server unavailable, 74 input/output error, 77 not permitted.\n";
+
+static bool claims_print(struct report *r, const struct cairn_json *row)
+{
+	static const char *const NAMES[] = {"file", "said", "sha256", "repo"};
+	const char *told[sizeof(NAMES) / sizeof(NAMES[0])];
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+		told[i] = cairn_json_string(cairn_json_get(row, NAMES[i]));
+		if (!told[i])
+			return false;
+	}
+	if (!r->is_json) {
+		cli_line("%s %s %s %s", told[0], told[1], told[2], *told[3] ? told[3] : "-");
+		return true;
+	}
+	cairn_json_open_object(&r->json, NULL);
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
+		cairn_json_put_text(&r->json, NAMES[i], told[i]);
+	cairn_json_close(&r->json);
+	return true;
+}
+
+static int claims_run(const struct cli_command *command, int argc, char **argv)
+{
+	struct server_options server = {0};
+	struct listing list = {
+		.command = "claims", .path = "/v1/false-claims", .name = "claims", .print = claims_print};
+	int first = 0;
+	const struct cli_option options[] = {
+		SERVER_OPTIONS(&server), {"limit", NULL, &list.limit}, {"json", &list.is_json, NULL}};
+	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
+	if (end != CLI_RUN)
+		return end;
+	if (first != argc)
+		return cli_usage_error(command, "takes no arguments");
+	return listing_run(command, &server, &list);
+}
+
+const struct cli_command CLI_CLAIMS = {"claims", "list the SHA-256 that uploaders said and that are false", CLAIMS_HELP,
+				       claims_run};

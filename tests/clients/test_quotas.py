@@ -1,0 +1,146 @@
+"""Quotas without a hub: of a repository as tokens name it. What counts, who is refused what, and what an operator is told."""
+
+import json
+import os
+import subprocess
+import sys
+
+import cairn
+import pytest
+import xet
+
+CATS, DOGS = "models/ann/cats", "datasets/ann/dogs"
+
+
+class Store:
+    def __init__(self, start, issuer):
+        self.server = start(token_key=issuer.folder, no_hub=True)
+        self.tokens = {name: issuer.token(repo=name) for name in (CATS, DOGS)} | {"": issuer.token()}
+        self.admin = issuer.token("admin")
+
+    def cairn(self, *words, code=0, token=None):
+        env = os.environ | {"CAIRN_SERVER": self.server.url, "CAIRN_TOKEN": token or self.admin}
+        done = subprocess.run([cairn.CAIRN, *map(str, words)], env=env, capture_output=True, text=True, timeout=60)
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        return done.stderr if code else done.stdout
+
+    def quota(self, place, size=None):
+        return json.loads(self.cairn("quota", place, *([size] if size is not None else []), "--json"))
+
+    def upload(self, owner, xorb):
+        assert self.server.put_xorb(xorb, token=self.tokens[owner]).status == 200
+        return self.server.post("/v1/shards", xet.shard([xet.File([(xorb, 0, len(xorb.nodes))])], [xorb]), token=self.tokens[owner])
+
+
+@pytest.fixture
+def store(start, issuer):
+    return Store(start, issuer)
+
+
+def test_set_told_and_refused(store, make):
+    """Before the first upload; each file at its full length, once; what does not fit is refused as a whole, with both numbers."""
+    one, two = make([9000, 1000], 1), make([5000], 2)
+    store.cairn("quota", CATS, code=66)
+    assert store.quota(CATS, 14_999) == {"place": CATS, "quota_bytes": 14_999, "stored_bytes": 0}
+    assert store.upload(CATS, one).status == store.upload(CATS, one).status == 200
+    assert store.cairn("quota", CATS) == f'"{CATS}" holds 9.8 KiB of 14.6 KiB (10000 of 14999 bytes)\n'
+    refused = store.upload(CATS, two)
+    cairn.is_error(refused, 403, "quota.repo")
+    assert refused.json()["error"]["message"] == (
+        f"Quota exceeded: {CATS} may hold 14999 bytes, and would hold 15000. Delete what is not needed, or ask the operator for more."
+    )
+    assert store.upload(DOGS, two).status == store.upload("", two).status == 200, "others have none"
+    assert store.upload(CATS, two).status == 403, "what others have is no cheaper"
+    store.quota(CATS, "15000")
+    assert store.upload(CATS, two).status == 200 and store.quota(CATS)["stored_bytes"] == 15_000
+    file = xet.text(xet.File([(one, 0, 2)]).hash())
+    store.cairn("rm", file, "--repo", CATS)
+    assert store.quota(CATS)["stored_bytes"] == 5000
+
+
+def test_the_command_says_why(store, tmp_path):
+    (tmp_path / "file").write_bytes(os.urandom(3000))
+    store.quota(CATS, 2999)
+    assert f"Quota exceeded: {CATS} may hold 2999 bytes, and would hold 3000." in store.cairn("push", tmp_path / "file", code=77, token=store.tokens[CATS])
+    store.quota(CATS, 3000)
+    store.cairn("push", tmp_path / "file", token=store.tokens[CATS])
+
+
+def test_what_is_there_is_added_up(store, make):
+    """A quota that comes later, is lowered, taken away and set again. What is over it is read and deleted from."""
+    xorbs = [make([4000 + i], i) for i in range(3)]
+    for xorb in xorbs:
+        assert store.upload(CATS, xorb).status == 200
+    assert store.quota(CATS) == {"place": CATS, "stored_bytes": 12_003}
+    assert store.quota(CATS, 10)["stored_bytes"] == 12_003
+    name = xet.text(xet.File([(xorbs[0], 0, 1)]).hash())
+    assert store.server.request("HEAD", f"/v1/files/{name}", token=store.tokens[CATS]).status == 200
+    assert store.upload(CATS, xorbs[0]).status == 200, "it holds no more by that"
+    assert store.upload(CATS, make([1], 9)).status == 403
+    assert store.quota(CATS, "none") == {"place": CATS, "stored_bytes": 12_003}
+    assert store.upload(CATS, make([1], 9)).status == 200
+    assert store.quota(CATS, "1M")["stored_bytes"] == 12_004
+    store.server.stop()
+    store.server.start()
+    assert store.quota(CATS) == {"place": CATS, "quota_bytes": 1 << 20, "stored_bytes": 12_004}
+
+
+def test_listed(store):
+    places = [f"models/ann/{i:02}" for i in range(7)]
+    for place in places:
+        store.quota(place, 5)
+    store.quota(places[3], "none")
+    del places[3]
+    assert store.cairn("quota") == "".join(f"{place} 0 5\n" for place in places)
+    listed = json.loads(store.cairn("quota", "--limit", 4, "--json"))
+    assert listed == {"quotas": [{"place": place, "quota_bytes": 5, "stored_bytes": 0} for place in places[:4]], "more": True}
+    page = store.server.get("/v1/quotas?limit=4", token=store.admin).json()
+    rest = store.server.get(f"/v1/quotas?limit=2&after={page['next']}", token=store.admin).json()
+    assert [q["place"] for q in page["quotas"] + rest["quotas"]] == places and rest["next"] is None
+    for query in ("limit=0", "limit=513", "limit=x", "after=" + "x" * 500):
+        cairn.is_error(store.server.get(f"/v1/quotas?{query}", token=store.admin), 400, "quota.argument")
+    for words in (["quota", CATS, "--limit", 1], ["quota", "--limit", 0], ["quota", CATS, "1", "2"]):
+        store.cairn(*words, code=64)
+
+
+def test_no_such_place(store):
+    for place in ("ann", "ann/cats", "others/ann/cats", "models/ann/cats/x"):
+        assert "models/account/name" in store.cairn("quota", place, "1", code=65), place
+    store.cairn("quota", "models//x", "1", code=66)
+    store.cairn("quota", "ann", code=66)
+    cairn.is_error(store.server.get("/v1/quotas", token=store.tokens[CATS]), 403, "token.scope")
+
+
+def test_the_stock_client_says_why(store, tmp_path):
+    """Through a token that it got with an API key; nobody asks what is to be sent before it is."""
+    key = json.loads(store.cairn("key", "add", "ann's", "--scope", "write", "--json"))["key"]
+    (tmp_path / "file").write_bytes(os.urandom(3000))
+    store.quota(CATS, 2999)
+    reply = store.server.get(f"/api/{CATS}/xet-write-token/main", token=key)
+    assert reply.status == 200
+    code = "import sys, hf_xet\nprint(hf_xet.upload_files([sys.argv[1]], sys.argv[2], (sys.argv[3], 1 << 40), None, None, None)[0].hash)"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "file", store.server.url, reply.json()["accessToken"]], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and f"Quota exceeded: {CATS} may hold 2999 bytes, and would hold 3000." in done.stderr, done
+
+
+@pytest.mark.sqlite
+def test_fsck_counts_again(store, make):
+    """What is kept is compared with the rows, and set right."""
+    import sqlite3
+
+    store.quota(CATS, 20_000)
+    assert store.upload(CATS, make([9000], 1)).status == 200
+    store.server.stop()
+
+    def fsck(*options):
+        return subprocess.run([cairn.CAIRN, "fsck", "--data-dir", store.server.data, *options], capture_output=True, text=True)
+
+    assert fsck().returncode == 0
+    with sqlite3.connect(store.server.data / "index.sqlite") as index:
+        index.execute("UPDATE scope SET stored = 5 WHERE name = ?", (CATS,))
+    index.close()
+    assert "owners that count other bytes for their quota" in fsck().stdout
+    fsck("--repair")
+    assert fsck().returncode == 0
+    store.server.start()
+    assert store.quota(CATS)["stored_bytes"] == 9000
