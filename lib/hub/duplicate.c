@@ -74,18 +74,11 @@ static enum cairn_status duplicate_read_text(struct cairn_cas *cas, struct dupli
 {
 	enum cairn_status status = CAIRN_OK;
 	for (uint32_t i = 0; i < d->n && status == CAIRN_OK; i++) {
-		static const struct cairn_index_entry none;
-		struct cairn_index_entry entry = none;
+		uint8_t *bytes;
 		if (d->contents[i] == 0)
 			continue;
-		uint8_t *bytes = malloc(CAIRN_INDEX_INLINE_MAX);
-		if (!bytes)
-			return CAIRN_E_NOMEM;
+		status = cairn_hub_read_inline(cas, d->contents[i], &bytes, &d->operations[i].len);
 		d->operations[i].bytes = bytes;
-		entry.content = d->contents[i];
-		status = cairn_hub_read_inline(cas, &entry, bytes, &d->operations[i].len);
-		uint8_t *less = status == CAIRN_OK ? realloc(bytes, d->operations[i].len + 1) : NULL;
-		d->operations[i].bytes = less ? less : bytes;
 	}
 	return status;
 }

@@ -306,12 +306,9 @@ static bool pull_same(const struct cairn_index_entry *a, bool has_a, const struc
 static enum cairn_status pull_put_text(struct pull_merge *m, const struct cairn_index_entry *entry,
 				       struct cairn_index_operation *o, struct cairn_diag *diag)
 {
-	uint8_t *bytes = malloc(CAIRN_INDEX_INLINE_MAX);
-	if (!bytes)
-		return CAIRN_E_NOMEM;
-	enum cairn_status status = cairn_hub_read_inline(m->cas, entry, bytes, &o->len);
-	void *fits = realloc(bytes, o->len + 1);
-	o->bytes = fits ? fits : bytes;
+	uint8_t *bytes;
+	enum cairn_status status = cairn_hub_read_inline(m->cas, entry->content, &bytes, &o->len);
+	o->bytes = bytes;
 	m->text_bytes += o->len;
 	return status == CAIRN_OK && m->text_bytes > CAIRN_HUB_MERGE_TEXT_BYTES_MAX ? pull_too_large(diag) : status;
 }

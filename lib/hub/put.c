@@ -53,16 +53,18 @@ static enum cairn_status put_store(struct cairn_cas *cas, const struct cairn_hub
 }
 
 /* The text of .gitattributes at the head; none when there is none, or it is in the store. */
-static enum cairn_status put_read_attributes(struct cairn_cas *cas, const struct cairn_hub_put *put, uint8_t *text,
+static enum cairn_status put_read_attributes(struct cairn_cas *cas, const struct cairn_hub_put *put, uint8_t **text,
 					     struct cairn_hub_patterns *out)
 {
 	struct cairn_index_entry entry;
 	struct cairn_diag unsaid = {0};
-	*out = (struct cairn_hub_patterns){.text = (const char *)text, .steps_left = CAIRN_HUB_PATTERN_STEPS};
+	*out = (struct cairn_hub_patterns){.text = "", .steps_left = CAIRN_HUB_PATTERN_STEPS};
 	enum cairn_status status = cairn_hub_find_entry(cas, put->head, ".gitattributes", &entry, &unsaid);
 	if (status != CAIRN_OK || entry.kind != CAIRN_INDEX_INLINE)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	return cairn_hub_read_inline(cas, &entry, text, &out->len);
+	status = cairn_hub_read_inline(cas, entry.content, text, &out->len);
+	out->text = *text ? (const char *)*text : "";
+	return status;
 }
 
 static enum cairn_status put_file(struct cairn_cas *cas, const struct cairn_hub_put *put,
@@ -91,8 +93,8 @@ enum cairn_status cairn_hub_put(struct cairn_cas *cas, const struct cairn_hub_as
 	const struct cairn_hub_commit commit = {
 		.title = put->title, .message = "", .n = put->n, .operations = operations};
 	struct cairn_hub_patterns attributes;
-	uint8_t *text = malloc(CAIRN_INDEX_INLINE_MAX);
-	enum cairn_status status = text ? put_read_attributes(cas, put, text, &attributes) : CAIRN_E_NOMEM;
+	uint8_t *text = NULL;
+	enum cairn_status status = put_read_attributes(cas, put, &text, &attributes);
 	for (unsigned i = 0; i < put->n && status == CAIRN_OK; i++)
 		status = put_file(cas, put, &put->files[i], &attributes, &operations[i], diag);
 	free(text);

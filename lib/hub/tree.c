@@ -1,6 +1,7 @@
 #include "hub/tree.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static enum cairn_status tree_no_entry(struct cairn_diag *diag)
@@ -122,10 +123,21 @@ enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn
 	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
 }
 
-enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry, uint8_t *out,
-					size_t *len)
+enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, int64_t content, uint8_t **out, size_t *len)
 {
-	return cairn_index_inline(cairn_cas_index(cas), entry->content, out, len);
+	uint8_t *room = malloc(CAIRN_INDEX_INLINE_MAX);
+	*out = NULL;
+	*len = 0;
+	if (!room)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = cairn_index_inline(cairn_cas_index(cas), content, room, len);
+	if (status != CAIRN_OK) {
+		free(room);
+		return status;
+	}
+	uint8_t *fits = realloc(room, *len + 1);
+	*out = fits ? fits : room;
+	return CAIRN_OK;
 }
 
 enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, const struct cairn_index_entry *entry,

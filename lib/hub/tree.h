@@ -54,9 +54,11 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, con
 						      struct cairn_file_extent *extent, struct cairn_file_reader **out,
 						      struct cairn_diag *diag);
 
-/** The bytes of a CAIRN_INDEX_INLINE file. @param[out] out  CAIRN_INDEX_INLINE_MAX bytes of room */
-CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry,
-						       uint8_t *out, size_t *len);
+/** The bytes of a CAIRN_INDEX_INLINE file. @param content  of its entry
+ *  @param[out] out  the caller's, also of 0 bytes; NULL unless CAIRN_OK
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, int64_t content, uint8_t **out,
+						       size_t *len);
 
 /** The commit that changed an entry last. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, const struct cairn_index_entry *entry,

@@ -79,11 +79,9 @@ static enum cairn_status commit_read_patterns(struct commit_request *c, const ch
 	enum cairn_status status = cairn_hub_find_entry(cas, &c->repo.commit, path, &entry, &unsaid);
 	if (status != CAIRN_OK || entry.kind != CAIRN_INDEX_INLINE)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	*owned = malloc(CAIRN_INDEX_INLINE_MAX);
-	if (!*owned)
-		return CAIRN_E_NOMEM;
-	out->text = (const char *)*owned;
-	return cairn_hub_read_inline(cas, &entry, *owned, &out->len);
+	status = cairn_hub_read_inline(cas, entry.content, owned, &out->len);
+	out->text = *owned ? (const char *)*owned : "";
+	return status;
 }
 
 /* As the client sends them, or else as the revision has them. */

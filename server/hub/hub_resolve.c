@@ -105,15 +105,13 @@ static void resolve_kept(struct resolve_entry *e)
 {
 	struct hub_bytes *b = &e->bytes;
 	struct hub_call *call = &b->repo.call;
+	uint8_t *bytes;
 	size_t len;
 	if (!hub_bytes_wanted(b))
 		return;
-	uint8_t *bytes = malloc(CAIRN_INDEX_INLINE_MAX);
-	call->status = bytes ? cairn_hub_read_inline(call->job.app->cas, &e->entry, bytes, &len) : CAIRN_E_NOMEM;
+	call->status = cairn_hub_read_inline(call->job.app->cas, e->entry.content, &bytes, &len);
 	if (call->status == CAIRN_OK)
 		hub_bytes_keep(b, bytes);
-	else
-		free(bytes);
 }
 
 static void resolve_pointer(struct resolve_entry *e)

@@ -283,10 +283,9 @@ void page_place_put_commit(struct page_place *p, const struct cairn_index_commit
 static enum cairn_status place_read_inline(struct page_place *p, const struct cairn_index_entry *entry,
 					   struct cairn_buf *out)
 {
-	size_t len = 0;
-	uint8_t *bytes = malloc(CAIRN_INDEX_INLINE_MAX);
-	enum cairn_status status =
-		bytes ? cairn_hub_read_inline(page_cas(&p->page), entry, bytes, &len) : CAIRN_E_NOMEM;
+	size_t len;
+	uint8_t *bytes;
+	enum cairn_status status = cairn_hub_read_inline(page_cas(&p->page), entry->content, &bytes, &len);
 	if (status == CAIRN_OK)
 		cairn_buf_add(out, bytes, len < out->max ? len : out->max);
 	free(bytes);
