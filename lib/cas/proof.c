@@ -12,7 +12,6 @@ enum {
 	PROOF_CLAIMS = 64,                   /* of one turn: as many small files as one write is worth */
 	PROOF_BLOCK_BYTES = 128 * 1024,      /* read at once, a chunk's largest */
 	PROOF_TURN_BYTES = 64 * 1024 * 1024, /* after which a turn takes no further file, and leaves a longer one */
-	PROOF_AGAIN_S = 3600,
 };
 
 struct proof_claim {
@@ -178,7 +177,7 @@ static void proof_tell(struct proof_run *run, const struct proof_claim *claim)
 static enum cairn_status proof_settle(struct proof_run *run, uint32_t n)
 {
 	struct cairn_index_settle_claims settle = {
-		.outcomes = run->outcomes, .n = n, .again_unix_s = run->turn->now_unix_s + PROOF_AGAIN_S};
+		.outcomes = run->outcomes, .n = n, .again_unix_s = run->turn->now_unix_s + CAIRN_INDEX_PUT_OFF_S};
 	for (uint32_t i = 0; i < n; i++)
 		run->outcomes[i] = run->claims[i].outcome;
 	enum cairn_status status = n > 0 ? cairn_index_settle_claims(run->cas->index, &settle) : CAIRN_OK;

@@ -18,6 +18,11 @@ struct cairn_index_due {
 	uint8_t proof[32]; /* and this is what it has */
 };
 
+enum {
+	CAIRN_INDEX_PUT_OFF_S =
+		3600, /* a claim whose bytes cannot be read; if for longer, the clock was ahead: it is due */
+};
+
 /**
  * Visit the first claims that are due of the next owner, in the order in which the files came: so owners take turns.
  * @param after_owner  the number of the owner whose turn it was; -1: of the first. After the last one nobody is visited

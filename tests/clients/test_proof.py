@@ -206,3 +206,23 @@ def test_false_claims_are_listed(store, make):
         cairn.is_error(store.server.get(f"/v1/false-claims?{query}", token=store.admin), 400, "claims.argument")
     assert store.server.get("/v1/false-claims", token=store.tokens["mallory"]).status == 403
     assert run("x").returncode == 64 and run("--limit", "0").returncode == 64
+
+
+@pytest.mark.files
+def test_put_off_while_the_clock_was_ahead(start, make, clock, tmp_path):
+    """An hour by a clock that was ten years ahead is not ten years by one that is right again."""
+    config = tmp_path / "cairnd.conf"
+    config.write_text("proof_rate = 0\n")
+    server = start(config=config, test_clock=clock.path, variables={"CAIRN_PROOF_RATE": None})
+    xorb = make([9000], 1)
+    file = xet.File([(xorb, 0, 1)], xet.raw(digest(xorb.data[0])))
+    assert server.put_xorb(xorb).status == server.post("/v1/shards", xet.shard([file], [xorb])).status == 200
+    name = xet.text(xorb.hash)
+    (server.data / "objects" / name[:2] / name[2:4] / name).unlink()
+    clock.move(10 * 365 * 86400)
+    config.write_text(f"proof_rate = {RATE}\n")
+    server.process.send_signal(signal.SIGHUP)
+    cairn.wait_until("it is put off", lambda: server.metrics()["cairn_claims_unread_total"] == 1)
+    assert server.put_xorb(xorb).status == 200, "it was lost"
+    clock.move(0)
+    cairn.wait_until("it is proved", lambda: server.metrics()["cairn_claims_proved_total"] == 1)

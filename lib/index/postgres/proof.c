@@ -10,8 +10,8 @@
 static const char PROOF_EACH_DUE[] =
 	"SELECT w.file, w.scope, w.sha256, f.hash, f.size, s.name, p.sha256 FROM file_owner w"
 	" JOIN file f ON f.id = w.file JOIN scope s ON s.id = w.scope LEFT JOIN proof p ON p.file = w.file"
-	" WHERE w.due IS NOT NULL AND w.sha256 > '' AND w.due <= $2 AND w.scope = (SELECT scope FROM file_owner WHERE " PROOF_DUE
-	" AND due <= $2 AND scope > $1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT $3";
+	" WHERE w.due IS NOT NULL AND w.sha256 > '' AND w.due NOT BETWEEN $2 AND $4 AND w.scope = (SELECT scope FROM file_owner WHERE " PROOF_DUE
+	" AND due NOT BETWEEN $2 AND $4 AND scope > $1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT $3";
 static const char PROOF_EACH_LIE[] =
 	"SELECT f.hash, w.sha256, p.sha256, s.name, " CAIRN_PG_SHOWN ", w.file FROM file_owner w"
 	" JOIN file f ON f.id = w.file JOIN proof p ON p.file = w.file JOIN scope s ON s.id = w.scope"
@@ -60,8 +60,9 @@ enum cairn_status cairn_pg_each_due(struct cairn_index *ix, int64_t after_owner,
 	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, after_owner);
-	cairn_pg_int8(&args, now_unix_s);
+	cairn_pg_int8(&args, now_unix_s + 1);
 	cairn_pg_int8(&args, proof_page(limit));
+	cairn_pg_int8(&args, now_unix_s + CAIRN_INDEX_PUT_OFF_S);
 	PG_READ(ix, reader, r, PROOF_EACH_DUE, &args);
 	for (int i = 0; i < PQntuples(r); i++) {
 		struct cairn_index_due due = {

@@ -124,9 +124,9 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_EACH_DUE] =
 		"SELECT w.file, w.scope, w.sha256, f.hash, f.size, s.name, p.sha256 FROM file_owner w"
 		" INDEXED BY file_owner_due CROSS JOIN file f ON f.id = w.file CROSS JOIN scope s ON s.id = w.scope"
-		" LEFT JOIN proof p ON p.file = w.file WHERE w.due IS NOT NULL AND w.sha256 > x'' AND w.due <= ?2"
+		" LEFT JOIN proof p ON p.file = w.file WHERE w.due IS NOT NULL AND w.sha256 > x'' AND w.due NOT BETWEEN ?2 AND ?4"
 		" AND w.scope = (SELECT scope FROM file_owner INDEXED BY file_owner_due WHERE due IS NOT NULL"
-		" AND sha256 > x'' AND due <= ?2 AND scope > ?1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT ?3",
+		" AND sha256 > x'' AND due NOT BETWEEN ?2 AND ?4 AND scope > ?1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT ?3",
 	[CAIRN_READ_EACH_LIE] =
 		"SELECT f.hash, w.sha256, p.sha256, s.name, " POOL_SHOWN
 		", w.file FROM file_owner w INDEXED BY file_owner_false CROSS JOIN file f ON f.id = w.file"

@@ -43,8 +43,9 @@ enum cairn_status cairn_sqlite_each_due(struct cairn_index *ix, int64_t after_ow
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_EACH_DUE];
 	sqlite3_bind_int64(stmt, 1, after_owner);
-	sqlite3_bind_int64(stmt, 2, now_unix_s);
+	sqlite3_bind_int64(stmt, 2, now_unix_s + 1);
 	sqlite3_bind_int64(stmt, 3, proof_page(limit));
+	sqlite3_bind_int64(stmt, 4, now_unix_s + CAIRN_INDEX_PUT_OFF_S);
 	for (;;) {
 		struct cairn_index_due due;
 		bool row;
