@@ -80,6 +80,7 @@ struct app {
 	struct sessions *sessions; /* of browsers */
 	struct hub_usage *usage;
 	void (*collected)(struct app *app); /* to be called after a collection that ended well; NULL: nobody asked */
+	atomic_bool usage_wanted;           /* newer figures; another daemon may be at it */
 	struct cairn_data_dir *data_dir;
 	struct cairn_cas *cas; /* over what is in data_dir */
 	struct cairn_workers *workers;

@@ -19,6 +19,20 @@ void collect_open(struct app *app)
 	atomic_store(&g->failed, failed != 0);
 }
 
+void collect_hear_of_others(struct app *app)
+{
+	struct app_garbage *g = &app->garbage;
+	struct cairn_index_job_state last;
+	cairn_cas_last_gc(app->cas, &last);
+	if (last.ran_unix_s <= atomic_load(&g->ran_unix_s))
+		return;
+	atomic_store(&g->failed, last.good_unix_s < last.ran_unix_s);
+	atomic_store(&g->good_unix_s, last.good_unix_s);
+	atomic_store(&g->ran_unix_s, last.ran_unix_s);
+	if (last.good_unix_s == last.ran_unix_s && app->collected)
+		app->collected(app);
+}
+
 /* Only one collection runs at a time, but the next may begin before this has been kept. */
 static void collect_keep(struct app *app)
 {

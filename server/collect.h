@@ -10,6 +10,9 @@ struct app;
 /** Take up what the last daemon kept of the last collection. The folder must be open. */
 void collect_open(struct app *app);
 
+/** Take up what another daemon that shares the index has collected since. */
+void collect_hear_of_others(struct app *app);
+
 /** Collect, as cairn_cas_gc(); log it, and keep its outcome for the metrics and the next daemon. On a thread for long
  *  work. @return as cairn_cas_gc() */
 enum cairn_status collect_run(struct app *app, bool (*stop)(void *ctx), void *stop_ctx, struct cairn_gc_report *out);

@@ -347,9 +347,6 @@ static bool config_check_index(const struct config *config)
 		config_complain("index is not the URL of one; use postgres://USER@HOST/DATABASE?schema=NAME");
 	else if (cairn_data_dir_index_reach(config->index, &reach, &diag) != CAIRN_OK)
 		config_complain("index: %s", diag.text[0] ? diag.text : "there is not enough memory");
-	else if (config->hub && config->secret_file && config->store && strncmp(config->store, "s3://", 5) == 0)
-		config_complain(
-			"several daemons may share this index, and keep no hub yet; give hub = no, or no secret_file");
 	else
 		return true;
 	return false;

@@ -214,11 +214,13 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 		status = cors_init(&app->cors, app->config.cors_origins, diag);
 	if (status == CAIRN_OK)
 		status = proxies_init(&app->proxies, app->config.hub_trusted_proxies, diag);
-	if (status == CAIRN_OK && (!(app->sessions = sessions_new()) || !(app->usage = hub_usage_new())))
+	if (status == CAIRN_OK && !(app->usage = hub_usage_new()))
 		status = CAIRN_E_NOMEM;
 	app->collected = app->config.hub ? hub_usage_refresh : NULL;
 	if (status == CAIRN_OK)
 		status = daemon_open_cas(app, diag);
+	if (status == CAIRN_OK && !(app->sessions = sessions_new(app->cas)))
+		status = CAIRN_E_NOMEM;
 	if (status == CAIRN_OK) {
 		app->auth.cas = app->cas;
 		scrub_open(app);

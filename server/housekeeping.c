@@ -18,13 +18,14 @@ enum {
 	HOUSEKEEPING_AGAIN_MS = 10 * 60 * 1000, /* after a collection that somebody held off */
 	HOUSEKEEPING_DAY_S = 86400,
 	HOUSEKEEPING_TRIM_MS = 3600 * 1000,
+	HOUSEKEEPING_USAGE_MS = 10 * 1000, /* after another daemon was at the figures */
 };
 
 struct housekeeping {
 	struct app *app;
 	pthread_t thread;
 	/* the thread's, of the monotonic clock: not before */
-	int64_t look_ms, collect_ms, trim_ms;
+	int64_t look_ms, collect_ms, trim_ms, usage_ms;
 	uint64_t salt; /* of the schedule */
 };
 
@@ -90,13 +91,23 @@ static void housekeeping_note_growth(struct app *app)
 		    LOG_T("message", "after a restart this day's size is not known"));
 }
 
+static void housekeeping_renew_usage(struct housekeeping *h)
+{
+	if (!atomic_load(&h->app->usage_wanted) || cairn_clock_mono_ms() < h->usage_ms)
+		return;
+	h->usage_ms = cairn_clock_mono_ms() + HOUSEKEEPING_USAGE_MS;
+	h->app->collected(h->app);
+}
+
 static void housekeeping_look(struct housekeeping *h)
 {
 	if (cairn_clock_mono_ms() < h->look_ms)
 		return;
 	housekeeping_hear_of_backups(h->app);
+	collect_hear_of_others(h->app);
 	housekeeping_collect(h);
 	housekeeping_trim(h);
+	housekeeping_renew_usage(h);
 	housekeeping_note_growth(h->app);
 	traffic_look(&h->app->traffic, h->app->metrics, cairn_clock_mono_ms());
 	h->look_ms = cairn_clock_mono_ms() + HOUSEKEEPING_LOOK_MS;

@@ -12,7 +12,7 @@
 
 enum {
 	PROVER_LOOK_US = 1000 * 1000,  /* between two looks while nothing is due */
-	PROVER_AGAIN_US = 5000 * 1000, /* after the index or the store did not answer */
+	PROVER_AGAIN_US = 5000 * 1000, /* after the index or the store did not answer, or while another daemon proves */
 	PROVER_COUNT_MS = 60 * 1000,   /* how often the rows are counted while nothing happens */
 	PROVER_COUNT_SHARE = 50,       /* of the time, counting takes one part of so many at most */
 };
@@ -23,6 +23,8 @@ struct prover {
 	struct pace pace;
 	struct cairn_proof_parts *parts; /* owned */
 	pthread_t thread;
+	bool holds; /* the lease: of all daemons this one proves */
+	struct cairn_index_lease lease;
 	int64_t after_owner;
 	int64_t count_ms; /* of the monotonic clock: not before */
 	bool changed;     /* since rows were counted */
@@ -77,6 +79,19 @@ static void prover_count_soon(struct prover *p)
 	p->changed = false;
 }
 
+static bool prover_take(struct prover *p)
+{
+	p->holds = p->holds || cairn_cas_take_proving(p->app->cas, &p->lease) == CAIRN_OK;
+	return p->holds;
+}
+
+static void prover_give(struct prover *p)
+{
+	if (p->holds)
+		cairn_cas_give_proving(p->app->cas, &p->lease);
+	p->holds = false;
+}
+
 /* @return how long to rest before the next turn */
 static int64_t prover_turn(struct prover *p)
 {
@@ -85,17 +100,23 @@ static int64_t prover_turn(struct prover *p)
 		.parts = p->parts,
 		.after_owner = p->after_owner,
 		.now_unix_s = cairn_clock_unix_s(),
+		.lease = &p->lease,
 		.pace = {prover_go_on, p},
 		.lied = prover_tell,
 	};
-	if (atomic_load(&p->app->live.proof_rate) == 0)
+	if (atomic_load(&p->app->live.proof_rate) == 0) {
+		prover_give(p);
 		return PROVER_LOOK_US;
+	}
+	if (!prover_take(p))
+		return PROVER_AGAIN_US;
 	enum cairn_status status = cairn_cas_prove_turn(p->app->cas, &turn);
 	uint64_t n = turn.n_proved + turn.n_false + turn.n_unread;
 	atomic_fetch_add(&counts->n_proved, turn.n_proved);
 	atomic_fetch_add(&counts->n_false, turn.n_false);
 	atomic_fetch_add(&counts->n_unread, turn.n_unread);
 	p->changed = p->changed || n > 0;
+	p->holds = p->holds && !turn.lease_over;
 	bool round_ended = status == CAIRN_OK && turn.owner < 0;
 	bool was_first = p->after_owner < 0;
 	p->after_owner = round_ended ? -1 : turn.owner;
@@ -117,6 +138,7 @@ static void *prover_loop(void *arg)
 		us = prover_turn(p);
 		prover_count(p);
 	} while (rest_for(&p->rest, us));
+	prover_give(p);
 	return NULL;
 }
 

@@ -14,15 +14,18 @@ struct session {
 };
 
 struct sessions {
-	pthread_mutex_t lock; /* over all */
+	struct cairn_cas *cas; /* NULL: they are in memory */
+	pthread_mutex_t lock;  /* over all */
 	struct session all[SESSIONS_MAX];
 };
 
-struct sessions *sessions_new(void)
+struct sessions *sessions_new(struct cairn_cas *cas)
 {
 	struct sessions *s = calloc(1, sizeof(*s));
-	if (s)
-		pthread_mutex_init(&s->lock, NULL);
+	if (!s)
+		return NULL;
+	s->cas = cas && cairn_cas_keeps_sessions(cas) ? cas : NULL;
+	pthread_mutex_init(&s->lock, NULL);
 	return s;
 }
 
@@ -68,8 +71,22 @@ static struct session *session_place(struct sessions *s, const struct session *b
 	return n_own >= SESSIONS_OF_ONE_MAX ? oldest_own : oldest;
 }
 
+static enum cairn_status session_keep(struct sessions *sessions, const struct session *begun, struct cairn_diag *diag)
+{
+	struct cairn_index_session row = {.account = begun->account, .ends_unix_s = begun->ends_unix_s};
+	if (sessions->cas) {
+		memcpy(row.digest, begun->digest, sizeof(row.digest));
+		memcpy(row.key, begun->key, sizeof(row.key));
+		return cairn_cas_begin_session(sessions->cas, &row, SESSIONS_MAX, SESSIONS_OF_ONE_MAX, diag);
+	}
+	pthread_mutex_lock(&sessions->lock);
+	*session_place(sessions, begun) = *begun;
+	pthread_mutex_unlock(&sessions->lock);
+	return CAIRN_OK;
+}
+
 enum cairn_status sessions_begin(struct sessions *sessions, const uint8_t key[static CAIRN_SHA256_BYTES],
-				 int64_t account, char text[static SESSION_TEXT_BYTES])
+				 int64_t account, char text[static SESSION_TEXT_BYTES], struct cairn_diag *diag)
 {
 	uint8_t random[SESSION_RANDOM_BYTES];
 	struct session begun = {.account = account, .ends_unix_s = cairn_clock_unix_s() + SESSION_LIFE_S};
@@ -82,10 +99,7 @@ enum cairn_status sessions_begin(struct sessions *sessions, const uint8_t key[st
 	if (status != CAIRN_OK)
 		return status;
 	memcpy(begun.key, key, sizeof(begun.key));
-	pthread_mutex_lock(&sessions->lock);
-	*session_place(sessions, &begun) = begun;
-	pthread_mutex_unlock(&sessions->lock);
-	return CAIRN_OK;
+	return session_keep(sessions, &begun, diag);
 }
 
 /* With the lock. Digests are compared, so that the time which that takes tells nothing of a text. @return NULL: none */
@@ -98,27 +112,43 @@ static struct session *session_of(struct sessions *s, const uint8_t digest[stati
 	return NULL;
 }
 
-bool sessions_find(struct sessions *sessions, const char *text, uint8_t key[static CAIRN_SHA256_BYTES])
+static enum cairn_status session_find_in_index(struct cairn_cas *cas, const uint8_t digest[static CAIRN_SHA256_BYTES],
+					       uint8_t key[static CAIRN_SHA256_BYTES], struct cairn_diag *diag)
+{
+	struct cairn_index_session row;
+	enum cairn_status status = cairn_cas_session(cas, digest, &row, diag);
+	if (status == CAIRN_OK)
+		memcpy(key, row.key, CAIRN_SHA256_BYTES);
+	return status;
+}
+
+enum cairn_status sessions_find(struct sessions *sessions, const char *text, uint8_t key[static CAIRN_SHA256_BYTES],
+				struct cairn_diag *diag)
 {
 	uint8_t digest[CAIRN_SHA256_BYTES];
-	if (strlen(text) != SESSION_TEXT_BYTES - 1 || session_digest(text, digest) != CAIRN_OK)
-		return false;
+	if (strlen(text) != SESSION_TEXT_BYTES - 1)
+		return CAIRN_E_NOT_FOUND;
+	enum cairn_status status = session_digest(text, digest);
+	if (status != CAIRN_OK || sessions->cas)
+		return status == CAIRN_OK ? session_find_in_index(sessions->cas, digest, key, diag) : status;
 	pthread_mutex_lock(&sessions->lock);
 	const struct session *found = session_of(sessions, digest);
 	if (found)
 		memcpy(key, found->key, CAIRN_SHA256_BYTES);
 	pthread_mutex_unlock(&sessions->lock);
-	return found != NULL;
+	return found ? CAIRN_OK : CAIRN_E_NOT_FOUND;
 }
 
-void sessions_end(struct sessions *sessions, const char *text)
+enum cairn_status sessions_end(struct sessions *sessions, const char *text, struct cairn_diag *diag)
 {
 	uint8_t digest[CAIRN_SHA256_BYTES];
-	if (session_digest(text, digest) != CAIRN_OK)
-		return;
+	enum cairn_status status = session_digest(text, digest);
+	if (status != CAIRN_OK || sessions->cas)
+		return status == CAIRN_OK ? cairn_cas_end_session(sessions->cas, digest, diag) : status;
 	pthread_mutex_lock(&sessions->lock);
 	struct session *found = session_of(sessions, digest);
 	if (found)
 		*found = (struct session){0};
 	pthread_mutex_unlock(&sessions->lock);
+	return CAIRN_OK;
 }

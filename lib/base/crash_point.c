@@ -80,9 +80,10 @@ void cairn_crash_point(enum cairn_crash_point point)
 	crash_point_wanted(wanted, sizeof(wanted));
 	if (strncmp(wanted, name, len) != 0 || (wanted[len] != '\0' && wanted[len] != ':'))
 		return;
-	long which = wanted[len] == ':' ? strtol(wanted + len + 1, NULL, 10) : 1;
+	char *rest = wanted + len;
+	long which = *rest == ':' ? strtol(rest + 1, &rest, 10) : 1;
 	if (atomic_fetch_add(&n_passed, 1) + 1 == which)
-		(void)raise(SIGKILL);
+		(void)raise(strcmp(rest, ":stop") == 0 ? SIGSTOP : SIGKILL);
 }
 
 #endif

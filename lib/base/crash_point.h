@@ -1,5 +1,5 @@
-/* Steps at which a test lets the process die as kill -9 would (tests/clients/test_crash_points.py). Nothing is left of
- * them in a build without -Dcrash_points=true. */
+/* Steps at which a test lets the process die as kill -9 would, or stand still as a paused machine does
+ * (tests/clients/test_crash_points.py). Nothing is left of them in a build without -Dcrash_points=true. */
 #ifndef CAIRN_BASE_CRASH_POINT_H
 #define CAIRN_BASE_CRASH_POINT_H
 
@@ -61,7 +61,8 @@ enum cairn_crash_point {
 
 /**
  * Die here by SIGKILL when the file named by the environment's CAIRND_CRASH_FILE says so, which is read at each call:
- * "put-linked", or "put-linked:3" for the third time from then on that any thread comes by. Any thread.
+ * "put-linked", or "put-linked:3" for the third time from then on that any thread comes by. "put-linked:1:stop" stops
+ * it there, by SIGSTOP, until SIGCONT. Any thread.
  */
 #ifdef CAIRN_CRASH_POINTS
 void cairn_crash_point(enum cairn_crash_point point);

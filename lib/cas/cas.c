@@ -4,6 +4,7 @@
 #include "cas/room.h"
 #include "data_dir/data_dir.h"
 #include "hash/crypto.h"
+#include "index/lease.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,5 +159,7 @@ enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct cairn_diag *diag
 	if (status != CAIRN_OK)
 		return cairn_fail(diag, status, "index.not_writable", CAIRN_NO_OFFSET,
 				  "the index cannot be written: %s", cairn_status_name(status));
+	if (cairn_index_clock_is_off(cas->index, diag))
+		return CAIRN_E_CONFLICT;
 	return cairn_index_health(cas->index, diag);
 }

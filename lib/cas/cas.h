@@ -97,7 +97,8 @@ bool cairn_cas_is_remote(const struct cairn_cas *cas);
 
 /** Can uploads be taken: index writable and its checkpoints whole, room above the reserve, the store there?
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL, of the reserve with the numbers in diag; CAIRN_E_BUSY the index did not
- *          answer in time; CAIRN_E_NOMEM; as cairn_store_ready() */
+ *          answer in time; CAIRN_E_CONFLICT this machine's clock is off (index.clock); CAIRN_E_NOMEM; as
+ *          cairn_store_ready() */
 CAIRN_MUST_USE enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct cairn_diag *diag);
 
 /** Read the store's credentials again. @return as cairn_store_reload() */

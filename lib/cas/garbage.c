@@ -8,10 +8,12 @@
 #include "data_dir/hold.h"
 #include "index/examine.h"
 #include "index/hub.h"
+#include "index/lease.h"
 #include "index/needs.h"
 #include "store/pack.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Threads that remove objects: some file systems take milliseconds to give back the blocks of one file, but do it for
  * several at once. */
@@ -23,7 +25,8 @@ struct collection {
 	void *stop_ctx;
 	struct cairn_gc_report *report;
 	struct cairn_index_needs *needs; /* owned */
-	uint64_t n_doubted;              /* xorbs that were spared because of it */
+	struct cairn_index_lease lease;
+	uint64_t n_doubted; /* xorbs that were spared because of it */
 	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
 	struct cairn_copy dead[CAIRN_INDEX_SWEEP_MAX]; /* of these, where rows name copies */
 	uint32_t n_dead;
@@ -53,18 +56,27 @@ static bool gc_stops(const struct collection *c)
 	return c->stop && c->stop(c->stop_ctx);
 }
 
+/* Another daemon may have taken over: then this one's collection has ended. */
+static enum cairn_status gc_wrote(struct collection *c, enum cairn_status status, const struct cairn_index_write *write)
+{
+	if (status == CAIRN_E_BUSY && write->diag.rule)
+		c->report->diag = write->diag;
+	return status;
+}
+
 static enum cairn_status gc_mark(struct collection *c)
 {
 	enum cairn_status status = CAIRN_OK;
 	int64_t from_id = 0;
 	do {
 		struct cairn_index_gc_mark mark = {
+			.write.lease = &c->lease,
 			.needs = c->needs,
 			.now_unix_s = cairn_clock_unix_s(),
 			.grace_s = c->cas->options.gc_grace_s,
 			.from_id = from_id,
 		};
-		status = cairn_index_gc_mark(c->cas->index, &mark);
+		status = gc_wrote(c, cairn_index_gc_mark(c->cas->index, &mark), &mark.write);
 		if (status != CAIRN_OK)
 			break;
 		c->report->n_retired += mark.n_retired;
@@ -177,9 +189,9 @@ static enum cairn_status gc_bury(struct collection *c)
 		if (status != CAIRN_OK || c->n_dead == 0)
 			return status;
 		status = gc_remove_objects(c, c->n_dead);
-		struct cairn_index_bury bury = {.copies = c->dead, .n = c->n_dead};
+		struct cairn_index_bury bury = {.write.lease = &c->lease, .copies = c->dead, .n = c->n_dead};
 		if (status == CAIRN_OK)
-			status = cairn_index_bury(c->cas->index, &bury);
+			status = gc_wrote(c, cairn_index_bury(c->cas->index, &bury), &bury.write);
 	} while (status == CAIRN_OK && !gc_stops(c));
 	return status;
 }
@@ -189,13 +201,14 @@ static enum cairn_status gc_sweep(struct collection *c)
 	bool more = true;
 	while (more && !gc_stops(c)) {
 		struct cairn_index_gc_sweep sweep = {
+			.write.lease = &c->lease,
 			.needs = c->needs,
 			.now_unix_s = cairn_clock_unix_s(),
 			.grace_s = c->cas->options.gc_grace_s,
 			.swept = c->swept,
 			.n_max = CAIRN_INDEX_SWEEP_MAX,
 		};
-		enum cairn_status status = cairn_index_gc_sweep(c->cas->index, &sweep);
+		enum cairn_status status = gc_wrote(c, cairn_index_gc_sweep(c->cas->index, &sweep), &sweep.write);
 		if (status != CAIRN_OK)
 			return status;
 		c->report->n_swept += sweep.n;
@@ -259,10 +272,11 @@ static enum cairn_status gc_settle_doubts(struct collection *c)
 /* What nobody can reach of the hub's repositories is nobody's. */
 static enum cairn_status gc_sweep_repos(struct collection *c)
 {
-	struct cairn_index_sweep_repos sweep = {.grace_s = c->cas->options.upload_grace_s, .more = true};
+	struct cairn_index_sweep_repos sweep = {
+		.write.lease = &c->lease, .grace_s = c->cas->options.upload_grace_s, .more = true};
 	enum cairn_status status = CAIRN_OK;
 	while (status == CAIRN_OK && sweep.more && !gc_stops(c))
-		status = cairn_index_sweep_repos(c->cas->index, &sweep);
+		status = gc_wrote(c, cairn_index_sweep_repos(c->cas->index, &sweep), &sweep.write);
 	return status;
 }
 
@@ -294,6 +308,30 @@ static enum cairn_status gc_run(struct collection *c)
 	return status == CAIRN_OK ? cairn_store_tidy_packs(cas->store) : status;
 }
 
+/* Of all daemons that share the index one collects. A collection that was stopped is none. */
+static enum cairn_status gc_run_alone(struct collection *c)
+{
+	struct cairn_diag diag = {0};
+	enum cairn_status status = cairn_index_take_lease(c->cas->index, CAIRN_INDEX_COLLECT, &c->lease, &diag);
+	if (status == CAIRN_E_CONFLICT && strcmp(diag.rule, "lease.taken") == 0)
+		return CAIRN_E_BUSY;
+	if (status != CAIRN_OK) {
+		c->report->diag = diag;
+		return status;
+	}
+	status = gc_run(c);
+	if (status == CAIRN_E_BUSY && !c->report->held)
+		(void)cas_index_is_silent(&c->report->diag);
+	int64_t now_unix_s = gc_stops(c) || status == CAIRN_E_BUSY ? 0 : cairn_clock_unix_s();
+	(void)!cairn_index_give_lease(c->cas->index, &c->lease, now_unix_s, status == CAIRN_OK ? now_unix_s : 0);
+	return status;
+}
+
+void cairn_cas_last_gc(struct cairn_cas *cas, struct cairn_index_job_state *out)
+{
+	cairn_index_job_state(cas->index, CAIRN_INDEX_COLLECT, out);
+}
+
 enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
 			       struct cairn_gc_report *out)
 {
@@ -304,9 +342,7 @@ enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), v
 	enum cairn_status status = CAIRN_E_NOMEM;
 	if (c) {
 		*c = (struct collection){.cas = cas, .stop = stop, .stop_ctx = stop_ctx, .report = out};
-		status = gc_run(c);
-		if (status == CAIRN_E_BUSY && !out->held)
-			(void)cas_index_is_silent(&out->diag);
+		status = gc_run_alone(c);
 		free(c);
 	}
 	atomic_store(&cas->collecting, false);

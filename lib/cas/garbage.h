@@ -3,6 +3,7 @@
 #define CAIRN_CAS_GARBAGE_H
 
 #include "cas/cas.h"
+#include "index/lease.h"
 
 /** What a collection did. */
 struct cairn_gc_report {
@@ -31,14 +32,19 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const st
 /**
  * Collect: forget what deleted repositories of the hub had, retire the xorbs that no file refers to and that are older
  * than the grace time, and remove those that have been retired for longer than it. Long; waits for the index's writer
- * and the disk, in pieces of a few milliseconds, so that uploads hardly notice. One at a time.
+ * and the disk, in pieces of a few milliseconds, so that uploads hardly notice. One at a time, of all daemons that
+ * share the index; one that stood still meanwhile ends when it writes next (lease.over).
  * @param stop  looked at between pieces; true ends the collection early. May be NULL
  * Nothing is removed on the word of one table: a xorb goes when neither the table reference nor the terms of any file
  * name it. Where they contradict each other, or the table of xorbs contradicts its trees, the collection is refused.
- * @return CAIRN_OK; CAIRN_E_BUSY one is running already, or held, or as diag says; CAIRN_E_DAMAGED the index is, diag
+ * @return CAIRN_OK; CAIRN_E_BUSY one is running already, here or elsewhere, or held, or as diag says;
+ * CAIRN_E_CONFLICT this machine's clock is off (index.clock); CAIRN_E_DAMAGED the index is, diag
  * says how; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM. out counts what was done, also on failure
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
 					      struct cairn_gc_report *out);
+
+/** When a collection ended last, of all daemons that share the index; zeroed where one has it alone. Any thread. */
+void cairn_cas_last_gc(struct cairn_cas *cas, struct cairn_index_job_state *out);
 
 #endif

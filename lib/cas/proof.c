@@ -176,11 +176,15 @@ static void proof_tell(struct proof_run *run, const struct proof_claim *claim)
 /* @param n  claims that were looked at */
 static enum cairn_status proof_settle(struct proof_run *run, uint32_t n)
 {
-	struct cairn_index_settle_claims settle = {
-		.outcomes = run->outcomes, .n = n, .again_unix_s = run->turn->now_unix_s + CAIRN_INDEX_PUT_OFF_S};
+	struct cairn_index_settle_claims settle = {.write.lease = run->turn->lease,
+						   .outcomes = run->outcomes,
+						   .n = n,
+						   .again_unix_s = run->turn->now_unix_s + CAIRN_INDEX_PUT_OFF_S};
 	for (uint32_t i = 0; i < n; i++)
 		run->outcomes[i] = run->claims[i].outcome;
 	enum cairn_status status = n > 0 ? cairn_index_settle_claims(run->cas->index, &settle) : CAIRN_OK;
+	const char *rule = settle.write.diag.rule;
+	run->turn->lease_over = status == CAIRN_E_BUSY && rule && strcmp(rule, "lease.over") == 0;
 	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++)
 		proof_tell(run, &run->claims[i]);
 	return status;
@@ -201,6 +205,19 @@ static enum cairn_status proof_turn(struct proof_run *run)
 	return settled == CAIRN_OK ? status : settled;
 }
 
+enum cairn_status cairn_cas_take_proving(struct cairn_cas *cas, struct cairn_index_lease *lease)
+{
+	struct cairn_index_job_state state;
+	struct cairn_diag unsaid = {0};
+	cairn_index_job_state(cas->index, CAIRN_INDEX_PROVE, &state);
+	return state.taken ? CAIRN_E_CONFLICT : cairn_index_take_lease(cas->index, CAIRN_INDEX_PROVE, lease, &unsaid);
+}
+
+void cairn_cas_give_proving(struct cairn_cas *cas, const struct cairn_index_lease *lease)
+{
+	(void)!cairn_index_give_lease(cas->index, lease, 0, 0);
+}
+
 enum cairn_status cairn_cas_prove_turn(struct cairn_cas *cas, struct cairn_proof_turn *turn)
 {
 	struct proof_run *run = calloc(1, sizeof(*run));
@@ -211,6 +228,7 @@ enum cairn_status cairn_cas_prove_turn(struct cairn_cas *cas, struct cairn_proof
 	turn->n_proved = turn->n_false = turn->n_unread = 0;
 	if (turn->after_owner < 0)
 		cas_proof_parts_begin(turn->parts);
+	turn->lease_over = false;
 	enum cairn_status status =
 		cairn_index_each_due(cas->index, turn->after_owner, turn->now_unix_s, PROOF_CLAIMS, proof_take, run);
 	turn->owner = run->n > 0 ? run->claims[0].due.owner_id : -1;

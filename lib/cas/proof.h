@@ -4,6 +4,7 @@
 #define CAIRN_CAS_PROOF_H
 
 #include "cas/scrub.h"
+#include "index/lease.h"
 #include "index/proof.h"
 
 /** How far the long files are that were begun in turns before. One thread's. */
@@ -20,13 +21,21 @@ struct cairn_proof_turn {
 	struct cairn_proof_parts *parts; /* the same in all turns */
 	int64_t after_owner;             /* whose turn it was before; -1: nobody's */
 	int64_t now_unix_s;
-	struct cairn_scrub_pace pace; /* told of each byte that was read, or that could have been */
+	const struct cairn_index_lease *lease; /* of cairn_cas_take_proving() */
+	struct cairn_scrub_pace pace;          /* told of each byte that was read, or that could have been */
 	void (*lied)(void *ctx, const struct cairn_index_lie *lie); /* told of each claim that is false */
 	void *lied_ctx;
 
 	int64_t owner; /* whose turn it was; -1: nothing is due behind after_owner */
 	uint64_t n_proved, n_false, n_unread;
+	bool lease_over; /* another daemon has taken over: this turn came to nothing */
 };
+
+/** Of all daemons that share the index one proves. @return CAIRN_OK: this one, until cairn_cas_give_proving();
+ *  CAIRN_E_CONFLICT another does, or the clock is off (index.clock); CAIRN_E_BUSY, CAIRN_E_IO, CAIRN_E_FULL the index
+ */
+CAIRN_MUST_USE enum cairn_status cairn_cas_take_proving(struct cairn_cas *cas, struct cairn_index_lease *lease);
+void cairn_cas_give_proving(struct cairn_cas *cas, const struct cairn_index_lease *lease);
 
 /**
  * Look at some claims of the next owner: read their files, and write down which are true. Of a file that is longer than

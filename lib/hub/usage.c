@@ -1,6 +1,7 @@
 #include "hub/usage_work.h"
 
 #include "base/clock.h"
+#include "index/lease.h"
 #include "index/quota.h"
 
 #include <stdio.h>
@@ -221,6 +222,20 @@ static enum cairn_status usage_run(struct usage_work *w, struct cairn_usage *out
 	return status == CAIRN_OK ? usage_hand_out(w, out, &order) : status;
 }
 
+/* It reads all of the index: of all daemons that share it one at a time. */
+static enum cairn_status usage_take_lease(struct cairn_index *index, struct cairn_index_lease *lease,
+					  struct cairn_diag *diag)
+{
+	struct cairn_diag why = {0};
+	enum cairn_status status = cairn_index_take_lease(index, CAIRN_INDEX_USAGE, lease, &why);
+	if (status == CAIRN_E_CONFLICT)
+		return cairn_fail(diag, CAIRN_E_BUSY, "usage.running", CAIRN_NO_OFFSET,
+				  "another daemon computes its own now; try again in some seconds");
+	if (status != CAIRN_OK)
+		*diag = why;
+	return status;
+}
+
 enum cairn_status cairn_usage_compute(struct cairn_usage **out, struct cairn_index *index,
 				      const struct cairn_usage_room *room, bool (*stop)(void *ctx), void *stop_ctx,
 				      struct cairn_diag *diag)
@@ -234,12 +249,17 @@ enum cairn_status cairn_usage_compute(struct cairn_usage **out, struct cairn_ind
 			       .sets.members_max = room->members_max,
 			       .pieces_max = room->pieces_max,
 			       .counts_files = true};
+	struct cairn_index_lease lease;
 	int64_t began_ms = cairn_clock_mono_ms();
 	*out = NULL;
 	w.pieces = malloc((size_t)room->pieces_max * sizeof(*w.pieces));
 	if (!usage || !w.pieces)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = usage_run(&w, usage, diag);
+	enum cairn_status status = usage_take_lease(index, &lease, diag);
+	if (status == CAIRN_OK) {
+		status = usage_run(&w, usage, diag);
+		(void)!cairn_index_give_lease(index, &lease, 0, 0);
+	}
 	if (status != CAIRN_OK)
 		return status;
 	usage->at_unix_s = cairn_clock_unix_s();

@@ -5,10 +5,12 @@
 #include "index/copy.h"
 #include "index/examine.h"
 #include "index/history.h"
+#include "index/lease.h"
 #include "index/operate.h"
 #include "index/proof.h"
 #include "index/quota.h"
 #include "index/refer.h"
+#include "index/session.h"
 #include "index/snapshot.h"
 #include "index/writer.h"
 
@@ -64,7 +66,14 @@ struct cairn_index_backend {
 	enum cairn_status (*each_place)(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
 					void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx,
 					bool *more);
-	uint64_t (*withdrawn)(struct cairn_index *ix); /* NULL: one process writes it, which knows */
+	uint64_t (*withdrawn)(struct cairn_index *ix);   /* NULL: one process writes it, which knows */
+	bool (*is_shared)(const struct cairn_index *ix); /* NULL: never, and no call of lease.h and session.h comes */
+	bool (*clock_is_off)(struct cairn_index *ix, struct cairn_diag *diag);
+	void (*job_state)(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out);
+	/* From now on, or no more: it is held. */
+	void (*renew_lease)(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on);
+	enum cairn_status (*session)(struct cairn_index *ix, const uint8_t digest[static 32], int64_t now_unix_s,
+				     struct cairn_index_session *out);
 	/* NULL: its rows name no copies. */
 	enum cairn_status (*each_dead)(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit,
 				       void *ctx);
@@ -182,6 +191,10 @@ struct cairn_index_backend {
 	enum cairn_status (*add_key)(struct cairn_index *ix, struct cairn_index_add_key *add);
 	enum cairn_status (*revoke_key)(struct cairn_index *ix, struct cairn_index_revoke_key *revoke);
 	enum cairn_status (*use_key)(struct cairn_index *ix, struct cairn_index_use_key *use);
+	enum cairn_status (*begin_lease)(struct cairn_index *ix, struct cairn_index_begin_lease *begin);
+	enum cairn_status (*end_lease)(struct cairn_index *ix, struct cairn_index_end_lease *end);
+	enum cairn_status (*begin_session)(struct cairn_index *ix, struct cairn_index_begin_session *begin);
+	enum cairn_status (*end_session)(struct cairn_index *ix, struct cairn_index_end_session *end);
 	enum cairn_status (*add_telemetry)(struct cairn_index *ix, struct cairn_index_add_telemetry *add);
 	enum cairn_status (*trim_telemetry)(struct cairn_index *ix, struct cairn_index_trim_telemetry *trim);
 	enum cairn_status (*add_account)(struct cairn_index *ix, struct cairn_index_add_account *add);

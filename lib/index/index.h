@@ -236,6 +236,7 @@ struct cairn_index_stats {
 	uint64_t filter_bytes;                           /* memory that most misses are answered from */
 	bool filter_complete;                            /* false: it is still being filled, and rules nothing out */
 	uint64_t n_asked, n_asked_failed, asked_ms;      /* of a server: exchanges, and what they took together */
+	int64_t clock_ahead_ms; /* this machine's, of the server's; 0 where one process writes the index */
 };
 void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
 
@@ -312,6 +313,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_dead(struct cairn_index *ix, u
 struct cairn_index_write {
 	/** Called once on a thread of the index, when the write is durable or has failed. May free the request. */
 	void (*done)(struct cairn_index_write *write);
+	const struct cairn_index_lease *lease; /* borrowed; refused without this one, see lease.h. NULL: without any */
 
 	/* results; those of a request itself are only set when status is CAIRN_OK */
 	enum cairn_status status; /* CAIRN_OK

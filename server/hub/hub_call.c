@@ -45,9 +45,20 @@ static enum cairn_status call_take_key(const char *header, uint8_t digest[static
 	return status;
 }
 
+/* What a browser shows may be no session any more: then nobody asks. */
+static void call_find_session(struct hub_call *call)
+{
+	if (call->status != CAIRN_OK || call->has_key || call->user[0] || !call->session[0])
+		return;
+	enum cairn_status status = sessions_find(call->job.app->sessions, call->session, call->digest, &call->diag);
+	call->has_key = status == CAIRN_OK;
+	call->status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
 static void call_work(struct route_job *job)
 {
 	struct hub_call *call = (struct hub_call *)job;
+	call_find_session(call);
 	call->asker.shut_out = !call->has_key && !job->app->config.hub_anonymous;
 	if (!job->app->auth.keys)
 		cairn_hub_set_operator(&call->asker);
@@ -135,8 +146,6 @@ void hub_call_take_browser(struct http_request *req, struct hub_call *call)
 		call_take_user(req, call, header);
 	http_base_url(req, base, sizeof(base));
 	call_take_session(call, http_header(req, "Cookie"), hub_call_cookie(strncmp(base, "https://", 8) == 0));
-	if (!call->user[0])
-		call->has_key = sessions_find(app->sessions, call->session, call->digest);
 }
 
 void hub_call_show_json(struct http_request *req, struct hub_call *call)

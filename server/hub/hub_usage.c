@@ -127,6 +127,8 @@ enum cairn_status hub_usage_compute(struct app *app, struct cairn_diag *diag)
 		cairn_usage_compute(&figures, cairn_cas_index(app->cas), &CAIRN_USAGE_ROOM, usage_stops, app, diag);
 	if (status == CAIRN_OK)
 		status = usage_keep(u, figures);
+	if (status != CAIRN_E_BUSY)
+		atomic_store(&app->usage_wanted, false);
 	pthread_mutex_lock(&u->lock);
 	u->computing = false;
 	pthread_mutex_unlock(&u->lock);
@@ -148,6 +150,7 @@ static void usage_work(struct cairn_work *work)
 void hub_usage_refresh(struct app *app)
 {
 	struct hub_usage *u = app->usage;
+	atomic_store(&app->usage_wanted, true);
 	pthread_mutex_lock(&u->lock);
 	bool queued = u->queued;
 	u->queued = true;

@@ -74,7 +74,7 @@ static enum cairn_status login_begin(struct page *page)
 		status = cairn_hub_identify(page_cas(page), digest, &asker, diag);
 	if (status == CAIRN_OK)
 		status = sessions_begin(page->hub.call.job.app->sessions, digest,
-					asker.kind == CAIRN_HUB_ACCOUNT ? asker.account.id : 0, text);
+					asker.kind == CAIRN_HUB_ACCOUNT ? asker.account.id : 0, text, diag);
 	if (status == CAIRN_OK)
 		page_set_cookie(page, text, SESSION_LIFE_S);
 	explicit_bzero(text, sizeof(text));
@@ -100,7 +100,11 @@ static void login_post_head(struct http_request *req)
 
 static void login_end(struct page *page)
 {
-	sessions_end(page->hub.call.job.app->sessions, page->hub.call.session);
+	struct hub_call *call = &page->hub.call;
+	if (call->has_key)
+		call->status = sessions_end(call->job.app->sessions, call->session, &call->diag);
+	if (call->status != CAIRN_OK)
+		return;
 	page_set_cookie(page, "", 0);
 	(void)snprintf(page->location, sizeof(page->location), "/");
 }

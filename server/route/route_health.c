@@ -273,6 +273,8 @@ static void metrics_list_server(struct metrics_list *list, const struct cairn_in
 			   "How long these took together.");
 	metrics_list_add(list, "counter", "cairn_index_request_failures_total", s->n_asked_failed,
 			 "Those that it refused, or did not answer.");
+	metrics_list_value(list, "gauge", "cairn_index_clock_ahead_seconds", (double)s->clock_ahead_ms / 1e3,
+			   "How far this machine's clock is ahead of the server's, where several daemons share it.");
 }
 
 static void metrics_list_store(struct metrics_list *list, const struct app *app, const struct cairn_cas_stats *s)

@@ -122,8 +122,6 @@ class Daemon:
             env["CAIRN_STORE"] = s3_url(self.data) if STORE.startswith("s3") else STORE
         if INDEX:
             env["CAIRN_INDEX"] = postgres_url(self.data)
-        if INDEX and STORE == "s3":  # several daemons may share both, and keep no hub yet
-            env["CAIRN_HUB"] = "no"
         if STORE == "s3-fetch":  # clients fetch from there
             env |= {"CAIRN_FETCH_FROM_STORE": "yes", "CAIRN_PROVE_READS": "no"}
         env |= {"CAIRN_SCRUB_PERIOD": "0", "CAIRN_GC_SCHEDULE": "off", "CAIRN_PROOF_RATE": "0"}  # what it does by itself is for the tests of that

@@ -387,7 +387,7 @@ def test_who_may_what(people):
                 elif level > 0:
                     assert seen.status == 403, (who, one, seen)
                 else:
-                    same = [{k: v for k, v in r.headers.items() if k not in ("Date", "X-Request-Id")} for r in (seen, absent)]
+                    same = [{k: v for k, v in r.headers.items() if k.lower() not in ("date", "x-request-id")} for r in (seen, absent)]
                     assert same[0] == same[1], (who, one)
                     assert seen.status == absent.status == (401 if who == "nobody" else 404)
                     assert seen.headers["X-Error-Code"] == "RepoNotFound"
@@ -481,6 +481,7 @@ def collect(server, admin):
     assert reply.status == 200, reply
 
 
+@pytest.mark.skipif(cairn.DAEMONS, reason="daemons collect nothing while their clocks are not the index's")
 def test_a_collection_takes_what_no_object_has(start, issuer, clock, tmp_path, data):
     """Not what is under a path; what was deleted, written over, or dropped with its bucket goes with two collections."""
     server = start(token_key=issuer.folder, test_clock=clock.path, gc_grace="15d")

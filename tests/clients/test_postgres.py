@@ -279,15 +279,6 @@ def test_what_cannot_be_yet(tmp_path, begin):
     server.start()
 
 
-def test_a_hub_is_kept_by_one_daemon(tmp_path):
-    """Its sessions are one process's, and what a second changes is not asked for."""
-    secret = tmp_path / "secret"
-    secret.write_bytes(bytes(range(32)))
-    secret.chmod(0o600)
-    shared = ["--secret-file", str(secret), "--store", "s3://bucket/cairn?endpoint=http://127.0.0.1:1", "--index", cairn.postgres_url(tmp_path / "new")]
-    assert "keep no hub yet" in refused(tmp_path, *shared, code=64)
-
-
 def test_check(tmp_path, begin):
     def check(url, *options):
         command = [cairn.CAIRND, "--check", "--data-dir", str(tmp_path / "server" / "data"), "--no-hub", "--index", url, *options]

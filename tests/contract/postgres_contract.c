@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "index/hub.h"
+#include "index/lease.h"
+#include "index/session.h"
 
 #include <check.h>
 #include <libpq-fe.h>
@@ -333,6 +335,7 @@ START_TEST(an_older_one_is_brought_forward)
 	(void)sql("DROP TABLE dead");
 	(void)sql("ALTER TABLE xorb DROP COLUMN copy");
 	(void)sql("ALTER TABLE state DROP COLUMN keys, DROP COLUMN withdrawn");
+	(void)sql("DROP TABLE session, job");
 	(void)sql("DROP TABLE proof");
 	(void)sql("ALTER TABLE file_owner DROP COLUMN proof, DROP COLUMN due");
 	(void)sql("ALTER TABLE scope DROP COLUMN quota, DROP COLUMN stored");
@@ -594,6 +597,153 @@ START_TEST(a_swept_copy_is_dead)
 }
 END_TEST
 
+/* --- several that write it ---------------------------------------------------------------------------------------- */
+
+/* Instead of the one of the fixture, so that others may write, too. */
+static void share(void)
+{
+	cairn_index_free(ix);
+	ix = fx_open_with(folder.path, &(struct cairn_index_options){.shared = true});
+}
+
+static enum cairn_status take(struct cairn_index *of, struct cairn_index_lease *lease, const char **rule)
+{
+	static struct cairn_diag diag;
+	diag = (struct cairn_diag){0};
+	enum cairn_status status = cairn_index_take_lease(of, CAIRN_INDEX_COLLECT, lease, &diag);
+	*rule = diag.rule;
+	return status;
+}
+
+static enum cairn_status mark_with(const struct cairn_index_lease *lease)
+{
+	struct cairn_index_gc_mark mark = {.write.lease = lease, .now_unix_s = cairn_clock_unix_s() + 10, .grace_s = 1};
+	enum cairn_status status = cairn_index_gc_mark(ix, &mark);
+	ck_assert(status != CAIRN_E_BUSY || strcmp(mark.write.diag.rule, "lease.over") == 0);
+	ck_assert(status == CAIRN_OK || status == CAIRN_E_BUSY);
+	return status;
+}
+
+/* One holds it; one that was taken over is over for good, whoever holds it then and also when nobody does. */
+START_TEST(leases)
+{
+	char text[256];
+	const char *rule;
+	struct cairn_index_lease one, two;
+	share();
+	struct cairn_index *other = fx_open_with(folder.path, &(struct cairn_index_options){.shared = true});
+	ck_assert(cairn_index_is_shared(ix));
+	ck_assert_int_eq(take(ix, &one, &rule), CAIRN_OK);
+	ck_assert_int_eq(take(other, &two, &rule), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(rule, "lease.taken");
+	ck_assert_int_eq(mark_with(&one), CAIRN_OK);
+	(void)snprintf(text, sizeof(text), "UPDATE \"%s\".job SET until = '-infinity'", folder.path);
+	(void)sql(text);
+	ck_assert_int_eq(take(other, &two, &rule), CAIRN_OK);
+	ck_assert_int_eq(mark_with(&one), CAIRN_E_BUSY);
+	ck_assert_int_eq(mark_with(&two), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_give_lease(ix, &one, 7, 7), CAIRN_OK);
+	ck_assert_int_eq(take(ix, &one, &rule), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(cairn_index_give_lease(other, &two, 9, 8), CAIRN_OK);
+	ck_assert_int_eq(mark_with(&one), CAIRN_OK); /* without an epoch there is no lease */
+	(void)snprintf(text, sizeof(text), "SELECT 1 FROM \"%s\".job WHERE name = 'collect' AND ran = 9 AND good = 8",
+		       folder.path);
+	ck_assert_int_eq(sql(text), 1);
+	cairn_index_free(other);
+}
+END_TEST
+
+/* It is renewed for as long as its holder moves. */
+START_TEST(a_lease_is_renewed)
+{
+	char text[256];
+	const char *rule;
+	struct cairn_index_lease lease;
+	struct cairn_index_job_state state = {0};
+	share();
+	ck_assert_int_eq(take(ix, &lease, &rule), CAIRN_OK);
+	(void)snprintf(text, sizeof(text),
+		       "UPDATE \"%s\".job SET until = clock_timestamp() + interval '2 s' WHERE name = 'collect'",
+		       folder.path);
+	(void)sql(text);
+	(void)snprintf(text, sizeof(text),
+		       "SELECT count(*) FROM \"%s\".job WHERE until > clock_timestamp() + interval '5 s'", folder.path);
+	wait_for(text);
+	int64_t until_ms = cairn_clock_mono_ms() + WITHIN_MS;
+	for (; !state.taken && cairn_clock_mono_ms() < until_ms; pause_for(NEXT_MS))
+		cairn_index_job_state(ix, CAIRN_INDEX_COLLECT, &state);
+	ck_assert(state.taken);
+	ck_assert_int_eq(cairn_index_give_lease(ix, &lease, 0, 0), CAIRN_OK);
+}
+END_TEST
+
+/* Hold the row that all who write wait for, and stand still: as one that is asked for more, or in the middle of an
+ * exchange, which is no state of idleness to the server. */
+static PGconn *stand_still(bool in_an_exchange)
+{
+	char text[256];
+	PGconn *still = PQconnectdb(server);
+	(void)snprintf(text, sizeof(text), "SELECT 1 FROM \"%s\".state FOR NO KEY UPDATE", folder.path);
+	ck_assert_int_eq(PQstatus(still), CONNECTION_OK);
+	ck_assert_int_eq(PQenterPipelineMode(still), 1);
+	ck_assert_int_eq(PQsendQueryParams(still, "BEGIN", 0, NULL, NULL, NULL, NULL, 0), 1);
+	ck_assert_int_eq(PQsendQueryParams(still, text, 0, NULL, NULL, NULL, NULL, 0), 1);
+	ck_assert_int_eq(in_an_exchange ? PQsendFlushRequest(still) : PQpipelineSync(still), 1);
+	ck_assert_int_eq(PQflush(still), 0);
+	(void)snprintf(
+		text, sizeof(text),
+		"SELECT count(*) FROM pg_locks WHERE relation = '\"%s\".state'::regclass AND mode = 'RowShareLock'",
+		folder.path);
+	wait_for(text);
+	return still;
+}
+
+START_TEST(one_that_stands_still)
+{
+	share();
+	PGconn *still = stand_still(_i != 0);
+	int64_t began_ms = cairn_clock_mono_ms();
+	ck_assert(fx_xorb_put(ix, &x));
+	ck_assert_int_lt(cairn_clock_mono_ms() - began_ms, 5000);
+	PQfinish(still);
+}
+END_TEST
+
+START_TEST(sessions)
+{
+	struct cairn_index_session found;
+	struct cairn_index_begin_session begin = {
+		.session = {.digest = {1}, .key = {2}, .account = 3, .ends_unix_s = 1000},
+		.now_unix_s = 100,
+		.n_max = 4,
+		.n_of_one_max = 2};
+	struct cairn_index_end_session end = {.digest = {1}};
+	share();
+	ck_assert_int_eq(cairn_index_begin_session(ix, &begin), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_session(ix, begin.session.digest, 999, &found), CAIRN_OK);
+	ck_assert_mem_eq(&found, &begin.session, sizeof(found));
+	ck_assert_int_eq(cairn_index_session(ix, begin.session.digest, 1000, &found), CAIRN_E_NOT_FOUND);
+	/* The third of one ends his first, the fifth of all the oldest. */
+	for (uint8_t i = 2; i <= 3; i++) {
+		begin.session.digest[0] = i;
+		begin.session.ends_unix_s++;
+		ck_assert_int_eq(cairn_index_begin_session(ix, &begin), CAIRN_OK);
+	}
+	ck_assert_int_eq(cairn_index_session(ix, end.digest, 100, &found), CAIRN_E_NOT_FOUND);
+	for (uint8_t i = 4; i <= 6; i++) { /* operators' keys are counted each */
+		begin.session = (struct cairn_index_session){.digest = {i}, .key = {i}, .ends_unix_s = 1000 + i};
+		ck_assert_int_eq(cairn_index_begin_session(ix, &begin), CAIRN_OK);
+	}
+	end.digest[0] = 2;
+	ck_assert_int_eq(cairn_index_session(ix, end.digest, 100, &found), CAIRN_E_NOT_FOUND);
+	end.digest[0] = 3;
+	ck_assert_int_eq(cairn_index_session(ix, end.digest, 100, &found), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_end_session(ix, &end), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_end_session(ix, &end), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_session(ix, end.digest, 100, &found), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	if (argc < 2 || !strchr(argv[1], '?')) {
@@ -626,6 +776,10 @@ int main(int argc, char **argv)
 	tcase_add_test(t, one_of_two_copies_counts);
 	tcase_add_test(t, another_copy_is_not_lost);
 	tcase_add_test(t, a_swept_copy_is_dead);
+	tcase_add_test(t, leases);
+	tcase_add_test(t, a_lease_is_renewed);
+	tcase_add_loop_test(t, one_that_stands_still, 0, 2);
+	tcase_add_test(t, sessions);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -71,13 +71,15 @@ static enum cairn_status connection_set_up(struct cairn_pg *pg)
 {
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
+	char still_ms[16];
 	if (PQsetnonblocking(pg->conn, 1) != 0 || PQenterPipelineMode(pg->conn) != 1)
 		return connection_lose(pg, PQerrorMessage(pg->conn));
 	char *schema = PQescapeIdentifier(pg->conn, pg->place->schema, strlen(pg->place->schema));
 	if (!schema)
 		return connection_lose(pg, PQerrorMessage(pg->conn));
 	cairn_pg_text(&args, schema);
-	cairn_pg_text(&args, pg->reads_only ? "0" : "30000");
+	(void)snprintf(still_ms, sizeof(still_ms), "%d", CAIRN_PG_STILL_MS);
+	cairn_pg_text(&args, pg->reads_only ? "0" : still_ms);
 	cairn_pg_text(&args, pg->reads_only ? "on" : "off");
 	enum cairn_status status = cairn_pg_ask(pg, CONNECTION_SET_UP, &args, &r);
 	PQfreemem(schema);

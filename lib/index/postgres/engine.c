@@ -64,7 +64,9 @@ static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *w
 	pg->message[0] = pg->sqlstate[0] = '\0';
 	write->diag = (struct cairn_diag){0};
 	engine_tx(ix)->growth = (struct cairn_pg_growth){0};
-	write->status = write->kind->apply(ix, write);
+	write->status = cairn_pg_must_hold(engine_tx(ix), write->lease, &write->diag);
+	if (write->status == CAIRN_OK)
+		write->status = write->kind->apply(ix, write);
 	if (write->status == CAIRN_OK)
 		write->status = cairn_pg_check_quota(engine_tx(ix), &write->diag);
 	if (write->status != CAIRN_OK)
@@ -112,6 +114,10 @@ ENGINE_WRITE(bury)
 ENGINE_WRITE(add_key)
 ENGINE_WRITE(revoke_key)
 ENGINE_WRITE(use_key)
+ENGINE_WRITE(begin_lease)
+ENGINE_WRITE(end_lease)
+ENGINE_WRITE(begin_session)
+ENGINE_WRITE(end_session)
 ENGINE_WRITE(add_telemetry)
 ENGINE_WRITE(trim_telemetry)
 ENGINE_WRITE(add_account)
@@ -193,6 +199,11 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.each_file = cairn_pg_each_file,
 	.each_dead = cairn_pg_each_dead,
 	.withdrawn = cairn_pg_withdrawn,
+	.is_shared = cairn_pg_is_shared,
+	.clock_is_off = cairn_pg_index_clock_is_off,
+	.job_state = cairn_pg_job_state,
+	.renew_lease = cairn_pg_renew_lease,
+	.session = cairn_pg_session,
 	.totals = cairn_pg_totals,
 	.key = cairn_pg_key,
 	.key_is_good = cairn_pg_key_is_good,
@@ -259,6 +270,10 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.add_key = engine_add_key,
 	.revoke_key = engine_revoke_key,
 	.use_key = engine_use_key,
+	.begin_lease = engine_begin_lease,
+	.end_lease = engine_end_lease,
+	.begin_session = engine_begin_session,
+	.end_session = engine_end_session,
 	.add_telemetry = engine_add_telemetry,
 	.trim_telemetry = engine_trim_telemetry,
 	.add_account = engine_add_account,

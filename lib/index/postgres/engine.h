@@ -17,7 +17,11 @@ struct cairn_postgres {
 	struct cairn_pg_good_keys good_keys;
 	struct cairn_pg_refresh refresh;
 	pthread_mutex_t lock;
-	struct cairn_pg_counts counts; /* of the last commit; under the lock */
+	struct cairn_pg_clock clock;
+	/* under the lock */
+	struct cairn_pg_counts counts;                       /* of the last commit */
+	struct cairn_index_job_state jobs[CAIRN_INDEX_JOBS]; /* as the server said last */
+	int64_t leases[CAIRN_INDEX_JOBS];                    /* epochs of those that are held here; 0: it is not */
 };
 
 static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)
@@ -27,6 +31,11 @@ static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)
 
 /** What the index holds as of some commit, that of another daemon perhaps. Any thread. */
 void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts);
+
+/** Queue the renewal of what is held. */
+void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg);
+/** Send what is queued, and learn who does what. @return as cairn_pg_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, struct cairn_pg *pg);
 
 /** Take a reader and ask it. @param[out] r  borrowed for as long as the reader is not asked again */
 CAIRN_MUST_USE enum cairn_status cairn_pg_read(struct cairn_index *ix, struct cairn_pg_reader **reader, const char *sql,
@@ -128,6 +137,12 @@ enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_
 					   void *ctx, int64_t *next_id);
 enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit, void *ctx);
 uint64_t cairn_pg_withdrawn(struct cairn_index *ix);
+bool cairn_pg_is_shared(const struct cairn_index *ix);
+bool cairn_pg_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag);
+void cairn_pg_job_state(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out);
+void cairn_pg_renew_lease(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on);
+enum cairn_status cairn_pg_session(struct cairn_index *ix, const uint8_t digest[static 32], int64_t now_unix_s,
+				   struct cairn_index_session *out);
 enum cairn_status cairn_pg_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
 				    void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx);
 enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,

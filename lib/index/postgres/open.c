@@ -79,12 +79,17 @@ static enum cairn_status open_connect(struct cairn_postgres *p, const struct cai
 	struct cairn_pg *pg = &p->tx.pg;
 	bool read_only = options->read_only;
 	p->tx.shared = options->shared;
+	p->tx.clock = options->shared ? &p->clock : NULL;
 	*pg = (struct cairn_pg){.place = &p->place, .watch = &p->watch, .reads_only = read_only};
 	if (cairn_pg_open(pg) != CAIRN_OK)
 		return cairn_pg_fail(pg, diag, "cannot open the index");
 	enum cairn_status status = open_must_be_latest(pg, diag);
 	if (status == CAIRN_OK && (open_read_counts(p, pg) != CAIRN_OK || open_read_keys(p, pg) != CAIRN_OK))
 		status = cairn_pg_fail(pg, diag, "cannot read the index");
+	if (status == CAIRN_OK && options->shared && cairn_pg_clock_compare(&p->clock, pg) != CAIRN_OK)
+		status = cairn_pg_fail(pg, diag, "cannot read the index");
+	if (status == CAIRN_OK && cairn_pg_clock_is_off(p->tx.clock, diag))
+		status = CAIRN_E_CONFLICT;
 	if (status == CAIRN_OK && !read_only)
 		status = open_try_to_write(&p->tx, options->owner, diag);
 	if (read_only)
@@ -163,5 +168,6 @@ void cairn_pg_describe(struct cairn_index *ix, struct cairn_index_stats *out)
 		.n_asked = atomic_load(&p->watch.n_asked),
 		.n_asked_failed = atomic_load(&p->watch.n_failed),
 		.asked_ms = atomic_load(&p->watch.asked_ms),
+		.clock_ahead_ms = atomic_load(&p->clock.ahead_ms),
 	};
 }

@@ -5,6 +5,14 @@
 
 #include <time.h>
 
+/* A daemon that stands still in the middle of a transaction holds up all others. Where it was its turn to speak the
+ * server ends it by itself (idle_in_transaction_session_timeout); where it was in the middle of an exchange nobody else
+ * does. One that waits for a lock or for standbys waits for no client. */
+static const char REFRESH_END_STILL[] =
+	"SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid"
+	" WHERE a.usename = current_user AND a.wait_event = 'ClientRead'"
+	" AND a.state_change < clock_timestamp() - $1 * interval '1 ms' AND l.relation = 'state'::regclass"
+	" AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 static const char REFRESH_STATE[] = "SELECT " CAIRN_PG_COUNTS " FROM state";
 
 /* The keys are read after their number, and so may be newer than it says: then they are read once more. */
@@ -15,6 +23,18 @@ static enum cairn_status refresh_keys(struct cairn_postgres *p, int64_t generati
 		return CAIRN_OK;
 	enum cairn_status status = cairn_pg_ask(&p->refresh.pg, CAIRN_PG_GOOD_KEYS, NULL, &r);
 	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r, generation) : status;
+}
+
+/* Leases, clocks, and who stands still. */
+static enum cairn_status refresh_others(struct cairn_postgres *p)
+{
+	struct cairn_pg *pg = &p->refresh.pg;
+	struct cairn_pg_args still = {0};
+	cairn_pg_int8(&still, CAIRN_PG_STILL_MS);
+	cairn_pg_queue_leases(p, pg);
+	(void)cairn_pg_queue(pg, REFRESH_END_STILL, &still);
+	enum cairn_status status = cairn_pg_read_jobs(p, pg);
+	return status == CAIRN_OK ? cairn_pg_clock_compare(&p->clock, pg) : status;
 }
 
 static enum cairn_status refresh_ask(struct cairn_postgres *p)
@@ -35,6 +55,9 @@ static enum cairn_status refresh_ask(struct cairn_postgres *p)
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_note_counts(p, &counts);
+	status = refresh_others(p);
+	if (status != CAIRN_OK)
+		return status;
 	atomic_store(&p->refresh.fresh_ms, asked_ms);
 	return CAIRN_OK;
 }
@@ -67,7 +90,7 @@ enum cairn_status cairn_pg_refresh_start(struct cairn_postgres *index, struct ca
 {
 	struct cairn_pg_refresh *refresh = &index->refresh;
 	pthread_condattr_t monotonic;
-	refresh->pg = (struct cairn_pg){.place = &index->place, .watch = &index->watch, .reads_only = true};
+	refresh->pg = (struct cairn_pg){.place = &index->place, .watch = &index->watch};
 	atomic_store(&refresh->fresh_ms, cairn_clock_mono_ms());
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

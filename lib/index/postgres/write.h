@@ -2,10 +2,12 @@
 #ifndef CAIRN_INDEX_POSTGRES_WRITE_H
 #define CAIRN_INDEX_POSTGRES_WRITE_H
 
-#include "index/postgres/connection.h"
+#include "index/postgres/clocks.h"
 
+#include "index/lease.h"
 #include "index/operate.h"
 #include "index/proof.h"
+#include "index/session.h"
 
 enum { CAIRN_PG_KNOWN_S = 3600 }; /* for which a shard of a repository of the hub counts as known */
 
@@ -25,10 +27,11 @@ struct cairn_pg_growth {
 
 struct cairn_pg_tx {
 	struct cairn_pg pg;
-	bool parked;      /* a commit was not answered in time: what became of it is not known yet */
-	bool shared;      /* other daemons may write the index, too */
-	bool committing;  /* the last transaction's commit was sent */
-	int64_t began_ms; /* when its first try began */
+	bool parked;                  /* a commit was not answered in time: what became of it is not known yet */
+	bool shared;                  /* other daemons may write the index, too */
+	struct cairn_pg_clock *clock; /* borrowed; NULL: they may not */
+	bool committing;              /* the last transaction's commit was sent */
+	int64_t began_ms;             /* when its first try began */
 	unsigned n_tries;
 	struct cairn_pg_counts counts;    /* of the transaction */
 	struct cairn_pg_counts committed; /* as read when it began */
@@ -113,6 +116,15 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_bury(struct cairn_pg_tx *tx, struct ca
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_key(struct cairn_pg_tx *tx, struct cairn_index_add_key *add);
 CAIRN_MUST_USE enum cairn_status cairn_pg_revoke_key(struct cairn_pg_tx *tx, struct cairn_index_revoke_key *revoke);
 CAIRN_MUST_USE enum cairn_status cairn_pg_use_key(struct cairn_pg_tx *tx, struct cairn_index_use_key *use);
+CAIRN_MUST_USE enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_index_begin_lease *begin);
+CAIRN_MUST_USE enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_end_lease *end);
+/** @param lease  NULL: none is needed @return CAIRN_OK; CAIRN_E_BUSY another has taken over (lease.over); as
+ *  cairn_pg_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_index_lease *lease,
+						    struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_pg_begin_session(struct cairn_pg_tx *tx,
+							struct cairn_index_begin_session *begin);
+CAIRN_MUST_USE enum cairn_status cairn_pg_end_session(struct cairn_pg_tx *tx, struct cairn_index_end_session *end);
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_telemetry(struct cairn_pg_tx *tx, struct cairn_index_add_telemetry *add);
 CAIRN_MUST_USE enum cairn_status cairn_pg_trim_telemetry(struct cairn_pg_tx *tx,
 							 struct cairn_index_trim_telemetry *trim);

@@ -1,0 +1,25 @@
+/* Sessions of browsers, where several daemons are one Cairn (index/session.h). */
+#ifndef CAIRN_CAS_SESSION_H
+#define CAIRN_CAS_SESSION_H
+
+#include "cas/cas.h"
+#include "index/session.h"
+
+/** Are they in the index? Else the caller keeps them. */
+bool cairn_cas_keeps_sessions(struct cairn_cas *cas);
+
+/** Whose is it? Asks the index: on a worker. @return as cairn_index_session(), CAIRN_E_BUSY with diag */
+CAIRN_MUST_USE enum cairn_status cairn_cas_session(struct cairn_cas *cas, const uint8_t digest[static 32],
+						   struct cairn_index_session *out, struct cairn_diag *diag);
+
+/** @param n_max, n_of_one_max  of struct cairn_index_begin_session @return CAIRN_OK; CAIRN_E_BUSY; CAIRN_E_IO;
+ *  CAIRN_E_FULL; CAIRN_E_NOMEM, each with diag */
+CAIRN_MUST_USE enum cairn_status cairn_cas_begin_session(struct cairn_cas *cas,
+							 const struct cairn_index_session *session, uint32_t n_max,
+							 uint32_t n_of_one_max, struct cairn_diag *diag);
+
+/** @return likewise, CAIRN_OK also where there was none */
+CAIRN_MUST_USE enum cairn_status cairn_cas_end_session(struct cairn_cas *cas, const uint8_t digest[static 32],
+						       struct cairn_diag *diag);
+
+#endif

@@ -1,0 +1,46 @@
+#include "index/lease.h"
+
+#include "index/backend.h"
+
+bool cairn_index_is_shared(const struct cairn_index *ix)
+{
+	return ix->backend->is_shared && ix->backend->is_shared(ix);
+}
+
+bool cairn_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	return cairn_index_is_shared(ix) && ix->backend->clock_is_off(ix, diag);
+}
+
+void cairn_index_job_state(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out)
+{
+	*out = (struct cairn_index_job_state){.taken = false};
+	if (cairn_index_is_shared(ix))
+		ix->backend->job_state(ix, job, out);
+}
+
+enum cairn_status cairn_index_take_lease(struct cairn_index *ix, enum cairn_index_job job,
+					 struct cairn_index_lease *out, struct cairn_diag *diag)
+{
+	struct cairn_index_begin_lease begin = {.lease.job = job};
+	*out = (struct cairn_index_lease){.job = job};
+	if (!cairn_index_is_shared(ix))
+		return CAIRN_OK;
+	enum cairn_status status = cairn_index_begin_lease(ix, &begin);
+	*diag = begin.write.diag;
+	if (status != CAIRN_OK)
+		return status;
+	*out = begin.lease;
+	ix->backend->renew_lease(ix, out, true);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_index_give_lease(struct cairn_index *ix, const struct cairn_index_lease *lease,
+					 int64_t ran_unix_s, int64_t good_unix_s)
+{
+	struct cairn_index_end_lease end = {.lease = *lease, .ran_unix_s = ran_unix_s, .good_unix_s = good_unix_s};
+	if (lease->epoch == 0)
+		return CAIRN_OK;
+	ix->backend->renew_lease(ix, lease, false);
+	return cairn_index_end_lease(ix, &end);
+}

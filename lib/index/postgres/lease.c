@@ -1,0 +1,130 @@
+/* Who does what for all daemons that write this index. */
+#include "index/lease.h"
+
+#include "index/postgres/engine.h"
+
+#include <string.h>
+
+static const char *const LEASE_NAMES[] = {
+	[CAIRN_INDEX_COLLECT] = "collect",
+	[CAIRN_INDEX_PROVE] = "prove",
+	[CAIRN_INDEX_USAGE] = "usage",
+};
+
+/* The server's clock alone decides, and not that of a transaction's beginning. */
+static const char LEASE_BEGIN[] = "UPDATE job SET epoch = epoch + 1, until = clock_timestamp() + $2 * interval '1 s'"
+				  " WHERE name = $1 AND until <= clock_timestamp() RETURNING epoch";
+static const char LEASE_END[] = "UPDATE job SET until = '-infinity', ran = greatest(ran, $3), good = greatest(good, $4)"
+				" WHERE name = $1 AND epoch = $2";
+static const char LEASE_IS_LAST[] = "SELECT 1 FROM job WHERE name = $1 AND epoch = $2";
+static const char LEASE_RENEW[] = "UPDATE job SET until = clock_timestamp() + $3 * interval '1 s'"
+				  " WHERE name = $1 AND epoch = $2";
+/* One that is lost is renewed a second later, or taken over: it need not wait for standbys. */
+static const char LEASE_NOT_DURABLE[] = "SELECT set_config('synchronous_commit', 'off', true)";
+static const char LEASE_STATES[] = "SELECT until > clock_timestamp(), ran, good FROM job ORDER BY name";
+
+bool cairn_pg_is_shared(const struct cairn_index *ix)
+{
+	return ((const struct cairn_postgres *)ix)->tx.shared;
+}
+
+bool cairn_pg_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	return cairn_pg_clock_is_off(&cairn_postgres(ix)->clock, diag);
+}
+
+void cairn_pg_job_state(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out)
+{
+	struct cairn_postgres *p = cairn_postgres(ix);
+	pthread_mutex_lock(&p->lock);
+	*out = p->jobs[job];
+	pthread_mutex_unlock(&p->lock);
+}
+
+void cairn_pg_renew_lease(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on)
+{
+	struct cairn_postgres *p = cairn_postgres(ix);
+	pthread_mutex_lock(&p->lock);
+	if (on || p->leases[lease->job] == lease->epoch)
+		p->leases[lease->job] = on ? lease->epoch : 0;
+	pthread_mutex_unlock(&p->lock);
+}
+
+enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_index_begin_lease *begin)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	if (cairn_pg_clock_is_off(tx->clock, &begin->write.diag))
+		return CAIRN_E_CONFLICT;
+	cairn_pg_text(&args, LEASE_NAMES[begin->lease.job]);
+	cairn_pg_int8(&args, CAIRN_INDEX_LEASE_S);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, LEASE_BEGIN, &args, &r);
+	if (status == CAIRN_OK && PQntuples(r) == 0)
+		return cairn_fail(&begin->write.diag, CAIRN_E_CONFLICT, "lease.taken", CAIRN_NO_OFFSET,
+				  "another daemon does that now, or did until %d s ago", CAIRN_INDEX_LEASE_S);
+	if (status == CAIRN_OK)
+		begin->lease.epoch = cairn_pg_get_int8(r, 0, 0);
+	return status;
+}
+
+enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_end_lease *end)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_text(&args, LEASE_NAMES[end->lease.job]);
+	cairn_pg_int8(&args, end->lease.epoch);
+	cairn_pg_int8(&args, end->ran_unix_s);
+	cairn_pg_int8(&args, end->good_unix_s);
+	return cairn_pg_run(&tx->pg, LEASE_END, &args, NULL);
+}
+
+/* Transactions that write follow each other, so nobody takes it over before this one has ended. */
+enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_index_lease *lease,
+				     struct cairn_diag *diag)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	if (!lease || lease->epoch == 0)
+		return CAIRN_OK;
+	cairn_pg_text(&args, LEASE_NAMES[lease->job]);
+	cairn_pg_int8(&args, lease->epoch);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, LEASE_IS_LAST, &args, &r);
+	if (status != CAIRN_OK || PQntuples(r) == 1)
+		return status;
+	return cairn_fail(diag, CAIRN_E_BUSY, "lease.over", CAIRN_NO_OFFSET,
+			  "this daemon stood still for more than %d s, and another has taken over what it did",
+			  CAIRN_INDEX_LEASE_S);
+}
+
+void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg)
+{
+	int64_t epochs[CAIRN_INDEX_JOBS];
+	pthread_mutex_lock(&p->lock);
+	memcpy(epochs, p->leases, sizeof(epochs));
+	pthread_mutex_unlock(&p->lock);
+	(void)cairn_pg_queue(pg, LEASE_NOT_DURABLE, NULL);
+	for (int job = 0; job < CAIRN_INDEX_JOBS; job++) {
+		struct cairn_pg_args args = {0};
+		cairn_pg_text(&args, LEASE_NAMES[job]);
+		cairn_pg_int8(&args, epochs[job]);
+		cairn_pg_int8(&args, CAIRN_INDEX_LEASE_S);
+		if (epochs[job] != 0)
+			(void)cairn_pg_queue(pg, LEASE_RENEW, &args);
+	}
+}
+
+enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, struct cairn_pg *pg)
+{
+	const PGresult *r;
+	enum cairn_status status = cairn_pg_ask(pg, LEASE_STATES, NULL, &r);
+	if (status != CAIRN_OK || PQntuples(r) != CAIRN_INDEX_JOBS)
+		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
+	pthread_mutex_lock(&p->lock);
+	for (int job = 0; job < CAIRN_INDEX_JOBS; job++)
+		p->jobs[job] = (struct cairn_index_job_state){
+			.taken = cairn_pg_get_int8(r, job, 0) != 0,
+			.ran_unix_s = cairn_pg_get_int8(r, job, 1),
+			.good_unix_s = cairn_pg_get_int8(r, job, 2),
+		};
+	pthread_mutex_unlock(&p->lock);
+	return CAIRN_OK;
+}

@@ -1,0 +1,62 @@
+/* Sessions of browsers: only digests are here. */
+#include "index/session.h"
+
+#include "index/postgres/engine.h"
+
+#include <string.h>
+
+static const char SESSION_FIND[] = "SELECT digest, key, account, ends FROM session WHERE digest = $1 AND ends > $2";
+static const char SESSION_ADD[] = "INSERT INTO session(digest, key, account, ends) VALUES($1, $2, $3, $4)";
+static const char SESSION_DROP[] = "DELETE FROM session WHERE digest = $1";
+static const char SESSION_DROP_ENDED[] = "DELETE FROM session WHERE ends <= $1";
+/* Those of the same person beyond as many; operators are told apart by their keys. */
+static const char SESSION_DROP_OWN[] =
+	"DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE account = $1 AND ($1 <> 0 OR key = $2)"
+	" ORDER BY ends DESC, id DESC OFFSET $3)";
+static const char SESSION_DROP_OLDEST[] =
+	"DELETE FROM session WHERE digest IN (SELECT digest FROM session ORDER BY ends DESC, id DESC OFFSET $1)";
+
+enum cairn_status cairn_pg_session(struct cairn_index *ix, const uint8_t digest[static 32], int64_t now_unix_s,
+				   struct cairn_index_session *out)
+{
+	struct cairn_pg_args args = {0};
+	struct cairn_hash found, key;
+	cairn_pg_bytes(&args, digest, sizeof(out->digest));
+	cairn_pg_int8(&args, now_unix_s);
+	PG_READ(ix, reader, r, SESSION_FIND, &args);
+	if (PQntuples(r) == 0)
+		return CAIRN_E_NOT_FOUND;
+	if (!cairn_pg_get_hash(r, 0, 0, &found) || !cairn_pg_get_hash(r, 0, 1, &key))
+		return CAIRN_E_DAMAGED;
+	memcpy(out->digest, found.b, sizeof(out->digest));
+	memcpy(out->key, key.b, sizeof(out->key));
+	out->account = cairn_pg_get_int8(r, 0, 2);
+	out->ends_unix_s = cairn_pg_get_int8(r, 0, 3);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_begin_session(struct cairn_pg_tx *tx, struct cairn_index_begin_session *begin)
+{
+	const struct cairn_index_session *session = &begin->session;
+	struct cairn_pg_args ended = {0}, own = {0}, oldest = {0}, add = {0};
+	cairn_pg_int8(&ended, begin->now_unix_s);
+	cairn_pg_int8(&own, session->account);
+	cairn_pg_bytes(&own, session->key, sizeof(session->key));
+	cairn_pg_int8(&own, (int64_t)begin->n_of_one_max - 1);
+	cairn_pg_int8(&oldest, (int64_t)begin->n_max - 1);
+	cairn_pg_bytes(&add, session->digest, sizeof(session->digest));
+	cairn_pg_bytes(&add, session->key, sizeof(session->key));
+	cairn_pg_int8(&add, session->account);
+	cairn_pg_int8(&add, session->ends_unix_s);
+	(void)cairn_pg_queue(&tx->pg, SESSION_DROP_ENDED, &ended);
+	(void)cairn_pg_queue(&tx->pg, SESSION_DROP_OWN, &own);
+	(void)cairn_pg_queue(&tx->pg, SESSION_DROP_OLDEST, &oldest);
+	return cairn_pg_run(&tx->pg, SESSION_ADD, &add, NULL);
+}
+
+enum cairn_status cairn_pg_end_session(struct cairn_pg_tx *tx, struct cairn_index_end_session *end)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_bytes(&args, end->digest, sizeof(end->digest));
+	return cairn_pg_run(&tx->pg, SESSION_DROP, &args, NULL);
+}
