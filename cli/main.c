@@ -6,10 +6,12 @@
 #include <string.h>
 
 static const struct cli_command *const COMMANDS[] = {
-	&CLI_PUSH,   &CLI_PULL,   &CLI_IMPORT,  &CLI_QUERY,   &CLI_HASH,      &CLI_INSPECT, &CLI_VERIFY, &CLI_TOKEN,
-	&CLI_KEY,    &CLI_USER,   &CLI_ORG,     &CLI_QUOTA,   &CLI_RM,        &CLI_SHARE,   &CLI_LS,     &CLI_INFO,
-	&CLI_CLAIMS, &CLI_GC,     &CLI_STATS,   &CLI_USAGE,   &CLI_TELEMETRY, &CLI_FSCK,    &CLI_SCRUB,  &CLI_REPAIR,
-	&CLI_EXPORT, &CLI_BACKUP, &CLI_BACKUPS, &CLI_RESTORE, &CLI_FOLD,      &CLI_PACK,
+	&CLI_PUSH,   &CLI_PULL,   &CLI_IMPORT,    &CLI_QUERY,   &CLI_HASH,          &CLI_INSPECT,
+	&CLI_VERIFY, &CLI_TOKEN,  &CLI_KEY,       &CLI_USER,    &CLI_ORG,           &CLI_QUOTA,
+	&CLI_RM,     &CLI_SHARE,  &CLI_LS,        &CLI_INFO,    &CLI_CLAIMS,        &CLI_GC,
+	&CLI_STATS,  &CLI_USAGE,  &CLI_TELEMETRY, &CLI_FSCK,    &CLI_SCRUB,         &CLI_REPAIR,
+	&CLI_EXPORT, &CLI_BACKUP, &CLI_BACKUPS,   &CLI_RESTORE, &CLI_MIGRATE_STORE, &CLI_FOLD,
+	&CLI_PACK,
 };
 enum { N_COMMANDS = sizeof(COMMANDS) / sizeof(COMMANDS[0]) };
 
@@ -21,7 +23,7 @@ static void main_help(FILE *out)
 		    "Commands:\n",
 		    out);
 	for (size_t i = 0; i < N_COMMANDS; i++)
-		(void)fprintf(out, "  %-10s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
+		(void)fprintf(out, "  %-13s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
 	(void)fputs("\n"
 		    "  -h, --help     this help; `cairn help COMMAND` tells of one command\n"
 		    "      --version  version of the program\n"

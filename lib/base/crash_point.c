@@ -53,6 +53,10 @@ static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_PRUNE_WRITTEN] = "prune-written",
 	[CAIRN_CRASH_PRUNE_NAMED] = "prune-named",
 	[CAIRN_CRASH_PRUNE_REMOVED] = "prune-removed",
+	[CAIRN_CRASH_MOVE_OBJECT] = "move-object",
+	[CAIRN_CRASH_MOVE_ROWS] = "move-rows",
+	[CAIRN_CRASH_MOVE_FROZEN] = "move-frozen",
+	[CAIRN_CRASH_MOVE_ENDED] = "move-ended",
 	[CAIRN_CRASH_NOTE_WRITTEN] = "note-written",
 };
 

@@ -56,6 +56,11 @@ enum cairn_crash_point {
 	CAIRN_CRASH_PRUNE_NAMED,   /* it has its name; not durable */
 	CAIRN_CRASH_PRUNE_REMOVED, /* an archive is gone; not durably */
 
+	CAIRN_CRASH_MOVE_OBJECT, /* an object is in the store that another is moved to; no row there names it */
+	CAIRN_CRASH_MOVE_ROWS,   /* some rows are there, durably */
+	CAIRN_CRASH_MOVE_FROZEN, /* the store that is moved takes nothing new, durably; the other is not whole */
+	CAIRN_CRASH_MOVE_ENDED,  /* all is there, and nobody may use it yet */
+
 	CAIRN_CRASH_NOTE_WRITTEN /* a note is durable, but not under its name */
 };
 

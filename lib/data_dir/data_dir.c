@@ -249,6 +249,19 @@ enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BY
 	return status == CAIRN_OK ? data_dir_url(out, "sqlite:", path, diag) : status;
 }
 
+enum cairn_status cairn_data_dir_places(const char *path, char index[static CAIRN_DATA_DIR_URL_BYTES],
+					char store[static CAIRN_DATA_DIR_URL_BYTES], struct cairn_diag *diag)
+{
+	struct elsewhere i, s;
+	enum cairn_status status = elsewhere_read(&i, ELSEWHERE_INDEX, path, diag);
+	if (status == CAIRN_OK)
+		status = elsewhere_read(&s, ELSEWHERE_STORE, path, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_url(index, i.url[0] ? "" : "sqlite:", i.url[0] ? i.url : path, diag);
+	return status == CAIRN_OK ? data_dir_url(store, s.url[0] ? "" : "files:", s.url[0] ? s.url : path, diag)
+				  : status;
+}
+
 /* The one of the options, which the folder gets with its first start, and then keeps; its URL alone may change. */
 static enum cairn_status data_dir_find_elsewhere(const struct cairn_data_dir *d, const char *given, struct elsewhere *e,
 						 struct cairn_diag *diag)

@@ -96,6 +96,12 @@ enum { CAIRN_DATA_DIR_URL_BYTES = 4200 };
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *path,
 							  struct cairn_diag *diag);
 
+/** Where the index and the objects of a folder are, as URLs: it says so, or they are files of it.
+ *  @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_IO as the folder says it; CAIRN_E_USAGE the path is too long */
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_places(const char *path, char index[static CAIRN_DATA_DIR_URL_BYTES],
+						       char store[static CAIRN_DATA_DIR_URL_BYTES],
+						       struct cairn_diag *diag);
+
 /** Open the objects of a folder alone, without its lock. @param beside  as in struct cairn_store_options; else they are
  *  files: CAIRN_E_CONFLICT (data_dir.store) when the folder says that they are elsewhere
  *  @return as cairn_store_open() */

@@ -20,26 +20,36 @@ static enum cairn_status secret_io(struct cairn_diag *diag, const char *what, co
 
 /* The name appears only when the bytes are durable: rename() instead of writing in place. The name itself is made
  * durable with those of the folder's other parts, by whoever opens the store next. */
-static enum cairn_status secret_make(const char *path, struct cairn_diag *diag)
+static enum cairn_status secret_write(const char *path, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
-	uint8_t bytes[CAIRN_SECRET_BYTES_MIN];
 	char temp[4200];
 	int n = snprintf(temp, sizeof(temp), "%s.new", path);
 	if (n < 0 || (size_t)n >= sizeof(temp))
 		return cairn_fail(diag, CAIRN_E_USAGE, "secret.path", CAIRN_NO_OFFSET,
 				  "the path of the secret is too long");
-	if (cairn_random(bytes, sizeof(bytes)) != CAIRN_OK)
-		return cairn_fail(diag, CAIRN_E_IO, "secret.random", CAIRN_NO_OFFSET,
-				  "the system gives no random bytes");
 	int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return secret_io(diag, "make", temp);
-	bool ok = write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) && fsync(fd) == 0;
+	bool ok = write(fd, bytes, len) == (ssize_t)len && fsync(fd) == 0;
 	ok = close(fd) == 0 && ok;
 	cairn_crash_point(CAIRN_CRASH_SECRET_WRITTEN);
 	ok = ok && rename(temp, path) == 0;
 	cairn_crash_point(CAIRN_CRASH_SECRET_NAMED);
 	return ok ? CAIRN_OK : secret_io(diag, "write", path);
+}
+
+static enum cairn_status secret_make(const char *path, struct cairn_diag *diag)
+{
+	uint8_t bytes[CAIRN_SECRET_BYTES_MIN];
+	if (cairn_random(bytes, sizeof(bytes)) != CAIRN_OK)
+		return cairn_fail(diag, CAIRN_E_IO, "secret.random", CAIRN_NO_OFFSET,
+				  "the system gives no random bytes");
+	return secret_write(path, bytes, sizeof(bytes), diag);
+}
+
+enum cairn_status cairn_secret_keep(const struct cairn_secret *secret, const char *path, struct cairn_diag *diag)
+{
+	return access(path, F_OK) == 0 ? CAIRN_OK : secret_write(path, secret->bytes, secret->len, diag);
 }
 
 static enum cairn_status secret_check(const struct stat *st, const char *path, struct cairn_diag *diag)

@@ -23,4 +23,9 @@ struct cairn_secret {
 CAIRN_MUST_USE enum cairn_status cairn_secret_load(struct cairn_secret *out, const char *path, bool make,
 						   struct cairn_diag *diag);
 
+/** Put a secret where there is none so far (mode 0600, durable). @return CAIRN_OK also when there is one, which stays;
+ *  CAIRN_E_USAGE the path is too long; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_secret_keep(const struct cairn_secret *secret, const char *path,
+						   struct cairn_diag *diag);
+
 #endif

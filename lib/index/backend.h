@@ -12,6 +12,7 @@
 #include "index/refer.h"
 #include "index/session.h"
 #include "index/snapshot.h"
+#include "index/transfer.h"
 #include "index/writer.h"
 
 /** The calls of this folder's headers, with the same contracts. `where` is an URL behind its scheme. An engine's struct
@@ -163,6 +164,8 @@ struct cairn_index_backend {
 
 	/** @return CAIRN_OK, or as a write that failed: then roll_back() follows */
 	enum cairn_status (*begin)(struct cairn_index *ix, struct cairn_diag *diag);
+	/** Of the transaction that was begun: does the index take no writes (transfer.h)? */
+	bool (*is_frozen)(const struct cairn_index *ix);
 	/** Do one write within the transaction by its own call below, and set its status and diag. A failure of the
 	 * engine itself has the rule index.database, or index.corrupt when it is damaged.
 	 * @param alone  a write that fails is undone by itself, and the transaction goes on
@@ -244,6 +247,29 @@ struct cairn_index_backend {
 					    cairn_index_visit_file *visit, void *ctx, struct cairn_diag *diag);
 	enum cairn_status (*snapshot_xorb_hash)(struct cairn_index_snapshot *snapshot, int64_t number,
 						struct cairn_hash *out);
+
+	enum cairn_status (*transfer_open)(struct cairn_index_transfer **out, const char *where, bool writes,
+					   struct cairn_diag *diag);
+	void (*transfer_free)(struct cairn_index_transfer *t);
+	enum cairn_status (*transfer_page)(struct cairn_index_transfer *t, enum cairn_index_table table,
+					   const struct cairn_index_rows *after, uint32_t row, uint32_t limit,
+					   struct cairn_index_rows *out, struct cairn_diag *diag);
+	enum cairn_status (*transfer_state)(struct cairn_index_transfer *t, struct cairn_index_state *out,
+					    struct cairn_diag *diag);
+	enum cairn_status (*transfer_last)(struct cairn_index_transfer *t, enum cairn_index_table table,
+					   int64_t *number, struct cairn_diag *diag);
+	enum cairn_status (*transfer_freeze)(struct cairn_index_transfer *t, enum cairn_index_frozen frozen,
+					     struct cairn_diag *diag);
+	enum cairn_status (*transfer_write)(struct cairn_index_transfer *t, const struct cairn_index_rows *const *drop,
+					    const struct cairn_index_rows *const *put, size_t n,
+					    struct cairn_diag *diag);
+	enum cairn_status (*transfer_begin)(struct cairn_index_transfer *t, struct cairn_diag *diag);
+	enum cairn_status (*transfer_end)(struct cairn_index_transfer *t, const struct cairn_index_state *state,
+					  const int64_t *last, struct cairn_diag *diag);
+};
+
+struct cairn_index_transfer {
+	const struct cairn_index_backend *backend;
 };
 
 struct cairn_index {

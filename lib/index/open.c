@@ -128,3 +128,15 @@ enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, c
 		(*out)->backend = backend;
 	return status;
 }
+
+enum cairn_status cairn_index_transfer_open(struct cairn_index_transfer **out, const char *url, bool writes,
+					    struct cairn_diag *diag)
+{
+	const char *where;
+	*out = NULL;
+	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
+	enum cairn_status status = backend ? backend->transfer_open(out, where, writes, diag) : CAIRN_E_USAGE;
+	if (status == CAIRN_OK)
+		(*out)->backend = backend;
+	return status;
+}

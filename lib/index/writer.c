@@ -30,6 +30,17 @@ static struct cairn_index_write *writer_take(struct cairn_writer *w)
 	return first;
 }
 
+/* Who only asks whether it can be written is told that all is well: it is, for all who read. */
+static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write, bool alone)
+{
+	if (write->kind->probes || !ix->backend->is_frozen(ix))
+		return ix->backend->apply(ix, write, alone);
+	write->diag = (struct cairn_diag){0};
+	write->status = cairn_fail(&write->diag, CAIRN_E_BUSY, "index.frozen", CAIRN_NO_OFFSET,
+				   "this store is being moved and takes nothing new; what it has can be read");
+	return alone;
+}
+
 /* One transaction of the whole batch. @param alone  a write that fails is undone by itself
  * @param[out] bad  a write failed, and that is why the batch did */
 static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_write *batch, bool alone, bool *bad,
@@ -40,7 +51,7 @@ static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_w
 	enum cairn_status status = engine->begin(ix, diag);
 	cairn_crash_point(CAIRN_CRASH_INDEX_BEGUN);
 	for (struct cairn_index_write *write = batch; write && status == CAIRN_OK; write = write->next) {
-		bool applied = engine->apply(ix, write, alone);
+		bool applied = writer_apply(ix, write, alone);
 		cairn_crash_point(CAIRN_CRASH_INDEX_APPLIED);
 		if (applied)
 			continue;

@@ -45,6 +45,11 @@ static bool engine_again(struct cairn_index *ix)
 	return cairn_pg_again(engine_tx(ix));
 }
 
+static bool engine_is_frozen(const struct cairn_index *ix)
+{
+	return ((const struct cairn_postgres *)ix)->tx.frozen;
+}
+
 /* --- a write ------------------------------------------------------------------------------------------------------ */
 
 /* Every failure says why; those of the database in its own words. */
@@ -251,6 +256,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.references_agree = cairn_pg_references_agree,
 
 	.begin = engine_begin,
+	.is_frozen = engine_is_frozen,
 	.apply = engine_apply,
 	.is_open = engine_is_open,
 	.commit = engine_commit,
@@ -305,4 +311,13 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.snapshot_xorbs = cairn_pg_snapshot_xorbs,
 	.snapshot_files = cairn_pg_snapshot_files,
 	.snapshot_xorb_hash = cairn_pg_snapshot_xorb_hash,
+	.transfer_open = cairn_pg_transfer_open,
+	.transfer_free = cairn_pg_transfer_free,
+	.transfer_page = cairn_pg_transfer_page,
+	.transfer_state = cairn_pg_transfer_state,
+	.transfer_last = cairn_pg_transfer_last,
+	.transfer_freeze = cairn_pg_transfer_freeze,
+	.transfer_write = cairn_pg_transfer_write,
+	.transfer_begin = cairn_pg_transfer_begin,
+	.transfer_end = cairn_pg_transfer_end,
 };

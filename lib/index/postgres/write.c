@@ -21,7 +21,7 @@ static const char TX_LOCK[] = "SELECT pg_advisory_lock(hashtextextended('cairn i
 static const char TX_SHARE[] = "SELECT pg_advisory_lock_shared(hashtextextended('cairn index ' || $1, 0))";
 static const char TX_BEGIN[] = "BEGIN";
 /* Transactions that write follow each other, whichever daemon they are of. */
-static const char TX_STATE[] = "SELECT " CAIRN_PG_COUNTS " FROM state FOR NO KEY UPDATE";
+static const char TX_STATE[] = "SELECT " CAIRN_PG_COUNTS ", frozen FROM state FOR NO KEY UPDATE";
 static const char TX_SET_STATE[] = "UPDATE state SET collection = $1, files = $2, xorbs = $3, shards = $4,"
 				   " eligible = $5, stored_bytes = $6, keys = $7, withdrawn = $8";
 /* The lock of the state row would leave a record, too; here it does not hang on that. */
@@ -112,6 +112,7 @@ static enum cairn_status tx_read_state(struct cairn_pg_tx *tx)
 		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
 	cairn_pg_get_counts(r, &tx->counts);
 	tx->committed = tx->counts;
+	tx->frozen = cairn_pg_get_int8(r, 0, PQnfields(r) - 1) != 0;
 	return CAIRN_OK;
 }
 

@@ -36,6 +36,7 @@ struct cairn_pg_tx {
 	struct cairn_pg_counts counts;    /* of the transaction */
 	struct cairn_pg_counts committed; /* as read when it began */
 	struct cairn_pg_counts saved;     /* at the savepoint */
+	bool frozen;                      /* of the transaction: no writes are taken */
 	struct cairn_pg_growth growth;    /* zeroed before each write */
 	bool keys_changed;                /* good_keys.h: since they were last taken */
 	unsigned keys;                    /* of a commit, the place of theirs in the results */

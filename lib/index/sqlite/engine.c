@@ -91,6 +91,11 @@ static bool engine_apply(struct cairn_index *ix, struct cairn_index_write *write
 	return cairn_tx_release(tx) == CAIRN_OK || engine_lose(ix, write);
 }
 
+static bool engine_is_frozen(const struct cairn_index *ix)
+{
+	return ((const struct cairn_sqlite *)ix)->tx.frozen;
+}
+
 static enum cairn_status engine_probe(struct cairn_index *ix)
 {
 	return cairn_tx_probe(engine_tx(ix));
@@ -236,6 +241,7 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.references_agree = cairn_sqlite_references_agree,
 
 	.begin = engine_begin,
+	.is_frozen = engine_is_frozen,
 	.apply = engine_apply,
 	.is_open = engine_is_open,
 	.commit = engine_commit,
@@ -284,4 +290,13 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.snapshot_xorbs = cairn_sqlite_snapshot_xorbs,
 	.snapshot_files = cairn_sqlite_snapshot_files,
 	.snapshot_xorb_hash = cairn_sqlite_snapshot_xorb_hash,
+	.transfer_open = cairn_sqlite_transfer_open,
+	.transfer_free = cairn_sqlite_transfer_free,
+	.transfer_page = cairn_sqlite_transfer_page,
+	.transfer_state = cairn_sqlite_transfer_state,
+	.transfer_last = cairn_sqlite_transfer_last,
+	.transfer_freeze = cairn_sqlite_transfer_freeze,
+	.transfer_write = cairn_sqlite_transfer_write,
+	.transfer_begin = cairn_sqlite_transfer_begin,
+	.transfer_end = cairn_sqlite_transfer_end,
 };

@@ -217,4 +217,24 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_snapshot_files(struct cairn_index_
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
 								 struct cairn_hash *out);
 
+enum cairn_status cairn_sqlite_transfer_open(struct cairn_index_transfer **out, const char *where, bool writes,
+					     struct cairn_diag *diag);
+void cairn_sqlite_transfer_free(struct cairn_index_transfer *t);
+enum cairn_status cairn_sqlite_transfer_page(struct cairn_index_transfer *t, enum cairn_index_table table,
+					     const struct cairn_index_rows *after, uint32_t row, uint32_t limit,
+					     struct cairn_index_rows *out, struct cairn_diag *diag);
+enum cairn_status cairn_sqlite_transfer_state(struct cairn_index_transfer *t, struct cairn_index_state *out,
+					      struct cairn_diag *diag);
+enum cairn_status cairn_sqlite_transfer_last(struct cairn_index_transfer *t, enum cairn_index_table table,
+					     int64_t *number, struct cairn_diag *diag);
+enum cairn_status cairn_sqlite_transfer_freeze(struct cairn_index_transfer *t, enum cairn_index_frozen frozen,
+					       struct cairn_diag *diag);
+enum cairn_status cairn_sqlite_transfer_write(struct cairn_index_transfer *t,
+					      const struct cairn_index_rows *const *drop,
+					      const struct cairn_index_rows *const *put, size_t n,
+					      struct cairn_diag *diag);
+enum cairn_status cairn_sqlite_transfer_begin(struct cairn_index_transfer *t, struct cairn_diag *diag);
+enum cairn_status cairn_sqlite_transfer_end(struct cairn_index_transfer *t, const struct cairn_index_state *state,
+					    const int64_t *last, struct cairn_diag *diag);
+
 #endif

@@ -34,7 +34,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_SAVE] = "SAVEPOINT one",
 	[CAIRN_TX_RELEASE] = "RELEASE one",
 	[CAIRN_TX_UNDO] = "ROLLBACK TO one",
-	[CAIRN_TX_STATE] = "SELECT collection, files, xorbs, shards, eligible, stored_bytes FROM state",
+	[CAIRN_TX_STATE] = "SELECT collection, files, xorbs, shards, eligible, stored_bytes, frozen FROM state",
 	[CAIRN_TX_SET_STATE] = "UPDATE state SET collection = ?1, files = ?2, xorbs = ?3, shards = ?4, eligible = ?5,"
 			       " stored_bytes = ?6",
 	[CAIRN_TX_PROBE] = "UPDATE state SET probes = probes + 1",
@@ -350,6 +350,7 @@ static enum cairn_status tx_read_state(struct cairn_tx *tx)
 		.stored_bytes = sqlite3_column_int64(stmt, 5),
 	};
 	tx->committed = tx->counts;
+	tx->frozen = sqlite3_column_int(stmt, 6) != 0;
 	return CAIRN_OK;
 }
 

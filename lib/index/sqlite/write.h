@@ -184,6 +184,7 @@ struct cairn_tx {
 	struct cairn_tx_counts counts;       /* of the transaction; after a commit, of the database */
 	struct cairn_tx_counts committed;    /* as last read or written */
 	struct cairn_tx_counts saved;        /* at the savepoint */
+	bool frozen;                         /* of the transaction: no writes are taken */
 	uint64_t n_commits;                  /* so far */
 	struct cairn_filter filter;          /* prefixes of eligible chunks; readers ask it from their own threads */
 	int64_t filter_prefix, filter_scope; /* row up to which it is filled */

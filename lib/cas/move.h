@@ -1,0 +1,53 @@
+/* Moving a whole store from one pair of engines to another, and back: rows as they are, objects as they are, each
+ * proved on its way. docs/scale.md says what is frozen when, and why nothing is lost. */
+#ifndef CAIRN_CAS_MOVE_H
+#define CAIRN_CAS_MOVE_H
+
+#include "hash/crypto.h"
+#include "index/transfer.h"
+
+/** How far it is. Counts are of this call alone. */
+struct cairn_move_report {
+	uint64_t total_bytes;                              /* of the objects of the store that is moved */
+	uint64_t done_bytes;                               /* of those whose rows this pass has come by */
+	uint64_t n_objects, object_bytes;                  /* that were copied */
+	uint64_t n_damaged;                                /* that are not what their rows say, as of this pass */
+	uint64_t n_rows[CAIRN_TABLES];                     /* that this pass has compared */
+	uint64_t n_put, n_dropped;                         /* rows */
+	uint8_t digests[CAIRN_TABLES][CAIRN_SHA256_BYTES]; /* of the rows of each table, in both; once it is finished */
+	const char *table;                                 /* at hand */
+	unsigned n_passes;
+	bool is_finished; /* the other store is the one in use from now on */
+};
+
+struct cairn_move_options {
+	const char *from, *to;   /* data folders; daemons may have the first one open, and none the second */
+	const char *index;       /* of the second, URL; NULL: as that folder says, or a file of it */
+	const char *store;       /* likewise of its objects */
+	const char *secret_file; /* of both; NULL: each has it as DIR/secret, and the second gets that of the first */
+	const char *credentials; /* of stores, as in struct cairn_store_options */
+	bool finish; /* nothing new is taken by the first from now on; when all is over, it is by the second */
+	/** An object cannot be moved: its xorb counts as lost there. */
+	void (*damaged)(void *ctx, const struct cairn_hash *xorb, const char *why);
+	bool (*progress)(void *ctx, const struct cairn_move_report *so_far); /* @return false to stop (CAIRN_E_BUSY) */
+	void *ctx;
+};
+
+/**
+ * Compare all rows and bring the second store to what the first one is, with the objects that it lacks. What an earlier
+ * call has brought there stays: after a kill, or when things were added since, the same call goes on.
+ * @return CAIRN_OK also when objects are damaged
+ *         CAIRN_E_CONFLICT  one of them is no end of a move (move.source, move.target, move.secret), or as
+ *                           cairn_data_dir_open(), cairn_index_transfer_open()
+ *         CAIRN_E_DAMAGED   rows contradict each other (index.rows)
+ *         CAIRN_E_BUSY      stopped, or an engine does not answer; CAIRN_E_USAGE; CAIRN_E_NOT_FOUND the first is not
+ *                           there; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_move(const struct cairn_move_options *options, struct cairn_move_report *report,
+					    struct cairn_diag *diag);
+
+/** A move that was to be finished is not: the first store takes writes again, as long as the second does not.
+ *  @return as cairn_move() */
+CAIRN_MUST_USE enum cairn_status cairn_move_cancel(const struct cairn_move_options *options, struct cairn_diag *diag);
+
+#endif
