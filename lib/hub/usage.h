@@ -54,8 +54,8 @@ struct cairn_usage {
  * @param stop      looked at now and then; may be NULL
  * @param[out] out  owned by the caller: cairn_usage_free()
  * @return CAIRN_OK; CAIRN_E_BUSY stopped, or another daemon that shares the index computes (usage.running);
- * CAIRN_E_LIMIT there are more owners than room, or more different terms name one xorb (usage.limit); CAIRN_E_IO;
- * CAIRN_E_NOMEM
+ *         CAIRN_E_LIMIT there are more owners than room, or more different terms name one xorb (usage.limit);
+ *         CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_usage_compute(struct cairn_usage **out, struct cairn_index *index,
 						     const struct cairn_usage_room *room, bool (*stop)(void *ctx),

@@ -155,7 +155,7 @@ def test_page(start, issuer, admin, tmp_path):
 
 
 def test_charts(start, issuer, admin, tmp_path):
-    """Of each repository a field as large as what only it has; a field for each two that share, the darker the more."""
+    """Of each repository, in its account's, a field as large as what only it has; a field for each two that share, the darker the more."""
     people = People(start(token_key=issuer.folder), admin, tmp_path / "home")
     operator = visitors.Visitor(people.server).sign_in(make_key(people.server, admin, scope="admin")["key"])
     shared = random.Random(1).randbytes(90_000)
@@ -172,11 +172,12 @@ def test_charts(start, issuer, admin, tmp_path):
     for group in treemap:
         rect = next(node for node in group if node.tag.endswith("rect"))
         fields[visitors.text(next(node for node in group if node.tag.endswith("title"))).split(":")[0]] = [float(rect.get(a)) for a in ("x", "y", "width", "height")]
-    only = {o["name"]: o["only_bytes"] for o in told["owners"] if o["only_bytes"]}
+    only = {o["name"].split("/")[-1]: o["only_bytes"] for o in told["owners"] if o["only_bytes"]}
+    assert fields.pop("ann") == [0, 0, 1000, 380]  # the account, with its repositories in a frame
     assert fields.keys() == only.keys()
     for name, (x, y, width, height) in fields.items():
-        assert width * height == pytest.approx(380_000 * only[name] / sum(only.values()), rel=0.03)
-        assert 0 <= x and x + width <= 1000.2 and 0 <= y and y + height <= 380.2
+        assert width * height == pytest.approx(992 * 354 * only[name] / sum(only.values()), rel=0.03)
+        assert 3.8 <= x and x + width <= 996.2 and 21.8 <= y and y + height <= 376.2
         for other, (x2, y2, width2, height2) in fields.items():
             assert other == name or x + width <= x2 + 0.2 or x2 + width2 <= x + 0.2 or y + height <= y2 + 0.2 or y2 + height2 <= y + 0.2, (name, other)
     classes = [rect.get("class") for rect in matrix.iter("{http://www.w3.org/2000/svg}rect")]

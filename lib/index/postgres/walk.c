@@ -11,7 +11,7 @@ static const char WALK_FILES[] = "SELECT hash, size, terms, id FROM file WHERE i
 static const char WALK_FILE_SIZES[] =
 	"SELECT hash, size, octet_length(terms), id FROM file WHERE id > $1 ORDER BY id LIMIT $2";
 static const char WALK_OWNERS[] = "SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o"
-				  " WHERE o.scope = s.id)";
+				  " WHERE o.scope = s.id) ORDER BY s.id";
 static const char WALK_OWNED_FILES[] =
 	"SELECT f.hash, f.size, f.terms, f.id, ARRAY(SELECT DISTINCT o.scope FROM file_owner o WHERE o.file = f.id"
 	" ORDER BY o.scope) FROM file f WHERE f.id > $1 ORDER BY f.id LIMIT $2";

@@ -183,7 +183,7 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_EACH_REPO] = POOL_REPO " AND r.account = ?3 AND r.kind = ?4 AND r.id > ?1 ORDER BY r.id LIMIT ?2",
 	[CAIRN_READ_EACH_OWNER] =
 		"SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o INDEXED BY file_owner_claim"
-		" WHERE o.scope = s.id)",
+		" WHERE o.scope = s.id) ORDER BY s.id",
 	[CAIRN_READ_OWNERS] = "SELECT DISTINCT scope FROM file_owner WHERE file = ?1 ORDER BY scope",
 	[CAIRN_READ_OBJECT] = POOL_OBJECT " AND o.path = ?2",
 	[CAIRN_READ_EACH_OBJECT] = POOL_OBJECT " AND o.path >= ?2 ORDER BY o.path",
