@@ -52,14 +52,16 @@ enum cairn_status cairn_identity_get(char out[static CAIRN_IDENTITY_BYTES], cons
 		return identity_io("open", path, diag);
 	if (cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)
 		return identity_io("read", path, diag);
-	/* One that was killed while making it has told nobody. */
-	if (n < CAIRN_IDENTITY_BYTES)
+	/* One that was killed before it wrote has told nobody. */
+	if (n == 0)
 		return identity_make(out, fd, path, diag);
-	bool ends = n == CAIRN_IDENTITY_BYTES && text[n - 1] == '\n';
-	text[CAIRN_IDENTITY_BYTES - 1] = '\0';
-	if (!ends || !cairn_identity_is(text))
-		return cairn_fail(diag, CAIRN_E_FORMAT, "data_dir.identity", CAIRN_NO_OFFSET,
-				  "%s is not 32 hexadecimal digits and a line's end: put it back from a backup", path);
+	text[strcspn(text, "\n")] = '\0';
+	if (n > CAIRN_IDENTITY_BYTES || !cairn_identity_is(text))
+		return cairn_fail(
+			diag, CAIRN_E_FORMAT, "data_dir.identity", CAIRN_NO_OFFSET,
+			"%s is not 32 hexadecimal digits: put it back from a backup, or remove it if there is "
+			"none",
+			path);
 	memcpy(out, text, CAIRN_IDENTITY_BYTES);
 	return CAIRN_OK;
 }

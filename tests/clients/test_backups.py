@@ -236,12 +236,14 @@ def test_one_backup_brings_the_identity_back(three, tmp_path, pipe):
 def test_an_identity_that_is_none(three):
     server, folder, _, _ = three
     mine = (server.data / "identity").read_bytes()
-    for wrong in (mine[:-1] + b"x", mine + b"\n", mine.upper().replace(b"0", b"G")):
+    for wrong in (mine[:-1] + b"x", mine + b"\n", mine.upper().replace(b"0", b"G"), mine[:7], b"\n"):
         (server.data / "identity").write_bytes(wrong)
         assert "data_dir.identity" in command("backup", "--data-dir", server.data, "--incremental", folder, expect=65).stderr
         assert (server.data / "identity").read_bytes() == wrong
+    (server.data / "identity").write_bytes(mine[:-1])  # by a hand that wrote no line's end
+    command("backup", "--data-dir", server.data, "--incremental", folder)
     # What a killed one had not written yet has told nobody: it is made anew, and is another one.
-    (server.data / "identity").write_bytes(mine[:7])
+    (server.data / "identity").write_bytes(b"")
     assert "backup.store" in command("backup", "--data-dir", server.data, "--incremental", folder, expect=73).stderr
     assert identity(server.data) != mine.decode().strip()
 
