@@ -47,7 +47,7 @@ def test_daemons_of_the_compose_file():
         assert daemon["read_only"] and daemon["cap_drop"] == ["ALL"] and daemon["security_opt"] == ["no-new-privileges:true"]
         taken = settings(daemon["environment"])
         assert {name.lower() for name in daemon["environment"] if name.startswith("CAIRN_")} <= {f"cairn_{name}" for name in taken}
-        assert taken["index"].startswith("postgres://") and taken["store"].startswith("s3://") and taken["hub"] == "no"
+        assert taken["index"].startswith("postgres://") and taken["store"].startswith("s3://") and taken["hub"] == "yes"
     assert services["haproxy"]["ports"]
 
 
