@@ -109,7 +109,7 @@ def fill(data, first, n_xorbs, n_chunks):
     fourth file came without a SHA-256, others have several."""
     source = random.Random(first)
     db = sqlite3.connect(data / "index.sqlite")
-    db.executemany("INSERT OR IGNORE INTO scope VALUES(?, ?)", ((1, "models/a/one"), (2, "models/b/one")))
+    db.executemany("INSERT OR IGNORE INTO scope(id, name) VALUES(?, ?)", ((1, "models/a/one"), (2, "models/b/one")))
     shared = [hashlib.sha256(b"shared%d" % i).digest() for i in range(10)]
     for number in range(first, first + n_xorbs):
         lengths = [source.randrange(8192, 131073) for _ in range(n_chunks)]
