@@ -33,8 +33,9 @@ SPARE = (
     "sqlite index.sqlite-journal",  # SQLite's own, while it makes a database that has nothing in it
     "store_fs_folders_durable folder",  # SQLite syncs this folder with its log, unless it was built not to
 )
-# The same folder: the first is for where a sandbox keeps the second from opening it, the second for all but the daemon.
-TWINS = ("main_confine folder", "data_dir_lock folder")
+# The same folder: the first is for where a sandbox keeps the second from opening it, the second for all but the daemon, the
+# third for a folder into which a secret comes before it is opened.
+TWINS = ("main_confine folder", "data_dir_lock folder", "move_place_secret folder")
 
 
 # --- where a sync was asked for -------------------------------------------------------------------------------------------
@@ -288,6 +289,15 @@ def back_up(work):
     work.tell("whole", "data2/secret", work.secret)
 
 
+def move_a_store(work):
+    """To another folder, while the daemon goes on."""
+    work.start()
+    files = {ledger.name(work.upload(i, xorbs=2)) for i in range(90, 92)}
+    work.run("migrate-store", "--data-dir", work.server.data, "--to", "data3", "--finish")
+    work.tell("moved", "data3", files)
+    work.tell("whole", "data3/secret", work.secret)
+
+
 def new_archives(work, known):
     """Objects before a moment."""
     return sorted({f"backups/{p.name}" for p in (work.root / "backups").glob("*.fold")} - set(known), key=lambda name: "moment" in name)
@@ -445,6 +455,8 @@ def judge(work, told, found):
             wrong.append("what was set aside is lost")
         elif what == "zeroed" and work.bodies[more[0]] in found[key]:
             wrong.append(f"{key} has still what was deleted from it")
+        elif what == "moved":
+            wrong += judge_store(found, key, work.bodies, set(), more[0], set())
         elif what == "restored":
             wrong += judge_store(found, key, work.bodies, set(), work.restored, set())
             wrong += ["the restored folder counts as half restored"] * (f"{key}/restore" in found)
@@ -497,7 +509,7 @@ def losses(work, records, without=None):
                 yield f"record {moment}, way {n}: {wrong[0]}"
 
 
-WORK = {"start": start_again, "store": keep_a_store, "by_hand": bring_by_hand, "repair": repair_a_store, "backup": back_up, "backups": keep_backups, "rewrite": rewrite_backups, "files": write_files}
+WORK = {"start": start_again, "store": keep_a_store, "by_hand": bring_by_hand, "repair": repair_a_store, "backup": back_up, "backups": keep_backups, "rewrite": rewrite_backups, "move": move_a_store, "files": write_files}
 
 
 @pytest.fixture(scope="module")
