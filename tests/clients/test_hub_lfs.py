@@ -248,7 +248,7 @@ def test_addresses_are_signed(people):
     for path in wrong:
         assert is_lfs_error(people.server.request("PUT", path, body=data), 403, "lfs.signature"), path
     assert is_lfs_error(people.server.request("GET", where), 403, "lfs.signature"), "it was signed for PUT"
-    chunked = people.server.raw(f"PUT {where} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+    chunked = people.server.raw(f"PUT {where} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
     assert b" 411 " in chunked.split(b"\r\n")[0] and b"lfs.length" in chunked
     assert people.server.request("PUT", where, body=data).status == 200
 
