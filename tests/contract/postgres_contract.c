@@ -334,8 +334,8 @@ START_TEST(an_older_one_is_brought_forward)
 	(void)sql("ALTER TABLE account DROP COLUMN quota");
 	(void)sql("DROP TABLE dead");
 	(void)sql("ALTER TABLE xorb DROP COLUMN copy");
-	(void)sql("ALTER TABLE state DROP COLUMN keys, DROP COLUMN withdrawn");
-	(void)sql("DROP TABLE session, job");
+	(void)sql("ALTER TABLE state DROP COLUMN keys, DROP COLUMN withdrawn, DROP COLUMN frozen");
+	(void)sql("DROP TABLE session, job, rule_off");
 	(void)sql("DROP TABLE proof");
 	(void)sql("ALTER TABLE file_owner DROP COLUMN proof, DROP COLUMN due");
 	(void)sql("ALTER TABLE scope DROP COLUMN quota, DROP COLUMN stored");
