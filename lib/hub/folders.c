@@ -62,36 +62,28 @@ static void folders_add(struct folders_run *run, char *path, uint32_t parent, bo
 	out->all[out->n++] = (struct cairn_folder){path, parent, depth, is_file, 0};
 }
 
-static void folders_take(void *ctx, const struct cairn_index_entry *entry)
+static bool folders_take(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct folders_run *run = ctx;
 	bool is_file = entry->kind != CAIRN_INDEX_FOLDER;
-	if ((is_file && (entry->kind != CAIRN_INDEX_XET || !entry->has_file)) || run->status != CAIRN_OK)
-		return;
+	if (is_file && (entry->kind != CAIRN_INDEX_XET || !entry->has_file))
+		return true;
 	run->out->unknown = run->out->unknown || run->out->n == CAIRN_FOLDERS_MAX ||
 			    (is_file && run->n_files == CAIRN_FOLDERS_FILES_MAX);
 	if (run->out->unknown)
-		return;
+		return false;
 	uint32_t parent = folders_find(run, entry->folder);
 	if (is_file)
 		run->hashes[run->n_files++] = entry->file;
 	folders_add(run, cairn_hub_entry_path_new(entry), parent, is_file);
+	return run->status == CAIRN_OK;
 }
 
 static enum cairn_status folders_list(struct folders_run *run, const struct cairn_index_commit *commit)
 {
-	char next[CAIRN_INDEX_PATH_MAX + 1] = "", after[CAIRN_INDEX_PATH_MAX + 1];
-	const struct cairn_hub_tree_page page = {
-		.folder = "", .recursive = true, .after = after, .limit = CAIRN_HUB_TREE_PAGE_MAX};
 	struct cairn_diag unsaid = {0};
-	do {
-		memcpy(after, next, sizeof(after));
-		enum cairn_status status =
-			cairn_hub_list_tree(run->cas, commit, &page, folders_take, run, next, &unsaid);
-		if (status != CAIRN_OK)
-			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* it has no files */
-	} while (next[0] && !run->out->unknown && run->status == CAIRN_OK);
-	return run->status;
+	enum cairn_status status = cairn_hub_list_all(run->cas, commit, folders_take, run, &unsaid);
+	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? run->status : status; /* it may have no files */
 }
 
 /* --- whose a chunk is --------------------------------------------------------------------------------------------- */

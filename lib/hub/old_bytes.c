@@ -46,34 +46,26 @@ static void old_run_fini(struct old_run *run)
 
 /* --- what there was ----------------------------------------------------------------------------------------------- */
 
-static void old_take_before(void *ctx, const struct cairn_index_entry *entry)
+static bool old_take_before(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct old_run *run = ctx;
 	if (entry->kind == CAIRN_INDEX_FOLDER || (entry->kind == CAIRN_INDEX_XET && !entry->has_file))
-		return;
+		return true;
 	run->unknown = run->unknown || run->n_before == CAIRN_OLD_FILES_MAX;
-	if (run->unknown || run->status != CAIRN_OK)
-		return;
+	if (run->unknown)
+		return false;
 	struct old_file file = {cairn_hub_entry_path_new(entry), entry->kind, entry->oid, entry->file};
 	run->status = file.path ? CAIRN_OK : CAIRN_E_NOMEM;
 	if (file.path)
 		run->before[run->n_before++] = file;
+	return run->status == CAIRN_OK;
 }
 
 static enum cairn_status old_list_before(struct old_run *run, const struct cairn_index_commit *before)
 {
-	char next[CAIRN_INDEX_PATH_MAX + 1] = "", after[CAIRN_INDEX_PATH_MAX + 1];
-	const struct cairn_hub_tree_page page = {
-		.folder = "", .recursive = true, .after = after, .limit = CAIRN_HUB_TREE_PAGE_MAX};
 	struct cairn_diag unsaid = {0};
-	do {
-		memcpy(after, next, sizeof(after));
-		enum cairn_status status =
-			cairn_hub_list_tree(run->cas, before, &page, old_take_before, run, next, &unsaid);
-		if (status != CAIRN_OK)
-			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* it has no files */
-	} while (next[0] && !run->unknown && run->status == CAIRN_OK);
-	return run->status;
+	enum cairn_status status = cairn_hub_list_all(run->cas, before, old_take_before, run, &unsaid);
+	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? run->status : status; /* it may have no files */
 }
 
 static bool old_is_stored(const struct cairn_hub_change *change)

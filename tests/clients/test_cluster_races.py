@@ -1,9 +1,7 @@
 """Daemons that share an index and a store, and do opposite things to the same rows at once."""
 
 import concurrent.futures
-import os
 import random
-import subprocess
 import threading
 
 import cairn
@@ -11,35 +9,13 @@ import cluster
 import ledger
 import pytest
 import xet
-from test_cluster import let_pass
+from test_cluster import let_pass, sql, three  # noqa: F401 # three is a fixture
 
 GRACE = 120
 UPLOADERS = 16
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3" and cluster.HAPROXY.exists())
 
 pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres, CAIRN_STORE=s3 and haproxy")
-
-
-@pytest.fixture
-def three(tmp_path):
-    """three(...): daemons that share everything, behind a balancer; all must stop well."""
-    made = []
-
-    def begin(**options):
-        made.append(cluster.Cluster(tmp_path / "three", **options))
-        return made[-1].start()
-
-    yield begin
-    for one in made:
-        one.stop()
-
-
-def sql(server, statement):
-    """In the schema of its index."""
-    schema = cairn.postgres_url(server.data).split("schema=")[1]
-    command = [cairn.ROOT / "tests/engines/postgresql.sh", "sql", os.environ["CAIRN_TEST_POSTGRES_FOLDER"]]
-    done = subprocess.run([*command, f'SET search_path TO "{schema}"; {statement}'], check=True, capture_output=True, text=True, timeout=60)
-    return done.stdout.split("\n")[1].strip()
 
 
 def judge(one, books):
