@@ -52,21 +52,6 @@ static enum cairn_status put_store(struct cairn_cas *cas, const struct cairn_hub
 	return status == CAIRN_OK ? cairn_hub_ingest_end(in, diag) : status;
 }
 
-/* The text of .gitattributes at the head; none when there is none, or it is in the store. */
-static enum cairn_status put_read_attributes(struct cairn_cas *cas, const struct cairn_hub_put *put, uint8_t **text,
-					     struct cairn_hub_patterns *out)
-{
-	struct cairn_index_entry entry;
-	struct cairn_diag unsaid = {0};
-	*out = (struct cairn_hub_patterns){.text = "", .steps_left = CAIRN_HUB_PATTERN_STEPS};
-	enum cairn_status status = cairn_hub_find_entry(cas, put->head, ".gitattributes", &entry, &unsaid);
-	if (status != CAIRN_OK || entry.kind != CAIRN_INDEX_INLINE)
-		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	status = cairn_hub_read_inline(cas, entry.content, text, &out->len);
-	out->text = *text ? (const char *)*text : "";
-	return status;
-}
-
 static enum cairn_status put_file(struct cairn_cas *cas, const struct cairn_hub_put *put,
 				  const struct cairn_hub_put_file *file, struct cairn_hub_patterns *attributes,
 				  struct cairn_index_operation *out, struct cairn_diag *diag)
@@ -94,7 +79,7 @@ enum cairn_status cairn_hub_put(struct cairn_cas *cas, const struct cairn_hub_as
 		.title = put->title, .message = "", .n = put->n, .operations = operations};
 	struct cairn_hub_patterns attributes;
 	uint8_t *text = NULL;
-	enum cairn_status status = put_read_attributes(cas, put, &text, &attributes);
+	enum cairn_status status = cairn_hub_read_patterns(cas, put->head, ".gitattributes", &text, &attributes);
 	for (unsigned i = 0; i < put->n && status == CAIRN_OK; i++)
 		status = put_file(cas, put, &put->files[i], &attributes, &operations[i], diag);
 	free(text);

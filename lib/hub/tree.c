@@ -140,6 +140,21 @@ enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, int64_t content, 
 	return CAIRN_OK;
 }
 
+enum cairn_status cairn_hub_read_patterns(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+					  const char *path, uint8_t **text, struct cairn_hub_patterns *out)
+{
+	struct cairn_index_entry entry;
+	struct cairn_diag unsaid = {0};
+	*text = NULL;
+	*out = (struct cairn_hub_patterns){.text = "", .steps_left = CAIRN_HUB_PATTERN_STEPS};
+	enum cairn_status status = cairn_hub_find_entry(cas, commit, path, &entry, &unsaid);
+	if (status != CAIRN_OK || entry.kind != CAIRN_INDEX_INLINE)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	status = cairn_hub_read_inline(cas, entry.content, text, &out->len);
+	out->text = *text ? (const char *)*text : "";
+	return status;
+}
+
 enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, const struct cairn_index_entry *entry,
 					struct cairn_index_commit *out)
 {

@@ -3,6 +3,7 @@
 #define CAIRN_HUB_TREE_H
 
 #include "cas/file_reader.h"
+#include "hub/pattern.h"
 #include "hub/revision.h"
 
 enum { CAIRN_HUB_TREE_PAGE_MAX = 1000 };
@@ -59,6 +60,16 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, con
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, int64_t content, uint8_t **out,
 						       size_t *len);
+
+/**
+ * The lines of a .gitattributes or .gitignore at a commit, with the steps of one request. None when there is no such
+ * file, or its bytes are in the store.
+ * @param[out] text  what out borrows: the caller's, NULL where there is none
+ * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hub_read_patterns(struct cairn_cas *cas, const struct cairn_index_commit *commit,
+							 const char *path, uint8_t **text,
+							 struct cairn_hub_patterns *out);
 
 /** The commit that changed an entry last. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, const struct cairn_index_entry *entry,

@@ -69,32 +69,15 @@ static void commit_done(struct http_request *req)
 
 /* --- preupload ---------------------------------------------------------------------------------------------------- */
 
-/* The text of a file of the top folder, for its patterns; none when there is none, or it is in the store. */
-static enum cairn_status commit_read_patterns(struct commit_request *c, const char *path, uint8_t **owned,
-					      struct cairn_hub_patterns *out)
-{
-	struct cairn_index_entry entry;
-	struct cairn_diag unsaid = {0};
-	struct cairn_cas *cas = c->repo.call.job.app->cas;
-	enum cairn_status status = cairn_hub_find_entry(cas, &c->repo.commit, path, &entry, &unsaid);
-	if (status != CAIRN_OK || entry.kind != CAIRN_INDEX_INLINE)
-		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	status = cairn_hub_read_inline(cas, entry.content, owned, &out->len);
-	out->text = *owned ? (const char *)*owned : "";
-	return status;
-}
-
 /* As the client sends them, or else as the revision has them. */
 static enum cairn_status commit_take_patterns(struct commit_request *c, const struct cairn_json *json,
 					      const char *member, const char *path, uint8_t **owned,
 					      struct cairn_hub_patterns *out)
 {
 	const char *text = cairn_json_string(cairn_json_get(json, member));
-	*out = (struct cairn_hub_patterns){.text = "", .steps_left = CAIRN_HUB_PATTERN_STEPS};
 	if (!text)
-		return commit_read_patterns(c, path, owned, out);
-	out->text = text;
-	out->len = strlen(text);
+		return cairn_hub_read_patterns(c->repo.call.job.app->cas, &c->repo.commit, path, owned, out);
+	*out = (struct cairn_hub_patterns){.text = text, .len = strlen(text), .steps_left = CAIRN_HUB_PATTERN_STEPS};
 	if (out->len > CAIRN_INDEX_INLINE_MAX)
 		return cairn_fail(&c->repo.call.diag, CAIRN_E_USAGE, "preupload.patterns", CAIRN_NO_OFFSET,
 				  "%s has %zu bytes; at most %d are taken", member, out->len, CAIRN_INDEX_INLINE_MAX);
