@@ -1,13 +1,17 @@
-"""One upload by hf_xet: hf_put.py ENDPOINT PATH, a file, or a folder of them. Prints the files' hashes, in the order of their names."""
+"""One upload by hf_xet: hf_put.py ENDPOINT PATH, a file, or a folder of them. Prints the files' hashes, in the order of their names, and on
+standard error the seconds that it took."""
 
 import sys
+import time
 from pathlib import Path
 
 import hf_xet
 
 endpoint, path = sys.argv[1], Path(sys.argv[2])
+began = time.monotonic()
 commit = hf_xet.XetSession().new_upload_commit(endpoint=endpoint)
 handles = [commit.start_upload_file(str(p)) for p in (sorted(path.iterdir()) if path.is_dir() else [path])]
 commit.wait_to_finish()
 for handle in handles:
     print(handle.result().xet_info.hash)
+print(time.monotonic() - began, file=sys.stderr)

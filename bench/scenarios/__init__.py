@@ -18,6 +18,7 @@ SCENARIOS = {
     "download": fetch.download,
     "tls": tls.tls,
     "push": push.push,
+    "pull": push.pull,
     "small": fetch.small,
     "read": read.read,
     "plan": plan.plan,
