@@ -54,7 +54,7 @@ struct app_reload {
 struct app_garbage {
 	_Atomic int64_t ran_unix_s, good_unix_s; /* the last collection, and the last that ended well; 0: none */
 	atomic_bool failed;                      /* the last one */
-	_Atomic uint64_t n_retired, n_swept, freed_bytes;
+	_Atomic uint64_t n_retired, n_swept, n_left_over, freed_bytes;
 	_Atomic int64_t counted_unix_s; /* when the next two were; 0: never */
 	_Atomic uint64_t bytes, retired_bytes;
 };

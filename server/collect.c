@@ -67,6 +67,7 @@ static void collect_note(struct app *app, enum cairn_status status, bool stopped
 		return;
 	atomic_fetch_add(&g->n_retired, gc->n_retired);
 	atomic_fetch_add(&g->n_swept, gc->n_swept);
+	atomic_fetch_add(&g->n_left_over, gc->n_left_over);
 	atomic_fetch_add(&g->freed_bytes, gc->bytes_freed);
 	if (stopped && status == CAIRN_OK)
 		return;
@@ -85,7 +86,8 @@ enum cairn_status collect_run(struct app *app, bool (*stop)(void *ctx), void *st
 	enum cairn_status status = cairn_cas_gc(app->cas, stop, stop_ctx, out);
 	LOG(status == CAIRN_OK || status == CAIRN_E_BUSY ? LOG_INFO : LOG_WARNING, "gc",
 	    LOG_T("status", cairn_status_name(status)), LOG_N("retired", out->n_retired), LOG_N("swept", out->n_swept),
-	    LOG_N("bytes_freed", out->bytes_freed), LOG_T("cause", out->diag.rule ? out->diag.text : NULL));
+	    LOG_N("left_overs", out->n_left_over), LOG_N("bytes_freed", out->bytes_freed),
+	    LOG_T("cause", out->diag.rule ? out->diag.text : NULL));
 	collect_note(app, status, stop(stop_ctx), out);
 	if (status == CAIRN_OK && app->collected)
 		app->collected(app);

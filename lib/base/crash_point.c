@@ -38,6 +38,7 @@ static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_INDEX_COMMITTED] = "index-committed",
 	[CAIRN_CRASH_INDEX_ANSWERED] = "index-answered",
 	[CAIRN_CRASH_GC_MARKED] = "gc-marked",
+	[CAIRN_CRASH_GC_LISTED] = "gc-listed",
 	[CAIRN_CRASH_GC_SWEPT] = "gc-swept",
 	[CAIRN_CRASH_REMOVE_UNLINKED] = "remove-unlinked",
 	[CAIRN_CRASH_GC_REMOVED] = "gc-removed",

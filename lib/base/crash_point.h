@@ -37,6 +37,7 @@ enum cairn_crash_point {
 	CAIRN_CRASH_INDEX_ANSWERED,  /* somebody was told */
 
 	CAIRN_CRASH_GC_MARKED,       /* retired, durably */
+	CAIRN_CRASH_GC_LISTED,       /* copies were found that no row names; nothing is said of them so far */
 	CAIRN_CRASH_GC_SWEPT,        /* rows are durably gone, objects are all there */
 	CAIRN_CRASH_REMOVE_UNLINKED, /* an object's name is gone; not durably */
 	CAIRN_CRASH_GC_REMOVED,      /* also durably */

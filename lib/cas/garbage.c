@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/workers.h"
 #include "cas/internal.h"
+#include "cas/left_overs.h"
 #include "data_dir/hold.h"
 #include "index/examine.h"
 #include "index/hub.h"
@@ -223,7 +224,25 @@ static enum cairn_status gc_sweep(struct collection *c)
 		if (status != CAIRN_OK)
 			return status;
 	}
-	return gc_bury(c);
+	return CAIRN_OK;
+}
+
+static enum cairn_status gc_settle_left_overs(struct collection *c)
+{
+	struct cas_left_overs l = {.cas = c->cas, .lease = &c->lease, .stop = c->stop, .stop_ctx = c->stop_ctx};
+	enum cairn_status status = cas_settle_left_overs(&l);
+	c->report->n_left_over = l.n;
+	c->report->bytes_freed += l.bytes;
+	if (l.diag.rule)
+		c->report->diag = l.diag;
+	return status;
+}
+
+/* What is dead is removed also when the bucket cannot be listed. */
+static enum cairn_status gc_remove_dead(struct collection *c)
+{
+	enum cairn_status left = gc_settle_left_overs(c), status = gc_bury(c);
+	return status == CAIRN_OK ? left : status;
 }
 
 static enum cairn_status gc_refuse(struct collection *c, const char *what)
@@ -304,6 +323,8 @@ static enum cairn_status gc_run(struct collection *c)
 		status = gc_sweep(c);
 	if (status == CAIRN_OK)
 		status = gc_settle_doubts(c);
+	if (status == CAIRN_OK)
+		status = gc_remove_dead(c);
 	cairn_index_needs_freep(&c->needs);
 	return status == CAIRN_OK ? cairn_store_tidy_packs(cas->store) : status;
 }

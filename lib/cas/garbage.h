@@ -7,8 +7,9 @@
 
 /** What a collection did. */
 struct cairn_gc_report {
-	uint64_t n_retired; /* xorbs that are not offered any more from now on */
-	uint64_t n_swept;   /* xorbs that are gone */
+	uint64_t n_retired;   /* xorbs that are not offered any more from now on */
+	uint64_t n_swept;     /* xorbs that are gone */
+	uint64_t n_left_over; /* copies that killed uploads had left */
 	uint64_t bytes_freed;
 	bool held;              /* with CAIRN_E_BUSY: somebody copies the store (data_dir/hold.h) */
 	struct cairn_diag diag; /* of a refusal: the index is damaged */
@@ -31,7 +32,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const st
 
 /**
  * Collect: forget what deleted repositories of the hub had, retire the xorbs that no file refers to and that are older
- * than the grace time, and remove those that have been retired for longer than it. Long; waits for the index's writer
+ * than the grace time, remove those that have been retired for longer than it, and then what uploads that were killed
+ * have left in a store that names copies (left_overs.h). Long; waits for the index's writer
  * and the disk, in pieces of a few milliseconds, so that uploads hardly notice. One at a time, of all daemons that
  * share the index; one that stood still meanwhile ends when it writes next (lease.over).
  * @param stop  looked at between pieces; true ends the collection early. May be NULL

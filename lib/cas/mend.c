@@ -61,6 +61,19 @@ enum cairn_status cas_open_copy(struct cairn_cas *cas, const struct cairn_index_
 	return n == 0 ? cairn_store_get_named(cas->store, &row->hash, &row->copy, out) : CAIRN_E_NOT_FOUND;
 }
 
+enum cairn_status cas_must_be_there(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_copy *copy)
+{
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
+	uint8_t byte; /* what is known of a name may be of before its object was removed */
+	enum cairn_status status = cairn_store_get_named(cas->store, xorb, copy, &object);
+	if (status == CAIRN_OK)
+		status = cairn_store_object_read(object, 0, &byte, 1);
+	if (status != CAIRN_E_NOT_FOUND)
+		return status;
+	status = cas_lose(cas, xorb, copy);
+	return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
+}
+
 enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes, bool *there)
 {
 	uint64_t first_bytes;
@@ -161,14 +174,16 @@ static enum cairn_status mend_adopt(struct mend *m)
 		.list = cairn_xorb_verifier_list(m->verifier),
 		.stored_bytes = m->stored_bytes,
 	};
-	bool named = cas_names_copies(m->cas); /* what was read under a name is what has it */
-	enum cairn_status status = named ? CAIRN_OK : cairn_store_confirm(m->cas->store, m->xorb, m->copy);
-	if (named)
+	put.found = cas_names_copies(m->cas); /* what was read under a name is what has it */
+	enum cairn_status status = put.found ? CAIRN_OK : cairn_store_confirm(m->cas->store, m->xorb, m->copy);
+	if (put.found)
 		put.copy = m->name;
 	if (status == CAIRN_OK && m->row.stored_bytes > 0)
 		status = cas_lose(m->cas, m->xorb, &m->row.copy);
 	if (status == CAIRN_OK)
 		status = cairn_index_put_xorb(m->cas->index, &put);
+	if (status == CAIRN_OK && put.found)
+		status = cas_must_be_there(m->cas, m->xorb, &put.copy);
 	if (status == CAIRN_OK)
 		cas_tell(m->cas, CAIRN_CAS_XORB_FOUND, m->xorb, NULL);
 	return status;

@@ -24,4 +24,9 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_mend(struct cairn_cas *cas, const str
 CAIRN_MUST_USE enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb,
 					  const struct cairn_copy *copy);
 
+/** A row names a copy that was found in the store (struct cairn_index_put_xorb): is it there still? Else the xorb is
+ *  lost. @return CAIRN_OK; CAIRN_E_DAMAGED it was removed meanwhile; CAIRN_E_IO; CAIRN_E_BUSY; as cas_lose() */
+CAIRN_MUST_USE enum cairn_status cas_must_be_there(struct cairn_cas *cas, const struct cairn_hash *xorb,
+						   const struct cairn_copy *copy);
+
 #endif

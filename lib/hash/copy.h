@@ -8,10 +8,26 @@
 
 enum { CAIRN_COPY_BYTES = 16 };
 
-/** Zeroed: none is named, and of several the store's own order tells which one counts. */
+/** A UUID of version 7, which begins with its date. Zeroed: none is named, and of several the store's own order tells
+ * which one counts. */
 struct cairn_copy {
 	uint8_t b[CAIRN_COPY_BYTES];
 };
+
+/** When it was made, in milliseconds since 1970, by the clock of the machine that did. */
+static inline int64_t cairn_copy_unix_ms(const struct cairn_copy *copy)
+{
+	int64_t ms = 0;
+	for (unsigned i = 0; i < 6; i++)
+		ms = ms << 8 | copy->b[i];
+	return ms;
+}
+
+static inline void cairn_copy_set_unix_ms(struct cairn_copy *copy, int64_t ms)
+{
+	for (unsigned i = 0; i < 6; i++)
+		copy->b[i] = (uint8_t)((uint64_t)ms >> (8 * (5 - i)));
+}
 
 static inline bool cairn_copy_equal(const struct cairn_copy *a, const struct cairn_copy *b)
 {

@@ -83,6 +83,12 @@ enum cairn_status cairn_index_each_dead(struct cairn_index *ix, uint32_t limit, 
 	return ix->backend->each_dead ? ix->backend->each_dead(ix, limit, visit, ctx) : CAIRN_OK;
 }
 
+enum cairn_status cairn_index_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
+					   cairn_index_visit_copy *visit, void *ctx)
+{
+	return ix->backend->each_unnamed ? ix->backend->each_unnamed(ix, copies, n, visit, ctx) : CAIRN_OK;
+}
+
 enum cairn_status cairn_index_upkeep(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	return ix->backend->upkeep(ix, diag);

@@ -292,14 +292,33 @@ enum {
  * names, and none ever will: that of a xorb that was swept, and one whose upload found the xorb registered by another.
  * It is said in the same transaction, and by that alone an object is removed: each_dead tells of those that wait for
  * it, and bury, after their objects are gone, that they do not any more. A row that is to name a dead copy is refused
- * (CAIRN_E_BUSY).
+ * (CAIRN_E_BUSY, xorb.replaced).
+ *
+ * An upload that is killed between its PUT and its commit leaves a copy that no row names. Whoever lists the store asks
+ * each_unnamed which of them those are, and writes them off: they are dead from then on, unless a row has named them
+ * meanwhile. That a copy is dead is known for seven days after its object is gone; so that nobody can sleep that long
+ * and name it then, a row that is to name a copy is refused (CAIRN_E_BUSY, xorb.late) when the date in its name is
+ * further from the time of the index's server than CAIRN_INDEX_COPY_LIFE_S.
  */
+enum { CAIRN_INDEX_COPY_LIFE_S = 24 * 3600 };
+
+/** A copy, and what it is one of. Plain value. */
+struct cairn_index_copy {
+	struct cairn_hash hash;
+	struct cairn_copy copy;
+};
+
 typedef void cairn_index_visit_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy);
 
 /** Some of the dead copies whose objects may be there still. @param limit  at most CAIRN_INDEX_SWEEP_MAX count
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_BUSY; CAIRN_E_DAMAGED */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_dead(struct cairn_index *ix, uint32_t limit,
 						       cairn_index_visit_copy *visit, void *ctx);
+
+/** Visit those of n copies that no row names, unless they wait as dead ones. Those of a xorb that is lost are left out:
+ *  of their bytes some may be needed. @param n  at most CAIRN_INDEX_SWEEP_MAX @return likewise */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies,
+							  uint32_t n, cairn_index_visit_copy *visit, void *ctx);
 
 /* --- writing: group commit ---------------------------------------------------------------------------------------- */
 
@@ -335,7 +354,10 @@ struct cairn_index_put_xorb {
 	const struct cairn_chunk_list *list; /* borrowed */
 	uint64_t stored_bytes;
 	struct cairn_copy copy; /* that was stored; see "copies" */
-	bool added;             /* result; false: it was known, and stored */
+	/* The copy was not put for this, but found in the store and read, so it may be of any date. Whoever says so
+	 * looks whether it is there once the row names it, and loses the xorb if it is not. */
+	bool found;
+	bool added; /* result; false: it was known, and stored */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_xorb(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 
@@ -429,5 +451,14 @@ struct cairn_index_bury {
 	uint32_t n;
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_bury(struct cairn_index *ix, struct cairn_index_bury *bury);
+
+/** See "copies" above: these were found unnamed. Those that still are, are dead. Only where rows name copies. */
+struct cairn_index_write_off {
+	struct cairn_index_write write;
+	const struct cairn_index_copy *copies; /* borrowed */
+	uint32_t n;
+	uint32_t n_dead; /* result: of them */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_write_off(struct cairn_index *ix, struct cairn_index_write_off *off);
 
 #endif

@@ -41,6 +41,10 @@ struct cairn_store_backend {
 				       const struct cairn_copy *copy, struct cairn_store_object **out);
 	enum cairn_status (*remove_copy)(struct cairn_store *s, const struct cairn_hash *hash,
 					 const struct cairn_copy *copy);
+	enum cairn_status (*each_copy)(struct cairn_store *s,
+				       enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
+								  const struct cairn_copy *copy),
+				       void *ctx);
 	void (*put_abort)(struct cairn_store_put *p);
 	enum cairn_status (*get)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
 				 struct cairn_store_object **out);

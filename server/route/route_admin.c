@@ -132,7 +132,7 @@ static void admin_gc(struct route_job *job)
 static void admin_reply_gc(struct http_request *req, struct route_job *job)
 {
 	const struct admin_request *a = (const struct admin_request *)job;
-	char json[160];
+	char json[200];
 	if (a->status == CAIRN_E_BUSY && a->gc.held) {
 		http_reply_error(req, 503, "gc.held", "a backup is being made; try again when it is done", NULL);
 		return;
@@ -145,10 +145,11 @@ static void admin_reply_gc(struct http_request *req, struct route_job *job)
 		http_reply_status(req, a->status, &a->gc.diag);
 		return;
 	}
-	(void)snprintf(
-		json, sizeof(json),
-		"{\"retired\":%" PRIu64 ",\"swept\":%" PRIu64 ",\"bytes_freed\":%" PRIu64 ",\"grace_s\":%" PRIu32 "}\n",
-		a->gc.n_retired, a->gc.n_swept, a->gc.bytes_freed, cairn_cas_options_of(job->app->cas)->gc_grace_s);
+	(void)snprintf(json, sizeof(json),
+		       "{\"retired\":%" PRIu64 ",\"swept\":%" PRIu64 ",\"left_overs\":%" PRIu64
+		       ",\"bytes_freed\":%" PRIu64 ",\"grace_s\":%" PRIu32 "}\n",
+		       a->gc.n_retired, a->gc.n_swept, a->gc.n_left_over, a->gc.bytes_freed,
+		       cairn_cas_options_of(job->app->cas)->gc_grace_s);
 	http_reply_json(req, 200, json);
 }
 

@@ -158,8 +158,10 @@ static void metrics_list_garbage(struct metrics_list *list, const struct app_gar
 			 "Xorbs that collections retired.");
 	metrics_list_add(list, "counter", "cairn_gc_swept_xorbs_total", atomic_load(&g->n_swept),
 			 "Xorbs that collections removed.");
+	metrics_list_add(list, "counter", "cairn_gc_left_overs_total", atomic_load(&g->n_left_over),
+			 "Copies in an S3 service that killed uploads had left, and collections removed.");
 	metrics_list_add(list, "counter", "cairn_gc_freed_bytes_total", atomic_load(&g->freed_bytes),
-			 "Bytes of those.");
+			 "Bytes of what collections removed.");
 	if (ran != 0) {
 		metrics_list_add(list, "gauge", "cairn_gc_last_run_timestamp_seconds", (uint64_t)ran,
 				 "When the last collection ended, in seconds since 1970.");

@@ -6,9 +6,12 @@ import hmac
 import http.client
 import os
 import re
+import secrets
+import time
 import urllib.parse
 
 import cairn
+import xet
 
 REGION = "us-east-1"
 
@@ -21,6 +24,12 @@ def signature(request, date, secret):
         key = hmac.digest(key, part.encode(), "sha256")
     text = f"AWS4-HMAC-SHA256\n{date}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
     return hmac.digest(key, text.encode(), "sha256").hex()
+
+
+def copy_name(xorb, age_s):
+    """The name of a copy of a xorb that was made so long ago, by nobody."""
+    digits = xet.text(xorb.hash)
+    return f"x/{digits[:2]}/{digits}.{int((time.time() - age_s) * 1000):012x}7{secrets.token_hex(10)[:19]}"
 
 
 class Bucket:

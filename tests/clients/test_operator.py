@@ -148,7 +148,7 @@ def test_collection_takes_two_grace_times(start, make, clock):
     stats = server.get("/v1/stats").json()
     assert (stats["files"], stats["xorbs"], stats["stored_bytes"]) == (1, 2, sum(size))
     assert (stats["unreferenced_xorbs"], stats["unreferenced_bytes"], stats["retired_xorbs"]) == (1, size[1], 0)
-    nothing = {"retired": 0, "swept": 0, "bytes_freed": 0, "grace_s": GRACE}
+    nothing = {"retired": 0, "swept": 0, "left_overs": 0, "bytes_freed": 0, "grace_s": GRACE}
     assert server.post("/v1/gc").json() == nothing, "too young"
 
     clock.move(GRACE + 5)

@@ -192,6 +192,27 @@ def test_collection(begin, clock):
     book.check(server)
 
 
+def test_left_overs(tmp_path, begin):
+    """What a killed upload has left for long goes with a collection; also an older copy of a xorb that is there."""
+    crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(60)
+    crash.write_text("")
+    server, bucket = begin(variables={"CAIRND_CRASH_FILE": str(crash)}, epoch="60s", gc_grace=f"{GRACE}s")
+    assert book.upload(server, file).status == 200
+    kept, xorb = bucket.objects(), ledger.new_file(61).terms[0][0]
+    for name in (s3.copy_name(xorb, 2 * 86400), s3.copy_name(file.terms[0][0], 2 * 86400)):
+        assert bucket.request("PUT", name, body=b"left over")[0] == 200
+    crash.write_text("xorb-stored")
+    with contextlib.suppress(*ledger.GONE):
+        server.put_xorb(ledger.new_file(62).terms[0][0])
+    assert server.ended(seconds=20) == -9
+    crash.write_text("")
+    server.start()
+    reply = server.post("/v1/gc")
+    assert (reply.json()["left_overs"], reply.json()["bytes_freed"]) == (2, 18)
+    assert len(bucket.objects()) == 2 and set(kept) < set(bucket.objects())
+    book.check(server)
+
+
 def test_damage_is_set_aside(begin):
     server, bucket = begin()
     file, book = ledger.new_file(9), ledger.Ledger()

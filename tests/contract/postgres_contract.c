@@ -483,120 +483,6 @@ START_TEST(names_that_are_no_text)
 }
 END_TEST
 
-/* --- copies ------------------------------------------------------------------------------------------------------- */
-
-static const struct cairn_copy ONE = {{1}}, TWO = {{2}};
-
-static enum cairn_status put_copy(const struct cairn_copy *copy, bool *added)
-{
-	struct cairn_index_put_xorb put = {.hash = x.hash, .list = &x.list, .stored_bytes = 2500, .copy = *copy};
-	enum cairn_status status = cairn_index_put_xorb(ix, &put);
-	*added = status == CAIRN_OK && put.added;
-	return status;
-}
-
-static enum cairn_status lose_copy(const struct cairn_copy *copy)
-{
-	struct cairn_index_lose_xorb lose = {.hash = x.hash, .copy = *copy};
-	return cairn_index_lose_xorb(ix, &lose);
-}
-
-static void assert_names(const struct cairn_copy *copy)
-{
-	struct cairn_index_xorb row;
-	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
-	ck_assert(cairn_copy_equal(&row.copy, copy));
-}
-
-struct dead {
-	uint32_t n;
-	struct cairn_copy last;
-};
-
-static void note_dead(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
-{
-	struct dead *dead = ctx;
-	ck_assert(cairn_hash_equal(hash, &x.hash));
-	dead->n++;
-	dead->last = *copy;
-}
-
-/* Nobody but this one waits to be removed. @param copy  NULL: nobody does */
-static void assert_dead(const struct cairn_copy *copy)
-{
-	struct dead dead = {0};
-	ck_assert_int_eq(cairn_index_each_dead(ix, CAIRN_INDEX_SWEEP_MAX, note_dead, &dead), CAIRN_OK);
-	ck_assert_uint_eq(dead.n, copy != NULL);
-	ck_assert(!copy || cairn_copy_equal(&dead.last, copy));
-}
-
-static void bury(const struct cairn_copy *copy)
-{
-	struct cairn_index_bury request = {.copies = copy, .n = 1};
-	ck_assert_int_eq(cairn_index_bury(ix, &request), CAIRN_OK);
-}
-
-/* Of two that were put at once the row names the first one that is registered, and the other is dead for good. */
-START_TEST(one_of_two_copies_counts)
-{
-	bool added;
-	ck_assert(cairn_index_names_copies(ix));
-	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
-	ck_assert(added);
-	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
-	assert_dead(NULL);
-	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_OK);
-	ck_assert(!added);
-	assert_names(&ONE);
-	assert_dead(&TWO);
-	bury(&TWO);
-	assert_dead(NULL);
-	ck_assert_int_eq(lose_copy(&ONE), CAIRN_OK);
-	assert_names(&(struct cairn_copy){0});
-	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_E_BUSY);
-	assert_names(&(struct cairn_copy){0});
-}
-END_TEST
-
-/* Who has judged a copy does not lose the one that was stored since. */
-START_TEST(another_copy_is_not_lost)
-{
-	bool added;
-	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
-	ck_assert_int_eq(lose_copy(&TWO), CAIRN_E_BUSY);
-	ck_assert_int_eq(lose_copy(&(struct cairn_copy){0}), CAIRN_E_BUSY);
-	assert_names(&ONE);
-	ck_assert_int_eq(lose_copy(&ONE), CAIRN_OK);
-	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_OK);
-	ck_assert(added);
-	assert_names(&TWO);
-	ck_assert_int_eq(lose_copy(&ONE), CAIRN_E_BUSY);
-	assert_names(&TWO);
-	assert_dead(NULL);
-}
-END_TEST
-
-/* With its row a copy dies, in the same transaction; it is never named again. */
-START_TEST(a_swept_copy_is_dead)
-{
-	bool added;
-	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
-	int64_t now_unix_s = cairn_clock_unix_s();
-	struct cairn_index_gc_mark mark = {.now_unix_s = now_unix_s + 10, .grace_s = 1};
-	struct cairn_index_gc_sweep sweep = {
-		.now_unix_s = now_unix_s + 20, .grace_s = 1, .swept = swept, .n_max = CAIRN_INDEX_SWEEP_MAX};
-	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_gc_mark(ix, &mark), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_gc_sweep(ix, &sweep), CAIRN_OK);
-	ck_assert_uint_eq(sweep.n, 1);
-	assert_dead(&ONE);
-	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_E_BUSY);
-	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_OK);
-	ck_assert(added);
-	assert_names(&TWO);
-}
-END_TEST
-
 /* --- several that write it ---------------------------------------------------------------------------------------- */
 
 /* Instead of the one of the fixture, so that others may write, too. */
@@ -773,9 +659,6 @@ int main(int argc, char **argv)
 	tcase_add_test(t, what_connecting_takes);
 	tcase_add_test(t, urls);
 	tcase_add_test(t, names_that_are_no_text);
-	tcase_add_test(t, one_of_two_copies_counts);
-	tcase_add_test(t, another_copy_is_not_lost);
-	tcase_add_test(t, a_swept_copy_is_dead);
 	tcase_add_test(t, leases);
 	tcase_add_test(t, a_lease_is_renewed);
 	tcase_add_loop_test(t, one_that_stands_still, 0, 2);

@@ -1,5 +1,6 @@
 /* The contract of store.h, for any store. Usage: store_contract URL; a * in the URL stands for a new, empty folder, one
  * for each test. */
+#include "base/clock.h"
 #include "base/fd.h"
 #include "store/pack.h"
 #include "store/store.h"
@@ -416,6 +417,37 @@ static enum cairn_status read_named(struct cairn_store *s, const struct cairn_co
 	return CAIRN_OK;
 }
 
+struct copies_seen {
+	uint32_t n;
+	struct cairn_copy at[8];
+};
+
+static enum cairn_status see_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+{
+	struct copies_seen *seen = ctx;
+	struct cairn_hash want = name_of("a");
+	ck_assert(cairn_hash_equal(hash, &want));
+	ck_assert_uint_lt(seen->n, 8);
+	seen->at[seen->n++] = *copy;
+	return CAIRN_OK;
+}
+
+/* All there are, in the order of their names. */
+static void assert_copies(struct cairn_store *s, const struct cairn_copy *const *want, uint32_t n)
+{
+	struct copies_seen seen = {0};
+	ck_assert_int_eq(cairn_store_each_copy(s, see_copy, &seen), CAIRN_OK);
+	ck_assert_uint_eq(seen.n, n);
+	for (uint32_t i = 0; i < n; i++)
+		ck_assert(cairn_copy_equal(&seen.at[i], want[i]));
+}
+
+static enum cairn_status see_enough(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+{
+	(void)see_copy(ctx, hash, copy);
+	return CAIRN_E_LIMIT;
+}
+
 /* Each is there beside the others, and goes alone; a store that names none says so. */
 START_TEST(copies_have_names)
 {
@@ -428,18 +460,30 @@ START_TEST(copies_have_names)
 		ck_assert_int_eq(cairn_store_put_copy(p, &hash, &copy), CAIRN_E_USAGE);
 		ck_assert(!cairn_copy_is_named(&copy));
 		ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &copy), CAIRN_E_USAGE);
+		ck_assert_int_eq(cairn_store_each_copy(f.store, see_copy, NULL), CAIRN_E_USAGE);
 		ck_assert_uint_eq(sum_of(f.store), 0);
 		return;
 	}
 	ck_assert_int_eq(read_named(f.store, &copy, ""), CAIRN_E_NOT_FOUND);
 	struct cairn_copy one = put_copy(f.store, "a", "one"), two = put_copy(f.store, "a", "the second");
 	ck_assert(!cairn_copy_equal(&one, &two));
+	int64_t age_ms = cairn_clock_unix_ms() - cairn_copy_unix_ms(&one);
+	ck_assert_int_ge(age_ms, 0);
+	ck_assert_int_lt(age_ms, 60000);
+	ck_assert_int_lt(cairn_copy_unix_ms(&one), cairn_copy_unix_ms(&two));
+	assert_copies(f.store, (const struct cairn_copy *[]){&one, &two}, 2);
+	struct copies_seen seen = {0};
+	ck_assert_int_eq(cairn_store_each_copy(f.store, see_enough, &seen), CAIRN_E_LIMIT);
+	ck_assert_uint_eq(seen.n, 1);
 	ck_assert_int_eq(read_named(f.store, &one, "one"), CAIRN_OK);
 	ck_assert_int_eq(read_named(f.store, &two, "the second"), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &two), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &two), CAIRN_OK);
 	ck_assert_int_eq(read_named(f.store, &two, ""), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(read_named(f.store, &one, "one"), CAIRN_OK);
+	assert_copies(f.store, (const struct cairn_copy *[]){&one}, 1);
+	ck_assert_int_eq(cairn_store_set_aside(f.store, &hash), CAIRN_OK);
+	assert_copies(f.store, NULL, 0);
 }
 END_TEST
 

@@ -3,17 +3,32 @@
  * `state`), so whichever of naming and dying comes first is seen by the other. */
 #include "index/postgres/engine.h"
 
-#include "base/clock.h"
+#include <inttypes.h>
 
 enum { COPIES_KEPT_S = 7 * 24 * 3600 }; /* a copy that was removed stays dead for whoever slept with its name */
 
-static const char COPIES_IS_DEAD[] = "SELECT 1 FROM dead WHERE copy = $1";
-static const char COPIES_KILL[] = "INSERT INTO dead(copy, hash, at) VALUES($1, $2, $3) ON CONFLICT DO NOTHING";
-static const char COPIES_KILL_OF[] = "INSERT INTO dead(copy, hash, at) SELECT copy, hash, $2 FROM xorb"
+/* Of all daemons' clocks none is asked: what is dead may be forgotten by this one alone. */
+#define COPIES_NOW "extract(epoch FROM now())::bigint"
+/* $1: copies, $2: the hashes of what they are copies of. */
+#define COPIES_UNNAMED                                                                                                 \
+	" FROM unnest($1::bytea[], $2::bytea[]) AS found(copy, hash) WHERE NOT EXISTS(SELECT 1 FROM xorb x"            \
+	" WHERE x.hash = found.hash AND (x.copy IS NULL OR x.copy = found.copy))"
+
+static const char COPIES_IS_DEAD[] = "SELECT EXISTS(SELECT 1 FROM dead WHERE copy = $1), " COPIES_NOW;
+static const char COPIES_KILL[] =
+	"INSERT INTO dead(copy, hash, at) VALUES($1, $2, " COPIES_NOW ") ON CONFLICT DO NOTHING";
+static const char COPIES_KILL_OF[] = "INSERT INTO dead(copy, hash, at) SELECT copy, hash, " COPIES_NOW " FROM xorb"
 				     " WHERE id = ANY($1) AND copy IS NOT NULL ON CONFLICT DO NOTHING";
 static const char COPIES_EACH_DEAD[] = "SELECT copy, hash FROM dead WHERE NOT buried ORDER BY copy LIMIT $1";
-static const char COPIES_BURY[] = "UPDATE dead SET buried = true, at = $2 WHERE copy = ANY($1)";
-static const char COPIES_FORGET[] = "DELETE FROM dead WHERE buried AND at < $1";
+static const char COPIES_EACH_UNNAMED[] =
+	"SELECT found.copy, found.hash" COPIES_UNNAMED " AND NOT EXISTS(SELECT 1 FROM dead WHERE dead.copy = found.copy"
+	" AND NOT dead.buried)";
+/* One that was buried is here again: its PUT was given up, and came late. */
+static const char COPIES_WRITE_OFF[] =
+	"INSERT INTO dead(copy, hash, at) SELECT found.copy, found.hash, " COPIES_NOW COPIES_UNNAMED
+	" ON CONFLICT(copy) DO UPDATE SET buried = false WHERE dead.buried";
+static const char COPIES_BURY[] = "UPDATE dead SET buried = true, at = " COPIES_NOW " WHERE copy = ANY($1)";
+static const char COPIES_FORGET[] = "DELETE FROM dead WHERE buried AND at < " COPIES_NOW " - $1";
 
 bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy *out)
 {
@@ -28,16 +43,26 @@ bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy
 	return true;
 }
 
-enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy *copy, struct cairn_diag *diag)
+enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy *copy, bool found,
+				     struct cairn_diag *diag)
 {
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	cairn_pg_copy_name(&args, copy);
 	enum cairn_status status = cairn_pg_ask(&tx->pg, COPIES_IS_DEAD, &args, &r);
-	if (status != CAIRN_OK || PQntuples(r) == 0)
+	if (status != CAIRN_OK)
 		return status;
-	return cairn_fail(diag, CAIRN_E_BUSY, "xorb.replaced", CAIRN_NO_OFFSET,
-			  "these bytes were given up before they were registered; send the xorb again");
+	if (cairn_pg_get_int8(r, 0, 0) != 0)
+		return cairn_fail(diag, CAIRN_E_BUSY, "xorb.replaced", CAIRN_NO_OFFSET,
+				  "these bytes were given up before they were registered; send the xorb again");
+	int64_t age_s = cairn_pg_get_int8(r, 0, 1) - cairn_copy_unix_ms(copy) / 1000;
+	if (found || (age_s <= CAIRN_INDEX_COPY_LIFE_S && -age_s <= CAIRN_INDEX_COPY_LIFE_S))
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_BUSY, "xorb.late", CAIRN_NO_OFFSET,
+			  "these bytes were stored %" PRId64 " s ago, and may be given up since; more than %d s is too "
+			  "late to register them: send the xorb again (the clock of this machine or of the index's "
+			  "server may be wrong)",
+			  age_s, CAIRN_INDEX_COPY_LIFE_S);
 }
 
 enum cairn_status cairn_pg_kill_copy(struct cairn_pg_tx *tx, const struct cairn_copy *copy,
@@ -46,7 +71,6 @@ enum cairn_status cairn_pg_kill_copy(struct cairn_pg_tx *tx, const struct cairn_
 	struct cairn_pg_args args = {0};
 	cairn_pg_copy_name(&args, copy);
 	cairn_pg_hash(&args, hash);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
 	return cairn_pg_run(&tx->pg, COPIES_KILL, &args, NULL);
 }
 
@@ -54,15 +78,11 @@ void cairn_pg_kill_copies_of(struct cairn_pg_tx *tx, struct cairn_pg_array *xorb
 {
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8s(&args, xorbs);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
 	(void)cairn_pg_queue(&tx->pg, COPIES_KILL_OF, &args);
 }
 
-enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit, void *ctx)
+static enum cairn_status copies_visit(const PGresult *r, cairn_index_visit_copy *visit, void *ctx)
 {
-	struct cairn_pg_args args = {0};
-	(void)cairn_pg_page(&args, limit);
-	PG_READ(ix, reader, r, COPIES_EACH_DEAD, &args);
 	for (int i = 0; i < PQntuples(r); i++) {
 		struct cairn_copy copy;
 		struct cairn_hash hash;
@@ -73,16 +93,62 @@ enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, uint32_t limit, cai
 	return CAIRN_OK;
 }
 
+enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit, void *ctx)
+{
+	struct cairn_pg_args args = {0};
+	(void)cairn_pg_page(&args, limit);
+	PG_READ(ix, reader, r, COPIES_EACH_DEAD, &args);
+	return copies_visit(r, visit, ctx);
+}
+
+/* Two arrays for as many copies. */
+static void copies_add_found(struct cairn_pg_args *args, struct cairn_pg_array *names, struct cairn_pg_array *hashes,
+			     const struct cairn_index_copy *copies, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		cairn_pg_add_bytes(names, copies[i].copy.b, sizeof(copies[i].copy.b));
+		cairn_pg_add_bytes(hashes, &copies[i].hash, sizeof(copies[i].hash));
+	}
+	cairn_pg_byteas(args, names);
+	cairn_pg_byteas(args, hashes);
+}
+
+enum cairn_status cairn_pg_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
+					cairn_index_visit_copy *visit, void *ctx)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array names = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
+	struct cairn_pg_args args = {0};
+	if (n == 0)
+		return CAIRN_OK;
+	copies_add_found(&args, &names, &hashes, copies, n);
+	PG_READ(ix, reader, r, COPIES_EACH_UNNAMED, &args);
+	return copies_visit(r, visit, ctx);
+}
+
+enum cairn_status cairn_pg_write_off(struct cairn_pg_tx *tx, struct cairn_index_write_off *off)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array names = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
+	struct cairn_pg_args args = {0};
+	int64_t n_dead = 0;
+	off->n_dead = 0;
+	if (off->n == 0)
+		return CAIRN_OK;
+	copies_add_found(&args, &names, &hashes, off->copies, off->n);
+	enum cairn_status status = cairn_pg_run(&tx->pg, COPIES_WRITE_OFF, &args, &n_dead);
+	off->n_dead = (uint32_t)n_dead;
+	return status;
+}
+
 enum cairn_status cairn_pg_bury(struct cairn_pg_tx *tx, struct cairn_index_bury *bury)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array copies = {0};
-	struct cairn_pg_args args = {0}, before = {0};
-	int64_t now_unix_s = cairn_clock_unix_s();
+	struct cairn_pg_args args = {0}, kept = {0};
 	for (uint32_t i = 0; i < bury->n; i++)
 		cairn_pg_add_bytes(&copies, bury->copies[i].b, sizeof(bury->copies[i].b));
 	cairn_pg_byteas(&args, &copies);
-	cairn_pg_int8(&args, now_unix_s);
-	cairn_pg_int8(&before, now_unix_s - COPIES_KEPT_S);
+	cairn_pg_int8(&kept, COPIES_KEPT_S);
 	(void)cairn_pg_queue(&tx->pg, COPIES_BURY, &args);
-	return cairn_pg_run(&tx->pg, COPIES_FORGET, &before, NULL);
+	return cairn_pg_run(&tx->pg, COPIES_FORGET, &kept, NULL);
 }

@@ -116,6 +116,7 @@ ENGINE_WRITE(lose_xorb)
 ENGINE_WRITE(gc_mark)
 ENGINE_WRITE(gc_sweep)
 ENGINE_WRITE(bury)
+ENGINE_WRITE(write_off)
 ENGINE_WRITE(add_key)
 ENGINE_WRITE(revoke_key)
 ENGINE_WRITE(use_key)
@@ -203,6 +204,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.each_xorb = cairn_pg_each_xorb,
 	.each_file = cairn_pg_each_file,
 	.each_dead = cairn_pg_each_dead,
+	.each_unnamed = cairn_pg_each_unnamed,
 	.withdrawn = cairn_pg_withdrawn,
 	.is_shared = cairn_pg_is_shared,
 	.clock_is_off = cairn_pg_index_clock_is_off,
@@ -273,6 +275,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.gc_mark = engine_gc_mark,
 	.gc_sweep = engine_gc_sweep,
 	.bury = engine_bury,
+	.write_off = engine_write_off,
 	.add_key = engine_add_key,
 	.revoke_key = engine_revoke_key,
 	.use_key = engine_use_key,

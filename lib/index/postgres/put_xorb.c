@@ -150,7 +150,7 @@ enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_p
 	struct cairn_pg_known known;
 	bool named = cairn_copy_is_named(&put->copy);
 	put->added = false;
-	enum cairn_status status = named ? cairn_pg_must_live(tx, &put->copy, &put->write.diag) : CAIRN_OK;
+	enum cairn_status status = named ? cairn_pg_must_live(tx, &put->copy, put->found, &put->write.diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = cairn_pg_find_xorb(tx, &put->hash, &known);
 	if (status != CAIRN_OK)

@@ -83,8 +83,9 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const
 						   const struct cairn_copy *copy, int64_t *id);
 /** A column of one. @return false: it is damaged */
 bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy *out);
-/** May a row name it? @return CAIRN_OK; CAIRN_E_BUSY it is dead; as cairn_pg_ask() */
-CAIRN_MUST_USE enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy *copy,
+/** May a row name it? @param found  whatever its date @return CAIRN_OK; CAIRN_E_BUSY it is dead, or may have been; as
+ *  cairn_pg_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy *copy, bool found,
 						    struct cairn_diag *diag);
 /** No row names it, nor will. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_kill_copy(struct cairn_pg_tx *tx, const struct cairn_copy *copy,
@@ -114,6 +115,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, stru
 CAIRN_MUST_USE enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc_mark *mark);
 CAIRN_MUST_USE enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_gc_sweep *sweep);
 CAIRN_MUST_USE enum cairn_status cairn_pg_bury(struct cairn_pg_tx *tx, struct cairn_index_bury *bury);
+CAIRN_MUST_USE enum cairn_status cairn_pg_write_off(struct cairn_pg_tx *tx, struct cairn_index_write_off *off);
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_key(struct cairn_pg_tx *tx, struct cairn_index_add_key *add);
 CAIRN_MUST_USE enum cairn_status cairn_pg_revoke_key(struct cairn_pg_tx *tx, struct cairn_index_revoke_key *revoke);
 CAIRN_MUST_USE enum cairn_status cairn_pg_use_key(struct cairn_pg_tx *tx, struct cairn_index_use_key *use);

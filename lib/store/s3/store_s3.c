@@ -120,17 +120,17 @@ static enum cairn_status store_s3_find_named(struct store_s3 *s, const struct ca
 static enum cairn_status store_s3_new_copy(struct store_s3 *s, const struct cairn_hash *hash, uint64_t bytes,
 					   struct s3_copy *out)
 {
-	*out = (struct s3_copy){.hash = *hash, .bytes = bytes};
-	enum cairn_status status = cairn_random(out->id, sizeof(out->id));
+	struct cairn_copy name;
+	enum cairn_status status = cairn_random(name.b, sizeof(name.b));
 	pthread_mutex_lock(&s->lock);
 	int64_t now_ms = cairn_clock_unix_ms();
 	s->last_ms = now_ms > s->last_ms ? now_ms : s->last_ms + 1;
-	uint64_t ms = (uint64_t)s->last_ms;
+	cairn_copy_set_unix_ms(&name, s->last_ms);
 	pthread_mutex_unlock(&s->lock);
-	for (unsigned i = 0; i < 6; i++)
-		out->id[i] = (uint8_t)(ms >> (8 * (5 - i)));
-	out->id[6] = (uint8_t)(0x70 | (out->id[6] & 0x0f));
-	out->id[8] = (uint8_t)(0x80 | (out->id[8] & 0x3f));
+	name.b[6] = (uint8_t)(0x70 | (name.b[6] & 0x0f));
+	name.b[8] = (uint8_t)(0x80 | (name.b[8] & 0x3f));
+	*out = (struct s3_copy){.hash = *hash, .bytes = bytes};
+	memcpy(out->id, name.b, sizeof(out->id));
 	return status;
 }
 
@@ -402,19 +402,49 @@ static enum cairn_status store_s3_set_aside(struct cairn_store *store, const str
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-/* The last copy of each hash; of the last hash of a page only when there is no other page. */
-static enum cairn_status store_s3_visit(const struct s3_copies *copies,
-					enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
-								   uint64_t bytes),
-					void *ctx)
+/* Whom to show which copies: the last one of each hash, or every one. */
+struct store_s3_visitor {
+	enum cairn_status (*last)(void *ctx, const struct cairn_hash *hash, uint64_t bytes);
+	enum cairn_status (*every)(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy);
+	void *ctx;
+};
+
+/* How many belong to hashes of which the next page has no more, and sets none aside. */
+static size_t store_s3_decided(const struct s3_copies *copies)
+{
+	size_t n = copies->n;
+	while (copies->more && n > 0 && cairn_hash_equal(&copies->list[n - 1].hash, &copies->list[copies->n - 1].hash))
+		n--;
+	return n;
+}
+
+static enum cairn_status store_s3_visit(const struct s3_copies *copies, const struct store_s3_visitor *visitor)
 {
 	enum cairn_status status = CAIRN_OK;
-	for (size_t i = 0; i < copies->n && status == CAIRN_OK; i++) {
+	size_t n = store_s3_decided(copies);
+	for (size_t i = 0; i < n && status == CAIRN_OK; i++) {
 		const struct s3_copy *copy = &copies->list[i];
-		bool last = i + 1 == copies->n;
-		if (last ? !copies->more : !cairn_hash_equal(&copy->hash, &copies->list[i + 1].hash))
-			status = visit(ctx, &copy->hash, copy->bytes);
+		bool is_last = i + 1 == n || !cairn_hash_equal(&copy->hash, &copies->list[i + 1].hash);
+		struct cairn_copy name;
+		memcpy(name.b, copy->id, sizeof(name.b));
+		if (visitor->every)
+			status = visitor->every(visitor->ctx, &copy->hash, &name);
+		else if (is_last)
+			status = visitor->last(visitor->ctx, &copy->hash, copy->bytes);
 	}
+	return status;
+}
+
+static enum cairn_status store_s3_walk(struct store_s3 *s, const struct store_s3_visitor *visitor)
+{
+	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
+	enum cairn_status status = CAIRN_OK;
+	do {
+		s3_copies_keep_last(&copies);
+		status = s3_copies_next(&copies, s->client, "x/", NULL);
+		if (status == CAIRN_OK)
+			status = store_s3_visit(&copies, visitor);
+	} while (status == CAIRN_OK && copies.more);
 	return status;
 }
 
@@ -423,16 +453,15 @@ static enum cairn_status store_s3_each(struct cairn_store *store,
 								  uint64_t bytes),
 				       void *ctx)
 {
-	struct store_s3 *s = (struct store_s3 *)store;
-	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
-	enum cairn_status status = CAIRN_OK;
-	do {
-		s3_copies_keep_last(&copies);
-		status = s3_copies_next(&copies, s->client, "x/", NULL);
-		if (status == CAIRN_OK)
-			status = store_s3_visit(&copies, visit, ctx);
-	} while (status == CAIRN_OK && copies.more);
-	return status;
+	return store_s3_walk((struct store_s3 *)store, &(struct store_s3_visitor){.last = visit, .ctx = ctx});
+}
+
+static enum cairn_status store_s3_each_copy(struct cairn_store *store,
+					    enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
+								       const struct cairn_copy *copy),
+					    void *ctx)
+{
+	return store_s3_walk((struct store_s3 *)store, &(struct store_s3_visitor){.every = visit, .ctx = ctx});
 }
 
 /* Objects have room; what comes in waits in the scratch folder. */
@@ -535,6 +564,7 @@ static const struct cairn_store_backend STORE_S3_BACKEND = {
 	.remove = store_s3_remove,
 	.set_aside = store_s3_set_aside,
 	.each = store_s3_each,
+	.each_copy = store_s3_each_copy,
 	.room = store_s3_room,
 	.traffic = store_s3_traffic,
 	.add_address = store_s3_add_address,

@@ -1,0 +1,145 @@
+"""What killed uploads leave in a bucket, and who removes it: the rules of docs/design.md, "Copies in an S3 service"."""
+
+import contextlib
+
+import cairn
+import ledger
+import pytest
+import s3
+from test_cluster import bucket_of, collect_somewhere, sql, standing_still, three  # noqa: F401
+
+GRACE, HOUR, DAY = 120, 3600, 86400
+NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
+
+pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres and CAIRN_STORE=s3")
+
+
+def gc(server):
+    """@return how many left-overs it found, and how many bytes it freed"""
+    reply = server.post("/v1/gc")
+    assert reply.status == 200, reply
+    return reply.json()["left_overs"], reply.json()["bytes_freed"]
+
+
+def test_what_goes_and_what_stays(start):
+    """Old copies that no row names go; a row's own, whatever its date, and what may be of an upload that goes on stay."""
+    server = start(epoch="60s", gc_grace=f"{GRACE}s")
+    file, book = ledger.new_file(700), ledger.Ledger()
+    assert book.upload(server, file).status == 200
+    bucket, kept, other = bucket_of(server), file.terms[0][0], ledger.new_file(701).terms[0][0]
+    (first,) = bucket.objects()
+    # The row's copy is three days old: that which was put a moment ago is nobody's now, and young.
+    old = s3.copy_name(kept, 3 * DAY)
+    assert bucket.request("PUT", old, body=kept.body())[0] == 200
+    assert sql(server, f"UPDATE xorb SET copy = '\\x{old[-32:]}' RETURNING 1") == "1"
+    spare, lone, young = s3.copy_name(kept, 2 * DAY), s3.copy_name(other, 2 * DAY), s3.copy_name(other, HOUR)
+    for name in (spare, lone, young):
+        assert bucket.request("PUT", name, body=b"left over")[0] == 200
+    server.stop()
+    server.start()
+    assert gc(server) == (2, 18)
+    assert sorted(bucket.objects()) == sorted([first, old, young])
+    assert server.metrics()["cairn_gc_left_overs_total"] == 2 and server.metrics()["cairn_gc_freed_bytes_total"] == 18
+    server.settle_log()
+    assert '"left_overs":2' in server.log()
+    book.check(server)
+    # A PUT that was given up takes effect only now.
+    assert bucket.request("PUT", lone, body=b"late")[0] == 200
+    assert gc(server) == (1, 4) and gc(server) == (0, 0)
+    assert sorted(bucket.objects()) == sorted([first, old, young])
+    book.check(server)
+
+
+def test_of_a_lost_xorb_all_stays(start):
+    """Some of its bytes may be needed, until it is stored again."""
+    server = start(epoch="60s", gc_grace=f"{GRACE}s")
+    file, book = ledger.new_file(702), ledger.Ledger()
+    assert book.upload(server, file).status == 200
+    bucket, xorb = bucket_of(server), file.terms[0][0]
+    damaged = s3.copy_name(xorb, 2 * DAY)
+    assert bucket.request("PUT", damaged, body=b"damaged")[0] == 200
+    assert sql(server, "UPDATE xorb SET copy = NULL, stored = NULL RETURNING 1") == "1"
+    assert gc(server) == (0, 0)
+    assert damaged in bucket.objects()
+    assert book.upload(server, file).status == 200
+    assert gc(server) == (1, 7)
+    assert damaged not in bucket.objects()
+    book.check(server)
+
+
+def test_an_upload_goes_on(tmp_path, three):  # noqa: F811
+    """One that stands still between its PUT and its row is no left-over: it is acknowledged when it moves again."""
+    crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(703)
+    crash.write_text("")
+    one = three(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
+    first, second = one.daemons
+    with standing_still(first, crash, "xorb-stored", lambda: book.put_xorb(first, file.terms[0][0])) as under_way:
+        assert gc(second) == (0, 0)
+        assert len(one.bucket().objects()) == 1
+    assert under_way.result().status == 200
+    assert book.upload(second, file).status == 200
+    book.check(second)
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_an_upload_sleeps_for_too_long(tmp_path, three, clock, forgotten):  # noqa: F811
+    """Its copy was written off and removed meanwhile, and even that may be forgotten: it is refused, and sent again."""
+    crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(704)
+    crash.write_text("")
+    variables = {"CAIRND_CRASH_FILE": str(crash)}
+    one = three(test_clock=clock.path, n=1, epoch="60s", gc_grace=f"{GRACE}s", variables=variables)
+    (first,) = one.daemons
+    second = cairn.Daemon(tmp_path / "second", variables=first.variables, epoch="60s", gc_grace=f"{GRACE}s").start()
+    clock.move(-2 * DAY)
+    with standing_still(first, crash, "xorb-stored", lambda: first.put_xorb(file.terms[0][0])) as under_way:
+        clock.move(0)
+        assert gc(second)[0] == 1
+        assert one.bucket().objects() == []
+        assert sql(one, "SELECT count(*) FROM dead WHERE buried") == "1"
+        if forgotten:
+            assert sql(one, "DELETE FROM dead RETURNING 1") == "1"
+    assert cairn.is_error(under_way.result(), 503, "xorb.late" if forgotten else "xorb.replaced")
+    assert book.upload(first, file).status == 200
+    book.check(second)
+    assert gc(second) == (0, 0)
+    book.check(first)
+    second.stop()
+
+
+def test_a_runner_that_was_paused(tmp_path, three):  # noqa: F811
+    """It has listed what it is to write off; another has taken over and done it, and the xorb was sent again since."""
+    crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(705)
+    crash.write_text("")
+    one = three(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
+    first, second = one.daemons
+    left = s3.copy_name(file.terms[0][0], 2 * DAY)
+    assert one.bucket().request("PUT", left, body=file.terms[0][0].body())[0] == 200
+    with standing_still(first, crash, "gc-listed", lambda: first.post("/v1/gc", timeout=120)) as under_way:
+        collect_somewhere(second)
+        assert one.bucket().objects() == []
+        assert book.upload(second, file).status == 200
+    assert cairn.is_error(under_way.result(), 503, "lease.over")
+    assert len(one.bucket().objects()) == 1
+    book.check(first)
+
+
+def test_a_collection_is_killed(tmp_path, start):
+    """What it did not come to is removed by the next one."""
+    crash, book = tmp_path / "crash", ledger.Ledger()
+    crash.write_text("")
+    server = start(epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
+    assert book.upload(server, ledger.new_file(706)).status == 200
+    bucket = bucket_of(server)
+    kept = bucket.objects()
+    for seed in range(707, 710):
+        xorb = ledger.new_file(seed).terms[0][0]
+        assert bucket.request("PUT", s3.copy_name(xorb, 2 * DAY), body=xorb.body())[0] == 200
+    crash.write_text("gc-listed")
+    with contextlib.suppress(*ledger.GONE):
+        server.post("/v1/gc")
+    assert server.ended(seconds=20) == -9, server.log()
+    crash.write_text("")
+    server.start()
+    gc(server)
+    assert bucket.objects() == kept
+    book.check(server)

@@ -1,0 +1,259 @@
+/* Which copy of an object a row names, and who removes the others. For an engine whose rows name copies. */
+#include "support/index_fixture.h"
+#include "support/tempdir.h"
+
+#include "base/clock.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+static struct tempdir folder;
+static struct cairn_index *ix;
+static struct fx_xorb x;
+static struct cairn_copy ONE, TWO;
+
+/* A name that was made so many seconds ago. */
+static struct cairn_copy copy_of(int64_t age_s, uint8_t last)
+{
+	struct cairn_copy copy = {0};
+	cairn_copy_set_unix_ms(&copy, (cairn_clock_unix_s() - age_s) * 1000);
+	copy.b[sizeof(copy.b) - 1] = last;
+	return copy;
+}
+
+static void set_up(void)
+{
+	folder = tempdir_new();
+	ix = fx_open(folder.path);
+	x = fx_xorb_new(1, 5);
+	ONE = copy_of(0, 1);
+	TWO = copy_of(0, 2);
+}
+
+static void tear_down(void)
+{
+	fx_xorb_fini(&x);
+	cairn_index_free(ix);
+	tempdir_fini(&folder);
+}
+
+static enum cairn_status put_copy(const struct cairn_copy *copy, bool *added)
+{
+	struct cairn_index_put_xorb put = {.hash = x.hash, .list = &x.list, .stored_bytes = 2500, .copy = *copy};
+	enum cairn_status status = cairn_index_put_xorb(ix, &put);
+	*added = status == CAIRN_OK && put.added;
+	return status;
+}
+
+static enum cairn_status lose_copy(const struct cairn_copy *copy)
+{
+	struct cairn_index_lose_xorb lose = {.hash = x.hash, .copy = *copy};
+	return cairn_index_lose_xorb(ix, &lose);
+}
+
+static void assert_names(const struct cairn_copy *copy)
+{
+	struct cairn_index_xorb row;
+	ck_assert_int_eq(cairn_index_xorb(ix, &x.hash, &row), CAIRN_OK);
+	ck_assert(cairn_copy_equal(&row.copy, copy));
+}
+
+struct dead {
+	uint32_t n;
+	struct cairn_copy last;
+};
+
+static void note_dead(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+{
+	struct dead *dead = ctx;
+	ck_assert(cairn_hash_equal(hash, &x.hash));
+	dead->n++;
+	dead->last = *copy;
+}
+
+/* Nobody but this one waits to be removed. @param copy  NULL: nobody does */
+static void assert_dead(const struct cairn_copy *copy)
+{
+	struct dead dead = {0};
+	ck_assert_int_eq(cairn_index_each_dead(ix, CAIRN_INDEX_SWEEP_MAX, note_dead, &dead), CAIRN_OK);
+	ck_assert_uint_eq(dead.n, copy != NULL);
+	ck_assert(!copy || cairn_copy_equal(&dead.last, copy));
+}
+
+static void bury(const struct cairn_copy *copy)
+{
+	struct cairn_index_bury request = {.copies = copy, .n = 1};
+	ck_assert_int_eq(cairn_index_bury(ix, &request), CAIRN_OK);
+}
+
+/* Of two that were put at once the row names the first one that is registered, and the other is dead for good. */
+START_TEST(one_of_two_copies_counts)
+{
+	bool added;
+	ck_assert(cairn_index_names_copies(ix));
+	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
+	ck_assert(added);
+	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
+	assert_dead(NULL);
+	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_OK);
+	ck_assert(!added);
+	assert_names(&ONE);
+	assert_dead(&TWO);
+	bury(&TWO);
+	assert_dead(NULL);
+	ck_assert_int_eq(lose_copy(&ONE), CAIRN_OK);
+	assert_names(&(struct cairn_copy){0});
+	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_E_BUSY);
+	assert_names(&(struct cairn_copy){0});
+}
+END_TEST
+
+/* Who has judged a copy does not lose the one that was stored since. */
+START_TEST(another_copy_is_not_lost)
+{
+	bool added;
+	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
+	ck_assert_int_eq(lose_copy(&TWO), CAIRN_E_BUSY);
+	ck_assert_int_eq(lose_copy(&(struct cairn_copy){0}), CAIRN_E_BUSY);
+	assert_names(&ONE);
+	ck_assert_int_eq(lose_copy(&ONE), CAIRN_OK);
+	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_OK);
+	ck_assert(added);
+	assert_names(&TWO);
+	ck_assert_int_eq(lose_copy(&ONE), CAIRN_E_BUSY);
+	assert_names(&TWO);
+	assert_dead(NULL);
+}
+END_TEST
+
+/* With its row a copy dies, in the same transaction; it is never named again. */
+START_TEST(a_swept_copy_is_dead)
+{
+	bool added;
+	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
+	int64_t now_unix_s = cairn_clock_unix_s();
+	struct cairn_index_gc_mark mark = {.now_unix_s = now_unix_s + 10, .grace_s = 1};
+	struct cairn_index_gc_sweep sweep = {
+		.now_unix_s = now_unix_s + 20, .grace_s = 1, .swept = swept, .n_max = CAIRN_INDEX_SWEEP_MAX};
+	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_gc_mark(ix, &mark), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_gc_sweep(ix, &sweep), CAIRN_OK);
+	ck_assert_uint_eq(sweep.n, 1);
+	assert_dead(&ONE);
+	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_E_BUSY);
+	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_OK);
+	ck_assert(added);
+	assert_names(&TWO);
+}
+END_TEST
+
+/* Of those given, who is named by no row? */
+static uint32_t n_unnamed(const struct cairn_index_copy *copies, uint32_t n)
+{
+	struct dead unnamed = {0};
+	ck_assert_int_eq(cairn_index_each_unnamed(ix, copies, n, note_dead, &unnamed), CAIRN_OK);
+	return unnamed.n;
+}
+
+static uint32_t write_off(const struct cairn_index_copy *copies, uint32_t n)
+{
+	struct cairn_index_write_off off = {.copies = copies, .n = n};
+	ck_assert_int_eq(cairn_index_write_off(ix, &off), CAIRN_OK);
+	return off.n_dead;
+}
+
+/* A row that came between the look and the writing off is seen; what is written off is dead for good. */
+START_TEST(a_left_over_is_written_off)
+{
+	bool added;
+	const struct cairn_index_copy copies[] = {{x.hash, ONE}, {x.hash, TWO}};
+	ck_assert_uint_eq(n_unnamed(copies, 0), 0);
+	ck_assert_uint_eq(n_unnamed(copies, 2), 2);
+	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
+	ck_assert_uint_eq(write_off(copies, 2), 1);
+	assert_names(&ONE);
+	assert_dead(&TWO);
+	ck_assert_uint_eq(n_unnamed(copies, 2), 0);
+	ck_assert_uint_eq(write_off(copies, 2), 0);
+	ck_assert_int_eq(lose_copy(&ONE), CAIRN_OK);
+	ck_assert_int_eq(put_copy(&TWO, &added), CAIRN_E_BUSY);
+	ck_assert_uint_eq(write_off(copies, 0), 0);
+}
+END_TEST
+
+/* Of the bytes of a xorb that is lost some may be needed, until it is stored again. */
+START_TEST(a_lost_xorb_keeps_its_bytes)
+{
+	bool added;
+	struct cairn_copy again = copy_of(0, 3);
+	const struct cairn_index_copy copies[] = {{x.hash, ONE}, {x.hash, TWO}};
+	ck_assert_int_eq(put_copy(&ONE, &added), CAIRN_OK);
+	ck_assert_int_eq(lose_copy(&ONE), CAIRN_OK);
+	ck_assert_uint_eq(n_unnamed(copies, 2), 0);
+	ck_assert_uint_eq(write_off(copies, 2), 0);
+	ck_assert_int_eq(put_copy(&again, &added), CAIRN_OK);
+	ck_assert_uint_eq(n_unnamed(copies, 2), 2);
+	ck_assert_uint_eq(write_off(copies, 2), 2);
+	assert_names(&again);
+}
+END_TEST
+
+/* A PUT that was given up may take effect when its copy is buried: it is found, and removed, again. */
+START_TEST(one_that_was_buried_comes_late)
+{
+	const struct cairn_index_copy copies[] = {{x.hash, ONE}};
+	ck_assert_uint_eq(write_off(copies, 1), 1);
+	assert_dead(&ONE);
+	bury(&ONE);
+	assert_dead(NULL);
+	ck_assert_uint_eq(n_unnamed(copies, 1), 1);
+	ck_assert_uint_eq(write_off(copies, 1), 1);
+	assert_dead(&ONE);
+}
+END_TEST
+
+/* That a copy was dead is forgotten a week after its object is gone: whoever slept as long has lost the right to name
+ * it long before. */
+START_TEST(who_names_a_copy_late_is_refused)
+{
+	bool added;
+	enum { LATE_S = CAIRN_INDEX_COPY_LIFE_S + 60, SOON_S = CAIRN_INDEX_COPY_LIFE_S - 60 };
+	struct cairn_copy late = copy_of(LATE_S, 1), ahead = copy_of(-LATE_S, 1), in_time = copy_of(SOON_S, 1);
+	const struct cairn_index_copy copies[] = {{x.hash, late}};
+	ck_assert_uint_eq(write_off(copies, 1), 1);
+	bury(&late);
+	struct cairn_index_put_xorb put = {.hash = x.hash, .list = &x.list, .stored_bytes = 2500, .copy = late};
+	ck_assert_int_eq(cairn_index_put_xorb(ix, &put), CAIRN_E_BUSY);
+	ck_assert_str_eq(put.write.diag.rule, "xorb.replaced");
+	put.copy = ahead;
+	ck_assert_int_eq(cairn_index_put_xorb(ix, &put), CAIRN_E_BUSY);
+	ck_assert_str_eq(put.write.diag.rule, "xorb.late");
+	put.copy = copy_of(LATE_S, 2);
+	ck_assert_int_eq(cairn_index_put_xorb(ix, &put), CAIRN_E_BUSY);
+	ck_assert_str_eq(put.write.diag.rule, "xorb.late");
+	ck_assert_int_eq(put_copy(&in_time, &added), CAIRN_OK);
+	assert_names(&in_time);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	fx_use_engine(argc, argv);
+	Suite *suite = suite_create("index_copies_contract");
+	TCase *t = tcase_create("copies");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, one_of_two_copies_counts);
+	tcase_add_test(t, another_copy_is_not_lost);
+	tcase_add_test(t, a_swept_copy_is_dead);
+	tcase_add_test(t, a_left_over_is_written_off);
+	tcase_add_test(t, a_lost_xorb_keeps_its_bytes);
+	tcase_add_test(t, one_that_was_buried_comes_late);
+	tcase_add_test(t, who_names_a_copy_late_is_refused);
+	suite_add_tcase(suite, t);
+	SRunner *r = srunner_create(suite);
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
