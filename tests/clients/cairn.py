@@ -79,14 +79,21 @@ def postgres_url(folder):
     return f"{POSTGRES}?schema={schema}"
 
 
-def look(data, question):
-    """What the index of a data folder answers to a question of SQL: one number."""
+def rows(data, question):
+    """What the index of a data folder answers to a question of SQL."""
     if not INDEX:
-        with contextlib.closing(sqlite3.connect(data / "index.sqlite")) as db:
-            return db.execute(question).fetchone()[0]
+        with contextlib.closing(sqlite3.connect(f"file:{data / 'index.sqlite'}?mode=ro", uri=True)) as db:
+            return db.execute(question).fetchall()
     schema = postgres_url(data).split("=")[1]
     script = [ROOT / "tests/engines/postgresql.sh", "sql", os.environ["CAIRN_TEST_POSTGRES_FOLDER"], f'SET search_path = "{schema}"; {question}']
-    return int(subprocess.run(script, check=True, capture_output=True, text=True, timeout=60).stdout.split()[-1])
+    lines = subprocess.run(script, check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()[1:]
+    value = lambda text: bytes.fromhex(text[2:]) if text.startswith("\\x") else int(text) if re.fullmatch(r"-?\d+", text) else text
+    return [tuple(value(text) for text in line.split("|")) for line in lines]
+
+
+def look(data, question):
+    """Likewise: one number."""
+    return rows(data, question)[0][0]
 
 
 def wait_until(what, check, seconds=30.0):
