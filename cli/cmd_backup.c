@@ -201,7 +201,10 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 	if (end != CLI_RUN)
 		return end;
 	(void)umask(077);
+	char index[CAIRN_DATA_DIR_URL_BYTES];
 	enum cairn_status status = cairn_data_dir_find(backup.data_dir, &diag);
+	if (status == CAIRN_OK)
+		status = cairn_data_dir_index_url(index, backup.data_dir, &diag); /* else PostgreSQL backs it up */
 	if (status != CAIRN_OK)
 		return cli_fail(backup.data_dir, status, &diag);
 	progress_init(&progress, !quiet, 0, "written");

@@ -1,4 +1,4 @@
-/* cairn fsck: checks the data folder of a daemon that does not run. */
+/* cairn fsck: checks what a daemon stores, which does not run but where others may store there, too. */
 #include "cas/check.h"
 #include "cas/stats.h"
 #include "cli/common/cli.h"
@@ -15,7 +15,8 @@
 static const char FSCK_HELP[] = "Usage: cairn fsck --data-dir DIR [OPTION]...\n"
 				"Check the data folder of a daemon that is stopped: the index against the\n"
 				"objects, and every hash from the bytes up. One line a problem. Nothing is\n"
-				"changed without --repair.\n"
+				"changed without --repair. With the index in PostgreSQL and the objects in S3,\n"
+				"where the folder says, daemons may run.\n"
 				"\n"
 				"      --data-dir DIR     the daemon's folder\n"
 				"      --repair           mend the index; stop offering damaged objects, so that\n"
@@ -25,6 +26,8 @@ static const char FSCK_HELP[] = "Usage: cairn fsck --data-dir DIR [OPTION]...\n"
 				"      --xorbs WHERE      store or external, as the daemon is told (default:\n"
 				"                         store); with external it keeps no bytes\n"
 				"      --secret-file FILE the daemon's secret_file, if it has one\n"
+				"      --store-credentials FILE\n"
+				"                         credentials of the S3 store (default: in the environment)\n"
 				"  -q, --quiet            no progress bar\n"
 				"      --json             one JSON object, for programs\n"
 				"  -h, --help             this help\n"
@@ -162,7 +165,7 @@ static int fsck_folder(const struct cairn_data_dir_options *folder, const struct
 static int fsck_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct cairn_cas_options cas_options = CAIRN_CAS_DEFAULTS;
-	struct cairn_data_dir_options folder = {.keep_bytes = cas_options.reserve_bytes};
+	struct cairn_data_dir_options folder = {.keep_bytes = cas_options.reserve_bytes, .maintains = true};
 	struct cairn_check_options check = {0};
 	const char *xorbs = NULL;
 	bool quiet = false, json = false;
@@ -173,6 +176,7 @@ static int fsck_run(const struct cli_command *command, int argc, char **argv)
 		{"skip-data", &check.skip_data, NULL},
 		{"xorbs", NULL, &xorbs},
 		{"secret-file", NULL, &folder.secret_file},
+		{"store-credentials", NULL, &folder.credentials},
 		{"quiet", &quiet, NULL},
 		{"json", &json, NULL},
 	};

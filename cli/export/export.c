@@ -212,8 +212,8 @@ enum cairn_status export_gather(struct export *e, const char *data_dir, struct c
 	struct cairn_index_extent extent;
 	int64_t after_xorb = export_least(e->after[EXPORT_CHUNKS], e->after[EXPORT_XORBS]);
 	int64_t after_file = export_least(e->after[EXPORT_FILES], e->after[EXPORT_REFERENCES]);
-	char url[CAIRN_DATA_DIR_URL_BYTES];
-	enum cairn_status status = cairn_data_dir_index_url(url, data_dir, diag);
+	char url[CAIRN_DATA_DIR_URL_BYTES], store[CAIRN_DATA_DIR_URL_BYTES];
+	enum cairn_status status = cairn_data_dir_places(data_dir, url, store, diag);
 	if (status == CAIRN_OK)
 		status = cairn_index_snapshot_open(&snapshot, url, diag);
 	if (status == CAIRN_OK)

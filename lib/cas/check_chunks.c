@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-uint32_t check_survey(struct check_run *run, const struct cairn_hash *hash, const struct cairn_chunk_list *list,
+uint32_t check_survey(struct check_run *run, const struct cairn_index_xorb *row, const struct cairn_chunk_list *list,
 		      struct check_bad *bad)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
 	CLEANUP(cairn_codec_freep) struct cairn_codec *codec = cairn_codec_new();
 	uint32_t n_sound = 0;
-	bad->hash = *hash;
+	bad->hash = row->hash;
 	memset(bad->damaged, 0xff, sizeof(bad->damaged));
-	if (!codec || cairn_store_get(run->cas->store, hash, &object) != CAIRN_OK)
+	if (!codec || cas_open_copy(run->cas, row, 0, &object) != CAIRN_OK)
 		return 0;
 	for (uint32_t i = 0; i < list->n; i++) {
 		if (cas_read_chunk(object, codec, list, i, run->block, NULL) != CAIRN_OK)

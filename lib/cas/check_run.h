@@ -61,7 +61,7 @@ const struct check_bad *check_find_bad(const struct check_run *run, const struct
  * Which chunks of an object can be read: does each unpack to what the list says? @param list  gives the xorb's hash
  * @param[out] bad  filled in  @return how many are sound; 0 also when the object is not there
  */
-uint32_t check_survey(struct check_run *run, const struct cairn_hash *hash, const struct cairn_chunk_list *list,
+uint32_t check_survey(struct check_run *run, const struct cairn_index_xorb *row, const struct cairn_chunk_list *list,
 		      struct check_bad *bad);
 
 /** Do the terms of the file with this number give its hash? */

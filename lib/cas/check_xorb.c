@@ -1,21 +1,23 @@
 /* Xorbs and objects: does one describe the other, and do both give the hash? */
 #include "cas/check_run.h"
+
+#include "base/clock.h"
 #include "cas/mend.h"
 
 #include <string.h>
 
-/* Unpack and hash a whole object, the n-th copy of it. @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_MISMATCH,
- * CAIRN_E_LIMIT: it is damaged or cannot be read, and diag says where; CAIRN_E_NOT_FOUND; CAIRN_E_IO it cannot be
- * opened; CAIRN_E_NOMEM; CAIRN_E_BUSY the store does not answer: nothing is judged by that */
-static enum cairn_status check_read(struct check_run *run, const struct cairn_hash *hash, unsigned n_copy,
+/* Unpack and hash a whole object, the n-th copy of it that may stand for the row. @return CAIRN_OK; CAIRN_E_FORMAT,
+ * CAIRN_E_MISMATCH, CAIRN_E_LIMIT: it is damaged or cannot be read, and diag says where; CAIRN_E_NOT_FOUND; CAIRN_E_IO
+ * it cannot be opened; CAIRN_E_NOMEM; CAIRN_E_BUSY the store does not answer: nothing is judged by that */
+static enum cairn_status check_read(struct check_run *run, const struct cairn_index_xorb *row, unsigned n_copy,
 				    struct cairn_xorb_verifier *v, struct cairn_xorb_summary *summary,
 				    struct cairn_diag *diag)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
-	enum cairn_status status = cairn_store_get_copy(run->cas->store, hash, n_copy, &object);
+	enum cairn_status status = cas_open_copy(run->cas, row, n_copy, &object);
 	if (status != CAIRN_OK)
 		return status;
-	status = cas_read_xorb(object, hash, NULL, v, run->block, summary, diag);
+	status = cas_read_xorb(object, &row->hash, NULL, v, run->block, summary, diag);
 	run->report->bytes_read += cairn_store_object_bytes(object);
 	return status == CAIRN_E_IO ? CAIRN_E_FORMAT : status;
 }
@@ -66,18 +68,27 @@ static enum cairn_status check_unread(struct check_run *run, const struct cairn_
 }
 
 /* Register an object that verifies: its list is made from its bytes. */
-static bool check_register(struct check_run *run, const struct cairn_hash *hash, const struct cairn_xorb_verifier *v,
-			   uint64_t bytes)
+static bool check_register(struct check_run *run, const struct cairn_index_xorb *row,
+			   const struct cairn_xorb_verifier *v, uint64_t bytes)
 {
-	if (cairn_store_confirm(run->cas->store, hash, 0) != CAIRN_OK)
+	struct cairn_index_put_xorb put = {
+		.hash = row->hash,
+		.list = cairn_xorb_verifier_list(v),
+		.stored_bytes = bytes,
+		.copy = row->copy,
+		.found = cairn_copy_is_named(&row->copy),
+	};
+	if (!put.found && cairn_store_confirm(run->cas->store, &row->hash, 0) != CAIRN_OK)
 		return false;
-	struct cairn_index_put_xorb put = {.hash = *hash, .list = cairn_xorb_verifier_list(v), .stored_bytes = bytes};
-	return cairn_index_put_xorb(run->cas->index, &put) == CAIRN_OK;
+	return cairn_index_put_xorb(run->cas->index, &put) == CAIRN_OK &&
+	       (!put.found || cas_must_be_there(run->cas, &row->hash, &put.copy) == CAIRN_OK);
 }
 
-/* Bytes that are kept where nobody looks for them, but a person. */
+/* Bytes that are kept where nobody looks for them, but a person. A copy that no row names is out of the way. */
 static bool check_set_aside(struct check_run *run, const struct cairn_hash *hash)
 {
+	if (cas_names_copies(run->cas))
+		return true;
 	enum cairn_status status = cairn_store_set_aside(run->cas->store, hash);
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND;
 }
@@ -85,28 +96,28 @@ static bool check_set_aside(struct check_run *run, const struct cairn_hash *hash
 /* What row and object say of each other is wrong. From now on the xorb is not offered and counts as not stored. If the
  * object is whole in itself the row is made anew from it; else its bytes stay where they are as long as any of them can
  * be read. @param[out] cured  nothing is lost */
-static bool check_repair(struct check_run *run, const struct cairn_hash *hash, uint32_t n_sound, bool *cured)
+static bool check_repair(struct check_run *run, const struct cairn_index_xorb *row, uint32_t n_sound, bool *cured)
 {
 	CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
 	struct cairn_xorb_summary summary = {0};
-	enum cairn_status verdict = v ? check_read(run, hash, 0, v, &summary, NULL) : CAIRN_E_NOMEM;
+	enum cairn_status verdict = v ? check_read(run, row, 0, v, &summary, NULL) : CAIRN_E_NOMEM;
 	if ((verdict != CAIRN_OK && !cas_is_damage(verdict) && verdict != CAIRN_E_NOT_FOUND) ||
-	    cas_lose(run->cas, hash, &(struct cairn_copy){0}) != CAIRN_OK)
+	    cas_lose(run->cas, &row->hash, &row->copy) != CAIRN_OK)
 		return false;
 	*cured = verdict == CAIRN_OK;
 	if (*cured)
-		return check_register(run, hash, v, summary.chunk_data_bytes);
-	return n_sound > 0 || check_set_aside(run, hash);
+		return check_register(run, row, v, summary.chunk_data_bytes);
+	return n_sound > 0 || check_set_aside(run, &row->hash);
 }
 
 /* Is another copy what the list says? @param[out] n_before  copies that come before it */
-static bool check_find_sound(struct check_run *run, const struct cairn_hash *hash, const struct cairn_chunk_list *list,
-			     unsigned *n_before)
+static bool check_find_sound(struct check_run *run, const struct cairn_index_xorb *row,
+			     const struct cairn_chunk_list *list, unsigned *n_before)
 {
 	for (*n_before = 1; !run->options->skip_data; ++*n_before) {
 		CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
 		struct cairn_xorb_summary summary;
-		enum cairn_status status = v ? check_read(run, hash, *n_before, v, &summary, NULL) : CAIRN_E_NOT_FOUND;
+		enum cairn_status status = v ? check_read(run, row, *n_before, v, &summary, NULL) : CAIRN_E_NOT_FOUND;
 		if (status == CAIRN_OK && check_same_places(list, cairn_xorb_verifier_list(v)))
 			return true;
 		if (status != CAIRN_OK && !cas_is_damage(status) && status != CAIRN_E_IO)
@@ -126,18 +137,19 @@ static void check_damaged_copies(struct check_run *run, const struct cairn_hash 
 }
 
 /* @param list  gives the xorb's hash; NULL: there is none */
-static void check_damaged(struct check_run *run, const struct cairn_hash *hash, const struct cairn_chunk_list *list,
-			  enum cairn_check_kind kind, const char *text)
+static void check_damaged(struct check_run *run, const struct cairn_index_xorb *row,
+			  const struct cairn_chunk_list *list, enum cairn_check_kind kind, const char *text)
 {
+	const struct cairn_hash *hash = &row->hash;
 	struct check_bad bad = {.hash = *hash};
 	unsigned n_before;
-	if (list && check_find_sound(run, hash, list, &n_before)) {
+	if (list && check_find_sound(run, row, list, &n_before)) {
 		check_damaged_copies(run, hash, n_before, kind, text);
 		return;
 	}
 	memset(bad.damaged, 0xff, sizeof(bad.damaged));
-	uint32_t n_sound = list ? check_survey(run, hash, list, &bad) : 0;
-	bool cured = false, repaired = run->repair && check_repair(run, hash, n_sound, &cured);
+	uint32_t n_sound = list ? check_survey(run, row, list, &bad) : 0;
+	bool cured = false, repaired = run->repair && check_repair(run, row, n_sound, &cured);
 	if (!cured)
 		check_note_bad(run, &bad);
 	if (n_sound > 0)
@@ -147,30 +159,52 @@ static void check_damaged(struct check_run *run, const struct cairn_hash *hash, 
 }
 
 /* A xorb that counts as lost, of whose bytes something may be here. */
-static void check_lost(struct check_run *run, const struct cairn_hash *hash, const struct cairn_chunk_list *list)
+static void check_lost(struct check_run *run, const struct cairn_index_xorb *row, const struct cairn_chunk_list *list)
 {
 	struct check_bad bad;
-	if (check_survey(run, hash, list, &bad) > 0)
+	if (check_survey(run, row, list, &bad) > 0)
 		check_note_bad(run, &bad);
+}
+
+/* How long is what may stand for the row? */
+static enum cairn_status check_measure(struct check_run *run, const struct cairn_index_xorb *row, uint64_t *bytes)
+{
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
+	if (!cairn_copy_is_named(&row->copy))
+		return cairn_store_stat(run->cas->store, &row->hash, bytes);
+	enum cairn_status status = cas_open_copy(run->cas, row, 0, &object);
+	if (status == CAIRN_OK)
+		*bytes = cairn_store_object_bytes(object);
+	return status;
+}
+
+/* What is wrong with an object, unless its row has let go of it meanwhile: of daemons that share an index no guard is
+ * held. */
+static enum cairn_status check_wrong(struct check_run *run, const struct cairn_index_xorb *row,
+				     const struct cairn_chunk_list *list, enum cairn_check_kind kind, const char *text)
+{
+	struct cairn_index_xorb now = *row;
+	enum cairn_status status =
+		cairn_copy_is_named(&row->copy) ? cairn_index_xorb(run->cas->index, &row->hash, &now) : CAIRN_OK;
+	if (status == CAIRN_OK && cairn_copy_equal(&now.copy, &row->copy))
+		check_damaged(run, row, list, kind, text);
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
 /* Under the guard. */
 static enum cairn_status check_object_of(struct check_run *run, const struct cairn_index_xorb *row,
 					 const struct cairn_chunk_list *list)
 {
+	static const char MISSING[] = "the object is not there";
 	uint64_t bytes;
-	enum cairn_status status = cairn_store_stat(run->cas->store, &row->hash, &bytes);
-	if (status == CAIRN_E_NOT_FOUND) {
-		check_damaged(run, &row->hash, list, CAIRN_CHECK_XORB_MISSING, "the object is not there");
-		return CAIRN_OK;
-	}
+	enum cairn_status status = check_measure(run, row, &bytes);
+	if (status == CAIRN_E_NOT_FOUND)
+		return check_wrong(run, row, list, CAIRN_CHECK_XORB_MISSING, MISSING);
 	if (status != CAIRN_OK)
 		return status;
-	if (bytes != row->stored_bytes) {
-		check_damaged(run, &row->hash, list, CAIRN_CHECK_XORB_DAMAGED,
-			      "the object has another length than the index says");
-		return CAIRN_OK;
-	}
+	if (bytes != row->stored_bytes)
+		return check_wrong(run, row, list, CAIRN_CHECK_XORB_DAMAGED,
+				   "the object has another length than the index says");
 	if (run->options->skip_data)
 		return CAIRN_OK;
 	CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
@@ -178,14 +212,14 @@ static enum cairn_status check_object_of(struct check_run *run, const struct cai
 		return CAIRN_E_NOMEM;
 	struct cairn_xorb_summary summary;
 	struct cairn_diag diag = {0};
-	status = check_read(run, &row->hash, 0, v, &summary, &diag);
-	if (cas_is_damage(status)) {
-		check_damaged(run, &row->hash, list, CAIRN_CHECK_XORB_DAMAGED, diag.text);
-		return CAIRN_OK;
-	}
+	status = check_read(run, row, 0, v, &summary, &diag);
+	if (status == CAIRN_E_NOT_FOUND && cairn_copy_is_named(&row->copy))
+		return check_wrong(run, row, list, CAIRN_CHECK_XORB_MISSING, MISSING);
+	if (cas_is_damage(status))
+		return check_wrong(run, row, list, CAIRN_CHECK_XORB_DAMAGED, diag.text);
 	if (status == CAIRN_OK && !check_same_places(list, cairn_xorb_verifier_list(v)))
-		check_damaged(run, &row->hash, list, CAIRN_CHECK_XORB_DAMAGED,
-			      "the object is a whole xorb, but packed otherwise than the index says");
+		return check_wrong(run, row, list, CAIRN_CHECK_XORB_DAMAGED,
+				   "the object is a whole xorb, but packed otherwise than the index says");
 	return status;
 }
 
@@ -225,15 +259,13 @@ static enum cairn_status check_guarded_xorb(struct check_run *run, const struct 
 	else if (status != CAIRN_E_NOT_FOUND && status != CAIRN_E_DAMAGED)
 		return status;
 	if (status != CAIRN_OK || !cairn_hash_equal(&root, hash) || list.n != row.n_chunks ||
-	    cairn_chunk_list_bytes(&list, 0, list.n) != row.unpacked_bytes) {
-		check_damaged(run, hash, NULL, CAIRN_CHECK_XORB_LIST,
-			      "the chunk list in the index does not give the xorb's hash");
-		return CAIRN_OK;
-	}
+	    cairn_chunk_list_bytes(&list, 0, list.n) != row.unpacked_bytes)
+		return check_wrong(run, &row, NULL, CAIRN_CHECK_XORB_LIST,
+				   "the chunk list in the index does not give the xorb's hash");
 	if (row.stored_bytes > 0)
 		return check_object_of(run, &row, &list);
 	if (!run->cas->options.xorbs_external)
-		check_lost(run, hash, &list);
+		check_lost(run, &row, &list);
 	return CAIRN_OK;
 }
 
@@ -246,30 +278,66 @@ enum cairn_status check_xorb(struct check_run *run, const struct cairn_index_xor
 	return status;
 }
 
+static void check_count_unnamed(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+{
+	(void)hash, (void)copy;
+	++*(uint32_t *)ctx;
+}
+
+/* Where rows name copies: is this one nobody's, and no upload's that goes on at some daemon? The last copy is meant.
+ * @param[out] found  its name, in place of a row @param[out] alone  it is */
+static enum cairn_status check_last_copy(struct check_run *run, const struct cairn_hash *hash, bool lost,
+					 struct cairn_index_xorb *found, bool *alone)
+{
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
+	uint32_t n_unnamed = 0;
+	*alone = false;
+	enum cairn_status status = cairn_store_get(run->cas->store, hash, &object);
+	if (status != CAIRN_OK)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	const struct cairn_index_copy copy = {*hash, cairn_store_object_copy(object)};
+	found->copy = copy.copy;
+	if (lost) {
+		*alone = true;
+		return CAIRN_OK;
+	}
+	if (cairn_copy_unix_ms(&copy.copy) > (cairn_clock_unix_s() - CAIRN_INDEX_COPY_LIFE_S) * 1000)
+		return CAIRN_OK;
+	status = cairn_index_each_unnamed(run->cas->index, &copy, 1, check_count_unnamed, &n_unnamed);
+	*alone = n_unnamed > 0;
+	return status;
+}
+
 /* Under the guard. */
 static enum cairn_status check_guarded_object(struct check_run *run, const struct cairn_hash *hash)
 {
-	struct cairn_index_xorb row;
+	struct cairn_index_xorb row, found = {.hash = *hash};
 	enum cairn_status status = cairn_index_xorb(run->cas->index, hash, &row);
+	bool lost = status == CAIRN_OK, alone = true;
 	if (status == CAIRN_OK && row.stored_bytes > 0)
 		return CAIRN_OK; /* registered meanwhile */
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
 	if (atomic_load(&run->cas->collecting))
 		return CAIRN_OK; /* its row may have been swept; the object goes once this guard is released */
+	status = cas_names_copies(run->cas) ? check_last_copy(run, hash, lost, &found, &alone) : CAIRN_OK;
+	if (status != CAIRN_OK || !alone)
+		return status;
 	CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
 	if (!v)
 		return CAIRN_E_NOMEM;
 	struct cairn_xorb_summary summary = {0};
 	struct cairn_diag diag = {0};
-	enum cairn_status verdict = check_read(run, hash, 0, v, &summary, &diag);
+	enum cairn_status verdict = check_read(run, &found, 0, v, &summary, &diag);
 	if (verdict == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK; /* removed meanwhile */
 	if (verdict != CAIRN_OK && !cas_is_damage(verdict))
 		return verdict;
 	if (verdict != CAIRN_OK && (check_find_bad(run, hash) || run->n_bad == CHECK_BAD_MAX))
 		return CAIRN_OK; /* of a xorb that is known as lost, which is read as far as it can be */
-	bool repaired = run->repair && (verdict == CAIRN_OK ? check_register(run, hash, v, summary.chunk_data_bytes)
+	if (verdict != CAIRN_OK && lost && cairn_copy_is_named(&found.copy))
+		return CAIRN_OK; /* likewise, and it is out of the way */
+	bool repaired = run->repair && (verdict == CAIRN_OK ? check_register(run, &found, v, summary.chunk_data_bytes)
 							    : check_set_aside(run, hash));
 	check_report(run, CAIRN_CHECK_OBJECT_ALONE, hash, repaired, "the index does not know this object, which is %s",
 		     verdict == CAIRN_OK ? "a whole xorb" : "damaged");

@@ -116,9 +116,10 @@ static enum cairn_status data_dir_refuse_elsewhere(const char *path, const struc
 			  "the objects of the data folder %s are in %s: give that as the store", path, e->url);
 }
 
-enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char *path, bool beside,
-					    struct cairn_diag *diag)
+static enum cairn_status data_dir_open_store_alone(struct cairn_store **out, const char *path, bool beside,
+						   const char *credentials, struct cairn_diag *diag)
 {
+	const struct cairn_store_options options = {.beside = true, .credentials = credentials};
 	struct elsewhere e;
 	*out = NULL;
 	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_STORE, path, diag);
@@ -126,8 +127,13 @@ enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char
 		return status;
 	if (!e.url[0])
 		return data_dir_open_files(out, path, beside, diag);
-	return beside ? cairn_store_open(out, e.url, &(struct cairn_store_options){.beside = true}, diag)
-		      : data_dir_refuse_elsewhere(path, &e, diag);
+	return beside ? cairn_store_open(out, e.url, &options, diag) : data_dir_refuse_elsewhere(path, &e, diag);
+}
+
+enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char *path, bool beside,
+					    struct cairn_diag *diag)
+{
+	return data_dir_open_store_alone(out, path, beside, NULL, diag);
 }
 
 /* Where bodies wait on their way in. */
@@ -228,7 +234,7 @@ static enum cairn_status data_dir_refuse_lost_index(const struct cairn_data_dir 
 		d->path);
 }
 
-/* Whoever works on a folder that no daemon has open knows files alone. */
+/* Backups are of files alone. */
 static enum cairn_status data_dir_must_have_files(const char *path, struct cairn_diag *diag)
 {
 	struct elsewhere e;
@@ -237,8 +243,8 @@ static enum cairn_status data_dir_must_have_files(const char *path, struct cairn
 		return status;
 	return cairn_fail(
 		diag, CAIRN_E_CONFLICT, "data_dir.index", CAIRN_NO_OFFSET,
-		"its index is in %s, where the daemon alone can work so far: fsck, backup, restore and export "
-		"cannot; back PostgreSQL up by its own means, and the objects beside it",
+		"its index is in %s, which PostgreSQL itself backs up, and its objects are copied after it (docs/scale.md "
+		"tells how), or cairn migrate-store brings both into a folder; backup and restore are for such a folder",
 		e.url);
 }
 
@@ -385,13 +391,61 @@ static enum cairn_status data_dir_open_to_write(struct cairn_data_dir *d, const 
 	return status == CAIRN_OK ? data_dir_open_index(d, &index, diag) : status;
 }
 
-static enum cairn_status data_dir_open_to_read(struct cairn_data_dir *d, struct cairn_diag *diag)
+static enum cairn_status data_dir_open_to_read(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
+					       struct cairn_diag *diag)
 {
-	enum cairn_status status = data_dir_find_index(d, NULL, diag);
+	enum cairn_status status = data_dir_find_index(d, options->index, diag);
 	if (status == CAIRN_OK)
-		status = cairn_data_dir_open_store(&d->store, d->path, true, diag);
+		status = data_dir_open_store_alone(&d->store, d->path, true, options->credentials, diag);
 	const struct cairn_index_options index = {.read_only = true};
 	return status == CAIRN_OK ? data_dir_open_index(d, &index, diag) : status;
+}
+
+/* Both elsewhere: as one more of the daemons that share them, of which the folder is none. */
+static enum cairn_status data_dir_open_beside(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
+					      const struct elsewhere *s, struct cairn_diag *diag)
+{
+	char tmp[DATA_DIR_PATH_BYTES];
+	const struct elsewhere *i = &d->index_place;
+	enum cairn_status status = data_dir_name(tmp, d->path, "tmp", diag);
+	const struct cairn_store_options store = {
+		.beside = options->read_only, .scratch = tmp, .owner = s->owner, .credentials = options->credentials};
+	const struct cairn_index_options index = {
+		.read_only = options->read_only, .shared = !options->read_only, .owner = i->owner};
+	d->had_index = true;
+	if (status == CAIRN_OK)
+		status = cairn_store_open(&d->store, s->url, &store, diag);
+	return status == CAIRN_OK ? cairn_index_open(&d->index, i->url, &index, diag) : status;
+}
+
+static enum cairn_status data_dir_open_locked(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
+					      struct cairn_diag *diag)
+{
+	enum cairn_status status = data_dir_lock(d, options->read_only, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_refuse_half_restored(d->path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	return options->read_only ? data_dir_open_to_read(d, options, diag) : data_dir_open_to_write(d, options, diag);
+}
+
+static enum cairn_status data_dir_open_as_it_says(struct cairn_data_dir *d,
+						  const struct cairn_data_dir_options *options, struct cairn_diag *diag)
+{
+	struct cairn_data_dir_options said = *options;
+	struct elsewhere store;
+	struct elsewhere *index = &d->index_place;
+	enum cairn_status status = elsewhere_read(index, ELSEWHERE_INDEX, d->path, diag);
+	if (status == CAIRN_OK)
+		status = elsewhere_read(&store, ELSEWHERE_STORE, d->path, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (index->url[0] && store.url[0])
+		return data_dir_open_beside(d, options, &store, diag);
+	char url[CAIRN_DATA_DIR_URL_BYTES];
+	memcpy(url, index->url, sizeof(index->url)); /* place_index() reads it anew */
+	said.index = url[0] ? url : NULL;
+	return data_dir_open_locked(d, &said, diag);
 }
 
 static struct cairn_data_dir *data_dir_new(const char *path)
@@ -413,11 +467,8 @@ enum cairn_status cairn_data_dir_open(struct cairn_data_dir **out, const struct 
 	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = data_dir_new(options->path);
 	if (!d)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = data_dir_lock(d, options->read_only, diag);
-	if (status == CAIRN_OK)
-		status = data_dir_refuse_half_restored(d->path, diag);
-	if (status == CAIRN_OK)
-		status = options->read_only ? data_dir_open_to_read(d, diag) : data_dir_open_to_write(d, options, diag);
+	enum cairn_status status = options->maintains ? data_dir_open_as_it_says(d, options, diag)
+						      : data_dir_open_locked(d, options, diag);
 	if (status != CAIRN_OK)
 		return status;
 	*out = d;
@@ -578,11 +629,12 @@ enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file,
 enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag)
 {
 	struct stat st;
+	struct elsewhere e;
 	char index[DATA_DIR_PATH_BYTES];
 	enum cairn_status status = data_dir_name(index, path, "index.sqlite", diag);
 	if (status == CAIRN_OK)
-		status = data_dir_must_have_files(path, diag);
-	if (status != CAIRN_OK)
+		status = elsewhere_read(&e, ELSEWHERE_INDEX, path, diag);
+	if (status != CAIRN_OK || e.url[0])
 		return status;
 	if (stat(path, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET, "%s", strerror(errno));

@@ -15,7 +15,10 @@ struct cairn_data_dir;
 
 struct cairn_data_dir_options {
 	const char *path;
-	bool read_only;          /* change nothing, and make nothing: for checking. There is no secret then */
+	bool read_only; /* change nothing, and make nothing: for checking. There is no secret then */
+	/* Not for a daemon, but for a command that works on its folder: index and objects are where the folder says.
+	 * A folder with both elsewhere is opened beside its daemon, and without the secret. */
+	bool maintains;
 	const char *secret_file; /* NULL: DIR/secret, made at the first start with mode 0600 */
 	const char *store; /* URL of the objects; NULL: as the folder says, which is files:DIR but for an S3 store */
 	const char *credentials; /* of the store, as in struct cairn_store_options */
@@ -57,8 +60,8 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 
 /** Is this the data folder of a daemon? Asked first by those who are given one that should be there: opening would make
  *  a folder that is not there, and an index in one that is no store.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_CONFLICT its index is elsewhere, where a daemon alone can work
- *  (data_dir.index); CAIRN_E_USAGE the path is too long */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_FORMAT, CAIRN_E_IO as the folder says where its index is;
+ *  CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag);
 
 /** What cairn_data_dir_look() has found. Plain value. */

@@ -1,0 +1,193 @@
+"""Commands beside daemons that share an index in PostgreSQL and a store in S3: cairn fsck, cairn export, and those that refuse."""
+
+import concurrent.futures
+import csv
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import cairn
+import ledger
+import pytest
+import s3
+import tiledb
+import xet
+from test_cluster import bucket_of, files_of, sql, three  # noqa: F401
+
+DAY = 86400
+NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
+
+pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres and CAIRN_STORE=s3")
+
+
+def run(data, name, *options, code=0):
+    done = subprocess.run([cairn.CAIRN, name, "--data-dir", str(data), *map(str, options)], capture_output=True, text=True, timeout=120)
+    assert not cairn.REPORTS.search(done.stderr), done.stderr
+    assert done.returncode == code, (done.returncode, done.stdout[-500:], done.stderr)
+    return done
+
+
+def fsck(server, *options, code=0):
+    """@return what it found: (kind, repaired)"""
+    found = json.loads(run(server.data, "fsck", "--json", *options, code=code).stdout)
+    return [(problem["kind"], problem["repaired"]) for problem in found["problems"]]
+
+
+def grown_old(server, xorb, age_s=3 * DAY):
+    """The copy of a xorb that its row names is as old as that. @return its name"""
+    name, bucket = s3.copy_name(xorb, age_s), bucket_of(server)
+    (now,) = [n for n in bucket.objects() if xet.text(xorb.hash) in n]
+    assert bucket.request("PUT", name, body=xorb.body())[0] == 200 and bucket.request("DELETE", now)[0] == 204
+    assert sql(server, f"UPDATE xorb SET copy = '\\x{name[-32:]}' WHERE hash = '\\x{xorb.hash.hex()}' RETURNING 1") == "1"
+    return name
+
+
+def test_fsck_of_what_is_whole(three):  # noqa: F811
+    """While others upload and collect nothing is called wrong that is not."""
+    one = three(n=2, epoch="60s", gc_grace="120s")
+    book = ledger.Ledger()
+    files = [ledger.new_file(seed) for seed in range(800, 824)]
+    assert book.upload(one, files[0]).status == 200
+    first = one.daemons[0]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        uploads = [pool.submit(book.upload, one, file) for file in files[1:]]
+        for options in ((), ("--skip-data",), ("--repair",)):
+            assert fsck(first, *options) == []
+            assert one.post("/v1/gc").status == 200
+        assert {done.result().status for done in uploads} == {200}
+    assert fsck(first) == []
+    book.check(one)
+
+
+def test_fsck_repairs_beside_daemons(three):  # noqa: F811
+    """What is lost is said to be, and comes back with the next upload; what is whole is registered anew."""
+    one = three(n=2)
+    book, bucket, first = ledger.Ledger(), one.bucket(), one.daemons[0]
+    missing, damaged, listed = files = [ledger.new_file(seed) for seed in range(830, 833)]
+    for file in files:
+        assert book.upload(one, file).status == 200
+    names = [grown_old(first, file.terms[0][0]) for file in files]
+    lone, young = ledger.new_file(833).terms[0][0], ledger.new_file(834).terms[0][0]
+    for xorb, age_s in ((lone, 2 * DAY), (young, 60)):
+        assert bucket.request("PUT", s3.copy_name(xorb, age_s), body=xorb.body())[0] == 200
+    assert fsck(first, code=65) == [("object.alone", False)]
+    assert bucket.request("DELETE", names[0])[0] == 204
+    assert bucket.request("PUT", names[1], body=bytes(len(damaged.terms[0][0].body())))[0] == 200
+    of_listed = f"xorb = (SELECT id FROM xorb WHERE hash = '\\x{listed.terms[0][0].hash.hex()}')"
+    assert sql(one, f"UPDATE list SET spans = set_byte(spans, 0, get_byte(spans, 0) # 1) WHERE {of_listed} RETURNING 1") == "1"
+    kinds = sorted(kind for kind, repaired in fsck(first, code=65) if not repaired)
+    assert {"xorb.missing", "xorb.damaged", "xorb.list", "object.alone", "file.lost"} <= set(kinds), kinds
+    assert "xorb.missing" in dict(fsck(first, "--skip-data", code=65))
+    repaired = dict(fsck(first, "--repair", code=65))
+    assert [repaired[kind] for kind in ("xorb.missing", "xorb.damaged", "xorb.list", "object.alone")] == [True] * 4
+    assert set(dict(fsck(first, code=65))) == {"file.lost"}
+    for file in (missing, damaged):
+        assert book.upload(one, file).status == 200
+    assert fsck(first) == []
+    for daemon in one.daemons:
+        book.check(daemon)
+    assert sql(one, f"SELECT count(*) FROM xorb WHERE hash = '\\x{lone.hash.hex()}' AND stored > 0") == "1"
+
+
+def test_fsck_of_an_index_that_one_daemon_has(start):
+    """It is read beside it, and repaired when it has stopped."""
+    server, book = start(), ledger.Ledger()
+    assert book.upload(server, ledger.new_file(840)).status == 200
+    assert fsck(server) == []
+    assert "index.taken" in run(server.data, "fsck", "--repair", code=73).stderr
+    server.stop()
+    assert fsck(server, "--repair") == []
+    server.start()
+    book.check(server)
+
+
+def test_export_misses_nothing(tmp_path, three):  # noqa: F811
+    """Each export goes on where the last one ended, while others upload."""
+    one, book = three(n=2), ledger.Ledger()
+    files = [ledger.new_file(seed) for seed in range(850, 890)]
+    data = one.daemons[0].data
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        uploads = [pool.submit(book.upload, one, file) for file in files]
+        for _ in range(4):
+            run(data, "export", "--format", "tiledb", tmp_path / "out")
+        assert {done.result().status for done in uploads} == {200}
+    run(data, "export", "--format", "tiledb", tmp_path / "out")
+    run(data, "export", "--format", "csv", tmp_path / "csv")
+    for table, key, want in (
+        ("files", "file_hash", [ledger.name(file) for file in files]),
+        ("xorbs", "xorb_hash", [xet.text(xorb.hash) for file in files for xorb, _, _ in file.terms]),
+    ):
+        with tiledb.open(str(tmp_path / "out" / table)) as array:
+            got = [name.decode() if isinstance(name, bytes) else str(name) for name in array[:][key].tolist()]
+        with open(tmp_path / "csv" / f"{table}.csv", newline="") as text:
+            rows = [row[key] for row in csv.DictReader(text)]
+        assert sorted(got) == sorted(rows) == sorted(want)
+
+
+def postgres(program, *options):
+    """A program of PostgreSQL's own. @return its output"""
+    (path, *_) = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), reverse=True)
+    done = subprocess.run([path, *map(str, options)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def copy_bucket(source, target):
+    for name in source.names():
+        assert target.request("PUT", name, body=source.request("GET", name)[1])[0] == 200
+
+
+def test_backup_and_restore(tmp_path, three):  # noqa: F811
+    """As docs/scale.md tells: PostgreSQL's dump first, then the objects. The other way round what came between is lost."""
+    one, book = three(n=2), ledger.Ledger()
+    url = cairn.postgres_url(one.data)
+    before, later = files_of(range(900, 904)), files_of(range(904, 908))
+    for file in before[:2]:
+        assert book.upload(one, file).status == 200
+    too_early = s3.Bucket(cairn.s3_url(tmp_path / "too early"))
+    copy_bucket(one.bucket(), too_early)
+    for file in before[2:]:
+        assert book.upload(one, file).status == 200
+    # What is acknowledged up to here is in it; uploads go on while it is made, and after it.
+    others = ledger.Ledger()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        uploads = [pool.submit(others.upload, one, file) for file in later]
+        postgres("pg_dump", "--format=custom", f"--schema={url.split('schema=')[1]}", f"--file={tmp_path / 'dump'}", url.split("?")[0])
+        assert {done.result().status for done in uploads} == {200}
+    copied = s3.Bucket(cairn.s3_url(tmp_path / "copied"))
+    copy_bucket(one.bucket(), copied)
+    secret = one.folder / "secret"
+    one.stop()
+    database = f"restored{int(time.time() * 1000)}"
+    server = url.split("?")[0].rsplit("/", 1)[0]
+    postgres("createdb", f"--maintenance-db={url.split('?')[0]}", "--encoding=UTF8", "--template=template0", database)
+    postgres("pg_restore", f"--dbname={server}/{database}", tmp_path / "dump")
+    for prefix, missing in (("too early", True), ("copied", False)):
+        variables = {
+            "CAIRN_INDEX": f"{server}/{database}?{url.split('?')[1]}",
+            "CAIRN_STORE": cairn.s3_url(tmp_path / prefix),
+            "CAIRN_SECRET_FILE": str(secret),
+        }
+        restored = cairn.Daemon(tmp_path / "restored" / prefix, variables=variables).start()
+        found = fsck(restored, "--skip-data", code=65 if missing else 0)
+        assert {kind for kind, _ in found} == ({"xorb.missing", "file.lost"} if missing else set())
+        if not missing:
+            book.check(restored)
+            assert fsck(restored) == []
+            for file in later:
+                assert others.upload(restored, file).status == 200
+            others.check(restored)
+            assert restored.post("/v1/gc").status == 200
+            book.check(restored)
+        restored.stop()
+
+
+def test_what_refuses(tmp_path, start):
+    """By name, and with what to do instead."""
+    server = start()
+    for name, *rest in (["backup", tmp_path / "out.fold"], ["backup", "--incremental", tmp_path / "folder"]):
+        refused = run(server.data, name, *rest, code=73).stderr
+        assert "data_dir.index" in refused and "PostgreSQL itself backs up" in refused and "migrate-store" in refused
+    assert not (tmp_path / "out.fold").exists() and not (tmp_path / "folder").exists()
+    assert "cairn_backup_last_run" not in server.get("/metrics").body.decode()
