@@ -102,6 +102,30 @@ def test_fsck_of_an_index_that_one_daemon_has(start):
     book.check(server)
 
 
+def test_scrub_at_one_of_them(three):  # noqa: F811
+    """The daemon that is told reads everything once; what it finds out all know, and a copy of any date is adopted again."""
+    one = three(n=2)
+    book, bucket = ledger.Ledger(), one.bucket()
+    first, second = one.daemons
+    sound, damaged, listed = files = [ledger.new_file(seed) for seed in range(835, 838)]
+    for file in files:
+        assert book.upload(one, file).status == 200
+    names = [grown_old(first, file.terms[0][0]) for file in files]
+    assert bucket.request("PUT", names[1], body=bytes(len(damaged.terms[0][0].body())))[0] == 200
+    of_listed = f"xorb = (SELECT id FROM xorb WHERE hash = '\\x{listed.terms[0][0].hash.hex()}')"
+    assert sql(one, f"UPDATE list SET spans = set_byte(spans, 0, get_byte(spans, 0) # 1) WHERE {of_listed} RETURNING 1") == "1"
+    assert first.post("/v1/scrub/start?within=1").status == 200
+    cairn.wait_until("the scrub", lambda: first.get("/v1/scrub").json()["now"] is None)
+    last = first.get("/v1/scrub").json()["last"]
+    assert [last[n] for n in ("xorbs", "damaged", "mended", "lost", "unread", "whole")] == [3, 1, 1, 1, 0, True]
+    assert second.get("/v1/scrub").json()["state"] == "off" and second.get("/v1/scrub").json()["last"] is None
+    assert second.request("HEAD", damaged.terms[0][0].path()).status == 404
+    for file in (damaged, sound):
+        assert book.upload(second, file).status == 200
+    assert fsck(first) == []
+    book.check(second)
+
+
 def test_export_misses_nothing(tmp_path, three):  # noqa: F811
     """Each export goes on where the last one ended, while others upload."""
     one, book = three(n=2), ledger.Ledger()

@@ -119,6 +119,7 @@ def test_a_runner_that_was_paused(tmp_path, three):  # noqa: F811
         assert one.bucket().objects() == []
         assert book.upload(second, file).status == 200
     assert cairn.is_error(under_way.result(), 503, "lease.over")
+    assert sql(one, "SELECT count(*) FROM dead WHERE NOT buried") == "0", "it has written nothing off"
     assert len(one.bucket().objects()) == 1
     book.check(first)
 

@@ -429,7 +429,7 @@ static enum cairn_status store_s3_visit(const struct s3_copies *copies, const st
 		memcpy(name.b, copy->id, sizeof(name.b));
 		if (visitor->every)
 			status = visitor->every(visitor->ctx, &copy->hash, &name);
-		else if (is_last)
+		else if (is_last && visitor->last)
 			status = visitor->last(visitor->ctx, &copy->hash, copy->bytes);
 	}
 	return status;
