@@ -4,30 +4,13 @@
 
 #include "base/fd.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static const char ASK_REQUEST[] = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 static const char ASK_ANSWER[] = "HTTP/1.1 ";
-enum { ASK_ANSWER_LEN = sizeof(ASK_ANSWER) - 1, ASK_FIRST_FD = 64, ASK_TRIES = 256 };
-
-/* A copy of a descriptor whose number is `number` modulo n: by it the thread is chosen. When all near ones are taken,
- * any.
- * @return -1: there is none */
-static int ask_numbered(int fd, unsigned number, unsigned n)
-{
-	int from = (int)(ASK_FIRST_FD + (number + n - ASK_FIRST_FD % n) % n);
-	for (unsigned tries = 0; tries < ASK_TRIES; tries++) {
-		int copy = fcntl(fd, F_DUPFD_CLOEXEC, from);
-		if (copy < 0 || copy == from)
-			return copy;
-		(void)close(copy);
-		from += (int)n;
-	}
-	return fcntl(fd, F_DUPFD_CLOEXEC, ASK_FIRST_FD);
-}
+enum { ASK_ANSWER_LEN = sizeof(ASK_ANSWER) - 1 };
 
 static bool ask_set_timeouts(int fd, unsigned timeout_ms)
 {
@@ -44,21 +27,20 @@ static size_t ask_plainly(int fd, char *reply, size_t reply_max)
 	return n > 0 ? (size_t)n : 0;
 }
 
-static bool ask_thread(struct http_server *server, unsigned number, unsigned timeout_ms)
+static bool ask_thread(struct http_thread *thread, unsigned timeout_ms)
 {
-	const struct http_server_options *o = &server->options;
+	const struct http_server_options *o = &thread->server->options;
+	const struct sockaddr nobody = {.sa_family = AF_UNIX};
 	char reply[ASK_ANSWER_LEN];
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
 		return false;
 	CLEANUP(cairn_fd_closep) int ours = pair[0];
-	int theirs = ask_numbered(pair[1], number, http_server_threads(server));
-	(void)close(pair[1]);
-	if (theirs < 0 || !ask_set_timeouts(ours, timeout_ms)) {
-		cairn_fd_closep(&theirs);
+	if (!ask_set_timeouts(ours, timeout_ms)) {
+		(void)close(pair[1]);
 		return false;
 	}
-	if (!http_server_adopt(server, theirs))
+	if (!http_server_hand_over(thread, pair[1], &nobody, sizeof(nobody.sa_family)))
 		return true; /* full of others */
 	size_t n = o->tls_ask ? o->tls_ask(ours, ASK_REQUEST, sizeof(ASK_REQUEST) - 1, reply, sizeof(reply))
 			      : ask_plainly(ours, reply, sizeof(reply));
@@ -67,11 +49,10 @@ static bool ask_thread(struct http_server *server, unsigned number, unsigned tim
 
 bool http_server_answers(struct http_server *server, unsigned timeout_ms)
 {
-	unsigned n = http_server_threads(server);
 	if (atomic_load(&server->draining))
 		return false;
-	for (unsigned i = 0; i < n; i++)
-		if (!ask_thread(server, i, timeout_ms))
+	for (unsigned i = 0; i < server->n_threads; i++)
+		if (!ask_thread(&server->threads[i], timeout_ms))
 			return false;
 	return true;
 }

@@ -3,7 +3,7 @@
  * other.
  *
  * In both:
- * - a thread that gets 128 events at once sleeps on them: no thread has more than 112 connections (HTTP_THREAD_CONNS);
+ * - a thread that gets 128 events at once sleeps on them: no thread has more than 112 connections (http_accept.h);
  * - a body in more than 1,024 pieces stalls now and then: several ranges are read in blocks (http_reply_reader());
  * - a reply in the first call closes the connection: ordinary replies wait for the call that ends the body;
  * - no reply is taken while a body arrives: refusals in mid-body are sent past the library (http_says_midway());

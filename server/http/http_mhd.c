@@ -2,6 +2,7 @@
  * done about it: http_library.c. */
 #include "server/http/http.h"
 
+#include "server/http/http_accept.h"
 #include "server/http/http_gate.h"
 #include "server/http/http_library.h"
 #include "server/http/http_reply.h"
@@ -308,13 +309,16 @@ static void http_on_close(struct http_server *server, struct http_conn *peer)
 static void http_on_connection(void *cls, struct MHD_Connection *conn, void **socket_ctx,
 			       enum MHD_ConnectionNotificationCode code)
 {
-	struct http_server *server = cls;
+	struct http_thread *thread = cls;
+	struct http_server *server = thread->server;
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (*socket_ctx)
 			http_on_close(server, *socket_ctx);
 		*socket_ctx = NULL;
+		http_thread_closed(thread);
 		return;
 	}
+	http_thread_begins(thread);
 	int fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	*socket_ctx = http_conns_add(server->conns, fd, info ? info->client_addr : NULL,
@@ -343,15 +347,6 @@ static void http_on_panic(void *cls, const char *file, unsigned line, const char
 	abort();
 }
 
-/* While draining nobody new is let in. (MHD_quiesce_daemon() would stop listening, but takes the socket from each
- * thread's epoll set at the same time as the thread may do so itself, and then aborts the process.) */
-static enum MHD_Result http_on_accept(void *cls, const struct sockaddr *address, socklen_t len)
-{
-	const struct http_server *server = cls;
-	(void)address, (void)len;
-	return atomic_load(&server->draining) ? MHD_NO : MHD_YES;
-}
-
 const char *http_library_version(void)
 {
 	return MHD_get_version();
@@ -365,31 +360,56 @@ static void http_tell_version(void)
 		    LOG_T("message", "this version of libmicrohttpd was not tried; run the tests where it matters"));
 }
 
-bool http_server_adopt(struct http_server *server, int fd)
+bool http_server_hand_over(struct http_thread *thread, int fd, const struct sockaddr *address, socklen_t len)
 {
-	const struct sockaddr nobody = {.sa_family = AF_UNIX};
-	return MHD_add_connection(server->daemon, fd, &nobody, sizeof(nobody.sa_family)) == MHD_YES;
+	if (!http_thread_take_slot(thread)) {
+		(void)close(fd);
+		return false;
+	}
+	if (MHD_add_connection(thread->daemon, fd, address, len) == MHD_YES)
+		return true;
+	http_thread_give_slot(thread); /* the library has closed it */
+	return false;
 }
 
-static bool http_start_library(struct http_server *server)
+/* One daemon of the library for each thread: its own pool of threads takes connections as it likes. */
+static bool http_start_thread(struct http_thread *thread)
 {
+	struct http_server *server = thread->server;
 	const struct http_server_options *o = &server->options;
 	const struct MHD_OptionItem tls[] = {
 		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)HTTP_TLS_PRIORITIES},
 		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)o->tls_retrieve},
 		{MHD_OPTION_END, 0, NULL},
 	};
-	server->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |
-			(o->tls_retrieve ? MHD_USE_TLS : 0),
-		0, http_on_accept, server, http_on_request, server, MHD_OPTION_EXTERNAL_LOGGER, http_on_log, server,
-		MHD_OPTION_LISTEN_SOCKET, o->listen_fd, MHD_OPTION_CONNECTION_LIMIT, o->connections_max,
-		MHD_OPTION_THREAD_POOL_SIZE, http_server_threads(server), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		o->head_bytes_max + HTTP_LIBRARY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_s,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK,
-		http_on_uri, server, MHD_OPTION_NOTIFY_COMPLETED, http_on_done, server, MHD_OPTION_NOTIFY_CONNECTION,
-		http_on_connection, server, MHD_OPTION_ARRAY, o->tls_retrieve ? tls : tls + 2, MHD_OPTION_END);
-	return server->daemon != NULL;
+	thread->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
+			MHD_USE_ERROR_LOG | (o->tls_retrieve ? MHD_USE_TLS : 0),
+		0, NULL, NULL, http_on_request, server, MHD_OPTION_EXTERNAL_LOGGER, http_on_log, server,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)(HTTP_THREAD_CONNS + HTTP_THREAD_CONNS_SPARE),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->head_bytes_max + HTTP_LIBRARY_BYTES,
+		MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_s, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, http_on_uri, server,
+		MHD_OPTION_NOTIFY_COMPLETED, http_on_done, server, MHD_OPTION_NOTIFY_CONNECTION, http_on_connection,
+		thread, MHD_OPTION_ARRAY, o->tls_retrieve ? tls : tls + 2, MHD_OPTION_END);
+	return thread->daemon != NULL;
+}
+
+static void http_stop_threads(struct http_server *server)
+{
+	for (unsigned i = 0; i < server->n_threads; i++)
+		if (server->threads[i].daemon)
+			MHD_stop_daemon(server->threads[i].daemon);
+}
+
+static bool http_start_threads(struct http_server *server)
+{
+	for (unsigned i = 0; i < server->n_threads; i++)
+		if (!http_start_thread(&server->threads[i])) {
+			http_stop_threads(server);
+			return false;
+		}
+	return true;
 }
 
 enum cairn_status http_server_start(struct http_server **out, const struct http_server_options *options,
@@ -412,15 +432,16 @@ enum cairn_status http_server_start(struct http_server **out, const struct http_
 	assert(server);
 	http_tell_version();
 	MHD_set_panic_func(http_on_panic, NULL);
-	if (!http_start_library(server)) {
+	if (!http_start_threads(server)) {
 		close(options->listen_fd);
 		http_server_free(server);
 		return cairn_fail(diag, CAIRN_E_NOMEM, "http.start", CAIRN_NO_OFFSET,
 				  "the HTTP service cannot start; the log says why");
 	}
 	atomic_store(&server->started, true);
-	if (!http_server_start_ticker(server)) {
-		MHD_stop_daemon(server->daemon);
+	if (!http_accept_start(server) || !http_server_start_ticker(server)) {
+		http_accept_stop(server);
+		http_stop_threads(server);
 		http_server_free(server);
 		return CAIRN_E_NOMEM;
 	}
@@ -447,7 +468,8 @@ bool http_server_stop(struct http_server *server, unsigned timeout_ms)
 		    LOG_N("requests", n));
 		return false;
 	}
-	MHD_stop_daemon(server->daemon);
+	http_accept_stop(server);
+	http_stop_threads(server);
 	http_server_free(server);
 	return true;
 }

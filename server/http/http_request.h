@@ -37,10 +37,33 @@ struct MHD_Connection;
 struct MHD_Daemon;
 struct MHD_Response;
 
+struct http_server;
+
+/** A thread that serves connections, and how many it has (http_accept.h). */
+struct http_thread {
+	struct http_server *server;
+	struct MHD_Daemon *daemon; /* the library's, with this one thread */
+	atomic_int n_slots;        /* connections handed to it, and not closed */
+	atomic_int n_open;         /* of these, those that it has begun with */
+	atomic_uint n_handed;      /* ever */
+	unsigned n_handed_before;  /* at the last tick */
+};
+
+/** Who accepts connections (http_accept.h). */
+struct http_accept {
+	int listen_fd, wake; /* wake: an eventfd */
+	atomic_bool full;    /* it waits for a slot */
+	atomic_bool stopping;
+	bool running;
+	pthread_t thread;
+};
+
 struct http_server {
 	struct http_server_options options; /* immutable, as is all down to conns */
 	char *public_url;                   /* NULL: from the Host header */
-	struct MHD_Daemon *daemon;
+	struct http_thread *threads;
+	unsigned n_threads, processors;
+	struct http_accept accept;
 	struct http_conns *conns;
 	struct rate *address_rate, *token_rate; /* NULL: no limit */
 	uint32_t id_prefix;

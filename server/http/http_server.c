@@ -1,9 +1,13 @@
 #include "server/http/http_server.h"
 
+#include "base/fd.h"
+#include "server/http/http_accept.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
 	HTTP_BODY_RATE_MIN = 1024,  /* bytes a second that a body must keep up on average, after idle_timeout_s */
@@ -138,6 +142,7 @@ static void *http_tick(void *arg)
 			break;
 		pthread_mutex_unlock(&server->lock);
 		(void)http_conns_sweep(server->conns, http_now_ms());
+		http_threads_settle(server);
 		if (server->options.tick)
 			server->options.tick(server->options.app);
 		pthread_mutex_lock(&server->lock);
@@ -151,6 +156,8 @@ void http_server_free(struct http_server *server)
 	http_conns_free(server->conns);
 	rate_free(server->address_rate);
 	rate_free(server->token_rate);
+	cairn_fd_closep(&server->accept.wake);
+	free(server->threads);
 	free(server->public_url);
 	pthread_cond_destroy(&server->wake);
 	pthread_mutex_destroy(&server->lock);
@@ -163,6 +170,17 @@ static bool http_server_rate(struct rate **out, const struct http_server_options
 	return per_s == 0 || rate_new(out, per_s, options->rate_burst_s) == CAIRN_OK;
 }
 
+static bool http_server_make_threads(struct http_server *server)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	server->processors = processors > 0 ? (unsigned)processors : 1;
+	server->n_threads = http_accept_n_threads(server->options.connections_max, server->processors);
+	server->threads = calloc(server->n_threads, sizeof(*server->threads));
+	for (unsigned i = 0; server->threads && i < server->n_threads; i++)
+		server->threads[i].server = server;
+	return server->threads != NULL;
+}
+
 struct http_server *http_server_new(const struct http_server_options *options)
 {
 	struct http_server *server = calloc(1, sizeof(*server));
@@ -170,6 +188,7 @@ struct http_server *http_server_new(const struct http_server_options *options)
 	if (!server)
 		return NULL;
 	server->options = *options;
+	server->accept.listen_fd = server->accept.wake = -1;
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -186,17 +205,12 @@ struct http_server *http_server_new(const struct http_server_options *options)
 		while (len > 0 && server->public_url[len - 1] == '/')
 			server->public_url[--len] = '\0';
 	}
-	if (!server->conns || !limited || (options->public_url && !server->public_url)) {
+	if (!server->conns || !limited || !http_server_make_threads(server) ||
+	    (options->public_url && !server->public_url)) {
 		http_server_free(server);
 		return NULL;
 	}
 	return server;
-}
-
-unsigned http_server_threads(const struct http_server *server)
-{
-	unsigned n = (server->options.connections_max + HTTP_THREAD_CONNS - 1) / HTTP_THREAD_CONNS;
-	return n < 2 ? 2 : n;
 }
 
 bool http_server_start_ticker(struct http_server *server)

@@ -4,8 +4,6 @@
 
 #include "server/http/http_request.h"
 
-enum { HTTP_THREAD_CONNS = 112 }; /* that one thread serves */
-
 /** CLOCK_MONOTONIC, as cairn_clock_mono_ms(). */
 int64_t http_now_us(void);
 /** Likewise, as of the kernel's last tick: some milliseconds late, which is all that deadlines need, and cheaper. */
@@ -18,13 +16,9 @@ bool http_options_are_valid(const struct http_server_options *options);
 struct http_server *http_server_new(const struct http_server_options *options);
 void http_server_free(struct http_server *server);
 
-/** Threads that requests are served on. */
-unsigned http_server_threads(const struct http_server *server);
-
-/** Serve one end of a pair of sockets, which is taken over, as if somebody had connected. The thread is the one with
- * the number fd modulo the threads, but where it has all the connections that it may have. (http_mhd.c)
- * @return false: there is no room for one more */
-bool http_server_adopt(struct http_server *server, int fd);
+/** Give a connected socket, which is taken over, to a thread. (http_mhd.c)
+ * @return false: the thread has no room for one more, or there is no memory */
+bool http_server_hand_over(struct http_thread *thread, int fd, const struct sockaddr *address, socklen_t len);
 
 /** Sweep connections and call options.tick each second until http_server_stop_ticker(). @return false: no thread */
 bool http_server_start_ticker(struct http_server *server);
