@@ -91,11 +91,12 @@ class Bench:
             raise LeftOut(f"there is no {python}; ./dev bench makes it")
         return python
 
-    def cairnd(self, data, *options, syncs=None, log=False, env=None):
-        """The daemon with its defaults, but for the log of requests, which the other sides do not write either."""
-        argv = [str(self.build / "server/cairnd"), "--data-dir", str(data), "--listen", "127.0.0.1:0"]
-        argv += ["--access-log" if log else "--no-access-log", *options]
-        return Server(argv, log=self.tmp / "cairnd.log", syncs=syncs, env=env)
+    def cairnd_argv(self, data, *options):
+        """The daemon with its defaults, but for options."""
+        return [str(self.build / "server/cairnd"), "--data-dir", str(data), "--listen", "127.0.0.1:0", *options]
+
+    def cairnd(self, data, *options, syncs=None, env=None):
+        return Server(self.cairnd_argv(data, *options), log=self.tmp / "cairnd.log", syncs=syncs, env=env)
 
     def bare(self, status, n_bytes, n_replies=1):
         """libmicrohttpd alone, with n_replies fixed replies in turns."""

@@ -34,10 +34,11 @@ def replace(name, lines):
 
 
 def kept(name, column):
-    """@return {first column: number in the column named} of a scenario's table, as it stands in RESULTS.md"""
+    """@return {first column: text in the column named} of a scenario's table, as it stands in RESULTS.md"""
     text, begin, end = _place(RESULTS.read_text(), name)
     rows = [line.strip("| ").split(" | ") for line in text[begin:end].splitlines() if line.startswith("|")]
-    return {row[0]: float(row[rows[0].index(column)]) for row in rows[2:]}
+    at = rows[0].index(column) if rows and column in rows[0] else None
+    return {row[0]: row[at].strip() for row in rows[2:]} if at else {}
 
 
 def summary(names):

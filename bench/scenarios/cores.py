@@ -41,7 +41,7 @@ def _longest_lock(file):
 
 def _run(bench, prepare, targets, connections, seconds, options, locks=None):
     env = {"LD_PRELOAD": bench.program("libbench_locks.so"), "BENCH_LOCKS_FILE": str(locks)} if locks else {}
-    with bench.cairnd(bench.folder("data"), *options, "--sandbox", "off", log=True, env=env) as server:
+    with bench.cairnd(bench.folder("data"), *options, "--sandbox", "off", env=env) as server:
         for uploads in prepare:
             bench.load(server, uploads, 8)
         before = _threads_ns(server)

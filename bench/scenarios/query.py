@@ -49,10 +49,10 @@ def _check(server, made):
 class _Hits:
     """A daemon with an index of one shape, and the targets that ask about it."""
 
-    def __init__(self, bench, shape, *options, log=True):
+    def __init__(self, bench, shape, *options, data="data"):
         made = bench.make("uploads", *SHAPES[shape])
         self.bench, self.shape, self.made = bench, shape, made
-        self.server = bench.cairnd(bench.folder("data"), "--xorbs", "external", *options, log=log)
+        self.server = bench.cairnd(bench.folder(data), "--xorbs", "external", *options)
         bench.load(self.server, made / "shards.tsv", 8)
         chunks = (made / "chunks").read_text().split()
         self.hits = [("GET", chunk_path(chunk), None, None, 200) for chunk in chunks]
@@ -101,6 +101,19 @@ def _small(bench):
                 yield _row(bench, "conditional (304)", of, of.conditional(), 304, 0, connections)
 
 
+def _log(bench):
+    """What the log of requests costs: with it, as always, and without it in turns."""
+    with _Hits(bench, "small") as of, _Hits(bench, "small", "--no-access-log", data="data-without") as without:
+        for name, lines in {"miss": misses(1), f"hit, {of.n_bytes:,} bytes": of.hits}.items():
+            targets = bench.targets("queries", lines)
+            sides = {
+                "cairnd": lambda: bench.load(of.server, targets, 16, bench.seconds),
+                "itself without log": lambda: bench.load(without.server, targets, 16, bench.seconds),
+            }
+            runs = in_turns(bench, bench.rounds(9), sides)
+            yield load_row({"query": f"{name}, log on and off", "connections": 16}, runs, goals=[("itself without log", 0.95)])
+
+
 def query(bench):
     """Chunk queries against the bare daemon that answers the same bytes, or none to a miss."""
     yield from _small(bench)
@@ -110,6 +123,4 @@ def query(bench):
     for shape in bench.pick(SHAPES, ("large",)):
         with _Hits(bench, shape, "--cache-bytes-max", "0") as of:
             yield _row(bench, f"hit, {of.n_bytes:,} bytes, not cached", of, of.hits, 200, of.n_bytes, 16)
-    with _Hits(bench, "small", log=False) as of:
-        yield _row(bench, "miss, log off", of, misses(1), 404, 0, 16)
-        yield _row(bench, f"hit, {of.n_bytes:,} bytes, log off", of, of.hits, 200, of.n_bytes, 16)
+    yield from _log(bench)

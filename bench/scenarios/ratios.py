@@ -1,10 +1,17 @@
-"""What `bench/run --quick` judges: uploads of shards, each shape by one figure that neighbours can make worse but hardly better."""
+"""What `bench/run --quick` judges: figures that neighbours cannot make better, and some that they cannot move at all."""
 
+import json
+import random
+import re
+import shutil
+import subprocess
 from contextlib import contextmanager
 
-from harness.bench import Slower
+from harness.bench import LeftOut, Slower
 from harness.measure import in_turns
+from harness.server import Server
 from harness.table import kept
+from scenarios.query import chunk_path
 from scenarios.shards import SHAPES, Prepared
 
 # Of the figure in the table, and of rounds until one comes up to that: a build that is slower never does.
@@ -13,6 +20,9 @@ ALL_S = 60  # shards are sent once, all of them: what one costs depends on how m
 # Shapes of shards, and how many. What the bare daemon takes for longer bodies moves twofold on a machine with neighbours.
 N_SHARDS = {"small: 1 xorb of 20 chunks, 1 file": 1200, "1 xorb of 1,000 chunks, 10 files": 400}
 COLUMN = "CPU of bare, of ours"
+MORE = "instructions beyond bare's"
+# Requests of each path whose instructions are counted, one connection; an upload once each.
+COUNTED = 400
 
 
 def _load(bench, server, targets, connections):
@@ -48,18 +58,97 @@ def _ratio(bench, sides, wanted):
     return ratio, runs
 
 
-def ratios(bench):
-    """A figure for each path, to be compared with later; with --quick it is, and a tenth less is a failure."""
-    before, slower = kept("ratios", COLUMN) if bench.judges else {}, []
+def _timed(bench, before):
     for name, path in PATHS.items():
-        wanted = LEAST * before.get(name, 0)
+        wanted = LEAST * float(before.get(name) or 0)
         with path(bench) as sides:
             ratio, runs = _ratio(bench, sides, wanted)
         row = {"path": name, "CPU µs a request": f"{_least_us(runs['cairnd']):.1f}", COLUMN: f"{ratio:.3g}"}
-        if before:
-            row["table"] = f"{before[name]:.3g}"
-        if ratio < wanted:
-            slower.append(f"{name}: {ratio:.3g} of {before[name]:.3g}")
-        yield row
+        yield row, f"{ratio:.3g} of {before.get(name)}" if ratio < wanted else None
+
+
+# --- instructions -----------------------------------------------------------------------------------------------------
+
+
+class _Seed:
+    """A data folder with what is asked for, and the targets of each path."""
+
+    def __init__(self, bench):
+        self.bench, self.data = bench, bench.folder("counted")
+        stored = bench.make("counted-uploads", COUNTED, 1, 20, 10, 1, store=True)
+        with bench.cairnd(self.data, syncs=bench.syncs(-1)) as server:
+            bench.load(server, stored / "xorbs.tsv", 8)
+            bench.load(server, stored / "shards.tsv", 8)
+            files = (stored / "files").read_text().split()[:COUNTED]
+            chunks = (stored / "chunks").read_text().split()
+            fetches = [self._fetch(server, file) for file in files]
+        numbers = random.Random(1)
+        nobody = [f"{numbers.getrandbits(256):064x}" for _ in range(COUNTED)]
+        self.shards = stored / "shards.tsv"
+        self.paths = {
+            "chunk query: miss": [("GET", chunk_path(c), None, None, 404) for c in nobody],
+            # Each answer is made first, and kept for the second time.
+            "chunk query: hit": [("GET", chunk_path(c), None, None, 200) for c in 2 * chunks],
+            "plan of 1 term": [("GET", f"/v2/reconstructions/{file}", None, None, 200) for file in files],
+            "signed range": [("GET", url, header, None, 206) for url, header in fetches],
+            "shard sent again": self.shards,
+        }
+
+    @staticmethod
+    def _fetch(server, file):
+        """@return URL and header of a file's bytes"""
+        ((fetch,),) = json.loads(server.get(f"/v2/reconstructions/{file}"))["xorbs"].values()
+        ((first, last),) = [(r["bytes"]["start"], r["bytes"]["end"]) for r in fetch["ranges"]]
+        return fetch["url"][len(server.url) :], f"Range: bytes={first}-{last}"
+
+    def targets(self, name):
+        of = self.paths[name]
+        return of if not isinstance(of, list) else self.bench.targets("counted", of)
+
+
+def _instructions(bench, argv, targets, stdin=None):
+    """Of a server outside of the kernel, from its start to its end, by valgrind's callgrind. @return them, and how many requests it had"""
+    out = bench.tmp / "callgrind.out"
+    argv = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", *argv]
+    with Server(argv, stdin=stdin, log=bench.tmp / "counted.log") as server:
+        server.settle()
+        n = bench.load(server, targets, 1).requests if targets else 0
+    return int(re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)[1]), n
+
+
+def _counted(bench, before):
+    """Instructions of a request beyond those of the bare daemon's, which has one more or less with another library or compiler, too."""
+    if not shutil.which("valgrind"):
+        raise LeftOut("there is no valgrind")
+    seed = _Seed(bench)
+
+    def ours(targets):
+        return _instructions(bench, bench.cairnd_argv(seed.data, "--sandbox", "off"), targets)
+
+    def bare(targets):
+        return _instructions(bench, [bench.program("bench_bare"), "200", "1352", "1"], targets, stdin=subprocess.PIPE)
+
+    idle, bare_idle = ours(None)[0], bare(None)[0]
+    of_bare, n = bare(bench.targets("counted-bare", [("GET", chunk_path("0" * 64), None, None, 200)] * COUNTED))
+    of_bare = (of_bare - bare_idle) / n
+    for name in seed.paths if bench.measures else list(seed.paths)[:1]:
+        of_ours, n = ours(seed.targets(name))
+        more = (of_ours - idle) / n - of_bare
+        row = {"path": name, MORE: f"{more:.0f}"}
+        most = float(before.get(name) or 0) / LEAST
+        yield row, f"{more:.0f} instead of {before[name]} instructions" if most and more > most else None
+
+
+def ratios(bench):
+    """A figure for each path, to be compared with later; with --quick it is, and a tenth less is a failure."""
+    slower = []
+    for judged, column in ((_timed, COLUMN), (_counted, MORE)):
+        before = kept("ratios", column) if bench.judges else {}
+        for row, found in judged(bench, before):
+            if before.get(row["path"]):
+                row["table"] = before[row["path"]]
+            if found:
+                slower.append(f"{row['path']}: {found}")
+            yield row
     if slower:
         raise Slower(f"more than a tenth below bench/RESULTS.md: {'; '.join(slower)}")

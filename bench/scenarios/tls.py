@@ -39,7 +39,7 @@ def tls(bench):
     name = _stored_file(bench, data, size)
     port = free_port()
     program = str(bench.build / "server/cairnd")
-    argv = [program, "--data-dir", str(data), "--listen", f"127.0.0.1:{port}", "--no-access-log"]
+    argv = [program, "--data-dir", str(data), "--listen", f"127.0.0.1:{port}"]
     with bench.cairnd(data) as server:
         fetches = [f for f in _fetches(server, name, size, size - 1, 1) if len(f[1]) == 1] * bench.pick(4, 1)
     n_bytes = sum(end - start + 1 for _, ranges in fetches for start, end in ranges)
