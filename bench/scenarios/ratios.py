@@ -4,7 +4,6 @@ import json
 import random
 import re
 import shutil
-import subprocess
 from contextlib import contextmanager
 
 from harness.bench import LeftOut, Slower
@@ -20,9 +19,10 @@ ALL_S = 60  # shards are sent once, all of them: what one costs depends on how m
 # Shapes of shards, and how many. What the bare daemon takes for longer bodies moves twofold on a machine with neighbours.
 N_SHARDS = {"small: 1 xorb of 20 chunks, 1 file": 1200, "1 xorb of 1,000 chunks, 10 files": 400}
 COLUMN = "CPU of bare, of ours"
-MORE = "instructions beyond bare's"
-# Requests of each path whose instructions are counted, one connection; an upload once each.
-COUNTED = 400
+INSTRUCTIONS = "instructions a request"
+COUNTED = 400  # requests of each path, from one connection
+# Functions that a request runs in, and none of which calls another. What other threads do meanwhile is not counted.
+COUNTED_IN = ("http_on_uri", "http_on_request", "http_on_done", "route_job_work")
 
 
 def _load(bench, server, targets, connections):
@@ -84,14 +84,13 @@ class _Seed:
             fetches = [self._fetch(server, file) for file in files]
         numbers = random.Random(1)
         nobody = [f"{numbers.getrandbits(256):064x}" for _ in range(COUNTED)]
-        self.shards = stored / "shards.tsv"
         self.paths = {
             "chunk query: miss": [("GET", chunk_path(c), None, None, 404) for c in nobody],
-            # Each answer is made first, and kept for the second time.
-            "chunk query: hit": [("GET", chunk_path(c), None, None, 200) for c in 2 * chunks],
+            # An answer is made once, and then kept.
+            "chunk query: hit": [("GET", chunk_path(c), None, None, 200) for c in 10 * chunks],
             "plan of 1 term": [("GET", f"/v2/reconstructions/{file}", None, None, 200) for file in files],
             "signed range": [("GET", url, header, None, 206) for url, header in fetches],
-            "shard sent again": self.shards,
+            "shard sent again": stored / "shards.tsv",
         }
 
     @staticmethod
@@ -106,43 +105,30 @@ class _Seed:
         return of if not isinstance(of, list) else self.bench.targets("counted", of)
 
 
-def _instructions(bench, argv, targets, stdin=None):
-    """Of a server outside of the kernel, from its start to its end, by valgrind's callgrind. @return them, and how many requests it had"""
+def _instructions(bench, data, targets):
+    """Of a request, outside of the kernel and of what the library does by itself, by valgrind's callgrind."""
     out = bench.tmp / "callgrind.out"
-    argv = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", *argv]
-    with Server(argv, stdin=stdin, log=bench.tmp / "counted.log") as server:
-        server.settle()
-        n = bench.load(server, targets, 1).requests if targets else 0
-    return int(re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)[1]), n
+    counter = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", *(f"--toggle-collect={f}" for f in COUNTED_IN)]
+    with Server([*counter, *bench.cairnd_argv(data, "--sandbox", "off")], log=bench.tmp / "counted.log") as server:
+        n = bench.load(server, targets, 1).requests
+    return int(re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)[1]) / n
 
 
 def _counted(bench, before):
-    """Instructions of a request beyond those of the bare daemon's, which has one more or less with another library or compiler, too."""
-    if not shutil.which("valgrind"):
-        raise LeftOut("there is no valgrind")
     seed = _Seed(bench)
-
-    def ours(targets):
-        return _instructions(bench, bench.cairnd_argv(seed.data, "--sandbox", "off"), targets)
-
-    def bare(targets):
-        return _instructions(bench, [bench.program("bench_bare"), "200", "1352", "1"], targets, stdin=subprocess.PIPE)
-
-    idle, bare_idle = ours(None)[0], bare(None)[0]
-    of_bare, n = bare(bench.targets("counted-bare", [("GET", chunk_path("0" * 64), None, None, 200)] * COUNTED))
-    of_bare = (of_bare - bare_idle) / n
     for name in seed.paths if bench.measures else list(seed.paths)[:1]:
-        of_ours, n = ours(seed.targets(name))
-        more = (of_ours - idle) / n - of_bare
-        row = {"path": name, MORE: f"{more:.0f}"}
-        most = float(before.get(name) or 0) / LEAST
-        yield row, f"{more:.0f} instead of {before[name]} instructions" if most and more > most else None
+        n = _instructions(bench, seed.data, seed.targets(name))
+        wanted = float(before.get(name) or 0)
+        row = {"path": name, INSTRUCTIONS: f"{n:.0f}"}
+        yield row, f"{n:.0f} instructions instead of {wanted:.0f}" if 0 < wanted < LEAST * n else None
 
 
 def ratios(bench):
     """A figure for each path, to be compared with later; with --quick it is, and a tenth less is a failure."""
+    if not shutil.which("valgrind"):
+        raise LeftOut("there is no valgrind")
     slower = []
-    for judged, column in ((_timed, COLUMN), (_counted, MORE)):
+    for judged, column in ((_timed, COLUMN), (_counted, INSTRUCTIONS)):
         before = kept("ratios", column) if bench.judges else {}
         for row, found in judged(bench, before):
             if before.get(row["path"]):
