@@ -1,6 +1,6 @@
 /* The plainest daemon that libmicrohttpd makes, to measure cairnd against: the library is set up as in
- * server/http/http_mhd.c, and every request, with whatever body, gets one of some fixed replies, made beforehand.
- * Several in turns take bytes from as much memory as the daemon does.
+ * server/http/http_mhd.c, but with its own pool of threads, and every request, with whatever body, gets one of some
+ * fixed replies, made beforehand. Several in turns take bytes from as much memory as the daemon does.
  *
  *     bench_bare STATUS BYTES REPLIES
  *
