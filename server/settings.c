@@ -82,6 +82,9 @@ const struct setting SETTINGS[] = {
 	 .help = "Serve accounts, and what clients of a hub ask of it. no: the store alone, and tokens for keys."},
 	{"hub_anonymous", SETTING_FLAG, "yes", AT(hub_anonymous),
 	 .help = "Show what is public in the hub to whoever sends no API key. no: to nobody without a key."},
+	{"hub_private", SETTING_TEXT, NULL, .argument = "LIST", AT(hub_private),
+	 .help = "Accounts whose new repositories and buckets are private where whoever makes one does not say, "
+		 "separated by blanks or commas; *: all. Those of others are public."},
 	{"hub_user_header", SETTING_TEXT, NULL, .argument = "NAME", AT(hub_user_header),
 	 .help = "Header in which a proxy that signs people in says who they are: the name of a user. It is believed "
 		 "of hub_trusted_proxies alone, and for pages. Not given: people sign in with a key."},

@@ -76,7 +76,8 @@ static enum cairn_status repo_make(struct import_repo *r, struct cairn_diag *dia
 	cairn_json_open_object(&w, NULL);
 	cairn_json_put_text(&w, "type", r->type);
 	cairn_json_put_text(&w, "name", r->id);
-	cairn_json_put_bool(&w, "private", r->is_private);
+	if (r->is_private)
+		cairn_json_put_bool(&w, "private", true);
 	cairn_json_close(&w);
 	if (body.status != CAIRN_OK)
 		return body.status;

@@ -17,7 +17,7 @@ enum {
 
 struct buckets_request {
 	struct hub_repo bucket;
-	bool is_private;
+	bool is_private, says_private;
 	const char *search; /* of a list; the request's */
 	int64_t from_id, next_id;
 };
@@ -132,8 +132,9 @@ static void buckets_make(struct hub_call *call)
 {
 	struct buckets_request *r = (struct buckets_request *)call;
 	struct hub_repo *b = &r->bucket;
+	bool is_private = r->says_private ? r->is_private : hub_call_makes_private(call, b->namespace);
 	const struct cairn_hub_new_repo bucket = {
-		.kind = b->kind, .account = b->namespace, .name = b->name, .is_private = r->is_private};
+		.kind = b->kind, .account = b->namespace, .name = b->name, .is_private = is_private};
 	call->status = cairn_hub_make_repo(call->job.app->cas, &call->asker, &bucket, &b->repo, &call->diag);
 	if (call->status != CAIRN_OK && (call->status != CAIRN_E_CONFLICT || b->repo.id == 0))
 		return;
@@ -151,7 +152,7 @@ static void buckets_post_done(struct http_request *req)
 {
 	struct buckets_request *r = http_state(req);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&r->bucket.body);
-	(void)buckets_take_visibility(json, &r->is_private);
+	r->says_private = buckets_take_visibility(json, &r->is_private);
 	if (r->bucket.body.bytes.len > 0 && !cairn_json_is_object(json))
 		buckets_refuse_body(req, "send a JSON object, such as {\"visibility\":\"private\"}, or nothing");
 	else

@@ -1,6 +1,7 @@
 #include "server/hub/hub_call.h"
 
 #include "base/base64.h"
+#include "hub/repo.h"
 #include "server/hub/hub_reply.h"
 #include "server/session.h"
 
@@ -146,6 +147,22 @@ void hub_call_take_browser(struct http_request *req, struct hub_call *call)
 		call_take_user(req, call, header);
 	http_base_url(req, base, sizeof(base));
 	call_take_session(call, http_header(req, "Cookie"), hub_call_cookie(strncmp(base, "https://", 8) == 0));
+}
+
+/* Words of the list are names, which are one in any case of their letters. */
+bool hub_call_makes_private(const struct hub_call *call, const char *account)
+{
+	static const char SEPARATORS[] = " \t,";
+	const char *list = call->job.app->config.hub_private;
+	bool is_own = strcmp(account, CAIRN_HUB_ME) == 0, operator= call->asker.kind == CAIRN_HUB_OPERATOR;
+	const char *name = !is_own ? account : operator? CAIRN_HUB_OPERATOR_NAME : call->asker.account.name;
+	size_t len, name_len = strlen(name);
+	for (const char *word = list ? list : ""; *word; word += len + strspn(word + len, SEPARATORS)) {
+		len = strcspn(word, SEPARATORS);
+		if ((len == 1 && *word == '*') || (len == name_len && strncasecmp(word, name, len) == 0))
+			return true;
+	}
+	return false;
 }
 
 void hub_call_show_json(struct http_request *req, struct hub_call *call)

@@ -44,6 +44,9 @@ const char *hub_call_cookie(bool secure);
  * For pages, and what they link to. */
 void hub_call_take_browser(struct http_request *req, struct hub_call *call);
 
+/** Is what is made in this account, or in the asker's own ("me"), private where nobody says? On the worker. */
+bool hub_call_makes_private(const struct hub_call *call, const char *account);
+
 /** Reply the answer as JSON, which is for this asker alone. */
 void hub_call_show_json(struct http_request *req, struct hub_call *call);
 /** Likewise with another status, and another type. */

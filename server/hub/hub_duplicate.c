@@ -36,6 +36,8 @@ static void duplicate_run(struct hub_call *call)
 	char *name = strchr(d->to, '/');
 	*name++ = '\0';
 	const struct cairn_hub_new_repo copy = {.kind = repo->kind, .account = d->to, .name = name};
+	if (!d->says_private && hub_call_makes_private(call, d->to))
+		d->says_private = d->is_private = true;
 	call->status = cairn_hub_duplicate(call->job.app->cas, &call->asker, &repo->repo, &copy,
 					   d->says_private ? &d->is_private : NULL, &made, &call->diag);
 	if (call->status != CAIRN_OK && (call->status != CAIRN_E_CONFLICT || made.id == 0))

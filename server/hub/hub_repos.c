@@ -165,10 +165,11 @@ static void repos_make(struct hub_call *call)
 	struct repos_request *r = (struct repos_request *)call;
 	struct hub_repo *repo = &r->repo;
 	const char *sdk = repos_text(r, "sdk");
+	bool is_private = r->says_private ? r->is_private : hub_call_makes_private(call, repo->namespace);
 	struct cairn_hub_new_repo made = {.kind = repo->kind,
 					  .account = repo->namespace,
 					  .name = repo->name,
-					  .is_private = r->is_private,
+					  .is_private = is_private,
 					  .sdk = sdk ? sdk : ""};
 	if (cairn_json_get(r->json, "files") || cairn_json_get(r->json, "license"))
 		call->status = repos_read_files(r);

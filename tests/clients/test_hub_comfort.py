@@ -12,6 +12,7 @@ import pytest
 import xet
 from test_hub_buckets import admin, guarded, people  # noqa: F401
 from test_hub_repos import commit, data, deleted, done, make, paths, stored, text, tree, upload  # noqa: F401
+from visitors import people_of
 
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
@@ -145,6 +146,25 @@ def test_a_copy_does_not_publish(people, guard):
     assert copy("adam", "team/copy").status == 200 and people.ask("GET", "/api/models/team/copy", "nobody").status == 401
     assert copy("adam", "team/open", private=False).status == 200
     assert people.ask("GET", "/team/open/resolve/main/a", "nobody").body == b"secret"
+
+
+def test_accounts_in_which_what_is_made_is_private(start, issuer, tmp_path):
+    """Unless it is said; also what is copied there. In others all is public."""
+    people = people_of(start, issuer, tmp_path / "home", hub_private=" team,ANN")
+    make(people, "bob/open", "bob")
+    api = people.api()
+    for repo, more in (("ann/one", {}), ("one2", {}), ("team/one", {"repo_type": "dataset"})):
+        api.create_repo(repo, **more)
+    api.create_bucket("ann/box"), api.duplicate_repo("bob/open", to_id="ann/copy")
+    for path in ("models/ann/one", "models/ann/one2", "datasets/team/one", "buckets/ann/box", "models/ann/copy"):
+        assert people.ask("GET", f"/api/{path}").json()["private"] and people.ask("GET", f"/api/{path}", "nobody").status == 401, path
+    api.create_repo("ann/open", private=False), api.create_bucket("ann/open", private=False), people.api("bob").create_bucket("bob/box")
+    people.api("bob").duplicate_repo("bob/open", to_id="bob/copy")
+    for path in ("models/ann/open", "buckets/ann/open", "buckets/bob/box", "models/bob/copy", "models/bob/open"):
+        assert people.ask("GET", f"/api/{path}", "nobody").status == 200, path
+    people = people_of(start, issuer, tmp_path / "other", name="other", hub_private="*")
+    people.api("bob").create_repo("bob/one")
+    assert people.ask("GET", "/api/models/bob/one", "nobody").status == 401
 
 
 def test_a_copy_is_whole_or_none(people, data):
