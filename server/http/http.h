@@ -117,7 +117,8 @@ void http_sender(const struct http_request *req, struct cairn_hash *out);
 /** Whose turn it is when work waits (base/workers.h): a number for the sender. */
 uint64_t http_turn(const struct http_request *req);
 
-/** X-Request-Id of the request if it sent a sane one, else made here; in every reply and log line. */
+/** X-Request-Id of the request, or else its X-Amzn-Trace-Id, if that is a sane one; else made here. In every reply and
+ * log line. */
 const char *http_request_id(const struct http_request *req);
 
 /** "http://host[:port]" that the client used, from the Host header, or the configured public URL. Into out, cut. */

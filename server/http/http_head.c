@@ -164,6 +164,8 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 		head_keep(&head->expect, value);
 	} else if (head_is(name, name_len, "X-Request-Id")) {
 		head_keep(&head->request_id, value);
+	} else if (head_is(name, name_len, "X-Amzn-Trace-Id")) {
+		head_keep(&head->trace_id, value);
 	} else if (head_is(name, name_len, "X-Xet-Session-Id")) {
 		head_keep(&head->session_id, value);
 	} else if (head_is(name, name_len, "User-Agent")) {

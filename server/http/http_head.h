@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HTTP_ID_BYTES_MAX = 64 }; /* of X-Request-Id and X-Xet-Session-Id */
+enum { HTTP_ID_BYTES_MAX = 64 }; /* of X-Request-Id, X-Amzn-Trace-Id and X-Xet-Session-Id */
 
 /** The target of a request line, judged while it is whole. */
 enum http_target_kind {
@@ -29,7 +29,7 @@ struct http_head {
 	unsigned n_host, n_content_length, n_transfer_encoding, n_authorization;
 	/* the first of each; NULL: absent */
 	const char *host, *content_length, *transfer_encoding, *authorization, *expect;
-	const char *request_id, *session_id, *user_agent, *origin;
+	const char *request_id, *trace_id, *session_id, *user_agent, *origin;
 	const char *preflight_method; /* Access-Control-Request-Method */
 };
 

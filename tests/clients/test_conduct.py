@@ -307,6 +307,11 @@ def test_request_ids(server):
     bad = server.get("/v1/nothing", headers={"X-Request-Id": 'x"<script>' + "y" * 500})
     assert "<" not in bad.json()["request_id"] and len(bad.json()["request_id"]) < 200
     assert server.get("/health").headers["X-Request-Id"] != server.get("/health").headers["X-Request-Id"]
+    trace = {"X-Amzn-Trace-Id": "7f1c-trace"}
+    assert server.get("/v1/nothing", headers=trace).json()["request_id"] == "7f1c-trace"
+    assert server.get("/v1/nothing", headers=trace | {"X-Request-Id": "abc-123"}).headers["X-Request-Id"] == "abc-123"
+    assert server.get("/v1/nothing", headers=trace | {"X-Request-Id": "a b"}).headers["X-Request-Id"] == "7f1c-trace"
+    assert "=" not in server.get("/v1/nothing", headers={"X-Amzn-Trace-Id": "Root=1-67891233-abcdef"}).headers["X-Request-Id"]
 
 
 def test_pipelining(server):
