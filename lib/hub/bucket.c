@@ -10,29 +10,33 @@ enum { BUCKET_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 2 }; /* of namespace/na
 
 /* The source that was looked for last: a folder is copied from one. */
 struct bucket_source {
+	enum cairn_index_repo_kind kind;
 	char id[BUCKET_ID_BYTES];
 	int64_t repo; /* 0: none that may be read */
 };
 
-static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *id,
+static enum cairn_status bucket_find_source(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+					    enum cairn_index_repo_kind kind, const char *id,
 					    struct bucket_source *source)
 {
 	struct cairn_index_repo repo;
 	struct cairn_diag unsaid = {0};
-	if (strcmp(source->id, id) == 0)
+	if (source->kind == kind && strcmp(source->id, id) == 0)
 		return CAIRN_OK;
 	source->repo = 0;
+	source->kind = kind;
 	(void)snprintf(source->id, sizeof(source->id), "%s", id);
 	char *name = strchr(source->id, '/');
 	if (strlen(id) >= sizeof(source->id) || !name)
 		return CAIRN_OK;
 	*name = '\0';
-	enum cairn_status status = cairn_hub_find_repo(cas, asker, CAIRN_INDEX_BUCKET, source->id, name + 1,
-						       CAIRN_HUB_READ, &repo, &unsaid);
+	enum cairn_status status =
+		cairn_hub_find_repo(cas, asker, kind, source->id, name + 1, CAIRN_HUB_READ, &repo, &unsaid);
 	*name = '/';
 	if (status == CAIRN_OK)
 		source->repo = repo.id;
-	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	bool may_not = status == CAIRN_E_NOT_FOUND || status == CAIRN_E_DENIED;
+	return may_not ? CAIRN_OK : status;
 }
 
 static enum cairn_status bucket_find_sources(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
@@ -44,11 +48,7 @@ static enum cairn_status bucket_find_sources(struct cairn_cas *cas, const struct
 		struct cairn_hub_operation *o = &operations->all[i];
 		if (o->fault || o->change.kind != CAIRN_INDEX_OBJECT_COPY)
 			continue;
-		if (strcmp(o->source_type, "bucket") != 0) {
-			o->fault = "only files of buckets can be copied";
-			continue;
-		}
-		status = bucket_find_source(cas, asker, o->source_id, &source);
+		status = bucket_find_source(cas, asker, o->source_kind, o->source_id, &source);
 		o->change.source = source.repo;
 		if (source.repo == 0)
 			o->fault = "there is no such file in the source";

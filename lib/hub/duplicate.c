@@ -142,3 +142,13 @@ enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, const struct cairn_
 	made.n = d.n;
 	return cairn_hub_make_repo(cas, asker, &made, out, diag);
 }
+
+enum cairn_status cairn_hub_duplicate_files(struct cairn_cas *cas, const struct cairn_index_repo *source,
+					    const struct cairn_index_repo *target, struct cairn_index_adopted *files,
+					    uint32_t n, struct cairn_diag *diag)
+{
+	struct cairn_index_adopt_files adopt = {.source = source->id, .repo = target->id, .files = files, .n = n};
+	enum cairn_status status = cairn_index_adopt_files(cairn_cas_index(cas), &adopt);
+	*diag = adopt.write.diag;
+	return status;
+}

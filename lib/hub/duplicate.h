@@ -1,4 +1,4 @@
-/* A copy of a repository, which shares its files: no byte is copied. */
+/* Copies of a repository, or of files of it, which share the bytes: none is copied. */
 #ifndef CAIRN_HUB_DUPLICATE_H
 #define CAIRN_HUB_DUPLICATE_H
 
@@ -21,5 +21,19 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, cons
 						     const struct cairn_index_repo *source,
 						     const struct cairn_hub_new_repo *copy, const bool *is_private,
 						     struct cairn_index_repo *out, struct cairn_diag *diag);
+
+/**
+ * Let another repository have files of one, so that a commit there can name them: no byte is copied. Waits for the
+ * index's writer.
+ * @param source  found with CAIRN_HUB_READ
+ * @param target  found with CAIRN_HUB_WRITE; not a bucket, as the source
+ * @param files   at most CAIRN_INDEX_ADOPTED_MAX; which of them could not be given is set
+ * @return CAIRN_OK; CAIRN_E_DENIED (quota.repo, quota.account); CAIRN_E_NOT_FOUND one of them was deleted meanwhile
+ *         (repo.unknown); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate_files(struct cairn_cas *cas, const struct cairn_index_repo *source,
+							   const struct cairn_index_repo *target,
+							   struct cairn_index_adopted *files, uint32_t n,
+							   struct cairn_diag *diag);
 
 #endif

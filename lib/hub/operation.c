@@ -1,6 +1,7 @@
 #include "hub/operation.h"
 
 #include "hub/path.h"
+#include "index/quota.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,30 @@ static bool operation_take_time(struct cairn_hub_operation *o)
 	       (change->mtime_unix_ms >= OPERATION_TIME_MIN && change->mtime_unix_ms <= OPERATION_TIME_MAX);
 }
 
+/* "model" of the kind models. @return 0: there is none of this name */
+static enum cairn_index_repo_kind operation_kind(const char *name)
+{
+	size_t len = strlen(name);
+	for (enum cairn_index_repo_kind kind = CAIRN_INDEX_MODEL; kind <= CAIRN_INDEX_KERNEL; kind++) {
+		const char *several = cairn_index_kind_name(kind);
+		if (strncmp(several, name, len) == 0 && strcmp(several + len, "s") == 0)
+			return kind;
+	}
+	return (enum cairn_index_repo_kind)0;
+}
+
+static const char *operation_take_source(struct cairn_hub_operation *o)
+{
+	const char *kind = operation_text(o, "sourceRepoType");
+	o->source_id = operation_text(o, "sourceRepoId");
+	if (o->change.kind != CAIRN_INDEX_OBJECT_COPY)
+		return NULL;
+	if (!kind || !o->source_id)
+		return "a copyFile has sourceRepoType and sourceRepoId";
+	o->source_kind = operation_kind(kind);
+	return o->source_kind == 0 ? "sourceRepoType is bucket, model, dataset, space or kernel" : NULL;
+}
+
 static const char *operation_fault(struct cairn_hub_operation *o)
 {
 	const char *fault = cairn_hub_path_fault(o->change.path);
@@ -47,11 +72,7 @@ static const char *operation_fault(struct cairn_hub_operation *o)
 		return "xetHash is 64 hexadecimal digits";
 	if (!operation_take_time(o))
 		return "mtime is milliseconds between the years 1 and 9999";
-	o->source_type = operation_text(o, "sourceRepoType");
-	o->source_id = operation_text(o, "sourceRepoId");
-	if (o->change.kind == CAIRN_INDEX_OBJECT_COPY && (!o->source_type || !o->source_id))
-		return "a copyFile has sourceRepoType and sourceRepoId";
-	return NULL;
+	return operation_take_source(o);
 }
 
 static bool operation_take_kind(struct cairn_hub_operation *o)

@@ -14,7 +14,8 @@ enum {
 struct cairn_hub_operation {
 	struct cairn_json *json; /* owned; what the rest borrows from */
 	struct cairn_index_change change;
-	const char *source_type, *source_id; /* of a copy: "bucket", and its namespace/name */
+	enum cairn_index_repo_kind source_kind; /* of a copy: what has the file now, */
+	const char *source_id;                  /* and its namespace/name */
 	const char *fault;                   /* why it is not done, for a person; NULL: it is, or is to be. Static */
 };
 

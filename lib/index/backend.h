@@ -212,6 +212,7 @@ struct cairn_index_backend {
 	enum cairn_status (*move_repo)(struct cairn_index *ix, struct cairn_index_move_repo *move);
 	enum cairn_status (*drop_repo)(struct cairn_index *ix, struct cairn_index_drop_repo *drop);
 	enum cairn_status (*add_commit)(struct cairn_index *ix, struct cairn_index_add_commit *commit);
+	enum cairn_status (*adopt_files)(struct cairn_index *ix, struct cairn_index_adopt_files *adopt);
 	enum cairn_status (*add_ref)(struct cairn_index *ix, struct cairn_index_add_ref *add);
 	enum cairn_status (*squash)(struct cairn_index *ix, struct cairn_index_squash *squash);
 	enum cairn_status (*drop_ref)(struct cairn_index *ix, struct cairn_index_drop_ref *drop);

@@ -203,4 +203,23 @@ struct cairn_index_drop_ref {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_drop_ref(struct cairn_index *ix, struct cairn_index_drop_ref *drop);
 
+/** A file that one repository has from another. */
+struct cairn_index_adopted {
+	struct cairn_hash file;
+	uint8_t sha256[32]; /* as which the source has it */
+	bool failed;        /* result: it has no such file, or knows that this is not its SHA-256 */
+};
+enum { CAIRN_INDEX_ADOPTED_MAX = 1000 }; /* of one cairn_index_adopt_files() */
+
+/** Give files of a repository to another one, all in one transaction, so that commits may name them there: what is
+ * proved of their SHA-256 as such, and the source's word as that of another. One that fails changes nothing, and the
+ * others are done. CAIRN_E_NOT_FOUND: one of the two is gone (repo.unknown). */
+struct cairn_index_adopt_files {
+	struct cairn_index_write write;
+	int64_t source, repo;
+	struct cairn_index_adopted *files; /* borrowed */
+	uint32_t n;                        /* at most CAIRN_INDEX_ADOPTED_MAX */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_adopt_files(struct cairn_index *ix, struct cairn_index_adopt_files *adopt);
+
 #endif

@@ -320,7 +320,7 @@ struct cairn_index_change {
 	bool has_mtime;
 	const char *path;       /* 1 to CAIRN_INDEX_PATH_MAX bytes; borrowed */
 	struct cairn_hash file; /* of SET and COPY; all zero: the empty file */
-	int64_t source;         /* of COPY: a bucket with an object of that file */
+	int64_t source;         /* of COPY: a bucket with an object of that file, or another repository that has it */
 	int64_t mtime_unix_ms;
 	const char *type; /* at most CAIRN_INDEX_TYPE_MAX bytes; borrowed */
 	bool failed;      /* result: the file is not the bucket's, or none of the source's objects is of it */

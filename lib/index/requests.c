@@ -21,6 +21,11 @@ static uint64_t request_changes_bytes(const struct cairn_index_write *write)
 	return (uint64_t)((const struct cairn_index_change_objects *)write)->n * REQUEST_OBJECT_BYTES;
 }
 
+static uint64_t request_adopted_bytes(const struct cairn_index_write *write)
+{
+	return (uint64_t)((const struct cairn_index_adopt_files *)write)->n * REQUEST_OBJECT_BYTES;
+}
+
 static uint64_t request_operations_bytes(const struct cairn_index_operation *operations, uint32_t n)
 {
 	uint64_t bytes = 0;
@@ -96,6 +101,7 @@ REQUEST(set_repo, NULL, true)
 REQUEST(move_repo, NULL, false)
 REQUEST(drop_repo, NULL, true)
 REQUEST(add_commit, request_commit_bytes, false)
+REQUEST(adopt_files, request_adopted_bytes, false)
 REQUEST(add_ref, NULL, false)
 REQUEST(squash, request_squash_bytes, false)
 REQUEST(drop_ref, NULL, true)

@@ -1,4 +1,5 @@
-/* A copy of a repository: POST /api/{type}/{namespace}/{name}/duplicate. */
+/* Copies: of a repository, POST /api/{type}/{namespace}/{name}/duplicate, and of large files of it that another one is
+ * to commit, POST …/lfs-files/duplicate. */
 #include "hub/duplicate.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
@@ -10,6 +11,8 @@
 
 enum {
 	DUPLICATE_BODY_BYTES_MAX = 65536,
+	DUPLICATE_FILES_BODY_BYTES_MAX =
+		4 << 20, /* of so many files, with paths as long as they can be, in part escaped */
 	DUPLICATE_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 3,
 };
 
@@ -63,8 +66,8 @@ static void duplicate_head(struct http_request *req)
 
 static void duplicate_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
-	struct duplicate_request *d = http_state(req);
-	route_body_add(req, &d->repo.body, bytes, len);
+	struct hub_repo *repo = http_state(req);
+	route_body_add(req, &repo->body, bytes, len);
 }
 
 static void duplicate_done(struct http_request *req)
@@ -84,6 +87,107 @@ static void duplicate_done(struct http_request *req)
 	}
 }
 
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+struct duplicate_files {
+	struct hub_repo repo; /* the source */
+	enum cairn_index_repo_kind kind;
+	char to[DUPLICATE_ID_BYTES]; /* "namespace/name" */
+	uint32_t n;
+	struct cairn_index_adopted files[CAIRN_INDEX_ADOPTED_MAX];
+};
+
+static void duplicate_put_failed(struct duplicate_files *d)
+{
+	char text[2 * sizeof(d->files[0].sha256) + 1];
+	struct cairn_json_out w = cairn_json_out_init(&d->repo.call.answer);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_open_array(&w, "failed");
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (!d->files[i].failed)
+			continue;
+		cairn_hex_text(text, d->files[i].sha256, sizeof(d->files[i].sha256));
+		cairn_json_open_object(&w, NULL);
+		cairn_json_put_text(&w, "sha256", text);
+		cairn_json_put_text(&w, "error", "the source has no such file, or not with this SHA-256: upload it");
+		cairn_json_close(&w);
+	}
+	cairn_json_close(&w);
+	cairn_json_close(&w);
+}
+
+static void duplicate_files_run(struct hub_call *call)
+{
+	struct duplicate_files *d = (struct duplicate_files *)call;
+	struct cairn_cas *cas = call->job.app->cas;
+	struct cairn_index_repo target;
+	if (!hub_repo_find(&d->repo, CAIRN_HUB_READ))
+		return;
+	char *name = strchr(d->to, '/');
+	*name++ = '\0';
+	call->status =
+		cairn_hub_find_repo(cas, &call->asker, d->kind, d->to, name, CAIRN_HUB_WRITE, &target, &call->diag);
+	if (call->status == CAIRN_OK)
+		call->status = cairn_hub_duplicate_files(cas, &d->repo.repo, &target, d->files, d->n, &call->diag);
+	if (call->status == CAIRN_OK)
+		duplicate_put_failed(d);
+}
+
+static uint64_t duplicate_files_body_max(void *app)
+{
+	(void)app;
+	return DUPLICATE_FILES_BODY_BYTES_MAX;
+}
+
+static void duplicate_files_head(struct http_request *req)
+{
+	struct duplicate_files *d = hub_repo_new_git(req, sizeof(*d), duplicate_files_run, hub_repo_show);
+	if (d)
+		(void)route_body_begin(req, &d->repo.body, DUPLICATE_FILES_BODY_BYTES_MAX);
+}
+
+static bool duplicate_take_file(struct duplicate_files *d, const struct cairn_json *json)
+{
+	struct cairn_index_adopted *file = &d->files[d->n++];
+	const char *hash = cairn_json_string(cairn_json_get(json, "xetHash"));
+	const char *sha256 = cairn_json_string(cairn_json_get(json, "sha256"));
+	return hash && sha256 && cairn_hash_parse(&file->file, hash, strlen(hash)) == CAIRN_OK &&
+	       cairn_hex_parse(file->sha256, sizeof(file->sha256), sha256, strlen(sha256)) == CAIRN_OK;
+}
+
+/* A bucket has files without a SHA-256: no commit could name them. */
+static bool duplicate_take_target(struct duplicate_files *d, const struct cairn_json *target)
+{
+	const char *kind = cairn_json_string(cairn_json_get(target, "type"));
+	const char *to = cairn_json_string(cairn_json_get(target, "name"));
+	if (!kind || !to || !strchr(to, '/') || strlen(to) >= sizeof(d->to))
+		return false;
+	(void)snprintf(d->to, sizeof(d->to), "%s", to);
+	d->kind = hub_kind_of_name(kind);
+	return d->kind != 0 && d->kind != CAIRN_INDEX_BUCKET;
+}
+
+static bool duplicate_take_files(struct duplicate_files *d, const struct cairn_json *files)
+{
+	bool good = cairn_json_is_array(files) && cairn_json_count(files) <= CAIRN_INDEX_ADOPTED_MAX;
+	for (size_t i = 0; good && i < cairn_json_count(files); i++)
+		good = duplicate_take_file(d, cairn_json_at(files, i));
+	return good;
+}
+
+static void duplicate_files_done(struct http_request *req)
+{
+	struct duplicate_files *d = http_state(req);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&d->repo.body);
+	if (duplicate_take_target(d, cairn_json_get(json, "target")) &&
+	    duplicate_take_files(d, cairn_json_get(json, "files")))
+		route_job_start(req);
+	else
+		hub_reply_error(req, 400, NULL, "repo.body",
+				"send {\"target\":{\"type\":\"model\",\"name\":\"namespace/name\"},\"files\":"
+				"[{\"xetHash\":HASH,\"sha256\":SHA256}, ...]}, with at most 1,000");
+}
+
 const struct http_route ROUTES_DUPLICATE[] = {
 	{.method = "POST",
 	 .pattern = "/api/{type}/{namespace}/{name}/duplicate",
@@ -93,6 +197,15 @@ const struct http_route ROUTES_DUPLICATE[] = {
 	 .head = duplicate_head,
 	 .body = duplicate_body,
 	 .done = duplicate_done,
+	 .free = hub_repo_free},
+	{.method = "POST",
+	 .pattern = "/api/{type}/{namespace}/{name}/lfs-files/duplicate",
+	 .name = "repo-duplicate",
+	 .errors = HTTP_ERRORS_HUB,
+	 .body_max = duplicate_files_body_max,
+	 .head = duplicate_files_head,
+	 .body = duplicate_body,
+	 .done = duplicate_files_done,
 	 .free = hub_repo_free},
 	{0},
 };

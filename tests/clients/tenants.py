@@ -195,6 +195,9 @@ BODIES = {
     "/api/{type}/{namespace}/{name}/branch/{branch}": [b"{}", b"[]"],
     "/api/{type}/{namespace}/{name}/super-squash/{branch}": [b"{}", b"[]"],
     "/api/{type}/{namespace}/{name}/duplicate": [b'{"repository":"bob/two"}', b"{}"],
+    "/api/{type}/{namespace}/{name}/lfs-files/duplicate": [
+        b'{"target":{"type":"model","name":"bob/one"},"files":[{"xetHash":"%s","sha256":"%s"}]}' % (b"0" * 64, b"0" * 64), b"{}",
+    ],
     "/api/{type}/{namespace}/{name}/lfs-files/batch": [b'{"deletions":{"sha":["%s"]}}' % (b"0" * 64), b"{}"],
     "/api/{type}/{namespace}/{name}/tag/{revision}": [b'{"tag":"t"}', b"{}"],
     "/api/{type}/{namespace}/{name}/preupload/{revision}": [b'{"files":[{"path":"f","size":1}]}', b"{}"],

@@ -46,6 +46,7 @@ START_TEST(the_three_kinds)
 	ck_assert_str_eq(o[0].change.type, "text/plain");
 	ck_assert_int_eq(o[1].change.kind, CAIRN_INDEX_OBJECT_COPY);
 	ck_assert_str_eq(o[1].source_id, "ann/data");
+	ck_assert_int_eq(o[1].source_kind, CAIRN_INDEX_BUCKET);
 	ck_assert(!o[1].change.has_mtime);
 	ck_assert_str_eq(o[1].change.type, "");
 	ck_assert_int_eq(o[2].change.kind, CAIRN_INDEX_OBJECT_DROP);
@@ -69,6 +70,8 @@ START_TEST(a_value_that_is_wrong_is_the_fault_of_its_line)
 		"{\"type\":\"addFile\",\"path\":\"a/../b\",\"xetHash\":\"" HASH "\"}",
 		"{\"type\":\"copyFile\",\"path\":\"a\",\"xetHash\":\"" HASH "\"}",
 		"{\"type\":\"copyFile\",\"path\":\"a\",\"xetHash\":\"" HASH "\",\"sourceRepoType\":\"bucket\"}",
+		"{\"type\":\"copyFile\",\"path\":\"a\",\"xetHash\":\"" HASH
+		"\",\"sourceRepoType\":\"models\",\"sourceRepoId\":\"ann/data\"}",
 		"{\"type\":\"deleteFile\",\"path\":\"/a\"}",
 	};
 	for (size_t i = 0; i < sizeof(LINES) / sizeof(LINES[0]); i++) {

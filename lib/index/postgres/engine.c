@@ -137,6 +137,7 @@ ENGINE_WRITE(drop_repo)
 ENGINE_WRITE(sweep_repos)
 ENGINE_WRITE(change_objects)
 ENGINE_WRITE(add_commit)
+ENGINE_WRITE(adopt_files)
 ENGINE_WRITE(squash)
 ENGINE_WRITE(add_ref)
 ENGINE_WRITE(drop_ref)
@@ -294,6 +295,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.move_repo = engine_move_repo,
 	.drop_repo = engine_drop_repo,
 	.add_commit = engine_add_commit,
+	.adopt_files = engine_adopt_files,
 	.squash = engine_squash,
 	.add_ref = engine_add_ref,
 	.drop_ref = engine_drop_ref,

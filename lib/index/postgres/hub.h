@@ -64,6 +64,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_drop_repo(struct cairn_pg_tx *tx, stru
 CAIRN_MUST_USE enum cairn_status cairn_pg_change_objects(struct cairn_pg_tx *tx,
 							 struct cairn_index_change_objects *change);
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add);
+CAIRN_MUST_USE enum cairn_status cairn_pg_adopt_files(struct cairn_pg_tx *tx, struct cairn_index_adopt_files *adopt);
 CAIRN_MUST_USE enum cairn_status cairn_pg_squash(struct cairn_pg_tx *tx, struct cairn_index_squash *squash);
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_ref(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add);
 CAIRN_MUST_USE enum cairn_status cairn_pg_drop_ref(struct cairn_pg_tx *tx, struct cairn_index_drop_ref *drop);
@@ -72,6 +73,11 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_sweep_repos(struct cairn_pg_tx *tx, st
 /** The branch main of a repository that was just made, and its first commit. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add,
 						     int64_t scope);
+
+/** A repository that is made as a copy has the files that its operations name from its source. @return CAIRN_OK;
+ *  CAIRN_E_NOT_FOUND (repo.unknown); as cairn_pg_ask() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cairn_index_add_repo *add,
+						      int64_t scope, struct cairn_diag *diag);
 
 /* --- quotas ------------------------------------------------------------------------------------------------------- */
 

@@ -37,17 +37,6 @@ static const char COMMIT_END_PULL[] = "UPDATE ref r SET commit_ = l.head FROM li
 static const char COMMIT_SET_REF[] =
 	"INSERT INTO ref(repo, kind, name, line, commit_) VALUES($1, $2, $3, $4, $5)"
 	" ON CONFLICT(repo, kind, name) DO UPDATE SET line = excluded.line, commit_ = excluded.commit_";
-/* What the repository that this new one is a copy of says of its files comes along: what is proved as such, and its
- * word as that of another. One that the source does not have is missed when it is committed. */
-static const char COMMIT_ADOPT[] =
-	"WITH wanted AS (SELECT DISTINCT m.file, u.sha256, m.proof FROM unnest($3::bytea[]) u(sha256)"
-	" CROSS JOIN LATERAL " CAIRN_PG_CLAIMED " m), added AS (INSERT INTO file_owner(file, scope, sha256, at, proof,"
-	" due) SELECT file, $1, sha256, $4, CASE proof WHEN 3 THEN 3 ELSE 1 END, CASE proof WHEN 3 THEN NULL ELSE 0 END"
-	" FROM wanted RETURNING file),"
-	" s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM file WHERE id IN (SELECT file FROM added)),"
-	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0)"
-	" SELECT bytes FROM s";
-
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_pg_head(const PGresult *r, int row, int column, struct cairn_commits_head *out)
@@ -324,35 +313,12 @@ enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index
 	return cairn_pg_exchange(&tx->pg);
 }
 
-static enum cairn_status commit_adopt(struct cairn_pg_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
-				      struct cairn_diag *diag)
-{
-	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sha256s = {0};
-	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	int64_t source;
-	enum cairn_status status = cairn_pg_find_repo(tx, add->source, &source, diag);
-	if (status != CAIRN_OK)
-		return status;
-	for (uint32_t i = 0; i < add->n; i++)
-		if (add->operations[i].kind == CAIRN_INDEX_PUT_FILE)
-			cairn_pg_add_bytes(&sha256s, add->operations[i].sha256, sizeof(add->operations[i].sha256));
-	cairn_pg_int8(&args, scope);
-	cairn_pg_int8(&args, source);
-	cairn_pg_byteas(&args, &sha256s);
-	cairn_pg_int8(&args, cairn_clock_unix_s());
-	status = cairn_pg_ask(&tx->pg, COMMIT_ADOPT, &args, &r);
-	if (status == CAIRN_OK)
-		cairn_pg_grow(tx, scope, cairn_pg_get_int8(r, 0, 0));
-	return status;
-}
-
 enum cairn_status cairn_pg_begin_repo(struct cairn_pg_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
 {
 	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_new c = {
 		.repo = add->id, .scope = scope, .message = &add->first, .operations = add->operations, .n = add->n};
-	enum cairn_status status = add->source != 0 ? commit_adopt(tx, add, scope, diag) : CAIRN_OK;
+	enum cairn_status status = add->source != 0 ? cairn_pg_adopt_named(tx, add, scope, diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = cairn_pg_first_line(tx, &c, diag);
 	if (status != CAIRN_OK)

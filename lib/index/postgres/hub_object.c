@@ -26,7 +26,9 @@ static const char OBJECT_FILES[] =
 	" WHEN k.source = 0 THEN k.hash = '' OR EXISTS(SELECT 1 FROM file_owner w WHERE w.file = f.id"
 	" AND w.scope IN (0, (SELECT scope FROM repo WHERE id = $1)))"
 	" WHEN k.hash = '' THEN EXISTS(SELECT 1 FROM object o WHERE o.file IS NULL AND o.repo = k.source)"
-	" ELSE EXISTS(SELECT 1 FROM object o WHERE o.file = f.id AND o.repo = k.source) END"
+	" ELSE EXISTS(SELECT 1 FROM object o WHERE o.file = f.id AND o.repo = k.source) OR EXISTS(SELECT 1 FROM repo p"
+	" JOIN file_owner w ON w.file = f.id AND w.scope = p.scope WHERE p.id = k.source AND p.kind <> 4"
+	" AND p.dropped IS NULL) END"
 	" FROM unnest($2::bytea[], $3::bigint[]) WITH ORDINALITY k(hash, source, n) LEFT JOIN file f ON f.hash = k.hash";
 static const char OBJECT_SET[] =
 	"INSERT INTO object(repo, path, file, mtime, uploaded, type) SELECT $1, k.path, nullif(k.file, 0),"

@@ -14,6 +14,9 @@ static const char OWN_ADD[] =
 	"WITH added AS (INSERT INTO file_owner(file, scope, sha256, at) SELECT DISTINCT k, $1, ''::bytea, $2"
 	" FROM unnest($3::bigint[]) k WHERE NOT EXISTS(SELECT 1 FROM file_owner o WHERE o.file = k AND o.scope = $1)"
 	" RETURNING file)," OWN_COUNT("+", "added");
+static const char OWN_DROP_NO_CLAIM[] =
+	"DELETE FROM file_owner w WHERE w.scope = $1 AND w.sha256 = '' AND w.file = ANY($2) AND EXISTS"
+	"(SELECT 1 FROM file_owner o WHERE o.file = w.file AND o.scope = $1 AND o.sha256 > '')";
 static const char OWN_DROP[] =
 	"WITH gone AS (DELETE FROM file_owner w WHERE w.scope = $1 AND w.file = ANY($2) AND ($3 = 0 OR NOT EXISTS"
 	"(SELECT 1 FROM object o WHERE o.file = w.file AND o.repo = $3)) RETURNING w.file)," OWN_COUNT("-", "gone");
@@ -64,6 +67,14 @@ int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t scope)
 	const PGresult *r = tx->pg.results[queued];
 	cairn_pg_grow(tx, scope, cairn_pg_get_int8(r, 0, 1));
 	return cairn_pg_get_int8(r, 0, 0);
+}
+
+void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, scope);
+	cairn_pg_int8s(&args, files);
+	(void)cairn_pg_queue(&tx->pg, OWN_DROP_NO_CLAIM, &args);
 }
 
 /* --- having no more ----------------------------------------------------------------------------------------------- */

@@ -20,6 +20,9 @@ unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t scope, struct cairn_
 /** @return how many are since then */
 int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t scope);
 
+/** Of files that an owner has claims on the row without one goes. */
+void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files);
+
 /** Files go that nobody owns, and with their references what kept their xorbs. */
 unsigned cairn_pg_queue_drop_files(struct cairn_pg_tx *tx, struct cairn_pg_array *files);
 void cairn_pg_dropped_files(struct cairn_pg_tx *tx, unsigned queued);

@@ -1,4 +1,5 @@
 /* The files of a shard, some at a time. */
+#include "index/postgres/own.h"
 #include "index/postgres/put_shard.h"
 #include "index/rows.h"
 
@@ -32,9 +33,6 @@ static const char FILES_CLAIM[] =
 	" FROM unnest($3::bigint[], $4::bytea[]) k(file, sha256) WHERE (SELECT count(*) FROM file_owner o"
 	" WHERE o.file = k.file AND o.scope = $1 AND o.sha256 > '' AND o.proof > 0) < $5 AND (SELECT count(*)"
 	" FROM file_owner o WHERE o.file = k.file AND o.scope = $1 AND o.proof = 0) < $6 ON CONFLICT DO NOTHING";
-static const char FILES_DROP_NO_CLAIM[] =
-	"DELETE FROM file_owner w WHERE w.scope = $1 AND w.sha256 = '' AND w.file = ANY($2) AND EXISTS"
-	"(SELECT 1 FROM file_owner o WHERE o.file = w.file AND o.scope = $1 AND o.sha256 > '')";
 /* What an owner holds more with files that it did not have: a repository of the hub, or one with a quota. */
 static const char FILES_COUNT[] =
 	"WITH s AS (SELECT coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id = ANY($2) AND NOT EXISTS"
@@ -255,7 +253,7 @@ static enum cairn_status put_piece_own(struct put_piece *piece, enum put_owning 
 		[OWN_NEW] = FILES_OWN_NEW, [OWN_KNOWN] = FILES_OWN, [OWN_CLAIM] = FILES_CLAIM};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array words = {0};
-	struct cairn_pg_args args = {0}, drop = {0};
+	struct cairn_pg_args args = {0};
 	struct cairn_pg *pg = &piece->p->tx->pg;
 	int64_t n;
 	for (uint32_t i = first; i < end; i++) {
@@ -280,9 +278,8 @@ static enum cairn_status put_piece_own(struct put_piece *piece, enum put_owning 
 	piece->p->put->added = piece->p->put->added || n > 0;
 	if (status != CAIRN_OK || how != OWN_CLAIM)
 		return status;
-	cairn_pg_int8(&drop, piece->p->owner);
-	cairn_pg_int8s(&drop, &files);
-	return cairn_pg_run(pg, FILES_DROP_NO_CLAIM, &drop, NULL);
+	cairn_pg_queue_drop_no_claim(piece->p->tx, piece->p->owner, &files);
+	return cairn_pg_exchange(pg);
 }
 
 /* A file that comes several times is claimed word by word: they are counted. */

@@ -29,6 +29,11 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, st
 /** The number of the next commit. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_next_commit(struct cairn_tx *tx, int64_t *id);
 
+/** A repository that is made as a copy has the files that its operations name from its source. @return CAIRN_OK;
+ *  CAIRN_E_NOT_FOUND (repo.unknown); as cairn_sql_status() */
+CAIRN_MUST_USE enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_index_add_repo *add,
+						      int64_t scope, struct cairn_diag *diag);
+
 /** What main has is what its repository counts; and it was updated. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_t repo);
 

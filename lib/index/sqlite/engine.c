@@ -131,6 +131,7 @@ ENGINE_WRITE(set_repo)
 ENGINE_WRITE(move_repo)
 ENGINE_WRITE(drop_repo)
 ENGINE_WRITE(add_commit)
+ENGINE_WRITE(adopt_files)
 ENGINE_WRITE(add_ref)
 ENGINE_WRITE(squash)
 ENGINE_WRITE(drop_ref)
@@ -270,6 +271,7 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.move_repo = engine_move_repo,
 	.drop_repo = engine_drop_repo,
 	.add_commit = engine_add_commit,
+	.adopt_files = engine_adopt_files,
 	.add_ref = engine_add_ref,
 	.squash = engine_squash,
 	.drop_ref = engine_drop_ref,

@@ -126,39 +126,6 @@ static enum cairn_status repo_add_owner(struct cairn_tx *tx, int64_t repo)
 	return status == CAIRN_OK ? cairn_sql_run(set) : status;
 }
 
-/* One that the source does not have is missed when it is committed. */
-static enum cairn_status repo_adopt_one(struct cairn_tx *tx, const uint8_t sha256[static 32], int64_t source,
-					int64_t scope)
-{
-	int64_t file;
-	enum cairn_index_belief belief;
-	{
-		CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_CLAIMED];
-		cairn_sql_bind_blob(find, 1, sha256, 32);
-		sqlite3_bind_int64(find, 2, source);
-		enum cairn_status status = cairn_sql_find(find);
-		if (status != CAIRN_OK)
-			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-		file = sqlite3_column_int64(find, 0);
-		belief = (enum cairn_index_belief)sqlite3_column_int(find, 2);
-	}
-	return cairn_tx_copy_claim(tx, file, scope, sha256, belief);
-}
-
-/* What the repository that this one is a copy of says of its files comes along: what is proved as such, and its word as
- * that of another. */
-static enum cairn_status repo_adopt(struct cairn_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
-				    struct cairn_diag *diag)
-{
-	int64_t source = 0;
-	enum cairn_status status = cairn_tx_find_repo(tx, add->source, &source, diag);
-	for (uint32_t i = 0; i < add->n && status == CAIRN_OK; i++) {
-		if (add->operations[i].kind == CAIRN_INDEX_PUT_FILE)
-			status = repo_adopt_one(tx, add->operations[i].sha256, source, scope);
-	}
-	return status;
-}
-
 /* The branch main, and its first commit. */
 static enum cairn_status repo_begin(struct cairn_tx *tx, struct cairn_index_add_repo *add)
 {
@@ -167,7 +134,7 @@ static enum cairn_status repo_begin(struct cairn_tx *tx, struct cairn_index_add_
 		.repo = add->id, .message = &add->first, .operations = add->operations, .n = add->n};
 	enum cairn_status status = cairn_tx_find_repo(tx, add->id, &c.scope, diag);
 	if (status == CAIRN_OK && add->source != 0)
-		status = repo_adopt(tx, add, c.scope, diag);
+		status = cairn_tx_adopt_named(tx, add, c.scope, diag);
 	if (status == CAIRN_OK)
 		status = cairn_tx_first_line(tx, &c, diag);
 	if (status != CAIRN_OK)

@@ -88,7 +88,9 @@ enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t
 	sqlite3_bind_int64(add, 1, file);
 	sqlite3_bind_int64(add, 2, scope);
 	cairn_sql_bind_blob(add, 3, sha256, 32);
-	sqlite3_bind_int64(add, 4, belief);
+	sqlite3_bind_int64(add, 4, CAIRN_INDEX_CLAIMS_MAX);
+	sqlite3_bind_int64(add, 5, CAIRN_INDEX_LIES_MAX);
+	sqlite3_bind_int64(add, 6, belief);
 	status = cairn_sql_run(add);
 	return status == CAIRN_OK ? own_drop_no_claim(tx, file, scope) : status;
 }

@@ -24,6 +24,10 @@ enum {
 /* A page of line ?1 behind folder ?2 and name ?3, of each path the newest first. */
 #define ENTRY_PAGE                                                                                                     \
 	" FROM entry WHERE line = ?1 AND (folder, name) > (?2, ?3) ORDER BY folder, name, since DESC LIMIT ?4"
+/* An owner (?2) keeps so many words on a file (?1). */
+#define TX_HAS_ROOM                                                                                                    \
+	"(SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 > x'' AND proof > 0) < ?4"         \
+	" AND (SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND proof = 0) < ?5"
 #define TX_SCAN(i) [CAIRN_TX_SCAN + (i)] = CAIRN_CHAIN_SCAN("", "")
 _Static_assert(CAIRN_INDEX_LINE_DEPTH_MAX == 8, "as many scans as lines");
 
@@ -70,10 +74,8 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 				      " SELECT a, ?5, bytes, unixepoch() FROM new_row",
 	[CAIRN_TX_ADD_OWNER] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT ?1, ?2, x'', unixepoch()"
 			       " WHERE NOT EXISTS(SELECT 1 FROM file_owner WHERE file = ?1 AND scope = ?2)",
-	[CAIRN_TX_ADD_CLAIM] =
-		"INSERT OR IGNORE INTO file_owner(file, scope, sha256, at) SELECT ?1, ?2, ?3, unixepoch()"
-		" WHERE (SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 > x'' AND proof > 0) < ?4"
-		" AND (SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND proof = 0) < ?5",
+	[CAIRN_TX_ADD_CLAIM] = "INSERT OR IGNORE INTO file_owner(file, scope, sha256, at)"
+			       " SELECT ?1, ?2, ?3, unixepoch() WHERE " TX_HAS_ROOM,
 	[CAIRN_TX_DROP_NO_CLAIM] = "DELETE FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 = x''",
 	[CAIRN_TX_FIND_OWNED] = "SELECT w.file, w.scope FROM file f CROSS JOIN file_owner w ON w.file = f.id"
 				" AND w.scope = (SELECT id FROM scope WHERE name = ?2) WHERE f.hash = ?1 LIMIT 1",
@@ -84,8 +86,10 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_ADD_PROVED] =
 		"INSERT INTO file_owner(file, scope, sha256, at, proof, due)"
 		" VALUES(?1, ?2, ?3, unixepoch(), 3, NULL) ON CONFLICT DO UPDATE SET proof = 3, due = NULL",
-	[CAIRN_TX_ADD_COPIED] = "INSERT OR IGNORE INTO file_owner(file, scope, sha256, at, proof, due)"
-				" VALUES(?1, ?2, ?3, unixepoch(), iif(?4 = 3, 3, 1), iif(?4 = 3, NULL, 0))",
+	[CAIRN_TX_ADD_COPIED] = "INSERT INTO file_owner(file, scope, sha256, at, proof, due)"
+				" SELECT ?1, ?2, ?3, unixepoch(), iif(?6 = 3, 3, 1), iif(?6 = 3, NULL, 0)"
+				" WHERE ?6 = 3 OR (" TX_HAS_ROOM ") ON CONFLICT DO UPDATE SET proof = 3, due = NULL"
+				" WHERE excluded.proof = 3",
 	[CAIRN_TX_RENEW_FILE_OWNER] = "UPDATE file_owner SET at = unixepoch() WHERE file = ?1 AND scope = ?2",
 	[CAIRN_TX_ADD_REFERENCE] = "INSERT OR IGNORE INTO reference(xorb, file) VALUES(?1, ?2)",
 	[CAIRN_TX_ADD_REFERENCES] = "INSERT OR IGNORE INTO reference(xorb, file) SELECT a, b FROM new_row",
@@ -166,8 +170,11 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_HAS_EMPTY] = "SELECT 1 FROM object WHERE file IS NULL AND repo = ?1 LIMIT 1",
 	[CAIRN_TX_FIND_OWN] = "SELECT f.id, f.size FROM file f WHERE f.hash = ?1"
 			      " AND EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope IN (0, ?2))",
-	[CAIRN_TX_FIND_COPIED] = "SELECT f.id, f.size FROM file f WHERE f.hash = ?1"
-				 " AND EXISTS(SELECT 1 FROM object o WHERE o.file = f.id AND o.repo = ?2)",
+	[CAIRN_TX_FIND_COPIED] =
+		"SELECT f.id, f.size FROM file f WHERE f.hash = ?1"
+		" AND (EXISTS(SELECT 1 FROM object o WHERE o.file = f.id AND o.repo = ?2) OR EXISTS(SELECT 1 FROM repo p"
+		" JOIN file_owner w ON w.file = f.id AND w.scope = p.scope WHERE p.id = ?2 AND p.kind <> 4"
+		" AND p.dropped IS NULL))",
 	[CAIRN_TX_DISOWN] = "DELETE FROM file_owner WHERE file = ?1 AND scope = ?2",
 	[CAIRN_TX_OWNED_PAGE] = "SELECT file FROM file_owner WHERE scope = ?1 ORDER BY sha256, file LIMIT ?2",
 	[CAIRN_TX_UNCOUNT_FILE] =
@@ -210,6 +217,8 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 		"?2") ") w"
 		      " CROSS JOIN file f ON f.id = w.file WHERE w.proof > 0"
 		      " ORDER BY w.proof DESC, w.file DESC LIMIT 1",
+	[CAIRN_TX_FIND_CLAIM] = "SELECT f.id, w.proof FROM file f JOIN file_owner w ON w.file = f.id AND w.scope = ?2"
+				" AND w.sha256 = ?3 WHERE f.hash = ?1 AND w.proof > 0",
 	[CAIRN_TX_ADD_CONTENT] = "INSERT INTO content(repo, uses, size, key, body, sha256, file)"
 				 " VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6)",
 	[CAIRN_TX_USE_CONTENT] = "UPDATE content SET uses = uses + ?2 WHERE id = ?1",

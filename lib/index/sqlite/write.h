@@ -111,7 +111,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_HAS_OBJECT,     /* of a file, in a repository */
 	CAIRN_TX_HAS_EMPTY,      /* an object of the empty file */
 	CAIRN_TX_FIND_OWN,       /* a file by its hash that an owner or the operator has */
-	CAIRN_TX_FIND_COPIED,    /* the same that an object of a repository has */
+	CAIRN_TX_FIND_COPIED,    /* the same that an object of a bucket has, or another repository */
 	CAIRN_TX_DISOWN,         /* DROP_FILE_OWNER by the owner's number */
 	CAIRN_TX_OWNED_PAGE,     /* files of an owner; one with several claims comes more than once */
 	CAIRN_TX_UNCOUNT_FILE,   /* takes the objects of a file out of what their repositories count */
@@ -128,7 +128,8 @@ enum cairn_tx_stmt {
 	CAIRN_TX_SET_ENTRY,
 	CAIRN_TX_FIND_INLINE, /* a content by its bytes */
 	CAIRN_TX_FIND_STORED, /* a content by its file and SHA-256 */
-	CAIRN_TX_FIND_CLAIMED,
+	CAIRN_TX_FIND_CLAIMED, /* the best claim of an owner on a SHA-256 */
+	CAIRN_TX_FIND_CLAIM,   /* his on this file, unless it is false */
 	CAIRN_TX_ADD_CONTENT,
 	CAIRN_TX_USE_CONTENT,
 	CAIRN_TX_DROP_CONTENT, /* unless an entry has it; tells whose it was, and its bytes if they were inline */
@@ -262,6 +263,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_set_repo(struct cairn_tx *tx, struct c
 CAIRN_MUST_USE enum cairn_status cairn_tx_move_repo(struct cairn_tx *tx, struct cairn_index_move_repo *move);
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_repo(struct cairn_tx *tx, struct cairn_index_drop_repo *drop);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *commit);
+CAIRN_MUST_USE enum cairn_status cairn_tx_adopt_files(struct cairn_tx *tx, struct cairn_index_adopt_files *adopt);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_ref *add);
 CAIRN_MUST_USE enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash *squash);
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop_ref *drop);

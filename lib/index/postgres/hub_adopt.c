@@ -1,0 +1,152 @@
+/* Files that a repository has from another one, with what that one says of them: what is proved as such, and its word
+ * as that of another. */
+#include "index/postgres/hub.h"
+#include "index/postgres/own.h"
+
+#include "base/clock.h"
+
+/* One that the source does not have is missed when it is committed. */
+static const char ADOPT_NAMED[] =
+	"WITH wanted AS (SELECT DISTINCT m.file, u.sha256, m.proof FROM unnest($3::bytea[]) u(sha256)"
+	" CROSS JOIN LATERAL " CAIRN_PG_CLAIMED " m), added AS (INSERT INTO file_owner(file, scope, sha256, at, proof,"
+	" due) SELECT file, $1, sha256, $4, CASE proof WHEN 3 THEN 3 ELSE 1 END, CASE proof WHEN 3 THEN NULL ELSE 0 END"
+	" FROM wanted RETURNING file),"
+	" s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM file WHERE id IN (SELECT file FROM added)),"
+	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0)"
+	" SELECT bytes FROM s";
+/* Which of some files an owner has under these SHA-256, and what that is worth. */
+static const char ADOPT_FIND[] =
+	"SELECT k.n, f.id, w.proof::bigint FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY k(hash, sha256, n)"
+	" JOIN file f ON f.hash = k.hash JOIN file_owner w ON w.file = f.id AND w.scope = $1 AND w.sha256 = k.sha256"
+	" WHERE w.proof > 0";
+/* An owner keeps so many words on a file. */
+static const char ADOPT_CLAIM[] =
+	"INSERT INTO file_owner(file, scope, sha256, at, proof, due) SELECT DISTINCT k.file, $1, k.sha256, $2,"
+	" CASE k.proof WHEN 3 THEN 3 ELSE 1 END, CASE k.proof WHEN 3 THEN NULL ELSE 0 END"
+	" FROM unnest($3::bigint[], $4::bytea[], $5::bigint[]) k(file, sha256, proof) WHERE k.proof = 3 OR ("
+	"(SELECT count(*) FROM file_owner o WHERE o.file = k.file AND o.scope = $1 AND o.sha256 > '' AND o.proof > 0)"
+	" < $6 AND (SELECT count(*) FROM file_owner o WHERE o.file = k.file AND o.scope = $1 AND o.proof = 0) < $7)"
+	" ON CONFLICT(file, scope, sha256) DO UPDATE SET proof = 3, due = NULL WHERE excluded.proof = 3";
+
+enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
+				       struct cairn_diag *diag)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sha256s = {0};
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	int64_t source;
+	enum cairn_status status = cairn_pg_find_repo(tx, add->source, &source, diag);
+	if (status != CAIRN_OK)
+		return status;
+	for (uint32_t i = 0; i < add->n; i++)
+		if (add->operations[i].kind == CAIRN_INDEX_PUT_FILE)
+			cairn_pg_add_bytes(&sha256s, add->operations[i].sha256, sizeof(add->operations[i].sha256));
+	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, source);
+	cairn_pg_byteas(&args, &sha256s);
+	cairn_pg_int8(&args, cairn_clock_unix_s());
+	status = cairn_pg_ask(&tx->pg, ADOPT_NAMED, &args, &r);
+	if (status == CAIRN_OK)
+		cairn_pg_grow(tx, scope, cairn_pg_get_int8(r, 0, 0));
+	return status;
+}
+
+/* --- some files, to a repository that is there -------------------------------------------------------------------- */
+
+static unsigned adopt_queue_find(struct cairn_pg_tx *tx, const struct cairn_index_adopt_files *adopt, int64_t scope)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array sha256s = {0};
+	struct cairn_pg_args args = {0};
+	for (uint32_t i = 0; i < adopt->n; i++) {
+		cairn_pg_add_bytes(&hashes, adopt->files[i].file.b, sizeof(adopt->files[i].file.b));
+		cairn_pg_add_bytes(&sha256s, adopt->files[i].sha256, sizeof(adopt->files[i].sha256));
+	}
+	cairn_pg_int8(&args, scope);
+	cairn_pg_byteas(&args, &hashes);
+	cairn_pg_byteas(&args, &sha256s);
+	return cairn_pg_queue(&tx->pg, ADOPT_FIND, &args);
+}
+
+/* What the source has of them. */
+struct adopt_found {
+	struct cairn_pg_array files, sha256s, proofs;
+};
+
+static void adopt_found_fini(struct adopt_found *found)
+{
+	cairn_pg_array_fini(&found->files);
+	cairn_pg_array_fini(&found->sha256s);
+	cairn_pg_array_fini(&found->proofs);
+}
+
+static void adopt_take(struct adopt_found *found, const struct cairn_index_adopt_files *adopt, const PGresult *r)
+{
+	for (int row = 0; row < PQntuples(r); row++) {
+		const struct cairn_index_adopted *file = &adopt->files[cairn_pg_get_int8(r, row, 0) - 1];
+		cairn_pg_add_int8(&found->files, cairn_pg_get_int8(r, row, 1));
+		cairn_pg_add_bytes(&found->sha256s, file->sha256, sizeof(file->sha256));
+		cairn_pg_add_int8(&found->proofs, cairn_pg_get_int8(r, row, 2));
+	}
+}
+
+static void adopt_queue_claims(struct cairn_pg_tx *tx, int64_t scope, struct adopt_found *found)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, scope);
+	cairn_pg_int8(&args, cairn_clock_unix_s());
+	cairn_pg_int8s(&args, &found->files);
+	cairn_pg_byteas(&args, &found->sha256s);
+	cairn_pg_int8s(&args, &found->proofs);
+	cairn_pg_int8(&args, CAIRN_INDEX_CLAIMS_MAX);
+	cairn_pg_int8(&args, CAIRN_INDEX_LIES_MAX);
+	(void)cairn_pg_queue(&tx->pg, ADOPT_CLAIM, &args);
+	cairn_pg_queue_drop_no_claim(tx, scope, &found->files);
+}
+
+static void adopt_mark(bool marks[static CAIRN_INDEX_ADOPTED_MAX], const PGresult *r)
+{
+	for (int row = 0; row < PQntuples(r); row++)
+		marks[cairn_pg_get_int8(r, row, 0) - 1] = true;
+}
+
+/* Whether they could be kept is seen in the end. */
+static enum cairn_status adopt_write(struct cairn_pg_tx *tx, const struct cairn_index_adopt_files *adopt, int64_t scope,
+				     struct adopt_found *found, bool kept[static CAIRN_INDEX_ADOPTED_MAX])
+{
+	if (found->files.n == 0 && found->files.status == CAIRN_OK)
+		return CAIRN_OK;
+	unsigned own = cairn_pg_queue_own(tx, scope, &found->files);
+	adopt_queue_claims(tx, scope, found);
+	unsigned queued = adopt_queue_find(tx, adopt, scope);
+	enum cairn_status status = cairn_pg_exchange(&tx->pg);
+	if (status != CAIRN_OK)
+		return status;
+	(void)cairn_pg_owned(tx, own, scope);
+	adopt_mark(kept, tx->pg.results[queued]);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_adopt_files(struct cairn_pg_tx *tx, struct cairn_index_adopt_files *adopt)
+{
+	CLEANUP(adopt_found_fini) struct adopt_found found = {0};
+	bool given[CAIRN_INDEX_ADOPTED_MAX] = {false}, kept[CAIRN_INDEX_ADOPTED_MAX] = {false};
+	int64_t source, scope;
+	if (adopt->n > CAIRN_INDEX_ADOPTED_MAX)
+		return CAIRN_E_LIMIT;
+	enum cairn_status status = cairn_pg_find_repo(tx, adopt->source, &source, &adopt->write.diag);
+	if (status == CAIRN_OK)
+		status = cairn_pg_find_repo(tx, adopt->repo, &scope, &adopt->write.diag);
+	if (status != CAIRN_OK)
+		return status;
+	unsigned queued = adopt_queue_find(tx, adopt, source);
+	status = cairn_pg_exchange(&tx->pg);
+	if (status != CAIRN_OK)
+		return status;
+	adopt_mark(given, tx->pg.results[queued]);
+	adopt_take(&found, adopt, tx->pg.results[queued]);
+	status = adopt_write(tx, adopt, scope, &found, kept);
+	for (uint32_t i = 0; i < adopt->n; i++)
+		adopt->files[i].failed = !given[i] || !kept[i];
+	return status;
+}

@@ -1,0 +1,92 @@
+/* Files that a repository has from another one, with what that one says of them: what is proved as such, and its word
+ * as that of another. */
+#include "index/sqlite/commit.h"
+
+/* A claim that is not false. */
+struct adopt_claim {
+	int64_t file; /* 0: there is none */
+	enum cairn_index_belief belief;
+};
+
+/* One that the source does not have is missed when it is committed. */
+static enum cairn_status adopt_by_sha256(struct cairn_tx *tx, const uint8_t sha256[static 32], int64_t source,
+					 struct adopt_claim *out)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_CLAIMED];
+	*out = (struct adopt_claim){0};
+	cairn_sql_bind_blob(find, 1, sha256, 32);
+	sqlite3_bind_int64(find, 2, source);
+	enum cairn_status status = cairn_sql_find(find);
+	if (status != CAIRN_OK)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	out->file = sqlite3_column_int64(find, 0);
+	out->belief = (enum cairn_index_belief)sqlite3_column_int(find, 2);
+	return CAIRN_OK;
+}
+
+static enum cairn_status adopt_one_of_copy(struct cairn_tx *tx, const uint8_t sha256[static 32], int64_t source,
+					   int64_t scope)
+{
+	struct adopt_claim claim;
+	enum cairn_status status = adopt_by_sha256(tx, sha256, source, &claim);
+	if (status != CAIRN_OK || claim.file == 0)
+		return status;
+	return cairn_tx_copy_claim(tx, claim.file, scope, sha256, claim.belief);
+}
+
+enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_index_add_repo *add, int64_t scope,
+				       struct cairn_diag *diag)
+{
+	int64_t source = 0;
+	enum cairn_status status = cairn_tx_find_repo(tx, add->source, &source, diag);
+	for (uint32_t i = 0; i < add->n && status == CAIRN_OK; i++) {
+		if (add->operations[i].kind == CAIRN_INDEX_PUT_FILE)
+			status = adopt_one_of_copy(tx, add->operations[i].sha256, source, scope);
+	}
+	return status;
+}
+
+/* --- some files, to a repository that is there -------------------------------------------------------------------- */
+
+static enum cairn_status adopt_find(struct cairn_tx *tx, const struct cairn_index_adopted *file, int64_t scope,
+				    struct adopt_claim *out)
+{
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_CLAIM];
+	*out = (struct adopt_claim){0};
+	cairn_sql_bind_hash(find, 1, &file->file);
+	sqlite3_bind_int64(find, 2, scope);
+	cairn_sql_bind_blob(find, 3, file->sha256, sizeof(file->sha256));
+	enum cairn_status status = cairn_sql_find(find);
+	if (status != CAIRN_OK)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	out->file = sqlite3_column_int64(find, 0);
+	out->belief = (enum cairn_index_belief)sqlite3_column_int(find, 1);
+	return CAIRN_OK;
+}
+
+/* Whether it could be kept is seen in the end: an owner keeps so many words on a file, and none that is false. */
+static enum cairn_status adopt_file(struct cairn_tx *tx, struct cairn_index_adopted *file, int64_t source,
+				    int64_t scope)
+{
+	struct adopt_claim claim;
+	enum cairn_status status = adopt_find(tx, file, source, &claim);
+	if (status == CAIRN_OK && claim.file != 0)
+		status = cairn_tx_copy_claim(tx, claim.file, scope, file->sha256, claim.belief);
+	if (status == CAIRN_OK && claim.file != 0)
+		status = adopt_find(tx, file, scope, &claim);
+	file->failed = claim.file == 0;
+	return status;
+}
+
+enum cairn_status cairn_tx_adopt_files(struct cairn_tx *tx, struct cairn_index_adopt_files *adopt)
+{
+	int64_t source = 0, scope = 0;
+	if (adopt->n > CAIRN_INDEX_ADOPTED_MAX)
+		return CAIRN_E_LIMIT;
+	enum cairn_status status = cairn_tx_find_repo(tx, adopt->source, &source, &adopt->write.diag);
+	if (status == CAIRN_OK)
+		status = cairn_tx_find_repo(tx, adopt->repo, &scope, &adopt->write.diag);
+	for (uint32_t i = 0; i < adopt->n && status == CAIRN_OK; i++)
+		status = adopt_file(tx, &adopt->files[i], source, scope);
+	return status;
+}

@@ -1,0 +1,263 @@
+/* Files that a repository has from another one: which, what they count, and what they are believed to be. */
+#include "support/history_fixture.h"
+#include "support/index_fixture.h"
+
+#include "index/proof.h"
+#include "index/quota.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* File `number` with 32 times a digit as SHA-256. */
+static struct cairn_index_adopted file_as(uint64_t number, uint8_t digit)
+{
+	struct cairn_index_adopted file = {.file = fx_hash("file", number)};
+	memset(file.sha256, digit, sizeof(file.sha256));
+	return file;
+}
+
+/* As the fixture uploads it. */
+static struct cairn_index_adopted file_of(uint64_t number)
+{
+	struct cairn_index_adopted file = {.file = fx_hash("file", number)};
+	const struct cairn_index_operation put = hx_put_file("x", number);
+	memcpy(file.sha256, put.sha256, sizeof(file.sha256));
+	return file;
+}
+
+static enum cairn_status adopt(int64_t source, int64_t repo, struct cairn_index_adopted *files, uint32_t n)
+{
+	struct cairn_index_adopt_files request = {.source = source, .repo = repo, .files = files, .n = n};
+	return cairn_index_adopt_files(hx_index, &request);
+}
+
+/* @return whether it was given */
+static bool adopted(int64_t source, int64_t repo, struct cairn_index_adopted file)
+{
+	ck_assert_int_eq(adopt(source, repo, &file, 1), CAIRN_OK);
+	return !file.failed;
+}
+
+/* Register file `number` under an owner who says that its SHA-256 is 32 times a digit. */
+static void claim(const char *owner, uint64_t number, uint8_t digit)
+{
+	static uint64_t bodies = 5000;
+	struct fx_shard s;
+	struct fx_xorb x = fx_xorb_new(number, 4);
+	(void)fx_xorb_put(hx_index, &x);
+	fx_shard_init(&s, bodies++);
+	s.owner = owner;
+	fx_shard_xorb(&s, &x, 0);
+	struct fx_file *file = fx_shard_file(&s, number, &x, 0, 4);
+	file->file.has_sha256 = true;
+	memset(file->file.sha256, digit, sizeof(file->file.sha256));
+	ck_assert_int_eq(fx_shard_put(hx_index, &s), CAIRN_OK);
+	fx_xorb_fini(&x);
+}
+
+static void prove(const char *owner, uint64_t number, uint8_t digit)
+{
+	struct cairn_index_prove_file request = {.hash = fx_hash("file", number), .owner = owner};
+	memset(request.sha256, digit, sizeof(request.sha256));
+	ck_assert_int_eq(cairn_index_prove_file(hx_index, &request), CAIRN_OK);
+}
+
+/* How much the word of an owner on 32 times a digit is believed; -1: he has said nothing. */
+static int belief(int64_t repo, uint8_t digit)
+{
+	uint8_t sha256[32];
+	struct cairn_index_file found;
+	memset(sha256, digit, sizeof(sha256));
+	enum cairn_status status = cairn_index_file_by_sha256(hx_index, sha256, hx_owner_of(repo), &found);
+	return status == CAIRN_OK ? (int)found.belief : -1;
+}
+
+START_TEST(what_the_source_has_is_given)
+{
+	int64_t one = hx_model("one"), two = hx_model("two"), other = hx_model("other");
+	hx_uploaded(1, hx_owner_of(one));
+	hx_uploaded(2, hx_owner_of(other));
+	struct cairn_index_adopted files[] = {file_of(1), file_of(2), file_of(9), file_of(1)};
+	files[3].sha256[0] ^= 1;
+	ck_assert_int_eq(adopt(one, two, files, 4), CAIRN_OK);
+	ck_assert(!files[0].failed);
+	for (int i = 1; i < 4; i++)
+		ck_assert_msg(files[i].failed, "%d", i);
+	ck_assert(fx_sees(hx_index, hx_owner_of(two), 1));
+	ck_assert(!fx_sees(hx_index, hx_owner_of(two), 2));
+	ck_assert(hx_committed_one(two, "main", hx_put_file("x", 1)));
+	hx_refused_one(two, hx_put_file("y", 2), "commit.sha256");
+	/* Once more it is the same; and it outlasts the source. */
+	ck_assert(adopted(one, two, file_of(1)));
+	struct cairn_index_drop_repo drop = {.id = one};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	ck_assert(fx_sees(hx_index, hx_owner_of(two), 1));
+	struct cairn_index_adopted again = file_of(1);
+	ck_assert_int_eq(adopt(one, two, &again, 1), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(adopt(two, one, &again, 1), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(adopt(two, other, NULL, 0), CAIRN_OK);
+}
+END_TEST
+
+/* What somebody has says nothing of what another may be given. */
+START_TEST(what_the_target_has_is_not_told_by_the_source)
+{
+	int64_t one = hx_model("one"), two = hx_model("two");
+	hx_uploaded(1, hx_owner_of(two));
+	ck_assert(!adopted(one, two, file_of(1)));
+	ck_assert(adopted(two, two, file_of(1)));
+}
+END_TEST
+
+START_TEST(it_is_believed_as_much_as_before)
+{
+	int64_t one = hx_model("one"), two = hx_model("two"), three = hx_model("three");
+	claim(hx_owner_of(one), 1, 5);
+	ck_assert(adopted(one, two, file_as(1, 5)));
+	ck_assert_int_eq(belief(two, 5), CAIRN_INDEX_COPIED);
+	/* The own word is not less for another's. */
+	claim(hx_owner_of(three), 1, 5);
+	ck_assert(adopted(one, three, file_as(1, 5)));
+	ck_assert_int_eq(belief(three, 5), CAIRN_INDEX_SAID);
+	prove(hx_owner_of(one), 1, 5);
+	ck_assert(adopted(one, two, file_as(1, 5)));
+	ck_assert(adopted(one, three, file_as(1, 5)));
+	ck_assert_int_eq(belief(two, 5), CAIRN_INDEX_PROVED);
+	ck_assert_int_eq(belief(three, 5), CAIRN_INDEX_PROVED);
+}
+END_TEST
+
+static void settle_first(void *ctx, const struct cairn_index_due *due)
+{
+	struct cairn_index_outcome *o = ctx;
+	*o = (struct cairn_index_outcome){.file_id = due->file_id, .owner_id = due->owner_id};
+	memcpy(o->said, due->said, sizeof(o->said));
+}
+
+START_TEST(what_is_false_is_not_given)
+{
+	int64_t one = hx_model("one"), two = hx_model("two");
+	struct cairn_index_outcome outcome;
+	claim(hx_owner_of(one), 1, 5);
+	ck_assert_int_eq(cairn_index_each_due(hx_index, -1, 1000, 1, settle_first, &outcome), CAIRN_OK);
+	memset(outcome.proof, 6, sizeof(outcome.proof));
+	struct cairn_index_settle_claims settle = {.outcomes = &outcome, .n = 1};
+	ck_assert_int_eq(cairn_index_settle_claims(hx_index, &settle), CAIRN_OK);
+	ck_assert(!adopted(one, two, file_as(1, 5)));
+	ck_assert(!fx_sees(hx_index, hx_owner_of(two), 1));
+}
+END_TEST
+
+/* So many sources, each with a word of its own: what an owner keeps has a limit, and what is proved has room. */
+START_TEST(words_have_a_limit)
+{
+	static const char *const NAMES[] = {"a", "b", "c", "d", "e", "f"};
+	int64_t two = hx_model("two");
+	_Static_assert(sizeof(NAMES) / sizeof(NAMES[0]) > CAIRN_INDEX_CLAIMS_MAX + 1, "more than are kept");
+	for (uint8_t i = 0; i <= CAIRN_INDEX_CLAIMS_MAX; i++) {
+		int64_t source = hx_model(NAMES[i]);
+		claim(hx_owner_of(source), 1, (uint8_t)(10 + i));
+		ck_assert_int_eq(adopted(source, two, file_as(1, (uint8_t)(10 + i))), i < CAIRN_INDEX_CLAIMS_MAX);
+	}
+	int64_t source = hx_model("f");
+	claim(hx_owner_of(source), 1, 1);
+	prove(hx_owner_of(source), 1, 1);
+	ck_assert(adopted(source, two, file_as(1, 1)));
+	struct cairn_index_adopted *many = calloc(CAIRN_INDEX_ADOPTED_MAX + 1, sizeof(*many));
+	ck_assert_ptr_nonnull(many);
+	ck_assert_int_eq(adopt(source, two, many, CAIRN_INDEX_ADOPTED_MAX + 1), CAIRN_E_LIMIT);
+	ck_assert_int_eq(adopt(source, two, many, CAIRN_INDEX_ADOPTED_MAX), CAIRN_OK);
+	ck_assert(many[0].failed && many[CAIRN_INDEX_ADOPTED_MAX - 1].failed);
+	free(many);
+}
+END_TEST
+
+static uint64_t held(int64_t repo)
+{
+	struct cairn_index_quota quota;
+	ck_assert_int_eq(cairn_index_quota(hx_index, hx_ann, repo, &quota), CAIRN_OK);
+	return quota.repo.stored_bytes;
+}
+
+START_TEST(it_counts_where_it_goes)
+{
+	int64_t one = hx_model("one"), two = hx_model("two");
+	hx_uploaded(1, hx_owner_of(one));
+	hx_uploaded(2, hx_owner_of(one));
+	uint64_t before = held(two), both = held(one) - before;
+	struct cairn_index_adopted files[] = {file_of(1), file_of(2), file_of(1)};
+	struct cairn_index_set_quota set = {.account = 0, .repo = two, .limit_bytes = before + both - 1};
+	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
+	ck_assert_int_eq(adopt(one, two, files, 3), CAIRN_E_DENIED);
+	ck_assert_uint_eq(held(two), before);
+	ck_assert(!fx_sees(hx_index, hx_owner_of(two), 1));
+	set.limit_bytes++;
+	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
+	for (int times = 0; times < 2; times++) {
+		ck_assert_int_eq(adopt(one, two, files, 3), CAIRN_OK);
+		ck_assert_uint_eq(held(two), before + both);
+	}
+}
+END_TEST
+
+/* --- into buckets ------------------------------------------------------------------------------------------------- */
+
+static int64_t bucket(const char *name)
+{
+	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_BUCKET, .account = hx_ann, .name = name};
+	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_OK);
+	return add.id;
+}
+
+static bool copied(int64_t repo, uint64_t number, int64_t source)
+{
+	struct cairn_index_change one = {.kind = CAIRN_INDEX_OBJECT_COPY, .path = "x", .type = "", .source = source};
+	struct cairn_index_change_objects request = {.repo = repo, .changes = &one, .n = 1};
+	if (number != 0)
+		one.file = fx_hash("file", number);
+	ck_assert_int_eq(cairn_index_change_objects(hx_index, &request), CAIRN_OK);
+	return !one.failed;
+}
+
+START_TEST(a_bucket_has_copies_of_what_a_repository_has)
+{
+	int64_t one = hx_model("one"), box = bucket("box"), other = bucket("other");
+	hx_uploaded(1, hx_owner_of(one));
+	hx_uploaded(2, hx_owner_of(other));
+	hx_uploaded(3, "");
+	ck_assert(copied(box, 1, one));
+	ck_assert(fx_sees(hx_index, hx_owner_of(box), 1));
+	for (uint64_t number = 2; number < 5; number++)
+		ck_assert_msg(!copied(box, number, one), "%u", (unsigned)number);
+	ck_assert(!copied(box, 0, one));
+	/* What was uploaded to a bucket and has no path is nobody's to copy. */
+	ck_assert(!copied(box, 2, other));
+	struct cairn_index_drop_repo drop = {.id = one};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	ck_assert(!copied(other, 1, one));
+	ck_assert(copied(other, 1, box));
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	fx_use_engine(argc, argv);
+	Suite *s = suite_create("index_adopt_contract");
+	TCase *t = tcase_create("adopt");
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
+	tcase_add_test(t, what_the_source_has_is_given);
+	tcase_add_test(t, what_the_target_has_is_not_told_by_the_source);
+	tcase_add_test(t, it_is_believed_as_much_as_before);
+	tcase_add_test(t, what_is_false_is_not_given);
+	tcase_add_test(t, words_have_a_limit);
+	tcase_add_test(t, it_counts_where_it_goes);
+	tcase_add_test(t, a_bucket_has_copies_of_what_a_repository_has);
+	suite_add_tcase(s, t);
+	SRunner *runner = srunner_create(s);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
