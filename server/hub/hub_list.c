@@ -22,6 +22,7 @@ struct list_request {
 	const char *path; /* the address's end; NULL: that of the repositories of the author */
 	const char *sort; /* as it was asked for; likewise */
 	bool settings;    /* what is taken of the disk is told, and no more */
+	uint64_t bytes;   /* of all that is listed; 0: not known, since there are further pages */
 	struct cairn_json_out w;
 	char next[CAIRN_HUB_CURSOR_BYTES];
 };
@@ -38,10 +39,30 @@ static void list_visit(void *ctx, const struct cairn_index_repo *repo)
 		cairn_json_put_text(w, "updatedAt", hub_time(when, repo->updated_unix_ms));
 		cairn_json_put_text(w, "visibility", repo->is_private ? "private" : "public");
 		cairn_json_put_u64(w, "storage", repo->bytes);
+		if (l->bytes > 0)
+			cairn_json_put_u64(w, "storagePercent",
+					   (uint64_t)(100 * (double)repo->bytes / (double)l->bytes + 0.5));
 	} else {
 		hub_info_put(w, repo);
 	}
 	cairn_json_close(w);
+}
+
+static void list_add_up(void *ctx, const struct cairn_index_repo *repo)
+{
+	((struct list_request *)ctx)->bytes += repo->bytes;
+}
+
+/* A share is one of all that the asker sees. */
+static enum cairn_status list_sum(struct list_request *l)
+{
+	struct hub_call *call = &l->repo.call;
+	if (!l->settings || l->list.cursor[0])
+		return CAIRN_OK;
+	enum cairn_status status =
+		cairn_hub_list_repos(call->job.app->cas, &call->asker, &l->list, list_add_up, l, l->next);
+	l->bytes = l->next[0] ? 0 : l->bytes;
+	return status;
 }
 
 static void list_run(struct hub_call *call)
@@ -56,6 +77,9 @@ static void list_run(struct hub_call *call)
 		}
 		l->list.author = asker->kind == CAIRN_HUB_OPERATOR ? CAIRN_HUB_OPERATOR_NAME : asker->account.name;
 	}
+	call->status = list_sum(l);
+	if (call->status != CAIRN_OK)
+		return;
 	l->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&l->w, NULL);
 	call->status = cairn_hub_list_repos(call->job.app->cas, asker, &l->list, list_visit, l, l->next);

@@ -1,5 +1,7 @@
 /* Who holds the key: GET /api/whoami-v2. */
 #include "base/json.h"
+#include "hub/quota.h"
+#include "hub/repo.h"
 #include "server/hub/hub_reply.h"
 #include "server/route/routes.h"
 
@@ -39,6 +41,24 @@ static void whoami_key(struct cairn_json_out *w, const struct cairn_hub_asker *a
 	cairn_json_close(w);
 }
 
+/* What the account has at full length, and may have: for whoever may add to it. */
+static void whoami_room(struct hub_call *call, struct cairn_json_out *w)
+{
+	const struct cairn_index_account *account = &call->asker.account;
+	struct cairn_cas *cas = call->job.app->cas;
+	enum cairn_hub_access access;
+	struct cairn_index_room room;
+	call->status = cairn_hub_access_in(cas, &call->asker, account->id, &access);
+	if (call->status != CAIRN_OK || access < CAIRN_HUB_WRITE)
+		return;
+	call->status = cairn_hub_quota(cas, account->name, &room, &call->diag);
+	cairn_json_put_u64(w, "usedStorage", room.stored_bytes);
+	if (room.limit_bytes != CAIRN_INDEX_NO_QUOTA)
+		cairn_json_put_u64(w, "storageQuota", room.limit_bytes);
+	else
+		cairn_json_put_text(w, "storageQuota", NULL);
+}
+
 static void whoami_run(struct hub_call *call)
 {
 	const struct cairn_hub_asker *asker = &call->asker;
@@ -65,6 +85,8 @@ static void whoami_run(struct hub_call *call)
 		call->status = cairn_hub_each_organisation(call->job.app->cas, account->id, whoami_organisation, &w);
 	cairn_json_close(&w);
 	whoami_key(&w, asker);
+	if (!operator&& call->status == CAIRN_OK)
+		whoami_room(call, &w);
 	cairn_json_close(&w);
 }
 

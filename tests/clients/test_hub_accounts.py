@@ -57,6 +57,11 @@ def test_who_am_i(guarded, admin):
     told = me["auth"]["accessToken"]
     assert me["auth"]["type"] == "access_token" and (told["displayName"], told["role"]) == ("laptop", "write")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", told["createdAt"])
+    assert (me["usedStorage"], me["storageQuota"]) == (0, None)
+    assert post(guarded, "/v1/quotas", {"place": "ann", "quota_bytes": 1000}, admin).status == 200
+    assert HfApi(endpoint=guarded.url, token=key).whoami()["storageQuota"] == 1000
+    for who in ({"account": "ann"}, {}):
+        assert "storageQuota" not in whoami(guarded, make_key(guarded, admin, **who)["key"]).json(), "who may not add to it is not told"
     assert whoami(guarded, make_key(guarded, admin, account="ann")["key"]).json()["auth"]["accessToken"]["role"] == "read"
     assert whoami(guarded, make_key(guarded, admin, account="team")["key"]).json()["type"] == "org"
     assert whoami(guarded, make_key(guarded, admin)["key"]).json()["name"] == "operator"

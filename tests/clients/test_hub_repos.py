@@ -182,6 +182,10 @@ def test_the_library(people, data, tmp_path):
     refs = api.list_repo_refs("ann/one")
     assert {(r.name, r.ref, r.target_commit) for r in refs.branches} == {("main", "refs/heads/main", made.oid), ("dev", "refs/heads/dev", made.oid)}
     assert [(r.name, r.ref, r.target_commit) for r in refs.tags] == [("v1", "refs/tags/v1", made.oid)] and refs.converts == []
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "new.bin").write_bytes(data[:90_000])
+    api.upload_folder(repo_id="ann/one", folder_path=tmp_path / "more", path_in_repo="b", delete_patterns="*.bin", revision="dev")
+    assert api.list_repo_files("ann/one", revision="dev") == [".gitattributes", "a.txt", "b/new.bin"]
     api.delete_folder("b", "ann/one", revision="dev")
     assert api.list_repo_files("ann/one", revision="dev") == [".gitattributes", "a.txt"]
     found = {f.path: f for f in api.get_paths_info("ann/one", ["a.txt", "b", "none", "b/big.bin"], expand=True)}
@@ -507,12 +511,15 @@ def test_lists(people):
     people.make("ann/bucket")
     told = {(r["id"], r["type"], r["visibility"]) for r in people.ask("GET", "/api/settings/repositories").json()}
     assert told == {("ann/a", "model", "public"), ("ann/b", "model", "public"), ("ann/c", "model", "public"), ("ann/data", "dataset", "private"), ("ann/bucket", "bucket", "public")}
+    people.put("ann/bucket", "x", b"x" * 9 * sum(r["storage"] for r in people.ask("GET", "/api/settings/repositories").json()))
+    shares = [(r["id"], r["storagePercent"]) for r in people.ask("GET", "/api/settings/repositories").json()]
+    assert shares[0] == ("ann/bucket", 90) and 98 <= sum(share for _, share in shares) <= 102, shares
     assert people.ask("GET", "/api/settings/repositories", "nobody").status == 401
     assert [r["id"] for r in people.ask("GET", "/api/organizations/team/settings/repositories").json()] == ["team/private"]
     assert people.ask("GET", "/api/organizations/team/settings/repositories", "bob").json() == []
     first = people.ask("GET", "/api/organizations/ann/settings/repositories?limit=4")
     rest = people.ask("GET", first.headers["Link"].removeprefix(f"<{people.server.url}").split(">")[0])
-    assert len({r["id"] for r in first.json() + rest.json()}) == 5
+    assert len({r["id"] for r in first.json() + rest.json()}) == 5 and not any("storagePercent" in r for r in first.json() + rest.json())
     assert people.ask("GET", "/api/agent-harnesses").status == 404
 
 
@@ -637,3 +644,11 @@ def test_without_tokens(server, tmp_path, data):
     folder = snapshot_download("operator/one", endpoint=server.url, token=False, cache_dir=tmp_path)
     assert open(f"{folder}/big.bin", "rb").read() == data
     assert [m.id for m in api.list_models()] == ["operator/one"]
+
+
+def test_an_error_names_its_request(people):
+    """By the id that the library made and has in its own log."""
+    with pytest.raises(RepositoryNotFoundError) as error:
+        people.api().repo_info("ann/none")
+    sent = error.value.response.request.headers["X-Amzn-Trace-Id"]
+    assert error.value.request_id == sent and f"Request ID: {sent}" in str(error.value)
