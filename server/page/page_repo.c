@@ -67,6 +67,7 @@ static void repo_put_tabs(struct page *page, enum page_repo_tab tab, bool with_s
 	if (!is_bucket) {
 		repo_put_tab(page, "/commits/main", "Commits", tab == PAGE_REPO_COMMITS);
 		repo_put_tab(page, "/refs", "Branches", tab == PAGE_REPO_REFS);
+		repo_put_tab(page, "/discussions", "Pull requests", tab == PAGE_REPO_PULLS);
 		repo_put_tab(page, "/storage", "Storage", tab == PAGE_REPO_STORAGE);
 	}
 	if (with_settings)

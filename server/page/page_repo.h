@@ -10,6 +10,7 @@ enum page_repo_tab {
 	PAGE_REPO_FILES,
 	PAGE_REPO_COMMITS, /* neither */
 	PAGE_REPO_REFS,    /* nor this one */
+	PAGE_REPO_PULLS,   /* nor these */
 	PAGE_REPO_STORAGE, /* nor this */
 	PAGE_REPO_SETTINGS,
 };

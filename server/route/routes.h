@@ -41,6 +41,7 @@ extern const struct http_route ROUTES_PAGE_CARD[];       /* /{namespace}/{name},
 extern const struct http_route ROUTES_PAGE_TREE[];       /* .../tree/... */
 extern const struct http_route ROUTES_PAGE_BLOB[];       /* .../blob/... */
 extern const struct http_route ROUTES_PAGE_COMMIT[];     /* .../commit/... */
+extern const struct http_route ROUTES_PAGE_PULL[];       /* .../discussions[/...] */
 extern const struct http_route ROUTES_PAGE_COMMITS[];    /* .../commits/..., .../refs */
 extern const struct http_route ROUTES_PAGE_FOOTPRINT[];  /* .../storage */
 extern const struct http_route ROUTES_PAGE_SEARCH[];     /* /search */

@@ -10,7 +10,7 @@ from test_hub_buckets import ZEROS, add
 from visitors import Visitor, is_away, parsed, people_of, rows, text
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\U0001f600" * 63, "\u202egnp.exe", "שלום", "a b&c=d?e#f%25", "it's"]
-FORMS = ["/login", "/logout", "/new", "/settings/keys", "/settings/keys/revoke", "/admin/accounts/revoke", "/settings/members", "/buckets/ann/data/settings", "/ann/one/refs"]
+FORMS = ["/login", "/logout", "/new", "/settings/keys", "/settings/keys/revoke", "/admin/accounts/revoke", "/settings/members", "/buckets/ann/data/settings", "/ann/one/refs", "/ann/one/discussions/1"]
 
 
 @pytest.fixture

@@ -55,6 +55,8 @@ PAGES = {
     "commits": ("ann", "/ann/cats/commits/main"),
     "branches": ("ann", "/ann/cats/refs"),
     "commit": ("ann", "/ann/cats/commit/main"),
+    "pull requests": ("ann", "/ann/cats/discussions"),
+    "pull request": ("ann", "/ann/cats/discussions/1"),
     "commit of odd names": ("ann", "/ann/odd/commit/main"),
     "dataset": ("nobody", "/datasets/ann/table"),
     "settings of a model": ("ann", "/ann/cats/settings"),
@@ -158,6 +160,9 @@ def fill_repos(people):
     done(commit(people, hub_text("src/config.json", config), repo="models/ann/cats", summary="<script>alert(1)</script> " + "\U0001f600" * 40))
     head = json.dumps({f"layer.{i}.weight": {"dtype": "BF16" if i else "F32", "shape": [16, 4], "data_offsets": [128 * (i + (i > 0)), 128 * (i + 2)]} for i in range(6)}).encode()
     small = struct.pack("<Q", len(head)) + head + bytes(128 * 7)
+    proposed = {"title": "<script>alert(1)</script> " + "\U0001f600" * 40, "description": README, "pullRequest": True}
+    assert people.ask("POST", "/api/models/ann/cats/discussions", body=proposed).status == 200
+    done(commit(people, hub_text("src/config.json", config + "\n"), repo="models/ann/cats", revision="refs%2Fpr%2F1"))
     done(commit(people, stored("small.safetensors", upload(people, small, "models/ann/cats")[0], len(small)), repo="models/ann/cats", summary="A small one"))
     table = "name,accuracy,\"words, quoted\",<b>\n" + "".join(f"model-{i},{i / 40:.3f},\"a, b and \"\"c\"\"\",{10**i}\n" for i in range(12))
     done(commit(people, hub_text("figures.csv", table), hub_text("src/config.json", config[:-9] + "\n}\n"), repo="models/ann/cats", summary="Figures of each"))

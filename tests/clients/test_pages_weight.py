@@ -56,6 +56,10 @@ def fill(people):
     done(commit(people, *(stored(path, upload(people, body)[0], len(body)) for path, body in deep), repo="models/ann/one"))
     for i in range(60):
         done(commit(people, hub_text("f", f"{i}"), repo="models/ann/one", summary="<" * 500, description="&" * 2000))
+    for i in range(60):
+        asked = people.ask("POST", "/api/models/ann/one/discussions", body={"title": "<" * 900, "description": "&" * 9000, "pullRequest": True})
+        assert asked.status == 200, asked
+    done(commit(people, *(hub_text(f"{i:03}{EMOJI}", quotes[i:]) for i in range(N_NAMES)), repo="models/ann/one", revision="refs%2Fpr%2F60"))
 
 
 PAGES = {
@@ -72,6 +76,8 @@ PAGES = {
     "commits": "/ann/one/commits/main",
     "refs": "/ann/one/refs",
     "commit": "/ann/one/commit/main",
+    "pull requests": "/ann/one/discussions",
+    "pull request": "/ann/one/discussions/60",
     "settings": "/ann/one/settings",
     "what it takes": "/ann/one/storage",
     "keys": "/settings/keys",

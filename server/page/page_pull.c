@@ -1,0 +1,402 @@
+/* Pull requests: GET [/{type}]/{namespace}/{name}/discussions, which lists them, and GET and POST
+ * …/discussions/{number}, which shows what one changes, and merges or closes it. */
+#include "base/clock.h"
+#include "hub/pull.h"
+#include "server/page/page_changes.h"
+#include "server/route/routes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PULL_TITLE_BYTES = 200,
+	PULL_TEXT_BYTES = 1200,
+	PULL_ROWS = 50,
+	PULL_ROWS_BYTES = 30000, /* of the list, until its next page */
+	PULL_ADDRESS_BYTES = 256,
+};
+
+static const char *const PULL_STATES[] = {
+	[CAIRN_HUB_PULL_OPEN] = "open", [CAIRN_HUB_PULL_CLOSED] = "closed", [CAIRN_HUB_PULL_MERGED] = "merged"};
+
+static void pull_put_state(struct cairn_buf *b, enum cairn_hub_pull_state state)
+{
+	static const char *const TAGS[] = {
+		[CAIRN_HUB_PULL_OPEN] = "", [CAIRN_HUB_PULL_CLOSED] = " removed", [CAIRN_HUB_PULL_MERGED] = " added"};
+	html(b, "<span class=\"tag%s\">%s</span>", TAGS[state], PULL_STATES[state]);
+}
+
+static void pull_put_title(struct cairn_buf *b, const struct cairn_hub_pull *pull)
+{
+	html(b, "<bdi>");
+	html_cut(b, pull->first.title[0] ? pull->first.title : "(nothing said)", PULL_TITLE_BYTES);
+	html(b, "</bdi>");
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------------- */
+
+struct pulls_page {
+	struct page page;
+	struct cairn_hub_pull_list list;
+	uint32_t n_shown;
+	int64_t now_unix_s;
+	size_t begun; /* where in the page their rows begin */
+	bool is_full;
+};
+
+static void pulls_put(void *ctx, const struct cairn_hub_pull *pull)
+{
+	struct pulls_page *p = ctx;
+	struct cairn_buf *b = page_out(&p->page);
+	p->is_full = p->is_full || b->len - p->begun > PULL_ROWS_BYTES;
+	if (p->is_full)
+		return;
+	p->n_shown++;
+	html(b, "<tr><th scope=\"row\"><a href=\"");
+	page_repo_put_address(b, &p->page);
+	html(b, "/discussions/%ld\">", (long)pull->number);
+	pull_put_title(b, pull);
+	html(b, "</a></th><td>");
+	pull_put_state(b, pull->state);
+	html(b, "</td><td class=\"by\">%s</td><td class=\"wide num\">%ld</td><td class=\"num\">", pull->first.author,
+	     (long)pull->number);
+	show_age(b, pull->first.at_unix_s, p->now_unix_s);
+	html(b, "</td></tr>\n");
+}
+
+static void pulls_put_filter(struct pulls_page *p)
+{
+	struct cairn_buf *b = page_out(&p->page);
+	html(b, "<p class=\"more\"><a href=\"?\"%s>Open</a> <a href=\"?status=closed\"%s>Merged and closed</a></p>\n",
+	     p->list.is_open ? " aria-current=\"page\"" : "", p->list.is_open ? "" : " aria-current=\"page\"");
+}
+
+static void pulls_put_steps(struct pulls_page *p, uint32_t n)
+{
+	struct cairn_buf *b = page_out(&p->page);
+	const char *status = p->list.is_open ? "" : "status=closed&";
+	uint32_t next = p->list.skip + p->n_shown;
+	if (p->list.skip == 0 && next >= n)
+		return;
+	html(b, "<p class=\"more\">");
+	if (p->list.skip > 0)
+		html(b, "<a href=\"?%sskip=0\">Newest ones</a> ", status);
+	if (next < n)
+		html(b, "<a href=\"?%sskip=%u\">Older</a>", status, next);
+	html(b, "</p>\n");
+}
+
+static void pulls_put_help(struct pulls_page *p)
+{
+	html(page_out(&p->page),
+	     "<p class=\"help\">Whoever may write here opens them, with <code>hf upload --create-pr</code> or "
+	     "<code>create_pr=True</code>: their commits are at <code>refs/pr/NUMBER</code> until they are "
+	     "merged into main.</p>\n");
+}
+
+static void pulls_build(struct page *page)
+{
+	static const struct page_crumb CRUMB = {"", "Pull requests"};
+	struct pulls_page *p = (struct pulls_page *)page;
+	struct cairn_buf *b = page_out(page);
+	uint32_t n = 0;
+	if (!hub_repo_find(&page->hub, CAIRN_HUB_SEE) || !page_repo_begin(page, PAGE_REPO_PULLS, &CRUMB, 1))
+		return;
+	p->now_unix_s = cairn_clock_unix_s();
+	pulls_put_filter(p);
+	html(b, "<table class=\"rows\" id=\"pulls\"><thead><tr><th scope=\"col\">Pull request</th><th "
+		"scope=\"col\">State</th><th scope=\"col\">By</th><th scope=\"col\" class=\"wide num\">Number</th><th "
+		"scope=\"col\" class=\"num\">Begun</th></tr></thead><tbody>\n");
+	p->begun = b->len;
+	page->hub.call.status = cairn_hub_each_pull(page_cas(page), &page->hub.repo, &p->list, pulls_put, p, &n);
+	html(b, "</tbody></table>\n");
+	if (n == 0)
+		html(b, "<p class=\"empty\">There is none%s.</p>\n", p->list.is_open ? " that is open" : "");
+	if (p->list.skip > 0 && p->list.skip >= n && page->hub.call.status == CAIRN_OK)
+		page->hub.call.status = CAIRN_E_NOT_FOUND;
+	pulls_put_steps(p, n);
+	pulls_put_help(p);
+	page_end(page);
+}
+
+static void pulls_get(struct http_request *req)
+{
+	struct pulls_page *p = page_get_new(req, sizeof(*p), pulls_build);
+	const char *skip = http_query_arg(req, "skip"), *status = http_query_arg(req, "status");
+	if (!p || !page_repo_take(req, &p->page))
+		return;
+	uint64_t n = skip ? strtoull(skip, NULL, 10) : 0;
+	bool is_ended = status && strcmp(status, "closed") == 0;
+	p->list = (struct cairn_hub_pull_list){
+		.is_open = !is_ended,
+		.is_ended = is_ended,
+		.skip = n < CAIRN_HUB_PULLS_MAX ? (uint32_t)n : CAIRN_HUB_PULLS_MAX,
+		.limit = PULL_ROWS,
+	};
+	route_job_start(req);
+}
+
+/* --- one of them -------------------------------------------------------------------------------------------------- */
+
+struct pull_page {
+	struct page_changes changes; /* from where it left main to its head */
+	int64_t number;
+	struct cairn_hub_pull pull; /* owned */
+};
+
+static void pull_free(void *state)
+{
+	struct pull_page *p = state;
+	if (p)
+		cairn_hub_pull_fini(&p->pull);
+	page_changes_free(state);
+}
+
+static bool pull_find(struct pull_page *p, enum cairn_hub_access need)
+{
+	struct page *page = &p->changes.place.page;
+	struct hub_call *call = &page->hub.call;
+	if (!hub_repo_find(&page->hub, need) || !page_place_find(&p->changes.place))
+		return false;
+	call->status = cairn_hub_find_pull(page_cas(page), &page->hub.repo, p->number, &p->pull, &call->diag);
+	return call->status == CAIRN_OK;
+}
+
+static bool pull_find_changes(struct pull_page *p)
+{
+	struct page *page = &p->changes.place.page;
+	page->hub.commit = p->pull.head;
+	enum cairn_status status = cairn_hub_find_parent(page_cas(page), &p->pull.first, &p->changes.before);
+	p->changes.has_before = status == CAIRN_OK;
+	p->changes.is_lost = status == CAIRN_E_NOT_FOUND;
+	page->hub.call.status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+	return page->hub.call.status == CAIRN_OK && page_changes_find(&p->changes);
+}
+
+static void pull_put_commit(struct pull_page *p, const struct cairn_git_oid *of)
+{
+	struct cairn_buf *b = page_out(&p->changes.place.page);
+	char oid[CAIRN_GIT_OID_CHARS + 1];
+	cairn_git_oid_text(oid, of);
+	html(b, "<a href=\"");
+	page_repo_put_address(b, &p->changes.place.page);
+	html(b, "/commit/%s\"><code>%s</code></a>", oid, oid);
+}
+
+static void pull_put_head(struct pull_page *p)
+{
+	struct page *page = &p->changes.place.page;
+	struct cairn_buf *b = page_out(page);
+	char when[SHOW_BYTES], count[SHOW_BYTES];
+	html(b, "<div class=\"title\"><h2>");
+	pull_put_title(b, &p->pull);
+	html(b, "</h2><span class=\"tags\">");
+	pull_put_state(b, p->pull.state);
+	html(b, "</span><a class=\"button\" href=\"");
+	page_repo_put_address(b, page);
+	html(b, "/tree/refs%%2Fpr%%2F%ld\">Files as of it</a></div>\n", (long)p->pull.number);
+	if (p->pull.description[0]) {
+		html(b, "<p class=\"message\"><bdi>");
+		html_cut(b, p->pull.description, PULL_TEXT_BYTES);
+		html(b, "</bdi></p>\n");
+	}
+	html(b, "<dl class=\"facts\"><dt>By</dt><dd>%s, %s</dd><dt>Commits</dt><dd><a href=\"", p->pull.first.author,
+	     show_time(when, p->pull.first.at_unix_s));
+	page_repo_put_address(b, page);
+	html(b, "/commits/refs%%2Fpr%%2F%ld\">%s</a></dd><dt>Begun at</dt><dd>", (long)p->pull.number,
+	     show_count(count, p->pull.head.number - p->pull.first.number + 1));
+	if (p->changes.has_before)
+		pull_put_commit(p, &p->changes.before.oid);
+	else
+		html(b, "a commit that is not kept any more");
+	if (p->pull.state == CAIRN_HUB_PULL_MERGED) {
+		html(b, "</dd><dt>Merged as</dt><dd>");
+		pull_put_commit(p, &p->pull.merged);
+	}
+	html(b, "</dd></dl>\n");
+}
+
+static void pull_put_forms(struct pull_page *p)
+{
+	struct page *page = &p->changes.place.page;
+	if (page->access < CAIRN_HUB_WRITE || p->pull.state != CAIRN_HUB_PULL_OPEN)
+		return;
+	html(page_out(page),
+	     "<section class=\"card\" aria-labelledby=\"end-title\"><h2 id=\"end-title\">Merge or close</h2><form "
+	     "method=\"post\" class=\"stack\"><label for=\"comment\">What to say of it</label><input id=\"comment\" "
+	     "name=\"comment\" maxlength=\"1000\"><p class=\"help\">Merging makes one commit of main with all that is "
+	     "changed here. Neither can be undone: what is closed is not opened again.</p><div class=\"pair\"><button "
+	     "name=\"action\" value=\"merge\">Merge into main</button><button class=\"danger\" name=\"action\" "
+	     "value=\"close\">Close</button></div></form></section>\n");
+}
+
+static void pull_build_found(struct pull_page *p)
+{
+	struct page *page = &p->changes.place.page;
+	const struct cairn_index_repo *repo = &page->hub.repo;
+	char all[PULL_ADDRESS_BYTES], name[32];
+	if (!pull_find_changes(p))
+		return;
+	(void)snprintf(all, sizeof(all), "%s%s/%s/discussions", hub_kind_web(repo->kind), repo->account_name,
+		       repo->name);
+	(void)snprintf(name, sizeof(name), "%" PRId64, p->pull.number);
+	const struct page_crumb crumbs[] = {{all, "Pull requests"}, {"", name}};
+	if (!page_repo_begin(page, PAGE_REPO_PULLS, crumbs, 2))
+		return;
+	page_put_notice(page);
+	pull_put_head(p);
+	pull_put_forms(p);
+	page_changes_put(&p->changes);
+	page_end(page);
+}
+
+static void pull_build(struct page *page)
+{
+	struct pull_page *p = (struct pull_page *)page;
+	if (pull_find(p, CAIRN_HUB_SEE))
+		pull_build_found(p);
+}
+
+/* @return false: there is no such number, which was replied */
+static bool pull_take(struct http_request *req, struct pull_page *p)
+{
+	const char *number = http_path_arg(req, "number"), *skip = http_query_arg(req, "skip");
+	p->number = strspn(number, "0123456789") == strlen(number) ? strtoll(number, NULL, 10) : 0;
+	p->changes.skip = skip ? strtoull(skip, NULL, 10) : 0;
+	return page_repo_take(req, &p->changes.place.page);
+}
+
+static void pull_get(struct http_request *req)
+{
+	struct pull_page *p = page_get_new(req, sizeof(*p), pull_build);
+	if (p && pull_take(req, p))
+		route_job_start(req);
+}
+
+/* --- merging and closing ------------------------------------------------------------------------------------------ */
+
+static enum cairn_status pull_end(struct pull_page *p)
+{
+	struct page *page = &p->changes.place.page;
+	struct hub_call *call = &page->hub.call;
+	const char *action = form_value(&page->form, "action"), *comment = form_value(&page->form, "comment");
+	struct cairn_git_oid oid;
+	if (strcmp(action, "merge") == 0)
+		return cairn_hub_merge_pull(page_cas(page), &call->asker, &page->hub.repo, &p->pull, comment, &oid,
+					    &call->diag);
+	if (strcmp(action, "close") == 0)
+		return cairn_hub_close_pull(page_cas(page), &call->asker, &page->hub.repo, &p->pull, comment,
+					    &call->diag);
+	return cairn_fail(&call->diag, CAIRN_E_USAGE, "form.body", CAIRN_NO_OFFSET, "send the form as a browser does");
+}
+
+static void pull_change(struct page *page)
+{
+	struct pull_page *p = (struct pull_page *)page;
+	struct hub_repo *hub = &page->hub;
+	if (!pull_find(p, CAIRN_HUB_WRITE))
+		return;
+	hub->call.status = pull_end(p);
+	if (page_take_failure(page))
+		pull_build_found(p);
+	else if (hub->call.status == CAIRN_OK)
+		(void)snprintf(page->location, sizeof(page->location), "%s%s/%s/discussions/%" PRId64,
+			       hub_kind_web(hub->kind), hub->repo.account_name, hub->repo.name, p->number);
+}
+
+static void pull_post_head(struct http_request *req)
+{
+	struct pull_page *p = page_post_new(req, sizeof(*p), pull_change);
+	if (p)
+		(void)pull_take(req, p);
+}
+
+const struct http_route ROUTES_PAGE_PULL[] = {
+	{.method = "GET",
+	 .pattern = "/datasets/{namespace}/{name}/discussions",
+	 .name = "page-pulls",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = pulls_get,
+	 .free = page_free},
+	{.method = "GET",
+	 .pattern = "/datasets/{namespace}/{name}/discussions/{number}",
+	 .name = "page-pull",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = pull_get,
+	 .free = pull_free},
+	{.method = "POST",
+	 .pattern = "/datasets/{namespace}/{name}/discussions/{number}",
+	 .name = "page-pull",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .body_max = page_body_max,
+	 .head = pull_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = pull_free},
+	{.method = "GET",
+	 .pattern = "/spaces/{namespace}/{name}/discussions",
+	 .name = "page-pulls",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = pulls_get,
+	 .free = page_free},
+	{.method = "GET",
+	 .pattern = "/spaces/{namespace}/{name}/discussions/{number}",
+	 .name = "page-pull",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = pull_get,
+	 .free = pull_free},
+	{.method = "POST",
+	 .pattern = "/spaces/{namespace}/{name}/discussions/{number}",
+	 .name = "page-pull",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .body_max = page_body_max,
+	 .head = pull_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = pull_free},
+	{.method = "GET",
+	 .pattern = "/kernels/{namespace}/{name}/discussions",
+	 .name = "page-pulls",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = pulls_get,
+	 .free = page_free},
+	{.method = "GET",
+	 .pattern = "/kernels/{namespace}/{name}/discussions/{number}",
+	 .name = "page-pull",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = pull_get,
+	 .free = pull_free},
+	{.method = "POST",
+	 .pattern = "/kernels/{namespace}/{name}/discussions/{number}",
+	 .name = "page-pull",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .body_max = page_body_max,
+	 .head = pull_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = pull_free},
+	{.method = "GET",
+	 .pattern = "/{namespace}/{name}/discussions",
+	 .name = "page-pulls",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = pulls_get,
+	 .free = page_free},
+	{.method = "GET",
+	 .pattern = "/{namespace}/{name}/discussions/{number}",
+	 .name = "page-pull",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .done = pull_get,
+	 .free = pull_free},
+	{.method = "POST",
+	 .pattern = "/{namespace}/{name}/discussions/{number}",
+	 .name = "page-pull",
+	 .errors = HTTP_ERRORS_PAGE,
+	 .body_max = page_body_max,
+	 .head = pull_post_head,
+	 .body = page_body,
+	 .done = page_done,
+	 .free = pull_free},
+	{0},
+};
