@@ -69,6 +69,9 @@ def test_who_copies_what(people, data):
     for source in ("ann/secret", "ann/none", "team/gated", "ann/one", "bob/own"):
         reply = people.batch("bob/box", copy | {"sourceRepoId": source}, who="bob")
         assert reply.status == 422 and reply.json()["failed"] == [{"path": "x", "error": "there is no such file in the source"}], source
+    closed = people.batch("bob/box", copy | {"sourceRepoId": "team/gated", "xetHash": known["team/gated"][1]}, who="bob")
+    assert closed.status == 422 and people.paths("bob/box", who="bob") == []
+    assert people.batch("bob/box", copy | {"sourceRepoId": "ann/one", "xetHash": known["ann/one"][1]}, who="bob").status == 200
     file = {"xetHash": "1" * 64, "sha256": "2" * 64}
     target = {"type": "model", "name": "bob/own"}
     for wrong in (
