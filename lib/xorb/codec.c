@@ -15,7 +15,10 @@ enum {
 	/* Room behind the expected raw bytes: LZ4 then writes the last block in place, not through a copy of its own,
 	 * and excess shows up as bytes that were written. Blocks of the stock clients have 64 KiB. */
 	EXCESS_BYTES = 256 * 1024,
-	N_CANDIDATES = 2,
+	N_CANDIDATES = 2,    /* as it is, and grouped */
+	SAMPLE_BYTES = 4096, /* in two pieces */
+	SAMPLE_SHORT_BYTES = SAMPLE_BYTES / 4,
+	SAMPLE_MARGIN = 32, /* the shorter one saves more than this part of the other */
 };
 
 struct codec_scratch {
@@ -29,6 +32,7 @@ struct cairn_codec {
 	struct codec_scratch ungrouped; /* bytes back in their order */
 	struct codec_scratch grouped;
 	struct codec_scratch compressed[N_CANDIDATES]; /* the candidates of one chunk */
+	uint8_t sample[SAMPLE_BYTES];
 };
 
 struct cairn_codec *cairn_codec_new(void)
@@ -222,19 +226,59 @@ static enum cairn_status codec_compress_frame(struct codec_scratch *out, size_t 
 	return LZ4F_isError(*out_len) ? CAIRN_E_NOMEM : CAIRN_OK;
 }
 
+/* Compress as it is, or grouped. */
+static enum cairn_status codec_compress_candidate(struct cairn_codec *c, size_t i, size_t *out_len, const uint8_t *raw,
+						  size_t len)
+{
+	if (i > 0) {
+		if (!codec_reserve(&c->grouped, len))
+			return CAIRN_E_NOMEM;
+		codec_group(c->grouped.bytes, raw, len);
+		raw = c->grouped.bytes;
+	}
+	return codec_compress_frame(&c->compressed[i], out_len, raw, len);
+}
+
+/* Trying both on all of it was most of the work of an upload of text: two pieces of it tell which of them is the
+ * shorter one, unless they are about the same there. */
+static enum cairn_status codec_choose(struct cairn_codec *c, bool wanted[static N_CANDIDATES], const uint8_t *raw,
+				      size_t len)
+{
+	size_t lengths[N_CANDIDATES];
+	for (size_t i = 0; i < N_CANDIDATES; i++)
+		wanted[i] = true;
+	if (len < (size_t)4 * SAMPLE_BYTES)
+		return CAIRN_OK;
+	memcpy(c->sample, raw + len / 4, SAMPLE_BYTES / 2);
+	memcpy(c->sample + SAMPLE_BYTES / 2, raw + len / 4 * 3, SAMPLE_BYTES / 2);
+	for (size_t i = 0; i < N_CANDIDATES; i++) {
+		enum cairn_status status = codec_compress_candidate(c, i, &lengths[i], c->sample, SAMPLE_BYTES);
+		if (status != CAIRN_OK)
+			return status;
+	}
+	/* What is short soon is long repetitions, of which so little tells nothing; both take no time there. */
+	if (lengths[0] < SAMPLE_SHORT_BYTES || lengths[1] < SAMPLE_SHORT_BYTES)
+		return CAIRN_OK;
+	for (size_t i = 0; i < N_CANDIDATES; i++)
+		wanted[i] = lengths[i] - lengths[i] / SAMPLE_MARGIN <= lengths[1 - i];
+	return CAIRN_OK;
+}
+
 enum cairn_status cairn_codec_compress(struct cairn_codec *c, struct cairn_buf *out, const uint8_t *raw, size_t len,
 				       enum cairn_scheme *scheme)
 {
+	bool wanted[N_CANDIDATES];
 	assert(len > 0 && len <= CAIRN_CHUNK_READ_BYTES_MAX);
-	if (!codec_reserve(&c->grouped, len))
-		return CAIRN_E_NOMEM;
-	codec_group(c->grouped.bytes, raw, len);
 	struct cairn_xorb_chunk_header header = {(uint32_t)len, (uint32_t)len, CAIRN_SCHEME_NONE};
 	const uint8_t *data = raw;
-	const uint8_t *const inputs[N_CANDIDATES] = {raw, c->grouped.bytes};
+	enum cairn_status chosen = codec_choose(c, wanted, raw, len);
+	if (chosen != CAIRN_OK)
+		return chosen;
 	for (size_t i = 0; i < N_CANDIDATES; i++) {
 		size_t compressed = 0;
-		enum cairn_status status = codec_compress_frame(&c->compressed[i], &compressed, inputs[i], len);
+		if (!wanted[i])
+			continue;
+		enum cairn_status status = codec_compress_candidate(c, i, &compressed, raw, len);
 		if (status != CAIRN_OK)
 			return status;
 		if (compressed < header.compressed_bytes) {

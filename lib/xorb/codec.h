@@ -34,7 +34,8 @@ CAIRN_MUST_USE enum cairn_status cairn_codec_judge(const struct cairn_codec *c,
 						   uint64_t at, struct cairn_diag *diag);
 
 /**
- * Compress one chunk with whichever scheme gives the fewest bytes and append header and data to out.
+ * Compress one chunk and append header and data to out: by the scheme that gives the fewest bytes, or, where a chunk
+ * is not small, that does so for two pieces of it. Never more data than raw bytes.
  * @param len  1 .. CAIRN_CHUNK_READ_BYTES_MAX
  * @param[out] scheme  the one taken; may be NULL
  * @return CAIRN_OK; CAIRN_E_LIMIT out is full; CAIRN_E_NOMEM

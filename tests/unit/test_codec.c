@@ -63,6 +63,28 @@ START_TEST(codec_takes_the_shortest_scheme)
 }
 END_TEST
 
+/* Which way is the shorter one is told by pieces: where they are of another kind than the rest, what comes is longer
+ * than it could be, but never longer than the chunk, and it is the chunk. */
+START_TEST(codec_pieces_that_mislead)
+{
+	CLEANUP(cairn_codec_freep) struct cairn_codec *c = cairn_codec_new();
+	static uint8_t raw[131072];
+	uint64_t state = 7;
+	for (unsigned kind = 0; kind < 3; kind++) { /* of the pieces: random, words, numbers */
+		for (size_t i = 0; i < sizeof(raw); i++) {
+			uint8_t random = (uint8_t)vec_splitmix64(&state);
+			bool piece = i % (sizeof(raw) / 2) >= sizeof(raw) / 4 &&
+				     i % (sizeof(raw) / 2) < sizeof(raw) / 4 + 4096;
+			unsigned is = piece ? kind : 2 - kind;
+			raw[i] = is == 0 ? random : is == 1 ? (uint8_t) "words and words "[i % 16] : i % 4 ? 7 : random;
+		}
+		static const enum cairn_scheme SCHEMES[] = {CAIRN_SCHEME_GROUPED_LZ4, CAIRN_SCHEME_LZ4,
+							    CAIRN_SCHEME_GROUPED_LZ4};
+		ck_assert_int_eq(codec_round(c, raw, sizeof(raw)), SCHEMES[kind]);
+	}
+}
+END_TEST
+
 /* Lengths around the groups of four and the blocks of LZ4; the scratch memory is used again each time. */
 START_TEST(codec_round_trips_every_length)
 {
@@ -206,6 +228,7 @@ int main(void)
 	TCase *tcase = tcase_create("codec");
 	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, codec_takes_the_shortest_scheme);
+	tcase_add_test(tcase, codec_pieces_that_mislead);
 	tcase_add_test(tcase, codec_round_trips_every_length);
 	tcase_add_test(tcase, codec_longest_chunk);
 	tcase_add_test(tcase, codec_groups_bytes);
