@@ -62,7 +62,7 @@ static const char RESTORE_HELP[] = "Usage: cairn restore --data-dir DIR [OPTION]
 				   "\n"
 				   "      --data-dir DIR  the folder to make\n"
 				   "      --at TIME       of a folder of backups: the last one up to then (UTC),\n"
-				   "                      like 20261123, 20261123T06 or 20261123T061000Z\n"
+				   "                      like 20261123T06, 20261123T061000Z or 2026-11-23T06:10\n"
 				   "                      (default: the last one)\n"
 				   "  -q, --quiet         no progress bar\n"
 				   "      --json          one JSON object, for programs\n"
@@ -263,6 +263,23 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 	return report_end(&r, CLI_EXIT_OK);
 }
 
+/* As the names of moments have it, or with the separators of ISO 8601: 2026-11-23T06:10. @return false: it is no time
+ */
+static bool restore_time(const char *text, int64_t *last_unix_s)
+{
+	char bare[sizeof("20261123T061000Z") + 1];
+	size_t len = 0;
+	for (size_t i = 0; text[i]; i++) {
+		if (text[i] == (i == 4 || i == 7 ? '-' : i == 13 || i == 16 ? ':' : '\0'))
+			continue;
+		if (len + 1 == sizeof(bare))
+			return false;
+		bare[len++] = text[i];
+	}
+	bare[len] = '\0';
+	return cairn_backup_time_parse(bare, last_unix_s);
+}
+
 static int restore_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct cairn_restore_options restore = {.progress = restore_progress};
@@ -285,8 +302,11 @@ static int restore_run(const struct cli_command *command, int argc, char **argv)
 		return end;
 	if (first + 1 != argc || !restore.data_dir)
 		return cli_usage_error(command, "give --data-dir DIR, and the backup");
-	if (at && !cairn_backup_time_parse(at, &until_unix_s))
-		return cli_usage_error(command, "--at takes a time like 20261123 or 20261123T061000Z, not \"%s\"", at);
+	if (at && !restore_time(at, &until_unix_s))
+		return cli_usage_error(command,
+				       "--at takes a time like 20261123, 20261123T061000Z or 2026-11-23T06:10, not "
+				       "\"%s\"",
+				       at);
 	restore.until_unix_s = at ? &until_unix_s : NULL;
 	restore.path = argv[first];
 	if (strcmp(restore.path, "-") == 0) {

@@ -190,11 +190,13 @@ static void backups_pruned_json(struct backups *b, const struct cairn_backup_pru
 static void backups_pruned(const struct backups *b, const char *folder, const struct cairn_backup_prune_report *told)
 {
 	char freed[REPORT_SIZE_BYTES], left[REPORT_SIZE_BYTES], unused[REPORT_SIZE_BYTES];
-	const char *would = b->prune.dry_run ? "would be " : "";
-	cli_line("%s: %" PRIu64 " moments kept, %" PRIu64 " and %" PRIu64 " archives of objects %sremoved, %" PRIu64
-		 " %srewritten: %s%s freed",
-		 folder, told->n_kept, told->n_dropped, told->n_archives_dropped, would, told->n_archives_rewritten,
-		 would, b->prune.dry_run ? "about " : "", report_size(freed, told->freed_bytes));
+	bool dry = b->prune.dry_run;
+	const char *removed = dry ? "to remove" : "removed";
+	cli_line("%s: moments: %" PRIu64 " kept, %" PRIu64 " %s; archives of objects: %" PRIu64 " %s, %" PRIu64
+		 " %s; %s%s %s",
+		 folder, told->n_kept, told->n_dropped, removed, told->n_archives_dropped, removed,
+		 told->n_archives_rewritten, dry ? "to rewrite" : "rewritten", dry ? "about " : "",
+		 report_size(freed, told->freed_bytes), dry ? "to free" : "freed");
 	cli_line("%s left, with %s of objects that nobody needs", report_size(left, told->left_bytes),
 		 report_size(unused, told->unused_bytes));
 }

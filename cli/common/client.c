@@ -13,12 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
 	CLIENT_CONNECT_TIMEOUT_S = 30,
 	CLIENT_STALL_TIMEOUT_S = 300, /* without a byte in either direction */
 	CLIENT_RETRY_FIRST_MS = 500,
 	CLIENT_RETRY_MAX_MS = 60 * 1000,
+	CLIENT_TELL_FROM_MS = 2000, /* of waits */
 	CLIENT_ERROR_BYTES_MAX = 64 * 1024,
 	CLIENT_FETCH_BUFFER_BYTES = 256 * 1024,
 	CLIENT_RANGE_BYTES = 48, /* "18446744073709551615-18446744073709551615" */
@@ -314,7 +316,16 @@ static enum cairn_status client_once(struct client_exchange *x, enum client_meth
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static void client_wait(struct client *c, unsigned try)
+/* Whoever looks on is told why nothing moves; over a bar, which is drawn again. */
+static void client_tell_wait(const struct cairn_diag *why, int64_t ms)
+{
+	if (ms < CLIENT_TELL_FROM_MS || !isatty(STDERR_FILENO))
+		return;
+	(void)fputs("\r\033[K", stderr);
+	cli_note("%s; trying again in %" PRId64 " s", why->text, ms / 1000);
+}
+
+static void client_wait(struct client *c, unsigned try, const struct cairn_diag *why)
 {
 	curl_off_t retry_after_s = 0;
 	(void)curl_easy_getinfo(c->curl, CURLINFO_RETRY_AFTER, &retry_after_s);
@@ -322,6 +333,7 @@ static void client_wait(struct client *c, unsigned try)
 				       : INT64_C(1) * CLIENT_RETRY_FIRST_MS << (try < 16 ? try : 16);
 	if (ms > CLIENT_RETRY_MAX_MS || retry_after_s > CLIENT_RETRY_MAX_MS / 1000)
 		ms = CLIENT_RETRY_MAX_MS;
+	client_tell_wait(why, ms);
 	struct timespec left = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
 	while (nanosleep(&left, &left) < 0 && errno == EINTR)
 		continue;
@@ -355,7 +367,7 @@ static enum cairn_status client_try(struct client *c, const struct client_call *
 				*diag = why;
 			return status;
 		}
-		client_wait(c, try);
+		client_wait(c, try, &why);
 	}
 }
 
@@ -494,7 +506,7 @@ enum cairn_status client_fetch(struct client *c, const struct client_range *rang
 				*diag = why;
 			return status;
 		}
-		client_wait(c, try);
+		client_wait(c, try, &why);
 	}
 }
 

@@ -253,7 +253,9 @@ def test_times_that_are_none(three, tmp_path):
     server, folder, _, _ = three
     for before in ("19700101T000000Z", "19691231", "1969"):
         assert "restore.moment" in command("restore", "--data-dir", tmp_path / "none", "--at", before, folder, expect=66).stderr
-    for wrong in ("20260229", "20260431T12", "20260100"):
+    for before in ("1970-01-01T00:00:00Z", "1969-12-31", "1969-12-31T06:10"):
+        assert "restore.moment" in command("restore", "--data-dir", tmp_path / "none", "--at", before, folder, expect=66).stderr
+    for wrong in ("20260229", "20260431T12", "20260100", "2026-02-29", "20-260101", "2026-01-01T06:1", "2026-01-01T06:10:00Z0000"):
         command("restore", "--data-dir", tmp_path / "none", "--at", wrong, folder, expect=64)
     command("backup", "--data-dir", server.data, tmp_path / "one.fold")
     assert "restore.time" in command("restore", "--data-dir", tmp_path / "none", "--at", "2026", tmp_path / "one.fold", expect=64).stderr

@@ -1,7 +1,10 @@
 """Small file systems that run full: what is refused, what goes on, and how one gets out."""
 
 import random
+import re
+import shlex
 import struct
+import subprocess
 
 import cairn
 import plans
@@ -35,6 +38,19 @@ def test_inodes(mount, start, make):
         path.unlink()
     assert server.put_xorb(make([9000], 2)).status == 200
     cairn.wait_until("/ready to tell", lambda: server.get("/ready").status == 200)
+
+
+def test_the_command_tells_that_it_waits(start, tmp_path):
+    """On a terminal; what reads a pipe is told at the end alone."""
+    server = start("full", reserve_bytes="1000G")
+    file = tmp_path / "file"
+    file.write_bytes(b"0123456789" * 1000)
+    push = [str(cairn.CAIRN), "push", "--retries", "3", "--server", server.url, str(file)]
+    piped = subprocess.Popen(push, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    seen = subprocess.run(["script", "-qec", shlex.join(push), "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+    assert re.findall(r"507 disk\.reserve, .*; trying again in (\d) s", seen) == ["2"], seen
+    told = piped.communicate()[0]
+    assert piped.returncode == 69 and "disk.reserve" in told and "trying again" not in told
 
 
 def files_until_full(server):
