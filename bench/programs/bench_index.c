@@ -108,7 +108,7 @@ static void *bench_upload(void *arg)
 			.scope = "",
 			.owner = "",
 			.shard = &records,
-			.body_bytes = CHUNKS * 48,
+			.records_bytes = CHUNKS * 48,
 		};
 		if (cairn_index_put_xorb(ix, &xorb) != CAIRN_OK || cairn_index_put_shard(ix, &shard) != CAIRN_OK)
 			atomic_fetch_add(&n_failed, 1);

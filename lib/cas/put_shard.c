@@ -207,7 +207,7 @@ enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 	u->put = (struct cairn_index_put_shard){
 		.write.done = done ? shard_upload_written : NULL,
 		.body = u->body,
-		.body_bytes = u->len,
+		.records_bytes = u->verified.bytes,
 		.scope = u->scope,
 		.owner = u->owner,
 		.shard = &u->verified.shard,

@@ -369,8 +369,8 @@ struct cairn_index_put_shard {
 	const char *scope;      /* borrowed, as the rest */
 	const char *owner;
 	const struct cairn_index_new_shard *shard;
-	uint64_t body_bytes; /* how long it is: large ones are not made to wait for each other */
-	bool added;          /* result; false: everything was known already, if from other uploads */
+	uint64_t records_bytes; /* how long they are: those of large ones do not wait for each other */
+	bool added;             /* result; false: everything was known already, if from other uploads */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_shard(struct cairn_index *ix, struct cairn_index_put_shard *put);
 

@@ -13,7 +13,7 @@ static uint64_t request_xorb_bytes(const struct cairn_index_write *write)
 
 static uint64_t request_shard_bytes(const struct cairn_index_write *write)
 {
-	return ((const struct cairn_index_put_shard *)write)->body_bytes;
+	return ((const struct cairn_index_put_shard *)write)->records_bytes;
 }
 
 static uint64_t request_changes_bytes(const struct cairn_index_write *write)

@@ -533,14 +533,19 @@ START_TEST(many_files_in_a_shard)
 		terms[i] = (struct cairn_index_new_term){.start = number, .end = number + 1, .unpacked_bytes = 1};
 	}
 	const struct cairn_index_new_xorb described = {.hash = x.hash};
-	const struct cairn_index_new_shard shard = {
-		.xorbs = &described, .n_xorbs = 1, .n_described = 1, .n_files = FILES, .files = files, .terms = terms};
+	struct cairn_index_new_shard shard = {
+		.xorbs = &described, .n_xorbs = 1, .n_described = 1, .files = files, .terms = terms};
 	cairn_index_stats(ix, &before);
-	fx_shard_init(&s, 1);
-	struct cairn_index_put_shard put = fx_shard_request(&s);
-	put.shard = &shard;
-	ck_assert_int_eq(cairn_index_put_shard(ix, &put), CAIRN_OK);
-	ck_assert(put.added);
+	/* All new but for those that are there twice; then some of which the first ones are known; then none new. */
+	static const uint32_t sizes[] = {FILES_AGAIN - 1, FILES / 3, FILES, FILES};
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		shard.n_files = sizes[i];
+		fx_shard_init(&s, 1 + i);
+		struct cairn_index_put_shard put = fx_shard_request(&s);
+		put.shard = &shard;
+		ck_assert_int_eq(cairn_index_put_shard(ix, &put), CAIRN_OK);
+		ck_assert(put.added == (i < 3));
+	}
 	cairn_index_stats(ix, &after);
 	ck_assert_uint_eq(after.n_files - before.n_files, FILES - FILES / FILES_AGAIN);
 	ck_assert_uint_eq(after.n_eligible - before.n_eligible, FILES - FILES / FILES_AGAIN);

@@ -142,7 +142,7 @@ START_TEST(a_batch_is_bounded_in_bytes)
 		fx_shard_init(&s[i], i);
 		fx_shard_file(&s[i], i, NULL, 0, 0);
 		w[i] = fx_shard_request(&s[i]);
-		w[i].body_bytes = sizes[i];
+		w[i].records_bytes = sizes[i];
 		w[i].write.done = count_done;
 		ck_assert_int_eq(cairn_index_put_shard(ix, &w[i]), CAIRN_OK);
 	}

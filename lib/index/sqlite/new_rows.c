@@ -14,7 +14,7 @@ struct new_rows_cursor {
 	unsigned at;
 };
 
-enum new_rows_column { NEW_ROWS_A, NEW_ROWS_B, NEW_ROWS_C, NEW_ROWS_BYTES };
+enum new_rows_column { NEW_ROWS_A, NEW_ROWS_B, NEW_ROWS_C, NEW_ROWS_BYTES, NEW_ROWS_MORE };
 
 static int new_rows_connect(sqlite3 *db, void *source, int argc, const char *const *argv, sqlite3_vtab **out,
 			    char **error)
@@ -22,7 +22,8 @@ static int new_rows_connect(sqlite3 *db, void *source, int argc, const char *con
 	(void)argc;
 	(void)argv;
 	(void)error;
-	int rc = sqlite3_declare_vtab(db, "CREATE TABLE new_row(a INTEGER, b INTEGER, c INTEGER, bytes BLOB)");
+	int rc = sqlite3_declare_vtab(db,
+				      "CREATE TABLE new_row(a INTEGER, b INTEGER, c INTEGER, bytes BLOB, more BLOB)");
 	if (rc != SQLITE_OK)
 		return rc;
 	struct new_rows_table *table = calloc(1, sizeof(*table));
@@ -86,14 +87,22 @@ static int new_rows_eof(sqlite3_vtab_cursor *cursor)
 	return !c->rows || c->at >= c->rows->n;
 }
 
+static void new_rows_blob(sqlite3_context *out, const uint8_t *bytes, size_t len)
+{
+	if (len == 0)
+		sqlite3_result_zeroblob(out, 0);
+	else
+		sqlite3_result_blob64(out, bytes, len, SQLITE_STATIC);
+}
+
 static int new_rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *out, int column)
 {
 	const struct new_rows_cursor *c = (const struct new_rows_cursor *)cursor;
 	const struct cairn_new_row *row = &c->rows->row[c->at];
-	if (column == NEW_ROWS_BYTES && row->len == 0)
-		sqlite3_result_zeroblob(out, 0);
-	else if (column == NEW_ROWS_BYTES)
-		sqlite3_result_blob64(out, row->bytes, row->len, SQLITE_STATIC);
+	if (column == NEW_ROWS_BYTES)
+		new_rows_blob(out, row->bytes, row->len);
+	else if (column == NEW_ROWS_MORE)
+		new_rows_blob(out, row->more, row->more_len);
 	else
 		sqlite3_result_int64(out, column == NEW_ROWS_A ? row->a : column == NEW_ROWS_B ? row->b : row->c);
 	return SQLITE_OK;

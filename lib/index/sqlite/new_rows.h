@@ -12,8 +12,8 @@ enum { CAIRN_NEW_ROWS_MAX = 512, CAIRN_NEW_ROWS_FEW = 16 };
 /** What a row is made of; the statement says which column takes what. Plain value. */
 struct cairn_new_row {
 	int64_t a, b, c;
-	const uint8_t *bytes; /* borrowed until the rows are added */
-	size_t len;
+	const uint8_t *bytes, *more; /* borrowed until the rows are added */
+	size_t len, more_len;
 };
 
 /** Zeroed: none yet. Of one thread. */
@@ -27,7 +27,7 @@ struct cairn_new_rows_source {
 	const struct cairn_new_rows *rows; /* NULL: none */
 };
 
-/** Let statements of this connection read new_row(a, b, c, bytes). @return CAIRN_OK; CAIRN_E_NOMEM, CAIRN_E_IO */
+/** Let statements of this connection read new_row(a, b, c, bytes, more). @return CAIRN_OK; CAIRN_E_NOMEM, CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_new_rows_register(sqlite3 *db, struct cairn_new_rows_source *source);
 
 /** The two statements that add such rows, prepared. Both take what all rows have in common as ?5 and on; bound before.

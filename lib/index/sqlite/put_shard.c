@@ -1,6 +1,5 @@
-/* A verified shard: which xorbs arrived together, which chunks clients may ask about, which files there are. */
-#include "index/rows.h"
-#include "index/sqlite/write.h"
+/* A verified shard: which xorbs arrived together, which chunks clients may ask about. */
+#include "index/sqlite/put_shard.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -8,32 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A xorb of the shard, and its row. */
-struct put_shard_xorb {
-	int64_t id;
-	uint32_t n_chunks;
-	uint32_t of_file; /* the last file that named it; 0: none */
-};
-
-struct put_shard {
-	struct cairn_tx *tx;
-	struct cairn_index_put_shard *put;
-	struct put_shard_xorb *xorbs; /* owned: those of the shard */
-	int64_t id, scope, owner;
-	uint32_t n_files;   /* so far: names the file at hand */
-	int64_t first_file; /* that this shard added; 0: none yet */
-	int64_t new_bytes;  /* of those */
-};
-
 static void put_shard_fini(struct put_shard *p)
 {
 	struct cairn_tx *tx = p->tx;
+	put_files_fini(p);
 	free(p->xorbs);
-	tx->dedupe.n = tx->references.n = tx->owners.n = 0; /* of a write that failed */
+	tx->dedupe.n = tx->files.n = tx->references.n = tx->owners.n = 0; /* of a write that failed */
 }
 
-static enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule, const struct cairn_hash *xorb,
-					    const char *what)
+enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule, const struct cairn_hash *xorb,
+				     const char *what)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];
 	cairn_hash_text(text, xorb);
@@ -92,31 +75,18 @@ static enum cairn_status put_shard_add_dedupe(struct put_shard *p)
 	return status;
 }
 
-/* @param prefix  first 8 bytes of the chunk's hash */
-static enum cairn_status put_shard_dedupe(struct put_shard *p, uint64_t prefix, int64_t xorb, uint32_t place)
+enum cairn_status put_shard_dedupe(struct put_shard *p, uint64_t prefix, int64_t xorb, uint32_t place)
 {
 	p->tx->dedupe.row[p->tx->dedupe.n++] = (struct cairn_new_row){.a = (int64_t)prefix, .b = xorb, .c = place};
 	return p->tx->dedupe.n == CAIRN_NEW_ROWS_MAX ? put_shard_add_dedupe(p) : CAIRN_OK;
 }
 
-static enum cairn_status put_shard_add_owners(struct put_shard *p)
-{
-	const struct cairn_new_rows_stmts stmts = {
-		.many = p->tx->stmt[CAIRN_TX_ADD_FIRST_OWNERS],
-		.one = p->tx->stmt[CAIRN_TX_ADD_FIRST_OWNER],
-	};
-	sqlite3_bind_int64(stmts.many, 5, p->owner);
-	sqlite3_bind_int64(stmts.one, 5, p->owner);
-	uint64_t n_added;
-	return cairn_new_rows_add(&p->tx->new_rows, stmts, &p->tx->owners, &n_added);
-}
-
-static enum cairn_status put_shard_add_all(struct put_shard *p)
+enum cairn_status put_shard_add_all(struct put_shard *p)
 {
 	enum cairn_status status = put_shard_add_dedupe(p);
 	if (status == CAIRN_OK)
 		status = cairn_tx_add_references(p->tx);
-	return status == CAIRN_OK ? put_shard_add_owners(p) : status;
+	return status == CAIRN_OK ? put_files_add_owners(p) : status;
 }
 
 static bool put_shard_same_list(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
@@ -180,162 +150,6 @@ static enum cairn_status put_shard_described(struct put_shard *p, uint32_t place
 	return status;
 }
 
-/* A file's terms as they will be stored, and each xorb they name. */
-struct put_shard_terms {
-	uint8_t *rows;
-	int64_t *xorbs;
-	uint32_t n_xorbs;
-};
-
-static void put_shard_terms_fini(struct put_shard_terms *t)
-{
-	free(t->rows);
-	free(t->xorbs);
-}
-
-static enum cairn_status put_shard_term(struct put_shard *p, struct put_shard_terms *t, uint32_t i,
-					const struct cairn_index_new_term *term)
-{
-	struct put_shard_xorb *xorb = &p->xorbs[term->xorb];
-	if (term->start >= term->end || term->end > xorb->n_chunks)
-		return put_shard_conflict(p, "xorb.differs", &p->put->shard->xorbs[term->xorb].hash,
-					  "has not the chunks that a term names");
-	const struct cairn_index_term row = {
-		.xorb_id = xorb->id,
-		.start = (uint16_t)term->start,
-		.end = (uint16_t)term->end,
-		.unpacked_bytes = term->unpacked_bytes,
-		.first_byte = term->first_byte,
-		.end_byte = term->end_byte,
-	};
-	cairn_rows_put_term(t->rows + (size_t)i * CAIRN_ROWS_TERM_BYTES, &row);
-	if (xorb->of_file != p->n_files) {
-		xorb->of_file = p->n_files;
-		t->xorbs[t->n_xorbs++] = xorb->id;
-	}
-	return CAIRN_OK;
-}
-
-static enum cairn_status put_shard_terms(struct put_shard *p, struct put_shard_terms *t,
-					 const struct cairn_index_new_term *terms, uint32_t n)
-{
-	if (n == 0)
-		return CAIRN_OK;
-	t->rows = malloc((size_t)n * CAIRN_ROWS_TERM_BYTES);
-	t->xorbs = malloc((size_t)n * sizeof(*t->xorbs));
-	if (!t->rows || !t->xorbs)
-		return CAIRN_E_NOMEM;
-	enum cairn_status status = CAIRN_OK;
-	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++)
-		status = put_shard_term(p, t, i, &terms[i]);
-	return status;
-}
-
-/* Most files are new, so that is tried first. @param[out] id  0: there is such a file already */
-static enum cairn_status put_shard_new_file(struct put_shard *p, const struct cairn_index_new_file *file,
-					    const struct put_shard_terms *t, int64_t *id)
-{
-	*id = 0;
-	sqlite3_stmt *add = p->tx->stmt[CAIRN_TX_ADD_FILE];
-	cairn_sql_bind_hash(add, 1, &file->hash);
-	sqlite3_bind_int64(add, 2, (int64_t)file->size_bytes);
-	cairn_sql_bind_blob(add, 3, t->rows, (size_t)file->n_terms * CAIRN_ROWS_TERM_BYTES);
-	sqlite3_bind_int64(add, 4, cairn_clock_unix_s());
-	enum cairn_status status = cairn_sql_run(add);
-	if (status != CAIRN_OK || sqlite3_changes(p->tx->db) == 0)
-		return status;
-	*id = sqlite3_last_insert_rowid(p->tx->db);
-	p->tx->counts.files++;
-	p->put->added = true;
-	if (p->first_file == 0)
-		p->first_file = *id;
-	for (uint32_t i = 0; status == CAIRN_OK && i < t->n_xorbs; i++)
-		status = cairn_tx_refer(p->tx, *id, t->xorbs[i]);
-	return status;
-}
-
-static enum cairn_status put_shard_find_file(struct put_shard *p, const struct cairn_index_new_file *file, int64_t *id)
-{
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = p->tx->stmt[CAIRN_TX_FIND_FILE];
-	cairn_sql_bind_hash(find, 1, &file->hash);
-	bool row;
-	enum cairn_status status = cairn_sql_step(find, &row);
-	if (status != CAIRN_OK || !row)
-		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
-	*id = sqlite3_column_int64(find, 0);
-	return CAIRN_OK;
-}
-
-/* What is new of a file that is known. */
-static enum cairn_status put_shard_known_file(struct put_shard *p, const struct cairn_index_new_file *file,
-					      const struct put_shard_terms *t, int64_t *id)
-{
-	bool mended = false;
-	enum cairn_status status = put_shard_find_file(p, file, id);
-	if (status == CAIRN_OK && p->first_file != 0 && *id >= p->first_file)
-		status = put_shard_add_all(p); /* this very shard has it twice */
-	if (status == CAIRN_OK && file->n_terms > 0)
-		status = cairn_tx_mend_file(p->tx, *id, t->rows, (size_t)file->n_terms * CAIRN_ROWS_TERM_BYTES,
-					    t->xorbs, t->n_xorbs, &mended);
-	if (mended)
-		p->put->added = true;
-	return status;
-}
-
-/* A new file has no owner yet: there is nothing to look for. */
-static enum cairn_status put_shard_own_new(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
-{
-	p->new_bytes += (int64_t)file->size_bytes;
-	p->tx->owners.row[p->tx->owners.n++] = (struct cairn_new_row){
-		.a = id,
-		.bytes = file->sha256,
-		.len = file->has_sha256 ? sizeof(file->sha256) : 0,
-	};
-	return p->tx->owners.n == CAIRN_NEW_ROWS_MAX ? put_shard_add_owners(p) : CAIRN_OK;
-}
-
-/* One more owner, or one more word of one: for him alone. */
-static enum cairn_status put_shard_own(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
-{
-	bool added;
-	enum cairn_status status = file->has_sha256 ? cairn_tx_claim(p->tx, id, p->owner, file->sha256, &added)
-						    : cairn_tx_own(p->tx, id, p->owner, &added);
-	p->put->added = p->put->added || added;
-	return status;
-}
-
-/* What a repository of the hub has already begins to be young again: a commit may follow. */
-static enum cairn_status put_shard_renew(struct put_shard *p, int64_t id)
-{
-	sqlite3_stmt *renew = p->tx->stmt[CAIRN_TX_RENEW_FILE_OWNER];
-	sqlite3_bind_int64(renew, 1, id);
-	sqlite3_bind_int64(renew, 2, p->owner);
-	return cairn_sql_run(renew);
-}
-
-static enum cairn_status put_shard_file(struct put_shard *p, const struct cairn_index_new_file *file,
-					const struct cairn_index_new_term *file_terms)
-{
-	p->n_files++;
-	CLEANUP(put_shard_terms_fini) struct put_shard_terms terms = {0};
-	enum cairn_status status = put_shard_terms(p, &terms, file_terms, file->n_terms);
-	if (status != CAIRN_OK)
-		return status;
-	int64_t id;
-	status = put_shard_new_file(p, file, &terms, &id);
-	bool known = id == 0;
-	if (status == CAIRN_OK && known)
-		status = put_shard_known_file(p, file, &terms, &id);
-	if (status == CAIRN_OK)
-		status = known ? put_shard_own(p, id, file) : put_shard_own_new(p, id, file);
-	if (status == CAIRN_OK && known && cairn_index_is_repo_owner(p->put->owner))
-		status = put_shard_renew(p, id);
-	/* The first chunk of each file is eligible whatever its hash: so a client finds the start of a known file. */
-	if (status == CAIRN_OK && file->n_terms > 0)
-		status = put_shard_dedupe(p, file->first_chunk, p->xorbs[file_terms->xorb].id, file_terms->start);
-	return status;
-}
-
 static enum cairn_status put_shard_add_row(struct put_shard *p)
 {
 	sqlite3_stmt *add = p->tx->stmt[CAIRN_TX_ADD_SHARD];
@@ -384,15 +198,14 @@ static enum cairn_status put_shard_row(struct put_shard *p, bool *known)
 static enum cairn_status put_shard_contents(struct put_shard *p)
 {
 	const struct cairn_index_new_shard *shard = p->put->shard;
-	const struct cairn_index_new_term *terms = shard->terms;
 	enum cairn_status status = CAIRN_OK;
 	p->xorbs = calloc((size_t)shard->n_xorbs + 1, sizeof(*p->xorbs));
 	if (!p->xorbs)
 		return CAIRN_E_NOMEM;
 	for (uint32_t i = 0; status == CAIRN_OK && i < shard->n_xorbs; i++)
 		status = i < shard->n_described ? put_shard_described(p, i) : put_shard_named(p, i);
-	for (uint32_t i = 0; status == CAIRN_OK && i < shard->n_files; terms += shard->files[i++].n_terms)
-		status = put_shard_file(p, &shard->files[i], terms);
+	if (status == CAIRN_OK)
+		status = put_files(p);
 	if (status == CAIRN_OK)
 		status = put_shard_add_all(p);
 	return status == CAIRN_OK ? cairn_tx_count_stored(p->tx, p->owner, p->new_bytes) : status;

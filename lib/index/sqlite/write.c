@@ -67,8 +67,13 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_ADD_DEDUPES] = "INSERT OR IGNORE INTO dedupe(prefix, scope, xorb, place, shard)"
 				 " SELECT a, ?5, b, c, ?6 FROM new_row",
 	[CAIRN_TX_FIND_FILE] = "SELECT id FROM file WHERE hash = ?1",
+	[CAIRN_TX_LAST_FILE] = "SELECT seq FROM sqlite_sequence WHERE name = 'file'",
 	[CAIRN_TX_ADD_FILE] =
 		"INSERT INTO file(hash, size, terms, at) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hash) DO NOTHING",
+	/* What fails is rolled back with all of the write: a copy of each changed page, to undo the statement alone, is
+	 * saved. */
+	[CAIRN_TX_ADD_FILES] = "INSERT OR FAIL INTO file(id, hash, size, terms, at)"
+			       " SELECT a, bytes, b, more, ?5 FROM new_row WHERE true ON CONFLICT(hash) DO NOTHING",
 	[CAIRN_TX_ADD_FIRST_OWNER] = "INSERT INTO file_owner(file, scope, sha256, at) VALUES(?1, ?5, ?4, unixepoch())",
 	[CAIRN_TX_ADD_FIRST_OWNERS] = "INSERT INTO file_owner(file, scope, sha256, at)"
 				      " SELECT a, ?5, bytes, unixepoch() FROM new_row",

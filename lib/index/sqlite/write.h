@@ -38,9 +38,11 @@ enum cairn_tx_stmt {
 	CAIRN_TX_EACH_PREFIX,
 	CAIRN_TX_SET_LIST,
 	CAIRN_TX_ADD_DEDUPE,
-	CAIRN_TX_ADD_DEDUPES, /* of new_rows.h, as the other two pairs */
+	CAIRN_TX_ADD_DEDUPES, /* of new_rows.h, as the other pairs */
 	CAIRN_TX_FIND_FILE,
+	CAIRN_TX_LAST_FILE, /* the highest number that was given */
 	CAIRN_TX_ADD_FILE,
+	CAIRN_TX_ADD_FILES,
 	CAIRN_TX_ADD_FIRST_OWNER, /* of a new file */
 	CAIRN_TX_ADD_FIRST_OWNERS,
 	CAIRN_TX_ADD_OWNER,     /* without a claim, unless he is one already */
@@ -190,8 +192,8 @@ struct cairn_tx {
 	struct cairn_filter filter;          /* prefixes of eligible chunks; readers ask it from their own threads */
 	int64_t filter_prefix, filter_scope; /* row up to which it is filled */
 	struct cairn_new_rows_source new_rows;
-	struct cairn_new_rows dedupe, references, owners; /* of the write at hand, to be added together */
-	struct cairn_tx_growth growth;                    /* likewise, zeroed before it */
+	struct cairn_new_rows dedupe, files, references, owners; /* of the write at hand, to be added together */
+	struct cairn_tx_growth growth;                           /* likewise, zeroed before it */
 };
 
 /** Open a database of this version for writing. tx is zeroed before and needs cairn_tx_close() in any case.

@@ -1,0 +1,55 @@
+/* Between the files that register a shard: put_shard.c has its row, xorbs and eligible chunks, put_files.c its files.
+ */
+#ifndef CAIRN_INDEX_SQLITE_PUT_SHARD_H
+#define CAIRN_INDEX_SQLITE_PUT_SHARD_H
+
+#include "index/sqlite/write.h"
+
+/** A xorb of the shard, and its row. */
+struct put_shard_xorb {
+	int64_t id;
+	uint32_t n_chunks;
+	uint32_t of_file; /* the last file that named it; 0: none */
+};
+
+/** A file of the shard that is about to be added. */
+struct put_files_file {
+	const struct cairn_index_new_file *file;
+	const struct cairn_index_new_term *terms;
+	uint8_t *rows;  /* the terms as they will be stored; owned */
+	int64_t *xorbs; /* each xorb that they name, once; owned */
+	uint32_t n_xorbs;
+	int64_t id; /* 0: there is such a file already */
+};
+
+struct put_shard {
+	struct cairn_tx *tx;
+	struct cairn_index_put_shard *put;
+	struct put_shard_xorb *xorbs; /* owned: those of the shard */
+	int64_t id, scope, owner;
+	struct put_files_file *files; /* owned: of the next statement */
+	uint32_t n_waiting;           /* of these */
+	uint64_t n_waiting_terms;     /* and theirs */
+	uint32_t n_files;             /* so far: names the file at hand */
+	int64_t first_file;           /* that this shard added; 0: none yet */
+	int64_t new_bytes;            /* of those */
+};
+
+/** A fault of a xorb, said. @return CAIRN_E_CONFLICT */
+CAIRN_MUST_USE enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule,
+						    const struct cairn_hash *xorb, const char *what);
+
+/** Make a chunk eligible. @param prefix  first 8 bytes of its hash */
+CAIRN_MUST_USE enum cairn_status put_shard_dedupe(struct put_shard *p, uint64_t prefix, int64_t xorb, uint32_t place);
+
+/** Add the rows that wait to be added together: eligible chunks, references, owners. */
+CAIRN_MUST_USE enum cairn_status put_shard_add_all(struct put_shard *p);
+
+/** Add all files. Afterwards put_shard_add_all() adds what they left, and put_files_fini() frees. */
+CAIRN_MUST_USE enum cairn_status put_files(struct put_shard *p);
+void put_files_fini(struct put_shard *p);
+
+/** Add owners of files that wait. */
+CAIRN_MUST_USE enum cairn_status put_files_add_owners(struct put_shard *p);
+
+#endif
