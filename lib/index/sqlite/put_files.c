@@ -157,18 +157,6 @@ static enum cairn_status put_files_known(struct put_shard *p, const struct put_f
 	return status;
 }
 
-enum cairn_status put_files_add_owners(struct put_shard *p)
-{
-	const struct cairn_new_rows_stmts stmts = {
-		.many = p->tx->stmt[CAIRN_TX_ADD_FIRST_OWNERS],
-		.one = p->tx->stmt[CAIRN_TX_ADD_FIRST_OWNER],
-	};
-	sqlite3_bind_int64(stmts.many, 5, p->owner);
-	sqlite3_bind_int64(stmts.one, 5, p->owner);
-	uint64_t n_added;
-	return cairn_new_rows_add(&p->tx->new_rows, stmts, &p->tx->owners, &n_added);
-}
-
 /* A new file has no owner yet: there is nothing to look for. */
 static enum cairn_status put_files_own_new(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
 {
@@ -178,7 +166,7 @@ static enum cairn_status put_files_own_new(struct put_shard *p, int64_t id, cons
 		.bytes = file->sha256,
 		.len = file->has_sha256 ? sizeof(file->sha256) : 0,
 	};
-	return p->tx->owners.n == CAIRN_NEW_ROWS_MAX ? put_files_add_owners(p) : CAIRN_OK;
+	return p->tx->owners.n == CAIRN_NEW_ROWS_MAX ? put_shard_add_owners(p) : CAIRN_OK;
 }
 
 /* One more owner, or one more word of one: for him alone. */

@@ -15,14 +15,6 @@ static void put_shard_fini(struct put_shard *p)
 	tx->dedupe.n = tx->files.n = tx->references.n = tx->owners.n = 0; /* of a write that failed */
 }
 
-enum cairn_status put_shard_conflict(struct put_shard *p, const char *rule, const struct cairn_hash *xorb,
-				     const char *what)
-{
-	char text[CAIRN_HASH_TEXT_BYTES];
-	cairn_hash_text(text, xorb);
-	return cairn_fail(&p->put->write.diag, CAIRN_E_CONFLICT, rule, CAIRN_NO_OFFSET, "xorb %s %s", text, what);
-}
-
 static enum cairn_status put_shard_gone(struct put_shard *p, const struct cairn_hash *xorb)
 {
 	return put_shard_conflict(p, "xorb.gone", xorb, "was removed since the shard was verified; upload it again");
@@ -52,41 +44,6 @@ static enum cairn_status put_shard_named(struct put_shard *p, uint32_t place)
 	if (status != CAIRN_OK)
 		return status;
 	return known.id == 0 ? put_shard_gone(p, &xorb->hash) : put_shard_note(p, place, &known);
-}
-
-/* The filter takes also what was there before: it counts that once. */
-static enum cairn_status put_shard_add_dedupe(struct put_shard *p)
-{
-	const struct cairn_new_rows *rows = &p->tx->dedupe;
-	for (unsigned i = 0; i < rows->n; i++)
-		cairn_filter_add(&p->tx->filter, cairn_filter_key((uint64_t)rows->row[i].a, p->put->scope));
-	const struct cairn_new_rows_stmts stmts = {
-		.many = p->tx->stmt[CAIRN_TX_ADD_DEDUPES],
-		.one = p->tx->stmt[CAIRN_TX_ADD_DEDUPE],
-	};
-	sqlite3_bind_int64(stmts.many, 5, p->scope);
-	sqlite3_bind_int64(stmts.one, 5, p->scope);
-	sqlite3_bind_int64(stmts.many, 6, p->id);
-	sqlite3_bind_int64(stmts.one, 6, p->id);
-	uint64_t n_added;
-	enum cairn_status status = cairn_new_rows_add(&p->tx->new_rows, stmts, &p->tx->dedupe, &n_added);
-	p->tx->counts.eligible += (int64_t)n_added;
-	p->put->added = p->put->added || n_added > 0;
-	return status;
-}
-
-enum cairn_status put_shard_dedupe(struct put_shard *p, uint64_t prefix, int64_t xorb, uint32_t place)
-{
-	p->tx->dedupe.row[p->tx->dedupe.n++] = (struct cairn_new_row){.a = (int64_t)prefix, .b = xorb, .c = place};
-	return p->tx->dedupe.n == CAIRN_NEW_ROWS_MAX ? put_shard_add_dedupe(p) : CAIRN_OK;
-}
-
-enum cairn_status put_shard_add_all(struct put_shard *p)
-{
-	enum cairn_status status = put_shard_add_dedupe(p);
-	if (status == CAIRN_OK)
-		status = cairn_tx_add_references(p->tx);
-	return status == CAIRN_OK ? put_files_add_owners(p) : status;
 }
 
 static bool put_shard_same_list(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)

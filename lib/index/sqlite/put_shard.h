@@ -45,11 +45,11 @@ CAIRN_MUST_USE enum cairn_status put_shard_dedupe(struct put_shard *p, uint64_t 
 /** Add the rows that wait to be added together: eligible chunks, references, owners. */
 CAIRN_MUST_USE enum cairn_status put_shard_add_all(struct put_shard *p);
 
+/** Add owners of new files that wait. */
+CAIRN_MUST_USE enum cairn_status put_shard_add_owners(struct put_shard *p);
+
 /** Add all files. Afterwards put_shard_add_all() adds what they left, and put_files_fini() frees. */
 CAIRN_MUST_USE enum cairn_status put_files(struct put_shard *p);
 void put_files_fini(struct put_shard *p);
-
-/** Add owners of files that wait. */
-CAIRN_MUST_USE enum cairn_status put_files_add_owners(struct put_shard *p);
 
 #endif
