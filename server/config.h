@@ -33,13 +33,13 @@ struct config {
 	enum cairn_dedupe_scope dedupe_scope;
 	char *secret_file; /* NULL: in the data folder */
 	enum config_xorbs xorbs;
-	char *store;                                 /* "files", "memory", or the URL of a store elsewhere */
-	char *store_credentials;                     /* file; NULL: in the environment */
-	char *index;                                 /* URL; NULL: a file of the data folder */
-	bool hub;                                    /* the routes of server/hub and server/page */
-	bool hub_anonymous;                          /* who sends no API key sees what is public there */
-	bool hub_lfs_create;                         /* a push of Git LFS makes the repository that it goes to */
-	char *hub_private; /* accounts in which what is made is private unless it is said; NULL: none */
+	char *store;             /* "files", "memory", or the URL of a store elsewhere */
+	char *store_credentials; /* file; NULL: in the environment */
+	char *index;             /* URL; NULL: a file of the data folder */
+	bool hub;                /* the routes of server/hub and server/page */
+	bool hub_anonymous;      /* who sends no API key sees what is public there */
+	bool hub_lfs_create;     /* a push of Git LFS makes the repository that it goes to */
+	char *hub_private;       /* accounts in which what is made is private unless it is said; NULL: none */
 	char *hub_user_header, *hub_trusted_proxies; /* NULL: nobody says who a user is */
 	bool strict;
 	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, spool_share_percent, reserve_bytes, answer_bytes_max,

@@ -16,7 +16,7 @@ struct cairn_hub_operation {
 	struct cairn_index_change change;
 	enum cairn_index_repo_kind source_kind; /* of a copy: what has the file now, */
 	const char *source_id;                  /* and its namespace/name */
-	const char *fault;                   /* why it is not done, for a person; NULL: it is, or is to be. Static */
+	const char *fault;                      /* why it is not done, for a person; NULL: it is, or is to be. Static */
 };
 
 /** The lines of a request. */

@@ -128,8 +128,8 @@ enum cairn_tx_stmt {
 	CAIRN_TX_SCAN, /* one for each line of a chain */
 	CAIRN_TX_SCAN_LAST = CAIRN_TX_SCAN + CAIRN_INDEX_LINE_DEPTH_MAX - 1,
 	CAIRN_TX_SET_ENTRY,
-	CAIRN_TX_FIND_INLINE, /* a content by its bytes */
-	CAIRN_TX_FIND_STORED, /* a content by its file and SHA-256 */
+	CAIRN_TX_FIND_INLINE,  /* a content by its bytes */
+	CAIRN_TX_FIND_STORED,  /* a content by its file and SHA-256 */
 	CAIRN_TX_FIND_CLAIMED, /* the best claim of an owner on a SHA-256 */
 	CAIRN_TX_FIND_CLAIM,   /* his on this file, unless it is false */
 	CAIRN_TX_ADD_CONTENT,
