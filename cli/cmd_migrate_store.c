@@ -27,7 +27,7 @@ static const char MOVE_HELP[] = "Usage: cairn migrate-store --data-dir DIR --to 
 				"      --cancel           a move whose --finish did not end well is not made: the\n"
 				"                         first store takes uploads again\n"
 				"      --secret-file FILE the daemons' secret_file, if they have one\n"
-				"      --store-credentials FILE\n"
+				"      --store-credentials WHERE\n"
 				"                         as the daemon's setting\n"
 				"  -q, --quiet            no progress bar\n"
 				"      --json             one JSON object, for programs\n"

@@ -34,7 +34,7 @@ struct config {
 	char *secret_file; /* NULL: in the data folder */
 	enum config_xorbs xorbs;
 	char *store;             /* "files", "memory", or the URL of a store elsewhere */
-	char *store_credentials; /* file; NULL: in the environment */
+	char *store_credentials; /* file or service; NULL: in the environment */
 	char *index;             /* URL; NULL: a file of the data folder */
 	bool hub;                /* the routes of server/hub and server/page */
 	bool hub_anonymous;      /* who sends no API key sees what is public there */

@@ -112,14 +112,14 @@ static const char *main_made_socket(const struct listen_address *bound)
 	return bound->mode ? listen_path(bound) : NULL;
 }
 
-enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 1, MAIN_READABLE = 9 };
+enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 2, MAIN_READABLE = 10 };
 
-/* What the store and the index on other machines take. @param[out] ports  of both */
+/* What the store, the index and the store's keys on other machines take. @param[out] ports  of all */
 static enum cairn_status main_reach(const struct config *c, struct cairn_index_reach *index,
 				    struct cairn_store_reach *store, uint16_t ports[MAIN_PORTS], size_t *n_ports,
 				    struct cairn_diag *diag)
 {
-	enum cairn_status status = cairn_data_dir_store_reach(daemon_store_url(c), store, diag);
+	enum cairn_status status = cairn_data_dir_store_reach(daemon_store_url(c), c->store_credentials, store, diag);
 	if (status == CAIRN_OK)
 		status = cairn_data_dir_index_reach(c->index, index, diag);
 	*n_ports = 0;
@@ -129,6 +129,8 @@ static enum cairn_status main_reach(const struct config *c, struct cairn_index_r
 		ports[(*n_ports)++] = index->ports[i];
 	if (store->port > 0)
 		ports[(*n_ports)++] = store->port;
+	if (store->keys_port > 0)
+		ports[(*n_ports)++] = store->keys_port;
 	return CAIRN_OK;
 }
 
@@ -151,9 +153,16 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 	if (status == CAIRN_OK)
 		status = main_reach(c, &index, &store, ports, &n_ports, diag);
 	const char *readable[MAIN_READABLE + CAIRN_INDEX_REACH_FILES] = {
-		c->token_key, c->secret_file,           c->tls_certificate,
-		c->tls_key,   c->store_credentials,     getenv("AWS_SHARED_CREDENTIALS_FILE"),
-		c->file,      cairn_crash_point_file(), store.ca[0] ? store.ca : NULL,
+		c->token_key,
+		c->secret_file,
+		c->tls_certificate,
+		c->tls_key,
+		c->store_credentials,
+		getenv("AWS_SHARED_CREDENTIALS_FILE"),
+		c->file,
+		cairn_crash_point_file(),
+		store.ca[0] ? store.ca : NULL,
+		getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
 	};
 	for (size_t i = 0; i < index.n_files; i++)
 		readable[MAIN_READABLE + i] = index.files[i];

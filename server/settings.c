@@ -70,10 +70,11 @@ const struct setting SETTINGS[] = {
 	 .help = "files: xorbs are files of the data folder. s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME&ca=FILE: "
 		 "objects in an S3 service; the bucket must be there, the prefix is this daemon's own, or that of "
 		 "all which share an index. memory: for tests; all xorbs are lost when the daemon ends, while the index still names them."},
-	{"store_credentials", SETTING_TEXT, NULL, .argument = "FILE", AT(store_credentials),
-	 .help = "File with aws_access_key_id and aws_secret_access_key of an S3 store. Read again at SIGHUP, and when "
-		 "the store refuses them. Not given: the environment's AWS_ACCESS_KEY_ID and "
-		 "AWS_SECRET_ACCESS_KEY."},
+	{"store_credentials", SETTING_TEXT, NULL, .argument = "WHERE", AT(store_credentials),
+	 .help = "File with aws_access_key_id and aws_secret_access_key of an S3 store; instance: what this machine's "
+		 "metadata service hands out; a URL: a container's such service. Had again at SIGHUP, when the store "
+		 "refuses them, and before they end. Not given: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the "
+		 "environment, or the service that it names."},
 	{"index", SETTING_TEXT, NULL, .argument = "URL", AT(index),
 	 .help = "postgres://USER@HOST/DATABASE?schema=NAME: the index in PostgreSQL, in a schema of its own (cairn), for "
 		 "one daemon, which it is given to at the first start, or for all with the same secret_file and store of "

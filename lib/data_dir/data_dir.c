@@ -317,7 +317,7 @@ static enum cairn_status data_dir_open_store(struct cairn_data_dir *d, const str
 	bool files = !options->store || strcmp(options->store, "files:") == 0;
 	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_STORE, d->path, diag);
 	if (status == CAIRN_OK && !files)
-		status = cairn_store_reach(options->store, &reach, diag);
+		status = cairn_store_reach(options->store, options->credentials, &reach, diag);
 	if (status != CAIRN_OK)
 		return status;
 	if (reach.port > 0 || (e.url[0] && !options->store))
@@ -364,7 +364,7 @@ static enum cairn_status data_dir_judge_sharing(struct cairn_data_dir *d, const 
 	enum cairn_status status = elsewhere_read(&store, ELSEWHERE_STORE, d->path, diag);
 	const char *url = options->store ? options->store : store.url;
 	if (status == CAIRN_OK && url[0] && strcmp(url, "files:") != 0)
-		status = cairn_store_reach(url, &reach, diag);
+		status = cairn_store_reach(url, options->credentials, &reach, diag);
 	d->is_shared = options->secret_file && options->index && reach.port > 0;
 	return status;
 }
@@ -526,9 +526,10 @@ enum cairn_status cairn_data_dir_index_reach(const char *index, struct cairn_ind
 	return index ? cairn_index_reach(index, out, diag) : CAIRN_OK;
 }
 
-enum cairn_status cairn_data_dir_store_reach(const char *store, struct cairn_store_reach *out, struct cairn_diag *diag)
+enum cairn_status cairn_data_dir_store_reach(const char *store, const char *credentials, struct cairn_store_reach *out,
+					     struct cairn_diag *diag)
 {
-	return cairn_store_reach(store, out, diag);
+	return cairn_store_reach(store, credentials, out, diag);
 }
 
 /* --- looking at one ----------------------------------------------------------------------------------------------- */

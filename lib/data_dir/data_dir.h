@@ -84,8 +84,8 @@ CAIRN_MUST_USE enum cairn_status cairn_data_dir_look(const char *path, const cha
 						     struct cairn_diag *diag);
 
 /** As cairn_store_reach(). */
-CAIRN_MUST_USE enum cairn_status cairn_data_dir_store_reach(const char *store, struct cairn_store_reach *out,
-							    struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_store_reach(const char *store, const char *credentials,
+							    struct cairn_store_reach *out, struct cairn_diag *diag);
 
 /** What does connecting to an index of this URL take? @param index  NULL: a file, and so nothing
  *  @return as cairn_index_reach() */

@@ -97,6 +97,7 @@ enum cairn_status store_s3_open(struct cairn_store **out, const char *rest, cons
 				struct cairn_diag *diag);
 
 /** As cairn_store_reach(). */
-enum cairn_status store_s3_reach(const char *rest, struct cairn_store_reach *out, struct cairn_diag *diag);
+enum cairn_status store_s3_reach(const char *rest, const char *credentials, struct cairn_store_reach *out,
+				 struct cairn_diag *diag);
 
 #endif

@@ -6,7 +6,7 @@ static const struct store_scheme {
 	const char *prefix;
 	enum cairn_status (*open)(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,
 				  struct cairn_diag *diag);
-	enum cairn_status (*reach)(const char *rest, struct cairn_store_reach *out,
+	enum cairn_status (*reach)(const char *rest, const char *credentials, struct cairn_store_reach *out,
 				   struct cairn_diag *diag); /* NULL: nothing */
 } STORE_SCHEMES[] = {
 	{"files:", store_fs_open, NULL},
@@ -38,12 +38,13 @@ enum cairn_status cairn_store_open(struct cairn_store **out, const char *url, co
 	return scheme ? scheme->open(out, rest, options ? options : &TO_WRITE, diag) : CAIRN_E_USAGE;
 }
 
-enum cairn_status cairn_store_reach(const char *url, struct cairn_store_reach *out, struct cairn_diag *diag)
+enum cairn_status cairn_store_reach(const char *url, const char *credentials, struct cairn_store_reach *out,
+				    struct cairn_diag *diag)
 {
 	const char *rest;
 	*out = (struct cairn_store_reach){.port = 0};
 	const struct store_scheme *scheme = store_scheme_of(url, &rest, diag);
 	if (!scheme)
 		return CAIRN_E_USAGE;
-	return scheme->reach ? scheme->reach(rest, out, diag) : CAIRN_OK;
+	return scheme->reach ? scheme->reach(rest, credentials, out, diag) : CAIRN_OK;
 }

@@ -28,7 +28,7 @@ struct cairn_store_options {
 	const char *scratch;     /* folder in which objects on their way in wait; not needed beside */
 	const char *owner;       /* 32 digits that nobody else has, by which the place is known; not needed beside */
 	bool is_new;             /* nobody has it so far: it is taken, if that is so */
-	const char *credentials; /* file of them; NULL: in the environment */
+	const char *credentials; /* file of them, "instance" or the URL of a service; NULL: in the environment */
 };
 
 /**
@@ -54,13 +54,14 @@ CAIRN_MUST_USE enum cairn_status cairn_store_open(struct cairn_store **out, cons
 
 /** What a store takes of this machine that a process must not give up before. Plain value. */
 struct cairn_store_reach {
-	uint16_t port; /* of TCP, to connect to; 0: none */
-	char ca[256];  /* file that is read with each new connection; "": none but the system's certificates */
+	uint16_t port;      /* of TCP, to connect to; 0: none */
+	uint16_t keys_port; /* likewise, of the service that hands out its access keys */
+	char ca[256];       /* file that is read with each new connection; "": none but the system's certificates */
 };
 
-/** Asks nobody. @return CAIRN_OK; CAIRN_E_USAGE as cairn_store_open() */
-CAIRN_MUST_USE enum cairn_status cairn_store_reach(const char *url, struct cairn_store_reach *out,
-						   struct cairn_diag *diag);
+/** Asks nobody. @param credentials  as in the options @return CAIRN_OK; CAIRN_E_USAGE as cairn_store_open() */
+CAIRN_MUST_USE enum cairn_status cairn_store_reach(const char *url, const char *credentials,
+						   struct cairn_store_reach *out, struct cairn_diag *diag);
 
 /** Does it answer? One on this machine does. Waits for some seconds at most.
  *  @return CAIRN_OK; as cairn_store_open(), with the cause in diag */

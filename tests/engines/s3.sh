@@ -20,7 +20,7 @@ tests/engines/ceph.sh start "$folder/ceph" $((20000 + RANDOM % 10000))
 status=0
 "$1" "s3://cairn/contract*?endpoint=$CAIRN_TEST_S3" || status=1
 "$2" "s3://cairn/client*?endpoint=$CAIRN_TEST_S3" || status=1
-tests/clients/run.sh tests/clients/test_s3.py || status=1
+tests/clients/run.sh tests/clients/test_s3.py tests/clients/test_s3_instance.py || status=1
 CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_hf_xet.py tests/clients/test_fetch.py || status=1
 CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
 # Both engines together.

@@ -1,5 +1,6 @@
 /* URLs of S3 stores, and files of credentials. */
 #include "store/s3/credentials.h"
+#include "store/s3/instance.h"
 #include "store/s3/place.h"
 #include "support/tempdir.h"
 
@@ -131,6 +132,83 @@ START_TEST(credentials_are_read_from_the_environment)
 }
 END_TEST
 
+/* @return as s3_instance_parse() */
+static enum cairn_status parse_service(struct s3_instance *out, const char *credentials, const char *relative,
+				       const char *full, const char *machine)
+{
+	const char *const variables[][2] = {{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", relative},
+					    {"AWS_CONTAINER_CREDENTIALS_FULL_URI", full},
+					    {"AWS_EC2_METADATA_SERVICE_ENDPOINT", machine}};
+	for (size_t i = 0; i < 3; i++)
+		if (variables[i][1])
+			ck_assert_int_eq(setenv(variables[i][0], variables[i][1], 1), 0);
+		else
+			ck_assert_int_eq(unsetenv(variables[i][0]), 0);
+	return s3_instance_parse(out, credentials, NULL);
+}
+
+START_TEST(services_hand_out_keys)
+{
+	struct s3_instance got;
+	ck_assert(s3_instance_is_named("instance") && s3_instance_is_named("http://a") &&
+		  s3_instance_is_named("https://a"));
+	ck_assert(!s3_instance_is_named(NULL) && !s3_instance_is_named("/etc/cairn/s3") &&
+		  !s3_instance_is_named("instance/file"));
+	ck_assert_int_eq(parse_service(&got, "instance", NULL, NULL, NULL), CAIRN_OK);
+	ck_assert_str_eq(got.url, "http://169.254.169.254");
+	ck_assert(got.is_machine && got.port == 80);
+	ck_assert_int_eq(parse_service(&got, "instance", NULL, NULL, "http://[fd00:ec2::254]:8080/"), CAIRN_OK);
+	ck_assert_str_eq(got.url, "http://[fd00:ec2::254]:8080");
+	ck_assert_int_eq(got.port, 8080);
+	ck_assert_int_eq(parse_service(&got, NULL, NULL, NULL, NULL), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(parse_service(&got, NULL, "", "", ""), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(parse_service(&got, NULL, "/v2/id", "http://127.0.0.1/not-this", NULL), CAIRN_OK);
+	ck_assert_str_eq(got.url, "http://169.254.170.2/v2/id");
+	ck_assert(!got.is_machine && got.port == 80);
+	ck_assert_int_eq(parse_service(&got, NULL, NULL, "https://keys.example:444/a?b=c", NULL), CAIRN_OK);
+	ck_assert_int_eq(got.port, 444);
+	ck_assert_int_eq(parse_service(&got, "https://keys.example", NULL, NULL, NULL), CAIRN_OK);
+	ck_assert_int_eq(got.port, 443);
+}
+END_TEST
+
+START_TEST(keys_come_from_near_or_by_tls)
+{
+	static const char *const NEAR[] = {"http://127.0.0.1",      "http://127.8.9.10:1/a", "http://localhost/a",
+					   "http://[::1]:8080",     "http://169.254.170.2",  "http://169.254.170.23/a",
+					   "http://[fd00:ec2::23]", "http://169.254.169.254"};
+	static const char *const FAR[] = {"http://keys.example",
+					  "http://10.0.0.1",
+					  "http://127.0.0.1.example/",
+					  "http://127.example",
+					  "http://169.254.170.22",
+					  "http://[fd00:ec2::24]",
+					  "http://[::1",
+					  "http://a@127.0.0.1",
+					  "http://127.0.0.1@a/",
+					  "http://127.0.0.1:0",
+					  "http://127.0.0.1:65536",
+					  "http://127.0.0.1:x",
+					  "http://",
+					  "https://",
+					  "http://127.",
+					  "ftp://127.0.0.1"};
+	struct s3_instance got;
+	for (size_t i = 0; i < sizeof(NEAR) / sizeof(NEAR[0]); i++)
+		ck_assert_msg(parse_service(&got, NULL, NULL, NEAR[i], NULL) == CAIRN_OK, "%s", NEAR[i]);
+	for (size_t i = 0; i < sizeof(FAR) / sizeof(FAR[0]); i++)
+		ck_assert_msg(parse_service(&got, NULL, NULL, FAR[i], NULL) == CAIRN_E_USAGE, "%s", FAR[i]);
+	ck_assert_int_eq(parse_service(&got, NULL, "v2/id", NULL, NULL), CAIRN_E_USAGE);
+	ck_assert_int_eq(parse_service(&got, NULL, "@keys.example/", NULL, NULL), CAIRN_E_USAGE);
+	ck_assert_int_eq(parse_service(&got, "instance", NULL, NULL, "http://keys.example"), CAIRN_E_USAGE);
+	char url[S3_INSTANCE_URL_BYTES + 32] = "https://a/";
+	memset(url + 10, 'x', S3_INSTANCE_URL_BYTES - 11);
+	ck_assert_int_eq(parse_service(&got, url, NULL, NULL, NULL), CAIRN_OK);
+	url[S3_INSTANCE_URL_BYTES - 1] = 'x';
+	ck_assert_int_eq(parse_service(&got, url, NULL, NULL, NULL), CAIRN_E_USAGE);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("s3_place");
@@ -140,6 +218,8 @@ int main(void)
 	tcase_add_test(tc, plain_http_stays_on_this_machine);
 	tcase_add_test(tc, credentials_are_read_from_a_file);
 	tcase_add_test(tc, credentials_are_read_from_the_environment);
+	tcase_add_test(tc, services_hand_out_keys);
+	tcase_add_test(tc, keys_come_from_near_or_by_tls);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -22,14 +22,17 @@ enum {
 	CLIENT_HEADERS_MAX = 6,
 	CLIENT_CLOCKS_DIFFER_S = 60,       /* by so much the service's may be behind */
 	CLIENT_LIFE_MAX_S = 7 * 24 * 3600, /* of an address; more is refused everywhere */
+	CLIENT_RENEW_S = 300,              /* before credentials end others are asked for */
+	CLIENT_RENEW_AGAIN_S = 10,         /* where there were none */
 };
 
 struct s3_client {
 	struct s3_place place;
 	struct s3_http *http;
-	const char *credentials_file; /* borrowed */
+	const char *credentials_from; /* borrowed */
 	pthread_mutex_t lock;         /* over all below */
 	struct s3_credentials credentials;
+	int64_t renew_unix_s; /* when they are to be had anew, since they end; INT64_MAX: they do not */
 	uint64_t generation;  /* of these: it grows when they become others */
 	struct sigv4_key key; /* of these and of key_day; making it takes as long as five signatures */
 	char key_day[8 + 1];  /* empty: there is none */
@@ -58,6 +61,15 @@ struct client_request {
 	char url[CLIENT_URL_BYTES], lines[CLIENT_HEADERS_MAX][CLIENT_LINE_BYTES];
 };
 
+/* Some minutes before they end, as others do: what was signed with them before must still be good when it arrives. */
+static int64_t client_renew_unix_s(const struct s3_credentials *who)
+{
+	if (who->ends_unix_s == 0)
+		return INT64_MAX;
+	int64_t left_s = who->ends_unix_s - (int64_t)time(NULL);
+	return who->ends_unix_s - (left_s / 4 < CLIENT_RENEW_S ? left_s / 4 : CLIENT_RENEW_S);
+}
+
 enum cairn_status s3_client_new(struct s3_client **out, const struct s3_place *place, const char *credentials,
 				struct cairn_diag *diag)
 {
@@ -66,9 +78,10 @@ enum cairn_status s3_client_new(struct s3_client **out, const struct s3_place *p
 	if (!c)
 		return CAIRN_E_NOMEM;
 	c->place = *place;
-	c->credentials_file = credentials;
+	c->credentials_from = credentials;
 	pthread_mutex_init(&c->lock, NULL);
 	enum cairn_status status = s3_credentials_read(&c->credentials, credentials, diag);
+	c->renew_unix_s = client_renew_unix_s(&c->credentials);
 	if (status == CAIRN_OK)
 		c->http = s3_http_new(c->place.ca);
 	if (status == CAIRN_OK && !c->http)
@@ -93,22 +106,37 @@ void s3_client_free(struct s3_client *c)
 enum cairn_status s3_client_reload(struct s3_client *c, struct cairn_diag *diag)
 {
 	struct s3_credentials read;
-	enum cairn_status status = s3_credentials_read(&read, c->credentials_file, diag);
+	enum cairn_status status = s3_credentials_read(&read, c->credentials_from, diag);
 	if (status != CAIRN_OK)
 		return status;
 	pthread_mutex_lock(&c->lock);
 	c->generation += strcmp(read.id, c->credentials.id) != 0 || strcmp(read.secret, c->credentials.secret) != 0 ||
 			 strcmp(read.token, c->credentials.token) != 0;
 	c->credentials = read;
+	c->renew_unix_s = client_renew_unix_s(&read);
 	c->key_day[0] = '\0';
 	pthread_mutex_unlock(&c->lock);
 	explicit_bzero(&read, sizeof(read));
 	return CAIRN_OK;
 }
 
+/* One thread asks for others while those that are about to end are still good. When it gets none, it is tried again. */
+static void client_renew(struct s3_client *c)
+{
+	int64_t now_unix_s = (int64_t)time(NULL);
+	pthread_mutex_lock(&c->lock);
+	bool due = now_unix_s >= c->renew_unix_s;
+	if (due)
+		c->renew_unix_s = now_unix_s + CLIENT_RENEW_AGAIN_S;
+	pthread_mutex_unlock(&c->lock);
+	if (due)
+		(void)!s3_client_reload(c, NULL);
+}
+
 static enum cairn_status client_signer_take(struct s3_client *c, const char *date, struct client_signer *out)
 {
 	enum cairn_status status = CAIRN_OK;
+	client_renew(c);
 	pthread_mutex_lock(&c->lock);
 	if (strncmp(c->key_day, date, sizeof(c->key_day) - 1) != 0) {
 		status = sigv4_key_make(&c->key, c->credentials.secret, c->place.region, date);

@@ -12,8 +12,8 @@ enum { S3_NAME_BYTES = S3_PLACE_TEXT_BYTES + 192, S3_HEX_SHA256_BYTES = 64 + 1 }
 /** A bucket and who may use it. Any thread. */
 struct s3_client;
 
-/** @param credentials  file, as s3_credentials_read(); borrowed for as long as the client lives
- *  @return CAIRN_OK; as s3_credentials_read(); CAIRN_E_NOMEM. Sends nothing */
+/** @param credentials  as s3_credentials_read(); borrowed for as long as the client lives. Those that end are had anew
+ *  before  @return CAIRN_OK; as s3_credentials_read(); CAIRN_E_NOMEM. Sends nothing to the store */
 CAIRN_MUST_USE enum cairn_status s3_client_new(struct s3_client **out, const struct s3_place *place,
 					       const char *credentials, struct cairn_diag *diag);
 void s3_client_free(struct s3_client *c);

@@ -1,6 +1,7 @@
 #include "store/s3/credentials.h"
 
 #include "base/fd.h"
+#include "store/s3/instance.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,15 +96,32 @@ static enum cairn_status credentials_read_environment(struct s3_credentials *out
 			  "a variable AWS_... is longer than any key, or has blanks in it");
 }
 
-enum cairn_status s3_credentials_read(struct s3_credentials *out, const char *path, struct cairn_diag *diag)
+/* @return CAIRN_E_NOT_FOUND no service is named */
+static enum cairn_status credentials_ask(struct s3_credentials *out, const char *service, struct cairn_diag *diag)
+{
+	struct s3_instance instance;
+	enum cairn_status status = s3_instance_parse(&instance, service, diag);
+	return status == CAIRN_OK ? s3_instance_read(&instance, out, diag) : status;
+}
+
+enum cairn_status s3_credentials_read(struct s3_credentials *out, const char *from, struct cairn_diag *diag)
 {
 	*out = (struct s3_credentials){.id = ""};
-	const char *file = path ? path : secure_getenv("AWS_SHARED_CREDENTIALS_FILE");
+	if (s3_instance_is_named(from))
+		return credentials_ask(out, from, diag);
+	const char *file = from ? from : secure_getenv("AWS_SHARED_CREDENTIALS_FILE");
 	enum cairn_status status =
 		file ? credentials_read_file(out, file, diag) : credentials_read_environment(out, diag);
 	if (status != CAIRN_OK || (out->id[0] && out->secret[0]))
 		return status;
+	if (!file && !out->id[0] && !out->secret[0])
+		status = credentials_ask(out, NULL, diag);
+	else
+		status = CAIRN_E_NOT_FOUND;
+	if (status != CAIRN_E_NOT_FOUND)
+		return status;
 	return cairn_fail(diag, CAIRN_E_USAGE, "store.credentials", CAIRN_NO_OFFSET,
 			  "the store needs an access key: give store_credentials a file with aws_access_key_id and "
-			  "aws_secret_access_key, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
+			  "aws_secret_access_key, or \"instance\", or set AWS_ACCESS_KEY_ID and "
+			  "AWS_SECRET_ACCESS_KEY");
 }

@@ -7,6 +7,7 @@
 #include "store/backend.h"
 #include "store/s3/client.h"
 #include "store/s3/copies.h"
+#include "store/s3/instance.h"
 #include "store/s3/names.h"
 #include "store/tmpfile.h"
 
@@ -624,11 +625,17 @@ enum cairn_status store_s3_open(struct cairn_store **out, const char *rest, cons
 	return status;
 }
 
-enum cairn_status store_s3_reach(const char *rest, struct cairn_store_reach *out, struct cairn_diag *diag)
+enum cairn_status store_s3_reach(const char *rest, const char *credentials, struct cairn_store_reach *out,
+				 struct cairn_diag *diag)
 {
 	struct s3_place place;
+	struct s3_instance instance = {.port = 0};
 	enum cairn_status status = s3_place_parse(&place, rest, diag);
 	out->port = place.port;
 	memcpy(out->ca, place.ca, sizeof(out->ca));
-	return status;
+	if (status != CAIRN_OK || (credentials && !s3_instance_is_named(credentials)))
+		return status;
+	status = s3_instance_parse(&instance, credentials, diag);
+	out->keys_port = instance.port;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
