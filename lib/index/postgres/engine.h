@@ -56,10 +56,10 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_read(struct cairn_index *ix, struct ca
 /** Add how many rows a page has to the arguments. @return as many */
 int cairn_pg_page(struct cairn_pg_args *args, uint32_t limit);
 
-/* A row of xorb, as cairn_pg_xorb_row() takes it. */
+/* A row of xorb, as cairn_pg_xorb_row() takes it. EXISTS() might be answered by reading all references once. */
 #define CAIRN_PG_XORB                                                                                                  \
 	"x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at,"                                               \
-	" EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id), x.copy"
+	" (SELECT true FROM reference WHERE reference.xorb = x.id LIMIT 1) IS NOT NULL, x.copy"
 enum { CAIRN_PG_XORB_COLUMNS = 9 };
 /** @return false: it is damaged */
 bool cairn_pg_xorb_row(const PGresult *r, int row, struct cairn_index_xorb *out);
@@ -116,9 +116,11 @@ enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn
 	"(SELECT CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN"          \
 	" 'buckets/' ELSE 'kernels/' END || a.name || '/' || r.name FROM repo r JOIN account a ON a.id = r.account"    \
 	" WHERE r.scope = s.id AND left(s.name, 4) = 'hub/')"
+/* Questions for an owner's files by SHA-256, or for all of them, say "scope + 0", which file_owner_claim has; those for
+ * a file and its owner do not. */
 /* Which file owner $2 means by u.sha256, and how much that is believed. */
 #define CAIRN_PG_CLAIMED                                                                                               \
-	"(SELECT b.file, b.proof FROM (SELECT w.file, w.proof FROM file_owner w WHERE w.scope = $2"                    \
+	"(SELECT b.file, b.proof FROM (SELECT w.file, w.proof FROM file_owner w WHERE w.scope + 0 = $2"                \
 	" AND w.sha256 = u.sha256 ORDER BY w.file DESC LIMIT 64) b WHERE b.proof > 0"                                  \
 	" ORDER BY b.proof DESC, b.file DESC LIMIT 1)"
 /* Of several claims of an owner (o) only the best counts, and none that is false. */

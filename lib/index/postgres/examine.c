@@ -69,12 +69,12 @@ static const struct examine_look {
 	 "repositories without the branch main, or that count other files or bytes than its head has"},
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM repo r WHERE stored <> (SELECT coalesce(sum(f.size), 0) FROM file f WHERE f.id IN"
-	 " (SELECT file FROM file_owner WHERE scope = r.scope)) + (SELECT coalesce(sum(size), 0) FROM content"
+	 " (SELECT file FROM file_owner WHERE scope + 0 = r.scope)) + (SELECT coalesce(sum(size), 0) FROM content"
 	 " WHERE repo = r.id AND key IS NOT NULL)",
 	 "repositories that count other bytes for their quota than they hold"},
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM scope s WHERE stored <> CASE WHEN quota IS NULL THEN 0 ELSE (SELECT coalesce(sum(f.size), 0)"
-	 " FROM file f WHERE f.id IN (SELECT file FROM file_owner WHERE scope = s.id)) END",
+	 " FROM file f WHERE f.id IN (SELECT file FROM file_owner WHERE scope + 0 = s.id)) END",
 	 "owners that count other bytes for their quota than they hold"},
 	{CAIRN_INDEX_FAULT_COUNT,
 	 "SELECT count(*) FROM state WHERE files <> (SELECT count(*) FROM file)"

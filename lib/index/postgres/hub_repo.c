@@ -11,17 +11,23 @@
 	" r.gate, r.sdk FROM repo r JOIN account a ON a.id = r.account WHERE r.dropped IS NULL"
 #define REPO_ACCOUNT "(SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))"
 #define REPO_NAME    "lower($3 COLLATE \"C\")"
+#define REPO_OF_ALL  "$2 = 0"
+#define REPO_OF_ONE  "r.account = $2"
 /* A page of all that a viewer may see, by a column and then by the number; key is where it begins. */
-#define REPO_PAGE(column, key, before, order)                                                                          \
-	REPO " AND ($1 = 0 OR r.kind = $1) AND ($2 = 0 OR r.account = $2)"                                             \
-	     " AND ($3 = '' OR position(" REPO_NAME " IN lower(a.name || '/' || r.name)) > 0)"                         \
+#define REPO_PAGE(of, column, key, before, order)                                                                      \
+	REPO " AND ($1 = 0 OR r.kind = $1) AND " of " AND ($3 = '' OR position(" REPO_NAME                             \
+	     " IN lower(a.name || '/' || r.name)) > 0)"                                                                \
 	     " AND (NOT r.private OR $4 <> 0 OR r.account = $5 OR EXISTS(SELECT 1 FROM membership m"                   \
 	     " WHERE m.organisation = r.account AND m.member = $5))"                                                   \
 	     " AND ($8 = 0 OR (" column ", r.id) " before " (" key ", $8))"                                            \
 	     " ORDER BY " column " " order ", r.id " order " LIMIT $6"
 #define REPO_PAGES(column, key)                                                                                        \
 	{                                                                                                              \
-		REPO_PAGE(column, key, "<", "DESC"), REPO_PAGE(column, key, ">", "ASC")                                \
+		{REPO_PAGE(REPO_OF_ALL, column, key, "<", "DESC"), REPO_PAGE(REPO_OF_ALL, column, key, ">", "ASC")},   \
+		{                                                                                                      \
+			REPO_PAGE(REPO_OF_ONE, column, key, "<", "DESC"),                                              \
+				REPO_PAGE(REPO_OF_ONE, column, key, ">", "ASC")                                        \
+		}                                                                                                      \
 	}
 
 static const char REPO_FIND[] =
@@ -29,8 +35,8 @@ static const char REPO_FIND[] =
 	     " AND n.account = " REPO_ACCOUNT " AND lower(n.name) = " REPO_NAME "), (SELECT repo FROM former"
 	     " WHERE kind = $1 AND account = " REPO_ACCOUNT " AND lower(name) = " REPO_NAME "))";
 static const char REPO_EACH[] = REPO " AND r.account = $1 AND r.kind = $2 AND r.id > $3 ORDER BY r.id LIMIT $4";
-/* As enum cairn_index_repo_sort, each backwards and then forwards. */
-static const char *const REPO_LISTS[][2] = {
+/* As enum cairn_index_repo_sort, of all accounts and of one, each backwards and then forwards. */
+static const char *const REPO_LISTS[][2][2] = {
 	[CAIRN_INDEX_BY_UPDATE] = REPO_PAGES(" r.updated", "$7"),
 	[CAIRN_INDEX_BY_CREATION] = REPO_PAGES(" r.id", "$8"),
 	[CAIRN_INDEX_BY_NAME] = REPO_PAGES("lower(r.name)", "lower($9 COLLATE \"C\")"),
@@ -127,7 +133,7 @@ enum cairn_status cairn_pg_list_repos(struct cairn_index *ix, struct cairn_index
 	cairn_pg_int8(&args, list->after_unix_ms);
 	cairn_pg_int8(&args, list->after_id);
 	cairn_pg_text(&args, list->after_name);
-	PG_READ(ix, reader, r, REPO_LISTS[list->sort][list->ascending ? 1 : 0], &args);
+	PG_READ(ix, reader, r, REPO_LISTS[list->sort][list->account ? 1 : 0][list->ascending ? 1 : 0], &args);
 	for (int i = 0; i < PQntuples(r); i++) {
 		if (!repo_columns(r, i, &repo))
 			return CAIRN_E_DAMAGED;

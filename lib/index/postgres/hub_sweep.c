@@ -17,7 +17,7 @@ static const char SWEEP_OBJECTS[] =
 	" ORDER BY path LIMIT $2)) RETURNING file)"
 	" SELECT count(*), ARRAY(SELECT DISTINCT file FROM gone WHERE file IS NOT NULL) FROM gone";
 static const char SWEEP_OWNED[] =
-	"SELECT ARRAY(SELECT file FROM file_owner WHERE scope = $1 ORDER BY sha256, file LIMIT $2)";
+	"SELECT ARRAY(SELECT file FROM file_owner WHERE scope + 0 = $1 ORDER BY sha256, file LIMIT $2)";
 static const char SWEEP_FORGET_REPO[] = "DELETE FROM repo WHERE id = $1";
 /* A page of the files of the bucket behind a number, and which of them nothing names. A bucket without any has one row
  * all the same. Those of git-like repositories stay until the repository is deleted: objects of Git LFS are named by
@@ -26,7 +26,7 @@ static const char SWEEP_UNNAMED[] =
 	"SELECT r.id, r.scope, w.file, w.sha256, NOT EXISTS(SELECT 1 FROM file_owner y WHERE y.file = w.file"
 	" AND y.scope = r.scope AND y.at > $4) AND NOT EXISTS(SELECT 1 FROM object o WHERE o.file = w.file"
 	" AND o.repo = r.id) FROM (SELECT id, scope FROM repo WHERE id > $1 AND kind = 4 AND dropped IS NULL"
-	" ORDER BY id LIMIT 1) r LEFT JOIN LATERAL (SELECT * FROM file_owner f WHERE f.scope = r.scope"
+	" ORDER BY id LIMIT 1) r LEFT JOIN LATERAL (SELECT * FROM file_owner f WHERE f.scope + 0 = r.scope"
 	" AND (f.sha256, f.file) > ($2, $3) ORDER BY f.sha256, f.file LIMIT $5) w ON true ORDER BY w.sha256, w.file";
 
 /* --- deleted repositories ----------------------------------------------------------------------------------------- */

@@ -8,13 +8,13 @@
 
 static const char QUOTA_READ[] = "SELECT " QUOTA_COLUMNS " FROM account a LEFT JOIN repo r ON r.id = $2"
 				 " AND r.account = a.id AND r.dropped IS NULL WHERE a.id = $1";
-static const char QUOTA_OWNED_SIZES[] = "SELECT f.size FROM (SELECT DISTINCT file FROM file_owner WHERE scope ="
+static const char QUOTA_OWNED_SIZES[] = "SELECT f.size FROM (SELECT DISTINCT file FROM file_owner WHERE scope + 0 ="
 					" (SELECT scope FROM repo WHERE id = $1)) w JOIN file f ON f.id = w.file";
 static const char QUOTA_COUNT[] = "UPDATE repo SET stored = stored + $2 WHERE scope = $1";
 /* What owner s, who is no repository, holds. */
 #define QUOTA_OWNED                                                                                                    \
 	"(SELECT coalesce(sum(f.size), 0)::bigint FROM file f WHERE f.id IN (SELECT file FROM file_owner"              \
-	" WHERE scope = s.id))"
+	" WHERE scope + 0 = s.id))"
 static const char QUOTA_OWNER[] = "SELECT s.quota, CASE WHEN s.quota IS NULL AND $2 <> 0 THEN " QUOTA_OWNED
 				  " ELSE s.stored END FROM scope s WHERE s.name = $1";
 static const char QUOTA_EACH[] =

@@ -12,22 +12,25 @@
 #define REFER_OF_ONE                                                                                                   \
 	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", $1::text, o.proof FROM file_owner o"                          \
 	" JOIN file f ON f.id = o.file"                                                                                \
-	" WHERE o.scope = " REFER_SCOPE
+	" WHERE o.scope"
 
 static const char *const REFER_ONE[CAIRN_INDEX_MATCHES] = {
-	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ONE " AND f.hash = $2 ORDER BY o.proof DESC, o.sha256 LIMIT least($3, 1)",
-	[CAIRN_INDEX_MATCH_SHA256] = REFER_OF_ONE " AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash LIMIT $3",
+	[CAIRN_INDEX_MATCH_FILE] =
+		REFER_OF_ONE " = " REFER_SCOPE " AND f.hash = $2 ORDER BY o.proof DESC, o.sha256 LIMIT least($3, 1)",
+	[CAIRN_INDEX_MATCH_SHA256] =
+		REFER_OF_ONE " + 0 = " REFER_SCOPE " AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash LIMIT $3",
 	/* Looks each of the owner's files up under the xorb's number, also when there is none (-1): the time must not
 	 * tell. */
 	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ONE
-	" AND " CAIRN_PG_BEST " AND EXISTS(SELECT 1 FROM reference r WHERE r.file = o.file"
+	" + 0 = " REFER_SCOPE " AND " CAIRN_PG_BEST " AND EXISTS(SELECT 1 FROM reference r WHERE r.file = o.file"
 	" AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = $2), -1)) ORDER BY f.hash LIMIT $3",
 };
 static const char *const REFER_ALL[CAIRN_INDEX_MATCHES] = {
 	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ALL " AND f.hash = $2 ORDER BY s.name LIMIT $3",
 	[CAIRN_INDEX_MATCH_SHA256] = "SELECT f.hash, f.size, f.at, o.sha256, s.name, o.proof, " CAIRN_PG_SHOWN
 				     " FROM file_owner o JOIN file f ON f.id = o.file JOIN scope s ON s.id = o.scope"
-				     " WHERE $1::text IS NULL AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash, s.name"
+				     " WHERE $1::text IS NULL AND o.sha256 = $2 AND o.sha256 > '' AND o.proof > 0"
+				     " ORDER BY f.hash, s.name"
 				     " LIMIT $3",
 	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ALL
 	" AND f.id IN (SELECT r.file FROM reference r WHERE r.xorb = (SELECT id FROM xorb WHERE hash = $2))"

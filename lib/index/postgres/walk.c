@@ -11,7 +11,7 @@ static const char WALK_FILES[] = "SELECT hash, size, terms, id FROM file WHERE i
 static const char WALK_FILE_SIZES[] =
 	"SELECT hash, size, octet_length(terms), id FROM file WHERE id > $1 ORDER BY id LIMIT $2";
 static const char WALK_OWNERS[] = "SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o"
-				  " WHERE o.scope = s.id) ORDER BY s.id";
+				  " WHERE o.scope + 0 = s.id) ORDER BY s.id";
 static const char WALK_OWNED_FILES[] =
 	"SELECT f.hash, f.size, f.terms, f.id, ARRAY(SELECT DISTINCT o.scope FROM file_owner o WHERE o.file = f.id"
 	" ORDER BY o.scope) FROM file f WHERE f.id > $1 ORDER BY f.id LIMIT $2";
@@ -24,7 +24,7 @@ static const char WALK_LAST_XORB[] = "SELECT coalesce(max(id), 0) FROM xorb";
 static const char WALK_OWNED[] =
 	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD
 	", $1::text, o.proof FROM (SELECT DISTINCT ON (file) file, sha256,"
-	" proof FROM file_owner WHERE scope = (SELECT id FROM scope WHERE name = $1)"
+	" proof FROM file_owner WHERE scope + 0 = (SELECT id FROM scope WHERE name = $1)"
 	" ORDER BY file, proof DESC, sha256) o JOIN file f ON f.id = o.file WHERE f.hash > $2 ORDER BY f.hash LIMIT $3";
 static const char WALK_OWNED_BY_ALL[] =
 	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_PG_SHOWN

@@ -1,0 +1,164 @@
+"""How PostgreSQL finds what is asked for when there is much of everything: by what its own module writes down of each plan, no page
+and no look-up reads a table from one end to the other. CAIRN_TEST_ROWS says how many repositories there are, and so on."""
+
+import json
+import os
+import random
+import re
+from pathlib import Path
+
+import cairn
+import ledger
+import pytest
+import xet
+from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_repos import commit, deleted, done, make, stored, text, upload
+from test_postgres import FOLDER, sql
+from visitors import Visitor
+
+pytestmark = pytest.mark.skipif(not cairn.INDEX, reason="that takes CAIRN_INDEX=postgres")
+ROWS = int(os.environ.get("CAIRN_TEST_ROWS", "20000"))
+READ_MAX = 6000  # rows of one table, by one statement: a page of 512 accounts adds up ten repositories of each
+
+# What others have: an account for ten repositories, each with a commit of files; a file with its owner, its xorb, its shard for each.
+FILL = """
+SET session_replication_role = replica;
+CREATE FUNCTION pg_temp.h(n bigint, salt text) RETURNS bytea LANGUAGE sql AS $$ SELECT sha256(convert_to(salt || n, 'UTF8')) $$;
+INSERT INTO account(id, kind, name, fullname, email, created) SELECT 1000 + n, 1, 'many' || n, '', '', 1 FROM generate_series(1, {n} / 10) n;
+INSERT INTO api_key(id, digest, name, repo, scopes, created, account) SELECT 1000 + n, pg_temp.h(n, 'key'), '', '', 'read', 1, 1000 + n FROM generate_series(1, {n} / 10) n;
+INSERT INTO session(digest, key, account, ends) SELECT pg_temp.h(n, 'session'), pg_temp.h(n, 'key'), 1000 + n, 4000000000 FROM generate_series(1, {n} / 10) n;
+INSERT INTO membership SELECT (SELECT id FROM account WHERE name = 'team'), 1000 + n, 1 FROM generate_series(1, 1000) n;
+INSERT INTO scope(id, name) SELECT 1000 + n, 'hub/many' || n FROM generate_series(1, {n}) n;
+INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes)
+  SELECT 1000 + n, 1 + n % 4, 1001 + n % ({n} / 10), 'repo' || n, n % 7 = 0, 1000 + n, 1, 1000 + n, 2, 10 FROM generate_series(1, {n}) n;
+INSERT INTO former SELECT kind, account, 'former' || id, id FROM repo WHERE id > 1000 AND id % 5 = 0;
+INSERT INTO line(id, repo, fork, depth, head) SELECT 1000 + n, 1000 + n, 0, 1, 1000000 + n FROM generate_series(1, {n}) n;
+INSERT INTO commit_(id, repo, line, number, parent, oid, root, at, files, bytes, author, title, message)
+  SELECT 1000000 + n, 1000 + n, 1000 + n, 1, 0, substring(pg_temp.h(n, 'oid') FOR 20), substring(pg_temp.h(n, 'root') FOR 20), 1, 2, 10, 'many', 'x', '' FROM generate_series(1, {n}) n;
+INSERT INTO ref SELECT 1000 + n, 1, 'main', 1000 + n, 1000000 + n FROM generate_series(1, {n}) n;
+INSERT INTO xorb(id, hash, chunks, unpacked, stored, at) SELECT 1000 + n, pg_temp.h(n, 'xorb'), 3, 30000, 30030, 1 FROM generate_series(1, {n}) n;
+INSERT INTO list SELECT 1000 + n, '\\x00', pg_temp.h(n, 'chunk') FROM generate_series(1, {n}) n;
+INSERT INTO shard(id, hash, scope, owner, collection, at) SELECT 1000 + n, pg_temp.h(n, 'shard'), 0, 1000 + n, 0, 1 FROM generate_series(1, {n}) n;
+INSERT INTO member SELECT 1000 + n, 1000 + n FROM generate_series(1, {n}) n;
+INSERT INTO dedupe SELECT n::bigint * 7919, 1000 + n, 1000 + n, 0, 1000 + n FROM generate_series(1, {n}) n;
+INSERT INTO dedupe SELECT n::bigint * 104729, 0, 1000 + n, 1, 1000 + n FROM generate_series(1, {n}) n;
+INSERT INTO file(id, hash, size, terms, at) SELECT 1000 + n, pg_temp.h(n, 'file'), 30000, '', 1 FROM generate_series(1, {n}) n;
+INSERT INTO file_owner(file, scope, sha256, at, due) SELECT 1000 + n, 1000 + n, pg_temp.h(n, 'sha256'), 1, NULL FROM generate_series(1, {n}) n;
+INSERT INTO reference SELECT 1000 + n, 1000 + n FROM generate_series(1, {n}) n;
+INSERT INTO content(id, repo, uses, size, file, sha256) SELECT 1000 + n, 1000 + n, 1, 5, 1000 + n, pg_temp.h(n, 'sha256') FROM generate_series(1, {n}) n;
+INSERT INTO entry SELECT 1000 + n, '', convert_to('file' || f, 'UTF8'), 1000000 + n, substring(pg_temp.h(n, 'entry') FOR 20), 1000 + n FROM generate_series(1, {n}) n, generate_series(1, {entries}) f;
+INSERT INTO object(repo, path, file, uploaded, type) SELECT r.id, convert_to('many/' || n, 'UTF8'), 1000 + n, 1, '' FROM repo r, generate_series(1, {n}) n WHERE r.name = 'bucket' AND r.kind = 4;
+INSERT INTO file_owner(file, scope, sha256, at, due) SELECT 1000 + n, r.scope, '', 1, NULL FROM repo r, generate_series(1, {n}) n WHERE r.name = 'bucket' AND r.kind = 4;
+INSERT INTO telemetry(at, sender, body) SELECT 1, 'many', '' FROM generate_series(1, {n} / 10);
+INSERT INTO dead SELECT substring(pg_temp.h(n, 'dead') FOR 16), pg_temp.h(n, 'xorb'), 1, true FROM generate_series(1, {n}) n;
+SET session_replication_role = origin;
+"""
+
+
+def nodes(plan):
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from nodes(part)
+
+
+def read_by(node):
+    """Rows of its table that a node has looked at."""
+    rows = sum(node.get(f"Rows Removed by {by}", 0) for by in ("Filter", "Index Recheck")) + node["Actual Rows"]
+    return rows * node["Actual Loops"] if "Relation Name" in node else 0
+
+
+class Plans:
+    """What the server writes down while the block runs."""
+
+    SETTINGS = {"session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on"}
+    SETTINGS |= {"auto_explain.log_timing": "off", "auto_explain.log_format": "json", "auto_explain.log_level": "log"}
+
+    def __init__(self):
+        self.log = Path(FOLDER) / "log"
+
+    def __enter__(self):
+        self.begins = self.log.stat().st_size
+        for name, value in self.SETTINGS.items():
+            sql(f"ALTER ROLE cairn SET {name} = '{value}'")
+        return self
+
+    def __exit__(self, *exc):
+        sql("ALTER ROLE cairn RESET ALL")
+
+    def written(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            file.seek(self.begins)
+            found = re.findall(r"plan:\n((?:\t.*\n)+)", file.read())
+        return [json.loads(plan) for plan in found]
+
+    def wasteful(self):
+        """@return [(rows, node, table, statement)]"""
+        out = set()
+        for plan in self.written():
+            for node in nodes(plan["Plan"]):
+                if read_by(node) > READ_MAX:
+                    out.add((read_by(node), node["Node Type"], node["Relation Name"], " ".join(plan["Query Text"].split())))
+        return sorted(out)
+
+
+def ask_all(people, file):
+    """What a client, a reader of pages or an operator asks for a page or one thing. Not: sums of everything (/v1/stats), and a search
+    for a part of a name, which reads all names."""
+    server, operator, ask = people.server, people.keys["admin"], people.ask
+    sha = ask("GET", "/api/models/ann/one").json()["sha"]
+    data = random.Random(3).randbytes(20000)
+    paths = ["/api/models", "/api/models?limit=20", "/api/models?author=many7", "/api/models?sort=lastModified", "/api/datasets?author=ann"]
+    paths += ["/api/whoami-v2", "/api/buckets/ann", "/api/buckets/ann/bucket", "/api/settings/repositories"]
+    paths += ["/api/buckets/ann/bucket/tree", "/api/buckets/ann/bucket/tree/many", "/api/buckets/ann/bucket/tree?recursive=true&limit=100"]
+    paths += [f"/api/models/ann/one{rest}" for rest in ("", "/tree/main", "/tree/main?recursive=true", f"/tree/{sha}", "/refs", "/commits/main", "/lfs-files", "/discussions")]
+    paths += ["/ann/one/resolve/main/small", "/ann/one/raw/main/small", "/ann/one/resolve/main/big", "/api/models/ann/gone", "/api/models/many3/former1005"]
+    paths += ["/api/models/ann/one/revision/main", "/api/models/ann/one/xet-read-token/main", "/api/organizations/team/settings/repositories"]
+    for path in paths:
+        assert ask("GET", path).status in (200, 302, 307, 404), path
+    assert ask("POST", "/api/models/ann/one/paths-info/main", body={"paths": ["small", "big", "none"]}).status == 200
+    assert ask("POST", "/api/buckets/ann/bucket/paths-info", body={"paths": ["many/7", "none"]}).status == 200
+    xorb, hash_ = file.terms[0][0], ledger.name(file)
+    paths = ["/v1/files?limit=10&owner=ann", "/v1/files?limit=10", f"/v1/info/{hash_}", f"/v1/info/{xet.text(xorb.hash)}", f"/v1/chunks/default/{'ab' * 32}"]
+    paths += [f"/v1/chunks/default/{xet.text(xorb.nodes[0][0])}", f"/v1/reconstructions/{hash_}", f"/v2/reconstructions/{hash_}", "/v1/keys?limit=10", "/v1/false-claims", "/v1/quotas"]
+    paths += ["/v1/accounts?limit=10", "/v1/accounts/team/members", f"/v1/files/by-sha256/{'cd' * 32}", "/v1/lost-xorbs", "/health", "/ready", "/metrics"]
+    for path in paths:
+        assert server.get(path, token=operator).status in (200, 400, 404), path
+    assert server.request("HEAD", f"/v1/files/{hash_}", token=operator).status in (200, 404)
+    visitor = Visitor(server).sign_in(people.keys["ann"])
+    for path in ("/", "/models", "/ann", "/many7", "/ann/one", "/ann/one/tree/main", "/ann/one/blob/main/small", "/ann/one/commits/main", f"/ann/one/commit/{sha}", "/buckets/ann/bucket", "/settings/keys", f"/search?q={hash_}"):
+        assert visitor.get(path).status in (200, 302, 303, 404), path
+    # And what changes something.
+    assert upload(people, data)
+    done(commit(people, text("small", "other\n"), text("more/and/more", "x"), deleted("big")))
+    make(people, "ann/two")
+    assert ask("POST", "/api/models/ann/two/branch/dev", body={}).status == 200
+    assert ask("POST", "/api/models/ann/two/tag/main", body={"tag": "v1"}).status == 200
+    assert ask("POST", "/api/repos/move", body={"fromRepo": "ann/two", "toRepo": "ann/three", "type": "model"}).status == 200
+    people.put("ann/bucket", "new", data[:9000])
+    assert people.batch("ann/bucket", {"type": "deleteFile", "path": "many/9"}).status == 200
+    assert ask("DELETE", "/api/repos/delete", body={"organization": "ann", "name": "three", "type": "model"}).status == 200
+
+def test_no_table_is_read_whole(people, admin):  # noqa: F811
+    people.keys["admin"] = admin
+    make(people)
+    people.make("ann/bucket")
+    big, _ = upload(people, random.Random(4).randbytes(20000))
+    done(commit(people, text("small", "small\n"), stored("big", big, 20000)))
+    file = ledger.new_file(31)
+    for xorb, _, _ in file.terms:
+        assert people.server.put_xorb(xorb, token=admin).status in (200, 403)
+    schema = cairn.postgres_url(people.server.data).split("=")[1]
+    tables = ", ".join(set(re.findall(r"INSERT INTO (\w+)", FILL)))
+    sql(f'SET search_path = "{schema}"; ' + FILL.format(n=ROWS, entries=10 if ROWS >= 100000 else 2) + f"ANALYZE {tables}")
+    people.server.stop()
+    with Plans() as plans:
+        people.server.start()
+        people.server.get("/health")
+        plans.begins = plans.log.stat().st_size  # a start looks at all of it
+        ask_all(people, file)
+        people.server.stop()
+        wasteful = plans.wasteful()
+        n = len(plans.written())
+    people.server.start()
+    assert n > 100
+    assert wasteful == [], "\n".join(f"{rows} rows by {node} of {table}: {statement}" for rows, node, table, statement in wasteful)
