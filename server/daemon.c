@@ -430,7 +430,8 @@ bool daemon_stop(struct app *app)
 	app->housekeeping = NULL;
 	prover_stop(app->prover);
 	app->prover = NULL;
-	cairn_workers_close(app->workers); /* every piece of work resumes its request or hands it to those below */
+	cairn_cas_finish_screens(app->cas); /* each resumes its request, or hands it to those below */
+	cairn_workers_close(app->workers);  /* every piece of work resumes its request or hands it to those below */
 	cairn_workers_close(app->disk_workers);
 	cairn_workers_close(app->long_workers);
 	if (!cairn_cas_finish_writes(app->cas, (int64_t)drain_s * 1000)) /* every write resumes its request */

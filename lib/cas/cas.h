@@ -208,6 +208,18 @@ struct cairn_answer {
 	char etag[2 + 32 + 1];     /* quoted, strong: of the bytes */
 };
 
+/** Is there an answer in memory? Waits for nobody where the index or the store is on another machine.
+ *  @return the answer, to be released; NULL */
+const struct cairn_answer *cairn_cas_query_kept(struct cairn_cas *cas, const struct cairn_cas_who *who,
+						const struct cairn_hash *chunk);
+
+/** As cairn_index_screen(): tells a miss from what cairn_cas_query() may answer. @param screen  its done set
+ *  @param who  what it points to is borrowed until that is called */
+bool cairn_cas_screen(struct cairn_cas *cas, const struct cairn_cas_who *who, const struct cairn_hash *chunk,
+		      struct cairn_index_screen *screen);
+/** Wait until all have been told. */
+void cairn_cas_finish_screens(struct cairn_cas *cas);
+
 /** @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_who *who,
 						 const struct cairn_hash *chunk, const struct cairn_answer **out);

@@ -160,20 +160,45 @@ static void query_hear(struct cairn_cas *cas)
 		cairn_answer_cache_clear(cas->cache);
 }
 
+static uint64_t query_epoch(const struct cairn_cas *cas)
+{
+	return (uint64_t)cairn_clock_unix_s() / cas->options.epoch_s;
+}
+
+const struct cairn_answer *cairn_cas_query_kept(struct cairn_cas *cas, const struct cairn_cas_who *who,
+						const struct cairn_hash *chunk)
+{
+	query_hear(cas);
+	const struct cairn_answer *answer = cairn_answer_cache_get(cas->cache, who->scope, chunk, query_epoch(cas));
+	if (answer && answer_is_good(cas, answer))
+		return answer;
+	cairn_answer_unref(answer);
+	return NULL;
+}
+
+bool cairn_cas_screen(struct cairn_cas *cas, const struct cairn_cas_who *who, const struct cairn_hash *chunk,
+		      struct cairn_index_screen *screen)
+{
+	screen->scope = who->scope;
+	screen->chunk = *chunk;
+	return cairn_index_screen(cas->index, screen);
+}
+
+void cairn_cas_finish_screens(struct cairn_cas *cas)
+{
+	cairn_index_finish_screens(cas->index);
+}
+
 enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_who *who,
 				  const struct cairn_hash *chunk, const struct cairn_answer **out)
 {
 	*out = NULL;
 	if (!cairn_index_may_dedupe(cas->index, who->scope, chunk))
 		return CAIRN_E_NOT_FOUND;
-	uint64_t epoch = (uint64_t)cairn_clock_unix_s() / cas->options.epoch_s;
-	query_hear(cas);
-	*out = cairn_answer_cache_get(cas->cache, who->scope, chunk, epoch);
-	if (*out && answer_is_good(cas, *out))
+	*out = cairn_cas_query_kept(cas, who, chunk);
+	if (*out)
 		return CAIRN_OK;
-	cairn_answer_unref(*out);
-	*out = NULL;
-	uint64_t generation = cairn_answer_cache_generation(cas->cache);
+	uint64_t epoch = query_epoch(cas), generation = cairn_answer_cache_generation(cas->cache);
 	struct cairn_answer *built = NULL;
 	enum cairn_status status = answer_build(cas, who->scope, chunk, epoch, &built);
 	if (status != CAIRN_OK)

@@ -35,6 +35,17 @@ bool cairn_index_may_dedupe(struct cairn_index *ix, const char *scope, const str
 	return ix->backend->may_dedupe(ix, scope, chunk);
 }
 
+bool cairn_index_screen(struct cairn_index *ix, struct cairn_index_screen *screen)
+{
+	return ix->backend->screen && ix->backend->screen(ix, screen);
+}
+
+void cairn_index_finish_screens(struct cairn_index *ix)
+{
+	if (ix->backend->finish_screens)
+		ix->backend->finish_screens(ix);
+}
+
 enum cairn_status cairn_index_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 				     bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
 {

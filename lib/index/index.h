@@ -148,6 +148,23 @@ struct cairn_index_dedupe_xorb {
  *  nothing; true: it may (a chunk that is not tracked gets this answer once in some hundred times). Any thread. */
 bool cairn_index_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
 
+/** A chunk query that is told from misses without a wait: its first three members set. Whoever asks keeps it until
+ * done() has been called. */
+struct cairn_index_screen {
+	const char *scope; /* borrowed likewise */
+	struct cairn_hash chunk;
+	void (*done)(struct cairn_index_screen *screen); /* on a thread of the index, others wait for it */
+	enum cairn_status status; /* out: CAIRN_OK cairn_index_dedupe() may find it; CAIRN_E_NOT_FOUND it would find
+				     nothing; CAIRN_E_BUSY; CAIRN_E_NOMEM; CAIRN_E_IO */
+	struct cairn_index_screen *next; /* the index's */
+};
+
+/** Screen a chunk query where the index is on another machine: what many ask at once goes there as one question. Any
+ * thread. @return false: done() will not be called; cairn_index_may_dedupe() answers on the spot */
+bool cairn_index_screen(struct cairn_index *ix, struct cairn_index_screen *screen);
+/** Wait until done() has been called for all. */
+void cairn_index_finish_screens(struct cairn_index *ix);
+
 /**
  * Answer a chunk query within one snapshot: first the xorb that holds the chunk, then its neighbours (xorbs of the same
  * shard), retired and damaged ones left out. Those whose bytes are lost or kept elsewhere have stored_bytes 0.

@@ -7,6 +7,7 @@
 #include "server/route/route_job.h"
 #include "server/route/routes.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ static void chunks_set_caching(struct http_request *req, const struct cairn_answ
 
 struct chunks_request {
 	struct route_job job;
+	struct cairn_index_screen screen;
 	struct cairn_hash chunk;
 	enum cairn_status status;
 	const struct cairn_answer *answer; /* owned; NULL: none, or it is on its way */
@@ -76,10 +78,43 @@ static void chunks_reply(struct http_request *req, struct route_job *job)
 		http_reply_status(req, c->status, NULL);
 }
 
+/* Misses need no worker. */
+static void chunks_screened(struct cairn_index_screen *screen)
+{
+	struct chunks_request *c = (struct chunks_request *)((char *)screen - offsetof(struct chunks_request, screen));
+	c->status = screen->status;
+	if (screen->status == CAIRN_OK)
+		route_job_hand_over(&c->job);
+	else
+		http_resume(c->job.req);
+}
+
+/* Where the index is on another machine, nothing that is in memory waits for it, and what others ask goes along. */
+static void chunks_ask_far(struct http_request *req, const struct cairn_hash *chunk)
+{
+	struct chunks_request *c = route_job_new(req, sizeof(*c), chunks_query, chunks_reply);
+	if (!c)
+		return;
+	struct cairn_cas *cas = c->job.app->cas;
+	struct cairn_cas_who who = auth_who(http_identity(req));
+	c->chunk = *chunk;
+	c->job.for_reply = true;
+	c->answer = cairn_cas_query_kept(cas, &who, chunk);
+	c->screen.done = chunks_screened;
+	if (c->answer)
+		chunks_reply_answer(req, c);
+	else if (route_job_wait(req) && !cairn_cas_screen(cas, &who, chunk, &c->screen))
+		route_job_hand_over(&c->job);
+}
+
 static void chunks_get(struct http_request *req)
 {
 	struct chunks_request c = {.job = {.run = chunks_query, .reply = chunks_reply}};
-	if (route_prefix(req, "default-merkledb") && route_hash(req, &c.chunk))
+	if (!route_prefix(req, "default-merkledb") || !route_hash(req, &c.chunk))
+		return;
+	if (cairn_cas_is_remote(app_of(req)->cas))
+		chunks_ask_far(req, &c.chunk);
+	else
 		route_ask(req, &c.job, sizeof(c));
 }
 

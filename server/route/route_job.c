@@ -84,11 +84,20 @@ static void route_job_resumed(struct http_request *req)
 		job->reply(req, job);
 }
 
+bool route_job_wait(struct http_request *req)
+{
+	return http_suspend(req, route_job_resumed);
+}
+
 void route_job_start(struct http_request *req)
 {
-	struct route_job *job = http_state(req);
-	if (!http_suspend(req, route_job_resumed))
-		return;
+	if (route_job_wait(req))
+		route_job_hand_over(http_state(req));
+}
+
+void route_job_hand_over(struct route_job *job)
+{
+	struct http_request *req = job->req;
 	job->work.run = route_job_work;
 	job->not_run = cairn_workers_submit(job->workers, &job->work) != CAIRN_OK;
 	if (job->not_run)

@@ -47,4 +47,9 @@ bool route_job_is_idle(const struct route_job *job);
 /** Hand the job over; last of all in done(). When it cannot be taken now, a 503 is replied. */
 void route_job_start(struct http_request *req);
 
+/** The two steps of that, where something comes between them: have the request wait, and hand its job over, or
+ * http_resume(), from whatever thread. @return false: it does not wait, and was replied */
+bool route_job_wait(struct http_request *req);
+void route_job_hand_over(struct route_job *job);
+
 #endif

@@ -3,6 +3,7 @@
 #include "support/tempdir.h"
 
 #include <check.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +193,55 @@ START_TEST(a_chunk_in_many_scopes)
 }
 END_TEST
 
+enum { SCREENS = 3000 }; /* more than one exchange takes */
+
+static struct cairn_index_screen screens[SCREENS];
+static atomic_uint n_screened;
+
+static void screened(struct cairn_index_screen *screen)
+{
+	(void)screen;
+	atomic_fetch_add(&n_screened, 1);
+}
+
+/* Each third one is there for whoever asks, each third one for some. */
+static void ask_about(struct cairn_index_screen *screen, unsigned i)
+{
+	static const char *const NAMES[] = {"", "me", "you", "nobody"};
+	*screen = (struct cairn_index_screen){.scope = NAMES[i % 4], .done = screened};
+	screen->chunk = i % 3 == 0 ? a.list.hashes[1] : i % 3 == 1 ? a.list.hashes[2] : b.list.hashes[i % 30];
+}
+
+/* Where the index is on another machine; elsewhere it answers on the spot. */
+START_TEST(misses_are_told_from_others)
+{
+	struct fx_shard s;
+	fx_shard_init(&s, 1);
+	fx_shard_xorb(&s, &a, 1, 1);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_shard_init(&s, 2);
+	s.scope = "me";
+	fx_shard_xorb(&s, &a, 1, 2);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	atomic_store(&n_screened, 0);
+	ask_about(&screens[0], 0);
+	if (!cairn_index_screen(ix, &screens[0])) {
+		cairn_index_finish_screens(ix);
+		return;
+	}
+	for (unsigned i = 1; i < SCREENS; i++) {
+		ask_about(&screens[i], i);
+		ck_assert(cairn_index_screen(ix, &screens[i]));
+	}
+	cairn_index_finish_screens(ix);
+	ck_assert_uint_eq(atomic_load(&n_screened), SCREENS);
+	for (unsigned i = 0; i < SCREENS; i++) {
+		bool there = i % 3 == 0 || (i % 3 == 1 && i % 4 == 1);
+		ck_assert_int_eq(screens[i].status, there ? CAIRN_OK : CAIRN_E_NOT_FOUND);
+	}
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	fx_use_engine(argc, argv);
@@ -206,6 +256,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, neighbours_of_the_askers_shard);
 	tcase_add_test(t, equal_prefixes);
 	tcase_add_test(t, a_chunk_in_many_scopes);
+	tcase_add_test(t, misses_are_told_from_others);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

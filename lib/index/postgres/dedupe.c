@@ -132,7 +132,8 @@ static enum cairn_status dedupe_neighbours(struct dedupe_query *q)
 	}
 }
 
-/* There is no filter: it would have to be told of each row that another daemon adds. */
+/* There is no filter: it would have to be told of each row that another daemon adds. What rules misses out is
+ * cairn_pg_screen(). */
 bool cairn_pg_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)
 {
 	(void)ix;

@@ -6,6 +6,7 @@
 #include "index/postgres/good_keys.h"
 #include "index/postgres/pool.h"
 #include "index/postgres/refresh.h"
+#include "index/postgres/screen.h"
 #include "index/postgres/write.h"
 
 struct cairn_postgres {
@@ -16,6 +17,7 @@ struct cairn_postgres {
 	struct cairn_pg_tx tx;
 	struct cairn_pg_good_keys good_keys;
 	struct cairn_pg_refresh refresh;
+	struct cairn_pg_screens screens;
 	pthread_mutex_t lock;
 	struct cairn_pg_clock clock;
 	/* under the lock */

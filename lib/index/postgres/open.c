@@ -112,6 +112,8 @@ enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *wher
 		status = open_connect(p, options, diag);
 	if (status == CAIRN_OK && options->shared && !options->read_only)
 		status = cairn_pg_refresh_start(p, diag);
+	if (status == CAIRN_OK && !options->read_only)
+		status = cairn_pg_screens_start(p, diag);
 	if (status == CAIRN_OK)
 		*out = &p->index;
 	else
@@ -122,6 +124,7 @@ enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *wher
 void cairn_pg_index_free(struct cairn_index *ix)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
+	cairn_pg_screens_stop(&p->screens);
 	cairn_pg_refresh_stop(&p->refresh);
 	cairn_pg_pool_fini(&p->pool);
 	cairn_pg_close(&p->tx.pg);
