@@ -221,6 +221,11 @@ unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn
 	return pg->n_results > 0 ? pg->n_results - 1 : 0;
 }
 
+bool cairn_pg_has_queued(const struct cairn_pg *pg)
+{
+	return pg->n_answered < pg->n_sent;
+}
+
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
 /* A statement that was not prepared after all can be prepared again. */

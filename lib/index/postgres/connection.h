@@ -54,6 +54,9 @@ bool cairn_pg_is_alive(struct cairn_pg *pg);
 /** Queue a statement for the next exchange. @param sql  static: it is prepared once @return its place in results */
 unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args);
 
+/** Is something queued that no exchange has taken? */
+bool cairn_pg_has_queued(const struct cairn_pg *pg);
+
 /**
  * Send what is queued and wait for the answer to all of it.
  * @return CAIRN_OK, with results until the next queue; CAIRN_E_BUSY the server is silent: cairn_pg_await() again, or

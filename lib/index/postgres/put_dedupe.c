@@ -4,8 +4,8 @@
 enum { DEDUPE_PIECE = 10000 }; /* rows of one statement */
 
 static const char DEDUPE_ADD[] =
-	"INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, $1, k.xorb, k.place::int, $2"
-	" FROM unnest($3::bigint[], $4::bigint[], $5::bigint[]) k(prefix, xorb, place) ON CONFLICT DO NOTHING";
+	"INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, $2, k.xorb, k.place::int, " CAIRN_PG_SHARD
+	" FROM unnest($4::bigint[], $5::bigint[], $6::bigint[]) k(prefix, xorb, place) ON CONFLICT DO NOTHING";
 
 enum cairn_status cairn_pg_put_conflict(struct cairn_pg_put *p, const struct cairn_hash *xorb, const char *what)
 {
@@ -21,8 +21,7 @@ enum cairn_status cairn_pg_put_send_dedupe(struct cairn_pg_put *p)
 	struct cairn_pg_args args = {0};
 	if (p->prefixes.n == 0 && p->prefixes.status == CAIRN_OK)
 		return CAIRN_OK;
-	cairn_pg_int8(&args, p->scope);
-	cairn_pg_int8(&args, p->id);
+	cairn_pg_put_args(p, &args);
 	cairn_pg_int8s(&args, &p->prefixes);
 	cairn_pg_int8s(&args, &p->prefix_xorbs);
 	cairn_pg_int8s(&args, &p->places);

@@ -234,7 +234,8 @@ static enum cairn_status put_piece_refer(struct put_piece *piece, const struct p
 		return CAIRN_OK;
 	cairn_pg_int8s(&args, &xorbs);
 	cairn_pg_int8s(&args, &files);
-	return cairn_pg_run(&piece->p->tx->pg, FILES_REFER, &args, NULL);
+	(void)cairn_pg_queue(&piece->p->tx->pg, FILES_REFER, &args); /* its answer says nothing */
+	return CAIRN_OK;
 }
 
 /* Owners of new files, of known ones, or words of owners of known ones: the files that it is about. */
@@ -273,6 +274,10 @@ static enum cairn_status put_piece_own(struct put_piece *piece, enum put_owning 
 	if (how == OWN_CLAIM) {
 		cairn_pg_int8(&args, CAIRN_INDEX_CLAIMS_MAX);
 		cairn_pg_int8(&args, CAIRN_INDEX_LIES_MAX);
+	}
+	if (how == OWN_NEW) { /* that something was added is known from the files */
+		(void)cairn_pg_queue(pg, SQL[how], &args);
+		return CAIRN_OK;
 	}
 	enum cairn_status status = cairn_pg_run(pg, SQL[how], &args, &n);
 	piece->p->put->added = piece->p->put->added || n > 0;
@@ -345,10 +350,13 @@ static enum cairn_status put_piece_renew(struct put_piece *piece)
 	for (uint32_t i = 0; i < piece->n; i++)
 		if (piece->files[i].known)
 			cairn_pg_add_int8(&known, piece->files[i].id);
+	if (known.n == 0 && known.status == CAIRN_OK)
+		return CAIRN_OK;
 	cairn_pg_int8(&args, piece->p->owner);
 	cairn_pg_int8(&args, cairn_clock_unix_s());
 	cairn_pg_int8s(&args, &known);
-	return cairn_pg_run(&piece->p->tx->pg, FILES_RENEW, &args, NULL);
+	(void)cairn_pg_queue(&piece->p->tx->pg, FILES_RENEW, &args);
+	return CAIRN_OK;
 }
 
 /* Before it owns them. */

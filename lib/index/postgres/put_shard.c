@@ -1,5 +1,6 @@
 /* A verified shard: which xorbs arrived together, which chunks clients may ask about, which files there are. Rows go as
- * arrays, a piece at a time, so that the server is never silent for long. put_files.c has the files. */
+ * arrays, a piece at a time, so that the server is never silent for long. What nobody waits for the answer of goes
+ * along with the next question: a shard is three exchanges. put_files.c has the files. */
 #include "index/postgres/put_shard.h"
 
 #include "base/clock.h"
@@ -11,7 +12,7 @@ enum { SHARD_PIECE = 10000 }; /* rows of one statement */
 
 static const char SHARD_FIND[] = "SELECT id, collection, at FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3";
 static const char SHARD_ADD[] = "INSERT INTO shard(hash, scope, owner, collection, at) VALUES($1, $2, $3, $4, $5)"
-				" ON CONFLICT(hash, scope, owner) DO UPDATE SET collection = $4, at = $5 RETURNING id";
+				" ON CONFLICT(hash, scope, owner) DO UPDATE SET collection = $4, at = $5";
 /* By the number by which the shard was verified, which is never given again; without one by the hash. */
 static const char SHARD_XORBS[] =
 	"SELECT k.n, x.id, x.chunks, x.stored, x.retired FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY"
@@ -19,7 +20,8 @@ static const char SHARD_XORBS[] =
 	" UNION ALL SELECT * FROM xorb z WHERE z.hash = k.hash AND k.id = 0) x ON true";
 static const char SHARD_REPACKED[] = "UPDATE xorb SET repacked = true WHERE id = $1";
 static const char SHARD_MEMBERS[] =
-	"INSERT INTO member(shard, xorb) SELECT $1, x FROM unnest($2::bigint[]) x ON CONFLICT DO NOTHING";
+	"INSERT INTO member(shard, xorb) SELECT " CAIRN_PG_SHARD ", x FROM unnest($4::bigint[]) x"
+	" ON CONFLICT DO NOTHING";
 
 static void put_shard_fini(struct cairn_pg_put *p)
 {
@@ -39,13 +41,21 @@ static enum cairn_status put_shard_gone(struct cairn_pg_put *p, const struct cai
 
 /* --- xorbs -------------------------------------------------------------------------------------------------------- */
 
-/* Look up a piece of them. */
-static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, uint32_t n)
+/* One that something was removed after, maybe something of its own, or that came to a repository of the hub an hour
+ * ago, is registered once more: what nothing names yet counts from its last upload. */
+static void put_shard_judge(struct cairn_pg_put *p, const PGresult *r)
+{
+	p->found = PQntuples(r) > 0;
+	bool young = p->found && (!cairn_index_is_repo_owner(p->put->owner) ||
+				  cairn_pg_get_int8(r, 0, 2) > cairn_clock_unix_s() - CAIRN_PG_KNOWN_S);
+	p->known = young && cairn_pg_get_int8(r, 0, 1) == p->tx->counts.collection;
+}
+
+static void put_shard_queue_look(struct cairn_pg_put *p, uint32_t first, uint32_t n, unsigned *place)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array ids = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
 	const struct cairn_index_new_xorb *xorbs = p->put->shard->xorbs + first;
-	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	for (uint32_t i = 0; i < n; i++) {
 		cairn_pg_add_int8(&ids, xorbs[i].id);
@@ -53,14 +63,33 @@ static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, 
 	}
 	cairn_pg_int8s(&args, &ids);
 	cairn_pg_byteas(&args, &hashes);
-	enum cairn_status status = cairn_pg_ask(&p->tx->pg, SHARD_XORBS, &args, &r);
-	for (int i = 0; status == CAIRN_OK && i < PQntuples(r); i++) {
-		int64_t place = cairn_pg_get_int8(r, i, 0);
+	*place = cairn_pg_queue(&p->tx->pg, SHARD_XORBS, &args);
+}
+
+/* Look up a piece of them; with the first of them the shard itself. */
+static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, uint32_t n)
+{
+	struct cairn_pg *pg = &p->tx->pg;
+	struct cairn_pg_args shard = {0};
+	unsigned found = 0, xorbs = 0;
+	if (first == 0) {
+		cairn_pg_put_args(p, &shard);
+		found = cairn_pg_queue(pg, SHARD_FIND, &shard);
+	}
+	if (n > 0)
+		put_shard_queue_look(p, first, n, &xorbs);
+	enum cairn_status status = cairn_pg_exchange(pg);
+	if (status != CAIRN_OK)
+		return status;
+	if (first == 0)
+		put_shard_judge(p, pg->results[found]);
+	for (int i = 0; n > 0 && i < PQntuples(pg->results[xorbs]); i++) {
+		int64_t place = cairn_pg_get_int8(pg->results[xorbs], i, 0);
 		if (place < 1 || place > n)
 			return CAIRN_E_DAMAGED;
-		cairn_pg_known(r, i, 1, &p->xorbs[first + place - 1].row);
+		cairn_pg_known(pg->results[xorbs], i, 1, &p->xorbs[first + place - 1].row);
 	}
-	return status;
+	return CAIRN_OK;
 }
 
 static bool put_shard_same_list(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
@@ -140,60 +169,70 @@ static enum cairn_status put_shard_members(struct cairn_pg_put *p)
 		status = cairn_pg_keep_xorbs(p->tx, &retired, cairn_clock_unix_s());
 	if (status != CAIRN_OK || members.n == 0)
 		return status;
-	cairn_pg_int8(&args, p->id);
+	cairn_pg_put_args(p, &args);
 	cairn_pg_int8s(&args, &members);
-	return cairn_pg_run(&p->tx->pg, SHARD_MEMBERS, &args, NULL);
+	(void)cairn_pg_queue(&p->tx->pg, SHARD_MEMBERS, &args);
+	return CAIRN_OK;
+}
+
+static enum cairn_status put_shard_look_all(struct cairn_pg_put *p)
+{
+	uint32_t n = p->put->shard->n_xorbs, i = 0;
+	p->xorbs = calloc((size_t)n + 1, sizeof(*p->xorbs));
+	enum cairn_status status = p->xorbs ? CAIRN_OK : CAIRN_E_NOMEM;
+	do {
+		if (status == CAIRN_OK)
+			status = put_shard_look(p, i, n - i < SHARD_PIECE ? n - i : SHARD_PIECE);
+		i += SHARD_PIECE;
+	} while (status == CAIRN_OK && i < n && !p->known);
+	return status;
 }
 
 static enum cairn_status put_shard_xorbs(struct cairn_pg_put *p)
 {
-	uint32_t n = p->put->shard->n_xorbs;
-	p->xorbs = calloc((size_t)n + 1, sizeof(*p->xorbs));
-	enum cairn_status status = p->xorbs ? CAIRN_OK : CAIRN_E_NOMEM;
-	for (uint32_t i = 0; status == CAIRN_OK && i < n; i += SHARD_PIECE)
-		status = put_shard_look(p, i, n - i < SHARD_PIECE ? n - i : SHARD_PIECE);
-	for (uint32_t i = 0; status == CAIRN_OK && i < n; i++)
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; status == CAIRN_OK && i < p->put->shard->n_xorbs; i++)
 		status = put_shard_describe(p, i);
 	for (uint32_t i = 0; status == CAIRN_OK && i < p->put->shard->n_described; i++)
 		status = put_shard_eligible(p, i);
-	return status == CAIRN_OK ? put_shard_members(p) : status;
+	return status;
 }
 
 /* --- the shard ---------------------------------------------------------------------------------------------------- */
 
-/* One that something was removed after, maybe something of its own, or that came to a repository of the hub an hour
- * ago, is registered once more: what nothing names yet counts from its last upload. */
-static enum cairn_status put_shard_row(struct cairn_pg_put *p, bool *known)
+void cairn_pg_put_args(struct cairn_pg_put *p, struct cairn_pg_args *args)
 {
-	const PGresult *r;
+	cairn_pg_hash(args, &p->put->body);
+	cairn_pg_int8(args, p->scope);
+	cairn_pg_int8(args, p->owner);
+}
+
+static void put_shard_queue_row(struct cairn_pg_put *p)
+{
 	struct cairn_pg_args args = {0};
-	*known = false;
-	cairn_pg_hash(&args, &p->put->body);
-	cairn_pg_int8(&args, p->scope);
-	cairn_pg_int8(&args, p->owner);
-	enum cairn_status status = cairn_pg_ask(&p->tx->pg, SHARD_FIND, &args, &r);
-	if (status != CAIRN_OK)
-		return status;
-	bool found = PQntuples(r) > 0;
-	bool young = found && (!cairn_index_is_repo_owner(p->put->owner) ||
-			       cairn_pg_get_int8(r, 0, 2) > cairn_clock_unix_s() - CAIRN_PG_KNOWN_S);
-	*known = young && cairn_pg_get_int8(r, 0, 1) == p->tx->counts.collection;
-	if (*known)
-		return CAIRN_OK;
+	cairn_pg_put_args(p, &args);
 	cairn_pg_int8(&args, p->tx->counts.collection);
 	cairn_pg_int8(&args, cairn_clock_unix_s());
-	status = cairn_pg_ask(&p->tx->pg, SHARD_ADD, &args, &r);
-	if (status != CAIRN_OK)
-		return status;
-	p->id = cairn_pg_get_int8(r, 0, 0);
-	p->tx->counts.shards += !found;
-	return CAIRN_OK;
+	(void)cairn_pg_queue(&p->tx->pg, SHARD_ADD, &args);
+	p->tx->counts.shards += !p->found;
+}
+
+static enum cairn_status put_shard_register(struct cairn_pg_put *p)
+{
+	put_shard_queue_row(p);
+	enum cairn_status status = put_shard_xorbs(p);
+	if (status == CAIRN_OK)
+		status = put_shard_members(p);
+	if (status == CAIRN_OK)
+		status = cairn_pg_put_files(p);
+	if (status == CAIRN_OK)
+		status = cairn_pg_put_send_dedupe(p);
+	return status == CAIRN_OK && cairn_pg_has_queued(&p->tx->pg) ? cairn_pg_exchange(&p->tx->pg) : status;
 }
 
 enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_put_shard *put)
 {
 	CLEANUP(put_shard_fini) struct cairn_pg_put p = {.tx = tx, .put = put};
-	bool known = false;
 	put->added = false;
 	enum cairn_status status = cairn_pg_scope(tx, put->scope, &p.scope);
 	if (status == CAIRN_OK)
@@ -202,11 +241,6 @@ enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_
 		return cairn_fail(&put->write.diag, CAIRN_E_DENIED, "repo.gone", CAIRN_NO_OFFSET,
 				  "the repository of this token was deleted");
 	if (status == CAIRN_OK)
-		status = put_shard_row(&p, &known);
-	if (status != CAIRN_OK || known)
-		return status;
-	status = put_shard_xorbs(&p);
-	if (status == CAIRN_OK)
-		status = cairn_pg_put_files(&p);
-	return status == CAIRN_OK ? cairn_pg_put_send_dedupe(&p) : status;
+		status = put_shard_look_all(&p);
+	return status != CAIRN_OK || p.known ? status : put_shard_register(&p);
 }

@@ -14,10 +14,15 @@ struct cairn_pg_put {
 	struct cairn_pg_tx *tx;
 	struct cairn_index_put_shard *put;
 	struct cairn_pg_put_xorb_row *xorbs; /* owned: those of the shard */
-	int64_t id, scope, owner;
+	int64_t scope, owner;
+	bool found, known;                                    /* its row is there; and says that all of it is */
 	uint32_t n_made;                                      /* xorbs that this shard made known */
 	struct cairn_pg_array prefixes, prefix_xorbs, places; /* of chunks that clients may ask about, not sent yet */
 };
+
+/** Its number, of $1 to $3 as cairn_pg_put_args() sets them. */
+#define CAIRN_PG_SHARD "(SELECT id FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3)"
+void cairn_pg_put_args(struct cairn_pg_put *p, struct cairn_pg_args *args);
 
 /** Let clients ask about a chunk. @param prefix  first 8 bytes of its hash */
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_dedupe(struct cairn_pg_put *p, uint64_t prefix, int64_t xorb,
