@@ -10,24 +10,44 @@ enum {
 	WRITER_BATCH_BYTES = 4 * 1024 * 1024, /* of lists and shards in one transaction: keeps commits short */
 };
 
+static uint64_t writer_bytes(const struct cairn_index_write *write)
+{
+	return write->kind->bytes ? write->kind->bytes(write) : 0;
+}
+
 /* Under the lock. What queued up during the last commit is the batch, as far as it is not too much: there is no timer.
- * A large shard takes seconds, and all of a batch wait for its last. */
-static struct cairn_index_write *writer_take(struct cairn_writer *w)
+ * A large shard takes seconds, and all of a batch wait for its last.
+ * @param n, bytes  of what the batch has already */
+static struct cairn_index_write *writer_take(struct cairn_writer *w, unsigned n, uint64_t bytes)
 {
 	struct cairn_index_write *first = w->head, **end = &w->head;
-	uint64_t bytes = 0;
-	for (unsigned n = 0; *end && n < w->batch_max; n++) {
-		bytes += (*end)->kind->bytes ? (*end)->kind->bytes(*end) : 0;
+	for (; *end && n < w->batch_max; n++) {
+		bytes += writer_bytes(*end);
 		if (n > 0 && bytes > WRITER_BATCH_BYTES)
 			break;
 		end = &(*end)->next;
 		w->n_queued--;
 	}
+	if (end == &w->head)
+		return NULL;
 	w->head = *end;
 	*end = NULL;
 	if (!w->head)
 		w->tail = &w->head;
 	return first;
+}
+
+/* Where transactions of several daemons follow each other, one waits to begin: what came in meanwhile is part of it. */
+static void writer_top_up(struct cairn_writer *w, struct cairn_index_write *batch)
+{
+	uint64_t bytes = 0;
+	unsigned n = 0;
+	struct cairn_index_write **end = &batch;
+	for (; *end; end = &(*end)->next, n++)
+		bytes += writer_bytes(*end);
+	pthread_mutex_lock(&w->lock);
+	*end = writer_take(w, n, bytes);
+	pthread_mutex_unlock(&w->lock);
 }
 
 /* Who only asks whether it can be written is told that all is well: it is, for all who read. */
@@ -41,15 +61,18 @@ static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write
 	return alone;
 }
 
-/* One transaction of the whole batch. @param alone  a write that fails is undone by itself
+/* One transaction of the whole batch. @param more  it may be topped up  @param alone  a write that fails is undone by
+ * itself
  * @param[out] bad  a write failed, and that is why the batch did */
-static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_write *batch, bool alone, bool *bad,
-				    struct cairn_diag *diag)
+static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_write *batch, bool more, bool alone,
+				    bool *bad, struct cairn_diag *diag)
 {
 	const struct cairn_index_backend *engine = ix->backend;
 	*bad = false;
 	enum cairn_status status = engine->begin(ix, diag);
 	cairn_crash_point(CAIRN_CRASH_INDEX_BEGUN);
+	if (status == CAIRN_OK && engine->remote && more)
+		writer_top_up(&ix->writer, batch);
 	for (struct cairn_index_write *write = batch; write && status == CAIRN_OK; write = write->next) {
 		bool applied = writer_apply(ix, write, alone);
 		cairn_crash_point(CAIRN_CRASH_INDEX_APPLIED);
@@ -78,17 +101,17 @@ static void writer_fail(struct cairn_index_write *batch, enum cairn_status statu
 /* Savepoints let one bad write fail alone, but copy each page that is changed: 1,300 shards/s against 1,600. Bad writes
  * are rare, so they are used only for a batch that has one. It still is one transaction: else whoever sends many bad
  * uploads would cost everybody a sync each. */
-static void writer_commit(struct cairn_index *ix, struct cairn_index_write *batch)
+static void writer_commit(struct cairn_index *ix, struct cairn_index_write *batch, bool more)
 {
 	struct cairn_diag diag = {0};
 	enum cairn_status status;
 	bool bad;
 	do {
 		diag = (struct cairn_diag){0};
-		status = writer_try(ix, batch, false, &bad, &diag);
+		status = writer_try(ix, batch, more, false, &bad, &diag);
 		if (status != CAIRN_OK && bad) {
 			diag = (struct cairn_diag){0};
-			status = writer_try(ix, batch, true, &bad, &diag);
+			status = writer_try(ix, batch, more, true, &bad, &diag);
 		}
 	} while (status != CAIRN_OK && ix->backend->again && ix->backend->again(ix));
 	if (status != CAIRN_OK)
@@ -101,7 +124,7 @@ static void writer_commit_kept(struct cairn_index *ix, struct cairn_index_write 
 	struct cairn_index_write *next = write->next;
 	write->next = NULL;
 	ix->backend->use_reserve(ix);
-	writer_commit(ix, write);
+	writer_commit(ix, write, false);
 	write->next = next;
 }
 
@@ -134,7 +157,7 @@ static void writer_count(struct cairn_writer *w, const struct cairn_index_write 
 
 static void writer_serve(struct cairn_writer *w, struct cairn_index_write *batch)
 {
-	writer_commit(w->index, batch);
+	writer_commit(w->index, batch, true);
 	writer_make_room(w->index, batch);
 	cairn_crash_point(CAIRN_CRASH_INDEX_COMMITTED);
 	writer_count(w, batch);
@@ -157,7 +180,7 @@ static void *writer_loop(void *arg)
 			pthread_cond_wait(&w->work, &w->lock);
 		if (!w->head && w->closing)
 			break;
-		struct cairn_index_write *batch = writer_take(w);
+		struct cairn_index_write *batch = writer_take(w, 0, 0);
 		pthread_mutex_unlock(&w->lock);
 		if (batch)
 			writer_serve(w, batch);
