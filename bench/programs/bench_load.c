@@ -1,5 +1,6 @@
 /* Load: N connections, each sends a request, waits for the whole reply, sends the next. One thread, epoll.
- *     bench_load [-c CONNECTIONS] [-s SECONDS] [-o] [-w WARM_MS] [-e STATUS] ADDRESS PORT TARGETS
+ *     bench_load [-c CONNECTIONS] [-s SECONDS] [-o] [-w WARM_MS] [-e STATUS] ADDRESS PORT[,PORT...] TARGETS
+ * With several ports each is asked by its share of the connections.
  * TARGETS: a file of lines "METHOD<tab>PATH<tab>HEADER<tab>BODY-FILE[<tab>STATUS]", "-" for none. Each line is sent
  * once, or until SECONDS are over; with SECONDS and without -o they are gone through again and again, each connection
  * from a place of its own. A reply of another status than its line says, or STATUS, is wrong. One line of JSON comes
@@ -22,7 +23,14 @@
 
 #define STUCK_NS UINT64_C(60000000000)
 
-enum { HEAD_BYTES = 1024, REPLY_HEAD_BYTES = 16384, DISCARD_BYTES = 1 << 20, EVENTS = 256, CONNECTIONS_MAX = 4096 };
+enum {
+	HEAD_BYTES = 1024,
+	REPLY_HEAD_BYTES = 16384,
+	DISCARD_BYTES = 1 << 20,
+	EVENTS = 256,
+	CONNECTIONS_MAX = 4096,
+	PORTS_MAX = 16
+};
 
 struct target {
 	char head[HEAD_BYTES];
@@ -49,7 +57,9 @@ struct load {
 	double seconds;
 	bool again; /* through the targets, until the time is over */
 	uint64_t warm_ns;
-	struct sockaddr_in address;
+	struct in_addr address;
+	uint16_t ports[PORTS_MAX];
+	unsigned n_ports;
 	struct target *targets;
 	size_t n_targets, targets_cap, n_given;
 	struct conn *conns;
@@ -145,8 +155,10 @@ static void conn_watch(struct load *l, struct conn *c, int op, uint32_t events)
 static void conn_open(struct load *l, struct conn *c)
 {
 	int one = 1;
+	uint16_t port = l->ports[(size_t)(c - l->conns) % l->n_ports];
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = l->address, .sin_port = htons(port)};
 	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&l->address, sizeof(l->address)) != 0)
+	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&a, sizeof(a)) != 0)
 		load_die("connect");
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (fcntl(c->fd, F_SETFL, O_NONBLOCK) != 0)
@@ -363,6 +375,16 @@ static void load_fini(struct load *l)
 	free(l->samples_us);
 }
 
+static void load_ports(struct load *l, const char *list)
+{
+	for (char *end; l->n_ports < PORTS_MAX; list = end + 1) {
+		l->ports[l->n_ports++] = (uint16_t)strtoul(list, &end, 10);
+		if (*end != ',')
+			return;
+	}
+	load_die("too many ports");
+}
+
 int main(int argc, char **argv)
 {
 	struct load l = {.n_conns = 16, .expect = 200};
@@ -383,12 +405,11 @@ int main(int argc, char **argv)
 	}
 	char host[64];
 	if (argc - optind != 3 || l.n_conns < 1 || l.n_conns > CONNECTIONS_MAX)
-		load_die("usage: bench_load [-c N] [-s S] [-o] [-w MS] [-e STATUS] ADDRESS PORT TARGETS");
-	l.address = (struct sockaddr_in){.sin_family = AF_INET,
-					 .sin_port = htons((uint16_t)strtoul(argv[optind + 1], NULL, 10))};
-	if (inet_pton(AF_INET, argv[optind], &l.address.sin_addr) != 1)
+		load_die("usage: bench_load [-c N] [-s S] [-o] [-w MS] [-e STATUS] ADDRESS PORT[,PORT...] TARGETS");
+	load_ports(&l, argv[optind + 1]);
+	if (inet_pton(AF_INET, argv[optind], &l.address) != 1)
 		load_die(argv[optind]);
-	(void)snprintf(host, sizeof(host), "%s:%s", argv[optind], argv[optind + 1]);
+	(void)snprintf(host, sizeof(host), "%s:%u", argv[optind], l.ports[0]);
 	load_targets(&l, argv[optind + 2], host);
 	l.conns = calloc(l.n_conns, sizeof(*l.conns));
 	l.epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -5,7 +5,7 @@ Goal). The runner makes the table of them and, of the columns "rate, of X's" and
 place for the table of each: two comments, `<!-- NAME: written by bench/run -->` and `<!-- end -->`.
 """
 
-from scenarios import cores, fetch, fold, growth, hub, memory, packs, pages, plan, push, query, ratios, read, shards, tiledb, tls, verify, xorbs
+from scenarios import cores, fetch, fold, growth, hub, memory, packs, pages, plan, push, query, ratios, read, scale, shards, tiledb, tls, verify, xorbs
 
 SCENARIOS = {
     "verify": verify.verify,
@@ -34,5 +34,6 @@ SCENARIOS = {
     "tiledb": tiledb.tiledb,
     "growth": growth.growth,
     "packs": packs.packs,
+    "scale": scale.scale,
     "ratios": ratios.ratios,
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # A PostgreSQL with two standbys, one of which must have each commit, as plain processes on this machine, in some 8 s. For tests:
-# its data lies in FOLDER, nothing of it is synced, and it has the one database "cairn", whose owner needs no password.
+# its data lies in FOLDER, nothing of it is synced but where that is asked for, and it has the one database "cairn", whose owner needs no password.
 # Who leads is in FOLDER/leader; a number N below is 0, 1 or 2. What takes a leader's place is what an agent such as Patroni does:
 # all standbys stop to listen, the one that has most of the log is promoted, the others follow it.
-#   replicas.sh start FOLDER [PORT]     on 127.0.0.1, PORT to PORT + 2 (33200 if not given)
+#   replicas.sh start FOLDER [PORT [SYNCS]]    on 127.0.0.1, PORT to PORT + 2 (33200 if not given); SYNCS: fsync of all three, off if not given
 #   replicas.sh kill FOLDER N           as by a loss of power
 #   replicas.sh pause FOLDER N          stands still: connections are taken and not answered
 #   replicas.sh resume FOLDER N
@@ -161,7 +161,7 @@ start() {
   cat >>"$folder/n0/postgresql.conf" <<END
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
-fsync = off
+fsync = ${syncs}
 max_connections = 100
 shared_buffers = 64MB
 wal_level = replica
@@ -187,6 +187,7 @@ END
 
 case $1 in
 start)
+  syncs=${4:-off}
   start >"$folder/start.out" 2>&1 </dev/null || {
     tail -n 5 "$folder/start.out" >&2
     exit 1

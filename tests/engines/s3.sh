@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that wants a real S3 service, with one that is started for it: s3.sh STORE_CONTRACT S3_CONTRACT
+# Everything that wants a real S3 service, with one that is started for it: s3.sh STORE_CONTRACT S3_CONTRACT BUILD-FOLDER
 # With a PostgreSQL there is, too, daemons have their index in that as well, for some of them.
 # Tests are run one after the other, and each says how many it counted. 77: the packages of the service are not there.
 set -euo pipefail
@@ -35,5 +35,6 @@ if compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
     CAIRN_DAEMONS=3 CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{hf_xet,fetch,claims,hub_accounts,hub_repos,hub_buckets,hub_lfs}.py || status=1
   fi
   CAIRN_INDEX=postgres CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
+  bench/run "$3" --brief scale || status=1
 fi
 exit $status

@@ -15,6 +15,7 @@ enum {
 	INSTANCE_ANSWER_BYTES_MAX = 16 * 1024, /* with a token of S3_TOKEN_TEXT_BYTES at most */
 	INSTANCE_LINE_BYTES = S3_TOKEN_TEXT_BYTES + 64,
 	INSTANCE_ROLE_BYTES_MAX = 128,
+	INSTANCE_PAGE_BYTES = 2 * S3_INSTANCE_URL_BYTES, /* an URL with a path of ours */
 };
 
 #define INSTANCE_CONTAINER "http://169.254.170.2"
@@ -168,15 +169,15 @@ static enum cairn_status instance_authorize(char line[static INSTANCE_LINE_BYTES
 /* The names of the machine's roles, of which the first counts, and the URL of its keys. */
 static enum cairn_status instance_find_role(const struct s3_instance *instance, struct s3_http *http,
 					    struct cairn_buf *answer, char line[static INSTANCE_LINE_BYTES],
-					    char url[static 2 * S3_INSTANCE_URL_BYTES], struct cairn_diag *diag)
+					    char url[static INSTANCE_PAGE_BYTES], struct cairn_diag *diag)
 {
-	(void)snprintf(url, 2 * S3_INSTANCE_URL_BYTES, "%s/latest/api/token", instance->url);
+	(void)snprintf(url, INSTANCE_PAGE_BYTES, "%s/latest/api/token", instance->url);
 	enum cairn_status status =
 		instance_ask(http, "PUT", url, "X-aws-ec2-metadata-token-ttl-seconds: 60", answer, diag);
 	if (status == CAIRN_OK && !instance_line(line, "X-aws-ec2-metadata-token", (const char *)answer->bytes))
 		status =
 			cairn_fail(diag, CAIRN_E_IO, "store.credentials", CAIRN_NO_OFFSET, "%s answered no token", url);
-	(void)snprintf(url, 2 * S3_INSTANCE_URL_BYTES, "%s" INSTANCE_ROLES, instance->url);
+	(void)snprintf(url, INSTANCE_PAGE_BYTES, "%s" INSTANCE_ROLES, instance->url);
 	if (status == CAIRN_OK)
 		status = instance_ask(http, "GET", url, line, answer, diag);
 	if (status != CAIRN_OK)
@@ -186,7 +187,7 @@ static enum cairn_status instance_find_role(const struct s3_instance *instance, 
 	static const char LEGAL[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+=,.@_-";
 	if (len == 0 || len > INSTANCE_ROLE_BYTES_MAX || strspn(role, LEGAL) < len)
 		return cairn_fail(diag, CAIRN_E_IO, "store.credentials", CAIRN_NO_OFFSET, "%s names no role", url);
-	(void)snprintf(url, 2 * S3_INSTANCE_URL_BYTES, "%s" INSTANCE_ROLES "%.*s", instance->url, (int)len, role);
+	(void)snprintf(url, INSTANCE_PAGE_BYTES, "%s" INSTANCE_ROLES "%.*s", instance->url, (int)len, role);
 	return CAIRN_OK;
 }
 
@@ -238,7 +239,7 @@ static void instance_forget(struct cairn_buf *answer)
 enum cairn_status s3_instance_read(const struct s3_instance *instance, struct s3_credentials *out,
 				   struct cairn_diag *diag)
 {
-	char line[INSTANCE_LINE_BYTES] = "", url[2 * S3_INSTANCE_URL_BYTES];
+	char line[INSTANCE_LINE_BYTES] = "", url[INSTANCE_PAGE_BYTES];
 	CLEANUP(instance_free_http) struct s3_http *http = s3_http_new("");
 	CLEANUP(instance_forget) struct cairn_buf answer = cairn_buf_init(INSTANCE_ANSWER_BYTES_MAX);
 	*out = (struct s3_credentials){.id = ""};
