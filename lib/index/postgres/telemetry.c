@@ -11,7 +11,7 @@ static const char TELEMETRY_ADD[] = "INSERT INTO telemetry(at, sender, body) VAL
 static const char TELEMETRY_DROP[] =
 	"DELETE FROM telemetry WHERE id <= (SELECT id FROM telemetry ORDER BY id DESC OFFSET $1 LIMIT 1)";
 static const char TELEMETRY_TRIM[] =
-	"DELETE FROM telemetry WHERE at < $1 AND id IN (SELECT id FROM telemetry ORDER BY id LIMIT $2)";
+	"DELETE FROM telemetry WHERE at < $1 AND id = ANY(ARRAY(SELECT id FROM telemetry ORDER BY id LIMIT $2))";
 static const char TELEMETRY_EACH[] =
 	"SELECT id, at, sender, body FROM telemetry WHERE id < $1 ORDER BY id DESC LIMIT $2";
 
