@@ -17,6 +17,7 @@ class Engines:
 
     def __init__(self, bench):
         self.bench, self.started, self.n_used = bench, [], 0
+        bench.quiet.left_s = 0  # they are never quite quiet themselves
         self.variables = dict(os.environ)
         if "CAIRN_TEST_POSTGRES" in os.environ and "CAIRN_TEST_S3" in os.environ:
             return
