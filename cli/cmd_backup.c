@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BACKUP_ZSTD_LEVEL = 1, BACKUP_PARITY_MAX = 128, BACKUP_AHEAD_S = 60 };
+enum { BACKUP_ZSTD_LEVEL = 1, BACKUP_PARITY_MAX = 128, BACKUP_AHEAD_S = 60, BACKUP_WORD_MS = 2000 };
 
 static const char BACKUP_HELP[] = "Usage: cairn backup --data-dir DIR [OPTION]... OUT.fold\n"
 				  "       cairn backup --data-dir DIR --incremental [OPTION]... DIR\n"
@@ -73,11 +73,33 @@ static const char RESTORE_HELP[] = "Usage: cairn restore --data-dir DIR [OPTION]
 
 /* --- backup ------------------------------------------------------------------------------------------------------- */
 
+/* Who is told how far it is: who looks at the terminal, and the daemon of the folder. */
+struct backup_watch {
+	struct progress bar;
+	const char *data_dir;
+	int64_t started_unix_s;
+	int64_t told_ms; /* when the daemon was; 0: never */
+};
+
+/* Where it cannot be told, the backup goes on: what is said at its end says so. */
+static void backup_tell_daemon(struct backup_watch *w, const struct cairn_backup_report *so_far)
+{
+	int64_t now_ms = cairn_clock_mono_ms(), seen = cairn_clock_unix_s();
+	int64_t done = (int64_t)so_far->object_bytes, total = (int64_t)so_far->total_bytes;
+	const struct cairn_note_field fields[] = {
+		{"started", &w->started_unix_s}, {"seen", &seen}, {"done", &done}, {"total", &total}};
+	if (w->told_ms != 0 && now_ms - w->told_ms < BACKUP_WORD_MS)
+		return;
+	w->told_ms = now_ms;
+	(void)!cairn_note_write(w->data_dir, CAIRN_BACKUP_RUN_NOTE, fields, 4);
+}
+
 static bool backup_progress(void *ctx, const struct cairn_backup_report *so_far)
 {
-	struct progress *p = ctx;
-	p->total_bytes = so_far->total_bytes;
-	progress_draw(p, so_far->object_bytes, so_far->file_bytes);
+	struct backup_watch *w = ctx;
+	w->bar.total_bytes = so_far->total_bytes;
+	progress_draw(&w->bar, so_far->object_bytes, so_far->file_bytes);
+	backup_tell_daemon(w, so_far);
 	return true;
 }
 
@@ -137,12 +159,12 @@ static void backup_leave_word(const char *data_dir, enum cairn_status status, ui
 	const struct cairn_note_field before[] = {{"good", &good}, {"bytes", &bytes}};
 	const struct cairn_note_field fields[] = {
 		{"ran", &ran}, {"good", &good}, {"failed", &failed}, {"bytes", &bytes}};
-	(void)!cairn_note_read(data_dir, "backup", before, 2); /* it may be the first */
+	(void)!cairn_note_read(data_dir, CAIRN_BACKUP_NOTE, before, 2); /* it may be the first */
 	if (status == CAIRN_OK) {
 		good = ran;
 		bytes = (int64_t)file_bytes;
 	}
-	if (cairn_note_write(data_dir, "backup", fields, 4) != CAIRN_OK)
+	if (cairn_note_write(data_dir, CAIRN_BACKUP_NOTE, fields, 4) != CAIRN_OK)
 		cli_note("%s: this backup will not be in the metrics of the daemon: %s", data_dir, strerror(errno));
 }
 
@@ -168,7 +190,7 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct cairn_backup_options backup = {.zstd_level = BACKUP_ZSTD_LEVEL, .progress = backup_progress};
 	struct cairn_backup_report report;
-	struct progress progress;
+	struct backup_watch watch = {.started_unix_s = cairn_clock_unix_s()};
 	struct cairn_diag diag = {0};
 	const char *zstd = NULL, *parity = NULL;
 	bool quiet = false, json = false;
@@ -196,7 +218,8 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 	backup.out = argv[first];
 	backup.zstd_level = (int)level;
 	backup.parity = (unsigned)n;
-	backup.ctx = &progress;
+	backup.ctx = &watch;
+	watch.data_dir = backup.data_dir;
 	end = strcmp(backup.out, "-") == 0 ? backup_to_pipe(command, &backup, zstd, json) : CLI_RUN;
 	if (end != CLI_RUN)
 		return end;
@@ -207,9 +230,9 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 		status = cairn_data_dir_index_url(index, backup.data_dir, &diag); /* else PostgreSQL backs it up */
 	if (status != CAIRN_OK)
 		return cli_fail(backup.data_dir, status, &diag);
-	progress_init(&progress, !quiet, 0, "written");
+	progress_init(&watch.bar, !quiet, 0, "written");
 	status = cairn_backup(&backup, &report, &diag);
-	progress_clear(&progress);
+	progress_clear(&watch.bar);
 	backup_leave_word(backup.data_dir, status, report.file_bytes);
 	if (status == CAIRN_OK)
 		backup_warn_of_clock(backup.out, report.moment);

@@ -63,6 +63,10 @@ struct app_garbage {
 struct app_backup {
 	_Atomic int64_t ran_unix_s, good_unix_s, good_bytes;
 	atomic_bool failed;
+	/* The one that has begun last, also when it was killed since: then it does not run and has not ended. */
+	atomic_bool running;
+	_Atomic int64_t started_unix_s, done_bytes, total_bytes;
+	_Atomic int64_t seen_unix_s; /* when it last left word; later than ran: it has not ended */
 };
 
 /** One for each process; immutable but for what its members guard themselves. */

@@ -1,7 +1,9 @@
 #include "server/housekeeping.h"
 
 #include "base/clock.h"
+#include "cas/backup.h"
 #include "cas/telemetry.h"
+#include "data_dir/hold.h"
 #include "data_dir/note.h"
 #include "hash/crypto.h"
 #include "server/app.h"
@@ -19,6 +21,7 @@ enum {
 	HOUSEKEEPING_DAY_S = 86400,
 	HOUSEKEEPING_TRIM_MS = 3600 * 1000,
 	HOUSEKEEPING_USAGE_MS = 10 * 1000, /* after another daemon was at the figures */
+	HOUSEKEEPING_SILENT_S = 3,         /* a backup leaves word more often */
 };
 
 struct housekeeping {
@@ -71,12 +74,42 @@ static void housekeeping_hear_of_backups(struct app *app)
 	int64_t ran = 0, good = 0, failed = 0, bytes = 0;
 	const struct cairn_note_field fields[] = {
 		{"ran", &ran}, {"good", &good}, {"failed", &failed}, {"bytes", &bytes}};
-	if (cairn_note_read(app->config.data_dir, "backup", fields, 4) != CAIRN_OK)
+	if (cairn_note_read(app->config.data_dir, CAIRN_BACKUP_NOTE, fields, 4) != CAIRN_OK)
 		return;
 	atomic_store(&b->good_unix_s, good);
 	atomic_store(&b->good_bytes, bytes);
 	atomic_store(&b->failed, failed != 0);
 	atomic_store(&b->ran_unix_s, ran);
+}
+
+/* One that was silent for long may be slow, or was killed: then it holds off collections no more. That a backup does
+ * not run is asked once, since asking keeps a collection away for a moment. */
+static bool housekeeping_backup_lives(const struct housekeeping *h, int64_t seen_unix_s)
+{
+	const struct app_backup *b = &h->app->backup;
+	if (seen_unix_s <= atomic_load(&b->ran_unix_s))
+		return false; /* it has ended */
+	if (cairn_clock_unix_s() - seen_unix_s < HOUSEKEEPING_SILENT_S)
+		return true;
+	if (seen_unix_s == atomic_load(&b->seen_unix_s) && !atomic_load(&b->running))
+		return false; /* known to be dead, and nothing has been heard since */
+	return cairn_hold_is_held(h->app->config.data_dir);
+}
+
+static void housekeeping_hear_of_a_running_backup(struct housekeeping *h)
+{
+	struct app_backup *b = &h->app->backup;
+	int64_t started = 0, seen = 0, done = 0, total = 0;
+	const struct cairn_note_field fields[] = {
+		{"started", &started}, {"seen", &seen}, {"done", &done}, {"total", &total}};
+	if (cairn_note_read(h->app->config.data_dir, CAIRN_BACKUP_RUN_NOTE, fields, 4) != CAIRN_OK)
+		return;
+	bool running = housekeeping_backup_lives(h, seen);
+	atomic_store(&b->started_unix_s, started);
+	atomic_store(&b->total_bytes, total);
+	atomic_store(&b->done_bytes, done);
+	atomic_store(&b->seen_unix_s, seen);
+	atomic_store(&b->running, running);
 }
 
 static void housekeeping_note_growth(struct app *app)
@@ -104,6 +137,7 @@ static void housekeeping_look(struct housekeeping *h)
 	if (cairn_clock_mono_ms() < h->look_ms)
 		return;
 	housekeeping_hear_of_backups(h->app);
+	housekeeping_hear_of_a_running_backup(h);
 	collect_hear_of_others(h->app);
 	housekeeping_collect(h);
 	housekeeping_trim(h);

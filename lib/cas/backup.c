@@ -113,6 +113,8 @@ static enum cairn_status backup_run(struct backup *b)
 	if (status != CAIRN_OK)
 		return status;
 	backup_size_bundles(b);
+	if (!backup_goes_on(b)) /* what is to be written is known from now on */
+		return CAIRN_E_BUSY;
 	status = backup_objects(b, part_bytes);
 	if (status == CAIRN_OK && b->options->incremental) {
 		status = backup_end_objects(b);

@@ -5,6 +5,10 @@
 
 #include "base/status.h"
 
+/* Notes (data_dir/note.h) by which whoever makes a backup tells the daemon of the folder. */
+#define CAIRN_BACKUP_NOTE     "backup"    /* of the last that have ended: ran, good, failed, bytes */
+#define CAIRN_BACKUP_RUN_NOTE "backuprun" /* of one under way: started, seen (both times), done, total (bytes) */
+
 enum {
 	CAIRN_BACKUP_PIECE_BYTES = 64 << 20, /* of the index; and what a bundle of objects has at most, see backup.c */
 };
@@ -30,8 +34,8 @@ struct cairn_backup_options {
 	bool with_secret;   /* also the server's secret: then the file is one, too */
 	const char *secret_file; /* NULL: data_dir/secret */
 	uint64_t bundle_bytes;   /* of objects in a chunk; 0: as the store's size wants it */
-	/** Called after each chunk, and while one is gathered. @return false to stop (CAIRN_E_BUSY): what was written
-	 *  is kept for the next time */
+	/** Called once the totals are known, after each chunk, and while one is gathered. @return false to stop
+	 * (CAIRN_E_BUSY): what was written is kept for the next time */
 	bool (*progress)(void *ctx, const struct cairn_backup_report *so_far);
 	void *ctx;
 };

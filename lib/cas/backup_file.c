@@ -21,7 +21,7 @@ enum cairn_status backup_io(struct backup *b, const char *what, const char *path
 
 bool backup_goes_on(struct backup *b)
 {
-	b->report->file_bytes = cairn_fold_writer_bytes(b->w);
+	b->report->file_bytes = b->w ? cairn_fold_writer_bytes(b->w) : 0;
 	return !b->options->progress || b->options->progress(b->options->ctx, b->report);
 }
 

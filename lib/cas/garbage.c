@@ -52,6 +52,13 @@ enum cairn_status cairn_cas_share(struct cairn_cas *cas, const struct cairn_hash
 	return status;
 }
 
+static void gc_step(struct collection *c, enum cairn_gc_step step, uint64_t total)
+{
+	atomic_store(&c->cas->gc_done, 0);
+	atomic_store(&c->cas->gc_total, total);
+	atomic_store(&c->cas->gc_step, step);
+}
+
 static bool gc_stops(const struct collection *c)
 {
 	return c->stop && c->stop(c->stop_ctx);
@@ -83,6 +90,7 @@ static enum cairn_status gc_mark(struct collection *c)
 		c->report->n_retired += mark.n_retired;
 		c->n_doubted += mark.n_doubted;
 		from_id = mark.next_id;
+		atomic_store(&c->cas->gc_done, (uint64_t)from_id);
 		cairn_crash_point(CAIRN_CRASH_GC_MARKED);
 	} while (from_id != 0 && !gc_stops(c));
 	return status;
@@ -213,6 +221,7 @@ static enum cairn_status gc_sweep(struct collection *c)
 		if (status != CAIRN_OK)
 			return status;
 		c->report->n_swept += sweep.n;
+		atomic_store(&c->cas->gc_done, c->report->n_swept);
 		c->n_doubted += sweep.n_doubted;
 		more = sweep.more;
 		cairn_crash_point(CAIRN_CRASH_GC_SWEPT);
@@ -264,12 +273,17 @@ static void gc_note_fault(void *ctx, const struct cairn_index_fault *fault)
  * that is not can be stored a second time, and then its object would go with the row that is left over. */
 static enum cairn_status gc_hear_witnesses(struct collection *c)
 {
-	enum cairn_status status = cairn_index_needs_new(&c->needs, c->cas->index, c->stop, c->stop_ctx);
+	struct cairn_index_stats stats;
+	cairn_index_stats(c->cas->index, &stats);
+	gc_step(c, CAIRN_GC_FILES, stats.n_files);
+	enum cairn_status status =
+		cairn_index_needs_new(&c->needs, c->cas->index, &c->cas->gc_done, c->stop, c->stop_ctx);
 	if (status == CAIRN_E_DAMAGED)
 		return gc_refuse(c, "the terms of a file are malformed");
 	if (status == CAIRN_E_IO)
 		return cairn_fail(&c->report->diag, status, "gc.unread", CAIRN_NO_OFFSET,
 				  "the terms of a file cannot be read, and nothing is removed: look at the disk");
+	gc_step(c, CAIRN_GC_XORBS, 0);
 	if (status == CAIRN_OK)
 		status = cairn_index_examine_xorbs(c->cas->index, gc_note_fault, c);
 	return status == CAIRN_OK && c->report->diag.rule ? CAIRN_E_DAMAGED : status;
@@ -307,6 +321,7 @@ static enum cairn_status gc_run(struct collection *c)
 	c->report->held = status == CAIRN_E_BUSY;
 	if (status != CAIRN_OK)
 		return status;
+	gc_step(c, CAIRN_GC_REPOS, 0);
 	status = gc_sweep_repos(c);
 	if (status != CAIRN_OK)
 		return status;
@@ -314,11 +329,14 @@ static enum cairn_status gc_run(struct collection *c)
 	if (status == CAIRN_E_BUSY && gc_stops(c))
 		return CAIRN_OK;
 	if (status == CAIRN_OK)
+		gc_step(c, CAIRN_GC_RETIRE, (uint64_t)cairn_index_needs_last_xorb(c->needs));
+	if (status == CAIRN_OK)
 		status = gc_mark(c);
 	if (c->report->n_retired > 0)
 		cairn_answer_cache_clear(cas->cache);
 	if (status == CAIRN_OK)
 		status = gc_settle_doubts(c);
+	gc_step(c, CAIRN_GC_REMOVE, 0);
 	if (status == CAIRN_OK)
 		status = gc_sweep(c);
 	if (status == CAIRN_OK)
@@ -348,6 +366,19 @@ static enum cairn_status gc_run_alone(struct collection *c)
 	return status;
 }
 
+void cairn_cas_gc_progress(struct cairn_cas *cas, struct cairn_gc_progress *out)
+{
+	*out = (struct cairn_gc_progress){
+		.step = (enum cairn_gc_step)atomic_load(&cas->gc_step),
+		.started_unix_s = atomic_load(&cas->gc_started_unix_s),
+		.done = atomic_load(&cas->gc_done),
+		.total = atomic_load(&cas->gc_total),
+	};
+	/* A file may have come since they were counted, and a step may have followed since it was asked for. */
+	if (out->total > 0 && out->done > out->total)
+		out->done = out->total;
+}
+
 void cairn_cas_last_gc(struct cairn_cas *cas, struct cairn_index_job_state *out)
 {
 	cairn_index_job_state(cas->index, CAIRN_INDEX_COLLECT, out);
@@ -363,9 +394,11 @@ enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), v
 	enum cairn_status status = CAIRN_E_NOMEM;
 	if (c) {
 		*c = (struct collection){.cas = cas, .stop = stop, .stop_ctx = stop_ctx, .report = out};
+		atomic_store(&cas->gc_started_unix_s, cairn_clock_unix_s());
 		status = gc_run_alone(c);
 		free(c);
 	}
+	atomic_store(&cas->gc_step, CAIRN_GC_IDLE);
 	atomic_store(&cas->collecting, false);
 	return status;
 }

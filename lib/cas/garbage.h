@@ -46,6 +46,26 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const st
 CAIRN_MUST_USE enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
 					      struct cairn_gc_report *out);
 
+/** What a collection does, one after the other. */
+enum cairn_gc_step {
+	CAIRN_GC_IDLE,   /* there is none */
+	CAIRN_GC_REPOS,  /* forgets what deleted repositories of the hub had; how much there is, nobody knows */
+	CAIRN_GC_FILES,  /* reads the terms of all files: done, total are files */
+	CAIRN_GC_XORBS,  /* compares the table of xorbs with its trees, at one go */
+	CAIRN_GC_RETIRE, /* looks at each xorb: done, total are numbers of xorbs, of which some have none any more */
+	CAIRN_GC_REMOVE, /* removes what was retired long ago: done are xorbs, how many there are is not known */
+	CAIRN_GC_STEPS
+};
+
+/** How far a collection of this process is. Plain value. */
+struct cairn_gc_progress {
+	enum cairn_gc_step step;
+	int64_t started_unix_s;
+	uint64_t done, total; /* of the step; total 0: not known */
+};
+/** Any thread. What is told of a step is of that step or the one before. */
+void cairn_cas_gc_progress(struct cairn_cas *cas, struct cairn_gc_progress *out);
+
 /** When a collection ended last, of all daemons that share the index; zeroed where one has it alone. Any thread. */
 void cairn_cas_last_gc(struct cairn_cas *cas, struct cairn_index_job_state *out);
 

@@ -32,8 +32,11 @@ struct cairn_cas {
 	struct cas_proved_lists *proved_lists;
 	_Atomic int64_t keys_used[CAS_KEYS_USED]; /* the hour and the key that were written last: keys.c */
 	_Atomic bool collecting;                  /* one collection at a time */
-	_Atomic uint64_t withdrawn;               /* of the index, when the cache was cleared because of it */
-	struct cairn_budget budget;               /* of bodies and long answers under way */
+	_Atomic uint32_t gc_step;                 /* enum cairn_gc_step: how far that is, for others to look at */
+	_Atomic uint64_t gc_done, gc_total;
+	_Atomic int64_t gc_started_unix_s;
+	_Atomic uint64_t withdrawn; /* of the index, when the cache was cleared because of it */
+	struct cairn_budget budget; /* of bodies and long answers under way */
 	_Atomic uint64_t chunks_verified;
 	_Atomic uint64_t xorbs_stored, xorb_bytes_stored;
 	_Atomic uint64_t objects_damaged, xorbs_lost, xorbs_found;

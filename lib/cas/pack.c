@@ -126,7 +126,8 @@ static enum cairn_status packing_run(struct packing *p, struct cairn_diag *diag)
  * it from where it is; one that it took out of the pack stays as it is. */
 static enum cairn_status packing_remove(struct packing *p)
 {
-	return cairn_store_packing_each(p->store, packing_drop, p);
+	enum cairn_status status = packing_step(p);
+	return status == CAIRN_OK ? cairn_store_packing_each(p->store, packing_drop, p) : status;
 }
 
 enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_options *options,

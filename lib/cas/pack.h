@@ -16,7 +16,7 @@ struct cairn_pack_report {
 struct cairn_pack_options {
 	const char *name;     /* of the pack, see cairn_store_packing_begin() */
 	int64_t older_than_s; /* xorbs that arrived, or were renewed, later than this stay; 0: all go */
-	/** Called after each xorb. @return false to stop (CAIRN_E_BUSY) */
+	/** Called after each xorb, and when the pack is durable. @return false to stop (CAIRN_E_BUSY) */
 	bool (*progress)(void *ctx, const struct cairn_pack_report *so_far);
 	void *ctx;
 };

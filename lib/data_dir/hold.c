@@ -40,3 +40,9 @@ enum cairn_status cairn_hold_exclude(const char *data_dir, int *fd, struct cairn
 {
 	return hold_lock(data_dir, LOCK_EX | LOCK_NB, fd, diag);
 }
+
+bool cairn_hold_is_held(const char *data_dir)
+{
+	CLEANUP(cairn_fd_closep) int fd = -1;
+	return cairn_hold_exclude(data_dir, &fd, NULL) == CAIRN_E_BUSY;
+}

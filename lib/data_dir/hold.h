@@ -13,4 +13,8 @@ CAIRN_MUST_USE enum cairn_status cairn_hold_take(const char *data_dir, int *fd, 
  *  @return CAIRN_OK; CAIRN_E_BUSY somebody holds; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_hold_exclude(const char *data_dir, int *fd, struct cairn_diag *diag);
 
+/** Is a collection held off, or under way? Asking keeps both waiting, or away, for the moment of the call. Where it
+ *  cannot be found out: false. */
+bool cairn_hold_is_held(const char *data_dir);
+
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 struct cairn_index_needs {
+	int64_t last_xorb;
+	uint64_t n_files; /* read so far */
 	uint64_t n_bits;
 	uint8_t bits[];
 };
@@ -12,6 +14,7 @@ struct cairn_index_needs {
 static void needs_note(void *ctx, const struct cairn_index_file *file)
 {
 	struct cairn_index_needs *needs = ctx;
+	needs->n_files++;
 	for (uint32_t i = 0; i < file->n_terms; i++) {
 		uint64_t bit = (uint64_t)file->terms[i].xorb_id % needs->n_bits;
 		needs->bits[bit / 8] |= (uint8_t)(1 << bit % 8);
@@ -31,11 +34,12 @@ static enum cairn_status needs_alloc(struct cairn_index_needs **out, struct cair
 	if (!*out)
 		return CAIRN_E_NOMEM;
 	(*out)->n_bits = n_bytes * 8;
+	(*out)->last_xorb = last;
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_index_needs_new(struct cairn_index_needs **out, struct cairn_index *ix, bool (*stop)(void *ctx),
-					void *stop_ctx)
+enum cairn_status cairn_index_needs_new(struct cairn_index_needs **out, struct cairn_index *ix,
+					_Atomic uint64_t *n_read, bool (*stop)(void *ctx), void *stop_ctx)
 {
 	CLEANUP(cairn_index_needs_freep) struct cairn_index_needs *needs = NULL;
 	int64_t from_id = 0;
@@ -47,6 +51,8 @@ enum cairn_status cairn_index_needs_new(struct cairn_index_needs **out, struct c
 		if (stop && stop(stop_ctx))
 			return CAIRN_E_BUSY;
 		status = cairn_index_each_file(ix, from_id, 0, true, needs_note, needs, &from_id);
+		if (n_read)
+			atomic_store(n_read, needs->n_files);
 		if (status != CAIRN_OK)
 			return status;
 	} while (from_id != 0);
@@ -59,6 +65,11 @@ void cairn_index_needs_freep(struct cairn_index_needs **needs)
 {
 	free(*needs);
 	*needs = NULL;
+}
+
+int64_t cairn_index_needs_last_xorb(const struct cairn_index_needs *needs)
+{
+	return needs->last_xorb;
 }
 
 bool cairn_index_needs_has(const struct cairn_index_needs *needs, int64_t xorb)

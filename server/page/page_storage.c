@@ -4,6 +4,7 @@
 #include "server/hub/hub_usage.h"
 #include "server/page/charts.h"
 #include "server/page/page.h"
+#include "server/page/page_room.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>
@@ -218,6 +219,7 @@ static void storage_build(struct page *page)
 	static const struct page_crumb CRUMBS[] = {{"/", "Repositories"}, {"", "Storage"}};
 	struct app *app = page->hub.call.job.app;
 	struct hub_call *call = &page->hub.call;
+	struct cairn_cas_stats stats;
 	if (!page_is_operator(page)) {
 		call->status =
 			cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "entry.unknown", CAIRN_NO_OFFSET, "Entry not found");
@@ -234,6 +236,8 @@ static void storage_build(struct page *page)
 		html(page_out(page), "<p class=\"empty\">The figures are being computed; load this page again in some "
 				     "seconds.</p>\n");
 	}
+	cairn_cas_stats(app->cas, &stats);
+	page_put_room(page_out(page), app, &stats);
 	page_end(page);
 }
 

@@ -60,6 +60,12 @@ static double traffic_rank(uint64_t us)
 	return (double)b + 1;
 }
 
+static void traffic_put_axis(const struct traffic_chart *c)
+{
+	html(c->b, "<p class=\"axis\"><span>%d min ago</span><span>Now</span></p>\n",
+	     TRAFFIC_STEPS * TRAFFIC_STEP_S / 60);
+}
+
 static void traffic_put_requests(const struct traffic_chart *c)
 {
 	html(c->b, "<h3>Requests</h3>\n");
@@ -76,6 +82,7 @@ static void traffic_put_requests(const struct traffic_chart *c)
 				 (double)step->failed / (double)c->most, says);
 	}
 	chart_end_columns(c->b);
+	traffic_put_axis(c);
 }
 
 static void traffic_put_pace(const struct traffic_chart *c)
@@ -96,6 +103,7 @@ static void traffic_put_pace(const struct traffic_chart *c)
 				 traffic_rank(step->half_us) / highest, says);
 	}
 	chart_end_columns(c->b);
+	traffic_put_axis(c);
 }
 
 /* What the charts say, in words and numbers. */

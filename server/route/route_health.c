@@ -3,6 +3,7 @@
 #include "server/route/route_job.h"
 
 #include "cas/stats.h"
+#include "server/jobs.h"
 #include "server/log_writer.h"
 #include "server/process_stats.h"
 #include "server/ready.h"
@@ -248,6 +249,26 @@ static void metrics_list_scrub(struct metrics_list *list, struct app *app)
 			 "Xorbs that it could not read.");
 }
 
+/* Lines of one family stand together. */
+static void metrics_list_jobs(struct metrics_list *list, struct app *app)
+{
+	static const char *const NAMES[JOBS][2] = {
+		[JOB_COLLECTION] = {"cairn_job_running{job=\"collection\"}",
+				    "cairn_job_done_ratio{job=\"collection\"}"},
+		[JOB_PACKING] = {"cairn_job_running{job=\"packing\"}", "cairn_job_done_ratio{job=\"packing\"}"},
+		[JOB_SCRUB] = {"cairn_job_running{job=\"scrub\"}", "cairn_job_done_ratio{job=\"scrub\"}"},
+		[JOB_BACKUP] = {"cairn_job_running{job=\"backup\"}", "cairn_job_done_ratio{job=\"backup\"}"},
+	};
+	struct job jobs[JOBS];
+	jobs_look(app, jobs);
+	for (size_t i = 0; i < JOBS; i++)
+		metrics_list_add(list, "gauge", NAMES[i][0], jobs[i].running, "1 for each job that is under way.");
+	for (size_t i = 0; i < JOBS; i++)
+		if (jobs[i].running && jobs[i].total > 0)
+			metrics_list_value(list, "gauge", NAMES[i][1], (double)jobs[i].done / (double)jobs[i].total,
+					   "How much of its step is done, from 0 to 1, where that is known.");
+}
+
 static void metrics_list_index(struct metrics_list *list, const struct cairn_index_stats *s)
 {
 	metrics_list_add(list, "counter", "cairn_index_commits_total", s->n_commits, "Transactions made durable.");
@@ -361,6 +382,7 @@ static void metrics_get_route(struct http_request *req)
 	metrics_list_scrub(&list, app);
 	metrics_list_proofs(&list, &app->proofs);
 	metrics_list_backup(&list, &app->backup);
+	metrics_list_jobs(&list, app);
 	metrics_list_add(&list, "counter", "cairn_telemetry_trimmed_total", atomic_load(&app->telemetry_trimmed),
 			 "Telemetry messages that were dropped for their age.");
 	metrics_list_index(&list, &stats.index);

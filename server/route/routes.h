@@ -61,6 +61,7 @@ extern const struct http_route ROUTES_RECONSTRUCTIONS[]; /* /v1/reconstructions,
 extern const struct http_route ROUTES_FILE_CHUNKS[];     /* /v2/file-chunk-hashes/... */
 extern const struct http_route ROUTES_FILES[];           /* /v1/files/... */
 extern const struct http_route ROUTES_CLAIMS[];          /* /v1/false-claims */
+extern const struct http_route ROUTES_JOBS[];            /* /v1/jobs */
 extern const struct http_route ROUTES_HASH[];            /* /v1/info/... */
 extern const struct http_route ROUTES_XORBS[];           /* /v1/xorbs/..., /v1/xorb-grants/... */
 

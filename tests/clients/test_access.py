@@ -47,6 +47,7 @@ ROUTES = [
     ("GET", "/v1/stats", "admin"),
     ("GET", "/v1/usage", "admin"),
     ("GET", "/v1/false-claims", "admin"),
+    ("GET", "/v1/jobs", "admin"),
     ("GET", "/v1/scrub", "admin"),
     ("POST", "/v1/scrub/start", "admin"),
     ("POST", "/v1/scrub/pause", "admin"),

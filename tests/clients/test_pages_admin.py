@@ -39,7 +39,7 @@ def test_all_is_well(enter):
     page = operator.page("/admin")
     assert alarms(operator) == [] and "Nothing is wrong" in text(page) and "No request failed" in text(page)
     assert [note.split(" See")[0] for note in notes(operator)] == ["No backup was ever made."]
-    for said in ("There was none so far", "None is known of", "Stored xorbs", "Scrub"):
+    for said in ("None has ended so far", "None is known of", "Stored xorbs", "Scrub"):
         assert said in text(page), said
     people.make("ann/data")
     people.put("ann/data", "f", b"x" * 9000)

@@ -138,7 +138,7 @@ START_TEST(a_witness_that_left)
 {
 	CLEANUP(cairn_index_needs_freep) struct cairn_index_needs *needs = NULL;
 	put();
-	ck_assert_int_eq(cairn_index_needs_new(&needs, ix, NULL, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_needs_new(&needs, ix, NULL, NULL, NULL), CAIRN_OK);
 	ck_assert(fx_forget(ix, 1, NULL));
 	struct cairn_index_gc_mark request = {.needs = needs, .now_unix_s = now + GRACE_S + 1, .grace_s = GRACE_S};
 	ck_assert_int_eq(cairn_index_gc_mark(ix, &request), CAIRN_OK);

@@ -472,6 +472,47 @@ START_TEST(one_collection_runs_at_a_time_and_can_be_stopped)
 }
 END_TEST
 
+/* What is told between pieces of it. */
+struct watcher {
+	struct cairn_cas *cas;
+	bool seen[CAIRN_GC_STEPS];
+	enum cairn_gc_step last;
+	uint64_t n_files;
+};
+
+static bool watch(void *ctx)
+{
+	struct watcher *w = ctx;
+	struct cairn_gc_progress p;
+	cairn_cas_gc_progress(w->cas, &p);
+	ck_assert_int_ne(p.step, CAIRN_GC_IDLE);
+	ck_assert_int_ge(p.step, w->last);
+	ck_assert_int_gt(p.started_unix_s, 0);
+	ck_assert(p.total == 0 || p.done <= p.total);
+	if (p.step == CAIRN_GC_FILES)
+		w->n_files = p.total;
+	if (p.step == CAIRN_GC_RETIRE) /* the highest of the two xorbs' numbers */
+		ck_assert_uint_ge(p.total, 2);
+	w->seen[p.step] = true;
+	w->last = p.step;
+	return false;
+}
+
+START_TEST(how_far_a_collection_is_is_told)
+{
+	CLEANUP(gc_stock_fini) struct gc_stock s;
+	struct cairn_gc_report report;
+	struct cairn_gc_progress p;
+	gc_stock_init(&s);
+	struct watcher w = {.cas = s.g.f.cas};
+	ck_assert_int_eq(cairn_cas_gc(s.g.f.cas, watch, &w, &report), CAIRN_OK);
+	ck_assert(w.seen[CAIRN_GC_REPOS] && w.seen[CAIRN_GC_FILES] && w.seen[CAIRN_GC_REMOVE]);
+	ck_assert_uint_eq(w.n_files, 2);
+	cairn_cas_gc_progress(s.g.f.cas, &p);
+	ck_assert_int_eq(p.step, CAIRN_GC_IDLE);
+}
+END_TEST
+
 static void external(struct cairn_cas_options *options)
 {
 	gc_fixture_times(options);
@@ -652,6 +693,7 @@ static Suite *garbage_suite(void)
 	tcase_add_test(t, a_xorb_swept_while_it_arrives_is_stored_anew);
 	tcase_add_test(t, a_xorb_renewed_before_the_sweep_stays);
 	tcase_add_test(t, one_collection_runs_at_a_time_and_can_be_stopped);
+	tcase_add_test(t, how_far_a_collection_is_is_told);
 	tcase_add_test(t, an_index_of_xorbs_kept_elsewhere_is_collected_too);
 	tcase_add_test(t, collections_among_uploads_lose_nothing);
 	suite_add_tcase(s, t);

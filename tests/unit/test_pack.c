@@ -133,17 +133,17 @@ static bool stop_at(void *ctx, const struct cairn_pack_report *so_far)
 	return --*left > 0;
 }
 
-/* Four steps: two copies, two removals. */
+/* Five steps: two copies, the pack, two removals. */
 START_TEST(stopped_at_any_step_nothing_is_lost)
 {
-	for (int at = 1; at <= 4; at++) {
+	for (int at = 1; at <= 5; at++) {
 		CLEANUP(gc_stock_fini) struct gc_stock s;
 		struct cairn_pack_report report;
 		int left = at;
 		gc_stock_init(&s);
 		const struct cairn_pack_options options = {.name = "a.shard", .progress = stop_at, .ctx = &left};
 		ck_assert_int_eq(cairn_cas_pack(s.g.f.cas, &options, &report, NULL), CAIRN_E_BUSY);
-		count_files(&s, at <= 2 ? 2 : 4 - at, at > 2);
+		count_files(&s, at <= 3 ? 2 : 5 - at, at > 2);
 		is_whole(&s);
 		ck_assert_uint_eq(count_objects(&s), 2);
 		/* What was left over goes with the next one. */

@@ -1,0 +1,48 @@
+/* What runs for long, and how far it is: GET /v1/jobs. */
+#include "server/jobs.h"
+
+#include "base/json.h"
+#include "server/app.h"
+#include "server/route/routes.h"
+
+enum { JOBS_JSON_BYTES_MAX = 2048 };
+
+static void jobs_put(struct cairn_json_out *w, const struct job *job)
+{
+	cairn_json_open_object(w, NULL);
+	cairn_json_put_text(w, "name", job->name);
+	cairn_json_put_bool(w, "running", job->running);
+	if (job->running) {
+		cairn_json_put_text(w, "step", job->step);
+		cairn_json_put_text(w, "unit", job->unit);
+		cairn_json_put_u64(w, "started", (uint64_t)job->started_unix_s);
+		cairn_json_put_u64(w, "done", job->done);
+		cairn_json_put_u64(w, "total", job->total);
+	}
+	cairn_json_close(w);
+}
+
+static void jobs_get(struct http_request *req)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(JOBS_JSON_BYTES_MAX);
+	struct cairn_json_out w = cairn_json_out_init(&text);
+	struct job jobs[JOBS];
+	jobs_look(app_of(req), jobs);
+	cairn_json_open_object(&w, NULL);
+	cairn_json_open_array(&w, "jobs");
+	for (size_t i = 0; i < JOBS; i++)
+		jobs_put(&w, &jobs[i]);
+	cairn_json_close(&w);
+	cairn_json_close(&w);
+	cairn_buf_add(&text, "\n", 2);
+	http_reply_header(req, "Cache-Control", "no-store");
+	if (text.status == CAIRN_OK)
+		http_reply_json(req, 200, (const char *)text.bytes);
+	else
+		http_reply_status(req, text.status, NULL);
+}
+
+const struct http_route ROUTES_JOBS[] = {
+	{.method = "GET", .pattern = "/v1/jobs", .name = "jobs", .scope = CAIRN_TOKEN_ADMIN, .done = jobs_get},
+	{0},
+};

@@ -1,0 +1,106 @@
+"""How far what runs for long is: told to programs (/v1/jobs, the metrics) and on the operator's page, while it stands still at a known place.
+Of a collection the unit test garbage looks between its pieces."""
+
+import cairn
+import pytest
+import visitors
+from faults import FOR_EVER, HOLD, Faults
+from test_backup import register
+from test_backup_pipe import piped
+from test_hub import make_key
+from visitors import Visitor, people_of
+
+pytestmark = pytest.mark.files
+
+
+class Operator:
+    def __init__(self, begin, issuer, folder):
+        people = people_of(begin, issuer, folder)
+        key = make_key(people.server, issuer.token("admin"), scope="admin")["key"]
+        self.server, self.admin, self.visitor = people.server, issuer.token("admin"), Visitor(people.server).sign_in(key)
+
+    def jobs(self):
+        return {job["name"]: job for job in self.server.get("/v1/jobs", token=self.admin).json()["jobs"]}
+
+    def row(self, name):
+        return next(row[1] for row in visitors.rows(self.visitor.page("/admin"), "job-rows") if row[0] == name)
+
+    def bar(self):
+        (bar,) = self.visitor.page("/admin").iter("progress")
+        return int(bar.get("value")), bar.get("aria-label")
+
+    def metric(self, name, job):
+        return self.server.metrics().get(f'cairn_job_{name}{{job="{job}"}}')
+
+
+@pytest.fixture
+def held(tmp_path, issuer):
+    """A server that is stood still by its calls."""
+    made = []
+
+    def begin(**options):
+        made.append(Faults(tmp_path / "faults", gc_schedule="off", scrub_period="0", **options))
+        return made[0].server.start()
+
+    operator = Operator(begin, issuer, tmp_path / "home")
+    operator.faults = made[0]
+    yield operator
+    operator.faults.disarm()
+    operator.server.stop()
+
+
+def test_a_packing(held, make):
+    server = held.server
+    for seed in range(4):
+        assert server.put_xorb(make([9000], seed), token=held.admin).status == 200
+    assert [job["running"] for job in held.jobs().values()] == [False] * 4
+    held.faults.arm({"unlink"}, HOLD, 1, FOR_EVER)
+    assert server.post("/v1/packs?name=cold.shard", token=held.admin).status in (200, 202)
+    cairn.wait_until("the removal", lambda: held.jobs()["packing"].get("unit") == "xorbs")
+    told = held.jobs()["packing"]
+    assert (told["running"], told["unit"], told["done"], told["total"]) == (True, "xorbs", 0, 4), told
+    assert "0 of 4 xorbs (0 %)" in held.row("Packing") and held.bar() == (0, "packing")
+    assert held.metric("done_ratio", "packing") == 0
+    held.faults.disarm()
+    cairn.wait_until("the end", lambda: not held.jobs()["packing"]["running"])
+    assert "done" in held.row("Packing")
+
+
+@pytest.fixture
+def free(start, issuer, tmp_path):
+    return Operator(lambda **options: start(**options), issuer, tmp_path / "home")
+
+
+def test_a_scrub(free, make):
+    """A MiB a second."""
+    for seed in range(5):
+        assert free.server.put_xorb(make([120_000] * 10, seed), token=free.admin).status == 200
+    total = free.server.post("/v1/scrub/start", token=free.admin).json()["now"]["total_bytes"]
+    told = free.jobs()["scrub"]
+    assert told["running"] and told["total"] == total and told["unit"] == "bytes" and told["started"] > 0
+    assert free.bar()[1] == "scrub" and "of 6.0 MB read" in free.row("Scrub")
+    assert free.server.post("/v1/scrub/pause", token=free.admin).status == 200
+    assert not free.jobs()["scrub"]["running"] and "Paused" in free.row("Scrub")
+
+
+def test_a_backup(free, make, tmp_path, monkeypatch):
+    """Nobody reads the pipe, so it stands still; then it is killed."""
+    server, spool = free.server, tmp_path / "spool"
+    spool.mkdir()
+    with monkeypatch.context() as patch:
+        real = server.request
+        patch.setattr(server, "request", lambda *given, **more: real(*given, **{"token": free.admin} | more))
+        register(server, [make([120_000] * 10, seed) for seed in range(3)])
+    process = piped(server, spool)
+    cairn.wait_until("word of it", lambda: free.jobs()["backup"]["running"])
+    told = free.jobs()["backup"]
+    assert told["unit"] == "bytes" and 3_600_000 <= told["total"] <= 3_700_000 and told["done"] <= told["total"] and told["started"] > 0, told
+    assert free.bar()[1] == "backup" and "of 3.6 MB written" in free.row("Backup") and free.metric("running", "backup") == 1
+    process.kill()
+    process.communicate()
+    cairn.wait_until("its end", lambda: not free.jobs()["backup"]["running"])
+    assert "One broke off at" in free.row("Backup") and "None is known of" in free.row("Backup")
+    with (tmp_path / "all.fold").open("wb") as out:
+        assert piped(server, spool, into=out).wait(60) == 0
+    cairn.wait_until("word of the next", lambda: "ended well" in free.row("Backup"))
+    assert "broke off" not in free.row("Backup") and not free.jobs()["backup"]["running"]
