@@ -76,7 +76,13 @@ void html_cut(struct cairn_buf *b, const char *text, size_t max)
 
 void html_name(struct cairn_buf *b, const char *name)
 {
-	html(b, "<bdi>%s</bdi>", name);
+	html(b, "<bdi>");
+	for (const char *slash = strchr(name, '/'); slash && slash[1]; slash = strchr(name, '/')) {
+		html_bytes(b, name, (size_t)(slash + 1 - name));
+		html(b, "<wbr>");
+		name = slash + 1;
+	}
+	html(b, "%s</bdi>", name);
 }
 
 void html_path(struct cairn_buf *b, const char *path)

@@ -22,7 +22,8 @@ void html_bytes(struct cairn_buf *b, const char *text, size_t len);
 /** Append the first so many bytes of a text, which end with a character, and "…" where it was cut. */
 void html_cut(struct cairn_buf *b, const char *text, size_t max);
 
-/** Append a name that others gave: whatever direction its letters have, what stands around it keeps its own. */
+/** Append a name that others gave: whatever direction its letters have, what stands around it keeps its own. A line may
+ *  end behind each "/". */
 void html_name(struct cairn_buf *b, const char *name);
 
 /** Append a path as it stands in an address: each byte but unreserved ones and "/" escaped by its number. */

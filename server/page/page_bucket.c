@@ -1,5 +1,6 @@
 /* A bucket: its files, folder by folder, and one file. GET /buckets/{namespace}/{name}, …/tree/{path} */
 #include "server/page/page_map.h"
+#include "server/page/page_paths.h"
 #include "server/page/page_repo.h"
 
 #include "base/clock.h"
@@ -16,6 +17,7 @@ enum {
 struct bucket_page {
 	struct page page;
 	const char *cursor; /* the request's; NULL: from the start */
+	const char *find;   /* likewise, a part of a path; "": all is listed */
 	bool wrong;         /* the path or the cursor cannot be one */
 	char path[CAIRN_INDEX_PATH_MAX + 2];
 	struct cairn_buf files;   /* rows of files, which come behind those of folders; owned */
@@ -26,6 +28,12 @@ struct bucket_page {
 };
 
 /* --- a folder ----------------------------------------------------------------------------------------------------- */
+
+static void bucket_put_address(struct page *page, const struct cairn_hub_path *found)
+{
+	html(page_out(page), "/buckets/%s/%s/tree/", found->repo->account_name, found->repo->name);
+	html_path(page_out(page), found->path);
+}
 
 static void bucket_put_file(struct bucket_page *p, const char *path, const struct cairn_index_object *object)
 {
@@ -116,6 +124,18 @@ static bool bucket_put_rows(struct bucket_page *p)
 	return call->status == CAIRN_OK;
 }
 
+/* What is found below a folder, whose path ends with a slash, or in all. */
+static void bucket_put_found(struct bucket_page *p)
+{
+	struct page *page = &p->page;
+	struct page_paths paths = {.page = page, .put_address = bucket_put_address, .prefix_len = strlen(p->path)};
+	const struct cairn_hub_find_path find = {
+		.text = p->find, .found_max = PAGE_PATHS_MAX, .visit = page_paths_visit, .ctx = &paths};
+	page->hub.call.status = cairn_hub_find_in_bucket(page_cas(page), &page->hub.repo, p->path, &find,
+							 p->cursor ? p->cursor : "", p->next);
+	page_paths_put_found(&paths, p->find, p->next);
+}
+
 static void bucket_put_empty(struct bucket_page *p)
 {
 	html(page_out(&p->page), "<div class=\"empty\"><h2>This bucket is empty</h2><p>Fill it with the lines below."
@@ -142,7 +162,16 @@ static enum cairn_status bucket_no_entry(struct bucket_page *p)
 static void bucket_build_folder(struct bucket_page *p)
 {
 	struct hub_call *call = &p->page.hub.call;
-	if (!bucket_begin(p) || !bucket_put_rows(p))
+	if (!bucket_begin(p))
+		return;
+	if (p->find[0] || p->page.hub.repo.n_files > 0)
+		page_paths_put_form(&p->page, p->find);
+	if (p->find[0]) {
+		bucket_put_found(p);
+		page_end(&p->page);
+		return;
+	}
+	if (!bucket_put_rows(p))
 		return;
 	if (p->n == 0 && (p->path[0] || p->cursor)) {
 		call->status = bucket_no_entry(p);
@@ -238,9 +267,12 @@ static void bucket_get_path(struct http_request *req, const char *path)
 		return;
 	if (!page_repo_take(req, &p->page))
 		return;
-	p->cursor = http_query_arg(req, "from");
+	p->find = page_paths_wanted(req);
+	p->cursor = http_query_arg(req, p->find[0] ? "after" : "from");
 	p->wrong = !cairn_hub_unescape(p->path, CAIRN_INDEX_PATH_MAX + 1, path) ||
 		   (p->cursor && strlen(p->cursor) > CAIRN_INDEX_PATH_MAX);
+	if (p->find[0])
+		p->page.hub.call.job.work.lane = CAIRN_LANE_HEAVY;
 	route_job_start(req);
 }
 

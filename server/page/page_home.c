@@ -1,12 +1,13 @@
 /* The start: what there is, and how tools get at it. GET / */
 #include "hub/search.h"
 #include "server/page/page.h"
+#include "server/page/page_paths.h"
 #include "server/route/routes.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { HOME_SEARCH_MAX = 200 };
+enum { HOME_SEARCH_MAX = CAIRN_HUB_FIND_TEXT_MAX, HOME_PATHS = 10 };
 
 struct home {
 	struct page page;
@@ -20,8 +21,8 @@ static void home_put_search(struct cairn_buf *b, const struct home *home)
 	if (home->kind != 0)
 		html(b, "<input type=\"hidden\" name=\"kind\" value=\"%s\">", hub_kind_name(home->kind));
 	html(b,
-	     "<label class=\"away\" for=\"q\">Search by name or hash</label><input type=\"search\" id=\"q\" name=\"q\" "
-	     "value=\"%s\" placeholder=\"Name, or a hash\" maxlength=\"%d\" data-filter=\"repos\" "
+	     "<label class=\"away\" for=\"q\">Search by name, path or hash</label><input type=\"search\" id=\"q\" name=\"q\" "
+	     "value=\"%s\" placeholder=\"Name, path, or any hash\" maxlength=\"%d\" data-filter=\"repos\" "
 	     "autocomplete=\"off\"><button>Search</button></form>\n",
 	     home->search, HOME_SEARCH_MAX);
 }
@@ -91,6 +92,20 @@ static const char *home_namespace(const struct cairn_hub_asker *asker)
 	return asker->kind == CAIRN_HUB_OPERATOR ? CAIRN_HUB_OPERATOR_NAME : asker->account.name;
 }
 
+/* Files, beside repositories that have the text in their names. */
+static void home_put_paths(const struct home *home, struct page *page)
+{
+	struct cairn_buf *b = page_out(page);
+	if (!home->search[0] || home->cursor || home->kind != 0)
+		return;
+	html(b, "<h2>In paths</h2>\n");
+	if (page_paths_put_all(page, home->search, HOME_PATHS)) {
+		html(b, "<p><a href=\"/search?q=");
+		html_path(b, home->search);
+		html(b, "\">More files</a></p>\n");
+	}
+}
+
 static void home_build(struct page *page)
 {
 	const struct home *home = (const struct home *)page;
@@ -118,6 +133,7 @@ static void home_build(struct page *page)
 		page_put_notice(page);
 	else if (!page_put_repos(page, &repos))
 		home_put_nothing(page);
+	home_put_paths(home, page);
 	if (chosen || page->notice[0])
 		html(b, "<p><a href=\"/\">All of them</a></p>\n");
 	html(b, "</section>\n<aside aria-labelledby=\"use-title\"><h2 id=\"use-title\">Use it</h2>\n");
@@ -143,11 +159,14 @@ static void home_get(struct http_request *req)
 		home->search = "";
 		home->page.hub.code = 400;
 		(void)snprintf(home->page.notice, sizeof(home->page.notice),
-			       "Nothing was searched: a part of a name has at most %d bytes.", HOME_SEARCH_MAX);
+			       "Nothing was searched: a part of a name or a path has at most %d bytes.",
+			       HOME_SEARCH_MAX);
 	}
 	home->cursor = http_query_arg(req, "cursor");
 	const char *kind = http_query_arg(req, "kind");
 	home->kind = kind ? hub_kind_of_name(kind) : (enum cairn_index_repo_kind)0;
+	if (home->search[0]) /* paths are looked at, too */
+		home->page.hub.call.job.work.lane = CAIRN_LANE_HEAVY;
 	route_job_start(req);
 }
 

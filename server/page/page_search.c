@@ -1,18 +1,20 @@
-/* What a hash is the name of: GET /search?q= */
+/* What a hash is the name of, and which paths have a text in them: GET /search?q= */
 #include "hub/search.h"
 #include "server/page/page.h"
+#include "server/page/page_paths.h"
 #include "server/route/routes.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SEARCH_TEXT_MAX = 64, SEARCH_ROWS = 100 };
+enum { SEARCH_TEXT_MAX = CAIRN_HUB_FIND_TEXT_MAX, SEARCH_ROWS = 100, SEARCH_HASH_CHARS = 64 };
 
 struct search_page {
 	struct page page;
-	char text[SEARCH_TEXT_MAX + 1]; /* in lower case */
-	bool wrong;                     /* it is no hash */
+	char text[SEARCH_TEXT_MAX + 1];
+	bool is_hash; /* then it is in lower case */
+	bool wrong;   /* it is too long */
 	unsigned n;
 };
 
@@ -53,8 +55,8 @@ static void search_put(void *ctx, const struct cairn_hub_find *find)
 static void search_put_form(struct search_page *p)
 {
 	html(page_out(&p->page),
-	     "<form class=\"find\" role=\"search\" action=\"/search\"><label class=\"away\" for=\"q\">Hash</label><input "
-	     "type=\"search\" id=\"q\" name=\"q\" value=\"%s\" placeholder=\"Hash\" maxlength=\"%d\" "
+	     "<form class=\"find\" role=\"search\" action=\"/search\"><label class=\"away\" for=\"q\">Hash or path</label><input "
+	     "type=\"search\" id=\"q\" name=\"q\" value=\"%s\" placeholder=\"Hash, or a part of a path\" maxlength=\"%d\" "
 	     "autocomplete=\"off\" spellcheck=\"false\"><button>Search</button></form>\n",
 	     p->text, SEARCH_TEXT_MAX);
 }
@@ -88,18 +90,36 @@ static void search_build(struct page *page)
 	struct cairn_hub_search_end end;
 	page_begin(page, "Search", CRUMBS, 2);
 	html(b,
-	     "<h1>Search by hash</h1>\n<p class=\"dim\">A SHA-256, or the hash of a file, a xorb or a chunk (64 digits), "
-	     "or a commit (%d to 40). What you may not see is not searched.</p>\n",
+	     "<h1>Search</h1>\n<p class=\"dim\">By a SHA-256, the hash of a file, a xorb or a chunk (64 digits), or a "
+	     "commit (%d to 40); by a part of a path, in any case, as main and the buckets have it now. What you may not "
+	     "see is not searched.</p>\n",
 	     CAIRN_HUB_DIGITS_MIN);
 	search_put_form(p);
 	if (p->wrong)
-		html(b, "<p class=\"notice\" role=\"alert\">Nothing was searched: that is no hash.</p>\n");
-	if (p->text[0] && !p->wrong) {
+		html(b,
+		     "<p class=\"notice\" role=\"alert\">Nothing was searched: a part of a path has at most %d bytes.</p>\n",
+		     SEARCH_TEXT_MAX);
+	if (p->is_hash) {
 		page->hub.call.status =
 			cairn_hub_search(page_cas(page), page_asker(page), p->text, search_put, p, &end);
 		search_put_end(p, &end);
 	}
+	/* Few digits may be of a name, too. */
+	if (page->hub.call.status == CAIRN_OK && p->text[0] && (!p->is_hash || strlen(p->text) < SEARCH_HASH_CHARS)) {
+		html(b, p->is_hash ? "<h2>In paths</h2>\n" : "");
+		(void)page_paths_put_all(page, p->text, PAGE_PATHS_MAX);
+	}
 	page_end(page);
+}
+
+/* Digits are told from the start of a path by their number alone. */
+static void search_take(struct search_page *p, const char *q, size_t len)
+{
+	char lower[SEARCH_TEXT_MAX + 1] = "";
+	for (size_t i = 0; i < len; i++)
+		lower[i] = (char)tolower((unsigned char)q[i]);
+	p->is_hash = cairn_hub_is_searched(lower);
+	memcpy(p->text, p->is_hash ? lower : q, len);
 }
 
 static void search_get(struct http_request *req)
@@ -109,13 +129,14 @@ static void search_get(struct http_request *req)
 	if (!p)
 		return;
 	q = q ? q + strspn(q, " ") : "";
-	size_t len = strcspn(q, " ");
-	p->wrong = len > SEARCH_TEXT_MAX || q[len + strspn(q + len, " ")] != '\0';
-	for (size_t i = 0; i < len && !p->wrong; i++)
-		p->text[i] = (char)tolower((unsigned char)q[i]);
-	p->wrong = p->wrong || (p->text[0] && !cairn_hub_is_searched(p->text));
+	size_t len = strlen(q);
+	while (len > 0 && q[len - 1] == ' ')
+		len--;
+	p->wrong = len > SEARCH_TEXT_MAX;
 	if (p->wrong)
 		p->page.hub.code = 400;
+	else
+		search_take(p, q, len);
 	p->page.hub.call.job.work.lane = CAIRN_LANE_HEAVY; /* as long as there are repositories */
 	route_job_start(req);
 }

@@ -1,6 +1,7 @@
 /* What is in a git-like repository at a revision, folder by folder: GET [/{type}]/{namespace}/{name}/tree/{place}. */
 #include "base/clock.h"
 #include "server/hub/hub_entry.h"
+#include "server/page/page_paths.h"
 #include "server/page/page_repo.h"
 #include "server/route/routes.h"
 
@@ -16,6 +17,7 @@ enum {
 struct tree_page {
 	struct page_place place;
 	const char *cursor;         /* the request's; NULL: from the start */
+	const char *find;           /* likewise, a part of a path; "": all is listed */
 	struct hub_entries entries; /* owned */
 	struct cairn_buf folders, files;
 	struct cairn_index_commit last; /* that was looked up; most rows have the same */
@@ -50,7 +52,7 @@ static void tree_put_last(struct tree_page *p, struct cairn_buf *b, const struct
 	html(b, "</td><td class=\"num wide\">");
 	if (known)
 		show_age(b, p->last.at_unix_s, p->now_unix_s);
-	html(b, "</td></tr>\n");
+	html(b, "</td>");
 }
 
 static void tree_put_entry(struct tree_page *p, const struct hub_entry *e)
@@ -65,6 +67,15 @@ static void tree_put_entry(struct tree_page *p, const struct hub_entry *e)
 	html(b, "%s</a></th><td class=\"num\">%s</td>", is_folder ? "/" : "",
 	     is_folder ? "" : show_size(size, e->entry.size_bytes));
 	tree_put_last(p, b, &e->entry);
+	html(b, "<td class=\"num wide\">");
+	if (!is_folder) {
+		html(b, "<a class=\"get\" href=\"");
+		page_place_put_address(b, &p->place, "resolve", e->path);
+		html(b, "\" download title=\"Download\" aria-label=\"Download ");
+		html_cut(b, e->path + p->prefix_len, TREE_TITLE_BYTES);
+		html(b, "\">↓</a>");
+	}
+	html(b, "</td></tr>\n");
 }
 
 static void tree_put_rows(struct tree_page *p)
@@ -79,7 +90,8 @@ static void tree_put_rows(struct tree_page *p)
 		(void)snprintf(p->next, sizeof(p->next), "%s", p->entries.all[n - 1].path);
 	html(b, "<table class=\"rows\" id=\"files\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\" "
 		"class=\"num\">Size</th><th scope=\"col\" class=\"wide\">Last commit</th><th scope=\"col\" "
-		"class=\"num wide\">Changed</th></tr></thead><tbody>\n");
+		"class=\"num wide\">Changed</th><th scope=\"col\" class=\"num wide\"><span class=\"away\">Download"
+		"</span></th></tr></thead><tbody>\n");
 	cairn_buf_add(b, p->folders.bytes, p->folders.len);
 	cairn_buf_add(b, p->files.bytes, p->files.len);
 	html(b, "</tbody></table>\n");
@@ -90,6 +102,24 @@ static void tree_put_rows(struct tree_page *p)
 	}
 	if (p->folders.status != CAIRN_OK || p->files.status != CAIRN_OK)
 		p->place.page.hub.call.status = CAIRN_E_LIMIT;
+}
+
+/* --- what is found ------------------------------------------------------------------------------------------------ */
+
+static void tree_put_address(struct page *page, const struct cairn_hub_path *found)
+{
+	page_place_put_address(page_out(page), (struct page_place *)page, "blob", found->path);
+}
+
+static void tree_put_found(struct tree_page *p)
+{
+	struct page *page = &p->place.page;
+	struct page_paths paths = {.page = page, .put_address = tree_put_address, .prefix_len = p->prefix_len};
+	const struct cairn_hub_find_path find = {
+		.text = p->find, .found_max = PAGE_PATHS_MAX, .visit = page_paths_visit, .ctx = &paths};
+	page->hub.call.status = cairn_hub_find_in_tree(page_cas(page), &page->hub.repo, &page->hub.commit,
+						       p->place.path, &find, p->cursor ? p->cursor : "", p->next);
+	page_paths_put_found(&paths, p->find, p->next);
 }
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
@@ -120,7 +150,11 @@ static void tree_build_folder(struct tree_page *p)
 		html(b, "\">Upload files</a>");
 	}
 	html(b, "</div>\n");
-	if (p->entries.n > 0)
+	if (p->entries.n > 0 || p->find[0])
+		page_paths_put_form(&p->place.page, p->find);
+	if (p->find[0])
+		tree_put_found(p);
+	else if (p->entries.n > 0)
 		tree_put_rows(p);
 	else
 		html(b, "<div class=\"empty\"><h2>Nothing is here</h2><p>This revision has no files%s.</p></div>\n",
@@ -146,6 +180,10 @@ static void tree_build(struct page *page)
 		page_place_go(&p->place, "blob");
 		return;
 	}
+	if (p->find[0]) {
+		tree_build_folder(p);
+		return;
+	}
 	const struct cairn_hub_tree_page listed = {
 		.folder = p->place.path, .after = p->cursor ? p->cursor : "", .limit = PAGE_ROWS};
 	call->status = cairn_hub_list_tree(page_cas(page), &page->hub.commit, &listed, hub_entries_visit, &p->entries,
@@ -161,9 +199,12 @@ static void tree_get(struct http_request *req)
 	struct tree_page *p = page_place_new(req, sizeof(*p), tree_build, true);
 	if (!p)
 		return;
+	p->find = page_paths_wanted(req);
 	p->cursor = http_query_arg(req, "after");
 	if (p->cursor && strlen(p->cursor) > CAIRN_INDEX_PATH_MAX)
 		p->cursor = NULL;
+	if (p->find[0])
+		p->place.page.hub.call.job.work.lane = CAIRN_LANE_HEAVY;
 	route_job_start(req);
 }
 
