@@ -36,9 +36,9 @@ def replace(name, lines):
 def kept(name, column):
     """@return {first column: text in the column named} of a scenario's table, as it stands in RESULTS.md"""
     text, begin, end = _place(RESULTS.read_text(), name)
-    rows = [line.strip("| ").split(" | ") for line in text[begin:end].splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text[begin:end].splitlines() if line.startswith("|")]
     at = rows[0].index(column) if rows and column in rows[0] else None
-    return {row[0]: row[at].strip() for row in rows[2:]} if at else {}
+    return {row[0]: row[at] for row in rows[2:]} if at else {}
 
 
 def summary(names):
