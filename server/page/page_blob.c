@@ -75,7 +75,7 @@ static void blob_put_text(struct blob_page *p)
 		html(b, "%u\n", n + 1);
 		at = line ? line + 1 : end;
 	}
-	html(b, "</pre><pre tabindex=\"0\" aria-label=\"Content\"><code>");
+	html(b, "</pre><pre tabindex=\"0\" role=\"group\" aria-label=\"Content\"><code>");
 	for (const char *at = text; at < end;) {
 		const char *line = memchr(at, '\n', (size_t)(end - at)), *stop = line ? line : end;
 		html_bytes(b, at, (size_t)(stop - at) - (stop > at && stop[-1] == '\r'));

@@ -216,7 +216,7 @@ static void changes_put_diff(struct page_changes *p, const struct cairn_hub_chan
 		.b = b, .end = p->diffs_begun + CHANGES_DIFFS_BYTES, .before = 1, .after = 1};
 	html(b, "<section class=\"diff\"><h3 class=\"path\">");
 	html_name(b, change->path);
-	html(b, "</h3><pre tabindex=\"0\" aria-label=\"Lines of %s\">", change->path);
+	html(b, "</h3><pre tabindex=\"0\" role=\"group\" aria-label=\"Lines of %s\">", change->path);
 	p->place.page.hub.call.status =
 		cairn_line_diff((const char *)before->bytes, before->len, (const char *)after->bytes, after->len,
 				CHANGES_CONTEXT, changes_visit_line, &p->diff);
