@@ -221,7 +221,6 @@ static enum cairn_status gc_sweep(struct collection *c)
 		if (status != CAIRN_OK)
 			return status;
 		c->report->n_swept += sweep.n;
-		atomic_store(&c->cas->gc_done, c->report->n_swept);
 		c->n_doubted += sweep.n_doubted;
 		more = sweep.more;
 		cairn_crash_point(CAIRN_CRASH_GC_SWEPT);
@@ -232,6 +231,7 @@ static enum cairn_status gc_sweep(struct collection *c)
 			status = gc_remove_objects(c, sweep.n);
 		if (status != CAIRN_OK)
 			return status;
+		atomic_store(&c->cas->gc_done, c->report->n_swept);
 	}
 	return CAIRN_OK;
 }

@@ -1,5 +1,7 @@
 """How far what runs for long is: told to programs (/v1/jobs, the metrics) and on the operator's page, while it stands still at a known place.
-Of a collection the unit test garbage looks between its pieces."""
+Of a collection the unit test garbage looks between all its pieces."""
+
+import threading
 
 import cairn
 import pytest
@@ -11,6 +13,7 @@ from test_hub import make_key
 from visitors import Visitor, people_of
 
 pytestmark = pytest.mark.files
+GRACE, EVERY = 120, 240  # seconds
 
 
 class Operator:
@@ -34,12 +37,12 @@ class Operator:
 
 
 @pytest.fixture
-def held(tmp_path, issuer):
+def held(tmp_path, issuer, clock):
     """A server that is stood still by its calls."""
     made = []
 
     def begin(**options):
-        made.append(Faults(tmp_path / "faults", gc_schedule="off", scrub_period="0", **options))
+        made.append(Faults(tmp_path / "faults", test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s", gc_schedule=f"{EVERY}s", scrub_period="0", **options))
         return made[0].server.start()
 
     operator = Operator(begin, issuer, tmp_path / "home")
@@ -64,6 +67,37 @@ def test_a_packing(held, make):
     held.faults.disarm()
     cairn.wait_until("the end", lambda: not held.jobs()["packing"]["running"])
     assert "done" in held.row("Packing")
+
+
+def test_a_collection(held, make, clock):
+    """One that a program asks for stands still where it writes down the first xorbs, one of the schedule where it removes the first object."""
+    server, replies = held.server, []
+    for seed in range(4):
+        assert server.put_xorb(make([9000], seed), token=held.admin).status == 200
+    clock.move(GRACE + 10)
+    held.faults.arm({"pwrite"}, HOLD, 1, FOR_EVER)
+    asks = threading.Thread(target=lambda: replies.append(server.post("/v1/gc", token=held.admin)))
+    asks.start()
+    cairn.wait_until("the writing", lambda: held.faults.fired() > 0)
+    told = held.jobs()["collection"]
+    assert (told["running"], told["step"], told["done"], told["total"]) == (True, "looks at each xorb", 0, 4) and told["started"] > 0, told
+    assert "Under way" in held.row("Collection") and "looks at each xorb (0 %)" in held.row("Collection") and held.bar() == (0, "collection")
+    assert (held.metric("running", "collection"), held.metric("done_ratio", "collection")) == (1, 0)
+    held.faults.disarm()
+    asks.join()
+    assert replies[0].json()["retired"] == 4
+    assert not held.jobs()["collection"]["running"] and "Under way" not in held.row("Collection")
+
+    held.faults.arm({"unlink"}, HOLD, 1, FOR_EVER)
+    clock.move(GRACE + 10 + EVERY + EVERY // 5)
+    cairn.wait_until("the removal", lambda: held.faults.fired() > 0)
+    told = held.jobs()["collection"]
+    assert (told["running"], told["unit"], told["done"], told["total"]) == (True, "xorbs", 0, 0), told
+    assert "removes what nothing has needed for long" in held.row("Collection") and held.metric("running", "collection") == 1
+    assert held.metric("done_ratio", "collection") is None, "how many there are is not known"
+    held.faults.disarm()
+    cairn.wait_until("the end", lambda: server.metrics()["cairn_gc_swept_xorbs_total"] == 4)
+    assert not held.jobs()["collection"]["running"] and "36.0 kB freed since the start" in held.row("Collection")
 
 
 @pytest.fixture
