@@ -55,17 +55,22 @@ class Browser:
         one, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(one)
 
-    def call(self, method, session=None, **parameters):
+    def send(self, method, session=None, **parameters):
+        """What is answered is left unread."""
         self.number += 1
         order = {"id": self.number, "method": method, "params": parameters} | ({"sessionId": session} if session else {})
         os.write(self.writes, json.dumps(order).encode() + b"\0")
+
+    def call(self, method, session=None, **parameters):
+        self.send(method, session, **parameters)
         end = time.monotonic() + WAIT_S
         while True:
             message = self.message(end)
             if message.get("id") == self.number:
                 assert "error" not in message, (method, message["error"])
                 return message["result"]
-            self.events.append(message)
+            if "id" not in message:
+                self.events.append(message)
 
     def event(self, session, name):
         """Wait for an event of a page. @return what it says"""
@@ -126,6 +131,14 @@ class Tab:
         done = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
+
+    def press_tab(self, n):
+        """So often: only the last one is waited for."""
+        key = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+        for _ in range(n - 1):
+            self.browser.send("Input.dispatchKeyEvent", self.session, type="rawKeyDown", **key)
+            self.browser.send("Input.dispatchKeyEvent", self.session, type="keyUp", **key)
+        self.press("Tab")
 
     def press(self, key, code=None, text="", shift=False):
         more = {"key": key, "code": code or key, "windowsVirtualKeyCode": {"Tab": 9, "Enter": 13, " ": 32}.get(key, 0), "modifiers": 8 if shift else 0}

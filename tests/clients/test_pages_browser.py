@@ -264,8 +264,44 @@ def looks_wrong_anywhere(tab, name, script):
                 yield from ((name, dark, one) for one in tab.run(ASK_AXE))
 
 
+# What the focus comes to, by its place among what it should come to; -1: it leaves the page, or comes to what
+# only some browsers let it come to.
+WATCH_FOCUS = """(() => {
+    const all = 'a[href], button, input, select, textarea, summary, [tabindex]'
+    const takes = e => e.tabIndex >= 0 && !e.disabled && (e.type !== 'radio' || e.checked) && e.checkVisibility({checkVisibilityCSS: true})
+    self.wanted = [...document.querySelectorAll(all)].filter(takes)
+    self.seen = []; self.hidden = []
+    const shows = (s, r) => s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2 && !/, 0\\)$/.test(s.outlineColor)
+        && r.width > 1 && r.height > 1 && r.right > 0 && r.left < innerWidth && r.bottom > 0 && r.top < innerHeight
+    document.addEventListener('focusin', ({target: e}) => {
+        const at = wanted.indexOf(e)
+        seen.push(at)
+        if (!shows(getComputedStyle(e), e.getBoundingClientRect())) hidden.push(e.outerHTML.slice(0, 100))
+    })
+    document.addEventListener('focusout', e => e.relatedTarget || seen.push(-1))
+    const begun = wanted.includes(document.activeElement)
+    if (begun) wanted[0].focus()
+    return [wanted.length, begun, wanted[0].className] })()"""
+
+
+def faults_of_keys(tab, name):
+    """Tab goes through all of a page that is open, in its order, from the way to the content, and out of it (from where the
+    browser may let it in again)."""
+    tab.call("Emulation.setFocusEmulationEnabled", enabled=True)
+    n, begun, first = tab.run(WATCH_FOCUS)
+    tab.press_tab(n if begun else n + 1)
+    seen, hidden = tab.run("[seen.slice(0, wanted.length + 1), hidden]")
+    wrong = [at for at, found in zip([*range(n), -1], seen) if at != found]
+    if wrong or len(seen) <= n:
+        said = f"wanted[{wrong[0] if wrong else len(seen)}]?.outerHTML.slice(0, 100) || 'the end'"
+        yield name, "Tab does not come to", tab.run(said), "but to", seen
+    if first != "skip":
+        yield name, "has no way to the content at its beginning"
+    yield from ((name, "the focus is not seen on", one) for one in hidden)
+
+
 def test_each_page(people, tabs):
-    """At each width, in light and dark, without script and with it; and what axe-core says of it."""
+    """At each width, in light and dark, without script and with it; what axe-core says of it; and by keys."""
     wrong, axe = [], AXE.read_text() + "; 0"
     if PICTURES:
         Path(PICTURES).mkdir(parents=True, exist_ok=True)
@@ -281,6 +317,7 @@ def test_each_page(people, tabs):
         wrong += ((name, "moves", shift) for shift in tab.run(SHIFTS))
         tab.run(axe)
         wrong += looks_wrong_anywhere(tab, name, True)
+        wrong += faults_of_keys(tab, name)
         wrong += [(name, fault) for fault in faults(tab)]
     assert not wrong, wrong
 
