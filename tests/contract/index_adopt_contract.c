@@ -155,7 +155,7 @@ START_TEST(words_have_a_limit)
 	static const char *const NAMES[] = {"a", "b", "c", "d", "e", "f"};
 	int64_t two = hx_model("two");
 	_Static_assert(sizeof(NAMES) / sizeof(NAMES[0]) > CAIRN_INDEX_CLAIMS_MAX + 1, "more than are kept");
-	for (uint8_t i = 0; i <= CAIRN_INDEX_CLAIMS_MAX; i++) {
+	for (int i = 0; i <= CAIRN_INDEX_CLAIMS_MAX; i++) {
 		int64_t source = hx_model(NAMES[i]);
 		claim(hx_owner_of(source), 1, (uint8_t)(10 + i));
 		ck_assert_int_eq(adopted(source, two, file_as(1, (uint8_t)(10 + i))), i < CAIRN_INDEX_CLAIMS_MAX);
