@@ -6,7 +6,7 @@
 #include "index/history.h"
 
 enum {
-	CAIRN_HUB_FIND_LOOKED_MAX = 20000, /* paths that one call looks at: some 20 ms */
+	CAIRN_HUB_FIND_LOOKED_MAX = 12000, /* paths that one call looks at: some 30 ms in 300 repositories */
 	CAIRN_HUB_FIND_REPOS_MAX = 300,    /* repositories, likewise */
 	CAIRN_HUB_FIND_TEXT_MAX = 200,     /* bytes of what is searched for; longer ones are the caller's to refuse */
 };
