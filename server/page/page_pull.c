@@ -60,8 +60,8 @@ static void pulls_put(void *ctx, const struct cairn_hub_pull *pull)
 	pull_put_title(b, pull);
 	html(b, "</a></th><td>");
 	pull_put_state(b, pull->state);
-	html(b, "</td><td class=\"by\">%s</td><td class=\"wide num\">%ld</td><td class=\"num\">", pull->first.author,
-	     (long)pull->number);
+	html(b, "</td><td class=\"wide by\">%s</td><td class=\"wide num\">%ld</td><td class=\"num\">",
+	     pull->first.author, (long)pull->number);
 	show_age(b, pull->first.at_unix_s, p->now_unix_s);
 	html(b, "</td></tr>\n");
 }
@@ -107,8 +107,8 @@ static void pulls_build(struct page *page)
 	p->now_unix_s = cairn_clock_unix_s();
 	pulls_put_filter(p);
 	html(b, "<table class=\"rows\" id=\"pulls\"><thead><tr><th scope=\"col\">Pull request</th><th "
-		"scope=\"col\">State</th><th scope=\"col\">By</th><th scope=\"col\" class=\"wide num\">Number</th><th "
-		"scope=\"col\" class=\"num\">Begun</th></tr></thead><tbody>\n");
+		"scope=\"col\">State</th><th scope=\"col\" class=\"wide\">By</th><th scope=\"col\" "
+		"class=\"wide num\">Number</th><th scope=\"col\" class=\"num\">Begun</th></tr></thead><tbody>\n");
 	p->begun = b->len;
 	page->hub.call.status = cairn_hub_each_pull(page_cas(page), &page->hub.repo, &p->list, pulls_put, p, &n);
 	html(b, "</tbody></table>\n");
