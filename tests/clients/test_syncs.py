@@ -31,6 +31,7 @@ NOT_HERE = ("lib/archive/tiledb/writer.c:", "cli/export/export_tiledb.c:", "lib/
 BY_HAND = "sync(1)"
 SPARE = (
     "sqlite index.sqlite-journal",  # SQLite's own, while it makes a database that has nothing in it
+    "identity_make folder",  # the word that a running backup leaves for the daemon syncs it, too, where it can be left
     "store_fs_folders_durable folder",  # SQLite syncs this folder with its log, unless it was built not to
 )
 # The same folder: the first is for where a sandbox keeps the second from opening it, the second for all but the daemon, the
