@@ -250,6 +250,27 @@ START_TEST(the_cache_is_sized_when_it_is_opened_and_while_it_grows)
 }
 END_TEST
 
+/* What a transaction changes waits for its end in memory, up to 64 MiB: here 32, four times what the cache keeps. */
+START_TEST(a_large_transaction_writes_its_pages_once)
+{
+	char path[512];
+	(void)snprintf(path, sizeof(path), "%s/index.sqlite", folder.path);
+	struct cairn_tx tx;
+	int spilled = -1, highest = 0;
+	cairn_index_free(fx_open(folder.path));
+	open_tx(&tx, path);
+	ck_assert_int_eq(cairn_tx_begin(&tx), CAIRN_OK);
+	for (unsigned i = 0; i < 512; i++)
+		ck_assert_int_eq(cairn_sql_exec(tx.db, "INSERT INTO telemetry(at, sender, body)"
+						       " VALUES(1, '', zeroblob(65536))"),
+				 CAIRN_OK);
+	ck_assert_int_eq(sqlite3_db_status(tx.db, SQLITE_DBSTATUS_CACHE_SPILL, &spilled, &highest, 0), SQLITE_OK);
+	ck_assert_int_eq(spilled, 0);
+	ck_assert_int_eq(cairn_tx_commit(&tx), CAIRN_OK);
+	cairn_tx_close(&tx);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("index_writer");
@@ -262,6 +283,7 @@ int main(void)
 	tcase_add_test(t, what_failed_is_told_until_it_is_over);
 	tcase_add_test(t, the_cache_is_a_share_of_a_large_file);
 	tcase_add_test(t, the_cache_is_sized_when_it_is_opened_and_while_it_grows);
+	tcase_add_test(t, a_large_transaction_writes_its_pages_once);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

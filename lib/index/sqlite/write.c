@@ -19,6 +19,7 @@ enum {
 	TX_CACHE_MIN_KIB = 8 * 1024,
 	TX_CACHE_MAX_KIB = 128 * 1024,
 	TX_CACHE_LOCK_KIB = 1024 * 1024, /* where SQLite has its locks in the file */
+	TX_SPILL_KIB = 64 * 1024,        /* of changed pages, which would be written before the end of their transaction */
 };
 
 /* A page of line ?1 behind folder ?2 and name ?3, of each path the newest first. */
@@ -315,15 +316,17 @@ int64_t cairn_tx_cache_kib(int64_t file_kib)
 	return kib < TX_CACHE_MAX_KIB ? kib : TX_CACHE_MAX_KIB;
 }
 
+/* A batch may change more pages than the cache is to keep. Those that SQLite wrote to make room would be read again for
+ * the next row, and written again. When the transaction ends they go, so the end of a commit has no more to look at. */
 static enum cairn_status tx_size_cache(sqlite3 *db)
 {
 	int64_t pages = 0;
 	enum cairn_status status = cairn_sql_ask(db, "PRAGMA page_count", &pages);
 	if (status != CAIRN_OK)
 		return status;
-	char sql[64];
-	(void)snprintf(sql, sizeof(sql), "PRAGMA cache_size = -%" PRId64,
-		       cairn_tx_cache_kib(pages * (CAIRN_MIGRATE_PAGE_BYTES / 1024)));
+	char sql[96];
+	(void)snprintf(sql, sizeof(sql), "PRAGMA cache_size = -%" PRId64 "; PRAGMA cache_spill = -%d",
+		       cairn_tx_cache_kib(pages * (CAIRN_MIGRATE_PAGE_BYTES / 1024)), TX_SPILL_KIB);
 	return cairn_sql_exec(db, sql);
 }
 
