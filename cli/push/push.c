@@ -19,6 +19,7 @@ void push_fini(struct push *p)
 {
 	progress_clear(&p->progress);
 	cairn_placer_fini(&p->placer);
+	packer_freep(&p->packer);
 	senders_freep(&p->senders);
 	client_freep(&p->client);
 	cairn_buf_fini(&p->answer);
@@ -78,30 +79,19 @@ static enum cairn_status push_query(void *ctx, struct cairn_placer *placer, cons
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
-/* How the sending failed, when no writer can be had. */
-static enum cairn_status push_why(struct push *p, struct cairn_diag *diag)
-{
-	enum cairn_status status = senders_end(p->senders, diag);
-	return status == CAIRN_OK ? CAIRN_E_NOMEM : status;
-}
-
 static enum cairn_status push_add(void *ctx, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
 				  struct cairn_diag *diag)
 {
 	struct push *p = ctx;
-	if (!p->writer)
-		p->writer = senders_take(p->senders);
-	return p->writer ? cairn_xorb_writer_add(p->writer, raw, len, chunk) : push_why(p, diag);
+	return packer_add(p->packer, chunk, raw, len, diag);
 }
 
 static enum cairn_status push_close(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list,
 				    struct cairn_diag *diag)
 {
 	struct push *p = ctx;
-	struct cairn_xorb_writer *writer = p->writer;
 	(void)list;
-	p->writer = NULL;
-	return senders_send(p->senders, writer, xorb, diag);
+	return packer_close(p->packer, xorb, diag);
 }
 
 static enum cairn_status push_shard(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
@@ -135,7 +125,9 @@ void push_init(struct push *p, bool dedupe)
 enum cairn_status push_open(struct push *p, const struct server_options *server, unsigned jobs, struct cairn_diag *diag)
 {
 	enum cairn_status status = server_options_open(server, &p->client, diag);
-	return status == CAIRN_OK ? senders_new(&p->senders, p->client, jobs) : status;
+	if (status == CAIRN_OK)
+		status = senders_new(&p->senders, p->client, jobs);
+	return status == CAIRN_OK ? packer_new(&p->packer, p->senders) : status;
 }
 
 uint64_t push_sent_bytes(const struct push *p)
@@ -201,6 +193,8 @@ enum cairn_status push_end(struct push *p, struct cairn_diag *diag)
 {
 	/* What shards name must be there before them. */
 	enum cairn_status status = cairn_placer_end(&p->placer, diag);
+	if (status == CAIRN_OK)
+		status = packer_end(p->packer, diag);
 	if (status == CAIRN_OK)
 		status = senders_end(p->senders, diag);
 	return status == CAIRN_OK ? cairn_shards_write(&p->placer, CAIRN_SHARDS_BYTES_MAX, push_shard, p, diag)

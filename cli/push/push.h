@@ -4,6 +4,7 @@
 
 #include "cli/common/progress.h"
 #include "cli/common/server_options.h"
+#include "cli/push/packer.h"
 #include "cli/push/senders.h"
 #include "pack/placer.h"
 
@@ -12,11 +13,11 @@ struct push {
 	struct client *client;
 	struct cairn_placer placer; /* its files are those that were pushed, in order */
 	struct senders *senders;
-	struct cairn_xorb_writer *writer; /* of theirs, being filled; NULL: none */
-	struct cairn_buf answer;          /* of the request in hand */
-	struct cairn_buf dedupe_answer;   /* may be large */
-	struct progress progress;         /* the caller's to begin */
-	bool broken;                      /* the server, or memory: no other file is worth a try */
+	struct packer *packer;          /* into writers of theirs */
+	struct cairn_buf answer;        /* of the request in hand */
+	struct cairn_buf dedupe_answer; /* may be large */
+	struct progress progress;       /* the caller's to begin */
+	bool broken;                    /* the server, or memory: no other file is worth a try */
 	uint64_t read_bytes, queries, hits, shards_sent, shards_new;
 };
 

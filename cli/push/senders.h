@@ -7,7 +7,8 @@
 
 enum { SENDERS_MAX = 16, SENDERS_DEFAULT = 4 };
 
-/** Used by one thread, and by those that it starts. Packs and sends in at most n + 1 buffers of 64 MiB. */
+/** senders_take() and senders_send() are one thread's; the others any thread's. Packs and sends in at most n + 1
+ * buffers of 64 MiB. */
 struct senders;
 
 /** @param like  a client of the server, borrowed: each thread gets one like it

@@ -1,0 +1,200 @@
+#include "cli/push/packer.h"
+
+#include "xorb/format.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PACKER_BLOCK_BYTES = 1024 * 1024 };
+
+/* What a block holds, one after the other: each a chunk, whose bytes follow, or, of no bytes, the end of a xorb. */
+struct packer_record {
+	struct cairn_hash hash;
+	uint32_t len;
+};
+
+_Static_assert(PACKER_BLOCK_BYTES >= CAIRN_CHUNK_BYTES_MAX + sizeof(struct packer_record), "a chunk fits into a block");
+
+/* Filled by one side, emptied by the other. */
+struct packer_block {
+	uint8_t *bytes; /* owned */
+	size_t len;
+	bool full; /* the thread's turn; under the lock */
+};
+
+struct packer {
+	struct senders *senders;
+	struct packer_block blocks[2];
+	unsigned filling; /* which of them */
+	pthread_t thread;
+	bool started;
+	struct cairn_xorb_writer *writer; /* the thread's, of the senders; NULL: none */
+	pthread_mutex_t lock;             /* over what follows */
+	pthread_cond_t changed;
+	bool stop;
+	enum cairn_status status; /* the first failure: what comes after it is thrown away */
+	struct cairn_diag diag;
+};
+
+/* --- the thread --------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status packer_pack(struct packer *p, const struct packer_record *record, const uint8_t *raw,
+				     struct cairn_diag *diag)
+{
+	if (record->len == 0) {
+		struct cairn_xorb_writer *writer = p->writer;
+		p->writer = NULL;
+		return senders_send(p->senders, writer, &record->hash, diag);
+	}
+	if (!p->writer)
+		p->writer = senders_take(p->senders);
+	if (p->writer)
+		return cairn_xorb_writer_add(p->writer, raw, record->len, &record->hash);
+	enum cairn_status status = senders_end(p->senders, diag); /* says why there is none */
+	return status == CAIRN_OK ? CAIRN_E_NOMEM : status;
+}
+
+static enum cairn_status packer_pack_block(struct packer *p, const struct packer_block *block, struct cairn_diag *diag)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (size_t at = 0; status == CAIRN_OK && at < block->len;) {
+		struct packer_record record;
+		memcpy(&record, block->bytes + at, sizeof(record));
+		at += sizeof(record);
+		status = packer_pack(p, &record, block->bytes + at, diag);
+		at += record.len;
+	}
+	return status;
+}
+
+static void *packer_work(void *ctx)
+{
+	struct packer *p = ctx;
+	unsigned turn = 0;
+	pthread_mutex_lock(&p->lock);
+	for (;;) {
+		struct packer_block *block = &p->blocks[turn];
+		while (!block->full && !p->stop)
+			pthread_cond_wait(&p->changed, &p->lock);
+		if (p->stop)
+			break;
+		if (p->status == CAIRN_OK) {
+			struct cairn_diag diag = {0};
+			pthread_mutex_unlock(&p->lock);
+			enum cairn_status status = packer_pack_block(p, block, &diag);
+			pthread_mutex_lock(&p->lock);
+			p->status = status;
+			p->diag = diag;
+		}
+		block->len = 0;
+		block->full = false;
+		turn = 1 - turn;
+		pthread_cond_broadcast(&p->changed);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+/* --- who uses it -------------------------------------------------------------------------------------------------- */
+
+enum cairn_status packer_new(struct packer **out, struct senders *senders)
+{
+	struct packer *p = calloc(1, sizeof(*p));
+	*out = p;
+	if (!p)
+		return CAIRN_E_NOMEM;
+	p->senders = senders;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->changed, NULL);
+	for (unsigned i = 0; i < 2; i++)
+		p->blocks[i].bytes = malloc(PACKER_BLOCK_BYTES);
+	if (p->blocks[0].bytes && p->blocks[1].bytes && pthread_create(&p->thread, NULL, packer_work, p) == 0) {
+		p->started = true;
+		return CAIRN_OK;
+	}
+	packer_freep(out);
+	return CAIRN_E_NOMEM;
+}
+
+void packer_freep(struct packer **out)
+{
+	struct packer *p = *out;
+	*out = NULL;
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->stop = true;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	if (p->started)
+		(void)pthread_join(p->thread, NULL);
+	for (unsigned i = 0; i < 2; i++)
+		free(p->blocks[i].bytes);
+	pthread_cond_destroy(&p->changed);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* The lock is held. */
+static enum cairn_status packer_status(const struct packer *p, struct cairn_diag *diag)
+{
+	if (p->status != CAIRN_OK)
+		*diag = p->diag;
+	return p->status;
+}
+
+/* Hand over what was filled, and wait for the other block. */
+static enum cairn_status packer_hand_over(struct packer *p, struct cairn_diag *diag)
+{
+	pthread_mutex_lock(&p->lock);
+	p->blocks[p->filling].full = true;
+	p->filling = 1 - p->filling;
+	pthread_cond_broadcast(&p->changed);
+	while (p->blocks[p->filling].full)
+		pthread_cond_wait(&p->changed, &p->lock);
+	enum cairn_status status = packer_status(p, diag);
+	pthread_mutex_unlock(&p->lock);
+	return status;
+}
+
+static enum cairn_status packer_put(struct packer *p, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
+				    struct cairn_diag *diag)
+{
+	const struct packer_record record = {.hash = *hash, .len = (uint32_t)len};
+	if (p->blocks[p->filling].len + sizeof(record) + len > PACKER_BLOCK_BYTES) {
+		enum cairn_status status = packer_hand_over(p, diag);
+		if (status != CAIRN_OK)
+			return status;
+	}
+	struct packer_block *block = &p->blocks[p->filling];
+	memcpy(block->bytes + block->len, &record, sizeof(record));
+	block->len += sizeof(record);
+	if (len > 0)
+		memcpy(block->bytes + block->len, raw, len);
+	block->len += len;
+	return CAIRN_OK;
+}
+
+enum cairn_status packer_add(struct packer *p, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
+			     struct cairn_diag *diag)
+{
+	return len == 0 || len > CAIRN_CHUNK_BYTES_MAX ? CAIRN_E_USAGE : packer_put(p, chunk, raw, len, diag);
+}
+
+enum cairn_status packer_close(struct packer *p, const struct cairn_hash *xorb, struct cairn_diag *diag)
+{
+	return packer_put(p, xorb, NULL, 0, diag);
+}
+
+enum cairn_status packer_end(struct packer *p, struct cairn_diag *diag)
+{
+	enum cairn_status status = packer_hand_over(p, diag);
+	pthread_mutex_lock(&p->lock);
+	while (p->blocks[1 - p->filling].full)
+		pthread_cond_wait(&p->changed, &p->lock);
+	if (status == CAIRN_OK)
+		status = packer_status(p, diag);
+	pthread_mutex_unlock(&p->lock);
+	return status;
+}
