@@ -13,8 +13,9 @@ static const char SCRUB_HELP[] = "Usage: cairn scrub status [OPTION]...\n"
 				 "A server reads and verifies all that it has stored in the background, once in\n"
 				 "its scrub_period. status tells how far it is and what it found, start begins a\n"
 				 "pass now or goes on with the one under way, pause stops it until start, also\n"
-				 "after a restart. What is lost, cairn repair brings back from a copy. Needs a\n"
-				 "token with the scope admin.\n"
+				 "after a restart. What is lost, cairn repair brings back from a copy. Of\n"
+				 "servers that share an index one reads for all, whichever is told. Needs a token\n"
+				 "with the scope admin.\n"
 				 "\n"
 				 "      --within TIME      of start: this pass goes on at a rate with which all\n"
 				 "                         takes so long, like 90s, 15m, 1h or 30d (default: as\n"
@@ -54,11 +55,13 @@ static bool scrub_show(const struct cairn_json *json)
 {
 	const char *state = cairn_json_string(cairn_json_get(json, "state"));
 	const struct cairn_json *now = cairn_json_get(json, "now"), *last = cairn_json_get(json, "last");
+	const char *daemon = cairn_json_string(cairn_json_get(json, "daemon")); /* NULL of an older server, too */
 	char when[ADMIN_TIME_BYTES];
 	uint64_t next;
 	if (!state || !admin_number(json, "next", &next))
 		return false;
-	cli_line("%s%s%s", state, next ? ", next " : "", next ? admin_time(when, (int64_t)next) : "");
+	cli_line("%s%s%s%s%s", state, daemon ? " at " : "", daemon ? daemon : "", next ? ", next " : "",
+		 next ? admin_time(when, (int64_t)next) : "");
 	if (cairn_json_is_object(now) && !scrub_show_pass(now, true))
 		return false;
 	return !cairn_json_is_object(last) || scrub_show_pass(last, false);

@@ -71,7 +71,8 @@ struct app_backup {
 
 /** One for each process; immutable but for what its members guard themselves. */
 struct app {
-	struct config config; /* as at the start; what changes is in live */
+	struct config config;            /* as at the start; what changes is in live */
+	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon is, for people: those that share its index tell it */
 	struct app_live live;
 	struct app_reload reload;
 	struct app_garbage garbage;

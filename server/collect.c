@@ -1,6 +1,7 @@
 #include "server/collect.h"
 
 #include "base/clock.h"
+#include "cas/jobs.h"
 #include "data_dir/note.h"
 #include "server/app.h"
 #include "server/log.h"
@@ -23,7 +24,7 @@ void collect_hear_of_others(struct app *app)
 {
 	struct app_garbage *g = &app->garbage;
 	struct cairn_index_job_state last;
-	cairn_cas_last_gc(app->cas, &last);
+	cairn_cas_job(app->cas, CAIRN_INDEX_COLLECT, &last);
 	if (last.ran_unix_s <= atomic_load(&g->ran_unix_s))
 		return;
 	atomic_store(&g->failed, last.good_unix_s < last.ran_unix_s);

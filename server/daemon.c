@@ -1,6 +1,7 @@
 #include "server/daemon.h"
 
 #include "base/clock.h"
+#include "cas/jobs.h"
 #include "cas/stats.h"
 #include "server/collect.h"
 #include "server/housekeeping.h"
@@ -12,6 +13,7 @@
 #include "server/service.h"
 #include "server/session.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -372,12 +374,24 @@ static void daemon_watch(struct app *app)
 		    LOG_T("message", "there is no thread to feed the watchdog"));
 }
 
+/* HOST:PORT, or HOST:PATH of a socket: an address alone may be that of every machine. */
+static void daemon_introduce(struct app *app, const struct listen_address *bound)
+{
+	char host[HOST_NAME_MAX + 1] = "", who[CAIRN_INDEX_WHO_BYTES], text[LISTEN_TEXT_BYTES];
+	(void)gethostname(host, sizeof(host) - 1);
+	listen_text(bound, text);
+	const char *port = strrchr(text, ':');
+	(void)snprintf(who, sizeof(who), "%s%s", host, port ? port : "");
+	(void)snprintf(app->who, sizeof(app->who), "%s", cairn_cas_introduce(app->cas, who));
+}
+
 enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag *diag)
 {
 	const struct config *c = &app->config;
-	struct listen_address bound;
+	struct listen_address bound = {.len = 0};
 	bool beyond = listen_address_of(listen_fd, &bound) == CAIRN_OK && !listen_is_loopback(&bound);
 	hosts_init(&app->hosts, c->public_url, beyond);
+	daemon_introduce(app, &bound);
 	const struct http_server_options options = {
 		.listen_fd = listen_fd,
 		.connections_max = (unsigned)c->connections_max,

@@ -1,8 +1,30 @@
 #include "server/jobs.h"
 
 #include "cas/garbage.h"
+#include "cas/jobs.h"
 #include "server/app.h"
 #include "server/route/route_packs.h"
+
+#include <string.h>
+
+/* Who does it. What this daemon has just ended the index may tell of for a second more. @param here  this one does */
+static void jobs_place(struct app *app, enum cairn_index_job which, bool here, struct job *job)
+{
+	struct cairn_index_job_state state;
+	if (!cairn_cas_is_shared(app->cas))
+		return;
+	job->elsewhere = job->running && !here;
+	if (here)
+		memcpy(job->daemon, app->who, sizeof(job->daemon));
+	cairn_cas_job(app->cas, which, &state);
+	if (here || !state.taken || strcmp(state.who, app->who) == 0)
+		return;
+	job->elsewhere = true;
+	memcpy(job->daemon, state.who, sizeof(job->daemon));
+	if (!job->running)
+		job->started_unix_s = state.since_unix_s;
+	job->running = true;
+}
 
 static struct job jobs_collection(struct app *app)
 {
@@ -36,9 +58,18 @@ static struct job jobs_packing(void)
 		return (struct job){.name = "packing"};
 	const struct cairn_pack_report *r = &p.report;
 	if (r->durable) /* what is left is to take each out of the object folder */
-		return (struct job){"packing",  "removes what is in the pack", "xorbs", true, 0, r->n_moved,
-				    r->n_packed};
-	return (struct job){"packing", "copies xorbs into the pack", "bytes", true, 0, r->bytes_packed, r->total_bytes};
+		return (struct job){.name = "packing",
+				    .step = "removes what is in the pack",
+				    .unit = "xorbs",
+				    .running = true,
+				    .done = r->n_moved,
+				    .total = r->n_packed};
+	return (struct job){.name = "packing",
+			    .step = "copies xorbs into the pack",
+			    .unit = "bytes",
+			    .running = true,
+			    .done = r->bytes_packed,
+			    .total = r->total_bytes};
 }
 
 static struct job jobs_scrub(struct app *app)
@@ -47,7 +78,7 @@ static struct job jobs_scrub(struct app *app)
 	scrub_status(app, &s);
 	const struct scrub_pass *now = &s.kept.now;
 	if (s.state != SCRUB_RUNNING || now->started_unix_s == 0)
-		return (struct job){.name = "scrub", .running = s.state == SCRUB_RUNNING};
+		return (struct job){.name = "scrub"};
 	uint64_t total = (uint64_t)now->total_bytes, done = (uint64_t)now->bytes;
 	return (struct job){.name = "scrub",
 			    .unit = "bytes",
@@ -73,7 +104,10 @@ static struct job jobs_backup(struct app *app)
 void jobs_look(struct app *app, struct job out[static JOBS])
 {
 	out[JOB_COLLECTION] = jobs_collection(app);
+	jobs_place(app, CAIRN_INDEX_COLLECT, out[JOB_COLLECTION].running, &out[JOB_COLLECTION]);
 	out[JOB_PACKING] = jobs_packing();
 	out[JOB_SCRUB] = jobs_scrub(app);
+	if (out[JOB_SCRUB].running)
+		jobs_place(app, CAIRN_INDEX_SCRUB, atomic_load(&app->scrub.holds), &out[JOB_SCRUB]);
 	out[JOB_BACKUP] = jobs_backup(app);
 }

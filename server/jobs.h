@@ -1,14 +1,14 @@
-/* What this daemon does for long, and what is done to its data folder: how far each is, for whoever shows it. */
+/* What this daemon does for long, what others do for all that share its index, and what is done to its data folder: how
+ * far each is, for whoever shows it. */
 #ifndef CAIRN_SERVER_JOBS_H
 #define CAIRN_SERVER_JOBS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "cas/jobs.h"
 
 struct app;
 
 enum job_kind {
-	JOB_COLLECTION, /* of this daemon: others that share its index collect for themselves */
+	JOB_COLLECTION,
 	JOB_PACKING,
 	JOB_SCRUB,
 	JOB_BACKUP, /* of the command cairn backup, which leaves word of it every two seconds */
@@ -22,8 +22,11 @@ struct job {
 	const char *
 		unit; /* of done and total: "bytes", "files", "xorbs"; NULL: done has no unit, total is where it ends */
 	bool running;
-	int64_t started_unix_s; /* 0: not known */
-	uint64_t done, total;   /* of the step. total 0: not known, done tells what was done all the same */
+	bool elsewhere;                     /* another daemon does it: of a collection that one alone knows the step */
+	char daemon[CAIRN_INDEX_WHO_BYTES]; /* that does it, where several share an index; empty: they do not, or it
+					     * is not known so far */
+	int64_t started_unix_s;             /* 0: not known */
+	uint64_t done, total;               /* of the step. total 0: not known, done tells what was done all the same */
 };
 
 /** Look at all of them. Costs next to nothing. Any thread. */

@@ -3,54 +3,22 @@
 #include "base/clock.h"
 #include "cas/scrub.h"
 #include "cas/stats.h"
-#include "data_dir/note.h"
 #include "server/app.h"
 #include "server/log.h"
 #include "server/pace.h"
+#include "server/scrub_kept.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum {
 	SCRUB_KEEP_EVERY_MS = 60 * 1000, /* so much is done again after a crash */
+	SCRUB_SHARE_EVERY_MS = 2 * 1000, /* likewise where others look, and take over */
 	SCRUB_BYTES_MIN = 4096,          /* what a xorb counts as that has no bytes here */
 	SCRUB_DEFAULT_S = 7 * 24 * 3600, /* of a pass that is begun by hand where scrub_period is 0 */
 };
 
 /* A store that is read at this rate in less than its time is done earlier, and so is what is damaged found. */
 #define SCRUB_BYTES_PER_S_MIN (INT64_C(1) << 20)
-
-/* --- what outlasts the daemon ------------------------------------------------------------------------------------- */
-
-static const char SCRUB_NOTE[] = "scrub";
-enum { SCRUB_PASS_FIELDS = 12, SCRUB_FIELDS = 2 * SCRUB_PASS_FIELDS + 2 };
-
-static void scrub_pass_fields(struct cairn_note_field out[static SCRUB_PASS_FIELDS], struct scrub_pass *p, bool now)
-{
-	const struct cairn_note_field fields[SCRUB_PASS_FIELDS] = {
-		{now ? "started" : "last_started", &p->started_unix_s},
-		{now ? "ended" : "last_ended", &p->ended_unix_s},
-		{now ? "within" : "last_within", &p->within_s},
-		{now ? "total_bytes" : "last_total_bytes", &p->total_bytes},
-		{now ? "at" : "last_at", &p->at},
-		{now ? "xorbs" : "last_xorbs", &p->xorbs},
-		{now ? "bytes" : "last_bytes", &p->bytes},
-		{now ? "damaged" : "last_damaged", &p->damaged},
-		{now ? "mended" : "last_mended", &p->mended},
-		{now ? "lost" : "last_lost", &p->lost},
-		{now ? "unread" : "last_unread", &p->unread},
-		{now ? "whole" : "last_whole", &p->whole},
-	};
-	memcpy(out, fields, sizeof(fields));
-}
-
-static void scrub_fields(struct cairn_note_field out[static SCRUB_FIELDS], struct scrub_kept *kept)
-{
-	scrub_pass_fields(out, &kept->now, true);
-	scrub_pass_fields(out + SCRUB_PASS_FIELDS, &kept->last, false);
-	out[SCRUB_FIELDS - 2] = (struct cairn_note_field){"good", &kept->good_unix_s};
-	out[SCRUB_FIELDS - 1] = (struct cairn_note_field){"paused", &kept->paused};
-}
 
 void scrub_init(struct scrub *s)
 {
@@ -59,14 +27,7 @@ void scrub_init(struct scrub *s)
 
 void scrub_open(struct app *app)
 {
-	struct scrub *s = &app->scrub;
-	struct cairn_note_field fields[SCRUB_FIELDS];
-	scrub_fields(fields, &s->kept);
-	if (cairn_note_read(app->config.data_dir, SCRUB_NOTE, fields, SCRUB_FIELDS) == CAIRN_E_IO)
-		LOG(LOG_WARNING, "note_failed", LOG_T("note", SCRUB_NOTE), LOG_T("cause", strerror(errno)),
-		    LOG_T("message", "how far the last scrub came is not known; it begins anew"));
-	if (s->kept.now.within_s <= 0)
-		s->kept.now = (struct scrub_pass){0};
+	scrub_kept_open(app);
 }
 
 void scrub_fini(struct scrub *s)
@@ -74,31 +35,57 @@ void scrub_fini(struct scrub *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-static struct scrub_kept scrub_copy(struct scrub *s)
+/* --- of several daemons one --------------------------------------------------------------------------------------- */
+
+/* What another has taken over, it knows better. */
+static void scrub_lose_hold(struct app *app)
 {
+	struct scrub *s = &app->scrub;
+	atomic_store(&s->holds, false);
 	pthread_mutex_lock(&s->lock);
-	struct scrub_kept kept = s->kept;
+	s->version = -1;
 	pthread_mutex_unlock(&s->lock);
-	return kept;
+	(void)scrub_kept_hear(app, true);
 }
 
 static void scrub_keep(struct app *app)
 {
+	if (!scrub_kept_keep(app))
+		scrub_lose_hold(app);
+}
+
+/* How far the last one was is read under the lease: nobody is further. @return false: another daemon reads */
+static bool scrub_take_hold(struct app *app)
+{
 	struct scrub *s = &app->scrub;
-	struct cairn_note_field fields[SCRUB_FIELDS];
-	struct scrub_kept kept = scrub_copy(s);
-	scrub_fields(fields, &kept);
-	s->kept_ms = cairn_clock_mono_ms();
-	bool failed = cairn_note_write(app->config.data_dir, SCRUB_NOTE, fields, SCRUB_FIELDS) != CAIRN_OK;
-	if (failed && !s->cannot_keep)
-		LOG(LOG_WARNING, "note_failed", LOG_T("note", SCRUB_NOTE), LOG_T("cause", strerror(errno)),
-		    LOG_T("message", "after a restart the scrub goes on from an earlier place"));
-	s->cannot_keep = failed;
+	if (!cairn_cas_is_shared(app->cas) || atomic_load(&s->holds))
+		return true;
+	if (cairn_cas_take_scrub(app->cas, &s->lease) != CAIRN_OK)
+		return false;
+	bool heard = scrub_kept_hear(app, true);
+	atomic_store(&s->holds, heard);
+	if (!heard)
+		cairn_cas_give_scrub(app->cas, &s->lease);
+	return heard;
+}
+
+static void scrub_give_hold(struct app *app)
+{
+	struct scrub *s = &app->scrub;
+	if (!atomic_load(&s->holds))
+		return;
+	if (scrub_kept_copy(s).now.started_unix_s != 0)
+		scrub_keep(app);
+	if (atomic_exchange(&s->holds, false))
+		cairn_cas_give_scrub(app->cas, &s->lease);
 }
 
 void scrub_leave(struct app *app)
 {
-	if (scrub_copy(&app->scrub).now.started_unix_s != 0)
+	struct scrub *s = &app->scrub;
+	if (cairn_cas_is_shared(app->cas))
+		scrub_give_hold(app);
+	else if (scrub_kept_copy(s).now.started_unix_s != 0)
 		scrub_keep(app);
 }
 
@@ -117,7 +104,10 @@ static bool scrub_go_on(void *ctx, size_t bytes)
 	int64_t us = pace_pay(&s->pace, bytes, (uint64_t)w->bytes_per_s);
 	atomic_fetch_add(&s->n_bytes, bytes);
 	do {
-		if (!rest_for(&w->app->rest, us) || scrub_copy(s).paused)
+		if (!rest_for(&w->app->rest, us))
+			return false;
+		(void)scrub_kept_hear(w->app, false);
+		if (scrub_kept_copy(s).paused)
 			return false;
 		us = pace_pay(&s->pace, 0, 1);
 	} while (us > 0);
@@ -144,21 +134,25 @@ static int64_t scrub_next_unix_s(const struct app *app)
 	return known ? last->started_unix_s + period_s : now_s;
 }
 
-/* Under the lock. */
-static void scrub_begin(struct app *app, int64_t within_s)
+/* A pass that begins now. */
+static struct scrub_pass scrub_new_pass(struct app *app, int64_t within_s)
 {
 	struct cairn_cas_stats stats;
 	int64_t period_s = (int64_t)atomic_load(&app->live.scrub_period_s);
 	cairn_cas_stats(app->cas, &stats);
-	app->scrub.kept.now = (struct scrub_pass){
+	return (struct scrub_pass){
 		.started_unix_s = cairn_clock_unix_s(),
 		.within_s = within_s > 0   ? within_s
 			    : period_s > 0 ? period_s
 					   : SCRUB_DEFAULT_S,
 		.total_bytes = (int64_t)stats.index.stored_bytes,
 	};
-	LOG(LOG_INFO, "scrub_begun", LOG_N("total_bytes", stats.index.stored_bytes),
-	    LOG_N("within_s", (uint64_t)app->scrub.kept.now.within_s));
+}
+
+static void scrub_tell_begun(const struct scrub_pass *pass)
+{
+	LOG(LOG_INFO, "scrub_begun", LOG_N("total_bytes", (uint64_t)pass->total_bytes),
+	    LOG_N("within_s", (uint64_t)pass->within_s));
 }
 
 /* Is there a pass to go on with? Begins one when it is time, and there is something to read. @param[out] now  it */
@@ -170,8 +164,10 @@ static bool scrub_is_due(struct app *app, struct scrub_pass *now)
 	pthread_mutex_lock(&s->lock);
 	int64_t next_unix_s = scrub_next_unix_s(app);
 	if (!s->kept.paused && s->kept.now.started_unix_s == 0 && next_unix_s != 0 &&
-	    next_unix_s <= cairn_clock_unix_s() && stats.index.n_xorbs > 0)
-		scrub_begin(app, 0);
+	    next_unix_s <= cairn_clock_unix_s() && stats.index.n_xorbs > 0) {
+		s->kept.now = scrub_new_pass(app, 0);
+		scrub_tell_begun(&s->kept.now);
+	}
 	*now = s->kept.now;
 	bool due = !s->kept.paused && now->started_unix_s != 0;
 	pthread_mutex_unlock(&s->lock);
@@ -189,20 +185,33 @@ static void scrub_tell(const struct scrub_pass *p)
 		  (uint64_t)(p->ended_unix_s > p->started_unix_s ? p->ended_unix_s - p->started_unix_s : 0)));
 }
 
+static void scrub_apply_end(struct scrub_kept *kept, struct scrub_change *change)
+{
+	struct scrub_pass *ended = &change->pass;
+	if (ended->started_unix_s != kept->now.started_unix_s)
+		return;
+	ended->within_s = kept->now.within_s;
+	if (ended->whole && ended->unread == 0)
+		kept->good_unix_s = ended->ended_unix_s;
+	kept->last = *ended;
+	kept->now = (struct scrub_pass){0};
+}
+
+/* One that cannot be written down now has not ended. */
 static void scrub_end(struct app *app, bool whole)
 {
 	struct scrub *s = &app->scrub;
-	pthread_mutex_lock(&s->lock);
-	s->kept.now.ended_unix_s = cairn_clock_unix_s();
-	s->kept.now.whole = whole;
-	if (whole && s->kept.now.unread == 0)
-		s->kept.good_unix_s = s->kept.now.ended_unix_s;
-	s->kept.last = s->kept.now;
-	s->kept.now = (struct scrub_pass){0};
-	struct scrub_pass ended = s->kept.last;
-	pthread_mutex_unlock(&s->lock);
-	scrub_tell(&ended);
-	scrub_keep(app);
+	struct cairn_diag diag = {0};
+	struct scrub_change change = {.apply = scrub_apply_end, .pass = scrub_kept_copy(s).now};
+	change.pass.ended_unix_s = cairn_clock_unix_s();
+	change.pass.whole = whole;
+	if (scrub_kept_change(app, &s->lease, &change, &diag) != CAIRN_OK) {
+		scrub_keep(app);
+		return;
+	}
+	scrub_tell(&change.pass);
+	if (!cairn_cas_is_shared(app->cas))
+		scrub_keep(app);
 }
 
 /* What became of a suspect, which is counted. @return CAIRN_OK; CAIRN_E_NOMEM */
@@ -232,12 +241,14 @@ static enum cairn_status scrub_settle(struct app *app, const struct cairn_scrub_
 	return status;
 }
 
-static void scrub_add(struct app *app, const struct scrub_pass *add)
+/* @param of  the pass in which it was looked at: another daemon may have ended that meanwhile */
+static void scrub_add(struct app *app, const struct scrub_pass *of, const struct scrub_pass *add)
 {
 	struct scrub *s = &app->scrub;
+	struct scrub_pass gone = {0};
 	atomic_fetch_add(&s->n_xorbs, 1);
 	pthread_mutex_lock(&s->lock);
-	struct scrub_pass *now = &s->kept.now;
+	struct scrub_pass *now = s->kept.now.started_unix_s == of->started_unix_s ? &s->kept.now : &gone;
 	now->at = add->at;
 	now->xorbs += add->xorbs;
 	now->bytes += add->bytes;
@@ -248,13 +259,23 @@ static void scrub_add(struct app *app, const struct scrub_pass *add)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static int64_t scrub_keep_every_ms(const struct app *app)
+{
+	return cairn_cas_is_shared(app->cas) ? SCRUB_SHARE_EVERY_MS : SCRUB_KEEP_EVERY_MS;
+}
+
 bool scrub_turn(struct app *app)
 {
 	struct scrub_pass now, add;
 	struct cairn_scrub_look look;
-	if (atomic_exchange(&app->scrub.told, false))
+	if (atomic_exchange(&app->scrub.told, false) && !cairn_cas_is_shared(app->cas))
 		scrub_keep(app);
-	if (!scrub_is_due(app, &now))
+	(void)scrub_kept_hear(app, false);
+	if (!scrub_is_due(app, &now)) {
+		scrub_give_hold(app);
+		return false;
+	}
+	if (!scrub_take_hold(app) || !scrub_is_due(app, &now))
 		return false;
 	struct scrub_walk walk = {.app = app, .bytes_per_s = now.total_bytes / now.within_s};
 	if (walk.bytes_per_s < SCRUB_BYTES_PER_S_MIN)
@@ -269,8 +290,8 @@ bool scrub_turn(struct app *app)
 	if (status == CAIRN_OK && look.bytes == 0)
 		(void)scrub_go_on(&walk, SCRUB_BYTES_MIN);
 	if (status == CAIRN_OK) {
-		scrub_add(app, &add);
-		if (cairn_clock_mono_ms() - app->scrub.kept_ms >= SCRUB_KEEP_EVERY_MS)
+		scrub_add(app, &now, &add);
+		if (cairn_clock_mono_ms() - app->scrub.kept_ms >= scrub_keep_every_ms(app))
 			scrub_keep(app);
 		return true;
 	}
@@ -280,6 +301,20 @@ bool scrub_turn(struct app *app)
 }
 
 /* --- telling and being told --------------------------------------------------------------------------------------- */
+
+/* What this daemon has given back, the index may tell of for a second more. */
+static void scrub_find(struct app *app, struct scrub_status *out)
+{
+	struct cairn_index_job_state state;
+	bool here = atomic_load(&app->scrub.holds);
+	if (!cairn_cas_is_shared(app->cas))
+		return;
+	cairn_cas_job(app->cas, CAIRN_INDEX_SCRUB, &state);
+	if (here)
+		memcpy(out->daemon, app->who, sizeof(out->daemon));
+	else if (state.taken && strcmp(state.who, app->who) != 0)
+		memcpy(out->daemon, state.who, sizeof(out->daemon));
+}
 
 void scrub_status(struct app *app, struct scrub_status *out)
 {
@@ -295,29 +330,51 @@ void scrub_status(struct app *app, struct scrub_status *out)
 		     : out->next_unix_s != 0      ? SCRUB_WAITING
 						  : SCRUB_OFF;
 	pthread_mutex_unlock(&s->lock);
+	if (out->state == SCRUB_RUNNING)
+		scrub_find(app, out);
 }
 
-void scrub_start(struct app *app, int64_t within_s)
+static void scrub_apply_start(struct scrub_kept *kept, struct scrub_change *change)
 {
-	struct scrub *s = &app->scrub;
-	pthread_mutex_lock(&s->lock);
-	s->kept.paused = false;
-	if (s->kept.now.started_unix_s == 0)
-		scrub_begin(app, within_s);
-	else if (within_s > 0)
-		s->kept.now.within_s = within_s;
-	pthread_mutex_unlock(&s->lock);
-	atomic_store(&s->told, true);
-	rest_wake(&app->rest);
+	kept->paused = 0;
+	change->began = kept->now.started_unix_s == 0;
+	if (change->began)
+		kept->now = change->pass;
+	else if (change->within_s > 0)
+		kept->now.within_s = change->within_s;
 }
 
-void scrub_pause(struct app *app)
+static void scrub_apply_pause(struct scrub_kept *kept, struct scrub_change *change)
 {
-	struct scrub *s = &app->scrub;
-	pthread_mutex_lock(&s->lock);
-	s->kept.paused = true;
-	pthread_mutex_unlock(&s->lock);
-	LOG(LOG_INFO, "scrub_paused", LOG_T("message", "until it is told to start"));
-	atomic_store(&s->told, true);
+	(void)change;
+	kept->paused = 1;
+}
+
+static enum cairn_status scrub_hear_order(struct app *app, struct scrub_change *change, struct cairn_diag *diag)
+{
+	enum cairn_status status = scrub_kept_change(app, NULL, change, diag);
+	if (status != CAIRN_OK)
+		return status;
+	atomic_store(&app->scrub.told, true);
 	rest_wake(&app->rest);
+	return CAIRN_OK;
+}
+
+enum cairn_status scrub_start(struct app *app, int64_t within_s, struct cairn_diag *diag)
+{
+	struct scrub_change change = {
+		.apply = scrub_apply_start, .pass = scrub_new_pass(app, within_s), .within_s = within_s};
+	enum cairn_status status = scrub_hear_order(app, &change, diag);
+	if (status == CAIRN_OK && change.began)
+		scrub_tell_begun(&change.pass);
+	return status;
+}
+
+enum cairn_status scrub_pause(struct app *app, struct cairn_diag *diag)
+{
+	struct scrub_change change = {.apply = scrub_apply_pause};
+	enum cairn_status status = scrub_hear_order(app, &change, diag);
+	if (status == CAIRN_OK)
+		LOG(LOG_INFO, "scrub_paused", LOG_T("message", "until it is told to start"));
+	return status;
 }

@@ -1,8 +1,10 @@
 /* The scrub of a running daemon: pass after pass over all that is stored, at a rate that leaves the disk to others. How
- * far it is outlasts the daemon. */
+ * far it is outlasts the daemon. Of daemons that share an index one at a time reads, whichever was told; each knows how
+ * far it is, as of two seconds ago, and goes on with it when that one is gone. */
 #ifndef CAIRN_SERVER_SCRUB_H
 #define CAIRN_SERVER_SCRUB_H
 
+#include "cas/jobs.h"
 #include "server/pace.h"
 
 #include <stdatomic.h>
@@ -36,14 +38,18 @@ struct scrub_kept {
 
 /** Of the app; zeroed, then scrub_init(). */
 struct scrub {
-	pthread_mutex_t lock; /* over kept */
+	pthread_mutex_t lock; /* over the next two */
 	struct scrub_kept kept;
+	int64_t version;                   /* of the index's note that it is, where several daemons share an index */
+	atomic_bool holds;                 /* of those this one reads */
 	atomic_bool told;                  /* to start or to pause, which is not written down so far */
 	_Atomic uint64_t n_xorbs, n_bytes; /* since the start of the daemon */
 	/* the thread's */
 	struct pace pace;
-	int64_t kept_ms;  /* when the note was written last */
-	bool cannot_keep; /* which was logged */
+	struct cairn_index_lease lease; /* that it holds */
+	int64_t kept_ms;                /* when the note was written last */
+	int64_t hear_ms;                /* when it is to be read next */
+	bool cannot_keep;               /* which was logged */
 };
 
 void scrub_init(struct scrub *s);
@@ -70,16 +76,22 @@ enum scrub_state {
 struct scrub_status {
 	enum scrub_state state;
 	int64_t period_s;
-	int64_t next_unix_s; /* when the next pass begins; 0: that is not known */
+	int64_t next_unix_s;                /* when the next pass begins; 0: that is not known */
+	char daemon[CAIRN_INDEX_WHO_BYTES]; /* that reads, where several share an index; empty: none so far, or one has
+					     * the index for itself */
 	struct scrub_kept kept;
 };
 void scrub_status(struct app *app, struct scrub_status *out);
 
-/** Go on, or begin a pass if none is under way. @param within_s  the pass, or what is left of it, goes on at a rate
- * with which a whole one takes so long; 0: as before, or as the settings say. Any thread. */
-void scrub_start(struct app *app, int64_t within_s);
+/**
+ * Go on, or begin a pass if none is under way. Any thread; on a worker where the index is shared.
+ * @param within_s  the pass, or what is left of it, goes on at a rate with which a whole one takes so long; 0: as
+ *                  before, or as the settings say
+ * @return CAIRN_OK; where the index is shared as a write: nothing has changed
+ */
+CAIRN_MUST_USE enum cairn_status scrub_start(struct app *app, int64_t within_s, struct cairn_diag *diag);
 
-/** Stop reading, until scrub_start(): also the next daemon does. Any thread. */
-void scrub_pause(struct app *app);
+/** Stop reading, until scrub_start(): also the next daemon does, and all that share the index. Likewise. */
+CAIRN_MUST_USE enum cairn_status scrub_pause(struct app *app, struct cairn_diag *diag);
 
 #endif

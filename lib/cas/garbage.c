@@ -379,11 +379,6 @@ void cairn_cas_gc_progress(struct cairn_cas *cas, struct cairn_gc_progress *out)
 		out->done = out->total;
 }
 
-void cairn_cas_last_gc(struct cairn_cas *cas, struct cairn_index_job_state *out)
-{
-	cairn_index_job_state(cas->index, CAIRN_INDEX_COLLECT, out);
-}
-
 enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
 			       struct cairn_gc_report *out)
 {

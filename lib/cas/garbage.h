@@ -3,7 +3,6 @@
 #define CAIRN_CAS_GARBAGE_H
 
 #include "cas/cas.h"
-#include "index/lease.h"
 
 /** What a collection did. */
 struct cairn_gc_report {
@@ -65,8 +64,5 @@ struct cairn_gc_progress {
 };
 /** Any thread. What is told of a step is of that step or the one before. */
 void cairn_cas_gc_progress(struct cairn_cas *cas, struct cairn_gc_progress *out);
-
-/** When a collection ended last, of all daemons that share the index; zeroed where one has it alone. Any thread. */
-void cairn_cas_last_gc(struct cairn_cas *cas, struct cairn_index_job_state *out);
 
 #endif

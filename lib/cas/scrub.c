@@ -196,3 +196,35 @@ enum cairn_status cairn_cas_scrub_settle(struct cairn_cas *cas, const struct cai
 								 : CAIRN_SCRUB_UNREAD;
 	return CAIRN_OK;
 }
+
+/* --- of several daemons one --------------------------------------------------------------------------------------- */
+
+/* Others look often; what the server said a second ago keeps them from asking each time. */
+enum cairn_status cairn_cas_take_scrub(struct cairn_cas *cas, struct cairn_index_lease *lease)
+{
+	struct cairn_diag unsaid = {0};
+	struct cairn_index_job_state state;
+	cairn_index_job_state(cas->index, CAIRN_INDEX_SCRUB, &state);
+	return state.taken ? CAIRN_E_CONFLICT : cairn_index_take_lease(cas->index, CAIRN_INDEX_SCRUB, lease, &unsaid);
+}
+
+void cairn_cas_give_scrub(struct cairn_cas *cas, const struct cairn_index_lease *lease)
+{
+	(void)!cairn_index_give_lease(cas->index, lease, 0, 0);
+}
+
+enum cairn_status cairn_cas_scrub_note(struct cairn_cas *cas, struct cairn_index_note *out)
+{
+	return cairn_index_note(cas->index, CAIRN_INDEX_SCRUB, out);
+}
+
+enum cairn_status cairn_cas_keep_scrub_note(struct cairn_cas *cas, const struct cairn_index_lease *lease,
+					    struct cairn_index_note *note, struct cairn_diag *diag)
+{
+	struct cairn_index_put_note put = {.write.lease = lease, .job = CAIRN_INDEX_SCRUB, .note = *note};
+	enum cairn_status status = cairn_index_put_note(cas->index, &put);
+	*diag = put.write.diag;
+	if (status == CAIRN_OK)
+		*note = put.note;
+	return status;
+}

@@ -4,6 +4,7 @@
 #define CAIRN_CAS_SCRUB_H
 
 #include "cas/cas.h"
+#include "index/lease.h"
 
 /** What there is to say of one xorb. Plain value. */
 struct cairn_scrub_look {
@@ -38,6 +39,24 @@ struct cairn_scrub_pace {
 CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_look(struct cairn_cas *cas, int64_t after_id,
 						      const struct cairn_scrub_pace *pace,
 						      struct cairn_scrub_look *out);
+
+/* Of all daemons that share an index one scrubs, for all of them. How far it is, and what they were told of it, is a
+ * note in the index then; where one process writes the index, that is its caller's to keep. */
+
+/** @return CAIRN_OK: this one scrubs, until cairn_cas_give_scrub(); CAIRN_E_CONFLICT another does; as a write */
+CAIRN_MUST_USE enum cairn_status cairn_cas_take_scrub(struct cairn_cas *cas, struct cairn_index_lease *lease);
+void cairn_cas_give_scrub(struct cairn_cas *cas, const struct cairn_index_lease *lease);
+
+/** What is kept of the scrub. @return as cairn_index_note() */
+CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_note(struct cairn_cas *cas, struct cairn_index_note *out);
+
+/** Put another in its place.
+ *  @param lease  of who scrubs; NULL: somebody is told something  @param note  with the version that was read; its own
+ *  after CAIRN_OK
+ *  @return CAIRN_OK; CAIRN_E_CONFLICT another came meanwhile: read it; CAIRN_E_BUSY another daemon has taken over, or
+ *  the index is silent; as a write */
+CAIRN_MUST_USE enum cairn_status cairn_cas_keep_scrub_note(struct cairn_cas *cas, const struct cairn_index_lease *lease,
+							   struct cairn_index_note *note, struct cairn_diag *diag);
 
 /** How it ended with a suspect. */
 enum cairn_scrub_end {

@@ -1,6 +1,5 @@
 #include "data_dir/note.h"
 
-#include "base/buf.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
 
@@ -13,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NOTE_PATH_BYTES = 4300, NOTE_BYTES_MAX = CAIRN_NOTE_FIELDS_MAX * (CAIRN_NOTE_FIELD_NAME_MAX + 24) };
+enum { NOTE_PATH_BYTES = 4300 };
 
 /* DIR/IN, or DIR/IN/NAME. @return false: it is too long, with errno */
 static bool note_path(char out[static NOTE_PATH_BYTES], const char *data_dir, const char *in, const char *name)
@@ -43,7 +42,7 @@ static bool note_take_line(const char *line, const struct cairn_note_field *fiel
 }
 
 /* Into a copy first: half of a note is none. */
-static enum cairn_status note_parse(char *text, const struct cairn_note_field *fields, size_t n)
+enum cairn_status cairn_note_parse(char *text, const struct cairn_note_field *fields, size_t n)
 {
 	int64_t values[CAIRN_NOTE_FIELDS_MAX];
 	struct cairn_note_field copies[CAIRN_NOTE_FIELDS_MAX];
@@ -76,7 +75,7 @@ static int note_open_folder(const char *data_dir, const char *in)
 enum cairn_status cairn_note_read(const char *data_dir, const char *name, const struct cairn_note_field *fields,
 				  size_t n)
 {
-	char text[NOTE_BYTES_MAX + 1];
+	char text[CAIRN_NOTE_BYTES_MAX + 1];
 	size_t len = 0;
 	CLEANUP(cairn_fd_closep) int folder_fd = note_open_folder(data_dir, "notes");
 	if (folder_fd < 0)
@@ -85,13 +84,19 @@ enum cairn_status cairn_note_read(const char *data_dir, const char *name, const 
 	CLEANUP(cairn_fd_closep) int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
-	if (cairn_fd_read_upto(fd, text, NOTE_BYTES_MAX, &len) != CAIRN_OK)
+	if (cairn_fd_read_upto(fd, text, CAIRN_NOTE_BYTES_MAX, &len) != CAIRN_OK)
 		return CAIRN_E_IO;
 	text[len] = 0;
-	return len == 0 || strlen(text) != len ? CAIRN_E_NOT_FOUND : note_parse(text, fields, n);
+	return len == 0 || strlen(text) != len ? CAIRN_E_NOT_FOUND : cairn_note_parse(text, fields, n);
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
+
+void cairn_note_text(struct cairn_buf *out, const struct cairn_note_field *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		cairn_buf_printf(out, "%s %" PRId64 "\n", fields[i].name, *fields[i].value);
+}
 
 static enum cairn_status note_write_file(int folder_fd, const char *name, const struct cairn_buf *text)
 {
@@ -138,11 +143,10 @@ enum cairn_status cairn_note_write(const char *data_dir, const char *name, const
 {
 	char folder[NOTE_PATH_BYTES];
 	bool made;
-	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(NOTE_BYTES_MAX);
+	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(CAIRN_NOTE_BYTES_MAX);
 	if (!note_path(folder, data_dir, "notes", NULL))
 		return CAIRN_E_IO;
-	for (size_t i = 0; i < n; i++)
-		cairn_buf_printf(&text, "%s %" PRId64 "\n", fields[i].name, *fields[i].value);
+	cairn_note_text(&text, fields, n);
 	if (text.status != CAIRN_OK)
 		return text.status;
 	enum cairn_status status = cairn_fd_make_folder(folder, &made);

@@ -3,7 +3,7 @@
 #ifndef CAIRN_DATA_DIR_NOTE_H
 #define CAIRN_DATA_DIR_NOTE_H
 
-#include "base/status.h"
+#include "base/buf.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,17 @@ struct cairn_note_field {
 	int64_t *value; /* borrowed */
 };
 
-enum { CAIRN_NOTE_FIELDS_MAX = 32, CAIRN_NOTE_FIELD_NAME_MAX = 31 };
+enum {
+	CAIRN_NOTE_FIELDS_MAX = 32,
+	CAIRN_NOTE_FIELD_NAME_MAX = 31,
+	CAIRN_NOTE_BYTES_MAX = CAIRN_NOTE_FIELDS_MAX * (CAIRN_NOTE_FIELD_NAME_MAX + 24),
+};
+
+/** Append the text of a note, for one that is kept elsewhere. @param out  takes CAIRN_NOTE_BYTES_MAX bytes */
+void cairn_note_text(struct cairn_buf *out, const struct cairn_note_field *fields, size_t n);
+
+/** Read a text as cairn_note_read() does. @param text  is changed @return CAIRN_OK; CAIRN_E_NOT_FOUND it is none */
+CAIRN_MUST_USE enum cairn_status cairn_note_parse(char *text, const struct cairn_note_field *fields, size_t n);
 
 /**
  * Read the fields that a note has; others keep what they have, and names that nobody asks for are passed over.

@@ -73,6 +73,7 @@ struct cairn_index_backend {
 	bool (*is_shared)(const struct cairn_index *ix); /* NULL: never, and no call of lease.h and session.h comes */
 	bool (*clock_is_off)(struct cairn_index *ix, struct cairn_diag *diag);
 	void (*job_state)(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out);
+	enum cairn_status (*note)(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out);
 	/* From now on, or no more: it is held. */
 	void (*renew_lease)(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on);
 	enum cairn_status (*session)(struct cairn_index *ix, const uint8_t digest[static 32], int64_t now_unix_s,
@@ -201,6 +202,7 @@ struct cairn_index_backend {
 	enum cairn_status (*use_key)(struct cairn_index *ix, struct cairn_index_use_key *use);
 	enum cairn_status (*begin_lease)(struct cairn_index *ix, struct cairn_index_begin_lease *begin);
 	enum cairn_status (*end_lease)(struct cairn_index *ix, struct cairn_index_end_lease *end);
+	enum cairn_status (*put_note)(struct cairn_index *ix, struct cairn_index_put_note *put);
 	enum cairn_status (*begin_session)(struct cairn_index *ix, struct cairn_index_begin_session *begin);
 	enum cairn_status (*end_session)(struct cairn_index *ix, struct cairn_index_end_session *end);
 	enum cairn_status (*add_telemetry)(struct cairn_index *ix, struct cairn_index_add_telemetry *add);
@@ -281,6 +283,7 @@ struct cairn_index_transfer {
 struct cairn_index {
 	const struct cairn_index_backend *backend;
 	struct cairn_writer writer;
+	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon is, for leases; empty: nobody has said it */
 };
 
 struct cairn_index_snapshot {

@@ -2,6 +2,8 @@
 
 #include "index/backend.h"
 
+#include <string.h>
+
 bool cairn_index_is_shared(const struct cairn_index *ix)
 {
 	return ix->backend->is_shared && ix->backend->is_shared(ix);
@@ -12,11 +14,25 @@ bool cairn_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag)
 	return cairn_index_is_shared(ix) && ix->backend->clock_is_off(ix, diag);
 }
 
+const char *cairn_index_introduce(struct cairn_index *ix, const char *who)
+{
+	size_t len = strnlen(who, sizeof(ix->who) - 1);
+	for (size_t i = 0; i < len; i++) /* the index takes text, and no bytes that are none */
+		ix->who[i] = (char)(who[i] < ' ' || who[i] > '~' ? '?' : who[i]);
+	ix->who[len] = '\0';
+	return ix->who;
+}
+
 void cairn_index_job_state(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out)
 {
 	*out = (struct cairn_index_job_state){.taken = false};
 	if (cairn_index_is_shared(ix))
 		ix->backend->job_state(ix, job, out);
+}
+
+enum cairn_status cairn_index_note(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out)
+{
+	return ix->backend->note(ix, job, out);
 }
 
 enum cairn_status cairn_index_take_lease(struct cairn_index *ix, enum cairn_index_job job,
@@ -26,6 +42,7 @@ enum cairn_status cairn_index_take_lease(struct cairn_index *ix, enum cairn_inde
 	*out = (struct cairn_index_lease){.job = job};
 	if (!cairn_index_is_shared(ix))
 		return CAIRN_OK;
+	memcpy(begin.who, ix->who, sizeof(begin.who));
 	enum cairn_status status = cairn_index_begin_lease(ix, &begin);
 	*diag = begin.write.diag;
 	if (status != CAIRN_OK)

@@ -46,6 +46,10 @@ static void jobs_put_done(struct cairn_buf *b, const struct job *job)
 static void jobs_put_running(struct cairn_buf *b, const struct job *job, const char *verb, int64_t now_unix_s)
 {
 	html(b, "<p class=\"now\"><strong>Under way</strong>");
+	if (job->daemon[0])
+		html(b, " at <code>%s</code>", job->daemon);
+	else if (job->elsewhere)
+		html(b, " at another daemon");
 	if (job->started_unix_s != 0) {
 		html(b, ", begun ");
 		show_age(b, job->started_unix_s, now_unix_s);

@@ -226,7 +226,7 @@ static void metrics_list_scrub(struct metrics_list *list, struct app *app)
 	metrics_list_add(list, "counter", "cairn_scrub_read_bytes_total", atomic_load(&app->scrub.n_bytes),
 			 "Bytes that it read.");
 	metrics_list_add(list, "gauge", "cairn_scrub_running", s.state == SCRUB_RUNNING,
-			 "Whether a pass is under way.");
+			 "Whether a pass is under way, at whichever of the daemons that share the index.");
 	metrics_list_add(list, "gauge", "cairn_scrub_paused", s.state == SCRUB_PAUSED,
 			 "Whether nothing is scrubbed until somebody says so.");
 	if (s.kept.good_unix_s != 0)
@@ -262,9 +262,10 @@ static void metrics_list_jobs(struct metrics_list *list, struct app *app)
 	struct job jobs[JOBS];
 	jobs_look(app, jobs);
 	for (size_t i = 0; i < JOBS; i++)
-		metrics_list_add(list, "gauge", NAMES[i][0], jobs[i].running, "1 for each job that is under way.");
+		metrics_list_add(list, "gauge", NAMES[i][0], jobs[i].running && !jobs[i].elsewhere,
+				 "1 for each job that is under way here.");
 	for (size_t i = 0; i < JOBS; i++)
-		if (jobs[i].running && jobs[i].total > 0)
+		if (jobs[i].running && !jobs[i].elsewhere && jobs[i].total > 0)
 			metrics_list_value(list, "gauge", NAMES[i][1], (double)jobs[i].done / (double)jobs[i].total,
 					   "How much of its step is done, from 0 to 1, where that is known.");
 }

@@ -5,7 +5,7 @@
 #include "server/app.h"
 #include "server/route/routes.h"
 
-enum { JOBS_JSON_BYTES_MAX = 2048 };
+enum { JOBS_JSON_BYTES_MAX = 4096 };
 
 static void jobs_put(struct cairn_json_out *w, const struct job *job)
 {
@@ -13,6 +13,7 @@ static void jobs_put(struct cairn_json_out *w, const struct job *job)
 	cairn_json_put_text(w, "name", job->name);
 	cairn_json_put_bool(w, "running", job->running);
 	if (job->running) {
+		cairn_json_put_text(w, "daemon", job->daemon[0] ? job->daemon : NULL);
 		cairn_json_put_text(w, "step", job->step);
 		cairn_json_put_text(w, "unit", job->unit);
 		cairn_json_put_u64(w, "started", (uint64_t)job->started_unix_s);

@@ -1,6 +1,7 @@
 /* The scrub of this server, GET /v1/scrub, POST /v1/scrub/start and /v1/scrub/pause; and what there is to repair, GET
  * /v1/lost-xorbs. */
 #include "base/json.h"
+#include "cas/jobs.h"
 #include "cas/lost.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 
 enum {
-	SCRUB_JSON_BYTES_MAX = 2048,
+	SCRUB_JSON_BYTES_MAX = 4096,
 	LOST_JSON_BYTES_MAX = 128 * 1024,
 	SCRUB_WITHIN_S_MAX = 1000 * 86400,
 };
@@ -64,6 +65,7 @@ static void scrub_reply(struct http_request *req)
 	cairn_json_put_text(&w, "state", STATES[s.state]);
 	cairn_json_put_u64(&w, "period_s", (uint64_t)s.period_s);
 	cairn_json_put_u64(&w, "next", (uint64_t)s.next_unix_s);
+	cairn_json_put_text(&w, "daemon", s.daemon[0] ? s.daemon : NULL);
 	scrub_put_pass(&w, "now", &s.kept.now);
 	scrub_put_pass(&w, "last", &s.kept.last);
 	cairn_json_close(&w);
@@ -89,6 +91,46 @@ static bool scrub_take_within(const struct http_request *req, int64_t *within_s)
 	return !text || (*text >= '1' && *text <= '9' && !*end && *within_s <= SCRUB_WITHIN_S_MAX);
 }
 
+/* What it is told: a note in the index where several daemons share it, else a flag in memory. */
+struct scrub_order {
+	struct route_job job;
+	bool start;
+	int64_t within_s;
+	enum cairn_status status;
+	struct cairn_diag diag;
+};
+
+static void scrub_order_run(struct route_job *job)
+{
+	struct scrub_order *o = (struct scrub_order *)job;
+	o->status = o->start ? scrub_start(job->app, o->within_s, &o->diag) : scrub_pause(job->app, &o->diag);
+}
+
+static void scrub_order_reply(struct http_request *req, struct route_job *job)
+{
+	const struct scrub_order *o = (const struct scrub_order *)job;
+	if (o->status == CAIRN_OK)
+		scrub_reply(req);
+	else
+		http_reply_status(req, o->status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : o->status,
+				  o->diag.rule ? &o->diag : NULL);
+}
+
+static void scrub_give_order(struct http_request *req, bool start, int64_t within_s)
+{
+	struct scrub_order *o = route_job_new(req, sizeof(*o), scrub_order_run, scrub_order_reply);
+	if (!o)
+		return;
+	o->start = start;
+	o->within_s = within_s;
+	if (cairn_cas_is_shared(o->job.app->cas)) {
+		route_job_start(req);
+		return;
+	}
+	scrub_order_run(&o->job);
+	scrub_order_reply(req, &o->job);
+}
+
 static void scrub_post_start(struct http_request *req)
 {
 	int64_t within_s;
@@ -98,16 +140,13 @@ static void scrub_post_start(struct http_request *req)
 		http_reply_error(req, 400, "scrub.within", "within is a number of seconds, at most 1000 days", NULL);
 		return;
 	}
-	scrub_start(app_of(req), within_s);
-	scrub_reply(req);
+	scrub_give_order(req, true, within_s);
 }
 
 static void scrub_post_pause(struct http_request *req)
 {
-	if (!route_xorbs_kept_here(req))
-		return;
-	scrub_pause(app_of(req));
-	scrub_reply(req);
+	if (route_xorbs_kept_here(req))
+		scrub_give_order(req, false, 0);
 }
 
 /* --- what is lost ------------------------------------------------------------------------------------------------- */
@@ -194,12 +233,14 @@ const struct http_route ROUTES_SCRUB[] = {
 	 .pattern = "/v1/scrub/start",
 	 .name = "scrub-start",
 	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = scrub_post_start},
+	 .done = scrub_post_start,
+	 .free = free},
 	{.method = "POST",
 	 .pattern = "/v1/scrub/pause",
 	 .name = "scrub-pause",
 	 .scope = CAIRN_TOKEN_ADMIN,
-	 .done = scrub_post_pause},
+	 .done = scrub_post_pause,
+	 .free = free},
 	{.method = "GET",
 	 .pattern = "/v1/lost-xorbs",
 	 .name = "lost-xorbs",

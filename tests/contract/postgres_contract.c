@@ -503,6 +503,11 @@ static enum cairn_status take(struct cairn_index *of, struct cairn_index_lease *
 	return status;
 }
 
+static void set_note(struct cairn_index_note *note, const char *text)
+{
+	(void)snprintf(note->text, sizeof(note->text), "%s", text);
+}
+
 static enum cairn_status mark_with(const struct cairn_index_lease *lease)
 {
 	struct cairn_index_gc_mark mark = {.write.lease = lease, .now_unix_s = cairn_clock_unix_s() + 10, .grace_s = 1};
@@ -537,6 +542,66 @@ START_TEST(leases)
 	(void)snprintf(text, sizeof(text), "SELECT 1 FROM \"%s\".job WHERE name = 'collect' AND ran = 9 AND good = 8",
 		       folder.path);
 	ck_assert_int_eq(sql(text), 1);
+	cairn_index_free(other);
+}
+END_TEST
+
+/* One that ends later than any can was taken by the clock of a server that led before. */
+START_TEST(a_lease_of_another_clock)
+{
+	char text[256];
+	const char *rule;
+	struct cairn_index_lease one, two;
+	share();
+	ck_assert_int_eq(take(ix, &one, &rule), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_give_lease(ix, &one, 0, 0), CAIRN_OK);
+	(void)snprintf(text, sizeof(text), "UPDATE \"%s\".job SET until = clock_timestamp() + interval '1 hour'",
+		       folder.path);
+	(void)sql(text);
+	ck_assert_int_eq(take(ix, &two, &rule), CAIRN_OK);
+	ck_assert_int_gt(two.epoch, one.epoch);
+	ck_assert_int_eq(take(ix, &one, &rule), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(cairn_index_give_lease(ix, &two, 0, 0), CAIRN_OK);
+}
+END_TEST
+
+/* Each replaces the one that was read, and who has lost the lease none. Who has it is told to all. */
+START_TEST(notes_of_a_job)
+{
+	char text[256];
+	struct cairn_diag diag = {0};
+	struct cairn_index_lease lease;
+	struct cairn_index_job_state state = {0};
+	struct cairn_index_put_note put = {.job = CAIRN_INDEX_SCRUB};
+	share();
+	struct cairn_index *other = fx_open_with(folder.path, &(struct cairn_index_options){.shared = true});
+	ck_assert_str_eq(cairn_index_introduce(ix, "h\xf6st:1\n"), "h?st:1?");
+	ck_assert_int_eq(cairn_index_take_lease(ix, CAIRN_INDEX_SCRUB, &lease, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_note(other, CAIRN_INDEX_SCRUB, &put.note), CAIRN_OK);
+	ck_assert_str_eq(put.note.text, "");
+	set_note(&put.note, "told");
+	ck_assert_int_eq(cairn_index_put_note(other, &put), CAIRN_OK);
+	put.note.version--;
+	ck_assert_int_eq(cairn_index_put_note(ix, &put), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(put.write.diag.rule, "lease.note");
+	put.write.lease = &lease;
+	ck_assert_int_eq(cairn_index_note(ix, CAIRN_INDEX_SCRUB, &put.note), CAIRN_OK);
+	ck_assert_str_eq(put.note.text, "told");
+	set_note(&put.note, "further");
+	ck_assert_int_eq(cairn_index_put_note(ix, &put), CAIRN_OK);
+	int64_t until_ms = cairn_clock_mono_ms() + WITHIN_MS;
+	for (; !state.taken && cairn_clock_mono_ms() < until_ms; pause_for(NEXT_MS))
+		cairn_index_job_state(other, CAIRN_INDEX_SCRUB, &state);
+	ck_assert_str_eq(state.who, "h?st:1?");
+	ck_assert_int_gt(state.since_unix_s, cairn_clock_unix_s() - 60);
+	(void)snprintf(text, sizeof(text), "UPDATE \"%s\".job SET epoch = epoch + 1", folder.path);
+	(void)sql(text);
+	set_note(&put.note, "furthest");
+	ck_assert_int_eq(cairn_index_put_note(ix, &put), CAIRN_E_BUSY);
+	ck_assert_str_eq(put.write.diag.rule, "lease.over");
+	ck_assert_int_eq(cairn_index_note(other, CAIRN_INDEX_SCRUB, &put.note), CAIRN_OK);
+	ck_assert_str_eq(put.note.text, "further");
+	ck_assert_int_eq(put.note.version, 2);
 	cairn_index_free(other);
 }
 END_TEST
@@ -663,6 +728,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, names_that_are_no_text);
 	tcase_add_test(t, leases);
 	tcase_add_test(t, a_lease_is_renewed);
+	tcase_add_test(t, a_lease_of_another_clock);
+	tcase_add_test(t, notes_of_a_job);
 	tcase_add_loop_test(t, one_that_stands_still, 0, 2);
 	tcase_add_test(t, sessions);
 	suite_add_tcase(s, t);

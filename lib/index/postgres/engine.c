@@ -122,6 +122,7 @@ ENGINE_WRITE(revoke_key)
 ENGINE_WRITE(use_key)
 ENGINE_WRITE(begin_lease)
 ENGINE_WRITE(end_lease)
+ENGINE_WRITE(put_note)
 ENGINE_WRITE(begin_session)
 ENGINE_WRITE(end_session)
 ENGINE_WRITE(add_telemetry)
@@ -212,6 +213,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.is_shared = cairn_pg_is_shared,
 	.clock_is_off = cairn_pg_index_clock_is_off,
 	.job_state = cairn_pg_job_state,
+	.note = cairn_pg_note,
 	.renew_lease = cairn_pg_renew_lease,
 	.session = cairn_pg_session,
 	.totals = cairn_pg_totals,
@@ -284,6 +286,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.use_key = engine_use_key,
 	.begin_lease = engine_begin_lease,
 	.end_lease = engine_end_lease,
+	.put_note = engine_put_note,
 	.begin_session = engine_begin_session,
 	.end_session = engine_end_session,
 	.add_telemetry = engine_add_telemetry,

@@ -146,6 +146,7 @@ uint64_t cairn_pg_withdrawn(struct cairn_index *ix);
 bool cairn_pg_is_shared(const struct cairn_index *ix);
 bool cairn_pg_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag);
 void cairn_pg_job_state(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out);
+enum cairn_status cairn_pg_note(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out);
 void cairn_pg_renew_lease(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on);
 enum cairn_status cairn_pg_session(struct cairn_index *ix, const uint8_t digest[static 32], int64_t now_unix_s,
 				   struct cairn_index_session *out);

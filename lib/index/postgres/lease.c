@@ -8,12 +8,17 @@
 static const char *const LEASE_NAMES[] = {
 	[CAIRN_INDEX_COLLECT] = "collect",
 	[CAIRN_INDEX_PROVE] = "prove",
+	[CAIRN_INDEX_SCRUB] = "scrub",
 	[CAIRN_INDEX_USAGE] = "usage",
 };
 
-/* The server's clock alone decides, and not that of a transaction's beginning. */
-static const char LEASE_BEGIN[] = "UPDATE job SET epoch = epoch + 1, until = clock_timestamp() + $2 * interval '1 s'"
-				  " WHERE name = $1 AND until <= clock_timestamp() RETURNING epoch";
+/* The server's clock alone decides, and not that of a transaction's beginning. One that would end later than any does
+ * was taken by the clock of another server, which led before and was ahead. */
+#define LEASE_IS_FREE(lease_s)                                                                                         \
+	"(until <= clock_timestamp() OR until > clock_timestamp() + 2 * " lease_s " * interval '1 s')"
+static const char LEASE_BEGIN[] = "UPDATE job SET epoch = epoch + 1, until = clock_timestamp() + $2 * interval '1 s',"
+				  " who = $3, since = extract(epoch FROM clock_timestamp())::bigint"
+				  " WHERE name = $1 AND " LEASE_IS_FREE("$2") " RETURNING epoch";
 static const char LEASE_END[] = "UPDATE job SET until = '-infinity', ran = greatest(ran, $3), good = greatest(good, $4)"
 				" WHERE name = $1 AND epoch = $2";
 static const char LEASE_IS_LAST[] = "SELECT 1 FROM job WHERE name = $1 AND epoch = $2";
@@ -21,7 +26,9 @@ static const char LEASE_RENEW[] = "UPDATE job SET until = clock_timestamp() + $3
 				  " WHERE name = $1 AND epoch = $2";
 /* One that is lost is renewed a second later, or taken over: it need not wait for standbys. */
 static const char LEASE_NOT_DURABLE[] = "SELECT set_config('synchronous_commit', 'off', true)";
-static const char LEASE_STATES[] = "SELECT until > clock_timestamp(), ran, good FROM job ORDER BY name";
+static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("$1") ", ran, good, since, who FROM job ORDER BY name";
+static const char LEASE_NOTE[] = "SELECT version, note FROM job WHERE name = $1";
+static const char LEASE_PUT_NOTE[] = "UPDATE job SET note = $2, version = version + 1 WHERE name = $1 AND version = $3";
 
 bool cairn_pg_is_shared(const struct cairn_index *ix)
 {
@@ -58,6 +65,7 @@ enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_inde
 		return CAIRN_E_CONFLICT;
 	cairn_pg_text(&args, LEASE_NAMES[begin->lease.job]);
 	cairn_pg_int8(&args, CAIRN_INDEX_LEASE_S);
+	cairn_pg_text(&args, begin->who);
 	enum cairn_status status = cairn_pg_ask(&tx->pg, LEASE_BEGIN, &args, &r);
 	if (status == CAIRN_OK && PQntuples(r) == 0)
 		return cairn_fail(&begin->write.diag, CAIRN_E_CONFLICT, "lease.taken", CAIRN_NO_OFFSET,
@@ -75,6 +83,32 @@ enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_
 	cairn_pg_int8(&args, end->ran_unix_s);
 	cairn_pg_int8(&args, end->good_unix_s);
 	return cairn_pg_run(&tx->pg, LEASE_END, &args, NULL);
+}
+
+enum cairn_status cairn_pg_note(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_text(&args, LEASE_NAMES[job]);
+	PG_READ(ix, reader, r, LEASE_NOTE, &args);
+	if (PQntuples(r) != 1 || !cairn_pg_get_text(r, 0, 1, out->text, sizeof(out->text)))
+		return CAIRN_E_DAMAGED;
+	out->version = cairn_pg_get_int8(r, 0, 0);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_pg_put_note(struct cairn_pg_tx *tx, struct cairn_index_put_note *put)
+{
+	int64_t n = 0;
+	struct cairn_pg_args args = {0};
+	cairn_pg_text(&args, LEASE_NAMES[put->job]);
+	cairn_pg_text(&args, put->note.text);
+	cairn_pg_int8(&args, put->note.version);
+	enum cairn_status status = cairn_pg_run(&tx->pg, LEASE_PUT_NOTE, &args, &n);
+	if (status == CAIRN_OK && n == 0)
+		return cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "lease.note", CAIRN_NO_OFFSET,
+				  "another daemon was told something else, or is further than it was");
+	put->note.version++;
+	return status;
 }
 
 /* Transactions that write follow each other, so nobody takes it over before this one has ended. */
@@ -115,16 +149,21 @@ void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg)
 enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, struct cairn_pg *pg)
 {
 	const PGresult *r;
-	enum cairn_status status = cairn_pg_ask(pg, LEASE_STATES, NULL, &r);
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, CAIRN_INDEX_LEASE_S);
+	enum cairn_status status = cairn_pg_ask(pg, LEASE_STATES, &args, &r);
 	if (status != CAIRN_OK || PQntuples(r) != CAIRN_INDEX_JOBS)
 		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
 	pthread_mutex_lock(&p->lock);
-	for (int job = 0; job < CAIRN_INDEX_JOBS; job++)
-		p->jobs[job] = (struct cairn_index_job_state){
-			.taken = cairn_pg_get_int8(r, job, 0) != 0,
-			.ran_unix_s = cairn_pg_get_int8(r, job, 1),
-			.good_unix_s = cairn_pg_get_int8(r, job, 2),
-		};
+	for (int job = 0; job < CAIRN_INDEX_JOBS && status == CAIRN_OK; job++) {
+		struct cairn_index_job_state *state = &p->jobs[job];
+		state->taken = cairn_pg_get_int8(r, job, 0) != 0;
+		state->ran_unix_s = cairn_pg_get_int8(r, job, 1);
+		state->good_unix_s = cairn_pg_get_int8(r, job, 2);
+		state->since_unix_s = cairn_pg_get_int8(r, job, 3);
+		if (!cairn_pg_get_text(r, job, 4, state->who, sizeof(state->who)))
+			status = CAIRN_E_DAMAGED;
+	}
 	pthread_mutex_unlock(&p->lock);
-	return CAIRN_OK;
+	return status;
 }

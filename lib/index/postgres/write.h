@@ -121,6 +121,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_revoke_key(struct cairn_pg_tx *tx, str
 CAIRN_MUST_USE enum cairn_status cairn_pg_use_key(struct cairn_pg_tx *tx, struct cairn_index_use_key *use);
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_index_begin_lease *begin);
 CAIRN_MUST_USE enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_end_lease *end);
+CAIRN_MUST_USE enum cairn_status cairn_pg_put_note(struct cairn_pg_tx *tx, struct cairn_index_put_note *put);
 /** @param lease  NULL: none is needed @return CAIRN_OK; CAIRN_E_BUSY another has taken over (lease.over); as
  *  cairn_pg_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_index_lease *lease,
