@@ -3,17 +3,109 @@
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "cas/internal.h"
+#include "data_dir/note.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum {
+	LEFT_OVERS_KEEP_MS = 10 * 1000, /* so much of a list is read again after a kill */
+	LEFT_OVERS_FIELDS = 4,
+};
+
+/* Where a list goes on that came to no end: a note of the data folder or, where several daemons share an index, of the
+ * job there. All zero: at the beginning. */
+struct left_overs_place {
+	int64_t hash[LEFT_OVERS_FIELDS];
+	bool kept;                    /* another than the beginning is */
+	int64_t keep_ms;              /* when it is to be kept next */
+	struct cairn_index_note note; /* that was read or written last */
+};
 
 struct left_overs_walk {
 	struct cas_left_overs *l;
+	struct left_overs_place place;
+	bool shown;             /* there is a last one */
+	struct cairn_hash last; /* of those that were shown */
 	int64_t before_unix_ms; /* what was made later may be of an upload that goes on */
 	bool stopped;
 	uint32_t n, n_unnamed;
 	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
 	struct cairn_index_copy unnamed[CAIRN_INDEX_SWEEP_MAX]; /* of those found */
 };
+
+/* --- how far it is ------------------------------------------------------------------------------------------------ */
+
+static const char LEFT_OVERS_NOTE[] = "listed";
+
+static void left_overs_fields(struct cairn_note_field out[static LEFT_OVERS_FIELDS], struct left_overs_place *place)
+{
+	static const char *const NAMES[LEFT_OVERS_FIELDS] = {"at_a", "at_b", "at_c", "at_d"};
+	for (size_t i = 0; i < LEFT_OVERS_FIELDS; i++)
+		out[i] = (struct cairn_note_field){NAMES[i], &place->hash[i]};
+}
+
+/* @return NULL: from the beginning, also where nobody knows. @param hash  where there is room for another */
+static const struct cairn_hash *left_overs_find(struct left_overs_walk *w, struct cairn_hash *hash)
+{
+	struct cairn_cas *cas = w->l->cas;
+	struct left_overs_place *place = &w->place;
+	struct cairn_note_field fields[LEFT_OVERS_FIELDS];
+	left_overs_fields(fields, place);
+	bool shared = cairn_index_is_shared(cas->index);
+	enum cairn_status status = shared ? cairn_index_note(cas->index, CAIRN_INDEX_COLLECT, &place->note)
+					  : cairn_note_read(cas->data_dir, LEFT_OVERS_NOTE, fields, LEFT_OVERS_FIELDS);
+	if (shared && status == CAIRN_OK)
+		status = cairn_note_parse(place->note.text, fields, LEFT_OVERS_FIELDS);
+	if (status != CAIRN_OK)
+		memset(place->hash, 0, sizeof(place->hash));
+	for (size_t i = 0; i < LEFT_OVERS_FIELDS; i++)
+		place->kept = place->kept || place->hash[i] != 0;
+	memcpy(hash->b, place->hash, sizeof(hash->b));
+	return place->kept ? hash : NULL;
+}
+
+/* Under the lease, so that nobody who was paused says something of another's list. In a file it is lost at worst. */
+static enum cairn_status left_overs_write_note(struct left_overs_walk *w)
+{
+	struct cas_left_overs *l = w->l;
+	struct cairn_note_field fields[LEFT_OVERS_FIELDS];
+	left_overs_fields(fields, &w->place);
+	if (!cairn_index_is_shared(l->cas->index)) {
+		(void)!cairn_note_write(l->cas->data_dir, LEFT_OVERS_NOTE, fields, LEFT_OVERS_FIELDS);
+		return CAIRN_OK;
+	}
+	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(CAIRN_INDEX_NOTE_BYTES);
+	struct cairn_index_put_note put = {
+		.write.lease = l->lease, .job = CAIRN_INDEX_COLLECT, .note.version = w->place.note.version};
+	cairn_note_text(&text, fields, LEFT_OVERS_FIELDS);
+	cairn_buf_add(&text, "", 1);
+	if (text.status != CAIRN_OK)
+		return text.status;
+	memcpy(put.note.text, text.bytes, text.len);
+	enum cairn_status status = cairn_index_put_note(l->cas->index, &put);
+	if (status == CAIRN_E_CONFLICT)
+		return CAIRN_OK; /* it could not be read at the beginning: the next list begins where that was to */
+	if (status == CAIRN_OK)
+		w->place.note.version = put.note.version;
+	else
+		l->diag = put.write.diag;
+	return status;
+}
+
+/* @param at  all before it is settled; NULL: so is everything */
+static enum cairn_status left_overs_keep(struct left_overs_walk *w, const struct cairn_hash *at)
+{
+	struct left_overs_place *place = &w->place;
+	if (!at && !place->kept)
+		return CAIRN_OK;
+	place->keep_ms = cairn_clock_mono_ms() + LEFT_OVERS_KEEP_MS;
+	place->kept = at != NULL;
+	memset(place->hash, 0, sizeof(place->hash));
+	if (at)
+		memcpy(place->hash, at->b, sizeof(at->b));
+	return left_overs_write_note(w);
+}
 
 /* --- where rows name copies --------------------------------------------------------------------------------------- */
 
@@ -97,11 +189,17 @@ static enum cairn_status left_overs_remove_all(struct left_overs_walk *w)
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-static enum cairn_status left_overs_settle(struct left_overs_walk *w)
+/* What was written for is not looked for again; a list that only reads says now and then how far it is. */
+static enum cairn_status left_overs_settle(struct left_overs_walk *w, bool ended)
 {
+	uint64_t before = w->l->n;
 	enum cairn_status status = cas_names_copies(w->l->cas) ? left_overs_write_off(w) : left_overs_remove_all(w);
 	w->n = 0;
-	return status;
+	if (status != CAIRN_OK)
+		return status;
+	if (ended)
+		return left_overs_keep(w, NULL);
+	return w->l->n > before || cairn_clock_mono_ms() >= w->place.keep_ms ? left_overs_keep(w, &w->last) : CAIRN_OK;
 }
 
 static enum cairn_status left_overs_visit(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
@@ -110,10 +208,20 @@ static enum cairn_status left_overs_visit(void *ctx, const struct cairn_hash *ha
 	w->stopped = w->l->stop && w->l->stop(w->l->stop_ctx);
 	if (w->stopped)
 		return CAIRN_E_BUSY;
+	w->last = *hash;
+	w->shown = true;
 	if (cairn_copy_unix_ms(copy) >= w->before_unix_ms)
 		return CAIRN_OK;
 	w->found[w->n++] = (struct cairn_index_copy){*hash, *copy};
-	return w->n == CAIRN_INDEX_SWEEP_MAX ? left_overs_settle(w) : CAIRN_OK;
+	return w->n == CAIRN_INDEX_SWEEP_MAX ? left_overs_settle(w, false) : CAIRN_OK;
+}
+
+/* What was found and is not settled is found again. */
+static enum cairn_status left_overs_stop(struct left_overs_walk *w)
+{
+	const struct cairn_hash *at = w->n > 0 ? &w->found[0].hash : &w->last;
+	enum cairn_status status = w->shown ? left_overs_keep(w, at) : CAIRN_OK;
+	return status == CAIRN_OK ? CAIRN_E_BUSY : status;
 }
 
 enum cairn_status cas_settle_left_overs(struct cas_left_overs *l)
@@ -130,9 +238,13 @@ enum cairn_status cas_settle_left_overs(struct cas_left_overs *l)
 		return CAIRN_E_NOMEM;
 	w->l = l;
 	w->before_unix_ms = (cairn_clock_unix_s() - age_s) * 1000;
-	enum cairn_status status = cairn_store_each_copy(cas->store, left_overs_visit, w);
+	struct cairn_hash from;
+	w->place.keep_ms = cairn_clock_mono_ms() + LEFT_OVERS_KEEP_MS;
+	enum cairn_status status = cairn_store_each_copy(cas->store, left_overs_find(w, &from), left_overs_visit, w);
 	if (status == CAIRN_OK)
-		status = left_overs_settle(w);
+		status = left_overs_settle(w, true);
+	else if (w->stopped)
+		status = left_overs_stop(w);
 	if (status == CAIRN_E_BUSY && !w->stopped)
 		status = cas_store_is_silent(&l->diag);
 	if (w->stopped)

@@ -21,7 +21,8 @@ struct cas_left_overs {
  * List the store, and settle what has been in no row for the grace time, and a day at least: where rows name copies
  * those are written off, and the collection removes them with what else is dead; else they are removed at once, under
  * the guard of their hash. Nothing of a xorb that counts as lost is touched. A store whose objects have no copies is
- * not looked at: fsck tells what is in it alone. Long: a request for each thousand objects.
+ * not looked at: fsck tells what is in it alone. Long: a request for each thousand objects. A list that comes to no end
+ * goes on where it was with the next collection, of whichever daemon.
  * @return CAIRN_OK, also when it was stopped; CAIRN_E_BUSY the store or the index does not answer, or another daemon
  *         has taken over, as diag says; CAIRN_E_IO; CAIRN_E_NOMEM; as a write
  */

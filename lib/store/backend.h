@@ -41,7 +41,7 @@ struct cairn_store_backend {
 				       const struct cairn_copy *copy, struct cairn_store_object **out);
 	enum cairn_status (*remove_copy)(struct cairn_store *s, const struct cairn_hash *hash,
 					 const struct cairn_copy *copy);
-	enum cairn_status (*each_copy)(struct cairn_store *s,
+	enum cairn_status (*each_copy)(struct cairn_store *s, const struct cairn_hash *from,
 				       enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
 								  const struct cairn_copy *copy),
 				       void *ctx);

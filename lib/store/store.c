@@ -190,12 +190,12 @@ enum cairn_status cairn_store_set_aside(struct cairn_store *s, const struct cair
 	return s->backend->set_aside(s, hash);
 }
 
-enum cairn_status cairn_store_each_copy(struct cairn_store *s,
+enum cairn_status cairn_store_each_copy(struct cairn_store *s, const struct cairn_hash *from,
 					enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
 								   const struct cairn_copy *copy),
 					void *ctx)
 {
-	return s->backend->each_copy ? s->backend->each_copy(s, visit, ctx) : CAIRN_E_USAGE;
+	return s->backend->each_copy ? s->backend->each_copy(s, from, visit, ctx) : CAIRN_E_USAGE;
 }
 
 enum cairn_status cairn_store_each(struct cairn_store *s,

@@ -194,10 +194,11 @@ CAIRN_MUST_USE enum cairn_status cairn_store_each(struct cairn_store *s,
 									     uint64_t bytes),
 						  void *ctx);
 
-/** Likewise for each copy, where each has a name, but those that were set aside; in the order of their hashes and then
- *  of their names. @return likewise; CAIRN_E_USAGE the store names no copies */
+/** Likewise for each copy, where each has a name, but those that were set aside; in the order of their hashes' texts
+ * and then of their names. @param from  NULL: from the first; else from this hash on, whether it is there or not
+ *  @return likewise; CAIRN_E_USAGE the store names no copies */
 CAIRN_MUST_USE enum cairn_status cairn_store_each_copy(
-	struct cairn_store *s,
+	struct cairn_store *s, const struct cairn_hash *from,
 	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy), void *ctx);
 
 /** How much of what objects need is left for this process where they are kept. UINT64_MAX: there is no such limit. */

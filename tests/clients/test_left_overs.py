@@ -1,14 +1,19 @@
 """What killed uploads leave in a bucket, and who removes it: the rules of docs/design.md, "Copies in an S3 service"."""
 
+import concurrent.futures
 import contextlib
+import random
+import signal
+import time
 
 import cairn
 import ledger
 import pytest
 import s3
-from test_cluster import bucket_of, collect_somewhere, sql, standing_still, three  # noqa: F401
+from test_cluster import bucket_of, collect_somewhere, sql, standing_still, stopped, three  # noqa: F401
 
 GRACE, HOUR, DAY = 120, 3600, 86400
+PAGE, LISTED = 512, 1300  # what is looked at in one piece; more than two of them, and more than the 1,000 names of a request
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
 
 pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres and CAIRN_STORE=s3")
@@ -144,3 +149,48 @@ def test_a_collection_is_killed(tmp_path, start):
     gc(server)
     assert bucket.objects() == kept
     book.check(server)
+
+
+@pytest.mark.parametrize("end", ["killed", "stopped"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_list_goes_on(tmp_path, start, three, end, shared):  # noqa: F811
+    """Of more than a page. What was looked at when it broke off is not looked at by the next collection, but by the one after that."""
+    crash, source = tmp_path / "crash", random.Random(7)
+    crash.write_text("")
+    options = {"epoch": "60s", "gc_grace": f"{GRACE}s", "variables": {"CAIRND_CRASH_FILE": str(crash)}}
+    if shared:
+        one = three(n=2, **options)
+        bucket, (first, second) = one.bucket(), one.daemons
+    else:
+        first = second = start(**options)
+        bucket = bucket_of(first)
+    before, replies = bucket.objects(), []
+    made_ms = int((time.time() - 2 * DAY) * 1000)
+    digits = lambda: f"{source.getrandbits(252) + (1 << 252):064x}"  # none begins with 0
+    names = sorted(f"x/{d[:2]}/{d}.{made_ms:012x}7{source.getrandbits(76):019x}" for d in (digits() for _ in range(LISTED)))
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        assert {status for status, _ in pool.map(lambda name: bucket.request("PUT", name, body=b"x"), names)} == {200}
+    crash.write_text("gc-listed:2" if end == "killed" else "gc-listed:2:stop")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        under_way = pool.submit(gc_at_any_cost, first)
+        if end == "stopped":
+            cairn.wait_until("a stop", lambda: stopped(first.process.pid))
+            first.process.send_signal(signal.SIGTERM)
+            first.process.send_signal(signal.SIGCONT)
+        under_way.result()
+    assert first.ended(seconds=30) == (-9 if end == "killed" else 0), first.log()
+    crash.write_text("")
+    first.start()
+    low = f"x/00/{'0' * 63}1.{made_ms:012x}7{'0' * 19}"
+    assert bucket.request("PUT", low, body=b"x")[0] == 200
+    cairn.wait_until("a collection", lambda: (reply := second.post("/v1/gc")).status == 200 and replies.append(reply) is None)
+    left = LISTED - PAGE * (1 if end == "killed" else 2)
+    assert replies.pop().json()["left_overs"] == left
+    assert sorted(bucket.objects()) == sorted([*before, low])
+    assert gc(second) == (1, 1) and gc(second) == (0, 0)
+    assert bucket.objects() == before
+
+
+def gc_at_any_cost(server):
+    with contextlib.suppress(*ledger.GONE):
+        server.post("/v1/gc", timeout=60)

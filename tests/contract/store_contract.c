@@ -436,7 +436,7 @@ static enum cairn_status see_copy(void *ctx, const struct cairn_hash *hash, cons
 static void assert_copies(struct cairn_store *s, const struct cairn_copy *const *want, uint32_t n)
 {
 	struct copies_seen seen = {0};
-	ck_assert_int_eq(cairn_store_each_copy(s, see_copy, &seen), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_each_copy(s, NULL, see_copy, &seen), CAIRN_OK);
 	ck_assert_uint_eq(seen.n, n);
 	for (uint32_t i = 0; i < n; i++)
 		ck_assert(cairn_copy_equal(&seen.at[i], want[i]));
@@ -460,7 +460,7 @@ START_TEST(copies_have_names)
 		ck_assert_int_eq(cairn_store_put_copy(p, &hash, &copy), CAIRN_E_USAGE);
 		ck_assert(!cairn_copy_is_named(&copy));
 		ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &copy), CAIRN_E_USAGE);
-		ck_assert_int_eq(cairn_store_each_copy(f.store, see_copy, NULL), CAIRN_E_USAGE);
+		ck_assert_int_eq(cairn_store_each_copy(f.store, NULL, see_copy, NULL), CAIRN_E_USAGE);
 		ck_assert_uint_eq(sum_of(f.store), 0);
 		return;
 	}
@@ -473,8 +473,16 @@ START_TEST(copies_have_names)
 	ck_assert_int_lt(cairn_copy_unix_ms(&one), cairn_copy_unix_ms(&two));
 	assert_copies(f.store, (const struct cairn_copy *[]){&one, &two}, 2);
 	struct copies_seen seen = {0};
-	ck_assert_int_eq(cairn_store_each_copy(f.store, see_enough, &seen), CAIRN_E_LIMIT);
+	ck_assert_int_eq(cairn_store_each_copy(f.store, NULL, see_enough, &seen), CAIRN_E_LIMIT);
 	ck_assert_uint_eq(seen.n, 1);
+	/* From this hash on, from the one before, and from the one behind it. */
+	for (int n = -1; n <= 1; n++) {
+		struct cairn_hash from = hash;
+		from.b[24] = (uint8_t)(from.b[24] + n); /* its text ends with this digit's */
+		seen.n = 0;
+		ck_assert_int_eq(cairn_store_each_copy(f.store, &from, see_copy, &seen), CAIRN_OK);
+		ck_assert_uint_eq(seen.n, n <= 0 ? 2 : 0);
+	}
 	ck_assert_int_eq(read_named(f.store, &one, "one"), CAIRN_OK);
 	ck_assert_int_eq(read_named(f.store, &two, "the second"), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &two), CAIRN_OK);

@@ -96,6 +96,12 @@ void s3_copy_prefix(char out[static S3_NAME_BYTES], const struct cairn_hash *has
 	(void)snprintf(out, S3_NAME_BYTES, "x/%.2s/%s.", text, text);
 }
 
+void s3_copies_begin(struct s3_copies *copies, const struct cairn_hash *from)
+{
+	s3_copy_prefix(copies->after, from);
+	copies->after[strlen(copies->after) - 1] = '\0'; /* what comes after that has the dot */
+}
+
 void s3_copy_name(char out[static S3_NAME_BYTES], const struct s3_copy *copy)
 {
 	char id[2 * S3_COPY_ID_BYTES + 1];

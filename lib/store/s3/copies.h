@@ -34,6 +34,9 @@ struct s3_copies {
 
 void s3_copies_fini(struct s3_copies *copies);
 
+/** A list that has not begun is to begin with the copies of this hash, of those whose names begin with "x/". */
+void s3_copies_begin(struct s3_copies *copies, const struct cairn_hash *from);
+
 /** Read the next page of those whose names begin with prefix, and append it. One that brings no copy
  *  need not be the last.
  *  @return as s3_list(); CAIRN_E_BUSY also when there is more, and no new name to go on behind */

@@ -436,10 +436,14 @@ static enum cairn_status store_s3_visit(const struct s3_copies *copies, const st
 	return status;
 }
 
-static enum cairn_status store_s3_walk(struct store_s3 *s, const struct store_s3_visitor *visitor)
+/* All names of a hash come after its text. @param from  NULL: from the first */
+static enum cairn_status store_s3_walk(struct store_s3 *s, const struct cairn_hash *from,
+				       const struct store_s3_visitor *visitor)
 {
 	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
 	enum cairn_status status = CAIRN_OK;
+	if (from)
+		s3_copies_begin(&copies, from);
 	do {
 		s3_copies_keep_last(&copies);
 		status = s3_copies_next(&copies, s->client, "x/", NULL);
@@ -454,15 +458,15 @@ static enum cairn_status store_s3_each(struct cairn_store *store,
 								  uint64_t bytes),
 				       void *ctx)
 {
-	return store_s3_walk((struct store_s3 *)store, &(struct store_s3_visitor){.last = visit, .ctx = ctx});
+	return store_s3_walk((struct store_s3 *)store, NULL, &(struct store_s3_visitor){.last = visit, .ctx = ctx});
 }
 
-static enum cairn_status store_s3_each_copy(struct cairn_store *store,
+static enum cairn_status store_s3_each_copy(struct cairn_store *store, const struct cairn_hash *from,
 					    enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
 								       const struct cairn_copy *copy),
 					    void *ctx)
 {
-	return store_s3_walk((struct store_s3 *)store, &(struct store_s3_visitor){.every = visit, .ctx = ctx});
+	return store_s3_walk((struct store_s3 *)store, from, &(struct store_s3_visitor){.every = visit, .ctx = ctx});
 }
 
 /* Objects have room; what comes in waits in the scratch folder. */
