@@ -58,6 +58,7 @@ static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_MOVE_ROWS] = "move-rows",
 	[CAIRN_CRASH_MOVE_FROZEN] = "move-frozen",
 	[CAIRN_CRASH_MOVE_ENDED] = "move-ended",
+	[CAIRN_CRASH_CHECK_ROW] = "check-row",
 	[CAIRN_CRASH_NOTE_WRITTEN] = "note-written",
 };
 

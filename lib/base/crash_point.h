@@ -62,6 +62,8 @@ enum cairn_crash_point {
 	CAIRN_CRASH_MOVE_FROZEN, /* the store that is moved takes nothing new, durably; the other is not whole */
 	CAIRN_CRASH_MOVE_ENDED,  /* all is there, and nobody may use it yet */
 
+	CAIRN_CRASH_CHECK_ROW, /* fsck has read a xorb's row and list, and not looked at its object */
+
 	CAIRN_CRASH_NOTE_WRITTEN /* a note is durable, but not under its name */
 };
 

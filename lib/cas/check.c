@@ -13,19 +13,29 @@ static void check_note_xorb(void *ctx, const struct cairn_index_xorb *xorb)
 	run->xorbs[run->n_page++] = *xorb;
 }
 
+static enum cairn_status check_page(struct check_run *run)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; i < run->n_page && status == CAIRN_OK; i++) {
+		run->report->n_xorbs++;
+		status = check_xorb(run, &run->xorbs[i]);
+		if (status == CAIRN_OK)
+			status = check_step(run);
+	}
+	return status;
+}
+
+/* A disk is read in one go; what is repaired is written in one order. */
 static enum cairn_status check_xorbs(struct check_run *run)
 {
+	bool in_lanes = cairn_store_is_remote(run->cas->store) && !run->repair;
 	int64_t from_id = 0;
 	do {
 		run->n_page = 0;
 		enum cairn_status status =
 			cairn_index_each_xorb(run->cas->index, from_id, CHECK_PAGE, check_note_xorb, run, &from_id);
-		for (uint32_t i = 0; i < run->n_page && status == CAIRN_OK; i++) {
-			run->report->n_xorbs++;
-			status = check_xorb(run, &run->xorbs[i]);
-			if (status == CAIRN_OK)
-				status = check_step(run);
-		}
+		if (status == CAIRN_OK)
+			status = in_lanes ? check_page_in_lanes(run) : check_page(run);
 		if (status != CAIRN_OK)
 			return status;
 	} while (from_id != 0);

@@ -38,6 +38,7 @@ struct cairn_check_report {
 struct cairn_check_options {
 	bool skip_data; /* objects are only looked for and measured, not read */
 	bool repair;
+	/* These two one at a time, but from several threads. */
 	void (*problem)(void *ctx, const struct cairn_check_problem *problem); /* NULL: nobody listens */
 	/** Called about once an object or file. @return false to stop (CAIRN_E_BUSY) */
 	bool (*progress)(void *ctx, const struct cairn_check_report *so_far);

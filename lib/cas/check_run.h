@@ -51,6 +51,9 @@ CAIRN_MUST_USE enum cairn_status check_index(struct check_run *run);
 /** A xorb of the index: its list, and its object if it has one. */
 CAIRN_MUST_USE enum cairn_status check_xorb(struct check_run *run, const struct cairn_index_xorb *row);
 
+/** All xorbs of the page at hand, several at a time. @return as check_xorb() and check_step() */
+CAIRN_MUST_USE enum cairn_status check_page_in_lanes(struct check_run *run);
+
 /** An object that the index does not know. */
 CAIRN_MUST_USE enum cairn_status check_lone_object(struct check_run *run, const struct cairn_hash *hash);
 

@@ -2,6 +2,7 @@
 #include "cas/check_run.h"
 
 #include "base/clock.h"
+#include "base/crash_point.h"
 #include "cas/mend.h"
 
 #include <string.h>
@@ -251,6 +252,7 @@ static enum cairn_status check_guarded_xorb(struct check_run *run, const struct 
 	 * row. */
 	if (status == CAIRN_E_NOT_FOUND && cairn_index_xorb(run->cas->index, hash, &row) == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK;
+	cairn_crash_point(CAIRN_CRASH_CHECK_ROW);
 	struct cairn_hash root = {{0}};
 	if (status == CAIRN_OK)
 		cairn_chunk_list_root(&list, &root);

@@ -3,6 +3,8 @@
 import concurrent.futures
 import csv
 import json
+import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 import s3
 import tiledb
 import xet
-from test_cluster import bucket_of, files_of, sql, three  # noqa: F401
+from test_cluster import bucket_of, files_of, sql, stopped, three  # noqa: F401
 
 DAY = 86400
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
@@ -42,6 +44,46 @@ def grown_old(server, xorb, age_s=3 * DAY):
     assert bucket.request("PUT", name, body=xorb.body())[0] == 200 and bucket.request("DELETE", now)[0] == 204
     assert sql(server, f"UPDATE xorb SET copy = '\\x{name[-32:]}' WHERE hash = '\\x{xorb.hash.hex()}' RETURNING 1") == "1"
     return name
+
+
+def fsck_meanwhile(tmp_path, server, step, do, *options, code=0):
+    """One that stands still at a step while something is done."""
+    crash = tmp_path / "crash of fsck"
+    crash.write_text(f"{step}:1:stop")
+    command = [cairn.CAIRN, "fsck", "--json", "--data-dir", str(server.data), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"CAIRND_CRASH_FILE": str(crash)}) as process:
+        cairn.wait_until(step, lambda: stopped(process.pid))
+        crash.write_text("")
+        do()
+        process.send_signal(signal.SIGCONT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == code, (out, err)
+    return [(problem["kind"], problem["repaired"]) for problem in json.loads(out)["problems"]]
+
+
+def test_fsck_of_a_row_that_goes_on(tmp_path, three):  # noqa: F811
+    """It has read the row when that names another copy, and the one before is removed: nothing is wrong."""
+    one, book = three(n=2), ledger.Ledger()
+    file, first = ledger.new_file(841), one.daemons[0]
+    assert book.upload(one, file).status == 200
+    assert fsck_meanwhile(tmp_path, first, "check-row", lambda: grown_old(first, file.terms[0][0])) == []
+    assert one.bucket().request("DELETE", one.bucket().objects()[0])[0] == 204
+    assert ("xorb.missing", False) in fsck(first, code=65)
+
+
+def test_fsck_adopts_what_is_removed(tmp_path, three):  # noqa: F811
+    """Between its reading and its row: the row is taken back, and the xorb is to be sent again."""
+    one, book = three(n=2), ledger.Ledger()
+    file, first = ledger.new_file(842), one.daemons[0]
+    xorb = file.terms[0][0]
+    lone = s3.copy_name(xorb, 2 * DAY)
+    assert one.bucket().request("PUT", lone, body=xorb.body())[0] == 200
+    remove = lambda: one.bucket().request("DELETE", lone)
+    assert fsck_meanwhile(tmp_path, first, "index-applied", remove, "--repair", code=65) == [("object.alone", False)]
+    assert first.request("HEAD", xorb.path()).status == 404
+    assert book.upload(one, file).status == 200
+    assert fsck(first) == []
+    book.check(first)
 
 
 def test_fsck_of_what_is_whole(three):  # noqa: F811
@@ -127,16 +169,40 @@ def test_scrub_at_one_of_them(three):  # noqa: F811
     book.check(second)
 
 
+def test_scrub_adopts_what_is_removed(tmp_path, three):  # noqa: F811
+    """As fsck: a copy of a xorb that counted as lost is found, read, and gone when the row names it."""
+    crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(843)
+    crash.write_text("")
+    one = three(n=1, variables={"CAIRND_CRASH_FILE": str(crash)})
+    (first,), xorb = one.daemons, file.terms[0][0]
+    assert book.upload(one, file).status == 200
+    assert sql(one, "UPDATE xorb SET copy = NULL, stored = NULL RETURNING 1; UPDATE state SET stored_bytes = 0") == "1"
+    crash.write_text("index-applied:3:stop")  # the order, the lease, the row
+    assert first.post("/v1/scrub/start?within=1").status == 200
+    cairn.wait_until("the row", lambda: stopped(first.process.pid))
+    crash.write_text("")
+    assert [one.bucket().request("DELETE", name)[0] for name in one.bucket().objects()] == [204]
+    first.process.send_signal(signal.SIGCONT)
+    cairn.wait_until("the scrub", lambda: first.get("/v1/scrub").json()["now"] is None)
+    last = first.get("/v1/scrub").json()["last"]
+    assert [last[n] for n in ("xorbs", "mended", "lost")] == [1, 0, 1]
+    assert first.request("HEAD", xorb.path()).status == 404
+    assert book.upload(one, file).status == 200
+    book.check(first)
+
+
 def test_export_misses_nothing(tmp_path, three):  # noqa: F811
-    """Each export goes on where the last one ended, while others upload."""
-    one, book = three(n=2), ledger.Ledger()
-    files = [ledger.new_file(seed) for seed in range(850, 890)]
-    data = one.daemons[0].data
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    """Each export goes on where the last one ended, while sixteen upload at three daemons."""
+    one, book = three(), ledger.Ledger()
+    files = [ledger.new_file(seed) for seed in range(850, 850 + 12 * 16)]
+    data, during = one.daemons[0].data, 0
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
         uploads = [pool.submit(book.upload, one, file) for file in files]
-        for _ in range(4):
+        while not all(done.done() for done in uploads):
             run(data, "export", "--format", "tiledb", tmp_path / "out")
+            during += 1
         assert {done.result().status for done in uploads} == {200}
+    assert during > 2
     run(data, "export", "--format", "tiledb", tmp_path / "out")
     run(data, "export", "--format", "csv", tmp_path / "csv")
     for table, key, want in (
