@@ -29,7 +29,7 @@ if compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
   tests/engines/postgresql.sh start "$folder/postgresql" $((20000 + RANDOM % 10000))
   # shellcheck disable=SC1091 # made by the line above
   . "$folder/postgresql/environment"
-  CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{cluster,cluster_hub,cluster_jobs,cluster_races,cluster_commands,left_overs}.py || status=1
+  CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{cluster,cluster_clock,cluster_hub,cluster_jobs,cluster_races,cluster_commands,left_overs}.py || status=1
   tests/clients/run.sh tests/clients/test_move.py || status=1
   if command -v /usr/sbin/haproxy >/dev/null; then
     CAIRN_DAEMONS=3 CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{hf_xet,fetch,claims,hub_accounts,hub_repos,hub_buckets,hub_lfs}.py || status=1
