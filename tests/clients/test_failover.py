@@ -133,9 +133,14 @@ class Work:
             content = random.Random(f"{self.folder} {len(self.sent)}").randbytes(1 << 20)
             path = self.folder / f"content{len(self.sent)}"
             path.write_bytes(content)
-            settings = {"client_retry_base_delay": "300ms", "client_retry_max_attempts": 30}
-            (info,) = hf_client.upload(self.server, self.folder / f"session{len(self.sent)}", [path], **settings)
+            info = self.send_by_client(path)
             self.sent.append((info["hash"], hashlib.sha256(content).hexdigest()))
+
+    def send_by_client(self, path):
+        """It tries again by itself."""
+        settings = {"client_retry_base_delay": "300ms", "client_retry_max_attempts": 30}
+        (info,) = hf_client.upload(self.server, self.folder / f"session{len(self.sent)}", [path], **settings)
+        return info
 
     def ask_engine(self):
         while not self.ending.is_set():

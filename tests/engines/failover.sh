@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Daemons over engines that lose a part of themselves: PostgreSQL with two standbys, one of which must have each commit, and Ceph
 # with three copies of each object. All are plain processes here. Prints how long nothing was acknowledged.
+# Where Patroni and etcd are installed (packages patroni and etcd-server), also PostgreSQL as Patroni has it.
 # 77: the packages of the engines, or HAProxy, are not there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -16,7 +17,7 @@ if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
 fi
 
 folder=$(mktemp -d)
-trap 'tests/engines/ceph.sh stop "$folder/ceph"; tests/engines/replicas.sh stop "$folder/replicas"; rm -rf "$folder"' EXIT
+trap 'tests/engines/ceph.sh stop "$folder/ceph"; tests/engines/replicas.sh stop "$folder/replicas"; tests/engines/patroni.sh stop "$folder/patroni"; rm -rf "$folder"' EXIT
 chmod 755 "$folder"
 tests/engines/replicas.sh start "$folder/replicas" $((20000 + RANDOM % 5000))
 tests/engines/ceph.sh start "$folder/ceph" $((25000 + RANDOM % 5000)) 4
@@ -24,4 +25,15 @@ tests/engines/ceph.sh start "$folder/ceph" $((25000 + RANDOM % 5000)) 4
 . "$folder/replicas/environment"
 # shellcheck disable=SC1091
 . "$folder/ceph/environment"
-CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_failover.py "$@"
+status=0
+CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_failover.py "$@" || status=$?
+tests/engines/replicas.sh stop "$folder/replicas"
+if command -v patroni >/dev/null && command -v etcd >/dev/null; then
+  tests/engines/patroni.sh start "$folder/patroni" $((20000 + RANDOM % 5000))
+  # shellcheck disable=SC1091
+  . "$folder/patroni/environment"
+  CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_patroni.py "$@" || status=$?
+else
+  echo "there is no Patroni: install patroni and etcd-server"
+fi
+exit $status

@@ -1,0 +1,72 @@
+"""Daemons over three PostgreSQL of which Patroni has one lead: as test_failover.py, with an agent that finds out by itself that the leader
+is gone. Started by tests/engines/failover.sh, where Patroni is installed."""
+
+import contextlib
+import os
+import subprocess
+
+import cairn
+import cluster
+import pytest
+from test_failover import Work
+
+PATRONI = os.environ.get("CAIRN_TEST_PATRONI")
+SCRIPT = cairn.ROOT / "tests/engines/patroni.sh"
+
+pytestmark = pytest.mark.skipif(not PATRONI, reason="tests/engines/failover.sh starts what it takes")
+
+
+def patroni(*command, timeout=120):
+    done = subprocess.run([SCRIPT, command[0], PATRONI, *map(str, command[1:])], capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def commits():
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return subprocess.run([SCRIPT, "probe", PATRONI], capture_output=True, timeout=3).returncode == 0
+    return False
+
+
+def counts_agree(server):
+    schema = cairn.postgres_url(server.data).split("schema=")[1]
+    tables = "(SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT sum(stored) FROM xorb)"
+    statement = f'SET search_path TO "{schema}"; SELECT (files, xorbs, shards, stored_bytes) = ({tables}) FROM state'
+    return patroni("sql", patroni("leader"), statement).split("\n")[1] == "t"
+
+
+class PatientWork(Work):
+    """Half a minute is longer than the stock client tries; then a person says it again."""
+
+    n_again = 0
+
+    def send_by_client(self, path):
+        while True:
+            try:
+                return super().send_by_client(path)
+            except AssertionError as failed:
+                assert "503 Service Unavailable" in str(failed), failed
+                self.n_again += 1
+
+
+@pytest.fixture
+def three(tmp_path):
+    made = cluster.Cluster(tmp_path / "three")
+    yield made.start()
+    made.stop()
+
+
+def test_leader_is_killed(tmp_path, three, capsys):
+    """Another leads once its time is up; the former comes back as a standby."""
+    with PatientWork(three, tmp_path, commits) as work:
+        former = patroni("leader")
+        patroni("kill", former)
+        work.go_on()
+        assert patroni("leader") != former
+        patroni("revive", former)
+        patroni("whole")
+        work.go_on()
+    work.judge(capsys, "Patroni's leader killed")
+    with capsys.disabled():
+        print(f", the stock client was begun again {work.n_again} times", end="")
+    assert counts_agree(three)
