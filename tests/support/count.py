@@ -49,9 +49,12 @@ def reasons(test):
 
 
 def main():
-    path = Path(sys.argv[1])
     total = [0, 0, 0]
-    if path.exists():
+    for path in map(Path, sys.argv[1:]):
+        if not path.exists():
+            print(f"failed: there is no {path}")
+            total[1] += 1
+            continue
         for line in path.read_text().splitlines():
             test = json.loads(line)
             one = counts(test)
