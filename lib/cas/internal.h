@@ -70,10 +70,12 @@ static inline enum cairn_status cas_index_status(enum cairn_status status)
 /**
  * Is a xorb stored: do its row and its object agree? One that is retired may be.
  * @param[out] row  zeroed when there is none
+ * @param[in,out] list  as of cairn_index_xorb_and_list(); NULL: it is not wanted
  * @return CAIRN_OK with *stored set; CAIRN_E_IO; CAIRN_E_BUSY, of the index with diag
  */
 CAIRN_MUST_USE enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash,
-					       struct cairn_index_xorb *row, bool *stored, struct cairn_diag *diag);
+					       struct cairn_index_xorb *row, struct cairn_chunk_list *list,
+					       bool *stored, struct cairn_diag *diag);
 
 /**
  * An upload of a xorb whose bytes are written already, and were made here: it goes on with cairn_xorb_upload_store().

@@ -86,15 +86,17 @@ void cairn_shard_upload_free(struct cairn_shard_upload *u)
 
 /* --- verifying ---------------------------------------------------------------------------------------------------- */
 
-/* The row of a xorb whose bytes are here, or of one that is known where bytes are kept elsewhere. */
+/* The row of a xorb whose bytes are here, or of one that is known where bytes are kept elsewhere.
+ * @param list  as of cairn_index_xorb_and_list() */
 static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, const struct cairn_hash *xorb,
-						struct cairn_index_xorb *row)
+						struct cairn_index_xorb *row, struct cairn_chunk_list *list)
 {
 	bool stored;
 	if (u->cas->options.xorbs_external)
-		return cairn_index_xorb(u->cas->index, xorb, row);
-	enum cairn_status status = cas_xorb_look(u->cas, xorb, row, &stored, NULL);
+		return cairn_index_xorb_and_list(u->cas->index, xorb, row, list);
+	enum cairn_status status = cas_xorb_look(u->cas, xorb, row, list, &stored, NULL);
 	if (status == CAIRN_OK && !stored && row->id != 0) {
+		cairn_chunk_list_fini(list); /* it may come back in another packing */
 		status = cairn_cas_mend(u->cas, xorb, NULL);
 		stored = status == CAIRN_OK;
 	}
@@ -115,8 +117,8 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 		return CAIRN_E_LIMIT;
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list read = {0};
 	struct cairn_index_xorb row;
-	enum cairn_status status = shard_upload_find_xorb(u, xorb, &row);
-	if (status == CAIRN_OK)
+	enum cairn_status status = shard_upload_find_xorb(u, xorb, &row, &read);
+	if (status == CAIRN_OK && read.n == 0)
 		status = cairn_index_chunk_list_by_id(u->cas->index, row.id, &read);
 	if (status != CAIRN_OK)
 		return status;

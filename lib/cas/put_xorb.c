@@ -29,11 +29,12 @@ struct cairn_xorb_upload {
 };
 
 enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash, struct cairn_index_xorb *row,
-				bool *stored, struct cairn_diag *diag)
+				struct cairn_chunk_list *list, bool *stored, struct cairn_diag *diag)
 {
 	*row = (struct cairn_index_xorb){0};
 	*stored = false;
-	enum cairn_status status = cairn_index_xorb(cas->index, hash, row);
+	enum cairn_status status =
+		list ? cairn_index_xorb_and_list(cas->index, hash, row, list) : cairn_index_xorb(cas->index, hash, row);
 	if (status == CAIRN_E_BUSY)
 		return cas_index_is_silent(diag);
 	if (status != CAIRN_OK || row->stored_bytes == 0)
@@ -46,7 +47,7 @@ enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash 
 {
 	struct cairn_index_xorb row;
 	bool stored;
-	enum cairn_status status = cas_xorb_look(cas, hash, &row, &stored, NULL);
+	enum cairn_status status = cas_xorb_look(cas, hash, &row, NULL, &stored, NULL);
 	*stored_bytes = row.stored_bytes;
 	if (status != CAIRN_OK)
 		return status;
@@ -198,7 +199,7 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct 
 	struct cairn_index_xorb row;
 	enum cairn_status status = xorb_upload_await_rows(u, diag);
 	if (status == CAIRN_OK)
-		status = cas_xorb_look(u->cas, &u->hash, &row, &u->known, diag);
+		status = cas_xorb_look(u->cas, &u->hash, &row, NULL, &u->known, diag);
 	if (status == CAIRN_OK && u->known)
 		status = xorb_upload_renew(u, &row, diag);
 	if (status != CAIRN_OK || u->known)

@@ -33,6 +33,9 @@ struct cairn_index_backend {
 	/* --- reading: any thread ---------------------------------------------------------------------------------- */
 
 	enum cairn_status (*xorb)(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out);
+	/* NULL: two questions cost no more than one. */
+	enum cairn_status (*xorb_and_list)(struct cairn_index *ix, const struct cairn_hash *hash,
+					   struct cairn_index_xorb *out, struct cairn_chunk_list *list);
 	enum cairn_status (*xorb_by_id)(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out);
 	enum cairn_status (*chunk_list)(struct cairn_index *ix, const struct cairn_hash *xorb,
 					struct cairn_chunk_list *list);
@@ -190,6 +193,10 @@ struct cairn_index_backend {
 	enum cairn_status (*forget_file)(struct cairn_index *ix, struct cairn_index_forget_file *forget);
 	enum cairn_status (*share_file)(struct cairn_index *ix, struct cairn_index_share_file *share);
 	enum cairn_status (*settle_claims)(struct cairn_index *ix, struct cairn_index_settle_claims *settle);
+	/* NULL: several cost as much as each for itself. Those of them that it takes it marks as applied. What fails
+	 * takes the transaction along, as a write that is not alone does. */
+	enum cairn_status (*put_shards)(struct cairn_index *ix, struct cairn_index_put_shard *const *puts, unsigned n,
+					struct cairn_diag *diag);
 	enum cairn_status (*prove_file)(struct cairn_index *ix, struct cairn_index_prove_file *prove);
 	enum cairn_status (*renew_xorb)(struct cairn_index *ix, struct cairn_index_renew_xorb *renew);
 	enum cairn_status (*lose_xorb)(struct cairn_index *ix, struct cairn_index_lose_xorb *lose);

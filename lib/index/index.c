@@ -25,6 +25,14 @@ enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct ca
 	return ix->backend->chunk_list(ix, xorb, list);
 }
 
+enum cairn_status cairn_index_xorb_and_list(struct cairn_index *ix, const struct cairn_hash *hash,
+					    struct cairn_index_xorb *out, struct cairn_chunk_list *list)
+{
+	if (!ix->backend->xorb_and_list)
+		return ix->backend->xorb(ix, hash, out);
+	return ix->backend->xorb_and_list(ix, hash, out, list);
+}
+
 enum cairn_status cairn_index_chunk_list_by_id(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list)
 {
 	return ix->backend->chunk_list_by_id(ix, id, list);

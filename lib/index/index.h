@@ -127,6 +127,11 @@ CAIRN_MUST_USE enum cairn_status cairn_index_xorb(struct cairn_index *ix, const 
 CAIRN_MUST_USE enum cairn_status cairn_index_xorb_by_id(struct cairn_index *ix, int64_t id,
 							struct cairn_index_xorb *out);
 
+/** The row, and its chunks where one question tells both: else, or when they cannot be read, they are left empty.
+ *  @param[in,out] list  empty; owned by the caller @return as cairn_index_xorb() */
+CAIRN_MUST_USE enum cairn_status cairn_index_xorb_and_list(struct cairn_index *ix, const struct cairn_hash *hash,
+							   struct cairn_index_xorb *out, struct cairn_chunk_list *list);
+
 /** Its chunks. @param[out] list  owned by the caller, cairn_chunk_list_fini()
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
@@ -375,6 +380,7 @@ struct cairn_index_put_xorb {
 	 * looks whether it is there once the row names it, and loses the xorb if it is not. */
 	bool found;
 	bool added; /* result; false: it was known, and stored */
+	bool applied; /* to the transaction at hand, with others */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_xorb(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 

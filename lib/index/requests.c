@@ -59,7 +59,8 @@ static uint64_t request_outcomes_bytes(const struct cairn_index_write *write)
 }
 
 /* The call of a request, and what the writer does with it. Its struct begins with the write. */
-#define REQUEST(name, bytes_of, frees_room)                                                                            \
+#define REQUEST(name, bytes_of, frees_room) REQUEST_OF(name, bytes_of, frees_room, false)
+#define REQUEST_OF(name, bytes_of, frees_room, is_shard)                                                               \
 	static enum cairn_status request_##name(struct cairn_index *ix, struct cairn_index_write *write)               \
 	{                                                                                                              \
 		return ix->backend->name(ix, (struct cairn_index_##name *)write);                                      \
@@ -67,12 +68,12 @@ static uint64_t request_outcomes_bytes(const struct cairn_index_write *write)
 	enum cairn_status cairn_index_##name(struct cairn_index *ix, struct cairn_index_##name *request)               \
 	{                                                                                                              \
 		static const struct cairn_index_kind KIND = {                                                          \
-			.apply = request_##name, .bytes = (bytes_of), .frees = (frees_room)};                          \
+			.apply = request_##name, .bytes = (bytes_of), .frees = (frees_room), .shards = (is_shard)};    \
 		return cairn_writer_submit(&ix->writer, &request->write, &KIND);                                       \
 	}
 
 REQUEST(put_xorb, request_xorb_bytes, false)
-REQUEST(put_shard, request_shard_bytes, false)
+REQUEST_OF(put_shard, request_shard_bytes, false, true)
 REQUEST(forget_file, NULL, true)
 REQUEST(share_file, NULL, false)
 REQUEST(settle_claims, request_outcomes_bytes, false)

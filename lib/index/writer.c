@@ -61,6 +61,23 @@ static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write
 	return alone;
 }
 
+/* Shards that wait together go together, where each question goes to another machine. What is left of them is applied
+ * one by one, and so are all of them when one fails. */
+static enum cairn_status writer_join(struct cairn_index *ix, struct cairn_index_write *batch, bool alone,
+				     struct cairn_diag *diag)
+{
+	struct cairn_index_put_shard *puts[WRITER_BATCH_MAX];
+	unsigned n = 0;
+	for (struct cairn_index_write *write = batch; write; write = write->next) {
+		write->applied = false;
+		if (write->kind->shards && !write->lease && n < WRITER_BATCH_MAX)
+			puts[n++] = (struct cairn_index_put_shard *)write;
+	}
+	if (alone || n == 0 || !ix->backend->put_shards || ix->backend->is_frozen(ix))
+		return CAIRN_OK;
+	return ix->backend->put_shards(ix, puts, n, diag);
+}
+
 /* One transaction of the whole batch. @param more  it may be topped up  @param alone  a write that fails is undone by
  * itself
  * @param[out] bad  a write failed, and that is why the batch did */
@@ -73,8 +90,12 @@ static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_w
 	cairn_crash_point(CAIRN_CRASH_INDEX_BEGUN);
 	if (status == CAIRN_OK && engine->remote && more)
 		writer_top_up(&ix->writer, batch);
+	if (status == CAIRN_OK) {
+		status = writer_join(ix, batch, alone, diag);
+		*bad = status != CAIRN_OK && engine->is_open(ix);
+	}
 	for (struct cairn_index_write *write = batch; write && status == CAIRN_OK; write = write->next) {
-		bool applied = writer_apply(ix, write, alone);
+		bool applied = write->applied || writer_apply(ix, write, alone);
 		cairn_crash_point(CAIRN_CRASH_INDEX_APPLIED);
 		if (applied)
 			continue;

@@ -12,6 +12,7 @@ struct cairn_index_kind {
 	uint64_t (*bytes)(const struct cairn_index_write *write); /* about so many are to be written; NULL: few */
 	bool frees;  /* space, or takes a right away: it must get through on a full disk as well */
 	bool probes; /* changes nothing that can be seen */
+	bool shards; /* it is a struct cairn_index_put_shard */
 };
 
 struct cairn_writer {

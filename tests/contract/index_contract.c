@@ -112,6 +112,13 @@ START_TEST(xorb_and_list_come_back)
 		ck_assert_mem_eq(list.hashes, x.list.hashes, sizes[i] * sizeof(struct cairn_hash));
 		cairn_chunk_list_fini(&list);
 		ck_assert_int_eq(cairn_index_chunk_list_by_id(ix, row.id + 1000, &list), CAIRN_E_NOT_FOUND);
+		struct cairn_index_xorb both;
+		list = (struct cairn_chunk_list){0};
+		ck_assert_int_eq(cairn_index_xorb_and_list(ix, &x.hash, &both, &list), CAIRN_OK);
+		ck_assert_int_eq(both.id, row.id);
+		if (list.n > 0)
+			ck_assert_mem_eq(list.spans, x.list.spans, sizes[i] * sizeof(struct cairn_span));
+		cairn_chunk_list_fini(&list);
 		struct cairn_index_xorb by_id;
 		ck_assert_int_eq(cairn_index_xorb_by_id(ix, row.id, &by_id), CAIRN_OK);
 		ck_assert(cairn_hash_equal(&by_id.hash, &x.hash));

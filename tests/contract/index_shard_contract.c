@@ -359,6 +359,8 @@ START_TEST(places_past_the_xorb_conflict)
 	fx_shard_xorb(&s, &a, 1, 19);
 	s.eligible[0][0].place = 20;
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_CONFLICT);
+	fx_shard_file(&s, 1, &a, 0, 20);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_E_CONFLICT);
 	assert_absent(&s);
 }
 END_TEST

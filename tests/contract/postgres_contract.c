@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "index/hub.h"
 #include "index/lease.h"
+#include "index/quota.h"
 #include "index/session.h"
 
 #include <check.h>
@@ -13,6 +14,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -485,6 +487,119 @@ START_TEST(names_that_are_no_text)
 }
 END_TEST
 
+/* --- several at once ---------------------------------------------------------------------------------------------- */
+
+static PGconn *stand_still(bool in_an_exchange);
+
+enum { PLAIN, OF_ANOTHER, TWIN, KNOWN_FILE, AGAIN, RETIRED, NEW_OWNER, BAD, TOGETHER };
+
+static struct together {
+	struct cairn_index_put_shard put; /* first */
+	struct fx_shard shard;
+} together[TOGETHER];
+static atomic_uint n_together;
+
+static void together_done(struct cairn_index_write *write)
+{
+	(void)write;
+	atomic_fetch_add(&n_together, 1);
+}
+
+static void together_add(unsigned which, uint64_t number, const char *owner, const struct fx_xorb *of, uint64_t file)
+{
+	struct fx_shard *s = &together[which].shard;
+	fx_shard_init(s, number);
+	s->owner = owner;
+	fx_shard_xorb(s, of, 1, 1);
+	fx_shard_file(s, file, of, 0, 5);
+}
+
+static void together_send(unsigned which)
+{
+	together[which].put = fx_shard_request(&together[which].shard);
+	together[which].put.write.done = together_done;
+	ck_assert_int_eq(cairn_index_put_shard(ix, &together[which].put), CAIRN_OK);
+}
+
+static int64_t sql_in(const char *question)
+{
+	char text[512];
+	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", folder.path);
+	(void)sql(text);
+	return sql(question);
+}
+
+/* What is new goes in together and what is not by itself, in one commit; with a bad one among them, too. */
+START_TEST(shards_that_wait_together)
+{
+	struct cairn_index_stats before, after;
+	struct cairn_index_room room;
+	struct fx_xorb y = fx_xorb_new(2, 5);
+	struct fx_shard known;
+	struct cairn_index_set_quota quota = {.owner = "me", .limit_bytes = 1000000};
+	bool bad = _i != 0;
+	ck_assert(fx_xorb_put(ix, &x));
+	ck_assert(fx_xorb_put(ix, &y));
+	fx_shard_init(&known, 1);
+	fx_shard_file(&known, 100, &x, 0, 2);
+	ck_assert_int_eq(fx_shard_put(ix, &known), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_set_quota(ix, &quota), CAIRN_OK);
+	(void)sql_in("UPDATE xorb SET retired = 1 WHERE id = (SELECT max(id) FROM xorb)");
+	together_add(PLAIN, 10, "", &x, 1);
+	fx_shard_file(&together[PLAIN].shard, 2, &x, 2, 5);
+	together_add(OF_ANOTHER, 11, "me", &x, 3);
+	together_add(TWIN, 12, "me", &x, 1);
+	together_add(KNOWN_FILE, 13, "me", &x, 4);
+	fx_shard_file(&together[KNOWN_FILE].shard, 100, &x, 0, 2);
+	together_add(AGAIN, 10, "", &x, 1);
+	fx_shard_file(&together[AGAIN].shard, 2, &x, 2, 5);
+	together_add(RETIRED, 14, "", &y, 5);
+	together_add(NEW_OWNER, 15, "you", &x, 6);
+	together_add(BAD, 16, "", &x, 7);
+	fx_shard_fail(&together[BAD].shard);
+
+	cairn_index_stats(ix, &before);
+	int64_t number = sql_in("SELECT last_value FROM shard_id_seq");
+	atomic_store(&n_together, 0);
+	PGconn *still = stand_still(false);
+	unsigned n = bad ? TOGETHER : BAD;
+	for (unsigned i = 0; i < n; i++)
+		together_send(i);
+	PQfinish(still);
+	int64_t until_ms = cairn_clock_mono_ms() + WITHIN_MS;
+	for (; atomic_load(&n_together) < n && cairn_clock_mono_ms() < until_ms; pause_for(NEXT_MS))
+		continue;
+	ck_assert_uint_eq(atomic_load(&n_together), n);
+
+	for (unsigned i = 0; i < n; i++) {
+		ck_assert_int_eq(together[i].put.write.status, i == BAD ? CAIRN_E_CONFLICT : CAIRN_OK);
+		ck_assert(i == BAD || together[i].put.added == (i != AGAIN));
+	}
+	cairn_index_stats(ix, &after);
+	ck_assert_uint_eq(after.n_commits - before.n_commits, 1);
+	/* Nothing was tried a second time but for the bad one's sake: 7 were numbered, 4 of them by themselves, too. */
+	if (!bad)
+		ck_assert_int_eq(sql_in("SELECT last_value FROM shard_id_seq") - number, 7 + 4);
+	for (uint64_t file = 1; file <= 6; file++)
+		ck_assert(fx_sees(ix, NULL, file));
+	ck_assert(!fx_sees(ix, NULL, 7));
+	ck_assert(fx_sees(ix, "me", 3) && !fx_sees(ix, "you", 3) && fx_sees(ix, "you", 6));
+	ck_assert_int_eq(cairn_index_owner_quota(ix, "me", false, &room), CAIRN_OK);
+	ck_assert_uint_eq(room.stored_bytes, together[OF_ANOTHER].shard.files[0].file.size_bytes +
+						     together[TWIN].shard.files[0].file.size_bytes +
+						     together[KNOWN_FILE].shard.files[0].file.size_bytes +
+						     together[KNOWN_FILE].shard.files[1].file.size_bytes);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM xorb WHERE retired IS NOT NULL"), 0);
+	ck_assert_int_eq(sql_in("SELECT (files = (SELECT count(*) FROM file) AND shards = (SELECT count(*) FROM shard)"
+				" AND eligible = (SELECT count(*) FROM dedupe))::int FROM state"),
+			 1);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM file"), 7);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM reference"), 7);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM member"), 6);
+	fx_xorb_fini(&y);
+}
+END_TEST
+
 /* --- several that write it ---------------------------------------------------------------------------------------- */
 
 /* Instead of the one of the fixture, so that others may write, too. */
@@ -726,6 +841,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, what_connecting_takes);
 	tcase_add_test(t, urls);
 	tcase_add_test(t, names_that_are_no_text);
+	tcase_add_loop_test(t, shards_that_wait_together, 0, 2);
 	tcase_add_test(t, leases);
 	tcase_add_test(t, a_lease_is_renewed);
 	tcase_add_test(t, a_lease_of_another_clock);

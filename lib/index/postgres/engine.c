@@ -79,6 +79,17 @@ static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *w
 	return write->status == CAIRN_OK;
 }
 
+static enum cairn_status engine_put_shards(struct cairn_index *ix, struct cairn_index_put_shard *const *puts,
+					   unsigned n, struct cairn_diag *diag)
+{
+	struct cairn_pg *pg = &engine_tx(ix)->pg;
+	pg->message[0] = pg->sqlstate[0] = '\0';
+	enum cairn_status status = cairn_pg_put_shards(engine_tx(ix), puts, n, diag);
+	if (status != CAIRN_OK && pg->message[0] != '\0')
+		(void)cairn_pg_fail(pg, diag, "the index cannot be written");
+	return status;
+}
+
 /* The savepoint failed, whatever became of the write. */
 static bool engine_lose(struct cairn_index *ix, struct cairn_index_write *write)
 {
@@ -194,6 +205,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.free = cairn_pg_index_free,
 
 	.xorb = cairn_pg_xorb,
+	.xorb_and_list = cairn_pg_xorb_and_list,
 	.xorb_by_id = cairn_pg_xorb_by_id,
 	.chunk_list = cairn_pg_chunk_list,
 	.chunk_list_by_id = cairn_pg_chunk_list_by_id,
@@ -274,6 +286,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.forget_file = engine_forget_file,
 	.share_file = engine_share_file,
 	.settle_claims = engine_settle_claims,
+	.put_shards = engine_put_shards,
 	.prove_file = engine_prove_file,
 	.renew_xorb = engine_renew_xorb,
 	.lose_xorb = engine_lose_xorb,

@@ -79,6 +79,8 @@ enum cairn_status cairn_pg_index_open(struct cairn_index **out, const char *wher
 				      const struct cairn_index_options *options, struct cairn_diag *diag);
 void cairn_pg_index_free(struct cairn_index *ix);
 enum cairn_status cairn_pg_xorb(struct cairn_index *ix, const struct cairn_hash *hash, struct cairn_index_xorb *out);
+enum cairn_status cairn_pg_xorb_and_list(struct cairn_index *ix, const struct cairn_hash *hash,
+					 struct cairn_index_xorb *out, struct cairn_chunk_list *list);
 enum cairn_status cairn_pg_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out);
 enum cairn_status cairn_pg_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
 				      struct cairn_chunk_list *list);

@@ -197,15 +197,14 @@ static enum cairn_status put_piece_numbers(struct put_piece *piece, const PGresu
 static enum cairn_status put_piece_rows(struct put_piece *piece)
 {
 	struct cairn_pg *pg = &piece->p->tx->pg;
-	struct cairn_pg_args hashes = {0}, add = {0};
-	cairn_pg_byteas(&hashes, &piece->hashes);
+	struct cairn_pg_args add = {0};
 	cairn_pg_byteas(&add, &piece->hashes);
 	cairn_pg_int8s(&add, &piece->sizes);
 	cairn_pg_byteas(&add, &piece->terms);
 	cairn_pg_int8(&add, cairn_clock_unix_s());
-	unsigned before = cairn_pg_queue(pg, FILES_FIND, &hashes);
+	unsigned before = cairn_pg_put_queue_find_files(piece->p->tx, &piece->hashes);
 	unsigned added = cairn_pg_queue(pg, FILES_ADD, &add);
-	unsigned all = cairn_pg_queue(pg, FILES_FIND, &hashes);
+	unsigned all = cairn_pg_put_queue_find_files(piece->p->tx, &piece->hashes);
 	enum cairn_status status = cairn_pg_exchange(pg);
 	if (status != CAIRN_OK)
 		return status;
@@ -215,12 +214,26 @@ static enum cairn_status put_piece_rows(struct put_piece *piece)
 	return put_piece_numbers(piece, pg->results[before], pg->results[all]);
 }
 
+unsigned cairn_pg_put_queue_find_files(struct cairn_pg_tx *tx, struct cairn_pg_array *hashes)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_byteas(&args, hashes);
+	return cairn_pg_queue(&tx->pg, FILES_FIND, &args);
+}
+
+void cairn_pg_put_queue_refer(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs, struct cairn_pg_array *files)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8s(&args, xorbs);
+	cairn_pg_int8s(&args, files);
+	(void)cairn_pg_queue(&tx->pg, FILES_REFER, &args); /* its answer says nothing */
+}
+
 /* Say of files what they need. @param which  NULL: of all new ones */
 static enum cairn_status put_piece_refer(struct put_piece *piece, const struct put_file *which)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorbs = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
-	struct cairn_pg_args args = {0};
 	for (uint32_t i = 0; i < piece->n; i++) {
 		const struct put_file *f = &piece->files[i];
 		if (which ? f != which : f->known)
@@ -232,9 +245,7 @@ static enum cairn_status put_piece_refer(struct put_piece *piece, const struct p
 	}
 	if (xorbs.n == 0 && xorbs.status == CAIRN_OK)
 		return CAIRN_OK;
-	cairn_pg_int8s(&args, &xorbs);
-	cairn_pg_int8s(&args, &files);
-	(void)cairn_pg_queue(&piece->p->tx->pg, FILES_REFER, &args); /* its answer says nothing */
+	cairn_pg_put_queue_refer(piece->p->tx, &xorbs, &files);
 	return CAIRN_OK;
 }
 

@@ -43,12 +43,26 @@ static enum cairn_status put_shard_gone(struct cairn_pg_put *p, const struct cai
 
 /* One that something was removed after, maybe something of its own, or that came to a repository of the hub an hour
  * ago, is registered once more: what nothing names yet counts from its last upload. */
+bool cairn_pg_put_is_known(const struct cairn_pg_tx *tx, const struct cairn_index_put_shard *put, int64_t collection,
+			   int64_t at_unix_s)
+{
+	bool young = !cairn_index_is_repo_owner(put->owner) || at_unix_s > cairn_clock_unix_s() - CAIRN_PG_KNOWN_S;
+	return young && collection == tx->counts.collection;
+}
+
 static void put_shard_judge(struct cairn_pg_put *p, const PGresult *r)
 {
 	p->found = PQntuples(r) > 0;
-	bool young = p->found && (!cairn_index_is_repo_owner(p->put->owner) ||
-				  cairn_pg_get_int8(r, 0, 2) > cairn_clock_unix_s() - CAIRN_PG_KNOWN_S);
-	p->known = young && cairn_pg_get_int8(r, 0, 1) == p->tx->counts.collection;
+	p->known = p->found &&
+		   cairn_pg_put_is_known(p->tx, p->put, cairn_pg_get_int8(r, 0, 1), cairn_pg_get_int8(r, 0, 2));
+}
+
+unsigned cairn_pg_put_queue_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, struct cairn_pg_array *hashes)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8s(&args, ids);
+	cairn_pg_byteas(&args, hashes);
+	return cairn_pg_queue(&tx->pg, SHARD_XORBS, &args);
 }
 
 static void put_shard_queue_look(struct cairn_pg_put *p, uint32_t first, uint32_t n, unsigned *place)
@@ -56,14 +70,11 @@ static void put_shard_queue_look(struct cairn_pg_put *p, uint32_t first, uint32_
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array ids = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
 	const struct cairn_index_new_xorb *xorbs = p->put->shard->xorbs + first;
-	struct cairn_pg_args args = {0};
 	for (uint32_t i = 0; i < n; i++) {
 		cairn_pg_add_int8(&ids, xorbs[i].id);
 		cairn_pg_add_bytes(&hashes, xorbs[i].hash.b, sizeof(xorbs[i].hash.b));
 	}
-	cairn_pg_int8s(&args, &ids);
-	cairn_pg_byteas(&args, &hashes);
-	*place = cairn_pg_queue(&p->tx->pg, SHARD_XORBS, &args);
+	*place = cairn_pg_put_queue_xorbs(p->tx, &ids, &hashes);
 }
 
 /* Look up a piece of them; with the first of them the shard itself. */

@@ -11,6 +11,8 @@
 	" OR o.scope = (SELECT id FROM scope WHERE name = $2))))"
 
 static const char READ_XORB[] = "SELECT " CAIRN_PG_XORB " FROM xorb x WHERE x.hash = $1";
+static const char READ_XORB_AND_LIST[] =
+	"SELECT " CAIRN_PG_XORB ", l.spans, l.hashes FROM xorb x LEFT JOIN list l ON l.xorb = x.id WHERE x.hash = $1";
 static const char READ_XORB_BY_ID[] = "SELECT " CAIRN_PG_XORB " FROM xorb x WHERE x.id = $1";
 static const char READ_LIST[] = "SELECT l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id WHERE x.hash = $1";
 static const char READ_LIST_BY_ID[] = "SELECT spans, hashes FROM list WHERE xorb = $1";
@@ -72,6 +74,18 @@ enum cairn_status cairn_pg_xorb(struct cairn_index *ix, const struct cairn_hash 
 	cairn_pg_hash(&args, hash);
 	PG_READ(ix, reader, r, READ_XORB, &args);
 	return read_xorb(r, out);
+}
+
+enum cairn_status cairn_pg_xorb_and_list(struct cairn_index *ix, const struct cairn_hash *hash,
+					 struct cairn_index_xorb *out, struct cairn_chunk_list *list)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_hash(&args, hash);
+	PG_READ(ix, reader, r, READ_XORB_AND_LIST, &args);
+	enum cairn_status status = read_xorb(r, out);
+	if (status == CAIRN_OK && cairn_pg_list_row(r, 0, CAIRN_PG_XORB_COLUMNS, list) != CAIRN_OK)
+		cairn_chunk_list_fini(list);
+	return status;
 }
 
 enum cairn_status cairn_pg_xorb_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_xorb *out)

@@ -105,6 +105,10 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_count_stored(struct cairn_pg_tx *tx, i
 
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_put_xorb *put);
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_put_shard *put);
+/** Register those of several that are alike: they are marked as applied, and the others are left.
+ * @return CAIRN_OK; else the transaction is of no use any more; as cairn_pg_ask() and cairn_pg_check_quota() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index_put_shard *const *puts,
+						     unsigned n, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_index_forget_file *forget);
 CAIRN_MUST_USE enum cairn_status cairn_pg_share_file(struct cairn_pg_tx *tx, struct cairn_index_share_file *share);
 CAIRN_MUST_USE enum cairn_status cairn_pg_settle_claims(struct cairn_pg_tx *tx,

@@ -1,0 +1,534 @@
+/* Several shards at once: what most shards are, new files of known xorbs, goes in as one look and one exchange of rows,
+ * whatever number of shards there is. One that is anything else is left to put_shard.c, which comes after. Nothing
+ * changes between the look and the rows: transactions that write follow each other. */
+#include "index/postgres/own.h"
+#include "index/postgres/put_shard.h"
+#include "index/rows.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { /* of all together, so that no statement has too many rows */
+       JOIN_XORBS_MAX = 4000,
+       JOIN_FILES_MAX = 1000,
+       JOIN_TERMS_MAX = 40000,
+       JOIN_ELIGIBLE_MAX = 10000,
+};
+
+/* Of each shard its scope, its owner, and its own row if there is one. */
+static const char JOIN_FIND[] =
+	"SELECT k.n, s.id, o.id, h.id, h.collection, h.at"
+	" FROM unnest($1::bytea[], $2::text[], $3::text[]) WITH ORDINALITY k(hash, scope, owner, n)"
+	" JOIN LATERAL (SELECT id FROM scope WHERE name = k.scope LIMIT 1) s ON true"
+	" JOIN LATERAL (SELECT id FROM scope WHERE name = k.owner LIMIT 1) o ON true"
+	" LEFT JOIN LATERAL (SELECT id, collection, at FROM shard WHERE hash = k.hash AND scope = s.id"
+	" AND owner = o.id LIMIT 1) h ON true";
+/* Their numbers, so that what names them goes along with them. */
+static const char JOIN_SHARD_IDS[] =
+	"SELECT nextval((SELECT pg_get_serial_sequence('shard', 'id')::regclass)) FROM generate_series(1, $1)";
+static const char JOIN_FILE_IDS[] =
+	"SELECT nextval((SELECT pg_get_serial_sequence('file', 'id')::regclass)) FROM generate_series(1, $1)";
+static const char JOIN_SHARDS[] =
+	"INSERT INTO shard(id, hash, scope, owner, collection, at) SELECT k.id, k.hash, k.scope, k.owner, $1, $2"
+	" FROM unnest($3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[]) k(id, hash, scope, owner)"
+	" ON CONFLICT(hash, scope, owner) DO UPDATE SET collection = $1, at = $2";
+static const char JOIN_MEMBERS[] = "INSERT INTO member(shard, xorb) SELECT k.shard, k.xorb"
+				   " FROM unnest($1::bigint[], $2::bigint[]) k(shard, xorb) ON CONFLICT DO NOTHING";
+static const char JOIN_FILES[] =
+	"INSERT INTO file(id, hash, size, terms, at) SELECT k.id, k.hash, k.size, k.terms, $1"
+	" FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[]) k(id, hash, size, terms)";
+static const char JOIN_OWNERS[] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, k.scope, k.sha256, $1"
+				  " FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) k(file, scope, sha256)";
+static const char JOIN_DEDUPE[] =
+	"INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, k.scope, k.xorb, k.place::int, k.shard"
+	" FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"
+	" k(prefix, scope, xorb, place, shard) ON CONFLICT DO NOTHING";
+static const char JOIN_COUNT[] = "WITH u AS (UPDATE repo SET stored = stored + $2 WHERE scope = $1)"
+				 " UPDATE scope SET stored = stored + $2 WHERE id = $1 AND quota IS NOT NULL";
+
+/* One of those that are looked at. */
+struct join_shard {
+	struct cairn_index_put_shard *put;
+	int64_t scope, owner, id;
+	bool named;                      /* its scope and its owner are there */
+	bool known;                      /* all of it is, by its row */
+	bool found;                      /* that is there */
+	bool plain;                      /* it is registered here */
+	uint32_t first_xorb, first_file; /* among those of all */
+};
+
+struct join_xorb {
+	struct cairn_pg_known row;
+	uint32_t of_file; /* the last file that named it, from 1 on */
+};
+
+struct join_file {
+	const struct cairn_hash *hash;
+	struct join_shard *shard;
+	int64_t id;
+	bool known;
+};
+
+struct join {
+	struct cairn_pg_tx *tx;
+	struct join_shard *shards; /* owned, as all arrays */
+	struct join_xorb *xorbs;
+	struct join_file *files, **sorted;
+	uint8_t *terms; /* room for those of one file */
+	uint32_t n, n_xorbs, n_files, n_terms, n_eligible;
+	struct cairn_pg_array ids, hashes, scopes, owners; /* of shards */
+	struct cairn_pg_array xorb_ids, xorb_hashes;       /* to be looked up */
+	struct cairn_pg_array member_shards, member_xorbs;
+	struct cairn_pg_array file_ids, file_hashes, sizes, rows; /* of files */
+	struct cairn_pg_array reference_xorbs, reference_files;
+	struct cairn_pg_array owning, words; /* of their owners */
+	struct cairn_pg_array prefixes, prefix_scopes, prefix_xorbs, places, prefix_shards;
+};
+
+static void join_fini(struct join *j)
+{
+	struct cairn_pg_array *const arrays[] = {
+		&j->ids,           &j->hashes,       &j->scopes,          &j->owners,          &j->xorb_ids,
+		&j->xorb_hashes,   &j->file_ids,     &j->file_hashes,     &j->sizes,           &j->rows,
+		&j->member_shards, &j->member_xorbs, &j->reference_xorbs, &j->reference_files, &j->owning,
+		&j->words,         &j->prefixes,     &j->prefix_scopes,   &j->prefix_xorbs,    &j->places,
+		&j->prefix_shards,
+	};
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		cairn_pg_array_fini(arrays[i]);
+	free(j->shards);
+	free(j->xorbs);
+	free(j->files);
+	free((void *)j->sorted);
+	free(j->terms);
+}
+
+/* --- which there are ---------------------------------------------------------------------------------------------- */
+
+/* As far as it matters: files are counted before. */
+static uint32_t join_n_terms(const struct cairn_index_new_shard *shard)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < shard->n_files; i++)
+		n += shard->files[i].n_terms <= JOIN_TERMS_MAX ? shard->files[i].n_terms : JOIN_TERMS_MAX + 1;
+	return n;
+}
+
+static uint32_t join_n_eligible(const struct cairn_index_new_shard *shard)
+{
+	uint32_t n = shard->n_files;
+	for (uint32_t i = 0; i < shard->n_described; i++)
+		n += shard->xorbs[i].n_eligible;
+	return n;
+}
+
+/* Take one along, unless there is no room for it, or it can be seen that it is not plain. */
+static void join_take(struct join *j, struct cairn_index_put_shard *put)
+{
+	const struct cairn_index_new_shard *shard = put->shard;
+	uint32_t n_terms, n_eligible;
+	bool describes = false;
+	for (uint32_t i = 0; i < shard->n_described; i++)
+		describes = describes || shard->xorbs[i].list;
+	if (describes || shard->n_files == 0 || shard->n_files > JOIN_FILES_MAX - j->n_files ||
+	    shard->n_xorbs > JOIN_XORBS_MAX - j->n_xorbs)
+		return;
+	n_terms = join_n_terms(shard);
+	n_eligible = join_n_eligible(shard);
+	if (n_terms > JOIN_TERMS_MAX - j->n_terms || n_eligible > JOIN_ELIGIBLE_MAX - j->n_eligible)
+		return;
+	j->shards[j->n++] = (struct join_shard){.put = put, .first_xorb = j->n_xorbs, .first_file = j->n_files};
+	j->n_xorbs += shard->n_xorbs;
+	j->n_files += shard->n_files;
+	j->n_terms += n_terms;
+	j->n_eligible += n_eligible;
+}
+
+static enum cairn_status join_begin(struct join *j, struct cairn_index_put_shard *const *puts, unsigned n)
+{
+	j->shards = calloc(n, sizeof(*j->shards));
+	for (unsigned i = 0; j->shards && i < n; i++)
+		join_take(j, puts[i]);
+	j->xorbs = calloc((size_t)j->n_xorbs + 1, sizeof(*j->xorbs));
+	j->files = calloc((size_t)j->n_files + 1, sizeof(*j->files));
+	j->sorted = calloc((size_t)j->n_files + 1, sizeof(struct join_file *));
+	j->terms = malloc(((size_t)j->n_terms + 1) * CAIRN_ROWS_TERM_BYTES);
+	return j->shards && j->xorbs && j->files && j->sorted && j->terms ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
+/* --- the look ----------------------------------------------------------------------------------------------------- */
+
+static void join_gather(struct join *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct join_shard *s = &j->shards[i];
+		const struct cairn_index_new_shard *shard = s->put->shard;
+		cairn_pg_add_bytes(&j->hashes, s->put->body.b, sizeof(s->put->body.b));
+		cairn_pg_add_bytes(&j->scopes, s->put->scope, strlen(s->put->scope));
+		cairn_pg_add_bytes(&j->owners, s->put->owner, strlen(s->put->owner));
+		for (uint32_t x = 0; x < shard->n_xorbs; x++) {
+			cairn_pg_add_int8(&j->xorb_ids, shard->xorbs[x].id);
+			cairn_pg_add_bytes(&j->xorb_hashes, shard->xorbs[x].hash.b, sizeof(shard->xorbs[x].hash.b));
+		}
+		for (uint32_t f = 0; f < shard->n_files; f++) {
+			j->files[s->first_file + f] = (struct join_file){.hash = &shard->files[f].hash, .shard = s};
+			cairn_pg_add_bytes(&j->file_hashes, shard->files[f].hash.b, sizeof(shard->files[f].hash.b));
+		}
+	}
+}
+
+static enum cairn_status join_found_shards(struct join *j, const PGresult *r)
+{
+	for (int i = 0; i < PQntuples(r); i++) {
+		int64_t place = cairn_pg_get_int8(r, i, 0);
+		if (place < 1 || place > j->n)
+			return CAIRN_E_DAMAGED;
+		struct join_shard *s = &j->shards[place - 1];
+		s->named = true;
+		s->scope = cairn_pg_get_int8(r, i, 1);
+		s->owner = cairn_pg_get_int8(r, i, 2);
+		s->found = PQgetisnull(r, i, 3) == 0;
+		s->id = cairn_pg_get_int8(r, i, 3);
+		s->known = s->found &&
+			   cairn_pg_put_is_known(j->tx, s->put, cairn_pg_get_int8(r, i, 4), cairn_pg_get_int8(r, i, 5));
+	}
+	return CAIRN_OK;
+}
+
+static enum cairn_status join_found_rest(struct join *j, const PGresult *xorbs, const PGresult *files)
+{
+	for (int i = 0; i < PQntuples(xorbs); i++) {
+		int64_t place = cairn_pg_get_int8(xorbs, i, 0);
+		if (place < 1 || place > j->n_xorbs)
+			return CAIRN_E_DAMAGED;
+		cairn_pg_known(xorbs, i, 1, &j->xorbs[place - 1].row);
+	}
+	for (int i = 0; i < PQntuples(files); i++) {
+		int64_t place = cairn_pg_get_int8(files, i, 0);
+		if (place < 1 || place > j->n_files)
+			return CAIRN_E_DAMAGED;
+		j->files[place - 1].known = true;
+	}
+	return CAIRN_OK;
+}
+
+static enum cairn_status join_number(struct join *j, const PGresult *shards, const PGresult *files)
+{
+	if (PQntuples(shards) != (int)j->n || PQntuples(files) != (int)j->n_files)
+		return CAIRN_E_DAMAGED;
+	for (uint32_t i = 0; i < j->n; i++)
+		if (!j->shards[i].found)
+			j->shards[i].id = cairn_pg_get_int8(shards, (int)i, 0);
+	for (uint32_t i = 0; i < j->n_files; i++)
+		j->files[i].id = cairn_pg_get_int8(files, (int)i, 0);
+	return CAIRN_OK;
+}
+
+static enum cairn_status join_look(struct join *j)
+{
+	struct cairn_pg *pg = &j->tx->pg;
+	struct cairn_pg_args find = {0}, n_shards = {0}, n_files = {0};
+	join_gather(j);
+	cairn_pg_byteas(&find, &j->hashes);
+	cairn_pg_texts(&find, &j->scopes);
+	cairn_pg_texts(&find, &j->owners);
+	cairn_pg_int8(&n_shards, j->n);
+	cairn_pg_int8(&n_files, j->n_files);
+	unsigned shards = cairn_pg_queue(pg, JOIN_FIND, &find);
+	unsigned shard_ids = cairn_pg_queue(pg, JOIN_SHARD_IDS, &n_shards);
+	unsigned xorbs = cairn_pg_put_queue_xorbs(j->tx, &j->xorb_ids, &j->xorb_hashes);
+	unsigned files = cairn_pg_put_queue_find_files(j->tx, &j->file_hashes);
+	unsigned file_ids = cairn_pg_queue(pg, JOIN_FILE_IDS, &n_files);
+	enum cairn_status status = cairn_pg_exchange(pg);
+	if (status == CAIRN_OK)
+		status = join_found_shards(j, pg->results[shards]);
+	if (status == CAIRN_OK)
+		status = join_found_rest(j, pg->results[xorbs], pg->results[files]);
+	return status == CAIRN_OK ? join_number(j, pg->results[shard_ids], pg->results[file_ids]) : status;
+}
+
+/* --- which are plain ---------------------------------------------------------------------------------------------- */
+
+static bool join_xorbs_are_plain(const struct join *j, const struct join_shard *s)
+{
+	const struct cairn_index_new_shard *shard = s->put->shard;
+	const struct join_xorb *xorbs = j->xorbs + s->first_xorb;
+	for (uint32_t i = 0; i < shard->n_xorbs; i++) {
+		if (xorbs[i].row.id == 0 || xorbs[i].row.retired)
+			return false;
+		const struct cairn_index_eligible *eligible = shard->eligible + shard->xorbs[i].first_eligible;
+		for (uint32_t e = 0; i < shard->n_described && e < shard->xorbs[i].n_eligible; e++)
+			if (eligible[e].place >= xorbs[i].row.n_chunks)
+				return false;
+	}
+	return true;
+}
+
+static bool join_files_are_plain(const struct join *j, const struct join_shard *s)
+{
+	const struct cairn_index_new_shard *shard = s->put->shard;
+	const struct join_xorb *xorbs = j->xorbs + s->first_xorb;
+	const struct cairn_index_new_term *term = shard->terms;
+	for (uint32_t i = 0; i < shard->n_files; i++) {
+		if (j->files[s->first_file + i].known)
+			return false;
+		for (uint32_t t = 0; t < shard->files[i].n_terms; t++, term++)
+			if (term->start >= term->end || term->end > xorbs[term->xorb].row.n_chunks)
+				return false;
+	}
+	return true;
+}
+
+static int join_by_hash(const void *pa, const void *pb)
+{
+	const struct join_file *a = *(struct join_file *const *)pa, *b = *(struct join_file *const *)pb;
+	int order = memcmp(a->hash, b->hash, sizeof(*a->hash));
+	return order != 0 ? order : a < b ? -1 : a > b;
+}
+
+/* A file that comes twice is new once. */
+static void join_part_twins(struct join *j)
+{
+	for (uint32_t i = 0; i < j->n_files; i++)
+		j->sorted[i] = &j->files[i];
+	qsort((void *)j->sorted, j->n_files, sizeof(struct join_file *), join_by_hash);
+	for (uint32_t i = 1; i < j->n_files; i++)
+		if (cairn_hash_equal(j->sorted[i - 1]->hash, j->sorted[i]->hash))
+			j->sorted[i]->shard->plain = false;
+}
+
+/* @return how many are */
+static uint32_t join_judge(struct join *j)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct join_shard *s = &j->shards[i];
+		s->plain = s->named && !s->known && join_xorbs_are_plain(j, s) && join_files_are_plain(j, s);
+	}
+	join_part_twins(j);
+	for (uint32_t i = 0; i < j->n; i++)
+		n += j->shards[i].plain;
+	return n;
+}
+
+/* --- the rows ----------------------------------------------------------------------------------------------------- */
+
+static void join_add_dedupe(struct join *j, const struct join_shard *s, uint64_t prefix, int64_t xorb, uint32_t place)
+{
+	cairn_pg_add_int8(&j->prefixes, (int64_t)prefix);
+	cairn_pg_add_int8(&j->prefix_scopes, s->scope);
+	cairn_pg_add_int8(&j->prefix_xorbs, xorb);
+	cairn_pg_add_int8(&j->places, place);
+	cairn_pg_add_int8(&j->prefix_shards, s->id);
+}
+
+static void join_add_xorbs(struct join *j, const struct join_shard *s)
+{
+	const struct cairn_index_new_shard *shard = s->put->shard;
+	for (uint32_t i = 0; i < shard->n_described; i++) {
+		const struct cairn_index_eligible *eligible = shard->eligible + shard->xorbs[i].first_eligible;
+		int64_t xorb = j->xorbs[s->first_xorb + i].row.id;
+		cairn_pg_add_int8(&j->member_shards, s->id);
+		cairn_pg_add_int8(&j->member_xorbs, xorb);
+		for (uint32_t e = 0; e < shard->xorbs[i].n_eligible; e++)
+			join_add_dedupe(j, s, eligible[e].prefix, xorb, eligible[e].place);
+	}
+}
+
+/* @param number  of the file among all, from 1 on */
+static void join_add_terms(struct join *j, const struct join_shard *s, uint32_t number,
+			   const struct cairn_index_new_term *terms, uint32_t n)
+{
+	for (uint32_t t = 0; t < n; t++) {
+		struct join_xorb *xorb = &j->xorbs[s->first_xorb + terms[t].xorb];
+		const struct cairn_index_term row = {
+			.xorb_id = xorb->row.id,
+			.start = (uint16_t)terms[t].start,
+			.end = (uint16_t)terms[t].end,
+			.unpacked_bytes = terms[t].unpacked_bytes,
+			.first_byte = terms[t].first_byte,
+			.end_byte = terms[t].end_byte,
+		};
+		cairn_rows_put_term(j->terms + (size_t)t * CAIRN_ROWS_TERM_BYTES, &row);
+		if (xorb->of_file == number)
+			continue;
+		xorb->of_file = number;
+		cairn_pg_add_int8(&j->reference_xorbs, xorb->row.id);
+		cairn_pg_add_int8(&j->reference_files, j->files[number - 1].id);
+	}
+	cairn_pg_add_bytes(&j->rows, j->terms, (size_t)n * CAIRN_ROWS_TERM_BYTES);
+}
+
+static void join_add_files(struct join *j, const struct join_shard *s)
+{
+	const struct cairn_index_new_shard *shard = s->put->shard;
+	const struct cairn_index_new_term *terms = shard->terms;
+	for (uint32_t i = 0; i < shard->n_files; terms += shard->files[i++].n_terms) {
+		const struct cairn_index_new_file *file = &shard->files[i];
+		cairn_pg_add_int8(&j->file_ids, j->files[s->first_file + i].id);
+		cairn_pg_add_bytes(&j->file_hashes, file->hash.b, sizeof(file->hash.b));
+		cairn_pg_add_int8(&j->sizes, (int64_t)file->size_bytes);
+		cairn_pg_add_int8(&j->owning, s->owner);
+		cairn_pg_add_bytes(&j->words, file->sha256, file->has_sha256 ? sizeof(file->sha256) : 0);
+		join_add_terms(j, s, s->first_file + i + 1, terms, file->n_terms);
+		/* As of put_shard.c, the first chunk of each file is eligible. */
+		if (file->n_terms > 0)
+			join_add_dedupe(j, s, file->first_chunk, j->xorbs[s->first_xorb + terms->xorb].row.id,
+					terms->start);
+	}
+}
+
+static void join_add(struct join *j)
+{
+	cairn_pg_array_empty(&j->hashes);
+	cairn_pg_array_empty(&j->scopes);
+	cairn_pg_array_empty(&j->owners);
+	cairn_pg_array_empty(&j->file_hashes);
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct join_shard *s = &j->shards[i];
+		if (!s->plain)
+			continue;
+		cairn_pg_add_int8(&j->ids, s->id);
+		cairn_pg_add_bytes(&j->hashes, s->put->body.b, sizeof(s->put->body.b));
+		cairn_pg_add_int8(&j->scopes, s->scope);
+		cairn_pg_add_int8(&j->owners, s->owner);
+		join_add_xorbs(j, s);
+		join_add_files(j, s);
+	}
+}
+
+static void join_queue_pairs(struct join *j, const char *sql, struct cairn_pg_array *a, struct cairn_pg_array *b)
+{
+	struct cairn_pg_args args = {0};
+	if (a->n == 0 && a->status == CAIRN_OK)
+		return;
+	cairn_pg_int8s(&args, a);
+	cairn_pg_int8s(&args, b);
+	(void)cairn_pg_queue(&j->tx->pg, sql, &args);
+}
+
+static unsigned join_queue_dedupe(struct join *j)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8s(&args, &j->prefixes);
+	cairn_pg_int8s(&args, &j->prefix_scopes);
+	cairn_pg_int8s(&args, &j->prefix_xorbs);
+	cairn_pg_int8s(&args, &j->places);
+	cairn_pg_int8s(&args, &j->prefix_shards);
+	return cairn_pg_queue(&j->tx->pg, JOIN_DEDUPE, &args);
+}
+
+static enum cairn_status join_send(struct join *j)
+{
+	struct cairn_pg *pg = &j->tx->pg;
+	struct cairn_pg_args shards = {0}, files = {0}, owners = {0};
+	int64_t now_unix_s = cairn_clock_unix_s();
+	cairn_pg_int8(&shards, j->tx->counts.collection);
+	cairn_pg_int8(&shards, now_unix_s);
+	cairn_pg_int8s(&shards, &j->ids);
+	cairn_pg_byteas(&shards, &j->hashes);
+	cairn_pg_int8s(&shards, &j->scopes);
+	cairn_pg_int8s(&shards, &j->owners);
+	cairn_pg_int8(&files, now_unix_s);
+	cairn_pg_int8s(&files, &j->file_ids);
+	cairn_pg_byteas(&files, &j->file_hashes);
+	cairn_pg_int8s(&files, &j->sizes);
+	cairn_pg_byteas(&files, &j->rows);
+	cairn_pg_int8(&owners, now_unix_s);
+	cairn_pg_int8s(&owners, &j->file_ids);
+	cairn_pg_int8s(&owners, &j->owning);
+	cairn_pg_byteas(&owners, &j->words);
+	(void)cairn_pg_queue(pg, JOIN_SHARDS, &shards);
+	join_queue_pairs(j, JOIN_MEMBERS, &j->member_shards, &j->member_xorbs);
+	(void)cairn_pg_queue(pg, JOIN_FILES, &files);
+	if (j->reference_xorbs.n > 0 || j->reference_xorbs.status != CAIRN_OK)
+		cairn_pg_put_queue_refer(j->tx, &j->reference_xorbs, &j->reference_files);
+	(void)cairn_pg_queue(pg, JOIN_OWNERS, &owners);
+	bool eligible = j->prefixes.n > 0 || j->prefixes.status != CAIRN_OK;
+	unsigned dedupe = eligible ? join_queue_dedupe(j) : 0;
+	enum cairn_status status = cairn_pg_exchange(pg);
+	if (status == CAIRN_OK && eligible)
+		j->tx->counts.eligible += cairn_pg_changed(pg->results[dedupe]);
+	return status;
+}
+
+/* --- what owners hold --------------------------------------------------------------------------------------------- */
+
+static int64_t join_bytes_of(const struct join *j, int64_t owner)
+{
+	int64_t bytes = 0;
+	for (uint32_t i = 0; i < j->n; i++)
+		for (uint32_t f = 0;
+		     j->shards[i].plain && j->shards[i].owner == owner && f < j->shards[i].put->shard->n_files; f++)
+			bytes += (int64_t)j->shards[i].put->shard->files[f].size_bytes;
+	return bytes;
+}
+
+static enum cairn_status join_count(struct join *j, int64_t owner, struct cairn_diag *diag)
+{
+	struct cairn_pg_args args = {0};
+	int64_t bytes = join_bytes_of(j, owner);
+	if (bytes == 0)
+		return CAIRN_OK;
+	cairn_pg_int8(&args, owner);
+	cairn_pg_int8(&args, bytes);
+	(void)cairn_pg_queue(&j->tx->pg, JOIN_COUNT, &args);
+	j->tx->growth = (struct cairn_pg_growth){0};
+	cairn_pg_grow(j->tx, owner, bytes);
+	return cairn_pg_check_quota(j->tx, diag);
+}
+
+static enum cairn_status join_count_all(struct join *j, struct cairn_diag *diag)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (uint32_t i = 0; status == CAIRN_OK && i < j->n; i++) {
+		bool counted = !j->shards[i].plain || j->shards[i].owner == 0;
+		for (uint32_t k = 0; !counted && k < i; k++)
+			counted = j->shards[k].plain && j->shards[k].owner == j->shards[i].owner;
+		if (!counted)
+			status = join_count(j, j->shards[i].owner, diag);
+	}
+	return status;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status join_register(struct join *j, struct cairn_diag *diag)
+{
+	join_add(j);
+	enum cairn_status status = join_send(j);
+	if (status == CAIRN_OK)
+		status = join_count_all(j, diag);
+	return status;
+}
+
+static void join_told(struct join *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct join_shard *s = &j->shards[i];
+		if (!s->plain && !s->known)
+			continue;
+		s->put->added = s->plain;
+		s->put->write.status = CAIRN_OK;
+		s->put->write.applied = true;
+		j->tx->counts.shards += s->plain && !s->found;
+		j->tx->counts.files += s->plain ? s->put->shard->n_files : 0;
+	}
+}
+
+enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index_put_shard *const *puts, unsigned n,
+				      struct cairn_diag *diag)
+{
+	CLEANUP(join_fini) struct join j = {.tx = tx};
+	enum cairn_status status = join_begin(&j, puts, n);
+	if (status != CAIRN_OK || j.n == 0)
+		return status;
+	status = join_look(&j);
+	if (status == CAIRN_OK && join_judge(&j) > 0)
+		status = join_register(&j, diag);
+	if (status == CAIRN_OK)
+		join_told(&j);
+	return status;
+}
