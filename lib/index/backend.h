@@ -42,7 +42,10 @@ struct cairn_index_backend {
 	enum cairn_status (*chunk_list_by_id)(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list);
 	bool (*may_dedupe)(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
 	bool (*screen)(struct cairn_index *ix, struct cairn_index_screen *screen); /* NULL: it answers on the spot */
-	void (*finish_screens)(struct cairn_index *ix);                            /* likewise */
+	void (*finish_screens)(struct cairn_index *ix);                            /* likewise, as the next three */
+	bool (*screens_soon)(struct cairn_index *ix);
+	bool (*await_screen)(struct cairn_index *ix, struct cairn_index_screen *screen);
+	bool (*leave_screen)(struct cairn_index *ix, struct cairn_index_screen *screen);
 	enum cairn_status (*dedupe)(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 				    bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
 	enum cairn_status (*file)(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
@@ -190,13 +193,13 @@ struct cairn_index_backend {
 
 	enum cairn_status (*put_xorb)(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 	enum cairn_status (*put_shard)(struct cairn_index *ix, struct cairn_index_put_shard *put);
-	enum cairn_status (*forget_file)(struct cairn_index *ix, struct cairn_index_forget_file *forget);
-	enum cairn_status (*share_file)(struct cairn_index *ix, struct cairn_index_share_file *share);
-	enum cairn_status (*settle_claims)(struct cairn_index *ix, struct cairn_index_settle_claims *settle);
 	/* NULL: several cost as much as each for itself. Those of them that it takes it marks as applied. What fails
 	 * takes the transaction along, as a write that is not alone does. */
 	enum cairn_status (*put_shards)(struct cairn_index *ix, struct cairn_index_put_shard *const *puts, unsigned n,
 					struct cairn_diag *diag);
+	enum cairn_status (*forget_file)(struct cairn_index *ix, struct cairn_index_forget_file *forget);
+	enum cairn_status (*share_file)(struct cairn_index *ix, struct cairn_index_share_file *share);
+	enum cairn_status (*settle_claims)(struct cairn_index *ix, struct cairn_index_settle_claims *settle);
 	enum cairn_status (*prove_file)(struct cairn_index *ix, struct cairn_index_prove_file *prove);
 	enum cairn_status (*renew_xorb)(struct cairn_index *ix, struct cairn_index_renew_xorb *renew);
 	enum cairn_status (*lose_xorb)(struct cairn_index *ix, struct cairn_index_lose_xorb *lose);

@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import time
 
@@ -242,6 +244,19 @@ def test_what_is_known_is_no_acknowledgement(begin):
 def refused(tmp_path, *options, folder=None, code=1, env=None):
     common = ["--data-dir", str(folder or tmp_path / "new"), "--listen", "127.0.0.1:0"]
     return cairn.refused(tmp_path, *common, *options, code=code, env=env)
+
+
+def test_queries_of_clients_that_leave(begin):
+    """What they asked for is on its way to the server, and outlives them."""
+    server = begin()
+    path = "/v1/chunks/default/" + "56" * 32
+    request = f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    for _ in range(300):
+        with server.socket() as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            one.sendall(request)
+    assert server.get(path).status == 404
+    cairn.wait_until("no connection is left", lambda: server.metrics()["cairn_http_connections"] <= 1)
 
 
 def test_whose_index(tmp_path, begin):
