@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char PULL_HELP[] =
 	"Usage: cairn pull HASH -o FILE [OPTION]...\n"
@@ -151,6 +152,20 @@ static bool pull_has(const struct pull_job *job)
 	return fd >= 0;
 }
 
+/* How long the file is, if there is one. */
+static enum cairn_status pull_find(struct pull_crew *crew, struct pull_job *job, struct cairn_diag *diag)
+{
+	struct cairn_diag why = {0};
+	enum cairn_status status = pull_size(crew, &job->file, &job->file_bytes, &why);
+	if (status == CAIRN_E_NOT_FOUND)
+		return cairn_fail(diag, status, why.rule, why.offset,
+				  "%.120s; no file that you may read has this hash: `cairn ls` lists those that there "
+				  "are, and `cairn info` tells whether it is of something else",
+				  why.text);
+	*diag = why;
+	return status;
+}
+
 static int pull_one(struct pull_crew *crew, const struct pull_args *args, const char *text,
 		    const struct cairn_hash *hash)
 {
@@ -162,7 +177,7 @@ static int pull_one(struct pull_crew *crew, const struct pull_args *args, const 
 		status = pull_open_folder(args->output, &dir_fd, &job.name, &diag);
 	job.dir_fd = dir_fd;
 	if (status == CAIRN_OK)
-		status = pull_size(crew, hash, &job.file_bytes, &diag);
+		status = pull_find(crew, &job, &diag);
 	if (status == CAIRN_OK)
 		status = pull_set_range(&job, args, &diag);
 	progress_init(&crew->progress, !args->quiet && !args->server.verbose, job.end - job.first, "fetched");
@@ -197,6 +212,25 @@ static int pull_check_args(const struct cli_command *command, const struct pull_
 	return CLI_RUN;
 }
 
+/* What is neither a hash nor a file is most often a part of a hash, or a wrong name. */
+static int pull_nothing(const char *what)
+{
+	struct cairn_diag diag = {0};
+	enum { HASH_DIGITS = 2 * CAIRN_HASH_BYTES };
+	size_t len = strlen(what), digits = strspn(what, "0123456789abcdefABCDEF");
+	if (digits < len)
+		(void)cairn_fail(&diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET,
+				 "there is no such file, and it is no hash: give the %d hexadecimal digits of a file's "
+				 "hash, or the file with the manifest that `cairn push DIR` printed",
+				 HASH_DIGITS);
+	else
+		(void)cairn_fail(&diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET,
+				 "a hash has %d hexadecimal digits, and this has %zu: give all of it, as `cairn push` "
+				 "and `cairn ls` print it",
+				 HASH_DIGITS, len);
+	return cli_fail(what, CAIRN_E_NOT_FOUND, &diag);
+}
+
 static int pull_run(const struct cli_command *command, int argc, char **argv)
 {
 	CLEANUP(pull_crew_fini) struct pull_crew crew = {0};
@@ -219,6 +253,8 @@ static int pull_run(const struct cli_command *command, int argc, char **argv)
 	end = pull_check_args(command, &args, is_hash, &jobs);
 	if (end != CLI_RUN)
 		return end;
+	if (!is_hash && access(what, F_OK) != 0 && errno == ENOENT)
+		return pull_nothing(what);
 	enum cairn_status status = pull_open_crew(&crew, &args, jobs, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail("pull", status, &diag);

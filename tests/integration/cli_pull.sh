@@ -107,6 +107,12 @@ run 64 "$CAIRN" pull "${HASH[mixed]}" -o x --jobs 17
 run 64 "$CAIRN" pull "${HASH[mixed]}" -o x --jobs 0
 run 66 "$CAIRN" pull "$(printf 'ab%.0s' {1..32})" -o x
 err "does not know it"
+err "no file that you may read has this hash"
+run 66 "$CAIRN" pull ffff -o x --server http://127.0.0.1:1 # nobody need be asked
+err "ffff: a hash has 64 hexadecimal digits, and this has 4: give all of it"
+run 66 "$CAIRN" pull absent.json -o x --json
+err "absent.json: there is no such file, and it is no hash"
+is "$(json 'd["error"]["rule"], d["exit_code"]')" "('file.open', 66)" "neither a hash nor a file, as JSON"
 run 77 "$CAIRN" pull "${HASH[mixed]}" -o x --token nonsense
 run 73 "$CAIRN" pull "${HASH[mixed]}" -o "$WORK/absent/x"
 mkdir folder
