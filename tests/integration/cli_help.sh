@@ -45,6 +45,14 @@ err "Usage: cairn"
 run 64 "$CAIRN" nonsense
 no_out
 err '"nonsense"'
+if grep -qF "did you mean" "$WORK/err"; then fail "nonsense is near to a command"; fi
+run 64 "$CAIRN" psuh
+err 'there is no command "psuh"; did you mean push? See: cairn --help'
+run 64 "$CAIRN" help restor
+err "did you mean restore?"
+run 64 "$CAIRN" lx
+err "did you mean ls?"
+run 64 "$CAIRN" "$(printf 'push%.0s' {1..20})"
 run 64 "$CAIRN" help nonsense
 err '"nonsense"'
 run 64 "$CAIRN" help push pull
