@@ -6,6 +6,7 @@
 #include "cli/push/push_folder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +126,7 @@ static void push_print_totals(struct report *r, const struct push *p)
 		cairn_json_put_u64(&r->json, "new_bytes", new_bytes);
 		cairn_json_put_u64(&r->json, "sent_bytes", sent);
 		cairn_json_put_u64(&r->json, "saved_bytes", saved);
-		cairn_json_put_u64(&r->json, "queries", p->queries);
+		cairn_json_put_u64(&r->json, "queries", push_queries(p));
 		cairn_json_put_u64(&r->json, "query_hits", p->hits);
 		cairn_json_put_u64(&r->json, "xorbs_sent", push_sent_xorbs(p));
 		cairn_json_put_u64(&r->json, "shards_sent", p->shards_sent);
@@ -219,6 +220,18 @@ static bool push_measure(struct push_items *items, uint64_t *total_bytes)
 	return true;
 }
 
+/* On another thread: of an item nothing but its path stays as it is. */
+static int push_item_open(void *ctx, size_t i)
+{
+	const struct push_items *items = ctx;
+	const char *path = items->at[i].path;
+	struct stat st;
+	/* To open a pipe would disturb those at its other end. */
+	if (strcmp(path, "-") == 0 || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 /* @param whole  one that cannot be read ends all. @return CAIRN_OK, also when some are left out; else subject says
  * whose failure it is */
 static enum cairn_status push_all(struct push *p, struct push_items *items, const struct push_args *args, bool whole,
@@ -232,6 +245,7 @@ static enum cairn_status push_all(struct push *p, struct push_items *items, cons
 			n_left_out++;
 			continue;
 		}
+		push_next(p, i);
 		*subject = push_name(args, item->path);
 		p->progress.name = *subject;
 		enum cairn_status status = push_file(p, item->path, &why);
@@ -247,15 +261,14 @@ static enum cairn_status push_all(struct push *p, struct push_items *items, cons
 		}
 	}
 	*subject = "push";
-	p->progress.name = NULL;
 	return n_left_out < items->n ? push_end(p, diag) : CAIRN_OK;
 }
 
 /* @param folder  the paths are its files; NULL: they are the arguments */
 static int push_files(const struct push_args *args, size_t n, char **paths, struct push_folder *folder)
 {
+	CLEANUP(push_items_fini) struct push_items items = {0}; /* outlives what p has on other threads */
 	CLEANUP(push_fini) struct push p;
-	CLEANUP(push_items_fini) struct push_items items = {0};
 	struct cairn_diag diag = {0};
 	const char *subject = "push";
 	uint64_t total_bytes = 0;
@@ -265,6 +278,8 @@ static int push_files(const struct push_args *args, size_t n, char **paths, stru
 		return items.code;
 	enum cairn_status status = ready ? push_open(&p, &args->server, args->jobs, &diag) : CAIRN_E_NOMEM;
 	progress_init(&p.progress, !args->quiet && !args->server.verbose, total_bytes, "sent");
+	if (status == CAIRN_OK)
+		status = push_ask_ahead(&p, items.n, push_item_open, &items);
 	if (status == CAIRN_OK)
 		status = push_all(&p, &items, args, folder != NULL, &subject, &diag);
 	progress_clear(&p.progress);

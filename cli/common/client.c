@@ -36,6 +36,8 @@ struct client {
 	atomic_bool *reached; /* shared by all that are like it: the server has answered something, so it is there, if
 				 not always */
 	uint64_t bytes_sent;
+	_Atomic uint64_t *watched; /* borrowed, as is the next; NULL: nobody's */
+	const atomic_bool *stop;
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -106,6 +108,36 @@ static size_t client_take_body(char *bytes, size_t size, size_t n, void *ctx)
 	struct cairn_buf *to = x->code / 100 == 2 ? x->answer : &x->error;
 	cairn_buf_add(to, bytes, size * n);
 	return to->status == CAIRN_OK ? size * n : 0;
+}
+
+static int client_on_progress(void *ctx, curl_off_t to_receive, curl_off_t received, curl_off_t to_send,
+			      curl_off_t sent)
+{
+	struct client *c = ctx;
+	(void)to_receive, (void)received, (void)to_send;
+	if (c->watched)
+		atomic_store_explicit(c->watched, (uint64_t)sent, memory_order_relaxed);
+	return c->stop && atomic_load(c->stop);
+}
+
+static void client_set_progress(struct client *c)
+{
+	(void)curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, client_on_progress);
+	(void)curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, c);
+	(void)curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, c->watched || c->stop ? 0L : 1L);
+}
+
+void client_watch(struct client *c, _Atomic uint64_t *sent)
+{
+	c->watched = sent;
+	client_set_progress(c);
+}
+
+void client_give_up_at_once(struct client *c, const atomic_bool *stop)
+{
+	c->retries = 0;
+	c->stop = stop;
+	client_set_progress(c);
 }
 
 static void client_set_options(struct client *c)
@@ -238,6 +270,18 @@ static enum cairn_status client_judge_code(const struct client_exchange *x, stru
 	return CAIRN_E_FORMAT;
 }
 
+/* What to do about it, where that is likely to be it. */
+static const char *client_advice(CURLcode rc)
+{
+	if (rc == CURLE_PEER_FAILED_VERIFICATION)
+		return "; to trust its certificate, name the file with it in SSL_CERT_FILE";
+	if (rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST)
+		return "; is it running, and is that its address (--server)?";
+	if (rc == CURLE_SSL_CONNECT_ERROR)
+		return "; does it speak https there, or http?";
+	return "";
+}
+
 static enum cairn_status client_judge_curl(const struct client_exchange *x, CURLcode rc, struct cairn_diag *diag)
 {
 	if (rc == CURLE_OUT_OF_MEMORY || x->answer->status == CAIRN_E_NOMEM)
@@ -248,8 +292,8 @@ static enum cairn_status client_judge_curl(const struct client_exchange *x, CURL
 	/* An answer that came before the whole body was sent is an answer. */
 	if (rc != CURLE_WRITE_ERROR && x->code >= 400)
 		return client_judge_code(x, diag);
-	return cairn_fail(diag, CAIRN_E_BUSY, "server.connection", CAIRN_NO_OFFSET, "cannot reach %s: %s", x->c->url,
-			  x->c->error[0] ? x->c->error : curl_easy_strerror(rc));
+	return cairn_fail(diag, CAIRN_E_BUSY, "server.connection", CAIRN_NO_OFFSET, "cannot reach %.80s: %s%s",
+			  x->c->url, x->c->error[0] ? x->c->error : curl_easy_strerror(rc), client_advice(rc));
 }
 
 /* Is another try worth it? A server that never was there, or a name without an address, will hardly be there in a

@@ -4,6 +4,8 @@
 
 #include "base/buf.h"
 
+#include <stdatomic.h>
+
 /** A connection to one server, reused from request to request. Owned by one thread. */
 struct client;
 
@@ -74,6 +76,13 @@ struct client_range {
  */
 CAIRN_MUST_USE enum cairn_status client_fetch(struct client *c, const struct client_range *range, client_take *take,
 					      void *ctx, struct cairn_diag *diag);
+
+/** Do not try again what has failed, and end what is under way, with whatever status, once stop is true. */
+void client_give_up_at_once(struct client *c, const atomic_bool *stop);
+
+/** How many bytes of the body of the request in hand are on their way is told in here while it is sent, again from 0
+ *  with each try. @param sent  borrowed, read by any thread; NULL: nobody asks */
+void client_watch(struct client *c, _Atomic uint64_t *sent);
 
 /** Bytes of bodies sent in requests that were answered with 2xx. */
 uint64_t client_bytes_sent(const struct client *c);

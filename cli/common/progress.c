@@ -6,6 +6,7 @@
 #include "cli/common/report.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -23,12 +24,32 @@ enum {
 	PROGRESS_NAME_BYTES_MAX = 4096,
 };
 
+/* --- being interrupted -------------------------------------------------------------------------------------------- */
+
+/* What the terminal shows next is not to hang on the bar. SA_RESETHAND: then it ends as without this. */
+static void progress_on_interrupt(int number)
+{
+	static const char TEXT[] = "\r\033[Kcairn: interrupted\n";
+	(void)!write(STDERR_FILENO, TEXT, sizeof(TEXT) - 1);
+	(void)raise(number);
+}
+
+static void progress_catch_interrupt(void)
+{
+	const struct sigaction ours = {.sa_handler = progress_on_interrupt, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction now;
+	if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+		(void)sigaction(SIGINT, &ours, NULL);
+}
+
 void progress_init(struct progress *p, bool wanted, uint64_t total_bytes, const char *verb)
 {
 	*p = (struct progress){.shown = wanted && isatty(STDERR_FILENO),
 			       .total_bytes = total_bytes,
 			       .verb = verb,
 			       .last_ms = INT64_MIN};
+	if (p->shown)
+		progress_catch_interrupt();
 }
 
 /* --- the line ----------------------------------------------------------------------------------------------------- */

@@ -192,6 +192,27 @@ static enum cairn_status commit_begin_push(struct import_repo *r, const struct i
 	return status;
 }
 
+/* What is pushed of a commit. */
+struct commit_push {
+	const struct import_commit *c;
+	const struct commit_file *files;
+};
+
+static bool commit_is_pushed(const struct commit_file *file)
+{
+	return !file->is_ignored && !file->is_inline;
+}
+
+static int commit_open_file(void *ctx, size_t i)
+{
+	const struct commit_push *pushed = ctx;
+	struct cairn_diag diag = {0};
+	struct import_file file;
+	if (!commit_is_pushed(&pushed->files[i]) || import_files_open(pushed->c->files, i, &file, &diag) != CAIRN_OK)
+		return -1;
+	return file.fd;
+}
+
 /* One file; a blob must be what it is called by before anything is committed. */
 static enum cairn_status commit_push_file(const struct import_commit *c, size_t i, struct push *p,
 					  struct cairn_diag *diag)
@@ -222,25 +243,28 @@ static enum cairn_status commit_push_file(const struct import_commit *c, size_t 
 static enum cairn_status commit_push_some(struct import_repo *r, struct import_commit *c, struct commit_file *files,
 					  size_t *at, struct cairn_diag *diag)
 {
+	struct commit_push all = {.c = c, .files = files};
 	CLEANUP(push_fini) struct push p;
 	int64_t until_ms = 0;
 	size_t first = *at;
 	push_init(&p, true);
 	enum cairn_status status = commit_begin_push(r, c, &p, &until_ms, diag);
+	if (status == CAIRN_OK)
+		status = push_ask_ahead(&p, commit_manifest(c)->n, commit_open_file, &all);
 	for (bool again = true; status == CAIRN_OK && again && *at < commit_manifest(c)->n; ++*at) {
-		if (files[*at].is_ignored || files[*at].is_inline)
+		if (!commit_is_pushed(&files[*at]))
 			continue;
+		push_next(&p, *at);
 		status = commit_push_file(c, *at, &p, diag);
 		again = cairn_clock_mono_ms() < until_ms;
 	}
-	p.progress.name = NULL;
 	if (status == CAIRN_OK)
 		status = push_end(&p, diag);
 	if (status != CAIRN_OK)
 		return status;
 	const struct cairn_placer_file *pushed = p.placer.files;
 	for (size_t i = first; i < *at; i++) {
-		if (files[i].is_ignored || files[i].is_inline)
+		if (!commit_is_pushed(&files[i]))
 			continue;
 		memcpy(files[i].sha256, pushed->sha256, sizeof(files[i].sha256));
 		files[i].bytes = pushed++->bytes;

@@ -30,7 +30,9 @@ struct packer {
 	pthread_t thread;
 	bool started;
 	struct cairn_xorb_writer *writer; /* the thread's, of the senders; NULL: none */
-	pthread_mutex_t lock;             /* over what follows */
+	uint64_t raw_bytes;               /* in it */
+	struct watch watch;
+	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t changed;
 	bool stop;
 	enum cairn_status status; /* the first failure: what comes after it is thrown away */
@@ -44,14 +46,17 @@ static enum cairn_status packer_pack(struct packer *p, const struct packer_recor
 {
 	if (record->len == 0) {
 		struct cairn_xorb_writer *writer = p->writer;
+		uint64_t raw_bytes = p->raw_bytes;
 		p->writer = NULL;
-		return senders_send(p->senders, writer, &record->hash, diag);
+		p->raw_bytes = 0;
+		return senders_send(p->senders, writer, &record->hash, raw_bytes, diag);
 	}
 	if (!p->writer)
 		p->writer = senders_take(p->senders);
+	p->raw_bytes += record->len;
 	if (p->writer)
 		return cairn_xorb_writer_add(p->writer, raw, record->len, &record->hash);
-	enum cairn_status status = senders_end(p->senders, diag); /* says why there is none */
+	enum cairn_status status = senders_failure(p->senders, diag);
 	return status == CAIRN_OK ? CAIRN_E_NOMEM : status;
 }
 
@@ -106,7 +111,7 @@ enum cairn_status packer_new(struct packer **out, struct senders *senders)
 		return CAIRN_E_NOMEM;
 	p->senders = senders;
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->changed, NULL);
+	watch_cond_init(&p->changed);
 	for (unsigned i = 0; i < 2; i++)
 		p->blocks[i].bytes = malloc(PACKER_BLOCK_BYTES);
 	if (p->blocks[0].bytes && p->blocks[1].bytes && pthread_create(&p->thread, NULL, packer_work, p) == 0) {
@@ -115,6 +120,11 @@ enum cairn_status packer_new(struct packer **out, struct senders *senders)
 	}
 	packer_freep(out);
 	return CAIRN_E_NOMEM;
+}
+
+void packer_watch(struct packer *p, const struct watch *watch)
+{
+	p->watch = *watch;
 }
 
 void packer_freep(struct packer **out)
@@ -152,7 +162,7 @@ static enum cairn_status packer_hand_over(struct packer *p, struct cairn_diag *d
 	p->filling = 1 - p->filling;
 	pthread_cond_broadcast(&p->changed);
 	while (p->blocks[p->filling].full)
-		pthread_cond_wait(&p->changed, &p->lock);
+		watch_wait(&p->watch, &p->changed, &p->lock);
 	enum cairn_status status = packer_status(p, diag);
 	pthread_mutex_unlock(&p->lock);
 	return status;
@@ -192,7 +202,7 @@ enum cairn_status packer_end(struct packer *p, struct cairn_diag *diag)
 	enum cairn_status status = packer_hand_over(p, diag);
 	pthread_mutex_lock(&p->lock);
 	while (p->blocks[1 - p->filling].full)
-		pthread_cond_wait(&p->changed, &p->lock);
+		watch_wait(&p->watch, &p->changed, &p->lock);
 	if (status == CAIRN_OK)
 		status = packer_status(p, diag);
 	pthread_mutex_unlock(&p->lock);

@@ -10,13 +10,16 @@ struct packer;
 /** @param senders  borrowed; no other may take writers of theirs. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status packer_new(struct packer **out, struct senders *senders);
 
+/** Who looks on while the thread that uses it waits. */
+void packer_watch(struct packer *p, const struct watch *watch);
+
 /** What is not packed yet is dropped. Before senders_freep(). For CLEANUP(). */
 void packer_freep(struct packer **out);
 
 /**
  * Add a chunk to the xorb being filled; waits while more is to be packed than is kept.
  * @param raw  len bytes, 1 to CAIRN_CHUNK_BYTES_MAX, which are copied
- * @return CAIRN_OK; how an earlier one failed, as cairn_xorb_writer_add() and senders_end(); CAIRN_E_NOMEM
+ * @return CAIRN_OK; how an earlier one failed, as cairn_xorb_writer_add() and senders_failure(); CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status packer_add(struct packer *p, const struct cairn_hash *chunk, const uint8_t *raw,
 					    size_t len, struct cairn_diag *diag);

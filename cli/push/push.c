@@ -18,7 +18,9 @@ enum { PUSH_ANSWER_BYTES_MAX = 1024 * 1024 };
 void push_fini(struct push *p)
 {
 	progress_clear(&p->progress);
+	ahead_freep(&p->ahead);
 	cairn_placer_fini(&p->placer);
+	pthread_mutex_destroy(&p->lock);
 	packer_freep(&p->packer);
 	senders_freep(&p->senders);
 	client_freep(&p->client);
@@ -49,32 +51,71 @@ static enum cairn_status push_learn(struct cairn_placer *placer, const struct an
 	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* what is not kept is sent again, that is all */
 }
 
-static enum cairn_status push_query(void *ctx, struct cairn_placer *placer, const struct cairn_hash *chunk,
-				    struct cairn_diag *diag)
+/* What the server has of a chunk, in p->dedupe_answer. */
+static enum cairn_status push_ask(struct push *p, const struct cairn_hash *chunk, bool *found, struct cairn_diag *diag)
 {
-	struct push *p = ctx;
-	struct answer answer;
 	struct cairn_diag why = {0};
 	char text[CAIRN_HASH_TEXT_BYTES], path[128];
 	cairn_hash_text(text, chunk);
 	(void)snprintf(path, sizeof(path), "/v1/chunks/default/%s", text);
 	p->queries++;
 	enum cairn_status status = client_request(p->client, CLIENT_GET, path, NULL, 0, &p->dedupe_answer, &why);
-	if (status == CAIRN_E_NOT_FOUND)
+	*found = status == CAIRN_OK;
+	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK;
-	if (status != CAIRN_OK) {
-		*diag = why;
+	*diag = why;
+	return status;
+}
+
+/* @param[out] known  false: what is in the answer is of no use */
+static enum cairn_status push_find(struct push *p, const struct cairn_hash *chunk, struct answer *answer, bool *known,
+				   struct cairn_diag *diag)
+{
+	struct cairn_diag why = {0};
+	enum cairn_status status = CAIRN_OK;
+	bool found = false;
+	*known = false;
+	if (!p->ahead || !ahead_take(p->ahead, chunk, &p->dedupe_answer, &found))
+		status = push_ask(p, chunk, &found, diag);
+	if (status != CAIRN_OK)
 		return status;
-	}
-	if (answer_read(&answer, p->dedupe_answer.bytes, p->dedupe_answer.len, &why) != CAIRN_OK) {
-		progress_clear(&p->progress);
-		cli_error("an answer to a chunk query is not usable, going on without it: %s", why.text);
+	if (p->ahead)
+		ahead_learn(p->ahead, found ? p->dedupe_answer.len : 0);
+	if (!found)
+		return CAIRN_OK;
+	if (answer_read(answer, p->dedupe_answer.bytes, p->dedupe_answer.len, &why) == CAIRN_OK) {
+		*known = answer_is_fresh(answer, cairn_clock_unix_s());
 		return CAIRN_OK;
 	}
-	if (!answer_is_fresh(&answer, cairn_clock_unix_s()))
-		return CAIRN_OK;
+	progress_clear(&p->progress);
+	cli_error("an answer to a chunk query is not usable, going on without it: %s", why.text);
+	return CAIRN_OK;
+}
+
+static enum cairn_status push_query(void *ctx, struct cairn_placer *placer, const struct cairn_hash *chunk,
+				    struct cairn_diag *diag)
+{
+	struct push *p = ctx;
+	struct answer answer;
+	bool known;
+	pthread_mutex_unlock(&p->lock);
+	enum cairn_status status = push_find(p, chunk, &answer, &known, diag);
+	pthread_mutex_lock(&p->lock);
+	if (status != CAIRN_OK || !known)
+		return status;
 	p->hits++;
 	return push_learn(placer, &answer);
+}
+
+/* --- asking ahead ------------------------------------------------------------------------------------------------- */
+
+static bool push_knows(void *ctx, const struct cairn_hash *chunk)
+{
+	struct push *p = ctx;
+	pthread_mutex_lock(&p->lock);
+	bool known = cairn_placer_find(&p->placer, chunk) != NULL;
+	pthread_mutex_unlock(&p->lock);
+	return known;
 }
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
@@ -83,7 +124,11 @@ static enum cairn_status push_add(void *ctx, const struct cairn_hash *chunk, con
 				  struct cairn_diag *diag)
 {
 	struct push *p = ctx;
-	return packer_add(p->packer, chunk, raw, len, diag);
+	p->new_bytes += len;
+	pthread_mutex_unlock(&p->lock);
+	enum cairn_status status = packer_add(p->packer, chunk, raw, len, diag);
+	pthread_mutex_lock(&p->lock);
+	return status;
 }
 
 static enum cairn_status push_close(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list,
@@ -91,7 +136,10 @@ static enum cairn_status push_close(void *ctx, const struct cairn_hash *xorb, co
 {
 	struct push *p = ctx;
 	(void)list;
-	return packer_close(p->packer, xorb, diag);
+	pthread_mutex_unlock(&p->lock);
+	enum cairn_status status = packer_close(p->packer, xorb, diag);
+	pthread_mutex_lock(&p->lock);
+	return status;
 }
 
 static enum cairn_status push_shard(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
@@ -111,6 +159,23 @@ static enum cairn_status push_shard(void *ctx, const uint8_t *bytes, size_t len,
 	return CAIRN_OK;
 }
 
+/* --- how far it is ------------------------------------------------------------------------------------------------ */
+
+static uint64_t push_done(const struct push *p, const struct senders_sums *sums)
+{
+	return p->read_bytes - (p->new_bytes - sums->raw_bytes - sums->out_raw_bytes);
+}
+
+/* Of what was read much may still have to be sent. */
+static void push_draw(void *ctx)
+{
+	struct push *p = ctx;
+	if (!p->progress.shown)
+		return;
+	struct senders_sums sums = senders_sums(p->senders);
+	progress_draw(&p->progress, push_done(p, &sums), client_bytes_sent(p->client) + sums.bytes + sums.out_bytes);
+}
+
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
 void push_init(struct push *p, bool dedupe)
@@ -120,6 +185,24 @@ void push_init(struct push *p, bool dedupe)
 	*p = (struct push){.answer = cairn_buf_init(PUSH_ANSWER_BYTES_MAX),
 			   .dedupe_answer = cairn_buf_init(ANSWER_BYTES_MAX)};
 	cairn_placer_init(&p->placer, dedupe ? &ask : &ask_not, p);
+	pthread_mutex_init(&p->lock, NULL);
+}
+
+enum cairn_status push_ask_ahead(struct push *p, size_t n, int (*open_file)(void *ctx, size_t file), void *ctx)
+{
+	const struct ahead_push push = {.open = open_file, .open_ctx = ctx, .knows = push_knows, .knows_ctx = p};
+	return p->placer.ops->query ? ahead_new(&p->ahead, p->client, n, &push) : CAIRN_OK;
+}
+
+void push_next(struct push *p, size_t file)
+{
+	if (p->ahead)
+		ahead_begin(p->ahead, file);
+}
+
+uint64_t push_queries(const struct push *p)
+{
+	return p->queries + (p->ahead ? ahead_queries(p->ahead) : 0);
 }
 
 enum cairn_status push_open(struct push *p, const struct server_options *server, unsigned jobs, struct cairn_diag *diag)
@@ -127,7 +210,14 @@ enum cairn_status push_open(struct push *p, const struct server_options *server,
 	enum cairn_status status = server_options_open(server, &p->client, diag);
 	if (status == CAIRN_OK)
 		status = senders_new(&p->senders, p->client, jobs);
-	return status == CAIRN_OK ? packer_new(&p->packer, p->senders) : status;
+	if (status == CAIRN_OK)
+		status = packer_new(&p->packer, p->senders);
+	if (status != CAIRN_OK)
+		return status;
+	const struct watch watch = {.look = push_draw, .ctx = p};
+	senders_watch(p->senders, &watch);
+	packer_watch(p->packer, &watch);
+	return CAIRN_OK;
 }
 
 uint64_t push_sent_bytes(const struct push *p)
@@ -147,9 +237,10 @@ static enum cairn_status push_chunk(void *ctx, const struct cairn_hash *hash, co
 {
 	struct push *p = ctx;
 	p->read_bytes += len;
-	if (p->progress.shown)
-		progress_draw(&p->progress, p->read_bytes, push_sent_bytes(p));
+	pthread_mutex_lock(&p->lock); /* its operations leave it while they work */
 	enum cairn_status status = cairn_placer_chunk(&p->placer, hash, raw, len, diag);
+	pthread_mutex_unlock(&p->lock);
+	push_draw(p);
 	p->broken |= status != CAIRN_OK;
 	return status;
 }
@@ -191,12 +282,19 @@ enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag 
 
 enum cairn_status push_end(struct push *p, struct cairn_diag *diag)
 {
+	p->progress.name = "waiting for the server";
 	/* What shards name must be there before them. */
+	pthread_mutex_lock(&p->lock);
 	enum cairn_status status = cairn_placer_end(&p->placer, diag);
+	pthread_mutex_unlock(&p->lock);
 	if (status == CAIRN_OK)
 		status = packer_end(p->packer, diag);
 	if (status == CAIRN_OK)
 		status = senders_end(p->senders, diag);
-	return status == CAIRN_OK ? cairn_shards_write(&p->placer, CAIRN_SHARDS_BYTES_MAX, push_shard, p, diag)
-				  : status;
+	p->progress.name = "naming the files to the server";
+	push_draw(p);
+	if (status == CAIRN_OK)
+		status = cairn_shards_write(&p->placer, CAIRN_SHARDS_BYTES_MAX, push_shard, p, diag);
+	p->progress.name = NULL;
+	return status;
 }

@@ -4,21 +4,27 @@
 
 #include "cli/common/progress.h"
 #include "cli/common/server_options.h"
+#include "cli/push/ahead.h"
 #include "cli/push/packer.h"
 #include "cli/push/senders.h"
 #include "pack/placer.h"
+
+#include <pthread.h>
 
 /** Zeroed but for what push_init() fills in. Owned by one thread. */
 struct push {
 	struct client *client;
 	struct cairn_placer placer; /* its files are those that were pushed, in order */
+	pthread_mutex_t lock;       /* over what it knows of chunks, which those that ask ahead look up */
+	struct ahead *ahead;        /* NULL: nobody asks ahead */
 	struct senders *senders;
 	struct packer *packer;          /* into writers of theirs */
 	struct cairn_buf answer;        /* of the request in hand */
 	struct cairn_buf dedupe_answer; /* may be large */
 	struct progress progress;       /* the caller's to begin */
 	bool broken;                    /* the server, or memory: no other file is worth a try */
-	uint64_t read_bytes, queries, hits, shards_sent, shards_new;
+	uint64_t read_bytes, new_bytes; /* new: those that are to be sent */
+	uint64_t queries, hits, shards_sent, shards_new;
 };
 
 /** @param dedupe  ask the server for known chunks */
@@ -30,6 +36,17 @@ void push_fini(struct push *p);
 /** @param jobs  xorbs that may be sent at once: 1 to SENDERS_MAX. @return as server_options_open(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status push_open(struct push *p, const struct server_options *server, unsigned jobs,
 					   struct cairn_diag *diag);
+
+/** The files that come, told by number: their first chunks are asked about ahead, several at once, but with dedupe.
+ *  @param open_file  as ahead_push.open, with ctx. @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status push_ask_ahead(struct push *p, size_t n, int (*open_file)(void *ctx, size_t file),
+						void *ctx);
+
+/** Of these the one of this number comes next. Harmless without push_ask_ahead(). */
+void push_next(struct push *p, size_t file);
+
+/** Questions about chunks so far. */
+uint64_t push_queries(const struct push *p);
 
 /**
  * Read a file and send what is new of it; it is registered by push_end().

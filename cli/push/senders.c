@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SENDERS_ANSWER_BYTES_MAX = 64 * 1024 };
+enum {
+	SENDERS_ANSWER_BYTES_MAX = 64 * 1024,
+	SENDERS_KERNEL_BYTES = 4 * 1024 * 1024, /* of a socket, that are not out yet: net.ipv4.tcp_wmem */
+};
 
 enum sender_place { PLACE_FREE, PLACE_LENT, PLACE_WAITS, PLACE_SENT };
 
@@ -17,6 +20,9 @@ struct senders_slot {
 	enum sender_place place;
 	struct cairn_xorb_writer *writer; /* owned; NULL until it is first lent */
 	struct cairn_hash xorb;
+	uint64_t raw_bytes;
+	size_t len;              /* of what is sent */
+	_Atomic uint64_t handed; /* of these, to the kernel */
 };
 
 struct senders {
@@ -27,6 +33,7 @@ struct senders {
 	struct client *clients[SENDERS_MAX]; /* owned; each its thread's */
 	pthread_mutex_t lock;                /* over all below, and n_idle */
 	pthread_cond_t changed;
+	struct watch watch;
 	struct senders_slot slots[SENDERS_MAX + 1];
 	struct senders_sums sums;
 	bool stop;
@@ -100,19 +107,22 @@ static void sender_do(struct senders *s, struct client *client, struct senders_s
 {
 	struct cairn_diag diag = {0};
 	bool sent = false;
-	size_t len = 0;
-	(void)cairn_xorb_writer_bytes(slot->writer, &len);
+	(void)cairn_xorb_writer_bytes(slot->writer, &slot->len);
+	atomic_store(&slot->handed, 0);
 	slot->place = PLACE_SENT;
 	pthread_mutex_unlock(&s->lock);
+	client_watch(client, &slot->handed);
 	enum cairn_status status = sender_send(client, slot, &sent, &diag);
+	client_watch(client, NULL);
 	pthread_mutex_lock(&s->lock);
 	cairn_xorb_writer_reset(slot->writer);
 	slot->place = PLACE_FREE;
 	if (status != CAIRN_OK) {
 		senders_fail(s, status, &diag);
-	} else if (sent) {
-		s->sums.bytes += len;
-		s->sums.xorbs++;
+	} else {
+		s->sums.bytes += sent ? slot->len : 0;
+		s->sums.xorbs += sent;
+		s->sums.raw_bytes += slot->raw_bytes;
 	}
 	pthread_cond_broadcast(&s->changed);
 }
@@ -149,8 +159,13 @@ enum cairn_status senders_new(struct senders **out, const struct client *like, u
 	s->like = like;
 	s->n_max = n;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->changed, NULL);
+	watch_cond_init(&s->changed);
 	return CAIRN_OK;
+}
+
+void senders_watch(struct senders *s, const struct watch *watch)
+{
+	s->watch = *watch;
 }
 
 void senders_freep(struct senders **out)
@@ -207,12 +222,13 @@ static enum cairn_status senders_start(struct senders *s)
 }
 
 enum cairn_status senders_send(struct senders *s, struct cairn_xorb_writer *writer, const struct cairn_hash *xorb,
-			       struct cairn_diag *diag)
+			       uint64_t raw_bytes, struct cairn_diag *diag)
 {
 	pthread_mutex_lock(&s->lock);
 	struct senders_slot *slot = senders_find(s, PLACE_LENT);
 	assert(slot && slot->writer == writer);
 	slot->xorb = *xorb;
+	slot->raw_bytes = raw_bytes;
 	slot->place = PLACE_WAITS;
 	if (s->n_idle == 0 && s->n < s->n_max && senders_start(s) != CAIRN_OK)
 		senders_fail(s, CAIRN_E_NOMEM, &(struct cairn_diag){0});
@@ -228,7 +244,7 @@ enum cairn_status senders_end(struct senders *s, struct cairn_diag *diag)
 {
 	pthread_mutex_lock(&s->lock);
 	while (s->status == CAIRN_OK && (senders_find(s, PLACE_WAITS) || senders_find(s, PLACE_SENT)))
-		pthread_cond_wait(&s->changed, &s->lock);
+		watch_wait(&s->watch, &s->changed, &s->lock);
 	enum cairn_status status = s->status;
 	if (status != CAIRN_OK)
 		*diag = s->diag;
@@ -236,10 +252,33 @@ enum cairn_status senders_end(struct senders *s, struct cairn_diag *diag)
 	return status;
 }
 
+enum cairn_status senders_failure(struct senders *s, struct cairn_diag *diag)
+{
+	pthread_mutex_lock(&s->lock);
+	enum cairn_status status = s->status;
+	if (status != CAIRN_OK)
+		*diag = s->diag;
+	pthread_mutex_unlock(&s->lock);
+	return status;
+}
+
+/* The lock is held. */
+static void senders_add_out(const struct senders_slot *slot, struct senders_sums *sums)
+{
+	uint64_t handed = atomic_load_explicit(&slot->handed, memory_order_relaxed);
+	if (slot->place != PLACE_SENT || handed <= SENDERS_KERNEL_BYTES || handed > slot->len)
+		return;
+	uint64_t out = handed - SENDERS_KERNEL_BYTES;
+	sums->out_bytes += out;
+	sums->out_raw_bytes += (uint64_t)((double)slot->raw_bytes * (double)out / (double)slot->len);
+}
+
 struct senders_sums senders_sums(struct senders *s)
 {
 	pthread_mutex_lock(&s->lock);
 	struct senders_sums sums = s->sums;
+	for (unsigned i = 0; i <= s->n_max; i++)
+		senders_add_out(&s->slots[i], &sums);
 	pthread_mutex_unlock(&s->lock);
 	return sums;
 }

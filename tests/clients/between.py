@@ -1,7 +1,8 @@
 """A proxy in front of the daemon that notes what passes and, where a test says so, lets something go wrong on the way.
 
 A rule is a function of (Request, how often its route was asked before); it returns None to let the request pass as it
-is, an int to answer that status instead, "drop" to close the connection, or another path to ask for.
+is, an int to answer that status instead, "drop" to close the connection, another path to ask for, or a function to call
+first, without holding up other requests, which then says one of these.
 """
 
 import contextlib
@@ -36,6 +37,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         request = Request(self.command, self.path, {k.lower(): v for k, v in self.headers.items()})
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         outcome = between.note(request)
+        if callable(outcome):
+            outcome = outcome()
         if outcome == "drop":
             self.close_connection = True
             return

@@ -55,7 +55,7 @@ is "$(json 'd["queries"], d["new_bytes"] == d["bytes"], d["xorbs_sent"]')" "(0, 
 # On a terminal there is a bar, which leaves nothing on the screen; elsewhere, or when told so, there is none.
 on_terminal() { script -qec "$(printf '%q ' "$CAIRN" push --token-file "$WORK/token" "$@" "${files[@]}")" /dev/null; }
 run 0 on_terminal --no-dedupe
-out "iB of 8.8 MiB, "
+out " of 8.8 MiB, "
 run 0 on_terminal --quiet
 if grep -qF "[" "$WORK/out"; then fail "--quiet shows a bar"; fi
 
