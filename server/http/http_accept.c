@@ -82,7 +82,8 @@ void http_threads_settle(struct http_server *server)
 
 /* --- accepting ---------------------------------------------------------------------------------------------------- */
 
-/* The thread for one more connection: of those that serve, the one that has fewest. NULL: all are taken. */
+/* The thread for one more connection: of those that serve, the one that has fewest, and so has room for it, since there
+ * are threads for as many as there may be. NULL: there are as many. */
 static struct http_thread *accept_pick(struct http_server *server)
 {
 	int64_t n_conns = 0;
@@ -98,7 +99,7 @@ static struct http_thread *accept_pick(struct http_server *server)
 		if (atomic_load(&t->n_slots) < atomic_load(&best->n_slots))
 			best = t;
 	}
-	return atomic_load(&best->n_slots) < HTTP_THREAD_CONNS ? best : NULL;
+	return best;
 }
 
 /* @return false: there is none, or it must wait; until when, in *wait_ms, -1: for what is polled */
@@ -116,7 +117,7 @@ static bool accept_one(struct http_server *server, int *wait_ms)
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
 			*wait_ms = ACCEPT_AGAIN_MS;
-		return errno == EINTR || errno == ECONNABORTED;
+		return false;
 	}
 	if (atomic_load(&server->draining))
 		(void)close(fd);

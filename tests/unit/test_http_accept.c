@@ -89,6 +89,19 @@ START_TEST(what_is_lost_on_its_way_gives_its_slot_back)
 }
 END_TEST
 
+START_TEST(what_was_closed_is_not_open)
+{
+	for (int i = 0; i < HTTP_THREAD_CONNS; i++) {
+		ck_assert(http_thread_take_slot(&threads[0]));
+		http_thread_begins(&threads[0]);
+		http_thread_closed(&threads[0]);
+	}
+	http_threads_settle(&server);
+	http_threads_settle(&server);
+	ck_assert(http_thread_take_slot(&threads[0]));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("http_accept");
@@ -98,6 +111,7 @@ int main(void)
 	tcase_add_test(tc, few_connections_share_few_threads);
 	tcase_add_test(tc, a_thread_takes_so_many_and_no_more);
 	tcase_add_test(tc, what_is_lost_on_its_way_gives_its_slot_back);
+	tcase_add_test(tc, what_was_closed_is_not_open);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
