@@ -58,30 +58,65 @@ void log_refusal(const char *text)
 	log_writer_put(line.bytes, line.len, true);
 }
 
-static void log_add_number(struct cairn_buf *line, int64_t number)
+/* A line that is being made. Behind end there is room for its end. */
+struct log_line {
+	char *at, *end;
+};
+
+static char *log_copy(char *at, const void *bytes, size_t len)
 {
-	char text[1 + CAIRN_DECIMAL_TEXT_MAX] = "-", *digits = text + (number < 0);
-	uint64_t n = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-	cairn_buf_add(line, text, (size_t)(cairn_decimal_text(digits, n) - text));
+	memcpy(at, bytes, len);
+	return at + len;
 }
 
-static void log_add_field(struct cairn_buf *line, const struct log_field *field)
+/* Name and colon, of which there must be room, with what comes before. */
+static char *log_copy_name(char *at, const struct log_field *field)
 {
-	size_t len = strlen(field->name);
-	uint8_t *at = cairn_buf_extend(line, len + 4);
-	if (at) {
-		memcpy(at, ",\"", 2);
-		memcpy(at + 2, field->name, len);
-		memcpy(at + 2 + len, "\":", 2);
+	at = log_copy(at, ",\"", 2);
+	at = log_copy(at, field->name, field->name_len);
+	return log_copy(at, "\":", 2);
+}
+
+static void log_add_number(struct log_line *line, const struct log_field *field)
+{
+	int64_t number = field->number;
+	if ((size_t)(line->end - line->at) < field->name_len + sizeof(",\"\":-") + CAIRN_DECIMAL_TEXT_MAX)
+		return;
+	char *at = log_copy_name(line->at, field);
+	if (number < 0)
+		*at++ = '-';
+	line->at = cairn_decimal_text(at, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+}
+
+/* One that has to be escaped, or is long. */
+static void log_add_odd_text(struct log_line *line, const struct log_field *field)
+{
+	struct cairn_buf room = cairn_buf_over(line->at, (size_t)(line->end - line->at));
+	cairn_buf_add(&room, ",\"", 2);
+	cairn_buf_add(&room, field->name, field->name_len);
+	cairn_buf_add(&room, "\":", 2);
+	cairn_json_text(&room, field->text, LOG_VALUE_BYTES_MAX);
+	if (room.status == CAIRN_OK) /* else it is left out whole, so that the line stays valid JSON */
+		line->at += room.len;
+}
+
+static void log_add_text(struct log_line *line, const struct log_field *field)
+{
+	size_t len = strnlen(field->text, LOG_VALUE_BYTES_MAX);
+	if ((size_t)(line->end - line->at) < field->name_len + len + sizeof(",\"\":\"\"") ||
+	    !cairn_json_text_is_plain(field->text, len)) {
+		log_add_odd_text(line, field);
+		return;
 	}
-	if (field->kind == LOG_TEXT)
-		cairn_json_text(line, field->text, LOG_VALUE_BYTES_MAX);
-	else
-		log_add_number(line, field->number);
+	char *at = log_copy_name(line->at, field);
+	*at++ = '"';
+	at = log_copy(at, field->text, len);
+	*at++ = '"';
+	line->at = at;
 }
 
 /* RFC 3339, UTC. The true time, also when a test has moved the clock. Each thread keeps the text of its last second. */
-static void log_add_time(struct cairn_buf *line)
+static void log_add_time(struct log_line *line)
 {
 	static _Thread_local struct {
 		time_t s;
@@ -95,25 +130,26 @@ static void log_add_time(struct cairn_buf *line)
 		(void)strftime(last.text, sizeof(last.text), "%Y-%m-%dT%H:%M:%S", &utc);
 		last.s = now.tv_sec;
 	}
-	char text[LOG_SECOND_BYTES + CAIRN_DECIMAL_TEXT_MAX];
-	memcpy(text, last.text, LOG_SECOND_BYTES);
-	(void)cairn_decimal_text(text + LOG_SECOND_BYTES, 1000 + (uint64_t)now.tv_nsec / 1000000);
-	text[LOG_SECOND_BYTES] = '.'; /* instead of the 1 */
-	cairn_buf_add(line, text, LOG_SECOND_BYTES + 4);
+	char *ms = log_copy(line->at, last.text, LOG_SECOND_BYTES);
+	line->at = cairn_decimal_text(ms, 1000 + (uint64_t)now.tv_nsec / 1000000);
+	*ms = '.'; /* instead of the 1 */
 }
 
-static void log_begin(struct cairn_buf *line, enum log_level level, const char *event)
+static void log_begin(struct log_line *line, enum log_level level, const char *event)
 {
-	static const char *const LEVELS[] = {
-		"Z\",\"level\":\"error\",\"event\":",
-		"Z\",\"level\":\"warning\",\"event\":",
-		"Z\",\"level\":\"info\",\"event\":",
-		"Z\",\"level\":\"debug\",\"event\":",
-	};
-	cairn_buf_add(line, "{\"time\":\"", 9);
+#define LOG_LEVEL(name)                                                                                                \
+	{                                                                                                              \
+		"Z\",\"level\":\"" name "\"", sizeof("Z\",\"level\":\"" name "\"") - 1                                 \
+	}
+	static const struct {
+		const char *text;
+		size_t len;
+	} LEVELS[] = {LOG_LEVEL("error"), LOG_LEVEL("warning"), LOG_LEVEL("info"), LOG_LEVEL("debug")};
+#undef LOG_LEVEL
+	line->at = log_copy(line->at, "{\"time\":\"", 9);
 	log_add_time(line);
-	cairn_buf_add(line, LEVELS[level], strlen(LEVELS[level]));
-	cairn_json_text(line, event, LOG_VALUE_BYTES_MAX);
+	line->at = log_copy(line->at, LEVELS[level].text, LEVELS[level].len);
+	log_add_text(line, &LOG_T("event", event));
 }
 
 void log_event(enum log_level level, const char *event, const struct log_field *fields, size_t n)
@@ -121,19 +157,13 @@ void log_event(enum log_level level, const char *event, const struct log_field *
 	if ((int)level > atomic_load_explicit(&log_level_max, memory_order_relaxed))
 		return;
 	char bytes[LOG_LINE_BYTES_MAX];
-	struct cairn_buf line = cairn_buf_over(bytes, sizeof(bytes) - LOG_END_BYTES);
+	struct log_line line = {.at = bytes, .end = bytes + sizeof(bytes) - LOG_END_BYTES};
 	log_begin(&line, level, event);
-	for (size_t i = 0; i < n; i++) {
-		if (fields[i].kind == LOG_TEXT && !fields[i].text)
-			continue;
-		size_t before = line.len;
-		log_add_field(&line, &fields[i]);
-		if (line.status != CAIRN_OK) { /* left out whole, so that the line stays valid JSON */
-			line.len = before;
-			line.status = CAIRN_OK;
-		}
-	}
-	line.max = line.cap = sizeof(bytes);
-	cairn_buf_add(&line, "}\n", LOG_END_BYTES);
-	log_writer_put(line.bytes, line.len, level <= LOG_WARNING);
+	for (const struct log_field *field = fields; field < fields + n; field++)
+		if (field->kind == LOG_NUMBER)
+			log_add_number(&line, field);
+		else if (field->text)
+			log_add_text(&line, field);
+	line.at = log_copy(line.at, "}\n", LOG_END_BYTES);
+	log_writer_put(bytes, (size_t)(line.at - bytes), level <= LOG_WARNING);
 }

@@ -28,12 +28,13 @@ void log_stop(void);
 /** A field of an event. Text is escaped; not UTF-8 bytes become U+FFFD; values are cut to 1,024 bytes. */
 struct log_field {
 	const char *name; /* letters, digits and _ */
+	size_t name_len;
 	enum { LOG_TEXT, LOG_NUMBER } kind;
 	const char *text; /* NULL: the field is left out */
 	int64_t number;
 };
-#define LOG_T(name, value) ((struct log_field){(name), LOG_TEXT, (value), 0})
-#define LOG_N(name, value) ((struct log_field){(name), LOG_NUMBER, NULL, (int64_t)(value)})
+#define LOG_T(name, value) ((struct log_field){(name), __builtin_strlen(name), LOG_TEXT, (value), 0})
+#define LOG_N(name, value) ((struct log_field){(name), __builtin_strlen(name), LOG_NUMBER, NULL, (int64_t)(value)})
 
 /** Log "cairnd: TEXT" as one line, whatever is in it, which is no JSON: why the daemon does not start. */
 void log_refusal(const char *text);

@@ -96,16 +96,18 @@ static bool writer_tell_dropped(struct log_writer *w)
 	return true;
 }
 
-/* What is there now: with what comes meanwhile it would go on for ever, a few lines at a time. */
-static void writer_write_all(struct log_writer *w)
+/* What is there now: with what comes meanwhile it would go on for ever, a few lines at a time.
+ * @return false: there was nothing */
+static bool writer_write_all(struct log_writer *w)
 {
-	bool well;
+	bool well, any = false;
 	do {
 		uint64_t until = atomic_load(&w->ring.reserved);
 		well = false;
 		while (atomic_load(&w->ring.taken) < until && writer_write_batch(w, &well))
-			continue;
+			any = true;
 	} while (well && writer_tell_dropped(w));
+	return any;
 }
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
@@ -129,15 +131,23 @@ static void writer_hurry(struct log_writer *w)
 		writer_wake(w);
 }
 
-/* Until there is a line, and then until there are many or it has waited for long enough. Who puts a line reserves its
- * cells first and looks at idle after that, here it is the other way round: one of the two sees the other. */
-static void writer_wait(struct log_writer *w)
+/* Who puts a line reserves its cells first and looks at idle after that, here it is the other way round: one of the two
+ * sees the other. */
+static void writer_wait_for_a_line(struct log_writer *w)
 {
-	bool held_up = atomic_load(&w->ring.reserved) != atomic_load(&w->ring.taken) && log_ring_next(&w->ring) == 0;
 	atomic_store(&w->idle, true);
 	if (atomic_load(&w->ring.reserved) == atomic_load(&w->ring.taken) && !atomic_load(&w->hurry))
 		writer_sleep(w, -1);
 	atomic_store(&w->idle, false);
+}
+
+/* Until there is a line, and then until there are many or it has waited for long enough. While lines come nobody is to
+ * wake it for the first one: it looks by itself. */
+static void writer_wait(struct log_writer *w, bool they_come)
+{
+	bool held_up = atomic_load(&w->ring.reserved) != atomic_load(&w->ring.taken) && log_ring_next(&w->ring) == 0;
+	if (!they_come)
+		writer_wait_for_a_line(w);
 	if (!atomic_load(&w->hurry))
 		writer_sleep(w, held_up ? WRITER_HELD_UP_MS : WRITER_EVERY_MS);
 }
@@ -149,10 +159,10 @@ static void *writer_run(void *arg)
 	for (;;) {
 		(void)atomic_exchange(&w->hurry, false); /* who is in a hurry from here on says so again */
 		bool last = atomic_load(&w->stopping);
-		writer_write_all(w);
+		bool they_come = writer_write_all(w);
 		if (last)
 			break;
-		writer_wait(w);
+		writer_wait(w, they_come);
 	}
 	atomic_store(&w->ended, true);
 	return NULL;

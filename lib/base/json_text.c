@@ -55,11 +55,23 @@ static void json_text_plain(struct cairn_buf *out, const uint8_t *p, size_t n)
 	at[n + 1] = '"';
 }
 
+bool cairn_json_text_is_plain(const char *text, size_t len)
+{
+	const uint8_t *p = (const uint8_t *)text;
+	char last[16] = "................";
+	size_t n = 0;
+	for (; n + 16 <= len; n += 16)
+		if (!json_text_16_are_plain(p + n))
+			return false;
+	memcpy(last, p + n, len - n);
+	return json_text_16_are_plain((const uint8_t *)last);
+}
+
 void cairn_json_text(struct cairn_buf *out, const char *text, size_t bytes_max)
 {
 	size_t len = strnlen(text, bytes_max);
 	const uint8_t *p = (const uint8_t *)text, *end = p + len;
-	if (json_text_run(p, len) == len) { /* as almost always */
+	if (cairn_json_text_is_plain(text, len)) { /* as almost always */
 		json_text_plain(out, p, len);
 		return;
 	}
