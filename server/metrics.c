@@ -11,6 +11,7 @@ static const unsigned METRICS_CODES[] = {0,   200, 201, 202, 204, 206, 207, 304,
 					 404, 405, 408, 409, 410, 411, 412, 413, 414, 415, 416,
 					 417, 429, 431, 500, 501, 502, 503, 504, 505, 507};
 enum { METRICS_LABEL_BYTES = 80, METRICS_SLOW_US = 1000000 };
+enum { METRICS_SHARDS = 8 };
 enum {
 	METRICS_N_CODES = sizeof(METRICS_CODES) / sizeof(METRICS_CODES[0]),
 	METRICS_CODE_OTHER = METRICS_N_CODES,
@@ -28,16 +29,29 @@ static const struct metrics_bound {
 enum { METRICS_N_BOUNDS = sizeof(METRICS_BOUNDS) / sizeof(METRICS_BOUNDS[0]) };
 _Static_assert(METRICS_BUCKETS == METRICS_N_BOUNDS + 1, "a bucket for each bound, and one behind them");
 
-struct metrics_route {
-	const char *name; /* borrowed for good */
+/* What some of the threads have counted: adding takes a counter's cache line from all others that add. */
+struct metrics_shard {
 	_Atomic uint64_t codes[METRICS_N_CODES + 1];
 	_Atomic uint64_t buckets[METRICS_N_BOUNDS + 1]; /* not cumulative; summed up when written */
 	_Atomic uint64_t duration_us, request_bytes, reply_bytes;
+	char apart[64];
+};
+
+struct metrics_route {
+	struct metrics_shard shards[METRICS_SHARDS];
+};
+
+/* All of a route, as it was read. */
+struct metrics_counts {
+	uint64_t codes[METRICS_N_CODES + 1];
+	uint64_t buckets[METRICS_N_BOUNDS + 1];
+	uint64_t duration_us, request_bytes, reply_bytes;
 };
 
 struct metrics {
 	_Atomic uint64_t queued_buckets[METRICS_N_BOUNDS + 1], queued_us;
 	size_t n_routes;
+	const char **names; /* owned; each is borrowed for good. Beside each other: they are looked through */
 	struct metrics_route routes[]; /* the last one is "none" */
 };
 
@@ -45,7 +59,7 @@ struct metrics {
 static bool metrics_knows(const struct metrics *m, const char *route)
 {
 	for (size_t i = 0; i < m->n_routes; i++)
-		if (strcmp(m->routes[i].name, route) == 0)
+		if (strcmp(m->names[i], route) == 0)
 			return true;
 	return false;
 }
@@ -56,17 +70,24 @@ struct metrics *metrics_new(const char *const *routes)
 	while (routes[n])
 		n++;
 	struct metrics *m = calloc(1, sizeof(*m) + (n + 1) * sizeof(m->routes[0]));
-	if (!m)
+	const char **names = calloc(n + 1, sizeof(*names));
+	if (!m || !names) {
+		free(m);
+		free(names);
 		return NULL;
+	}
+	m->names = names;
 	for (size_t i = 0; i < n; i++)
 		if (!metrics_knows(m, routes[i]))
-			m->routes[m->n_routes++].name = routes[i];
-	m->routes[m->n_routes++].name = "none";
+			m->names[m->n_routes++] = routes[i];
+	m->names[m->n_routes++] = "none";
 	return m;
 }
 
 void metrics_free(struct metrics *m)
 {
+	if (m)
+		free(m->names);
 	free(m);
 }
 
@@ -74,15 +95,15 @@ void metrics_free(struct metrics *m)
 static struct metrics_route *metrics_find(struct metrics *m, const char *route)
 {
 	for (size_t i = 0; i < m->n_routes; i++)
-		if (m->routes[i].name == route)
+		if (m->names[i] == route)
 			return &m->routes[i];
 	for (size_t i = 0; i < m->n_routes; i++)
-		if (strcmp(m->routes[i].name, route) == 0)
+		if (strcmp(m->names[i], route) == 0)
 			return &m->routes[i];
 	return &m->routes[m->n_routes - 1];
 }
 
-/* Adding takes the counter's cache line from the other processors; most requests have no body. */
+/* Most requests have no body. */
 static void metrics_add(_Atomic uint64_t *counter, uint64_t n)
 {
 	if (n > 0)
@@ -92,6 +113,35 @@ static void metrics_add(_Atomic uint64_t *counter, uint64_t n)
 static uint64_t metrics_get(const _Atomic uint64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* The calling thread's; threads take them in turns. */
+static struct metrics_shard *metrics_own(struct metrics_route *r)
+{
+	static atomic_uint n_threads;
+	static _Thread_local unsigned own; /* from 1 on */
+	if (own == 0)
+		own = 1 + atomic_fetch_add(&n_threads, 1) % METRICS_SHARDS;
+	return &r->shards[own - 1];
+}
+
+static void metrics_sum_array(uint64_t *sums, const _Atomic uint64_t *counters, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sums[i] += metrics_get(&counters[i]);
+}
+
+static struct metrics_counts metrics_counts_of(const struct metrics_route *r)
+{
+	struct metrics_counts out = {0};
+	for (const struct metrics_shard *s = r->shards; s < r->shards + METRICS_SHARDS; s++) {
+		metrics_sum_array(out.codes, s->codes, METRICS_N_CODES + 1);
+		metrics_sum_array(out.buckets, s->buckets, METRICS_N_BOUNDS + 1);
+		out.duration_us += metrics_get(&s->duration_us);
+		out.request_bytes += metrics_get(&s->request_bytes);
+		out.reply_bytes += metrics_get(&s->reply_bytes);
+	}
+	return out;
 }
 
 static size_t metrics_bucket(uint64_t us)
@@ -111,35 +161,35 @@ void metrics_queued(struct metrics *m, uint64_t queued_us)
 void metrics_request(struct metrics *m, const char *route, unsigned code, uint64_t request_bytes, uint64_t reply_bytes,
 		     uint64_t duration_us)
 {
-	struct metrics_route *r = metrics_find(m, route);
+	struct metrics_shard *s = metrics_own(metrics_find(m, route));
 	size_t c = 0;
 	while (c < METRICS_N_CODES && METRICS_CODES[c] != code)
 		c++;
-	metrics_add(&r->codes[c], 1);
-	metrics_add(&r->buckets[metrics_bucket(duration_us)], 1);
-	metrics_add(&r->duration_us, duration_us);
-	metrics_add(&r->request_bytes, request_bytes);
-	metrics_add(&r->reply_bytes, reply_bytes);
+	metrics_add(&s->codes[c], 1);
+	metrics_add(&s->buckets[metrics_bucket(duration_us)], 1);
+	metrics_add(&s->duration_us, duration_us);
+	metrics_add(&s->request_bytes, request_bytes);
+	metrics_add(&s->reply_bytes, reply_bytes);
 }
 
-static uint64_t metrics_failed(const struct metrics_route *r)
+static uint64_t metrics_failed(const struct metrics_counts *counts)
 {
 	uint64_t failed = 0;
 	for (size_t c = 0; c < METRICS_N_CODES; c++)
-		failed += METRICS_CODES[c] >= 500 ? metrics_get(&r->codes[c]) : 0;
+		failed += METRICS_CODES[c] >= 500 ? counts->codes[c] : 0;
 	return failed;
 }
 
 void metrics_each(const struct metrics *m, void (*visit)(void *ctx, const struct metrics_sum *sum), void *ctx)
 {
 	for (size_t i = 0; i < m->n_routes; i++) {
-		const struct metrics_route *r = &m->routes[i];
+		struct metrics_counts counts = metrics_counts_of(&m->routes[i]);
 		struct metrics_sum sum = {
-			.route = r->name, .failed = metrics_failed(r), .duration_us = metrics_get(&r->duration_us)};
+			.route = m->names[i], .failed = metrics_failed(&counts), .duration_us = counts.duration_us};
 		for (size_t c = 0; c <= METRICS_N_CODES; c++)
-			sum.n += metrics_get(&r->codes[c]);
+			sum.n += counts.codes[c];
 		for (size_t b = metrics_bucket(METRICS_SLOW_US + 1); b <= METRICS_N_BOUNDS; b++)
-			sum.slow += metrics_get(&r->buckets[b]);
+			sum.slow += counts.buckets[b];
 		if (sum.n > 0)
 			visit(ctx, &sum);
 	}
@@ -149,9 +199,10 @@ void metrics_sum_up(const struct metrics *m, struct metrics_total *out)
 {
 	*out = (struct metrics_total){0};
 	for (size_t i = 0; i < m->n_routes; i++) {
-		out->failed += metrics_failed(&m->routes[i]);
+		struct metrics_counts counts = metrics_counts_of(&m->routes[i]);
+		out->failed += metrics_failed(&counts);
 		for (size_t b = 0; b <= METRICS_N_BOUNDS; b++)
-			out->buckets[b] += metrics_get(&m->routes[i].buckets[b]);
+			out->buckets[b] += counts.buckets[b];
 	}
 }
 
@@ -172,33 +223,34 @@ static void metrics_write_codes(struct metrics *m, struct cairn_buf *out)
 	static const char NAME[] = "cairn_http_requests_total";
 	metrics_family(out, NAME, sizeof(NAME) - 1, "counter", "Ended requests; status gone: the client left first.");
 	for (size_t i = 0; i < m->n_routes; i++) {
-		const struct metrics_route *r = &m->routes[i];
+		struct metrics_counts counts = metrics_counts_of(&m->routes[i]);
 		for (size_t c = 0; c <= METRICS_N_CODES; c++) {
 			char code[16] = "gone";
-			uint64_t n = metrics_get(&r->codes[c]);
+			uint64_t n = counts.codes[c];
 			if (n == 0)
 				continue;
 			if (c == METRICS_CODE_OTHER)
 				memcpy(code, "other", sizeof("other"));
 			else if (METRICS_CODES[c] != 0)
 				(void)snprintf(code, sizeof(code), "%u", METRICS_CODES[c]);
-			cairn_buf_printf(out, "%s{route=\"%s\",status=\"%s\"} %" PRIu64 "\n", NAME, r->name, code, n);
+			cairn_buf_printf(out, "%s{route=\"%s\",status=\"%s\"} %" PRIu64 "\n", NAME, m->names[i], code,
+					 n);
 		}
 	}
 }
 
 /* @param label  "" or one, without braces */
 static void metrics_write_histogram(struct cairn_buf *out, const char *name, const char *label,
-				    const _Atomic uint64_t buckets[static METRICS_N_BOUNDS + 1], uint64_t us)
+				    const uint64_t buckets[static METRICS_N_BOUNDS + 1], uint64_t us)
 {
 	const char *comma = *label ? "," : "", *open = *label ? "{" : "", *close = *label ? "}" : "";
 	uint64_t n = 0;
 	for (size_t b = 0; b <= METRICS_N_BOUNDS; b++) {
-		n += metrics_get(&buckets[b]);
+		n += buckets[b];
 		cairn_buf_printf(out, "%s_bucket{%s%sle=\"%s\"} %" PRIu64 "\n", name, label, comma,
 				 b < METRICS_N_BOUNDS ? METRICS_BOUNDS[b].text : "+Inf", n);
 	}
-	/* The count is the last bucket, read once: the two must agree in one scrape. */
+	/* The count is the last bucket: the two must agree in one scrape. */
 	cairn_buf_printf(out, "%s_sum%s%s%s %" PRIu64 ".%06" PRIu64 "\n", name, open, label, close, us / 1000000,
 			 us % 1000000);
 	cairn_buf_printf(out, "%s_count%s%s%s %" PRIu64 "\n", name, open, label, close, n);
@@ -209,7 +261,9 @@ static void metrics_write_queued(const struct metrics *m, struct cairn_buf *out)
 	static const char NAME[] = "cairn_http_request_queue_seconds";
 	metrics_family(out, NAME, sizeof(NAME) - 1, "histogram",
 		       "How long requests waited for a worker, of those that did.");
-	metrics_write_histogram(out, NAME, "", m->queued_buckets, metrics_get(&m->queued_us));
+	uint64_t buckets[METRICS_N_BOUNDS + 1] = {0};
+	metrics_sum_array(buckets, m->queued_buckets, METRICS_N_BOUNDS + 1);
+	metrics_write_histogram(out, NAME, "", buckets, metrics_get(&m->queued_us));
 }
 
 static void metrics_write_durations(struct metrics *m, struct cairn_buf *out)
@@ -217,10 +271,10 @@ static void metrics_write_durations(struct metrics *m, struct cairn_buf *out)
 	static const char NAME[] = "cairn_http_request_duration_seconds";
 	metrics_family(out, NAME, sizeof(NAME) - 1, "histogram", "From the head of a request to the end of its reply.");
 	for (size_t i = 0; i < m->n_routes; i++) {
-		const struct metrics_route *r = &m->routes[i];
+		struct metrics_counts counts = metrics_counts_of(&m->routes[i]);
 		char label[METRICS_LABEL_BYTES];
-		(void)snprintf(label, sizeof(label), "route=\"%s\"", r->name);
-		metrics_write_histogram(out, NAME, label, r->buckets, metrics_get(&r->duration_us));
+		(void)snprintf(label, sizeof(label), "route=\"%s\"", m->names[i]);
+		metrics_write_histogram(out, NAME, label, counts.buckets, counts.duration_us);
 	}
 }
 
@@ -229,12 +283,12 @@ static void metrics_write_bytes(struct metrics *m, struct cairn_buf *out)
 	static const char IN[] = "cairn_http_request_bytes_total", OUT[] = "cairn_http_response_bytes_total";
 	metrics_family(out, IN, sizeof(IN) - 1, "counter", "Bytes of request bodies received.");
 	for (size_t i = 0; i < m->n_routes; i++)
-		cairn_buf_printf(out, "%s{route=\"%s\"} %" PRIu64 "\n", IN, m->routes[i].name,
-				 metrics_get(&m->routes[i].request_bytes));
+		cairn_buf_printf(out, "%s{route=\"%s\"} %" PRIu64 "\n", IN, m->names[i],
+				 metrics_counts_of(&m->routes[i]).request_bytes);
 	metrics_family(out, OUT, sizeof(OUT) - 1, "counter", "Bytes of reply bodies, as announced.");
 	for (size_t i = 0; i < m->n_routes; i++)
-		cairn_buf_printf(out, "%s{route=\"%s\"} %" PRIu64 "\n", OUT, m->routes[i].name,
-				 metrics_get(&m->routes[i].reply_bytes));
+		cairn_buf_printf(out, "%s{route=\"%s\"} %" PRIu64 "\n", OUT, m->names[i],
+				 metrics_counts_of(&m->routes[i]).reply_bytes);
 }
 
 void metrics_write(struct metrics *m, struct cairn_buf *out, const struct metrics_gauge *gauges, size_t n_gauges)

@@ -156,7 +156,8 @@ static bool answer_is_good(struct cairn_cas *cas, const struct cairn_answer *ans
 static void query_hear(struct cairn_cas *cas)
 {
 	uint64_t withdrawn = cairn_index_withdrawn(cas->index);
-	if (atomic_exchange(&cas->withdrawn, withdrawn) != withdrawn)
+	/* Written to by all only when there is something to hear. */
+	if (atomic_load(&cas->withdrawn) != withdrawn && atomic_exchange(&cas->withdrawn, withdrawn) != withdrawn)
 		cairn_answer_cache_clear(cas->cache);
 }
 

@@ -2,6 +2,7 @@
 
 #include "server/http/cors.h"
 #include "server/http/hosts.h"
+#include "server/http/http_server.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,10 +40,9 @@ static void gate_copy(char *out, size_t out_len, const char *text)
 
 static void gate_fill(struct http_request *req, const struct http_head *head, const char *method)
 {
-	struct http_server *server = req->server;
 	/* The stock library names each of its requests by the second, in its own log, too. */
 	const char *id = http_id_is_sane(head->request_id) ? head->request_id : head->trace_id;
-	http_request_set_id(req, id, server->id_prefix, atomic_fetch_add(&server->id_next, 1));
+	http_request_set_id(req, id, req->server->id_prefix, http_thread_number(req->thread));
 	req->origin = head->origin;
 	req->host = head->host;
 	req->authorization = head->authorization;

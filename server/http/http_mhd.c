@@ -105,18 +105,19 @@ static struct http_conn *http_peer_of(struct MHD_Connection *conn)
 /* The request line is here. What this returns becomes the context of all further calls. */
 static void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *conn)
 {
-	struct http_server *server = cls;
+	struct http_thread *thread = cls;
 	struct http_conn *peer = http_peer_of(conn);
 	struct http_request *req = peer ? http_request_new(peer, uri) : NULL;
 	if (!req)
 		return NULL;
 	peer->request = req;
-	req->server = server;
+	req->server = thread->server;
+	req->thread = thread;
 	req->conn = conn;
 	req->started_us = http_now_us();
 	req->body_limit = HTTP_DRAIN_BYTES_MAX;
 	(void)http_conn_enter(peer, HTTP_CONN_HEAD, http_head_deadline_ms(req, req->started_us / 1000));
-	http_server_begin(server);
+	http_thread_begin_request(thread);
 	return req;
 }
 
@@ -279,15 +280,15 @@ static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, c
 /* However a request ended: the only place that frees one. */
 static void http_end(struct http_request *req)
 {
-	struct http_server *server = req->server;
+	struct http_thread *thread = req->thread;
 	req->peer->request = NULL;
 	http_tell_end(req);
 	if (req->response)
 		MHD_destroy_response(req->response);
 	http_request_release(req);
-	(void)http_conn_enter(req->peer, HTTP_CONN_IDLE, http_idle_deadline_ms(server, http_now_ms()));
+	(void)http_conn_enter(req->peer, HTTP_CONN_IDLE, http_idle_deadline_ms(thread->server, http_now_ms()));
 	http_request_free(req);
-	http_server_end(server);
+	http_thread_end_request(thread);
 }
 
 static void http_on_done(void *cls, struct MHD_Connection *conn, void **ctx, enum MHD_RequestTerminationCode why)
@@ -390,7 +391,7 @@ static bool http_start_thread(struct http_thread *thread)
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)(HTTP_THREAD_CONNS + HTTP_THREAD_CONNS_SPARE),
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->head_bytes_max + HTTP_LIBRARY_BYTES,
 		MHD_OPTION_CONNECTION_TIMEOUT, o->idle_timeout_s, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, http_on_uri, server,
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, http_on_uri, thread,
 		MHD_OPTION_NOTIFY_COMPLETED, http_on_done, server, MHD_OPTION_NOTIFY_CONNECTION, http_on_connection,
 		thread, MHD_OPTION_ARRAY, o->tls_retrieve ? tls : tls + 2, MHD_OPTION_END);
 	return thread->daemon != NULL;

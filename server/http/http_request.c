@@ -22,7 +22,7 @@ struct http_request *http_request_new(struct http_conn *peer, const char *target
 	if (!req)
 		return NULL;
 	peer->spare = NULL;
-	memset(req, 0, offsetof(struct http_request, session_id));
+	memset(req, 0, offsetof(struct http_request, added_room));
 	req->method[0] = req->session_id[0] = req->user_agent[0] = '\0';
 	auth_clear(&req->identity);
 	req->peer = peer;
@@ -33,11 +33,27 @@ struct http_request *http_request_new(struct http_conn *peer, const char *target
 	return req;
 }
 
+static bool request_is_own_room(const struct http_request *req, const struct http_added *added)
+{
+	return (const char *)added >= req->added_room && (const char *)added < req->added_room + HTTP_ADDED_ROOM_BYTES;
+}
+
+static struct http_added *request_new_added(struct http_request *req, size_t bytes)
+{
+	size_t whole =
+		(bytes + alignof(struct http_added) - 1) / alignof(struct http_added) * alignof(struct http_added);
+	if (whole > HTTP_ADDED_ROOM_BYTES - req->added_bytes)
+		return malloc(bytes);
+	req->added_bytes += whole;
+	return (struct http_added *)(void *)(req->added_room + req->added_bytes - whole);
+}
+
 void http_request_free(struct http_request *req)
 {
 	while (req->added) {
 		struct http_added *next = req->added->next;
-		free(req->added);
+		if (!request_is_own_room(req, req->added))
+			free(req->added);
 		req->added = next;
 	}
 	req->peer->spare = req;
@@ -46,7 +62,7 @@ void http_request_free(struct http_request *req)
 bool http_request_add(struct http_request *req, const char *name, const char *value)
 {
 	size_t name_len = strlen(name), value_len = strlen(value);
-	struct http_added *added = malloc(sizeof(*added) + name_len + value_len + 2);
+	struct http_added *added = request_new_added(req, sizeof(*added) + name_len + value_len + 2);
 	if (!added)
 		return false;
 	memcpy(added->text, name, name_len + 1);

@@ -11,11 +11,13 @@
 #include "server/http/router.h"
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 
 enum {
 	HTTP_TARGET_LOG_BYTES = 300,    /* of a target that the access log sees */
 	HTTP_DRAIN_BYTES_MAX = 1 << 20, /* a refused body that is swallowed to keep the connection */
+	HTTP_ADDED_ROOM_BYTES = 384,
 };
 
 enum http_stage {
@@ -27,7 +29,8 @@ enum http_stage {
 	HTTP_STAGE_REPLIED, /* the library has the reply */
 };
 
-/** A header that the route added to the reply to come: name and value, each ended by a zero. */
+/** A header that the route added to the reply to come: name and value, each ended by a zero. In the request's own room
+ *  while there is some. */
 struct http_added {
 	struct http_added *next;
 	const char *value; /* into text */
@@ -48,6 +51,10 @@ struct http_thread {
 	atomic_int n_open;         /* of these, those that it has begun with */
 	atomic_uint n_handed;      /* ever */
 	unsigned n_handed_before;  /* at the last tick */
+	atomic_uint
+		n_requests; /* that it serves now; counted here, for what all threads count they take from each other */
+	uint32_t id_next, id_end; /* numbers of requests that nobody else uses */
+	char apart[64];
 };
 
 /** Who accepts connections (http_accept.h). */
@@ -69,20 +76,21 @@ struct http_server {
 	struct rate *address_rate, *token_rate; /* NULL: no limit */
 	uint32_t id_prefix;
 	atomic_uint id_next;
-	atomic_uint n_requests, n_suspended;
+	atomic_uint n_suspended;
 	atomic_bool started;
 	atomic_bool draining; /* replies close, and newcomers are turned away */
 	atomic_bool drained;  /* nothing new waits */
 	atomic_bool closing;  /* streams don't wait any more either */
 	pthread_t ticker;
 	pthread_mutex_t lock; /* over stopping */
-	pthread_cond_t wake;  /* stopping has changed, or n_requests has become 0 while draining */
+	pthread_cond_t wake;  /* stopping has changed, or a request has ended while draining */
 	bool stopping;
 };
 
 /** Made when the request line is complete, freed when the library says the request has ended. */
 struct http_request {
 	struct http_server *server;
+	struct http_thread *thread; /* that serves it */
 	struct MHD_Connection *conn;
 	struct http_conn *peer; /* record of the connection; outlives the request */
 	enum http_stage stage;
@@ -98,6 +106,7 @@ struct http_request {
 	struct MHD_Response *response; /* made, and not yet given to the library */
 	struct cairn_buf raw;          /* the reply, where it goes past the library */
 	struct http_added *added;
+	size_t added_bytes; /* of added_room */
 	void (*resumed)(struct http_request *req);
 	void *state;
 	/* Headers, which are the library's; NULL: none. */
@@ -110,7 +119,8 @@ struct http_request {
 	uint64_t linger_max; /* in HTTP_STAGE_LINGER: of received, after which the connection is cut */
 	char id[HTTP_ID_BYTES_MAX + 1];
 	struct router_match match;
-	/* From here on all is text, which is not cleared at the start, only ended. */
+	/* From here on nothing is cleared at the start; text is only ended. */
+	alignas(struct http_added) char added_room[HTTP_ADDED_ROOM_BYTES];
 	char session_id[HTTP_ID_BYTES_MAX + 1];
 	char method[16]; /* cut: none of ours is longer */
 	char user_agent[128];

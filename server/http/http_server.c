@@ -15,6 +15,7 @@ enum {
 	HTTP_HEAD_BYTES_MIN = 1024,
 	HTTP_HEAD_BYTES_MAX = 1 << 20,
 	HTTP_TICK_MS = 1000,
+	HTTP_NUMBERS = 4096, /* that a thread takes at once */
 };
 
 static int64_t http_clock_us(clockid_t clock)
@@ -77,14 +78,33 @@ int64_t http_reply_deadline_ms(const struct http_request *req, int64_t now_ms)
 	       (int64_t)(req->reply_bytes / HTTP_REPLY_RATE_MIN * 1000);
 }
 
-void http_server_begin(struct http_server *server)
+void http_thread_begin_request(struct http_thread *thread)
 {
-	atomic_fetch_add(&server->n_requests, 1);
+	atomic_fetch_add(&thread->n_requests, 1);
 }
 
-void http_server_end(struct http_server *server)
+uint32_t http_thread_number(struct http_thread *thread)
 {
-	if (atomic_fetch_sub(&server->n_requests, 1) != 1 || !atomic_load(&server->draining))
+	if (thread->id_next == thread->id_end) {
+		thread->id_next = atomic_fetch_add(&thread->server->id_next, HTTP_NUMBERS);
+		thread->id_end = thread->id_next + HTTP_NUMBERS;
+	}
+	return thread->id_next++;
+}
+
+static unsigned http_server_requests(const struct http_server *server)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < server->n_threads; i++)
+		n += atomic_load(&server->threads[i].n_requests);
+	return n;
+}
+
+void http_thread_end_request(struct http_thread *thread)
+{
+	struct http_server *server = thread->server;
+	atomic_fetch_sub(&thread->n_requests, 1);
+	if (!atomic_load(&server->draining))
 		return;
 	pthread_mutex_lock(&server->lock);
 	pthread_cond_broadcast(&server->wake);
@@ -232,8 +252,7 @@ void http_server_wait(struct http_server *server, unsigned timeout_ms)
 	struct timespec until;
 	http_deadline(&until, timeout_ms);
 	pthread_mutex_lock(&server->lock);
-	while (atomic_load(&server->n_requests) > 0 &&
-	       pthread_cond_timedwait(&server->wake, &server->lock, &until) == 0)
+	while (http_server_requests(server) > 0 && pthread_cond_timedwait(&server->wake, &server->lock, &until) == 0)
 		continue;
 	pthread_mutex_unlock(&server->lock);
 }
@@ -241,7 +260,7 @@ void http_server_wait(struct http_server *server, unsigned timeout_ms)
 void http_server_stats(const struct http_server *server, struct http_server_stats *out)
 {
 	out->connections = http_conns_count(server->conns);
-	out->requests = atomic_load(&server->n_requests);
+	out->requests = http_server_requests(server);
 	out->connections_refused = http_conns_refused(server->conns);
 	out->over_address_rate = server->address_rate ? rate_refused(server->address_rate) : 0;
 	out->over_token_rate = server->token_rate ? rate_refused(server->token_rate) : 0;

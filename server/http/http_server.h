@@ -24,9 +24,12 @@ bool http_server_hand_over(struct http_thread *thread, int fd, const struct sock
 bool http_server_start_ticker(struct http_server *server);
 void http_server_stop_ticker(struct http_server *server);
 
-/** A request begins or ends; the last one to end wakes http_server_wait(). */
-void http_server_begin(struct http_server *server);
-void http_server_end(struct http_server *server);
+/** A request begins or ends on its thread; while the server is draining each end wakes http_server_wait(). */
+void http_thread_begin_request(struct http_thread *thread);
+void http_thread_end_request(struct http_thread *thread);
+
+/** A number for a request, on its thread: nobody else gets it before 2^32 others. */
+uint32_t http_thread_number(struct http_thread *thread);
 
 /** Wait at most timeout_ms until no request is under way. The server must be draining. */
 void http_server_wait(struct http_server *server, unsigned timeout_ms);

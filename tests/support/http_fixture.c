@@ -114,6 +114,18 @@ static void route_echo(struct http_request *req)
 	http_reply_json(req, 200, json);
 }
 
+/* FIXTURE_HEADERS of them, each longer than the one before. */
+static void route_headers(struct http_request *req)
+{
+	for (int i = 0; i < FIXTURE_HEADERS; i++) {
+		char name[32], value[64];
+		(void)snprintf(name, sizeof(name), "X-Added-%d", i);
+		(void)snprintf(value, sizeof(value), "%0*d", 10 + 2 * i, i);
+		http_reply_header(req, name, value);
+	}
+	http_reply_empty(req, 204, UINT64_MAX);
+}
+
 static void route_bytes(struct http_request *req)
 {
 	static const uint8_t BYTES[] = {'a', 0, 'b'};
@@ -334,6 +346,7 @@ static void route_stream(struct http_request *req)
 static const struct http_route ROUTES_PLAIN[] = {
 	{.method = "GET", .pattern = "/echo/{one}/{two}", .name = "echo", .done = route_echo},
 	{.method = "GET", .pattern = "/secret", .name = "secret", .scope = CAIRN_TOKEN_READ, .done = route_bytes},
+	{.method = "GET", .pattern = "/headers", .name = "headers", .done = route_headers},
 	{.method = "GET", .pattern = "/bytes", .name = "bytes", .done = route_bytes},
 	{.method = "GET", .pattern = "/file", .name = "file", .done = route_file},
 	{.method = "GET", .pattern = "/reader", .name = "reader", .done = route_reader},

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FIXTURE_BODY_MAX = 1000, FIXTURE_BIG_MAX = 8 << 20, FIXTURE_HEAD_MAX = 4096 };
+enum { FIXTURE_HEADERS = 20, FIXTURE_BODY_MAX = 1000, FIXTURE_BIG_MAX = 8 << 20, FIXTURE_HEAD_MAX = 4096 };
 
 /** What ended() was told last, copied. */
 struct fixture_end {

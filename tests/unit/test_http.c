@@ -59,6 +59,21 @@ START_TEST(a_route_sees_arguments_and_headers)
 }
 END_TEST
 
+/* More than a request keeps in its own memory. */
+START_TEST(a_reply_may_have_many_headers)
+{
+	char name[32], value[64];
+	client_ask(&reply, "GET", "GET /headers HTTP/1.1\r\nHost: h\r\n\r\n");
+	ck_assert_uint_eq(reply.code, 204);
+	for (int i = 0; i < FIXTURE_HEADERS; i++) {
+		(void)snprintf(name, sizeof(name), "X-Added-%d", i);
+		(void)snprintf(value, sizeof(value), "%0*d", 10 + 2 * i, i);
+		ck_assert_str_eq(client_header(&reply, name), value);
+	}
+	fixture_stop();
+}
+END_TEST
+
 START_TEST(public_url_replaces_the_host)
 {
 	struct http_server_options o = fixture_options();
@@ -526,6 +541,7 @@ static TCase *requests(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, a_route_sees_arguments_and_headers);
+	tcase_add_test(tc, a_reply_may_have_many_headers);
 	tcase_add_test(tc, http_1_0_without_a_host_gets_the_address);
 	tcase_add_test(tc, connections_are_kept);
 	tcase_add_test(tc, pipelined_requests_are_answered_in_order);
