@@ -1,6 +1,7 @@
 /* Several shards at once: what most shards are, new files of known xorbs, goes in as one look and one exchange of rows,
  * whatever number of shards there is. One that is anything else is left to put_shard.c, which comes after. Nothing
  * changes between the look and the rows: transactions that write follow each other. */
+#include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 #include "index/postgres/put_shard.h"
 #include "index/rows.h"
