@@ -16,6 +16,14 @@ static const char USAGE_HELP[] = "Usage: cairn usage [OPTION]...\n"
 				 "\n"
 				 "Exit codes: 0 done, 64 usage, 69 server unavailable, 77 not permitted.\n";
 
+static void usage_print_owner(const char *name)
+{
+	if (*name)
+		admin_print_text(name);
+	else
+		(void)printf("(the operator)"); /* no name, and so without the quotes of one */
+}
+
 static bool usage_show_owner(const struct cairn_json *owner)
 {
 	static const char *const NAMES[] = {"seen_bytes", "only_bytes", "shared_bytes", "frees_bytes"};
@@ -30,7 +38,7 @@ static bool usage_show_owner(const struct cairn_json *owner)
 		(void)printf("%12s", report_size(size, bytes));
 	}
 	(void)printf("  ");
-	admin_print_text(name[0] ? name : "(the operator)");
+	usage_print_owner(name);
 	(void)printf("\n");
 	return true;
 }
@@ -43,9 +51,9 @@ static bool usage_show_pair(const struct cairn_json *pair)
 	if (!a || !b || !admin_number(pair, "bytes", &bytes))
 		return false;
 	(void)printf("%12s  ", report_size(size, bytes));
-	admin_print_text(a[0] ? a : "(the operator)");
+	usage_print_owner(a);
 	(void)printf("  ");
-	admin_print_text(b[0] ? b : "(the operator)");
+	usage_print_owner(b);
 	(void)printf("\n");
 	return true;
 }

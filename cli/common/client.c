@@ -259,7 +259,10 @@ static enum cairn_status client_judge_code(const struct client_exchange *x, stru
 		return CAIRN_E_NOT_FOUND;
 	}
 	if (x->code == 401 || x->code == 403) {
-		client_explain(x, x->code == 401 ? "wants a valid token" : "does not permit it with this token", diag);
+		client_explain(x,
+			       x->code == 401 ? "wants a valid token by --token, --token-file or CAIRN_TOKEN"
+					      : "does not permit it with this token",
+			       diag);
 		return CAIRN_E_DENIED;
 	}
 	if (x->code == 429 || x->code / 100 == 5) {
@@ -277,7 +280,7 @@ static const char *client_advice(CURLcode rc)
 		return "; to trust its certificate, name the file with it in SSL_CERT_FILE";
 	if (rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST)
 		return "; is it running, and is that its address (--server)?";
-	if (rc == CURLE_SSL_CONNECT_ERROR)
+	if (rc == CURLE_SSL_CONNECT_ERROR || rc == CURLE_GOT_NOTHING)
 		return "; does it speak https there, or http?";
 	return "";
 }

@@ -33,6 +33,10 @@ for command in "rm $one" "share $one" gc stats "key list" "key add x" "key revok
   run 69 "$CAIRN" $command --server http://127.0.0.1:1 --retries 0
 done
 
+# --- usage
+run 0 "$CAIRN" usage --fresh
+out "  (the operator)"
+
 # --- stats
 run 0 "$CAIRN" stats --json
 is "$(json 'd["files"], d["xorbs"], d["file_bytes"], d["unreferenced_xorbs"]')" "(2, 2, 5242880, 0)" "stats"

@@ -28,7 +28,7 @@ run 77 "$CAIRN" push "${files[@]}"
 no_out
 err "does not permit"
 run 77 "$CAIRN" push --token "$("$CAIRN" token --key "$WORK/other-key" --scope write)" "${files[@]}"
-err "valid token"
+err "wants a valid token by --token, --token-file or CAIRN_TOKEN (401 "
 run 77 env -u CAIRN_TOKEN "$CAIRN" push "${files[@]}"
 run 66 "$CAIRN" push --token-file "$WORK/absent" "${files[@]}"
 run 64 "$CAIRN" push --token-file "$WORK/token" --token x "${files[@]}"
@@ -137,6 +137,7 @@ stop_server
 # --- no server, a busy one, one that is something else
 run 69 "$CAIRN" push --token x "$WORK/text"
 err "cannot reach"
+err "is it running, and is that its address (--server)?"
 run 69 "$CAIRN" query "$first"
 cat >"$WORK/fake.py" <<'PY'
 """Answers 503 twice to each path, then 200 with an empty object."""

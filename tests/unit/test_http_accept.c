@@ -102,6 +102,14 @@ START_TEST(what_was_closed_is_not_open)
 }
 END_TEST
 
+START_TEST(what_was_not_started_is_not_stopped)
+{
+	http_accept_stop(&server);
+	ck_assert(!was_woken());
+	ck_assert(!atomic_load(&server.accept.stopping));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("http_accept");
@@ -112,6 +120,7 @@ int main(void)
 	tcase_add_test(tc, a_thread_takes_so_many_and_no_more);
 	tcase_add_test(tc, what_is_lost_on_its_way_gives_its_slot_back);
 	tcase_add_test(tc, what_was_closed_is_not_open);
+	tcase_add_test(tc, what_was_not_started_is_not_stopped);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
