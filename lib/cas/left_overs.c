@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	LEFT_OVERS_KEEP_MS = 10 * 1000, /* so much of a list is read again after a kill */
+	LEFT_OVERS_KEEP_MS = 10 * 1000, /* so much of a list is read again */
 	LEFT_OVERS_FIELDS = 4,
 };
 
@@ -25,7 +25,6 @@ struct left_overs_place {
 struct left_overs_walk {
 	struct cas_left_overs *l;
 	struct left_overs_place place;
-	bool shown;             /* there is a last one */
 	struct cairn_hash last; /* of those that were shown */
 	int64_t before_unix_ms; /* what was made later may be of an upload that goes on */
 	bool stopped;
@@ -209,19 +208,10 @@ static enum cairn_status left_overs_visit(void *ctx, const struct cairn_hash *ha
 	if (w->stopped)
 		return CAIRN_E_BUSY;
 	w->last = *hash;
-	w->shown = true;
 	if (cairn_copy_unix_ms(copy) >= w->before_unix_ms)
 		return CAIRN_OK;
 	w->found[w->n++] = (struct cairn_index_copy){*hash, *copy};
 	return w->n == CAIRN_INDEX_SWEEP_MAX ? left_overs_settle(w, false) : CAIRN_OK;
-}
-
-/* What was found and is not settled is found again. */
-static enum cairn_status left_overs_stop(struct left_overs_walk *w)
-{
-	const struct cairn_hash *at = w->n > 0 ? &w->found[0].hash : &w->last;
-	enum cairn_status status = w->shown ? left_overs_keep(w, at) : CAIRN_OK;
-	return status == CAIRN_OK ? CAIRN_E_BUSY : status;
 }
 
 enum cairn_status cas_settle_left_overs(struct cas_left_overs *l)
@@ -243,8 +233,6 @@ enum cairn_status cas_settle_left_overs(struct cas_left_overs *l)
 	enum cairn_status status = cairn_store_each_copy(cas->store, left_overs_find(w, &from), left_overs_visit, w);
 	if (status == CAIRN_OK)
 		status = left_overs_settle(w, true);
-	else if (w->stopped)
-		status = left_overs_stop(w);
 	if (status == CAIRN_E_BUSY && !w->stopped)
 		status = cas_store_is_silent(&l->diag);
 	if (w->stopped)
