@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -34,6 +35,7 @@ def run(data, name, *options, code=0):
 def fsck(server, *options, code=0):
     """@return what it found: (kind, repaired)"""
     found = json.loads(run(server.data, "fsck", "--json", *options, code=code).stdout)
+    assert found["problems_found"] == len(found["problems"]), found
     return [(problem["kind"], problem["repaired"]) for problem in found["problems"]]
 
 
@@ -99,7 +101,7 @@ def test_fsck_of_what_is_whole(three):  # noqa: F811
             assert fsck(first, *options) == []
             assert one.post("/v1/gc").status == 200
         assert {done.result().status for done in uploads} == {200}
-    assert fsck(first) == []
+    assert json.loads(run(first.data, "fsck", "--json").stdout)["xorbs"] == len(files)
     book.check(one)
 
 
@@ -193,16 +195,25 @@ def test_scrub_adopts_what_is_removed(tmp_path, three):  # noqa: F811
 
 def test_export_misses_nothing(tmp_path, three):  # noqa: F811
     """Each export goes on where the last one ended, while sixteen upload at three daemons."""
-    one, book = three(), ledger.Ledger()
-    files = [ledger.new_file(seed) for seed in range(850, 850 + 12 * 16)]
-    data, during = one.daemons[0].data, 0
+    one, book, files = three(), ledger.Ledger(), []
+    data, done = one.daemons[0].data, threading.Event()
+
+    def work(i):
+        while not done.is_set():
+            file = ledger.new_file(f"export {i} {len(files)}")
+            assert book.upload(one, file).status == 200
+            files.append(file)
+
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        uploads = [pool.submit(book.upload, one, file) for file in files]
-        while not all(done.done() for done in uploads):
-            run(data, "export", "--format", "tiledb", tmp_path / "out")
-            during += 1
-        assert {done.result().status for done in uploads} == {200}
-    assert during > 2
+        uploaders = [pool.submit(work, i) for i in range(16)]
+        try:
+            for _ in range(6):
+                run(data, "export", "--format", "tiledb", tmp_path / "out")
+        finally:
+            done.set()
+        for uploader in uploaders:
+            uploader.result()
+    assert len(files) >= 16
     run(data, "export", "--format", "tiledb", tmp_path / "out")
     run(data, "export", "--format", "csv", tmp_path / "csv")
     for table, key, want in (

@@ -18,6 +18,7 @@ import xet
 
 pytestmark = pytest.mark.skipif(not cairn.ENGINE, reason="there is no S3 service; tests/engines/s3.sh starts one")
 NONE = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "CAIRN_PROVE_READS": "no"}
+FAILED = '{"Code": "Failed", "AccessKeyId": "a", "SecretAccessKey": "b"}'
 ROLES = "/latest/meta-data/iam/security-credentials/"
 
 
@@ -152,7 +153,7 @@ def test_without_a_key(tmp_path, service):
     common = ["--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--store", cairn.s3_url(tmp_path)]
     common += ["--store-credentials", f"{service.url}/keys"]
     assert f"{service.url}/keys answered 404" in cairn.refused(tmp_path, *common, env=NONE)
-    for body in ("", "{}", "not JSON", '{"AccessKeyId": "a"}', '{"AccessKeyId": "a", "SecretAccessKey": "b c"}', '{"Code": "Failed"}'):
+    for body in ("", "{}", "not JSON", '{"AccessKeyId": "a"}', '{"AccessKeyId": "a", "SecretAccessKey": "b c"}', FAILED):
         service.hand_out("/keys", body)
         assert "answered no access key" in cairn.refused(tmp_path, *common, env=NONE), body
     service.hand_out("/keys", json.dumps({"AccessKeyId": "a", "SecretAccessKey": "b", "Expiration": "soon"}))

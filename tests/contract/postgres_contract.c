@@ -868,6 +868,88 @@ START_TEST(sessions)
 }
 END_TEST
 
+/* --- chunk queries that are told apart ---------------------------------------------------------------------------- */
+
+static atomic_uint n_screened;
+
+static void screened(struct cairn_index_screen *screen)
+{
+	(void)screen;
+	atomic_fetch_add(&n_screened, 1);
+}
+
+/* The server waits with what it is asked about eligible chunks, until that is called off. */
+static PGconn *hold_screens(struct cairn_index_screen *screen)
+{
+	char text[256];
+	PGconn *other = PQconnectdb(server);
+	(void)snprintf(text, sizeof(text), "BEGIN; LOCK TABLE \"%s\".dedupe", folder.path);
+	PQclear(PQexec(other, text));
+	ck_assert_int_eq(PQtransactionStatus(other), PQTRANS_INTRANS);
+	atomic_store(&n_screened, 0);
+	ck_assert(cairn_index_screen(ix, screen));
+	(void)snprintf(text, sizeof(text),
+		       "SELECT count(*) FROM pg_locks WHERE relation = '\"%s\".dedupe'::regclass AND NOT granted",
+		       folder.path);
+	wait_for(text);
+	ck_assert_uint_eq(atomic_load(&n_screened), 0);
+	return other;
+}
+
+struct ender {
+	pthread_t thread;
+	void (*end)(struct cairn_index *ix);
+	atomic_bool begun;
+	unsigned n_screened; /* when it has ended */
+};
+
+static void *end_screens(void *arg)
+{
+	struct ender *e = arg;
+	atomic_store(&e->begun, true);
+	e->end(ix);
+	e->n_screened = atomic_load(&n_screened);
+	return NULL;
+}
+
+/* What is under way is waited for by whoever finishes it, and what is queued behind it is answered, too. */
+START_TEST(screens_that_wait)
+{
+	struct cairn_index_screen one = {.scope = "", .done = screened}, two = one;
+	struct ender e = {.end = _i == 0 ? cairn_index_finish_screens : cairn_index_free};
+	PGconn *other = hold_screens(&one);
+	if (_i > 0)
+		ck_assert(cairn_index_screen(ix, &two));
+	ck_assert_int_eq(pthread_create(&e.thread, NULL, end_screens, &e), 0);
+	while (!atomic_load(&e.begun))
+		pause_for(1);
+	PQfinish(other);
+	ck_assert_int_eq(pthread_join(e.thread, NULL), 0);
+	ck_assert_uint_eq(e.n_screened, _i == 0 ? 1 : 2);
+	ck_assert_int_eq(one.status, CAIRN_E_NOT_FOUND);
+	if (_i > 0)
+		ix = fx_open(folder.path);
+}
+END_TEST
+
+/* Nobody is told that there is nothing when that is not known. */
+START_TEST(a_screen_that_fails)
+{
+	char text[256];
+	struct cairn_index_screen one = {.scope = "", .done = screened};
+	PGconn *other = hold_screens(&one);
+	(void)snprintf(text, sizeof(text),
+		       "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = '\"%s\".dedupe'::regclass"
+		       " AND NOT granted",
+		       folder.path);
+	(void)sql(text);
+	cairn_index_finish_screens(ix);
+	ck_assert_uint_eq(atomic_load(&n_screened), 1);
+	ck_assert(one.status != CAIRN_OK && one.status != CAIRN_E_NOT_FOUND);
+	PQfinish(other);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	if (argc < 2 || !strchr(argv[1], '?')) {
@@ -905,6 +987,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, notes_of_a_job);
 	tcase_add_loop_test(t, one_that_stands_still, 0, 2);
 	tcase_add_test(t, sessions);
+	tcase_add_loop_test(t, screens_that_wait, 0, 2);
+	tcase_add_test(t, a_screen_that_fails);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
