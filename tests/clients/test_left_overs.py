@@ -151,8 +151,7 @@ def test_a_collection_is_killed(tmp_path, start):
     book.check(server)
 
 
-@pytest.mark.parametrize("end", ["killed", "stopped"])
-@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("end", "shared"), [("killed", True), ("stopped", False)])
 def test_a_list_goes_on(tmp_path, start, three, end, shared):  # noqa: F811
     """Of more than a page. What was looked at when it broke off is not looked at by the next collection, but by the one after that."""
     crash, source = tmp_path / "crash", random.Random(7)
