@@ -209,6 +209,18 @@ START_TEST(who_comes_while_it_ends_is_turned_away)
 }
 END_TEST
 
+START_TEST(what_is_stopped_has_closed_its_socket)
+{
+	struct http_server server = {.options.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+	int listen_fd = server.options.listen_fd;
+	ck_assert_int_ge(listen_fd, 0);
+	ck_assert(http_accept_start(&server));
+	http_accept_stop(&server);
+	ck_assert_int_lt(fcntl(listen_fd, F_GETFD), 0);
+	ck_assert_int_eq(close(server.accept.wake), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("http_connections");
@@ -221,6 +233,7 @@ int main(void)
 	tcase_add_test(t, who_comes_when_there_are_no_descriptors_is_served_later);
 	tcase_add_test(t, without_descriptors_nobody_begins_to_accept);
 	tcase_add_test(t, who_comes_while_it_ends_is_turned_away);
+	tcase_add_test(t, what_is_stopped_has_closed_its_socket);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
