@@ -19,7 +19,7 @@ enum {
 	TX_CACHE_MIN_KIB = 8 * 1024,
 	TX_CACHE_MAX_KIB = 128 * 1024,
 	TX_CACHE_LOCK_KIB = 1024 * 1024, /* where SQLite has its locks in the file */
-	TX_SPILL_KIB = 64 * 1024,        /* of changed pages, which would be written before the end of their transaction */
+	TX_SPILL_KIB = 64 * 1024, /* of changed pages, which would be written before the end of their transaction */
 };
 
 /* A page of line ?1 behind folder ?2 and name ?3, of each path the newest first. */
