@@ -1,0 +1,211 @@
+/* Several daemons at one index in PostgreSQL: leases of their jobs, one that stands still, sessions of all. */
+#include "postgres_fixture.h"
+
+#include "base/clock.h"
+#include "index/lease.h"
+#include "index/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Instead of the one of the fixture, so that others may write, too. */
+static void share(void)
+{
+	cairn_index_free(pg.ix);
+	pg.ix = fx_open_with(pg.folder.path, &(struct cairn_index_options){.shared = true});
+}
+
+static enum cairn_status take(struct cairn_index *of, struct cairn_index_lease *lease, const char **rule)
+{
+	static struct cairn_diag diag;
+	diag = (struct cairn_diag){0};
+	enum cairn_status status = cairn_index_take_lease(of, CAIRN_INDEX_COLLECT, lease, &diag);
+	*rule = diag.rule;
+	return status;
+}
+
+static enum cairn_status mark_with(const struct cairn_index_lease *lease)
+{
+	struct cairn_index_gc_mark mark = {.write.lease = lease, .now_unix_s = cairn_clock_unix_s() + 10, .grace_s = 1};
+	enum cairn_status status = cairn_index_gc_mark(pg.ix, &mark);
+	ck_assert(status != CAIRN_E_BUSY || strcmp(mark.write.diag.rule, "lease.over") == 0);
+	ck_assert(status == CAIRN_OK || status == CAIRN_E_BUSY);
+	return status;
+}
+
+/* One holds it; one that was taken over is over for good, whoever holds it then and also when nobody does. */
+START_TEST(leases)
+{
+	char text[256];
+	const char *rule;
+	struct cairn_index_lease one, two;
+	share();
+	struct cairn_index *other = fx_open_with(pg.folder.path, &(struct cairn_index_options){.shared = true});
+	ck_assert(cairn_index_is_shared(pg.ix));
+	ck_assert_int_eq(take(pg.ix, &one, &rule), CAIRN_OK);
+	ck_assert_int_eq(take(other, &two, &rule), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(rule, "lease.taken");
+	ck_assert_int_eq(mark_with(&one), CAIRN_OK);
+	(void)snprintf(text, sizeof(text), "UPDATE \"%s\".job SET until = '-infinity'", pg.folder.path);
+	(void)pgfx_sql(text);
+	ck_assert_int_eq(take(other, &two, &rule), CAIRN_OK);
+	ck_assert_int_eq(mark_with(&one), CAIRN_E_BUSY);
+	ck_assert_int_eq(mark_with(&two), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &one, 7, 7), CAIRN_OK);
+	ck_assert_int_eq(take(pg.ix, &one, &rule), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(cairn_index_give_lease(other, &two, 9, 8), CAIRN_OK);
+	ck_assert_int_eq(mark_with(&one), CAIRN_OK); /* without an epoch there is no lease */
+	(void)snprintf(text, sizeof(text), "SELECT 1 FROM \"%s\".job WHERE name = 'collect' AND ran = 9 AND good = 8",
+		       pg.folder.path);
+	ck_assert_int_eq(pgfx_sql(text), 1);
+	cairn_index_free(other);
+}
+END_TEST
+
+/* It is renewed for as long as its holder moves. */
+START_TEST(a_lease_is_renewed)
+{
+	char text[256];
+	const char *rule;
+	struct cairn_index_lease lease;
+	struct cairn_index_job_state state = {0};
+	share();
+	ck_assert_int_eq(take(pg.ix, &lease, &rule), CAIRN_OK);
+	(void)snprintf(text, sizeof(text),
+		       "UPDATE \"%s\".job SET until = clock_timestamp() + interval '2 s' WHERE name = 'collect'",
+		       pg.folder.path);
+	(void)pgfx_sql(text);
+	(void)snprintf(text, sizeof(text),
+		       "SELECT count(*) FROM \"%s\".job WHERE until > clock_timestamp() + interval '5 s'",
+		       pg.folder.path);
+	pgfx_wait_for(text);
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	for (; !state.taken && cairn_clock_mono_ms() < until_ms; pgfx_pause_for(PGFX_NEXT_MS))
+		cairn_index_job_state(pg.ix, CAIRN_INDEX_COLLECT, &state);
+	ck_assert(state.taken);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &lease, 0, 0), CAIRN_OK);
+}
+END_TEST
+
+/* One that ends later than any can was taken by the clock of a server that led before. */
+START_TEST(a_lease_of_another_clock)
+{
+	char text[256];
+	const char *rule;
+	struct cairn_index_lease one, two;
+	share();
+	ck_assert_int_eq(take(pg.ix, &one, &rule), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &one, 0, 0), CAIRN_OK);
+	(void)snprintf(text, sizeof(text), "UPDATE \"%s\".job SET until = clock_timestamp() + interval '1 hour'",
+		       pg.folder.path);
+	(void)pgfx_sql(text);
+	ck_assert_int_eq(take(pg.ix, &two, &rule), CAIRN_OK);
+	ck_assert_int_gt(two.epoch, one.epoch);
+	ck_assert_int_eq(take(pg.ix, &one, &rule), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &two, 0, 0), CAIRN_OK);
+}
+END_TEST
+
+static void set_note(struct cairn_index_note *note, const char *text)
+{
+	(void)snprintf(note->text, sizeof(note->text), "%s", text);
+}
+
+/* Each replaces the one that was read, and who has lost the lease none. Who has it is told to all. */
+START_TEST(notes_of_a_job)
+{
+	char text[256];
+	struct cairn_diag diag = {0};
+	struct cairn_index_lease lease;
+	struct cairn_index_job_state state = {0};
+	struct cairn_index_put_note put = {.job = CAIRN_INDEX_SCRUB};
+	share();
+	struct cairn_index *other = fx_open_with(pg.folder.path, &(struct cairn_index_options){.shared = true});
+	ck_assert_str_eq(cairn_index_introduce(pg.ix, "h\xf6st:1\n"), "h?st:1?");
+	ck_assert_int_eq(cairn_index_take_lease(pg.ix, CAIRN_INDEX_SCRUB, &lease, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_note(other, CAIRN_INDEX_SCRUB, &put.note), CAIRN_OK);
+	ck_assert_str_eq(put.note.text, "");
+	set_note(&put.note, "told");
+	ck_assert_int_eq(cairn_index_put_note(other, &put), CAIRN_OK);
+	put.note.version--;
+	ck_assert_int_eq(cairn_index_put_note(pg.ix, &put), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(put.write.diag.rule, "lease.note");
+	put.write.lease = &lease;
+	ck_assert_int_eq(cairn_index_note(pg.ix, CAIRN_INDEX_SCRUB, &put.note), CAIRN_OK);
+	ck_assert_str_eq(put.note.text, "told");
+	set_note(&put.note, "further");
+	ck_assert_int_eq(cairn_index_put_note(pg.ix, &put), CAIRN_OK);
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	for (; !state.taken && cairn_clock_mono_ms() < until_ms; pgfx_pause_for(PGFX_NEXT_MS))
+		cairn_index_job_state(other, CAIRN_INDEX_SCRUB, &state);
+	ck_assert_str_eq(state.who, "h?st:1?");
+	ck_assert_int_gt(state.since_unix_s, cairn_clock_unix_s() - 60);
+	(void)snprintf(text, sizeof(text), "UPDATE \"%s\".job SET epoch = epoch + 1", pg.folder.path);
+	(void)pgfx_sql(text);
+	set_note(&put.note, "furthest");
+	ck_assert_int_eq(cairn_index_put_note(pg.ix, &put), CAIRN_E_BUSY);
+	ck_assert_str_eq(put.write.diag.rule, "lease.over");
+	ck_assert_int_eq(cairn_index_note(other, CAIRN_INDEX_SCRUB, &put.note), CAIRN_OK);
+	ck_assert_str_eq(put.note.text, "further");
+	ck_assert_int_eq(put.note.version, 2);
+	cairn_index_free(other);
+}
+END_TEST
+
+START_TEST(one_that_stands_still)
+{
+	share();
+	PGconn *still = pgfx_stand_still(_i != 0);
+	int64_t began_ms = cairn_clock_mono_ms();
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	ck_assert_int_lt(cairn_clock_mono_ms() - began_ms, 5000);
+	PQfinish(still);
+}
+END_TEST
+
+START_TEST(sessions)
+{
+	struct cairn_index_session found;
+	struct cairn_index_begin_session begin = {
+		.session = {.digest = {1}, .key = {2}, .account = 3, .ends_unix_s = 1000},
+		.now_unix_s = 100,
+		.n_max = 4,
+		.n_of_one_max = 2};
+	struct cairn_index_end_session end = {.digest = {1}};
+	share();
+	ck_assert_int_eq(cairn_index_begin_session(pg.ix, &begin), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_session(pg.ix, begin.session.digest, 999, &found), CAIRN_OK);
+	ck_assert_mem_eq(&found, &begin.session, sizeof(found));
+	ck_assert_int_eq(cairn_index_session(pg.ix, begin.session.digest, 1000, &found), CAIRN_E_NOT_FOUND);
+	/* The third of one ends his first, the fifth of all the oldest. */
+	for (uint8_t i = 2; i <= 3; i++) {
+		begin.session.digest[0] = i;
+		begin.session.ends_unix_s++;
+		ck_assert_int_eq(cairn_index_begin_session(pg.ix, &begin), CAIRN_OK);
+	}
+	ck_assert_int_eq(cairn_index_session(pg.ix, end.digest, 100, &found), CAIRN_E_NOT_FOUND);
+	for (uint8_t i = 4; i <= 6; i++) { /* operators' keys are counted each */
+		begin.session = (struct cairn_index_session){.digest = {i}, .key = {i}, .ends_unix_s = 1000 + i};
+		ck_assert_int_eq(cairn_index_begin_session(pg.ix, &begin), CAIRN_OK);
+	}
+	end.digest[0] = 2;
+	ck_assert_int_eq(cairn_index_session(pg.ix, end.digest, 100, &found), CAIRN_E_NOT_FOUND);
+	end.digest[0] = 3;
+	ck_assert_int_eq(cairn_index_session(pg.ix, end.digest, 100, &found), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_end_session(pg.ix, &end), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_end_session(pg.ix, &end), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_session(pg.ix, end.digest, 100, &found), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	TCase *t = tcase_create("several daemons");
+	tcase_add_test(t, leases);
+	tcase_add_test(t, a_lease_is_renewed);
+	tcase_add_test(t, a_lease_of_another_clock);
+	tcase_add_test(t, notes_of_a_job);
+	tcase_add_loop_test(t, one_that_stands_still, 0, 2);
+	tcase_add_test(t, sessions);
+	return pgfx_run(argc, argv, t);
+}

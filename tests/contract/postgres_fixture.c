@@ -1,0 +1,116 @@
+#include "postgres_fixture.h"
+
+#include "base/clock.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pgfx pg;
+
+void pgfx_pause_for(int ms)
+{
+	(void)poll(NULL, 0, ms);
+}
+
+int64_t pgfx_sql(const char *text)
+{
+	PGresult *r = PQexec(pg.admin, text);
+	ExecStatusType status = PQresultStatus(r);
+	ck_assert_msg(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK, "%s: %s", text,
+		      PQerrorMessage(pg.admin));
+	int64_t value = PQntuples(r) > 0 ? strtoll(PQgetvalue(r, 0, 0), NULL, 10) : 0;
+	PQclear(r);
+	return value;
+}
+
+void pgfx_wait_for(const char *question)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	while (pgfx_sql(question) == 0) {
+		ck_assert_msg(cairn_clock_mono_ms() < until_ms, "%s", question);
+		pgfx_pause_for(PGFX_NEXT_MS);
+	}
+}
+
+void pgfx_signal_server(int number)
+{
+	const char *pid = getenv("CAIRN_TEST_POSTGRES_PID");
+	ck_assert_ptr_nonnull(pid);
+	ck_assert_int_eq(kill((pid_t)strtol(pid, NULL, 10), number), 0);
+}
+
+void pgfx_signal_backends(int number)
+{
+	PGresult *r = PQexec(pg.admin, "SELECT pid FROM pg_stat_activity WHERE application_name = 'cairn'");
+	ck_assert_int_gt(PQntuples(r), 0);
+	for (int i = 0; i < PQntuples(r); i++)
+		ck_assert_int_eq(kill((pid_t)strtol(PQgetvalue(r, i, 0), NULL, 10), number), 0);
+	PQclear(r);
+}
+
+PGconn *pgfx_stand_still(bool in_an_exchange)
+{
+	char text[256];
+	PGconn *still = PQconnectdb(pg.server);
+	(void)snprintf(text, sizeof(text), "SELECT 1 FROM \"%s\".state FOR NO KEY UPDATE", pg.folder.path);
+	ck_assert_int_eq(PQstatus(still), CONNECTION_OK);
+	ck_assert_int_eq(PQenterPipelineMode(still), 1);
+	ck_assert_int_eq(PQsendQueryParams(still, "BEGIN", 0, NULL, NULL, NULL, NULL, 0), 1);
+	ck_assert_int_eq(PQsendQueryParams(still, text, 0, NULL, NULL, NULL, NULL, 0), 1);
+	ck_assert_int_eq(in_an_exchange ? PQsendFlushRequest(still) : PQpipelineSync(still), 1);
+	ck_assert_int_eq(PQflush(still), 0);
+	(void)snprintf(
+		text, sizeof(text),
+		"SELECT count(*) FROM pg_locks WHERE relation = '\"%s\".state'::regclass AND mode = 'RowShareLock'",
+		pg.folder.path);
+	pgfx_wait_for(text);
+	return still;
+}
+
+static void set_up(void)
+{
+	pgfx_signal_server(SIGCONT); /* of a test that failed */
+	pg.folder = tempdir_new();
+	pg.admin = PQconnectdb(pg.server);
+	ck_assert_int_eq(PQstatus(pg.admin), CONNECTION_OK);
+	(void)pgfx_sql("SET synchronous_commit = local");
+	(void)pgfx_sql("ALTER SYSTEM RESET synchronous_standby_names"); /* of a test that failed */
+	(void)pgfx_sql("SELECT pg_reload_conf()");
+	pg.ix = fx_open(pg.folder.path);
+	pg.x = fx_xorb_new(1, 5);
+}
+
+static void tear_down(void)
+{
+	(void)pgfx_sql("ALTER SYSTEM RESET synchronous_standby_names");
+	(void)pgfx_sql("SELECT pg_reload_conf()");
+	fx_xorb_fini(&pg.x);
+	cairn_index_free(pg.ix);
+	PQfinish(pg.admin);
+	tempdir_fini(&pg.folder);
+}
+
+int pgfx_run(int argc, char **argv, TCase *t)
+{
+	if (argc < 2 || !strchr(argv[1], '?')) {
+		(void)fprintf(stderr, "usage: %s URL?schema=*\n", argv[0]);
+		return EXIT_FAILURE;
+	}
+	fx_use_engine(argc, argv);
+	char *url = strdup(argv[1]);
+	url[strcspn(url, "?")] = '\0';
+	pg.server = url;
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 60);
+	Suite *s = suite_create("postgres");
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	free(url);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,47 @@
+#ifndef CAIRN_TESTS_CONTRACT_POSTGRES_FIXTURE_H
+#define CAIRN_TESTS_CONTRACT_POSTGRES_FIXTURE_H
+
+/* What the contracts that PostgreSQL alone must keep share: an index in a schema of its own, and a connection beside
+ * it. The server must be the tests' own: its settings are changed, and all its connections are ended. */
+#include "support/index_fixture.h"
+#include "support/tempdir.h"
+
+#include <check.h>
+#include <libpq-fe.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PGFX_NEXT_MS = 10, PGFX_WITHIN_MS = 20000 };
+
+/* Made anew for each test. */
+struct pgfx {
+	const char *server;    /* URL without a schema */
+	struct tempdir folder; /* its path is the schema, too */
+	struct cairn_index *ix;
+	struct fx_xorb x;
+	PGconn *admin;
+};
+
+extern struct pgfx pg;
+
+/* Run the tests of t at the URL in argv, each between a set-up and a tear-down of pg. @return what main() does */
+int pgfx_run(int argc, char **argv, TCase *t);
+
+void pgfx_pause_for(int ms);
+
+/* @return the first value; 0: there is none */
+int64_t pgfx_sql(const char *text);
+
+/* Until a question is answered with more than nothing. */
+void pgfx_wait_for(const char *question);
+
+void pgfx_signal_server(int number);
+
+/* All that serve a connection of an index. */
+void pgfx_signal_backends(int number);
+
+/* Hold the row that all who write wait for, and stand still: as one that is asked for more, or in the middle of an
+ * exchange, which is no state of idleness to the server. The caller ends it: PQfinish(). */
+PGconn *pgfx_stand_still(bool in_an_exchange);
+
+#endif

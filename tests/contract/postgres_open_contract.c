@@ -1,0 +1,189 @@
+/* Who may open an index in PostgreSQL, by which URL, and what its names may be. */
+#include "postgres_fixture.h"
+
+#include "index/hub.h"
+
+#include <stdio.h>
+#include <string.h>
+
+START_TEST(one_writer)
+{
+	struct cairn_index *second = NULL;
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(cairn_index_open(&second, fx_url(pg.folder.path).text, NULL, &diag), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, "index.taken");
+	ck_assert_ptr_null(second);
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+}
+END_TEST
+
+static void assert_refused(const char *rule)
+{
+	struct cairn_index *second = NULL;
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(cairn_index_open(&second, fx_url(pg.folder.path).text, NULL, &diag), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, rule);
+}
+
+START_TEST(other_versions_and_other_schemas)
+{
+	char text[256];
+	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
+	(void)pgfx_sql(text);
+	(void)pgfx_sql("UPDATE cluster SET version = 999");
+	assert_refused("index.newer");
+	(void)pgfx_sql("UPDATE cluster SET application = 'another'");
+	assert_refused("index.foreign");
+	(void)pgfx_sql("DROP TABLE cluster");
+	assert_refused("index.foreign");
+	int from, to;
+	ck_assert_int_eq(cairn_index_migrate(fx_url(pg.folder.path).text, NULL, &from, &to), CAIRN_E_CONFLICT);
+}
+END_TEST
+
+START_TEST(an_older_one_is_brought_forward)
+{
+	char text[256];
+	int from, to;
+	struct cairn_index_add_account add = {.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = "", .email = ""};
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	cairn_index_free(pg.ix);
+	pg.ix = NULL;
+	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
+	(void)pgfx_sql(text);
+	(void)pgfx_sql("DROP TABLE entry, content, ref, commit_, line, object, former, repo, membership");
+	(void)pgfx_sql("ALTER TABLE account DROP COLUMN quota");
+	(void)pgfx_sql("DROP TABLE dead");
+	(void)pgfx_sql("ALTER TABLE xorb DROP COLUMN copy");
+	(void)pgfx_sql("ALTER TABLE state DROP COLUMN keys, DROP COLUMN withdrawn, DROP COLUMN frozen");
+	(void)pgfx_sql("DROP TABLE session, job, rule_off");
+	(void)pgfx_sql("DROP TABLE proof");
+	(void)pgfx_sql("ALTER TABLE file_owner DROP COLUMN proof, DROP COLUMN due");
+	(void)pgfx_sql("ALTER TABLE scope DROP COLUMN quota, DROP COLUMN stored");
+	(void)pgfx_sql("DROP INDEX file_owner_sha256, file_owner_claim");
+	(void)pgfx_sql("CREATE INDEX file_owner_claim ON file_owner(scope, sha256, file)");
+	(void)pgfx_sql("UPDATE cluster SET version = 1");
+	assert_refused("index.older");
+	ck_assert_int_eq(cairn_index_migrate(fx_url(pg.folder.path).text, NULL, &from, &to), CAIRN_OK);
+	ck_assert_int_eq(from, 1);
+	ck_assert_int_gt(to, 1);
+	pg.ix = fx_open(pg.folder.path);
+	ck_assert(!fx_xorb_put(pg.ix, &pg.x)); /* known */
+	ck_assert_int_eq(cairn_index_add_account(pg.ix, &add), CAIRN_OK);
+}
+END_TEST
+
+static enum cairn_status open_for(const char *owner, struct cairn_diag *diag)
+{
+	const struct cairn_index_options options = {.owner = owner};
+	cairn_index_freep(&pg.ix);
+	return cairn_index_open(&pg.ix, fx_url(pg.folder.path).text, &options, diag);
+}
+
+/* One without rows is whose it is first said to be; one with rows that is nobody's is not taken. */
+START_TEST(owners)
+{
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(open_for("one", NULL), CAIRN_OK);
+	ck_assert_int_eq(open_for("two", &diag), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(diag.rule, "index.owner");
+	ck_assert_int_eq(open_for("one", NULL), CAIRN_OK);
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	char text[256];
+	(void)snprintf(text, sizeof(text), "UPDATE \"%s\".cluster SET owner = ''", pg.folder.path);
+	(void)pgfx_sql(text);
+	ck_assert_int_eq(open_for("one", NULL), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(open_for(NULL, NULL), CAIRN_OK);
+}
+END_TEST
+
+/* --- URLs and names ----------------------------------------------------------------------------------------------- */
+
+START_TEST(urls)
+{
+	static const char *const URLS[] = {
+		"postgres:///x?schema=",
+		"postgres:///x?schema=a%20b",
+		("postgres:///x?schema=0123456789012345678901234567890123456789"
+		 "012345678901234567890123"),
+	};
+	struct cairn_index *second;
+	struct cairn_diag diag;
+	for (size_t i = 0; i < sizeof(URLS) / sizeof(URLS[0]); i++) {
+		diag = (struct cairn_diag){0};
+		ck_assert_int_eq(cairn_index_open(&second, URLS[i], NULL, &diag), CAIRN_E_USAGE);
+		ck_assert_str_eq(diag.rule, "index.url");
+	}
+	diag = (struct cairn_diag){0};
+	ck_assert_int_eq(cairn_index_open(&second, "postgres://127.0.0.1:1/x", NULL, &diag), CAIRN_E_BUSY);
+	ck_assert_ptr_nonnull(strstr(diag.text, "PostgreSQL"));
+	diag = (struct cairn_diag){0};
+	ck_assert_int_eq(cairn_index_open(&second, "postgres://127.0.0.1:1/x?nonsense=1", NULL, &diag), CAIRN_E_USAGE);
+	ck_assert_ptr_nonnull(strstr(diag.text, "nonsense"));
+}
+END_TEST
+
+/* A password is refused wherever it stands, and not repeated. */
+START_TEST(passwords_in_urls)
+{
+	static const char *const URLS[] = {
+		"postgres://me:s3cret@127.0.0.1:1/x",         "postgres://127.0.0.1:1/x?password=s3cret",
+		"postgres://127.0.0.1:1/x?pass%77ord=s3cret", "postgres://127.0.0.1:1/x?sslpassword=s3cret",
+		"postgres://me:s3cret%zz@127.0.0.1:1/x",
+	};
+	struct cairn_index_reach reach;
+	for (size_t i = 0; i < sizeof(URLS) / sizeof(URLS[0]); i++) {
+		struct cairn_diag diag = {0};
+		ck_assert_int_eq(cairn_index_reach(URLS[i], &reach, &diag), CAIRN_E_USAGE);
+		ck_assert_str_eq(diag.rule, "index.password");
+		ck_assert_ptr_null(strstr(diag.text, "s3cret"));
+	}
+}
+END_TEST
+
+START_TEST(what_connecting_takes)
+{
+	struct cairn_index_reach reach;
+	ck_assert_int_eq(cairn_index_reach("postgres://a,b:7000/x?passfile=/run/pass", &reach, NULL), CAIRN_OK);
+	ck_assert_uint_ge(reach.n_ports, 1);
+	ck_assert_uint_eq(reach.ports[reach.n_ports - 1], 7000);
+	ck_assert(!reach.by_socket);
+	ck_assert_str_eq(reach.files[0], "/run/pass");
+	ck_assert_int_eq(cairn_index_reach("postgres:///x?host=/run/postgresql", &reach, NULL), CAIRN_OK);
+	ck_assert(reach.by_socket);
+	ck_assert_int_eq(cairn_index_reach("sqlite:x", &reach, NULL), CAIRN_OK);
+	ck_assert(reach.n_ports == 0 && reach.n_files == 0 && !reach.by_socket);
+}
+END_TEST
+
+/* Scopes and owners come from tokens, and may be no text. */
+START_TEST(names_that_are_no_text)
+{
+	struct fx_shard s;
+	bool known;
+	fx_shard_init(&s, 1);
+	s.owner = "\xff\xfe";
+	fx_shard_xorb(&s, &pg.x, 1, 1);
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	ck_assert_int_ne(fx_shard_put(pg.ix, &s), CAIRN_OK);
+	ck_assert_ptr_nonnull(s.diag.rule);
+	ck_assert_int_ne(cairn_index_shard_known(pg.ix, &s.body, "", s.owner, &known), CAIRN_OK);
+	ck_assert(!known);
+	s.owner = "it's \"me\"; DROP TABLE file --";
+	ck_assert_int_eq(fx_shard_put(pg.ix, &s), CAIRN_OK);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	TCase *t = tcase_create("open");
+	tcase_add_test(t, one_writer);
+	tcase_add_test(t, other_versions_and_other_schemas);
+	tcase_add_test(t, an_older_one_is_brought_forward);
+	tcase_add_test(t, owners);
+	tcase_add_test(t, urls);
+	tcase_add_test(t, passwords_in_urls);
+	tcase_add_test(t, what_connecting_takes);
+	tcase_add_test(t, names_that_are_no_text);
+	return pgfx_run(argc, argv, t);
+}

@@ -1,0 +1,265 @@
+/* What is done together over PostgreSQL: shards that wait for its turn, and chunk queries that wait for its answer. */
+#include "postgres_fixture.h"
+
+#include "base/clock.h"
+#include "index/quota.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { PLAIN, OF_ANOTHER, TWIN, KNOWN_FILE, AGAIN, RETIRED, NEW_OWNER, BAD, TOGETHER };
+
+static struct together {
+	struct cairn_index_put_shard put; /* first */
+	struct fx_shard shard;
+} together[TOGETHER];
+static atomic_uint n_together;
+
+static void together_done(struct cairn_index_write *write)
+{
+	(void)write;
+	atomic_fetch_add(&n_together, 1);
+}
+
+static void together_add(unsigned which, uint64_t number, const char *owner, const struct fx_xorb *of, uint64_t file)
+{
+	struct fx_shard *s = &together[which].shard;
+	fx_shard_init(s, number);
+	s->owner = owner;
+	fx_shard_xorb(s, of, 1, 1);
+	fx_shard_file(s, file, of, 0, 5);
+}
+
+static void together_send(unsigned which)
+{
+	together[which].put = fx_shard_request(&together[which].shard);
+	together[which].put.write.done = together_done;
+	ck_assert_int_eq(cairn_index_put_shard(pg.ix, &together[which].put), CAIRN_OK);
+}
+
+static int64_t sql_in(const char *question)
+{
+	char text[512];
+	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
+	(void)pgfx_sql(text);
+	return pgfx_sql(question);
+}
+
+/* What is new goes in together and what is not by itself, in one commit; with a bad one among them, too. */
+START_TEST(shards_that_wait_together)
+{
+	struct cairn_index_stats before, after;
+	struct cairn_index_room room;
+	struct fx_xorb y = fx_xorb_new(2, 5);
+	struct fx_shard known;
+	struct cairn_index_set_quota quota = {.owner = "me", .limit_bytes = 1000000};
+	bool bad = _i != 0;
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	ck_assert(fx_xorb_put(pg.ix, &y));
+	fx_shard_init(&known, 1);
+	fx_shard_file(&known, 100, &pg.x, 0, 2);
+	ck_assert_int_eq(fx_shard_put(pg.ix, &known), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_set_quota(pg.ix, &quota), CAIRN_OK);
+	(void)sql_in("UPDATE xorb SET retired = 1 WHERE id = (SELECT max(id) FROM xorb)");
+	together_add(PLAIN, 10, "", &pg.x, 1);
+	fx_shard_file(&together[PLAIN].shard, 2, &pg.x, 2, 5);
+	together_add(OF_ANOTHER, 11, "me", &pg.x, 3);
+	together_add(TWIN, 12, "me", &pg.x, 1);
+	together_add(KNOWN_FILE, 13, "me", &pg.x, 4);
+	fx_shard_file(&together[KNOWN_FILE].shard, 100, &pg.x, 0, 2);
+	together_add(AGAIN, 10, "", &pg.x, 1);
+	fx_shard_file(&together[AGAIN].shard, 2, &pg.x, 2, 5);
+	together_add(RETIRED, 14, "", &y, 5);
+	together_add(NEW_OWNER, 15, "you", &pg.x, 6);
+	together_add(BAD, 16, "", &pg.x, 7);
+	fx_shard_fail(&together[BAD].shard);
+
+	cairn_index_stats(pg.ix, &before);
+	int64_t number = sql_in("SELECT last_value FROM shard_id_seq");
+	atomic_store(&n_together, 0);
+	PGconn *still = pgfx_stand_still(false);
+	unsigned n = bad ? TOGETHER : BAD;
+	for (unsigned i = 0; i < n; i++)
+		together_send(i);
+	PQfinish(still);
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	for (; atomic_load(&n_together) < n && cairn_clock_mono_ms() < until_ms; pgfx_pause_for(PGFX_NEXT_MS))
+		continue;
+	ck_assert_uint_eq(atomic_load(&n_together), n);
+
+	for (unsigned i = 0; i < n; i++) {
+		ck_assert_int_eq(together[i].put.write.status, i == BAD ? CAIRN_E_CONFLICT : CAIRN_OK);
+		ck_assert(i == BAD || together[i].put.added == (i != AGAIN));
+	}
+	cairn_index_stats(pg.ix, &after);
+	ck_assert_uint_eq(after.n_commits - before.n_commits, 1);
+	/* Nothing was tried a second time but for the bad one's sake: 7 were numbered, 4 of them by themselves, too. */
+	if (!bad)
+		ck_assert_int_eq(sql_in("SELECT last_value FROM shard_id_seq") - number, 7 + 4);
+	for (uint64_t file = 1; file <= 6; file++)
+		ck_assert(fx_sees(pg.ix, NULL, file));
+	ck_assert(!fx_sees(pg.ix, NULL, 7));
+	ck_assert(fx_sees(pg.ix, "me", 3) && !fx_sees(pg.ix, "you", 3) && fx_sees(pg.ix, "you", 6));
+	ck_assert_int_eq(cairn_index_owner_quota(pg.ix, "me", false, &room), CAIRN_OK);
+	ck_assert_uint_eq(room.stored_bytes, together[OF_ANOTHER].shard.files[0].file.size_bytes +
+						     together[TWIN].shard.files[0].file.size_bytes +
+						     together[KNOWN_FILE].shard.files[0].file.size_bytes +
+						     together[KNOWN_FILE].shard.files[1].file.size_bytes);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM xorb WHERE retired IS NOT NULL"), 0);
+	ck_assert_int_eq(sql_in("SELECT (files = (SELECT count(*) FROM file) AND shards = (SELECT count(*) FROM shard)"
+				" AND eligible = (SELECT count(*) FROM dedupe))::int FROM state"),
+			 1);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM file"), 7);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM reference"), 7);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM member"), 6);
+	fx_xorb_fini(&y);
+}
+END_TEST
+
+/* --- chunk queries ------------------------------------------------------------------------------------------------ */
+
+static atomic_uint n_told;
+
+static void told(struct cairn_index_screen *screen)
+{
+	(void)screen;
+	atomic_fetch_add(&n_told, 1);
+}
+
+static void wait_until_told(unsigned n)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	for (; atomic_load(&n_told) < n && cairn_clock_mono_ms() < until_ms; pgfx_pause_for(PGFX_NEXT_MS))
+		continue;
+	ck_assert_uint_eq(atomic_load(&n_told), n);
+}
+
+/* It is waited for where it is asked, for as long as the server answers soon, and nobody is called back then. */
+START_TEST(a_query_that_stays)
+{
+	struct cairn_index_screen screen = {.scope = "", .chunk = pg.x.hash, .done = told, .stays = true};
+	struct cairn_index_screen next = screen;
+	atomic_store(&n_told, 0);
+	ck_assert(cairn_index_screens_soon(pg.ix));
+	ck_assert(cairn_index_screen(pg.ix, &screen));
+	while (!cairn_index_await_screen(pg.ix, &screen)) /* the first opens a connection */
+		continue;
+	ck_assert_int_eq(screen.status, CAIRN_E_NOT_FOUND);
+	ck_assert(cairn_index_leave_screen(pg.ix, &screen));
+	ck_assert_uint_eq(atomic_load(&n_told), 0);
+
+	/* One that leaves is told as any other, also when nobody has waited. */
+	screen.stays = true;
+	ck_assert(cairn_index_screen(pg.ix, &screen));
+	if (!cairn_index_leave_screen(pg.ix, &screen))
+		wait_until_told(1);
+	atomic_store(&n_told, 0);
+
+	pgfx_signal_backends(SIGSTOP);
+	screen.stays = true;
+	ck_assert(cairn_index_screen(pg.ix, &screen));
+	int64_t began_ms = cairn_clock_mono_ms();
+	ck_assert(!cairn_index_await_screen(pg.ix, &screen));
+	ck_assert(cairn_index_screen(pg.ix, &next));
+	ck_assert(!cairn_index_await_screen(pg.ix, &next)); /* and the next one not at all */
+	ck_assert_int_lt(cairn_clock_mono_ms() - began_ms, 1000);
+	ck_assert(!cairn_index_screens_soon(pg.ix));
+	ck_assert(!cairn_index_leave_screen(pg.ix, &screen));
+	ck_assert(!cairn_index_leave_screen(pg.ix, &next));
+	wait_until_told(2);
+	ck_assert_int_eq(screen.status, CAIRN_E_BUSY);
+	pgfx_signal_backends(SIGCONT);
+}
+END_TEST
+
+static atomic_uint n_screened;
+
+static void screened(struct cairn_index_screen *screen)
+{
+	(void)screen;
+	atomic_fetch_add(&n_screened, 1);
+}
+
+/* The server waits with what it is asked about eligible chunks, until that is called off. */
+static PGconn *hold_screens(struct cairn_index_screen *screen)
+{
+	char text[256];
+	PGconn *other = PQconnectdb(pg.server);
+	(void)snprintf(text, sizeof(text), "BEGIN; LOCK TABLE \"%s\".dedupe", pg.folder.path);
+	PQclear(PQexec(other, text));
+	ck_assert_int_eq(PQtransactionStatus(other), PQTRANS_INTRANS);
+	atomic_store(&n_screened, 0);
+	ck_assert(cairn_index_screen(pg.ix, screen));
+	(void)snprintf(text, sizeof(text),
+		       "SELECT count(*) FROM pg_locks WHERE relation = '\"%s\".dedupe'::regclass AND NOT granted",
+		       pg.folder.path);
+	pgfx_wait_for(text);
+	ck_assert_uint_eq(atomic_load(&n_screened), 0);
+	return other;
+}
+
+struct ender {
+	pthread_t thread;
+	void (*end)(struct cairn_index *ix);
+	atomic_bool begun;
+	unsigned n_screened; /* when it has ended */
+};
+
+static void *end_screens(void *arg)
+{
+	struct ender *e = arg;
+	atomic_store(&e->begun, true);
+	e->end(pg.ix);
+	e->n_screened = atomic_load(&n_screened);
+	return NULL;
+}
+
+/* What is under way is waited for by whoever finishes it, and what is queued behind it is answered, too. */
+START_TEST(screens_that_wait)
+{
+	struct cairn_index_screen one = {.scope = "", .done = screened}, two = one;
+	struct ender e = {.end = _i == 0 ? cairn_index_finish_screens : cairn_index_free};
+	PGconn *other = hold_screens(&one);
+	if (_i > 0)
+		ck_assert(cairn_index_screen(pg.ix, &two));
+	ck_assert_int_eq(pthread_create(&e.thread, NULL, end_screens, &e), 0);
+	while (!atomic_load(&e.begun))
+		pgfx_pause_for(1);
+	PQfinish(other);
+	ck_assert_int_eq(pthread_join(e.thread, NULL), 0);
+	ck_assert_uint_eq(e.n_screened, _i == 0 ? 1 : 2);
+	ck_assert_int_eq(one.status, CAIRN_E_NOT_FOUND);
+	if (_i > 0)
+		pg.ix = fx_open(pg.folder.path);
+}
+END_TEST
+
+/* Nobody is told that there is nothing when that is not known. */
+START_TEST(a_screen_that_fails)
+{
+	char text[256];
+	struct cairn_index_screen one = {.scope = "", .done = screened};
+	PGconn *other = hold_screens(&one);
+	(void)snprintf(text, sizeof(text),
+		       "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = '\"%s\".dedupe'::regclass"
+		       " AND NOT granted",
+		       pg.folder.path);
+	(void)pgfx_sql(text);
+	cairn_index_finish_screens(pg.ix);
+	ck_assert_uint_eq(atomic_load(&n_screened), 1);
+	ck_assert(one.status != CAIRN_OK && one.status != CAIRN_E_NOT_FOUND);
+	PQfinish(other);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	TCase *t = tcase_create("together");
+	tcase_add_loop_test(t, shards_that_wait_together, 0, 2);
+	tcase_add_test(t, a_query_that_stays);
+	tcase_add_loop_test(t, screens_that_wait, 0, 2);
+	tcase_add_test(t, a_screen_that_fails);
+	return pgfx_run(argc, argv, t);
+}
