@@ -69,7 +69,7 @@ struct app_backup {
 	_Atomic int64_t seen_unix_s; /* when it last left word; later than ran: it has not ended */
 };
 
-/** One for each process; immutable but for what its members guard themselves. */
+/** One for each process; immutable except for what its members guard themselves. */
 struct app {
 	struct config config;            /* as at the start; what changes is in live */
 	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon is, for people: those that share its index tell it */

@@ -55,7 +55,7 @@ bool auth_check(const struct auth_options *options, const char *header, unsigned
  * Borrows its arguments. */
 const void *auth_bearer_name(const struct auth_identity *identity, const char *header, size_t *len);
 
-/** Mint a token, as cairn_token_mint(), with the keys in use now. */
+/** Mint a token with the keys in use now. @return as cairn_token_mint() */
 CAIRN_MUST_USE enum cairn_status auth_mint(const struct auth_options *options, const struct cairn_token_claims *claims,
 					   int64_t now_unix_s, char **token, struct cairn_diag *diag);
 

@@ -352,7 +352,7 @@ static void daemon_tick(void *ctx)
 	cairn_cas_health(app->cas, &health);
 	daemon_tell_of_checkpoint(app, &health.upkeep);
 	daemon_tell_of_writes(app, &health.writes);
-	index_look_tick(app);
+	index_look_tick(&app->look, app->cas, app->long_workers, &app->stopping);
 	route_shards_tick();
 }
 
@@ -418,7 +418,7 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 	};
 	enum cairn_status status = housekeeping_start(&app->housekeeping, app);
 	if (status == CAIRN_OK && c->xorbs != CONFIG_XORBS_EXTERNAL)
-		status = prover_start(&app->prover, app);
+		status = prover_start(&app->prover, app->cas, &app->live.proof_rate, &app->proofs);
 	if (status == CAIRN_OK)
 		status = http_server_start(&app->http, &options, diag);
 	if (status == CAIRN_OK)

@@ -11,7 +11,7 @@
  */
 CAIRN_MUST_USE enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag);
 
-/** Serve on a listening socket, which is taken over. @return as http_server_start() */
+/** Serve on a listening socket, which is taken over. @return as http_server_start(); CAIRN_E_NOMEM, too */
 CAIRN_MUST_USE enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag *diag);
 
 /**

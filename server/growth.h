@@ -25,7 +25,7 @@ void growth_open(struct growth *g, const char *data_dir);
 bool growth_misses(struct growth *g, int64_t day);
 
 /** Take a day's bytes and keep them, unless there is that day or a newer one: a clock that was set back changes
- *  nothing. One thread at a time. @return CAIRN_OK; else it was not kept: CAIRN_E_FULL, CAIRN_E_IO */
+ *  nothing. One thread at a time. @return CAIRN_OK; else it was not kept, as cairn_note_write() */
 CAIRN_MUST_USE enum cairn_status growth_take(struct growth *g, const char *data_dir, int64_t day, int64_t bytes);
 
 /** A copy of the bytes. Any thread. @return the newest day; 0: none is known, and nothing was copied */

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "cas/proof.h"
 #include "hash/crypto.h"
-#include "server/app.h"
 #include "server/log.h"
 #include "server/pace.h"
+#include "server/rest.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,7 +18,9 @@ enum {
 };
 
 struct prover {
-	struct app *app;
+	struct cairn_cas *cas;
+	const _Atomic uint64_t *rate;
+	struct prover_counts *counts;
 	struct rest rest;
 	struct pace pace;
 	struct cairn_proof_parts *parts; /* owned */
@@ -33,10 +35,10 @@ struct prover {
 static bool prover_go_on(void *ctx, size_t bytes)
 {
 	struct prover *p = ctx;
-	uint64_t rate = atomic_load(&p->app->live.proof_rate);
+	uint64_t rate = atomic_load(p->rate);
 	if (rate == 0)
 		return false;
-	atomic_fetch_add(&p->app->proofs.read_bytes, bytes);
+	atomic_fetch_add(&p->counts->read_bytes, bytes);
 	int64_t us = pace_pay(&p->pace, bytes, rate);
 	return rest_for(&p->rest, us);
 }
@@ -55,12 +57,12 @@ static void prover_tell(void *ctx, const struct cairn_index_lie *lie)
 /* A round over all that waits takes as long as there is of it: the figures are those of a moment ago. */
 static void prover_count(struct prover *p)
 {
-	struct prover_counts *counts = &p->app->proofs;
+	struct prover_counts *counts = p->counts;
 	struct cairn_index_claims claims;
 	int64_t began_ms = cairn_clock_mono_ms();
 	if (began_ms < p->count_ms)
 		return;
-	if (cairn_cas_claims(p->app->cas, &claims) == CAIRN_OK) {
+	if (cairn_cas_claims(p->cas, &claims) == CAIRN_OK) {
 		atomic_store(&counts->due, claims.n_due);
 		atomic_store(&counts->due_bytes, claims.due_bytes);
 		atomic_store(&counts->lies, claims.n_false);
@@ -81,21 +83,21 @@ static void prover_count_soon(struct prover *p)
 
 static bool prover_take(struct prover *p)
 {
-	p->holds = p->holds || cairn_cas_take_proving(p->app->cas, &p->lease) == CAIRN_OK;
+	p->holds = p->holds || cairn_cas_take_proving(p->cas, &p->lease) == CAIRN_OK;
 	return p->holds;
 }
 
 static void prover_give(struct prover *p)
 {
 	if (p->holds)
-		cairn_cas_give_proving(p->app->cas, &p->lease);
+		cairn_cas_give_proving(p->cas, &p->lease);
 	p->holds = false;
 }
 
 /* @return how long to rest before the next turn */
 static int64_t prover_turn(struct prover *p)
 {
-	struct prover_counts *counts = &p->app->proofs;
+	struct prover_counts *counts = p->counts;
 	struct cairn_proof_turn turn = {
 		.parts = p->parts,
 		.after_owner = p->after_owner,
@@ -104,13 +106,13 @@ static int64_t prover_turn(struct prover *p)
 		.pace = {prover_go_on, p},
 		.lied = prover_tell,
 	};
-	if (atomic_load(&p->app->live.proof_rate) == 0) {
+	if (atomic_load(p->rate) == 0) {
 		prover_give(p);
 		return PROVER_LOOK_US;
 	}
 	if (!prover_take(p))
 		return PROVER_AGAIN_US;
-	enum cairn_status status = cairn_cas_prove_turn(p->app->cas, &turn);
+	enum cairn_status status = cairn_cas_prove_turn(p->cas, &turn);
 	uint64_t n = turn.n_proved + turn.n_false + turn.n_unread;
 	atomic_fetch_add(&counts->n_proved, turn.n_proved);
 	atomic_fetch_add(&counts->n_false, turn.n_false);
@@ -149,13 +151,16 @@ static void prover_free(struct prover *p)
 	free(p);
 }
 
-enum cairn_status prover_start(struct prover **out, struct app *app)
+enum cairn_status prover_start(struct prover **out, struct cairn_cas *cas, const _Atomic uint64_t *rate,
+			       struct prover_counts *counts)
 {
 	*out = NULL;
 	struct prover *p = calloc(1, sizeof(*p));
 	if (!p)
 		return CAIRN_E_NOMEM;
-	p->app = app;
+	p->cas = cas;
+	p->rate = rate;
+	p->counts = counts;
 	p->after_owner = -1;
 	rest_init(&p->rest);
 	p->parts = cairn_proof_parts_new();

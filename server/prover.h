@@ -3,12 +3,10 @@
 #ifndef CAIRN_SERVER_PROVER_H
 #define CAIRN_SERVER_PROVER_H
 
-#include "base/status.h"
+#include "cas/cas.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
-
-struct app;
 
 /** The thread. */
 struct prover;
@@ -20,8 +18,10 @@ struct prover_counts {
 	_Atomic uint64_t due, due_bytes, lies;                    /* of the index */
 };
 
-/** Begin. Signals must be blocked, and app->cas be open until the end. @return CAIRN_OK; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status prover_start(struct prover **out, struct app *app);
+/** Begin. Signals must be blocked. @param rate  bytes a second, 0: off; looked at again and again
+ *  @param counts  what it comes to. All are borrowed until the end @return CAIRN_OK; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status prover_start(struct prover **out, struct cairn_cas *cas, const _Atomic uint64_t *rate,
+					      struct prover_counts *counts);
 
 /** Tell it to end, without waiting. NULL is harmless. */
 void prover_end(struct prover *p);

@@ -23,7 +23,7 @@ struct recent_request {
 	char id[RECENT_ID_BYTES]; /* by which the log has it, cut */
 };
 
-/** Zeroed but for its lock, which recent_init() makes, it is empty. Any thread. */
+/** Zeroed except for its lock, which recent_init() makes, it is empty. Any thread. */
 struct recent {
 	pthread_mutex_t lock; /* over all */
 	struct recent_ring {

@@ -1,6 +1,6 @@
 /* The system calls that the daemon makes, and no others. What is not listed is answered ENOSYS, as by a kernel without
  * it: newer C libraries try calls that are not listed here, and then do with older ones. */
-#include "server/sandbox.h"
+#include "server/sandbox_parts.h"
 
 #include <errno.h>
 #include <sched.h>

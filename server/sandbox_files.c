@@ -1,6 +1,6 @@
 /* Landlock by its system calls: the C library of Debian 12 has none, nor has linux/landlock.h all that newer kernels
  * know. See Documentation/userspace-api/landlock.rst of the kernel. */
-#include "server/sandbox.h"
+#include "server/sandbox_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

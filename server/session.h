@@ -30,16 +30,15 @@ void sessions_free(struct sessions *sessions);
  *                   refused at once
  * @param account    whose key it is; 0: an operator's
  * @param[out] text  what the browser is to show
- * @return CAIRN_OK; CAIRN_E_IO no random bytes; CAIRN_E_NOMEM; of the index also CAIRN_E_BUSY and CAIRN_E_FULL, with
- * diag
+ * @return CAIRN_OK; CAIRN_E_IO no random bytes; CAIRN_E_NOMEM; of the index, with diag, as cairn_cas_begin_session()
  */
 CAIRN_MUST_USE enum cairn_status sessions_begin(struct sessions *sessions, const uint8_t key[static CAIRN_SHA256_BYTES],
 						int64_t account, char text[static SESSION_TEXT_BYTES],
 						struct cairn_diag *diag);
 
 /** Whose session is it? On a worker. @param text  what a browser shows; anything
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND it is none, or its time is over; CAIRN_E_NOMEM; of the index also CAIRN_E_BUSY,
- *          CAIRN_E_IO and CAIRN_E_DAMAGED: nothing is known */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND it is none, or its time is over; CAIRN_E_NOMEM; else as cairn_cas_session():
+ *          the index cannot be asked, and nothing is known */
 CAIRN_MUST_USE enum cairn_status sessions_find(struct sessions *sessions, const char *text,
 					       uint8_t key[static CAIRN_SHA256_BYTES], struct cairn_diag *diag);
 

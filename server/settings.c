@@ -1,5 +1,6 @@
 #include "server/settings.h"
 
+#include "hash/chunk_list.h"
 #include "xorb/format.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #define CAIRN_SERVER_SETTINGS_H
 
 #include "base/buf.h"
-#include "server/config.h"
+#include "server/config_values.h"
 
 enum setting_kind {
 	SETTING_TEXT,    /* char *; NULL when not given */

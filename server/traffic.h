@@ -21,7 +21,7 @@ struct traffic_step {
 	uint32_t n_steps;          /* it is the mean of so many: nobody looked in between */
 };
 
-/** Zeroed but for its lock, which traffic_init() makes, it is empty. */
+/** Zeroed except for its lock, which traffic_init() makes, it is empty. */
 struct traffic {
 	pthread_mutex_t lock;                     /* over all */
 	bool looked;                              /* somebody did */

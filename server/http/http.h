@@ -1,5 +1,5 @@
-/* HTTP/1.1 service: requests in, replies out, waiting without a thread. http_mhd.c, http_reply.c and
- * http_wait.c alone know libmicrohttpd. */
+/* HTTP/1.1 service: requests in, replies out, waiting without a thread. http_mhd.c, http_reply.c,
+ * http_values.c and http_wait.c alone know libmicrohttpd. */
 #ifndef CAIRN_SERVER_HTTP_H
 #define CAIRN_SERVER_HTTP_H
 
@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 /*
- * A request's life. All callbacks of one request run on one thread, never two at once, but for http_resume() and the
+ * A request's life. All callbacks of one request run on one thread, never two at once, except for http_resume() and the
  * stream calls, which come from any thread.
  *   route->head()   the head has arrived and the token was checked. Looks at it, prepares for the body
  * (http_set_state()). route->body()   each piece of the body, as it arrives. Only when the route takes a body.

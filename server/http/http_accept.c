@@ -122,7 +122,7 @@ static bool accept_one(struct http_server *server, int *wait_ms)
 	if (atomic_load(&server->draining))
 		(void)close(fd);
 	else
-		(void)http_server_hand_over(thread, fd, (struct sockaddr *)&address, len);
+		(void)a->hand_over(thread, fd, (struct sockaddr *)&address, len);
 	return true;
 }
 
@@ -145,9 +145,10 @@ static void *accept_run(void *arg)
 	return NULL;
 }
 
-bool http_accept_start(struct http_server *server)
+bool http_accept_start(struct http_server *server, http_hand_over *hand_over)
 {
 	struct http_accept *a = &server->accept;
+	a->hand_over = hand_over;
 	a->listen_fd = server->options.listen_fd;
 	a->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	a->running = a->wake >= 0 && pthread_create(&a->thread, NULL, accept_run, server) == 0;

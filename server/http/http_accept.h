@@ -4,13 +4,14 @@
 #ifndef CAIRN_SERVER_HTTP_ACCEPT_H
 #define CAIRN_SERVER_HTTP_ACCEPT_H
 
-#include "server/http/http_server.h"
+#include "server/http/http_request.h"
+
+#include <sys/socket.h>
 
 enum {
-	HTTP_THREAD_CONNS = 112,   /* most that one thread serves (http_library.c) */
-	HTTP_THREAD_CONNS_FEW = 8, /* that it has before one more thread than there are processors gets some */
-	HTTP_THREAD_CONNS_SPARE =
-		8 /* that the library would take beyond, since it learns of an end before the thread */
+	HTTP_THREAD_CONNS = 112,     /* most that one thread serves (http_library.c) */
+	HTTP_THREAD_CONNS_FEW = 8,   /* that it has before one more thread than there are processors gets some */
+	HTTP_THREAD_CONNS_SPARE = 8, /* more that the library would take: it learns of an end before the thread */
 };
 
 /** How many threads a server of so many connections has: one for each HTTP_THREAD_CONNS, at least two, and one for each
@@ -21,8 +22,9 @@ unsigned http_accept_n_threads(unsigned connections_max, unsigned processors);
 unsigned http_accept_n_serving(unsigned n_threads, unsigned n_conns, unsigned processors);
 
 /** Take connections from the listening socket, which is taken over, until http_accept_stop(): on a thread of its own.
- *  @return false: there is none, and the socket is closed */
-bool http_accept_start(struct http_server *server);
+ *  @param hand_over  gives a connected socket, which is taken over, to a thread
+ *  @return false: there is no thread, and the socket is closed */
+bool http_accept_start(struct http_server *server, http_hand_over *hand_over);
 
 /** End that thread, and close the socket. Harmless when it was not started. */
 void http_accept_stop(struct http_server *server);

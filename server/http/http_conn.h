@@ -1,5 +1,5 @@
 /* A record for each connection: how many an address has, and until when the client must have done what it is at. Pure
- * but for shutdown() of a socket. The HTTP library only knows "no byte for so long", which a dripping client evades. */
+ * except for shutdown() of a socket. The HTTP library only knows "no byte for this long", which a slow drip evades. */
 #ifndef CAIRN_SERVER_HTTP_CONN_H
 #define CAIRN_SERVER_HTTP_CONN_H
 
@@ -22,7 +22,7 @@ enum http_conn_phase {
 
 struct http_request;
 
-/** Owned by its table. The fields but state are written before the connection can be swept and never again, but for
+/** Owned by its table. The fields but state are written before the connection can be swept and never again, except for
  *  request_id, which is written before the phase BODY is entered. */
 struct http_conn {
 	struct http_conn *next, **prev;         /* of its address; under the table's lock */

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,75 +23,6 @@ enum {
 };
 
 static const char HTTP_TLS_PRIORITIES[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";
-
-/* --- what a route may ask ----------------------------------------------------------------------------------------- */
-
-void *http_app(const struct http_request *req)
-{
-	return req->server->options.app;
-}
-
-const char *http_header(const struct http_request *req, const char *name)
-{
-	return MHD_lookup_connection_value(req->conn, MHD_HEADER_KIND, name);
-}
-
-struct http_header_count {
-	const char *name;
-	unsigned n;
-};
-
-static enum MHD_Result http_on_counted(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-	struct http_header_count *count = cls;
-	(void)kind;
-	(void)value;
-	count->n += strcasecmp(name, count->name) == 0;
-	return MHD_YES;
-}
-
-bool http_header_is_repeated(const struct http_request *req, const char *name)
-{
-	struct http_header_count count = {name, 0};
-	MHD_get_connection_values(req->conn, MHD_HEADER_KIND, http_on_counted, &count);
-	return count.n > 1;
-}
-
-struct http_query_visit {
-	const char *name;
-	bool (*visit)(void *ctx, const char *value);
-	void *ctx;
-};
-
-static enum MHD_Result http_on_argument(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-	const struct http_query_visit *v = cls;
-	(void)kind;
-	if (strcmp(name, v->name) != 0)
-		return MHD_YES;
-	return v->visit(v->ctx, value ? value : "") ? MHD_YES : MHD_NO;
-}
-
-void http_query_each(const struct http_request *req, const char *name, bool (*visit)(void *ctx, const char *value),
-		     void *ctx)
-{
-	struct http_query_visit v = {name, visit, ctx};
-	MHD_get_connection_values(req->conn, MHD_GET_ARGUMENT_KIND, http_on_argument, &v);
-}
-
-static bool http_take_first(void *ctx, const char *value)
-{
-	const char **out = ctx;
-	*out = value;
-	return false;
-}
-
-const char *http_query_arg(const struct http_request *req, const char *name)
-{
-	const char *value = NULL;
-	http_query_each(req, name, http_take_first, &value);
-	return value;
-}
 
 /* --- a request's life --------------------------------------------------------------------------------------------- */
 
@@ -300,7 +230,7 @@ static void http_on_done(void *cls, struct MHD_Connection *conn, void **ctx, enu
 		http_end(req);
 }
 
-/* Its request is told of first, but for one that the library has lost (http_library.c). */
+/* Its request is told of first, except for one that the library has lost (http_library.c). */
 static void http_on_close(struct http_server *server, struct http_conn *peer)
 {
 	if (peer->request)
@@ -441,7 +371,7 @@ enum cairn_status http_server_start(struct http_server **out, const struct http_
 				  "the HTTP service cannot start; the log says why");
 	}
 	atomic_store(&server->started, true);
-	if (!http_accept_start(server) || !http_server_start_ticker(server)) {
+	if (!http_accept_start(server, http_server_hand_over) || !http_server_start_ticker(server)) {
 		http_accept_stop(server);
 		http_stop_threads(server);
 		http_server_free(server);

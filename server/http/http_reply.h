@@ -4,7 +4,7 @@
 
 #include "server/http/http_request.h"
 
-/** Every reply of this server passes here, refusals included, but for those that are sent past the library.
+/** Every reply of this server passes here, refusals included, except for those that are sent past the library.
  * @param content_type  NULL: none
  * @param response      is the library's then; NULL: it could not be made, and the connection is cut */
 void http_reply(struct http_request *req, unsigned code, const char *content_type, uint64_t len,

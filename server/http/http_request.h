@@ -57,8 +57,13 @@ struct http_thread {
 	char apart[64];
 };
 
+/** Give a connected socket, which is taken over, to a thread.
+ *  @return false: the thread has no room for one more, or there is no memory */
+typedef bool http_hand_over(struct http_thread *thread, int fd, const struct sockaddr *address, socklen_t len);
+
 /** Who accepts connections (http_accept.h). */
 struct http_accept {
+	http_hand_over *hand_over;
 	int listen_fd, wake; /* wake: an eventfd */
 	atomic_bool full;    /* it waits for a slot */
 	atomic_bool stopping;

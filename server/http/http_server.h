@@ -16,8 +16,7 @@ bool http_options_are_valid(const struct http_server_options *options);
 struct http_server *http_server_new(const struct http_server_options *options);
 void http_server_free(struct http_server *server);
 
-/** Give a connected socket, which is taken over, to a thread. (http_mhd.c)
- * @return false: the thread has no room for one more, or there is no memory */
+/** A http_hand_over (http_mhd.c). */
 bool http_server_hand_over(struct http_thread *thread, int fd, const struct sockaddr *address, socklen_t len);
 
 /** Sweep connections and call options.tick each second until http_server_stop_ticker(). @return false: no thread */

@@ -77,7 +77,7 @@ static void buckets_refuse_body(struct http_request *req, const char *expected)
 	hub_reply_error(req, 400, NULL, "bucket.body", expected);
 }
 
-/* --- what is told of one ------------------------------------------------------------------------------------------ */
+/* --- what is said about one --------------------------------------------------------------------------------------- */
 
 static void buckets_put(struct cairn_json_out *w, const struct cairn_index_repo *repo)
 {

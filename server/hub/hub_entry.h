@@ -6,7 +6,7 @@
 #include "hub/tree.h"
 #include "server/hub/hub_call.h"
 
-/** Entries that were visited: what is told of them takes further looks, and none may be taken while they are. */
+/** Entries that were visited: what is said about them takes further looks, and none may be taken while they are. */
 struct hub_entries {
 	enum cairn_status status; /* CAIRN_E_NOMEM: some could not be kept */
 	uint32_t n, room;
@@ -22,7 +22,7 @@ void hub_entries_visit(void *ctx, const struct cairn_index_entry *entry);
 void hub_entries_fini(struct hub_entries *entries);
 
 /** Write them as objects of an array. @param expand  with the commit that changed each last
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; the status of entries; with expand also as cairn_hub_last_commit(), except CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status hub_entries_put(struct cairn_json_out *w, struct cairn_cas *cas,
 						 const struct hub_entries *entries, bool expand);
 

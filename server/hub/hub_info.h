@@ -1,4 +1,4 @@
-/* What is told of a repository. */
+/* What is said about a repository. */
 #ifndef CAIRN_SERVER_HUB_INFO_H
 #define CAIRN_SERVER_HUB_INFO_H
 

@@ -148,7 +148,7 @@ static void markdown_close_link(struct markdown *m)
 	m->has_link = false;
 }
 
-/* A picture from elsewhere would tell there who looks; its text is shown, and leads there. */
+/* A picture from elsewhere would tell that server who looks; its text is shown instead, as a link. */
 static void markdown_open_picture(struct markdown *m, const MD_ATTRIBUTE *from)
 {
 	char address[MARKDOWN_ADDRESS_BYTES];

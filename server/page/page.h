@@ -1,4 +1,4 @@
-/* A page: who looks at it is found, and the page made, on a worker; then it is replied with what keeps it safe. */
+/* A page: a worker finds out who looks at it and makes it; then it is sent with headers that keep it safe. */
 #ifndef CAIRN_SERVER_PAGE_PAGE_H
 #define CAIRN_SERVER_PAGE_PAGE_H
 

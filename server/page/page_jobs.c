@@ -1,9 +1,9 @@
 #include "server/page/page_jobs.h"
 
 #include "cas/proof.h"
-#include "server/jobs.h"
 #include "server/page/html.h"
 #include "server/page/show.h"
+#include "server/route/jobs.h"
 #include "server/route/route_packs.h"
 
 #include <string.h>

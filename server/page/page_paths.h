@@ -5,7 +5,7 @@
 #include "hub/find_path.h"
 #include "server/page/page.h"
 
-/** A table that grows. Zeroed but for the first members. */
+/** A table that grows. Zeroed except for the first members. */
 struct page_paths {
 	struct page *page;
 	/** Append the address of one. NULL: the one at the head of main, or in the bucket, and the row says whose it

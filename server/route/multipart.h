@@ -1,4 +1,4 @@
-/* A multipart/byteranges body over ranges of one object (RFC 9110, 14.6). Pure but for reading the object. */
+/* A multipart/byteranges body over ranges of one object (RFC 9110, 14.6). Pure except for reading the object. */
 #ifndef CAIRN_SERVER_MULTIPART_H
 #define CAIRN_SERVER_MULTIPART_H
 

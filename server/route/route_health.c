@@ -3,10 +3,10 @@
 #include "server/route/route_job.h"
 
 #include "cas/stats.h"
-#include "server/jobs.h"
 #include "server/log_writer.h"
 #include "server/process_stats.h"
 #include "server/ready.h"
+#include "server/route/jobs.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>

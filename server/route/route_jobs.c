@@ -1,5 +1,5 @@
 /* What runs for long, and how far it is: GET /v1/jobs. */
-#include "server/jobs.h"
+#include "server/route/jobs.h"
 
 #include "base/json.h"
 #include "server/app.h"

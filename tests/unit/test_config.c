@@ -1,3 +1,4 @@
+#include "cas/cas.h"
 #include "server/config.h"
 #include "server/http/http_library.h"
 #include "server/settings.h"

@@ -242,3 +242,16 @@ void cairn_pg_free_int8s(int64_t **values)
 	free(*values);
 	*values = NULL;
 }
+
+bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy *out)
+{
+	size_t len;
+	const uint8_t *bytes = cairn_pg_get_bytes(r, row, column, &len);
+	*out = (struct cairn_copy){0};
+	if (PQgetisnull(r, row, column))
+		return true;
+	if (len != sizeof(out->b))
+		return false;
+	memcpy(out->b, bytes, sizeof(out->b));
+	return true;
+}

@@ -55,6 +55,8 @@ int64_t cairn_pg_get_int8(const PGresult *r, int row, int column); /* 0: NULL. O
 /** @return false: it is no hash */
 bool cairn_pg_get_hash(const PGresult *r, int row, int column, struct cairn_hash *out);
 const uint8_t *cairn_pg_get_bytes(const PGresult *r, int row, int column, size_t *len);
+/** The name of a copy; not named where it is NULL. @return false: it is damaged */
+bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy *out);
 /** An array. @param[out] out  owned by the caller, *n of them; NULL when there are none @return CAIRN_OK;
  * CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_get_int8s(const PGresult *r, int row, int column, int64_t **out, uint32_t *n);

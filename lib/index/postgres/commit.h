@@ -6,8 +6,8 @@
 #include "index/edit.h"
 #include "index/postgres/write.h"
 
-/** Columns of commit c, as this takes them from one on. @return CAIRN_OK; CAIRN_E_DAMAGED */
 #define CAIRN_PG_HEAD "c.id, c.parent, c.line, c.number, c.files, c.bytes, c.oid, c.root"
+/** Read these columns, from this one on. @return CAIRN_OK; CAIRN_E_DAMAGED */
 CAIRN_MUST_USE enum cairn_status cairn_pg_head(const PGresult *r, int row, int column, struct cairn_commits_head *out);
 
 /** @return CAIRN_OK; what cairn_index_add_commit() says of operations; as cairn_pg_ask() */
@@ -55,9 +55,11 @@ struct cairn_pg_edit {
 };
 extern const struct cairn_edit_engine CAIRN_PG_EDIT;
 
-/** Read in advance. What is queued is exchanged, too. edit is zeroed but for its first members. */
+/** Read in advance. What is queued is exchanged, too. edit is zeroed except for its first members.
+ *  @return as cairn_pg_ask(); CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_edit_look(struct cairn_pg_edit *edit, uint32_t n);
-/** Queue what is left to be written. @param changed  not only contents @return for cairn_pg_used() */
+/** Queue what is left to be written. @param changed  not only contents  @param[out] used  for cairn_pg_used()
+ *  @return as cairn_pg_edit_look() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_edit_queue(struct cairn_pg_edit *edit, bool changed, unsigned *used);
 void cairn_pg_edit_fini(struct cairn_pg_edit *edit);
 

@@ -21,7 +21,7 @@ struct cairn_pg_sent {
 	unsigned known; /* of what it prepares, its place there */
 };
 
-/** Zeroed but for its place: not open. */
+/** Zeroed except for its place: not open. */
 struct cairn_pg {
 	const struct cairn_pg_place *place; /* borrowed */
 	struct cairn_pg_watch *watch;       /* likewise; NULL: it is alone */
@@ -60,8 +60,8 @@ bool cairn_pg_has_queued(const struct cairn_pg *pg);
 /**
  * Send what is queued and wait for the answer to all of it.
  * @return CAIRN_OK, with results until the next queue; CAIRN_E_BUSY the server is silent: cairn_pg_await() again, or
- *         close; otherwise cairn_pg_status() of what failed first,
- *         and all behind that was not done
+ *         close; CAIRN_E_LIMIT, CAIRN_E_NOMEM it could not be queued; otherwise cairn_pg_status() of what failed first,
+ *         and nothing behind it was done
  */
 CAIRN_MUST_USE enum cairn_status cairn_pg_await(struct cairn_pg *pg);
 

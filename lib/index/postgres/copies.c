@@ -1,4 +1,4 @@
-/* Life and death of copies. A copy is named by one upload, and dead is final: what stands in the table `dead` is
+/* Life and death of copies. A copy is named by one upload, and dead is final: what is in the table `dead` is
  * removed, and no row names it any more or ever will. Transactions that write follow each other (they hold the row
  * `state`), so whichever of naming and dying comes first is seen by the other. */
 #include "index/postgres/engine.h"
@@ -29,19 +29,6 @@ static const char COPIES_WRITE_OFF[] =
 	" ON CONFLICT(copy) DO UPDATE SET buried = false WHERE dead.buried";
 static const char COPIES_BURY[] = "UPDATE dead SET buried = true, at = " COPIES_NOW " WHERE copy = ANY($1)";
 static const char COPIES_FORGET[] = "DELETE FROM dead WHERE buried AND at < " COPIES_NOW " - $1";
-
-bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy *out)
-{
-	size_t len;
-	const uint8_t *bytes = cairn_pg_get_bytes(r, row, column, &len);
-	*out = (struct cairn_copy){0};
-	if (PQgetisnull(r, row, column))
-		return true;
-	if (len != sizeof(out->b))
-		return false;
-	memcpy(out->b, bytes, sizeof(out->b));
-	return true;
-}
 
 enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy *copy, bool found,
 				     struct cairn_diag *diag)

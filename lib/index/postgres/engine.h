@@ -39,7 +39,8 @@ void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg);
 /** Send what is queued, and learn who does what. @return as cairn_pg_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, struct cairn_pg *pg);
 
-/** Take a reader and ask it. @param[out] r  borrowed for as long as the reader is not asked again */
+/** Take a reader and ask it. @param[out] r  borrowed for as long as the reader is not asked again
+ *  @return as cairn_pg_ask(); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_pg_read(struct cairn_index *ix, struct cairn_pg_reader **reader, const char *sql,
 					       const struct cairn_pg_args *args, const PGresult **r);
 

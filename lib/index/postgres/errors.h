@@ -7,7 +7,7 @@
 /**
  * @param sqlstate  five characters; NULL or empty: the connection was lost, or was silent for too long
  * @return CAIRN_E_CONFLICT a constraint; CAIRN_E_FORMAT a text that it cannot keep; CAIRN_E_FULL; CAIRN_E_NOMEM;
- *         CAIRN_E_DAMAGED; CAIRN_E_BUSY what goes by; CAIRN_E_IO all others
+ *         CAIRN_E_DAMAGED; CAIRN_E_BUSY what passes; CAIRN_E_IO all others
  */
 enum cairn_status cairn_pg_status(const char *sqlstate);
 

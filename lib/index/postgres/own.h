@@ -27,8 +27,8 @@ void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t scope, struct 
 unsigned cairn_pg_queue_drop_files(struct cairn_pg_tx *tx, struct cairn_pg_array *files);
 void cairn_pg_dropped_files(struct cairn_pg_tx *tx, unsigned queued);
 
-/** Files are no owner's any more: without any other owner they go. @param unless_in  but for those of an object of this
- * repository; 0: all */
+/** Files are no owner's any more: without any other owner they go. @param unless_in  except for those of an object of
+ * this repository; 0: all */
 struct cairn_pg_disowning {
 	unsigned owners, files;
 };

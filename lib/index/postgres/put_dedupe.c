@@ -1,19 +1,11 @@
-/* Chunks of a shard that clients may ask about, gathered and sent in pieces; and what its parts refuse alike. */
-#include "index/postgres/put_shard.h"
+/* Chunks of a shard that clients may ask about, gathered and sent in pieces. */
+#include "index/postgres/put.h"
 
 enum { DEDUPE_PIECE = 10000 }; /* rows of one statement */
 
 static const char DEDUPE_ADD[] =
 	"INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, $2, k.xorb, k.place::int, " CAIRN_PG_SHARD
 	" FROM unnest($4::bigint[], $5::bigint[], $6::bigint[]) k(prefix, xorb, place) ON CONFLICT DO NOTHING";
-
-enum cairn_status cairn_pg_put_conflict(struct cairn_pg_put *p, const struct cairn_hash *xorb, const char *what)
-{
-	char text[CAIRN_HASH_TEXT_BYTES];
-	cairn_hash_text(text, xorb);
-	return cairn_fail(&p->put->write.diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET, "xorb %s %s", text,
-			  what);
-}
 
 enum cairn_status cairn_pg_put_send_dedupe(struct cairn_pg_put *p)
 {

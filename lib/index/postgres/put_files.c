@@ -1,6 +1,6 @@
 /* The files of a shard, some at a time. */
 #include "index/postgres/own.h"
-#include "index/postgres/put_shard.h"
+#include "index/postgres/put.h"
 #include "index/rows.h"
 
 #include "base/clock.h"

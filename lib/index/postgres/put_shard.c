@@ -1,7 +1,7 @@
 /* A verified shard: which xorbs arrived together, which chunks clients may ask about, which files there are. Rows go as
  * arrays, a piece at a time, so that the server is never silent for long. What nobody waits for the answer of goes
  * along with the next question: a shard is three exchanges. put_files.c has the files. */
-#include "index/postgres/put_shard.h"
+#include "index/postgres/put.h"
 
 #include "base/clock.h"
 
@@ -210,13 +210,6 @@ static enum cairn_status put_shard_xorbs(struct cairn_pg_put *p)
 }
 
 /* --- the shard ---------------------------------------------------------------------------------------------------- */
-
-void cairn_pg_put_args(struct cairn_pg_put *p, struct cairn_pg_args *args)
-{
-	cairn_pg_hash(args, &p->put->body);
-	cairn_pg_int8(args, p->scope);
-	cairn_pg_int8(args, p->owner);
-}
 
 static void put_shard_queue_row(struct cairn_pg_put *p)
 {

@@ -3,7 +3,7 @@
  * changes between the look and the rows: transactions that write follow each other. */
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
-#include "index/postgres/put_shard.h"
+#include "index/postgres/put.h"
 #include "index/rows.h"
 
 #include "base/clock.h"

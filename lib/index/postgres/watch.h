@@ -34,7 +34,7 @@ void cairn_pg_watch_tried(struct cairn_pg_watch *w, bool connected, int64_t ms);
 /** Count what a connection asked. @param silent  there was no answer in time */
 void cairn_pg_watch_asked(struct cairn_pg_watch *w, bool well, bool silent, int64_t ms);
 
-/** One who did again what goes by has given up: others need not wait, too, until somebody is connected. */
+/** Somebody has given up retrying: others need not wait as well, until somebody is connected. */
 void cairn_pg_watch_give_up(struct cairn_pg_watch *w);
 /** Is it silent, or gone? Then there is nothing to wait for. */
 bool cairn_pg_watch_is_down(struct cairn_pg_watch *w);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TX_TRY_MS = 2000 }; /* what goes by is tried for so long */
+enum { TX_TRY_MS = 2000 }; /* for so long a failure that passes is tried again */
 
 static const char TX_LOCK[] = "SELECT pg_advisory_lock(hashtextextended('cairn index ' || $1, 0))";
 static const char TX_SHARE[] = "SELECT pg_advisory_lock_shared(hashtextextended('cairn index ' || $1, 0))";
@@ -197,7 +197,7 @@ void cairn_pg_roll_back(struct cairn_pg_tx *tx)
 		(void)!cairn_pg_run(&tx->pg, TX_ROLLBACK, NULL, NULL);
 }
 
-/* What goes by takes the transaction along: it is done again as a whole. */
+/* A failure that passes ends the transaction: it is done again as a whole. */
 bool cairn_pg_is_open(const struct cairn_pg_tx *tx)
 {
 	return tx->pg.conn && (tx->pg.message[0] == '\0' || !cairn_pg_goes_by(tx->pg.sqlstate));

@@ -1,4 +1,7 @@
-/* The connection that writes: one transaction at a time, many writes in it. Owned by the writer's thread. */
+/* The connection that writes: one transaction at a time, many writes in it. Owned by the writer's thread.
+ *
+ * Each call that says nothing else answers as cairn_pg_ask(); CAIRN_E_DAMAGED a row is malformed; CAIRN_E_NOMEM; and
+ * those that do a request also what index.h, operate.h, hub.h and history.h say of it. */
 #ifndef CAIRN_INDEX_POSTGRES_WRITE_H
 #define CAIRN_INDEX_POSTGRES_WRITE_H
 
@@ -81,8 +84,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_find_xorb(struct cairn_pg_tx *tx, cons
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
 						   const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
 						   const struct cairn_copy *copy, int64_t *id);
-/** A column of one. @return false: it is damaged */
-bool cairn_pg_get_copy(const PGresult *r, int row, int column, struct cairn_copy *out);
 /** May a row name it? @param found  whatever its date @return CAIRN_OK; CAIRN_E_BUSY it is dead, or may have been; as
  *  cairn_pg_ask() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_must_live(struct cairn_pg_tx *tx, const struct cairn_copy *copy, bool found,

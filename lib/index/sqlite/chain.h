@@ -52,7 +52,7 @@ struct cairn_chain_scan {
 	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1]; /* what was visited last */
 };
 
-/** Begin behind a folder's name. scan is zeroed but for chain and stmts. */
+/** Begin behind a folder's name. scan is zeroed except for chain and stmts. */
 void cairn_chain_begin(struct cairn_chain_scan *scan, const char *folder, const char *name, const char *last_folder);
 /** @param[out] row  stands on the next entry that is there; NULL: there is none @return as cairn_chain_find() */
 CAIRN_MUST_USE enum cairn_status cairn_chain_next(struct cairn_chain_scan *scan, sqlite3_stmt **row);

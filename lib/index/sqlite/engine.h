@@ -168,7 +168,8 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned(struct cairn_index *ix,
 							 const struct cairn_index_owned_after *after, uint32_t limit,
 							 void (*visit)(void *ctx, const struct cairn_index_owned *file),
 							 void *ctx, bool *more);
-/** Step over rows of files as owners have them: hash, size, at, SHA-256, owner. @param stmt  bound but for 3, the limit
+/** Step over rows of files as owners have them: hash, size, at, SHA-256, owner. @param stmt  bound except for 3, the
+ * limit
  */
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_visit_owned(sqlite3_stmt *stmt, uint32_t page,
 							  void (*visit)(void *ctx,

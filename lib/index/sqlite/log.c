@@ -18,7 +18,7 @@ struct log_file {
 	sqlite3_int64 offset; /* of those in the file */
 };
 
-static sqlite3_vfs log_vfs; /* the system's, but for what cairn_sql_log_register() changes */
+static sqlite3_vfs log_vfs; /* the system's, except for what cairn_sql_log_register() changes */
 static sqlite3_vfs *log_system;
 static _Thread_local char log_spill[CAIRN_SQL_PATH_BYTES + 16]; /* empty: the system's choice */
 

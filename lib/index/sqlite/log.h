@@ -1,5 +1,5 @@
-/* The writer's view of files: as the system's, but that the write-ahead log is written in large pieces, and that what
- * is sorted spills to files in the data folder. */
+/* The writer's view of files: as the system's, except that the write-ahead log is written in large pieces, and that
+ * what is sorted spills to files in the data folder. */
 #ifndef CAIRN_INDEX_SQLITE_LOG_H
 #define CAIRN_INDEX_SQLITE_LOG_H
 

@@ -9,7 +9,7 @@
  *  damaged stay so. @return CAIRN_OK; CAIRN_E_NOMEM; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_offsets_migrate(sqlite3 *db);
 
-/** Compare what all terms keep with the lists, but for xorbs that were repacked. Terms and lists that cannot be read
+/** Compare what all terms keep with the lists, except for xorbs that were repacked. Terms and lists that cannot be read
  *  are passed over. @param wrong  told of each file whose terms differ @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_offsets_examine(sqlite3 *db, void (*wrong)(void *ctx, int64_t file), void *ctx);
 

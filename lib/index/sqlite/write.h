@@ -1,4 +1,7 @@
-/* The writing connection: one transaction at a time, many writes in it. Owned by the writer's thread. */
+/* The writing connection: one transaction at a time, many writes in it. Owned by the writer's thread.
+ *
+ * Each call that says nothing else answers CAIRN_OK; as cairn_sql_status() what SQLite says; CAIRN_E_DAMAGED a row is
+ * malformed; CAIRN_E_NOMEM; and those that do a request also what index.h, operate.h, hub.h and history.h say of it. */
 #ifndef CAIRN_INDEX_SQLITE_WRITE_H
 #define CAIRN_INDEX_SQLITE_WRITE_H
 
@@ -10,7 +13,7 @@
 #include "index/sqlite/quota.h"
 #include "index/sqlite/util.h"
 
-/* The statements of the writer; sqlite_write.c has their text. */
+/* The statements of the writer; write.c has their text. */
 enum cairn_tx_stmt {
 	CAIRN_TX_BEGIN,
 	CAIRN_TX_COMMIT,

@@ -104,7 +104,7 @@ static bool engine_apply(struct cairn_index *ix, struct cairn_index_write *write
 	if (!alone)
 		return engine_apply_one(ix, write);
 	cairn_pg_save(tx);
-	/* What goes by takes all of the transaction along. */
+	/* A failure that passes ends the whole transaction. */
 	if (!engine_apply_one(ix, write) && (!cairn_pg_is_open(tx) || cairn_pg_undo(tx) != CAIRN_OK))
 		return false;
 	return cairn_pg_release(tx) == CAIRN_OK || engine_lose(ix, write);

@@ -1,6 +1,6 @@
-/* Between the files that register a shard. */
-#ifndef CAIRN_INDEX_POSTGRES_PUT_SHARD_H
-#define CAIRN_INDEX_POSTGRES_PUT_SHARD_H
+/* Between the files that register a shard. Each call that says nothing else answers as those of write.h. */
+#ifndef CAIRN_INDEX_POSTGRES_PUT_H
+#define CAIRN_INDEX_POSTGRES_PUT_H
 
 #include "index/postgres/write.h"
 

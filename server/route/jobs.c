@@ -1,4 +1,4 @@
-#include "server/jobs.h"
+#include "server/route/jobs.h"
 
 #include "cas/garbage.h"
 #include "cas/jobs.h"

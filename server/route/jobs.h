@@ -1,7 +1,7 @@
 /* What this daemon does for long, what others do for all that share its index, and what is done to its data folder: how
  * far each is, for whoever shows it. */
-#ifndef CAIRN_SERVER_JOBS_H
-#define CAIRN_SERVER_JOBS_H
+#ifndef CAIRN_SERVER_ROUTE_JOBS_H
+#define CAIRN_SERVER_ROUTE_JOBS_H
 
 #include "cas/jobs.h"
 

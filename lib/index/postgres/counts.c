@@ -1,0 +1,42 @@
+/* What the index holds, as commits of this process and answers of the server say; and what it says of itself. */
+#include "index/postgres/engine.h"
+
+/* Commits of this process and what is asked of the server meet here; what was withdrawn is never taken back. */
+void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts)
+{
+	pthread_mutex_lock(&p->lock);
+	int64_t withdrawn = p->counts.withdrawn;
+	p->counts = *counts;
+	if (withdrawn > counts->withdrawn)
+		p->counts.withdrawn = withdrawn;
+	pthread_mutex_unlock(&p->lock);
+}
+
+uint64_t cairn_pg_withdrawn(struct cairn_index *ix)
+{
+	struct cairn_postgres *p = cairn_postgres(ix);
+	pthread_mutex_lock(&p->lock);
+	uint64_t withdrawn = (uint64_t)p->counts.withdrawn;
+	pthread_mutex_unlock(&p->lock);
+	return withdrawn;
+}
+
+void cairn_pg_describe(struct cairn_index *ix, struct cairn_index_stats *out)
+{
+	struct cairn_postgres *p = cairn_postgres(ix);
+	pthread_mutex_lock(&p->lock);
+	struct cairn_pg_counts counts = p->counts;
+	pthread_mutex_unlock(&p->lock);
+	*out = (struct cairn_index_stats){
+		.n_files = (uint64_t)counts.files,
+		.n_xorbs = (uint64_t)counts.xorbs,
+		.n_shards = (uint64_t)counts.shards,
+		.n_eligible = (uint64_t)counts.eligible,
+		.stored_bytes = (uint64_t)counts.stored_bytes,
+		.filter_complete = true,
+		.n_asked = atomic_load(&p->watch.n_asked),
+		.n_asked_failed = atomic_load(&p->watch.n_failed),
+		.asked_ms = atomic_load(&p->watch.asked_ms),
+		.clock_ahead_ms = atomic_load(&p->clock.ahead_ms),
+	};
+}

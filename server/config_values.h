@@ -1,0 +1,72 @@
+/* What the daemon's settings come to. */
+#ifndef CAIRN_SERVER_CONFIG_VALUES_H
+#define CAIRN_SERVER_CONFIG_VALUES_H
+
+#include "base/status.h"
+#include "server/log.h"
+#include "server/sandbox.h"
+#include "server/schedule.h"
+#include "token/token.h"
+
+#include <stdint.h>
+
+/** Where the bytes of xorbs are. */
+enum config_xorbs { CONFIG_XORBS_STORE, CONFIG_XORBS_EXTERNAL };
+
+/** Mode of a socket in the file system. */
+enum config_listen_mode { CONFIG_LISTEN_0600, CONFIG_LISTEN_0660, CONFIG_LISTEN_0666 };
+
+/** All settings; strings are owned. One table in settings.c gives name, kind, default, limits and help of each, and
+ * from it come the command line (--shard-bytes-max N), the file (shard_bytes_max = N), the environment
+ * (CAIRN_SHARD_BYTES_MAX), --help and the table in docs/operations.md (checked by a test). Sizes take K, M, G; times
+ * take s, m, h, d. */
+struct config {
+	char *data_dir; /* ./cairn-data */
+	char *listen;   /* 127.0.0.1:8080; [::]:8080 for all addresses of both families; port 0: a free one */
+	enum config_listen_mode listen_mode;
+	char *public_url;                    /* NULL: from the Host header */
+	char *cors_origins;                  /* as cors_init(); NULL: none */
+	char *token_key;                     /* file or folder of keys; NULL: no tokens */
+	char *token_audience, *token_issuer; /* as struct cairn_token_binding */
+	bool insecure_no_auth;               /* serve others than loopback without tokens */
+	char *tls_certificate, *tls_key;     /* NULL: HTTP */
+	char *user, *group;                  /* to become; NULL: stay */
+	enum sandbox_mode sandbox;
+	enum cairn_dedupe_scope dedupe_scope;
+	char *secret_file; /* NULL: in the data folder */
+	enum config_xorbs xorbs;
+	char *store;             /* "files", "memory", or the URL of a store elsewhere */
+	char *store_credentials; /* file or service; NULL: in the environment */
+	char *index;             /* URL; NULL: a file of the data folder */
+	bool hub;                /* the routes of server/hub and server/page */
+	bool hub_anonymous;      /* who sends no API key sees what is public there */
+	bool hub_lfs_create;     /* a push of Git LFS makes the repository that it goes to */
+	char *hub_private;       /* accounts in which what is made is private unless it is said; NULL: none */
+	char *hub_user_header, *hub_trusted_proxies; /* NULL: nobody says who a user is */
+	bool strict;
+	uint64_t shard_bytes_max, xorb_bytes_max, spool_bytes_max, spool_share_percent, reserve_bytes, answer_bytes_max,
+		cache_bytes_max;
+	uint64_t xorb_chunks_max, files_max, terms_max, xorbs_max, term_chunks_max, list_chunks_max, edit_chunks_max;
+	uint64_t epoch_s;
+	uint64_t gc_grace_s, hub_upload_grace_s, token_ttl_s, telemetry_rows;
+	uint64_t scrub_period_s; /* 0: off */
+	uint64_t proof_rate;     /* bytes a second; 0: off */
+	struct schedule gc_schedule;
+	uint64_t telemetry_age_s; /* 0: any */
+	bool fetch_from_store;
+	bool prove_reads; /* cas/prove.h */
+	uint64_t fetch_ttl_s, fetch_ranges_max, plan_bytes_max;
+	uint64_t connections_max, connections_per_address_max, idle_timeout_s, head_timeout_s, request_timeout_s,
+		head_bytes_max;
+	uint64_t rate_per_address, rate_per_token, rate_burst_s;
+	uint64_t workers; /* 0: processors + 2 */
+	uint64_t worker_queue_max;
+	uint64_t drain_s; /* how long a stop waits for requests in flight */
+	enum log_level log_level;
+	bool access_log, access_log_probes;
+	uint64_t slow_request_ms; /* 0: none is slow */
+	char *file;               /* that was read; NULL: none. No setting */
+	char *test_clock;         /* file that shifts the clock; for tests, not in --help */
+};
+
+#endif

@@ -1,0 +1,75 @@
+/* What a request says, for whoever asks: its headers and its query arguments, as the library has them. */
+#include "server/http/http.h"
+
+#include "server/http/http_request.h"
+
+#include <microhttpd.h>
+#include <string.h>
+#include <strings.h>
+
+void *http_app(const struct http_request *req)
+{
+	return req->server->options.app;
+}
+
+const char *http_header(const struct http_request *req, const char *name)
+{
+	return MHD_lookup_connection_value(req->conn, MHD_HEADER_KIND, name);
+}
+
+struct http_header_count {
+	const char *name;
+	unsigned n;
+};
+
+static enum MHD_Result http_on_counted(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct http_header_count *count = cls;
+	(void)kind;
+	(void)value;
+	count->n += strcasecmp(name, count->name) == 0;
+	return MHD_YES;
+}
+
+bool http_header_is_repeated(const struct http_request *req, const char *name)
+{
+	struct http_header_count count = {name, 0};
+	MHD_get_connection_values(req->conn, MHD_HEADER_KIND, http_on_counted, &count);
+	return count.n > 1;
+}
+
+struct http_query_visit {
+	const char *name;
+	bool (*visit)(void *ctx, const char *value);
+	void *ctx;
+};
+
+static enum MHD_Result http_on_argument(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	const struct http_query_visit *v = cls;
+	(void)kind;
+	if (strcmp(name, v->name) != 0)
+		return MHD_YES;
+	return v->visit(v->ctx, value ? value : "") ? MHD_YES : MHD_NO;
+}
+
+void http_query_each(const struct http_request *req, const char *name, bool (*visit)(void *ctx, const char *value),
+		     void *ctx)
+{
+	struct http_query_visit v = {name, visit, ctx};
+	MHD_get_connection_values(req->conn, MHD_GET_ARGUMENT_KIND, http_on_argument, &v);
+}
+
+static bool http_take_first(void *ctx, const char *value)
+{
+	const char **out = ctx;
+	*out = value;
+	return false;
+}
+
+const char *http_query_arg(const struct http_request *req, const char *name)
+{
+	const char *value = NULL;
+	http_query_each(req, name, http_take_first, &value);
+	return value;
+}
