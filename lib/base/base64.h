@@ -21,7 +21,7 @@ void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n);
 CAIRN_MUST_USE enum cairn_status cairn_base64url_decode(uint8_t *out, size_t max, size_t *n_out, const char *text,
 							size_t len);
 
-/** Decode plain base64, whose padding may be there or not; as cairn_base64url_decode() otherwise. */
+/** Decode plain base64, with or without its padding. @return as cairn_base64url_decode() */
 CAIRN_MUST_USE enum cairn_status cairn_base64_decode(uint8_t *out, size_t max, size_t *n_out, const char *text,
 						     size_t len);
 

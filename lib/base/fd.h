@@ -14,12 +14,12 @@ void cairn_fd_closep(int *fd);
 /**
  * Take up whichever of the descriptors 0, 1 and 2 this process was started without, before the first file is opened:
  * else that file gets the number, and what is printed or logged goes into it. What is taken up gives nothing to read
- * and takes no writes (EBADF), so that output which was closed is an error as ever. One thread.
+ * and takes no writes (EBADF), so that writing to a closed output is an error as usual. One thread.
  * @return false, with errno: there is no /dev/null
  */
 CAIRN_MUST_USE bool cairn_fd_keep_standard(void);
 
-/** @return CAIRN_E_FULL for a full disk or quota, CAIRN_E_NOMEM, else CAIRN_E_IO */
+/** What an errno means. @return CAIRN_E_FULL for a full disk or quota; CAIRN_E_NOMEM; CAIRN_E_IO for all others */
 enum cairn_status cairn_fd_status(int error);
 
 /** Write all of it at the file's position. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO */
@@ -37,7 +37,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fd_sync_parent(const char *path);
 /**
  * Rename a file to a name that nobody has yet, as renameat2() does with RENAME_NOREPLACE; also on file systems that do
  * not know that (NFS, FUSE and others), where for a moment the file has both names.
- * @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO with errno: EEXIST there is such a file
+ * @return CAIRN_OK; as cairn_fd_status() otherwise, with errno: EEXIST there is such a file
  */
 CAIRN_MUST_USE enum cairn_status cairn_fd_rename_new(int from_dir, const char *from, int to_dir, const char *to);
 

@@ -15,7 +15,8 @@ struct cairn_json;
 CAIRN_MUST_USE enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, size_t len);
 
 /** Likewise a text of a stranger: each value takes some hundred bytes of memory, two in the text are enough for one.
- *  @param n_max  commas and opening brackets that it may have, those in strings counted */
+ *  @param n_max  commas and opening brackets that it may have, those in strings counted
+ *  @return as cairn_json_parse(); CAIRN_E_FORMAT there are more */
 CAIRN_MUST_USE enum cairn_status cairn_json_parse_some(struct cairn_json **out, const char *text, size_t len,
 						       size_t n_max);
 void cairn_json_free(struct cairn_json *value);

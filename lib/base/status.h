@@ -11,7 +11,8 @@
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 /**
- * What a fallible call answers. Each header lists the codes of each function completely; a caller may switch on it.
+ * What a fallible call answers. Each header lists every code that can come: beside the function, or once at its head
+ * for the functions that share a list. A caller may switch on them.
  * Expected outcomes ("already stored") are results in out parameters, not errors.
  */
 enum cairn_status {
@@ -27,7 +28,7 @@ enum cairn_status {
 	CAIRN_E_FULL = -9,      /* no space left, or the reserve is reached */
 	CAIRN_E_BUSY = -10,     /* a queue or budget is full; try again later */
 	CAIRN_E_DENIED = -11,   /* a credential is missing, wrong, expired or too narrow */
-	CAIRN_E_DAMAGED = -12, /* a row of the index was read, and is malformed: can come wherever its CAIRN_E_IO can */
+	CAIRN_E_DAMAGED = -12,  /* a row of the index is malformed */
 };
 
 /** @return a short English name, never NULL ("format", "not found", ...) */

@@ -45,7 +45,7 @@ struct cairn_backup_options {
  * name when it is complete and durable; OUT.part of an interrupted backup is gone on with: its chunks are read, and
  * compared with the store. No collection removes anything meanwhile. Memory: about twice the bundle, and 32 bytes an
  * object. Into a folder: likewise an archive of what is new, and then one of the moment; see backup_set.h. There
- * FOLDER/next.part is gone on with. A pipe gets the same file, but that nothing in it is compressed: its header says
+ * FOLDER/next.part is gone on with. A pipe gets the same file, except that nothing in it is compressed: its header says
  * first where the index will be, so the length of each chunk must be known before. An interrupted one begins anew.
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  out is there already; OUT.part is of another backup, or in use; no index of Cairn
@@ -53,7 +53,10 @@ struct cairn_backup_options {
  *         first
  *         CAIRN_E_LIMIT     more than a file can hold
  *         CAIRN_E_USAGE     a path is too long, or the secret cannot be used
- *         CAIRN_E_BUSY      stopped; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ *         CAIRN_E_BUSY      stopped, or the store does not answer
+ *         CAIRN_E_FORMAT    an archive of the folder, or what it says, is not ours (backup.kind, backup.store)
+ *         CAIRN_E_NOT_FOUND a folder that is named is not there
+ *         CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup(const struct cairn_backup_options *options,
 					      struct cairn_backup_report *report, struct cairn_diag *diag);

@@ -40,7 +40,7 @@ struct cairn_backup_verify_report {
  * Read every chunk of every archive; compare catalogs with bundles, and what each moment names with the catalogs.
  * @param visit  told of each archive that is bad, and why
  * @param progress  @return false to stop (CAIRN_E_BUSY)
- * @return CAIRN_OK, also with bad ones; CAIRN_E_BUSY; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK, also with bad ones; CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_verify(
 	struct cairn_backup_set *set,

@@ -4,7 +4,7 @@
  *   20261123T061000Z.objects.fold  the objects that were new then, in bundles, and a catalog of them
  *   20261123T061000Z.moment.fold   the index as it was then, which names objects of any archive of the folder
  *
- * A moment gets its name after all objects that it names are durable. docs/formats.md has what stands in the files. */
+ * A moment gets its name after all objects that it names are durable. docs/formats.md has what is in the files. */
 #ifndef CAIRN_CAS_BACKUP_SET_H
 #define CAIRN_CAS_BACKUP_SET_H
 
@@ -39,7 +39,7 @@ struct cairn_backup_set {
 /**
  * Lock a folder and list its archives. What has other names is left alone.
  * @param to_write  others are kept out, and the folder is made when it is missing; else only writers are kept out
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_CONFLICT "backup.in_use"; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_CONFLICT "backup.in_use"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_set_open(struct cairn_backup_set *set, const char *folder, bool to_write,
 						       struct cairn_diag *diag);

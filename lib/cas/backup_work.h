@@ -1,8 +1,10 @@
 /* Between the files that make a backup. One thread.
  *
- * backup_file.c is the file on its way, and what stands in it beside objects; backup_objects.c fills bundles, and goes
+ * backup_file.c is the file on its way, and what is in it beside objects; backup_objects.c fills bundles, and goes
  * on with an interrupted file; backup_pipe.c counts beforehand what a pipe will get; backup_folder.c knows what a
- * folder has already; backup.c is the order of it all. */
+ * folder has already; backup.c is the order of it all.
+ *
+ * Each call that says nothing else answers as cairn_backup(), with diag. */
 #ifndef CAIRN_CAS_BACKUP_WORK_H
 #define CAIRN_CAS_BACKUP_WORK_H
 

@@ -9,6 +9,18 @@
 #include "verify/verify.h"
 #include "xorb/verifier.h"
 
+/*
+ * Statuses, for all headers of this room. "As index and store" stands for what these answer when they cannot do their
+ * work, whatever was asked of them:
+ *   CAIRN_E_IO       the disk, the engine or the service failed
+ *   CAIRN_E_DAMAGED  a row of the index is malformed
+ *   CAIRN_E_FULL     no space is left
+ *   CAIRN_E_BUSY     a server does not answer: nothing is known, and nothing may be judged by it
+ *   CAIRN_E_FORMAT, CAIRN_E_LIMIT  a server cannot be asked this: a text is not UTF-8, or the question is too long
+ *   CAIRN_E_NOMEM
+ * "As a write" stands for all that struct cairn_index_write lists, and for CAIRN_E_BUSY of a full queue.
+ */
+
 /** The use cases over one index and one store. Any thread may call. */
 struct cairn_cas;
 
@@ -78,7 +90,8 @@ struct cairn_cas_who {
 CAIRN_MUST_USE enum cairn_status cairn_cas_options_check(const struct cairn_cas_options *options,
 							 struct cairn_diag *diag);
 
-/** @return CAIRN_OK; CAIRN_E_USAGE as cairn_cas_options_check(); CAIRN_E_NOMEM */
+/** @param[out] out  the caller's, cairn_cas_free()
+ *  @return CAIRN_OK; CAIRN_E_USAGE as cairn_cas_options_check(); CAIRN_E_IO there are no random bytes; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_parts *parts,
 						const struct cairn_cas_options *options, struct cairn_diag *diag);
 
@@ -96,9 +109,9 @@ struct cairn_index *cairn_cas_index(struct cairn_cas *cas);
 bool cairn_cas_is_remote(const struct cairn_cas *cas);
 
 /** Can uploads be taken: index writable and its checkpoints whole, room above the reserve, the store there?
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL, of the reserve with the numbers in diag; CAIRN_E_BUSY the index did not
- *          answer in time; CAIRN_E_CONFLICT this machine's clock is off (index.clock); CAIRN_E_NOMEM; as
- *          cairn_store_ready() */
+ *  @return CAIRN_OK; CAIRN_E_FULL, of the reserve with the numbers in diag; CAIRN_E_BUSY the index did not answer in
+ *          time; CAIRN_E_CONFLICT this machine's clock is off (index.clock); as cairn_index_health(),
+ *          cairn_index_writable(), cairn_index_upkeep(), cairn_store_ready() */
 CAIRN_MUST_USE enum cairn_status cairn_cas_ready(struct cairn_cas *cas, struct cairn_diag *diag);
 
 /** Read the store's credentials again. @return as cairn_store_reload() */
@@ -114,8 +127,8 @@ struct cairn_xorb_upload;
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct cairn_hash *sender,
 							 const struct cairn_hash *hash, uint64_t bytes_expected,
 							 struct cairn_xorb_upload **out, struct cairn_diag *diag);
-/** @return as cairn_use_add(), and as cairn_xorb_verifier_feed() and cairn_store_put_write(), if for bytes of an
- * earlier call */
+/** Take bytes. @return as cairn_use_add(), cairn_xorb_verifier_feed() and cairn_store_put_write(), the latter two maybe
+ *  for bytes of an earlier call */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uint8_t *bytes, size_t len,
 							 struct cairn_diag *diag);
 /** Check that it is whole and is what its hash says. On a worker.
@@ -124,12 +137,12 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_uploa
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_verify(struct cairn_xorb_upload *u, uint64_t *bytes,
 							  struct cairn_diag *diag);
 /** Make the bytes of one that was verified durable. Waits for the disk, and for others with the same hash: on a worker.
- *  @return as cairn_store_put_commit(); CAIRN_E_BUSY, CAIRN_E_CONFLICT it was stored or lost meanwhile: to be sent
- * again */
+ *  @return as cairn_store_put_commit(), cairn_store_put_copy(); CAIRN_E_BUSY, CAIRN_E_CONFLICT it was stored or lost
+ *          meanwhile: to be sent again; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
 /** Register it. done(ctx, status, was_inserted, diag) is called once, when that is durable: on the index's writer, or
  * by this call where nothing is to be written. u may be freed from there on. @return CAIRN_OK; CAIRN_E_BUSY: done will
- * not be called. Without done (NULL) the call waits, and answers the status */
+ * not be called. Without done (NULL) the call waits, and answers the status: as cairn_index_put_xorb() */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_commit(
 	struct cairn_xorb_upload *u,
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag), void *ctx);
@@ -139,7 +152,7 @@ void cairn_xorb_upload_free(struct cairn_xorb_upload *u);
 /** Is the verified xorb stored, so that a client need not send it? One that garbage collection has retired counts as
  * not stored: sent again, it lives again. The object itself is looked for, too.
  *  @param[out] stored_bytes  of its object
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash *hash,
 						uint64_t *stored_bytes);
 
@@ -150,13 +163,15 @@ uint64_t cairn_cas_xorb_body_max(const struct cairn_cas *cas);
  * and 40 bytes a chunk. One thread at a time; each call may wait for the disk, so it is for workers. */
 struct cairn_xorb_making;
 
-/** @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM; CAIRN_E_BUSY over a limit of bytes under way */
+/** Begin one. @param[out] out  the caller's, cairn_xorb_making_free()
+ *  @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM; CAIRN_E_BUSY over a limit of bytes under way */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, const struct cairn_hash *sender,
 							 struct cairn_xorb_making **out, struct cairn_diag *diag);
-/** @param raw  as cairn_xorb_writer_add(). @return as cairn_xorb_making_begin(); CAIRN_E_LIMIT it does not fit */
+/** Append a chunk. @param raw  as cairn_xorb_writer_add()
+ *  @return as cairn_xorb_making_begin(), cairn_xorb_writer_add(); CAIRN_E_LIMIT it does not fit */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_making_add(struct cairn_xorb_making *m, const struct cairn_hash *chunk,
 						       const uint8_t *raw, size_t len, struct cairn_diag *diag);
-/** Store and register it; both is durable then. @param hash  of its chunks
+/** Store and register it; both are durable then. @param hash  of its chunks
  *  @return as cairn_xorb_upload_store(), cairn_xorb_upload_commit() */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_making_end(struct cairn_xorb_making *m, const struct cairn_hash *hash,
 						       struct cairn_diag *diag);
@@ -174,13 +189,13 @@ struct cairn_shard_upload;
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
 							  uint64_t bytes_expected, bool footer_may_be_cut,
 							  struct cairn_shard_upload **out, struct cairn_diag *diag);
-/** @return CAIRN_OK; CAIRN_E_LIMIT past shard_bytes_max; as cairn_use_add(); CAIRN_E_IO */
+/** Take bytes. @return CAIRN_OK; CAIRN_E_LIMIT past shard_bytes_max; as cairn_use_add(), cairn_spool_write() */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_write(struct cairn_shard_upload *u, const uint8_t *bytes,
 							  size_t len, struct cairn_diag *diag);
 /**
  * Verify all of it; long: on a worker.
  * @param progress  as in struct cairn_verify_options; may be NULL
- * @return as cairn_verify_shard()
+ * @return as cairn_verify_shard(), cairn_spool_map(); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 							   bool (*progress)(void *ctx, uint64_t verified,
@@ -188,7 +203,8 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_upload_verify(struct cairn_shard_up
 							   void *progress_ctx, struct cairn_diag *diag);
 /** What the verification counted. Valid after it. */
 const struct cairn_verify_summary *cairn_shard_upload_summary(const struct cairn_shard_upload *u);
-/** Register it, as cairn_xorb_upload_commit(). added false: all of it was known ("result":0). */
+/** Register it. added false: all of it was known ("result":0). @return as cairn_xorb_upload_commit(); the status of the
+ *  write as cairn_index_put_shard() */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 							   void (*done)(void *ctx, enum cairn_status status, bool added,
 									const struct cairn_diag *diag),
@@ -224,14 +240,15 @@ bool cairn_cas_leave_screen(struct cairn_cas *cas, struct cairn_index_screen *sc
 /** Wait until all have been told. */
 void cairn_cas_finish_screens(struct cairn_cas *cas);
 
-/** @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Answer a chunk query. @param[out] out  to be released, cairn_answer_unref()
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_query(struct cairn_cas *cas, const struct cairn_cas_who *who,
 						 const struct cairn_hash *chunk, const struct cairn_answer **out);
 void cairn_answer_unref(const struct cairn_answer *answer);
 
 /** Visit the xorbs that would be in the answer, for whoever cuts content here: the first of them has the chunk.
  *  @param visit  answers false to end it there. list is borrowed for the time of the call
- *  @return CAIRN_OK, also when there is none; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK, also when there is none; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_offered(
 	struct cairn_cas *cas, const struct cairn_cas_who *who, const struct cairn_hash *chunk,
 	bool (*visit)(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list), void *ctx);

@@ -13,8 +13,8 @@
  * long as some of its chunks can be read, and is set aside when none can. An object without a row that verifies is
  * registered (and collected later if nobody needs it), one that does not is set aside.
  * Files are never changed: they are whole again when their xorbs are.
- * @return CAIRN_OK also with problems, which report counts; CAIRN_E_BUSY stopped; CAIRN_E_IO; CAIRN_E_DAMAGED;
- *         CAIRN_E_NOMEM
+ * @return CAIRN_OK also with problems, which report counts; CAIRN_E_BUSY stopped; as index and store: what could
+ *         not be looked at
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_check(struct cairn_cas *cas, const struct cairn_check_options *options,
 						 struct cairn_check_report *report);

@@ -48,13 +48,13 @@ CAIRN_MUST_USE enum cairn_status check_step(struct check_run *run);
 /** The index by itself. What is written into a damaged tree may damage more of it: run->repair ends when one is. */
 CAIRN_MUST_USE enum cairn_status check_index(struct check_run *run);
 
-/** A xorb of the index: its list, and its object if it has one. */
+/** A xorb of the index: its list, and its object if it has one. @return likewise */
 CAIRN_MUST_USE enum cairn_status check_xorb(struct check_run *run, const struct cairn_index_xorb *row);
 
 /** All xorbs of the page at hand, several at a time. @return as check_xorb() and check_step() */
 CAIRN_MUST_USE enum cairn_status check_page_in_lanes(struct check_run *run);
 
-/** An object that the index does not know. */
+/** An object that the index does not know. @return likewise */
 CAIRN_MUST_USE enum cairn_status check_lone_object(struct check_run *run, const struct cairn_hash *hash);
 
 /** What was found bad of this xorb; NULL: nothing. */
@@ -70,7 +70,7 @@ uint32_t check_survey(struct check_run *run, const struct cairn_index_xorb *row,
 /** Do the terms of the file with this number give its hash? */
 bool check_file_is_right(struct check_run *run, int64_t file);
 
-/** A file: its terms, and its hash. */
+/** A file: its terms, and its hash. @return likewise */
 CAIRN_MUST_USE enum cairn_status check_file(struct check_run *run, const struct check_file_row *row);
 
 #endif

@@ -37,7 +37,7 @@ struct cairn_fetch {
 };
 
 /** Check the grant of a fetch URL. @param ranges, expires, signature  as the URL has them; NULL: absent
- *  @return CAIRN_OK; CAIRN_E_DENIED (fetch.signature, fetch.expired); CAIRN_E_IO a grant of ours that is none */
+ *  @return CAIRN_OK; CAIRN_E_DENIED (fetch.signature, fetch.expired); CAIRN_E_IO we signed what is no list of ranges */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, struct cairn_fetch *f,
 							 const char *ranges, const char *expires, const char *signature,
 							 int64_t now_unix_s, struct cairn_diag *diag);
@@ -47,7 +47,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, 
  * @param prove  only bytes that were proved lately will do (prove.h), or few that can be at once: those are read, as
  *               they are for sending
  * @return CAIRN_OK
- *         CAIRN_E_BUSY    not so easily: cairn_fetch_prove() can tell
+ *         CAIRN_E_BUSY    not so easily: cairn_fetch_prove() can tell, and what the index and the store answered
  *         CAIRN_E_USAGE   too many bytes for this grant (range.many)
  *         CAIRN_E_LIMIT   a range starts past the end of the xorb (range.past_end)
  *         CAIRN_E_DENIED  a range is not within the grant (fetch.range)
@@ -69,7 +69,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_prove(struct cairn_cas *cas, struct
  *  @return -1: the store has none, read the source */
 int cairn_fetch_source_take_fd(struct cairn_fetch_source *source, uint64_t *offset);
 
-/** Read exactly len bytes at an offset of the object. @return CAIRN_OK; CAIRN_E_IO */
+/** Read exactly len bytes at an offset of the object. @return as cairn_store_object_read() */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_source_read(struct cairn_fetch_source *source, uint64_t offset,
 							 uint8_t *out, size_t len);
 

@@ -50,7 +50,7 @@ size_t cairn_fetch_ranges_parse(struct cairn_fetch_range *out, size_t max, const
  * Append the address of bytes first to last of a planned xorb in the store itself, which is a grant of its own
  * (cairn_store_add_address()). For workers.
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND it has to be fetched here, where it is looked after: the row vouches for no such
- *         object, or there is none; else as cairn_store_add_address()
+ *         object, or there is none; as cairn_store_add_address(); as index and store (cas.h)
  */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_add_store_address(struct cairn_cas *cas, struct cairn_buf *out,
 							       const struct cairn_plan_xorb *xorb, uint64_t first,

@@ -10,7 +10,7 @@ struct cairn_cas_file {
 	bool sha256_is_proved; /* where it was asked for by that */
 };
 
-/** @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not this viewer's to read; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not this viewer's to read; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_file(struct cairn_cas *cas, const struct cairn_cas_who *who,
 						const struct cairn_hash *hash, struct cairn_cas_file *out);
 
@@ -45,7 +45,7 @@ struct cairn_cas_files_after {
  * @param owner  NULL: all
  * @param limit  at most CAIRN_FILES_PAGE_MAX
  * @param[out] more  there are further ones
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_file(struct cairn_cas *cas, const char *owner,
 						     const struct cairn_cas_files_after *after, uint32_t limit,

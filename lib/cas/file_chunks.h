@@ -46,7 +46,7 @@ struct cairn_file_chunks_sink {
  *                            which, in diag
  *         CAIRN_E_BUSY       the sink gave up
  *         CAIRN_E_CONFLICT   a xorb of it is gone
- *         CAIRN_E_IO, CAIRN_E_NOMEM
+ *         as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_file_chunks(struct cairn_cas *cas, const char *viewer,
 						       const struct cairn_hash *file,

@@ -6,7 +6,7 @@
 #include "cas/plan.h"
 
 /** A file being read, from the front of a range to its end. Takes less than 2 MiB, whatever the file: a window of its
- * terms, some chunk lists and one chunk (but for the moment in which a window is read, for which the index takes 48
+ * terms, some chunk lists and one chunk (except for the moment in which a window is read, for which the index takes 48
  * bytes for each of the file's terms). Keeps one object open. One thread at a time. */
 struct cairn_file_reader;
 
@@ -35,15 +35,15 @@ CAIRN_MUST_USE enum cairn_status cairn_file_reader_open(struct cairn_cas *cas, c
  * place, and what none is sound of counts as lost. The chunks of a file that is read whole must give its hash before
  * the last of them is handed out. After a failure the same may be asked for again.
  * @param max  at least 1
- * @param[out] n  bytes written to out, max of them but for the end of the range; where a chunk cannot be had, those
+ * @param[out] n  bytes written to out, max of them except for the end of the range; where a chunk cannot be had, those
  *                before it. 0 with CAIRN_OK: all was read
  * @return CAIRN_OK
  *         CAIRN_E_NOT_FOUND  unknown, or not the viewer's to read; maybe since a moment ago
  *         CAIRN_E_CONFLICT   a xorb of it is gone, or the index contradicts itself
  *         CAIRN_E_DAMAGED    stored bytes are damaged or missing, and no copy is sound (object.damaged, object.missing)
- *         CAIRN_E_BUSY       damage was found, and the index takes no writes
- *         CAIRN_E_IO         the disk cannot read it now (object.unreadable)
- *         CAIRN_E_NOMEM
+ *         CAIRN_E_BUSY       damage was found, and the index takes no writes; or index or store do not answer
+ *         CAIRN_E_IO         it cannot be read now (object.unreadable)
+ *         CAIRN_E_FULL, CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_NOMEM  as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_file_reader_read(struct cairn_file_reader *r, uint8_t *out, size_t max,
 							size_t *n, struct cairn_diag *diag);

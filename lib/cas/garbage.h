@@ -18,14 +18,13 @@ struct cairn_gc_report {
  * Forget a file under one owner, or under all (owner NULL). Its xorbs stay until a collection finds that nobody needs
  * them.
  * @param[out] forgotten  false: it was not registered so
- * @return CAIRN_OK; CAIRN_E_BUSY; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_forget(struct cairn_cas *cas, const struct cairn_hash *file,
 						  const char *owner, bool *forgotten);
 
-/** Register a known file under one more owner; "": for everybody. Likewise.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_DENIED (quota.repo, quota.account); CAIRN_E_BUSY; CAIRN_E_IO;
- *          CAIRN_E_FULL; CAIRN_E_NOMEM */
+/** Register a known file under one more owner; "": for everybody. Waits likewise.
+ *  @return CAIRN_OK; as cairn_index_share_file() */
 CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const struct cairn_hash *file,
 						 const char *owner, bool *shared, struct cairn_diag *diag);
 
@@ -40,7 +39,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const st
  * name it. Where they contradict each other, or the table of xorbs contradicts its trees, the collection is refused.
  * @return CAIRN_OK; CAIRN_E_BUSY one is running already, here or elsewhere, or held, or as diag says;
  * CAIRN_E_CONFLICT this machine's clock is off (index.clock); CAIRN_E_DAMAGED the index is, diag
- * says how; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM. out counts what was done, also on failure
+ * says how; as index and store. out counts what was done, also on failure
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
 					      struct cairn_gc_report *out);
@@ -62,7 +61,7 @@ struct cairn_gc_progress {
 	int64_t started_unix_s;
 	uint64_t done, total; /* of the step; total 0: not known */
 };
-/** Any thread. What is told of a step is of that step or the one before. */
+/** Any thread. What is said about a step is of that step or the one before. */
 void cairn_cas_gc_progress(struct cairn_cas *cas, struct cairn_gc_progress *out);
 
 #endif

@@ -30,7 +30,7 @@ struct cairn_info_xorb {
 
 /**
  * A file that the asker may read. @param visit  its first xorbs, each once, in the order in which its terms name them
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not his to read; CAIRN_E_IO; CAIRN_E_NOMEM; CAIRN_E_DAMAGED
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not his to read; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_info_file(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 						 const struct cairn_hash *hash, struct cairn_info_file *out,
@@ -38,27 +38,28 @@ CAIRN_MUST_USE enum cairn_status cairn_info_file(struct cairn_cas *cas, const st
 						 void *ctx);
 
 /** Visit a file as its owners have it: all of them, or the asker himself if he is one.
- *  @return CAIRN_OK, also for none; CAIRN_E_IO; CAIRN_E_NOMEM; CAIRN_E_DAMAGED. So do the next ones */
+ *  @return CAIRN_OK, also for none; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_info_owners(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 						   const struct cairn_hash *hash,
 						   void (*visit)(void *ctx, const struct cairn_cas_owned *file),
 						   void *ctx, bool *more);
 
 /** Visit the files that have a SHA-256: by anybody's word, or the one that cairn_cas_file_by_sha256() means (without an
- *  owner, and without a time). */
+ *  owner, and without a time). @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_info_sha256(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 						   const uint8_t sha256[static 32],
 						   void (*visit)(void *ctx, const struct cairn_cas_owned *file),
 						   void *ctx, bool *more);
 
-/** Visit the files that need a xorb, the asker's own or all. In time with these alone: not with those of others. */
+/** Visit the files that need a xorb, the asker's own or all. In time with these alone: not with those of others.
+ *  @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_info_needed_by(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 						      const struct cairn_hash *xorb,
 						      void (*visit)(void *ctx, const struct cairn_cas_owned *file),
 						      void *ctx, bool *more);
 
-/** What is known of a xorb. Who is not the operator may hear it of one that a file of his needs.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
+/** What is known of a xorb. Whoever is not the operator may hear it only of one that a file of his needs.
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_info_xorb(struct cairn_cas *cas, const struct cairn_hash *hash,
 						 struct cairn_info_xorb *out);
 
@@ -70,7 +71,7 @@ struct cairn_info_place {
 };
 
 /** Visit the places of a chunk that clients may ask about: in all scopes, or the one that the asker's chunk queries are
- *  answered with. */
+ *  answered with. @return as cairn_info_owners() */
 CAIRN_MUST_USE enum cairn_status cairn_info_places(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 						   const struct cairn_hash *chunk,
 						   void (*visit)(void *ctx, const struct cairn_info_place *place),

@@ -18,7 +18,7 @@ enum {
 	CAS_PROVED_LISTS_BYTES = 16 * 1024 * 1024,  /* 50 lists of the greatest length; 400 of usual ones: 25 GB */
 };
 
-/** Members are set at opening and then only read, but for the atomics and what guards itself. */
+/** Members are set at opening and then only read, except for the atomics and what guards itself. */
 struct cairn_cas {
 	struct cairn_cas_options options;
 	char *data_dir, *tmp_dir;
@@ -71,7 +71,7 @@ static inline enum cairn_status cas_index_status(enum cairn_status status)
  * Is a xorb stored: do its row and its object agree? One that is retired may be.
  * @param[out] row  zeroed when there is none
  * @param[in,out] list  as of cairn_index_xorb_and_list(); NULL: it is not wanted
- * @return CAIRN_OK with *stored set; CAIRN_E_IO; CAIRN_E_BUSY, of the index with diag
+ * @return CAIRN_OK with *stored set; as index and store (cas.h), CAIRN_E_BUSY of the index with diag
  */
 CAIRN_MUST_USE enum cairn_status cas_xorb_look(struct cairn_cas *cas, const struct cairn_hash *hash,
 					       struct cairn_index_xorb *row, struct cairn_chunk_list *list,
@@ -99,7 +99,7 @@ static inline bool cas_names_copies(const struct cairn_cas *cas)
 CAIRN_MUST_USE enum cairn_status cas_open_copy(struct cairn_cas *cas, const struct cairn_index_xorb *row, unsigned n,
 					       struct cairn_store_object **out);
 
-/** Is there an object of this length? @return CAIRN_OK with *there set; CAIRN_E_IO */
+/** Is there an object of this length? @return CAIRN_OK with *there set; as cairn_store_get() but CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes,
 						  bool *there);
 

@@ -33,8 +33,8 @@ struct cairn_key {
  *             not looked at
  * @param[out] repo  its full name
  * @param[out] text  the key itself, which is kept nowhere
- * @return CAIRN_OK; CAIRN_E_USAGE one of those is wrong or too long; CAIRN_E_NOT_FOUND no such account; CAIRN_E_BUSY;
- * CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_USAGE one of those is wrong or too long; CAIRN_E_NOT_FOUND no such account
+ *         (account.unknown); CAIRN_E_IO there are no random bytes; as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_key *key,
 						    char repo[static CAIRN_KEY_NAME_MAX + 1],
@@ -42,10 +42,10 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const
 
 /** Tokens that were got with it are refused from now on. Waits for the index's writer.
  *  @param[out] revoked  false: it was revoked before
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (key.unknown); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_revoke_key(struct cairn_cas *cas, int64_t id, bool *revoked);
 
-/** Visit all keys, revoked ones too, in the order in which they were made. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+/** Visit all keys, revoked ones too, in the order in which they were made. @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_key(struct cairn_cas *cas,
 						    void (*visit)(void *ctx, const struct cairn_key *key), void *ctx);
@@ -66,8 +66,8 @@ struct cairn_index_key;
 /**
  * The key with this digest, if it may be used. That it was is written down, at most once an hour, and nobody waits for
  * it.
- * @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (key.unknown), or its time is over (key.expired); CAIRN_E_IO;
- *         CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (key.unknown), or its time is over (key.expired); as index and
+ * store
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_use_key(struct cairn_cas *cas, const uint8_t digest[static 32],
 						   struct cairn_index_key *out, struct cairn_diag *diag);
@@ -85,14 +85,14 @@ struct cairn_key_holder {
  * @param repo    full name
  * @return CAIRN_OK; CAIRN_E_DENIED as cairn_cas_use_key(); CAIRN_E_CONFLICT it allows less (key.scope), or is
  *         for another repository (key.repo); CAIRN_E_NOT_FOUND it is an account's, which has the hub's repositories
- *         only (repo.unknown); CAIRN_E_IO; CAIRN_E_NOMEM
+ *         only (repo.unknown); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_check_key(struct cairn_cas *cas, const uint8_t digest[static 32],
 						     unsigned scopes, const char *repo, struct cairn_key_holder *out,
 						     struct cairn_diag *diag);
 
 /** Is the key of this number still good, so that a token which was got with it is? Cheap; any thread.
- *  @return CAIRN_OK; CAIRN_E_DENIED unknown, revoked or expired (token.revoked); CAIRN_E_IO, CAIRN_E_NOMEM
+ *  @return CAIRN_OK; CAIRN_E_DENIED unknown, revoked or expired (token.revoked); as index and store
  * (token.api_key) */
 CAIRN_MUST_USE enum cairn_status cairn_cas_check_key_id(struct cairn_cas *cas, int64_t id, struct cairn_diag *diag);
 

@@ -14,7 +14,7 @@ bool cairn_cas_owner_name(char *out, size_t size, const char *repo);
  *  @param name  as cairn_cas_owner_name() has it; "" is the operator
  *  @param[out] owner  CAIRN_CAS_OWNER_TEXT_MAX + 1 bytes
  *  @param[out] in_hub  such a repository is there
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_find_owner(struct cairn_cas *cas, const char *name, char *owner,
 						      bool *in_hub);
 

@@ -27,7 +27,7 @@ struct cairn_pack_options {
  * the object folder then goes with the next packing. No collection runs until the pack is durable. No pack is made when
  * there is nothing to move. Retired xorbs stay where they are.
  * @return CAIRN_OK; CAIRN_E_BUSY stopped, or with rule gc.running: a collection or packing is under way; CAIRN_E_FULL;
- * CAIRN_E_USAGE, CAIRN_E_CONFLICT as cairn_store_packing_begin(); CAIRN_E_IO; CAIRN_E_NOMEM. report counts what was
+ * CAIRN_E_USAGE, CAIRN_E_CONFLICT as cairn_store_packing_begin(); as index and store. report counts what was
  * done, also on failure
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_options *options,
@@ -36,7 +36,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const str
 /** May a pack have this name? */
 bool cairn_cas_is_pack_name(const char *name);
 
-/** Call visit for each pack, by name. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Call visit for each pack, by name. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_pack(struct cairn_cas *cas,
 						     void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 						     void *ctx);

@@ -64,7 +64,7 @@ bool cairn_byte_range_find(const struct cairn_byte_range *range, uint64_t file_b
  *         CAIRN_E_NOT_FOUND  unknown, or not the viewer's to read
  *         CAIRN_E_LIMIT      the range starts past the end; out->file_bytes is set
  *         CAIRN_E_CONFLICT   a xorb of it is gone, or its bytes are kept elsewhere
- *         CAIRN_E_IO, CAIRN_E_NOMEM
+ *         as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer,
 						const struct cairn_hash *file, const struct cairn_byte_range *range,

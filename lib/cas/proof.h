@@ -16,7 +16,7 @@ struct cairn_proof_parts *cairn_proof_parts_new(void);
 /** What was begun is forgotten. NULL is harmless. */
 void cairn_proof_parts_free(struct cairn_proof_parts *parts);
 
-/** What is asked of a turn, and what came of it. Zeroed but for what is asked. */
+/** What is asked of a turn, and what came of it. Zeroed except for what is asked. */
 struct cairn_proof_turn {
 	struct cairn_proof_parts *parts; /* the same in all turns */
 	int64_t after_owner;             /* whose turn it was before; -1: nobody's */
@@ -32,7 +32,7 @@ struct cairn_proof_turn {
 };
 
 /** Of all daemons that share the index one proves. @return CAIRN_OK: this one, until cairn_cas_give_proving();
- *  CAIRN_E_CONFLICT another does, or the clock is off (index.clock); CAIRN_E_BUSY, CAIRN_E_IO, CAIRN_E_FULL the index
+ *  CAIRN_E_CONFLICT another does, or the clock is off (index.clock); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_take_proving(struct cairn_cas *cas, struct cairn_index_lease *lease);
 void cairn_cas_give_proving(struct cairn_cas *cas, const struct cairn_index_lease *lease);
@@ -45,14 +45,12 @@ void cairn_cas_give_proving(struct cairn_cas *cas, const struct cairn_index_leas
  * loses no more than the reading.
  * @return CAIRN_OK
  *         CAIRN_E_BUSY  stopped, or store or index do not answer; what was read before is written down
- *         CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_DAMAGED  the index
- *         CAIRN_E_NOMEM
+ *         else as a write: the index
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_prove_turn(struct cairn_cas *cas, struct cairn_proof_turn *turn);
 
 /** A file was hashed here while it came, after its shard was registered: write down that this is proved.
- *  @return CAIRN_OK, also when the file was taken from its owner meanwhile; CAIRN_E_BUSY, CAIRN_E_FULL, CAIRN_E_IO,
- *          CAIRN_E_NOMEM */
+ *  @return CAIRN_OK, also when the file was taken from its owner meanwhile; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_prove_file(struct cairn_cas *cas, const char *owner,
 						      const struct cairn_hash *file, const uint8_t sha256[static 32]);
 
@@ -61,7 +59,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_claims(struct cairn_cas *cas, struct 
 
 enum { CAIRN_LIES_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_lie() */
 
-/** Visit claims that are false, as cairn_index_each_lie(). */
+/** Visit claims that are false. @return as cairn_index_each_lie() */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_lie(struct cairn_cas *cas, const struct cairn_index_lie *after,
 						    uint32_t limit, cairn_index_visit_lie *visit, void *ctx,
 						    bool *more);

@@ -17,8 +17,9 @@ bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *x
 			 const struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n);
 
 /**
- * Read, unpack and hash the chunks that n ranges touch, and those that share a block of 32 KiB with them, but for what
- * was found right within the last day, and remember what is. Takes as long as it takes to read the bytes; for workers.
+ * Read, unpack and hash the chunks that n ranges touch, and those that share a block of 32 KiB with them, except for
+ * what was found right within the last day, and remember what is. Takes as long as it takes to read the bytes; for
+ * workers.
  * @param list  of the xorb: as the index has it, not checked yet. NULL: the one that an earlier proof of this object
  *              found to give the xorb's hash (proved_lists.h), so that this proof costs what its bytes do
  * @param stop  asked before each chunk; true ends it early. May be NULL
@@ -28,7 +29,8 @@ bool cairn_cas_is_proved(const struct cairn_cas *cas, const struct cairn_hash *x
  *         CAIRN_E_DAMAGED  they are wrong, or there are fewer than there should be (rule object.damaged); the list is
  *                          wrong (xorb.list)
  *         CAIRN_E_IO       they cannot be read (object.unreadable)
- *         CAIRN_E_NOT_FOUND  without a list: none is kept
+ *         CAIRN_E_BUSY     also: the store does not answer (store.silent)
+ *         CAIRN_E_NOT_FOUND  without a list: none is kept. Also: the object was removed since it was opened
  *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_prove(struct cairn_cas *cas, const struct cairn_hash *xorb,

@@ -32,7 +32,7 @@ struct cairn_restore_options {
  * for nothing, and after an interruption the folder is to be removed.
  * Of a folder, an archive that is damaged is passed over where the others have what the moment names.
  * @return CAIRN_OK
- *         CAIRN_E_CONFLICT  the folder is not empty, or in use
+ *         CAIRN_E_CONFLICT  the folder is not empty, or in use; as cairn_data_dir_open()
  *         CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_MISMATCH  what is wrong with the file, or it is no backup
  *         CAIRN_E_USAGE     until_unix_s for what is no folder, or a path is too long
  *         CAIRN_E_NOT_FOUND the file is not there, or the folder has no moment up to then; CAIRN_E_BUSY stopped;

@@ -33,8 +33,8 @@ struct cairn_scrub_pace {
  * @return CAIRN_OK
  *         CAIRN_E_NOT_FOUND  there is none behind it
  *         CAIRN_E_BUSY       stopped; nothing is known then
- *         CAIRN_E_IO, CAIRN_E_DAMAGED  the index cannot be read: there is no way behind this place
- *         CAIRN_E_NOMEM
+ *         CAIRN_E_IO, CAIRN_E_DAMAGED  the index cannot be read: there is no way past this place
+ *         CAIRN_E_FULL, CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_scrub_look(struct cairn_cas *cas, int64_t after_id,
 						      const struct cairn_scrub_pace *pace,

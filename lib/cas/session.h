@@ -12,13 +12,13 @@ bool cairn_cas_keeps_sessions(struct cairn_cas *cas);
 CAIRN_MUST_USE enum cairn_status cairn_cas_session(struct cairn_cas *cas, const uint8_t digest[static 32],
 						   struct cairn_index_session *out, struct cairn_diag *diag);
 
-/** @param n_max, n_of_one_max  of struct cairn_index_begin_session @return CAIRN_OK; CAIRN_E_BUSY; CAIRN_E_IO;
- *  CAIRN_E_FULL; CAIRN_E_NOMEM, each with diag */
+/** Keep one more. @param n_max, n_of_one_max  of struct cairn_index_begin_session
+ *  @return CAIRN_OK; as a write, with diag */
 CAIRN_MUST_USE enum cairn_status cairn_cas_begin_session(struct cairn_cas *cas,
 							 const struct cairn_index_session *session, uint32_t n_max,
 							 uint32_t n_of_one_max, struct cairn_diag *diag);
 
-/** @return likewise, CAIRN_OK also where there was none */
+/** End it, if there is one. @return likewise; CAIRN_OK also where there was none */
 CAIRN_MUST_USE enum cairn_status cairn_cas_end_session(struct cairn_cas *cas, const uint8_t digest[static 32],
 						       struct cairn_diag *diag);
 

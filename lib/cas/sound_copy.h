@@ -6,8 +6,7 @@
 #include "cas/fetch_grant.h"
 #include "store/store.h"
 
-/** How long the object of a xorb is, as the index has it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO;
- * CAIRN_E_NOMEM */
+/** How long the object of a xorb is, as the index has it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cas_object_bytes(struct cairn_cas *cas, const struct cairn_hash *xorb,
 						  uint64_t *bytes);
 

@@ -27,7 +27,7 @@ struct cairn_cas_totals {
 	struct cairn_index_totals index;
 	struct cairn_index_claims claims;
 };
-/** @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Add them up. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct cairn_cas_totals *out);
 
 /** What is wrong with the index. Each without a rule when nothing is. */

@@ -19,7 +19,7 @@ void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, const u
 
 /** Drop what is older. Waits for the index's writer, piece by piece; for workers. @param stop  asked before each
  *  @param[out] n_dropped  also on failure
- *  @return CAIRN_OK, also when stopped; CAIRN_E_BUSY; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK, also when stopped; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_trim_telemetry(struct cairn_cas *cas, int64_t before_unix_s,
 							  bool (*stop)(void *ctx), void *stop_ctx, uint64_t *n_dropped);
 
@@ -36,7 +36,7 @@ struct cairn_telemetry {
  * @param before_id  0: from the newest; else *next_id of an earlier call
  * @param limit      at most CAIRN_TELEMETRY_PAGE_MAX
  * @param[out] next_id  0: these were the last
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_each_telemetry(struct cairn_cas *cas, int64_t before_id, uint32_t limit,
 							  void (*visit)(void *ctx, const struct cairn_telemetry *row),

@@ -20,7 +20,7 @@ struct cairn_data_dir_options {
 	 * A folder with both elsewhere is opened beside its daemon, and without the secret. */
 	bool maintains;
 	const char *secret_file; /* NULL: DIR/secret, made at the first start with mode 0600 */
-	const char *store; /* URL of the objects; NULL: as the folder says, which is files:DIR but for an S3 store */
+	const char *store; /* URL of the objects; NULL: as the folder says, which is files:DIR except for an S3 store */
 	const char *credentials; /* of the store, as in struct cairn_store_options */
 	const char *index;       /* to write: URL of an index elsewhere; NULL: a file of the folder */
 	uint64_t keep_bytes;     /* of the disk's free space: as in struct cairn_index_options */
@@ -35,10 +35,16 @@ struct cairn_data_dir_options {
  *                           newer version, or, to read only, of an older one; its objects are in another store than
  *                           the options name (data_dir.store), or that store is somebody else's (store.owner); likewise
  *                           the index (data_dir.index, index.owner), or another daemon has it (index.taken)
- *         CAIRN_E_USAGE     a path is too long; a secret that is unreadable, too short, or readable by others; no store
- *                           has such a URL
- *         CAIRN_E_IO, CAIRN_E_NOMEM, and CAIRN_E_BUSY of a service that does not answer; always with one clear line in
- *         diag
+ *         CAIRN_E_USAGE     a path or a URL is too long; a secret is too short, too long, or readable by others;
+ *                           no store or index has such a URL, or what it needs is missing (as cairn_store_open()
+ *                           and cairn_index_open() say)
+ *         CAIRN_E_FORMAT    what the folder says of an index or a store elsewhere cannot be read (data_dir.index,
+ *                           data_dir.store)
+ *         CAIRN_E_BUSY      a service does not answer
+ *         CAIRN_E_FULL      there is no room to bring the index forward
+ *         CAIRN_E_DAMAGED   of the index
+ *         CAIRN_E_IO, CAIRN_E_NOMEM
+ *         All but CAIRN_E_NOMEM with one clear line in diag
  */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_open(struct cairn_data_dir **out,
 						     const struct cairn_data_dir_options *options,
@@ -60,8 +66,8 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 
 /** Is this the data folder of a daemon? Asked first by those who are given one that should be there: opening would make
  *  a folder that is not there, and an index in one that is no store.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_FORMAT, CAIRN_E_IO as the folder says where its index is;
- *  CAIRN_E_USAGE the path is too long */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND it is not (data_dir.missing); CAIRN_E_FORMAT, CAIRN_E_IO what it says of an
+ *          index elsewhere cannot be read; CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag);
 
 /** What cairn_data_dir_look() has found. Plain value. */
@@ -77,7 +83,7 @@ struct cairn_data_dir_sight {
  * @param secret_file  as in struct cairn_data_dir_options
  * @param index  likewise; it is asked of which version it is
  * @param as_root  a folder that is not there is made by root: whether this user could is not asked
- * @return as cairn_data_dir_open(), but that being in use is no failure
+ * @return as cairn_data_dir_open(), except that being in use is no failure
  */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, const char *index,
 						     bool as_root, struct cairn_data_dir_sight *out,
@@ -95,19 +101,20 @@ CAIRN_MUST_USE enum cairn_status cairn_data_dir_index_reach(const char *index, s
 enum { CAIRN_DATA_DIR_URL_BYTES = 4200 };
 
 /** The URL of a folder's index that is a file. @return CAIRN_OK; CAIRN_E_CONFLICT it is elsewhere (data_dir.index);
- *  CAIRN_E_USAGE the path is too long */
+ *  CAIRN_E_FORMAT, CAIRN_E_IO what the folder says of it cannot be read; CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *path,
 							  struct cairn_diag *diag);
 
 /** Where the index and the objects of a folder are, as URLs: it says so, or they are files of it.
- *  @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_IO as the folder says it; CAIRN_E_USAGE the path is too long */
+ *  @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_IO what it says cannot be read; CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_places(const char *path, char index[static CAIRN_DATA_DIR_URL_BYTES],
 						       char store[static CAIRN_DATA_DIR_URL_BYTES],
 						       struct cairn_diag *diag);
 
-/** Open the objects of a folder alone, without its lock. @param beside  as in struct cairn_store_options; else they are
- *  files: CAIRN_E_CONFLICT (data_dir.store) when the folder says that they are elsewhere
- *  @return as cairn_store_open() */
+/** Open the objects of a folder alone, without its lock. @param beside  as in struct cairn_store_options; else they
+ * must be files
+ *  @return as cairn_store_open(); CAIRN_E_CONFLICT they must be files, and are elsewhere (data_dir.store);
+ *          CAIRN_E_FORMAT, CAIRN_E_IO what the folder says of them cannot be read; CAIRN_E_USAGE too long a path */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_open_store(struct cairn_store **out, const char *path, bool beside,
 							   struct cairn_diag *diag);
 

@@ -22,8 +22,10 @@ struct elsewhere {
 CAIRN_MUST_USE enum cairn_status elsewhere_read(struct elsewhere *out, enum elsewhere_what what, const char *path,
 						struct cairn_diag *diag);
 
-/** Give one that was read, and was not there, an URL and an owner. @param shared  NULL: a new one; else that of all
- * folders with this secret @return CAIRN_OK; CAIRN_E_USAGE the URL is too long (store.url, index.url); CAIRN_E_IO */
+/** Give one that was not there when it was read a URL and an owner.
+ *  @param shared  NULL: a new owner; else the one of all folders with this secret
+ *  @return CAIRN_OK; CAIRN_E_USAGE the URL is too long (store.url, index.url); CAIRN_E_IO no name could be made for it
+ *          (data_dir.store, data_dir.index) */
 CAIRN_MUST_USE enum cairn_status elsewhere_new(struct elsewhere *out, const char *url,
 					       const struct cairn_secret *shared, struct cairn_diag *diag);
 

@@ -35,7 +35,7 @@ CAIRN_MUST_USE enum cairn_status cairn_note_read(const char *data_dir, const cha
 						 const struct cairn_note_field *fields, size_t n);
 
 /** Replace a note, durably. It may be read by other users, as far as its folder lets them. One writer at a time.
- *  @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO, with errno */
+ *  @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO, with errno; CAIRN_E_NOMEM; CAIRN_E_LIMIT the names are too long */
 CAIRN_MUST_USE enum cairn_status cairn_note_write(const char *data_dir, const char *name,
 						  const struct cairn_note_field *fields, size_t n);
 

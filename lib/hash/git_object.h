@@ -38,7 +38,7 @@ struct cairn_git_tree *cairn_git_tree_new(void);
 void cairn_git_tree_begin(struct cairn_git_tree *tree);
 /** Add an entry: a folder, or a file that is none to execute. @param name  copied */
 void cairn_git_tree_add(struct cairn_git_tree *tree, const char *name, bool is_folder, const struct cairn_git_oid *oid);
-/** @return CAIRN_OK; CAIRN_E_NOMEM some entry could not be kept */
+/** @return CAIRN_OK; CAIRN_E_NOMEM an entry could not be kept: no memory, or the tree is larger than any we read */
 CAIRN_MUST_USE enum cairn_status cairn_git_tree_end(struct cairn_git_tree *tree, struct cairn_git_oid *out);
 void cairn_git_tree_freep(struct cairn_git_tree **tree);
 
@@ -52,7 +52,8 @@ struct cairn_git_commit {
 };
 
 /** The id of a commit whose text is the title, and then, if there is a message, an empty line and the message; with a
- * newline at the end. Of the author and the email "<", ">" and newlines are left out. @return CAIRN_OK; CAIRN_E_NOMEM
+ * newline at the end. "<", ">" and newlines are left out of the author and the email.
+ * @return CAIRN_OK; CAIRN_E_NOMEM, also when its text is too long
  */
 CAIRN_MUST_USE enum cairn_status cairn_git_commit(struct cairn_git_oid *out, const struct cairn_git_commit *commit);
 

@@ -6,10 +6,11 @@
 
 enum {
 	CAIRN_MERKLE_GROUP_MAX = 9,  /* children of a node */
-	CAIRN_MERKLE_GROUP_MIN = 3,  /* likewise, but for the last group of a level */
+	CAIRN_MERKLE_GROUP_MIN = 3,  /* likewise, except for the last group of a level */
 	CAIRN_MERKLE_JOIN_MAX = 256, /* nodes that cairn_merkle_join() takes at once */
 	CAIRN_MERKLE_PARENTS_MAX = CAIRN_MERKLE_JOIN_MAX / CAIRN_MERKLE_GROUP_MIN + 1, /* and makes */
-	/* A group has at least 3 nodes, but for the last of its level, so 41 levels hold more chunks than a u64 counts.
+	/* A group has at least 3 nodes, except for the last of its level, so 41 levels hold more chunks than a u64
+	 * counts.
 	 */
 	CAIRN_MERKLE_LEVELS_MAX = 41,
 	/* Nodes that wait on a level until they are joined: the more at once, the faster. Most are on the lowest two,

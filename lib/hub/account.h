@@ -6,6 +6,8 @@
 #include "cas/keys.h"
 #include "index/hub.h"
 
+/* Statuses, for all headers of this room: "as index and store" and "as a write" stand for what cas/cas.h lists. */
+
 /** The name of CAIRN_HUB_OPERATOR. */
 #define CAIRN_HUB_OPERATOR_NAME "operator"
 
@@ -31,13 +33,13 @@ struct cairn_hub_asker {
 void cairn_hub_set_operator(struct cairn_hub_asker *out);
 
 /** Who holds the key with this digest? @return CAIRN_OK; CAIRN_E_DENIED it is unknown or revoked, or its account is
- *  disabled (key.unknown); CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  disabled (key.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_identify(struct cairn_cas *cas, const uint8_t digest[static 32],
 						    struct cairn_hub_asker *out, struct cairn_diag *diag);
 
 /** Who is the user of this name, of whom somebody who is believed says that it is he? He may do what his account may,
- * but for what takes an operator. @return CAIRN_OK; CAIRN_E_DENIED there is no user of this name, or he is disabled
- *  (user.refused); CAIRN_E_IO; CAIRN_E_NOMEM */
+ * except for what takes an operator. @return CAIRN_OK; CAIRN_E_DENIED there is no user of this name, or he is disabled
+ *  (user.refused); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *name,
 							 struct cairn_hub_asker *out, struct cairn_diag *diag);
 
@@ -50,20 +52,20 @@ struct cairn_hub_new_account {
 /**
  * Make an account. Waits for the index's writer.
  * @return CAIRN_OK; CAIRN_E_USAGE the name is none (account.name), or reserved (account.reserved);
- *         CAIRN_E_CONFLICT it is taken (account.known); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ *         CAIRN_E_CONFLICT it is taken (account.known); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_add_account(struct cairn_cas *cas,
 						       const struct cairn_hub_new_account *account, int64_t *id,
 						       struct cairn_diag *diag);
 
 /** Refuse the keys of an account, and the tokens got with them, or take them again. Waits for the index's writer.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_disable_account(struct cairn_cas *cas, const char *name, bool disabled,
 							   bool *changed, struct cairn_diag *diag);
 
 /** Say what a user is in an organisation. The last admin stays one, unless an operator says so. Waits for the index's
  *  writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown, user.unknown); CAIRN_E_CONFLICT (member.last_admin);
- *          CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+ * as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_set_member(struct cairn_cas *cas, bool by_operator, const char *organisation,
 						      const char *user, enum cairn_index_role role, bool *changed,
 						      struct cairn_diag *diag);
@@ -77,20 +79,20 @@ bool cairn_hub_role_parse(const char *name, enum cairn_index_role *out);
  *  @return CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status cairn_hub_no_account(struct cairn_diag *diag);
 
-/** The number of an account, to make a key for it. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); CAIRN_E_IO;
- *  CAIRN_E_NOMEM */
+/** The number of an account, to make a key for it. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as index and
+ * store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_account(struct cairn_cas *cas, const char *name,
 							struct cairn_index_account *out, struct cairn_diag *diag);
 
-/** Visit all accounts. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Visit all accounts. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_account(
 	struct cairn_cas *cas, void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx);
-/** Visit all members of an organisation. @return as above; CAIRN_E_NOT_FOUND there is none of this name,
+/** Visit all members of an organisation. @return as above; CAIRN_E_NOT_FOUND none has this name,
  * or it is a user's (account.unknown) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_member(struct cairn_cas *cas, const char *organisation,
 						       cairn_index_visit_member *visit, void *ctx,
 						       struct cairn_diag *diag);
-/** Visit all organisations of a user, by his number. */
+/** Visit all organisations of a user, by his number. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_organisation(struct cairn_cas *cas, int64_t user,
 							     cairn_index_visit_member *visit, void *ctx);
 

@@ -11,8 +11,8 @@
  * index's writer.
  * @param asker  may read the sources of copies; a source that he may not is as one that is not there
  * @param[out] n_failed  how many have a fault
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the bucket is not there any more (repo.unknown); CAIRN_E_BUSY; CAIRN_E_FULL;
- *         CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the bucket is not there any more (repo.unknown); CAIRN_E_DENIED (quota.repo,
+ *         quota.account); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_change_bucket(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							 const struct cairn_index_repo *repo,
@@ -33,14 +33,14 @@ struct cairn_hub_entry {
  * @param recursive  false: of what is behind the prefix, and a slash after that, only the first name is told
  * @param from       "" , then next as it was left
  * @param[out] next  CAIRN_INDEX_PATH_MAX + 1 bytes: where the next page begins; "" when there is none
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_bucket(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						       const char *prefix, bool recursive, const char *from,
 						       void (*visit)(void *ctx, const struct cairn_hub_entry *entry),
 						       void *ctx, char next[static CAIRN_INDEX_PATH_MAX + 1]);
 
-/** The object of a path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); CAIRN_E_IO; CAIRN_E_NOMEM */
+/** The object of a path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_object(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						       const char *path, struct cairn_index_object *out,
 						       struct cairn_diag *diag);

@@ -37,14 +37,14 @@ void cairn_hub_changes_fini(struct cairn_hub_changes *changes);
  * @param before  NULL: there was nothing
  * @param max     files that are told, and folders that wait to be compared
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND a commit is gone; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND a commit is gone; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_compare(struct cairn_cas *cas, const struct cairn_index_commit *before,
 						   const struct cairn_index_commit *after, uint32_t max,
 						   struct cairn_hub_changes *out);
 
 /** The commit before one. @return CAIRN_OK; CAIRN_E_NOT_FOUND it is the first one (its parent is 0), or that is gone;
- *  CAIRN_E_IO; CAIRN_E_NOMEM */
+ * as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_parent(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 						       struct cairn_index_commit *out);
 

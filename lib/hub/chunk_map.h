@@ -36,7 +36,7 @@ struct cairn_chunk_map {
  * tell nothing of them. A chunk that is in several counts for the first. For workers.
  * @param repo  of which the asker may have the files
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the repository has no such file; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the repository has no such file; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_map_file(struct cairn_chunk_map *out, struct cairn_cas *cas,
 						    const struct cairn_hub_asker *asker,

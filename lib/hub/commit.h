@@ -35,7 +35,7 @@ void cairn_hub_commit_fini(struct cairn_hub_commit *commit);
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown; revision.unknown: no such branch; entry.unknown: a path that is to
  *         be deleted is not there); CAIRN_E_CONFLICT (commit.parent: 412 for clients; commit.sha256, commit.path,
  *         commit.known: 400); CAIRN_E_DENIED only an operator gives a commit an id (commit.id); CAIRN_E_LIMIT
- * (commit.rows, commit.names, commit.depth, commit.limit); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ * (commit.rows, commit.names, commit.depth, commit.limit); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						  const struct cairn_index_repo *repo, const char *revision,
@@ -43,7 +43,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const s
 						  struct cairn_diag *diag);
 
 /** Visit commits, from one back, a page at a time; how many there are is commit->number.
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_commit(
 	struct cairn_cas *cas, const struct cairn_index_commit *from, uint64_t skip, uint32_t limit,
 	void (*visit)(void *ctx, const struct cairn_index_commit *commit, const char *message), void *ctx);

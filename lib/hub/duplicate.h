@@ -13,9 +13,9 @@ enum { CAIRN_HUB_DUPLICATE_TEXT_BYTES_MAX = 64 << 20 };
  * @param copy        kind, account, name; the rest is set here
  * @param is_private  NULL: it is if the source is private, or has a gate. That such a one's copy is public only an
  *                    admin of the source may say
- * @return as cairn_hub_make_repo(); CAIRN_E_LIMIT more than CAIRN_INDEX_OPERATIONS_MAX files, or more text
- *         (repo.duplicate); CAIRN_E_CONFLICT a file of it has no bytes any more, with *out all zero (commit.bytes);
- *         CAIRN_E_DENIED it may not be public (repo.guarded)
+ * @return as cairn_hub_make_repo(), cairn_hub_duplicate_files(); CAIRN_E_LIMIT more than CAIRN_INDEX_OPERATIONS_MAX
+ * files, or more text (repo.duplicate); CAIRN_E_CONFLICT a file of it has no bytes any more, with *out all zero
+ * (commit.bytes); CAIRN_E_DENIED it may not be public (repo.guarded)
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     const struct cairn_index_repo *source,
@@ -29,7 +29,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, cons
  * @param target  found with CAIRN_HUB_WRITE; not a bucket, as the source
  * @param files   at most CAIRN_INDEX_ADOPTED_MAX; which of them could not be given is set
  * @return CAIRN_OK; CAIRN_E_DENIED (quota.repo, quota.account); CAIRN_E_NOT_FOUND one of them was deleted meanwhile
- *         (repo.unknown); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ *         (repo.unknown); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_duplicate_files(struct cairn_cas *cas, const struct cairn_index_repo *source,
 							   const struct cairn_index_repo *target,

@@ -32,14 +32,14 @@ struct cairn_hub_find_path {
  * @param folder  "": all
  * @param after   "", then next as it was left
  * @param[out] next  behind which path to go on; "" when all were looked at
- * @return CAIRN_OK, also without a find; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK, also without a find; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_in_tree(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 							const struct cairn_index_commit *commit, const char *folder,
 							const struct cairn_hub_find_path *find, const char *after,
 							char next[static CAIRN_INDEX_PATH_MAX + 1]);
 
-/** Likewise of a bucket. @param prefix  "", or a folder with the slash behind it */
+/** Likewise of a bucket. @param prefix  "", or a folder with the slash behind it. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_in_bucket(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 							  const char *prefix, const struct cairn_hub_find_path *find,
 							  const char *after,
@@ -55,7 +55,7 @@ struct cairn_hub_find_end {
 /**
  * Visit what has the text at the heads of main, and in the buckets, of the repositories that the asker may see (of
  * buckets: have the files of), those first that were changed last. Nothing else is looked at.
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_paths(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						      const struct cairn_hub_find_path *find,

@@ -32,7 +32,7 @@ struct cairn_folders {
  * Count it: of this commit alone, so that it tells nothing of others. Short texts, which the index keeps, are left out.
  * For workers.
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_weigh_folders(struct cairn_folders *out, struct cairn_cas *cas,
 							 const struct cairn_index_repo *repo,

@@ -22,7 +22,7 @@ struct cairn_footprint {
 
 /**
  * Count it: of this repository alone, so that it tells nothing of others. For workers.
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_footprint(struct cairn_footprint *out, struct cairn_cas *cas,
 						     const struct cairn_index_repo *repo);

@@ -37,7 +37,7 @@ struct cairn_holders {
  * keys that there are. For workers.
  * @param from_id  0, then next_id, or the number of another account: those behind it
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_holders(struct cairn_holders *out, struct cairn_cas *cas,
 							int64_t from_id);

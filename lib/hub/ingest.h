@@ -32,7 +32,7 @@ void cairn_hub_ingest_put(struct cairn_hub_ingest *in, size_t n);
 
 /** Work off what was put, so that there is room again. Waits for the disk and for the index's writer: on a worker.
  *  @return CAIRN_OK; CAIRN_E_MISMATCH more bytes than the file has (ingest.size); CAIRN_E_LIMIT a file in too many
- *          pieces (ingest.terms); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM. After a failure it can only be
+ *          pieces (ingest.terms); as a write. After a failure it can only be
  *          freed */
 CAIRN_MUST_USE enum cairn_status cairn_hub_ingest_work(struct cairn_hub_ingest *in, struct cairn_diag *diag);
 

@@ -18,7 +18,7 @@ struct cairn_hub_lfs_grant {
 	int64_t expires_unix_s;
 };
 
-/** Sign a grant. @param[out] out  what stands in the address behind the "?" */
+/** Sign a grant. @param[out] out  what is in the address behind the "?" */
 void cairn_hub_lfs_sign(const struct cairn_cas *cas, const struct cairn_hub_lfs_grant *grant,
 			char out[static CAIRN_HUB_LFS_QUERY_BYTES]);
 
@@ -35,7 +35,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_check(const struct cairn_cas *cas
 						     struct cairn_hub_lfs_grant *out, struct cairn_diag *diag);
 
 /** Does the repository have an object, by its own word? @param[out] out  hash and size
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_find(struct cairn_cas *cas, int64_t repo,
 						    const uint8_t sha256[static 32], struct cairn_index_file *out);
 

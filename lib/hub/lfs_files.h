@@ -31,7 +31,7 @@ struct cairn_hub_lfs_files {
 void cairn_hub_lfs_files_fini(struct cairn_hub_lfs_files *files);
 
 /** Read a page of what has a SHA-256. @param after  behind this hash; NULL: from the beginning
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						     const struct cairn_hash *after, struct cairn_hub_lfs_files *out,
 						     struct cairn_diag *diag);

@@ -16,11 +16,11 @@ struct cairn_new_bytes {
 };
 
 /**
- * Count it. Only files of this repository are looked at, so nothing is told of others. For workers.
+ * Count it. Only files of this repository are looked at, so nothing is revealed about others. For workers.
  * @param before   NULL: there was nothing
  * @param changes  between both
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_count_new(struct cairn_new_bytes *out, struct cairn_cas *cas,
 						     const struct cairn_index_repo *repo,

@@ -20,9 +20,9 @@ struct cairn_old_bytes {
 
 /**
  * Find it. Of several files that have as much, the one that the path names counts, else the first. Only files of this
- * repository are looked at, so nothing is told of others. For workers.
+ * repository are looked at, so nothing is revealed about others. For workers.
  * @param[out] out  empty unless CAIRN_OK
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_old(struct cairn_old_bytes *out, struct cairn_cas *cas,
 						    const struct cairn_index_repo *repo,

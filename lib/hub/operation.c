@@ -37,7 +37,7 @@ static bool operation_take_time(struct cairn_hub_operation *o)
 	       (change->mtime_unix_ms >= OPERATION_TIME_MIN && change->mtime_unix_ms <= OPERATION_TIME_MAX);
 }
 
-/* "model" of the kind models. @return 0: there is none of this name */
+/* "model" of the kind models. @return 0: none has this name */
 static enum cairn_index_repo_kind operation_kind(const char *name)
 {
 	size_t len = strlen(name);

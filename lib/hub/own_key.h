@@ -15,7 +15,7 @@ enum { CAIRN_HUB_OWN_KEYS_MAX = 100 };
  * @return CAIRN_OK; CAIRN_E_USAGE the name is empty or too long (key.name); CAIRN_E_DENIED the asker has no account, is
  *         here with a key for one repository, or would get more than his own key allows (key.own);
  *         CAIRN_E_CONFLICT it has CAIRN_HUB_OWN_KEYS_MAX that are good, or nearly so many and others are made at once
- *         (key.many); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ *         (key.many); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							const char *name, bool writing,
@@ -24,12 +24,12 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, c
 
 /** Revoke a key of the asker's own account, for which his own must be allowed to write: the sessions and tokens that
  *  were got with it end. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND it is none of his
- * (key.unknown); CAIRN_E_DENIED as above; CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+ * (key.unknown); CAIRN_E_DENIED as above; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_revoke_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							  int64_t id, struct cairn_diag *diag);
 
-/** Visit the keys of the asker's own account, revoked ones too. @return CAIRN_OK; CAIRN_E_DENIED as above; CAIRN_E_IO;
- *  CAIRN_E_NOMEM */
+/** Visit the keys of the asker's own account, revoked ones too. @return CAIRN_OK; CAIRN_E_DENIED as above; as index and
+ * store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							void (*visit)(void *ctx, const struct cairn_key *key),
 							void *ctx, struct cairn_diag *diag);

@@ -16,8 +16,7 @@ typedef bool cairn_hub_visit_change(void *ctx, const struct cairn_index_commit *
  * @param limit  of commits, at least 1
  * @param visit  when it answers false, that change was not visited
  * @param[out] next  the commit from which it goes on, when *more
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND it is not there at this commit (entry.unknown); CAIRN_E_IO; CAIRN_E_DAMAGED;
- *         CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND it is not there at this commit (entry.unknown); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_change_of(struct cairn_cas *cas,
 							  const struct cairn_index_commit *commit, const char *path,

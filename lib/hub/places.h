@@ -26,7 +26,7 @@ void cairn_places_init(struct cairn_places *places, struct cairn_index *index, c
 void cairn_places_fini(struct cairn_places *places);
 
 /** Say which files are going to be counted; once. Files that were deleted are passed over, here as below.
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_places_of(struct cairn_places *places, const struct cairn_hash *files,
 						 uint32_t n);
 

@@ -28,8 +28,7 @@ void cairn_hub_pull_fini(struct cairn_hub_pull *pull);
 
 /** Make one that begins at a commit. Waits for the index's writer. @param[out] number
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (repo.unknown, revision.unknown: the commit is gone); CAIRN_E_LIMIT
- *          (commit.limit: the title or the description is too long); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO;
- *          CAIRN_E_NOMEM */
+ *          (commit.limit: the title or the description is too long); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						    const struct cairn_index_repo *repo,
 						    const struct cairn_index_commit *start, const char *title,
@@ -43,7 +42,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_commit_pull(struct cairn_cas *cas, co
 						       const struct cairn_hub_commit *commit, int64_t *number,
 						       struct cairn_git_oid *oid, struct cairn_diag *diag);
 
-/** @param[out] out  none unless CAIRN_OK @return CAIRN_OK; CAIRN_E_NOT_FOUND (pr.unknown); CAIRN_E_IO; CAIRN_E_NOMEM
+/** @param[out] out  none unless CAIRN_OK @return CAIRN_OK; CAIRN_E_NOT_FOUND (pr.unknown); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_pull(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						     int64_t number, struct cairn_hub_pull *out,
@@ -56,7 +55,7 @@ struct cairn_hub_pull_list {
 	uint32_t skip, limit;
 };
 /** Visit a page of them, the newest first. @param[out] n  how many there are on all pages
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_pull(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						     const struct cairn_hub_pull_list *list,
 						     void (*visit)(void *ctx, const struct cairn_hub_pull *pull),

@@ -10,7 +10,7 @@ enum {
 	CAIRN_HUB_REACH_PAGE = 100,       /* that are read at once */
 };
 
-/** Those that were changed last come first. Zeroed but for its first two members. */
+/** Those that were changed last come first. Zeroed except for its first two members. */
 struct cairn_hub_reach {
 	struct cairn_cas *cas;
 	const struct cairn_hub_asker *asker;
@@ -21,11 +21,11 @@ struct cairn_hub_reach {
 };
 
 /** The next one. @param[out] out  borrowed until the next call; NULL: that was the last
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_reach_next(struct cairn_hub_reach *reach,
 						      const struct cairn_index_repo **out);
 
-/** May he have its files, too? @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** May he have its files, too? @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_reach_may_read(const struct cairn_hub_reach *reach,
 							  const struct cairn_index_repo *repo, bool *may);
 

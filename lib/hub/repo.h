@@ -1,4 +1,4 @@
-/* Repositories: who sees them, and who may change them. What somebody may not see is for him as if it were not there.
+/* Repositories: who sees them, and who may change them. What somebody may not see looks to him as if it were not there.
  */
 #ifndef CAIRN_HUB_REPO_H
 #define CAIRN_HUB_REPO_H
@@ -11,17 +11,17 @@
 #define CAIRN_HUB_ME "me"
 
 /** What the asker may do with the repositories of an account. It can be asked for account 0, of which there is none, so
- *  that what is not there takes as long as what may not be seen. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  that what is not there takes as long as what may not be seen. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_access_in(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     int64_t account, enum cairn_hub_access *out);
 
 /**
  * Find a repository that the asker may treat so.
- * @param need  CAIRN_HUB_SEE: for what is told of it; CAIRN_HUB_READ: for its files, which everybody may have of a
+ * @param need  CAIRN_HUB_SEE: for what is said about it; CAIRN_HUB_READ: for its files, which everybody may have of a
  *              public one without a gate
  * @param[out] out  of a git-like one that was moved, and is asked for by the name from before, with the name of today
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none, or none that he may see (repo.unknown); CAIRN_E_DENIED he may see
- *         it, but not have its files (repo.gated), or no more than that (repo.denied); CAIRN_E_IO; CAIRN_E_NOMEM
+ *         it, but not have its files (repo.gated), or no more than that (repo.denied); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
@@ -47,8 +47,7 @@ enum { CAIRN_HUB_FIRST_FILES_MAX = 100 };
  * @param[out] out  also with CAIRN_E_CONFLICT, if it can still be found: the one that has the name
  * @return CAIRN_OK; CAIRN_E_USAGE the name is none (repo.name); CAIRN_E_CONFLICT it is taken (repo.known), or as
  *         cairn_hub_commit(); CAIRN_E_DENIED the asker may make none there, or there is no such account
- *         (account.denied); CAIRN_E_LIMIT too many files (commit.lines); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO;
- *         CAIRN_E_NOMEM
+ *         (account.denied); CAIRN_E_LIMIT too many files (commit.lines); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     const struct cairn_hub_new_repo *new_repo,
@@ -56,7 +55,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, cons
 
 /** Say who may see a repository that was found with CAIRN_HUB_ADMIN, and who may have its files; NULL leaves that as it
  *  is, whatever somebody else makes it meanwhile. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
- * (repo.unknown); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+ * (repo.unknown); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_set_repo(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						    const bool *is_private, const enum cairn_index_gate *gate,
 						    struct cairn_diag *diag);
@@ -80,7 +79,7 @@ enum { CAIRN_HUB_REPOS_MAX = 500 }; /* of one page */
  * @param search   letters that a name has, in any case; NULL: all
  * @param from_id  0, then *next_id, which is 0 when there are no more
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such account (account.unknown); CAIRN_E_DENIED nobody has none of his
- *         own (account.denied); CAIRN_E_IO; CAIRN_E_NOMEM
+ *         own (account.denied); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						     enum cairn_index_repo_kind kind, const char *account,
@@ -101,8 +100,8 @@ struct cairn_hub_repo_list {
 enum { CAIRN_HUB_CURSOR_BYTES = 160 };
 
 /** Visit a page of the repositories that the asker may see. Takes notes only. Of a key that is for one repository only
- * public ones are told. @param[out] next  CAIRN_HUB_CURSOR_BYTES: the cursor of the next page; "" when there is none
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ * public ones are listed. @param[out] next  CAIRN_HUB_CURSOR_BYTES: the cursor of the next page; "" when there is none
+ * @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_repos(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						      const struct cairn_hub_repo_list *list,
 						      cairn_index_visit_repo *visit, void *ctx,

@@ -31,7 +31,7 @@ bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revisio
 			      char path[static CAIRN_INDEX_PATH_MAX + 1]);
 
 /** The commit of a revision: a branch, a tag, a commit's id or at least 4 digits of it, "HEAD", "refs/heads/x",
- * "refs/tags/x", "refs/pr/N". @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); CAIRN_E_IO; CAIRN_E_NOMEM */
+ * "refs/tags/x", "refs/pr/N". @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_revision(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 							 const char *revision, struct cairn_index_commit *out,
 							 struct cairn_diag *diag);
@@ -44,7 +44,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_find_place(struct cairn_cas *cas, con
 						      char path[static CAIRN_INDEX_PATH_MAX + 1],
 						      struct cairn_diag *diag);
 
-/** Visit all refs. Takes notes only. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Visit all refs. Takes notes only. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						    bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref),
 						    void *ctx);
@@ -53,7 +53,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_each_ref(struct cairn_cas *cas, const
  *  @param empty      a branch without files; start does not count
  *  @param overwrite  a branch that is there is set to it
  *  @return CAIRN_OK; CAIRN_E_USAGE the name is none (ref.name); CAIRN_E_CONFLICT it is there (ref.known);
- *          CAIRN_E_NOT_FOUND (repo.unknown, revision.unknown); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *          CAIRN_E_NOT_FOUND (repo.unknown, revision.unknown); as a write */
 struct cairn_hub_new_ref {
 	enum cairn_index_ref_kind kind; /* CAIRN_INDEX_BRANCH or CAIRN_INDEX_TAG */
 	const char *name;
@@ -66,14 +66,14 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_add_ref(struct cairn_cas *cas, const 
 
 /** Make a branch one commit without a parent, of the files that it has. Waits for the index's writer.
  *  @param title  of that commit
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown, repo.unknown); CAIRN_E_LIMIT (commit.rows, commit.limit);
- *          CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown, repo.unknown); CAIRN_E_LIMIT (commit.rows, commit.limit); as
+ * a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_squash(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						  const struct cairn_index_repo *repo, const char *branch,
 						  const char *title, struct cairn_diag *diag);
 
 /** Remove a branch (any but main) or a tag. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
- * (revision.unknown, repo.unknown); CAIRN_E_DENIED (ref.main); CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+ * (revision.unknown, repo.unknown); CAIRN_E_DENIED (ref.main); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_drop_ref(struct cairn_cas *cas, const struct cairn_index_repo *repo,
 						    enum cairn_index_ref_kind kind, const char *name,
 						    struct cairn_diag *diag);

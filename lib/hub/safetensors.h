@@ -10,7 +10,7 @@
 
 enum {
 	CAIRN_TENSORS_HEAD_MAX = 1 << 20, /* bytes of a head that is read; the format allows a hundred times that */
-	CAIRN_TENSOR_NAME_MAX = 255,      /* bytes that are told of a name; what is longer is cut */
+	CAIRN_TENSOR_NAME_MAX = 255,      /* bytes of a name that are shown; what is longer is cut */
 	CAIRN_TENSOR_TYPE_MAX = 15,       /* bytes of a type's name */
 	CAIRN_TENSOR_DIMS_MAX = 16,
 	CAIRN_TENSOR_TYPES_MAX = 24, /* different ones in a file */

@@ -42,7 +42,7 @@ bool cairn_hub_is_searched(const char *text);
  * a xorb are cut to a few. For workers.
  * @param text  of which cairn_hub_is_searched() is true
  * @param visit  nothing is held meanwhile
- * @return CAIRN_OK, also when nothing is found; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK, also when nothing is found; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_search(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						  const char *text,

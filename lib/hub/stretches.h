@@ -16,7 +16,7 @@ struct cairn_stretch {
 	uint16_t start, end;
 };
 
-/** Zeroed but for index and owner it is empty. */
+/** Zeroed except for index and owner it is empty. */
 struct cairn_stretches {
 	struct cairn_index *index;
 	char owner[CAIRN_INDEX_OWNER_BYTES];
@@ -30,7 +30,7 @@ void cairn_stretches_init(struct cairn_stretches *stretches, struct cairn_index 
 /** For CLEANUP(). */
 void cairn_stretches_fini(struct cairn_stretches *stretches);
 
-/** Add what a file has; one that was deleted has nothing. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+/** Add what a file has; one that was deleted has nothing. @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_stretches_add(struct cairn_stretches *stretches, const struct cairn_hash *hash,
 						     uint32_t file);

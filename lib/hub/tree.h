@@ -20,7 +20,7 @@ struct cairn_hub_tree_page {
  * Visit a page of entries: by folders, then by names, in the order of their bytes. Takes notes only: a reader of the
  * index is held.
  * @param[out] next  the path behind which the next page begins; "" when there is none
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder (entry.unknown); CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such folder (entry.unknown); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 						     const struct cairn_hub_tree_page *page,
@@ -31,13 +31,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_list_tree(struct cairn_cas *cas, cons
 /**
  * Visit all entries of a commit, a page at a time: a reader of the index is held for a page only.
  * @param take  takes notes only; false: it has seen enough
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit has no entries, or has gone; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit has no entries, or has gone; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_list_all(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 						    bool (*take)(void *ctx, const struct cairn_index_entry *entry),
 						    void *ctx, struct cairn_diag *diag);
 
-/** A file or folder by its path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); CAIRN_E_IO; CAIRN_E_NOMEM */
+/** A file or folder by its path. @return CAIRN_OK; CAIRN_E_NOT_FOUND (entry.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_entry(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 						      const char *path, struct cairn_index_entry *out,
 						      struct cairn_diag *diag);
@@ -57,7 +57,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, con
 
 /** The bytes of a CAIRN_INDEX_INLINE file. @param content  of its entry
  *  @param[out] out  the caller's, also of 0 bytes; NULL unless CAIRN_OK
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, int64_t content, uint8_t **out,
 						       size_t *len);
 
@@ -65,13 +65,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, in
  * The lines of a .gitattributes or .gitignore at a commit, with the steps of one request. None when there is no such
  * file, or its bytes are in the store.
  * @param[out] text  what out borrows: the caller's, NULL where there is none
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_read_patterns(struct cairn_cas *cas, const struct cairn_index_commit *commit,
 							 const char *path, uint8_t **text,
 							 struct cairn_hub_patterns *out);
 
-/** The commit that changed an entry last. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** The commit that changed an entry last. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_last_commit(struct cairn_cas *cas, const struct cairn_index_entry *entry,
 						       struct cairn_index_commit *out);
 

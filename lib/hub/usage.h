@@ -18,8 +18,8 @@ struct cairn_usage_room {
 static const struct cairn_usage_room CAIRN_USAGE_ROOM = {
 	.pieces_max = 1 << 21, .members_max = 1 << 22, .owners_max = 1 << 20};
 
-/** What one owner holds. Bytes are those of stored chunks, each counted once however many files have it, but for what
- *  is seen. A file that is deleted, and not yet collected, holds nothing. */
+/** What one owner holds. Bytes are those of stored chunks, each counted once however many files have it, except for
+ * what is seen. A file that is deleted, and not yet collected, holds nothing. */
 struct cairn_usage_owner {
 	char *name;            /* "buckets/ann/data" of a repository of the hub as it was called then, else the owner's
 				* own; empty: the operator. Owned */
@@ -55,7 +55,7 @@ struct cairn_usage {
  * @param[out] out  owned by the caller: cairn_usage_free()
  * @return CAIRN_OK; CAIRN_E_BUSY stopped, or another daemon that shares the index computes (usage.running);
  *         CAIRN_E_LIMIT there are more owners than room, or more different terms name one xorb (usage.limit);
- *         CAIRN_E_IO; CAIRN_E_NOMEM
+ *         as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_usage_compute(struct cairn_usage **out, struct cairn_index *index,
 						     const struct cairn_usage_room *room, bool (*stop)(void *ctx),

@@ -17,7 +17,7 @@ struct usage_set {
 	uint64_t top;     /* bit i: the i-th of those that hold most is a member */
 };
 
-/** Zeroed but for members_max it is empty. One thread. */
+/** Zeroed except for members_max it is empty. One thread. */
 struct usage_sets {
 	size_t members_max;    /* of all sets together; each set counts as one more */
 	struct usage_set *all; /* owned, as the next two */

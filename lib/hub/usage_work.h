@@ -57,14 +57,14 @@ typedef enum cairn_status usage_visit_xorb(struct usage_work *w, const struct us
 
 /* Visit all xorbs that files have something of, with all pieces of each. @param top  of each row, where it is among
  * those that hold most; NULL: not known yet
- * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_LIMIT more pieces of one xorb than there is room for; CAIRN_E_IO;
- * CAIRN_E_NOMEM */
+ * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_LIMIT more pieces of one xorb than there is room for; as index and
+ * store */
 CAIRN_MUST_USE enum cairn_status usage_each_xorb(struct usage_work *w, const uint32_t *top, usage_visit_xorb *visit);
 
-/* Whose its bytes are, and who would free it. */
+/* Whose its bytes are, and who would free it. @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status usage_count_xorb(struct usage_work *w, const struct usage_xorb *xorb);
 
-/* What each two of those that hold most have in common. */
+/* What each two of those that hold most have in common. @return likewise */
 CAIRN_MUST_USE enum cairn_status usage_pair_xorb(struct usage_work *w, const struct usage_xorb *xorb);
 
 static inline bool usage_stops(const struct usage_work *w)

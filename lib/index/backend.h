@@ -187,8 +187,8 @@ struct cairn_index_backend {
 	/** With CAIRN_OK all of it is durable. @return as begin() */
 	enum cairn_status (*commit)(struct cairn_index *ix, struct cairn_diag *diag);
 	void (*roll_back)(struct cairn_index *ix);
-	/** A transaction failed, and was rolled back. @return it did for what goes by, and has not been committed: do
-	 * it again. NULL: there is no such thing */
+	/** A transaction failed, and was rolled back. @return it failed for something that passes, and was not
+	 * committed: do it again. NULL: there is no such thing */
 	bool (*again)(struct cairn_index *ix);
 
 	enum cairn_status (*put_xorb)(struct cairn_index *ix, struct cairn_index_put_xorb *put);

@@ -31,7 +31,7 @@ struct cairn_commits_new {
 /** Is it within the limits? @return CAIRN_OK; CAIRN_E_LIMIT (commit.limit) */
 CAIRN_MUST_USE enum cairn_status cairn_commits_check(const struct cairn_index_message *message, uint32_t n_operations,
 						     struct cairn_diag *diag);
-/** The id that git gives it. @param parent  NULL: none @return as cairn_git_commit() */
+/** The id that git gives it. @param parent  NULL: none  @return as cairn_git_commit() */
 CAIRN_MUST_USE enum cairn_status cairn_commits_name(struct cairn_git_oid *out,
 						    const struct cairn_index_message *message,
 						    const struct cairn_git_oid *root,

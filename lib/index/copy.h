@@ -9,8 +9,9 @@
  * writing, but what it changes takes room. An engine that has backups of its own declines, with a rule of its own.
  * @param url   of the index (index.h), as in the calls below
  * @param path  replaced when it is there
- * @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL, or it makes no copies; CAIRN_E_CONFLICT not an index of
- *         Cairn; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL (index.url), or it makes no copies (index.engine);
+ *         CAIRN_E_CONFLICT not an index of Cairn (index.foreign); CAIRN_E_IO, CAIRN_E_FULL with the cause in diag;
+ *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_copy(const char *url, const char *path, struct cairn_diag *diag);
 
@@ -19,16 +20,16 @@ CAIRN_MUST_USE enum cairn_status cairn_index_copy(const char *url, const char *p
  * @param url           names the engine whose copy it is
  * @param stored_bytes  length of the object
  * @param packing       cairn_spans_packing() of its chunks; 0: the list of them is missing, or damaged
- * @return CAIRN_OK; CAIRN_E_USAGE as above; CAIRN_E_CONFLICT not an index of Cairn; CAIRN_E_IO; CAIRN_E_NOMEM; what
- *         visit answered
+ * @return CAIRN_OK; what visit answered; CAIRN_E_USAGE as above; CAIRN_E_CONFLICT not an index of Cairn; CAIRN_E_IO,
+ *         also of a row that is malformed (index.row); CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_copy_each(
 	const char *url, const char *path,
 	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes, uint64_t packing),
 	void *ctx, struct cairn_diag *diag);
 
-/** cairn_index_examine() of a copy that is not in use; of an older schema what it has. @return likewise, and
- *  CAIRN_E_USAGE as above */
+/** cairn_index_examine() of a copy that is not in use; of an older schema what it has.
+ *  @return as cairn_index_examine(); CAIRN_E_USAGE as above */
 CAIRN_MUST_USE enum cairn_status cairn_index_copy_examine(const char *url, const char *path,
 							  cairn_index_visit_fault *visit, void *ctx,
 							  struct cairn_diag *diag);

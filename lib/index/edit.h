@@ -60,8 +60,8 @@ struct cairn_edit {
 void cairn_edit_fini(struct cairn_edit *edit);
 /** One operation. @return CAIRN_OK; what cairn_index_add_commit() says of operations; as the engine's calls */
 CAIRN_MUST_USE enum cairn_status cairn_edit_one(struct cairn_edit *edit, const struct cairn_index_operation *operation);
-/** Give the folders that changed, and those above them, their new ids; such as are empty go. @param[out] root  of the
- * top one */
+/** Give the folders that changed, and those above them, their new ids; empty ones go. @param[out] root  of the top one
+ *  @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_edit_root(struct cairn_edit *edit, struct cairn_git_oid *root);
 
 #endif

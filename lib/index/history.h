@@ -22,7 +22,7 @@ enum {
 
 /* --- commits and what names them ---------------------------------------------------------------------------------- */
 
-/** A commit. Plain value; what it says behind its title is told by cairn_index_each_commit(). */
+/** A commit. Plain value; its message, without the title, is told by cairn_index_each_commit(). */
 struct cairn_index_commit {
 	int64_t id; /* later ones have higher ones; never given again */
 	int64_t repo, line;
@@ -41,7 +41,7 @@ enum cairn_index_ref_kind {
 	CAIRN_INDEX_PULL = 3, /* refs/pr/N: the name is the number */
 };
 
-/** What a branch, a tag or a pull request names now. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** What a branch, a tag or a pull request names now. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_ref(struct cairn_index *ix, int64_t repo, enum cairn_index_ref_kind kind,
 						 const char *name, struct cairn_index_commit *out);
 
@@ -55,13 +55,13 @@ struct cairn_index_ref_row {
 
 /** Visit the refs of a repository by kinds and then by the bytes of their names.
  *  @param visit  only takes notes; answers false to end it there
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_ref(struct cairn_index *ix, int64_t repo,
 						      bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref),
 						      void *ctx);
 
 /** The commit whose id begins so. @param prefix  4 to 40 lower-case digits
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none, or more than one; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND there is none, or more than one; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_find_commit(struct cairn_index *ix, int64_t repo, const char *prefix,
 							 struct cairn_index_commit *out);
 /** The commit of this number. @return likewise */
@@ -70,7 +70,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_commit_by_id(struct cairn_index *ix
 
 /** Visit commits from this one back to the first. @param skip  so many of them are passed over at the start, at once
  *  @param visit  only takes notes; message is borrowed, "" when there is none; answers false to end it there
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_commit(
 	struct cairn_index *ix, const struct cairn_index_commit *from, uint64_t skip,
 	bool (*visit)(void *ctx, const struct cairn_index_commit *commit, const char *message), void *ctx);
@@ -97,7 +97,7 @@ struct cairn_index_entry {
 	enum cairn_index_belief belief; /* likewise; when it is CAIRN_INDEX_FALSE there is no file for it */
 };
 
-/** What is under a path at a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** What is under a path at a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
 						   const char *path, struct cairn_index_entry *out);
 
@@ -110,14 +110,14 @@ struct cairn_index_listing {
 
 /** Visit entries at a commit, by the bytes of the folders and then of the names. A reader of the index is held
  * meanwhile: a visitor only takes notes. @param visit  answers false to end it there
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit is gone; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit is gone; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
 							const struct cairn_index_listing *listing,
 							bool (*visit)(void *ctx, const struct cairn_index_entry *entry),
 							void *ctx);
 
 /** The bytes of an inline file. @param[out] out  CAIRN_INDEX_INLINE_MAX bytes of room
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_inline(struct cairn_index *ix, int64_t content, uint8_t *out, size_t *len);
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
@@ -141,12 +141,14 @@ struct cairn_index_operation {
 
 /**
  * Change files of a branch or a pull request: all operations in their order, or none. When nothing is other than
- * before, no commit is made. Whoever asks gets CAIRN_E_NOT_FOUND (repo.unknown, revision.unknown; entry.unknown: "A
- * file with this name doesn't exist"), CAIRN_E_CONFLICT (commit.parent: "The branch was updated since you opened this
- * page. Please refresh and try again."; commit.sha256: no file of that SHA-256 was uploaded to the repository;
- * commit.path: a file where a folder is needed, or the other way round; commit.known: another commit of the repository
- * has that id; pr.ended: the pull request takes no more), CAIRN_E_LIMIT (commit.rows, commit.names,
- * commit.depth).
+ * before, no commit is made.
+ *   CAIRN_E_NOT_FOUND  repo.unknown, revision.unknown; entry.unknown ("A file with this name doesn't exist")
+ *   CAIRN_E_CONFLICT   commit.parent: "The branch was updated since you opened this page. Please refresh and try
+ *                      again."; commit.sha256: no file of that SHA-256 was uploaded to the repository; commit.path: a
+ *                      file where a folder is needed, or the other way round; commit.known: another commit of the
+ *                      repository has that id; pr.ended: the pull request takes no more
+ *   CAIRN_E_LIMIT      commit.limit, commit.rows, commit.names, commit.depth
+ *   CAIRN_E_DENIED     quota.repo, quota.account: the repository would hold too much
  */
 struct cairn_index_add_commit {
 	struct cairn_index_write write;
@@ -213,7 +215,8 @@ enum { CAIRN_INDEX_ADOPTED_MAX = 1000 }; /* of one cairn_index_adopt_files() */
 
 /** Give files of a repository to another one, all in one transaction, so that commits may name them there: what is
  * proved of their SHA-256 as such, and the source's word as that of another. One that fails changes nothing, and the
- * others are done. CAIRN_E_NOT_FOUND: one of the two is gone (repo.unknown). */
+ * others are done. CAIRN_E_NOT_FOUND: one of the two is gone (repo.unknown); CAIRN_E_LIMIT: there are more than that;
+ * CAIRN_E_DENIED: the repository would hold too much (quota.repo, quota.account). */
 struct cairn_index_adopt_files {
 	struct cairn_index_write write;
 	int64_t source, repo;

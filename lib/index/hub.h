@@ -7,7 +7,7 @@
 
 enum {
 	CAIRN_INDEX_ACCOUNT_NAME_MAX = 96,  /* bytes of an account's name */
-	CAIRN_INDEX_ACCOUNT_TEXT_MAX = 255, /* bytes of what is told of it */
+	CAIRN_INDEX_ACCOUNT_TEXT_MAX = 255, /* bytes of what is said about it */
 };
 
 enum cairn_index_account_kind { CAIRN_INDEX_USER = 1, CAIRN_INDEX_ORGANISATION = 2 };
@@ -40,21 +40,22 @@ struct cairn_index_account {
 	struct cairn_index_room room; /* while it is visited by cairn_index_each_account(); else unset */
 };
 
-/** The account of this name, in any case. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** The account of this name, in any case. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_account(struct cairn_index *ix, const char *name,
 						     struct cairn_index_account *out);
-/** Likewise by its number. */
+/** Likewise by its number. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_index_account_by_id(struct cairn_index *ix, int64_t id,
 							   struct cairn_index_account *out);
 
-/** Visit all accounts in the order in which they were made, as cairn_index_each_key() (operate.h). */
+/** Visit all accounts in the order in which they were made, a page at a time.
+ *  @return as cairn_index_each_xorb() (operate.h) */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_account(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 							  void (*visit)(void *ctx,
 									const struct cairn_index_account *account),
 							  void *ctx, int64_t *next_id);
 
 /** What a user is in an organisation. @param[out] role  CAIRN_INDEX_ROLE_NONE: no member
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_role(struct cairn_index *ix, int64_t organisation, int64_t user,
 						  enum cairn_index_role *role);
 
@@ -63,15 +64,15 @@ typedef void cairn_index_visit_member(void *ctx, const struct cairn_index_accoun
 
 /** Visit the members of an organisation in the order of their numbers, a page at a time; from_id and next_id are
  * theirs.
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_member(struct cairn_index *ix, int64_t organisation, int64_t from_id,
 							 cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
-/** Likewise the organisations that a user is a member of. */
+/** Likewise the organisations that a user is a member of. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_organisation(struct cairn_index *ix, int64_t user, int64_t from_id,
 							       cairn_index_visit_member *visit, void *ctx,
 							       int64_t *next_id);
 
-/** Make an account. CAIRN_E_CONFLICT: the name is taken, or a text is too long. */
+/** Make an account. CAIRN_E_CONFLICT: the name is taken, or a text is too long (account.known). */
 struct cairn_index_add_account {
 	struct cairn_index_write write;
 	enum cairn_index_account_kind kind;
@@ -80,7 +81,8 @@ struct cairn_index_add_account {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_account(struct cairn_index *ix, struct cairn_index_add_account *add);
 
-/** Refuse the keys of an account from now on, or take them again. CAIRN_E_NOT_FOUND: there is none of this name. */
+/** Refuse the keys of an account from now on, or take them again. CAIRN_E_NOT_FOUND: none has this name
+ * (account.unknown). */
 struct cairn_index_disable_account {
 	struct cairn_index_write write;
 	const char *name; /* borrowed */
@@ -157,13 +159,14 @@ void cairn_index_gone_owner(char out[static CAIRN_INDEX_OWNER_BYTES], int64_t re
 bool cairn_index_owner_is_gone(const char *owner);
 
 /** The repository of this name, in any case; else the git-like one that had it last before it was moved, with its name
- * of today. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+ * of today. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind,
 						  const char *account, const char *name, struct cairn_index_repo *out);
 
 typedef void cairn_index_visit_repo(void *ctx, const struct cairn_index_repo *repo);
 
-/** Visit the repositories of an account and kind in the order in which they were made, as cairn_index_each_key(). */
+/** Visit the repositories of an account and kind in the order in which they were made, a page at a time.
+ *  @return as cairn_index_each_xorb() (operate.h) */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_repo(struct cairn_index *ix, int64_t account,
 						       enum cairn_index_repo_kind kind, int64_t from_id,
 						       cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
@@ -192,7 +195,7 @@ enum { CAIRN_INDEX_REPOS_MAX = 1000 };
 /** Visit a page of repositories. Takes notes only; looks at each there is, 10 ms for 10,000.
  *  @param[in,out] list  its after_ members are set behind the last that was visited
  *  @param[out] more     there may be further ones
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
 							cairn_index_visit_repo *visit, void *ctx, bool *more);
 
@@ -208,7 +211,8 @@ struct cairn_index_message {
 
 /* --- who has what ------------------------------------------------------------------------------------------------- */
 
-/** Visit who owns files, by number; the owners of cairn_index_each_owned_file() are these. */
+/** Visit who owns files, by number; the owners of cairn_index_each_owned_file() are these.
+ *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_owner(struct cairn_index *ix,
 							void (*visit)(void *ctx, int64_t owner, const char *name),
 							void *ctx);
@@ -217,13 +221,13 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_owner(struct cairn_index *ix,
 typedef void cairn_index_visit_owned_file(void *ctx, const struct cairn_index_file *file, const int64_t *owners,
 					  uint32_t n_owners);
 
-/** Visit all files a page at a time, as cairn_index_each_file(). Each page is of one snapshot. */
+/** Visit all files a page at a time, each page in one snapshot. @return as cairn_index_each_file() (operate.h) */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_owned_file(struct cairn_index *ix, int64_t from_id,
 							     cairn_index_visit_owned_file *visit, void *ctx,
 							     int64_t *next_id);
 
 /** Make a repository; a git-like one with the branch main and a first commit. CAIRN_E_CONFLICT: the name is taken, or
- * too long (repo.known); what cairn_index_add_commit() says of operations. */
+ * too long (repo.known); of its first commit as cairn_index_add_commit(). */
 struct cairn_index_add_repo {
 	struct cairn_index_write write;
 	enum cairn_index_repo_kind kind;
@@ -239,7 +243,7 @@ struct cairn_index_add_repo {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_repo(struct cairn_index *ix, struct cairn_index_add_repo *add);
 
-/** Say who may see a repository, and its files. CAIRN_E_NOT_FOUND: there is none of this number (repo.unknown). */
+/** Say who may see a repository, and its files. CAIRN_E_NOT_FOUND: none has this number (repo.unknown). */
 struct cairn_index_set_repo {
 	struct cairn_index_write write;
 	int64_t id;
@@ -249,7 +253,7 @@ struct cairn_index_set_repo {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_set_repo(struct cairn_index *ix, struct cairn_index_set_repo *set);
 
-/** Give a repository another name; by the old one a git-like one is found until somebody else takes that.
+/** Give a repository another name; a git-like one is found by the old name, too, until somebody else takes that.
  * CAIRN_E_NOT_FOUND: likewise; CAIRN_E_CONFLICT: the name is taken, or too long (repo.known). */
 struct cairn_index_move_repo {
 	struct cairn_index_write write;
@@ -299,7 +303,7 @@ struct cairn_index_object {
 	char type[CAIRN_INDEX_TYPE_MAX + 1]; /* likewise; empty: nothing */
 };
 
-/** The object of this path. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** The object of this path. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_object(struct cairn_index *ix, int64_t repo, const char *path,
 						    struct cairn_index_object *out);
 
@@ -307,7 +311,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_object(struct cairn_index *ix, int6
  * visitor only takes notes.
  * @param from   the first path that counts; "" for the first there is
  * @param visit  answers false to end it there
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ * @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_object(
 	struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
 	bool (*visit)(void *ctx, const struct cairn_index_object *object), void *ctx);
@@ -328,7 +332,8 @@ struct cairn_index_change {
 
 /** Change objects of a bucket, all in one transaction and in this order. One that fails changes nothing, and the others
  * are done. A file that no object of the bucket has any more afterwards is not the bucket's any more; removing what is
- * not there is no failure. CAIRN_E_NOT_FOUND: there is no such bucket (repo.unknown). */
+ * not there is no failure. CAIRN_E_NOT_FOUND: there is no such bucket (repo.unknown); CAIRN_E_LIMIT: there are more
+ * changes than that; CAIRN_E_DENIED: the bucket would hold too much (quota.repo, quota.account). */
 struct cairn_index_change_objects {
 	struct cairn_index_write write;
 	int64_t repo;

@@ -12,19 +12,30 @@
  *           askers of the same scope, or in the shared one.
  *   owner   the repository under which an upload registers its files; "" is the operator's, which everybody may read.
  *   viewer  the repository on whose behalf a file is read; NULL: all files may be read.
- * Threads: every call may come from any thread, but for opening and closing. Reads see whole commits only.
+ * Threads: every call may come from any thread, except opening and closing. Reads see whole commits only.
+ *
+ * Statuses. "As every read" is said of the calls of this room that answer a status and write nothing. Besides what each
+ * says itself, it may answer
+ *   CAIRN_E_IO       the engine or its disk failed
+ *   CAIRN_E_DAMAGED  a row, or a page of the engine, is malformed
+ *   CAIRN_E_FULL     the engine has no room for what it needs beside its rows, as for the memory that a log shares
+ *   CAIRN_E_NOMEM
+ *   CAIRN_E_BUSY     the engine is on another machine, and silent: nothing is known
+ *   CAIRN_E_FORMAT, CAIRN_E_LIMIT  likewise: a text is not UTF-8, or the question is too long
+ *
+ * What a write may answer is said in struct cairn_index_write.
  */
 struct cairn_index;
 struct cairn_index_needs; /* needs.h */
-struct cairn_index_kind;  /* of a write: the index's */
+struct cairn_index_kind;  /* of a write: the index's own */
 
 enum {
 	CAIRN_INDEX_SCOPE_TEXT_MAX = 255, /* bytes of a scope's or owner's name */
 	CAIRN_INDEX_PROBE_MS = 2000,      /* the longest that cairn_index_writable() waits */
 	CAIRN_INDEX_OWNER_BYTES_MAX = 64,
 	CAIRN_INDEX_CLAIMS_MAX = 4, /* SHA-256 that an owner may give for a file; further ones are not kept */
-	CAIRN_INDEX_LIES_MAX = 16,  /* of which so many more may have been proved false; then none is taken any more */
-	CAIRN_INDEX_SAME_MAX = 64,  /* files of an owner with one SHA-256: of the last so many the best counts */
+	CAIRN_INDEX_LIES_MAX = 16,  /* further ones that were proved false; once there are so many, none is taken */
+	CAIRN_INDEX_SAME_MAX = 64,  /* files of an owner with one SHA-256: the best of the last so many counts */
 };
 
 /** How to open an index. Zeroed: to write, with defaults. */
@@ -33,14 +44,12 @@ struct cairn_index_options {
 	unsigned queue_max;  /* writes waiting; 0: 4096 */
 	uint64_t keep_bytes; /* of the disk's free space, which an engine that writes there should leave to others */
 	/** To read only: nothing is changed, and each write is answered CAIRN_E_BUSY. Nobody may have it open for
-	 * writing.
-	 */
+	 * writing. */
 	bool read_only;
-	/** To write, and on another machine: who it must belong to, a name that its data folder keeps; one without rows
-	 * that belongs to nobody is taken. NULL: that is not looked at. */
+	/** To write, and on another machine: whose it must be, by a name that the data folder keeps. One that has no
+	 * rows and belongs to nobody is taken. NULL: not looked at. */
 	const char *owner;
-	/** Likewise: other daemons may write it, too, that say the same. Their commits are known here a second later.
-	 */
+	/** Likewise: other daemons that say the same may write it, too. Their commits are known here a second later. */
 	bool shared;
 };
 
@@ -53,11 +62,11 @@ struct cairn_index_options {
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_migrate(const char *url, struct cairn_diag *diag, int *from, int *to);
 
-/** Of which version is an index, and would this program open or migrate it? Nothing is changed, as by opening to read
- * only; another process may have it. Where it is a file, that must be there.
+/** Which version is an index of, and would this program open or migrate it? Changes nothing; another process may have
+ * it open. Where it is a file, that must be there.
  * @param[out] version  0: there is none, and no file that could be one
  * @param[out] latest  this program's version
- * @return as cairn_index_open(), but that an older one is no failure */
+ * @return as cairn_index_open(), except that an older one is no failure */
 CAIRN_MUST_USE enum cairn_status cairn_index_version(const char *url, int *version, int *latest,
 						     struct cairn_diag *diag);
 
@@ -72,7 +81,7 @@ struct cairn_index_reach {
 	size_t n_files;
 };
 
-/** For who gives up all else, a sandbox. @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL (index.url), or it
+/** For a sandbox, which gives up all else. @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL (index.url), or it
  * has a password (index.password), which diag does not repeat; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_index_reach(const char *url, struct cairn_index_reach *out,
 						   struct cairn_diag *diag);
@@ -86,11 +95,12 @@ CAIRN_MUST_USE enum cairn_status cairn_index_reach(const char *url, struct cairn
  * @param[out] out  owned by the caller, cairn_index_free()
  * @param options  NULL: defaults
  * @return CAIRN_OK
- *         CAIRN_E_USAGE  no engine has such a URL (rule index.url)
+ *         CAIRN_E_USAGE  no engine has such a URL (index.url), or it has a password (index.password)
  *         CAIRN_E_CONFLICT  it is of a newer version, or not Cairn's: refused by name, not touched; of an older one:
  *                           index.older says what to do; another's (index.owner), or in use (index.taken)
- *         CAIRN_E_FULL  the disk is full, also the space that is kept for opening
- *         CAIRN_E_IO, CAIRN_E_BUSY (index.silent) with the cause in diag; CAIRN_E_NOMEM
+ *         CAIRN_E_FULL  the disk is full, and so is the space that is kept for opening (index.full)
+ *         CAIRN_E_DAMAGED, CAIRN_E_IO, CAIRN_E_BUSY (index.silent) with the cause in diag
+ *         CAIRN_E_NOMEM  also: no thread can be started (index.thread)
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, const char *url,
 						  const struct cairn_index_options *options, struct cairn_diag *diag);
@@ -119,11 +129,11 @@ struct cairn_index_xorb {
 /** Do rows say which copy of an object is theirs? Several daemons may share a store then; see "copies" below. */
 bool cairn_index_names_copies(const struct cairn_index *ix);
 
-/** @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
+/** The row of a xorb. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_xorb(struct cairn_index *ix, const struct cairn_hash *hash,
 						  struct cairn_index_xorb *out);
 
-/** Likewise by its number, as a term has it. */
+/** Likewise by its number, as a term has it. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_index_xorb_by_id(struct cairn_index *ix, int64_t id,
 							struct cairn_index_xorb *out);
 
@@ -133,11 +143,11 @@ CAIRN_MUST_USE enum cairn_status cairn_index_xorb_and_list(struct cairn_index *i
 							   struct cairn_index_xorb *out, struct cairn_chunk_list *list);
 
 /** Its chunks. @param[out] list  owned by the caller, cairn_chunk_list_fini()
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_chunk_list(struct cairn_index *ix, const struct cairn_hash *xorb,
 							struct cairn_chunk_list *list);
 
-/** Likewise by its number, for whoever has its row. */
+/** Likewise by its number, for whoever has its row. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_index_chunk_list_by_id(struct cairn_index *ix, int64_t id,
 							      struct cairn_chunk_list *list);
 
@@ -161,7 +171,7 @@ struct cairn_index_screen {
 	void (*done)(struct cairn_index_screen *screen); /* on a thread of the index, others wait for it */
 	bool stays;                                      /* done() is not called before cairn_index_leave_screen() */
 	enum cairn_status status; /* out: CAIRN_OK cairn_index_dedupe() may find it; CAIRN_E_NOT_FOUND it would find
-				     nothing; CAIRN_E_BUSY; CAIRN_E_NOMEM; CAIRN_E_IO */
+				     nothing; as every read */
 	bool answered;            /* the index's, as the next one */
 	struct cairn_index_screen *next;
 };
@@ -187,7 +197,7 @@ void cairn_index_finish_screens(struct cairn_index *ix);
  * Answer a chunk query within one snapshot: first the xorb that holds the chunk, then its neighbours (xorbs of the same
  * shard), retired and damaged ones left out. Those whose bytes are lost or kept elsewhere have stored_bytes 0.
  * @param visit  @return false to stop
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked in this scope or the shared one; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND not tracked in this scope or the shared one; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_dedupe(
 	struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
@@ -221,17 +231,17 @@ struct cairn_index_file {
 };
 void cairn_index_file_fini(struct cairn_index_file *file);
 
-/** @param with_terms  also read the terms (24 bytes each)
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not the viewer's to read; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** A file. @param with_terms  also read the terms (24 bytes each)
+ *  @param[out] out  cairn_index_file_fini()
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND unknown, or not the viewer's to read; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_hash *hash,
 						  const char *viewer, bool with_terms, struct cairn_index_file *out);
 
 /**
- * The file of which its uploader said that it has this SHA-256: the word of the viewer counts, else that of the
- * operator (which alone counts for NULL), and nobody else's; that of a repository of the hub (hub.h) alone for it. Of
- * several files of one owner the one that is believed most, and then the one that was known last; none that was proved
- * false. Without terms. @param sha256  plain byte order  @return as
- * cairn_index_file()
+ * The file that has this SHA-256 by its uploader's word, without terms. The viewer's word counts, and after it the
+ * operator's, which alone counts for NULL; for a repository of the hub (hub.h) only its own. Of several files of one
+ * owner the one that is believed most is found, then the one that came last; never one that was proved false.
+ * @param sha256  plain byte order  @return as cairn_index_file()
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
 							    const char *viewer, struct cairn_index_file *out);
@@ -242,23 +252,23 @@ struct cairn_index_spans {
 	uint64_t stored_bytes; /* of the object; 0: its bytes are kept elsewhere */
 	struct cairn_copy copy;
 	uint32_t n_chunks;
-	/** The places of its n_chunks chunks; NULL: they were not asked for, and what terms keep of it is right. */
+	/** The places of its n_chunks chunks; NULL: they were not asked for, and those that terms keep are right. */
 	const struct cairn_span *spans;
 };
 
 /**
  * Visit n xorbs within one snapshot, in the order of their ids in the call.
- * @param with_spans  two places among them (they may be equal, or past the end: none), of which the spans are wanted.
- *                    Of a xorb that was repacked, or whose bytes are not here, they come unasked
+ * @param with_spans  two places among them (they may be equal, or past the end: none) whose spans are wanted. Those of
+ *                    a xorb that was repacked, or whose bytes are not here, come unasked
  * @param visit       any status but CAIRN_OK ends the call with it
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND one of them is gone; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND one of them is gone; what visit answered; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_spans(
 	struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n, const uint32_t with_spans[static 2],
 	enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places), void *ctx);
 
-/** Was this very body accepted from this owner for this scope, a repository's within the hour? @return CAIRN_OK;
- * CAIRN_E_IO */
+/** Was this very body accepted from this owner for this scope (a repository's: within the hour)?
+ *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body,
 							 const char *scope, const char *owner, bool *known);
 
@@ -275,11 +285,12 @@ struct cairn_index_stats {
 };
 void cairn_index_stats(struct cairn_index *ix, struct cairn_index_stats *out);
 
-/** Can the index be written now? A real write takes its turn behind those that wait. @return CAIRN_OK; CAIRN_E_IO;
- *  CAIRN_E_FULL; CAIRN_E_BUSY no answer within CAIRN_INDEX_PROBE_MS, or its server is silent */
+/** Can the index be written now? A real write takes its turn behind those that wait. @return CAIRN_OK; as a write that
+ *  changes nothing: CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL, CAIRN_E_NOMEM; CAIRN_E_BUSY no answer within
+ *  CAIRN_INDEX_PROBE_MS, or its server is silent */
 CAIRN_MUST_USE enum cairn_status cairn_index_writable(struct cairn_index *ix);
 
-/** Wait until all writes that were queued before are done, well or not. @param timeout_ms  in whole seconds
+/** Wait until all writes that were queued before are done, well or not. @param timeout_ms  whole seconds count
  *  @return false: they are not, by then */
 bool cairn_index_flush(struct cairn_index *ix, int64_t timeout_ms);
 
@@ -287,14 +298,14 @@ bool cairn_index_flush(struct cairn_index *ix, int64_t timeout_ms);
  * memory, a second late where others write. */
 uint64_t cairn_index_withdrawn(struct cairn_index *ix);
 
-/** Does what the engine does beside the writes go well? Told from memory. @return CAIRN_OK; CAIRN_E_IO with what to do
- *  in diag: nothing is lost and writes go on, but not for ever. */
+/** Does the engine's work beside the writes go well? Told from memory. @return CAIRN_OK; CAIRN_E_IO with what to do in
+ *  diag: nothing is lost and writes go on, but not for ever. */
 CAIRN_MUST_USE enum cairn_status cairn_index_upkeep(struct cairn_index *ix, struct cairn_diag *diag);
 
 /**
  * What the last writes say: from the first one on that disk or engine refuses until it is over (health.h). Told from
  * memory.
- * @return CAIRN_OK; CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_DAMAGED with what was said in diag
+ * @return CAIRN_OK; CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_BUSY, CAIRN_E_NOMEM with what was said in diag
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_health(struct cairn_index *ix, struct cairn_diag *diag);
 
@@ -345,13 +356,13 @@ struct cairn_index_copy {
 
 typedef void cairn_index_visit_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy);
 
-/** Some of the dead copies whose objects may be there still. @param limit  at most CAIRN_INDEX_SWEEP_MAX count
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_BUSY; CAIRN_E_DAMAGED */
+/** Some of the dead copies whose objects may still be there. @param limit  at most CAIRN_INDEX_SWEEP_MAX count
+ *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_dead(struct cairn_index *ix, uint32_t limit,
 						       cairn_index_visit_copy *visit, void *ctx);
 
 /** Visit those of n copies that no row names, unless they wait as dead ones. Those of a xorb that is lost are left out:
- *  of their bytes some may be needed. @param n  at most CAIRN_INDEX_SWEEP_MAX @return likewise */
+ *  some of their bytes may be needed. @param n  at most CAIRN_INDEX_SWEEP_MAX @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies,
 							  uint32_t n, cairn_index_visit_copy *visit, void *ctx);
 
@@ -361,8 +372,9 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_unnamed(struct cairn_index *ix
  * A write on its way: the head of each of the requests below. A request is its caller's, with all that it borrows, and
  * must live until the write is done.
  *
- * Each call queues its request and answers CAIRN_OK, or CAIRN_E_BUSY when the queue is full: then done() will not be
- * called. Without done (NULL) the call waits for the write instead, and answers its status, or CAIRN_E_BUSY.
+ * Each call queues its request and answers CAIRN_OK, or CAIRN_E_BUSY when the queue is full or the index was opened to
+ * read only: then done() will not be called. Without done (NULL) the call waits for the write instead, and answers its
+ * status, or CAIRN_E_BUSY.
  */
 struct cairn_index_write {
 	/** Called once on a thread of the index, when the write is durable or has failed. May free the request. */
@@ -370,10 +382,14 @@ struct cairn_index_write {
 	const struct cairn_index_lease *lease; /* borrowed; refused without this one, see lease.h. NULL: without any */
 
 	/* results; those of a request itself are only set when status is CAIRN_OK */
-	enum cairn_status status; /* CAIRN_OK
-				   * CAIRN_E_CONFLICT a xorb it relies on was removed meanwhile, or is known otherwise
-				   * CAIRN_E_NOT_FOUND of the requests that say so
-				   * CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_NOMEM nothing of it was written */
+	/** CAIRN_OK. In all other cases nothing of it was written, unless a server fell silent during the commit:
+	 *   CAIRN_E_CONFLICT  a xorb it relies on was removed meanwhile, or is known otherwise; and as the request says
+	 *   CAIRN_E_NOT_FOUND, CAIRN_E_DENIED, CAIRN_E_LIMIT, CAIRN_E_USAGE  only of requests that say so
+	 *   CAIRN_E_BUSY      no writes are taken (index.frozen), another daemon has the lease now (lease.over), or
+	 *                     the engine is silent (index.silent); and as the request says
+	 *   CAIRN_E_FULL, CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_NOMEM  of the engine (index.database, index.corrupt)
+	 *   CAIRN_E_FORMAT    the engine cannot keep a text of it: it is not UTF-8 */
+	enum cairn_status status;
 	struct cairn_diag diag;
 
 	/* the index's */
@@ -383,30 +399,32 @@ struct cairn_index_write {
 	bool applied; /* to the transaction at hand, with others */
 };
 
-/** A xorb whose bytes are stored. */
+/** A xorb whose bytes are stored. CAIRN_E_CONFLICT: it is known with other chunks; CAIRN_E_BUSY: the copy is dead
+ * (xorb.replaced) or too old to be named (xorb.late). */
 struct cairn_index_put_xorb {
 	struct cairn_index_write write;
 	struct cairn_hash hash;
 	const struct cairn_chunk_list *list; /* borrowed */
 	uint64_t stored_bytes;
 	struct cairn_copy copy; /* that was stored; see "copies" */
-	/* The copy was not put for this, but found in the store and read, so it may be of any date. Whoever says so
-	 * looks whether it is there once the row names it, and loses the xorb if it is not. */
+	/* The copy was not put for this: it was found in the store and read, so it may be of any date. Whoever says so
+	 * looks whether it is there once the row names it, and says that the xorb is lost if it is not. */
 	bool found;
 	bool added; /* result; false: it was known, and stored */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_xorb(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 
 /** Everything that a verified shard registers; all of it becomes visible at once. CAIRN_E_DENIED: the owner is that of
- * a repository of the hub that is not there (repo.gone; hub.h). */
+ * a repository of the hub that is not there (repo.gone; hub.h), or holds too much (quota.repo, quota.account; quota.h).
+ */
 struct cairn_index_put_shard {
 	struct cairn_index_write write;
 	struct cairn_hash body; /* identity of the upload */
 	const char *scope;      /* borrowed, as the rest */
 	const char *owner;
 	const struct cairn_index_new_shard *shard;
-	uint64_t records_bytes; /* how long they are: those of large ones do not wait for each other */
-	bool added;             /* result; false: everything was known already, if from other uploads */
+	uint64_t records_bytes; /* how long they are: a large one is committed alone */
+	bool added;             /* result; false: everything was known already, maybe from other uploads */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_shard(struct cairn_index *ix, struct cairn_index_put_shard *put);
 
@@ -420,7 +438,8 @@ struct cairn_index_forget_file {
 CAIRN_MUST_USE enum cairn_status cairn_index_forget_file(struct cairn_index *ix,
 							 struct cairn_index_forget_file *forget);
 
-/** Give a file to one more owner. CAIRN_E_NOT_FOUND: there is no such file. */
+/** Give a file to one more owner. CAIRN_E_NOT_FOUND: there is no such file (file.unknown), or the owner is that of a
+ * repository that is gone (repo.gone); CAIRN_E_DENIED: it holds too much (quota.repo, quota.account). */
 struct cairn_index_share_file {
 	struct cairn_index_write write;
 	struct cairn_hash hash;
@@ -429,8 +448,8 @@ struct cairn_index_share_file {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_share_file(struct cairn_index *ix, struct cairn_index_share_file *share);
 
-/** What was read before is as durable as what a write has answered. Reads may see a commit that waits for a standby
- * yet, and perhaps never gets there: "known already" is told to a client only after this. */
+/** Afterwards, what was read before is as durable as what a write has answered. Reads may see a commit that still waits
+ * for a standby and perhaps never gets there: a client is told "known already" only after this. */
 struct cairn_index_confirm {
 	struct cairn_index_write write;
 };

@@ -38,7 +38,7 @@ bool cairn_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag);
 
 /** What is known of a job, as of a second ago. Plain value; zeroed where the index is not shared. */
 struct cairn_index_job_state {
-	bool taken;                      /* by whomever */
+	bool taken;                      /* by any daemon */
 	char who[CAIRN_INDEX_WHO_BYTES]; /* where that daemon is; where nobody has it: who had it last */
 	int64_t since_unix_s;            /* when it was taken last, by the server's clock; 0: it never was */
 	int64_t ran_unix_s, good_unix_s; /* when it ended last, at any daemon, and ended well; 0: it never did */
@@ -52,12 +52,12 @@ struct cairn_index_note {
 };
 
 /** The note as it is now, of an index that is shared.
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_BUSY the server is silent; CAIRN_E_NOMEM */
+ *  @return as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_note(struct cairn_index *ix, enum cairn_index_job job,
 						  struct cairn_index_note *out);
 
-/** @return CAIRN_OK: then cairn_index_give_lease() follows; CAIRN_E_CONFLICT another daemon holds it (lease.taken), or
- * the clocks differ too much to do anything with (index.clock); as a write */
+/** Take the lease of a job. @return CAIRN_OK: then cairn_index_give_lease() follows; CAIRN_E_CONFLICT another daemon
+ * holds it (lease.taken), or the clocks differ too much to judge anything by (index.clock); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_index_take_lease(struct cairn_index *ix, enum cairn_index_job job,
 							struct cairn_index_lease *out, struct cairn_diag *diag);
 

@@ -17,7 +17,7 @@ enum { CAIRN_INDEX_NEEDS_BYTES_MAX = 64 * 1024 * 1024 }; /* beyond it numbers sh
  * that is named by a file which comes while it runs, it may not know; that file's references are as new as its terms.
  * @param n_read  counted up with each file, for others to look at; may be NULL
  * @param stop  looked at between pages; may be NULL
- * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_IO, CAIRN_E_DAMAGED a file cannot be read; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_DAMAGED, CAIRN_E_IO a file cannot be read; as every read (index.h)
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_needs_new(struct cairn_index_needs **out, struct cairn_index *ix,
 						       _Atomic uint64_t *n_read, bool (*stop)(void *ctx),
@@ -32,7 +32,7 @@ bool cairn_index_needs_has(const struct cairn_index_needs *needs, int64_t xorb);
 
 /**
  * Is reference what the terms of all files say, in one snapshot? For when a xorb is needed and has no reference: either
- * a file was forgotten meanwhile, or the index is damaged. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ * a file was forgotten meanwhile, or the index is damaged. @return CAIRN_OK; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_needs_agree(struct cairn_index *ix, bool *agree);
 

@@ -17,12 +17,12 @@ enum {
  * @param limit    rows of this page, at most CAIRN_INDEX_PAGE_MAX count
  * @param visit    what it is handed is borrowed for the time of the call
  * @param[out] next_id  0: that was the last page
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 						       void (*visit)(void *ctx, const struct cairn_index_xorb *xorb),
 						       void *ctx, int64_t *next_id);
-/** Likewise; @param with_terms  each with its terms */
+/** Likewise; @param with_terms  each with its terms. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 						       bool with_terms,
 						       void (*visit)(void *ctx, const struct cairn_index_file *file),
@@ -53,7 +53,7 @@ struct cairn_index_owned_after {
  * @param owner  NULL: all
  * @param limit  rows of this page, at most CAIRN_INDEX_PAGE_MAX count
  * @param[out] more  there are further ones
- * @return CAIRN_OK, also when nobody has heard of the owner; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK, also when nobody has heard of the owner; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_owned(struct cairn_index *ix, const char *owner,
 							const struct cairn_index_owned_after *after, uint32_t limit,
@@ -66,7 +66,7 @@ struct cairn_index_totals {
 	uint64_t n_retired, retired_bytes;           /* waiting to be swept */
 	uint64_t n_unreferenced, unreferenced_bytes; /* needed by no file; the retired ones among them */
 };
-/** @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Add them up. @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 
 /** An API key as it is kept: only its SHA-256, from which the key cannot be had. */
@@ -84,21 +84,21 @@ struct cairn_index_key {
 	char account_name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
 };
 
-/** The key with this digest, also a revoked one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** The key with this digest, also a revoked one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static 32],
 						 struct cairn_index_key *out);
-/** Is there a key of this number, is it not revoked nor expired, and its account not disabled? Asked on the threads of
- * connections, so an engine that is remote answers from memory, which must be no older than a second. @param[out] good
- * false on failure
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_BUSY where others write: it was made since, or the server is silent;
- *          CAIRN_E_NOMEM */
+/** Is there a key of this number that is neither revoked nor expired, and whose account is not disabled? Asked on the
+ * threads of connections, so a remote engine answers from memory, which must be no older than a second.
+ *  @param[out] good  false on failure
+ *  @return CAIRN_OK; CAIRN_E_BUSY what is in memory is too old, or, where others write, the key may be newer; as every
+ *          read */
 CAIRN_MUST_USE enum cairn_status cairn_index_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
-/** All keys, as cairn_index_each_xorb(). */
+/** Visit all keys, a page at a time. @return as cairn_index_each_xorb() */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 						      void (*visit)(void *ctx, const struct cairn_index_key *key),
 						      void *ctx, int64_t *next_id);
 
-/** Keep a key. CAIRN_E_CONFLICT: there is one with this digest. The account must be there. */
+/** Keep a key. CAIRN_E_CONFLICT: there is one with this digest (key.known). The account must be there. */
 struct cairn_index_add_key {
 	struct cairn_index_write write;
 	uint8_t digest[32];               /* SHA-256 of the key */
@@ -109,7 +109,7 @@ struct cairn_index_add_key {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_key(struct cairn_index *ix, struct cairn_index_add_key *add);
 
-/** A key is good no more. CAIRN_E_NOT_FOUND: there is none of this number. */
+/** A key is no longer good. CAIRN_E_NOT_FOUND: none has this number (key.unknown). */
 struct cairn_index_revoke_key {
 	struct cairn_index_write write;
 	int64_t id;
@@ -124,7 +124,7 @@ struct cairn_index_use_key {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_use_key(struct cairn_index *ix, struct cairn_index_use_key *use);
 
-/** What a client told. Borrowed. */
+/** What a client reported. Borrowed. */
 struct cairn_index_telemetry {
 	int64_t id;
 	int64_t at_unix_s;
@@ -132,13 +132,14 @@ struct cairn_index_telemetry {
 	const uint8_t *body;
 	size_t body_len;
 };
-/** The newest first. @param before_id  0: from the newest; else *next_id of the page before. The rest as above. */
+/** Visit what clients reported, the newest first. @param before_id  0: from the newest; else *next_id of the page
+ * before. All else, and what is answered, as cairn_index_each_xorb() */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
 							    void (*visit)(void *ctx,
 									  const struct cairn_index_telemetry *row),
 							    void *ctx, int64_t *next_id);
 
-/** Keep what a client told, and of all that was told the newest rows. CAIRN_E_LIMIT: it is too long. */
+/** Keep what a client reported, and of all reports the newest rows. CAIRN_E_LIMIT: it is too long (telemetry.bytes). */
 struct cairn_index_add_telemetry {
 	struct cairn_index_write write;
 	const char *sender; /* borrowed */
@@ -149,7 +150,7 @@ struct cairn_index_add_telemetry {
 CAIRN_MUST_USE enum cairn_status cairn_index_add_telemetry(struct cairn_index *ix,
 							   struct cairn_index_add_telemetry *add);
 
-/** Drop the oldest rows, as far as they are from before a time: one piece of it. */
+/** Drop the oldest reports that are from before a time: a piece of them. */
 struct cairn_index_trim_telemetry {
 	struct cairn_index_write write;
 	int64_t before_unix_s;

@@ -26,7 +26,7 @@ enum {
 /**
  * Visit the first claims that are due of the next owner, in the order in which the files came: so owners take turns.
  * @param after_owner  the number of the owner whose turn it was; -1: of the first. After the last one nobody is visited
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_BUSY a server is silent; CAIRN_E_NOMEM
+ * @return CAIRN_OK; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s,
 						      uint32_t limit,
@@ -58,7 +58,7 @@ struct cairn_index_claims {
 	uint64_t n_due, due_bytes; /* not looked at, and how long their files are, each as often as it is claimed */
 	uint64_t n_false;
 };
-/** @return as cairn_index_each_due() */
+/** Count them. @return as cairn_index_each_due() */
 CAIRN_MUST_USE enum cairn_status cairn_index_claims(struct cairn_index *ix, struct cairn_index_claims *out);
 
 /** What came of a claim. Plain value. */
@@ -79,8 +79,7 @@ struct cairn_index_settle_claims {
 CAIRN_MUST_USE enum cairn_status cairn_index_settle_claims(struct cairn_index *ix,
 							   struct cairn_index_settle_claims *settle);
 
-/** An owner's file was hashed here while it came: that is a claim, and proved. CAIRN_E_NOT_FOUND: it is not his any
- * more. */
+/** An owner's file was hashed here while it came: a claim that is proved. CAIRN_E_NOT_FOUND: no longer the owner's. */
 struct cairn_index_prove_file {
 	struct cairn_index_write write;
 	struct cairn_hash hash;

@@ -15,19 +15,20 @@ struct cairn_index_quota {
 	struct cairn_index_room repo;
 };
 
-/** @param repo  0: of the account alone, as when the repository is not the account's
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such account; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** What an account and one of its repositories may hold, and do.
+ *  @param repo  0: of the account alone, as when the repository is not the account's
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such account; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_quota(struct cairn_index *ix, int64_t account, int64_t repo,
 						   struct cairn_index_quota *out);
 
 /** Visit the sizes of the files that a repository has, each file once. A reader of the index is held meanwhile: takes
- * notes only. 0.3 s for 500,000. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+ * notes only. 0.3 s for 500,000. @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_owned_size(struct cairn_index *ix, int64_t repo,
 							     void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
 
 /** Of an owner that is no repository of the hub.
  *  @param adds_up  what one without a quota holds is not kept: add it up, 0.3 s for 500,000 files; else it is told as 0
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND nobody has heard of it; CAIRN_E_IO; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND nobody has heard of it; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_owner_quota(struct cairn_index *ix, const char *owner, bool adds_up,
 							 struct cairn_index_room *out);
 
@@ -39,7 +40,7 @@ typedef void cairn_index_visit_quota(void *ctx, const char *place, const struct 
  *  @param after  the place behind which a page begins; NULL: at the beginning
  *  @param limit  rows of this page, at most CAIRN_INDEX_PAGE_MAX count (operate.h)
  *  @param[out] more  there are further ones
- *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_quota(struct cairn_index *ix, const char *after, uint32_t limit,
 							cairn_index_visit_quota *visit, void *ctx, bool *more);
 
@@ -48,7 +49,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_quota(struct cairn_index *ix, 
 CAIRN_MUST_USE enum cairn_status cairn_index_quota_check(const struct cairn_index_quota *quota, uint64_t more_bytes,
 							 struct cairn_diag *diag);
 
-/** Likewise of a place alone (quota.repo). Pure. */
+/** Likewise of a place alone. Pure. @return CAIRN_OK; CAIRN_E_DENIED (quota.repo) */
 CAIRN_MUST_USE enum cairn_status cairn_index_room_check(const char *place, const struct cairn_index_room *room,
 							uint64_t more_bytes, struct cairn_diag *diag);
 
@@ -57,7 +58,7 @@ const char *cairn_index_kind_name(enum cairn_index_repo_kind kind);
 
 /** Say how much an account, a repository, or an owner that is none may hold. It may hold more than that already: then
  * it only cannot get more. An owner's first quota adds up what it has, which takes the writer 0.3 s for 500,000 files.
- * CAIRN_E_NOT_FOUND: there is none of this number (account.unknown, repo.unknown). */
+ * CAIRN_E_NOT_FOUND: none has this number (account.unknown, repo.unknown). */
 struct cairn_index_set_quota {
 	struct cairn_index_write write;
 	int64_t account, repo; /* one of them; the other is 0 */

@@ -20,7 +20,7 @@ enum cairn_index_match {
  * @param name   a hash as struct cairn_hash has it, or a SHA-256
  * @param limit  at most CAIRN_INDEX_PAGE_MAX
  * @param[out] more  there are further ones
- * @return CAIRN_OK, also when there are none; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_NOMEM
+ * @return CAIRN_OK, also when there are none; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_match(struct cairn_index *ix, const char *owner,
 							enum cairn_index_match match, const uint8_t name[static 32],

@@ -14,8 +14,7 @@ struct cairn_index_session {
 };
 
 /** The session with this digest, if it has not ended.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_DAMAGED; CAIRN_E_BUSY the server is silent; CAIRN_E_NOMEM
- */
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read (index.h) */
 CAIRN_MUST_USE enum cairn_status cairn_index_session(struct cairn_index *ix, const uint8_t digest[static 32],
 						     int64_t now_unix_s, struct cairn_index_session *out);
 

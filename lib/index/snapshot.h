@@ -11,9 +11,9 @@ struct cairn_index_snapshot;
 /**
  * Open an index by its URL (index.h). Nothing of it is changed, so one of an older version is read as it is.
  * @return CAIRN_OK
- *         CAIRN_E_USAGE  no engine has such a URL
- *         CAIRN_E_CONFLICT  it is of a newer version, or not Cairn's
- *         CAIRN_E_IO also when it is missing; CAIRN_E_NOMEM
+ *         CAIRN_E_USAGE  no engine has such a URL (index.url), or it has a password (index.password)
+ *         CAIRN_E_CONFLICT  it is of a newer version, or not Cairn's (index.newer, index.foreign)
+ *         CAIRN_E_IO, also when it is missing; otherwise as every read (index.h)
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *url,
 							   struct cairn_diag *diag);
@@ -26,7 +26,7 @@ struct cairn_index_extent {
 	int64_t last_xorb, last_file; /* the highest numbers ever given */
 	uint64_t n_chunks;            /* of the xorbs asked about */
 };
-/** @param after_xorb  count the chunks of xorbs with a higher number. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** @param after_xorb  count the chunks of xorbs with a higher number. @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_extent(struct cairn_index_snapshot *snapshot, int64_t after_xorb,
 							     struct cairn_index_extent *out, struct cairn_diag *diag);
 
@@ -41,18 +41,17 @@ typedef enum cairn_status cairn_index_visit_file(void *ctx, int64_t number, int6
 /**
  * Visit all xorbs with a number above `after`, in the order in which they came; their chunks in memory one xorb at a
  * time. xorb.referenced is not told. @return CAIRN_OK; what the visitor answered; CAIRN_E_DAMAGED a row is
- * malformed; CAIRN_E_IO; CAIRN_E_NOMEM
+ * malformed; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_xorbs(struct cairn_index_snapshot *snapshot, int64_t after,
 							    cairn_index_visit_xorb *visit, void *ctx,
 							    struct cairn_diag *diag);
-/** Likewise all files, with their terms. */
+/** Likewise all files, with their terms. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_files(struct cairn_index_snapshot *snapshot, int64_t after,
 							    cairn_index_visit_file *visit, void *ctx,
 							    struct cairn_diag *diag);
 
-/** Hash of the xorb with this number, as terms name it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_DAMAGED;
- * CAIRN_E_IO */
+/** Hash of the xorb with this number, as terms name it. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_snapshot_xorb_hash(struct cairn_index_snapshot *snapshot, int64_t number,
 								struct cairn_hash *out);
 

@@ -1,8 +1,8 @@
 /* All rows of an index as they are, table by table, for moving them to another engine and back. What a row means is
  * nobody's business here: the tables of all engines have the same columns (tables.h), and a number stays what it was.
  *
- * An index may be frozen: then it takes no writes from whoever has it open (CAIRN_E_BUSY, index.frozen), but for those
- * below. One that is being filled is half a store; one that was moved out has its successor elsewhere. */
+ * An index may be frozen: then it takes no writes from whoever has it open (CAIRN_E_BUSY, index.frozen), except for
+ * those below. One that is being filled is half a store; one that was moved out has its successor elsewhere. */
 #ifndef CAIRN_INDEX_TRANSFER_H
 #define CAIRN_INDEX_TRANSFER_H
 
@@ -111,15 +111,17 @@ struct cairn_index_state {
 /**
  * Open an index by its URL (index.h), beside whoever has it.
  * @param writes  the calls that write may be made
- * @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL; CAIRN_E_CONFLICT it is of an older version (index.older) or
- *         a newer one, or not Cairn's; CAIRN_E_IO also when it is missing; CAIRN_E_BUSY; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_USAGE no engine has such a URL (index.url), or it has a password (index.password);
+ *         CAIRN_E_CONFLICT it is of an older version (index.older) or a newer one (index.newer), or not Cairn's
+ *         (index.foreign); CAIRN_E_IO, also when it is missing; otherwise as every read (index.h)
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_open(struct cairn_index_transfer **out, const char *url,
 							   bool writes, struct cairn_diag *diag);
 void cairn_index_transfer_freep(struct cairn_index_transfer **t); /* for CLEANUP() */
 
-/* Each of these answers CAIRN_OK, or CAIRN_E_IO, CAIRN_E_BUSY, CAIRN_E_FULL, CAIRN_E_DAMAGED, CAIRN_E_NOMEM with the
- * cause in diag. */
+/* Each of these answers CAIRN_OK, or CAIRN_E_IO, CAIRN_E_BUSY, CAIRN_E_FULL, CAIRN_E_DAMAGED, CAIRN_E_FORMAT with the
+ * cause in diag, or CAIRN_E_NOMEM; those that hand rows over also CAIRN_E_LIMIT: they are more than
+ * CAIRN_INDEX_ROWS_BYTES_MAX. */
 
 /**
  * The next rows of a table in the order of its keys.
@@ -130,6 +132,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_transfer_page(struct cairn_index_tr
 							   const struct cairn_index_rows *after, uint32_t row,
 							   uint32_t limit, struct cairn_index_rows *out,
 							   struct cairn_diag *diag);
+/** What the index keeps of itself now. */
 CAIRN_MUST_USE enum cairn_status cairn_index_transfer_state(struct cairn_index_transfer *t,
 							    struct cairn_index_state *out, struct cairn_diag *diag);
 /** The highest number that a row of the table ever had; 0: none, or its rows have no numbers. */

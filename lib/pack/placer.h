@@ -15,7 +15,7 @@ enum {
 struct cairn_placer;
 
 struct cairn_placer_ops {
-	/** May call placer_learn(). NULL: nobody to ask. */
+	/** May call cairn_placer_learn_xorb() and ..._chunk(). NULL: nobody to ask. */
 	enum cairn_status (*query)(void *ctx, struct cairn_placer *p, const struct cairn_hash *chunk,
 				   struct cairn_diag *diag);
 	/** A chunk that is new goes into the open xorb. May be NULL. */
@@ -78,11 +78,12 @@ void cairn_placer_fini(struct cairn_placer *p);
 /** Begin a file; then cairn_placer_chunk() for each chunk in order; then cairn_placer_file_end(). */
 void cairn_placer_file_begin(struct cairn_placer *p);
 
-/** @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT; what the operations answer */
+/** The next chunk of the file. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT a xorb or the number of xorbs is too
+ *  large for a shard; what the operations answer */
 CAIRN_MUST_USE enum cairn_status cairn_placer_chunk(struct cairn_placer *p, const struct cairn_hash *chunk,
 						    const uint8_t *raw, size_t len, struct cairn_diag *diag);
 
-/** @return CAIRN_OK; CAIRN_E_NOMEM */
+/** The file is complete. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_placer_file_end(struct cairn_placer *p, const struct cairn_hash *file,
 						       const uint8_t sha256[static 32]);
 
@@ -92,8 +93,8 @@ void cairn_placer_file_drop(struct cairn_placer *p);
 /** Close the open xorb, if there is one. @return CAIRN_OK; what the operation answers */
 CAIRN_MUST_USE enum cairn_status cairn_placer_end(struct cairn_placer *p, struct cairn_diag *diag);
 
-/** A xorb that the server has. @return its ordinal in out; CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT nothing more is kept
- */
+/** A xorb that the server has. @param[out] out  its ordinal
+ *  @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT nothing more is kept */
 CAIRN_MUST_USE enum cairn_status cairn_placer_learn_xorb(struct cairn_placer *p, const struct cairn_hash *xorb,
 							 uint32_t *out);
 

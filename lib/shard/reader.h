@@ -52,7 +52,8 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_reader_init(struct cairn_shard_read
 CAIRN_MUST_USE enum cairn_status cairn_shard_next_file(struct cairn_shard_reader *r, struct cairn_shard_file *out,
 						       bool *more, struct cairn_diag *diag);
 
-/** Next xorb, likewise. Call when cairn_shard_next_file() has said that there are no more files. */
+/** Next xorb, likewise. Call when cairn_shard_next_file() has said that there are no more files.
+ *  @return as cairn_shard_next_file() */
 CAIRN_MUST_USE enum cairn_status cairn_shard_next_xorb(struct cairn_shard_reader *r, struct cairn_shard_xorb *out,
 						       bool *more, struct cairn_diag *diag);
 

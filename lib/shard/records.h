@@ -1,4 +1,4 @@
-/* Internal to the shard module, but for what reader.h takes: each record kind's reading and writing, side by side. */
+/* Internal to the shard module, except for what reader.h takes: each kind of record, its reading and writing. */
 #ifndef CAIRN_SHARD_RECORDS_H
 #define CAIRN_SHARD_RECORDS_H
 

@@ -41,6 +41,7 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_writer_end(struct cairn_shard_write
 /**
  * End with a footer without lookup tables: an answer. Offsets and sums are filled in.
  * @param key  what the chunk hashes were keyed with; zero: they are not
+ * @return as cairn_shard_writer_end()
  */
 CAIRN_MUST_USE enum cairn_status cairn_shard_writer_end_keyed(struct cairn_shard_writer *w,
 							      const struct cairn_hash *key, uint64_t created_unix_s,

@@ -88,7 +88,7 @@ struct cairn_store_object {
 	int fd;             /* -1: none to send from */
 };
 
-/** Each room opens its own, by what follows the scheme and its colon. @return as cairn_store_open() */
+/** Each room opens its own, by what follows the scheme and its colon. @return as cairn_store_open() says of it */
 enum cairn_status store_fs_open(struct cairn_store **out, const char *dir, const struct cairn_store_options *options,
 				struct cairn_diag *diag);
 enum cairn_status store_mem_open(struct cairn_store **out, const char *rest, const struct cairn_store_options *options,

@@ -14,7 +14,7 @@ static const struct store_scheme {
 	{"s3:", store_s3_open, store_s3_reach},
 };
 
-/* @param[out] rest  what follows the scheme  @return NULL: it is none of ours */
+/* @param[out] rest  what follows the scheme  @return NULL: it is not ours */
 static const struct store_scheme *store_scheme_of(const char *url, const char **rest, struct cairn_diag *diag)
 {
 	for (size_t i = 0; i < sizeof(STORE_SCHEMES) / sizeof(STORE_SCHEMES[0]); i++) {

@@ -19,7 +19,8 @@ struct cairn_store_pack {
 	const struct cairn_diag *fault; /* why it is not served; NULL: it is */
 };
 
-/** Call visit for each file *.shard of the folder, by name. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Call visit for each file *.shard of the folder, by name, also for those that are not served.
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_store_each_pack(struct cairn_store *s,
 						       void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 						       void *ctx);
@@ -41,8 +42,9 @@ bool cairn_store_is_pack_name(const char *name);
 
 /**
  * @param name  of the file
+ * @param[out] out  the caller's, cairn_store_packing_free()
  * @return CAIRN_OK; CAIRN_E_USAGE a bad name, or a store that has no packs; CAIRN_E_CONFLICT there is such a pack, or
- * there are as many as may be; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM; all with diag
+ *         there are as many as may be (pack.exists, pack.many); CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_store_packing_begin(struct cairn_store *s, const char *name,
 							   struct cairn_store_packing **out, struct cairn_diag *diag);
@@ -61,11 +63,11 @@ CAIRN_MUST_USE enum cairn_status cairn_store_packing_add(struct cairn_store_pack
 							 uint64_t bytes, bool *added);
 
 /** Make the pack durable and visible. Waits for the disk. @return CAIRN_OK; CAIRN_E_CONFLICT another has come by this
- *  name; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
+ *  name (pack.exists); CAIRN_E_FORMAT what was written does not read back; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_store_packing_commit(struct cairn_store_packing *p, struct cairn_diag *diag);
 
-/** After the commit: call visit for each object of the new pack, by place. @return CAIRN_OK; CAIRN_E_NOMEM; what visit
- *  answered */
+/** After the commit: call visit for each object of the new pack, by place. @return CAIRN_OK; CAIRN_E_FORMAT the disk
+ *  gives back other bytes; CAIRN_E_NOMEM; what visit answered */
 CAIRN_MUST_USE enum cairn_status cairn_store_packing_each(
 	struct cairn_store_packing *p,
 	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, uint64_t bytes), void *ctx);

@@ -8,14 +8,25 @@
 
 #include <sys/types.h>
 
+/*
+ * Statuses. Every call that answers one may also answer, unless it says otherwise:
+ *   CAIRN_E_NOMEM
+ *   CAIRN_E_BUSY   a service did not answer, has too much to do, or refuses us: nothing is known, and nothing may be
+ *                  judged by it. Never from a store on this machine
+ *   CAIRN_E_LIMIT  a name, or a request to a service, is longer than any should be. Never from a store on this machine
+ * Where CAIRN_E_FULL and CAIRN_E_IO are listed they are the disk's; CAIRN_E_IO is also the answer of a service that
+ * does not speak its protocol. A call that finds the whole place of a service gone (its bucket) answers CAIRN_E_BUSY
+ * where CAIRN_E_NOT_FOUND would be taken for the object's.
+ */
+
 /** A store. Any thread may call; each put and each object handle belongs to one thread at a time. */
 struct cairn_store;
 
 /** An object on its way in: nothing of it is visible before cairn_store_put_commit(). */
 struct cairn_store_put;
 
-/** An object opened for reading. It stays readable also when it is removed meanwhile, but for one in an S3 service,
- * which answers CAIRN_E_NOT_FOUND then; and it must not outlive that store. */
+/** An object opened for reading. It stays readable when it is removed meanwhile, except in an S3 service, where reading
+ * it then answers CAIRN_E_NOT_FOUND; such an object must not outlive its store. */
 struct cairn_store_object;
 
 /** How to open a store. Zeroed: to write. Strings are borrowed until it is open. */
@@ -40,8 +51,8 @@ struct cairn_store_options {
  * - "memory:": objects in memory, for tests: they are lost when the store is freed. It passes for a remote one.
  * - "s3://BUCKET/PREFIX?endpoint=URL&region=NAME&ca=FILE": objects in an S3 service (s3/place.h has the details). Each
  * is in the service, durable as the service promises it, before its put is over. The bucket must be there, and the
- * prefix must be one process's own, which is checked. What the service does not answer within some seconds is
- * CAIRN_E_BUSY, which every call below may answer: nothing may be judged by it.
+ * prefix must be one data folder's own, which is checked. What the service does not answer within some seconds is
+ * CAIRN_E_BUSY.
  * @param[out] out  owned by the caller, cairn_store_free()
  * @param options   NULL: to write
  * @return CAIRN_OK; CAIRN_E_USAGE no store has such a URL (store.url, store.insecure), or its credentials or its bucket
@@ -59,12 +70,14 @@ struct cairn_store_reach {
 	char ca[256];       /* file that is read with each new connection; "": none but the system's certificates */
 };
 
-/** Asks nobody. @param credentials  as in the options @return CAIRN_OK; CAIRN_E_USAGE as cairn_store_open() */
+/** Asks nobody. @param credentials  as in the options
+ *  @return CAIRN_OK; CAIRN_E_USAGE as cairn_store_open(), or the credentials' service is not to be asked */
 CAIRN_MUST_USE enum cairn_status cairn_store_reach(const char *url, const char *credentials,
 						   struct cairn_store_reach *out, struct cairn_diag *diag);
 
 /** Does it answer? One on this machine does. Waits for some seconds at most.
- *  @return CAIRN_OK; as cairn_store_open(), with the cause in diag */
+ *  @return CAIRN_OK; CAIRN_E_CONFLICT it is somebody else's (store.owner); CAIRN_E_NOT_FOUND nothing in it says whose
+ * it is; CAIRN_E_BUSY, CAIRN_E_IO with the cause in diag */
 CAIRN_MUST_USE enum cairn_status cairn_store_ready(struct cairn_store *s, struct cairn_diag *diag);
 
 /** Does it make addresses? */
@@ -76,8 +89,8 @@ bool cairn_store_gives_addresses(const struct cairn_store *s);
  * @param copy    as the row names it
  * @param bytes   of the object, as whoever asks knows it
  * @param life_s  how long it is good, at least; nothing ends it earlier
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no object of that length; CAIRN_E_USAGE it makes none; CAIRN_E_BUSY;
- *         CAIRN_E_LIMIT; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no object of that length; CAIRN_E_USAGE it makes none; CAIRN_E_IO;
+ *         CAIRN_E_LIMIT it does not fit into out
  */
 CAIRN_MUST_USE enum cairn_status cairn_store_add_address(struct cairn_store *s, struct cairn_buf *out,
 							 const struct cairn_hash *hash, const struct cairn_copy *copy,
@@ -85,7 +98,8 @@ CAIRN_MUST_USE enum cairn_status cairn_store_add_address(struct cairn_store *s, 
 							 uint64_t life_s);
 
 /** Read its credentials again, if it has any. Those in use stay when that fails.
- *  @return CAIRN_OK; CAIRN_E_USAGE, CAIRN_E_IO (store.credentials) */
+ *  @return CAIRN_OK; CAIRN_E_USAGE there are none, or they are not valid; CAIRN_E_IO they cannot be read
+ *          (store.credentials); CAIRN_E_NOMEM; nothing else */
 CAIRN_MUST_USE enum cairn_status cairn_store_reload(struct cairn_store *s, struct cairn_diag *diag);
 
 /** Does it stand for one on another machine? Its calls may wait for long then, so none is for a thread that serves many
@@ -95,10 +109,11 @@ bool cairn_store_is_remote(const struct cairn_store *s);
 void cairn_store_free(struct cairn_store *s);
 void cairn_store_freep(struct cairn_store **s);
 
-/** Begin an object. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
+/** Begin an object. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM; nothing else */
 CAIRN_MUST_USE enum cairn_status cairn_store_put_begin(struct cairn_store *s, struct cairn_store_put **out);
 
-/** Append bytes. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */
+/** Append bytes. Sticky: after a failure each further call, and the commit, answers the same.
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; nothing else */
 CAIRN_MUST_USE enum cairn_status cairn_store_put_write(struct cairn_store_put *p, const uint8_t *bytes, size_t len);
 
 /**
@@ -115,8 +130,8 @@ CAIRN_MUST_USE enum cairn_status cairn_store_put_commit(struct cairn_store_put *
  * Likewise, beside whatever copies there are: under a name of its own, which nothing had before. So others may put and
  * remove copies of the same hash at once, whose rows tell which one counts.
  * @param[out] copy  its name
- * @return CAIRN_OK; CAIRN_E_USAGE the store names no copies; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_BUSY it may be there,
- *         or soon, and nobody knows its name
+ * @return CAIRN_OK; CAIRN_E_USAGE the store names no copies; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_BUSY also: it may be
+ *         there, or come to be, under a name that nobody knows
  */
 CAIRN_MUST_USE enum cairn_status cairn_store_put_copy(struct cairn_store_put *p, const struct cairn_hash *hash,
 						      struct cairn_copy *copy);
@@ -128,7 +143,8 @@ bool cairn_store_names_copies(const struct cairn_store *s);
 void cairn_store_put_abort(struct cairn_store_put *p);
 void cairn_store_put_abortp(struct cairn_store_put **p);
 
-/** Open for reading. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Open for reading. @param[out] out  the caller's, cairn_store_object_free()
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_store_get(struct cairn_store *s, const struct cairn_hash *hash,
 						 struct cairn_store_object **out);
 
@@ -137,7 +153,8 @@ CAIRN_MUST_USE enum cairn_status cairn_store_get(struct cairn_store *s, const st
 CAIRN_MUST_USE enum cairn_status cairn_store_get_copy(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
 						      struct cairn_store_object **out);
 
-/** Likewise the one of this name, and no other. @return likewise */
+/** Likewise the one of this name, and no other.
+ *  @return likewise; CAIRN_E_NOT_FOUND also where the store names no copies */
 CAIRN_MUST_USE enum cairn_status cairn_store_get_named(struct cairn_store *s, const struct cairn_hash *hash,
 						       const struct cairn_copy *copy, struct cairn_store_object **out);
 
@@ -146,11 +163,11 @@ struct cairn_copy cairn_store_object_copy(const struct cairn_store_object *o);
 uint64_t cairn_store_object_bytes(const struct cairn_store_object *o);
 
 /** A number that tells which bytes were opened: a file that took the place of this one under the same name has another,
- * and so has this one once it was written to (but for once in 2^64). */
+ * and so has this one once it was written to (except for once in 2^64). */
 uint64_t cairn_store_object_identity(const struct cairn_store_object *o);
 
 /** Read exactly len bytes at offset. @return CAIRN_OK; CAIRN_E_IO also when the object is shorter; CAIRN_E_NOT_FOUND it
- * was removed since it was opened; CAIRN_E_NOMEM */
+ * was removed since it was opened */
 CAIRN_MUST_USE enum cairn_status cairn_store_object_read(struct cairn_store_object *o, uint64_t offset, uint8_t *out,
 							 size_t len);
 
@@ -184,11 +201,11 @@ CAIRN_MUST_USE enum cairn_status cairn_store_remove_copy(struct cairn_store *s, 
 							 const struct cairn_copy *copy);
 
 /** Move the copy that cairn_store_get() opens aside (DIR/damaged), so that it is not lost, and is no longer in the way
- * of another one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
+ * of another one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_FULL */
 CAIRN_MUST_USE enum cairn_status cairn_store_set_aside(struct cairn_store *s, const struct cairn_hash *hash);
 
-/** Call visit for each object, in no order; visit may remove what it is shown. @return CAIRN_OK; CAIRN_E_IO; or what
- * visit answered when not CAIRN_OK */
+/** Call visit for each object, in no order; visit may remove what it is shown. @return CAIRN_OK; CAIRN_E_IO;
+ * CAIRN_E_NOT_FOUND the bucket is gone; or what visit answered when not CAIRN_OK */
 CAIRN_MUST_USE enum cairn_status cairn_store_each(struct cairn_store *s,
 						  enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
 									     uint64_t bytes),

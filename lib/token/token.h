@@ -44,7 +44,8 @@ struct cairn_token_keys;
  * Load keys from a file, or from every file of a folder in the order of their names (rotation: the first one mints,
  * all verify). A file holds one key: a PEM (RSA, EC P-256, Ed25519; public or private) or an HS256 secret of 32 bytes
  * or more, in base64url as `cairn token --new-key` writes it. A secret readable by others is refused.
- * @return CAIRN_OK; CAIRN_E_USAGE with what to do in diag; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_USAGE there is no key, too many, or one that is not valid, with what to do in diag;
+ *         CAIRN_E_IO one cannot be read; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_token_keys_load(struct cairn_token_keys **out, const char *path,
 						       struct cairn_diag *diag);
@@ -56,8 +57,8 @@ void cairn_token_keys_freep(struct cairn_token_keys **keys);
  * never pass), not expired, "nbf" not in the future (60 s of tolerance on both), for this service and of its issuer, at
  * least one known scope.
  * @return CAIRN_OK
- *         CAIRN_E_DENIED  with rule "token.malformed", "token.signature", "token.expired", "token.not_yet",
- * "token.audience", "token.issuer" or "token.scope"
+ *         CAIRN_E_DENIED  by the rule "token.malformed", "token.signature", "token.expired", "token.not_yet",
+ *                         "token.audience", "token.issuer" or "token.scope"
  *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_token_verify(const struct cairn_token_keys *keys,
@@ -76,7 +77,7 @@ CAIRN_MUST_USE enum cairn_status cairn_token_mint(const struct cairn_token_keys 
 						  char **token, struct cairn_diag *diag);
 
 /** Write a new random HS256 secret to path with mode 0600; an existing file is not overwritten.
- *  @return CAIRN_OK; CAIRN_E_CONFLICT it exists; CAIRN_E_IO */
+ *  @return CAIRN_OK; CAIRN_E_CONFLICT it exists; CAIRN_E_IO it cannot be made or written, or no random bytes */
 CAIRN_MUST_USE enum cairn_status cairn_token_key_make(const char *path, struct cairn_diag *diag);
 
 #endif

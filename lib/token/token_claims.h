@@ -7,7 +7,7 @@
 
 /**
  * Read the claims of a verified token and judge them at a moment.
- * @return CAIRN_OK; CAIRN_E_DENIED as cairn_token_verify(), but for "token.signature"
+ * @return CAIRN_OK; CAIRN_E_DENIED as cairn_token_verify(), except for "token.signature"
  */
 CAIRN_MUST_USE enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out,
 							 const struct cairn_token_binding *binding, const char *json,

@@ -24,6 +24,7 @@ struct verify_ahead {
 	struct cairn_hash range_hash;
 };
 
+/** One run. Owned by one thread. Its arrays are owned unless marked otherwise; cairn_verify_shard() releases them. */
 struct verify_run {
 	const uint8_t *bytes; /* the shard, borrowed */
 	const struct cairn_verify_options *options;
@@ -62,18 +63,19 @@ struct verify_run {
 	uint64_t unreported; /* chunks hashed since progress was last told */
 };
 
-/** Pass over the xorbs: each description by itself, against the resolver, and against its repeats. */
+/** Pass over the xorbs: each description by itself, against the resolver, and against its repeats.
+ *  @return as cairn_verify_shard() */
 CAIRN_MUST_USE enum cairn_status cairn_verify_xorbs(struct verify_run *run);
 
-/** Pass over the files: each term, then the file hash. Needs the xorbs to be verified. */
+/** Pass over the files: each term, then the file hash. Needs the xorbs to be verified. @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_verify_files(struct verify_run *run);
 
 /** Look at terms of a file that are described here, from the i-th on. Judges nothing: what is wrong with one is found
- *  when its turn comes. @return CAIRN_OK; CAIRN_E_NOMEM */
+ *  when its turn comes. @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT as cairn_chunk_list_add() */
 CAIRN_MUST_USE enum cairn_status cairn_verify_look_ahead(struct verify_run *run, const struct cairn_shard_file *file,
 							 uint32_t i);
 
-/** Add chunks [start, end) of a described xorb to a list. @return CAIRN_OK; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
+/** Add chunks [start, end) of a described xorb to a list. @return as cairn_chunk_list_add() */
 CAIRN_MUST_USE enum cairn_status cairn_verify_gather(struct cairn_chunk_list *list, const struct cairn_shard_xorb *xorb,
 						     uint32_t start, uint32_t end);
 
@@ -83,7 +85,7 @@ CAIRN_MUST_USE enum cairn_status cairn_verify_report(struct verify_run *run);
 /** Count entries as verified and chunks as hashed, and report now and then. @return CAIRN_OK; CAIRN_E_BUSY */
 CAIRN_MUST_USE enum cairn_status cairn_verify_advance(struct verify_run *run, uint64_t entries, uint64_t chunks);
 
-/** Ask the resolver. @return as the resolver does; a failure other than CAIRN_E_NOT_FOUND is diagnosed at offset */
+/** Ask the resolver. @return what it answers; any failure but CAIRN_E_NOT_FOUND is diagnosed at offset */
 CAIRN_MUST_USE enum cairn_status cairn_verify_ask(struct verify_run *run, const struct cairn_hash *xorb, bool described,
 						  uint64_t offset, const struct cairn_chunk_list **list, int64_t *id);
 

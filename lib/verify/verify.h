@@ -13,7 +13,9 @@ struct cairn_verify_resolver {
 	 * @param described  by the shard: not asked for again when this description has been judged
 	 * @param[out] list  borrowed, valid until the next call
 	 * @param[out] id    what the index knows it by, for the records; 0 before the call
-	 * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM
+	 * @return CAIRN_OK; CAIRN_E_NOT_FOUND it is not stored; CAIRN_E_LIMIT the lists that were read are more than
+	 * one verification may ask for; CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL, CAIRN_E_BUSY, CAIRN_E_NOMEM of the
+	 * index
 	 */
 	enum cairn_status (*chunk_list)(void *ctx, const struct cairn_hash *xorb, bool described,
 					const struct cairn_chunk_list **list, int64_t *id);
@@ -46,7 +48,7 @@ struct cairn_verify_options {
 	struct cairn_verified *records; /* zeroed; filled in when the shard is right, and then the caller's. NULL:
 					 * nobody wants them */
 	/** Called now and then with the entries (terms and chunks) verified so far and in all. NULL: nobody listens.
-	 *  @return false to give up (the verifier answers CAIRN_E_BUSY) */
+	 *  @return false to give up (the verifier answers CAIRN_E_BUSY, verify.stopped) */
 	bool (*progress)(void *ctx, uint64_t verified, uint64_t total);
 	void *progress_ctx;
 };
@@ -92,11 +94,12 @@ struct cairn_verify_summary {
  * @return CAIRN_OK
  *         CAIRN_E_FORMAT    malformed, or outside the bounds of the format (chunks and bytes of a xorb or a chunk)
  *         CAIRN_E_MISMATCH  a hash or a sum does not agree
- *         CAIRN_E_LIMIT     over a limit of the options
+ *         CAIRN_E_LIMIT     over a limit of the options, or of the resolver
  *         CAIRN_E_NOT_FOUND a xorb is neither described here (with its bytes stored) nor known
  *         CAIRN_E_CONFLICT  a description differs from what is known of that xorb
- *         CAIRN_E_BUSY      progress said to give up
- *         CAIRN_E_IO, CAIRN_E_NOMEM
+ *         CAIRN_E_BUSY      progress said to give up; or the resolver is busy
+ *         CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL  of the resolver
+ *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_verify_shard(const uint8_t *bytes, size_t len,
 						    const struct cairn_verify_options *options,

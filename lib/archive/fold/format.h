@@ -70,7 +70,7 @@ uint64_t cairn_fold_chunk_bytes(const struct cairn_fold_chunk *c);
 
 /** The root of the tree over all chunks (n > 0): BLAKE2b of names, offsets and hashes.
  *  @param prefix  what stands before each SHA-256 in the index: "" or "sha256:"
- *  @return CAIRN_OK; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT more chunks than a file may have */
 CAIRN_MUST_USE enum cairn_status cairn_fold_merkle_root(uint8_t out[static CAIRN_SHA256_BYTES],
 							const struct cairn_fold_chunk *chunks, size_t n,
 							const char *prefix);

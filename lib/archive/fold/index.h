@@ -38,17 +38,17 @@ void cairn_fold_index_fini(struct cairn_fold_index *ix);
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_index_parse(struct cairn_fold_index *ix, struct cairn_diag *diag);
 
-/** @return NULL: there is none of that name */
+/** @return NULL: none has that name */
 const struct cairn_fold_chunk *cairn_fold_index_find(const struct cairn_fold_index *ix, const char *name);
 
 /** A string among the metadata's members. @param[out] text  owned by the caller, ended by a zero; NULL: there is none
- *  @return CAIRN_OK; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT it does not fit into the buffer */
 CAIRN_MUST_USE enum cairn_status cairn_fold_index_text(const struct cairn_fold_index *ix, const char *name,
 						       char **text);
 
 /** SHA-256 of the metadata in canonical form without its own manifest_hash.
  *  @param metadata  the text of an object
- *  @return CAIRN_OK; CAIRN_E_FORMAT it is not one; CAIRN_E_NOMEM */
+ *  @return CAIRN_OK; CAIRN_E_FORMAT it is not one; CAIRN_E_LIMIT it is too long, or too deep; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_manifest_hash(uint8_t out[static CAIRN_SHA256_BYTES], const void *metadata,
 							  size_t len);
 

@@ -42,7 +42,7 @@ bool cairn_json_pull_u64(struct cairn_json_pull *p, uint64_t max, uint64_t *out)
 /** Step over a value, checking it. @param[out] from  where its text begins; it ends at p->at; may be NULL */
 bool cairn_json_pull_skip(struct cairn_json_pull *p, size_t *from);
 
-/** Is the whole text read, but for white space? Bad if not. */
+/** Is the whole text read, except for white space? Bad if not. */
 bool cairn_json_pull_end(struct cairn_json_pull *p);
 
 /** Say what is wrong with the value at p->at. @return false */

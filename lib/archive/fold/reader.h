@@ -67,14 +67,15 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_read(struct cairn_fold *f, const str
 
 /**
  * Open a file that was not finished, to take over its chunks one by one with cairn_fold_scan().
- * @return CAIRN_OK; CAIRN_E_FORMAT it is another file, or finished; CAIRN_E_IO; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_FORMAT it is another file, or finished; CAIRN_E_LIMIT as cairn_fold_header_get();
+ * CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_fold_open_unfinished(struct cairn_fold **out,
 							    const struct cairn_fold_source *source,
 							    struct cairn_diag *diag);
 
 /**
- * Read the chunk whose header is at an offset, from what stands in the file alone: nothing is repaired.
+ * Read the chunk whose header is at an offset, from what is in the file alone: nothing is repaired.
  * @param parity  the N that it was written with; 0: none
  * @param[out] chunk  all but the name, with the SHA-256 that the bytes have
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no whole and undamaged chunk; CAIRN_E_IO; CAIRN_E_NOMEM

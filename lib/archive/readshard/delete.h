@@ -21,13 +21,13 @@ void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot);
  * @param s  of the same file
  * @param fd  open for reading and writing; no other deletion may run
  * @param[out] zeroed  false: somebody holds the bytes; scrub later
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_FORMAT the slot is damaged; CAIRN_E_IO; CAIRN_E_FULL
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_FORMAT the slot is damaged; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_delete(const struct cairn_readshard *s, int fd,
 							const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
 							bool *zeroed, struct cairn_diag *diag);
 
-/** Zero what no object covers, but for what is held. Likewise. @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_IO;
+/** Zero what no object covers, except for what is held. Likewise. @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_IO;
  * CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_scrub(const struct cairn_readshard *s, int fd, bool *zeroed,
 						       struct cairn_diag *diag);

@@ -22,7 +22,7 @@ enum {
 	CAIRN_READSHARD_OBJECTS_START = 512, /* where writers put the first object; zeros between */
 	CAIRN_READSHARD_SIZE_BYTES = 8,      /* before each object's bytes */
 	CAIRN_READSHARD_SLOT_BYTES = 40,     /* key, offset of the object's size */
-	/* What this writer takes into one file; about 60 bytes of memory for each. Readers go by the file's length. */
+	/* What this writer takes into one file; about 60 bytes of memory each. Readers rely on the file's length. */
 	CAIRN_READSHARD_OBJECTS_MAX = 1 << 24,
 };
 

@@ -31,7 +31,8 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_add_fd(struct cairn_read
 
 /**
  * Write the rest and make all of it durable. Not durable yet: the file's name.
- * @return CAIRN_OK; CAIRN_E_CONFLICT two keys are equal, diag names the key; CAIRN_E_LIMIT; CAIRN_E_IO; CAIRN_E_FULL;
+ * @return CAIRN_OK; CAIRN_E_CONFLICT two keys are equal, diag names the key; CAIRN_E_LIMIT as cairn_chd_build();
+ *         CAIRN_E_FORMAT what was built does not read back; CAIRN_E_IO; CAIRN_E_FULL;
  * CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_end(struct cairn_readshard_writer *w, struct cairn_diag *diag);

@@ -59,7 +59,7 @@ struct cairn_tiledb_reader {
 	struct cairn_tiledb_fragment fragment;
 };
 
-/** @return as cairn_tiledb_array_open() */
+/** Read what a fragment says of itself. @return as cairn_tiledb_array_open() */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_reader_open(struct cairn_tiledb_reader *out,
 							  struct cairn_tiledb_array *array, const char *name,
 							  struct cairn_diag *diag);

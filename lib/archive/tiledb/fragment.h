@@ -28,7 +28,7 @@ enum cairn_tiledb_vector {
 /** What belongs to one slot of the schema. Owned. */
 struct cairn_tiledb_slot {
 	uint64_t file_bytes[CAIRN_TILEDB_FILES];
-	struct cairn_buf vectors[CAIRN_TILEDB_VECTORS]; /* u64 each, but for MINS and MAXS of fixed length */
+	struct cairn_buf vectors[CAIRN_TILEDB_VECTORS]; /* u64 each, except for MINS and MAXS of fixed length */
 	struct cairn_buf var_min, var_max;
 	struct cairn_buf min, max; /* of the whole fragment */
 	uint64_t sum, n_nulls;

@@ -66,7 +66,7 @@ const struct cairn_tiledb_pipeline *cairn_tiledb_schema_pipeline(const struct ca
 /** Bytes of a cell of fixed length; of a value where the length is not fixed. */
 size_t cairn_tiledb_cell_bytes(const struct cairn_tiledb_field *field);
 
-/** Which statistics a field has. Those with a minimum have a maximum; no sum where there is none to be had. */
+/** Which statistics a field has. Those with a minimum have a maximum; some have no sum. */
 bool cairn_tiledb_has_minmax(const struct cairn_tiledb_schema *schema, uint32_t slot);
 bool cairn_tiledb_has_sum(const struct cairn_tiledb_schema *schema, uint32_t slot);
 

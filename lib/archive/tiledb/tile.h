@@ -53,7 +53,8 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack(struct cairn_tiledb_co
 /** Does RLE pack a field's texts together with where they start? Then the tile of the starts is empty. */
 bool cairn_tiledb_pipeline_packs_starts(const struct cairn_tiledb_pipeline *pipeline, uint8_t datatype,
 					uint32_t version);
-/** Undo the filters of such a tile. @param starts  where each text starts, 8 bytes; appended to. The rest as above. */
+/** Undo the filters of such a tile. @param starts  where each text starts, 8 bytes; appended to. All else, and what is
+ *  answered, as cairn_tiledb_tile_unpack() */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_tile_unpack_texts(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
 								struct cairn_buf *starts,
 								struct cairn_tiledb_view stored,

@@ -47,7 +47,7 @@ static enum cairn_status writer_failed(struct cairn_diag *diag, const char *name
 	return cairn_fail(diag, status, "tiledb.write", CAIRN_NO_OFFSET, "%.100s: %s", name, strerror(errno));
 }
 
-/* A whole new file, durable but for its name. */
+/* A whole new file, durable except for its name. */
 static enum cairn_status writer_put_file(int dir_fd, const char *path, const struct cairn_buf *bytes,
 					 struct cairn_diag *diag)
 {

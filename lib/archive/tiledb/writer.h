@@ -8,7 +8,8 @@
  * Make the folder of an array with its schema; it has no rows yet.
  * @param parent_fd  folder to make it in
  * @param schema     one dimension of type ASCII and any length; filters none, zstd, SHA-256, or both in this order
- * @return CAIRN_OK; CAIRN_E_CONFLICT there is something of that name; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_CONFLICT there is something of that name; CAIRN_E_USAGE, CAIRN_E_LIMIT the schema has a
+ * filter that is only read, or is too long; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_array_make(int parent_fd, const char *name,
 							 const struct cairn_tiledb_schema *schema,
@@ -29,7 +30,7 @@ struct cairn_tiledb_cell {
  * @param name         of the fragment, cairn_tiledb_name_text()
  * @param schema       borrowed until the writer is freed
  * @param schema_name  of the array's schema file
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_CONFLICT there is such a fragment; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_open(struct cairn_tiledb_writer **out, int parent_fd,
 							  const char *name, const struct cairn_tiledb_schema *schema,
@@ -50,7 +51,8 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_end(struct cairn_tiledb_wri
 /** A fragment that was not ended is removed. For CLEANUP(). */
 void cairn_tiledb_writer_freep(struct cairn_tiledb_writer **w);
 
-/** Let a fragment that lies in __fragments exist, durably. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */
+/** Let a fragment that lies in __fragments exist, durably.
+ *  @return CAIRN_OK; CAIRN_E_CONFLICT it does already; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_commit(int array_fd, const char *fragment, struct cairn_diag *diag);
 
 #endif

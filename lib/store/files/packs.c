@@ -17,7 +17,7 @@ enum {
 	PACKS_RACY_S = 2, /* a folder changed so lately may change again within one tick of its time */
 };
 
-/* A file of the folder. Immutable but for the atomics. */
+/* A file of the folder. Immutable except for the atomics. */
 struct store_pack {
 	_Atomic unsigned refs;
 	_Atomic bool confirmed;        /* its bytes are durable, as far as they do not change */

@@ -48,8 +48,8 @@ struct store_packs_which {
 /** Find an object. @return CAIRN_OK; CAIRN_E_NOT_FOUND, also when its slot is damaged */
 CAIRN_MUST_USE enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash,
 						  struct store_packs_which which, struct store_packed *out);
-/** Make the pack and its name durable, for whoever relies on what was found in it. @return CAIRN_OK; CAIRN_E_IO;
- *  CAIRN_E_FULL */
+/** Make the pack and its name durable, for whoever relies on what was found in it.
+ *  @return CAIRN_OK; as cairn_fd_status() */
 CAIRN_MUST_USE enum cairn_status store_packs_confirm(struct store_packs *p, const struct store_packed *packed);
 void store_packs_release(struct store_packed *packed);
 
@@ -69,16 +69,17 @@ CAIRN_MUST_USE enum cairn_status store_packs_remove(struct store_packs *p, const
 CAIRN_MUST_USE enum cairn_status store_packs_remove_from(struct store_packs *p, const struct cairn_hash *hash,
 							 const struct stat *st);
 
-/** Zero what deletions had to leave. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
+/** Zero what deletions had to leave; a damaged slot is passed over.
+ *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status store_packs_tidy(struct store_packs *p);
 
-/** Call visit for each object of each pack. @return CAIRN_OK; CAIRN_E_NOMEM; what visit answered */
+/** Call visit for each object of each pack. @return CAIRN_OK; what visit answered */
 CAIRN_MUST_USE enum cairn_status store_packs_each(struct store_packs *p,
 						  enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
 									     uint64_t bytes),
 						  void *ctx);
 
-/** As cairn_store_each_pack(). */
+/** As cairn_store_each_pack(). @return likewise */
 CAIRN_MUST_USE enum cairn_status store_packs_list(struct store_packs *p,
 						  void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 						  void *ctx);

@@ -32,7 +32,7 @@ struct s3_client {
 	const char *credentials_from; /* borrowed */
 	pthread_mutex_t lock;         /* over all below */
 	struct s3_credentials credentials;
-	int64_t renew_unix_s; /* when they are to be had anew, since they end; INT64_MAX: they do not */
+	int64_t renew_unix_s; /* when new ones must be fetched, since they expire; INT64_MAX: they do not */
 	uint64_t generation;  /* of these: it grows when they become others */
 	struct sigv4_key key; /* of these and of key_day; making it takes as long as five signatures */
 	char key_day[8 + 1];  /* empty: there is none */

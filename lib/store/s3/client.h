@@ -13,7 +13,7 @@ enum { S3_NAME_BYTES = S3_PLACE_TEXT_BYTES + 192, S3_HEX_SHA256_BYTES = 64 + 1 }
 struct s3_client;
 
 /** @param credentials  as s3_credentials_read(); borrowed for as long as the client lives. Those that end are had anew
- *  before  @return CAIRN_OK; as s3_credentials_read(); CAIRN_E_NOMEM. Sends nothing to the store */
+ *  before. Sends nothing to the store  @return CAIRN_OK; as s3_credentials_read() */
 CAIRN_MUST_USE enum cairn_status s3_client_new(struct s3_client **out, const struct s3_place *place,
 					       const char *credentials, struct cairn_diag *diag);
 void s3_client_free(struct s3_client *c);
@@ -25,12 +25,14 @@ CAIRN_MUST_USE enum cairn_status s3_client_reload(struct s3_client *c, struct ca
 void s3_client_traffic(struct s3_client *c, struct cairn_store_traffic *out);
 
 /* Names are those below the prefix of the place. What all requests answer besides what they say themselves:
- * CAIRN_E_BUSY  nothing is known: the service is silent (store.silent), has too much to do, or refuses us
- *               (store.refused). What is stored must not be judged by that
- * CAIRN_E_IO    the answer is not one of S3
+ * CAIRN_E_BUSY   nothing is known: the service is silent (store.silent), has too much to do (store.busy), or refuses us
+ *                (store.refused). What is stored must not be judged by that
+ * CAIRN_E_IO     the answer is not one of S3, or is too long
+ * CAIRN_E_LIMIT  the request is longer than any of ours: a region, a key or a name is
+ * CAIRN_E_NOT_FOUND  there is no such bucket, or, where something is read, no such object
  * CAIRN_E_NOMEM */
 
-/** Store an object. @param bytes  NULL: what stands in fd, from its beginning  @param sha256  of it, which the service
+/** Store an object. @param bytes  NULL: what is in fd, from its beginning  @param sha256  of it, which the service
  *  compares: nothing is stored when it differs  @return CAIRN_OK; CAIRN_E_MISMATCH the bytes are others than sha256
  *  says */
 CAIRN_MUST_USE enum cairn_status s3_put(struct s3_client *c, const char *name, const uint8_t *bytes, int fd,
@@ -49,11 +51,12 @@ CAIRN_MUST_USE enum cairn_status s3_get(struct s3_client *c, const char *name, u
 
 /** Append an address at which anybody may read bytes first to last of an object, for a while: by GET, with the header
  *  "Range: bytes=FIRST-LAST" and no other range. Asks nobody. Addresses that are made soon after each other are equal.
- *  @param life_s  how long at least; it is up to a quarter longer  @return CAIRN_OK; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
+ *  @param life_s  how long at least; it is up to a quarter longer  @return CAIRN_OK; CAIRN_E_LIMIT; CAIRN_E_NOMEM;
+ *  nothing else */
 CAIRN_MUST_USE enum cairn_status s3_add_address(struct s3_client *c, struct cairn_buf *out, const char *name,
 						uint64_t first, uint64_t last, uint64_t life_s);
 
-/** @return CAIRN_OK also when it was not there */
+/** Delete an object. @return CAIRN_OK also when it, or the bucket, was not there */
 CAIRN_MUST_USE enum cairn_status s3_delete(struct s3_client *c, const char *name, struct cairn_diag *diag);
 
 /** One page of the names that begin with prefix and come after another, in their order.

@@ -29,7 +29,7 @@ struct s3_credentials {
  *              names, or the environment itself
  * @return CAIRN_OK; CAIRN_E_USAGE there is no whole pair, or a value is too long or has other characters than those of
  *         keys, or the service is not to be asked (store.credentials); CAIRN_E_IO the file cannot be read, or the
- *         service does not answer (store.credentials); CAIRN_E_NOMEM
+ *         service does not answer, or not with a key (store.credentials); CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status s3_credentials_read(struct s3_credentials *out, const char *from,
 						     struct cairn_diag *diag);

@@ -21,7 +21,7 @@ struct s3_http_call {
 	const char *const *headers; /* "Name: value" */
 	size_t n_headers;
 	const uint8_t *body; /* of a PUT: these bytes, or */
-	int body_fd;         /* what stands in this file from its beginning; where body is NULL */
+	int body_fd;         /* what is in this file from its beginning; where body is NULL */
 	uint64_t body_bytes;
 
 	/* Where the body of an answer goes: 206 into place, which it must fill; any other into answer. */

@@ -29,7 +29,7 @@ CAIRN_MUST_USE enum cairn_status s3_instance_parse(struct s3_instance *out, cons
 						   struct cairn_diag *diag);
 
 /**
- * Ask it. A container's is shown what stands in the file AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, or in
+ * Ask it. A container's is shown what is in the file AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, or in
  * AWS_CONTAINER_AUTHORIZATION_TOKEN. Waits for some seconds at most.
  * @return CAIRN_OK; CAIRN_E_IO it does not answer, or not with a key (store.credentials); CAIRN_E_NOMEM
  */

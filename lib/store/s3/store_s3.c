@@ -18,7 +18,7 @@
 #include <sys/statvfs.h>
 
 enum {
-	STORE_S3_AHEAD_BYTES = 1024 * 1024, /* read at once by who reads on from where it was */
+	STORE_S3_AHEAD_BYTES = 1024 * 1024, /* read at once when a reader goes on from where it was */
 	STORE_S3_OWNER_BYTES = 32,
 };
 
@@ -48,7 +48,7 @@ struct store_s3_object {
 	struct cairn_store_object base;
 	struct store_s3 *store;
 	struct s3_copy copy;
-	uint64_t next;  /* where who reads on would go on */
+	uint64_t next;  /* where a reader that goes on would read */
 	uint8_t *ahead; /* NULL, or bytes of the object from ahead_at on; owned */
 	uint64_t ahead_at;
 	size_t ahead_bytes;
