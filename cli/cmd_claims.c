@@ -4,12 +4,13 @@
 #include "cli/common/listing.h"
 
 static const char CLAIMS_HELP[] = "Usage: cairn claims [OPTION]...\n"
-				  "List the SHA-256 that uploaders said of their files and that are not those of\n"
-				  "the bytes, the newest files first: hash of the file, what was said, what is so,\n"
-				  "and repository (-: the operator). They answer nobody; the same file uploaded\n"
-				  "with a true one mends that. Needs a token with the scope admin.\n"
+				  "List the SHA-256 that uploaders gave for their files and that are not those of\n"
+				  "the bytes, the newest files first: hash of the file, the SHA-256 given, the true\n"
+				  "one, and repository (-: the operator). Nobody is answered by a false one; upload\n"
+				  "the file again with the true one to mend that. Needs a token with the scope\n"
+				  "admin.\n"
 				  "\n"
-				  "      --limit N          so many at most (default: all)\n" SERVER_OPTIONS_HELP
+				  "      --limit N          at most so many (default: all)\n" SERVER_OPTIONS_HELP
 				  "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
 				  "\n"
@@ -52,5 +53,4 @@ static int claims_run(const struct cli_command *command, int argc, char **argv)
 	return listing_run(command, &server, &list);
 }
 
-const struct cli_command CLI_CLAIMS = {"claims", "list the SHA-256 that uploaders said and that are false", CLAIMS_HELP,
-				       claims_run};
+const struct cli_command CLI_CLAIMS = {"claims", "list the false SHA-256 that uploaders gave", CLAIMS_HELP, claims_run};

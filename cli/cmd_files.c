@@ -8,7 +8,7 @@
 
 static const char RM_HELP[] =
 	"Usage: cairn rm HASH [OPTION]...\n"
-	"Let the server forget a file. What only this file needs is collected later:\n"
+	"Make the server forget a file. What only this file needs is collected later:\n"
 	"see `cairn gc`. Needs a token with the scope admin.\n"
 	"\n"
 	"      --repo REPO        only as a file of this repository; \"\" is the operator,\n"
@@ -78,5 +78,5 @@ static int files_run(const struct cli_command *command, int argc, char **argv)
 	return admin_ask(&call);
 }
 
-const struct cli_command CLI_RM = {"rm", "let a server forget a file", RM_HELP, files_run};
+const struct cli_command CLI_RM = {"rm", "make a server forget a file", RM_HELP, files_run};
 const struct cli_command CLI_SHARE = {"share", "let others read a file", SHARE_HELP, files_run};

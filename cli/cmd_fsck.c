@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 
 static const char FSCK_HELP[] = "Usage: cairn fsck --data-dir DIR [OPTION]...\n"
-				"Check the data folder of a daemon that is stopped: the index against the\n"
-				"objects, and every hash from the bytes up. One line a problem. Nothing is\n"
-				"changed without --repair. With the index in PostgreSQL and the objects in S3,\n"
-				"where the folder says, daemons may run.\n"
+				"Check the data folder of a stopped daemon: the index against the objects, and\n"
+				"every hash from the bytes. Each problem is one line. Nothing is changed without\n"
+				"--repair. Daemons may run if the index is in PostgreSQL and the objects are in\n"
+				"S3; the folder says where.\n"
 				"\n"
 				"      --data-dir DIR     the daemon's folder\n"
 				"      --repair           mend the index; stop offering damaged objects, so that\n"

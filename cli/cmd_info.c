@@ -12,13 +12,13 @@ enum { INFO_PATH_BYTES_MAX = 512, INFO_LIMIT_MAX = 512 };
 
 static const char INFO_HELP[] =
 	"Usage: cairn info [OPTION]... HASH\n"
-	"Tell what a hash is: of a file, with its xorbs and repositories; a SHA-256 of\n"
-	"files; a xorb, with the files that need it; a chunk, with the xorbs that have it\n"
-	"(of chunks that clients ask the server about, one in some hundred). A token of a\n"
-	"repository is told of its own files alone; one for no repository and with the\n"
-	"scope admin, or none where none is needed, of all.\n"
+	"Tell what a hash stands for: a file, with its xorbs and repositories; a SHA-256\n"
+	"of files; a xorb, with the files that need it; or a chunk, with the xorbs that\n"
+	"have it (only chunks that clients ask the server about: one in several hundred).\n"
+	"A repository's token shows only its own files. A token without a repository and\n"
+	"with the scope admin, or none if none is needed, shows all.\n"
 	"\n"
-	"      --limit N          so many rows of each list, 1 to 512 (default 100)\n" SERVER_OPTIONS_HELP
+	"      --limit N          rows of each list, 1 to 512 (default 100)\n" SERVER_OPTIONS_HELP
 	"      --json             one JSON object, for programs\n"
 	"  -h, --help             this help\n"
 	"\n"
@@ -205,4 +205,4 @@ static int info_run(const struct cli_command *command, int argc, char **argv)
 	return admin_ask(&call);
 }
 
-const struct cli_command CLI_INFO = {"info", "tell what a hash is, and who refers to it", INFO_HELP, info_run};
+const struct cli_command CLI_INFO = {"info", "tell what a hash stands for, and who refers to it", INFO_HELP, info_run};

@@ -11,12 +11,12 @@ enum { LS_REPO_BYTES_MAX = 255 };
 
 static const char LS_HELP[] = "Usage: cairn ls [OPTION]...\n"
 			      "List the files of the token's repository in the order of their hashes: hash,\n"
-			      "size in bytes, since when, SHA-256 as the uploader said it, and repository.\n"
-			      "Without tokens, or with one for no repository and the scope admin, those of all\n"
-			      "repositories. What is not known, or not to be told, is a -.\n"
+			      "size in bytes, when it came, SHA-256 as the uploader gave it, and repository.\n"
+			      "Without tokens, or with one for no repository and with the scope admin, list\n"
+			      "those of all repositories. A - is what is not known, or not yours to know.\n"
 			      "\n"
 			      "      --repo REPO        the files of this repository; \"\" is the operator\n"
-			      "      --limit N          so many at most (default: all)\n" SERVER_OPTIONS_HELP
+			      "      --limit N          at most so many (default: all)\n" SERVER_OPTIONS_HELP
 			      "      --json             one JSON object, for programs\n"
 			      "  -h, --help             this help\n"
 			      "\n"

@@ -32,13 +32,13 @@ static const char PULL_HELP[] =
 	"  -h, --help             this help\n"
 	"\n"
 	"FILE is written as FILE.part. What an interrupted pull has left there, and in\n"
-	"FILE.part.state, is hashed again and not fetched again. A range has no hash of\n"
-	"its own: its chunks must unpack, and be as long as the server says.\n"
-	"A file that is there already and has the hash is not fetched. One that holds\n"
-	"something else, or is there when a range is wanted, is left as it is without\n"
-	"--force (73); of a manifest the other files are still fetched.\n"
+	"FILE.part.state, is hashed again instead of fetched again. A range has no hash\n"
+	"of its own, so its chunks are only checked to unpack and to have the right\n"
+	"length. A file that exists and has the hash is not fetched. One that holds\n"
+	"something else, or exists when a range is wanted, is left as it is without\n"
+	"--force (73); the other files of a manifest are still fetched.\n"
 	"Exit codes: 0 done, 64 usage, 65 a chunk, a hash or the manifest is wrong,\n"
-	"66 the server has not got it, 69 server unavailable, 73 a file cannot be made,\n"
+	"66 the server does not have it, 69 server unavailable, 73 a file cannot be made,\n"
 	"74 input/output error, 77 not permitted.\n";
 
 struct pull_args {

@@ -14,9 +14,9 @@
 #include <string.h>
 
 static const char QUERY_HELP[] = "Usage: cairn query [OPTION]... HASH\n"
-				 "Ask a server for the chunk of this hash and show the answer: its key, how long\n"
-				 "it may be used, and the xorbs in it. Chunk hashes in an answer are keyed; with\n"
-				 "a file at hand it can be seen which of its chunks they are.\n"
+				 "Ask a server about the chunk with this hash and show the answer: its key, how\n"
+				 "long it may be used, and the xorbs in it. Chunk hashes in an answer are keyed;\n"
+				 "with a file at hand you can see which of its chunks they are.\n"
 				 "\n"
 				 "      --file FILE        also tell which chunks of FILE the answer has\n"
 				 "      --chunks           also list the (keyed) chunks\n" SERVER_OPTIONS_HELP

@@ -14,11 +14,11 @@
 enum { REPAIR_PAGE_BYTES_MAX = 1024 * 1024, REPAIR_ANSWER_BYTES_MAX = 64 * 1024 };
 
 static const char REPAIR_HELP[] = "Usage: cairn repair --from SOURCE [OPTION]...\n"
-				  "Give a running server again the xorbs that it has lost and that files need.\n"
-				  "SOURCE is a data folder, also of another server that runs, a backup or a folder\n"
-				  "of them (cairn backup), or a pack (cairn pack). What comes from there is\n"
-				  "verified here and again by the server. One line a xorb that is back. What is\n"
-				  "damaged and was not found so far, a scrub finds: cairn scrub. Needs a token with\n"
+				  "Give a running server the xorbs that it has lost and that files need. SOURCE is\n"
+				  "a data folder (which may be another running server's), a backup or a folder of\n"
+				  "them (cairn backup), or a pack (cairn pack). What comes from there is verified\n"
+				  "here and again by the server. Prints a line for each xorb that is back. Damage\n"
+				  "that was not noticed yet is found by a scrub: cairn scrub. Needs a token with\n"
 				  "the scope admin.\n"
 				  "\n"
 				  "      --from SOURCE      folder or file with copies\n" SERVER_OPTIONS_HELP
@@ -26,7 +26,7 @@ static const char REPAIR_HELP[] = "Usage: cairn repair --from SOURCE [OPTION]...
 				  "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
 				  "\n"
-				  "Exit codes: 0 nothing is lost any more, 64 usage, 65 some are still lost, or\n"
+				  "Exit codes: 0 nothing is lost now, 64 usage, 65 some are still lost, or\n"
 				  "SOURCE is damaged, 66 no such SOURCE, 69 server unavailable, 74 input/output\n"
 				  "error, 77 not permitted.\n";
 

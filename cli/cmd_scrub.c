@@ -10,16 +10,16 @@
 static const char SCRUB_HELP[] = "Usage: cairn scrub status [OPTION]...\n"
 				 "       cairn scrub start [--within TIME] [OPTION]...\n"
 				 "       cairn scrub pause [OPTION]...\n"
-				 "A server reads and verifies all that it has stored in the background, once in\n"
-				 "its scrub_period. status tells how far it is and what it found, start begins a\n"
-				 "pass now or goes on with the one under way, pause stops it until start, also\n"
-				 "after a restart. What is lost, cairn repair brings back from a copy. Of\n"
+				 "A server reads and verifies everything that it has stored in the background,\n"
+				 "once in its scrub_period. status tells how far it is and what it found; start\n"
+				 "begins a pass now or continues the one under way; pause stops it until start,\n"
+				 "even after a restart. cairn repair brings back from a copy what is lost. Of\n"
 				 "servers that share an index one reads for all, whichever is told. Needs a token\n"
 				 "with the scope admin.\n"
 				 "\n"
-				 "      --within TIME      of start: this pass goes on at a rate with which all\n"
-				 "                         takes so long, like 90s, 15m, 1h or 30d (default: as\n"
-				 "                         before, or scrub_period)\n" SERVER_OPTIONS_HELP
+				 "      --within TIME      of start: fast enough to read everything in this time,\n"
+				 "                         like 90s, 15m, 1h or 30d (default: as before, or\n"
+				 "                         scrub_period)\n" SERVER_OPTIONS_HELP
 				 "      --json             one JSON object, for programs\n"
 				 "  -h, --help             this help\n"
 				 "\n"
@@ -103,4 +103,5 @@ static int scrub_run(const struct cli_command *command, int argc, char **argv)
 	return cli_usage_error(command, "say status, start or pause");
 }
 
-const struct cli_command CLI_SCRUB = {"scrub", "reading and verifying all that a server has", SCRUB_HELP, scrub_run};
+const struct cli_command CLI_SCRUB = {"scrub", "control the background check of all that a server has", SCRUB_HELP,
+				      scrub_run};

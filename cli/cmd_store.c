@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 static const char GC_HELP[] = "Usage: cairn gc [OPTION]...\n"
-			      "Let the server collect xorbs that no file needs. Those older than the server's\n"
-			      "grace time (gc_grace) are retired, and deleted by a collection that comes when\n"
-			      "the grace time has passed once more.\n"
+			      "Make the server collect xorbs that no file needs. Those older than the server's\n"
+			      "grace time (gc_grace) are retired. A collection that comes when the grace time\n"
+			      "has passed once more deletes them.\n"
 			      "Needs a token with the scope admin.\n"
 			      "\n" SERVER_OPTIONS_HELP "      --json             one JSON object, for programs\n"
 			      "  -h, --help             this help\n"
@@ -18,7 +18,7 @@ static const char GC_HELP[] = "Usage: cairn gc [OPTION]...\n"
 			      "77 not permitted.\n";
 
 static const char STATS_HELP[] = "Usage: cairn stats [OPTION]...\n"
-				 "Tell what a server holds: files, xorbs, and what no file needs any more.\n"
+				 "Show what a server holds: files, xorbs, and what no file needs any more.\n"
 				 "Needs a token with the scope admin.\n"
 				 "\n" SERVER_OPTIONS_HELP "      --json             one JSON object, for programs\n"
 				 "  -h, --help             this help\n"
@@ -114,5 +114,5 @@ static int store_run(const struct cli_command *command, int argc, char **argv)
 	return admin_ask(&call);
 }
 
-const struct cli_command CLI_GC = {"gc", "let a server collect what no file needs", GC_HELP, store_run};
-const struct cli_command CLI_STATS = {"stats", "tell what a server holds", STATS_HELP, store_run};
+const struct cli_command CLI_GC = {"gc", "make a server collect what no file needs", GC_HELP, store_run};
+const struct cli_command CLI_STATS = {"stats", "show what a server holds", STATS_HELP, store_run};

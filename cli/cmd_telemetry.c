@@ -9,8 +9,9 @@
 enum { TELEMETRY_LIMIT_DEFAULT = 20, TELEMETRY_LIMIT_MAX = 512 };
 
 static const char TELEMETRY_HELP[] = "Usage: cairn telemetry [OPTION]...\n"
-				     "List what clients told the server of their transfers, the newest first: number,\n"
-				     "time and event; --json has all of it. Needs a token with the scope admin.\n"
+				     "List what clients reported to the server about their transfers, the newest\n"
+				     "first: number, time and event; --json has all of it. Needs a token with the\n"
+				     "scope admin.\n"
 				     "\n"
 				     "      --limit N          how many (default 20, at most 512)\n" SERVER_OPTIONS_HELP
 				     "      --json             one JSON object, for programs\n"
@@ -66,5 +67,5 @@ static int telemetry_run(const struct cli_command *command, int argc, char **arg
 	return admin_ask(&call);
 }
 
-const struct cli_command CLI_TELEMETRY = {"telemetry", "list what clients told of their transfers", TELEMETRY_HELP,
-					  telemetry_run};
+const struct cli_command CLI_TELEMETRY = {"telemetry", "list what clients reported about their transfers",
+					  TELEMETRY_HELP, telemetry_run};

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 static const char USAGE_HELP[] = "Usage: cairn usage [OPTION]...\n"
-				 "Tell what fills the disk of a server: of each repository what its files sum up\n"
-				 "to, what only it holds, what it shares with others, and what its deletion would\n"
-				 "free once it is collected; then which repositories share most. The figures are\n"
+				 "Show what fills the disk of a server: for each repository, the sum of its files,\n"
+				 "what only it holds, what it shares with others, and what its deletion would free\n"
+				 "once collected; then which repositories share most. The figures are\n"
 				 "those of the last collection. Needs a token with the scope admin.\n"
 				 "\n" SERVER_OPTIONS_HELP "      --fresh            compute them now\n"
 				 "      --json             one JSON object, for programs\n"
@@ -100,4 +100,4 @@ static int usage_run(const struct cli_command *command, int argc, char **argv)
 	return admin_ask(&call);
 }
 
-const struct cli_command CLI_USAGE = {"usage", "tell what fills the disk of a server", USAGE_HELP, usage_run};
+const struct cli_command CLI_USAGE = {"usage", "show what fills the disk of a server", USAGE_HELP, usage_run};

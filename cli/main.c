@@ -26,7 +26,7 @@ static void main_help(FILE *out)
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		(void)fprintf(out, "  %-13s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
 	(void)fputs("\n"
-		    "  -h, --help     this help; `cairn help COMMAND` tells of one command\n"
+		    "  -h, --help     this help; `cairn help COMMAND` explains one command\n"
 		    "      --version  version of the program\n"
 		    "\n"
 		    "Exit codes: 0 done, 64 usage, 65 bad data, 66 no such file or hash, 69 server\n"

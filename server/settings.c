@@ -24,10 +24,10 @@ const struct setting SETTINGS[] = {
 	 .help = "Address and port to serve on. [::]:8080 takes every address of both families; port 0 takes a free "
 		 "port and prints it. unix:/PATH is a socket in the file system."},
 	{"listen_mode", SETTING_CHOICE, "0660", .choices = "0600|0660|0666", .argument = "MODE", AT(listen_mode),
-	 .help = "Who may connect to such a socket: its owner, its group too, everybody."},
+	 .help = "Who may connect to such a socket: its owner; its group, too; or everybody."},
 	{"public_url", SETTING_TEXT, NULL, .argument = "URL", AT(public_url),
 	 .help = "Base of the addresses handed to clients when they reach the daemon through a proxy, and the name by "
-		 "which it may be called where it needs no tokens. Not given: what each client's Host header says."},
+		 "which it may be called when it needs no tokens. Not given: what each client's Host header says."},
 	{"cors_origins", SETTING_TEXT, NULL, .argument = "LIST", AT(cors_origins),
 	 .help = "Origins whose pages may call from a browser, separated by blanks or commas: https://app.example; * "
 		 "for any, which without tokens lets every page that somebody here opens write. Not given: none."},
@@ -36,11 +36,11 @@ const struct setting SETTINGS[] = {
 	 .help = "File or folder of keys that tokens are verified with. Not given: no tokens are needed, which is "
 		 "allowed on loopback only. SIGHUP reads it again."},
 	{"token_audience", SETTING_TEXT, NULL, .argument = "NAME", AT(token_audience),
-	 .help = "Name of this service: tokens must have it among their claim aud, and those that are made here for "
-		 "API keys do. Not given: tokens with an aud are refused. any: aud is not looked at."},
+	 .help = "Name of this service, which the claim aud of a token must include; tokens made here for API keys do. "
+		 "Not given: tokens with an aud are refused. any: aud is not checked."},
 	{"token_issuer", SETTING_TEXT, NULL, .argument = "NAME", AT(token_issuer),
-	 .help = "Whose tokens are taken: their claim iss, and that of those made here for API keys. Not given, or "
-		 "any: iss is not looked at."},
+	 .help = "Issuer that the claim iss of a token must name; tokens made here for API keys do. Not given, or any: "
+		 "iss is not checked."},
 	{"tls_certificate", SETTING_TEXT, NULL, .argument = "FILE", AT(tls_certificate),
 	 .help = "Serve HTTPS with this certificate (PEM, and the chain after it). SIGHUP reads it again. Not given: "
 		 "HTTP."},
@@ -49,13 +49,13 @@ const struct setting SETTINGS[] = {
 	{"insecure_no_auth", SETTING_FLAG, "no", AT(insecure_no_auth),
 	 .help = "Serve other addresses than loopback without tokens: everybody who reaches the port may write."},
 	{"user", SETTING_TEXT, NULL, .argument = "NAME", AT(user),
-	 .help = "User to become when started as root, once the port is taken. Its own are then the data folder and "
-		 "the keys. Not given: who started it."},
+	 .help = "User to become when started as root, once the port is taken. The data folder and the keys must "
+		 "belong to that user. Not given: whoever started it."},
 	{"group", SETTING_TEXT, NULL, .argument = "NAME", AT(group),
-	 .help = "Group to be in with that user. Not given: the user's own."},
+	 .help = "Group to join as that user. Not given: the user's own."},
 	{"sandbox", SETTING_CHOICE, "auto", .choices = "auto|on|off", .argument = "HOW", AT(sandbox),
-	 .help = "Give up files, system calls and executable memory that the daemon has no use for. auto: what the "
-		 "kernel has of it. on: all of it, or it does not start."},
+	 .help = "Give up files, system calls and executable memory that the daemon does not need. auto: as far as the "
+		 "kernel supports it. on: all of it, or the daemon does not start."},
 	{"dedupe_scope", SETTING_CHOICE, "global", .choices = "global|namespace|repository", .argument = "WHO",
 	 AT(dedupe_scope),
 	 .help = "Who shares dedupe when a token for a repository does not say: everybody, its namespace, or the "
@@ -72,30 +72,31 @@ const struct setting SETTINGS[] = {
 		 "objects in an S3 service; the bucket must be there, the prefix is this daemon's own, or that of "
 		 "all which share an index. memory: for tests; all xorbs are lost when the daemon ends, while the index still names them."},
 	{"store_credentials", SETTING_TEXT, NULL, .argument = "WHERE", AT(store_credentials),
-	 .help = "File with aws_access_key_id and aws_secret_access_key of an S3 store; instance: what this machine's "
-		 "metadata service hands out; a URL: a container's such service. Had again at SIGHUP, when the store "
-		 "refuses them, and before they end. Not given: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the "
-		 "environment, or the service that it names."},
+	 .help = "File with aws_access_key_id and aws_secret_access_key of an S3 store; instance: ask this machine's "
+		 "metadata service; a URL: ask such a service of a container. They are read again at SIGHUP, when the "
+		 "store refuses them, and before they expire. Not given: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY "
+		 "of the environment, or the service that it names."},
 	{"index", SETTING_TEXT, NULL, .argument = "URL", AT(index),
-	 .help = "postgres://USER@HOST/DATABASE?schema=NAME: the index in PostgreSQL, in a schema of its own (cairn), for "
-		 "one daemon, which it is given to at the first start, or for all with the same secret_file and store of "
-		 "S3. The password is not part of the URL: PGPASSFILE names its file. Not given: SQLite, in the data folder."},
+	 .help = "postgres://USER@HOST/DATABASE?schema=NAME: the index in PostgreSQL, in a schema of its own (cairn). "
+		 "It belongs to the daemon that first started with it, or to all daemons with the same secret_file and "
+		 "S3 store. The password is not part of the URL: PGPASSFILE names its file. Not given: SQLite, in the "
+		 "data folder."},
 	{"hub", SETTING_FLAG, "yes", AT(hub),
-	 .help = "Serve accounts, and what clients of a hub ask of it. no: the store alone, and tokens for keys."},
+	 .help = "Serve accounts and what the clients of a hub ask for. no: the store alone, and tokens for keys."},
 	{"hub_anonymous", SETTING_FLAG, "yes", AT(hub_anonymous),
-	 .help = "Show what is public in the hub to whoever sends no API key. no: to nobody without a key."},
+	 .help = "Show what is public in the hub to clients without an API key. no: show nothing without a key."},
 	{"hub_private", SETTING_TEXT, NULL, .argument = "LIST", AT(hub_private),
-	 .help = "Accounts whose new repositories and buckets are private where whoever makes one does not say, "
-		 "separated by blanks or commas; *: all. Those of others are public."},
+	 .help = "Accounts whose new repositories and buckets are private unless the request says otherwise, separated "
+		 "by blanks or commas; *: all. In other accounts they are public."},
 	{"hub_user_header", SETTING_TEXT, NULL, .argument = "NAME", AT(hub_user_header),
-	 .help = "Header in which a proxy that signs people in says who they are: the name of a user. It is believed "
-		 "of hub_trusted_proxies alone, and for pages. Not given: people sign in with a key."},
+	 .help = "Header in which a proxy that signs people in names the user. It is believed only from "
+		 "hub_trusted_proxies, and only for pages. Not given: people sign in with a key."},
 	{"hub_trusted_proxies", SETTING_TEXT, NULL, .argument = "LIST", AT(hub_trusted_proxies),
-	 .help = "Addresses and networks of those proxies, separated by blanks or commas; unix: whoever comes through "
-		 "a socket of the file system."},
+	 .help = "Addresses and networks of those proxies, separated by blanks or commas; unix: anyone who comes "
+		 "through a socket of the file system."},
 	{"hub_lfs_create", SETTING_FLAG, "no", AT(hub_lfs_create),
-	 .help = "Make a private repository when Git LFS first sends objects to one that is not there, and the key "
-		 "may."},
+	 .help = "Make a private repository when Git LFS first sends objects to one that does not exist, if the key "
+		 "allows it."},
 	{"strict", SETTING_FLAG, "no", AT(strict),
 	 .help = "Refuse what the newer format document forbids and stock clients send: a footer on an uploaded shard, "
 		 "files without metadata."},
@@ -111,56 +112,57 @@ const struct setting SETTINGS[] = {
 	{"xorbs_max", SETTING_COUNT, "16384", 1, UINT32_MAX, AT(xorbs_max),
 	 .help = "Most xorbs that a shard describes: bounds the rows that a small shard can ask for."},
 	{"term_chunks_max", SETTING_COUNT, "33554432", 1, UINT64_C(1) << 40, AT(term_chunks_max),
-	 .help = "Most chunks that the terms of a shard run over together: bounds the hashing it can ask for."},
+	 .help = "Most chunks that the terms of a shard cover together: bounds the hashing it can ask for."},
 	{"list_chunks_max", SETTING_COUNT, "268435456", 1, UINT64_C(1) << 40, AT(list_chunks_max),
-	 .help = "Chunks in the lists of stored xorbs after which no further list is read to verify a shard: each "
-		 "list once while 8 MiB hold them (25 of 8,192 chunks; at most 256), past that up to once for each "
-		 "term."},
+	 .help = "Once the lists of stored xorbs read to verify a shard have so many chunks, no further list is read. "
+		 "Each list is read once while 8 MiB hold them (25 of 8,192 chunks; at most 256), beyond that up to "
+		 "once for each term."},
 	{"edit_chunks_max", SETTING_COUNT, "67108864", 1, UINT64_C(1) << 40, AT(edit_chunks_max),
-	 .help = "Most chunks that planning a change of a file goes over, and reads in lists: a file of 2 TiB. Over "
-		 "it clients cut all of the file again."},
+	 .help = "Most chunks that planning an edit of a file may cover, and read in lists: enough for a file of 2 "
+		 "TiB. Above it clients cut the whole file again."},
 	{"spool_bytes_max", SETTING_BYTES, "8G", MIB, 1024 * GIB, AT(spool_bytes_max),
-	 .help = "Bodies of uploads, and answers that outgrow memory, under way, all together, counted by what has "
-		 "come. Over it: 503 with Retry-After."},
+	 .help = "Most bytes of uploads under way, and of answers that outgrow memory, all together, counted as they "
+		 "arrive. Over it: 503 with Retry-After."},
 	{"spool_share_percent", SETTING_COUNT, "25", 1, 100, AT(spool_share_percent),
-	 .help = "Percent of spool_bytes_max that one sender may have under way: the API key, subject or repository "
-		 "of a token, the token itself, or the address where no tokens are needed. The largest upload fits in "
-		 "any case. Over it: 503 with Retry-After."},
+	 .help = "Percent of spool_bytes_max that one sender may have under way. A sender is the API key, subject or "
+		 "repository of a token, the token itself, or, where no tokens are needed, the address. The largest "
+		 "upload fits in any case. Over it: 503 with Retry-After."},
 	{"reserve_bytes", SETTING_BYTES, "256M", 0, 1024 * GIB, AT(reserve_bytes),
 	 .help = "Free space to leave on the disk. Below it uploads are answered 507 and /ready 503; reading goes on."},
 	{"answer_bytes_max", SETTING_BYTES, "1M", 4 * KIB, 64 * MIB, AT(answer_bytes_max),
 	 .help = "Size of a chunk query's answer, beyond which no more neighbours of the queried xorb are added."},
 	{"cache_bytes_max", SETTING_BYTES, "64M", 0, 64 * GIB, AT(cache_bytes_max),
-	 .help = "Memory for answers of chunk queries that are kept for the next asker."},
+	 .help = "Memory for answers to chunk queries that are kept for the next asker."},
 	{"epoch", SETTING_SECONDS, "7d", 60, 365 * DAY, AT(epoch_s),
 	 .help = "How long one key of dedupe answers lasts. Answers expire at the end of the following epoch."},
 	{"gc_grace", SETTING_SECONDS, "14d", 120, 1000 * DAY, AT(gc_grace_s),
-	 .help = "How long a xorb that no file needs is kept before it is not offered any more, and then again before "
-		 "it is removed. At least two epochs, the life of an answer."},
+	 .help = "How long a xorb that no file needs is still offered, and then again how long it is kept before it is "
+		 "removed. At least two epochs, the life of an answer."},
 	{"hub_upload_grace", SETTING_SECONDS, "2d", 0, 1000 * DAY, AT(hub_upload_grace_s),
-	 .help = "How long a file that was uploaded to a bucket is kept there without a path that names it."},
+	 .help = "How long a file uploaded to a bucket is kept there while no path names it."},
 	/* what the daemon does by itself */
 	{"gc_schedule", SETTING_SCHEDULE, "1d", .argument = "WHEN", AT(gc_schedule),
-	 .help = "When garbage is collected: so long after the last time, and up to a tenth later; or once a day "
+	 .help = "When garbage is collected: this long after the last time, or up to a tenth later; or once a day "
 		 "within a window, UTC; off: only when cairn gc says so. SIGHUP reads it again.",
 	 .live = true},
 	{"telemetry_age", SETTING_SECONDS, "90d", 0, 1000 * DAY, AT(telemetry_age_s),
-	 .help = "Telemetry messages that are older are dropped, once an hour. 0: none for its age. SIGHUP reads it "
-		 "again.",
+	 .help = "Telemetry messages older than this are dropped, once an hour. 0: none is dropped for its age. SIGHUP "
+		 "reads it again.",
 	 .live = true},
 	{"scrub_period", SETTING_SECONDS, "7d", 0, 1000 * DAY, AT(scrub_period_s),
-	 .help = "All that is stored is read and verified in the background once in this time, at a rate of at least 1 "
-		 "MiB a second while it does. 0: only when cairn scrub says so. SIGHUP reads it again.",
+	 .help = "Everything stored is read and verified in the background once in this time, at 1 MiB a second or "
+		 "faster. 0: only when cairn scrub says so. SIGHUP reads it again.",
 	 .live = true},
 	{"proof_rate", SETTING_BYTES, "100M", 0, 1024 * GIB, AT(proof_rate),
-	 .help = "How fast stored files are read in the background to compare what uploaders said of their SHA-256, "
-		 "in bytes a second. 0: nothing is compared. SIGHUP reads it again.",
+	 .help = "How fast stored files are read in the background to check the SHA-256 that uploaders gave, in bytes "
+		 "a second. 0: nothing is checked. SIGHUP reads it again.",
 	 .live = true},
 	/* what is given back */
 	{"token_ttl", SETTING_SECONDS, "1h", 60, DAY, AT(token_ttl_s),
-	 .help = "How long tokens are good for that clients get for an API key. SIGHUP reads it again.", .live = true},
+	 .help = "How long the tokens last that clients get for an API key. SIGHUP reads it again.", .live = true},
 	{"telemetry_rows", SETTING_COUNT, "10000", 0, 10000000, AT(telemetry_rows),
-	 .help = "Telemetry messages that are kept, the newest; 0 keeps none. SIGHUP reads it again.", .live = true},
+	 .help = "How many telemetry messages are kept, the newest ones; 0: none. SIGHUP reads it again.",
+	 .live = true},
 	{"prove_reads", SETTING_FLAG, "yes", AT(prove_reads),
 	 .help = "Check stored bytes against their hashes before they are first sent, once a day. SIGHUP reads it "
 		 "again.",
@@ -169,38 +171,38 @@ const struct setting SETTINGS[] = {
 	 .help = "How long the signed addresses of a reconstruction are good for. SIGHUP reads it again.",
 	 .live = true},
 	{"fetch_from_store", SETTING_FLAG, "no", AT(fetch_from_store),
-	 .help = "Let clients fetch from the S3 store itself, by signed addresses, and not through this daemon: which "
-		 "then cannot prove what they get (prove_reads = no goes with it)."},
+	 .help = "Let clients fetch from the S3 store itself, by signed addresses, instead of through this daemon, "
+		 "which then cannot prove what they get (so prove_reads must be no)."},
 	{"fetch_ranges_max", SETTING_COUNT, "64", 1, 256, AT(fetch_ranges_max),
 	 .help = "Most byte ranges in one signed address. SIGHUP reads it again.", .live = true},
 	{"plan_bytes_max", SETTING_BYTES, "1G", MIB, 64 * GIB, AT(plan_bytes_max),
-	 .help = "Longest reconstruction, answer to a range edit, or list of keys. What does not fit 256K is written "
-		 "to a file without a name, not kept in memory."},
+	 .help = "Longest reconstruction, answer to a range edit, or list of keys. One that exceeds 256K is written to "
+		 "a file without a name, not kept in memory."},
 	/* connections */
 	{"connections_max", SETTING_COUNT, "1008", 16, 16384, AT(connections_max),
 	 .help = "Open connections, all together; one thread serves 112. Over it clients wait to be accepted."},
 	{"connections_per_address_max", SETTING_COUNT, "256", 1, 16384, AT(connections_per_address_max),
 	 .help = "Open connections of one client address. Over it: 429 and close. Raise it behind a proxy."},
 	{"idle_timeout", SETTING_SECONDS, "90s", 1, DAY, AT(idle_timeout_s),
-	 .help = "A connection is closed when nothing moved on it for so long."},
+	 .help = "A connection is closed when nothing has moved on it for this long."},
 	{"head_timeout", SETTING_SECONDS, "15s", 1, 3600, AT(head_timeout_s),
 	 .help = "Time for a request's head to arrive, from its first byte on."},
 	{"request_timeout", SETTING_SECONDS, "15m", 1, DAY, AT(request_timeout_s),
-	 .help = "Time for the whole of a body to arrive."},
+	 .help = "Time for a whole body to arrive."},
 	{"head_bytes_max", SETTING_BYTES, "32K", 4 * KIB, MIB, AT(head_bytes_max),
 	 .help = "Request line and headers of a request. Over it: 414 or 431 and close."},
 	{"rate_per_address", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_address),
-	 .help = "Requests a second that one client address may go on with. Over it: 429 with Retry-After. 0: no "
-		 "limit. Leave it so behind a proxy."},
+	 .help = "Requests a second that one client address may keep up. Over it: 429 with Retry-After. 0: no limit. "
+		 "Leave it at 0 behind a proxy."},
 	{"rate_per_token", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_token),
-	 .help = "Requests a second that one token may go on with, or all tokens of one API key together. Over it: 429 "
+	 .help = "Requests a second that one token, or all tokens of one API key together, may keep up. Over it: 429 "
 		 "with Retry-After. 0: no limit."},
 	{"rate_burst", SETTING_SECONDS, "10s", 1, 3600, AT(rate_burst_s),
 	 .help = "How many seconds' worth of those requests may come at once."},
 	/* work */
 	{"workers", SETTING_COUNT, "0", 0, 256, AT(workers),
-	 .help = "Threads that verify uploads and wait for the disk. 0: processors and 2. Two more are kept for what "
-		 "people wait for: plans, fetches."},
+	 .help = "Threads that verify uploads and wait for the disk. 0: two more than there are processors. Two "
+		 "further threads are kept for what people wait for: plans, fetches."},
 	{"worker_queue_max", SETTING_COUNT, "1024", 1, 65536, AT(worker_queue_max),
 	 .help = "Pieces of work waiting for a worker. Over it: 503 with Retry-After."},
 	{"drain", SETTING_SECONDS, "30s", 0, 3600, AT(drain_s),
@@ -212,7 +214,7 @@ const struct setting SETTINGS[] = {
 	{"access_log", SETTING_FLAG, "yes", AT(access_log),
 	 .help = "Log each request, at level info. SIGHUP reads it again.", .live = true},
 	{"access_log_probes", SETTING_FLAG, "no", AT(access_log_probes),
-	 .help = "Log those for /health, /ready and /metrics, too. SIGHUP reads it again.", .live = true},
+	 .help = "Log requests for /health, /ready and /metrics, too. SIGHUP reads it again.", .live = true},
 	{"slow_request_ms", SETTING_COUNT, "0", 0, 3600000, AT(slow_request_ms),
 	 .help = "Log a request that takes longer as a warning, with how long it waited for a worker. 0: none. SIGHUP "
 		 "reads it again.",

@@ -168,7 +168,7 @@ static enum cairn_status commit_ask_modes(struct import_repo *r, const struct im
 /* --- uploading ---------------------------------------------------------------------------------------------------- */
 
 /* Begin to push, with a token for some time. @param[out] until_ms  of cairn_clock_mono_ms(): from when on another one
- * is to be had for the next file */
+ * is available for the next file */
 static enum cairn_status commit_begin_push(struct import_repo *r, const struct import_commit *c, struct push *p,
 					   int64_t *until_ms, struct cairn_diag *diag)
 {

@@ -22,7 +22,7 @@ void import_files_fini(struct import_files *f);
 
 /**
  * Find them. What tools leave in a plain folder (.git, .cache/huggingface) is left out, as are its symbolic links.
- * @param quiet  nothing is told of what is left out
+ * @param quiet  what is left out is not mentioned
  * @return as push_folder_read(); CAIRN_E_NOT_FOUND the snapshot is a symbolic link (folder.read); CAIRN_E_MISMATCH a
  *         link of a snapshot leads to no blob of its cache, or the blob is not there (import.blob)
  */

@@ -28,7 +28,7 @@ void import_repo_fini(struct import_repo *r);
 CAIRN_MUST_USE enum cairn_status import_repo_open(struct import_repo *r, struct cairn_diag *diag);
 
 /** The commit that a branch, or a tag, had when the repository was opened. @param member  "branches" or "tags"
- *  @return borrowed; NULL: there is none of this name */
+ *  @return borrowed; NULL: none has this name */
 const char *import_repo_ref(const struct import_repo *r, const char *member, const char *name);
 
 /** Make a branch, unless somebody else has made it meanwhile.
@@ -49,7 +49,7 @@ CAIRN_MUST_USE enum cairn_status import_repo_list_commits(struct import_repo *r,
 							  unsigned limit, struct cairn_json **json,
 							  struct cairn_diag *diag);
 
-/** Has a revision files, but for the .gitattributes that a new repository has? @return as client_request() */
+/** Has a revision files, except for the .gitattributes that a new repository has? @return as client_request() */
 CAIRN_MUST_USE enum cairn_status import_repo_has_files(struct import_repo *r, const char *revision, bool *has,
 						       struct cairn_diag *diag);
 

@@ -198,7 +198,7 @@ static enum cairn_status snapshot_tag(struct import *im, const struct import_sna
 	return CAIRN_OK;
 }
 
-/* @param needs_one  it gets a name of ours if the cache has none for it that is to be had */
+/* @param needs_one  it gets a name of ours if the cache has none for it that is available */
 static enum cairn_status snapshot_tag_all(struct import *im, const struct import_snapshot *snapshot, const char *own,
 					  bool needs_one, const struct snapshot_done *done, struct cairn_diag *diag)
 {

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-/** Zeroed but for what push_init() fills in. Owned by one thread. */
+/** Zeroed except for what push_init() fills in. Owned by one thread. */
 struct push {
 	struct client *client;
 	struct cairn_placer placer; /* its files are those that were pushed, in order */

@@ -13,14 +13,15 @@ struct push_folder {
 };
 void push_folder_fini(struct push_folder *f);
 
-/** What else is taken of a folder, and what is not. Zeroed but for dir, all is as without rules. */
+/** What else is taken of a folder, and what is not. Zeroed except for dir, all is as without rules. */
 struct push_folder_rules {
-	int dir;                               /* the folder, open */
-	bool (*is_left_out)(const char *path); /* by its path, of a folder with what is in it; nothing is told of it */
+	int dir; /* the folder, open */
+	/* Asked by path, of a folder with its content; what is left out is not mentioned. */
+	bool (*is_left_out)(const char *path);
 	/* What a symbolic link leads to counts as the file. @param[out] st  of that file */
 	enum cairn_status (*measure_link)(void *ctx, const char *path, struct stat *st, struct cairn_diag *diag);
 	void *ctx;
-	bool quiet; /* nothing is told of links and special files */
+	bool quiet; /* links and special files are not mentioned */
 };
 
 /**
