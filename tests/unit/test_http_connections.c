@@ -1,5 +1,6 @@
 /* Who gets a connection, and who waits, in a running service: what http_accept.c does with sockets and threads. */
 #include "server/http/http_accept.h"
+#include "server/http/http_server.h"
 #include "support/http_fixture.h"
 
 #include <check.h>
@@ -184,7 +185,7 @@ START_TEST(without_descriptors_nobody_begins_to_accept)
 	int listen_fd = server.options.listen_fd;
 	ck_assert_int_ge(listen_fd, 0);
 	(void)use_up_descriptors();
-	ck_assert(!http_accept_start(&server));
+	ck_assert(!http_accept_start(&server, http_server_hand_over));
 	ck_assert_int_lt(fcntl(listen_fd, F_GETFD), 0);
 	http_accept_stop(&server); /* harmless */
 	ck_assert_int_eq(server.accept.listen_fd, -1);
