@@ -215,7 +215,7 @@ START_TEST(what_is_stopped_has_closed_its_socket)
 	struct http_server server = {.options.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 	int listen_fd = server.options.listen_fd;
 	ck_assert_int_ge(listen_fd, 0);
-	ck_assert(http_accept_start(&server));
+	ck_assert(http_accept_start(&server, http_server_hand_over));
 	http_accept_stop(&server);
 	ck_assert_int_lt(fcntl(listen_fd, F_GETFD), 0);
 	ck_assert_int_eq(close(server.accept.wake), 0);
