@@ -233,10 +233,6 @@ const struct cairn_answer *cairn_cas_query_kept(struct cairn_cas *cas, const str
  *  @param who  what it points to is borrowed until that is called */
 bool cairn_cas_screen(struct cairn_cas *cas, const struct cairn_cas_who *who, const struct cairn_hash *chunk,
 		      struct cairn_index_screen *screen);
-/** As cairn_index_screens_soon(), cairn_index_await_screen() and cairn_index_leave_screen(). */
-bool cairn_cas_screens_soon(struct cairn_cas *cas);
-bool cairn_cas_await_screen(struct cairn_cas *cas, struct cairn_index_screen *screen);
-bool cairn_cas_leave_screen(struct cairn_cas *cas, struct cairn_index_screen *screen);
 /** Wait until all have been told. */
 void cairn_cas_finish_screens(struct cairn_cas *cas);
 

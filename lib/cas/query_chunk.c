@@ -185,21 +185,6 @@ bool cairn_cas_screen(struct cairn_cas *cas, const struct cairn_cas_who *who, co
 	return cairn_index_screen(cas->index, screen);
 }
 
-bool cairn_cas_screens_soon(struct cairn_cas *cas)
-{
-	return cairn_index_screens_soon(cas->index);
-}
-
-bool cairn_cas_await_screen(struct cairn_cas *cas, struct cairn_index_screen *screen)
-{
-	return cairn_index_await_screen(cas->index, screen);
-}
-
-bool cairn_cas_leave_screen(struct cairn_cas *cas, struct cairn_index_screen *screen)
-{
-	return cairn_index_leave_screen(cas->index, screen);
-}
-
 void cairn_cas_finish_screens(struct cairn_cas *cas)
 {
 	cairn_index_finish_screens(cas->index);

@@ -42,10 +42,7 @@ struct cairn_index_backend {
 	enum cairn_status (*chunk_list_by_id)(struct cairn_index *ix, int64_t id, struct cairn_chunk_list *list);
 	bool (*may_dedupe)(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
 	bool (*screen)(struct cairn_index *ix, struct cairn_index_screen *screen); /* NULL: it answers on the spot */
-	void (*finish_screens)(struct cairn_index *ix);                            /* likewise, as the next three */
-	bool (*screens_soon)(struct cairn_index *ix);
-	bool (*await_screen)(struct cairn_index *ix, struct cairn_index_screen *screen);
-	bool (*leave_screen)(struct cairn_index *ix, struct cairn_index_screen *screen);
+	void (*finish_screens)(struct cairn_index *ix);                            /* likewise */
 	enum cairn_status (*dedupe)(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
 				    bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
 	enum cairn_status (*file)(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,

@@ -48,21 +48,6 @@ bool cairn_index_screen(struct cairn_index *ix, struct cairn_index_screen *scree
 	return ix->backend->screen && ix->backend->screen(ix, screen);
 }
 
-bool cairn_index_screens_soon(struct cairn_index *ix)
-{
-	return ix->backend->screens_soon && ix->backend->screens_soon(ix);
-}
-
-bool cairn_index_await_screen(struct cairn_index *ix, struct cairn_index_screen *screen)
-{
-	return ix->backend->await_screen(ix, screen);
-}
-
-bool cairn_index_leave_screen(struct cairn_index *ix, struct cairn_index_screen *screen)
-{
-	return ix->backend->leave_screen(ix, screen);
-}
-
 void cairn_index_finish_screens(struct cairn_index *ix)
 {
 	if (ix->backend->finish_screens)

@@ -163,33 +163,20 @@ struct cairn_index_dedupe_xorb {
  *  nothing; true: it may (a chunk that is not tracked gets this answer once in some hundred times). Any thread. */
 bool cairn_index_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
 
-/** A chunk query that is told from misses without a wait: its first four members set. Whoever asks keeps it until
- * done() has been called, or until it was answered while it stayed. */
+/** A chunk query that is told from misses without a wait: its first three members set. Whoever asks keeps it until
+ * done() has been called. */
 struct cairn_index_screen {
 	const char *scope; /* borrowed likewise */
 	struct cairn_hash chunk;
 	void (*done)(struct cairn_index_screen *screen); /* on a thread of the index, others wait for it */
-	bool stays;                                      /* done() is not called before cairn_index_leave_screen() */
 	enum cairn_status status; /* out: CAIRN_OK cairn_index_dedupe() may find it; CAIRN_E_NOT_FOUND it would find
 				     nothing; as every read */
-	bool answered;            /* the index's, as the next one */
-	struct cairn_index_screen *next;
+	struct cairn_index_screen *next; /* the index's */
 };
 
 /** Screen a chunk query where the index is on another machine: what many ask at once goes there as one question. Any
  * thread. @return false: done() will not be called; cairn_index_may_dedupe() answers on the spot */
 bool cairn_index_screen(struct cairn_index *ix, struct cairn_index_screen *screen);
-
-/* Handing a query over and being called back may cost more than the answer. So one may stay with whoever asks, who does
- * what else there is to do, as asking others, and then waits. All threads. */
-
-/** Has the index answered so soon of late that one may stay? */
-bool cairn_index_screens_soon(struct cairn_index *ix);
-/** Wait for the answer to one that stays, for some milliseconds at most and never long behind a question to which there
- * was no answer yet. @return it is answered, and the caller's again */
-bool cairn_index_await_screen(struct cairn_index *ix, struct cairn_index_screen *screen);
-/** It does not stay any more. @return it is answered, and the caller's again; false: done() will be called, or was */
-bool cairn_index_leave_screen(struct cairn_index *ix, struct cairn_index_screen *screen);
 /** Wait until done() has been called for all. */
 void cairn_index_finish_screens(struct cairn_index *ix);
 

@@ -134,13 +134,6 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len);
 bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req));
 
 /**
- * Let the thread's other requests have their turn first: again() then runs, on the same thread, and replies, or calls
- * this or http_suspend(). For what is ready by then, or nearly so, as the thread does nothing else until again()
- * returns. The client may be gone by then, and only free() comes. Call from done(), last of all.
- */
-void http_stay(struct http_request *req, void (*again)(struct http_request *req));
-
-/**
  * From body(), last of all but handing the request to another thread: no more of the body comes before http_resume();
  * the next piece of it, or done(), finds what the other thread has left. Not of a chunked body.
  * @return false: the server is closing, a 503 was replied; or the connection is lost. Hand nothing over

@@ -162,7 +162,7 @@ static enum MHD_Result http_on_body(struct http_request *req, const char *bytes,
 /* done() or resumed() was called: it has replied, or it waits. */
 static enum MHD_Result http_settle(struct http_request *req)
 {
-	if (req->stage == HTTP_STAGE_WAITING || req->stage == HTTP_STAGE_STAYING)
+	if (req->stage == HTTP_STAGE_WAITING)
 		return MHD_YES;
 	if (req->code == 0)
 		http_reply_status(req, CAIRN_OK, NULL); /* a route that forgot to */
@@ -197,7 +197,6 @@ static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, c
 	case HTTP_STAGE_LINGER:
 		return *n > 0 ? http_on_body(req, bytes, n) : http_on_complete(req);
 	case HTTP_STAGE_WAITING:
-	case HTTP_STAGE_STAYING:
 		req->stage = HTTP_STAGE_BODY;
 		req->resumed(req);
 		return http_settle(req);

@@ -24,7 +24,6 @@ enum http_stage {
 	HTTP_STAGE_HEAD,    /* headers are coming */
 	HTTP_STAGE_BODY,    /* head was accepted, or refused with a body that is swallowed */
 	HTTP_STAGE_WAITING, /* suspended by http_suspend() */
-	HTTP_STAGE_STAYING, /* http_stay() was called */
 	HTTP_STAGE_LINGER,  /* answered past the library; the rest of the body is swallowed, nothing more is said */
 	HTTP_STAGE_REPLIED, /* the library has the reply */
 };

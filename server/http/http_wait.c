@@ -134,14 +134,6 @@ bool http_suspend(struct http_request *req, void (*resumed)(struct http_request 
 	return false;
 }
 
-/* The library calls again for a request whose reply it has not got, once it has looked at its other connections. */
-void http_stay(struct http_request *req, void (*again)(struct http_request *req))
-{
-	assert(req->complete && req->code == 0);
-	req->resumed = again;
-	req->stage = HTTP_STAGE_STAYING;
-}
-
 bool http_hold_body(struct http_request *req)
 {
 	/* Of a chunked body the library hands out what it has read even so. */

@@ -35,28 +35,14 @@ struct chunks_request {
 	struct cairn_index_screen screen;
 	struct cairn_hash chunk;
 	enum cairn_status status;
-	const struct cairn_answer *answer;          /* owned; NULL: none, or it is on its way */
-	bool stays;                                 /* the screen does */
-	char scope[CAIRN_INDEX_SCOPE_TEXT_MAX + 1]; /* the screen's, which may outlive the request */
+	const struct cairn_answer *answer; /* owned; NULL: none, or it is on its way */
 };
-
-static struct chunks_request *chunks_of(struct cairn_index_screen *screen)
-{
-	return (struct chunks_request *)((char *)screen - offsetof(struct chunks_request, screen));
-}
-
-static void chunks_left_behind(struct cairn_index_screen *screen)
-{
-	free(chunks_of(screen));
-}
 
 static void chunks_free(void *state)
 {
 	struct chunks_request *c = state;
 	cairn_answer_unref(c->answer);
-	c->screen.done = chunks_left_behind;
-	if (!c->stays || cairn_cas_leave_screen(c->job.app->cas, &c->screen))
-		free(c);
+	free(c);
 }
 
 static void chunks_query(struct route_job *job)
@@ -95,33 +81,12 @@ static void chunks_reply(struct http_request *req, struct route_job *job)
 /* Misses need no worker. */
 static void chunks_screened(struct cairn_index_screen *screen)
 {
-	struct chunks_request *c = chunks_of(screen);
+	struct chunks_request *c = (struct chunks_request *)((char *)screen - offsetof(struct chunks_request, screen));
 	c->status = screen->status;
 	if (screen->status == CAIRN_OK)
 		route_job_hand_over(&c->job);
 	else
 		http_resume(c->job.req);
-}
-
-/* The others of this thread have asked, too. */
-static void chunks_again(struct http_request *req)
-{
-	struct chunks_request *c = http_state(req);
-	struct cairn_cas *cas = c->job.app->cas;
-	if (cairn_cas_await_screen(cas, &c->screen)) {
-		c->stays = false;
-		c->status = c->screen.status;
-		if (c->status == CAIRN_OK)
-			route_job_start(req);
-		else
-			chunks_reply(req, &c->job);
-		return;
-	}
-	if (!route_job_wait(req))
-		return;
-	c->stays = false; /* from the next call on it is another thread's, maybe */
-	if (cairn_cas_leave_screen(cas, &c->screen))
-		chunks_screened(&c->screen);
 }
 
 /* Where the index is on another machine, nothing that is in memory waits for it, and what others ask goes along. */
@@ -136,17 +101,9 @@ static void chunks_ask_far(struct http_request *req, const struct cairn_hash *ch
 	c->job.for_reply = true;
 	c->answer = cairn_cas_query_kept(cas, &who, chunk);
 	c->screen.done = chunks_screened;
-	if (c->answer) {
+	if (c->answer)
 		chunks_reply_answer(req, c);
-		return;
-	}
-	c->stays = c->screen.stays = cairn_cas_screens_soon(cas);
-	if (c->stays) {
-		memcpy(c->scope, who.scope, strlen(who.scope) + 1);
-		who.scope = c->scope;
-		(void)cairn_cas_screen(cas, &who, chunk, &c->screen);
-		http_stay(req, chunks_again);
-	} else if (route_job_wait(req) && !cairn_cas_screen(cas, &who, chunk, &c->screen))
+	else if (route_job_wait(req) && !cairn_cas_screen(cas, &who, chunk, &c->screen))
 		route_job_hand_over(&c->job);
 }
 

@@ -120,60 +120,6 @@ END_TEST
 
 /* --- chunk queries ------------------------------------------------------------------------------------------------ */
 
-static atomic_uint n_told;
-
-static void told(struct cairn_index_screen *screen)
-{
-	(void)screen;
-	atomic_fetch_add(&n_told, 1);
-}
-
-static void wait_until_told(unsigned n)
-{
-	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
-	for (; atomic_load(&n_told) < n && cairn_clock_mono_ms() < until_ms; pgfx_pause_for(PGFX_NEXT_MS))
-		continue;
-	ck_assert_uint_eq(atomic_load(&n_told), n);
-}
-
-/* It is waited for where it is asked, for as long as the server answers soon, and nobody is called back then. */
-START_TEST(a_query_that_stays)
-{
-	struct cairn_index_screen screen = {.scope = "", .chunk = pg.x.hash, .done = told, .stays = true};
-	struct cairn_index_screen next = screen;
-	atomic_store(&n_told, 0);
-	ck_assert(cairn_index_screens_soon(pg.ix));
-	ck_assert(cairn_index_screen(pg.ix, &screen));
-	while (!cairn_index_await_screen(pg.ix, &screen)) /* the first opens a connection */
-		continue;
-	ck_assert_int_eq(screen.status, CAIRN_E_NOT_FOUND);
-	ck_assert(cairn_index_leave_screen(pg.ix, &screen));
-	ck_assert_uint_eq(atomic_load(&n_told), 0);
-
-	/* One that leaves is told as any other, also when nobody has waited. */
-	screen.stays = true;
-	ck_assert(cairn_index_screen(pg.ix, &screen));
-	if (!cairn_index_leave_screen(pg.ix, &screen))
-		wait_until_told(1);
-	atomic_store(&n_told, 0);
-
-	pgfx_signal_backends(SIGSTOP);
-	screen.stays = true;
-	ck_assert(cairn_index_screen(pg.ix, &screen));
-	int64_t began_ms = cairn_clock_mono_ms();
-	ck_assert(!cairn_index_await_screen(pg.ix, &screen));
-	ck_assert(cairn_index_screen(pg.ix, &next));
-	ck_assert(!cairn_index_await_screen(pg.ix, &next)); /* and the next one not at all */
-	ck_assert_int_lt(cairn_clock_mono_ms() - began_ms, 1000);
-	ck_assert(!cairn_index_screens_soon(pg.ix));
-	ck_assert(!cairn_index_leave_screen(pg.ix, &screen));
-	ck_assert(!cairn_index_leave_screen(pg.ix, &next));
-	wait_until_told(2);
-	ck_assert_int_eq(screen.status, CAIRN_E_BUSY);
-	pgfx_signal_backends(SIGCONT);
-}
-END_TEST
-
 static atomic_uint n_screened;
 
 static void screened(struct cairn_index_screen *screen)
@@ -258,7 +204,6 @@ int main(int argc, char **argv)
 {
 	TCase *t = tcase_create("together");
 	tcase_add_loop_test(t, shards_that_wait_together, 0, 2);
-	tcase_add_test(t, a_query_that_stays);
 	tcase_add_loop_test(t, screens_that_wait, 0, 2);
 	tcase_add_test(t, a_screen_that_fails);
 	return pgfx_run(argc, argv, t);

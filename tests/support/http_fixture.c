@@ -289,25 +289,6 @@ static void route_wait(struct http_request *req)
 	ck_assert_int_eq(cairn_workers_submit(fx.workers, &s->work), CAIRN_OK);
 }
 
-/* Called so often, without end ("on"), or once and then it waits ("wait"). */
-static void fixture_stays(struct http_request *req)
-{
-	struct fixture_state *s = http_state(req);
-	const char *times = http_path_arg(req, "times");
-	s->bytes++;
-	if (strcmp(times, "wait") == 0)
-		route_wait(req);
-	else if (strcmp(times, "on") == 0 || s->bytes < strtoul(times, NULL, 10))
-		http_stay(req, fixture_stays);
-	else
-		route_taken(req);
-}
-
-static void route_stay(struct http_request *req)
-{
-	http_stay(req, fixture_stays);
-}
-
 /* What a route does whose worker has no room: it wakes itself. */
 static void route_no_worker(struct http_request *req)
 {
@@ -391,7 +372,6 @@ static const struct http_route ROUTES_STATEFUL[] = {
 	 .body = route_no_midway,
 	 .done = route_taken},
 	{.method = "GET", .pattern = "/wait/{times}", .name = "wait", FIXTURE_STATEFUL, .done = route_wait},
-	{.method = "GET", .pattern = "/stay/{times}", .name = "stay", FIXTURE_STATEFUL, .done = route_stay},
 	{.method = "GET", .pattern = "/no-worker", .name = "no-worker", FIXTURE_STATEFUL, .done = route_no_worker},
 	{.method = "GET", .pattern = "/stream", .name = "stream", .done = route_stream},
 	{.method = NULL},

@@ -313,45 +313,6 @@ START_TEST(a_suspended_request_is_answered_once_resumed)
 }
 END_TEST
 
-START_TEST(a_request_that_stays_is_called_again)
-{
-	int fd = client_connect();
-	for (int i = 0; i < 2; i++) {
-		client_send(fd, "GET /stay/3 HTTP/1.1\r\nHost: h\r\n\r\n");
-		client_read(fd, &reply, "GET");
-		ck_assert_str_eq(reply.body, "{\"bytes\":3,\"length\":0}");
-	}
-	client_send(fd, "GET /stay/wait HTTP/1.1\r\nHost: h\r\n\r\n");
-	fixture_await_job();
-	fixture_release();
-	client_read(fd, &reply, "GET");
-	ck_assert_uint_eq(reply.code, 200);
-	close(fd);
-	fixture_stop();
-}
-END_TEST
-
-/* Others of its thread have their turns, and its client may go. */
-START_TEST(a_request_that_stays_holds_nobody_up)
-{
-	enum { CLIENTS = 8 };
-	int staying = client_connect(), fds[CLIENTS];
-	client_send(staying, "GET /stay/on HTTP/1.1\r\nHost: h\r\n\r\n");
-	for (int i = 0; i < CLIENTS; i++) {
-		fds[i] = client_connect();
-		client_send(fds[i], "GET /stay/2 HTTP/1.1\r\nHost: h\r\n\r\n");
-	}
-	for (int i = 0; i < CLIENTS; i++) {
-		client_read(fds[i], &reply, "GET");
-		ck_assert_uint_eq(reply.code, 200);
-		close(fds[i]);
-	}
-	client_reset(staying);
-	(void)fixture_await_end(CLIENTS + 1);
-	fixture_stop();
-}
-END_TEST
-
 START_TEST(a_request_may_wait_twice)
 {
 	int fd = client_connect();
@@ -563,8 +524,6 @@ static TCase *waiting(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, a_suspended_request_is_answered_once_resumed);
-	tcase_add_test(tc, a_request_that_stays_is_called_again);
-	tcase_add_test(tc, a_request_that_stays_holds_nobody_up);
 	tcase_add_test(tc, a_request_may_wait_twice);
 	tcase_add_test(tc, many_wait_at_once);
 	tcase_add_test(tc, a_client_that_leaves_while_it_waits);

@@ -5,12 +5,6 @@
 
 #include <sched.h>
 #include <string.h>
-#include <time.h>
-
-enum {
-	SCREEN_SOON_US = 4000, /* an exchange of those that may be waited for takes no longer, usually */
-	SCREEN_STAY_US = 8000, /* for which one is waited for, from its beginning on */
-};
 
 /* Rows of other scopes are never looked at, and nothing depends on whether there are any. Each prefix is looked up in
  * the index by itself, whatever the planner knows of the table: a join could read all of it. */
@@ -86,40 +80,14 @@ static enum cairn_status screen_ask(struct cairn_postgres *p, struct screen_batc
 	return CAIRN_OK;
 }
 
-static int64_t screen_now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-/* Under the lock. Those that stay are their askers' again; the others are left in the batch. */
-static void screen_answer(struct cairn_pg_screens *s, struct screen_batch *batch, enum cairn_status status)
-{
-	uint32_t n = batch->n;
-	s->usual_us += (screen_now_us() - s->began_us - s->usual_us) / 8;
-	batch->n = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		struct cairn_index_screen *screen = batch->all[i];
-		if (status != CAIRN_OK)
-			screen->status = status;
-		screen->answered = screen->stays;
-		if (!screen->stays)
-			batch->all[batch->n++] = screen;
-	}
-	if (batch->n < n)
-		pthread_cond_broadcast(&s->answered);
-}
-
 static void screen_serve(struct cairn_postgres *p, struct screen_batch *batch)
 {
-	struct cairn_pg_screens *s = &p->screens;
 	enum cairn_status status = screen_ask(p, batch);
-	pthread_mutex_lock(&s->lock);
-	screen_answer(s, batch, status);
-	pthread_mutex_unlock(&s->lock);
-	for (uint32_t i = 0; i < batch->n; i++)
+	for (uint32_t i = 0; i < batch->n; i++) {
+		if (status != CAIRN_OK)
+			batch->all[i]->status = status;
 		batch->all[i]->done(batch->all[i]); /* it may be gone then */
+	}
 }
 
 static void *screen_loop(void *arg)
@@ -140,7 +108,6 @@ static void *screen_loop(void *arg)
 		pthread_mutex_lock(&s->lock);
 		screen_take(s, &batch);
 		s->asking = true;
-		s->began_us = screen_now_us();
 		pthread_mutex_unlock(&s->lock);
 		screen_serve(p, &batch);
 		pthread_mutex_lock(&s->lock);
@@ -152,31 +119,20 @@ static void *screen_loop(void *arg)
 	return NULL;
 }
 
-static void screens_fini(struct cairn_pg_screens *s)
-{
-	pthread_cond_destroy(&s->answered);
-	pthread_cond_destroy(&s->done);
-	pthread_cond_destroy(&s->work);
-	pthread_mutex_destroy(&s->lock);
-}
-
 enum cairn_status cairn_pg_screens_start(struct cairn_postgres *index, struct cairn_diag *diag)
 {
 	struct cairn_pg_screens *s = &index->screens;
-	pthread_condattr_t monotonic;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
 	pthread_cond_init(&s->done, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->answered, &monotonic);
-	pthread_condattr_destroy(&monotonic);
 	s->tail = &s->head;
 	if (pthread_create(&s->thread, NULL, screen_loop, index) == 0) {
 		s->index = index;
 		return CAIRN_OK;
 	}
-	screens_fini(s);
+	pthread_cond_destroy(&s->done);
+	pthread_cond_destroy(&s->work);
+	pthread_mutex_destroy(&s->lock);
 	return cairn_fail(diag, CAIRN_E_NOMEM, "index.thread", CAIRN_NO_OFFSET,
 			  "the thread that asks the index about chunks cannot be started; raise the limit on threads");
 }
@@ -190,14 +146,9 @@ void cairn_pg_screens_stop(struct cairn_pg_screens *s)
 	pthread_cond_signal(&s->work);
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->thread, NULL);
-	screens_fini(s);
-}
-
-/* Under the lock. */
-static void screen_wake(struct cairn_pg_screens *s)
-{
-	if (s->head && !s->asking)
-		pthread_cond_signal(&s->work);
+	pthread_cond_destroy(&s->done);
+	pthread_cond_destroy(&s->work);
+	pthread_mutex_destroy(&s->lock);
 }
 
 bool cairn_pg_screen(struct cairn_index *ix, struct cairn_index_screen *screen)
@@ -206,51 +157,14 @@ bool cairn_pg_screen(struct cairn_index *ix, struct cairn_index_screen *screen)
 	if (!s->index)
 		return false;
 	screen->next = NULL;
-	screen->answered = false;
 	pthread_mutex_lock(&s->lock);
+	bool idle = !s->head && !s->asking;
 	*s->tail = screen;
 	s->tail = &screen->next;
-	if (!screen->stays) /* whoever stays has more to ask */
-		screen_wake(s);
 	pthread_mutex_unlock(&s->lock);
+	if (idle)
+		pthread_cond_signal(&s->work);
 	return true;
-}
-
-bool cairn_pg_screens_soon(struct cairn_index *ix)
-{
-	struct cairn_pg_screens *s = &cairn_postgres(ix)->screens;
-	if (!s->index)
-		return false;
-	pthread_mutex_lock(&s->lock);
-	bool soon = s->usual_us < SCREEN_SOON_US && (!s->asking || screen_now_us() - s->began_us < SCREEN_SOON_US);
-	pthread_mutex_unlock(&s->lock);
-	return soon;
-}
-
-bool cairn_pg_await_screen(struct cairn_index *ix, struct cairn_index_screen *screen)
-{
-	struct cairn_pg_screens *s = &cairn_postgres(ix)->screens;
-	pthread_mutex_lock(&s->lock);
-	int64_t until_us = (s->asking ? s->began_us : screen_now_us()) + SCREEN_STAY_US;
-	const struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
-	int waited = 0;
-	screen_wake(s);
-	while (!screen->answered && waited == 0)
-		waited = pthread_cond_timedwait(&s->answered, &s->lock, &until);
-	bool answered = screen->answered;
-	pthread_mutex_unlock(&s->lock);
-	return answered;
-}
-
-bool cairn_pg_leave_screen(struct cairn_index *ix, struct cairn_index_screen *screen)
-{
-	struct cairn_pg_screens *s = &cairn_postgres(ix)->screens;
-	pthread_mutex_lock(&s->lock);
-	bool answered = screen->answered;
-	screen->stays = false;
-	screen_wake(s);
-	pthread_mutex_unlock(&s->lock);
-	return answered;
 }
 
 void cairn_pg_finish_screens(struct cairn_index *ix)
@@ -259,7 +173,6 @@ void cairn_pg_finish_screens(struct cairn_index *ix)
 	if (!s->index)
 		return;
 	pthread_mutex_lock(&s->lock);
-	screen_wake(s);
 	while (s->head || s->asking)
 		pthread_cond_wait(&s->done, &s->lock);
 	pthread_mutex_unlock(&s->lock);

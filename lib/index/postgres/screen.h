@@ -15,13 +15,11 @@ enum { CAIRN_PG_SCREEN_MAX = 1024 }; /* queries of one exchange */
 struct cairn_pg_screens {
 	struct cairn_postgres *index; /* NULL: no thread runs */
 	pthread_t thread;
-	pthread_mutex_t lock;    /* over all below */
-	pthread_cond_t work;     /* there is some, or it is to end */
-	pthread_cond_t done;     /* there is none */
-	pthread_cond_t answered; /* some that stayed are; on the monotonic clock */
+	pthread_mutex_t lock; /* over all below */
+	pthread_cond_t work;  /* there is some, or it is to end */
+	pthread_cond_t done;  /* there is none */
 	struct cairn_index_screen *head, **tail;
 	bool asking, ending;
-	int64_t began_us, usual_us; /* of an exchange: when the last one did; how long they take */
 };
 
 /** @return CAIRN_OK; CAIRN_E_NOMEM (index.thread) */
@@ -31,8 +29,5 @@ void cairn_pg_screens_stop(struct cairn_pg_screens *screens);
 
 bool cairn_pg_screen(struct cairn_index *ix, struct cairn_index_screen *screen);
 void cairn_pg_finish_screens(struct cairn_index *ix);
-bool cairn_pg_screens_soon(struct cairn_index *ix);
-bool cairn_pg_await_screen(struct cairn_index *ix, struct cairn_index_screen *screen);
-bool cairn_pg_leave_screen(struct cairn_index *ix, struct cairn_index_screen *screen);
 
 #endif
