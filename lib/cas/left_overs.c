@@ -86,7 +86,7 @@ static enum cairn_status left_overs_write_note(struct left_overs_walk *w)
 	if (status == CAIRN_E_CONFLICT)
 		return CAIRN_OK; /* it could not be read at the beginning: the next list begins where that was to */
 	if (status == CAIRN_OK)
-		w->place.note.version = put.note.version;
+		w->place.note.version = put.note.version + 1;
 	else
 		l->diag = put.write.diag;
 	return status;

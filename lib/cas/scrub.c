@@ -225,6 +225,6 @@ enum cairn_status cairn_cas_keep_scrub_note(struct cairn_cas *cas, const struct 
 	enum cairn_status status = cairn_index_put_note(cas->index, &put);
 	*diag = put.write.diag;
 	if (status == CAIRN_OK)
-		*note = put.note;
+		note->version++;
 	return status;
 }

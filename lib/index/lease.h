@@ -87,7 +87,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_end_lease(struct cairn_index *ix, s
 struct cairn_index_put_note {
 	struct cairn_index_write write;
 	enum cairn_index_job job;
-	struct cairn_index_note note; /* with the version that was read; result: its own */
+	struct cairn_index_note note; /* with the version that was read; kept with the next one. A request may be tried
+					 again, so it is left as it is */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_note(struct cairn_index *ix, struct cairn_index_put_note *put);
 

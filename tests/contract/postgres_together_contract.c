@@ -2,10 +2,10 @@
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
+#include "index/lease.h"
 #include "index/quota.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -37,6 +37,14 @@ static void together_send(unsigned which)
 	together[which].put = fx_shard_request(&together[which].shard);
 	together[which].put.write.done = together_done;
 	ck_assert_int_eq(cairn_index_put_shard(pg.ix, &together[which].put), CAIRN_OK);
+}
+
+static void together_wait(unsigned n)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	for (; atomic_load(&n_together) < n && cairn_clock_mono_ms() < until_ms; pgfx_pause_for(PGFX_NEXT_MS))
+		continue;
+	ck_assert_uint_eq(atomic_load(&n_together), n);
 }
 
 static int64_t sql_in(const char *question)
@@ -84,10 +92,7 @@ START_TEST(shards_that_wait_together)
 	for (unsigned i = 0; i < n; i++)
 		together_send(i);
 	PQfinish(still);
-	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
-	for (; atomic_load(&n_together) < n && cairn_clock_mono_ms() < until_ms; pgfx_pause_for(PGFX_NEXT_MS))
-		continue;
-	ck_assert_uint_eq(atomic_load(&n_together), n);
+	together_wait(n);
 
 	for (unsigned i = 0; i < n; i++) {
 		ck_assert_int_eq(together[i].put.write.status, i == BAD ? CAIRN_E_CONFLICT : CAIRN_OK);
@@ -115,6 +120,29 @@ START_TEST(shards_that_wait_together)
 	ck_assert_int_eq(sql_in("SELECT count(*) FROM reference"), 7);
 	ck_assert_int_eq(sql_in("SELECT count(*) FROM member"), 6);
 	fx_xorb_fini(&y);
+}
+END_TEST
+
+/* What goes with a bad one is applied a second time. */
+START_TEST(a_note_beside_a_bad_shard)
+{
+	struct cairn_index_put_note put = {.write.done = together_done, .job = CAIRN_INDEX_SCRUB};
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	ck_assert_int_eq(cairn_index_note(pg.ix, CAIRN_INDEX_SCRUB, &put.note), CAIRN_OK);
+	(void)snprintf(put.note.text, sizeof(put.note.text), "further");
+	together_add(BAD, 16, "", &pg.x, 7);
+	fx_shard_fail(&together[BAD].shard);
+	atomic_store(&n_together, 0);
+	PGconn *still = pgfx_stand_still(false);
+	ck_assert_int_eq(cairn_index_put_note(pg.ix, &put), CAIRN_OK);
+	together_send(BAD);
+	PQfinish(still);
+	together_wait(2);
+	ck_assert_int_eq(together[BAD].put.write.status, CAIRN_E_CONFLICT);
+	ck_assert_int_eq(put.write.status, CAIRN_OK);
+	ck_assert_int_eq(cairn_index_note(pg.ix, CAIRN_INDEX_SCRUB, &put.note), CAIRN_OK);
+	ck_assert_str_eq(put.note.text, "further");
+	ck_assert_int_eq(put.note.version, 1);
 }
 END_TEST
 
@@ -204,6 +232,7 @@ int main(int argc, char **argv)
 {
 	TCase *t = tcase_create("together");
 	tcase_add_loop_test(t, shards_that_wait_together, 0, 2);
+	tcase_add_test(t, a_note_beside_a_bad_shard);
 	tcase_add_loop_test(t, screens_that_wait, 0, 2);
 	tcase_add_test(t, a_screen_that_fails);
 	return pgfx_run(argc, argv, t);

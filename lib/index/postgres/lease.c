@@ -107,7 +107,6 @@ enum cairn_status cairn_pg_put_note(struct cairn_pg_tx *tx, struct cairn_index_p
 	if (status == CAIRN_OK && n == 0)
 		return cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "lease.note", CAIRN_NO_OFFSET,
 				  "another daemon was told something else, or is further than it was");
-	put->note.version++;
 	return status;
 }
 

@@ -1,6 +1,7 @@
 /* Several shards at once: what most shards are, new files of known xorbs, goes in as one look and one exchange of rows,
- * whatever number of shards there is. One that is anything else is left to put_shard.c, which comes after. Nothing
- * changes between the look and the rows: transactions that write follow each other. */
+ * whatever number of shards there is, and one or two more for each owner of new bytes, whose quota is asked. One that
+ * is anything else is left to put_shard.c, which comes after. Nothing changes between the look and the rows:
+ * transactions that write follow each other. */
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 #include "index/postgres/put.h"
@@ -60,11 +61,6 @@ struct join_shard {
 	uint32_t first_xorb, first_file; /* among those of all */
 };
 
-struct join_xorb {
-	struct cairn_pg_known row;
-	uint32_t of_file; /* the last file that named it, from 1 on */
-};
-
 struct join_file {
 	const struct cairn_hash *hash;
 	struct join_shard *shard;
@@ -75,7 +71,7 @@ struct join_file {
 struct join {
 	struct cairn_pg_tx *tx;
 	struct join_shard *shards; /* owned, as all arrays */
-	struct join_xorb *xorbs;
+	struct cairn_pg_put_xorb_row *xorbs;
 	struct join_file *files, **sorted;
 	uint8_t *terms; /* room for those of one file */
 	uint32_t n, n_xorbs, n_files, n_terms, n_eligible;
@@ -255,7 +251,7 @@ static enum cairn_status join_look(struct join *j)
 static bool join_xorbs_are_plain(const struct join *j, const struct join_shard *s)
 {
 	const struct cairn_index_new_shard *shard = s->put->shard;
-	const struct join_xorb *xorbs = j->xorbs + s->first_xorb;
+	const struct cairn_pg_put_xorb_row *xorbs = j->xorbs + s->first_xorb;
 	for (uint32_t i = 0; i < shard->n_xorbs; i++) {
 		if (xorbs[i].row.id == 0 || xorbs[i].row.retired)
 			return false;
@@ -270,7 +266,7 @@ static bool join_xorbs_are_plain(const struct join *j, const struct join_shard *
 static bool join_files_are_plain(const struct join *j, const struct join_shard *s)
 {
 	const struct cairn_index_new_shard *shard = s->put->shard;
-	const struct join_xorb *xorbs = j->xorbs + s->first_xorb;
+	const struct cairn_pg_put_xorb_row *xorbs = j->xorbs + s->first_xorb;
 	const struct cairn_index_new_term *term = shard->terms;
 	for (uint32_t i = 0; i < shard->n_files; i++) {
 		if (j->files[s->first_file + i].known)
@@ -343,7 +339,7 @@ static void join_add_terms(struct join *j, const struct join_shard *s, uint32_t 
 			   const struct cairn_index_new_term *terms, uint32_t n)
 {
 	for (uint32_t t = 0; t < n; t++) {
-		struct join_xorb *xorb = &j->xorbs[s->first_xorb + terms[t].xorb];
+		struct cairn_pg_put_xorb_row *xorb = &j->xorbs[s->first_xorb + terms[t].xorb];
 		const struct cairn_index_term row = {
 			.xorb_id = xorb->row.id,
 			.start = (uint16_t)terms[t].start,
