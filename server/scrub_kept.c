@@ -171,13 +171,12 @@ static void scrub_apply_progress(struct scrub_kept *kept, struct scrub_change *c
 }
 
 /* @param[out] over  another daemon has taken over. @return it was written */
-static bool scrub_keep_shared(struct app *app, bool *over)
+static bool scrub_keep_shared(struct app *app, bool *over, struct cairn_diag *diag)
 {
-	struct cairn_diag diag = {0};
 	struct scrub *s = &app->scrub;
 	struct scrub_change change = {.apply = scrub_apply_progress, .pass = scrub_kept_copy(s).now};
-	enum cairn_status status = scrub_kept_change(app, &s->lease, &change, &diag);
-	*over = status == CAIRN_E_BUSY && diag.rule && strcmp(diag.rule, "lease.over") == 0;
+	enum cairn_status status = scrub_kept_change(app, &s->lease, &change, diag);
+	*over = status == CAIRN_E_BUSY && diag->rule && strcmp(diag->rule, "lease.over") == 0;
 	return status == CAIRN_OK;
 }
 
@@ -192,13 +191,15 @@ static bool scrub_keep_file(struct app *app)
 bool scrub_kept_keep(struct app *app)
 {
 	struct scrub *s = &app->scrub;
-	bool over = false;
+	bool over = false, shared = cairn_cas_is_shared(app->cas);
+	struct cairn_diag diag = {0};
 	s->kept_ms = cairn_clock_mono_ms();
-	bool kept = cairn_cas_is_shared(app->cas) ? scrub_keep_shared(app, &over) : scrub_keep_file(app);
+	bool kept = shared ? scrub_keep_shared(app, &over, &diag) : scrub_keep_file(app);
 	if (over)
 		return false;
 	if (!kept && !s->cannot_keep)
-		LOG(LOG_WARNING, "note_failed", LOG_T("note", SCRUB_NOTE), LOG_T("cause", strerror(errno)),
+		LOG(LOG_WARNING, "note_failed", LOG_T("note", SCRUB_NOTE),
+		    LOG_T("cause", shared ? diag.text : strerror(errno)),
 		    LOG_T("message", "after a restart the scrub goes on from an earlier place"));
 	s->cannot_keep = !kept;
 	return true;

@@ -97,14 +97,18 @@ enum cairn_status check_page_in_lanes(struct check_run *run)
 	struct check_page page = {.run = run};
 	struct check_lane lanes[CHECK_LANES] = {0};
 	struct cairn_workers *workers;
+	bool ready = true;
 	enum cairn_status status = cairn_workers_new(&workers, "check", CHECK_LANES, 0, (size_t)CHECK_LANES * 2);
 	if (status != CAIRN_OK)
 		return status;
 	pthread_mutex_init(&page.lock, NULL);
 	for (size_t i = 0; i < CHECK_LANES; i++)
 		if (!check_lane_init(&lanes[i], &page))
-			page.status = CAIRN_E_NOMEM;
-		else if (cairn_workers_submit(workers, &lanes[i].work) != CAIRN_OK)
+			ready = false;
+	if (!ready)
+		page.status = CAIRN_E_NOMEM;
+	for (size_t i = 0; ready && i < CHECK_LANES; i++)
+		if (cairn_workers_submit(workers, &lanes[i].work) != CAIRN_OK)
 			check_lane_run(&lanes[i].work);
 	cairn_workers_free(workers); /* waits for all of them */
 	for (size_t i = 0; i < CHECK_LANES; i++)
