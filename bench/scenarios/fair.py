@@ -79,8 +79,11 @@ def _shards(server, tokens, shards):
 
 def _plans(bench, server, targets):
     """One connection that asks again and again. Bench.load() would wait for a server that does nothing else."""
-    argv = [bench.program("bench_load"), "-c", "1", "-e", "200", "-s", str(bench.seconds), "127.0.0.1", str(server.port), targets]
-    run = json.loads(subprocess.check_output(argv, text=True))
+    for seconds in bench.pick((bench.seconds,), (bench.seconds, 10, 60)):  # where no figure is wanted, a busy machine has its time
+        argv = [bench.program("bench_load"), "-c", "1", "-e", "200", "-s", str(seconds), "127.0.0.1", str(server.port), targets]
+        run = json.loads(subprocess.check_output(argv, text=True))
+        if run["requests"]:
+            break
     if run["wrong"] or run["broken"] or not run["requests"]:
         raise RuntimeError(f"not all replies were right: {run}")
     return run
