@@ -24,29 +24,29 @@ __attribute__((constructor)) static void shift_begin(void)
 		(void)close(fd);
 }
 
-SHIFT_EXPORTED int clock_gettime(clockid_t clock, struct timespec *out)
+SHIFT_EXPORTED int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
-	long failed = syscall(SYS_clock_gettime, clock, out);
-	if (failed == 0 && shift_s && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
-		out->tv_sec += atomic_load(shift_s);
+	long failed = syscall(SYS_clock_gettime, clock_id, tp);
+	if (failed == 0 && shift_s && (clock_id == CLOCK_REALTIME || clock_id == CLOCK_REALTIME_COARSE))
+		tp->tv_sec += atomic_load(shift_s);
 	return (int)failed;
 }
 
-SHIFT_EXPORTED int gettimeofday(struct timeval *restrict out, void *restrict zone)
+SHIFT_EXPORTED int gettimeofday(struct timeval *restrict tv, void *restrict tz)
 {
 	struct timespec now;
-	(void)zone;
+	(void)tz;
 	if (clock_gettime(CLOCK_REALTIME, &now) != 0)
 		return -1;
-	*out = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
+	*tv = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
 	return 0;
 }
 
-SHIFT_EXPORTED time_t time(time_t *out)
+SHIFT_EXPORTED time_t time(time_t *timer)
 {
 	struct timespec now = {0};
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	if (out)
-		*out = now.tv_sec;
+	if (timer)
+		*timer = now.tv_sec;
 	return now.tv_sec;
 }
