@@ -2,7 +2,9 @@
 
 import os
 import random
+import shutil
 import struct
+import tempfile
 
 import cairn
 import cluster
@@ -11,10 +13,19 @@ import volume
 import xet
 from issuer import Issuer
 
+# hf_xet remembers by address what a server has, and a later server may get the port of an earlier one: no run of a file
+# knows what another one has uploaded. Before anything of the library is imported.
+HF_FOLDER = tempfile.mkdtemp(prefix="cairn-hf-")
+os.environ |= {"HF_HOME": HF_FOLDER, "HF_XET_CACHE": HF_FOLDER}
+
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "files: looks at objects as files, or needs them to outlast the daemon")
     config.addinivalue_line("markers", "sqlite: opens the index by hand, or wants a command that works on such a folder alone")
+
+
+def pytest_unconfigure(config):
+    shutil.rmtree(HF_FOLDER, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items):
