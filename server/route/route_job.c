@@ -99,7 +99,10 @@ void route_job_hand_over(struct route_job *job)
 {
 	struct http_request *req = job->req;
 	job->work.run = route_job_work;
-	job->not_run = cairn_workers_submit(job->workers, &job->work) != CAIRN_OK;
-	if (job->not_run)
-		http_resume(req);
+	/* Once a worker has it, it may be gone: a query that waited for PostgreSQL is not handed over by its own
+	 * thread. */
+	if (cairn_workers_submit(job->workers, &job->work) == CAIRN_OK)
+		return;
+	job->not_run = true;
+	http_resume(req);
 }
