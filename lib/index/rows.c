@@ -68,6 +68,20 @@ void cairn_rows_put_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct
 	cairn_put_u32le(out + 20, term->end_byte);
 }
 
+void cairn_rows_put_new_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct cairn_index_new_term *term,
+			     int64_t xorb_id)
+{
+	const struct cairn_index_term row = {
+		.xorb_id = xorb_id,
+		.start = (uint16_t)term->start,
+		.end = (uint16_t)term->end,
+		.unpacked_bytes = term->unpacked_bytes,
+		.first_byte = term->first_byte,
+		.end_byte = term->end_byte,
+	};
+	cairn_rows_put_term(out, &row);
+}
+
 size_t cairn_rows_term_bytes(int64_t version)
 {
 	return version < 5 ? CAIRN_ROWS_TERM_BYTES_BEFORE_5 : CAIRN_ROWS_TERM_BYTES;

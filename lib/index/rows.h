@@ -26,6 +26,10 @@ CAIRN_MUST_USE enum cairn_status cairn_rows_list(struct cairn_chunk_list *list, 
 						 const uint8_t *hashes, size_t hashes_len);
 
 void cairn_rows_put_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct cairn_index_term *term);
+/** Likewise, of a shard that is registered. @param term  of at most CAIRN_XORB_CHUNKS_MAX chunks: verified
+ *  @param xorb_id  of the xorb that it names */
+void cairn_rows_put_new_term(uint8_t out[static CAIRN_ROWS_TERM_BYTES], const struct cairn_index_new_term *term,
+			     int64_t xorb_id);
 
 /** How long a term is in an index of this version of the schema. */
 size_t cairn_rows_term_bytes(int64_t version);

@@ -99,15 +99,7 @@ static enum cairn_status put_piece_term(struct put_piece *piece, struct put_file
 	if (term->start >= term->end || term->end > xorb->row.n_chunks)
 		return cairn_pg_put_conflict(piece->p, &piece->p->put->shard->xorbs[term->xorb].hash,
 					     "has not the chunks that a term names");
-	const struct cairn_index_term row = {
-		.xorb_id = xorb->row.id,
-		.start = (uint16_t)term->start,
-		.end = (uint16_t)term->end,
-		.unpacked_bytes = term->unpacked_bytes,
-		.first_byte = term->first_byte,
-		.end_byte = term->end_byte,
-	};
-	cairn_rows_put_term(f->rows + (size_t)i * CAIRN_ROWS_TERM_BYTES, &row);
+	cairn_rows_put_new_term(f->rows + (size_t)i * CAIRN_ROWS_TERM_BYTES, term, xorb->row.id);
 	if (xorb->of_file != number) {
 		xorb->of_file = number;
 		piece->xorbs[piece->n_xorbs++] = xorb->row.id;

@@ -340,15 +340,7 @@ static void join_add_terms(struct join *j, const struct join_shard *s, uint32_t 
 {
 	for (uint32_t t = 0; t < n; t++) {
 		struct cairn_pg_put_xorb_row *xorb = &j->xorbs[s->first_xorb + terms[t].xorb];
-		const struct cairn_index_term row = {
-			.xorb_id = xorb->row.id,
-			.start = (uint16_t)terms[t].start,
-			.end = (uint16_t)terms[t].end,
-			.unpacked_bytes = terms[t].unpacked_bytes,
-			.first_byte = terms[t].first_byte,
-			.end_byte = terms[t].end_byte,
-		};
-		cairn_rows_put_term(j->terms + (size_t)t * CAIRN_ROWS_TERM_BYTES, &row);
+		cairn_rows_put_new_term(j->terms + (size_t)t * CAIRN_ROWS_TERM_BYTES, &terms[t], xorb->row.id);
 		if (xorb->of_file == number)
 			continue;
 		xorb->of_file = number;

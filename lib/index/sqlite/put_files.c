@@ -16,15 +16,7 @@ static enum cairn_status put_files_term(struct put_shard *p, struct put_files_fi
 	if (term->start >= term->end || term->end > xorb->n_chunks)
 		return put_shard_conflict(p, "xorb.differs", &p->put->shard->xorbs[term->xorb].hash,
 					  "has not the chunks that a term names");
-	const struct cairn_index_term row = {
-		.xorb_id = xorb->id,
-		.start = (uint16_t)term->start,
-		.end = (uint16_t)term->end,
-		.unpacked_bytes = term->unpacked_bytes,
-		.first_byte = term->first_byte,
-		.end_byte = term->end_byte,
-	};
-	cairn_rows_put_term(f->rows + (size_t)i * CAIRN_ROWS_TERM_BYTES, &row);
+	cairn_rows_put_new_term(f->rows + (size_t)i * CAIRN_ROWS_TERM_BYTES, term, xorb->id);
 	if (xorb->of_file != p->n_files) {
 		xorb->of_file = p->n_files;
 		f->xorbs[f->n_xorbs++] = xorb->id;
