@@ -205,12 +205,9 @@ static enum cairn_status query_ask(struct query_run *run, const struct server_op
 				   const struct cairn_hash *hash, struct cairn_diag *diag)
 {
 	CLEANUP(client_freep) struct client *client = NULL;
-	char text[CAIRN_HASH_TEXT_BYTES], path[128];
-	cairn_hash_text(text, hash);
-	(void)snprintf(path, sizeof(path), "/v1/chunks/default/%s", text);
 	enum cairn_status status = server_options_open(server, &client, diag);
 	if (status == CAIRN_OK)
-		status = client_request(client, CLIENT_GET, path, NULL, 0, &run->bytes, diag);
+		status = answer_ask(client, hash, &run->bytes, diag);
 	if (status == CAIRN_OK)
 		status = answer_read(&run->answer, run->bytes.bytes, run->bytes.len, diag);
 	return status;

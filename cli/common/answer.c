@@ -1,5 +1,16 @@
 #include "cli/common/answer.h"
 
+#include <stdio.h>
+
+enum cairn_status answer_ask(struct client *client, const struct cairn_hash *chunk, struct cairn_buf *bytes,
+			     struct cairn_diag *diag)
+{
+	char text[CAIRN_HASH_TEXT_BYTES], path[128];
+	cairn_hash_text(text, chunk);
+	(void)snprintf(path, sizeof(path), "/v1/chunks/default/%s", text);
+	return client_request(client, CLIENT_GET, path, NULL, 0, bytes, diag);
+}
+
 enum cairn_status answer_read(struct answer *out, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
 	struct cairn_shard_reader r;

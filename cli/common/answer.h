@@ -2,6 +2,7 @@
 #ifndef CAIRN_CLI_ANSWER_H
 #define CAIRN_CLI_ANSWER_H
 
+#include "cli/common/client.h"
 #include "shard/reader.h"
 
 enum { ANSWER_BYTES_MAX = 64 * 1024 * 1024 };
@@ -11,6 +12,10 @@ struct answer {
 	struct cairn_shard_footer footer;
 	uint64_t n_xorbs, n_chunks;
 };
+
+/** Ask about a chunk. @param[out] bytes  as of client_request(), for answer_read() @return as client_request() */
+CAIRN_MUST_USE enum cairn_status answer_ask(struct client *client, const struct cairn_hash *chunk,
+					    struct cairn_buf *bytes, struct cairn_diag *diag);
 
 /**
  * Check an answer as a whole. Borrows bytes.

@@ -5,7 +5,6 @@
 #include "cli/pull/pull_plan.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { BLAME_QUERIES_MAX = 4 }; /* a xorb */
 
@@ -69,11 +68,8 @@ static bool blame_ask(struct blame *b, const struct blame_window *w, const struc
 {
 	struct answer answer;
 	struct cairn_shard_xorb xorb;
-	char text[CAIRN_HASH_TEXT_BYTES], path[128];
 	bool more = true;
-	cairn_hash_text(text, chunk);
-	(void)snprintf(path, sizeof(path), "/v1/chunks/default/%s", text);
-	if (client_request(b->client, CLIENT_GET, path, NULL, 0, &b->bytes, NULL) != CAIRN_OK ||
+	if (answer_ask(b->client, chunk, &b->bytes, NULL) != CAIRN_OK ||
 	    answer_read(&answer, b->bytes.bytes, b->bytes.len, NULL) != CAIRN_OK)
 		return false;
 	while (cairn_shard_next_xorb(&answer.xorbs, &xorb, &more, NULL) == CAIRN_OK && more) {

@@ -2,10 +2,10 @@
 
 #include "base/fd.h"
 #include "chunk/chunker.h"
+#include "cli/common/answer.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -65,11 +65,8 @@ static bool ahead_read(struct ahead_thread *own, size_t file, struct cairn_hash 
 static bool ahead_ask(struct client *client, struct ahead_file *f)
 {
 	struct cairn_diag diag = {0};
-	char text[CAIRN_HASH_TEXT_BYTES], path[128];
-	cairn_hash_text(text, &f->chunk);
-	(void)snprintf(path, sizeof(path), "/v1/chunks/default/%s", text);
 	f->answer = cairn_buf_init(AHEAD_ANSWER_BYTES_MAX);
-	enum cairn_status status = client_request(client, CLIENT_GET, path, NULL, 0, &f->answer, &diag);
+	enum cairn_status status = answer_ask(client, &f->chunk, &f->answer, &diag);
 	f->found = status == CAIRN_OK;
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND;
 }

@@ -9,7 +9,6 @@
 #include "pack/shards.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,11 +54,8 @@ static enum cairn_status push_learn(struct cairn_placer *placer, const struct an
 static enum cairn_status push_ask(struct push *p, const struct cairn_hash *chunk, bool *found, struct cairn_diag *diag)
 {
 	struct cairn_diag why = {0};
-	char text[CAIRN_HASH_TEXT_BYTES], path[128];
-	cairn_hash_text(text, chunk);
-	(void)snprintf(path, sizeof(path), "/v1/chunks/default/%s", text);
 	p->queries++;
-	enum cairn_status status = client_request(p->client, CLIENT_GET, path, NULL, 0, &p->dedupe_answer, &why);
+	enum cairn_status status = answer_ask(p->client, chunk, &p->dedupe_answer, &why);
 	*found = status == CAIRN_OK;
 	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK;
