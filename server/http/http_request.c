@@ -48,6 +48,11 @@ static struct http_added *request_new_added(struct http_request *req, size_t byt
 	return (struct http_added *)(void *)(req->added_room + req->added_bytes - whole);
 }
 
+void *http_app(const struct http_request *req)
+{
+	return req->server->options.app;
+}
+
 void http_request_free(struct http_request *req)
 {
 	while (req->added) {

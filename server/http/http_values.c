@@ -7,11 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-void *http_app(const struct http_request *req)
-{
-	return req->server->options.app;
-}
-
 const char *http_header(const struct http_request *req, const char *name)
 {
 	return MHD_lookup_connection_value(req->conn, MHD_HEADER_KIND, name);
