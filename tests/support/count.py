@@ -15,6 +15,7 @@ SKIPPED = re.compile(r"^SKIPPED \[\d+\] (.*)$", re.M)
 WHAT_FAILED = re.compile(r"^(?:FAILED |ERROR |E   +).+|^.+:\d+:[FE]:.+|^.+: (?:error|warning): .+", re.M)  # of pytest, Check, a compiler
 FIGURES = re.compile(r"^failover: .+", re.M)  # that a run is for
 MOST_REASONS, REASON_CHARACTERS = 12, 300
+UNSTEADY = re.compile(r"^unsteady: .+", re.M)  # tests that passed when they were run once more
 LINES = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
 
@@ -36,6 +37,8 @@ def counts(test):
         skipped += int(own[2] or 0)
     if test["result"] == "SKIP":
         return passed, failed, skipped or 1
+    if test["result"] == "OK" and UNSTEADY.search(out):
+        failed = 0
     if test["result"] in ("OK", "EXPECTEDFAIL"):
         return passed or (0 if skipped else 1), failed, skipped
     return passed, failed or 1, skipped
@@ -55,16 +58,16 @@ def main():
             print(f"failed: there is no {path}")
             total[1] += 1
             continue
-        for line in path.read_text().splitlines():
-            test = json.loads(line)
+        for result in path.read_text().splitlines():
+            test = json.loads(result)
             one = counts(test)
             total = [a + b for a, b in zip(total, one)]
             if one[1]:
                 print(f"failed: {test['name']} ({test['result']})")
                 for reason in reasons(test):
                     print(f"failed: {test['name']}: {reason}")
-            for figure in FIGURES.findall(test.get("stdout") or ""):
-                print(figure)
+            for line in FIGURES.findall(test.get("stdout") or "") + UNSTEADY.findall(test.get("stdout") or ""):
+                print(line)
             for reason in sorted(set(SKIPPED.findall(test.get("stdout") or ""))):
                 print(f"skipped: {test['name']}: {reason}")
             if test["result"] == "SKIP":
