@@ -14,6 +14,7 @@
 struct counted_answer {
 	struct cairn_answer answer;
 	_Atomic unsigned refs;
+	_Atomic(struct cairn_answer_kept *) kept; /* NULL: nothing is */
 };
 
 struct entry {
@@ -37,7 +38,8 @@ struct cairn_answer_cache {
 };
 
 enum {
-	ENTRY_OVERHEAD_BYTES = sizeof(struct entry) + sizeof(struct counted_answer),
+	KEPT_BYTES = 1024, /* about so much is kept with an answer */
+	ENTRY_OVERHEAD_BYTES = sizeof(struct entry) + sizeof(struct counted_answer) + KEPT_BYTES,
 	BUCKETS_MAX = 1 << 16,
 };
 
@@ -51,6 +53,7 @@ struct cairn_answer *cairn_answer_new(uint8_t *bytes, size_t len)
 	a->answer.bytes = bytes;
 	a->answer.len = len;
 	atomic_init(&a->refs, 1);
+	atomic_init(&a->kept, NULL);
 	return &a->answer;
 }
 
@@ -63,8 +66,25 @@ void cairn_answer_unref(const struct cairn_answer *answer)
 {
 	if (!answer || atomic_fetch_sub(&answer_counted(answer)->refs, 1) != 1)
 		return;
+	struct cairn_answer_kept *kept = cairn_answer_kept(answer);
+	if (kept)
+		kept->free(kept);
 	free((void *)(uintptr_t)answer->bytes);
 	free(answer_counted(answer));
+}
+
+struct cairn_answer_kept *cairn_answer_kept(const struct cairn_answer *answer)
+{
+	return atomic_load_explicit(&answer_counted(answer)->kept, memory_order_acquire);
+}
+
+struct cairn_answer_kept *cairn_answer_keep(const struct cairn_answer *answer, struct cairn_answer_kept *kept)
+{
+	struct cairn_answer_kept *first = NULL;
+	if (atomic_compare_exchange_strong(&answer_counted(answer)->kept, &first, kept))
+		return kept;
+	kept->free(kept);
+	return first;
 }
 
 static const struct cairn_answer *answer_ref(const struct cairn_answer *answer)

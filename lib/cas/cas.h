@@ -242,6 +242,15 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_query(struct cairn_cas *cas, const st
 						 const struct cairn_hash *chunk, const struct cairn_answer **out);
 void cairn_answer_unref(const struct cairn_answer *answer);
 
+/** What whoever serves an answer has made of it: goes with the answer, by free(). */
+struct cairn_answer_kept {
+	void (*free)(struct cairn_answer_kept *kept);
+};
+/** Borrowed for as long as the answer is held. NULL: nothing is kept. */
+struct cairn_answer_kept *cairn_answer_kept(const struct cairn_answer *answer);
+/** Keep it. @return what is kept from now on: another may have come first, and this one was freed then */
+struct cairn_answer_kept *cairn_answer_keep(const struct cairn_answer *answer, struct cairn_answer_kept *kept);
+
 /** Visit the xorbs that would be in the answer, for whoever cuts content here: the first of them has the chunk.
  *  @param visit  answers false to end it there. list is borrowed for the time of the call
  *  @return CAIRN_OK, also when there is none; as index and store */

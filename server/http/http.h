@@ -1,5 +1,5 @@
-/* HTTP/1.1 service: requests in, replies out, waiting without a thread. http_mhd.c, http_reply.c,
- * http_values.c and http_wait.c alone know libmicrohttpd. */
+/* HTTP/1.1 service: requests in, replies out, waiting without a thread. http_mhd.c, http_kept.c,
+ * http_reply.c, http_values.c and http_wait.c alone know libmicrohttpd. */
 #ifndef CAIRN_SERVER_HTTP_H
 #define CAIRN_SERVER_HTTP_H
 
@@ -173,13 +173,32 @@ void http_request_log_failure(const struct http_request *req, unsigned code, con
 /** The one mapping of library statuses to HTTP (errors.c) and http_reply_error() in one. status is not CAIRN_OK. */
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);
 
-/** A status without a body (204, 304, 404 of a HEAD or a chunk query). content_length: for HEAD answers; UINT64_MAX:
+/** A status without a body (204, 304, 404 of a HEAD). content_length: for HEAD answers; UINT64_MAX:
  * none of its own. */
 void http_reply_empty(struct http_request *req, unsigned code, uint64_t content_length);
 
 /** Bytes that stay valid until release(ctx) is called (NULL: static). */
 void http_reply_bytes(struct http_request *req, unsigned code, const char *content_type, const uint8_t *bytes,
 		      size_t len, void (*release)(void *ctx), void *ctx);
+
+/** A reply that is made once, for many requests; any thread. */
+struct http_kept;
+/** Make one: 200, with bytes that are borrowed until it is freed. @return NULL without memory */
+struct http_kept *http_kept_new(const char *content_type, const uint8_t *bytes, size_t len);
+/** Add a header, before it is given to anybody. @return false without memory */
+CAIRN_MUST_USE bool http_kept_header(struct http_kept *kept, const char *name, const char *value);
+/** Only when no request that was given it is left. NULL is harmless. */
+void http_kept_free(struct http_kept *kept);
+/** Does this request's reply need no header that others do not? It does where the client sent an id of its own, which
+ * it is to see again, comes from a page of another origin, or has to close the connection, and where the route added
+ * any.
+ */
+bool http_is_plain(const struct http_request *req);
+/** Reply to a plain request with it, and so without X-Request-Id; the log has the request by its id all the same.
+ * release(ctx) when the request has ended. */
+void http_reply_kept(struct http_request *req, const struct http_kept *kept, void (*release)(void *ctx), void *ctx);
+/** An empty 404; to a plain request without X-Request-Id, as by http_reply_kept(). */
+void http_reply_miss(struct http_request *req);
 
 /** A part of a file, sent without copying; fd is taken over (closed at the end). */
 void http_reply_file(struct http_request *req, unsigned code, const char *content_type, int fd, uint64_t offset,

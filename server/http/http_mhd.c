@@ -51,18 +51,20 @@ static void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *conn
 	return req;
 }
 
+static void http_drop_response(struct http_request *req)
+{
+	if (req->response && !req->response_is_kept)
+		MHD_destroy_response(req->response);
+	req->response = NULL;
+}
+
 /* Hand the reply to the library. */
 static enum MHD_Result http_flush(struct http_request *req)
 {
-	struct MHD_Response *response = req->response;
-	req->response = NULL;
-	if (!response || !http_conn_enter(req->peer, HTTP_CONN_REPLY, http_reply_deadline_ms(req, http_now_ms()))) {
-		if (response)
-			MHD_destroy_response(response);
-		return MHD_NO;
-	}
-	enum MHD_Result ok = MHD_queue_response(req->conn, req->code, response);
-	MHD_destroy_response(response);
+	enum MHD_Result ok = MHD_NO;
+	if (req->response && http_conn_enter(req->peer, HTTP_CONN_REPLY, http_reply_deadline_ms(req, http_now_ms())))
+		ok = MHD_queue_response(req->conn, req->code, req->response);
+	http_drop_response(req);
 	if (ok == MHD_YES)
 		req->stage = HTTP_STAGE_REPLIED;
 	return ok;
@@ -212,9 +214,10 @@ static void http_end(struct http_request *req)
 	struct http_thread *thread = req->thread;
 	req->peer->request = NULL;
 	http_tell_end(req);
-	if (req->response)
-		MHD_destroy_response(req->response);
+	http_drop_response(req);
 	http_request_release(req);
+	if (req->reply_release)
+		req->reply_release(req->reply_ctx);
 	(void)http_conn_enter(req->peer, HTTP_CONN_IDLE, http_idle_deadline_ms(thread->server, http_now_ms()));
 	http_request_free(req);
 	http_thread_end_request(thread);
@@ -313,6 +316,9 @@ static bool http_start_thread(struct http_thread *thread)
 		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)o->tls_retrieve},
 		{MHD_OPTION_END, 0, NULL},
 	};
+	thread->miss = http_kept_miss_new();
+	if (!thread->miss)
+		return false;
 	thread->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
 			MHD_USE_ERROR_LOG | (o->tls_retrieve ? MHD_USE_TLS : 0),
@@ -328,9 +334,11 @@ static bool http_start_thread(struct http_thread *thread)
 
 static void http_stop_threads(struct http_server *server)
 {
-	for (unsigned i = 0; i < server->n_threads; i++)
+	for (unsigned i = 0; i < server->n_threads; i++) {
 		if (server->threads[i].daemon)
 			MHD_stop_daemon(server->threads[i].daemon);
+		http_kept_free(server->threads[i].miss);
+	}
 }
 
 static bool http_start_threads(struct http_server *server)

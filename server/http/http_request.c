@@ -103,6 +103,19 @@ void http_request_release(struct http_request *req)
 	req->has_route_state = false;
 }
 
+static bool request_closes(const struct http_request *req)
+{
+	return req->close_after || atomic_load_explicit(&req->server->draining, memory_order_relaxed);
+}
+
+bool http_is_plain(const struct http_request *req)
+{
+	const struct cors *cors = req->server->options.cors;
+	struct cors_header headers[CORS_HEADERS_MAX];
+	return !req->has_client_id && !req->added && !request_closes(req) &&
+	       (!cors || cors_reply(cors, req->origin, headers) == 0);
+}
+
 void http_request_headers(const struct http_request *req, const char *content_type,
 			  void (*add)(void *ctx, const char *name, const char *value), void *ctx)
 {
@@ -116,7 +129,7 @@ void http_request_headers(const struct http_request *req, const char *content_ty
 		add(ctx, headers[i].name, headers[i].value);
 	for (const struct http_added *a = req->added; a; a = a->next)
 		add(ctx, a->text, a->value);
-	if (req->close_after || atomic_load_explicit(&req->server->draining, memory_order_relaxed))
+	if (request_closes(req))
 		add(ctx, "Connection", "close");
 }
 
@@ -137,7 +150,8 @@ void http_request_raw(const struct http_request *req, unsigned code, const struc
 void http_request_set_id(struct http_request *req, const char *from_client, uint32_t prefix, uint32_t number)
 {
 	static const char HEX[] = "0123456789abcdef";
-	if (http_id_is_sane(from_client)) {
+	req->has_client_id = http_id_is_sane(from_client);
+	if (req->has_client_id) {
 		memcpy(req->id, from_client, strlen(from_client) + 1);
 		return;
 	}

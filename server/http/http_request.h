@@ -46,6 +46,7 @@ struct http_server;
 struct http_thread {
 	struct http_server *server;
 	struct MHD_Daemon *daemon; /* the library's, with this one thread */
+	struct http_kept *miss;    /* for each chunk that is not known; its own, since a reply counts who has it */
 	atomic_int n_slots;        /* connections handed to it, and not closed */
 	atomic_int n_open;         /* of these, those that it has begun with */
 	atomic_uint n_handed;      /* ever */
@@ -104,11 +105,15 @@ struct http_request {
 	bool complete;        /* the body is all here */
 	bool expects_100;     /* the client waits for a word before it sends the body */
 	bool is_stream;
-	bool queued;                   /* a worker took it */
-	atomic_bool held;              /* by http_hold_body(), and not resumed yet */
-	unsigned code;                 /* of the reply; 0: none yet */
-	struct MHD_Response *response; /* made, and not yet given to the library */
-	struct cairn_buf raw;          /* the reply, where it goes past the library */
+	bool queued;                      /* a worker took it */
+	bool has_client_id;               /* id is what the client sent */
+	bool response_is_kept;            /* and so belongs to somebody else */
+	atomic_bool held;                 /* by http_hold_body(), and not resumed yet */
+	unsigned code;                    /* of the reply; 0: none yet */
+	struct MHD_Response *response;    /* made, and not yet given to the library */
+	void (*reply_release)(void *ctx); /* when the request has ended; NULL: nobody waits for that */
+	void *reply_ctx;
+	struct cairn_buf raw; /* the reply, where it goes past the library */
 	struct http_added *added;
 	size_t added_bytes; /* of added_room */
 	void (*resumed)(struct http_request *req);

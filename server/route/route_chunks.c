@@ -13,21 +13,63 @@
 
 enum { CHUNKS_MAX_AGE_S = 3600 }; /* xorbs that come in later are to be found, too */
 
+static const char CHUNKS_TYPE[] = "application/octet-stream";
+
 static void chunks_release(void *answer)
 {
 	cairn_answer_unref(answer);
 }
 
-static void chunks_set_caching(struct http_request *req, const struct cairn_answer *answer)
+/* The reply that is kept with an answer, for as long as its headers stay as they are. */
+struct chunks_kept {
+	struct cairn_answer_kept kept;
+	struct http_kept *reply;
+};
+
+static void chunks_kept_free(struct cairn_answer_kept *kept)
+{
+	struct chunks_kept *k = (struct chunks_kept *)kept;
+	http_kept_free(k->reply);
+	free(k);
+}
+
+struct chunks_caching {
+	char text[sizeof("private, max-age=") + CAIRN_DECIMAL_TEXT_MAX];
+};
+
+static void chunks_caching(struct chunks_caching *out, int64_t max_age_s)
 {
 	static const char HOW[] = "private, max-age=";
+	memcpy(out->text, HOW, sizeof(HOW) - 1);
+	*cairn_decimal_text(out->text + sizeof(HOW) - 1, (uint64_t)max_age_s) = '\0';
+}
+
+static int64_t chunks_max_age_s(const struct cairn_answer *answer)
+{
 	int64_t left_s = answer->epoch_ends_unix_s - cairn_clock_unix_s();
-	int64_t max_age_s = left_s < CHUNKS_MAX_AGE_S ? left_s : CHUNKS_MAX_AGE_S;
-	char value[sizeof(HOW) + CAIRN_DECIMAL_TEXT_MAX];
-	memcpy(value, HOW, sizeof(HOW) - 1);
-	*cairn_decimal_text(value + sizeof(HOW) - 1, (uint64_t)(max_age_s > 0 ? max_age_s : 0)) = '\0';
-	http_reply_header(req, "Cache-Control", value);
-	http_reply_header(req, "ETag", answer->etag);
+	return left_s <= 0 ? 0 : left_s < CHUNKS_MAX_AGE_S ? left_s : CHUNKS_MAX_AGE_S;
+}
+
+/* @return NULL without memory */
+static const struct http_kept *chunks_keep(const struct cairn_answer *answer)
+{
+	struct chunks_caching caching;
+	struct chunks_kept *k = (struct chunks_kept *)cairn_answer_kept(answer);
+	if (k)
+		return k->reply;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return NULL;
+	k->kept.free = chunks_kept_free;
+	k->reply = http_kept_new(CHUNKS_TYPE, answer->bytes, answer->len);
+	chunks_caching(&caching, CHUNKS_MAX_AGE_S);
+	if (!k->reply || !http_kept_header(k->reply, "Cache-Control", caching.text) ||
+	    !http_kept_header(k->reply, "ETag", answer->etag)) {
+		chunks_kept_free(&k->kept);
+		return NULL;
+	}
+	k = (struct chunks_kept *)cairn_answer_keep(answer, &k->kept);
+	return k->reply;
 }
 
 struct chunks_request {
@@ -52,19 +94,34 @@ static void chunks_query(struct route_job *job)
 	c->status = cairn_cas_query(job->app->cas, &who, &c->chunk, &c->answer);
 }
 
+/* All but a few hits are given what is kept: in the last hour of an epoch the age is counted down. */
+static bool chunks_reply_kept(struct http_request *req, const struct cairn_answer *answer, int64_t max_age_s)
+{
+	const struct http_kept *kept = max_age_s == CHUNKS_MAX_AGE_S && http_is_plain(req) ? chunks_keep(answer) : NULL;
+	if (kept)
+		http_reply_kept(req, kept, chunks_release, (void *)(uintptr_t)answer);
+	return kept != NULL;
+}
+
 static void chunks_reply_answer(struct http_request *req, struct chunks_request *c)
 {
 	const struct cairn_answer *answer = c->answer;
 	const char *known = http_header(req, "If-None-Match");
+	bool is_known = known && strstr(known, answer->etag);
+	int64_t max_age_s = chunks_max_age_s(answer);
+	struct chunks_caching caching;
 	c->answer = NULL;
-	chunks_set_caching(req, answer);
-	if (known && strstr(known, answer->etag)) {
+	if (!is_known && chunks_reply_kept(req, answer, max_age_s))
+		return;
+	chunks_caching(&caching, max_age_s);
+	http_reply_header(req, "Cache-Control", caching.text);
+	http_reply_header(req, "ETag", answer->etag);
+	if (is_known) {
 		cairn_answer_unref(answer);
 		http_reply_empty(req, 304, UINT64_MAX);
 		return;
 	}
-	http_reply_bytes(req, 200, "application/octet-stream", answer->bytes, answer->len, chunks_release,
-			 (void *)(uintptr_t)answer);
+	http_reply_bytes(req, 200, CHUNKS_TYPE, answer->bytes, answer->len, chunks_release, (void *)(uintptr_t)answer);
 }
 
 static void chunks_reply(struct http_request *req, struct route_job *job)
@@ -73,7 +130,7 @@ static void chunks_reply(struct http_request *req, struct route_job *job)
 	if (c->status == CAIRN_OK)
 		chunks_reply_answer(req, c);
 	else if (c->status == CAIRN_E_NOT_FOUND)
-		http_reply_empty(req, 404, UINT64_MAX); /* the commonest answer there is: clients look at the status */
+		http_reply_miss(req); /* the commonest answer there is: clients look at the status */
 	else
 		http_reply_status(req, c->status, NULL);
 }

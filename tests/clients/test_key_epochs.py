@@ -66,9 +66,83 @@ def test_validators(start, make, clock):
     assert server.get(path, headers={"If-None-Match": etag}).status == 304
     assert server.get(path, headers={"If-None-Match": etag}).body == b""
     assert server.get(path, headers={"If-None-Match": '"other"'}).body == reply.body
-    age = int(re.search(r"max-age=(\d+)", reply.headers["Cache-Control"]).group(1))
     answer = xet.parse_answer(reply.body)
-    assert 0 < age <= answer.expiry - answer.created
+    assert 0 < age(reply) <= answer.expiry - answer.created
+
+
+def plain(reply):
+    """What is the same for all who ask."""
+    return reply.status, reply.body, {k: v for k, v in reply.headers.items() if k not in ("Date", "Content-Length")}
+
+
+def age(reply):
+    return int(re.search(r"max-age=(\d+)", reply.headers["Cache-Control"]).group(1))
+
+
+def leave_the_last_hour(server, path, clock):
+    """@return by how much the clock was moved for it"""
+
+    def age_after(seconds):
+        clock.move(seconds)
+        return age(server.get(path))
+
+    return next(s for s in (0, 7200) if age_after(s) == 3600)
+
+
+def test_answers_are_made_once_where_nobody_sent_an_id(start, make, clock):
+    server = start(test_clock=clock.path, cors_origins="https://app.example http://b.example")
+    path = put_file(server, make([9000] * 40, 6))
+    leave_the_last_hour(server, path, clock)
+    for asked, status in ((path, 200), ("/v1/chunks/default/" + "12" * 32, 404)):
+        first, second = server.get(asked), server.get(asked)
+        mine = server.get(asked, headers={"X-Request-Id": "mine"})
+        page = server.get(asked, headers={"Origin": "http://b.example"})
+        assert [r.status for r in (first, second, mine, page)] == [status] * 4
+        assert first.body == second.body == mine.body == page.body
+        assert mine.headers["X-Request-Id"] == "mine", "who sent one can look for it"
+        assert page.headers["Access-Control-Allow-Origin"] == "http://b.example"
+    server = start("closed", test_clock=clock.path, epoch="7d")
+    path = put_file(server, make([9000] * 40, 6))
+    leave_the_last_hour(server, path, clock)
+    for asked, status in ((path, 200), ("/v1/chunks/default/" + "12" * 32, 404)):
+        first = server.get(asked)
+        assert plain(first) == plain(server.get(asked)) and first.status == status
+        assert "X-Request-Id" not in first.headers
+        mine = server.get(asked, headers={"X-Amzn-Trace-Id": "trace"})
+        assert plain(mine) == (first.status, first.body, plain(first)[2] | {"X-Request-Id": "trace"})
+    server.stop()
+    ids = [e["request_id"] for e in server.events("request") if e["route"] == "chunks"]
+    assert len({"trace", *ids}) == len(ids) - 1, "the log has an id of each, made or sent"
+
+
+def test_the_age_is_counted_down_in_the_last_hour(start, make, clock):
+    server = start(test_clock=clock.path, epoch="7d")
+    path = put_file(server, make([10000], 7))
+    begin_s = leave_the_last_hour(server, path, clock)
+    key = xet.parse_answer(server.get(path).body).key
+    for end_s in range(begin_s, begin_s + 7 * DAY, 1800):
+        clock.move(end_s)
+        left_s = age(server.get(path))
+        if left_s < 3600:
+            break
+    clock.move(end_s + 600)
+    assert left_s - 660 <= age(server.get(path)) <= left_s - 600 < 3000
+    assert xet.parse_answer(server.get(path).body).key == key, "it is the answer that was kept"
+
+
+@pytest.mark.parametrize("size", ["64K", "8K"])
+def test_a_kept_answer_outlives_what_it_was_made_of(start, make, clock, size):
+    """Answers are thrown out of memory again and again; none of them stays there where an eighth of it is smaller."""
+    server = start(cache_bytes_max=size, test_clock=clock.path)
+    paths = [put_file(server, make([9000] * 60, seed)) for seed in range(10, 40)]
+    leave_the_last_hour(server, paths[0], clock)
+    bodies = [server.get(path).body for path in paths]
+    request = "".join(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n" for path in paths)
+    last = f"GET {paths[0]} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    for _ in range(5):
+        answers = server.raw((request * 4 + last).encode())
+        assert answers.count(b"HTTP/1.1 200 ") == 4 * len(paths) + 1
+        assert all(answers.count(body) >= 4 for body in bodies)
 
 
 def test_unknown_chunk_and_prefix(server):

@@ -4,7 +4,7 @@
 
 # header (extended regular expression)   who may include it (extended regular expression of paths)
 LIBRARIES='
-microhttpd\.h                  server/http/http_(mhd|reply|values|wait)\.c|bench/.*
+microhttpd\.h                  server/http/http_(kept|mhd|reply|values|wait)\.c|bench/.*
 libpq-fe\.h                    lib/index/postgres/.*|tests/contract/postgres_.*|bench/.*
 sqlite3\.h                     lib/index/sqlite/.*|tests/unit/test_index.*
 openssl/.*                     lib/hash/crypto\.c|lib/token/.*|tests/fuzz/fuzz_token\.c

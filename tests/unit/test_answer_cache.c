@@ -107,7 +107,7 @@ END_TEST
 START_TEST(the_least_recently_asked_for_goes_first)
 {
 	close_cache();
-	open_cache(16000);
+	open_cache(24500);
 	for (unsigned i = 0; i < 8; i++)
 		put("", i, 7, (uint8_t)i, 1700);
 	ck_assert_uint_eq(stats_now().cache_entries, 8);
@@ -117,7 +117,7 @@ START_TEST(the_least_recently_asked_for_goes_first)
 	ck_assert_int_eq(got("", 0, 7), 0);
 	for (unsigned i = 2; i <= 8; i++)
 		ck_assert_int_eq(got("", i, 7), (int)i);
-	ck_assert_uint_le(stats_now().cache_bytes, 16000);
+	ck_assert_uint_le(stats_now().cache_bytes, 24500);
 }
 END_TEST
 
@@ -146,7 +146,7 @@ END_TEST
 START_TEST(chains_hold)
 {
 	close_cache();
-	open_cache(200000);
+	open_cache(800000);
 	for (unsigned i = 0; i < 600; i++)
 		put("", i, i % 2, (uint8_t)i, 20);
 	for (unsigned i = 0; i < 600; i++)
@@ -231,6 +231,35 @@ START_TEST(an_answer_outlives_the_cache)
 }
 END_TEST
 
+struct counted_kept {
+	struct cairn_answer_kept kept;
+	unsigned *n_freed;
+};
+
+static void free_counted(struct cairn_answer_kept *kept)
+{
+	++*((struct counted_kept *)kept)->n_freed;
+}
+
+START_TEST(what_is_kept_goes_with_the_answer)
+{
+	unsigned n_freed[2] = {0};
+	struct counted_kept first = {{free_counted}, &n_freed[0]}, second = {{free_counted}, &n_freed[1]};
+	struct cairn_hash chunk = chunk_of(1);
+	put("", 1, 7, 'a', 10);
+	const struct cairn_answer *a = cairn_answer_cache_get(cache, "", &chunk, 7);
+	ck_assert_ptr_null(cairn_answer_kept(a));
+	ck_assert_ptr_eq(cairn_answer_keep(a, &first.kept), &first.kept);
+	ck_assert_ptr_eq(cairn_answer_keep(a, &second.kept), &first.kept); /* the first one stays */
+	ck_assert_uint_eq(n_freed[1], 1);
+	ck_assert_ptr_eq(cairn_answer_kept(a), &first.kept);
+	cairn_answer_cache_clear(cache);
+	ck_assert_uint_eq(n_freed[0], 0); /* somebody still has it */
+	cairn_answer_unref(a);
+	ck_assert_uint_eq(n_freed[0], 1);
+}
+END_TEST
+
 static void *hammer(void *arg)
 {
 	uint64_t random = (uintptr_t)arg;
@@ -288,6 +317,7 @@ static Suite *answer_cache_suite(void)
 	tcase_add_test(t, chosen_hashes_are_as_fast_as_others);
 	tcase_add_test(t, clearing_refuses_what_was_being_built);
 	tcase_add_test(t, an_answer_outlives_the_cache);
+	tcase_add_test(t, what_is_kept_goes_with_the_answer);
 	tcase_add_test(t, many_threads);
 	suite_add_tcase(s, t);
 	return s;
