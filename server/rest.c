@@ -1,15 +1,11 @@
 #include "server/rest.h"
 
-#include <time.h>
+#include "base/cond.h"
 
 void rest_init(struct rest *r)
 {
-	pthread_condattr_t monotonic;
 	pthread_mutex_init(&r->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&r->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cairn_cond_init(&r->wake);
 	r->woken = r->ending = false;
 }
 
@@ -21,14 +17,9 @@ void rest_fini(struct rest *r)
 
 bool rest_for(struct rest *r, int64_t us)
 {
-	struct timespec until;
-	(void)clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(us / 1000000);
-	until.tv_nsec += (long)(us % 1000000) * 1000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
+	const struct timespec until = cairn_cond_in_us(us);
 	pthread_mutex_lock(&r->lock);
-	while (!r->ending && !r->woken && us > 0 && pthread_cond_timedwait(&r->wake, &r->lock, &until) == 0)
+	while (!r->ending && !r->woken && us > 0 && cairn_cond_wait_until(&r->wake, &r->lock, &until))
 		continue;
 	r->woken = false;
 	bool ending = r->ending;

@@ -1,5 +1,6 @@
 #include "cli/push/packer.h"
 
+#include "base/cond.h"
 #include "xorb/format.h"
 
 #include <pthread.h>
@@ -111,7 +112,7 @@ enum cairn_status packer_new(struct packer **out, struct senders *senders)
 		return CAIRN_E_NOMEM;
 	p->senders = senders;
 	pthread_mutex_init(&p->lock, NULL);
-	watch_cond_init(&p->changed);
+	cairn_cond_init(&p->changed);
 	for (unsigned i = 0; i < 2; i++)
 		p->blocks[i].bytes = malloc(PACKER_BLOCK_BYTES);
 	if (p->blocks[0].bytes && p->blocks[1].bytes && pthread_create(&p->thread, NULL, packer_work, p) == 0) {

@@ -1,5 +1,6 @@
 #include "cli/push/senders.h"
 
+#include "base/cond.h"
 #include "base/json.h"
 #include "cli/push/push_answer.h"
 
@@ -159,7 +160,7 @@ enum cairn_status senders_new(struct senders **out, const struct client *like, u
 	s->like = like;
 	s->n_max = n;
 	pthread_mutex_init(&s->lock, NULL);
-	watch_cond_init(&s->changed);
+	cairn_cond_init(&s->changed);
 	return CAIRN_OK;
 }
 

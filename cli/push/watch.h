@@ -10,10 +10,7 @@ struct watch {
 	void *ctx;
 };
 
-/** Make a condition that can be waited for so. */
-void watch_cond_init(pthread_cond_t *changed);
-
-/** As pthread_cond_wait(): it may end without a reason. */
+/** As pthread_cond_wait(): it may end without a reason. @param changed  of cairn_cond_init() */
 void watch_wait(const struct watch *w, pthread_cond_t *changed, pthread_mutex_t *lock);
 
 #endif

@@ -1,5 +1,7 @@
 #include "base/workers.h"
 
+#include "base/cond.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -226,37 +228,27 @@ static void ask_run(struct cairn_work *work)
 	pthread_mutex_unlock(&ask->lock);
 }
 
-static bool ask_make(struct cairn_workers_ask *ask)
+static void ask_make(struct cairn_workers_ask *ask)
 {
-	pthread_condattr_t monotonic;
 	if (ask->made)
-		return true;
-	if (pthread_condattr_init(&monotonic) != 0)
-		return false;
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	ask->made = pthread_mutex_init(&ask->lock, NULL) == 0 && pthread_cond_init(&ask->changed, &monotonic) == 0;
-	(void)pthread_condattr_destroy(&monotonic);
-	return ask->made;
+		return;
+	pthread_mutex_init(&ask->lock, NULL);
+	cairn_cond_init(&ask->changed);
+	ask->made = true;
 }
 
 /* Under the lock of the question. @return has it been answered? */
 static bool ask_wait(struct cairn_workers_ask *ask, unsigned timeout_ms)
 {
-	struct timespec until;
-	(void)clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += timeout_ms / 1000;
-	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	while (ask->waiting && pthread_cond_timedwait(&ask->changed, &ask->lock, &until) == 0)
+	const struct timespec until = cairn_cond_in_ms(timeout_ms);
+	while (ask->waiting && cairn_cond_wait_until(&ask->changed, &ask->lock, &until))
 		continue;
 	return !ask->waiting;
 }
 
 bool cairn_workers_answer(struct cairn_workers *w, struct cairn_workers_ask *ask, unsigned timeout_ms)
 {
-	if (!ask_make(ask))
-		return false;
+	ask_make(ask);
 	pthread_mutex_lock(&ask->lock);
 	bool again = ask->waiting;
 	ask->waiting = true;

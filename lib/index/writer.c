@@ -1,8 +1,7 @@
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/crash_point.h"
 #include "index/backend.h"
-
-#include <time.h>
 
 enum {
 	WRITER_BATCH_MAX = 64,
@@ -215,13 +214,9 @@ static void *writer_loop(void *arg)
 
 static void writer_init_locks(struct cairn_writer *w)
 {
-	pthread_condattr_t monotonic;
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->work, NULL);
-	pthread_cond_init(&w->probed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cairn_cond_init(&w->probed);
 }
 
 enum cairn_status cairn_writer_start(struct cairn_writer *w, struct cairn_index *ix,
@@ -359,16 +354,14 @@ static void writer_queue_probe(struct cairn_writer *w)
  * @param[out] status  what it came to @return false: it has not come to anything in time */
 static bool writer_probe(struct cairn_writer *w, int64_t timeout_ms, enum cairn_status *status)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += timeout_ms / 1000;
+	const struct timespec until = cairn_cond_in_ms(timeout_ms);
 	pthread_mutex_lock(&w->lock);
 	uint64_t wanted = w->n_probes + 1 + w->probing;
-	int waited = 0;
-	while (w->n_probes < wanted && waited == 0) {
+	bool waits = true;
+	while (w->n_probes < wanted && waits) {
 		if (!w->probing)
 			writer_queue_probe(w);
-		waited = pthread_cond_timedwait(&w->probed, &w->lock, &until);
+		waits = cairn_cond_wait_until(&w->probed, &w->lock, &until);
 	}
 	bool probed = w->n_probes >= wanted;
 	*status = w->probe_status;

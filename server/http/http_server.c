@@ -1,5 +1,6 @@
 #include "server/http/http_server.h"
 
+#include "base/cond.h"
 #include "base/fd.h"
 #include "server/http/http_accept.h"
 
@@ -137,26 +138,14 @@ void http_tell_end(const struct http_request *req)
 		o->ended(o->app, req, &summary);
 }
 
-static void http_deadline(struct timespec *t, unsigned ms)
-{
-	clock_gettime(CLOCK_MONOTONIC, t);
-	t->tv_sec += ms / 1000;
-	t->tv_nsec += (long)(ms % 1000) * 1000000;
-	if (t->tv_nsec >= 1000000000) {
-		t->tv_sec++;
-		t->tv_nsec -= 1000000000;
-	}
-}
-
 static void *http_tick(void *arg)
 {
 	struct http_server *server = arg;
 	(void)pthread_setname_np(pthread_self(), "sweeper");
 	pthread_mutex_lock(&server->lock);
 	while (!server->stopping) {
-		struct timespec until;
-		http_deadline(&until, HTTP_TICK_MS);
-		while (!server->stopping && pthread_cond_timedwait(&server->wake, &server->lock, &until) == 0)
+		const struct timespec until = cairn_cond_in_ms(HTTP_TICK_MS);
+		while (!server->stopping && cairn_cond_wait_until(&server->wake, &server->lock, &until))
 			continue; /* woken for another reason */
 		if (server->stopping)
 			break;
@@ -204,16 +193,12 @@ static bool http_server_make_threads(struct http_server *server)
 struct http_server *http_server_new(const struct http_server_options *options)
 {
 	struct http_server *server = calloc(1, sizeof(*server));
-	pthread_condattr_t monotonic;
 	if (!server)
 		return NULL;
 	server->options = *options;
 	server->accept.listen_fd = server->accept.wake = -1;
 	pthread_mutex_init(&server->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&server->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cairn_cond_init(&server->wake);
 	if (getrandom(&server->id_prefix, sizeof(server->id_prefix), 0) != sizeof(server->id_prefix))
 		server->id_prefix = (uint32_t)http_now_us();
 	server->conns = http_conns_new(options->connections_per_address_max, options->tls_retrieve != NULL);
@@ -249,10 +234,9 @@ void http_server_stop_ticker(struct http_server *server)
 
 void http_server_wait(struct http_server *server, unsigned timeout_ms)
 {
-	struct timespec until;
-	http_deadline(&until, timeout_ms);
+	const struct timespec until = cairn_cond_in_ms(timeout_ms);
 	pthread_mutex_lock(&server->lock);
-	while (http_server_requests(server) > 0 && pthread_cond_timedwait(&server->wake, &server->lock, &until) == 0)
+	while (http_server_requests(server) > 0 && cairn_cond_wait_until(&server->wake, &server->lock, &until))
 		continue;
 	pthread_mutex_unlock(&server->lock);
 }

@@ -1,17 +1,14 @@
 #include "index/postgres/pool.h"
 
+#include "base/cond.h"
+
 #include <stdlib.h>
-#include <time.h>
 
 void cairn_pg_pool_init(struct cairn_pg_pool *pool, const struct cairn_pg_place *place, struct cairn_pg_watch *watch)
 {
-	pthread_condattr_t monotonic;
 	*pool = (struct cairn_pg_pool){.place = place, .watch = watch};
 	pthread_mutex_init(&pool->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&pool->back, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cairn_cond_init(&pool->back);
 }
 
 static void pool_close(struct cairn_pg_reader *r)
@@ -34,13 +31,11 @@ void cairn_pg_pool_fini(struct cairn_pg_pool *pool)
 /* @param[out] out  idle; NULL: one more may be opened @return false: none came back in time */
 static bool pool_wait(struct cairn_pg_pool *pool, struct cairn_pg_reader **out)
 {
-	struct timespec until;
-	int waited = 0;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += CAIRN_PG_SILENCE_MS / 1000;
+	const struct timespec until = cairn_cond_in_ms(CAIRN_PG_SILENCE_MS);
+	bool waits = true;
 	pthread_mutex_lock(&pool->lock);
-	while (!pool->idle && pool->n_open == CAIRN_PG_POOL_MAX && waited == 0)
-		waited = pthread_cond_timedwait(&pool->back, &pool->lock, &until);
+	while (!pool->idle && pool->n_open == CAIRN_PG_POOL_MAX && waits)
+		waits = cairn_cond_wait_until(&pool->back, &pool->lock, &until);
 	*out = pool->idle;
 	bool had = *out || pool->n_open < CAIRN_PG_POOL_MAX;
 	if (*out)

@@ -1,9 +1,8 @@
 #include "index/postgres/refresh.h"
 
 #include "base/clock.h"
+#include "base/cond.h"
 #include "index/postgres/engine.h"
-
-#include <time.h>
 
 /* A daemon that stands still in the middle of a transaction holds up all others. Where it was its turn to speak the
  * server ends it by itself (idle_in_transaction_session_timeout); where it was in the middle of an exchange nobody else
@@ -65,13 +64,10 @@ static enum cairn_status refresh_ask(struct cairn_postgres *p)
 /* @return false: it is to end */
 static bool refresh_wait(struct cairn_pg_refresh *refresh)
 {
-	struct timespec until;
-	int waited = 0;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += CAIRN_PG_REFRESH_MS / 1000;
+	const struct timespec until = cairn_cond_in_ms(CAIRN_PG_REFRESH_MS);
 	pthread_mutex_lock(&refresh->lock);
-	while (!refresh->ending && waited == 0)
-		waited = pthread_cond_timedwait(&refresh->ends, &refresh->lock, &until);
+	while (!refresh->ending && cairn_cond_wait_until(&refresh->ends, &refresh->lock, &until))
+		continue;
 	bool on = !refresh->ending;
 	pthread_mutex_unlock(&refresh->lock);
 	return on;
@@ -89,14 +85,10 @@ static void *refresh_loop(void *arg)
 enum cairn_status cairn_pg_refresh_start(struct cairn_postgres *index, struct cairn_diag *diag)
 {
 	struct cairn_pg_refresh *refresh = &index->refresh;
-	pthread_condattr_t monotonic;
 	refresh->pg = (struct cairn_pg){.place = &index->place, .watch = &index->watch};
 	atomic_store(&refresh->fresh_ms, cairn_clock_mono_ms());
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_mutex_init(&refresh->lock, NULL);
-	pthread_cond_init(&refresh->ends, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cairn_cond_init(&refresh->ends);
 	if (pthread_create(&refresh->thread, NULL, refresh_loop, index) == 0) {
 		refresh->index = index;
 		return CAIRN_OK;
