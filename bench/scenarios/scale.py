@@ -71,16 +71,22 @@ def _shards(bench, engines):
 
 def _misses(bench, engines):
     targets = bench.targets("misses", misses(1))
-    with Cluster(engines, 3) as three, Cluster(engines, 1, (three.index, three.store)) as one:
+    with Cluster(engines, 3) as three, Cluster(engines, 1, (three.index, three.store)) as one, bench.bare(404, 0) as library:
         sides = {
             "three": lambda: bench.load(three, targets, 128, bench.seconds),
             "one": lambda: bench.load(one, targets, 128, bench.seconds),
+            "library": lambda: bench.load(library, targets, 128, bench.seconds),
             "bare": lambda: bare_postgres(bench, "misses", three.index, bench.seconds, IN_FLIGHT),
         }
         runs = in_turns(bench, bench.rounds(5), sides)
-    for name, where, goal in (("three", "3 daemons", 0.6), ("one", "one", None)):
+    asked = "chunk queries that find nothing, 128 connections at"
+    for name, what, goal in (
+        ("three", f"{asked} 3 daemons", 0.6),
+        ("one", f"{asked} one", None),
+        ("library", "HTTP library alone: an empty 404 that nobody is asked for, 128 connections", None),
+    ):
         yield _row(
-            f"chunk queries that find nothing, 128 connections at {where}",
+            what,
             [r.rate for r in runs[name]],
             runs["bare"],
             "queries/s",
