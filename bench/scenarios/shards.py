@@ -17,8 +17,8 @@ QUICK = ((1, 20, 2, 1), 40)
 class Prepared:
     """Shards of one shape, and a data folder that has their xorbs: each run begins on a copy of it."""
 
-    def __init__(self, bench, numbers, n, seconds=None):
-        self.bench, self.n, self.seconds = bench, n, seconds or bench.seconds
+    def __init__(self, bench, numbers, n):
+        self.bench, self.n, self.seconds = bench, n, bench.seconds
         self.made = bench.make("uploads", n, *numbers, store=True)
         self.targets = self.made / "shards.tsv"
         self.data = bench.folder("prepared")
