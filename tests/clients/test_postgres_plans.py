@@ -1,5 +1,6 @@
 """How PostgreSQL finds what is asked for when there is much of everything: by what its own module writes down of each plan, no page
-and no look-up reads a table from one end to the other. CAIRN_TEST_ROWS says how many repositories there are, and so on."""
+and no look-up reads a table from one end to the other, also where the server has not looked yet how large its tables are.
+CAIRN_TEST_ROWS says how many repositories there are, and so on."""
 
 import json
 import os
@@ -19,6 +20,9 @@ from visitors import Visitor
 pytestmark = pytest.mark.skipif(not cairn.INDEX, reason="that takes CAIRN_INDEX=postgres")
 ROWS = int(os.environ.get("CAIRN_TEST_ROWS", "20000"))
 READ_MAX = 6000  # rows of one table, by one statement: a page of 512 accounts adds up ten repositories of each
+# Which of an owner's files need a xorb: all of them are looked at, so that the time does not tell whether there is such a xorb.
+ON_PURPOSE = "coalesce((SELECT id FROM xorb WHERE hash = $2), -1)"
+BLOCKS_MAX = 100  # of 8 KiB, by one statement of a small shard: of an index that is read whole nothing says how many rows were looked at
 
 # What others have: an account for ten repositories, each with a commit of files; a file with its owner, its xorb, its shard for each.
 FILL = """
@@ -72,12 +76,14 @@ class Plans:
 
     SETTINGS = {"session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on"}
     SETTINGS |= {"auto_explain.log_timing": "off", "auto_explain.log_format": "json", "auto_explain.log_level": "log"}
+    SETTINGS |= {"auto_explain.log_buffers": "on", "auto_explain.log_nested_statements": "on"}
 
     def __init__(self):
         self.log = Path(FOLDER) / "log"
+        self.read, self.plans = None, []
 
     def __enter__(self):
-        self.begins = self.log.stat().st_size
+        self.begin()
         for name, value in self.SETTINGS.items():
             sql(f"ALTER ROLE cairn SET {name} = '{value}'")
         return self
@@ -85,20 +91,49 @@ class Plans:
     def __exit__(self, *exc):
         sql("ALTER ROLE cairn RESET ALL")
 
+    def begin(self):
+        """What was asked before does not count."""
+        self.begins = self.log.stat().st_size
+
     def written(self):
         with open(self.log, encoding="utf-8", errors="replace") as file:
             file.seek(self.begins)
-            found = re.findall(r"plan:\n((?:\t.*\n)+)", file.read())
-        return [json.loads(plan) for plan in found]
+            text = file.read()
+        if text != self.read:
+            self.read, self.plans = text, [json.loads(plan) for plan in re.findall(r"plan:\n((?:\t.*\n)+)", text)]
+        return self.plans
 
     def wasteful(self):
         """@return [(rows, node, table, statement)]"""
         out = set()
         for plan in self.written():
             for node in nodes(plan["Plan"]):
-                if read_by(node) > READ_MAX:
+                if read_by(node) > READ_MAX and ON_PURPOSE not in plan["Query Text"]:
                     out.add((read_by(node), node["Node Type"], node["Relation Name"], " ".join(plan["Query Text"].split())))
         return sorted(out)
+
+    def far_read(self):
+        """@return [(blocks, statement)]"""
+        found = [(p["Plan"]["Shared Hit Blocks"] + p["Plan"]["Shared Read Blocks"], " ".join(p["Query Text"].split())) for p in self.written()]
+        return sorted((blocks, text) for blocks, text in found if blocks > BLOCKS_MAX)
+
+
+@pytest.fixture
+def never_analysed():
+    """The server does not look by itself how large tables are."""
+    sql("ALTER SYSTEM SET autovacuum = off")
+    sql("SELECT pg_reload_conf()")
+    yield
+    sql("ALTER SYSTEM RESET autovacuum")
+    sql("SELECT pg_reload_conf()")
+
+
+def fill(server, n, analyse=False):
+    """Much of everything."""
+    schema = cairn.postgres_url(server.data).split("=")[1]
+    tables = ", ".join(set(re.findall(r"INSERT INTO (\w+)", FILL)))
+    text = FILL.format(n=n, entries=10 if n >= 100000 else 2) + (f"ANALYZE {tables}" if analyse else "")
+    sql(f'SET search_path = "{schema}"; ' + text)
 
 
 def ask_all(people, file):
@@ -138,7 +173,9 @@ def ask_all(people, file):
     assert people.batch("ann/bucket", {"type": "deleteFile", "path": "many/9"}).status == 200
     assert ask("DELETE", "/api/repos/delete", body={"organization": "ann", "name": "three", "type": "model"}).status == 200
 
-def test_no_table_is_read_whole(people, admin):  # noqa: F811
+
+@pytest.mark.parametrize("analysed", [True, False], ids=["analysed", "young"])
+def test_no_table_is_read_whole(people, admin, never_analysed, analysed):  # noqa: F811
     people.keys["admin"] = admin
     make(people)
     people.make("ann/bucket")
@@ -147,14 +184,12 @@ def test_no_table_is_read_whole(people, admin):  # noqa: F811
     file = ledger.new_file(31)
     for xorb, _, _ in file.terms:
         assert people.server.put_xorb(xorb, token=admin).status in (200, 403)
-    schema = cairn.postgres_url(people.server.data).split("=")[1]
-    tables = ", ".join(set(re.findall(r"INSERT INTO (\w+)", FILL)))
-    sql(f'SET search_path = "{schema}"; ' + FILL.format(n=ROWS, entries=10 if ROWS >= 100000 else 2) + f"ANALYZE {tables}")
+    fill(people.server, ROWS, analysed)
     people.server.stop()
     with Plans() as plans:
         people.server.start()
         people.server.get("/health")
-        plans.begins = plans.log.stat().st_size  # a start looks at all of it
+        plans.begin()  # a start looks at all of it
         ask_all(people, file)
         people.server.stop()
         wasteful = plans.wasteful()
@@ -162,3 +197,47 @@ def test_no_table_is_read_whole(people, admin):  # noqa: F811
     people.server.start()
     assert n > 100
     assert wasteful == [], "\n".join(f"{rows} rows by {node} of {table}: {statement}" for rows, node, table, statement in wasteful)
+
+
+@pytest.fixture
+def young(tmp_path, never_analysed):
+    """A daemon whose index was never looked at, and the plans of what it asks."""
+    daemon = cairn.Daemon(tmp_path / "young")
+    with Plans() as plans:
+        yield daemon.start(), plans
+        daemon.stop()
+
+
+def fill_young(server, n):
+    """An account and a bucket, which FILL names, and much of everything."""
+    schema = cairn.postgres_url(server.data).split("=")[1]
+    account = "INSERT INTO account(id, kind, name, fullname, email, created) VALUES(1, 2, 'team', '', '', 1)"
+    scope = "INSERT INTO scope(id, name) VALUES(1, 'hub/1')"
+    repo = "INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes) VALUES(1, 4, 1, 'bucket', false, 1, 1, 1, 0, 0)"
+    sql(f'SET search_path = "{schema}"; {account}; {scope}; {repo}')
+    fill(server, n)
+
+
+def test_a_young_index_grows(young):
+    """Plans are made once, when there was nothing, and again by a daemon that finds much of which the server knows nothing."""
+    server, plans = young
+    book = ledger.Ledger()
+    assert server.get("/v1/stats").status == 200
+    for seed in range(2):
+        assert book.upload(server, ledger.new_file(seed)).status == 200
+    fill_young(server, ROWS)
+    for again in (False, True):
+        if again:
+            server.stop()
+            server.start()
+        assert server.get("/v1/stats").status == 200  # the connection that has looked at all is one for look-ups again
+        for i in range(4):
+            if i == 1:  # a connection's first statements also read what the tables are
+                plans.begin()
+            seed = 10 + 10 * again + i
+            assert book.upload(server, ledger.new_file(seed)).status == 200
+            assert book.put_shard(server, ledger.new_file(seed)).status == 200
+            assert book.put_shard(server, xet.File(ledger.new_file(seed).terms)).status == 200, "of a known file"
+        assert len([p for p in plans.written() if "INSERT INTO file(" in p["Query Text"]]) >= 3
+        assert plans.wasteful() == [] and plans.far_read() == []
+    book.check(server)

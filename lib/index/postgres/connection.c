@@ -56,12 +56,16 @@ static void connection_notice(void *ctx, const PGresult *notice)
 }
 
 /* Durable is what the standbys have, however the server is set. Plans are made once: those for given values differ only
- * in what they cost. A daemon that stands still must not keep its locks. */
+ * in what they cost. A table that has never been analysed, or was when it was small, seems small for as long, and plans
+ * made then stay: so that none reads all of it later, only what an index cannot find is read whole, and each row of a
+ * join is looked up. A daemon that stands still must not keep its locks. */
 static const char CONNECTION_SET_UP[] =
 	"SELECT set_config('search_path', $1, false),"
 	" CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"
 	" THEN set_config('synchronous_commit', 'on', false) END,"
-	" set_config('plan_cache_mode', 'force_generic_plan', false), set_config('lock_timeout', '3500', false),"
+	" set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false),"
+	" set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),"
+	" set_config('lock_timeout', '3500', false),"
 	" set_config('idle_in_transaction_session_timeout', $2, false), set_config('jit', 'off', false),"
 	" set_config('default_transaction_read_only', $3, false), set_config('default_transaction_isolation',"
 	" 'read committed', false), set_config('client_min_messages', 'warning', false),"
@@ -219,6 +223,24 @@ unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn
 	if (pg->queued == CAIRN_OK)
 		pg->queued = connection_send(pg, sql, args ? args : &NONE);
 	return pg->n_results > 0 ? pg->n_results - 1 : 0;
+}
+
+void cairn_pg_scan(struct cairn_pg *pg)
+{
+	static const char SCAN[] = CAIRN_PG_SCAN;
+	(void)cairn_pg_queue(pg, SCAN, NULL);
+}
+
+void cairn_pg_look_up(struct cairn_pg *pg)
+{
+	static const char LOOK_UP[] = CAIRN_PG_PLAN("off");
+	(void)cairn_pg_queue(pg, LOOK_UP, NULL);
+}
+
+void cairn_pg_in_order(struct cairn_pg *pg)
+{
+	static const char IN_ORDER[] = "SELECT set_config('enable_sort', 'off', true)";
+	(void)cairn_pg_queue(pg, IN_ORDER, NULL);
 }
 
 bool cairn_pg_has_queued(const struct cairn_pg *pg)

@@ -54,6 +54,22 @@ bool cairn_pg_is_alive(struct cairn_pg *pg);
 /** Queue a statement for the next exchange. @param sql  static: it is prepared once @return its place in results */
 unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn_pg_args *args);
 
+/* Whether the planner may read tables whole, until the transaction ends. */
+#define CAIRN_PG_PLAN(freely)                                                                                          \
+	"SELECT set_config('enable_seqscan', '" freely "', true), set_config('enable_hashjoin', '" freely "', true),"  \
+	" set_config('enable_mergejoin', '" freely "', true)"
+#define CAIRN_PG_SCAN CAIRN_PG_PLAN("on")
+/** What is queued behind this looks at whole tables, and may be planned so: until the transaction ends, and where none
+ *  was begun, with the exchange. Then, and after any failure, the connection is one for look-ups again. A statement
+ *  is always asked behind this, or never: its plan stays. Only queued. */
+void cairn_pg_scan(struct cairn_pg *pg);
+/** Likewise what is queued behind this looks rows up again, within the same transaction. */
+void cairn_pg_look_up(struct cairn_pg *pg);
+
+/** What is queued behind this is a page of rows in the order of an index: they are read in that order rather than
+ *  sorted, so that there are as many of them as the page has. Likewise until the transaction ends. */
+void cairn_pg_in_order(struct cairn_pg *pg);
+
 /** Is something queued that no exchange has taken? */
 bool cairn_pg_has_queued(const struct cairn_pg *pg);
 

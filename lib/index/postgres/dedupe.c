@@ -13,8 +13,8 @@ enum { DEDUPE_TRIES_MAX = 8 }; /* rows of one scope whose lists are read */
 /* Rows of other scopes are never looked at, and nothing depends on whether there are any. */
 static const char DEDUPE_ROWS[] =
 	"(SELECT xorb, place, shard, scope FROM dedupe WHERE prefix = $1 AND scope = 0 ORDER BY xorb LIMIT $3)"
-	" UNION ALL (SELECT d.xorb, d.place, d.shard, d.scope FROM scope s JOIN dedupe d ON d.prefix = $1"
-	" AND d.scope = s.id WHERE s.name = $2 AND s.id <> 0 ORDER BY d.xorb LIMIT $3)";
+	" UNION ALL (SELECT xorb, place, shard, scope FROM dedupe WHERE prefix = $1"
+	" AND scope = (SELECT id FROM scope WHERE name = $2 AND id <> 0) ORDER BY xorb LIMIT $3)";
 static const char DEDUPE_SCOPE[] = "SELECT id FROM scope WHERE name = $1";
 /* The chunk at this place of its list must be the one that is asked for. */
 static const char DEDUPE_FIRST[] =

@@ -133,6 +133,10 @@ enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn
 #define CAIRN_PG_BEST                                                                                                  \
 	"NOT EXISTS(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope"                            \
 	" AND (c.proof > o.proof OR (c.proof = o.proof AND c.sha256 < o.sha256)))"
+/* Who has file f, and how its best claim goes: looked up behind the file, whatever is known of how many there are. */
+#define CAIRN_PG_OWNERS                                                                                                \
+	" CROSS JOIN LATERAL (SELECT * FROM file_owner o WHERE o.file = f.id AND " CAIRN_PG_BEST " OFFSET 0) o"        \
+	" CROSS JOIN LATERAL (SELECT id, name FROM scope WHERE id = o.scope LIMIT 1) s"
 /** Tell of rows of files as owners have them: hash, size, at, SHA-256, owner, belief; of all owners how each is shown.
  * @param page  so many; further ones are more */
 enum cairn_status cairn_pg_visit_owned(const PGresult *r, int page,

@@ -180,6 +180,8 @@ static enum cairn_status examine_references(struct examine *e)
 						  "references of files that are not there"};
 	enum cairn_status status = examine_count(e, &STRAY);
 	int64_t after = 0;
+	if (status == CAIRN_OK)
+		cairn_pg_look_up(e->pg);
 	for (bool more = true; status == CAIRN_OK && more;)
 		status = examine_page(e, &after, &more);
 	return status;
@@ -195,7 +197,9 @@ static enum cairn_status examine_all(struct cairn_index *ix, struct examine *e, 
 		return status;
 	e->pg = &reader->pg;
 	e->pg->silence_ms = CAIRN_PG_SCAN_MS;
-	status = cairn_pg_run(e->pg, EXAMINE_BEGIN, NULL, NULL);
+	(void)cairn_pg_queue(e->pg, EXAMINE_BEGIN, NULL);
+	cairn_pg_scan(e->pg);
+	status = cairn_pg_exchange(e->pg);
 	for (size_t i = 0; looks && status == CAIRN_OK && i < sizeof(LOOKS) / sizeof(LOOKS[0]); i++)
 		status = examine_count(e, &LOOKS[i]);
 	if (status == CAIRN_OK)

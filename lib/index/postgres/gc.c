@@ -10,7 +10,7 @@ static const char GC_LOSE[] = "UPDATE xorb SET stored = NULL, copy = NULL WHERE 
 static const char GC_WITHDRAW[] = "DELETE FROM dedupe WHERE xorb = ANY($1)";
 static const char GC_RENEW[] = "UPDATE xorb SET retired = NULL, at = $2 WHERE id = $1";
 static const char GC_MARK_PAGE[] =
-	"SELECT id, retired IS NULL AND at <= $2 AND NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)"
+	"SELECT id, retired IS NULL AND at <= $2 AND (SELECT true FROM reference r WHERE r.xorb = x.id LIMIT 1) IS NULL"
 	" FROM xorb x WHERE id > $1 ORDER BY id LIMIT $3";
 static const char GC_RETIRE[] = "UPDATE xorb SET retired = $2 WHERE id = ANY($1)";
 /* First the rows are locked, then, in a statement of its own and so in a new snapshot, it is asked who needs them: a

@@ -17,7 +17,8 @@ static const char ADOPT_NAMED[] =
 /* Which of some files an owner has under these SHA-256, and what that is worth. */
 static const char ADOPT_FIND[] =
 	"SELECT k.n, f.id, w.proof::bigint FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY k(hash, sha256, n)"
-	" JOIN file f ON f.hash = k.hash JOIN file_owner w ON w.file = f.id AND w.scope = $1 AND w.sha256 = k.sha256"
+	" CROSS JOIN LATERAL (SELECT id FROM file WHERE hash = k.hash LIMIT 1) f CROSS JOIN LATERAL"
+	" (SELECT proof FROM file_owner WHERE file = f.id AND scope = $1 AND sha256 = k.sha256 LIMIT 1) w"
 	" WHERE w.proof > 0";
 /* An owner keeps so many words on a file. */
 static const char ADOPT_CLAIM[] =

@@ -24,28 +24,31 @@ static const char EDIT_FIND[] =
 	CAIRN_PG_CHAIN "SELECT k.n, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0)"
 		       " FROM unnest($3::bytea[], $4::bytea[]) WITH ORDINALITY k(folder, name, n)" CAIRN_PG_CHAIN_ENTRY
 		       " LEFT JOIN content c ON c.id = e.content WHERE e.oid IS NOT NULL";
+/* Thousands at once: nothing is joined that has no index. The lowest number by an order that no index has. */
+#define EDIT_MADE                                                                                                      \
+	" made AS MATERIALIZED (SELECT k.*, CASE WHEN k.known IS NULL AND k.nth = 1 THEN"                              \
+	" nextval((SELECT pg_get_serial_sequence('content', 'id')::regclass)) END AS id FROM k),"
 /* Those that the repository has not yet are made. What is inline counts. */
 static const char EDIT_INLINE[] =
-	"WITH k AS MATERIALIZED (SELECT * FROM unnest($2::bigint[], $3::bytea[]) WITH ORDINALITY u(key, body, n)),"
-	" known AS (SELECT k.n, min(c.id) AS id FROM k JOIN content c ON c.repo = $1 AND c.key = k.key"
-	" AND c.body = k.body GROUP BY k.n),"
-	" added AS (INSERT INTO content(repo, uses, size, key, body) SELECT DISTINCT $1::bigint, 0,"
-	" octet_length(k.body), k.key, k.body FROM k WHERE NOT EXISTS(SELECT 1 FROM known o WHERE o.n = k.n)"
-	" RETURNING id, key, body, size), s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM added),"
+	"WITH k AS MATERIALIZED (SELECT u.n, u.key, u.body, (SELECT min(c.id + 0) FROM content c WHERE c.repo = $1"
+	" AND c.key = u.key AND c.body = u.body) AS known, row_number() OVER (PARTITION BY u.key, u.body) AS nth"
+	" FROM unnest($2::bigint[], $3::bytea[]) WITH ORDINALITY u(key, body, n))," EDIT_MADE
+	" added AS (INSERT INTO content(id, repo, uses, size, key, body) SELECT id, $1::bigint, 0, octet_length(body),"
+	" key, body FROM made WHERE id IS NOT NULL RETURNING size),"
+	" s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM added),"
 	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.id = $1 AND s.bytes > 0)"
-	" SELECT k.n, coalesce(o.id, a.id), octet_length(k.body), s.bytes FROM k CROSS JOIN s LEFT JOIN known o"
-	" ON o.n = k.n LEFT JOIN added a ON a.key = k.key AND a.body = k.body";
+	" SELECT m.n, coalesce(m.known, max(m.id) OVER (PARTITION BY m.key, m.body)), octet_length(m.body), s.bytes"
+	" FROM made m CROSS JOIN s";
 /* Of the files that were uploaded to the repository as such of these SHA-256. */
 static const char EDIT_FILES[] =
-	"WITH k AS MATERIALIZED (SELECT u.n, u.sha256, m.file FROM unnest($3::bytea[]) WITH ORDINALITY u(sha256, n)"
-	" CROSS JOIN LATERAL " CAIRN_PG_CLAIMED " m),"
-	" known AS (SELECT k.n, min(c.id) AS id FROM k JOIN content c ON c.file = k.file AND c.repo = $1"
-	" AND c.sha256 = k.sha256 GROUP BY k.n),"
-	" added AS (INSERT INTO content(repo, uses, size, sha256, file) SELECT DISTINCT $1::bigint, 0, f.size, k.sha256,"
-	" k.file FROM k JOIN file f ON f.id = k.file WHERE NOT EXISTS(SELECT 1 FROM known o WHERE o.n = k.n)"
-	" RETURNING id, sha256)"
-	" SELECT k.n, coalesce(o.id, a.id), f.size FROM k JOIN file f ON f.id = k.file LEFT JOIN known o ON o.n = k.n"
-	" LEFT JOIN added a ON a.sha256 = k.sha256";
+	"WITH k AS MATERIALIZED (SELECT u.n, u.sha256, m.file, f.size, (SELECT min(c.id + 0) FROM content c"
+	" WHERE c.file = m.file AND c.repo = $1 AND c.sha256 = u.sha256) AS known,"
+	" row_number() OVER (PARTITION BY u.sha256) AS nth FROM unnest($3::bytea[]) WITH ORDINALITY u(sha256, n)"
+	" CROSS JOIN LATERAL " CAIRN_PG_CLAIMED " m"
+	" CROSS JOIN LATERAL (SELECT size FROM file WHERE id = m.file LIMIT 1) f)," EDIT_MADE
+	" added AS (INSERT INTO content(id, repo, uses, size, sha256, file) SELECT id, $1::bigint, 0, size, sha256, file"
+	" FROM made WHERE id IS NOT NULL)"
+	" SELECT m.n, coalesce(m.known, max(m.id) OVER (PARTITION BY m.sha256)), m.size FROM made m";
 static const char EDIT_SET[] =
 	"INSERT INTO entry(line, folder, name, since, oid, content) SELECT $1, k.folder, k.name, $2, nullif(k.oid, ''),"
 	" nullif(k.content, 0) FROM unnest($3::bytea[], $4::bytea[], $5::bytea[], $6::bigint[])"
@@ -54,8 +57,8 @@ static const char EDIT_SET[] =
 static const char EDIT_REVIVE[] =
 	"UPDATE content c SET file = s.file FROM unnest($1::bigint[], $2::bigint[]) k(id, same)"
 	" JOIN content s ON s.id = k.same WHERE c.id = k.id AND c.sha256 IS NOT NULL AND (c.file IS NULL"
-	" OR EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.sha256 = c.sha256"
-	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo) AND w.proof < 3))";
+	" OR (SELECT true FROM file_owner w WHERE w.file = c.file AND w.sha256 = c.sha256"
+	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo) AND w.proof < 3 LIMIT 1) IS NOT NULL)";
 static const char EDIT_SCAN[] = CAIRN_PG_CHAIN
 	"SELECT e.folder, e.name, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0) FROM " CAIRN_PG_CHAIN_PAGE
 	" LEFT JOIN content c ON c.id = e.content ORDER BY e.folder, e.name";

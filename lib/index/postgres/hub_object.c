@@ -23,13 +23,15 @@ static const char OBJECT_PATHS[] =
  * own or the operator's. The empty one has no hash, and the number 0; one that is not there has -1. */
 static const char OBJECT_FILES[] =
 	"SELECT k.n, coalesce(f.id, CASE WHEN k.hash = '' THEN 0 ELSE -1 END), coalesce(f.size, 0), CASE"
-	" WHEN k.source = 0 THEN k.hash = '' OR EXISTS(SELECT 1 FROM file_owner w WHERE w.file = f.id"
-	" AND w.scope IN (0, (SELECT scope FROM repo WHERE id = $1)))"
-	" WHEN k.hash = '' THEN EXISTS(SELECT 1 FROM object o WHERE o.file IS NULL AND o.repo = k.source)"
-	" ELSE EXISTS(SELECT 1 FROM object o WHERE o.file = f.id AND o.repo = k.source) OR EXISTS(SELECT 1 FROM repo p"
-	" JOIN file_owner w ON w.file = f.id AND w.scope = p.scope WHERE p.id = k.source AND p.kind <> 4"
-	" AND p.dropped IS NULL) END"
-	" FROM unnest($2::bytea[], $3::bigint[]) WITH ORDINALITY k(hash, source, n) LEFT JOIN file f ON f.hash = k.hash";
+	" WHEN k.source = 0 THEN k.hash = '' OR (SELECT true FROM file_owner w WHERE w.file = f.id"
+	" AND w.scope IN (0, (SELECT scope FROM repo WHERE id = $1)) LIMIT 1) IS NOT NULL"
+	" WHEN k.hash = '' THEN (SELECT true FROM object o WHERE o.file IS NULL AND o.repo = k.source LIMIT 1) IS NOT NULL"
+	" ELSE (SELECT true FROM object o WHERE o.file = f.id AND o.repo = k.source LIMIT 1) IS NOT NULL"
+	" OR (SELECT true FROM file_owner w WHERE w.file = f.id AND w.scope = (SELECT p.scope FROM repo p"
+	" WHERE p.id = k.source AND p.kind <> 4 AND " CAIRN_PG_KEPT(
+		"p") ") LIMIT 1) IS NOT NULL END"
+		     " FROM unnest($2::bytea[], $3::bigint[]) WITH ORDINALITY k(hash, source, n)"
+		     " LEFT JOIN LATERAL (SELECT id, size FROM file WHERE hash = k.hash LIMIT 1) f ON true";
 static const char OBJECT_SET[] =
 	"INSERT INTO object(repo, path, file, mtime, uploaded, type) SELECT $1, k.path, nullif(k.file, 0),"
 	" CASE WHEN k.has_mtime <> 0 THEN k.mtime END, $2, k.type"

@@ -8,14 +8,14 @@
 
 #define REPO                                                                                                           \
 	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
-	" r.gate, r.sdk FROM repo r JOIN account a ON a.id = r.account WHERE r.dropped IS NULL"
+	" r.gate, r.sdk FROM repo r JOIN account a ON a.id = r.account WHERE "
 #define REPO_ACCOUNT "(SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))"
 #define REPO_NAME    "lower($3 COLLATE \"C\")"
 #define REPO_OF_ALL  "$2 = 0"
 #define REPO_OF_ONE  "r.account = $2"
 /* A page of all that a viewer may see, by a column and then by the number; key is where it begins. */
 #define REPO_PAGE(of, column, key, before, order)                                                                      \
-	REPO " AND ($1 = 0 OR r.kind = $1) AND " of " AND ($3 = '' OR position(" REPO_NAME                             \
+	REPO "r.dropped IS NULL AND ($1 = 0 OR r.kind = $1) AND " of " AND ($3 = '' OR position(" REPO_NAME            \
 	     " IN lower(a.name || '/' || r.name)) > 0)"                                                                \
 	     " AND (NOT r.private OR $4 <> 0 OR r.account = $5 OR EXISTS(SELECT 1 FROM membership m"                   \
 	     " WHERE m.organisation = r.account AND m.member = $5))"                                                   \
@@ -31,10 +31,12 @@
 	}
 
 static const char REPO_FIND[] =
-	REPO " AND r.id = coalesce((SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1"
-	     " AND n.account = " REPO_ACCOUNT " AND lower(n.name) = " REPO_NAME "), (SELECT repo FROM former"
-	     " WHERE kind = $1 AND account = " REPO_ACCOUNT " AND lower(name) = " REPO_NAME "))";
-static const char REPO_EACH[] = REPO " AND r.account = $1 AND r.kind = $2 AND r.id > $3 ORDER BY r.id LIMIT $4";
+	REPO CAIRN_PG_KEPT("r") " AND r.id = coalesce((SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1"
+				" AND n.account = " REPO_ACCOUNT " AND lower(n.name) = " REPO_NAME
+				"), (SELECT repo FROM former"
+				" WHERE kind = $1 AND account = " REPO_ACCOUNT " AND lower(name) = " REPO_NAME "))";
+static const char REPO_EACH[] =
+	REPO "r.dropped IS NULL AND r.account = $1 AND r.kind = $2 AND r.id > $3 ORDER BY r.id LIMIT $4";
 /* As enum cairn_index_repo_sort, of all accounts and of one, each backwards and then forwards. */
 static const char *const REPO_LISTS[][2][2] = {
 	[CAIRN_INDEX_BY_UPDATE] = REPO_PAGES(" r.updated", "$7"),
@@ -49,10 +51,10 @@ static const char REPO_ADD[] =
 	" s AS (INSERT INTO scope(name) SELECT 'hub/' || id FROM n RETURNING id)"
 	" INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk)"
 	" SELECT n.id, $1, $2, $3, $4 <> 0, s.id, $5, $5, 0, 0, $6 FROM n, s RETURNING id, scope";
-static const char REPO_SET[] = "UPDATE repo SET private = coalesce($2 <> 0, private), updated = $3,"
-			       " gate = coalesce($4, gate) WHERE id = $1 AND dropped IS NULL";
+static const char REPO_SET[] = "UPDATE repo r SET private = coalesce($2 <> 0, private), updated = $3,"
+			       " gate = coalesce($4, gate) WHERE id = $1 AND " CAIRN_PG_KEPT("r");
 static const char REPO_MOVED_BYTES[] =
-	"SELECT scope, CASE WHEN account <> $2 THEN stored END FROM repo WHERE id = $1 AND dropped IS NULL";
+	"SELECT scope, CASE WHEN account <> $2 THEN stored END FROM repo r WHERE id = $1 AND " CAIRN_PG_KEPT("r");
 static const char REPO_ADD_FORMER[] = "INSERT INTO former(kind, account, name, repo)"
 				      " SELECT kind, account, name, id FROM repo WHERE id = $1 AND kind <> 4"
 				      " ON CONFLICT(kind, account, lower(name)) DO UPDATE SET repo = excluded.repo";
@@ -133,7 +135,18 @@ enum cairn_status cairn_pg_list_repos(struct cairn_index *ix, struct cairn_index
 	cairn_pg_int8(&args, list->after_unix_ms);
 	cairn_pg_int8(&args, list->after_id);
 	cairn_pg_text(&args, list->after_name);
-	PG_READ(ix, reader, r, REPO_LISTS[list->sort][list->account ? 1 : 0][list->ascending ? 1 : 0], &args);
+	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
+	const PGresult *r;
+	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &reader);
+	if (status != CAIRN_OK)
+		return status;
+	/* Those of one account have no index by name or creation. */
+	if (list->account == 0 || list->sort == CAIRN_INDEX_BY_UPDATE)
+		cairn_pg_in_order(&reader->pg);
+	const char *sql = REPO_LISTS[list->sort][list->account ? 1 : 0][list->ascending ? 1 : 0];
+	status = cairn_pg_ask(&reader->pg, sql, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
 	for (int i = 0; i < PQntuples(r); i++) {
 		if (!repo_columns(r, i, &repo))
 			return CAIRN_E_DAMAGED;

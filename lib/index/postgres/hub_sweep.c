@@ -9,7 +9,7 @@
 enum { SWEEP_PAGE = 1000 }; /* rows between two looks at the clock */
 
 static const char SWEEP_DROPPED[] =
-	"SELECT r.id, r.scope, (SELECT max(l.id) FROM line l WHERE l.repo = r.id) FROM repo r"
+	"SELECT r.id, r.scope, (SELECT max(l.id + 0) FROM line l WHERE l.repo = r.id) FROM repo r"
 	" WHERE r.dropped IS NOT NULL ORDER BY r.dropped LIMIT 1";
 static const char SWEEP_DROP_REFS[] = "DELETE FROM ref WHERE repo = $1";
 static const char SWEEP_OBJECTS[] =
@@ -23,11 +23,11 @@ static const char SWEEP_FORGET_REPO[] = "DELETE FROM repo WHERE id = $1";
  * all the same. Those of git-like repositories stay until the repository is deleted: objects of Git LFS are named by
  * commits that lie elsewhere. */
 static const char SWEEP_UNNAMED[] =
-	"SELECT r.id, r.scope, w.file, w.sha256, NOT EXISTS(SELECT 1 FROM file_owner y WHERE y.file = w.file"
-	" AND y.scope = r.scope AND y.at > $4) AND NOT EXISTS(SELECT 1 FROM object o WHERE o.file = w.file"
-	" AND o.repo = r.id) FROM (SELECT id, scope FROM repo WHERE id > $1 AND kind = 4 AND dropped IS NULL"
-	" ORDER BY id LIMIT 1) r LEFT JOIN LATERAL (SELECT * FROM file_owner f WHERE f.scope + 0 = r.scope"
-	" AND (f.sha256, f.file) > ($2, $3) ORDER BY f.sha256, f.file LIMIT $5) w ON true ORDER BY w.sha256, w.file";
+	"SELECT r.id, r.scope, w.file, w.sha256, (SELECT true FROM file_owner y WHERE y.file = w.file"
+	" AND y.scope = r.scope AND y.at > $4 LIMIT 1) IS NULL AND (SELECT true FROM object o WHERE o.file = w.file"
+	" AND o.repo = r.id LIMIT 1) IS NULL FROM (SELECT id, scope FROM repo p WHERE id > $1 AND kind = 4 AND " CAIRN_PG_KEPT(
+		"p") " ORDER BY id LIMIT 1) r LEFT JOIN LATERAL (SELECT * FROM file_owner f WHERE f.scope + 0 = r.scope"
+		     " AND (f.sha256, f.file) > ($2, $3) ORDER BY f.sha256, f.file LIMIT $5) w ON true ORDER BY w.sha256, w.file";
 
 /* --- deleted repositories ----------------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@ static const char SWEEP_DROP_LINE[] = "DELETE FROM line WHERE id = $1";
 /* Of a page of lines below a number: the lowest one; and the highest that has something to remove, its head, and the
  * last commit that something needs (0: none). */
 static const char SWEEP_LINES[] =
-	"WITH p AS (SELECT l.id, l.head, CASE WHEN EXISTS(SELECT 1 FROM ref r WHERE r.line = l.id AND r.commit_ = 0)"
+	"WITH p AS (SELECT l.id, l.head, CASE WHEN (SELECT true FROM ref r WHERE r.line = l.id AND r.commit_ = 0 LIMIT 1)"
 	" THEN l.head ELSE greatest(coalesce((SELECT max(r.commit_) FROM ref r WHERE r.line = l.id), 0),"
 	" coalesce((SELECT max(c.fork) FROM line c WHERE c.parent = l.id), 0)) END AS keep"
 	" FROM line l WHERE l.id < $1 ORDER BY l.id DESC LIMIT $2)"

@@ -68,7 +68,7 @@ static bool migrate_scripts(struct cairn_pg *pg, int from)
 	(void)snprintf(stamp, sizeof(stamp), "UPDATE cluster SET version = %d", cairn_pg_migrate_latest);
 	PQfreemem(schema);
 	bool well = schema && PQexitPipelineMode(pg->conn) == 1 && PQsetnonblocking(pg->conn, 0) == 0 &&
-		    migrate_run(pg, "BEGIN") && (from > 0 || migrate_run(pg, make));
+		    migrate_run(pg, "BEGIN") && migrate_run(pg, CAIRN_PG_SCAN) && (from > 0 || migrate_run(pg, make));
 	for (int i = from; well && i < cairn_pg_migrate_latest; i++)
 		well = migrate_run(pg, cairn_pg_migrate_scripts[i]);
 	pg->warned = false;

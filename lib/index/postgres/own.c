@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-static const char OWN_FIND_REPO[] = "SELECT scope FROM repo WHERE id = $1 AND dropped IS NULL";
+static const char OWN_FIND_REPO[] = "SELECT r.scope FROM repo r WHERE r.id = $1 AND " CAIRN_PG_KEPT("r");
 /* What the owner's repository holds is counted with the rows that say so. */
 #define OWN_COUNT(sign, files)                                                                                         \
 	" s AS (SELECT count(*) AS n, coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id IN"             \
@@ -12,14 +12,16 @@ static const char OWN_FIND_REPO[] = "SELECT scope FROM repo WHERE id = $1 AND dr
 	" WHERE scope.id = $1 AND scope.quota IS NOT NULL AND s.bytes > 0) SELECT n, bytes FROM s"
 static const char OWN_ADD[] =
 	"WITH added AS (INSERT INTO file_owner(file, scope, sha256, at) SELECT DISTINCT k, $1, ''::bytea, $2"
-	" FROM unnest($3::bigint[]) k WHERE NOT EXISTS(SELECT 1 FROM file_owner o WHERE o.file = k AND o.scope = $1)"
+	" FROM unnest($3::bigint[]) k WHERE (SELECT true FROM file_owner o WHERE o.file = k AND o.scope = $1 LIMIT 1)"
+	" IS NULL"
 	" RETURNING file)," OWN_COUNT("+", "added");
 static const char OWN_DROP_NO_CLAIM[] =
 	"DELETE FROM file_owner w WHERE w.scope = $1 AND w.sha256 = '' AND w.file = ANY($2) AND EXISTS"
 	"(SELECT 1 FROM file_owner o WHERE o.file = w.file AND o.scope = $1 AND o.sha256 > '')";
 static const char OWN_DROP[] =
-	"WITH gone AS (DELETE FROM file_owner w WHERE w.scope = $1 AND w.file = ANY($2) AND ($3 = 0 OR NOT EXISTS"
-	"(SELECT 1 FROM object o WHERE o.file = w.file AND o.repo = $3)) RETURNING w.file)," OWN_COUNT("-", "gone");
+	"WITH gone AS (DELETE FROM file_owner w WHERE w.scope = $1 AND w.file = ANY($2) AND ($3 = 0 OR"
+	" (SELECT true FROM object o WHERE o.file = w.file AND o.repo = $3 LIMIT 1) IS NULL) RETURNING w.file)," OWN_COUNT(
+		"-", "gone");
 static const char OWN_DROP_REFERENCES[] = "DELETE FROM reference r WHERE r.file = ANY($1) AND NOT EXISTS"
 					  "(SELECT 1 FROM file_owner o WHERE o.file = r.file)";
 static const char OWN_DROP_FILES[] = "DELETE FROM file f WHERE f.id = ANY($1) AND NOT EXISTS"

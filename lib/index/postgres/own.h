@@ -5,6 +5,10 @@
 
 #include "index/postgres/write.h"
 
+/* A repository was not deleted. For look-ups by number or owner: of IS NULL the planner thinks that few rows have it,
+ * and would read one of the indexes that lists have of those. */
+#define CAIRN_PG_KEPT(repo) "coalesce(" repo ".dropped, 0) = 0"
+
 /** @return CAIRN_E_NOT_FOUND (repo.unknown) */
 enum cairn_status cairn_pg_no_repo(struct cairn_diag *diag);
 /** The number of a repository's owner. @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such repository (repo.unknown);

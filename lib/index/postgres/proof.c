@@ -14,8 +14,8 @@ static const char PROOF_EACH_DUE[] =
 	" AND due NOT BETWEEN $2 AND $4 AND scope > $1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT $3";
 static const char PROOF_EACH_LIE[] =
 	"SELECT f.hash, w.sha256, p.sha256, s.name, " CAIRN_PG_SHOWN ", w.file FROM file_owner w"
-	" JOIN file f ON f.id = w.file JOIN proof p ON p.file = w.file JOIN scope s ON s.id = w.scope"
-	" WHERE w.proof = 0 AND w.file <= $2 AND (w.file < $2 OR (s.name, w.sha256) > ($3, $4))"
+	" JOIN file f ON f.id = w.file JOIN proof p ON p.file = w.file CROSS JOIN LATERAL"
+	" (SELECT id, name FROM scope WHERE id = w.scope LIMIT 1) s WHERE w.proof = 0 AND w.file <= $2 AND (w.file < $2 OR (s.name, w.sha256) > ($3, $4))"
 	" ORDER BY w.file DESC, s.name, w.sha256 LIMIT $1";
 /* Few wait, and a join could read all files for them. */
 static const char PROOF_CLAIMS[] =

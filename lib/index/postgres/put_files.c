@@ -14,7 +14,7 @@ enum {
 
 /* Which there are before, the new ones, and the numbers of all. */
 static const char FILES_FIND[] = "SELECT k.n, f.id FROM unnest($1::bytea[]) WITH ORDINALITY k(hash, n)"
-				 " JOIN file f ON f.hash = k.hash";
+				 " CROSS JOIN LATERAL (SELECT id FROM file WHERE hash = k.hash LIMIT 1) f";
 static const char FILES_ADD[] =
 	"INSERT INTO file(hash, size, terms, at) SELECT k.hash, k.size, k.terms, $4"
 	" FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) k(hash, size, terms) ON CONFLICT DO NOTHING";
@@ -25,8 +25,8 @@ static const char FILES_REFER[] =
 static const char FILES_OWN_NEW[] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, $1, k.sha256, $2"
 				    " FROM unnest($3::bigint[], $4::bytea[]) k(file, sha256)";
 static const char FILES_OWN[] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT k, $1, '', $2"
-				" FROM unnest($3::bigint[]) k WHERE NOT EXISTS"
-				"(SELECT 1 FROM file_owner o WHERE o.file = k AND o.scope = $1) ON CONFLICT DO NOTHING";
+				" FROM unnest($3::bigint[]) k WHERE (SELECT true FROM file_owner o WHERE o.file = k"
+				" AND o.scope = $1 LIMIT 1) IS NULL ON CONFLICT DO NOTHING";
 /* The first few claims stay: shards that count as known must not lose what they said. */
 static const char FILES_CLAIM[] =
 	"INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, $1, k.sha256, $2"
@@ -35,16 +35,16 @@ static const char FILES_CLAIM[] =
 	" FROM file_owner o WHERE o.file = k.file AND o.scope = $1 AND o.proof = 0) < $6 ON CONFLICT DO NOTHING";
 /* What an owner holds more with files that it did not have: a repository of the hub, or one with a quota. */
 static const char FILES_COUNT[] =
-	"WITH s AS (SELECT coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id = ANY($2) AND NOT EXISTS"
-	"(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = $1)), u AS (UPDATE repo SET stored = stored"
+	"WITH s AS (SELECT coalesce(sum(f.size), 0)::bigint AS bytes FROM file f WHERE f.id = ANY($2) AND"
+	" (SELECT true FROM file_owner o WHERE o.file = f.id AND o.scope = $1 LIMIT 1) IS NULL), u AS (UPDATE repo SET stored = stored"
 	" + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0), v AS (UPDATE scope SET stored = stored + s.bytes"
 	" FROM s WHERE scope.id = $1 AND scope.quota IS NOT NULL AND s.bytes > 0) SELECT bytes FROM s";
 /* What a repository of the hub has already begins to be young again: a commit may follow. */
 static const char FILES_RENEW[] = "UPDATE file_owner SET at = $2 WHERE scope = $1 AND file = ANY($3)";
 /* Whose terms are damaged, or name a xorb whose bytes are not here. */
 static const char FILES_BROKEN[] =
-	"SELECT f.id FROM file f WHERE f.id = ANY($1) AND (octet_length(f.terms) % 24 <> 0 OR EXISTS(SELECT 1"
-	" FROM reference r JOIN xorb x ON x.id = r.xorb WHERE r.file = f.id AND x.stored IS NULL))";
+	"SELECT f.id FROM file f WHERE f.id = ANY($1) AND (octet_length(f.terms) % 24 <> 0 OR (SELECT true"
+	" FROM reference r JOIN xorb x ON x.id = r.xorb WHERE r.file = f.id AND x.stored IS NULL LIMIT 1) IS NOT NULL)";
 static const char FILES_SET_TERMS[] = "UPDATE file SET terms = $2 WHERE id = $1";
 static const char FILES_DROP_REFERENCES[] = "DELETE FROM reference WHERE file = $1";
 

@@ -1,5 +1,6 @@
 /* Quotas: what a repository holds is counted with each row that makes it hold more or less. */
 #include "index/postgres/hub.h"
+#include "index/postgres/own.h"
 
 /* Of an account a and a repository r of its. */
 #define QUOTA_COLUMNS                                                                                                  \
@@ -7,7 +8,7 @@
 	" AND x.dropped IS NULL), r.kind, r.name, r.quota, r.stored"
 
 static const char QUOTA_READ[] = "SELECT " QUOTA_COLUMNS " FROM account a LEFT JOIN repo r ON r.id = $2"
-				 " AND r.account = a.id AND r.dropped IS NULL WHERE a.id = $1";
+				 " AND r.account = a.id AND " CAIRN_PG_KEPT("r") " WHERE a.id = $1";
 static const char QUOTA_OWNED_SIZES[] = "SELECT f.size FROM (SELECT DISTINCT file FROM file_owner WHERE scope + 0 ="
 					" (SELECT scope FROM repo WHERE id = $1)) w JOIN file f ON f.id = w.file";
 static const char QUOTA_COUNT[] = "UPDATE repo SET stored = stored + $2 WHERE scope = $1";
@@ -32,9 +33,9 @@ static const char QUOTA_SET_OWNER[] =
 /* Without a quota there is nothing to add up. */
 static const char QUOTA_CHECK[] =
 	"SELECT " QUOTA_COLUMNS " FROM repo r JOIN account a ON a.id = r.account"
-	" WHERE r.scope = $1 AND r.dropped IS NULL AND (a.quota IS NOT NULL OR r.quota IS NOT NULL)";
+	" WHERE r.scope = $1 AND " CAIRN_PG_KEPT("r") " AND (a.quota IS NOT NULL OR r.quota IS NOT NULL)";
 static const char QUOTA_SET_ACCOUNT[] = "UPDATE account SET quota = $2 WHERE id = $1";
-static const char QUOTA_SET_REPO[] = "UPDATE repo SET quota = $2 WHERE id = $1 AND dropped IS NULL";
+static const char QUOTA_SET_REPO[] = "UPDATE repo r SET quota = $2 WHERE id = $1 AND " CAIRN_PG_KEPT("r");
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 

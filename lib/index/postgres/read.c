@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #define READ_FILE_VISIBLE                                                                                              \
-	"($2::text IS NULL OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND (o.scope = 0"                  \
-	" OR o.scope = (SELECT id FROM scope WHERE name = $2))))"
+	"($2::text IS NULL OR (SELECT true FROM file_owner o WHERE o.file = f.id AND (o.scope = 0"                     \
+	" OR o.scope = (SELECT id FROM scope WHERE name = $2)) LIMIT 1) IS NOT NULL)"
 
 static const char READ_XORB[] = "SELECT " CAIRN_PG_XORB " FROM xorb x WHERE x.hash = $1";
 static const char READ_XORB_AND_LIST[] =

@@ -5,42 +5,44 @@
 #include "index/postgres/engine.h"
 
 #define REFER_SCOPE "(SELECT id FROM scope WHERE name = $1)"
-#define REFER_OF_ALL                                                                                                   \
+#define REFER_OF_ALL(files)                                                                                            \
 	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_PG_SHOWN                             \
-	" FROM file f JOIN file_owner o ON o.file = f.id JOIN scope s ON s.id = o.scope"                               \
-	" WHERE $1::text IS NULL AND " CAIRN_PG_BEST
-#define REFER_OF_ONE                                                                                                   \
-	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", $1::text, o.proof FROM file_owner o"                          \
-	" JOIN file f ON f.id = o.file"                                                                                \
-	" WHERE o.scope"
+	" FROM " files CAIRN_PG_OWNERS " WHERE $1::text IS NULL"
+#define REFER_OF_ONE "SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", $1::text, o.proof FROM "
+/* File by file behind the rows that name them: a join might go through all files, in the order that is wanted. */
+#define REFER_FILES(column) " CROSS JOIN LATERAL (SELECT * FROM file WHERE id = " column " LIMIT 1) f"
 
 static const char *const REFER_ONE[CAIRN_INDEX_MATCHES] = {
-	[CAIRN_INDEX_MATCH_FILE] =
-		REFER_OF_ONE " = " REFER_SCOPE " AND f.hash = $2 ORDER BY o.proof DESC, o.sha256 LIMIT least($3, 1)",
-	[CAIRN_INDEX_MATCH_SHA256] =
-		REFER_OF_ONE " + 0 = " REFER_SCOPE " AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash LIMIT $3",
+	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ONE "file f JOIN file_owner o ON o.file = f.id WHERE o.scope = " REFER_SCOPE
+						" AND f.hash = $2 ORDER BY o.proof DESC, o.sha256 LIMIT least($3, 1)",
+	[CAIRN_INDEX_MATCH_SHA256] = REFER_OF_ONE
+	"file_owner o" REFER_FILES("o.file") " WHERE o.scope + 0 = " REFER_SCOPE
+					     " AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash LIMIT $3",
 	/* Looks each of the owner's files up under the xorb's number, also when there is none (-1): the time must not
 	 * tell. */
 	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ONE
-	" + 0 = " REFER_SCOPE " AND " CAIRN_PG_BEST " AND EXISTS(SELECT 1 FROM reference r WHERE r.file = o.file"
-	" AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = $2), -1)) ORDER BY f.hash LIMIT $3",
+	"(SELECT * FROM file_owner o WHERE o.scope + 0 = " REFER_SCOPE " AND " CAIRN_PG_BEST
+	" AND (SELECT true FROM reference r WHERE r.file = o.file AND r.xorb ="
+	" coalesce((SELECT id FROM xorb WHERE hash = $2), -1) LIMIT 1) IS NOT NULL OFFSET 0) o" REFER_FILES(
+		"o.file") " ORDER BY f.hash LIMIT $3",
 };
 static const char *const REFER_ALL[CAIRN_INDEX_MATCHES] = {
-	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ALL " AND f.hash = $2 ORDER BY s.name LIMIT $3",
-	[CAIRN_INDEX_MATCH_SHA256] = "SELECT f.hash, f.size, f.at, o.sha256, s.name, o.proof, " CAIRN_PG_SHOWN
-				     " FROM file_owner o JOIN file f ON f.id = o.file JOIN scope s ON s.id = o.scope"
-				     " WHERE $1::text IS NULL AND o.sha256 = $2 AND o.sha256 > '' AND o.proof > 0"
-				     " ORDER BY f.hash, s.name"
-				     " LIMIT $3",
-	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ALL
-	" AND f.id IN (SELECT r.file FROM reference r WHERE r.xorb = (SELECT id FROM xorb WHERE hash = $2))"
-	" ORDER BY f.hash, s.name LIMIT $3",
+	[CAIRN_INDEX_MATCH_FILE] = REFER_OF_ALL("file f") " AND f.hash = $2 ORDER BY s.name LIMIT $3",
+	[CAIRN_INDEX_MATCH_SHA256] =
+		"SELECT f.hash, f.size, f.at, o.sha256, s.name, o.proof, " CAIRN_PG_SHOWN
+		" FROM file_owner o" REFER_FILES(
+			"o.file") " CROSS JOIN LATERAL (SELECT * FROM scope WHERE id = o.scope LIMIT 1) s"
+				  " WHERE $1::text IS NULL AND o.sha256 = $2 AND o.sha256 > '' AND o.proof > 0"
+				  " ORDER BY f.hash, s.name"
+				  " LIMIT $3",
+	[CAIRN_INDEX_MATCH_XORB] = REFER_OF_ALL("reference r" REFER_FILES(
+		"r.file")) " AND r.xorb = (SELECT id FROM xorb WHERE hash = $2) ORDER BY f.hash, s.name LIMIT $3",
 };
 /* The prefix is only half a proof: the list says the rest. */
 static const char REFER_PLACES[] =
 	"SELECT x.hash, d.place, ('x' || encode(substring(l.spans FROM d.place * 8 + 1 FOR 4), 'hex'))::bit(32)::bigint,"
-	" s.name FROM dedupe d JOIN xorb x ON x.id = d.xorb JOIN list l ON l.xorb = d.xorb JOIN scope s ON s.id = d.scope"
-	" WHERE d.prefix = $1 AND substring(l.hashes FROM d.place * 32 + 1 FOR 32) = $2 ORDER BY d.xorb, s.name LIMIT $3";
+	" s.name FROM dedupe d JOIN xorb x ON x.id = d.xorb JOIN list l ON l.xorb = d.xorb CROSS JOIN LATERAL"
+	" (SELECT name FROM scope WHERE id = d.scope LIMIT 1) s WHERE d.prefix = $1 AND substring(l.hashes FROM d.place * 32 + 1 FOR 32) = $2 ORDER BY d.xorb, s.name LIMIT $3";
 
 enum cairn_status cairn_pg_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
 				      const uint8_t name[static 32], uint32_t limit,

@@ -81,10 +81,12 @@ enum cairn_status cairn_pg_snapshot_extent(struct cairn_index_snapshot *snapshot
 	struct cairn_pg_args args = {0};
 	const PGresult *r;
 	cairn_pg_int8(&args, after_xorb);
+	cairn_pg_scan(pg);
 	if (cairn_pg_ask(pg, SNAPSHOT_EXTENT, &args, &r) != CAIRN_OK)
 		return snapshot_fail(pg, diag);
 	*out = (struct cairn_index_extent){cairn_pg_get_int8(r, 0, 0), cairn_pg_get_int8(r, 0, 1),
 					   (uint64_t)cairn_pg_get_int8(r, 0, 2)};
+	cairn_pg_look_up(pg); /* pages: where joins merge, each would begin at the first row */
 	return CAIRN_OK;
 }
 

@@ -495,6 +495,8 @@ enum cairn_status cairn_pg_transfer_end(struct cairn_index_transfer *t, const st
 		       (long long)state->n_shards, (long long)state->n_eligible, (long long)state->stored_bytes);
 	enum cairn_status status = transfer_ask(s, "BEGIN", NULL, NULL, diag);
 	if (status == CAIRN_OK)
+		status = transfer_ask(s, CAIRN_PG_SCAN, NULL, NULL, diag);
+	if (status == CAIRN_OK)
 		status = transfer_ask(s,
 				      "DELETE FROM list WHERE NOT EXISTS(SELECT 1 FROM xorb WHERE xorb.id = list.xorb)",
 				      NULL, NULL, diag);

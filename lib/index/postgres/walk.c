@@ -10,8 +10,8 @@ static const char WALK_XORBS[] = "SELECT " CAIRN_PG_XORB " FROM xorb x WHERE x.i
 static const char WALK_FILES[] = "SELECT hash, size, terms, id FROM file WHERE id > $1 ORDER BY id LIMIT $2";
 static const char WALK_FILE_SIZES[] =
 	"SELECT hash, size, octet_length(terms), id FROM file WHERE id > $1 ORDER BY id LIMIT $2";
-static const char WALK_OWNERS[] = "SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o"
-				  " WHERE o.scope + 0 = s.id) ORDER BY s.id";
+static const char WALK_OWNERS[] = "SELECT s.id, s.name FROM scope s WHERE (SELECT true FROM file_owner o"
+				  " WHERE o.scope + 0 = s.id LIMIT 1) IS NOT NULL ORDER BY s.id";
 static const char WALK_OWNED_FILES[] =
 	"SELECT f.hash, f.size, f.terms, f.id, ARRAY(SELECT DISTINCT o.scope FROM file_owner o WHERE o.file = f.id"
 	" ORDER BY o.scope) FROM file f WHERE f.id > $1 ORDER BY f.id LIMIT $2";
@@ -28,8 +28,7 @@ static const char WALK_OWNED[] =
 	" ORDER BY file, proof DESC, sha256) o JOIN file f ON f.id = o.file WHERE f.hash > $2 ORDER BY f.hash LIMIT $3";
 static const char WALK_OWNED_BY_ALL[] =
 	"SELECT f.hash, f.size, f.at, " CAIRN_PG_WORD ", s.name, o.proof, " CAIRN_PG_SHOWN
-	" FROM file f JOIN file_owner o ON o.file = f.id JOIN scope s ON s.id = o.scope"
-	" WHERE f.hash >= $2 AND (f.hash > $2 OR s.name > $1::text) AND " CAIRN_PG_BEST
+	" FROM file f" CAIRN_PG_OWNERS " WHERE f.hash >= $2 AND (f.hash > $2 OR s.name > $1::text)"
 	" ORDER BY f.hash, s.name LIMIT $3";
 
 int cairn_pg_page(struct cairn_pg_args *args, uint32_t limit)
@@ -126,6 +125,7 @@ enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_
 static enum cairn_status walk_sum(struct cairn_pg *pg, const char *sql, uint64_t *n, uint64_t *bytes)
 {
 	const PGresult *r;
+	cairn_pg_scan(pg);
 	enum cairn_status status = cairn_pg_ask(pg, sql, NULL, &r);
 	if (status != CAIRN_OK)
 		return status;
