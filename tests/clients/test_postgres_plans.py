@@ -1,11 +1,12 @@
 """How PostgreSQL finds what is asked for when there is much of everything: by what its own module writes down of each plan, no page
-and no look-up reads a table from one end to the other, also where the server has not looked yet how large its tables are.
-CAIRN_TEST_ROWS says how many repositories there are, and so on."""
+and no look-up reads a table from one end to the other, also where the server has not looked yet how large its tables are; and what
+looks at whole tables does not go through them row by row. CAIRN_TEST_ROWS says how many repositories there are, and so on."""
 
 import json
 import os
 import random
 import re
+import subprocess
 from pathlib import Path
 
 import cairn
@@ -65,6 +66,12 @@ def nodes(plan):
         yield from nodes(part)
 
 
+def compared_by(node):
+    """How often a join of tables looks into the inner one: once for each row of the outer one. A LIMIT there says that it shall."""
+    inner = [part for part in node.get("Plans", ()) if part["Parent Relationship"] == "Inner"]
+    return inner[0]["Actual Loops"] / node["Actual Loops"] if node["Node Type"] == "Nested Loop" and inner[0]["Node Type"] != "Limit" and node["Actual Loops"] else 0
+
+
 def read_by(node):
     """Rows of its table that a node has looked at."""
     rows = sum(node.get(f"Rows Removed by {by}", 0) for by in ("Filter", "Index Recheck")) + node["Actual Rows"]
@@ -116,6 +123,11 @@ class Plans:
         """@return [(blocks, statement)]"""
         found = [(p["Plan"]["Shared Hit Blocks"] + p["Plan"]["Shared Read Blocks"], " ".join(p["Query Text"].split())) for p in self.written()]
         return sorted((blocks, text) for blocks, text in found if blocks > BLOCKS_MAX)
+
+    def compared(self):
+        """@return [(times, statement)] of joins that go through a table row by row"""
+        found = [(compared_by(node), " ".join(plan["Query Text"].split())) for plan in self.written() for node in nodes(plan["Plan"])]
+        return sorted((times, text) for times, text in found if times > READ_MAX)
 
 
 @pytest.fixture
@@ -241,3 +253,20 @@ def test_a_young_index_grows(young):
         assert len([p for p in plans.written() if "INSERT INTO file(" in p["Query Text"]]) >= 3
         assert plans.wasteful() == [] and plans.far_read() == []
     book.check(server)
+
+
+def test_whole_tables_are_not_compared_row_by_row(young):
+    server, plans = young
+    n = READ_MAX + 1000  # fsck also asks for each by itself
+    fill_young(server, n)
+    plans.begin()
+    assert server.get("/v1/stats").status == 200
+    server.stop()
+    command = [cairn.CAIRN, "fsck", "--data-dir", str(server.data), "--skip-data", "--json", "--quiet"]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=120).stdout)
+    assert found["problems_found"] > n
+    asked = [p["Query Text"] for p in plans.written()]
+    for what in ("FROM reference r WHERE NOT EXISTS", "FROM dedupe d WHERE NOT EXISTS", "FROM xorb x WHERE NOT EXISTS(SELECT 1 FROM reference"):
+        assert any(what in text for text in asked), what
+    assert plans.compared() == []
+    assert [w for w in plans.wasteful() if w[0] > 3 * n] == [], "a table more than once"
