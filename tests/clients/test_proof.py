@@ -149,7 +149,7 @@ def test_nobody_waits_for_it(store, make):
     assert store.count("proof_read_bytes_total") <= 200_000, "a second ahead, and a chunk"
     began = time.monotonic()
     store.server.stop()
-    assert time.monotonic() - began < 5
+    assert cairn.in_time(time.monotonic() - began, 5)
 
 
 def test_a_huge_file_keeps_nobody_waiting(store, make):

@@ -130,18 +130,20 @@ START_TEST(a_line_is_written_after_an_interval)
 }
 END_TEST
 
-/* Waiting for more would take an interval each. */
+/* Waiting for more would take an interval each; on a busy machine some come late for its sake. */
 START_TEST(a_warning_is_written_at_once)
 {
 	enum { N = 50 };
 	int fd = log_to_file();
-	int64_t began_ms = cairn_clock_mono_ms();
+	unsigned n_at_once = 0;
 	for (unsigned i = 1; i <= N; i++) {
+		int64_t began_ms = cairn_clock_mono_ms();
 		log_event(LOG_INFO, "before", NULL, 0);
 		log_event(_i == 0 ? LOG_WARNING : LOG_ERROR, "wrong", NULL, 0);
 		log_must_have(fd, 2 * i);
+		n_at_once += cairn_clock_mono_ms() - began_ms < INTERVAL_MS / 2;
 	}
-	ck_assert_int_lt(cairn_clock_mono_ms() - began_ms, N * INTERVAL_MS / 2);
+	ck_assert_uint_ge(n_at_once, N / 4);
 	log_stop();
 }
 END_TEST
