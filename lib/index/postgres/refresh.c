@@ -6,12 +6,16 @@
 
 /* A daemon that stands still in the middle of a transaction holds up all others. Where it was its turn to speak the
  * server ends it by itself (idle_in_transaction_session_timeout); where it was in the middle of an exchange nobody else
- * does. One that waits for a lock or for standbys waits for no client. */
+ * does: statements that are done have no time limit, and one of transactions came with PostgreSQL 17. One that waits
+ * for a lock or for standbys waits for no client. Also tells when the next one's time is up: others give up soon after
+ * that, so it must not wait for the next second. */
 static const char REFRESH_END_STILL[] =
-	"SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid"
-	" WHERE a.usename = current_user AND a.wait_event = 'ClientRead'"
-	" AND a.state_change < clock_timestamp() - $1 * interval '1 ms' AND l.relation = 'state'::regclass"
-	" AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+	"SELECT count(CASE WHEN left_ms <= 0 THEN pg_terminate_backend(pid) END),"
+	" coalesce(min(ceil(left_ms)) FILTER (WHERE left_ms > 0), $1)::bigint FROM"
+	" (SELECT a.pid, $1 - 1000 * extract(epoch FROM clock_timestamp() - a.state_change) AS left_ms"
+	" FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid"
+	" WHERE a.usename = current_user AND a.wait_event = 'ClientRead' AND l.relation = 'state'::regclass"
+	" AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) still";
 static const char REFRESH_STATE[] = "SELECT " CAIRN_PG_COUNTS " FROM state";
 
 /* The keys are read after their number, and so may be newer than it says: then they are read once more. */
@@ -31,9 +35,12 @@ static enum cairn_status refresh_others(struct cairn_postgres *p)
 	struct cairn_pg_args still = {0};
 	cairn_pg_int8(&still, CAIRN_PG_STILL_MS);
 	cairn_pg_queue_leases(p, pg);
-	(void)cairn_pg_queue(pg, REFRESH_END_STILL, &still);
+	unsigned place = cairn_pg_queue(pg, REFRESH_END_STILL, &still);
 	enum cairn_status status = cairn_pg_read_jobs(p, pg);
-	return status == CAIRN_OK ? cairn_pg_clock_compare(&p->clock, pg) : status;
+	if (status != CAIRN_OK)
+		return status;
+	p->refresh.next_ms = cairn_pg_get_int8(pg->results[place], 0, 1) + 1;
+	return cairn_pg_clock_compare(&p->clock, pg);
 }
 
 static enum cairn_status refresh_ask(struct cairn_postgres *p)
@@ -64,7 +71,8 @@ static enum cairn_status refresh_ask(struct cairn_postgres *p)
 /* @return false: it is to end */
 static bool refresh_wait(struct cairn_pg_refresh *refresh)
 {
-	const struct timespec until = cairn_cond_in_ms(CAIRN_PG_REFRESH_MS);
+	int64_t wait_ms = refresh->next_ms < CAIRN_PG_REFRESH_MS ? refresh->next_ms : CAIRN_PG_REFRESH_MS;
+	const struct timespec until = cairn_cond_in_ms(wait_ms);
 	pthread_mutex_lock(&refresh->lock);
 	while (!refresh->ending && cairn_cond_wait_until(&refresh->ends, &refresh->lock, &until))
 		continue;
@@ -77,8 +85,11 @@ static void *refresh_loop(void *arg)
 {
 	struct cairn_postgres *p = arg;
 	(void)pthread_setname_np(pthread_self(), "index-refresh");
-	while (refresh_wait(&p->refresh))
+	p->refresh.next_ms = CAIRN_PG_REFRESH_MS;
+	while (refresh_wait(&p->refresh)) {
+		p->refresh.next_ms = CAIRN_PG_REFRESH_MS;
 		(void)!refresh_ask(p); /* a server that is silent is told by those who wait for it */
+	}
 	return NULL;
 }
 

@@ -22,6 +22,7 @@ struct cairn_pg_refresh {
 	pthread_mutex_t lock;
 	pthread_cond_t ends; /* on the monotonic clock */
 	bool ending;
+	int64_t next_ms;          /* the thread's: how long it is until it asks again, at most */
 	_Atomic int64_t fresh_ms; /* when it was asked last, and answered */
 };
 
