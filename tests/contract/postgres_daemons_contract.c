@@ -88,6 +88,32 @@ START_TEST(a_lease_is_renewed)
 }
 END_TEST
 
+/* The thread that renews has asked what it is to renew, and is held up until what it was to renew has ended. */
+START_TEST(a_lease_that_ended_is_not_renewed)
+{
+	char text[256];
+	const char *rule;
+	struct cairn_diag diag = {0};
+	struct cairn_index_lease first, second, again;
+	share();
+	ck_assert_int_eq(take(pg.ix, &first, &rule), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_take_lease(pg.ix, CAIRN_INDEX_SCRUB, &second, &diag), CAIRN_OK);
+	(void)pgfx_sql("BEGIN");
+	(void)snprintf(text, sizeof(text), "UPDATE \"%s\".job SET until = 'infinity' WHERE name = 'collect'",
+		       pg.folder.path);
+	(void)pgfx_sql(text);
+	pgfx_wait_for("SELECT count(*) FROM pg_locks WHERE NOT granted");
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &second, 0, 0), CAIRN_OK);
+	(void)pgfx_sql("COMMIT");
+	(void)snprintf(text, sizeof(text),
+		       "SELECT count(*) FROM \"%s\".job WHERE name = 'collect' AND until < 'infinity'", pg.folder.path);
+	pgfx_wait_for(text);
+	ck_assert_int_eq(cairn_index_take_lease(pg.ix, CAIRN_INDEX_SCRUB, &again, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &again, 0, 0), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &first, 0, 0), CAIRN_OK);
+}
+END_TEST
+
 /* One that ends later than any can was taken by the clock of a server that led before. */
 START_TEST(a_lease_of_another_clock)
 {
@@ -207,6 +233,7 @@ int main(int argc, char **argv)
 	TCase *t = tcase_create("several daemons");
 	tcase_add_test(t, leases);
 	tcase_add_test(t, a_lease_is_renewed);
+	tcase_add_test(t, a_lease_that_ended_is_not_renewed);
 	tcase_add_test(t, a_lease_of_another_clock);
 	tcase_add_test(t, notes_of_a_job);
 	tcase_add_loop_test(t, one_that_stands_still, 0, 5);

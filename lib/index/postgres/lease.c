@@ -22,8 +22,9 @@ static const char LEASE_BEGIN[] = "UPDATE job SET epoch = epoch + 1, until = clo
 static const char LEASE_END[] = "UPDATE job SET until = '-infinity', ran = greatest(ran, $3), good = greatest(good, $4)"
 				" WHERE name = $1 AND epoch = $2";
 static const char LEASE_IS_LAST[] = "SELECT 1 FROM job WHERE name = $1 AND epoch = $2";
+/* Whoever renews has read the epoch a moment ago: one that has ended since stays so. */
 static const char LEASE_RENEW[] = "UPDATE job SET until = clock_timestamp() + $3 * interval '1 s'"
-				  " WHERE name = $1 AND epoch = $2";
+				  " WHERE name = $1 AND epoch = $2 AND until > '-infinity'";
 /* One that is lost is renewed a second later, or taken over: it need not wait for standbys. */
 static const char LEASE_NOT_DURABLE[] = "SELECT set_config('synchronous_commit', 'off', true)";
 static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("$1") ", ran, good, since, who FROM job ORDER BY name";
