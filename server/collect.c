@@ -87,8 +87,8 @@ enum cairn_status collect_run(struct app *app, bool (*stop)(void *ctx), void *st
 	enum cairn_status status = cairn_cas_gc(app->cas, stop, stop_ctx, out);
 	LOG(status == CAIRN_OK || status == CAIRN_E_BUSY ? LOG_INFO : LOG_WARNING, "gc",
 	    LOG_T("status", cairn_status_name(status)), LOG_N("retired", out->n_retired), LOG_N("swept", out->n_swept),
-	    LOG_N("left_overs", out->n_left_over), LOG_N("bytes_freed", out->bytes_freed),
-	    LOG_T("cause", out->diag.rule ? out->diag.text : NULL));
+	    LOG_N("left_overs", out->n_left_over), LOG_N("unremoved", out->n_unremoved),
+	    LOG_N("bytes_freed", out->bytes_freed), LOG_T("cause", out->diag.rule ? out->diag.text : NULL));
 	collect_note(app, status, stop(stop_ctx), out);
 	if (status == CAIRN_OK && app->collected)
 		app->collected(app);

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
-#include "base/workers.h"
 #include "cas/internal.h"
 #include "cas/left_overs.h"
+#include "cas/removal.h"
 #include "data_dir/hold.h"
 #include "index/examine.h"
 #include "index/hub.h"
@@ -16,10 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Threads that remove objects: some file systems take milliseconds to give back the blocks of one file, but do it for
- * several at once. */
-enum { GC_LANES = 8 };
-
 struct collection {
 	struct cairn_cas *cas;
 	bool (*stop)(void *ctx);
@@ -27,6 +23,7 @@ struct collection {
 	struct cairn_gc_report *report;
 	struct cairn_index_needs *needs; /* owned */
 	struct cairn_index_lease lease;
+	struct cas_removal removal;
 	uint64_t n_doubted; /* xorbs that were spared because of it */
 	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
 	struct cairn_copy dead[CAIRN_INDEX_SWEEP_MAX]; /* of these, where rows name copies */
@@ -96,113 +93,107 @@ static enum cairn_status gc_mark(struct collection *c)
 	return status;
 }
 
-/* One thread's part of the xorbs that were swept. */
-struct gc_lane {
-	struct cairn_work work;
-	struct cairn_cas *cas;
-	const struct cairn_hash *swept;
-	const struct cairn_copy *dead; /* NULL: rows name no copies */
-	uint32_t n, first;
-	uint64_t bytes_freed;
-	enum cairn_status status; /* of the last removal that failed */
+/* --- dead copies -------------------------------------------------------------------------------------------------- */
+
+/* In the order of their names, those behind the place where the collection before gave up come first. */
+struct gc_walk {
+	struct collection *c;
+	struct cairn_copy after;
+	struct cairn_copy until; /* of the second lap; not named: there is none, or this is the first */
+	uint64_t n;
 };
-
-/* The row is durably gone. Under the guard no upload of this xorb is between its object and its row, so an object
- * without a row is garbage, and one whose row has come back is not. */
-static enum cairn_status gc_remove_object(struct gc_lane *lane, const struct cairn_hash *hash)
-{
-	struct cairn_cas *cas = lane->cas;
-	struct cairn_guard guard;
-	struct cairn_index_xorb row;
-	uint64_t bytes = 0;
-	cairn_guard_take(&cas->guards, &guard, hash);
-	enum cairn_status status = cairn_index_xorb(cas->index, hash, &row);
-	if (status == CAIRN_E_NOT_FOUND) {
-		status = cairn_store_stat(cas->store, hash, &bytes);
-		if (status == CAIRN_OK)
-			status = cairn_store_remove(cas->store, hash);
-		cairn_crash_point(CAIRN_CRASH_GC_REMOVED);
-		if (status == CAIRN_OK)
-			lane->bytes_freed += bytes;
-		else if (status == CAIRN_E_NOT_FOUND)
-			status = CAIRN_OK;
-	}
-	cairn_guard_release(&cas->guards, &guard);
-	return status;
-}
-
-/* No row names it, and none will. */
-static enum cairn_status gc_remove_copy(struct gc_lane *lane, const struct cairn_hash *hash,
-					const struct cairn_copy *copy)
-{
-	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
-	enum cairn_status status = cairn_store_get_named(lane->cas->store, hash, copy, &object);
-	uint64_t bytes = object ? cairn_store_object_bytes(object) : 0;
-	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
-		status = cairn_store_remove_copy(lane->cas->store, hash, copy);
-	cairn_crash_point(CAIRN_CRASH_GC_REMOVED);
-	lane->bytes_freed += status == CAIRN_OK ? bytes : 0;
-	return status;
-}
-
-static void gc_run_lane(struct cairn_work *work)
-{
-	struct gc_lane *lane = (struct gc_lane *)work;
-	for (uint32_t i = lane->first; i < lane->n; i += GC_LANES) {
-		/* An object that cannot be removed now is found by fsck; the rest must not wait for it. */
-		enum cairn_status status = lane->dead ? gc_remove_copy(lane, &lane->swept[i], &lane->dead[i])
-						      : gc_remove_object(lane, &lane->swept[i]);
-		if (status != CAIRN_OK)
-			lane->status = status == CAIRN_E_BUSY ? CAIRN_E_IO : status; /* not that one runs already */
-	}
-}
-
-static enum cairn_status gc_remove_objects(struct collection *c, uint32_t n)
-{
-	struct gc_lane lanes[GC_LANES];
-	struct cairn_workers *workers;
-	enum cairn_status status = cairn_workers_new(&workers, "sweep", GC_LANES, 0, (size_t)GC_LANES * 2);
-	if (status != CAIRN_OK)
-		return status;
-	for (uint32_t i = 0; i < GC_LANES; i++) {
-		lanes[i] =
-			(struct gc_lane){.work.run = gc_run_lane, .cas = c->cas, .swept = c->swept, .n = n, .first = i};
-		lanes[i].dead = cas_names_copies(c->cas) ? c->dead : NULL;
-		if (cairn_workers_submit(workers, &lanes[i].work) != CAIRN_OK)
-			gc_run_lane(&lanes[i].work);
-	}
-	cairn_workers_free(workers); /* waits for all of them */
-	for (uint32_t i = 0; i < GC_LANES; i++) {
-		c->report->bytes_freed += lanes[i].bytes_freed;
-		if (lanes[i].status != CAIRN_OK)
-			status = lanes[i].status;
-	}
-	return status;
-}
 
 static void gc_note_dead(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
 {
-	struct collection *c = ctx;
+	struct gc_walk *walk = ctx;
+	struct collection *c = walk->c;
+	if (cairn_copy_is_named(&walk->until) && memcmp(copy->b, walk->until.b, sizeof(copy->b)) > 0)
+		return;
 	c->swept[c->n_dead] = *hash;
 	c->dead[c->n_dead++] = *copy;
+	walk->after = *copy;
 }
 
-/* Where rows name copies: remove the objects of those that are dead, also what a collection before could not. */
+static void gc_count_dead(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+{
+	struct gc_walk *walk = ctx;
+	(void)hash;
+	walk->n++;
+	walk->after = *copy;
+}
+
+/* @return 0 also where nobody knows */
+static uint64_t gc_n_dead(struct collection *c)
+{
+	struct gc_walk walk = {.c = c};
+	uint64_t before = UINT64_MAX;
+	enum cairn_status status = CAIRN_OK;
+	while (status == CAIRN_OK && walk.n != before && !gc_stops(c)) {
+		before = walk.n;
+		status = cairn_index_each_dead(c->cas->index, &walk.after, CAIRN_INDEX_SWEEP_MAX, gc_count_dead, &walk);
+	}
+	return status == CAIRN_OK ? walk.n : 0;
+}
+
+/* Their objects are gone: those of them that the store has removed, also when it ended there. */
+static enum cairn_status gc_bury_page(struct collection *c)
+{
+	bool gone[CAIRN_INDEX_SWEEP_MAX] = {false};
+	uint64_t tried = c->removal.n_kept;
+	enum cairn_status status = cas_removal_run(&c->removal, c->swept, c->dead, c->n_dead, gone);
+	tried = c->removal.n_kept - tried;
+	if (c->removal.ended == CAIRN_E_IO && tried > 0)
+		c->cas->dead_from = c->dead[(tried < c->n_dead ? tried : c->n_dead) - 1];
+	struct cairn_index_bury bury = {.write.lease = &c->lease, .copies = c->dead};
+	for (uint32_t i = 0; i < c->n_dead; i++)
+		if (gone[i])
+			c->dead[bury.n++] = c->dead[i];
+	if (bury.n == 0)
+		return status;
+	enum cairn_status buried = gc_wrote(c, cairn_index_bury(c->cas->index, &bury), &bury.write);
+	return status == CAIRN_OK ? buried : status;
+}
+
+/* Where rows name copies: remove the objects of those that are dead, also what a collection before could not. What the
+ * store does not remove is passed over, so that it keeps nobody from what is behind it. */
 static enum cairn_status gc_bury(struct collection *c)
 {
+	struct gc_walk walk = {.c = c, .after = c->cas->dead_from};
+	struct cairn_copy from = c->cas->dead_from;
 	enum cairn_status status = CAIRN_OK;
+	if (!cas_names_copies(c->cas))
+		return CAIRN_OK;
 	do {
 		c->n_dead = 0;
-		if (cas_names_copies(c->cas))
-			status = cairn_index_each_dead(c->cas->index, CAIRN_INDEX_SWEEP_MAX, gc_note_dead, c);
-		if (status != CAIRN_OK || c->n_dead == 0)
-			return status;
-		status = gc_remove_objects(c, c->n_dead);
-		struct cairn_index_bury bury = {.write.lease = &c->lease, .copies = c->dead, .n = c->n_dead};
-		if (status == CAIRN_OK)
-			status = gc_wrote(c, cairn_index_bury(c->cas->index, &bury), &bury.write);
+		status = cairn_index_each_dead(c->cas->index, &walk.after, CAIRN_INDEX_SWEEP_MAX, gc_note_dead, &walk);
+		if (status == CAIRN_OK && c->n_dead > 0) {
+			status = gc_bury_page(c);
+		} else if (status == CAIRN_OK && cairn_copy_is_named(&from)) {
+			walk = (struct gc_walk){.c = c, .until = from};
+			from = (struct cairn_copy){0};
+		} else if (status == CAIRN_OK) {
+			c->cas->dead_from = (struct cairn_copy){0};
+			return CAIRN_OK;
+		}
 	} while (status == CAIRN_OK && !gc_stops(c));
 	return status;
+}
+
+/* --- the steps ---------------------------------------------------------------------------------------------------- */
+
+/* What was removed, and what was not. @param status  of the collection so far */
+static enum cairn_status gc_tell_removed(struct collection *c, enum cairn_status status)
+{
+	struct cas_removal *r = &c->removal;
+	c->report->bytes_freed += r->bytes_freed;
+	c->report->n_unremoved = r->n_kept;
+	if (r->ended == CAIRN_E_BUSY)
+		return cas_store_is_silent(&c->report->diag);
+	if (status != CAIRN_OK && status != r->ended)
+		return status;
+	uint64_t n_left = r->ended == CAIRN_OK || !cas_names_copies(c->cas) ? r->n_kept : gc_n_dead(c);
+	enum cairn_status kept = cas_removal_result(r, n_left, &c->report->diag);
+	return kept == CAIRN_OK ? status : kept;
 }
 
 static enum cairn_status gc_sweep(struct collection *c)
@@ -228,7 +219,8 @@ static enum cairn_status gc_sweep(struct collection *c)
 			continue;
 		cairn_answer_cache_clear(c->cas->cache);
 		if (!cas_names_copies(c->cas))
-			status = gc_remove_objects(c, sweep.n);
+			status =
+				cas_removal_run(&c->removal, c->swept, NULL, sweep.n, (bool[CAIRN_INDEX_SWEEP_MAX]){0});
 		if (status != CAIRN_OK)
 			return status;
 		atomic_store(&c->cas->gc_done, c->report->n_swept);
@@ -238,10 +230,10 @@ static enum cairn_status gc_sweep(struct collection *c)
 
 static enum cairn_status gc_settle_left_overs(struct collection *c)
 {
-	struct cas_left_overs l = {.cas = c->cas, .lease = &c->lease, .stop = c->stop, .stop_ctx = c->stop_ctx};
+	struct cas_left_overs l = {
+		.cas = c->cas, .lease = &c->lease, .removal = &c->removal, .stop = c->stop, .stop_ctx = c->stop_ctx};
 	enum cairn_status status = cas_settle_left_overs(&l);
 	c->report->n_left_over = l.n;
-	c->report->bytes_freed += l.bytes;
 	if (l.diag.rule)
 		c->report->diag = l.diag;
 	return status;
@@ -358,7 +350,9 @@ static enum cairn_status gc_run_alone(struct collection *c)
 		c->report->diag = diag;
 		return status;
 	}
-	status = gc_run(c);
+	cas_removal_init(&c->removal, c->cas);
+	status = gc_tell_removed(c, gc_run(c));
+	cas_removal_fini(&c->removal);
 	if (status == CAIRN_E_BUSY && !c->report->held)
 		(void)cas_index_is_silent(&c->report->diag);
 	int64_t now_unix_s = gc_stops(c) || status == CAIRN_E_BUSY ? 0 : cairn_clock_unix_s();

@@ -9,6 +9,7 @@ struct cairn_gc_report {
 	uint64_t n_retired;   /* xorbs that are not offered any more from now on */
 	uint64_t n_swept;     /* xorbs that are gone */
 	uint64_t n_left_over; /* copies that killed uploads had left */
+	uint64_t n_unremoved; /* objects that the store did not remove: gc.unremoved */
 	uint64_t bytes_freed;
 	bool held;              /* with CAIRN_E_BUSY: somebody copies the store (data_dir/hold.h) */
 	struct cairn_diag diag; /* of a refusal: the index is damaged */
@@ -39,7 +40,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const st
  * name it. Where they contradict each other, or the table of xorbs contradicts its trees, the collection is refused.
  * @return CAIRN_OK; CAIRN_E_BUSY one is running already, here or elsewhere, or held, or as diag says;
  * CAIRN_E_CONFLICT this machine's clock is off (index.clock); CAIRN_E_DAMAGED the index is, diag
- * says how; as index and store. out counts what was done, also on failure
+ * says how; CAIRN_E_IO also when all went well but for objects that the store does not remove (gc.unremoved); as index
+ * and store. out counts what was done, also on failure
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
 					      struct cairn_gc_report *out);

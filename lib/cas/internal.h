@@ -35,8 +35,9 @@ struct cairn_cas {
 	_Atomic uint32_t gc_step;                 /* enum cairn_gc_step: how far that is, for others to look at */
 	_Atomic uint64_t gc_done, gc_total;
 	_Atomic int64_t gc_started_unix_s;
-	_Atomic uint64_t withdrawn; /* of the index, when the cache was cleared because of it */
-	struct cairn_budget budget; /* of bodies and long answers under way */
+	struct cairn_copy dead_from; /* behind it the next collection begins to remove: the last one gave up there */
+	_Atomic uint64_t withdrawn;  /* of the index, when the cache was cleared because of it */
+	struct cairn_budget budget;  /* of bodies and long answers under way */
 	_Atomic uint64_t chunks_verified;
 	_Atomic uint64_t xorbs_stored, xorb_bytes_stored;
 	_Atomic uint64_t objects_damaged, xorbs_lost, xorbs_found;

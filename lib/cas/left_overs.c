@@ -10,13 +10,16 @@
 
 enum {
 	LEFT_OVERS_KEEP_MS = 10 * 1000, /* so much of a list is read again */
-	LEFT_OVERS_FIELDS = 4,
+	LEFT_OVERS_HASH = 4,            /* fields of its place */
+	LEFT_OVERS_FIELDS,
+	LEFT_OVERS_FAILED_MAX = 2, /* at the same place */
 };
 
 /* Where a list goes on that came to no end: a note of the data folder or, where several daemons share an index, of the
  * job there. All zero: at the beginning. */
 struct left_overs_place {
-	int64_t hash[LEFT_OVERS_FIELDS];
+	int64_t hash[LEFT_OVERS_HASH];
+	int64_t failed;               /* lists, one after the other, that went on there and came no further */
 	bool kept;                    /* another than the beginning is */
 	int64_t keep_ms;              /* when it is to be kept next */
 	struct cairn_index_note note; /* that was read or written last */
@@ -26,8 +29,10 @@ struct left_overs_walk {
 	struct cas_left_overs *l;
 	struct left_overs_place place;
 	struct cairn_hash last; /* of those that were shown */
+	struct cairn_hash done; /* all before it is settled */
+	bool has_last, has_done;
 	int64_t before_unix_ms; /* what was made later may be of an upload that goes on */
-	bool stopped;
+	bool stopped, unsettled;
 	uint32_t n, n_unnamed;
 	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
 	struct cairn_index_copy unnamed[CAIRN_INDEX_SWEEP_MAX]; /* of those found */
@@ -39,9 +44,10 @@ static const char LEFT_OVERS_NOTE[] = "listed";
 
 static void left_overs_fields(struct cairn_note_field out[static LEFT_OVERS_FIELDS], struct left_overs_place *place)
 {
-	static const char *const NAMES[LEFT_OVERS_FIELDS] = {"at_a", "at_b", "at_c", "at_d"};
-	for (size_t i = 0; i < LEFT_OVERS_FIELDS; i++)
+	static const char *const NAMES[LEFT_OVERS_HASH] = {"at_a", "at_b", "at_c", "at_d"};
+	for (size_t i = 0; i < LEFT_OVERS_HASH; i++)
 		out[i] = (struct cairn_note_field){NAMES[i], &place->hash[i]};
+	out[LEFT_OVERS_HASH] = (struct cairn_note_field){"failed", &place->failed};
 }
 
 /* @return NULL: from the beginning, also where nobody knows. @param hash  where there is room for another */
@@ -56,9 +62,11 @@ static const struct cairn_hash *left_overs_find(struct left_overs_walk *w, struc
 					  : cairn_note_read(cas->data_dir, LEFT_OVERS_NOTE, fields, LEFT_OVERS_FIELDS);
 	if (shared && status == CAIRN_OK)
 		status = cairn_note_parse(place->note.text, fields, LEFT_OVERS_FIELDS);
-	if (status != CAIRN_OK)
+	if (status != CAIRN_OK) {
 		memset(place->hash, 0, sizeof(place->hash));
-	for (size_t i = 0; i < LEFT_OVERS_FIELDS; i++)
+		place->failed = 0;
+	}
+	for (size_t i = 0; i < LEFT_OVERS_HASH; i++)
 		place->kept = place->kept || place->hash[i] != 0;
 	memcpy(hash->b, place->hash, sizeof(hash->b));
 	return place->kept ? hash : NULL;
@@ -100,6 +108,7 @@ static enum cairn_status left_overs_keep(struct left_overs_walk *w, const struct
 		return CAIRN_OK;
 	place->keep_ms = cairn_clock_mono_ms() + LEFT_OVERS_KEEP_MS;
 	place->kept = at != NULL;
+	place->failed = 0;
 	memset(place->hash, 0, sizeof(place->hash));
 	if (at)
 		memcpy(place->hash, at->b, sizeof(at->b));
@@ -160,20 +169,26 @@ static enum cairn_status left_overs_judge(struct cairn_cas *cas, const struct ca
 static enum cairn_status left_overs_remove(struct cas_left_overs *l, const struct cairn_index_copy *copy)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
+	struct cairn_diag diag = {0};
 	bool unneeded;
 	enum cairn_status status = left_overs_judge(l->cas, copy, &unneeded);
 	if (status != CAIRN_OK || !unneeded)
 		return status;
 	status = cairn_store_get_named(l->cas->store, &copy->hash, &copy->copy, &object);
-	if (status == CAIRN_OK)
-		status = cairn_store_remove_copy(l->cas->store, &copy->hash, &copy->copy);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	l->n++;
-	l->bytes += cairn_store_object_bytes(object);
-	return CAIRN_OK;
+	status = cairn_store_remove_copy(l->cas->store, &copy->hash, &copy->copy, &diag);
+	l->n += status == CAIRN_OK;
+	return cas_removal_note(l->removal, &copy->hash, &copy->copy, cairn_store_object_bytes(object), status, &diag);
 }
 
+static void left_overs_note_done(struct left_overs_walk *w, const struct cairn_hash *hash)
+{
+	w->done = *hash;
+	w->has_done = true;
+}
+
+/* Where the store removes nothing, the next list goes on with others. */
 static enum cairn_status left_overs_remove_all(struct left_overs_walk *w)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -182,11 +197,28 @@ static enum cairn_status left_overs_remove_all(struct left_overs_walk *w)
 		cairn_guard_take(&w->l->cas->guards, &guard, &w->found[i].hash);
 		status = left_overs_remove(w->l, &w->found[i]);
 		cairn_guard_release(&w->l->cas->guards, &guard);
+		if (status == CAIRN_E_IO && w->l->removal->ended == CAIRN_E_IO)
+			left_overs_note_done(w, &w->found[i].hash);
 	}
 	return status;
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
+
+/* Where it broke off, so that the next one goes on there, or not: what always fails at one place must not keep all
+ * others from what is before it. */
+static void left_overs_break_off(struct left_overs_walk *w, const struct cairn_hash *from)
+{
+	struct cairn_diag diag = w->l->diag;
+	if (w->has_done && !(from && cairn_hash_equal(from, &w->done))) {
+		(void)!left_overs_keep(w, &w->done);
+	} else if (from && ++w->place.failed < LEFT_OVERS_FAILED_MAX) {
+		(void)!left_overs_write_note(w);
+	} else if (from) {
+		(void)!left_overs_keep(w, NULL);
+	}
+	w->l->diag = diag;
+}
 
 /* What was written for is not looked for again; a list that only reads says now and then how far it is. */
 static enum cairn_status left_overs_settle(struct left_overs_walk *w, bool ended)
@@ -194,8 +226,11 @@ static enum cairn_status left_overs_settle(struct left_overs_walk *w, bool ended
 	uint64_t before = w->l->n;
 	enum cairn_status status = cas_names_copies(w->l->cas) ? left_overs_write_off(w) : left_overs_remove_all(w);
 	w->n = 0;
-	if (status != CAIRN_OK)
+	w->unsettled = status != CAIRN_OK;
+	if (w->unsettled)
 		return status;
+	if (w->has_last)
+		left_overs_note_done(w, &w->last);
 	if (ended)
 		return left_overs_keep(w, NULL);
 	return w->l->n > before || cairn_clock_mono_ms() >= w->place.keep_ms ? left_overs_keep(w, &w->last) : CAIRN_OK;
@@ -208,17 +243,38 @@ static enum cairn_status left_overs_visit(void *ctx, const struct cairn_hash *ha
 	if (w->stopped)
 		return CAIRN_E_BUSY;
 	w->last = *hash;
+	w->has_last = true;
 	if (cairn_copy_unix_ms(copy) >= w->before_unix_ms)
 		return CAIRN_OK;
 	w->found[w->n++] = (struct cairn_index_copy){*hash, *copy};
 	return w->n == CAIRN_INDEX_SWEEP_MAX ? left_overs_settle(w, false) : CAIRN_OK;
 }
 
+static enum cairn_status left_overs_list(struct left_overs_walk *w)
+{
+	struct cairn_hash hash;
+	struct cas_left_overs *l = w->l;
+	const struct cairn_hash *from = left_overs_find(w, &hash);
+	w->place.keep_ms = cairn_clock_mono_ms() + LEFT_OVERS_KEEP_MS;
+	enum cairn_status status = cairn_store_each_copy(l->cas->store, from, left_overs_visit, w);
+	if (w->stopped)
+		return CAIRN_OK;
+	if (status == CAIRN_OK)
+		status = left_overs_settle(w, true);
+	else if (!w->unsettled)
+		(void)!left_overs_settle(w, false); /* what was listed before it failed */
+	if (status == CAIRN_E_BUSY)
+		status = cas_store_is_silent(&l->diag);
+	if (status != CAIRN_OK)
+		left_overs_break_off(w, from);
+	return status;
+}
+
 enum cairn_status cas_settle_left_overs(struct cas_left_overs *l)
 {
 	struct cairn_cas *cas = l->cas;
 	int64_t age_s = cas->options.gc_grace_s;
-	l->n = l->bytes = 0;
+	l->n = 0;
 	if (!cairn_store_names_copies(cas->store) || cas->options.xorbs_external)
 		return CAIRN_OK;
 	if (age_s < CAIRN_INDEX_COPY_LIFE_S)
@@ -228,15 +284,7 @@ enum cairn_status cas_settle_left_overs(struct cas_left_overs *l)
 		return CAIRN_E_NOMEM;
 	w->l = l;
 	w->before_unix_ms = (cairn_clock_unix_s() - age_s) * 1000;
-	struct cairn_hash from;
-	w->place.keep_ms = cairn_clock_mono_ms() + LEFT_OVERS_KEEP_MS;
-	enum cairn_status status = cairn_store_each_copy(cas->store, left_overs_find(w, &from), left_overs_visit, w);
-	if (status == CAIRN_OK)
-		status = left_overs_settle(w, true);
-	if (status == CAIRN_E_BUSY && !w->stopped)
-		status = cas_store_is_silent(&l->diag);
-	if (w->stopped)
-		status = CAIRN_OK;
+	enum cairn_status status = left_overs_list(w);
 	free(w);
 	return status;
 }

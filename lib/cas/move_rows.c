@@ -144,7 +144,7 @@ static enum cairn_status move_drop_objects(struct move_table *w)
 			comes_again = memcmp(cairn_index_rows_at(&w->put,
 								 cairn_index_rows_value(&w->put, k, CAIRN_XORB_HASH)),
 					     hash.b, sizeof(hash.b)) == 0;
-		enum cairn_status status = comes_again ? CAIRN_OK : cairn_store_remove(w->m->target, &hash);
+		enum cairn_status status = comes_again ? CAIRN_OK : cairn_store_remove(w->m->target, &hash, NULL);
 		if (status != CAIRN_OK)
 			return cairn_fail(w->m->diag, status, "move.object", CAIRN_NO_OFFSET,
 					  "an object that is not needed any more cannot be removed");

@@ -214,7 +214,7 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct 
 	 * must describe the bytes that are there. A row that names its copy does, and what else is there may be that of
 	 * another daemon, whose row follows. */
 	if (status == CAIRN_OK && !named)
-		status = cairn_store_remove(u->cas->store, &u->hash);
+		status = cairn_store_remove(u->cas->store, &u->hash, NULL);
 	cairn_crash_point(CAIRN_CRASH_XORB_CLEARED);
 	if (status != CAIRN_OK)
 		return status;

@@ -609,7 +609,7 @@ static enum cairn_status restore_pipe_sweep(struct restore_pipe *p)
 			r->report->n_objects++;
 			r->report->object_bytes += bytes;
 		} else if (status == CAIRN_OK && !restore_names(r, &hashes[i])) {
-			status = cairn_store_remove(r->store, &hashes[i]);
+			status = cairn_store_remove(r->store, &hashes[i], NULL);
 		}
 		if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 			return cairn_fail(r->diag, status, "restore.file", CAIRN_NO_OFFSET,

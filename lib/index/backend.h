@@ -82,8 +82,8 @@ struct cairn_index_backend {
 	enum cairn_status (*session)(struct cairn_index *ix, const uint8_t digest[static 32], int64_t now_unix_s,
 				     struct cairn_index_session *out);
 	/* NULL: its rows name no copies. */
-	enum cairn_status (*each_dead)(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit,
-				       void *ctx);
+	enum cairn_status (*each_dead)(struct cairn_index *ix, const struct cairn_copy *after, uint32_t limit,
+				       cairn_index_visit_copy *visit, void *ctx);
 	enum cairn_status (*each_unnamed)(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
 					  cairn_index_visit_copy *visit, void *ctx); /* NULL with each_dead */
 	enum cairn_status (*totals)(struct cairn_index *ix, struct cairn_index_totals *out);

@@ -96,10 +96,10 @@ bool cairn_index_names_copies(const struct cairn_index *ix)
 	return ix->backend->each_dead != NULL;
 }
 
-enum cairn_status cairn_index_each_dead(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit,
-					void *ctx)
+enum cairn_status cairn_index_each_dead(struct cairn_index *ix, const struct cairn_copy *after, uint32_t limit,
+					cairn_index_visit_copy *visit, void *ctx)
 {
-	return ix->backend->each_dead ? ix->backend->each_dead(ix, limit, visit, ctx) : CAIRN_OK;
+	return ix->backend->each_dead ? ix->backend->each_dead(ix, after, limit, visit, ctx) : CAIRN_OK;
 }
 
 enum cairn_status cairn_index_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,

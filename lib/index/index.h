@@ -343,10 +343,10 @@ struct cairn_index_copy {
 
 typedef void cairn_index_visit_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy);
 
-/** Some of the dead copies whose objects may still be there. @param limit  at most CAIRN_INDEX_SWEEP_MAX count
- *  @return CAIRN_OK; as every read */
-CAIRN_MUST_USE enum cairn_status cairn_index_each_dead(struct cairn_index *ix, uint32_t limit,
-						       cairn_index_visit_copy *visit, void *ctx);
+/** Dead copies whose objects may still be there, in the order of their names. @param after  behind this name; not
+ *  named: from the first @param limit  at most CAIRN_INDEX_SWEEP_MAX count @return CAIRN_OK; as every read */
+CAIRN_MUST_USE enum cairn_status cairn_index_each_dead(struct cairn_index *ix, const struct cairn_copy *after,
+						       uint32_t limit, cairn_index_visit_copy *visit, void *ctx);
 
 /** Visit those of n copies that no row names, unless they wait as dead ones. Those of a xorb that is lost are left out:
  *  some of their bytes may be needed. @param n  at most CAIRN_INDEX_SWEEP_MAX @return likewise */

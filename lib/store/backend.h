@@ -40,7 +40,7 @@ struct cairn_store_backend {
 	enum cairn_status (*get_named)(struct cairn_store *s, const struct cairn_hash *hash,
 				       const struct cairn_copy *copy, struct cairn_store_object **out);
 	enum cairn_status (*remove_copy)(struct cairn_store *s, const struct cairn_hash *hash,
-					 const struct cairn_copy *copy);
+					 const struct cairn_copy *copy, struct cairn_diag *diag);
 	enum cairn_status (*each_copy)(struct cairn_store *s, const struct cairn_hash *from,
 				       enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
 								  const struct cairn_copy *copy),
@@ -52,7 +52,7 @@ struct cairn_store_backend {
 	void (*object_free)(struct cairn_store_object *o);
 	enum cairn_status (*stat)(struct cairn_store *s, const struct cairn_hash *hash, uint64_t *bytes);
 	enum cairn_status (*confirm)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n);
-	enum cairn_status (*remove)(struct cairn_store *s, const struct cairn_hash *hash);
+	enum cairn_status (*remove)(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_diag *diag);
 	enum cairn_status (*set_aside)(struct cairn_store *s, const struct cairn_hash *hash);
 	enum cairn_status (*each)(struct cairn_store *s,
 				  enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, uint64_t bytes),

@@ -174,15 +174,15 @@ enum cairn_status cairn_store_confirm(struct cairn_store *s, const struct cairn_
 	return s->backend->confirm(s, hash, n);
 }
 
-enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_hash *hash)
+enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_diag *diag)
 {
-	return s->backend->remove(s, hash);
+	return s->backend->remove(s, hash, diag);
 }
 
 enum cairn_status cairn_store_remove_copy(struct cairn_store *s, const struct cairn_hash *hash,
-					  const struct cairn_copy *copy)
+					  const struct cairn_copy *copy, struct cairn_diag *diag)
 {
-	return s->backend->remove_copy ? s->backend->remove_copy(s, hash, copy) : CAIRN_E_USAGE;
+	return s->backend->remove_copy ? s->backend->remove_copy(s, hash, copy, diag) : CAIRN_E_USAGE;
 }
 
 enum cairn_status cairn_store_set_aside(struct cairn_store *s, const struct cairn_hash *hash)

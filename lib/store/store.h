@@ -192,13 +192,15 @@ CAIRN_MUST_USE enum cairn_status cairn_store_stat(struct cairn_store *s, const s
 CAIRN_MUST_USE enum cairn_status cairn_store_confirm(struct cairn_store *s, const struct cairn_hash *hash, unsigned n);
 
 /** Remove an object. It is gone at once, and may be back after a loss of power: whoever removes has made sure before
- * that no row vouches for it. @return CAIRN_OK also when it was not there; CAIRN_E_IO */
-CAIRN_MUST_USE enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_hash *hash);
+ * that no row vouches for it. @param[out] diag  what a service said that did not remove it: store.silent, store.busy,
+ * store.refused; may be NULL @return CAIRN_OK also when it was not there; CAIRN_E_IO */
+CAIRN_MUST_USE enum cairn_status cairn_store_remove(struct cairn_store *s, const struct cairn_hash *hash,
+						    struct cairn_diag *diag);
 
-/** Remove the copy of this name, and no other. @return CAIRN_OK also when it was not there; CAIRN_E_USAGE the store
- * names no copies; CAIRN_E_IO */
+/** Remove the copy of this name, and no other. @param[out] diag  likewise @return CAIRN_OK also when it was not there;
+ * CAIRN_E_USAGE the store names no copies; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_store_remove_copy(struct cairn_store *s, const struct cairn_hash *hash,
-							 const struct cairn_copy *copy);
+							 const struct cairn_copy *copy, struct cairn_diag *diag);
 
 /** Move the copy that cairn_store_get() opens aside (DIR/damaged), so that it is not lost, and is no longer in the way
  * of another one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_FULL */

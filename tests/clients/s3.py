@@ -1,9 +1,11 @@
 """Requests of S3 to the engine of the tests, signed by other code than the daemon's own."""
 
+import contextlib
 import datetime
 import hashlib
 import hmac
 import http.client
+import json
 import os
 import re
 import secrets
@@ -68,6 +70,19 @@ class Bucket:
             assert status == 200, body
         id_, secret, token = (re.search(f"<{name}>([^<]*)</{name}>", body.decode())[1] for name in ("AccessKeyId", "SecretAccessKey", "SessionToken"))
         return f"[default]\naws_access_key_id = {id_}\naws_secret_access_key = {secret}\naws_session_token = {token}\n"
+
+    @contextlib.contextmanager
+    def keeping(self, *names):
+        """with keeping(name, ...): the service refuses to delete these (403); a * at the end stands for any."""
+        resources = [f"arn:aws:s3:::{self.path[1:]}/{self.prefix}{name}" for name in names]
+        deny = {"Effect": "Deny", "Principal": "*", "Action": "s3:DeleteObject", "Resource": resources}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [deny]}).encode()
+        status, body = self.request("PUT", query="policy=", body=policy)
+        assert status in (200, 204), body
+        try:
+            yield
+        finally:
+            assert self.request("DELETE", query="policy=")[0] in (200, 204)
 
     def names(self):
         """Below the prefix; a test has few."""

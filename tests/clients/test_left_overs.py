@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import os
 import random
 import signal
 import time
@@ -188,6 +189,126 @@ def test_a_list_goes_on(tmp_path, start, three, end, shared):  # noqa: F811
     assert sorted(bucket.objects()) == sorted([*before, low])
     assert gc(second) == (1, 1) and gc(second) == (0, 0)
     assert bucket.objects() == before
+
+
+# --- what the service does not remove ---
+
+REFUSED = 8  # of the same kind before anything was removed are an answer for all
+LANES = 8  # objects are removed by so many at once
+
+
+def bury(server, numbers, digit):
+    """Dead copies of a xorb that is called by one digit, in the order of these numbers. They need not be there to be removed, or refused."""
+    rows = f"SELECT decode(lpad(to_hex(i), 32, '0'), 'hex'), decode(repeat('{digit}', 64), 'hex'), 0 FROM generate_series({numbers.start}, {numbers.stop - 1}) i"
+    sql(server, f"INSERT INTO dead(copy, hash, at) {rows}; SELECT 1")
+
+
+def waiting(server, digit):
+    return int(sql(server, f"SELECT count(*) FROM dead WHERE NOT buried AND hash = decode(repeat('{digit}', 64), 'hex')"))
+
+
+def kept(digit):
+    """All objects of that xorb, as the service names them."""
+    return f"x/{digit}{digit}/*"
+
+
+def unremoved(server):
+    reply = server.post("/v1/gc", timeout=300)
+    return cairn.is_error(reply, 500, "gc.unremoved")["message"]
+
+
+def test_what_is_not_removed_is_passed_over(start):
+    """More than are looked at in one piece: what is behind them goes with the same collection, which is told as one that failed."""
+    server = start(epoch="60s", gc_grace=f"{GRACE}s")
+    n = PAGE + 8
+    bury(server, range(1, 1 + LANES), "b")
+    bury(server, range(100, 100 + n), "a")
+    bury(server, range(1000, 1004), "b")
+    with bucket_of(server).keeping(kept("a")):
+        told = unremoved(server)
+        assert f"{n} objects" in told and "a" * 64 in told and "403" in told, told
+        assert (waiting(server, "a"), waiting(server, "b")) == (n, 0)
+        assert server.metrics()["cairn_gc_last_run_successful"] == 0
+        server.settle_log()
+        assert f'"unremoved":{n}' in server.log()
+    assert server.post("/v1/gc", timeout=300).status == 200
+    assert waiting(server, "a") == 0 and server.metrics()["cairn_gc_last_run_successful"] == 1
+
+
+def test_a_key_that_may_not_delete(start):
+    """It is not tried for each of them."""
+    server = start(epoch="60s", gc_grace=f"{GRACE}s")
+    bury(server, range(1, 101), "a")
+    with bucket_of(server).keeping("*"):
+        told = unremoved(server)
+        assert "100 objects" in told and "does not remove any" in told, told
+        assert REFUSED <= server.metrics()['cairn_store_requests_total{request="delete"}'] < REFUSED + LANES
+    assert waiting(server, "a") == 100
+    assert server.post("/v1/gc", timeout=300).status == 200
+    assert waiting(server, "a") == 0
+
+
+def test_others_are_tried_next_time(start):
+    """A collection begins where the last one gave up, so that those in front do not keep it from the others for ever."""
+    server = start(epoch="60s", gc_grace=f"{GRACE}s")
+    n = 3 * REFUSED
+    bury(server, range(1, 1 + n), "a")
+    bury(server, range(100, 104), "b")
+    with bucket_of(server).keeping(kept("a")):
+        for _ in range(n // REFUSED + 1):
+            unremoved(server)
+        assert (waiting(server, "a"), waiting(server, "b")) == (n, 0)
+    assert server.post("/v1/gc", timeout=300).status == 200
+    assert waiting(server, "a") == 0
+
+
+def test_a_silent_service_is_not_asked_for_each(start):
+    """That is no refusal: it is told as silence, and at once."""
+    server = start(epoch="60s", gc_grace=f"{GRACE}s")
+    bury(server, range(1, 101), "a")
+    os.kill(int(os.environ["CAIRN_TEST_S3_PID"]), signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        cairn.is_error(server.post("/v1/gc", timeout=120), 503, "store.silent")
+        assert cairn.in_time(time.monotonic() - began, 20)
+    finally:
+        os.kill(int(os.environ["CAIRN_TEST_S3_PID"]), signal.SIGCONT)
+    assert waiting(server, "a") == 100
+    cairn.wait_until("the store", lambda: server.post("/v1/gc", timeout=120).status == 200)
+    assert waiting(server, "a") == 0
+
+
+def listed(server):
+    """Where the list goes on, and how often it has failed there."""
+    lines = (server.data / "notes" / "listed").read_text().splitlines()
+    fields = {name: int(value) for name, value in map(str.split, lines)}
+    return tuple(fields[f"at_{c}"] for c in "abcd"), fields["failed"]
+
+
+def test_a_list_that_fails_at_one_place(start):
+    """What cannot be written off is in the second page. The next list goes on behind the first, and when it has failed there twice, one begins anew."""
+    server, source = start(epoch="60s", gc_grace=f"{GRACE}s"), random.Random(8)
+    bucket, made_ms = bucket_of(server), int((time.time() - 2 * DAY) * 1000)
+    digits = sorted(f"{source.getrandbits(252) + (1 << 252):064x}" for _ in range(PAGE + 40))
+    names = [f"x/{d[:2]}/{d}.{made_ms:012x}7{source.getrandbits(76):019x}" for d in digits]
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        assert {status for status, _ in pool.map(lambda name: bucket.request("PUT", name, body=b"x"), names)} == {200}
+    copy, refuse = names[-1][-32:], "BEGIN RAISE EXCEPTION 'no'; END"
+    sql(server, f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $f${refuse}$f$; SELECT 1")
+    sql(server, f"CREATE TRIGGER refuse BEFORE INSERT ON dead FOR EACH ROW WHEN (NEW.copy = decode('{copy}', 'hex')) EXECUTE FUNCTION refuse(); SELECT 1")
+    failed = lambda: cairn.is_error(server.post("/v1/gc", timeout=300), 500)
+    low = f"x/00/{'0' * 63}1.{made_ms:012x}7{'0' * 19}"
+    failed()
+    assert len(bucket.objects()) == 40, "the first page went"
+    place, times = listed(server)
+    assert any(place) and times == 0
+    assert bucket.request("PUT", low, body=b"x")[0] == 200
+    failed()
+    assert listed(server) == (place, 1) and low in bucket.objects()
+    failed()
+    assert listed(server) == ((0, 0, 0, 0), 0) and low in bucket.objects()
+    sql(server, "DROP TRIGGER refuse ON dead; SELECT 1")
+    assert gc(server) == (41, 41) and bucket.objects() == []
 
 
 def gc_at_any_cost(server):

@@ -192,6 +192,41 @@ def test_collection(begin, clock):
     book.check(server)
 
 
+def test_a_swept_xorb_that_stays(begin, clock):
+    """The service does not delete its object: it is passed over, and told; others go, nothing is lost, and it is tried again."""
+    server, bucket = begin(test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s")
+    kept, gone, book = ledger.new_file(70), ledger.new_file(71, xorbs=3), ledger.Ledger()
+    assert book.upload(server, kept).status == 200 and book.upload(server, gone).status == 200
+    (name,) = [n for n in bucket.objects() if xet.text(kept.terms[0][0].hash) in n]
+    stays = sorted(set(bucket.objects()) - {name})[0]
+    assert book.forget(server, gone).status == 200
+    for xorb, _, _ in gone.terms:
+        del book.xorbs[xorb.hash]
+    clock.move(GRACE + 1)
+    assert server.post("/v1/gc").status == 200
+    clock.move(2 * (GRACE + 1))
+    with bucket.keeping(stays):
+        told = cairn.is_error(server.post("/v1/gc"), 500, "gc.unremoved")["message"]
+        assert stays.split("/")[2].split(".")[0] in told and "1 object" in told and "403" in told, told
+        assert sorted(bucket.objects()) == sorted([name, stays])
+        after = server.metrics()
+        assert after["cairn_gc_last_run_successful"] == 0 and after["cairn_gc_swept_xorbs_total"] == 3
+        assert after["cairn_xorbs_lost_total"] == 0
+        book.check(server)
+        clock.move(3 * 86400)  # what is in no row for a day is a left-over
+        behind = s3.copy_name(ledger.new_file(72).terms[0][0], 0)
+        behind = "x/ff/" + "f" * 64 + behind[behind.index(".") :]
+        assert bucket.request("PUT", behind, body=b"left over")[0] == 200
+        cairn.is_error(server.post("/v1/gc"), 500, "gc.unremoved")
+        assert sorted(bucket.objects()) == sorted([name, stays])
+    reply = server.post("/v1/gc")
+    assert reply.status == 200 and reply.json()["left_overs"] == 1, reply
+    assert bucket.objects() == [name]
+    assert server.metrics()["cairn_gc_last_run_successful"] == 1
+    assert book.upload(server, gone).status == 200
+    book.check(server)
+
+
 def test_left_overs(tmp_path, begin):
     """What a killed upload has left for long goes with a collection; also an older copy of a xorb that is there."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(60)

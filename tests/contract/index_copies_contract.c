@@ -75,7 +75,8 @@ static void note_dead(void *ctx, const struct cairn_hash *hash, const struct cai
 static void assert_dead(const struct cairn_copy *copy)
 {
 	struct dead dead = {0};
-	ck_assert_int_eq(cairn_index_each_dead(ix, CAIRN_INDEX_SWEEP_MAX, note_dead, &dead), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_dead(ix, &(struct cairn_copy){0}, CAIRN_INDEX_SWEEP_MAX, note_dead, &dead),
+			 CAIRN_OK);
 	ck_assert_uint_eq(dead.n, copy != NULL);
 	ck_assert(!copy || cairn_copy_equal(&dead.last, copy));
 }
@@ -212,6 +213,23 @@ START_TEST(one_that_was_buried_comes_late)
 }
 END_TEST
 
+/* One after the other, by the names: whoever cannot remove the first comes to those behind it. */
+START_TEST(the_dead_are_told_in_order)
+{
+	struct dead dead = {0};
+	const struct cairn_index_copy copies[] = {{x.hash, TWO}, {x.hash, ONE}};
+	ck_assert_uint_eq(write_off(copies, 2), 2);
+	ck_assert_int_eq(cairn_index_each_dead(ix, &(struct cairn_copy){0}, 1, note_dead, &dead), CAIRN_OK);
+	ck_assert_uint_eq(dead.n, 1);
+	ck_assert(cairn_copy_equal(&dead.last, &ONE));
+	ck_assert_int_eq(cairn_index_each_dead(ix, &ONE, CAIRN_INDEX_SWEEP_MAX, note_dead, &dead), CAIRN_OK);
+	ck_assert_uint_eq(dead.n, 2);
+	ck_assert(cairn_copy_equal(&dead.last, &TWO));
+	ck_assert_int_eq(cairn_index_each_dead(ix, &TWO, CAIRN_INDEX_SWEEP_MAX, note_dead, &dead), CAIRN_OK);
+	ck_assert_uint_eq(dead.n, 2);
+}
+END_TEST
+
 /* That a copy was dead is forgotten a week after its object is gone: whoever slept as long has lost the right to name
  * it long before. */
 START_TEST(who_names_a_copy_late_is_refused)
@@ -247,6 +265,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, another_copy_is_not_lost);
 	tcase_add_test(t, a_swept_copy_is_dead);
 	tcase_add_test(t, a_left_over_is_written_off);
+	tcase_add_test(t, the_dead_are_told_in_order);
 	tcase_add_test(t, a_lost_xorb_keeps_its_bytes);
 	tcase_add_test(t, one_that_was_buried_comes_late);
 	tcase_add_test(t, who_names_a_copy_late_is_refused);

@@ -169,7 +169,7 @@ START_TEST(absent_objects_are_not_found)
 	ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_E_NOT_FOUND);
 	ck_assert_ptr_null(o);
 	ck_assert_int_eq(cairn_store_stat(f.store, &hash, &bytes), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_store_remove(f.store, &hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(f.store, &hash, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_set_aside(f.store, &hash), CAIRN_E_NOT_FOUND);
 }
 END_TEST
@@ -228,8 +228,8 @@ START_TEST(removed_objects_stay_readable_to_who_has_them_open)
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
 	uint64_t bytes;
 	ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_OK);
-	ck_assert_int_eq(cairn_store_remove(f.store, &hash), CAIRN_OK);
-	ck_assert_int_eq(cairn_store_remove(f.store, &hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(f.store, &hash, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(f.store, &hash, NULL), CAIRN_OK);
 	ck_assert_int_eq(size_of(f.store, "a", &bytes), CAIRN_E_NOT_FOUND);
 	ck_still_readable_or_gone(f.store, o);
 	ck_object(f.store, "b", "other");
@@ -271,8 +271,8 @@ START_TEST(opened_objects_are_found_as_they_are_now)
 			(void)snprintf(bytes, sizeof(bytes), "of round %d: %d", round, i);
 			ck_object(f.store, name, bytes);
 			struct cairn_hash hash = name_of(name);
-			enum cairn_status gone =
-				round == 1 ? cairn_store_set_aside(f.store, &hash) : cairn_store_remove(f.store, &hash);
+			enum cairn_status gone = round == 1 ? cairn_store_set_aside(f.store, &hash)
+							    : cairn_store_remove(f.store, &hash, NULL);
 			ck_assert_int_eq(gone, CAIRN_OK);
 			struct cairn_store_object *o;
 			ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_E_NOT_FOUND);
@@ -284,7 +284,7 @@ END_TEST
 static enum cairn_status remove_object(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
 {
 	(void)bytes;
-	return cairn_store_remove(ctx, hash);
+	return cairn_store_remove(ctx, hash, NULL);
 }
 
 static enum cairn_status give_up(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
@@ -369,7 +369,7 @@ START_TEST(an_identity_is_of_the_bytes)
 		ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_OK);
 		identity[i] = cairn_store_object_identity(o);
 		if (i == 1)
-			ck_assert_int_eq(cairn_store_remove(f.store, &hash), CAIRN_OK);
+			ck_assert_int_eq(cairn_store_remove(f.store, &hash, NULL), CAIRN_OK);
 	}
 	ck_assert_uint_eq(identity[0], identity[1]);
 	ck_assert_uint_ne(identity[0], identity[2]);
@@ -459,7 +459,7 @@ START_TEST(copies_have_names)
 		ck_assert_int_eq(cairn_store_put_begin(f.store, &p), CAIRN_OK);
 		ck_assert_int_eq(cairn_store_put_copy(p, &hash, &copy), CAIRN_E_USAGE);
 		ck_assert(!cairn_copy_is_named(&copy));
-		ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &copy), CAIRN_E_USAGE);
+		ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &copy, NULL), CAIRN_E_USAGE);
 		ck_assert_int_eq(cairn_store_each_copy(f.store, NULL, see_copy, NULL), CAIRN_E_USAGE);
 		ck_assert_uint_eq(sum_of(f.store), 0);
 		return;
@@ -485,8 +485,8 @@ START_TEST(copies_have_names)
 	}
 	ck_assert_int_eq(read_named(f.store, &one, "one"), CAIRN_OK);
 	ck_assert_int_eq(read_named(f.store, &two, "the second"), CAIRN_OK);
-	ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &two), CAIRN_OK);
-	ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &two), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &two, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &two, NULL), CAIRN_OK);
 	ck_assert_int_eq(read_named(f.store, &two, ""), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(read_named(f.store, &one, "one"), CAIRN_OK);
 	assert_copies(f.store, (const struct cairn_copy *[]){&one}, 1);

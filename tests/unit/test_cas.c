@@ -58,7 +58,7 @@ START_TEST(a_lost_object_is_taken_again)
 	uint64_t stored_bytes;
 	bool inserted;
 	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
-	ck_assert_int_eq(cairn_store_remove(f.cas->store, &hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(f.cas->store, &hash, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &stored_bytes), CAIRN_E_NOT_FOUND);
 	struct cairn_diag diag = {0};
 	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &inserted, &diag),
@@ -301,7 +301,7 @@ START_TEST(a_lost_xorb_is_not_offered)
 	cas_fixture_reopen(&f, NULL);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 2);
 	/* That answer is kept. */
-	ck_assert_int_eq(cairn_store_remove(f.cas->store, &b.hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(f.cas->store, &b.hash, NULL), CAIRN_OK);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 1);
 	/* A shard may have described it while it was lost. */
 	fx_sql(f.dir.path, "UPDATE xorb SET stored = NULL WHERE id = 1");
@@ -382,7 +382,7 @@ START_TEST(an_upload_that_finds_a_xorb_lost_withdraws_its_answers)
 	bool inserted;
 	cas_put_medium(f.cas, &CAS_OPERATOR);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &chunk), 1);
-	ck_assert_int_eq(cairn_store_remove(f.cas->store, &hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(f.cas->store, &hash, NULL), CAIRN_OK);
 	ck_assert_int_eq(cas_put_xorb(f.cas, CAS_FIXTURE_XORB, &body, &inserted, NULL), CAIRN_OK);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &chunk), 0);
 }

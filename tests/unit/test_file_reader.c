@@ -484,7 +484,7 @@ static void harm(const struct shelf *s, const struct stuff *x, uint32_t chunk)
 
 static void remove_object(struct shelf *s, const struct stuff *x)
 {
-	ck_assert_int_eq(cairn_store_remove(s->g.f.cas->store, &x->made.hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(s->g.f.cas->store, &x->made.hash, NULL), CAIRN_OK);
 }
 
 /* Beside the copy in a pack. */
@@ -786,7 +786,7 @@ START_TEST(uploaded_again_with_other_terms)
 	put_stuff(g.f.cas, y);
 	struct cairn_index_lose_xorb lose = {.hash = x->made.hash};
 	ck_assert_int_eq(cairn_index_lose_xorb(g.f.cas->index, &lose), CAIRN_OK);
-	ck_assert_int_eq(cairn_store_remove(g.f.cas->store, &x->made.hash), CAIRN_OK);
+	ck_assert_int_eq(cairn_store_remove(g.f.cas->store, &x->made.hash, NULL), CAIRN_OK);
 	register_file(g.f.cas, &CAS_OPERATOR, (struct made_term[]){{&y->made, 0, 2000}, {&y->made, 2000, 2990}}, 2);
 	uint64_t at = 0;
 	ck_assert_int_eq(read_on(r, &f, &at, f.len, 1000, NULL), CAIRN_OK);

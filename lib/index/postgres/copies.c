@@ -19,7 +19,9 @@ static const char COPIES_KILL[] =
 	"INSERT INTO dead(copy, hash, at) VALUES($1, $2, " COPIES_NOW ") ON CONFLICT DO NOTHING";
 static const char COPIES_KILL_OF[] = "INSERT INTO dead(copy, hash, at) SELECT copy, hash, " COPIES_NOW " FROM xorb"
 				     " WHERE id = ANY($1) AND copy IS NOT NULL ON CONFLICT DO NOTHING";
-static const char COPIES_EACH_DEAD[] = "SELECT copy, hash FROM dead WHERE NOT buried ORDER BY copy LIMIT $1";
+static const char COPIES_EACH_DEAD[] =
+	"SELECT copy, hash FROM dead WHERE NOT buried AND copy > coalesce($2, '') ORDER BY copy"
+	" LIMIT $1";
 static const char COPIES_EACH_UNNAMED[] =
 	"SELECT found.copy, found.hash" COPIES_UNNAMED " AND NOT EXISTS(SELECT 1 FROM dead WHERE dead.copy = found.copy"
 	" AND NOT dead.buried)";
@@ -80,10 +82,12 @@ static enum cairn_status copies_visit(const PGresult *r, cairn_index_visit_copy 
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit, void *ctx)
+enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, const struct cairn_copy *after, uint32_t limit,
+				     cairn_index_visit_copy *visit, void *ctx)
 {
 	struct cairn_pg_args args = {0};
 	(void)cairn_pg_page(&args, limit);
+	cairn_pg_copy_name(&args, after);
 	PG_READ(ix, reader, r, COPIES_EACH_DEAD, &args);
 	return copies_visit(r, visit, ctx);
 }

@@ -146,7 +146,8 @@ enum cairn_status cairn_pg_each_owner(struct cairn_index *ix, void (*visit)(void
 				      void *ctx);
 enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_id, cairn_index_visit_owned_file *visit,
 					   void *ctx, int64_t *next_id);
-enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, uint32_t limit, cairn_index_visit_copy *visit, void *ctx);
+enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, const struct cairn_copy *after, uint32_t limit,
+				     cairn_index_visit_copy *visit, void *ctx);
 enum cairn_status cairn_pg_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
 					cairn_index_visit_copy *visit, void *ctx);
 uint64_t cairn_pg_withdrawn(struct cairn_index *ix);

@@ -401,8 +401,9 @@ bool store_fs_unlink_loose(struct store_fs *fs, const struct cairn_hash *hash)
 	return rc == 0;
 }
 
-static enum cairn_status store_fs_remove(struct cairn_store *s, const struct cairn_hash *hash)
+static enum cairn_status store_fs_remove(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_diag *diag)
 {
+	(void)diag;
 	struct store_fs *fs = (struct store_fs *)s;
 	enum cairn_status status = store_packs_remove(&fs->packs, hash);
 	if (status != CAIRN_OK)

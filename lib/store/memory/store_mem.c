@@ -174,8 +174,9 @@ static enum cairn_status store_mem_confirm(struct cairn_store *s, const struct c
 	return store_mem_stat(s, hash, &bytes);
 }
 
-static enum cairn_status store_mem_remove(struct cairn_store *s, const struct cairn_hash *hash)
+static enum cairn_status store_mem_remove(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_diag *diag)
 {
+	(void)diag;
 	struct store_mem *m = (struct store_mem *)s;
 	pthread_mutex_lock(&m->lock);
 	struct store_mem_blob **at = store_mem_find(m, hash);

@@ -69,13 +69,14 @@ static void store_s3_free(struct cairn_store *store)
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
 /* All that there are of a hash. A service may cut its list wherever it likes: only the last page tells what counts. */
-static enum cairn_status store_s3_copies(struct store_s3 *s, const struct cairn_hash *hash, struct s3_copies *out)
+static enum cairn_status store_s3_copies(struct store_s3 *s, const struct cairn_hash *hash, struct s3_copies *out,
+					 struct cairn_diag *diag)
 {
 	char prefix[S3_NAME_BYTES];
 	s3_copy_prefix(prefix, hash);
 	enum cairn_status status = CAIRN_OK;
 	do
-		status = s3_copies_next(out, s->client, prefix, NULL);
+		status = s3_copies_next(out, s->client, prefix, diag);
 	while (status == CAIRN_OK && out->more);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_BUSY : status; /* without its bucket nothing is known */
 }
@@ -87,7 +88,7 @@ static enum cairn_status store_s3_find(struct store_s3 *s, const struct cairn_ha
 	if (s3_names_find(s->names, hash, out, &ticket))
 		return CAIRN_OK;
 	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
-	enum cairn_status status = store_s3_copies(s, hash, &copies);
+	enum cairn_status status = store_s3_copies(s, hash, &copies, NULL);
 	if (status != CAIRN_OK)
 		return status;
 	*out = copies.n > 0 ? copies.list[copies.n - 1] : (struct s3_copy){.hash = *hash, .bytes = S3_COPY_NONE};
@@ -104,7 +105,7 @@ static enum cairn_status store_s3_find_named(struct store_s3 *s, const struct ca
 	    memcmp(out->id, name->b, sizeof(out->id)) == 0)
 		return CAIRN_OK;
 	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
-	enum cairn_status status = store_s3_copies(s, hash, &copies);
+	enum cairn_status status = store_s3_copies(s, hash, &copies, NULL);
 	*out = (struct s3_copy){.bytes = S3_COPY_NONE};
 	for (size_t i = 0; i < copies.n && status == CAIRN_OK; i++)
 		if (memcmp(copies.list[i].id, name->b, sizeof(name->b)) == 0)
@@ -227,7 +228,7 @@ static enum cairn_status store_s3_find_nth(struct store_s3 *s, const struct cair
 					   struct s3_copy *out)
 {
 	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
-	enum cairn_status status = n == 0 ? store_s3_find(s, hash, out) : store_s3_copies(s, hash, &copies);
+	enum cairn_status status = n == 0 ? store_s3_find(s, hash, out) : store_s3_copies(s, hash, &copies, NULL);
 	if (status == CAIRN_OK && n > 0)
 		*out = n < copies.n ? copies.list[copies.n - 1 - n] : (struct s3_copy){.bytes = S3_COPY_NONE};
 	return status == CAIRN_OK && out->bytes == S3_COPY_NONE ? CAIRN_E_NOT_FOUND : status;
@@ -340,24 +341,26 @@ static enum cairn_status store_s3_confirm(struct cairn_store *store, const struc
 /* --- removing ----------------------------------------------------------------------------------------------------- */
 
 /* Under the guard. */
-static enum cairn_status store_s3_remove_copies(struct store_s3 *s, const struct cairn_hash *hash)
+static enum cairn_status store_s3_remove_copies(struct store_s3 *s, const struct cairn_hash *hash,
+						struct cairn_diag *diag)
 {
 	char name[S3_NAME_BYTES];
 	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
-	enum cairn_status status = store_s3_copies(s, hash, &copies);
+	enum cairn_status status = store_s3_copies(s, hash, &copies, diag);
 	for (size_t i = 0; i < copies.n && status == CAIRN_OK; i++) {
 		s3_copy_name(name, &copies.list[i]);
-		status = s3_delete(s->client, name, NULL);
+		status = s3_delete(s->client, name, diag);
 	}
 	return status;
 }
 
-static enum cairn_status store_s3_remove(struct cairn_store *store, const struct cairn_hash *hash)
+static enum cairn_status store_s3_remove(struct cairn_store *store, const struct cairn_hash *hash,
+					 struct cairn_diag *diag)
 {
 	struct store_s3 *s = (struct store_s3 *)store;
 	struct cairn_guard guard;
 	cairn_guard_take(&s->guards, &guard, hash);
-	enum cairn_status status = store_s3_remove_copies(s, hash);
+	enum cairn_status status = store_s3_remove_copies(s, hash, diag);
 	if (status == CAIRN_OK)
 		s3_names_set(s->names, &(struct s3_copy){.hash = *hash, .bytes = S3_COPY_NONE});
 	else
@@ -368,14 +371,14 @@ static enum cairn_status store_s3_remove(struct cairn_store *store, const struct
 }
 
 static enum cairn_status store_s3_remove_copy(struct cairn_store *store, const struct cairn_hash *hash,
-					      const struct cairn_copy *which)
+					      const struct cairn_copy *which, struct cairn_diag *diag)
 {
 	struct store_s3 *s = (struct store_s3 *)store;
 	struct s3_copy copy = {.hash = *hash};
 	char name[S3_NAME_BYTES];
 	memcpy(copy.id, which->b, sizeof(copy.id));
 	s3_copy_name(name, &copy);
-	enum cairn_status status = s3_delete(s->client, name, NULL);
+	enum cairn_status status = s3_delete(s->client, name, diag);
 	s3_names_forget(s->names, hash);
 	cairn_crash_point(CAIRN_CRASH_REMOVE_UNLINKED);
 	return status;
