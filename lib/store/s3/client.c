@@ -240,7 +240,8 @@ static enum cairn_status client_judge(const struct client_request *r, const char
 		return CAIRN_E_NOT_FOUND;
 	if (r->call.code == 412 && r->only_new)
 		return CAIRN_E_CONFLICT;
-	if (strcmp(code, "XAmzContentSHA256Mismatch") == 0 || strcmp(code, "BadDigest") == 0)
+	if (strcmp(code, "XAmzContentSHA256Mismatch") == 0 || strcmp(code, "BadDigest") == 0 ||
+	    strcmp(code, "InvalidDigest") == 0) /* Garage's word */
 		return CAIRN_E_MISMATCH;
 	const char *rule = r->call.code >= 500 || r->call.code == 429 ? "store.busy" : "store.refused";
 	return cairn_fail(diag, CAIRN_E_BUSY, rule, CAIRN_NO_OFFSET, "the object store answered %u %s", r->call.code,
