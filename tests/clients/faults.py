@@ -19,11 +19,11 @@ KINDS, FIRST, LAST, ACTION, SEEN, FIRED = range(6)
 FOR_EVER = 1 << 62
 
 
-def preloads(binary):
+def preloads(binary, library=LIBRARY):
     """The sanitizers' library must come first where the daemon has one."""
-    assert os.path.exists(LIBRARY), f"{LIBRARY} is not built"
+    assert os.path.exists(library), f"{library} is not built"
     linked = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout
-    return [found for found in re.findall(r"=> (\S*lib[at]san\S*)", linked)] + [LIBRARY]
+    return [found for found in re.findall(r"=> (\S*lib[at]san\S*)", linked)] + [str(library)]
 
 
 class Faults:

@@ -1,6 +1,7 @@
 """Requests of S3 to the engine of the tests, signed by other code than the daemon's own."""
 
 import contextlib
+import dataclasses
 import datetime
 import hashlib
 import hmac
@@ -9,13 +10,41 @@ import json
 import os
 import re
 import secrets
+import subprocess
 import time
 import urllib.parse
 
 import cairn
+import pytest
 import xet
 
 REGION = "us-east-1"
+
+
+@dataclasses.dataclass
+class Service:
+    """What one service does in its own way; docs/scale.md has the table of all that were tried."""
+
+    expired: int  # what it answers to an address that is older than it may be
+    unsigned: int  # likewise, where a header is missing that was signed
+    sessions: bool  # it hands out keys of a session
+    policies: bool  # of buckets: who may do what
+    lists_late: bool  # a list may still have, for a moment, what is deleted
+
+
+SERVICES = {"ceph": Service(expired=403, unsigned=403, sessions=True, policies=True, lists_late=False), "garage": Service(expired=400, unsigned=400, sessions=False, policies=False, lists_late=True)}
+NAME = os.environ.get("CAIRN_S3_SERVICE", "ceph")  # of the script in tests/engines that has started it
+SERVICE = SERVICES[NAME]
+NODES = os.environ.get("CAIRN_TEST_S3_NODES", "").split(",")
+needs_sessions = pytest.mark.skipif(not SERVICE.sessions, reason=f"{NAME} has no keys of a session")
+needs_policies = pytest.mark.skipif(not SERVICE.policies, reason=f"{NAME} has no policies of buckets")
+
+
+def administer(*command):
+    """@return what the service's script says"""
+    verb, *more = command
+    script = [cairn.ROOT / "tests/engines" / f"{NAME}.sh", verb, os.environ["CAIRN_TEST_S3_FOLDER"], *more]
+    return subprocess.run(script, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 def signature(request, date, secret):
@@ -44,16 +73,17 @@ class Bucket:
         self.host = urllib.parse.urlsplit(cairn.ENGINE).netloc
         self.id, self.secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
 
-    def request(self, method, name="", query="", body=b"", timeout=30, path=None):
+    def request(self, method, name="", query="", body=b"", timeout=30, path=None, host=None):
         """name: below the prefix. @return (status, body)"""
+        host = host or self.host
         path = path or (f"{self.path}/{self.prefix}{name}" if name else self.path)
         date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         digest = hashlib.sha256(body).hexdigest()
         names = "host;x-amz-content-sha256;x-amz-date"
-        text = f"{method}\n{path}\n{query}\nhost:{self.host}\nx-amz-content-sha256:{digest}\nx-amz-date:{date}\n\n{names}\n{digest}"
+        text = f"{method}\n{path}\n{query}\nhost:{host}\nx-amz-content-sha256:{digest}\nx-amz-date:{date}\n\n{names}\n{digest}"
         authorization = f"AWS4-HMAC-SHA256 Credential={self.id}/{date[:8]}/{REGION}/s3/aws4_request,SignedHeaders={names},"
         authorization += f"Signature={signature(text, date, self.secret)}"
-        connection = http.client.HTTPConnection(self.host, timeout=timeout)
+        connection = http.client.HTTPConnection(host, timeout=timeout)
         headers = {"Authorization": authorization, "x-amz-content-sha256": digest, "x-amz-date": date}
         connection.request(method, path + (f"?{query}" if query else ""), body, headers)
         reply = connection.getresponse()
@@ -84,11 +114,23 @@ class Bucket:
         finally:
             assert self.request("DELETE", query="policy=")[0] in (200, 204)
 
-    def names(self):
-        """Below the prefix; a test has few."""
-        status, body = self.request("GET", query=f"list-type=2&max-keys=1000&prefix={urllib.parse.quote(self.prefix, safe='')}")
+    def listed(self, host):
+        status, body = self.request("GET", query=f"list-type=2&max-keys=1000&prefix={urllib.parse.quote(self.prefix, safe='')}", host=host)
         assert status == 200, body
         return [name[len(self.prefix) :] for name in re.findall("<Key>([^<]*)</Key>", body.decode())]
+
+    def names(self):
+        """Below the prefix; a test has few. Where lists are late: once those of all nodes have what can be read, and nothing else."""
+        if not SERVICE.lists_late:
+            return self.listed(self.host)
+        lists = []
+
+        def true():
+            lists[:] = [self.listed(host) for host in NODES]
+            return all(self.request("HEAD", name)[0] == 200 for name in set().union(*lists))
+
+        cairn.wait_until("lists without what is deleted", true)
+        return lists[0]
 
     def objects(self):
         return [name for name in self.names() if name.startswith("x/")]

@@ -217,6 +217,7 @@ def unremoved(server):
     return cairn.is_error(reply, 500, "gc.unremoved")["message"]
 
 
+@s3.needs_policies
 def test_what_is_not_removed_is_passed_over(start):
     """More than are looked at in one piece: what is behind them goes with the same collection, which is told as one that failed."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
@@ -235,6 +236,7 @@ def test_what_is_not_removed_is_passed_over(start):
     assert waiting(server, "a") == 0 and server.metrics()["cairn_gc_last_run_successful"] == 1
 
 
+@s3.needs_policies
 def test_a_key_that_may_not_delete(start):
     """It is not tried for each of them."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
@@ -248,6 +250,7 @@ def test_a_key_that_may_not_delete(start):
     assert waiting(server, "a") == 0
 
 
+@s3.needs_policies
 def test_others_are_tried_next_time(start):
     """A collection begins where the last one gave up, so that those in front do not keep it from the others for ever."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")

@@ -1,9 +1,11 @@
-"""Objects in an S3 service: what only such a store can show. The engine is real, started by tests/engines/ceph.sh."""
+"""Objects in an S3 service: what only such a store can show. The engine is real, started by tests/engines/s3.sh; s3.SERVICE tells what it does in its own way."""
 
 import contextlib
+import hashlib
 import http.client
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -13,19 +15,23 @@ import urllib.parse
 
 import cairn
 import cluster
+import faults
+import hf_client
 import ledger
 import plans
 import pytest
 import s3
+import test_cluster_clock
 import xet
 from authority import Authority
+from between import Between
 
 GRACE = 120
 STEPS = ["put-begun", "put-written", "xorb-verified", "xorb-cleared", "put-durable", "xorb-stored"]
 STEPS += ["index-begun", "index-applied", "index-committed", "index-answered"]
 ENGINE_PID = os.environ.get("CAIRN_TEST_S3_PID")
 
-pytestmark = pytest.mark.skipif(not cairn.ENGINE, reason="there is no S3 service; tests/engines/with_s3.sh starts one")
+pytestmark = pytest.mark.skipif(not cairn.ENGINE, reason="there is no S3 service; tests/engines/s3.sh starts one")
 
 
 @pytest.fixture
@@ -192,6 +198,7 @@ def test_collection(begin, clock):
     book.check(server)
 
 
+@s3.needs_policies
 def test_a_swept_xorb_that_stays(begin, clock):
     """The service does not delete its object: it is passed over, and told; others go, nothing is lost, and it is tried again."""
     server, bucket = begin(test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s")
@@ -324,6 +331,7 @@ def test_credentials(tmp_path, begin):
     assert os.environ["AWS_SECRET_ACCESS_KEY"] not in server.log()
 
 
+@s3.needs_sessions
 def test_session_tokens(tmp_path, begin):
     """Sent with each request, and part of addresses; nothing without them."""
     file = tmp_path / "credentials"
@@ -352,30 +360,24 @@ def test_session_tokens(tmp_path, begin):
 
 def test_a_key_is_replaced(tmp_path, begin):
     """By another in the same file, and taken away: the daemon goes on by itself."""
-    ids = ["replacedkey1", "replacedkey2"]
-    folder, file = os.environ["CAIRN_TEST_CEPH"], tmp_path / "credentials"
+    file = tmp_path / "credentials"
 
-    def key(what, name, *more):
-        command = ["radosgw-admin", "-c", f"{folder}/ceph.conf", "key", what, "--uid=cairn", "--key-type=s3", f"--access-key={name}", *more]
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
-
-    def use(name):
+    def use(name, secret):
         fresh = tmp_path / "fresh"
-        fresh.write_text(f"aws_access_key_id = {name}\naws_secret_access_key = secretof{name}\n")
+        fresh.write_text(f"aws_access_key_id = {name}\naws_secret_access_key = {secret}\n")
         fresh.rename(file)
 
-    for name in ids:
-        key("create", name, f"--secret-key=secretof{name}")
-    use(ids[0])
+    keys = [s3.administer("key").split() for _ in range(2)]
+    use(*keys[0])
     server, _ = begin(variables={"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, store_credentials=file)
     book = ledger.Ledger()
     assert book.upload(server, ledger.new_file(17)).status == 200
-    use(ids[1])
-    key("rm", ids[0])
+    use(*keys[1])
+    s3.administer("no-key", keys[0][0])
     assert book.upload(server, ledger.new_file(18)).status == 200
     book.check(server)
     assert server.events("reload") == []
-    key("rm", ids[1])
+    s3.administer("no-key", keys[1][0])
     assert cairn.is_error(server.put_xorb(ledger.new_file(19).terms[0][0]), 503)
 
 
@@ -447,7 +449,7 @@ def test_addresses(begin):
         assert fetch_raw(url, Range=f"bytes={first}-{last}") == (206, body[first : last + 1])
         for others in (f"bytes={first}-{last + 1}", f"bytes={first + 1}-{last}", f"bytes={first}-{last},0-0", "bytes=-1"):
             assert fetch_raw(url, Range=others)[0] == 403, others
-        assert fetch_raw(url)[0] == 403
+        assert fetch_raw(url)[0] == s3.SERVICE.unsigned
         for method in ("HEAD", "PUT", "DELETE"):
             assert fetch_raw(url, method, Range=f"bytes={first}-{last}")[0] == 403, method
         longer = re.sub("X-Amz-Expires=[0-9]+", "X-Amz-Expires=604800", url)
@@ -462,7 +464,7 @@ def test_addresses(begin):
 
 
 def test_expired_address(begin):
-    """Refused by the engine with what makes clients ask for a new plan; signed by other code, which can sign the past."""
+    """Refused by the engine; signed by other code, which can sign the past."""
     _, bucket = begin()
     date, scope = "20260101T000000Z", f"20260101/{s3.REGION}/s3/aws4_request"
     query = f"X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={bucket.id}%2F{scope.replace('/', '%2F')}&X-Amz-Date={date}"
@@ -470,7 +472,31 @@ def test_expired_address(begin):
     path = f"{bucket.path}/{bucket.prefix}owner"
     text = f"GET\n{path}\n{query}\nhost:{bucket.host}\nrange:bytes=0-9\n\nhost;range\nUNSIGNED-PAYLOAD"
     url = f"{cairn.ENGINE}{path}?{query}&X-Amz-Signature={s3.signature(text, date, bucket.secret)}"
-    assert fetch_raw(url, Range="bytes=0-9")[0] == 403
+    assert fetch_raw(url, Range="bytes=0-9")[0] == s3.SERVICE.expired
+
+
+def test_a_plan_is_too_old(tmp_path, clock, begin):
+    """The client comes to its addresses when they have expired: it asks for another plan if the service says 403, and gives up if not."""
+    preloads = ":".join(faults.preloads(cairn.CAIRND, test_cluster_clock.LIBRARY))
+    variables = {"CAIRN_PROVE_READS": "no", "LD_PRELOAD": preloads, "SHIFT_CLOCK": str(clock.path)}
+    server, _ = begin(variables=variables, fetch_from_store=True)
+    content = random.Random(26).randbytes(400_000)
+    (tmp_path / "file").write_bytes(content)
+    (info,) = hf_client.upload(server, tmp_path / "up", [tmp_path / "file"])
+
+    def rule(request, before):
+        if request.route.endswith("/reconstructions"):
+            clock.move(-2 * 86400 if before == 0 else 0)
+
+    with Between(server, rule) as between:
+        get = {"hash": info["hash"], "size": info["size"], "how": "file"}
+        (got,) = hf_client.download(between, tmp_path / "down", [get], client_retry_base_delay="10ms")
+        asked = sum(request.route.endswith("/reconstructions") for request in between.requests)
+    clock.move(0)
+    if s3.SERVICE.expired == 403:
+        assert got == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()} and asked >= 2
+    else:
+        assert str(s3.SERVICE.expired) in got["error"], got
 
 
 def test_addresses_are_not_proved(tmp_path):

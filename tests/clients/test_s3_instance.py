@@ -98,6 +98,7 @@ def token_of(server, file):
     return urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["X-Amz-Security-Token"][0]
 
 
+@s3.needs_sessions
 def test_of_a_container(tmp_path, service, begin):
     """Had anew before it ends, without a restart and without a refusal; an authorization of a file is read each time."""
     first, token = session(tmp_path, life_s=2)
@@ -124,6 +125,7 @@ def test_of_a_container(tmp_path, service, begin):
     assert token not in server.log() and other not in server.log() and "three" not in server.log()
 
 
+@s3.needs_sessions
 def test_of_a_container_by_the_environment(tmp_path, service, begin):
     key, token = session(tmp_path)
     service.hand_out("/v2/keys", key, Authorization="Basic abc")
@@ -133,6 +135,7 @@ def test_of_a_container_by_the_environment(tmp_path, service, begin):
     assert token_of(server, file) == token
 
 
+@s3.needs_sessions
 def test_of_the_machine(tmp_path, service, begin):
     """Version 2 of the service alone: nothing is asked without a token of it."""
     key, token = session(tmp_path, life_s=600)

@@ -1,5 +1,5 @@
 /* What s3/client.h says of a service, on a real one. Usage: s3_contract URL; the * in it stands for a new prefix, one
- * for each test. Credentials are in the environment. */
+ * for each test. Credentials are in the environment, and in CAIRN_S3_SERVICE which service it is. */
 #include "hash/crypto.h"
 #include "hash/hash.h"
 #include "store/s3/client.h"
@@ -47,20 +47,28 @@ static enum cairn_status put(struct fixture *f, const char *name, const char *te
 	return s3_put(f->client, name, (const uint8_t *)text, -1, strlen(text), sha256, NULL);
 }
 
+/* Garage passes the condition over. Who relies on it reads back what is there. */
+static bool service_passes_conditions_over(void)
+{
+	const char *service = getenv("CAIRN_S3_SERVICE");
+	return service && strcmp(service, "garage") == 0;
+}
+
 START_TEST(a_new_name_is_taken_once)
 {
 	static const char *const TEXTS[] = {"first", "other"};
 	CLEANUP(fixture_fini) struct fixture f = fixture_new(NULL);
 	uint8_t digest[CAIRN_SHA256_BYTES], got[5];
 	char sha256[S3_HEX_SHA256_BYTES];
+	bool replaced = service_passes_conditions_over();
 	for (size_t i = 0; i < 2; i++) {
 		ck_assert_int_eq(cairn_sha256_of(digest, TEXTS[i], 5), CAIRN_OK);
 		cairn_hex_text(sha256, digest, sizeof(digest));
 		ck_assert_int_eq(s3_put_new(f.client, "a", (const uint8_t *)TEXTS[i], 5, sha256, NULL),
-				 i == 0 ? CAIRN_OK : CAIRN_E_CONFLICT);
+				 i == 0 || replaced ? CAIRN_OK : CAIRN_E_CONFLICT);
 	}
 	ck_assert_int_eq(s3_get(f.client, "a", 0, got, sizeof(got), NULL), CAIRN_OK);
-	ck_assert_mem_eq(got, "first", sizeof(got));
+	ck_assert_mem_eq(got, TEXTS[replaced], sizeof(got));
 }
 END_TEST
 

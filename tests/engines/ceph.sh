@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A Ceph cluster with radosgw, an S3 service, as plain processes on this machine: one monitor, one manager, three stores of
 # objects. For tests: its data lies in FOLDER, and it has the one bucket "cairn".
+#   ceph.sh find                    77: packages are not there, and which
 #   ceph.sh start FOLDER [PORT [GRACE_S]]    to its first answer, some 30 s; radosgw is on PORT + 80 then (33080 if not given); a
 #                                   store that has been silent for GRACE_S (20) is done without
 #   ceph.sh again FOLDER            what was started, and has ended
@@ -9,9 +10,21 @@
 #   ceph.sh resume FOLDER NAME
 #   ceph.sh revive FOLDER osdN      start it again
 #   ceph.sh whole FOLDER            wait until all copies of all objects are there
+#   ceph.sh key FOLDER              prints another key of the bucket, and its secret
+#   ceph.sh no-key FOLDER ID        takes that one away
 #   ceph.sh stop FOLDER             and remove the folder
 # Needs the Debian packages ceph-mon, ceph-mgr, ceph-osd, ceph-common, radosgw and curl.
 set -euo pipefail
+
+if [ "$1" = find ]; then
+  for program in ceph-mon ceph-mgr ceph-osd ceph radosgw curl; do
+    if ! command -v "$program" >/dev/null; then
+      echo "there is no $program: install ceph-mon, ceph-mgr, ceph-osd, ceph-common and radosgw"
+      exit 77
+    fi
+  done
+  exit
+fi
 
 folder=$2
 if [ "$1" = start ]; then
@@ -135,7 +148,7 @@ start)
     exit 1
   }
   cat >"$folder/environment" <<END
-export CAIRN_TEST_CEPH=$folder
+export CAIRN_TEST_CEPH=$folder CAIRN_S3_SERVICE=ceph CAIRN_TEST_S3_FOLDER=$folder
 export CAIRN_TEST_S3=$endpoint AWS_ACCESS_KEY_ID=$key AWS_SECRET_ACCESS_KEY=$secret CAIRN_TEST_S3_PID=$(cat "$folder/rgw.pid")
 END
   ;;
@@ -156,6 +169,12 @@ whole)
   is_whole() { admin pg stat | grep -qE ': ([0-9]+) active\+clean; '; }
   wait_for 120 is_whole
   ;;
+key)
+  more=$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
+  radosgw-admin key create --uid=cairn --key-type=s3 "--access-key=$more" "--secret-key=secretof$more" >/dev/null
+  echo "$more secretof$more"
+  ;;
+no-key) radosgw-admin key rm --uid=cairn --key-type=s3 "--access-key=$3" >/dev/null ;;
 stop)
   for file in "$folder"/*.pid; do
     [ ! -e "$file" ] || kill -9 "$(cat "$file")" 2>/dev/null || true

@@ -1,25 +1,21 @@
 #!/usr/bin/env bash
-# Everything that wants a real S3 service, with one that is started for it: s3.sh STORE_CONTRACT S3_CONTRACT BUILD-FOLDER
-# With a PostgreSQL there is, too, daemons have their index in that as well, for some of them.
-# Tests are run one after the other, and each says how many it counted. 77: the packages of the service are not there.
+# Everything that wants a real S3 service, with one that is started for it: s3.sh SERVICE STORE_CONTRACT S3_CONTRACT BUILD-FOLDER
+# SERVICE is ceph or garage: the script of that name here. With a PostgreSQL there is, too, daemons have their index in that as well, for
+# some of them. Tests are run one after the other, and each says how many it counted. 77: the programs of the service are not there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-for program in ceph-mon ceph-mgr ceph-osd ceph radosgw curl; do
-  if ! command -v "$program" >/dev/null; then
-    echo "there is no $program: install ceph-mon, ceph-mgr, ceph-osd, ceph-common and radosgw"
-    exit 77
-  fi
-done
+service=$1
+tests/engines/"$service".sh find
 
 folder=$(mktemp -d)
-trap 'tests/engines/ceph.sh stop "$folder/ceph"; tests/engines/postgresql.sh stop "$folder/postgresql"; rm -rf "$folder"' EXIT
-tests/engines/ceph.sh start "$folder/ceph" $((20000 + RANDOM % 10000))
+trap 'tests/engines/"$service".sh stop "$folder/s3"; tests/engines/postgresql.sh stop "$folder/postgresql"; rm -rf "$folder"' EXIT
+tests/engines/"$service".sh start "$folder/s3" $((20000 + RANDOM % 10000))
 # shellcheck disable=SC1091 # made by the line above
-. "$folder/ceph/environment"
+. "$folder/s3/environment"
 
 status=0
-"$1" "s3://cairn/contract*?endpoint=$CAIRN_TEST_S3" || status=1
-"$2" "s3://cairn/client*?endpoint=$CAIRN_TEST_S3" || status=1
+"$2" "s3://cairn/contract*?endpoint=$CAIRN_TEST_S3" || status=1
+"$3" "s3://cairn/client*?endpoint=$CAIRN_TEST_S3" || status=1
 tests/clients/run.sh tests/clients/test_s3.py tests/clients/test_s3_instance.py || status=1
 CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_hf_xet.py tests/clients/test_fetch.py || status=1
 CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
@@ -35,6 +31,6 @@ if compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
     CAIRN_DAEMONS=3 CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{hf_xet,fetch,claims,hub_accounts,hub_repos,hub_buckets,hub_lfs}.py || status=1
   fi
   CAIRN_INDEX=postgres CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
-  bench/run "$3" --brief scale || status=1
+  [ "$service" != ceph ] || bench/run "$4" --brief scale || status=1
 fi
 exit $status
