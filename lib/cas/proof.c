@@ -36,7 +36,8 @@ static void proof_take(void *ctx, const struct cairn_index_due *due)
 	struct proof_claim *claim = &run->claims[run->n++];
 	claim->due = *due;
 	claim->due.owner = run->owner;
-	claim->outcome = (struct cairn_index_outcome){.file_id = due->file_id, .owner_id = due->owner_id};
+	claim->outcome =
+		(struct cairn_index_outcome){.file_id = due->file_id, .owner_id = due->owner_id, .file = due->file};
 	memcpy(claim->outcome.said, due->said, sizeof(due->said));
 	(void)snprintf(run->owner, sizeof(run->owner), "%s", due->owner);
 }

@@ -64,12 +64,14 @@ CAIRN_MUST_USE enum cairn_status cairn_index_claims(struct cairn_index *ix, stru
 /** What came of a claim. Plain value. */
 struct cairn_index_outcome {
 	int64_t file_id, owner_id;
+	struct cairn_hash file;
 	uint8_t said[32];
 	bool is_unread; /* nothing is known: the bytes cannot be had now */
 	uint8_t proof[32];
 };
 
-/** Write down what came of claims. One that is gone meanwhile is no failure. */
+/** Write down what came of claims. One that is gone meanwhile is no failure, nor is one whose file's number another
+ * file has: a server may give numbers again that were lost with the one before it. */
 struct cairn_index_settle_claims {
 	struct cairn_index_write write;
 	const struct cairn_index_outcome *outcomes; /* borrowed */

@@ -131,7 +131,7 @@ END_TEST
 static void settle_first(void *ctx, const struct cairn_index_due *due)
 {
 	struct cairn_index_outcome *o = ctx;
-	*o = (struct cairn_index_outcome){.file_id = due->file_id, .owner_id = due->owner_id};
+	*o = (struct cairn_index_outcome){.file_id = due->file_id, .owner_id = due->owner_id, .file = due->file};
 	memcpy(o->said, due->said, sizeof(o->said));
 }
 

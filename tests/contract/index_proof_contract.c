@@ -86,7 +86,7 @@ static void turn_take(void *ctx, const struct cairn_index_due *due)
 	struct turn *t = ctx;
 	size_t len = strlen(t->text);
 	struct cairn_index_outcome *o = &t->outcomes[t->n++];
-	*o = (struct cairn_index_outcome){.file_id = due->file_id, .owner_id = due->owner_id};
+	*o = (struct cairn_index_outcome){.file_id = due->file_id, .owner_id = due->owner_id, .file = due->file};
 	memcpy(o->said, due->said, sizeof(o->said));
 	t->owner = due->owner_id;
 	char known[8] = "";
@@ -412,6 +412,24 @@ START_TEST(a_proof_goes_with_its_file)
 }
 END_TEST
 
+/* A server that leads after another one was lost gives numbers again that were lost with that. */
+START_TEST(an_outcome_is_of_a_file_and_not_of_its_number)
+{
+	struct turn t;
+	ck_assert(claim("ann", 1, 9));
+	turn_at(&t, -1, NOW, 16);
+	t.outcomes[0].file = fx_hash("file", 2);
+	memset(t.outcomes[0].proof, 7, sizeof(t.outcomes[0].proof));
+	struct cairn_index_settle_claims settle = {.outcomes = t.outcomes, .n = 1, .again_unix_s = LATER};
+	ck_assert_int_eq(cairn_index_settle_claims(ix, &settle), CAIRN_OK);
+	ck_assert_str_eq(due_now(NOW, 16), "1 ann 9;");
+	t.outcomes[0].is_unread = true;
+	ck_assert_int_eq(cairn_index_settle_claims(ix, &settle), CAIRN_OK);
+	ck_assert_str_eq(due_now(NOW, 16), "1 ann 9;");
+	lies_are(16, "");
+}
+END_TEST
+
 /* --- what was hashed here ----------------------------------------------------------------------------------------- */
 
 static enum cairn_status prove(const char *owner, unsigned number)
@@ -472,6 +490,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, what_is_proved_goes_before_what_is_said);
 	tcase_add_test(t, lies_leave_room_for_the_truth);
 	tcase_add_test(t, a_proof_goes_with_its_file);
+	tcase_add_test(t, an_outcome_is_of_a_file_and_not_of_its_number);
 	tcase_add_test(t, what_was_hashed_here_is_proved);
 	tcase_add_test(t, it_outlasts_the_index);
 	suite_add_tcase(s, t);

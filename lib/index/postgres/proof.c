@@ -8,8 +8,9 @@
 #define PROOF_DUE "due IS NOT NULL AND sha256 > ''"
 
 static const char PROOF_EACH_DUE[] =
-	"SELECT w.file, w.scope, w.sha256, f.hash, f.size, s.name, p.sha256 FROM file_owner w"
-	" JOIN file f ON f.id = w.file JOIN scope s ON s.id = w.scope LEFT JOIN proof p ON p.file = w.file"
+	"SELECT w.file, w.scope, w.sha256, f.hash, f.size, s.name, (SELECT sha256 FROM proof WHERE file = w.file)"
+	" FROM file_owner w CROSS JOIN LATERAL (SELECT hash, size FROM file WHERE id = w.file LIMIT 1) f"
+	" CROSS JOIN LATERAL (SELECT name FROM scope WHERE id = w.scope LIMIT 1) s"
 	" WHERE w.due IS NOT NULL AND w.sha256 > '' AND w.due NOT BETWEEN $2 AND $4 AND w.scope = (SELECT scope FROM file_owner WHERE " PROOF_DUE
 	" AND due NOT BETWEEN $2 AND $4 AND scope > $1 ORDER BY scope LIMIT 1) ORDER BY w.file LIMIT $3";
 static const char PROOF_EACH_LIE[] =
@@ -23,15 +24,15 @@ static const char PROOF_CLAIMS[] =
 	" (SELECT count(*) FROM file_owner WHERE proof = 0)"
 	" FROM file_owner w WHERE w.due IS NOT NULL AND w.sha256 > ''";
 static const char PROOF_ADD[] =
-	"INSERT INTO proof(file, sha256) SELECT DISTINCT k.file, k.sha256 FROM unnest($1::bigint[], $2::bytea[])"
-	" k(file, sha256) JOIN file f ON f.id = k.file ON CONFLICT DO NOTHING";
+	"INSERT INTO proof(file, sha256) SELECT DISTINCT k.file, k.sha256 FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])"
+	" k(file, hash, sha256) JOIN file f ON f.id = k.file AND f.hash = k.hash ON CONFLICT DO NOTHING";
 static const char PROOF_SETTLE[] =
 	"UPDATE file_owner w SET due = NULL, proof = CASE WHEN k.said = k.proof THEN 3 ELSE 0 END"
-	" FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[]) k(file, scope, said, proof)"
-	" WHERE w.file = k.file AND w.scope = k.scope AND w.sha256 = k.said";
+	" FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[]) k(file, hash, scope, said, proof)"
+	" JOIN file f ON f.id = k.file AND f.hash = k.hash WHERE w.file = k.file AND w.scope = k.scope AND w.sha256 = k.said";
 static const char PROOF_PUT_OFF[] =
-	"UPDATE file_owner w SET due = $4 FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) k(file, scope, said)"
-	" WHERE w.file = k.file AND w.scope = k.scope AND w.sha256 = k.said";
+	"UPDATE file_owner w SET due = $5 FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[])"
+	" k(file, hash, scope, said) JOIN file f ON f.id = k.file AND f.hash = k.hash WHERE w.file = k.file AND w.scope = k.scope AND w.sha256 = k.said";
 static const char PROOF_FIND_OWNED[] =
 	"SELECT w.file, w.scope FROM file f JOIN file_owner w ON w.file = f.id"
 	" WHERE f.hash = $1 AND w.scope = (SELECT id FROM scope WHERE name = $2) LIMIT 1";
@@ -133,12 +134,13 @@ enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_cla
 
 /* Some of the claims: those that could be read, or those that could not. */
 struct proof_some {
-	struct cairn_pg_array files, owners, said, proofs;
+	struct cairn_pg_array files, hashes, owners, said, proofs;
 };
 
 static void proof_some_fini(struct proof_some *some)
 {
 	cairn_pg_array_fini(&some->files);
+	cairn_pg_array_fini(&some->hashes);
 	cairn_pg_array_fini(&some->owners);
 	cairn_pg_array_fini(&some->said);
 	cairn_pg_array_fini(&some->proofs);
@@ -147,6 +149,7 @@ static void proof_some_fini(struct proof_some *some)
 static void proof_some_add(struct proof_some *some, const struct cairn_index_outcome *o)
 {
 	cairn_pg_add_int8(&some->files, o->file_id);
+	cairn_pg_add_bytes(&some->hashes, o->file.b, sizeof(o->file.b));
 	cairn_pg_add_int8(&some->owners, o->owner_id);
 	cairn_pg_add_bytes(&some->said, o->said, sizeof(o->said));
 	cairn_pg_add_bytes(&some->proofs, o->proof, sizeof(o->proof));
@@ -155,6 +158,7 @@ static void proof_some_add(struct proof_some *some, const struct cairn_index_out
 static void proof_some_args(struct proof_some *some, struct cairn_pg_args *args)
 {
 	cairn_pg_int8s(args, &some->files);
+	cairn_pg_byteas(args, &some->hashes);
 	cairn_pg_int8s(args, &some->owners);
 	cairn_pg_byteas(args, &some->said);
 }
@@ -169,6 +173,7 @@ enum cairn_status cairn_pg_settle_claims(struct cairn_pg_tx *tx, struct cairn_in
 	enum cairn_status status = CAIRN_OK;
 	if (read.files.n > 0 || read.files.status != CAIRN_OK) {
 		cairn_pg_int8s(&add, &read.files);
+		cairn_pg_byteas(&add, &read.hashes);
 		cairn_pg_byteas(&add, &read.proofs);
 		proof_some_args(&read, &set);
 		cairn_pg_byteas(&set, &read.proofs);
@@ -195,10 +200,12 @@ enum cairn_status cairn_pg_prove_file(struct cairn_pg_tx *tx, struct cairn_index
 				  "the file was taken from its owner");
 	if (status != CAIRN_OK)
 		return status;
-	struct cairn_index_outcome o = {.file_id = cairn_pg_get_int8(r, 0, 0), .owner_id = cairn_pg_get_int8(r, 0, 1)};
+	struct cairn_index_outcome o = {
+		.file_id = cairn_pg_get_int8(r, 0, 0), .owner_id = cairn_pg_get_int8(r, 0, 1), .file = prove->hash};
 	memcpy(o.proof, prove->sha256, sizeof(o.proof));
 	proof_some_add(&some, &o);
 	cairn_pg_int8s(&proof, &some.files);
+	cairn_pg_byteas(&proof, &some.hashes);
 	cairn_pg_byteas(&proof, &some.proofs);
 	cairn_pg_int8(&add, o.file_id);
 	cairn_pg_int8(&add, o.owner_id);

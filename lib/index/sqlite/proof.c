@@ -109,23 +109,26 @@ enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-static enum cairn_status proof_add(struct cairn_tx *tx, int64_t file, const uint8_t sha256[static 32])
+static enum cairn_status proof_add(struct cairn_tx *tx, int64_t file, const struct cairn_hash *hash,
+				   const uint8_t sha256[static 32])
 {
 	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_PROOF];
 	sqlite3_bind_int64(add, 1, file);
 	cairn_sql_bind_blob(add, 2, sha256, 32);
+	cairn_sql_bind_blob(add, 3, hash->b, sizeof(hash->b));
 	return cairn_sql_run(add);
 }
 
 static enum cairn_status proof_settle(struct cairn_tx *tx, const struct cairn_index_outcome *o, int64_t again_unix_s)
 {
-	enum cairn_status status = o->is_unread ? CAIRN_OK : proof_add(tx, o->file_id, o->proof);
+	enum cairn_status status = o->is_unread ? CAIRN_OK : proof_add(tx, o->file_id, &o->file, o->proof);
 	bool is_true = !o->is_unread && memcmp(o->said, o->proof, sizeof(o->said)) == 0;
 	sqlite3_stmt *set = tx->stmt[o->is_unread ? CAIRN_TX_PUT_OFF_CLAIM : CAIRN_TX_SETTLE_CLAIM];
 	sqlite3_bind_int64(set, 1, o->file_id);
 	sqlite3_bind_int64(set, 2, o->owner_id);
 	cairn_sql_bind_blob(set, 3, o->said, sizeof(o->said));
 	sqlite3_bind_int64(set, 4, o->is_unread ? again_unix_s : is_true ? CAIRN_INDEX_PROVED : CAIRN_INDEX_FALSE);
+	cairn_sql_bind_blob(set, 5, o->file.b, sizeof(o->file.b));
 	return status == CAIRN_OK ? cairn_sql_run(set) : status;
 }
 
@@ -159,7 +162,7 @@ enum cairn_status cairn_tx_prove_file(struct cairn_tx *tx, struct cairn_index_pr
 		return cairn_fail(&prove->write.diag, status, "file.unknown", CAIRN_NO_OFFSET,
 				  "the file was taken from its owner");
 	if (status == CAIRN_OK)
-		status = proof_add(tx, file, prove->sha256);
+		status = proof_add(tx, file, &prove->hash, prove->sha256);
 	if (status != CAIRN_OK)
 		return status;
 	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_PROVED], *drop = tx->stmt[CAIRN_TX_DROP_NO_CLAIM];

@@ -85,10 +85,14 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_DROP_NO_CLAIM] = "DELETE FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 = x''",
 	[CAIRN_TX_FIND_OWNED] = "SELECT w.file, w.scope FROM file f CROSS JOIN file_owner w ON w.file = f.id"
 				" AND w.scope = (SELECT id FROM scope WHERE name = ?2) WHERE f.hash = ?1 LIMIT 1",
-	[CAIRN_TX_ADD_PROOF] = "INSERT OR IGNORE INTO proof(file, sha256) SELECT id, ?2 FROM file WHERE id = ?1",
+	[CAIRN_TX_ADD_PROOF] = "INSERT OR IGNORE INTO proof(file, sha256) SELECT id, ?2 FROM file"
+			       " WHERE id = ?1 AND hash = ?3",
 	[CAIRN_TX_SETTLE_CLAIM] =
-		"UPDATE file_owner SET proof = ?4, due = NULL WHERE file = ?1 AND scope = ?2 AND sha256 = ?3",
-	[CAIRN_TX_PUT_OFF_CLAIM] = "UPDATE file_owner SET due = ?4 WHERE file = ?1 AND scope = ?2 AND sha256 = ?3",
+		"UPDATE file_owner SET proof = ?4, due = NULL WHERE file = (SELECT id FROM file WHERE id = ?1 AND hash = ?5)"
+		" AND scope = ?2 AND sha256 = ?3",
+	[CAIRN_TX_PUT_OFF_CLAIM] =
+		"UPDATE file_owner SET due = ?4 WHERE file = (SELECT id FROM file WHERE id = ?1 AND hash = ?5)"
+		" AND scope = ?2 AND sha256 = ?3",
 	[CAIRN_TX_ADD_PROVED] =
 		"INSERT INTO file_owner(file, scope, sha256, at, proof, due)"
 		" VALUES(?1, ?2, ?3, unixepoch(), 3, NULL) ON CONFLICT DO UPDATE SET proof = 3, due = NULL",
