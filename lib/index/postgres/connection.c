@@ -102,13 +102,15 @@ static enum cairn_status connection_open(struct cairn_pg *pg)
 	static const char *const NAMES[] = {"connect_timeout",
 					    "tcp_user_timeout",
 					    "keepalives_idle",
+					    "keepalives_interval",
 					    "target_session_attrs",
 					    "fallback_application_name",
 					    "client_encoding",
 					    "gssencmode",
 					    "dbname",
 					    NULL};
-	const char *const values[] = {"2", "4000", "2", "read-write", "cairn", "UTF8", "disable", pg->place->url, NULL};
+	const char *const values[] = {"2",       "4000",         "2", "1", "read-write", "cairn", "UTF8",
+				      "disable", pg->place->url, NULL};
 	pg->conn = PQconnectdbParams(NAMES, values, 1);
 	if (!pg->conn)
 		return connection_lose(pg, "no memory");
