@@ -3,8 +3,8 @@
 . "$(dirname "$0")/common.sh"
 export LC_ALL=C # comm and sort agree
 PAGE=docs/errors.md
-# Literals that look like rules and are none: names of files, and what a backup is marked with.
-NOT_RULES='(icon|page|style)\.(svg|js|css)|index\.sqlite(\.part)?|cairn\.backup(\.(objects|moment))?|keep\.index|moment\.part|next\.index|next\.part|prune\.part'
+# Literals that look like rules and are none: names of files, what a backup is marked with, columns of a table that has a letter.
+NOT_RULES='[a-z]\.[a-z]+|(icon|page|style)\.(svg|js|css)|index\.sqlite(\.part)?|cairn\.backup(\.(objects|moment))?|keep\.index|moment\.part|next\.index|next\.part|prune\.part'
 
 # The file's code on one line: no comments, no includes.
 one_line() {

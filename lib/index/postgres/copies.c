@@ -11,8 +11,8 @@ enum { COPIES_KEPT_S = 7 * 24 * 3600 }; /* a copy that was removed stays dead fo
 #define COPIES_NOW "extract(epoch FROM now())::bigint"
 /* $1: copies, $2: the hashes of what they are copies of. */
 #define COPIES_UNNAMED                                                                                                 \
-	" FROM unnest($1::bytea[], $2::bytea[]) AS found(copy, hash) WHERE NOT EXISTS(SELECT 1 FROM xorb x"            \
-	" WHERE x.hash = found.hash AND (x.copy IS NULL OR x.copy = found.copy))"
+	" FROM unnest($1::bytea[], $2::bytea[]) AS found(copy, hash) WHERE (SELECT true FROM xorb x"                   \
+	" WHERE x.hash = found.hash AND (x.copy IS NULL OR x.copy = found.copy) LIMIT 1) IS NULL"
 
 static const char COPIES_IS_DEAD[] = "SELECT EXISTS(SELECT 1 FROM dead WHERE copy = $1), " COPIES_NOW;
 static const char COPIES_KILL[] =
@@ -23,8 +23,8 @@ static const char COPIES_EACH_DEAD[] =
 	"SELECT copy, hash FROM dead WHERE NOT buried AND copy > coalesce($2, '') ORDER BY copy"
 	" LIMIT $1";
 static const char COPIES_EACH_UNNAMED[] =
-	"SELECT found.copy, found.hash" COPIES_UNNAMED " AND NOT EXISTS(SELECT 1 FROM dead WHERE dead.copy = found.copy"
-	" AND NOT dead.buried)";
+	"SELECT found.copy, found.hash" COPIES_UNNAMED " AND (SELECT true FROM dead WHERE dead.copy = found.copy"
+	" AND NOT dead.buried LIMIT 1) IS NULL";
 /* One that was buried is here again: its PUT was given up, and came late. */
 static const char COPIES_WRITE_OFF[] =
 	"INSERT INTO dead(copy, hash, at) SELECT found.copy, found.hash, " COPIES_NOW COPIES_UNNAMED

@@ -131,8 +131,8 @@ enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn
 /* Of several claims of an owner (o) only the best counts, and none that is false. */
 #define CAIRN_PG_WORD "CASE WHEN o.proof > 0 THEN o.sha256 ELSE '' END"
 #define CAIRN_PG_BEST                                                                                                  \
-	"NOT EXISTS(SELECT 1 FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope"                            \
-	" AND (c.proof > o.proof OR (c.proof = o.proof AND c.sha256 < o.sha256)))"
+	"(SELECT true FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope AND (c.proof > o.proof"            \
+	" OR (c.proof = o.proof AND c.sha256 < o.sha256)) LIMIT 1) IS NULL"
 /* Who has file f, and how its best claim goes: looked up behind the file, whatever is known of how many there are. */
 #define CAIRN_PG_OWNERS                                                                                                \
 	" CROSS JOIN LATERAL (SELECT * FROM file_owner o WHERE o.file = f.id AND " CAIRN_PG_BEST " OFFSET 0) o"        \

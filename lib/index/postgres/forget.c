@@ -6,10 +6,10 @@ static const char FORGET_FIND[] = "SELECT id FROM file WHERE hash = $1";
 /* Before a file is taken from an owner, or from all: it does not count any more, the objects that have it go, and
  * contents lose it. */
 static const char *const FORGET_USES[] = {
-	"UPDATE repo SET stored = stored - (SELECT size FROM file WHERE id = $1) WHERE scope IN"
-	" (SELECT scope FROM file_owner WHERE file = $1 AND " FORGET_SCOPE ")",
-	"UPDATE scope SET stored = stored - (SELECT size FROM file WHERE id = $1) WHERE quota IS NOT NULL AND id IN"
-	" (SELECT scope FROM file_owner WHERE file = $1) AND ($2::text IS NULL OR name = $2)",
+	"UPDATE repo SET stored = stored - (SELECT size FROM file WHERE id = $1) WHERE scope ="
+	" ANY(ARRAY(SELECT scope FROM file_owner WHERE file = $1 AND " FORGET_SCOPE "))",
+	"UPDATE scope SET stored = stored - (SELECT size FROM file WHERE id = $1) WHERE quota IS NOT NULL AND id ="
+	" ANY(ARRAY(SELECT scope FROM file_owner WHERE file = $1)) AND ($2::text IS NULL OR name = $2)",
 	"UPDATE repo SET files = files - n.n, bytes = bytes - n.n * (SELECT size FROM file WHERE id = $1)"
 	" FROM (SELECT repo, count(*) AS n FROM object WHERE file = $1 GROUP BY repo) n"
 	" WHERE n.repo = repo.id AND " FORGET_SCOPE,

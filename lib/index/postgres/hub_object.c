@@ -18,7 +18,8 @@ static const char OBJECT_EACH[] = OBJECT " AND o.path >= $2 ORDER BY o.path LIMI
 
 static const char OBJECT_PATHS[] =
 	"SELECT k.n, o.file, coalesce(f.size, 0) FROM unnest($2::bytea[]) WITH ORDINALITY k(path, n)"
-	" JOIN object o ON o.repo = $1 AND o.path = k.path LEFT JOIN file f ON f.id = o.file";
+	" CROSS JOIN LATERAL (SELECT file FROM object WHERE repo = $1 AND path = k.path LIMIT 1) o"
+	" LEFT JOIN LATERAL (SELECT size FROM file WHERE id = o.file LIMIT 1) f ON true";
 /* The files of changes, and whether they may be used: of a copy (whose source is not 0) another repository's, else the
  * own or the operator's. The empty one has no hash, and the number 0; one that is not there has -1. */
 static const char OBJECT_FILES[] =
