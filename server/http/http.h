@@ -190,9 +190,8 @@ CAIRN_MUST_USE bool http_kept_header(struct http_kept *kept, const char *name, c
 /** Only when no request that was given it is left. NULL is harmless. */
 void http_kept_free(struct http_kept *kept);
 /** Does this request's reply need no header that others do not? It does where the client sent an id of its own, which
- * it is to see again, comes from a page of another origin, or has to close the connection, and where the route added
- * any.
- */
+ * it is to see again, where pages of other origins may call (Vary), where the connection has to close, and where the
+ * route added any. */
 bool http_is_plain(const struct http_request *req);
 /** Reply to a plain request with it, and so without X-Request-Id; the log has the request by its id all the same.
  * release(ctx) when the request has ended. */

@@ -56,7 +56,7 @@ void http_kept_free(struct http_kept *kept)
 
 void http_reply_kept(struct http_request *req, const struct http_kept *kept, void (*release)(void *ctx), void *ctx)
 {
-	assert(req->code == 0 && http_is_plain(req));
+	assert(req->code == 0);
 	req->code = kept->code;
 	req->reply_bytes = kept->len;
 	req->response = kept->response;
