@@ -109,6 +109,8 @@ def ratios(bench):
     slower = []
     before = kept("ratios", COLUMN) if bench.judges else {}
     for row, found in _judged(bench, before):
+        if bench.judges and not before.get(row["path"]):
+            raise RuntimeError(f"bench/RESULTS.md has no figure of {row['path']}: ./dev bench ratios")
         if before.get(row["path"]):
             row["table"] = before[row["path"]]
         if found:

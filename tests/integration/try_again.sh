@@ -30,6 +30,9 @@ count() {
 write steady pass pass
 write unsteady pass "$(second a)"
 write bad "assert False" pass
+write skipped 'import pytest; mark = Path("'"$WORK/mark_s"'"); mark.exists() and pytest.skip(); mark.touch(); assert False'
+write sanitized 'print("ERROR: AddressSanitizer: leak"); '"$(second g)"
+write before 'global first; first = True' "assert first; $(second h)"
 write many "$(second b)" "$(second c)" "$(second d)" "$(second e)"
 
 CAIRN_TRY_AGAIN=yes run 0 "$here/clients/run.sh" "$WORK/test_steady.py"
@@ -45,6 +48,12 @@ out "2 passed, 0 failed"
 CAIRN_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_bad.py"
 count 1 FAIL
 grep -q "unsteady" "$WORK/out" && fail "what failed twice is named as unsteady"
+
+CAIRN_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_skipped.py" # that is not passed
+CAIRN_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_sanitized.py" # whatever becomes of it the second time
+CAIRN_TRY_AGAIN=yes run 0 "$here/clients/run.sh" "$WORK/test_before.py" # a file is run whole
+count 0 OK
+out "2 passed, 0 failed"
 
 CAIRN_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_many.py" # too many to be a machine's moment
 run 0 "$here/clients/run.sh" "$WORK/test_many.py"                     # which is the second time
