@@ -35,6 +35,7 @@ static const char *const CRASH_POINT_NAMES[] = {
 	[CAIRN_CRASH_COMMIT_EDITED] = "commit-edited",
 	[CAIRN_CRASH_INDEX_BEGUN] = "index-begun",
 	[CAIRN_CRASH_INDEX_APPLIED] = "index-applied",
+	[CAIRN_CRASH_INDEX_AHEAD] = "index-ahead",
 	[CAIRN_CRASH_INDEX_COMMITTED] = "index-committed",
 	[CAIRN_CRASH_INDEX_ANSWERED] = "index-answered",
 	[CAIRN_CRASH_GC_MARKED] = "gc-marked",

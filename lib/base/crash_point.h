@@ -33,6 +33,7 @@ enum cairn_crash_point {
 	CAIRN_CRASH_COMMIT_EDITED,   /* the files of a hub's commit are written, within the transaction; it is not */
 	CAIRN_CRASH_INDEX_BEGUN,     /* the transaction is open */
 	CAIRN_CRASH_INDEX_APPLIED,   /* a write of it is applied */
+	CAIRN_CRASH_INDEX_AHEAD,     /* visible, perhaps on no standby, and nobody was told */
 	CAIRN_CRASH_INDEX_COMMITTED, /* durable, and nobody was told */
 	CAIRN_CRASH_INDEX_ANSWERED,  /* somebody was told */
 

@@ -20,14 +20,15 @@ struct cairn_shard_upload {
 	const uint8_t *bytes; /* of the spool, mapped */
 	size_t len;
 	struct cairn_hash body;
-	bool known; /* this very body was accepted before */
+	bool known;                               /* this very body was accepted before */
+	struct cairn_index_registered registered; /* then */
 	struct cairn_verify_summary summary;
 	struct cairn_list_cache lists;     /* of xorbs that only terms name */
 	struct cairn_list_cache described; /* the last one of a xorb that the shard describes */
 	uint64_t n_list_chunks;            /* of all lists that were read */
 	struct cairn_verified verified;    /* what the index registers; owned */
 	struct cairn_index_put_shard put;
-	struct cairn_index_confirm confirm; /* of one that is known */
+	struct cairn_index_confirm_shard confirm; /* of one that is known */
 	void (*done)(void *ctx, enum cairn_status status, bool added, const struct cairn_diag *diag);
 	void *done_ctx;
 };
@@ -146,7 +147,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 		return status;
 	cairn_crash_point(CAIRN_CRASH_SHARD_SPOOLED);
 	cairn_hash_body(&u->body, u->bytes, u->len);
-	status = cairn_index_shard_known(u->cas->index, &u->body, u->scope, u->owner, &u->known);
+	status = cairn_index_shard_known(u->cas->index, &u->body, u->scope, u->owner, &u->known, &u->registered);
 	if (status != CAIRN_OK || u->known)
 		return status;
 
@@ -203,8 +204,14 @@ enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 	u->done = done;
 	u->done_ctx = ctx;
 	if (u->known) {
-		u->confirm = (struct cairn_index_confirm){.write.done = done ? shard_upload_confirmed : NULL};
-		return cairn_index_confirm(u->cas->index, &u->confirm);
+		u->confirm = (struct cairn_index_confirm_shard){
+			.write.done = done ? shard_upload_confirmed : NULL,
+			.body = u->body,
+			.scope = u->scope,
+			.owner = u->owner,
+			.registered = u->registered,
+		};
+		return cairn_index_confirm_shard(u->cas->index, &u->confirm);
 	}
 	u->put = (struct cairn_index_put_shard){
 		.write.done = done ? shard_upload_written : NULL,
@@ -219,5 +226,5 @@ enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 
 const struct cairn_diag *cairn_shard_upload_diag(const struct cairn_shard_upload *u)
 {
-	return &u->put.write.diag;
+	return u->known ? &u->confirm.write.diag : &u->put.write.diag;
 }

@@ -54,7 +54,7 @@ struct cairn_index_backend {
 				   enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
 				   void *ctx);
 	enum cairn_status (*shard_known)(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
-					 const char *owner, bool *known);
+					 const char *owner, bool *known, struct cairn_index_registered *registered);
 	enum cairn_status (*each_xorb)(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 				       void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
 				       int64_t *next_id);
@@ -183,6 +183,10 @@ struct cairn_index_backend {
 	bool (*is_open)(const struct cairn_index *ix);
 	/** With CAIRN_OK all of it is durable. @return as begin() */
 	enum cairn_status (*commit)(struct cairn_index *ix, struct cairn_diag *diag);
+	/** Likewise of a transaction in which put_shards() has taken all, none of a repository of the hub: it can be
+	 * seen from then on, and settle() is to make it durable before anybody is told. NULL: there is no such thing,
+	 * nor settle() */
+	enum cairn_status (*commit_ahead)(struct cairn_index *ix, struct cairn_diag *diag);
 	void (*roll_back)(struct cairn_index *ix);
 	/** A transaction failed, and was rolled back. @return it failed for something that passes, and was not
 	 * committed: do it again. NULL: there is no such thing */
@@ -230,6 +234,11 @@ struct cairn_index_backend {
 	enum cairn_status (*sweep_repos)(struct cairn_index *ix, struct cairn_index_sweep_repos *sweep);
 	enum cairn_status (*change_objects)(struct cairn_index *ix, struct cairn_index_change_objects *change);
 	enum cairn_status (*probe)(struct cairn_index *ix); /* changes nothing that can be seen, but is written */
+
+	/** The settler's thread: which of these can be seen, and are durable with CAIRN_OK? Also of none: does it go?
+	 * @return CAIRN_OK; as begin() */
+	enum cairn_status (*settle)(struct cairn_index *ix, struct cairn_index_settling *all, unsigned n,
+				    struct cairn_diag *diag);
 
 	/** A write found the disk full, and is undone: give back what can be given. */
 	void (*make_room)(struct cairn_index *ix);

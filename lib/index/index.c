@@ -81,9 +81,10 @@ enum cairn_status cairn_index_spans(struct cairn_index *ix, const int64_t *xorb_
 }
 
 enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
-					  const char *owner, bool *known)
+					  const char *owner, bool *known, struct cairn_index_registered *registered)
 {
-	return ix->backend->shard_known(ix, body, scope, owner, known);
+	*registered = (struct cairn_index_registered){0};
+	return ix->backend->shard_known(ix, body, scope, owner, known, registered);
 }
 
 uint64_t cairn_index_withdrawn(struct cairn_index *ix)

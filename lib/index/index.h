@@ -254,17 +254,25 @@ CAIRN_MUST_USE enum cairn_status cairn_index_spans(
 	struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n, const uint32_t with_spans[static 2],
 	enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places), void *ctx);
 
+/** When a shard was registered last. Zeroed where nothing is shown that is not durable. Plain value. */
+struct cairn_index_registered {
+	int64_t collection; /* so many removals came before */
+	int64_t at_unix_s;
+};
+
 /** Was this very body accepted from this owner for this scope (a repository's: within the hour)?
+ *  @param[out] registered  of one that is known, for cairn_index_confirm_shard()
  *  @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body,
-							 const char *scope, const char *owner, bool *known);
+							 const char *scope, const char *owner, bool *known,
+							 struct cairn_index_registered *registered);
 
 struct cairn_index_stats {
 	uint64_t n_files, n_xorbs, n_shards, n_eligible; /* rows, as of the last commit */
 	uint64_t stored_bytes;                           /* of all xorbs' objects */
 	uint64_t file_bytes;                             /* what it takes on the disk */
 	uint64_t n_commits, n_writes;                    /* since opening: transactions, and the writes in them */
-	uint64_t n_queued;                               /* writes waiting now */
+	uint64_t n_queued;                               /* writes waiting now, also for a standby */
 	uint64_t filter_bytes;                           /* memory that most misses are answered from */
 	bool filter_complete;                            /* false: it is still being filled, and rules nothing out */
 	uint64_t n_asked, n_asked_failed, asked_ms;      /* of a server: exchanges, and what they took together */
@@ -401,9 +409,10 @@ struct cairn_index_put_xorb {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_xorb(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 
-/** Everything that a verified shard registers; all of it becomes visible at once. CAIRN_E_DENIED: the owner is that of
- * a repository of the hub that is not there (repo.gone; hub.h), or holds too much (quota.repo, quota.account; quota.h).
- */
+/** Everything that a verified shard registers; all of it becomes visible at once, and with an engine on another machine
+ * before it is done. CAIRN_E_DENIED: the owner is that of a repository of the hub that is not there (repo.gone; hub.h),
+ * or holds too much (quota.repo, quota.account; quota.h). CAIRN_E_BUSY also: what could be seen of it was lost again
+ * (index.silent). */
 struct cairn_index_put_shard {
 	struct cairn_index_write write;
 	struct cairn_hash body; /* identity of the upload */
@@ -412,6 +421,7 @@ struct cairn_index_put_shard {
 	const struct cairn_index_new_shard *shard;
 	uint64_t records_bytes; /* how long they are: a large one is committed alone */
 	bool added;             /* result; false: everything was known already, maybe from other uploads */
+	struct cairn_index_registered registered; /* the index's */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_shard(struct cairn_index *ix, struct cairn_index_put_shard *put);
 
@@ -435,12 +445,23 @@ struct cairn_index_share_file {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_share_file(struct cairn_index *ix, struct cairn_index_share_file *share);
 
-/** Afterwards, what was read before is as durable as what a write has answered. Reads may see a commit that still waits
- * for a standby and perhaps never gets there: a client is told "known already" only after this. */
+/** Afterwards, all writes that were committed before are decided, also one whose end was not told. */
 struct cairn_index_confirm {
 	struct cairn_index_write write;
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_confirm(struct cairn_index *ix, struct cairn_index_confirm *confirm);
+
+/** A shard that cairn_index_shard_known() knows is durable, too. Reads may see a commit that still waits for a standby
+ * and perhaps never gets there: a client is told "known already" only after this. CAIRN_E_BUSY also: it is not known
+ * any more (index.silent). */
+struct cairn_index_confirm_shard {
+	struct cairn_index_write write;
+	struct cairn_hash body;
+	const char *scope, *owner;                /* borrowed */
+	struct cairn_index_registered registered; /* as it was read */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_confirm_shard(struct cairn_index *ix,
+							   struct cairn_index_confirm_shard *confirm);
 
 /** A xorb is as if it had just come; a retired one is not any more. CAIRN_E_NOT_FOUND: it is gone, don't promise it. */
 struct cairn_index_renew_xorb {

@@ -110,20 +110,36 @@ REQUEST(drop_ref, NULL, true)
 REQUEST(sweep_repos, NULL, true)
 REQUEST(change_objects, request_changes_bytes, false)
 
+/* An engine of this machine shows nothing that is not durable. */
+static enum cairn_status request_confirmed(struct cairn_index_write *write)
+{
+	write->status = CAIRN_OK;
+	if (write->done)
+		write->done(write);
+	return CAIRN_OK;
+}
+
 static enum cairn_status request_confirm(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	(void)write;
 	return ix->backend->probe(ix);
 }
 
-/* An engine of this machine shows nothing that is not durable. */
 enum cairn_status cairn_index_confirm(struct cairn_index *ix, struct cairn_index_confirm *confirm)
 {
 	static const struct cairn_index_kind KIND = {.apply = request_confirm, .probes = true};
 	if (ix->backend->remote)
 		return cairn_writer_submit(&ix->writer, &confirm->write, &KIND);
-	confirm->write.status = CAIRN_OK;
-	if (confirm->write.done)
-		confirm->write.done(&confirm->write);
-	return CAIRN_OK;
+	return request_confirmed(&confirm->write);
+}
+
+/* Of a repository of the hub nothing is committed ahead. */
+enum cairn_status cairn_index_confirm_shard(struct cairn_index *ix, struct cairn_index_confirm_shard *confirm)
+{
+	static const struct cairn_index_kind SETTLES = {.settles = true},
+					     KIND = {.apply = request_confirm, .probes = true};
+	bool settles = ix->backend->settle && !cairn_index_is_repo_owner(confirm->owner);
+	if (ix->backend->remote)
+		return cairn_writer_submit(&ix->writer, &confirm->write, settles ? &SETTLES : &KIND);
+	return request_confirmed(&confirm->write);
 }

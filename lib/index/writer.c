@@ -77,33 +77,50 @@ static enum cairn_status writer_join(struct cairn_index *ix, struct cairn_index_
 	return ix->backend->put_shards(ix, puts, n, diag);
 }
 
+/* What can be told apart from what was there before by looking at it again: shards that went together, and nothing
+ * beside them. Not while nobody could be told: what is seen then should be few. */
+static bool writer_may_go_ahead(struct cairn_index *ix, const struct cairn_index_write *batch)
+{
+	bool may = ix->backend->commit_ahead && cairn_settler_is_well(&ix->writer.settler);
+	for (const struct cairn_index_write *write = batch; may && write; write = write->next)
+		may = write->applied &&
+		      !cairn_index_is_repo_owner(((const struct cairn_index_put_shard *)write)->owner);
+	return may;
+}
+
+/* How a transaction came out. */
+struct writer_outcome {
+	bool bad;   /* a write failed, and that is why the batch did */
+	bool ahead; /* it was committed, and is to be settled */
+};
+
 /* One transaction of the whole batch. @param more  it may be topped up  @param alone  a write that fails is undone by
- * itself
- * @param[out] bad  a write failed, and that is why the batch did */
+ * itself */
 static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_write *batch, bool more, bool alone,
-				    bool *bad, struct cairn_diag *diag)
+				    struct writer_outcome *out, struct cairn_diag *diag)
 {
 	const struct cairn_index_backend *engine = ix->backend;
-	*bad = false;
+	*out = (struct writer_outcome){.bad = false};
 	enum cairn_status status = engine->begin(ix, diag);
 	cairn_crash_point(CAIRN_CRASH_INDEX_BEGUN);
 	if (status == CAIRN_OK && engine->remote && more)
 		writer_top_up(&ix->writer, batch);
 	if (status == CAIRN_OK) {
 		status = writer_join(ix, batch, alone, diag);
-		*bad = status != CAIRN_OK && engine->is_open(ix);
+		out->bad = status != CAIRN_OK && engine->is_open(ix);
 	}
 	for (struct cairn_index_write *write = batch; write && status == CAIRN_OK; write = write->next) {
 		bool applied = write->applied || writer_apply(ix, write, alone);
 		cairn_crash_point(CAIRN_CRASH_INDEX_APPLIED);
 		if (applied)
 			continue;
-		*bad = engine->is_open(ix);
+		out->bad = engine->is_open(ix);
 		*diag = write->diag;
 		status = write->status;
 	}
+	out->ahead = status == CAIRN_OK && writer_may_go_ahead(ix, batch);
 	if (status == CAIRN_OK)
-		status = engine->commit(ix, diag);
+		status = out->ahead ? engine->commit_ahead(ix, diag) : engine->commit(ix, diag);
 	if (status != CAIRN_OK)
 		engine->roll_back(ix);
 	return status;
@@ -120,22 +137,24 @@ static void writer_fail(struct cairn_index_write *batch, enum cairn_status statu
 
 /* Savepoints let one bad write fail alone, but copy each page that is changed: 1,300 shards/s against 1,600. Bad writes
  * are rare, so they are used only for a batch that has one. It still is one transaction: else whoever sends many bad
- * uploads would cost everybody a sync each. */
-static void writer_commit(struct cairn_index *ix, struct cairn_index_write *batch, bool more)
+ * uploads would cost everybody a sync each.
+ * @return it was committed ahead */
+static bool writer_commit(struct cairn_index *ix, struct cairn_index_write *batch, bool more)
 {
 	struct cairn_diag diag = {0};
 	enum cairn_status status;
-	bool bad;
+	struct writer_outcome out;
 	do {
 		diag = (struct cairn_diag){0};
-		status = writer_try(ix, batch, more, false, &bad, &diag);
-		if (status != CAIRN_OK && bad) {
+		status = writer_try(ix, batch, more, false, &out, &diag);
+		if (status != CAIRN_OK && out.bad) {
 			diag = (struct cairn_diag){0};
-			status = writer_try(ix, batch, more, true, &bad, &diag);
+			status = writer_try(ix, batch, more, true, &out, &diag);
 		}
 	} while (status != CAIRN_OK && ix->backend->again && ix->backend->again(ix));
 	if (status != CAIRN_OK)
 		writer_fail(batch, status, &diag);
+	return status == CAIRN_OK && out.ahead;
 }
 
 /* The disk was full: once more, by itself, and with the space that is kept for that. */
@@ -144,7 +163,7 @@ static void writer_commit_kept(struct cairn_index *ix, struct cairn_index_write 
 	struct cairn_index_write *next = write->next;
 	write->next = NULL;
 	ix->backend->use_reserve(ix);
-	writer_commit(ix, write, false);
+	(void)writer_commit(ix, write, false); /* by itself it is nothing that goes ahead */
 	write->next = next;
 }
 
@@ -177,10 +196,14 @@ static void writer_count(struct cairn_writer *w, const struct cairn_index_write 
 
 static void writer_serve(struct cairn_writer *w, struct cairn_index_write *batch)
 {
-	writer_commit(w->index, batch, true);
+	bool ahead = writer_commit(w->index, batch, true);
 	writer_make_room(w->index, batch);
-	cairn_crash_point(CAIRN_CRASH_INDEX_COMMITTED);
+	cairn_crash_point(ahead ? CAIRN_CRASH_INDEX_AHEAD : CAIRN_CRASH_INDEX_COMMITTED);
 	writer_count(w, batch);
+	if (ahead) {
+		cairn_settler_take(&w->settler, batch);
+		return;
+	}
 	/* Also "known already" is only said of what is durable, hence after the commit. */
 	for (struct cairn_index_write *write = batch, *next; write; write = next) {
 		next = write->next;
@@ -224,8 +247,9 @@ enum cairn_status cairn_writer_start(struct cairn_writer *w, struct cairn_index 
 {
 	writer_init_locks(w);
 	w->tail = &w->head;
-	if (options->read_only)
-		return CAIRN_OK;
+	enum cairn_status status = cairn_settler_start(&w->settler, ix, options->read_only, diag);
+	if (status != CAIRN_OK || options->read_only)
+		return status;
 	w->batch_max = options->batch_max ? options->batch_max : WRITER_BATCH_MAX;
 	w->queue_max = options->queue_max ? options->queue_max : WRITER_QUEUE_MAX;
 	w->index = ix;
@@ -244,6 +268,7 @@ void cairn_writer_stop(struct cairn_writer *w)
 	pthread_mutex_unlock(&w->lock);
 	if (w->index)
 		pthread_join(w->thread, NULL);
+	cairn_settler_stop(&w->settler);
 	pthread_cond_destroy(&w->probed);
 	pthread_cond_destroy(&w->work);
 	pthread_mutex_destroy(&w->lock);
@@ -254,7 +279,7 @@ void cairn_writer_stats(struct cairn_writer *w, struct cairn_index_stats *out)
 	pthread_mutex_lock(&w->lock);
 	out->n_commits = w->n_commits;
 	out->n_writes = w->n_writes;
-	out->n_queued = w->n_queued;
+	out->n_queued = w->n_queued + cairn_settler_n(&w->settler);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -264,6 +289,10 @@ static void writer_queue(struct cairn_writer *w, struct cairn_index_write *write
 	write->status = CAIRN_OK;
 	write->diag = (struct cairn_diag){0};
 	write->next = NULL;
+	if (write->kind->settles) {
+		cairn_settler_take(&w->settler, write);
+		return;
+	}
 	*w->tail = write;
 	w->tail = &write->next;
 	w->n_queued++;
@@ -273,7 +302,7 @@ static void writer_queue(struct cairn_writer *w, struct cairn_index_write *write
 static enum cairn_status writer_try_queue(struct cairn_writer *w, struct cairn_index_write *write)
 {
 	pthread_mutex_lock(&w->lock);
-	bool room = w->n_queued < w->queue_max;
+	bool room = w->n_queued + cairn_settler_n(&w->settler) < w->queue_max;
 	if (room)
 		writer_queue(w, write);
 	pthread_mutex_unlock(&w->lock);
@@ -350,18 +379,17 @@ static void writer_queue_probe(struct cairn_writer *w)
 	writer_queue(w, &w->probe.write);
 }
 
-/* A probe that is under way may be ahead of writes that wait, so it is the next one that counts.
+/* A probe that is under way may be before writes that wait, so it is the next one that counts.
  * @param[out] status  what it came to @return false: it has not come to anything in time */
-static bool writer_probe(struct cairn_writer *w, int64_t timeout_ms, enum cairn_status *status)
+static bool writer_probe(struct cairn_writer *w, const struct timespec *until, enum cairn_status *status)
 {
-	const struct timespec until = cairn_cond_in_ms(timeout_ms);
 	pthread_mutex_lock(&w->lock);
 	uint64_t wanted = w->n_probes + 1 + w->probing;
 	bool waits = true;
 	while (w->n_probes < wanted && waits) {
 		if (!w->probing)
 			writer_queue_probe(w);
-		waits = cairn_cond_wait_until(&w->probed, &w->lock, &until);
+		waits = cairn_cond_wait_until(&w->probed, &w->lock, until);
 	}
 	bool probed = w->n_probes >= wanted;
 	*status = w->probe_status;
@@ -372,13 +400,16 @@ static bool writer_probe(struct cairn_writer *w, int64_t timeout_ms, enum cairn_
 enum cairn_status cairn_index_writable(struct cairn_index *ix)
 {
 	enum cairn_status status;
-	return writer_probe(&ix->writer, CAIRN_INDEX_PROBE_MS, &status) ? status : CAIRN_E_BUSY;
+	const struct timespec until = cairn_cond_in_ms(CAIRN_INDEX_PROBE_MS);
+	return writer_probe(&ix->writer, &until, &status) ? status : CAIRN_E_BUSY;
 }
 
 bool cairn_index_flush(struct cairn_index *ix, int64_t timeout_ms)
 {
 	enum cairn_status status;
-	return writer_probe(&ix->writer, timeout_ms, &status);
+	const struct timespec until = cairn_cond_in_ms(timeout_ms);
+	/* What was queued before is with the settler by then, if not done. */
+	return writer_probe(&ix->writer, &until, &status) && cairn_settler_flush(&ix->writer.settler, &until);
 }
 
 enum cairn_status cairn_index_health(struct cairn_index *ix, struct cairn_diag *diag)
@@ -389,7 +420,8 @@ enum cairn_status cairn_index_health(struct cairn_index *ix, struct cairn_diag *
 	if (status != CAIRN_OK && diag)
 		*diag = w->health.diag;
 	pthread_mutex_unlock(&w->lock);
-	return status;
+	/* Neither hides the other's failure. */
+	return status == CAIRN_OK ? cairn_settler_health(&w->settler, diag) : status;
 }
 
 void cairn_index_condemn(struct cairn_index *ix, const struct cairn_diag *diag)

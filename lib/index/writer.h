@@ -2,7 +2,7 @@
 #ifndef CAIRN_INDEX_WRITER_H
 #define CAIRN_INDEX_WRITER_H
 
-#include "index/health.h"
+#include "index/settler.h"
 
 #include <pthread.h>
 
@@ -10,15 +10,17 @@
 struct cairn_index_kind {
 	enum cairn_status (*apply)(struct cairn_index *ix, struct cairn_index_write *write);
 	uint64_t (*bytes)(const struct cairn_index_write *write); /* about so many are to be written; NULL: few */
-	bool frees;  /* space, or takes a right away: it must get through on a full disk as well */
-	bool probes; /* changes nothing that can be seen */
-	bool shards; /* it is a struct cairn_index_put_shard */
+	bool frees;   /* space, or takes a right away: it must get through on a full disk as well */
+	bool probes;  /* changes nothing that can be seen */
+	bool shards;  /* it is a struct cairn_index_put_shard */
+	bool settles; /* it is a struct cairn_index_confirm_shard, for the settler alone */
 };
 
 struct cairn_writer {
 	struct cairn_index *index; /* that it is part of; NULL: no thread runs, and no write is taken */
 	pthread_t thread;
 	unsigned batch_max, queue_max;
+	struct cairn_settler settler;
 
 	pthread_mutex_t lock; /* over all below */
 	pthread_cond_t work;
@@ -37,12 +39,12 @@ struct cairn_writer {
 	enum cairn_status probe_status; /* of the last one done */
 };
 
-/** Start the thread, unless the index is only to be read. w is zeroed before. cairn_writer_stop() follows in any case.
+/** Start the threads, unless the index is only to be read. w is zeroed before. cairn_writer_stop() follows in any case.
  *  @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_writer_start(struct cairn_writer *w, struct cairn_index *ix,
 						    const struct cairn_index_options *options, struct cairn_diag *diag);
 
-/** Finish what is queued, and end the thread. */
+/** Finish what is queued, and end the threads. */
 void cairn_writer_stop(struct cairn_writer *w);
 
 /** Queue a request of this kind, and wait for it unless it has a done(). @return as each call of index.h */

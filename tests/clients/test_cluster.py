@@ -376,6 +376,29 @@ def test_a_daemon_stands_still_in_a_transaction(tmp_path, three, step):
         book.check(daemon)
 
 
+def test_a_daemon_is_killed_ahead(tmp_path, three):
+    """What it had committed can be seen, and nobody was told: whoever sends it again is, by any of them."""
+    file, book = tmp_path / "crash", ledger.Ledger()
+    file.write_text("")
+    one = three(variables={"CAIRND_CRASH_FILE": str(file)})
+    first, second = one.daemons[:2]
+    sent = ledger.new_file(365)
+    assert book.put_xorb(first, sent.terms[0][0]).status == 200
+    file.write_text("index-ahead")
+    with pytest.raises(ledger.GONE):
+        book.put_shard(first, sent)
+    assert first.ended(seconds=20) == -9, "nothing went ahead"
+    file.write_text("")
+    assert ledger.read(second, sent), "the test has shown nothing"
+    reply = book.put_shard(second, sent)
+    assert reply.status == 200 and reply.json()["result"] == 0, "it was known"
+    one.revive(0)
+    assert book.put_shard(first, sent).status == 200
+    assert counts_agree(one)
+    for daemon in one.daemons:
+        book.check(daemon)
+
+
 def test_clocks_that_differ(tmp_path, three, clock):
     """One whose clock goes wrong says so, takes no collection on, and is not started anew; the others go on."""
     one = three(test_clock=clock.path, n=1)

@@ -6,9 +6,11 @@ import contextlib
 import hashlib
 import os
 import random
+import signal
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import cairn
 import cluster
@@ -310,6 +312,46 @@ def test_what_no_standby_has_is_not_acknowledged(replicas, three):
     assert book.upload(three, file).status == 200
     for daemon in three.daemons:
         book.check(daemon)
+
+
+def stands_still(daemon):
+    return Path(f"/proc/{daemon.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def test_what_was_ahead_of_its_leader_is_not_acknowledged(replicas, tmp_path):
+    """Seen, and on no standby, when the leader is lost: the next one has not got it, and nobody is told, whether its daemon
+    waited for a standby then or had not asked yet."""
+    sent, waits, book = ledger.new_file("ahead"), ledger.new_file("waits"), ledger.Ledger()
+    crash = tmp_path / "crash"
+    crash.write_text("")
+    three = cluster.Cluster(tmp_path / "three", variables={"CAIRND_CRASH_FILE": str(crash)}).start()
+    first, second = three.daemons[:2]
+    for file in (sent, waits):
+        assert book.put_xorb(first, file.terms[0][0]).status == 200
+    for n in standbys():
+        postgres("kill", n)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        crash.write_text("index-ahead:1:stop")
+        asked = [pool.submit(book.put_shard, first, sent)]
+        cairn.wait_until("the commit", lambda: stands_still(first))
+        crash.write_text("")
+        asked.append(pool.submit(book.put_shard, second, waits))
+        cairn.wait_until("the rows", lambda: all(ledger.read(second, file) for file in (sent, waits)))
+        former, (one, other) = leader(), standbys()
+        postgres("kill", former)
+        for n in (one, other):
+            postgres("revive", n)
+        postgres("promote")
+        cairn.wait_until("the index", lambda: second.get("/ready").status == 200)
+        os.kill(first.process.pid, signal.SIGCONT)
+        assert [each.result().status for each in asked] == [503, 503]
+    assert not any(ledger.read(second, file) for file in (sent, waits)), "the test has shown nothing"
+    for file in (sent, waits):
+        assert book.upload(three, file).status == 200
+    for daemon in three.daemons:
+        book.check(daemon)
+    assert counts_agree(three)
+    three.stop()
 
 
 # --- daemons ----------------------------------------------------------------------------------------------------------

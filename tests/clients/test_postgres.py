@@ -237,7 +237,7 @@ def test_what_is_known_is_no_acknowledgement(begin):
                 sql(f"SELECT pg_terminate_backend(pid) {waits}")
                 assert asked.result().status == 503
         assert server.get(f"/v1/reconstructions/{ledger.name(file)}").status == 200, "it is visible"
-    cairn.wait_until("the index", lambda: is_ready(server), seconds=2)
+    cairn.wait_until("the index", lambda: is_ready(server))
     assert server.post("/v1/shards", shard).json()["result"] == 0
 
 

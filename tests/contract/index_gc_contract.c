@@ -122,7 +122,8 @@ static bool offered(const struct fx_xorb *x, uint32_t place)
 static bool known(void)
 {
 	bool yes;
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, s.scope, s.owner, &yes), CAIRN_OK);
+	struct cairn_index_registered registered;
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, s.scope, s.owner, &yes, &registered), CAIRN_OK);
 	return yes;
 }
 

@@ -83,14 +83,15 @@ START_TEST(again_is_not_added)
 {
 	struct fx_shard s;
 	bool known;
+	struct cairn_index_registered registered;
 	fx_shard_init(&s, 1);
 	fx_shard_xorb(&s, &a, 1, 5);
 	fx_shard_file(&s, 1, &a, 0, 20);
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "", &known), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(!known);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	ck_assert(s.added);
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "", &known), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(known);
 	fx_shard_fail(&s); /* it is not even looked at */
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
@@ -102,11 +103,11 @@ START_TEST(again_is_not_added)
 	ck_assert(!s.added);
 	/* Another owner, or another scope, does. */
 	s.owner = "model/me/repo";
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "model/me/repo", &known), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
 	ck_assert(!known);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	ck_assert(s.added);
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "model/me/repo", &known), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
 	ck_assert(known);
 	s.scope = "me";
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
@@ -264,12 +265,13 @@ END_TEST
 static void assert_absent(const struct fx_shard *s)
 {
 	bool known;
+	struct cairn_index_registered registered;
 	struct cairn_index_stats stats;
 	cairn_index_stats(ix, &stats);
 	ck_assert_uint_eq(stats.n_files, 0);
 	ck_assert_uint_eq(stats.n_shards, 0);
 	ck_assert_uint_eq(stats.n_eligible, 0);
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s->body, "", "", &known), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s->body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(!known);
 	for (unsigned i = 1; i <= s->n_files; i++)
 		ck_assert(!fx_sees(ix, NULL, i));

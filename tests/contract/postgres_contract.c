@@ -13,8 +13,6 @@
 
 static struct write_on_its_way {
 	struct cairn_index_put_xorb put;
-	struct fx_shard shard;
-	struct cairn_index_put_shard put_shard;
 	struct cairn_index_write *write; /* one of them */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -39,18 +37,6 @@ static void send_xorb(void)
 	ck_assert_int_eq(cairn_index_put_xorb(pg.ix, &sent.put), CAIRN_OK);
 }
 
-static void send_shard(void)
-{
-	sent.done = false;
-	fx_shard_init(&sent.shard, 1);
-	fx_shard_xorb(&sent.shard, &pg.x, 1, 1);
-	fx_shard_file(&sent.shard, 1, &pg.x, 0, 5);
-	sent.put_shard = fx_shard_request(&sent.shard);
-	sent.put_shard.write.done = sent_done;
-	sent.write = &sent.put_shard.write;
-	ck_assert_int_eq(cairn_index_put_shard(pg.ix, &sent.put_shard), CAIRN_OK);
-}
-
 static enum cairn_status sent_status(void)
 {
 	pthread_mutex_lock(&sent.lock);
@@ -67,57 +53,21 @@ static void assert_unknown(void)
 	ck_assert_str_eq(sent.write->diag.rule, "index.silent");
 }
 
-/* Our own, among those that wait: it has the lock of a writer. */
-#define WRITER                                                                                                         \
-	"FROM pg_stat_activity a WHERE a.wait_event = 'SyncRep' AND EXISTS(SELECT 1 FROM pg_locks l"                   \
-	" WHERE l.pid = a.pid AND l.locktype = 'advisory')"
-
-static const char WRITER_WAITS[] = "SELECT count(*) " WRITER;
-
-/* No commit is acknowledged from here on: the standby that must have it is not there. */
-static PGconn *lose_standbys(void)
-{
-	PGconn *other = PQconnectdb(pg.server);
-	ck_assert_int_eq(PQstatus(other), CONNECTION_OK);
-	(void)pgfx_sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-	(void)pgfx_sql("SELECT pg_reload_conf()");
-	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
-	/* It takes the server a moment: until one commit waits. */
-	for (;;) {
-		struct pollfd p = {.fd = PQsocket(other), .events = POLLIN};
-		ck_assert_int_eq(PQsendQuery(other, "SELECT pg_logical_emit_message(true, 'test', '')"), 1);
-		if (poll(&p, 1, 500) == 0)
-			return other;
-		PGresult *r;
-		while ((r = PQgetResult(other)))
-			PQclear(r);
-		ck_assert_int_lt(cairn_clock_mono_ms(), until_ms);
-	}
-}
-
-static void find_standbys(PGconn *other)
-{
-	(void)pgfx_sql("ALTER SYSTEM RESET synchronous_standby_names");
-	(void)pgfx_sql("SELECT pg_reload_conf()");
-	PQclear(PQgetResult(other));
-	PQfinish(other);
-}
-
 /* What is done again is known by then, and must not be acknowledged for that. */
 START_TEST(a_repeated_commit_is_no_acknowledgement)
 {
-	ck_assert(fx_xorb_put(pg.ix, &pg.x));
-	PGconn *other = lose_standbys();
-	send_shard();
-	pgfx_wait_for(WRITER_WAITS);
-	(void)pgfx_sql("SELECT pg_terminate_backend(a.pid) " WRITER);
+	struct cairn_index_xorb row;
+	PGconn *other = pgfx_lose_standbys();
+	send_xorb();
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	(void)pgfx_sql("SELECT pg_terminate_backend(a.pid) " PGFX_WRITER);
 	assert_unknown();
-	ck_assert(fx_sees(pg.ix, NULL, 1)); /* it is there, and on no standby */
-	send_shard();
-	pgfx_wait_for(WRITER_WAITS);
-	find_standbys(other);
+	ck_assert_int_eq(cairn_index_xorb(pg.ix, &pg.x.hash, &row), CAIRN_OK); /* it is there, and on no standby */
+	send_xorb();
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	pgfx_find_standbys(other);
 	ck_assert_int_eq(sent_status(), CAIRN_OK);
-	ck_assert(!sent.put_shard.added);
+	ck_assert(!sent.put.added);
 }
 END_TEST
 
@@ -125,31 +75,30 @@ END_TEST
 START_TEST(what_is_read_is_no_acknowledgement)
 {
 	struct cairn_index_confirm confirm = {.write.done = sent_done};
-	ck_assert(fx_xorb_put(pg.ix, &pg.x));
-	PGconn *other = lose_standbys();
-	send_shard();
-	pgfx_wait_for(WRITER_WAITS);
-	(void)pgfx_sql("SELECT pg_terminate_backend(a.pid) " WRITER);
+	PGconn *other = pgfx_lose_standbys();
+	send_xorb();
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	(void)pgfx_sql("SELECT pg_terminate_backend(a.pid) " PGFX_WRITER);
 	assert_unknown();
 	sent.done = false;
 	sent.write = &confirm.write;
 	ck_assert_int_eq(cairn_index_confirm(pg.ix, &confirm), CAIRN_OK);
-	pgfx_wait_for(WRITER_WAITS);
-	find_standbys(other);
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	pgfx_find_standbys(other);
 	ck_assert_int_eq(sent_status(), CAIRN_OK);
 }
 END_TEST
 
 START_TEST(a_cancelled_commit_is_no_acknowledgement)
 {
-	PGconn *other = lose_standbys();
+	PGconn *other = pgfx_lose_standbys();
 	send_xorb();
-	pgfx_wait_for(WRITER_WAITS);
-	(void)pgfx_sql("SELECT pg_cancel_backend(a.pid) " WRITER);
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	(void)pgfx_sql("SELECT pg_cancel_backend(a.pid) " PGFX_WRITER);
 	assert_unknown();
 	send_xorb();
-	pgfx_wait_for(WRITER_WAITS);
-	find_standbys(other);
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	pgfx_find_standbys(other);
 	ck_assert_int_eq(sent_status(), CAIRN_OK);
 }
 END_TEST
@@ -157,19 +106,19 @@ END_TEST
 /* Nobody cancels it: it waits on, and meanwhile all writes are refused at once. */
 START_TEST(a_commit_that_waits_is_parked)
 {
-	PGconn *other = lose_standbys();
+	PGconn *other = pgfx_lose_standbys();
 	int64_t begin_ms = cairn_clock_mono_ms();
 	send_xorb();
 	assert_unknown();
 	ck_assert(pace_in_time(cairn_clock_mono_ms() - begin_ms, 5000));
-	ck_assert_int_eq(pgfx_sql(WRITER_WAITS), 1);
+	ck_assert_int_eq(pgfx_sql(PGFX_WRITER_WAITS), 1);
 	begin_ms = cairn_clock_mono_ms();
 	send_xorb();
 	assert_unknown();
 	ck_assert_int_ne(cairn_index_health(pg.ix, NULL), CAIRN_OK);
 	ck_assert(pace_in_time(cairn_clock_mono_ms() - begin_ms, 1000));
-	ck_assert_int_eq(pgfx_sql(WRITER_WAITS), 1);
-	find_standbys(other);
+	ck_assert_int_eq(pgfx_sql(PGFX_WRITER_WAITS), 1);
+	pgfx_find_standbys(other);
 	begin_ms = cairn_clock_mono_ms();
 	do {
 		send_xorb();

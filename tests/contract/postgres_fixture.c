@@ -10,6 +10,9 @@
 
 struct pgfx pg;
 
+const char PGFX_WRITER_WAITS[] = "SELECT count(*) " PGFX_WRITER;
+const char PGFX_SETTLER_WAITS[] = "SELECT count(*) " PGFX_SETTLER " AND a.wait_event = 'SyncRep'";
+
 void pgfx_pause_for(int ms)
 {
 	(void)poll(NULL, 0, ms);
@@ -68,6 +71,34 @@ PGconn *pgfx_stand_still(bool in_an_exchange)
 		pg.folder.path);
 	pgfx_wait_for(text);
 	return still;
+}
+
+PGconn *pgfx_lose_standbys(void)
+{
+	PGconn *other = PQconnectdb(pg.server);
+	ck_assert_int_eq(PQstatus(other), CONNECTION_OK);
+	(void)pgfx_sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+	(void)pgfx_sql("SELECT pg_reload_conf()");
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	/* It takes the server a moment: until one commit waits. */
+	for (;;) {
+		struct pollfd p = {.fd = PQsocket(other), .events = POLLIN};
+		ck_assert_int_eq(PQsendQuery(other, "SELECT pg_logical_emit_message(true, 'test', '')"), 1);
+		if (poll(&p, 1, 500) == 0)
+			return other;
+		PGresult *r;
+		while ((r = PQgetResult(other)))
+			PQclear(r);
+		ck_assert_int_lt(cairn_clock_mono_ms(), until_ms);
+	}
+}
+
+void pgfx_find_standbys(PGconn *other)
+{
+	(void)pgfx_sql("ALTER SYSTEM RESET synchronous_standby_names");
+	(void)pgfx_sql("SELECT pg_reload_conf()");
+	PQclear(PQgetResult(other));
+	PQfinish(other);
 }
 
 static void set_up(void)

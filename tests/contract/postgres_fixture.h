@@ -44,4 +44,16 @@ void pgfx_signal_backends(int number);
  * exchange, which is no state of idleness to the server. The caller ends it: PQfinish(). */
 PGconn *pgfx_stand_still(bool in_an_exchange);
 
+/* No commit is acknowledged from here on: the standby that must have it is not there. @return for the one below */
+PGconn *pgfx_lose_standbys(void);
+void pgfx_find_standbys(PGconn *other);
+
+/* Connections: that of the writer, while a commit of it waits for a standby, which has the lock of a writer; and that
+ * of the settler, once it has committed, which has none. */
+#define PGFX_HAS_LOCK "EXISTS(SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory')"
+#define PGFX_WRITER   "FROM pg_stat_activity a WHERE a.wait_event = 'SyncRep' AND " PGFX_HAS_LOCK
+#define PGFX_SETTLER                                                                                                   \
+	"FROM pg_stat_activity a WHERE a.application_name = 'cairn' AND a.query = 'COMMIT' AND NOT " PGFX_HAS_LOCK
+extern const char PGFX_WRITER_WAITS[], PGFX_SETTLER_WAITS[];
+
 #endif

@@ -57,7 +57,8 @@ static struct cairn_index_xorb row_of(const struct fx_xorb *x)
 static bool known(void)
 {
 	bool yes;
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, s.scope, s.owner, &yes), CAIRN_OK);
+	struct cairn_index_registered registered;
+	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, s.scope, s.owner, &yes, &registered), CAIRN_OK);
 	return yes;
 }
 

@@ -7,6 +7,7 @@
 #include "index/postgres/pool.h"
 #include "index/postgres/refresh.h"
 #include "index/postgres/screen.h"
+#include "index/postgres/settle.h"
 #include "index/postgres/write.h"
 
 struct cairn_postgres {
@@ -15,6 +16,7 @@ struct cairn_postgres {
 	struct cairn_pg_watch watch;
 	struct cairn_pg_pool pool;
 	struct cairn_pg_tx tx;
+	struct cairn_pg_settle settle;
 	struct cairn_pg_good_keys good_keys;
 	struct cairn_pg_refresh refresh;
 	struct cairn_pg_screens screens;
@@ -98,7 +100,7 @@ enum cairn_status cairn_pg_spans(struct cairn_index *ix, const int64_t *xorb_ids
 				 enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
 				 void *ctx);
 enum cairn_status cairn_pg_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
-				       const char *owner, bool *known);
+				       const char *owner, bool *known, struct cairn_index_registered *registered);
 enum cairn_status cairn_pg_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 				     void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
 				     int64_t *next_id);

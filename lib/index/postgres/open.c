@@ -81,6 +81,7 @@ static enum cairn_status open_connect(struct cairn_postgres *p, const struct cai
 	p->tx.shared = options->shared;
 	p->tx.clock = options->shared ? &p->clock : NULL;
 	*pg = (struct cairn_pg){.place = &p->place, .watch = &p->watch, .reads_only = read_only};
+	p->settle.pg = (struct cairn_pg){.place = &p->place, .watch = &p->watch};
 	if (cairn_pg_open(pg) != CAIRN_OK)
 		return cairn_pg_fail(pg, diag, "cannot open the index");
 	enum cairn_status status = open_must_be_latest(pg, diag);
@@ -127,6 +128,7 @@ void cairn_pg_index_free(struct cairn_index *ix)
 	cairn_pg_screens_stop(&p->screens);
 	cairn_pg_refresh_stop(&p->refresh);
 	cairn_pg_pool_fini(&p->pool);
+	cairn_pg_close(&p->settle.pg);
 	cairn_pg_close(&p->tx.pg);
 	cairn_pg_good_keys_fini(&p->good_keys);
 	cairn_pg_watch_fini(&p->watch);

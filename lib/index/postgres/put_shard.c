@@ -43,18 +43,21 @@ static enum cairn_status put_shard_gone(struct cairn_pg_put *p, const struct cai
 
 /* One that something was removed after, maybe something of its own, or that came to a repository of the hub an hour
  * ago, is registered once more: what nothing names yet counts from its last upload. */
-bool cairn_pg_put_is_known(const struct cairn_pg_tx *tx, const struct cairn_index_put_shard *put, int64_t collection,
-			   int64_t at_unix_s)
+bool cairn_pg_put_is_known(const struct cairn_pg_tx *tx, const struct cairn_index_put_shard *put,
+			   const struct cairn_index_registered *registered)
 {
-	bool young = !cairn_index_is_repo_owner(put->owner) || at_unix_s > cairn_clock_unix_s() - CAIRN_PG_KNOWN_S;
-	return young && collection == tx->counts.collection;
+	bool young = !cairn_index_is_repo_owner(put->owner) ||
+		     registered->at_unix_s > cairn_clock_unix_s() - CAIRN_PG_KNOWN_S;
+	return young && registered->collection == tx->counts.collection;
 }
 
 static void put_shard_judge(struct cairn_pg_put *p, const PGresult *r)
 {
 	p->found = PQntuples(r) > 0;
-	p->known = p->found &&
-		   cairn_pg_put_is_known(p->tx, p->put, cairn_pg_get_int8(r, 0, 1), cairn_pg_get_int8(r, 0, 2));
+	if (!p->found)
+		return;
+	const struct cairn_index_registered registered = {cairn_pg_get_int8(r, 0, 1), cairn_pg_get_int8(r, 0, 2)};
+	p->known = cairn_pg_put_is_known(p->tx, p->put, &registered);
 }
 
 unsigned cairn_pg_put_queue_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, struct cairn_pg_array *hashes)

@@ -54,6 +54,7 @@ static const char JOIN_COUNT[] = "WITH u AS (UPDATE repo SET stored = stored + $
 struct join_shard {
 	struct cairn_index_put_shard *put;
 	int64_t scope, owner, id;
+	struct cairn_index_registered registered;
 	bool named;                      /* its scope and its owner are there */
 	bool known;                      /* all of it is, by its row */
 	bool found;                      /* that is there */
@@ -75,6 +76,7 @@ struct join {
 	struct join_file *files, **sorted;
 	uint8_t *terms; /* room for those of one file */
 	uint32_t n, n_xorbs, n_files, n_terms, n_eligible;
+	int64_t now_unix_s;
 	struct cairn_pg_array ids, hashes, scopes, owners; /* of shards */
 	struct cairn_pg_array xorb_ids, xorb_hashes;       /* to be looked up */
 	struct cairn_pg_array member_shards, member_xorbs;
@@ -188,8 +190,8 @@ static enum cairn_status join_found_shards(struct join *j, const PGresult *r)
 		s->owner = cairn_pg_get_int8(r, i, 2);
 		s->found = PQgetisnull(r, i, 3) == 0;
 		s->id = cairn_pg_get_int8(r, i, 3);
-		s->known = s->found &&
-			   cairn_pg_put_is_known(j->tx, s->put, cairn_pg_get_int8(r, i, 4), cairn_pg_get_int8(r, i, 5));
+		s->registered = (struct cairn_index_registered){cairn_pg_get_int8(r, i, 4), cairn_pg_get_int8(r, i, 5)};
+		s->known = s->found && cairn_pg_put_is_known(j->tx, s->put, &s->registered);
 	}
 	return CAIRN_OK;
 }
@@ -413,19 +415,18 @@ static enum cairn_status join_send(struct join *j)
 {
 	struct cairn_pg *pg = &j->tx->pg;
 	struct cairn_pg_args shards = {0}, files = {0}, owners = {0};
-	int64_t now_unix_s = cairn_clock_unix_s();
 	cairn_pg_int8(&shards, j->tx->counts.collection);
-	cairn_pg_int8(&shards, now_unix_s);
+	cairn_pg_int8(&shards, j->now_unix_s);
 	cairn_pg_int8s(&shards, &j->ids);
 	cairn_pg_byteas(&shards, &j->hashes);
 	cairn_pg_int8s(&shards, &j->scopes);
 	cairn_pg_int8s(&shards, &j->owners);
-	cairn_pg_int8(&files, now_unix_s);
+	cairn_pg_int8(&files, j->now_unix_s);
 	cairn_pg_int8s(&files, &j->file_ids);
 	cairn_pg_byteas(&files, &j->file_hashes);
 	cairn_pg_int8s(&files, &j->sizes);
 	cairn_pg_byteas(&files, &j->rows);
-	cairn_pg_int8(&owners, now_unix_s);
+	cairn_pg_int8(&owners, j->now_unix_s);
 	cairn_pg_int8s(&owners, &j->file_ids);
 	cairn_pg_int8s(&owners, &j->owning);
 	cairn_pg_byteas(&owners, &j->words);
@@ -500,6 +501,9 @@ static void join_told(struct join *j)
 		if (!s->plain && !s->known)
 			continue;
 		s->put->added = s->plain;
+		s->put->registered = s->registered;
+		if (s->plain)
+			s->put->registered = (struct cairn_index_registered){j->tx->counts.collection, j->now_unix_s};
 		s->put->write.status = CAIRN_OK;
 		s->put->write.applied = true;
 		j->tx->counts.shards += s->plain && !s->found;
@@ -510,7 +514,7 @@ static void join_told(struct join *j)
 enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index_put_shard *const *puts, unsigned n,
 				      struct cairn_diag *diag)
 {
-	CLEANUP(join_fini) struct join j = {.tx = tx};
+	CLEANUP(join_fini) struct join j = {.tx = tx, .now_unix_s = cairn_clock_unix_s()};
 	enum cairn_status status = join_begin(&j, puts, n);
 	if (status != CAIRN_OK || j.n == 0)
 		return status;

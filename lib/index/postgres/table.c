@@ -30,6 +30,24 @@ static enum cairn_status engine_commit(struct cairn_index *ix, struct cairn_diag
 	return CAIRN_OK;
 }
 
+/* Keys change with nothing that goes ahead, but they may be to be read anew since a commit that was not answered. */
+static enum cairn_status engine_commit_ahead(struct cairn_index *ix, struct cairn_diag *diag)
+{
+	struct cairn_postgres *p = cairn_postgres(ix);
+	if (p->tx.keys_changed)
+		return engine_commit(ix, diag);
+	enum cairn_status status = cairn_pg_commit_ahead(&p->tx, diag);
+	if (status == CAIRN_OK)
+		cairn_pg_note_counts(p, &p->tx.counts);
+	return status;
+}
+
+static enum cairn_status engine_settle(struct cairn_index *ix, struct cairn_index_settling *all, unsigned n,
+				       struct cairn_diag *diag)
+{
+	return cairn_pg_settle(&cairn_postgres(ix)->settle, all, n, diag);
+}
+
 static void engine_roll_back(struct cairn_index *ix)
 {
 	cairn_pg_roll_back(engine_tx(ix));
@@ -279,6 +297,8 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.apply = engine_apply,
 	.is_open = engine_is_open,
 	.commit = engine_commit,
+	.commit_ahead = engine_commit_ahead,
+	.settle = engine_settle,
 	.roll_back = engine_roll_back,
 	.again = engine_again,
 	.put_xorb = engine_put_xorb,

@@ -1,21 +1,12 @@
-/* What a transaction is, and what its end means. Measured, and written down in docs/scale.md: a commit that waits for a
- * standby cannot be timed out; ended from outside it is visible and on no standby; and whoever does it again is then
- * told success at once. Hence the rules:
- * - each transaction writes a record of its own into the log, also when all was known, and waits for that;
- * - a WARNING during COMMIT is no success;
- * - a COMMIT is never cancelled: without an answer in time the writes have failed for their clients, the connection is
- *   parked, and nothing else is written until the server has said what became of it. */
+/* What a transaction of the writer is; ending.c says what its end means. docs/design.md has the rules ("Commits over
+ * PostgreSQL"): here T1, each one whose success is told writes a record of its own into the log, also when all was
+ * known, and waits for that; and T4, they follow each other. */
 #include "index/postgres/write.h"
 
 #include "index/postgres/errors.h"
 #include "index/postgres/good_keys.h"
 
-#include "base/clock.h"
-
 #include <string.h>
-#include <time.h>
-
-enum { TX_TRY_MS = 2000 }; /* for so long a failure that passes is tried again */
 
 static const char TX_LOCK[] = "SELECT pg_advisory_lock(hashtextextended('cairn index ' || $1, 0))";
 static const char TX_SHARE[] = "SELECT pg_advisory_lock_shared(hashtextextended('cairn index ' || $1, 0))";
@@ -24,9 +15,7 @@ static const char TX_BEGIN[] = "BEGIN";
 static const char TX_STATE[] = "SELECT " CAIRN_PG_COUNTS ", frozen FROM state FOR NO KEY UPDATE";
 static const char TX_SET_STATE[] = "UPDATE state SET collection = $1, files = $2, xorbs = $3, shards = $4,"
 				   " eligible = $5, stored_bytes = $6, keys = $7, withdrawn = $8";
-/* The lock of the state row would leave a record, too; here it does not hang on that. */
-static const char TX_RECORD[] = "SELECT pg_logical_emit_message(true, 'cairn', '')";
-static const char TX_COMMIT[] = "COMMIT";
+static const char TX_AHEAD[] = "SET LOCAL synchronous_commit = off";
 static const char TX_ROLLBACK[] = "ROLLBACK";
 static const char TX_SAVE[] = "SAVEPOINT one";
 static const char TX_UNDO[] = "ROLLBACK TO SAVEPOINT one";
@@ -75,21 +64,6 @@ static enum cairn_status tx_fail(struct cairn_pg_tx *tx, struct cairn_diag *diag
 	return cairn_pg_fail(&tx->pg, diag, "the index cannot be written");
 }
 
-/* The commit that was not answered: what became of it does not matter to whom it was for, but while the server holds
- * it, it holds its locks. */
-static enum cairn_status tx_unpark(struct cairn_pg_tx *tx, struct cairn_diag *diag)
-{
-	tx->pg.silence_ms = 0;
-	(void)!cairn_pg_await(&tx->pg);
-	tx->pg.silence_ms = CAIRN_PG_SILENCE_MS;
-	if (tx->pg.silent)
-		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
-				  "PostgreSQL has not acknowledged the last commit yet: look whether its standbys "
-				  "are there");
-	tx->parked = false;
-	return CAIRN_OK;
-}
-
 static enum cairn_status tx_connect(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
 	if (cairn_pg_is_alive(&tx->pg))
@@ -118,13 +92,10 @@ static enum cairn_status tx_read_state(struct cairn_pg_tx *tx)
 
 enum cairn_status cairn_pg_begin(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
-	enum cairn_status status = tx->parked ? tx_unpark(tx, diag) : CAIRN_OK;
+	enum cairn_status status = cairn_pg_unpark(&tx->pg, &tx->ending, diag);
 	if (status != CAIRN_OK)
 		return status;
-	tx->committing = false;
-	tx->pg.message[0] = tx->pg.sqlstate[0] = '\0';
-	if (tx->n_tries == 0)
-		tx->began_ms = cairn_clock_mono_ms();
+	cairn_pg_try(&tx->pg, &tx->tries);
 	status = tx_connect(tx, diag);
 	if (status != CAIRN_OK)
 		return status;
@@ -132,10 +103,9 @@ enum cairn_status cairn_pg_begin(struct cairn_pg_tx *tx, struct cairn_diag *diag
 	return status == CAIRN_OK ? CAIRN_OK : tx_fail(tx, diag);
 }
 
-static void tx_queue_commit(struct cairn_pg_tx *tx)
+static void tx_queue_counts(struct cairn_pg_tx *tx)
 {
 	const struct cairn_pg_counts *c = &tx->counts;
-	tx->counts.keys += tx->keys_changed;
 	if (memcmp(c, &tx->committed, sizeof(*c)) != 0) {
 		struct cairn_pg_args args = {0};
 		cairn_pg_int8(&args, c->collection);
@@ -148,48 +118,37 @@ static void tx_queue_commit(struct cairn_pg_tx *tx)
 		cairn_pg_int8(&args, c->withdrawn);
 		(void)cairn_pg_queue(&tx->pg, TX_SET_STATE, &args);
 	}
-	if (tx->keys_changed)
-		tx->keys = cairn_pg_queue(&tx->pg, CAIRN_PG_GOOD_KEYS, NULL);
-	(void)cairn_pg_queue(&tx->pg, TX_RECORD, NULL);
 }
 
-/* A transaction that had failed ends in a COMMIT that says ROLLBACK. */
-static enum cairn_status tx_ended(struct cairn_pg_tx *tx, unsigned commit, struct cairn_diag *diag)
+static enum cairn_status tx_end(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
-	if (tx->pg.warned)
-		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
-				  "what was committed may be on no standby: PostgreSQL: %s", tx->pg.message);
-	tx->n_tries = 0;
-	if (strcmp(PQcmdStatus(tx->pg.results[commit]), "COMMIT") == 0)
-		return CAIRN_OK;
-	return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
-			  "PostgreSQL has rolled the transaction back");
+	enum cairn_status status = cairn_pg_end(&tx->pg, &tx->ending, diag);
+	if (status == CAIRN_OK)
+		tx->tries.n = 0;
+	return status;
 }
 
 enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
-	tx_queue_commit(tx);
-	unsigned commit = cairn_pg_queue(&tx->pg, TX_COMMIT, NULL);
-	if (!tx->pg.conn || tx->pg.queued != CAIRN_OK || PQpipelineSync(tx->pg.conn) != 1)
-		return tx_fail(tx, diag); /* roll back closes it */
-	tx->committing = true;
-	tx->pg.warned = false;
-	int64_t began_ms = cairn_clock_mono_ms();
-	enum cairn_status status = cairn_pg_await(&tx->pg);
-	cairn_pg_count(&tx->pg, began_ms, status == CAIRN_OK, false); /* it may wait for standbys alone */
-	if (status == CAIRN_OK)
-		return tx_ended(tx, commit, diag);
-	tx->parked = tx->pg.silent;
-	if (tx->parked)
-		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
-				  "PostgreSQL does not acknowledge a commit: look whether its standbys are there");
-	tx->committing = !tx->pg.conn; /* an answer that it failed is certain, none is not */
-	return tx_fail(tx, diag);
+	tx->counts.keys += tx->keys_changed;
+	tx_queue_counts(tx);
+	if (tx->keys_changed)
+		tx->keys = cairn_pg_queue(&tx->pg, CAIRN_PG_GOOD_KEYS, NULL);
+	cairn_pg_queue_record(&tx->pg);
+	return tx_end(tx, diag);
+}
+
+/* Nobody is told by this one. */
+enum cairn_status cairn_pg_commit_ahead(struct cairn_pg_tx *tx, struct cairn_diag *diag)
+{
+	tx_queue_counts(tx);
+	(void)cairn_pg_queue(&tx->pg, TX_AHEAD, NULL);
+	return tx_end(tx, diag);
 }
 
 void cairn_pg_roll_back(struct cairn_pg_tx *tx)
 {
-	if (tx->parked || !tx->pg.conn)
+	if (tx->ending.parked || !tx->pg.conn)
 		return;
 	if (tx->pg.queued != CAIRN_OK && tx->pg.n_answered < tx->pg.n_sent)
 		cairn_pg_close(&tx->pg);
@@ -205,20 +164,7 @@ bool cairn_pg_is_open(const struct cairn_pg_tx *tx)
 
 bool cairn_pg_again(struct cairn_pg_tx *tx)
 {
-	static const long WAITS_MS[] = {0, 10, 40, 160};
-	bool goes_by =
-		tx->pg.message[0] != '\0' && cairn_pg_goes_by(tx->pg.sqlstate) && !cairn_pg_watch_is_down(tx->pg.watch);
-	bool late = cairn_clock_mono_ms() - tx->began_ms >= TX_TRY_MS;
-	if (!goes_by || tx->committing || tx->parked || late) {
-		if (late && !tx->pg.conn)
-			cairn_pg_watch_give_up(tx->pg.watch);
-		tx->n_tries = 0;
-		return false;
-	}
-	long ms = WAITS_MS[tx->n_tries < 3 ? tx->n_tries : 3];
-	tx->n_tries++;
-	(void)nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
-	return true;
+	return cairn_pg_try_again(&tx->pg, &tx->tries, !tx->ending.sent);
 }
 
 /* --- one write of it ---------------------------------------------------------------------------------------------- */

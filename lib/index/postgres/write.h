@@ -6,6 +6,7 @@
 #define CAIRN_INDEX_POSTGRES_WRITE_H
 
 #include "index/postgres/clocks.h"
+#include "index/postgres/ending.h"
 
 #include "index/lease.h"
 #include "index/operate.h"
@@ -30,12 +31,10 @@ struct cairn_pg_growth {
 
 struct cairn_pg_tx {
 	struct cairn_pg pg;
-	bool parked;                  /* a commit was not answered in time: what became of it is not known yet */
-	bool shared;                  /* other daemons may write the index, too */
-	struct cairn_pg_clock *clock; /* borrowed; NULL: they may not */
-	bool committing;              /* the last transaction's commit was sent */
-	int64_t began_ms;             /* when its first try began */
-	unsigned n_tries;
+	struct cairn_pg_ending ending;
+	struct cairn_pg_tries tries;
+	bool shared;                      /* other daemons may write the index, too */
+	struct cairn_pg_clock *clock;     /* borrowed; NULL: they may not */
 	struct cairn_pg_counts counts;    /* of the transaction */
 	struct cairn_pg_counts committed; /* as read when it began */
 	struct cairn_pg_counts saved;     /* at the savepoint */
@@ -53,6 +52,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, bool 
 /* What backend.h says of these. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin(struct cairn_pg_tx *tx, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_pg_commit_ahead(struct cairn_pg_tx *tx, struct cairn_diag *diag);
 void cairn_pg_roll_back(struct cairn_pg_tx *tx);
 bool cairn_pg_is_open(const struct cairn_pg_tx *tx);
 bool cairn_pg_again(struct cairn_pg_tx *tx);

@@ -77,7 +77,8 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
 							     const char *viewer, struct cairn_index_file *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_shard_known(struct cairn_index *ix, const struct cairn_hash *body,
-							  const char *scope, const char *owner, bool *known);
+							  const char *scope, const char *owner, bool *known,
+							  struct cairn_index_registered *registered);
 bool cairn_sqlite_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_dedupe(
 	struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,

@@ -210,8 +210,9 @@ enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint
 }
 
 enum cairn_status cairn_sqlite_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
-					   const char *owner, bool *known)
+					   const char *owner, bool *known, struct cairn_index_registered *registered)
 {
+	(void)registered;
 	*known = false;
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);

@@ -1,0 +1,93 @@
+#include "index/postgres/ending.h"
+
+#include "base/clock.h"
+#include "index/postgres/errors.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { ENDING_TRY_MS = 2000 }; /* for so long a failure that passes is tried again */
+
+/* The lock of a row would leave a record, too; here it does not hang on that. */
+static const char ENDING_RECORD[] = "SELECT pg_logical_emit_message(true, 'cairn', '')";
+static const char ENDING_COMMIT[] = "COMMIT";
+
+void cairn_pg_queue_record(struct cairn_pg *pg)
+{
+	(void)cairn_pg_queue(pg, ENDING_RECORD, NULL);
+}
+
+/* A transaction that had failed ends in a COMMIT that says ROLLBACK. */
+static enum cairn_status ending_judge(const struct cairn_pg *pg, unsigned commit, struct cairn_diag *diag)
+{
+	if (pg->warned)
+		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
+				  "what was committed may be on no standby: PostgreSQL: %s", pg->message);
+	if (strcmp(PQcmdStatus(pg->results[commit]), "COMMIT") == 0)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
+			  "PostgreSQL has rolled the transaction back");
+}
+
+enum cairn_status cairn_pg_end(struct cairn_pg *pg, struct cairn_pg_ending *ending, struct cairn_diag *diag)
+{
+	unsigned commit = cairn_pg_queue(pg, ENDING_COMMIT, NULL);
+	ending->sent = false;
+	if (!pg->conn || pg->queued != CAIRN_OK || PQpipelineSync(pg->conn) != 1)
+		return cairn_pg_fail(pg, diag, "the index cannot be written"); /* roll back closes it */
+	ending->sent = true;
+	pg->warned = false;
+	int64_t began_ms = cairn_clock_mono_ms();
+	enum cairn_status status = cairn_pg_await(pg);
+	cairn_pg_count(pg, began_ms, status == CAIRN_OK, false); /* it may wait for standbys alone */
+	if (status == CAIRN_OK)
+		return ending_judge(pg, commit, diag);
+	ending->parked = pg->silent;
+	if (ending->parked)
+		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
+				  "PostgreSQL does not acknowledge a commit: look whether its standbys are there");
+	ending->sent = !pg->conn; /* an answer that it failed is certain, none is not */
+	return cairn_pg_fail(pg, diag, "the index cannot be written");
+}
+
+/* What became of it does not matter to whom it was for, but while the server holds it, it holds its locks. */
+enum cairn_status cairn_pg_unpark(struct cairn_pg *pg, struct cairn_pg_ending *ending, struct cairn_diag *diag)
+{
+	if (ending->parked) {
+		pg->silence_ms = 0;
+		(void)!cairn_pg_await(pg);
+		pg->silence_ms = CAIRN_PG_SILENCE_MS;
+	}
+	if (ending->parked && pg->silent)
+		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
+				  "PostgreSQL has not acknowledged the last commit yet: look whether its standbys "
+				  "are there");
+	*ending = (struct cairn_pg_ending){.parked = false};
+	return CAIRN_OK;
+}
+
+/* --- again -------------------------------------------------------------------------------------------------------- */
+
+void cairn_pg_try(struct cairn_pg *pg, struct cairn_pg_tries *tries)
+{
+	pg->message[0] = pg->sqlstate[0] = '\0';
+	if (tries->n == 0)
+		tries->began_ms = cairn_clock_mono_ms();
+}
+
+bool cairn_pg_try_again(struct cairn_pg *pg, struct cairn_pg_tries *tries, bool may)
+{
+	static const long WAITS_MS[] = {0, 10, 40, 160};
+	bool goes_by = pg->message[0] != '\0' && cairn_pg_goes_by(pg->sqlstate) && !cairn_pg_watch_is_down(pg->watch);
+	bool late = cairn_clock_mono_ms() - tries->began_ms >= ENDING_TRY_MS;
+	if (!goes_by || !may || late) {
+		if (late && !pg->conn)
+			cairn_pg_watch_give_up(pg->watch);
+		tries->n = 0;
+		return false;
+	}
+	long ms = WAITS_MS[tries->n < 3 ? tries->n : 3];
+	tries->n++;
+	(void)nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+	return true;
+}

@@ -1,0 +1,526 @@
+/* Shards that are committed ahead over PostgreSQL: seen at once, and told only when a standby has them. Rules by their
+ * numbers: docs/design.md, "Commits over PostgreSQL". */
+#include "postgres_fixture.h"
+
+#include "base/clock.h"
+#include "index/hub.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+/* --- writes on their way ------------------------------------------------------------------------------------------ */
+
+enum { SENT_MAX = 4 };
+
+static struct sent {
+	struct cairn_index_put_shard put; /* first */
+	struct fx_shard shard;
+	atomic_bool done;
+} sent[SENT_MAX];
+
+static struct sent_xorb {
+	struct cairn_index_put_xorb put; /* first */
+	atomic_bool done;
+} sent_xorb;
+
+static struct sent_confirm {
+	struct cairn_index_confirm_shard confirm; /* first */
+	atomic_bool done;
+} sent_confirm;
+
+static struct sent_probe {
+	struct cairn_index_confirm probe; /* first */
+	atomic_bool done;
+} sent_probe;
+
+static void put_done(struct cairn_index_write *write)
+{
+	atomic_store(&((struct sent *)write)->done, true);
+}
+
+static void xorb_done(struct cairn_index_write *write)
+{
+	atomic_store(&((struct sent_xorb *)write)->done, true);
+}
+
+static void confirm_done(struct cairn_index_write *write)
+{
+	atomic_store(&((struct sent_confirm *)write)->done, true);
+}
+
+static void probe_done(struct cairn_index_write *write)
+{
+	atomic_store(&((struct sent_probe *)write)->done, true);
+}
+
+/* A usual one, of one file. @return what queueing it answers */
+static enum cairn_status try_to_send_as(unsigned which, uint64_t number, struct cairn_index *ix, const char *owner)
+{
+	struct sent *s = &sent[which];
+	atomic_store(&s->done, false);
+	fx_shard_init(&s->shard, number);
+	s->shard.owner = owner;
+	fx_shard_xorb(&s->shard, &pg.x, 1, 1);
+	fx_shard_file(&s->shard, number, &pg.x, 0, 5);
+	s->put = fx_shard_request(&s->shard);
+	s->put.write.done = put_done;
+	return cairn_index_put_shard(ix, &s->put);
+}
+
+static enum cairn_status try_to_send(unsigned which, const char *owner)
+{
+	return try_to_send_as(which, which, pg.ix, owner);
+}
+
+static void send_shard(unsigned which)
+{
+	ck_assert_int_eq(try_to_send(which, ""), CAIRN_OK);
+}
+
+static void send_xorb(const struct fx_xorb *x)
+{
+	atomic_store(&sent_xorb.done, false);
+	sent_xorb.put = (struct cairn_index_put_xorb){
+		.write.done = xorb_done, .hash = x->hash, .list = &x->list, .stored_bytes = 2500};
+	ck_assert_int_eq(cairn_index_put_xorb(pg.ix, &sent_xorb.put), CAIRN_OK);
+}
+
+static void send_probe(void)
+{
+	atomic_store(&sent_probe.done, false);
+	sent_probe.probe = (struct cairn_index_confirm){.write.done = probe_done};
+	ck_assert_int_eq(cairn_index_confirm(pg.ix, &sent_probe.probe), CAIRN_OK);
+}
+
+static void wait_until(const atomic_bool *done)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	for (; !atomic_load(done) && cairn_clock_mono_ms() < until_ms; pgfx_pause_for(PGFX_NEXT_MS))
+		continue;
+	ck_assert(atomic_load(done));
+}
+
+static enum cairn_status status_of(unsigned which)
+{
+	wait_until(&sent[which].done);
+	return sent[which].put.write.status;
+}
+
+/* Its caller is to send it again. */
+static void assert_unknown(unsigned which)
+{
+	ck_assert_int_eq(status_of(which), CAIRN_E_BUSY);
+	ck_assert_str_eq(sent[which].put.write.diag.rule, "index.silent");
+}
+
+static void wait_until_seen(unsigned which)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	for (; !fx_sees(pg.ix, NULL, which) && cairn_clock_mono_ms() < until_ms; pgfx_pause_for(PGFX_NEXT_MS))
+		continue;
+	ck_assert(fx_sees(pg.ix, NULL, which));
+}
+
+static void wait_until_well(void)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	while (cairn_index_health(pg.ix, NULL) != CAIRN_OK && cairn_clock_mono_ms() < until_ms)
+		pgfx_pause_for(PGFX_NEXT_MS);
+	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_OK);
+}
+
+/* --- a settler that stands still ---------------------------------------------------------------------------------- */
+
+static void share_with(struct cairn_index_options options)
+{
+	options.shared = true;
+	cairn_index_free(pg.ix);
+	pg.ix = fx_open_with(pg.folder.path, &options);
+}
+
+/* What it asks is not answered, while all else goes on. @return its process */
+static pid_t stop_settler(void)
+{
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	send_shard(0);
+	ck_assert_int_eq(status_of(0), CAIRN_OK);
+	pid_t pid = (pid_t)pgfx_sql("SELECT a.pid " PGFX_SETTLER " ORDER BY a.backend_start DESC");
+	ck_assert_int_gt(pid, 0);
+	ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+	return pid;
+}
+
+static void go_on(pid_t pid)
+{
+	ck_assert_int_eq(kill(pid, SIGCONT), 0);
+}
+
+/* --- what is told, and what is not -------------------------------------------------------------------------------- */
+
+/* Seen by all, also one that comes behind it, and told when a standby has it. */
+START_TEST(what_is_ahead_is_seen_and_not_told)
+{
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	PGconn *other = pgfx_lose_standbys();
+	send_shard(1);
+	pgfx_wait_for(PGFX_SETTLER_WAITS);
+	wait_until_seen(1);
+	send_shard(2);
+	wait_until_seen(2);
+	ck_assert_int_eq(pgfx_sql(PGFX_WRITER_WAITS), 0);
+	ck_assert(!atomic_load(&sent[1].done) && !atomic_load(&sent[2].done));
+	pgfx_find_standbys(other);
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+	ck_assert_int_eq(status_of(2), CAIRN_OK);
+	ck_assert(sent[1].put.added && sent[2].put.added);
+}
+END_TEST
+
+/* It may be known by what no standby has: to whoever asks, and within the turn. */
+START_TEST(another_daemon_that_knows_it)
+{
+	bool known;
+	share_with((struct cairn_index_options){.read_only = false});
+	struct cairn_index *second = fx_open_with(pg.folder.path, &(struct cairn_index_options){.shared = true});
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	PGconn *other = pgfx_lose_standbys();
+	send_shard(1);
+	wait_until_seen(1);
+	sent_confirm.confirm = (struct cairn_index_confirm_shard){
+		.write.done = confirm_done, .body = sent[1].shard.body, .scope = "", .owner = ""};
+	atomic_store(&sent_confirm.done, false);
+	ck_assert_int_eq(
+		cairn_index_shard_known(second, &sent[1].shard.body, "", "", &known, &sent_confirm.confirm.registered),
+		CAIRN_OK);
+	ck_assert(known);
+	if (_i == 0)
+		ck_assert_int_eq(cairn_index_confirm_shard(second, &sent_confirm.confirm), CAIRN_OK);
+	else
+		ck_assert_int_eq(try_to_send_as(2, 1, second, ""), CAIRN_OK);
+	pgfx_wait_for("SELECT (count(*) = 2)::int " PGFX_SETTLER " AND a.wait_event = 'SyncRep'");
+	ck_assert(!atomic_load(&sent[1].done));
+	ck_assert(!atomic_load(_i == 0 ? &sent_confirm.done : &sent[2].done));
+	pgfx_find_standbys(other);
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+	wait_until(_i == 0 ? &sent_confirm.done : &sent[2].done);
+	ck_assert_int_eq(_i == 0 ? sent_confirm.confirm.write.status : sent[2].put.write.status, CAIRN_OK);
+	cairn_index_free(second);
+}
+END_TEST
+
+/* As another server may have it that leads now: nothing of it, or what was there before it, or what came since. */
+static const struct {
+	const char *change;
+	bool seen;
+} ROWS[] = {
+	{"DELETE FROM shard", false},
+	{"UPDATE shard SET collection = collection - 1, at = at + 1000", false},
+	{"UPDATE shard SET at = at - 1", false},
+	{"UPDATE shard SET at = at + 1", true},
+	{"UPDATE shard SET collection = collection + 1, at = at - 1000", true},
+};
+
+static void change_row(unsigned which, const char *change)
+{
+	char text[512], hex[2 * sizeof(struct cairn_hash) + 1];
+	for (size_t i = 0; i < sizeof(struct cairn_hash); i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", sent[which].shard.body.b[i]);
+	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
+	(void)pgfx_sql(text);
+	(void)snprintf(text, sizeof(text), "%s WHERE hash = decode('%s', 'hex')", change, hex);
+	(void)pgfx_sql(text);
+}
+
+START_TEST(what_is_told_was_seen)
+{
+	pid_t settler = stop_settler();
+	send_shard(1);
+	wait_until_seen(1);
+	change_row(1, ROWS[_i].change);
+	go_on(settler);
+	if (ROWS[_i].seen)
+		ck_assert_int_eq(status_of(1), CAIRN_OK);
+	else
+		assert_unknown(1);
+	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_OK); /* nothing is wrong with the server */
+}
+END_TEST
+
+/* Likewise of one that was known when it came. */
+START_TEST(what_was_known_is_looked_at_again)
+{
+	bool known;
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	send_shard(1);
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+	struct cairn_index_confirm_shard confirm = {.body = sent[1].shard.body, .scope = "", .owner = ""};
+	ck_assert_int_eq(cairn_index_shard_known(pg.ix, &confirm.body, "", "", &known, &confirm.registered), CAIRN_OK);
+	ck_assert(known && confirm.registered.at_unix_s > 0);
+	ck_assert_int_eq(cairn_index_confirm_shard(pg.ix, &confirm), CAIRN_OK);
+	change_row(1, ROWS[_i].change);
+	ck_assert_int_eq(cairn_index_confirm_shard(pg.ix, &confirm), ROWS[_i].seen ? CAIRN_OK : CAIRN_E_BUSY);
+}
+END_TEST
+
+/* --- a commit that is not acknowledged ---------------------------------------------------------------------------- */
+
+static const char *const ENDS[] = {"SELECT pg_cancel_backend(a.pid) ", "SELECT pg_terminate_backend(a.pid) "};
+
+/* T2: ended from outside it is no success, nor is what is done again. */
+START_TEST(a_commit_that_is_ended)
+{
+	char text[512];
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	PGconn *other = pgfx_lose_standbys();
+	send_shard(1);
+	pgfx_wait_for(PGFX_SETTLER_WAITS);
+	(void)snprintf(text, sizeof(text), "%s%s", ENDS[_i], PGFX_SETTLER " AND a.wait_event = 'SyncRep'");
+	(void)pgfx_sql(text);
+	assert_unknown(1);
+	ck_assert(fx_sees(pg.ix, NULL, 1));
+	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_E_BUSY);
+	pgfx_find_standbys(other);
+	wait_until_well();
+	send_shard(1);
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+	ck_assert(!sent[1].put.added);
+}
+END_TEST
+
+/* T3: nobody cancels it. Meanwhile all are refused at once, and nothing more goes ahead. */
+START_TEST(a_commit_that_is_parked)
+{
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	PGconn *other = pgfx_lose_standbys();
+	int64_t begin_ms = cairn_clock_mono_ms();
+	send_shard(1);
+	assert_unknown(1);
+	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 5000);
+	ck_assert_int_eq(pgfx_sql(PGFX_SETTLER_WAITS), 1);
+	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_E_BUSY);
+	begin_ms = cairn_clock_mono_ms();
+	struct cairn_index_confirm_shard confirm = {
+		.body = sent[1].shard.body, .scope = "", .owner = "", .registered = sent[1].put.registered};
+	ck_assert_int_eq(cairn_index_confirm_shard(pg.ix, &confirm), CAIRN_E_BUSY);
+	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 1000);
+	send_shard(2);
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	ck_assert(!fx_sees(pg.ix, NULL, 2));
+	ck_assert_int_eq(pgfx_sql(PGFX_SETTLER_WAITS), 1);
+	pgfx_find_standbys(other);
+	ck_assert_int_eq(status_of(2), CAIRN_OK);
+	wait_until_well();
+	ck_assert_int_eq(cairn_index_confirm_shard(pg.ix, &confirm), CAIRN_OK);
+}
+END_TEST
+
+/* Whoever ends a connection that waits for nothing takes nothing along. */
+START_TEST(a_connection_that_is_ended)
+{
+	pid_t settler = stop_settler();
+	char text[128];
+	send_shard(1);
+	wait_until_seen(1);
+	(void)snprintf(text, sizeof(text), "SELECT pg_terminate_backend(%d)", (int)settler);
+	(void)pgfx_sql(text);
+	go_on(settler);
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+}
+END_TEST
+
+/* --- which go ahead ----------------------------------------------------------------------------------------------- */
+
+/* @return the owner of a repository of the hub */
+static const char *add_repo(void)
+{
+	static char owner[CAIRN_INDEX_OWNER_BYTES];
+	struct cairn_index_add_account account = {.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = "", .email = ""};
+	ck_assert_int_eq(cairn_index_add_account(pg.ix, &account), CAIRN_OK);
+	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_BUCKET, .account = account.id, .name = "b"};
+	ck_assert_int_eq(cairn_index_add_repo(pg.ix, &add), CAIRN_OK);
+	cairn_index_repo_owner(owner, add.id);
+	return owner;
+}
+
+enum { WITH_XORB, OF_HUB, OF_NEW_OWNER, WITH_PROBE, MIXED };
+
+/* A batch that has anything but usual shards waits for the standby by itself, all of it. */
+START_TEST(a_batch_that_is_mixed)
+{
+	struct fx_xorb y = fx_xorb_new(2, 5);
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	const char *owner = _i == OF_HUB ? add_repo() : "me";
+	PGconn *other = pgfx_lose_standbys(), *still = pgfx_stand_still(false);
+	send_shard(1);
+	if (_i == WITH_XORB)
+		send_xorb(&y);
+	else if (_i == WITH_PROBE)
+		send_probe();
+	else
+		ck_assert_int_eq(try_to_send(2, owner), CAIRN_OK);
+	PQfinish(still);
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	ck_assert_int_eq(pgfx_sql(PGFX_SETTLER_WAITS), 0);
+	ck_assert(!fx_sees(pg.ix, NULL, 1));
+	pgfx_find_standbys(other);
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+	wait_until(_i == WITH_XORB ? &sent_xorb.done : _i == WITH_PROBE ? &sent_probe.done : &sent[2].done);
+	fx_xorb_fini(&y);
+}
+END_TEST
+
+/* Of a repository of the hub also what is known is confirmed by the writer, in whose order its rows are. */
+START_TEST(a_known_one_of_the_hub)
+{
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	const char *owner = add_repo();
+	ck_assert_int_eq(try_to_send(1, owner), CAIRN_OK);
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+	PGconn *other = pgfx_lose_standbys();
+	sent_confirm.confirm = (struct cairn_index_confirm_shard){
+		.write.done = confirm_done, .body = sent[1].shard.body, .scope = "", .owner = owner};
+	atomic_store(&sent_confirm.done, false);
+	ck_assert_int_eq(cairn_index_confirm_shard(pg.ix, &sent_confirm.confirm), CAIRN_OK);
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	pgfx_find_standbys(other);
+	wait_until(&sent_confirm.done);
+	ck_assert_int_eq(sent_confirm.confirm.write.status, CAIRN_OK);
+}
+END_TEST
+
+/* --- who waits, and for how many ---------------------------------------------------------------------------------- */
+
+START_TEST(a_flush_waits_for_what_is_ahead)
+{
+	pid_t settler = stop_settler();
+	send_shard(1);
+	wait_until_seen(1);
+	ck_assert(!cairn_index_flush(pg.ix, 1000));
+	ck_assert(!atomic_load(&sent[1].done));
+	go_on(settler);
+	ck_assert(cairn_index_flush(pg.ix, PGFX_WITHIN_MS));
+	ck_assert(atomic_load(&sent[1].done));
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+}
+END_TEST
+
+struct closing {
+	pthread_t thread;
+	atomic_bool done;
+};
+
+static void *close_index(void *arg)
+{
+	cairn_index_free(pg.ix);
+	atomic_store(&((struct closing *)arg)->done, true);
+	return NULL;
+}
+
+START_TEST(a_stop_waits_for_what_is_ahead)
+{
+	struct closing closing = {.done = false};
+	pid_t settler = stop_settler();
+	send_shard(1); /* under way */
+	wait_until_seen(1);
+	send_shard(2); /* behind it */
+	wait_until_seen(2);
+	ck_assert_int_eq(pthread_create(&closing.thread, NULL, close_index, &closing), 0);
+	pgfx_pause_for(500);
+	ck_assert(!atomic_load(&closing.done));
+	go_on(settler);
+	ck_assert_int_eq(pthread_join(closing.thread, NULL), 0);
+	ck_assert(atomic_load(&sent[1].done) && atomic_load(&sent[2].done));
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+	ck_assert_int_eq(status_of(2), CAIRN_OK);
+	pg.ix = fx_open(pg.folder.path);
+}
+END_TEST
+
+/* What is ahead counts with what waits for the writer. */
+START_TEST(a_full_queue)
+{
+	struct cairn_index_stats stats;
+	share_with((struct cairn_index_options){.queue_max = 2});
+	pid_t settler = stop_settler();
+	for (unsigned i = 1; i <= 2; i++) {
+		send_shard(i);
+		wait_until_seen(i);
+	}
+	cairn_index_stats(pg.ix, &stats);
+	ck_assert_uint_eq(stats.n_queued, 2);
+	ck_assert_int_eq(try_to_send(3, ""), CAIRN_E_BUSY);
+	struct cairn_index_confirm_shard confirm = {.body = sent[0].shard.body, .scope = "", .owner = ""};
+	ck_assert_int_eq(cairn_index_confirm_shard(pg.ix, &confirm), CAIRN_E_BUSY);
+	go_on(settler);
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+	ck_assert_int_eq(status_of(2), CAIRN_OK);
+	send_shard(3);
+	ck_assert_int_eq(status_of(3), CAIRN_OK);
+}
+END_TEST
+
+/* --- health ------------------------------------------------------------------------------------------------------- */
+
+/* That shards are settled does not hide that the writer fails. */
+START_TEST(a_writer_that_fails)
+{
+	struct fx_xorb y = fx_xorb_new(2, 5);
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	PGconn *other = pgfx_lose_standbys();
+	send_shard(1);
+	pgfx_wait_for(PGFX_SETTLER_WAITS);
+	send_xorb(&y);
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	(void)pgfx_sql("SELECT pg_terminate_backend(a.pid) " PGFX_WRITER);
+	wait_until(&sent_xorb.done);
+	ck_assert_int_eq(sent_xorb.put.write.status, CAIRN_E_BUSY);
+	pgfx_find_standbys(other);
+	ck_assert_int_eq(status_of(1), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_index_writable(pg.ix), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_OK);
+	fx_xorb_fini(&y);
+}
+END_TEST
+
+/* Nor does what is written hide that shards are not settled; and that is known to be over without any. */
+START_TEST(a_settler_that_fails)
+{
+	struct fx_xorb y = fx_xorb_new(2, 5);
+	pid_t settler = stop_settler();
+	send_shard(1);
+	assert_unknown(1);
+	ck_assert(fx_xorb_put(pg.ix, &y));
+	ck_assert_int_eq(cairn_index_writable(pg.ix), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_E_BUSY);
+	send_shard(2);
+	ck_assert_int_eq(status_of(2), CAIRN_OK); /* not ahead */
+	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_E_BUSY);
+	go_on(settler);
+	wait_until_well();
+	fx_xorb_fini(&y);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	enum { N_ROWS = sizeof(ROWS) / sizeof(ROWS[0]) };
+	TCase *t = tcase_create("commits ahead");
+	tcase_add_test(t, what_is_ahead_is_seen_and_not_told);
+	tcase_add_loop_test(t, another_daemon_that_knows_it, 0, 2);
+	tcase_add_loop_test(t, what_is_told_was_seen, 0, N_ROWS);
+	tcase_add_loop_test(t, what_was_known_is_looked_at_again, 0, N_ROWS);
+	tcase_add_loop_test(t, a_commit_that_is_ended, 0, 2);
+	tcase_add_test(t, a_commit_that_is_parked);
+	tcase_add_test(t, a_connection_that_is_ended);
+	tcase_add_loop_test(t, a_batch_that_is_mixed, 0, MIXED);
+	tcase_add_test(t, a_known_one_of_the_hub);
+	tcase_add_test(t, a_flush_waits_for_what_is_ahead);
+	tcase_add_test(t, a_stop_waits_for_what_is_ahead);
+	tcase_add_test(t, a_full_queue);
+	tcase_add_test(t, a_writer_that_fails);
+	tcase_add_test(t, a_settler_that_fails);
+	return pgfx_run(argc, argv, t);
+}
