@@ -195,9 +195,10 @@ struct cairn_index_backend {
 	enum cairn_status (*put_xorb)(struct cairn_index *ix, struct cairn_index_put_xorb *put);
 	enum cairn_status (*put_shard)(struct cairn_index *ix, struct cairn_index_put_shard *put);
 	/* NULL: several cost as much as each for itself. Those of them that it takes it marks as applied. What fails
-	 * takes the transaction along, as a write that is not alone does. */
+	 * takes the transaction along, as a write that is not alone does. @param ahead  when it takes all, nothing but
+	 * commit_ahead() follows: what is left to be sent may go with that, and fail there */
 	enum cairn_status (*put_shards)(struct cairn_index *ix, struct cairn_index_put_shard *const *puts, unsigned n,
-					struct cairn_diag *diag);
+					bool ahead, struct cairn_diag *diag);
 	enum cairn_status (*forget_file)(struct cairn_index *ix, struct cairn_index_forget_file *forget);
 	enum cairn_status (*share_file)(struct cairn_index *ix, struct cairn_index_share_file *share);
 	enum cairn_status (*settle_claims)(struct cairn_index *ix, struct cairn_index_settle_claims *settle);

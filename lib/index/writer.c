@@ -60,39 +60,37 @@ static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write
 	return alone;
 }
 
-/* Shards that wait together go together, where each question goes to another machine. What is left of them is applied
- * one by one, and so are all of them when one fails. */
-static enum cairn_status writer_join(struct cairn_index *ix, struct cairn_index_write *batch, bool alone,
-				     struct cairn_diag *diag)
-{
-	struct cairn_index_put_shard *puts[WRITER_BATCH_MAX];
-	unsigned n = 0;
-	for (struct cairn_index_write *write = batch; write; write = write->next) {
-		write->applied = false;
-		if (write->kind->shards && !write->lease && n < WRITER_BATCH_MAX)
-			puts[n++] = (struct cairn_index_put_shard *)write;
-	}
-	if (alone || n == 0 || !ix->backend->put_shards || ix->backend->is_frozen(ix))
-		return CAIRN_OK;
-	return ix->backend->put_shards(ix, puts, n, diag);
-}
-
-/* What can be told apart from what was there before by looking at it again: shards that went together, and nothing
- * beside them. Not while nobody could be told: what is seen then should be few. */
-static bool writer_may_go_ahead(struct cairn_index *ix, const struct cairn_index_write *batch)
-{
-	bool may = ix->backend->commit_ahead && cairn_settler_is_well(&ix->writer.settler);
-	for (const struct cairn_index_write *write = batch; may && write; write = write->next)
-		may = write->applied &&
-		      !cairn_index_is_repo_owner(((const struct cairn_index_put_shard *)write)->owner);
-	return may;
-}
-
 /* How a transaction came out. */
 struct writer_outcome {
 	bool bad;   /* a write failed, and that is why the batch did */
 	bool ahead; /* it was committed, and is to be settled */
 };
+
+/* Shards that wait together go together, where each question goes to another machine. What is left of them is applied
+ * one by one, and so are all of them when one fails.
+ * What goes ahead must be told apart, by looking at it again, from what was there before: shards that went together,
+ * and nothing beside them. Not while nobody could be told: what can be seen then should be little. */
+static enum cairn_status writer_join(struct cairn_index *ix, struct cairn_index_write *batch, bool alone,
+				     struct writer_outcome *out, struct cairn_diag *diag)
+{
+	struct cairn_index_put_shard *puts[WRITER_BATCH_MAX];
+	unsigned n = 0;
+	bool ahead = ix->backend->commit_ahead && cairn_settler_is_well(&ix->writer.settler);
+	for (struct cairn_index_write *write = batch; write; write = write->next) {
+		bool joins = write->kind->shards && !write->lease && n < WRITER_BATCH_MAX;
+		write->applied = false;
+		if (joins)
+			puts[n++] = (struct cairn_index_put_shard *)write;
+		ahead = ahead && joins && !cairn_index_is_repo_owner(puts[n - 1]->owner);
+	}
+	if (alone || n == 0 || !ix->backend->put_shards || ix->backend->is_frozen(ix))
+		return CAIRN_OK;
+	enum cairn_status status = ix->backend->put_shards(ix, puts, n, ahead, diag);
+	for (unsigned i = 0; i < n; i++)
+		ahead = ahead && puts[i]->write.applied;
+	out->ahead = ahead && status == CAIRN_OK;
+	return status;
+}
 
 /* One transaction of the whole batch. @param more  it may be topped up  @param alone  a write that fails is undone by
  * itself */
@@ -106,7 +104,7 @@ static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_w
 	if (status == CAIRN_OK && engine->remote && more)
 		writer_top_up(&ix->writer, batch);
 	if (status == CAIRN_OK) {
-		status = writer_join(ix, batch, alone, diag);
+		status = writer_join(ix, batch, alone, out, diag);
 		out->bad = status != CAIRN_OK && engine->is_open(ix);
 	}
 	for (struct cairn_index_write *write = batch; write && status == CAIRN_OK; write = write->next) {
@@ -118,9 +116,12 @@ static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_w
 		*diag = write->diag;
 		status = write->status;
 	}
-	out->ahead = status == CAIRN_OK && writer_may_go_ahead(ix, batch);
-	if (status == CAIRN_OK)
-		status = out->ahead ? engine->commit_ahead(ix, diag) : engine->commit(ix, diag);
+	if (status == CAIRN_OK && out->ahead) {
+		status = engine->commit_ahead(ix, diag);
+		out->bad = status != CAIRN_OK && engine->is_open(ix);
+	} else if (status == CAIRN_OK) {
+		status = engine->commit(ix, diag);
+	}
 	if (status != CAIRN_OK)
 		engine->roll_back(ix);
 	return status;

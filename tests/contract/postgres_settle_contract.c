@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 #include "index/hub.h"
+#include "index/quota.h"
+#include "support/pace.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -278,7 +280,9 @@ START_TEST(a_commit_that_is_ended)
 	pgfx_wait_for(PGFX_SETTLER_WAITS);
 	(void)snprintf(text, sizeof(text), "%s%s", ENDS[_i], PGFX_SETTLER " AND a.wait_event = 'SyncRep'");
 	(void)pgfx_sql(text);
+	int64_t ended_ms = cairn_clock_mono_ms();
 	assert_unknown(1);
+	ck_assert(pace_in_time(cairn_clock_mono_ms() - ended_ms, 3000)); /* it is not done again */
 	ck_assert(fx_sees(pg.ix, NULL, 1));
 	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_E_BUSY);
 	pgfx_find_standbys(other);
@@ -297,14 +301,14 @@ START_TEST(a_commit_that_is_parked)
 	int64_t begin_ms = cairn_clock_mono_ms();
 	send_shard(1);
 	assert_unknown(1);
-	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 5000);
+	ck_assert(pace_in_time(cairn_clock_mono_ms() - begin_ms, 5000));
 	ck_assert_int_eq(pgfx_sql(PGFX_SETTLER_WAITS), 1);
 	ck_assert_int_eq(cairn_index_health(pg.ix, NULL), CAIRN_E_BUSY);
 	begin_ms = cairn_clock_mono_ms();
 	struct cairn_index_confirm_shard confirm = {
 		.body = sent[1].shard.body, .scope = "", .owner = "", .registered = sent[1].put.registered};
 	ck_assert_int_eq(cairn_index_confirm_shard(pg.ix, &confirm), CAIRN_E_BUSY);
-	ck_assert_int_lt(cairn_clock_mono_ms() - begin_ms, 1000);
+	ck_assert(pace_in_time(cairn_clock_mono_ms() - begin_ms, 1000));
 	send_shard(2);
 	pgfx_wait_for(PGFX_WRITER_WAITS);
 	ck_assert(!fx_sees(pg.ix, NULL, 2));
@@ -387,6 +391,87 @@ START_TEST(a_known_one_of_the_hub)
 	pgfx_find_standbys(other);
 	wait_until(&sent_confirm.done);
 	ck_assert_int_eq(sent_confirm.confirm.write.status, CAIRN_OK);
+}
+END_TEST
+
+/* --- a turn ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t n_asked(void)
+{
+	struct cairn_index_stats stats;
+	cairn_index_stats(pg.ix, &stats);
+	return stats.n_asked;
+}
+
+/* Three ways to the server, and one of the settler; of an owner who has a quota two more. What is known needs no
+ * rows. */
+START_TEST(ways_of_a_turn)
+{
+	struct cairn_index_set_quota quota = {.owner = "me", .limit_bytes = 1000000};
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	ck_assert_int_eq(cairn_index_set_quota(pg.ix, &quota), CAIRN_OK);
+	send_shard(0); /* connects */
+	ck_assert_int_eq(status_of(0), CAIRN_OK);
+	for (unsigned i = 1; i <= 3; i++) {
+		uint64_t before = n_asked();
+		ck_assert_int_eq(try_to_send_as(i, i < 3 ? i : 1, pg.ix, i == 2 ? "me" : ""), CAIRN_OK);
+		ck_assert_int_eq(status_of(i), CAIRN_OK);
+		ck_assert(sent[i].put.added == (i < 3));
+		ck_assert_uint_eq(n_asked() - before, i == 2 ? 6 : 4);
+	}
+}
+END_TEST
+
+/* What is counted by the server is what is there, and what is told of it. */
+START_TEST(counts_of_what_is_ahead)
+{
+	char text[256];
+	struct cairn_index_stats stats;
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	PGconn *still = pgfx_stand_still(false);
+	for (unsigned i = 0; i < SENT_MAX; i++)
+		send_shard(i);
+	PQfinish(still);
+	for (unsigned i = 0; i < SENT_MAX; i++)
+		ck_assert_int_eq(status_of(i), CAIRN_OK);
+	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
+	(void)pgfx_sql(text);
+	ck_assert_int_eq(
+		pgfx_sql("SELECT (files = (SELECT count(*) FROM file) AND shards = (SELECT count(*) FROM shard)"
+			 " AND eligible = (SELECT count(*) FROM dedupe) AND xorbs = 1)::int FROM state"),
+		1);
+	cairn_index_stats(pg.ix, &stats);
+	ck_assert_uint_eq(stats.n_files, SENT_MAX);
+	ck_assert_uint_eq(stats.n_shards, SENT_MAX);
+	ck_assert_uint_eq(stats.n_eligible, 2); /* all have the same */
+	ck_assert_uint_eq(stats.n_eligible, (uint64_t)pgfx_sql("SELECT count(*) FROM dedupe"));
+	ck_assert_uint_eq(stats.n_writes, SENT_MAX + 1);
+}
+END_TEST
+
+/* One that fails when the rows are sent with the commit fails alone. */
+START_TEST(a_row_that_the_server_refuses)
+{
+	char text[256];
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	(void)snprintf(text, sizeof(text), "ALTER TABLE \"%s\".file ADD CHECK (size <> 4711)", pg.folder.path);
+	(void)pgfx_sql(text);
+	PGconn *still = pgfx_stand_still(false);
+	send_shard(0);
+	atomic_store(&sent[1].done, false);
+	fx_shard_init(&sent[1].shard, 1);
+	fx_shard_file(&sent[1].shard, 1, &pg.x, 0, 5)->file.size_bytes = 4711;
+	sent[1].put = fx_shard_request(&sent[1].shard);
+	sent[1].put.write.done = put_done;
+	ck_assert_int_eq(cairn_index_put_shard(pg.ix, &sent[1].put), CAIRN_OK);
+	send_shard(2);
+	PQfinish(still);
+	ck_assert_int_eq(status_of(1), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(status_of(0), CAIRN_OK);
+	ck_assert_int_eq(status_of(2), CAIRN_OK);
+	ck_assert(fx_sees(pg.ix, NULL, 0) && !fx_sees(pg.ix, NULL, 1) && fx_sees(pg.ix, NULL, 2));
+	send_shard(3);
+	ck_assert_int_eq(status_of(3), CAIRN_OK);
 }
 END_TEST
 
@@ -517,6 +602,9 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_connection_that_is_ended);
 	tcase_add_loop_test(t, a_batch_that_is_mixed, 0, MIXED);
 	tcase_add_test(t, a_known_one_of_the_hub);
+	tcase_add_test(t, ways_of_a_turn);
+	tcase_add_test(t, counts_of_what_is_ahead);
+	tcase_add_test(t, a_row_that_the_server_refuses);
 	tcase_add_test(t, a_flush_waits_for_what_is_ahead);
 	tcase_add_test(t, a_stop_waits_for_what_is_ahead);
 	tcase_add_test(t, a_full_queue);

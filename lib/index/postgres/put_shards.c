@@ -47,6 +47,13 @@ static const char JOIN_DEDUPE[] =
 	"INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, k.scope, k.xorb, k.place::int, k.shard"
 	" FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"
 	" k(prefix, scope, xorb, place, shard) ON CONFLICT DO NOTHING";
+/* What goes ahead is counted where it is known how many of these are new. */
+static const char JOIN_DEDUPE_AND_COUNT[] =
+	"WITH d AS (INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, k.scope, k.xorb, k.place::int,"
+	" k.shard FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"
+	" k(prefix, scope, xorb, place, shard) ON CONFLICT DO NOTHING RETURNING 1)"
+	" UPDATE state SET files = files + $6, shards = shards + $7, eligible = eligible + (SELECT count(*) FROM d)"
+	" RETURNING " CAIRN_PG_COUNTS;
 static const char JOIN_COUNT[] = "WITH u AS (UPDATE repo SET stored = stored + $2 WHERE scope = $1)"
 				 " UPDATE scope SET stored = stored + $2 WHERE id = $1 AND quota IS NOT NULL";
 
@@ -77,6 +84,7 @@ struct join {
 	uint8_t *terms; /* room for those of one file */
 	uint32_t n, n_xorbs, n_files, n_terms, n_eligible;
 	int64_t now_unix_s;
+	bool ahead;                                        /* nothing else follows but a commit */
 	struct cairn_pg_array ids, hashes, scopes, owners; /* of shards */
 	struct cairn_pg_array xorb_ids, xorb_hashes;       /* to be looked up */
 	struct cairn_pg_array member_shards, member_xorbs;
@@ -400,18 +408,44 @@ static void join_queue_pairs(struct join *j, const char *sql, struct cairn_pg_ar
 	(void)cairn_pg_queue(&j->tx->pg, sql, &args);
 }
 
-static unsigned join_queue_dedupe(struct join *j)
+static void join_dedupe_args(struct join *j, struct cairn_pg_args *args)
 {
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8s(&args, &j->prefixes);
-	cairn_pg_int8s(&args, &j->prefix_scopes);
-	cairn_pg_int8s(&args, &j->prefix_xorbs);
-	cairn_pg_int8s(&args, &j->places);
-	cairn_pg_int8s(&args, &j->prefix_shards);
-	return cairn_pg_queue(&j->tx->pg, JOIN_DEDUPE, &args);
+	cairn_pg_int8s(args, &j->prefixes);
+	cairn_pg_int8s(args, &j->prefix_scopes);
+	cairn_pg_int8s(args, &j->prefix_xorbs);
+	cairn_pg_int8s(args, &j->places);
+	cairn_pg_int8s(args, &j->prefix_shards);
 }
 
-static enum cairn_status join_send(struct join *j)
+static enum cairn_status join_send_dedupe(struct join *j)
+{
+	struct cairn_pg *pg = &j->tx->pg;
+	struct cairn_pg_args args = {0};
+	int64_t n;
+	if (j->prefixes.n == 0 && j->prefixes.status == CAIRN_OK)
+		return cairn_pg_exchange(pg);
+	join_dedupe_args(j, &args);
+	enum cairn_status status = cairn_pg_run(pg, JOIN_DEDUPE, &args, &n);
+	j->tx->counts.eligible += n;
+	return status;
+}
+
+static void join_queue_dedupe_and_count(struct join *j)
+{
+	struct cairn_pg_args args = {0};
+	int64_t n_files = 0, n_shards = 0;
+	for (uint32_t i = 0; i < j->n; i++) {
+		n_files += j->shards[i].plain ? j->shards[i].put->shard->n_files : 0;
+		n_shards += j->shards[i].plain && !j->shards[i].found;
+	}
+	join_dedupe_args(j, &args);
+	cairn_pg_int8(&args, n_files);
+	cairn_pg_int8(&args, n_shards);
+	j->tx->counted_at = cairn_pg_queue(&j->tx->pg, JOIN_DEDUPE_AND_COUNT, &args);
+	j->tx->counted = true;
+}
+
+static void join_queue_rows(struct join *j)
 {
 	struct cairn_pg *pg = &j->tx->pg;
 	struct cairn_pg_args shards = {0}, files = {0}, owners = {0};
@@ -436,12 +470,6 @@ static enum cairn_status join_send(struct join *j)
 	if (j->reference_xorbs.n > 0 || j->reference_xorbs.status != CAIRN_OK)
 		cairn_pg_put_queue_refer(j->tx, &j->reference_xorbs, &j->reference_files);
 	(void)cairn_pg_queue(pg, JOIN_OWNERS, &owners);
-	bool eligible = j->prefixes.n > 0 || j->prefixes.status != CAIRN_OK;
-	unsigned dedupe = eligible ? join_queue_dedupe(j) : 0;
-	enum cairn_status status = cairn_pg_exchange(pg);
-	if (status == CAIRN_OK && eligible)
-		j->tx->counts.eligible += cairn_pg_changed(pg->results[dedupe]);
-	return status;
 }
 
 /* --- what owners hold --------------------------------------------------------------------------------------------- */
@@ -485,12 +513,18 @@ static enum cairn_status join_count_all(struct join *j, struct cairn_diag *diag)
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
+/* What goes ahead is sent with its commit, as far as no owner's quota is asked before. */
 static enum cairn_status join_register(struct join *j, struct cairn_diag *diag)
 {
+	for (uint32_t i = 0; i < j->n; i++)
+		j->ahead = j->ahead && (j->shards[i].plain || j->shards[i].known);
 	join_add(j);
-	enum cairn_status status = join_send(j);
+	join_queue_rows(j);
+	enum cairn_status status = j->ahead ? CAIRN_OK : join_send_dedupe(j);
 	if (status == CAIRN_OK)
 		status = join_count_all(j, diag);
+	if (status == CAIRN_OK && j->ahead)
+		join_queue_dedupe_and_count(j);
 	return status;
 }
 
@@ -512,12 +546,13 @@ static void join_told(struct join *j)
 }
 
 enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index_put_shard *const *puts, unsigned n,
-				      struct cairn_diag *diag)
+				      bool ahead, struct cairn_diag *diag)
 {
 	CLEANUP(join_fini) struct join j = {.tx = tx, .now_unix_s = cairn_clock_unix_s()};
 	enum cairn_status status = join_begin(&j, puts, n);
 	if (status != CAIRN_OK || j.n == 0)
 		return status;
+	j.ahead = ahead && j.n == n;
 	status = join_look(&j);
 	if (status == CAIRN_OK && join_judge(&j) > 0)
 		status = join_register(&j, diag);

@@ -98,11 +98,11 @@ static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *w
 }
 
 static enum cairn_status engine_put_shards(struct cairn_index *ix, struct cairn_index_put_shard *const *puts,
-					   unsigned n, struct cairn_diag *diag)
+					   unsigned n, bool ahead, struct cairn_diag *diag)
 {
 	struct cairn_pg *pg = &engine_tx(ix)->pg;
 	pg->message[0] = pg->sqlstate[0] = '\0';
-	enum cairn_status status = cairn_pg_put_shards(engine_tx(ix), puts, n, diag);
+	enum cairn_status status = cairn_pg_put_shards(engine_tx(ix), puts, n, ahead, diag);
 	if (status != CAIRN_OK && pg->message[0] != '\0')
 		(void)cairn_pg_fail(pg, diag, "the index cannot be written");
 	return status;

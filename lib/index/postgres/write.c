@@ -86,6 +86,7 @@ static enum cairn_status tx_read_state(struct cairn_pg_tx *tx)
 		return status == CAIRN_OK ? CAIRN_E_DAMAGED : status;
 	cairn_pg_get_counts(r, &tx->counts);
 	tx->committed = tx->counts;
+	tx->counted = false;
 	tx->frozen = cairn_pg_get_int8(r, 0, PQnfields(r) - 1) != 0;
 	return CAIRN_OK;
 }
@@ -106,7 +107,7 @@ enum cairn_status cairn_pg_begin(struct cairn_pg_tx *tx, struct cairn_diag *diag
 static void tx_queue_counts(struct cairn_pg_tx *tx)
 {
 	const struct cairn_pg_counts *c = &tx->counts;
-	if (memcmp(c, &tx->committed, sizeof(*c)) != 0) {
+	if (!tx->counted && memcmp(c, &tx->committed, sizeof(*c)) != 0) {
 		struct cairn_pg_args args = {0};
 		cairn_pg_int8(&args, c->collection);
 		cairn_pg_int8(&args, c->files);
@@ -123,9 +124,12 @@ static void tx_queue_counts(struct cairn_pg_tx *tx)
 static enum cairn_status tx_end(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_pg_end(&tx->pg, &tx->ending, diag);
-	if (status == CAIRN_OK)
-		tx->tries.n = 0;
-	return status;
+	if (status != CAIRN_OK)
+		return status;
+	tx->tries.n = 0;
+	if (tx->counted)
+		cairn_pg_get_counts(tx->pg.results[tx->counted_at], &tx->counts);
+	return CAIRN_OK;
 }
 
 enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *diag)

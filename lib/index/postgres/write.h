@@ -38,6 +38,8 @@ struct cairn_pg_tx {
 	struct cairn_pg_counts counts;    /* of the transaction */
 	struct cairn_pg_counts committed; /* as read when it began */
 	struct cairn_pg_counts saved;     /* at the savepoint */
+	bool counted;                     /* what is queued changes the state row, and answers with it */
+	unsigned counted_at;              /* its place in the results */
 	bool frozen;                      /* of the transaction: no writes are taken */
 	struct cairn_pg_growth growth;    /* zeroed before each write */
 	bool keys_changed;                /* good_keys.h: since they were last taken */
@@ -107,9 +109,10 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_count_stored(struct cairn_pg_tx *tx, i
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_put_xorb *put);
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_put_shard *put);
 /** Register those of several that are alike: they are marked as applied, and the others are left.
+ * @param ahead  only a commit follows if none is left: then the last of it is only queued
  * @return CAIRN_OK; else the transaction is of no use any more; as cairn_pg_ask() and cairn_pg_check_quota() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index_put_shard *const *puts,
-						     unsigned n, struct cairn_diag *diag);
+						     unsigned n, bool ahead, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_index_forget_file *forget);
 CAIRN_MUST_USE enum cairn_status cairn_pg_share_file(struct cairn_pg_tx *tx, struct cairn_index_share_file *share);
 CAIRN_MUST_USE enum cairn_status cairn_pg_settle_claims(struct cairn_pg_tx *tx,
