@@ -22,7 +22,7 @@ def judge(one, books):
     """What was acknowledged is at each of them, what is counted is there, and no row names a copy that is dead."""
     for i, book in enumerate(books):
         book.check(one.daemons[i % len(one.daemons)])
-    tables = "(SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT sum(stored) FROM xorb)"
+    tables = "(SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT coalesce(sum(stored), 0) FROM xorb)"
     assert sql(one, f"SELECT (files, xorbs, shards, stored_bytes) = ({tables}) FROM state") == "t"
     assert sql(one, "SELECT count(*) FROM xorb JOIN dead USING (copy)") == "0"
 
