@@ -133,13 +133,10 @@ enum cairn_status cairn_index_confirm(struct cairn_index *ix, struct cairn_index
 	return request_confirmed(&confirm->write);
 }
 
-/* Of a repository of the hub nothing is committed ahead. */
 enum cairn_status cairn_index_confirm_shard(struct cairn_index *ix, struct cairn_index_confirm_shard *confirm)
 {
-	static const struct cairn_index_kind SETTLES = {.settles = true},
-					     KIND = {.apply = request_confirm, .probes = true};
-	bool settles = ix->backend->settle && !cairn_index_is_repo_owner(confirm->owner);
-	if (ix->backend->remote)
-		return cairn_writer_submit(&ix->writer, &confirm->write, settles ? &SETTLES : &KIND);
+	static const struct cairn_index_kind KIND = {.settles = true};
+	if (ix->backend->settle)
+		return cairn_writer_submit(&ix->writer, &confirm->write, &KIND);
 	return request_confirmed(&confirm->write);
 }

@@ -29,7 +29,7 @@ static enum cairn_status ending_judge(const struct cairn_pg *pg, unsigned commit
 			  "PostgreSQL has rolled the transaction back");
 }
 
-enum cairn_status cairn_pg_end(struct cairn_pg *pg, struct cairn_pg_ending *ending, struct cairn_diag *diag)
+enum cairn_status cairn_pg_end(struct cairn_pg *pg, struct cairn_pg_ending *ending, bool waits, struct cairn_diag *diag)
 {
 	unsigned commit = cairn_pg_queue(pg, ENDING_COMMIT, NULL);
 	ending->sent = false;
@@ -39,7 +39,8 @@ enum cairn_status cairn_pg_end(struct cairn_pg *pg, struct cairn_pg_ending *endi
 	pg->warned = false;
 	int64_t began_ms = cairn_clock_mono_ms();
 	enum cairn_status status = cairn_pg_await(pg);
-	cairn_pg_count(pg, began_ms, status == CAIRN_OK, false); /* it may wait for standbys alone */
+	cairn_pg_count(pg, began_ms, status == CAIRN_OK,
+		       !waits && pg->silent); /* of one that waits it may be the standbys' */
 	if (status == CAIRN_OK)
 		return ending_judge(pg, commit, diag);
 	ending->parked = pg->silent;
@@ -62,6 +63,9 @@ enum cairn_status cairn_pg_unpark(struct cairn_pg *pg, struct cairn_pg_ending *e
 		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
 				  "PostgreSQL has not acknowledged the last commit yet: look whether its standbys "
 				  "are there");
+	/* Something before it may have failed, and left its transaction open. */
+	if (ending->parked && pg->conn && PQtransactionStatus(pg->conn) != PQTRANS_IDLE)
+		cairn_pg_close(pg);
 	*ending = (struct cairn_pg_ending){.parked = false};
 	return CAIRN_OK;
 }

@@ -18,9 +18,9 @@ struct cairn_pg_ending {
 /** A record of its own in the log, so that a standby that has it has all that could be seen before; only queued. */
 void cairn_pg_queue_record(struct cairn_pg *pg);
 
-/** COMMIT, with what is queued. @return CAIRN_OK it is as durable as its synchronous_commit says; CAIRN_E_BUSY
- *  (index.silent) nobody knows, and it may be parked; cairn_pg_fail() */
-CAIRN_MUST_USE enum cairn_status cairn_pg_end(struct cairn_pg *pg, struct cairn_pg_ending *ending,
+/** COMMIT, with what is queued. @param waits  for standbys @return CAIRN_OK it is as durable as its synchronous_commit
+ * says; CAIRN_E_BUSY (index.silent) nobody knows, and it may be parked; cairn_pg_fail() */
+CAIRN_MUST_USE enum cairn_status cairn_pg_end(struct cairn_pg *pg, struct cairn_pg_ending *ending, bool waits,
 					      struct cairn_diag *diag);
 /** Before anything else is asked: is the last COMMIT over? @return CAIRN_OK; CAIRN_E_BUSY (index.silent) it is parked
  */

@@ -72,7 +72,7 @@ static enum cairn_status settle_try(struct cairn_pg_settle *settle, struct cairn
 	if (n > 0)
 		look = settle_queue_look(pg, all, n);
 	cairn_pg_queue_record(pg);
-	enum cairn_status status = cairn_pg_end(pg, &settle->ending, diag);
+	enum cairn_status status = cairn_pg_end(pg, &settle->ending, true, diag);
 	return status == CAIRN_OK && n > 0 ? settle_saw(pg->results[look], all, n, diag) : status;
 }
 
@@ -86,13 +86,15 @@ enum cairn_status cairn_pg_settle(struct cairn_pg_settle *settle, struct cairn_i
 	enum cairn_status status = cairn_pg_unpark(pg, &settle->ending, diag);
 	if (status != CAIRN_OK)
 		return status;
+	bool again;
 	do {
 		*diag = (struct cairn_diag){0};
 		pg->warned = false;
 		cairn_pg_try(pg, &tries);
 		status = settle_try(settle, all, n, diag);
+		again = status != CAIRN_OK && cairn_pg_try_again(pg, &tries, !settle->ending.parked && !pg->warned);
 		if (status != CAIRN_OK && !settle->ending.parked)
 			cairn_pg_close(pg);
-	} while (status != CAIRN_OK && cairn_pg_try_again(pg, &tries, !settle->ending.parked && !pg->warned));
+	} while (again);
 	return status;
 }

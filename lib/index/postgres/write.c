@@ -121,9 +121,9 @@ static void tx_queue_counts(struct cairn_pg_tx *tx)
 	}
 }
 
-static enum cairn_status tx_end(struct cairn_pg_tx *tx, struct cairn_diag *diag)
+static enum cairn_status tx_end(struct cairn_pg_tx *tx, bool waits, struct cairn_diag *diag)
 {
-	enum cairn_status status = cairn_pg_end(&tx->pg, &tx->ending, diag);
+	enum cairn_status status = cairn_pg_end(&tx->pg, &tx->ending, waits, diag);
 	if (status != CAIRN_OK)
 		return status;
 	tx->tries.n = 0;
@@ -139,7 +139,7 @@ enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *dia
 	if (tx->keys_changed)
 		tx->keys = cairn_pg_queue(&tx->pg, CAIRN_PG_GOOD_KEYS, NULL);
 	cairn_pg_queue_record(&tx->pg);
-	return tx_end(tx, diag);
+	return tx_end(tx, true, diag);
 }
 
 /* Nobody is told by this one. */
@@ -147,7 +147,7 @@ enum cairn_status cairn_pg_commit_ahead(struct cairn_pg_tx *tx, struct cairn_dia
 {
 	tx_queue_counts(tx);
 	(void)cairn_pg_queue(&tx->pg, TX_AHEAD, NULL);
-	return tx_end(tx, diag);
+	return tx_end(tx, false, diag);
 }
 
 void cairn_pg_roll_back(struct cairn_pg_tx *tx)
