@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run one file of client tests with the Python that ./dev test made. 77 tells meson that it was skipped.
-# CAIRN_TRY_AGAIN=yes: files of which at most three tests fail are run once more, and those tests are named 'unsteady: ...' when they pass
+# TESTS_TRY_AGAIN=yes: files of which at most three tests fail are run once more, and those tests are named 'unsteady: ...' when they pass
 # then. What a sanitizer, an assertion or the end of a test complains of is no matter of the machine's pace, and fails at once.
 cd "$(dirname "$0")/../.." || exit 1
 python=${CAIRN_PYTHON:-.venv/bin/python}
@@ -11,7 +11,7 @@ fi
 run() {
   "$python" -m pytest -q --durations=5 --durations-min=2 --rootdir=tests/clients "$@"
 }
-if [ "${CAIRN_TRY_AGAIN:-}" != yes ]; then
+if [ "${TESTS_TRY_AGAIN:-}" != yes ]; then
   run -p no:cacheprovider -rfEs "$@"
   exit
 fi

@@ -5,7 +5,7 @@ set -u
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/cairn-it-XXXXXX")
 SERVER_PID=
 FAILED=0
-unset CAIRN_SERVER CAIRN_TOKEN CAIRN_TRY_AGAIN
+unset CAIRN_SERVER CAIRN_TOKEN TESTS_TRY_AGAIN
 
 finish() {
   stop_server

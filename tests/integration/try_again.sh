@@ -35,27 +35,27 @@ write sanitized 'print("ERROR: AddressSanitizer: leak"); '"$(second g)"
 write before 'global first; first = True' "assert first; $(second h)"
 write many "$(second b)" "$(second c)" "$(second d)" "$(second e)"
 
-CAIRN_TRY_AGAIN=yes run 0 "$here/clients/run.sh" "$WORK/test_steady.py"
+TESTS_TRY_AGAIN=yes run 0 "$here/clients/run.sh" "$WORK/test_steady.py"
 count 0 OK
 out "2 passed, 0 failed"
 
-CAIRN_TRY_AGAIN=yes run 0 "$here/clients/run.sh" "$WORK/test_unsteady.py"
+TESTS_TRY_AGAIN=yes run 0 "$here/clients/run.sh" "$WORK/test_unsteady.py"
 out "unsteady: "
 count 0 OK
 out "::test_2"
 out "2 passed, 0 failed"
 
-CAIRN_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_bad.py"
+TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_bad.py"
 count 1 FAIL
 grep -q "unsteady" "$WORK/out" && fail "what failed twice is named as unsteady"
 
-CAIRN_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_skipped.py" # that is not passed
-CAIRN_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_sanitized.py" # whatever becomes of it the second time
-CAIRN_TRY_AGAIN=yes run 0 "$here/clients/run.sh" "$WORK/test_before.py" # a file is run whole
+TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_skipped.py" # that is not passed
+TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_sanitized.py" # whatever becomes of it the second time
+TESTS_TRY_AGAIN=yes run 0 "$here/clients/run.sh" "$WORK/test_before.py" # a file is run whole
 count 0 OK
 out "2 passed, 0 failed"
 
-CAIRN_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_many.py" # too many to be a machine's moment
+TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_many.py" # too many to be a machine's moment
 run 0 "$here/clients/run.sh" "$WORK/test_many.py"                     # which is the second time
 
 rm "$WORK/mark_a"
