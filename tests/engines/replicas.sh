@@ -123,6 +123,12 @@ is_alive() { # N
   sql "$1" "SELECT 1" >/dev/null 2>&1
 }
 
+# All that it has on its disk; one that was started again knows nothing of what it once received.
+has_replayed() { # N
+  listens_no_more "$1" &&
+    [ "$(sql "$1" "SELECT wait_event FROM pg_stat_activity WHERE backend_type = 'startup'")" = RecoveryRetrieveRetryInterval ]
+}
+
 promote() {
   local n best="" most=-1 has alive=()
   for n in $(others); do
@@ -133,8 +139,8 @@ promote() {
     set_up "$n" primary_conninfo ""
   done
   for n in "${alive[@]}"; do
-    wait_for listens_no_more "$n"
-    has=$(sql "$n" "SELECT pg_wal_lsn_diff(coalesce(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()), '0/0')::bigint")
+    wait_for has_replayed "$n"
+    has=$(sql "$n" "SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint")
     if [ "$has" -gt "$most" ]; then
       best=$n most=$has
     fi
