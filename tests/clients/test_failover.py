@@ -287,6 +287,16 @@ def waiting(do="count(*)"):
     return postgres("sql", leader(), f"SELECT {do} FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'cairn'")
 
 
+def lose_leader(daemon):
+    """For a standby that was away while it wrote. Ends when the daemon has found the new one."""
+    away = standbys()
+    postgres("kill", leader())
+    for n in away:
+        postgres("revive", n)
+    postgres("promote")
+    cairn.wait_until("the index", lambda: daemon.get("/ready").status == 200)
+
+
 def test_what_no_standby_has_is_not_acknowledged(replicas, three):
     """It is visible, and whoever sends it again finds all of it known; then its only server is lost."""
     file, book = ledger.new_file("unreplicated"), ledger.Ledger()
@@ -301,12 +311,7 @@ def test_what_no_standby_has_is_not_acknowledged(replicas, three):
             waiting("pg_terminate_backend(pid)")
             assert asked.result().status == 503
         assert ledger.read(first, file), "it is visible"
-    former, (one, other) = leader(), standbys()
-    postgres("kill", former)
-    for n in (one, other):
-        postgres("revive", n)
-    postgres("promote")
-    cairn.wait_until("the index", lambda: first.get("/ready").status == 200)
+    lose_leader(first)
     assert not ledger.read(first, file), "the test has shown nothing"
     book.check(three)
     assert book.upload(three, file).status == 200
@@ -337,12 +342,7 @@ def test_what_was_ahead_of_its_leader_is_not_acknowledged(replicas, tmp_path):
         crash.write_text("")
         asked.append(pool.submit(book.put_shard, second, waits))
         cairn.wait_until("the rows", lambda: all(ledger.read(second, file) for file in (sent, waits)))
-        former, (one, other) = leader(), standbys()
-        postgres("kill", former)
-        for n in (one, other):
-            postgres("revive", n)
-        postgres("promote")
-        cairn.wait_until("the index", lambda: second.get("/ready").status == 200)
+        lose_leader(second)
         os.kill(first.process.pid, signal.SIGCONT)
         assert [each.result().status for each in asked] == [503, 503]
     assert not any(ledger.read(second, file) for file in (sent, waits)), "the test has shown nothing"

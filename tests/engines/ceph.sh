@@ -15,6 +15,8 @@
 #   ceph.sh stop FOLDER             and remove the folder
 # Needs the Debian packages ceph-mon, ceph-mgr, ceph-osd, ceph-common, radosgw and curl.
 set -euo pipefail
+# shellcheck source=tests/engines/wait.sh
+. "$(dirname "$0")/wait.sh"
 
 if [ "$1" = find ]; then
   for program in ceph-mon ceph-mgr ceph-osd ceph radosgw curl; do
@@ -35,18 +37,6 @@ port=$(cat "$folder/port" 2>/dev/null || true)
 export CEPH_CONF=$folder/ceph.conf
 endpoint=http://127.0.0.1:$((port + 80))
 key=${CEPH_KEY:-cairntest} secret=${CEPH_SECRET:-cairntestsecret0123456789}
-
-wait_for() { # SECONDS COMMAND...
-  local end=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    if [ $SECONDS -ge $end ]; then
-      echo "ceph.sh: gave up: $*" >&2
-      exit 1
-    fi
-    sleep 0.25
-  done
-}
 
 admin() {
   ceph --connect-timeout 30 "$@"

@@ -7,6 +7,8 @@
 #   garage.sh no-key FOLDER ID        takes that one away
 #   garage.sh stop FOLDER             and remove the folder
 set -euo pipefail
+# shellcheck source=tests/engines/wait.sh
+. "$(dirname "$0")/wait.sh"
 
 if [ "$1" = stop ]; then
   for file in "$2"/*.pid; do
@@ -33,18 +35,6 @@ of() { # NODE COMMAND...
   local node=$1
   shift
   "$garage" -c "$folder/$node.toml" "$@"
-}
-
-wait_for() { # SECONDS COMMAND...
-  local end=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    if [ $SECONDS -ge $end ]; then
-      echo "garage.sh: gave up: $*" >&2
-      exit 1
-    fi
-    sleep 0.25
-  done
 }
 
 start_node() { # I

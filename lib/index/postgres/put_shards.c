@@ -43,16 +43,15 @@ static const char JOIN_FILES[] =
 	" FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[]) k(id, hash, size, terms)";
 static const char JOIN_OWNERS[] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, k.scope, k.sha256, $1"
 				  " FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) k(file, scope, sha256)";
-static const char JOIN_DEDUPE[] =
-	"INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, k.scope, k.xorb, k.place::int, k.shard"
-	" FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"
-	" k(prefix, scope, xorb, place, shard) ON CONFLICT DO NOTHING";
+#define JOIN_ADD_DEDUPE                                                                                                 \
+	"INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, k.scope, k.xorb, k.place::int, k.shard" \
+	" FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"                            \
+	" k(prefix, scope, xorb, place, shard) ON CONFLICT DO NOTHING"
+static const char JOIN_DEDUPE[] = JOIN_ADD_DEDUPE;
 /* What goes ahead is counted where it is known how many of these are new. */
 static const char JOIN_DEDUPE_AND_COUNT[] =
-	"WITH d AS (INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, k.scope, k.xorb, k.place::int,"
-	" k.shard FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"
-	" k(prefix, scope, xorb, place, shard) ON CONFLICT DO NOTHING RETURNING 1)"
-	" UPDATE state SET files = files + $6, shards = shards + $7, eligible = eligible + (SELECT count(*) FROM d)"
+	"WITH d AS (" JOIN_ADD_DEDUPE
+	" RETURNING 1) UPDATE state SET files = files + $6, shards = shards + $7, eligible = eligible + (SELECT count(*) FROM d)"
 	" RETURNING " CAIRN_PG_COUNTS;
 static const char JOIN_COUNT[] = "WITH u AS (UPDATE repo SET stored = stored + $2 WHERE scope = $1)"
 				 " UPDATE scope SET stored = stored + $2 WHERE id = $1 AND quota IS NOT NULL";
