@@ -4,6 +4,7 @@
 #include "cas/internal.h"
 #include "cas/list_cache.h"
 #include "cas/mend.h"
+#include "cas/shard_look.h"
 #include "shard/reader.h"
 #include "store/spool.h"
 
@@ -19,9 +20,8 @@ struct cairn_shard_upload {
 	struct cairn_use use;
 	const uint8_t *bytes; /* of the spool, mapped */
 	size_t len;
-	struct cairn_hash body;
-	bool known;                               /* this very body was accepted before */
-	struct cairn_index_registered registered; /* then */
+	struct cas_shard_look
+		look; /* before it is verified: whether this very body was accepted, and what else is there */
 	struct cairn_verify_summary summary;
 	struct cairn_list_cache lists;     /* of xorbs that only terms name */
 	struct cairn_list_cache described; /* the last one of a xorb that the shard describes */
@@ -80,6 +80,7 @@ void cairn_shard_upload_free(struct cairn_shard_upload *u)
 	cairn_spool_free(u->spool);
 	cairn_list_cache_fini(&u->lists);
 	cairn_list_cache_fini(&u->described);
+	cas_shard_look_fini(&u->look);
 	cairn_verified_fini(&u->verified);
 	cairn_use_end(&u->use);
 	free(u);
@@ -104,6 +105,26 @@ static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, co
 	return (status == CAIRN_OK && !stored) || status == CAIRN_E_DAMAGED ? CAIRN_E_NOT_FOUND : status;
 }
 
+/* What the look has found does for a xorb that is described, whose hashes are there. The row of any other one must be
+ * that which was found, or what was seen does not hold. */
+static const struct cairn_chunk_list *shard_upload_places(struct cairn_shard_upload *u, const struct cairn_hash *xorb,
+							  bool described, int64_t *id)
+{
+	const struct cairn_index_seen_xorb *found = described ? cas_shard_look_find(&u->look, xorb) : NULL;
+	if (!found)
+		return NULL;
+	u->n_list_chunks += found->places.n;
+	*id = found->id;
+	return &found->places;
+}
+
+static void shard_upload_compare(struct cairn_shard_upload *u, const struct cairn_hash *xorb, int64_t id)
+{
+	const struct cairn_index_seen_xorb *found = cas_shard_look_find(&u->look, xorb);
+	if (!found || found->id != id)
+		u->look.asked.seen.plain = false;
+}
+
 /* The verifier's resolver. */
 static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_hash *xorb, bool described,
 						 const struct cairn_chunk_list **list, int64_t *id)
@@ -116,6 +137,9 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 	/* Before this list is counted: the sender may not know how long it is, and is not to find out by the limit. */
 	if (u->n_list_chunks >= u->cas->options.list_chunks_max)
 		return CAIRN_E_LIMIT;
+	*list = shard_upload_places(u, xorb, described, id);
+	if (*list)
+		return CAIRN_OK;
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list read = {0};
 	struct cairn_index_xorb row;
 	enum cairn_status status = shard_upload_find_xorb(u, xorb, &row, &read);
@@ -125,6 +149,7 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 		return status;
 	u->n_list_chunks += read.n;
 	*id = row.id;
+	shard_upload_compare(u, xorb, row.id);
 	return cairn_list_cache_put(cache, xorb, row.id, &read, list);
 }
 
@@ -146,9 +171,12 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 	if (status != CAIRN_OK)
 		return status;
 	cairn_crash_point(CAIRN_CRASH_SHARD_SPOOLED);
-	cairn_hash_body(&u->body, u->bytes, u->len);
-	status = cairn_index_shard_known(u->cas->index, &u->body, u->scope, u->owner, &u->known, &u->registered);
-	if (status != CAIRN_OK || u->known)
+	cairn_hash_body(&u->look.asked.body, u->bytes, u->len);
+	u->look.asked.scope = u->scope;
+	u->look.asked.owner = u->owner;
+	bool names = cairn_index_is_remote(u->cas->index) && !o->xorbs_external;
+	status = cas_shard_look(u->cas->index, &u->look, names, u->bytes, u->len);
+	if (status != CAIRN_OK || u->look.asked.known)
 		return status;
 
 	struct cairn_verify_options options = {
@@ -169,6 +197,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 		atomic_fetch_add(&u->cas->chunks_verified, u->summary.n_chunks);
 	cairn_list_cache_fini(&u->lists);
 	cairn_list_cache_fini(&u->described);
+	cas_shard_look_fini(&u->look);
 	if (status == CAIRN_OK)
 		status = shard_upload_drop_body(u, diag);
 	cairn_crash_point(CAIRN_CRASH_SHARD_VERIFIED);
@@ -203,20 +232,21 @@ enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 {
 	u->done = done;
 	u->done_ctx = ctx;
-	if (u->known) {
+	if (u->look.asked.known) {
 		u->confirm = (struct cairn_index_confirm_shard){
 			.write.done = done ? shard_upload_confirmed : NULL,
-			.body = u->body,
+			.body = u->look.asked.body,
 			.scope = u->scope,
 			.owner = u->owner,
-			.registered = u->registered,
+			.registered = u->look.asked.registered,
 		};
 		return cairn_index_confirm_shard(u->cas->index, &u->confirm);
 	}
 	u->put = (struct cairn_index_put_shard){
 		.write.done = done ? shard_upload_written : NULL,
-		.body = u->body,
+		.body = u->look.asked.body,
 		.records_bytes = u->verified.bytes,
+		.seen = u->look.asked.seen,
 		.scope = u->scope,
 		.owner = u->owner,
 		.shard = &u->verified.shard,
@@ -226,5 +256,5 @@ enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 
 const struct cairn_diag *cairn_shard_upload_diag(const struct cairn_shard_upload *u)
 {
-	return u->known ? &u->confirm.write.diag : &u->put.write.diag;
+	return u->look.asked.known ? &u->confirm.write.diag : &u->put.write.diag;
 }

@@ -80,11 +80,12 @@ enum cairn_status cairn_index_spans(struct cairn_index *ix, const int64_t *xorb_
 	return ix->backend->spans(ix, xorb_ids, n, with_spans, visit, ctx);
 }
 
-enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
-					  const char *owner, bool *known, struct cairn_index_registered *registered)
+enum cairn_status cairn_index_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
 {
-	*registered = (struct cairn_index_registered){0};
-	return ix->backend->shard_known(ix, body, scope, owner, known, registered);
+	look->known = false;
+	look->registered = (struct cairn_index_registered){0};
+	look->seen = (struct cairn_index_seen){.plain = false};
+	return ix->backend->look_at_shard(ix, look);
 }
 
 uint64_t cairn_index_withdrawn(struct cairn_index *ix)

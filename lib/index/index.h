@@ -260,12 +260,47 @@ struct cairn_index_registered {
 	int64_t at_unix_s;
 };
 
-/** Was this very body accepted from this owner for this scope (a repository's: within the hour)?
- *  @param[out] registered  of one that is known, for cairn_index_confirm_shard()
- *  @return CAIRN_OK; as every read */
-CAIRN_MUST_USE enum cairn_status cairn_index_shard_known(struct cairn_index *ix, const struct cairn_hash *body,
-							 const char *scope, const char *owner, bool *known,
-							 struct cairn_index_registered *registered);
+/** What a look has found out about a shard, so that registering it need not look again. Zeroed: it must. Plain value.
+ */
+struct cairn_index_seen {
+	bool plain;           /* all of it is new but its xorbs, and these are stored */
+	int64_t collection;   /* so many removals came before the look */
+	int64_t server;       /* whoever was asked: numbers of rows are one server's own */
+	int64_t scope, owner; /* numbers of rows */
+};
+
+/** A xorb of a shard that was looked at. */
+struct cairn_index_seen_xorb {
+	int64_t id; /* 0: it is not stored, or retired, or was not found out */
+	/** Owned by whoever gave the array: the places of its chunks and no hashes, of one that the shard describes. */
+	struct cairn_chunk_list places;
+};
+
+enum {
+	CAIRN_INDEX_LOOK_XORBS_MAX = 64, /* as many as a stock client fills before it sends a shard */
+	CAIRN_INDEX_LOOK_FILES_MAX = 1000,
+};
+
+/** A look at a shard that is not verified yet, in one exchange where the index is on another machine. Nothing of it is
+ * told to whoever sent it but that it is known. */
+struct cairn_index_look {
+	struct cairn_hash body; /* identity of the upload */
+	const char *scope;      /* borrowed, as the rest */
+	const char *owner;
+	/* What it names; a shard that names more is looked at without. */
+	const struct cairn_hash *xorbs; /* the described ones first */
+	const struct cairn_hash *files;
+	uint32_t n_xorbs, n_described, n_files;
+
+	bool known; /* result; this very body was accepted from this owner for this scope (a repository's: within the
+		     * hour) */
+	struct cairn_index_registered registered; /* likewise; of one that is known, for cairn_index_confirm_shard() */
+	struct cairn_index_seen seen;             /* likewise; of one that is not, for cairn_index_put_shard() */
+	struct cairn_index_seen_xorb *found;      /* room for n_xorbs of them, zeroed */
+};
+
+/** @return CAIRN_OK; as every read. An index that finds xorbs as fast one by one leaves them and seen as they are */
+CAIRN_MUST_USE enum cairn_status cairn_index_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look);
 
 struct cairn_index_stats {
 	uint64_t n_files, n_xorbs, n_shards, n_eligible; /* rows, as of the last commit */
@@ -420,7 +455,9 @@ struct cairn_index_put_shard {
 	const char *owner;
 	const struct cairn_index_new_shard *shard;
 	uint64_t records_bytes; /* how long they are: a large one is committed alone */
-	bool added;             /* result; false: everything was known already, maybe from other uploads */
+	struct cairn_index_seen
+		seen; /* of a look before, whose numbers of xorbs the records have; zeroed: there was none */
+	bool added;   /* result; false: everything was known already, maybe from other uploads */
 	struct cairn_index_registered registered; /* the index's */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_shard(struct cairn_index *ix, struct cairn_index_put_shard *put);
@@ -451,9 +488,9 @@ struct cairn_index_confirm {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_confirm(struct cairn_index *ix, struct cairn_index_confirm *confirm);
 
-/** A shard that cairn_index_shard_known() knows is durable, too. Reads may see a commit that still waits for a standby
- * and perhaps never gets there: a client is told "known already" only after this. CAIRN_E_BUSY also: it is not known
- * any more (index.silent). */
+/** A shard that cairn_index_look_at_shard() knows is durable, too. Reads may see a commit that still waits for a
+ * standby and perhaps never gets there: a client is told "known already" only after this. CAIRN_E_BUSY also: it is not
+ * known any more (index.silent). */
 struct cairn_index_confirm_shard {
 	struct cairn_index_write write;
 	struct cairn_hash body;

@@ -127,6 +127,20 @@ static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_w
 	return status;
 }
 
+/* What was seen of shards before does not hold, maybe. @return something was */
+static bool writer_forget_seen(struct cairn_index_write *batch)
+{
+	bool seen = false;
+	for (struct cairn_index_write *write = batch; write; write = write->next) {
+		if (!write->kind->shards)
+			continue;
+		struct cairn_index_put_shard *put = (struct cairn_index_put_shard *)write;
+		seen = seen || put->seen.plain;
+		put->seen.plain = false;
+	}
+	return seen;
+}
+
 /* All or nothing: what was done within a lost transaction has failed. */
 static void writer_fail(struct cairn_index_write *batch, enum cairn_status status, const struct cairn_diag *diag)
 {
@@ -148,9 +162,11 @@ static bool writer_commit(struct cairn_index *ix, struct cairn_index_write *batc
 	do {
 		diag = (struct cairn_diag){0};
 		status = writer_try(ix, batch, more, false, &out, &diag);
-		if (status != CAIRN_OK && out.bad) {
+		bool alone = false;
+		while (status != CAIRN_OK && out.bad && !alone) {
+			alone = !writer_forget_seen(batch);
 			diag = (struct cairn_diag){0};
-			status = writer_try(ix, batch, more, true, &out, &diag);
+			status = writer_try(ix, batch, more, alone, &out, &diag);
 		}
 	} while (status != CAIRN_OK && ix->backend->again && ix->backend->again(ix));
 	if (status != CAIRN_OK)

@@ -11,7 +11,8 @@ struct cairn_verify_resolver {
 	/**
 	 * The chunks of a xorb whose bytes are stored (in an index of xorbs kept elsewhere: of a xorb that is known).
 	 * @param described  by the shard: not asked for again when this description has been judged
-	 * @param[out] list  borrowed, valid until the next call
+	 * @param[out] list  borrowed, valid until the next call; of one that is described it may have no hashes: the
+	 *                   description is hashed then
 	 * @param[out] id    what the index knows it by, for the records; 0 before the call
 	 * @return CAIRN_OK; CAIRN_E_NOT_FOUND it is not stored; CAIRN_E_LIMIT the lists that were read are more than
 	 * one verification may ask for; CAIRN_E_IO, CAIRN_E_DAMAGED, CAIRN_E_FULL, CAIRN_E_BUSY, CAIRN_E_NOMEM of the

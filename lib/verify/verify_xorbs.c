@@ -101,7 +101,7 @@ static bool xorb_is_as_known(const struct cairn_chunk_list *described, const str
 	uint64_t differs = described->n ^ known->n;
 	for (uint32_t i = 0; i < described->n && known->n > 0; i++) {
 		uint32_t k = i < known->n ? i : 0;
-		for (unsigned at = 0; at < CAIRN_HASH_BYTES; at += 8)
+		for (unsigned at = 0; known->hashes && at < CAIRN_HASH_BYTES; at += 8)
 			differs |=
 				cairn_get_u64le(described->hashes[i].b + at) ^ cairn_get_u64le(known->hashes[k].b + at);
 		differs |= described->spans[i].unpacked_bytes ^ known->spans[k].unpacked_bytes;
@@ -128,8 +128,9 @@ static enum cairn_status xorb_is_other(struct verify_run *run, const struct cair
 }
 
 /* The chunks that are known under a hash have it as their root, since that was computed when they came: a description
- * that is the same need not be hashed again. And the root alone does not say it all: that of a single chunk leaves its
- * length open. */
+ * that is the same need not be hashed again. Where their hashes are not at hand, one that has this root and as many
+ * chunks of the same lengths is the same: lists under one root differ where one has a chunk instead of several of the
+ * other, and thus a longer one. The root alone does not say it all: that of a single chunk leaves its length open. */
 static enum cairn_status xorb_check_chunks(struct verify_run *run, const struct cairn_shard_xorb *xorb,
 					   struct verify_place *place)
 {
@@ -138,11 +139,11 @@ static enum cairn_status xorb_check_chunks(struct verify_run *run, const struct 
 	enum cairn_status status = xorb_find_known(run, xorb, &known, &id);
 	if (status != CAIRN_OK)
 		return status;
-	if (!known || !xorb_is_as_known(&run->scratch, known)) {
+	bool same = known && xorb_is_as_known(&run->scratch, known);
+	if (!same || !known->hashes)
 		status = xorb_check_root(run, xorb);
-		if (status == CAIRN_OK)
-			status = known ? xorb_is_other(run, xorb) : xorb_is_unknown(run, xorb);
-	}
+	if (status == CAIRN_OK && !same)
+		status = known ? xorb_is_other(run, xorb) : xorb_is_unknown(run, xorb);
 	return status == CAIRN_OK && run->records ? cairn_verify_record_xorb(run, &xorb->hash, known, id, place)
 						  : status;
 }

@@ -87,11 +87,11 @@ START_TEST(again_is_not_added)
 	fx_shard_init(&s, 1);
 	fx_shard_xorb(&s, &a, 1, 5);
 	fx_shard_file(&s, 1, &a, 0, 20);
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "", &known, &registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(ix, &s.body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(!known);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	ck_assert(s.added);
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "", &known, &registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(ix, &s.body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(known);
 	fx_shard_fail(&s); /* it is not even looked at */
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
@@ -103,11 +103,11 @@ START_TEST(again_is_not_added)
 	ck_assert(!s.added);
 	/* Another owner, or another scope, does. */
 	s.owner = "model/me/repo";
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(ix, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
 	ck_assert(!known);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	ck_assert(s.added);
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(ix, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
 	ck_assert(known);
 	s.scope = "me";
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
@@ -271,7 +271,7 @@ static void assert_absent(const struct fx_shard *s)
 	ck_assert_uint_eq(stats.n_files, 0);
 	ck_assert_uint_eq(stats.n_shards, 0);
 	ck_assert_uint_eq(stats.n_eligible, 0);
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s->body, "", "", &known, &registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(ix, &s->body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(!known);
 	for (unsigned i = 1; i <= s->n_files; i++)
 		ck_assert(!fx_sees(ix, NULL, i));

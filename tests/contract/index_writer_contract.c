@@ -339,7 +339,7 @@ static void assert_whole(struct cairn_index *ix, uint64_t number)
 	struct fx_answer answer = {0};
 	bool known;
 	struct cairn_index_registered registered;
-	ck_assert_int_eq(cairn_index_shard_known(ix, &body, "", "", &known, &registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(ix, &body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(known);
 	ck_assert(fx_sees(ix, NULL, number));
 	ck_assert_int_eq(fx_query(ix, "", &x.list.hashes[7], &answer), CAIRN_OK);

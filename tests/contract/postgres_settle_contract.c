@@ -194,7 +194,7 @@ START_TEST(another_daemon_that_knows_it)
 		.write.done = confirm_done, .body = sent[1].shard.body, .scope = "", .owner = ""};
 	atomic_store(&sent_confirm.done, false);
 	ck_assert_int_eq(
-		cairn_index_shard_known(second, &sent[1].shard.body, "", "", &known, &sent_confirm.confirm.registered),
+		fx_shard_known(second, &sent[1].shard.body, "", "", &known, &sent_confirm.confirm.registered),
 		CAIRN_OK);
 	ck_assert(known);
 	if (_i == 0)
@@ -258,7 +258,7 @@ START_TEST(what_was_known_is_looked_at_again)
 	send_shard(1);
 	ck_assert_int_eq(status_of(1), CAIRN_OK);
 	struct cairn_index_confirm_shard confirm = {.body = sent[1].shard.body, .scope = "", .owner = ""};
-	ck_assert_int_eq(cairn_index_shard_known(pg.ix, &confirm.body, "", "", &known, &confirm.registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(pg.ix, &confirm.body, "", "", &known, &confirm.registered), CAIRN_OK);
 	ck_assert(known && confirm.registered.at_unix_s > 0);
 	ck_assert_int_eq(cairn_index_confirm_shard(pg.ix, &confirm), CAIRN_OK);
 	change_row(1, ROWS[_i].change);

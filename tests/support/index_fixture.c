@@ -94,6 +94,16 @@ bool fx_xorb_put(struct cairn_index *ix, const struct fx_xorb *x)
 	return put.added;
 }
 
+enum cairn_status fx_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
+				 const char *owner, bool *known, struct cairn_index_registered *registered)
+{
+	struct cairn_index_look look = {.body = *body, .scope = scope, .owner = owner};
+	enum cairn_status status = cairn_index_look_at_shard(ix, &look);
+	*known = look.known;
+	*registered = look.registered;
+	return status;
+}
+
 void fx_shard_init(struct fx_shard *s, uint64_t number)
 {
 	*s = (struct fx_shard){.body = fx_hash("shard", number), .scope = "", .owner = ""};

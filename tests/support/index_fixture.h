@@ -69,6 +69,10 @@ struct fx_shard {
 };
 /** Empty, of the shared scope and the operator. */
 void fx_shard_init(struct fx_shard *s, uint64_t number);
+
+/** Is it known? cairn_index_look_at_shard() without what it names. */
+enum cairn_status fx_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
+				 const char *owner, bool *known, struct cairn_index_registered *registered);
 /** Describe a xorb, with these places eligible: fx_shard_xorb(&s, &x, 2, 3, 9). */
 void fx_shard_xorb(struct fx_shard *s, const struct fx_xorb *x, unsigned n_eligible, ...);
 /** Add a file of one term; more with fx_shard_term(). */

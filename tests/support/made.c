@@ -91,7 +91,6 @@ void made_write_file(struct cairn_shard_writer *w, const struct made_term *terms
 static enum cairn_status made_chunk_list(void *ctx, const struct cairn_hash *xorb, bool described,
 					 const struct cairn_chunk_list **list, int64_t *id)
 {
-	(void)described;
 	struct made_store *store = ctx;
 	store->n_asked++;
 	if (store->failure != CAIRN_OK)
@@ -99,6 +98,10 @@ static enum cairn_status made_chunk_list(void *ctx, const struct cairn_hash *xor
 	for (size_t i = 0; i < store->n; i++)
 		if (cairn_hash_equal(&store->xorbs[i].hash, xorb)) {
 			*list = &store->xorbs[i].list;
+			store->places = **list;
+			store->places.hashes = NULL;
+			if (described && store->places_only)
+				*list = &store->places;
 			*id = (int64_t)i + 1;
 			return CAIRN_OK;
 		}

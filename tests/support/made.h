@@ -36,6 +36,8 @@ struct made_store {
 	size_t n;
 	enum cairn_status failure; /* not CAIRN_OK: the answer to every question */
 	unsigned n_asked;
+	bool places_only; /* of what is described it has no hashes at hand */
+	struct cairn_chunk_list places;
 };
 struct cairn_verify_resolver made_resolver(struct made_store *store);
 

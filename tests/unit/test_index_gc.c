@@ -58,7 +58,7 @@ static bool known(void)
 {
 	bool yes;
 	struct cairn_index_registered registered;
-	ck_assert_int_eq(cairn_index_shard_known(ix, &s.body, s.scope, s.owner, &yes, &registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(ix, &s.body, s.scope, s.owner, &yes, &registered), CAIRN_OK);
 	return yes;
 }
 

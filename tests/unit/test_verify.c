@@ -27,6 +27,12 @@ static void setup(void)
 	store = (struct made_store){.xorbs = xorbs, .n = 3};
 }
 
+static void setup_places(void)
+{
+	setup();
+	store.places_only = true;
+}
+
 static void teardown(void)
 {
 	cairn_shard_writer_fini(&w);
@@ -229,7 +235,22 @@ START_TEST(test_conflict_length)
 }
 END_TEST
 
-START_TEST(test_conflict_hash_and_count)
+START_TEST(test_conflict_count)
+{
+	make_shard(1);
+	ck_assert_int_eq(verify_made(NULL), CAIRN_OK);
+	xorbs[0].list.n = 19;
+	expect_told_nothing(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
+	const struct cairn_diag fewer = diag;
+	xorbs[0].list.n = 20;
+	struct cairn_hash one_more = {.b = {1}};
+	ck_assert_int_eq(cairn_chunk_list_add(&xorbs[0].list, &one_more, (struct cairn_span){1, 0}), CAIRN_OK);
+	expect_told_nothing(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
+	ck_assert_str_eq(diag.text, fewer.text);
+}
+END_TEST
+
+START_TEST(test_conflict_hash)
 {
 	make_shard(1);
 	xorbs[0].list.hashes[7].b[3] ^= 1;
@@ -239,13 +260,17 @@ START_TEST(test_conflict_hash_and_count)
 	xorbs[0].list.n = 19;
 	expect_told_nothing(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
 	ck_assert_str_eq(diag.text, other_chunk.text);
-	xorbs[0].list.n = 20;
-	struct cairn_hash one_more = {.b = {1}};
-	ck_assert_int_eq(cairn_chunk_list_add(&xorbs[0].list, &one_more, (struct cairn_span){1, 0}), CAIRN_OK);
-	expect_told_nothing(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", w.cas_info_offset);
-	ck_assert_str_eq(diag.text, other_chunk.text);
-	xorbs[0].list.n = 20;
-	ck_assert_int_eq(verify_with(NULL), CAIRN_OK);
+}
+END_TEST
+
+/* Of all lists under a root the lengths tell one from another, so a description whose chunks are not those of its hash
+ * is found without a list of hashes. */
+START_TEST(test_description_of_other_chunks)
+{
+	make_shard(3);
+	ck_assert_int_eq(verify_made(NULL), CAIRN_OK);
+	w.buf.bytes[w.cas_info_offset + 48 + 5] ^= 1;
+	expect_refused(verify_with(NULL), CAIRN_E_MISMATCH, "xorb.hash", w.cas_info_offset);
 }
 END_TEST
 
@@ -916,6 +941,23 @@ START_TEST(test_defaults)
 }
 END_TEST
 
+/* Where the hashes of stored xorbs are not at hand: descriptions are hashed instead. */
+static TCase *places_tests(void)
+{
+	TCase *c = tcase_create("places");
+	tcase_add_checked_fixture(c, setup_places, teardown);
+	tcase_add_loop_test(c, test_described_or_known, 0, 4);
+	tcase_add_loop_test(c, test_each_is_found, 0, 8);
+	tcase_add_loop_test(c, test_each_term_in_its_turn, 0, 4);
+	tcase_add_test(c, test_conflict_length);
+	tcase_add_test(c, test_conflict_count);
+	tcase_add_test(c, test_description_of_other_chunks);
+	tcase_add_test(c, test_described_by_its_hash_alone);
+	tcase_add_test(c, test_xorb_that_another_begins_with);
+	tcase_add_test(c, test_records);
+	return c;
+}
+
 int main(void)
 {
 	Suite *suite = suite_create("verify");
@@ -936,7 +978,9 @@ int main(void)
 	tcase_add_test(c, test_file_without_terms_names_its_hash);
 	tcase_add_test(c, test_header_of_another_version);
 	tcase_add_test(c, test_conflict_length);
-	tcase_add_test(c, test_conflict_hash_and_count);
+	tcase_add_test(c, test_conflict_hash);
+	tcase_add_test(c, test_conflict_count);
+	tcase_add_test(c, test_description_of_other_chunks);
 	tcase_add_test(c, test_described_by_its_hash_alone);
 	tcase_add_test(c, test_stranger_is_told_nothing);
 	tcase_add_test(c, test_stranger_cannot_count);
@@ -958,6 +1002,7 @@ int main(void)
 	tcase_add_test(c, test_defaults);
 	tcase_set_timeout(c, 60);
 	suite_add_tcase(suite, c);
+	suite_add_tcase(suite, places_tests());
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
 	int failed = srunner_ntests_failed(runner);

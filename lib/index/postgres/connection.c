@@ -69,7 +69,7 @@ static const char CONNECTION_SET_UP[] =
 	" set_config('idle_in_transaction_session_timeout', $2, false), set_config('jit', 'off', false),"
 	" set_config('default_transaction_read_only', $3, false), set_config('default_transaction_isolation',"
 	" 'read committed', false), set_config('client_min_messages', 'warning', false),"
-	" current_setting('server_encoding')";
+	" (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, current_setting('server_encoding')";
 
 static enum cairn_status connection_set_up(struct cairn_pg *pg)
 {
@@ -91,6 +91,7 @@ static enum cairn_status connection_set_up(struct cairn_pg *pg)
 		cairn_pg_close(pg);
 		return status;
 	}
+	pg->server = cairn_pg_get_int8(r, 0, PQnfields(r) - 2);
 	return strcmp(PQgetvalue(r, 0, PQnfields(r) - 1), "UTF8") == 0
 		       ? CAIRN_OK
 		       : connection_lose(pg, "the database's encoding is not UTF8; make one with ENCODING 'UTF8'");

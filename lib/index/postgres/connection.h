@@ -27,7 +27,8 @@ struct cairn_pg {
 	struct cairn_pg_watch *watch;       /* likewise; NULL: it is alone */
 	unsigned epoch;                     /* of the watch, when it was opened */
 	bool reads_only;
-	PGconn *conn; /* NULL: it is not open */
+	PGconn *conn;   /* NULL: it is not open */
+	int64_t server; /* when it was started, in microseconds: another one is another server */
 	int silence_ms;
 	const char *known[CAIRN_PG_KNOWN_MAX]; /* by their texts' addresses; NULL: free */
 

@@ -99,8 +99,7 @@ enum cairn_status cairn_pg_spans(struct cairn_index *ix, const int64_t *xorb_ids
 				 const uint32_t with_spans[static 2],
 				 enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
 				 void *ctx);
-enum cairn_status cairn_pg_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
-				       const char *owner, bool *known, struct cairn_index_registered *registered);
+enum cairn_status cairn_pg_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look);
 enum cairn_status cairn_pg_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 				     void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
 				     int64_t *next_id);

@@ -31,15 +31,10 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_put_dedupe(struct cairn_pg_put *p, uin
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_send_dedupe(struct cairn_pg_put *p);
 /** A xorb is not what the shard says (xorb.differs). @return CAIRN_E_CONFLICT */
 enum cairn_status cairn_pg_put_conflict(struct cairn_pg_put *p, const struct cairn_hash *xorb, const char *what);
-/** Is a shard that has a row known as it came? @param registered  of the row */
-bool cairn_pg_put_is_known(const struct cairn_pg_tx *tx, const struct cairn_index_put_shard *put,
-			   const struct cairn_index_registered *registered);
 /** Queue a look-up of xorbs: place from 1 on, and then what cairn_pg_known() takes. */
 unsigned cairn_pg_put_queue_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, struct cairn_pg_array *hashes);
 /** Of files: place from 1 on, and number. */
 unsigned cairn_pg_put_queue_find_files(struct cairn_pg_tx *tx, struct cairn_pg_array *hashes);
-/** Queue that files need xorbs. */
-void cairn_pg_put_queue_refer(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs, struct cairn_pg_array *files);
 /** Register the files. */
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_files(struct cairn_pg_put *p);
 

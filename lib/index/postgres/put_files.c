@@ -213,19 +213,12 @@ unsigned cairn_pg_put_queue_find_files(struct cairn_pg_tx *tx, struct cairn_pg_a
 	return cairn_pg_queue(&tx->pg, FILES_FIND, &args);
 }
 
-void cairn_pg_put_queue_refer(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs, struct cairn_pg_array *files)
-{
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8s(&args, xorbs);
-	cairn_pg_int8s(&args, files);
-	(void)cairn_pg_queue(&tx->pg, FILES_REFER, &args); /* its answer says nothing */
-}
-
 /* Say of files what they need. @param which  NULL: of all new ones */
 static enum cairn_status put_piece_refer(struct put_piece *piece, const struct put_file *which)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorbs = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
+	struct cairn_pg_args args = {0};
 	for (uint32_t i = 0; i < piece->n; i++) {
 		const struct put_file *f = &piece->files[i];
 		if (which ? f != which : f->known)
@@ -237,7 +230,9 @@ static enum cairn_status put_piece_refer(struct put_piece *piece, const struct p
 	}
 	if (xorbs.n == 0 && xorbs.status == CAIRN_OK)
 		return CAIRN_OK;
-	cairn_pg_put_queue_refer(piece->p->tx, &xorbs, &files);
+	cairn_pg_int8s(&args, &xorbs);
+	cairn_pg_int8s(&args, &files);
+	(void)cairn_pg_queue(&piece->p->tx->pg, FILES_REFER, &args); /* its answer says nothing */
 	return CAIRN_OK;
 }
 

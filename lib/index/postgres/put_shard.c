@@ -13,10 +13,11 @@ enum { SHARD_PIECE = 10000 }; /* rows of one statement */
 static const char SHARD_FIND[] = "SELECT id, collection, at FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3";
 static const char SHARD_ADD[] = "INSERT INTO shard(hash, scope, owner, collection, at) VALUES($1, $2, $3, $4, $5)"
 				" ON CONFLICT(hash, scope, owner) DO UPDATE SET collection = $4, at = $5";
-/* By the number by which the shard was verified, which is never given again; without one by the hash. */
+/* By the number by which the shard was verified, which only another server may give again: hence also by the hash.
+ * Without one by that alone. */
 static const char SHARD_XORBS[] =
 	"SELECT k.n, x.id, x.chunks, x.stored, x.retired FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY"
-	" k(id, hash, n) JOIN LATERAL (SELECT * FROM xorb y WHERE y.id = k.id AND k.id <> 0"
+	" k(id, hash, n) JOIN LATERAL (SELECT * FROM xorb y WHERE y.id = k.id AND y.hash = k.hash"
 	" UNION ALL SELECT * FROM xorb z WHERE z.hash = k.hash AND k.id = 0) x ON true";
 static const char SHARD_REPACKED[] = "UPDATE xorb SET repacked = true WHERE id = $1";
 static const char SHARD_MEMBERS[] =
@@ -41,23 +42,13 @@ static enum cairn_status put_shard_gone(struct cairn_pg_put *p, const struct cai
 
 /* --- xorbs -------------------------------------------------------------------------------------------------------- */
 
-/* One that something was removed after, maybe something of its own, or that came to a repository of the hub an hour
- * ago, is registered once more: what nothing names yet counts from its last upload. */
-bool cairn_pg_put_is_known(const struct cairn_pg_tx *tx, const struct cairn_index_put_shard *put,
-			   const struct cairn_index_registered *registered)
-{
-	bool young = !cairn_index_is_repo_owner(put->owner) ||
-		     registered->at_unix_s > cairn_clock_unix_s() - CAIRN_PG_KNOWN_S;
-	return young && registered->collection == tx->counts.collection;
-}
-
 static void put_shard_judge(struct cairn_pg_put *p, const PGresult *r)
 {
 	p->found = PQntuples(r) > 0;
 	if (!p->found)
 		return;
 	const struct cairn_index_registered registered = {cairn_pg_get_int8(r, 0, 1), cairn_pg_get_int8(r, 0, 2)};
-	p->known = cairn_pg_put_is_known(p->tx, p->put, &registered);
+	p->known = cairn_pg_is_known(&registered, p->tx->counts.collection, p->put->owner);
 }
 
 unsigned cairn_pg_put_queue_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, struct cairn_pg_array *hashes)

@@ -1,7 +1,11 @@
-/* Several shards at once: what most shards are, new files of known xorbs, goes in as one look and one exchange of rows,
- * whatever number of shards there is, and one or two more for each owner of new bytes, whose quota is asked. One that
- * is anything else is left to put_shard.c, which comes after. Nothing changes between the look and the rows:
- * transactions that write follow each other. */
+/* Several shards at once: what most shards are, new files of known xorbs, goes in as one exchange of rows, whatever
+ * number of shards there is, and one or two more for each owner of new bytes, whose quota is asked. One that is
+ * anything else is left to put_shard.c, which comes after.
+ *
+ * What was looked at before it was verified (look.c) is not looked at again, unless something was removed since, or
+ * another server leads: a file or a shard that came meanwhile violates a unique key, and the writer begins anew without
+ * that look. The others are looked at together, in one exchange more. Nothing changes between that and the rows:
+ * transactions that write follow each other, which also makes the numbers of rows theirs from the first to the last. */
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 #include "index/postgres/put.h"
@@ -19,33 +23,37 @@ enum { /* of all together, so that no statement has too many rows */
        JOIN_ELIGIBLE_MAX = 10000,
 };
 
-/* Of each shard its scope, its owner, and its own row if there is one. */
+/* Of each shard its scope, its owner, and when it was registered if it was. */
 static const char JOIN_FIND[] =
-	"SELECT k.n, s.id, o.id, h.id, h.collection, h.at"
+	"SELECT k.n, s.id, o.id, h.collection, h.at"
 	" FROM unnest($1::bytea[], $2::text[], $3::text[]) WITH ORDINALITY k(hash, scope, owner, n)"
 	" JOIN LATERAL (SELECT id FROM scope WHERE name = k.scope LIMIT 1) s ON true"
 	" JOIN LATERAL (SELECT id FROM scope WHERE name = k.owner LIMIT 1) o ON true"
-	" LEFT JOIN LATERAL (SELECT id, collection, at FROM shard WHERE hash = k.hash AND scope = s.id"
+	" LEFT JOIN LATERAL (SELECT collection, at FROM shard WHERE hash = k.hash AND scope = s.id"
 	" AND owner = o.id LIMIT 1) h ON true";
-/* Their numbers, so that what names them goes along with them. */
-static const char JOIN_SHARD_IDS[] =
-	"SELECT nextval((SELECT pg_get_serial_sequence('shard', 'id')::regclass)) FROM generate_series(1, $1)";
-static const char JOIN_FILE_IDS[] =
-	"SELECT nextval((SELECT pg_get_serial_sequence('file', 'id')::regclass)) FROM generate_series(1, $1)";
+/* Numbers for so many shards and files, the last ones being the sequences' current ones. So that what names them goes
+ * along with them, the rows are sent with how far each is from the last. */
+static const char JOIN_NUMBERS[] = "SELECT setval('shard_id_seq', nextval('shard_id_seq') + $1 - 1),"
+				   " setval('file_id_seq', nextval('file_id_seq') + $2 - 1)";
+#define JOIN_SHARD "(SELECT currval('shard_id_seq')) - "
+#define JOIN_FILE  "(SELECT currval('file_id_seq')) - "
 static const char JOIN_SHARDS[] =
-	"INSERT INTO shard(id, hash, scope, owner, collection, at) SELECT k.id, k.hash, k.scope, k.owner, $1, $2"
-	" FROM unnest($3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[]) k(id, hash, scope, owner)"
-	" ON CONFLICT(hash, scope, owner) DO UPDATE SET collection = $1, at = $2";
-static const char JOIN_MEMBERS[] = "INSERT INTO member(shard, xorb) SELECT k.shard, k.xorb"
+	"INSERT INTO shard(id, hash, scope, owner, collection, at) SELECT " JOIN_SHARD
+	"k.id, k.hash, k.scope, k.owner, $1, $2"
+	" FROM unnest($3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[]) k(id, hash, scope, owner)";
+static const char JOIN_MEMBERS[] = "INSERT INTO member(shard, xorb) SELECT " JOIN_SHARD "k.shard, k.xorb"
 				   " FROM unnest($1::bigint[], $2::bigint[]) k(shard, xorb) ON CONFLICT DO NOTHING";
 static const char JOIN_FILES[] =
-	"INSERT INTO file(id, hash, size, terms, at) SELECT k.id, k.hash, k.size, k.terms, $1"
+	"INSERT INTO file(id, hash, size, terms, at) SELECT " JOIN_FILE "k.id, k.hash, k.size, k.terms, $1"
 	" FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[]) k(id, hash, size, terms)";
-static const char JOIN_OWNERS[] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, k.scope, k.sha256, $1"
-				  " FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) k(file, scope, sha256)";
-#define JOIN_ADD_DEDUPE                                                                                                 \
-	"INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, k.scope, k.xorb, k.place::int, k.shard" \
-	" FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"                            \
+static const char JOIN_REFERENCES[] = "INSERT INTO reference(xorb, file) SELECT k.xorb, " JOIN_FILE "k.file"
+				      " FROM unnest($1::bigint[], $2::bigint[]) k(xorb, file) ON CONFLICT DO NOTHING";
+static const char JOIN_OWNERS[] =
+	"INSERT INTO file_owner(file, scope, sha256, at) SELECT " JOIN_FILE "k.file, k.scope, k.sha256, $1"
+	" FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) k(file, scope, sha256)";
+#define JOIN_ADD_DEDUPE                                                                                                     \
+	"INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, k.scope, k.xorb, k.place::int, " JOIN_SHARD \
+	"k.shard FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"                         \
 	" k(prefix, scope, xorb, place, shard) ON CONFLICT DO NOTHING"
 static const char JOIN_DEDUPE[] = JOIN_ADD_DEDUPE;
 /* What goes ahead is counted where it is known how many of these are new. */
@@ -59,11 +67,12 @@ static const char JOIN_COUNT[] = "WITH u AS (UPDATE repo SET stored = stored + $
 /* One of those that are looked at. */
 struct join_shard {
 	struct cairn_index_put_shard *put;
-	int64_t scope, owner, id;
+	int64_t scope, owner, id; /* the latter from the last one of all */
 	struct cairn_index_registered registered;
+	bool seen;                       /* it was looked at before */
 	bool named;                      /* its scope and its owner are there */
-	bool known;                      /* all of it is, by its row */
-	bool found;                      /* that is there */
+	bool found;                      /* its row is there */
+	bool known;                      /* all of it is, by that */
 	bool plain;                      /* it is registered here */
 	uint32_t first_xorb, first_file; /* among those of all */
 };
@@ -71,7 +80,7 @@ struct join_shard {
 struct join_file {
 	const struct cairn_hash *hash;
 	struct join_shard *shard;
-	int64_t id;
+	int64_t id; /* from the last one of all */
 	bool known;
 };
 
@@ -82,6 +91,8 @@ struct join {
 	struct join_file *files, **sorted;
 	uint8_t *terms; /* room for those of one file */
 	uint32_t n, n_xorbs, n_files, n_terms, n_eligible;
+	uint32_t n_asked, n_asked_files; /* not seen yet: these come first */
+	uint32_t n_new, n_new_files;     /* to be registered here */
 	int64_t now_unix_s;
 	bool ahead;                                        /* nothing else follows but a commit */
 	struct cairn_pg_array ids, hashes, scopes, owners; /* of shards */
@@ -130,8 +141,15 @@ static uint32_t join_n_eligible(const struct cairn_index_new_shard *shard)
 	return n;
 }
 
+/* Does what was seen of it still hold? */
+static bool join_is_seen(const struct join *j, const struct cairn_index_put_shard *put)
+{
+	return put->seen.plain && put->seen.collection == j->tx->counts.collection &&
+	       put->seen.server == j->tx->pg.server;
+}
+
 /* Take one along, unless there is no room for it, or it can be seen that it is not plain. */
-static void join_take(struct join *j, struct cairn_index_put_shard *put)
+static void join_take(struct join *j, struct cairn_index_put_shard *put, bool seen)
 {
 	const struct cairn_index_new_shard *shard = put->shard;
 	uint32_t n_terms, n_eligible;
@@ -145,7 +163,14 @@ static void join_take(struct join *j, struct cairn_index_put_shard *put)
 	n_eligible = join_n_eligible(shard);
 	if (n_terms > JOIN_TERMS_MAX - j->n_terms || n_eligible > JOIN_ELIGIBLE_MAX - j->n_eligible)
 		return;
-	j->shards[j->n++] = (struct join_shard){.put = put, .first_xorb = j->n_xorbs, .first_file = j->n_files};
+	j->shards[j->n++] = (struct join_shard){
+		.put = put,
+		.scope = put->seen.scope,
+		.owner = put->seen.owner,
+		.seen = seen,
+		.first_xorb = j->n_xorbs,
+		.first_file = j->n_files,
+	};
 	j->n_xorbs += shard->n_xorbs;
 	j->n_files += shard->n_files;
 	j->n_terms += n_terms;
@@ -156,7 +181,13 @@ static enum cairn_status join_begin(struct join *j, struct cairn_index_put_shard
 {
 	j->shards = calloc(n, sizeof(*j->shards));
 	for (unsigned i = 0; j->shards && i < n; i++)
-		join_take(j, puts[i]);
+		if (!join_is_seen(j, puts[i]))
+			join_take(j, puts[i], false);
+	j->n_asked = j->n;
+	j->n_asked_files = j->n_files;
+	for (unsigned i = 0; j->shards && i < n; i++)
+		if (join_is_seen(j, puts[i]))
+			join_take(j, puts[i], true);
 	j->xorbs = calloc((size_t)j->n_xorbs + 1, sizeof(*j->xorbs));
 	j->files = calloc((size_t)j->n_files + 1, sizeof(*j->files));
 	j->sorted = calloc((size_t)j->n_files + 1, sizeof(struct join_file *));
@@ -166,9 +197,21 @@ static enum cairn_status join_begin(struct join *j, struct cairn_index_put_shard
 
 /* --- the look ----------------------------------------------------------------------------------------------------- */
 
-static void join_gather(struct join *j)
+static void join_lay_out(struct join *j)
 {
 	for (uint32_t i = 0; i < j->n; i++) {
+		struct join_shard *s = &j->shards[i];
+		const struct cairn_index_new_shard *shard = s->put->shard;
+		for (uint32_t x = 0; s->seen && x < shard->n_xorbs; x++)
+			j->xorbs[s->first_xorb + x].row.id = shard->xorbs[x].id;
+		for (uint32_t f = 0; f < shard->n_files; f++)
+			j->files[s->first_file + f] = (struct join_file){.hash = &shard->files[f].hash, .shard = s};
+	}
+}
+
+static void join_gather(struct join *j)
+{
+	for (uint32_t i = 0; i < j->n_asked; i++) {
 		struct join_shard *s = &j->shards[i];
 		const struct cairn_index_new_shard *shard = s->put->shard;
 		cairn_pg_add_bytes(&j->hashes, s->put->body.b, sizeof(s->put->body.b));
@@ -178,10 +221,8 @@ static void join_gather(struct join *j)
 			cairn_pg_add_int8(&j->xorb_ids, shard->xorbs[x].id);
 			cairn_pg_add_bytes(&j->xorb_hashes, shard->xorbs[x].hash.b, sizeof(shard->xorbs[x].hash.b));
 		}
-		for (uint32_t f = 0; f < shard->n_files; f++) {
-			j->files[s->first_file + f] = (struct join_file){.hash = &shard->files[f].hash, .shard = s};
+		for (uint32_t f = 0; f < shard->n_files; f++)
 			cairn_pg_add_bytes(&j->file_hashes, shard->files[f].hash.b, sizeof(shard->files[f].hash.b));
-		}
 	}
 }
 
@@ -189,16 +230,15 @@ static enum cairn_status join_found_shards(struct join *j, const PGresult *r)
 {
 	for (int i = 0; i < PQntuples(r); i++) {
 		int64_t place = cairn_pg_get_int8(r, i, 0);
-		if (place < 1 || place > j->n)
+		if (place < 1 || place > j->n_asked)
 			return CAIRN_E_DAMAGED;
 		struct join_shard *s = &j->shards[place - 1];
 		s->named = true;
 		s->scope = cairn_pg_get_int8(r, i, 1);
 		s->owner = cairn_pg_get_int8(r, i, 2);
-		s->found = PQgetisnull(r, i, 3) == 0;
-		s->id = cairn_pg_get_int8(r, i, 3);
-		s->registered = (struct cairn_index_registered){cairn_pg_get_int8(r, i, 4), cairn_pg_get_int8(r, i, 5)};
-		s->known = s->found && cairn_pg_put_is_known(j->tx, s->put, &s->registered);
+		s->found = !PQgetisnull(r, i, 3);
+		s->registered = (struct cairn_index_registered){cairn_pg_get_int8(r, i, 3), cairn_pg_get_int8(r, i, 4)};
+		s->known = s->found && cairn_pg_is_known(&s->registered, j->tx->counts.collection, s->put->owner);
 	}
 	return CAIRN_OK;
 }
@@ -213,46 +253,30 @@ static enum cairn_status join_found_rest(struct join *j, const PGresult *xorbs, 
 	}
 	for (int i = 0; i < PQntuples(files); i++) {
 		int64_t place = cairn_pg_get_int8(files, i, 0);
-		if (place < 1 || place > j->n_files)
+		if (place < 1 || place > j->n_asked_files)
 			return CAIRN_E_DAMAGED;
 		j->files[place - 1].known = true;
 	}
 	return CAIRN_OK;
 }
 
-static enum cairn_status join_number(struct join *j, const PGresult *shards, const PGresult *files)
-{
-	if (PQntuples(shards) != (int)j->n || PQntuples(files) != (int)j->n_files)
-		return CAIRN_E_DAMAGED;
-	for (uint32_t i = 0; i < j->n; i++)
-		if (!j->shards[i].found)
-			j->shards[i].id = cairn_pg_get_int8(shards, (int)i, 0);
-	for (uint32_t i = 0; i < j->n_files; i++)
-		j->files[i].id = cairn_pg_get_int8(files, (int)i, 0);
-	return CAIRN_OK;
-}
-
 static enum cairn_status join_look(struct join *j)
 {
 	struct cairn_pg *pg = &j->tx->pg;
-	struct cairn_pg_args find = {0}, n_shards = {0}, n_files = {0};
+	struct cairn_pg_args find = {0};
+	if (j->n_asked == 0)
+		return CAIRN_OK;
 	join_gather(j);
 	cairn_pg_byteas(&find, &j->hashes);
 	cairn_pg_texts(&find, &j->scopes);
 	cairn_pg_texts(&find, &j->owners);
-	cairn_pg_int8(&n_shards, j->n);
-	cairn_pg_int8(&n_files, j->n_files);
 	unsigned shards = cairn_pg_queue(pg, JOIN_FIND, &find);
-	unsigned shard_ids = cairn_pg_queue(pg, JOIN_SHARD_IDS, &n_shards);
 	unsigned xorbs = cairn_pg_put_queue_xorbs(j->tx, &j->xorb_ids, &j->xorb_hashes);
 	unsigned files = cairn_pg_put_queue_find_files(j->tx, &j->file_hashes);
-	unsigned file_ids = cairn_pg_queue(pg, JOIN_FILE_IDS, &n_files);
 	enum cairn_status status = cairn_pg_exchange(pg);
 	if (status == CAIRN_OK)
 		status = join_found_shards(j, pg->results[shards]);
-	if (status == CAIRN_OK)
-		status = join_found_rest(j, pg->results[xorbs], pg->results[files]);
-	return status == CAIRN_OK ? join_number(j, pg->results[shard_ids], pg->results[file_ids]) : status;
+	return status == CAIRN_OK ? join_found_rest(j, pg->results[xorbs], pg->results[files]) : status;
 }
 
 /* --- which are plain ---------------------------------------------------------------------------------------------- */
@@ -305,18 +329,26 @@ static void join_part_twins(struct join *j)
 			j->sorted[i]->shard->plain = false;
 }
 
-/* @return how many are */
-static uint32_t join_judge(struct join *j)
+/* And give numbers to those that are. */
+static void join_judge(struct join *j)
 {
-	uint32_t n = 0;
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct join_shard *s = &j->shards[i];
-		s->plain = s->named && !s->known && join_xorbs_are_plain(j, s) && join_files_are_plain(j, s);
+		s->plain =
+			s->seen || (s->named && !s->found && join_xorbs_are_plain(j, s) && join_files_are_plain(j, s));
 	}
 	join_part_twins(j);
-	for (uint32_t i = 0; i < j->n; i++)
-		n += j->shards[i].plain;
-	return n;
+	for (uint32_t i = 0; i < j->n; i++) {
+		j->n_new += j->shards[i].plain;
+		j->n_new_files += j->shards[i].plain ? j->shards[i].put->shard->n_files : 0;
+	}
+	uint32_t left = j->n_new, left_files = j->n_new_files;
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct join_shard *s = &j->shards[i];
+		s->id = s->plain ? --left : 0;
+		for (uint32_t f = 0; s->plain && f < s->put->shard->n_files; f++)
+			j->files[s->first_file + f].id = --left_files;
+	}
 }
 
 /* --- the rows ----------------------------------------------------------------------------------------------------- */
@@ -432,14 +464,9 @@ static enum cairn_status join_send_dedupe(struct join *j)
 static void join_queue_dedupe_and_count(struct join *j)
 {
 	struct cairn_pg_args args = {0};
-	int64_t n_files = 0, n_shards = 0;
-	for (uint32_t i = 0; i < j->n; i++) {
-		n_files += j->shards[i].plain ? j->shards[i].put->shard->n_files : 0;
-		n_shards += j->shards[i].plain && !j->shards[i].found;
-	}
 	join_dedupe_args(j, &args);
-	cairn_pg_int8(&args, n_files);
-	cairn_pg_int8(&args, n_shards);
+	cairn_pg_int8(&args, j->n_new_files);
+	cairn_pg_int8(&args, j->n_new);
 	j->tx->counted_at = cairn_pg_queue(&j->tx->pg, JOIN_DEDUPE_AND_COUNT, &args);
 	j->tx->counted = true;
 }
@@ -447,7 +474,9 @@ static void join_queue_dedupe_and_count(struct join *j)
 static void join_queue_rows(struct join *j)
 {
 	struct cairn_pg *pg = &j->tx->pg;
-	struct cairn_pg_args shards = {0}, files = {0}, owners = {0};
+	struct cairn_pg_args numbers = {0}, shards = {0}, files = {0}, owners = {0};
+	cairn_pg_int8(&numbers, j->n_new);
+	cairn_pg_int8(&numbers, j->n_new_files);
 	cairn_pg_int8(&shards, j->tx->counts.collection);
 	cairn_pg_int8(&shards, j->now_unix_s);
 	cairn_pg_int8s(&shards, &j->ids);
@@ -463,11 +492,11 @@ static void join_queue_rows(struct join *j)
 	cairn_pg_int8s(&owners, &j->file_ids);
 	cairn_pg_int8s(&owners, &j->owning);
 	cairn_pg_byteas(&owners, &j->words);
+	(void)cairn_pg_queue(pg, JOIN_NUMBERS, &numbers);
 	(void)cairn_pg_queue(pg, JOIN_SHARDS, &shards);
 	join_queue_pairs(j, JOIN_MEMBERS, &j->member_shards, &j->member_xorbs);
 	(void)cairn_pg_queue(pg, JOIN_FILES, &files);
-	if (j->reference_xorbs.n > 0 || j->reference_xorbs.status != CAIRN_OK)
-		cairn_pg_put_queue_refer(j->tx, &j->reference_xorbs, &j->reference_files);
+	join_queue_pairs(j, JOIN_REFERENCES, &j->reference_xorbs, &j->reference_files);
 	(void)cairn_pg_queue(pg, JOIN_OWNERS, &owners);
 }
 
@@ -539,9 +568,9 @@ static void join_told(struct join *j)
 			s->put->registered = (struct cairn_index_registered){j->tx->counts.collection, j->now_unix_s};
 		s->put->write.status = CAIRN_OK;
 		s->put->write.applied = true;
-		j->tx->counts.shards += s->plain && !s->found;
-		j->tx->counts.files += s->plain ? s->put->shard->n_files : 0;
 	}
+	j->tx->counts.shards += j->n_new;
+	j->tx->counts.files += j->n_new_files;
 }
 
 enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index_put_shard *const *puts, unsigned n,
@@ -552,8 +581,11 @@ enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index
 	if (status != CAIRN_OK || j.n == 0)
 		return status;
 	j.ahead = ahead && j.n == n;
+	join_lay_out(&j);
 	status = join_look(&j);
-	if (status == CAIRN_OK && join_judge(&j) > 0)
+	if (status == CAIRN_OK)
+		join_judge(&j);
+	if (status == CAIRN_OK && j.n_new > 0)
 		status = join_register(&j, diag);
 	if (status == CAIRN_OK)
 		join_told(&j);

@@ -29,10 +29,6 @@ static const char READ_FILE_SIZE[] =
 static const char READ_FILE_BY_SHA256[] = "SELECT f.hash, f.size, w.proof FROM (SELECT file, proof, 0 AS far FROM (" READ_CLAIM_LAST(
 	"(SELECT id FROM scope WHERE name = $2)") ") own UNION ALL SELECT file, proof, 1 FROM (" READ_CLAIM_LAST("0") ") operators WHERE left(coalesce($2, ''), 4) <> 'hub/') w JOIN file f ON f.id = w.file"
 														      " WHERE w.proof > 0 ORDER BY w.far, w.proof DESC, w.file DESC LIMIT 1";
-static const char READ_SHARD[] =
-	"SELECT collection, at FROM shard WHERE hash = $1 AND scope = (SELECT id FROM scope WHERE name = $2)"
-	" AND owner = (SELECT id FROM scope WHERE name = $3)"
-	" AND collection = (SELECT collection FROM state) AND (at > $4 OR left($3, 4) <> 'hub/')";
 
 enum cairn_status cairn_pg_read(struct cairn_index *ix, struct cairn_pg_reader **reader, const char *sql,
 				const struct cairn_pg_args *args, const PGresult **r)
@@ -210,20 +206,4 @@ enum cairn_status cairn_pg_file_by_sha256(struct cairn_index *ix, const uint8_t 
 	out->size_bytes = (uint64_t)cairn_pg_get_int8(r, 0, 1);
 	out->belief = (enum cairn_index_belief)cairn_pg_get_int8(r, 0, 2);
 	return cairn_pg_get_hash(r, 0, 0, &out->hash) ? CAIRN_OK : CAIRN_E_DAMAGED;
-}
-
-enum cairn_status cairn_pg_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
-				       const char *owner, bool *known, struct cairn_index_registered *registered)
-{
-	struct cairn_pg_args args = {0};
-	*known = false;
-	cairn_pg_hash(&args, body);
-	cairn_pg_text(&args, scope);
-	cairn_pg_text(&args, owner);
-	cairn_pg_int8(&args, cairn_clock_unix_s() - CAIRN_PG_KNOWN_S);
-	PG_READ(ix, reader, r, READ_SHARD, &args);
-	*known = PQntuples(r) > 0;
-	if (*known)
-		*registered = (struct cairn_index_registered){cairn_pg_get_int8(r, 0, 0), cairn_pg_get_int8(r, 0, 1)};
-	return CAIRN_OK;
 }

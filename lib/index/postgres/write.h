@@ -13,7 +13,10 @@
 #include "index/proof.h"
 #include "index/session.h"
 
-enum { CAIRN_PG_KNOWN_S = 3600 }; /* for which a shard of a repository of the hub counts as known */
+/** Is a shard that has a row known as it came? One that something was removed after, maybe something of its own, or
+ * that came to a repository of the hub an hour ago, is registered once more: what nothing names yet counts from its
+ * last upload. @param collection  of now */
+bool cairn_pg_is_known(const struct cairn_index_registered *registered, int64_t collection, const char *owner);
 
 /** What the index holds, kept in its state row. */
 struct cairn_pg_counts {

@@ -76,9 +76,7 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const
 						   const char *viewer, bool with_terms, struct cairn_index_file *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
 							     const char *viewer, struct cairn_index_file *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_shard_known(struct cairn_index *ix, const struct cairn_hash *body,
-							  const char *scope, const char *owner, bool *known,
-							  struct cairn_index_registered *registered);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look);
 bool cairn_sqlite_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_dedupe(
 	struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,

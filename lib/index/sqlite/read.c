@@ -209,18 +209,15 @@ enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint
 	return cairn_sqlite_file_columns(stmt, out);
 }
 
-enum cairn_status cairn_sqlite_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
-					   const char *owner, bool *known, struct cairn_index_registered *registered)
+enum cairn_status cairn_sqlite_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
 {
-	(void)registered;
-	*known = false;
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_SHARD];
-	cairn_sql_bind_hash(stmt, 1, body);
-	cairn_sql_bind_text(stmt, 2, scope);
-	cairn_sql_bind_text(stmt, 3, owner);
-	return cairn_sql_step(stmt, known);
+	cairn_sql_bind_hash(stmt, 1, &look->body);
+	cairn_sql_bind_text(stmt, 2, look->scope);
+	cairn_sql_bind_text(stmt, 3, look->owner);
+	return cairn_sql_step(stmt, &look->known);
 }

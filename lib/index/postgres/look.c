@@ -1,0 +1,129 @@
+/* A look at a shard before it is verified, in one exchange: what verifying it asks for, and what registering it would
+ * look up again in its turn. The first statement tells how many removals there were: what the later ones see is there
+ * until there is one more. */
+#include "index/postgres/engine.h"
+#include "index/rows.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+static const char LOOK_SHARD[] =
+	"SELECT t.collection, s.id, o.id, h.collection, h.at FROM state t"
+	" LEFT JOIN LATERAL (SELECT id FROM scope WHERE name = $2 LIMIT 1) s ON true"
+	" LEFT JOIN LATERAL (SELECT id FROM scope WHERE name = $3 LIMIT 1) o ON true"
+	" LEFT JOIN LATERAL (SELECT collection, at FROM shard WHERE hash = $1 AND scope = s.id AND owner = o.id LIMIT 1) h"
+	" ON true";
+static const char LOOK_XORBS[] =
+	"SELECT k.n, x.id, x.chunks, CASE WHEN k.n <= $2 THEN (SELECT spans FROM list WHERE xorb = x.id) END"
+	" FROM unnest($1::bytea[]) WITH ORDINALITY k(hash, n) JOIN LATERAL (SELECT id, chunks FROM xorb WHERE hash = k.hash"
+	" AND stored IS NOT NULL AND copy IS NOT NULL AND retired IS NULL LIMIT 1) x ON true";
+static const char LOOK_FILES[] = "SELECT 1 FROM unnest($1::bytea[]) k(hash) JOIN LATERAL"
+				 " (SELECT id FROM file WHERE hash = k.hash LIMIT 1) f ON true LIMIT 1";
+
+enum { LOOK_KNOWN_S = 3600 }; /* for which a shard of a repository of the hub counts as known */
+
+bool cairn_pg_is_known(const struct cairn_index_registered *registered, int64_t collection, const char *owner)
+{
+	bool young = !cairn_index_is_repo_owner(owner) || registered->at_unix_s > cairn_clock_unix_s() - LOOK_KNOWN_S;
+	return young && registered->collection == collection;
+}
+
+static void look_hashes(struct cairn_pg_array *a, const struct cairn_hash *hashes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		cairn_pg_add_bytes(a, hashes[i].b, sizeof(hashes[i].b));
+}
+
+static void look_judge_shard(struct cairn_index_look *look, const PGresult *r, int64_t server)
+{
+	bool named = !PQgetisnull(r, 0, 1) && !PQgetisnull(r, 0, 2), found = !PQgetisnull(r, 0, 3);
+	look->seen = (struct cairn_index_seen){
+		.plain = named && !found,
+		.collection = cairn_pg_get_int8(r, 0, 0),
+		.server = server,
+		.scope = cairn_pg_get_int8(r, 0, 1),
+		.owner = cairn_pg_get_int8(r, 0, 2),
+	};
+	look->registered = (struct cairn_index_registered){cairn_pg_get_int8(r, 0, 3), cairn_pg_get_int8(r, 0, 4)};
+	look->known = found && cairn_pg_is_known(&look->registered, look->seen.collection, look->owner);
+}
+
+static enum cairn_status look_read_places(const PGresult *r, int row, struct cairn_chunk_list *places)
+{
+	size_t len;
+	const uint8_t *bytes = cairn_pg_get_bytes(r, row, 3, &len);
+	int64_t n = cairn_pg_get_int8(r, row, 2);
+	if (n < 1 || n > CAIRN_XORB_CHUNKS_MAX)
+		return CAIRN_E_DAMAGED;
+	places->spans = malloc((size_t)n * sizeof(*places->spans));
+	places->n = places->cap = (uint32_t)n;
+	return places->spans ? cairn_rows_spans(places->spans, places->n, bytes, len) : CAIRN_E_NOMEM;
+}
+
+/* One whose list is missing or damaged is left to whoever reads it by itself, and says so. */
+static enum cairn_status look_read_xorbs(struct cairn_index_look *look, const PGresult *r)
+{
+	look->seen.plain = look->seen.plain && PQntuples(r) == (int)look->n_xorbs;
+	for (int i = 0; i < PQntuples(r); i++) {
+		int64_t place = cairn_pg_get_int8(r, i, 0);
+		if (place < 1 || place > look->n_xorbs)
+			return CAIRN_E_DAMAGED;
+		struct cairn_index_seen_xorb *found = &look->found[place - 1];
+		enum cairn_status status =
+			place <= look->n_described ? look_read_places(r, i, &found->places) : CAIRN_OK;
+		if (status == CAIRN_E_NOMEM)
+			return status;
+		if (status == CAIRN_OK)
+			found->id = cairn_pg_get_int8(r, i, 1);
+		else
+			look->seen.plain = false;
+	}
+	return CAIRN_OK;
+}
+
+/* What is queued of a look. */
+struct look_asked {
+	unsigned shard, xorbs, files; /* places in the results */
+	bool names;                   /* of all three */
+};
+
+static struct look_asked look_queue(struct cairn_pg *pg, const struct cairn_index_look *look)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorb_hashes = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array file_hashes = {0};
+	struct cairn_pg_args shard = {0}, xorbs = {0}, files = {0};
+	struct look_asked asked = {.names = look->n_xorbs > 0 && look->n_files > 0};
+	cairn_pg_hash(&shard, &look->body);
+	cairn_pg_text(&shard, look->scope);
+	cairn_pg_text(&shard, look->owner);
+	asked.shard = cairn_pg_queue(pg, LOOK_SHARD, &shard);
+	if (!asked.names)
+		return asked;
+	look_hashes(&xorb_hashes, look->xorbs, look->n_xorbs);
+	look_hashes(&file_hashes, look->files, look->n_files);
+	cairn_pg_byteas(&xorbs, &xorb_hashes);
+	cairn_pg_int8(&xorbs, look->n_described);
+	cairn_pg_byteas(&files, &file_hashes);
+	asked.xorbs = cairn_pg_queue(pg, LOOK_XORBS, &xorbs);
+	asked.files = cairn_pg_queue(pg, LOOK_FILES, &files);
+	return asked;
+}
+
+enum cairn_status cairn_pg_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
+{
+	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
+	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &reader);
+	if (status != CAIRN_OK)
+		return status;
+	struct cairn_pg *pg = &reader->pg;
+	struct look_asked asked = look_queue(pg, look);
+	status = cairn_pg_exchange(pg);
+	if (status != CAIRN_OK)
+		return status;
+	if (PQntuples(pg->results[asked.shard]) != 1)
+		return CAIRN_E_DAMAGED;
+	look_judge_shard(look, pg->results[asked.shard], pg->server);
+	look->seen.plain = look->seen.plain && asked.names && PQntuples(pg->results[asked.files]) == 0;
+	return asked.names ? look_read_xorbs(look, pg->results[asked.xorbs]) : CAIRN_OK;
+}

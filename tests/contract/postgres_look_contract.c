@@ -1,0 +1,275 @@
+/* What a look at a shard before it is verified finds over PostgreSQL, and when registering it relies on that. */
+#include "postgres_fixture.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+
+enum { NAMES_MAX = 4 };
+
+/* A shard of two described xorbs and one that only its terms name, and a look at it. */
+static struct looked {
+	struct fx_xorb xorbs[3];
+	struct fx_shard shard;
+	struct cairn_hash names[NAMES_MAX], files[NAMES_MAX];
+	struct cairn_index_seen_xorb found[NAMES_MAX];
+	struct cairn_index_look look;
+	struct cairn_index_put_shard put;
+} l;
+
+static int64_t sql_in(const char *question)
+{
+	char text[512];
+	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
+	(void)pgfx_sql(text);
+	return pgfx_sql(question);
+}
+
+/* With a copy that its row names, as over S3. */
+static void put_xorb(const struct fx_xorb *x)
+{
+	struct cairn_index_put_xorb put = {
+		.hash = x->hash,
+		.list = &x->list,
+		.stored_bytes = x->list.spans[x->list.n - 1].end,
+	};
+	cairn_copy_set_unix_ms(&put.copy, cairn_clock_unix_s() * 1000);
+	put.copy.b[sizeof(put.copy.b) - 1] = (uint8_t)x->list.n;
+	enum cairn_status status = cairn_index_put_xorb(pg.ix, &put);
+	ck_assert_msg(status == CAIRN_OK, "%s", put.write.diag.text);
+}
+
+static void make(const char *owner)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		l.xorbs[i] = fx_xorb_new(50 + i, 5 + i);
+		put_xorb(&l.xorbs[i]);
+	}
+	fx_shard_init(&l.shard, 10);
+	l.shard.owner = owner;
+	fx_shard_xorb(&l.shard, &l.xorbs[0], 1, 1);
+	fx_shard_xorb(&l.shard, &l.xorbs[1], 1, 2);
+	fx_shard_term(fx_shard_file(&l.shard, 1, &l.xorbs[0], 0, 5), &l.xorbs[2], 1, 3);
+	(void)fx_shard_file(&l.shard, 2, &l.xorbs[1], 1, 4);
+}
+
+static void drop(void)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		fx_xorb_fini(&l.xorbs[i]);
+		cairn_chunk_list_fini(&l.found[i].places);
+	}
+}
+
+static void look(void)
+{
+	for (unsigned i = 0; i < NAMES_MAX; i++)
+		cairn_chunk_list_fini(&l.found[i].places);
+	memset(l.found, 0, sizeof(l.found));
+	for (unsigned i = 0; i < 3; i++)
+		l.names[i] = l.xorbs[i].hash;
+	for (unsigned i = 0; i < l.shard.n_files; i++)
+		l.files[i] = l.shard.files[i].file.hash;
+	l.look = (struct cairn_index_look){
+		.body = l.shard.body,
+		.scope = l.shard.scope,
+		.owner = l.shard.owner,
+		.xorbs = l.names,
+		.n_xorbs = 3,
+		.n_described = 2,
+		.files = l.files,
+		.n_files = l.shard.n_files,
+		.found = l.found,
+	};
+	ck_assert_int_eq(cairn_index_look_at_shard(pg.ix, &l.look), CAIRN_OK);
+}
+
+/* Register it with what was seen. */
+static enum cairn_status put_seen(void)
+{
+	l.put = fx_shard_request(&l.shard);
+	for (unsigned i = 0; i < 3; i++)
+		l.shard.records.xorbs[i].id = l.found[i].id;
+	l.put.seen = l.look.seen;
+	return cairn_index_put_shard(pg.ix, &l.put);
+}
+
+static void assert_registered(const char *owner)
+{
+	ck_assert(fx_sees(pg.ix, owner, 1) && fx_sees(pg.ix, owner, 2));
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM file_owner WHERE scope NOT IN (SELECT id FROM scope)"), 0);
+	ck_assert_int_eq(sql_in("SELECT (files = (SELECT count(*) FROM file) AND shards = (SELECT count(*) FROM shard)"
+				" AND eligible = (SELECT count(*) FROM dedupe))::int FROM state"),
+			 1);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM dedupe WHERE shard NOT IN (SELECT id FROM shard)"), 0);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM member WHERE shard NOT IN (SELECT id FROM shard)"), 0);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM reference WHERE file NOT IN (SELECT id FROM file)"), 0);
+}
+
+/* Somebody who is named has registered something before. */
+static void know_owner(const char *owner)
+{
+	struct fx_shard s;
+	ck_assert(fx_xorb_put(pg.ix, &pg.x));
+	fx_shard_init(&s, 1);
+	s.owner = owner;
+	(void)fx_shard_file(&s, 100, &pg.x, 0, 2);
+	ck_assert_int_eq(fx_shard_put(pg.ix, &s), CAIRN_OK);
+}
+
+START_TEST(what_a_look_finds)
+{
+	make("");
+	look();
+	ck_assert(l.look.seen.plain && !l.look.known);
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert_int_ne(l.found[i].id, 0);
+		ck_assert_uint_eq(l.found[i].places.n, l.xorbs[i].list.n);
+		ck_assert_ptr_null(l.found[i].places.hashes);
+		ck_assert_mem_eq(l.found[i].places.spans, l.xorbs[i].list.spans,
+				 l.xorbs[i].list.n * sizeof(struct cairn_span));
+	}
+	ck_assert_int_ne(l.found[2].id, 0);
+	ck_assert_uint_eq(l.found[2].places.n, 0);
+	ck_assert_int_eq(put_seen(), CAIRN_OK);
+	ck_assert(l.put.added);
+	assert_registered("");
+	struct cairn_index_registered then = l.put.registered;
+	look();
+	ck_assert(l.look.known && !l.look.seen.plain);
+	ck_assert_int_eq(l.look.registered.collection, then.collection);
+	ck_assert_int_eq(l.look.registered.at_unix_s, then.at_unix_s);
+	drop();
+}
+END_TEST
+
+/* Each of these is to be looked at again: nothing is plain. */
+START_TEST(what_is_not_plain)
+{
+	static const char *const CHANGES[] = {
+		"UPDATE xorb SET retired = 1 WHERE id = (SELECT max(id) - 1 FROM xorb)",
+		"UPDATE xorb SET stored = NULL WHERE id = (SELECT max(id) - 1 FROM xorb)",
+		"UPDATE xorb SET copy = NULL WHERE id = (SELECT max(id) - 1 FROM xorb)",
+		"UPDATE list SET spans = '' WHERE xorb = (SELECT max(id) - 1 FROM xorb)",
+		"DELETE FROM list WHERE xorb = (SELECT max(id) - 1 FROM xorb)",
+		"UPDATE xorb SET hash = sha256('') WHERE id = (SELECT max(id) - 1 FROM xorb)",
+	};
+	make("");
+	(void)sql_in(CHANGES[_i]);
+	look();
+	ck_assert(!l.look.seen.plain);
+	ck_assert_int_ne(l.found[0].id, 0);
+	ck_assert_int_eq(l.found[1].id, 0);
+	ck_assert_int_ne(l.found[2].id, 0);
+	drop();
+}
+END_TEST
+
+START_TEST(a_known_file_is_not_plain)
+{
+	struct fx_shard s;
+	make("");
+	fx_shard_init(&s, 1);
+	(void)fx_shard_file(&s, 2, &l.xorbs[1], 1, 4);
+	ck_assert_int_eq(fx_shard_put(pg.ix, &s), CAIRN_OK);
+	look();
+	ck_assert(!l.look.seen.plain);
+	ck_assert_int_ne(l.found[1].id, 0);
+	drop();
+}
+END_TEST
+
+START_TEST(an_unknown_owner_is_not_plain)
+{
+	make("me");
+	look();
+	ck_assert(!l.look.seen.plain);
+	ck_assert_int_eq(put_seen(), CAIRN_OK);
+	assert_registered("me");
+	look();
+	ck_assert(l.look.known);
+	drop();
+}
+END_TEST
+
+/* Names of owners are not looked up again in the turn: there is none of that name any more, so that the settler, who
+ * goes by names, finds nothing of it. */
+START_TEST(what_was_seen_is_not_asked_again)
+{
+	know_owner("me");
+	make("me");
+	look();
+	ck_assert(l.look.seen.plain);
+	(void)sql_in("UPDATE scope SET name = 'you' WHERE name = 'me'");
+	ck_assert_int_eq(put_seen(), CAIRN_E_BUSY);
+	(void)sql_in("UPDATE scope SET name = 'me' WHERE name = 'you'");
+	assert_registered("me");
+	drop();
+}
+END_TEST
+
+/* Something was removed since, or another server answers: all is asked again, and what was seen is of no account. */
+START_TEST(what_was_seen_does_not_hold)
+{
+	know_owner("me");
+	make("me");
+	look();
+	ck_assert(l.look.seen.plain);
+	if (_i == 0)
+		(void)sql_in("UPDATE state SET collection = collection + 1");
+	else
+		l.look.seen.server++;
+	l.look.seen.owner = 12345;
+	ck_assert_int_eq(put_seen(), CAIRN_OK);
+	ck_assert(l.put.added);
+	assert_registered("me");
+	drop();
+}
+END_TEST
+
+/* A file or the shard came since: it is found when the rows go in, and all is asked again. */
+START_TEST(what_came_meanwhile)
+{
+	struct fx_shard s;
+	make("");
+	look();
+	ck_assert(l.look.seen.plain);
+	fx_shard_init(&s, _i == 0 ? 11 : 10);
+	(void)fx_shard_file(&s, _i == 0 ? 1 : 3, &l.xorbs[0], 0, 5);
+	ck_assert_int_eq(fx_shard_put(pg.ix, &s), CAIRN_OK);
+	ck_assert_int_eq(put_seen(), CAIRN_OK);
+	ck_assert(l.put.added == (_i == 0)); /* one of the same body has all of it, whatever is in it here */
+	if (_i == 0)
+		assert_registered("");
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM shard"), _i == 0 ? 2 : 1);
+	drop();
+}
+END_TEST
+
+/* The number by which a shard was verified may be another xorb's by now, given by another server. */
+START_TEST(a_number_of_another_xorb)
+{
+	make("");
+	look();
+	l.look.seen.plain = false;
+	l.found[1].id = l.found[0].id;
+	ck_assert_int_eq(put_seen(), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(l.put.write.diag.rule, "xorb.gone");
+	ck_assert(!fx_sees(pg.ix, NULL, 2));
+	drop();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	TCase *t = tcase_create("look");
+	tcase_add_test(t, what_a_look_finds);
+	tcase_add_loop_test(t, what_is_not_plain, 0, 6);
+	tcase_add_test(t, a_known_file_is_not_plain);
+	tcase_add_test(t, an_unknown_owner_is_not_plain);
+	tcase_add_test(t, what_was_seen_is_not_asked_again);
+	tcase_add_loop_test(t, what_was_seen_does_not_hold, 0, 2);
+	tcase_add_loop_test(t, what_came_meanwhile, 0, 2);
+	tcase_add_test(t, a_number_of_another_xorb);
+	return pgfx_run(argc, argv, t);
+}
