@@ -28,18 +28,18 @@ static const char LAST_IDS[] =
 	"SELECT (SELECT coalesce(max(id), 0) FROM shard), (SELECT coalesce(max(id), 0) FROM file)";
 static const char BEGIN[] = "BEGIN";
 static const char STATE[] = "SELECT * FROM state FOR NO KEY UPDATE";
-static const char SHARD[] = "INSERT INTO shard(id, hash, scope, owner, collection, at) VALUES($1, $2, 0, 0, 0, 1)"
-			    " ON CONFLICT(hash, scope, owner) DO UPDATE SET at = 1 RETURNING id";
+static const char SHARD[] = "INSERT INTO shard(id, hash, scope, owner, collection, at) VALUES($1, $2, 0, 0, 0, 1)";
 static const char MEMBER[] =
 	"INSERT INTO member(shard, xorb) SELECT $1, x FROM unnest($2::bigint[]) x ON CONFLICT DO NOTHING";
 static const char FILES[] =
 	"INSERT INTO file(id, hash, size, terms, at) SELECT k.id, k.hash, 1, k.terms, 1"
-	" FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) k(id, hash, terms) ON CONFLICT DO NOTHING";
+	" FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) k(id, hash, terms)";
 static const char REFERENCES[] =
 	"INSERT INTO reference(xorb, file) SELECT k.xorb, k.file FROM unnest($1::bigint[], $2::bigint[])"
 	" k(xorb, file) ON CONFLICT DO NOTHING";
 static const char OWNERS[] =
-	"INSERT INTO file_owner(file, scope, sha256, at) SELECT k, 0, ''::bytea, 1 FROM unnest($1::bigint[]) k";
+	"INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, 0, k.sha256, 1"
+	" FROM unnest($1::bigint[], $2::bytea[]) k(file, sha256)";
 static const char DEDUPE[] = "INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, 0, k.xorb, 1, $1"
 			     " FROM unnest($2::bigint[], $3::bigint[]) k(prefix, xorb) ON CONFLICT DO NOTHING";
 static const char COUNTS[] = "UPDATE state SET files = files + $1, shards = shards + $2";
@@ -233,19 +233,22 @@ static void shards_prepare(struct bare *b)
 
 static void shards_send_files(struct bare *b, int64_t xorb, unsigned n_files)
 {
-	static struct array ids, hashes, terms, xorbs;
+	static struct array ids, hashes, terms, xorbs, words;
 	struct args files = {0}, references = {0}, owners = {0};
 	uint8_t bytes[HASH_BYTES];
 	array_begin(&ids, OID_INT8);
 	array_begin(&hashes, OID_BYTEA);
 	array_begin(&terms, OID_BYTEA);
 	array_begin(&xorbs, OID_INT8);
+	array_begin(&words, OID_BYTEA);
 	for (unsigned i = 0; i < n_files; i++) {
 		array_add_number(&ids, ++b->file);
 		bare_random_hash(b, bytes);
 		array_add(&hashes, bytes, sizeof(bytes));
 		array_add(&terms, bytes, TERM_BYTES);
 		array_add_number(&xorbs, xorb);
+		bare_random_hash(b, bytes); /* a SHA-256, which clients always send */
+		array_add(&words, bytes, sizeof(bytes));
 	}
 	args_array(&files, &ids);
 	args_array(&files, &hashes);
@@ -255,6 +258,7 @@ static void shards_send_files(struct bare *b, int64_t xorb, unsigned n_files)
 	args_array(&references, &ids);
 	bare_send(b, REFERENCES, &references);
 	args_array(&owners, &ids);
+	args_array(&owners, &words);
 	bare_send(b, OWNERS, &owners);
 }
 

@@ -455,8 +455,8 @@ struct cairn_index_put_shard {
 	const char *owner;
 	const struct cairn_index_new_shard *shard;
 	uint64_t records_bytes; /* how long they are: a large one is committed alone */
-	struct cairn_index_seen
-		seen; /* of a look before, whose numbers of xorbs the records have; zeroed: there was none */
+	/* Of a look before, whose numbers of xorbs the records have. Zeroed: there was none. */
+	struct cairn_index_seen seen;
 	bool added;   /* result; false: everything was known already, maybe from other uploads */
 	struct cairn_index_registered registered; /* the index's */
 };
