@@ -46,7 +46,7 @@ class _Shards:
 def _shards(bench, engines):
     """Three daemons and one on one index, and a program that sends what they send to PostgreSQL, into another."""
     rounds = bench.rounds(5)
-    of = _Shards(bench, 2 * rounds, bench.pick(300, 20))
+    of = _Shards(bench, 2 * rounds, bench.pick(900, 20))  # for about a second, as the program: a new file of the log takes a tenth of one
     with Cluster(engines, 1) as empty:
         bare_index = empty.index
     later = ("--proof-rate", "0")  # what uploaders say is compared in the background, at another time

@@ -8,18 +8,18 @@
 
 #include <stdlib.h>
 
+/* Whether one of the files is there comes last. */
 static const char LOOK_SHARD[] =
-	"SELECT t.collection, s.id, o.id, h.collection, h.at FROM state t"
-	" LEFT JOIN LATERAL (SELECT id FROM scope WHERE name = $2 LIMIT 1) s ON true"
-	" LEFT JOIN LATERAL (SELECT id FROM scope WHERE name = $3 LIMIT 1) o ON true"
-	" LEFT JOIN LATERAL (SELECT collection, at FROM shard WHERE hash = $1 AND scope = s.id AND owner = o.id LIMIT 1) h"
-	" ON true";
+	"SELECT t.collection, o.scope, o.owner, h.collection, h.at,"
+	" (SELECT 1 FROM unnest($4::bytea[]) k(hash) JOIN LATERAL (SELECT id FROM file WHERE hash = k.hash LIMIT 1) f"
+	" ON true LIMIT 1)"
+	" FROM state t, (SELECT (SELECT id FROM scope WHERE name = $2) AS scope,"
+	" (SELECT id FROM scope WHERE name = $3) AS owner OFFSET 0) o LEFT JOIN LATERAL (SELECT collection, at FROM shard"
+	" WHERE hash = $1 AND scope = o.scope AND owner = o.owner LIMIT 1) h ON true";
 static const char LOOK_XORBS[] =
 	"SELECT k.n, x.id, x.chunks, CASE WHEN k.n <= $2 THEN (SELECT spans FROM list WHERE xorb = x.id) END"
 	" FROM unnest($1::bytea[]) WITH ORDINALITY k(hash, n) JOIN LATERAL (SELECT id, chunks FROM xorb WHERE hash = k.hash"
 	" AND stored IS NOT NULL AND copy IS NOT NULL AND retired IS NULL LIMIT 1) x ON true";
-static const char LOOK_FILES[] = "SELECT 1 FROM unnest($1::bytea[]) k(hash) JOIN LATERAL"
-				 " (SELECT id FROM file WHERE hash = k.hash LIMIT 1) f ON true LIMIT 1";
 
 enum { LOOK_KNOWN_S = 3600 }; /* for which a shard of a repository of the hub counts as known */
 
@@ -39,7 +39,7 @@ static void look_judge_shard(struct cairn_index_look *look, const PGresult *r, i
 {
 	bool named = !PQgetisnull(r, 0, 1) && !PQgetisnull(r, 0, 2), found = !PQgetisnull(r, 0, 3);
 	look->seen = (struct cairn_index_seen){
-		.plain = named && !found,
+		.plain = named && !found && PQgetisnull(r, 0, 5),
 		.collection = cairn_pg_get_int8(r, 0, 0),
 		.server = server,
 		.scope = cairn_pg_get_int8(r, 0, 1),
@@ -84,29 +84,28 @@ static enum cairn_status look_read_xorbs(struct cairn_index_look *look, const PG
 
 /* What is queued of a look. */
 struct look_asked {
-	unsigned shard, xorbs, files; /* places in the results */
-	bool names;                   /* of all three */
+	unsigned shard, xorbs; /* places in the results */
+	bool names;            /* of both */
 };
 
 static struct look_asked look_queue(struct cairn_pg *pg, const struct cairn_index_look *look)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorb_hashes = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array file_hashes = {0};
-	struct cairn_pg_args shard = {0}, xorbs = {0}, files = {0};
+	struct cairn_pg_args shard = {0}, xorbs = {0};
 	struct look_asked asked = {.names = look->n_xorbs > 0 && look->n_files > 0};
 	cairn_pg_hash(&shard, &look->body);
 	cairn_pg_text(&shard, look->scope);
 	cairn_pg_text(&shard, look->owner);
+	look_hashes(&file_hashes, look->files, look->n_files);
+	cairn_pg_byteas(&shard, &file_hashes);
 	asked.shard = cairn_pg_queue(pg, LOOK_SHARD, &shard);
 	if (!asked.names)
 		return asked;
 	look_hashes(&xorb_hashes, look->xorbs, look->n_xorbs);
-	look_hashes(&file_hashes, look->files, look->n_files);
 	cairn_pg_byteas(&xorbs, &xorb_hashes);
 	cairn_pg_int8(&xorbs, look->n_described);
-	cairn_pg_byteas(&files, &file_hashes);
 	asked.xorbs = cairn_pg_queue(pg, LOOK_XORBS, &xorbs);
-	asked.files = cairn_pg_queue(pg, LOOK_FILES, &files);
 	return asked;
 }
 
@@ -124,6 +123,6 @@ enum cairn_status cairn_pg_look_at_shard(struct cairn_index *ix, struct cairn_in
 	if (PQntuples(pg->results[asked.shard]) != 1)
 		return CAIRN_E_DAMAGED;
 	look_judge_shard(look, pg->results[asked.shard], pg->server);
-	look->seen.plain = look->seen.plain && asked.names && PQntuples(pg->results[asked.files]) == 0;
+	look->seen.plain = look->seen.plain && asked.names;
 	return asked.names ? look_read_xorbs(look, pg->results[asked.xorbs]) : CAIRN_OK;
 }

@@ -1,0 +1,171 @@
+/* What of a shard is asked about before it is verified. The index of these tests leaves xorbs to be asked one by one,
+ * so nothing is found; what a server finds is in tests/contract/postgres_look_contract.c. */
+#include "cas/shard_look.h"
+#include "support/index_fixture.h"
+#include "support/made.h"
+#include "support/tempdir.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+static const uint32_t WITH_ALL = CAIRN_SHARD_FILE_WITH_VERIFICATION | CAIRN_SHARD_FILE_WITH_METADATA;
+
+static struct tempdir folder;
+static struct cairn_index *ix;
+static struct cairn_shard_writer w;
+static struct made_xorb x[4];
+static struct cas_shard_look look;
+
+static void set_up(void)
+{
+	folder = tempdir_new();
+	ix = fx_open(folder.path);
+	cairn_shard_writer_init(&w, 64 * 1024 * 1024);
+	for (unsigned i = 0; i < 4; i++)
+		made_xorb_init(&x[i], i + 1, 10, 1000);
+	look = (struct cas_shard_look){.asked = {.scope = "", .owner = ""}};
+}
+
+static void tear_down(void)
+{
+	cas_shard_look_fini(&look);
+	for (unsigned i = 0; i < 4; i++)
+		made_xorb_fini(&x[i]);
+	cairn_shard_writer_fini(&w);
+	cairn_index_free(ix);
+	tempdir_fini(&folder);
+}
+
+static void look_at(size_t bytes_fewer)
+{
+	ck_assert_int_eq(cas_shard_look(ix, &look, true, w.buf.bytes, w.buf.len - bytes_fewer), CAIRN_OK);
+	ck_assert(!look.asked.known && !look.asked.seen.plain);
+}
+
+static void assert_nothing_is_named(void)
+{
+	ck_assert_uint_eq(look.asked.n_xorbs, 0);
+	ck_assert_uint_eq(look.asked.n_described, 0);
+	ck_assert_uint_eq(look.asked.n_files, 0);
+	ck_assert_ptr_null(cas_shard_look_find(&look, &x[0].hash));
+}
+
+static bool is_asked(const struct made_xorb *xorb, uint32_t place)
+{
+	return cairn_hash_equal(&look.asked.xorbs[place], &xorb->hash);
+}
+
+/* Described xorbs come first, as they come; then each other one that terms name, once. */
+START_TEST(test_what_is_named)
+{
+	const struct made_term first[] = {{&x[2], 0, 3}, {&x[0], 0, 2}, {&x[2], 4, 5}}, second[] = {{&x[3], 1, 2}};
+	made_write_file(&w, first, 3, WITH_ALL);
+	made_write_file(&w, second, 1, WITH_ALL);
+	made_write_xorb(&w, &x[1]);
+	made_write_xorb(&w, &x[0]);
+	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
+	look_at(0);
+	ck_assert_uint_eq(look.asked.n_xorbs, 4);
+	ck_assert_uint_eq(look.asked.n_described, 2);
+	ck_assert(is_asked(&x[1], 0) && is_asked(&x[0], 1) && is_asked(&x[2], 2) && is_asked(&x[3], 3));
+	ck_assert_uint_eq(look.asked.n_files, 2);
+	struct cairn_hash files[] = {made_file_hash(first, 3), made_file_hash(second, 1)};
+	ck_assert(cairn_hash_equal(&look.asked.files[0], &files[0]));
+	ck_assert(cairn_hash_equal(&look.asked.files[1], &files[1]));
+	/* Only what was found is given out. */
+	ck_assert_ptr_null(cas_shard_look_find(&look, &x[0].hash));
+	look.asked.found[1].id = 7;
+	ck_assert_ptr_eq(cas_shard_look_find(&look, &x[0].hash), &look.asked.found[1]);
+	ck_assert_ptr_null(cas_shard_look_find(&look, &x[1].hash));
+}
+END_TEST
+
+/* A shard that is cut is the verifier's to judge. */
+START_TEST(test_what_is_cut)
+{
+	const struct made_term term = {&x[0], 0, 3};
+	made_write_file(&w, &term, 1, WITH_ALL);
+	made_write_xorb(&w, &x[0]);
+	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
+	look_at(w.buf.len - 48 - 48 * 2);
+	assert_nothing_is_named();
+}
+END_TEST
+
+/* One more than there is room for, of each. */
+START_TEST(test_what_is_large)
+{
+	enum { XORBS = CAIRN_INDEX_LOOK_XORBS_MAX, FILES = CAIRN_INDEX_LOOK_FILES_MAX };
+	bool of_files = _i < 2, fits = _i % 2 == 0;
+	uint32_t n_files = !of_files ? 1 : fits ? FILES : FILES + 1;
+	uint32_t n_xorbs = of_files ? 1 : fits ? XORBS : XORBS + 1;
+	const struct made_term term = {&x[0], 0, 3};
+	for (uint32_t i = 0; i < n_files; i++)
+		made_write_file(&w, &term, 1, WITH_ALL);
+	made_write_xorb(&w, &x[0]);
+	for (uint32_t i = 1; i < n_xorbs; i++) {
+		struct made_xorb one;
+		made_xorb_init(&one, 100 + i, 1, 500);
+		made_write_xorb(&w, &one);
+		made_xorb_fini(&one);
+	}
+	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
+	look_at(0);
+	if (!fits) {
+		assert_nothing_is_named();
+		return;
+	}
+	ck_assert_uint_eq(look.asked.n_xorbs, n_xorbs);
+	ck_assert_uint_eq(look.asked.n_files, n_files);
+}
+END_TEST
+
+/* Of xorbs that only terms name, too. */
+START_TEST(test_too_many_outside)
+{
+	enum { XORBS = CAIRN_INDEX_LOOK_XORBS_MAX };
+	static struct made_xorb many[XORBS];
+	struct made_term terms[XORBS];
+	for (uint32_t i = 0; i < XORBS; i++) {
+		made_xorb_init(&many[i], 100 + i, 1, 500);
+		terms[i] = (struct made_term){&many[i], 0, 1};
+	}
+	made_write_file(&w, terms, XORBS, WITH_ALL);
+	if (_i == 1)
+		made_write_xorb(&w, &x[0]);
+	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
+	look_at(0);
+	if (_i == 1)
+		assert_nothing_is_named();
+	else
+		ck_assert_uint_eq(look.asked.n_xorbs, XORBS);
+	for (uint32_t i = 0; i < XORBS; i++)
+		made_xorb_fini(&many[i]);
+}
+END_TEST
+
+START_TEST(test_without_names)
+{
+	ck_assert_int_eq(cas_shard_look(ix, &look, false, NULL, 0), CAIRN_OK);
+	ck_assert(!look.asked.known && !look.asked.seen.plain);
+	ck_assert_ptr_null(cas_shard_look_find(&look, &x[0].hash));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shard_look");
+	TCase *t = tcase_create("shard_look");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, test_what_is_named);
+	tcase_add_test(t, test_what_is_cut);
+	tcase_add_loop_test(t, test_what_is_large, 0, 4);
+	tcase_add_loop_test(t, test_too_many_outside, 0, 2);
+	tcase_add_test(t, test_without_names);
+	suite_add_tcase(suite, t);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
