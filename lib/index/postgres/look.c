@@ -10,16 +10,14 @@
 
 /* Whether one of the files is there comes last. */
 static const char LOOK_SHARD[] =
-	"SELECT t.collection, o.scope, o.owner, h.collection, h.at,"
-	" (SELECT 1 FROM unnest($4::bytea[]) k(hash) JOIN LATERAL (SELECT id FROM file WHERE hash = k.hash LIMIT 1) f"
-	" ON true LIMIT 1)"
+	"SELECT t.collection, o.scope, o.owner, h.collection, h.at, (SELECT 1 FROM file WHERE hash = ANY($4) LIMIT 1)"
 	" FROM state t, (SELECT (SELECT id FROM scope WHERE name = $2) AS scope,"
 	" (SELECT id FROM scope WHERE name = $3) AS owner OFFSET 0) o LEFT JOIN LATERAL (SELECT collection, at FROM shard"
 	" WHERE hash = $1 AND scope = o.scope AND owner = o.owner LIMIT 1) h ON true";
-static const char LOOK_XORBS[] =
-	"SELECT k.n, x.id, x.chunks, CASE WHEN k.n <= $2 THEN (SELECT spans FROM list WHERE xorb = x.id) END"
-	" FROM unnest($1::bytea[]) WITH ORDINALITY k(hash, n) JOIN LATERAL (SELECT id, chunks FROM xorb WHERE hash = k.hash"
-	" AND stored IS NOT NULL AND copy IS NOT NULL AND retired IS NULL LIMIT 1) x ON true";
+static const char LOOK_XORBS[] = "SELECT x.hash, x.id, x.chunks,"
+				 " CASE WHEN x.hash = ANY($2) THEN (SELECT spans FROM list WHERE xorb = x.id) END"
+				 " FROM xorb x WHERE x.hash = ANY($1) AND x.stored IS NOT NULL AND x.copy IS NOT NULL"
+				 " AND x.retired IS NULL";
 
 enum { LOOK_KNOWN_S = 3600 }; /* for which a shard of a repository of the hub counts as known */
 
@@ -62,24 +60,31 @@ static enum cairn_status look_read_places(const PGresult *r, int row, struct cai
 }
 
 /* One whose list is missing or damaged is left to whoever reads it by itself, and says so. */
-static enum cairn_status look_read_xorbs(struct cairn_index_look *look, const PGresult *r)
+static enum cairn_status look_read_xorb(struct cairn_index_look *look, const PGresult *r, int row)
 {
-	look->seen.plain = look->seen.plain && PQntuples(r) == (int)look->n_xorbs;
-	for (int i = 0; i < PQntuples(r); i++) {
-		int64_t place = cairn_pg_get_int8(r, i, 0);
-		if (place < 1 || place > look->n_xorbs)
-			return CAIRN_E_DAMAGED;
-		struct cairn_index_seen_xorb *found = &look->found[place - 1];
-		enum cairn_status status =
-			place <= look->n_described ? look_read_places(r, i, &found->places) : CAIRN_OK;
+	struct cairn_hash hash;
+	if (!cairn_pg_get_hash(r, row, 0, &hash))
+		return CAIRN_E_DAMAGED;
+	for (uint32_t i = 0; i < look->n_xorbs; i++) {
+		struct cairn_index_seen_xorb *found = &look->found[i];
+		if (!cairn_hash_equal(&look->xorbs[i], &hash))
+			continue;
+		enum cairn_status status = i < look->n_described ? look_read_places(r, row, &found->places) : CAIRN_OK;
 		if (status == CAIRN_E_NOMEM)
 			return status;
-		if (status == CAIRN_OK)
-			found->id = cairn_pg_get_int8(r, i, 1);
-		else
-			look->seen.plain = false;
+		found->id = status == CAIRN_OK ? cairn_pg_get_int8(r, row, 1) : 0;
 	}
 	return CAIRN_OK;
+}
+
+static enum cairn_status look_read_xorbs(struct cairn_index_look *look, const PGresult *r)
+{
+	enum cairn_status status = CAIRN_OK;
+	for (int row = 0; status == CAIRN_OK && row < PQntuples(r); row++)
+		status = look_read_xorb(look, r, row);
+	for (uint32_t i = 0; i < look->n_xorbs; i++)
+		look->seen.plain = look->seen.plain && look->found[i].id != 0;
+	return status;
 }
 
 /* What is queued of a look. */
@@ -91,6 +96,7 @@ struct look_asked {
 static struct look_asked look_queue(struct cairn_pg *pg, const struct cairn_index_look *look)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorb_hashes = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array described = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array file_hashes = {0};
 	struct cairn_pg_args shard = {0}, xorbs = {0};
 	struct look_asked asked = {.names = look->n_xorbs > 0 && look->n_files > 0};
@@ -103,8 +109,9 @@ static struct look_asked look_queue(struct cairn_pg *pg, const struct cairn_inde
 	if (!asked.names)
 		return asked;
 	look_hashes(&xorb_hashes, look->xorbs, look->n_xorbs);
+	look_hashes(&described, look->xorbs, look->n_described);
 	cairn_pg_byteas(&xorbs, &xorb_hashes);
-	cairn_pg_int8(&xorbs, look->n_described);
+	cairn_pg_byteas(&xorbs, &described);
 	asked.xorbs = cairn_pg_queue(pg, LOOK_XORBS, &xorbs);
 	return asked;
 }
