@@ -31,15 +31,13 @@ static const char STATE[] = "SELECT * FROM state FOR NO KEY UPDATE";
 static const char SHARD[] = "INSERT INTO shard(id, hash, scope, owner, collection, at) VALUES($1, $2, 0, 0, 0, 1)";
 static const char MEMBER[] =
 	"INSERT INTO member(shard, xorb) SELECT $1, x FROM unnest($2::bigint[]) x ON CONFLICT DO NOTHING";
-static const char FILES[] =
-	"INSERT INTO file(id, hash, size, terms, at) SELECT k.id, k.hash, 1, k.terms, 1"
-	" FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) k(id, hash, terms)";
+static const char FILES[] = "INSERT INTO file(id, hash, size, terms, at) SELECT k.id, k.hash, 1, k.terms, 1"
+			    " FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) k(id, hash, terms)";
 static const char REFERENCES[] =
 	"INSERT INTO reference(xorb, file) SELECT k.xorb, k.file FROM unnest($1::bigint[], $2::bigint[])"
 	" k(xorb, file) ON CONFLICT DO NOTHING";
-static const char OWNERS[] =
-	"INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, 0, k.sha256, 1"
-	" FROM unnest($1::bigint[], $2::bytea[]) k(file, sha256)";
+static const char OWNERS[] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, 0, k.sha256, 1"
+			     " FROM unnest($1::bigint[], $2::bytea[]) k(file, sha256)";
 static const char DEDUPE[] = "INSERT INTO dedupe(prefix, scope, xorb, place, shard) SELECT k.prefix, 0, k.xorb, 1, $1"
 			     " FROM unnest($2::bigint[], $3::bigint[]) k(prefix, xorb) ON CONFLICT DO NOTHING";
 static const char COUNTS[] = "UPDATE state SET files = files + $1, shards = shards + $2";

@@ -457,7 +457,7 @@ struct cairn_index_put_shard {
 	uint64_t records_bytes; /* how long they are: a large one is committed alone */
 	/* Of a look before, whose numbers of xorbs the records have. Zeroed: there was none. */
 	struct cairn_index_seen seen;
-	bool added;   /* result; false: everything was known already, maybe from other uploads */
+	bool added; /* result; false: everything was known already, maybe from other uploads */
 	struct cairn_index_registered registered; /* the index's */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_put_shard(struct cairn_index *ix, struct cairn_index_put_shard *put);

@@ -193,9 +193,8 @@ START_TEST(another_daemon_that_knows_it)
 	sent_confirm.confirm = (struct cairn_index_confirm_shard){
 		.write.done = confirm_done, .body = sent[1].shard.body, .scope = "", .owner = ""};
 	atomic_store(&sent_confirm.done, false);
-	ck_assert_int_eq(
-		fx_shard_known(second, &sent[1].shard.body, "", "", &known, &sent_confirm.confirm.registered),
-		CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(second, &sent[1].shard.body, "", "", &known, &sent_confirm.confirm.registered),
+			 CAIRN_OK);
 	ck_assert(known);
 	if (_i == 0)
 		ck_assert_int_eq(cairn_index_confirm_shard(second, &sent_confirm.confirm), CAIRN_OK);
