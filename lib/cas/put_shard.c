@@ -20,8 +20,7 @@ struct cairn_shard_upload {
 	struct cairn_use use;
 	const uint8_t *bytes; /* of the spool, mapped */
 	size_t len;
-	struct cas_shard_look
-		look; /* before it is verified: whether this very body was accepted, and what else is there */
+	struct cas_shard_look look; /* before it is verified: is it known, and what else is there */
 	struct cairn_verify_summary summary;
 	struct cairn_list_cache lists;     /* of xorbs that only terms name */
 	struct cairn_list_cache described; /* the last one of a xorb that the shard describes */

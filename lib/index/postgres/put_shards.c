@@ -329,7 +329,7 @@ static void join_part_twins(struct join *j)
 			j->sorted[i]->shard->plain = false;
 }
 
-/* And give numbers to those that are. */
+/* Those that are plain are told from the others, and numbered. */
 static void join_judge(struct join *j)
 {
 	for (uint32_t i = 0; i < j->n; i++) {
