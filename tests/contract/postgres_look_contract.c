@@ -179,6 +179,39 @@ START_TEST(a_known_file_is_not_plain)
 }
 END_TEST
 
+/* How often a look goes to the index of files. A server says so when its process ends. */
+static int64_t look_ups_of_a_look(void)
+{
+	static const char LOOK_UPS[] = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'file_hash_key'"
+				       " AND schemaname = current_schema()";
+	int64_t before = sql_in(LOOK_UPS);
+	look();
+	cairn_index_free(pg.ix);
+	pgfx_wait_for("SELECT (count(*) = 0)::int FROM pg_stat_activity WHERE application_name = 'cairn'");
+	pg.ix = fx_open(pg.folder.path);
+	return sql_in(LOOK_UPS) - before;
+}
+
+/* Whoever sends a shard has shown nothing yet: how long it takes must not say which of its files are here. */
+START_TEST(a_look_ends_at_no_file)
+{
+	struct fx_shard s;
+	make("");
+	bool first = memcmp(&l.shard.files[0].file.hash, &l.shard.files[1].file.hash, sizeof(struct cairn_hash)) < 0;
+	fx_shard_init(&s, 1);
+	(void)fx_shard_file(&s, first ? 1 : 2, &l.xorbs[1], 1, 4);
+	(void)look_ups_of_a_look();
+	int64_t n = look_ups_of_a_look();
+	ck_assert(l.look.seen.plain);
+	ck_assert_int_gt(n, 0);
+	ck_assert_int_eq(fx_shard_put(pg.ix, &s), CAIRN_OK);
+	(void)look_ups_of_a_look();
+	ck_assert_int_eq(look_ups_of_a_look(), n);
+	ck_assert(!l.look.seen.plain);
+	drop();
+}
+END_TEST
+
 START_TEST(an_unknown_owner_is_not_plain)
 {
 	make("me");
@@ -266,6 +299,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, what_a_look_finds);
 	tcase_add_loop_test(t, what_is_not_plain, 0, 6);
 	tcase_add_test(t, a_known_file_is_not_plain);
+	tcase_add_test(t, a_look_ends_at_no_file);
 	tcase_add_test(t, an_unknown_owner_is_not_plain);
 	tcase_add_test(t, what_was_seen_is_not_asked_again);
 	tcase_add_loop_test(t, what_was_seen_does_not_hold, 0, 2);

@@ -8,9 +8,10 @@
 
 #include <stdlib.h>
 
-/* Whether one of the files is there comes last. */
+/* How many of the files are there comes last. The first would do, but whoever sends a shard has shown nothing yet, and
+ * could tell by the time where the look has ended. */
 static const char LOOK_SHARD[] =
-	"SELECT t.collection, o.scope, o.owner, h.collection, h.at, (SELECT 1 FROM file WHERE hash = ANY($4) LIMIT 1)"
+	"SELECT t.collection, o.scope, o.owner, h.collection, h.at, (SELECT count(*) FROM file WHERE hash = ANY($4))"
 	" FROM state t, (SELECT (SELECT id FROM scope WHERE name = $2) AS scope,"
 	" (SELECT id FROM scope WHERE name = $3) AS owner OFFSET 0) o LEFT JOIN LATERAL (SELECT collection, at FROM shard"
 	" WHERE hash = $1 AND scope = o.scope AND owner = o.owner LIMIT 1) h ON true";
@@ -37,7 +38,7 @@ static void look_judge_shard(struct cairn_index_look *look, const PGresult *r, i
 {
 	bool named = !PQgetisnull(r, 0, 1) && !PQgetisnull(r, 0, 2), found = !PQgetisnull(r, 0, 3);
 	look->seen = (struct cairn_index_seen){
-		.plain = named && !found && PQgetisnull(r, 0, 5),
+		.plain = named && !found && cairn_pg_get_int8(r, 0, 5) == 0,
 		.collection = cairn_pg_get_int8(r, 0, 0),
 		.server = server,
 		.scope = cairn_pg_get_int8(r, 0, 1),
