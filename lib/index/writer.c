@@ -63,6 +63,7 @@ static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write
 /* How a transaction came out. */
 struct writer_outcome {
 	bool bad;   /* a write failed, and that is why the batch did */
+	bool joint; /* likewise, but which of those that went together is not known */
 	bool ahead; /* it was committed, and is to be settled */
 };
 
@@ -105,7 +106,7 @@ static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_w
 		writer_top_up(&ix->writer, batch);
 	if (status == CAIRN_OK) {
 		status = writer_join(ix, batch, alone, out, diag);
-		out->bad = status != CAIRN_OK && engine->is_open(ix);
+		out->bad = out->joint = status != CAIRN_OK && engine->is_open(ix);
 	}
 	for (struct cairn_index_write *write = batch; write && status == CAIRN_OK; write = write->next) {
 		bool applied = write->applied || writer_apply(ix, write, alone);
@@ -118,7 +119,7 @@ static enum cairn_status writer_try(struct cairn_index *ix, struct cairn_index_w
 	}
 	if (status == CAIRN_OK && out->ahead) {
 		status = engine->commit_ahead(ix, diag);
-		out->bad = status != CAIRN_OK && engine->is_open(ix);
+		out->bad = out->joint = status != CAIRN_OK && engine->is_open(ix);
 	} else if (status == CAIRN_OK) {
 		status = engine->commit(ix, diag);
 	}
@@ -164,9 +165,10 @@ static bool writer_commit(struct cairn_index *ix, struct cairn_index_write *batc
 		status = writer_try(ix, batch, more, false, &out, &diag);
 		bool alone = false;
 		while (status != CAIRN_OK && out.bad && !alone) {
-			alone = !writer_forget_seen(batch);
+			/* Once: of what is taken along there may be more to forget each time. */
+			alone = !out.joint || !writer_forget_seen(batch);
 			diag = (struct cairn_diag){0};
-			status = writer_try(ix, batch, more, alone, &out, &diag);
+			status = writer_try(ix, batch, more && alone, alone, &out, &diag);
 		}
 	} while (status != CAIRN_OK && ix->backend->again && ix->backend->again(ix));
 	if (status != CAIRN_OK)

@@ -2,7 +2,10 @@
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
+#include "index/quota.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum { NAMES_MAX = 4 };
@@ -179,16 +182,22 @@ START_TEST(a_known_file_is_not_plain)
 }
 END_TEST
 
-/* How often a look goes to the index of files. A server says so when its process ends. */
+/* A process of the server tells what it has done when it ends. */
+static void reopen(void)
+{
+	cairn_index_free(pg.ix);
+	pgfx_wait_for("SELECT (count(*) = 0)::int FROM pg_stat_activity WHERE application_name = 'cairn'");
+	pg.ix = fx_open(pg.folder.path);
+}
+
+/* How often a look goes to the index of files. */
 static int64_t look_ups_of_a_look(void)
 {
 	static const char LOOK_UPS[] = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'file_hash_key'"
 				       " AND schemaname = current_schema()";
 	int64_t before = sql_in(LOOK_UPS);
 	look();
-	cairn_index_free(pg.ix);
-	pgfx_wait_for("SELECT (count(*) = 0)::int FROM pg_stat_activity WHERE application_name = 'cairn'");
-	pg.ix = fx_open(pg.folder.path);
+	reopen();
 	return sql_in(LOOK_UPS) - before;
 }
 
@@ -279,6 +288,82 @@ START_TEST(what_came_meanwhile)
 }
 END_TEST
 
+/* --- beside a bad one --------------------------------------------------------------------------------------------- */
+
+enum { STREAM = 60 };
+
+/* The first is bad by itself, or what it goes together with fails for it; the others were seen. */
+static struct streamed {
+	struct cairn_index_put_shard put; /* first */
+	struct fx_shard shard;
+} streamed[STREAM];
+static atomic_uint n_streamed;
+
+static void stream_done(struct cairn_index_write *write)
+{
+	(void)write;
+	atomic_fetch_add(&n_streamed, 1);
+}
+
+static void stream_send(unsigned which, const char *owner)
+{
+	struct streamed *s = &streamed[which];
+	fx_shard_init(&s->shard, 1000 + which);
+	s->shard.owner = owner;
+	(void)fx_shard_file(&s->shard, 1000 + which, &l.xorbs[0], 0, 5);
+	if (which == 0 && owner[0] == '\0')
+		fx_shard_fail(&s->shard);
+	s->put = fx_shard_request(&s->shard);
+	s->put.write.done = stream_done;
+	s->put.seen = l.look.seen;
+	s->put.seen.plain = which != 0;
+	s->shard.records.xorbs[0].id = l.found[0].id;
+	ck_assert_int_eq(cairn_index_put_shard(pg.ix, &s->put), CAIRN_OK);
+}
+
+static void *stream_rest(void *arg)
+{
+	(void)arg;
+	for (unsigned i = 2; i < STREAM; i++, pgfx_pause_for(1))
+		stream_send(i, "");
+	return NULL;
+}
+
+/* What comes in meanwhile is taken along, but gives no reason to try once more what has failed for another. */
+START_TEST(a_bad_one_in_a_stream)
+{
+	static const char ROLLBACKS[] = "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()";
+	struct cairn_index_set_quota quota = {.owner = "me", .limit_bytes = 1};
+	pthread_t thread;
+	ck_assert_int_eq(cairn_index_set_quota(pg.ix, &quota), CAIRN_OK);
+	make("");
+	look();
+	ck_assert(l.look.seen.plain);
+	reopen();
+	int64_t before = sql_in(ROLLBACKS);
+	atomic_store(&n_streamed, 0);
+	PGconn *still = pgfx_stand_still(false);
+	stream_send(0, _i == 0 ? "" : "me");
+	stream_send(1, "");
+	ck_assert_int_eq(pthread_create(&thread, NULL, stream_rest, NULL), 0);
+	PQfinish(still);
+	pthread_join(thread, NULL);
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	while (atomic_load(&n_streamed) < STREAM && cairn_clock_mono_ms() < until_ms)
+		pgfx_pause_for(PGFX_NEXT_MS);
+	ck_assert_uint_eq(atomic_load(&n_streamed), STREAM);
+	for (unsigned i = 0; i < STREAM; i++)
+		ck_assert_int_eq(streamed[i].put.write.status, i > 0     ? CAIRN_OK
+							       : _i == 0 ? CAIRN_E_CONFLICT
+									 : CAIRN_E_DENIED);
+	reopen();
+	/* That of the one that stood still, of the batch, and where it may be for that, of the batch without what was
+	 * seen. */
+	ck_assert_int_eq(sql_in(ROLLBACKS) - before, _i == 0 ? 2 : 3);
+	drop();
+}
+END_TEST
+
 /* The number by which a shard was verified may be another xorb's by now, given by another server. */
 START_TEST(a_number_of_another_xorb)
 {
@@ -304,6 +389,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, what_was_seen_is_not_asked_again);
 	tcase_add_loop_test(t, what_was_seen_does_not_hold, 0, 2);
 	tcase_add_loop_test(t, what_came_meanwhile, 0, 2);
+	tcase_add_loop_test(t, a_bad_one_in_a_stream, 0, 2);
 	tcase_add_test(t, a_number_of_another_xorb);
 	return pgfx_run(argc, argv, t);
 }
