@@ -21,6 +21,7 @@ set -euo pipefail
 folder=$2
 bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
 [ "$1" != start ] || echo "${3:-33200}" >"$(mkdir -p "$folder" && echo "$folder/port")"
+[ "$1" != stop ] || [ -e "$folder/port" ] || exit 0
 port=$(cat "$folder/port")
 
 # The server does not run as root.
