@@ -28,13 +28,15 @@ static bool look_add_xorb(struct cas_shard_look *look, const struct cairn_hash *
 	return true;
 }
 
-/* @return there is room for all of them */
+/* Once, however often it is described: what is read of it takes time, which would be multiplied.
+ * @return there is room for all of them */
 static bool look_add_described(struct cas_shard_look *look, struct cairn_shard_reader *r)
 {
 	struct cairn_shard_xorb xorb;
 	bool more, room = true;
+	uint32_t n = 0;
 	while (room && cairn_shard_next_xorb(r, &xorb, &more, NULL) == CAIRN_OK && more)
-		room = look_add_xorb(look, &xorb.hash);
+		room = n++ < LOOK_XORBS && (look_has_xorb(&look->asked, &xorb.hash) || look_add_xorb(look, &xorb.hash));
 	look->asked.n_described = look->asked.n_xorbs;
 	return room;
 }

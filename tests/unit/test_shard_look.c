@@ -80,6 +80,26 @@ START_TEST(test_what_is_named)
 }
 END_TEST
 
+/* Each is asked for once. */
+START_TEST(test_what_is_described_again)
+{
+	const struct made_term term = {&x[0], 0, 3};
+	unsigned n = _i == 0 ? CAIRN_INDEX_LOOK_XORBS_MAX : CAIRN_INDEX_LOOK_XORBS_MAX + 1;
+	made_write_file(&w, &term, 1, WITH_ALL);
+	for (unsigned i = 0; i < n; i++)
+		made_write_xorb(&w, &x[i % 2]);
+	ck_assert_int_eq(cairn_shard_writer_end(&w), CAIRN_OK);
+	look_at(0);
+	if (_i == 1) {
+		assert_nothing_is_named();
+		return;
+	}
+	ck_assert_uint_eq(look.asked.n_xorbs, 2);
+	ck_assert_uint_eq(look.asked.n_described, 2);
+	ck_assert(is_asked(&x[0], 0) && is_asked(&x[1], 1));
+}
+END_TEST
+
 /* A shard that is cut is the verifier's to judge. */
 START_TEST(test_what_is_cut)
 {
@@ -158,6 +178,7 @@ int main(void)
 	TCase *t = tcase_create("shard_look");
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, test_what_is_named);
+	tcase_add_loop_test(t, test_what_is_described_again, 0, 2);
 	tcase_add_test(t, test_what_is_cut);
 	tcase_add_loop_test(t, test_what_is_large, 0, 4);
 	tcase_add_loop_test(t, test_too_many_outside, 0, 2);
