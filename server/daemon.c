@@ -1,6 +1,7 @@
 #include "server/daemon.h"
 
 #include "base/clock.h"
+#include "base/processors.h"
 #include "cas/jobs.h"
 #include "cas/stats.h"
 #include "server/collect.h"
@@ -41,6 +42,7 @@ static const struct http_route *const DAEMON_ROUTES[] = {
 static const struct http_route *const DAEMON_ROUTES_WITHOUT_HUB[] = {DAEMON_CAS_ROUTES, ROUTES_HUB, NULL};
 enum {
 	DAEMON_ROUTES_MAX = 256,
+	DAEMON_WORKERS_MAX = 256, /* as the setting says */
 	DAEMON_REPLIES_MS = 1000,
 	DAEMON_STOP_S = 15,       /* for the rest of a stop, once requests and writes have ended */
 	DAEMON_QUICK_WORKERS = 2, /* besides those that verify and wait for the disk, for what a person waits for */
@@ -143,10 +145,10 @@ static enum cairn_status daemon_open_cas(struct app *app, struct cairn_diag *dia
 
 static unsigned daemon_n_workers(const struct config *config)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	if (config->workers > 0)
 		return (unsigned)config->workers;
-	return (processors > 0 && processors < 254 ? (unsigned)processors : 1) + 2;
+	unsigned wanted = cairn_n_processors() + 2;
+	return wanted < DAEMON_WORKERS_MAX ? wanted : DAEMON_WORKERS_MAX;
 }
 
 static struct metrics *daemon_metrics(void)

@@ -5,7 +5,7 @@ Goal). The runner makes the table of them and, of the columns "rate, of X's" and
 place for the table of each: two comments, `<!-- NAME: written by bench/run -->` and `<!-- end -->`.
 """
 
-from scenarios import cores, fair, fetch, fold, growth, hub, memory, packs, pages, plan, push, query, ratios, read, scale, shards, tiledb, tls, verify, xorbs
+from scenarios import cores, fair, fetch, fold, growth, hub, many, memory, packs, pages, plan, push, query, ratios, read, scale, shards, tiledb, tls, verify, xorbs
 
 SCENARIOS = {
     "verify": verify.verify,
@@ -30,6 +30,7 @@ SCENARIOS = {
     "hub_lfs": hub.hub_lfs,
     "pages": pages.pages,
     "cores": cores.cores,
+    "many": many.many,
     "memory": memory.memory,
     "fold": fold.fold,
     "tiledb": tiledb.tiledb,

@@ -2,13 +2,13 @@
 
 #include "base/cond.h"
 #include "base/fd.h"
+#include "base/processors.h"
 #include "server/http/http_accept.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
 	HTTP_BODY_RATE_MIN = 1024,  /* bytes a second that a body must keep up on average, after idle_timeout_s */
@@ -181,8 +181,7 @@ static bool http_server_rate(struct rate **out, const struct http_server_options
 
 static bool http_server_make_threads(struct http_server *server)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	server->processors = processors > 0 ? (unsigned)processors : 1;
+	server->processors = cairn_n_processors();
 	server->n_threads = http_accept_n_threads(server->options.connections_max, server->processors);
 	server->threads = calloc(server->n_threads, sizeof(*server->threads));
 	for (unsigned i = 0; server->threads && i < server->n_threads; i++)

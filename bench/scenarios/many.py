@@ -1,0 +1,149 @@
+"""How the daemon grows with processors: the same load on one that may use 1, 2, 4 and 8 of them. The load has others."""
+
+import json
+import os
+import resource
+import subprocess
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from harness.bench import LeftOut
+from harness.measure import Spread, median
+from harness.server import Server
+from scenarios.query import SHAPES, chunk_path, misses
+
+SIZES = (1, 2, 4, 8)
+LOADS_MAX = 8  # programs, each on a processor of its own
+CONNECTIONS_A_LOAD = 16
+
+
+@dataclass
+class _Path:
+    """What is measured. @param uploads  each target is sent once, to a new daemon"""
+
+    name: str
+    targets: object
+    prepare: tuple = ()
+    options: tuple = ("--xorbs", "external")
+    uploads: bool = False
+    bare: tuple = ()  # what the bare daemon answers: status, bytes, replies
+
+
+def _split():
+    """@return (processors of the daemon, processors of the load)"""
+    all_ = sorted(os.sched_getaffinity(0))
+    n_loads = min(LOADS_MAX, len(all_) // 2)
+    if n_loads < 2:
+        raise LeftOut(f"the daemon and the load take two processors each at least, and there are {len(all_)}")
+    return all_[:-n_loads], all_[-n_loads:]
+
+
+def _on(processors, argv):
+    return ["taskset", "-c", ",".join(map(str, processors)), *argv]
+
+
+def _children_s():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@dataclass
+class _Run:
+    rate: float  # requests a second
+    used: float  # processors that the daemon was busy on
+    load: float  # how busy the load's were: near 1 it is the load that is measured
+
+
+def _run(bench, server, path, processors):
+    """One program of load on each processor, at the same time."""
+    lines, seconds = path.targets.read_text().splitlines(keepends=True), bench.seconds * 2 / 3
+    before, children_s, running = server.cpu_s(), _children_s(), []
+    for i, processor in enumerate(processors):
+        targets = bench.tmp / f"load{i}.tsv"
+        targets.write_text("".join(lines[i :: len(processors)] if path.uploads else lines))
+        argv = [bench.program("bench_load"), "-c", str(CONNECTIONS_A_LOAD), "-e", "200", "-s", str(seconds)]
+        argv += (["-o"] if path.uploads else ["-w", "100"]) + ["127.0.0.1", str(server.port), str(targets)]
+        running.append(subprocess.Popen(_on([processor], argv), stdout=subprocess.PIPE, text=True))
+    results = [json.loads(load.communicate()[0]) for load in running]
+    if any(load.returncode != 0 for load in running) or any(r["wrong"] or r["broken"] for r in results):
+        raise RuntimeError(f"not all replies were right: {results}")
+    took_s = max(r["seconds"] for r in results) + (0 if path.uploads else 0.1)
+    load = (_children_s() - children_s) / took_s / len(processors)
+    return _Run(sum(r["requests"] / r["seconds"] for r in results), (server.cpu_s() - before) / took_s, load)
+
+
+def _cairnd(bench, path, processors):
+    server = Server(_on(processors, bench.cairnd_argv(bench.folder("data"), *path.options)), log=bench.tmp / "cairnd.log")
+    for uploads in path.prepare:
+        bench.load(server, uploads, 8)
+    return server
+
+
+def _bare(bench, path, processors):
+    return Server(_on(processors, [bench.program("bench_bare"), *map(str, path.bare)]), stdin=subprocess.PIPE)
+
+
+def _runs(bench, path, make, size, rounds):
+    mine, of_load = _split()
+    runs = []
+    with ExitStack() as servers:
+        server = None
+        for _ in range(rounds):
+            if server is None or path.uploads:
+                servers.close()
+                server = servers.enter_context(make(bench, path, mine[:size]))
+                server.settle()
+            runs.append(_run(bench, server, path, of_load))
+    return runs
+
+
+def _row(bench, path, sizes):
+    row, one = {"path": path.name}, None
+    for size in sizes:
+        runs = _runs(bench, path, _cairnd, size, bench.rounds(3))
+        rates = Spread(run.rate for run in runs)
+        one = one or rates.median
+        row[f"requests/s on {size}"] = f"{rates.median:,.0f} ({rates.low:,.0f}–{rates.high:,.0f})"
+        if size > sizes[0]:
+            row[f"times one's, {size}"] = f"{rates.median / one:.2f}"
+        if path.bare:
+            bare = _runs(bench, path, _bare, size, bench.rounds(3))
+            row[f"of bare's, {size}"] = f"{rates.median / median(run.rate for run in bare):.2f}"
+        row[f"used of {size}"] = f"{median(run.used for run in runs):.2f}"
+    row["how busy the load was at last"] = f"{median(run.load for run in runs):.2f}"
+    return row
+
+
+def _asked(bench):
+    """Questions to a small index, and plans."""
+    made = bench.make("asked", *SHAPES["small"])
+    chunks = (made / "chunks").read_text().split()
+    hits = bench.targets("hits", [("GET", chunk_path(chunk), None, None, 200) for chunk in chunks])
+    shards = (made / "shards.tsv",)
+    yield _Path("miss", bench.targets("misses", misses(1)), shards, bare=(404, 0, 1))
+    yield _Path("hit", hits, shards, bare=(200, 1352, len(chunks)))
+    yield _Path("hit, not cached", hits, shards, ("--xorbs", "external", "--cache-bytes-max", "0"))
+    stored = bench.make("planned", bench.pick(200, 10), 1, 20, 10, 1, store=True)
+    plans = [("GET", f"/v2/reconstructions/{file}", None, None, 200) for file in (stored / "files").read_text().split()]
+    yield _Path("plan of one term", bench.targets("plans", plans), (stored / "xorbs.tsv", stored / "shards.tsv"), ())
+
+
+def _sent(bench):
+    """Uploads, each once: as many as no run sends."""
+    for name, full, quick in (
+        ("shard of 20 chunks", (30000, 1, 20, 1, 1), (400, 1, 20, 1, 1)),
+        ("shard of 1,000 chunks and 10 files", (6000, 1, 1000, 10, 1), (100, 1, 1000, 10, 1)),
+    ):
+        yield _Path(name, bench.make("sent", *bench.pick(full, quick)) / "shards.tsv", uploads=True)
+    small = bench.folder("small")
+    subprocess.run([bench.program("bench_xorb"), "make", small, str(bench.pick(6000, 100)), "text", "1"], check=True)
+    yield _Path("xorb of 64 KiB", small / "xorbs.tsv", options=(), uploads=True)
+
+
+def many(bench):
+    """How the daemon grows with processors, beside the bare daemon on as many."""
+    mine, _ = _split()
+    sizes = [size for size in SIZES if size <= len(mine)]
+    for paths in (_asked(bench), _sent(bench)):
+        for path in paths:
+            yield _row(bench, path, sizes)
