@@ -22,25 +22,36 @@ struct entry {
 	struct entry *newer, *older; /* by use */
 	const struct cairn_answer *answer;
 	uint64_t epoch;
-	size_t place; /* of its bucket */
+	size_t bucket;
 	struct cairn_hash chunk;
 	char scope[]; /* zero-terminated */
 };
 
-struct cairn_answer_cache {
-	pthread_mutex_t lock; /* over everything below */
-	uint64_t bytes_max, bytes, hits, misses, n_entries;
-	uint64_t generation;   /* how often it was cleared */
-	struct cairn_hash key; /* random: places entries, so that nobody can choose chunks that share a bucket */
+/* Some of the entries, by their place. Look-ups of different parts do not meet: under one lock for all, eight
+ * processors waited for a sixth of their time. */
+struct cache_part {
+	_Alignas(64) pthread_mutex_t lock; /* over everything below */
+	uint64_t bytes, hits, misses, n_entries;
 	struct entry *newest, *oldest;
-	size_t n_buckets; /* a power of two */
-	struct entry *buckets[];
+	struct entry **buckets;
 };
 
 enum {
 	KEPT_BYTES = 1024, /* about so much is kept with an answer */
 	ENTRY_OVERHEAD_BYTES = sizeof(struct entry) + sizeof(struct counted_answer) + KEPT_BYTES,
-	BUCKETS_MAX = 1 << 16,
+	PART_BUCKETS_MIN = 64,
+	PART_BUCKETS_MAX = 1 << 12,
+	PART_BYTES_MIN = 4 << 20, /* less, and an eighth of it has no room for a large answer */
+	PARTS_MAX = 16,
+};
+
+struct cairn_answer_cache {
+	uint64_t part_bytes_max;
+	_Atomic uint64_t generation; /* how often it was cleared */
+	struct cairn_hash key;       /* random: places entries, so that nobody can choose chunks that share a bucket */
+	size_t n_buckets;            /* of each part; a power of two, as the number of parts is */
+	unsigned n_parts;
+	struct cache_part parts[PARTS_MAX];
 };
 
 struct cairn_answer *cairn_answer_new(uint8_t *bytes, size_t len)
@@ -93,28 +104,42 @@ static const struct cairn_answer *answer_ref(const struct cairn_answer *answer)
 	return answer;
 }
 
+static bool cache_make_parts(struct cairn_answer_cache *c)
+{
+	bool made = true;
+	for (unsigned i = 0; i < c->n_parts; i++) {
+		pthread_mutex_init(&c->parts[i].lock, NULL);
+		c->parts[i].buckets = calloc(c->n_buckets, sizeof(struct entry *));
+		made = made && c->parts[i].buckets;
+	}
+	return made;
+}
+
 struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max)
 {
-	size_t n_buckets = 64;
-	while (n_buckets < BUCKETS_MAX && n_buckets * 4096 < bytes_max)
-		n_buckets *= 2;
-	struct cairn_answer_cache *c = calloc(1, sizeof(*c) + n_buckets * sizeof(struct entry *));
+	struct cairn_answer_cache *c = aligned_alloc(_Alignof(struct cairn_answer_cache), sizeof(*c));
 	if (!c)
 		return NULL;
-	if (cairn_random(c->key.b, sizeof(c->key.b)) != CAIRN_OK) {
-		free(c);
+	memset(c, 0, sizeof(*c));
+	c->n_parts = 1;
+	while (c->n_parts < PARTS_MAX && bytes_max / c->n_parts >= 2 * PART_BYTES_MIN)
+		c->n_parts *= 2;
+	c->part_bytes_max = bytes_max / c->n_parts;
+	c->n_buckets = PART_BUCKETS_MIN;
+	while (c->n_buckets < PART_BUCKETS_MAX && c->n_buckets * 4096 < c->part_bytes_max)
+		c->n_buckets *= 2;
+	atomic_init(&c->generation, 0);
+	if (!cache_make_parts(c) || cairn_random(c->key.b, sizeof(c->key.b)) != CAIRN_OK) {
+		cairn_answer_cache_free(c);
 		return NULL;
 	}
-	pthread_mutex_init(&c->lock, NULL);
-	c->bytes_max = bytes_max;
-	c->n_buckets = n_buckets;
 	return c;
 }
 
 /* Where xorbs are kept elsewhere, chunk hashes are what a client says. And what another scope asked for is not to be in
- * the way of this one's look-ups, where it could be noticed. @return its bucket's place. Asked before the lock is taken
- */
-static size_t cache_place(const struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
+ * the way of this one's look-ups, where it could be noticed. @return its place: the lowest bits name the part, those
+ * above the bucket. Asked before a lock is taken */
+static uint64_t cache_place(const struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
 {
 	uint8_t name[sizeof(chunk->b) + CAIRN_INDEX_SCOPE_TEXT_MAX];
 	size_t len = strnlen(scope, CAIRN_INDEX_SCOPE_TEXT_MAX);
@@ -122,30 +147,42 @@ static size_t cache_place(const struct cairn_answer_cache *c, const char *scope,
 	memcpy(name, chunk->b, sizeof(chunk->b));
 	memcpy(name + sizeof(chunk->b), scope, len);
 	cairn_hash_mac(&placed, c->key.b, name, sizeof(chunk->b) + len);
-	return cairn_get_u64le(placed.b) & (c->n_buckets - 1);
+	return cairn_get_u64le(placed.b);
 }
 
-static struct entry **cache_find(struct cairn_answer_cache *c, size_t place, const char *scope,
-				 const struct cairn_hash *chunk)
+static struct cache_part *cache_lock(struct cairn_answer_cache *c, uint64_t place)
 {
-	struct entry **at = &c->buckets[place];
+	struct cache_part *part = &c->parts[place & (c->n_parts - 1)];
+	pthread_mutex_lock(&part->lock);
+	return part;
+}
+
+static size_t cache_bucket(const struct cairn_answer_cache *c, uint64_t place)
+{
+	return place / c->n_parts & (c->n_buckets - 1);
+}
+
+static struct entry **part_find(const struct cache_part *part, size_t bucket, const char *scope,
+				const struct cairn_hash *chunk)
+{
+	struct entry **at = &part->buckets[bucket];
 	while (*at && !(cairn_hash_equal(&(*at)->chunk, chunk) && strcmp((*at)->scope, scope) == 0))
 		at = &(*at)->bucket_next;
 	return at;
 }
 
-static void cache_unlink_use(struct cairn_answer_cache *c, struct entry *e)
+static void part_unlink_use(struct cache_part *part, struct entry *e)
 {
-	*(e->newer ? &e->newer->older : &c->newest) = e->older;
-	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
+	*(e->newer ? &e->newer->older : &part->newest) = e->older;
+	*(e->older ? &e->older->newer : &part->oldest) = e->newer;
 }
 
-static void cache_link_newest(struct cairn_answer_cache *c, struct entry *e)
+static void part_link_newest(struct cache_part *part, struct entry *e)
 {
 	e->newer = NULL;
-	e->older = c->newest;
-	*(c->newest ? &c->newest->newer : &c->oldest) = e;
-	c->newest = e;
+	e->older = part->newest;
+	*(part->newest ? &part->newest->newer : &part->oldest) = e;
+	part->newest = e;
 }
 
 static uint64_t entry_bytes(const struct entry *e)
@@ -153,90 +190,97 @@ static uint64_t entry_bytes(const struct entry *e)
 	return e->answer->len + strlen(e->scope) + ENTRY_OVERHEAD_BYTES;
 }
 
-static void cache_drop(struct cairn_answer_cache *c, struct entry **at)
+static void part_drop(struct cache_part *part, struct entry **at)
 {
 	struct entry *e = *at;
-	assert(e); /* callers hand over what cache_find() found */
+	assert(e); /* callers hand over what part_find() found */
 	*at = e->bucket_next;
-	cache_unlink_use(c, e);
-	c->bytes -= entry_bytes(e);
-	c->n_entries--;
+	part_unlink_use(part, e);
+	part->bytes -= entry_bytes(e);
+	part->n_entries--;
 	cairn_answer_unref(e->answer);
 	free(e);
 }
 
-static void cache_drop_oldest(struct cairn_answer_cache *c)
+/* @param bytes  that may stay */
+static void part_drop_oldest(struct cache_part *part, uint64_t bytes)
 {
-	cache_drop(c, cache_find(c, c->oldest->place, c->oldest->scope, &c->oldest->chunk));
+	while (part->bytes > bytes && part->oldest)
+		part_drop(part, part_find(part, part->oldest->bucket, part->oldest->scope, &part->oldest->chunk));
 }
 
 const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, const char *scope,
 						  const struct cairn_hash *chunk, uint64_t epoch)
 {
 	const struct cairn_answer *found = NULL;
-	size_t place = cache_place(c, scope, chunk);
-	pthread_mutex_lock(&c->lock);
-	struct entry **at = cache_find(c, place, scope, chunk);
+	uint64_t place = cache_place(c, scope, chunk);
+	struct cache_part *part = cache_lock(c, place);
+	struct entry **at = part_find(part, cache_bucket(c, place), scope, chunk);
 	if (*at && (*at)->epoch != epoch) {
-		cache_drop(c, at);
+		part_drop(part, at);
 	} else if (*at) {
-		cache_unlink_use(c, *at);
-		cache_link_newest(c, *at);
+		part_unlink_use(part, *at);
+		part_link_newest(part, *at);
 		found = answer_ref((*at)->answer);
 	}
-	found ? c->hits++ : c->misses++;
-	pthread_mutex_unlock(&c->lock);
+	found ? part->hits++ : part->misses++;
+	pthread_mutex_unlock(&part->lock);
 	return found;
+}
+
+static void part_put(struct cache_part *part, struct entry *e)
+{
+	struct entry **at = part_find(part, e->bucket, e->scope, &e->chunk);
+	if (*at)
+		part_drop(part, at);
+	e->bucket_next = part->buckets[e->bucket];
+	part->buckets[e->bucket] = e;
+	part_link_newest(part, e);
+	part->bytes += entry_bytes(e);
+	part->n_entries++;
 }
 
 void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, const char *scope,
 			    const struct cairn_hash *chunk, uint64_t epoch, const struct cairn_answer *answer)
 {
 	size_t scope_bytes = strlen(scope) + 1;
-	struct entry *e = answer->len <= c->bytes_max / 8 ? calloc(1, sizeof(*e) + scope_bytes) : NULL;
+	struct entry *e = answer->len <= c->part_bytes_max / 8 ? calloc(1, sizeof(*e) + scope_bytes) : NULL;
 	if (!e)
 		return;
+	uint64_t place = cache_place(c, scope, chunk);
 	e->answer = answer_ref(answer);
 	e->epoch = epoch;
-	e->place = cache_place(c, scope, chunk);
+	e->bucket = cache_bucket(c, place);
 	e->chunk = *chunk;
 	memcpy(e->scope, scope, scope_bytes);
 
-	pthread_mutex_lock(&c->lock);
-	if (c->generation != generation) {
-		pthread_mutex_unlock(&c->lock);
+	struct cache_part *part = cache_lock(c, place);
+	/* Whoever clears counts first: what is put in under a count from before finds that out, or is taken out. */
+	bool cleared = atomic_load(&c->generation) != generation;
+	if (!cleared) {
+		part_put(part, e);
+		part_drop_oldest(part, c->part_bytes_max);
+	}
+	pthread_mutex_unlock(&part->lock);
+	if (cleared) {
 		cairn_answer_unref(answer);
 		free(e);
-		return;
 	}
-	struct entry **at = cache_find(c, e->place, scope, chunk);
-	if (*at)
-		cache_drop(c, at);
-	e->bucket_next = c->buckets[e->place];
-	c->buckets[e->place] = e;
-	cache_link_newest(c, e);
-	c->bytes += entry_bytes(e);
-	c->n_entries++;
-	while (c->bytes > c->bytes_max && c->oldest)
-		cache_drop_oldest(c);
-	pthread_mutex_unlock(&c->lock);
 }
 
-uint64_t cairn_answer_cache_generation(struct cairn_answer_cache *c)
+uint64_t cairn_answer_cache_generation(const struct cairn_answer_cache *c)
 {
-	pthread_mutex_lock(&c->lock);
-	uint64_t generation = c->generation;
-	pthread_mutex_unlock(&c->lock);
-	return generation;
+	return atomic_load(&c->generation);
 }
 
 void cairn_answer_cache_clear(struct cairn_answer_cache *c)
 {
-	pthread_mutex_lock(&c->lock);
-	c->generation++;
-	while (c->oldest)
-		cache_drop_oldest(c);
-	pthread_mutex_unlock(&c->lock);
+	atomic_fetch_add(&c->generation, 1);
+	for (unsigned i = 0; i < c->n_parts; i++) {
+		pthread_mutex_lock(&c->parts[i].lock);
+		part_drop_oldest(&c->parts[i], 0);
+		pthread_mutex_unlock(&c->parts[i].lock);
+	}
 }
 
 void cairn_answer_cache_free(struct cairn_answer_cache *c)
@@ -244,16 +288,23 @@ void cairn_answer_cache_free(struct cairn_answer_cache *c)
 	if (!c)
 		return;
 	cairn_answer_cache_clear(c);
-	pthread_mutex_destroy(&c->lock);
+	for (unsigned i = 0; i < c->n_parts; i++) {
+		pthread_mutex_destroy(&c->parts[i].lock);
+		free(c->parts[i].buckets);
+	}
 	free(c);
 }
 
 void cairn_answer_cache_stats(struct cairn_answer_cache *c, struct cairn_cas_stats *out)
 {
-	pthread_mutex_lock(&c->lock);
-	out->cache_hits = c->hits;
-	out->cache_misses = c->misses;
-	out->cache_bytes = c->bytes;
-	out->cache_entries = c->n_entries;
-	pthread_mutex_unlock(&c->lock);
+	out->cache_hits = out->cache_misses = out->cache_bytes = out->cache_entries = 0;
+	for (unsigned i = 0; i < c->n_parts; i++) {
+		struct cache_part *part = &c->parts[i];
+		pthread_mutex_lock(&part->lock);
+		out->cache_hits += part->hits;
+		out->cache_misses += part->misses;
+		out->cache_bytes += part->bytes;
+		out->cache_entries += part->n_entries;
+		pthread_mutex_unlock(&part->lock);
+	}
 }

@@ -4,11 +4,11 @@
 
 #include "cas/cas.h"
 
-/** Any thread; one lock, held for a look-up only. */
+/** Any thread. It has parts, by the chunk, each with a lock that is held for a look-up only. */
 struct cairn_answer_cache;
 
-/** @param bytes_max  of answers in all; an answer larger than an eighth of it is not kept. @return NULL without memory
- */
+/** @param bytes_max  of answers in all: 16 parts have as much each, fewer where that were less than 4 MiB. An answer
+ * larger than an eighth of its part is not kept. @return NULL without memory */
 struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max);
 void cairn_answer_cache_free(struct cairn_answer_cache *c);
 
@@ -17,7 +17,7 @@ const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, 
 						  const struct cairn_hash *chunk, uint64_t epoch);
 
 /** How often it was cleared. Ask before building an answer. */
-uint64_t cairn_answer_cache_generation(struct cairn_answer_cache *c);
+uint64_t cairn_answer_cache_generation(const struct cairn_answer_cache *c);
 
 /** Keep an answer (a reference is taken); one that is there already is replaced. Does nothing when the cache was
  * cleared since generation was asked, and may for want of memory. */

@@ -132,6 +132,28 @@ START_TEST(an_eighth_is_the_largest)
 }
 END_TEST
 
+/* What the default is: it has parts, each with a share of the room and its own order. */
+START_TEST(parts_share_the_room)
+{
+	enum { N = 4000, BYTES = 20000, ROOM = 64 << 20 };
+	close_cache();
+	open_cache(ROOM);
+	for (unsigned i = 0; i < N; i++)
+		put("", i, 7, (uint8_t)i, BYTES);
+	ck_assert_uint_le(stats_now().cache_bytes, ROOM);
+	ck_assert_uint_gt(stats_now().cache_bytes, ROOM - ROOM / 64); /* none is emptier than by one answer */
+	for (unsigned i = N - 100; i < N; i++)
+		ck_assert_int_eq(got("", i, 7), (uint8_t)i);
+	ck_assert_uint_eq(stats_now().cache_hits, 100);
+	put("", N, 7, 'a', 8192 * 48 + 1000); /* of a xorb of as many chunks as may be */
+	ck_assert_int_eq(got("", N, 7), 'a');
+	cairn_answer_cache_clear(cache);
+	ck_assert_uint_eq(stats_now().cache_bytes + stats_now().cache_entries, 0);
+	for (unsigned i = 0; i <= N; i++)
+		ck_assert_int_eq(got("", i, 7), -1);
+}
+END_TEST
+
 START_TEST(no_room_keeps_nothing)
 {
 	close_cache();
@@ -279,20 +301,26 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
-START_TEST(many_threads)
+static void hammer_by_many(uint64_t room)
 {
 	enum { N = 8 };
 	pthread_t threads[N];
 	close_cache();
-	open_cache(9000);
+	open_cache(room);
 	for (uintptr_t i = 0; i < N; i++)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, hammer, (void *)(i + 1)), 0); /* NOLINT: a seed */
 	for (unsigned i = 0; i < N; i++)
 		pthread_join(threads[i], NULL);
-	ck_assert_uint_le(stats_now().cache_bytes, 9000);
+	ck_assert_uint_le(stats_now().cache_bytes, room);
 	ck_assert_uint_gt(stats_now().cache_hits, 0);
 	cairn_answer_cache_clear(cache);
 	ck_assert_uint_eq(stats_now().cache_bytes + stats_now().cache_entries, 0);
+}
+
+START_TEST(many_threads)
+{
+	hammer_by_many(9000);
+	hammer_by_many(64 << 20);
 }
 END_TEST
 
@@ -312,6 +340,7 @@ static Suite *answer_cache_suite(void)
 	tcase_add_test(t, a_newer_answer_replaces);
 	tcase_add_test(t, the_least_recently_asked_for_goes_first);
 	tcase_add_test(t, an_eighth_is_the_largest);
+	tcase_add_test(t, parts_share_the_room);
 	tcase_add_test(t, no_room_keeps_nothing);
 	tcase_add_test(t, chains_hold);
 	tcase_add_test(t, chosen_hashes_are_as_fast_as_others);

@@ -11,7 +11,7 @@ START_TEST(a_mask_counts)
 	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
 	ck_assert_uint_eq(cairn_n_processors(), (unsigned)CPU_COUNT(&all));
 	CPU_ZERO(&one);
-	for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+	for (size_t cpu = 0; CPU_COUNT(&one) == 0; cpu++)
 		if (CPU_ISSET(cpu, &all))
 			CPU_SET(cpu, &one);
 	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
