@@ -7,7 +7,9 @@
 #include <string.h>
 
 struct plan_builder {
+	struct cairn_index_planner planner; /* first: a pointer to it is one to the whole */
 	struct cairn_cas *cas;
+	const struct cairn_byte_range *range;
 	struct cairn_plan *plan;
 	const struct cairn_index_term *terms; /* borrowed: of the plan, as the index keeps them */
 	struct cairn_id_set xorbs;            /* in the order of the plan's xorbs */
@@ -241,7 +243,8 @@ static enum cairn_status plan_add_xorb(void *ctx, const struct cairn_index_spans
 	return CAIRN_OK;
 }
 
-static enum cairn_status plan_build(struct plan_builder *b, uint32_t n)
+/* @param n  terms of the plan, at least 1 */
+static enum cairn_status plan_prepare(struct plan_builder *b, uint32_t n)
 {
 	struct cairn_plan *plan = b->plan;
 	enum cairn_status status = plan_take_terms(b, n);
@@ -251,14 +254,32 @@ static enum cairn_status plan_build(struct plan_builder *b, uint32_t n)
 		return status;
 	plan->ranges = malloc(n * sizeof(*plan->ranges));
 	plan->xorbs = malloc(plan->n_xorbs * sizeof(*plan->xorbs));
-	if (!plan->ranges || !plan->xorbs)
-		return CAIRN_E_NOMEM;
+	return plan->ranges && plan->xorbs ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
+static enum cairn_status plan_choose(struct cairn_index_planner *planner, const struct cairn_index_file *file,
+				     const int64_t **ids, uint32_t *n_ids, uint32_t with_spans[static 2])
+{
+	struct plan_builder *b = (struct plan_builder *)planner;
+	uint64_t first, end;
+	b->plan->file_bytes = file->size_bytes;
+	if (!cairn_byte_range_find(b->range, file->size_bytes, &first, &end))
+		return CAIRN_E_LIMIT;
+	if (first == end)
+		return CAIRN_OK;
+	uint32_t from = 0, n = plan_find_terms(b, file, first, end, &from);
+	b->terms = file->terms + from;
+	enum cairn_status status = n > 0 ? plan_prepare(b, n) : CAIRN_E_CONFLICT;
+	if (status != CAIRN_OK)
+		return status;
+	*ids = b->xorbs.ids;
+	*n_ids = b->plan->n_xorbs;
 	/* Only where the range begins or ends within a term its chunks must be known one by one. */
-	const uint32_t with_spans[2] = {b->skip_front > 0 ? plan->terms[0].xorb : UINT32_MAX,
-					b->skip_back > 0 ? plan->terms[n - 1].xorb : UINT32_MAX};
-	status = cairn_index_spans(b->cas->index, b->xorbs.ids, plan->n_xorbs, with_spans, plan_add_xorb, b);
-	plan->offset_into_first_range = b->skip_front;
-	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
+	if (b->skip_front > 0)
+		with_spans[0] = b->plan->terms[0].xorb;
+	if (b->skip_back > 0)
+		with_spans[1] = b->plan->terms[n - 1].xorb;
+	return CAIRN_OK;
 }
 
 enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer, const struct cairn_hash *hash,
@@ -266,20 +287,15 @@ enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer, cons
 {
 	*out = (struct cairn_plan){0};
 	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
-	enum cairn_status status = cairn_index_file(cas->index, hash, viewer, true, &file);
-	if (status != CAIRN_OK)
-		return status;
-	out->file_bytes = file.size_bytes;
-	uint64_t first, end;
-	if (!cairn_byte_range_find(range, file.size_bytes, &first, &end))
-		return CAIRN_E_LIMIT;
-	if (first == end)
-		return CAIRN_OK;
-	CLEANUP(plan_builder_fini) struct plan_builder b = {.cas = cas, .plan = out};
-	uint32_t from = 0, n = plan_find_terms(&b, &file, first, end, &from);
-	b.terms = file.terms + from;
-	status = n > 0 ? plan_build(&b, n) : CAIRN_E_CONFLICT;
-	if (status != CAIRN_OK)
+	CLEANUP(plan_builder_fini)
+	struct plan_builder b = {
+		.planner = {.choose = plan_choose, .visit = plan_add_xorb}, .cas = cas, .range = range, .plan = out};
+	enum cairn_status status = cairn_index_plan(cas->index, hash, viewer, &b.planner, &file);
+	if (status == CAIRN_E_NOT_FOUND && out->n_terms > 0)
+		status = CAIRN_E_CONFLICT; /* the file is there, and one of its xorbs is not */
+	if (status == CAIRN_OK)
+		out->offset_into_first_range = b.skip_front;
+	else
 		cairn_plan_fini(out);
 	return status;
 }

@@ -53,6 +53,9 @@ struct cairn_index_backend {
 				   const uint32_t with_spans[static 2],
 				   enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
 				   void *ctx);
+	/* NULL: file() and spans() do */
+	enum cairn_status (*plan)(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+				  struct cairn_index_planner *planner, struct cairn_index_file *out);
 	enum cairn_status (*look_at_shard)(struct cairn_index *ix, struct cairn_index_look *look);
 	enum cairn_status (*each_xorb)(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 				       void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,

@@ -80,6 +80,20 @@ enum cairn_status cairn_index_spans(struct cairn_index *ix, const int64_t *xorb_
 	return ix->backend->spans(ix, xorb_ids, n, with_spans, visit, ctx);
 }
 
+enum cairn_status cairn_index_plan(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+				   struct cairn_index_planner *planner, struct cairn_index_file *out)
+{
+	if (ix->backend->plan)
+		return ix->backend->plan(ix, hash, viewer, planner, out);
+	const int64_t *ids = NULL;
+	uint32_t n = 0, with_spans[2] = {UINT32_MAX, UINT32_MAX};
+	enum cairn_status status = ix->backend->file(ix, hash, viewer, true, out);
+	if (status == CAIRN_OK)
+		status = planner->choose(planner, out, &ids, &n, with_spans);
+	return status == CAIRN_OK && n > 0 ? ix->backend->spans(ix, ids, n, with_spans, planner->visit, planner)
+					   : status;
+}
+
 enum cairn_status cairn_index_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
 {
 	look->known = false;

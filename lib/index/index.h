@@ -254,6 +254,25 @@ CAIRN_MUST_USE enum cairn_status cairn_index_spans(
 	struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n, const uint32_t with_spans[static 2],
 	enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places), void *ctx);
 
+/** What reads a file and its xorbs at once, for a plan. */
+struct cairn_index_planner {
+	/** The file was found: which xorbs are wanted of it? *ids stay as they are until the end of the call;
+	 * with_spans as of cairn_index_spans(), none so far. @return any status but CAIRN_OK ends the call with it */
+	enum cairn_status (*choose)(struct cairn_index_planner *planner, const struct cairn_index_file *file,
+				    const int64_t **ids, uint32_t *n, uint32_t with_spans[static 2]);
+	/** As visit() of cairn_index_spans(). */
+	enum cairn_status (*visit)(void *planner, const struct cairn_index_spans *places);
+};
+
+/**
+ * cairn_index_file() with its terms and then cairn_index_spans() of what is chosen, within one snapshot where the index
+ * is on this machine; else one after the other.
+ * @return as both, or what the planner answered
+ */
+CAIRN_MUST_USE enum cairn_status cairn_index_plan(struct cairn_index *ix, const struct cairn_hash *hash,
+						  const char *viewer, struct cairn_index_planner *planner,
+						  struct cairn_index_file *out);
+
 /** When a shard was registered last. Zeroed where nothing is shown that is not durable. Plain value. */
 struct cairn_index_registered {
 	int64_t collection; /* so many removals came before */

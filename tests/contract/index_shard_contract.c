@@ -347,6 +347,75 @@ START_TEST(a_xorb_stored_meanwhile_is_planned_by_its_list)
 }
 END_TEST
 
+/* Asks for the file's xorbs, in the order of its terms. */
+struct planner {
+	struct cairn_index_planner planner; /* first */
+	enum cairn_status choice;
+	uint32_t n_chosen; /* of the terms' xorbs, at most 2 */
+	int64_t ids[2];
+	unsigned n_told, n_visited;
+	struct cairn_hash visited[2];
+};
+
+static enum cairn_status planner_choose(struct cairn_index_planner *planner, const struct cairn_index_file *file,
+					const int64_t **ids, uint32_t *n, uint32_t with_spans[static 2])
+{
+	struct planner *p = (struct planner *)planner;
+	ck_assert_uint_eq(with_spans[0], UINT32_MAX);
+	ck_assert_uint_eq(with_spans[1], UINT32_MAX);
+	p->n_told++;
+	for (uint32_t i = 0; i < p->n_chosen; i++)
+		p->ids[i] = file->terms[i].xorb_id;
+	*ids = p->ids;
+	*n = p->n_chosen;
+	with_spans[0] = 1;
+	return p->choice;
+}
+
+static enum cairn_status planner_visit(void *planner, const struct cairn_index_spans *places)
+{
+	struct planner *p = planner;
+	ck_assert_int_eq(places->spans != NULL, p->n_visited == 1);
+	p->visited[p->n_visited++] = places->xorb;
+	return CAIRN_OK;
+}
+
+static enum cairn_status plan(struct planner *p, uint64_t file, const char *viewer, enum cairn_status choice,
+			      uint32_t n_chosen)
+{
+	struct cairn_hash hash = fx_hash("file", file);
+	struct cairn_index_file got;
+	*p = (struct planner){.planner = {planner_choose, planner_visit}, .choice = choice, .n_chosen = n_chosen};
+	enum cairn_status status = cairn_index_plan(ix, &hash, viewer, &p->planner, &got);
+	cairn_index_file_fini(&got);
+	return status;
+}
+
+START_TEST(a_plan_reads_a_file_and_its_xorbs)
+{
+	struct fx_shard s;
+	struct planner p;
+	fx_shard_init(&s, 1);
+	s.owner = "model/me/repo";
+	struct fx_file *file = fx_shard_file(&s, 1, &b, 0, 20);
+	fx_shard_term(file, &a, 3, 9);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+
+	ck_assert_int_eq(plan(&p, 1, "model/me/repo", CAIRN_OK, 2), CAIRN_OK);
+	ck_assert_uint_eq(p.n_told, 1);
+	ck_assert_uint_eq(p.n_visited, 2);
+	ck_assert(cairn_hash_equal(&p.visited[0], &b.hash) && cairn_hash_equal(&p.visited[1], &a.hash));
+	ck_assert_int_eq(plan(&p, 1, NULL, CAIRN_OK, 0), CAIRN_OK);
+	ck_assert_uint_eq(p.n_told, 1);
+	ck_assert_uint_eq(p.n_visited, 0);
+	ck_assert_int_eq(plan(&p, 1, NULL, CAIRN_E_LIMIT, 2), CAIRN_E_LIMIT);
+	ck_assert_uint_eq(p.n_visited, 0);
+	ck_assert_int_eq(plan(&p, 2, NULL, CAIRN_OK, 2), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(plan(&p, 1, "model/me/other", CAIRN_OK, 2), CAIRN_E_NOT_FOUND);
+	ck_assert_uint_eq(p.n_told, 0);
+}
+END_TEST
+
 START_TEST(places_past_the_xorb_conflict)
 {
 	struct fx_shard s;
@@ -743,6 +812,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, unknown_xorb_conflicts);
 	tcase_add_test(t, another_row_conflicts);
 	tcase_add_test(t, a_xorb_stored_meanwhile_is_planned_by_its_list);
+	tcase_add_test(t, a_plan_reads_a_file_and_its_xorbs);
 	tcase_add_test(t, places_past_the_xorb_conflict);
 	tcase_add_test(t, what_fails_leaves_nothing);
 	tcase_add_test(t, external_xorbs);

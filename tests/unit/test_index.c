@@ -392,6 +392,53 @@ START_TEST(terms_are_given_their_offsets)
 }
 END_TEST
 
+struct between {
+	struct cairn_index_planner planner; /* first */
+	int64_t id;
+	unsigned n_chunks;
+};
+
+/* Between the halves of a plan somebody else writes. */
+static enum cairn_status between_choose(struct cairn_index_planner *planner, const struct cairn_index_file *file,
+					const int64_t **ids, uint32_t *n, uint32_t with_spans[static 2])
+{
+	struct between *b = (struct between *)planner;
+	(void)with_spans;
+	run_sql("UPDATE xorb SET chunks = 7");
+	b->id = file->terms[0].xorb_id;
+	*ids = &b->id;
+	*n = 1;
+	return CAIRN_OK;
+}
+
+static enum cairn_status between_visit(void *planner, const struct cairn_index_spans *places)
+{
+	((struct between *)planner)->n_chunks = places->n_chunks;
+	return CAIRN_OK;
+}
+
+START_TEST(a_plan_is_one_snapshot)
+{
+	struct cairn_index *ix = fx_open(folder.path);
+	struct fx_xorb x = fx_xorb_new(1, 10);
+	struct fx_shard s;
+	struct cairn_hash hash = fx_hash("file", 1);
+	fx_xorb_put(ix, &x);
+	fx_shard_init(&s, 1);
+	fx_shard_file(&s, 1, &x, 0, 10);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	struct between b = {.planner = {between_choose, between_visit}};
+	for (unsigned i = 0; i < 2; i++) { /* the next one sees what was written, so no snapshot is left behind */
+		struct cairn_index_file file;
+		ck_assert_int_eq(cairn_index_plan(ix, &hash, NULL, &b.planner, &file), CAIRN_OK);
+		ck_assert_uint_eq(b.n_chunks, i == 0 ? 10 : 7);
+		cairn_index_file_fini(&file);
+	}
+	cairn_index_free(ix);
+	fx_xorb_fini(&x);
+}
+END_TEST
+
 /* Damage that SQLite cannot see is named, not passed on as a shorter or longer list. */
 START_TEST(damaged_list)
 {
@@ -438,6 +485,7 @@ int main(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, damaged_list);
+	tcase_add_test(t, a_plan_is_one_snapshot);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

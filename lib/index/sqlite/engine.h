@@ -72,6 +72,9 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_chunk_list_by_id(struct cairn_inde
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_spans(
 	struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n, const uint32_t with_spans[static 2],
 	enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places), void *ctx);
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_plan(struct cairn_index *ix, const struct cairn_hash *hash,
+						   const char *viewer, struct cairn_index_planner *planner,
+						   struct cairn_index_file *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_hash *hash,
 						   const char *viewer, bool with_terms, struct cairn_index_file *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],

@@ -124,21 +124,15 @@ static enum cairn_status read_spans(struct cairn_reader *r, int64_t xorb_id, str
 	return cairn_rows_spans(spans, out->n_chunks, bytes, len);
 }
 
-enum cairn_status cairn_sqlite_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
+/* Some row of the reader is held, so that all are read in one snapshot: a transaction for each xorb costs as much as
+ * reading it. */
+static enum cairn_status read_places(struct cairn_reader *r, const int64_t *xorb_ids, uint32_t n,
 				     const uint32_t with_spans[static 2],
 				     enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
 				     void *ctx)
 {
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	/* Held open: a transaction for each xorb costs as much as reading it. */
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *snapshot = r->stmt[CAIRN_READ_STATE];
 	CLEANUP(read_free) struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));
-	if (!spans)
-		return CAIRN_E_NOMEM;
-	status = cairn_sql_find(snapshot);
+	enum cairn_status status = spans ? CAIRN_OK : CAIRN_E_NOMEM;
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
 		struct cairn_index_spans places;
 		bool trusted;
@@ -149,6 +143,20 @@ enum cairn_status cairn_sqlite_spans(struct cairn_index *ix, const int64_t *xorb
 			status = visit(ctx, &places);
 	}
 	return status;
+}
+
+enum cairn_status cairn_sqlite_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
+				     const uint32_t with_spans[static 2],
+				     enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
+				     void *ctx)
+{
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *snapshot = r->stmt[CAIRN_READ_STATE];
+	status = cairn_sql_find(snapshot);
+	return status == CAIRN_OK ? read_places(r, xorb_ids, n, with_spans, visit, ctx) : status;
 }
 
 enum cairn_status cairn_sqlite_file_columns(sqlite3_stmt *row, struct cairn_index_file *out)
@@ -167,18 +175,14 @@ static void read_bind_viewer(sqlite3_stmt *stmt, const char *viewer)
 		sqlite3_bind_null(stmt, 2);
 }
 
-enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
-				    bool with_terms, struct cairn_index_file *out)
+/* @param stmt  reset by the caller; until then it holds the file's row, and so the snapshot */
+static enum cairn_status read_file(sqlite3_stmt *stmt, const struct cairn_hash *hash, const char *viewer,
+				   bool with_terms, struct cairn_index_file *out)
 {
 	*out = (struct cairn_index_file){0};
-	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	enum cairn_status status = cairn_sqlite_take(ix, &r);
-	if (status != CAIRN_OK)
-		return status;
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE];
 	cairn_sql_bind_hash(stmt, 1, hash);
 	read_bind_viewer(stmt, viewer);
-	status = cairn_sql_find(stmt);
+	enum cairn_status status = cairn_sql_find(stmt);
 	if (status == CAIRN_OK)
 		status = cairn_sqlite_file_columns(stmt, out);
 	if (status != CAIRN_OK)
@@ -189,6 +193,37 @@ enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_h
 	size_t len;
 	const uint8_t *terms = cairn_sql_blob(stmt, 2, &len);
 	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES);
+}
+
+enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+				    bool with_terms, struct cairn_index_file *out)
+{
+	*out = (struct cairn_index_file){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE];
+	return read_file(stmt, hash, viewer, with_terms, out);
+}
+
+/* One snapshot for both halves: its begin and end take a lock that all readers share, and most of a small plan's time
+ * once several processors ask. */
+enum cairn_status cairn_sqlite_plan(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
+				    struct cairn_index_planner *planner, struct cairn_index_file *out)
+{
+	*out = (struct cairn_index_file){0};
+	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	if (status != CAIRN_OK)
+		return status;
+	const int64_t *ids = NULL;
+	uint32_t n = 0, with_spans[2] = {UINT32_MAX, UINT32_MAX};
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE];
+	status = read_file(stmt, hash, viewer, true, out);
+	if (status == CAIRN_OK)
+		status = planner->choose(planner, out, &ids, &n, with_spans);
+	return status == CAIRN_OK && n > 0 ? read_places(r, ids, n, with_spans, planner->visit, planner) : status;
 }
 
 enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],

@@ -192,6 +192,7 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.file = cairn_sqlite_file,
 	.file_by_sha256 = cairn_sqlite_file_by_sha256,
 	.spans = cairn_sqlite_spans,
+	.plan = cairn_sqlite_plan,
 	.look_at_shard = cairn_sqlite_look_at_shard,
 	.each_xorb = cairn_sqlite_each_xorb,
 	.each_file = cairn_sqlite_each_file,
