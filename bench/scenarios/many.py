@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import subprocess
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -73,7 +74,9 @@ def _run(bench, server, path, processors):
 
 
 def _cairnd(bench, path, processors):
-    server = Server(_on(processors, bench.cairnd_argv(bench.folder("data"), *path.options)), log=bench.tmp / "cairnd.log")
+    """With a folder of its own: to reuse what was just removed takes file systems time (ext4 without a journal)."""
+    data = bench.folder(f"data{time.monotonic_ns()}")
+    server = Server(_on(processors, bench.cairnd_argv(data, *path.options)), log=bench.tmp / "cairnd.log")
     for uploads in path.prepare:
         bench.load(server, uploads, 8)
     return server
