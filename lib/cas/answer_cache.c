@@ -43,12 +43,13 @@ enum {
 	PART_BUCKETS_MAX = 1 << 12,
 	PART_BYTES_MIN = 4 << 20, /* less, and an eighth of it has no room for a large answer */
 	PARTS_MAX = 16,
+	KEYS = 1 + sizeof(struct cairn_hash) / 4 + CAIRN_INDEX_SCOPE_TEXT_MAX,
 };
 
 struct cairn_answer_cache {
 	uint64_t part_bytes_max;
 	_Atomic uint64_t generation; /* how often it was cleared */
-	struct cairn_hash key;       /* random: places entries, so that nobody can choose chunks that share a bucket */
+	uint64_t keys[KEYS];         /* random: place entries, so that nobody can choose chunks that share a bucket */
 	size_t n_buckets;            /* of each part; a power of two, as the number of parts is */
 	unsigned n_parts;
 	struct cache_part parts[PARTS_MAX];
@@ -129,7 +130,7 @@ struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max)
 	while (c->n_buckets < PART_BUCKETS_MAX && c->n_buckets * 4096 < c->part_bytes_max)
 		c->n_buckets *= 2;
 	atomic_init(&c->generation, 0);
-	if (!cache_make_parts(c) || cairn_random(c->key.b, sizeof(c->key.b)) != CAIRN_OK) {
+	if (!cache_make_parts(c) || cairn_random((uint8_t *)c->keys, sizeof(c->keys)) != CAIRN_OK) {
 		cairn_answer_cache_free(c);
 		return NULL;
 	}
@@ -137,17 +138,18 @@ struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max)
 }
 
 /* Where xorbs are kept elsewhere, chunk hashes are what a client says. And what another scope asked for is not to be in
- * the way of this one's look-ups, where it could be noticed. @return its place: the lowest bits name the part, those
- * above the bucket. Asked before a lock is taken */
+ * the way of this one's look-ups, where it could be noticed. Multilinear hashing: whatever two texts are chosen without
+ * the keys, they share a place as seldom as random ones (Lemire and Kaser, Strongly universal string hashing is fast,
+ * 2014). @return 32 bits: the lowest name the part, those above the bucket. Asked before a lock is taken */
 static uint64_t cache_place(const struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
 {
-	uint8_t name[sizeof(chunk->b) + CAIRN_INDEX_SCOPE_TEXT_MAX];
-	size_t len = strnlen(scope, CAIRN_INDEX_SCOPE_TEXT_MAX);
-	struct cairn_hash placed;
-	memcpy(name, chunk->b, sizeof(chunk->b));
-	memcpy(name + sizeof(chunk->b), scope, len);
-	cairn_hash_mac(&placed, c->key.b, name, sizeof(chunk->b) + len);
-	return cairn_get_u64le(placed.b);
+	const uint64_t *key = c->keys;
+	uint64_t sum = *key++;
+	for (size_t i = 0; i < sizeof(chunk->b); i += 4)
+		sum += *key++ * cairn_get_u32le(chunk->b + i);
+	for (size_t i = 0; i < CAIRN_INDEX_SCOPE_TEXT_MAX && scope[i]; i++)
+		sum += *key++ * (uint8_t)scope[i];
+	return sum >> 32;
 }
 
 static struct cache_part *cache_lock(struct cairn_answer_cache *c, uint64_t place)
