@@ -21,7 +21,7 @@ unsigned http_accept_n_threads(unsigned connections_max, unsigned processors)
 
 unsigned http_accept_n_serving(unsigned n_threads, unsigned n_conns, unsigned processors)
 {
-	unsigned n = n_conns / HTTP_THREAD_CONNS_FEW;
+	unsigned n = n_conns / HTTP_THREAD_CONNS_MANY;
 	n = n < processors ? processors : n;
 	n = n < 2 ? 2 : n;
 	return n < n_threads ? n : n_threads;

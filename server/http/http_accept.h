@@ -10,7 +10,8 @@
 
 enum {
 	HTTP_THREAD_CONNS = 112,     /* most that one thread serves (http_library.c) */
-	HTTP_THREAD_CONNS_FEW = 8,   /* that it has before one more thread than there are processors gets some */
+	HTTP_THREAD_CONNS_FEW = 8,   /* that each has when all are open, where there are many processors */
+	HTTP_THREAD_CONNS_MANY = 32, /* that it has before one more thread than there are processors gets some */
 	HTTP_THREAD_CONNS_SPARE = 8, /* more that the library would take: it learns of an end before the thread */
 };
 

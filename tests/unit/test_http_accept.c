@@ -47,9 +47,9 @@ END_TEST
 START_TEST(few_connections_share_few_threads)
 {
 	ck_assert_uint_eq(http_accept_n_serving(9, 0, 2), 2);
-	ck_assert_uint_eq(http_accept_n_serving(9, 23, 2), 2);
-	ck_assert_uint_eq(http_accept_n_serving(9, 24, 2), 3);
-	ck_assert_uint_eq(http_accept_n_serving(9, 71, 2), 8);
+	ck_assert_uint_eq(http_accept_n_serving(9, 95, 2), 2);
+	ck_assert_uint_eq(http_accept_n_serving(9, 96, 2), 3);
+	ck_assert_uint_eq(http_accept_n_serving(9, 287, 2), 8);
 	ck_assert_uint_eq(http_accept_n_serving(9, 1008, 2), 9);
 	ck_assert_uint_eq(http_accept_n_serving(16, 0, 16), 16); /* no processor is to stand idle */
 	ck_assert_uint_eq(http_accept_n_serving(9, 0, 1), 2);
