@@ -69,20 +69,12 @@ static char *log_copy(char *at, const void *bytes, size_t len)
 	return at + len;
 }
 
-/* Name and colon, of which there must be room, with what comes before. */
-static char *log_copy_name(char *at, const struct log_field *field)
-{
-	at = log_copy(at, ",\"", 2);
-	at = log_copy(at, field->name, field->name_len);
-	return log_copy(at, "\":", 2);
-}
-
 static void log_add_number(struct log_line *line, const struct log_field *field)
 {
 	int64_t number = field->number;
-	if ((size_t)(line->end - line->at) < field->name_len + sizeof(",\"\":-") + CAIRN_DECIMAL_TEXT_MAX)
+	if ((size_t)(line->end - line->at) < field->head_len + sizeof("-") + CAIRN_DECIMAL_TEXT_MAX)
 		return;
-	char *at = log_copy_name(line->at, field);
+	char *at = log_copy(line->at, field->head, field->head_len);
 	if (number < 0)
 		*at++ = '-';
 	line->at = cairn_decimal_text(at, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
@@ -92,9 +84,7 @@ static void log_add_number(struct log_line *line, const struct log_field *field)
 static void log_add_odd_text(struct log_line *line, const struct log_field *field)
 {
 	struct cairn_buf room = cairn_buf_over(line->at, (size_t)(line->end - line->at));
-	cairn_buf_add(&room, ",\"", 2);
-	cairn_buf_add(&room, field->name, field->name_len);
-	cairn_buf_add(&room, "\":", 2);
+	cairn_buf_add(&room, field->head, field->head_len);
 	cairn_json_text(&room, field->text, LOG_VALUE_BYTES_MAX);
 	if (room.status == CAIRN_OK) /* else it is left out whole, so that the line stays valid JSON */
 		line->at += room.len;
@@ -103,12 +93,12 @@ static void log_add_odd_text(struct log_line *line, const struct log_field *fiel
 static void log_add_text(struct log_line *line, const struct log_field *field)
 {
 	size_t len = strnlen(field->text, LOG_VALUE_BYTES_MAX);
-	if ((size_t)(line->end - line->at) < field->name_len + len + sizeof(",\"\":\"\"") ||
+	if ((size_t)(line->end - line->at) < field->head_len + len + sizeof("\"\"") ||
 	    !cairn_json_text_is_plain(field->text, len)) {
 		log_add_odd_text(line, field);
 		return;
 	}
-	char *at = log_copy_name(line->at, field);
+	char *at = log_copy(line->at, field->head, field->head_len);
 	*at++ = '"';
 	at = log_copy(at, field->text, len);
 	*at++ = '"';
@@ -139,7 +129,7 @@ static void log_begin(struct log_line *line, enum log_level level, const char *e
 {
 #define LOG_LEVEL(name)                                                                                                \
 	{                                                                                                              \
-		"Z\",\"level\":\"" name "\"", sizeof("Z\",\"level\":\"" name "\"") - 1                                 \
+		"Z\",\"level\":\"" name "\",\"event\":\"", sizeof("Z\",\"level\":\"" name "\",\"event\":\"") - 1       \
 	}
 	static const struct {
 		const char *text;
@@ -149,7 +139,8 @@ static void log_begin(struct log_line *line, enum log_level level, const char *e
 	line->at = log_copy(line->at, "{\"time\":\"", 9);
 	log_add_time(line);
 	line->at = log_copy(line->at, LEVELS[level].text, LEVELS[level].len);
-	log_add_text(line, &LOG_T("event", event));
+	line->at = log_copy(line->at, event, strlen(event));
+	*line->at++ = '"';
 }
 
 void log_event(enum log_level level, const char *event, const struct log_field *fields, size_t n)

@@ -27,19 +27,20 @@ void log_stop(void);
 
 /** A field of an event. Text is escaped; not UTF-8 bytes become U+FFFD; values are cut to 1,024 bytes. */
 struct log_field {
-	const char *name; /* letters, digits and _ */
-	size_t name_len;
+	const char *head; /* comma, name in quotes, colon: a name is letters, digits and _ */
+	size_t head_len;
 	enum { LOG_TEXT, LOG_NUMBER } kind;
 	const char *text; /* NULL: the field is left out */
 	int64_t number;
 };
-#define LOG_T(name, value) ((struct log_field){(name), __builtin_strlen(name), LOG_TEXT, (value), 0})
-#define LOG_N(name, value) ((struct log_field){(name), __builtin_strlen(name), LOG_NUMBER, NULL, (int64_t)(value)})
+#define LOG_HEAD(name)     ",\"" name "\":", sizeof(",\"" name "\":") - 1
+#define LOG_T(name, value) ((struct log_field){LOG_HEAD(name), LOG_TEXT, (value), 0})
+#define LOG_N(name, value) ((struct log_field){LOG_HEAD(name), LOG_NUMBER, NULL, (int64_t)(value)})
 
 /** Log "cairnd: TEXT" as one line, whatever is in it, which is no JSON: why the daemon does not start. */
 void log_refusal(const char *text);
 
-/** Log {"time","level","event",fields...} as one line. Any thread. */
+/** Log {"time","level","event",fields...} as one line. Any thread. @param event  letters, digits and _ */
 void log_event(enum log_level level, const char *event, const struct log_field *fields, size_t n);
 #define LOG(level, event, ...)                                                                                         \
 	log_event(level, event, (const struct log_field[]){__VA_ARGS__},                                               \

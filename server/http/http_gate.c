@@ -109,9 +109,9 @@ static bool gate_host(const struct gate *g)
 {
 	struct http_request *req = g->req;
 	const struct hosts *hosts = req->server->options.hosts;
-	struct cairn_diag diag = {0};
 	if (!hosts || !g->head->host || hosts_allow(hosts, g->head->host))
 		return true;
+	struct cairn_diag diag = {0};
 	(void)cairn_fail(&diag, CAIRN_E_DENIED, "host.unknown", CAIRN_NO_OFFSET,
 			 "no tokens are needed here, so this server is only what it is called for sure: localhost%s or "
 			 "the host of public_url; set public_url to the address in use, or ask for tokens (token_key)",
@@ -204,8 +204,9 @@ static bool gate_authorise(const struct gate *g)
 {
 	struct http_request *req = g->req;
 	const struct http_server_options *o = &req->server->options;
-	struct cairn_diag diag = {0};
+	struct cairn_diag diag;
 	unsigned code = 401;
+	cairn_diag_clear(&diag);
 	if (o->authorise(o->app, g->head->authorization, req->match.route->scope, &req->identity, &code, &diag))
 		return true;
 	(void)gate_refuse(g, code, code == 403 ? "token.scope" : "token",

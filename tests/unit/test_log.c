@@ -109,14 +109,11 @@ END_TEST
 START_TEST(lines_are_bounded)
 {
 	char text[1025];
-	struct log_field fields[8];
 	struct output said;
 	memset(text, 1, 1024); /* six bytes each when escaped */
 	text[1024] = 0;
-	static const char *const NAMES[] = {"a", "b", "c", "d", "e", "f", "g"};
-	for (int i = 0; i < 7; i++)
-		fields[i] = LOG_T(NAMES[i], text);
-	fields[7] = LOG_N("last", 7);
+	const struct log_field fields[8] = {LOG_T("a", text), LOG_T("b", text), LOG_T("c", text), LOG_T("d", text),
+					    LOG_T("e", text), LOG_T("f", text), LOG_T("g", text), LOG_N("last", 7)};
 	output_begin(&said);
 	log_event(LOG_ERROR, "big", fields, 8);
 	output_end(&said);
