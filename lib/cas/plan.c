@@ -282,14 +282,16 @@ static enum cairn_status plan_choose(struct cairn_index_planner *planner, const 
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer, const struct cairn_hash *hash,
-				 const struct cairn_byte_range *range, struct cairn_plan *out)
+static enum cairn_status plan_make(struct cairn_cas *cas, const char *viewer, const struct cairn_hash *hash,
+				   const struct cairn_byte_range *range, uint32_t n_terms_max, struct cairn_plan *out)
 {
 	*out = (struct cairn_plan){0};
 	CLEANUP(cairn_index_file_fini) struct cairn_index_file file = {0};
 	CLEANUP(plan_builder_fini)
-	struct plan_builder b = {
-		.planner = {.choose = plan_choose, .visit = plan_add_xorb}, .cas = cas, .range = range, .plan = out};
+	struct plan_builder b = {.planner = {.n_terms_max = n_terms_max, .choose = plan_choose, .visit = plan_add_xorb},
+				 .cas = cas,
+				 .range = range,
+				 .plan = out};
 	enum cairn_status status = cairn_index_plan(cas->index, hash, viewer, &b.planner, &file);
 	if (status == CAIRN_E_NOT_FOUND && out->n_terms > 0)
 		status = CAIRN_E_CONFLICT; /* the file is there, and one of its xorbs is not */
@@ -298,4 +300,17 @@ enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer, cons
 	else
 		cairn_plan_fini(out);
 	return status;
+}
+
+enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const char *viewer, const struct cairn_hash *hash,
+				 const struct cairn_byte_range *range, struct cairn_plan *out)
+{
+	return plan_make(cas, viewer, hash, range, UINT32_MAX, out);
+}
+
+enum cairn_status cairn_cas_plan_small(struct cairn_cas *cas, const char *viewer, const struct cairn_hash *hash,
+				       struct cairn_plan *out)
+{
+	static const struct cairn_byte_range ALL = {.kind = CAIRN_RANGE_ALL};
+	return plan_make(cas, viewer, hash, &ALL, CAIRN_PLAN_SMALL_TERMS, out);
 }

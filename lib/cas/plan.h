@@ -70,4 +70,11 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_plan(struct cairn_cas *cas, const cha
 						const struct cairn_hash *file, const struct cairn_byte_range *range,
 						struct cairn_plan *out);
 
+enum { CAIRN_PLAN_SMALL_TERMS = 16 };
+
+/** The same for all of a file that has few terms, which takes some look-ups and no more. @return CAIRN_E_BUSY: it has
+ * more than CAIRN_PLAN_SMALL_TERMS, and nothing else was looked at */
+CAIRN_MUST_USE enum cairn_status cairn_cas_plan_small(struct cairn_cas *cas, const char *viewer,
+						      const struct cairn_hash *file, struct cairn_plan *out);
+
 #endif

@@ -88,6 +88,8 @@ enum cairn_status cairn_index_plan(struct cairn_index *ix, const struct cairn_ha
 	const int64_t *ids = NULL;
 	uint32_t n = 0, with_spans[2] = {UINT32_MAX, UINT32_MAX};
 	enum cairn_status status = ix->backend->file(ix, hash, viewer, true, out);
+	if (status == CAIRN_OK && out->n_terms > planner->n_terms_max)
+		return CAIRN_E_BUSY;
 	if (status == CAIRN_OK)
 		status = planner->choose(planner, out, &ids, &n, with_spans);
 	return status == CAIRN_OK && n > 0 ? ix->backend->spans(ix, ids, n, with_spans, planner->visit, planner)

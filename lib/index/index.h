@@ -256,6 +256,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_spans(
 
 /** What reads a file and its xorbs at once, for a plan. */
 struct cairn_index_planner {
+	uint32_t n_terms_max; /* at least 1: of a file that has more nothing is read */
 	/** The file was found: which xorbs are wanted of it? *ids stay as they are until the end of the call;
 	 * with_spans as of cairn_index_spans(), none so far. @return any status but CAIRN_OK ends the call with it */
 	enum cairn_status (*choose)(struct cairn_index_planner *planner, const struct cairn_index_file *file,
@@ -267,7 +268,7 @@ struct cairn_index_planner {
 /**
  * cairn_index_file() with its terms and then cairn_index_spans() of what is chosen, within one snapshot where the index
  * is on this machine; else one after the other.
- * @return as both, or what the planner answered
+ * @return as both, or what the planner answered; CAIRN_E_BUSY: the file has more terms
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_plan(struct cairn_index *ix, const struct cairn_hash *hash,
 						  const char *viewer, struct cairn_index_planner *planner,

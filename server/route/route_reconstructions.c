@@ -19,7 +19,7 @@ enum {
 	PLAN_BASE_URL_BYTES = 1024,
 };
 
-/* A plan in the making, on a worker: the index may have to be read from the disk, and large plans take their time. */
+/* A plan in the making: on a worker, as large ones take their time, or at once. */
 struct plan_request {
 	struct route_job job;
 	enum { PLAN_V1, PLAN_V2, PLAN_BATCH } form;
@@ -167,6 +167,23 @@ static bool plan_take_range(struct http_request *req, struct plan_request *p)
 	return false;
 }
 
+/* A small plan costs less than to hand it to a worker and back, so it is made here, where the index is on this machine.
+ * @return false: it is not small */
+static bool plan_at_once(struct http_request *req, struct plan_request *p)
+{
+	struct cairn_plan plan;
+	if (p->range.kind != CAIRN_RANGE_ALL || cairn_cas_is_remote(p->job.app->cas))
+		return false;
+	p->status = cairn_cas_plan_small(p->job.app->cas, route_job_viewer(&p->job), &p->files[0], &plan);
+	if (p->status == CAIRN_E_BUSY)
+		return false;
+	if (p->status == CAIRN_OK)
+		plan_write(p, &plan);
+	cairn_plan_fini(&plan);
+	plan_reply(req, &p->job);
+	return true;
+}
+
 static void plan_one(struct http_request *req, int form)
 {
 	struct cairn_hash hash;
@@ -178,7 +195,7 @@ static void plan_one(struct http_request *req, int form)
 	p->form = form;
 	p->files[0] = hash;
 	p->n_files = 1;
-	if (plan_take_range(req, p))
+	if (plan_take_range(req, p) && !plan_at_once(req, p))
 		route_job_start(req);
 }
 

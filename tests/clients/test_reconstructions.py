@@ -43,6 +43,29 @@ def test_whole_file(stored, form):
     assert plans.download(server, reply.json()) == plans.content(file)
 
 
+def waited(server):
+    """Requests that have waited for a worker."""
+    return server.metrics()["cairn_http_request_queue_seconds_count"]
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("form", FORMS)
+def test_a_small_plan_waits_for_nobody(tmp_path, form):
+    """Sixteen terms are a small plan, one more is not, nor is a range, which may have to be cut out of a term."""
+    x = xet.Xorb([bytes([i]) * 100 for i in range(20)])
+    small, large = (xet.File([(x, i, i + 2) for i in range(n)]) for n in (16, 17))
+    with cairn.Daemon(tmp_path) as server:
+        put(server, [small, large], [x])
+        for file, range_, waits in ((small, None, 0), (large, None, 1), (small, "bytes=50-149", 1)):
+            before = waited(server)
+            reply = ask(server, form, file, range_)
+            assert reply.status == 200 and waited(server) == before + waits
+            if not range_:
+                assert plans.said(reply.json()) == plans.expected(file)
+        before = waited(server)
+        assert ask(server, form, xet.File([(x, 0, 9)])).status == 404 and waited(server) == before
+
+
 def test_touching_and_overlapping_ranges_are_merged(stored):
     server, file, _ = stored
     a = xet.text(file.terms[0][0].hash)

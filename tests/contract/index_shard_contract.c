@@ -385,7 +385,7 @@ static enum cairn_status plan(struct planner *p, uint64_t file, const char *view
 {
 	struct cairn_hash hash = fx_hash("file", file);
 	struct cairn_index_file got;
-	*p = (struct planner){.planner = {planner_choose, planner_visit}, .choice = choice, .n_chosen = n_chosen};
+	*p = (struct planner){.planner = {2, planner_choose, planner_visit}, .choice = choice, .n_chosen = n_chosen};
 	enum cairn_status status = cairn_index_plan(ix, &hash, viewer, &p->planner, &got);
 	cairn_index_file_fini(&got);
 	return status;
@@ -412,6 +412,15 @@ START_TEST(a_plan_reads_a_file_and_its_xorbs)
 	ck_assert_uint_eq(p.n_visited, 0);
 	ck_assert_int_eq(plan(&p, 2, NULL, CAIRN_OK, 2), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(plan(&p, 1, "model/me/other", CAIRN_OK, 2), CAIRN_E_NOT_FOUND);
+	ck_assert_uint_eq(p.n_told, 0);
+
+	/* One term more than is wanted. */
+	fx_shard_init(&s, 2);
+	file = fx_shard_file(&s, 2, &b, 0, 20);
+	fx_shard_term(file, &a, 3, 9);
+	fx_shard_term(file, &b, 1, 2);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert_int_eq(plan(&p, 2, NULL, CAIRN_OK, 2), CAIRN_E_BUSY);
 	ck_assert_uint_eq(p.n_told, 0);
 }
 END_TEST

@@ -427,7 +427,7 @@ START_TEST(a_plan_is_one_snapshot)
 	fx_shard_init(&s, 1);
 	fx_shard_file(&s, 1, &x, 0, 10);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	struct between b = {.planner = {between_choose, between_visit}};
+	struct between b = {.planner = {1, between_choose, between_visit}};
 	for (unsigned i = 0; i < 2; i++) { /* the next one sees what was written, so no snapshot is left behind */
 		struct cairn_index_file file;
 		ck_assert_int_eq(cairn_index_plan(ix, &hash, NULL, &b.planner, &file), CAIRN_OK);

@@ -85,7 +85,9 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 				  " CROSS JOIN xorb x ON x.id = m.xorb CROSS JOIN list l ON l.xorb = m.xorb"
 				  " WHERE m.shard = ?1 AND m.xorb <> ?2 AND x.retired IS NULL ORDER BY m.xorb",
 	[CAIRN_READ_SCOPE] = "SELECT id FROM scope WHERE name = ?1",
-	[CAIRN_READ_FILE] = "SELECT f.hash, f.size, f.terms FROM file f WHERE f.hash = ?1 AND " POOL_FILE_VISIBLE,
+	/* Terms of more bytes are not even read. */
+	[CAIRN_READ_FILE] = "SELECT f.hash, f.size, CASE WHEN length(f.terms) <= ?3 THEN f.terms END, length(f.terms)"
+			    " FROM file f WHERE f.hash = ?1 AND " POOL_FILE_VISIBLE,
 	[CAIRN_READ_FILE_BY_SHA256] = "SELECT f.hash, f.size, w.proof FROM (SELECT file, proof, 0 AS far FROM (" CAIRN_CLAIM_LAST(
 		"(SELECT id FROM scope WHERE name = ?2)") ") UNION ALL SELECT file, proof, 1 FROM (" CAIRN_CLAIM_LAST("0") ")"
 															   " WHERE coalesce(?2, '') NOT GLOB 'hub/*') w CROSS JOIN file f ON f.id = w.file WHERE w.proof > 0"

@@ -175,21 +175,25 @@ static void read_bind_viewer(sqlite3_stmt *stmt, const char *viewer)
 		sqlite3_bind_null(stmt, 2);
 }
 
-/* @param stmt  reset by the caller; until then it holds the file's row, and so the snapshot */
+/* @param stmt  reset by the caller; until then it holds the file's row, and so the snapshot
+ * @param n_terms_max  0: none are wanted  @return CAIRN_E_BUSY: it has more than this other number */
 static enum cairn_status read_file(sqlite3_stmt *stmt, const struct cairn_hash *hash, const char *viewer,
-				   bool with_terms, struct cairn_index_file *out)
+				   uint32_t n_terms_max, struct cairn_index_file *out)
 {
 	*out = (struct cairn_index_file){0};
 	cairn_sql_bind_hash(stmt, 1, hash);
 	read_bind_viewer(stmt, viewer);
+	sqlite3_bind_int64(stmt, 3, (int64_t)n_terms_max * CAIRN_ROWS_TERM_BYTES);
 	enum cairn_status status = cairn_sql_find(stmt);
 	if (status == CAIRN_OK)
 		status = cairn_sqlite_file_columns(stmt, out);
 	if (status != CAIRN_OK)
 		return status;
-	out->n_terms = (uint32_t)(sqlite3_column_bytes(stmt, 2) / CAIRN_ROWS_TERM_BYTES);
-	if (!with_terms)
+	out->n_terms = (uint32_t)(sqlite3_column_int64(stmt, 3) / CAIRN_ROWS_TERM_BYTES);
+	if (n_terms_max == 0)
 		return CAIRN_OK;
+	if (out->n_terms > n_terms_max)
+		return CAIRN_E_BUSY;
 	size_t len;
 	const uint8_t *terms = cairn_sql_blob(stmt, 2, &len);
 	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES);
@@ -204,7 +208,7 @@ enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_h
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE];
-	return read_file(stmt, hash, viewer, with_terms, out);
+	return read_file(stmt, hash, viewer, with_terms ? UINT32_MAX : 0, out);
 }
 
 /* One snapshot for both halves: its begin and end take a lock that all readers share, and most of a small plan's time
@@ -220,7 +224,7 @@ enum cairn_status cairn_sqlite_plan(struct cairn_index *ix, const struct cairn_h
 	const int64_t *ids = NULL;
 	uint32_t n = 0, with_spans[2] = {UINT32_MAX, UINT32_MAX};
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE];
-	status = read_file(stmt, hash, viewer, true, out);
+	status = read_file(stmt, hash, viewer, planner->n_terms_max, out);
 	if (status == CAIRN_OK)
 		status = planner->choose(planner, out, &ids, &n, with_spans);
 	return status == CAIRN_OK && n > 0 ? read_places(r, ids, n, with_spans, planner->visit, planner) : status;
