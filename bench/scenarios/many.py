@@ -101,19 +101,17 @@ def _runs(bench, path, make, size, rounds):
 
 
 def _row(bench, path, sizes):
-    row, one = {"path": path.name}, None
-    for size in sizes:
-        runs = _runs(bench, path, _cairnd, size, bench.rounds(3))
-        rates = Spread(run.rate for run in runs)
-        one = one or rates.median
-        row[f"requests/s on {size}"] = f"{rates.median:,.0f} ({rates.low:,.0f}–{rates.high:,.0f})"
-        if size > sizes[0]:
-            row[f"times one's, {size}"] = f"{rates.median / one:.2f}"
-        if path.bare:
-            bare = _runs(bench, path, _bare, size, bench.rounds(3))
-            row[f"of bare's, {size}"] = f"{rates.median / median(run.rate for run in bare):.2f}"
-        row[f"used of {size}"] = f"{median(run.used for run in runs):.2f}"
-    row["how busy the load was at last"] = f"{median(run.load for run in runs):.2f}"
+    runs = {size: _runs(bench, path, _cairnd, size, bench.rounds(3)) for size in sizes}
+    rate = {size: median(run.rate for run in of) for size, of in runs.items()}
+    first, last = sizes[0], sizes[-1]
+    spread = Spread(run.rate for run in runs[first])
+    row = {"path": path.name, f"requests/s on {first}": f"{spread.median:,.0f} ({spread.low:,.0f}–{spread.high:,.0f})"}
+    row |= {f"times that on {size}": f"{rate[size] / rate[first]:.2f}" for size in sizes[1:]}
+    row[f"busy of {last}"] = f"{median(run.used for run in runs[last]):.1f}"
+    if path.bare:
+        bare = {size: median(run.rate for run in _runs(bench, path, _bare, size, bench.rounds(3))) for size in sizes}
+        row[f"of the bare daemon's rate on {', '.join(map(str, sizes))}"] = ", ".join(f"{rate[s] / bare[s]:.2f}" for s in sizes)
+    row["how busy the load was at last"] = f"{median(run.load for run in runs[last]):.2f}"
     return row
 
 
