@@ -147,7 +147,10 @@ enum cairn_status cairn_pg_commit_ahead(struct cairn_pg_tx *tx, struct cairn_dia
 {
 	tx_queue_counts(tx);
 	(void)cairn_pg_queue(&tx->pg, TX_AHEAD, NULL);
-	return tx_end(tx, false, diag);
+	enum cairn_status status = tx_end(tx, false, diag);
+	if (status != CAIRN_OK && !tx->ending.parked)
+		tx->ending.sent = false; /* done or not: it may be done again */
+	return status;
 }
 
 void cairn_pg_roll_back(struct cairn_pg_tx *tx)
