@@ -123,7 +123,7 @@ struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max)
 		return NULL;
 	memset(c, 0, sizeof(*c));
 	c->n_parts = 1;
-	while (c->n_parts < PARTS_MAX && bytes_max / c->n_parts >= 2 * PART_BYTES_MIN)
+	while (c->n_parts < PARTS_MAX && bytes_max / c->n_parts / 2 >= PART_BYTES_MIN)
 		c->n_parts *= 2;
 	c->part_bytes_max = bytes_max / c->n_parts;
 	c->n_buckets = PART_BUCKETS_MIN;
