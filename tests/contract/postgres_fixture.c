@@ -73,6 +73,16 @@ PGconn *pgfx_stand_still(bool in_an_exchange)
 	return still;
 }
 
+PGconn *pgfx_lock_table(const char *table, const char *mode)
+{
+	char text[256];
+	PGconn *other = PQconnectdb(pg.server);
+	(void)snprintf(text, sizeof(text), "BEGIN; LOCK TABLE \"%s\".%s IN %s MODE", pg.folder.path, table, mode);
+	PQclear(PQexec(other, text));
+	ck_assert_msg(PQtransactionStatus(other) == PQTRANS_INTRANS, "%s", PQerrorMessage(other));
+	return other;
+}
+
 PGconn *pgfx_lose_standbys(void)
 {
 	PGconn *other = PQconnectdb(pg.server);

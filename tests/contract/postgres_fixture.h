@@ -44,6 +44,9 @@ void pgfx_signal_backends(int number);
  * exchange, which is no state of idleness to the server. The caller ends it: PQfinish(). */
 PGconn *pgfx_stand_still(bool in_an_exchange);
 
+/* Have another connection hold a table of the index, in a mode as of LOCK TABLE. The caller ends it: PQfinish(). */
+PGconn *pgfx_lock_table(const char *table, const char *mode);
+
 /* No commit is acknowledged from here on: the standby that must have it is not there. @return for the one below */
 PGconn *pgfx_lose_standbys(void);
 void pgfx_find_standbys(PGconn *other);

@@ -333,34 +333,23 @@ START_TEST(a_connection_that_is_ended)
 }
 END_TEST
 
-static void run_on(PGconn *conn, const char *sql)
-{
-	PGresult *r = PQexec(conn, sql);
-	ck_assert_msg(PQresultStatus(r) == PGRES_COMMAND_OK, "%s", PQerrorMessage(conn));
-	PQclear(r);
-}
-
 /* Nobody was told of a commit that goes ahead, so it is done again. */
 START_TEST(a_writer_that_is_ended_ahead)
 {
 	static const char WAITING[] = "pg_locks WHERE NOT granted AND mode = 'RowExclusiveLock'";
 	char text[256];
-	PGconn *other = PQconnectdb(pg.server);
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
 	send_shard(0);
 	ck_assert_int_eq(status_of(0), CAIRN_OK);
-	(void)snprintf(text, sizeof(text), "LOCK TABLE \"%s\".file IN EXCLUSIVE MODE", pg.folder.path);
-	run_on(other, "BEGIN");
-	run_on(other, text);
+	PGconn *other = pgfx_lock_table("file", "EXCLUSIVE");
 	send_shard(1);
 	(void)snprintf(text, sizeof(text), "SELECT count(*) FROM %s", WAITING);
 	pgfx_wait_for(text);
 	(void)snprintf(text, sizeof(text), "SELECT pg_terminate_backend(pid) FROM %s", WAITING);
 	(void)pgfx_sql(text);
-	run_on(other, "COMMIT");
+	PQfinish(other);
 	ck_assert_int_eq(status_of(1), CAIRN_OK);
 	ck_assert(fx_sees(pg.ix, NULL, 1));
-	PQfinish(other);
 }
 END_TEST
 

@@ -160,10 +160,7 @@ static void screened(struct cairn_index_screen *screen)
 static PGconn *hold_screens(struct cairn_index_screen *screen)
 {
 	char text[256];
-	PGconn *other = PQconnectdb(pg.server);
-	(void)snprintf(text, sizeof(text), "BEGIN; LOCK TABLE \"%s\".dedupe", pg.folder.path);
-	PQclear(PQexec(other, text));
-	ck_assert_int_eq(PQtransactionStatus(other), PQTRANS_INTRANS);
+	PGconn *other = pgfx_lock_table("dedupe", "ACCESS EXCLUSIVE");
 	atomic_store(&n_screened, 0);
 	ck_assert(cairn_index_screen(pg.ix, screen));
 	(void)snprintf(text, sizeof(text),
