@@ -10,9 +10,14 @@ from collections import Counter
 from pathlib import Path
 
 from harness.measure import median
-from scenarios.query import SHAPES, chunk_path, misses
+from scenarios.paths import asked, sent
 
 ALONE = ("index-writer", "checkpoint", "log", "sweeper")  # the threads of which there is one
+SHARDS = (
+    ("shard of 20 chunks", (20000, 1, 20, 1, 1), (40, 1, 20, 1, 1)),
+    ("shard of 1,000 chunks and 10 files", (2000, 1, 1000, 10, 1), (10, 1, 1000, 10, 1)),
+    ("shard of 1,000 files", (200, 1, 1000, 1000, 1), (4, 1, 1000, 1000, 1)),
+)
 
 
 def _threads_ns(server):
@@ -39,25 +44,25 @@ def _longest_lock(file):
     return _name(at, path), int(held_ns)
 
 
-def _run(bench, prepare, targets, connections, seconds, options, locks=None):
+def _run(bench, path, locks=None):
     env = {"LD_PRELOAD": bench.program("libbench_locks.so"), "BENCH_LOCKS_FILE": str(locks)} if locks else {}
-    with bench.cairnd(bench.folder("data"), *options, "--sandbox", "off", env=env) as server:
-        for uploads in prepare:
+    with bench.cairnd(bench.folder("data"), *path.options, "--sandbox", "off", env=env) as server:
+        for uploads in path.prepare:
             bench.load(server, uploads, 8)
         before = _threads_ns(server)
-        result = bench.load(server, targets, connections, seconds)
+        result = bench.load(server, path.targets, 32) if path.uploads else bench.load(server, path.targets, 64, bench.seconds)
         return result, _threads_ns(server) - before
 
 
-def _row(bench, name, prepare, targets, connections=32, seconds=None, options=()):
-    runs = [_run(bench, prepare, targets, connections, seconds, options) for _ in range(bench.rounds(3))]
+def _row(bench, path):
+    runs = [_run(bench, path) for _ in range(bench.rounds(3))]
     thread, share = max(((t, median(ns[t] / ns.total() for _, ns in runs)) for t in ALONE), key=lambda of: of[1])
     file = bench.tmp / "locks"
-    result, threads = _run(bench, prepare, targets, connections, seconds, options, file)
+    result, threads = _run(bench, path, file)
     lock, held_ns = _longest_lock(file)
     held = held_ns / threads.total()
     return {
-        "path": name,
+        "path": path.name,
         "CPU µs a request": f"{median(run.cpu_us for run, _ in runs):.1f}",
         "busiest of the threads that are one": thread,
         "its share": f"{share:.3f}",
@@ -71,25 +76,6 @@ def _row(bench, name, prepare, targets, connections=32, seconds=None, options=()
 
 def cores(bench):
     """Of each path, what one thread or one lock alone does: the most processors that it can use."""
-    external = ("--xorbs", "external")
-    made = bench.make("asked", *SHAPES["small"])
-    chunks = (made / "chunks").read_text().split()
-    hits = bench.targets("hits", [("GET", chunk_path(chunk), None, None, 200) for chunk in chunks])
-    shards = [made / "shards.tsv"]
-    yield _row(bench, "miss", shards, bench.targets("misses", misses(1)), 64, bench.seconds, external)
-    yield _row(bench, "hit", shards, hits, 64, bench.seconds, external)
-    yield _row(bench, "hit, not cached", shards, hits, 64, bench.seconds, (*external, "--cache-bytes-max", "0"))
-    stored = bench.make("planned", bench.pick(200, 10), 1, 20, 10, 1, store=True)
-    plans = [("GET", f"/v2/reconstructions/{file}", None, None, 200) for file in (stored / "files").read_text().split()]
-    prepare = [stored / "xorbs.tsv", stored / "shards.tsv"]
-    yield _row(bench, "plan of one term", prepare, bench.targets("plans", plans), 64, bench.seconds)
-    for name, full, quick in (
-        ("shard of 20 chunks", (20000, 1, 20, 1, 1), (40, 1, 20, 1, 1)),
-        ("shard of 1,000 chunks and 10 files", (2000, 1, 1000, 10, 1), (10, 1, 1000, 10, 1)),
-        ("shard of 1,000 files", (200, 1, 1000, 1000, 1), (4, 1, 1000, 1000, 1)),
-    ):
-        yield _row(bench, name, [], bench.make("uploads", *bench.pick(full, quick)) / "shards.tsv", options=external)
-    small = bench.folder("small")
-    n = bench.pick(4000, 40)
-    subprocess.run([bench.program("bench_xorb"), "make", small, str(n), "text", "1"], check=True)
-    yield _row(bench, "xorb of 64 KiB", [], small / "xorbs.tsv")
+    for paths in (asked(bench), sent(bench, SHARDS, bench.pick(4000, 40))):
+        for path in paths:
+            yield _row(bench, path)

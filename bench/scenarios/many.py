@@ -11,23 +11,15 @@ from dataclasses import dataclass
 from harness.bench import LeftOut
 from harness.measure import Spread, median
 from harness.server import Server
-from scenarios.query import SHAPES, chunk_path, misses
+from scenarios.paths import asked, sent
 
 SIZES = (1, 2, 4, 8)
 LOADS_MAX = 8  # programs, each on a processor of its own
 CONNECTIONS_A_LOAD = 16
-
-
-@dataclass
-class _Path:
-    """What is measured. @param uploads  each target is sent once, to a new daemon"""
-
-    name: str
-    targets: object
-    prepare: tuple = ()
-    options: tuple = ("--xorbs", "external")
-    uploads: bool = False
-    bare: tuple = ()  # what the bare daemon answers: status, bytes, replies
+SHARDS = (  # as many as no run sends
+    ("shard of 20 chunks", (30000, 1, 20, 1, 1), (400, 1, 20, 1, 1)),
+    ("shard of 1,000 chunks and 10 files", (6000, 1, 1000, 10, 1), (100, 1, 1000, 10, 1)),
+)
 
 
 def _split():
@@ -115,36 +107,10 @@ def _row(bench, path, sizes):
     return row
 
 
-def _asked(bench):
-    """Questions to a small index, and plans."""
-    made = bench.make("asked", *SHAPES["small"])
-    chunks = (made / "chunks").read_text().split()
-    hits = bench.targets("hits", [("GET", chunk_path(chunk), None, None, 200) for chunk in chunks])
-    shards = (made / "shards.tsv",)
-    yield _Path("miss", bench.targets("misses", misses(1)), shards, bare=(404, 0, 1))
-    yield _Path("hit", hits, shards, bare=(200, 1352, len(chunks)))
-    yield _Path("hit, not cached", hits, shards, ("--xorbs", "external", "--cache-bytes-max", "0"))
-    stored = bench.make("planned", bench.pick(200, 10), 1, 20, 10, 1, store=True)
-    plans = [("GET", f"/v2/reconstructions/{file}", None, None, 200) for file in (stored / "files").read_text().split()]
-    yield _Path("plan of one term", bench.targets("plans", plans), (stored / "xorbs.tsv", stored / "shards.tsv"), ())
-
-
-def _sent(bench):
-    """Uploads, each once: as many as no run sends."""
-    for name, full, quick in (
-        ("shard of 20 chunks", (30000, 1, 20, 1, 1), (400, 1, 20, 1, 1)),
-        ("shard of 1,000 chunks and 10 files", (6000, 1, 1000, 10, 1), (100, 1, 1000, 10, 1)),
-    ):
-        yield _Path(name, bench.make("sent", *bench.pick(full, quick)) / "shards.tsv", uploads=True)
-    small = bench.folder("small")
-    subprocess.run([bench.program("bench_xorb"), "make", small, str(bench.pick(6000, 100)), "text", "1"], check=True)
-    yield _Path("xorb of 64 KiB", small / "xorbs.tsv", options=(), uploads=True)
-
-
 def many(bench):
     """How the daemon grows with processors, beside the bare daemon on as many."""
     mine, _ = _split()
     sizes = [size for size in SIZES if size <= len(mine)]
-    for paths in (_asked(bench), _sent(bench)):
+    for paths in (asked(bench), sent(bench, SHARDS, bench.pick(6000, 100))):
         for path in paths:
             yield _row(bench, path, sizes)
