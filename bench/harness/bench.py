@@ -98,9 +98,10 @@ class Bench:
     def cairnd(self, data, *options, syncs=None, env=None):
         return Server(self.cairnd_argv(data, *options), log=self.tmp / "cairnd.log", syncs=syncs, env=env)
 
-    def bare(self, status, n_bytes, n_replies=1):
-        """libmicrohttpd alone, with n_replies fixed replies in turns."""
-        return Server([self.program("bench_bare"), str(status), str(n_bytes), str(n_replies)], stdin=subprocess.PIPE)
+    def bare(self, status, n_bytes, n_replies=1, n_threads=None):
+        """libmicrohttpd alone, with n_replies fixed replies in turns; with its own threads, or with n_threads as cairnd has them."""
+        threads = [str(n_threads)] if n_threads else []
+        return Server([self.program("bench_bare"), str(status), str(n_bytes), str(n_replies), *threads], stdin=subprocess.PIPE)
 
     def peer(self, data=None):
         """The reference double; without a folder it keeps everything in memory."""

@@ -1,12 +1,16 @@
-/* The plainest daemon that libmicrohttpd makes, to measure cairnd against: the library is set up as in
- * server/http/http_mhd.c, but with its own pool of threads, and every request, with whatever body, gets one of some
- * fixed replies, made beforehand. Several in turns take bytes from as much memory as the daemon does.
+/* The plainest daemon that libmicrohttpd makes, to measure cairnd against: every request, with whatever body, gets one
+ * of some fixed replies, made beforehand. Several in turns take bytes from as much memory as the daemon does.
  *
- *     bench_bare STATUS BYTES REPLIES
+ *     bench_bare STATUS BYTES REPLIES [THREADS]
+ *
+ * The library is set up as in server/http/http_mhd.c. With THREADS the connections are handed to so many in turn, as
+ * cairnd does; without, the library's own pool of nine takes them as it likes, and one thread may get most of them: on
+ * two processors that it shares with the load that is half as fast again as an even spread, or not, by chance.
  *
  * Prints its port, and serves until its standard input ends. */
 #include <arpa/inet.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CONNECTIONS = 1008, THREADS = 9, MEMORY_BYTES = 32768 + 4096, IDLE_S = 90, BACKLOG = 1024 };
+enum { CONNECTIONS = 1008, POOL = 9, THREADS_MAX = 64, MEMORY_BYTES = 32768 + 4096, IDLE_S = 90, BACKLOG = 1024 };
 
 static struct MHD_Response **replies;
 static unsigned status, n_replies;
@@ -66,31 +70,61 @@ static bool bare_make_replies(size_t len)
 	return replies != NULL;
 }
 
+/* A daemon of one thread that is handed its connections, or, given a socket to listen at, of a pool. */
+static struct MHD_Daemon *bare_start(int listen_fd)
+{
+	const struct MHD_OptionItem pool[] = {
+		{MHD_OPTION_LISTEN_SOCKET, listen_fd, NULL},
+		{MHD_OPTION_THREAD_POOL_SIZE, POOL, NULL},
+		{MHD_OPTION_END, 0, NULL},
+	};
+	bool handed = listen_fd < 0;
+	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | (handed ? MHD_USE_NO_LISTEN_SOCKET : 0) |
+					MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG,
+				0, NULL, NULL, bare_on_request, NULL, MHD_OPTION_CONNECTION_LIMIT,
+				(unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES,
+				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+				MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, handed ? pool + 2 : pool,
+				MHD_OPTION_END);
+}
+
+/* Until standard input ends. */
+static void bare_hand_over(int listen_fd, struct MHD_Daemon **daemons, unsigned n)
+{
+	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = listen_fd, .events = POLLIN}};
+	for (unsigned i = 0; poll(fds, 2, -1) > 0 && !fds[0].revents; i++) {
+		struct sockaddr_in a;
+		socklen_t len = sizeof(a);
+		int fd = accept4(listen_fd, (struct sockaddr *)&a, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0)
+			(void)MHD_add_connection(daemons[i % n], fd, (struct sockaddr *)&a, len);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return EXIT_FAILURE;
 	status = (unsigned)strtoul(argv[1], NULL, 10);
 	n_replies = (unsigned)strtoul(argv[3], NULL, 10);
+	unsigned n_threads = argc == 5 ? (unsigned)strtoul(argv[4], NULL, 10) : 0, n = n_threads == 0 ? 1 : n_threads;
+	struct MHD_Daemon *daemons[THREADS_MAX] = {NULL};
 	uint16_t port = 0;
 	int fd = bare_listen(&port);
-	if (fd < 0 || n_replies == 0 || !bare_make_replies(strtoull(argv[2], NULL, 10)))
+	if (fd < 0 || n_threads > THREADS_MAX || n_replies == 0 || !bare_make_replies(strtoull(argv[2], NULL, 10)))
 		return EXIT_FAILURE;
 	(void)signal(SIGPIPE, SIG_IGN);
-	struct MHD_Daemon *daemon = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
-		NULL, bare_on_request, NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned)CONNECTIONS, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-		MHD_OPTION_END);
-	if (!daemon)
-		return EXIT_FAILURE;
+	for (unsigned i = 0; i < n; i++)
+		if (!(daemons[i] = bare_start(n_threads == 0 ? fd : -1)))
+			return EXIT_FAILURE;
 	printf("bench_bare listening on http://127.0.0.1:%u\n", port);
 	(void)fflush(stdout);
-	for (char c; read(STDIN_FILENO, &c, 1) > 0;)
+	if (n_threads > 0)
+		bare_hand_over(fd, daemons, n);
+	for (char c; n_threads == 0 && read(STDIN_FILENO, &c, 1) > 0;)
 		continue;
-	MHD_stop_daemon(daemon);
+	for (unsigned i = 0; i < n; i++)
+		MHD_stop_daemon(daemons[i]);
 	for (unsigned i = 0; i < n_replies; i++)
 		MHD_destroy_response(replies[i]);
 	free(replies);

@@ -1,5 +1,6 @@
 """Chunk queries: misses, hits from the cache and without it, both mixed, and conditional ones."""
 
+import os
 import random
 import urllib.error
 import urllib.request
@@ -71,15 +72,24 @@ class _Hits:
         self.server.stop()
 
 
+def _threads(connections):
+    """That cairnd hands so many connections to (http_accept.h)."""
+    return max(2, os.cpu_count(), connections // 32)
+
+
 def _row(bench, name, of, lines, status, n_bytes, connections, wanted=None, peer=False):
     targets = bench.targets("queries", lines)
     any_status = bench.targets("queries-bare", [(*line[:4], status) for line in lines])
     with ExitStack() as servers:
-        bare = servers.enter_context(bench.bare(status, n_bytes, len(lines) if status == 200 else 1))
+        replies = (status, n_bytes, len(lines) if status == 200 else 1)
+        bare = servers.enter_context(bench.bare(*replies, _threads(connections)))
         sides = {
             "cairnd": lambda: bench.load(of.server, targets, connections, bench.seconds),
             "bare": lambda: bench.load(bare, any_status, connections, bench.seconds),
         }
+        if wanted:
+            pool = servers.enter_context(bench.bare(*replies))
+            sides["pool"] = lambda: bench.load(pool, any_status, connections, bench.seconds)
         if peer and bench.peer_program:
             double = servers.enter_context(bench.peer(bench.folder("peer")))
             bench.load(double, of.made / "shards.tsv", 8)
