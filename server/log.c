@@ -26,6 +26,11 @@ void log_set_level(enum log_level level)
 	atomic_store(&log_level_max, (int)level);
 }
 
+bool log_writes(enum log_level level)
+{
+	return (int)level <= atomic_load_explicit(&log_level_max, memory_order_relaxed);
+}
+
 static void log_dropped(uint64_t lines)
 {
 	LOG(LOG_WARNING, "log_dropped", LOG_N("lines", lines));
@@ -145,7 +150,7 @@ static void log_begin(struct log_line *line, enum log_level level, const char *e
 
 void log_event(enum log_level level, const char *event, const struct log_field *fields, size_t n)
 {
-	if ((int)level > atomic_load_explicit(&log_level_max, memory_order_relaxed))
+	if (!log_writes(level))
 		return;
 	char bytes[LOG_LINE_BYTES_MAX];
 	struct log_line line = {.at = bytes, .end = bytes + sizeof(bytes) - LOG_END_BYTES};

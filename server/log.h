@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,9 @@ enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
 /** Least important level that is written; LOG_INFO at first. Call before threads start. */
 void log_set_level(enum log_level level);
+
+/** Is such a line written? For whoever has to make it first. Any thread. */
+bool log_writes(enum log_level level);
 
 /** Start the thread. In the sandbox, with signals blocked. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status log_start(void);

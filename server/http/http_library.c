@@ -8,7 +8,9 @@
  * - a reply in the first call closes the connection: ordinary replies wait for the call that ends the body;
  * - no reply is taken while a body arrives: refusals in mid-body are sent past the library (http_says_midway());
  * - the idle timeout is the only one: http_conn.h has the others;
- * - an end of the stream that comes together with the last bytes is overlooked: the sweeper looks for it.
+ * - an end of the stream that comes together with the last bytes is overlooked: the sweeper looks for it;
+ * - over a socket of the file system TCP's options are set after each reply, and it complains that it could not, and
+ *   that the client may have to wait, which it does not: nothing is made of such lines but for the debug log.
  *
  * 0.9.75 (Debian 12):
  * - lets through heads that two parsers could read in two ways: http_head.c refuses them.

@@ -276,10 +276,13 @@ static void http_on_log(void *cls, const char *fmt, va_list ap) CAIRN_PRINTF(2, 
 static void http_on_log(void *cls, const char *fmt, va_list ap)
 {
 	struct http_server *server = cls;
+	enum log_level level = atomic_load(&server->started) ? LOG_DEBUG : LOG_ERROR;
 	char text[512];
+	if (!log_writes(level))
+		return;
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	text[strcspn(text, "\r\n")] = '\0';
-	LOG(atomic_load(&server->started) ? LOG_DEBUG : LOG_ERROR, "http_library", LOG_T("message", text));
+	LOG(level, "http_library", LOG_T("message", text));
 }
 
 static void http_on_panic(void *cls, const char *file, unsigned line, const char *reason)
