@@ -7,17 +7,18 @@
 
 void store_open_files_init(struct store_open_files *files)
 {
-	pthread_mutex_init(&files->lock, NULL);
-	files->n_forgotten = 0;
-	for (size_t i = 0; i < STORE_OPEN_FILES_MAX; i++)
-		files->at[i].fd = -1;
+	for (size_t i = 0; i < STORE_OPEN_FILES_MAX; i++) {
+		files->at[i] = (struct store_open_file){.fd = -1};
+		pthread_mutex_init(&files->at[i].lock, NULL);
+	}
 }
 
 void store_open_files_fini(struct store_open_files *files)
 {
-	for (size_t i = 0; i < STORE_OPEN_FILES_MAX; i++)
+	for (size_t i = 0; i < STORE_OPEN_FILES_MAX; i++) {
 		cairn_fd_closep(&files->at[i].fd);
-	pthread_mutex_destroy(&files->lock);
+		pthread_mutex_destroy(&files->at[i].lock);
+	}
 }
 
 static struct store_open_file *open_files_place(struct store_open_files *files, const struct cairn_hash *hash)
@@ -32,12 +33,12 @@ static bool open_files_has(const struct store_open_file *place, const struct cai
 
 int store_open_files_get(struct store_open_files *files, const struct cairn_hash *hash, uint64_t *n_forgotten)
 {
-	pthread_mutex_lock(&files->lock);
-	const struct store_open_file *place = open_files_place(files, hash);
+	struct store_open_file *place = open_files_place(files, hash);
+	pthread_mutex_lock(&place->lock);
 	bool found = open_files_has(place, hash);
 	int fd = found ? fcntl(place->fd, F_DUPFD_CLOEXEC, 0) : -1;
-	*n_forgotten = files->n_forgotten;
-	pthread_mutex_unlock(&files->lock);
+	*n_forgotten = place->n_forgotten;
+	pthread_mutex_unlock(&place->lock);
 	return fd;
 }
 
@@ -46,27 +47,28 @@ void store_open_files_keep(struct store_open_files *files, const struct cairn_ha
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0)
 		return;
-	pthread_mutex_lock(&files->lock);
 	struct store_open_file *place = open_files_place(files, hash);
+	pthread_mutex_lock(&place->lock);
 	int unwanted = copy;
-	if (files->n_forgotten == n_forgotten) {
+	if (place->n_forgotten == n_forgotten) {
 		unwanted = place->fd;
-		*place = (struct store_open_file){.hash = *hash, .fd = copy};
+		place->hash = *hash;
+		place->fd = copy;
 	}
-	pthread_mutex_unlock(&files->lock);
+	pthread_mutex_unlock(&place->lock);
 	cairn_fd_closep(&unwanted);
 }
 
 void store_open_files_forget(struct store_open_files *files, const struct cairn_hash *hash)
 {
 	int unwanted = -1;
-	pthread_mutex_lock(&files->lock);
-	files->n_forgotten++;
 	struct store_open_file *place = open_files_place(files, hash);
+	pthread_mutex_lock(&place->lock);
+	place->n_forgotten++;
 	if (open_files_has(place, hash)) {
 		unwanted = place->fd;
 		place->fd = -1;
 	}
-	pthread_mutex_unlock(&files->lock);
+	pthread_mutex_unlock(&place->lock);
 	cairn_fd_closep(&unwanted);
 }
