@@ -378,6 +378,107 @@ START_TEST(a_number_of_another_xorb)
 }
 END_TEST
 
+/* --- several at once ---------------------------------------------------------------------------------------------- */
+
+enum { LOOKERS = 4, BAD_LOOKER = 2, ONCE_MS = 5500 }; /* a lock is waited for 3.5 s */
+
+static struct looker {
+	const char *owner;
+	struct cairn_hash body, file, xorb;
+	struct cairn_index_seen_xorb found;
+	struct cairn_index_look look;
+	enum cairn_status status;
+	pthread_t thread;
+} lookers[LOOKERS];
+
+static void *looker_run(void *arg)
+{
+	struct looker *k = arg;
+	k->look = (struct cairn_index_look){
+		.body = k->body,
+		.scope = "",
+		.owner = k->owner,
+		.xorbs = &k->xorb,
+		.n_xorbs = 1,
+		.n_described = 1,
+		.files = &k->file,
+		.n_files = 1,
+		.found = &k->found,
+	};
+	k->status = cairn_index_look_at_shard(pg.ix, &k->look);
+	return NULL;
+}
+
+/* The first waits in the server, and the others for it. */
+static void lookers_start(void)
+{
+	for (unsigned i = 0; i < LOOKERS; i++) {
+		struct looker *k = &lookers[i];
+		*k = (struct looker){.owner = "",
+				     .body = fx_hash("shard", 500 + i),
+				     .file = fx_hash("file", 600 + i),
+				     .xorb = l.xorbs[i % 3].hash};
+		if (i == BAD_LOOKER)
+			k->owner = "\xff"; /* no text to the server */
+		ck_assert_int_eq(pthread_create(&k->thread, NULL, looker_run, k), 0);
+		if (i == 0)
+			pgfx_wait_for(
+				"SELECT (count(*) = 1)::int FROM pg_stat_activity WHERE application_name = 'cairn'"
+				" AND wait_event_type = 'Lock'");
+	}
+	pgfx_pause_for(PGFX_NEXT_MS);
+}
+
+static void lookers_join(void)
+{
+	for (unsigned i = 0; i < LOOKERS; i++)
+		pthread_join(lookers[i].thread, NULL);
+}
+
+static void lookers_drop(void)
+{
+	for (unsigned i = 0; i < LOOKERS; i++)
+		cairn_chunk_list_fini(&lookers[i].found.places);
+	drop();
+}
+
+/* One connection asks for all, and what is wrong with one is nothing to the others. */
+START_TEST(those_that_wait_look_together)
+{
+	static const char OPEN[] = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cairn'";
+	make("");
+	look();
+	int64_t before = sql_in(OPEN);
+	PGconn *locked = pgfx_lock_table("file", "ACCESS EXCLUSIVE");
+	lookers_start();
+	PQfinish(locked);
+	lookers_join();
+	ck_assert_int_eq(sql_in(OPEN), before);
+	for (unsigned i = 0; i < LOOKERS; i++) {
+		ck_assert_int_eq(lookers[i].status == CAIRN_OK, i != BAD_LOOKER);
+		ck_assert_int_eq(lookers[i].look.seen.plain, i != BAD_LOOKER);
+		ck_assert_uint_eq(lookers[i].found.places.n, i == BAD_LOOKER ? 0 : l.xorbs[i % 3].list.n);
+	}
+	lookers_drop();
+}
+END_TEST
+
+/* Whoever has waited for one exchange that had no end is not to wait for one more. */
+START_TEST(those_that_wait_fail_together)
+{
+	make("");
+	PGconn *locked = pgfx_lock_table("file", "ACCESS EXCLUSIVE");
+	int64_t began_ms = cairn_clock_mono_ms();
+	lookers_start();
+	lookers_join();
+	ck_assert_int_lt(cairn_clock_mono_ms() - began_ms, ONCE_MS);
+	PQfinish(locked);
+	for (unsigned i = 0; i < LOOKERS; i++)
+		ck_assert_int_eq(lookers[i].status, CAIRN_E_BUSY);
+	lookers_drop();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	TCase *t = tcase_create("look");
@@ -391,5 +492,7 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(t, what_came_meanwhile, 0, 2);
 	tcase_add_loop_test(t, a_bad_one_in_a_stream, 0, 2);
 	tcase_add_test(t, a_number_of_another_xorb);
+	tcase_add_test(t, those_that_wait_look_together);
+	tcase_add_test(t, those_that_wait_fail_together);
 	return pgfx_run(argc, argv, t);
 }

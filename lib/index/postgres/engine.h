@@ -4,6 +4,7 @@
 
 #include "index/backend.h"
 #include "index/postgres/good_keys.h"
+#include "index/postgres/look.h"
 #include "index/postgres/pool.h"
 #include "index/postgres/refresh.h"
 #include "index/postgres/screen.h"
@@ -20,6 +21,7 @@ struct cairn_postgres {
 	struct cairn_pg_good_keys good_keys;
 	struct cairn_pg_refresh refresh;
 	struct cairn_pg_screens screens;
+	struct cairn_pg_looks looks;
 	pthread_mutex_t lock;
 	struct cairn_pg_clock clock;
 	/* under the lock */
@@ -99,7 +101,6 @@ enum cairn_status cairn_pg_spans(struct cairn_index *ix, const int64_t *xorb_ids
 				 const uint32_t with_spans[static 2],
 				 enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
 				 void *ctx);
-enum cairn_status cairn_pg_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look);
 enum cairn_status cairn_pg_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 				     void (*visit)(void *ctx, const struct cairn_index_xorb *xorb), void *ctx,
 				     int64_t *next_id);

@@ -1,11 +1,14 @@
-/* A look at a shard before it is verified, in one exchange: what verifying it asks for, and what registering it would
- * look up again in its turn. The first statement tells how many removals there were: what the later ones see is there
+/* A look at a shard before it is verified: what verifying it asks for, and what registering it would look up again in
+ * its turn. The first statement tells how many removals there were: what the later ones see is there
  * until there is one more. */
+#include "index/postgres/look.h"
+
 #include "index/postgres/engine.h"
 #include "index/rows.h"
 
 #include "base/clock.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* How many of the files are there comes last. The first would do, but whoever sends a shard has shown nothing yet, and
@@ -20,7 +23,12 @@ static const char LOOK_XORBS[] = "SELECT x.hash, x.id, x.chunks,"
 				 " FROM xorb x WHERE x.hash = ANY($1) AND x.stored IS NOT NULL AND x.copy IS NOT NULL"
 				 " AND x.retired IS NULL";
 
-enum { LOOK_KNOWN_S = 3600 }; /* for which a shard of a repository of the hub counts as known */
+enum {
+	LOOK_KNOWN_S = 3600, /* for which a shard of a repository of the hub counts as known */
+	LOOK_STATEMENTS = 2, /* of each */
+	LOOKS_MAX = CAIRN_PG_STATEMENTS_MAX / LOOK_STATEMENTS, /* in one exchange */
+	LOOK_LISTS_MAX = 4,                                    /* of one that others may have to wait for */
+};
 
 bool cairn_pg_is_known(const struct cairn_index_registered *registered, int64_t collection, const char *owner)
 {
@@ -94,6 +102,14 @@ struct look_asked {
 	bool names;            /* of both */
 };
 
+struct look_waiting {
+	struct cairn_index_look *look;
+	struct look_asked asked;
+	enum cairn_status status;
+	bool done;
+	struct look_waiting *next;
+};
+
 static struct look_asked look_queue(struct cairn_pg *pg, const struct cairn_index_look *look)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorb_hashes = {0};
@@ -117,20 +133,111 @@ static struct look_asked look_queue(struct cairn_pg *pg, const struct cairn_inde
 	return asked;
 }
 
-enum cairn_status cairn_pg_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
+static enum cairn_status look_read(struct look_waiting *w, struct cairn_pg *pg)
+{
+	const struct look_asked *asked = &w->asked;
+	if (PQntuples(pg->results[asked->shard]) != 1)
+		return CAIRN_E_DAMAGED;
+	look_judge_shard(w->look, pg->results[asked->shard], pg->server);
+	w->look->seen.plain = w->look->seen.plain && asked->names;
+	return asked->names ? look_read_xorbs(w->look, pg->results[asked->xorbs]) : CAIRN_OK;
+}
+
+/* @return that of the exchange; each has its own when that is CAIRN_OK */
+static enum cairn_status look_ask(struct cairn_postgres *p, struct look_waiting *batch)
 {
 	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
-	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &reader);
+	enum cairn_status status = cairn_pg_take(&p->pool, &reader);
 	if (status != CAIRN_OK)
 		return status;
 	struct cairn_pg *pg = &reader->pg;
-	struct look_asked asked = look_queue(pg, look);
+	for (struct look_waiting *w = batch; w; w = w->next)
+		w->asked = look_queue(pg, w->look);
 	status = cairn_pg_exchange(pg);
-	if (status != CAIRN_OK)
-		return status;
-	if (PQntuples(pg->results[asked.shard]) != 1)
-		return CAIRN_E_DAMAGED;
-	look_judge_shard(look, pg->results[asked.shard], pg->server);
-	look->seen.plain = look->seen.plain && asked.names;
-	return asked.names ? look_read_xorbs(look, pg->results[asked.xorbs]) : CAIRN_OK;
+	for (struct look_waiting *w = batch; w && status == CAIRN_OK; w = w->next)
+		w->status = look_read(w, pg);
+	return status;
+}
+
+static enum cairn_status look_alone(struct cairn_postgres *p, struct cairn_index_look *look)
+{
+	struct look_waiting alone = {.look = look};
+	enum cairn_status status = look_ask(p, &alone);
+	return status == CAIRN_OK ? alone.status : status;
+}
+
+/* --- together ----------------------------------------------------------------------------------------------------- */
+
+void cairn_pg_looks_init(struct cairn_pg_looks *looks)
+{
+	*looks = (struct cairn_pg_looks){.tail = &looks->head};
+	pthread_mutex_init(&looks->lock, NULL);
+	pthread_cond_init(&looks->answered, NULL);
+}
+
+void cairn_pg_looks_fini(struct cairn_pg_looks *looks)
+{
+	pthread_cond_destroy(&looks->answered);
+	pthread_mutex_destroy(&looks->lock);
+}
+
+/* The first n that wait, or fewer. Under the lock. */
+static struct look_waiting *looks_take(struct cairn_pg_looks *looks, unsigned n)
+{
+	struct look_waiting *batch = looks->head, **end = &batch;
+	while (*end && n-- > 0)
+		end = &(*end)->next;
+	looks->head = *end;
+	*end = NULL;
+	if (!looks->head)
+		looks->tail = &looks->head;
+	return batch;
+}
+
+/* Under the lock. */
+static void looks_done(struct look_waiting *batch, enum cairn_status status)
+{
+	for (struct look_waiting *w = batch, *next; w; w = next) {
+		next = w->next; /* it is gone once it is done */
+		if (status != CAIRN_OK)
+			w->status = status;
+		w->done = true;
+	}
+}
+
+/* Ask for all that wait. Under the lock. */
+static void looks_serve(struct cairn_postgres *p, struct cairn_pg_looks *looks)
+{
+	struct look_waiting *batch = looks_take(looks, LOOKS_MAX);
+	looks->asking = true;
+	pthread_mutex_unlock(&looks->lock);
+	enum cairn_status status = look_ask(p, batch);
+	bool silent = status == CAIRN_E_BUSY;
+	for (struct look_waiting *w = batch; w && status != CAIRN_OK && !silent; w = w->next)
+		w->status = look_alone(p, w->look); /* one that the server does not like spoils none of the others */
+	pthread_mutex_lock(&looks->lock);
+	looks->asking = false;
+	looks_done(batch, silent ? status : CAIRN_OK);
+	if (silent) /* the others have waited for it, and are not to wait as long again */
+		looks_done(looks_take(looks, UINT_MAX), status);
+	pthread_cond_broadcast(&looks->answered);
+}
+
+enum cairn_status cairn_pg_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look)
+{
+	struct cairn_postgres *p = cairn_postgres(ix);
+	struct cairn_pg_looks *looks = &p->looks;
+	struct look_waiting own = {.look = look};
+	if (look->n_described > LOOK_LISTS_MAX)
+		return look_alone(p, look);
+	pthread_mutex_lock(&looks->lock);
+	*looks->tail = &own;
+	looks->tail = &own.next;
+	while (!own.done)
+		if (looks->asking)
+			pthread_cond_wait(&looks->answered, &looks->lock);
+		else
+			looks_serve(p, looks);
+	pthread_mutex_unlock(&looks->lock);
+	return own.status;
 }
