@@ -37,7 +37,7 @@ struct cache_part {
 };
 
 enum {
-	KEPT_BYTES = 1024, /* about so much is kept with an answer */
+	KEPT_BYTES = 1280, /* about so much is kept with an answer */
 	ENTRY_OVERHEAD_BYTES = sizeof(struct entry) + sizeof(struct counted_answer) + KEPT_BYTES,
 	PART_BUCKETS_MIN = 64,
 	PART_BUCKETS_MAX = 1 << 12,

@@ -178,6 +178,8 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 		head_keep(&head->user_agent, value);
 	} else if (head_is(name, name_len, "Origin")) {
 		head_keep(&head->origin, value);
+	} else if (head_is(name, name_len, "If-None-Match")) {
+		head_keep(&head->if_none_match, value);
 	} else if (head_is(name, name_len, "Access-Control-Request-Method")) {
 		head_keep(&head->preflight_method, value);
 	}

@@ -204,6 +204,11 @@ const char *http_peer_address(const struct http_request *req)
 	return req->peer->address;
 }
 
+const char *http_if_none_match(const struct http_request *req)
+{
+	return req->if_none_match;
+}
+
 uint64_t http_content_length(const struct http_request *req)
 {
 	return req->body_len;

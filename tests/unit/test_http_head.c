@@ -36,6 +36,7 @@ START_TEST(a_usual_head_passes)
 	note("User-Agent", "first\tpart \xc3\xa9");
 	note("user-agent", "second");
 	note("x-request-id", "r");
+	note("If-none-match", "\"e\"");
 	must_be(0, NULL);
 	ck_assert_uint_eq(body.len, UINT64_MAX - 1);
 	ck_assert(!body.expects_100);
@@ -44,6 +45,7 @@ START_TEST(a_usual_head_passes)
 	ck_assert_str_eq(head.session_id, "s");
 	ck_assert_str_eq(head.user_agent, "first\tpart \xc3\xa9");
 	ck_assert_str_eq(head.request_id, "r");
+	ck_assert_str_eq(head.if_none_match, "\"e\"");
 }
 END_TEST
 
