@@ -21,13 +21,7 @@ static cairn_vec16 router_wrong(cairn_vec16 c)
 /* Every byte of every path passes here. */
 static bool router_is_clean(const char *path, size_t len)
 {
-	cairn_vec16 wrong = {0};
-	char last[16] = "////////////////";
-	size_t i = 0;
-	for (; i + 16 <= len; i += 16)
-		wrong |= router_wrong(cairn_vec16_load(path + i));
-	memcpy(last, path + i, len - i);
-	return cairn_vec16_is_zero(wrong | router_wrong(cairn_vec16_load(last)));
+	return cairn_vec16_none(path, len, router_wrong);
 }
 
 /* A path, from the first byte of the target on. */

@@ -105,8 +105,7 @@ static void chunks_query(struct route_job *job)
 static bool chunks_reply_kept(struct http_request *req, const struct cairn_answer *answer, bool is_known,
 			      int64_t max_age_s)
 {
-	const struct chunks_kept *k =
-		max_age_s == CHUNKS_MAX_AGE_S && http_is_plain(req) ? chunks_keep(answer) : NULL;
+	const struct chunks_kept *k = max_age_s == CHUNKS_MAX_AGE_S && http_is_plain(req) ? chunks_keep(answer) : NULL;
 	if (k)
 		http_reply_kept(req, is_known ? k->known : k->whole, chunks_release, (void *)(uintptr_t)answer);
 	return k != NULL;
