@@ -207,7 +207,7 @@ static enum router_result router_look(const struct http_route *const *tables, en
 			if (!router_route_matches(r, stage, path, &here))
 				continue;
 			here.route = r;
-			bool is_get = strcmp(r->method, "GET") == 0, is_it = strcmp(r->method, method) == 0;
+			bool is_it = strcmp(r->method, method) == 0, is_get = !is_it && strcmp(r->method, "GET") == 0;
 			if (is_it || (is_get && !found->route && strcmp(method, "HEAD") == 0))
 				*found = here; /* by HEAD's, if one comes later */
 			if (is_it)

@@ -1,8 +1,10 @@
 #include "server/http/http_head.h"
 
 #include <check.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static struct http_head head;
 static struct http_head_body body;
@@ -226,6 +228,32 @@ START_TEST(each_byte_in_each_place)
 }
 END_TEST
 
+START_TEST(names_are_known_whole_and_in_any_case)
+{
+	static const char *const NAMES[] = {
+		"Host",       "Content-Length", "Transfer-Encoding", "Authorization",
+		"Expect",     "X-Request-Id",   "X-Amzn-Trace-Id",   "X-Xet-Session-Id",
+		"User-Agent", "Origin",         "If-None-Match",     "Access-Control-Request-Method"};
+	const struct http_head none = {0};
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+		char name[32];
+		size_t len = strlen(NAMES[i]);
+		for (size_t at = 0; at < len; at++) {
+			memcpy(name, NAMES[i], len + 1);
+			name[at] = 'q'; /* there is none but in "Request" */
+			setup();
+			note(name, "v");
+			ck_assert(memcmp(&head, &none, sizeof(head)) == 0 || strcasecmp(name, NAMES[i]) == 0);
+		}
+		for (size_t at = 0; at < len; at++)
+			name[at] = (char)(at % 2 ? toupper(NAMES[i][at]) : tolower(NAMES[i][at]));
+		setup();
+		note(name, "v");
+		ck_assert_int_ne(memcmp(&head, &none, sizeof(head)), 0);
+	}
+}
+END_TEST
+
 START_TEST(one_authorization)
 {
 	note("Authorization", "a");
@@ -364,6 +392,7 @@ int main(void)
 	tcase_add_test(tc, hosts);
 	tcase_add_test(tc, names_and_values);
 	tcase_add_test(tc, each_byte_in_each_place);
+	tcase_add_test(tc, names_are_known_whole_and_in_any_case);
 	tcase_add_test(tc, one_authorization);
 	tcase_add_test(tc, expectations);
 	tcase_add_test(tc, size_and_target);
