@@ -9,22 +9,22 @@ static const char DIGIT_PAIRS[] =
 
 char *cairn_decimal_text(char *out, uint64_t n)
 {
-	char digits[CAIRN_DECIMAL_TEXT_MAX];
-	char *from = digits + sizeof(digits);
-	while (n >= 100) {
+	uint64_t left = n;
+	char *end = out + 1; /* found first, so that all is written in its place */
+	while (left >= 10) {
+		left /= 10;
+		end++;
+	}
+	char *from = end;
+	for (; n >= 100; n /= 100) {
 		from -= 2;
 		memcpy(from, DIGIT_PAIRS + 2 * (n % 100), 2);
-		n /= 100;
 	}
-	if (n >= 10) {
-		from -= 2;
-		memcpy(from, DIGIT_PAIRS + 2 * n, 2);
-	} else {
-		*--from = (char)('0' + n);
-	}
-	size_t len = (size_t)(digits + sizeof(digits) - from);
-	memcpy(out, from, len);
-	return out + len;
+	if (n >= 10)
+		memcpy(out, DIGIT_PAIRS + 2 * n, 2);
+	else
+		*out = (char)('0' + n);
+	return end;
 }
 
 bool cairn_decimal_parse(const char *text, uint64_t *out)

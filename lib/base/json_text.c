@@ -11,18 +11,17 @@ static bool json_text_is_plain(uint8_t c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-static bool json_text_16_are_plain(const uint8_t *p)
+static cairn_vec16 json_text_special_16(cairn_vec16 c)
 {
-	cairn_vec16 c = cairn_vec16_load(p);
 	cairn_vec16 special = (cairn_vec16)(c - 0x20 >= 0x7f - 0x20);
-	return cairn_vec16_is_zero(special | (cairn_vec16)(c == '"') | (cairn_vec16)(c == '\\'));
+	return special | (cairn_vec16)(c == '"') | (cairn_vec16)(c == '\\');
 }
 
 /* How many of n characters need nothing done. Every line of the log and every refusal passes here. */
 static size_t json_text_run(const uint8_t *p, size_t n)
 {
 	size_t run = 0;
-	while (run + 16 <= n && json_text_16_are_plain(p + run))
+	while (run + 16 <= n && cairn_vec16_is_zero(json_text_special_16(cairn_vec16_load(p + run))))
 		run += 16;
 	while (run < n && json_text_is_plain(p[run]))
 		run++;
@@ -57,14 +56,7 @@ static void json_text_plain(struct cairn_buf *out, const uint8_t *p, size_t n)
 
 bool cairn_json_text_is_plain(const char *text, size_t len)
 {
-	const uint8_t *p = (const uint8_t *)text;
-	char last[16] = "................";
-	size_t n = 0;
-	for (; n + 16 <= len; n += 16)
-		if (!json_text_16_are_plain(p + n))
-			return false;
-	memcpy(last, p + n, len - n);
-	return json_text_16_are_plain((const uint8_t *)last);
+	return cairn_vec16_none(text, len, json_text_special_16);
 }
 
 void cairn_json_text(struct cairn_buf *out, const char *text, size_t bytes_max)

@@ -3,6 +3,7 @@
 #define CAIRN_BASE_VEC16_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -56,6 +57,41 @@ static inline bool cairn_vec16_is_zero(cairn_vec16 v)
 	uint64_t words[2];
 	memcpy(words, &v, sizeof(v));
 	return (words[0] | words[1]) == 0;
+}
+
+/** The last 16 of len bytes, which are 1 or more. Of fewer than 16 each is in it, some more than once, and nothing else
+ * is. */
+static inline cairn_vec16 cairn_vec16_load_last(const uint8_t *bytes, size_t len)
+{
+	const uint64_t each = UINT64_C(0x01010101);
+	uint64_t first, last;
+	uint32_t half[2];
+	if (len >= 16)
+		return cairn_vec16_load(bytes + len - 16);
+	if (len >= 8) {
+		memcpy(&first, bytes, 8);
+		memcpy(&last, bytes + len - 8, 8);
+	} else if (len >= 4) {
+		memcpy(&half[0], bytes, 4);
+		memcpy(&half[1], bytes + len - 4, 4);
+		first = last = (uint64_t)half[0] << 32 | half[1];
+	} else {
+		first = bytes[0] * (each << 32 | each);
+		last = bytes[len / 2] * each << 32 | bytes[len - 1] * each;
+	}
+	return cairn_vec16_of(first, last);
+}
+
+/** Is none of len bytes wrong? @param wrong  not zero where a byte is */
+static inline bool cairn_vec16_none(const void *bytes, size_t len, cairn_vec16 (*wrong)(cairn_vec16))
+{
+	const uint8_t *p = bytes;
+	cairn_vec16 found = {0};
+	if (len == 0)
+		return true;
+	for (size_t i = 0; i + 16 < len; i += 16)
+		found |= wrong(cairn_vec16_load(p + i));
+	return cairn_vec16_is_zero(found | wrong(cairn_vec16_load_last(p, len)));
 }
 
 #endif

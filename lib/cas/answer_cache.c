@@ -37,7 +37,7 @@ struct cache_part {
 };
 
 enum {
-	KEPT_BYTES = 1024, /* about so much is kept with an answer */
+	KEPT_BYTES = 1280, /* about so much is kept with an answer */
 	ENTRY_OVERHEAD_BYTES = sizeof(struct entry) + sizeof(struct counted_answer) + KEPT_BYTES,
 	PART_BUCKETS_MIN = 64,
 	PART_BUCKETS_MAX = 1 << 12,
@@ -82,6 +82,7 @@ void cairn_answer_unref(const struct cairn_answer *answer)
 	if (kept)
 		kept->free(kept);
 	free((void *)(uintptr_t)answer->bytes);
+	free((void *)(uintptr_t)answer->xorbs);
 	free(answer_counted(answer));
 }
 
@@ -189,7 +190,8 @@ static void part_link_newest(struct cache_part *part, struct entry *e)
 
 static uint64_t entry_bytes(const struct entry *e)
 {
-	return e->answer->len + strlen(e->scope) + ENTRY_OVERHEAD_BYTES;
+	const struct cairn_answer *a = e->answer;
+	return a->len + a->n_xorbs * sizeof(a->xorbs[0]) + strlen(e->scope) + ENTRY_OVERHEAD_BYTES;
 }
 
 static void part_drop(struct cache_part *part, struct entry **at)

@@ -215,13 +215,21 @@ void cairn_shard_upload_free(struct cairn_shard_upload *u);
 
 /* --- chunk queries ------------------------------------------------------------------------------------------------ */
 
+/** A xorb that an answer offers. */
+struct cairn_answer_xorb {
+	struct cairn_hash hash;
+	uint64_t stored_bytes;
+};
+
 /** A built answer. Immutable, shared, counted: release with cairn_answer_unref(). Any thread. */
 struct cairn_answer {
 	const uint8_t *bytes; /* a footered shard with keyed chunk hashes */
 	size_t len;
 	int64_t expires_unix_s;    /* the footer's key expiry */
 	int64_t epoch_ends_unix_s; /* the same query gives the same bytes until then, as long as nothing is added */
-	char etag[2 + 32 + 1];     /* quoted, strong: of the bytes */
+	const struct cairn_answer_xorb *xorbs;
+	size_t n_xorbs;
+	char etag[2 + 32 + 1]; /* quoted, strong: of the bytes */
 };
 
 /** Is there an answer in memory? Waits for nobody where the index or the store is on another machine.

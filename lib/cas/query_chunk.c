@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "cas/dedupe_key.h"
 #include "cas/internal.h"
-#include "shard/reader.h"
 #include "shard/writer.h"
 
 #include <stdlib.h>
@@ -13,6 +12,7 @@ struct answer_builder {
 	uint64_t epoch;
 	enum cairn_status status; /* of the key */
 	struct cairn_shard_writer writer;
+	struct cairn_buf xorbs; /* struct cairn_answer_xorb, one after the other */
 	struct cairn_hash key;
 	uint64_t bytes_max;
 	unsigned n_xorbs;
@@ -21,6 +21,8 @@ struct answer_builder {
 static void answer_add_xorb(struct answer_builder *b, const struct cairn_index_dedupe_xorb *x)
 {
 	cairn_shard_write_xorb(&b->writer, &x->xorb.hash, (uint32_t)x->xorb.stored_bytes);
+	const struct cairn_answer_xorb offered = {x->xorb.hash, x->xorb.stored_bytes};
+	cairn_buf_add(&b->xorbs, &offered, sizeof(offered));
 	uint32_t next = 0;
 	for (uint32_t i = 0; i < x->list->n; i++) {
 		bool eligible = next < x->n_eligible && x->eligible[next] == i;
@@ -73,13 +75,17 @@ static struct cairn_answer *answer_finish(struct answer_builder *b, int64_t epoc
 {
 	/* Times come from the epoch, not the clock, so that equal queries give equal bytes. */
 	int64_t created = epoch_ends_unix_s - epoch_s, expires = epoch_ends_unix_s + epoch_s;
-	if (cairn_shard_writer_end_keyed(&b->writer, &b->key, (uint64_t)created, (uint64_t)expires) != CAIRN_OK)
+	if (cairn_shard_writer_end_keyed(&b->writer, &b->key, (uint64_t)created, (uint64_t)expires) != CAIRN_OK ||
+	    b->xorbs.status != CAIRN_OK)
 		return NULL;
 	struct cairn_buf taken = b->writer.buf;
 	b->writer.buf = cairn_buf_init(0);
 	struct cairn_answer *answer = cairn_answer_new(taken.bytes, taken.len);
 	if (!answer)
 		return NULL;
+	answer->xorbs = (const struct cairn_answer_xorb *)(const void *)b->xorbs.bytes;
+	b->xorbs = cairn_buf_init(0);
+	answer->n_xorbs = b->n_xorbs;
 	answer->expires_unix_s = expires;
 	answer->epoch_ends_unix_s = epoch_ends_unix_s;
 	struct cairn_hash digest;
@@ -96,6 +102,7 @@ static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, 
 	struct answer_builder b = {
 		.cas = cas, .scope = scope, .epoch = epoch, .bytes_max = cas->options.answer_bytes_max};
 	cairn_shard_writer_init(&b.writer, answer_bytes_limit(cas));
+	b.xorbs = cairn_buf_init(answer_bytes_limit(cas)); /* each takes less than it does of the shard */
 	enum cairn_status status = cairn_index_dedupe(cas->index, scope, chunk, answer_visit, &b);
 	if (status == CAIRN_OK)
 		status = b.status;
@@ -106,6 +113,7 @@ static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, 
 		status = *out ? CAIRN_OK : CAIRN_E_NOMEM;
 	}
 	cairn_shard_writer_fini(&b.writer);
+	cairn_buf_fini(&b.xorbs);
 	return status;
 }
 
@@ -137,19 +145,12 @@ enum cairn_status cairn_cas_each_offered(
  * sending it: looking for each costs less than sending the answer. */
 static bool answer_is_good(struct cairn_cas *cas, const struct cairn_answer *answer)
 {
-	struct cairn_shard_reader r;
-	struct cairn_shard_file file;
-	struct cairn_shard_xorb xorb;
-	bool more = true;
 	if (cas->options.xorbs_external)
 		return true;
-	if (cairn_shard_reader_init(&r, answer->bytes, answer->len, NULL) != CAIRN_OK ||
-	    cairn_shard_next_file(&r, &file, &more, NULL) != CAIRN_OK)
-		return false;
-	while (cairn_shard_next_xorb(&r, &xorb, &more, NULL) == CAIRN_OK)
-		if (!more || !answer_may_offer(cas, &xorb.hash, xorb.bytes_on_disk))
-			return !more;
-	return false;
+	for (const struct cairn_answer_xorb *x = answer->xorbs; x < answer->xorbs + answer->n_xorbs; x++)
+		if (!answer_may_offer(cas, &x->hash, x->stored_bytes))
+			return false;
+	return true;
 }
 
 /* Other daemons may have withdrawn what answers offer. */

@@ -1,6 +1,7 @@
 #include "shard/records.h"
 
 #include "base/bytes.h"
+#include "base/vec16.h"
 
 #include <string.h>
 
@@ -29,10 +30,7 @@ void cairn_shard_header_put(uint8_t rec[static CAIRN_SHARD_HEADER_BYTES], uint64
 
 bool cairn_shard_is_bookend(const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES])
 {
-	for (size_t i = 0; i < CAIRN_HASH_BYTES; i++)
-		if (rec[i] != 0xff)
-			return false;
-	return true;
+	return cairn_vec16_is_zero(~(cairn_vec16_load(rec) & cairn_vec16_load(rec + 16)));
 }
 
 void cairn_shard_bookend_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES])

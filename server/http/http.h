@@ -94,6 +94,8 @@ void http_query_each(const struct http_request *req, const char *name, bool (*vi
 
 /** A request header; NULL when absent. Names are case-insensitive. */
 const char *http_header(const struct http_request *req, const char *name);
+/** If-None-Match, as by http_header(), but already found. */
+const char *http_if_none_match(const struct http_request *req);
 /** Is it there more than once? Then nobody can tell which one who passes requests on has looked at. */
 bool http_header_is_repeated(const struct http_request *req, const char *name);
 
@@ -185,6 +187,8 @@ void http_reply_bytes(struct http_request *req, unsigned code, const char *conte
 struct http_kept;
 /** Make one: 200, with bytes that are borrowed until it is freed. @return NULL without memory */
 struct http_kept *http_kept_new(const char *content_type, const uint8_t *bytes, size_t len);
+/** Make one without a body (304, 404). @return NULL without memory */
+struct http_kept *http_kept_empty_new(unsigned code);
 /** Add a header, before it is given to anybody. @return false without memory */
 CAIRN_MUST_USE bool http_kept_header(struct http_kept *kept, const char *name, const char *value);
 /** Only when no request that was given it is left. NULL is harmless. */

@@ -181,11 +181,11 @@ unsigned http_conns_count(const struct http_conns *conns)
 
 bool http_conn_enter(struct http_conn *conn, enum http_conn_phase phase, int64_t deadline_ms)
 {
-	uint64_t old = atomic_load(&conn->state);
+	uint64_t old = atomic_load(&conn->state), wanted = conn_state(phase, deadline_ms);
 	do {
 		if (conn_state_phase(old) == HTTP_CONN_CUT)
 			return false;
-	} while (!atomic_compare_exchange_weak(&conn->state, &old, conn_state(phase, deadline_ms)));
+	} while (old != wanted && !atomic_compare_exchange_weak(&conn->state, &old, wanted));
 	return true;
 }
 

@@ -5,22 +5,58 @@
 #include <string.h>
 #include <strings.h>
 
-static bool head_is_alnum(unsigned char c)
+static cairn_vec16 head_is_letter(cairn_vec16 c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+	return (cairn_vec16)((c | 0x20) - 'a' < 26);
+}
+
+/* From first to last. */
+static cairn_vec16 head_is_within(cairn_vec16 c, uint8_t first, uint8_t last)
+{
+	return (cairn_vec16)(c - first <= (uint8_t)(last - first));
+}
+
+/* Of 16 bytes at once, since each of every head passes here: not zero where one is not in what is named. */
+
+/* "[A-Za-z0-9._-]" */
+static cairn_vec16 head_not_id(cairn_vec16 c)
+{
+	return ~(head_is_letter(c) | head_is_within(c, '0', '9') | head_is_within(c, '-', '.') |
+		 (cairn_vec16)(c == '_'));
+}
+
+/* The letters, the digits and "!#$%&'*+-.^_`|~" (RFC 9110, 5.6.2). */
+static cairn_vec16 head_not_token(cairn_vec16 c)
+{
+	cairn_vec16 is_mark = head_is_within(c, '#', '\'') | head_is_within(c, '*', '+') | head_is_within(c, '-', '.') |
+			      head_is_within(c, '^', '`');
+	is_mark |= (cairn_vec16)(c == '!') | (cairn_vec16)(c == '|') | (cairn_vec16)(c == '~');
+	return ~(head_is_letter(c) | head_is_within(c, '0', '9') | is_mark);
+}
+
+/* The letters, the digits and ".-_:[]". */
+static cairn_vec16 head_not_host(cairn_vec16 c)
+{
+	cairn_vec16 is_mark = head_is_within(c, '-', '.') | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '[') |
+			      (cairn_vec16)(c == ']');
+	return ~(head_is_letter(c) | head_is_within(c, '0', ':') | is_mark);
+}
+
+/* Anything but control characters; a tab may be there. */
+static cairn_vec16 head_not_value(cairn_vec16 c)
+{
+	return ((cairn_vec16)(c < 0x20) & (cairn_vec16)(c != '\t')) | (cairn_vec16)(c == 0x7f);
+}
+
+static cairn_vec16 head_not_target(cairn_vec16 c)
+{
+	return ~head_is_within(c, '!', '~');
 }
 
 bool http_id_is_sane(const char *id)
 {
-	if (!id || !*id)
-		return false;
-	size_t n = 0;
-	for (; id[n]; n++) {
-		unsigned char c = (unsigned char)id[n];
-		if (n == HTTP_ID_BYTES_MAX || (!head_is_alnum(c) && c != '.' && c != '_' && c != '-'))
-			return false;
-	}
-	return true;
+	size_t len = id ? strnlen(id, HTTP_ID_BYTES_MAX + 1) : 0;
+	return len > 0 && len <= HTTP_ID_BYTES_MAX && cairn_vec16_none(id, len, head_not_id);
 }
 
 enum http_target_kind http_target_judge(const char *target)
@@ -28,10 +64,8 @@ enum http_target_kind http_target_judge(const char *target)
 	if (target[0] != '/')
 		return HTTP_TARGET_ABSOLUTE;
 	size_t len = strlen(target);
-	uint8_t bad = 0; /* no jumps: the compiler makes vectors of it */
-	for (size_t i = 0; i < len; i++)
-		bad |= ((uint8_t)target[i] <= 0x20) | ((uint8_t)target[i] >= 0x7f);
-	return bad || (memchr(target, '%', len) && strstr(target, "%00")) ? HTTP_TARGET_BAD : HTTP_TARGET_OK;
+	bool good = cairn_vec16_none(target, len, head_not_target);
+	return !good || (memchr(target, '%', len) && strstr(target, "%00")) ? HTTP_TARGET_BAD : HTTP_TARGET_OK;
 }
 
 /* --- for the log -------------------------------------------------------------------------------------------------- */
@@ -47,19 +81,19 @@ static bool head_is_plain(uint8_t c)
 	return (uint8_t)(c - ',') <= ':' - ',' || (uint8_t)((c | 0x20) - 'a') < 26 || c == '_' || c == '~';
 }
 
-static bool head_16_are_plain(const char *p)
+static cairn_vec16 head_not_plain(cairn_vec16 c)
 {
-	cairn_vec16 c = cairn_vec16_load(p);
-	cairn_vec16 plain = (cairn_vec16)(c - ',' <= ':' - ',') | (cairn_vec16)((c | 0x20) - 'a' < 26);
-	return cairn_vec16_is_zero(~(plain | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~')));
+	return ~(head_is_within(c, ',', ':') | head_is_letter(c) | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~'));
 }
 
 /* How many of len bytes of a path or a value say what they seem to: no separators, and no escapes but of "/". */
 static size_t head_plain_run(const char *text, size_t len)
 {
 	size_t n = 0;
+	if (cairn_vec16_none(text, len, head_not_plain)) /* as almost always */
+		return len;
 	for (;;) {
-		while (n + 16 <= len && head_16_are_plain(text + n))
+		while (n + 16 <= len && cairn_vec16_is_zero(head_not_plain(cairn_vec16_load(text + n))))
 			n += 16;
 		while (n < len && head_is_plain((uint8_t)text[n]))
 			n++;
@@ -112,37 +146,11 @@ void http_target_log(char *out, size_t out_len, const char *target)
 	out[log.len] = '\0';
 }
 
-/* Is each letter one of a set? @param set  a bit for each that is */
-static bool head_all_are_of(const uint64_t set[static 4], const char *text, size_t len)
-{
-	uint64_t good = 1;
-	for (size_t i = 0; i < len; i++)
-		good &= set[(uint8_t)text[i] >> 6] >> (text[i] & 63);
-	return good;
-}
-
-/* RFC 9110, 5.6.2. Every name of every header passes here. */
-static bool head_is_token(const char *text, size_t len)
-{
-	/* The letters, the digits and "!#$%&'*+-.^_`|~". */
-	static const uint64_t GOOD[] = {UINT64_C(0x3ff6cfa00000000), UINT64_C(0x57ffffffc7fffffe), 0, 0};
-	return len > 0 && head_all_are_of(GOOD, text, len);
-}
-
-static bool head_value_is_clean(const char *text, size_t len)
-{
-	uint8_t bad = 0; /* no jumps, as above */
-	for (size_t i = 0; i < len; i++) {
-		uint8_t c = (uint8_t)text[i];
-		bad |= ((c < 0x20) & (c != '\t')) | (c == 0x7f);
-	}
-	return !bad;
-}
-
-static bool head_is(const char *name, size_t name_len, const char *want)
-{
-	return name_len == strlen(want) && strncasecmp(name, want, name_len) == 0;
-}
+/* Few names have the length of another and its first letter: those that are nobody's cost no call. A macro, for the
+ * compiler calls a function here, and strlen() in it. */
+#define HEAD_IS(want)                                                                                                  \
+	(name_len == sizeof(want) - 1 && (name[0] | 0x20) == ((want)[0] | 0x20) &&                                     \
+	 strncasecmp(name, want, sizeof(want) - 1) == 0)
 
 static void head_keep(const char **slot, const char *value)
 {
@@ -152,33 +160,35 @@ static void head_keep(const char **slot, const char *value)
 
 void http_head_note(struct http_head *head, const char *name, size_t name_len, const char *value, size_t value_len)
 {
-	head->bad_name |= !head_is_token(name, name_len);
-	head->bad_value |= !head_value_is_clean(value, value_len);
-	if (head_is(name, name_len, "Host")) {
+	head->bad_name |= name_len == 0 || !cairn_vec16_none(name, name_len, head_not_token);
+	head->bad_value |= !cairn_vec16_none(value, value_len, head_not_value);
+	if (HEAD_IS("Host")) {
 		head->n_host++;
 		head_keep(&head->host, value);
-	} else if (head_is(name, name_len, "Content-Length")) {
+	} else if (HEAD_IS("Content-Length")) {
 		head->n_content_length++;
 		head_keep(&head->content_length, value);
-	} else if (head_is(name, name_len, "Transfer-Encoding")) {
+	} else if (HEAD_IS("Transfer-Encoding")) {
 		head->n_transfer_encoding++;
 		head_keep(&head->transfer_encoding, value);
-	} else if (head_is(name, name_len, "Authorization")) {
+	} else if (HEAD_IS("Authorization")) {
 		head->n_authorization++;
 		head_keep(&head->authorization, value);
-	} else if (head_is(name, name_len, "Expect")) {
+	} else if (HEAD_IS("Expect")) {
 		head_keep(&head->expect, value);
-	} else if (head_is(name, name_len, "X-Request-Id")) {
+	} else if (HEAD_IS("X-Request-Id")) {
 		head_keep(&head->request_id, value);
-	} else if (head_is(name, name_len, "X-Amzn-Trace-Id")) {
+	} else if (HEAD_IS("X-Amzn-Trace-Id")) {
 		head_keep(&head->trace_id, value);
-	} else if (head_is(name, name_len, "X-Xet-Session-Id")) {
+	} else if (HEAD_IS("X-Xet-Session-Id")) {
 		head_keep(&head->session_id, value);
-	} else if (head_is(name, name_len, "User-Agent")) {
+	} else if (HEAD_IS("User-Agent")) {
 		head_keep(&head->user_agent, value);
-	} else if (head_is(name, name_len, "Origin")) {
+	} else if (HEAD_IS("Origin")) {
 		head_keep(&head->origin, value);
-	} else if (head_is(name, name_len, "Access-Control-Request-Method")) {
+	} else if (HEAD_IS("If-None-Match")) {
+		head_keep(&head->if_none_match, value);
+	} else if (HEAD_IS("Access-Control-Request-Method")) {
 		head_keep(&head->preflight_method, value);
 	}
 }
@@ -203,10 +213,8 @@ static bool head_parse_length(const char *text, uint64_t *out)
 
 static bool head_host_is_sane(const char *host)
 {
-	/* The letters, the digits and ".-_:[]". */
-	static const uint64_t GOOD[] = {UINT64_C(0x7ff600000000000), UINT64_C(0x7fffffeaffffffe), 0, 0};
 	size_t len = strlen(host);
-	return len > 0 && len <= 255 && head_all_are_of(GOOD, host, len);
+	return len > 0 && len <= 255 && cairn_vec16_none(host, len, head_not_host);
 }
 
 static struct http_refusal head_check_framing(const struct http_head *head, const char *version,

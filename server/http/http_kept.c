@@ -36,9 +36,9 @@ struct http_kept *http_kept_new(const char *content_type, const uint8_t *bytes, 
 	return NULL;
 }
 
-struct http_kept *http_kept_miss_new(void)
+struct http_kept *http_kept_empty_new(unsigned code)
 {
-	return kept_new(404, NULL, 0);
+	return kept_new(code, NULL, 0);
 }
 
 bool http_kept_header(struct http_kept *kept, const char *name, const char *value)

@@ -328,7 +328,7 @@ static bool http_start_thread(struct http_thread *thread)
 		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)o->tls_retrieve},
 		{MHD_OPTION_END, 0, NULL},
 	};
-	thread->miss = http_kept_miss_new();
+	thread->miss = http_kept_empty_new(404);
 	if (!thread->miss)
 		return false;
 	thread->daemon = MHD_start_daemon(

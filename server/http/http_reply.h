@@ -10,9 +10,6 @@
 void http_reply(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
 		struct MHD_Response *response);
 
-/** Make the reply that a thread gives for misses. @return NULL without memory */
-struct http_kept *http_kept_miss_new(void);
-
 /** Send the refusal that stopped a body (HTTP_STAGE_LINGER), once nothing is held for that body any more. */
 void http_say_midway(struct http_request *req);
 

@@ -149,15 +149,16 @@ void http_request_raw(const struct http_request *req, unsigned code, const struc
 
 void http_request_set_id(struct http_request *req, const char *from_client, uint32_t prefix, uint32_t number)
 {
-	static const char HEX[] = "0123456789abcdef";
 	req->has_client_id = http_id_is_sane(from_client);
 	if (req->has_client_id) {
 		memcpy(req->id, from_client, strlen(from_client) + 1);
 		return;
 	}
-	uint64_t id = (uint64_t)prefix << 32 | number;
-	for (int i = 0; i < 16; i++)
-		req->id[i] = HEX[id >> (60 - 4 * i) & 15];
+	uint8_t bytes[16] = {0}; /* 16 go as fast as the 8 that are wanted */
+	char text[2 * sizeof(bytes) + 1];
+	cairn_put_u64be(bytes, (uint64_t)prefix << 32 | number);
+	cairn_hex_text(text, bytes, sizeof(bytes));
+	memcpy(req->id, text, 16);
 	req->id[16] = '\0';
 }
 
@@ -202,6 +203,11 @@ enum http_method_kind http_method(const struct http_request *req)
 const char *http_peer_address(const struct http_request *req)
 {
 	return req->peer->address;
+}
+
+const char *http_if_none_match(const struct http_request *req)
+{
+	return req->if_none_match;
 }
 
 uint64_t http_content_length(const struct http_request *req)

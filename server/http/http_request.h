@@ -119,7 +119,7 @@ struct http_request {
 	void (*resumed)(struct http_request *req);
 	void *state;
 	/* Headers, which are the library's; NULL: none. */
-	const char *origin, *host, *authorization;
+	const char *origin, *host, *authorization, *if_none_match;
 	int64_t started_us, body_started_ms;
 	uint64_t queued_us;  /* that it waited for workers */
 	uint64_t body_len;   /* announced; UINT64_MAX: chunked */

@@ -21,13 +21,7 @@ static cairn_vec16 router_wrong(cairn_vec16 c)
 /* Every byte of every path passes here. */
 static bool router_is_clean(const char *path, size_t len)
 {
-	cairn_vec16 wrong = {0};
-	char last[16] = "////////////////";
-	size_t i = 0;
-	for (; i + 16 <= len; i += 16)
-		wrong |= router_wrong(cairn_vec16_load(path + i));
-	memcpy(last, path + i, len - i);
-	return cairn_vec16_is_zero(wrong | router_wrong(cairn_vec16_load(last)));
+	return cairn_vec16_none(path, len, router_wrong);
 }
 
 /* A path, from the first byte of the target on. */
@@ -122,28 +116,26 @@ static size_t router_take(const struct router_name *name, const struct router_pa
 
 static bool router_matches(const char *pattern, const struct router_path *path, struct router_found *out)
 {
-	const char *pattern_end = pattern + strlen(pattern), *at = path->at;
+	const char *at = path->at, *end = path->end;
 	bool plain = path->plain;
 	out->n_args = 0;
-	while (pattern < pattern_end && at < path->end) {
-		if (*pattern++ != '/' || *at++ != '/')
+	for (;;) {
+		/* Letter by letter: most patterns differ from a path within a few. No path has a brace. */
+		for (; at < end && *pattern == *at; pattern++)
+			at++;
+		if (*pattern != '{')
+			return plain && !*pattern && at == end;
+		size_t want = (size_t)(strchrnul(pattern, '/') - pattern);
+		struct router_name name = router_name_of(pattern, want);
+		size_t have = out->n_args < ROUTER_ARGS_MAX ? router_take(&name, path, at) : 0;
+		if (have == 0)
 			return false;
-		size_t want = router_segment_len(pattern, pattern_end), have = router_segment_len(at, path->end);
-		if (want > 0 && *pattern == '{') {
-			struct router_name name = router_name_of(pattern, want);
-			have = out->n_args < ROUTER_ARGS_MAX ? router_take(&name, path, at) : 0;
-			if (have == 0)
-				return false;
-			out->names[out->n_args] = name.text;
-			out->values[out->n_args++] = (struct router_span){at, have};
-			plain = plain || name.mark == '*';
-		} else if (want != have || memcmp(pattern, at, have) != 0) {
-			return false;
-		}
+		out->names[out->n_args] = name.text;
+		out->values[out->n_args++] = (struct router_span){at, have};
+		plain = plain || name.mark == '*';
 		pattern += want;
 		at += have;
 	}
-	return plain && pattern == pattern_end && at == path->end;
 }
 
 /* In this order. A pattern that begins with a {name} says the least of all: other names stand for themselves. */
@@ -207,7 +199,7 @@ static enum router_result router_look(const struct http_route *const *tables, en
 				      char *allow, size_t allow_len)
 {
 	struct router_found here;
-	bool is_head = strcmp(method, "HEAD") == 0, any = false, head_listed = false, get_listed = false;
+	bool any = false, head_listed = false, get_listed = false;
 	found->route = NULL;
 	allow[0] = '\0';
 	for (const struct http_route *const *table = tables; *table; table++) {
@@ -215,9 +207,9 @@ static enum router_result router_look(const struct http_route *const *tables, en
 			if (!router_route_matches(r, stage, path, &here))
 				continue;
 			here.route = r;
-			bool is_get = strcmp(r->method, "GET") == 0, is_it = strcmp(r->method, method) == 0;
-			if (is_it || (is_head && is_get && !found->route)) /* unless a HEAD route comes later */
-				*found = here;
+			bool is_it = strcmp(r->method, method) == 0, is_get = !is_it && strcmp(r->method, "GET") == 0;
+			if (is_it || (is_get && !found->route && strcmp(method, "HEAD") == 0))
+				*found = here; /* by HEAD's, if one comes later */
 			if (is_it)
 				return ROUTER_FOUND;
 			get_listed |= is_get;
@@ -236,7 +228,7 @@ static enum router_result router_look(const struct http_route *const *tables, en
 enum router_result router_find(const struct http_route *const *tables, const char *method, char *target,
 			       struct router_match *out, char *allow, size_t allow_len)
 {
-	struct router_found found = {0};
+	struct router_found found;
 	struct router_path path = router_path_of(target);
 	enum router_result result = ROUTER_NOT_FOUND;
 	for (enum router_stage stage = ROUTER_FIXED; stage <= ROUTER_FREE && result == ROUTER_NOT_FOUND; stage++)

@@ -31,7 +31,7 @@ void *hub_bytes_new(struct http_request *req, size_t bytes, enum cairn_index_rep
 	b->repo.name = http_path_arg(req, "name");
 	b->head = http_method(req) == HTTP_HEAD;
 	b->info = accept && strstr(accept, BYTES_FILE_INFO);
-	b->if_none_match = http_header(req, "If-None-Match");
+	b->if_none_match = http_if_none_match(req);
 	/* Several ranges at once are not served: then all of it comes. */
 	b->has_range = range_header_parse(&b->range, 1, http_header(req, "Range")) == 1;
 	if (!b->has_range)

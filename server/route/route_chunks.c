@@ -20,16 +20,17 @@ static void chunks_release(void *answer)
 	cairn_answer_unref(answer);
 }
 
-/* The reply that is kept with an answer, for as long as its headers stay as they are. */
+/* The replies that are kept with an answer, for as long as their headers stay as they are. */
 struct chunks_kept {
 	struct cairn_answer_kept kept;
-	struct http_kept *reply;
+	struct http_kept *whole, *known; /* known: the 304 for those who have it */
 };
 
 static void chunks_kept_free(struct cairn_answer_kept *kept)
 {
 	struct chunks_kept *k = (struct chunks_kept *)kept;
-	http_kept_free(k->reply);
+	http_kept_free(k->whole);
+	http_kept_free(k->known);
 	free(k);
 }
 
@@ -50,26 +51,32 @@ static int64_t chunks_max_age_s(const struct cairn_answer *answer)
 	return left_s <= 0 ? 0 : left_s < CHUNKS_MAX_AGE_S ? left_s : CHUNKS_MAX_AGE_S;
 }
 
-/* @return NULL without memory */
-static const struct http_kept *chunks_keep(const struct cairn_answer *answer)
+/* @param kept  NULL: there was no memory for it  @return false without memory */
+static bool chunks_kept_headers(struct http_kept *kept, const struct cairn_answer *answer)
 {
 	struct chunks_caching caching;
+	chunks_caching(&caching, CHUNKS_MAX_AGE_S);
+	return kept && http_kept_header(kept, "Cache-Control", caching.text) &&
+	       http_kept_header(kept, "ETag", answer->etag);
+}
+
+/* @return NULL without memory */
+static const struct chunks_kept *chunks_keep(const struct cairn_answer *answer)
+{
 	struct chunks_kept *k = (struct chunks_kept *)cairn_answer_kept(answer);
 	if (k)
-		return k->reply;
+		return k;
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return NULL;
 	k->kept.free = chunks_kept_free;
-	k->reply = http_kept_new(CHUNKS_TYPE, answer->bytes, answer->len);
-	chunks_caching(&caching, CHUNKS_MAX_AGE_S);
-	if (!k->reply || !http_kept_header(k->reply, "Cache-Control", caching.text) ||
-	    !http_kept_header(k->reply, "ETag", answer->etag)) {
+	k->whole = http_kept_new(CHUNKS_TYPE, answer->bytes, answer->len);
+	k->known = http_kept_empty_new(304);
+	if (!chunks_kept_headers(k->whole, answer) || !chunks_kept_headers(k->known, answer)) {
 		chunks_kept_free(&k->kept);
 		return NULL;
 	}
-	k = (struct chunks_kept *)cairn_answer_keep(answer, &k->kept);
-	return k->reply;
+	return (struct chunks_kept *)cairn_answer_keep(answer, &k->kept);
 }
 
 struct chunks_request {
@@ -95,23 +102,29 @@ static void chunks_query(struct route_job *job)
 }
 
 /* All but a few hits are given what is kept: in the last hour of an epoch the age is counted down. */
-static bool chunks_reply_kept(struct http_request *req, const struct cairn_answer *answer, int64_t max_age_s)
+static bool chunks_reply_kept(struct http_request *req, const struct cairn_answer *answer, bool is_known,
+			      int64_t max_age_s)
 {
-	const struct http_kept *kept = max_age_s == CHUNKS_MAX_AGE_S && http_is_plain(req) ? chunks_keep(answer) : NULL;
-	if (kept)
-		http_reply_kept(req, kept, chunks_release, (void *)(uintptr_t)answer);
-	return kept != NULL;
+	const struct chunks_kept *k = max_age_s == CHUNKS_MAX_AGE_S && http_is_plain(req) ? chunks_keep(answer) : NULL;
+	if (k)
+		http_reply_kept(req, is_known ? k->known : k->whole, chunks_release, (void *)(uintptr_t)answer);
+	return k != NULL;
+}
+
+/* Does the client have it, by a list of ETags? Nearly always there is one alone. */
+static bool chunks_is_known(const char *etags, const char *etag)
+{
+	return etags && (strcmp(etags, etag) == 0 || strstr(etags, etag));
 }
 
 static void chunks_reply_answer(struct http_request *req, struct chunks_request *c)
 {
 	const struct cairn_answer *answer = c->answer;
-	const char *known = http_header(req, "If-None-Match");
-	bool is_known = known && strstr(known, answer->etag);
+	bool is_known = chunks_is_known(http_if_none_match(req), answer->etag);
 	int64_t max_age_s = chunks_max_age_s(answer);
 	struct chunks_caching caching;
 	c->answer = NULL;
-	if (!is_known && chunks_reply_kept(req, answer, max_age_s))
+	if (chunks_reply_kept(req, answer, is_known, max_age_s))
 		return;
 	chunks_caching(&caching, max_age_s);
 	http_reply_header(req, "Cache-Control", caching.text);

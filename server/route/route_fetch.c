@@ -195,7 +195,7 @@ static bool fetch_check_grant(struct http_request *req, struct cairn_fetch *fetc
 static bool fetch_take_headers(struct http_request *req, struct fetch_request *f)
 {
 	const char *range = http_header(req, "Range"), *only_if = http_header(req, "If-Range"),
-		   *known = http_header(req, "If-None-Match");
+		   *known = http_if_none_match(req);
 	if (only_if && range && strcmp(only_if, f->etag) != 0) {
 		http_reply_error(req, 412, "fetch.if_range", "the xorb never had this ETag", NULL);
 		return false;

@@ -89,14 +89,21 @@ def leave_the_last_hour(server, path, clock):
     return next(s for s in (0, 7200) if age_after(s) == 3600)
 
 
+def kinds_of_query(server, path):
+    """@return [(path, headers, status)]: one that finds an answer, two that say that it is known, one that finds none"""
+    etag = server.get(path).headers["ETag"]
+    known = [(path, {"If-None-Match": text}, 304) for text in (etag, f'"other", {etag}')]
+    return [(path, {}, 200), *known, ("/v1/chunks/default/" + "12" * 32, {}, 404)]
+
+
 def test_answers_are_made_once_where_nobody_sent_an_id(start, make, clock):
     server = start(test_clock=clock.path, cors_origins="https://app.example http://b.example")
     path = put_file(server, make([9000] * 40, 6))
     leave_the_last_hour(server, path, clock)
-    for asked, status in ((path, 200), ("/v1/chunks/default/" + "12" * 32, 404)):
-        first, second = server.get(asked), server.get(asked)
-        mine = server.get(asked, headers={"X-Request-Id": "mine"})
-        page = server.get(asked, headers={"Origin": "http://b.example"})
+    for asked, sent, status in kinds_of_query(server, path):
+        first, second = server.get(asked, headers=sent), server.get(asked, headers=sent)
+        mine = server.get(asked, headers=sent | {"X-Request-Id": "mine"})
+        page = server.get(asked, headers=sent | {"Origin": "http://b.example"})
         assert [r.status for r in (first, second, mine, page)] == [status] * 4
         assert first.body == second.body == mine.body == page.body
         assert mine.headers["X-Request-Id"] == "mine", "who sent one can look for it"
@@ -104,29 +111,32 @@ def test_answers_are_made_once_where_nobody_sent_an_id(start, make, clock):
     server = start("closed", test_clock=clock.path, epoch="7d")
     path = put_file(server, make([9000] * 40, 6))
     leave_the_last_hour(server, path, clock)
-    for asked, status in ((path, 200), ("/v1/chunks/default/" + "12" * 32, 404)):
-        first = server.get(asked)
-        assert plain(first) == plain(server.get(asked)) and first.status == status
+    for asked, sent, status in kinds_of_query(server, path):
+        first = server.get(asked, headers=sent)
+        assert plain(first) == plain(server.get(asked, headers=sent)) and first.status == status
         assert "X-Request-Id" not in first.headers
-        mine = server.get(asked, headers={"X-Amzn-Trace-Id": "trace"})
+        mine = server.get(asked, headers=sent | {"X-Amzn-Trace-Id": "trace"})
         assert plain(mine) == (first.status, first.body, plain(first)[2] | {"X-Request-Id": "trace"})
     server.stop()
     ids = [e["request_id"] for e in server.events("request") if e["route"] == "chunks"]
-    assert len({"trace", *ids}) == len(ids) - 1, "the log has an id of each, made or sent"
+    made = [i for i in ids if i != "trace"]
+    assert len(ids) - len(made) == 4 and len({*made}) == len(made), "the log has an id of each, made or sent"
 
 
 def test_the_age_is_counted_down_in_the_last_hour(start, make, clock):
     server = start(test_clock=clock.path, epoch="7d")
     path = put_file(server, make([10000], 7))
     begin_s = leave_the_last_hour(server, path, clock)
-    key = xet.parse_answer(server.get(path).body).key
+    first = server.get(path)
+    key, known = xet.parse_answer(first.body).key, {"If-None-Match": first.headers["ETag"]}
     for end_s in range(begin_s, begin_s + 7 * DAY, 1800):
         clock.move(end_s)
         left_s = age(server.get(path))
         if left_s < 3600:
             break
     clock.move(end_s + 600)
-    assert left_s - 660 <= age(server.get(path)) <= left_s - 600 < 3000
+    for headers in ({}, known):
+        assert left_s - 660 <= age(server.get(path, headers=headers)) <= left_s - 600 < 3000
     assert xet.parse_answer(server.get(path).body).key == key, "it is the answer that was kept"
 
 
@@ -136,13 +146,18 @@ def test_a_kept_answer_outlives_what_it_was_made_of(start, make, clock, size):
     server = start(cache_bytes_max=size, test_clock=clock.path)
     paths = [put_file(server, make([9000] * 60, seed)) for seed in range(10, 40)]
     leave_the_last_hour(server, paths[0], clock)
-    bodies = [server.get(path).body for path in paths]
-    request = "".join(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n" for path in paths)
+    replies = [server.get(path) for path in paths]
+    request = "".join(
+        f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{known}\r\n"
+        for path, reply in zip(paths, replies)
+        for known in ("", f"If-None-Match: {reply.headers['ETag']}\r\n")
+    )
     last = f"GET {paths[0]} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     for _ in range(5):
         answers = server.raw((request * 4 + last).encode())
         assert answers.count(b"HTTP/1.1 200 ") == 4 * len(paths) + 1
-        assert all(answers.count(body) >= 4 for body in bodies)
+        assert answers.count(b"HTTP/1.1 304 ") == 4 * len(paths)
+        assert all(answers.count(reply.body) >= 4 for reply in replies)
 
 
 def test_unknown_chunk_and_prefix(server):

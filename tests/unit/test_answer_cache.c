@@ -104,10 +104,27 @@ START_TEST(a_newer_answer_replaces)
 }
 END_TEST
 
+START_TEST(the_list_of_what_it_offers_is_counted)
+{
+	enum { N = 3 };
+	put("", 1, 7, 'a', 10);
+	uint64_t bytes = stats_now().cache_bytes;
+	struct cairn_hash chunk = chunk_of(1);
+	struct cairn_answer *a = answer_of('b', 10);
+	a->xorbs = calloc(N, sizeof(a->xorbs[0]));
+	a->n_xorbs = N;
+	cairn_answer_cache_put(cache, cairn_answer_cache_generation(cache), "", &chunk, 7, a);
+	cairn_answer_unref(a);
+	ck_assert_uint_eq(stats_now().cache_bytes, bytes + N * sizeof(a->xorbs[0]));
+	ck_assert_int_eq(got("", 1, 8), -1);
+	ck_assert_uint_eq(stats_now().cache_bytes, 0);
+}
+END_TEST
+
 START_TEST(the_least_recently_asked_for_goes_first)
 {
 	close_cache();
-	open_cache(24500);
+	open_cache(26600);
 	for (unsigned i = 0; i < 8; i++)
 		put("", i, 7, (uint8_t)i, 1700);
 	ck_assert_uint_eq(stats_now().cache_entries, 8);
@@ -117,7 +134,7 @@ START_TEST(the_least_recently_asked_for_goes_first)
 	ck_assert_int_eq(got("", 0, 7), 0);
 	for (unsigned i = 2; i <= 8; i++)
 		ck_assert_int_eq(got("", i, 7), (int)i);
-	ck_assert_uint_le(stats_now().cache_bytes, 24500);
+	ck_assert_uint_le(stats_now().cache_bytes, 26600);
 }
 END_TEST
 
@@ -168,7 +185,7 @@ END_TEST
 START_TEST(chains_hold)
 {
 	close_cache();
-	open_cache(800000);
+	open_cache(960000);
 	for (unsigned i = 0; i < 600; i++)
 		put("", i, i % 2, (uint8_t)i, 20);
 	for (unsigned i = 0; i < 600; i++)
@@ -338,6 +355,7 @@ static Suite *answer_cache_suite(void)
 	tcase_add_test(t, each_scope_has_its_own);
 	tcase_add_test(t, another_epoch_ends_it);
 	tcase_add_test(t, a_newer_answer_replaces);
+	tcase_add_test(t, the_list_of_what_it_offers_is_counted);
 	tcase_add_test(t, the_least_recently_asked_for_goes_first);
 	tcase_add_test(t, an_eighth_is_the_largest);
 	tcase_add_test(t, parts_share_the_room);

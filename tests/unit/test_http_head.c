@@ -1,8 +1,10 @@
 #include "server/http/http_head.h"
 
 #include <check.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static struct http_head head;
 static struct http_head_body body;
@@ -36,6 +38,7 @@ START_TEST(a_usual_head_passes)
 	note("User-Agent", "first\tpart \xc3\xa9");
 	note("user-agent", "second");
 	note("x-request-id", "r");
+	note("If-none-match", "\"e\"");
 	must_be(0, NULL);
 	ck_assert_uint_eq(body.len, UINT64_MAX - 1);
 	ck_assert(!body.expects_100);
@@ -44,6 +47,7 @@ START_TEST(a_usual_head_passes)
 	ck_assert_str_eq(head.session_id, "s");
 	ck_assert_str_eq(head.user_agent, "first\tpart \xc3\xa9");
 	ck_assert_str_eq(head.request_id, "r");
+	ck_assert_str_eq(head.if_none_match, "\"e\"");
 }
 END_TEST
 
@@ -149,6 +153,104 @@ START_TEST(names_and_values)
 	setup();
 	note("!#$%&'*+-.^_`|~09azAZ", "");
 	must_be(0, NULL);
+}
+END_TEST
+
+static const char ALNUM[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+static bool is_alnum_or(uint8_t c, const char *marks)
+{
+	return c != 0 && (strchr(ALNUM, c) || strchr(marks, c));
+}
+
+static unsigned code_of(void)
+{
+	return http_head_check(&head, HTTP_TARGET_OK, "HTTP/1.1", 100, 100, &body).code;
+}
+
+static void check_name(const char *text, size_t len, uint8_t c)
+{
+	setup();
+	http_head_note(&head, text, len, "", 0);
+	ck_assert_uint_eq(code_of(), is_alnum_or(c, "!#$%&'*+-.^_`|~") ? 0 : 400);
+}
+
+static void check_value(const char *text, size_t len, uint8_t c)
+{
+	setup();
+	http_head_note(&head, "X", 1, text, len);
+	ck_assert_uint_eq(code_of(), c == '\t' || (c >= 0x20 && c != 0x7f) ? 0 : 400);
+}
+
+static void check_host(const char *text, size_t len, uint8_t c)
+{
+	setup();
+	if (c == 0)
+		return; /* the end of it */
+	http_head_note(&head, "Host", 4, text, len);
+	ck_assert_uint_eq(code_of(), is_alnum_or(c, ".-_:[]") ? 0 : 400);
+}
+
+static void check_id(const char *text, size_t len, uint8_t c)
+{
+	(void)len;
+	if (c != 0)
+		ck_assert(http_id_is_sane(text) == is_alnum_or(c, "._-"));
+}
+
+static void check_target(const char *text, size_t len, uint8_t c)
+{
+	char target[64] = "/";
+	memcpy(target + 1, text, len + 1);
+	ck_assert_int_eq(http_target_judge(target),
+			 c == 0 || (c > 0x20 && c < 0x7f) ? HTTP_TARGET_OK : HTTP_TARGET_BAD);
+}
+
+/* What is judged 16 bytes at a time is judged byte by byte: in texts of each length, with nothing behind them. */
+START_TEST(each_byte_in_each_place)
+{
+	static void (*const CHECKS[])(const char *text, size_t len, uint8_t c) = {check_name, check_value, check_host,
+										  check_id, check_target};
+	for (size_t len = 1; len <= 33; len += len < 17 ? 1 : 16) {
+		char *text = malloc(len + 1);
+		ck_assert_ptr_nonnull(text);
+		for (size_t at = 0; at < len; at++) {
+			memset(text, 'a', len);
+			text[len] = '\0';
+			for (unsigned c = 0; c <= 0xff; c++) {
+				text[at] = (char)c;
+				for (size_t i = 0; i < sizeof(CHECKS) / sizeof(CHECKS[0]); i++)
+					CHECKS[i](text, len, (uint8_t)c);
+			}
+		}
+		free(text);
+	}
+}
+END_TEST
+
+START_TEST(names_are_known_whole_and_in_any_case)
+{
+	static const char *const NAMES[] = {
+		"Host",       "Content-Length", "Transfer-Encoding", "Authorization",
+		"Expect",     "X-Request-Id",   "X-Amzn-Trace-Id",   "X-Xet-Session-Id",
+		"User-Agent", "Origin",         "If-None-Match",     "Access-Control-Request-Method"};
+	const struct http_head none = {0};
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+		char name[32];
+		size_t len = strlen(NAMES[i]);
+		for (size_t at = 0; at < len; at++) {
+			memcpy(name, NAMES[i], len + 1);
+			name[at] = 'q'; /* there is none but in "Request" */
+			setup();
+			note(name, "v");
+			ck_assert(memcmp(&head, &none, sizeof(head)) == 0 || strcasecmp(name, NAMES[i]) == 0);
+		}
+		for (size_t at = 0; at < len; at++)
+			name[at] = (char)(at % 2 ? toupper(NAMES[i][at]) : tolower(NAMES[i][at]));
+		setup();
+		note(name, "v");
+		ck_assert_int_ne(memcmp(&head, &none, sizeof(head)), 0);
+	}
 }
 END_TEST
 
@@ -289,6 +391,8 @@ int main(void)
 	tcase_add_test(tc, framing_is_said_once);
 	tcase_add_test(tc, hosts);
 	tcase_add_test(tc, names_and_values);
+	tcase_add_test(tc, each_byte_in_each_place);
+	tcase_add_test(tc, names_are_known_whole_and_in_any_case);
 	tcase_add_test(tc, one_authorization);
 	tcase_add_test(tc, expectations);
 	tcase_add_test(tc, size_and_target);
