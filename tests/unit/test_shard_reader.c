@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 #include "hash/chunk_list.h"
 #include "shard/reader.h"
+#include "shard/records.h"
 #include "support/captured.h"
 
 #include <check.h>
@@ -293,6 +294,22 @@ START_TEST(test_short)
 }
 END_TEST
 
+/* A hash may begin or end like one. */
+START_TEST(a_bookend_is_32_bytes_of_ff)
+{
+	uint8_t rec[CAIRN_SHARD_RECORD_BYTES];
+	cairn_shard_bookend_put(rec);
+	ck_assert(cairn_shard_is_bookend(rec));
+	memset(rec + CAIRN_HASH_BYTES, 0x5a, sizeof(rec) - CAIRN_HASH_BYTES);
+	ck_assert(cairn_shard_is_bookend(rec));
+	for (size_t i = 0; i < CAIRN_HASH_BYTES; i++) {
+		rec[i] = 0xfe;
+		ck_assert(!cairn_shard_is_bookend(rec));
+		rec[i] = 0xff;
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("shard_reader");
@@ -301,6 +318,7 @@ int main(void)
 	tcase_add_loop_test(c, test_cut_anywhere, 0, (int)CAPTURED_SHARDS_N);
 	tcase_add_loop_test(c, test_broken, 0, (int)(sizeof(BROKEN) / sizeof(BROKEN[0])));
 	tcase_add_test(c, test_short);
+	tcase_add_test(c, a_bookend_is_32_bytes_of_ff);
 	tcase_set_timeout(c, 60);
 	suite_add_tcase(suite, c);
 	SRunner *runner = srunner_create(suite);
