@@ -380,11 +380,17 @@ END_TEST
 
 /* --- several at once ---------------------------------------------------------------------------------------------- */
 
-enum { LOOKERS = 4, BAD_LOOKER = 2, ONCE_MS = 5500 }; /* a lock is waited for 3.5 s */
+enum {
+	LOOKERS = 4,
+	BAD_LOOKER = 2,
+	LARGE_LOOKER_FILES = 101,
+	ONCE_MS = 5500, /* a lock is waited for 3.5 s */
+};
 
 static struct looker {
 	const char *owner;
-	struct cairn_hash body, file, xorb;
+	struct cairn_hash body, xorb, files[LARGE_LOOKER_FILES];
+	uint32_t n_files;
 	struct cairn_index_seen_xorb found;
 	struct cairn_index_look look;
 	enum cairn_status status;
@@ -401,23 +407,23 @@ static void *looker_run(void *arg)
 		.xorbs = &k->xorb,
 		.n_xorbs = 1,
 		.n_described = 1,
-		.files = &k->file,
-		.n_files = 1,
+		.files = k->files,
+		.n_files = k->n_files,
 		.found = &k->found,
 	};
 	k->status = cairn_index_look_at_shard(pg.ix, &k->look);
 	return NULL;
 }
 
-/* The first waits in the server, and the others for it. */
-static void lookers_start(void)
+/* The first waits in the server, and the others for it. @param n_files  that the last one names */
+static void lookers_start(uint32_t n_files)
 {
 	for (unsigned i = 0; i < LOOKERS; i++) {
 		struct looker *k = &lookers[i];
-		*k = (struct looker){.owner = "",
-				     .body = fx_hash("shard", 500 + i),
-				     .file = fx_hash("file", 600 + i),
-				     .xorb = l.xorbs[i % 3].hash};
+		*k = (struct looker){.owner = "", .body = fx_hash("shard", 500 + i), .xorb = l.xorbs[i % 3].hash};
+		k->n_files = i == LOOKERS - 1 ? n_files : 1;
+		for (uint32_t f = 0; f < k->n_files; f++)
+			k->files[f] = fx_hash("file", 1000 * (i + 1) + f);
 		if (i == BAD_LOOKER)
 			k->owner = "\xff"; /* no text to the server */
 		ck_assert_int_eq(pthread_create(&k->thread, NULL, looker_run, k), 0);
@@ -442,7 +448,7 @@ static void lookers_drop(void)
 	drop();
 }
 
-/* One connection asks for all, and what is wrong with one is nothing to the others. */
+/* One connection asks for all, and what is wrong with one is nothing to the others; nobody waits for a large one. */
 START_TEST(those_that_wait_look_together)
 {
 	static const char OPEN[] = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cairn'";
@@ -450,10 +456,10 @@ START_TEST(those_that_wait_look_together)
 	look();
 	int64_t before = sql_in(OPEN);
 	PGconn *locked = pgfx_lock_table("file", "ACCESS EXCLUSIVE");
-	lookers_start();
+	lookers_start(_i == 0 ? 1 : LARGE_LOOKER_FILES);
 	PQfinish(locked);
 	lookers_join();
-	ck_assert_int_eq(sql_in(OPEN), before);
+	ck_assert_int_eq(sql_in(OPEN), before + _i);
 	for (unsigned i = 0; i < LOOKERS; i++) {
 		ck_assert_int_eq(lookers[i].status == CAIRN_OK, i != BAD_LOOKER);
 		ck_assert_int_eq(lookers[i].look.seen.plain, i != BAD_LOOKER);
@@ -469,7 +475,7 @@ START_TEST(those_that_wait_fail_together)
 	make("");
 	PGconn *locked = pgfx_lock_table("file", "ACCESS EXCLUSIVE");
 	int64_t began_ms = cairn_clock_mono_ms();
-	lookers_start();
+	lookers_start(1);
 	lookers_join();
 	ck_assert_int_lt(cairn_clock_mono_ms() - began_ms, ONCE_MS);
 	PQfinish(locked);
@@ -492,7 +498,7 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(t, what_came_meanwhile, 0, 2);
 	tcase_add_loop_test(t, a_bad_one_in_a_stream, 0, 2);
 	tcase_add_test(t, a_number_of_another_xorb);
-	tcase_add_test(t, those_that_wait_look_together);
+	tcase_add_loop_test(t, those_that_wait_look_together, 0, 2);
 	tcase_add_test(t, those_that_wait_fail_together);
 	return pgfx_run(argc, argv, t);
 }

@@ -28,6 +28,7 @@ enum {
 	LOOK_STATEMENTS = 2, /* of each */
 	LOOKS_MAX = CAIRN_PG_STATEMENTS_MAX / LOOK_STATEMENTS, /* in one exchange */
 	LOOK_LISTS_MAX = 4,                                    /* of one that others may have to wait for */
+	LOOK_FILES_MAX = 100,                                  /* likewise */
 };
 
 bool cairn_pg_is_known(const struct cairn_index_registered *registered, int64_t collection, const char *owner)
@@ -228,7 +229,7 @@ enum cairn_status cairn_pg_look_at_shard(struct cairn_index *ix, struct cairn_in
 	struct cairn_postgres *p = cairn_postgres(ix);
 	struct cairn_pg_looks *looks = &p->looks;
 	struct look_waiting own = {.look = look};
-	if (look->n_described > LOOK_LISTS_MAX)
+	if (look->n_described > LOOK_LISTS_MAX || look->n_files > LOOK_FILES_MAX)
 		return look_alone(p, look);
 	pthread_mutex_lock(&looks->lock);
 	*looks->tail = &own;
