@@ -56,14 +56,16 @@ def test_a_small_plan_waits_for_nobody(tmp_path, form):
     small, large = (xet.File([(x, i, i + 2) for i in range(n)]) for n in (16, 17))
     with cairn.Daemon(tmp_path) as server:
         put(server, [small, large], [x])
-        for file, range_, waits in ((small, None, 0), (large, None, 1), (small, "bytes=50-149", 1)):
-            before = waited(server)
-            reply = ask(server, form, file, range_)
-            assert reply.status == 200 and waited(server) == before + waits
-            if not range_:
+        n = 2  # xorb and shard
+        cairn.wait_until("the uploads to be counted", lambda: waited(server) == n)
+        for file, range_, waits in ((small, None, 0), (None, None, 0), (large, None, 1), (small, "bytes=50-149", 1)):
+            reply = ask(server, form, file or xet.File([(x, 0, 9)]), range_)
+            assert reply.status == (200 if file else 404)
+            n += waits
+            cairn.wait_until("the request to be counted, which is after its reply", lambda: waited(server) >= n)
+            assert waited(server) == n
+            if file and not range_:
                 assert plans.said(reply.json()) == plans.expected(file)
-        before = waited(server)
-        assert ask(server, form, xet.File([(x, 0, 9)])).status == 404 and waited(server) == before
 
 
 def test_touching_and_overlapping_ranges_are_merged(stored):
