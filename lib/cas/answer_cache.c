@@ -41,7 +41,8 @@ enum {
 	ENTRY_OVERHEAD_BYTES = sizeof(struct entry) + sizeof(struct counted_answer) + KEPT_BYTES,
 	PART_BUCKETS_MIN = 64,
 	PART_BUCKETS_MAX = 1 << 12,
-	PART_BYTES_MIN = 4 << 20, /* less, and an eighth of it has no room for a large answer */
+	PART_ANSWERS_MIN = 4,     /* a longer answer than would leave room for so many is not kept */
+	PART_BYTES_MIN = 4 << 20, /* less, and so many xorbs of as many chunks as may be have no room */
 	PARTS_MAX = 16,
 	KEYS = 1 + sizeof(struct cairn_hash) / 4 + CAIRN_INDEX_SCOPE_TEXT_MAX,
 };
@@ -117,14 +118,15 @@ static bool cache_make_parts(struct cairn_answer_cache *c)
 	return made;
 }
 
-struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max)
+struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max, uint64_t answer_bytes_max)
 {
 	struct cairn_answer_cache *c = aligned_alloc(_Alignof(struct cairn_answer_cache), sizeof(*c));
 	if (!c)
 		return NULL;
 	memset(c, 0, sizeof(*c));
 	c->n_parts = 1;
-	while (c->n_parts < PARTS_MAX && bytes_max / c->n_parts / 2 >= PART_BYTES_MIN)
+	while (c->n_parts < PARTS_MAX && bytes_max / c->n_parts / 2 >= PART_BYTES_MIN &&
+	       bytes_max / c->n_parts / 2 / PART_ANSWERS_MIN >= answer_bytes_max)
 		c->n_parts *= 2;
 	c->part_bytes_max = bytes_max / c->n_parts;
 	c->n_buckets = PART_BUCKETS_MIN;
@@ -248,7 +250,8 @@ void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, c
 			    const struct cairn_hash *chunk, uint64_t epoch, const struct cairn_answer *answer)
 {
 	size_t scope_bytes = strlen(scope) + 1;
-	struct entry *e = answer->len <= c->part_bytes_max / 8 ? calloc(1, sizeof(*e) + scope_bytes) : NULL;
+	struct entry *e =
+		answer->len <= c->part_bytes_max / PART_ANSWERS_MIN ? calloc(1, sizeof(*e) + scope_bytes) : NULL;
 	if (!e)
 		return;
 	uint64_t place = cache_place(c, scope, chunk);

@@ -7,9 +7,10 @@
 /** Any thread. It has parts, by the chunk, each with a lock that is held for a look-up only. */
 struct cairn_answer_cache;
 
-/** @param bytes_max  of answers in all: 16 parts have as much each, fewer where that were less than 4 MiB. An answer
- * larger than an eighth of its part is not kept. @return NULL without memory */
-struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max);
+/** @param bytes_max  of answers in all: 16 parts have as much each, fewer where that were less than 4 MiB, or than four
+ * of the longest answers. An answer larger than a quarter of its part is not kept.
+ * @param answer_bytes_max  what most answers are not longer than  @return NULL without memory */
+struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max, uint64_t answer_bytes_max);
 void cairn_answer_cache_free(struct cairn_answer_cache *c);
 
 /** A counted reference to the answer of this epoch; NULL: not here. */

@@ -81,7 +81,7 @@ enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_
 	cas->data_dir = strdup(parts->data_dir);
 	if (asprintf(&cas->tmp_dir, "%s/tmp", parts->data_dir) < 0)
 		cas->tmp_dir = NULL;
-	cas->cache = cairn_answer_cache_new(options->cache_bytes_max);
+	cas->cache = cairn_answer_cache_new(options->cache_bytes_max, options->answer_bytes_max);
 	cas->proved = calloc(CAS_PROVED_MAX, sizeof(*cas->proved));
 	cas->proved_lists = cas_proved_lists_new(CAS_PROVED_LISTS_BYTES);
 	if (!cas->data_dir || !cas->tmp_dir || !cas->cache || !cas->proved || !cas->proved_lists)

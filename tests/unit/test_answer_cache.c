@@ -11,10 +11,15 @@
 
 static struct cairn_answer_cache *cache;
 
+static void open_cache_for(uint64_t bytes_max, uint64_t answer_bytes_max)
+{
+	cache = cairn_answer_cache_new(bytes_max, answer_bytes_max);
+	ck_assert_ptr_nonnull(cache);
+}
+
 static void open_cache(uint64_t bytes_max)
 {
-	cache = cairn_answer_cache_new(bytes_max);
-	ck_assert_ptr_nonnull(cache);
+	open_cache_for(bytes_max, 1 << 20); /* as the default is */
 }
 
 static void close_cache(void)
@@ -138,12 +143,12 @@ START_TEST(the_least_recently_asked_for_goes_first)
 }
 END_TEST
 
-START_TEST(an_eighth_is_the_largest)
+START_TEST(a_quarter_is_the_largest)
 {
 	close_cache();
 	open_cache(8000);
-	put("", 1, 7, 'a', 1000);
-	put("", 2, 7, 'b', 1001);
+	put("", 1, 7, 'a', 2000);
+	put("", 2, 7, 'b', 2001);
 	ck_assert_int_eq(got("", 1, 7), 'a');
 	ck_assert_int_eq(got("", 2, 7), -1);
 }
@@ -168,6 +173,19 @@ START_TEST(parts_share_the_room)
 	ck_assert_uint_eq(stats_now().cache_bytes + stats_now().cache_entries, 0);
 	for (unsigned i = 0; i <= N; i++)
 		ck_assert_int_eq(got("", i, 7), -1);
+}
+END_TEST
+
+/* Of a shard with many chunks each answer is as long as may be: nobody is to build these again for each who asks. */
+START_TEST(the_longest_answer_is_kept)
+{
+	enum { ROOM = 64 << 20 };
+	for (uint64_t longest = 1 << 20; longest <= ROOM / 4; longest *= 2) {
+		close_cache();
+		open_cache_for(ROOM, longest);
+		put("", 1, 7, 'a', longest);
+		ck_assert_int_eq(got("", 1, 7), 'a');
+	}
 }
 END_TEST
 
@@ -357,8 +375,9 @@ static Suite *answer_cache_suite(void)
 	tcase_add_test(t, a_newer_answer_replaces);
 	tcase_add_test(t, the_list_of_what_it_offers_is_counted);
 	tcase_add_test(t, the_least_recently_asked_for_goes_first);
-	tcase_add_test(t, an_eighth_is_the_largest);
+	tcase_add_test(t, a_quarter_is_the_largest);
 	tcase_add_test(t, parts_share_the_room);
+	tcase_add_test(t, the_longest_answer_is_kept);
 	tcase_add_test(t, no_room_keeps_nothing);
 	tcase_add_test(t, chains_hold);
 	tcase_add_test(t, chosen_hashes_are_as_fast_as_others);
