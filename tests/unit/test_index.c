@@ -439,6 +439,28 @@ START_TEST(a_plan_is_one_snapshot)
 }
 END_TEST
 
+/* A plan's terms that are longer than as many as are wanted by less than one more are not taken for none. */
+START_TEST(a_damaged_plan_is_not_an_empty_one)
+{
+	struct cairn_index *ix = fx_open(folder.path);
+	struct fx_xorb x = fx_xorb_new(1, 10);
+	struct fx_shard s;
+	struct cairn_hash hash = fx_hash("file", 1);
+	fx_xorb_put(ix, &x);
+	fx_shard_init(&s, 1);
+	fx_shard_file(&s, 1, &x, 0, 10);
+	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	run_sql("UPDATE file SET terms = CAST(terms || x'00' AS BLOB)");
+	struct between b = {.planner = {1, between_choose, between_visit}};
+	struct cairn_index_file file;
+	ck_assert_int_eq(cairn_index_plan(ix, &hash, NULL, &b.planner, &file), CAIRN_E_BUSY);
+	b.planner.n_terms_max = UINT32_MAX;
+	ck_assert_int_eq(cairn_index_plan(ix, &hash, NULL, &b.planner, &file), CAIRN_E_DAMAGED);
+	cairn_index_free(ix);
+	fx_xorb_fini(&x);
+}
+END_TEST
+
 /* Damage that SQLite cannot see is named, not passed on as a shorter or longer list. */
 START_TEST(damaged_list)
 {
@@ -486,6 +508,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, damaged_list);
 	tcase_add_test(t, a_plan_is_one_snapshot);
+	tcase_add_test(t, a_damaged_plan_is_not_an_empty_one);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

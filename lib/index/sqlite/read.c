@@ -189,11 +189,12 @@ static enum cairn_status read_file(sqlite3_stmt *stmt, const struct cairn_hash *
 		status = cairn_sqlite_file_columns(stmt, out);
 	if (status != CAIRN_OK)
 		return status;
-	out->n_terms = (uint32_t)(sqlite3_column_int64(stmt, 3) / CAIRN_ROWS_TERM_BYTES);
+	int64_t terms_bytes = sqlite3_column_int64(stmt, 3);
+	out->n_terms = (uint32_t)(terms_bytes / CAIRN_ROWS_TERM_BYTES);
 	if (n_terms_max == 0)
 		return CAIRN_OK;
-	if (out->n_terms > n_terms_max)
-		return CAIRN_E_BUSY;
+	if (terms_bytes > (int64_t)n_terms_max * CAIRN_ROWS_TERM_BYTES)
+		return CAIRN_E_BUSY; /* as the statement judges: damaged ones may end within a term */
 	size_t len;
 	const uint8_t *terms = cairn_sql_blob(stmt, 2, &len);
 	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES);
