@@ -22,6 +22,8 @@
  *   the end of the connection ends it, too (http_on_close());
  * - the extension of a chunk's size is read wrongly, and the body refused (400) at the end of that chunk: no known
  *   client sends one, and what has been read counts for nothing until a body is complete;
+ * - leaves the two letters behind a "%" that begins no escape as they are, also where they begin one: arguments are
+ *   unescaped by http_mhd.c;
  * - refuses by itself, in a text of its own, some of what http_head.c refuses: that is as good. */
 #include "server/http/http_library.h"
 
