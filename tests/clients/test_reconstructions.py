@@ -51,7 +51,7 @@ def waited(server):
 @pytest.mark.sqlite
 @pytest.mark.parametrize("form", FORMS)
 def test_a_small_plan_waits_for_nobody(tmp_path, form):
-    """Sixteen terms are a small plan, one more is not, nor is a range, which may have to be cut out of a term."""
+    """Sixteen terms are a small plan, one more is not, nor is a range, which may have to be cut out of a term. Of a store on another machine none is."""
     x = xet.Xorb([bytes([i]) * 100 for i in range(20)])
     small, large = (xet.File([(x, i, i + 2) for i in range(n)]) for n in (16, 17))
     with cairn.Daemon(tmp_path) as server:
@@ -61,7 +61,7 @@ def test_a_small_plan_waits_for_nobody(tmp_path, form):
         for file, range_, waits in ((small, None, 0), (None, None, 0), (large, None, 1), (small, "bytes=50-149", 1)):
             reply = ask(server, form, file or xet.File([(x, 0, 9)]), range_)
             assert reply.status == (200 if file else 404)
-            n += waits
+            n += waits or cairn.STORE not in (None, "files")
             cairn.wait_until("the request to be counted, which is after its reply", lambda: waited(server) >= n)
             assert waited(server) == n
             if file and not range_:
