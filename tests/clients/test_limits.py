@@ -218,6 +218,7 @@ def test_telemetry_counts(start, issuer):
     assert server.post("/v1/telemetry", body, token=ann).status == 200
 
 
+@pytest.mark.files
 def test_telemetry_leaves_the_reserve(start):
     server = start(reserve_bytes="1024G")
     assert server.post("/v1/telemetry", b'{"event":"e","metrics":{}}').status == 200
