@@ -6,26 +6,12 @@
 
 #include <string.h>
 
-static bool json_text_is_plain(uint8_t c)
-{
-	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
-
+/* Of 16 characters at once, since every line of the log and every refusal passes here: not zero where one is to be
+ * escaped or looked at as UTF-8. */
 static cairn_vec16 json_text_special_16(cairn_vec16 c)
 {
 	cairn_vec16 special = (cairn_vec16)(c - 0x20 >= 0x7f - 0x20);
 	return special | (cairn_vec16)(c == '"') | (cairn_vec16)(c == '\\');
-}
-
-/* How many of n characters need nothing done. Every line of the log and every refusal passes here. */
-static size_t json_text_run(const uint8_t *p, size_t n)
-{
-	size_t run = 0;
-	while (run + 16 <= n && cairn_vec16_is_zero(json_text_special_16(cairn_vec16_load(p + run))))
-		run += 16;
-	while (run < n && json_text_is_plain(p[run]))
-		run++;
-	return run;
 }
 
 /* Append the character at p, n bytes of it (0: none that is valid). */
@@ -69,7 +55,7 @@ void cairn_json_text(struct cairn_buf *out, const char *text, size_t bytes_max)
 	}
 	cairn_buf_add(out, "\"", 1);
 	while (p < end) {
-		size_t run = json_text_run(p, (size_t)(end - p));
+		size_t run = cairn_vec16_run(p, (size_t)(end - p), json_text_special_16);
 		cairn_buf_add(out, p, run);
 		p += run;
 		size_t n = p < end ? cairn_utf8_sequence(p, SIZE_MAX) : 1;

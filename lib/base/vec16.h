@@ -94,4 +94,16 @@ static inline bool cairn_vec16_none(const void *bytes, size_t len, cairn_vec16 (
 	return cairn_vec16_is_zero(found | wrong(cairn_vec16_load_last(p, len)));
 }
 
+/** How many of len bytes come before the first that is wrong? @param wrong  not zero where a byte is */
+static inline size_t cairn_vec16_run(const void *bytes, size_t len, cairn_vec16 (*wrong)(cairn_vec16))
+{
+	const uint8_t *p = bytes;
+	size_t n = 0;
+	while (n + 16 <= len && cairn_vec16_is_zero(wrong(cairn_vec16_load(p + n))))
+		n += 16;
+	while (n < len && cairn_vec16_none(p + n, 1, wrong))
+		n++;
+	return n;
+}
+
 #endif

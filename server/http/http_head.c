@@ -76,11 +76,6 @@ static const char *const HEAD_PLAIN_ARGUMENTS[] = {"file_id", "ranges", "expires
 						   "name",    "limit",  "older_than_s", "before"};
 
 /* Letters, digits and the separators that are no secret's: from ',' to ':' they lie side by side. */
-static bool head_is_plain(uint8_t c)
-{
-	return (uint8_t)(c - ',') <= ':' - ',' || (uint8_t)((c | 0x20) - 'a') < 26 || c == '_' || c == '~';
-}
-
 static cairn_vec16 head_not_plain(cairn_vec16 c)
 {
 	return ~(head_is_within(c, ',', ':') | head_is_letter(c) | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~'));
@@ -93,10 +88,7 @@ static size_t head_plain_run(const char *text, size_t len)
 	if (cairn_vec16_none(text, len, head_not_plain)) /* as almost always */
 		return len;
 	for (;;) {
-		while (n + 16 <= len && cairn_vec16_is_zero(head_not_plain(cairn_vec16_load(text + n))))
-			n += 16;
-		while (n < len && head_is_plain((uint8_t)text[n]))
-			n++;
+		n += cairn_vec16_run(text + n, len - n, head_not_plain);
 		if (len - n < 3 || strncasecmp(text + n, "%2f", 3) != 0)
 			return n;
 		n += 3;
