@@ -96,6 +96,9 @@ void http_query_each(const struct http_request *req, const char *name, bool (*vi
 const char *http_header(const struct http_request *req, const char *name);
 /** If-None-Match, as by http_header(), but already found. */
 const char *http_if_none_match(const struct http_request *req);
+/** Does it name an ETag, alone or in a list, or all ("*")? @param if_none_match  NULL: it was not sent
+ *  @param etag  with its quotes */
+bool http_has_etag(const char *if_none_match, const char *etag);
 /** Is it there more than once? Then nobody can tell which one who passes requests on has looked at. */
 bool http_header_is_repeated(const struct http_request *req, const char *name);
 

@@ -12,6 +12,11 @@ const char *http_header(const struct http_request *req, const char *name)
 	return MHD_lookup_connection_value(req->conn, MHD_HEADER_KIND, name);
 }
 
+bool http_has_etag(const char *if_none_match, const char *etag)
+{
+	return if_none_match && (strcmp(if_none_match, "*") == 0 || strstr(if_none_match, etag));
+}
+
 struct http_header_count {
 	const char *name;
 	unsigned n;

@@ -52,7 +52,7 @@ void hub_bytes_free(void *state)
 
 static bool bytes_is_same(const struct hub_bytes *b)
 {
-	return b->if_none_match && (strcmp(b->if_none_match, "*") == 0 || strstr(b->if_none_match, b->etag));
+	return http_has_etag(b->if_none_match, b->etag);
 }
 
 /* What can only be had from the store is told by the headers alone. */

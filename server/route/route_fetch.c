@@ -194,8 +194,7 @@ static bool fetch_check_grant(struct http_request *req, struct cairn_fetch *fetc
 /* What the headers say. @return false: that cannot be had, which was replied */
 static bool fetch_take_headers(struct http_request *req, struct fetch_request *f)
 {
-	const char *range = http_header(req, "Range"), *only_if = http_header(req, "If-Range"),
-		   *known = http_if_none_match(req);
+	const char *range = http_header(req, "Range"), *only_if = http_header(req, "If-Range");
 	if (only_if && range && strcmp(only_if, f->etag) != 0) {
 		http_reply_error(req, 412, "fetch.if_range", "the xorb never had this ETag", NULL);
 		return false;
@@ -205,7 +204,7 @@ static bool fetch_take_headers(struct http_request *req, struct fetch_request *f
 		http_reply_error(req, 400, "range.many", "ask for fewer ranges at once", NULL);
 		return false;
 	}
-	f->known = known && (strstr(known, f->etag) || strcmp(known, "*") == 0);
+	f->known = http_has_etag(http_if_none_match(req), f->etag);
 	f->prove = atomic_load(&app_of(req)->live.prove_reads) && http_method(req) == HTTP_GET && !f->known;
 	return true;
 }
