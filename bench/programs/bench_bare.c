@@ -88,11 +88,11 @@ static struct MHD_Daemon *bare_start(int listen_fd)
 				MHD_OPTION_END);
 }
 
-/* Until standard input ends. */
-static void bare_hand_over(int listen_fd, struct MHD_Daemon **daemons, unsigned n)
+/* Until standard input ends. @param accepts  hand connections over, which a pool takes by itself */
+static void bare_serve(int listen_fd, bool accepts, struct MHD_Daemon **daemons, unsigned n)
 {
 	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = listen_fd, .events = POLLIN}};
-	for (unsigned i = 0; poll(fds, 2, -1) > 0 && !fds[0].revents; i++) {
+	for (unsigned i = 0; poll(fds, accepts ? 2 : 1, -1) > 0 && !fds[0].revents; i++) {
 		struct sockaddr_in a;
 		socklen_t len = sizeof(a);
 		int fd = accept4(listen_fd, (struct sockaddr *)&a, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -107,22 +107,20 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	status = (unsigned)strtoul(argv[1], NULL, 10);
 	n_replies = (unsigned)strtoul(argv[3], NULL, 10);
-	unsigned n_threads = argc == 5 ? (unsigned)strtoul(argv[4], NULL, 10) : 0, n = n_threads == 0 ? 1 : n_threads;
+	bool pool = argc == 4;
+	unsigned n = pool ? 1 : (unsigned)strtoul(argv[4], NULL, 10);
 	struct MHD_Daemon *daemons[THREADS_MAX] = {NULL};
 	uint16_t port = 0;
 	int fd = bare_listen(&port);
-	if (fd < 0 || n_threads > THREADS_MAX || n_replies == 0 || !bare_make_replies(strtoull(argv[2], NULL, 10)))
+	if (fd < 0 || n == 0 || n > THREADS_MAX || n_replies == 0 || !bare_make_replies(strtoull(argv[2], NULL, 10)))
 		return EXIT_FAILURE;
 	(void)signal(SIGPIPE, SIG_IGN);
 	for (unsigned i = 0; i < n; i++)
-		if (!(daemons[i] = bare_start(n_threads == 0 ? fd : -1)))
+		if (!(daemons[i] = bare_start(pool ? fd : -1)))
 			return EXIT_FAILURE;
 	printf("bench_bare listening on http://127.0.0.1:%u\n", port);
 	(void)fflush(stdout);
-	if (n_threads > 0)
-		bare_hand_over(fd, daemons, n);
-	for (char c; n_threads == 0 && read(STDIN_FILENO, &c, 1) > 0;)
-		continue;
+	bare_serve(fd, !pool, daemons, n);
 	for (unsigned i = 0; i < n; i++)
 		MHD_stop_daemon(daemons[i]);
 	for (unsigned i = 0; i < n_replies; i++)

@@ -417,16 +417,23 @@ static enum cairn_status between_visit(void *planner, const struct cairn_index_s
 	return CAIRN_OK;
 }
 
-START_TEST(a_plan_is_one_snapshot)
+/* A file of one term over all of a xorb. @return its hash */
+static struct cairn_hash put_planned(struct cairn_index *ix)
 {
-	struct cairn_index *ix = fx_open(folder.path);
 	struct fx_xorb x = fx_xorb_new(1, 10);
 	struct fx_shard s;
-	struct cairn_hash hash = fx_hash("file", 1);
 	fx_xorb_put(ix, &x);
 	fx_shard_init(&s, 1);
 	fx_shard_file(&s, 1, &x, 0, 10);
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_xorb_fini(&x);
+	return fx_hash("file", 1);
+}
+
+START_TEST(a_plan_is_one_snapshot)
+{
+	struct cairn_index *ix = fx_open(folder.path);
+	struct cairn_hash hash = put_planned(ix);
 	struct between b = {.planner = {1, between_choose, between_visit}};
 	for (unsigned i = 0; i < 2; i++) { /* the next one sees what was written, so no snapshot is left behind */
 		struct cairn_index_file file;
@@ -435,7 +442,6 @@ START_TEST(a_plan_is_one_snapshot)
 		cairn_index_file_fini(&file);
 	}
 	cairn_index_free(ix);
-	fx_xorb_fini(&x);
 }
 END_TEST
 
@@ -443,13 +449,7 @@ END_TEST
 START_TEST(a_damaged_plan_is_not_an_empty_one)
 {
 	struct cairn_index *ix = fx_open(folder.path);
-	struct fx_xorb x = fx_xorb_new(1, 10);
-	struct fx_shard s;
-	struct cairn_hash hash = fx_hash("file", 1);
-	fx_xorb_put(ix, &x);
-	fx_shard_init(&s, 1);
-	fx_shard_file(&s, 1, &x, 0, 10);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	struct cairn_hash hash = put_planned(ix);
 	run_sql("UPDATE file SET terms = CAST(terms || x'00' AS BLOB)");
 	struct between b = {.planner = {1, between_choose, between_visit}};
 	struct cairn_index_file file;
@@ -457,7 +457,6 @@ START_TEST(a_damaged_plan_is_not_an_empty_one)
 	b.planner.n_terms_max = UINT32_MAX;
 	ck_assert_int_eq(cairn_index_plan(ix, &hash, NULL, &b.planner, &file), CAIRN_E_DAMAGED);
 	cairn_index_free(ix);
-	fx_xorb_fini(&x);
 }
 END_TEST
 
