@@ -22,7 +22,11 @@ REQUEST = ("http_on_uri", "http_on_request", "http_on_done", "route_job_work")
 WRITER = ("writer_commit",)  # what a write adds, on the index's thread
 # Its first call opens a connection to the index, for as much as hundreds of requests take, unless another thread's is idle by chance.
 LEFT_OUT = "cairn_pool_take"
-NEW_SHARDS = {"1 xorb of 1,000 chunks, 10 files": 100}  # how many of which shape; small ones moved from 248,000 to 357,000
+NEW_SHARDS = {"small: 1 xorb of 20 chunks, 1 file": 200, "1 xorb of 1,000 chunks, 10 files": 100}  # how many of which shape
+# What a request takes hangs on nothing else: proofs go on beside it as processors are idle, and answers are made anew in an epoch's last hour.
+ALONE = ("--sandbox", "off", "--proof-rate", "0", "--epoch", "365d", "--gc-grace", "730d")
+# Valgrind counts an instruction that moves many bytes once for each, and it hangs on the processor and on places whether the C library uses those.
+BY_VECTORS = {"GLIBC_TUNABLES": f"glibc.cpu.x86_rep_movsb_threshold={1 << 30}:glibc.cpu.x86_rep_stosb_threshold={1 << 30}"}
 AT_ONCE = min(2, os.cpu_count() or 1)  # counting needs no machine of its own
 
 
@@ -80,7 +84,8 @@ def _instructions(bench, data, targets, functions):
     """Of a request, outside of the kernel and of what the library does by itself, by valgrind's callgrind."""
     out = data.with_suffix(".callgrind")
     counter = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", *(f"--toggle-collect={f}" for f in functions)]
-    with Server([*counter, *bench.cairnd_argv(data, "--sandbox", "off")], log=data.with_suffix(".log")) as server:
+    argv = [*counter, *bench.cairnd_argv(data, *ALONE)]
+    with Server(argv, log=data.with_suffix(".log"), env=BY_VECTORS) as server:
         n = bench.load(server, targets, 1).requests
     whole = subprocess.check_output(["callgrind_annotate", "--inclusive=yes", "--threshold=100", out], text=True)
     total, *left_out = (int(text.replace(",", "")) for text in re.findall(rf"^ *([\d,]+) .*(?:PROGRAM TOTALS|:{LEFT_OUT}\b)", whole, re.M))
