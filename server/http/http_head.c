@@ -152,7 +152,6 @@ static void head_keep(const char **slot, const char *value)
 
 void http_head_note(struct http_head *head, const char *name, size_t name_len, const char *value, size_t value_len)
 {
-	head->bad_name |= name_len == 0 || !cairn_vec16_none(name, name_len, head_not_token);
 	head->bad_value |= !cairn_vec16_none(value, value_len, head_not_value);
 	if (HEAD_IS("Host")) {
 		head->n_host++;
@@ -182,6 +181,8 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 		head_keep(&head->if_none_match, value);
 	} else if (HEAD_IS("Access-Control-Request-Method")) {
 		head_keep(&head->preflight_method, value);
+	} else {
+		head->bad_name |= name_len == 0 || !cairn_vec16_none(name, name_len, head_not_token);
 	}
 }
 
