@@ -12,13 +12,14 @@ static const char *const METHODS[] = {"GET",     "HEAD",    "POST",  "PUT",   "D
 /* A path, from the first byte of the target on. */
 struct router_path {
 	const char *at, *end; /* the same: it can match nothing */
+	bool plain;           /* as in router_find() */
 };
 
-static struct router_path router_path_of(const char *target)
+static struct router_path router_path_of(const char *target, bool plain)
 {
 	size_t len = (size_t)(strchrnul(target, '?') - target);
 	bool good = target[0] == '/' && len <= ROUTER_TAILED_BYTES_MAX;
-	return (struct router_path){target, target + (good ? len : 0)};
+	return (struct router_path){target, target + (good ? len : 0), plain};
 }
 
 /* Of 16 bytes at once: not zero where one is not in what is named. */
@@ -60,10 +61,10 @@ static bool router_is_name(const char *segment, size_t len)
 
 /* What stands in place of a {name} is looked at, and nothing else: the rest of a path that matches is as the pattern
  * has it. Escapes are for those routes only that ask for them, since "%2F" is a slash to some and not to others. */
-static bool router_is_value(const char *segment, size_t len, bool escapes)
+static bool router_is_value(const struct router_path *path, const char *segment, size_t len, bool escapes)
 {
-	bool good = escapes ? cairn_vec16_none(segment, len, router_wrong_but_escapes)
-			    : cairn_vec16_none(segment, len, router_wrong);
+	bool good = path->plain || (escapes ? cairn_vec16_none(segment, len, router_wrong_but_escapes)
+					    : cairn_vec16_none(segment, len, router_wrong));
 	return good && router_is_name(segment, len);
 }
 
@@ -99,9 +100,10 @@ static struct router_name router_name_of(const char *segment, size_t len)
 }
 
 /* One segment or more, none of them empty, "." or "..". */
-static bool router_is_tail(const char *at, const char *end)
+static bool router_is_tail(const struct router_path *path, const char *at)
 {
-	if (!cairn_vec16_none(at, (size_t)(end - at), router_wrong_in_tail))
+	const char *end = path->end;
+	if (!path->plain && !cairn_vec16_none(at, (size_t)(end - at), router_wrong_in_tail))
 		return false;
 	for (;; at++) {
 		size_t len = router_segment_len(at, end);
@@ -118,8 +120,8 @@ static size_t router_take(const struct router_name *name, const struct router_pa
 {
 	size_t len = router_segment_len(at, path->end);
 	if (name->mark != '*')
-		return router_is_value(at, len, name->mark == '%') ? len : 0;
-	return router_is_tail(at, path->end) ? (size_t)(path->end - at) : 0;
+		return router_is_value(path, at, len, name->mark == '%') ? len : 0;
+	return router_is_tail(path, at) ? (size_t)(path->end - at) : 0;
 }
 
 static bool router_matches(const char *pattern, const struct router_path *path, struct router_found *out)
@@ -232,11 +234,11 @@ static enum router_result router_look(const struct http_route *const *tables, en
 	return any ? ROUTER_WRONG_METHOD : ROUTER_NOT_FOUND;
 }
 
-enum router_result router_find(const struct http_route *const *tables, const char *method, char *target,
+enum router_result router_find(const struct http_route *const *tables, const char *method, char *target, bool plain,
 			       struct router_match *out, char *allow, size_t allow_len)
 {
 	struct router_found found;
-	struct router_path path = router_path_of(target);
+	struct router_path path = router_path_of(target, plain);
 	enum router_result result = ROUTER_NOT_FOUND;
 	for (enum router_stage stage = ROUTER_FIXED; stage <= ROUTER_FREE && result == ROUTER_NOT_FOUND; stage++)
 		result = router_look(tables, stage, method, &path, &found, allow, allow_len);
