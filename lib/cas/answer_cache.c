@@ -17,23 +17,26 @@ struct counted_answer {
 	_Atomic(struct cairn_answer_kept *) kept; /* NULL: nothing is */
 };
 
+/* What a look-up reads comes first. */
 struct entry {
 	struct entry *bucket_next;
-	struct entry *newer, *older; /* by use */
-	const struct cairn_answer *answer;
-	uint64_t epoch;
-	size_t bucket;
 	struct cairn_hash chunk;
-	char scope[]; /* zero-terminated */
+	uint64_t epoch;
+	const struct cairn_answer *answer;
+	uint64_t used; /* n_puts of its part, when it was asked for last, or put in */
+	size_t bucket;
+	struct entry *newer, *older; /* by use, but for what was used between the same two puts */
+	char scope[];                /* zero-terminated */
 };
 
 /* Some of the entries, by their place. Look-ups of different parts do not meet: under one lock for all, eight
  * processors waited for a sixth of their time. */
 struct cache_part {
 	_Alignas(64) pthread_mutex_t lock; /* over everything below */
-	uint64_t bytes, hits, misses, n_entries;
-	struct entry *newest, *oldest;
 	struct entry **buckets;
+	uint64_t hits, misses; /* up to here it is one line of a processor's cache, all of it that most hits write to */
+	uint64_t n_puts, bytes, n_entries;
+	struct entry *newest, *oldest;
 };
 
 enum {
@@ -184,10 +187,21 @@ static void part_unlink_use(struct cache_part *part, struct entry *e)
 
 static void part_link_newest(struct cache_part *part, struct entry *e)
 {
+	e->used = part->n_puts;
 	e->newer = NULL;
 	e->older = part->newest;
 	*(part->newest ? &part->newest->newer : &part->oldest) = e;
 	part->newest = e;
+}
+
+/* Only a put lets one go: what was used since the last one is newer than all that was not, and stays where it is. Else
+ * each hit would take its neighbours in the list from other processors. */
+static void part_use(struct cache_part *part, struct entry *e)
+{
+	if (e->used == part->n_puts)
+		return;
+	part_unlink_use(part, e);
+	part_link_newest(part, e);
 }
 
 static uint64_t entry_bytes(const struct entry *e)
@@ -225,8 +239,7 @@ const struct cairn_answer *cairn_answer_cache_get(struct cairn_answer_cache *c, 
 	if (*at && (*at)->epoch != epoch) {
 		part_drop(part, at);
 	} else if (*at) {
-		part_unlink_use(part, *at);
-		part_link_newest(part, *at);
+		part_use(part, *at);
 		found = answer_ref((*at)->answer);
 	}
 	found ? part->hits++ : part->misses++;
@@ -241,6 +254,7 @@ static void part_put(struct cache_part *part, struct entry *e)
 		part_drop(part, at);
 	e->bucket_next = part->buckets[e->bucket];
 	part->buckets[e->bucket] = e;
+	part->n_puts++;
 	part_link_newest(part, e);
 	part->bytes += entry_bytes(e);
 	part->n_entries++;

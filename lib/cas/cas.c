@@ -75,6 +75,7 @@ enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_
 		return CAIRN_E_NOMEM;
 	cairn_guards_init(&cas->guards);
 	cairn_budget_init(&cas->budget, options->spool_bytes_max, cas_share_bytes(options));
+	cairn_dedupe_keys_init(&cas->dedupe_keys, &cas->secret);
 	cas->options = *options;
 	cas->index = parts->index;
 	cas->store = parts->store;
@@ -103,6 +104,7 @@ void cairn_cas_free(struct cairn_cas *cas)
 	cairn_budget_fini(&cas->budget);
 	cairn_answer_cache_free(cas->cache);
 	cairn_guards_fini(&cas->guards);
+	cairn_dedupe_keys_fini(&cas->dedupe_keys);
 	free(cas->proved);
 	cas_proved_lists_free(cas->proved_lists);
 	free(cas->data_dir);

@@ -5,8 +5,20 @@
 
 #include <string.h>
 
-enum cairn_status cairn_dedupe_key(const struct cairn_secret *secret, const char *scope, uint64_t epoch,
-				   struct cairn_hash *out)
+void cairn_dedupe_keys_init(struct cairn_dedupe_keys *keys, const struct cairn_secret *secret)
+{
+	*keys = (struct cairn_dedupe_keys){.secret = secret};
+	pthread_mutex_init(&keys->lock, NULL);
+}
+
+void cairn_dedupe_keys_fini(struct cairn_dedupe_keys *keys)
+{
+	pthread_mutex_destroy(&keys->lock);
+	explicit_bzero(&keys->last, sizeof(keys->last));
+}
+
+static enum cairn_status dedupe_derive(const struct cairn_secret *secret, const char *scope, uint64_t epoch,
+				       struct cairn_hash *out)
 {
 	/* The scope is the only part of variable length and comes last, so no two inputs look alike. */
 	static const char LABEL[] = "cairn dedupe key 1";
@@ -19,5 +31,38 @@ enum cairn_status cairn_dedupe_key(const struct cairn_secret *secret, const char
 						     sizeof(LABEL) + 8 + scope_len);
 	if (status == CAIRN_OK && cairn_hash_is_zero(out))
 		out->b[0] = 1; /* zero would mean "not keyed"; it comes up once in 2^256 */
+	return status;
+}
+
+static bool dedupe_is_last(struct cairn_dedupe_keys *keys, const char *scope, uint64_t epoch, struct cairn_hash *out)
+{
+	pthread_mutex_lock(&keys->lock);
+	bool is_last = !cairn_hash_is_zero(&keys->last) && keys->epoch == epoch && strcmp(keys->scope, scope) == 0;
+	if (is_last)
+		*out = keys->last;
+	pthread_mutex_unlock(&keys->lock);
+	return is_last;
+}
+
+static void dedupe_keep(struct cairn_dedupe_keys *keys, const char *scope, uint64_t epoch, const struct cairn_hash *key)
+{
+	size_t scope_bytes = strlen(scope) + 1;
+	if (scope_bytes > sizeof(keys->scope))
+		return;
+	pthread_mutex_lock(&keys->lock);
+	memcpy(keys->scope, scope, scope_bytes);
+	keys->epoch = epoch;
+	keys->last = *key;
+	pthread_mutex_unlock(&keys->lock);
+}
+
+enum cairn_status cairn_dedupe_key(struct cairn_dedupe_keys *keys, const char *scope, uint64_t epoch,
+				   struct cairn_hash *out)
+{
+	if (dedupe_is_last(keys, scope, epoch, out))
+		return CAIRN_OK;
+	enum cairn_status status = dedupe_derive(keys->secret, scope, epoch, out);
+	if (status == CAIRN_OK)
+		dedupe_keep(keys, scope, epoch, out);
 	return status;
 }

@@ -5,6 +5,7 @@
 #include "cas/answer_cache.h"
 #include "cas/budget.h"
 #include "cas/cas.h"
+#include "cas/dedupe_key.h"
 #include "cas/proved_lists.h"
 #include "hash/hash_guard.h"
 #include "store/pack.h"
@@ -23,6 +24,7 @@ struct cairn_cas {
 	struct cairn_cas_options options;
 	char *data_dir, *tmp_dir;
 	struct cairn_secret secret;
+	struct cairn_dedupe_keys dedupe_keys;
 	uint8_t fetch_key[32];     /* signs fetch grants; derived from the secret */
 	struct cairn_index *index; /* borrowed, as the store is */
 	struct cairn_store *store;

@@ -1,6 +1,5 @@
 /* A chunk query's answer: the xorb that holds the chunk and its neighbours, as a shard with keyed chunk hashes. */
 #include "base/clock.h"
-#include "cas/dedupe_key.h"
 #include "cas/internal.h"
 #include "shard/writer.h"
 
@@ -56,7 +55,7 @@ static bool answer_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
 		return true;
 	/* Only now: most queries are misses, and deriving a key costs more than finding that out. */
 	if (b->n_xorbs == 0)
-		b->status = cairn_dedupe_key(&b->cas->secret, b->scope, b->epoch, &b->key);
+		b->status = cairn_dedupe_key(&b->cas->dedupe_keys, b->scope, b->epoch, &b->key);
 	if (b->status != CAIRN_OK)
 		return false;
 	if (b->n_xorbs > 0 && b->writer.buf.len + more + CAIRN_SHARD_FOOTER_BYTES > b->bytes_max)

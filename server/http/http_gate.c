@@ -141,7 +141,8 @@ static bool gate_route(const struct gate *g)
 {
 	struct http_request *req = g->req;
 	char allow[64];
-	switch (router_find(req->server->options.routes, req->method, req->path, &req->match, allow, sizeof(allow))) {
+	switch (router_find(req->server->options.routes, req->method, req->path, req->target_kind == HTTP_TARGET_PLAIN,
+			    &req->match, allow, sizeof(allow))) {
 	case ROUTER_FOUND:
 		return true;
 	case ROUTER_NOT_FOUND:

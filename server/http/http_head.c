@@ -48,6 +48,12 @@ static cairn_vec16 head_not_value(cairn_vec16 c)
 	return ((cairn_vec16)(c < 0x20) & (cairn_vec16)(c != '\t')) | (cairn_vec16)(c == 0x7f);
 }
 
+/* The letters, the digits and "-._~/": from '-' to '9' they lie side by side. */
+static cairn_vec16 head_not_plain_path(cairn_vec16 c)
+{
+	return ~(head_is_letter(c) | head_is_within(c, '-', '9') | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~'));
+}
+
 static cairn_vec16 head_not_target(cairn_vec16 c)
 {
 	return ~head_is_within(c, '!', '~');
@@ -64,6 +70,8 @@ enum http_target_kind http_target_judge(const char *target)
 	if (target[0] != '/')
 		return HTTP_TARGET_ABSOLUTE;
 	size_t len = strlen(target);
+	if (cairn_vec16_none(target, len, head_not_plain_path))
+		return HTTP_TARGET_PLAIN;
 	bool good = cairn_vec16_none(target, len, head_not_target);
 	return !good || (memchr(target, '%', len) && strstr(target, "%00")) ? HTTP_TARGET_BAD : HTTP_TARGET_OK;
 }
@@ -119,11 +127,20 @@ static void head_log_add(struct head_log *log, const char *text, size_t len)
 	log->len += len;
 }
 
-void http_target_log(char *out, size_t out_len, const char *target)
+/* How much of a target stands in logs as it is. Before the "@" of an address that is no path there may be a password.
+ */
+static size_t head_plain_path(const char *target, enum http_target_kind kind)
+{
+	size_t len = strlen(target);
+	if (kind == HTTP_TARGET_PLAIN)
+		return len;
+	return kind == HTTP_TARGET_ABSOLUTE && strchr(target, '@') ? 0 : head_plain_run(target, len);
+}
+
+void http_target_log(char *out, size_t out_len, const char *target, enum http_target_kind kind)
 {
 	struct head_log log = {out, 0, out_len - 1};
-	/* Before the "@" of an address that is no path there may be a password. */
-	size_t path = target[0] == '/' || !strchr(target, '@') ? head_plain_run(target, strlen(target)) : 0;
+	size_t path = head_plain_path(target, kind);
 	head_log_add(&log, target, path);
 	const char *p = target + path;
 	if (*p && *p != '?')
@@ -152,7 +169,6 @@ static void head_keep(const char **slot, const char *value)
 
 void http_head_note(struct http_head *head, const char *name, size_t name_len, const char *value, size_t value_len)
 {
-	head->bad_name |= name_len == 0 || !cairn_vec16_none(name, name_len, head_not_token);
 	head->bad_value |= !cairn_vec16_none(value, value_len, head_not_value);
 	if (HEAD_IS("Host")) {
 		head->n_host++;
@@ -182,6 +198,8 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 		head_keep(&head->if_none_match, value);
 	} else if (HEAD_IS("Access-Control-Request-Method")) {
 		head_keep(&head->preflight_method, value);
+	} else {
+		head->bad_name |= name_len == 0 || !cairn_vec16_none(name, name_len, head_not_token);
 	}
 }
 

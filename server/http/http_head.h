@@ -12,16 +12,17 @@ enum { HTTP_ID_BYTES_MAX = 64 }; /* of X-Request-Id, X-Amzn-Trace-Id and X-Xet-S
 
 /** The target of a request line, judged while it is whole. */
 enum http_target_kind {
-	HTTP_TARGET_OK,
+	HTTP_TARGET_PLAIN,    /* a path of letters, digits and "-._~/" alone, as nearly all are */
+	HTTP_TARGET_OK,       /* another path, and a query */
 	HTTP_TARGET_ABSOLUTE, /* not a path: "http://host/x", "*" */
 	HTTP_TARGET_BAD,      /* control or 8-bit bytes, or %00 (which would cut strings) */
 };
 
 enum http_target_kind http_target_judge(const char *target);
 
-/** A copy for logs: at most out_len - 1 bytes, the path up to the first thing in it that is no plain text ("..."), and
- * of the query those arguments that are known to be no secrets; others become "-". */
-void http_target_log(char *out, size_t out_len, const char *target);
+/** A copy of a target of that kind for logs: at most out_len - 1 bytes, the path up to the first thing in it that is no
+ * plain text ("..."), and of the query those arguments that are known to be no secrets; others become "-". */
+void http_target_log(char *out, size_t out_len, const char *target, enum http_target_kind kind);
 
 /** Facts of a head, gathered header by header. Borrows the values. Start from zero. */
 struct http_head {

@@ -233,13 +233,14 @@ static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, c
 static void http_end(struct http_request *req)
 {
 	struct http_thread *thread = req->thread;
+	int64_t now_us = http_now_us();
 	req->peer->request = NULL;
-	http_tell_end(req);
+	http_tell_end(req, now_us);
 	http_drop_response(req);
 	http_request_release(req);
 	if (req->reply_release)
 		req->reply_release(req->reply_ctx);
-	(void)http_conn_enter(req->peer, HTTP_CONN_IDLE, http_idle_deadline_ms(thread->server, http_now_ms()));
+	(void)http_conn_enter(req->peer, HTTP_CONN_IDLE, http_idle_deadline_ms(thread->server, now_us / 1000));
 	http_request_free(req);
 	http_thread_end_request(thread);
 }

@@ -28,8 +28,8 @@ struct http_request *http_request_new(struct http_conn *peer, const char *target
 	req->peer = peer;
 	memcpy(req->path, target, path_len);
 	req->path[path_len] = '\0';
-	http_target_log(req->target_log, sizeof(req->target_log), target);
 	req->target_kind = http_target_judge(target);
+	http_target_log(req->target_log, sizeof(req->target_log), target, req->target_kind);
 	return req;
 }
 

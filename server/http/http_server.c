@@ -112,7 +112,7 @@ void http_thread_end_request(struct http_thread *thread)
 	pthread_mutex_unlock(&server->lock);
 }
 
-void http_tell_end(const struct http_request *req)
+void http_tell_end(const struct http_request *req, int64_t now_us)
 {
 	const struct http_server_options *o = &req->server->options;
 	bool timed_out = req->stage == HTTP_STAGE_BODY && http_conn_phase(req->peer) == HTTP_CONN_CUT &&
@@ -127,7 +127,7 @@ void http_tell_end(const struct http_request *req)
 				    : 0,
 		.request_bytes = req->received,
 		.reply_bytes = replied ? req->reply_bytes : 0,
-		.duration_us = (uint64_t)(http_now_us() - req->started_us),
+		.duration_us = (uint64_t)(now_us - req->started_us),
 		.queued = req->queued,
 		.queued_us = req->queued_us,
 		.address = req->peer->address,

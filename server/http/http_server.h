@@ -42,7 +42,7 @@ int64_t http_body_deadline_ms(const struct http_request *req);
 /** Until when the client must have taken the reply; 0: no limit, for streams. */
 int64_t http_reply_deadline_ms(const struct http_request *req, int64_t now_ms);
 
-/** Tell options.ended of it. */
-void http_tell_end(const struct http_request *req);
+/** Tell options.ended of it. @param now_us  by http_now_us() */
+void http_tell_end(const struct http_request *req, int64_t now_us);
 
 #endif

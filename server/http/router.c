@@ -9,54 +9,63 @@
 static const char *const METHODS[] = {"GET",     "HEAD",    "POST",  "PUT",   "DELETE",
 				      "CONNECT", "OPTIONS", "TRACE", "PATCH", NULL};
 
-/* Not zero where there is anything but letters, digits, and "-._~/%". */
-static cairn_vec16 router_wrong(cairn_vec16 c)
-{
-	cairn_vec16 is_letter = (cairn_vec16)((c | 0x20) - 'a' < 26);
-	cairn_vec16 is_other = (cairn_vec16)(c - '-' < 13); /* "-./0123456789" */
-	is_other |= (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~') | (cairn_vec16)(c == '%');
-	return ~(is_letter | is_other);
-}
-
-/* Every byte of every path passes here. */
-static bool router_is_clean(const char *path, size_t len)
-{
-	return cairn_vec16_none(path, len, router_wrong);
-}
-
 /* A path, from the first byte of the target on. */
 struct router_path {
 	const char *at, *end; /* the same: it can match nothing */
-	bool plain;           /* every route can match it; else only one with a tail */
+	bool plain;           /* as in router_find() */
 };
 
-static bool router_is_plain(const char *path, size_t len)
-{
-	return len <= ROUTER_PATH_BYTES_MAX && router_is_clean(path, len);
-}
-
-/* Has it nothing but what clients send in a tail: besides the above, sub-delims, ":" and "@" (RFC 3986, 3.3)? */
-static bool router_is_tailed(const char *path, size_t len)
-{
-	static const char GOOD[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/%!$&'()*+,;=:@";
-	return len <= ROUTER_TAILED_BYTES_MAX && strspn(path, GOOD) >= len;
-}
-
-static struct router_path router_path_of(const char *target)
+static struct router_path router_path_of(const char *target, bool plain)
 {
 	size_t len = (size_t)(strchrnul(target, '?') - target);
-	bool plain = router_is_plain(target, len);
-	bool good = target[0] == '/' && (plain || router_is_tailed(target, len));
-	return (struct router_path){.at = target, .end = target + (good ? len : 0), .plain = plain};
+	bool good = target[0] == '/' && len <= ROUTER_TAILED_BYTES_MAX;
+	return (struct router_path){target, target + (good ? len : 0), plain};
 }
 
-/* "." and ".." mean other paths to every client and proxy; they are nobody's name. Escapes are for those routes only
- * that ask for them, since "%2F" is a slash to some and not to others. */
-static bool router_is_value(const char *segment, size_t len, bool escapes)
+/* Of 16 bytes at once: not zero where one is not in what is named. */
+
+static cairn_vec16 router_is_letter(cairn_vec16 c)
 {
-	if (!escapes && memchr(segment, '%', len))
-		return false;
+	return (cairn_vec16)((c | 0x20) - 'a' < 26);
+}
+
+/* Letters, digits, and "-._~". */
+static cairn_vec16 router_wrong(cairn_vec16 c)
+{
+	cairn_vec16 is_other = (cairn_vec16)(c - '0' < 10) | (cairn_vec16)(c - '-' < 2);
+	is_other |= (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~');
+	return ~(router_is_letter(c) | is_other);
+}
+
+/* The same and "%". */
+static cairn_vec16 router_wrong_but_escapes(cairn_vec16 c)
+{
+	return router_wrong(c) & ~(cairn_vec16)(c == '%');
+}
+
+/* The same and "/", and what clients leave unescaped there: sub-delims, ":" and "@" (RFC 3986, 3.3). From '$' to ';'
+ * they lie side by side, with the digits. */
+static cairn_vec16 router_wrong_in_tail(cairn_vec16 c)
+{
+	cairn_vec16 is_other =
+		(cairn_vec16)(c - '$' < ';' - '$' + 1) | (cairn_vec16)(c == '!') | (cairn_vec16)(c == '=');
+	is_other |= (cairn_vec16)(c == '@') | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~');
+	return ~(router_is_letter(c) | is_other);
+}
+
+/* "." and ".." mean other paths to every client and proxy; they are nobody's name. */
+static bool router_is_name(const char *segment, size_t len)
+{
 	return len > 0 && !(len == 1 && segment[0] == '.') && !(len == 2 && memcmp(segment, "..", 2) == 0);
+}
+
+/* What stands in place of a {name} is looked at, and nothing else: the rest of a path that matches is as the pattern
+ * has it. Escapes are for those routes only that ask for them, since "%2F" is a slash to some and not to others. */
+static bool router_is_value(const struct router_path *path, const char *segment, size_t len, bool escapes)
+{
+	bool good = path->plain || (escapes ? cairn_vec16_none(segment, len, router_wrong_but_escapes)
+					    : cairn_vec16_none(segment, len, router_wrong));
+	return good && router_is_name(segment, len);
 }
 
 static size_t router_segment_len(const char *at, const char *end)
@@ -91,11 +100,14 @@ static struct router_name router_name_of(const char *segment, size_t len)
 }
 
 /* One segment or more, none of them empty, "." or "..". */
-static bool router_is_tail(const char *at, const char *end)
+static bool router_is_tail(const struct router_path *path, const char *at)
 {
+	const char *end = path->end;
+	if (!path->plain && !cairn_vec16_none(at, (size_t)(end - at), router_wrong_in_tail))
+		return false;
 	for (;; at++) {
 		size_t len = router_segment_len(at, end);
-		if (!router_is_value(at, len, true))
+		if (!router_is_name(at, len))
 			return false;
 		at += len;
 		if (at == end)
@@ -108,23 +120,20 @@ static size_t router_take(const struct router_name *name, const struct router_pa
 {
 	size_t len = router_segment_len(at, path->end);
 	if (name->mark != '*')
-		return router_is_value(at, len, name->mark == '%') ? len : 0;
-	bool good =
-		router_is_tail(at, path->end) && (path->plain || router_is_plain(path->at, (size_t)(at - path->at)));
-	return good ? (size_t)(path->end - at) : 0;
+		return router_is_value(path, at, len, name->mark == '%') ? len : 0;
+	return router_is_tail(path, at) ? (size_t)(path->end - at) : 0;
 }
 
 static bool router_matches(const char *pattern, const struct router_path *path, struct router_found *out)
 {
-	const char *at = path->at, *end = path->end;
-	bool plain = path->plain;
+	const char *at = path->at, *end = path->end, *tail = end;
 	out->n_args = 0;
 	for (;;) {
-		/* Letter by letter: most patterns differ from a path within a few. No path has a brace. */
-		for (; at < end && *pattern == *at; pattern++)
+		/* Letter by letter: most patterns differ from a path within a few. */
+		for (; at < end && *pattern == *at && *pattern != '{'; pattern++)
 			at++;
 		if (*pattern != '{')
-			return plain && !*pattern && at == end;
+			return !*pattern && at == end && tail - path->at <= ROUTER_PATH_BYTES_MAX;
 		size_t want = (size_t)(strchrnul(pattern, '/') - pattern);
 		struct router_name name = router_name_of(pattern, want);
 		size_t have = out->n_args < ROUTER_ARGS_MAX ? router_take(&name, path, at) : 0;
@@ -132,7 +141,7 @@ static bool router_matches(const char *pattern, const struct router_path *path, 
 			return false;
 		out->names[out->n_args] = name.text;
 		out->values[out->n_args++] = (struct router_span){at, have};
-		plain = plain || name.mark == '*';
+		tail = name.mark == '*' ? at : tail;
 		pattern += want;
 		at += have;
 	}
@@ -225,11 +234,11 @@ static enum router_result router_look(const struct http_route *const *tables, en
 	return any ? ROUTER_WRONG_METHOD : ROUTER_NOT_FOUND;
 }
 
-enum router_result router_find(const struct http_route *const *tables, const char *method, char *target,
+enum router_result router_find(const struct http_route *const *tables, const char *method, char *target, bool plain,
 			       struct router_match *out, char *allow, size_t allow_len)
 {
 	struct router_found found;
-	struct router_path path = router_path_of(target);
+	struct router_path path = router_path_of(target, plain);
 	enum router_result result = ROUTER_NOT_FOUND;
 	for (enum router_stage stage = ROUTER_FIXED; stage <= ROUTER_FREE && result == ROUTER_NOT_FOUND; stage++)
 		result = router_look(tables, stage, method, &path, &found, allow, allow_len);

@@ -31,9 +31,10 @@ enum router_result {
 /**
  * @param target  raw, as sent ("/v1/chunks/default/…?x=y"); an absolute-form target is not served. Where a route is
  *                found, zeros are written into it: it is of use for its values only
+ * @param plain   it is known to have nothing but letters, digits and "-._~/"
  * @param allow   for ROUTER_WRONG_METHOD: "GET, HEAD", cut to allow_len
  */
-enum router_result router_find(const struct http_route *const *tables, const char *method, char *target,
+enum router_result router_find(const struct http_route *const *tables, const char *method, char *target, bool plain,
 			       struct router_match *out, char *allow, size_t allow_len);
 
 #endif

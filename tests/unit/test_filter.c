@@ -32,6 +32,8 @@ START_TEST(what_is_in_it_is_found_and_little_else)
 	add_many(&f, 1, N);
 	cairn_filter_complete(&f);
 	ck_assert_uint_gt(atomic_load(&f.n_layers), 2);
+	for (unsigned i = 0; i < atomic_load(&f.n_layers); i++)
+		ck_assert_uint_eq((uintptr_t)f.layer[i].words % 64, 0); /* no block lies across two lines */
 	uint64_t in = 1, out = 2;
 	unsigned n_false = 0;
 	for (unsigned i = 0; i < N; i++) {
@@ -66,7 +68,7 @@ START_TEST(past_its_memory_the_last_layer_takes_all)
 	struct cairn_filter f;
 	cairn_filter_init(&f, 0);
 	atomic_store(&f.bytes, CAIRN_FILTER_BYTES_MAX - LEFT_BYTES);
-	f.layer[0].room = 0;
+	f.room = 0;
 	add_many(&f, 1, N);
 	cairn_filter_complete(&f);
 	ck_assert_uint_eq(atomic_load(&f.n_layers), 2);

@@ -116,18 +116,25 @@ START_TEST(keys_differ)
 	} inputs[] = {{"", 0}, {"", 1}, {"", 256}, {"alice", 0}, {"alice", 1}, {"models/a/b", 1}, {"models/a", 1}};
 	enum { N = sizeof(inputs) / sizeof(inputs[0]) };
 	struct cairn_hash keys[N], again;
+	struct cairn_dedupe_keys dedupe;
 	ck_assert_int_eq(cairn_secret_load(&secret, path, true, &diag), CAIRN_OK);
+	cairn_dedupe_keys_init(&dedupe, &secret);
 	for (unsigned i = 0; i < N; i++) {
-		ck_assert_int_eq(cairn_dedupe_key(&secret, inputs[i].scope, inputs[i].epoch, &keys[i]), CAIRN_OK);
+		ck_assert_int_eq(cairn_dedupe_key(&dedupe, inputs[i].scope, inputs[i].epoch, &keys[i]), CAIRN_OK);
 		ck_assert(!cairn_hash_is_zero(&keys[i]));
 		for (unsigned k = 0; k < i; k++)
 			ck_assert(!cairn_hash_equal(&keys[i], &keys[k]));
 	}
-	ck_assert_int_eq(cairn_dedupe_key(&secret, "alice", 1, &again), CAIRN_OK);
+	ck_assert_int_eq(cairn_dedupe_key(&dedupe, "alice", 1, &again), CAIRN_OK);
 	ck_assert(cairn_hash_equal(&again, &keys[4]));
 	secret.bytes[secret.len - 1] ^= 1;
-	ck_assert_int_eq(cairn_dedupe_key(&secret, "alice", 1, &again), CAIRN_OK);
+	ck_assert_int_eq(cairn_dedupe_key(&dedupe, "alice", 1, &again), CAIRN_OK);
+	ck_assert(cairn_hash_equal(&again, &keys[4])); /* not derived again */
+	cairn_dedupe_keys_fini(&dedupe);
+	cairn_dedupe_keys_init(&dedupe, &secret);
+	ck_assert_int_eq(cairn_dedupe_key(&dedupe, "alice", 1, &again), CAIRN_OK);
 	ck_assert(!cairn_hash_equal(&again, &keys[4]));
+	cairn_dedupe_keys_fini(&dedupe);
 }
 END_TEST
 
@@ -136,13 +143,16 @@ START_TEST(long_scopes)
 {
 	char a[256] = {0}, b[256] = {0};
 	struct cairn_hash key_a, key_b;
+	struct cairn_dedupe_keys dedupe;
 	memset(a, 'x', 255);
 	memset(b, 'x', 254);
 	b[254] = 'y';
 	ck_assert_int_eq(cairn_secret_load(&secret, path, true, &diag), CAIRN_OK);
-	ck_assert_int_eq(cairn_dedupe_key(&secret, a, 1, &key_a), CAIRN_OK);
-	ck_assert_int_eq(cairn_dedupe_key(&secret, b, 1, &key_b), CAIRN_OK);
+	cairn_dedupe_keys_init(&dedupe, &secret);
+	ck_assert_int_eq(cairn_dedupe_key(&dedupe, a, 1, &key_a), CAIRN_OK);
+	ck_assert_int_eq(cairn_dedupe_key(&dedupe, b, 1, &key_b), CAIRN_OK);
 	ck_assert(!cairn_hash_equal(&key_a, &key_b));
+	cairn_dedupe_keys_fini(&dedupe);
 }
 END_TEST
 

@@ -8,7 +8,8 @@
 
 enum {
 	FILTER_BLOCK_WORDS = 8, /* a cache line: a question costs one of them a layer */
-	FILTER_BITS = 6,        /* set for each prefix; each needs 9 bits of the mixed prefix */
+	FILTER_BLOCK_BYTES = FILTER_BLOCK_WORDS * 8,
+	FILTER_BITS = 6, /* set for each prefix; each needs 9 bits of the mixed prefix */
 	FILTER_ROOM_MIN = 1 << 16,
 };
 
@@ -25,6 +26,13 @@ static _Atomic uint64_t *filter_block(const struct cairn_filter_layer *layer, ui
 	return layer->words + block * FILTER_BLOCK_WORDS;
 }
 
+/* A block that lay across two lines would cost both of them. */
+static _Atomic uint64_t *filter_first_line(void *memory)
+{
+	uint8_t *bytes = memory;
+	return (void *)(bytes + (0 - (uintptr_t)bytes) % FILTER_BLOCK_BYTES);
+}
+
 /* Another layer, as large as wanted or as is left. Without memory the last one takes more than it has room for. */
 static void filter_grow(struct cairn_filter *f, uint64_t room)
 {
@@ -32,14 +40,15 @@ static void filter_grow(struct cairn_filter *f, uint64_t room)
 	uint64_t room_left = (CAIRN_FILTER_BYTES_MAX - atomic_load(&f->bytes)) * 8 / CAIRN_FILTER_BITS_EACH;
 	if (room > room_left)
 		room = room_left;
-	uint64_t n_blocks = room * CAIRN_FILTER_BITS_EACH / (FILTER_BLOCK_WORDS * UINT64_C(64));
+	uint64_t n_blocks = room * CAIRN_FILTER_BITS_EACH / (FILTER_BLOCK_BYTES * UINT64_C(8));
 	if (n == CAIRN_FILTER_LAYERS_MAX || n_blocks == 0)
 		return;
-	_Atomic uint64_t *words = calloc(n_blocks * FILTER_BLOCK_WORDS, sizeof(*words));
-	if (!words)
+	void *memory = calloc(n_blocks + 1, FILTER_BLOCK_BYTES); /* pages that nothing is in yet cost nothing */
+	if (!memory)
 		return;
-	f->layer[n] = (struct cairn_filter_layer){.words = words, .n_blocks = n_blocks, .room = room};
-	atomic_fetch_add(&f->bytes, n_blocks * FILTER_BLOCK_WORDS * 8);
+	f->layer[n] = (struct cairn_filter_layer){filter_first_line(memory), n_blocks, memory};
+	f->room = room;
+	atomic_fetch_add(&f->bytes, n_blocks * FILTER_BLOCK_BYTES);
 	atomic_store(&f->n_layers, n + 1);
 }
 
@@ -52,17 +61,16 @@ void cairn_filter_init(struct cairn_filter *f, uint64_t n_prefixes)
 void cairn_filter_fini(struct cairn_filter *f)
 {
 	for (unsigned i = 0; i < atomic_load(&f->n_layers); i++)
-		free(f->layer[i].words);
+		free(f->layer[i].memory);
 	*f = (struct cairn_filter){0};
 }
 
-static void filter_set(struct cairn_filter_layer *layer, uint64_t prefix)
+static void filter_set(const struct cairn_filter_layer *layer, uint64_t prefix)
 {
 	_Atomic uint64_t *block = filter_block(layer, prefix);
 	uint64_t mixed = filter_mix(prefix);
 	for (unsigned i = 0; i < FILTER_BITS; i++, mixed >>= 9)
 		atomic_fetch_or_explicit(&block[mixed >> 6 & 7], UINT64_C(1) << (mixed & 63), memory_order_relaxed);
-	layer->room -= layer->room > 0;
 }
 
 void cairn_filter_complete(struct cairn_filter *f)
@@ -104,12 +112,12 @@ void cairn_filter_add(struct cairn_filter *f, uint64_t prefix)
 	unsigned n = atomic_load(&f->n_layers);
 	if (n == 0 || filter_has(f, prefix))
 		return;
-	const struct cairn_filter_layer *last = &f->layer[n - 1];
-	if (last->room == 0) {
-		filter_grow(f, last->n_blocks * FILTER_BLOCK_WORDS * 64 / CAIRN_FILTER_BITS_EACH * 2);
+	if (f->room == 0) {
+		filter_grow(f, f->layer[n - 1].n_blocks * FILTER_BLOCK_BYTES * 8 / CAIRN_FILTER_BITS_EACH * 2);
 		n = atomic_load(&f->n_layers);
 	}
 	filter_set(&f->layer[n - 1], prefix);
+	f->room -= f->room > 0;
 }
 
 bool cairn_filter_maybe(struct cairn_filter *f, uint64_t prefix)

@@ -21,14 +21,15 @@ enum {
  * at a time adds.
  */
 struct cairn_filter {
-	struct cairn_filter_layer {
-		_Atomic uint64_t *words; /* owned */
-		uint64_t n_blocks;       /* of 8 words */
-		uint64_t room;           /* prefixes that it still takes */
-	} layer[CAIRN_FILTER_LAYERS_MAX];
 	atomic_uint n_layers;
 	atomic_bool complete; /* false: something is not in it (yet), so the answer is always "maybe" */
 	_Atomic uint64_t bytes;
+	struct cairn_filter_layer {
+		_Atomic uint64_t *words; /* in memory; each block is a line of a processor's cache */
+		uint64_t n_blocks;       /* of 8 words */
+		void *memory;            /* owned */
+	} layer[CAIRN_FILTER_LAYERS_MAX];
+	uint64_t room; /* prefixes that the last layer still takes; apart from what those read who ask */
 };
 
 /** An empty filter with room for so many prefixes before it grows. Incomplete until cairn_filter_complete(). */
