@@ -10,8 +10,7 @@
  * escaped or looked at as UTF-8. */
 static cairn_vec16 json_text_special_16(cairn_vec16 c)
 {
-	cairn_vec16 special = (cairn_vec16)(c - 0x20 >= 0x7f - 0x20);
-	return special | (cairn_vec16)(c == '"') | (cairn_vec16)(c == '\\');
+	return ~cairn_vec16_is_within(c, ' ', '~') | (cairn_vec16)(c == '"') | (cairn_vec16)(c == '\\');
 }
 
 /* Append the character at p, n bytes of it (0: none that is valid). */

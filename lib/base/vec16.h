@@ -82,6 +82,18 @@ static inline cairn_vec16 cairn_vec16_load_last(const uint8_t *bytes, size_t len
 	return cairn_vec16_of(first, last);
 }
 
+/** Of each byte, all bits or none: is it from first to last? */
+static inline cairn_vec16 cairn_vec16_is_within(cairn_vec16 bytes, uint8_t first, uint8_t last)
+{
+	return (cairn_vec16)(bytes - first <= (uint8_t)(last - first));
+}
+
+/** Likewise: is it a letter, of ASCII? */
+static inline cairn_vec16 cairn_vec16_is_letter(cairn_vec16 bytes)
+{
+	return cairn_vec16_is_within(bytes | 0x20, 'a', 'z');
+}
+
 /** Is none of len bytes wrong? @param wrong  not zero where a byte is */
 static inline bool cairn_vec16_none(const void *bytes, size_t len, cairn_vec16 (*wrong)(cairn_vec16))
 {

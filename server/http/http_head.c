@@ -5,41 +5,30 @@
 #include <string.h>
 #include <strings.h>
 
-static cairn_vec16 head_is_letter(cairn_vec16 c)
-{
-	return (cairn_vec16)((c | 0x20) - 'a' < 26);
-}
-
-/* From first to last. */
-static cairn_vec16 head_is_within(cairn_vec16 c, uint8_t first, uint8_t last)
-{
-	return (cairn_vec16)(c - first <= (uint8_t)(last - first));
-}
-
 /* Of 16 bytes at once, since each of every head passes here: not zero where one is not in what is named. */
 
 /* "[A-Za-z0-9._-]" */
 static cairn_vec16 head_not_id(cairn_vec16 c)
 {
-	return ~(head_is_letter(c) | head_is_within(c, '0', '9') | head_is_within(c, '-', '.') |
+	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '0', '9') | cairn_vec16_is_within(c, '-', '.') |
 		 (cairn_vec16)(c == '_'));
 }
 
 /* The letters, the digits and "!#$%&'*+-.^_`|~" (RFC 9110, 5.6.2). */
 static cairn_vec16 head_not_token(cairn_vec16 c)
 {
-	cairn_vec16 is_mark = head_is_within(c, '#', '\'') | head_is_within(c, '*', '+') | head_is_within(c, '-', '.') |
-			      head_is_within(c, '^', '`');
+	cairn_vec16 is_mark = cairn_vec16_is_within(c, '#', '\'') | cairn_vec16_is_within(c, '*', '+') |
+			      cairn_vec16_is_within(c, '-', '.') | cairn_vec16_is_within(c, '^', '`');
 	is_mark |= (cairn_vec16)(c == '!') | (cairn_vec16)(c == '|') | (cairn_vec16)(c == '~');
-	return ~(head_is_letter(c) | head_is_within(c, '0', '9') | is_mark);
+	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '0', '9') | is_mark);
 }
 
 /* The letters, the digits and ".-_:[]". */
 static cairn_vec16 head_not_host(cairn_vec16 c)
 {
-	cairn_vec16 is_mark = head_is_within(c, '-', '.') | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '[') |
+	cairn_vec16 is_mark = cairn_vec16_is_within(c, '-', '.') | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '[') |
 			      (cairn_vec16)(c == ']');
-	return ~(head_is_letter(c) | head_is_within(c, '0', ':') | is_mark);
+	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '0', ':') | is_mark);
 }
 
 /* Anything but control characters; a tab may be there. */
@@ -51,12 +40,13 @@ static cairn_vec16 head_not_value(cairn_vec16 c)
 /* The letters, the digits and "-._~/": from '-' to '9' they lie side by side. */
 static cairn_vec16 head_not_plain_path(cairn_vec16 c)
 {
-	return ~(head_is_letter(c) | head_is_within(c, '-', '9') | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~'));
+	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '-', '9') | (cairn_vec16)(c == '_') |
+		 (cairn_vec16)(c == '~'));
 }
 
 static cairn_vec16 head_not_target(cairn_vec16 c)
 {
-	return ~head_is_within(c, '!', '~');
+	return ~cairn_vec16_is_within(c, '!', '~');
 }
 
 bool http_id_is_sane(const char *id)
@@ -86,7 +76,8 @@ static const char *const HEAD_PLAIN_ARGUMENTS[] = {"file_id", "ranges", "expires
 /* Letters, digits and the separators that are no secret's: from ',' to ':' they lie side by side. */
 static cairn_vec16 head_not_plain(cairn_vec16 c)
 {
-	return ~(head_is_within(c, ',', ':') | head_is_letter(c) | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~'));
+	return ~(cairn_vec16_is_within(c, ',', ':') | cairn_vec16_is_letter(c) | (cairn_vec16)(c == '_') |
+		 (cairn_vec16)(c == '~'));
 }
 
 /* How many of len bytes of a path or a value say what they seem to: no separators, and no escapes but of "/". */

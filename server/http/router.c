@@ -24,17 +24,11 @@ static struct router_path router_path_of(const char *target, bool plain)
 
 /* Of 16 bytes at once: not zero where one is not in what is named. */
 
-static cairn_vec16 router_is_letter(cairn_vec16 c)
-{
-	return (cairn_vec16)((c | 0x20) - 'a' < 26);
-}
-
 /* Letters, digits, and "-._~". */
 static cairn_vec16 router_wrong(cairn_vec16 c)
 {
-	cairn_vec16 is_other = (cairn_vec16)(c - '0' < 10) | (cairn_vec16)(c - '-' < 2);
-	is_other |= (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~');
-	return ~(router_is_letter(c) | is_other);
+	cairn_vec16 is_mark = cairn_vec16_is_within(c, '-', '.') | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~');
+	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '0', '9') | is_mark);
 }
 
 /* The same and "%". */
@@ -47,10 +41,9 @@ static cairn_vec16 router_wrong_but_escapes(cairn_vec16 c)
  * they lie side by side, with the digits. */
 static cairn_vec16 router_wrong_in_tail(cairn_vec16 c)
 {
-	cairn_vec16 is_other =
-		(cairn_vec16)(c - '$' < ';' - '$' + 1) | (cairn_vec16)(c == '!') | (cairn_vec16)(c == '=');
-	is_other |= (cairn_vec16)(c == '@') | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~');
-	return ~(router_is_letter(c) | is_other);
+	cairn_vec16 is_mark = (cairn_vec16)(c == '!') | (cairn_vec16)(c == '=') | (cairn_vec16)(c == '@') |
+			      (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~');
+	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '$', ';') | is_mark);
 }
 
 /* "." and ".." mean other paths to every client and proxy; they are nobody's name. */
