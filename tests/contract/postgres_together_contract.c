@@ -55,11 +55,49 @@ static int64_t sql_in(const char *question)
 	return pgfx_sql(question);
 }
 
+/* One shard of each kind. @param retired  a xorb that is */
+static void together_fill(const struct fx_xorb *retired)
+{
+	together_add(PLAIN, 10, "", &pg.x, 1);
+	fx_shard_file(&together[PLAIN].shard, 2, &pg.x, 2, 5);
+	together_add(OF_ANOTHER, 11, "me", &pg.x, 3);
+	together_add(TWIN, 12, "me", &pg.x, 1);
+	together_add(KNOWN_FILE, 13, "me", &pg.x, 4);
+	fx_shard_file(&together[KNOWN_FILE].shard, 100, &pg.x, 0, 2);
+	together_add(AGAIN, 10, "", &pg.x, 1);
+	fx_shard_file(&together[AGAIN].shard, 2, &pg.x, 2, 5);
+	together_add(RETIRED, 14, "", retired, 5);
+	together_add(NEW_OWNER, 15, "you", &pg.x, 6);
+	together_add(BAD, 16, "", &pg.x, 7);
+	fx_shard_fail(&together[BAD].shard);
+}
+
+/* Each of them but the bad one, and its files, once. */
+static void must_have_gone_in(void)
+{
+	struct cairn_index_room room;
+	for (uint64_t file = 1; file <= 6; file++)
+		ck_assert(fx_sees(pg.ix, NULL, file));
+	ck_assert(!fx_sees(pg.ix, NULL, 7));
+	ck_assert(fx_sees(pg.ix, "me", 3) && !fx_sees(pg.ix, "you", 3) && fx_sees(pg.ix, "you", 6));
+	ck_assert_int_eq(cairn_index_owner_quota(pg.ix, "me", false, &room), CAIRN_OK);
+	ck_assert_uint_eq(room.stored_bytes, together[OF_ANOTHER].shard.files[0].file.size_bytes +
+						     together[TWIN].shard.files[0].file.size_bytes +
+						     together[KNOWN_FILE].shard.files[0].file.size_bytes +
+						     together[KNOWN_FILE].shard.files[1].file.size_bytes);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM xorb WHERE retired IS NOT NULL"), 0);
+	ck_assert_int_eq(sql_in("SELECT (files = (SELECT count(*) FROM file) AND shards = (SELECT count(*) FROM shard)"
+				" AND eligible = (SELECT count(*) FROM dedupe))::int FROM state"),
+			 1);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM file"), 7);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM reference"), 7);
+	ck_assert_int_eq(sql_in("SELECT count(*) FROM member"), 6);
+}
+
 /* What is new goes in together and what is not by itself, in one commit; with a bad one among them, too. */
 START_TEST(shards_that_wait_together)
 {
 	struct cairn_index_stats before, after;
-	struct cairn_index_room room;
 	struct fx_xorb y = fx_xorb_new(2, 5);
 	struct fx_shard known;
 	struct cairn_index_set_quota quota = {.owner = "me", .limit_bytes = 1000000};
@@ -71,18 +109,7 @@ START_TEST(shards_that_wait_together)
 	ck_assert_int_eq(fx_shard_put(pg.ix, &known), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_set_quota(pg.ix, &quota), CAIRN_OK);
 	(void)sql_in("UPDATE xorb SET retired = 1 WHERE id = (SELECT max(id) FROM xorb)");
-	together_add(PLAIN, 10, "", &pg.x, 1);
-	fx_shard_file(&together[PLAIN].shard, 2, &pg.x, 2, 5);
-	together_add(OF_ANOTHER, 11, "me", &pg.x, 3);
-	together_add(TWIN, 12, "me", &pg.x, 1);
-	together_add(KNOWN_FILE, 13, "me", &pg.x, 4);
-	fx_shard_file(&together[KNOWN_FILE].shard, 100, &pg.x, 0, 2);
-	together_add(AGAIN, 10, "", &pg.x, 1);
-	fx_shard_file(&together[AGAIN].shard, 2, &pg.x, 2, 5);
-	together_add(RETIRED, 14, "", &y, 5);
-	together_add(NEW_OWNER, 15, "you", &pg.x, 6);
-	together_add(BAD, 16, "", &pg.x, 7);
-	fx_shard_fail(&together[BAD].shard);
+	together_fill(&y);
 
 	cairn_index_stats(pg.ix, &before);
 	int64_t number = sql_in("SELECT last_value FROM shard_id_seq");
@@ -103,22 +130,7 @@ START_TEST(shards_that_wait_together)
 	/* Nothing was tried a second time but for the bad one's sake: 2 went together, 4 by themselves. */
 	if (!bad)
 		ck_assert_int_eq(sql_in("SELECT last_value FROM shard_id_seq") - number, 2 + 4);
-	for (uint64_t file = 1; file <= 6; file++)
-		ck_assert(fx_sees(pg.ix, NULL, file));
-	ck_assert(!fx_sees(pg.ix, NULL, 7));
-	ck_assert(fx_sees(pg.ix, "me", 3) && !fx_sees(pg.ix, "you", 3) && fx_sees(pg.ix, "you", 6));
-	ck_assert_int_eq(cairn_index_owner_quota(pg.ix, "me", false, &room), CAIRN_OK);
-	ck_assert_uint_eq(room.stored_bytes, together[OF_ANOTHER].shard.files[0].file.size_bytes +
-						     together[TWIN].shard.files[0].file.size_bytes +
-						     together[KNOWN_FILE].shard.files[0].file.size_bytes +
-						     together[KNOWN_FILE].shard.files[1].file.size_bytes);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM xorb WHERE retired IS NOT NULL"), 0);
-	ck_assert_int_eq(sql_in("SELECT (files = (SELECT count(*) FROM file) AND shards = (SELECT count(*) FROM shard)"
-				" AND eligible = (SELECT count(*) FROM dedupe))::int FROM state"),
-			 1);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM file"), 7);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM reference"), 7);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM member"), 6);
+	must_have_gone_in();
 	fx_xorb_fini(&y);
 }
 END_TEST

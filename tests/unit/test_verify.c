@@ -814,6 +814,48 @@ static void give_places(struct made_xorb *x, uint32_t step)
 		x->list.spans[i].end = (i + 1) * step;
 }
 
+/* Of what test_records() sends: the eligible chunks of the described xorb. */
+static void must_have_recorded_chunks(const struct cairn_index_new_shard *s)
+{
+	uint32_t n_eligible = 0;
+	for (uint32_t i = 0; i < xorbs[2].list.n; i++)
+		if (cairn_hash_is_eligible(&xorbs[2].list.hashes[i])) {
+			ck_assert_uint_eq(s->eligible[n_eligible].place, i);
+			ck_assert_uint_eq(s->eligible[n_eligible++].prefix, cairn_get_u64le(xorbs[2].list.hashes[i].b));
+		}
+	ck_assert_uint_eq(s->xorbs[0].n_eligible, n_eligible);
+}
+
+/* Likewise: the files with their terms. */
+static void must_have_recorded_files(const struct cairn_index_new_shard *s)
+{
+	ck_assert_uint_eq(s->n_files, 4);
+	static const struct cairn_index_new_term TERMS[] = {
+		{1, 0, 300, 500, 3, 5}, {0, 0, 2100, 2700, 7, 9}, {1, 0, 0, 100, 0, 1},
+		{2, 0, 0, 200, 0, 1},   {1, 0, 400, 600, 4, 6},
+	};
+	static const uint32_t N_TERMS[] = {1, 0, 2, 2};
+	const struct cairn_index_new_term *term = s->terms;
+	for (unsigned f = 0, t = 0; f < 4; f++) {
+		uint64_t size_bytes = 0;
+		ck_assert_uint_eq(s->files[f].n_terms, N_TERMS[f]);
+		for (uint32_t i = 0; i < N_TERMS[f]; i++, t++, term++) {
+			const struct cairn_chunk_list *list = &xorbs[s->xorbs[term->xorb].id - 1].list;
+			ck_assert_uint_eq(term->xorb, TERMS[t].xorb);
+			ck_assert_uint_eq(term->first_byte, TERMS[t].first_byte);
+			ck_assert_uint_eq(term->end_byte, TERMS[t].end_byte);
+			ck_assert_uint_eq(term->start, TERMS[t].start);
+			ck_assert_uint_eq(term->end, TERMS[t].end);
+			ck_assert_uint_eq(term->unpacked_bytes, cairn_chunk_list_bytes(list, term->start, term->end));
+			size_bytes += term->unpacked_bytes;
+			if (i == 0)
+				ck_assert_uint_eq(s->files[f].first_chunk,
+						  cairn_get_u64le(list->hashes[term->start].b));
+		}
+		ck_assert_uint_eq(s->files[f].size_bytes, size_bytes);
+	}
+}
+
 /* All that the index is to register, whether a xorb is described in the shard or only named. */
 START_TEST(test_records)
 {
@@ -840,38 +882,8 @@ START_TEST(test_records)
 		ck_assert(cairn_hash_equal(&s->xorbs[i].hash, &xorbs[IDS[i] - 1].hash));
 		ck_assert_ptr_null(s->xorbs[i].list);
 	}
-	uint32_t n_eligible = 0;
-	for (uint32_t i = 0; i < xorbs[2].list.n; i++)
-		if (cairn_hash_is_eligible(&xorbs[2].list.hashes[i])) {
-			ck_assert_uint_eq(s->eligible[n_eligible].place, i);
-			ck_assert_uint_eq(s->eligible[n_eligible++].prefix, cairn_get_u64le(xorbs[2].list.hashes[i].b));
-		}
-	ck_assert_uint_eq(s->xorbs[0].n_eligible, n_eligible);
-	ck_assert_uint_eq(s->n_files, 4);
-	static const struct cairn_index_new_term TERMS[] = {
-		{1, 0, 300, 500, 3, 5}, {0, 0, 2100, 2700, 7, 9}, {1, 0, 0, 100, 0, 1},
-		{2, 0, 0, 200, 0, 1},   {1, 0, 400, 600, 4, 6},
-	};
-	static const uint32_t N_TERMS[] = {1, 0, 2, 2};
-	const struct cairn_index_new_term *term = s->terms;
-	for (unsigned f = 0, t = 0; f < 4; f++) {
-		uint64_t size_bytes = 0;
-		ck_assert_uint_eq(s->files[f].n_terms, N_TERMS[f]);
-		for (uint32_t i = 0; i < N_TERMS[f]; i++, t++, term++) {
-			const struct cairn_chunk_list *list = &xorbs[s->xorbs[term->xorb].id - 1].list;
-			ck_assert_uint_eq(term->xorb, TERMS[t].xorb);
-			ck_assert_uint_eq(term->first_byte, TERMS[t].first_byte);
-			ck_assert_uint_eq(term->end_byte, TERMS[t].end_byte);
-			ck_assert_uint_eq(term->start, TERMS[t].start);
-			ck_assert_uint_eq(term->end, TERMS[t].end);
-			ck_assert_uint_eq(term->unpacked_bytes, cairn_chunk_list_bytes(list, term->start, term->end));
-			size_bytes += term->unpacked_bytes;
-			if (i == 0)
-				ck_assert_uint_eq(s->files[f].first_chunk,
-						  cairn_get_u64le(list->hashes[term->start].b));
-		}
-		ck_assert_uint_eq(s->files[f].size_bytes, size_bytes);
-	}
+	must_have_recorded_chunks(s);
+	must_have_recorded_files(s);
 	ck_assert(s->files[0].has_sha256 && !s->files[2].has_sha256);
 	ck_assert_uint_gt(got.bytes, 0);
 	ck_assert_uint_le(got.bytes, 2 * w.buf.len);
