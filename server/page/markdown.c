@@ -369,7 +369,8 @@ static void markdown_put_front(struct cairn_buf *b, const char *front, size_t le
 	html(b, "</pre></details>\n");
 }
 
-void markdown_put(struct cairn_buf *b, const char *text, size_t len, const struct markdown_base *base)
+/* @return whether it is in out, whole */
+static bool markdown_parse(struct markdown *m, const char *text, size_t len)
 {
 	static const MD_PARSER PARSER = {
 		/* No bare links: md4c 0.4.8 lets them and what stands around them overlap, "*www.a.b*". */
@@ -380,12 +381,23 @@ void markdown_put(struct cairn_buf *b, const char *text, size_t len, const struc
 		.leave_span = markdown_leave_span,
 		.text = markdown_text,
 	};
+	/* It reads the byte behind a text that ends in "[a](b", say, and takes it for a part of it: behind the end of a
+	 * line it does not look. */
+	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(len + 1);
+	cairn_buf_add(&lines, text, len);
+	cairn_buf_add(&lines, "\n", 1);
+	return lines.status == CAIRN_OK && md_parse((const char *)lines.bytes, (MD_SIZE)lines.len, &PARSER, m) == 0 &&
+	       m->b->status == CAIRN_OK;
+}
+
+void markdown_put(struct cairn_buf *b, const char *text, size_t len, const struct markdown_base *base)
+{
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(MARKDOWN_BYTES_MAX);
 	struct markdown m = {.b = &out, .base = base};
 	const char *front = text;
 	size_t front_len = 0, skipped = markdown_front(text, len, &front, &front_len);
 	markdown_put_front(b, front, front_len);
-	if (md_parse(text + skipped, (MD_SIZE)(len - skipped), &PARSER, &m) == 0 && out.status == CAIRN_OK) {
+	if (markdown_parse(&m, text + skipped, len - skipped)) {
 		cairn_buf_add(b, out.bytes, out.len);
 		return;
 	}
