@@ -131,6 +131,8 @@ CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, 
  *  for bytes of an earlier call */
 CAIRN_MUST_USE enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uint8_t *bytes, size_t len,
 							 struct cairn_diag *diag);
+/** Is a write of so many bytes likely to wait for a disk that is slow just now? */
+bool cairn_xorb_upload_waits(const struct cairn_xorb_upload *u, size_t len);
 /** Check that it is whole and is what its hash says. On a worker.
  *  @param[out] bytes  of it that are to be stored
  *  @return as cairn_xorb_upload_write(), cairn_xorb_verifier_end() */
@@ -192,6 +194,8 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas,
 /** Take bytes. @return CAIRN_OK; CAIRN_E_LIMIT past shard_bytes_max; as cairn_use_add(), cairn_spool_write() */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_write(struct cairn_shard_upload *u, const uint8_t *bytes,
 							  size_t len, struct cairn_diag *diag);
+/** Is a write likely to wait for a disk that is slow just now? */
+bool cairn_shard_upload_waits(const struct cairn_shard_upload *u);
 /**
  * Verify all of it; long: on a worker.
  * @param progress  as in struct cairn_verify_options; may be NULL

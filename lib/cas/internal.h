@@ -7,6 +7,7 @@
 #include "cas/cas.h"
 #include "cas/dedupe_key.h"
 #include "cas/proved_lists.h"
+#include "cas/slow_disk.h"
 #include "hash/hash_guard.h"
 #include "store/pack.h"
 
@@ -40,10 +41,15 @@ struct cairn_cas {
 	struct cairn_copy dead_from; /* behind it the next collection begins to remove: the last one gave up there */
 	_Atomic uint64_t withdrawn;  /* of the index, when the cache was cleared because of it */
 	struct cairn_budget budget;  /* of bodies and long answers under way */
+	struct cairn_slow_disk slow_disk;
 	_Atomic uint64_t chunks_verified;
 	_Atomic uint64_t xorbs_stored, xorb_bytes_stored;
 	_Atomic uint64_t objects_damaged, xorbs_lost, xorbs_found;
 };
+
+/** cairn_store_put_write(), of which it is noted how long it took. */
+CAIRN_MUST_USE enum cairn_status cas_put_write(struct cairn_cas *cas, struct cairn_store_put *put, const uint8_t *bytes,
+					       size_t len);
 
 /** Tell whoever listens what was found out, and count it. @param diag  of damage: what is wrong; NULL: nothing to say
  */

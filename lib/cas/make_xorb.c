@@ -52,7 +52,7 @@ static enum cairn_status making_flush(struct cairn_xorb_making *m, struct cairn_
 	const uint8_t *bytes = cairn_xorb_writer_bytes(m->writer, &len);
 	enum cairn_status status = cairn_use_add(&m->use, len, diag);
 	if (status == CAIRN_OK)
-		status = cairn_store_put_write(m->put, bytes, len);
+		status = cas_put_write(m->cas, m->put, bytes, len);
 	cairn_xorb_writer_drained(m->writer);
 	m->bytes += len;
 	return status;

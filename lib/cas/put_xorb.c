@@ -122,13 +122,21 @@ struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const s
 	return u;
 }
 
+enum cairn_status cas_put_write(struct cairn_cas *cas, struct cairn_store_put *put, const uint8_t *bytes, size_t len)
+{
+	int64_t began_ms = cairn_slow_disk_begin(&cas->slow_disk);
+	enum cairn_status status = cairn_store_put_write(put, bytes, len);
+	cairn_slow_disk_end(&cas->slow_disk, began_ms);
+	return status;
+}
+
 /* Verify and write what the window holds. */
 static enum cairn_status xorb_upload_flush(struct cairn_xorb_upload *u, struct cairn_diag *diag)
 {
 	size_t n_data = 0;
 	enum cairn_status status = cairn_xorb_verifier_feed(u->verifier, u->window.bytes, u->window.len, &n_data, diag);
 	if (status == CAIRN_OK && u->put && n_data > 0)
-		status = cairn_store_put_write(u->put, u->window.bytes, n_data);
+		status = cas_put_write(u->cas, u->put, u->window.bytes, n_data);
 	u->window.len = 0;
 	return status;
 }
@@ -158,6 +166,11 @@ enum cairn_status cairn_xorb_upload_write(struct cairn_xorb_upload *u, const uin
 		len -= n;
 	}
 	return CAIRN_OK;
+}
+
+bool cairn_xorb_upload_waits(const struct cairn_xorb_upload *u, size_t len)
+{
+	return u->put && len >= XORB_WINDOW_BYTES - u->window.len && cairn_slow_disk_is_slow(&u->cas->slow_disk);
 }
 
 /* The row says that it is stored, and it is not, or not as the row says: the row must not vouch for what comes now. */

@@ -15,6 +15,7 @@ void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
 		.objects_damaged = atomic_load(&cas->objects_damaged),
 		.xorbs_lost = atomic_load(&cas->xorbs_lost),
 		.xorbs_found = atomic_load(&cas->xorbs_found),
+		.slow_writes = atomic_load(&cas->slow_disk.n_slow),
 	};
 	cairn_answer_cache_stats(cas->cache, out);
 	cas_proved_lists_stats(cas->proved_lists, out);

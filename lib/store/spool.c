@@ -136,6 +136,11 @@ uint64_t cairn_spool_bytes(const struct cairn_spool *s)
 	return s->bytes;
 }
 
+bool cairn_spool_is_file(const struct cairn_spool *s)
+{
+	return !s->memory;
+}
+
 enum cairn_status cairn_spool_map(struct cairn_spool *s, const uint8_t **bytes, size_t *len)
 {
 	static const uint8_t nothing[1];

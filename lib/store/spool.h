@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,9 @@ CAIRN_MUST_USE enum cairn_status cairn_spool_new(struct cairn_spool **out, const
 CAIRN_MUST_USE enum cairn_status cairn_spool_write(struct cairn_spool *s, const uint8_t *bytes, size_t len);
 
 uint64_t cairn_spool_bytes(const struct cairn_spool *s);
+
+/** Is it a file now, or does it wait in memory? */
+bool cairn_spool_is_file(const struct cairn_spool *s);
 
 /**
  * What was written, until the spool is freed; a file's is mapped, read-only. No write may follow.

@@ -5,14 +5,13 @@
 #include "server/route/range_header.h"
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
+#include "server/route/route_piece.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { LFS_REST_BYTES_MAX = 1 << 20 }; /* of one piece of a body, which the HTTP library keeps far below */
 
 /* What the signature of the address allows. @return false: nothing, which was replied */
 static bool object_check(struct http_request *req, bool upload, struct cairn_hub_lfs_grant *out)
@@ -35,16 +34,14 @@ static bool object_check(struct http_request *req, bool upload, struct cairn_hub
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
-/* The body comes into the ingest's window on the connection's thread; when that is full the connection is held, and a
- * worker works it off. So one thread has the state at a time. */
+/* The body comes into the ingest's window on the connection's thread; the piece that fills it has a worker work it off.
+ * So one thread has the state at a time. */
 struct object_put {
 	struct cairn_work work;
 	struct http_request *req;
-	struct cairn_workers *workers;
 	struct cairn_hub_ingest *ingest; /* owned */
-	struct cairn_buf rest;           /* what came and found no room */
-	bool ended;                      /* all has come */
-	enum cairn_status status;
+	struct route_piece piece;
+	enum cairn_status status; /* of its end */
 	struct cairn_diag diag;
 };
 
@@ -54,7 +51,7 @@ static void object_put_free(void *state)
 	if (!o)
 		return;
 	cairn_hub_ingest_free(o->ingest);
-	cairn_buf_fini(&o->rest);
+	route_piece_fini(&o->piece);
 	free(o);
 }
 
@@ -82,32 +79,29 @@ static size_t object_fill(struct object_put *o, const uint8_t *bytes, size_t len
 	return n;
 }
 
-static void object_fill_rest(struct object_put *o)
+static bool object_fills(const struct object_put *o, size_t len)
 {
-	if (o->rest.len > 0)
-		(void)object_fill(o, o->rest.bytes, o->rest.len); /* there is room for a piece after each work */
-	o->rest.len = 0;
+	size_t room;
+	(void)cairn_hub_ingest_room(o->ingest, &room);
+	return len >= room;
 }
 
-static void object_work(struct cairn_work *work)
+static enum cairn_status object_take(void *state, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+{
+	struct object_put *o = state;
+	bool fills = object_fills(o, len);
+	size_t n = object_fill(o, bytes, len);
+	enum cairn_status status = fills ? cairn_hub_ingest_work(o->ingest, diag) : CAIRN_OK;
+	if (status == CAIRN_OK)
+		(void)object_fill(o, bytes + n, len - n); /* there is room for a piece after each work */
+	return status;
+}
+
+static void object_end(struct cairn_work *work)
 {
 	struct object_put *o = (struct object_put *)work;
 	http_note_queued(o->req, work->queued_us);
-	o->status = cairn_hub_ingest_work(o->ingest, &o->diag);
-	if (o->status == CAIRN_OK)
-		object_fill_rest(o);
-	if (o->status == CAIRN_OK && o->ended)
-		o->status = cairn_hub_ingest_end(o->ingest, &o->diag);
-	http_resume(o->req);
-}
-
-/* Hand it to a worker; the connection waits already. */
-static void object_submit(struct object_put *o)
-{
-	o->work = (struct cairn_work){.run = object_work, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(o->req)};
-	if (cairn_workers_submit(o->workers, &o->work) == CAIRN_OK)
-		return;
-	o->status = CAIRN_E_BUSY;
+	o->status = cairn_hub_ingest_end(o->ingest, &o->diag);
 	http_resume(o->req);
 }
 
@@ -140,8 +134,7 @@ static void object_put_head(struct http_request *req)
 		return;
 	}
 	o->req = req;
-	o->workers = app_of(req)->workers;
-	o->rest = cairn_buf_init(LFS_REST_BYTES_MAX);
+	o->piece.take = object_take;
 	http_set_state(req, o);
 	http_sender(req, &sender);
 	enum cairn_status status = cairn_hub_lfs_receive(app_of(req)->cas, &grant, &sender, &o->ingest, &diag);
@@ -152,17 +145,9 @@ static void object_put_head(struct http_request *req)
 static void object_put_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
 	struct object_put *o = http_state(req);
-	if (o->status != CAIRN_OK) {
-		object_reply_failure(req, o->status, &o->diag);
-		return;
-	}
-	size_t room, n = object_fill(o, bytes, len);
-	cairn_buf_add(&o->rest, bytes + n, len - n);
-	(void)cairn_hub_ingest_room(o->ingest, &room);
-	if (o->rest.status != CAIRN_OK)
-		http_reply_status(req, o->rest.status, NULL);
-	else if (room == 0 && http_hold_body(req))
-		object_submit(o);
+	enum cairn_status status = route_piece_take(&o->piece, req, bytes, len, object_fills(o, len));
+	if (status != CAIRN_OK)
+		object_reply_failure(req, status, &o->piece.diag);
 }
 
 static void object_put_resumed(struct http_request *req)
@@ -177,13 +162,17 @@ static void object_put_resumed(struct http_request *req)
 static void object_put_done(struct http_request *req)
 {
 	struct object_put *o = http_state(req);
-	if (o->status != CAIRN_OK) {
-		object_reply_failure(req, o->status, &o->diag);
+	if (o->piece.status != CAIRN_OK) {
+		object_reply_failure(req, o->piece.status, &o->piece.diag);
 		return;
 	}
-	o->ended = true;
-	if (http_suspend(req, object_put_resumed))
-		object_submit(o);
+	if (!http_suspend(req, object_put_resumed))
+		return;
+	o->work = (struct cairn_work){.run = object_end, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(req)};
+	if (cairn_workers_submit(app_of(req)->workers, &o->work) == CAIRN_OK)
+		return;
+	o->status = CAIRN_E_BUSY;
+	http_resume(req);
 }
 
 static uint64_t object_put_max(void *app)

@@ -313,6 +313,8 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 			 "Xorbs of which no sound object was left.");
 	metrics_list_add(list, "counter", "cairn_xorbs_found_total", s->xorbs_found,
 			 "Lost xorbs of which a sound object was found again.");
+	metrics_list_add(list, "counter", "cairn_slow_writes_total", s->slow_writes,
+			 "Writes of bodies that waited for the disk for 5 ms or longer.");
 	metrics_list_add(list, "counter", "cairn_answer_cache_hits_total", s->cache_hits,
 			 "Chunk queries answered from the cache.");
 	metrics_list_add(list, "counter", "cairn_answer_cache_misses_total", s->cache_misses,

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "server/route/route_args.h"
+#include "server/route/route_piece.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>
@@ -29,7 +30,8 @@ struct shard_request {
 	struct cairn_work work;
 	struct app *app;
 	struct cairn_shard_upload *upload;
-	bool framed; /* /v2 */
+	struct route_piece piece; /* while the body comes */
+	bool framed;              /* /v2 */
 
 	pthread_mutex_t lock; /* over all below */
 	unsigned refs;
@@ -59,6 +61,7 @@ static void shard_unref(struct shard_request *s)
 	if (left > 0)
 		return;
 	cairn_shard_upload_free(s->upload);
+	route_piece_fini(&s->piece);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
@@ -250,6 +253,11 @@ static void shards_free(void *state)
 		shard_unref(state);
 }
 
+static enum cairn_status shards_take(void *state, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+{
+	return cairn_shard_upload_write(((struct shard_request *)state)->upload, bytes, len, diag);
+}
+
 static void shards_head(struct http_request *req, bool framed, bool footer_may_be_cut)
 {
 	struct cairn_cas_who who = auth_who(http_identity(req));
@@ -264,6 +272,7 @@ static void shards_head(struct http_request *req, bool framed, bool footer_may_b
 	s->refs = 1;
 	s->app = app_of(req);
 	s->framed = framed;
+	s->piece.take = shards_take;
 	http_set_state(req, s);
 	enum cairn_status status = cairn_shard_upload_begin(s->app->cas, &who, http_content_length(req),
 							    footer_may_be_cut, &s->upload, &diag);
@@ -298,10 +307,10 @@ static void shards_head_named(struct http_request *req)
 static void shards_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
 	struct shard_request *s = http_state(req);
-	struct cairn_diag diag = {0};
-	enum cairn_status status = cairn_shard_upload_write(s->upload, bytes, len, &diag);
+	bool waits = cairn_shard_upload_waits(s->upload);
+	enum cairn_status status = route_piece_take(&s->piece, req, bytes, len, waits);
 	if (status != CAIRN_OK)
-		http_reply_status(req, status, &diag);
+		http_reply_status(req, status, &s->piece.diag);
 }
 
 /* Under the lock. */
@@ -347,6 +356,10 @@ static void shards_done(struct http_request *req)
 {
 	struct shard_request *s = http_state(req);
 	uint64_t turn = http_turn(req); /* while the request is ours */
+	if (s->piece.status != CAIRN_OK) {
+		http_reply_status(req, s->piece.status, &s->piece.diag);
+		return;
+	}
 	s->req = req;
 	s->refs++;
 	s->frame_at_ms = cairn_clock_mono_ms();

@@ -1,18 +1,20 @@
 /* Xorbs: POST and HEAD /v1/xorbs/{prefix}/{hash}, POST /v1/xorb-grants/{prefix}/{hash}. */
 #include "server/route/route_args.h"
 #include "server/route/route_job.h"
+#include "server/route/route_piece.h"
 #include "server/route/routes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* An upload; owned by the request. While suspended, the worker or the index's writer has it alone. */
+/* An upload; owned by the request. While held or suspended, the worker or the index's writer has it alone. */
 struct xorb_request {
 	struct cairn_work work;
 	struct http_request *req;
 	struct cairn_xorb_upload *upload;
-	enum cairn_status status;
-	bool verified; /* status is about the storing, not about what was sent */
+	struct route_piece piece;
+	enum cairn_status status; /* once all of the body is here */
+	bool verified;            /* status is about the storing, not about what was sent */
 	bool was_inserted;
 	struct cairn_diag diag;
 };
@@ -43,7 +45,13 @@ static void xorbs_free(void *state)
 	if (!x)
 		return;
 	cairn_xorb_upload_free(x->upload);
+	route_piece_fini(&x->piece);
 	free(x);
+}
+
+static enum cairn_status xorbs_take(void *state, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+{
+	return cairn_xorb_upload_write(((struct xorb_request *)state)->upload, bytes, len, diag);
 }
 
 static void xorbs_post_head(struct http_request *req)
@@ -58,6 +66,7 @@ static void xorbs_post_head(struct http_request *req)
 		return;
 	}
 	x->req = req;
+	x->piece.take = xorbs_take;
 	http_set_state(req, x);
 	http_sender(req, &sender);
 	enum cairn_status status =
@@ -69,10 +78,10 @@ static void xorbs_post_head(struct http_request *req)
 static void xorbs_post_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
 	struct xorb_request *x = http_state(req);
-	struct cairn_diag diag = {0};
-	enum cairn_status status = cairn_xorb_upload_write(x->upload, bytes, len, &diag);
+	bool waits = cairn_xorb_upload_waits(x->upload, len);
+	enum cairn_status status = route_piece_take(&x->piece, req, bytes, len, waits);
 	if (status != CAIRN_OK)
-		xorbs_reply_failure(req, status, false, &diag);
+		xorbs_reply_failure(req, status, false, &x->piece.diag);
 }
 
 static void xorbs_registered(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag)
@@ -134,6 +143,10 @@ static void xorbs_post_resumed(struct http_request *req)
 static void xorbs_post_done(struct http_request *req)
 {
 	struct xorb_request *x = http_state(req);
+	if (x->piece.status != CAIRN_OK) {
+		xorbs_reply_failure(req, x->piece.status, false, &x->piece.diag);
+		return;
+	}
 	if (!http_suspend(req, xorbs_post_resumed))
 		return;
 	x->work = (struct cairn_work){.run = xorbs_post_work, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(req)};

@@ -18,6 +18,7 @@ START_TEST(written_bytes_are_mapped)
 	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"hello", 5), CAIRN_OK);
 	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t *)"world", 5), CAIRN_OK);
 	ck_assert_uint_eq(cairn_spool_bytes(s), 10);
+	ck_assert(cairn_spool_is_file(s) == (EXPECTED[_i] < 10 || EXPECTED[_i] == UINT64_MAX));
 	const uint8_t *bytes = NULL, *again = NULL;
 	size_t len = 0;
 	ck_assert_int_eq(cairn_spool_map(s, &bytes, &len), CAIRN_OK);

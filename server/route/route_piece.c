@@ -1,0 +1,43 @@
+#include "server/route/route_piece.h"
+
+enum { PIECE_BYTES_MAX = 2 * 1024 * 1024 }; /* which the HTTP library keeps far below */
+
+static void piece_work(struct cairn_work *work)
+{
+	struct route_piece *p = (struct route_piece *)work;
+	http_note_queued(p->req, work->queued_us);
+	p->status = p->take(http_state(p->req), p->bytes.bytes, p->bytes.len, &p->diag);
+	http_resume(p->req);
+}
+
+static void piece_hand_over(struct route_piece *p)
+{
+	p->work = (struct cairn_work){.run = piece_work, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(p->req)};
+	if (cairn_workers_submit(app_of(p->req)->workers, &p->work) == CAIRN_OK)
+		return;
+	p->status = CAIRN_E_BUSY;
+	http_resume(p->req);
+}
+
+enum cairn_status route_piece_take(struct route_piece *p, struct http_request *req, const uint8_t *bytes, size_t len,
+				   bool waits)
+{
+	if (p->status != CAIRN_OK)
+		return p->status;
+	if (!waits || http_content_length(req) == UINT64_MAX)
+		return p->status = p->take(http_state(req), bytes, len, &p->diag);
+	p->req = req;
+	p->bytes.max = PIECE_BYTES_MAX;
+	p->bytes.len = 0;
+	cairn_buf_add(&p->bytes, bytes, len);
+	if (p->bytes.status != CAIRN_OK)
+		return p->status = p->bytes.status;
+	if (http_hold_body(req))
+		piece_hand_over(p);
+	return CAIRN_OK; /* p may be a worker's by now */
+}
+
+void route_piece_fini(struct route_piece *p)
+{
+	cairn_buf_fini(&p->bytes);
+}

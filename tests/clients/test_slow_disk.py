@@ -1,0 +1,129 @@
+"""A disk that takes long for what is written: uploads wait for it, and nobody else."""
+
+import os
+import random
+import select
+import threading
+import time
+
+import cairn
+import pytest
+import xet
+from faults import FOR_EVER, HOLD, Faults
+
+N = 2 * os.cpu_count() + 2  # uploads: more than there are threads that serve so few connections
+QUERY = b"GET /v1/chunks/default/%064x HTTP/1.1\r\nHost: localhost\r\n\r\n" % 1
+
+
+@pytest.fixture
+def faults(tmp_path):
+    found = Faults(tmp_path / "faults", workers=4)
+    found.server.start()
+    yield found
+    found.disarm()
+    found.server.stop()
+
+
+def large_xorb(seed):
+    """It is written in more than one go while it comes."""
+    source = random.Random(seed)
+    return xet.Xorb([source.randbytes(100_000) for _ in range(16)])
+
+
+def hold_writes(faults, last=FOR_EVER):
+    faults.arm({"write"}, HOLD, 1, last)
+
+
+class Uploads:
+    """Bodies of one kind under way, each on a connection of its own."""
+
+    def __init__(self, server, bodies):
+        self.server, self.statuses = server, [None] * len(bodies)
+        self.threads = [threading.Thread(target=self._put, args=(i, *body)) for i, body in enumerate(bodies)]
+        for t in self.threads:
+            t.start()
+
+    def _put(self, i, path, body):
+        self.statuses[i] = self.server.post(path, body).status
+
+    def end(self):
+        for t in self.threads:
+            t.join()
+        return self.statuses
+
+
+def xorbs(n, seed):
+    return [(x.path(), x.body()) for x in map(large_xorb, range(100 * seed, 100 * seed + n))]
+
+
+def wait_for_writes(faults, n):
+    cairn.wait_until(f"{n} writes to be held", lambda: faults.fired() >= n)
+
+
+def let_it_be_long():
+    """What is held is as good as slow after 5 ms."""
+    until = time.monotonic() + 0.02
+    cairn.wait_until("a write to have taken long", lambda: time.monotonic() > until)
+
+
+def be_slow(faults):
+    """One write that takes long."""
+    hold_writes(faults, last=1)
+    upload = Uploads(faults.server, xorbs(1, 1))
+    wait_for_writes(faults, 1)
+    let_it_be_long()
+    faults.disarm()
+    assert upload.end() == [200]
+    assert faults.server.metrics()["cairn_slow_writes_total"] >= 1
+
+
+def answered(sockets, seconds=30):
+    """Those on which something has come, as soon as there is one."""
+    return select.select(sockets, [], [], seconds)[0]
+
+
+@pytest.mark.files
+@pytest.mark.parametrize(("bodies", "status"), [(xorbs(N, 2), 200), ([("/v1/shards", bytes(3_000_000))] * N, 400)], ids=["xorbs", "shards"])
+def test_no_other_waits_for_a_slow_disk(faults, bodies, status):
+    be_slow(faults)
+    hold_writes(faults)
+    uploads = Uploads(faults.server, bodies)
+    wait_for_writes(faults, 2)
+    for _ in range(4 * N):  # connections: some of each thread
+        assert faults.server.get(f"/v1/chunks/default/{1:064x}", timeout=30).status == 404
+    faults.disarm()
+    assert uploads.end() == [status] * N
+
+
+@pytest.mark.files
+def test_a_write_that_hangs_has_one_thread(faults):
+    """Nobody knows of a slow disk before; the next to write learns it from the one that waits."""
+    hold_writes(faults)
+    first = Uploads(faults.server, xorbs(1, 3))
+    wait_for_writes(faults, 1)
+    let_it_be_long()
+    more = Uploads(faults.server, xorbs(N, 4))
+    wait_for_writes(faults, 2)
+    sockets = [faults.server.socket() for _ in range(N)]
+    for s in sockets:
+        s.sendall(QUERY)
+    assert answered(sockets)
+    faults.disarm()
+    for s in sockets:
+        assert s.recv(4096).startswith(b"HTTP/1.1 404")
+        s.close()
+    assert first.end() + more.end() == [200] * (N + 1)
+
+
+@pytest.mark.files
+def test_what_is_wrong_is_told_from_there(faults):
+    """A worker finds out, and the rest of the body need not come."""
+    be_slow(faults)
+    x = large_xorb(500)
+    path, body = x.path(), bytearray(x.body())
+    body[300_000] ^= 1
+    reply = faults.server.post(path, bytes(body))
+    assert cairn.is_error(reply, 400)
+    assert faults.server.request("HEAD", path).status == 404
+    assert faults.server.put_xorb(x).status == 200
+    assert faults.server.left_overs() == []
