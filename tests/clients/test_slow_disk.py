@@ -9,6 +9,7 @@ import time
 import cairn
 import pytest
 import xet
+from authority import Authority
 from faults import FOR_EVER, HOLD, Faults
 
 N = 2 * os.cpu_count() + 2  # uploads: more than there are threads that serve so few connections
@@ -16,18 +17,23 @@ QUERY = b"GET /v1/chunks/default/%064x HTTP/1.1\r\nHost: localhost\r\n\r\n" % 1
 
 
 @pytest.fixture
-def faults(tmp_path):
-    found = Faults(tmp_path / "faults", workers=4)
+def tls():
+    return {}
+
+
+@pytest.fixture
+def faults(tmp_path, tls):
+    found = Faults(tmp_path / "faults", workers=4, **tls)
     found.server.start()
     yield found
     found.disarm()
     found.server.stop()
 
 
-def large_xorb(seed):
+def large_xorb(seed, chunks=16):
     """It is written in more than one go while it comes."""
     source = random.Random(seed)
-    return xet.Xorb([source.randbytes(100_000) for _ in range(16)])
+    return xet.Xorb([source.randbytes(100_000) for _ in range(chunks)])
 
 
 def hold_writes(faults, last=FOR_EVER):
@@ -127,3 +133,18 @@ def test_what_is_wrong_is_told_from_there(faults):
     assert faults.server.request("HEAD", path).status == 404
     assert faults.server.put_xorb(x).status == 200
     assert faults.server.left_overs() == []
+
+
+class TestHttps:
+    @pytest.fixture
+    def tls(self, tmp_path):
+        authority = Authority(tmp_path / "authority")
+        certificate, key = authority.issue("slow")
+        return {"trust": authority.path, "tls_certificate": certificate, "tls_key": key}
+
+    @pytest.mark.files
+    def test_nothing_stays_behind_in_what_was_decrypted(self, faults):
+        """A connection goes on with it though its socket has nothing more to say."""
+        be_slow(faults)
+        for seed in range(600, 610):
+            assert faults.server.put_xorb(large_xorb(seed, 80), timeout=20).status == 200
