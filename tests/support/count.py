@@ -45,7 +45,7 @@ def counts(test):
 
 
 def reasons(test):
-    """What a program that failed said of it, in a dozen lines: a log that is cut keeps its end, where these stand."""
+    """What a program that failed, or was unsteady, said of it, in a dozen lines: a log that is cut keeps its end, where these stand, and what passed is not in it."""
     out = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
     said = list(dict.fromkeys(WHAT_FAILED.findall(out))) or [line for line in out.splitlines() if line.strip()]
     return [line.strip()[:REASON_CHARACTERS] for line in said[-MOST_REASONS:]]
@@ -66,8 +66,11 @@ def main():
                 print(f"failed: {test['name']} ({test['result']})")
                 for reason in reasons(test):
                     print(f"failed: {test['name']}: {reason}")
-            for line in FIGURES.findall(test.get("stdout") or "") + UNSTEADY.findall(test.get("stdout") or ""):
+            unsteady = UNSTEADY.findall(test.get("stdout") or "")
+            for line in FIGURES.findall(test.get("stdout") or "") + unsteady:
                 print(line)
+            for reason in reasons(test) if unsteady else []:
+                print(f"unsteady: {test['name']}: {reason}")
             for reason in sorted(set(SKIPPED.findall(test.get("stdout") or ""))):
                 print(f"skipped: {test['name']}: {reason}")
             if test["result"] == "SKIP":
