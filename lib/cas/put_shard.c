@@ -64,9 +64,9 @@ enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct c
 enum cairn_status cairn_shard_upload_write(struct cairn_shard_upload *u, const uint8_t *bytes, size_t len,
 					   struct cairn_diag *diag)
 {
-	int64_t began_ms = cairn_slow_disk_begin(&u->cas->slow_disk);
+	struct cairn_slow_write write = cairn_slow_disk_begin(&u->cas->slow_disk);
 	enum cairn_status status = cairn_spool_write(u->spool, bytes, len);
-	cairn_slow_disk_end(&u->cas->slow_disk, began_ms);
+	cairn_slow_disk_end(&u->cas->slow_disk, write);
 	if (status == CAIRN_E_LIMIT) {
 		(void)cairn_fail(diag, status, "shard.bytes", CAIRN_NO_OFFSET, "the shard is too long; split it");
 		cairn_diag_numbers(diag, u->cas->options.shard_bytes_max, cairn_spool_bytes(u->spool) + len);

@@ -124,9 +124,9 @@ struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const s
 
 enum cairn_status cas_put_write(struct cairn_cas *cas, struct cairn_store_put *put, const uint8_t *bytes, size_t len)
 {
-	int64_t began_ms = cairn_slow_disk_begin(&cas->slow_disk);
+	struct cairn_slow_write write = cairn_slow_disk_begin(&cas->slow_disk);
 	enum cairn_status status = cairn_store_put_write(put, bytes, len);
-	cairn_slow_disk_end(&cas->slow_disk, began_ms);
+	cairn_slow_disk_end(&cas->slow_disk, write);
 	return status;
 }
 

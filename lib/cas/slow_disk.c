@@ -3,20 +3,30 @@
 #include "base/clock.h"
 
 #include <stdatomic.h>
+#include <sys/resource.h>
 
-int64_t cairn_slow_disk_begin(struct cairn_slow_disk *d)
+static long slow_disk_waits(void)
 {
-	int64_t now_ms = cairn_clock_mono_ms(), none = 0;
-	(void)atomic_compare_exchange_strong(&d->began_ms, &none, now_ms);
-	return now_ms;
+	struct rusage usage = {0};
+	(void)getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
 }
 
-/* Two that began in the same millisecond pass for one: the first to end is then taken for the other, too. */
-void cairn_slow_disk_end(struct cairn_slow_disk *d, int64_t began_ms)
+struct cairn_slow_write cairn_slow_disk_begin(struct cairn_slow_disk *d)
 {
-	int64_t now_ms = cairn_clock_mono_ms(), watched = began_ms;
-	(void)atomic_compare_exchange_strong(&d->began_ms, &watched, 0);
-	if (now_ms - began_ms < CAIRN_SLOW_WRITE_MS)
+	struct cairn_slow_write write = {cairn_clock_mono_ms(), slow_disk_waits()};
+	if (atomic_load(&d->n_under_way) == 0)
+		atomic_store(&d->moved_ms, write.began_ms);
+	atomic_fetch_add(&d->n_under_way, 1);
+	return write;
+}
+
+void cairn_slow_disk_end(struct cairn_slow_disk *d, struct cairn_slow_write write)
+{
+	int64_t now_ms = cairn_clock_mono_ms();
+	atomic_store(&d->moved_ms, now_ms);
+	atomic_fetch_sub(&d->n_under_way, 1);
+	if (now_ms - write.began_ms < CAIRN_SLOW_WRITE_MS || slow_disk_waits() == write.n_waits)
 		return;
 	atomic_store(&d->slow_until_ms, now_ms + CAIRN_SLOW_DISK_LASTS_MS);
 	atomic_fetch_add(&d->n_slow, 1);
@@ -24,6 +34,7 @@ void cairn_slow_disk_end(struct cairn_slow_disk *d, int64_t began_ms)
 
 bool cairn_slow_disk_is_slow(const struct cairn_slow_disk *d)
 {
-	int64_t now_ms = cairn_clock_mono_ms(), began_ms = atomic_load(&d->began_ms);
-	return now_ms < atomic_load(&d->slow_until_ms) || (began_ms != 0 && now_ms - began_ms >= CAIRN_SLOW_WRITE_MS);
+	int64_t now_ms = cairn_clock_mono_ms();
+	return now_ms < atomic_load(&d->slow_until_ms) ||
+	       (atomic_load(&d->n_under_way) > 0 && now_ms - atomic_load(&d->moved_ms) >= CAIRN_SLOW_WRITE_MS);
 }

@@ -140,7 +140,8 @@ bool http_suspend(struct http_request *req, void (*resumed)(struct http_request 
 
 /**
  * From body(), last of all but handing the request to another thread: no more of the body comes before http_resume();
- * the next piece of it, or done(), finds what the other thread has left. Not of a chunked body.
+ * the next piece of it, or done(), finds what the other thread has left. The client gets as much more time for the
+ * rest. Not of a chunked body.
  * @return false: the server is closing, a 503 was replied; or the connection is lost. Hand nothing over
  */
 bool http_hold_body(struct http_request *req);

@@ -121,6 +121,7 @@ struct http_request {
 	/* Headers, which are the library's; NULL: none. */
 	const char *origin, *host, *authorization, *if_none_match;
 	int64_t started_us, body_started_ms;
+	int64_t held_ms;     /* since when it is held */
 	uint64_t queued_us;  /* that it waited for workers */
 	uint64_t body_len;   /* announced; UINT64_MAX: chunked */
 	uint64_t body_limit; /* most that is read of it */

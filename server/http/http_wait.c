@@ -1,6 +1,7 @@
 /* Replies that wait for their bytes, and requests that wait for theirs: the connection sleeps, and no thread does. */
 #include "server/http/http_pump.h"
 #include "server/http/http_reply.h"
+#include "server/http/http_server.h"
 #include "server/http/http_stream.h"
 
 #include <assert.h>
@@ -140,6 +141,7 @@ bool http_hold_body(struct http_request *req)
 	assert(!req->complete && req->code == 0 && req->body_len != UINT64_MAX);
 	if (!http_conn_enter(req->peer, HTTP_CONN_BUSY, 0))
 		return false;
+	req->held_ms = http_now_ms();
 	atomic_store(&req->held, true);
 	if (http_pause(req, &req->server->drained))
 		return true;
@@ -148,8 +150,17 @@ bool http_hold_body(struct http_request *req)
 	return false;
 }
 
+/* The body is awaited again, and the client has as much more time as nobody listened to it. */
+static void http_let_go(struct http_request *req)
+{
+	req->body_started_ms += http_now_ms() - req->held_ms;
+	(void)http_conn_enter(req->peer, HTTP_CONN_BODY, http_body_deadline_ms(req));
+	atomic_store(&req->held, false);
+}
+
 void http_resume(struct http_request *req)
 {
-	atomic_store(&req->held, false);
+	if (atomic_load(&req->held))
+		http_let_go(req);
 	http_unpause(req);
 }

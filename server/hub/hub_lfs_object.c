@@ -162,7 +162,7 @@ static void object_put_resumed(struct http_request *req)
 static void object_put_done(struct http_request *req)
 {
 	struct object_put *o = http_state(req);
-	if (o->piece.status != CAIRN_OK) {
+	if (route_piece_end(&o->piece) != CAIRN_OK) {
 		object_reply_failure(req, o->piece.status, &o->piece.diag);
 		return;
 	}

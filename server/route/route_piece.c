@@ -24,8 +24,12 @@ enum cairn_status route_piece_take(struct route_piece *p, struct http_request *r
 {
 	if (p->status != CAIRN_OK)
 		return p->status;
-	if (!waits || http_content_length(req) == UINT64_MAX)
+	if (!waits)
 		return p->status = p->take(http_state(req), bytes, len, &p->diag);
+	if (http_content_length(req) == UINT64_MAX)
+		return p->status = cairn_fail(&p->diag, CAIRN_E_BUSY, "body.chunked", CAIRN_NO_OFFSET,
+					      "the disk is slow, and a body that does not say how long it is cannot "
+					      "wait for it; send it with Content-Length, or again in a few seconds");
 	p->req = req;
 	p->bytes.max = PIECE_BYTES_MAX;
 	p->bytes.len = 0;
@@ -35,6 +39,12 @@ enum cairn_status route_piece_take(struct route_piece *p, struct http_request *r
 	if (http_hold_body(req))
 		piece_hand_over(p);
 	return CAIRN_OK; /* p may be a worker's by now */
+}
+
+enum cairn_status route_piece_end(struct route_piece *p)
+{
+	cairn_buf_fini(&p->bytes);
+	return p->status;
 }
 
 void route_piece_fini(struct route_piece *p)

@@ -14,18 +14,21 @@ struct route_piece {
 	/** Take bytes in. @param state  of the route. @return anything but CAIRN_OK: it is not called again */
 	enum cairn_status (*take)(void *state, const uint8_t *bytes, size_t len, struct cairn_diag *diag);
 	struct cairn_buf bytes;   /* that wait for the worker */
-	enum cairn_status status; /* of what was taken in so far; looked at by done(), too. CAIRN_E_BUSY also: no
-				   * worker could */
+	enum cairn_status status; /* of what was taken in so far. CAIRN_E_BUSY also: no worker could */
 	struct cairn_diag diag;
 };
 
 /**
  * From body(), last of all: take a piece in, by this call or by a worker.
- * @param waits  it is for a worker; of a chunked body none is
- * @return anything but CAIRN_OK: status, which the route has to reply
+ * @param waits  it is for a worker. A chunked body cannot be held, and is refused then (body.chunked)
+ * @return anything but CAIRN_OK: status, which the route has to reply. What a worker has found is told with the next
+ *         piece, or by route_piece_end()
  */
 enum cairn_status route_piece_take(struct route_piece *p, struct http_request *req, const uint8_t *bytes, size_t len,
 				   bool waits);
+
+/** From done(): all of the body was handed in, and memory for more of it is given back. @return status */
+enum cairn_status route_piece_end(struct route_piece *p);
 
 /** From free(). Harmless on a zeroed one. */
 void route_piece_fini(struct route_piece *p);

@@ -356,7 +356,7 @@ static void shards_done(struct http_request *req)
 {
 	struct shard_request *s = http_state(req);
 	uint64_t turn = http_turn(req); /* while the request is ours */
-	if (s->piece.status != CAIRN_OK) {
+	if (route_piece_end(&s->piece) != CAIRN_OK) {
 		http_reply_status(req, s->piece.status, &s->piece.diag);
 		return;
 	}

@@ -143,7 +143,7 @@ static void xorbs_post_resumed(struct http_request *req)
 static void xorbs_post_done(struct http_request *req)
 {
 	struct xorb_request *x = http_state(req);
-	if (x->piece.status != CAIRN_OK) {
+	if (route_piece_end(&x->piece) != CAIRN_OK) {
 		xorbs_reply_failure(req, x->piece.status, false, &x->piece.diag);
 		return;
 	}

@@ -17,13 +17,13 @@ QUERY = b"GET /v1/chunks/default/%064x HTTP/1.1\r\nHost: localhost\r\n\r\n" % 1
 
 
 @pytest.fixture
-def tls():
+def options():
     return {}
 
 
 @pytest.fixture
-def faults(tmp_path, tls):
-    found = Faults(tmp_path / "faults", workers=4, **tls)
+def faults(tmp_path, options):
+    found = Faults(tmp_path / "faults", workers=4, **options)
     found.server.start()
     yield found
     found.disarm()
@@ -72,6 +72,10 @@ def let_it_be_long():
     cairn.wait_until("a write to have taken long", lambda: time.monotonic() > until)
 
 
+def slow_writes(faults):
+    return faults.server.metrics()["cairn_slow_writes_total"]
+
+
 def be_slow(faults):
     """One write that takes long."""
     hold_writes(faults, last=1)
@@ -80,7 +84,7 @@ def be_slow(faults):
     let_it_be_long()
     faults.disarm()
     assert upload.end() == [200]
-    assert faults.server.metrics()["cairn_slow_writes_total"] >= 1
+    assert slow_writes(faults) >= 1
 
 
 def answered(sockets, seconds=30):
@@ -135,9 +139,61 @@ def test_what_is_wrong_is_told_from_there(faults):
     assert faults.server.left_overs() == []
 
 
+def begin(server, xorb, n):
+    """Send the first n bytes of its body. @return (socket, what is left)"""
+    body = bytes(xorb.body())
+    s = server.socket()
+    s.sendall(f"POST {xorb.path()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:n])
+    return s, body[n:]
+
+
+class TestTime:
+    @pytest.fixture
+    def options(self):
+        return {"request_timeout": "3s", "idle_timeout": "60s"}
+
+    @pytest.mark.files
+    def test_who_stops_to_send_is_told(self, faults):
+        """At the end of what was handed to a worker, too."""
+        be_slow(faults)
+        s, _ = begin(faults.server, large_xorb(700), 524288)
+        with s:
+            assert s.recv(4096).startswith(b"HTTP/1.1 408")
+
+    @pytest.mark.files
+    def test_what_the_disk_took_is_not_the_client_s(self, faults):
+        be_slow(faults)
+        hold_writes(faults, last=1)
+        x = large_xorb(701)
+        s, rest = begin(faults.server, x, 524288)
+        began = time.monotonic()
+        wait_for_writes(faults, 1)
+        cairn.wait_until("more than its time to be over", lambda: time.monotonic() > began + 4)
+        before = slow_writes(faults)
+        faults.disarm()
+        cairn.wait_until("the write to end", lambda: slow_writes(faults) > before)
+        ticks = time.monotonic() + 1.5  # whoever looks for those that are late does so each second
+        cairn.wait_until("somebody to have looked", lambda: time.monotonic() > ticks)
+        with s:
+            s.sendall(rest)
+            assert s.recv(4096).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.files
+def test_a_chunked_body_is_refused_then(faults):
+    be_slow(faults)
+    x = large_xorb(800)
+    body = bytes(x.body())
+    chunked = (b"%x\r\n%s\r\n" % (len(part), part) for part in (body[at : at + 100_000] for at in range(0, len(body), 100_000)))
+    head = f"POST {x.path()} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    reply = faults.server.raw(head + b"".join(chunked) + b"0\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert reply.startswith(b"HTTP/1.1 503") and b'"body.chunked"' in reply and b"Retry-After" in reply
+    assert faults.server.put_xorb(x).status == 200
+
+
 class TestHttps:
     @pytest.fixture
-    def tls(self, tmp_path):
+    def options(self, tmp_path):
         authority = Authority(tmp_path / "authority")
         certificate, key = authority.issue("slow")
         return {"trust": authority.path, "tls_certificate": certificate, "tls_key": key}
