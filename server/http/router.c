@@ -230,7 +230,7 @@ static enum router_result router_look(const struct http_route *const *tables, en
 enum router_result router_find(const struct http_route *const *tables, const char *method, char *target, bool plain,
 			       struct router_match *out, char *allow, size_t allow_len)
 {
-	struct router_found found;
+	struct router_found found = {0};
 	struct router_path path = router_path_of(target, plain);
 	enum router_result result = ROUTER_NOT_FOUND;
 	for (enum router_stage stage = ROUTER_FIXED; stage <= ROUTER_FREE && result == ROUTER_NOT_FOUND; stage++)
