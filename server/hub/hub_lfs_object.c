@@ -40,9 +40,7 @@ struct object_put {
 	struct cairn_work work;
 	struct http_request *req;
 	struct cairn_hub_ingest *ingest; /* owned */
-	struct route_piece piece;
-	enum cairn_status status; /* of its end */
-	struct cairn_diag diag;
+	struct route_piece piece;        /* its status and diag are of the end, too */
 };
 
 static void object_put_free(void *state)
@@ -101,7 +99,7 @@ static void object_end(struct cairn_work *work)
 {
 	struct object_put *o = (struct object_put *)work;
 	http_note_queued(o->req, work->queued_us);
-	o->status = cairn_hub_ingest_end(o->ingest, &o->diag);
+	o->piece.status = cairn_hub_ingest_end(o->ingest, &o->piece.diag);
 	http_resume(o->req);
 }
 
@@ -153,8 +151,8 @@ static void object_put_body(struct http_request *req, const uint8_t *bytes, size
 static void object_put_resumed(struct http_request *req)
 {
 	struct object_put *o = http_state(req);
-	if (o->status != CAIRN_OK)
-		object_reply_failure(req, o->status, &o->diag);
+	if (o->piece.status != CAIRN_OK)
+		object_reply_failure(req, o->piece.status, &o->piece.diag);
 	else
 		http_reply_empty(req, 200, UINT64_MAX);
 }
@@ -166,12 +164,9 @@ static void object_put_done(struct http_request *req)
 		object_reply_failure(req, o->piece.status, &o->piece.diag);
 		return;
 	}
-	if (!http_suspend(req, object_put_resumed))
+	if (!http_suspend(req, object_put_resumed) || route_hand_over(req, &o->work, object_end))
 		return;
-	o->work = (struct cairn_work){.run = object_end, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(req)};
-	if (cairn_workers_submit(app_of(req)->workers, &o->work) == CAIRN_OK)
-		return;
-	o->status = CAIRN_E_BUSY;
+	o->piece.status = CAIRN_E_BUSY;
 	http_resume(req);
 }
 

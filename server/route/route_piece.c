@@ -2,20 +2,17 @@
 
 enum { PIECE_BYTES_MAX = 2 * 1024 * 1024 }; /* which the HTTP library keeps far below */
 
+bool route_hand_over(struct http_request *req, struct cairn_work *work, void (*run)(struct cairn_work *work))
+{
+	*work = (struct cairn_work){.run = run, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(req)};
+	return cairn_workers_submit(app_of(req)->workers, work) == CAIRN_OK;
+}
+
 static void piece_work(struct cairn_work *work)
 {
 	struct route_piece *p = (struct route_piece *)work;
 	http_note_queued(p->req, work->queued_us);
 	p->status = p->take(http_state(p->req), p->bytes.bytes, p->bytes.len, &p->diag);
-	http_resume(p->req);
-}
-
-static void piece_hand_over(struct route_piece *p)
-{
-	p->work = (struct cairn_work){.run = piece_work, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(p->req)};
-	if (cairn_workers_submit(app_of(p->req)->workers, &p->work) == CAIRN_OK)
-		return;
-	p->status = CAIRN_E_BUSY;
 	http_resume(p->req);
 }
 
@@ -36,8 +33,10 @@ enum cairn_status route_piece_take(struct route_piece *p, struct http_request *r
 	cairn_buf_add(&p->bytes, bytes, len);
 	if (p->bytes.status != CAIRN_OK)
 		return p->status = p->bytes.status;
-	if (http_hold_body(req))
-		piece_hand_over(p);
+	if (http_hold_body(req) && !route_hand_over(req, &p->work, piece_work)) {
+		p->status = CAIRN_E_BUSY;
+		http_resume(req);
+	}
 	return CAIRN_OK; /* p may be a worker's by now */
 }
 

@@ -27,6 +27,10 @@ struct route_piece {
 enum cairn_status route_piece_take(struct route_piece *p, struct http_request *req, const uint8_t *bytes, size_t len,
 				   bool waits);
 
+/** Give heavy work of a request that is held or suspended to a worker, which then has its state.
+ *  @return false: none takes it now, and the request is still the caller's to resume */
+bool route_hand_over(struct http_request *req, struct cairn_work *work, void (*run)(struct cairn_work *work));
+
 /** From done(): all of the body was handed in, and memory for more of it is given back. @return status */
 enum cairn_status route_piece_end(struct route_piece *p);
 

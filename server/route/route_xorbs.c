@@ -147,10 +147,7 @@ static void xorbs_post_done(struct http_request *req)
 		xorbs_reply_failure(req, x->piece.status, false, &x->piece.diag);
 		return;
 	}
-	if (!http_suspend(req, xorbs_post_resumed))
-		return;
-	x->work = (struct cairn_work){.run = xorbs_post_work, .lane = CAIRN_LANE_HEAVY, .turn = http_turn(req)};
-	if (cairn_workers_submit(app_of(req)->workers, &x->work) == CAIRN_OK)
+	if (!http_suspend(req, xorbs_post_resumed) || route_hand_over(req, &x->work, xorbs_post_work))
 		return;
 	x->status = CAIRN_E_BUSY;
 	x->verified = true;
