@@ -4,6 +4,7 @@
 # then. What a sanitizer, an assertion or the end of a test complains of is no matter of the machine's pace, and fails at once.
 cd "$(dirname "$0")/../.." || exit 1
 python=${CAIRN_PYTHON:-.venv/bin/python}
+export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 # schemathesis and hypothesis bring some, which take two seconds to load, and no test uses
 if [ ! -x "$python" ]; then
   echo "there is no $python; ./dev test makes it"
   exit 77

@@ -13,7 +13,7 @@ fi
 folder=$(mktemp -d)
 trap 'tests/engines/postgresql.sh stop "$folder/postgresql"; rm -rf "$folder"' EXIT
 chmod 755 "$folder"
-tests/engines/postgresql.sh start "$folder/postgresql" $((20000 + RANDOM % 10000))
+tests/engines/postgresql.sh start "$folder/postgresql" $((27500 + RANDOM % 2500))
 # shellcheck disable=SC1091 # made by the line above
 . "$folder/postgresql/environment"
 
