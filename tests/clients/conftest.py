@@ -22,6 +22,7 @@ os.environ |= {"HF_HOME": HF_FOLDER, "HF_XET_CACHE": HF_FOLDER}
 def pytest_configure(config):
     config.addinivalue_line("markers", "files: looks at objects as files, or needs them to outlast the daemon")
     config.addinivalue_line("markers", "sqlite: opens the index by hand, or wants a command that works on such a folder alone")
+    config.addinivalue_line("markers", "commands: the tool's commands, of which others here ask the same of each index and store by its library")
 
 
 def pytest_unconfigure(config):
@@ -29,14 +30,17 @@ def pytest_unconfigure(config):
 
 
 def pytest_collection_modifyitems(items):
+    skipped = {}
+    if cairn.INDEX:
+        skipped["sqlite"] = "the index is in PostgreSQL"
+    if cairn.STORE not in (None, "files"):
+        skipped["files"] = f"objects are no files in the store {cairn.STORE}"
+    if skipped:
+        skipped["commands"] = "what the commands ask is tried by the library here"
     for item in items:
-        if cairn.INDEX and item.get_closest_marker("sqlite"):
-            item.add_marker(pytest.mark.skip(reason="the index is in PostgreSQL"))
-    if cairn.STORE in (None, "files"):
-        return
-    for item in items:
-        if item.get_closest_marker("files"):
-            item.add_marker(pytest.mark.skip(reason=f"objects are no files in the store {cairn.STORE}"))
+        for marker, reason in skipped.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture

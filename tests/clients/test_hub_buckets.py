@@ -119,6 +119,7 @@ def data():
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.commands
 def test_hf_buckets(people):
     """create, list, info, settings, move, remove, delete."""
     assert "ann/data" in people.hf("buckets", "create", "data", "--private")

@@ -124,6 +124,7 @@ def test_hf_upload_and_download(people, data, tmp_path):
     people.hf("download", "ann/one", "--local-dir", tmp_path / "bob", who="bob", fails=True)
 
 
+@pytest.mark.commands
 def test_hf_repos(people):
     people.hf("repos", "create", "ann/data", "--type", "dataset", "--private")
     people.hf("repos", "create", "ann/data", "--type", "dataset", fails=True)
