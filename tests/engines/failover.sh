@@ -11,10 +11,7 @@ for program in /usr/sbin/haproxy ceph-mon ceph-mgr ceph-osd ceph radosgw curl; d
     exit 77
   fi
 done
-if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
-  echo "there is no PostgreSQL: install postgresql"
-  exit 77
-fi
+tests/engines/postgresql.sh find
 
 folder=$(mktemp -d)
 trap 'tests/engines/ceph.sh stop "$folder/ceph"; tests/engines/replicas.sh stop "$folder/replicas"; tests/engines/patroni.sh stop "$folder/patroni"; rm -rf "$folder"' EXIT

@@ -5,15 +5,12 @@
 # Programs and tests are run one after the other, and each says how many tests it counted. 77: the server's package is not there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
-  echo "there is no PostgreSQL: install postgresql"
-  exit 77
-fi
+tests/engines/postgresql.sh find
 
 folder=$(mktemp -d)
 trap 'tests/engines/postgresql.sh stop "$folder/postgresql"; rm -rf "$folder"' EXIT
 chmod 755 "$folder"
-tests/engines/postgresql.sh start "$folder/postgresql" $((27500 + RANDOM % 2500))
+tests/engines/postgresql.sh start "$folder/postgresql" $((27500 + RANDOM % 2500)) # none of the ports of s3.sh, which may run beside
 # shellcheck disable=SC1091 # made by the line above
 . "$folder/postgresql/environment"
 

@@ -2,6 +2,7 @@
 # A PostgreSQL server as a plain process on this machine, in some 3 s. For tests: its data lies in FOLDER, nothing of it is
 # synced, and it has the one database "cairn", whose owner needs no password.
 # The user "locked" needs his, "s3cret", by TCP.
+#   postgresql.sh find                   77: the server's package is not there
 #   postgresql.sh start FOLDER [PORT]    on 127.0.0.1 (33100 if not given), and on a socket in FOLDER
 #   postgresql.sh pause FOLDER           all of it stands still, connections are taken and not answered
 #   postgresql.sh resume FOLDER
@@ -11,6 +12,14 @@
 #   postgresql.sh stop FOLDER            and remove the folder
 # Needs the Debian package postgresql.
 set -euo pipefail
+
+if [ "$1" = find ]; then
+  if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
+    echo "there is no PostgreSQL: install postgresql"
+    exit 77
+  fi
+  exit
+fi
 
 folder=$2
 bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)

@@ -16,12 +16,13 @@ trap 'tests/engines/"$service".sh stop "$folder/s3"; tests/engines/postgresql.sh
 tests/engines/"$service".sh start "$folder/s3" $((20000 + RANDOM % 5000))
 # shellcheck disable=SC1091 # made by the line above
 . "$folder/s3/environment"
-has_postgresql() { compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; }
 
 status=0
 if [ $# = 1 ]; then
   tests/clients/run.sh tests/clients/test_s3.py tests/clients/test_s3_instance.py || status=1
-  [ "$service" != ceph ] || ! has_postgresql || bench/run "$1" --brief scale || status=1
+  if [ "$service" = ceph ] && tests/engines/postgresql.sh find; then
+    bench/run "$1" --brief scale || status=1
+  fi
   exit $status
 fi
 "$1" "s3://cairn/contract*?endpoint=$CAIRN_TEST_S3" || status=1
@@ -29,7 +30,7 @@ fi
 CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_hf_xet.py tests/clients/test_fetch.py || status=1
 CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
 # Both engines together.
-if has_postgresql; then
+if tests/engines/postgresql.sh find; then
   chmod 755 "$folder"
   tests/engines/postgresql.sh start "$folder/postgresql" $((25000 + RANDOM % 2500))
   # shellcheck disable=SC1091 # made by the line above
