@@ -17,10 +17,18 @@ tests/engines/"$service".sh start "$folder/s3" $((20000 + RANDOM % 5000))
 # shellcheck disable=SC1091 # made by the line above
 . "$folder/s3/environment"
 
+start_postgresql() {
+  chmod 755 "$folder"
+  tests/engines/postgresql.sh start "$folder/postgresql" $((25000 + RANDOM % 2500))
+  # shellcheck disable=SC1091 # made by the line above
+  . "$folder/postgresql/environment"
+}
+
 status=0
 if [ $# = 1 ]; then
   tests/clients/run.sh tests/clients/test_s3.py tests/clients/test_s3_instance.py || status=1
   if [ "$service" = ceph ] && tests/engines/postgresql.sh find; then
+    start_postgresql # the bench leaves out what has no engines
     bench/run "$1" --brief scale || status=1
   fi
   exit $status
@@ -31,10 +39,7 @@ CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_hf_xet.py tests/clients/t
 CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/test_hf_download.py -k "whole_files or streams" || status=1
 # Both engines together.
 if tests/engines/postgresql.sh find; then
-  chmod 755 "$folder"
-  tests/engines/postgresql.sh start "$folder/postgresql" $((25000 + RANDOM % 2500))
-  # shellcheck disable=SC1091 # made by the line above
-  . "$folder/postgresql/environment"
+  start_postgresql
   CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/test_{cluster,cluster_clock,cluster_hub,cluster_jobs,cluster_races,cluster_commands,left_overs}.py || status=1
   tests/clients/run.sh tests/clients/test_move.py || status=1
   if command -v /usr/sbin/haproxy >/dev/null; then
