@@ -18,7 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTS = ["test_verify", "test_verify_xorbs", "test_verify_strangers", "test_verify_records", "test_mutants"]
+# The quick ones first: what one has noticed is not shown to the next.
+TESTS = ["test_verify_strangers", "test_verify_records", "test_verify_xorbs", "test_verify", "test_mutants"]
 EQUAL = ROOT / "tests" / "support" / "mutants_equal.txt"
 CPU_SECONDS_MAX = 5  # a test that computes for longer than that has noticed; in all it takes less than one
 

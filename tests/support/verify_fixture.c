@@ -1,5 +1,6 @@
 #include "support/verify_fixture.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 enum { SHARD_BYTES_MAX = 64 * 1024 * 1024 };
@@ -86,6 +87,54 @@ enum cairn_status verify_made(const struct cairn_verify_options *options)
 {
 	ck_assert_int_eq(cairn_shard_writer_end(&v.w), CAIRN_OK);
 	return verify_with(options);
+}
+
+/* What the verifier allocates comes here (the linker's --wrap). */
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+
+static unsigned allocations_left = UINT_MAX; /* until one fails; the rest is let through again */
+
+static bool allocation_fails(void)
+{
+	return allocations_left != UINT_MAX && allocations_left-- == 0;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+	return allocation_fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+	return allocation_fails() ? NULL : __real_calloc(n, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+	return allocation_fails() ? NULL : __real_realloc(old, bytes);
+}
+
+unsigned verify_without_memory(const struct cairn_verify_options *options)
+{
+	ck_assert_int_eq(cairn_shard_writer_end(&v.w), CAIRN_OK);
+	for (unsigned n = 0;; n++) {
+		allocations_left = n;
+		v.sum = (struct cairn_verify_summary){0};
+		enum cairn_status status = verify_with(options);
+		bool one_failed = allocations_left == UINT_MAX;
+		allocations_left = UINT_MAX;
+		ck_assert_int_eq(status, one_failed ? CAIRN_E_NOMEM : CAIRN_OK);
+		if (!one_failed)
+			return n;
+		ck_assert_uint_eq(v.sum.n_files, 0);
+		if (options && options->records)
+			ck_assert_ptr_null(options->records->shard.xorbs);
+	}
 }
 
 struct cairn_verify_options external_options(void)

@@ -32,6 +32,9 @@ void begin_again(void);
 enum cairn_status verify_with(const struct cairn_verify_options *options);
 /** End the shard at hand and verify it. */
 enum cairn_status verify_made(const struct cairn_verify_options *options);
+/** End the shard at hand and verify it with one allocation after the other failing: each time it must not be judged,
+ * and nothing be handed on; at last it must be right. @return how many times one failed */
+unsigned verify_without_memory(const struct cairn_verify_options *options);
 /** Xorbs are kept elsewhere: none must be stored. */
 struct cairn_verify_options external_options(void);
 

@@ -3,6 +3,9 @@
 #include "shard/records.h"
 #include "support/verify_fixture.h"
 
+#include <string.h>
+
+/* The chunks of each have another length in its object, so that one xorb's places are not taken for another's. */
 static void give_places(struct made_xorb *x, uint32_t step)
 {
 	for (uint32_t i = 0; i < x->list.n; i++)
@@ -48,6 +51,8 @@ static void must_have_recorded_files(const struct cairn_index_new_shard *s)
 				ck_assert_uint_eq(s->files[f].first_chunk,
 						  cairn_get_u64le(list->hashes[term->start].b));
 		}
+		if (N_TERMS[f] == 0)
+			ck_assert_uint_eq(s->files[f].first_chunk, 0);
 		ck_assert_uint_eq(s->files[f].size_bytes, size_bytes);
 	}
 }
@@ -86,27 +91,168 @@ START_TEST(test_records)
 }
 END_TEST
 
-/* Of a xorb that nobody has yet its list is handed on, without places. */
+/* Describe a xorb all of whose chunks may be asked about. */
+static void write_eligible(const struct made_xorb *x)
+{
+	cairn_shard_write_xorb(&v.w, &x->hash, 0);
+	for (uint32_t i = 0; i < x->list.n; i++)
+		cairn_shard_write_chunk(&v.w, &x->list.hashes[i], x->list.spans[i].unpacked_bytes,
+					CAIRN_SHARD_CHUNK_ELIGIBLE);
+}
+
+/* Each described xorb has eligible chunks and places of its own, behind those of the ones before. */
+START_TEST(test_records_of_several_described)
+{
+	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
+	struct cairn_verify_options options = CAIRN_VERIFY_DEFAULTS;
+	const struct made_term terms[] = {
+		{&v.xorbs[0], 0, 1}, {&v.xorbs[0], 1, 20},  {&v.xorbs[1], 0, 1},
+		{&v.xorbs[2], 0, 1}, {&v.xorbs[2], 1, 300},
+	};
+	options.records = &got;
+	made_write_file(&v.w, terms, 5, WITH_ALL);
+	for (unsigned i = 0; i < 3; i++) {
+		give_places(&v.xorbs[i], 100 * (i + 1));
+		write_eligible(&v.xorbs[i]);
+	}
+	ck_assert_int_eq(verify_made(&options), CAIRN_OK);
+	uint32_t n_eligible = 0;
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert_uint_eq(got.shard.xorbs[i].first_eligible, n_eligible);
+		ck_assert_uint_eq(got.shard.xorbs[i].n_eligible, v.xorbs[i].list.n);
+		n_eligible += v.xorbs[i].list.n;
+	}
+	for (unsigned i = 0; i < 5; i++) {
+		const struct cairn_index_new_term *term = &got.shard.terms[i];
+		uint32_t step = 100 * (term->xorb + 1);
+		ck_assert_ptr_eq(terms[i].xorb, &v.xorbs[term->xorb]);
+		ck_assert_uint_eq(term->first_byte, terms[i].start * step);
+		ck_assert_uint_eq(term->end_byte, terms[i].end * step);
+	}
+	ck_assert_uint_gt(got.bytes, n_eligible * sizeof(*got.eligible));
+	ck_assert_uint_le(got.bytes, 2 * v.w.buf.len);
+}
+END_TEST
+
+enum { MANY = 40 }; /* more than there is room for at first */
+
+/* A file with two terms of each of many stored xorbs: in turns, the second terms after all of the first. */
+static void write_many(struct made_xorb *many)
+{
+	struct made_term terms[2 * MANY];
+	for (uint32_t i = 0; i < MANY; i++) {
+		made_xorb_init(&many[i], 100 + i, 2, 1000);
+		give_places(&many[i], 100 + i);
+		terms[i] = (struct made_term){&many[i], 0, 1};
+		terms[MANY + i] = (struct made_term){&many[i], 1, 2};
+	}
+	made_write_file(&v.w, terms, 2 * MANY, WITH_ALL);
+	v.store = (struct made_store){.xorbs = many, .n = MANY};
+}
+
+static void many_fini(struct made_xorb (*many)[MANY])
+{
+	for (unsigned i = 0; i < MANY; i++)
+		made_xorb_fini(&(*many)[i]);
+}
+
+/* Each xorb that is only named stands once among the xorbs. */
+START_TEST(test_records_of_many_stored)
+{
+	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
+	struct cairn_verify_options options = CAIRN_VERIFY_DEFAULTS;
+	options.records = &got;
+	CLEANUP(many_fini) struct made_xorb many[MANY];
+	write_many(many);
+	ck_assert_int_eq(verify_made(&options), CAIRN_OK);
+	ck_assert_uint_eq(got.shard.n_described, 0);
+	ck_assert_uint_eq(got.shard.n_xorbs, MANY);
+	for (uint32_t i = 0; i < MANY; i++) {
+		ck_assert_int_eq(got.shard.xorbs[i].id, i + 1);
+		ck_assert(cairn_hash_equal(&got.shard.xorbs[i].hash, &many[i].hash));
+		const struct cairn_index_new_term *first = &got.shard.terms[i], *second = first + MANY;
+		ck_assert_uint_eq(first->xorb, i);
+		ck_assert_uint_eq(first->first_byte, 0);
+		ck_assert_uint_eq(first->end_byte, 100 + i);
+		ck_assert_uint_eq(second->xorb, i);
+		ck_assert_uint_eq(second->first_byte, 100 + i);
+		ck_assert_uint_eq(second->end_byte, 2 * (100 + i));
+	}
+	ck_assert_uint_gt(got.bytes, MANY * (sizeof(*got.xorbs) + 2 * sizeof(*got.terms)));
+}
+END_TEST
+
+/* Of records of every kind. */
+START_TEST(test_no_memory_for_records)
+{
+	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
+	struct cairn_verify_options options = external_options();
+	options.records = &got;
+	CLEANUP(many_fini) struct made_xorb many[MANY];
+	write_many(many);
+	write_eligible(&v.xorbs[0]);
+	ck_assert_uint_gt(verify_without_memory(&options), 10);
+	ck_assert_uint_eq(got.shard.n_xorbs, 1 + MANY);
+}
+END_TEST
+
+START_TEST(test_records_of_nothing)
+{
+	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
+	struct cairn_verify_options options = external_options();
+	options.records = &got;
+	ck_assert_int_eq(verify_made(&options), CAIRN_OK);
+	ck_assert_uint_eq(got.shard.n_files + got.shard.n_xorbs, 0);
+}
+END_TEST
+
+/* The reference client writes zeros when it has not computed the digest. */
+START_TEST(test_records_without_digest)
+{
+	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
+	struct cairn_verify_options options = CAIRN_VERIFY_DEFAULTS;
+	const struct made_term term = {&v.xorbs[0], 0, 1};
+	options.records = &got;
+	made_write_file(&v.w, &term, 1, WITH_ALL);
+	memset(v.w.buf.bytes + CAIRN_SHARD_HEADER_BYTES + (size_t)3 * CAIRN_SHARD_RECORD_BYTES, 0, CAIRN_HASH_BYTES);
+	ck_assert_int_eq(verify_made(&options), CAIRN_OK);
+	ck_assert(!got.shard.files[0].has_sha256);
+}
+END_TEST
+
+/* Of a xorb that nobody has yet its list is handed on, without places; none either of what lies in memory behind the
+ * places of the known xorb before. */
 START_TEST(test_records_of_unknown_xorbs)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
 	struct cairn_verify_options options = external_options();
-	const struct made_term terms[] = {{&v.xorbs[0], 3, 5}, {&v.xorbs[2], 7, 9}};
+	const struct made_term terms[] = {{&v.xorbs[0], 3, 5}, {&v.xorbs[2], 7, 9}, {&v.xorbs[1], 0, 1}};
 	options.records = &got;
 	v.store.n = 1;
 	give_places(&v.xorbs[0], 100);
-	made_write_file(&v.w, terms, 2, WITH_ALL);
+	v.xorbs[0].list.n = 19;
+	cairn_chunk_list_root(&v.xorbs[0].list, &v.xorbs[0].hash);
+	made_write_file(&v.w, terms, 3, WITH_ALL);
 	made_write_xorb(&v.w, &v.xorbs[0]);
 	made_write_xorb(&v.w, &v.xorbs[2]);
+	made_write_xorb(&v.w, &v.xorbs[1]);
 	ck_assert_int_eq(verify_made(&options), CAIRN_OK);
 	ck_assert_int_eq(got.shard.xorbs[0].id, 1);
 	ck_assert_ptr_null(got.shard.xorbs[0].list);
-	ck_assert_int_eq(got.shard.xorbs[1].id, 0);
-	ck_assert_uint_eq(got.shard.xorbs[1].list->n, 300);
-	ck_assert_mem_eq(got.shard.xorbs[1].list->hashes, v.xorbs[2].list.hashes, 300 * sizeof(struct cairn_hash));
-	ck_assert_uint_eq(got.shard.xorbs[1].list->spans[9].end, 0);
+	size_t list_bytes = 0;
+	for (unsigned i = 1; i < 3; i++) {
+		const struct cairn_chunk_list *list = got.shard.xorbs[i].list, *sent = &v.xorbs[3 - i].list;
+		ck_assert_int_eq(got.shard.xorbs[i].id, 0);
+		ck_assert_uint_eq(list->n, sent->n);
+		ck_assert_mem_eq(list->hashes, sent->hashes, sent->n * sizeof(*sent->hashes));
+		ck_assert_uint_eq(list->spans[sent->n - 1].end, 0);
+		list_bytes += sizeof(*list) + sent->n * (sizeof(*sent->hashes) + sizeof(*sent->spans));
+	}
+	ck_assert_uint_gt(got.bytes, list_bytes);
+	ck_assert_uint_le(got.bytes, 3 * v.w.buf.len);
 	ck_assert_uint_eq(got.shard.terms[0].end_byte, 500);
 	ck_assert_uint_eq(got.shard.terms[1].end_byte, 0);
+	ck_assert_uint_eq(got.shard.terms[2].end_byte, 0);
 }
 END_TEST
 
@@ -122,7 +268,12 @@ START_TEST(test_no_records)
 	ck_assert_int_eq(verify_with(&options), CAIRN_E_MISMATCH);
 	ck_assert_ptr_null(got.xorbs);
 	ck_assert_ptr_null(got.terms);
+	ck_assert_ptr_null(got.shard.xorbs);
 	ck_assert_uint_eq(got.shard.n_xorbs, 0);
+	v.w.buf.bytes[48] ^= 1;
+	v.xorbs[1].list.spans[0].unpacked_bytes++;
+	ck_assert_int_eq(verify_with(&options), CAIRN_E_CONFLICT);
+	ck_assert_ptr_null(got.xorbs);
 }
 END_TEST
 
@@ -138,7 +289,12 @@ int main(void)
 {
 	TCase *c = verify_tests("verify_records");
 	tcase_add_test(c, test_records);
+	tcase_add_test(c, test_records_of_several_described);
+	tcase_add_test(c, test_records_of_many_stored);
+	tcase_add_test(c, test_records_of_nothing);
+	tcase_add_test(c, test_records_without_digest);
 	tcase_add_test(c, test_records_of_unknown_xorbs);
+	tcase_add_test(c, test_no_memory_for_records);
 	tcase_add_test(c, test_no_records);
 	return verify_run("verify_records", c, places_tests());
 }

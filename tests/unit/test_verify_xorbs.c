@@ -14,6 +14,7 @@ START_TEST(test_described_or_known)
 	ck_assert_uint_eq(v.sum.n_xorbs, (uint64_t)_i);
 	ck_assert_uint_eq(v.sum.file_bytes, 20 * 70000 + 303 * 8192 + 500);
 	ck_assert(!v.sum.has_footer);
+	ck_assert_uint_eq(v.store.n_asked_described, (unsigned)_i);
 	if (_i == 0) /* once for each change of xorb, not once a term */
 		ck_assert_uint_eq(v.store.n_asked, 4);
 }
@@ -89,6 +90,56 @@ START_TEST(test_each_term_in_its_turn)
 }
 END_TEST
 
+/* More of them than are looked at together, all of one xorb; and then a second file over it. */
+START_TEST(test_many_short_terms)
+{
+	enum { N = 40 };
+	struct made_term terms[N];
+	for (uint32_t i = 0; i < N; i++)
+		terms[i] = (struct made_term){&v.xorbs[2], i, i + 1 + i % CAIRN_HASH_RANGE_CHUNKS};
+	made_write_file(&v.w, terms, N, WITH_ALL);
+	made_write_file(&v.w, terms + 1, N - 1, WITH_ALL);
+	made_write_xorb(&v.w, &v.xorbs[2]);
+	ck_assert_int_eq(verify_made(NULL), CAIRN_OK);
+}
+END_TEST
+
+/* A term that waits for its turn comes after one in the same place that did not, in the file before. */
+START_TEST(test_waits_where_none_waited)
+{
+	const struct made_term first[] = {{&v.xorbs[0], 0, 2}, {&v.xorbs[0], 2, 4}};
+	const struct made_term second[] = {{&v.xorbs[1], 0, 1}, {&v.xorbs[0], 4, 6}};
+	made_write_file(&v.w, first, 2, WITH_ALL);
+	made_write_file(&v.w, second, 2, WITH_ALL);
+	made_write_xorb(&v.w, &v.xorbs[0]);
+	ck_assert_int_eq(verify_made(NULL), CAIRN_OK);
+}
+END_TEST
+
+/* Of a xorb that the sender has described he is told both values, though they come of its chunks. */
+START_TEST(test_values_of_described)
+{
+	const struct made_term term = {&v.xorbs[0], 0, 2};
+	made_write_file(&v.w, &term, 1, WITH_ALL);
+	made_write_xorb(&v.w, &v.xorbs[0]);
+	ck_assert_int_eq(verify_made(NULL), CAIRN_OK);
+	uint8_t *length = v.w.buf.bytes + 96 + 36, *range_hash = v.w.buf.bytes + 96 + 48;
+	cairn_put_u32le(length, 7);
+	expect_refused(verify_with(NULL), CAIRN_E_MISMATCH, "term.unpacked_bytes", 96 + 36);
+	ck_assert_str_eq(v.diag.expected, "140000");
+	ck_assert_str_eq(v.diag.actual, "7");
+	char right[CAIRN_HASH_TEXT_BYTES], zeros[CAIRN_HASH_TEXT_BYTES];
+	struct cairn_hash hash = {0};
+	cairn_hash_text(zeros, &hash);
+	memcpy(hash.b, range_hash, sizeof(hash.b));
+	cairn_hash_text(right, &hash);
+	memset(range_hash, 0, sizeof(hash.b));
+	expect_refused(verify_with(NULL), CAIRN_E_MISMATCH, "term.range_hash", 96 + 48);
+	ck_assert_str_eq(v.diag.expected, right);
+	ck_assert_str_eq(v.diag.actual, zeros);
+}
+END_TEST
+
 /* The root of one chunk leaves the chunk's length open: only the stored list can tell. */
 START_TEST(test_conflict_length)
 {
@@ -112,6 +163,15 @@ START_TEST(test_conflict_count)
 	ck_assert_int_eq(cairn_chunk_list_add(&v.xorbs[0].list, &one_more, (struct cairn_span){1, 0}), CAIRN_OK);
 	expect_told_nothing(verify_with(NULL), CAIRN_E_CONFLICT, "xorb.conflict", v.w.cas_info_offset);
 	ck_assert_str_eq(v.diag.text, fewer.text);
+}
+END_TEST
+
+/* No stored xorb is without chunks. If one is all the same, nothing of its list is read. */
+START_TEST(test_conflict_with_nothing)
+{
+	make_shard(1);
+	made_xorb_fini(&v.xorbs[0]);
+	expect_told_nothing(verify_made(NULL), CAIRN_E_CONFLICT, "xorb.conflict", v.w.cas_info_offset);
 }
 END_TEST
 
@@ -269,6 +329,7 @@ static TCase *places_tests(void)
 	tcase_add_loop_test(c, test_each_term_in_its_turn, 0, 4);
 	tcase_add_test(c, test_conflict_length);
 	tcase_add_test(c, test_conflict_count);
+	tcase_add_test(c, test_conflict_with_nothing);
 	tcase_add_test(c, test_description_of_other_chunks);
 	tcase_add_test(c, test_described_by_its_hash_alone);
 	tcase_add_test(c, test_xorb_that_another_begins_with);
@@ -281,8 +342,12 @@ int main(void)
 	tcase_add_loop_test(c, test_described_or_known, 0, 4);
 	tcase_add_loop_test(c, test_each_is_found, 0, 8);
 	tcase_add_loop_test(c, test_each_term_in_its_turn, 0, 4);
+	tcase_add_test(c, test_many_short_terms);
+	tcase_add_test(c, test_waits_where_none_waited);
+	tcase_add_test(c, test_values_of_described);
 	tcase_add_test(c, test_conflict_length);
 	tcase_add_test(c, test_conflict_count);
+	tcase_add_test(c, test_conflict_with_nothing);
 	tcase_add_test(c, test_conflict_hash);
 	tcase_add_test(c, test_description_of_other_chunks);
 	tcase_add_test(c, test_described_by_its_hash_alone);
