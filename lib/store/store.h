@@ -89,7 +89,8 @@ bool cairn_store_gives_addresses(const struct cairn_store *s);
  * @param copy    as the row names it
  * @param bytes   of the object, as whoever asks knows it
  * @param life_s  how long it is good, at least; nothing ends it earlier
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no object of that length; CAIRN_E_USAGE it makes none; CAIRN_E_IO;
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no object of that length, or it can make none that is good
+ *         for so long; CAIRN_E_USAGE it makes none; CAIRN_E_IO;
  *         CAIRN_E_LIMIT it does not fit into out
  */
 CAIRN_MUST_USE enum cairn_status cairn_store_add_address(struct cairn_store *s, struct cairn_buf *out,

@@ -71,7 +71,7 @@ def begin(tmp_path):
     daemons = []
 
     def start(**variables):
-        server = cairn.Daemon(tmp_path / "server", variables=NONE | variables, store=cairn.s3_url(tmp_path), fetch_from_store=True)
+        server = cairn.Daemon(tmp_path / "server", variables=NONE | variables, store=cairn.s3_url(tmp_path), fetch_from_store=True, fetch_ttl="1m")
         daemons.append(server)
         return server.start()
 
@@ -92,10 +92,10 @@ def session(tmp_path, life_s=None):
 
 
 def token_of(server, file):
-    """With which the addresses of a plan are signed."""
+    """With which the addresses of a plan are signed; None: the daemon sends the bytes itself."""
     plan = server.get(f"/v2/reconstructions/{ledger.name(file)}").json()
     ((url, _),) = plans.fetches_of(plan)[xet.text(file.terms[0][0].hash)]
-    return urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["X-Amz-Security-Token"][0]
+    return urllib.parse.parse_qs(urllib.parse.urlsplit(url).query).get("X-Amz-Security-Token", [None])[0]
 
 
 @s3.needs_sessions
@@ -107,10 +107,14 @@ def test_of_a_container(tmp_path, service, begin):
     service.hand_out("/keys?of=me", first, Authorization="one")
     server = begin(CAIRN_STORE_CREDENTIALS=f"{service.url}/keys?of=me", AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=str(proof))
     file, book = ledger.new_file(21), ledger.Ledger()
+    almost, ending = session(tmp_path, life_s=45)
     second, other = session(tmp_path, life_s=600)
-    service.hand_out("/keys?of=me", second, Authorization="two")
+    service.hand_out("/keys?of=me", almost, Authorization="two")
     proof.write_text("two\n")
     assert book.upload(server, file).status == 200
+    # An address ends with the key that signed it: of one that ends before fetch_ttl is over none is made.
+    assert token_of(server, file) is None
+    service.hand_out("/keys?of=me", second, Authorization="two")
     cairn.wait_until("another key", lambda: token_of(server, file) == other)
     n = len(service.asked)
     assert book.upload(server, ledger.new_file(22)).status == 200
@@ -122,7 +126,7 @@ def test_of_a_container(tmp_path, service, begin):
     assert "answered 401" in server.events("reload_failed")[0]["cause"]
     assert book.upload(server, ledger.new_file(23)).status == 200
     server.stop()
-    assert token not in server.log() and other not in server.log() and "three" not in server.log()
+    assert token not in server.log() and ending not in server.log() and other not in server.log() and "three" not in server.log()
 
 
 @s3.needs_sessions

@@ -66,6 +66,7 @@ static const char CONNECTION_SET_UP[] =
 	" set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false),"
 	" set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),"
 	" set_config('lock_timeout', '3500', false),"
+	" CASE WHEN $4 > '' THEN set_config('statement_timeout', $4, false) END,"
 	" set_config('idle_in_transaction_session_timeout', $2, false), set_config('jit', 'off', false),"
 	" set_config('default_transaction_read_only', $3, false), set_config('default_transaction_isolation',"
 	" 'read committed', false), set_config('client_min_messages', 'warning', false),"
@@ -85,6 +86,7 @@ static enum cairn_status connection_set_up(struct cairn_pg *pg)
 	(void)snprintf(still_ms, sizeof(still_ms), "%d", CAIRN_PG_STILL_MS);
 	cairn_pg_text(&args, pg->reads_only ? "0" : still_ms);
 	cairn_pg_text(&args, pg->reads_only ? "on" : "off");
+	cairn_pg_text(&args, pg->answers_soon ? "3500" : "");
 	enum cairn_status status = cairn_pg_ask(pg, CONNECTION_SET_UP, &args, &r);
 	PQfreemem(schema);
 	if (status != CAIRN_OK) {
@@ -232,6 +234,12 @@ void cairn_pg_scan(struct cairn_pg *pg)
 {
 	static const char SCAN[] = CAIRN_PG_SCAN;
 	(void)cairn_pg_queue(pg, SCAN, NULL);
+}
+
+void cairn_pg_take_long(struct cairn_pg *pg)
+{
+	static const char LONG[] = "SELECT set_config('statement_timeout', '0', true)";
+	(void)cairn_pg_queue(pg, LONG, NULL);
 }
 
 void cairn_pg_look_up(struct cairn_pg *pg)

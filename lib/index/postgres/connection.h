@@ -27,8 +27,9 @@ struct cairn_pg {
 	struct cairn_pg_watch *watch;       /* likewise; NULL: it is alone */
 	unsigned epoch;                     /* of the watch, when it was opened */
 	bool reads_only;
-	PGconn *conn;   /* NULL: it is not open */
-	int64_t server; /* when it was started, in microseconds: another one is another server */
+	bool answers_soon; /* a statement is ended by the server before that would be taken for silent */
+	PGconn *conn;      /* NULL: it is not open */
+	int64_t server;    /* when it was started, in microseconds: another one is another server */
 	int silence_ms;
 	const char *known[CAIRN_PG_KNOWN_MAX]; /* by their texts' addresses; NULL: free */
 
@@ -59,11 +60,13 @@ unsigned cairn_pg_queue(struct cairn_pg *pg, const char *sql, const struct cairn
 #define CAIRN_PG_PLAN(freely)                                                                                          \
 	"SELECT set_config('enable_seqscan', '" freely "', true), set_config('enable_hashjoin', '" freely "', true),"  \
 	" set_config('enable_mergejoin', '" freely "', true)"
-#define CAIRN_PG_SCAN CAIRN_PG_PLAN("on")
-/** What is queued behind this looks at whole tables, and may be planned so: until the transaction ends, and where none
- *  was begun, with the exchange. Then, and after any failure, the connection is one for look-ups again. A statement
- *  is always asked behind this, or never: its plan stays. Only queued. */
+#define CAIRN_PG_SCAN CAIRN_PG_PLAN("on") ", set_config('statement_timeout', '0', true)"
+/** What is queued behind this looks at whole tables, may be planned so and may take as long: until the transaction
+ * ends, and where none was begun, with the exchange. Then, and after any failure, the connection is one for look-ups
+ * again. A statement is always asked behind this, or never: its plan stays. Only queued. */
 void cairn_pg_scan(struct cairn_pg *pg);
+/** Likewise what is queued behind this may take as long, and is planned as any other. */
+void cairn_pg_take_long(struct cairn_pg *pg);
 /** Likewise what is queued behind this looks rows up again, within the same transaction. */
 void cairn_pg_look_up(struct cairn_pg *pg);
 

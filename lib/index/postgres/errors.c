@@ -17,8 +17,9 @@ static const struct error {
 	{"40P01", CAIRN_E_BUSY, true},                                    /* deadlock */
 	{"53300", CAIRN_E_BUSY, true},                                    /* it has as many connections as it takes */
 	{"53100", CAIRN_E_FULL, false},    {"53200", CAIRN_E_NOMEM, false},
-	{"55P03", CAIRN_E_BUSY, true}, /* a lock was not had in time */
-	{"57P", CAIRN_E_BUSY, true},   /* it is shut down, or starts */
+	{"55P03", CAIRN_E_BUSY, true},  /* a lock was not had in time */
+	{"57014", CAIRN_E_BUSY, false}, /* it was ended: it takes too long, and would again */
+	{"57P", CAIRN_E_BUSY, true},    /* it is shut down, or starts */
 	{"XX001", CAIRN_E_DAMAGED, false}, {"XX002", CAIRN_E_DAMAGED, false},
 };
 

@@ -53,6 +53,9 @@ enum cairn_status cairn_pg_renew_xorb(struct cairn_pg_tx *tx, struct cairn_index
 	enum cairn_status status = gc_find(tx, &renew->hash, &renew->write, &known);
 	if (status != CAIRN_OK)
 		return status;
+	if (!known.stored) /* another daemon has found it damaged since: whoever has its bytes here stores them */
+		return cairn_fail(&renew->write.diag, CAIRN_E_NOT_FOUND, "xorb.unknown", CAIRN_NO_OFFSET,
+				  "its object was lost meanwhile");
 	cairn_pg_int8(&args, known.id);
 	cairn_pg_int8(&args, renew->now_unix_s);
 	return cairn_pg_run(&tx->pg, GC_RENEW, &args, NULL);

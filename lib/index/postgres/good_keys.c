@@ -20,7 +20,8 @@ void cairn_pg_good_keys_fini(struct cairn_pg_good_keys *k)
 	pthread_mutex_destroy(&k->lock);
 }
 
-enum cairn_status cairn_pg_good_keys_take(struct cairn_pg_good_keys *k, const PGresult *r, int64_t generation)
+enum cairn_status cairn_pg_good_keys_take(struct cairn_pg_good_keys *k, const PGresult *r, int64_t server,
+					  int64_t generation)
 {
 	int n = PQntuples(r) - 1;
 	if (n < 0)
@@ -35,10 +36,11 @@ enum cairn_status cairn_pg_good_keys_take(struct cairn_pg_good_keys *k, const PG
 		};
 	pthread_mutex_lock(&k->lock);
 	struct cairn_pg_good_key *before = keys;
-	if (generation >= k->generation) {
+	if (server != k->server || generation >= k->generation) {
 		before = k->keys;
 		k->keys = keys;
 		k->n = (size_t)n;
+		k->server = server;
 		k->generation = generation;
 		k->last_id = cairn_pg_get_int8(r, 0, 0);
 	}
@@ -47,12 +49,12 @@ enum cairn_status cairn_pg_good_keys_take(struct cairn_pg_good_keys *k, const PG
 	return CAIRN_OK;
 }
 
-int64_t cairn_pg_good_keys_generation(struct cairn_pg_good_keys *k)
+bool cairn_pg_good_keys_are(struct cairn_pg_good_keys *k, int64_t server, int64_t generation)
 {
 	pthread_mutex_lock(&k->lock);
-	int64_t generation = k->generation;
+	bool same = k->server == server && k->generation == generation;
 	pthread_mutex_unlock(&k->lock);
-	return generation;
+	return same;
 }
 
 static int good_keys_compare(const void *id, const void *key)

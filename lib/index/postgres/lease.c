@@ -26,7 +26,9 @@ static const char LEASE_IS_LAST[] = "SELECT 1 FROM job WHERE name = $1 AND epoch
 static const char LEASE_RENEW[] = "UPDATE job SET until = clock_timestamp() + $3 * interval '1 s'"
 				  " WHERE name = $1 AND epoch = $2 AND until > '-infinity'";
 /* One that is lost is renewed a second later, or taken over: it need not wait for standbys. */
-static const char LEASE_NOT_DURABLE[] = "SELECT set_config('synchronous_commit', 'off', true)";
+static const char LEASE_NOT_DURABLE[] =
+	"SELECT set_config('synchronous_commit', 'off', true),"
+	" set_config('lock_timeout', '500', true)"; /* a note that waits for them has the row */
 static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("$1") ", ran, good, since, who FROM job ORDER BY name";
 static const char LEASE_NOTE[] = "SELECT version, note FROM job WHERE name = $1";
 static const char LEASE_PUT_NOTE[] = "UPDATE job SET note = $2, version = version + 1 WHERE name = $1 AND version = $3";

@@ -47,7 +47,7 @@ static enum cairn_status open_read_keys(struct cairn_postgres *p, struct cairn_p
 {
 	const PGresult *r;
 	enum cairn_status status = cairn_pg_ask(pg, CAIRN_PG_GOOD_KEYS, NULL, &r);
-	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r, p->counts.keys) : status;
+	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r, pg->server, p->counts.keys) : status;
 }
 
 static enum cairn_status open_read_counts(struct cairn_postgres *p, struct cairn_pg *pg)

@@ -70,6 +70,7 @@ enum cairn_status cairn_pg_take(struct cairn_pg_pool *pool, struct cairn_pg_read
 		r->pg.place = pool->place;
 		r->pg.watch = pool->watch;
 		r->pg.reads_only = true;
+		r->pg.answers_soon = true;
 	}
 	enum cairn_status status = cairn_pg_is_alive(&r->pg) ? CAIRN_OK : cairn_pg_open(&r->pg);
 	if (status != CAIRN_OK) {

@@ -118,6 +118,7 @@ enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_cla
 	if (status != CAIRN_OK)
 		return status;
 	reader->pg.silence_ms = CAIRN_PG_SCAN_MS; /* after a move all may wait */
+	cairn_pg_take_long(&reader->pg);
 	status = cairn_pg_ask(&reader->pg, PROOF_CLAIMS, NULL, &r);
 	reader->pg.silence_ms = CAIRN_PG_SILENCE_MS;
 	if (status != CAIRN_OK)

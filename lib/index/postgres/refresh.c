@@ -22,10 +22,11 @@ static const char REFRESH_STATE[] = "SELECT " CAIRN_PG_COUNTS " FROM state";
 static enum cairn_status refresh_keys(struct cairn_postgres *p, int64_t generation)
 {
 	const PGresult *r;
-	if (generation == cairn_pg_good_keys_generation(&p->good_keys))
+	const struct cairn_pg *pg = &p->refresh.pg;
+	if (cairn_pg_good_keys_are(&p->good_keys, pg->server, generation))
 		return CAIRN_OK;
 	enum cairn_status status = cairn_pg_ask(&p->refresh.pg, CAIRN_PG_GOOD_KEYS, NULL, &r);
-	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r, generation) : status;
+	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r, pg->server, generation) : status;
 }
 
 /* Leases, clocks, and who stands still. */
@@ -61,11 +62,8 @@ static enum cairn_status refresh_ask(struct cairn_postgres *p)
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_note_counts(p, &counts);
-	status = refresh_others(p);
-	if (status != CAIRN_OK)
-		return status;
-	atomic_store(&p->refresh.fresh_ms, asked_ms);
-	return CAIRN_OK;
+	atomic_store(&p->refresh.fresh_ms, asked_ms); /* whatever comes of the rest: it is no news that reads need */
+	return refresh_others(p);
 }
 
 /* @return false: it is to end */

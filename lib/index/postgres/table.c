@@ -22,7 +22,8 @@ static enum cairn_status engine_commit(struct cairn_index *ix, struct cairn_diag
 	struct cairn_postgres *p = cairn_postgres(ix);
 	enum cairn_status status = cairn_pg_commit(&p->tx, diag);
 	if (status == CAIRN_OK && p->tx.keys_changed)
-		status = cairn_pg_good_keys_take(&p->good_keys, p->tx.pg.results[p->tx.keys], p->tx.counts.keys);
+		status = cairn_pg_good_keys_take(&p->good_keys, p->tx.pg.results[p->tx.keys], p->tx.pg.server,
+						 p->tx.counts.keys);
 	if (status != CAIRN_OK)
 		return status;
 	p->tx.keys_changed = false;

@@ -46,9 +46,12 @@ enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, bool shared, struct 
 	enum cairn_status status = cairn_pg_ask(pg, shared ? TX_SHARE : TX_LOCK, &schema, &r);
 	if (status == CAIRN_OK)
 		return CAIRN_OK;
-	if (strcmp(pg->sqlstate, "55P03") != 0)
-		return cairn_pg_fail(pg, diag, "the index cannot be written");
-	cairn_pg_close(pg);
+	bool is_taken = strcmp(pg->sqlstate, "55P03") == 0;
+	if (!is_taken)
+		status = cairn_pg_fail(pg, diag, "the index cannot be written");
+	cairn_pg_close(pg); /* nothing is written by one that is open and has no lock */
+	if (!is_taken)
+		return status;
 	return cairn_fail(
 		diag, CAIRN_E_CONFLICT, "index.taken", CAIRN_NO_OFFSET,
 		"another daemon writes the index in the schema \"%s\", or its last transaction is not over; "
@@ -74,7 +77,9 @@ static enum cairn_status tx_connect(struct cairn_pg_tx *tx, struct cairn_diag *d
 	enum cairn_status status = cairn_pg_lock_writer(&tx->pg, tx->shared, &taken);
 	if (status == CAIRN_E_CONFLICT) /* that is for whoever starts a daemon; a client's upload contradicts nothing */
 		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET, "%s", taken.text);
-	return status == CAIRN_OK ? CAIRN_OK : tx_fail(tx, diag);
+	if (status != CAIRN_OK && diag)
+		*diag = taken;
+	return status;
 }
 
 static enum cairn_status tx_read_state(struct cairn_pg_tx *tx)

@@ -337,6 +337,10 @@ enum cairn_status s3_add_address(struct s3_client *c, struct cairn_buf *out, con
 	uint64_t all_s = life_s + (uint64_t)step_s + CLIENT_CLOCKS_DIFFER_S;
 	sigv4_date(date, from_s - from_s % step_s);
 	enum cairn_status status = client_signer_take(c, date, &signer);
+	/* An address ends with the session of the key that signed it: one that would end too soon is none. */
+	if (status == CAIRN_OK && signer.who.ends_unix_s != 0 &&
+	    signer.who.ends_unix_s < (int64_t)time(NULL) + (int64_t)life_s)
+		return CAIRN_E_NOT_FOUND;
 	client_add_grant(&grant, &signer, date, all_s < CLIENT_LIFE_MAX_S ? all_s : CLIENT_LIFE_MAX_S);
 	if (status != CAIRN_OK || grant.status != CAIRN_OK)
 		return status == CAIRN_OK ? grant.status : status;

@@ -51,8 +51,8 @@ CAIRN_MUST_USE enum cairn_status s3_get(struct s3_client *c, const char *name, u
 
 /** Append an address at which anybody may read bytes first to last of an object, for a while: by GET, with the header
  *  "Range: bytes=FIRST-LAST" and no other range. Asks nobody. Addresses that are made soon after each other are equal.
- *  @param life_s  how long at least; it is up to a quarter longer  @return CAIRN_OK; CAIRN_E_LIMIT; CAIRN_E_NOMEM;
- *  nothing else */
+ *  @param life_s  how long at least; it is up to a quarter longer  @return CAIRN_OK; CAIRN_E_NOT_FOUND the key that
+ * would sign it ends before; CAIRN_E_LIMIT; CAIRN_E_NOMEM; nothing else */
 CAIRN_MUST_USE enum cairn_status s3_add_address(struct s3_client *c, struct cairn_buf *out, const char *name,
 						uint64_t first, uint64_t last, uint64_t life_s);
 

@@ -161,7 +161,7 @@ static int http_watch(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_
 	struct http_run *run = ctx;
 	int64_t now_ms = cairn_clock_mono_ms();
 	(void)down_all, (void)up_all;
-	if (down + up != run->n_moved) {
+	if (down + up - run->n_moved >= (run->n_moved == 0 ? 1 : S3_HTTP_MOVES_BYTES)) {
 		run->n_moved = down + up;
 		run->moved_ms = now_ms;
 	}

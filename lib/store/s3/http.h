@@ -5,10 +5,11 @@
 #include "base/buf.h"
 
 enum {
-	S3_HTTP_CONNECT_MS = 2000, /* to reach the server, TLS included */
-	S3_HTTP_SILENCE_MS = 3000, /* without a byte in either direction */
-	S3_HTTP_PROBE_MS = 500,    /* a server that is silent is tried again by one request in so long */
-	S3_HTTP_IDLE_MAX = 64,     /* connections that are kept for the next request */
+	S3_HTTP_CONNECT_MS = 2000,  /* to reach the server, TLS included */
+	S3_HTTP_SILENCE_MS = 3000,  /* without S3_HTTP_MOVES_BYTES in either direction */
+	S3_HTTP_MOVES_BYTES = 1024, /* after the first byte: one that trickles is as good as silent */
+	S3_HTTP_PROBE_MS = 500,     /* a server that is silent is tried again by one request in so long */
+	S3_HTTP_IDLE_MAX = 64,      /* connections that are kept for the next request */
 };
 
 /** Connections to a server. Any thread. */

@@ -60,6 +60,10 @@ static enum cairn_status place_take_endpoint(struct s3_place *out, const char *t
 	uint64_t port = tls ? 443 : 80;
 	if (name == 0 || (colon && (!cairn_decimal_parse(colon + 1, &port) || port == 0 || port > UINT16_MAX)))
 		return place_refuse(diag, "the port of its endpoint is not one");
+	if (colon && port == (tls ? 443 : 80)) { /* no client says it in its Host, which is signed */
+		out->endpoint[strlen(out->endpoint) - strlen(colon)] = '\0';
+		out->host[name] = '\0';
+	}
 	if (!tls && !place_is_loopback(out->host, name))
 		return cairn_fail(diag, CAIRN_E_USAGE, "store.insecure", CAIRN_NO_OFFSET,
 				  "the endpoint %s has no TLS, and is not this machine; use https", out->endpoint);

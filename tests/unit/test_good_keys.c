@@ -1,0 +1,81 @@
+/* Which lists of keys over PostgreSQL take the place of others. */
+#include "index/postgres/good_keys.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct cairn_pg_good_keys keys;
+
+static void setup(void)
+{
+	cairn_pg_good_keys_init(&keys);
+}
+
+static void teardown(void)
+{
+	cairn_pg_good_keys_fini(&keys);
+}
+
+/* As a server answers, with the one key that is good. */
+static void take(int64_t id, int64_t server, int64_t generation)
+{
+	static char names[] = "a key's column";
+	static PGresAttDesc columns[3];
+	char text[8];
+	PGresult *r = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
+	ck_assert_ptr_nonnull(r);
+	for (int i = 0; i < 3; i++)
+		columns[i] = (PGresAttDesc){.name = names, .format = 1};
+	ck_assert(PQsetResultAttrs(r, 3, columns));
+	for (int i = 0; i < 8; i++)
+		text[i] = (char)((uint64_t)id >> (56 - 8 * i));
+	for (int row = 0; row < 2; row++) {
+		ck_assert(PQsetvalue(r, row, 0, text, sizeof(text)));
+		ck_assert(PQsetvalue(r, row, 1, NULL, -1));
+	}
+	ck_assert_int_eq(cairn_pg_good_keys_take(&keys, r, server, generation), CAIRN_OK);
+	PQclear(r);
+}
+
+static bool has(int64_t id)
+{
+	bool is_new;
+	return cairn_pg_good_keys_has(&keys, id, 1, &is_new);
+}
+
+START_TEST(older_ones_are_not_taken)
+{
+	take(7, 1, 5);
+	take(8, 1, 4);
+	ck_assert(has(7) && !has(8));
+	take(8, 1, 5); /* read after their number, and so perhaps newer than it says */
+	ck_assert(has(8) && !has(7));
+}
+END_TEST
+
+/* It may never have heard of what the one before it counted, and count another change as the same. */
+START_TEST(those_of_another_server_are)
+{
+	take(7, 1, 5);
+	ck_assert(cairn_pg_good_keys_are(&keys, 1, 5) && !cairn_pg_good_keys_are(&keys, 2, 5));
+	take(8, 2, 4);
+	ck_assert(has(8) && !has(7));
+	ck_assert(cairn_pg_good_keys_are(&keys, 2, 4));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("good_keys");
+	TCase *c = tcase_create("good_keys");
+	tcase_add_checked_fixture(c, setup, teardown);
+	tcase_add_test(c, older_ones_are_not_taken);
+	tcase_add_test(c, those_of_another_server_are);
+	suite_add_tcase(suite, c);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
