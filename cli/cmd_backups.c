@@ -88,7 +88,7 @@ static int backups_end(struct backups *b, const char *folder, enum cairn_status 
 		       int code)
 {
 	if (b->report.is_json && status != CAIRN_OK)
-		report_status(&b->report, "error", status, diag);
+		report_error(&b->report, folder, status, diag, cli_exit_of(status));
 	if (b->report.is_json)
 		cairn_json_close(&b->report.json);
 	return report_end(&b->report, status == CAIRN_OK ? code : cli_fail(folder, status, diag));
@@ -260,6 +260,11 @@ static int backups_do(const struct cli_command *command, const char *verb, const
 		return cli_fail(folder, status, &diag);
 	if (prune)
 		return backups_prune(b, &set, json, quiet);
+	if (strcmp(verb, "verify") == 0 && set.n == 0) { /* a disk that is not mounted is no sound backup */
+		status = cairn_fail(&diag, CAIRN_E_NOT_FOUND, "backup.file", CAIRN_NO_OFFSET,
+				    "there are no backups in it");
+		return cli_fail(folder, status, &diag);
+	}
 	const char *spool = getenv("TMPDIR");
 	set.spool = spool && *spool ? spool : "/var/tmp";
 	return strcmp(verb, "list") == 0 ? backups_list(b, &set, json) : backups_verify(b, &set, json, quiet);

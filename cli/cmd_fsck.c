@@ -131,7 +131,7 @@ static int fsck_check(struct cairn_cas *cas, const char *data_dir, struct cairn_
 	if (status != CAIRN_OK)
 		status = fsck_explain(status, &diag);
 	if (json && status != CAIRN_OK)
-		report_status(&f.report, "error", status, &diag);
+		report_error(&f.report, data_dir, status, &diag, cli_exit_of(status));
 	if (json)
 		cairn_json_close(&f.report.json);
 	int code = counts.n_problems > counts.n_repaired ? CLI_EXIT_DATA : CLI_EXIT_OK;

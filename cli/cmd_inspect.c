@@ -103,6 +103,12 @@ static enum cairn_status inspect_folder(struct report *r, const char *path, stru
 	return status;
 }
 
+/* Nothing is made here: what contradicts itself is wrong. */
+static int inspect_exit_of(enum cairn_status status)
+{
+	return status == CAIRN_E_CONFLICT ? CLI_EXIT_DATA : cli_exit_of(status);
+}
+
 static int inspect_one(const char *path, const struct cairn_hash *expected, bool json, bool quiet)
 {
 	struct inspect_result result = {0};
@@ -120,7 +126,7 @@ static int inspect_one(const char *path, const struct cairn_hash *expected, bool
 		if (result.note)
 			cairn_json_put_text(&r.json, "note", result.note);
 		if (status != CAIRN_OK)
-			report_status(&r, "error", status, &diag);
+			report_error(&r, path, status, &diag, inspect_exit_of(status));
 		cairn_json_close(&r.json);
 	} else if (status == CAIRN_OK) {
 		cli_line("valid%s%s", result.note ? "; " : "", result.note ? result.note : "");
@@ -129,8 +135,8 @@ static int inspect_one(const char *path, const struct cairn_hash *expected, bool
 	(void)fflush(stdout); /* the records stand before the offence also when both go to one place */
 	if (status == CAIRN_OK)
 		return report_end(&r, CLI_EXIT_OK);
-	int code = cli_fail(path, status, &diag);
-	return report_end(&r, status == CAIRN_E_CONFLICT ? CLI_EXIT_DATA : code);
+	(void)cli_fail(path, status, &diag);
+	return report_end(&r, inspect_exit_of(status));
 }
 
 static int inspect_run(const struct cli_command *command, int argc, char **argv)

@@ -1,5 +1,6 @@
 /* cairn key: the API keys of a server, with which clients get tokens from it. */
 #include "base/clock.h"
+#include "cas/keys.h"
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 
@@ -176,6 +177,11 @@ static int key_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "--account is empty; name one, or leave it out for the operator's");
 	if (args.repo && !args.repo[0])
 		return cli_usage_error(command, "--repo is empty; name a repository, or leave it out for any");
+	unsigned scopes;
+	if (args.scope && !cli_parse_scopes(args.scope, &scopes))
+		return cli_usage_error(command, "--scope takes read, write, admin, not \"%s\"", args.scope);
+	if (add && n == 1 && (!argv[first + 1][0] || strlen(argv[first + 1]) > CAIRN_KEY_NAME_MAX))
+		return cli_usage_error(command, "the name of a key has 1 to %d bytes", CAIRN_KEY_NAME_MAX);
 	if (add && n == 1)
 		return key_add(command, &args, argv[first + 1]);
 	if (strcmp(verb, "list") == 0 && n == 0)

@@ -130,7 +130,7 @@ static int move_do(struct cairn_move_options *options, bool quiet, bool json)
 	if (status == CAIRN_OK || json)
 		move_print(&s.report, &report);
 	if (json && status != CAIRN_OK)
-		report_status(&s.report, "error", status, &diag);
+		report_error(&s.report, options->from, status, &diag, cli_exit_of(status));
 	if (json)
 		cairn_json_close(&s.report.json);
 	int code = report.n_damaged > 0 ? CLI_EXIT_DATA : CLI_EXIT_OK;

@@ -292,7 +292,10 @@ static int push_one_folder(const struct push_args *args, const char *path)
 {
 	CLEANUP(push_folder_fini) struct push_folder folder = {0};
 	struct cairn_diag diag = {0};
-	enum cairn_status status = push_folder_read(&folder, path, NULL, &diag);
+	enum cairn_status status = args->manifest ? push_folder_may_write(args->manifest, &diag) : CAIRN_OK;
+	if (status != CAIRN_OK)
+		return cli_fail("push", status, &diag);
+	status = push_folder_read(&folder, path, NULL, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(path, status, &diag);
 	return push_files(args, folder.manifest.n, folder.paths, &folder);

@@ -234,14 +234,17 @@ static int query_show(struct query_run *run, const struct server_options *server
 		query_print_head(run);
 		status = query_print_xorbs(run, &diag);
 	}
-	if (status == CAIRN_OK && run->file)
+	cairn_hash_text(text, hash);
+	const char *subject = text;
+	if (status == CAIRN_OK && run->file) {
+		subject = run->file;
 		status = query_match_file(run, &diag);
+	}
 	if (json && status != CAIRN_OK)
-		report_status(r, "error", status, &diag);
+		report_error(r, subject, status, &diag, cli_exit_of(status));
 	if (json)
 		cairn_json_close(&r->json);
-	cairn_hash_text(text, hash);
-	return report_end(r, status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(text, status, &diag));
+	return report_end(r, status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(subject, status, &diag));
 }
 
 static int query_run(const struct cli_command *command, int argc, char **argv)

@@ -197,7 +197,8 @@ static void repair_print_left(struct repair *r)
 	}
 }
 
-static void repair_print_sums(struct repair *r, enum cairn_status status, const struct cairn_diag *diag)
+static void repair_print_sums(struct repair *r, const char *from, enum cairn_status status,
+			      const struct cairn_diag *diag)
 {
 	if (!r->report.is_json) {
 		repair_print_left(r);
@@ -213,7 +214,7 @@ static void repair_print_sums(struct repair *r, enum cairn_status status, const 
 	cairn_json_put_u64(&r->report.json, "damaged_copies", r->n_damaged);
 	cairn_json_put_u64(&r->report.json, "sent_bytes", r->sent_bytes);
 	if (status != CAIRN_OK)
-		report_status(&r->report, "error", status, diag);
+		report_error(&r->report, from, status, diag, cli_exit_of(status));
 	cairn_json_close(&r->report.json);
 }
 
@@ -237,7 +238,7 @@ static int repair_from(struct repair *r, const char *from, bool quiet, bool json
 	if (r->n > 0)
 		status = repair_source_each(&source, repair_hashes(r), r->n, &taker, &diag);
 	progress_clear(&r->progress);
-	repair_print_sums(r, status, &diag);
+	repair_print_sums(r, from, status, &diag);
 	int code = r->n_back < r->n ? CLI_EXIT_DATA : CLI_EXIT_OK;
 	return report_end(&r->report, status == CAIRN_OK ? code : cli_fail(from, status, &diag));
 }

@@ -40,28 +40,6 @@ struct token_args {
 	bool json;
 };
 
-static bool token_scopes(const char *list, unsigned *out)
-{
-	static const struct {
-		const char *name;
-		unsigned bits;
-	} scopes[] = {{"read", CAIRN_TOKEN_READ},
-		      {"write", CAIRN_TOKEN_WRITE | CAIRN_TOKEN_READ},
-		      {"admin", CAIRN_TOKEN_ADMIN | CAIRN_TOKEN_WRITE | CAIRN_TOKEN_READ}};
-	*out = 0;
-	for (;;) {
-		size_t len = strcspn(list, ","), i = 0;
-		while (i < 3 && (strlen(scopes[i].name) != len || strncmp(scopes[i].name, list, len) != 0))
-			i++;
-		if (i == 3)
-			return false;
-		*out |= scopes[i].bits;
-		if (!list[len])
-			return true;
-		list += len + 1;
-	}
-}
-
 static bool token_dedupe(const char *name, struct cairn_token_claims *claims)
 {
 	static const char *const names[] = {"global", "namespace", "repository"};
@@ -84,7 +62,7 @@ static int token_claims(const struct cli_command *command, const struct token_ar
 			struct cairn_token_claims *out)
 {
 	int64_t ttl_s = TOKEN_TTL_DEFAULT_S;
-	if (!token_scopes(args->scope ? args->scope : "read", &out->scopes))
+	if (!cli_parse_scopes(args->scope ? args->scope : "read", &out->scopes))
 		return cli_usage_error(command, "--scope takes read, write, admin, not \"%s\"", args->scope);
 	if (!token_dedupe(args->dedupe, out))
 		return cli_usage_error(command, "--dedupe takes global, namespace or repository, not \"%s\"",

@@ -2,6 +2,7 @@
 #include "archive/readshard/delete.h"
 #include "base/fd.h"
 #include "cli/archive/pack.h"
+#include "cli/common/output.h"
 #include "cli/common/progress.h"
 #include "cli/common/report.h"
 #include "hash/crypto.h"
@@ -106,7 +107,7 @@ int pack_list_file(const struct pack_args *args, const char *path)
 	if (args->json) {
 		cairn_json_close(&r.json);
 		if (status != CAIRN_OK)
-			report_status(&r, "error", status, &diag);
+			report_error(&r, path, status, &diag, cli_exit_of(status));
 		cairn_json_close(&r.json);
 	}
 	return report_end(&r, status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(path, status, &diag));
@@ -134,20 +135,11 @@ static enum cairn_status pack_write(int from_fd, const struct cairn_readshard_sl
 static enum cairn_status pack_write_file(int from_fd, const struct cairn_readshard_slot *slot, const char *output,
 					 struct cairn_diag *diag)
 {
-	char part[4200];
-	int n = snprintf(part, sizeof(part), "%s.part", output);
-	CLEANUP(cairn_fd_closep) int fd = -1;
-	if (n > 0 && (size_t)n < sizeof(part))
-		fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return cli_part_taken(part, diag);
-	enum cairn_status status = pack_write(from_fd, slot, fd, diag);
-	if (status == CAIRN_OK &&
-	    (fsync(fd) < 0 || rename(part, output) < 0 || cairn_fd_sync_parent(output) != CAIRN_OK))
-		status = cairn_fail(diag, cairn_fd_status(errno), "file.write", CAIRN_NO_OFFSET, "%s", strerror(errno));
-	if (status != CAIRN_OK)
-		(void)unlink(part);
-	return status;
+	CLEANUP(output_fini) struct output out;
+	enum cairn_status status = output_open(&out, output, 0666, diag);
+	if (status == CAIRN_OK)
+		status = pack_write(from_fd, slot, out.fd, diag);
+	return status == CAIRN_OK ? output_commit(&out, diag) : status;
 }
 
 int pack_get(const struct cli_command *command, const struct pack_args *args, const char *path, const char *key)

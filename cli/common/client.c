@@ -31,7 +31,7 @@ struct client {
 	struct curl_slist *headers;
 	char *url; /* without a slash at its end */
 	unsigned retries;
-	bool verbose;
+	bool verbose, has_key;
 	atomic_bool reached_here;
 	atomic_bool *reached; /* shared by all that are like it: the server has answered something, so it is there, if
 				 not always */
@@ -168,6 +168,7 @@ enum cairn_status client_new(struct client **out, const struct client_options *o
 	c->url = strdup(options->url);
 	c->retries = options->retries;
 	c->verbose = options->verbose;
+	c->has_key = options->token && strncmp(options->token, "hf_", 3) == 0;
 	c->reached = &c->reached_here;
 	if (!c->curl || !c->url || !client_set_headers(c, options->token))
 		return CAIRN_E_NOMEM;
@@ -177,6 +178,11 @@ enum cairn_status client_new(struct client **out, const struct client_options *o
 	*out = c;
 	c = NULL;
 	return CAIRN_OK;
+}
+
+bool client_has_key(const struct client *c)
+{
+	return c->has_key;
 }
 
 enum cairn_status client_new_like(struct client **out, const struct client *c)
@@ -189,6 +195,7 @@ enum cairn_status client_new_like(struct client **out, const struct client *c)
 	other->url = strdup(c->url);
 	other->retries = c->retries;
 	other->verbose = c->verbose;
+	other->has_key = c->has_key;
 	other->reached = c->reached;
 	for (const struct curl_slist *h = c->headers; h; h = h->next) {
 		struct curl_slist *longer = curl_slist_append(other->headers, h->data);
@@ -260,8 +267,10 @@ static enum cairn_status client_judge_code(const struct client_exchange *x, stru
 	}
 	if (x->code == 401 || x->code == 403) {
 		client_explain(x,
-			       x->code == 401 ? "wants a valid token by --token, --token-file or CAIRN_TOKEN"
-					      : "does not permit it with this token",
+			       x->code == 403 ? "does not permit it with this token"
+			       : x->c->has_key
+				       ? "does not take this API key; it is wrong, or a token is wanted (cairn token)"
+				       : "wants a valid token by --token, --token-file or CAIRN_TOKEN",
 			       diag);
 		return CAIRN_E_DENIED;
 	}

@@ -24,6 +24,9 @@ CAIRN_MUST_USE enum cairn_status client_new(struct client **out, const struct cl
 					    struct cairn_diag *diag);
 void client_freep(struct client **c);
 
+/** Does it show an API key (hf_...), rather than a token or nothing? */
+bool client_has_key(const struct client *c);
+
 /** Another one to the same server, with the same token: for another thread. c may be in use meanwhile, and must
  *  outlive it: what one has learned of the server's being there counts for all.
  *  @return CAIRN_OK; CAIRN_E_NOMEM */

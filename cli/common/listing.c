@@ -77,7 +77,7 @@ static int listing_all(struct listing_state *l)
 	if (json) {
 		cairn_json_close(&l->report.json);
 		if (status != CAIRN_OK)
-			report_status(&l->report, "error", status, &diag);
+			report_error(&l->report, l->listing->command, status, &diag, cli_exit_of(status));
 		else
 			cairn_json_put_bool(&l->report.json, "more", l->more);
 		cairn_json_close(&l->report.json);

@@ -1,5 +1,7 @@
 #include "cli/common/options.h"
 
+#include "token/token.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
@@ -103,6 +105,8 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 			return options_help(command);
 		if (got == ':')
 			return cli_usage_error(command, "%s needs a value", argv[optind - 1]);
+		if (got == '?' && optopt > ' ' && optopt < 127) /* within a cluster optind still is at it */
+			return cli_usage_error(command, "there is no option \"-%c\"", optopt);
 		if (got == '?')
 			return cli_usage_error(command, "there is no option \"%s\", or it takes no value",
 					       argv[optind - 1]);
@@ -141,4 +145,26 @@ bool cli_parse_seconds(const char *text, int64_t *out_s)
 		}
 	}
 	return false;
+}
+
+bool cli_parse_scopes(const char *list, unsigned *out)
+{
+	static const struct {
+		const char *name;
+		unsigned bits;
+	} scopes[] = {{"read", CAIRN_TOKEN_READ},
+		      {"write", CAIRN_TOKEN_WRITE | CAIRN_TOKEN_READ},
+		      {"admin", CAIRN_TOKEN_ADMIN | CAIRN_TOKEN_WRITE | CAIRN_TOKEN_READ}};
+	*out = 0;
+	for (;;) {
+		size_t len = strcspn(list, ","), i = 0;
+		while (i < 3 && (strlen(scopes[i].name) != len || strncmp(scopes[i].name, list, len) != 0))
+			i++;
+		if (i == 3)
+			return false;
+		*out |= scopes[i].bits;
+		if (!list[len])
+			return true;
+		list += len + 1;
+	}
 }

@@ -32,4 +32,8 @@ bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ou
 /** Seconds in "90", "90s", "15m", "1h", "30d". @return false: malformed, or not 1 s to 100 years */
 bool cli_parse_seconds(const char *text, int64_t *out_s);
 
+/** "read,write": words between commas, each with what it includes. @param[out] out  of CAIRN_TOKEN_READ, _WRITE, _ADMIN
+ */
+bool cli_parse_scopes(const char *list, unsigned *out);
+
 #endif

@@ -118,6 +118,8 @@ size_t progress_line(const struct progress *p, int64_t now_ms, uint64_t done_byt
 		cairn_buf_printf(&line, "[%.*s%*s] ", full, "##############################", (int)cells - full, "");
 	}
 	cairn_buf_add(&line, text.bytes, text.len);
+	if (line.len > columns) /* all ASCII so far; a terminal would go on to the next line, which nothing clears */
+		line.len = columns;
 	if (p->name && line.len + 2 + PROGRESS_NAME_COLUMNS_MIN <= columns)
 		progress_add_name(&line, p->name, columns - line.len - 2);
 	size_t len = line.status != CAIRN_OK ? 0 : line.len < out_bytes ? line.len : out_bytes - 1;

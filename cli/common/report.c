@@ -60,6 +60,15 @@ void report_status(struct report *r, const char *name, enum cairn_status status,
 	cairn_json_close(w);
 }
 
+void report_error(struct report *r, const char *subject, enum cairn_status status, const struct cairn_diag *diag,
+		  int exit_code)
+{
+	report_status(r, "error", status, diag);
+	if (subject[0])
+		cairn_json_put_text(&r->json, "subject", subject);
+	cairn_json_put_u64(&r->json, "exit_code", (uint64_t)exit_code);
+}
+
 void report_failure(int code)
 {
 	const struct cli_told *last = cli_last_told();
@@ -71,10 +80,7 @@ void report_failure(int code)
 		(void)snprintf(diag.text, sizeof(diag.text), "%s", cairn_status_name(last->status));
 	report_init(&r, true);
 	cairn_json_open_object(&r.json, NULL);
-	report_status(&r, "error", last->status, &diag);
-	if (last->subject[0])
-		cairn_json_put_text(&r.json, "subject", last->subject);
-	cairn_json_put_u64(&r.json, "exit_code", (uint64_t)code);
+	report_error(&r, last->subject, last->status, &diag, code);
 	cairn_json_close(&r.json);
 	(void)report_end(&r, code);
 }

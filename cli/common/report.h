@@ -24,6 +24,9 @@ int report_end(struct report *r, int code);
 /** JSON members. */
 void report_hash(struct report *r, const char *name, const struct cairn_hash *hash);
 void report_status(struct report *r, const char *name, enum cairn_status status, const struct cairn_diag *diag);
+/** What the command ends with, where its object has begun: the members "error", "subject" and "exit_code". */
+void report_error(struct report *r, const char *subject, enum cairn_status status, const struct cairn_diag *diag,
+		  int exit_code);
 
 /**
  * For a program that asked for JSON: a command that failed before it printed any gives one object with the failure that

@@ -90,9 +90,9 @@ static enum cairn_status csv_table(struct export *e, enum export_table table, co
 	if (status == CAIRN_OK && fsync(csv.fd) < 0)
 		return export_failed(diag, name);
 	e->results[table].n_rows = csv.n_rows;
-	return status == CAIRN_OK
-		       ? status
-		       : cairn_fail(diag, status, "export.write", CAIRN_NO_OFFSET, "%s: cannot be written", name);
+	return status == CAIRN_OK ? status
+				  : cairn_fail(diag, status, "export.write", CAIRN_NO_OFFSET,
+					       "%s: cannot be written: %s", name, cairn_status_name(status));
 }
 
 enum cairn_status export_csv_write(struct export *e, struct cairn_diag *diag)

@@ -276,7 +276,8 @@ static enum cairn_status tiledb_write_table(struct export *e, enum export_table 
 		status = cairn_tiledb_writer_end(t.writer, diag);
 	if (status == CAIRN_OK || (diag && diag->rule))
 		return status;
-	return cairn_fail(diag, status, "export.write", CAIRN_NO_OFFSET, "%s: cannot be written", t.layout->name);
+	return cairn_fail(diag, status, "export.write", CAIRN_NO_OFFSET, "%s: cannot be written: %s", t.layout->name,
+			  cairn_status_name(status));
 }
 
 /* --- letting it be seen ------------------------------------------------------------------------------------------- */

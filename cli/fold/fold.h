@@ -28,18 +28,6 @@ CAIRN_MUST_USE enum cairn_status fold_file_open(struct fold_file *file, const ch
 /** For CLEANUP(). */
 void fold_file_fini(struct fold_file *file);
 
-/** An output that has its name only when it is complete: OUT.part until then. */
-struct fold_output {
-	int fd;
-	char part[4200];
-	const char *path;
-};
-CAIRN_MUST_USE enum cairn_status fold_output_open(struct fold_output *o, const char *path, struct cairn_diag *diag);
-/** Make it durable and give it its name, if nothing has it. */
-CAIRN_MUST_USE enum cairn_status fold_output_commit(struct fold_output *o, struct cairn_diag *diag);
-/** For CLEANUP(): nothing is left when it was not committed. */
-void fold_output_fini(struct fold_output *o);
-
 /** A line about a chunk that is not as it was written: "WORD NAME: N wrong bytes", or "lost NAME: why". */
 void fold_print_chunk(const char *word, const struct cairn_fold_chunk *c, enum cairn_status status, uint64_t n_wrong,
 		      const struct cairn_diag *diag);

@@ -1,6 +1,7 @@
 /* cairn fold repair: a sound copy of a damaged file. */
 #include "archive/fold/writer.h"
 #include "cli/common/cli.h"
+#include "cli/common/output.h"
 #include "cli/fold/fold.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 struct repair {
 	const struct fold_options *o;
 	struct fold_file file;
-	struct fold_output out;
+	struct output out;
 	struct cairn_fold_writer *w;
 	struct report r;
 	struct progress progress;
@@ -90,11 +91,11 @@ static void repair_show(struct repair *p, enum cairn_status status, const struct
 		cairn_json_put_u64(&p->r.json, "wrong_bytes", p->n_wrong);
 		cairn_json_put_u64(&p->r.json, "lost", p->n_lost);
 		if (status != CAIRN_OK)
-			report_status(&p->r, "error", status, diag);
+			report_error(&p->r, p->o->output, status, diag, cli_exit_of(status));
 		cairn_json_close(&p->r.json);
 	} else {
 		(void)printf("%zu chunks: %zu repaired, %zu lost%s\n", n, p->n_repaired, p->n_lost,
-			     p->n_lost > 0 ? "; no copy was made" : "");
+			     p->n_lost > 0 || status != CAIRN_OK ? "; no copy was made" : "");
 	}
 }
 
@@ -104,7 +105,7 @@ int fold_repair(const struct fold_options *o)
 	struct cairn_diag diag = {0};
 	enum cairn_status status = fold_file_open(&p.file, o->path, &diag);
 	if (status == CAIRN_OK)
-		status = fold_output_open(&p.out, o->output, &diag);
+		status = output_open(&p.out, o->output, 0600, &diag);
 	if (status != CAIRN_OK) {
 		fold_file_fini(&p.file);
 		return cli_fail(p.out.path ? o->output : o->path, status, &diag);
@@ -119,13 +120,13 @@ int fold_repair(const struct fold_options *o)
 	status = repair_copy(&p);
 	progress_clear(&p.progress);
 	if (status == CAIRN_OK && p.n_lost == 0)
-		status = fold_output_commit(&p.out, &diag);
+		status = output_commit(&p.out, &diag);
 	repair_show(&p, status, &diag);
 	int code = p.n_lost > 0 ? CLI_EXIT_DATA : CLI_EXIT_OK;
 	if (status != CAIRN_OK)
 		code = cli_fail(o->output, status, &diag);
 	cairn_fold_writer_free(p.w);
-	fold_output_fini(&p.out);
+	output_fini(&p.out);
 	fold_file_fini(&p.file);
 	return report_end(&p.r, code);
 }

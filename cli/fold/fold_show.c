@@ -1,6 +1,7 @@
 /* cairn fold list, verify, extract. */
 #include "base/fd.h"
 #include "cli/common/cli.h"
+#include "cli/common/output.h"
 #include "cli/fold/fold.h"
 
 #include <inttypes.h>
@@ -138,7 +139,7 @@ int fold_verify(const struct fold_options *o)
 		cairn_json_put_u64(&r.json, "repairable", n_repairable);
 		cairn_json_put_u64(&r.json, "lost", n_lost);
 		if (status != CAIRN_OK)
-			report_status(&r, "error", status, &diag);
+			report_error(&r, o->path, status, &diag, cli_exit_of(status));
 		cairn_json_close(&r.json);
 	} else {
 		(void)printf("%zu chunks: %zu sound, %zu damaged and repairable, %zu lost\n", n,
@@ -160,11 +161,11 @@ static enum cairn_status extract_write(const struct fold_options *o, const struc
 					  : cairn_fail(diag, status, "file.write", CAIRN_NO_OFFSET,
 						       "cannot write to standard output");
 	}
-	CLEANUP(fold_output_fini) struct fold_output out;
-	enum cairn_status status = fold_output_open(&out, o->output, diag);
+	CLEANUP(output_fini) struct output out;
+	enum cairn_status status = output_open(&out, o->output, 0600, diag);
 	if (status == CAIRN_OK)
 		status = cairn_fd_write_all(out.fd, data->bytes, data->len);
-	return status == CAIRN_OK ? fold_output_commit(&out, diag) : status;
+	return status == CAIRN_OK ? output_commit(&out, diag) : status;
 }
 
 int fold_extract(const struct fold_options *o)

@@ -107,7 +107,7 @@ static int import_run_with(const struct import_args *args, struct import *im)
 	if (args->json) {
 		cairn_json_close(&im->report.json);
 		if (status != CAIRN_OK)
-			report_status(&im->report, "error", status, &diag);
+			report_error(&im->report, args->folder, status, &diag, code);
 	}
 	if (status == CAIRN_OK || args->json)
 		import_tell_totals(&im->report, &im->repo);
@@ -137,6 +137,8 @@ static int import_check(const struct cli_command *command, struct import_args *a
 		return cli_usage_error(command, "--type takes model, dataset, space or kernel");
 	if (!import_is_repository(im->repo.id))
 		return cli_usage_error(command, "\"%s\" is no TEAM/NAME of a repository", im->repo.id);
+	if (args->message && !*args->message)
+		return cli_usage_error(command, "--message is empty; leave it out for a title of its own");
 	args->revision = args->revision ? args->revision : "main";
 	if (!cairn_hub_ref_is_good(args->revision))
 		return cli_usage_error(command, "\"%s\" is no name of a branch", args->revision);

@@ -91,6 +91,9 @@ static enum cairn_status repo_ask_who(struct import_repo *r, struct cairn_diag *
 	enum cairn_status status = client_request(r->client, CLIENT_GET, "/api/whoami-v2", NULL, 0, &r->answer, diag);
 	if (status == CAIRN_E_NOT_FOUND)
 		return import_repo_not_a_hub(diag, "name");
+	if (status == CAIRN_E_DENIED && !client_has_key(r->client))
+		return cairn_fail(diag, status, "import.key", CAIRN_NO_OFFSET,
+				  "the hub wants an API key (cairn key add) by --token, --token-file or CAIRN_TOKEN");
 	if (status != CAIRN_OK)
 		return status;
 	const char *name = NULL;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +29,8 @@ void pull_target_fini(struct pull_target *t)
 static enum cairn_status target_fail(struct cairn_diag *diag, const char *what, const char *name)
 {
 	int error = errno;
-	enum cairn_status status = error == EACCES || error == EROFS || error == EISDIR || error == ENAMETOOLONG ||
-						   error == ELOOP || error == EPERM
-					   ? CAIRN_E_CONFLICT
-					   : cairn_fd_status(error);
-	return cairn_fail(diag, status, "file.target", CAIRN_NO_OFFSET, "cannot %s %.120s: %s", what, name,
-			  strerror(error));
+	return cairn_fail(diag, cairn_fd_make_status(error), "file.target", CAIRN_NO_OFFSET, "cannot %s %.120s: %s",
+			  what, name, strerror(error));
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -92,16 +89,27 @@ static enum cairn_status target_check_name(const struct pull_target *t, bool for
 			  t->name);
 }
 
+/* A name that leaves no room for the endings has its part under the file's hash. */
+static bool target_name(struct pull_target *t, const struct pull_job *job)
+{
+	char hash[CAIRN_HASH_TEXT_BYTES];
+	bool is_long = strlen(job->name) + strlen(".part.state") > NAME_MAX && strlen(job->name) <= NAME_MAX;
+	cairn_hash_text(hash, &job->file);
+	t->name = strdup(job->name);
+	if (asprintf(&t->part, "%s%s.part", is_long ? ".cairn-" : "", is_long ? hash : job->name) < 0)
+		t->part = NULL;
+	if (asprintf(&t->state, "%s%s.part.state", is_long ? ".cairn-" : "", is_long ? hash : job->name) < 0)
+		t->state = NULL;
+	return t->name && t->part && t->state;
+}
+
 enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job *job, struct cairn_diag *diag)
 {
 	uint64_t part_bytes = 0, state_bytes = 0;
 	*t = (struct pull_target){.dir_fd = job->dir_fd, .part_fd = -1, .state_fd = -1};
 	if (job->dir_fd < 0)
 		return target_open_unnamed(t, diag);
-	t->name = strdup(job->name);
-	if (!t->name || asprintf(&t->part, "%s.part", t->name) < 0)
-		return CAIRN_E_NOMEM;
-	if (asprintf(&t->state, "%s.part.state", t->name) < 0)
+	if (!target_name(t, job))
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = target_check_name(t, job->force, diag);
 	/* The state first: a part without a state is somebody else's file. */

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,24 @@ enum cairn_status push_folder_read(struct push_folder *out, const char *folder, 
 }
 
 /* --- the manifest ------------------------------------------------------------------------------------------------- */
+
+enum cairn_status push_folder_may_write(const char *path, struct cairn_diag *diag)
+{
+	struct stat st;
+	bool is_new = lstat(path, &st) != 0;
+	/* A rename would put a file in the place of a device, a pipe or a link. */
+	if (!is_new && !S_ISREG(st.st_mode))
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "manifest.write", CAIRN_NO_OFFSET,
+				  "%.120s is there and is not a regular file; name another one", path);
+	char *copy = strdup(path);
+	if (!copy)
+		return CAIRN_E_NOMEM;
+	bool can = (!is_new || errno == ENOENT) && access(dirname(copy), W_OK | X_OK) == 0;
+	free(copy);
+	return can ? CAIRN_OK
+		   : cairn_fail(diag, CAIRN_E_CONFLICT, "manifest.write", CAIRN_NO_OFFSET,
+				"cannot make the manifest %.120s: %s", path, strerror(errno));
+}
 
 static enum cairn_status folder_write_file(const char *path, const struct cairn_buf *json, struct cairn_diag *diag)
 {

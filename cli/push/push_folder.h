@@ -37,6 +37,10 @@ struct push_folder_rules {
 CAIRN_MUST_USE enum cairn_status push_folder_read(struct push_folder *out, const char *folder,
 						  const struct push_folder_rules *rules, struct cairn_diag *diag);
 
+/** Could a manifest be made at path, or take the place of one? Asked before anything is sent.
+ *  @return CAIRN_OK; CAIRN_E_CONFLICT "manifest.write"; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status push_folder_may_write(const char *path, struct cairn_diag *diag);
+
 /** Write the manifest to path, through a temporary file beside it. path NULL: to standard output.
  *  @return CAIRN_OK; CAIRN_E_CONFLICT, CAIRN_E_FULL, CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status push_folder_write(const struct push_folder *f, const char *path,

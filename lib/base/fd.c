@@ -35,6 +35,15 @@ enum cairn_status cairn_fd_status(int error)
 	return error == ENOMEM ? CAIRN_E_NOMEM : CAIRN_E_IO;
 }
 
+enum cairn_status cairn_fd_make_status(int error)
+{
+	static const int UNFIT[] = {EACCES, EEXIST, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, EROFS};
+	for (size_t i = 0; i < sizeof(UNFIT) / sizeof(UNFIT[0]); i++)
+		if (error == UNFIT[i])
+			return CAIRN_E_CONFLICT;
+	return cairn_fd_status(error);
+}
+
 enum cairn_status cairn_fd_write_all(int fd, const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;

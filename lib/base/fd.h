@@ -22,6 +22,10 @@ CAIRN_MUST_USE bool cairn_fd_keep_standard(void);
 /** What an errno means. @return CAIRN_E_FULL for a full disk or quota; CAIRN_E_NOMEM; CAIRN_E_IO for all others */
 enum cairn_status cairn_fd_status(int error);
 
+/** What it means for a file or folder that somebody asked to be made there. @return CAIRN_E_CONFLICT when the place is
+ *  not fit for it (not there, not writable, something else, too long a name); as cairn_fd_status() otherwise */
+enum cairn_status cairn_fd_make_status(int error);
+
 /** Write all of it at the file's position. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_fd_write_all(int fd, const void *bytes, size_t len);
 

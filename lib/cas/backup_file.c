@@ -40,7 +40,8 @@ enum cairn_status backup_open(struct backup *b, uint64_t *part_bytes)
 	struct stat st;
 	b->fd = open(b->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (b->fd < 0)
-		return backup_io(b, "make", b->part);
+		return cairn_fail(b->diag, cairn_fd_make_status(errno), "backup.file", CAIRN_NO_OFFSET,
+				  "cannot make %s: %s", b->part, strerror(errno));
 	if (flock(b->fd, LOCK_EX | LOCK_NB) < 0)
 		return cairn_fail(b->diag, CAIRN_E_CONFLICT, "backup.in_use", CAIRN_NO_OFFSET,
 				  "%s is being written by another process", b->part);

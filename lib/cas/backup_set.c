@@ -163,8 +163,8 @@ enum cairn_status cairn_backup_set_open(struct cairn_backup_set *set, const char
 		return cairn_fail(diag, errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO, "backup.file",
 				  CAIRN_NO_OFFSET, "cannot open the folder %s: %s", folder, strerror(errno));
 	/* A medium that may only be read has nobody who writes. */
-	set->lock_fd = openat(set->dir_fd, SET_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (set->lock_fd < 0 && (to_write || (errno != EROFS && errno != EACCES)))
+	set->lock_fd = openat(set->dir_fd, SET_LOCK, O_RDWR | (to_write ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (set->lock_fd < 0 && (to_write || (errno != EROFS && errno != EACCES && errno != ENOENT)))
 		return set_io(set, "make", SET_LOCK, diag);
 	if (set->lock_fd >= 0 && flock(set->lock_fd, (to_write ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "backup.in_use", CAIRN_NO_OFFSET,

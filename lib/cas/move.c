@@ -29,7 +29,9 @@ static enum cairn_status move_open_from(struct move *m)
 {
 	const struct cairn_move_options *o = m->options;
 	const struct cairn_store_options store = {.beside = true, .credentials = o->credentials};
-	enum cairn_status status = cairn_data_dir_places(o->from, m->from_index, m->from_store, m->diag);
+	enum cairn_status status = cairn_data_dir_find(o->from, m->diag);
+	if (status == CAIRN_OK)
+		status = cairn_data_dir_places(o->from, m->from_index, m->from_store, m->diag);
 	if (status == CAIRN_OK)
 		status = cairn_index_transfer_open(&m->from, m->from_index, true, m->diag);
 	if (status == CAIRN_OK)
@@ -45,7 +47,7 @@ static enum cairn_status move_place_secret(struct move *m)
 	struct cairn_secret secret, found;
 	bool made;
 	if (cairn_fd_make_folder(m->options->to, &made) != CAIRN_OK)
-		return cairn_fail(m->diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
+		return cairn_fail(m->diag, cairn_fd_make_status(errno), "data_dir.make", CAIRN_NO_OFFSET,
 				  "cannot make the data folder %s: %s", m->options->to, strerror(errno));
 	if (m->options->secret_file)
 		return CAIRN_OK;

@@ -101,7 +101,8 @@ static enum cairn_status restore_enter(struct restore *r)
 	restore_identity(r, mine);
 	bool made;
 	if (cairn_fd_make_folder(dir, &made) != CAIRN_OK)
-		return restore_io(r, "make", dir);
+		return cairn_fail(r->diag, cairn_fd_make_status(errno), "restore.file", CAIRN_NO_OFFSET,
+				  "cannot make %s: %s", dir, strerror(errno));
 	r->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->dir_fd < 0)
 		return restore_io(r, "open", dir);
@@ -252,9 +253,9 @@ static enum cairn_status restore_put_object(struct restore *r, const struct cair
 		status = cairn_store_put_commit(put, &object->hash, &existed);
 		put = NULL;
 	}
-	return status == CAIRN_OK
-		       ? CAIRN_OK
-		       : cairn_fail(r->diag, status, "restore.file", CAIRN_NO_OFFSET, "an object cannot be written");
+	return status == CAIRN_OK ? CAIRN_OK
+				  : cairn_fail(r->diag, status, "restore.file", CAIRN_NO_OFFSET,
+					       "an object cannot be written: %s", cairn_status_name(status));
 }
 
 /* What the index does not name, or packed otherwise, is left out: it was collected before the index was copied, or is
@@ -278,9 +279,9 @@ static enum cairn_status restore_object(void *ctx, const struct cairn_bundle_obj
 		return restore_put_object(r, object);
 	r->report->n_found++;
 	enum cairn_status status = cairn_store_confirm(r->store, &object->hash, 0);
-	return status == CAIRN_OK
-		       ? CAIRN_OK
-		       : cairn_fail(r->diag, status, "restore.file", CAIRN_NO_OFFSET, "an object cannot be written");
+	return status == CAIRN_OK ? CAIRN_OK
+				  : cairn_fail(r->diag, status, "restore.file", CAIRN_NO_OFFSET,
+					       "an object cannot be written: %s", cairn_status_name(status));
 }
 
 static enum cairn_status restore_bundle(struct restore *r, struct cairn_fold *f, const struct cairn_fold_chunk *c)

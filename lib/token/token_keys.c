@@ -206,18 +206,22 @@ enum cairn_status cairn_token_key_make(const char *path, struct cairn_diag *diag
 	if (status != CAIRN_OK)
 		return cairn_fail(diag, status, "token.key", CAIRN_NO_OFFSET, "the system gives no random bytes");
 	CLEANUP(cairn_fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, TOKEN_KEY_MODE);
-	if (fd < 0 && errno == EEXIST)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "token.key", CAIRN_NO_OFFSET,
-				  "%s exists already and is not overwritten; choose another name", path);
+	if (fd < 0) {
+		int error = errno;
+		token_keys_wipe(secret, sizeof(secret));
+		if (error == EEXIST)
+			return cairn_fail(diag, CAIRN_E_CONFLICT, "token.key", CAIRN_NO_OFFSET,
+					  "%s exists already and is not overwritten; choose another name", path);
+		return cairn_fail(diag, cairn_fd_make_status(error), "token.key", CAIRN_NO_OFFSET, "cannot make %s: %s",
+				  path, strerror(error));
+	}
 	cairn_base64url_encode(text, secret, sizeof(secret));
 	size_t len = strlen(text);
 	text[len++] = '\n';
-	if (fd < 0 || cairn_fd_write_all(fd, text, len) != CAIRN_OK || fsync(fd) < 0 ||
-	    cairn_fd_sync_parent(path) != CAIRN_OK) {
+	if (cairn_fd_write_all(fd, text, len) != CAIRN_OK || fsync(fd) < 0 || cairn_fd_sync_parent(path) != CAIRN_OK) {
 		status = cairn_fail(diag, CAIRN_E_IO, "token.key", CAIRN_NO_OFFSET, "cannot write %s: %s", path,
 				    strerror(errno));
-		if (fd >= 0)
-			(void)unlink(path); /* half a key must not be mistaken for one */
+		(void)unlink(path); /* half a key must not be mistaken for one */
 	}
 	token_keys_wipe(secret, sizeof(secret));
 	token_keys_wipe(text, sizeof(text));

@@ -253,7 +253,7 @@ def test_refusals(start, begin, tmp_path):
     assert said["error"]["rule"] == "move.secret"
     (tmp_path / "used/data/secret").write_bytes((tmp_path / "server/data/secret").read_bytes())
     assert move(tmp_path / "server", tmp_path / "used", code=73)["error"]["rule"] == "move.target"
-    assert move(tmp_path / "none", tmp_path / "other", code=74)["error"]["rule"] == "index.open"
+    assert move(tmp_path / "none", tmp_path / "other", code=66)["error"]["rule"] == "data_dir.missing"
 
     armed = tmp_path / "crash"
     armed.write_text("move-frozen")

@@ -61,6 +61,11 @@ err "does not know it"
 # --- key
 run 64 "$CAIRN" key add all --repo ''
 err "leave it out"
+run 64 "$CAIRN" key add all --scope read,rite
+err 'not "read,rite"'
+run 64 "$CAIRN" key add ''
+run 64 "$CAIRN" key add "$(printf 'k%.0s' {1..256})"
+err "1 to 255 bytes"
 run 0 "$CAIRN" key list
 no_out
 run 0 "$CAIRN" key add laptop
@@ -82,8 +87,8 @@ is "$(json '[k["revoked"] for k in d["keys"]]')" "[True, False]" "keys"
 run 0 "$CAIRN" key add short --expires 90d --json
 is "$(json '89 * 86400 < d["expires"] - __import__("time").time() <= 90 * 86400')" "True" "until when"
 run 66 "$CAIRN" key revoke 99
-run 65 "$CAIRN" key add x --scope everything
-err "scope is of read"
+run 65 "$CAIRN" key add x --repo nonamespace
+err "NAMESPACE/NAME"
 for words in "add" "list x" "revoke" "revoke x" "revoke 0" "revoke 1 2" "list --scope read" "list --expires 1h" "add x --expires 0" "nothing"; do
   # shellcheck disable=SC2086
   run 64 "$CAIRN" key $words

@@ -60,7 +60,9 @@ run 64 "$CAIRN" hash --json=1 x
 # Whoever asks for JSON gets it of a failure, too: one object, and the exit code in it.
 for args in "push --json" "push --json --no-such-option x" "pull --json abc -o $WORK/x" "query --json abc" "rm --json abc" \
   "nonsense --json" "stats --json --server http://127.0.0.1:1 --retries 0" "fsck --json --data-dir $WORK/absent" \
-  "fold list --json $WORK/absent" "token --json --key $WORK/absent" "push --json $WORK --server ftp://x" "backup --json --data-dir $WORK/absent $WORK/out.fold"; do
+  "fold list --json $WORK/absent" "token --json --key $WORK/absent" "push --json $WORK --server ftp://x" "backup --json --data-dir $WORK/absent $WORK/out.fold" \
+  "ls --json --server http://127.0.0.1:1 --retries 0" "inspect --json $WORK/absent" "migrate-store --json --data-dir $WORK/absent --to $WORK/other" \
+  "query --json $(printf 'a%.0s' {1..64}) --server http://127.0.0.1:1 --retries 0"; do
   got=0
   # shellcheck disable=SC2086
   "$CAIRN" $args >"$WORK/out" 2>"$WORK/err" || got=$?
@@ -90,8 +92,18 @@ run 64 "$CAIRN" pull abc -o x -j
 err "-j needs a value"
 run 64 "$CAIRN" hash -v "$0"
 err "no option \"-v\""
+run 64 "$CAIRN" hash -xq "$0"
+err "no option \"-x\""
+run 64 "$CAIRN" hash -qx "$0"
+err "no option \"-x\""
 run 64 "$CAIRN" pull abc -o x -o y
 err "given twice"
+# What cannot be made where it is wanted.
+run 73 "$CAIRN" token --new-key "$WORK/absent/key"
+run 66 "$CAIRN" migrate-store --data-dir "$WORK/absent" --to "$WORK/other"
+run 66 "$CAIRN" backups verify "$WORK" # what was forgotten to mount has no backups, and is none
+err "no backups"
+[ ! -e "$WORK/lock" ] || fail "looking at a folder left a lock in it"
 # A full disk is an error also where only a help text is lost.
 got=0
 "$CAIRN" --help >/dev/full 2>/dev/null || got=$?

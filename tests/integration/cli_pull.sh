@@ -262,6 +262,13 @@ run 0 "$CAIRN" push "$WORK/tree"
 cmp -s "$WORK/out" "$WORK/manifest" || fail "the manifest on standard output is another one"
 run 64 "$CAIRN" push "$WORK/tree" "$WORK/text"
 run 64 "$CAIRN" push "$WORK/text" --manifest "$WORK/m"
+# Nothing is put in the place of what is no file, and nothing is sent before that is known.
+mkfifo "$WORK/pipe"
+ln -s "$WORK/text" "$WORK/to_text"
+for target in "$WORK/pipe" "$WORK/to_text" "$WORK/absent/manifest" "$WORK/text/manifest"; do
+  run 73 "$CAIRN" push "$WORK/tree" --manifest "$target" --server http://127.0.0.1:1
+done
+[ -p "$WORK/pipe" ] && [ -L "$WORK/to_text" ] || fail "a manifest took the place of a pipe or a link"
 mkdir "$WORK/latin"
 printf x >"$WORK/latin/"$'\xe4'
 run 65 "$CAIRN" push "$WORK/latin"
@@ -288,6 +295,16 @@ out "2 files fetched"
 diff -r "$WORK/tree" tree || fail "the mended folder is another one"
 is "$(stat -c %a tree/text)" 640 "mode put right"
 no_rest "folders"
+# The longest names that a file system takes leave no room for an ending.
+long=$(printf 'n%.0s' {1..255})
+mkdir "$WORK/names"
+printf 'first' >"$WORK/names/$long"
+printf 'second' >"$WORK/names/${long:0:244}"
+printf 'first' >"$WORK/names/m${long:0:250}"
+run 0 "$CAIRN" push "$WORK/names" --manifest "$WORK/names.json" --quiet
+run 0 "$CAIRN" pull "$WORK/names.json" -o names --quiet
+diff -r "$WORK/names" names || fail "long names"
+is "$(find names -type f | wc -l)" 3 "no part is left of long names"
 
 # A manifest is not trusted.
 mkdir "$WORK/outside"

@@ -40,7 +40,7 @@ START_TEST(never_wider_than_the_terminal)
 {
 	struct progress p = ten_seconds_ago(400 * MIB);
 	p.name = "b\xc3\xa4r/\x1b[2J/and/a/name/that/goes/on/and/on/and/on/and/on/and/on/and/on/and/on/and/on/and/on";
-	for (size_t columns = 90; columns < 190; columns++) {
+	for (size_t columns = 10; columns < 190; columns++) {
 		size_t wide = 0;
 		for (const char *c = line_of(&p, 100 * MIB, columns); *c; c++)
 			wide += ((unsigned char)*c & 0xC0U) != 0x80U;
