@@ -9,7 +9,15 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MARKDOWN_ADDRESS_BYTES = 4096, MARKDOWN_ENTITY_BYTES = 16, MARKDOWN_OPEN_MAX = 256 };
+enum {
+	MARKDOWN_ADDRESS_BYTES = 4096,
+	MARKDOWN_ENTITY_BYTES = 16,
+	MARKDOWN_OPEN_MAX = 256,
+	/* What md4c does in squares; our own documents reach a hundredth. */
+	MARKDOWN_TARGETS_BYTES_MAX = 512 * 1024, /* a reference's address is made anew for each use of it */
+	MARKDOWN_STEPS_MAX = 4 * 1024 * 1024,    /* every line goes through all quotes and lists that are open */
+	MARKDOWN_STOP = -1, /* a callback's answer: 1 ends one element, and what is around it goes on */
+};
 
 struct markdown {
 	struct cairn_buf *b;
@@ -18,14 +26,15 @@ struct markdown {
 	unsigned links, pictures; /* that are open, one in the other */
 	bool has_link, has_image; /* the outermost was written as such */
 	size_t began;             /* of the outermost: where its text begins */
+	size_t targets_bytes;     /* addresses and titles that were made so far */
 	unsigned n_open;          /* spans: each must end before the one around it */
 	MD_SPANTYPE open[MARKDOWN_OPEN_MAX];
 };
 
-/* A callback's answer: not zero ends it all. */
+/* A callback's answer. */
 static int markdown_ended(const struct markdown *m)
 {
-	return m->b->status == CAIRN_OK ? 0 : 1;
+	return m->b->status == CAIRN_OK ? 0 : MARKDOWN_STOP;
 }
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
@@ -186,12 +195,30 @@ static const char *markdown_span_tag(MD_SPANTYPE type)
 	return TAGS[type];
 }
 
+/* @return whether there was room for them */
+static bool markdown_count_targets(struct markdown *m, const MD_ATTRIBUTE *address, const MD_ATTRIBUTE *title)
+{
+	m->targets_bytes += (size_t)address->size + title->size;
+	return m->targets_bytes <= MARKDOWN_TARGETS_BYTES_MAX;
+}
+
+static bool markdown_may_open(struct markdown *m, MD_SPANTYPE type, const void *detail)
+{
+	const MD_SPAN_A_DETAIL *link = detail;
+	const MD_SPAN_IMG_DETAIL *picture = detail;
+	if (m->n_open == MARKDOWN_OPEN_MAX)
+		return false;
+	if (type == MD_SPAN_A)
+		return markdown_count_targets(m, &link->href, &link->title);
+	return type != MD_SPAN_IMG || markdown_count_targets(m, &picture->src, &picture->title);
+}
+
 static int markdown_enter_span(MD_SPANTYPE type, void *detail, void *ctx)
 {
 	struct markdown *m = ctx;
 	const char *tag = markdown_span_tag(type);
-	if (m->n_open == MARKDOWN_OPEN_MAX)
-		return 1;
+	if (!markdown_may_open(m, type, detail))
+		return MARKDOWN_STOP;
 	m->open[m->n_open++] = type;
 	if (type == MD_SPAN_IMG) {
 		if (m->pictures++ == 0)
@@ -213,7 +240,7 @@ static int markdown_leave_span(MD_SPANTYPE type, void *detail, void *ctx)
 	const char *tag = markdown_span_tag(type);
 	(void)detail;
 	if (m->n_open == 0 || m->open[--m->n_open] != type)
-		return 1;
+		return MARKDOWN_STOP;
 	if (type == MD_SPAN_IMG) {
 		if (--m->pictures == 0)
 			markdown_close_picture(m);
@@ -330,7 +357,7 @@ static int markdown_leave_block(MD_BLOCKTYPE type, void *detail, void *ctx)
 {
 	struct markdown *m = ctx;
 	if (m->n_open > 0) /* md4c 0.4.8 lets spans overlap where the end of one is in another's address: "_[](_)" */
-		return 1;
+		return MARKDOWN_STOP;
 	if (markdown_is_shown(m, type))
 		markdown_close_block(m, type, detail);
 	m->depth -= markdown_nests(type);
@@ -369,6 +396,26 @@ static void markdown_put_front(struct cairn_buf *b, const char *front, size_t le
 	html(b, "</pre></details>\n");
 }
 
+/* How many marks of quotes and lists the line with most of them begins with, for each line. */
+static size_t markdown_steps(const char *text, size_t len)
+{
+	size_t most = 0, lines = 1, marks = 0;
+	bool begins = true;
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+		if (c == '\n') {
+			lines++;
+			marks = 0;
+			begins = true;
+		} else if (begins && !(c == ' ' || c == '\t' || (c >= '0' && c <= '9'))) {
+			begins = c == '>' || c == '*' || c == '+' || c == '-' || c == '.' || c == ')';
+			marks += begins;
+			most = marks > most ? marks : most;
+		}
+	}
+	return most * lines;
+}
+
 /* @return whether it is in out, whole */
 static bool markdown_parse(struct markdown *m, const char *text, size_t len)
 {
@@ -381,6 +428,8 @@ static bool markdown_parse(struct markdown *m, const char *text, size_t len)
 		.leave_span = markdown_leave_span,
 		.text = markdown_text,
 	};
+	if (markdown_steps(text, len) > MARKDOWN_STEPS_MAX)
+		return false;
 	/* It reads the byte behind a text that ends in "[a](b", say, and takes it for a part of it: behind the end of a
 	 * line it does not look. */
 	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(len + 1);

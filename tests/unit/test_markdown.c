@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct markdown_base BASE = {"/ann/m/blob/main/", "/ann/m/resolve/main/"};
@@ -182,6 +183,68 @@ START_TEST(is_not_slow)
 }
 END_TEST
 
+/* Elements in one another, deeper than are kept count of: all text, and no tag or attribute of it stays open. */
+START_TEST(ends_what_it_began)
+{
+	static const char *const SHAPES[][3] = {{"[x ", "![", "](b)"}, {"", "![", "](c)"}, {"[x ", "[", "](b)"}};
+	const char *const *shape = SHAPES[_i];
+	for (int n = 250; n < 262; n++) {
+		struct cairn_buf text = cairn_buf_init(1 << 20);
+		cairn_buf_printf(&text, "%s", shape[0]);
+		for (int i = 0; i < n; i++)
+			cairn_buf_printf(&text, "%s", shape[1]);
+		cairn_buf_printf(&text, _i == 1 ? "[a](b)" : "a");
+		for (int i = 0; i < n; i++)
+			cairn_buf_printf(&text, "%s", shape[2]);
+		cairn_buf_printf(&text, "](http://example.org/)");
+		char *html = made_of((const char *)text.bytes, text.len);
+		size_t opened = 0, ended = 0, quotes = 0;
+		for (const char *c = html; *c; c++) {
+			opened += strncmp(c, "<a ", 3) == 0;
+			ended += strncmp(c, "</a>", 4) == 0;
+			quotes += *c == '"';
+		}
+		ck_assert_uint_eq(opened, ended);
+		ck_assert_uint_eq(quotes % 2, 0);
+		free(html);
+		cairn_buf_fini(&text);
+	}
+}
+END_TEST
+
+static double cpu_s_of(const struct cairn_buf *text)
+{
+	struct timespec before, after;
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	free(made_of((const char *)text->bytes, text->len));
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+	return (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9;
+}
+
+/* What the parser takes the square of: one address for all uses of a reference, and containers for each line. Without
+ * limits on them these took 1 to 3 seconds. */
+START_TEST(is_no_square)
+{
+	static const struct {
+		const char *first, *again, *then, *last;
+		unsigned n_again, n_last;
+	} SHAPES[] = {
+		{"[a]: ", "&lt;", "\n\n", "[a]", 7000, 12500},
+		{"", "* ", "```\n", "\n", 16000, 33000},
+		{"", "> ", "<div>\n", "\n", 16000, 33000},
+	};
+	struct cairn_buf text = cairn_buf_init(1 << 20);
+	cairn_buf_printf(&text, "%s", SHAPES[_i].first);
+	for (unsigned i = 0; i < SHAPES[_i].n_again; i++)
+		cairn_buf_printf(&text, "%s", SHAPES[_i].again);
+	cairn_buf_printf(&text, "%s", SHAPES[_i].then);
+	for (unsigned i = 0; i < SHAPES[_i].n_last; i++)
+		cairn_buf_printf(&text, "%s", SHAPES[_i].last);
+	ck_assert_double_lt(cpu_s_of(&text), 0.4);
+	cairn_buf_fini(&text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("markdown");
@@ -194,6 +257,8 @@ int main(void)
 	tcase_add_test(c, nests_so_deep);
 	tcase_add_test(c, becomes_text_where_it_would_be_too_long);
 	tcase_add_test(c, is_not_slow);
+	tcase_add_loop_test(c, ends_what_it_began, 0, 3);
+	tcase_add_loop_test(c, is_no_square, 0, 3);
 	suite_add_tcase(s, c);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
