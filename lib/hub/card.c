@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+enum { CARD_ITEMS_MAX = 100 }; /* of a list that are looked at */
+
 /* Names that the public hub takes, between spaces. */
 static const char LICENSES[] =
 	"apache-2.0 mit openrail bigscience-openrail-m creativeml-openrail-m "
@@ -81,7 +83,8 @@ static bool card_is_license(struct line l)
 static bool card_are_licenses(struct line l)
 {
 	const char *end = l.at + l.len - 1;
-	for (const char *at = l.at + 1; at < end;) {
+	unsigned n = 0;
+	for (const char *at = l.at + 1; at < end && n < CARD_ITEMS_MAX; n++) {
 		const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma ? comma : end;
 		if (!card_is_license((struct line){at, (size_t)(stop - at)}))
 			return false;
@@ -107,7 +110,7 @@ static bool card_license_is_good(const struct line *value, const char *rest)
 		return card_are_licenses(*value);
 	if (value->len > 0)
 		return card_is_license(*value);
-	while (card_line(&rest, &next) && card_item(next, &item))
+	for (unsigned n = 0; n < CARD_ITEMS_MAX && card_line(&rest, &next) && card_item(next, &item); n++)
 		if (!card_is_license(item))
 			return false;
 	return true;

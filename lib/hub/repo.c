@@ -317,7 +317,7 @@ static enum cairn_status repo_listed(struct cairn_cas *cas, const struct cairn_h
 	if (!me || mine)
 		status = cairn_index_account(cairn_cas_index(cas), mine ? CAIRN_HUB_OPERATOR_NAME : account, &found);
 	*id = status == CAIRN_OK ? found.id : 0;
-	if (status == CAIRN_E_NOT_FOUND && !mine)
+	if (status == CAIRN_E_NOT_FOUND && !mine && !asker->shut_out)
 		return cairn_fail(diag, status, "account.unknown", CAIRN_NO_OFFSET, "there is no account of this name");
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }

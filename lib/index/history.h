@@ -14,10 +14,10 @@ enum {
 	CAIRN_INDEX_OPERATIONS_MAX = 50000,   /* of one commit */
 	CAIRN_INDEX_COMMIT_ROWS_MAX = 200000, /* files that one commit may change, those of deleted folders included */
 	CAIRN_INDEX_COMMIT_FOLDERS_MAX = 100000, /* folders in which, or above which, one commit may change something */
-	CAIRN_INDEX_COMMIT_SCAN_MAX = 2000000, /* rows that deletions of one commit may read before the last of them */
-	CAIRN_INDEX_NAMES_MAX = 100000,        /* of one folder */
-	CAIRN_INDEX_PATH_DEPTH_MAX = 64,       /* names between slashes */
-	CAIRN_INDEX_LINE_DEPTH_MAX = 8,        /* lines that a look-up may have to ask */
+	CAIRN_INDEX_COMMIT_SCAN_MAX = 300000, /* rows that deletions of one commit may read before the last of them */
+	CAIRN_INDEX_NAMES_MAX = 100000,       /* of one folder */
+	CAIRN_INDEX_PATH_DEPTH_MAX = 64,      /* names between slashes */
+	CAIRN_INDEX_LINE_DEPTH_MAX = 8,       /* lines that a look-up may have to ask */
 };
 
 /* --- commits and what names them ---------------------------------------------------------------------------------- */

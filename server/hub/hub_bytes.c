@@ -32,6 +32,7 @@ void *hub_bytes_new(struct http_request *req, size_t bytes, enum cairn_index_rep
 	b->head = http_method(req) == HTTP_HEAD;
 	b->info = accept && strstr(accept, BYTES_FILE_INFO);
 	b->if_none_match = http_if_none_match(req);
+	b->if_range = http_header(req, "If-Range");
 	/* Several ranges at once are not served: then all of it comes. */
 	b->has_range = range_header_parse(&b->range, 1, http_header(req, "Range")) == 1;
 	if (!b->has_range)
@@ -61,8 +62,13 @@ static bool bytes_is_told(const struct hub_bytes *b)
 	return b->info && b->hash[0];
 }
 
-bool hub_bytes_wanted(const struct hub_bytes *b)
+bool hub_bytes_wanted(struct hub_bytes *b)
 {
+	/* A part of what the file was is no part of what it is (RFC 9110, 13.1.5); a date is none of ours. */
+	if (b->if_range && strcmp(b->if_range, b->etag) != 0) {
+		b->has_range = false;
+		b->range = (struct cairn_byte_range){.kind = CAIRN_RANGE_ALL};
+	}
 	return !b->head && !bytes_is_told(b) && !bytes_is_same(b) && b->size_bytes > 0;
 }
 

@@ -15,7 +15,7 @@ struct hub_bytes {
 	bool head, info; /* no bytes are wanted */
 	bool has_range;
 	struct cairn_byte_range range;
-	const char *if_none_match; /* the request's */
+	const char *if_none_match, *if_range; /* the request's; if_range: NULL or the ETag that the range is of */
 	/* What run() finds of the file: */
 	char path[CAIRN_INDEX_PATH_MAX + 1];
 	uint64_t size_bytes;
@@ -43,7 +43,7 @@ void hub_bytes_start(struct http_request *req);
 void hub_bytes_free(void *state);
 
 /** Are its bytes to be sent, now that size and etag are known? */
-bool hub_bytes_wanted(const struct hub_bytes *b);
+bool hub_bytes_wanted(struct hub_bytes *b);
 
 /** Send these. @param bytes  all of the file; taken over */
 void hub_bytes_keep(struct hub_bytes *b, uint8_t *bytes);

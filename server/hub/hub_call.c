@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "hub/repo.h"
 #include "server/hub/hub_reply.h"
+#include "server/route/route_spill.h"
 #include "server/session.h"
 
 #include <stdio.h>
@@ -14,6 +15,8 @@ enum {
 	CALL_ANSWER_BYTES_MAX = 4 << 20,
 	CALL_KEY_TEXT_BYTES = 512, /* of a user's name and a key */
 	CALL_SCHEME_BYTES = 16,
+	CALL_MEMORY_BYTES = 256 * 1024, /* a longer answer waits on the disk for who reads it */
+	CALL_PIECE_BYTES = 64 * 1024,
 };
 
 /* "user:key", in base64. @return the key; NULL: there is none, or a zero byte would end it unseen */
@@ -56,6 +59,25 @@ static void call_find_session(struct hub_call *call)
 	call->status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
+/* However slowly it is read, a long answer takes no memory meanwhile, and counts as the asker's. */
+static void call_spill(struct hub_call *call)
+{
+	struct cairn_spill *s = &call->spilled;
+	struct cairn_buf *answer = &call->answer;
+	if (call->status != CAIRN_OK || answer->len <= CALL_MEMORY_BYTES)
+		return;
+	cairn_spill_init(s, call->job.app->cas, &call->sender, answer->max);
+	for (size_t at = 0, n; at < answer->len && s->status == CAIRN_OK; at += n) {
+		n = answer->len - at < CALL_PIECE_BYTES ? answer->len - at : CALL_PIECE_BYTES;
+		cairn_buf_add(&s->buf, answer->bytes + at, n);
+		cairn_spill_check(s);
+	}
+	cairn_spill_finish(s);
+	call->status = s->status;
+	call->diag = s->diag;
+	cairn_buf_fini(answer);
+}
+
 static void call_work(struct route_job *job)
 {
 	struct hub_call *call = (struct hub_call *)job;
@@ -71,6 +93,7 @@ static void call_work(struct route_job *job)
 		call->run(call);
 	if (call->status == CAIRN_OK)
 		call->status = call->answer.status;
+	call_spill(call);
 }
 
 static void call_reply(struct http_request *req, struct route_job *job)
@@ -91,6 +114,7 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 	const char *header = http_header(req, "Authorization");
 	call->run = run;
 	call->show = show;
+	http_sender(req, &call->sender);
 	call->answer = cairn_buf_init(CALL_ANSWER_BYTES_MAX);
 	if (header && app_of(req)->auth.keys) {
 		call->has_key = true;
@@ -100,6 +124,28 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 					   "what stands in the Authorization header is no API key of this server");
 	}
 	return call;
+}
+
+bool hub_call_admit(struct http_request *req, struct hub_call *call)
+{
+	static const uint8_t KIND[CAIRN_HASH_BYTES] = {'k'};
+	struct app *app = app_of(req);
+	struct cairn_hub_asker asker = {0};
+	if (!app->auth.keys)
+		return true;
+	if (!call->has_key)
+		call->status = cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET,
+					  "Repository not found");
+	bool can_look = !cairn_cas_is_remote(app->cas); /* else no thread that serves many waits for it */
+	if (call->status == CAIRN_OK && can_look && !call->user[0])
+		call->status = cairn_hub_identify(app->cas, call->digest, &asker, &call->diag);
+	if (call->status != CAIRN_OK) {
+		hub_reply_failure(req, call);
+		return false;
+	}
+	if (can_look)
+		cairn_hash_mac(&call->sender, KIND, call->digest, sizeof(call->digest));
+	return true;
 }
 
 const char *hub_call_cookie(bool secure)
@@ -173,6 +219,10 @@ void hub_call_show_json(struct http_request *req, struct hub_call *call)
 void hub_call_show_code(struct http_request *req, struct hub_call *call, unsigned code, const char *content_type)
 {
 	http_reply_header(req, "Cache-Control", "no-store");
+	if (call->spilled.spool) {
+		route_reply_spill(req, &call->spilled, code, content_type);
+		return;
+	}
 	http_reply_bytes(req, code, content_type, call->answer.bytes, call->answer.len, free, call->answer.bytes);
 	call->answer = cairn_buf_init(0);
 }
@@ -180,6 +230,7 @@ void hub_call_show_code(struct http_request *req, struct hub_call *call, unsigne
 void hub_call_fini(struct hub_call *call)
 {
 	cairn_buf_fini(&call->answer);
+	cairn_spill_fini(&call->spilled);
 }
 
 void hub_call_free(void *state)

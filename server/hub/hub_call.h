@@ -3,6 +3,7 @@
 #define CAIRN_SERVER_HUB_CALL_H
 
 #include "base/buf.h"
+#include "cas/spill.h"
 #include "hash/git_object.h"
 #include "hub/account.h"
 #include "server/route/route_job.h"
@@ -26,6 +27,8 @@ struct hub_call {
 	struct cairn_diag diag;
 	char commit[CAIRN_GIT_OID_CHARS + 1]; /* at which something was looked for; "": at none */
 	struct cairn_buf answer;              /* what hub_call_show_json() replies */
+	struct cairn_hash sender;             /* as whose a long answer counts */
+	struct cairn_spill spilled;           /* a long answer, on the disk until it is read; answer is empty then */
 };
 
 /**
@@ -46,6 +49,10 @@ void hub_call_take_browser(struct http_request *req, struct hub_call *call);
 
 /** Is what is made in this account, or in the asker's own ("me"), private where nobody says? On the worker. */
 bool hub_call_makes_private(const struct hub_call *call, const char *account);
+
+/** For what nobody does without a key, before its body is taken: is one there, and good? Then the call counts as its,
+ * not as the address's. @return false: it is not, which was replied */
+bool hub_call_admit(struct http_request *req, struct hub_call *call);
 
 /** Reply the answer as JSON, which is for this asker alone. */
 void hub_call_show_json(struct http_request *req, struct hub_call *call);

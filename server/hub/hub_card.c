@@ -4,6 +4,7 @@
 #include "server/app.h"
 #include "server/hub/hub_reply.h"
 #include "server/route/route_body.h"
+#include "server/route/route_job.h"
 #include "server/route/routes.h"
 
 #include <stdio.h>
@@ -12,11 +13,19 @@
 
 enum { CARD_BODY_BYTES_MAX = 4 << 20, CARD_ANSWER_BYTES_MAX = 4096 };
 
+struct card_request {
+	struct route_job job;
+	struct route_body body;
+	struct cairn_hub_card card;
+	bool is_read; /* the body was one that can be judged */
+};
+
 static void card_free(void *state)
 {
-	if (state)
-		route_body_fini(state);
-	free(state);
+	struct card_request *c = state;
+	if (c)
+		route_body_fini(&c->body);
+	free(c);
 }
 
 static uint64_t card_body_max(void *app)
@@ -25,20 +34,21 @@ static uint64_t card_body_max(void *app)
 	return CARD_BODY_BYTES_MAX;
 }
 
-static void card_head(struct http_request *req)
+/* 4 MiB take a while: none that a thread which serves others has. */
+static void card_judge(struct route_job *job)
 {
-	struct route_body *body = calloc(1, sizeof(*body));
-	if (!body) {
-		http_reply_status(req, CAIRN_E_NOMEM, NULL);
-		return;
-	}
-	http_set_state(req, body);
-	(void)route_body_begin(req, body, CARD_BODY_BYTES_MAX);
+	struct card_request *c = (struct card_request *)job;
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&c->body);
+	const char *content = cairn_json_string(cairn_json_get(json, "content"));
+	c->is_read = content != NULL;
+	if (content)
+		cairn_hub_card_judge(&c->card, content);
 }
 
 static void card_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
-	route_body_add(req, http_state(req), bytes, len);
+	struct card_request *c = http_state(req);
+	route_body_add(req, &c->body, bytes, len);
 }
 
 static void card_put(struct cairn_json_out *w, const char *member, const char *message)
@@ -79,17 +89,23 @@ static void card_reply(struct http_request *req, const struct cairn_hub_card *ca
 			 answer.bytes, answer.len, free, answer.bytes);
 }
 
-static void card_done(struct http_request *req)
+static void card_answer(struct http_request *req, struct route_job *job)
 {
-	struct cairn_hub_card card;
-	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(http_state(req));
-	const char *content = cairn_json_string(cairn_json_get(json, "content"));
-	if (!content) {
+	struct card_request *c = (struct card_request *)job;
+	if (c->is_read)
+		card_reply(req, &c->card);
+	else
 		hub_reply_error(req, 400, NULL, "repo.body", "send {\"content\":TEXT,\"repoType\":TYPE}");
+}
+
+static void card_head(struct http_request *req)
+{
+	struct card_request *c = route_job_new(req, sizeof(*c), card_judge, card_answer);
+	if (!c)
 		return;
-	}
-	cairn_hub_card_judge(&card, content);
-	card_reply(req, &card);
+	c->job.for_reply = true;
+	c->job.work.lane = CAIRN_LANE_HEAVY;
+	(void)route_body_begin(req, &c->body, CARD_BODY_BYTES_MAX);
 }
 
 const struct http_route ROUTES_CARD[] = {
@@ -100,7 +116,7 @@ const struct http_route ROUTES_CARD[] = {
 	 .body_max = card_body_max,
 	 .head = card_head,
 	 .body = card_body,
-	 .done = card_done,
+	 .done = route_job_start,
 	 .free = card_free},
 	{0},
 };

@@ -53,7 +53,8 @@ static void commit_begin(struct http_request *req, size_t bytes_max, void (*run)
 		return;
 	c->raw = http_path_arg(req, "revision");
 	c->is_pull = hub_says_yes(http_query_arg(req, "create_pr"));
-	(void)route_body_begin(req, &c->repo.body, bytes_max);
+	if (hub_call_admit(req, &c->repo.call))
+		(void)route_body_begin_as(req, &c->repo.body, bytes_max, &c->repo.call.sender);
 }
 
 static void commit_body(struct http_request *req, const uint8_t *bytes, size_t len)
@@ -168,7 +169,7 @@ static void commit_preupload(struct hub_call *call)
 	struct commit_request *c = (struct commit_request *)call;
 	if (!hub_repo_find_commit(&c->repo, CAIRN_HUB_WRITE, c->raw))
 		return;
-	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&c->repo.body);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&c->repo.body);
 	const struct cairn_json *files = cairn_json_get(json, "files");
 	if (!cairn_json_is_array(files) || cairn_json_count(files) > COMMIT_PREUPLOAD_FILES_MAX) {
 		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET,

@@ -178,7 +178,7 @@ static bool duplicate_take_files(struct duplicate_files *d, const struct cairn_j
 static void duplicate_files_done(struct http_request *req)
 {
 	struct duplicate_files *d = http_state(req);
-	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&d->repo.body);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&d->repo.body);
 	if (duplicate_take_target(d, cairn_json_get(json, "target")) &&
 	    duplicate_take_files(d, cairn_json_get(json, "files")))
 		route_job_start(req);

@@ -55,7 +55,7 @@ static bool lfs_names(const struct cairn_json *array, const char *name)
 
 static enum cairn_status lfs_read(struct lfs_request *l, struct cairn_diag *diag)
 {
-	l->json = route_body_json(&l->repo.body);
+	l->json = route_body_json_list(&l->repo.body);
 	const char *operation = cairn_json_string(cairn_json_get(l->json, "operation"));
 	const char *algorithm = cairn_json_string(cairn_json_get(l->json, "hash_algo"));
 	const struct cairn_json *objects = cairn_json_get(l->json, "objects");

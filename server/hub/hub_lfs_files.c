@@ -121,7 +121,7 @@ static bool files_take(struct files_request *f, const struct cairn_json *hashes)
 static void files_batch_done(struct http_request *req)
 {
 	struct files_request *f = http_state(req);
-	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&f->repo.body);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&f->repo.body);
 	const struct cairn_json *deletions = cairn_json_get(json, "deletions");
 	(void)cairn_json_bool(cairn_json_get(deletions, "rewriteHistory"), &f->paths);
 	if (files_take(f, cairn_json_get(deletions, "sha")))

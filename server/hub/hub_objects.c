@@ -176,7 +176,7 @@ static void objects_tell(struct hub_call *call)
 	struct objects_request *o = (struct objects_request *)call;
 	if (!hub_repo_find(&o->bucket, CAIRN_HUB_READ))
 		return;
-	o->json = route_body_json(&o->bucket.body);
+	o->json = route_body_json_list(&o->bucket.body);
 	const struct cairn_json *paths = cairn_json_get(o->json, "paths");
 	if (!cairn_json_is_array(paths) || cairn_json_count(paths) > OBJECTS_PATHS_MAX) {
 		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "paths.body", CAIRN_NO_OFFSET,

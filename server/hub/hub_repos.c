@@ -50,12 +50,18 @@ static void repos_body(struct http_request *req, const uint8_t *bytes, size_t le
 	route_body_add(req, &r->repo.body, bytes, len);
 }
 
+/* Nothing of all this is done without a key. */
+static void repos_begin_body(struct http_request *req, struct repos_request *r)
+{
+	if (r && hub_call_admit(req, &r->repo.call))
+		(void)route_body_begin_as(req, &r->repo.body, REPOS_BODY_BYTES_MAX, &r->repo.call.sender);
+}
+
 /* The repository is named by the body. */
 static void repos_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct repos_request *r = hub_repo_new(req, sizeof(*r), CAIRN_INDEX_MODEL, run, hub_repo_show);
-	if (r)
-		(void)route_body_begin(req, &r->repo.body, REPOS_BODY_BYTES_MAX);
+	repos_begin_body(req, r);
 }
 
 static void repos_refuse_body(struct http_request *req, const char *expected)
@@ -164,6 +170,14 @@ static void repos_make(struct hub_call *call)
 {
 	struct repos_request *r = (struct repos_request *)call;
 	struct hub_repo *repo = &r->repo;
+	r->json = route_body_json_list(&repo->body); /* with files: not before it is somebody's turn */
+	repos_take_settings(r);
+	if (!repos_take_name(r)) {
+		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET,
+					  "send {\"name\":NAME,\"organization\":NAMESPACE,\"type\":TYPE}; types are "
+					  "model, dataset, space and kernel");
+		return;
+	}
 	const char *sdk = repos_text(r, "sdk");
 	bool is_private = r->says_private ? r->is_private : hub_call_makes_private(call, repo->namespace);
 	struct cairn_hub_new_repo made = {.kind = repo->kind,
@@ -188,19 +202,6 @@ static void repos_make(struct hub_call *call)
 static void repos_create_head(struct http_request *req)
 {
 	repos_begin(req, repos_make);
-}
-
-static void repos_create_done(struct http_request *req)
-{
-	struct repos_request *r = http_state(req);
-	r->json = route_body_json(&r->repo.body);
-	repos_take_settings(r);
-	if (repos_take_name(r))
-		route_job_start(req);
-	else
-		repos_refuse_body(req,
-				  "send {\"name\":NAME,\"organization\":NAMESPACE,\"type\":TYPE}; types are model, "
-				  "dataset, space and kernel");
 }
 
 /* --- deleting one ------------------------------------------------------------------------------------------------- */
@@ -293,9 +294,7 @@ static void repos_set(struct hub_call *call)
 
 static void repos_settings_head(struct http_request *req)
 {
-	struct repos_request *r = hub_repo_new_git(req, sizeof(*r), repos_set, hub_repo_show);
-	if (r)
-		(void)route_body_begin(req, &r->repo.body, REPOS_BODY_BYTES_MAX);
+	repos_begin_body(req, hub_repo_new_git(req, sizeof(struct repos_request), repos_set, hub_repo_show));
 }
 
 static void repos_settings_done(struct http_request *req)
@@ -345,7 +344,7 @@ const struct http_route ROUTES_REPOS[] = {
 	 .body_max = repos_body_max,
 	 .head = repos_create_head,
 	 .body = repos_body,
-	 .done = repos_create_done,
+	 .done = route_job_start,
 	 .free = repos_free},
 	{.method = "DELETE",
 	 .pattern = "/api/repos/delete",

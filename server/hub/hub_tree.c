@@ -180,7 +180,7 @@ static void tree_tell(struct hub_call *call)
 	struct cairn_buf *body = &t->repo.body.bytes;
 	if (!hub_repo_find_commit(&t->repo, CAIRN_HUB_SEE, t->place))
 		return;
-	CLEANUP(cairn_json_freep) struct cairn_json *json = t->is_form ? NULL : route_body_json(&t->repo.body);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = t->is_form ? NULL : route_body_json_list(&t->repo.body);
 	if (!t->is_form && !cairn_json_is_array(cairn_json_get(json, "paths"))) {
 		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "paths.body", CAIRN_NO_OFFSET,
 					  "send {\"paths\":[PATH, ...]}, or a form of paths=PATH");

@@ -142,8 +142,10 @@ static void home_build(struct page *page)
 		       who);
 	page_put_endpoint(page, lines);
 	html(b, "<p>The tools of the hub work with nothing but this address: <code>hf</code>, "
-		"<code>huggingface_hub</code>, <code>datasets</code>, <code>@huggingface/hub</code>. A key comes from "
-		"<a href=\"/settings/keys\">your keys</a>, or from the operator.</p></aside></div>\n");
+		"<code>huggingface_hub</code>, <code>datasets</code>, <code>@huggingface/hub</code>.");
+	if (page_asker(page)->kind != CAIRN_HUB_OPERATOR) /* who holds no account has no page of keys */
+		html(b, " A key comes from <a href=\"/settings/keys\">your keys</a>, or from the operator.");
+	html(b, "</p></aside></div>\n");
 	page_end(page);
 }
 

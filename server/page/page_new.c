@@ -59,11 +59,19 @@ static void new_put_kinds(struct page *page)
 	html(page_out(page), "</select>");
 }
 
+/* Where nobody says, as everywhere: hub_private says so. */
+static bool new_is_private(struct page *page)
+{
+	const char *said = form_value(&page->form, "visibility"), *in = form_value(&page->form, "namespace");
+	return said[0] ? strcmp(said, "private") == 0
+		       : hub_call_makes_private(&page->hub.call, in[0] ? in : CAIRN_HUB_ME);
+}
+
 static void new_build(struct page *page)
 {
 	static const struct page_crumb CRUMBS[] = {{"/", "Repositories"}, {"", "New repository"}};
 	struct cairn_buf *b = page_out(page);
-	bool is_private = strcmp(form_value(&page->form, "visibility"), "private") == 0;
+	bool is_private = new_is_private(page);
 	if (!page_is_signed_in(page, "/new"))
 		return;
 	page_begin(page, "New repository", CRUMBS, 2);
@@ -109,7 +117,7 @@ static void new_make(struct page *page)
 		.kind = new_kind(page),
 		.account = form_value(&page->form, "namespace"),
 		.name = form_value(&page->form, "name"),
-		.is_private = strcmp(form_value(&page->form, "visibility"), "private") == 0,
+		.is_private = new_is_private(page),
 	};
 	if (!page_is_signed_in(page, "/new"))
 		return;

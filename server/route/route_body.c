@@ -2,16 +2,22 @@
 
 #include "server/app.h"
 
-enum { ROUTE_BODY_VALUES_MAX = 100000 };
+enum { ROUTE_BODY_VALUES_MAX = 200, ROUTE_BODY_LIST_VALUES_MAX = 100000 };
 
 bool route_body_begin(struct http_request *req, struct route_body *body, size_t bytes_max)
 {
 	struct cairn_hash sender;
-	struct cairn_diag diag = {0};
 	http_sender(req, &sender);
+	return route_body_begin_as(req, body, bytes_max, &sender);
+}
+
+bool route_body_begin_as(struct http_request *req, struct route_body *body, size_t bytes_max,
+			 const struct cairn_hash *sender)
+{
+	struct cairn_diag diag = {0};
 	body->bytes = cairn_buf_init(bytes_max);
 	enum cairn_status status =
-		cairn_use_begin(&body->use, app_of(req)->cas, &sender, http_content_length(req), false, &diag);
+		cairn_use_begin(&body->use, app_of(req)->cas, sender, http_content_length(req), false, &diag);
 	if (status != CAIRN_OK)
 		http_reply_status(req, status, &diag);
 	return status == CAIRN_OK;
@@ -28,13 +34,23 @@ void route_body_add(struct http_request *req, struct route_body *body, const uin
 		http_reply_status(req, status, &diag);
 }
 
-struct cairn_json *route_body_json(const struct route_body *body)
+static struct cairn_json *body_json(const struct route_body *body, size_t values_max)
 {
 	struct cairn_json *json = NULL;
-	if (body->bytes.len == 0 || cairn_json_parse_some(&json, (const char *)body->bytes.bytes, body->bytes.len,
-							  ROUTE_BODY_VALUES_MAX) != CAIRN_OK)
+	if (body->bytes.len == 0 ||
+	    cairn_json_parse_some(&json, (const char *)body->bytes.bytes, body->bytes.len, values_max) != CAIRN_OK)
 		return NULL;
 	return json;
+}
+
+struct cairn_json *route_body_json(const struct route_body *body)
+{
+	return body_json(body, ROUTE_BODY_VALUES_MAX);
+}
+
+struct cairn_json *route_body_json_list(const struct route_body *body)
+{
+	return body_json(body, ROUTE_BODY_LIST_VALUES_MAX);
 }
 
 void route_body_fini(struct route_body *body)

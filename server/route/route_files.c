@@ -209,7 +209,10 @@ static bool files_take_repo(struct http_request *req, struct files_list *f)
 	}
 	if (!repo)
 		(void)snprintf(f->repo, sizeof(f->repo), "%s", who->repo);
-	if (f->tells_time || strcmp(f->repo, who->repo) == 0)
+	/* Of a repository of the hub everybody may have a token to read: what was uploaded and is in no commit is for
+	 * who may write, as with lfs-files. */
+	bool may_list = strncmp(who->repo, "hub/", 4) != 0 || (who->scopes & CAIRN_TOKEN_WRITE);
+	if (f->tells_time || (may_list && strcmp(f->repo, who->repo) == 0))
 		return true;
 	http_reply_error(req, 403, "files.repo",
 			 "the token lists the files of its own repository; ask for one without repo and with the scope "

@@ -102,9 +102,8 @@ static void keys_make(struct route_job *job)
 static void keys_reply_bad_body(struct http_request *req)
 {
 	http_reply_error(req, 400, "key.body",
-			 "send {\"name\":TEXT,\"account\":NAME,\"repo\":\"namespace/name\",\"scope\":\"read write\","
-			 "\"expires_s\":N}; account, repo and expires_s may be left out, scope is of read, write and "
-			 "admin, expires_s a number of seconds up to 100 years",
+			 "wants a name, scope of read, write and admin, and, if they are wanted, account, repo "
+			 "(NAMESPACE/NAME) and expires_s, up to 100 years",
 			 NULL);
 }
 

@@ -12,7 +12,7 @@ import pytest
 import xet
 from test_hub_buckets import admin, guarded, people  # noqa: F401
 from test_hub_repos import commit, data, deleted, done, make, paths, stored, text, tree, upload  # noqa: F401
-from visitors import people_of
+from visitors import Visitor, people_of
 
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
@@ -162,6 +162,10 @@ def test_accounts_in_which_what_is_made_is_private(start, issuer, tmp_path):
     people.api("bob").duplicate_repo("bob/open", to_id="bob/copy")
     for path in ("models/ann/open", "buckets/ann/open", "buckets/bob/box", "models/bob/copy", "models/bob/open"):
         assert people.ask("GET", f"/api/{path}", "nobody").status == 200, path
+    ann = Visitor(people.server).sign_in(people.keys["ann"])
+    for name, said in (("unsaid", {}), ("said", {"visibility": "public"})):
+        assert ann.send("/new", kind="model", namespace="team", name=name, **said).status == 303
+        assert people.ask("GET", f"/api/models/team/{name}", "nobody").status == (200 if said else 401), name
     people = people_of(start, issuer, tmp_path / "other", name="other", hub_private="*")
     people.api("bob").create_repo("bob/one")
     assert people.ask("GET", "/api/models/bob/one", "nobody").status == 401
@@ -308,7 +312,9 @@ def test_an_operator_names_what_the_hub_has(people, admin, data):
     cairn.is_error(ask("/v1/files?repo=buckets/ann", token=admin), 404, "repo.unknown")
     cairn.is_error(ask("/v1/files?repo=hub/1/2", token=admin), 400, "repo.name")
     assert [o["repo"] for o in ask(f"/v1/info/{hash_}", token=admin).json()["owners"]] == ["models/ann/one"]
-    token = people.ask("GET", "/api/models/ann/one/xet-read-token/main").json()["accessToken"]
+    reading, token = (people.ask("GET", f"/api/models/ann/one/xet-{may}-token/main").json()["accessToken"] for may in ("read", "write"))
+    # Everybody may have one to read a public repository; what was uploaded and is in no commit is for who may write there.
+    cairn.is_error(ask("/v1/files", token=reading), 403, "files.repo")
     for own in ("", "?repo=ann/one", "?repo=ann/none"):
         reply = ask(f"/v1/files{own}", token=token)
         assert reply.status == (403 if own else 200) and b"ann/one" not in reply.body, own

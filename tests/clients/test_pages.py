@@ -95,6 +95,7 @@ def test_pages_without_tokens(start):
     """Whoever asks is the operator."""
     visitor = Visitor(start())
     assert "operator" in text(visitor.page("/"))
+    assert "/settings/keys" not in [link.get("href") for link in visitor.page("/").iter("a")], "there are none of his"
     is_away(visitor.send("/new", kind="bucket", namespace="operator", name="data", visibility="public"), "/buckets/operator/data")
     assert rows(visitor.page("/"), "repos")[0][0] == "operator/data bucket"
     assert "HF_TOKEN" not in text(visitor.page("/"))

@@ -93,6 +93,7 @@ static enum cairn_status made_chunk_list(void *ctx, const struct cairn_hash *xor
 {
 	struct made_store *store = ctx;
 	store->n_asked++;
+	store->n_asked_described += described;
 	if (store->failure != CAIRN_OK)
 		return store->failure;
 	for (size_t i = 0; i < store->n; i++)

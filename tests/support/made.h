@@ -35,7 +35,7 @@ struct made_store {
 	const struct made_xorb *xorbs;
 	size_t n;
 	enum cairn_status failure; /* not CAIRN_OK: the answer to every question */
-	unsigned n_asked;
+	unsigned n_asked, n_asked_described;
 	bool places_only; /* of what is described it has no hashes at hand */
 	struct cairn_chunk_list places;
 };

@@ -1,0 +1,94 @@
+"""Requests to the hub that take more than they should: memory, time of the threads that serve all, the one writer."""
+
+import contextlib
+import json
+import socket
+
+import cairn
+from test_hostile import cost
+from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_repos import commit, deleted, done, make, text
+
+SAID = {"name": "ann/x", "title": "x", "type": "model", "pullRequest": True, "tag": "t", "fromRepo": "ann/one", "toRepo": "ann/x", "private": True}
+
+
+def begin(server, method, path, n_bytes, key=None):
+    """A request whose body is still to come."""
+    head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {n_bytes}\r\n"
+    head += f"Authorization: Bearer {key}\r\n" if key else ""
+    s = server.socket()
+    s.sendall(head.encode() + b"\r\n")
+    return s
+
+
+def test_a_long_answer_waits_on_the_disk(people):
+    """However many do not read theirs."""
+    make(people)
+    done(commit(people, *(text(f"{'a' * 240}/{'b' * 240}/{i:05}{'x' * 200}", "") for i in range(6000))))
+    path = "/api/models/ann/one"
+    whole = people.ask("GET", path, "nobody")
+    assert whole.status == 200 and len(whole.body) > 4_000_000
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(socket.socket()) for _ in range(8)]
+        for s in readers:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            s.connect(("127.0.0.1", people.server.port))
+            s.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        cairn.wait_until("all wait on the disk", lambda: people.server.metrics()["cairn_spool_bytes"] >= 8 * len(whole.body))
+        got = b""
+        while piece := readers[0].recv(1 << 20):
+            got += piece
+        assert got.partition(b"\r\n\r\n")[2] == whole.body
+
+
+def test_who_has_no_key_sends_no_body(people):
+    """What nobody does without one is refused before: of the commits of others nothing waits for it."""
+    make(people)
+    for method, path in (
+        ("POST", "/api/models/ann/one/commit/main"),
+        ("POST", "/api/models/ann/one/preupload/main"),
+        ("POST", "/api/repos/create"),
+        ("DELETE", "/api/repos/delete"),
+        ("POST", "/api/repos/move"),
+        ("PUT", "/api/models/ann/one/settings"),
+    ):
+        for key in (None, "hf_cairn_" + "A" * 43):
+            with begin(people.server, method, path, 2 << 20, key) as s:
+                assert s.recv(12) == b"HTTP/1.1 401", (path, key)
+    assert people.server.metrics()["cairn_spool_bytes"] == 0
+
+
+def test_few_values_are_kept_while_a_request_waits(people):
+    """A value takes a hundred times of what it is sent with."""
+    make(people)
+    body = json.dumps(SAID | {"z": [{}] * 15_000}, separators=(",", ":")).encode()
+    for method, path in (
+        ("DELETE", "/api/repos/delete"),
+        ("POST", "/api/repos/move"),
+        ("PUT", "/api/models/ann/one/settings"),
+        ("POST", "/api/models/ann/one/branch/x"),
+        ("POST", "/api/models/ann/one/tag/main"),
+        ("POST", "/api/models/ann/one/discussions"),
+    ):
+        assert people.ask(method, path, body=body).status == 400, path
+    for method, path in (("POST", "/api/models/ann/one/tag/main"), ("PUT", "/api/models/ann/one/settings")):
+        assert people.ask(method, path, body=SAID | {"z": [{}] * 50}).status == 200, path
+
+
+def test_one_long_card_holds_up_nobody(people):
+    """It is judged by a worker, and of a list only what anybody would write is looked at."""
+    body = json.dumps({"content": "---\nlicense:\n" + "- other\n" * (4_000_000 // 10)}).encode()
+    before_s, _ = cost(people.server)
+    assert people.server.post("/api/validate-yaml", body).status == 200
+    after_s, _ = cost(people.server)
+    assert cairn.in_time(after_s - before_s, 0.4)
+
+
+def test_a_commit_that_looks_again_and_again_is_refused_soon(people):
+    """Each deletion of a folder reads the rows of those before it."""
+    make(people)
+    again = [line for i in range(2000) for line in (text(f"e/{i}", ""), deleted("e", "deletedFolder"))]
+    before_s, _ = cost(people.server)
+    reply = commit(people, *again)
+    after_s, _ = cost(people.server)
+    assert reply.status == 413 and cairn.in_time(after_s - before_s, 1.5), reply
