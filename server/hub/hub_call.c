@@ -75,7 +75,8 @@ static void call_spill(struct hub_call *call)
 	cairn_spill_finish(s);
 	call->status = s->status;
 	call->diag = s->diag;
-	cairn_buf_fini(answer);
+	if (s->status == CAIRN_OK) /* else a page says there what went wrong */
+		cairn_buf_fini(answer);
 }
 
 static void call_work(struct route_job *job)
@@ -137,7 +138,7 @@ bool hub_call_admit(struct http_request *req, struct hub_call *call)
 		call->status = cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET,
 					  "Repository not found");
 	bool can_look = !cairn_cas_is_remote(app->cas); /* else no thread that serves many waits for it */
-	if (call->status == CAIRN_OK && can_look && !call->user[0])
+	if (call->status == CAIRN_OK && can_look)
 		call->status = cairn_hub_identify(app->cas, call->digest, &asker, &call->diag);
 	if (call->status != CAIRN_OK) {
 		hub_reply_failure(req, call);
