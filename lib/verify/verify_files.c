@@ -15,7 +15,6 @@ static enum cairn_status term_find_xorb(struct verify_run *run, const struct cai
 		return CAIRN_OK;
 	run->last_known = NULL;
 	enum cairn_status status = CAIRN_OK;
-	run->has_last = false;
 	run->last_place = ahead->place;
 	if (ahead->place)
 		run->last_described = ahead->xorb;
@@ -105,15 +104,17 @@ static enum cairn_status term_gather(struct verify_run *run, const struct cairn_
 	return status;
 }
 
+enum { NOTHING_CHUNKS = 64 }; /* hashed at a time */
+
 /* Chunks that are not there are hashed, too, as zeros: the time must not tell how many there are. */
 static void term_hash(const struct term_chunks *chunks, struct cairn_hash *out)
 {
-	static const struct cairn_hash NOTHING[64];
+	static const struct cairn_hash NOTHING[NOTHING_CHUNKS];
 	struct cairn_range_hasher hasher;
 	cairn_range_hash_init(&hasher);
 	cairn_range_hash_add(&hasher, chunks->hashes, chunks->n_there);
 	for (uint32_t done = chunks->n_there; done < chunks->n;) {
-		uint32_t left = chunks->n - done, piece = left < 64 ? left : 64;
+		uint32_t left = chunks->n - done, piece = left < NOTHING_CHUNKS ? left : NOTHING_CHUNKS;
 		cairn_range_hash_add(&hasher, NOTHING, piece);
 		done += piece;
 	}
