@@ -147,9 +147,12 @@ def test_get_to_a_file(tmp_path):
     assert (tmp_path / "out").read_bytes() == b"hello"
     run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "none" / "out", code=73)
     assert [p.name for p in tmp_path.iterdir()] == ["out"], "nothing is left behind"
-    (tmp_path / "out.part").touch()  # of a command that was killed, or of one that runs
-    said = run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "out", code=73).stderr.decode()
-    assert "out.part: File exists; remove it if nobody writes it [file.target]" in said
+    assert b"is there already" in run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "out", code=73).stderr
+    (tmp_path / "to_out").symlink_to("out")
+    assert b"is there already" in run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "to_out", code=73).stderr
+    (tmp_path / "other.part").touch()  # of a command that was killed, or of one that runs
+    said = run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "other", code=73).stderr.decode()
+    assert "other.part: File exists; remove it if nobody writes it [file.target]" in said
 
 
 BAD = [json.loads(line)["file"] for line in (SHARDS / "bad.jsonl").read_text().splitlines()]

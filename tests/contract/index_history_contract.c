@@ -282,7 +282,7 @@ START_TEST(a_commit_of_too_much_work_is_refused)
 	for (size_t i = 0; i < N_AGAIN; i++)
 		again[i] = i % 2 == 0 ? hx_put("F/x", "1") : hx_drop_folder("F");
 	hx_refused(one, "main", again, N_AGAIN, "commit.rows");
-	ck_assert(hx_committed(one, "main", again, 200));
+	ck_assert(hx_committed(one, "main", again, 100));
 }
 END_TEST
 

@@ -363,7 +363,7 @@ START_TEST(a_made_key_signs_and_is_not_overwritten)
 	ck_assert_int_eq(verify(&f, token, &got, &diag), CAIRN_OK);
 	free(token);
 	diag = (struct cairn_diag){0};
-	ck_assert_int_eq(cairn_token_key_make("/nowhere/key", &diag), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_token_key_make("/nowhere/key", &diag), CAIRN_E_CONFLICT);
 }
 END_TEST
 
