@@ -95,10 +95,11 @@ static bool target_name(struct pull_target *t, const struct pull_job *job)
 	char hash[CAIRN_HASH_TEXT_BYTES];
 	bool is_long = strlen(job->name) + strlen(".part.state") > NAME_MAX && strlen(job->name) <= NAME_MAX;
 	cairn_hash_text(hash, &job->file);
+	const char *before = is_long ? ".cairn-" : "", *stem = is_long ? hash : job->name;
 	t->name = strdup(job->name);
-	if (asprintf(&t->part, "%s%s.part", is_long ? ".cairn-" : "", is_long ? hash : job->name) < 0)
+	if (asprintf(&t->part, "%s%s.part", before, stem) < 0)
 		t->part = NULL;
-	if (asprintf(&t->state, "%s%s.part.state", is_long ? ".cairn-" : "", is_long ? hash : job->name) < 0)
+	if (asprintf(&t->state, "%s%s.part.state", before, stem) < 0)
 		t->state = NULL;
 	return t->name && t->part && t->state;
 }

@@ -33,6 +33,11 @@ bool cairn_cas_owner_name(char *out, size_t size, const char *repo)
 	return n >= 0 && (size_t)n < size;
 }
 
+bool cairn_cas_owner_is_of_hub(const char *owner)
+{
+	return cairn_index_is_repo_owner(owner);
+}
+
 enum cairn_status cairn_cas_find_owner(struct cairn_cas *cas, const char *name, char *owner, bool *in_hub)
 {
 	char account[CAIRN_CAS_OWNER_TEXT_MAX + 1];

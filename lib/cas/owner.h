@@ -10,6 +10,9 @@
  *  @param[out] out  the full form; "" stays @return false: it is no such name */
 bool cairn_cas_owner_name(char *out, size_t size, const char *repo);
 
+/** Is it a repository of the hub, as its tokens have it? Pure. */
+bool cairn_cas_owner_is_of_hub(const char *owner);
+
 /** The owner that is meant: the repository of the hub that has the name, or had it, or else whoever tokens call so.
  *  @param name  as cairn_cas_owner_name() has it; "" is the operator
  *  @param[out] owner  CAIRN_CAS_OWNER_TEXT_MAX + 1 bytes

@@ -22,9 +22,8 @@ enum {
 
 struct lfs_request {
 	struct hub_repo repo;
-	struct cairn_json *json; /* owned */
-	bool upload, xet;        /* what is asked for, and how it is to go */
-	uint64_t new_bytes;      /* of an upload: of the objects so far that are to be sent */
+	bool upload, xet;   /* what is asked for, and how it is to go */
+	uint64_t new_bytes; /* of an upload: of the objects so far that are to be sent */
 	int64_t expires_unix_s;
 	char *token;                              /* owned; of an upload by xet */
 	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* of the path, without ".git" */
@@ -35,7 +34,6 @@ static void lfs_free(void *state)
 	struct lfs_request *l = state;
 	if (!l)
 		return;
-	cairn_json_free(l->json);
 	free(l->token);
 	hub_repo_fini(&l->repo);
 	free(l);
@@ -53,12 +51,11 @@ static bool lfs_names(const struct cairn_json *array, const char *name)
 	return false;
 }
 
-static enum cairn_status lfs_read(struct lfs_request *l, struct cairn_diag *diag)
+static enum cairn_status lfs_read(struct lfs_request *l, const struct cairn_json *json, struct cairn_diag *diag)
 {
-	l->json = route_body_json_list(&l->repo.body);
-	const char *operation = cairn_json_string(cairn_json_get(l->json, "operation"));
-	const char *algorithm = cairn_json_string(cairn_json_get(l->json, "hash_algo"));
-	const struct cairn_json *objects = cairn_json_get(l->json, "objects");
+	const char *operation = cairn_json_string(cairn_json_get(json, "operation"));
+	const char *algorithm = cairn_json_string(cairn_json_get(json, "hash_algo"));
+	const struct cairn_json *objects = cairn_json_get(json, "objects");
 	l->upload = operation && strcmp(operation, "upload") == 0;
 	if ((!l->upload && (!operation || strcmp(operation, "download") != 0)) || !cairn_json_is_array(objects) ||
 	    cairn_json_count(objects) > LFS_OBJECTS_MAX)
@@ -71,7 +68,7 @@ static enum cairn_status lfs_read(struct lfs_request *l, struct cairn_diag *diag
 	if (algorithm && strcmp(algorithm, "sha256") != 0 && strcmp(algorithm, "sha_256") != 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "lfs.hash", CAIRN_NO_OFFSET,
 				  "objects are known by their SHA-256 here, and by nothing else");
-	l->xet = l->upload && lfs_names(cairn_json_get(l->json, "transfers"), "xet");
+	l->xet = l->upload && lfs_names(cairn_json_get(json, "transfers"), "xet");
 	return CAIRN_OK;
 }
 
@@ -222,7 +219,8 @@ static enum cairn_status lfs_put_object(struct cairn_json_out *w, struct lfs_req
 static void lfs_answer(struct hub_call *call)
 {
 	struct lfs_request *l = (struct lfs_request *)call;
-	call->status = lfs_read(l, &call->diag);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&l->repo.body);
+	call->status = lfs_read(l, json, &call->diag);
 	if (call->status != CAIRN_OK || !lfs_find_repo(l))
 		return;
 	struct cairn_token_claims claims;
@@ -231,7 +229,7 @@ static void lfs_answer(struct hub_call *call)
 	if (l->xet && !hub_repo_mint(&l->repo, &claims, &l->token))
 		return;
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
-	const struct cairn_json *objects = cairn_json_get(l->json, "objects");
+	const struct cairn_json *objects = cairn_json_get(json, "objects");
 	cairn_json_open_object(&w, NULL);
 	cairn_json_put_text(&w, "transfer", l->xet ? "xet" : "basic");
 	cairn_json_put_text(&w, "hash_algo", "sha256");

@@ -17,7 +17,6 @@ enum {
 
 struct objects_request {
 	struct hub_repo bucket;
-	struct cairn_json *json;                /* of paths-info; owned */
 	struct cairn_hub_operations operations; /* of a batch; owned */
 	bool recursive, nothing;                /* of a tree; the prefix cannot be one */
 	char prefix[CAIRN_INDEX_PATH_MAX + 1];
@@ -30,7 +29,6 @@ static void objects_free(void *state)
 	struct objects_request *o = state;
 	if (!o)
 		return;
-	cairn_json_free(o->json);
 	cairn_hub_operations_fini(&o->operations);
 	hub_repo_fini(&o->bucket);
 	free(o);
@@ -176,8 +174,8 @@ static void objects_tell(struct hub_call *call)
 	struct objects_request *o = (struct objects_request *)call;
 	if (!hub_repo_find(&o->bucket, CAIRN_HUB_READ))
 		return;
-	o->json = route_body_json_list(&o->bucket.body);
-	const struct cairn_json *paths = cairn_json_get(o->json, "paths");
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&o->bucket.body);
+	const struct cairn_json *paths = cairn_json_get(json, "paths");
 	if (!cairn_json_is_array(paths) || cairn_json_count(paths) > OBJECTS_PATHS_MAX) {
 		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "paths.body", CAIRN_NO_OFFSET,
 					  "send {\"paths\":[PATH, ...]}, with at most %d of them", OBJECTS_PATHS_MAX);

@@ -211,7 +211,7 @@ static bool files_take_repo(struct http_request *req, struct files_list *f)
 		(void)snprintf(f->repo, sizeof(f->repo), "%s", who->repo);
 	/* Of a repository of the hub everybody may have a token to read: what was uploaded and is in no commit is for
 	 * who may write, as with lfs-files. */
-	bool may_list = strncmp(who->repo, "hub/", 4) != 0 || (who->scopes & CAIRN_TOKEN_WRITE);
+	bool may_list = !cairn_cas_owner_is_of_hub(who->repo) || (who->scopes & CAIRN_TOKEN_WRITE);
 	if (f->tells_time || (may_list && strcmp(f->repo, who->repo) == 0))
 		return true;
 	http_reply_error(req, 403, "files.repo",

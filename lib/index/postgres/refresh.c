@@ -22,10 +22,10 @@ static const char REFRESH_STATE[] = "SELECT " CAIRN_PG_COUNTS " FROM state";
 static enum cairn_status refresh_keys(struct cairn_postgres *p, int64_t generation)
 {
 	const PGresult *r;
-	const struct cairn_pg *pg = &p->refresh.pg;
+	struct cairn_pg *pg = &p->refresh.pg;
 	if (cairn_pg_good_keys_are(&p->good_keys, pg->server, generation))
 		return CAIRN_OK;
-	enum cairn_status status = cairn_pg_ask(&p->refresh.pg, CAIRN_PG_GOOD_KEYS, NULL, &r);
+	enum cairn_status status = cairn_pg_ask(pg, CAIRN_PG_GOOD_KEYS, NULL, &r);
 	return status == CAIRN_OK ? cairn_pg_good_keys_take(&p->good_keys, r, pg->server, generation) : status;
 }
 

@@ -46,12 +46,12 @@ enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, bool shared, struct 
 	enum cairn_status status = cairn_pg_ask(pg, shared ? TX_SHARE : TX_LOCK, &schema, &r);
 	if (status == CAIRN_OK)
 		return CAIRN_OK;
-	bool is_taken = strcmp(pg->sqlstate, "55P03") == 0;
-	if (!is_taken)
+	if (strcmp(pg->sqlstate, "55P03") != 0) {
 		status = cairn_pg_fail(pg, diag, "the index cannot be written");
-	cairn_pg_close(pg); /* nothing is written by one that is open and has no lock */
-	if (!is_taken)
+		cairn_pg_close(pg); /* nothing is written by one that is open and has no lock */
 		return status;
+	}
+	cairn_pg_close(pg);
 	return cairn_fail(
 		diag, CAIRN_E_CONFLICT, "index.taken", CAIRN_NO_OFFSET,
 		"another daemon writes the index in the schema \"%s\", or its last transaction is not over; "

@@ -57,10 +57,10 @@ static enum cairn_status place_take_endpoint(struct s3_place *out, const char *t
 		return place_refuse(diag, "its endpoint is not https://HOST or https://HOST:PORT");
 	const char *bracket = strchr(out->host, ']'), *colon = strchr(bracket ? bracket : out->host, ':');
 	size_t name = colon ? (size_t)(colon - out->host) : strlen(out->host);
-	uint64_t port = tls ? 443 : 80;
+	uint64_t usual = tls ? 443 : 80, port = usual;
 	if (name == 0 || (colon && (!cairn_decimal_parse(colon + 1, &port) || port == 0 || port > UINT16_MAX)))
 		return place_refuse(diag, "the port of its endpoint is not one");
-	if (colon && port == (tls ? 443 : 80)) { /* no client says it in its Host, which is signed */
+	if (colon && port == usual) { /* no client says it in its Host, which is signed */
 		out->endpoint[strlen(out->endpoint) - strlen(colon)] = '\0';
 		out->host[name] = '\0';
 	}
