@@ -27,6 +27,7 @@ struct collection {
 	uint64_t n_doubted; /* xorbs that were spared because of it */
 	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
 	struct cairn_copy dead[CAIRN_INDEX_SWEEP_MAX]; /* of these, where rows name copies */
+	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
 	uint32_t n_dead;
 };
 
@@ -97,42 +98,30 @@ static enum cairn_status gc_mark(struct collection *c)
 
 /* In the order of their names, those behind the place where the collection before gave up come first. */
 struct gc_walk {
-	struct collection *c;
 	struct cairn_copy after;
 	struct cairn_copy until; /* of the second lap; not named: there is none, or this is the first */
-	uint64_t n;
 };
 
-static void gc_note_dead(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
+/* The next page of them. */
+static enum cairn_status gc_find_dead(struct collection *c, struct gc_walk *walk)
 {
-	struct gc_walk *walk = ctx;
-	struct collection *c = walk->c;
-	if (cairn_copy_is_named(&walk->until) && memcmp(copy->b, walk->until.b, sizeof(copy->b)) > 0)
-		return;
-	c->swept[c->n_dead] = *hash;
-	c->dead[c->n_dead++] = *copy;
-	walk->after = *copy;
-}
-
-static void gc_count_dead(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
-{
-	struct gc_walk *walk = ctx;
-	(void)hash;
-	walk->n++;
-	walk->after = *copy;
-}
-
-/* @return 0 also where nobody knows */
-static uint64_t gc_n_dead(struct collection *c)
-{
-	struct gc_walk walk = {.c = c};
-	uint64_t before = UINT64_MAX;
-	enum cairn_status status = CAIRN_OK;
-	while (status == CAIRN_OK && walk.n != before && !gc_stops(c)) {
-		before = walk.n;
-		status = cairn_index_each_dead(c->cas->index, &walk.after, CAIRN_INDEX_SWEEP_MAX, gc_count_dead, &walk);
+	struct cairn_index_find_dead find = {
+		.write.lease = &c->lease,
+		.after = walk->after,
+		.found = c->found,
+		.n_max = CAIRN_INDEX_SWEEP_MAX,
+	};
+	enum cairn_status status = gc_wrote(c, cairn_index_find_dead(c->cas->index, &find), &find.write);
+	c->n_dead = 0;
+	for (uint32_t i = 0; status == CAIRN_OK && i < find.n; i++) {
+		const struct cairn_copy *copy = &c->found[i].copy;
+		if (cairn_copy_is_named(&walk->until) && memcmp(copy->b, walk->until.b, sizeof(copy->b)) > 0)
+			break;
+		c->swept[c->n_dead] = c->found[i].hash;
+		c->dead[c->n_dead++] = *copy;
+		walk->after = *copy;
 	}
-	return status == CAIRN_OK ? walk.n : 0;
+	return status;
 }
 
 /* Their objects are gone: those of them that the store has removed, also when it ended there. */
@@ -158,18 +147,17 @@ static enum cairn_status gc_bury_page(struct collection *c)
  * store does not remove is passed over, so that it keeps nobody from what is behind it. */
 static enum cairn_status gc_bury(struct collection *c)
 {
-	struct gc_walk walk = {.c = c, .after = c->cas->dead_from};
+	struct gc_walk walk = {.after = c->cas->dead_from};
 	struct cairn_copy from = c->cas->dead_from;
 	enum cairn_status status = CAIRN_OK;
 	if (!cas_names_copies(c->cas))
 		return CAIRN_OK;
 	do {
-		c->n_dead = 0;
-		status = cairn_index_each_dead(c->cas->index, &walk.after, CAIRN_INDEX_SWEEP_MAX, gc_note_dead, &walk);
+		status = gc_find_dead(c, &walk);
 		if (status == CAIRN_OK && c->n_dead > 0) {
 			status = gc_bury_page(c);
 		} else if (status == CAIRN_OK && cairn_copy_is_named(&from)) {
-			walk = (struct gc_walk){.c = c, .until = from};
+			walk = (struct gc_walk){.until = from};
 			from = (struct cairn_copy){0};
 		} else if (status == CAIRN_OK) {
 			c->cas->dead_from = (struct cairn_copy){0};
@@ -191,7 +179,9 @@ static enum cairn_status gc_tell_removed(struct collection *c, enum cairn_status
 		return cas_store_is_silent(&c->report->diag);
 	if (status != CAIRN_OK && status != r->ended)
 		return status;
-	uint64_t n_left = r->ended == CAIRN_OK || !cas_names_copies(c->cas) ? r->n_kept : gc_n_dead(c);
+	uint64_t n_left = 0;
+	if (r->ended != CAIRN_OK && cairn_index_count_dead(c->cas->index, &n_left) != CAIRN_OK)
+		n_left = 0;
 	enum cairn_status kept = cas_removal_result(r, n_left, &c->report->diag);
 	return kept == CAIRN_OK ? status : kept;
 }

@@ -84,10 +84,9 @@ struct cairn_index_backend {
 	enum cairn_status (*session)(struct cairn_index *ix, const uint8_t digest[static 32], int64_t now_unix_s,
 				     struct cairn_index_session *out);
 	/* NULL: its rows name no copies. */
-	enum cairn_status (*each_dead)(struct cairn_index *ix, const struct cairn_copy *after, uint32_t limit,
-				       cairn_index_visit_copy *visit, void *ctx);
+	enum cairn_status (*count_dead)(struct cairn_index *ix, uint64_t *n);
 	enum cairn_status (*each_unnamed)(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
-					  cairn_index_visit_copy *visit, void *ctx); /* NULL with each_dead */
+					  cairn_index_visit_copy *visit, void *ctx); /* NULL with count_dead */
 	enum cairn_status (*totals)(struct cairn_index *ix, struct cairn_index_totals *out);
 	enum cairn_status (*key)(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out);
 	enum cairn_status (*key_is_good)(struct cairn_index *ix, int64_t id, bool *good);
@@ -209,7 +208,9 @@ struct cairn_index_backend {
 	enum cairn_status (*lose_xorb)(struct cairn_index *ix, struct cairn_index_lose_xorb *lose);
 	enum cairn_status (*gc_mark)(struct cairn_index *ix, struct cairn_index_gc_mark *mark);
 	enum cairn_status (*gc_sweep)(struct cairn_index *ix, struct cairn_index_gc_sweep *sweep);
-	enum cairn_status (*bury)(struct cairn_index *ix, struct cairn_index_bury *bury); /* NULL with each_dead */
+	enum cairn_status (*find_dead)(struct cairn_index *ix,
+				       struct cairn_index_find_dead *find);               /* NULL with count_dead */
+	enum cairn_status (*bury)(struct cairn_index *ix, struct cairn_index_bury *bury); /* likewise */
 	enum cairn_status (*write_off)(struct cairn_index *ix, struct cairn_index_write_off *off); /* likewise */
 	enum cairn_status (*add_key)(struct cairn_index *ix, struct cairn_index_add_key *add);
 	enum cairn_status (*revoke_key)(struct cairn_index *ix, struct cairn_index_revoke_key *revoke);

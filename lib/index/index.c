@@ -111,13 +111,13 @@ uint64_t cairn_index_withdrawn(struct cairn_index *ix)
 
 bool cairn_index_names_copies(const struct cairn_index *ix)
 {
-	return ix->backend->each_dead != NULL;
+	return ix->backend->count_dead != NULL;
 }
 
-enum cairn_status cairn_index_each_dead(struct cairn_index *ix, const struct cairn_copy *after, uint32_t limit,
-					cairn_index_visit_copy *visit, void *ctx)
+enum cairn_status cairn_index_count_dead(struct cairn_index *ix, uint64_t *n)
 {
-	return ix->backend->each_dead ? ix->backend->each_dead(ix, after, limit, visit, ctx) : CAIRN_OK;
+	*n = 0;
+	return ix->backend->count_dead ? ix->backend->count_dead(ix, n) : CAIRN_OK;
 }
 
 enum cairn_status cairn_index_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,

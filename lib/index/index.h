@@ -386,7 +386,7 @@ enum {
  * that is. So daemons that share a store need no lock over it: each PUTs its own copy, the row that is committed first
  * says which one counts, and a DELETE meets the copy that it is meant for and no other. Dead is a copy that no row
  * names, and none ever will: that of a xorb that was swept, and one whose upload found the xorb registered by another.
- * It is said in the same transaction, and by that alone an object is removed: each_dead tells of those that wait for
+ * It is said in the same transaction, and by that alone an object is removed: find_dead tells of those that wait for
  * it, and bury, after their objects are gone, that they do not any more. A row that is to name a dead copy is refused
  * (CAIRN_E_BUSY, xorb.replaced).
  *
@@ -406,13 +406,12 @@ struct cairn_index_copy {
 
 typedef void cairn_index_visit_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy);
 
-/** Dead copies whose objects may still be there, in the order of their names. @param after  behind this name; not
- *  named: from the first @param limit  at most CAIRN_INDEX_SWEEP_MAX count @return CAIRN_OK; as every read */
-CAIRN_MUST_USE enum cairn_status cairn_index_each_dead(struct cairn_index *ix, const struct cairn_copy *after,
-						       uint32_t limit, cairn_index_visit_copy *visit, void *ctx);
+/** How many dead copies wait for their objects to be removed? For people: nothing is removed by it.
+ *  @return CAIRN_OK; as every read */
+CAIRN_MUST_USE enum cairn_status cairn_index_count_dead(struct cairn_index *ix, uint64_t *n);
 
 /** Visit those of n copies that no row names, unless they wait as dead ones. Those of a xorb that is lost are left out:
- *  some of their bytes may be needed. @param n  at most CAIRN_INDEX_SWEEP_MAX @return likewise */
+ *  some of their bytes may be needed. @param n  at most CAIRN_INDEX_SWEEP_MAX @return as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies,
 							  uint32_t n, cairn_index_visit_copy *visit, void *ctx);
 
@@ -563,6 +562,18 @@ struct cairn_index_gc_sweep {
 	bool more;                /* result: there may be more to sweep */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_gc_sweep(struct cairn_index *ix, struct cairn_index_gc_sweep *sweep);
+
+/** See "copies" above: those whose objects may still be there, in the order of their names. A write that changes
+ * nothing, so that what it found is as durable as a write, of the server that leads, and told to whoever holds the
+ * lease. Only where rows name copies. */
+struct cairn_index_find_dead {
+	struct cairn_index_write write;
+	struct cairn_copy after;        /* behind this name; not named: from the first */
+	struct cairn_index_copy *found; /* borrowed, n_max of them; result: n */
+	uint32_t n_max;                 /* at most CAIRN_INDEX_SWEEP_MAX count */
+	uint32_t n;
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_find_dead(struct cairn_index *ix, struct cairn_index_find_dead *find);
 
 /** See "copies" above: the objects of these are gone. Only where rows name copies. */
 struct cairn_index_bury {

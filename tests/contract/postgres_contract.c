@@ -89,6 +89,21 @@ START_TEST(what_is_read_is_no_acknowledgement)
 }
 END_TEST
 
+/* Nothing is removed because of a row that may be on no other server: of one that leads no more, for example. */
+START_TEST(who_is_dead_is_told_with_an_acknowledgement)
+{
+	struct cairn_index_copy found[1];
+	struct cairn_index_find_dead find = {.write.done = sent_done, .found = found, .n_max = 1};
+	PGconn *other = pgfx_lose_standbys();
+	sent.done = false;
+	sent.write = &find.write;
+	ck_assert_int_eq(cairn_index_find_dead(pg.ix, &find), CAIRN_OK);
+	pgfx_wait_for(PGFX_WRITER_WAITS);
+	pgfx_find_standbys(other);
+	ck_assert_int_eq(sent_status(), CAIRN_OK);
+}
+END_TEST
+
 START_TEST(a_cancelled_commit_is_no_acknowledgement)
 {
 	PGconn *other = pgfx_lose_standbys();
@@ -190,6 +205,7 @@ int main(int argc, char **argv)
 	TCase *t = tcase_create("commits and silence");
 	tcase_add_test(t, a_repeated_commit_is_no_acknowledgement);
 	tcase_add_test(t, what_is_read_is_no_acknowledgement);
+	tcase_add_test(t, who_is_dead_is_told_with_an_acknowledgement);
 	tcase_add_test(t, a_cancelled_commit_is_no_acknowledgement);
 	tcase_add_test(t, a_commit_that_waits_is_parked);
 	tcase_add_test(t, connections_that_are_ended);

@@ -29,7 +29,7 @@ check\.h                       tests/.*
 # What is private to a room, as above.
 ROOMS='
 index/(backend|writer|settler|health)\.h  lib/index/.*|tests/unit/test_index.*
-index/postgres/.*                 lib/index/(postgres/.*|open\.c)|tests/unit/test_good_keys\.c
+index/postgres/.*                 lib/index/(postgres/.*|open\.c)|tests/unit/test_failover\.c
 index/sqlite/.*                   lib/index/(sqlite/.*|open\.c)|tests/(unit/test_(index.*|filter|reserve)|support/index_sqlite)\..|bench/.*
 store/s3/.*                       lib/store/s3/.*|tests/(unit/test_(s3_.*|sigv4)|contract/s3_contract)\.c
 '

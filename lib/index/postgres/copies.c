@@ -19,9 +19,9 @@ static const char COPIES_KILL[] =
 	"INSERT INTO dead(copy, hash, at) VALUES($1, $2, " COPIES_NOW ") ON CONFLICT DO NOTHING";
 static const char COPIES_KILL_OF[] = "INSERT INTO dead(copy, hash, at) SELECT copy, hash, " COPIES_NOW " FROM xorb"
 				     " WHERE id = ANY($1) AND copy IS NOT NULL ON CONFLICT DO NOTHING";
-static const char COPIES_EACH_DEAD[] =
-	"SELECT copy, hash FROM dead WHERE NOT buried AND copy > coalesce($2, '') ORDER BY copy"
-	" LIMIT $1";
+static const char COPIES_COUNT_DEAD[] = "SELECT count(*) FROM dead WHERE NOT buried";
+static const char COPIES_FIND_DEAD[] =
+	"SELECT copy, hash FROM dead WHERE NOT buried AND copy > coalesce($2, '') ORDER BY copy LIMIT $1";
 static const char COPIES_EACH_UNNAMED[] =
 	"SELECT found.copy, found.hash" COPIES_UNNAMED " AND (SELECT true FROM dead WHERE dead.copy = found.copy"
 	" AND NOT dead.buried LIMIT 1) IS NULL";
@@ -70,6 +70,26 @@ void cairn_pg_kill_copies_of(struct cairn_pg_tx *tx, struct cairn_pg_array *xorb
 	(void)cairn_pg_queue(&tx->pg, COPIES_KILL_OF, &args);
 }
 
+/* In a transaction of the writer, and not by a reader: what a server shows that does not lead any more may be on no
+ * other, and what lives there would be removed. The record of this transaction comes behind all that it saw. */
+enum cairn_status cairn_pg_find_dead(struct cairn_pg_tx *tx, struct cairn_index_find_dead *find)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	uint32_t n_max = find->n_max < CAIRN_INDEX_SWEEP_MAX ? find->n_max : CAIRN_INDEX_SWEEP_MAX;
+	find->n = 0;
+	cairn_pg_int8(&args, n_max);
+	cairn_pg_copy_name(&args, &find->after);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, COPIES_FIND_DEAD, &args, &r);
+	for (int i = 0; status == CAIRN_OK && i < PQntuples(r) && find->n < n_max; i++) {
+		struct cairn_index_copy *found = &find->found[i];
+		if (!cairn_pg_get_copy(r, i, 0, &found->copy) || !cairn_pg_get_hash(r, i, 1, &found->hash))
+			return CAIRN_E_DAMAGED;
+		find->n++;
+	}
+	return status;
+}
+
 static enum cairn_status copies_visit(const PGresult *r, cairn_index_visit_copy *visit, void *ctx)
 {
 	for (int i = 0; i < PQntuples(r); i++) {
@@ -82,14 +102,11 @@ static enum cairn_status copies_visit(const PGresult *r, cairn_index_visit_copy 
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, const struct cairn_copy *after, uint32_t limit,
-				     cairn_index_visit_copy *visit, void *ctx)
+enum cairn_status cairn_pg_count_dead(struct cairn_index *ix, uint64_t *n)
 {
-	struct cairn_pg_args args = {0};
-	(void)cairn_pg_page(&args, limit);
-	cairn_pg_copy_name(&args, after);
-	PG_READ(ix, reader, r, COPIES_EACH_DEAD, &args);
-	return copies_visit(r, visit, ctx);
+	PG_READ(ix, reader, r, COPIES_COUNT_DEAD, NULL);
+	*n = (uint64_t)cairn_pg_get_int8(r, 0, 0);
+	return CAIRN_OK;
 }
 
 /* Two arrays for as many copies. */

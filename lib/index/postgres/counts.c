@@ -1,13 +1,18 @@
 /* What the index holds, as commits of this process and answers of the server say; and what it says of itself. */
 #include "index/postgres/engine.h"
 
-/* Commits of this process and what is asked of the server meet here; what was withdrawn is never taken back. */
-void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts)
+/* Commits of this process and what is asked of the server meet here, in no order: of one server what was withdrawn is
+ * never taken back. Another one may count as much and mean other chunks, so what is told counts changes. */
+void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts, int64_t server)
 {
 	pthread_mutex_lock(&p->lock);
 	int64_t withdrawn = p->counts.withdrawn;
+	bool older = server == p->counted_server && counts->withdrawn < withdrawn;
+	if (server != p->counted_server || counts->withdrawn > withdrawn)
+		p->n_withdrawals++;
+	p->counted_server = server;
 	p->counts = *counts;
-	if (withdrawn > counts->withdrawn)
+	if (older)
 		p->counts.withdrawn = withdrawn;
 	pthread_mutex_unlock(&p->lock);
 }
@@ -16,9 +21,9 @@ uint64_t cairn_pg_withdrawn(struct cairn_index *ix)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	pthread_mutex_lock(&p->lock);
-	uint64_t withdrawn = (uint64_t)p->counts.withdrawn;
+	uint64_t n = p->n_withdrawals;
 	pthread_mutex_unlock(&p->lock);
-	return withdrawn;
+	return n;
 }
 
 void cairn_pg_describe(struct cairn_index *ix, struct cairn_index_stats *out)

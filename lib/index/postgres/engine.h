@@ -26,6 +26,8 @@ struct cairn_postgres {
 	struct cairn_pg_clock clock;
 	/* under the lock */
 	struct cairn_pg_counts counts;                       /* of the last commit */
+	int64_t counted_server;                              /* whose they are, as cairn_pg.server */
+	uint64_t n_withdrawals;                              /* how often chunks may have been withdrawn */
 	struct cairn_index_job_state jobs[CAIRN_INDEX_JOBS]; /* as the server said last */
 	int64_t leases[CAIRN_INDEX_JOBS];                    /* epochs of those that are held here; 0: it is not */
 };
@@ -35,8 +37,9 @@ static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)
 	return (struct cairn_postgres *)ix;
 }
 
-/** What the index holds as of some commit, that of another daemon perhaps. Any thread. */
-void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts);
+/** What the index holds as of some commit, that of another daemon perhaps. Any thread. @param server  cairn_pg.server
+ */
+void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts, int64_t server);
 
 /** Queue the renewal of what is held. */
 void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg);
@@ -148,8 +151,7 @@ enum cairn_status cairn_pg_each_owner(struct cairn_index *ix, void (*visit)(void
 				      void *ctx);
 enum cairn_status cairn_pg_each_owned_file(struct cairn_index *ix, int64_t from_id, cairn_index_visit_owned_file *visit,
 					   void *ctx, int64_t *next_id);
-enum cairn_status cairn_pg_each_dead(struct cairn_index *ix, const struct cairn_copy *after, uint32_t limit,
-				     cairn_index_visit_copy *visit, void *ctx);
+enum cairn_status cairn_pg_count_dead(struct cairn_index *ix, uint64_t *n);
 enum cairn_status cairn_pg_each_unnamed(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
 					cairn_index_visit_copy *visit, void *ctx);
 uint64_t cairn_pg_withdrawn(struct cairn_index *ix);

@@ -61,7 +61,7 @@ static enum cairn_status refresh_ask(struct cairn_postgres *p)
 	status = refresh_keys(p, counts.keys);
 	if (status != CAIRN_OK)
 		return status;
-	cairn_pg_note_counts(p, &counts);
+	cairn_pg_note_counts(p, &counts, pg->server);
 	atomic_store(&p->refresh.fresh_ms, asked_ms); /* whatever comes of the rest: it is no news that reads need */
 	return refresh_others(p);
 }

@@ -27,7 +27,7 @@ static enum cairn_status engine_commit(struct cairn_index *ix, struct cairn_diag
 	if (status != CAIRN_OK)
 		return status;
 	p->tx.keys_changed = false;
-	cairn_pg_note_counts(p, &p->tx.counts);
+	cairn_pg_note_counts(p, &p->tx.counts, p->tx.pg.server);
 	return CAIRN_OK;
 }
 
@@ -39,7 +39,7 @@ static enum cairn_status engine_commit_ahead(struct cairn_index *ix, struct cair
 		return engine_commit(ix, diag);
 	enum cairn_status status = cairn_pg_commit_ahead(&p->tx, diag);
 	if (status == CAIRN_OK)
-		cairn_pg_note_counts(p, &p->tx.counts);
+		cairn_pg_note_counts(p, &p->tx.counts, p->tx.pg.server);
 	return status;
 }
 
@@ -145,6 +145,7 @@ ENGINE_WRITE(renew_xorb)
 ENGINE_WRITE(lose_xorb)
 ENGINE_WRITE(gc_mark)
 ENGINE_WRITE(gc_sweep)
+ENGINE_WRITE(find_dead)
 ENGINE_WRITE(bury)
 ENGINE_WRITE(write_off)
 ENGINE_WRITE(add_key)
@@ -238,7 +239,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.look_at_shard = cairn_pg_look_at_shard,
 	.each_xorb = cairn_pg_each_xorb,
 	.each_file = cairn_pg_each_file,
-	.each_dead = cairn_pg_each_dead,
+	.count_dead = cairn_pg_count_dead,
 	.each_unnamed = cairn_pg_each_unnamed,
 	.withdrawn = cairn_pg_withdrawn,
 	.is_shared = cairn_pg_is_shared,
@@ -313,6 +314,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.lose_xorb = engine_lose_xorb,
 	.gc_mark = engine_gc_mark,
 	.gc_sweep = engine_gc_sweep,
+	.find_dead = engine_find_dead,
 	.bury = engine_bury,
 	.write_off = engine_write_off,
 	.add_key = engine_add_key,

@@ -125,6 +125,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_renew_xorb(struct cairn_pg_tx *tx, str
 CAIRN_MUST_USE enum cairn_status cairn_pg_lose_xorb(struct cairn_pg_tx *tx, struct cairn_index_lose_xorb *lose);
 CAIRN_MUST_USE enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc_mark *mark);
 CAIRN_MUST_USE enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_gc_sweep *sweep);
+CAIRN_MUST_USE enum cairn_status cairn_pg_find_dead(struct cairn_pg_tx *tx, struct cairn_index_find_dead *find);
 CAIRN_MUST_USE enum cairn_status cairn_pg_bury(struct cairn_pg_tx *tx, struct cairn_index_bury *bury);
 CAIRN_MUST_USE enum cairn_status cairn_pg_write_off(struct cairn_pg_tx *tx, struct cairn_index_write_off *off);
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_key(struct cairn_pg_tx *tx, struct cairn_index_add_key *add);

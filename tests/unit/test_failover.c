@@ -1,5 +1,5 @@
-/* Which lists of keys over PostgreSQL take the place of others. */
-#include "index/postgres/good_keys.h"
+/* What is kept in memory of an index over PostgreSQL, when another server leads. */
+#include "index/postgres/engine.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -65,13 +65,37 @@ START_TEST(those_of_another_server_are)
 }
 END_TEST
 
+static uint64_t withdrawn(struct cairn_postgres *p, int64_t server, int64_t withdrawn)
+{
+	const struct cairn_pg_counts counts = {.withdrawn = withdrawn};
+	cairn_pg_note_counts(p, &counts, server);
+	return cairn_pg_withdrawn(&p->index);
+}
+
+/* Counts of a commit and of a look may come in any order. Where another server leads, as many may be others. */
+START_TEST(what_another_server_has_withdrawn_counts)
+{
+	static struct cairn_postgres p = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	uint64_t told = withdrawn(&p, 1, 5);
+	ck_assert_uint_eq(withdrawn(&p, 1, 5), told);
+	ck_assert_uint_eq(withdrawn(&p, 1, 4), told);
+	ck_assert_uint_eq(withdrawn(&p, 1, 5), told);
+	uint64_t before = withdrawn(&p, 1, 6);
+	ck_assert_uint_gt(before, told);
+	told = withdrawn(&p, 2, 6);
+	ck_assert_uint_gt(told, before);
+	ck_assert_uint_gt(withdrawn(&p, 2, 7), told);
+}
+END_TEST
+
 int main(void)
 {
-	Suite *suite = suite_create("good_keys");
-	TCase *c = tcase_create("good_keys");
+	Suite *suite = suite_create("failover");
+	TCase *c = tcase_create("failover");
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, older_ones_are_not_taken);
 	tcase_add_test(c, those_of_another_server_are);
+	tcase_add_test(c, what_another_server_has_withdrawn_counts);
 	suite_add_tcase(suite, c);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
