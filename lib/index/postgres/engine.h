@@ -37,8 +37,7 @@ static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)
 	return (struct cairn_postgres *)ix;
 }
 
-/** What the index holds as of some commit, that of another daemon perhaps. Any thread. @param server  cairn_pg.server
- */
+/** What the index holds as of some commit, perhaps of another daemon. Any thread. @param server  cairn_pg.server */
 void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_pg_counts *counts, int64_t server);
 
 /** Queue the renewal of what is held. */
