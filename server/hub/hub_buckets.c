@@ -50,17 +50,10 @@ static uint64_t buckets_body_max(void *app)
 	return BUCKETS_BODY_BYTES_MAX;
 }
 
-static void buckets_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	struct buckets_request *r = http_state(req);
-	route_body_add(req, &r->bucket.body, bytes, len);
-}
-
 static void buckets_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct buckets_request *r = buckets_new(req, run, hub_repo_show, true);
-	if (r)
-		(void)route_body_begin(req, &r->bucket.body, BUCKETS_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, r, BUCKETS_BODY_BYTES_MAX);
 }
 
 /* {"private":true}, or {"visibility":"private"}. @return whether either is there */
@@ -269,7 +262,7 @@ const struct http_route ROUTES_BUCKETS[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = buckets_body_max,
 	 .head = buckets_post_head,
-	 .body = buckets_body,
+	 .body = hub_repo_body,
 	 .done = buckets_post_done,
 	 .free = buckets_free},
 	{.method = "DELETE",
@@ -284,7 +277,7 @@ const struct http_route ROUTES_BUCKETS[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = buckets_body_max,
 	 .head = buckets_settings_head,
-	 .body = buckets_body,
+	 .body = hub_repo_body,
 	 .done = buckets_settings_done,
 	 .free = buckets_free},
 	{.method = "GET",

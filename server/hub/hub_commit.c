@@ -53,14 +53,7 @@ static void commit_begin(struct http_request *req, size_t bytes_max, void (*run)
 		return;
 	c->raw = http_path_arg(req, "revision");
 	c->is_pull = hub_says_yes(http_query_arg(req, "create_pr"));
-	if (hub_call_admit(req, &c->repo.call))
-		(void)route_body_begin_as(req, &c->repo.body, bytes_max, &c->repo.call.sender);
-}
-
-static void commit_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	struct commit_request *c = http_state(req);
-	route_body_add(req, &c->repo.body, bytes, len);
+	hub_repo_begin_write(req, c, bytes_max);
 }
 
 static void commit_done(struct http_request *req)
@@ -269,7 +262,7 @@ const struct http_route ROUTES_COMMIT[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = commit_preupload_max,
 	 .head = commit_preupload_head,
-	 .body = commit_body,
+	 .body = hub_repo_body,
 	 .done = commit_done,
 	 .free = commit_free},
 	{.method = "POST",
@@ -278,7 +271,7 @@ const struct http_route ROUTES_COMMIT[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = commit_max,
 	 .head = commit_head,
-	 .body = commit_body,
+	 .body = hub_repo_body,
 	 .done = commit_done,
 	 .free = commit_free},
 	{0},

@@ -60,14 +60,7 @@ static uint64_t duplicate_body_max(void *app)
 static void duplicate_head(struct http_request *req)
 {
 	struct duplicate_request *d = hub_repo_new_git(req, sizeof(*d), duplicate_run, hub_repo_show);
-	if (d)
-		(void)route_body_begin(req, &d->repo.body, DUPLICATE_BODY_BYTES_MAX);
-}
-
-static void duplicate_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	struct hub_repo *repo = http_state(req);
-	route_body_add(req, &repo->body, bytes, len);
+	hub_repo_begin_write(req, d, DUPLICATE_BODY_BYTES_MAX);
 }
 
 static void duplicate_done(struct http_request *req)
@@ -142,8 +135,7 @@ static uint64_t duplicate_files_body_max(void *app)
 static void duplicate_files_head(struct http_request *req)
 {
 	struct duplicate_files *d = hub_repo_new_git(req, sizeof(*d), duplicate_files_run, hub_repo_show);
-	if (d)
-		(void)route_body_begin(req, &d->repo.body, DUPLICATE_FILES_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, d, DUPLICATE_FILES_BODY_BYTES_MAX);
 }
 
 static bool duplicate_take_file(struct duplicate_files *d, const struct cairn_json *json)
@@ -195,7 +187,7 @@ const struct http_route ROUTES_DUPLICATE[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = duplicate_body_max,
 	 .head = duplicate_head,
-	 .body = duplicate_body,
+	 .body = hub_repo_body,
 	 .done = duplicate_done,
 	 .free = hub_repo_free},
 	{.method = "POST",
@@ -204,7 +196,7 @@ const struct http_route ROUTES_DUPLICATE[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = duplicate_files_body_max,
 	 .head = duplicate_files_head,
-	 .body = duplicate_body,
+	 .body = hub_repo_body,
 	 .done = duplicate_files_done,
 	 .free = hub_repo_free},
 	{0},

@@ -250,12 +250,6 @@ static uint64_t history_body_max(void *app)
 	return HISTORY_BODY_BYTES_MAX;
 }
 
-static void history_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	struct history_request *h = http_state(req);
-	route_body_add(req, &h->repo.body, bytes, len);
-}
-
 static void history_refuse_body(struct http_request *req, const char *expected)
 {
 	hub_reply_error(req, 400, NULL, "repo.body", expected);
@@ -274,8 +268,7 @@ static bool history_take(char *out, size_t size, const struct cairn_json *json, 
 static void history_branch_head(struct http_request *req)
 {
 	struct history_request *h = history_new(req, "branch", history_add_ref, hub_repo_show);
-	if (h)
-		(void)route_body_begin(req, &h->repo.body, HISTORY_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, h, HISTORY_BODY_BYTES_MAX);
 }
 
 static void history_branch_done(struct http_request *req)
@@ -297,8 +290,7 @@ static void history_branch_done(struct http_request *req)
 static void history_tag_head(struct http_request *req)
 {
 	struct history_request *h = history_new(req, "revision", history_add_ref, hub_repo_show);
-	if (h)
-		(void)route_body_begin(req, &h->repo.body, HISTORY_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, h, HISTORY_BODY_BYTES_MAX);
 }
 
 static void history_tag_done(struct http_request *req)
@@ -316,8 +308,7 @@ static void history_tag_done(struct http_request *req)
 static void history_squash_head(struct http_request *req)
 {
 	struct history_request *h = history_new(req, "branch", history_squash, hub_repo_show);
-	if (h)
-		(void)route_body_begin(req, &h->repo.body, HISTORY_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, h, HISTORY_BODY_BYTES_MAX);
 }
 
 static void history_squash_done(struct http_request *req)
@@ -372,7 +363,7 @@ const struct http_route ROUTES_HISTORY[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = history_body_max,
 	 .head = history_branch_head,
-	 .body = history_body,
+	 .body = hub_repo_body,
 	 .done = history_branch_done,
 	 .free = history_free},
 	{.method = "DELETE",
@@ -387,7 +378,7 @@ const struct http_route ROUTES_HISTORY[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = history_body_max,
 	 .head = history_squash_head,
-	 .body = history_body,
+	 .body = hub_repo_body,
 	 .done = history_squash_done,
 	 .free = history_free},
 	{.method = "POST",
@@ -396,7 +387,7 @@ const struct http_route ROUTES_HISTORY[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = history_body_max,
 	 .head = history_tag_head,
-	 .body = history_body,
+	 .body = hub_repo_body,
 	 .done = history_tag_done,
 	 .free = history_free},
 	{.method = "DELETE",

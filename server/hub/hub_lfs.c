@@ -253,12 +253,6 @@ static uint64_t lfs_body_max(void *app)
 	return LFS_BODY_BYTES_MAX;
 }
 
-static void lfs_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	struct lfs_request *l = http_state(req);
-	route_body_add(req, &l->repo.body, bytes, len);
-}
-
 static void lfs_begin(struct http_request *req, enum cairn_index_repo_kind kind)
 {
 	struct lfs_request *l = hub_repo_new(req, sizeof(*l), kind, lfs_answer, lfs_show);
@@ -300,7 +294,7 @@ const struct http_route ROUTES_LFS[] = {
 	 .errors = HTTP_ERRORS_LFS,
 	 .body_max = lfs_body_max,
 	 .head = lfs_begin_model,
-	 .body = lfs_body,
+	 .body = hub_repo_body,
 	 .done = lfs_done,
 	 .free = lfs_free},
 	{.method = "POST",
@@ -309,7 +303,7 @@ const struct http_route ROUTES_LFS[] = {
 	 .errors = HTTP_ERRORS_LFS,
 	 .body_max = lfs_body_max,
 	 .head = lfs_begin_dataset,
-	 .body = lfs_body,
+	 .body = hub_repo_body,
 	 .done = lfs_done,
 	 .free = lfs_free},
 	{.method = "POST",
@@ -318,7 +312,7 @@ const struct http_route ROUTES_LFS[] = {
 	 .errors = HTTP_ERRORS_LFS,
 	 .body_max = lfs_body_max,
 	 .head = lfs_begin_space,
-	 .body = lfs_body,
+	 .body = hub_repo_body,
 	 .done = lfs_done,
 	 .free = lfs_free},
 	{0},

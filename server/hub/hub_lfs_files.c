@@ -96,14 +96,7 @@ static uint64_t files_body_max(void *app)
 static void files_batch_head(struct http_request *req)
 {
 	struct files_request *f = hub_repo_new_git(req, sizeof(*f), files_delete, hub_repo_show);
-	if (f)
-		(void)route_body_begin(req, &f->repo.body, FILES_BODY_BYTES_MAX);
-}
-
-static void files_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	struct files_request *f = http_state(req);
-	route_body_add(req, &f->repo.body, bytes, len);
+	hub_repo_begin_write(req, f, FILES_BODY_BYTES_MAX);
 }
 
 static bool files_take(struct files_request *f, const struct cairn_json *hashes)
@@ -146,7 +139,7 @@ const struct http_route ROUTES_LFS_FILES[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = files_body_max,
 	 .head = files_batch_head,
-	 .body = files_body,
+	 .body = hub_repo_body,
 	 .done = files_batch_done,
 	 .free = hub_repo_free},
 	{0},

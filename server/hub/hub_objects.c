@@ -138,19 +138,6 @@ static uint64_t objects_body_max(void *app)
 	return OBJECTS_BODY_BYTES_MAX;
 }
 
-static void objects_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	struct objects_request *o = http_state(req);
-	route_body_add(req, &o->bucket.body, bytes, len);
-}
-
-static void objects_begin(struct http_request *req, void (*run)(struct hub_call *call))
-{
-	struct objects_request *o = objects_new(req, run, hub_repo_show);
-	if (o)
-		(void)route_body_begin(req, &o->bucket.body, OBJECTS_BODY_BYTES_MAX);
-}
-
 static void objects_done(struct http_request *req)
 {
 	route_job_start(req);
@@ -193,7 +180,9 @@ static void objects_tell(struct hub_call *call)
 
 static void objects_paths_head(struct http_request *req)
 {
-	objects_begin(req, objects_tell);
+	struct objects_request *o = objects_new(req, objects_tell, hub_repo_show);
+	if (o)
+		(void)route_body_begin(req, &o->bucket.body, OBJECTS_BODY_BYTES_MAX);
 }
 
 /* --- batch -------------------------------------------------------------------------------------------------------- */
@@ -237,7 +226,7 @@ static void objects_change(struct hub_call *call)
 
 static void objects_batch_head(struct http_request *req)
 {
-	objects_begin(req, objects_change);
+	hub_repo_begin_write(req, objects_new(req, objects_change, hub_repo_show), OBJECTS_BODY_BYTES_MAX);
 }
 
 const struct http_route ROUTES_OBJECTS[] = {
@@ -259,7 +248,7 @@ const struct http_route ROUTES_OBJECTS[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = objects_body_max,
 	 .head = objects_paths_head,
-	 .body = objects_body,
+	 .body = hub_repo_body,
 	 .done = objects_done,
 	 .free = objects_free},
 	{.method = "POST",
@@ -268,7 +257,7 @@ const struct http_route ROUTES_OBJECTS[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = objects_body_max,
 	 .head = objects_batch_head,
-	 .body = objects_body,
+	 .body = hub_repo_body,
 	 .done = objects_done,
 	 .free = objects_free},
 	{0},

@@ -226,12 +226,6 @@ static uint64_t pull_body_max(void *app)
 	return PULL_BODY_BYTES_MAX;
 }
 
-static void pull_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	struct pull_request *p = http_state(req);
-	route_body_add(req, &p->repo.body, bytes, len);
-}
-
 static const char *pull_text(const struct pull_request *p, const char *member)
 {
 	const char *text = cairn_json_string(cairn_json_get(p->json, member));
@@ -253,8 +247,7 @@ static void pull_make(struct hub_call *call)
 static void pull_make_head(struct http_request *req)
 {
 	struct pull_request *p = pull_new(req, pull_make);
-	if (p)
-		(void)route_body_begin(req, &p->repo.body, PULL_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, p, PULL_BODY_BYTES_MAX);
 }
 
 static void pull_make_done(struct http_request *req)
@@ -307,8 +300,7 @@ static void pull_set_status(struct hub_call *call)
 static void pull_merge_head(struct http_request *req)
 {
 	struct pull_request *p = pull_new_numbered(req, pull_merge);
-	if (p)
-		(void)route_body_begin(req, &p->repo.body, PULL_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, p, PULL_BODY_BYTES_MAX);
 }
 
 static void pull_merge_done(struct http_request *req)
@@ -321,8 +313,7 @@ static void pull_merge_done(struct http_request *req)
 static void pull_status_head(struct http_request *req)
 {
 	struct pull_request *p = pull_new_numbered(req, pull_set_status);
-	if (p)
-		(void)route_body_begin(req, &p->repo.body, PULL_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, p, PULL_BODY_BYTES_MAX);
 }
 
 static void pull_status_done(struct http_request *req)
@@ -349,7 +340,7 @@ const struct http_route ROUTES_PULL[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = pull_body_max,
 	 .head = pull_make_head,
-	 .body = pull_body,
+	 .body = hub_repo_body,
 	 .done = pull_make_done,
 	 .free = pull_free},
 	{.method = "GET",
@@ -364,7 +355,7 @@ const struct http_route ROUTES_PULL[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = pull_body_max,
 	 .head = pull_merge_head,
-	 .body = pull_body,
+	 .body = hub_repo_body,
 	 .done = pull_merge_done,
 	 .free = pull_free},
 	{.method = "POST",
@@ -373,7 +364,7 @@ const struct http_route ROUTES_PULL[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = pull_body_max,
 	 .head = pull_status_head,
-	 .body = pull_body,
+	 .body = hub_repo_body,
 	 .done = pull_status_done,
 	 .free = pull_free},
 	{0},

@@ -67,6 +67,19 @@ void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo
 	return r;
 }
 
+void hub_repo_begin_write(struct http_request *req, void *state, size_t bytes_max)
+{
+	struct hub_repo *r = state;
+	if (r && hub_call_admit(req, &r->call))
+		(void)route_body_begin_as(req, &r->body, bytes_max, &r->call.sender);
+}
+
+void hub_repo_body(struct http_request *req, const uint8_t *bytes, size_t len)
+{
+	struct hub_repo *r = http_state(req);
+	route_body_add(req, &r->body, bytes, len);
+}
+
 void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
 		       void (*show)(struct http_request *req, struct hub_call *call))
 {

@@ -32,6 +32,12 @@ void hub_repo_free(void *state);
 void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
 		       void (*show)(struct http_request *req, struct hub_call *call));
 
+/** From head(), for what nobody does without a key: take the body, if there is one and it is good, as the key's.
+ *  @param state  begins with this; NULL: it could not be made, which was replied */
+void hub_repo_begin_write(struct http_request *req, void *state, size_t bytes_max);
+/** A route's body(), after that or route_body_begin(). */
+void hub_repo_body(struct http_request *req, const uint8_t *bytes, size_t len);
+
 /** Find the repository of the path; else the call has failed. On the worker. */
 bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need);
 

@@ -44,24 +44,11 @@ static uint64_t repos_body_max(void *app)
 	return REPOS_BODY_BYTES_MAX;
 }
 
-static void repos_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	struct repos_request *r = http_state(req);
-	route_body_add(req, &r->repo.body, bytes, len);
-}
-
-/* Nothing of all this is done without a key. */
-static void repos_begin_body(struct http_request *req, struct repos_request *r)
-{
-	if (r && hub_call_admit(req, &r->repo.call))
-		(void)route_body_begin_as(req, &r->repo.body, REPOS_BODY_BYTES_MAX, &r->repo.call.sender);
-}
-
 /* The repository is named by the body. */
 static void repos_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct repos_request *r = hub_repo_new(req, sizeof(*r), CAIRN_INDEX_MODEL, run, hub_repo_show);
-	repos_begin_body(req, r);
+	hub_repo_begin_write(req, r, REPOS_BODY_BYTES_MAX);
 }
 
 static void repos_refuse_body(struct http_request *req, const char *expected)
@@ -294,7 +281,8 @@ static void repos_set(struct hub_call *call)
 
 static void repos_settings_head(struct http_request *req)
 {
-	repos_begin_body(req, hub_repo_new_git(req, sizeof(struct repos_request), repos_set, hub_repo_show));
+	hub_repo_begin_write(req, hub_repo_new_git(req, sizeof(struct repos_request), repos_set, hub_repo_show),
+			     REPOS_BODY_BYTES_MAX);
 }
 
 static void repos_settings_done(struct http_request *req)
@@ -343,7 +331,7 @@ const struct http_route ROUTES_REPOS[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = repos_body_max,
 	 .head = repos_create_head,
-	 .body = repos_body,
+	 .body = hub_repo_body,
 	 .done = route_job_start,
 	 .free = repos_free},
 	{.method = "DELETE",
@@ -352,7 +340,7 @@ const struct http_route ROUTES_REPOS[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = repos_body_max,
 	 .head = repos_delete_head,
-	 .body = repos_body,
+	 .body = hub_repo_body,
 	 .done = repos_delete_done,
 	 .free = repos_free},
 	{.method = "POST",
@@ -361,7 +349,7 @@ const struct http_route ROUTES_REPOS[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = repos_body_max,
 	 .head = repos_move_head,
-	 .body = repos_body,
+	 .body = hub_repo_body,
 	 .done = repos_move_done,
 	 .free = repos_free},
 	{.method = "PUT",
@@ -370,7 +358,7 @@ const struct http_route ROUTES_REPOS[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = repos_body_max,
 	 .head = repos_settings_head,
-	 .body = repos_body,
+	 .body = hub_repo_body,
 	 .done = repos_settings_done,
 	 .free = repos_free},
 	{.method = "GET",

@@ -110,12 +110,6 @@ static uint64_t tree_body_max(void *app)
 	return TREE_BODY_BYTES_MAX;
 }
 
-static void tree_body(struct http_request *req, const uint8_t *bytes, size_t len)
-{
-	struct tree_request *t = http_state(req);
-	route_body_add(req, &t->repo.body, bytes, len);
-}
-
 /* What is not there is left out. */
 static void tree_tell_path(struct tree_request *t, const char *path)
 {
@@ -223,7 +217,7 @@ const struct http_route ROUTES_TREE[] = {
 	 .errors = HTTP_ERRORS_HUB,
 	 .body_max = tree_body_max,
 	 .head = tree_paths_head,
-	 .body = tree_body,
+	 .body = hub_repo_body,
 	 .done = route_job_start,
 	 .free = tree_free},
 	{0},
