@@ -52,9 +52,27 @@ def test_who_has_no_key_sends_no_body(people):
         ("DELETE", "/api/repos/delete"),
         ("POST", "/api/repos/move"),
         ("PUT", "/api/models/ann/one/settings"),
+        ("POST", "/api/buckets/ann/b/batch"),
     ):
         for key in keys:
             with begin(people.server, method, path, 2 << 20, key) as s:
+                assert s.recv(12) == b"HTTP/1.1 401", (path, key)
+    for method, path in (
+        ("POST", "/api/models/ann/one/branch/b"),
+        ("POST", "/api/models/ann/one/tag/main"),
+        ("POST", "/api/models/ann/one/super-squash/main"),
+        ("POST", "/api/models/ann/one/discussions"),
+        ("POST", "/api/models/ann/one/discussions/1/merge"),
+        ("POST", "/api/models/ann/one/discussions/1/status"),
+        ("POST", "/api/models/ann/one/duplicate"),
+        ("POST", "/api/models/ann/one/lfs-files/duplicate"),
+        ("POST", "/api/models/ann/one/lfs-files/batch"),
+        ("POST", "/api/buckets/ann/b"),
+        ("PUT", "/api/buckets/ann/b/settings"),
+    ):
+        for key in keys:  # so few bytes are read, for the connection's sake, and never looked at
+            with begin(people.server, method, path, 9, key) as s:
+                s.sendall(b"not json!")
                 assert s.recv(12) == b"HTTP/1.1 401", (path, key)
     assert people.server.metrics()["cairn_spool_bytes"] == 0
 
