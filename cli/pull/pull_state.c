@@ -16,19 +16,9 @@ static const uint8_t STATE_MAGIC[16] = "cairn pull 1\n";
 
 enum cairn_status pull_write_at(int fd, uint64_t offset, const void *bytes, size_t len, struct cairn_diag *diag)
 {
-	const uint8_t *from = bytes;
-	while (len > 0) {
-		ssize_t n = pwrite(fd, from, len, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return cairn_fail(diag, cairn_fd_status(errno), "file.write", offset, "cannot write: %s",
-					  strerror(errno));
-		from += n;
-		offset += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return CAIRN_OK;
+	enum cairn_status status = cairn_fd_write_at(fd, offset, bytes, len);
+	return status == CAIRN_OK ? CAIRN_OK
+				  : cairn_fail(diag, status, "file.write", offset, "cannot write: %s", strerror(errno));
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

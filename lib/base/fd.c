@@ -52,7 +52,7 @@ enum cairn_status cairn_fd_write_all(int fd, const void *bytes, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return errno == ENOSPC || errno == EDQUOT ? CAIRN_E_FULL : CAIRN_E_IO;
+			return cairn_fd_status(errno);
 		p += n;
 		len -= (size_t)n;
 	}
@@ -87,6 +87,22 @@ enum cairn_status cairn_fd_read_at(int fd, uint64_t offset, void *out, size_t le
 			continue;
 		if (n <= 0)
 			return CAIRN_E_IO;
+		p += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_fd_write_at(int fd, uint64_t offset, const void *bytes, size_t len)
+{
+	const uint8_t *p = bytes;
+	while (len > 0) {
+		ssize_t n = pwrite(fd, p, len, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return cairn_fd_status(errno);
 		p += n;
 		offset += (uint64_t)n;
 		len -= (size_t)n;

@@ -35,6 +35,9 @@ CAIRN_MUST_USE enum cairn_status cairn_fd_read_upto(int fd, void *out, size_t le
 /** Read exactly len bytes at offset. @return CAIRN_OK; CAIRN_E_IO also when the file is shorter */
 CAIRN_MUST_USE enum cairn_status cairn_fd_read_at(int fd, uint64_t offset, void *out, size_t len);
 
+/** Write exactly len bytes at offset. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO; both with errno set */
+CAIRN_MUST_USE enum cairn_status cairn_fd_write_at(int fd, uint64_t offset, const void *bytes, size_t len);
+
 /** Make a name durable: sync the folder that it is in. @return CAIRN_OK; CAIRN_E_IO with errno; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fd_sync_parent(const char *path);
 

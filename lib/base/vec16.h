@@ -40,7 +40,7 @@ static inline cairn_vec16 cairn_vec16_zip_high(cairn_vec16 a, cairn_vec16 b)
 	return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
-/** Every other byte of both, from the first on: what zip_low() and zip_high() had put together. */
+/** Every other byte of both, from the first on: what cairn_vec16_zip_low() and _high() had put together. */
 static inline cairn_vec16 cairn_vec16_unzip_first(cairn_vec16 a, cairn_vec16 b)
 {
 	return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);

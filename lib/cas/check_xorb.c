@@ -28,16 +28,6 @@ static struct cairn_xorb_verifier *check_verifier(void)
 	return cairn_xorb_verifier_new(&CAIRN_XORB_UPLOAD_OPTIONS);
 }
 
-static bool check_same_places(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (uint32_t i = 0; i < a->n; i++)
-		if (a->spans[i].end != b->spans[i].end || a->spans[i].unpacked_bytes != b->spans[i].unpacked_bytes)
-			return false;
-	return true;
-}
-
 static void check_note_bad(struct check_run *run, const struct check_bad *bad)
 {
 	if (run->n_bad < CHECK_BAD_MAX)
@@ -119,7 +109,7 @@ static bool check_find_sound(struct check_run *run, const struct cairn_index_xor
 		CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
 		struct cairn_xorb_summary summary;
 		enum cairn_status status = v ? check_read(run, row, *n_before, v, &summary, NULL) : CAIRN_E_NOT_FOUND;
-		if (status == CAIRN_OK && check_same_places(list, cairn_xorb_verifier_list(v)))
+		if (status == CAIRN_OK && cairn_chunk_list_same_places(list, cairn_xorb_verifier_list(v)))
 			return true;
 		if (status != CAIRN_OK && !cas_is_damage(status) && status != CAIRN_E_IO)
 			return false;
@@ -218,7 +208,7 @@ static enum cairn_status check_object_of(struct check_run *run, const struct cai
 		return check_wrong(run, row, list, CAIRN_CHECK_XORB_MISSING, MISSING);
 	if (cas_is_damage(status))
 		return check_wrong(run, row, list, CAIRN_CHECK_XORB_DAMAGED, diag.text);
-	if (status == CAIRN_OK && !check_same_places(list, cairn_xorb_verifier_list(v)))
+	if (status == CAIRN_OK && !cairn_chunk_list_same_places(list, cairn_xorb_verifier_list(v)))
 		return check_wrong(run, row, list, CAIRN_CHECK_XORB_DAMAGED,
 				   "the object is a whole xorb, but packed otherwise than the index says");
 	return status;

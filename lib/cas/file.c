@@ -34,14 +34,9 @@ enum cairn_status cairn_cas_file_by_sha256(struct cairn_cas *cas, const struct c
 	return status;
 }
 
-struct file_walk {
-	void (*visit)(void *ctx, const struct cairn_cas_owned *file);
-	void *ctx;
-};
-
-static void file_visit(void *ctx, const struct cairn_index_owned *row)
+void cas_tell_owned(void *ctx, const struct cairn_index_owned *row)
 {
-	const struct file_walk *walk = ctx;
+	const struct cas_owned_walk *walk = ctx;
 	struct cairn_cas_owned file = {.hash = row->hash,
 				       .size_bytes = row->size_bytes,
 				       .at_unix_s = row->at_unix_s,
@@ -58,7 +53,7 @@ enum cairn_status cairn_cas_each_file(struct cairn_cas *cas, const char *owner,
 				      void (*visit)(void *ctx, const struct cairn_cas_owned *file), void *ctx,
 				      bool *more)
 {
-	struct file_walk walk = {visit, ctx};
+	struct cas_owned_walk walk = {visit, ctx};
 	const struct cairn_index_owned_after behind = {.hash = after->hash, .owner = after->owner};
-	return cairn_index_each_owned(cas->index, owner, &behind, limit, file_visit, &walk, more);
+	return cairn_index_each_owned(cas->index, owner, &behind, limit, cas_tell_owned, &walk, more);
 }

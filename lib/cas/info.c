@@ -97,33 +97,14 @@ enum cairn_status cairn_info_file(struct cairn_cas *cas, const struct cairn_info
 
 /* --- files by something else -------------------------------------------------------------------------------------- */
 
-struct info_walk {
-	void (*visit)(void *ctx, const struct cairn_cas_owned *file);
-	void *ctx;
-};
-
-static void info_visit_owned(void *ctx, const struct cairn_index_owned *row)
-{
-	const struct info_walk *walk = ctx;
-	struct cairn_cas_owned file = {.hash = row->hash,
-				       .size_bytes = row->size_bytes,
-				       .at_unix_s = row->at_unix_s,
-				       .owner = row->owner,
-				       .shown = row->shown ? row->shown : row->owner,
-				       .has_sha256 = row->has_sha256,
-				       .sha256_is_proved = row->belief == CAIRN_INDEX_PROVED};
-	memcpy(file.sha256, row->sha256, sizeof(file.sha256));
-	walk->visit(walk->ctx, &file);
-}
-
 static enum cairn_status info_each_match(struct cairn_cas *cas, const struct cairn_info_asker *asker,
 					 enum cairn_index_match match, const uint8_t name[static 32],
 					 void (*visit)(void *ctx, const struct cairn_cas_owned *file), void *ctx,
 					 bool *more)
 {
-	struct info_walk walk = {visit, ctx};
+	struct cas_owned_walk walk = {visit, ctx};
 	return cairn_index_each_match(cas->index, asker->all ? NULL : asker->who->owner, match, name, asker->limit,
-				      info_visit_owned, &walk, more);
+				      cas_tell_owned, &walk, more);
 }
 
 enum cairn_status cairn_info_owners(struct cairn_cas *cas, const struct cairn_info_asker *asker,

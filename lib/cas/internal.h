@@ -112,4 +112,15 @@ CAIRN_MUST_USE enum cairn_status cas_open_copy(struct cairn_cas *cas, const stru
 CAIRN_MUST_USE enum cairn_status cas_object_there(struct cairn_cas *cas, const struct cairn_hash *hash, uint64_t bytes,
 						  bool *there);
 
+struct cairn_cas_owned;
+struct cairn_index_owned;
+
+/** Who is told of files as their owners have them. */
+struct cas_owned_walk {
+	void (*visit)(void *ctx, const struct cairn_cas_owned *file);
+	void *ctx;
+};
+/** Tell of one. @param ctx  such a walk */
+void cas_tell_owned(void *ctx, const struct cairn_index_owned *row);
+
 #endif

@@ -31,17 +31,6 @@ static enum cairn_status move_open_copy(struct move *m, const struct move_object
 	return n == 0 ? cairn_store_get_named(m->source, &object->hash, &object->copy, out) : CAIRN_E_NOT_FOUND;
 }
 
-static bool move_same_list(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (uint32_t i = 0; i < a->n; i++)
-		if (a->spans[i].end != b->spans[i].end || a->spans[i].unpacked_bytes != b->spans[i].unpacked_bytes ||
-		    !cairn_hash_equal(&a->hashes[i], &b->hashes[i]))
-			return false;
-	return true;
-}
-
 /* Read an object whole. @param put  its bytes go there as well; may be NULL */
 static enum cairn_status move_read(const struct move_object *object, struct cairn_store_object *copy,
 				   struct cairn_store_put *put, uint8_t *block, struct cairn_diag *diag)
@@ -65,7 +54,9 @@ static enum cairn_status move_read(const struct move_object *object, struct cair
 	}
 	if (status == CAIRN_OK)
 		status = cairn_xorb_verifier_end(v, &object->hash, &summary, diag);
-	if (status == CAIRN_OK && object->list && !move_same_list(object->list, cairn_xorb_verifier_list(v)))
+	const struct cairn_chunk_list *list = cairn_xorb_verifier_list(v);
+	if (status == CAIRN_OK && object->list &&
+	    (!cairn_chunk_list_same_chunks(object->list, list) || !cairn_chunk_list_same_places(object->list, list)))
 		status = cairn_fail(diag, CAIRN_E_DAMAGED, "object.packing", CAIRN_NO_OFFSET,
 				    "it is packed otherwise than the index says");
 	return cas_is_damage(status) ? CAIRN_E_DAMAGED : status;

@@ -443,7 +443,7 @@ static enum cairn_status data_dir_open_as_it_says(struct cairn_data_dir *d,
 	if (index->url[0] && store.url[0])
 		return data_dir_open_beside(d, options, &store, diag);
 	char url[CAIRN_DATA_DIR_URL_BYTES];
-	memcpy(url, index->url, sizeof(index->url)); /* place_index() reads it anew */
+	memcpy(url, index->url, sizeof(index->url)); /* data_dir_place_index() reads it anew */
 	said.index = url[0] ? url : NULL;
 	return data_dir_open_locked(d, &said, diag);
 }

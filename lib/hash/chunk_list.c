@@ -72,6 +72,27 @@ uint64_t cairn_spans_packing(const struct cairn_span *spans, uint32_t n)
 	return packing != 0 ? packing : 1;
 }
 
+bool cairn_chunk_list_same_chunks(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->spans[i].unpacked_bytes != b->spans[i].unpacked_bytes ||
+		    !cairn_hash_equal(&a->hashes[i], &b->hashes[i]))
+			return false;
+	return true;
+}
+
+bool cairn_chunk_list_same_places(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->spans[i].unpacked_bytes != b->spans[i].unpacked_bytes || a->spans[i].end != b->spans[i].end)
+			return false;
+	return true;
+}
+
 uint64_t cairn_chunk_list_bytes(const struct cairn_chunk_list *list, uint32_t start, uint32_t end)
 {
 	uint64_t bytes = 0;

@@ -42,6 +42,12 @@ void cairn_chunk_list_root(const struct cairn_chunk_list *list, struct cairn_has
  * every machine. Chance makes two of them one in 2^64 cases. */
 uint64_t cairn_spans_packing(const struct cairn_span *spans, uint32_t n);
 
+/** Are they the same chunks, in the same order? Wherever they lie. */
+bool cairn_chunk_list_same_chunks(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b);
+
+/** Have they as many chunks, of the same lengths and in the same places? Whatever is in them. */
+bool cairn_chunk_list_same_places(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b);
+
 /** Raw bytes of chunks [start, end); end <= n. */
 uint64_t cairn_chunk_list_bytes(const struct cairn_chunk_list *list, uint32_t start, uint32_t end);
 

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "hash/crypto.h"
+#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,27 +17,22 @@ enum {
 
 _Static_assert((int)CAIRN_GIT_OID_BYTES == (int)CAIRN_SHA1_BYTES, "an id is a SHA-1");
 
-static const char GIT_HEX[] = "0123456789abcdef";
-
 /* --- ids ---------------------------------------------------------------------------------------------------------- */
 
 void cairn_git_oid_text(char out[static CAIRN_GIT_OID_CHARS + 1], const struct cairn_git_oid *oid)
 {
-	for (size_t i = 0; i < CAIRN_GIT_OID_BYTES; i++) {
-		out[2 * i] = GIT_HEX[oid->b[i] >> 4];
-		out[2 * i + 1] = GIT_HEX[oid->b[i] & 15];
-	}
-	out[CAIRN_GIT_OID_CHARS] = '\0';
+	cairn_hex_text(out, oid->b, sizeof(oid->b));
 }
 
 /* @return whether text begins with 2 * n lower-case digits */
 static bool git_hex(const char *text, uint8_t *out, size_t n)
 {
+	static const char DIGITS[] = "0123456789abcdef";
 	for (size_t i = 0; i < 2 * n; i++) {
-		const char *at = text[i] ? strchr(GIT_HEX, text[i]) : NULL;
+		const char *at = text[i] ? strchr(DIGITS, text[i]) : NULL;
 		if (!at)
 			return false;
-		unsigned digit = (unsigned)(at - GIT_HEX), high = i % 2 == 0 ? digit << 4 : out[i / 2];
+		unsigned digit = (unsigned)(at - DIGITS), high = i % 2 == 0 ? digit << 4 : out[i / 2];
 		out[i / 2] = (uint8_t)(i % 2 == 0 ? high : high | digit);
 	}
 	return true;
@@ -239,11 +235,7 @@ size_t cairn_lfs_pointer(char out[static CAIRN_LFS_POINTER_BYTES_MAX], const uin
 			 uint64_t size_bytes)
 {
 	char hex[65];
-	for (size_t i = 0; i < 32; i++) {
-		hex[2 * i] = GIT_HEX[sha256[i] >> 4];
-		hex[2 * i + 1] = GIT_HEX[sha256[i] & 15];
-	}
-	hex[64] = '\0';
+	cairn_hex_text(hex, sha256, 32);
 	return (size_t)snprintf(out, CAIRN_LFS_POINTER_BYTES_MAX,
 				GIT_POINTER_START "%s" GIT_POINTER_SIZE "%" PRIu64 "\n", hex, size_bytes);
 }

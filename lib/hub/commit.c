@@ -155,23 +155,11 @@ static enum cairn_status commit_file(struct commit_line *line, struct cairn_inde
 	return cairn_git_blob(&o->oid, o->bytes, o->len);
 }
 
-static int commit_hex(char c)
-{
-	static const char DIGITS[] = "0123456789abcdef0123456789ABCDEF";
-	const char *at = c ? strchr(DIGITS, c) : NULL;
-	return at ? (int)((at - DIGITS) % 16) : -1;
-}
-
 static enum cairn_status commit_lfs_file(struct commit_line *line, struct cairn_index_operation *o)
 {
 	const char *oid = commit_text(line, "oid"), *algo = commit_text(line, "algo");
-	bool ok = oid && strlen(oid) == 64 && (!algo || strcmp(algo, "sha256") == 0);
-	for (size_t i = 0; ok && i < sizeof(o->sha256); i++) {
-		int high = commit_hex(oid[2 * i]), low = commit_hex(oid[2 * i + 1]);
-		ok = high >= 0 && low >= 0;
-		o->sha256[i] = (uint8_t)(ok ? high * 16 + low : 0);
-	}
-	if (ok)
+	if (oid && (!algo || strcmp(algo, "sha256") == 0) &&
+	    cairn_hex_parse(o->sha256, sizeof(o->sha256), oid, strlen(oid)) == CAIRN_OK)
 		return CAIRN_OK;
 	return cairn_fail(line->diag, CAIRN_E_FORMAT, "commit.sha256_text", CAIRN_NO_OFFSET,
 			  "the oid of line %u is no SHA-256 of 64 hex digits", line->number);

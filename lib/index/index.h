@@ -29,13 +29,15 @@ struct cairn_index;
 struct cairn_index_needs; /* needs.h */
 struct cairn_index_kind;  /* of a write: the index's own */
 
+/* Files of an owner with one SHA-256: the best of the last so many counts. In words of SQL. */
+#define CAIRN_INDEX_SAME_MAX "64"
+
 enum {
 	CAIRN_INDEX_SCOPE_TEXT_MAX = 255, /* bytes of a scope's or owner's name */
 	CAIRN_INDEX_PROBE_MS = 2000,      /* the longest that cairn_index_writable() waits */
 	CAIRN_INDEX_OWNER_BYTES_MAX = 64,
 	CAIRN_INDEX_CLAIMS_MAX = 4, /* SHA-256 that an owner may give for a file; further ones are not kept */
 	CAIRN_INDEX_LIES_MAX = 16,  /* further ones that were proved false; once there are so many, none is taken */
-	CAIRN_INDEX_SAME_MAX = 64,  /* files of an owner with one SHA-256: the best of the last so many counts */
 };
 
 /** How to open an index. Zeroed: to write, with defaults. */

@@ -10,11 +10,6 @@ enum cairn_status cairn_store_ready(struct cairn_store *s, struct cairn_diag *di
 	return s->backend->ready ? s->backend->ready(s, diag) : CAIRN_OK;
 }
 
-bool cairn_store_gives_addresses(const struct cairn_store *s)
-{
-	return s->backend->add_address != NULL;
-}
-
 enum cairn_status cairn_store_add_address(struct cairn_store *s, struct cairn_buf *out, const struct cairn_hash *hash,
 					  const struct cairn_copy *copy, uint64_t bytes, uint64_t first, uint64_t last,
 					  uint64_t life_s)

@@ -80,9 +80,6 @@ CAIRN_MUST_USE enum cairn_status cairn_store_reach(const char *url, const char *
  * it is; CAIRN_E_BUSY, CAIRN_E_IO with the cause in diag */
 CAIRN_MUST_USE enum cairn_status cairn_store_ready(struct cairn_store *s, struct cairn_diag *diag);
 
-/** Does it make addresses? */
-bool cairn_store_gives_addresses(const struct cairn_store *s);
-
 /**
  * Append an address at which anybody may read bytes first to last of an object without this process: by GET, with the
  * header "Range: bytes=FIRST-LAST" and no other range. No byte of it goes through this process, which cannot prove it.

@@ -36,9 +36,6 @@ struct hub_bytes {
 /** Make such a state, as hub_repo_new(), for route_job_look(): run() reads a few rows of the index. */
 void *hub_bytes_new(struct http_request *req, size_t bytes, enum cairn_index_repo_kind kind,
 		    void (*run)(struct hub_call *call));
-/** Find the file where the request came in: a few rows of the index. What has to be opened is opened on a worker. Last
- * of all in done(). */
-void hub_bytes_start(struct http_request *req);
 /** For routes whose state is this alone. */
 void hub_bytes_free(void *state);
 

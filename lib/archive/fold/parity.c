@@ -130,12 +130,6 @@ void cairn_parity_free(struct cairn_parity *p)
 	free(p);
 }
 
-void cairn_parity_freep(struct cairn_parity **p)
-{
-	cairn_parity_free(*p);
-	*p = NULL;
-}
-
 size_t cairn_parity_data_bytes(const struct cairn_parity *p)
 {
 	return CAIRN_PARITY_WORD_BYTES - p->n;

@@ -20,7 +20,6 @@ struct cairn_parity;
 /** @param n  CAIRN_PARITY_MIN .. CAIRN_PARITY_MAX. @return NULL without memory */
 struct cairn_parity *cairn_parity_new(unsigned n);
 void cairn_parity_free(struct cairn_parity *p);
-void cairn_parity_freep(struct cairn_parity **p);
 
 /** Data bytes of a full word. */
 size_t cairn_parity_data_bytes(const struct cairn_parity *p);

@@ -151,11 +151,6 @@ uint64_t cairn_fold_writer_bytes(const struct cairn_fold_writer *w)
 	return w->at;
 }
 
-const struct cairn_fold_chunk *cairn_fold_writer_last(const struct cairn_fold_writer *w)
-{
-	return writer_chunk(w, writer_count(w) - 1);
-}
-
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status writer_note(struct cairn_fold_writer *w, const struct cairn_fold_chunk *chunk)

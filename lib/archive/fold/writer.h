@@ -60,9 +60,6 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_writer_add_packed(struct cairn_fold_
 /** Bytes of the file so far. */
 uint64_t cairn_fold_writer_bytes(const struct cairn_fold_writer *w);
 
-/** The chunk that was added or adopted last. Borrowed until the next. */
-const struct cairn_fold_chunk *cairn_fold_writer_last(const struct cairn_fold_writer *w);
-
 /**
  * Write the index, then make all of it durable, then the header, and make that durable. Of a pipe the index alone.
  * @param metadata  an object's text, members of which named chunk_hashes and manifest_hash are replaced; NULL: {}

@@ -25,21 +25,6 @@ void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot)
 	(void)delete_lock(fd, F_RDLCK, slot->at, CAIRN_READSHARD_SIZE_BYTES + slot->bytes);
 }
 
-static enum cairn_status delete_write(int fd, const uint8_t *bytes, size_t len, uint64_t at)
-{
-	while (len > 0) {
-		ssize_t n = pwrite(fd, bytes, len, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return cairn_fd_status(errno);
-		bytes += n;
-		len -= (size_t)n;
-		at += (uint64_t)n;
-	}
-	return CAIRN_OK;
-}
-
 /* A hole where the file system has them: zeros that take no space. */
 static enum cairn_status delete_punch(int fd, uint64_t at, uint64_t len)
 {
@@ -49,7 +34,7 @@ static enum cairn_status delete_punch(int fd, uint64_t at, uint64_t len)
 	enum cairn_status status = CAIRN_OK;
 	while (len > 0 && status == CAIRN_OK) {
 		size_t n = len < sizeof(ZEROS) ? (size_t)len : sizeof(ZEROS);
-		status = delete_write(fd, ZEROS, n, at);
+		status = cairn_fd_write_at(fd, at, ZEROS, n);
 		at += n;
 		len -= n;
 	}
@@ -80,8 +65,8 @@ enum cairn_status cairn_readshard_delete(const struct cairn_readshard *s, int fd
 	if (status != CAIRN_OK)
 		return status;
 	cairn_put_u64be(tombstone + CAIRN_READSHARD_KEY_BYTES, CAIRN_READSHARD_NO_OFFSET);
-	status = delete_write(fd, tombstone, sizeof(tombstone),
-			      cairn_readshard_slot_at(s, cairn_readshard_slot_of(s, key)));
+	status = cairn_fd_write_at(fd, cairn_readshard_slot_at(s, cairn_readshard_slot_of(s, key)), tombstone,
+				   sizeof(tombstone));
 	if (status == CAIRN_OK)
 		status = fdatasync(fd) == 0 ? CAIRN_OK : cairn_fd_status(errno);
 	cairn_crash_point(CAIRN_CRASH_PACK_BURIED);

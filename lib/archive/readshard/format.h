@@ -7,8 +7,7 @@
 
 enum {
 	CAIRN_READSHARD_KEY_BYTES = 32,
-	CAIRN_READSHARD_MAGIC_BYTES = 32, /* the name, then zeros */
-	CAIRN_READSHARD_NAME_BYTES = 9,   /* what readers compare: "SWHShard" and one zero */
+	CAIRN_READSHARD_NAME_BYTES = 9, /* what readers compare: "SWHShard" and one zero */
 	CAIRN_READSHARD_VERSION = 1,
 	/* Offsets of the header's fields, u64 each. */
 	CAIRN_READSHARD_VERSION_AT = 32,

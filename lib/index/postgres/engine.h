@@ -130,7 +130,7 @@ enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn
 /* Which file owner $2 means by u.sha256, and how much that is believed. */
 #define CAIRN_PG_CLAIMED                                                                                               \
 	"(SELECT b.file, b.proof FROM (SELECT w.file, w.proof FROM file_owner w WHERE w.scope + 0 = $2"                \
-	" AND w.sha256 = u.sha256 ORDER BY w.file DESC LIMIT 64) b WHERE b.proof > 0"                                  \
+	" AND w.sha256 = u.sha256 ORDER BY w.file DESC LIMIT " CAIRN_INDEX_SAME_MAX ") b WHERE b.proof > 0"            \
 	" ORDER BY b.proof DESC, b.file DESC LIMIT 1)"
 /* Of several claims of an owner (o) only the best counts, and none that is false. */
 #define CAIRN_PG_WORD "CASE WHEN o.proof > 0 THEN o.sha256 ELSE '' END"

@@ -97,16 +97,6 @@ static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, 
 	return CAIRN_OK;
 }
 
-static bool put_shard_same_list(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
-{
-	if (a->n != b->n || memcmp(a->hashes, b->hashes, (size_t)a->n * sizeof(*a->hashes)) != 0)
-		return false;
-	for (uint32_t i = 0; i < a->n; i++)
-		if (a->spans[i].unpacked_bytes != b->spans[i].unpacked_bytes)
-			return false;
-	return true;
-}
-
 /* It became known while this shard was verified without it, so that its terms do not know where its bytes lie. */
 static enum cairn_status put_shard_same(struct cairn_pg_put *p, const struct cairn_index_new_xorb *xorb,
 					const struct cairn_pg_known *known)
@@ -114,7 +104,7 @@ static enum cairn_status put_shard_same(struct cairn_pg_put *p, const struct cai
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
 	struct cairn_pg_args args = {0};
 	enum cairn_status status = cairn_pg_list(p->tx, known->id, &list);
-	if (status == CAIRN_OK && !put_shard_same_list(&list, xorb->list))
+	if (status == CAIRN_OK && !cairn_chunk_list_same_chunks(&list, xorb->list))
 		return cairn_pg_put_conflict(p, &xorb->hash, "is known with other chunks");
 	if (status != CAIRN_OK || !known->stored)
 		return status;

@@ -109,8 +109,7 @@ static enum cairn_status put_xorb_is_repacked(struct cairn_pg_tx *tx, int64_t id
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list before = {0};
 	enum cairn_status status = cairn_pg_list(tx, id, &before);
-	*repacked = status != CAIRN_OK || before.n != list->n ||
-		    memcmp(before.spans, list->spans, list->n * sizeof(*list->spans)) != 0;
+	*repacked = status != CAIRN_OK || !cairn_chunk_list_same_places(&before, list);
 	return status == CAIRN_E_DAMAGED ? CAIRN_OK : status;
 }
 

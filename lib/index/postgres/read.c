@@ -25,7 +25,8 @@ static const char READ_FILE[] = "SELECT f.hash, f.size, f.terms FROM file f WHER
 static const char READ_FILE_SIZE[] =
 	"SELECT f.hash, f.size, octet_length(f.terms) FROM file f WHERE f.hash = $1 AND " READ_FILE_VISIBLE;
 #define READ_CLAIM_LAST(owner)                                                                                         \
-	"SELECT file, proof FROM file_owner WHERE scope + 0 = " owner " AND sha256 = $1 ORDER BY file DESC LIMIT 64"
+	"SELECT file, proof FROM file_owner WHERE scope + 0 = " owner                                                  \
+	" AND sha256 = $1 ORDER BY file DESC LIMIT " CAIRN_INDEX_SAME_MAX
 static const char READ_FILE_BY_SHA256[] = "SELECT f.hash, f.size, w.proof FROM (SELECT file, proof, 0 AS far FROM (" READ_CLAIM_LAST(
 	"(SELECT id FROM scope WHERE name = $2)") ") own UNION ALL SELECT file, proof, 1 FROM (" READ_CLAIM_LAST("0") ") operators WHERE left(coalesce($2, ''), 4) <> 'hub/') w JOIN file f ON f.id = w.file"
 														      " WHERE w.proof > 0 ORDER BY w.far, w.proof DESC, w.file DESC LIMIT 1";

@@ -46,24 +46,13 @@ static enum cairn_status put_shard_named(struct put_shard *p, uint32_t place)
 	return known.id == 0 ? put_shard_gone(p, &xorb->hash) : put_shard_note(p, place, &known);
 }
 
-static bool put_shard_same_list(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)
-{
-	if (a->n != b->n || memcmp(a->hashes, b->hashes, (size_t)a->n * sizeof(*a->hashes)) != 0)
-		return false;
-	for (uint32_t i = 0; i < a->n; i++) {
-		if (a->spans[i].unpacked_bytes != b->spans[i].unpacked_bytes)
-			return false;
-	}
-	return true;
-}
-
 /* It became known while this shard was verified without it, so that its terms do not know where its bytes lie. */
 static enum cairn_status put_shard_same(struct put_shard *p, const struct cairn_index_new_xorb *xorb,
 					const struct cairn_tx_known *known)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
 	enum cairn_status status = cairn_tx_list(p->tx, known->id, &list);
-	if (status == CAIRN_OK && !put_shard_same_list(&list, xorb->list))
+	if (status == CAIRN_OK && !cairn_chunk_list_same_chunks(&list, xorb->list))
 		return put_shard_conflict(p, "xorb.differs", &xorb->hash, "is known with other chunks");
 	return status == CAIRN_OK && known->stored ? cairn_tx_set_repacked(p->tx, known->id) : status;
 }

@@ -10,7 +10,7 @@
 
 enum { CAIRN_POOL_CONNECTIONS_MAX = 64 }; /* each has a file descriptor or two and up to 2 MiB of page cache */
 
-/* The statements of a reader; sqlite_pool.c has their text. */
+/* The statements of a reader; pool.c has their text. */
 enum cairn_reader_stmt {
 	CAIRN_READ_XORB, /* by hash */
 	CAIRN_READ_XORB_BY_ID,

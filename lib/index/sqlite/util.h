@@ -14,7 +14,7 @@ enum {
 /** Which files an owner's claims of SHA-256 ?1 mean, the last CAIRN_INDEX_SAME_MAX of them. */
 #define CAIRN_CLAIM_LAST(owner)                                                                                        \
 	"SELECT file, proof FROM file_owner INDEXED BY file_owner_claim WHERE scope = " owner                          \
-	" AND sha256 = ?1 ORDER BY file DESC LIMIT 64"
+	" AND sha256 = ?1 ORDER BY file DESC LIMIT " CAIRN_INDEX_SAME_MAX
 
 /** @return CAIRN_E_FULL, CAIRN_E_NOMEM or CAIRN_E_IO for a failed rc of db */
 enum cairn_status cairn_sql_status(sqlite3 *db, int rc);
@@ -31,7 +31,7 @@ CAIRN_MUST_USE enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_
 /**
  * Open a connection for one thread at a time, with a busy timeout.
  * @param flags  SQLITE_OPEN_READONLY, or READWRITE with or without CREATE
- * @param vfs    CAIRN_SQL_LOG_VFS (sqlite_log.h); NULL: the system's
+ * @param vfs    CAIRN_SQL_LOG_VFS (log.h); NULL: the system's
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM; *out is NULL on failure
  */
 CAIRN_MUST_USE enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, const char *vfs,
