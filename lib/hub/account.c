@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 _Static_assert((int)CAIRN_HUB_NAME_MAX == (int)CAIRN_INDEX_ACCOUNT_NAME_MAX, "what the index keeps of a name");
 
@@ -52,7 +53,10 @@ enum cairn_status cairn_hub_identify_user(struct cairn_cas *cas, const char *nam
 	enum cairn_status status = cairn_index_account(cairn_cas_index(cas), name, &out->account);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
-	if (status != CAIRN_OK || out->account.kind != CAIRN_INDEX_USER || out->account.disabled_unix_s != 0)
+	/* What the operator makes is in an account that is nobody's, whatever a proxy's users are called. */
+	bool is_nobodys = status == CAIRN_OK && strcasecmp(out->account.name, CAIRN_HUB_OPERATOR_NAME) == 0;
+	if (status != CAIRN_OK || is_nobodys || out->account.kind != CAIRN_INDEX_USER ||
+	    out->account.disabled_unix_s != 0)
 		return cairn_fail(
 			diag, CAIRN_E_DENIED, "user.refused", CAIRN_NO_OFFSET,
 			"you are signed in as %.96s, of whom there is no account here, or a disabled one; ask "

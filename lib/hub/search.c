@@ -22,6 +22,7 @@ struct search {
 	struct cairn_cas *cas;
 	const char *text;
 	bool is_commit;
+	bool may_read;          /* of the repository at hand: its files */
 	struct cairn_hash hash; /* the digits as a Xet hash, */
 	uint8_t sha256[32];     /* and as a SHA-256 */
 	uint64_t files_left, paths_left;
@@ -88,6 +89,7 @@ static enum cairn_status search_find_path(struct search_path *p, const struct ca
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
+/* Of files that are not in sight, uploads for example, whoever may not read the repository is not told. */
 static enum cairn_status search_tell(struct search *s, const struct cairn_index_repo *repo,
 				     enum cairn_hub_find_kind kind, const struct search_hash *file)
 {
@@ -101,7 +103,7 @@ static enum cairn_status search_tell(struct search *s, const struct cairn_index_
 					    .repo = repo,
 					    .path = path.path[0] ? path.path : NULL,
 					    .size_bytes = file ? file->size_bytes : 0};
-	if (status == CAIRN_OK)
+	if (status == CAIRN_OK && (s->may_read || find.path || !file))
 		s->visit(s->ctx, &find);
 	return status;
 }
@@ -187,15 +189,14 @@ static enum cairn_status search_commit(struct search *s, const struct cairn_inde
 static enum cairn_status search_repo(struct search *s, const struct cairn_hub_reach *reach,
 				     const struct cairn_index_repo *repo)
 {
-	bool may_read = false;
 	if (s->is_commit)
 		return search_commit(s, repo);
-	enum cairn_status status = search_match(s, repo, CAIRN_HUB_FIND_FILE, CAIRN_INDEX_MATCH_FILE, s->hash.b);
+	enum cairn_status status = cairn_hub_reach_may_read(reach, repo, &s->may_read);
+	if (status == CAIRN_OK)
+		status = search_match(s, repo, CAIRN_HUB_FIND_FILE, CAIRN_INDEX_MATCH_FILE, s->hash.b);
 	if (status == CAIRN_OK)
 		status = search_match(s, repo, CAIRN_HUB_FIND_SHA256, CAIRN_INDEX_MATCH_SHA256, s->sha256);
-	if (status == CAIRN_OK)
-		status = cairn_hub_reach_may_read(reach, repo, &may_read);
-	return status == CAIRN_OK && may_read ? search_inside(s, repo) : status;
+	return status == CAIRN_OK && s->may_read ? search_inside(s, repo) : status;
 }
 
 enum cairn_status cairn_hub_search(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *text,

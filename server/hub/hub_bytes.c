@@ -102,7 +102,7 @@ static void bytes_add_store(struct http_request *req, const struct hub_bytes *b)
 /* What somebody put there runs nothing on the hub's own pages. */
 static const char *bytes_type(const struct hub_bytes *b)
 {
-	static const char *const TEXT[] = {"html", "svg", "xml", "javascript", "ecmascript", NULL};
+	static const char *const TEXT[] = {"html", "svg", "xml", "xsl", "script", "multipart", NULL};
 	for (const char *const *text = TEXT; *text; text++)
 		if (strcasestr(b->type, *text))
 			return "text/plain; charset=utf-8";
@@ -119,8 +119,10 @@ static void bytes_add_headers(struct http_request *req, const struct hub_bytes *
 		http_reply_header(req, "X-Repo-Commit", b->repo.call.commit);
 	http_reply_header(req, "ETag", b->etag);
 	http_reply_header(req, "Accept-Ranges", "bytes");
+	/* What not everybody may read is asked for again each time: whoever uses the browser next is somebody else. */
+	bool is_everybodys = !b->repo.repo.is_private && b->repo.repo.gate == CAIRN_INDEX_GATE_NONE;
 	http_reply_header(req, "Cache-Control",
-			  b->for_good ? "private, max-age=31536000, immutable" : "private, max-age=0");
+			  b->for_good && is_everybodys ? "private, max-age=31536000, immutable" : "private, max-age=0");
 	http_reply_header(req, "Content-Disposition", disposition);
 	http_reply_header(req, "Content-Security-Policy", "sandbox");
 	http_reply_header(req, "X-Content-Type-Options", "nosniff");

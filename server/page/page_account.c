@@ -167,13 +167,14 @@ static enum cairn_status account_set_member(struct page *page, const struct cair
 	enum cairn_status status = cairn_hub_access_in(page_cas(page), &call->asker, account->id, &access);
 	if (status != CAIRN_OK)
 		return status;
-	if (access < CAIRN_HUB_ADMIN)
+	bool by_operator = call->asker.kind == CAIRN_HUB_OPERATOR;
+	/* Of the operator's keys only those of the scope admin: members outlast the key that made them so. */
+	if (access < CAIRN_HUB_ADMIN || (by_operator && !page_is_operator(page)))
 		return cairn_fail(&call->diag, CAIRN_E_DENIED, "account.denied", CAIRN_NO_OFFSET,
 				  "its admins say who belongs to an organisation");
 	if (!cairn_hub_role_parse(form_value(&page->form, "role"), &role))
 		return cairn_fail(&call->diag, CAIRN_E_USAGE, "form.body", CAIRN_NO_OFFSET,
 				  "send the form as a browser does");
-	bool by_operator = call->asker.kind == CAIRN_HUB_OPERATOR;
 	return cairn_hub_set_member(page_cas(page), by_operator, account->name, form_value(&page->form, "user"), role,
 				    &changed, &call->diag);
 }

@@ -210,8 +210,12 @@ static void footprint_build(struct page *page)
 
 static void footprint_get(struct http_request *req)
 {
-	if (page_place_new(req, sizeof(struct footprint_page), footprint_build, false))
-		route_job_start(req);
+	struct footprint_page *p = page_place_new(req, sizeof(*p), footprint_build, false);
+	if (!p)
+		return;
+	p->place.page.hub.call.job.work.lane =
+		CAIRN_LANE_HEAVY; /* it walks all files: a second, where there are many */
+	route_job_start(req);
 }
 
 const struct http_route ROUTES_PAGE_FOOTPRINT[] = {

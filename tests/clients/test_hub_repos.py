@@ -330,7 +330,11 @@ def test_every_header_of_resolve(people, data):
     }.items():  # fmt: skip
         assert head.headers[name] == value, name
     assert head.status == 200 and head.body == b"" and token_of(people.ask("GET", token.removeprefix(people.server.url)))
-    assert "immutable" in people.ask("HEAD", f"/ann/one/resolve/{oid}/x/big.bin").headers["Cache-Control"]
+    at_commit = f"/ann/one/resolve/{oid}/x/big.bin"
+    assert "immutable" not in people.ask("HEAD", at_commit).headers["Cache-Control"], "the browser's next user is not this one"
+    assert people.ask("PUT", "/api/models/ann/one/settings", body={"private": False}).status == 200
+    assert "immutable" in people.ask("HEAD", at_commit).headers["Cache-Control"]
+    assert people.ask("PUT", "/api/models/ann/one/settings", body={"private": True}).status == 200
     whole = people.ask("GET", "/ann/one/resolve/main/x%2Fbig.bin")
     assert whole.body == data[:100_000] and whole.headers["X-Repo-Commit"] == oid
     content = "hällo".encode()

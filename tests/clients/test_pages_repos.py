@@ -94,6 +94,9 @@ def test_gated(people, enter):  # noqa: F811
         assert not hrefs(blob, "/ann/one/resolve") and hashlib.sha256(b"the secret").hexdigest() not in text(blob)
         assert b"the secret" not in who.get("/ann/one").body + who.get("/ann/one/blob/main/f.txt").body
     assert "the secret" in text(ann.page("/ann/one")) and "the secret" in text(ann.page("/ann/one/blob/main/f.txt"))
+    unseen, _ = upload(people, random.Random(5).randbytes(70_000))  # in no commit
+    assert "ann/one" in text(ann.page(f"/search?q={unseen}").find(".//main"))
+    assert all("ann/one" not in text(who.page(f"/search?q={unseen}").find(".//main")) for who in (bob, nobody))
     is_away(ann.send("/ann/one/settings", action="visibility", visibility="public"), "/ann/one/settings")
     assert "the secret" in text(nobody.page("/ann/one"))
 
