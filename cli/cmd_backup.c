@@ -1,9 +1,9 @@
 /* cairn backup, cairn restore: a whole store in one FOLD file, and back. */
 #include "archive/zstd.h"
+#include "backup/backup.h"
+#include "backup/backup_set.h"
+#include "backup/restore.h"
 #include "base/clock.h"
-#include "cas/backup.h"
-#include "cas/backup_set.h"
-#include "cas/restore.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"

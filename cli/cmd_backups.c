@@ -1,5 +1,5 @@
 /* cairn backups: a folder of backups that build on each other: what is in it, is it whole, and what is kept. */
-#include "cas/backup_prune.h"
+#include "backup/backup_prune.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"

@@ -1,7 +1,7 @@
 #include "server/housekeeping.h"
 
+#include "backup/backup.h"
 #include "base/clock.h"
-#include "cas/backup.h"
 #include "cas/telemetry.h"
 #include "data_dir/hold.h"
 #include "data_dir/note.h"

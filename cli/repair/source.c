@@ -1,8 +1,8 @@
 #include "cli/repair/source.h"
 
+#include "backup/backup_format.h"
+#include "backup/bundle.h"
 #include "base/fd.h"
-#include "cas/backup_format.h"
-#include "cas/bundle.h"
 #include "data_dir/data_dir.h"
 #include "xorb/format.h"
 

@@ -4,7 +4,7 @@
 
 #include "archive/fold/reader.h"
 #include "archive/readshard/reader.h"
-#include "cas/backup_set.h"
+#include "backup/backup_set.h"
 #include "store/store.h"
 
 /** One of the four is open. */

@@ -49,12 +49,13 @@ lib/store   lib/base lib/hash lib/archive
 lib/token   lib/base lib/hash
 lib/data_dir lib/base lib/hash lib/index lib/store
 lib/cas     lib/base lib/hash lib/token lib/archive lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store lib/data_dir
+lib/backup  lib/base lib/hash lib/archive lib/xorb lib/index lib/store lib/data_dir
 server/http  lib/base lib/hash lib/token server
 lib/hub     lib/base lib/hash lib/token lib/index lib/pack lib/cas
 server/route lib/base lib/hash lib/token lib/cas server server/http
 server/page lib/base lib/hash lib/token lib/cas lib/hub server server/http server/route server/hub
 server/hub  lib/base lib/hash lib/token lib/cas lib/hub server server/http server/route
-server      lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas schema server/http server/route server/hub server/page
+server      lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas lib/backup schema server/http server/route server/hub server/page
 cli         lib/.*
 '
 

@@ -1,8 +1,8 @@
 /* Backups and restores that are interrupted, and stores that change between the two halves. */
-#include "cas/backup.h"
-#include "cas/backup_prune.h"
-#include "cas/bundle.h"
-#include "cas/restore.h"
+#include "backup/backup.h"
+#include "backup/backup_prune.h"
+#include "backup/bundle.h"
+#include "backup/restore.h"
 #include "support/gc_fixture.h"
 #include "support/index_sqlite.h"
 

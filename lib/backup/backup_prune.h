@@ -1,8 +1,8 @@
 /* Removing what the rules do not keep from a folder of backups, and giving back what of the rest nobody needs. */
-#ifndef CAIRN_CAS_BACKUP_PRUNE_H
-#define CAIRN_CAS_BACKUP_PRUNE_H
+#ifndef CAIRN_BACKUP_BACKUP_PRUNE_H
+#define CAIRN_BACKUP_BACKUP_PRUNE_H
 
-#include "cas/backup_keep.h"
+#include "backup/backup_keep.h"
 
 /** What becomes of an archive. */
 enum cairn_backup_fate {

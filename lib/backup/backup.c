@@ -1,7 +1,7 @@
-#include "cas/backup.h"
+#include "backup/backup.h"
 
+#include "backup/backup_work.h"
 #include "base/fd.h"
-#include "cas/backup_work.h"
 #include "data_dir/hold.h"
 #include "index/copy.h"
 #include "index/examine.h"

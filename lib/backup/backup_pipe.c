@@ -1,6 +1,6 @@
+#include "backup/backup_work.h"
+#include "backup/bundle.h"
 #include "base/fd.h"
-#include "cas/backup_work.h"
-#include "cas/bundle.h"
 #include "index/copy.h"
 
 #include <errno.h>

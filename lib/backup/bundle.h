@@ -5,8 +5,8 @@
  *   4 number of objects, 8 "CAIRNXB1"
  *
  * Integers are big-endian, hashes in the order of struct cairn_hash. */
-#ifndef CAIRN_CAS_BUNDLE_H
-#define CAIRN_CAS_BUNDLE_H
+#ifndef CAIRN_BACKUP_BUNDLE_H
+#define CAIRN_BACKUP_BUNDLE_H
 
 #include "base/buf.h"
 #include "hash/hash.h"

@@ -1,6 +1,6 @@
 #include "archive/fold/reader.h"
-#include "cas/backup_work.h"
-#include "cas/bundle.h"
+#include "backup/backup_work.h"
+#include "backup/bundle.h"
 
 #include <stdio.h>
 #include <string.h>

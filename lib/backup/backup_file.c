@@ -1,7 +1,7 @@
 #include "archive/fold/reader.h"
+#include "backup/backup_work.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "cas/backup_work.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "cas/bundle.h"
+#include "backup/bundle.h"
 
 #include "base/bytes.h"
 #include "base/cursor.h"

@@ -1,7 +1,7 @@
 /* A backup of a whole store in one FOLD file, made beside a daemon that may be running. docs/formats.md has what stands
  * in it. */
-#ifndef CAIRN_CAS_BACKUP_H
-#define CAIRN_CAS_BACKUP_H
+#ifndef CAIRN_BACKUP_BACKUP_H
+#define CAIRN_BACKUP_BACKUP_H
 
 #include "base/status.h"
 

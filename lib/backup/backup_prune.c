@@ -1,8 +1,8 @@
-#include "cas/backup_prune.h"
+#include "backup/backup_prune.h"
 
+#include "backup/backup_rewrite.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
-#include "cas/backup_rewrite.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-#include "cas/backup_rewrite.h"
+#include "backup/backup_rewrite.h"
 
 #include "archive/fold/writer.h"
+#include "backup/backup_format.h"
+#include "backup/bundle.h"
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
-#include "cas/backup_format.h"
-#include "cas/bundle.h"
 
 #include <errno.h>
 #include <fcntl.h>

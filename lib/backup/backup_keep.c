@@ -1,8 +1,8 @@
-#include "cas/backup_keep.h"
+#include "backup/backup_keep.h"
 
+#include "backup/backup_format.h"
+#include "backup/bundle.h"
 #include "base/fd.h"
-#include "cas/backup_format.h"
-#include "cas/bundle.h"
 #include "data_dir/data_dir.h"
 #include "index/copy.h"
 

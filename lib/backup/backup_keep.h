@@ -1,8 +1,8 @@
 /* Which backups of a folder are kept, and are they whole? */
-#ifndef CAIRN_CAS_BACKUP_KEEP_H
-#define CAIRN_CAS_BACKUP_KEEP_H
+#ifndef CAIRN_BACKUP_BACKUP_KEEP_H
+#define CAIRN_BACKUP_BACKUP_KEEP_H
 
-#include "cas/backup_set.h"
+#include "backup/backup_set.h"
 
 /** Of how many of these periods (UTC, weeks begin on Monday) the newest moment is kept. */
 struct cairn_backup_rules {

@@ -5,13 +5,13 @@
  * folder has already; backup.c is the order of it all.
  *
  * Each call that says nothing else answers as cairn_backup(), with diag. */
-#ifndef CAIRN_CAS_BACKUP_WORK_H
-#define CAIRN_CAS_BACKUP_WORK_H
+#ifndef CAIRN_BACKUP_BACKUP_WORK_H
+#define CAIRN_BACKUP_BACKUP_WORK_H
 
 #include "archive/fold/writer.h"
-#include "cas/backup.h"
-#include "cas/backup_format.h"
-#include "cas/backup_set.h"
+#include "backup/backup.h"
+#include "backup/backup_format.h"
+#include "backup/backup_set.h"
 #include "data_dir/data_dir.h"
 #include "data_dir/identity.h"
 #include "store/store.h"

@@ -1,9 +1,9 @@
 /* Which archive of a folder gives what the kept moments need, and taking that over from some archives into a new one.
  */
-#ifndef CAIRN_CAS_BACKUP_REWRITE_H
-#define CAIRN_CAS_BACKUP_REWRITE_H
+#ifndef CAIRN_BACKUP_BACKUP_REWRITE_H
+#define CAIRN_BACKUP_BACKUP_REWRITE_H
 
-#include "cas/backup_set.h"
+#include "backup/backup_set.h"
 
 /** Of each needed object, who gives it. Several archives may have one: one of them gives it. */
 struct cairn_backup_use {

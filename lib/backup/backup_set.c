@@ -1,8 +1,8 @@
-#include "cas/backup_set.h"
+#include "backup/backup_set.h"
 
+#include "backup/backup_format.h"
 #include "base/bytes.h"
 #include "base/fd.h"
-#include "cas/backup_format.h"
 #include "hash/chunk_list.h"
 #include "xorb/reader.h"
 

@@ -5,8 +5,8 @@
  *   20261123T061000Z.moment.fold   the index as it was then, which names objects of any archive of the folder
  *
  * A moment gets its name after all objects that it names are durable. docs/formats.md has what is in the files. */
-#ifndef CAIRN_CAS_BACKUP_SET_H
-#define CAIRN_CAS_BACKUP_SET_H
+#ifndef CAIRN_BACKUP_BACKUP_SET_H
+#define CAIRN_BACKUP_BACKUP_SET_H
 
 #include "archive/fold/reader.h"
 #include "base/buf.h"

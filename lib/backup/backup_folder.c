@@ -1,6 +1,6 @@
+#include "backup/backup_work.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "cas/backup_work.h"
 
 #include <errno.h>
 #include <libgen.h>

@@ -1,6 +1,6 @@
 /* Making a data folder of a backup. */
-#ifndef CAIRN_CAS_RESTORE_H
-#define CAIRN_CAS_RESTORE_H
+#ifndef CAIRN_BACKUP_RESTORE_H
+#define CAIRN_BACKUP_RESTORE_H
 
 #include "base/status.h"
 

@@ -1,6 +1,6 @@
 /* The names that writing and reading a backup must agree on. */
-#ifndef CAIRN_CAS_BACKUP_FORMAT_H
-#define CAIRN_CAS_BACKUP_FORMAT_H
+#ifndef CAIRN_BACKUP_BACKUP_FORMAT_H
+#define CAIRN_BACKUP_BACKUP_FORMAT_H
 
 #define BACKUP_KIND    "cairn.backup" /* metadata: kind */
 #define BACKUP_VERSION 1              /* metadata: backup_version */
