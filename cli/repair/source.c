@@ -36,12 +36,9 @@ static enum cairn_status source_open_folder(struct repair_source *s, const char 
 {
 	if (faccessat(s->fd, "objects", F_OK, 0) == 0 || faccessat(s->fd, "store", F_OK, 0) == 0)
 		return cairn_data_dir_open_store(&s->folder, path, true, diag);
-	bool had_lock = faccessat(s->fd, "lock", F_OK, 0) == 0;
 	enum cairn_status status = cairn_backup_set_open(&s->set, path, false, diag);
 	if (status != CAIRN_OK || s->set.n > 0)
 		return status;
-	if (!had_lock)
-		(void)unlinkat(s->fd, "lock", 0);
 	return cairn_fail(diag, CAIRN_E_FORMAT, "restore.kind", CAIRN_NO_OFFSET,
 			  "the folder is neither that of a daemon nor one of backups");
 }

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -126,15 +125,7 @@ static enum cairn_status restore_enter(struct restore *r)
 					  "the folder %s is not empty; name another, or move what is in it away", dir);
 	}
 	enum cairn_status status = restore_put(r, CAIRN_DATA_DIR_RESTORING, mine, strlen(mine));
-	if (status != CAIRN_OK)
-		return status;
-	r->lock_fd = openat(r->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (r->lock_fd < 0)
-		return restore_io(r, "make", "lock");
-	if (flock(r->lock_fd, LOCK_EX | LOCK_NB) < 0)
-		return cairn_fail(r->diag, CAIRN_E_CONFLICT, "data_dir.in_use", CAIRN_NO_OFFSET,
-				  "the data folder %s is in use by another process", dir);
-	return CAIRN_OK;
+	return status == CAIRN_OK ? cairn_data_dir_lock(dir, true, &r->lock_fd, r->diag) : status;
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */

@@ -64,29 +64,39 @@ static enum cairn_status data_dir_refuse_half_restored(const char *path, struct 
 			  "the data folder %s is half of a backup: run cairn restore again to complete it", path);
 }
 
-static enum cairn_status data_dir_lock(struct cairn_data_dir *d, bool read_only, struct cairn_diag *diag)
+enum cairn_status cairn_data_dir_lock(const char *path, bool make, int *fd, struct cairn_diag *diag)
 {
 	char lock[DATA_DIR_PATH_BYTES];
+	*fd = -1;
+	enum cairn_status status = data_dir_name(lock, path, "lock", diag);
+	if (status != CAIRN_OK)
+		return status;
+	CLEANUP(cairn_fd_closep) int opened = open(lock, (make ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC, 0600);
+	if (opened < 0 && !make && errno == ENOENT)
+		return CAIRN_OK;
+	if (opened < 0)
+		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot open %s: %s", lock,
+				  strerror(errno));
+	if (flock(opened, LOCK_EX | LOCK_NB) != 0)
+		return cairn_fail(
+			diag, CAIRN_E_CONFLICT, "data_dir.in_use", CAIRN_NO_OFFSET,
+			"the data folder %s is in use by another process; stop it, or give --data-dir another folder",
+			path);
+	*fd = opened;
+	opened = -1;
+	return CAIRN_OK;
+}
+
+static enum cairn_status data_dir_lock(struct cairn_data_dir *d, bool read_only, struct cairn_diag *diag)
+{
 	bool made;
 	if (!read_only && cairn_fd_make_folder(d->path, &made) != CAIRN_OK)
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
 				  "cannot make the data folder %s: %s", d->path, strerror(errno));
-	enum cairn_status status = data_dir_name(lock, d->path, "lock", diag);
-	if (status != CAIRN_OK)
-		return status;
-	d->lock_fd = open(lock, (read_only ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0600);
-	if (d->lock_fd < 0 && read_only && errno == ENOENT)
-		return CAIRN_OK;
-	if (d->lock_fd < 0)
-		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot open %s: %s", lock,
-				  strerror(errno));
-	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0)
-		return cairn_fail(
-			diag, CAIRN_E_CONFLICT, "data_dir.in_use", CAIRN_NO_OFFSET,
-			"the data folder %s is in use by another process; stop it, or give --data-dir another folder",
-			d->path);
-	cairn_crash_point(CAIRN_CRASH_FOLDER_LOCKED);
-	return CAIRN_OK;
+	enum cairn_status status = cairn_data_dir_lock(d->path, !read_only, &d->lock_fd, diag);
+	if (d->lock_fd >= 0)
+		cairn_crash_point(CAIRN_CRASH_FOLDER_LOCKED);
+	return status;
 }
 
 /* --- what is in it ------------------------------------------------------------------------------------------------ */

@@ -64,6 +64,16 @@ const struct cairn_secret *cairn_data_dir_secret(const struct cairn_data_dir *d)
  *  @param[out] to  the version now, the same when it was not migrated; both 0 to read only */
 void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to);
 
+/**
+ * Make a folder this process's own, as cairn_data_dir_open() does: for whoever fills one before it can be opened. The
+ * kernel drops the lock when its holder dies.
+ * @param make  the file that is locked; else one that has none is nobody's, and not locked
+ * @param[out] fd  closing it gives up the lock; -1: there is none, also after a failure
+ * @return CAIRN_OK; CAIRN_E_CONFLICT another process has the folder (data_dir.in_use); CAIRN_E_USAGE the path is too
+ *         long; CAIRN_E_IO (data_dir.lock)
+ */
+CAIRN_MUST_USE enum cairn_status cairn_data_dir_lock(const char *path, bool make, int *fd, struct cairn_diag *diag);
+
 /** Is this the data folder of a daemon? Asked first by those who are given one that should be there: opening would make
  *  a folder that is not there, and an index in one that is no store.
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND it is not (data_dir.missing); CAIRN_E_FORMAT, CAIRN_E_IO what it says of an

@@ -1,4 +1,5 @@
 /* Opening the folder of a daemon: what is made, what is refused, and what is let go of. */
+#include "base/fd.h"
 #include "data_dir/data_dir.h"
 #include "support/tempdir.h"
 
@@ -98,6 +99,24 @@ START_TEST(one_process_has_it)
 	ck_assert_int_eq(cairn_data_dir_open(&second, &to_read, &diag), CAIRN_E_CONFLICT);
 	ck_assert_str_eq(diag.rule, "data_dir.in_use");
 	ck_assert_ptr_null(second);
+}
+END_TEST
+
+START_TEST(whoever_fills_a_folder_locks_it_as_well)
+{
+	CLEANUP(cairn_fd_closep) int fd = -1;
+	int second = -1;
+	ck_assert_int_eq(cairn_data_dir_lock(dir.path, false, &fd, &diag), CAIRN_OK);
+	ck_assert_int_eq(fd, -1); /* there is no file, and none is made */
+	ck_assert(!is_there("lock"));
+	ck_assert_int_eq(cairn_data_dir_lock(dir.path, true, &fd, &diag), CAIRN_OK);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_str_eq(refusal((struct cairn_data_dir_options){0}, CAIRN_E_CONFLICT), "data_dir.in_use");
+	ck_assert_int_eq(cairn_data_dir_lock(dir.path, true, &second, NULL), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(second, -1);
+	cairn_fd_closep(&fd);
+	must_open((struct cairn_data_dir_options){0});
+	ck_assert_int_eq(cairn_data_dir_lock(dir.path, true, &fd, NULL), CAIRN_E_CONFLICT);
 }
 END_TEST
 
@@ -253,6 +272,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, the_first_start_makes_all);
 	tcase_add_test(tc, one_process_has_it);
+	tcase_add_test(tc, whoever_fills_a_folder_locks_it_as_well);
 	tcase_add_test(tc, reading_makes_nothing);
 	tcase_add_test(tc, half_a_backup_is_refused);
 	tcase_add_test(tc, a_lost_index_is_refused);
