@@ -1,131 +1,19 @@
 #include "backup/restore.h"
 
-#include "archive/fold/reader.h"
-#include "archive/fold/stream.h"
-#include "backup/backup_format.h"
-#include "backup/backup_set.h"
-#include "backup/bundle.h"
+#include "backup/restore_work.h"
 #include "base/fd.h"
 #include "data_dir/data_dir.h"
-#include "index/copy.h"
-#include "index/examine.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-static const char RESTORE_INDEX[] = "index.sqlite.part";
-static const char RESTORE_PIPE[] = "pipe"; /* in the file that says that a restore is not complete */
-
-struct restore_row {
-	struct cairn_hash hash;
-	uint64_t stored_bytes;
-	uint64_t packing; /* 0: not known, any will do */
-	bool done;
-};
-
-struct restore {
-	const struct cairn_restore_options *options;
-	struct cairn_restore_report *report;
-	struct cairn_diag *diag;
-	int fd, dir_fd, lock_fd;
-	struct cairn_fold *f;                 /* of a pipe NULL */
-	const struct cairn_fold_index *index; /* of f, or of what came from the pipe */
-	struct cairn_store *store;
-	struct cairn_buf rows;   /* struct restore_row, sorted: what the index names */
-	struct cairn_diag fault; /* the first one of the index */
-	/* Of a folder. */
-	struct cairn_backup_set set;
-	struct cairn_buf bundles; /* a byte for each of an archive: is it needed? */
-};
-
-static enum cairn_status restore_io(struct restore *r, const char *what, const char *path)
-{
-	return cairn_fail(r->diag, cairn_fd_status(errno), "restore.file", CAIRN_NO_OFFSET, "cannot %s %s: %s", what,
-			  path, strerror(errno));
-}
 
 static bool restore_begins(const char *name, const char *prefix)
 {
 	return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
-/* --- the folder --------------------------------------------------------------------------------------------------- */
-
-/* Which backup is being restored: the hash of its manifest, which of a pipe nobody knows yet. */
-static void restore_identity(const struct restore *r, char out[static CAIRN_HASH_TEXT_BYTES])
-{
-	if (r->index)
-		cairn_hex_text(out, r->index->manifest_hash, CAIRN_SHA256_BYTES);
-	else
-		(void)snprintf(out, CAIRN_HASH_TEXT_BYTES, "%s", RESTORE_PIPE);
-}
-
-static enum cairn_status restore_is_empty(struct restore *r, bool *empty)
-{
-	int fd = openat(r->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		cairn_fd_closep(&fd);
-		return restore_io(r, "list", r->options->data_dir);
-	}
-	*empty = true;
-	for (const struct dirent *e = readdir(dir); e; e = readdir(dir))
-		*empty = *empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0);
-	(void)closedir(dir);
-	return CAIRN_OK;
-}
-
-/* Write a small file durably. */
-static enum cairn_status restore_put(struct restore *r, const char *name, const void *bytes, size_t len)
-{
-	CLEANUP(cairn_fd_closep) int fd = openat(r->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || cairn_fd_write_all(fd, bytes, len) != CAIRN_OK || fsync(fd) < 0 || fsync(r->dir_fd) < 0)
-		return restore_io(r, "write", name);
-	return CAIRN_OK;
-}
-
-/* Is it empty, or half of what this backup makes? */
-static enum cairn_status restore_enter(struct restore *r)
-{
-	const char *dir = r->options->data_dir;
-	char mine[CAIRN_HASH_TEXT_BYTES], found[CAIRN_HASH_TEXT_BYTES] = "";
-	bool empty = false;
-	restore_identity(r, mine);
-	bool made;
-	if (cairn_fd_make_folder(dir, &made) != CAIRN_OK)
-		return cairn_fail(r->diag, cairn_fd_make_status(errno), "restore.file", CAIRN_NO_OFFSET,
-				  "cannot make %s: %s", dir, strerror(errno));
-	r->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (r->dir_fd < 0)
-		return restore_io(r, "open", dir);
-	CLEANUP(cairn_fd_closep) int mark_fd = openat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, O_RDONLY | O_CLOEXEC);
-	if (mark_fd >= 0) {
-		size_t n = 0;
-		if (cairn_fd_read_upto(mark_fd, found, sizeof(found) - 1, &n) != CAIRN_OK)
-			return restore_io(r, "read", CAIRN_DATA_DIR_RESTORING);
-		/* One that was killed between making the file and writing it has done nothing yet. */
-		if (n > 0 && (!r->index || strcmp(found, mine) != 0))
-			return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
-					  "the folder %s is of an interrupted restore of another backup, or from a "
-					  "pipe, which cannot go on: remove it",
-					  dir);
-	} else {
-		enum cairn_status status = restore_is_empty(r, &empty);
-		if (status != CAIRN_OK)
-			return status;
-		if (!empty)
-			return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
-					  "the folder %s is not empty; name another, or move what is in it away", dir);
-	}
-	enum cairn_status status = restore_put(r, CAIRN_DATA_DIR_RESTORING, mine, strlen(mine));
-	return status == CAIRN_OK ? cairn_data_dir_lock(dir, true, &r->lock_fd, r->diag) : status;
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
@@ -142,11 +30,6 @@ static enum cairn_status restore_tell(struct restore *r, const struct cairn_fold
 {
 	r->report->done_bytes += c->comp_len;
 	return r->options->progress && !r->options->progress(r->options->ctx, r->report) ? CAIRN_E_BUSY : CAIRN_OK;
-}
-
-static enum cairn_status restore_end_index(struct restore *r, int fd)
-{
-	return fsync(fd) == 0 ? CAIRN_OK : restore_io(r, "write", RESTORE_INDEX);
 }
 
 static enum cairn_status restore_index(struct restore *r)
@@ -175,78 +58,6 @@ static enum cairn_status restore_index(struct restore *r)
 			return status;
 	}
 	return restore_end_index(r, fd);
-}
-
-static enum cairn_status restore_note_row(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
-					  uint64_t packing)
-{
-	struct restore *r = ctx;
-	const struct restore_row row = {.hash = *hash, .stored_bytes = stored_bytes, .packing = packing};
-	cairn_buf_add(&r->rows, &row, sizeof(row));
-	return r->rows.status;
-}
-
-static int restore_compare(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct cairn_hash));
-}
-
-static void restore_note_fault(void *ctx, const struct cairn_index_fault *fault)
-{
-	struct restore *r = ctx;
-	(void)!cairn_fail(&r->fault, CAIRN_E_MISMATCH, "restore.damaged", CAIRN_NO_OFFSET,
-			  "all is restored, but the index was damaged when the backup was made; run cairn fsck "
-			  "--repair, or restore an older one: %s",
-			  fault->text);
-}
-
-static enum cairn_status restore_rows(struct restore *r)
-{
-	char path[BACKUP_PATH_BYTES], url[CAIRN_DATA_DIR_URL_BYTES];
-	int n = snprintf(path, sizeof(path), "%s/%s", r->options->data_dir, RESTORE_INDEX);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return cairn_fail(r->diag, CAIRN_E_USAGE, "data_dir.path", CAIRN_NO_OFFSET, "the path is too long");
-	enum cairn_status status = cairn_data_dir_index_url(url, r->options->data_dir, r->diag);
-	if (status == CAIRN_OK)
-		status = cairn_index_copy_examine(url, path, restore_note_fault, r, r->diag);
-	if (status == CAIRN_OK)
-		status = cairn_index_copy_each(url, path, restore_note_row, r, r->diag);
-	if (status == CAIRN_OK && r->rows.len > 0)
-		qsort(r->rows.bytes, r->rows.len / sizeof(struct restore_row), sizeof(struct restore_row),
-		      restore_compare);
-	return status;
-}
-
-/* @return NULL: the index does not name such an object */
-static struct restore_row *restore_names(struct restore *r, const struct cairn_hash *hash)
-{
-	struct restore_row *row = NULL;
-	if (r->rows.len > 0)
-		row = bsearch(hash, r->rows.bytes, r->rows.len / sizeof(*row), sizeof(*row), restore_compare);
-	return row;
-}
-
-/* The row that is not filled yet. @return NULL: the index does not name such an object, or it is there */
-static struct restore_row *restore_row_of(struct restore *r, const struct cairn_hash *hash, uint64_t len)
-{
-	struct restore_row *row = restore_names(r, hash);
-	return row && row->stored_bytes == len && !row->done ? row : NULL;
-}
-
-static enum cairn_status restore_put_object(struct restore *r, const struct cairn_bundle_object *object)
-{
-	bool existed;
-	CLEANUP(cairn_store_put_abortp) struct cairn_store_put *put = NULL;
-	enum cairn_status status = cairn_store_put_begin(r->store, &put);
-	if (status == CAIRN_OK)
-		status = cairn_store_put_write(put, object->bytes, object->len);
-	if (status == CAIRN_OK) {
-		status = cairn_store_put_commit(put, &object->hash, &existed);
-		put = NULL;
-	}
-	return status == CAIRN_OK ? CAIRN_OK
-				  : cairn_fail(r->diag, status, "restore.file", CAIRN_NO_OFFSET,
-					       "an object cannot be written: %s", cairn_status_name(status));
 }
 
 /* What the index does not name, or packed otherwise, is left out: it was collected before the index was copied, or is
@@ -382,22 +193,6 @@ static enum cairn_status restore_archives(struct restore *r)
 	return status;
 }
 
-/* Every object that the index names must be there. */
-static enum cairn_status restore_check(struct restore *r)
-{
-	const struct restore_row *rows = (const struct restore_row *)(const void *)r->rows.bytes;
-	for (size_t i = 0; i < r->rows.len / sizeof(*rows); i++) {
-		char text[CAIRN_HASH_TEXT_BYTES];
-		uint64_t bytes = 0;
-		if (cairn_store_stat(r->store, &rows[i].hash, &bytes) == CAIRN_OK && bytes == rows[i].stored_bytes)
-			continue;
-		cairn_hash_text(text, &rows[i].hash);
-		return cairn_fail(r->diag, CAIRN_E_MISMATCH, "restore.missing", r->index->at,
-				  "the backup's index names object %s, which is not in the backup", text);
-	}
-	return CAIRN_OK;
-}
-
 static enum cairn_status restore_secret(struct restore *r)
 {
 	CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
@@ -443,18 +238,6 @@ static enum cairn_status restore_open_moment(struct restore *r)
 	return CAIRN_OK;
 }
 
-/* Is it a backup, and whole? */
-static enum cairn_status restore_check_kind(struct restore *r)
-{
-	char *kind = NULL;
-	enum cairn_status status = cairn_fold_index_text(r->index, "kind", &kind);
-	if (status == CAIRN_OK && (!kind || strcmp(kind, BACKUP_KIND) != 0 || !r->index->has_manifest))
-		status = cairn_fail(r->diag, CAIRN_E_FORMAT, "restore.kind", r->index->at + r->index->metadata.at,
-				    "this FOLD file is not a backup of Cairn");
-	free(kind);
-	return status;
-}
-
 static enum cairn_status restore_open(struct restore *r)
 {
 	struct stat st;
@@ -476,28 +259,6 @@ static enum cairn_status restore_open(struct restore *r)
 	return restore_check_kind(r);
 }
 
-/* The restored store is the one that was backed up, and may go on with its folder of backups. */
-static enum cairn_status restore_put_identity(struct restore *r)
-{
-	char text[CAIRN_IDENTITY_BYTES + 1];
-	enum cairn_status status = cairn_backup_identity(text, r->index, r->diag);
-	if (status != CAIRN_OK || !text[0])
-		return status;
-	memcpy(text + CAIRN_IDENTITY_BYTES - 1, "\n", 2);
-	return restore_put(r, CAIRN_IDENTITY_FILE, text, CAIRN_IDENTITY_BYTES);
-}
-
-static enum cairn_status restore_end(struct restore *r)
-{
-	enum cairn_status status = restore_put_identity(r);
-	if (status != CAIRN_OK)
-		return status;
-	if (renameat(r->dir_fd, RESTORE_INDEX, r->dir_fd, "index.sqlite") < 0 || fsync(r->dir_fd) < 0 ||
-	    unlinkat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, 0) < 0 || fsync(r->dir_fd) < 0)
-		return restore_io(r, "end", r->options->data_dir);
-	return CAIRN_OK;
-}
-
 static enum cairn_status restore_run_file(struct restore *r)
 {
 	enum cairn_status status = restore_open(r);
@@ -516,139 +277,6 @@ static enum cairn_status restore_run_file(struct restore *r)
 	if (status == CAIRN_OK)
 		status = restore_secret(r);
 	return status == CAIRN_OK ? restore_end(r) : status;
-}
-
-/* --- from a pipe -------------------------------------------------------------------------------------------------- */
-
-struct restore_pipe {
-	struct restore *r;
-	int index_fd;
-	struct cairn_buf put; /* struct cairn_hash: of the objects that came, which the index may not name */
-};
-
-static enum cairn_status restore_pipe_object(void *ctx, const struct cairn_bundle_object *object)
-{
-	struct restore_pipe *p = ctx;
-	cairn_buf_add(&p->put, &object->hash, sizeof(object->hash));
-	return p->put.status == CAIRN_OK ? restore_put_object(p->r, object) : p->put.status;
-}
-
-/* By their types: what names they have is told at the end, and objects come before the index. */
-static enum cairn_status restore_pipe_chunk(struct restore_pipe *p, const struct cairn_fold_chunk *c,
-					    const struct cairn_fold_data *data)
-{
-	struct restore *r = p->r;
-	if (strcmp(c->ctype, BACKUP_OBJECTS_CTYPE) == 0)
-		return cairn_bundle_each(data->bytes, data->len, restore_pipe_object, p, r->diag);
-	if (strcmp(c->ctype, BACKUP_INDEX_CTYPE) == 0)
-		return cairn_fd_write_all(p->index_fd, data->bytes, data->len) == CAIRN_OK
-			       ? CAIRN_OK
-			       : restore_io(r, "write", RESTORE_INDEX);
-	if (strcmp(c->ctype, BACKUP_SECRET_CTYPE) != 0)
-		return CAIRN_OK;
-	r->report->has_secret = true;
-	return restore_put(r, "secret", data->bytes, data->len);
-}
-
-static enum cairn_status restore_pipe_chunks(struct restore_pipe *p, struct cairn_fold_stream *s)
-{
-	struct restore *r = p->r;
-	enum cairn_status status = CAIRN_OK;
-	while (status == CAIRN_OK) {
-		CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
-		struct cairn_fold_chunk chunk;
-		status = cairn_fold_stream_next(s, &chunk, &data, r->diag);
-		if (status == CAIRN_OK)
-			status = restore_pipe_chunk(p, &chunk, &data);
-		r->report->done_bytes = cairn_fold_stream_at(s);
-		if (status == CAIRN_OK && r->options->progress && !r->options->progress(r->options->ctx, r->report))
-			status = CAIRN_E_BUSY;
-	}
-	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-}
-
-/* The pieces of the index came in the order in which their types did: are they called so? */
-static enum cairn_status restore_pipe_names(struct restore *r)
-{
-	unsigned n = 0;
-	for (size_t i = 0; i < r->index->n_chunks; i++) {
-		const struct cairn_fold_chunk *c = &r->index->chunks[i];
-		char name[BACKUP_NAME_BYTES] = "secret";
-		if (strcmp(c->ctype, BACKUP_INDEX_CTYPE) == 0)
-			(void)snprintf(name, sizeof(name), BACKUP_INDEX "%06u", n++);
-		else if (strcmp(c->ctype, BACKUP_SECRET_CTYPE) != 0)
-			continue;
-		if (strcmp(c->name, name) != 0)
-			return cairn_fail(r->diag, CAIRN_E_FORMAT, "restore.index", c->offset,
-					  "a chunk of the backup is called %s where %s was to come", c->name, name);
-	}
-	return n > 0 ? CAIRN_OK
-		     : cairn_fail(r->diag, CAIRN_E_FORMAT, "restore.index", r->index->at, "the backup has no %s000000",
-				  BACKUP_INDEX);
-}
-
-/* Collected before the index was copied: left out, as from a file. */
-static enum cairn_status restore_pipe_sweep(struct restore_pipe *p)
-{
-	struct restore *r = p->r;
-	const struct cairn_hash *hashes = (const struct cairn_hash *)(const void *)p->put.bytes;
-	for (size_t i = 0; i < p->put.len / sizeof(*hashes); i++) {
-		uint64_t bytes = 0;
-		enum cairn_status status = cairn_store_stat(r->store, &hashes[i], &bytes);
-		struct restore_row *row = status == CAIRN_OK ? restore_row_of(r, &hashes[i], bytes) : NULL;
-		if (row) {
-			row->done = true;
-			r->report->n_objects++;
-			r->report->object_bytes += bytes;
-		} else if (status == CAIRN_OK && !restore_names(r, &hashes[i])) {
-			status = cairn_store_remove(r->store, &hashes[i], NULL);
-		}
-		if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
-			return cairn_fail(r->diag, status, "restore.file", CAIRN_NO_OFFSET,
-					  "an object cannot be looked at, or not removed");
-	}
-	return CAIRN_OK;
-}
-
-static enum cairn_status restore_pipe_all(struct restore_pipe *p, struct cairn_fold_stream *s)
-{
-	struct restore *r = p->r;
-	enum cairn_status status = restore_pipe_chunks(p, s);
-	if (status != CAIRN_OK)
-		return status;
-	r->index = cairn_fold_stream_index(s);
-	status = restore_check_kind(r);
-	if (status == CAIRN_OK)
-		status = restore_pipe_names(r);
-	if (status == CAIRN_OK)
-		status = restore_end_index(r, p->index_fd);
-	if (status == CAIRN_OK)
-		status = restore_rows(r);
-	if (status == CAIRN_OK)
-		status = restore_pipe_sweep(p);
-	if (status == CAIRN_OK)
-		status = restore_check(r);
-	return status == CAIRN_OK ? restore_end(r) : status;
-}
-
-static enum cairn_status restore_run_pipe(struct restore *r)
-{
-	struct restore_pipe p = {.r = r, .index_fd = -1, .put = cairn_buf_init(SIZE_MAX)};
-	CLEANUP(cairn_fold_stream_closep) struct cairn_fold_stream *s = NULL;
-	enum cairn_status status = cairn_fold_stream_open(&s, *r->options->pipe_fd, r->diag);
-	if (status == CAIRN_OK)
-		status = restore_enter(r);
-	if (status == CAIRN_OK)
-		status = cairn_data_dir_open_store(&r->store, r->options->data_dir, false, r->diag);
-	if (status == CAIRN_OK) {
-		r->report->total_bytes = cairn_fold_stream_total(s);
-		p.index_fd = openat(r->dir_fd, RESTORE_INDEX, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-		status = p.index_fd < 0 ? restore_io(r, "make", RESTORE_INDEX) : restore_pipe_all(&p, s);
-	}
-	r->index = NULL; /* it goes with the stream */
-	cairn_fd_closep(&p.index_fd);
-	cairn_buf_fini(&p.put);
-	return status;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */

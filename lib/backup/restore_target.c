@@ -1,0 +1,220 @@
+#include "backup/restore_work.h"
+#include "base/fd.h"
+#include "data_dir/data_dir.h"
+#include "index/copy.h"
+#include "index/examine.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char RESTORE_PIPE[] = "pipe"; /* in the file that says that a restore is not complete */
+
+enum cairn_status restore_io(struct restore *r, const char *what, const char *path)
+{
+	return cairn_fail(r->diag, cairn_fd_status(errno), "restore.file", CAIRN_NO_OFFSET, "cannot %s %s: %s", what,
+			  path, strerror(errno));
+}
+
+/* --- the folder --------------------------------------------------------------------------------------------------- */
+
+/* Which backup is being restored: the hash of its manifest, which of a pipe nobody knows yet. */
+static void restore_identity(const struct restore *r, char out[static CAIRN_HASH_TEXT_BYTES])
+{
+	if (r->index)
+		cairn_hex_text(out, r->index->manifest_hash, CAIRN_SHA256_BYTES);
+	else
+		(void)snprintf(out, CAIRN_HASH_TEXT_BYTES, "%s", RESTORE_PIPE);
+}
+
+static enum cairn_status restore_is_empty(struct restore *r, bool *empty)
+{
+	int fd = openat(r->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		cairn_fd_closep(&fd);
+		return restore_io(r, "list", r->options->data_dir);
+	}
+	*empty = true;
+	for (const struct dirent *e = readdir(dir); e; e = readdir(dir))
+		*empty = *empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0);
+	(void)closedir(dir);
+	return CAIRN_OK;
+}
+
+enum cairn_status restore_put(struct restore *r, const char *name, const void *bytes, size_t len)
+{
+	CLEANUP(cairn_fd_closep) int fd = openat(r->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || cairn_fd_write_all(fd, bytes, len) != CAIRN_OK || fsync(fd) < 0 || fsync(r->dir_fd) < 0)
+		return restore_io(r, "write", name);
+	return CAIRN_OK;
+}
+
+enum cairn_status restore_enter(struct restore *r)
+{
+	const char *dir = r->options->data_dir;
+	char mine[CAIRN_HASH_TEXT_BYTES], found[CAIRN_HASH_TEXT_BYTES] = "";
+	bool empty = false;
+	restore_identity(r, mine);
+	bool made;
+	if (cairn_fd_make_folder(dir, &made) != CAIRN_OK)
+		return cairn_fail(r->diag, cairn_fd_make_status(errno), "restore.file", CAIRN_NO_OFFSET,
+				  "cannot make %s: %s", dir, strerror(errno));
+	r->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->dir_fd < 0)
+		return restore_io(r, "open", dir);
+	CLEANUP(cairn_fd_closep) int mark_fd = openat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, O_RDONLY | O_CLOEXEC);
+	if (mark_fd >= 0) {
+		size_t n = 0;
+		if (cairn_fd_read_upto(mark_fd, found, sizeof(found) - 1, &n) != CAIRN_OK)
+			return restore_io(r, "read", CAIRN_DATA_DIR_RESTORING);
+		/* One that was killed between making the file and writing it has done nothing yet. */
+		if (n > 0 && (!r->index || strcmp(found, mine) != 0))
+			return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
+					  "the folder %s is of an interrupted restore of another backup, or from a "
+					  "pipe, which cannot go on: remove it",
+					  dir);
+	} else {
+		enum cairn_status status = restore_is_empty(r, &empty);
+		if (status != CAIRN_OK)
+			return status;
+		if (!empty)
+			return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
+					  "the folder %s is not empty; name another, or move what is in it away", dir);
+	}
+	enum cairn_status status = restore_put(r, CAIRN_DATA_DIR_RESTORING, mine, strlen(mine));
+	return status == CAIRN_OK ? cairn_data_dir_lock(dir, true, &r->lock_fd, r->diag) : status;
+}
+
+/* --- the backup's index ------------------------------------------------------------------------------------------- */
+
+enum cairn_status restore_check_kind(struct restore *r)
+{
+	char *kind = NULL;
+	enum cairn_status status = cairn_fold_index_text(r->index, "kind", &kind);
+	if (status == CAIRN_OK && (!kind || strcmp(kind, BACKUP_KIND) != 0 || !r->index->has_manifest))
+		status = cairn_fail(r->diag, CAIRN_E_FORMAT, "restore.kind", r->index->at + r->index->metadata.at,
+				    "this FOLD file is not a backup of Cairn");
+	free(kind);
+	return status;
+}
+
+enum cairn_status restore_end_index(struct restore *r, int fd)
+{
+	return fsync(fd) == 0 ? CAIRN_OK : restore_io(r, "write", RESTORE_INDEX);
+}
+
+static enum cairn_status restore_note_row(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
+					  uint64_t packing)
+{
+	struct restore *r = ctx;
+	const struct restore_row row = {.hash = *hash, .stored_bytes = stored_bytes, .packing = packing};
+	cairn_buf_add(&r->rows, &row, sizeof(row));
+	return r->rows.status;
+}
+
+static int restore_compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct cairn_hash));
+}
+
+static void restore_note_fault(void *ctx, const struct cairn_index_fault *fault)
+{
+	struct restore *r = ctx;
+	(void)!cairn_fail(&r->fault, CAIRN_E_MISMATCH, "restore.damaged", CAIRN_NO_OFFSET,
+			  "all is restored, but the index was damaged when the backup was made; run cairn fsck "
+			  "--repair, or restore an older one: %s",
+			  fault->text);
+}
+
+enum cairn_status restore_rows(struct restore *r)
+{
+	char path[BACKUP_PATH_BYTES], url[CAIRN_DATA_DIR_URL_BYTES];
+	int n = snprintf(path, sizeof(path), "%s/%s", r->options->data_dir, RESTORE_INDEX);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return cairn_fail(r->diag, CAIRN_E_USAGE, "data_dir.path", CAIRN_NO_OFFSET, "the path is too long");
+	enum cairn_status status = cairn_data_dir_index_url(url, r->options->data_dir, r->diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_copy_examine(url, path, restore_note_fault, r, r->diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_copy_each(url, path, restore_note_row, r, r->diag);
+	if (status == CAIRN_OK && r->rows.len > 0)
+		qsort(r->rows.bytes, r->rows.len / sizeof(struct restore_row), sizeof(struct restore_row),
+		      restore_compare);
+	return status;
+}
+
+struct restore_row *restore_names(struct restore *r, const struct cairn_hash *hash)
+{
+	struct restore_row *row = NULL;
+	if (r->rows.len > 0)
+		row = bsearch(hash, r->rows.bytes, r->rows.len / sizeof(*row), sizeof(*row), restore_compare);
+	return row;
+}
+
+struct restore_row *restore_row_of(struct restore *r, const struct cairn_hash *hash, uint64_t len)
+{
+	struct restore_row *row = restore_names(r, hash);
+	return row && row->stored_bytes == len && !row->done ? row : NULL;
+}
+
+/* --- objects ------------------------------------------------------------------------------------------------------ */
+
+enum cairn_status restore_put_object(struct restore *r, const struct cairn_bundle_object *object)
+{
+	bool existed;
+	CLEANUP(cairn_store_put_abortp) struct cairn_store_put *put = NULL;
+	enum cairn_status status = cairn_store_put_begin(r->store, &put);
+	if (status == CAIRN_OK)
+		status = cairn_store_put_write(put, object->bytes, object->len);
+	if (status == CAIRN_OK) {
+		status = cairn_store_put_commit(put, &object->hash, &existed);
+		put = NULL;
+	}
+	return status == CAIRN_OK ? CAIRN_OK
+				  : cairn_fail(r->diag, status, "restore.file", CAIRN_NO_OFFSET,
+					       "an object cannot be written: %s", cairn_status_name(status));
+}
+
+enum cairn_status restore_check(struct restore *r)
+{
+	const struct restore_row *rows = (const struct restore_row *)(const void *)r->rows.bytes;
+	for (size_t i = 0; i < r->rows.len / sizeof(*rows); i++) {
+		char text[CAIRN_HASH_TEXT_BYTES];
+		uint64_t bytes = 0;
+		if (cairn_store_stat(r->store, &rows[i].hash, &bytes) == CAIRN_OK && bytes == rows[i].stored_bytes)
+			continue;
+		cairn_hash_text(text, &rows[i].hash);
+		return cairn_fail(r->diag, CAIRN_E_MISMATCH, "restore.missing", r->index->at,
+				  "the backup's index names object %s, which is not in the backup", text);
+	}
+	return CAIRN_OK;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------ */
+
+/* The restored store is the one that was backed up, and may go on with its folder of backups. */
+static enum cairn_status restore_put_identity(struct restore *r)
+{
+	char text[CAIRN_IDENTITY_BYTES + 1];
+	enum cairn_status status = cairn_backup_identity(text, r->index, r->diag);
+	if (status != CAIRN_OK || !text[0])
+		return status;
+	memcpy(text + CAIRN_IDENTITY_BYTES - 1, "\n", 2);
+	return restore_put(r, CAIRN_IDENTITY_FILE, text, CAIRN_IDENTITY_BYTES);
+}
+
+enum cairn_status restore_end(struct restore *r)
+{
+	enum cairn_status status = restore_put_identity(r);
+	if (status != CAIRN_OK)
+		return status;
+	if (renameat(r->dir_fd, RESTORE_INDEX, r->dir_fd, "index.sqlite") < 0 || fsync(r->dir_fd) < 0 ||
+	    unlinkat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, 0) < 0 || fsync(r->dir_fd) < 0)
+		return restore_io(r, "end", r->options->data_dir);
+	return CAIRN_OK;
+}
