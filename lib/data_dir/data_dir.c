@@ -2,6 +2,7 @@
 
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "data_dir/data_dir_work.h"
 #include "data_dir/elsewhere.h"
 
 #include <errno.h>
@@ -12,8 +13,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { DATA_DIR_PATH_BYTES = 4200 };
 
 struct cairn_data_dir {
 	char *path;
@@ -29,24 +28,22 @@ struct cairn_data_dir {
 	int index_from, index_to;     /* versions */
 };
 
-static enum cairn_status data_dir_must_fit(int n, int max, struct cairn_diag *diag)
+enum cairn_status data_dir_must_fit(int n, int max, struct cairn_diag *diag)
 {
 	return n >= 0 && n < max ? CAIRN_OK
 				 : cairn_fail(diag, CAIRN_E_USAGE, "data_dir.path", CAIRN_NO_OFFSET,
 					      "the data folder's path is too long");
 }
 
-/* DIR/name. */
-static enum cairn_status data_dir_name(char out[static DATA_DIR_PATH_BYTES], const char *path, const char *name,
-				       struct cairn_diag *diag)
+enum cairn_status data_dir_name(char out[static DATA_DIR_PATH_BYTES], const char *path, const char *name,
+				struct cairn_diag *diag)
 {
 	int n = snprintf(out, DATA_DIR_PATH_BYTES, "%s/%s", path, name);
 	return data_dir_must_fit(n, DATA_DIR_PATH_BYTES, diag);
 }
 
-/* The URL of an engine whose files are in the folder. */
-static enum cairn_status data_dir_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *scheme, const char *path,
-				      struct cairn_diag *diag)
+enum cairn_status data_dir_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *scheme, const char *path,
+			       struct cairn_diag *diag)
 {
 	int n = snprintf(out, CAIRN_DATA_DIR_URL_BYTES, "%s%s", scheme, path);
 	return data_dir_must_fit(n, CAIRN_DATA_DIR_URL_BYTES, diag);
@@ -54,7 +51,7 @@ static enum cairn_status data_dir_url(char out[static CAIRN_DATA_DIR_URL_BYTES],
 
 /* --- the lock ----------------------------------------------------------------------------------------------------- */
 
-static enum cairn_status data_dir_refuse_half_restored(const char *path, struct cairn_diag *diag)
+enum cairn_status data_dir_refuse_half_restored(const char *path, struct cairn_diag *diag)
 {
 	char mark[DATA_DIR_PATH_BYTES];
 	enum cairn_status status = data_dir_name(mark, path, CAIRN_DATA_DIR_RESTORING, diag);
@@ -242,40 +239,6 @@ static enum cairn_status data_dir_refuse_lost_index(const struct cairn_data_dir 
 			  "with its -wal, or restore a backup (to go on without any file: make an empty one, "
 			  "and run cairn fsck --repair); data folder %s",
 		d->path);
-}
-
-/* Backups are of files alone. */
-static enum cairn_status data_dir_must_have_files(const char *path, struct cairn_diag *diag)
-{
-	struct elsewhere e;
-	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_INDEX, path, diag);
-	if (status != CAIRN_OK || !e.url[0])
-		return status;
-	return cairn_fail(
-		diag, CAIRN_E_CONFLICT, "data_dir.index", CAIRN_NO_OFFSET,
-		"its index is in %s, which PostgreSQL itself backs up, and its objects are copied after it (docs/scale.md "
-		"tells how), or cairn migrate-store brings both into a folder; backup and restore are for such a folder",
-		e.url);
-}
-
-enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *path,
-					   struct cairn_diag *diag)
-{
-	enum cairn_status status = data_dir_must_have_files(path, diag);
-	return status == CAIRN_OK ? data_dir_url(out, "sqlite:", path, diag) : status;
-}
-
-enum cairn_status cairn_data_dir_places(const char *path, char index[static CAIRN_DATA_DIR_URL_BYTES],
-					char store[static CAIRN_DATA_DIR_URL_BYTES], struct cairn_diag *diag)
-{
-	struct elsewhere i, s;
-	enum cairn_status status = elsewhere_read(&i, ELSEWHERE_INDEX, path, diag);
-	if (status == CAIRN_OK)
-		status = elsewhere_read(&s, ELSEWHERE_STORE, path, diag);
-	if (status == CAIRN_OK)
-		status = data_dir_url(index, i.url[0] ? "" : "sqlite:", i.url[0] ? i.url : path, diag);
-	return status == CAIRN_OK ? data_dir_url(store, s.url[0] ? "" : "files:", s.url[0] ? s.url : path, diag)
-				  : status;
 }
 
 /* The one of the options, which the folder gets with its first start, and then keeps; its URL alone may change. */
@@ -530,67 +493,7 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 	*to = d->index_to;
 }
 
-enum cairn_status cairn_data_dir_index_reach(const char *index, struct cairn_index_reach *out, struct cairn_diag *diag)
-{
-	*out = (struct cairn_index_reach){.n_ports = 0};
-	return index ? cairn_index_reach(index, out, diag) : CAIRN_OK;
-}
-
-enum cairn_status cairn_data_dir_store_reach(const char *store, const char *credentials, struct cairn_store_reach *out,
-					     struct cairn_diag *diag)
-{
-	return cairn_store_reach(store, credentials, out, diag);
-}
-
-/* --- looking at one ----------------------------------------------------------------------------------------------- */
-
-/* One that is not there would be made, if the one that it is to be in is there. */
-static enum cairn_status data_dir_look_around(const char *path, bool as_root, struct cairn_diag *diag)
-{
-	char parent[DATA_DIR_PATH_BYTES];
-	struct stat st;
-	size_t len = strlen(path);
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	while (len > 0 && path[len - 1] != '/')
-		len--;
-	int n = snprintf(parent, sizeof(parent), "%.*s", len > 0 ? (int)len : 1, len > 0 ? path : ".");
-	enum cairn_status status = data_dir_must_fit(n, sizeof(parent), diag);
-	if (status != CAIRN_OK)
-		return status;
-	int error = stat(parent, &st) != 0        ? errno
-		    : !S_ISDIR(st.st_mode)        ? ENOTDIR
-		    : as_root                     ? 0
-		    : access(parent, W_OK | X_OK) ? errno
-						  : 0;
-	return error == 0 ? CAIRN_OK
-			  : cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
-				       "cannot make the data folder %s: %s", path, strerror(error));
-}
-
-static enum cairn_status data_dir_look_at_lock(const char *path, bool *in_use, struct cairn_diag *diag)
-{
-	char lock[DATA_DIR_PATH_BYTES];
-	enum cairn_status status = data_dir_name(lock, path, "lock", diag);
-	CLEANUP(cairn_fd_closep) int fd = status == CAIRN_OK ? open(lock, O_RDONLY | O_CLOEXEC) : -1;
-	if (status == CAIRN_OK && fd < 0 && errno != ENOENT)
-		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot open %s: %s", lock,
-				  strerror(errno));
-	*in_use = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
-	return status;
-}
-
-static enum cairn_status data_dir_look_at_secret(const char *path, const char *given, struct cairn_diag *diag)
-{
-	char own[DATA_DIR_PATH_BYTES];
-	struct cairn_secret secret;
-	enum cairn_status status = data_dir_name(own, path, "secret", diag);
-	if (status != CAIRN_OK || (!given && access(own, F_OK) != 0))
-		return status;
-	status = cairn_secret_load(&secret, given ? given : own, false, diag);
-	explicit_bzero(&secret, sizeof(secret));
-	return status;
-}
+/* --- what would be opened ----------------------------------------------------------------------------------------- */
 
 static enum cairn_status data_dir_look_at_objects(const struct cairn_data_dir *d, struct cairn_diag *diag)
 {
@@ -603,8 +506,8 @@ static enum cairn_status data_dir_look_at_objects(const struct cairn_data_dir *d
 	return status == CAIRN_OK ? data_dir_refuse_lost_index(d, store, diag) : status;
 }
 
-static enum cairn_status data_dir_look_inside(const char *path, const char *index, struct cairn_data_dir_sight *out,
-					      struct cairn_diag *diag)
+enum cairn_status data_dir_look_inside(const char *path, const char *index, struct cairn_data_dir_sight *out,
+				       struct cairn_diag *diag)
 {
 	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = data_dir_new(path);
 	if (!d)
@@ -614,43 +517,4 @@ static enum cairn_status data_dir_look_inside(const char *path, const char *inde
 		status = data_dir_look_for_index(d, &out->version, &out->latest, diag);
 	d->had_index = out->version > 0;
 	return status == CAIRN_OK ? data_dir_look_at_objects(d, diag) : status;
-}
-
-enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file, const char *index, bool as_root,
-				      struct cairn_data_dir_sight *out, struct cairn_diag *diag)
-{
-	struct stat st;
-	*out = (struct cairn_data_dir_sight){.exists = stat(path, &st) == 0};
-	if (!out->exists && errno == ENOENT) {
-		enum cairn_status status = data_dir_look_around(path, as_root, diag);
-		return status == CAIRN_OK && secret_file ? data_dir_look_at_secret(path, secret_file, diag) : status;
-	}
-	int error = !out->exists || access(path, R_OK | W_OK | X_OK) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-	if (error != 0)
-		return cairn_fail(diag, CAIRN_E_IO, "data_dir.make", CAIRN_NO_OFFSET,
-				  "cannot use the data folder %s: %s", path, strerror(error));
-	enum cairn_status status = data_dir_refuse_half_restored(path, diag);
-	if (status == CAIRN_OK)
-		status = data_dir_look_at_lock(path, &out->in_use, diag);
-	if (status == CAIRN_OK)
-		status = data_dir_look_at_secret(path, secret_file, diag);
-	return status == CAIRN_OK ? data_dir_look_inside(path, index, out, diag) : status;
-}
-
-enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag)
-{
-	struct stat st;
-	struct elsewhere e;
-	char index[DATA_DIR_PATH_BYTES];
-	enum cairn_status status = data_dir_name(index, path, "index.sqlite", diag);
-	if (status == CAIRN_OK)
-		status = elsewhere_read(&e, ELSEWHERE_INDEX, path, diag);
-	if (status != CAIRN_OK || e.url[0])
-		return status;
-	if (stat(path, &st) < 0)
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET, "%s", strerror(errno));
-	if (stat(index, &st) < 0)
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET,
-				  "is not the data folder of a daemon: it has no index.sqlite");
-	return CAIRN_OK;
 }
