@@ -2,10 +2,10 @@
 
 #include "base/json.h"
 #include "cli/common/cli.h"
+#include "cli/common/client_work.h"
 #include "hash/crypto.h"
 #include "hash/hash.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -21,33 +21,6 @@ enum {
 	CLIENT_RETRY_FIRST_MS = 500,
 	CLIENT_RETRY_MAX_MS = 60 * 1000,
 	CLIENT_TELL_FROM_MS = 2000, /* of waits */
-	CLIENT_ERROR_BYTES_MAX = 64 * 1024,
-	CLIENT_FETCH_BUFFER_BYTES = 256 * 1024,
-	CLIENT_RANGE_BYTES = 48, /* "18446744073709551615-18446744073709551615" */
-};
-
-struct client {
-	CURL *curl;
-	struct curl_slist *headers;
-	char *url; /* without a slash at its end */
-	unsigned retries;
-	bool verbose, has_key;
-	atomic_bool reached_here;
-	atomic_bool *reached; /* shared by all that are like it: the server has answered something, so it is there, if
-				 not always */
-	uint64_t bytes_sent;
-	_Atomic uint64_t *watched; /* borrowed, as is the next; NULL: nobody's */
-	const atomic_bool *stop;
-	char error[CURL_ERROR_SIZE];
-};
-
-/* One exchange. */
-struct client_exchange {
-	struct client *c;
-	struct cairn_buf *answer; /* of the caller */
-	struct cairn_buf error;   /* what came with a status that is not 2xx */
-	const char *range;        /* "first-last"; NULL: all of it */
-	long code;
 };
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -213,12 +186,12 @@ enum cairn_status client_new_like(struct client **out, const struct client *c)
 
 /* --- one exchange ------------------------------------------------------------------------------------------------- */
 
-static void client_exchange_fini(struct client_exchange *x)
+void client_exchange_fini(struct client_exchange *x)
 {
 	cairn_buf_fini(&x->error);
 }
 
-static void client_set_method(CURL *h, enum client_method method, const uint8_t *body, size_t body_len)
+void client_set_method(CURL *h, enum client_method method, const uint8_t *body, size_t body_len)
 {
 	(void)curl_easy_setopt(h, CURLOPT_NOBODY, method == CLIENT_HEAD ? 1L : 0L);
 	(void)curl_easy_setopt(h, CURLOPT_CUSTOMREQUEST, method == CLIENT_DELETE ? "DELETE" : NULL);
@@ -308,9 +281,12 @@ static enum cairn_status client_judge_curl(const struct client_exchange *x, CURL
 			  x->c->url, x->c->error[0] ? x->c->error : curl_easy_strerror(rc), client_advice(rc));
 }
 
-/* Is another try worth it? A server that never was there, or a name without an address, will hardly be there in a
- * second; one that has answered before is being restarted. */
-static bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_status status)
+enum cairn_status client_judge(const struct client_exchange *x, CURLcode rc, struct cairn_diag *diag)
+{
+	return rc == CURLE_OK ? client_judge_code(x, diag) : client_judge_curl(x, rc, diag);
+}
+
+bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_status status)
 {
 	bool absent = rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST;
 	bool lost = rc != CURLE_OK && (!absent || atomic_load(x->c->reached)) && rc != CURLE_PEER_FAILED_VERIFICATION &&
@@ -337,7 +313,7 @@ static void client_tell(const struct client_exchange *x, CURLcode rc)
 		 (int64_t)received, (int64_t)took_us / 1000);
 }
 
-static CURLcode client_perform(struct client_exchange *x)
+CURLcode client_perform(struct client_exchange *x)
 {
 	CURL *h = x->c->curl;
 	x->c->error[0] = '\0';
@@ -365,7 +341,7 @@ static enum cairn_status client_once(struct client_exchange *x, enum client_meth
 	(void)curl_easy_setopt(h, CURLOPT_WRITEDATA, x);
 	CURLcode rc = client_perform(x);
 	free(url);
-	enum cairn_status status = rc == CURLE_OK ? client_judge_code(x, diag) : client_judge_curl(x, rc, diag);
+	enum cairn_status status = client_judge(x, rc, diag);
 	*again = client_may_help(x, rc, status);
 	return status;
 }
@@ -381,7 +357,7 @@ static void client_tell_wait(const struct cairn_diag *why, int64_t ms)
 	cli_note("%s; trying again in %" PRId64 " s", why->text, ms / 1000);
 }
 
-static void client_wait(struct client *c, unsigned try, const struct cairn_diag *why)
+void client_wait(struct client *c, unsigned try, const struct cairn_diag *why)
 {
 	curl_off_t retry_after_s = 0;
 	(void)curl_easy_getinfo(c->curl, CURLINFO_RETRY_AFTER, &retry_after_s);
@@ -455,115 +431,6 @@ enum cairn_status client_head_bytes(struct client *c, const char *path, uint64_t
 				  "the server does not tell the length of %.100s", path);
 	*out = (uint64_t)bytes;
 	return CAIRN_OK;
-}
-
-/* --- signed URLs -------------------------------------------------------------------------------------------------- */
-
-struct client_fetching {
-	struct client_exchange x;
-	const struct client_range *range;
-	uint64_t at; /* next byte wanted */
-	bool checked;
-	client_take *take;
-	void *ctx;
-	enum cairn_status status; /* of the taker, or of our own checks */
-	struct cairn_diag *diag;
-};
-
-/* A 206 with exactly the bytes that were asked for, and nothing else, may go to the taker. */
-static bool client_is_range(struct client_fetching *f)
-{
-	struct curl_header *header = NULL;
-	unsigned long long first = 0, last = 0;
-	if (f->x.code == 206 &&
-	    curl_easy_header(f->x.c->curl, "Content-Range", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
-		char *end = NULL;
-		const char *text = strncmp(header->value, "bytes ", 6) == 0 ? header->value + 6 : "";
-		first = strtoull(text, &end, 10);
-		last = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
-		f->checked = *text && *end == '/' && first == f->at && last == f->range->last;
-	}
-	if (!f->checked)
-		f->status = cairn_fail(f->diag, CAIRN_E_MISMATCH, "fetch.range", CAIRN_NO_OFFSET,
-				       "asked for bytes %" PRIu64 "-%" PRIu64 " of a xorb, the answer (%ld) has %s%s",
-				       f->at, f->range->last, f->x.code, header ? "" : "no Content-Range",
-				       header ? header->value : "");
-	return f->checked;
-}
-
-static size_t client_take_fetch(char *bytes, size_t size, size_t n, void *ctx)
-{
-	struct client_fetching *f = ctx;
-	size_t len = size * n;
-	if (f->x.code == 0)
-		(void)curl_easy_getinfo(f->x.c->curl, CURLINFO_RESPONSE_CODE, &f->x.code);
-	if (f->x.code / 100 != 2) {
-		cairn_buf_add(&f->x.error, bytes, len);
-		return f->x.error.status == CAIRN_OK ? len : 0;
-	}
-	if (!f->checked && !client_is_range(f))
-		return 0;
-	if (len > f->range->last - f->at + 1)
-		f->status = cairn_fail(f->diag, CAIRN_E_MISMATCH, "fetch.range", CAIRN_NO_OFFSET,
-				       "the answer is longer than the range that was asked for");
-	if (f->status == CAIRN_OK)
-		f->status = f->take(f->ctx, (const uint8_t *)bytes, len, f->diag);
-	f->at += len;
-	return f->status == CAIRN_OK ? len : 0;
-}
-
-static enum cairn_status client_fetch_once(struct client_fetching *f, bool *again, struct cairn_diag *diag)
-{
-	CURL *h = f->x.c->curl;
-	char range[CLIENT_RANGE_BYTES];
-	(void)snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, f->at, f->range->last);
-	client_set_method(h, CLIENT_GET, NULL, 0);
-	(void)curl_easy_setopt(h, CURLOPT_URL, f->range->url);
-	(void)curl_easy_setopt(h, CURLOPT_RANGE, range);
-	(void)curl_easy_setopt(h, CURLOPT_HTTPHEADER, NULL); /* the URL is its own credential */
-	(void)curl_easy_setopt(h, CURLOPT_BUFFERSIZE, (long)CLIENT_FETCH_BUFFER_BYTES);
-	(void)curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, client_take_fetch);
-	(void)curl_easy_setopt(h, CURLOPT_WRITEDATA, f);
-	CURLcode rc = client_perform(&f->x);
-	(void)curl_easy_setopt(h, CURLOPT_RANGE, NULL);
-	*again = false;
-	if (f->status != CAIRN_OK)
-		return f->status;
-	enum cairn_status status = rc == CURLE_OK ? client_judge_code(&f->x, diag) : client_judge_curl(&f->x, rc, diag);
-	if (status == CAIRN_OK && f->at != f->range->last + 1)
-		return cairn_fail(diag, CAIRN_E_MISMATCH, "fetch.range", CAIRN_NO_OFFSET,
-				  "the answer (%ld) ends before the range that was asked for", f->x.code);
-	*again = client_may_help(&f->x, rc, status);
-	return status;
-}
-
-enum cairn_status client_fetch(struct client *c, const struct client_range *range, client_take *take, void *ctx,
-			       struct cairn_diag *diag)
-{
-	uint64_t at = range->first;
-	for (unsigned try = 0;; try++) {
-		CLEANUP(cairn_buf_fini) struct cairn_buf nothing = cairn_buf_init(0);
-		struct cairn_diag why = {0};
-		struct client_fetching f = {.x = {.c = c, .answer = &nothing},
-					    .range = range,
-					    .at = at,
-					    .take = take,
-					    .ctx = ctx,
-					    .diag = &why};
-		bool again = false;
-		f.x.error = cairn_buf_init(CLIENT_ERROR_BYTES_MAX);
-		enum cairn_status status = client_fetch_once(&f, &again, &why);
-		client_exchange_fini(&f.x);
-		if (f.at != at)
-			try = 0;
-		at = f.at;
-		if (!again || try >= c->retries) {
-			if (status != CAIRN_OK && diag && !diag->rule)
-				*diag = why;
-			return status;
-		}
-		client_wait(c, try, &why);
-	}
 }
 
 uint64_t client_bytes_sent(const struct client *c)

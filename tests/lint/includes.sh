@@ -16,7 +16,7 @@ zlib\.h                        lib/archive/deflate\.c
 zstd.*\.h                      lib/archive/zstd\.c|bench/.*
 jansson\.h                     lib/base/json\.c|tests/.*
 jwt\.h                         lib/token/.*
-curl/.*                        lib/store/s3/http\.c|cli/common/client\.c|bench/.*
+curl/.*                        lib/store/s3/http\.c|cli/common/client(\.c|_fetch\.c|_work\.h)|bench/.*
 expat\.h                       lib/store/s3/xml\.c
 ini\.h                         server/config.*\.c
 gnutls/.*                      server/tls\.c
