@@ -71,3 +71,8 @@ const char *form_value(const struct form *form, const char *name)
 			return form->fields[i].value;
 	return "";
 }
+
+enum cairn_status form_refuse(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_USAGE, "form.body", CAIRN_NO_OFFSET, "send the form as a browser does");
+}

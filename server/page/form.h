@@ -2,6 +2,8 @@
 #ifndef CAIRN_SERVER_PAGE_FORM_H
 #define CAIRN_SERVER_PAGE_FORM_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,5 +25,8 @@ void form_fini(struct form *form);
 
 /** The first value of this name; "" when there is none. */
 const char *form_value(const struct form *form, const char *name);
+
+/** Refuse what no page of ours sends: no form, or a value that none of its fields offers. @return CAIRN_E_USAGE */
+enum cairn_status form_refuse(struct cairn_diag *diag);
 
 #endif

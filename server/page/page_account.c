@@ -173,8 +173,7 @@ static enum cairn_status account_set_member(struct page *page, const struct cair
 		return cairn_fail(&call->diag, CAIRN_E_DENIED, "account.denied", CAIRN_NO_OFFSET,
 				  "its admins say who belongs to an organisation");
 	if (!cairn_hub_role_parse(form_value(&page->form, "role"), &role))
-		return cairn_fail(&call->diag, CAIRN_E_USAGE, "form.body", CAIRN_NO_OFFSET,
-				  "send the form as a browser does");
+		return form_refuse(&call->diag);
 	return cairn_hub_set_member(page_cas(page), by_operator, account->name, form_value(&page->form, "user"), role,
 				    &changed, &call->diag);
 }

@@ -258,8 +258,7 @@ static enum cairn_status refs_do(struct page *page)
 		return cairn_hub_add_ref(page_cas(page), &hub->call.asker, &hub->repo, &ref, &hub->call.diag);
 	if (strcmp(action, "drop") == 0)
 		return cairn_hub_drop_ref(page_cas(page), &hub->repo, ref.kind, ref.name, &hub->call.diag);
-	return cairn_fail(&hub->call.diag, CAIRN_E_USAGE, "form.body", CAIRN_NO_OFFSET,
-			  "send the form as a browser does");
+	return form_refuse(&hub->call.diag);
 }
 
 static void refs_change(struct page *page)

@@ -289,7 +289,7 @@ static enum cairn_status pull_end(struct pull_page *p)
 	if (strcmp(action, "close") == 0)
 		return cairn_hub_close_pull(page_cas(page), &call->asker, &page->hub.repo, &p->pull, comment,
 					    &call->diag);
-	return cairn_fail(&call->diag, CAIRN_E_USAGE, "form.body", CAIRN_NO_OFFSET, "send the form as a browser does");
+	return form_refuse(&call->diag);
 }
 
 static void pull_change(struct page *page)

@@ -210,9 +210,7 @@ static void page_refuse_origin(struct page *page)
 
 static void page_refuse_form(struct page *page)
 {
-	struct hub_call *call = &page->hub.call;
-	call->status =
-		cairn_fail(&call->diag, CAIRN_E_USAGE, "form.body", CAIRN_NO_OFFSET, "send the form as a browser does");
+	page->hub.call.status = form_refuse(&page->hub.call.diag);
 }
 
 void page_done_files(struct http_request *req)

@@ -143,8 +143,7 @@ static void settings_change(struct page *page)
 	const char *action = form_value(&page->form, "action");
 	if (!hub_repo_find(&page->hub, CAIRN_HUB_ADMIN))
 		return;
-	call->status =
-		cairn_fail(&call->diag, CAIRN_E_USAGE, "form.body", CAIRN_NO_OFFSET, "send the form as a browser does");
+	call->status = form_refuse(&call->diag);
 	for (size_t i = 0; i < sizeof(ACTIONS) / sizeof(ACTIONS[0]); i++) {
 		if (strcmp(action, ACTIONS[i].name) != 0)
 			continue;
