@@ -186,25 +186,13 @@ static void blob_put_use(struct blob_page *p)
 		page_put_endpoint(&p->place.page, (const char *)lines.bytes);
 }
 
-static bool blob_begin(struct blob_page *p)
-{
-	struct page_crumb crumbs[PAGE_CRUMBS_MAX];
-	CLEANUP(cairn_buf_fini) struct cairn_buf texts = cairn_buf_init(256 << 10), prefix = cairn_buf_init(4096);
-	page_place_put_address(&prefix, &p->place, "tree", "");
-	cairn_buf_add(&prefix, "/", 2);
-	if (prefix.status != CAIRN_OK)
-		return false;
-	size_t n = page_repo_crumbs((const char *)prefix.bytes, p->place.path, &texts, crumbs);
-	return page_repo_begin(&p->place.page, PAGE_REPO_FILES, crumbs, n);
-}
-
 static void blob_build_found(struct blob_page *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
 	struct cairn_index_commit last;
 	char size[SHOW_BYTES];
 	const char *slash = strrchr(p->place.path, '/');
-	if (!blob_begin(p))
+	if (!page_place_begin(&p->place, PAGE_REPO_FILES))
 		return;
 	html(b, "<div class=\"line at\">");
 	page_place_put_menu(&p->place, "tree");

@@ -51,18 +51,6 @@ static bool history_put(void *ctx, const struct cairn_index_commit *commit, cons
 	return true;
 }
 
-static bool history_begin(struct page_place *p)
-{
-	struct page_crumb crumbs[PAGE_CRUMBS_MAX];
-	CLEANUP(cairn_buf_fini) struct cairn_buf texts = cairn_buf_init(256 << 10), prefix = cairn_buf_init(4096);
-	page_place_put_address(&prefix, p, "tree", "");
-	cairn_buf_add(&prefix, "/", 2);
-	if (prefix.status != CAIRN_OK)
-		return false;
-	size_t n = page_repo_crumbs((const char *)prefix.bytes, p->path, &texts, crumbs);
-	return page_repo_begin(&p->page, PAGE_REPO_COMMITS, crumbs, n);
-}
-
 static void history_put_end(struct history_rows *rows, const struct cairn_index_commit *next, bool more)
 {
 	struct cairn_buf *b = page_out(&rows->p->page);
@@ -88,7 +76,7 @@ void page_build_history(struct page_place *p)
 	struct cairn_index_entry entry;
 	bool more;
 	call->status = cairn_hub_find_entry(page_cas(&p->page), &p->page.hub.commit, p->path, &entry, &call->diag);
-	if (call->status != CAIRN_OK || !history_begin(p))
+	if (call->status != CAIRN_OK || !page_place_begin(p, PAGE_REPO_COMMITS))
 		return;
 	html(b, "<div class=\"line at\">");
 	page_place_put_menu(p, "commits");

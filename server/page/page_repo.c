@@ -204,6 +204,18 @@ void page_place_put_address(struct cairn_buf *b, const struct page_place *p, con
 	}
 }
 
+bool page_place_begin(struct page_place *p, enum page_repo_tab tab)
+{
+	struct page_crumb crumbs[PAGE_CRUMBS_MAX];
+	CLEANUP(cairn_buf_fini) struct cairn_buf texts = cairn_buf_init(256 << 10), prefix = cairn_buf_init(4096);
+	page_place_put_address(&prefix, p, "tree", "");
+	cairn_buf_add(&prefix, "/", 2);
+	if (prefix.status != CAIRN_OK)
+		return false;
+	size_t n = page_repo_crumbs((const char *)prefix.bytes, p->path, &texts, crumbs);
+	return page_repo_begin(&p->page, tab, crumbs, n);
+}
+
 struct place_menu {
 	struct page_place *p;
 	const char *what;

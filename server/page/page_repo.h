@@ -58,6 +58,9 @@ bool page_place_find(struct page_place *p);
  *  @param what  "tree", "blob", "resolve" or "commits" */
 void page_place_put_address(struct cairn_buf *b, const struct page_place *p, const char *what, const char *path);
 
+/** Begin a page of the path that was found, with the way to it. @return false: the call has failed */
+bool page_place_begin(struct page_place *p, enum page_repo_tab tab);
+
 /** Append the revision, and a menu of others. @param what  as above: where they lead */
 void page_place_put_menu(struct page_place *p, const char *what);
 

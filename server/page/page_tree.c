@@ -124,22 +124,10 @@ static void tree_put_found(struct tree_page *p)
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
 
-static bool tree_begin(struct tree_page *p)
-{
-	struct page_crumb crumbs[PAGE_CRUMBS_MAX];
-	CLEANUP(cairn_buf_fini) struct cairn_buf texts = cairn_buf_init(256 << 10), prefix = cairn_buf_init(4096);
-	page_place_put_address(&prefix, &p->place, "tree", "");
-	cairn_buf_add(&prefix, "/", 2);
-	if (prefix.status != CAIRN_OK)
-		return false;
-	size_t n = page_repo_crumbs((const char *)prefix.bytes, p->place.path, &texts, crumbs);
-	return page_repo_begin(&p->place.page, PAGE_REPO_FILES, crumbs, n);
-}
-
 static void tree_build_folder(struct tree_page *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
-	if (!tree_begin(p))
+	if (!page_place_begin(&p->place, PAGE_REPO_FILES))
 		return;
 	html(b, "<div class=\"line at\">");
 	page_place_put_menu(&p->place, "tree");
