@@ -59,7 +59,7 @@ static bool quota_parse_size(const char *text, uint64_t *out)
 		return false;
 	(void)snprintf(digits, sizeof(digits), "%.*s", (int)len, text);
 	unsigned shift = unit ? 10 * (unsigned)(unit - UNITS + 1) : 0;
-	if (!cairn_decimal_parse(digits, &n) || n > (uint64_t)INT64_MAX >> shift)
+	if (!cairn_decimal_parse(digits, 0, (uint64_t)INT64_MAX >> shift, &n))
 		return false;
 	*out = n << shift;
 	return true;

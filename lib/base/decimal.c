@@ -27,13 +27,15 @@ char *cairn_decimal_text(char *out, uint64_t n)
 	return end;
 }
 
-bool cairn_decimal_parse(const char *text, uint64_t *out)
+bool cairn_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
 	uint64_t n = 0;
 	const char *p = text;
 	for (; *p >= '0' && *p <= '9'; p++)
 		if (__builtin_mul_overflow(n, UINT64_C(10), &n) || __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n))
 			return false;
+	if (p == text || *p || n < min || n > max)
+		return false;
 	*out = n;
-	return p > text && *p == '\0';
+	return true;
 }

@@ -11,7 +11,8 @@ enum { CAIRN_DECIMAL_TEXT_MAX = 20 }; /* digits of UINT64_MAX */
 /** Write n, without a terminating zero. @param[out] out  room for CAIRN_DECIMAL_TEXT_MAX  @return the place after it */
 char *cairn_decimal_text(char *out, uint64_t n);
 
-/** Read text that is digits alone. @return false: it is empty, has others, or is more than UINT64_MAX */
-bool cairn_decimal_parse(const char *text, uint64_t *out);
+/** Read text that is digits alone: no sign, no blank, nothing behind them. The one way for numbers of others.
+ *  @param[out] out  left alone where it is refused  @return false: it has others, or none, or is not min to max */
+bool cairn_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
 #endif

@@ -92,6 +92,13 @@ const char *http_query_arg(const struct http_request *req, const char *name);
 void http_query_each(const struct http_request *req, const char *name, bool (*visit)(void *ctx, const char *value),
 		     void *ctx);
 
+/** A query argument that is a number, by cairn_decimal_parse(). @param[in,out] out  left alone when it is absent
+ *  @return false: it is there, but no number from min to max; nothing was replied, and out is left alone */
+bool http_query_number(const struct http_request *req, const char *name, uint64_t min, uint64_t max, uint64_t *out);
+/** Likewise where it says no more than which part of a list is wanted, and clients know that nonsense is as nothing.
+ *  @return 0: it is absent, or no number up to max */
+uint64_t http_query_number_or_0(const struct http_request *req, const char *name, uint64_t max);
+
 /** A request header; NULL when absent. Names are case-insensitive. */
 const char *http_header(const struct http_request *req, const char *name);
 /** If-None-Match, as by http_header(), but already found. */

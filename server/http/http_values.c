@@ -1,6 +1,7 @@
 /* What a request says, for whoever asks: its headers and its query arguments, as the library has them. */
 #include "server/http/http.h"
 
+#include "base/decimal.h"
 #include "server/http/http_request.h"
 
 #include <microhttpd.h>
@@ -72,4 +73,17 @@ const char *http_query_arg(const struct http_request *req, const char *name)
 	const char *value = NULL;
 	http_query_each(req, name, http_take_first, &value);
 	return value;
+}
+
+bool http_query_number(const struct http_request *req, const char *name, uint64_t min, uint64_t max, uint64_t *out)
+{
+	const char *text = http_query_arg(req, name);
+	return !text || cairn_decimal_parse(text, min, max, out);
+}
+
+uint64_t http_query_number_or_0(const struct http_request *req, const char *name, uint64_t max)
+{
+	uint64_t n = 0;
+	(void)http_query_number(req, name, 0, max, &n);
+	return n;
 }

@@ -182,12 +182,11 @@ static void buckets_show_list(struct http_request *req, struct hub_call *call)
 
 static void buckets_get_list(struct http_request *req)
 {
-	const char *cursor = http_query_arg(req, "cursor");
 	struct buckets_request *r = buckets_new(req, buckets_list, buckets_show_list, false);
 	if (!r)
 		return;
 	r->search = http_query_arg(req, "search");
-	r->from_id = cursor ? strtoll(cursor, NULL, 10) : 0;
+	r->from_id = (int64_t)http_query_number_or_0(req, "cursor", INT64_MAX);
 	route_job_start(req);
 }
 

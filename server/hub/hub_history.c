@@ -196,11 +196,10 @@ static bool history_is_formatted(void *ctx, const char *value)
 
 static void history_get_commits(struct http_request *req)
 {
-	const char *page = http_query_arg(req, "p");
 	struct history_request *h = history_new(req, "revision", history_list_commits, history_show_commits);
 	if (!h)
 		return;
-	h->page = page ? strtoull(page, NULL, 10) : 0;
+	h->page = http_query_number_or_0(req, "p", UINT64_MAX);
 	h->limit = hub_limit(req, HISTORY_PAGE, HISTORY_PAGE_MAX);
 	http_query_each(req, "expand[]", history_is_formatted, &h->formatted);
 	if (!h->formatted)

@@ -1,6 +1,7 @@
 /* Pull requests: GET and POST /api/{type}/{namespace}/{name}/discussions, GET …/discussions/{number}, POST
  * …/discussions/{number}/merge and …/status. Whoever may write in a repository opens them; committing with create_pr
  * is another way. */
+#include "base/decimal.h"
 #include "hub/pull.h"
 #include "hub/revision.h"
 #include "server/hub/hub_reply.h"
@@ -50,8 +51,10 @@ static struct pull_request *pull_new(struct http_request *req, void (*run)(struc
 static struct pull_request *pull_new_numbered(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct pull_request *p = pull_new(req, run);
+	uint64_t number = 0; /* no pull request has it */
+	(void)cairn_decimal_parse(http_path_arg(req, "number"), 1, INT64_MAX, &number);
 	if (p)
-		p->number = strtoll(http_path_arg(req, "number"), NULL, 10);
+		p->number = (int64_t)number;
 	return p;
 }
 
@@ -188,18 +191,17 @@ static void pull_list(struct hub_call *call)
 
 static void pull_get_list(struct http_request *req)
 {
-	const char *page = http_query_arg(req, "p"), *type = http_query_arg(req, "type");
-	const char *status = http_query_arg(req, "status");
+	const char *type = http_query_arg(req, "type"), *status = http_query_arg(req, "status");
 	struct pull_request *p = pull_new(req, pull_list);
 	if (!p)
 		return;
-	uint64_t number = page ? strtoull(page, NULL, 10) : 0;
+	uint64_t page = http_query_number_or_0(req, "p", UINT64_MAX);
 	bool any = !status || strcmp(status, "all") == 0, none = type && strcmp(type, "discussion") == 0;
 	p->list = (struct cairn_hub_pull_list){
 		.is_open = !none && (any || strcmp(status, "open") == 0),
 		.is_ended = !none && (any || strcmp(status, "closed") == 0),
 		.author = http_query_arg(req, "author"),
-		.skip = (number < CAIRN_HUB_PULLS_MAX ? (uint32_t)number : CAIRN_HUB_PULLS_MAX) * PULL_PAGE,
+		.skip = (page < CAIRN_HUB_PULLS_MAX ? (uint32_t)page : CAIRN_HUB_PULLS_MAX) * PULL_PAGE,
 		.limit = PULL_PAGE,
 	};
 	route_job_start(req);

@@ -170,8 +170,7 @@ bool hub_repo_find_place(struct hub_repo *r, enum cairn_hub_access need, const c
 
 uint32_t hub_limit(const struct http_request *req, uint32_t absent, uint32_t max)
 {
-	const char *text = http_query_arg(req, "limit");
-	uint64_t limit = text ? strtoull(text, NULL, 10) : 0;
+	uint64_t limit = http_query_number_or_0(req, "limit", UINT64_MAX);
 	if (limit == 0)
 		return absent;
 	return limit < max ? (uint32_t)limit : max;

@@ -1,5 +1,7 @@
 #include "server/page/form.h"
 
+#include "base/decimal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +72,11 @@ const char *form_value(const struct form *form, const char *name)
 		if (strcmp(form->fields[i].name, name) == 0)
 			return form->fields[i].value;
 	return "";
+}
+
+bool form_number(const struct form *form, const char *name, uint64_t min, uint64_t max, uint64_t *out)
+{
+	return cairn_decimal_parse(form_value(form, name), min, max, out);
 }
 
 enum cairn_status form_refuse(struct cairn_diag *diag)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { FORM_FIELDS_MAX = 16 };
 
@@ -25,6 +26,10 @@ void form_fini(struct form *form);
 
 /** The first value of this name; "" when there is none. */
 const char *form_value(const struct form *form, const char *name);
+
+/** The first value of this name, if it is a number by cairn_decimal_parse(). @return false: it is none from min to max,
+ *  or there is no value; out is left alone */
+bool form_number(const struct form *form, const char *name, uint64_t min, uint64_t max, uint64_t *out);
 
 /** Refuse what no page of ours sends: no form, or a value that none of its fields offers. @return CAIRN_E_USAGE */
 enum cairn_status form_refuse(struct cairn_diag *diag);

@@ -4,7 +4,6 @@
 #include "server/route/routes.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -100,10 +99,9 @@ static void commit_build(struct page *page)
 static void commit_get(struct http_request *req)
 {
 	struct page_changes *p = page_place_new(req, sizeof(*p), commit_build, true);
-	const char *skip = http_query_arg(req, "skip");
 	if (!p)
 		return;
-	p->skip = skip ? strtoull(skip, NULL, 10) : 0;
+	p->skip = http_query_number_or_0(req, "skip", UINT64_MAX);
 	route_job_start(req);
 }
 

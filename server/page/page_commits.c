@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -31,10 +30,9 @@ struct commits_page {
 
 static void commits_start(struct http_request *req, struct commits_page *p)
 {
-	const char *skip = http_query_arg(req, "skip");
 	if (!p)
 		return;
-	p->skip = skip ? strtoull(skip, NULL, 10) : 0;
+	p->skip = http_query_number_or_0(req, "skip", UINT64_MAX);
 	route_job_start(req);
 }
 

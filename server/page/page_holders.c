@@ -177,23 +177,24 @@ static void holders_build(struct page *page)
 static void holders_get(struct http_request *req)
 {
 	struct holders_page *p = page_get_new(req, sizeof(*p), holders_build);
-	const char *from = http_query_arg(req, "from");
 	if (!p)
 		return;
-	p->from_id = from ? strtoll(from, NULL, 10) : 0;
-	p->from_id = p->from_id > 0 ? p->from_id : 0;
+	p->from_id = (int64_t)http_query_number_or_0(req, "from", INT64_MAX);
 	route_job_start(req);
 }
 
 static void holders_revoke(struct page *page)
 {
 	struct hub_call *call = &page->hub.call;
-	int64_t id = strtoll(form_value(&page->form, "id"), NULL, 10);
-	int64_t from = strtoll(form_value(&page->form, "from"), NULL, 10);
+	uint64_t id, from = 0; /* where to go back to: the first page, if it is not said */
 	bool revoked;
 	if (!holders_are_for(page))
 		return;
-	call->status = cairn_cas_revoke_key(page_cas(page), id, &revoked);
+	(void)form_number(&page->form, "from", 1, INT64_MAX, &from);
+	if (form_number(&page->form, "id", 1, INT64_MAX, &id))
+		call->status = cairn_cas_revoke_key(page_cas(page), (int64_t)id, &revoked);
+	else
+		call->status = form_refuse(&call->diag);
 	if (call->status == CAIRN_E_NOT_FOUND)
 		(void)cairn_fail(&call->diag, CAIRN_E_NOT_FOUND, "key.unknown", CAIRN_NO_OFFSET,
 				 "there is no key of this number");

@@ -5,7 +5,6 @@
 #include "server/route/routes.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -106,10 +105,9 @@ static void keys_build(struct page *page)
 static void keys_get(struct http_request *req)
 {
 	struct keys_page *keys = page_get_new(req, sizeof(*keys), keys_build);
-	const char *after = http_query_arg(req, "after");
 	if (!keys)
 		return;
-	keys->after = after ? strtoll(after, NULL, 10) : 0;
+	keys->after = (int64_t)http_query_number_or_0(req, "after", INT64_MAX);
 	route_job_start(req);
 }
 
@@ -134,8 +132,11 @@ static void keys_post_head(struct http_request *req)
 static void keys_revoke(struct page *page)
 {
 	struct hub_call *call = &page->hub.call;
-	int64_t id = strtoll(form_value(&page->form, "id"), NULL, 10);
-	call->status = cairn_hub_revoke_own_key(page_cas(page), page_asker(page), id, &call->diag);
+	uint64_t id;
+	if (form_number(&page->form, "id", 1, INT64_MAX, &id))
+		call->status = cairn_hub_revoke_own_key(page_cas(page), page_asker(page), (int64_t)id, &call->diag);
+	else
+		call->status = form_refuse(&call->diag);
 	if (call->status == CAIRN_OK)
 		(void)snprintf(page->location, sizeof(page->location), "%s", KEYS_PATH);
 }

@@ -1,13 +1,13 @@
 /* Pull requests: GET [/{type}]/{namespace}/{name}/discussions, which lists them, and GET and POST
  * …/discussions/{number}, which shows what one changes, and merges or closes it. */
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "hub/pull.h"
 #include "server/page/page_changes.h"
 #include "server/route/routes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -124,10 +124,10 @@ static void pulls_build(struct page *page)
 static void pulls_get(struct http_request *req)
 {
 	struct pulls_page *p = page_get_new(req, sizeof(*p), pulls_build);
-	const char *skip = http_query_arg(req, "skip"), *status = http_query_arg(req, "status");
+	const char *status = http_query_arg(req, "status");
 	if (!p || !page_repo_take(req, &p->page))
 		return;
-	uint64_t n = skip ? strtoull(skip, NULL, 10) : 0;
+	uint64_t n = http_query_number_or_0(req, "skip", UINT64_MAX);
 	bool is_ended = status && strcmp(status, "closed") == 0;
 	p->list = (struct cairn_hub_pull_list){
 		.is_open = !is_ended,
@@ -262,9 +262,10 @@ static void pull_build(struct page *page)
 /* @return false: there is no such number, which was replied */
 static bool pull_take(struct http_request *req, struct pull_page *p)
 {
-	const char *number = http_path_arg(req, "number"), *skip = http_query_arg(req, "skip");
-	p->number = strspn(number, "0123456789") == strlen(number) ? strtoll(number, NULL, 10) : 0;
-	p->changes.skip = skip ? strtoull(skip, NULL, 10) : 0;
+	uint64_t number = 0; /* no pull request has it */
+	(void)cairn_decimal_parse(http_path_arg(req, "number"), 1, INT64_MAX, &number);
+	p->number = (int64_t)number;
+	p->changes.skip = http_query_number_or_0(req, "skip", UINT64_MAX);
 	return page_repo_take(req, &p->changes.place.page);
 }
 

@@ -1,7 +1,5 @@
 #include "server/route/route_args.h"
 
-#include "base/decimal.h"
-
 #include "server/app.h"
 
 #include <string.h>
@@ -38,9 +36,8 @@ bool route_hash(struct http_request *req, struct cairn_hash *out)
 
 bool route_limit(struct http_request *req, uint32_t by_default, uint32_t most, uint32_t *limit)
 {
-	const char *text = http_query_arg(req, "limit");
 	uint64_t n = by_default;
-	bool ok = !text || (cairn_decimal_parse(text, &n) && n >= 1 && n <= most);
+	bool ok = http_query_number(req, "limit", 1, most, &n);
 	*limit = (uint32_t)(ok ? n : 0);
 	return ok;
 }

@@ -102,7 +102,7 @@ static bool claims_take_after(struct claims_list *c, const char *text)
 		return true;
 	size_t len = strcspn(text, ":");
 	(void)snprintf(number, sizeof(number), "%.*s", (int)len, text);
-	if (len >= sizeof(number) || !text[len] || !cairn_decimal_parse(number, &id) || id > INT64_MAX)
+	if (len >= sizeof(number) || !text[len] || !cairn_decimal_parse(number, 0, INT64_MAX, &id))
 		return false;
 	const char *said = text + len + 1;
 	if (strlen(said) <= CLAIMS_DIGEST_DIGITS || said[CLAIMS_DIGEST_DIGITS] != ':' ||

@@ -1,5 +1,6 @@
 /* API keys, with which clients get tokens from the hub's endpoints: POST and GET /v1/keys, DELETE /v1/keys/{id}. */
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/json.h"
 #include "cas/keys.h"
 #include "server/route/route_body.h"
@@ -229,17 +230,15 @@ static void keys_revoke(struct route_job *job)
 
 static void keys_delete(struct http_request *req)
 {
-	char *end;
-	const char *text = http_path_arg(req, "id");
-	int64_t id = strtoll(text, &end, 10);
-	if (*end || id <= 0) {
+	uint64_t id;
+	if (!cairn_decimal_parse(http_path_arg(req, "id"), 1, INT64_MAX, &id)) {
 		http_reply_error(req, 400, "key.id", "a key is named by its number, as GET /v1/keys lists it", NULL);
 		return;
 	}
 	struct keys_request *k = keys_new(req, keys_revoke);
 	if (!k)
 		return;
-	k->id = id;
+	k->id = (int64_t)id;
 	route_job_start(req);
 }
 

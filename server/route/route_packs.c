@@ -80,18 +80,12 @@ static void packs_work(struct cairn_work *work)
 
 static bool packs_take_age(struct http_request *req, int64_t *out)
 {
-	const char *text = http_query_arg(req, "older_than_s");
-	char *end = NULL;
-	*out = 0;
-	if (!text)
-		return true;
-	long long age = strtoll(text, &end, 10);
-	if (*text && !*end && age >= 0 && age <= PACKS_AGE_MAX_S) {
-		*out = age;
-		return true;
-	}
-	http_reply_error(req, 400, "pack.age", "older_than_s is a number of seconds, at most 100 years", NULL);
-	return false;
+	uint64_t age_s = 0;
+	bool good = http_query_number(req, "older_than_s", 0, PACKS_AGE_MAX_S, &age_s);
+	*out = (int64_t)age_s;
+	if (!good)
+		http_reply_error(req, 400, "pack.age", "older_than_s is a number of seconds, at most 100 years", NULL);
+	return good;
 }
 
 /* @return CAIRN_OK; CAIRN_E_CONFLICT one is under way; CAIRN_E_BUSY no room for work: nothing was changed */

@@ -82,15 +82,6 @@ static void scrub_get(struct http_request *req)
 	scrub_reply(req);
 }
 
-/* @param[out] within_s  0: not given. @return false: it is no time */
-static bool scrub_take_within(const struct http_request *req, int64_t *within_s)
-{
-	const char *text = http_query_arg(req, "within");
-	char *end = NULL;
-	*within_s = text ? strtoll(text, &end, 10) : 0;
-	return !text || (*text >= '1' && *text <= '9' && !*end && *within_s <= SCRUB_WITHIN_S_MAX);
-}
-
 /* What it is told: a note in the index where several daemons share it, else a flag in memory. */
 struct scrub_order {
 	struct route_job job;
@@ -133,14 +124,14 @@ static void scrub_give_order(struct http_request *req, bool start, int64_t withi
 
 static void scrub_post_start(struct http_request *req)
 {
-	int64_t within_s;
+	uint64_t within_s = 0; /* not given */
 	if (!route_xorbs_kept_here(req))
 		return;
-	if (!scrub_take_within(req, &within_s)) {
+	if (!http_query_number(req, "within", 1, SCRUB_WITHIN_S_MAX, &within_s)) {
 		http_reply_error(req, 400, "scrub.within", "within is a number of seconds, at most 1000 days", NULL);
 		return;
 	}
-	scrub_give_order(req, true, within_s);
+	scrub_give_order(req, true, (int64_t)within_s);
 }
 
 static void scrub_post_pause(struct http_request *req)
@@ -210,17 +201,15 @@ static void lost_reply(struct http_request *req, struct route_job *job)
 
 static void lost_get(struct http_request *req)
 {
-	const char *after = http_query_arg(req, "after");
-	char *end = NULL;
-	int64_t from = after ? strtoll(after, &end, 10) : 0;
-	if (after && (*after < '0' || *after > '9' || *end)) {
+	uint64_t after = 0;
+	if (!http_query_number(req, "after", 0, INT64_MAX, &after)) {
 		http_reply_error(req, 400, "lost.after", "after is the \"next\" of an earlier answer", NULL);
 		return;
 	}
 	struct lost_request *l = route_job_new(req, sizeof(*l), lost_run, lost_reply);
 	if (!l)
 		return;
-	l->after = from;
+	l->after = (int64_t)after;
 	l->text = cairn_buf_init(LOST_JSON_BYTES_MAX);
 	l->job.work.lane = CAIRN_LANE_HEAVY;
 	l->job.for_reply = true;

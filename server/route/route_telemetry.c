@@ -2,6 +2,7 @@
  * operators. */
 #include "base/json_text.h"
 #include "cas/telemetry.h"
+#include "server/route/route_args.h"
 #include "server/route/route_body.h"
 #include "server/route/route_job.h"
 #include "server/route/routes.h"
@@ -117,34 +118,21 @@ static void telemetry_list_reply(struct http_request *req, struct route_job *job
 	}
 }
 
-/* A number between min and max; otherwise if absent. @return false: neither, which was replied */
-static bool telemetry_number(struct http_request *req, const char *name, int64_t otherwise, int64_t min, int64_t max,
-			     int64_t *out)
-{
-	const char *text = http_query_arg(req, name);
-	char *end;
-	*out = otherwise;
-	if (!text)
-		return true;
-	*out = strtoll(text, &end, 10);
-	if (*text >= '0' && *text <= '9' && *end == '\0' && *out >= min && *out <= max)
-		return true;
-	http_reply_error(req, 400, "telemetry.argument",
-			 "limit is 1 to 512, before is the \"next\" of an earlier answer", NULL);
-	return false;
-}
-
 static void telemetry_get(struct http_request *req)
 {
-	int64_t limit, before_id;
-	if (!telemetry_number(req, "limit", TELEMETRY_LIMIT_DEFAULT, 1, CAIRN_TELEMETRY_PAGE_MAX, &limit) ||
-	    !telemetry_number(req, "before", 0, 0, INT64_MAX - 1, &before_id))
+	uint32_t limit;
+	uint64_t before_id = 0;
+	if (!route_limit(req, TELEMETRY_LIMIT_DEFAULT, CAIRN_TELEMETRY_PAGE_MAX, &limit) ||
+	    !http_query_number(req, "before", 0, INT64_MAX - 1, &before_id)) {
+		http_reply_error(req, 400, "telemetry.argument",
+				 "limit is 1 to 512, before is the \"next\" of an earlier answer", NULL);
 		return;
+	}
 	struct telemetry_list *t = route_job_new(req, sizeof(*t), telemetry_list_run, telemetry_list_reply);
 	if (!t)
 		return;
-	t->limit = (uint32_t)limit;
-	t->before_id = before_id;
+	t->limit = limit;
+	t->before_id = (int64_t)before_id;
 	t->json = cairn_buf_init(TELEMETRY_ANSWER_BYTES_MAX);
 	route_job_start(req);
 }

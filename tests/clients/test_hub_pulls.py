@@ -89,6 +89,9 @@ def test_merged_and_closed(people, data, admin):
     add(people, put("a", b"uno"), title="Second")
     add(people, put("new", b"new"), title="Third")
     done(commit(people, text("later", "1")))
+    for wrong in ("1x", "0", "x"):
+        assert people.ask("POST", f"{PULLS}/{wrong}/merge", body={}).status == 404, wrong
+    assert api.get_discussion_details("ann/one", 1).status == "open"
     api.merge_pull_request("ann/one", 1, comment="Thank you")
     assert sorted(paths(people)) == ["a", "d/b", "d/w.bin", "later"]
     assert people.ask("GET", "/ann/one/resolve/main/a").body == b"one"

@@ -355,7 +355,8 @@ def test_only_an_admin_packs(start, issuer):
         assert server.get("/v1/packs", token=token).status == 403
     for query in ("", "?name=", "?name=a", "?name=.shard", "?name=..%2Fa.shard", "?name=" + "a" * 123 + ".shard"):
         cairn.is_error(server.post(f"/v1/packs{query}", token=issuer.token("admin")), 400, "pack.name")
-    cairn.is_error(server.post("/v1/packs?name=a.shard&older_than_s=x", token=issuer.token("admin")), 400, "pack.age")
+    for wrong in ("x", "", "-1", "+5", "%2B5", "%205", "5x", "99999999999"):
+        cairn.is_error(server.post(f"/v1/packs?name=a.shard&older_than_s={wrong}", token=issuer.token("admin")), 400, "pack.age")
     assert server.post("/v1/packs?name=a.shard", token=issuer.token("admin")).status == 202
 
 # --- copies -------------------------------------------------------------------------------------------------------------

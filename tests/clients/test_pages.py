@@ -396,6 +396,10 @@ def test_keys(people, enter):
     number = next(n for name, n in numbers.items() if "laptop" in name)
     assert enter("bob").send("/settings/keys/revoke", id=number).status == 404
     assert enter("reading ann").send("/settings/keys/revoke", id=number).status == 403
+    for wrong in (number + "x", " " + number, "+" + number, "-" + number, "0", "x", ""):
+        reply = ann.send("/settings/keys/revoke", id=wrong)
+        assert reply.status == 400 and "as a browser does" in text(parsed(reply)), wrong
+    assert laptop.get("/").status == 200
     is_away(ann.send("/settings/keys/revoke", id=number), "/settings/keys")
     is_away(laptop.get("/"), "/login")
     assert ann.send("/settings/keys", name="", may="read").status == 400

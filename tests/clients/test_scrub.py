@@ -156,9 +156,9 @@ def test_once_a_period(start, make, clock):
 
 def test_what_it_is_told(start, make):
     server = start()
-    for value in ("0", "x", "-1", "", "1.5", "99999999999"):
+    for value in ("0", "x", "-1", "", "1.5", "%201", "%2B1", "99999999999"):
         cairn.is_error(server.post(f"/v1/scrub/start?within={value}"), 400, "scrub.within")
-    for value in ("x", "-1", "", "1x"):
+    for value in ("x", "-1", "", "1x", "%201", "99999999999999999999"):
         cairn.is_error(server.get(f"/v1/lost-xorbs?after={value}"), 400, "lost.after")
     assert status(server)["state"] == "off" and status(server)["now"] is None
     assert run(server, "scrub", "status") == "off\n"

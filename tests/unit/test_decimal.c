@@ -34,14 +34,39 @@ END_TEST
 START_TEST(numbers_are_read_or_refused)
 {
 	uint64_t n = 1;
-	ck_assert(cairn_decimal_parse("0", &n));
+	ck_assert(cairn_decimal_parse("0", 0, UINT64_MAX, &n));
 	ck_assert_uint_eq(n, 0);
-	ck_assert(cairn_decimal_parse("18446744073709551615", &n));
+	ck_assert(cairn_decimal_parse("18446744073709551615", 0, UINT64_MAX, &n));
 	ck_assert_uint_eq(n, UINT64_MAX);
-	static const char *const BAD[] = {
-		"", "-1", "+1", " 1", "1 ", "0x1", "18446744073709551616", "99999999999999999999"};
+	ck_assert(cairn_decimal_parse("007", 7, 7, &n));
+	ck_assert_uint_eq(n, 7);
+	static const char *const BAD[] = {"",
+					  "-1",
+					  "+1",
+					  " 1",
+					  "1 ",
+					  "1x",
+					  "x",
+					  "0x1",
+					  "1.0",
+					  "1e1",
+					  "18446744073709551616",
+					  "99999999999999999999"};
 	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++)
-		ck_assert_msg(!cairn_decimal_parse(BAD[i], &n), "%s", BAD[i]);
+		ck_assert_msg(!cairn_decimal_parse(BAD[i], 0, UINT64_MAX, &n) && n == 7, "%s", BAD[i]);
+}
+END_TEST
+
+START_TEST(numbers_have_limits)
+{
+	uint64_t n = 1;
+	ck_assert(!cairn_decimal_parse("4", 5, 12, &n));
+	ck_assert(!cairn_decimal_parse("13", 5, 12, &n));
+	ck_assert_uint_eq(n, 1);
+	ck_assert(cairn_decimal_parse("5", 5, 12, &n));
+	ck_assert_uint_eq(n, 5);
+	ck_assert(cairn_decimal_parse("12", 5, 12, &n));
+	ck_assert_uint_eq(n, 12);
 }
 END_TEST
 
@@ -51,6 +76,7 @@ int main(void)
 	TCase *t = tcase_create("text");
 	tcase_add_test(t, numbers_of_every_length);
 	tcase_add_test(t, numbers_are_read_or_refused);
+	tcase_add_test(t, numbers_have_limits);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

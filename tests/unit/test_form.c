@@ -23,6 +23,22 @@ START_TEST(reads_fields)
 }
 END_TEST
 
+START_TEST(reads_numbers)
+{
+	static const char TEXT[] = "id=12&twice=1&twice=2&x=12x&blank=+5&sign=%2B5&minus=-5&empty=";
+	static const char *const WRONG_NAMES[] = {"x", "blank", "sign", "minus", "empty", "absent"};
+	struct form form;
+	uint64_t n = 7;
+	ck_assert(form_read(&form, TEXT, sizeof(TEXT) - 1));
+	for (size_t i = 0; i < sizeof(WRONG_NAMES) / sizeof(WRONG_NAMES[0]); i++)
+		ck_assert_msg(!form_number(&form, WRONG_NAMES[i], 0, UINT64_MAX, &n) && n == 7, "%s", WRONG_NAMES[i]);
+	ck_assert(!form_number(&form, "id", 0, 11, &n) && !form_number(&form, "id", 13, 99, &n) && n == 7);
+	ck_assert(form_number(&form, "id", 12, 12, &n) && n == 12);
+	ck_assert(form_number(&form, "twice", 0, UINT64_MAX, &n) && n == 1);
+	form_fini(&form);
+}
+END_TEST
+
 static const struct {
 	const char *text;
 	size_t len;
@@ -56,6 +72,7 @@ int main(void)
 	Suite *s = suite_create("form");
 	TCase *c = tcase_create("form");
 	tcase_add_test(c, reads_fields);
+	tcase_add_test(c, reads_numbers);
 	tcase_add_loop_test(c, refuses_what_is_none, 0, sizeof(WRONG) / sizeof(WRONG[0]));
 	tcase_add_test(c, has_a_limit);
 	suite_add_tcase(s, c);

@@ -62,7 +62,7 @@ static enum cairn_status instance_take_url(struct s3_instance *out, const char *
 	if (colon)
 		(void)snprintf(digits, sizeof(digits), "%.*s", (int)(path - colon - 1), colon + 1);
 	if (!bracket || len == 0 || memchr(host, '@', (size_t)(path - host)) ||
-	    (colon && (!cairn_decimal_parse(digits, &port) || port == 0 || port > UINT16_MAX)))
+	    (colon && !cairn_decimal_parse(digits, 1, UINT16_MAX, &port)))
 		return instance_refuse(url, "has no host, or a port that is none", diag);
 	if (!tls && !instance_is_near(host, len))
 		return instance_refuse(url,

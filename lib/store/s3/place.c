@@ -58,7 +58,7 @@ static enum cairn_status place_take_endpoint(struct s3_place *out, const char *t
 	const char *bracket = strchr(out->host, ']'), *colon = strchr(bracket ? bracket : out->host, ':');
 	size_t name = colon ? (size_t)(colon - out->host) : strlen(out->host);
 	uint64_t usual = tls ? 443 : 80, port = usual;
-	if (name == 0 || (colon && (!cairn_decimal_parse(colon + 1, &port) || port == 0 || port > UINT16_MAX)))
+	if (name == 0 || (colon && !cairn_decimal_parse(colon + 1, 1, UINT16_MAX, &port)))
 		return place_refuse(diag, "the port of its endpoint is not one");
 	if (colon && port == usual) { /* no client says it in its Host, which is signed */
 		out->endpoint[strlen(out->endpoint) - strlen(colon)] = '\0';

@@ -49,7 +49,7 @@ static void s3_xml_end_of_list(struct s3_xml *x, const char *name)
 	if (strcmp(name, "Key") == 0) {
 		memcpy(x->key, x->text, x->len + 1);
 	} else if (strcmp(name, "Size") == 0) {
-		x->has_bytes = cairn_decimal_parse(x->text, &x->bytes);
+		x->has_bytes = cairn_decimal_parse(x->text, 0, UINT64_MAX, &x->bytes);
 	} else if (strcmp(name, "IsTruncated") == 0) {
 		x->list->truncated = strcmp(x->text, "true") == 0;
 	} else if (strcmp(name, "Contents") == 0) {
