@@ -4,6 +4,7 @@
 #include "backup/backup_set.h"
 #include "backup/restore.h"
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
@@ -211,9 +212,9 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 		return end;
 	if (first + 1 != argc || !backup.data_dir)
 		return cli_usage_error(command, "give --data-dir DIR, and the file to write, or the folder");
-	if (zstd && !cli_parse_number(zstd, 0, CAIRN_ZSTD_LEVEL_MAX, &level))
+	if (zstd && !cairn_decimal_parse(zstd, 0, CAIRN_ZSTD_LEVEL_MAX, &level))
 		return cli_usage_error(command, "--zstd takes 0 to 19, not \"%s\"", zstd);
-	if (parity && !cli_parse_number(parity, 2, BACKUP_PARITY_MAX, &n))
+	if (parity && !cairn_decimal_parse(parity, 2, BACKUP_PARITY_MAX, &n))
 		return cli_usage_error(command, "--parity takes 2 to 128, not \"%s\"", parity);
 	backup.out = argv[first];
 	backup.zstd_level = (int)level;

@@ -1,5 +1,6 @@
 /* cairn backups: a folder of backups that build on each other: what is in it, is it whole, and what is kept. */
 #include "backup/backup_prune.h"
+#include "base/decimal.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
@@ -232,7 +233,7 @@ static bool backups_rules(const struct cli_command *command, const char *const t
 		if (!texts[i])
 			continue;
 		*any = true;
-		if (cli_parse_number(texts[i], 1, UINT32_MAX, numbers[i]))
+		if (cairn_decimal_parse(texts[i], 1, UINT32_MAX, numbers[i]))
 			continue;
 		(void)cli_usage_error(command, "rules take a number from 1 on, not \"%s\"", texts[i]);
 		return false;
@@ -291,7 +292,7 @@ static int backups_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "say list, verify or prune, and the folder");
 	if (!backups_rules(command, texts, &b.prune.rules, &any))
 		return CLI_EXIT_USAGE;
-	if (unused && !cli_parse_number(unused, 0, 100, &percent))
+	if (unused && !cairn_decimal_parse(unused, 0, 100, &percent))
 		return cli_usage_error(command, "--max-unused takes 0 to 100, not \"%s\"", unused);
 	b.prune.max_unused_percent = (unsigned)percent;
 	if (any != (strcmp(argv[first], "prune") == 0) || ((b.prune.dry_run || unused) && !any))

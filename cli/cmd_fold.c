@@ -1,4 +1,5 @@
 /* cairn fold: looking into FOLD files, taking chunks out, repairing. */
+#include "base/decimal.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/fold/fold.h"
@@ -51,7 +52,7 @@ static int fold_run(const struct cli_command *command, int argc, char **argv)
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
-	if (parity && !cli_parse_number(parity, 0, FOLD_PARITY_MAX, &n))
+	if (parity && !cairn_decimal_parse(parity, 0, FOLD_PARITY_MAX, &n))
 		return cli_usage_error(command, "--parity takes 0 to 128, not \"%s\"", parity);
 	o.has_parity = parity != NULL;
 	o.parity = (unsigned)n;

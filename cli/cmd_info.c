@@ -1,4 +1,5 @@
 /* cairn info: what a hash is the name of, and who refers to it. */
+#include "base/decimal.h"
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 #include "cli/common/report.h"
@@ -191,7 +192,7 @@ static int info_run(const struct cli_command *command, int argc, char **argv)
 	if (first + 1 != argc || cairn_hash_parse(&hash, argv[first], strlen(argv[first])) != CAIRN_OK)
 		return cli_usage_error(
 			command, "takes a hash, which has 64 hexadecimal digits; of a file `cairn hash FILE` tells it");
-	if (limit && !cli_parse_number(limit, 1, INFO_LIMIT_MAX, &n))
+	if (limit && !cairn_decimal_parse(limit, 1, INFO_LIMIT_MAX, &n))
 		return cli_usage_error(command, "--limit takes 1 to %d, not \"%s\"", INFO_LIMIT_MAX, limit);
 	CLEANUP(cairn_buf_fini) struct cairn_buf path = cairn_buf_init(INFO_PATH_BYTES_MAX);
 	cairn_buf_printf(&path, "/v1/info/%s", argv[first]);

@@ -1,4 +1,5 @@
 /* cairn pull: fetches a file, a range of one, or a folder by its manifest. */
+#include "base/decimal.h"
 #include "base/fd.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
@@ -50,20 +51,9 @@ struct pull_args {
 /* "A-B" or "A-". @return false: malformed; B is left alone when there is none */
 static bool pull_parse_range(const char *text, uint64_t *first, uint64_t *last)
 {
-	char *end = NULL;
-	if (*text < '0' || *text > '9')
+	if (!cairn_decimal_read(&text, first) || *text++ != '-')
 		return false;
-	errno = 0;
-	*first = strtoull(text, &end, 10);
-	if (*end != '-' || errno != 0)
-		return false;
-	text = end + 1;
-	if (!*text)
-		return true;
-	if (*text < '0' || *text > '9')
-		return false;
-	*last = strtoull(text, &end, 10);
-	return !*end && errno == 0 && *first <= *last;
+	return !*text || (cairn_decimal_read(&text, last) && !*text && *first <= *last);
 }
 
 static enum cairn_status pull_open_crew(struct pull_crew *crew, const struct pull_args *args, unsigned jobs,
@@ -194,17 +184,12 @@ static int pull_one(struct pull_crew *crew, const struct pull_args *args, const 
 static int pull_check_args(const struct cli_command *command, const struct pull_args *args, bool is_hash,
 			   unsigned *jobs)
 {
-	uint64_t first = 0, last = UINT64_MAX;
-	*jobs = PULL_JOBS_DEFAULT;
+	uint64_t first = 0, last = UINT64_MAX, n = PULL_JOBS_DEFAULT;
 	if (!args->output || !*args->output)
 		return cli_usage_error(command, "say with -o where to write");
-	if (args->jobs) {
-		char *end = NULL;
-		unsigned long n = strtoul(args->jobs, &end, 10);
-		if (*args->jobs < '0' || *args->jobs > '9' || *end || n < 1 || n > PULL_JOBS_MAX)
-			return cli_usage_error(command, "--jobs takes 1 to %d", PULL_JOBS_MAX);
-		*jobs = (unsigned)n;
-	}
+	if (args->jobs && !cairn_decimal_parse(args->jobs, 1, PULL_JOBS_MAX, &n))
+		return cli_usage_error(command, "--jobs takes 1 to %d", PULL_JOBS_MAX);
+	*jobs = (unsigned)n;
 	if (args->range && (!is_hash || !pull_parse_range(args->range, &first, &last)))
 		return cli_usage_error(command, "--range takes A-B or A-, A not after B, and goes with a hash");
 	if (strcmp(args->output, "-") == 0 && (!is_hash || args->json))

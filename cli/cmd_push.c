@@ -1,4 +1,5 @@
 /* cairn push: uploads files, sending only what the server does not have. */
+#include "base/decimal.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/report.h"
@@ -339,7 +340,7 @@ static int push_run(const struct cli_command *command, int argc, char **argv)
 	if (first == argc)
 		return cli_usage_error(command, "name a file or a folder");
 	uint64_t jobs = SENDERS_DEFAULT;
-	if (args.jobs_text && !cli_parse_number(args.jobs_text, 1, SENDERS_MAX, &jobs))
+	if (args.jobs_text && !cairn_decimal_parse(args.jobs_text, 1, SENDERS_MAX, &jobs))
 		return cli_usage_error(command, "--jobs takes 1 to %d", SENDERS_MAX);
 	args.jobs = (unsigned)jobs;
 	bool folder = push_is_folder(argv[first]);

@@ -1,10 +1,10 @@
 /* cairn telemetry: what clients told a server of their transfers. */
+#include "base/decimal.h"
 #include "cli/common/admin.h"
 #include "cli/common/cli.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { TELEMETRY_LIMIT_DEFAULT = 20, TELEMETRY_LIMIT_MAX = 512 };
 
@@ -43,7 +43,7 @@ static int telemetry_run(const struct cli_command *command, int argc, char **arg
 	const char *limit = NULL;
 	bool json = false;
 	int first = 0;
-	unsigned long n = TELEMETRY_LIMIT_DEFAULT;
+	uint64_t n = TELEMETRY_LIMIT_DEFAULT;
 	char path[64];
 	const struct cli_option options[] = {SERVER_OPTIONS(&server), {"limit", NULL, &limit}, {"json", &json, NULL}};
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
@@ -51,13 +51,9 @@ static int telemetry_run(const struct cli_command *command, int argc, char **arg
 		return end;
 	if (first != argc)
 		return cli_usage_error(command, "takes no arguments");
-	if (limit) {
-		char *rest = NULL;
-		n = strtoul(limit, &rest, 10);
-		if (*limit < '0' || *limit > '9' || *rest || n < 1 || n > TELEMETRY_LIMIT_MAX)
-			return cli_usage_error(command, "--limit takes 1 to %d", TELEMETRY_LIMIT_MAX);
-	}
-	(void)snprintf(path, sizeof(path), "/v1/telemetry?limit=%lu", n);
+	if (limit && !cairn_decimal_parse(limit, 1, TELEMETRY_LIMIT_MAX, &n))
+		return cli_usage_error(command, "--limit takes 1 to %d", TELEMETRY_LIMIT_MAX);
+	(void)snprintf(path, sizeof(path), "/v1/telemetry?limit=%" PRIu64, n);
 	const struct admin_call call = {.server = &server,
 					.subject = "telemetry",
 					.method = CLIENT_GET,

@@ -1,8 +1,9 @@
 #include "server/schedule.h"
 
+#include "base/decimal.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { DAY_S = 86400, DAY_MINUTES = 24 * 60 };
@@ -40,12 +41,12 @@ static bool schedule_parse_window(struct schedule *out, const char *text)
 
 static bool schedule_parse_every(struct schedule *out, const char *text)
 {
-	char *end;
-	if (*text < '0' || *text > '9')
+	uint64_t n;
+	if (!cairn_decimal_read(&text, &n))
 		return false;
-	unsigned long long n = strtoull(text, &end, 10), factor = *end ? 0 : 1;
+	uint64_t factor = *text ? 0 : 1;
 	for (size_t i = 0; i < sizeof(UNITS) / sizeof(UNITS[0]); i++)
-		if (*end == UNITS[i].letter && !end[1])
+		if (*text == UNITS[i].letter && !text[1])
 			factor = UNITS[i].s;
 	if (factor == 0 || n > SCHEDULE_EVERY_S_MAX / factor || n * factor < SCHEDULE_EVERY_S_MIN)
 		return false;

@@ -1,6 +1,7 @@
 #include "server/service.h"
 
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/fd.h"
 #include "server/log.h"
 
@@ -25,10 +26,10 @@ static uint64_t service_watchdog;
 static uint64_t service_number(const char *name)
 {
 	const char *text = getenv(name);
-	size_t len = text ? strlen(text) : 0;
-	if (len == 0 || len > 18 || strspn(text, "0123456789") != len)
-		return 0;
-	return strtoull(text, NULL, 10);
+	uint64_t n = 0;
+	if (text)
+		(void)cairn_decimal_parse(text, 0, INT64_MAX, &n);
+	return n;
 }
 
 static void service_read_watchdog(void)

@@ -1,4 +1,5 @@
 /* Reading from signed URLs. */
+#include "base/decimal.h"
 #include "cli/common/client_work.h"
 
 #include <inttypes.h>
@@ -23,14 +24,12 @@ struct client_fetching {
 static bool client_is_range(struct client_fetching *f)
 {
 	struct curl_header *header = NULL;
-	unsigned long long first = 0, last = 0;
+	uint64_t first, last;
 	if (f->x.code == 206 &&
 	    curl_easy_header(f->x.c->curl, "Content-Range", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
-		char *end = NULL;
 		const char *text = strncmp(header->value, "bytes ", 6) == 0 ? header->value + 6 : "";
-		first = strtoull(text, &end, 10);
-		last = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
-		f->checked = *text && *end == '/' && first == f->at && last == f->range->last;
+		f->checked = cairn_decimal_read(&text, &first) && *text++ == '-' && cairn_decimal_read(&text, &last) &&
+			     *text == '/' && first == f->at && last == f->range->last;
 	}
 	if (!f->checked)
 		f->status = cairn_fail(f->diag, CAIRN_E_MISMATCH, "fetch.range", CAIRN_NO_OFFSET,

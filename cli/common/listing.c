@@ -1,5 +1,6 @@
 #include "cli/common/listing.h"
 
+#include "base/decimal.h"
 #include "cli/common/admin.h"
 
 #include <inttypes.h>
@@ -89,7 +90,7 @@ int listing_run(const struct cli_command *command, const struct server_options *
 {
 	struct listing_state l = {.listing = listing, .left = UINT64_MAX};
 	struct cairn_diag diag = {0};
-	if (listing->limit && !cli_parse_number(listing->limit, 1, UINT64_MAX, &l.left))
+	if (listing->limit && !cairn_decimal_parse(listing->limit, 1, UINT64_MAX, &l.left))
 		return cli_usage_error(command, "--limit takes a number from 1 on");
 	CLEANUP(client_freep) struct client *client = NULL;
 	enum cairn_status status = server_options_open(server, &client, &diag);

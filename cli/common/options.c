@@ -1,12 +1,11 @@
 #include "cli/common/options.h"
 
+#include "base/decimal.h"
 #include "token/token.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { OPTIONS_HELP = 1, OPTIONS_FIRST = 256 };
@@ -118,30 +117,20 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 	return CLI_RUN;
 }
 
-bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *out)
-{
-	char *end = NULL;
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *out >= min && *out <= max;
-}
-
 bool cli_parse_seconds(const char *text, int64_t *out_s)
 {
 	static const struct {
 		char unit;
-		int64_t s;
+		uint64_t s;
 	} units[] = {{'\0', 1}, {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-	const int64_t max_s = INT64_C(100) * 366 * 86400;
-	char *end = NULL;
-	errno = 0;
-	long long number = strtoll(text, &end, 10);
-	if (end == text || errno != 0 || number < 1 || number > max_s || (*end && end[1]))
+	const uint64_t max_s = UINT64_C(100) * 366 * 86400;
+	uint64_t number;
+	if (!cairn_decimal_read(&text, &number) || number < 1 || (*text && text[1]))
 		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (*end == units[i].unit) {
-			*out_s = number * units[i].s;
-			return number <= max_s / units[i].s;
+		if (*text == units[i].unit && number <= max_s / units[i].s) {
+			*out_s = (int64_t)(number * units[i].s);
+			return true;
 		}
 	}
 	return false;

@@ -26,9 +26,6 @@ enum { CLI_OPTIONS_MAX = 16, CLI_RUN = -1 };
 int cli_options_read(const struct cli_command *command, const struct cli_option *options, size_t n, int argc,
 		     char **argv, int *first);
 
-/** A whole number from min to max, and nothing else. @return false: it is not */
-bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *out);
-
 /** Seconds in "90", "90s", "15m", "1h", "30d". @return false: malformed, or not 1 s to 100 years */
 bool cli_parse_seconds(const char *text, int64_t *out_s);
 

@@ -1,5 +1,6 @@
 #include "cli/common/server_options.h"
 
+#include "base/decimal.h"
 #include "base/fd.h"
 
 #include <errno.h>
@@ -41,18 +42,14 @@ enum cairn_status server_options_open(const struct server_options *s, struct cli
 	char token[SERVER_TOKEN_BYTES_MAX + 2];
 	struct client_options options = {.url = server_given(s->url, "CAIRN_SERVER"),
 					 .token = server_given(s->token, "CAIRN_TOKEN"),
-					 .retries = SERVER_RETRIES_DEFAULT,
 					 .verbose = s->verbose};
 	if (!options.url)
 		options.url = SERVER_URL_DEFAULT;
-	if (s->retries) {
-		char *end = NULL;
-		unsigned long n = strtoul(s->retries, &end, 10);
-		if (*s->retries < '0' || *s->retries > '9' || *end || n > SERVER_RETRIES_MAX)
-			return cairn_fail(diag, CAIRN_E_USAGE, "option.retries", CAIRN_NO_OFFSET,
-					  "--retries takes 0 to %d", SERVER_RETRIES_MAX);
-		options.retries = (unsigned)n;
-	}
+	uint64_t retries = SERVER_RETRIES_DEFAULT;
+	if (s->retries && !cairn_decimal_parse(s->retries, 0, SERVER_RETRIES_MAX, &retries))
+		return cairn_fail(diag, CAIRN_E_USAGE, "option.retries", CAIRN_NO_OFFSET, "--retries takes 0 to %d",
+				  SERVER_RETRIES_MAX);
+	options.retries = (unsigned)retries;
 	if (s->token_file && s->token)
 		return cairn_fail(diag, CAIRN_E_USAGE, "option.token", CAIRN_NO_OFFSET,
 				  "give --token or --token-file, not both");

@@ -1,4 +1,5 @@
 /* cairn import: fills a repository of a hub from files that are here. */
+#include "base/decimal.h"
 #include "cli/hub/import_snapshot.h"
 #include "cli/push/senders.h"
 #include "hub/revision.h"
@@ -125,7 +126,7 @@ static bool import_is_repository(const char *text)
 static int import_check(const struct cli_command *command, struct import_args *args, struct import *im)
 {
 	uint64_t jobs = SENDERS_DEFAULT;
-	if (args->jobs_text && !cli_parse_number(args->jobs_text, 1, SENDERS_MAX, &jobs))
+	if (args->jobs_text && !cairn_decimal_parse(args->jobs_text, 1, SENDERS_MAX, &jobs))
 		return cli_usage_error(command, "--jobs takes 1 to %d", SENDERS_MAX);
 	for (size_t i = 0; i < IMPORT_TYPES_N; i++) {
 		if (strcmp(IMPORT_TYPES[i].type, args->type ? args->type : "model") != 0)

@@ -51,15 +51,12 @@ static bool quota_show(const struct cairn_json *json)
 static bool quota_parse_size(const char *text, uint64_t *out)
 {
 	static const char UNITS[] = "KMGT";
-	char digits[CAIRN_DECIMAL_TEXT_MAX + 1];
-	size_t len = strspn(text, "0123456789");
-	const char *unit = text[len] ? strchr(UNITS, text[len]) : NULL;
 	uint64_t n;
-	if (len >= sizeof(digits) || (text[len] && (!unit || text[len + 1])))
+	if (!cairn_decimal_read(&text, &n))
 		return false;
-	(void)snprintf(digits, sizeof(digits), "%.*s", (int)len, text);
+	const char *unit = *text ? strchr(UNITS, *text) : NULL;
 	unsigned shift = unit ? 10 * (unsigned)(unit - UNITS + 1) : 0;
-	if (!cairn_decimal_parse(digits, 0, (uint64_t)INT64_MAX >> shift, &n))
+	if ((*text && (!unit || text[1])) || n > (uint64_t)INT64_MAX >> shift)
 		return false;
 	*out = n << shift;
 	return true;

@@ -27,14 +27,24 @@ char *cairn_decimal_text(char *out, uint64_t n)
 	return end;
 }
 
-bool cairn_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+bool cairn_decimal_read(const char **text, uint64_t *out)
 {
 	uint64_t n = 0;
-	const char *p = text;
+	const char *p = *text;
 	for (; *p >= '0' && *p <= '9'; p++)
 		if (__builtin_mul_overflow(n, UINT64_C(10), &n) || __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n))
 			return false;
-	if (p == text || *p || n < min || n > max)
+	if (p == *text)
+		return false;
+	*text = p;
+	*out = n;
+	return true;
+}
+
+bool cairn_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	uint64_t n;
+	if (!cairn_decimal_read(&text, &n) || *text || n < min || n > max)
 		return false;
 	*out = n;
 	return true;

@@ -15,4 +15,8 @@ char *cairn_decimal_text(char *out, uint64_t n);
  *  @param[out] out  left alone where it is refused  @return false: it has others, or none, or is not min to max */
 bool cairn_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
+/** Read the digits that *text begins with, and step over them, for text that has more behind its number.
+ *  @return false: there are none, or they are more than UINT64_MAX; both are left alone */
+bool cairn_decimal_read(const char **text, uint64_t *out);
+
 #endif

@@ -1,5 +1,6 @@
 #include "server/http/http_head.h"
 
+#include "base/decimal.h"
 #include "base/vec16.h"
 
 #include <string.h>
@@ -197,19 +198,7 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 /* UINT64_MAX is what "not known" looks like, to us and to the library: not a length. */
 static bool head_parse_length(const char *text, uint64_t *out)
 {
-	uint64_t n = 0;
-	if (!*text)
-		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		uint64_t digit = (uint64_t)(*text - '0');
-		if (n > (UINT64_MAX - 1 - digit) / 10)
-			return false;
-		n = n * 10 + digit;
-	}
-	*out = n;
-	return true;
+	return cairn_decimal_parse(text, 0, UINT64_MAX - 1, out);
 }
 
 static bool head_host_is_sane(const char *host)

@@ -1,10 +1,12 @@
 #include "server/http/listen.h"
 
+#include "base/decimal.h"
 #include "base/fd.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,22 +16,6 @@
 #include <unistd.h>
 
 enum { LISTEN_FIRST_FD = 3 }; /* sd_listen_fds(3) */
-
-static bool listen_parse_number(const char *text, unsigned long max, unsigned long *out)
-{
-	unsigned long n = 0;
-	if (!*text)
-		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		n = n * 10 + (unsigned long)(*text - '0');
-		if (n > max)
-			return false;
-	}
-	*out = n;
-	return true;
-}
 
 static const char LISTEN_UNIX[] = "unix:";
 enum { LISTEN_UNIX_LEN = sizeof(LISTEN_UNIX) - 1 };
@@ -47,7 +33,7 @@ static bool listen_set_path(struct listen_address *out, const char *path)
 	return true;
 }
 
-static bool listen_set(struct listen_address *out, const char *host, bool bracketed, unsigned long port)
+static bool listen_set(struct listen_address *out, const char *host, bool bracketed, uint64_t port)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
@@ -70,10 +56,10 @@ enum cairn_status listen_parse(const char *text, struct listen_address *out, str
 	char host[INET6_ADDRSTRLEN];
 	const char *colon = strrchr(text, ':');
 	bool bracketed = text[0] == '[' && colon && colon > text + 1 && colon[-1] == ']';
-	unsigned long port = 0;
+	uint64_t port = 0;
 	if (strncmp(text, LISTEN_UNIX, LISTEN_UNIX_LEN) == 0 && listen_set_path(out, text + LISTEN_UNIX_LEN))
 		return CAIRN_OK;
-	bool ok = colon && listen_parse_number(colon + 1, 65535, &port);
+	bool ok = colon && cairn_decimal_parse(colon + 1, 0, UINT16_MAX, &port);
 	if (ok) {
 		const char *from = text + bracketed;
 		size_t len = (size_t)(colon - from) - bracketed;
@@ -161,15 +147,15 @@ static bool listen_is_listening(int fd)
 enum cairn_status listen_inherited(int *fd, struct cairn_diag *diag)
 {
 	const char *pid_text = getenv("LISTEN_PID"), *fds_text = getenv("LISTEN_FDS");
-	unsigned long pid = 0, n_fds = 0;
+	uint64_t pid = 0, n_fds = 0;
 	*fd = -1;
-	if (!pid_text || !fds_text || !listen_parse_number(pid_text, INT32_MAX, &pid) || (pid_t)pid != getpid())
+	if (!pid_text || !fds_text || !cairn_decimal_parse(pid_text, 0, INT32_MAX, &pid) || (pid_t)pid != getpid())
 		return CAIRN_OK;
-	if (!listen_parse_number(fds_text, 1024, &n_fds) || n_fds == 0)
+	if (!cairn_decimal_parse(fds_text, 1, 1024, &n_fds))
 		return CAIRN_OK;
 	if (n_fds > 1)
 		return cairn_fail(diag, CAIRN_E_USAGE, "listen.inherited", CAIRN_NO_OFFSET,
-				  "%lu sockets were handed over; give the unit one ListenStream", n_fds);
+				  "%" PRIu64 " sockets were handed over; give the unit one ListenStream", n_fds);
 	if (!listen_is_listening(LISTEN_FIRST_FD))
 		return cairn_fail(diag, CAIRN_E_USAGE, "listen.inherited", CAIRN_NO_OFFSET,
 				  "the descriptor handed over is not a listening stream socket; use ListenStream");

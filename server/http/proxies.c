@@ -1,7 +1,8 @@
 #include "server/http/proxies.h"
 
+#include "base/decimal.h"
+
 #include <arpa/inet.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PROXIES_WORD_BYTES = 64, PROXIES_V4_BITS = 96 /* before an IPv4 address in ::ffff:0:0/96 */ };
@@ -18,7 +19,7 @@ static unsigned proxies_address(uint8_t out[static 16], const char *text)
 
 static bool proxies_add(struct proxies *p, char *word)
 {
-	char *slash = strchr(word, '/'), *end = NULL;
+	char *slash = strchr(word, '/');
 	if (strcmp(word, "unix") == 0) {
 		p->local = true;
 		return true;
@@ -28,8 +29,8 @@ static bool proxies_add(struct proxies *p, char *word)
 	if (slash)
 		*slash = '\0';
 	unsigned all = proxies_address(p->nets[p->n].address, word);
-	unsigned long bits = slash ? strtoul(slash + 1, &end, 10) : all;
-	bool good = all > 0 && bits <= all && (!slash || (slash[1] >= '0' && slash[1] <= '9' && *end == '\0'));
+	uint64_t bits = all;
+	bool good = all > 0 && (!slash || cairn_decimal_parse(slash + 1, 0, all, &bits));
 	if (slash)
 		*slash = '/';
 	if (good)

@@ -1,5 +1,7 @@
 #include "server/route/range_header.h"
 
+#include "base/decimal.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -10,36 +12,19 @@ static const char *range_skip_blanks(const char *p)
 	return p;
 }
 
-/* A decimal number at *text, which is stepped over. @return false: there is none, or it does not fit */
-static bool range_number(const char **text, uint64_t *out)
-{
-	const char *p = *text;
-	uint64_t n = 0;
-	for (; *p >= '0' && *p <= '9'; p++) {
-		uint64_t digit = (uint64_t)(*p - '0');
-		if (n > (UINT64_MAX - digit) / 10)
-			return false;
-		n = n * 10 + digit;
-	}
-	bool any = p > *text;
-	*text = p;
-	*out = n;
-	return any;
-}
-
 static bool range_one(const char **text, struct cairn_byte_range *out)
 {
 	const char *p = range_skip_blanks(*text);
 	if (*p == '-') {
 		p++;
 		*out = (struct cairn_byte_range){.kind = CAIRN_RANGE_SUFFIX};
-		if (!range_number(&p, &out->suffix_bytes))
+		if (!cairn_decimal_read(&p, &out->suffix_bytes))
 			return false;
 	} else {
 		*out = (struct cairn_byte_range){.kind = CAIRN_RANGE_FROM_TO, .last = UINT64_MAX};
-		if (!range_number(&p, &out->first) || *p++ != '-')
+		if (!cairn_decimal_read(&p, &out->first) || *p++ != '-')
 			return false;
-		if (*p >= '0' && *p <= '9' && (!range_number(&p, &out->last) || out->last < out->first))
+		if (*p >= '0' && *p <= '9' && (!cairn_decimal_read(&p, &out->last) || out->last < out->first))
 			return false;
 	}
 	*text = range_skip_blanks(p);

@@ -96,15 +96,12 @@ static void claims_reply(struct http_request *req, struct route_job *job)
 /* @return false: it is no "next" of ours */
 static bool claims_take_after(struct claims_list *c, const char *text)
 {
-	char number[CAIRN_DECIMAL_TEXT_MAX + 1];
 	uint64_t id;
 	if (!text)
 		return true;
-	size_t len = strcspn(text, ":");
-	(void)snprintf(number, sizeof(number), "%.*s", (int)len, text);
-	if (len >= sizeof(number) || !text[len] || !cairn_decimal_parse(number, 0, INT64_MAX, &id))
+	if (!cairn_decimal_read(&text, &id) || id > INT64_MAX || *text != ':')
 		return false;
-	const char *said = text + len + 1;
+	const char *said = text + 1;
 	if (strlen(said) <= CLAIMS_DIGEST_DIGITS || said[CLAIMS_DIGEST_DIGITS] != ':' ||
 	    cairn_hex_parse(c->after.said, sizeof(c->after.said), said, CLAIMS_DIGEST_DIGITS) != CAIRN_OK)
 		return false;

@@ -70,6 +70,24 @@ START_TEST(numbers_have_limits)
 }
 END_TEST
 
+START_TEST(numbers_that_more_stands_behind)
+{
+	static const char *const BAD[] = {"", "-1", " 1", "x", "18446744073709551616-"};
+	const char *text = "12-18446744073709551615x";
+	uint64_t n = 7;
+	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
+		const char *bad = BAD[i];
+		ck_assert_msg(!cairn_decimal_read(&bad, &n) && n == 7 && bad == BAD[i], "%s", BAD[i]);
+	}
+	ck_assert(cairn_decimal_read(&text, &n));
+	ck_assert_uint_eq(n, 12);
+	ck_assert_str_eq(text++, "-18446744073709551615x");
+	ck_assert(cairn_decimal_read(&text, &n));
+	ck_assert_uint_eq(n, UINT64_MAX);
+	ck_assert_str_eq(text, "x");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("decimal");
@@ -77,6 +95,7 @@ int main(void)
 	tcase_add_test(t, numbers_of_every_length);
 	tcase_add_test(t, numbers_are_read_or_refused);
 	tcase_add_test(t, numbers_have_limits);
+	tcase_add_test(t, numbers_that_more_stands_behind);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
