@@ -1,5 +1,6 @@
 #include "server/check.h"
 
+#include "base/clock.h"
 #include "data_dir/data_dir.h"
 #include "server/auth.h"
 #include "server/privileges.h"
@@ -7,7 +8,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* As a start ends: what is found before anything is opened may be a setting's fault, the rest never is. */
@@ -60,19 +60,17 @@ static enum cairn_status check_keys(const struct config *config, struct cairn_di
 static enum cairn_status check_certificate(const struct config *config, struct cairn_diag *diag)
 {
 	struct tls *tls = NULL;
-	struct tm utc;
-	char when[32] = "";
+	char when[CAIRN_TIME_TEXT_BYTES];
 	if (!config->tls_certificate)
 		return CAIRN_OK;
 	enum cairn_status status = tls_open(&tls, config->tls_certificate, config->tls_key, diag);
 	if (status != CAIRN_OK)
 		return status;
-	time_t expires = (time_t)tls_expires_unix_s(tls);
+	int64_t expires_unix_s = tls_expires_unix_s(tls);
 	tls_free(tls);
-	if (!gmtime_r(&expires, &utc) || strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
-		when[0] = '\0';
 	(void)printf("tls_certificate: %s, %s %s\n", config->tls_certificate,
-		     expires <= time(NULL) ? "expired at" : "good until", when);
+		     expires_unix_s <= cairn_clock_unix_s() ? "expired at" : "good until",
+		     cairn_time_text(when, expires_unix_s));
 	return CAIRN_OK;
 }
 

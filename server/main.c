@@ -347,6 +347,15 @@ static void main_give_memory_back(void)
 #endif
 }
 
+/* @return false: there is no such clock, which was said */
+static bool main_set_clock(const struct config *config)
+{
+	if (!config->test_clock || cairn_clock_use_file(config->test_clock) == CAIRN_OK)
+		return true;
+	(void)fprintf(stderr, "cairnd: test_clock: %s is not a file of 8 bytes\n", config->test_clock);
+	return false;
+}
+
 /* The end of a process that is not to serve. */
 static int main_leave(struct config *config, enum config_result loaded)
 {
@@ -360,7 +369,7 @@ static int main_leave(struct config *config, enum config_result loaded)
 		return loaded == CONFIG_EXIT_OK       ? EXIT_STOPPED
 		       : loaded == CONFIG_EXIT_FAILED ? EXIT_CANNOT_START
 						      : EXIT_WRONG_SETTINGS;
-	int exit_code = EXITS[check_run(config)];
+	int exit_code = main_set_clock(config) ? EXITS[check_run(config)] : EXIT_CANNOT_START;
 	config_fini(config);
 	return exit_code;
 }
@@ -379,9 +388,7 @@ int main(int argc, char **argv)
 		return main_leave(&app.config, loaded);
 	log_set_level(app.config.log_level);
 	(void)umask(077);
-	if (app.config.test_clock && cairn_clock_use_file(app.config.test_clock) != CAIRN_OK) {
-		(void)fprintf(stderr, "cairnd: test_clock: %s is not a file of 8 bytes\n", app.config.test_clock);
-	} else {
+	if (main_set_clock(&app.config)) {
 		int fd = main_listen(&app.config, &bound, &exit_code);
 		if (fd >= 0)
 			exit_code = main_run(&app, &settings, fd, &bound);

@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { ADMIN_ANSWER_BYTES_MAX = 16 * 1024 * 1024, ADMIN_TEXT_BYTES_MAX = 4096 };
 
@@ -91,9 +90,7 @@ void admin_print_text(const char *text)
 
 const char *admin_time(char out[static ADMIN_TIME_BYTES], int64_t unix_s)
 {
-	time_t t = (time_t)unix_s;
-	struct tm tm;
-	if (!gmtime_r(&t, &tm) || strftime(out, ADMIN_TIME_BYTES, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+	if (!cairn_time_text(out, unix_s)[0])
 		(void)snprintf(out, ADMIN_TIME_BYTES, "?");
 	return out;
 }

@@ -2,6 +2,7 @@
 #ifndef CAIRN_CLI_ADMIN_H
 #define CAIRN_CLI_ADMIN_H
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/common/server_options.h"
 
@@ -31,7 +32,7 @@ bool admin_number(const struct cairn_json *object, const char *name, uint64_t *o
 void admin_print_text(const char *text);
 
 /** Room for "2026-11-03T14:05:06Z". */
-enum { ADMIN_TIME_BYTES = 32 };
+enum { ADMIN_TIME_BYTES = CAIRN_TIME_TEXT_BYTES };
 const char *admin_time(char out[static ADMIN_TIME_BYTES], int64_t unix_s);
 
 #endif

@@ -1,5 +1,6 @@
 /* Tables as text: a line of names, then a line a row; a null is empty. */
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "cli/export/export.h"
 
@@ -7,7 +8,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CSV_BUFFER_BYTES = 64 * 1024, CSV_LINE_BYTES_MAX = 1024 };
@@ -30,12 +30,8 @@ static enum cairn_status csv_flush(struct csv *csv)
 
 static void csv_put_time(struct cairn_buf *out, int64_t ms)
 {
-	time_t s = (time_t)(ms / 1000);
-	struct tm tm;
-	char text[32] = "";
-	if (gmtime_r(&s, &tm))
-		(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	cairn_buf_printf(out, "%s", text);
+	char text[CAIRN_TIME_TEXT_BYTES];
+	cairn_buf_printf(out, "%s", cairn_time_text(text, ms / 1000));
 }
 
 static enum cairn_status csv_row(void *ctx, const struct export_value *values)

@@ -31,14 +31,6 @@ static enum cairn_status set_io(const struct cairn_backup_set *set, const char *
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static void set_time_text(char out[static CAIRN_BACKUP_TIME_BYTES], int64_t unix_s)
-{
-	time_t t = (time_t)unix_s;
-	struct tm tm = {0};
-	(void)gmtime_r(&t, &tm);
-	(void)strftime(out, CAIRN_BACKUP_TIME_BYTES, "%Y%m%dT%H%M%SZ", &tm);
-}
-
 /* Digits at places of the form, for as much of it as is given. */
 static bool set_time_looks(const char *text, size_t len)
 {
@@ -98,7 +90,7 @@ int64_t cairn_backup_set_name(const struct cairn_backup_set *set, int64_t now_un
 {
 	if (set->n > 0 && set->archives[set->n - 1].at_unix_s >= now_unix_s)
 		now_unix_s = set->archives[set->n - 1].at_unix_s + 1;
-	set_time_text(out, now_unix_s);
+	(void)cairn_time_basic(out, now_unix_s);
 	return now_unix_s;
 }
 
@@ -111,7 +103,7 @@ static bool set_take_name(const char *name, struct cairn_backup_archive *out)
 	(void)snprintf(out->time, sizeof(out->time), "%.16s", name);
 	if (!cairn_backup_time_parse(out->time, &out->at_unix_s))
 		return false;
-	set_time_text(whole, out->at_unix_s);
+	(void)cairn_time_basic(whole, out->at_unix_s);
 	out->is_moment = strcmp(name + len, SET_ENDS[1]) == 0;
 	return strcmp(whole, out->time) == 0 && (out->is_moment || strcmp(name + len, SET_ENDS[0]) == 0);
 }

@@ -10,11 +10,12 @@
 
 #include "archive/fold/reader.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "data_dir/identity.h"
 #include "hash/hash.h"
 
 enum {
-	CAIRN_BACKUP_TIME_BYTES = 17,          /* "20261123T061000Z", and a zero */
+	CAIRN_BACKUP_TIME_BYTES = CAIRN_TIME_BASIC_BYTES, /* "20261123T061000Z", and a zero */
 	CAIRN_BACKUP_CATALOG_ENTRY_BYTES = 56, /* 32 hash, 8 length, 8 packing, 8 number of the bundle; big-endian */
 };
 

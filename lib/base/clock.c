@@ -41,6 +41,24 @@ int64_t cairn_clock_mono_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+const char *cairn_time_text(char out[static CAIRN_TIME_TEXT_BYTES], int64_t unix_s)
+{
+	time_t t = (time_t)unix_s;
+	struct tm utc;
+	if (!gmtime_r(&t, &utc) || strftime(out, CAIRN_TIME_TEXT_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+		out[0] = '\0';
+	return out;
+}
+
+const char *cairn_time_basic(char out[static CAIRN_TIME_BASIC_BYTES], int64_t unix_s)
+{
+	time_t t = (time_t)unix_s;
+	struct tm utc;
+	if (!gmtime_r(&t, &utc) || strftime(out, CAIRN_TIME_BASIC_BYTES, "%Y%m%dT%H%M%SZ", &utc) == 0)
+		out[0] = '\0';
+	return out;
+}
+
 enum cairn_status cairn_clock_use_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -15,6 +15,15 @@ int64_t cairn_clock_unix_ms(void);
 /** Milliseconds of a clock that only goes forward and that no test moves; for waits and time limits. Any thread. */
 int64_t cairn_clock_mono_ms(void);
 
+enum {
+	CAIRN_TIME_TEXT_BYTES = 32,      /* of any year that the C library has a date for */
+	CAIRN_TIME_BASIC_BYTES = 16 + 1, /* of a year of four digits */
+};
+
+/** A time as "2026-02-01T12:30:00Z", or in the basic form "20260201T123000Z". @return out; "" where it has no room */
+const char *cairn_time_text(char out[static CAIRN_TIME_TEXT_BYTES], int64_t unix_s);
+const char *cairn_time_basic(char out[static CAIRN_TIME_BASIC_BYTES], int64_t unix_s);
+
 /**
  * Let a file shift the wall clock: its first 8 bytes are a little-endian i64, the seconds to add, read anew at each
  * call (the file is mapped, so a test moves the clock of a running daemon by writing to it). For tests only; call once,

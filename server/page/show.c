@@ -1,5 +1,6 @@
 #include "server/page/show.h"
 
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "server/page/html.h"
 
@@ -57,14 +58,14 @@ void show_age(struct cairn_buf *b, int64_t then_unix_s, int64_t now_unix_s)
 	} AGES[] = {{3600, 60, "min"}, {INT64_C(2) * 86400, 3600, "h"}, {INT64_C(31) * 86400, 86400, "d"}};
 	int64_t age_s = now_unix_s - then_unix_s;
 	struct tm tm = show_utc(then_unix_s);
-	char iso[SHOW_BYTES] = "", full[SHOW_BYTES], text[SHOW_BYTES] = "";
-	(void)strftime(iso, sizeof(iso), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	char iso[CAIRN_TIME_TEXT_BYTES], full[SHOW_BYTES], text[SHOW_BYTES] = "";
 	(void)strftime(text, sizeof(text), "%Y-%m-%d", &tm);
 	for (size_t i = sizeof(AGES) / sizeof(AGES[0]); i-- > 0 && age_s < AGES[i].below_s;)
 		(void)snprintf(text, sizeof(text), "%" PRId64 " %s ago", age_s / AGES[i].unit_s, AGES[i].word);
 	if (age_s < 60)
 		(void)snprintf(text, sizeof(text), "just now");
-	html(b, "<time datetime=\"%s\" title=\"%s\">%s</time>", iso, show_time(full, then_unix_s), text);
+	html(b, "<time datetime=\"%s\" title=\"%s\">%s</time>", cairn_time_text(iso, then_unix_s),
+	     show_time(full, then_unix_s), text);
 }
 
 bool show_is_text(const uint8_t *bytes, size_t len, bool is_cut)

@@ -80,12 +80,14 @@ def test_after_a_kill(server, make, tmp_path):
     server.start()
 
 
-def test_keys_and_certificate(tmp_path, issuer):
+def test_keys_and_certificate(tmp_path, issuer, clock):
     ca = authority.Authority(tmp_path / "ca")
     certificate, key = ca.issue("server")
     good = ["--token-key", str(issuer.folder), "--tls-certificate", str(certificate), "--tls-key", str(key), "--listen", "0.0.0.0:8080"]
     said, _ = check(tmp_path, *good)
     assert "good until 20" in said["tls_certificate"] and str(issuer.folder) in said["token_key"]
+    clock.move(100 * 366 * 86400)
+    assert "expired at 20" in check(tmp_path, *good, "--test-clock", str(clock.path))[0]["tls_certificate"]
     assert "cannot read" in check(tmp_path, *good, "--token-key", "gone", code=EXIT_CANNOT)[1][0]
     assert "token" in check(tmp_path, "--listen", "0.0.0.0:8080", code=EXIT_USAGE)[1][0]
 

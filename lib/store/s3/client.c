@@ -177,10 +177,10 @@ static void client_add_line(struct client_request *r, const char *lines[CLIENT_H
 static enum cairn_status client_sign(struct s3_client *c, struct client_request *r,
 				     const char *lines[CLIENT_HEADERS_MAX])
 {
-	char date[SIGV4_DATE_BYTES], path[CLIENT_PATH_BYTES];
+	char date[CAIRN_TIME_BASIC_BYTES], path[CLIENT_PATH_BYTES];
 	CLEANUP(client_signer_fini) struct client_signer signer;
 	CLEANUP(cairn_buf_fini) struct cairn_buf value = cairn_buf_init(CLIENT_LINE_BYTES);
-	sigv4_date(date, (int64_t)time(NULL)); /* the service knows nothing of a clock that a test moves */
+	(void)cairn_time_basic(date, (int64_t)time(NULL)); /* the service knows nothing of a clock that a test moves */
 	client_path(c, r->name, path, sizeof(path));
 	struct sigv4_header headers[CLIENT_HEADERS_MAX] = {
 		{"host", c->place.host}, {"x-amz-content-sha256", r->sha256}, {"x-amz-date", date}};
@@ -330,12 +330,12 @@ static void client_add_grant(struct cairn_buf *out, const struct client_signer *
 enum cairn_status s3_add_address(struct s3_client *c, struct cairn_buf *out, const char *name, uint64_t first,
 				 uint64_t last, uint64_t life_s)
 {
-	char date[SIGV4_DATE_BYTES], path[CLIENT_PATH_BYTES], range[64], signature[SIGV4_SIGNATURE_BYTES];
+	char date[CAIRN_TIME_BASIC_BYTES], path[CLIENT_PATH_BYTES], range[64], signature[SIGV4_SIGNATURE_BYTES];
 	CLEANUP(client_signer_fini) struct client_signer signer;
 	CLEANUP(cairn_buf_fini) struct cairn_buf grant = cairn_buf_init(CLIENT_LINE_BYTES + 3 * S3_TOKEN_TEXT_BYTES);
 	int64_t step_s = (int64_t)life_s / 4 + 1, from_s = (int64_t)time(NULL) - CLIENT_CLOCKS_DIFFER_S;
 	uint64_t all_s = life_s + (uint64_t)step_s + CLIENT_CLOCKS_DIFFER_S;
-	sigv4_date(date, from_s - from_s % step_s);
+	(void)cairn_time_basic(date, from_s - from_s % step_s);
 	enum cairn_status status = client_signer_take(c, date, &signer);
 	/* An address ends with the session of the key that signed it: one that would end too soon is none. */
 	if (status == CAIRN_OK && signer.who.ends_unix_s != 0 &&

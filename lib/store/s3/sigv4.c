@@ -5,20 +5,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	SIGV4_SECRET_BYTES_MAX = 256,
 	SIGV4_CANONICAL_BYTES_MAX = 16 * 1024, /* session tokens take some thousands */
 };
-
-void sigv4_date(char out[static SIGV4_DATE_BYTES], int64_t unix_s)
-{
-	struct tm tm;
-	time_t t = (time_t)unix_s;
-	(void)gmtime_r(&t, &tm);
-	(void)strftime(out, SIGV4_DATE_BYTES, "%Y%m%dT%H%M%SZ", &tm);
-}
 
 /* key = HMAC(key, text) */
 static enum cairn_status sigv4_step(uint8_t key[static CAIRN_SHA256_BYTES], const char *text)

@@ -6,7 +6,6 @@
 #include "base/buf.h"
 
 enum {
-	SIGV4_DATE_BYTES = 16 + 1, /* "20130524T000000Z" */
 	SIGV4_SIGNATURE_BYTES = 64 + 1,
 	SIGV4_REGION_BYTES_MAX = 64,
 };
@@ -30,11 +29,8 @@ struct sigv4_request {
 	const struct sigv4_header *headers; /* sorted by name; "host" is among them */
 	size_t n_headers;
 	const char *payload; /* SHA-256 of the body in hexadecimal, or what stands for it */
-	const char *date;    /* as SIGV4_DATE_BYTES */
+	const char *date;    /* as cairn_time_basic() writes it */
 };
-
-/** A moment as SigV4 writes it. */
-void sigv4_date(char out[static SIGV4_DATE_BYTES], int64_t unix_s);
 
 /** Make the key. @param date  of its day. @return CAIRN_OK; CAIRN_E_LIMIT the secret or the region is too long;
  *  CAIRN_E_NOMEM */

@@ -1,0 +1,41 @@
+/* Times as text. */
+#include "base/clock.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+static const struct {
+	int64_t unix_s;
+	const char *text, *basic;
+} TIMES[] = {
+	{0, "1970-01-01T00:00:00Z", "19700101T000000Z"},
+	{-1, "1969-12-31T23:59:59Z", "19691231T235959Z"},
+	{1369353600, "2013-05-24T00:00:00Z", "20130524T000000Z"},
+	{INT64_C(253402300799), "9999-12-31T23:59:59Z", "99991231T235959Z"},
+	{INT64_C(253402300800), "10000-01-01T00:00:00Z", ""},
+	{INT64_MAX, "", ""},
+	{INT64_MIN, "", ""},
+};
+
+START_TEST(times_as_text)
+{
+	char text[CAIRN_TIME_TEXT_BYTES], basic[CAIRN_TIME_BASIC_BYTES];
+	ck_assert_ptr_eq(cairn_time_text(text, TIMES[_i].unix_s), text);
+	ck_assert_str_eq(text, TIMES[_i].text);
+	ck_assert_ptr_eq(cairn_time_basic(basic, TIMES[_i].unix_s), basic);
+	ck_assert_str_eq(basic, TIMES[_i].basic);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("clock");
+	TCase *t = tcase_create("text");
+	tcase_add_loop_test(t, times_as_text, 0, sizeof(TIMES) / sizeof(TIMES[0]));
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
