@@ -3,6 +3,7 @@
 #ifndef CAIRN_SERVER_HTTP_H
 #define CAIRN_SERVER_HTTP_H
 
+#include "base/buf.h"
 #include "base/status.h"
 
 #include <stddef.h>
@@ -189,6 +190,9 @@ void http_reply_status(struct http_request *req, enum cairn_status status, const
 /** A status without a body (204, 304, 404 of a HEAD). content_length: for HEAD answers; UINT64_MAX:
  * none of its own. */
 void http_reply_empty(struct http_request *req, unsigned code, uint64_t content_length);
+
+/** What a buffer has, which is taken over: it is empty then, and of the same maximum. Its errors are the caller's. */
+void http_reply_buf(struct http_request *req, unsigned code, const char *content_type, struct cairn_buf *buf);
 
 /** Bytes that stay valid until release(ctx) is called (NULL: static). */
 void http_reply_bytes(struct http_request *req, unsigned code, const char *content_type, const uint8_t *bytes,

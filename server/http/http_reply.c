@@ -175,6 +175,13 @@ void http_reply_bytes(struct http_request *req, unsigned code, const char *conte
 	http_reply(req, code, content_type, len, response);
 }
 
+void http_reply_buf(struct http_request *req, unsigned code, const char *content_type, struct cairn_buf *buf)
+{
+	struct cairn_buf taken = *buf;
+	*buf = cairn_buf_init(taken.max);
+	http_reply_bytes(req, code, content_type, taken.bytes, taken.len, free, taken.bytes);
+}
+
 struct http_reader {
 	ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max);
 	void (*release)(void *ctx);

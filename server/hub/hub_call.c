@@ -223,8 +223,7 @@ void hub_call_show_code(struct http_request *req, struct hub_call *call, unsigne
 		route_reply_spill(req, &call->spilled, code, content_type);
 		return;
 	}
-	http_reply_bytes(req, code, content_type, call->answer.bytes, call->answer.len, free, call->answer.bytes);
-	call->answer = cairn_buf_init(0);
+	http_reply_buf(req, code, content_type, &call->answer);
 }
 
 void hub_call_fini(struct hub_call *call)

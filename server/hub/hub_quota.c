@@ -128,13 +128,7 @@ static void quota_list_run(struct route_job *job)
 static void quota_list_reply(struct http_request *req, struct route_job *job)
 {
 	struct quota_request *q = (struct quota_request *)job;
-	enum cairn_status status = q->status != CAIRN_OK ? q->status : q->list.status;
-	if (status != CAIRN_OK) {
-		http_reply_status(req, status, NULL);
-		return;
-	}
-	http_reply_bytes(req, 200, "application/json", q->list.bytes, q->list.len, free, q->list.bytes);
-	q->list = cairn_buf_init(0);
+	route_reply_made(req, q->status, &q->list);
 }
 
 static void quota_get_all(struct http_request *req)

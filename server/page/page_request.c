@@ -78,7 +78,7 @@ bool page_reply_error(struct http_request *req, unsigned code, const char *messa
 	}
 	page_add_policy(req);
 	http_reply_header(req, "Cache-Control", "no-store");
-	http_reply_bytes(req, code, PAGE_TYPE, b.bytes, b.len, free, b.bytes);
+	http_reply_buf(req, code, PAGE_TYPE, &b);
 	return true;
 }
 

@@ -42,6 +42,16 @@ bool route_limit(struct http_request *req, uint32_t by_default, uint32_t most, u
 	return ok;
 }
 
+void route_reply_made(struct http_request *req, enum cairn_status status, struct cairn_buf *json)
+{
+	if (status == CAIRN_OK)
+		status = json->status;
+	if (status == CAIRN_OK)
+		http_reply_buf(req, 200, "application/json", json);
+	else
+		http_reply_status(req, status, NULL);
+}
+
 void route_reply_refused(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag)
 {
 	switch (status) {

@@ -1,4 +1,4 @@
-/* Path arguments that many routes take. */
+/* Arguments that many routes take, and replies that many give. */
 #ifndef CAIRN_SERVER_ROUTE_ARGS_H
 #define CAIRN_SERVER_ROUTE_ARGS_H
 
@@ -17,6 +17,10 @@ bool route_hash(struct http_request *req, struct cairn_hash *out);
 /** How many rows of a list are asked for: ?limit=N, 1 to most. @param by_default  when it is not said
  *  @return false: it is no such number; nothing was replied */
 bool route_limit(struct http_request *req, uint32_t by_default, uint32_t most, uint32_t *limit);
+
+/** Reply 200 with the JSON that was made, which is taken over; or why it could not be made: its status, else the
+ *  buffer's. */
+void route_reply_made(struct http_request *req, enum cairn_status status, struct cairn_buf *json);
 
 /** Verification of an upload failed, or it could not be done: what is wrong with the upload is a 400 whatever its
  * status (a 404 or 409 would mean something else to the stock clients), the rest as http_reply_status() has it. */

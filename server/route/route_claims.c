@@ -84,13 +84,7 @@ static void claims_run(struct route_job *job)
 static void claims_reply(struct http_request *req, struct route_job *job)
 {
 	struct claims_list *c = (struct claims_list *)job;
-	enum cairn_status status = c->status != CAIRN_OK ? c->status : c->buf.status;
-	if (status != CAIRN_OK) {
-		http_reply_status(req, status, NULL);
-		return;
-	}
-	http_reply_bytes(req, 200, "application/json", c->buf.bytes, c->buf.len, free, c->buf.bytes);
-	c->buf = cairn_buf_init(0);
+	route_reply_made(req, c->status, &c->buf);
 }
 
 /* @return false: it is no "next" of ours */

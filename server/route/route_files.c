@@ -164,18 +164,11 @@ static void files_list_run(struct route_job *job)
 static void files_list_reply(struct http_request *req, struct route_job *job)
 {
 	struct files_list *f = (struct files_list *)job;
-	enum cairn_status status = f->status != CAIRN_OK ? f->status : f->buf.status;
-	if (status == CAIRN_E_NOT_FOUND) {
+	if (f->status == CAIRN_E_NOT_FOUND)
 		http_reply_error(req, 404, "repo.unknown",
 				 "there is no repository of this name, and no file is registered under it", NULL);
-		return;
-	}
-	if (status != CAIRN_OK) {
-		http_reply_status(req, status, NULL);
-		return;
-	}
-	http_reply_bytes(req, 200, "application/json", f->buf.bytes, f->buf.len, free, f->buf.bytes);
-	f->buf = cairn_buf_init(0);
+	else
+		route_reply_made(req, f->status, &f->buf);
 }
 
 /* "HASH", or "HASH:REPO" in a list of all. @return false: neither */

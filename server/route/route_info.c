@@ -191,16 +191,11 @@ static void info_run(struct route_job *job)
 static void info_reply(struct http_request *req, struct route_job *job)
 {
 	struct info_request *f = (struct info_request *)job;
-	enum cairn_status status = f->status != CAIRN_OK ? f->status : f->buf.status;
-	if (status != CAIRN_OK) {
-		http_reply_status(req, status, NULL);
-	} else if (!f->found) {
+	if (f->status == CAIRN_OK && f->buf.status == CAIRN_OK && !f->found)
 		http_reply_error(req, 404, "info.unknown",
 				 "no file, SHA-256, xorb or chunk that you may hear of has this hash", NULL);
-	} else {
-		http_reply_bytes(req, 200, "application/json", f->buf.bytes, f->buf.len, free, f->buf.bytes);
-		f->buf = cairn_buf_init(0);
-	}
+	else
+		route_reply_made(req, f->status, &f->buf);
 }
 
 /* @return false: it was replied */

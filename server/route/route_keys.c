@@ -50,8 +50,7 @@ static void keys_reply(struct http_request *req, struct route_job *job)
 		http_reply_status(req, status, NULL);
 	} else {
 		http_reply_header(req, "Cache-Control", "no-store");
-		http_reply_bytes(req, 200, "application/json", k->answer.bytes, k->answer.len, free, k->answer.bytes);
-		k->answer = cairn_buf_init(0);
+		http_reply_buf(req, 200, "application/json", &k->answer);
 	}
 }
 

@@ -34,11 +34,9 @@ void route_reply_spill(struct http_request *req, struct cairn_spill *s, unsigned
 		return;
 	}
 	int fd = cairn_spill_take_fd(s, &bytes);
-	if (fd >= 0) {
+	if (fd >= 0)
 		http_reply_file(req, code, content_type, fd, 0, bytes);
-	} else {
-		http_reply_bytes(req, code, content_type, s->buf.bytes, s->buf.len, free, s->buf.bytes);
-		s->buf = cairn_buf_init(0);
-	}
+	else
+		http_reply_buf(req, code, content_type, &s->buf);
 	cairn_buf_fini(&s->buf);
 }

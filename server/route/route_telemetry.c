@@ -110,12 +110,8 @@ static void telemetry_list_reply(struct http_request *req, struct route_job *job
 	if (t->status == CAIRN_OK && t->json.status == CAIRN_E_LIMIT)
 		http_reply_error(req, 400, "telemetry.limit", "that is more than 8 MiB; ask for fewer with limit=N",
 				 NULL);
-	else if (t->status != CAIRN_OK || t->json.status != CAIRN_OK)
-		http_reply_status(req, t->status != CAIRN_OK ? t->status : t->json.status, NULL);
-	else {
-		http_reply_bytes(req, 200, "application/json", t->json.bytes, t->json.len, free, t->json.bytes);
-		t->json = cairn_buf_init(0);
-	}
+	else
+		route_reply_made(req, t->status, &t->json);
 }
 
 static void telemetry_get(struct http_request *req)
