@@ -22,7 +22,7 @@ static bool claims_print(struct report *r, const struct cairn_json *row)
 	static const char *const NAMES[] = {"file", "said", "sha256", "repo"};
 	const char *told[sizeof(NAMES) / sizeof(NAMES[0])];
 	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
-		told[i] = cairn_json_string(cairn_json_get(row, NAMES[i]));
+		told[i] = cairn_json_text_of(row, NAMES[i]);
 		if (!told[i])
 			return false;
 	}

@@ -34,7 +34,7 @@ static const char SHARE_HELP[] =
 static bool files_show_forgotten(const struct cairn_json *json)
 {
 	bool forgotten = false;
-	if (!cairn_json_bool(cairn_json_get(json, "forgotten"), &forgotten))
+	if (!cairn_json_bool_of(json, "forgotten", &forgotten))
 		return false;
 	(void)puts(forgotten ? "forgotten" : "was not registered");
 	return true;
@@ -43,7 +43,7 @@ static bool files_show_forgotten(const struct cairn_json *json)
 static bool files_show_shared(const struct cairn_json *json)
 {
 	bool shared = false;
-	if (!cairn_json_bool(cairn_json_get(json, "shared"), &shared))
+	if (!cairn_json_bool_of(json, "shared", &shared))
 		return false;
 	(void)puts(shared ? "shared" : "was shared already");
 	return true;

@@ -49,7 +49,7 @@ static bool info_show_xorb(const struct cairn_json *xorb)
 	else
 		(void)printf("not stored here");
 	info_show_time(xorb);
-	if (cairn_json_bool(cairn_json_get(xorb, "retired"), &retired) && retired)
+	if (cairn_json_bool_of(xorb, "retired", &retired) && retired)
 		(void)printf(", retired");
 	return true;
 }
@@ -58,7 +58,7 @@ static bool info_show_xorb(const struct cairn_json *xorb)
 
 static bool info_row_xorb(const struct cairn_json *row)
 {
-	const char *hash = cairn_json_string(cairn_json_get(row, "hash"));
+	const char *hash = cairn_json_text_of(row, "hash");
 	if (!hash)
 		return false;
 	(void)printf("  xorb ");
@@ -71,8 +71,8 @@ static bool info_row_xorb(const struct cairn_json *row)
 
 static void info_show_owner(const struct cairn_json *row)
 {
-	const char *repo = cairn_json_string(cairn_json_get(row, "repo"));
-	const char *sha256 = cairn_json_string(cairn_json_get(row, "sha256"));
+	const char *repo = cairn_json_text_of(row, "repo");
+	const char *sha256 = cairn_json_text_of(row, "sha256");
 	if (repo) {
 		(void)printf(", ");
 		cli_put_text(stdout, *repo ? repo : "the operator's");
@@ -94,7 +94,7 @@ static bool info_row_owner(const struct cairn_json *row)
 
 static bool info_row_file(const struct cairn_json *row)
 {
-	const char *hash = cairn_json_string(cairn_json_get(row, "hash"));
+	const char *hash = cairn_json_text_of(row, "hash");
 	uint64_t size;
 	if (!hash || !admin_number(row, "size", &size))
 		return false;
@@ -107,8 +107,8 @@ static bool info_row_file(const struct cairn_json *row)
 
 static bool info_row_place(const struct cairn_json *row)
 {
-	const char *xorb = cairn_json_string(cairn_json_get(row, "xorb"));
-	const char *scope = cairn_json_string(cairn_json_get(row, "scope"));
+	const char *xorb = cairn_json_text_of(row, "xorb");
+	const char *scope = cairn_json_text_of(row, "scope");
 	uint64_t at, size;
 	if (!xorb || !admin_number(row, "at", &at) || !admin_number(row, "size", &size))
 		return false;
@@ -172,7 +172,7 @@ static bool info_show(const struct cairn_json *json)
 	    !info_show_list(json, "of_sha256", "the SHA-256 of, as uploaders said", info_row_file) ||
 	    !info_show_the_xorb(json) || !info_show_list(json, "places", "a chunk of", info_row_place))
 		return false;
-	if (cairn_json_bool(cairn_json_get(json, "more"), &more) && more)
+	if (cairn_json_bool_of(json, "more", &more) && more)
 		(void)printf("and more: see --limit\n");
 	return true;
 }

@@ -41,7 +41,7 @@ struct key_args {
 
 static bool key_show_added(const struct cairn_json *json)
 {
-	const char *key = cairn_json_string(cairn_json_get(json, "key"));
+	const char *key = cairn_json_text_of(json, "key");
 	if (key)
 		(void)puts(key);
 	return key != NULL;
@@ -52,13 +52,11 @@ static bool key_show_one(const struct cairn_json *json)
 	uint64_t id, created, expires, used;
 	bool revoked = false;
 	char when[ADMIN_TIME_BYTES], until[ADMIN_TIME_BYTES], last[ADMIN_TIME_BYTES];
-	const char *name = cairn_json_string(cairn_json_get(json, "name")),
-		   *repo = cairn_json_string(cairn_json_get(json, "repo")),
-		   *scope = cairn_json_string(cairn_json_get(json, "scope")),
-		   *account = cairn_json_string(cairn_json_get(json, "account"));
+	const char *name = cairn_json_text_of(json, "name"), *repo = cairn_json_text_of(json, "repo"),
+		   *scope = cairn_json_text_of(json, "scope"), *account = cairn_json_text_of(json, "account");
 	if (!admin_number(json, "id", &id) || !admin_number(json, "created", &created) ||
 	    !admin_number(json, "expires", &expires) || !admin_number(json, "used", &used) || !name || !repo ||
-	    !scope || !account || !cairn_json_bool(cairn_json_get(json, "revoked"), &revoked))
+	    !scope || !account || !cairn_json_bool_of(json, "revoked", &revoked))
 		return false;
 	const char *state = revoked                                                    ? "revoked"
 			    : expires != 0 && (int64_t)expires <= cairn_clock_unix_s() ? "expired"
@@ -90,7 +88,7 @@ static bool key_show_list(const struct cairn_json *json)
 static bool key_show_revoked(const struct cairn_json *json)
 {
 	bool revoked = false;
-	if (!cairn_json_bool(cairn_json_get(json, "revoked"), &revoked))
+	if (!cairn_json_bool_of(json, "revoked", &revoked))
 		return false;
 	(void)puts(revoked ? "revoked" : "was revoked already");
 	return true;

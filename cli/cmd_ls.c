@@ -25,8 +25,8 @@ static const char LS_HELP[] = "Usage: cairn ls [OPTION]...\n"
 
 static void ls_print_text(const struct cairn_json *row, const char *hash, uint64_t size)
 {
-	const char *sha256 = cairn_json_string(cairn_json_get(row, "sha256"));
-	const char *repo = cairn_json_string(cairn_json_get(row, "repo"));
+	const char *sha256 = cairn_json_text_of(row, "sha256");
+	const char *repo = cairn_json_text_of(row, "repo");
 	char when[ADMIN_TIME_BYTES];
 	uint64_t at = 0;
 	bool told = admin_number(row, "at", &at);
@@ -40,8 +40,8 @@ static void ls_print_json(struct report *r, const struct cairn_json *row, const 
 	cairn_json_open_object(&r->json, NULL);
 	cairn_json_put_text(&r->json, "hash", hash);
 	cairn_json_put_u64(&r->json, "size", size);
-	cairn_json_put_text(&r->json, "repo", cairn_json_string(cairn_json_get(row, "repo")));
-	cairn_json_put_text(&r->json, "sha256", cairn_json_string(cairn_json_get(row, "sha256")));
+	cairn_json_put_text(&r->json, "repo", cairn_json_text_of(row, "repo"));
+	cairn_json_put_text(&r->json, "sha256", cairn_json_text_of(row, "sha256"));
 	if (admin_number(row, "at", &at))
 		cairn_json_put_u64(&r->json, "at", at);
 	cairn_json_close(&r->json);
@@ -49,7 +49,7 @@ static void ls_print_json(struct report *r, const struct cairn_json *row, const 
 
 static bool ls_print(struct report *r, const struct cairn_json *row)
 {
-	const char *hash = cairn_json_string(cairn_json_get(row, "hash"));
+	const char *hash = cairn_json_text_of(row, "hash");
 	uint64_t size = 0;
 	if (!hash || !admin_number(row, "size", &size))
 		return false;

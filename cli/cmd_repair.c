@@ -67,13 +67,12 @@ static bool repair_note_page(struct repair *r, const struct cairn_json *page, ui
 		return false;
 	for (size_t i = 0; i < cairn_json_count(rows); i++) {
 		const struct cairn_json *row = cairn_json_at(rows, i);
-		const char *text = cairn_json_string(cairn_json_get(row, "hash"));
+		const char *text = cairn_json_text_of(row, "hash");
 		struct cairn_hash hash;
 		bool needed = false;
 		uint64_t bytes;
 		if (!text || cairn_hash_parse(&hash, text, strlen(text)) != CAIRN_OK ||
-		    !cairn_json_bool(cairn_json_get(row, "needed"), &needed) ||
-		    !admin_number(row, "unpacked_bytes", &bytes))
+		    !cairn_json_bool_of(row, "needed", &needed) || !admin_number(row, "unpacked_bytes", &bytes))
 			return false;
 		if (!needed)
 			continue;

@@ -40,7 +40,7 @@ static bool scrub_show_pass(const struct cairn_json *pass, bool now)
 	if (now)
 		(void)printf("under way   since %s, %s of %s read\n", admin_time(when, (int64_t)n[STARTED]),
 			     report_size(read, n[BYTES]), report_size(total, n[TOTAL]));
-	else if (admin_number(pass, "ended", &ended) && cairn_json_bool(cairn_json_get(pass, "whole"), &whole))
+	else if (admin_number(pass, "ended", &ended) && cairn_json_bool_of(pass, "whole", &whole))
 		(void)printf("last        ended %s, %s read%s\n", admin_time(when, (int64_t)ended),
 			     report_size(read, n[BYTES]), whole ? "" : "; not all: the index cannot be read");
 	else
@@ -53,9 +53,9 @@ static bool scrub_show_pass(const struct cairn_json *pass, bool now)
 
 static bool scrub_show(const struct cairn_json *json)
 {
-	const char *state = cairn_json_string(cairn_json_get(json, "state"));
+	const char *state = cairn_json_text_of(json, "state");
 	const struct cairn_json *now = cairn_json_get(json, "now"), *last = cairn_json_get(json, "last");
-	const char *daemon = cairn_json_string(cairn_json_get(json, "daemon")); /* NULL of an older server, too */
+	const char *daemon = cairn_json_text_of(json, "daemon"); /* NULL of an older server, too */
 	char when[ADMIN_TIME_BYTES];
 	uint64_t next;
 	if (!state || !admin_number(json, "next", &next))

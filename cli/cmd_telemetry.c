@@ -31,7 +31,7 @@ static bool telemetry_show(const struct cairn_json *json)
 		if (!admin_number(row, "id", &id) || !admin_number(row, "at", &at))
 			return false;
 		(void)printf("%" PRIu64 " %s ", id, admin_time(when, (int64_t)at));
-		admin_print_text(cairn_json_string(cairn_json_get(cairn_json_get(row, "body"), "event")));
+		admin_print_text(cairn_json_text_of(cairn_json_get(row, "body"), "event"));
 		(void)fputs("\n", stdout);
 	}
 	return true;

@@ -27,7 +27,7 @@ static void usage_print_owner(const char *name)
 static bool usage_show_owner(const struct cairn_json *owner)
 {
 	static const char *const NAMES[] = {"seen_bytes", "only_bytes", "shared_bytes", "frees_bytes"};
-	const char *name = cairn_json_string(cairn_json_get(owner, "name"));
+	const char *name = cairn_json_text_of(owner, "name");
 	if (!name)
 		return false;
 	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
@@ -45,7 +45,7 @@ static bool usage_show_owner(const struct cairn_json *owner)
 
 static bool usage_show_pair(const struct cairn_json *pair)
 {
-	const char *a = cairn_json_string(cairn_json_get(pair, "a")), *b = cairn_json_string(cairn_json_get(pair, "b"));
+	const char *a = cairn_json_text_of(pair, "a"), *b = cairn_json_text_of(pair, "b");
 	uint64_t bytes;
 	char size[REPORT_SIZE_BYTES];
 	if (!a || !b || !admin_number(pair, "bytes", &bytes))

@@ -16,8 +16,7 @@ static bool pack_show_one(const struct cairn_json *pack)
 {
 	uint64_t bytes, objects;
 	char size[REPORT_SIZE_BYTES];
-	const char *name = cairn_json_string(cairn_json_get(pack, "name")),
-		   *fault = cairn_json_string(cairn_json_get(pack, "fault"));
+	const char *name = cairn_json_text_of(pack, "name"), *fault = cairn_json_text_of(pack, "fault");
 	if (!name || !admin_number(pack, "bytes", &bytes) || !admin_number(pack, "objects", &objects))
 		return false;
 	(void)printf("%10" PRIu64 " xorbs %12s  ", objects, report_size(size, bytes));
@@ -35,10 +34,9 @@ static bool pack_show_job(const struct cairn_json *job)
 {
 	bool running, durable;
 	uint64_t xorbs, moved;
-	const char *name = cairn_json_string(cairn_json_get(job, "name"));
+	const char *name = cairn_json_text_of(job, "name");
 	if (!name || !admin_number(job, "xorbs", &xorbs) || !admin_number(job, "moved", &moved) ||
-	    !cairn_json_bool(cairn_json_get(job, "running"), &running) ||
-	    !cairn_json_bool(cairn_json_get(job, "durable"), &durable))
+	    !cairn_json_bool_of(job, "running", &running) || !cairn_json_bool_of(job, "durable", &durable))
 		return false;
 	if (!running)
 		return true;
@@ -114,11 +112,10 @@ static enum cairn_status pack_ask(struct client *client, struct cairn_buf *answe
 	*job = (struct pack_job){0};
 	if (!admin_number(j, "id", &job->id) || !admin_number(j, "total_bytes", &job->total_bytes) ||
 	    !admin_number(j, "bytes", &job->bytes) || !admin_number(j, "xorbs", &job->xorbs) ||
-	    !admin_number(j, "moved", &job->moved) || !cairn_json_bool(cairn_json_get(j, "running"), &job->running) ||
-	    !cairn_json_bool(cairn_json_get(j, "durable"), &job->durable))
+	    !admin_number(j, "moved", &job->moved) || !cairn_json_bool_of(j, "running", &job->running) ||
+	    !cairn_json_bool_of(j, "durable", &job->durable))
 		return pack_odd_answer(diag);
-	const char *code = cairn_json_string(cairn_json_get(j, "code")),
-		   *message = cairn_json_string(cairn_json_get(j, "message"));
+	const char *code = cairn_json_text_of(j, "code"), *message = cairn_json_text_of(j, "message");
 	(void)snprintf(job->code, sizeof(job->code), "%s", code ? code : "");
 	(void)snprintf(job->message, sizeof(job->message), "%s", message ? message : "");
 	return CAIRN_OK;

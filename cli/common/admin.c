@@ -74,7 +74,7 @@ const char *admin_path(struct cairn_buf *path)
 bool admin_number(const struct cairn_json *object, const char *name, uint64_t *out)
 {
 	int64_t number = -1;
-	if (!cairn_json_i64(cairn_json_get(object, name), &number) || number < 0)
+	if (!cairn_json_i64_of(object, name, &number) || number < 0)
 		return false;
 	*out = (uint64_t)number;
 	return true;

@@ -214,15 +214,15 @@ static void client_explain(const struct client_exchange *x, const char *what, st
 	int64_t offset = -1;
 	if (x->error.len > 0 && cairn_json_parse(&json, (const char *)x->error.bytes, x->error.len) == CAIRN_OK)
 		error = cairn_json_get(json, "error");
-	const char *rule = cairn_json_string(cairn_json_get(error, "code"));
-	const char *message = cairn_json_string(cairn_json_get(error, "message"));
-	const char *expected = cairn_json_string(cairn_json_get(error, "expected"));
-	const char *actual = cairn_json_string(cairn_json_get(error, "actual"));
+	const char *rule = cairn_json_text_of(error, "code");
+	const char *message = cairn_json_text_of(error, "message");
+	const char *expected = cairn_json_text_of(error, "expected");
+	const char *actual = cairn_json_text_of(error, "actual");
 	if (!message)
 		message = cairn_json_string(error);
 	/* Of the header: a HEAD has no body. */
 	bool has_id = curl_easy_header(x->c->curl, "X-Request-Id", 0, CURLH_HEADER, -1, &id) == CURLHE_OK;
-	bool has_offset = cairn_json_i64(cairn_json_get(error, "offset"), &offset) && offset >= 0;
+	bool has_offset = cairn_json_i64_of(error, "offset", &offset) && offset >= 0;
 	(void)cairn_fail(diag, CAIRN_OK, "server.answer", has_offset ? (uint64_t)offset : CAIRN_NO_OFFSET,
 			 "the server %s (%ld%s%.60s%s%.60s)%s%s", what, x->code, rule ? " " : "", rule ? rule : "",
 			 has_id ? ", request " : "", has_id ? id->value : "", message ? ": " : "",

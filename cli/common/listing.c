@@ -27,7 +27,7 @@ struct listing_state {
 static bool listing_print_page(struct listing_state *l, const struct cairn_json *page)
 {
 	const struct cairn_json *rows = cairn_json_get(page, l->listing->name);
-	const char *next = cairn_json_string(cairn_json_get(page, "next"));
+	const char *next = cairn_json_text_of(page, "next");
 	size_t n = cairn_json_count(rows);
 	if (!cairn_json_is_array(rows) || (next && n == 0))
 		return false;

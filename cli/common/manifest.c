@@ -129,9 +129,8 @@ static enum cairn_status manifest_read_file(struct manifest *out, const struct c
 					    struct cairn_diag *diag)
 {
 	struct manifest_file f = {0};
-	const char *path = cairn_json_string(cairn_json_get(json, "path")),
-		   *hash = cairn_json_string(cairn_json_get(json, "hash")),
-		   *sha256 = cairn_json_string(cairn_json_get(json, "sha256"));
+	const char *path = cairn_json_text_of(json, "path"), *hash = cairn_json_text_of(json, "hash"),
+		   *sha256 = cairn_json_text_of(json, "sha256");
 	int64_t size = -1;
 	if (!path || !manifest_path_is_safe(path)) {
 		(void)manifest_wrong(diag, "manifest.path", i,
@@ -145,9 +144,9 @@ static enum cairn_status manifest_read_file(struct manifest *out, const struct c
 	if (!hash || cairn_hash_parse(&f.hash, hash, strlen(hash)) != CAIRN_OK || !sha256 ||
 	    cairn_hex_parse(f.sha256, sizeof(f.sha256), sha256, strlen(sha256)) != CAIRN_OK)
 		return manifest_wrong(diag, "manifest.hash", i, "has no hash or sha256 of 64 hexadecimal digits");
-	if (!cairn_json_i64(cairn_json_get(json, "size"), &size) || size < 0)
+	if (!cairn_json_i64_of(json, "size", &size) || size < 0)
 		return manifest_wrong(diag, "manifest.size", i, "has no size");
-	if (!manifest_read_mode(cairn_json_string(cairn_json_get(json, "mode")), &f.mode))
+	if (!manifest_read_mode(cairn_json_text_of(json, "mode"), &f.mode))
 		return manifest_wrong(diag, "manifest.mode", i, "has no mode of 0000 to 0777");
 	f.size_bytes = (uint64_t)size;
 	char *copy = strdup(path);
@@ -165,8 +164,7 @@ enum cairn_status manifest_read(struct manifest *out, const uint8_t *json, size_
 	int64_t version = 0;
 	*out = (struct manifest){0};
 	if (len == 0 || cairn_json_parse(&root, (const char *)json, len) != CAIRN_OK ||
-	    !cairn_json_i64(cairn_json_get(root, "version"), &version) ||
-	    !cairn_json_is_array(cairn_json_get(root, "files")))
+	    !cairn_json_i64_of(root, "version", &version) || !cairn_json_is_array(cairn_json_get(root, "files")))
 		return cairn_fail(diag, CAIRN_E_FORMAT, "manifest.json", CAIRN_NO_OFFSET,
 				  "is neither a hash of 64 digits nor a manifest with version and files");
 	if (version != 1)

@@ -24,7 +24,7 @@ static bool accounts_show_nothing(const struct cairn_json *json)
 
 static bool accounts_show_added(const struct cairn_json *json)
 {
-	const char *name = cairn_json_string(cairn_json_get(json, "name"));
+	const char *name = cairn_json_text_of(json, "name");
 	if (name)
 		(void)printf("made %s\n", name);
 	return name != NULL;
@@ -32,7 +32,7 @@ static bool accounts_show_added(const struct cairn_json *json)
 
 static bool accounts_show_key(const struct cairn_json *json)
 {
-	const char *key = cairn_json_string(cairn_json_get(json, "key"));
+	const char *key = cairn_json_text_of(json, "key");
 	if (key)
 		(void)puts(key);
 	return key != NULL;
@@ -41,7 +41,7 @@ static bool accounts_show_key(const struct cairn_json *json)
 static bool accounts_show_changed(const struct cairn_json *json)
 {
 	bool changed = false;
-	if (!cairn_json_bool(cairn_json_get(json, "changed"), &changed))
+	if (!cairn_json_bool_of(json, "changed", &changed))
 		return false;
 	(void)puts(changed ? "changed" : "was so already");
 	return true;
@@ -52,10 +52,9 @@ static bool accounts_show_one(const struct cairn_json *json)
 	uint64_t created;
 	bool disabled = false;
 	char when[ADMIN_TIME_BYTES];
-	const char *name = cairn_json_string(cairn_json_get(json, "name")),
-		   *fullname = cairn_json_string(cairn_json_get(json, "fullname"));
+	const char *name = cairn_json_text_of(json, "name"), *fullname = cairn_json_text_of(json, "fullname");
 	if (!name || !fullname || !admin_number(json, "created", &created) ||
-	    !cairn_json_bool(cairn_json_get(json, "disabled"), &disabled))
+	    !cairn_json_bool_of(json, "disabled", &disabled))
 		return false;
 	(void)printf("%s %-8s ", admin_time(when, (int64_t)created), disabled ? "disabled" : "enabled");
 	admin_print_text(name);
@@ -72,7 +71,7 @@ static bool accounts_show_kind(const struct cairn_json *json, const char *wanted
 		return false;
 	for (size_t i = 0; i < cairn_json_count(accounts); i++) {
 		const struct cairn_json *account = cairn_json_at(accounts, i);
-		const char *kind = cairn_json_string(cairn_json_get(account, "kind"));
+		const char *kind = cairn_json_text_of(account, "kind");
 		if (!kind || (strcmp(kind, wanted) == 0 && !accounts_show_one(account)))
 			return false;
 	}
@@ -96,8 +95,7 @@ static bool accounts_show_members(const struct cairn_json *json)
 		return false;
 	for (size_t i = 0; i < cairn_json_count(members); i++) {
 		const struct cairn_json *member = cairn_json_at(members, i);
-		const char *name = cairn_json_string(cairn_json_get(member, "name")),
-			   *role = cairn_json_string(cairn_json_get(member, "role"));
+		const char *name = cairn_json_text_of(member, "name"), *role = cairn_json_text_of(member, "role");
 		if (!name || !role)
 			return false;
 		admin_print_text(role);

@@ -33,7 +33,7 @@ static bool quota_show(const struct cairn_json *json)
 {
 	uint64_t limit, stored;
 	char size[REPORT_SIZE_BYTES];
-	const char *place = cairn_json_string(cairn_json_get(json, "place"));
+	const char *place = cairn_json_text_of(json, "place");
 	bool limited = cairn_json_get(json, "quota_bytes") != NULL;
 	if (!place || !admin_number(json, "stored_bytes", &stored) ||
 	    (limited && !admin_number(json, "quota_bytes", &limit)))
@@ -101,7 +101,7 @@ static int quota_set(const struct cli_command *command, struct admin_call *call,
 
 static bool quota_print(struct report *r, const struct cairn_json *row)
 {
-	const char *place = cairn_json_string(cairn_json_get(row, "place"));
+	const char *place = cairn_json_text_of(row, "place");
 	uint64_t limit, stored;
 	if (!place || !admin_number(row, "quota_bytes", &limit) || !admin_number(row, "stored_bytes", &stored))
 		return false;

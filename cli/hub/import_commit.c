@@ -127,12 +127,11 @@ static enum cairn_status commit_take_modes(const struct manifest *m, size_t firs
 		return import_repo_not_a_hub(diag, "files");
 	for (size_t i = first; i < end; i++) { /* in the order in which it was asked, with Cairn */
 		const struct cairn_json *one = cairn_json_at(answers, i - first);
-		const char *path = cairn_json_string(cairn_json_get(one, "path")),
-			   *mode = cairn_json_string(cairn_json_get(one, "uploadMode"));
+		const char *path = cairn_json_text_of(one, "path"), *mode = cairn_json_text_of(one, "uploadMode");
 		if (!path || !mode || strcmp(path, m->files[i].path) != 0)
 			return import_repo_not_a_hub(diag, "uploadMode");
 		files[i].is_inline = strcmp(mode, "regular") == 0;
-		(void)cairn_json_bool(cairn_json_get(one, "shouldIgnore"), &files[i].is_ignored);
+		(void)cairn_json_bool_of(one, "shouldIgnore", &files[i].is_ignored);
 		files[i].is_ignored &= ignores;
 	}
 	return CAIRN_OK;
@@ -178,11 +177,11 @@ static enum cairn_status commit_begin_push(struct import_repo *r, const struct i
 		import_repo_ask_about(r, CLIENT_GET, "xet-write-token", c->branch, NULL, &json, diag);
 	if (status != CAIRN_OK)
 		return status;
-	struct server_options store = {.url = cairn_json_string(cairn_json_get(json, "casUrl")),
-				       .token = cairn_json_string(cairn_json_get(json, "accessToken")),
+	struct server_options store = {.url = cairn_json_text_of(json, "casUrl"),
+				       .token = cairn_json_text_of(json, "accessToken"),
 				       .retries = r->server->retries,
 				       .verbose = r->server->verbose};
-	if (!store.url || !store.token || !cairn_json_i64(cairn_json_get(json, "exp"), &expires_unix_s))
+	if (!store.url || !store.token || !cairn_json_i64_of(json, "exp", &expires_unix_s))
 		return import_repo_not_a_hub(diag, "accessToken");
 	int64_t left_s = expires_unix_s - cairn_clock_unix_s();
 	*until_ms = cairn_clock_mono_ms() + (left_s > 0 ? left_s * 1000 / 2 : 0);
@@ -335,7 +334,7 @@ static enum cairn_status commit_put_deletions(struct import_repo *r, const struc
 			"known; import to another repository",
 			c->branch, COMMIT_SIBLINGS - 1);
 	for (size_t i = 0; i < cairn_json_count(siblings) && status == CAIRN_OK; i++) {
-		const char *path = cairn_json_string(cairn_json_get(cairn_json_at(siblings, i), "rfilename"));
+		const char *path = cairn_json_text_of(cairn_json_at(siblings, i), "rfilename");
 		if (!path || (m->n > 0 && bsearch(path, m->files, m->n, sizeof(*m->files), commit_compare)))
 			continue;
 		commit_begin_line(w, "deletedFile");
@@ -352,7 +351,7 @@ static enum cairn_status commit_send(struct import_repo *r, const struct import_
 	enum cairn_status status = import_repo_ask_about(r, CLIENT_POST, "commit", c->branch, body, &json, diag);
 	if (status != CAIRN_OK)
 		return status;
-	const char *oid = cairn_json_string(cairn_json_get(json, "commitOid"));
+	const char *oid = cairn_json_text_of(json, "commitOid");
 	if (!oid || strlen(oid) != IMPORT_ID_CHARS)
 		return import_repo_not_a_hub(diag, "commitOid");
 	memcpy(id, oid, IMPORT_ID_CHARS + 1);

@@ -98,7 +98,7 @@ static enum cairn_status repo_ask_who(struct import_repo *r, struct cairn_diag *
 		return status;
 	const char *name = NULL;
 	if (r->answer.len > 0 && cairn_json_parse(&json, (const char *)r->answer.bytes, r->answer.len) == CAIRN_OK)
-		name = cairn_json_string(cairn_json_get(json, "name"));
+		name = cairn_json_text_of(json, "name");
 	r->is_operator = name && strcmp(name, "operator") == 0;
 	return name ? CAIRN_OK : import_repo_not_a_hub(diag, "name");
 }
@@ -115,7 +115,7 @@ static enum cairn_status repo_look(struct import_repo *r, struct cairn_diag *dia
 			*diag = why;
 		return status;
 	}
-	if (!cairn_json_bool(cairn_json_get(json, "private"), &is_private))
+	if (!cairn_json_bool_of(json, "private", &is_private))
 		return import_repo_not_a_hub(diag, "private");
 	if (r->is_private && !is_private)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "import.public", CAIRN_NO_OFFSET,
@@ -145,9 +145,9 @@ const char *import_repo_ref(const struct import_repo *r, const char *member, con
 {
 	const struct cairn_json *refs = cairn_json_get(r->refs, member);
 	for (size_t i = 0; i < cairn_json_count(refs); i++) {
-		const char *one = cairn_json_string(cairn_json_get(cairn_json_at(refs, i), "name"));
+		const char *one = cairn_json_text_of(cairn_json_at(refs, i), "name");
 		if (one && strcmp(one, name) == 0)
-			return cairn_json_string(cairn_json_get(cairn_json_at(refs, i), "targetCommit"));
+			return cairn_json_text_of(cairn_json_at(refs, i), "targetCommit");
 	}
 	return NULL;
 }
@@ -211,7 +211,7 @@ enum cairn_status import_repo_has_files(struct import_repo *r, const char *revis
 	const struct cairn_json *siblings = cairn_json_get(json, "siblings");
 	*has = false;
 	for (size_t i = 0; i < cairn_json_count(siblings) && !*has; i++) {
-		const char *path = cairn_json_string(cairn_json_get(cairn_json_at(siblings, i), "rfilename"));
+		const char *path = cairn_json_text_of(cairn_json_at(siblings, i), "rfilename");
 		*has = !path || strcmp(path, ".gitattributes") != 0;
 	}
 	return status;

@@ -24,8 +24,8 @@ static const char *trace_snapshot(const char *message, const char *note)
 static enum cairn_status trace_take(const struct cairn_json *commit, const char *snapshot, struct import_trace *out,
 				    struct cairn_diag *diag)
 {
-	const char *id = cairn_json_string(cairn_json_get(commit, "id"));
-	const char *message = cairn_json_string(cairn_json_get(commit, "message"));
+	const char *id = cairn_json_text_of(commit, "id");
+	const char *message = cairn_json_text_of(commit, "message");
 	if (!id || strlen(id) != IMPORT_ID_CHARS || !message)
 		return import_repo_not_a_hub(diag, "message");
 	const char *whole = trace_snapshot(message, TRACE_WHOLE);

@@ -23,7 +23,7 @@ static enum cairn_status plan_wrong(struct cairn_diag *diag, const char *what)
 static bool plan_number(const struct cairn_json *object, const char *name, uint64_t max, uint64_t *out)
 {
 	int64_t number = -1;
-	if (!cairn_json_i64(cairn_json_get(object, name), &number) || number < 0 || (uint64_t)number > max)
+	if (!cairn_json_i64_of(object, name, &number) || number < 0 || (uint64_t)number > max)
 		return false;
 	*out = (uint64_t)number;
 	return true;
@@ -45,7 +45,7 @@ static bool plan_chunks(const struct cairn_json *range, uint32_t *start, uint32_
 static enum cairn_status plan_read_term(struct pull_plan *plan, const struct cairn_json *json, struct cairn_diag *diag)
 {
 	struct pull_term *t = &plan->terms[plan->n_terms];
-	const char *hash = cairn_json_string(cairn_json_get(json, "hash"));
+	const char *hash = cairn_json_text_of(json, "hash");
 	if (!hash || cairn_hash_parse(&t->xorb, hash, strlen(hash)) != CAIRN_OK ||
 	    !plan_number(json, "unpacked_length", UINT32_MAX, &t->bytes) ||
 	    !plan_chunks(cairn_json_get(json, "range"), &t->start, &t->end))
@@ -144,7 +144,7 @@ static enum cairn_status plan_read_xorb(struct pull_plan *plan, size_t first_use
 	enum cairn_status status = CAIRN_OK;
 	for (size_t u = 0; u < cairn_json_count(urls) && status == CAIRN_OK; u++) {
 		const struct cairn_json *ranges = cairn_json_get(cairn_json_at(urls, u), "ranges");
-		unit.range.url = cairn_json_string(cairn_json_get(cairn_json_at(urls, u), "url"));
+		unit.range.url = cairn_json_text_of(cairn_json_at(urls, u), "url");
 		if (!unit.range.url || cairn_json_count(ranges) == 0)
 			return plan_wrong(diag, "a xorb has no url or ranges");
 		for (size_t i = 0; i < cairn_json_count(ranges) && status == CAIRN_OK; i++)

@@ -148,7 +148,7 @@ static enum cairn_status push_shard(void *ctx, const uint8_t *bytes, size_t len,
 	if (status != CAIRN_OK)
 		return status;
 	if (cairn_json_parse(&json, (const char *)p->answer.bytes, p->answer.len) != CAIRN_OK ||
-	    !cairn_json_i64(cairn_json_get(json, "result"), &result))
+	    !cairn_json_i64_of(json, "result", &result))
 		return push_not_a_store(diag, path, "result");
 	p->shards_sent++;
 	p->shards_new += result == 1;

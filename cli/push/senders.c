@@ -59,7 +59,7 @@ static enum cairn_status sender_post(struct client *client, const char *path, co
 	if (status != CAIRN_OK)
 		return status;
 	if (cairn_json_parse(&json, (const char *)answer.bytes, answer.len) != CAIRN_OK ||
-	    !cairn_json_bool(cairn_json_get(json, "was_inserted"), &inserted))
+	    !cairn_json_bool_of(json, "was_inserted", &inserted))
 		return push_not_a_store(diag, path, "was_inserted");
 	return CAIRN_OK;
 }

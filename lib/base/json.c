@@ -84,6 +84,34 @@ bool cairn_json_i64(const struct cairn_json *value, int64_t *out)
 	return true;
 }
 
+const char *cairn_json_text_of(const struct cairn_json *object, const char *name)
+{
+	return cairn_json_string(cairn_json_get(object, name));
+}
+
+bool cairn_json_bool_of(const struct cairn_json *object, const char *name, bool *out)
+{
+	return cairn_json_bool(cairn_json_get(object, name), out);
+}
+
+bool cairn_json_i64_of(const struct cairn_json *object, const char *name, int64_t *out)
+{
+	return cairn_json_i64(cairn_json_get(object, name), out);
+}
+
+bool cairn_json_copy_of(const struct cairn_json *object, const char *name, const char *otherwise, char *out,
+			size_t size)
+{
+	const struct cairn_json *value = cairn_json_get(object, name);
+	bool absent = !value || json_is_null(json_of(value));
+	const char *text = absent ? otherwise : cairn_json_string(value);
+	size_t len = text ? strlen(text) : size;
+	if (len >= size)
+		return false;
+	memcpy(out, text, len + 1);
+	return true;
+}
+
 bool cairn_json_is_array(const struct cairn_json *value)
 {
 	return json_is_array(json_of(value));

@@ -29,6 +29,16 @@ const char *cairn_json_string(const struct cairn_json *value);
 bool cairn_json_bool(const struct cairn_json *value, bool *out);
 /** A whole number, or one with a fraction below 2^53 in size, which is cut off (dates in tokens may have one). */
 bool cairn_json_i64(const struct cairn_json *value, int64_t *out);
+/** Likewise a member of an object. */
+const char *cairn_json_text_of(const struct cairn_json *object, const char *name);
+bool cairn_json_bool_of(const struct cairn_json *object, const char *name, bool *out);
+bool cairn_json_i64_of(const struct cairn_json *object, const char *name, int64_t *out);
+/** A member's text, copied.
+ *  @param otherwise  when it is absent or null; NULL: it must be there
+ *  @param size       of out, with the zero
+ *  @return false: there is none, it is no text, or too long for out, which is left alone */
+bool cairn_json_copy_of(const struct cairn_json *object, const char *name, const char *otherwise, char *out,
+			size_t size);
 bool cairn_json_is_array(const struct cairn_json *value);
 size_t cairn_json_count(const struct cairn_json *array);
 const struct cairn_json *cairn_json_at(const struct cairn_json *array, size_t i);

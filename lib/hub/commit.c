@@ -56,7 +56,7 @@ static const char *commit_keep_text(struct cairn_hub_commit *commit, const char 
 
 static const char *commit_text(const struct commit_line *line, const char *name)
 {
-	return cairn_json_string(cairn_json_get(line->value, name));
+	return cairn_json_text_of(line->value, name);
 }
 
 /* --- kinds of lines ----------------------------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ static enum cairn_status commit_read_line(struct commit_line *line, const char *
 	enum cairn_status status = cairn_json_parse_some(&json, text, len, CAIRN_HUB_LINE_VALUES_MAX);
 	if (status == CAIRN_E_NOMEM)
 		return status;
-	const char *key = cairn_json_string(cairn_json_get(json, "key"));
+	const char *key = cairn_json_text_of(json, "key");
 	line->value = cairn_json_get(json, "value");
 	if (!key || !cairn_json_is_object(line->value))
 		return commit_bad_line(line);

@@ -12,7 +12,7 @@
 
 static const char *operation_text(const struct cairn_hub_operation *o, const char *name)
 {
-	return cairn_json_string(cairn_json_get(o->json, name));
+	return cairn_json_text_of(o->json, name);
 }
 
 /* A media type that can stand in a header; anything else was not said. */

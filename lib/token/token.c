@@ -53,7 +53,7 @@ static const char *token_header_alg(const struct token_parts *parts, struct cair
 	/* Extensions that must be understood, and are not (RFC 7515, 4.1.11). */
 	if (cairn_json_get(*header, "crit"))
 		return NULL;
-	return cairn_json_string(cairn_json_get(*header, "alg"));
+	return cairn_json_text_of(*header, "alg");
 }
 
 static enum cairn_status token_check_signature(const struct cairn_token_key *key, const char *token,

@@ -127,7 +127,7 @@ static enum cairn_status token_read_times(struct cairn_token_claims *out, const 
 {
 	const struct cairn_json *nbf = cairn_json_get(claims, "nbf");
 	int64_t not_before_unix_s = 0;
-	if (!cairn_json_i64(cairn_json_get(claims, "exp"), &out->expires_unix_s) || out->expires_unix_s < 0)
+	if (!cairn_json_i64_of(claims, "exp", &out->expires_unix_s) || out->expires_unix_s < 0)
 		return token_malformed(diag, "exp", "seconds since 1970");
 	if (nbf && !cairn_json_i64(nbf, &not_before_unix_s))
 		return token_malformed(diag, "nbf", "seconds since 1970");

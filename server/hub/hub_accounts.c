@@ -77,16 +77,6 @@ static void accounts_begin(struct http_request *req, void (*run)(struct route_jo
 		(void)route_body_begin(req, &a->body, ACCOUNTS_BODY_BYTES_MAX);
 }
 
-/* @param otherwise  what it is when it is absent; NULL: it must be there */
-static bool accounts_take(char out[static CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1], const struct cairn_json *json,
-			  const char *name, const char *otherwise)
-{
-	const struct cairn_json *value = cairn_json_get(json, name);
-	const char *text = value ? cairn_json_string(value) : otherwise;
-	int n = text ? snprintf(out, CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1, "%s", text) : -1;
-	return n >= 0 && n <= CAIRN_INDEX_ACCOUNT_TEXT_MAX;
-}
-
 /* Hand it over when its body was understood. */
 static void accounts_start(struct http_request *req, bool understood, const char *expected)
 {
@@ -122,13 +112,13 @@ static void accounts_post_done(struct http_request *req)
 {
 	struct accounts_request *a = http_state(req);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&a->body);
-	const char *kind = cairn_json_string(cairn_json_get(json, "kind"));
+	const char *kind = cairn_json_text_of(json, "kind");
 	bool user = kind && strcmp(kind, "user") == 0, organisation = kind && strcmp(kind, "organisation") == 0;
 	a->kind = user ? CAIRN_INDEX_USER : CAIRN_INDEX_ORGANISATION;
 	accounts_start(req,
-		       (user || organisation) && accounts_take(a->name, json, "name", NULL) &&
-			       accounts_take(a->fullname, json, "fullname", "") &&
-			       accounts_take(a->email, json, "email", ""),
+		       (user || organisation) && cairn_json_copy_of(json, "name", NULL, a->name, sizeof(a->name)) &&
+			       cairn_json_copy_of(json, "fullname", "", a->fullname, sizeof(a->fullname)) &&
+			       cairn_json_copy_of(json, "email", "", a->email, sizeof(a->email)),
 		       "send {\"kind\":\"user\" or \"organisation\",\"name\":TEXT,\"fullname\":TEXT,\"email\":TEXT}, "
 		       "each TEXT of at most 255 bytes; the last two may be left out");
 }
@@ -226,7 +216,7 @@ static void accounts_disable_done(struct http_request *req)
 	struct accounts_request *a = http_state(req);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&a->body);
 	a->account = http_path_arg(req, "account");
-	accounts_start(req, cairn_json_bool(cairn_json_get(json, "disabled"), &a->disabled),
+	accounts_start(req, cairn_json_bool_of(json, "disabled", &a->disabled),
 		       "send {\"disabled\":true} or {\"disabled\":false}");
 }
 
@@ -247,9 +237,11 @@ static void accounts_member_done(struct http_request *req)
 {
 	struct accounts_request *a = http_state(req);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&a->body);
-	const char *role = cairn_json_string(cairn_json_get(json, "role"));
+	const char *role = cairn_json_text_of(json, "role");
 	a->account = http_path_arg(req, "account");
-	accounts_start(req, role && cairn_hub_role_parse(role, &a->role) && accounts_take(a->name, json, "user", NULL),
+	accounts_start(req,
+		       role && cairn_hub_role_parse(role, &a->role) &&
+			       cairn_json_copy_of(json, "user", NULL, a->name, sizeof(a->name)),
 		       "send {\"user\":NAME,\"role\":\"read\", \"write\", \"admin\" or \"none\"}");
 }
 

@@ -59,10 +59,10 @@ static void buckets_begin(struct http_request *req, void (*run)(struct hub_call 
 /* {"private":true}, or {"visibility":"private"}. @return whether either is there */
 static bool buckets_take_visibility(const struct cairn_json *json, bool *is_private)
 {
-	const char *visibility = cairn_json_string(cairn_json_get(json, "visibility"));
+	const char *visibility = cairn_json_text_of(json, "visibility");
 	if (visibility)
 		*is_private = strcmp(visibility, "public") != 0;
-	return visibility || cairn_json_bool(cairn_json_get(json, "private"), is_private);
+	return visibility || cairn_json_bool_of(json, "private", is_private);
 }
 
 static void buckets_refuse_body(struct http_request *req, const char *expected)

@@ -39,7 +39,7 @@ static void card_judge(struct route_job *job)
 {
 	struct card_request *c = (struct card_request *)job;
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&c->body);
-	const char *content = cairn_json_string(cairn_json_get(json, "content"));
+	const char *content = cairn_json_text_of(json, "content");
 	c->is_read = content != NULL;
 	if (content)
 		cairn_hub_card_judge(&c->card, content);

@@ -68,7 +68,7 @@ static enum cairn_status commit_take_patterns(struct commit_request *c, const st
 					      const char *member, const char *path, uint8_t **owned,
 					      struct cairn_hub_patterns *out)
 {
-	const char *text = cairn_json_string(cairn_json_get(json, member));
+	const char *text = cairn_json_text_of(json, member);
 	if (!text)
 		return cairn_hub_read_patterns(c->repo.call.job.app->cas, &c->repo.commit, path, owned, out);
 	*out = (struct cairn_hub_patterns){.text = text, .len = strlen(text), .steps_left = CAIRN_HUB_PATTERN_STEPS};
@@ -109,13 +109,13 @@ static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_
 					 struct cairn_hub_patterns *ignore)
 {
 	struct cairn_diag *diag = &c->repo.call.diag;
-	struct cairn_hub_upload upload = {.path = cairn_json_string(cairn_json_get(file, "path")),
-					  .sample = cairn_json_string(cairn_json_get(file, "sample"))};
+	struct cairn_hub_upload upload = {.path = cairn_json_text_of(file, "path"),
+					  .sample = cairn_json_text_of(file, "sample")};
 	int64_t size = 0;
 	const char *fault = upload.path ? cairn_hub_file_fault(upload.path) : "each file has a path";
 	if (fault)
 		return cairn_fail(diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET, "%s", fault);
-	(void)cairn_json_i64(cairn_json_get(file, "size"), &size);
+	(void)cairn_json_i64_of(file, "size", &size);
 	upload.size_bytes = size > 0 ? (uint64_t)size : 0;
 	bool is_inline = cairn_hub_upload_is_inline(&upload, attributes);
 	bool is_ignored = cairn_hub_pattern_is_ignored(ignore, upload.path);

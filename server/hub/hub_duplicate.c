@@ -67,9 +67,9 @@ static void duplicate_done(struct http_request *req)
 {
 	struct duplicate_request *d = http_state(req);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&d->repo.body);
-	const char *to = cairn_json_string(cairn_json_get(json, "repository"));
-	const char *visibility = cairn_json_string(cairn_json_get(json, "visibility"));
-	d->says_private = visibility || cairn_json_bool(cairn_json_get(json, "private"), &d->is_private);
+	const char *to = cairn_json_text_of(json, "repository");
+	const char *visibility = cairn_json_text_of(json, "visibility");
+	d->says_private = visibility || cairn_json_bool_of(json, "private", &d->is_private);
 	if (visibility)
 		d->is_private = strcmp(visibility, "public") != 0;
 	if (to && strchr(to, '/') && strlen(to) < sizeof(d->to)) {
@@ -141,8 +141,8 @@ static void duplicate_files_head(struct http_request *req)
 static bool duplicate_take_file(struct duplicate_files *d, const struct cairn_json *json)
 {
 	struct cairn_index_adopted *file = &d->files[d->n++];
-	const char *hash = cairn_json_string(cairn_json_get(json, "xetHash"));
-	const char *sha256 = cairn_json_string(cairn_json_get(json, "sha256"));
+	const char *hash = cairn_json_text_of(json, "xetHash");
+	const char *sha256 = cairn_json_text_of(json, "sha256");
 	return hash && sha256 && cairn_hash_parse(&file->file, hash, strlen(hash)) == CAIRN_OK &&
 	       cairn_hex_parse(file->sha256, sizeof(file->sha256), sha256, strlen(sha256)) == CAIRN_OK;
 }
@@ -150,8 +150,8 @@ static bool duplicate_take_file(struct duplicate_files *d, const struct cairn_js
 /* A bucket has files without a SHA-256: no commit could name them. */
 static bool duplicate_take_target(struct duplicate_files *d, const struct cairn_json *target)
 {
-	const char *kind = cairn_json_string(cairn_json_get(target, "type"));
-	const char *to = cairn_json_string(cairn_json_get(target, "name"));
+	const char *kind = cairn_json_text_of(target, "type");
+	const char *to = cairn_json_text_of(target, "name");
 	if (!kind || !to || !strchr(to, '/') || strlen(to) >= sizeof(d->to))
 		return false;
 	(void)snprintf(d->to, sizeof(d->to), "%s", to);

@@ -228,7 +228,7 @@ static void history_add_ref(struct hub_call *call)
 static void history_squash(struct hub_call *call)
 {
 	struct history_request *h = (struct history_request *)call;
-	const char *title = cairn_json_string(cairn_json_get(h->json, "message"));
+	const char *title = cairn_json_text_of(h->json, "message");
 	if (hub_repo_find(&h->repo, CAIRN_HUB_ADMIN))
 		call->status = cairn_hub_squash(call->job.app->cas, &call->asker, &h->repo.repo, h->name,
 						title && title[0] ? title : "Super-squash branch", &call->diag);
@@ -254,16 +254,6 @@ static void history_refuse_body(struct http_request *req, const char *expected)
 	hub_reply_error(req, 400, NULL, "repo.body", expected);
 }
 
-/* A text of the body that has its place here. @return false: it is too long */
-static bool history_take(char *out, size_t size, const struct cairn_json *json, const char *member)
-{
-	const char *text = cairn_json_string(cairn_json_get(json, member));
-	if (text && strlen(text) >= size)
-		return false;
-	(void)snprintf(out, size, "%s", text ? text : "");
-	return true;
-}
-
 static void history_branch_head(struct http_request *req)
 {
 	struct history_request *h = history_new(req, "branch", history_add_ref, hub_repo_show);
@@ -275,11 +265,11 @@ static void history_branch_done(struct http_request *req)
 	struct history_request *h = http_state(req);
 	h->kind = CAIRN_INDEX_BRANCH;
 	h->json = route_body_json(&h->repo.body);
-	(void)cairn_json_bool(cairn_json_get(h->json, "emptyBranch"), &h->empty);
-	(void)cairn_json_bool(cairn_json_get(h->json, "overwrite"), &h->overwrite);
+	(void)cairn_json_bool_of(h->json, "emptyBranch", &h->empty);
+	(void)cairn_json_bool_of(h->json, "overwrite", &h->overwrite);
 	bool good = h->repo.body.bytes.len == 0 || cairn_json_is_object(h->json);
 	if (good && cairn_hub_unescape(h->name, sizeof(h->name), h->raw) &&
-	    history_take(h->start, sizeof(h->start), h->json, "startingPoint"))
+	    cairn_json_copy_of(h->json, "startingPoint", "", h->start, sizeof(h->start)))
 		route_job_start(req);
 	else
 		history_refuse_body(req,
@@ -298,7 +288,7 @@ static void history_tag_done(struct http_request *req)
 	h->kind = CAIRN_INDEX_TAG;
 	h->json = route_body_json(&h->repo.body);
 	if (cairn_hub_unescape(h->start, sizeof(h->start), h->raw) &&
-	    history_take(h->name, sizeof(h->name), h->json, "tag") && h->name[0])
+	    cairn_json_copy_of(h->json, "tag", NULL, h->name, sizeof(h->name)) && h->name[0])
 		route_job_start(req);
 	else
 		history_refuse_body(req, "send {\"tag\":NAME}, of at most 255 bytes");

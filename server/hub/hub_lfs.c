@@ -53,8 +53,8 @@ static bool lfs_names(const struct cairn_json *array, const char *name)
 
 static enum cairn_status lfs_read(struct lfs_request *l, const struct cairn_json *json, struct cairn_diag *diag)
 {
-	const char *operation = cairn_json_string(cairn_json_get(json, "operation"));
-	const char *algorithm = cairn_json_string(cairn_json_get(json, "hash_algo"));
+	const char *operation = cairn_json_text_of(json, "operation");
+	const char *algorithm = cairn_json_text_of(json, "hash_algo");
 	const struct cairn_json *objects = cairn_json_get(json, "objects");
 	l->upload = operation && strcmp(operation, "upload") == 0;
 	if ((!l->upload && (!operation || strcmp(operation, "download") != 0)) || !cairn_json_is_array(objects) ||
@@ -201,10 +201,10 @@ static enum cairn_status lfs_put_object(struct cairn_json_out *w, struct lfs_req
 	uint8_t sha256[CAIRN_SHA256_BYTES];
 	int64_t size = -1;
 	enum cairn_status status = CAIRN_OK;
-	const char *oid = cairn_json_string(cairn_json_get(object, "oid"));
+	const char *oid = cairn_json_text_of(object, "oid");
 	bool good = oid && strlen(oid) == (size_t)2 * CAIRN_SHA256_BYTES &&
 		    cairn_hex_parse(sha256, CAIRN_SHA256_BYTES, oid, strlen(oid)) == CAIRN_OK;
-	good = cairn_json_i64(cairn_json_get(object, "size"), &size) && size >= 0 && good;
+	good = cairn_json_i64_of(object, "size", &size) && size >= 0 && good;
 	cairn_json_open_object(w, NULL);
 	cairn_json_put_text(w, "oid", oid ? oid : "");
 	cairn_json_put_u64(w, "size", size >= 0 ? (uint64_t)size : 0);

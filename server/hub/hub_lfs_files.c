@@ -116,7 +116,7 @@ static void files_batch_done(struct http_request *req)
 	struct files_request *f = http_state(req);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&f->repo.body);
 	const struct cairn_json *deletions = cairn_json_get(json, "deletions");
-	(void)cairn_json_bool(cairn_json_get(deletions, "rewriteHistory"), &f->paths);
+	(void)cairn_json_bool_of(deletions, "rewriteHistory", &f->paths);
 	if (files_take(f, cairn_json_get(deletions, "sha")))
 		route_job_start(req);
 	else

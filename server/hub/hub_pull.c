@@ -230,7 +230,7 @@ static uint64_t pull_body_max(void *app)
 
 static const char *pull_text(const struct pull_request *p, const char *member)
 {
-	const char *text = cairn_json_string(cairn_json_get(p->json, member));
+	const char *text = cairn_json_text_of(p->json, member);
 	return text ? text : "";
 }
 
@@ -257,7 +257,7 @@ static void pull_make_done(struct http_request *req)
 	struct pull_request *p = http_state(req);
 	bool is_pull = false;
 	p->json = route_body_json(&p->repo.body);
-	(void)cairn_json_bool(cairn_json_get(p->json, "pullRequest"), &is_pull);
+	(void)cairn_json_bool_of(p->json, "pullRequest", &is_pull);
 	if (!pull_text(p, "title")[0])
 		hub_reply_error(req, 400, NULL, "repo.body",
 				"send {\"title\":TITLE,\"description\":TEXT,\"pullRequest\":true}");

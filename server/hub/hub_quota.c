@@ -198,7 +198,7 @@ static void quota_post_done(struct http_request *req)
 	struct quota_request *q = http_state(req);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&q->body);
 	q->sets = true;
-	if (quota_take_limit(q, json) && quota_take_place(q, cairn_json_string(cairn_json_get(json, "place"))))
+	if (quota_take_limit(q, json) && quota_take_place(q, cairn_json_text_of(json, "place")))
 		route_job_start(req);
 	else
 		http_reply_error(

@@ -58,7 +58,7 @@ static void repos_refuse_body(struct http_request *req, const char *expected)
 
 static const char *repos_text(const struct repos_request *r, const char *member)
 {
-	return cairn_json_string(cairn_json_get(r->json, member));
+	return cairn_json_text_of(r->json, member);
 }
 
 /* {"type","name","organization"}, as namespace and name; without a type it is a model. @return whether they can be */
@@ -93,10 +93,10 @@ static void repos_take_settings(struct repos_request *r)
 {
 	const char *visibility = repos_text(r, "visibility"), *gated = repos_text(r, "gated");
 	bool no = true;
-	r->says_private = visibility || cairn_json_bool(cairn_json_get(r->json, "private"), &r->is_private);
+	r->says_private = visibility || cairn_json_bool_of(r->json, "private", &r->is_private);
 	if (visibility)
 		r->is_private = strcmp(visibility, "public") != 0;
-	r->says_gate = gated || (cairn_json_bool(cairn_json_get(r->json, "gated"), &no) && !no);
+	r->says_gate = gated || (cairn_json_bool_of(r->json, "gated", &no) && !no);
 	if (gated)
 		r->gate = strcmp(gated, "manual") == 0 ? CAIRN_INDEX_GATE_MANUAL : CAIRN_INDEX_GATE_AUTO;
 }
@@ -137,9 +137,9 @@ static enum cairn_status repos_read_files(struct repos_request *r)
 	cairn_buf_printf(&lines, "{\"key\":\"header\",\"value\":{\"summary\":\"initial commit\"}}\n");
 	for (size_t i = 0; i < cairn_json_count(files); i++) {
 		const struct cairn_json *file = cairn_json_at(files, i);
-		const char *encoding = cairn_json_string(cairn_json_get(file, "encoding"));
-		repos_put_file(&w, cairn_json_string(cairn_json_get(file, "path")),
-			       cairn_json_string(cairn_json_get(file, "content")), encoding ? encoding : "utf-8");
+		const char *encoding = cairn_json_text_of(file, "encoding");
+		repos_put_file(&w, cairn_json_text_of(file, "path"), cairn_json_text_of(file, "content"),
+			       encoding ? encoding : "utf-8");
 	}
 	if (license) {
 		cairn_buf_printf(&card, "---\nlicense: %s\n---\n", license);

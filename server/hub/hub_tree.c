@@ -131,7 +131,7 @@ static void tree_tell_path(struct tree_request *t, const char *path)
 static void tree_tell_json(struct tree_request *t, const struct cairn_json *json)
 {
 	const struct cairn_json *paths = cairn_json_get(json, "paths");
-	(void)cairn_json_bool(cairn_json_get(json, "expand"), &t->expand);
+	(void)cairn_json_bool_of(json, "expand", &t->expand);
 	for (size_t i = 0; i < cairn_json_count(paths); i++) {
 		const char *path = cairn_json_string(cairn_json_at(paths, i));
 		if (path)

@@ -133,15 +133,6 @@ static void keys_post_body(struct http_request *req, const uint8_t *bytes, size_
 	route_body_add(req, &k->body, bytes, len);
 }
 
-static bool keys_take_text(char *out, size_t out_len, const struct cairn_json *json, const char *name,
-			   const char *otherwise)
-{
-	const struct cairn_json *value = cairn_json_get(json, name);
-	const char *text = value ? cairn_json_string(value) : otherwise;
-	int n = text ? snprintf(out, out_len, "%s", text) : -1;
-	return n >= 0 && (size_t)n < out_len;
-}
-
 /* Not given: for ever. */
 static bool keys_take_life(int64_t *out, const struct cairn_json *json)
 {
@@ -154,10 +145,10 @@ static void keys_post_done(struct http_request *req)
 {
 	struct keys_request *k = http_state(req);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&k->body);
-	bool ok = json && keys_take_text(k->name, sizeof(k->name), json, "name", NULL) &&
-		  keys_take_text(k->repo, sizeof(k->repo), json, "repo", "") &&
-		  keys_take_text(k->account, sizeof(k->account), json, "account", "") &&
-		  keys_take_text(k->scopes, sizeof(k->scopes), json, "scope", "read") &&
+	bool ok = json && cairn_json_copy_of(json, "name", NULL, k->name, sizeof(k->name)) &&
+		  cairn_json_copy_of(json, "repo", "", k->repo, sizeof(k->repo)) &&
+		  cairn_json_copy_of(json, "account", "", k->account, sizeof(k->account)) &&
+		  cairn_json_copy_of(json, "scope", "read", k->scopes, sizeof(k->scopes)) &&
 		  keys_take_life(&k->life_s, json);
 	/* An empty one is a name that somebody failed to fill in, not the wish for any repository, or the operator's.
 	 */

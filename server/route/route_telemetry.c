@@ -53,8 +53,7 @@ static void telemetry_post_done(struct http_request *req)
 	const struct app *app = app_of(req);
 	struct route_body *body = http_state(req);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(body);
-	if (!json || !cairn_json_string(cairn_json_get(json, "event")) ||
-	    !cairn_json_is_object(cairn_json_get(json, "metrics"))) {
+	if (!json || !cairn_json_text_of(json, "event") || !cairn_json_is_object(cairn_json_get(json, "metrics"))) {
 		http_reply_error(req, 400, "telemetry.body",
 				 "telemetry is a JSON object with a text \"event\" and an object \"metrics\"", NULL);
 		return;

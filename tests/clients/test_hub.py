@@ -74,6 +74,8 @@ def test_key_is_told_once(guarded, admin):
         b'{"name":"x","repo":"a/b/c"}',
         b'{"name":"x","repo":7}',
         b'{"name":"x","repo":""}',
+        b'{"name":"x","repo":null}',
+        b'{"name":"x","account":null}',
         b'{"name":"x","scope":""}',
         b'{"name":"x","scope":"delete"}',
         b'{"name":"x","scope":"read delete"}',

@@ -478,6 +478,8 @@ def test_branches_and_tags(people):
     assert people.ask("GET", "/ann/one/resolve/dev%2Fx/f").body == b"2"
     assert people.ask("POST", f"{api}/branch/bare", body={"emptyBranch": True}).status == 200
     assert tree(people, place="bare") == []
+    assert people.ask("POST", f"{api}/branch/null", body={"startingPoint": None}).status == 200
+    cairn.is_hub_error(people.ask("POST", f"{api}/branch/y", body={"startingPoint": 1}), 400, "repo.body")
     assert people.ask("POST", f"{api}/branch/y", body={"startingPoint": "none"}).headers["X-Error-Code"] == "RevisionNotFound"
     assert "Cannot delete refs/heads/main" in cairn.is_hub_error(people.ask("DELETE", f"{api}/branch/main"), 403, "ref.main")
     assert people.ask("DELETE", f"{api}/branch/dev%2Fx").status == 200 and people.ask("DELETE", f"{api}/branch/dev%2Fx").status == 404
@@ -491,7 +493,7 @@ def test_branches_and_tags(people):
     assert people.ask("POST", f"{api}/branch/z", body=b"[]").status == 400
     assert people.ask("DELETE", f"{api}/tag/v1").status == 200 and people.ask("DELETE", f"{api}/tag/v1").status == 404
     refs = people.ask("GET", f"{api}/refs?include_prs=1").json()
-    assert sorted(r["name"] for r in refs["branches"]) == ["bare", "main"] and (refs["tags"], refs["converts"], refs["pullRequests"]) == ([], [], [])
+    assert sorted(r["name"] for r in refs["branches"]) == ["bare", "main", "null"] and (refs["tags"], refs["converts"], refs["pullRequests"]) == ([], [], [])
 
 
 def test_lists(people):

@@ -26,7 +26,7 @@ static void text_comes_back(const char *text, size_t bytes_max, const char *want
 	char object[4096 + 8];
 	(void)snprintf(object, sizeof(object), "{\"t\":%s}", (const char *)out.bytes);
 	CLEANUP(cairn_json_freep) struct cairn_json *v = parse(object);
-	ck_assert_str_eq(cairn_json_string(cairn_json_get(v, "t")), wanted);
+	ck_assert_str_eq(cairn_json_text_of(v, "t"), wanted);
 }
 
 START_TEST(text_with_something_special_at_every_place)
@@ -66,20 +66,32 @@ START_TEST(values_of_each_type)
 	int64_t i = 0;
 	bool b = false;
 	ck_assert(cairn_json_is_object(v));
-	ck_assert_str_eq(cairn_json_string(cairn_json_get(v, "t")), "x");
-	ck_assert(cairn_json_i64(cairn_json_get(v, "i"), &i) && i == -7);
-	ck_assert(cairn_json_i64(cairn_json_get(v, "f"), &i) && i == 1);
-	ck_assert(!cairn_json_i64(cairn_json_get(v, "big"), &i));
-	ck_assert(!cairn_json_i64(cairn_json_get(v, "t"), &i));
-	ck_assert(cairn_json_bool(cairn_json_get(v, "b"), &b) && b);
-	ck_assert(!cairn_json_bool(cairn_json_get(v, "i"), &b));
+	ck_assert_str_eq(cairn_json_text_of(v, "t"), "x");
+	ck_assert(cairn_json_i64_of(v, "i", &i) && i == -7);
+	ck_assert(cairn_json_i64_of(v, "f", &i) && i == 1);
+	ck_assert(!cairn_json_i64_of(v, "big", &i));
+	ck_assert(!cairn_json_i64_of(v, "t", &i));
+	ck_assert(cairn_json_bool_of(v, "b", &b) && b);
+	ck_assert(!cairn_json_bool_of(v, "i", &b));
 	ck_assert(cairn_json_is_array(cairn_json_get(v, "a")));
 	ck_assert_uint_eq(cairn_json_count(cairn_json_get(v, "a")), 2);
 	ck_assert_str_eq(cairn_json_string(cairn_json_at(cairn_json_get(v, "a"), 1)), "2");
 	ck_assert_ptr_null(cairn_json_at(cairn_json_get(v, "a"), 2));
-	ck_assert_str_eq(cairn_json_string(cairn_json_get(cairn_json_get(v, "o"), "k")), "v");
+	ck_assert_str_eq(cairn_json_text_of(cairn_json_get(v, "o"), "k"), "v");
+	char text[4] = "old";
+	ck_assert(!cairn_json_copy_of(v, "no", NULL, text, sizeof(text)));
+	ck_assert(!cairn_json_copy_of(v, "i", "x", text, sizeof(text)));
+	ck_assert(!cairn_json_copy_of(v, "n", NULL, text, sizeof(text)));
+	ck_assert(!cairn_json_copy_of(v, "t", NULL, text, 1));
+	ck_assert_str_eq(text, "old");
+	ck_assert(cairn_json_copy_of(v, "t", NULL, text, 2));
+	ck_assert_str_eq(text, "x");
+	ck_assert(cairn_json_copy_of(v, "no", "", text, 1));
+	ck_assert_str_eq(text, "");
+	ck_assert(cairn_json_copy_of(v, "n", "y", text, sizeof(text)));
+	ck_assert_str_eq(text, "y");
 	/* A chain through what is not there. */
-	ck_assert_ptr_null(cairn_json_string(cairn_json_get(cairn_json_get(cairn_json_get(v, "no"), "no"), "no")));
+	ck_assert_ptr_null(cairn_json_text_of(cairn_json_get(cairn_json_get(v, "no"), "no"), "no"));
 	ck_assert_ptr_null(cairn_json_get(cairn_json_get(v, "t"), "no"));
 	ck_assert_uint_eq(cairn_json_count(NULL), 0);
 }

@@ -219,14 +219,13 @@ static bool instance_take(struct s3_credentials *out, const struct cairn_buf *an
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	if (cairn_json_parse_some(&json, (const char *)answer->bytes, answer->len - 1, 64) != CAIRN_OK)
 		return false;
-	const char *code = cairn_json_string(cairn_json_get(json, "Code")); /* a machine's alone */
+	const char *code = cairn_json_text_of(json, "Code"); /* a machine's alone */
 	return (!code || strcmp(code, "Success") == 0) &&
-	       instance_take_text(out->id, sizeof(out->id), cairn_json_string(cairn_json_get(json, "AccessKeyId"))) &&
-	       instance_take_text(out->secret, sizeof(out->secret),
-				  cairn_json_string(cairn_json_get(json, "SecretAccessKey"))) &&
-	       instance_take_text(out->token, sizeof(out->token), cairn_json_string(cairn_json_get(json, "Token"))) &&
-	       instance_take_end(&out->ends_unix_s, cairn_json_string(cairn_json_get(json, "Expiration"))) &&
-	       out->id[0] && out->secret[0];
+	       instance_take_text(out->id, sizeof(out->id), cairn_json_text_of(json, "AccessKeyId")) &&
+	       instance_take_text(out->secret, sizeof(out->secret), cairn_json_text_of(json, "SecretAccessKey")) &&
+	       instance_take_text(out->token, sizeof(out->token), cairn_json_text_of(json, "Token")) &&
+	       instance_take_end(&out->ends_unix_s, cairn_json_text_of(json, "Expiration")) && out->id[0] &&
+	       out->secret[0];
 }
 
 static void instance_forget(struct cairn_buf *answer)
