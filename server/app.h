@@ -83,6 +83,7 @@ struct app {
 	struct hosts hosts; /* where no tokens are needed */
 	struct proxies proxies;
 	struct sessions *sessions; /* of browsers */
+	struct api_keys *api_keys; /* that were good lately */
 	struct hub_usage *usage;
 	void (*collected)(struct app *app); /* to be called after a collection that ended well; NULL: nobody asked */
 	atomic_bool usage_wanted;           /* newer figures; another daemon may be at it */

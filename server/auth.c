@@ -120,17 +120,33 @@ static bool auth_parse_bearer(const char *header, char out[static AUTH_TOKEN_BYT
 	return true;
 }
 
-const void *auth_bearer_name(const struct auth_identity *identity, const char *header, size_t *len)
+bool auth_is_somebody(const struct auth_identity *identity)
 {
-	if (identity->api_key) {
-		*len = sizeof(identity->api_key);
-		return &identity->api_key;
+	bool has_number = identity->account != 0 || identity->api_key != 0;
+	return has_number || (identity->by_token && strcmp(identity->subject, CAIRN_TOKEN_ANYBODY) != 0);
+}
+
+/* @param kind  no repository is taken for a subject, no token for a key */
+static void auth_name(uint8_t kind, const void *name, size_t len, struct cairn_hash *out)
+{
+	cairn_hash_mac(out, (const uint8_t[CAIRN_HASH_BYTES]){kind}, name, len);
+}
+
+void auth_bearer(const struct auth_identity *identity, const char *header, struct cairn_hash *out)
+{
+	if (identity->account != 0) {
+		auth_name('u', &identity->account, sizeof(identity->account), out);
+		return;
+	}
+	if (identity->api_key != 0) {
+		auth_name('k', &identity->api_key, sizeof(identity->api_key), out);
+		return;
 	}
 	const char *token = header + strcspn(header, " ");
 	token += strspn(token, " ");
 	const char *dot = strchr(token, '.'), *signature = dot ? strchr(dot + 1, '.') : NULL;
-	*len = signature ? (size_t)(signature - token) : strlen(token); /* where none are needed, anything may stand */
-	return token;
+	/* Where none are needed, anything may stand. */
+	auth_name('t', token, signature ? (size_t)(signature - token) : strlen(token), out);
 }
 
 /* --- claims ------------------------------------------------------------------------------------------------------- */
@@ -176,7 +192,8 @@ static void auth_set_dedupe(struct auth_identity *out, enum cairn_dedupe_scope s
 static void auth_set_identity(const struct auth_options *options, const struct cairn_token_claims *claims,
 			      struct auth_identity *out)
 {
-	*out = (struct auth_identity){.scopes = claims->scopes, .by_token = true, .api_key = claims->api_key};
+	*out = (struct auth_identity){
+		.scopes = claims->scopes, .by_token = true, .api_key = claims->api_key, .account = claims->account};
 	memcpy(out->subject, claims->subject, sizeof(out->subject));
 	auth_set_repo(out, claims->repo);
 	enum cairn_dedupe_scope unsaid = claims->repo[0] ? options->dedupe : CAIRN_DEDUPE_GLOBAL;
@@ -200,7 +217,7 @@ static const char *auth_scope_name(unsigned scope)
 void auth_clear(struct auth_identity *identity)
 {
 	identity->scopes = 0;
-	identity->api_key = 0;
+	identity->api_key = identity->account = 0;
 	identity->by_token = false;
 	identity->subject[0] = identity->repo[0] = identity->dedupe[0] = '\0';
 }
@@ -274,18 +291,13 @@ bool auth_check(const struct auth_options *options, const char *header, unsigned
 
 void auth_sender(const struct auth_identity *identity, const char *header, struct cairn_hash *out)
 {
-	size_t len = strlen(identity->subject);
-	const void *name = identity->subject;
-	uint8_t kind = 's'; /* no repository is taken for a subject, no token for a key */
-	if (identity->api_key != 0 || (len == 0 && !identity->repo[0])) {
-		kind = identity->api_key != 0 ? 'k' : 't';
-		name = auth_bearer_name(identity, header, &len);
-	} else if (len == 0) {
-		kind = 'r';
-		name = identity->repo;
-		len = strlen(identity->repo);
-	}
-	cairn_hash_mac(out, (const uint8_t[CAIRN_HASH_BYTES]){kind}, name, len);
+	bool has_number = identity->account != 0 || identity->api_key != 0;
+	if (!has_number && identity->subject[0])
+		auth_name('s', identity->subject, strlen(identity->subject), out);
+	else if (!has_number && identity->repo[0])
+		auth_name('r', identity->repo, strlen(identity->repo), out);
+	else
+		auth_bearer(identity, header, out);
 }
 
 struct cairn_cas_who auth_who(const struct auth_identity *identity)

@@ -12,6 +12,7 @@ struct auth_identity {
 	char repo[208];    /* repository claim as "type/namespace/name"; empty: none */
 	char dedupe[208];  /* dedupe scope, "" shared */
 	int64_t api_key;   /* number of the API key that the token was got with; 0: none */
+	int64_t account;   /* number of the account that it is for; 0: none */
 	bool by_token;     /* a token was looked at, and says all this */
 };
 
@@ -50,17 +51,20 @@ void auth_keys_free(struct auth_keys *keys);
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
 		unsigned *code, struct cairn_diag *diag);
 
-/** What names the bearer of a header that auth_check() has let pass, for counting: the API key, however many tokens it
- * got; else the token's signed part, which is the same however the header is spelled and the signature written.
- * Borrows its arguments. */
-const void *auth_bearer_name(const struct auth_identity *identity, const char *header, size_t *len);
+/** Does this stand for somebody, so that what he does counts as his, and not as his address's? Of a token that anybody
+ * gets it does not; without a token it does when his API key was recognised (api_key.h). */
+bool auth_is_somebody(const struct auth_identity *identity);
+
+/** Who is somebody: the account, whatever keys it has; else the API key, however many tokens it got; else the token's
+ * signed part, which is the same however the header is spelled and the signature written. */
+void auth_bearer(const struct auth_identity *identity, const char *header, struct cairn_hash *out);
 
 /** Mint a token with the keys in use now. @return as cairn_token_mint() */
 CAIRN_MUST_USE enum cairn_status auth_mint(const struct auth_options *options, const struct cairn_token_claims *claims,
 					   int64_t now_unix_s, char **token, struct cairn_diag *diag);
 
-/** Whom what is under way counts as, by a token that auth_check() has let pass: the API key that it was got with, else
- * its subject, else its repository, else the token. */
+/** Whom what is under way counts as, if he is somebody: the account, else the API key, else the token's subject, else
+ * its repository, else the token. */
 void auth_sender(const struct auth_identity *identity, const char *header, struct cairn_hash *out);
 
 /** The identity as the use cases want it; borrows identity. */

@@ -4,6 +4,7 @@
 #include "base/processors.h"
 #include "cas/jobs.h"
 #include "cas/stats.h"
+#include "server/api_key.h"
 #include "server/collect.h"
 #include "server/housekeeping.h"
 #include "server/http/listen.h"
@@ -221,7 +222,7 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 	app->collected = app->config.hub ? hub_usage_refresh : NULL;
 	if (status == CAIRN_OK)
 		status = daemon_open_cas(app, diag);
-	if (status == CAIRN_OK && !(app->sessions = sessions_new(app->cas)))
+	if (status == CAIRN_OK && (!(app->sessions = sessions_new(app->cas)) || !(app->api_keys = api_keys_new())))
 		status = CAIRN_E_NOMEM;
 	if (status == CAIRN_OK) {
 		app->auth.cas = app->cas;
@@ -260,6 +261,7 @@ void daemon_close(struct app *app)
 	cairn_cas_free(app->cas);
 	cairn_data_dir_free(app->data_dir);
 	sessions_free(app->sessions);
+	api_keys_free(app->api_keys);
 	hub_usage_free(app->usage);
 	metrics_free(app->metrics);
 	recent_fini(&app->recent);
@@ -279,7 +281,11 @@ static bool daemon_authorise(void *ctx, const char *authorization, unsigned scop
 			     unsigned *code, struct cairn_diag *diag)
 {
 	const struct app *app = ctx;
-	return auth_check(&app->auth, authorization, scope, out, code, diag);
+	if (!auth_check(&app->auth, authorization, scope, out, code, diag))
+		return false;
+	if (scope == 0 && authorization && app->auth.keys)
+		(void)api_keys_recognise(app->api_keys, authorization, out);
+	return true;
 }
 
 static bool daemon_is_probe(const char *route)

@@ -195,8 +195,8 @@ const struct setting SETTINGS[] = {
 	 .help = "Requests a second that one client address may keep up. Over it: 429 with Retry-After. 0: no limit. "
 		 "Leave it at 0 behind a proxy."},
 	{"rate_per_token", SETTING_COUNT, "0", 0, 1000000, AT(rate_per_token),
-	 .help = "Requests a second that one token, or all tokens of one API key together, may keep up. Over it: 429 "
-		 "with Retry-After. 0: no limit."},
+	 .help = "Requests a second that one token, or all keys and tokens of one account (of the operator's: of one API "
+		 "key), may keep up, those to the hub among them. Over it: 429 with Retry-After. 0: no limit."},
 	{"rate_burst", SETTING_SECONDS, "10s", 1, 3600, AT(rate_burst_s),
 	 .help = "How many seconds' worth of those requests may come at once."},
 	/* work */

@@ -397,10 +397,11 @@ enum cairn_status cairn_hub_list_repos(struct cairn_cas *cas, const struct cairn
 void cairn_hub_token_claims(const struct cairn_hub_asker *asker, const struct cairn_index_repo *repo, bool write,
 			    struct cairn_token_claims *out)
 {
-	const char *name = asker->kind == CAIRN_HUB_NOBODY ? "anonymous" : asker->key_name;
+	const char *name = asker->kind == CAIRN_HUB_NOBODY ? CAIRN_TOKEN_ANYBODY : asker->key_name;
 	*out = (struct cairn_token_claims){
 		.scopes = CAIRN_TOKEN_READ | (write ? (unsigned)CAIRN_TOKEN_WRITE : 0),
 		.api_key = asker->key,
+		.account = asker->account.id,
 		.has_dedupe = repo->is_private,
 		.dedupe = CAIRN_DEDUPE_REPOSITORY,
 	};

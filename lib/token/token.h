@@ -16,6 +16,9 @@ enum cairn_token_scope { /* bits */
 /** Who shares dedupe. */
 enum cairn_dedupe_scope { CAIRN_DEDUPE_GLOBAL, CAIRN_DEDUPE_NAMESPACE, CAIRN_DEDUPE_REPOSITORY };
 
+/** The subject of tokens that anybody gets. */
+#define CAIRN_TOKEN_ANYBODY "anonymous"
+
 /** What a token says. */
 struct cairn_token_claims {
 	unsigned scopes;   /* enum cairn_token_scope, implied ones included */
@@ -25,6 +28,7 @@ struct cairn_token_claims {
 	enum cairn_dedupe_scope dedupe;
 	int64_t expires_unix_s;
 	int64_t api_key; /* claim "cairn_key": number of the API key that it was got with; 0: none */
+	int64_t account; /* claim "cairn_account": number of the account that asked for it; 0: none */
 };
 
 /** What ties tokens to one service and one issuer, as several may use one key. Borrowed. */

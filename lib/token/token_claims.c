@@ -200,6 +200,12 @@ static enum cairn_status token_check_binding(const struct cairn_token_binding *b
 	return CAIRN_OK;
 }
 
+/* Of a row of the index; absent is none, 0. */
+static bool token_read_number(int64_t *out, const struct cairn_json *claim)
+{
+	return !claim || (cairn_json_i64(claim, out) && *out > 0);
+}
+
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out, const struct cairn_token_binding *binding,
@@ -221,9 +227,10 @@ enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out, const 
 		return token_malformed(diag, "repo", "[models|datasets|spaces/]namespace/name of at most 199 bytes");
 	if (!token_read_text(out->subject, sizeof(out->subject), claims, "sub"))
 		return token_malformed(diag, "sub", "a text of at most 127 bytes");
-	const struct cairn_json *api_key = cairn_json_get(claims, "cairn_key");
-	if (api_key && (!cairn_json_i64(api_key, &out->api_key) || out->api_key <= 0))
+	if (!token_read_number(&out->api_key, cairn_json_get(claims, "cairn_key")))
 		return token_malformed(diag, "cairn_key", "the number of an API key");
+	if (!token_read_number(&out->account, cairn_json_get(claims, "cairn_account")))
+		return token_malformed(diag, "cairn_account", "the number of an account");
 	if (!token_read_dedupe(out, claims))
 		return token_malformed(diag, "dedupe", "global, namespace or repository");
 	if (out->has_dedupe && out->dedupe != CAIRN_DEDUPE_GLOBAL && !out->repo[0])
@@ -274,6 +281,8 @@ enum cairn_status cairn_token_claims_write(struct cairn_buf *buf, const struct c
 		cairn_json_put_text(&w, "sub", claims->subject);
 	if (claims->api_key > 0)
 		cairn_json_put_u64(&w, "cairn_key", (uint64_t)claims->api_key);
+	if (claims->account > 0)
+		cairn_json_put_u64(&w, "cairn_account", (uint64_t)claims->account);
 	if (claims->repo[0])
 		cairn_json_put_text(&w, "repo", claims->repo);
 	if (claims->has_dedupe)

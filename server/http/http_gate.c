@@ -96,13 +96,17 @@ static bool gate_address_rate(const struct gate *g)
 static bool gate_token_rate(const struct gate *g)
 {
 	struct http_request *req = g->req;
-	size_t len = 0;
-	if (!req->match.route->scope || !g->head->authorization)
+	struct cairn_hash who;
+	bool somebody = auth_is_somebody(&req->identity);
+	if (!g->head->authorization || (!req->match.route->scope && !somebody))
 		return true;
-	const void *bearer = auth_bearer_name(&req->identity, g->head->authorization, &len);
-	return gate_rate(g, req->server->token_rate, bearer, len, "rate.token",
-			 "too many requests with this token, or with tokens of its API key; wait for as long as "
-			 "Retry-After says");
+	if (somebody || !req->identity.by_token)
+		auth_bearer(&req->identity, g->head->authorization, &who);
+	else
+		http_sender(req, &who);
+	return gate_rate(g, req->server->token_rate, who.b, sizeof(who.b), "rate.token",
+			 "too many requests with this token, or with tokens and keys of its account; wait for as long "
+			 "as Retry-After says");
 }
 
 /* Requests of HTTP/1.0 need no Host; no browser sends such ones. */

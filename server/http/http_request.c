@@ -240,7 +240,7 @@ void http_note_queued(struct http_request *req, uint64_t queued_us)
 void http_sender(const struct http_request *req, struct cairn_hash *out)
 {
 	static const uint8_t KIND[CAIRN_HASH_BYTES] = {'a'};
-	if (req->identity.by_token)
+	if (auth_is_somebody(&req->identity))
 		auth_sender(&req->identity, req->authorization, out);
 	else
 		cairn_hash_mac(out, KIND, req->peer->key, sizeof(req->peer->key));

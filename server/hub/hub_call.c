@@ -1,7 +1,7 @@
 #include "server/hub/hub_call.h"
 
-#include "base/base64.h"
 #include "hub/repo.h"
+#include "server/api_key.h"
 #include "server/hub/hub_reply.h"
 #include "server/route/route_spill.h"
 #include "server/session.h"
@@ -13,41 +13,10 @@
 
 enum {
 	CALL_ANSWER_BYTES_MAX = 4 << 20,
-	CALL_KEY_TEXT_BYTES = 512, /* of a user's name and a key */
 	CALL_SCHEME_BYTES = 16,
 	CALL_MEMORY_BYTES = 256 * 1024, /* a longer answer waits on the disk for who reads it */
 	CALL_PIECE_BYTES = 64 * 1024,
 };
-
-/* "user:key", in base64. @return the key; NULL: there is none, or a zero byte would end it unseen */
-static const char *call_basic_key(const char *text, char out[static CALL_KEY_TEXT_BYTES])
-{
-	char url[CALL_KEY_TEXT_BYTES]; /* the same in base64url */
-	size_t len = strcspn(text, "= "), n = 0;
-	if (len >= sizeof(url))
-		return NULL;
-	for (size_t i = 0; i < len; i++)
-		url[i] = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
-	enum cairn_status status = cairn_base64url_decode((uint8_t *)out, CALL_KEY_TEXT_BYTES - 1, &n, url, len);
-	explicit_bzero(url, len);
-	out[status == CAIRN_OK ? n : 0] = '\0';
-	char *colon = strlen(out) == n ? strchr(out, ':') : NULL;
-	return colon ? colon + 1 : NULL;
-}
-
-static enum cairn_status call_take_key(const char *header, uint8_t digest[static CAIRN_SHA256_BYTES])
-{
-	static const char BEARER[] = "Bearer ", BASIC[] = "Basic ";
-	char text[CALL_KEY_TEXT_BYTES];
-	const char *key = NULL;
-	if (strncasecmp(header, BEARER, sizeof(BEARER) - 1) == 0)
-		key = header + sizeof(BEARER) - 1;
-	else if (strncasecmp(header, BASIC, sizeof(BASIC) - 1) == 0)
-		key = call_basic_key(header + sizeof(BASIC) - 1, text);
-	enum cairn_status status = key ? cairn_key_digest(key, digest) : CAIRN_E_FORMAT;
-	explicit_bzero(text, sizeof(text));
-	return status;
-}
 
 /* What a browser shows may be no session any more: then nobody asks. */
 static void call_find_session(struct hub_call *call)
@@ -79,6 +48,15 @@ static void call_spill(struct hub_call *call)
 		cairn_buf_fini(answer);
 }
 
+static enum cairn_status call_identify(struct hub_call *call, struct cairn_hub_asker *out)
+{
+	const struct app *app = call->job.app;
+	enum cairn_status status = cairn_hub_identify(app->cas, call->digest, out, &call->diag);
+	if (status == CAIRN_OK)
+		api_keys_note(app->api_keys, call->digest, out->key, out->account.id);
+	return status;
+}
+
 static void call_work(struct route_job *job)
 {
 	struct hub_call *call = (struct hub_call *)job;
@@ -89,7 +67,7 @@ static void call_work(struct route_job *job)
 	else if (call->status == CAIRN_OK && call->user[0])
 		call->status = cairn_hub_identify_user(job->app->cas, call->user, &call->asker, &call->diag);
 	else if (call->status == CAIRN_OK && call->has_key)
-		call->status = cairn_hub_identify(job->app->cas, call->digest, &call->asker, &call->diag);
+		call->status = call_identify(call, &call->asker);
 	if (call->status == CAIRN_OK)
 		call->run(call);
 	if (call->status == CAIRN_OK)
@@ -119,7 +97,7 @@ void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hu
 	call->answer = cairn_buf_init(CALL_ANSWER_BYTES_MAX);
 	if (header && app_of(req)->auth.keys) {
 		call->has_key = true;
-		if (call_take_key(header, call->digest) != CAIRN_OK)
+		if (api_key_take(header, call->digest) != CAIRN_OK)
 			call->status =
 				cairn_fail(&call->diag, CAIRN_E_DENIED, "key.unknown", CAIRN_NO_OFFSET,
 					   "what stands in the Authorization header is no API key of this server");
@@ -138,13 +116,14 @@ bool hub_call_admit(struct http_request *req, struct hub_call *call)
 					  "Repository not found");
 	bool can_look = !cairn_cas_is_remote(app->cas); /* else no thread that serves many waits for it */
 	if (call->status == CAIRN_OK && can_look)
-		call->status = cairn_hub_identify(app->cas, call->digest, &asker, &call->diag);
+		call->status = call_identify(call, &asker);
 	if (call->status != CAIRN_OK) {
 		hub_reply_failure(req, call);
 		return false;
 	}
 	if (can_look) /* as by a token that was got with this key */
-		auth_sender(&(struct auth_identity){.api_key = asker.key}, NULL, &call->sender);
+		auth_sender(&(struct auth_identity){.api_key = asker.key, .account = asker.account.id}, NULL,
+			    &call->sender);
 	return true;
 }
 

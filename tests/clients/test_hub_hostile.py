@@ -6,8 +6,10 @@ import socket
 
 import cairn
 from test_hostile import cost
+from test_hub import make_key, token_of
 from test_hub_buckets import admin, guarded, people  # noqa: F401
 from test_hub_repos import commit, deleted, done, make, text
+from visitors import people_of
 
 SAID = {"name": "ann/x", "title": "x", "type": "model", "pullRequest": True, "tag": "t", "fromRepo": "ann/one", "toRepo": "ann/x", "private": True}
 
@@ -111,3 +113,23 @@ def test_a_commit_that_looks_again_and_again_is_refused_soon(people):
     reply = commit(people, *again)
     after_s, _ = cost(people.server)
     assert reply.status == 413 and cairn.in_time(after_s - before_s, 1.5), reply
+
+
+def counted(ask, n=300):
+    """How many of so many requests, one behind the other, are let through?"""
+    return [ask().status for _ in range(n)].count(200)
+
+
+def test_the_hub_counts_requests_by_account(start, issuer, tmp_path):
+    """By all keys of one together, from the first that was found good; what comes for nobody counts as the address's."""
+    people = people_of(start, issuer, tmp_path / "home", rate_per_token=10, rate_burst="10s")
+    make(people)
+    keys = [make_key(people.server, issuer.token("admin"), account="bob", scope="read")["key"] for _ in range(2)]
+    assert 90 <= counted(lambda: people.server.get("/api/whoami-v2", token=keys[0])) < 200
+    assert people.server.get("/api/whoami-v2", token=keys[1]).status == 200, "not known yet"
+    assert counted(lambda: people.server.get("/api/whoami-v2", token=keys[1])) < 100
+    assert people.server.get("/api/models/ann/one").status == 200
+    tokens = [token_of(people.server.get("/api/models/ann/one/xet-read-token/main")) for _ in range(60)]
+    asked = iter(tokens * 5)
+    statuses = [people.server.get(f"/v1/chunks/default/{'12' * 32}", token=next(asked)).status for _ in range(300)]
+    assert 429 in statuses, "a new token is no new budget"

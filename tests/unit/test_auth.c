@@ -388,6 +388,33 @@ START_TEST(a_token_is_as_good_as_its_api_key)
 }
 END_TEST
 
+/* Whatever keys an account makes itself: it is one client, and another is another one. */
+START_TEST(keys_of_one_account_count_as_one)
+{
+	struct cairn_hash all[4], senders[4];
+	const struct auth_identity who[] = {
+		{.by_token = true, .api_key = 1, .account = 7},
+		{.by_token = true, .api_key = 2, .account = 7},
+		{.api_key = 7},
+		{.by_token = true, .api_key = 1, .account = 8},
+	};
+	for (int i = 0; i < 4; i++) {
+		ck_assert(auth_is_somebody(&who[i]));
+		auth_bearer(&who[i], "Bearer x", &all[i]);
+		auth_sender(&who[i], "Bearer x", &senders[i]);
+	}
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 4; j++) {
+			bool same = i == j || i + j == 1;
+			ck_assert(cairn_hash_equal(&all[i], &all[j]) == same);
+			ck_assert(cairn_hash_equal(&senders[i], &senders[j]) == same);
+		}
+	ck_assert(!auth_is_somebody(&(struct auth_identity){.subject = CAIRN_TOKEN_ANYBODY, .by_token = true}));
+	ck_assert(auth_is_somebody(&(struct auth_identity){.subject = "", .by_token = true}));
+	ck_assert(!auth_is_somebody(&(struct auth_identity){.subject = "operator"}));
+}
+END_TEST
+
 START_TEST(tokens_of_one_api_key_count_as_one)
 {
 	struct cas_fixture f = cas_fixture_new();
@@ -395,19 +422,18 @@ START_TEST(tokens_of_one_api_key_count_as_one)
 	int64_t key = auth_add_api_key(), other = auth_add_api_key();
 	const int64_t of[] = {key, key, other, 0, 0};
 	char *headers[5];
-	const void *names[5];
-	size_t lens[5];
+	struct cairn_hash names[5];
 	struct auth_identity who[5];
 	for (int i = 0; i < 5; i++) {
 		struct cairn_token_claims claims = {.scopes = CAIRN_TOKEN_READ, .api_key = of[i]};
 		(void)snprintf(claims.subject, sizeof(claims.subject), "%d", i);
 		headers[i] = auth_header(claims);
 		who[i] = auth_must_pass(headers[i], CAIRN_TOKEN_READ);
-		names[i] = auth_bearer_name(&who[i], headers[i], &lens[i]);
+		auth_bearer(&who[i], headers[i], &names[i]);
 	}
 	for (int i = 0; i < 5; i++) {
 		for (int j = 0; j < 5; j++) {
-			bool same = lens[i] == lens[j] && memcmp(names[i], names[j], lens[i]) == 0;
+			bool same = cairn_hash_equal(&names[i], &names[j]);
 			ck_assert_msg(same == (i == j || i + j == 1), "%d and %d", i, j);
 		}
 	}
@@ -460,6 +486,7 @@ int main(void)
 	tcase_add_test(t, rotation_under_a_flood_of_bad_tokens);
 	tcase_add_test(t, keys_stay_when_a_reload_fails);
 	tcase_add_test(t, a_token_is_as_good_as_its_api_key);
+	tcase_add_test(t, keys_of_one_account_count_as_one);
 	tcase_add_test(t, tokens_of_one_api_key_count_as_one);
 	tcase_add_test(t, tokens_for_another_service);
 	tcase_add_test(t, keys_that_are_not_there);

@@ -1,0 +1,106 @@
+#include "server/api_key.h"
+
+#include "base/base64.h"
+#include "base/bytes.h"
+#include "cas/keys.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	API_KEY_TEXT_BYTES = 512, /* of a user's name and a key */
+	API_KEYS = 4096,          /* places; a later one takes that of another: 224 KiB */
+};
+
+/* --- in a header -------------------------------------------------------------------------------------------------- */
+
+/* "user:key", in base64. @return the key; NULL: there is none, or a zero byte would end it unseen */
+static const char *api_key_basic(const char *text, char out[static API_KEY_TEXT_BYTES])
+{
+	char url[API_KEY_TEXT_BYTES]; /* the same in base64url */
+	size_t len = strcspn(text, "= "), n = 0;
+	if (len >= sizeof(url))
+		return NULL;
+	for (size_t i = 0; i < len; i++)
+		url[i] = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
+	enum cairn_status status = cairn_base64url_decode((uint8_t *)out, API_KEY_TEXT_BYTES - 1, &n, url, len);
+	explicit_bzero(url, len);
+	out[status == CAIRN_OK ? n : 0] = '\0';
+	char *colon = strlen(out) == n ? strchr(out, ':') : NULL;
+	return colon ? colon + 1 : NULL;
+}
+
+enum cairn_status api_key_take(const char *header, uint8_t digest[static CAIRN_SHA256_BYTES])
+{
+	static const char BEARER[] = "Bearer ", BASIC[] = "Basic ";
+	char text[API_KEY_TEXT_BYTES];
+	const char *key = NULL;
+	if (strncasecmp(header, BEARER, sizeof(BEARER) - 1) == 0)
+		key = header + sizeof(BEARER) - 1;
+	else if (strncasecmp(header, BASIC, sizeof(BASIC) - 1) == 0)
+		key = api_key_basic(header + sizeof(BASIC) - 1, text);
+	enum cairn_status status = key ? cairn_key_digest(key, digest) : CAIRN_E_FORMAT;
+	explicit_bzero(text, sizeof(text));
+	return status;
+}
+
+/* --- known ones --------------------------------------------------------------------------------------------------- */
+
+struct api_key_known {
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	int64_t key, account; /* key 0: the place is free */
+};
+
+struct api_keys {
+	pthread_mutex_t lock;
+	struct api_key_known all[API_KEYS];
+};
+
+struct api_keys *api_keys_new(void)
+{
+	struct api_keys *keys = calloc(1, sizeof(*keys));
+	if (keys)
+		pthread_mutex_init(&keys->lock, NULL);
+	return keys;
+}
+
+void api_keys_free(struct api_keys *keys)
+{
+	if (!keys)
+		return;
+	pthread_mutex_destroy(&keys->lock);
+	free(keys);
+}
+
+static struct api_key_known *api_keys_place(struct api_keys *keys, const uint8_t digest[static CAIRN_SHA256_BYTES])
+{
+	return &keys->all[cairn_get_u64le(digest) % API_KEYS];
+}
+
+void api_keys_note(struct api_keys *keys, const uint8_t digest[static CAIRN_SHA256_BYTES], int64_t key, int64_t account)
+{
+	struct api_key_known *place = api_keys_place(keys, digest);
+	pthread_mutex_lock(&keys->lock);
+	memcpy(place->digest, digest, sizeof(place->digest));
+	place->key = key;
+	place->account = account;
+	pthread_mutex_unlock(&keys->lock);
+}
+
+bool api_keys_recognise(struct api_keys *keys, const char *header, struct auth_identity *out)
+{
+	uint8_t digest[CAIRN_SHA256_BYTES];
+	if (api_key_take(header, digest) != CAIRN_OK)
+		return false;
+	const struct api_key_known *place = api_keys_place(keys, digest);
+	pthread_mutex_lock(&keys->lock);
+	bool known = place->key != 0 && memcmp(place->digest, digest, sizeof(digest)) == 0;
+	if (known) {
+		out->api_key = place->key;
+		out->account = place->account;
+	}
+	pthread_mutex_unlock(&keys->lock);
+	return known;
+}
