@@ -3,8 +3,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "store/pack.h"
-#include "store/store.h"
-#include "support/tempdir.h"
+#include "support/store_fixture.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -16,20 +15,9 @@ enum { N_THREADS = 8 };
 
 static const char *url_given;
 
-struct fixture {
-	struct tempdir dir;
-	struct cairn_store *store;
-};
-
-static void fixture_fini(struct fixture *f)
+static struct store_fixture fixture_new(void)
 {
-	cairn_store_freep(&f->store);
-	tempdir_fini(&f->dir);
-}
-
-static struct fixture fixture_new(void)
-{
-	struct fixture f = {.dir = tempdir_new()};
+	struct store_fixture f = {.dir = tempdir_new()};
 	struct cairn_diag diag = {0};
 	char url[4096];
 	size_t before = strcspn(url_given, "*");
@@ -42,78 +30,22 @@ static struct fixture fixture_new(void)
 	return f;
 }
 
-static struct cairn_hash name_of(const char *text)
-{
-	struct cairn_hash hash;
-	cairn_hash_chunk(&hash, text, strlen(text));
-	return hash;
-}
-
-static enum cairn_status put(struct cairn_store *s, const char *name, const char *bytes, bool *existed)
-{
-	struct cairn_store_put *p = NULL;
-	struct cairn_hash hash = name_of(name);
-	enum cairn_status status = cairn_store_put_begin(s, &p);
-	if (status != CAIRN_OK)
-		return status;
-	size_t half = strlen(bytes) / 2;
-	enum cairn_status a = cairn_store_put_write(p, (const uint8_t *)bytes, half);
-	enum cairn_status b = cairn_store_put_write(p, (const uint8_t *)bytes + half, strlen(bytes) - half);
-	status = cairn_store_put_commit(p, &hash, existed);
-	if (status == CAIRN_OK)
-		ck_assert(a == CAIRN_OK && b == CAIRN_OK);
-	return status;
-}
-
-static void put_new(struct cairn_store *s, const char *name, const char *bytes)
-{
-	bool existed = true;
-	ck_assert_int_eq(put(s, name, bytes, &existed), CAIRN_OK);
-	ck_assert(!existed);
-}
-
 static enum cairn_status size_of(struct cairn_store *s, const char *name, uint64_t *bytes)
 {
-	struct cairn_hash hash = name_of(name);
+	struct cairn_hash hash = store_hash_of(name);
 	return cairn_store_stat(s, &hash, bytes);
-}
-
-static void ck_object(struct cairn_store *s, const char *name, const char *want)
-{
-	struct cairn_hash hash = name_of(name);
-	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
-	ck_assert_int_eq(cairn_store_get(s, &hash, &o), CAIRN_OK);
-	ck_assert_uint_eq(cairn_store_object_bytes(o), strlen(want));
-	uint8_t got[64] = {0};
-	ck_assert_int_eq(cairn_store_object_read(o, 0, got, strlen(want)), CAIRN_OK);
-	ck_assert_mem_eq(got, want, strlen(want));
-}
-
-static enum cairn_status count_object(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
-{
-	(void)hash;
-	*(uint64_t *)ctx += 1000 + bytes;
-	return CAIRN_OK;
-}
-
-/* 1000 for each object plus all their bytes. */
-static uint64_t sum_of(struct cairn_store *s)
-{
-	uint64_t sum = 0;
-	ck_assert_int_eq(cairn_store_each(s, count_object, &sum), CAIRN_OK);
-	return sum;
 }
 
 START_TEST(what_was_put_can_be_read)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	put_new(f.store, "a", "hello world");
-	ck_object(f.store, "a", "hello world");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	store_put_new(f.store, "a", "hello world");
+	store_object_is(f.store, "a", "hello world");
 	uint64_t bytes = 0;
 	ck_assert_int_eq(size_of(f.store, "a", &bytes), CAIRN_OK);
 	ck_assert_uint_eq(bytes, 11);
-	put_new(f.store, "empty", "");
-	ck_object(f.store, "empty", "");
+	store_put_new(f.store, "empty", "");
+	store_object_is(f.store, "empty", "");
 	struct cairn_store_room room;
 	cairn_store_room(f.store, &room);
 	ck_assert_uint_gt(room.bytes, 0);
@@ -124,9 +56,9 @@ END_TEST
 
 START_TEST(reads_stay_within_the_object)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	put_new(f.store, "a", "0123456789");
-	struct cairn_hash hash = name_of("a");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	store_put_new(f.store, "a", "0123456789");
+	struct cairn_hash hash = store_hash_of("a");
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
 	ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_OK);
 	uint8_t got[16];
@@ -142,9 +74,9 @@ END_TEST
 /* A remote store has none to give; the object can be read then as before. */
 START_TEST(a_descriptor_reads_the_object)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	put_new(f.store, "a", "0123456789");
-	struct cairn_hash hash = name_of("a");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	store_put_new(f.store, "a", "0123456789");
+	struct cairn_hash hash = store_hash_of("a");
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
 	uint64_t offset = 1;
 	uint8_t got[10];
@@ -161,9 +93,9 @@ END_TEST
 
 START_TEST(absent_objects_are_not_found)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	put_new(f.store, "a", "hello");
-	struct cairn_hash hash = name_of("b");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	store_put_new(f.store, "a", "hello");
+	struct cairn_hash hash = store_hash_of("b");
 	struct cairn_store_object *o = NULL;
 	uint64_t bytes = 7;
 	ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_E_NOT_FOUND);
@@ -176,35 +108,35 @@ END_TEST
 
 START_TEST(the_first_of_two_is_kept)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	bool existed = false;
-	put_new(f.store, "a", "packed one way");
-	ck_assert_int_eq(put(f.store, "a", "packed", &existed), CAIRN_OK);
+	store_put_new(f.store, "a", "packed one way");
+	ck_assert_int_eq(store_put(f.store, "a", "packed", &existed), CAIRN_OK);
 	ck_assert(existed);
-	ck_object(f.store, "a", "packed one way");
-	ck_assert_uint_eq(sum_of(f.store), 1014);
+	store_object_is(f.store, "a", "packed one way");
+	ck_assert_uint_eq(store_sum(f.store), 1014);
 }
 END_TEST
 
 START_TEST(an_aborted_put_leaves_nothing)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	CLEANUP(cairn_store_put_abortp) struct cairn_store_put *p = NULL;
 	ck_assert_int_eq(cairn_store_put_begin(f.store, &p), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_write(p, (const uint8_t *)"hello", 5), CAIRN_OK);
 	cairn_store_put_abortp(&p);
-	ck_assert_uint_eq(sum_of(f.store), 0);
+	ck_assert_uint_eq(store_sum(f.store), 0);
 	cairn_store_put_abort(NULL);
 }
 END_TEST
 
 START_TEST(nothing_is_visible_before_commit)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	CLEANUP(cairn_store_put_abortp) struct cairn_store_put *p = NULL;
 	ck_assert_int_eq(cairn_store_put_begin(f.store, &p), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_write(p, (const uint8_t *)"hello", 5), CAIRN_OK);
-	ck_assert_uint_eq(sum_of(f.store), 0);
+	ck_assert_uint_eq(store_sum(f.store), 0);
 }
 END_TEST
 
@@ -221,10 +153,10 @@ static void ck_still_readable_or_gone(const struct cairn_store *s, struct cairn_
 
 START_TEST(removed_objects_stay_readable_to_who_has_them_open)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	put_new(f.store, "a", "hello");
-	put_new(f.store, "b", "other");
-	struct cairn_hash hash = name_of("a");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	store_put_new(f.store, "a", "hello");
+	store_put_new(f.store, "b", "other");
+	struct cairn_hash hash = store_hash_of("a");
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
 	uint64_t bytes;
 	ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_OK);
@@ -232,24 +164,24 @@ START_TEST(removed_objects_stay_readable_to_who_has_them_open)
 	ck_assert_int_eq(cairn_store_remove(f.store, &hash, NULL), CAIRN_OK);
 	ck_assert_int_eq(size_of(f.store, "a", &bytes), CAIRN_E_NOT_FOUND);
 	ck_still_readable_or_gone(f.store, o);
-	ck_object(f.store, "b", "other");
-	put_new(f.store, "a", "again");
-	ck_object(f.store, "a", "again");
+	store_object_is(f.store, "b", "other");
+	store_put_new(f.store, "a", "again");
+	store_object_is(f.store, "a", "again");
 	ck_still_readable_or_gone(f.store, o);
 }
 END_TEST
 
 START_TEST(set_aside_objects_are_no_longer_found)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	struct cairn_hash hash = name_of("a");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	struct cairn_hash hash = store_hash_of("a");
 	for (int i = 0; i < 3; i++) {
-		put_new(f.store, "a", "damaged");
+		store_put_new(f.store, "a", "damaged");
 		ck_assert_int_eq(cairn_store_set_aside(f.store, &hash), CAIRN_OK);
-		ck_assert_uint_eq(sum_of(f.store), 0);
+		ck_assert_uint_eq(store_sum(f.store), 0);
 	}
-	put_new(f.store, "a", "whole");
-	ck_object(f.store, "a", "whole");
+	store_put_new(f.store, "a", "whole");
+	store_object_is(f.store, "a", "whole");
 }
 END_TEST
 
@@ -257,20 +189,20 @@ END_TEST
 START_TEST(opened_objects_are_found_as_they_are_now)
 {
 	enum { N = 24 };
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	char name[24], bytes[48];
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < N; i++) {
 			(void)snprintf(name, sizeof(name), "object %d", i);
 			(void)snprintf(bytes, sizeof(bytes), "of round %d: %d", round, i);
-			put_new(f.store, name, bytes);
-			ck_object(f.store, name, bytes);
+			store_put_new(f.store, name, bytes);
+			store_object_is(f.store, name, bytes);
 		}
 		for (int i = 0; i < N; i++) {
 			(void)snprintf(name, sizeof(name), "object %d", i);
 			(void)snprintf(bytes, sizeof(bytes), "of round %d: %d", round, i);
-			ck_object(f.store, name, bytes);
-			struct cairn_hash hash = name_of(name);
+			store_object_is(f.store, name, bytes);
+			struct cairn_hash hash = store_hash_of(name);
 			enum cairn_status gone = round == 1 ? cairn_store_set_aside(f.store, &hash)
 							    : cairn_store_remove(f.store, &hash, NULL);
 			ck_assert_int_eq(gone, CAIRN_OK);
@@ -297,18 +229,18 @@ static enum cairn_status give_up(void *ctx, const struct cairn_hash *hash, uint6
 
 START_TEST(each_visits_all_once)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	char name[8];
 	for (int i = 0; i < 40; i++) {
 		(void)snprintf(name, sizeof(name), "%d", i);
-		put_new(f.store, name, "12345");
+		store_put_new(f.store, name, "12345");
 	}
-	ck_assert_uint_eq(sum_of(f.store), 40 * 1005);
+	ck_assert_uint_eq(store_sum(f.store), 40 * 1005);
 	int n = 0;
 	ck_assert_int_eq(cairn_store_each(f.store, give_up, &n), CAIRN_E_BUSY);
 	ck_assert_int_eq(n, 1);
 	ck_assert_int_eq(cairn_store_each(f.store, remove_object, f.store), CAIRN_OK);
-	ck_assert_uint_eq(sum_of(f.store), 0);
+	ck_assert_uint_eq(store_sum(f.store), 0);
 }
 END_TEST
 
@@ -323,7 +255,7 @@ static void *race(void *arg)
 {
 	struct racer *r = arg;
 	struct cairn_store_put *p = NULL;
-	struct cairn_hash hash = name_of("contended");
+	struct cairn_hash hash = store_hash_of("contended");
 	r->status = cairn_store_put_begin(r->store, &p);
 	if (r->status == CAIRN_OK)
 		r->status = cairn_store_put_write(p, (const uint8_t *)"same bytes", 10);
@@ -335,7 +267,7 @@ static void *race(void *arg)
 
 START_TEST(one_of_many_concurrent_puts_wins)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	pthread_barrier_t start;
 	pthread_t threads[N_THREADS];
 	struct racer racers[N_THREADS];
@@ -352,20 +284,20 @@ START_TEST(one_of_many_concurrent_puts_wins)
 	}
 	pthread_barrier_destroy(&start);
 	ck_assert_int_eq(n_new, 1);
-	ck_object(f.store, "contended", "same bytes");
+	store_object_is(f.store, "contended", "same bytes");
 }
 END_TEST
 
 /* The number tells which bytes were opened. */
 START_TEST(an_identity_is_of_the_bytes)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	struct cairn_hash hash = name_of("a");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	struct cairn_hash hash = store_hash_of("a");
 	uint64_t identity[3];
 	for (int i = 0; i < 3; i++) {
 		CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
 		if (i != 1)
-			put_new(f.store, "a", i == 0 ? "packed one way" : "packed");
+			store_put_new(f.store, "a", i == 0 ? "packed one way" : "packed");
 		ck_assert_int_eq(cairn_store_get(f.store, &hash, &o), CAIRN_OK);
 		identity[i] = cairn_store_object_identity(o);
 		if (i == 1)
@@ -378,10 +310,10 @@ END_TEST
 
 START_TEST(what_is_there_can_be_confirmed)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	struct cairn_hash hash = name_of("a"), other = name_of("b");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	struct cairn_hash hash = store_hash_of("a"), other = store_hash_of("b");
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
-	put_new(f.store, "a", "hello");
+	store_put_new(f.store, "a", "hello");
 	ck_assert_int_eq(cairn_store_confirm(f.store, &hash, 0), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_confirm(f.store, &hash, 1), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(cairn_store_confirm(f.store, &other, 0), CAIRN_E_NOT_FOUND);
@@ -392,7 +324,7 @@ END_TEST
 static struct cairn_copy put_copy(struct cairn_store *s, const char *name, const char *bytes)
 {
 	struct cairn_store_put *p = NULL;
-	struct cairn_hash hash = name_of(name);
+	struct cairn_hash hash = store_hash_of(name);
 	struct cairn_copy copy;
 	ck_assert_int_eq(cairn_store_put_begin(s, &p), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_write(p, (const uint8_t *)bytes, strlen(bytes)), CAIRN_OK);
@@ -403,7 +335,7 @@ static struct cairn_copy put_copy(struct cairn_store *s, const char *name, const
 
 static enum cairn_status read_named(struct cairn_store *s, const struct cairn_copy *copy, const char *want)
 {
-	struct cairn_hash hash = name_of("a");
+	struct cairn_hash hash = store_hash_of("a");
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
 	enum cairn_status status = cairn_store_get_named(s, &hash, copy, &o);
 	if (status != CAIRN_OK)
@@ -425,7 +357,7 @@ struct copies_seen {
 static enum cairn_status see_copy(void *ctx, const struct cairn_hash *hash, const struct cairn_copy *copy)
 {
 	struct copies_seen *seen = ctx;
-	struct cairn_hash want = name_of("a");
+	struct cairn_hash want = store_hash_of("a");
 	ck_assert(cairn_hash_equal(hash, &want));
 	ck_assert_uint_lt(seen->n, 8);
 	seen->at[seen->n++] = *copy;
@@ -451,8 +383,8 @@ static enum cairn_status see_enough(void *ctx, const struct cairn_hash *hash, co
 /* Each is there beside the others, and goes alone; a store that names none says so. */
 START_TEST(copies_have_names)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	struct cairn_hash hash = name_of("a");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	struct cairn_hash hash = store_hash_of("a");
 	struct cairn_copy copy = {{1}};
 	if (!cairn_store_names_copies(f.store)) {
 		struct cairn_store_put *p = NULL;
@@ -461,7 +393,7 @@ START_TEST(copies_have_names)
 		ck_assert(!cairn_copy_is_named(&copy));
 		ck_assert_int_eq(cairn_store_remove_copy(f.store, &hash, &copy, NULL), CAIRN_E_USAGE);
 		ck_assert_int_eq(cairn_store_each_copy(f.store, NULL, see_copy, NULL), CAIRN_E_USAGE);
-		ck_assert_uint_eq(sum_of(f.store), 0);
+		ck_assert_uint_eq(store_sum(f.store), 0);
 		return;
 	}
 	ck_assert_int_eq(read_named(f.store, &copy, ""), CAIRN_E_NOT_FOUND);
@@ -504,13 +436,13 @@ static void count_pack(void *ctx, const struct cairn_store_pack *pack)
 /* A store has packs, or it says that it has none and shows none. */
 START_TEST(packs_are_there_or_declined)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	CLEANUP(cairn_store_packing_freep) struct cairn_store_packing *p = NULL;
-	struct cairn_hash hash = name_of("a");
+	struct cairn_hash hash = store_hash_of("a");
 	struct cairn_diag diag = {0};
 	int n = 0;
 	bool added = false;
-	put_new(f.store, "a", "hello");
+	store_put_new(f.store, "a", "hello");
 	enum cairn_status status = cairn_store_packing_begin(f.store, "old.shard", &p, &diag);
 	if (status == CAIRN_OK) {
 		ck_assert(cairn_store_packing_wants(p, &hash, 5));
@@ -526,8 +458,8 @@ START_TEST(packs_are_there_or_declined)
 	ck_assert_int_eq(cairn_store_each_pack(f.store, count_pack, &n), CAIRN_OK);
 	ck_assert_int_eq(n, status == CAIRN_OK);
 	ck_assert_int_eq(cairn_store_tidy_packs(f.store), CAIRN_OK);
-	ck_object(f.store, "a", "hello");
-	ck_assert_uint_eq(sum_of(f.store), 1005);
+	store_object_is(f.store, "a", "hello");
+	ck_assert_uint_eq(store_sum(f.store), 1005);
 }
 END_TEST
 

@@ -1,8 +1,7 @@
 /* Stores by URL, and what only a store of files can show; the contract of all is tests/contract/store_contract.c. */
 #include "base/fd.h"
-#include "store/store.h"
 #include "store/tmpfile.h"
-#include "support/tempdir.h"
+#include "support/store_fixture.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -15,85 +14,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct fixture {
-	struct tempdir dir;
-	struct cairn_store *store;
-};
-
-static void fixture_fini(struct fixture *f)
-{
-	cairn_store_freep(&f->store);
-	tempdir_fini(&f->dir);
-}
-
-static void fixture_open(struct fixture *f)
+static void fixture_open(struct store_fixture *f)
 {
 	char url[4096];
 	(void)snprintf(url, sizeof(url), "files:%s", f->dir.path);
 	ck_assert_int_eq(cairn_store_open(&f->store, url, NULL, NULL), CAIRN_OK);
 }
 
-static struct fixture fixture_new(void)
+static struct store_fixture fixture_new(void)
 {
-	struct fixture f = {.dir = tempdir_new()};
+	struct store_fixture f = {.dir = tempdir_new()};
 	fixture_open(&f);
 	return f;
-}
-
-static struct cairn_hash name_of(const char *text)
-{
-	struct cairn_hash hash;
-	cairn_hash_chunk(&hash, text, strlen(text));
-	return hash;
-}
-
-static enum cairn_status put(struct cairn_store *s, const char *name, const char *bytes, bool *existed)
-{
-	struct cairn_store_put *p = NULL;
-	struct cairn_hash hash = name_of(name);
-	enum cairn_status status = cairn_store_put_begin(s, &p);
-	if (status != CAIRN_OK)
-		return status;
-	size_t half = strlen(bytes) / 2;
-	enum cairn_status a = cairn_store_put_write(p, (const uint8_t *)bytes, half);
-	enum cairn_status b = cairn_store_put_write(p, (const uint8_t *)bytes + half, strlen(bytes) - half);
-	status = cairn_store_put_commit(p, &hash, existed);
-	if (status == CAIRN_OK)
-		ck_assert(a == CAIRN_OK && b == CAIRN_OK);
-	return status;
-}
-
-static void put_new(struct cairn_store *s, const char *name, const char *bytes)
-{
-	bool existed = true;
-	ck_assert_int_eq(put(s, name, bytes, &existed), CAIRN_OK);
-	ck_assert(!existed);
-}
-
-static void ck_object(struct cairn_store *s, const char *name, const char *want)
-{
-	struct cairn_hash hash = name_of(name);
-	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
-	ck_assert_int_eq(cairn_store_get(s, &hash, &o), CAIRN_OK);
-	ck_assert_uint_eq(cairn_store_object_bytes(o), strlen(want));
-	uint8_t got[64] = {0};
-	ck_assert_int_eq(cairn_store_object_read(o, 0, got, strlen(want)), CAIRN_OK);
-	ck_assert_mem_eq(got, want, strlen(want));
-}
-
-static enum cairn_status count_object(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
-{
-	(void)hash;
-	*(uint64_t *)ctx += 1000 + bytes;
-	return CAIRN_OK;
-}
-
-/* 1000 for each object plus all their bytes. */
-static uint64_t sum_of(struct cairn_store *s)
-{
-	uint64_t sum = 0;
-	ck_assert_int_eq(cairn_store_each(s, count_object, &sum), CAIRN_OK);
-	return sum;
 }
 
 START_TEST(unknown_urls_are_refused_by_name)
@@ -115,15 +47,15 @@ END_TEST
 
 START_TEST(what_is_not_stored_leaves_no_file)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	CLEANUP(cairn_store_put_abortp) struct cairn_store_put *p = NULL;
 	bool existed = false;
 	ck_assert_int_eq(cairn_store_put_begin(f.store, &p), CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_write(p, (const uint8_t *)"hello", 5), CAIRN_OK);
 	cairn_store_put_abortp(&p);
 	ck_assert_int_eq(tempdir_count(&f.dir, "."), 0);
-	put_new(f.store, "a", "packed one way");
-	ck_assert_int_eq(put(f.store, "a", "packed", &existed), CAIRN_OK);
+	store_put_new(f.store, "a", "packed one way");
+	ck_assert_int_eq(store_put(f.store, "a", "packed", &existed), CAIRN_OK);
 	ck_assert(existed);
 	ck_assert_int_eq(tempdir_count(&f.dir, "."), 1);
 }
@@ -132,9 +64,9 @@ END_TEST
 /* A put that could not write all of its bytes cannot be committed, whatever was written after. */
 START_TEST(a_failed_write_is_not_forgotten)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	struct cairn_store_put *p = NULL;
-	struct cairn_hash hash = name_of("a");
+	struct cairn_hash hash = store_hash_of("a");
 	struct rlimit all, few;
 	bool existed = false;
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &all), 0);
@@ -147,17 +79,17 @@ START_TEST(a_failed_write_is_not_forgotten)
 	ck_assert_int_ne(status, CAIRN_OK);
 	ck_assert_int_eq(cairn_store_put_write(p, (const uint8_t *)" world", 6), status);
 	ck_assert_int_eq(cairn_store_put_commit(p, &hash, &existed), status);
-	ck_assert_uint_eq(sum_of(f.store), 0);
+	ck_assert_uint_eq(store_sum(f.store), 0);
 	ck_assert_int_eq(tempdir_count(&f.dir, "."), 0);
 }
 END_TEST
 
 START_TEST(what_is_set_aside_is_not_lost)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	struct cairn_hash hash = name_of("a");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	struct cairn_hash hash = store_hash_of("a");
 	for (int i = 1; i <= 3; i++) {
-		put_new(f.store, "a", "damaged");
+		store_put_new(f.store, "a", "damaged");
 		ck_assert_int_eq(cairn_store_set_aside(f.store, &hash), CAIRN_OK);
 		ck_assert_int_eq(tempdir_count(&f.dir, "damaged"), i);
 	}
@@ -166,22 +98,22 @@ END_TEST
 
 START_TEST(objects_outlive_the_handle)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	put_new(f.store, "a", "hello");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	store_put_new(f.store, "a", "hello");
 	cairn_store_freep(&f.store);
 	fixture_open(&f);
-	ck_object(f.store, "a", "hello");
+	store_object_is(f.store, "a", "hello");
 	bool existed = false;
-	ck_assert_int_eq(put(f.store, "a", "hello", &existed), CAIRN_OK);
+	ck_assert_int_eq(store_put(f.store, "a", "hello", &existed), CAIRN_OK);
 	ck_assert(existed);
 }
 END_TEST
 
 START_TEST(objects_lie_where_the_header_says)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	put_new(f.store, "a", "hello");
-	struct cairn_hash hash = name_of("a");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	store_put_new(f.store, "a", "hello");
+	struct cairn_hash hash = store_hash_of("a");
 	char text[CAIRN_HASH_TEXT_BYTES], path[128];
 	cairn_hash_text(text, &hash);
 	(void)snprintf(path, sizeof(path), "objects/%.2s/%.2s/%s", text, text + 2, text);
@@ -195,8 +127,8 @@ END_TEST
 
 START_TEST(other_files_are_not_objects)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
-	put_new(f.store, "a", "hello");
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
+	store_put_new(f.store, "a", "hello");
 	tempdir_write(&f.dir, "objects/stray", "x", 1);
 	tempdir_write(&f.dir, "objects/.hidden", "x", 1);
 	CLEANUP(tempdir_textp) char *folder = tempdir_path(&f.dir, "objects/zz");
@@ -205,17 +137,17 @@ START_TEST(other_files_are_not_objects)
 	ck_assert_int_eq(mkdir(inner, 0700), 0);
 	tempdir_write(&f.dir, "objects/zz/zz/short", "x", 1);
 	char text[CAIRN_HASH_TEXT_BYTES], path[128];
-	struct cairn_hash hash = name_of("a");
+	struct cairn_hash hash = store_hash_of("a");
 	cairn_hash_text(text, &hash);
 	(void)snprintf(path, sizeof(path), "objects/zz/zz/%s", text);
 	tempdir_write(&f.dir, path, "x", 1);
-	ck_assert_uint_eq(sum_of(f.store), 1005);
+	ck_assert_uint_eq(store_sum(f.store), 1005);
 }
 END_TEST
 
 START_TEST(a_killed_put_leaves_nothing)
 {
-	CLEANUP(fixture_fini) struct fixture f = fixture_new();
+	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
 	pid_t child = fork();
 	ck_assert_int_ge(child, 0);
 	if (child == 0) {
@@ -232,7 +164,7 @@ START_TEST(a_killed_put_leaves_nothing)
 	tempdir_write(&f.dir, "tmp/0123456789abcdef", "hello", 5);
 	cairn_store_freep(&f.store);
 	fixture_open(&f);
-	ck_assert_uint_eq(sum_of(f.store), 0);
+	ck_assert_uint_eq(store_sum(f.store), 0);
 	ck_assert_int_eq(tempdir_count(&f.dir, "."), 0);
 }
 END_TEST
