@@ -1,62 +1,36 @@
 /* Who finds which chunk, and with which neighbours. */
 #include "support/index_fixture.h"
-#include "support/tempdir.h"
 
 #include <check.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct tempdir folder;
-static struct cairn_index *ix;
-static struct fx_xorb a, b, c;
-
-static void set_up(void)
-{
-	folder = tempdir_new();
-	ix = fx_open(folder.path);
-	a = fx_xorb_new(1, 20);
-	b = fx_xorb_new(2, 30);
-	c = fx_xorb_new(3, 40);
-	fx_xorb_put(ix, &a);
-	fx_xorb_put(ix, &b);
-	fx_xorb_put(ix, &c);
-}
-
-static void tear_down(void)
-{
-	fx_xorb_fini(&a);
-	fx_xorb_fini(&b);
-	fx_xorb_fini(&c);
-	cairn_index_free(ix);
-	tempdir_fini(&folder);
-}
-
 START_TEST(eligible_chunks_only)
 {
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &a, 2, 7, 4); /* given in any order, told ascending */
-	fx_shard_xorb(&s, &b, 0);
-	fx_shard_file(&s, 1, &b, 3, 9); /* its first chunk is eligible too */
-	fx_assert_miss(ix, "", &a.list.hashes[7]);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	struct fx_answer got = fx_assert_hit(ix, "", &a.list.hashes[7], &a);
+	fx_shard_xorb(&s, &fx_a, 2, 7, 4); /* given in any order, told ascending */
+	fx_shard_xorb(&s, &fx_b, 0);
+	fx_shard_file(&s, 1, &fx_b, 3, 9); /* its first chunk is eligible too */
+	fx_assert_miss(fx_index, "", &fx_a.list.hashes[7]);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	struct fx_answer got = fx_assert_hit(fx_index, "", &fx_a.list.hashes[7], &fx_a);
 	ck_assert_uint_eq(got.n, 2);
 	ck_assert_uint_eq(got.n_chunks[0], 20);
 	ck_assert_uint_eq(got.n_eligible[0], 2);
 	ck_assert_uint_eq(got.eligible[0][0], 4);
 	ck_assert_uint_eq(got.eligible[0][1], 7);
-	ck_assert(cairn_hash_equal(&got.xorb[1], &b.hash));
+	ck_assert(cairn_hash_equal(&got.xorb[1], &fx_b.hash));
 	ck_assert_uint_eq(got.n_chunks[1], 30);
 	ck_assert_uint_eq(got.n_eligible[1], 1);
 	ck_assert_uint_eq(got.eligible[1][0], 3);
-	got = fx_assert_hit(ix, "any/scope", &b.list.hashes[3], &b); /* the shared scope is everybody's */
+	got = fx_assert_hit(fx_index, "any/scope", &fx_b.list.hashes[3], &fx_b); /* the shared scope is everybody's */
 	ck_assert_uint_eq(got.n, 2);
-	ck_assert(cairn_hash_equal(&got.xorb[1], &a.hash));
-	fx_assert_miss(ix, "", &b.list.hashes[4]);
-	fx_assert_miss(ix, "", &a.list.hashes[0]);
-	fx_assert_miss(ix, "", &b.list.hashes[0]);
+	ck_assert(cairn_hash_equal(&got.xorb[1], &fx_a.hash));
+	fx_assert_miss(fx_index, "", &fx_b.list.hashes[4]);
+	fx_assert_miss(fx_index, "", &fx_a.list.hashes[0]);
+	fx_assert_miss(fx_index, "", &fx_b.list.hashes[0]);
 }
 END_TEST
 
@@ -64,14 +38,14 @@ START_TEST(first_chunk_of_a_file_in_a_known_xorb)
 {
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
-	struct fx_file *file = fx_shard_file(&s, 1, &a, 11, 12);
-	fx_shard_term(file, &b, 5, 6);
-	fx_shard_file(&s, 2, &a, 13, 14);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	ck_assert_uint_eq(fx_assert_hit(ix, "", &a.list.hashes[11], &a).n,
+	struct fx_file *file = fx_shard_file(&s, 1, &fx_a, 11, 12);
+	fx_shard_term(file, &fx_b, 5, 6);
+	fx_shard_file(&s, 2, &fx_a, 13, 14);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	ck_assert_uint_eq(fx_assert_hit(fx_index, "", &fx_a.list.hashes[11], &fx_a).n,
 			  1); /* the shard described nothing: no neighbours */
-	fx_assert_hit(ix, "", &a.list.hashes[13], &a);
-	fx_assert_miss(ix, "", &b.list.hashes[5]);
+	fx_assert_hit(fx_index, "", &fx_a.list.hashes[13], &fx_a);
+	fx_assert_miss(fx_index, "", &fx_b.list.hashes[5]);
 }
 END_TEST
 
@@ -79,13 +53,13 @@ START_TEST(visitor_stops)
 {
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &a, 1, 1);
-	fx_shard_xorb(&s, &b, 0);
-	fx_shard_xorb(&s, &c, 0);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_shard_xorb(&s, &fx_a, 1, 1);
+	fx_shard_xorb(&s, &fx_b, 0);
+	fx_shard_xorb(&s, &fx_c, 0);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	for (unsigned n = 1; n <= 3; n++) {
 		struct fx_answer answer = {.n_max = n};
-		ck_assert_int_eq(fx_query(ix, "", &a.list.hashes[1], &answer), CAIRN_OK);
+		ck_assert_int_eq(fx_query(fx_index, "", &fx_a.list.hashes[1], &answer), CAIRN_OK);
 		ck_assert_uint_eq(answer.n, n);
 	}
 }
@@ -96,25 +70,25 @@ START_TEST(scopes)
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
 	s.scope = "me";
-	fx_shard_xorb(&s, &a, 1, 1);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	fx_assert_hit(ix, "me", &a.list.hashes[1], &a);
-	fx_assert_miss(ix, "", &a.list.hashes[1]);
-	fx_assert_miss(ix, "you", &a.list.hashes[1]); /* a name the index has never seen */
+	fx_shard_xorb(&s, &fx_a, 1, 1);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	fx_assert_hit(fx_index, "me", &fx_a.list.hashes[1], &fx_a);
+	fx_assert_miss(fx_index, "", &fx_a.list.hashes[1]);
+	fx_assert_miss(fx_index, "you", &fx_a.list.hashes[1]); /* a name the index has never seen */
 	fx_shard_init(&s, 2);
 	s.scope = "you";
-	fx_shard_xorb(&s, &a, 1, 2);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	fx_assert_miss(ix, "you", &a.list.hashes[1]);
-	struct fx_answer got = fx_assert_hit(ix, "you", &a.list.hashes[2], &a);
+	fx_shard_xorb(&s, &fx_a, 1, 2);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	fx_assert_miss(fx_index, "you", &fx_a.list.hashes[1]);
+	struct fx_answer got = fx_assert_hit(fx_index, "you", &fx_a.list.hashes[2], &fx_a);
 	ck_assert_uint_eq(got.n_eligible[0], 1); /* not those of others */
 	ck_assert_uint_eq(got.eligible[0][0], 2);
 	fx_shard_init(&s, 3);
-	fx_shard_xorb(&s, &a, 1, 1);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	got = fx_assert_hit(ix, "you", &a.list.hashes[1], &a);
+	fx_shard_xorb(&s, &fx_a, 1, 1);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	got = fx_assert_hit(fx_index, "you", &fx_a.list.hashes[1], &fx_a);
 	ck_assert_uint_eq(got.n_eligible[0], 2); /* their own and the shared ones */
-	ck_assert_uint_eq(fx_assert_hit(ix, "", &a.list.hashes[1], &a).n_eligible[0], 1);
+	ck_assert_uint_eq(fx_assert_hit(fx_index, "", &fx_a.list.hashes[1], &fx_a).n_eligible[0], 1);
 }
 END_TEST
 
@@ -125,20 +99,20 @@ START_TEST(neighbours_of_the_askers_shard)
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
 	s.scope = "tenant-b";
-	fx_shard_xorb(&s, &a, 1, 1);
-	fx_shard_xorb(&s, &b, 0);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_shard_xorb(&s, &fx_a, 1, 1);
+	fx_shard_xorb(&s, &fx_b, 0);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	fx_shard_init(&s, 2);
 	s.scope = "tenant-a";
-	fx_shard_xorb(&s, &a, 1, 1);
-	fx_shard_xorb(&s, &c, 0);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	struct fx_answer got = fx_assert_hit(ix, "tenant-a", &a.list.hashes[1], &a);
+	fx_shard_xorb(&s, &fx_a, 1, 1);
+	fx_shard_xorb(&s, &fx_c, 0);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	struct fx_answer got = fx_assert_hit(fx_index, "tenant-a", &fx_a.list.hashes[1], &fx_a);
 	ck_assert_uint_eq(got.n, 2);
-	ck_assert(cairn_hash_equal(&got.xorb[1], &c.hash));
-	got = fx_assert_hit(ix, "tenant-b", &a.list.hashes[1], &a);
+	ck_assert(cairn_hash_equal(&got.xorb[1], &fx_c.hash));
+	got = fx_assert_hit(fx_index, "tenant-b", &fx_a.list.hashes[1], &fx_a);
 	ck_assert_uint_eq(got.n, 2);
-	ck_assert(cairn_hash_equal(&got.xorb[1], &b.hash));
+	ck_assert(cairn_hash_equal(&got.xorb[1], &fx_b.hash));
 }
 END_TEST
 
@@ -152,23 +126,23 @@ START_TEST(equal_prefixes)
 		x[i] = fx_xorb_new(100 + i, 6);
 		memset(x[i].list.hashes[2].b, 0xee, 8);
 		cairn_chunk_list_root(&x[i].list, &x[i].hash);
-		fx_xorb_put(ix, &x[i]);
+		fx_xorb_put(fx_index, &x[i]);
 		fx_shard_init(&s, i);
 		fx_shard_xorb(&s, &x[i], 1, 2);
-		ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+		ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	}
 	struct cairn_hash other = x[0].list.hashes[2];
 	other.b[31] ^= 1;
-	fx_assert_miss(ix, "", &other);
+	fx_assert_miss(fx_index, "", &other);
 	for (unsigned i = 0; i < N - 1; i++)
-		fx_assert_hit(ix, "", &x[i].list.hashes[2], &x[i]);
-	fx_assert_miss(ix, "", &x[N - 1].list.hashes[2]); /* eight are tried */
+		fx_assert_hit(fx_index, "", &x[i].list.hashes[2], &x[i]);
+	fx_assert_miss(fx_index, "", &x[N - 1].list.hashes[2]); /* eight are tried */
 	/* Rows of the shared scope, however many, do not hide one's own. */
 	fx_shard_init(&s, 50);
 	s.scope = "me";
 	fx_shard_xorb(&s, &x[N - 1], 1, 2);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	fx_assert_hit(ix, "me", &x[N - 1].list.hashes[2], &x[N - 1]);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	fx_assert_hit(fx_index, "me", &x[N - 1].list.hashes[2], &x[N - 1]);
 	for (unsigned i = 0; i < N; i++)
 		fx_xorb_fini(&x[i]);
 }
@@ -181,15 +155,15 @@ START_TEST(a_chunk_in_many_scopes)
 		char scope[16] = {'s', (char)('0' + i / 10), (char)('0' + i % 10), 0};
 		fx_shard_init(&s, i);
 		s.scope = scope;
-		fx_shard_xorb(&s, &a, 1, 1);
+		fx_shard_xorb(&s, &fx_a, 1, 1);
 		if (i == 49)
-			fx_shard_xorb(&s, &b, 0);
-		ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+			fx_shard_xorb(&s, &fx_b, 0);
+		ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	}
-	ck_assert_uint_eq(fx_assert_hit(ix, "s49", &a.list.hashes[1], &a).n, 2);
-	ck_assert_uint_eq(fx_assert_hit(ix, "s00", &a.list.hashes[1], &a).n, 1);
-	fx_assert_miss(ix, "", &a.list.hashes[1]);
-	fx_assert_miss(ix, "s50", &a.list.hashes[1]);
+	ck_assert_uint_eq(fx_assert_hit(fx_index, "s49", &fx_a.list.hashes[1], &fx_a).n, 2);
+	ck_assert_uint_eq(fx_assert_hit(fx_index, "s00", &fx_a.list.hashes[1], &fx_a).n, 1);
+	fx_assert_miss(fx_index, "", &fx_a.list.hashes[1]);
+	fx_assert_miss(fx_index, "s50", &fx_a.list.hashes[1]);
 }
 END_TEST
 
@@ -209,7 +183,7 @@ static void ask_about(struct cairn_index_screen *screen, unsigned i)
 {
 	static const char *const NAMES[] = {"", "me", "you", "nobody"};
 	*screen = (struct cairn_index_screen){.scope = NAMES[i % 4], .done = screened};
-	screen->chunk = i % 3 == 0 ? a.list.hashes[1] : i % 3 == 1 ? a.list.hashes[2] : b.list.hashes[i % 30];
+	screen->chunk = i % 3 == 0 ? fx_a.list.hashes[1] : i % 3 == 1 ? fx_a.list.hashes[2] : fx_b.list.hashes[i % 30];
 }
 
 /* Where the index is on another machine; elsewhere it answers on the spot. */
@@ -217,23 +191,23 @@ START_TEST(misses_are_told_from_others)
 {
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &a, 1, 1);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_shard_xorb(&s, &fx_a, 1, 1);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	fx_shard_init(&s, 2);
 	s.scope = "me";
-	fx_shard_xorb(&s, &a, 1, 2);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_shard_xorb(&s, &fx_a, 1, 2);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	atomic_store(&n_screened, 0);
 	ask_about(&screens[0], 0);
-	if (!cairn_index_screen(ix, &screens[0])) {
-		cairn_index_finish_screens(ix);
+	if (!cairn_index_screen(fx_index, &screens[0])) {
+		cairn_index_finish_screens(fx_index);
 		return;
 	}
 	for (unsigned i = 1; i < SCREENS; i++) {
 		ask_about(&screens[i], i);
-		ck_assert(cairn_index_screen(ix, &screens[i]));
+		ck_assert(cairn_index_screen(fx_index, &screens[i]));
 	}
-	cairn_index_finish_screens(ix);
+	cairn_index_finish_screens(fx_index);
 	ck_assert_uint_eq(atomic_load(&n_screened), SCREENS);
 	for (unsigned i = 0; i < SCREENS; i++) {
 		bool there = i % 3 == 0 || (i % 3 == 1 && i % 4 == 1);
@@ -247,7 +221,7 @@ int main(int argc, char **argv)
 	fx_use_engine(argc, argv);
 	Suite *s = suite_create("index_dedupe_contract");
 	TCase *t = tcase_create("dedupe");
-	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_checked_fixture(t, fx_set_up_three, fx_tear_down);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, eligible_chunks_only);
 	tcase_add_test(t, first_chunk_of_a_file_in_a_known_xorb);

@@ -94,6 +94,41 @@ bool fx_xorb_put(struct cairn_index *ix, const struct fx_xorb *x)
 	return put.added;
 }
 
+struct tempdir fx_folder;
+struct cairn_index *fx_index;
+struct fx_xorb fx_a, fx_b, fx_c;
+
+void fx_set_up(void)
+{
+	fx_folder = tempdir_new();
+	fx_index = fx_open(fx_folder.path);
+}
+
+void fx_set_up_two(void)
+{
+	fx_set_up();
+	fx_a = fx_xorb_new(1, 20);
+	fx_b = fx_xorb_new(2, 30);
+	fx_xorb_put(fx_index, &fx_a);
+	fx_xorb_put(fx_index, &fx_b);
+}
+
+void fx_set_up_three(void)
+{
+	fx_set_up_two();
+	fx_c = fx_xorb_new(3, 40);
+	fx_xorb_put(fx_index, &fx_c);
+}
+
+void fx_tear_down(void)
+{
+	fx_xorb_fini(&fx_a);
+	fx_xorb_fini(&fx_b);
+	fx_xorb_fini(&fx_c);
+	cairn_index_free(fx_index);
+	tempdir_fini(&fx_folder);
+}
+
 enum cairn_status fx_shard_known(struct cairn_index *ix, const struct cairn_hash *body, const char *scope,
 				 const char *owner, bool *known, struct cairn_index_registered *registered)
 {

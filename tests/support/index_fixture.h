@@ -3,6 +3,7 @@
 #define CAIRN_TESTS_INDEX_FIXTURE_H
 
 #include "index/index.h"
+#include "support/tempdir.h"
 
 enum { FX_XORBS_MAX = 8, FX_FILES_MAX = 16, FX_TERMS_MAX = 16, FX_ELIGIBLE_MAX = 4, FX_ANSWER_MAX = 8 };
 
@@ -33,6 +34,18 @@ struct fx_xorb fx_xorb_new(uint64_t number, uint32_t n);
 void fx_xorb_fini(struct fx_xorb *x);
 /** Register it as stored. @return whether it was added */
 bool fx_xorb_put(struct cairn_index *ix, const struct fx_xorb *x);
+
+/** For checked fixtures: an index in a new folder. */
+extern struct tempdir fx_folder;
+extern struct cairn_index *fx_index;
+void fx_set_up(void);
+/** The same with the first two, or all three, of these xorbs stored: they have 20, 30 and 40 chunks. */
+extern struct fx_xorb fx_a, fx_b, fx_c;
+void fx_set_up_two(void);
+void fx_set_up_three(void);
+/** After any of these. */
+void fx_tear_down(void);
+
 /** Of cairn_index_spans(): of the first xorb the spans, too. */
 extern const uint32_t FX_SPANS[2];
 /** Of cairn_index_spans(): the places must be those of the stored fx_xorb that ctx points to. */

@@ -3,7 +3,6 @@
 #include "index/sqlite/engine.h"
 #include "support/index_fixture.h"
 #include "support/index_sqlite.h"
-#include "support/tempdir.h"
 #include "support/vectors.h"
 
 #include <check.h>
@@ -11,31 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static struct tempdir folder;
-static struct cairn_index *ix;
-static struct fx_xorb a, b, c;
-
-static void set_up(void)
-{
-	folder = tempdir_new();
-	ix = fx_open(folder.path);
-	a = fx_xorb_new(1, 20);
-	b = fx_xorb_new(2, 30);
-	c = fx_xorb_new(3, 40);
-	fx_xorb_put(ix, &a);
-	fx_xorb_put(ix, &b);
-	fx_xorb_put(ix, &c);
-}
-
-static void tear_down(void)
-{
-	fx_xorb_fini(&a);
-	fx_xorb_fini(&b);
-	fx_xorb_fini(&c);
-	cairn_index_free(ix);
-	tempdir_fini(&folder);
-}
 
 /* Damage of one neighbour takes nothing from the xorb that was asked for, nor from the others. */
 START_TEST(a_damaged_neighbour_is_left_out)
@@ -46,14 +20,14 @@ START_TEST(a_damaged_neighbour_is_left_out)
 	};
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &a, 1, 1);
-	fx_shard_xorb(&s, &b, 0);
-	fx_shard_xorb(&s, &c, 0);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	fx_sql(folder.path, damages[_i]);
-	struct fx_answer got = fx_assert_hit(ix, "", &a.list.hashes[1], &a);
+	fx_shard_xorb(&s, &fx_a, 1, 1);
+	fx_shard_xorb(&s, &fx_b, 0);
+	fx_shard_xorb(&s, &fx_c, 0);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	fx_sql(fx_folder.path, damages[_i]);
+	struct fx_answer got = fx_assert_hit(fx_index, "", &fx_a.list.hashes[1], &fx_a);
 	ck_assert_uint_eq(got.n, 2);
-	ck_assert(cairn_hash_equal(&got.xorb[1], &c.hash));
+	ck_assert(cairn_hash_equal(&got.xorb[1], &fx_c.hash));
 }
 END_TEST
 
@@ -63,21 +37,21 @@ START_TEST(a_foreign_chunk_is_ruled_out_like_an_absent_one)
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
 	s.scope = "me";
-	fx_shard_xorb(&s, &a, 1, 1);
+	fx_shard_xorb(&s, &fx_a, 1, 1);
 	for (int reopened = 0; reopened < 2; reopened++) {
 		if (reopened == 0)
-			ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-		cairn_index_free(reopened ? ix : NULL);
-		ix = reopened ? fx_open(folder.path) : ix;
-		ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
-		ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
-		struct cairn_filter *f = &cairn_sqlite(ix)->tx.filter;
-		uint64_t prefix = cairn_get_u64le(a.list.hashes[1].b);
+			ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+		cairn_index_free(reopened ? fx_index : NULL);
+		fx_index = reopened ? fx_open(fx_folder.path) : fx_index;
+		ck_assert_int_eq(cairn_index_writable(fx_index), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_writable(fx_index), CAIRN_OK);
+		struct cairn_filter *f = &cairn_sqlite(fx_index)->tx.filter;
+		uint64_t prefix = cairn_get_u64le(fx_a.list.hashes[1].b);
 		ck_assert(cairn_filter_maybe(f, cairn_filter_key(prefix, "me")));
 		ck_assert(!cairn_filter_maybe(f, cairn_filter_key(prefix, "you")));
 		ck_assert(!cairn_filter_maybe(f, cairn_filter_key(prefix, "")));
-		fx_assert_hit(ix, "me", &a.list.hashes[1], &a);
-		fx_assert_miss(ix, "you", &a.list.hashes[1]);
+		fx_assert_hit(fx_index, "me", &fx_a.list.hashes[1], &fx_a);
+		fx_assert_miss(fx_index, "you", &fx_a.list.hashes[1]);
 	}
 }
 END_TEST
@@ -111,8 +85,9 @@ static void cost_measure(const struct cairn_hash *foreign, int64_t ns[2])
 			uint64_t random = vec_splitmix64(&seed);
 			if (i % 2)
 				cairn_put_u64le(hash.b, random);
-			if (cairn_index_may_dedupe(ix, "you", &hash))
-				ck_assert_int_eq(cairn_index_dedupe(ix, "you", &hash, ignore, NULL), CAIRN_E_NOT_FOUND);
+			if (cairn_index_may_dedupe(fx_index, "you", &hash))
+				ck_assert_int_eq(cairn_index_dedupe(fx_index, "you", &hash, ignore, NULL),
+						 CAIRN_E_NOT_FOUND);
 		}
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
 		blocks[i % 2][i / 2] =
@@ -131,15 +106,15 @@ START_TEST(a_foreign_chunk_costs_what_an_absent_one_does)
 	int64_t ns[2];
 	fx_shard_init(&s, 1);
 	s.scope = "me";
-	fx_shard_xorb(&s, &a, 1, 1);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_shard_xorb(&s, &fx_a, 1, 1);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	fx_shard_init(&s, 2);
 	s.scope = "you";
-	fx_shard_xorb(&s, &b, 1, 1);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	fx_shard_xorb(&s, &fx_b, 1, 1);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	for (int filtered = 1; filtered >= 0; filtered--) {
-		atomic_store(&cairn_sqlite(ix)->tx.filter.complete, filtered);
-		cost_measure(&a.list.hashes[1], ns);
+		atomic_store(&cairn_sqlite(fx_index)->tx.filter.complete, filtered);
+		cost_measure(&fx_a.list.hashes[1], ns);
 		(void)printf("%s the filter: foreign %lld ns, absent %lld ns\n", filtered ? "with" : "without",
 			     (long long)ns[0], (long long)ns[1]);
 		ck_assert_int_lt(llabs(ns[0] - ns[1]), ns[1] / 10 + 200);
@@ -151,7 +126,7 @@ END_TEST
 START_TEST(eligible_chunks_of_a_xorb_are_found_in_one_place)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
-	ck_assert_int_eq(cairn_sqlite_take(ix, &r), CAIRN_OK);
+	ck_assert_int_eq(cairn_sqlite_take(fx_index, &r), CAIRN_OK);
 	char sql[512];
 	(void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", sqlite3_sql(r->stmt[CAIRN_READ_ELIGIBLE]));
 	sqlite3_stmt *plan = NULL;
@@ -171,7 +146,7 @@ static void add_rows(unsigned n)
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	char path[4200], sql[512];
-	(void)snprintf(path, sizeof(path), "%s/index.sqlite", folder.path);
+	(void)snprintf(path, sizeof(path), "%s/index.sqlite", fx_folder.path);
 	(void)snprintf(sql, sizeof(sql),
 		       "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < %u)"
 		       " INSERT INTO dedupe SELECT i * %u << 17, i %% 3, 1, 0, 1 FROM n",
@@ -185,8 +160,8 @@ static void await_filter(unsigned pieces)
 {
 	struct cairn_index_stats stats;
 	for (unsigned i = 0; i <= pieces; i++)
-		ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
-	cairn_index_stats(ix, &stats);
+		ck_assert_int_eq(cairn_index_writable(fx_index), CAIRN_OK);
+	cairn_index_stats(fx_index, &stats);
 	ck_assert(stats.filter_complete);
 	ck_assert_uint_gt(stats.filter_bytes, 0);
 }
@@ -200,24 +175,24 @@ START_TEST(filter_of_an_index_that_was_there)
 	memcpy(x.list.hashes[0].b, "\0\0\0\0\0\0\0\x80", 8);
 	memcpy(x.list.hashes[1].b, "\xff\xff\xff\xff\xff\xff\xff\x7f", 8);
 	cairn_chunk_list_root(&x.list, &x.hash);
-	fx_xorb_put(ix, &x);
+	fx_xorb_put(fx_index, &x);
 	fx_shard_init(&s, 1);
 	fx_shard_xorb(&s, &x, 3, 0, 1, 2);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	cairn_index_free(ix);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	cairn_index_free(fx_index);
 	add_rows(PIECES * ROWS_OF_A_PIECE);
-	ix = fx_open(folder.path);
+	fx_index = fx_open(fx_folder.path);
 	fx_shard_init(&s, 2);
-	fx_shard_xorb(&s, &a, 1, 1);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
-	fx_assert_hit(ix, "", &x.list.hashes[2], &x);
+	fx_shard_xorb(&s, &fx_a, 1, 1);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	fx_assert_hit(fx_index, "", &x.list.hashes[2], &x);
 	await_filter(PIECES);
 	for (unsigned i = 0; i < 3; i++)
-		fx_assert_hit(ix, "", &x.list.hashes[i], &x);
-	fx_assert_hit(ix, "", &a.list.hashes[1], &a);
+		fx_assert_hit(fx_index, "", &x.list.hashes[i], &x);
+	fx_assert_hit(fx_index, "", &fx_a.list.hashes[1], &fx_a);
 	for (uint64_t i = 1; i <= PIECES * ROWS_OF_A_PIECE; i++)
-		ck_assert(cairn_filter_maybe(&cairn_sqlite(ix)->tx.filter, i * ROW_STEP << 17));
-	fx_assert_miss(ix, "", &x.list.hashes[3]);
+		ck_assert(cairn_filter_maybe(&cairn_sqlite(fx_index)->tx.filter, i * ROW_STEP << 17));
+	fx_assert_miss(fx_index, "", &x.list.hashes[3]);
 	fx_xorb_fini(&x);
 }
 END_TEST
@@ -226,7 +201,7 @@ int main(void)
 {
 	Suite *s = suite_create("index_dedupe");
 	TCase *t = tcase_create("dedupe");
-	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_checked_fixture(t, fx_set_up_three, fx_tear_down);
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, a_damaged_neighbour_is_left_out, 0, 2);
 	tcase_add_test(t, a_foreign_chunk_is_ruled_out_like_an_absent_one);
