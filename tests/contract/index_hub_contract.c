@@ -1,6 +1,5 @@
 /* What a hub asks of an index: accounts and memberships. */
 #include "support/index_fixture.h"
-#include "support/tempdir.h"
 
 #include "base/clock.h"
 #include "index/hub.h"
@@ -11,25 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tempdir folder;
-static struct cairn_index *ix;
-
-static void set_up(void)
-{
-	folder = tempdir_new();
-	ix = fx_open(folder.path);
-}
-
-static void tear_down(void)
-{
-	cairn_index_free(ix);
-	tempdir_fini(&folder);
-}
-
 static enum cairn_status add(enum cairn_index_account_kind kind, const char *name, int64_t *id)
 {
 	struct cairn_index_add_account request = {.kind = kind, .name = name, .fullname = "Full", .email = "a@b.c"};
-	enum cairn_status status = cairn_index_add_account(ix, &request);
+	enum cairn_status status = cairn_index_add_account(fx_index, &request);
 	*id = request.id;
 	return status;
 }
@@ -37,7 +21,7 @@ static enum cairn_status add(enum cairn_index_account_kind kind, const char *nam
 static enum cairn_status set_role(const char *organisation, const char *user, enum cairn_index_role role, bool *changed)
 {
 	struct cairn_index_set_member request = {.organisation = organisation, .user = user, .role = role};
-	enum cairn_status status = cairn_index_set_member(ix, &request);
+	enum cairn_status status = cairn_index_set_member(fx_index, &request);
 	*changed = status == CAIRN_OK && request.changed;
 	return status;
 }
@@ -45,7 +29,7 @@ static enum cairn_status set_role(const char *organisation, const char *user, en
 static enum cairn_status disable(const char *name, bool disabled, bool *changed)
 {
 	struct cairn_index_disable_account request = {.name = name, .disabled = disabled};
-	enum cairn_status status = cairn_index_disable_account(ix, &request);
+	enum cairn_status status = cairn_index_disable_account(fx_index, &request);
 	*changed = status == CAIRN_OK && request.changed;
 	return status;
 }
@@ -57,7 +41,7 @@ START_TEST(a_name_is_taken_once_in_any_case)
 	ck_assert_int_eq(add(CAIRN_INDEX_USER, "Ann", &ann), CAIRN_OK);
 	ck_assert_int_eq(add(CAIRN_INDEX_ORGANISATION, "team", &team), CAIRN_OK);
 	ck_assert_int_eq(add(CAIRN_INDEX_ORGANISATION, "aNN", &id), CAIRN_E_CONFLICT);
-	ck_assert_int_eq(cairn_index_account(ix, "ann", &account), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_account(fx_index, "ann", &account), CAIRN_OK);
 	ck_assert_int_eq(account.id, ann);
 	ck_assert_int_eq(account.kind, CAIRN_INDEX_USER);
 	ck_assert_str_eq(account.name, "Ann");
@@ -65,10 +49,10 @@ START_TEST(a_name_is_taken_once_in_any_case)
 	ck_assert_str_eq(account.email, "a@b.c");
 	ck_assert_int_ge(account.created_unix_s, now);
 	ck_assert_int_eq(account.disabled_unix_s, 0);
-	ck_assert_int_eq(cairn_index_account_by_id(ix, team, &account), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_account_by_id(fx_index, team, &account), CAIRN_OK);
 	ck_assert_str_eq(account.name, "team");
-	ck_assert_int_eq(cairn_index_account(ix, "bob", &account), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_index_account_by_id(ix, 99, &account), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_account(fx_index, "bob", &account), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_account_by_id(fx_index, 99, &account), CAIRN_E_NOT_FOUND);
 }
 END_TEST
 
@@ -82,7 +66,7 @@ START_TEST(names_at_their_limits)
 	ck_assert_int_eq(add(CAIRN_INDEX_USER, name, &id), CAIRN_E_CONFLICT);
 	ck_assert_int_eq(add(CAIRN_INDEX_USER, "", &id), CAIRN_E_CONFLICT);
 	ck_assert_int_eq(add(CAIRN_INDEX_USER, name + 1, &id), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_account(ix, name + 1, &account), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_account(fx_index, name + 1, &account), CAIRN_OK);
 	ck_assert_str_eq(account.name, name + 1);
 }
 END_TEST
@@ -96,22 +80,22 @@ START_TEST(a_disabled_account_s_keys_are_not_good)
 	struct cairn_index_add_key key = {.name = "laptop", .repo = "", .scopes = "read", .account = ann};
 	struct cairn_hash digest = fx_hash("key", 1);
 	memcpy(key.digest, digest.b, sizeof(key.digest));
-	ck_assert_int_eq(cairn_index_add_key(ix, &key), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_add_key(fx_index, &key), CAIRN_OK);
 	struct cairn_index_key read;
-	ck_assert_int_eq(cairn_index_key(ix, digest.b, &read), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key(fx_index, digest.b, &read), CAIRN_OK);
 	ck_assert_int_eq(read.account, ann);
 	ck_assert_str_eq(read.account_name, "ann");
 	ck_assert_int_eq(disable("ANN", true, &changed), CAIRN_OK);
 	ck_assert(changed);
 	ck_assert_int_eq(disable("ann", true, &changed), CAIRN_OK);
 	ck_assert(!changed);
-	ck_assert_int_eq(cairn_index_account(ix, "ann", &account), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_account(fx_index, "ann", &account), CAIRN_OK);
 	ck_assert_int_ne(account.disabled_unix_s, 0);
-	ck_assert_int_eq(cairn_index_key_is_good(ix, key.id, &good), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key_is_good(fx_index, key.id, &good), CAIRN_OK);
 	ck_assert(!good);
 	ck_assert_int_eq(disable("ann", false, &changed), CAIRN_OK);
 	ck_assert(changed);
-	ck_assert_int_eq(cairn_index_key_is_good(ix, key.id, &good), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key_is_good(fx_index, key.id, &good), CAIRN_OK);
 	ck_assert(good);
 	ck_assert_int_eq(disable("bob", true, &changed), CAIRN_E_NOT_FOUND);
 }
@@ -147,27 +131,27 @@ START_TEST(members_of_organisations)
 	ck_assert(changed);
 	ck_assert_int_eq(set_role("team", "bob", CAIRN_INDEX_ROLE_READ, &changed), CAIRN_OK);
 	ck_assert_int_eq(set_role("other", "ann", CAIRN_INDEX_ROLE_READ, &changed), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_role(ix, team, ann, &role), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_role(fx_index, team, ann, &role), CAIRN_OK);
 	ck_assert_int_eq(role, CAIRN_INDEX_ROLE_ADMIN);
-	ck_assert_int_eq(cairn_index_role(ix, other, bob, &role), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_role(fx_index, other, bob, &role), CAIRN_OK);
 	ck_assert_int_eq(role, CAIRN_INDEX_ROLE_NONE);
 	char text[64] = "";
-	ck_assert_int_eq(cairn_index_each_member(ix, team, 0, take_members, text, &next), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_member(fx_index, team, 0, take_members, text, &next), CAIRN_OK);
 	ck_assert_str_eq(text, "ann3 bob1 ");
 	ck_assert_int_eq(next, 0);
 	text[0] = '\0';
-	ck_assert_int_eq(cairn_index_each_organisation(ix, ann, 0, take_members, text, &next), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_organisation(fx_index, ann, 0, take_members, text, &next), CAIRN_OK);
 	ck_assert_str_eq(text, "team3 other1 ");
 	ck_assert_int_eq(set_role("team", "ann", CAIRN_INDEX_ROLE_NONE, &changed), CAIRN_OK);
 	ck_assert(changed);
 	ck_assert_int_eq(set_role("team", "ann", CAIRN_INDEX_ROLE_NONE, &changed), CAIRN_OK);
 	ck_assert(!changed);
-	ck_assert_int_eq(cairn_index_role(ix, team, ann, &role), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_role(fx_index, team, ann, &role), CAIRN_OK);
 	ck_assert_int_eq(role, CAIRN_INDEX_ROLE_NONE);
 	text[0] = '\0';
-	ck_assert_int_eq(cairn_index_each_account(ix, 0, 3, take_accounts, text, &next), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_account(fx_index, 0, 3, take_accounts, text, &next), CAIRN_OK);
 	ck_assert_int_eq(next, bob);
-	ck_assert_int_eq(cairn_index_each_account(ix, next, 3, take_accounts, text, &next), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_account(fx_index, next, 3, take_accounts, text, &next), CAIRN_OK);
 	ck_assert_str_eq(text, "ann1 team2 bob1 other2 ");
 	ck_assert_int_eq(next, 0);
 }
@@ -177,7 +161,7 @@ static enum cairn_status keep_admin(const char *user, enum cairn_index_role role
 {
 	struct cairn_index_set_member request = {
 		.organisation = "team", .user = user, .role = role, .keeps_admin = true};
-	enum cairn_status status = cairn_index_set_member(ix, &request);
+	enum cairn_status status = cairn_index_set_member(fx_index, &request);
 	if (status != CAIRN_OK)
 		ck_assert_str_eq(request.write.diag.rule, "member.last_admin");
 	return status;
@@ -223,7 +207,7 @@ int main(int argc, char **argv)
 	fx_use_engine(argc, argv);
 	Suite *s = suite_create("index_hub_contract");
 	TCase *t = tcase_create("accounts");
-	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, a_name_is_taken_once_in_any_case);
 	tcase_add_test(t, names_at_their_limits);
 	tcase_add_test(t, a_disabled_account_s_keys_are_not_good);

@@ -1,6 +1,5 @@
 /* API keys and telemetry. */
 #include "support/index_fixture.h"
-#include "support/tempdir.h"
 
 #include "base/clock.h"
 #include "index/operate.h"
@@ -9,27 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tempdir folder;
-static struct cairn_index *ix;
-
-static void set_up(void)
-{
-	folder = tempdir_new();
-	ix = fx_open(folder.path);
-}
-
-static void tear_down(void)
-{
-	cairn_index_free(ix);
-	tempdir_fini(&folder);
-}
-
 static enum cairn_status add_key(uint64_t number, const char *name, const char *scopes, int64_t *id)
 {
 	struct cairn_index_add_key add = {.name = name, .repo = "", .scopes = scopes};
 	struct cairn_hash digest = fx_hash("key", number);
 	memcpy(add.digest, digest.b, sizeof(add.digest));
-	enum cairn_status status = cairn_index_add_key(ix, &add);
+	enum cairn_status status = cairn_index_add_key(fx_index, &add);
 	*id = add.id;
 	return status;
 }
@@ -37,7 +21,7 @@ static enum cairn_status add_key(uint64_t number, const char *name, const char *
 static enum cairn_status revoke_key(int64_t id, bool *added)
 {
 	struct cairn_index_revoke_key revoke = {.id = id};
-	enum cairn_status status = cairn_index_revoke_key(ix, &revoke);
+	enum cairn_status status = cairn_index_revoke_key(fx_index, &revoke);
 	*added = status == CAIRN_OK && revoke.revoked;
 	return status;
 }
@@ -61,8 +45,8 @@ START_TEST(keys)
 
 	struct cairn_index_key key;
 	struct cairn_hash digest = fx_hash("key", 1), unknown = fx_hash("key", 3);
-	ck_assert_int_eq(cairn_index_key(ix, unknown.b, &key), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_index_key(ix, digest.b, &key), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key(fx_index, unknown.b, &key), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_key(fx_index, digest.b, &key), CAIRN_OK);
 	ck_assert_int_eq(key.id, first);
 	ck_assert_mem_eq(key.digest, digest.b, 32);
 	ck_assert_str_eq(key.name, "laptop");
@@ -72,32 +56,32 @@ START_TEST(keys)
 	ck_assert_int_eq(key.revoked_unix_s, 0);
 
 	bool good;
-	ck_assert_int_eq(cairn_index_key_is_good(ix, first, &good), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key_is_good(fx_index, first, &good), CAIRN_OK);
 	ck_assert(good);
-	ck_assert_int_eq(cairn_index_key_is_good(ix, 99, &good), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key_is_good(fx_index, 99, &good), CAIRN_OK);
 	ck_assert(!good);
 
 	ck_assert_int_eq(revoke_key(99, &added), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(revoke_key(first, &added), CAIRN_OK);
 	ck_assert(added);
-	ck_assert_int_eq(cairn_index_key_is_good(ix, first, &good), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key_is_good(fx_index, first, &good), CAIRN_OK);
 	ck_assert(!good);
-	ck_assert_int_eq(cairn_index_key_is_good(ix, second, &good), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key_is_good(fx_index, second, &good), CAIRN_OK);
 	ck_assert(good);
 	ck_assert_int_eq(revoke_key(first, &added), CAIRN_OK);
 	ck_assert(!added);
-	ck_assert_int_eq(cairn_index_key(ix, digest.b, &key), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key(fx_index, digest.b, &key), CAIRN_OK);
 	ck_assert_int_ge(key.revoked_unix_s, now);
 
 	char names[16] = "";
 	int64_t next;
-	ck_assert_int_eq(cairn_index_each_key(ix, 0, 0, take_names, names, &next), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_key(fx_index, 0, 0, take_names, names, &next), CAIRN_OK);
 	ck_assert_str_eq(names, "-c");
 	ck_assert_int_eq(next, 0);
 	memset(names, 0, sizeof(names));
-	ck_assert_int_eq(cairn_index_each_key(ix, 0, 1, take_names, names, &next), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_key(fx_index, 0, 1, take_names, names, &next), CAIRN_OK);
 	ck_assert_int_eq(next, first);
-	ck_assert_int_eq(cairn_index_each_key(ix, next, 1, take_names, names, &next), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_key(fx_index, next, 1, take_names, names, &next), CAIRN_OK);
 	ck_assert_str_eq(names, "-c");
 }
 END_TEST
@@ -115,7 +99,7 @@ START_TEST(key_texts_at_their_limits)
 	ck_assert_int_eq(add_key(1, name, scopes, &id), CAIRN_OK);
 	struct cairn_index_key key;
 	struct cairn_hash digest = fx_hash("key", 1);
-	ck_assert_int_eq(cairn_index_key(ix, digest.b, &key), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key(fx_index, digest.b, &key), CAIRN_OK);
 	ck_assert_str_eq(key.name, name);
 	ck_assert_str_eq(key.scopes, scopes);
 }
@@ -129,23 +113,23 @@ START_TEST(the_life_of_a_key)
 	int64_t now = cairn_clock_unix_s();
 	struct cairn_index_add_key add = {.name = "k", .repo = "", .scopes = "read", .expires_unix_s = now + 100};
 	memcpy(add.digest, digest.b, sizeof(add.digest));
-	ck_assert_int_eq(cairn_index_add_key(ix, &add), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_key(ix, digest.b, &key), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_add_key(fx_index, &add), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key(fx_index, digest.b, &key), CAIRN_OK);
 	ck_assert_int_eq(key.expires_unix_s, now + 100);
 	ck_assert_int_eq(key.used_unix_s, 0);
-	ck_assert_int_eq(cairn_index_key_is_good(ix, add.id, &good), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key_is_good(fx_index, add.id, &good), CAIRN_OK);
 	ck_assert(good);
 	struct cairn_index_use_key use = {.id = add.id, .used_unix_s = now + 5};
-	ck_assert_int_eq(cairn_index_use_key(ix, &use), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_key(ix, digest.b, &key), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_use_key(fx_index, &use), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key(fx_index, digest.b, &key), CAIRN_OK);
 	ck_assert_int_eq(key.used_unix_s, now + 5);
 	use = (struct cairn_index_use_key){.id = 999, .used_unix_s = now};
-	ck_assert_int_eq(cairn_index_use_key(ix, &use), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_use_key(fx_index, &use), CAIRN_OK);
 	digest.b[0]++;
 	add = (struct cairn_index_add_key){.name = "k", .repo = "", .scopes = "read", .expires_unix_s = now};
 	memcpy(add.digest, digest.b, sizeof(add.digest));
-	ck_assert_int_eq(cairn_index_add_key(ix, &add), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_key_is_good(ix, add.id, &good), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_add_key(fx_index, &add), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key_is_good(fx_index, add.id, &good), CAIRN_OK);
 	ck_assert(!good);
 }
 END_TEST
@@ -153,7 +137,7 @@ END_TEST
 static enum cairn_status tell(const void *body, size_t len, uint32_t keep_max)
 {
 	struct cairn_index_add_telemetry add = {.sender = "me", .body = body, .body_len = len, .keep_max = keep_max};
-	return cairn_index_add_telemetry(ix, &add);
+	return cairn_index_add_telemetry(fx_index, &add);
 }
 
 static void take_bodies(void *ctx, const struct cairn_index_telemetry *row)
@@ -173,10 +157,10 @@ START_TEST(telemetry)
 		ck_assert_int_eq(tell(&"abcdefgh"[i], 1, 5), CAIRN_OK);
 	char bodies[16] = "";
 	int64_t next;
-	ck_assert_int_eq(cairn_index_each_telemetry(ix, 0, 3, take_bodies, bodies, &next), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_telemetry(fx_index, 0, 3, take_bodies, bodies, &next), CAIRN_OK);
 	ck_assert_str_eq(bodies, "hgf");
 	ck_assert_int_ne(next, 0);
-	ck_assert_int_eq(cairn_index_each_telemetry(ix, next, 3, take_bodies, bodies, &next), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_telemetry(fx_index, next, 3, take_bodies, bodies, &next), CAIRN_OK);
 	ck_assert_str_eq(bodies, "hgfed"); /* five are kept */
 	ck_assert_int_eq(next, 0);
 	ck_assert_int_eq(tell(large, sizeof(large), 5), CAIRN_E_LIMIT);
@@ -190,12 +174,12 @@ START_TEST(old_telemetry)
 	struct cairn_index_trim_telemetry trim = {.before_unix_s = cairn_clock_unix_s() - 100};
 	for (unsigned i = 0; i < 300; i++)
 		ck_assert_int_eq(tell("a", 1, 1000), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_trim_telemetry(ix, &trim), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_trim_telemetry(fx_index, &trim), CAIRN_OK);
 	ck_assert_uint_eq(trim.n_dropped, 0);
 	trim.before_unix_s = cairn_clock_unix_s() + 100;
 	uint32_t n = 0;
 	do {
-		ck_assert_int_eq(cairn_index_trim_telemetry(ix, &trim), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_trim_telemetry(fx_index, &trim), CAIRN_OK);
 		n += trim.n_dropped;
 	} while (trim.n_dropped > 0);
 	ck_assert_uint_eq(n, 300);
@@ -207,7 +191,7 @@ int main(int argc, char **argv)
 	fx_use_engine(argc, argv);
 	Suite *s = suite_create("index_operate_contract");
 	TCase *t = tcase_create("operate");
-	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, keys);
 	tcase_add_test(t, key_texts_at_their_limits);
 	tcase_add_test(t, the_life_of_a_key);

@@ -1,37 +1,21 @@
 /* The index as it was at one moment, while it goes on being written. */
 #include "index/snapshot.h"
 #include "support/index_fixture.h"
-#include "support/tempdir.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct tempdir folder;
-static struct cairn_index *ix;
-
-static void set_up(void)
-{
-	folder = tempdir_new();
-	ix = fx_open(folder.path);
-}
-
-static void tear_down(void)
-{
-	cairn_index_free(ix);
-	tempdir_fini(&folder);
-}
 
 /* A xorb and a file of two terms on it, in a shard of its own. */
 static void put(uint64_t number, uint32_t n_chunks)
 {
 	struct fx_xorb x = fx_xorb_new(number, n_chunks);
 	struct fx_shard s;
-	ck_assert(fx_xorb_put(ix, &x));
+	ck_assert(fx_xorb_put(fx_index, &x));
 	fx_shard_init(&s, number);
 	fx_shard_xorb(&s, &x, 1, 0);
 	fx_shard_term(fx_shard_file(&s, number, &x, 0, 1), &x, 1, 2);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	fx_xorb_fini(&x);
 }
 
@@ -83,7 +67,7 @@ START_TEST(one_moment)
 	struct cairn_hash hash;
 	put(1, 5);
 	put(2, 7);
-	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(folder.path).text, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(fx_folder.path).text, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_snapshot_extent(snapshot, 0, &extent, NULL), CAIRN_OK);
 	put(3, 9);
 	ck_assert_int_eq(cairn_index_snapshot_extent(snapshot, 1, &extent, NULL), CAIRN_OK);
@@ -97,7 +81,7 @@ START_TEST(one_moment)
 	ck_assert(later.n_xorbs == 1 && later.n_files == 1);
 	ck_assert_int_eq(cairn_index_snapshot_xorb_hash(snapshot, 3, &hash), CAIRN_E_NOT_FOUND);
 	cairn_index_snapshot_freep(&snapshot);
-	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(folder.path).text, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(fx_folder.path).text, NULL), CAIRN_OK);
 	struct seen stopped = {.snapshot = snapshot, .answer = CAIRN_E_BUSY};
 	walk(&stopped, 0);
 	ck_assert(stopped.n_xorbs == 2 && stopped.n_files == 3);
@@ -114,14 +98,14 @@ static void claim(const char *owner, uint8_t digit)
 	fx_shard_term(file, &x, 1, 2);
 	file->file.has_sha256 = true;
 	memset(file->file.sha256, digit, sizeof(file->file.sha256));
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	fx_xorb_fini(&x);
 }
 
 static void assert_sha256(int digit)
 {
 	CLEANUP(cairn_index_snapshot_freep) struct cairn_index_snapshot *snapshot = NULL;
-	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(folder.path).text, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(fx_folder.path).text, NULL), CAIRN_OK);
 	struct seen seen = {.snapshot = snapshot};
 	walk(&seen, 0);
 	ck_assert_uint_eq(seen.n_files, 1);
@@ -150,7 +134,7 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("index_snapshot_contract");
 	TCase *t = tcase_create("all");
 	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, one_moment);
 	tcase_add_test(t, one_claim_of_several);
 	suite_add_tcase(s, t);

@@ -7,30 +7,15 @@
 #include <check.h>
 #include <stdlib.h>
 
-static struct tempdir folder;
-static struct cairn_index *ix;
-
-static void set_up(void)
-{
-	folder = tempdir_new();
-	ix = fx_open(folder.path);
-}
-
-static void tear_down(void)
-{
-	cairn_index_free(ix);
-	tempdir_fini(&folder);
-}
-
 /* A xorb and a file of two terms on it. */
 static void put(void)
 {
 	struct fx_xorb x = fx_xorb_new(1, 5);
 	struct fx_shard s;
-	ck_assert(fx_xorb_put(ix, &x));
+	ck_assert(fx_xorb_put(fx_index, &x));
 	fx_shard_init(&s, 1);
 	fx_shard_term(fx_shard_file(&s, 1, &x, 0, 1), &x, 1, 2);
-	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	fx_xorb_fini(&x);
 }
 
@@ -63,7 +48,7 @@ static void assert_sha256(int digit)
 {
 	CLEANUP(cairn_index_snapshot_freep) struct cairn_index_snapshot *snapshot = NULL;
 	struct seen seen = {0};
-	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(folder.path).text, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(fx_folder.path).text, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_snapshot_xorbs(snapshot, 0, see_xorb, &seen, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_snapshot_files(snapshot, 0, see_file, &seen, NULL), CAIRN_OK);
 	ck_assert_uint_eq(seen.n, 2);
@@ -74,16 +59,17 @@ static void assert_sha256(int digit)
 START_TEST(older_version)
 {
 	put();
-	cairn_index_freep(&ix);
-	fx_sql(folder.path, "CREATE TABLE claim(scope, sha256, file);"
-			    "INSERT INTO claim SELECT scope, CAST(x'06' || zeroblob(31) AS BLOB), file FROM file_owner;"
-			    "DROP TABLE file_owner; PRAGMA user_version = 8");
+	cairn_index_freep(&fx_index);
+	fx_sql(fx_folder.path,
+	       "CREATE TABLE claim(scope, sha256, file);"
+	       "INSERT INTO claim SELECT scope, CAST(x'06' || zeroblob(31) AS BLOB), file FROM file_owner;"
+	       "DROP TABLE file_owner; PRAGMA user_version = 8");
 	assert_sha256(6);
-	fx_sql(folder.path,
+	fx_sql(fx_folder.path,
 	       "DELETE FROM claim; UPDATE file SET terms = CAST(substr(terms, 1, 16) || substr(terms, 25, 16) AS BLOB);"
 	       "ALTER TABLE xorb DROP COLUMN repacked; PRAGMA user_version = 4");
 	assert_sha256(-1);
-	fx_sql(folder.path,
+	fx_sql(fx_folder.path,
 	       "ALTER TABLE file ADD COLUMN sha256 BLOB; UPDATE file SET sha256 = CAST(x'05' || zeroblob(31) AS BLOB);"
 	       "DROP TABLE claim; PRAGMA user_version = 3");
 	assert_sha256(5);
@@ -109,8 +95,8 @@ START_TEST(damaged_row)
 	CLEANUP(cairn_index_snapshot_freep) struct cairn_index_snapshot *snapshot = NULL;
 	struct cairn_diag diag = {0};
 	put();
-	fx_sql(folder.path, "UPDATE list SET spans = x'00'; UPDATE file SET terms = x'00'");
-	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(folder.path).text, NULL), CAIRN_OK);
+	fx_sql(fx_folder.path, "UPDATE list SET spans = x'00'; UPDATE file SET terms = x'00'");
+	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(fx_folder.path).text, NULL), CAIRN_OK);
 	struct seen seen = {0};
 	ck_assert_int_eq(cairn_index_snapshot_xorbs(snapshot, 0, see_xorb, &seen, &diag), CAIRN_E_DAMAGED);
 	ck_assert_str_eq(diag.rule, "index.row");
@@ -124,7 +110,7 @@ int main(void)
 	Suite *s = suite_create("index_snapshot");
 	TCase *t = tcase_create("all");
 	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, older_version);
 	tcase_add_test(t, refused);
 	tcase_add_test(t, damaged_row);

@@ -2,7 +2,6 @@
 
 #include "hub/usage_sets.h"
 #include "support/index_fixture.h"
-#include "support/tempdir.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -10,21 +9,6 @@
 #include <string.h>
 
 enum { N_XORBS = 12, N_CHUNKS = 30, N_OWNERS = 20, N_FILES = 6, N_TERMS = 8, PIECES_MANY = 1 << 16 };
-
-static struct tempdir folder;
-static struct cairn_index *ix;
-
-static void set_up(void)
-{
-	folder = tempdir_new();
-	ix = fx_open(folder.path);
-}
-
-static void tear_down(void)
-{
-	cairn_index_free(ix);
-	tempdir_fini(&folder);
-}
 
 static uint32_t next_number(uint32_t below)
 {
@@ -38,7 +22,7 @@ static void fill(struct fx_xorb xorbs[static N_XORBS])
 {
 	for (uint32_t i = 0; i < N_XORBS; i++) {
 		xorbs[i] = fx_xorb_new(100 + i, N_CHUNKS);
-		ck_assert(fx_xorb_put(ix, &xorbs[i]));
+		ck_assert(fx_xorb_put(fx_index, &xorbs[i]));
 	}
 	for (uint32_t o = 0; o < N_OWNERS; o++) {
 		struct fx_shard shard;
@@ -56,7 +40,7 @@ static void fill(struct fx_xorb xorbs[static N_XORBS])
 					      start + 1 + next_number(N_CHUNKS - start));
 			}
 		}
-		ck_assert_int_eq(fx_shard_put(ix, &shard), CAIRN_OK);
+		ck_assert_int_eq(fx_shard_put(fx_index, &shard), CAIRN_OK);
 	}
 }
 
@@ -67,7 +51,7 @@ static struct cairn_usage *computed(uint32_t pieces_max, uint32_t members_max)
 	const struct cairn_usage_room room = {pieces_max, members_max, N_OWNERS};
 	struct cairn_usage *usage;
 	struct cairn_diag diag = {0};
-	ck_assert_int_eq(cairn_usage_compute(&usage, ix, &room, NULL, NULL, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_usage_compute(&usage, fx_index, &room, NULL, NULL, &diag), CAIRN_OK);
 	return usage;
 }
 
@@ -113,11 +97,11 @@ START_TEST(in_rounds)
 	static const struct cairn_usage_room SHORT[] = {
 		{10, PIECES_MANY, N_OWNERS}, {PIECES_MANY, 30, N_OWNERS}, {PIECES_MANY, PIECES_MANY, N_OWNERS - 1}};
 	for (size_t i = 0; i < sizeof(SHORT) / sizeof(SHORT[0]); i++) {
-		ck_assert_int_eq(cairn_usage_compute(&none, ix, &SHORT[i], NULL, NULL, &diag), CAIRN_E_LIMIT);
+		ck_assert_int_eq(cairn_usage_compute(&none, fx_index, &SHORT[i], NULL, NULL, &diag), CAIRN_E_LIMIT);
 		ck_assert_ptr_null(none);
 		ck_assert_str_eq(diag.rule, "usage.limit");
 	}
-	ck_assert_int_eq(cairn_usage_compute(&none, ix, &WHOLE, stop_at_once, NULL, &diag), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_usage_compute(&none, fx_index, &WHOLE, stop_at_once, NULL, &diag), CAIRN_E_BUSY);
 	for (uint32_t i = 0; i < N_XORBS; i++)
 		fx_xorb_fini(&xorbs[i]);
 }
@@ -132,7 +116,7 @@ START_TEST(in_rounds_for_their_owners)
 		struct fx_shard shard;
 		char owner[16];
 		xorbs[i] = fx_xorb_new(100 + i, N_CHUNKS);
-		ck_assert(fx_xorb_put(ix, &xorbs[i]));
+		ck_assert(fx_xorb_put(fx_index, &xorbs[i]));
 		(void)snprintf(owner, sizeof(owner), "models/a/%u", i);
 		fx_shard_init(&shard, i);
 		shard.owner = owner;
@@ -141,7 +125,7 @@ START_TEST(in_rounds_for_their_owners)
 			for (uint32_t t = 1; t < N_TERMS; t++)
 				fx_shard_term(file, &xorbs[i], f, f + t + 1);
 		}
-		ck_assert_int_eq(fx_shard_put(ix, &shard), CAIRN_OK);
+		ck_assert_int_eq(fx_shard_put(fx_index, &shard), CAIRN_OK);
 	}
 	CLEANUP(cairn_usage_freep) struct cairn_usage *whole = computed(PIECES_MANY, PIECES_MANY);
 	CLEANUP(cairn_usage_freep) struct cairn_usage *rounds = computed(PIECES_MANY, 2 * N_SETS_AT_ONCE);
@@ -187,7 +171,7 @@ int main(void)
 {
 	Suite *s = suite_create("usage");
 	TCase *c = tcase_create("usage");
-	tcase_add_checked_fixture(c, set_up, tear_down);
+	tcase_add_checked_fixture(c, fx_set_up, fx_tear_down);
 	tcase_add_test(c, in_rounds);
 	tcase_add_test(c, in_rounds_for_their_owners);
 	tcase_add_test(c, of_nothing);
