@@ -11,6 +11,8 @@
 struct pgfx pg;
 
 const char PGFX_WRITER_WAITS[] = "SELECT count(*) " PGFX_WRITER;
+const char PGFX_COUNTS_AGREE[] = "SELECT (files = (SELECT count(*) FROM file) AND shards = (SELECT count(*) FROM shard)"
+				 " AND eligible = (SELECT count(*) FROM dedupe))::int FROM state";
 const char PGFX_SETTLER_WAITS[] = "SELECT count(*) " PGFX_SETTLER " AND a.wait_event = 'SyncRep'";
 
 void pgfx_pause_for(int ms)
@@ -27,6 +29,19 @@ int64_t pgfx_sql(const char *text)
 	int64_t value = PQntuples(r) > 0 ? strtoll(PQgetvalue(r, 0, 0), NULL, 10) : 0;
 	PQclear(r);
 	return value;
+}
+
+void pgfx_enter_schema(void)
+{
+	char text[512];
+	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
+	(void)pgfx_sql(text);
+}
+
+int64_t pgfx_sql_in(const char *text)
+{
+	pgfx_enter_schema();
+	return pgfx_sql(text);
 }
 
 void pgfx_wait_for(const char *question)

@@ -31,6 +31,12 @@ void pgfx_pause_for(int ms);
 
 /* @return the first value; 0: there is none */
 int64_t pgfx_sql(const char *text);
+/* From here on, names without a schema are those of the index. */
+void pgfx_enter_schema(void);
+/* The same, and the first value. */
+int64_t pgfx_sql_in(const char *text);
+/* For that: 1 when what each commit counts is what the tables have. */
+extern const char PGFX_COUNTS_AGREE[];
 
 /* Until a question is answered with more than nothing. */
 void pgfx_wait_for(const char *question);

@@ -20,14 +20,6 @@ static struct looked {
 	struct cairn_index_put_shard put;
 } l;
 
-static int64_t sql_in(const char *question)
-{
-	char text[512];
-	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
-	(void)pgfx_sql(text);
-	return pgfx_sql(question);
-}
-
 /* With a copy that its row names, as over S3. */
 static void put_xorb(const struct fx_xorb *x)
 {
@@ -100,13 +92,11 @@ static enum cairn_status put_seen(void)
 static void assert_registered(const char *owner)
 {
 	ck_assert(fx_sees(pg.ix, owner, 1) && fx_sees(pg.ix, owner, 2));
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM file_owner WHERE scope NOT IN (SELECT id FROM scope)"), 0);
-	ck_assert_int_eq(sql_in("SELECT (files = (SELECT count(*) FROM file) AND shards = (SELECT count(*) FROM shard)"
-				" AND eligible = (SELECT count(*) FROM dedupe))::int FROM state"),
-			 1);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM dedupe WHERE shard NOT IN (SELECT id FROM shard)"), 0);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM member WHERE shard NOT IN (SELECT id FROM shard)"), 0);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM reference WHERE file NOT IN (SELECT id FROM file)"), 0);
+	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM file_owner WHERE scope NOT IN (SELECT id FROM scope)"), 0);
+	ck_assert_int_eq(pgfx_sql_in(PGFX_COUNTS_AGREE), 1);
+	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM dedupe WHERE shard NOT IN (SELECT id FROM shard)"), 0);
+	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM member WHERE shard NOT IN (SELECT id FROM shard)"), 0);
+	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM reference WHERE file NOT IN (SELECT id FROM file)"), 0);
 }
 
 /* Somebody who is named has registered something before. */
@@ -158,7 +148,7 @@ START_TEST(what_is_not_plain)
 		"UPDATE xorb SET hash = sha256('') WHERE id = (SELECT max(id) - 1 FROM xorb)",
 	};
 	make("");
-	(void)sql_in(CHANGES[_i]);
+	(void)pgfx_sql_in(CHANGES[_i]);
 	look();
 	ck_assert(!l.look.seen.plain);
 	ck_assert_int_ne(l.found[0].id, 0);
@@ -195,10 +185,10 @@ static int64_t look_ups_of_a_look(void)
 {
 	static const char LOOK_UPS[] = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'file_hash_key'"
 				       " AND schemaname = current_schema()";
-	int64_t before = sql_in(LOOK_UPS);
+	int64_t before = pgfx_sql_in(LOOK_UPS);
 	look();
 	reopen();
-	return sql_in(LOOK_UPS) - before;
+	return pgfx_sql_in(LOOK_UPS) - before;
 }
 
 /* Whoever sends a shard has shown nothing yet: how long it takes must not say which of its files are here. */
@@ -242,9 +232,9 @@ START_TEST(what_was_seen_is_not_asked_again)
 	make("me");
 	look();
 	ck_assert(l.look.seen.plain);
-	(void)sql_in("UPDATE scope SET name = 'you' WHERE name = 'me'");
+	(void)pgfx_sql_in("UPDATE scope SET name = 'you' WHERE name = 'me'");
 	ck_assert_int_eq(put_seen(), CAIRN_E_BUSY);
-	(void)sql_in("UPDATE scope SET name = 'me' WHERE name = 'you'");
+	(void)pgfx_sql_in("UPDATE scope SET name = 'me' WHERE name = 'you'");
 	assert_registered("me");
 	drop();
 }
@@ -258,7 +248,7 @@ START_TEST(what_was_seen_does_not_hold)
 	look();
 	ck_assert(l.look.seen.plain);
 	if (_i == 0)
-		(void)sql_in("UPDATE state SET collection = collection + 1");
+		(void)pgfx_sql_in("UPDATE state SET collection = collection + 1");
 	else
 		l.look.seen.server++;
 	l.look.seen.owner = 12345;
@@ -283,7 +273,7 @@ START_TEST(what_came_meanwhile)
 	ck_assert(l.put.added == (_i == 0)); /* one of the same body has all of it, whatever is in it here */
 	if (_i == 0)
 		assert_registered("");
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM shard"), _i == 0 ? 2 : 1);
+	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM shard"), _i == 0 ? 2 : 1);
 	drop();
 }
 END_TEST
@@ -340,7 +330,7 @@ START_TEST(a_bad_one_in_a_stream)
 	look();
 	ck_assert(l.look.seen.plain);
 	reopen();
-	int64_t before = sql_in(ROLLBACKS);
+	int64_t before = pgfx_sql_in(ROLLBACKS);
 	atomic_store(&n_streamed, 0);
 	PGconn *still = pgfx_stand_still(false);
 	stream_send(0, _i == 0 ? "" : "me");
@@ -359,7 +349,7 @@ START_TEST(a_bad_one_in_a_stream)
 	reopen();
 	/* That of the one that stood still, of the batch, and where it may be for that, of the batch without what was
 	 * seen. */
-	ck_assert_int_eq(sql_in(ROLLBACKS) - before, _i == 0 ? 2 : 3);
+	ck_assert_int_eq(pgfx_sql_in(ROLLBACKS) - before, _i == 0 ? 2 : 3);
 	drop();
 }
 END_TEST
@@ -454,12 +444,12 @@ START_TEST(those_that_wait_look_together)
 	static const char OPEN[] = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cairn'";
 	make("");
 	look();
-	int64_t before = sql_in(OPEN);
+	int64_t before = pgfx_sql_in(OPEN);
 	PGconn *locked = pgfx_lock_table("file", "ACCESS EXCLUSIVE");
 	lookers_start(_i == 0 ? 1 : LARGE_LOOKER_FILES);
 	PQfinish(locked);
 	lookers_join();
-	ck_assert_int_eq(sql_in(OPEN), before + _i);
+	ck_assert_int_eq(pgfx_sql_in(OPEN), before + _i);
 	for (unsigned i = 0; i < LOOKERS; i++) {
 		ck_assert_int_eq(lookers[i].status == CAIRN_OK, i != BAD_LOOKER);
 		ck_assert_int_eq(lookers[i].look.seen.plain, i != BAD_LOOKER);

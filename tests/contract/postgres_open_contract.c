@@ -27,9 +27,7 @@ static void assert_refused(const char *rule)
 
 START_TEST(other_versions_and_other_schemas)
 {
-	char text[256];
-	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
-	(void)pgfx_sql(text);
+	pgfx_enter_schema();
 	(void)pgfx_sql("UPDATE cluster SET version = 999");
 	assert_refused("index.newer");
 	(void)pgfx_sql("UPDATE cluster SET application = 'another'");
@@ -43,14 +41,12 @@ END_TEST
 
 START_TEST(an_older_one_is_brought_forward)
 {
-	char text[256];
 	int from, to;
 	struct cairn_index_add_account add = {.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = "", .email = ""};
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
 	cairn_index_free(pg.ix);
 	pg.ix = NULL;
-	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
-	(void)pgfx_sql(text);
+	pgfx_enter_schema();
 	(void)pgfx_sql("DROP TABLE entry, content, ref, commit_, line, object, former, repo, membership");
 	(void)pgfx_sql("ALTER TABLE account DROP COLUMN quota");
 	(void)pgfx_sql("DROP TABLE dead");

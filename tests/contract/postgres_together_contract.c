@@ -47,14 +47,6 @@ static void together_wait(unsigned n)
 	ck_assert_uint_eq(atomic_load(&n_together), n);
 }
 
-static int64_t sql_in(const char *question)
-{
-	char text[512];
-	(void)snprintf(text, sizeof(text), "SET search_path TO \"%s\"", pg.folder.path);
-	(void)pgfx_sql(text);
-	return pgfx_sql(question);
-}
-
 /* One shard of each kind. @param retired  a xorb that is */
 static void together_fill(const struct fx_xorb *retired)
 {
@@ -85,13 +77,11 @@ static void must_have_gone_in(void)
 						     together[TWIN].shard.files[0].file.size_bytes +
 						     together[KNOWN_FILE].shard.files[0].file.size_bytes +
 						     together[KNOWN_FILE].shard.files[1].file.size_bytes);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM xorb WHERE retired IS NOT NULL"), 0);
-	ck_assert_int_eq(sql_in("SELECT (files = (SELECT count(*) FROM file) AND shards = (SELECT count(*) FROM shard)"
-				" AND eligible = (SELECT count(*) FROM dedupe))::int FROM state"),
-			 1);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM file"), 7);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM reference"), 7);
-	ck_assert_int_eq(sql_in("SELECT count(*) FROM member"), 6);
+	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM xorb WHERE retired IS NOT NULL"), 0);
+	ck_assert_int_eq(pgfx_sql_in(PGFX_COUNTS_AGREE), 1);
+	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM file"), 7);
+	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM reference"), 7);
+	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM member"), 6);
 }
 
 /* What is new goes in together and what is not by itself, in one commit; with a bad one among them, too. */
@@ -108,11 +98,11 @@ START_TEST(shards_that_wait_together)
 	fx_shard_file(&known, 100, &pg.x, 0, 2);
 	ck_assert_int_eq(fx_shard_put(pg.ix, &known), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_set_quota(pg.ix, &quota), CAIRN_OK);
-	(void)sql_in("UPDATE xorb SET retired = 1 WHERE id = (SELECT max(id) FROM xorb)");
+	(void)pgfx_sql_in("UPDATE xorb SET retired = 1 WHERE id = (SELECT max(id) FROM xorb)");
 	together_fill(&y);
 
 	cairn_index_stats(pg.ix, &before);
-	int64_t number = sql_in("SELECT last_value FROM shard_id_seq");
+	int64_t number = pgfx_sql_in("SELECT last_value FROM shard_id_seq");
 	atomic_store(&n_together, 0);
 	PGconn *still = pgfx_stand_still(false);
 	unsigned n = bad ? TOGETHER : BAD;
@@ -129,7 +119,7 @@ START_TEST(shards_that_wait_together)
 	ck_assert_uint_eq(after.n_commits - before.n_commits, 1);
 	/* Nothing was tried a second time but for the bad one's sake: 2 went together, 4 by themselves. */
 	if (!bad)
-		ck_assert_int_eq(sql_in("SELECT last_value FROM shard_id_seq") - number, 2 + 4);
+		ck_assert_int_eq(pgfx_sql_in("SELECT last_value FROM shard_id_seq") - number, 2 + 4);
 	must_have_gone_in();
 	fx_xorb_fini(&y);
 }
