@@ -2,6 +2,7 @@
 
 #include <check.h>
 #include <pthread.h>
+#include <stdio.h>
 
 const struct cairn_cas_who CAS_OPERATOR = {.scope = "", .owner = "", .viewer = NULL};
 
@@ -83,6 +84,20 @@ static enum cairn_status outcome_wait(struct outcome *o, bool *changed)
 	{                                                                                                              \
 		.lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER                                    \
 	}
+
+char *cas_object_path(const struct cas_fixture *f, const struct cairn_hash *xorb)
+{
+	char text[CAIRN_HASH_TEXT_BYTES], name[128];
+	cairn_hash_text(text, xorb);
+	(void)snprintf(name, sizeof(name), "objects/%.2s/%.2s/%s", text, text + 2, text);
+	return tempdir_path(&f->dir, name);
+}
+
+void cas_flip_bit(const struct cas_fixture *f, const struct cairn_hash *xorb, off_t at)
+{
+	CLEANUP(tempdir_textp) char *path = cas_object_path(f, xorb);
+	tempdir_flip_bit(path, at);
+}
 
 enum cairn_status cas_verify_and_store(struct cairn_xorb_upload *u, struct cairn_diag *diag)
 {

@@ -33,6 +33,11 @@ void cas_fixture_close(struct cas_fixture *f);
 /** For CLEANUP(). */
 void cas_fixture_fini(struct cas_fixture *f);
 
+/** Path of an object. @return owned by the caller, CLEANUP(tempdir_textp) */
+char *cas_object_path(const struct cas_fixture *f, const struct cairn_hash *xorb);
+/** Damage it: flip a bit of a byte. */
+void cas_flip_bit(const struct cas_fixture *f, const struct cairn_hash *xorb, off_t at);
+
 /** Of an upload whose body is there. @return what the first failing step said */
 enum cairn_status cas_verify_and_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
 

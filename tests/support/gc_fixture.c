@@ -72,14 +72,6 @@ struct cairn_gc_report gc_collect_all(struct gc_fixture *g)
 	};
 }
 
-char *gc_object_path(const struct gc_fixture *g, const struct cairn_hash *xorb)
-{
-	char text[CAIRN_HASH_TEXT_BYTES], name[128];
-	cairn_hash_text(text, xorb);
-	(void)snprintf(name, sizeof(name), "objects/%.2s/%.2s/%s", text, text + 2, text);
-	return tempdir_path(&g->f.dir, name);
-}
-
 /* --- uploads ------------------------------------------------------------------------------------------------------ */
 
 void gc_xorb_init(struct gc_xorb *x, uint64_t seed, uint32_t n_chunks)

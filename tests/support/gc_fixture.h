@@ -81,9 +81,6 @@ void gc_stock_fini(struct gc_stock *s);
 /** Plan a file and read all of it from the objects: what comes must give its hash. @return what planning said */
 enum cairn_status gc_read_back(struct cairn_cas *cas, const struct cairn_hash *file);
 
-/** Path of an object. @return owned by the caller, CLEANUP(tempdir_textp) */
-char *gc_object_path(const struct gc_fixture *g, const struct cairn_hash *xorb);
-
 /** Check without repairing. @return problems found, told on standard error */
 uint64_t gc_problems(struct cairn_cas *cas);
 

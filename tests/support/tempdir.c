@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { TEMPDIR_OPEN_FOLDERS = 8 };
 
@@ -73,4 +76,15 @@ void tempdir_write(const struct tempdir *dir, const char *name, const void *byte
 	CLEANUP(cairn_fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(cairn_fd_write_all(fd, bytes, len), CAIRN_OK);
+}
+
+void tempdir_flip_bit(const char *path, off_t at)
+{
+	uint8_t byte;
+	ck_assert_int_eq(chmod(path, 0600), 0);
+	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
+	byte ^= 0x10;
+	ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
 }

@@ -3,6 +3,7 @@
 #define CAIRN_TESTS_SUPPORT_TEMPDIR_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /** A new folder below $TMPDIR or /tmp; NULL after release. */
 struct tempdir {
@@ -23,5 +24,8 @@ int tempdir_count(const struct tempdir *dir, const char *name);
 
 /** Write a file of mode 0600; an existing one is replaced. */
 void tempdir_write(const struct tempdir *dir, const char *name, const void *bytes, size_t len);
+
+/** Flip a bit of the byte there, in a file whose mode may be for reading alone; it is 0600 then. */
+void tempdir_flip_bit(const char *path, off_t at);
 
 #endif

@@ -328,7 +328,7 @@ START_TEST(backup_writes_anew_what_differs)
 	backup_fixture_init(&b);
 	ck_assert_int_eq(backup_try(&b, 2, 0, &report), CAIRN_E_BUSY);
 	ck_assert_int_eq(cairn_hash_parse(&hash, b.xorbs[0].text, 64), CAIRN_OK);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&b.g, &hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&b.g.f, &hash);
 	FILE *file = fopen(path, "r+b");
 	ck_assert_ptr_nonnull(file);
 	ck_assert_int_eq(fseek(file, 100, SEEK_SET), 0);

@@ -12,12 +12,9 @@
 #include "support/index_sqlite.h"
 
 #include <check.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 START_TEST(a_xorb_is_inserted_once)
 {
@@ -311,20 +308,6 @@ START_TEST(a_lost_xorb_is_not_offered)
 }
 END_TEST
 
-static void cas_flip_object(const struct cas_fixture *f, const struct cairn_hash *hash)
-{
-	char path[512], text[CAIRN_HASH_TEXT_BYTES];
-	uint8_t byte;
-	cairn_hash_text(text, hash);
-	(void)snprintf(path, sizeof(path), "%s/objects/%.2s/%.2s/%s", f->dir.path, text, text + 2, text);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(pread(fd, &byte, 1, 2000), 1);
-	byte ^= 1;
-	ck_assert_int_eq(pwrite(fd, &byte, 1, 2000), 1);
-	close(fd);
-}
-
 /* The row does not vouch for the object: neither HEAD nor a grant calls the xorb stored, and so no shard may rely on
  * it. */
 START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
@@ -341,7 +324,7 @@ START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
 	else
 		fx_sql(f.dir.path, "UPDATE xorb SET stored = stored + 1");
 	ck_assert_int_eq(cairn_cas_xorb(f.cas, &hash, &stored_bytes), CAIRN_E_NOT_FOUND);
-	cas_flip_object(&f, &hash);
+	cas_flip_bit(&f, &hash, 2000);
 	ck_assert_int_eq(cas_put_captured(f.cas, &CAS_OPERATOR, "shards/medium.shard", &changed, &diag),
 			 CAIRN_E_NOT_FOUND);
 	ck_assert_str_eq(diag.rule, "xorb.not_stored");

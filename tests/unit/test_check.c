@@ -5,7 +5,6 @@
 
 #include <check.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,24 +143,11 @@ END_TEST
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static void flip_byte(struct gc_stock *s, off_t at)
-{
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s->g, &s->x.made.hash);
-	uint8_t byte;
-	ck_assert_int_eq(chmod(path, 0600), 0);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
-	byte ^= 0x10;
-	ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
-	close(fd);
-}
-
 START_TEST(a_flipped_byte)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
-	flip_byte(&s, 2000);
+	cas_flip_bit(&s.g.f, &s.x.made.hash, 2000);
 	ck_assert_uint_eq(run_check(&s.g, false, true).n, 0); /* who skips the data does not see it */
 	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 2, 0);
 }
@@ -171,7 +157,7 @@ START_TEST(a_flipped_byte_of_a_header)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
-	flip_byte(&s, 0);
+	cas_flip_bit(&s.g.f, &s.x.made.hash, 0);
 	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 2, 0);
 }
 END_TEST
@@ -180,7 +166,7 @@ START_TEST(a_truncated_object)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 	ck_assert_int_eq(truncate(path, (off_t)s.x.body.len - 1), 0);
 	struct found f = run_check(&s.g, false, true);
 	check_found(&f, 0, CAIRN_CHECK_XORB_DAMAGED, &s.x.made.hash, false); /* its length shows without reading it */
@@ -193,7 +179,7 @@ START_TEST(a_missing_object)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_uint_eq(run_check(&s.g, false, true).n, 2);
 	check_mends(&s, CAIRN_CHECK_XORB_MISSING, 1, 0);
@@ -544,7 +530,7 @@ START_TEST(what_can_be_read_stays)
 	gc_file_init(&back, &(struct made_term){.xorb = &s.x.made, .start = 2, .end = 4}, 1);
 	ck_assert_int_eq(cas_put_shard(s.g.f.cas, &CAS_OPERATOR, &front.shard, &added, NULL), CAIRN_OK);
 	ck_assert_int_eq(cas_put_shard(s.g.f.cas, &CAS_OPERATOR, &back.shard, &added, NULL), CAIRN_OK);
-	flip_byte(&s, 2000); /* of chunk 1 */
+	cas_flip_bit(&s.g.f, &s.x.made.hash, 2000); /* of chunk 1 */
 	for (int i = 0; i < 3; i++) {
 		struct found f = run_check(&s.g, i == 1, false);
 		ck_assert_uint_eq(f.n, i < 2 ? 3 : 2);
@@ -568,7 +554,7 @@ START_TEST(damage_twice_is_kept_twice)
 	bool inserted;
 	gc_stock_init(&s);
 	for (int i = 1; i <= 2; i++) {
-		CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+		CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 		ck_assert_int_eq(chmod(path, 0600), 0);
 		ck_assert_int_eq(truncate(path, 0) | truncate(path, (off_t)s.x.body.len), 0); /* no chunk is whole */
 		ck_assert_uint_eq(run_check(&s.g, true, false).report.n_repaired, 1);

@@ -69,18 +69,18 @@ static enum cairn_status prove_piece(const struct cas_fixture *f, uint32_t piece
 	return end_fetch(fetch, cairn_fetch_prove(f->cas, fetch, NULL, NULL, NULL));
 }
 
-static void object_path(const struct cas_fixture *f, char path[static 512])
+static char *object_path(const struct cas_fixture *f)
 {
-	(void)snprintf(path, 512, "%s/objects/%.2s/%.2s/%s", f->dir.path, CAS_FIXTURE_XORB, &CAS_FIXTURE_XORB[2],
-		       CAS_FIXTURE_XORB);
+	struct cairn_hash xorb = the_xorb();
+	return cas_object_path(f, &xorb);
 }
 
 /* Another file of that name and length, with one byte changed where piece n is. */
 static void swap_object(const struct cas_fixture *f, uint32_t n, uint8_t change)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
-	char path[512], other[600];
-	object_path(f, path);
+	CLEANUP(tempdir_textp) char *path = object_path(f);
+	char other[600];
 	(void)snprintf(other, sizeof(other), "%s/other", f->dir.path);
 	body.bytes[(size_t)n * STEP_BYTES + PIECE_BYTES / 2] ^= change;
 	int fd = open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -151,10 +151,9 @@ END_TEST
 START_TEST(an_object_that_is_written_to_is_proved_anew)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
-	char path[512];
+	CLEANUP(tempdir_textp) char *path = object_path(&f);
 	cas_put_medium(f.cas, &CAS_OPERATOR);
 	ck_assert_int_eq(prove_piece(&f, 0), CAIRN_OK);
-	object_path(&f, path);
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	ck_assert_int_eq(pwrite(fd, "x", 1, STEP_BYTES + PIECE_BYTES / 2), 1);
 	close(fd);

@@ -10,7 +10,6 @@
 #include "xorb/writer.h"
 
 #include <check.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -471,15 +470,7 @@ static void shelf_fini(struct shelf *s)
 /* Flip a bit in the data of a chunk. */
 static void harm(const struct shelf *s, const struct stuff *x, uint32_t chunk)
 {
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s->g, &x->made.hash);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	off_t at = (off_t)x->made.list.spans[chunk].end - 1;
-	uint8_t byte;
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
-	byte ^= 0x10;
-	ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
-	ck_assert_int_eq(close(fd), 0);
+	cas_flip_bit(&s->g.f, &x->made.hash, (off_t)x->made.list.spans[chunk].end - 1);
 }
 
 static void remove_object(struct shelf *s, const struct stuff *x)
@@ -490,7 +481,7 @@ static void remove_object(struct shelf *s, const struct stuff *x)
 /* Beside the copy in a pack. */
 static void put_object(const struct shelf *s, const struct stuff *x)
 {
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s->g, &x->made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&s->g.f, &x->made.hash);
 	FILE *f = fopen(path, "we");
 	ck_assert_ptr_nonnull(f);
 	ck_assert_uint_eq(fwrite(x->body.bytes, 1, x->body.len, f), x->body.len);
@@ -577,7 +568,7 @@ START_TEST(cut_while_it_is_read)
 	CLEANUP(shelf_fini) struct shelf s;
 	struct cairn_diag diag = {0};
 	shelf_init(&s);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.a->made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.a->made.hash);
 	CLEANUP(cairn_file_reader_freep) struct cairn_file_reader *r = must_open(s.g.f.cas, &s.one, ALL);
 	ck_assert_int_eq(truncate(path, (off_t)s.a->made.list.spans[6].end), 0);
 	uint64_t at = 0;
@@ -755,8 +746,8 @@ START_TEST(a_list_and_an_object_of_another_xorb)
 	put_stuff(g.f.cas, b);
 	const struct part all = {a, 0, CHUNKS};
 	CLEANUP(known_file_fini) struct known_file f = put_file(g.f.cas, &CAS_OPERATOR, &all, 1);
-	CLEANUP(tempdir_textp) char *of_a = gc_object_path(&g, &a->made.hash);
-	CLEANUP(tempdir_textp) char *of_b = gc_object_path(&g, &b->made.hash);
+	CLEANUP(tempdir_textp) char *of_a = cas_object_path(&g.f, &a->made.hash);
+	CLEANUP(tempdir_textp) char *of_b = cas_object_path(&g.f, &b->made.hash);
 	ck_assert_int_eq(rename(of_b, of_a), 0);
 	fx_sql(g.f.dir.path, "UPDATE list SET hashes = (SELECT hashes FROM list WHERE xorb = 2),"
 			     " spans = (SELECT spans FROM list WHERE xorb = 2)");

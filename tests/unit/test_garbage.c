@@ -135,7 +135,7 @@ START_TEST(a_retired_xorb_that_is_sent_again_lives_again)
 	gc_fixture_init(&g);
 	gc_xorb_init(&x, 1, 3);
 	ck_assert_int_eq(gc_put_xorb(g.f.cas, &x, &inserted), CAIRN_OK);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&g, &x.made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&g.f, &x.made.hash);
 	ck_assert_int_eq(stat(path, &before), 0);
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 1, 0, 0);
@@ -247,7 +247,7 @@ START_TEST(a_xorb_lost_while_it_is_sent_again_is_asked_for_once_more)
 	ck_assert_int_eq(cairn_xorb_upload_begin(g.f.cas, &CAS_OPERATOR.sender, &x.made.hash, x.body.len, &u, &diag),
 			 CAIRN_OK);
 	ck_assert_int_eq(cairn_xorb_upload_write(u, x.body.bytes, x.body.len, &diag), CAIRN_OK);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&g, &x.made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&g.f, &x.made.hash);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(cas_verify_and_store(u, &diag), CAIRN_E_BUSY);
 	ck_assert_str_eq(diag.rule, "xorb.lost");

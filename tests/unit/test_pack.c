@@ -159,7 +159,7 @@ START_TEST(left_overs_are_compared)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 	(void)pack_as(&s, "a.shard", 0);
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);

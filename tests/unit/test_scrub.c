@@ -7,7 +7,6 @@
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* What a pass over all came to. */
@@ -70,24 +69,6 @@ static uint64_t noticed(struct gc_stock *s)
 	return stats.objects_damaged * 100 + stats.xorbs_lost * 10 + stats.xorbs_found;
 }
 
-static void flip_byte(const char *path, off_t at)
-{
-	uint8_t byte;
-	ck_assert_int_eq(chmod(path, 0600), 0);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
-	byte ^= 0x10;
-	ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
-	close(fd);
-}
-
-static void flip_object(struct gc_stock *s, off_t at)
-{
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s->g, &s->x.made.hash);
-	flip_byte(path, at);
-}
-
 START_TEST(what_is_sound_stays)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -105,7 +86,7 @@ START_TEST(a_flipped_byte_is_lost_and_comes_back)
 	uint64_t stored_bytes;
 	bool inserted;
 	gc_stock_init(&s);
-	flip_object(&s, AT[_i]);
+	cas_flip_bit(&s.g.f, &s.x.made.hash, AT[_i]);
 	struct pass p = scrub_all(&s);
 	ck_assert_uint_eq(p.n_damaged, 1);
 	ck_assert_uint_eq(p.n_suspect, 1);
@@ -127,7 +108,7 @@ START_TEST(a_missing_object)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 	ck_assert_int_eq(unlink(path), 0);
 	struct pass p = scrub_all(&s);
 	ck_assert_uint_eq(p.n_damaged, 0);
@@ -143,7 +124,7 @@ START_TEST(a_truncated_object)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 	ck_assert_int_eq(truncate(path, (off_t)(_i ? s.x.body.len - 1 : 0)), 0);
 	struct pass p = scrub_all(&s);
 	ck_assert_uint_eq(p.n_damaged, 1);
@@ -156,7 +137,7 @@ START_TEST(an_object_that_cannot_be_read)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(symlink(path, path), 0); /* ELOOP */
 	struct pass p = scrub_all(&s);
@@ -173,7 +154,7 @@ static void pack_and_unpack(struct gc_stock *s)
 	struct cairn_diag diag = {0};
 	struct vec_bytes *body = &s->x.body;
 	const struct cairn_pack_options options = {.name = "a.shard"};
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s->g, &s->x.made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&s->g.f, &s->x.made.hash);
 	ck_assert_int_eq(cairn_cas_pack(s->g.f.cas, &options, &report, &diag), CAIRN_OK);
 	ck_assert_int_ne(access(path, F_OK), 0);
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -197,7 +178,7 @@ START_TEST(a_damaged_copy_before_a_sound_one_goes_aside)
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
 	pack_and_unpack(&s);
-	flip_object(&s, 2000);
+	cas_flip_bit(&s.g.f, &s.x.made.hash, 2000);
 	struct pass p = scrub_all(&s);
 	ck_assert_uint_eq(p.n_damaged, 1);
 	ck_assert_uint_eq(p.n_sound, 1);
@@ -216,7 +197,7 @@ START_TEST(a_damaged_copy_behind_a_sound_one_stays)
 	pack_and_unpack(&s);
 	CLEANUP(tempdir_textp) char *pack = tempdir_path(&s.g.f.dir, "packs/a.shard");
 	for (off_t at = 700; at < (off_t)(s.x.body.len + s.other.body.len); at += 1000)
-		flip_byte(pack, at);
+		tempdir_flip_bit(pack, at);
 	struct pass p = scrub_all(&s);
 	ck_assert_uint_eq(p.n_damaged, 2);
 	ck_assert_uint_eq(p.n_sound, 1); /* x; the other one was in the pack alone */
@@ -231,7 +212,7 @@ START_TEST(a_lost_xorb_is_found_again)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
-	CLEANUP(tempdir_textp) char *path = gc_object_path(&s.g, &s.x.made.hash);
+	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 	CLEANUP(tempdir_textp) char *away = tempdir_path(&s.g.f.dir, "away");
 	ck_assert_int_eq(rename(path, away), 0);
 	ck_assert_uint_eq(scrub_all(&s).n_lost, 1);
