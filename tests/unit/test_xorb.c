@@ -1,26 +1,12 @@
 /* The verifier on what the stock clients sent, on broken copies of it, and at its limits. */
 #include "base/bytes.h"
+#include "support/captured.h"
 #include "support/vectors.h"
 #include "support/xorbs.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const CAPTURED[] = {
-	"xorbs/40dc23e4e7c5709f17d8a426431ba954d49b84c15b2bd75483c327a1d1dc5304",
-	"xorbs/4f6fc39d818d6ee9aac654dfb78bdc06d0926ae03fe97ba4bb2dbb77bf6811e8",
-	"xorbs/7ebdf5546bf761e3d39c4894c50cf36287ff73231d6e699360569b0fb09fc951",
-	"xorbs/9c3e0e4207f7d349f0699ec2f97aad7c532eec50a77b941c0065ed6a81b71106",
-	"xorbs/ab724518ad282f6b1235a1510be9c97d6ed74233a404e40dc46aaef483b8bca2",
-	"xorbs/cda0e2eaf2ba60109f23110334c2acfb35f73581c559579a4bc91bcc5dcef468",
-	"xorbs/d777518d006a393f4aaa20ce7ef51fde16d4426777f49b751f26fd45e2fb3238",
-	"xorbs/f0addca4d6fa9b43205c74136c5339d5e53f88deb24f8a7cd8aa032f8ecabf50",
-	"js/xorbs/248b075b1d18ec7788d3d4fa0b80f749f6fdded07317fd375d7d9df8383955de",
-	"js/xorbs/c1cbf254519b03aa1156bef0db91741e5d97522de940ee342201c7e7fd7b0018",
-	"js/xorbs/c3990e05cc4e11d7f3989be7a43df9402550a4940cc1cca64f90190096d83d20",
-};
-enum { N_CAPTURED = sizeof(CAPTURED) / sizeof(*CAPTURED) };
 
 /* The chunk list must be as the description beside the xorb says. */
 static void xorb_check_list(const struct cairn_chunk_list *list, const json_t *described)
@@ -40,7 +26,7 @@ static void xorb_check_list(const struct cairn_chunk_list *list, const json_t *d
 /* Every captured xorb, whole and in pieces: what a body is cut into must not matter. */
 START_TEST(xorb_captured_are_accepted)
 {
-	const char *name = CAPTURED[_i];
+	const char *name = CAPTURED_XORBS[_i];
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", name);
 	CLEANUP(vec_json_freep) json_t *described = vec_json("%s.json", name);
 	struct cairn_hash expected = vec_hash_text(strrchr(name, '/') + 1);
@@ -63,8 +49,8 @@ END_TEST
 START_TEST(xorb_captured_have_every_scheme)
 {
 	uint32_t seen[3] = {0};
-	for (size_t i = 0; i < N_CAPTURED; i++) {
-		CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", CAPTURED[i]);
+	for (size_t i = 0; i < CAPTURED_XORBS_N; i++) {
+		CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", CAPTURED_XORBS[i]);
 		CLEANUP(xorb_verdict_fini)
 		struct xorb_verdict got = xorb_verify(body.bytes, body.len, body.len, NULL, NULL);
 		ck_assert_int_eq(got.status, CAIRN_OK);
@@ -232,8 +218,8 @@ START_TEST(xorb_changed_bytes_are_found)
 	struct cairn_hash root = xorb_make_small(&small);
 	CLEANUP(vec_bytes_fini) struct vec_bytes made = vec_copy(small.bytes, small.len);
 	xorb_change_bytes(&made, &root, 18000, 4711);
-	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", CAPTURED[0]);
-	struct cairn_hash expected = vec_hash_text(strrchr(CAPTURED[0], '/') + 1);
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", CAPTURED_XORBS[0]);
+	struct cairn_hash expected = vec_hash_text(strrchr(CAPTURED_XORBS[0], '/') + 1);
 	xorb_change_bytes(&body, &expected, 500, 4712);
 	CLEANUP(vec_bytes_fini) struct vec_bytes one = vec_read("invalid/x_good_one_chunk.xorb");
 	expected = vec_hash_text("23ef36d5163ea516d32032b0e77668e182a9cfc43d377f97d8a196865057e626");
@@ -397,7 +383,7 @@ int main(void)
 	Suite *suite = suite_create("xorb");
 	TCase *tcase = tcase_create("verifier");
 	tcase_set_timeout(tcase, 100);
-	tcase_add_loop_test(tcase, xorb_captured_are_accepted, 0, N_CAPTURED);
+	tcase_add_loop_test(tcase, xorb_captured_are_accepted, 0, (int)CAPTURED_XORBS_N);
 	tcase_add_test(tcase, xorb_captured_have_every_scheme);
 	tcase_add_test(tcase, xorb_mutants_are_refused_for_their_cause);
 	tcase_add_test(tcase, xorb_hash_mismatch_names_both);

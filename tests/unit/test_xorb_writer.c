@@ -1,4 +1,5 @@
 /* Reading whole xorbs chunk by chunk, and making them. */
+#include "support/captured.h"
 #include "support/vectors.h"
 #include "support/xorbs.h"
 #include "xorb/codec.h"
@@ -9,25 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const CAPTURED[] = {
-	"xorbs/40dc23e4e7c5709f17d8a426431ba954d49b84c15b2bd75483c327a1d1dc5304",
-	"xorbs/4f6fc39d818d6ee9aac654dfb78bdc06d0926ae03fe97ba4bb2dbb77bf6811e8",
-	"xorbs/7ebdf5546bf761e3d39c4894c50cf36287ff73231d6e699360569b0fb09fc951",
-	"xorbs/9c3e0e4207f7d349f0699ec2f97aad7c532eec50a77b941c0065ed6a81b71106",
-	"xorbs/ab724518ad282f6b1235a1510be9c97d6ed74233a404e40dc46aaef483b8bca2",
-	"xorbs/cda0e2eaf2ba60109f23110334c2acfb35f73581c559579a4bc91bcc5dcef468",
-	"xorbs/d777518d006a393f4aaa20ce7ef51fde16d4426777f49b751f26fd45e2fb3238",
-	"xorbs/f0addca4d6fa9b43205c74136c5339d5e53f88deb24f8a7cd8aa032f8ecabf50",
-	"js/xorbs/248b075b1d18ec7788d3d4fa0b80f749f6fdded07317fd375d7d9df8383955de",
-	"js/xorbs/c1cbf254519b03aa1156bef0db91741e5d97522de940ee342201c7e7fd7b0018",
-	"js/xorbs/c3990e05cc4e11d7f3989be7a43df9402550a4940cc1cca64f90190096d83d20",
-};
-enum { N_CAPTURED = sizeof(CAPTURED) / sizeof(*CAPTURED) };
-
 START_TEST(reader_rewrites_byte_for_byte)
 {
-	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", CAPTURED[_i]);
-	CLEANUP(vec_json_freep) json_t *described = vec_json("%s.json", CAPTURED[_i]);
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", CAPTURED_XORBS[_i]);
+	CLEANUP(vec_json_freep) json_t *described = vec_json("%s.json", CAPTURED_XORBS[_i]);
 	const json_t *chunks = vec_get(described, "chunks");
 	CLEANUP(cairn_buf_fini) struct cairn_buf again = cairn_buf_init(body.len);
 	struct cairn_xorb_reader r;
@@ -74,7 +60,7 @@ END_TEST
 
 START_TEST(reader_refuses_truncation)
 {
-	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", CAPTURED[2]);
+	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", CAPTURED_XORBS[2]);
 	for (size_t len = 1; len < body.len; len++) {
 		CLEANUP(vec_bytes_fini) struct vec_bytes cut = vec_copy(body.bytes, len);
 		struct cairn_xorb_reader r;
@@ -124,8 +110,8 @@ START_TEST(writer_output_verifies)
 {
 	CLEANUP(cairn_xorb_writer_freep) struct cairn_xorb_writer *w = cairn_xorb_writer_new();
 	CLEANUP(cairn_codec_freep) struct cairn_codec *codec = cairn_codec_new();
-	for (size_t i = 0; i < N_CAPTURED; i++) {
-		CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", CAPTURED[i]);
+	for (size_t i = 0; i < CAPTURED_XORBS_N; i++) {
+		CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("%s", CAPTURED_XORBS[i]);
 		struct cairn_xorb_reader r;
 		cairn_xorb_reader_init(&r, body.bytes, body.len);
 		struct cairn_xorb_chunk chunk;
@@ -136,7 +122,7 @@ START_TEST(writer_output_verifies)
 			ck_assert_int_eq(cairn_codec_unpack(codec, &raw, &chunk.header, chunk.data, 0, NULL), CAIRN_OK);
 			writer_add(w, raw, chunk.header.unpacked_bytes);
 		}
-		struct cairn_hash expected = vec_hash_text(strrchr(CAPTURED[i], '/') + 1), root;
+		struct cairn_hash expected = vec_hash_text(strrchr(CAPTURED_XORBS[i], '/') + 1), root;
 		cairn_chunk_list_root(cairn_xorb_writer_list(w), &root);
 		ck_assert(cairn_hash_equal(&root, &expected));
 		size_t len = 0;
@@ -202,7 +188,7 @@ int main(void)
 	Suite *suite = suite_create("xorb_writer");
 	TCase *tcase = tcase_create("reader and writer");
 	tcase_set_timeout(tcase, 100);
-	tcase_add_loop_test(tcase, reader_rewrites_byte_for_byte, 0, N_CAPTURED);
+	tcase_add_loop_test(tcase, reader_rewrites_byte_for_byte, 0, (int)CAPTURED_XORBS_N);
 	tcase_add_test(tcase, reader_finds_the_footer);
 	tcase_add_test(tcase, reader_refuses_truncation);
 	tcase_add_test(tcase, reader_limits);
