@@ -1,35 +1,12 @@
 /* Files cut and hashed as the reference client does it, whatever their place in the window. */
 #include "cli/common/options.h"
 #include "cli/common/scan.h"
+#include "support/cut_fixture.h"
 #include "support/tempdir.h"
-#include "support/vectors.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct seen {
-	size_t n;
-	struct cairn_hash *hashes;
-	uint64_t *lengths;
-	size_t n_want;
-	enum cairn_status answer_at_2;
-};
-
-static enum cairn_status see_chunk(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
-				   struct cairn_diag *diag)
-{
-	struct seen *seen = ctx;
-	struct cairn_hash again;
-	(void)diag;
-	ck_assert_uint_lt(seen->n, seen->n_want);
-	ck_assert(cairn_hash_equal(hash, &seen->hashes[seen->n]));
-	ck_assert_uint_eq(len, seen->lengths[seen->n]);
-	cairn_hash_chunk(&again, raw, len);
-	ck_assert(cairn_hash_equal(hash, &again));
-	seen->n++;
-	return seen->n == 2 ? seen->answer_at_2 : CAIRN_OK;
-}
 
 START_TEST(files_of_the_reference_client)
 {
@@ -43,20 +20,10 @@ START_TEST(files_of_the_reference_client)
 			continue; /* the chunker's own test has them */
 		CLEANUP(vec_bytes_fini) struct vec_bytes bytes = vec_make(vec_get(f, "spec"));
 		tempdir_write(&dir, "file", bytes.bytes, bytes.len);
-		struct seen seen = {0};
+		CLEANUP(cut_seen_fini) struct cut_seen seen = cut_seen_new(f);
 		struct cairn_cutter_file result;
-		seen.n_want = vec_pairs(vec_get(f, "chunks"), &seen.hashes, &seen.lengths);
-		ck_assert_int_eq(scan_file(path, see_chunk, &seen, &result, NULL), CAIRN_OK);
-		struct cairn_hash want = vec_hash(f, "file_hash");
-		char sha256[2 * CAIRN_SHA256_BYTES + 1];
-		cairn_hex_text(sha256, result.sha256, CAIRN_SHA256_BYTES);
-		ck_assert_uint_eq(seen.n, seen.n_want);
-		ck_assert_uint_eq(result.n_chunks, seen.n_want);
-		ck_assert_uint_eq(result.bytes, vec_u64(f, "size"));
-		ck_assert_str_eq(sha256, vec_string(f, "sha256"));
-		ck_assert(cairn_hash_equal(&result.hash, &want));
-		free(seen.hashes);
-		free(seen.lengths);
+		ck_assert_int_eq(scan_file(path, cut_see_chunk, &seen, &result, NULL), CAIRN_OK);
+		cut_file_is(f, &seen, &result);
 		n_done++;
 	}
 	ck_assert_uint_gt(n_done, 15);
@@ -70,14 +37,12 @@ START_TEST(a_visitor_can_end_it)
 	CLEANUP(vec_json_freep) json_t *files = vec_json("files.json");
 	const json_t *f = vec_find(files, "name", "mixed");
 	CLEANUP(vec_bytes_fini) struct vec_bytes bytes = vec_make(vec_get(f, "spec"));
-	struct seen seen = {.answer_at_2 = CAIRN_E_BUSY};
+	CLEANUP(cut_seen_fini) struct cut_seen seen = cut_seen_new(f);
 	struct cairn_cutter_file result;
 	tempdir_write(&dir, "file", bytes.bytes, bytes.len);
-	seen.n_want = vec_pairs(vec_get(f, "chunks"), &seen.hashes, &seen.lengths);
-	ck_assert_int_eq(scan_file(path, see_chunk, &seen, &result, NULL), CAIRN_E_BUSY);
+	seen.answer_at_2 = CAIRN_E_BUSY;
+	ck_assert_int_eq(scan_file(path, cut_see_chunk, &seen, &result, NULL), CAIRN_E_BUSY);
 	ck_assert_uint_eq(seen.n, 2);
-	free(seen.hashes);
-	free(seen.lengths);
 }
 END_TEST
 

@@ -1,34 +1,12 @@
 /* A file is cut and hashed as the reference client does it, in whatever pieces it comes. */
-#include "pack/cutter.h"
-#include "support/vectors.h"
+#include "support/cut_fixture.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct seen {
-	size_t n, n_want;
-	struct cairn_hash *hashes;
-	uint64_t *lengths;
-	enum cairn_status answer_at_2;
-};
-
-static enum cairn_status see_chunk(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
-				   struct cairn_diag *diag)
-{
-	struct seen *seen = ctx;
-	struct cairn_hash again;
-	(void)diag;
-	ck_assert_uint_lt(seen->n, seen->n_want);
-	cairn_hash_chunk(&again, raw, len);
-	ck_assert(cairn_hash_equal(hash, &seen->hashes[seen->n]) && cairn_hash_equal(hash, &again));
-	ck_assert_uint_eq(len, seen->lengths[seen->n]);
-	seen->n++;
-	return seen->n == 2 ? seen->answer_at_2 : CAIRN_OK;
-}
-
 /* Hand the bytes over, at most so many at once; the end alone, as a body does. */
-static enum cairn_status cut(struct cairn_cutter *c, const struct vec_bytes *bytes, size_t piece, struct seen *seen)
+static enum cairn_status cut(struct cairn_cutter *c, const struct vec_bytes *bytes, size_t piece, struct cut_seen *seen)
 {
 	enum cairn_status status = CAIRN_OK;
 	size_t at = 0, room;
@@ -39,30 +17,20 @@ static enum cairn_status cut(struct cairn_cutter *c, const struct vec_bytes *byt
 		n = n < room ? n : room;
 		memcpy(to, bytes->bytes + at, n);
 		at += n;
-		status = cairn_cutter_take(c, n, false, see_chunk, seen, NULL);
+		status = cairn_cutter_take(c, n, false, cut_see_chunk, seen, NULL);
 	}
-	return status == CAIRN_OK ? cairn_cutter_take(c, 0, true, see_chunk, seen, NULL) : status;
+	return status == CAIRN_OK ? cairn_cutter_take(c, 0, true, cut_see_chunk, seen, NULL) : status;
 }
 
 static void check_file(const json_t *f, size_t piece)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes bytes = vec_make(vec_get(f, "spec"));
 	CLEANUP(cairn_cutter_freep) struct cairn_cutter *c = cairn_cutter_new();
-	struct cairn_hash want = vec_hash(f, "file_hash");
-	char sha256[2 * CAIRN_SHA256_BYTES + 1];
+	CLEANUP(cut_seen_fini) struct cut_seen seen = cut_seen_new(f);
 	struct cairn_cutter_file file;
-	struct seen seen = {0};
-	seen.n_want = vec_pairs(vec_get(f, "chunks"), &seen.hashes, &seen.lengths);
 	ck_assert_int_eq(cut(c, &bytes, piece, &seen), CAIRN_OK);
 	cairn_cutter_end(c, &file);
-	cairn_hex_text(sha256, file.sha256, CAIRN_SHA256_BYTES);
-	ck_assert_uint_eq(seen.n, seen.n_want);
-	ck_assert_uint_eq(file.n_chunks, seen.n_want);
-	ck_assert_uint_eq(file.bytes, bytes.len);
-	ck_assert_str_eq(sha256, vec_string(f, "sha256"));
-	ck_assert(cairn_hash_equal(&file.hash, &want));
-	free(seen.hashes);
-	free(seen.lengths);
+	cut_file_is(f, &seen, &file);
 }
 
 START_TEST(files_come_in_pieces)
@@ -88,12 +56,10 @@ START_TEST(a_visitor_can_end_it)
 	CLEANUP(cairn_cutter_freep) struct cairn_cutter *c = cairn_cutter_new();
 	const json_t *f = vec_find(files, "name", "mixed");
 	CLEANUP(vec_bytes_fini) struct vec_bytes bytes = vec_make(vec_get(f, "spec"));
-	struct seen seen = {.answer_at_2 = CAIRN_E_BUSY};
-	seen.n_want = vec_pairs(vec_get(f, "chunks"), &seen.hashes, &seen.lengths);
+	CLEANUP(cut_seen_fini) struct cut_seen seen = cut_seen_new(f);
+	seen.answer_at_2 = CAIRN_E_BUSY;
 	ck_assert_int_eq(cut(c, &bytes, SIZE_MAX, &seen), CAIRN_E_BUSY);
 	ck_assert_uint_eq(seen.n, 2);
-	free(seen.hashes);
-	free(seen.lengths);
 }
 END_TEST
 
