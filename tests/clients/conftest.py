@@ -81,6 +81,18 @@ def issuer(tmp_path):
     return Issuer(tmp_path / "keys")
 
 
+@pytest.fixture
+def guarded(start, issuer):
+    """A daemon that wants tokens of that issuer."""
+    return start(token_key=issuer.folder)
+
+
+@pytest.fixture
+def admin(issuer):
+    """The operator's token."""
+    return issuer.token("admin")
+
+
 class Clock:
     def __init__(self, path):
         self.path = path

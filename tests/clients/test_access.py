@@ -68,11 +68,6 @@ ROUTES = [
 ]
 
 
-@pytest.fixture
-def guarded(start, issuer):
-    return start(token_key=issuer.folder)
-
-
 def test_matrix_is_complete():
     """Every route of the code that needs a token is in the matrix, by each of its paths."""
     coded = set()

@@ -28,11 +28,6 @@ def own_caches(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def guarded(start, issuer):
-    return start(token_key=issuer.folder)
-
-
-@pytest.fixture
 def make_key(guarded, issuer):
     def make(repo="alice/one", scope="read write"):
         body = json.dumps({"name": "test", "repo": repo, "scope": scope}).encode()

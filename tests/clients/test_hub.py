@@ -32,16 +32,6 @@ def token_of(reply):
     return reply.json()["accessToken"]
 
 
-@pytest.fixture
-def guarded(start, issuer):
-    return start(token_key=issuer.folder)
-
-
-@pytest.fixture
-def admin(issuer):
-    return issuer.token("admin")
-
-
 def test_key_is_told_once(guarded, admin):
     made = make_key(guarded, admin, name="laptop", repo="alice/one", scope="read write")
     assert made["key"].startswith("hf_cairn_"), "@huggingface/hub sends no key that does not begin with hf_"

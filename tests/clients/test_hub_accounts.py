@@ -16,16 +16,6 @@ from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError
 
 
-@pytest.fixture
-def guarded(start, issuer):
-    return start(token_key=issuer.folder)
-
-
-@pytest.fixture
-def admin(issuer):
-    return issuer.token("admin")
-
-
 def post(server, path, body, token):
     return server.post(path, json.dumps(body).encode(), token=token)
 

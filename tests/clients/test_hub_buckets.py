@@ -23,16 +23,6 @@ ZEROS = "0" * 64
 HF = [sys.executable, "-c", "from huggingface_hub.cli.hf import main; main()"]
 
 
-@pytest.fixture
-def guarded(start, issuer):
-    return start(token_key=issuer.folder)
-
-
-@pytest.fixture
-def admin(issuer):
-    return issuer.token("admin")
-
-
 class People:
     """ann, bob and a team: ann writes, rita reads, adam is its admin. {name: key}, and the tools with it."""
 

@@ -10,7 +10,7 @@ import cairn
 import hf_client
 import pytest
 import xet
-from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_buckets import people  # noqa: F401
 from test_hub_repos import commit, data, deleted, done, make, paths, stored, text, tree, upload  # noqa: F401
 from visitors import Visitor, people_of
 

@@ -7,7 +7,7 @@ import socket
 import cairn
 from test_hostile import cost
 from test_hub import make_key, token_of
-from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_buckets import people  # noqa: F401
 from test_hub_repos import commit, deleted, done, make, text
 from visitors import people_of
 

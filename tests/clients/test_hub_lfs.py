@@ -17,11 +17,6 @@ TYPE = "application/vnd.git-lfs+json"
 
 
 @pytest.fixture
-def admin(issuer):
-    return issuer.token("admin")
-
-
-@pytest.fixture
 def people(start, issuer, admin, tmp_path):
     return People(start(token_key=issuer.folder, hub_lfs_create=True), admin, tmp_path / "home")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import hf_client
 import pytest
-from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_buckets import people  # noqa: F401
 
 LIBRARIES = Path(sys.prefix) / "libraries"
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import cairn
 import pytest
-from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_buckets import people  # noqa: F401
 from test_hub_comfort import collect, older
 from test_hub_repos import commit, data, deleted, done, lines, make, paths, stored, text, tree, upload  # noqa: F401
 

@@ -12,7 +12,7 @@ import pytest
 import xet
 from test_hub import token_of
 from test_hub_accounts import run
-from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_buckets import people  # noqa: F401
 from test_hub_lfs import Git, batch, helper, place, put
 from test_hub_repos import commit, done, make, stored, text, upload
 

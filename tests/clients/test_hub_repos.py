@@ -14,7 +14,7 @@ import hf_client
 import pytest
 import xet
 from test_hub import make_key, token_of
-from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_buckets import people  # noqa: F401
 
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, HfFileSystem, hf_hub_download, snapshot_download
 from huggingface_hub.errors import (

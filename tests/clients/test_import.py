@@ -10,7 +10,7 @@ from pathlib import Path
 import cairn
 import hf_client
 import pytest
-from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_buckets import people  # noqa: F401
 from test_hub_repos import commit, deleted, done, make, paths, text, tree, upload, stored
 
 from huggingface_hub import snapshot_download

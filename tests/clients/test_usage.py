@@ -57,11 +57,6 @@ def told(answer, owner_of):
     return owners, {tuple(sorted((owner_of(p["a"]), owner_of(p["b"])))): p["bytes"] for p in answer["pairs"]}
 
 
-@pytest.fixture
-def admin(issuer):
-    return issuer.token("admin")
-
-
 def test_against_a_plain_computation(start, issuer, admin):
     """Random files of random owners over few xorbs, so that their terms overlap in every way."""
     server, source = start(token_key=issuer.folder), random.Random(11)
