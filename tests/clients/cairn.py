@@ -294,6 +294,14 @@ class Daemon:
     def put_xorb(self, xorb, **more):
         return self.post(xorb.path(), xorb.body(), **more)
 
+    def objects(self):
+        """Files of objects that are in no pack."""
+        return [p for p in (self.data / "objects").rglob("*") if p.is_file()]
+
+    def object_of(self, name):
+        """The file of an object; name: its hash, in text form."""
+        return self.data / "objects" / name[:2] / name[2:4] / name
+
     def left_overs(self):
         """Files of the data folder that should not be there once nothing is under way."""
         known = re.compile(r"(store|index|index\.sqlite(-wal|-shm)?|index\.reserve|secret|identity|lock|hold|objects/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{64}|packs/.+\.shard|notes/[a-z]+)$")

@@ -238,7 +238,7 @@ def test_backup_of_packed_xorbs(start, tmp_path):
     packed = len(book.xorbs)
     assert server.post("/v1/packs?name=a.shard").status == 202
     cairn.wait_until("the packing", lambda: not server.get("/v1/packs").json()["job"]["running"])
-    assert not [p for p in (server.data / "objects").rglob("*") if p.is_file()]
+    assert not server.objects()
     assert book.upload(server, ledger.new_file(100, xorbs=2)).status == 200
     out = tmp_path / "b.fold"
     assert backup(server, out)["objects"] == len(book.xorbs) == packed + 2

@@ -89,7 +89,7 @@ def act_crowd(doomed):
 def act_left_over(doomed):
     """An object that no row vouches for, and not even the right one."""
     file = doomed.next_file()
-    object_ = object_of(doomed.server, file.terms[0][0])
+    object_ = doomed.server.object_of(xet.text(file.terms[0][0].hash))
     object_.parent.mkdir(parents=True, exist_ok=True)
     object_.write_bytes(b"left over")
     yield
@@ -99,7 +99,7 @@ def act_left_over(doomed):
 def act_lost(doomed):
     file = doomed.next_file()
     assert doomed.ledger.put_xorb(doomed.server, file.terms[0][0]).status == 200
-    object_of(doomed.server, file.terms[0][0]).unlink()
+    doomed.server.object_of(xet.text(file.terms[0][0].hash)).unlink()
     doomed.ledger.xorbs.clear()
     yield
     doomed.ledger.upload(doomed.server, file)
@@ -162,11 +162,6 @@ def act_collect_packed(doomed):
 def act_pause(doomed):
     yield
     assert doomed.server.post("/v1/scrub/pause").status == 200
-
-
-def object_of(server, xorb):
-    name = xet.text(xorb.hash)
-    return server.data / "objects" / name[:2] / name[2:4] / name
 
 
 def fsck(server, *options, variables=None):
@@ -234,8 +229,8 @@ def old_folder(server, file):
         db.execute("INSERT INTO list VALUES(?, ?, ?)", (i, spans, b"".join(h for h, _ in xorb.nodes)))
         db.execute("INSERT INTO reference VALUES(?, 1)", (i,))
         terms += struct.pack("<QHHI", i, start, end, sum(n for _, n in xorb.nodes[start:end]))
-        object_of(server, xorb).parent.mkdir(parents=True, exist_ok=True)
-        object_of(server, xorb).write_bytes(xorb.body())
+        server.object_of(xet.text(xorb.hash)).parent.mkdir(parents=True, exist_ok=True)
+        server.object_of(xet.text(xorb.hash)).write_bytes(xorb.body())
     size = sum(n for _, n in file.nodes())
     db.execute("INSERT INTO file VALUES(1, ?, ?, ?, ?, 0)", (file.hash(), file.sha256, size, terms))
     db.execute("INSERT INTO file_owner VALUES(1, 0)")
@@ -270,7 +265,7 @@ def test_repair(tmp_path, step):
     for f in (file, whole):
         assert doomed.ledger.upload(doomed.server, f).status == 200
     doomed.server.stop()
-    object_ = object_of(doomed.server, file.terms[0][0])
+    object_ = doomed.server.object_of(xet.text(file.terms[0][0].hash))
     object_.write_bytes(bytes(object_.stat().st_size))  # of which no chunk can be read
     doomed.arm(step)
     done = fsck(doomed.server, "--repair", variables=doomed.server.variables)

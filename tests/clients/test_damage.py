@@ -48,10 +48,6 @@ def damage(path, at):
     path.write_bytes(content)
 
 
-def objects(server):
-    return [p for p in (server.data / "objects").rglob("*") if p.is_file()]
-
-
 def test_flipped_bits(tmp_path):
     """In each object, at each round another bit."""
     source, server = random.Random(8), cairn.Daemon(tmp_path / "server").start()
@@ -61,7 +57,7 @@ def test_flipped_bits(tmp_path):
         [info] = hf_client.upload(server, tmp_path / "up", [tmp_path / name])
         hashes[name] = info["hash"]
     server.stop()
-    good = {p: p.read_bytes() for p in objects(server)}
+    good = {p: p.read_bytes() for p in server.objects()}
     assert len(good) == 3
     for n in range(ROUNDS):
         for path, content in good.items():
@@ -100,7 +96,7 @@ def test_part_of_a_damaged_object(start, make):
     server, xorb = start(), make([20_000] * 4, 1)
     file = xet.File([(xorb, 0, 4)])
     assert ledger.Ledger().upload(server, file).status == 200
-    [path] = objects(server)
+    [path] = server.objects()
     content = bytearray(path.read_bytes())
     content[20_008 * 2 + 5_000] ^= 4
     path.write_bytes(content)
@@ -127,7 +123,7 @@ def test_repair_takes_only_what_cannot_be_read(start, make):
     for file in files.values():
         assert ledger.Ledger().upload(server, file).status == 200
     server.stop()
-    [path] = objects(server)
+    [path] = server.objects()
     content = path.read_bytes()
     path.write_bytes(content[:30_000] + bytes([content[30_000] ^ 1]) + content[30_001:])
     for _ in range(2):
@@ -151,7 +147,7 @@ def test_only_what_is_asked_for_is_proved(start, make):
     """Not all that the address was signed for, which may be the whole xorb."""
     server, xorb = start(), make([20_000] * 40, 1)
     url = store(server, xet.File([(xorb, 0, 40)]))
-    [path] = objects(server)
+    [path] = server.objects()
     damage(path, 20_008 * 30 + 5_000)
     for n in range(29):
         at = 20_008 * n + 500
@@ -164,7 +160,7 @@ def test_only_what_is_asked_for_is_proved(start, make):
 def test_what_was_proved_is_proved_again_when_it_was_written_to(start, make):
     server, xorb = start(), make([20_000] * 4, 1)
     url = store(server, xet.File([(xorb, 0, 4)]))
-    [path] = objects(server)
+    [path] = server.objects()
     for _ in range(2):
         assert server.get(url, headers={"Range": "bytes=0-80031"}).body == xorb.body()
     damage(path, 20_008 * 2 + 5_000)
@@ -246,7 +242,7 @@ def test_an_upload_heals_what_was_noticed(start, tmp_path, harm, way):
     for _ in range(2):  # the second time from what is known of the first
         assert fetch_of(server, info["hash"]).status == 206
         hf_client.upload(server, tmp_path / "again", [path])
-    [xorb] = objects(server)
+    [xorb] = server.objects()
     HARM[harm](xorb)
     rule = "object.missing" if harm == "gone" else "object.damaged"
     plan = server.get(f"/v2/reconstructions/{info['hash']}").json()
@@ -277,7 +273,7 @@ def test_an_upload_heals_what_nobody_noticed(start, tmp_path, asked, way):
     if asked:
         hf_client.upload(server, tmp_path / "again", [path])
         push(server, path)
-    [xorb] = objects(server)
+    [xorb] = server.objects()
     xorb.unlink()
     send(way, server, tmp_path / "heal", path)
     whole(server, tmp_path, info["hash"], path)
@@ -291,7 +287,7 @@ def test_a_shard_that_finds_a_xorb_gone(start, make):
     server, xorb = start(), make([20_000] * 4, 1)
     file, part = xet.File([(xorb, 0, 4)]), xet.File([(xorb, 1, 3)])
     store(server, file)
-    [path] = objects(server)
+    [path] = server.objects()
     path.unlink()
     cairn.is_error(server.post("/v1/shards", xet.shard([part], [])), 400, "term.unknown_xorb")
     assert len(server.events("xorb_lost")) == 1
@@ -305,7 +301,7 @@ def test_the_stock_client_gives_up_at_once(start, tmp_path):
     server, path = start(), tmp_path / "file"
     path.write_bytes(random.Random(3).randbytes(400_000))
     [info] = hf_client.upload(server, tmp_path / "up", [path])
-    [xorb] = objects(server)
+    [xorb] = server.objects()
     xorb.unlink()
     for n, route in enumerate(["/v1/fetch", "/v2/reconstructions"]):
         for how in ("file", "stream", "unordered"):
@@ -322,7 +318,7 @@ def test_what_cannot_be_read_now_is_not_lost(start, make):
     """It may be read again later: the disk, or the operator, decides."""
     server, xorb = start(), make([20_000] * 4, 1)
     url = store(server, xet.File([(xorb, 0, 4)]))
-    [path] = objects(server)
+    [path] = server.objects()
     aside = path.with_name("aside")
     path.rename(aside)
     path.mkdir()

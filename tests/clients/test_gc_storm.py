@@ -130,7 +130,7 @@ def collect(storm):
 
 
 def objects(server):
-    return {p.name: p.read_bytes() for p in (server.data / "objects").rglob("*") if p.is_file()}
+    return {p.name: p.read_bytes() for p in server.objects()}
 
 
 def check_objects(server, needed):

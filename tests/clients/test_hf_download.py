@@ -93,9 +93,7 @@ def check(stored, folder, cases, **settings):
 def schemes(server):
     """How chunks are compressed, of all stored xorbs: {scheme: chunks}"""
     found = {}
-    for path in (server.data / "objects").rglob("*"):
-        if not path.is_file():
-            continue
+    for path in server.objects():
         with open(path, "rb") as f:
             while (head := f.read(8)) and head[:1] == b"\0":
                 packed = int.from_bytes(head[1:4], "little")

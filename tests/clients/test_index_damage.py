@@ -124,14 +124,14 @@ def test_collections_lose_nothing(whole, tmp_path, clock, tree):
     refused = 0
     for _ in range(6):
         server = copy_with(data, tmp_path / "server", flipped(good, trees[tree], source), test_clock=clock.path).start()
-        objects = sorted(p.name for p in (server.data / "objects").rglob("*") if p.is_file())
+        objects = sorted(p.name for p in server.objects())
         for days in (15, 30):
             clock.move(days * DAY)
             reply = server.post("/v1/gc")
             refused += reply.status == 500
             if reply.status != 200:
                 cairn.is_error(reply, 500, "gc.index")
-        assert sorted(p.name for p in (server.data / "objects").rglob("*") if p.is_file()) == objects
+        assert sorted(p.name for p in server.objects()) == objects
         if reply.status == 500:
             cairn.is_error(server.get("/ready"), 503, "gc.index")
             cairn.wait_until("the log", lambda server=server: server.events("index_failing"))

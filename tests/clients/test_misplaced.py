@@ -38,7 +38,7 @@ def test_without_an_index(start, make, packed, tmp_path):
     file = put_file(server, make)
     if packed:
         assert server.post("/v1/packs?name=one.shard").status == 202
-        cairn.wait_until("the folder to be empty", lambda: not [p for p in (server.data / "objects").rglob("*") if p.is_file()])
+        cairn.wait_until("the folder to be empty", lambda: not server.objects())
     server.stop()
     shutil.move(server.data / "index.sqlite", tmp_path / "index.sqlite")
     line = refused(server)

@@ -218,9 +218,9 @@ def test_damage(start, begin, tmp_path):
     server = start()
     book = fill(server)
     bad, gone = (ledger.new_file(i, xorbs=2).terms[0][0] for i in (2, 3))
-    path = object_of(server, bad)
+    path = server.object_of(xet.text(bad.hash))
     path.write_bytes(path.read_bytes()[:-1] + b"\0")
-    object_of(server, gone).unlink()
+    server.object_of(xet.text(gone.hash)).unlink()
     elsewhere = bool(cairn.POSTGRES or cairn.ENGINE)
     for finish in ([], ["--finish"]):
         said = move(tmp_path / "server", tmp_path / "other", *finish, elsewhere=elsewhere, code=65)
@@ -235,11 +235,6 @@ def test_damage(start, begin, tmp_path):
     for i in (2, 3):
         assert book.upload(other, ledger.new_file(i, xorbs=2)).status == 200
     book.check(other)
-
-
-def object_of(server, xorb):
-    name = xet.text(xorb.hash)
-    return server.data / "objects" / name[:2] / name[2:4] / name
 
 
 def test_refusals(start, begin, tmp_path):

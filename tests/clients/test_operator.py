@@ -55,7 +55,7 @@ def share(server, file, query="", **more):
 
 
 def object_bytes(server):
-    return sum(p.stat().st_size for p in (server.data / "objects").rglob("*") if p.is_file())
+    return sum(p.stat().st_size for p in server.objects())
 
 
 @pytest.fixture

@@ -80,10 +80,6 @@ def pack(server, name, *options):
     return made | {"moved": job["moved"]}
 
 
-def loose(server):
-    return [p for p in (server.data / "objects").rglob("*") if p.is_file()]
-
-
 def packs(server):
     return sorted(p for p in (server.data / "packs").iterdir())
 
@@ -186,12 +182,12 @@ def test_bad_files_are_refused(tmp_path, name):
 def test_packed_files_read_as_before(stock):
     server, book = stock
     pack(server, "a.shard")
-    assert loose(server) == [] and server.left_overs() == []
+    assert server.objects() == [] and server.left_overs() == []
     book.check(server)
     for xorb in book.xorbs.values():
         reply = server.put_xorb(xorb)
         assert reply.status == 200 and reply.json()["was_inserted"] is False
-    assert loose(server) == []
+    assert server.objects() == []
     more = ledger.new_file(100, xorbs=2)
     assert book.upload(server, more).status == 200
     assert pack(server, "none.shard", "--older-than", "1h")["xorbs"] == 0
@@ -305,7 +301,7 @@ def test_packing_among_clients(server):
     assert not failures, failures
     assert made > 1
     pack(server, "last.shard")
-    assert loose(server) == []
+    assert server.objects() == []
     for book in books:
         book.check(server)
     run("verify", *packs(server))
@@ -316,7 +312,7 @@ def test_packing_holds_nobody_up(start, make):
     """With one worker: who packs has threads of its own, and waits here for a disk that does not answer."""
     server, xorb = start(workers=1), make([9000], 1)
     assert ledger.Ledger().upload(server, xet.File([(xorb, 0, 1)])).status == 200
-    (path,) = loose(server)
+    (path,) = server.objects()
     content = path.read_bytes()
     path.unlink()
     os.mkfifo(path, 0o600)  # opening it waits for somebody who writes
@@ -342,7 +338,7 @@ def test_stock_client_reads_packed_files(server, tmp_path):
     (tmp_path / "file").write_bytes(content)
     (info,) = hf_client.upload(server, tmp_path / "up", [tmp_path / "file"])
     assert pack(server, "cold.shard")["xorbs"] >= 1
-    assert loose(server) == []
+    assert server.objects() == []
     gets = [{"hash": info["hash"], "size": info["size"], "how": "file"}]
     (got,) = hf_client.download(server, tmp_path, gets)
     assert got == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -448,8 +444,7 @@ def test_a_sound_copy_behind_a_damaged_one(start, make, first):
         hurt(bad, xorb)
         assert len(server.get("/v1/packs").json()["packs"]) == 2, "it was seen"
     else:
-        text = xet.text(xorb.hash)
-        bad = server.data / "objects" / text[:2] / text[2:4] / text
+        bad = server.object_of(xet.text(xorb.hash))
         bad.write_bytes(xorb.body())
         hurt(bad, xorb)
         if first == "empty":

@@ -100,8 +100,7 @@ def test_a_file_is_read_once(store, make):
     store.wait("claims_proved_total", 1)
     assert store.count("proof_read_bytes_total") == 300_000
     store.upload("bob", xorb, true)
-    name = xet.text(xorb.hash)
-    (store.server.data / "objects" / name[:2] / name[2:4] / name).rename(store.config.with_name("away"))
+    store.server.object_of(xet.text(xorb.hash)).rename(store.config.with_name("away"))
     store.wait("claims_proved_total", 2)
     assert store.count("proof_read_bytes_total") == 600_000 and store.count("claims_unread_total") == 0
 
@@ -113,8 +112,7 @@ def test_what_cannot_be_read_is_no_lie(store, make):
     said = digest(b"".join(lost.data))
     file = store.upload("ann", lost, said)
     store.upload("ann", sound, digest(b"".join(sound.data)))
-    name = xet.text(lost.hash)
-    (store.server.data / "objects" / name[:2] / name[2:4] / name).unlink()
+    store.server.object_of(xet.text(lost.hash)).unlink()
     store.prove()
     store.wait("claims_unread_total", 1)
     store.wait("claims_proved_total", 1)
@@ -217,8 +215,7 @@ def test_put_off_while_the_clock_was_ahead(start, make, clock, tmp_path):
     xorb = make([9000], 1)
     file = xet.File([(xorb, 0, 1)], xet.raw(digest(xorb.data[0])))
     assert server.put_xorb(xorb).status == server.post("/v1/shards", xet.shard([file], [xorb])).status == 200
-    name = xet.text(xorb.hash)
-    (server.data / "objects" / name[:2] / name[2:4] / name).unlink()
+    server.object_of(xet.text(xorb.hash)).unlink()
     clock.move(10 * 365 * 86400)
     config.write_text(f"proof_rate = {RATE}\n")
     server.process.send_signal(signal.SIGHUP)

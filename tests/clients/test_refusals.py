@@ -84,5 +84,5 @@ def test_xorb(tmp_path, line):
             assert len(cairn.is_error(reply, 400)["message"]) > 15
             assert server.request("HEAD", path).status in (400, 404)
             assert server.post(path.replace("xorbs", "xorb-grants"), b"{}").status in (400, 404)
-            assert not [p for p in (server.data / "objects").rglob("*") if p.is_file()]
+            assert not server.objects()
             assert server.left_overs() == []

@@ -31,11 +31,6 @@ def put(server, make, n, size=9000):
     return made
 
 
-def object_of(server, xorb):
-    name = xet.text(xorb.hash)
-    return server.data / "objects" / name[:2] / name[2:4] / name
-
-
 def damage(path, at=5000):
     content = bytearray(path.read_bytes())
     content[at] ^= 4
@@ -60,8 +55,8 @@ def test_what_it_finds(server, make):
     last = scrub(server)
     assert (last["xorbs"], last["bytes"], last["whole"]) == (3, last["total_bytes"], True)
     assert [last[n] for n in ("damaged", "mended", "lost", "unread")] == [0, 0, 0, 0]
-    damage(object_of(server, flipped))
-    object_of(server, missing).unlink()
+    damage(server.object_of(xet.text(flipped.hash)))
+    server.object_of(xet.text(missing.hash)).unlink()
     time_before = int(time.time())
     last = scrub(server)
     assert [last[n] for n in ("xorbs", "damaged", "mended", "lost", "unread")] == [3, 1, 0, 2, 0]
@@ -189,8 +184,8 @@ def copies(start, make, tmp_path):
     shutil.copy(other.data / "packs" / "p.shard", tmp_path / "p.shard")
     server = start()
     assert put(server, make, 4)[0].hash == xorbs[0].hash
-    damage(object_of(server, xorbs[0]))
-    object_of(server, xorbs[1]).unlink()
+    damage(server.object_of(xet.text(xorbs[0].hash)))
+    server.object_of(xet.text(xorbs[1].hash)).unlink()
     assert scrub(server)["lost"] == 2
     return server, xorbs, {"folder": other.data, "backup": tmp_path / "b.fold", "pack": tmp_path / "p.shard", "backups": tmp_path / "backups"}
 

@@ -180,9 +180,6 @@ class Work:
         for path in paths:
             self.tell("whole", path, (self.root / path).read_bytes())
 
-    def object_of(self, hash_text):
-        return self.server.data / "objects" / hash_text[:2] / hash_text[2:4] / hash_text
-
     def damage(self, path, at, n):
         """The disk changes n bytes, so durably."""
         content = bytearray(path.read_bytes())
@@ -237,7 +234,7 @@ def bring_by_hand(work):
     work.start()
     file = work.upload(1)
     text = xet.text(file.terms[0][0].hash)
-    kept, at = work.root / "kept", work.object_of(text)
+    kept, at = work.root / "kept", work.server.object_of(text)
     work.copy(at, kept)
     work.pack()
     work.copy(work.server.data / "packs" / "1.shard", work.server.data / "packs" / "copy.shard")
@@ -253,8 +250,8 @@ def bring_by_hand(work):
     work.bodies[text] = lone.body()
     kept = work.root / "kept2"
     kept.write_bytes(lone.body())
-    work.run("-p", work.object_of(text).parent, program="/bin/mkdir")
-    work.copy(kept, work.object_of(text))
+    work.run("-p", work.server.object_of(text).parent, program="/bin/mkdir")
+    work.copy(kept, work.server.object_of(text))
     work.run("fsck", "--repair", "--data-dir", work.server.data)
     work.tell("xorb", text)
 
@@ -267,7 +264,7 @@ def repair_a_store(work):
     loose = xet.text(work.upload(2).terms[0][0].hash)
     work.server.stop()
     pack = work.server.data / "packs" / "1.shard"
-    for x, path, at in ((loose, work.object_of(loose), 0), (packed, pack, pack.read_bytes().index(work.bodies[packed]))):
+    for x, path, at in ((loose, work.server.object_of(loose), 0), (packed, pack, pack.read_bytes().index(work.bodies[packed]))):
         work.tell("lost", x)
         work.damage(path, at, len(work.bodies[x]))  # all of it: what can be read stays where it is
         work.run("fsck", "--repair", "--data-dir", work.server.data, expect=65)
