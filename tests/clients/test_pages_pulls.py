@@ -7,18 +7,12 @@ import visitors
 from test_hub_repos import commit, deleted, done, make, stored, upload
 from test_hub_repos import text as file
 from test_pages import HOSTILE, enter  # noqa: F401
-from visitors import Visitor, is_away, people_of, rows, text
+from test_pages_repos import people  # noqa: F401
+from visitors import Visitor, is_away, rows, text
 
 from huggingface_hub import CommitOperationAdd
 
 AT = "/ann/one/discussions"
-
-
-@pytest.fixture
-def people(start, issuer, tmp_path):
-    people = people_of(start, issuer, tmp_path / "home")
-    make(people)
-    return people
 
 
 def propose(people, *operations, repo="ann/one", title="Better", **more):
