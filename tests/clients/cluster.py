@@ -28,6 +28,13 @@ backend daemons
 """
 
 
+# For its index: what each commit keeps is what the tables have.
+COUNTS_AGREE = (
+    "SELECT (files, xorbs, shards, stored_bytes) ="
+    " ((SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT sum(stored) FROM xorb)) FROM state"
+)
+
+
 class Cluster(cairn.Daemon):
     """Options are those of each daemon."""
 

@@ -61,6 +61,22 @@ def start(tmp_path):
 
 
 @pytest.fixture
+def start_cluster(tmp_path):
+    """start_cluster(n=3, ...): daemons that share everything, behind a balancer; all must stop well."""
+    made = []
+    if not cluster.HAPROXY.exists():
+        pytest.skip("there is no haproxy")
+
+    def begin(**options):
+        made.append(cluster.Cluster(tmp_path / "three", **options))
+        return made[-1].start()
+
+    yield begin
+    for one in made:
+        one.stop()
+
+
+@pytest.fixture
 def server(start):
     return start()
 

@@ -23,7 +23,7 @@ def restored(start, tmp_path):
 
 
 @pytest.fixture
-def three(start, tmp_path):
+def moments(start, tmp_path):
     """Three moments: a file more in each, and the first one gone in the last."""
     server, folder, files, told = start(), tmp_path / "backups", [], []
     for i in range(3):
@@ -34,8 +34,8 @@ def three(start, tmp_path):
     return server, folder, files, told
 
 
-def test_each_has_what_is_new(three):
-    server, folder, _, told = three
+def test_each_has_what_is_new(moments):
+    server, folder, _, told = moments
     assert [(t["objects"], t["objects_earlier"]) for t in told] == [(1, 0), (1, 1), (1, 2)]
     assert [a["kind"] for a in listed(folder)] == ["objects", "moment"] * 3
     assert [a["time"] for a in listed(folder) if a["kind"] == "moment"] == [t["moment"] for t in told]
@@ -48,8 +48,8 @@ def test_each_has_what_is_new(three):
         command("fold", "verify", folder / archive["file"])
 
 
-def test_each_moment_comes_back(three, restored, tmp_path):
-    _, folder, files, told = three
+def test_each_moment_comes_back(moments, restored, tmp_path):
+    _, folder, files, told = moments
     for i, (has, lacks) in enumerate((([0], [1, 2]), ([0, 1], [2]), ([1, 2], [0]))):
         made = restored.serves(folder, f"back{i}", [files[n] for n in has], [files[n] for n in lacks], "--at", told[i]["moment"])
         assert made["moment"] == told[i]["moment"]
@@ -60,9 +60,9 @@ def test_each_moment_comes_back(three, restored, tmp_path):
         command("restore", "--data-dir", tmp_path / "none", "--at", wrong, folder, expect=64)
 
 
-def test_pruning_keeps_what_is_needed(three, start, restored):
+def test_pruning_keeps_what_is_needed(moments, start, restored):
     """A store of the same identity, which went another way, is backed up into the folder, which has one object of it."""
-    server, folder, files, told = three
+    server, folder, files, told = moments
     other = start("other")
     mine = [put(other, 1), put(other, 77)]
     shutil.copy(server.data / "identity", other.data)
@@ -78,8 +78,8 @@ def test_pruning_keeps_what_is_needed(three, start, restored):
     restored.serves(folder, "first", files[1:], files[:1])
 
 
-def test_rules(three):
-    _, folder, _, told = three
+def test_rules(moments):
+    _, folder, _, told = moments
     command("backups", "prune", folder, expect=64)
     command("backups", "prune", "--keep-daily", 0, folder, expect=64)
     command("backups", "verify", "--keep-daily", 1, folder, expect=64)
@@ -119,8 +119,8 @@ def test_rules_over_years(start, tmp_path):
     assert kept("--keep-daily", 1, "--keep-yearly", 2) == [times[1], times[5]]
 
 
-def test_what_is_damaged_or_gone(three, tmp_path):
-    _, folder, _, told = three
+def test_what_is_damaged_or_gone(moments, tmp_path):
+    _, folder, _, told = moments
     path = folder / f"{told[0]['moment']}.objects.fold"
     whole = path.read_bytes()
     path.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
@@ -132,8 +132,8 @@ def test_what_is_damaged_or_gone(three, tmp_path):
     assert "restore.missing" in command("restore", "--data-dir", tmp_path / "back2", folder, expect=65).stderr
 
 
-def test_a_lost_archive_is_made_again(three):
-    server, folder, _, told = three
+def test_a_lost_archive_is_made_again(moments):
+    server, folder, _, told = moments
     (folder / f"{told[1]['moment']}.objects.fold").unlink()
     command("backups", "verify", folder, expect=65)
     assert backup(server, folder)["objects"] == 1
@@ -141,9 +141,9 @@ def test_a_lost_archive_is_made_again(three):
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.08, 0.2, 0.5])
-def test_killed_at_any_time(three, restored, seconds):
+def test_killed_at_any_time(moments, restored, seconds):
     """What has a name is whole, and the next one goes on."""
-    server, folder, files, _ = three
+    server, folder, files, _ = moments
     more = [put(server, 100 + i) for i in range(20)]
     killed = subprocess.Popen([cairn.CAIRN, "backup", "--data-dir", server.data, "--incremental", folder], stderr=subprocess.PIPE)
     try:
@@ -157,8 +157,8 @@ def test_killed_at_any_time(three, restored, seconds):
     restored.serves(folder, "again", files[1:] + more)
 
 
-def test_one_at_a_time(three):
-    server, folder, _, _ = three
+def test_one_at_a_time(moments):
+    server, folder, _, _ = moments
     lock = subprocess.Popen(["flock", "--exclusive", folder / "lock", "sh", "-c", "echo; cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     lock.stdout.readline()
     for arguments in (("backup", "--data-dir", server.data, "--incremental", folder), ("backups", "prune", "--keep-last", 1, folder), ("backups", "verify", folder)):
@@ -167,9 +167,9 @@ def test_one_at_a_time(three):
     command("backups", "verify", folder)
 
 
-def test_a_warm_standby(three, restored, tmp_path):
+def test_a_warm_standby(moments, restored, tmp_path):
     """By the lines of docs/operations.md: archives are copied when they have their names, and never change; what is pruned goes there, too."""
-    server, folder, files, _ = three
+    server, folder, files, _ = moments
     copy = tmp_path / "copied"
     copy.mkdir()
     lines = (cairn.ROOT / "docs/operations.md").read_text().split("    flock --shared ")[1].split("    COPY\n")[0] + "COPY\n"
@@ -198,9 +198,9 @@ def identity(data):
     return text
 
 
-def test_a_folder_is_of_one_store(three, start, restored):
+def test_a_folder_is_of_one_store(moments, start, restored):
     """Another store is refused by both identities, before anything is written; the store that comes back from a backup goes on."""
-    server, folder, files, told = three
+    server, folder, files, told = moments
     other, before = start("other"), {p.name: p.read_bytes() for p in folder.iterdir()}
     put(other, 50)
     said = command("backup", "--data-dir", other.data, "--incremental", folder, expect=73).stderr
@@ -223,8 +223,8 @@ def test_a_folder_is_of_one_store(three, start, restored):
 
 
 @pytest.mark.parametrize("pipe", [False, True])
-def test_one_backup_brings_the_identity_back(three, tmp_path, pipe):
-    server, _, _, _ = three
+def test_one_backup_brings_the_identity_back(moments, tmp_path, pipe):
+    server, _, _, _ = moments
     out = tmp_path / "one.fold"
     command("backup", "--data-dir", server.data, *(["--with-secret"] if pipe else []), out)
     with open(out, "rb") as stream:
@@ -233,8 +233,8 @@ def test_one_backup_brings_the_identity_back(three, tmp_path, pipe):
     assert identity(tmp_path / "back") == identity(server.data)
 
 
-def test_an_identity_that_is_none(three):
-    server, folder, _, _ = three
+def test_an_identity_that_is_none(moments):
+    server, folder, _, _ = moments
     mine = (server.data / "identity").read_bytes()
     for wrong in (mine[:-1] + b"x", mine + b"\n", mine.upper().replace(b"0", b"G"), mine[:7], b"\n"):
         (server.data / "identity").write_bytes(wrong)
@@ -248,9 +248,9 @@ def test_an_identity_that_is_none(three):
     assert identity(server.data) != mine.decode().strip()
 
 
-def test_times_that_are_none(three, tmp_path):
+def test_times_that_are_none(moments, tmp_path):
     """The first second of 1970 is a time, the 31st of February is none, and one file has one moment."""
-    server, folder, _, _ = three
+    server, folder, _, _ = moments
     for before in ("19700101T000000Z", "19691231", "1969"):
         assert "restore.moment" in command("restore", "--data-dir", tmp_path / "none", "--at", before, folder, expect=66).stderr
     for before in ("1970-01-01T00:00:00Z", "1969-12-31", "1969-12-31T06:10"):
@@ -262,8 +262,8 @@ def test_times_that_are_none(three, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_not_into_what_is_backed_up(three, tmp_path):
-    server, _, _, _ = three
+def test_not_into_what_is_backed_up(moments, tmp_path):
+    server, _, _, _ = moments
     (tmp_path / "link").symlink_to(server.data)
     (server.data / "there").mkdir()
     before = set(server.data.iterdir())
@@ -272,9 +272,9 @@ def test_not_into_what_is_backed_up(three, tmp_path):
     assert set(server.data.iterdir()) == before and not list((server.data / "there").iterdir())
 
 
-def test_an_archive_that_is_not_needed(three, restored):
+def test_an_archive_that_is_not_needed(moments, restored):
     """One is copied half, another has lost a bit, and the moment needs neither, or has its objects elsewhere."""
-    server, folder, files, told = three
+    server, folder, files, told = moments
     later = folder / f"{told[2]['moment']}.objects.fold"
     later.write_bytes(later.read_bytes()[:-100])
     for i, has in enumerate(([0], [0, 1])):
@@ -290,9 +290,9 @@ def test_an_archive_that_is_not_needed(three, restored):
     assert restored.serves(folder, "elsewhere", files[1:])["archives_damaged"] == 1
 
 
-def test_the_clock_was_wrong(three, restored):
+def test_the_clock_was_wrong(moments, restored):
     """A moment of a year to come: what is made next is called later than it, and that is told."""
-    server, folder, files, told = three
+    server, folder, files, told = moments
     for path in list(folder.glob(f"{told[2]['moment']}.*")):
         path.rename(folder / path.name.replace(told[2]["moment"], "20991231T235959Z"))
     files.append(put(server, 40))
@@ -301,9 +301,9 @@ def test_the_clock_was_wrong(three, restored):
     restored.serves(folder, "last", files[1:])
 
 
-def test_others_may_not_read(three, tmp_path):
+def test_others_may_not_read(moments, tmp_path):
     """All that is made is the owner's alone, whatever the umask."""
-    _, folder, _, _ = three
+    _, folder, _, _ = moments
     command("restore", "--data-dir", tmp_path / "back", folder)
     command("backups", "verify", folder)
     for top in (folder, tmp_path / "back"):

@@ -103,22 +103,6 @@ def test_a_collection_is_killed(tmp_path, start, clock, step):
     book.check(server)
 
 
-@pytest.fixture
-def three(tmp_path):
-    """three(...): daemons that share everything, behind a balancer; all must stop well."""
-    made = []
-    if not cluster.HAPROXY.exists():
-        pytest.skip("there is no haproxy")
-
-    def begin(**options):
-        made.append(cluster.Cluster(tmp_path / "three", **options))
-        return made[-1].start()
-
-    yield begin
-    for one in made:
-        one.stop()
-
-
 def sql(server, statement):
     """In the schema of its index."""
     schema = cairn.postgres_url(server.data).split("schema=")[1]
@@ -129,17 +113,16 @@ def sql(server, statement):
 
 def counts_agree(server):
     """What each commit keeps is what the tables have: no two of them were at work at once."""
-    tables = "(SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT sum(stored) FROM xorb)"
-    return sql(server, f"SELECT (files, xorbs, shards, stored_bytes) = ({tables}) FROM state") == "t"
+    return sql(server, cluster.COUNTS_AGREE) == "t"
 
 
 def files_of(seeds):
     return [ledger.new_file(seed) for seed in seeds]
 
 
-def test_three_daemons_are_one(three):
+def test_three_daemons_are_one(start_cluster):
     """What one has acknowledged each of them gives, at once."""
-    one = three()
+    one = start_cluster()
     book = ledger.Ledger()
     for daemon, file in zip(one.daemons, files_of(range(100, 103))):
         assert book.upload(daemon, file).status == 200
@@ -152,9 +135,9 @@ def test_three_daemons_are_one(three):
     assert all(daemon.metrics()["cairn_index_commits_total"] > 0 for daemon in one.daemons)
 
 
-def test_two_packings_at_once(three):
+def test_two_packings_at_once(start_cluster):
     """Of a xorb that comes to all of them, compressed here and not there: its row describes the bytes that it names."""
-    one = three()
+    one = start_cluster()
     book, source = ledger.Ledger(), random.Random(7)
     for seed in range(8):
         xorb = xet.Xorb([source.randbytes(9000 + seed) for _ in range(3)])
@@ -173,9 +156,9 @@ def test_two_packings_at_once(three):
     book.check(one)
 
 
-def test_sixteen_uploaders(three):
+def test_sixteen_uploaders(start_cluster):
     """In opposite orders, the same xorbs from several; a daemon is killed meanwhile."""
-    one = three()
+    one = start_cluster()
     books = [ledger.Ledger() for _ in range(16)]
     shared = files_of(range(200, 206))
 
@@ -198,9 +181,9 @@ def test_sixteen_uploaders(three):
             book.check(daemon)
 
 
-def test_a_revoked_key(three, issuer):
+def test_a_revoked_key(start_cluster, issuer):
     """Is good at none of them a second later; one that was made is good, or the client is told to try again."""
-    one = three(token_key=issuer.folder)
+    one = start_cluster(token_key=issuer.folder)
     first, other = one.daemons[:2]
     admin = issuer.token(scope="admin")
     key = first.post("/v1/keys", b'{"name":"k","repo":"a/b","scope":"write"}', token=admin).json()
@@ -215,9 +198,9 @@ def test_a_revoked_key(three, issuer):
     assert other.get("/api/models/a/b/xet-read-token/main", token=key["key"]).status == 401
 
 
-def test_answers_are_the_same_and_withdrawn(three):
+def test_answers_are_the_same_and_withdrawn(start_cluster):
     """Equal bytes from each; what one finds lost none offers a second later."""
-    one = three()
+    one = start_cluster()
     file, book = ledger.new_file(300), ledger.Ledger()
     assert book.upload(one.daemons[0], file).status == 200
     path = f"/v1/chunks/default/{xet.text(file.terms[0][0].nodes[0][0])}"
@@ -236,9 +219,9 @@ def test_answers_are_the_same_and_withdrawn(three):
         book.check(daemon)
 
 
-def test_one_stands_still(three):
+def test_one_stands_still(start_cluster):
     """The others go on; when it moves again it is one of them."""
-    one = three()
+    one = start_cluster()
     files, book = files_of(range(330, 334)), ledger.Ledger()
     assert book.upload(one.daemons[0], files[0]).status == 200
     one.daemons[0].process.send_signal(signal.SIGSTOP)
@@ -253,8 +236,8 @@ def test_one_stands_still(three):
         book.check(daemon)
 
 
-def test_an_address_of_one_is_good_at_all(three):
-    one = three()
+def test_an_address_of_one_is_good_at_all(start_cluster):
+    one = start_cluster()
     file, book = ledger.new_file(301), ledger.Ledger()
     assert book.upload(one.daemons[0], file).status == 200
     plan = one.daemons[0].get(f"/v1/reconstructions/{ledger.name(file)}").json()
@@ -274,9 +257,9 @@ def collect_somewhere(one, seconds=30):
     cairn.wait_until("a collection", lambda: one.post("/v1/gc").status == 200, seconds)
 
 
-def test_collections_of_all_at_once(three):
+def test_collections_of_all_at_once(start_cluster):
     """While files are taken away and sent again: nothing acknowledged is lost, and nothing stays that nobody needs."""
-    one = three(epoch="60s", gc_grace=f"{GRACE}s")
+    one = start_cluster(epoch="60s", gc_grace=f"{GRACE}s")
     kept, gone, book = files_of(range(310, 314)), files_of(range(320, 324)), ledger.Ledger()
     for file in kept + gone:
         assert book.upload(one, file).status == 200
@@ -319,11 +302,11 @@ def standing_still(daemon, file, step, begin):
 
 
 @pytest.mark.parametrize("step", ["gc-marked", "gc-swept"])
-def test_a_collection_stands_still(tmp_path, three, step):
+def test_a_collection_stands_still(tmp_path, start_cluster, step):
     """Another daemon takes it over when its time is up; whoever moves again after that changes nothing."""
     file, book = tmp_path / "crash", ledger.Ledger()
     file.write_text("")
-    one = three(epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(file)})
+    one = start_cluster(epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(file)})
     kept, gone = files_of(range(340, 342)), files_of(range(350, 353))
     for each in kept + gone:
         assert book.upload(one, each).status == 200
@@ -351,11 +334,11 @@ def test_a_collection_stands_still(tmp_path, three, step):
 
 
 @pytest.mark.parametrize("step", ["index-begun", "index-applied"])
-def test_a_daemon_stands_still_in_a_transaction(tmp_path, three, step):
+def test_a_daemon_stands_still_in_a_transaction(tmp_path, start_cluster, step):
     """The others' writes go on within 5 s, and none is refused; what it had begun is not half there."""
     file, book = tmp_path / "crash", ledger.Ledger()
     file.write_text("")
-    one = three(variables={"CAIRND_CRASH_FILE": str(file)})
+    one = start_cluster(variables={"CAIRND_CRASH_FILE": str(file)})
     files = files_of(range(360, 363))
     lost = ledger.Ledger()
     first = one.daemons[0]
@@ -376,11 +359,11 @@ def test_a_daemon_stands_still_in_a_transaction(tmp_path, three, step):
         book.check(daemon)
 
 
-def test_a_daemon_is_killed_ahead(tmp_path, three):
+def test_a_daemon_is_killed_ahead(tmp_path, start_cluster):
     """What it had committed can be seen, and nobody was told: whoever sends it again is, by any of them."""
     file, book = tmp_path / "crash", ledger.Ledger()
     file.write_text("")
-    one = three(variables={"CAIRND_CRASH_FILE": str(file)})
+    one = start_cluster(variables={"CAIRND_CRASH_FILE": str(file)})
     first, second = one.daemons[:2]
     sent = ledger.new_file(365)
     assert book.put_xorb(first, sent.terms[0][0]).status == 200
@@ -399,9 +382,9 @@ def test_a_daemon_is_killed_ahead(tmp_path, three):
         book.check(daemon)
 
 
-def test_clocks_that_differ(tmp_path, three, clock):
+def test_clocks_that_differ(tmp_path, start_cluster, clock):
     """One whose clock goes wrong says so, takes no collection on, and is not started anew; the others go on."""
-    one = three(test_clock=clock.path, n=1)
+    one = start_cluster(test_clock=clock.path, n=1)
     (first,) = one.daemons
     second = cairn.Daemon(tmp_path / "second", variables=first.variables).start()
     book = ledger.Ledger()
@@ -427,9 +410,9 @@ def refused(tmp_path, url, store, *more):
     return cairn.refused(tmp_path, *common, *more)
 
 
-def test_who_may_share(tmp_path, three):
+def test_who_may_share(tmp_path, start_cluster):
     """Those with the same secret and the same store; nobody else, and nobody who wants it for himself."""
-    one = three(n=2)
+    one = start_cluster(n=2)
     url, store = cairn.postgres_url(one.data), cairn.s3_url(one.data)
     assert "belongs to another data folder" in refused(tmp_path, url, store) or "are files of it" in refused(tmp_path, url, store)
     other = tmp_path / "other"

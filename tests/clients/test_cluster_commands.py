@@ -17,7 +17,7 @@ import pytest
 import s3
 import tiledb
 import xet
-from test_cluster import bucket_of, files_of, sql, stopped, three  # noqa: F401
+from test_cluster import bucket_of, files_of, sql, stopped
 
 DAY = 86400
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
@@ -63,9 +63,9 @@ def fsck_meanwhile(tmp_path, server, step, do, *options, code=0):
     return [(problem["kind"], problem["repaired"]) for problem in json.loads(out)["problems"]]
 
 
-def test_fsck_of_a_row_that_goes_on(tmp_path, three):  # noqa: F811
+def test_fsck_of_a_row_that_goes_on(tmp_path, start_cluster):
     """It has read the row when that names another copy, and the one before is removed: nothing is wrong."""
-    one, book = three(n=2), ledger.Ledger()
+    one, book = start_cluster(n=2), ledger.Ledger()
     file, first = ledger.new_file(841), one.daemons[0]
     assert book.upload(one, file).status == 200
     assert fsck_meanwhile(tmp_path, first, "check-row", lambda: grown_old(first, file.terms[0][0])) == []
@@ -73,9 +73,9 @@ def test_fsck_of_a_row_that_goes_on(tmp_path, three):  # noqa: F811
     assert ("xorb.missing", False) in fsck(first, code=65)
 
 
-def test_fsck_adopts_what_is_removed(tmp_path, three):  # noqa: F811
+def test_fsck_adopts_what_is_removed(tmp_path, start_cluster):
     """Between its reading and its row: the row is taken back, and the xorb is to be sent again."""
-    one, book = three(n=2), ledger.Ledger()
+    one, book = start_cluster(n=2), ledger.Ledger()
     file, first = ledger.new_file(842), one.daemons[0]
     xorb = file.terms[0][0]
     lone = s3.copy_name(xorb, 2 * DAY)
@@ -88,9 +88,9 @@ def test_fsck_adopts_what_is_removed(tmp_path, three):  # noqa: F811
     book.check(first)
 
 
-def test_fsck_of_what_is_whole(three):  # noqa: F811
+def test_fsck_of_what_is_whole(start_cluster):
     """While others upload and collect nothing is called wrong that is not."""
-    one = three(n=2, epoch="60s", gc_grace="120s")
+    one = start_cluster(n=2, epoch="60s", gc_grace="120s")
     book = ledger.Ledger()
     files = [ledger.new_file(seed) for seed in range(800, 824)]
     assert book.upload(one, files[0]).status == 200
@@ -105,9 +105,9 @@ def test_fsck_of_what_is_whole(three):  # noqa: F811
     book.check(one)
 
 
-def test_fsck_repairs_beside_daemons(three):  # noqa: F811
+def test_fsck_repairs_beside_daemons(start_cluster):
     """What is lost is said to be, and comes back with the next upload; what is whole is registered anew."""
-    one = three(n=2)
+    one = start_cluster(n=2)
     book, bucket, first = ledger.Ledger(), one.bucket(), one.daemons[0]
     missing, damaged, listed = files = [ledger.new_file(seed) for seed in range(830, 833)]
     for file in files:
@@ -147,9 +147,9 @@ def test_fsck_of_an_index_that_one_daemon_has(start):
     book.check(server)
 
 
-def test_scrub_at_one_of_them(three):  # noqa: F811
+def test_scrub_at_one_of_them(start_cluster):
     """What it finds out all know, and a copy of any date is adopted again. test_cluster_jobs.py has how one of them goes on for another."""
-    one = three(n=2)
+    one = start_cluster(n=2)
     book, bucket = ledger.Ledger(), one.bucket()
     first, second = one.daemons
     sound, damaged, listed = files = [ledger.new_file(seed) for seed in range(835, 838)]
@@ -171,11 +171,11 @@ def test_scrub_at_one_of_them(three):  # noqa: F811
     book.check(second)
 
 
-def test_scrub_adopts_what_is_removed(tmp_path, three):  # noqa: F811
+def test_scrub_adopts_what_is_removed(tmp_path, start_cluster):
     """As fsck: a copy of a xorb that counted as lost is found, read, and gone when the row names it."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(843)
     crash.write_text("")
-    one = three(n=1, variables={"CAIRND_CRASH_FILE": str(crash)})
+    one = start_cluster(n=1, variables={"CAIRND_CRASH_FILE": str(crash)})
     (first,), xorb = one.daemons, file.terms[0][0]
     assert book.upload(one, file).status == 200
     assert sql(one, "UPDATE xorb SET copy = NULL, stored = NULL RETURNING 1; UPDATE state SET stored_bytes = 0") == "1"
@@ -193,9 +193,9 @@ def test_scrub_adopts_what_is_removed(tmp_path, three):  # noqa: F811
     book.check(first)
 
 
-def test_export_misses_nothing(tmp_path, three):  # noqa: F811
+def test_export_misses_nothing(tmp_path, start_cluster):
     """Each export goes on where the last one ended, while sixteen upload at three daemons."""
-    one, book, files = three(), ledger.Ledger(), []
+    one, book, files = start_cluster(), ledger.Ledger(), []
     data, done = one.daemons[0].data, threading.Event()
 
     def work(i):
@@ -240,9 +240,9 @@ def copy_bucket(source, target):
         assert target.request("PUT", name, body=source.request("GET", name)[1])[0] == 200
 
 
-def test_backup_and_restore(tmp_path, three):  # noqa: F811
+def test_backup_and_restore(tmp_path, start_cluster):
     """As docs/scale.md tells: PostgreSQL's dump first, then the objects. The other way round what came between is lost."""
-    one, book = three(n=2), ledger.Ledger()
+    one, book = start_cluster(n=2), ledger.Ledger()
     url = cairn.postgres_url(one.data)
     before, later = files_of(range(900, 904)), files_of(range(904, 908))
     for file in before[:2]:

@@ -8,7 +8,7 @@ import cairn
 import cluster
 import pytest
 import xet
-from test_cluster import let_pass, standing_still, three  # noqa: F401 # three is a fixture
+from test_cluster import let_pass, standing_still
 from test_jobs import Operator
 
 GRACE = 120
@@ -58,9 +58,9 @@ def ended(daemons, started, seconds=40):
         assert status(daemon)["state"] == "off" and status(daemon)["daemon"] is None
 
 
-def test_all_are_told_to_scrub(three, make):  # noqa: F811
+def test_all_are_told_to_scrub(start_cluster, make):
     """At once: everything is read once."""
-    one = three()
+    one = start_cluster()
     put(one, make, XORBS, size=9000)
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         replies = [reply.json() for reply in pool.map(lambda daemon: daemon.post("/v1/scrub/start?within=1"), one.daemons)]
@@ -69,9 +69,9 @@ def test_all_are_told_to_scrub(three, make):  # noqa: F811
     assert sum(looked_at(daemon) for daemon in one.daemons) == XORBS
 
 
-def test_who_scrubs_is_killed(three, make):  # noqa: F811
+def test_who_scrubs_is_killed(start_cluster, make):
     """Another goes on where it was."""
-    one = three(n=2)
+    one = start_cluster(n=2)
     runner, other = begun(one, make)
     started = status(other)["now"]["started"]
     runner.kill()
@@ -84,9 +84,9 @@ def test_who_scrubs_is_killed(three, make):  # noqa: F811
     assert status(runner)["last"] == status(other)["last"]
 
 
-def test_who_scrubs_stands_still(three, make):  # noqa: F811
+def test_who_scrubs_stands_still(start_cluster, make):
     """Another takes over; when it moves again it leaves that one alone."""
-    one = three(n=2)
+    one = start_cluster(n=2)
     runner, other = begun(one, make)
     started = status(other)["now"]["started"]
     runner.process.send_signal(signal.SIGSTOP)
@@ -102,9 +102,9 @@ def test_who_scrubs_stands_still(three, make):  # noqa: F811
     assert looked_at(runner) == n
 
 
-def test_another_is_told(three, make):  # noqa: F811
+def test_another_is_told(start_cluster, make):
     """To pause, and to go on; also all that are started meanwhile heed it."""
-    one = three(n=2)
+    one = start_cluster(n=2)
     runner, other = begun(one, make)
     started = status(other)["now"]["started"]
     assert other.post("/v1/scrub/pause").json()["state"] == "paused"
@@ -118,11 +118,11 @@ def test_another_is_told(three, make):  # noqa: F811
     ended(one.daemons, started)
 
 
-def test_where_it_is(tmp_path, three, issuer, make):  # noqa: F811
+def test_where_it_is(tmp_path, start_cluster, issuer, make):
     """Whichever daemon is asked tells where a scrub and a collection are."""
     crash = tmp_path / "crash"
     crash.write_text("")
-    begin = lambda **options: three(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)}, **options)
+    begin = lambda **options: start_cluster(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)}, **options)
     operator = Operator(begin, issuer, tmp_path / "home")
     one, admin = operator.server, operator.admin
     first, second = one.daemons

@@ -9,7 +9,7 @@ import cluster
 import ledger
 import pytest
 import xet
-from test_cluster import let_pass, sql, three  # noqa: F401 # three is a fixture
+from test_cluster import let_pass, sql
 
 GRACE = 120
 UPLOADERS = 16
@@ -27,9 +27,9 @@ def judge(one, books):
     assert sql(one, "SELECT count(*) FROM xorb JOIN dead USING (copy)") == "0"
 
 
-def test_connections_are_ended(three):
+def test_connections_are_ended(start_cluster):
     """Before, in and after commits, while the same files come from several: each is registered once, and nobody is told of it before."""
-    one = three()
+    one = start_cluster()
     shared = [ledger.new_file(f"ended {i}") for i in range(8)]
     books = [ledger.Ledger() for _ in range(UPLOADERS)]
     done = threading.Event()
@@ -56,9 +56,9 @@ def test_connections_are_ended(three):
     assert sql(one, "SELECT files FROM state") == str(len(shared) + UPLOADERS)
 
 
-def test_a_file_is_forgotten_and_sent_again(three):
+def test_a_file_is_forgotten_and_sent_again(start_cluster):
     """By one daemon and by others: what is acknowledged after the last DELETE was answered is there."""
-    one = three()
+    one = start_cluster()
     file, book = ledger.new_file("forgotten"), ledger.Ledger()
     first, second, third = one.daemons
     assert book.upload(first, file).status == 200
@@ -73,9 +73,9 @@ def test_a_file_is_forgotten_and_sent_again(three):
     judge(one, [book])
 
 
-def test_sweeps_against_uploads(three):
+def test_sweeps_against_uploads(start_cluster):
     """Shards name xorbs that are about to be swept: they are acknowledged and stay, or refused."""
-    one = three(epoch="60s", gc_grace=f"{GRACE}s")
+    one = start_cluster(epoch="60s", gc_grace=f"{GRACE}s")
     files = [ledger.new_file(f"swept {i}") for i in range(48)]
     book = ledger.Ledger()
     for file in files:

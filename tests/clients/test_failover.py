@@ -225,8 +225,7 @@ def sql(server, statement):
 
 def counts_agree(server):
     """What each commit keeps is what the tables have, whoever led when it was made."""
-    tables = "(SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT sum(stored) FROM xorb)"
-    return sql(server, f"SELECT (files, xorbs, shards, stored_bytes) = ({tables}) FROM state") == "t"
+    return sql(server, cluster.COUNTS_AGREE) == "t"
 
 
 # --- PostgreSQL -------------------------------------------------------------------------------------------------------

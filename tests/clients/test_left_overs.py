@@ -11,7 +11,7 @@ import cairn
 import ledger
 import pytest
 import s3
-from test_cluster import bucket_of, collect_somewhere, sql, standing_still, stopped, three  # noqa: F401
+from test_cluster import bucket_of, collect_somewhere, sql, standing_still, stopped
 
 GRACE, HOUR, DAY = 120, 3600, 86400
 PAGE, LISTED = 512, 1300  # what is looked at in one piece; more than two of them, and more than the 1,000 names of a request
@@ -73,11 +73,11 @@ def test_of_a_lost_xorb_all_stays(start):
     book.check(server)
 
 
-def test_an_upload_goes_on(tmp_path, three):  # noqa: F811
+def test_an_upload_goes_on(tmp_path, start_cluster):
     """One that stands still between its PUT and its row is no left-over: it is acknowledged when it moves again."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(703)
     crash.write_text("")
-    one = three(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
+    one = start_cluster(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
     first, second = one.daemons
     with standing_still(first, crash, "xorb-stored", lambda: book.put_xorb(first, file.terms[0][0])) as under_way:
         assert gc(second) == (0, 0)
@@ -88,12 +88,12 @@ def test_an_upload_goes_on(tmp_path, three):  # noqa: F811
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
-def test_an_upload_sleeps_for_too_long(tmp_path, three, clock, forgotten):  # noqa: F811
+def test_an_upload_sleeps_for_too_long(tmp_path, start_cluster, clock, forgotten):
     """Its copy was written off and removed meanwhile, and even that may be forgotten: it is refused, and sent again."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(704)
     crash.write_text("")
     variables = {"CAIRND_CRASH_FILE": str(crash)}
-    one = three(test_clock=clock.path, n=1, epoch="60s", gc_grace=f"{GRACE}s", variables=variables)
+    one = start_cluster(test_clock=clock.path, n=1, epoch="60s", gc_grace=f"{GRACE}s", variables=variables)
     (first,) = one.daemons
     second = cairn.Daemon(tmp_path / "second", variables=first.variables, epoch="60s", gc_grace=f"{GRACE}s").start()
     clock.move(-2 * DAY)
@@ -112,11 +112,11 @@ def test_an_upload_sleeps_for_too_long(tmp_path, three, clock, forgotten):  # no
     second.stop()
 
 
-def test_a_runner_that_was_paused(tmp_path, three):  # noqa: F811
+def test_a_runner_that_was_paused(tmp_path, start_cluster):
     """It has listed what it is to write off; another has taken over and done it, and the xorb was sent again since."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(705)
     crash.write_text("")
-    one = three(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
+    one = start_cluster(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
     first, second = one.daemons
     left = s3.copy_name(file.terms[0][0], 2 * DAY)
     assert one.bucket().request("PUT", left, body=file.terms[0][0].body())[0] == 200
@@ -153,13 +153,13 @@ def test_a_collection_is_killed(tmp_path, start):
 
 
 @pytest.mark.parametrize(("end", "shared"), [("killed", True), ("stopped", False)])
-def test_a_list_goes_on(tmp_path, start, three, end, shared):  # noqa: F811
+def test_a_list_goes_on(tmp_path, start, start_cluster, end, shared):
     """Of more than a page. What was looked at when it broke off is not looked at by the next collection, but by the one after that."""
     crash, source = tmp_path / "crash", random.Random(7)
     crash.write_text("")
     options = {"epoch": "60s", "gc_grace": f"{GRACE}s", "variables": {"CAIRND_CRASH_FILE": str(crash)}}
     if shared:
-        one = three(n=2, **options)
+        one = start_cluster(n=2, **options)
         bucket, (first, second) = one.bucket(), one.daemons
     else:
         first = second = start(**options)

@@ -8,7 +8,7 @@ import subprocess
 import cairn
 import cluster
 import pytest
-from test_failover import Work
+from test_failover import Work, three  # noqa: F401 # three is a fixture
 
 PATRONI = os.environ.get("CAIRN_TEST_PATRONI")
 SCRIPT = cairn.ROOT / "tests/engines/patroni.sh"
@@ -30,8 +30,7 @@ def commits():
 
 def counts_agree(server):
     schema = cairn.postgres_url(server.data).split("schema=")[1]
-    tables = "(SELECT count(*) FROM file), (SELECT count(*) FROM xorb), (SELECT count(*) FROM shard), (SELECT sum(stored) FROM xorb)"
-    statement = f'SET search_path TO "{schema}"; SELECT (files, xorbs, shards, stored_bytes) = ({tables}) FROM state'
+    statement = f'SET search_path TO "{schema}"; {cluster.COUNTS_AGREE}'
     return patroni("sql", patroni("leader"), statement).split("\n")[1] == "t"
 
 
@@ -49,14 +48,7 @@ class PatientWork(Work):
                 self.n_again += 1
 
 
-@pytest.fixture
-def three(tmp_path):
-    made = cluster.Cluster(tmp_path / "three")
-    yield made.start()
-    made.stop()
-
-
-def test_leader_is_killed(tmp_path, three, capsys):
+def test_leader_is_killed(tmp_path, three, capsys):  # noqa: F811
     """Another leads once its time is up; the former comes back as a standby."""
     with PatientWork(three, tmp_path, commits) as work:
         former = patroni("leader")
