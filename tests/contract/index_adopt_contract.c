@@ -203,13 +203,6 @@ END_TEST
 
 /* --- into buckets ------------------------------------------------------------------------------------------------- */
 
-static int64_t bucket(const char *name)
-{
-	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_BUCKET, .account = hx_ann, .name = name};
-	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_OK);
-	return add.id;
-}
-
 static bool copied(int64_t repo, uint64_t number, int64_t source)
 {
 	struct cairn_index_change one = {.kind = CAIRN_INDEX_OBJECT_COPY, .path = "x", .type = "", .source = source};
@@ -222,7 +215,7 @@ static bool copied(int64_t repo, uint64_t number, int64_t source)
 
 START_TEST(a_bucket_has_copies_of_what_a_repository_has)
 {
-	int64_t one = hx_model("one"), box = bucket("box"), other = bucket("other");
+	int64_t one = hx_model("one"), box = hx_bucket("box"), other = hx_bucket("other");
 	hx_uploaded(1, hx_owner_of(one));
 	hx_uploaded(2, hx_owner_of(other));
 	hx_uploaded(3, "");

@@ -39,13 +39,6 @@ static uint64_t held(int64_t repo)
 	return quota_of(hx_ann, repo).repo.stored_bytes;
 }
 
-static int64_t bucket(const char *name)
-{
-	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_BUCKET, .account = hx_ann, .name = name};
-	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_OK);
-	return add.id;
-}
-
 /* Upload file `number` under an owner. @return what came of it, with the rule of a refusal */
 static enum cairn_status upload_as(uint64_t number, const char *owner, const char **rule)
 {
@@ -162,7 +155,7 @@ END_TEST
 
 START_TEST(what_goes_is_given_back)
 {
-	int64_t one = hx_model("one"), box = bucket("box");
+	int64_t one = hx_model("one"), box = hx_bucket("box");
 	taken(1, box);
 	taken(2, box);
 	uint64_t first = size_of_file(1), second = size_of_file(2);
@@ -225,7 +218,7 @@ END_TEST
 
 START_TEST(over_it_one_may_do_what_holds_no_more)
 {
-	int64_t one = hx_model("one"), box = bucket("box");
+	int64_t one = hx_model("one"), box = hx_bucket("box");
 	hx_uploaded(1, hx_owner_of(one));
 	ck_assert(hx_committed_one(one, "main", hx_put_file("x", 1)));
 	ck_assert(hx_committed_one(one, "main", hx_put("a", "text")));
@@ -246,7 +239,7 @@ START_TEST(over_it_one_may_do_what_holds_no_more)
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "a", 0, 0), CAIRN_OK);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_DROP, "b", 0, 0), CAIRN_OK);
 	forget(1, hx_owner_of(one));
-	(void)bucket("empty");
+	(void)hx_bucket("empty");
 	struct cairn_index_add_repo add = {
 		.kind = CAIRN_INDEX_MODEL, .account = hx_ann, .name = "text", .first = HX_MESSAGE};
 	const struct cairn_index_operation first = hx_put("README.md", "1");
@@ -260,7 +253,7 @@ END_TEST
 START_TEST(copies_count_where_they_go)
 {
 	int64_t team = hx_add_account(CAIRN_INDEX_ORGANISATION, "team"), one = hx_model("one");
-	int64_t box = bucket("box"), other = bucket("other");
+	int64_t box = hx_bucket("box"), other = hx_bucket("other");
 	hx_uploaded(1, hx_owner_of(one));
 	taken(1, box);
 	ck_assert_int_eq(change(box, CAIRN_INDEX_OBJECT_SET, "a", 1, 0), CAIRN_OK);

@@ -96,6 +96,13 @@ int64_t hx_model(const char *name)
 	return request.id;
 }
 
+int64_t hx_bucket(const char *name)
+{
+	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_BUCKET, .account = hx_ann, .name = name};
+	ck_assert_int_eq(cairn_index_add_repo(hx_index, &add), CAIRN_OK);
+	return add.id;
+}
+
 const char *hx_owner_of(int64_t repo)
 {
 	static char owner[CAIRN_INDEX_OWNER_BYTES];

@@ -19,6 +19,8 @@ void hx_tear_down(void);
 int64_t hx_add_account(enum cairn_index_account_kind kind, const char *name);
 /** A model with a .gitattributes of 17 bytes. */
 int64_t hx_model(const char *name);
+/** Of Ann's. */
+int64_t hx_bucket(const char *name);
 const char *hx_owner_of(int64_t repo);
 /** Upload file `number` under an owner, who says what its SHA-256 is. */
 void hx_uploaded(uint64_t number, const char *owner);
