@@ -16,10 +16,10 @@ static bool claim(const char *owner, unsigned number, uint8_t digit)
 	struct fx_shard s;
 	fx_shard_init(&s, bodies++);
 	s.owner = owner;
-	struct fx_file *file = fx_shard_file(&s, number, &sx.a, number, 20);
+	struct fx_file *file = fx_shard_file(&s, number, &fx_a, number, 20);
 	file->file.has_sha256 = true;
 	memset(file->file.sha256, digit, sizeof(file->file.sha256));
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	return s.added;
 }
 
@@ -29,7 +29,7 @@ static unsigned found(const char *viewer, uint8_t digit)
 	uint8_t digest[32];
 	struct cairn_index_file got;
 	memset(digest, digit, sizeof(digest));
-	enum cairn_status status = cairn_index_file_by_sha256(sx.ix, digest, viewer, &got);
+	enum cairn_status status = cairn_index_file_by_sha256(fx_index, digest, viewer, &got);
 	if (status == CAIRN_E_NOT_FOUND)
 		return 0;
 	ck_assert_int_eq(status, CAIRN_OK);
@@ -93,14 +93,14 @@ END_TEST
 static bool share(const char *owner)
 {
 	struct cairn_index_share_file request = {.hash = fx_hash("file", 1), .owner = owner};
-	ck_assert_int_eq(cairn_index_share_file(sx.ix, &request), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_share_file(fx_index, &request), CAIRN_OK);
 	return request.shared;
 }
 
 static bool forget(const char *owner)
 {
 	struct cairn_index_forget_file request = {.hash = fx_hash("file", 1), .owner = owner};
-	ck_assert_int_eq(cairn_index_forget_file(sx.ix, &request), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_forget_file(fx_index, &request), CAIRN_OK);
 	return request.forgotten;
 }
 
@@ -142,7 +142,7 @@ static void listed_page(const char *owner, const struct cairn_index_owned_after 
 			struct listed *out, bool *more)
 {
 	*out = (struct listed){{0}};
-	ck_assert_int_eq(cairn_index_each_owned(sx.ix, owner, after, limit, listed_take, out, more), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_each_owned(fx_index, owner, after, limit, listed_take, out, more), CAIRN_OK);
 }
 
 /* Files of 1, 2 and 3 bytes under hashes 1, 2 and 3, whose first bytes say so. @return whether that was new */
@@ -152,13 +152,13 @@ static bool listed_put(const char *owner, unsigned number, unsigned sha)
 	struct fx_shard s;
 	fx_shard_init(&s, bodies++);
 	s.owner = owner;
-	fx_shard_xorb(&s, &sx.a, 0);
-	struct fx_file *file = fx_shard_file(&s, number, &sx.a, 0, number);
+	fx_shard_xorb(&s, &fx_a, 0);
+	struct fx_file *file = fx_shard_file(&s, number, &fx_a, 0, number);
 	memset(&file->file.hash, (int)number, sizeof(file->file.hash));
 	file->file.size_bytes = number;
 	file->file.has_sha256 = sha != 0;
 	memset(file->file.sha256, (int)sha, sizeof(file->file.sha256));
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	return s.added;
 }
 
@@ -236,7 +236,7 @@ START_TEST(a_word_that_is_given_later)
 	struct cairn_hash hash;
 	memset(&hash, 3, sizeof(hash));
 	struct cairn_index_forget_file forget = {.hash = hash, .owner = "ann"};
-	ck_assert_int_eq(cairn_index_forget_file(sx.ix, &forget), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_forget_file(fx_index, &forget), CAIRN_OK);
 	ck_assert(forget.forgotten);
 	listed_page(NULL, &begin, 10, &l, &more);
 	ck_assert_str_eq(l.text, "");
@@ -250,7 +250,7 @@ static void match_is(const char *owner, enum cairn_index_match match, const uint
 {
 	struct listed l = {{0}};
 	bool got_more;
-	ck_assert_int_eq(cairn_index_each_match(sx.ix, owner, match, name, limit, listed_take, &l, &got_more),
+	ck_assert_int_eq(cairn_index_each_match(fx_index, owner, match, name, limit, listed_take, &l, &got_more),
 			 CAIRN_OK);
 	ck_assert_str_eq(l.text, text);
 	ck_assert_int_eq(got_more, more);
@@ -272,10 +272,10 @@ START_TEST(files_by_what_they_are_and_need)
 	match_is("", CAIRN_INDEX_MATCH_FILE, file, 10, "", false);
 	match_is(NULL, CAIRN_INDEX_MATCH_SHA256, sha256, 10, "1 bob/dog 7;3 ann/cat 7;", false);
 	match_is("ann/cat", CAIRN_INDEX_MATCH_SHA256, sha256, 10, "3 ann/cat 7;", false);
-	match_is(NULL, CAIRN_INDEX_MATCH_XORB, sx.a.hash.b, 10, "1 ann/cat -;1 bob/dog 7;2 - 9;3 ann/cat 7;", false);
-	match_is("ann/cat", CAIRN_INDEX_MATCH_XORB, sx.a.hash.b, 10, "1 ann/cat -;3 ann/cat 7;", false);
-	match_is("ann/cat", CAIRN_INDEX_MATCH_XORB, sx.a.hash.b, 1, "1 ann/cat -;", true);
-	match_is("carl/none", CAIRN_INDEX_MATCH_XORB, sx.a.hash.b, 10, "", false);
+	match_is(NULL, CAIRN_INDEX_MATCH_XORB, fx_a.hash.b, 10, "1 ann/cat -;1 bob/dog 7;2 - 9;3 ann/cat 7;", false);
+	match_is("ann/cat", CAIRN_INDEX_MATCH_XORB, fx_a.hash.b, 10, "1 ann/cat -;3 ann/cat 7;", false);
+	match_is("ann/cat", CAIRN_INDEX_MATCH_XORB, fx_a.hash.b, 1, "1 ann/cat -;", true);
+	match_is("carl/none", CAIRN_INDEX_MATCH_XORB, fx_a.hash.b, 10, "", false);
 	for (int match = 0; match < CAIRN_INDEX_MATCHES; match++) {
 		match_is(NULL, (enum cairn_index_match)match, nothing, 10, "", false);
 		match_is("ann/cat", (enum cairn_index_match)match, nothing, 10, "", false);

@@ -10,39 +10,39 @@ START_TEST(all_of_it_comes_back)
 {
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &sx.a, 1, 5);
-	struct fx_file *file = fx_shard_file(&s, 1, &sx.a, 0, 20);
-	fx_shard_term(file, &sx.b, 3, 30);
-	fx_shard_term(file, &sx.a, 19, 20);
+	fx_shard_xorb(&s, &fx_a, 1, 5);
+	struct fx_file *file = fx_shard_file(&s, 1, &fx_a, 0, 20);
+	fx_shard_term(file, &fx_b, 3, 30);
+	fx_shard_term(file, &fx_a, 19, 20);
 	file->file.has_sha256 = true;
 	memset(file->file.sha256, 0x5a, 32);
 	fx_shard_file(&s, 2, NULL, 0, 0); /* the empty file */
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(s.added);
 
 	struct cairn_index_file got;
-	ck_assert_int_eq(cairn_index_file(sx.ix, &file->file.hash, NULL, true, &got), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_file(fx_index, &file->file.hash, NULL, true, &got), CAIRN_OK);
 	ck_assert(cairn_hash_equal(&got.hash, &file->file.hash));
 	ck_assert_uint_eq(got.size_bytes, file->file.size_bytes);
 	ck_assert_uint_eq(got.n_terms, 3);
-	ck_assert_int_eq(got.terms[0].xorb_id, sx_xorb_id(&sx.a));
-	ck_assert_int_eq(got.terms[1].xorb_id, sx_xorb_id(&sx.b));
+	ck_assert_int_eq(got.terms[0].xorb_id, sx_xorb_id(&fx_a));
+	ck_assert_int_eq(got.terms[1].xorb_id, sx_xorb_id(&fx_b));
 	ck_assert_uint_eq(got.terms[1].start, 3);
 	ck_assert_uint_eq(got.terms[1].end, 30);
 	ck_assert_uint_eq(got.terms[1].unpacked_bytes, file->terms[1].term.unpacked_bytes);
 	cairn_index_file_fini(&got);
-	ck_assert_int_eq(cairn_index_file(sx.ix, &file->file.hash, NULL, false, &got), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_file(fx_index, &file->file.hash, NULL, false, &got), CAIRN_OK);
 	ck_assert_uint_eq(got.n_terms, 3);
 	ck_assert_ptr_null(got.terms);
-	ck_assert_int_eq(cairn_index_file_by_sha256(sx.ix, file->file.sha256, NULL, &got), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_file_by_sha256(fx_index, file->file.sha256, NULL, &got), CAIRN_OK);
 	ck_assert(cairn_hash_equal(&got.hash, &file->file.hash));
 	ck_assert_uint_eq(got.size_bytes, file->file.size_bytes);
 
 	struct cairn_hash empty = fx_hash("file", 2), nothing = fx_hash("file", 3);
-	ck_assert_int_eq(cairn_index_file(sx.ix, &empty, NULL, true, &got), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_file(fx_index, &empty, NULL, true, &got), CAIRN_OK);
 	ck_assert_uint_eq(got.n_terms, 0);
 	ck_assert_uint_eq(got.size_bytes, 0);
-	ck_assert_int_eq(cairn_index_file(sx.ix, &nothing, NULL, true, &got), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_file(fx_index, &nothing, NULL, true, &got), CAIRN_E_NOT_FOUND);
 }
 END_TEST
 
@@ -52,35 +52,35 @@ START_TEST(again_is_not_added)
 	bool known;
 	struct cairn_index_registered registered;
 	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &sx.a, 1, 5);
-	fx_shard_file(&s, 1, &sx.a, 0, 20);
-	ck_assert_int_eq(fx_shard_known(sx.ix, &s.body, "", "", &known, &registered), CAIRN_OK);
+	fx_shard_xorb(&s, &fx_a, 1, 5);
+	fx_shard_file(&s, 1, &fx_a, 0, 20);
+	ck_assert_int_eq(fx_shard_known(fx_index, &s.body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(!known);
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(s.added);
-	ck_assert_int_eq(fx_shard_known(sx.ix, &s.body, "", "", &known, &registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(fx_index, &s.body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(known);
 	fx_shard_fail(&s); /* it is not even looked at */
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(!s.added);
 	s.n_files--;
 	/* Another body with the same contents adds nothing either. */
 	s.body = fx_hash("shard", 2);
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(!s.added);
 	/* Another owner, or another scope, does. */
 	s.owner = "model/me/repo";
-	ck_assert_int_eq(fx_shard_known(sx.ix, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(fx_index, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
 	ck_assert(!known);
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(s.added);
-	ck_assert_int_eq(fx_shard_known(sx.ix, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_known(fx_index, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
 	ck_assert(known);
 	s.scope = "me";
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(s.added);
 	struct cairn_index_stats stats;
-	cairn_index_stats(sx.ix, &stats);
+	cairn_index_stats(fx_index, &stats);
 	ck_assert_uint_eq(stats.n_files, 1);
 	ck_assert_uint_eq(stats.n_shards, 4);
 	ck_assert_uint_eq(stats.n_eligible, 4); /* place 5 and the file's first chunk, in two scopes */
@@ -92,26 +92,26 @@ START_TEST(only_its_owners_read_a_file)
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
 	s.owner = "model/me/repo";
-	fx_shard_file(&s, 1, &sx.a, 0, 20)->file.has_sha256 = true;
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
-	ck_assert(fx_sees(sx.ix, NULL, 1));
-	ck_assert(fx_sees(sx.ix, "model/me/repo", 1));
-	ck_assert(!fx_sees(sx.ix, "model/me/other", 1));
-	ck_assert(!fx_sees(sx.ix, "", 1));
+	fx_shard_file(&s, 1, &fx_a, 0, 20)->file.has_sha256 = true;
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	ck_assert(fx_sees(fx_index, NULL, 1));
+	ck_assert(fx_sees(fx_index, "model/me/repo", 1));
+	ck_assert(!fx_sees(fx_index, "model/me/other", 1));
+	ck_assert(!fx_sees(fx_index, "", 1));
 	struct cairn_index_file got;
 	static const uint8_t zeros[32];
-	ck_assert_int_eq(cairn_index_file_by_sha256(sx.ix, zeros, "model/me/other", &got), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(cairn_index_file_by_sha256(sx.ix, zeros, "model/me/repo", &got), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_file_by_sha256(fx_index, zeros, "model/me/other", &got), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_file_by_sha256(fx_index, zeros, "model/me/repo", &got), CAIRN_OK);
 
 	s.owner = "model/me/other";
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
-	ck_assert(fx_sees(sx.ix, "model/me/other", 1));
-	ck_assert(!fx_sees(sx.ix, "model/you/repo", 1));
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	ck_assert(fx_sees(fx_index, "model/me/other", 1));
+	ck_assert(!fx_sees(fx_index, "model/you/repo", 1));
 
 	s.owner = ""; /* the operator's: everybody's */
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
-	ck_assert(fx_sees(sx.ix, "model/you/repo", 1));
-	ck_assert(fx_sees(sx.ix, "", 1));
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	ck_assert(fx_sees(fx_index, "model/you/repo", 1));
+	ck_assert(fx_sees(fx_index, "", 1));
 }
 END_TEST
 
@@ -125,17 +125,17 @@ static enum cairn_status has_spans(void *ctx, const struct cairn_index_spans *pl
 START_TEST(a_xorb_stored_meanwhile_is_planned_by_its_list)
 {
 	static const uint32_t NONE[2] = {UINT32_MAX, UINT32_MAX};
-	int64_t id = sx_xorb_id(&sx.a);
+	int64_t id = sx_xorb_id(&fx_a);
 	struct fx_shard s;
 	bool has;
-	ck_assert_int_eq(cairn_index_spans(sx.ix, &id, 1, NONE, has_spans, &has), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_spans(fx_index, &id, 1, NONE, has_spans, &has), CAIRN_OK);
 	ck_assert(!has);
 	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &sx.a, 1, 5);
-	s.xorbs[0].list = &sx.a.list;
-	fx_shard_file(&s, 1, &sx.a, 0, 20);
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_spans(sx.ix, &id, 1, NONE, has_spans, &has), CAIRN_OK);
+	fx_shard_xorb(&s, &fx_a, 1, 5);
+	s.xorbs[0].list = &fx_a.list;
+	fx_shard_file(&s, 1, &fx_a, 0, 20);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_spans(fx_index, &id, 1, NONE, has_spans, &has), CAIRN_OK);
 	ck_assert(has);
 }
 END_TEST
@@ -179,7 +179,7 @@ static enum cairn_status plan(struct planner *p, uint64_t file, const char *view
 	struct cairn_hash hash = fx_hash("file", file);
 	struct cairn_index_file got;
 	*p = (struct planner){.planner = {2, planner_choose, planner_visit}, .choice = choice, .n_chosen = n_chosen};
-	enum cairn_status status = cairn_index_plan(sx.ix, &hash, viewer, &p->planner, &got);
+	enum cairn_status status = cairn_index_plan(fx_index, &hash, viewer, &p->planner, &got);
 	cairn_index_file_fini(&got);
 	return status;
 }
@@ -190,14 +190,14 @@ START_TEST(a_plan_reads_a_file_and_its_xorbs)
 	struct planner p;
 	fx_shard_init(&s, 1);
 	s.owner = "model/me/repo";
-	struct fx_file *file = fx_shard_file(&s, 1, &sx.b, 0, 20);
-	fx_shard_term(file, &sx.a, 3, 9);
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
+	struct fx_file *file = fx_shard_file(&s, 1, &fx_b, 0, 20);
+	fx_shard_term(file, &fx_a, 3, 9);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 
 	ck_assert_int_eq(plan(&p, 1, "model/me/repo", CAIRN_OK, 2), CAIRN_OK);
 	ck_assert_uint_eq(p.n_told, 1);
 	ck_assert_uint_eq(p.n_visited, 2);
-	ck_assert(cairn_hash_equal(&p.visited[0], &sx.b.hash) && cairn_hash_equal(&p.visited[1], &sx.a.hash));
+	ck_assert(cairn_hash_equal(&p.visited[0], &fx_b.hash) && cairn_hash_equal(&p.visited[1], &fx_a.hash));
 	ck_assert_int_eq(plan(&p, 1, NULL, CAIRN_OK, 0), CAIRN_OK);
 	ck_assert_uint_eq(p.n_told, 1);
 	ck_assert_uint_eq(p.n_visited, 0);
@@ -209,10 +209,10 @@ START_TEST(a_plan_reads_a_file_and_its_xorbs)
 
 	/* One term more than is wanted. */
 	fx_shard_init(&s, 2);
-	file = fx_shard_file(&s, 2, &sx.b, 0, 20);
-	fx_shard_term(file, &sx.a, 3, 9);
-	fx_shard_term(file, &sx.b, 1, 2);
-	ck_assert_int_eq(fx_shard_put(sx.ix, &s), CAIRN_OK);
+	file = fx_shard_file(&s, 2, &fx_b, 0, 20);
+	fx_shard_term(file, &fx_a, 3, 9);
+	fx_shard_term(file, &fx_b, 1, 2);
+	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert_int_eq(plan(&p, 2, NULL, CAIRN_OK, 2), CAIRN_E_BUSY);
 	ck_assert_uint_eq(p.n_told, 0);
 }
@@ -234,7 +234,7 @@ START_TEST(many_xorbs_in_a_file)
 		many[i] = fx_xorb_new(100 + i, 2);
 		writes[i] = (struct cairn_index_put_xorb){
 			.write.done = ignore_done, .hash = many[i].hash, .list = &many[i].list, .stored_bytes = 1};
-		ck_assert_int_eq(cairn_index_put_xorb(sx.ix, &writes[i]), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_put_xorb(fx_index, &writes[i]), CAIRN_OK);
 	}
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
@@ -249,16 +249,16 @@ START_TEST(many_xorbs_in_a_file)
 		.xorbs = named, .n_xorbs = MANY, .n_files = 1, .files = &file, .terms = terms};
 	struct cairn_index_put_shard put = fx_shard_request(&s);
 	put.shard = &shard;
-	ck_assert_int_eq(cairn_index_put_shard(sx.ix, &put), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_put_shard(fx_index, &put), CAIRN_OK);
 	struct cairn_index_file got;
-	ck_assert_int_eq(cairn_index_file(sx.ix, &file.hash, NULL, true, &got), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_file(fx_index, &file.hash, NULL, true, &got), CAIRN_OK);
 	ck_assert_uint_eq(got.n_terms, MANY_TERMS);
 	for (unsigned i = 0; i < MANY_TERMS; i++)
 		ck_assert_int_eq(got.terms[i].xorb_id, sx_xorb_id(&many[i % MANY]));
 	cairn_index_file_fini(&got);
 	for (unsigned i = 0; i < MANY; i++) {
 		struct cairn_index_xorb row;
-		ck_assert_int_eq(cairn_index_xorb(sx.ix, &many[i].hash, &row), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_xorb(fx_index, &many[i].hash, &row), CAIRN_OK);
 		ck_assert(row.referenced);
 		fx_xorb_fini(&many[i]);
 	}
@@ -287,7 +287,7 @@ START_TEST(many_files_in_a_shard)
 	static struct cairn_index_new_term terms[FILES];
 	struct cairn_index_stats before, after;
 	struct fx_shard s;
-	fx_xorb_put(sx.ix, &x);
+	fx_xorb_put(fx_index, &x);
 	for (unsigned i = 0; i < FILES; i++) {
 		unsigned number = files_number(i);
 		files[i] = (struct cairn_index_new_file){
@@ -303,7 +303,7 @@ START_TEST(many_files_in_a_shard)
 	const struct cairn_index_new_xorb described = {.hash = x.hash};
 	struct cairn_index_new_shard shard = {
 		.xorbs = &described, .n_xorbs = 1, .n_described = 1, .files = files, .terms = terms};
-	cairn_index_stats(sx.ix, &before);
+	cairn_index_stats(fx_index, &before);
 	/* All new but for those that are there twice; then some of which the first ones are known; then none new. */
 	static const uint32_t sizes[] = {FILES_AGAIN - 1, FILES / 3, FILES, FILES};
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -311,17 +311,17 @@ START_TEST(many_files_in_a_shard)
 		fx_shard_init(&s, 1 + i);
 		struct cairn_index_put_shard put = fx_shard_request(&s);
 		put.shard = &shard;
-		ck_assert_int_eq(cairn_index_put_shard(sx.ix, &put), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_put_shard(fx_index, &put), CAIRN_OK);
 		ck_assert(put.added == (i < 3));
 	}
-	cairn_index_stats(sx.ix, &after);
+	cairn_index_stats(fx_index, &after);
 	ck_assert_uint_eq(after.n_files - before.n_files, FILES - FILES / FILES_AGAIN);
 	ck_assert_uint_eq(after.n_eligible - before.n_eligible, FILES - FILES / FILES_AGAIN);
 	for (unsigned i = 0; i < FILES; i++) {
 		struct cairn_index_file got;
-		ck_assert_int_eq(cairn_index_file_by_sha256(sx.ix, files[i].sha256, NULL, &got), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_file_by_sha256(fx_index, files[i].sha256, NULL, &got), CAIRN_OK);
 		ck_assert(cairn_hash_equal(&got.hash, &files[i].hash));
-		ck_assert_int_eq(cairn_index_file(sx.ix, &files[i].hash, NULL, true, &got), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_file(fx_index, &files[i].hash, NULL, true, &got), CAIRN_OK);
 		ck_assert_uint_eq(got.n_terms, 1);
 		ck_assert_uint_eq(got.terms[0].start, files_number(i));
 		cairn_index_file_fini(&got);

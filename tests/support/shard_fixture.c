@@ -1,33 +1,11 @@
 #include "support/shard_fixture.h"
 
-#include "support/tempdir.h"
-
 #include <stdlib.h>
-
-struct shard_fixture sx;
-
-static struct tempdir folder;
-
-static void set_up(void)
-{
-	folder = tempdir_new();
-	sx = (struct shard_fixture){.ix = fx_open(folder.path), .a = fx_xorb_new(1, 20), .b = fx_xorb_new(2, 30)};
-	fx_xorb_put(sx.ix, &sx.a);
-	fx_xorb_put(sx.ix, &sx.b);
-}
-
-static void tear_down(void)
-{
-	fx_xorb_fini(&sx.a);
-	fx_xorb_fini(&sx.b);
-	cairn_index_free(sx.ix);
-	tempdir_fini(&folder);
-}
 
 TCase *sx_tests(void)
 {
 	TCase *t = tcase_create("shard");
-	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_checked_fixture(t, fx_set_up_two, fx_tear_down);
 	tcase_set_timeout(t, 60);
 	return t;
 }
@@ -47,6 +25,6 @@ int sx_run(int argc, char **argv, const char *suite_name, TCase *t)
 int64_t sx_xorb_id(const struct fx_xorb *x)
 {
 	struct cairn_index_xorb row;
-	ck_assert_int_eq(cairn_index_xorb(sx.ix, &x->hash, &row), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_xorb(fx_index, &x->hash, &row), CAIRN_OK);
 	return row.id;
 }

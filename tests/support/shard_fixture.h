@@ -1,4 +1,4 @@
-/* What each test of what a shard registers begins with: an index that has two xorbs. */
+/* What the contracts of what a shard registers share: each test begins with an index that has two xorbs. */
 #ifndef CAIRN_TESTS_SHARD_FIXTURE_H
 #define CAIRN_TESTS_SHARD_FIXTURE_H
 
@@ -6,13 +6,7 @@
 
 #include <check.h>
 
-/** Made anew for each test of sx_tests(). */
-extern struct shard_fixture {
-	struct cairn_index *ix;
-	struct fx_xorb a, b; /* of 20 and 30 chunks; stored */
-} sx;
-
-/** A case with the fixture. */
+/** A case whose tests begin with fx_set_up_two(). */
 TCase *sx_tests(void);
 /** Run it with the engine in argv. @return the status of the program */
 int sx_run(int argc, char **argv, const char *suite_name, TCase *t);
