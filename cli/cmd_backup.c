@@ -120,6 +120,7 @@ static int backup_show(const char *out, const struct cairn_backup_report *b, boo
 			cairn_json_put_text(&r.json, "moment", b->moment);
 		cairn_json_put_u64(&r.json, "chunks", b->n_chunks);
 		cairn_json_put_u64(&r.json, "file_bytes", b->file_bytes);
+		cairn_json_put_u64(&r.json, "contents_damaged", b->n_contents_damaged);
 		cairn_json_close(&r.json);
 	} else if (b->moment[0]) {
 		cli_line("%s: %s: %" PRIu64 " new objects, %s, and %" PRIu64 " that were there; %s", out, b->moment,
@@ -151,6 +152,15 @@ static void backup_warn_of_clock(const char *folder, const char *moment)
 		cli_note("%s: the clock says less than an archive there, whose time was wrong, or is: this moment is "
 			 "called %s; begin a new folder",
 			 folder, moment);
+}
+
+static void backup_warn_of_contents(const char *where, uint64_t n)
+{
+	if (n > 0)
+		cli_note("%s: %" PRIu64
+			 " small files in the index are not what was committed, and are not served: run cairn "
+			 "fsck, which names them",
+			 where, n);
 }
 
 /* For the metrics of the daemon. */
@@ -237,6 +247,8 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 	backup_leave_word(backup.data_dir, status, report.file_bytes);
 	if (status == CAIRN_OK)
 		backup_warn_of_clock(backup.out, report.moment);
+	if (status == CAIRN_OK)
+		backup_warn_of_contents(backup.data_dir, report.n_contents_damaged);
 	if (status != CAIRN_OK)
 		return cli_fail(backup.out, status, &diag);
 	return backup.pipe_fd ? backup_note(&report, quiet) : backup_show(backup.out, &report, json);
@@ -266,6 +278,7 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 		cairn_json_put_u64(&r.json, "object_bytes", b->object_bytes);
 		cairn_json_put_u64(&r.json, "objects_found", b->n_found);
 		cairn_json_put_u64(&r.json, "repaired_bytes", b->n_wrong);
+		cairn_json_put_u64(&r.json, "contents_damaged", b->n_contents_damaged);
 		cairn_json_put_bool(&r.json, "secret", b->has_secret);
 		if (b->moment[0])
 			cairn_json_put_u64(&r.json, "archives_damaged", b->n_damaged);
@@ -344,6 +357,8 @@ static int restore_run(const struct cli_command *command, int argc, char **argv)
 	progress_init(&progress, !quiet, 0, "restored");
 	enum cairn_status status = cairn_restore(&restore, &report, &diag);
 	progress_clear(&progress);
+	if (status == CAIRN_OK)
+		backup_warn_of_contents(restore.data_dir, report.n_contents_damaged);
 	return status == CAIRN_OK ? restore_show(restore.data_dir, &report, json)
 				  : cli_fail(restore.path, status, &diag);
 }

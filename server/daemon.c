@@ -68,6 +68,9 @@ static void daemon_noticed(void *ctx, const struct cairn_cas_notice *notice)
 	case CAIRN_CAS_XORB_LOST:
 		LOG(LOG_ERROR, "xorb_lost", LOG_T("xorb", xorb));
 		break;
+	case CAIRN_CAS_CONTENT_DAMAGED:
+		LOG(LOG_ERROR, "content_damaged", LOG_T("rule", notice->rule), LOG_T("cause", notice->text));
+		break;
 	case CAIRN_CAS_XORB_FOUND:
 		LOG(LOG_INFO, "xorb_found", LOG_T("xorb", xorb));
 		break;

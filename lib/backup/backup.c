@@ -19,6 +19,11 @@ enum { BACKUP_BUNDLES = 80000 };
 static void backup_note_fault(void *ctx, const struct cairn_index_fault *fault)
 {
 	struct backup *b = ctx;
+	if (fault->kind == CAIRN_INDEX_FAULT_CONTENT) {
+		/* No repair makes it whole, and all else is to be had in a backup. */
+		b->report->n_contents_damaged++;
+		return;
+	}
 	(void)!cairn_fail(b->diag, CAIRN_E_MISMATCH, "backup.index", CAIRN_NO_OFFSET,
 			  "the index is damaged, and a backup would be, too; stop the daemon and run cairn fsck "
 			  "--repair: %s",

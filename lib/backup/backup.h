@@ -21,6 +21,7 @@ struct cairn_backup_report {
 	uint64_t n_earlier;               /* of all, that earlier archives of the folder have */
 	char moment[24];                  /* name of the moment in the folder, which restore takes; else empty */
 	uint64_t n_chunks, file_bytes;
+	uint64_t n_contents_damaged; /* files that the index keeps itself and are not what was committed, 64 at most */
 };
 
 struct cairn_backup_options {

@@ -9,8 +9,9 @@ struct cairn_restore_report {
 	uint64_t n_found;                 /* of them, that were there already */
 	uint64_t total_bytes;             /* of the chunks to be read */
 	uint64_t done_bytes;
-	uint64_t n_wrong;   /* bytes of the file that were put right by its parity */
-	uint64_t n_damaged; /* archives of a folder that cannot be read, and were not needed */
+	uint64_t n_wrong;            /* bytes of the file that were put right by its parity */
+	uint64_t n_damaged;          /* archives of a folder that cannot be read, and were not needed */
+	uint64_t n_contents_damaged; /* as in cairn_backup_report */
 	bool has_secret;
 	char moment[24]; /* of a folder: which one */
 };

@@ -125,6 +125,10 @@ static int restore_compare(const void *a, const void *b)
 static void restore_note_fault(void *ctx, const struct cairn_index_fault *fault)
 {
 	struct restore *r = ctx;
+	if (fault->kind == CAIRN_INDEX_FAULT_CONTENT) {
+		r->report->n_contents_damaged++;
+		return;
+	}
 	(void)!cairn_fail(&r->fault, CAIRN_E_MISMATCH, "restore.damaged", CAIRN_NO_OFFSET,
 			  "all is restored, but the index was damaged when the backup was made; run cairn fsck "
 			  "--repair, or restore an older one: %s",

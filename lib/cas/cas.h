@@ -40,11 +40,12 @@ struct cairn_cas_parts cairn_cas_parts_of(const struct cairn_data_dir *d);
 /** What was found out about stored bytes, each once. Borrowed for the time of the call. */
 struct cairn_cas_notice {
 	enum cairn_cas_notice_kind {
-		CAIRN_CAS_OBJECT_DAMAGED, /* this copy is not what was uploaded: rule, text and offset say why */
-		CAIRN_CAS_XORB_LOST,      /* no sound copy is left: it counts as not stored until there is one */
-		CAIRN_CAS_XORB_FOUND,     /* a sound copy of one that was lost is here again */
+		CAIRN_CAS_OBJECT_DAMAGED,  /* this copy is not what was uploaded: rule, text and offset say why */
+		CAIRN_CAS_XORB_LOST,       /* no sound copy is left: it counts as not stored until there is one */
+		CAIRN_CAS_XORB_FOUND,      /* a sound copy of one that was lost is here again */
+		CAIRN_CAS_CONTENT_DAMAGED, /* a file that the index keeps itself is not what was committed: likewise */
 	} kind;
-	struct cairn_hash xorb;
+	struct cairn_hash xorb;  /* of the first three */
 	const char *rule, *text; /* NULL: none */
 	uint64_t offset;
 };
@@ -103,6 +104,10 @@ const struct cairn_cas_options *cairn_cas_options_of(const struct cairn_cas *cas
 
 /** Its index, for the parts that stand on both (lib/hub). Borrowed. */
 struct cairn_index *cairn_cas_index(struct cairn_cas *cas);
+
+/** A file that the index keeps itself was read and is not what was committed: tell whoever listens, and count it.
+ *  @param diag  what is wrong */
+void cairn_cas_tell_content(struct cairn_cas *cas, const struct cairn_diag *diag);
 
 /** Is its index or its store on another machine? What asks them may wait for long then, so it is for workers: the calls
  * that say they are cheap, too. */

@@ -45,6 +45,7 @@ static void check_tell_faults(struct check_run *run, const struct check_faults *
 		[CAIRN_INDEX_FAULT_OFFSETS] = CAIRN_CHECK_INDEX_OFFSETS,
 		[CAIRN_INDEX_FAULT_LINK] = CAIRN_CHECK_INDEX_LINK,
 		[CAIRN_INDEX_FAULT_COUNT] = CAIRN_CHECK_INDEX_COUNT,
+		[CAIRN_INDEX_FAULT_CONTENT] = CAIRN_CHECK_INDEX_CONTENT,
 	};
 	static const struct cairn_hash NONE = {{0}};
 	for (unsigned i = 0; i < found->n; i++)

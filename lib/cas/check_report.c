@@ -27,6 +27,8 @@ const char *cairn_check_kind_name(enum cairn_check_kind kind)
 		return "index.link";
 	case CAIRN_CHECK_INDEX_COUNT:
 		return "index.count";
+	case CAIRN_CHECK_INDEX_CONTENT:
+		return "index.content";
 	}
 	return "unknown";
 }

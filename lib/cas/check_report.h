@@ -23,6 +23,7 @@ struct cairn_check_problem {
 		CAIRN_CHECK_INDEX_OFFSETS,   /* terms name other bytes of their xorbs than the chunk lists */
 		CAIRN_CHECK_INDEX_LINK,      /* a row without one that belongs to it */
 		CAIRN_CHECK_INDEX_COUNT,     /* what it counts is not there */
+		CAIRN_CHECK_INDEX_CONTENT,   /* a file that it keeps itself is not what was committed */
 	} kind;
 	struct cairn_hash hash; /* of the xorb or file, if the kind has one */
 	const char *text;       /* for a person */

@@ -44,7 +44,7 @@ struct cairn_cas {
 	struct cairn_slow_disk slow_disk;
 	_Atomic uint64_t chunks_verified;
 	_Atomic uint64_t xorbs_stored, xorb_bytes_stored;
-	_Atomic uint64_t objects_damaged, xorbs_lost, xorbs_found;
+	_Atomic uint64_t objects_damaged, xorbs_lost, xorbs_found, contents_damaged;
 };
 
 /** cairn_store_put_write(), of which it is noted how long it took. */

@@ -33,12 +33,19 @@ void cas_tell(struct cairn_cas *cas, enum cairn_cas_notice_kind kind, const stru
 		notice.text = diag->text;
 		notice.offset = diag->offset;
 	}
-	atomic_fetch_add(kind == CAIRN_CAS_OBJECT_DAMAGED ? &cas->objects_damaged
-			 : kind == CAIRN_CAS_XORB_LOST    ? &cas->xorbs_lost
-							  : &cas->xorbs_found,
+	atomic_fetch_add(kind == CAIRN_CAS_OBJECT_DAMAGED    ? &cas->objects_damaged
+			 : kind == CAIRN_CAS_XORB_LOST       ? &cas->xorbs_lost
+			 : kind == CAIRN_CAS_CONTENT_DAMAGED ? &cas->contents_damaged
+							     : &cas->xorbs_found,
 			 1);
 	if (cas->options.noticed)
 		cas->options.noticed(cas->options.noticed_ctx, &notice);
+}
+
+void cairn_cas_tell_content(struct cairn_cas *cas, const struct cairn_diag *diag)
+{
+	static const struct cairn_hash NONE = {{0}};
+	cas_tell(cas, CAIRN_CAS_CONTENT_DAMAGED, &NONE, diag);
 }
 
 enum cairn_status cas_lose(struct cairn_cas *cas, const struct cairn_hash *xorb, const struct cairn_copy *copy)

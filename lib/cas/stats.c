@@ -13,6 +13,7 @@ void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
 		.xorbs_stored = atomic_load(&cas->xorbs_stored),
 		.xorb_bytes_stored = atomic_load(&cas->xorb_bytes_stored),
 		.objects_damaged = atomic_load(&cas->objects_damaged),
+		.contents_damaged = atomic_load(&cas->contents_damaged),
 		.xorbs_lost = atomic_load(&cas->xorbs_lost),
 		.xorbs_found = atomic_load(&cas->xorbs_found),
 		.slow_writes = atomic_load(&cas->slow_disk.n_slow),

@@ -14,6 +14,7 @@ struct cairn_cas_stats {
 	uint64_t chunks_verified;                          /* of xorbs and shards, since opening */
 	uint64_t xorbs_stored, xorb_bytes_stored;          /* since opening */
 	uint64_t objects_damaged, xorbs_lost, xorbs_found; /* noticed since opening */
+	uint64_t contents_damaged;                         /* likewise, as often as they were read */
 	uint64_t slow_writes;                              /* likewise: that waited for a disk (slow_disk.h) */
 	struct cairn_index_stats index;
 	struct cairn_store_room room; /* where objects are kept */

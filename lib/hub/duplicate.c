@@ -64,21 +64,26 @@ static bool duplicate_take(void *ctx, const struct cairn_index_entry *entry)
 	}
 	d->contents[d->n] = is_inline ? entry->content : 0;
 	struct cairn_index_operation *o = &d->operations[d->n++];
-	*o = (struct cairn_index_operation){
-		.kind = is_inline ? CAIRN_INDEX_PUT_INLINE : CAIRN_INDEX_PUT_FILE, .path = path, .oid = entry->oid};
+	*o = (struct cairn_index_operation){.kind = is_inline ? CAIRN_INDEX_PUT_INLINE : CAIRN_INDEX_PUT_FILE,
+					    .path = path,
+					    .oid = entry->oid,
+					    .len = is_inline ? entry->size_bytes : 0};
 	memcpy(o->sha256, entry->sha256, sizeof(o->sha256));
 	return true;
 }
 
-static enum cairn_status duplicate_read_text(struct cairn_cas *cas, struct duplicate *d)
+static enum cairn_status duplicate_read_text(struct cairn_cas *cas, struct duplicate *d, struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
 	for (uint32_t i = 0; i < d->n && status == CAIRN_OK; i++) {
 		uint8_t *bytes;
+		struct cairn_index_operation *o = &d->operations[i];
+		const struct cairn_index_entry entry = {
+			.kind = CAIRN_INDEX_INLINE, .content = d->contents[i], .oid = o->oid, .size_bytes = o->len};
 		if (d->contents[i] == 0)
 			continue;
-		status = cairn_hub_read_inline(cas, d->contents[i], &bytes, &d->operations[i].len);
-		d->operations[i].bytes = bytes;
+		status = cairn_hub_read_inline(cas, &entry, &bytes, &o->len, diag);
+		o->bytes = bytes;
 	}
 	return status;
 }
@@ -102,7 +107,7 @@ static enum cairn_status duplicate_read(struct cairn_cas *cas, const struct cair
 			d->lost);
 	if (status == CAIRN_OK)
 		status = d->status;
-	return status == CAIRN_OK ? duplicate_read_text(cas, d) : status;
+	return status == CAIRN_OK ? duplicate_read_text(cas, d, diag) : status;
 }
 
 /* Members alone may have the files: who may read them does not decide that everybody may. */

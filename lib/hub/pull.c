@@ -307,7 +307,7 @@ static enum cairn_status pull_put_text(struct pull_merge *m, const struct cairn_
 				       struct cairn_index_operation *o, struct cairn_diag *diag)
 {
 	uint8_t *bytes;
-	enum cairn_status status = cairn_hub_read_inline(m->cas, entry->content, &bytes, &o->len);
+	enum cairn_status status = cairn_hub_read_inline(m->cas, entry, &bytes, &o->len, diag);
 	o->bytes = bytes;
 	m->text_bytes += o->len;
 	return status == CAIRN_OK && m->text_bytes > CAIRN_HUB_MERGE_TEXT_BYTES_MAX ? pull_too_large(diag) : status;

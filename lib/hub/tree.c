@@ -123,14 +123,35 @@ enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, const struct cairn
 	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
 }
 
-enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, int64_t content, uint8_t **out, size_t *len)
+/* The engine does not tell bytes that changed on the disk from those that it was given. */
+static enum cairn_status tree_compare_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry,
+					     const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+{
+	struct cairn_git_oid oid;
+	char text[CAIRN_GIT_OID_CHARS + 1];
+	enum cairn_status status = cairn_git_blob(&oid, bytes, len);
+	if (status != CAIRN_OK || (len == entry->size_bytes && cairn_git_oid_equal(&oid, &entry->oid)))
+		return status;
+	cairn_git_oid_text(text, &entry->oid);
+	status = cairn_fail(diag, CAIRN_E_DAMAGED, "content.damaged", CAIRN_NO_OFFSET,
+			    "the index has other bytes than were committed as %s: they are not sent; commit the file "
+			    "again, and look at the disk",
+			    text);
+	cairn_cas_tell_content(cas, diag);
+	return status;
+}
+
+enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry, uint8_t **out,
+					size_t *len, struct cairn_diag *diag)
 {
 	uint8_t *room = malloc(CAIRN_INDEX_INLINE_MAX);
 	*out = NULL;
 	*len = 0;
 	if (!room)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = cairn_index_inline(cairn_cas_index(cas), content, room, len);
+	enum cairn_status status = cairn_index_inline(cairn_cas_index(cas), entry->content, room, len);
+	if (status == CAIRN_OK)
+		status = tree_compare_inline(cas, entry, room, *len, diag);
 	if (status != CAIRN_OK) {
 		free(room);
 		return status;
@@ -150,7 +171,7 @@ enum cairn_status cairn_hub_read_patterns(struct cairn_cas *cas, const struct ca
 	enum cairn_status status = cairn_hub_find_entry(cas, commit, path, &entry, &unsaid);
 	if (status != CAIRN_OK || entry.kind != CAIRN_INDEX_INLINE)
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
-	status = cairn_hub_read_inline(cas, entry.content, text, &out->len);
+	status = cairn_hub_read_inline(cas, &entry, text, &out->len, &unsaid);
 	out->text = *text ? (const char *)*text : "";
 	return status;
 }

@@ -55,11 +55,13 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_open_entry(struct cairn_cas *cas, con
 						      struct cairn_file_extent *extent, struct cairn_file_reader **out,
 						      struct cairn_diag *diag);
 
-/** The bytes of a CAIRN_INDEX_INLINE file. @param content  of its entry
+/** The bytes of a CAIRN_INDEX_INLINE file, which are compared with its id in git.
+ *  @param entry  its content, oid and size_bytes
  *  @param[out] out  the caller's, also of 0 bytes; NULL unless CAIRN_OK
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, int64_t content, uint8_t **out,
-						       size_t *len);
+ *  @return CAIRN_OK; CAIRN_E_DAMAGED the index has other bytes (content.damaged), which was told as a notice;
+ *          CAIRN_E_NOT_FOUND; as index and store */
+CAIRN_MUST_USE enum cairn_status cairn_hub_read_inline(struct cairn_cas *cas, const struct cairn_index_entry *entry,
+						       uint8_t **out, size_t *len, struct cairn_diag *diag);
 
 /**
  * The lines of a .gitattributes or .gitignore at a commit, with the steps of one request. None when there is no such

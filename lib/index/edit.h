@@ -40,7 +40,8 @@ struct cairn_edit_engine {
 	enum cairn_status (*content)(void *ctx, const struct cairn_index_operation *operation,
 				     struct cairn_edit_content *out);
 	/** A content may lack its bytes, which were deleted for good: those of the same one are here. Or it has some
-	 * that nobody has compared with it, or that are false: the last word counts. */
+	 * that nobody has compared with it, or that are false: the last word counts. Or the bytes of an inline one were
+	 * damaged, so that it was not found by them. */
 	enum cairn_status (*revive)(void *ctx, int64_t content, int64_t same);
 };
 

@@ -12,6 +12,7 @@ struct cairn_index_fault {
 		CAIRN_INDEX_FAULT_OFFSETS,   /* the terms of a file name other bytes than the chunk lists */
 		CAIRN_INDEX_FAULT_LINK,      /* a row without one that belongs to it */
 		CAIRN_INDEX_FAULT_COUNT,     /* the table state counts other than the tables have */
+		CAIRN_INDEX_FAULT_CONTENT,   /* the bytes of an inline file are not what its git id says */
 	} kind;
 	const char *text; /* for a person */
 };
@@ -23,8 +24,9 @@ typedef void cairn_index_visit_fault(void *ctx, const struct cairn_index_fault *
 
 /**
  * Examine all of an index in one snapshot, without writing: what the engine can tell of its own pages, each row that
- * names another, what is counted, `reference` row by row against the terms of the files, and these against the chunk
- * lists. Takes 12 s of processor time for half a GiB with a million terms; the log of an index in use grows meanwhile.
+ * names another, what is counted, `reference` row by row against the terms of the files, these against the chunk
+ * lists, and the bytes of inline files against the start of their git ids. Takes 12 s of processor time for half a GiB
+ * with a million terms; the log of an index in use grows meanwhile.
  * @return CAIRN_OK, also with faults; CAIRN_E_CONFLICT it is of a newer version, or not Cairn's (index.newer,
  *         index.foreign); as every read (index.h), with the cause in diag
  */

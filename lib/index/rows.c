@@ -1,5 +1,7 @@
 #include "index/rows.h"
 
+#include "hash/git_object.h"
+
 #include "base/bytes.h"
 
 #include <endian.h>
@@ -112,4 +114,13 @@ enum cairn_status cairn_rows_terms(struct cairn_index_term **terms, uint32_t *n,
 	*terms = out;
 	*n = (uint32_t)count;
 	return CAIRN_OK;
+}
+
+enum cairn_status cairn_rows_inline(int64_t key, int64_t size_bytes, const uint8_t *bytes, size_t len)
+{
+	struct cairn_git_oid oid;
+	enum cairn_status status = cairn_git_blob(&oid, len > 0 ? bytes : (const uint8_t *)"", len);
+	if (status != CAIRN_OK)
+		return status;
+	return (int64_t)len == size_bytes && (int64_t)cairn_get_u64le(oid.b) == key ? CAIRN_OK : CAIRN_E_DAMAGED;
 }

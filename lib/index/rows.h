@@ -39,4 +39,8 @@ size_t cairn_rows_term_bytes(int64_t version);
 CAIRN_MUST_USE enum cairn_status cairn_rows_terms(struct cairn_index_term **terms, uint32_t *n, const uint8_t *bytes,
 						  size_t len, size_t term_bytes);
 
+/** Are these the bytes of an inline file: as many as its row says, with a git id that begins with its key?
+ *  @return CAIRN_OK; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_rows_inline(int64_t key, int64_t size_bytes, const uint8_t *bytes, size_t len);
+
 #endif

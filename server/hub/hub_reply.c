@@ -25,6 +25,13 @@ static void reply_no_entry(struct http_request *req, const struct hub_call *call
 	hub_reply_error(req, 404, "EntryNotFound", "entry.unknown", text);
 }
 
+/* As of damaged bytes of the store: clients give up at once, and a commit heals it. */
+static void reply_damaged(struct http_request *req, const char *rule, const char *text)
+{
+	http_reply_header(req, "Cache-Control", "no-store");
+	hub_reply_error(req, 410, NULL, rule, text);
+}
+
 void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 {
 	const char *rule = call->diag.rule ? call->diag.rule : "";
@@ -44,6 +51,8 @@ void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 		hub_reply_error(req, nobody ? 401 : 403, "GatedRepo", rule, text);
 	else if (strcmp(rule, "commit.parent") == 0)
 		hub_reply_error(req, 412, NULL, rule, text);
+	else if (strcmp(rule, "content.damaged") == 0)
+		reply_damaged(req, rule, text);
 	else if (strcmp(rule, "commit.name") == 0)
 		hub_reply_error(req, 422, NULL, rule, text);
 	else if (strncmp(rule, "commit.", 7) == 0 && reply.code == 409)

@@ -109,7 +109,7 @@ static void resolve_kept(struct resolve_entry *e)
 	size_t len;
 	if (!hub_bytes_wanted(b))
 		return;
-	call->status = cairn_hub_read_inline(call->job.app->cas, e->entry.content, &bytes, &len);
+	call->status = cairn_hub_read_inline(call->job.app->cas, &e->entry, &bytes, &len, &call->diag);
 	if (call->status == CAIRN_OK)
 		hub_bytes_keep(b, bytes);
 }

@@ -294,11 +294,11 @@ void page_place_put_commit(struct page_place *p, const struct cairn_index_commit
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status place_read_inline(struct page_place *p, const struct cairn_index_entry *entry,
-					   struct cairn_buf *out)
+					   struct cairn_buf *out, struct cairn_diag *diag)
 {
 	size_t len;
 	uint8_t *bytes;
-	enum cairn_status status = cairn_hub_read_inline(page_cas(&p->page), entry->content, &bytes, &len);
+	enum cairn_status status = cairn_hub_read_inline(page_cas(&p->page), entry, &bytes, &len, diag);
 	if (status == CAIRN_OK)
 		cairn_buf_add(out, bytes, len < out->max ? len : out->max);
 	free(bytes);
@@ -341,7 +341,7 @@ bool page_place_read(struct page_place *p, const struct cairn_index_entry *entry
 	if (*found == PAGE_PLACE_FALSE)
 		return true;
 	if (entry->size_bytes > 0)
-		status = entry->kind == CAIRN_INDEX_INLINE ? place_read_inline(p, entry, out)
+		status = entry->kind == CAIRN_INDEX_INLINE ? place_read_inline(p, entry, out, &diag)
 							   : place_read_stored(p, entry, out, &diag);
 	if (status == CAIRN_OK)
 		return true;

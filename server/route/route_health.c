@@ -321,6 +321,8 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 			 "Chunk queries whose answer was built.");
 	metrics_list_add(list, "gauge", "cairn_answer_cache_bytes", s->cache_bytes, "Memory of the cached answers.");
 	metrics_list_add(list, "gauge", "cairn_answer_cache_entries", s->cache_entries, "Cached answers.");
+	metrics_list_add(list, "counter", "cairn_contents_damaged_total", s->contents_damaged,
+			 "Reads of a file that the index keeps itself and has not as it was committed.");
 	metrics_list_add(list, "counter", "cairn_proved_lists_hits_total", s->proved_lists_hits,
 			 "Proofs of fetches by a chunk list that was kept.");
 	metrics_list_add(list, "counter", "cairn_proved_lists_added_total", s->proved_lists_added,

@@ -12,6 +12,9 @@ import cairn
 import ledger
 import plans
 import pytest
+from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_repos import commit, done, make, text
+from visitors import Visitor
 
 PAGE = 4096
 FILES = 12
@@ -222,3 +225,49 @@ def test_an_older_index(whole, tmp_path):
     server.stop()
     older_index(server.data / "index.sqlite", 3)
     assert fsck(server, "--repair").returncode == 0 and fsck(server).returncode == 0
+
+
+# --- files that the index keeps itself ----------------------------------------------------------------------------------------
+
+
+def change(server, old, new):
+    """Bytes of a small file, as a disk does that returns others than it was given."""
+    server.stop()
+    with contextlib.closing(sqlite3.connect(server.data / "index.sqlite")) as index, index:
+        changed = index.execute("UPDATE content SET body = ? WHERE body = ?", (new, old)).rowcount
+    assert changed == 1
+    server.start()
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("damaged", [b'{"layers": 13}', b'{"layers": 1', b'{"layers": 12}\n', b""])
+def test_a_small_file_is_damaged(people, tmp_path, damaged):
+    """It is never sent, is told by whoever looks, and is healed by the same bytes; the others are served."""
+    server, good = people.server, b'{"layers": 12}'
+    make(people), make(people, "ann/two")
+    head = done(commit(people, text("a/config.json", good.decode()), text("README.md", "# One")))
+    change(server, good, damaged)
+    place = f"/ann/one/resolve/{head}/a/config.json"
+    cairn.is_hub_error(people.ask("GET", place), 410, "content.damaged")
+    cairn.is_hub_error(people.ask("GET", place, Range="bytes=0-3"), 410, "content.damaged")
+    assert people.ask("GET", "/ann/one/raw/main/a/config.json").headers["Cache-Control"] == "no-store"
+    assert people.ask("GET", "/ann/one/resolve/main/README.md").body == b"# One"
+    assert people.ask("POST", "/api/models/ann/one/duplicate", body={"repository": "ann/copy"}).status == 410
+    page = Visitor(server).sign_in(people.keys["ann"]).get("/ann/one/blob/main/a/config.json").body.decode()
+    assert "cannot be read" in page and "layers" not in page
+    assert server.metrics()["cairn_contents_damaged_total"] >= 4
+    assert {event["rule"] for event in server.events("content_damaged")} == {"content.damaged"}
+    assert server.get("/ready").status == 200, "uploads can be taken, and heal it"
+    server.stop()
+    checked = fsck(server)
+    assert checked.returncode == 65 and '"index.content"' in checked.stdout and "ann/one the file a/config.json" in checked.stdout
+    kept = backup(server)
+    assert kept.returncode == 0 and "1 small files in the index" in kept.stderr, kept
+    restored = run("restore", "--json", "--data-dir", tmp_path / "restored", server.folder / "b.fold")
+    assert restored.returncode == 0 and '"contents_damaged":1' in restored.stdout and "1 small files" in restored.stderr, restored
+    server.start()
+    done(commit(people, text("a/config.json", good.decode())))
+    assert people.ask("GET", place).body == good, "also as of the commit that it was in"
+    server.stop()
+    assert fsck(server).returncode == 0
+    server.start()

@@ -1,4 +1,5 @@
 /* What a hub asks of an index: commits of git-like repositories, and their files. */
+#include "index/examine.h"
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 
@@ -167,6 +168,41 @@ START_TEST(a_commit_keeps_the_id_that_it_is_given)
 	/* What follows is git's own, with that as its parent. */
 	ck_assert(hx_committed_one(one, "main", hx_put("b", "1")));
 	ck_assert_int_eq(hx_head(one, "main").parent, head.id);
+}
+END_TEST
+
+struct told_faults {
+	unsigned n;
+	enum cairn_index_fault_kind kind; /* of the last */
+	char text[512];
+};
+
+static void note_fault(void *ctx, const struct cairn_index_fault *fault)
+{
+	struct told_faults *told = ctx;
+	told->n++;
+	told->kind = fault->kind;
+	(void)snprintf(told->text, sizeof(told->text), "%s", fault->text);
+}
+
+/* As if the bytes had changed on the disk: the id is of others. */
+START_TEST(bytes_that_changed_are_told_and_healed_by_a_commit)
+{
+	int64_t one = hx_model("one");
+	struct told_faults told = {0};
+	struct cairn_index_operation changed = hx_put("d/a", "two"), right = hx_put("d/a", "one");
+	changed.oid = right.oid;
+	ck_assert(hx_committed_one(one, "main", changed));
+	struct cairn_index_commit commit = hx_head(one, "main");
+	ck_assert_int_eq(cairn_index_examine(hx_index, note_fault, &told, NULL), CAIRN_OK);
+	ck_assert_uint_eq(told.n, 1);
+	ck_assert_int_eq(told.kind, CAIRN_INDEX_FAULT_CONTENT);
+	ck_assert_ptr_nonnull(strstr(told.text, "/one the file d/a,"));
+	ck_assert(!hx_committed_one(one, "main", right)); /* no commit, for nothing differs in git */
+	hx_text_is(&commit, "d/a", "one");
+	told.n = 0;
+	ck_assert_int_eq(cairn_index_examine(hx_index, note_fault, &told, NULL), CAIRN_OK);
+	ck_assert_uint_eq(told.n, 0);
 }
 END_TEST
 
@@ -494,6 +530,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, nothing_new_is_no_commit);
 	tcase_add_test(t, a_commit_is_made_on_its_parent);
 	tcase_add_test(t, a_commit_keeps_the_id_that_it_is_given);
+	tcase_add_test(t, bytes_that_changed_are_told_and_healed_by_a_commit);
 	tcase_add_test(t, files_come_by_what_the_repository_says);
 	tcase_add_test(t, what_cannot_be_is_refused);
 	tcase_add_test(t, emptied_folders_make_room_for_a_file);

@@ -12,6 +12,13 @@ static const char EXAMINE_END[] = "ROLLBACK";
 static const char EXAMINE_FILES[] = "SELECT hash, size, terms, id FROM file WHERE id > $1 ORDER BY id LIMIT 256";
 static const char EXAMINE_REFERENCES[] =
 	"SELECT xorb, file FROM reference WHERE file > $1 AND file <= $2 ORDER BY file, xorb";
+/* Bytes of inline files, of which each is at most 64 KiB. */
+static const char EXAMINE_CONTENTS[] =
+	"SELECT id, key, size, body FROM content WHERE id > $1 AND key IS NOT NULL ORDER BY id LIMIT 64";
+static const char EXAMINE_CONTENT_NAME[] =
+	"SELECT a.name, r.name, convert_from(e.folder, 'UTF8'), convert_from(e.name, 'UTF8') FROM content c"
+	" JOIN repo r ON r.id = c.repo JOIN account a ON a.id = r.account LEFT JOIN entry e ON e.content = c.id"
+	" WHERE c.id = $1 LIMIT 1";
 static const char EXAMINE_STRAY[] =
 	"SELECT count(*) FROM reference r WHERE NOT EXISTS(SELECT 1 FROM file f WHERE f.id = r.file)";
 
@@ -192,6 +199,60 @@ static enum cairn_status examine_references(struct examine *e)
 	return status;
 }
 
+/* --- inline files ------------------------------------------------------------------------------------------------- */
+
+/* Nothing finds entries by their content: the name of each takes a scan, which is little where little is wrong. */
+static enum cairn_status examine_tell_content(struct examine *e, int64_t content)
+{
+	char text[480], part[4][CAIRN_INDEX_PATH_MAX + 1] = {"?", "?", "", "?"};
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, content);
+	enum cairn_status status = cairn_pg_ask(e->pg, EXAMINE_CONTENT_NAME, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	for (int i = 0; i < 4 && PQntuples(r) > 0; i++)
+		(void)!cairn_pg_get_text(r, 0, i, part[i], sizeof(part[i]));
+	(void)snprintf(text, sizeof(text),
+		       "the bytes of content number %lld, of %s/%s the file %s%s%s, are not what was committed",
+		       (long long)content, part[0], part[1], part[2], part[2][0] ? "/" : "", part[3]);
+	examine_tell(e, CAIRN_INDEX_FAULT_CONTENT, text);
+	return CAIRN_OK;
+}
+
+/* @param[in,out] after  the last content looked at @param[out] more  false: there were none */
+static enum cairn_status examine_contents_page(struct examine *e, int64_t *after, bool *more)
+{
+	CLEANUP(cairn_pg_clearp) PGresult *page = NULL;
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, *after);
+	enum cairn_status status = cairn_pg_ask(e->pg, EXAMINE_CONTENTS, &args, &r);
+	int n = status == CAIRN_OK ? PQntuples(r) : 0;
+	*more = n > 0;
+	if (n == 0)
+		return status;
+	page = cairn_pg_keep(e->pg, r);
+	*after = cairn_pg_get_int8(page, n - 1, 0);
+	for (int i = 0; status == CAIRN_OK && i < n; i++) {
+		size_t len;
+		const uint8_t *body = cairn_pg_get_bytes(page, i, 3, &len);
+		status = cairn_rows_inline(cairn_pg_get_int8(page, i, 1), cairn_pg_get_int8(page, i, 2), body, len);
+		if (status == CAIRN_E_DAMAGED)
+			status = examine_tell_content(e, cairn_pg_get_int8(page, i, 0));
+	}
+	return status;
+}
+
+static enum cairn_status examine_contents(struct examine *e)
+{
+	enum cairn_status status = CAIRN_OK;
+	int64_t after = 0;
+	for (bool more = true; status == CAIRN_OK && more && e->n_faults < CAIRN_INDEX_FAULTS_MAX;)
+		status = examine_contents_page(e, &after, &more);
+	return status;
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status examine_all(struct cairn_index *ix, struct examine *e, bool looks)
@@ -209,6 +270,8 @@ static enum cairn_status examine_all(struct cairn_index *ix, struct examine *e, 
 		status = examine_count(e, &LOOKS[i]);
 	if (status == CAIRN_OK)
 		status = examine_references(e);
+	if (status == CAIRN_OK && looks)
+		status = examine_contents(e);
 	if (e->pg->conn && cairn_pg_run(e->pg, EXAMINE_END, NULL, NULL) != CAIRN_OK)
 		cairn_pg_close(e->pg);
 	e->pg->silence_ms = CAIRN_PG_SILENCE_MS;

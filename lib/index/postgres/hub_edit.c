@@ -55,10 +55,11 @@ static const char EDIT_SET[] =
 	" k(folder, name, oid, content) ON CONFLICT(line, folder, name, since) DO UPDATE SET oid = excluded.oid,"
 	" content = excluded.content";
 static const char EDIT_REVIVE[] =
-	"UPDATE content c SET file = s.file FROM unnest($1::bigint[], $2::bigint[]) k(id, same)"
-	" JOIN content s ON s.id = k.same WHERE c.id = k.id AND c.sha256 IS NOT NULL AND (c.file IS NULL"
+	"UPDATE content c SET file = CASE WHEN c.key IS NULL THEN s.file END,"
+	" body = CASE WHEN c.key IS NOT NULL THEN s.body END FROM unnest($1::bigint[], $2::bigint[]) k(id, same)"
+	" JOIN content s ON s.id = k.same WHERE c.id = k.id AND (c.key = s.key OR c.sha256 IS NOT NULL AND (c.file IS NULL"
 	" OR (SELECT true FROM file_owner w WHERE w.file = c.file AND w.sha256 = c.sha256"
-	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo) AND w.proof < 3 LIMIT 1) IS NOT NULL)";
+	" AND w.scope = (SELECT scope FROM repo WHERE id = c.repo) AND w.proof < 3 LIMIT 1) IS NOT NULL))";
 static const char EDIT_SCAN[] = CAIRN_PG_CHAIN
 	"SELECT e.folder, e.name, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0) FROM " CAIRN_PG_CHAIN_PAGE
 	" LEFT JOIN content c ON c.id = e.content ORDER BY e.folder, e.name";

@@ -1,5 +1,6 @@
 /* Each look is a statement or two that say where two tables, or a table and its trees, disagree. */
 #include "index/examine.h"
+#include "index/sqlite/contents.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/migrate.h"
 #include "index/sqlite/needed.h"
@@ -276,6 +277,23 @@ static enum cairn_status examine_offsets(struct examine *e, int64_t version)
 		       : examine_failed(e, status, "the files' terms cannot be compared with the chunk lists");
 }
 
+/* --- inline files ------------------------------------------------------------------------------------------------- */
+
+enum { EXAMINE_CONTENTS_SINCE = 11 }; /* version; before, there were none */
+
+static void examine_tell_content(void *ctx, const char *text)
+{
+	examine_tell(ctx, CAIRN_INDEX_FAULT_CONTENT, "%s", text);
+}
+
+static enum cairn_status examine_contents(struct examine *e, int64_t version)
+{
+	if (version < EXAMINE_CONTENTS_SINCE)
+		return CAIRN_OK;
+	enum cairn_status status = cairn_contents_examine(e->db, examine_tell_content, e);
+	return status == CAIRN_OK ? CAIRN_OK : examine_failed(e, status, "the bytes of inline files cannot be read");
+}
+
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status examine_all(struct examine *e, int64_t version)
@@ -287,7 +305,9 @@ static enum cairn_status examine_all(struct examine *e, int64_t version)
 		status = examine_each(e, EXAMINE_COUNTS, "the tables cannot be counted", examine_tell_count);
 	if (status == CAIRN_OK)
 		status = examine_references(e, version);
-	return status == CAIRN_OK ? examine_offsets(e, version) : status;
+	if (status == CAIRN_OK)
+		status = examine_offsets(e, version);
+	return status == CAIRN_OK ? examine_contents(e, version) : status;
 }
 
 static enum cairn_status examine_path(const char *path, int flags, cairn_index_visit_fault *visit, void *ctx,

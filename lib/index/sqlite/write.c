@@ -234,10 +234,13 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_USE_CONTENT] = "UPDATE content SET uses = uses + ?2 WHERE id = ?1",
 	[CAIRN_TX_DROP_CONTENT] = "DELETE FROM content WHERE id = ?1 AND uses = 0 RETURNING"
 				  " (SELECT scope FROM repo WHERE id = content.repo), iif(key IS NULL, 0, size)",
-	[CAIRN_TX_REVIVE_CONTENT] = "UPDATE content SET file = (SELECT file FROM content WHERE id = ?2)"
-				    " WHERE id = ?1 AND sha256 IS NOT NULL AND (file IS NULL OR EXISTS(SELECT 1"
-				    " FROM file_owner w WHERE w.file = content.file AND w.sha256 = content.sha256"
-				    " AND w.scope = (SELECT scope FROM repo WHERE id = content.repo) AND w.proof < 3))",
+	[CAIRN_TX_REVIVE_CONTENT] =
+		"UPDATE content SET file = iif(key IS NULL, (SELECT file FROM content WHERE id = ?2), NULL),"
+		" body = iif(key IS NULL, NULL, (SELECT body FROM content WHERE id = ?2))"
+		" WHERE id = ?1 AND (key = (SELECT key FROM content WHERE id = ?2) OR"
+		" sha256 IS NOT NULL AND (file IS NULL OR EXISTS(SELECT 1"
+		" FROM file_owner w WHERE w.file = content.file AND w.sha256 = content.sha256"
+		" AND w.scope = (SELECT scope FROM repo WHERE id = content.repo) AND w.proof < 3)))",
 	[CAIRN_TX_SAVE_COMMIT] = "SAVEPOINT commit_",
 	[CAIRN_TX_RELEASE_COMMIT] = "RELEASE commit_",
 	[CAIRN_TX_UNDO_COMMIT] = "ROLLBACK TO commit_",
