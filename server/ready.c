@@ -1,9 +1,10 @@
 #include "server/ready.h"
 
 #include "base/clock.h"
+#include "cas/stats.h"
 #include "server/app.h"
 
-enum { READY_KEPT_MS = 1000 };
+enum { READY_KEPT_MS = 1000, READY_TOLD_MS = 5 * 60 * 1000 };
 
 /* Many may ask at once, and one of them checks. @param check  else begin one */
 static bool ready_look(struct app_ready *last, bool check, enum cairn_status *status, struct cairn_diag *diag)
@@ -23,6 +24,18 @@ static bool ready_look(struct app_ready *last, bool check, enum cairn_status *st
 bool ready_known(struct app *app, enum cairn_status *status, struct cairn_diag *diag)
 {
 	return ready_look(&app->ready, false, status, diag);
+}
+
+bool ready_told(struct app *app)
+{
+	struct app_ready *last = &app->ready;
+	pthread_mutex_lock(&last->lock);
+	bool recent = last->checked_ms != 0 && cairn_clock_mono_ms() - last->checked_ms < READY_TOLD_MS;
+	bool refused = recent && last->status != CAIRN_OK;
+	pthread_mutex_unlock(&last->lock);
+	struct cairn_cas_health health;
+	cairn_cas_health(app->cas, &health);
+	return !refused && !health.writes.rule && !atomic_load(&app->stopping);
 }
 
 enum cairn_status ready_check(struct app *app, struct cairn_diag *diag)

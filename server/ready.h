@@ -12,7 +12,11 @@ struct app;
  *  @return false: that is not known */
 bool ready_known(struct app *app, enum cairn_status *status, struct cairn_diag *diag);
 
-/** The same, or else check; for workers. @return as cairn_cas_ready() */
+/** What /ready last said, if that was within five minutes, and what is known of the index from memory: for the metrics,
+ *  which write nothing. @return false: uploads cannot be taken */
+bool ready_told(struct app *app);
+
+/** As ready_known(), or else check; for workers. @return as cairn_cas_ready() */
 CAIRN_MUST_USE enum cairn_status ready_check(struct app *app, struct cairn_diag *diag);
 
 #endif

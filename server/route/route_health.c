@@ -270,6 +270,18 @@ static void metrics_list_jobs(struct metrics_list *list, struct app *app)
 					   "How much of its step is done, from 0 to 1, where that is known.");
 }
 
+/* What who asks nobody but Prometheus would not hear of. */
+static void metrics_list_ready(struct metrics_list *list, struct app *app)
+{
+	struct cairn_cas_health health;
+	cairn_cas_health(app->cas, &health);
+	metrics_list_add(
+		list, "gauge", "cairn_ready", ready_told(app),
+		"Whether /ready, asked within five minutes, said that uploads can be taken, and the index is well.");
+	metrics_list_add(list, "gauge", "cairn_index_failing", health.writes.rule != NULL,
+			 "Whether the index was found damaged, or its last writes failed.");
+}
+
 static void metrics_list_index(struct metrics_list *list, const struct cairn_index_stats *s)
 {
 	metrics_list_add(list, "counter", "cairn_index_commits_total", s->n_commits, "Transactions made durable.");
@@ -309,6 +321,8 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 	metrics_list_add(list, "counter", "cairn_xorb_stored_bytes_total", s->xorb_bytes_stored, "Bytes of those.");
 	metrics_list_add(list, "counter", "cairn_objects_damaged_total", s->objects_damaged,
 			 "Stored objects found not to be what was uploaded.");
+	metrics_list_add(list, "counter", "cairn_contents_damaged_total", s->contents_damaged,
+			 "Reads of a file that the index keeps itself and has not as it was committed.");
 	metrics_list_add(list, "counter", "cairn_xorbs_lost_total", s->xorbs_lost,
 			 "Xorbs of which no sound object was left.");
 	metrics_list_add(list, "counter", "cairn_xorbs_found_total", s->xorbs_found,
@@ -321,8 +335,6 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 			 "Chunk queries whose answer was built.");
 	metrics_list_add(list, "gauge", "cairn_answer_cache_bytes", s->cache_bytes, "Memory of the cached answers.");
 	metrics_list_add(list, "gauge", "cairn_answer_cache_entries", s->cache_entries, "Cached answers.");
-	metrics_list_add(list, "counter", "cairn_contents_damaged_total", s->contents_damaged,
-			 "Reads of a file that the index keeps itself and has not as it was committed.");
 	metrics_list_add(list, "counter", "cairn_proved_lists_hits_total", s->proved_lists_hits,
 			 "Proofs of fetches by a chunk list that was kept.");
 	metrics_list_add(list, "counter", "cairn_proved_lists_added_total", s->proved_lists_added,
@@ -390,6 +402,7 @@ static void metrics_get_route(struct http_request *req)
 	metrics_list_jobs(&list, app);
 	metrics_list_add(&list, "counter", "cairn_telemetry_trimmed_total", atomic_load(&app->telemetry_trimmed),
 			 "Telemetry messages that were dropped for their age.");
+	metrics_list_ready(&list, app);
 	metrics_list_index(&list, &stats.index);
 	metrics_list_store(&list, app, &stats);
 	if (app->config.index)

@@ -151,6 +151,8 @@ def test_the_daemon_looks_by_itself(whole, tmp_path):
     cairn.is_error(server.get("/ready"), 503, "index.damaged")
     cairn.wait_until("the log", lambda: server.events("index_failing"))
     assert server.get("/health").status == 200
+    told = server.metrics()
+    assert (told["cairn_ready"], told["cairn_index_failing"]) == (0, 1)
     server.kill()
 
 
@@ -258,6 +260,8 @@ def test_a_small_file_is_damaged(people, tmp_path, damaged):
     assert server.metrics()["cairn_contents_damaged_total"] >= 4
     assert {event["rule"] for event in server.events("content_damaged")} == {"content.damaged"}
     assert server.get("/ready").status == 200, "uploads can be taken, and heal it"
+    told = server.metrics()
+    assert (told["cairn_ready"], told["cairn_index_failing"]) == (1, 0)
     server.stop()
     checked = fsck(server)
     assert checked.returncode == 65 and '"index.content"' in checked.stdout and "ann/one the file a/config.json" in checked.stdout
