@@ -19,7 +19,7 @@ import yaml
 
 MONITORING = cairn.ROOT / "monitoring"
 NAME = r"(?:cairn|process)_[a-z_]+"
-FUNCTIONS = {"sum", "rate", "increase", "time", "predict_linear", "histogram_quantile", "by", "or", "up", "le"}
+FUNCTIONS = {"sum", "rate", "increase", "time", "predict_linear", "histogram_quantile", "avg_over_time", "min_over_time", "by", "or", "up", "le"}
 
 
 @pytest.fixture
@@ -95,6 +95,60 @@ def test_alerts(server):
     if shutil.which("promtool"):
         done = subprocess.run(["promtool", "check", "rules", MONITORING / "alerts.yaml"], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def fires(tmp_path, alert, at, step="1m", **series):
+    """Does Prometheus fire it? @param at  after how long @param step  from scrape to scrape @param series  values as promtool writes them"""
+    inputs = [{"series": f'{name}{{job="cairn", instance="one"}}', "values": values} for name, values in series.items()]
+    [rule] = [r for r in yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"][0]["rules"] if r["alert"] == alert]
+    told = [{"exp_labels": {"job": "cairn", "instance": "one", **rule["labels"]}, "exp_annotations": rule["annotations"]}]
+    outcomes = []
+    for expected in (told, []):
+        case = {"interval": step, "input_series": inputs, "alert_rule_test": [{"eval_time": at, "alertname": alert, "exp_alerts": expected}]}
+        (tmp_path / "case.yaml").write_text(yaml.safe_dump({"rule_files": [str(MONITORING / "alerts.yaml")], "evaluation_interval": step, "tests": [case]}))
+        done = subprocess.run(["promtool", "test", "rules", tmp_path / "case.yaml"], capture_output=True, text=True, timeout=120)
+        outcomes.append(done.returncode == 0)
+    assert outcomes.count(True) == 1, (done.stdout, done.stderr)
+    return outcomes[0]
+
+
+LATE = {"CairnCollectionLate": ("cairn_gc", 3), "CairnScrubLate": ("cairn_scrub", 21), "CairnBackupLate": ("cairn_backup", 8)}
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool here")
+@pytest.mark.parametrize("alert", LATE)
+def test_alerts_of_what_never_ran(tmp_path, alert):
+    """Time begins at 0 there: a daemon that has run since then, and has no success to show, or one of then."""
+    name, days = LATE[alert]
+    hours = days * 24
+    up = {"cairn_start_time_seconds": f"0x{hours + 24}", "cairn_index_bytes": f"4096x{hours + 24}"}
+
+    def late(after_hours, **series):
+        return fires(tmp_path, alert, f"{after_hours}h", "1h", **(up | series))
+
+    def success(at_hour):
+        return {f"{name}_last_success_timestamp_seconds": f"{at_hour * 3600}x{hours + 24}"}
+
+    assert late(hours + 2) and not late(hours - 2), "there never was one"
+    assert late(hours + 2, **success(1)) and not late(hours + 2, **success(3))
+    restarted = f"0x{hours - 24} {(hours - 24) * 3600}x48"
+    assert late(hours + 2, cairn_start_time_seconds=restarted), "since a first start, not the last one"
+    if alert == "CairnBackupLate":
+        assert not late(hours + 2, cairn_index_bytes=f"0x{hours + 24}"), "PostgreSQL backs it up"
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool here")
+def test_alerts_of_the_index(tmp_path):
+    """A daemon that cannot take uploads; and one whose writes wait, whatever connections_max is."""
+    assert fires(tmp_path, "CairnNotReady", "5m", cairn_ready="0x10") and not fires(tmp_path, "CairnNotReady", "5m", cairn_ready="1x10")
+    assert fires(tmp_path, "CairnIndexFails", "5m", cairn_index_failing="1x10") and not fires(tmp_path, "CairnIndexFails", "5m", cairn_index_failing="0x10")
+
+    def slow(queue, writes):
+        return fires(tmp_path, "CairnIndexSlow", "20m", cairn_index_queue=queue, cairn_index_writes_total=writes)
+
+    assert slow("40x20", "0+600x20"), "ten a second, and forty wait"
+    assert slow("40x20", "0x20"), "none at all"
+    assert not slow("40x20", "0+60000x20") and not slow("0x20", "0x20") and not slow("0 0 0 0 1 0 0 0 0 0 1 0 0 0 0 1 0 0 0 0 0", "0x20")
 
 
 def test_dashboard(server):
