@@ -207,6 +207,8 @@ static enum cairn_status query_ask(struct query_run *run, const struct server_op
 	CLEANUP(client_freep) struct client *client = NULL;
 	enum cairn_status status = server_options_open(server, &client, diag);
 	if (status == CAIRN_OK)
+		client_hurry(client);
+	if (status == CAIRN_OK)
 		status = answer_ask(client, hash, &run->bytes, diag);
 	if (status == CAIRN_OK)
 		status = answer_read(&run->answer, run->bytes.bytes, run->bytes.len, diag);

@@ -109,6 +109,7 @@ static int store_run(const struct cli_command *command, int argc, char **argv)
 					.subject = command->name,
 					.method = is_gc ? CLIENT_POST : CLIENT_GET,
 					.path = is_gc ? "/v1/gc" : "/v1/stats",
+					.takes_long = is_gc,
 					.json = json,
 					.show = is_gc ? store_show_gc : store_show_stats};
 	return admin_ask(&call);

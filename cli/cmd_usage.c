@@ -95,6 +95,7 @@ static int usage_run(const struct cli_command *command, int argc, char **argv)
 					.subject = command->name,
 					.method = CLIENT_GET,
 					.path = fresh ? "/v1/usage?fresh=true" : "/v1/usage",
+					.takes_long = true,
 					.json = json,
 					.show = usage_show};
 	return admin_ask(&call);

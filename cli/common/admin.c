@@ -45,6 +45,8 @@ int admin_ask(const struct admin_call *call)
 	CLEANUP(cairn_buf_fini) struct cairn_buf answer = cairn_buf_init(ADMIN_ANSWER_BYTES_MAX);
 	struct cairn_diag diag = {0};
 	enum cairn_status status = call->path ? server_options_open(call->server, &client, &diag) : CAIRN_E_NOMEM;
+	if (status == CAIRN_OK && !call->takes_long)
+		client_hurry(client);
 	if (status == CAIRN_OK)
 		status = client_request(client, call->method, call->path, (const uint8_t *)call->body,
 					call->body ? strlen(call->body) : 0, &answer, &diag);

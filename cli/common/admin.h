@@ -12,6 +12,7 @@ struct admin_call {
 	enum client_method method;
 	const char *path;
 	const char *body;                            /* NULL: none */
+	bool takes_long;                             /* the answer comes when much work is done */
 	bool json;                                   /* print the answer as it came */
 	bool (*show)(const struct cairn_json *json); /* else: print it for a person; false: a member is missing */
 };

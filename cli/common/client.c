@@ -18,9 +18,10 @@
 enum {
 	CLIENT_CONNECT_TIMEOUT_S = 30,
 	CLIENT_STALL_TIMEOUT_S = 300, /* without a byte in either direction */
+	CLIENT_SMALL_TIMEOUT_S = 30,  /* likewise, of requests that are answered at once */
 	CLIENT_RETRY_FIRST_MS = 500,
 	CLIENT_RETRY_MAX_MS = 60 * 1000,
-	CLIENT_TELL_FROM_MS = 2000, /* of waits */
+	CLIENT_TELL_FROM_MS = 2000, /* of waits, for who looks on; and of tries, for all */
 };
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -111,6 +112,12 @@ void client_give_up_at_once(struct client *c, const atomic_bool *stop)
 	c->retries = 0;
 	c->stop = stop;
 	client_set_progress(c);
+}
+
+void client_hurry(struct client *c)
+{
+	c->hurries = true;
+	(void)curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_TIME, (long)CLIENT_SMALL_TIMEOUT_S);
 }
 
 static void client_set_options(struct client *c)
@@ -348,13 +355,19 @@ static enum cairn_status client_once(struct client_exchange *x, enum client_meth
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Whoever looks on is told why nothing moves; over a bar, which is drawn again. */
-static void client_tell_wait(const struct cairn_diag *why, int64_t ms)
+/* Whoever looks on is told why nothing moves; over a bar, which is drawn again. A try that waited in vain is told
+ * everybody, for nothing else says what takes so long. */
+static void client_tell_wait(const struct client *c, const struct cairn_diag *why, int64_t ms)
 {
-	if (ms < CLIENT_TELL_FROM_MS || !isatty(STDERR_FILENO))
+	bool looked_at = isatty(STDERR_FILENO);
+	curl_off_t tried_us = 0;
+	(void)curl_easy_getinfo(c->curl, CURLINFO_TOTAL_TIME_T, &tried_us);
+	bool waited = c->hurries && tried_us / 1000 >= CLIENT_TELL_FROM_MS;
+	if (!waited && (ms < CLIENT_TELL_FROM_MS || !looked_at))
 		return;
-	(void)fputs("\r\033[K", stderr);
-	cli_note("%s; trying again in %" PRId64 " s", why->text, ms / 1000);
+	if (looked_at)
+		(void)fputs("\r\033[K", stderr);
+	cli_note("%s; trying again in %" PRId64 ".%" PRId64 " s", why->text, ms / 1000, ms % 1000 / 100);
 }
 
 void client_wait(struct client *c, unsigned try, const struct cairn_diag *why)
@@ -365,7 +378,7 @@ void client_wait(struct client *c, unsigned try, const struct cairn_diag *why)
 				       : INT64_C(1) * CLIENT_RETRY_FIRST_MS << (try < 16 ? try : 16);
 	if (ms > CLIENT_RETRY_MAX_MS || retry_after_s > CLIENT_RETRY_MAX_MS / 1000)
 		ms = CLIENT_RETRY_MAX_MS;
-	client_tell_wait(why, ms);
+	client_tell_wait(c, why, ms);
 	struct timespec left = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
 	while (nanosleep(&left, &left) < 0 && errno == EINTR)
 		continue;

@@ -24,6 +24,10 @@ CAIRN_MUST_USE enum cairn_status client_new(struct client **out, const struct cl
 					    struct cairn_diag *diag);
 void client_freep(struct client **c);
 
+/** Give a try up after 30 s without a byte, not 300, and say so on standard error: for requests that a server which is
+ *  well answers at once, as uploads, downloads and long work are not. Of this client alone. */
+void client_hurry(struct client *c);
+
 /** Does it show an API key (hf_...), rather than a token or nothing? */
 bool client_has_key(const struct client *c);
 

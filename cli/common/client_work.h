@@ -17,7 +17,7 @@ struct client {
 	struct curl_slist *headers;
 	char *url; /* without a slash at its end */
 	unsigned retries;
-	bool verbose, has_key;
+	bool verbose, has_key, hurries;
 	atomic_bool reached_here;
 	atomic_bool *reached; /* shared by all that are like it: the server has answered something, so it is there, if
 				 not always */

@@ -94,6 +94,8 @@ int listing_run(const struct cli_command *command, const struct server_options *
 		return cli_usage_error(command, "--limit takes a number from 1 on");
 	CLEANUP(client_freep) struct client *client = NULL;
 	enum cairn_status status = server_options_open(server, &client, &diag);
+	if (status == CAIRN_OK)
+		client_hurry(client);
 	l.client = client;
 	return status == CAIRN_OK ? listing_all(&l) : cli_fail(listing->command, status, &diag);
 }

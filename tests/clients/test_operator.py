@@ -2,6 +2,9 @@
 
 import hashlib
 import re
+import signal
+import subprocess
+import time
 
 import cairn
 import plans
@@ -248,6 +251,18 @@ def documented(heading):
 
 
 @pytest.mark.files
+def test_a_daemon_that_stands_still(server):
+    """A command that asks little of it gives each try up after half a minute, and says so."""
+    server.process.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    try:
+        done = subprocess.run([cairn.CAIRN, "stats", "--server", server.url, "--retries", "1"], capture_output=True, text=True, timeout=250)
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    assert 55 < time.monotonic() - began < 150
+    assert done.returncode == 69 and "trying again in 0.5 s" in done.stderr and "server.connection" in done.stderr, done
+
+
 def test_documented_metrics(server):
     """The table in operations.md has each metric, and no other. One is there with TLS only, one while something runs, some
     with an S3 service or PostgreSQL."""
