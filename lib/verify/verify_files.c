@@ -26,8 +26,9 @@ static enum cairn_status term_find_xorb(struct verify_run *run, const struct cai
 		char text[CAIRN_HASH_TEXT_BYTES];
 		cairn_hash_text(text, &term->xorb);
 		return cairn_fail(run->diag, status, "term.unknown_xorb", offset,
-				  "a term refers to xorb %s, which is neither described in this shard nor stored here: "
-				  "upload the xorb first",
+				  "a term refers to xorb %s, neither described in this shard nor stored here: upload "
+				  "the xorb first; hf_xet does once its cache is removed, ~/.cache/huggingface/xet or "
+				  "$HF_HOME/xet",
 				  text);
 	}
 	if (status != CAIRN_OK)

@@ -1,0 +1,63 @@
+"""A store without xorbs that a stock client remembers, as after a restore: what the client is told, and what helps."""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+
+import cairn
+import hf_client
+import pytest
+import xet
+
+
+@pytest.fixture
+def server(start):
+    """The client remembers by the address what a server has."""
+    server = start()
+    server.command[server.command.index("--listen") + 1] = f"127.0.0.1:{server.port}"
+    return server
+
+
+def upload(server, home, path):
+    """With a home that outlasts it, and all that was remembered there."""
+    order = json.dumps({"endpoint": server.url, "files": [{"path": str(path)}]})
+    environment = hf_client.environment(home, client_retry_max_attempts=1, client_retry_base_delay="10ms")
+    script = [sys.executable, str(hf_client.HERE / "hf_session.py")]
+    return subprocess.run(script, input=order, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def command(server, *words):
+    return subprocess.run([cairn.CAIRN, words[0], "--server", server.url, *map(str, words[1:])], capture_output=True, text=True, timeout=100)
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("by", ["the cache", "push"])
+def test_what_a_client_remembers_is_gone(server, tmp_path, by):
+    """It is refused for good. Once its cache is removed all is well; or by cairn push, which remembers nothing."""
+    home, path = tmp_path / "home", tmp_path / "a.bin"
+    path.write_bytes(random.Random(3).randbytes(2_000_000))
+    assert upload(server, home, path).returncode == 0
+    server.stop()
+    shutil.rmtree(server.data)
+    server.start()
+    for _ in range(2):
+        refused = upload(server, home, path)
+        assert refused.returncode != 0 and "400 Bad Request" in refused.stderr, refused
+    cairn.wait_until("the log", lambda: [e["status"] for e in server.events("request") if e["route"] == "shards-v2"] == [400, 400])
+    if by == "push":
+        assert command(server, "push", path).returncode == 0
+    else:
+        shutil.rmtree(home / "cache")
+    healed = upload(server, home, path)
+    assert healed.returncode == 0, healed.stderr
+    done = command(server, "pull", json.loads(healed.stdout)["files"][0]["hash"], "-o", tmp_path / "got")
+    assert done.returncode == 0 and (tmp_path / "got").read_bytes() == path.read_bytes()
+
+
+def test_the_words_say_what_to_do(server):
+    """Of the answer, which the client does not show."""
+    xorb = xet.Xorb([b"x" * 9000])
+    error = cairn.is_error(server.post("/v2/shards", xet.shard([xet.File([(xorb, 0, 1)])], [])), 400, "term.unknown_xorb")
+    assert "upload the xorb first" in error["message"] and error["message"].endswith("~/.cache/huggingface/xet or $HF_HOME/xet")
