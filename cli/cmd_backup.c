@@ -5,6 +5,7 @@
 #include "backup/restore.h"
 #include "base/clock.h"
 #include "base/decimal.h"
+#include "cas/move.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
@@ -104,7 +105,7 @@ static bool backup_progress(void *ctx, const struct cairn_backup_report *so_far)
 	return true;
 }
 
-static int backup_show(const char *out, const struct cairn_backup_report *b, bool json)
+static int backup_show(const char *out, const struct cairn_backup_report *b, const char *frozen, bool json)
 {
 	struct report r;
 	char objects[REPORT_SIZE_BYTES], file[REPORT_SIZE_BYTES];
@@ -121,6 +122,8 @@ static int backup_show(const char *out, const struct cairn_backup_report *b, boo
 		cairn_json_put_u64(&r.json, "chunks", b->n_chunks);
 		cairn_json_put_u64(&r.json, "file_bytes", b->file_bytes);
 		cairn_json_put_u64(&r.json, "contents_damaged", b->n_contents_damaged);
+		if (frozen)
+			cairn_json_put_text(&r.json, "frozen", frozen);
 		cairn_json_close(&r.json);
 	} else if (b->moment[0]) {
 		cli_line("%s: %s: %" PRIu64 " new objects, %s, and %" PRIu64 " that were there; %s", out, b->moment,
@@ -161,6 +164,16 @@ static void backup_warn_of_contents(const char *where, uint64_t n)
 			 " small files in the index are not what was committed, and are not served: run cairn "
 			 "fsck, which names them",
 			 where, n);
+}
+
+/* Nobody would know until an upload is refused. @return NULL: it takes writes */
+static const char *backup_warn_of_move(const char *data_dir)
+{
+	const char *state = NULL, *why = cairn_move_frozen(data_dir, &state);
+	if (why)
+		cli_note("%s takes no uploads, nor does what is restored of a backup of it: this store %s", data_dir,
+			 why);
+	return state;
 }
 
 /* For the metrics of the daemon. */
@@ -247,11 +260,12 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 	backup_leave_word(backup.data_dir, status, report.file_bytes);
 	if (status == CAIRN_OK)
 		backup_warn_of_clock(backup.out, report.moment);
+	const char *frozen = status == CAIRN_OK ? backup_warn_of_move(backup.data_dir) : NULL;
 	if (status == CAIRN_OK)
 		backup_warn_of_contents(backup.data_dir, report.n_contents_damaged);
 	if (status != CAIRN_OK)
 		return cli_fail(backup.out, status, &diag);
-	return backup.pipe_fd ? backup_note(&report, quiet) : backup_show(backup.out, &report, json);
+	return backup.pipe_fd ? backup_note(&report, quiet) : backup_show(backup.out, &report, frozen, json);
 }
 
 /* --- restore ------------------------------------------------------------------------------------------------------ */
@@ -266,6 +280,7 @@ static bool restore_progress(void *ctx, const struct cairn_restore_report *so_fa
 
 static int restore_show(const char *data_dir, const struct cairn_restore_report *b, bool json)
 {
+	const char *frozen = backup_warn_of_move(data_dir);
 	struct report r;
 	char objects[REPORT_SIZE_BYTES];
 	report_init(&r, json);
@@ -280,6 +295,8 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 		cairn_json_put_u64(&r.json, "repaired_bytes", b->n_wrong);
 		cairn_json_put_u64(&r.json, "contents_damaged", b->n_contents_damaged);
 		cairn_json_put_bool(&r.json, "secret", b->has_secret);
+		if (frozen)
+			cairn_json_put_text(&r.json, "frozen", frozen);
 		if (b->moment[0])
 			cairn_json_put_u64(&r.json, "archives_damaged", b->n_damaged);
 		cairn_json_close(&r.json);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 static const char MOVE_HELP[] = "Usage: cairn migrate-store --data-dir DIR --to DIR [OPTION]...\n"
+				"       cairn migrate-store --data-dir DIR --reopen\n"
 				"Move a store to other engines, from SQLite and files to PostgreSQL and S3 or\n"
 				"back, while its daemon keeps running. Run it again to bring over what is new,\n"
 				"or after a kill; last, run it with --finish and start the other's daemon.\n"
@@ -26,6 +27,9 @@ static const char MOVE_HELP[] = "Usage: cairn migrate-store --data-dir DIR --to 
 				"                         everything was compared, the other takes its place\n"
 				"      --cancel           give up a move whose --finish did not end well: the\n"
 				"                         first store takes uploads again\n"
+				"      --reopen           a store that was moved out, or of a backup from after\n"
+				"                         that, takes uploads again. Only if the other one is not\n"
+				"                         in use, and never will be: nobody looks at that\n"
 				"      --secret-file FILE the daemons' secret_file, if they have one\n"
 				"      --store-credentials WHERE\n"
 				"                         as the daemon's setting\n"
@@ -139,10 +143,11 @@ static int move_do(struct cairn_move_options *options, bool quiet, bool json)
 	return report_end(&s.report, code);
 }
 
-static int move_cancel(const struct cairn_move_options *options)
+/* @param reopen  whatever became of the other */
+static int move_take_back(const struct cairn_move_options *options, bool reopen)
 {
 	struct cairn_diag diag = {0};
-	enum cairn_status status = cairn_move_cancel(options, &diag);
+	enum cairn_status status = reopen ? cairn_move_reopen(options->from, &diag) : cairn_move_cancel(options, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(options->from, status, &diag);
 	cli_line("%s takes uploads", options->from);
@@ -152,7 +157,7 @@ static int move_cancel(const struct cairn_move_options *options)
 static int move_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct cairn_move_options move = {0};
-	bool quiet = false, json = false, cancel = false;
+	bool quiet = false, json = false, cancel = false, reopen = false;
 	int first = 0;
 	const struct cli_option options[] = {
 		{"data-dir", NULL, &move.from},
@@ -161,6 +166,7 @@ static int move_run(const struct cli_command *command, int argc, char **argv)
 		{"store", NULL, &move.store},
 		{"finish", &move.finish, NULL},
 		{"cancel", &cancel, NULL},
+		{"reopen", &reopen, NULL},
 		{"secret-file", NULL, &move.secret_file},
 		{"store-credentials", NULL, &move.credentials},
 		{"quiet", &quiet, NULL},
@@ -169,13 +175,15 @@ static int move_run(const struct cli_command *command, int argc, char **argv)
 	int end = cli_options_read(command, options, sizeof(options) / sizeof(options[0]), argc, argv, &first);
 	if (end != CLI_RUN)
 		return end;
-	if (first != argc || !move.from || !move.to)
+	if (reopen && (first != argc || !move.from || move.to || move.finish || cancel || json))
+		return cli_usage_error(command, "--reopen stands alone, with --data-dir DIR");
+	if (first != argc || !move.from || (!move.to && !reopen))
 		return cli_usage_error(command, "give --data-dir DIR and --to DIR, and no arguments");
 	if (cancel && (move.finish || json))
 		return cli_usage_error(command, "--cancel stands alone");
 	(void)umask(077); /* as the daemon: what is made here is not for others */
 	(void)signal(SIGPIPE, SIG_IGN);
-	return cancel ? move_cancel(&move) : move_do(&move, quiet, json);
+	return cancel || reopen ? move_take_back(&move, reopen) : move_do(&move, quiet, json);
 }
 
 const struct cli_command CLI_MIGRATE_STORE = {"migrate-store", "move a store to other engines, or back", MOVE_HELP,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/processors.h"
 #include "cas/jobs.h"
+#include "cas/move.h"
 #include "cas/stats.h"
 #include "server/api_key.h"
 #include "server/collect.h"
@@ -128,6 +129,14 @@ static enum cairn_status daemon_open_data_dir(struct app *app, struct cairn_diag
 	return cairn_data_dir_open(&app->data_dir, &options, diag);
 }
 
+/* It can be read, and /ready is 200: nobody would know until an upload is refused. */
+static void daemon_tell_frozen(const struct app *app)
+{
+	const char *state, *why = cairn_move_frozen(app->config.data_dir, &state);
+	if (why)
+		LOG(LOG_WARNING, "index_frozen", LOG_T("state", state), LOG_T("message", why));
+}
+
 static enum cairn_status daemon_open_cas(struct app *app, struct cairn_diag *diag)
 {
 	const struct cairn_cas_options options = daemon_cas_options(&app->config);
@@ -144,6 +153,7 @@ static enum cairn_status daemon_open_cas(struct app *app, struct cairn_diag *dia
 	cairn_data_dir_migrated(app->data_dir, &from, &to);
 	if (from != 0 && from < to)
 		LOG(LOG_INFO, "index_migrated", LOG_N("from", from), LOG_N("to", to));
+	daemon_tell_frozen(app);
 	return CAIRN_OK;
 }
 

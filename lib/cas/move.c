@@ -226,3 +226,35 @@ enum cairn_status cairn_move_cancel(const struct cairn_move_options *options, st
 		       ? cairn_index_transfer_freeze(m.from, CAIRN_INDEX_THAWED, diag)
 		       : status;
 }
+
+enum cairn_status cairn_move_reopen(const char *data_dir, struct cairn_diag *diag)
+{
+	char index[CAIRN_DATA_DIR_URL_BYTES], store[CAIRN_DATA_DIR_URL_BYTES];
+	CLEANUP(cairn_index_transfer_freep) struct cairn_index_transfer *t = NULL;
+	struct cairn_index_state state = {.frozen = CAIRN_INDEX_THAWED};
+	enum cairn_status status = cairn_data_dir_find(data_dir, diag);
+	if (status == CAIRN_OK)
+		status = cairn_data_dir_places(data_dir, index, store, diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_transfer_open(&t, index, true, diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_transfer_state(t, &state, diag);
+	if (status == CAIRN_OK && state.frozen == CAIRN_INDEX_FILLING)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "move.source", CAIRN_NO_OFFSET,
+				  "%s is half a store, which is being filled from another one: finish that move",
+				  data_dir);
+	return status == CAIRN_OK && state.frozen == CAIRN_INDEX_MOVED
+		       ? cairn_index_transfer_freeze(t, CAIRN_INDEX_THAWED, diag)
+		       : status;
+}
+
+const char *cairn_move_frozen(const char *data_dir, const char **state)
+{
+	char index[CAIRN_DATA_DIR_URL_BYTES], store[CAIRN_DATA_DIR_URL_BYTES];
+	enum cairn_index_frozen frozen = CAIRN_INDEX_THAWED;
+	if (cairn_data_dir_places(data_dir, index, store, NULL) != CAIRN_OK ||
+	    cairn_index_ask_frozen(index, &frozen, NULL) != CAIRN_OK || frozen == CAIRN_INDEX_THAWED)
+		return NULL;
+	*state = frozen == CAIRN_INDEX_MOVED ? "moved" : "filling";
+	return cairn_index_frozen_words(frozen);
+}

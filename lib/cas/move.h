@@ -51,4 +51,14 @@ CAIRN_MUST_USE enum cairn_status cairn_move(const struct cairn_move_options *opt
  *  @return as cairn_move() */
 CAIRN_MUST_USE enum cairn_status cairn_move_cancel(const struct cairn_move_options *options, struct cairn_diag *diag);
 
+/** A store that was moved out, or of a backup from after that, takes writes again, whatever became of the second, which
+ *  is not looked at: the caller knows that it is not in use.
+ *  @return as cairn_move(); CAIRN_E_CONFLICT it is being filled (move.source) */
+CAIRN_MUST_USE enum cairn_status cairn_move_reopen(const char *data_dir, struct cairn_diag *diag);
+
+/** Does the store of a folder take no writes?
+ *  @param[out] state  "moved" or "filling", with an answer
+ *  @return why, and what to do, for people, behind "this store"; NULL: it takes them, or cannot be asked */
+const char *cairn_move_frozen(const char *data_dir, const char **state);
+
 #endif

@@ -173,8 +173,8 @@ struct cairn_index_backend {
 
 	/** @return CAIRN_OK, or as a write that failed: then roll_back() follows */
 	enum cairn_status (*begin)(struct cairn_index *ix, struct cairn_diag *diag);
-	/** Of the transaction that was begun: does the index take no writes (transfer.h)? */
-	bool (*is_frozen)(const struct cairn_index *ix);
+	/** Of the transaction that was begun: does the index take no writes, and why? */
+	enum cairn_index_frozen (*frozen)(const struct cairn_index *ix);
 	/** Do one write within the transaction by its own call below, and set its status and diag. A failure of the
 	 * engine itself has the rule index.database, or index.corrupt when it is damaged.
 	 * @param alone  a write that fails is undone by itself, and the transaction goes on

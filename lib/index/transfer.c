@@ -191,3 +191,30 @@ enum cairn_status cairn_index_transfer_end(struct cairn_index_transfer *t, const
 {
 	return t->backend->transfer_end(t, state, last, diag);
 }
+
+/* --- frozen? ------------------------------------------------------------------------------------------------------ */
+
+const char *cairn_index_frozen_words(enum cairn_index_frozen frozen)
+{
+	switch (frozen) {
+	case CAIRN_INDEX_THAWED:
+		break;
+	case CAIRN_INDEX_FILLING:
+		return "is being filled by cairn migrate-store, which is to be run again with --finish";
+	case CAIRN_INDEX_MOVED:
+		return "was moved to another one by cairn migrate-store --finish: use that one, or if it is lost, run cairn "
+		       "migrate-store --reopen";
+	}
+	return "";
+}
+
+enum cairn_status cairn_index_ask_frozen(const char *url, enum cairn_index_frozen *out, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_index_transfer_freep) struct cairn_index_transfer *t = NULL;
+	struct cairn_index_state state = {.frozen = CAIRN_INDEX_THAWED};
+	enum cairn_status status = cairn_index_transfer_open(&t, url, false, diag);
+	if (status == CAIRN_OK)
+		status = cairn_index_transfer_state(t, &state, diag);
+	*out = state.frozen;
+	return status;
+}

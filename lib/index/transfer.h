@@ -102,6 +102,13 @@ struct cairn_index_transfer;
 
 enum cairn_index_frozen { CAIRN_INDEX_THAWED, CAIRN_INDEX_FILLING, CAIRN_INDEX_MOVED };
 
+/** For people, behind "this store": why it takes nothing new, and what to do. "" of CAIRN_INDEX_THAWED. */
+const char *cairn_index_frozen_words(enum cairn_index_frozen frozen);
+
+/** Is the index at this URL frozen? Opened for that alone. @return as cairn_index_transfer_open() */
+CAIRN_MUST_USE enum cairn_status cairn_index_ask_frozen(const char *url, enum cairn_index_frozen *out,
+							struct cairn_diag *diag);
+
 /** What the index keeps of itself. */
 struct cairn_index_state {
 	enum cairn_index_frozen frozen;

@@ -52,11 +52,12 @@ static void writer_top_up(struct cairn_writer *w, struct cairn_index_write *batc
 /* Who only asks whether it can be written is told that all is well: it is, for all who read. */
 static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write, bool alone)
 {
-	if (write->kind->probes || !ix->backend->is_frozen(ix))
+	enum cairn_index_frozen frozen = ix->backend->frozen(ix);
+	if (write->kind->probes || frozen == CAIRN_INDEX_THAWED)
 		return ix->backend->apply(ix, write, alone);
 	write->diag = (struct cairn_diag){0};
 	write->status = cairn_fail(&write->diag, CAIRN_E_BUSY, "index.frozen", CAIRN_NO_OFFSET,
-				   "this store is being moved and takes nothing new; what it has can be read");
+				   "this store %s, and takes nothing new", cairn_index_frozen_words(frozen));
 	return alone;
 }
 
@@ -84,7 +85,7 @@ static enum cairn_status writer_join(struct cairn_index *ix, struct cairn_index_
 			puts[n++] = (struct cairn_index_put_shard *)write;
 		ahead = ahead && joins && !cairn_index_is_repo_owner(puts[n - 1]->owner);
 	}
-	if (alone || n == 0 || !ix->backend->put_shards || ix->backend->is_frozen(ix))
+	if (alone || n == 0 || !ix->backend->put_shards || ix->backend->frozen(ix) != CAIRN_INDEX_THAWED)
 		return CAIRN_OK;
 	enum cairn_status status = ix->backend->put_shards(ix, puts, n, ahead, diag);
 	for (unsigned i = 0; i < n; i++)

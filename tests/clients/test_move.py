@@ -274,3 +274,46 @@ def test_every_column_is_moved(server):
         for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
             columns = {row[1] for row in db.execute(f"PRAGMA table_info({name})")}
             assert name in OWN or columns <= known[name], (name, columns - known.get(name, set()))
+
+
+@pytest.mark.sqlite
+@pytest.mark.files
+def test_a_backup_of_a_store_that_was_moved_out(start, begin, tmp_path):
+    """It takes no uploads when it is restored, and whoever meets it says so; --reopen has it take them."""
+
+    def run(*words, code=0):
+        done = subprocess.run([cairn.CAIRN, *map(str, words)], capture_output=True, text=True, timeout=120)
+        assert done.returncode == code, done
+        return done
+
+    def refused(server, words, state):
+        reply = ledger.Ledger().upload(server, ledger.new_file(20))
+        assert words in cairn.is_error(reply, 503, "index.frozen")["message"]
+        [event] = server.events("index_frozen")
+        assert (event["state"], event["level"]) == (state, "warning") and words in event["message"]
+
+    server = start()
+    book = fill(server, 2)
+    assert not server.events("index_frozen")
+    quiet = run("backup", "--json", "--data-dir", server.data, tmp_path / "before.fold")
+    assert "frozen" not in quiet.stdout and not quiet.stderr
+    move(tmp_path / "server", tmp_path / "other")
+    half = begin("other", False)
+    refused(half, "is being filled", "filling")
+    half.stop()
+    run("migrate-store", "--data-dir", half.data, "--reopen", code=73)
+    move(tmp_path / "server", tmp_path / "other", "--finish")
+    assert "was moved to another one" in cairn.is_error(ledger.Ledger().upload(server, ledger.new_file(20)), 503, "index.frozen")["message"]
+    kept = run("backup", "--json", "--data-dir", server.data, tmp_path / "after.fold")
+    assert json.loads(kept.stdout)["frozen"] == "moved" and "was moved to another one" in kept.stderr
+    server.stop()
+    (tmp_path / "third").mkdir()
+    made = run("restore", "--json", "--data-dir", tmp_path / "third" / "data", tmp_path / "after.fold")
+    assert json.loads(made.stdout)["frozen"] == "moved" and "--reopen" in made.stderr
+    third = cairn.Daemon(tmp_path / "third").start()
+    refused(third, "was moved to another one", "moved")
+    run("migrate-store", "--data-dir", third.data, "--reopen", "--finish", code=64)
+    run("migrate-store", "--data-dir", third.data, "--reopen")
+    book.check(third)
+    assert book.upload(third, ledger.new_file(21)).status == 200
+    third.stop()

@@ -64,7 +64,7 @@ static bool engine_again(struct cairn_index *ix)
 	return cairn_pg_again(engine_tx(ix));
 }
 
-static bool engine_is_frozen(const struct cairn_index *ix)
+static enum cairn_index_frozen engine_frozen(const struct cairn_index *ix)
 {
 	return ((const struct cairn_postgres *)ix)->tx.frozen;
 }
@@ -295,7 +295,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.references_agree = cairn_pg_references_agree,
 
 	.begin = engine_begin,
-	.is_frozen = engine_is_frozen,
+	.frozen = engine_frozen,
 	.apply = engine_apply,
 	.is_open = engine_is_open,
 	.commit = engine_commit,

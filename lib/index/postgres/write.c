@@ -92,7 +92,7 @@ static enum cairn_status tx_read_state(struct cairn_pg_tx *tx)
 	cairn_pg_get_counts(r, &tx->counts);
 	tx->committed = tx->counts;
 	tx->counted = false;
-	tx->frozen = cairn_pg_get_int8(r, 0, PQnfields(r) - 1) != 0;
+	tx->frozen = (enum cairn_index_frozen)cairn_pg_get_int8(r, 0, PQnfields(r) - 1);
 	return CAIRN_OK;
 }
 

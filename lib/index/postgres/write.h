@@ -12,6 +12,7 @@
 #include "index/operate.h"
 #include "index/proof.h"
 #include "index/session.h"
+#include "index/transfer.h"
 
 /** Is a shard that has a row known as it came? One that something was removed after, maybe something of its own, or
  * that came to a repository of the hub an hour ago, is registered once more: what nothing names yet counts from its
@@ -43,7 +44,7 @@ struct cairn_pg_tx {
 	struct cairn_pg_counts saved;     /* at the savepoint */
 	bool counted;                     /* what is queued changes the state row, and answers with it */
 	unsigned counted_at;              /* its place in the results */
-	bool frozen;                      /* of the transaction: no writes are taken */
+	enum cairn_index_frozen frozen;   /* of the transaction: no writes are taken */
 	struct cairn_pg_growth growth;    /* zeroed before each write */
 	bool keys_changed;                /* good_keys.h: since they were last taken */
 	unsigned keys;                    /* of a commit, the place of theirs in the results */

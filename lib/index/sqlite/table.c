@@ -91,7 +91,7 @@ static bool engine_apply(struct cairn_index *ix, struct cairn_index_write *write
 	return cairn_tx_release(tx) == CAIRN_OK || engine_lose(ix, write);
 }
 
-static bool engine_is_frozen(const struct cairn_index *ix)
+static enum cairn_index_frozen engine_frozen(const struct cairn_index *ix)
 {
 	return ((const struct cairn_sqlite *)ix)->tx.frozen;
 }
@@ -243,7 +243,7 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.references_agree = cairn_sqlite_references_agree,
 
 	.begin = engine_begin,
-	.is_frozen = engine_is_frozen,
+	.frozen = engine_frozen,
 	.apply = engine_apply,
 	.is_open = engine_is_open,
 	.commit = engine_commit,

@@ -374,7 +374,7 @@ static enum cairn_status tx_read_state(struct cairn_tx *tx)
 		.stored_bytes = sqlite3_column_int64(stmt, 5),
 	};
 	tx->committed = tx->counts;
-	tx->frozen = sqlite3_column_int(stmt, 6) != 0;
+	tx->frozen = (enum cairn_index_frozen)sqlite3_column_int(stmt, 6);
 	return CAIRN_OK;
 }
 

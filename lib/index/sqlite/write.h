@@ -12,6 +12,7 @@
 #include "index/sqlite/new_rows.h"
 #include "index/sqlite/quota.h"
 #include "index/sqlite/util.h"
+#include "index/transfer.h"
 
 /* The statements of the writer; write.c has their text. */
 enum cairn_tx_stmt {
@@ -190,7 +191,7 @@ struct cairn_tx {
 	struct cairn_tx_counts counts;       /* of the transaction; after a commit, of the database */
 	struct cairn_tx_counts committed;    /* as last read or written */
 	struct cairn_tx_counts saved;        /* at the savepoint */
-	bool frozen;                         /* of the transaction: no writes are taken */
+	enum cairn_index_frozen frozen;      /* of the transaction: no writes are taken */
 	uint64_t n_commits;                  /* so far */
 	struct cairn_filter filter;          /* prefixes of eligible chunks; readers ask it from their own threads */
 	int64_t filter_prefix, filter_scope; /* row up to which it is filled */
