@@ -100,7 +100,7 @@ int pack_list_file(const struct pack_args *args, const char *path)
 		struct cairn_readshard_slot slot;
 		char key[PACK_KEY_TEXT_BYTES];
 		status = cairn_readshard_slot(f.shard, slots[i], &slot, &diag);
-		if (status == CAIRN_OK && slot.key)
+		if (status == CAIRN_OK && slot.is_live)
 			pack_print_object(&r, pack_key_text(args, key, slot.key), &slot);
 	}
 	free(slots);
@@ -214,7 +214,7 @@ static enum cairn_status pack_check_contents(struct pack_check *c, const struct 
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
 		struct cairn_readshard_slot slot;
 		status = cairn_readshard_slot(f->shard, slots[i], &slot, diag);
-		if (status != CAIRN_OK || !slot.key)
+		if (status != CAIRN_OK || !slot.is_live)
 			continue;
 		struct cairn_diag inner = {0};
 		char key[PACK_KEY_TEXT_BYTES];

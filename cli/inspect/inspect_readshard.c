@@ -35,7 +35,7 @@ enum cairn_status inspect_readshard(struct report *r, const uint8_t *bytes, size
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
 		struct cairn_readshard_slot slot;
 		status = cairn_readshard_slot(s, slots[i], &slot, diag);
-		if (status != CAIRN_OK || !slot.key)
+		if (status != CAIRN_OK || !slot.is_live)
 			continue;
 		record_begin(r, 1, "object", slot.at);
 		record_hex(r, "key", slot.key, CAIRN_READSHARD_KEY_BYTES);

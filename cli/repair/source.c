@@ -110,11 +110,15 @@ static enum cairn_status source_take_packed(const struct cairn_readshard *pack, 
 					    const struct repair_taker *taker, struct cairn_diag *diag)
 {
 	struct cairn_readshard_slot slot;
-	uint64_t len;
-	const uint8_t *file = cairn_readshard_bytes(pack, &len);
-	if (cairn_readshard_find(pack, xorb->b, &slot, NULL) != CAIRN_OK)
+	if (cairn_readshard_find(pack, xorb->b, &slot, NULL) != CAIRN_OK || slot.bytes == 0 ||
+	    slot.bytes > CAIRN_XORB_SERIALIZED_BYTES_MAX)
 		return CAIRN_OK;
-	return taker->take(taker->ctx, xorb, file + slot.bytes_at, slot.bytes, diag);
+	uint8_t *bytes = malloc(slot.bytes);
+	enum cairn_status status = bytes ? CAIRN_OK : CAIRN_E_NOMEM;
+	if (bytes && cairn_readshard_read(pack, slot.bytes_at, bytes, slot.bytes, NULL) == CAIRN_OK)
+		status = taker->take(taker->ctx, xorb, bytes, slot.bytes, diag);
+	free(bytes);
+	return status;
 }
 
 /* --- a backup ----------------------------------------------------------------------------------------------------- */

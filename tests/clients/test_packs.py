@@ -411,6 +411,24 @@ def test_a_pack_that_was_away(start, make):
 
 
 @pytest.mark.files
+def test_a_pack_that_is_cut_takes_nothing_else_along(start, make):
+    """It becomes a faulty one at the next look-up; what other packs have is served, also by the next daemon."""
+    server, file, xorb, path = one_packed(start, make)
+    other = make([20_000] * 4, 2)
+    assert ledger.Ledger().upload(server, xet.File([(other, 0, 4)])).status == 200
+    pack(server, "zz.shard")
+    os.truncate(server.data / "packs" / "zz.shard", 4096)
+    for _ in range(2):
+        assert server.request("HEAD", make([20_000], 3).path()).status == 404
+        assert server.request("HEAD", other.path()).status == 404
+        assert server.get(address(server, file)).body == xorb.body()
+        faults = {p["name"]: p["fault"] for p in server.get("/v1/packs").json()["packs"]}
+        assert faults == {"a.shard": None, "zz.shard": "readshard.layout"}
+        server.stop()
+        server.start()
+
+
+@pytest.mark.files
 @pytest.mark.parametrize("way", ["hf_xet", "push"])
 def test_an_upload_while_a_pack_is_away(start, tmp_path, way):
     server = start()

@@ -34,7 +34,7 @@ static void fuzz_list(const struct cairn_readshard *s, uint32_t n_expected, size
 	fuzz_must(cairn_readshard_list(s, &slots, &n, NULL) == CAIRN_OK && n == n_expected);
 	for (uint32_t i = 0; i < n; i++) {
 		struct cairn_readshard_slot slot, found;
-		fuzz_must(cairn_readshard_slot(s, slots[i], &slot, NULL) == CAIRN_OK && slot.key);
+		fuzz_must(cairn_readshard_slot(s, slots[i], &slot, NULL) == CAIRN_OK && slot.is_live);
 		fuzz_slot(&slot, len);
 		fuzz_must(cairn_readshard_find(s, slot.key, &found, NULL) == CAIRN_OK && found.at == slot.at);
 	}

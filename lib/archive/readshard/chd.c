@@ -9,6 +9,7 @@
 enum {
 	CHD_STATE_BYTES = 12, /* "jenkins", zero, seed */
 	CHD_SEQUENCE_HEAD_BYTES = 16,
+	CHD_TAIL_BYTES = 8, /* the numbers of slots and of buckets once more */
 	CHD_SELECT_HEAD_BYTES = 8,
 	CHD_SELECT_STEP = 128,    /* ones between two entries of the table for quick selection */
 	CHD_BITS_MAX = 31,        /* of a displacement */
@@ -219,6 +220,11 @@ static enum cairn_status chd_expand(struct cairn_chd *chd, const struct chd_dump
 		chd->starts[++bucket] = (uint32_t)end;
 	}
 	return bucket == chd->n_buckets ? CAIRN_OK : chd_bad_bucket(d, bucket, "is missing from the selection");
+}
+
+uint64_t cairn_chd_dump_bytes(const uint8_t head[static CAIRN_CHD_HEAD_BYTES])
+{
+	return (uint64_t)CAIRN_CHD_HEAD_BYTES + cairn_get_u32le(head + CAIRN_CHD_HEAD_BYTES - 4) + CHD_TAIL_BYTES;
 }
 
 enum cairn_status cairn_chd_parse(struct cairn_chd *out, struct cairn_cur *cur, struct cairn_diag *diag)

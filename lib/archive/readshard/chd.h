@@ -8,6 +8,11 @@
 
 #include "archive/readshard/format.h"
 
+enum { CAIRN_CHD_HEAD_BYTES = 31 }; /* of a dump, up to and with the length of what varies */
+
+/** The length of a dump, by its head; only cairn_chd_parse() says whether it is one. */
+uint64_t cairn_chd_dump_bytes(const uint8_t head[static CAIRN_CHD_HEAD_BYTES]);
+
 /** A function in memory: 4 bytes a bucket (of some 4 keys), and the packed displacements. Any thread may search. */
 struct cairn_chd {
 	uint32_t seed;

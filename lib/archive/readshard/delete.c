@@ -90,7 +90,7 @@ enum cairn_status cairn_readshard_scrub(const struct cairn_readshard *s, int fd,
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
 		struct cairn_readshard_slot slot;
 		status = cairn_readshard_slot(s, slots[i], &slot, diag);
-		if (status != CAIRN_OK || !slot.key)
+		if (status != CAIRN_OK || !slot.is_live)
 			continue;
 		if (slot.at > end)
 			status = delete_zero(fd, end, slot.at - end, zeroed);

@@ -2,23 +2,36 @@
 
 #include "archive/readshard/chd.h"
 #include "base/bytes.h"
+#include "base/fd.h"
 
-#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 struct cairn_readshard {
-	const uint8_t *bytes;
+	int fd;               /* owned; -1: the bytes are borrowed */
+	const uint8_t *bytes; /* NULL: they are read from fd */
 	uint64_t len;
-	void *map; /* NULL: the bytes are borrowed */
 	struct cairn_readshard_header header;
 	struct cairn_chd function;
 	uint64_t end;
 };
+
+enum cairn_status cairn_readshard_read(const struct cairn_readshard *s, uint64_t at, uint8_t *out, size_t len,
+				       struct cairn_diag *diag)
+{
+	if (s->bytes && at <= s->len && len <= s->len - at) {
+		memcpy(out, s->bytes + at, len);
+		return CAIRN_OK;
+	}
+	if (!s->bytes && cairn_fd_read_at(s->fd, at, out, len) == CAIRN_OK)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_IO, "readshard.read", at,
+			  "%zu bytes of the file cannot be read: it was cut, or its disk fails", len);
+}
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -58,44 +71,78 @@ static enum cairn_status readshard_check_layout(const struct cairn_readshard *s,
 
 static enum cairn_status readshard_parse_header(struct cairn_readshard *s, struct cairn_diag *diag)
 {
-	if (s->len < CAIRN_READSHARD_HEADER_BYTES) {
+	uint8_t head[CAIRN_READSHARD_HEADER_BYTES];
+	if (s->len < sizeof(head)) {
 		enum cairn_status status =
 			cairn_fail(diag, CAIRN_E_FORMAT, "readshard.short", s->len, "the file ends within the header");
-		cairn_diag_numbers(diag, CAIRN_READSHARD_HEADER_BYTES, s->len);
+		cairn_diag_numbers(diag, sizeof(head), s->len);
 		return status;
 	}
-	if (memcmp(s->bytes, CAIRN_READSHARD_NAME, CAIRN_READSHARD_NAME_BYTES) != 0)
+	enum cairn_status status = cairn_readshard_read(s, 0, head, sizeof(head), diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (memcmp(head, CAIRN_READSHARD_NAME, CAIRN_READSHARD_NAME_BYTES) != 0)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "readshard.magic", 0,
 				  "the file does not begin with SWHShard: it is no Read Shard, or was not finished");
-	uint64_t version = cairn_get_u64be(s->bytes + CAIRN_READSHARD_VERSION_AT);
+	uint64_t version = cairn_get_u64be(head + CAIRN_READSHARD_VERSION_AT);
 	if (version != CAIRN_READSHARD_VERSION) {
-		enum cairn_status status = cairn_fail(diag, CAIRN_E_FORMAT, "readshard.version",
-						      CAIRN_READSHARD_VERSION_AT, "the version is not supported");
+		status = cairn_fail(diag, CAIRN_E_FORMAT, "readshard.version", CAIRN_READSHARD_VERSION_AT,
+				    "the version is not supported");
 		cairn_diag_numbers(diag, CAIRN_READSHARD_VERSION, version);
 		return status;
 	}
 	s->header = (struct cairn_readshard_header){
-		.n_objects = cairn_get_u64be(s->bytes + CAIRN_READSHARD_COUNT_AT),
-		.objects_at = cairn_get_u64be(s->bytes + CAIRN_READSHARD_OBJECTS_AT),
-		.objects_bytes = cairn_get_u64be(s->bytes + CAIRN_READSHARD_OBJECTS_BYTES_AT),
-		.index_at = cairn_get_u64be(s->bytes + CAIRN_READSHARD_INDEX_AT),
-		.index_bytes = cairn_get_u64be(s->bytes + CAIRN_READSHARD_INDEX_BYTES_AT),
-		.function_at = cairn_get_u64be(s->bytes + CAIRN_READSHARD_FUNCTION_AT),
+		.n_objects = cairn_get_u64be(head + CAIRN_READSHARD_COUNT_AT),
+		.objects_at = cairn_get_u64be(head + CAIRN_READSHARD_OBJECTS_AT),
+		.objects_bytes = cairn_get_u64be(head + CAIRN_READSHARD_OBJECTS_BYTES_AT),
+		.index_at = cairn_get_u64be(head + CAIRN_READSHARD_INDEX_AT),
+		.index_bytes = cairn_get_u64be(head + CAIRN_READSHARD_INDEX_BYTES_AT),
+		.function_at = cairn_get_u64be(head + CAIRN_READSHARD_FUNCTION_AT),
 	};
 	return readshard_check_layout(s, diag);
+}
+
+/* The bytes of the hash function, as far as the file has them: what may follow it is as long as anybody likes. */
+static enum cairn_status readshard_read_function(const struct cairn_readshard *s, uint8_t **out, size_t *len,
+						 struct cairn_diag *diag)
+{
+	uint8_t head[CAIRN_CHD_HEAD_BYTES];
+	uint64_t at = s->header.function_at, left = s->len - at, whole = sizeof(head);
+	enum cairn_status status = CAIRN_OK;
+	if (left >= sizeof(head)) {
+		status = cairn_readshard_read(s, at, head, sizeof(head), diag);
+		whole = status == CAIRN_OK ? cairn_chd_dump_bytes(head) : 0;
+	}
+	if (status != CAIRN_OK)
+		return status;
+	*len = (size_t)(whole < left ? whole : left);
+	*out = malloc(*len + 1);
+	return *out ? cairn_readshard_read(s, at, *out, *len, diag) : CAIRN_E_NOMEM;
+}
+
+static enum cairn_status readshard_parse_function(struct cairn_readshard *s, struct cairn_diag *diag)
+{
+	uint8_t *bytes = NULL;
+	size_t len = 0;
+	enum cairn_status status = readshard_read_function(s, &bytes, &len, diag);
+	if (status == CAIRN_OK) {
+		struct cairn_cur cur = cairn_cur_init(bytes, len);
+		status = cairn_chd_parse(&s->function, &cur, diag);
+		s->end = s->header.function_at + cairn_cur_offset(&cur);
+		if (status == CAIRN_E_FORMAT && diag && diag->has_offset)
+			diag->offset += s->header.function_at; /* the cursor began there */
+	}
+	free(bytes);
+	return status;
 }
 
 static enum cairn_status readshard_parse(struct cairn_readshard *s, struct cairn_diag *diag)
 {
 	enum cairn_status status = readshard_parse_header(s, diag);
+	if (status == CAIRN_OK)
+		status = readshard_parse_function(s, diag);
 	if (status != CAIRN_OK)
 		return status;
-	struct cairn_cur cur = cairn_cur_init(s->bytes, s->len);
-	(void)cairn_cur_take(&cur, s->header.function_at);
-	status = cairn_chd_parse(&s->function, &cur, diag);
-	if (status != CAIRN_OK)
-		return status;
-	s->end = cairn_cur_offset(&cur);
 	uint64_t n_slots = s->header.index_bytes / CAIRN_READSHARD_SLOT_BYTES;
 	if (s->function.n_slots == n_slots)
 		return CAIRN_OK;
@@ -105,13 +152,16 @@ static enum cairn_status readshard_parse(struct cairn_readshard *s, struct cairn
 	return status;
 }
 
-enum cairn_status cairn_readshard_open_bytes(struct cairn_readshard **out, const uint8_t *bytes, size_t len,
-					     struct cairn_diag *diag)
+/* @param fd  taken over, also when this fails */
+static enum cairn_status readshard_open(struct cairn_readshard **out, int fd, const uint8_t *bytes, uint64_t len,
+					struct cairn_diag *diag)
 {
-	*out = NULL;
 	CLEANUP(cairn_readshard_freep) struct cairn_readshard *s = calloc(1, sizeof(*s));
-	if (!s)
+	if (!s) {
+		cairn_fd_closep(&fd);
 		return CAIRN_E_NOMEM;
+	}
+	s->fd = fd;
 	s->bytes = bytes;
 	s->len = len;
 	enum cairn_status status = readshard_parse(s, diag);
@@ -122,34 +172,34 @@ enum cairn_status cairn_readshard_open_bytes(struct cairn_readshard **out, const
 	return CAIRN_OK;
 }
 
+enum cairn_status cairn_readshard_open_bytes(struct cairn_readshard **out, const uint8_t *bytes, size_t len,
+					     struct cairn_diag *diag)
+{
+	static const uint8_t NOTHING[1];
+	*out = NULL;
+	return readshard_open(out, -1, bytes ? bytes : NOTHING, len, diag);
+}
+
 enum cairn_status cairn_readshard_open(struct cairn_readshard **out, int fd, struct cairn_diag *diag)
 {
-	static const uint8_t nothing[1];
 	struct stat st;
 	*out = NULL;
 	if (fstat(fd, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_IO, "readshard.read", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return cairn_fail(diag, CAIRN_E_FORMAT, "readshard.read", CAIRN_NO_OFFSET, "it is not a regular file");
-	size_t len = (size_t)st.st_size;
-	void *map = len ? mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0) : NULL;
-	if (map == MAP_FAILED)
-		return cairn_fail(diag, errno == ENOMEM ? CAIRN_E_NOMEM : CAIRN_E_IO, "readshard.read", CAIRN_NO_OFFSET,
-				  "cannot map the file: %s", strerror(errno));
-	enum cairn_status status = cairn_readshard_open_bytes(out, map ? map : nothing, len, diag);
-	if (status == CAIRN_OK)
-		(*out)->map = map;
-	else if (map)
-		(void)munmap(map, len);
-	return status;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0)
+		return cairn_fail(diag, CAIRN_E_IO, "readshard.read", CAIRN_NO_OFFSET,
+				  "cannot keep the file open: %s; allow more descriptors", strerror(errno));
+	return readshard_open(out, copy, NULL, (uint64_t)st.st_size, diag);
 }
 
 void cairn_readshard_free(struct cairn_readshard *s)
 {
 	if (!s)
 		return;
-	if (s->map)
-		(void)munmap(s->map, s->len);
+	cairn_fd_closep(&s->fd);
 	cairn_chd_fini(&s->function);
 	free(s);
 }
@@ -167,10 +217,9 @@ const struct cairn_readshard_header *cairn_readshard_header_of(const struct cair
 	return &s->header;
 }
 
-const uint8_t *cairn_readshard_bytes(const struct cairn_readshard *s, uint64_t *len)
+uint64_t cairn_readshard_len(const struct cairn_readshard *s)
 {
-	*len = s->len;
-	return s->bytes;
+	return s->len;
 }
 
 uint64_t cairn_readshard_end(const struct cairn_readshard *s)
@@ -208,7 +257,11 @@ static enum cairn_status readshard_place(const struct cairn_readshard *s, uint32
 		cairn_diag_numbers(diag, h->objects_at, at);
 		return status;
 	}
-	uint64_t bytes = cairn_get_u64be(s->bytes + at), max = objects_end - at - CAIRN_READSHARD_SIZE_BYTES;
+	uint8_t size[CAIRN_READSHARD_SIZE_BYTES];
+	status = cairn_readshard_read(s, at, size, sizeof(size), diag);
+	if (status != CAIRN_OK)
+		return status;
+	uint64_t bytes = cairn_get_u64be(size), max = objects_end - at - CAIRN_READSHARD_SIZE_BYTES;
 	if (bytes > max) {
 		status = cairn_fail(diag, CAIRN_E_FORMAT, "readshard.size", at,
 				    "the object of slot %" PRIu32 " is longer than what is left of the objects", slot);
@@ -221,34 +274,50 @@ static enum cairn_status readshard_place(const struct cairn_readshard *s, uint32
 	return CAIRN_OK;
 }
 
+/* What the bytes of a slot say. */
+static enum cairn_status readshard_parse_slot(const struct cairn_readshard *s, uint32_t slot,
+					      const uint8_t bytes[static CAIRN_READSHARD_SLOT_BYTES],
+					      struct cairn_readshard_slot *out, struct cairn_diag *diag)
+{
+	static const uint8_t ZEROS[CAIRN_READSHARD_KEY_BYTES];
+	uint64_t at = cairn_get_u64be(bytes + CAIRN_READSHARD_KEY_BYTES);
+	/* Older writers leave a free slot all zero. The key alone says nothing: an object may have one of zeros. */
+	if (at == CAIRN_READSHARD_NO_OFFSET || (at == 0 && memcmp(bytes, ZEROS, sizeof(ZEROS)) == 0))
+		return CAIRN_OK;
+	enum cairn_status status = readshard_place(s, slot, at, out, diag);
+	if (status != CAIRN_OK)
+		return status;
+	memcpy(out->key, bytes, sizeof(out->key));
+	out->is_live = true;
+	return CAIRN_OK;
+}
+
 enum cairn_status cairn_readshard_slot(const struct cairn_readshard *s, uint32_t slot, struct cairn_readshard_slot *out,
 				       struct cairn_diag *diag)
 {
-	static const uint8_t ZEROS[CAIRN_READSHARD_KEY_BYTES];
-	const uint8_t *key = s->bytes + cairn_readshard_slot_at(s, slot);
-	assert(key);
-	uint64_t at = cairn_get_u64be(key + CAIRN_READSHARD_KEY_BYTES);
+	uint8_t bytes[CAIRN_READSHARD_SLOT_BYTES];
 	*out = (struct cairn_readshard_slot){0};
-	/* Older writers leave a free slot all zero. The key alone says nothing: an object may have one of zeros. */
-	if (at == CAIRN_READSHARD_NO_OFFSET || (at == 0 && memcmp(key, ZEROS, sizeof(ZEROS)) == 0))
-		return CAIRN_OK;
-	enum cairn_status status = readshard_place(s, slot, at, out, diag);
-	if (status == CAIRN_OK)
-		out->key = key;
-	return status;
+	enum cairn_status status =
+		cairn_readshard_read(s, cairn_readshard_slot_at(s, slot), bytes, sizeof(bytes), diag);
+	return status == CAIRN_OK ? readshard_parse_slot(s, slot, bytes, out, diag) : status;
 }
 
 enum cairn_status cairn_readshard_find(const struct cairn_readshard *s,
 				       const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
 				       struct cairn_readshard_slot *out, struct cairn_diag *diag)
 {
+	uint8_t bytes[CAIRN_READSHARD_SLOT_BYTES];
 	uint32_t slot = cairn_chd_search(&s->function, key);
 	*out = (struct cairn_readshard_slot){0};
+	enum cairn_status status =
+		cairn_readshard_read(s, cairn_readshard_slot_at(s, slot), bytes, sizeof(bytes), diag);
+	if (status != CAIRN_OK)
+		return status;
 	/* The function gives a slot for any key; most that are asked for here are not in it. */
-	if (memcmp(s->bytes + cairn_readshard_slot_at(s, slot), key, CAIRN_READSHARD_KEY_BYTES) != 0)
+	if (memcmp(bytes, key, CAIRN_READSHARD_KEY_BYTES) != 0)
 		return CAIRN_E_NOT_FOUND;
-	enum cairn_status status = cairn_readshard_slot(s, slot, out, diag);
-	return status == CAIRN_OK && !out->key ? CAIRN_E_NOT_FOUND : status;
+	status = readshard_parse_slot(s, slot, bytes, out, diag);
+	return status == CAIRN_OK && !out->is_live ? CAIRN_E_NOT_FOUND : status;
 }
 
 struct readshard_place {
@@ -273,7 +342,7 @@ enum cairn_status cairn_readshard_list(const struct cairn_readshard *s, uint32_t
 	for (uint32_t i = 0; i < s->function.n_slots && status == CAIRN_OK; i++) {
 		struct cairn_readshard_slot slot;
 		status = cairn_readshard_slot(s, i, &slot, diag);
-		if (status == CAIRN_OK && slot.key)
+		if (status == CAIRN_OK && slot.is_live)
 			places[n_live++] = (struct readshard_place){.at = slot.at, .slot = i};
 	}
 	if (status == CAIRN_OK) {

@@ -5,10 +5,12 @@
 #include "archive/readshard/format.h"
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/** A shard that is open: its bytes, mapped or borrowed, and its hash function in memory (about 1.3 bytes an object).
- *  Any thread may call; deleting goes on beside it (delete.h). The file must not be cut while it is mapped. */
+/** A shard that is open: its file or borrowed bytes, and its hash function in memory (about 1.3 bytes an object). Slots
+ *  are read when they are asked for: never by a mapping, for a file that is cut, or on a disk that fails, would end the
+ *  process by SIGBUS. Any thread may call; deleting goes on beside it (delete.h). */
 struct cairn_readshard;
 
 /** The header's numbers. */
@@ -21,15 +23,16 @@ struct cairn_readshard_header {
 
 /** One slot of the index. */
 struct cairn_readshard_slot {
-	const uint8_t *key; /* 32 bytes within the file; NULL: the slot is free, or its object was deleted */
-	uint64_t at;        /* offset of the object's size field */
-	uint64_t bytes_at;  /* of its first byte */
+	bool is_live; /* false: it is free, or its object was deleted; then the rest is zero */
+	uint8_t key[CAIRN_READSHARD_KEY_BYTES];
+	uint64_t at;       /* offset of the object's size field */
+	uint64_t bytes_at; /* of its first byte */
 	uint64_t bytes;
 };
 
 /**
- * Check header and hash function of a file and map it. Slots are checked when they are looked at.
- * @param fd  borrowed; may be closed afterwards
+ * Check header and hash function of a file. Slots are checked when they are looked at.
+ * @param fd  open for reading; may be closed afterwards, since a copy of it is kept
  * @param[out] out  owned by the caller, cairn_readshard_free()
  * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM
  */
@@ -43,8 +46,12 @@ void cairn_readshard_freep(struct cairn_readshard **s);
 
 const struct cairn_readshard_header *cairn_readshard_header_of(const struct cairn_readshard *s);
 
-/** All bytes of the file. */
-const uint8_t *cairn_readshard_bytes(const struct cairn_readshard *s, uint64_t *len);
+/** Length of the file when it was opened. */
+uint64_t cairn_readshard_len(const struct cairn_readshard *s);
+
+/** Read exactly len bytes of the file. @return CAIRN_OK; CAIRN_E_IO they cannot be read, or the file was cut */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_read(const struct cairn_readshard *s, uint64_t at, uint8_t *out,
+						      size_t len, struct cairn_diag *diag);
 
 /** Where the hash function ends; what follows, as on devices and in files made long beforehand, is not looked at. */
 uint64_t cairn_readshard_end(const struct cairn_readshard *s);
@@ -58,11 +65,12 @@ uint32_t cairn_readshard_slot_of(const struct cairn_readshard *s, const uint8_t 
 /** Offset of a slot in the file. */
 uint64_t cairn_readshard_slot_at(const struct cairn_readshard *s, uint32_t slot);
 
-/** Look at a slot. @return CAIRN_OK; CAIRN_E_FORMAT the object is not within the file's objects */
+/** Look at a slot. @return CAIRN_OK; CAIRN_E_FORMAT the object is not within the file's objects; CAIRN_E_IO as
+ *  cairn_readshard_read() */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_slot(const struct cairn_readshard *s, uint32_t slot,
 						      struct cairn_readshard_slot *out, struct cairn_diag *diag);
 
-/** Find an object. @return CAIRN_OK; CAIRN_E_NOT_FOUND never there, or deleted; CAIRN_E_FORMAT as
+/** Find an object. @return CAIRN_OK; CAIRN_E_NOT_FOUND never there, or deleted; CAIRN_E_FORMAT and CAIRN_E_IO as
  *  cairn_readshard_slot() */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_find(const struct cairn_readshard *s,
 						      const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
@@ -71,7 +79,7 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_find(const struct cairn_readsha
 /**
  * The objects that are there, by their place in the file, for reading from front to end. 8 bytes of memory an object.
  * @param[out] slots  their slots; owned by the caller, free()
- * @return CAIRN_OK; CAIRN_E_FORMAT as cairn_readshard_slot(); CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_FORMAT and CAIRN_E_IO as cairn_readshard_slot(); CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_list(const struct cairn_readshard *s, uint32_t **slots, uint32_t *n,
 						      struct cairn_diag *diag);
@@ -88,7 +96,7 @@ struct cairn_readshard_summary {
  * Check all that opening leaves out: that the sections follow each other without gaps, that the function finds each key
  * in its slot, that each object is within its section and none lies over another, and the sums. Contents are the
  * caller's: the format has no checksums.
- * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_NOMEM
+ * @return CAIRN_OK; CAIRN_E_FORMAT with rule, offset and values in diag; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_verify(const struct cairn_readshard *s,
 							struct cairn_readshard_summary *out, struct cairn_diag *diag);

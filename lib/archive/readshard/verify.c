@@ -33,7 +33,7 @@ static enum cairn_status verify_slots(const struct cairn_readshard *s, const uin
 	for (uint32_t i = 0; i < n; i++) {
 		struct cairn_readshard_slot slot;
 		enum cairn_status status = cairn_readshard_slot(s, slots[i], &slot, diag);
-		if (status != CAIRN_OK || !slot.key) {
+		if (status != CAIRN_OK || !slot.is_live) {
 			if (status == CAIRN_OK)
 				continue; /* deleted meanwhile */
 			return status;
@@ -85,11 +85,9 @@ enum cairn_status cairn_readshard_verify(const struct cairn_readshard *s, struct
 					 struct cairn_diag *diag)
 {
 	const struct cairn_readshard_header *h = cairn_readshard_header_of(s);
-	uint64_t len;
 	uint32_t *slots = NULL, n = 0;
 	*out = (struct cairn_readshard_summary){0};
-	(void)cairn_readshard_bytes(s, &len);
-	out->trailing_bytes = len - cairn_readshard_end(s);
+	out->trailing_bytes = cairn_readshard_len(s) - cairn_readshard_end(s);
 	enum cairn_status status = verify_header(h, diag);
 	if (status == CAIRN_OK)
 		status = cairn_readshard_list(s, &slots, &n, diag);

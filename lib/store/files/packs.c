@@ -225,13 +225,19 @@ void store_packs_fini(struct store_packs *p)
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
+/* @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO likewise, but not all could be looked into */
 static enum cairn_status packs_look(struct store_packs *p, const struct cairn_hash *hash,
 				    struct store_packs_which which, struct store_packed *out)
 {
+	enum cairn_status none = CAIRN_E_NOT_FOUND;
 	pthread_rwlock_rdlock(&p->lock);
 	for (size_t i = 0; i < p->n && !out->pack; i++) {
-		if (!p->all[i]->shard || (which.writable && !p->all[i]->writable) ||
-		    cairn_readshard_find(p->all[i]->shard, hash->b, &out->slot, NULL) != CAIRN_OK)
+		if (!p->all[i]->shard || (which.writable && !p->all[i]->writable))
+			continue;
+		enum cairn_status status = cairn_readshard_find(p->all[i]->shard, hash->b, &out->slot, NULL);
+		if (status == CAIRN_E_IO)
+			none = status;
+		if (status != CAIRN_OK)
 			continue;
 		if (which.skip > 0) {
 			which.skip--;
@@ -241,10 +247,10 @@ static enum cairn_status packs_look(struct store_packs *p, const struct cairn_ha
 		atomic_fetch_add(&out->pack->refs, 1);
 	}
 	pthread_rwlock_unlock(&p->lock);
-	return out->pack ? CAIRN_OK : CAIRN_E_NOT_FOUND;
+	return out->pack ? CAIRN_OK : none;
 }
 
-/* The file may have been moved away while it is mapped here. */
+/* The file may have been moved away, or cut, while it is open here. */
 static bool pack_is_there(const struct store_packs *p, const struct store_pack *pack)
 {
 	struct stat st;
@@ -254,16 +260,18 @@ static bool pack_is_there(const struct store_packs *p, const struct store_pack *
 enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash, struct store_packs_which which,
 				   struct store_packed *out)
 {
+	enum cairn_status status = CAIRN_E_NOT_FOUND;
 	*out = (struct store_packed){0};
 	for (int try = 0; try < 2; try++) {
-		enum cairn_status status = packs_look(p, hash, which, out);
+		status = packs_look(p, hash, which, out);
 		if (status == CAIRN_OK && pack_is_there(p, out->pack))
 			return CAIRN_OK;
 		store_packs_release(out);
-		if (status == CAIRN_OK ? store_packs_scan(p) != CAIRN_OK : !packs_refresh(p))
+		/* One that was cut is opened anew by the scan, which notes what is wrong with it. */
+		if (status == CAIRN_E_NOT_FOUND ? !packs_refresh(p) : store_packs_scan(p) != CAIRN_OK)
 			break;
 	}
-	return CAIRN_E_NOT_FOUND;
+	return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
 }
 
 /* What cannot be written is as it was on the disk. */
@@ -303,9 +311,10 @@ enum cairn_status store_packs_get(struct store_packs *p, const struct cairn_hash
 	cairn_readshard_hold(opened, &packed.slot);
 	/* Deleted before it was held? */
 	status = cairn_readshard_find(packed.pack->shard, hash->b, slot, NULL);
+	if (status == CAIRN_E_IO)
+		return status;
 	if (status != CAIRN_OK || slot->at != packed.slot.at)
 		return CAIRN_E_NOT_FOUND;
-	slot->key = NULL; /* the pack may be closed before the descriptor */
 	*fd = opened;
 	opened = -1;
 	return CAIRN_OK;
@@ -410,7 +419,7 @@ enum cairn_status store_packs_each(struct store_packs *p,
 		for (uint32_t slot = 0; shard && slot < cairn_readshard_n_slots(shard); slot++) {
 			struct cairn_readshard_slot found;
 			struct cairn_hash hash;
-			if (cairn_readshard_slot(shard, slot, &found, NULL) != CAIRN_OK || !found.key)
+			if (cairn_readshard_slot(shard, slot, &found, NULL) != CAIRN_OK || !found.is_live)
 				continue;
 			memcpy(hash.b, found.key, sizeof(hash.b));
 			if (!packs_is_first(p, all.pack[i], &hash))

@@ -45,7 +45,8 @@ struct store_packs_which {
 	bool writable; /* only those that can be written */
 	unsigned skip; /* not the first so many */
 };
-/** Find an object. @return CAIRN_OK; CAIRN_E_NOT_FOUND, also when its slot is damaged */
+/** Find an object. @return CAIRN_OK; CAIRN_E_NOT_FOUND, also when its slot is damaged; CAIRN_E_IO likewise, but a pack
+ *  could not be looked into and may have it */
 CAIRN_MUST_USE enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash,
 						  struct store_packs_which which, struct store_packed *out);
 /** Make the pack and its name durable, for whoever relies on what was found in it.

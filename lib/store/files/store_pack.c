@@ -212,7 +212,7 @@ static enum cairn_status packing_each(struct cairn_store_packing *packing,
 		struct cairn_readshard_slot slot;
 		struct cairn_hash hash;
 		status = cairn_readshard_slot(p->shard, slots[i], &slot, NULL);
-		if (status != CAIRN_OK || !slot.key)
+		if (status != CAIRN_OK || !slot.is_live)
 			continue; /* removed meanwhile */
 		memcpy(hash.b, slot.key, sizeof(hash.b));
 		status = visit(ctx, &hash, slot.bytes);
