@@ -33,7 +33,7 @@ static void pack_file_fini(struct pack_file *f)
 
 static enum cairn_status pack_file_open(struct pack_file *f, const char *path, int flags, struct cairn_diag *diag)
 {
-	*f = (struct pack_file){.fd = open(path, flags | O_CLOEXEC)};
+	*f = (struct pack_file){.fd = open(path, flags | O_CLOEXEC | O_NONBLOCK)};
 	if (f->fd < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	return cairn_readshard_open(&f->shard, f->fd, diag);

@@ -13,7 +13,7 @@ enum cairn_status input_open(struct input *in, const char *path, struct cairn_di
 	static const uint8_t nothing[1];
 	struct stat st;
 	*in = (struct input){.bytes = nothing};
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))

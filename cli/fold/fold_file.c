@@ -12,7 +12,7 @@
 enum cairn_status fold_file_open(struct fold_file *file, const char *path, struct cairn_diag *diag)
 {
 	struct stat st;
-	*file = (struct fold_file){.fd = open(path, O_RDONLY | O_CLOEXEC)};
+	*file = (struct fold_file){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
 	if (file->fd < 0 || fstat(file->fd, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))

@@ -48,7 +48,8 @@ enum cairn_status repair_source_open(struct repair_source *s, const char *path, 
 	struct stat st;
 	uint8_t head[16];
 	size_t n = 0;
-	*s = (struct repair_source){.fd = open(path, O_RDONLY | O_CLOEXEC), .set = {.dir_fd = -1, .lock_fd = -1}};
+	*s = (struct repair_source){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
+				    .set = {.dir_fd = -1, .lock_fd = -1}};
 	if (s->fd < 0 || fstat(s->fd, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (S_ISDIR(st.st_mode))

@@ -191,7 +191,8 @@ enum cairn_status cairn_backup_file_open(struct cairn_backup_file *out, const st
 	char name[CAIRN_BACKUP_FILE_BYTES], *kind = NULL;
 	struct stat st;
 	cairn_backup_file_name(name, archive->time, archive->is_moment);
-	*out = (struct cairn_backup_file){.fd = openat(set->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+	*out = (struct cairn_backup_file){
+		.fd = openat(set->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
 	if (out->fd < 0 || fstat(out->fd, &st) < 0)
 		return set_io(set, "open", name, diag);
 	const struct cairn_fold_source source = {.fd = out->fd, .len = (uint64_t)st.st_size};

@@ -246,9 +246,12 @@ static enum cairn_status restore_open(struct restore *r)
 	if (r->options->until_unix_s)
 		return cairn_fail(r->diag, CAIRN_E_USAGE, "restore.time", CAIRN_NO_OFFSET,
 				  "a time chooses among the moments of a folder; this is one backup");
-	r->fd = open(r->options->path, O_RDONLY | O_CLOEXEC);
+	r->fd = open(r->options->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (r->fd < 0 || fstat(r->fd, &st) < 0)
 		return cairn_fail(r->diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return cairn_fail(r->diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET,
+				  "is not a regular file; what comes by a pipe is read as -");
 	const struct cairn_fold_source source = {.fd = r->fd, .len = (uint64_t)st.st_size};
 	enum cairn_status status = cairn_fold_open(&r->f, &source, r->diag);
 	if (status != CAIRN_OK)

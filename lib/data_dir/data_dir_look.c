@@ -88,7 +88,7 @@ static enum cairn_status data_dir_look_at_lock(const char *path, bool *in_use, s
 {
 	char lock[DATA_DIR_PATH_BYTES];
 	enum cairn_status status = data_dir_name(lock, path, "lock", diag);
-	CLEANUP(cairn_fd_closep) int fd = status == CAIRN_OK ? open(lock, O_RDONLY | O_CLOEXEC) : -1;
+	CLEANUP(cairn_fd_closep) int fd = status == CAIRN_OK ? open(lock, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (status == CAIRN_OK && fd < 0 && errno != ENOENT)
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.lock", CAIRN_NO_OFFSET, "cannot open %s: %s", lock,
 				  strerror(errno));

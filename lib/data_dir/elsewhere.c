@@ -55,7 +55,7 @@ enum cairn_status elsewhere_read(struct elsewhere *out, enum elsewhere_what what
 	*out = (struct elsewhere){.what = what};
 	if (!elsewhere_path(name, path, part->name))
 		return CAIRN_OK; /* nor can there be anything else in such a folder */
-	CLEANUP(cairn_fd_closep) int fd = open(name, O_RDONLY | O_CLOEXEC);
+	CLEANUP(cairn_fd_closep) int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return errno == ENOENT ? CAIRN_OK : elsewhere_io(part, diag, "open", name);
 	if (cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)

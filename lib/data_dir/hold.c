@@ -16,7 +16,7 @@ static enum cairn_status hold_lock(const char *data_dir, int operation, int *fd,
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return cairn_fail(diag, CAIRN_E_IO, "data_dir.path", CAIRN_NO_OFFSET,
 				  "the data folder's path is too long");
-	CLEANUP(cairn_fd_closep) int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CLEANUP(cairn_fd_closep) int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
 	int rc = opened;
 	while (opened >= 0 && (rc = flock(opened, operation)) < 0 && errno == EINTR)
 		;

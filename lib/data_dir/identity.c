@@ -47,7 +47,7 @@ enum cairn_status cairn_identity_get(char out[static CAIRN_IDENTITY_BYTES], cons
 	int len = snprintf(path, sizeof(path), "%s/" CAIRN_IDENTITY_FILE, data_dir);
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return cairn_fail(diag, CAIRN_E_USAGE, "data_dir.identity", CAIRN_NO_OFFSET, "the path is too long");
-	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0 || flock(fd, LOCK_EX) < 0)
 		return identity_io("open", path, diag);
 	if (cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)

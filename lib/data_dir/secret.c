@@ -54,6 +54,9 @@ enum cairn_status cairn_secret_keep(const struct cairn_secret *secret, const cha
 
 static enum cairn_status secret_check(const struct stat *st, const char *path, struct cairn_diag *diag)
 {
+	if (!S_ISREG(st->st_mode))
+		return cairn_fail(diag, CAIRN_E_USAGE, "secret.file", CAIRN_NO_OFFSET,
+				  "the secret %s is not a regular file: put it back from a backup", path);
 	if ((st->st_mode & 077) != 0)
 		return cairn_fail(diag, CAIRN_E_USAGE, "secret.mode", CAIRN_NO_OFFSET,
 				  "the secret %s can be read by others (mode %03o): run chmod 600 on it", path,
@@ -67,12 +70,12 @@ static enum cairn_status secret_check(const struct stat *st, const char *path, s
 
 enum cairn_status cairn_secret_load(struct cairn_secret *out, const char *path, bool make, struct cairn_diag *diag)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && errno == ENOENT && make) {
 		enum cairn_status made = secret_make(path, diag);
 		if (made != CAIRN_OK)
 			return made;
-		fd = open(path, O_RDONLY | O_CLOEXEC);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	}
 	if (fd < 0)
 		return secret_io(diag, "open", path);

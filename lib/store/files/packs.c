@@ -55,9 +55,9 @@ void store_packs_release(struct store_packed *packed)
 /* Open a pack and keep others from deleting in it (flock(2)). What is wrong with it stands in fault. */
 static void pack_open(struct store_pack *pack, int dir_fd)
 {
-	pack->fd = openat(dir_fd, pack->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	pack->fd = openat(dir_fd, pack->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (pack->fd < 0 && (errno == EACCES || errno == EROFS))
-		pack->fd = openat(dir_fd, pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		pack->fd = openat(dir_fd, pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (pack->fd < 0) {
 		(void)cairn_fail(&pack->fault, CAIRN_E_IO, "pack.open", CAIRN_NO_OFFSET, "it cannot be opened: %s",
 				 strerror(errno));
@@ -303,7 +303,7 @@ enum cairn_status store_packs_get(struct store_packs *p, const struct cairn_hash
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(cairn_fd_closep)
-	int opened = openat(p->dir_fd, packed.pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int opened = openat(p->dir_fd, packed.pack->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (opened < 0 || fstat(opened, st) < 0)
 		return errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
 	if (!packs_is_same(packed.pack, st))

@@ -233,7 +233,8 @@ enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct ca
 {
 	char path[STORE_FS_PATH_BYTES];
 	store_fs_path(path, hash);
-	*fd = openat(fs->objects_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* A FIFO would keep whoever opens it. */
+	*fd = openat(fs->objects_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (*fd < 0)
 		return store_fs_missing(errno);
 	if (fstat(*fd, st) == 0 && S_ISREG(st->st_mode))
