@@ -67,7 +67,7 @@ enum cairn_status restore_enter(struct restore *r)
 	r->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->dir_fd < 0)
 		return restore_io(r, "open", dir);
-	CLEANUP(cairn_fd_closep) 
+	CLEANUP(cairn_fd_closep)
 	int mark_fd = openat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (mark_fd >= 0) {
 		size_t n = 0;

@@ -68,7 +68,8 @@ enum cairn_status cairn_data_dir_lock(const char *path, bool make, int *fd, stru
 	enum cairn_status status = data_dir_name(lock, path, "lock", diag);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(cairn_fd_closep) int opened = open(lock, (make ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NONBLOCK, 0600);
+	CLEANUP(cairn_fd_closep)
+	int opened = open(lock, (make ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (opened < 0 && !make && errno == ENOENT)
 		return CAIRN_OK;
 	if (opened < 0)
