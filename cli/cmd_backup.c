@@ -105,6 +105,13 @@ static bool backup_progress(void *ctx, const struct cairn_backup_report *so_far)
 	return true;
 }
 
+static void backup_damaged(void *ctx, const char *why)
+{
+	struct backup_watch *w = ctx;
+	progress_clear(&w->bar);
+	cli_note("%s", why);
+}
+
 static int backup_show(const char *out, const struct cairn_backup_report *b, const char *frozen, bool json)
 {
 	struct report r;
@@ -212,7 +219,8 @@ static int backup_to_pipe(const struct cli_command *command, struct cairn_backup
 
 static int backup_run(const struct cli_command *command, int argc, char **argv)
 {
-	struct cairn_backup_options backup = {.zstd_level = BACKUP_ZSTD_LEVEL, .progress = backup_progress};
+	struct cairn_backup_options backup = {
+		.zstd_level = BACKUP_ZSTD_LEVEL, .progress = backup_progress, .damaged = backup_damaged};
 	struct cairn_backup_report report;
 	struct backup_watch watch = {.started_unix_s = cairn_clock_unix_s()};
 	struct cairn_diag diag = {0};
@@ -297,8 +305,10 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 		cairn_json_put_bool(&r.json, "secret", b->has_secret);
 		if (frozen)
 			cairn_json_put_text(&r.json, "frozen", frozen);
-		if (b->moment[0])
+		if (b->moment[0]) {
 			cairn_json_put_u64(&r.json, "archives_damaged", b->n_damaged);
+			cairn_json_put_u64(&r.json, "objects_damaged", b->n_damaged_objects);
+		}
 		cairn_json_close(&r.json);
 	} else {
 		cli_line("%s%s%s: %" PRIu64 " objects, %s%s", data_dir, b->moment[0] ? ": as of " : "", b->moment,
@@ -313,6 +323,10 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 			(void)printf("%" PRIu64 " archives of the folder are damaged and were not needed for this "
 				     "moment: run cairn backups verify\n",
 				     b->n_damaged);
+		if (b->n_damaged_objects > 0)
+			(void)printf("%" PRIu64 " objects are damaged in an archive, and were taken from another: run "
+				     "cairn backups verify\n",
+				     b->n_damaged_objects);
 	}
 	return report_end(&r, CLI_EXIT_OK);
 }

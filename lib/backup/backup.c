@@ -121,10 +121,13 @@ static enum cairn_status backup_run(struct backup *b)
 	if (!backup_goes_on(b)) /* what is to be written is known from now on */
 		return CAIRN_E_BUSY;
 	status = backup_objects(b, part_bytes);
-	if (status == CAIRN_OK && b->options->incremental) {
+	if (status == CAIRN_OK && b->options->incremental)
 		status = backup_end_objects(b);
-		return status == CAIRN_OK ? backup_moment(b) : status;
-	}
+	/* What names an object that is nowhere could not be restored, and would be the newest. */
+	if (status == CAIRN_OK)
+		status = backup_damage(b);
+	if (status == CAIRN_OK && b->options->incremental)
+		return backup_moment(b);
 	if (status == CAIRN_OK)
 		status = backup_index(b, &index_bytes);
 	if (status == CAIRN_OK)

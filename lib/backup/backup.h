@@ -19,6 +19,7 @@ struct cairn_backup_report {
 	uint64_t n_total, total_bytes;    /* that are to be in it */
 	uint64_t n_kept;                  /* of the objects in the file, that an interrupted backup had left */
 	uint64_t n_earlier;               /* of all, that earlier archives of the folder have */
+	uint64_t n_damaged;               /* of all, that are not what they are called, and so not in the file */
 	char moment[24];                  /* name of the moment in the folder, which restore takes; else empty */
 	uint64_t n_chunks, file_bytes;
 	uint64_t n_contents_damaged; /* files that the index keeps itself and are not what was committed, 64 at most */
@@ -38,20 +39,24 @@ struct cairn_backup_options {
 	/** Called once the totals are known, after each chunk, and while one is gathered. @return false to stop
 	 * (CAIRN_E_BUSY): what was written is kept for the next time */
 	bool (*progress)(void *ctx, const struct cairn_backup_report *so_far);
+	/** Told of each object that is damaged: which, and why. NULL: nobody is */
+	void (*damaged)(void *ctx, const char *why);
 	void *ctx;
 };
 
 /**
  * Write the file: objects, then the index that names them, as it was at one moment. It grows as OUT.part and gets its
  * name when it is complete and durable; OUT.part of an interrupted backup is gone on with: its chunks are read, and
- * compared with the store. No collection removes anything meanwhile. Memory: about twice the bundle, and 32 bytes an
- * object. Into a folder: likewise an archive of what is new, and then one of the moment; see backup_set.h. There
- * FOLDER/next.part is gone on with. A pipe gets the same file, except that nothing in it is compressed: its header says
- * first where the index will be, so the length of each chunk must be known before. An interrupted one begins anew.
+ * compared with the store. Each object is unpacked and hashed first. No collection removes anything meanwhile. Memory:
+ * about twice the bundle, and 32 bytes an object. Into a folder: likewise an archive of what is new, and then one of
+ * the moment; see backup_set.h. There FOLDER/next.part is gone on with. A pipe gets the same file, except that nothing
+ * in it is compressed: its header says first where the index will be, so the length of each chunk must be known before.
+ * An interrupted one begins anew.
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  out is there already; OUT.part is of another backup, or in use; no index of Cairn
  *         CAIRN_E_MISMATCH  the index is damaged, or names an object that is not there or has another length: fsck it
- *         first
+ *         first. Or objects are damaged: what is sound was written, and is gone on with; but nothing gets its name
+ *         that could not be restored, and a pipe ends at the first
  *         CAIRN_E_LIMIT     more than a file can hold
  *         CAIRN_E_USAGE     a path is too long, or the secret cannot be used
  *         CAIRN_E_BUSY      stopped, or the store does not answer

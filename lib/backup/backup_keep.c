@@ -153,20 +153,20 @@ struct keep_verify {
 	struct cairn_backup_verify_report *report;
 	bool (*progress)(void *ctx, const struct cairn_backup_verify_report *so_far);
 	void *ctx;
-	struct cairn_buf has; /* struct cairn_backup_object: what the catalogs have */
+	struct cairn_buf has; /* struct cairn_backup_object: what is there, sound, by the catalogs */
 	struct cairn_buf
 		items; /* struct cairn_backup_item: of one catalog, in its order, which is that of the bundles */
 	size_t at;     /* in items: looked at */
 	uint64_t bundle;
+	size_t n_damaged; /* objects of an archive */
 	struct cairn_diag *diag;
 };
 
 static enum cairn_status keep_note_item(void *ctx, const struct cairn_backup_item *item)
 {
 	struct keep_verify *v = ctx;
-	cairn_backup_objects_add(&v->has, &item->object);
 	cairn_buf_add(&v->items, item, sizeof(*item));
-	return v->has.status != CAIRN_OK ? v->has.status : v->items.status;
+	return v->items.status;
 }
 
 /* A bundle may have more than the catalog, of what an interrupted backup left there. */
@@ -180,11 +180,17 @@ static enum cairn_status keep_compare_object(void *ctx, const struct cairn_bundl
 	const struct cairn_backup_object *o = &items[v->at].object;
 	if (o->len != object->len || !cairn_hash_equal(&o->hash, &object->hash))
 		return CAIRN_OK;
-	enum cairn_status status = cairn_backup_packing(object->bytes, object->len, &packing);
-	if (status == CAIRN_E_NOMEM)
+	enum cairn_status status = cairn_backup_judge(&o->hash, object->bytes, object->len, &packing, v->diag);
+	if (status == CAIRN_E_MISMATCH) {
+		v->n_damaged++;
+		v->at++;
+		return CAIRN_OK;
+	}
+	if (status != CAIRN_OK || packing != o->packing)
 		return status;
-	v->at += status == CAIRN_OK && packing == o->packing;
-	return CAIRN_OK;
+	cairn_backup_objects_add(&v->has, o);
+	v->at++;
+	return v->has.status;
 }
 
 static enum cairn_status keep_verify_chunk(struct keep_verify *v, struct cairn_backup_file *file,
@@ -206,7 +212,7 @@ static enum cairn_status keep_verify_archive(struct keep_verify *v, const struct
 {
 	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
 	size_t had = v->has.len;
-	v->items.len = v->at = 0;
+	v->items.len = v->at = v->n_damaged = 0;
 	v->bundle = 0;
 	enum cairn_status status = cairn_backup_file_open(&file, v->set, archive, v->diag);
 	if (status == CAIRN_OK && !archive->is_moment)
@@ -221,7 +227,8 @@ static enum cairn_status keep_verify_archive(struct keep_verify *v, const struct
 				    "the catalog names objects that are not in the bundles");
 	if (status != CAIRN_OK)
 		v->has.len = had;
-	return status;
+	/* The others are of use: a restore passes over the objects that are not. */
+	return status == CAIRN_OK && v->n_damaged > 0 ? CAIRN_E_MISMATCH : status;
 }
 
 enum cairn_status cairn_backup_archive_verify(struct cairn_backup_set *set, const struct cairn_backup_archive *archive,

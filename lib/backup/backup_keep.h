@@ -25,8 +25,8 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_moment_needs(struct cairn_backup_s
 							   const struct cairn_backup_archive *moment,
 							   struct cairn_buf *objects, struct cairn_diag *diag);
 
-/** Read every chunk of an archive, and compare its catalog with its bundles. @return CAIRN_OK; CAIRN_E_FORMAT,
- *  CAIRN_E_LIMIT, CAIRN_E_MISMATCH it is bad; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Read every chunk of an archive, unpack and hash its objects, and compare its catalog with them. @return CAIRN_OK;
+ * CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_MISMATCH it is bad; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup_archive_verify(struct cairn_backup_set *set,
 							     const struct cairn_backup_archive *archive,
 							     struct cairn_diag *diag);
@@ -37,7 +37,8 @@ struct cairn_backup_verify_report {
 };
 
 /**
- * Read every chunk of every archive; compare catalogs with bundles, and what each moment names with the catalogs.
+ * Read every chunk of every archive; unpack and hash all objects; compare catalogs with bundles, and what each moment
+ * names with the catalogs.
  * @param visit  told of each archive that is bad, and why
  * @param progress  @return false to stop (CAIRN_E_BUSY)
  * @return CAIRN_OK, also with bad ones; CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM

@@ -2,6 +2,7 @@
 #include "backup/backup_work.h"
 #include "backup/bundle.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,14 +55,37 @@ static enum cairn_status backup_missing(struct backup *b, const struct cairn_has
 			  "the index names object %s, which is not there: run cairn fsck --repair first", text);
 }
 
-/* Lost, and sent again since the index was copied; or nobody has looked at it. */
-static enum cairn_status backup_other_packing(struct backup *b, const struct cairn_hash *hash, bool is_xorb)
+/* Lost, and sent again since the index was copied. */
+static enum cairn_status backup_other_packing(struct backup *b, const struct cairn_hash *hash)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];
 	cairn_hash_text(text, hash);
 	return cairn_fail(b->diag, CAIRN_E_MISMATCH, "backup.object", CAIRN_NO_OFFSET,
-			  "object %s is %s: run cairn fsck --repair first", text,
-			  is_xorb ? "packed otherwise than the index says" : "damaged");
+			  "object %s is packed otherwise than the index says: run cairn fsck --repair first", text);
+}
+
+/* What is taken once is never read again: a rotten copy would keep the good one out for good. The others go on, but
+ * through a pipe, which was told beforehand what comes. */
+static enum cairn_status backup_note_damaged(struct backup *b, const struct cairn_hash *hash,
+					     const struct cairn_diag *why)
+{
+	if (b->options->damaged)
+		b->options->damaged(b->options->ctx, why->text);
+	if (b->report->n_damaged++ == 0)
+		b->damaged = *hash;
+	return b->options->pipe_fd ? backup_damage(b) : CAIRN_OK;
+}
+
+enum cairn_status backup_damage(struct backup *b)
+{
+	char text[CAIRN_HASH_TEXT_BYTES];
+	if (b->report->n_damaged == 0)
+		return CAIRN_OK;
+	cairn_hash_text(text, &b->damaged);
+	return cairn_fail(b->diag, CAIRN_E_MISMATCH, "backup.object", CAIRN_NO_OFFSET,
+			  "objects of the store that are damaged, and not in the backup: %" PRIu64
+			  ", first %s; run cairn fsck --repair, or upload them again, and then this once more",
+			  b->report->n_damaged, text);
 }
 
 /* Into the bundle. */
@@ -74,17 +98,23 @@ static enum cairn_status backup_take(struct backup *b, const struct cairn_backup
 	uint64_t len = status == CAIRN_OK ? cairn_store_object_bytes(o) : 0;
 	if (status != CAIRN_OK || len != stored_bytes)
 		return backup_missing(b, hash, stored_bytes, len, status);
+	size_t data_bytes = b->data.len;
+	struct cairn_diag why = {0};
 	uint8_t *to = cairn_buf_extend(&b->data, len);
 	if (!to && len > 0)
 		return CAIRN_E_NOMEM;
 	status = cairn_store_object_read(o, 0, to, len);
 	if (status != CAIRN_OK)
 		return backup_missing(b, hash, stored_bytes, len, status);
-	status = cairn_backup_packing(to, len, &packing);
-	if (status == CAIRN_E_NOMEM)
+	status = cairn_backup_judge(hash, to, len, &packing, &why);
+	if (status == CAIRN_E_MISMATCH) {
+		b->data.len = data_bytes;
+		return backup_note_damaged(b, hash, &why);
+	}
+	if (status != CAIRN_OK)
 		return status;
-	if (status != CAIRN_OK || packing != wanted->packing)
-		return backup_other_packing(b, hash, status == CAIRN_OK);
+	if (packing != wanted->packing)
+		return backup_other_packing(b, hash);
 	cairn_bundle_entry(&b->entries, hash, len);
 	backup_catalogue(b, wanted);
 	b->report->n_objects++;
@@ -152,9 +182,11 @@ static enum cairn_status backup_compare_object(void *ctx, const struct cairn_bun
 		c->differs = memcmp(bytes, object->bytes + at, n) != 0;
 	}
 	struct cairn_backup_object kept = {.hash = object->hash, .len = object->len};
-	status = cairn_backup_packing(object->bytes, object->len, &kept.packing);
-	if (status != CAIRN_OK) /* FORMAT: it is taken anew */
-		return status;
+	status = cairn_backup_judge(&object->hash, object->bytes, object->len, &kept.packing, NULL);
+	if (status == CAIRN_E_MISMATCH) /* it is taken anew */
+		c->differs = true;
+	if (status != CAIRN_OK)
+		return status == CAIRN_E_MISMATCH ? CAIRN_OK : status;
 	cairn_backup_objects_add(&c->b->kept, &kept);
 	backup_catalogue(c->b, &kept);
 	c->b->report->n_objects++;

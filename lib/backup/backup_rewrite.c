@@ -97,11 +97,9 @@ static enum cairn_status rewrite_object(void *ctx, const struct cairn_bundle_obj
 	struct cairn_backup_item item = rewrite_items(r)[r->at];
 	if (item.object.len != object->len || !cairn_hash_equal(&item.object.hash, &object->hash))
 		return CAIRN_OK;
-	enum cairn_status status = cairn_backup_packing(object->bytes, object->len, &packing);
-	if (status == CAIRN_E_NOMEM)
-		return status;
+	enum cairn_status status = cairn_backup_judge(&object->hash, object->bytes, object->len, &packing, r->diag);
 	if (status != CAIRN_OK || packing != item.object.packing)
-		return CAIRN_OK;
+		return status;
 	r->at++;
 	if (!rewrite_gives(r, &item.object))
 		return CAIRN_OK;

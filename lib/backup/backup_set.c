@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "hash/chunk_list.h"
-#include "xorb/reader.h"
+#include "xorb/verifier.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -285,29 +285,28 @@ void cairn_backup_objects_add(struct cairn_buf *objects, const struct cairn_back
 	cairn_buf_add(objects, object, sizeof(*object));
 }
 
-enum cairn_status cairn_backup_packing(const uint8_t *xorb, uint64_t len, uint64_t *packing)
+enum cairn_status cairn_backup_judge(const struct cairn_hash *hash, const uint8_t *xorb, uint64_t len,
+				     uint64_t *packing, struct cairn_diag *diag)
 {
-	struct cairn_xorb_reader r;
-	struct cairn_xorb_chunk chunk;
-	bool end = false;
-	uint32_t n = 0;
-	struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));
-	enum cairn_status status = spans ? CAIRN_OK : CAIRN_E_NOMEM;
-	cairn_xorb_reader_init(&r, xorb, len);
-	while (status == CAIRN_OK) {
-		status = cairn_xorb_reader_next(&r, &chunk, &end, NULL);
-		if (status != CAIRN_OK || end)
-			break;
-		uint64_t ends = chunk.at + CAIRN_XORB_CHUNK_HEADER_BYTES + chunk.header.compressed_bytes;
-		if (n == CAIRN_XORB_CHUNKS_MAX || ends > UINT32_MAX)
-			status = CAIRN_E_FORMAT;
-		else
-			spans[n++] = (struct cairn_span){chunk.header.unpacked_bytes, (uint32_t)ends};
-	}
+	CLEANUP(cairn_xorb_verifier_freep)
+	struct cairn_xorb_verifier *v = cairn_xorb_verifier_new(&CAIRN_XORB_UPLOAD_OPTIONS);
+	struct cairn_xorb_summary summary;
+	struct cairn_diag why = {0};
+	size_t n_data;
+	char text[CAIRN_HASH_TEXT_BYTES];
+	enum cairn_status status = v ? cairn_xorb_verifier_feed(v, xorb, len, &n_data, &why) : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
-		*packing = cairn_spans_packing(spans, n);
-	free(spans);
-	return status == CAIRN_E_LIMIT || (status == CAIRN_OK && n == 0) ? CAIRN_E_FORMAT : status;
+		status = cairn_xorb_verifier_end(v, hash, &summary, &why);
+	if (status == CAIRN_E_NOMEM)
+		return status;
+	if (status == CAIRN_OK && !summary.has_footer) {
+		const struct cairn_chunk_list *list = cairn_xorb_verifier_list(v);
+		*packing = cairn_spans_packing(list->spans, list->n);
+		return CAIRN_OK;
+	}
+	cairn_hash_text(text, hash);
+	return cairn_fail(diag, CAIRN_E_MISMATCH, "backup.object", CAIRN_NO_OFFSET, "object %s is damaged: %s", text,
+			  why.rule ? why.text : "it has a footer, which is never stored");
 }
 
 void cairn_backup_catalog_add(struct cairn_buf *catalog, const struct cairn_backup_item *item)

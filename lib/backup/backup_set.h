@@ -108,9 +108,12 @@ struct cairn_backup_item {
 	uint64_t bundle; /* number of its chunk */
 };
 
-/** Which packing is this, by the headers of the chunks? @return CAIRN_OK; CAIRN_E_FORMAT it is no xorb; CAIRN_E_NOMEM
+/**
+ * Unpack and hash an object: is it what it is called, and in which packing?
+ * @return CAIRN_OK; CAIRN_E_MISMATCH "backup.object" it is damaged; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_backup_packing(const uint8_t *xorb, uint64_t len, uint64_t *packing);
+CAIRN_MUST_USE enum cairn_status cairn_backup_judge(const struct cairn_hash *hash, const uint8_t *xorb, uint64_t len,
+						    uint64_t *packing, struct cairn_diag *diag);
 
 /** Sort an array of them, in a buffer, for the next two, and leave each once. */
 void cairn_backup_objects_sort(struct cairn_buf *objects);

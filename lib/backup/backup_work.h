@@ -30,6 +30,7 @@ struct backup {
 	struct cairn_buf data, entries; /* the bundle on its way */
 	struct cairn_buf kept;          /* struct cairn_backup_object: what an interrupted one had written, sorted */
 	unsigned n_bundles, n_faults;
+	struct cairn_hash damaged; /* the first object that is, when report counts one */
 	char identity[CAIRN_IDENTITY_BYTES];
 	/* Into a folder. */
 	struct cairn_backup_set set;
@@ -74,6 +75,9 @@ CAIRN_MUST_USE enum cairn_status backup_count(void *ctx, const struct cairn_hash
 					      uint64_t packing);
 CAIRN_MUST_USE enum cairn_status backup_visit(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
 					      uint64_t packing);
+
+/** Was there any object that is damaged? @return CAIRN_OK; CAIRN_E_MISMATCH */
+CAIRN_MUST_USE enum cairn_status backup_damage(struct backup *b);
 
 /** Write the bundle that is under way. */
 CAIRN_MUST_USE enum cairn_status backup_flush(struct backup *b);

@@ -12,6 +12,7 @@ struct cairn_restore_report {
 	uint64_t n_wrong;            /* bytes of the file that were put right by its parity */
 	uint64_t n_damaged;          /* archives of a folder that cannot be read, and were not needed */
 	uint64_t n_contents_damaged; /* as in cairn_backup_report */
+	uint64_t n_damaged_objects;  /* copies in archives of a folder that were passed over */
 	bool has_secret;
 	char moment[24]; /* of a folder: which one */
 };
@@ -31,7 +32,8 @@ struct cairn_restore_options {
  * that it is not complete: then no daemon opens the folder, and the same call goes on, keeping what is there.
  * From a pipe nothing is repaired, and all of it is read before it is known to be whole: what is there by then counts
  * for nothing, and after an interruption the folder is to be removed.
- * Of a folder, an archive that is damaged is passed over where the others have what the moment names.
+ * Of a folder, an archive that is damaged, and an object that is in one, is passed over where the others have what the
+ * moment names.
  * @return CAIRN_OK
  *         CAIRN_E_CONFLICT  the folder is not empty, or in use; as cairn_data_dir_open()
  *         CAIRN_E_FORMAT, CAIRN_E_LIMIT, CAIRN_E_MISMATCH  what is wrong with the file, or it is no backup

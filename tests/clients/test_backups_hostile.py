@@ -1,0 +1,132 @@
+"""Backups that are not what they say: rotten objects, wrong names, foreign files, archives and indexes that were made by hand."""
+
+import json
+import random
+import subprocess
+
+import cairn
+import pytest
+import xet
+from backups import Restored, backup, command, forget, listed, prune, put
+from fold_peer import foldio
+
+pytestmark = pytest.mark.files
+
+ENTRY_BYTES, END_BYTES = 40, 12  # of a bundle
+
+
+@pytest.fixture
+def restored(start, tmp_path):
+    return Restored(start, tmp_path)
+
+
+def rewrite(path, change, metadata=None):
+    """Write an archive anew. @param change: takes [name, ctype, bytes] of each chunk, and changes it"""
+    with foldio.FoldReader(str(path)) as r:
+        said, chunks = dict(r.index["metadata"]), [[c["name"], c["ctype"]] for c in r.index["chunks"]]
+    for chunk in chunks:
+        chunk.append(subprocess.run([cairn.CAIRN, "fold", "extract", path, chunk[0], "-o", "-"], capture_output=True, check=True).stdout)
+        change(chunk)
+    for own in ("chunk_hashes", "manifest_hash"):
+        said.pop(own)
+    path.unlink()
+    with foldio.FoldWriter(str(path), compress="none") as w:
+        for chunk in chunks:
+            w.add_chunk(*chunk)
+        w.finalize(said | (metadata or {}))
+
+
+def rotten(chunk):
+    """One byte of the data of the first object's first chunk is another: its lengths and places are what they were."""
+    if chunk[1] == "XORB":
+        chunk[2] = chunk[2][:100] + bytes([chunk[2][100] ^ 1]) + chunk[2][101:]
+
+
+def verify(folder, expect=0):
+    return json.loads(command("backups", "verify", "--json", folder, expect=expect).stdout)
+
+
+# --- rotten objects ---
+
+
+def flip(path, at=100):
+    whole = path.read_bytes()
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+
+
+@pytest.mark.parametrize("incremental", [True, False])
+def test_a_rotten_object_does_not_count_as_saved(start, restored, incremental):
+    """The others are saved, the good bytes are when they are there again, and no moment names what is not saved."""
+    server, folder = start(), restored.tmp_path / "backups"
+    files = [put(server, 1)]
+    [path] = server.data.glob("objects/*/*/*")
+    files.append(put(server, 2))
+    good = path.read_bytes()
+    flip(path)
+    options = ("--incremental", folder) if incremental else (folder,)
+    said = command("backup", "--data-dir", server.data, "--json", *options, expect=65).stderr
+    assert "backup.object" in said and path.name in said, said
+    if incremental:
+        assert [a["kind"] for a in listed(folder)] == ["objects"], "no moment that cannot be restored"
+    else:
+        assert not folder.exists()
+    path.write_bytes(good)
+    if incremental:
+        done = backup(server, folder)
+        assert (done["objects"], done["objects_earlier"]) == (1, 1)
+        assert verify(folder)["bad"] == []
+    else:
+        done = json.loads(command("backup", "--data-dir", server.data, "--json", *options).stdout)
+        assert (done["objects"], done["objects_kept"]) == (2, 1)
+    restored.serves(folder, "back", files)
+
+
+def test_a_rotten_copy_in_an_archive(start, restored):
+    """An archive of an older Cairn has one, and its catalog says nothing: verifying tells, and restoring goes on to a sound one."""
+    server, folder = start(), restored.tmp_path / "backups"
+    files = [put(server, i) for i in range(2)]
+    [first, *_] = told = [backup(server, folder)]
+    early = folder / f"{first['moment']}.objects.fold"
+    aside = folder.parent / early.name
+    early.rename(aside)
+    told.append(backup(server, folder))
+    aside.rename(early)
+    assert verify(folder)["bad"] == []
+    rewrite(early, rotten)
+    [bad] = verify(folder, expect=65)["bad"]
+    assert bad["file"] == early.name and bad["rule"] == "backup.object"
+    assert restored.serves(folder, "elsewhere", files)["objects_damaged"] == 1
+    # Nowhere else: the moments lack it, and nothing else.
+    (folder / f"{told[1]['moment']}.objects.fold").unlink()
+    assert [b["rule"] for b in verify(folder, expect=65)["bad"]] == ["backup.object"] + ["restore.missing"] * 2
+    assert "restore.missing" in command("restore", "--data-dir", folder.parent / "x", folder, expect=65).stderr
+
+
+def test_a_rotten_copy_vouches_for_nothing(start, restored):
+    """The newest that has an object gives it: when its copy is rotten, the older archive stays."""
+    server, folder = start(), restored.tmp_path / "backups"
+    files = [put(server, i) for i in range(2)]
+    early = folder / f"{backup(server, folder)['moment']}.objects.fold"
+    aside = folder.parent / early.name
+    early.rename(aside)
+    late = folder / f"{backup(server, folder)['moment']}.objects.fold"
+    aside.rename(early)
+    rewrite(late, rotten)
+    said = command("backups", "prune", "--keep-last", 1, folder, expect=65).stderr
+    assert late.name in said and "backup.object" in said and early.exists()
+    restored.serves(folder, "back", files)
+
+
+def test_a_rotten_object_is_not_rewritten(start, clock, restored):
+    server, folder = start(test_clock=clock.path, epoch="60s", gc_grace="120s"), restored.tmp_path / "backups"
+    files = [put(server, i) for i in range(8)]
+    path = folder / f"{backup(server, folder)['moment']}.objects.fold"
+    rewrite(path, rotten)
+    for file in files[1:]:
+        forget(server, file)
+    for n in range(2):
+        clock.move(121 * (n + 1))
+        assert server.post("/v1/gc").status == 200
+    backup(server, folder)
+    said = command("backups", "prune", "--keep-last", 1, folder, expect=65).stderr
+    assert path.name in said and "backup.object" in said and path.exists()
