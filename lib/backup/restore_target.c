@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char RESTORE_PIPE[] = "pipe"; /* in the file that says that a restore is not complete */
@@ -31,7 +32,8 @@ static void restore_identity(const struct restore *r, char out[static CAIRN_HASH
 		(void)snprintf(out, CAIRN_HASH_TEXT_BYTES, "%s", RESTORE_PIPE);
 }
 
-static enum cairn_status restore_is_empty(struct restore *r, bool *empty)
+/* @param but  what may be there; NULL: nothing */
+static enum cairn_status restore_is_empty(struct restore *r, const char *but, bool *empty)
 {
 	int fd = openat(r->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -41,7 +43,8 @@ static enum cairn_status restore_is_empty(struct restore *r, bool *empty)
 	}
 	*empty = true;
 	for (const struct dirent *e = readdir(dir); e; e = readdir(dir))
-		*empty = *empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0);
+		*empty = *empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+				    (but && strcmp(e->d_name, but) == 0));
 	(void)closedir(dir);
 	return CAIRN_OK;
 }
@@ -54,11 +57,56 @@ enum cairn_status restore_put(struct restore *r, const char *name, const void *b
 	return CAIRN_OK;
 }
 
+/* @param fd  the file that says that a restore is not complete; below 0: there is none
+ * @param mine  which restore this is */
+static enum cairn_status restore_judge_folder(struct restore *r, int fd, const char *mine)
+{
+	char found[CAIRN_HASH_TEXT_BYTES] = "";
+	bool empty = false;
+	size_t n = 0;
+	if (fd >= 0 && cairn_fd_read_upto(fd, found, sizeof(found) - 1, &n) != CAIRN_OK)
+		return restore_io(r, "read", CAIRN_DATA_DIR_RESTORING);
+	if (n > 0 && r->index && strcmp(found, mine) == 0)
+		return CAIRN_OK;
+	if (n > 0)
+		return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
+				  "the folder %s is of an interrupted restore of another backup, or from a "
+				  "pipe, which cannot go on: remove it",
+				  r->options->data_dir);
+	/* One that was killed between making the file and writing it has done nothing else yet. */
+	enum cairn_status status = restore_is_empty(r, fd >= 0 ? CAIRN_DATA_DIR_RESTORING : NULL, &empty);
+	return status != CAIRN_OK || empty
+		       ? status
+		       : cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
+				    "the folder %s is not empty; name another, or move what is in it away",
+				    r->options->data_dir);
+}
+
+/* What SQLite keeps beside an index would be taken for that of the one that is put there. What is beside our own is of
+ * a restore that was killed while it looked at it. */
+static enum cairn_status restore_check_logs(struct restore *r)
+{
+	static const char *const ENDS[] = {"-wal", "-shm", "-journal"};
+	for (size_t i = 0; i < sizeof(ENDS) / sizeof(ENDS[0]); i++) {
+		char name[sizeof("index.sqlite.part-journal")];
+		struct stat st;
+		(void)snprintf(name, sizeof(name), "%s%s", RESTORE_INDEX, ENDS[i]);
+		if (unlinkat(r->dir_fd, name, 0) < 0 && errno != ENOENT)
+			return restore_io(r, "remove", name);
+		(void)snprintf(name, sizeof(name), "index.sqlite%s", ENDS[i]);
+		if (fstatat(r->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
+					  "the folder %s has %s, which is of another index: name another folder, or "
+					  "move it away",
+					  r->options->data_dir, name);
+	}
+	return CAIRN_OK;
+}
+
 enum cairn_status restore_enter(struct restore *r)
 {
 	const char *dir = r->options->data_dir;
-	char mine[CAIRN_HASH_TEXT_BYTES], found[CAIRN_HASH_TEXT_BYTES] = "";
-	bool empty = false;
+	char mine[CAIRN_HASH_TEXT_BYTES];
 	restore_identity(r, mine);
 	bool made;
 	if (cairn_fd_make_folder(dir, &made) != CAIRN_OK)
@@ -69,26 +117,12 @@ enum cairn_status restore_enter(struct restore *r)
 		return restore_io(r, "open", dir);
 	CLEANUP(cairn_fd_closep)
 	int mark_fd = openat(r->dir_fd, CAIRN_DATA_DIR_RESTORING, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (mark_fd >= 0) {
-		size_t n = 0;
-		if (cairn_fd_read_upto(mark_fd, found, sizeof(found) - 1, &n) != CAIRN_OK)
-			return restore_io(r, "read", CAIRN_DATA_DIR_RESTORING);
-		/* One that was killed between making the file and writing it has done nothing yet. */
-		if (n > 0 && (!r->index || strcmp(found, mine) != 0))
-			return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
-					  "the folder %s is of an interrupted restore of another backup, or from a "
-					  "pipe, which cannot go on: remove it",
-					  dir);
-	} else {
-		enum cairn_status status = restore_is_empty(r, &empty);
-		if (status != CAIRN_OK)
-			return status;
-		if (!empty)
-			return cairn_fail(r->diag, CAIRN_E_CONFLICT, "restore.folder", CAIRN_NO_OFFSET,
-					  "the folder %s is not empty; name another, or move what is in it away", dir);
-	}
-	enum cairn_status status = restore_put(r, CAIRN_DATA_DIR_RESTORING, mine, strlen(mine));
-	return status == CAIRN_OK ? cairn_data_dir_lock(dir, true, &r->lock_fd, r->diag) : status;
+	enum cairn_status status = restore_judge_folder(r, mark_fd, mine);
+	if (status == CAIRN_OK)
+		status = restore_put(r, CAIRN_DATA_DIR_RESTORING, mine, strlen(mine));
+	if (status == CAIRN_OK)
+		status = cairn_data_dir_lock(dir, true, &r->lock_fd, r->diag);
+	return status == CAIRN_OK ? restore_check_logs(r) : status;
 }
 
 /* --- the backup's index ------------------------------------------------------------------------------------------- */
@@ -195,7 +229,8 @@ enum cairn_status restore_check(struct restore *r)
 			continue;
 		cairn_hash_text(text, &rows[i].hash);
 		return cairn_fail(r->diag, CAIRN_E_MISMATCH, "restore.missing", r->index->at,
-				  "the backup's index names object %s, which is not in the backup", text);
+				  "the backup's index names object %s, which is not in the backup, or damaged there",
+				  text);
 	}
 	return CAIRN_OK;
 }
@@ -216,6 +251,8 @@ static enum cairn_status restore_put_identity(struct restore *r)
 enum cairn_status restore_end(struct restore *r)
 {
 	enum cairn_status status = restore_put_identity(r);
+	if (status == CAIRN_OK)
+		status = restore_check_logs(r);
 	if (status != CAIRN_OK)
 		return status;
 	if (renameat(r->dir_fd, RESTORE_INDEX, r->dir_fd, "index.sqlite") < 0 || fsync(r->dir_fd) < 0 ||

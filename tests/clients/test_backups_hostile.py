@@ -130,3 +130,55 @@ def test_a_rotten_object_is_not_rewritten(start, clock, restored):
     backup(server, folder)
     said = command("backups", "prune", "--keep-last", 1, folder, expect=65).stderr
     assert path.name in said and "backup.object" in said and path.exists()
+
+
+# --- the folder that is restored to ---
+
+
+def contents(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.sqlite
+def test_an_empty_mark_in_a_store_in_use(start, restored):
+    """A file `restore` without a word in it is of a restore that has done nothing else: what is there is somebody's store."""
+    server, folder = start(), restored.tmp_path / "backups"
+    first = put(server, 1)
+    backup(server, folder)
+    put(server, 2)
+    server.kill()
+    (server.data / "restore").touch()
+    before = contents(server.data)
+    assert (server.data / "index.sqlite-wal").stat().st_size > 0
+    assert "restore.folder" in command("restore", "--data-dir", server.data, folder, expect=73).stderr
+    assert contents(server.data) == before
+    # The mark alone is no hindrance.
+    data = restored.folder("back")
+    data.mkdir()
+    (data / "restore").touch()
+    command("restore", "--data-dir", data, folder)
+    again = restored.start("back")
+    assert again.get(f"/v1/reconstructions/{first}").status == 200
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("end", ["wal", "shm", "journal"])
+def test_a_log_of_another_index(start, restored, end):
+    """In the folder of an interrupted restore: SQLite would take it for that of the index that is put beside it."""
+    server, folder = start(), restored.tmp_path / "backups"
+    put(server, 1)
+    path = folder / f"{backup(server, folder)['moment']}.objects.fold"
+    aside = folder.parent / path.name
+    path.rename(aside)
+    data = restored.folder("back")
+    command("restore", "--data-dir", data, folder, expect=65)
+    aside.rename(path)
+    log = data / f"index.sqlite-{end}"
+    log.write_bytes(b"of another")
+    said = command("restore", "--data-dir", data, folder, expect=73).stderr
+    assert "restore.folder" in said and log.name in said
+    assert log.read_bytes() == b"of another" and not (data / "index.sqlite").exists()
+    log.unlink()
+    (data / f"index.sqlite.part-{end}").write_bytes(b"of a killed one")
+    command("restore", "--data-dir", data, folder)
+    assert not list(data.glob("*.part*"))
