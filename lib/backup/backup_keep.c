@@ -2,12 +2,15 @@
 
 #include "backup/backup_format.h"
 #include "backup/bundle.h"
+#include "base/decimal.h"
 #include "base/fd.h"
 #include "data_dir/data_dir.h"
 #include "index/copy.h"
+#include "index/examine.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +71,19 @@ void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const stru
 
 struct keep_needs {
 	struct cairn_buf *objects; /* struct cairn_backup_object */
+	bool is_faulty;            /* the index; diag says how */
 	struct cairn_diag *diag;
 };
+
+/* Of the first one. */
+static void keep_note_fault(void *ctx, const struct cairn_index_fault *fault)
+{
+	struct keep_needs *needs = ctx;
+	if (!needs->is_faulty)
+		(void)!cairn_fail(needs->diag, CAIRN_E_MISMATCH, "restore.damaged", CAIRN_NO_OFFSET,
+				  "the index of this moment is damaged: %s", fault->text);
+	needs->is_faulty = true;
+}
 
 static enum cairn_status keep_note_need(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
 					uint64_t packing)
@@ -124,12 +138,12 @@ static enum cairn_status keep_unpack_index(struct cairn_backup_file *file, int f
 }
 
 enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set, const struct cairn_backup_archive *moment,
-					    struct cairn_buf *objects, struct cairn_diag *diag)
+					    bool examine, struct cairn_buf *objects, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
 	CLEANUP(cairn_fd_closep) int fd = -1;
 	char path[BACKUP_PATH_BYTES], url[CAIRN_DATA_DIR_URL_BYTES];
-	struct keep_needs needs = {objects, diag};
+	struct keep_needs needs = {.objects = objects, .diag = diag};
 	enum cairn_status status = cairn_data_dir_index_url(url, set->folder, diag);
 	if (status == CAIRN_OK)
 		status = cairn_backup_file_open(&file, set, moment, diag);
@@ -137,6 +151,10 @@ enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set, const 
 		status = keep_make_index(set, path, &fd, diag);
 	if (status == CAIRN_OK)
 		status = keep_unpack_index(&file, fd, path, diag);
+	if (status == CAIRN_OK && examine)
+		status = cairn_index_copy_examine(url, path, keep_note_fault, &needs, diag);
+	if (status == CAIRN_OK && needs.is_faulty)
+		status = CAIRN_E_MISMATCH;
 	if (status == CAIRN_OK)
 		status = cairn_index_copy_each(url, path, keep_note_need, &needs, diag);
 	if (fd >= 0)
@@ -193,6 +211,20 @@ static enum cairn_status keep_compare_object(void *ctx, const struct cairn_bundl
 	return v->has.status;
 }
 
+/* By its name, as a restore looks for it. */
+static enum cairn_status keep_number_bundle(struct keep_verify *v, const struct cairn_fold_index *ix,
+					    const struct cairn_fold_chunk *chunk)
+{
+	char name[BACKUP_NAME_BYTES];
+	if (cairn_decimal_parse(chunk->name + strlen(BACKUP_OBJECTS), 0, ix->n_chunks - 1, &v->bundle)) {
+		(void)snprintf(name, sizeof(name), BACKUP_OBJECTS "%06" PRIu64, v->bundle);
+		if (strcmp(name, chunk->name) == 0)
+			return CAIRN_OK;
+	}
+	return cairn_fail(v->diag, CAIRN_E_FORMAT, "backup.catalog", chunk->offset,
+			  "the bundle %.40s has not the number of one, so no restore would find it", chunk->name);
+}
+
 static enum cairn_status keep_verify_chunk(struct keep_verify *v, struct cairn_backup_file *file,
 					   const struct cairn_fold_chunk *chunk)
 {
@@ -201,7 +233,10 @@ static enum cairn_status keep_verify_chunk(struct keep_verify *v, struct cairn_b
 	enum cairn_status status = cairn_fold_read(file->fold, chunk, &OPTIONS, &data, v->diag);
 	v->report->n_wrong += data.n_wrong;
 	v->report->done_bytes += chunk->comp_len;
-	if (status == CAIRN_OK && strncmp(chunk->name, BACKUP_OBJECTS, strlen(BACKUP_OBJECTS)) == 0)
+	bool is_bundle = strncmp(chunk->name, BACKUP_OBJECTS, strlen(BACKUP_OBJECTS)) == 0;
+	if (status == CAIRN_OK && is_bundle)
+		status = keep_number_bundle(v, cairn_fold_index_of(file->fold), chunk);
+	if (status == CAIRN_OK && is_bundle)
 		status = cairn_bundle_each(data.bytes, data.len, keep_compare_object, v, v->diag);
 	if (status == CAIRN_OK && v->progress && !v->progress(v->ctx, v->report))
 		return CAIRN_E_BUSY;
@@ -213,15 +248,12 @@ static enum cairn_status keep_verify_archive(struct keep_verify *v, const struct
 	CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
 	size_t had = v->has.len;
 	v->items.len = v->at = v->n_damaged = 0;
-	v->bundle = 0;
 	enum cairn_status status = cairn_backup_file_open(&file, v->set, archive, v->diag);
 	if (status == CAIRN_OK && !archive->is_moment)
 		status = cairn_backup_catalog_each(&file, keep_note_item, v, v->diag);
 	const struct cairn_fold_index *ix = status == CAIRN_OK ? cairn_fold_index_of(file.fold) : NULL;
-	for (size_t i = 0; ix && i < ix->n_chunks && status == CAIRN_OK; i++) {
+	for (size_t i = 0; ix && i < ix->n_chunks && status == CAIRN_OK; i++)
 		status = keep_verify_chunk(v, &file, &ix->chunks[i]);
-		v->bundle++;
-	}
 	if (status == CAIRN_OK && v->at != v->items.len / sizeof(struct cairn_backup_item))
 		status = cairn_fail(v->diag, CAIRN_E_MISMATCH, "backup.catalog", CAIRN_NO_OFFSET,
 				    "the catalog names objects that are not in the bundles");
@@ -250,11 +282,11 @@ enum cairn_status cairn_backup_archive_verify(struct cairn_backup_set *set, cons
 	return status;
 }
 
-/* Does some archive have all that a moment names? */
+/* Is the index of a moment sound, and does some archive have all that it names? */
 static enum cairn_status keep_verify_moment(struct keep_verify *v, const struct cairn_backup_archive *moment)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf needs = cairn_buf_init(SIZE_MAX);
-	enum cairn_status status = cairn_backup_moment_needs(v->set, moment, &needs, v->diag);
+	enum cairn_status status = cairn_backup_moment_needs(v->set, moment, true, &needs, v->diag);
 	const struct cairn_backup_object *need = (const struct cairn_backup_object *)(const void *)needs.bytes;
 	for (size_t i = 0; i < needs.len / sizeof(*need) && status == CAIRN_OK; i++) {
 		char text[CAIRN_HASH_TEXT_BYTES];

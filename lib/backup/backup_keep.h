@@ -18,11 +18,12 @@ void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const stru
 /**
  * Append what a moment needs (struct cairn_backup_object). Takes room for its index in the folder, or in
  * set->spool, meanwhile.
+ * @param examine  all of the index, as a restore does (cairn_index_copy_examine()); with faults it is "restore.damaged"
  * @return CAIRN_OK; as cairn_backup_file_open(), cairn_fold_read(), cairn_index_copy_each(); CAIRN_E_FORMAT
  *         "restore.damaged"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set,
-							   const struct cairn_backup_archive *moment,
+							   const struct cairn_backup_archive *moment, bool examine,
 							   struct cairn_buf *objects, struct cairn_diag *diag);
 
 /** Read every chunk of an archive, unpack and hash its objects, and compare its catalog with them. @return CAIRN_OK;
@@ -37,8 +38,8 @@ struct cairn_backup_verify_report {
 };
 
 /**
- * Read every chunk of every archive; unpack and hash all objects; compare catalogs with bundles, and what each moment
- * names with the catalogs.
+ * Read every chunk of every archive; unpack and hash all objects; compare catalogs with bundles, examine the index of
+ * each moment, and compare what it names with the catalogs.
  * @param visit  told of each archive that is bad, and why
  * @param progress  @return false to stop (CAIRN_E_BUSY)
  * @return CAIRN_OK, also with bad ones; CAIRN_E_BUSY; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM

@@ -47,7 +47,7 @@ static enum cairn_status prune_read_moments(struct prune *p)
 			continue;
 		any = true;
 		enum cairn_status status =
-			cairn_backup_moment_needs(p->set, &p->set->archives[i], &p->use.needed, p->diag);
+			cairn_backup_moment_needs(p->set, &p->set->archives[i], false, &p->use.needed, p->diag);
 		if (status != CAIRN_OK)
 			return status;
 		/* Moments name much the same. */

@@ -1,18 +1,16 @@
 """Backups that are not what they say: rotten objects, wrong names, foreign files, archives and indexes that were made by hand."""
 
+import contextlib
 import json
-import random
+import sqlite3
 import subprocess
 
 import cairn
 import pytest
-import xet
 from backups import Restored, backup, command, forget, listed, prune, put
 from fold_peer import foldio
 
 pytestmark = pytest.mark.files
-
-ENTRY_BYTES, END_BYTES = 40, 12  # of a bundle
 
 
 @pytest.fixture
@@ -182,3 +180,58 @@ def test_a_log_of_another_index(start, restored, end):
     (data / f"index.sqlite.part-{end}").write_bytes(b"of a killed one")
     command("restore", "--data-dir", data, folder)
     assert not list(data.glob("*.part*"))
+
+
+# --- what verifying and restoring must agree on ---
+
+
+def renamed(name):
+    def change(chunk):
+        if chunk[0] == "objects/000000":
+            chunk[0] = name
+
+    return change
+
+
+@pytest.mark.parametrize("name", ["objects/999999", "objects/qwerty", "objects/0", "objects/"])
+def test_a_bundle_of_another_name(start, restored, name):
+    server, folder = start(), restored.tmp_path / "backups"
+    put(server, 1)
+    path = folder / f"{backup(server, folder)['moment']}.objects.fold"
+    rewrite(path, renamed(name))
+    assert [b["rule"] for b in verify(folder, expect=65)["bad"]] == ["backup.catalog", "restore.missing"]
+    command("restore", "--data-dir", restored.folder("back"), folder, expect=65)
+
+
+def with_index(path, tmp_path, *statements):
+    """Write a moment anew, after these statements on its index."""
+    pieces, at = [], tmp_path / "changed.sqlite"
+
+    def gather(chunk):
+        if chunk[1] == "SQLT":
+            at.write_bytes(chunk[2])
+            with contextlib.closing(sqlite3.connect(at, isolation_level=None)) as db:
+                for statement in statements:
+                    db.execute(statement)
+            chunk[2] = at.read_bytes()
+            pieces.append(chunk)
+
+    rewrite(path, gather)
+    assert len(pieces) == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "code", "rule"),
+    [
+        ("DROP TABLE shard", 65, "restore.damaged"),
+        ("UPDATE file SET terms = zeroblob(length(terms))", 65, "restore.damaged"),
+        ("PRAGMA user_version = 999", 73, "index.newer"),
+    ],
+)
+def test_a_moment_that_restoring_refuses(start, restored, statement, code, rule):
+    server, folder = start(), restored.tmp_path / "backups"
+    put(server, 1)
+    path = folder / f"{backup(server, folder)['moment']}.moment.fold"
+    with_index(path, restored.tmp_path, statement)
+    assert [b["rule"] for b in verify(folder, expect=65)["bad"]] == [rule]
+    assert rule in command("restore", "--data-dir", restored.folder("back"), folder, expect=code).stderr
