@@ -116,6 +116,8 @@ enum cairn_status backup_finish(struct backup *b, const char *kind, const char *
 	char metadata[CAIRN_BACKUP_METADATA_BYTES], created[32];
 	const struct cairn_backup_metadata m = {.kind = kind,
 						.identity = b->identity,
+						.time = strcmp(kind, BACKUP_KIND_MOMENT) == 0 ? b->report->moment
+											      : NULL,
 						.n_objects = b->report->n_objects,
 						.object_bytes = b->report->object_bytes,
 						.index_bytes = index_bytes};

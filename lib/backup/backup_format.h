@@ -5,6 +5,7 @@
 #define BACKUP_KIND    "cairn.backup" /* metadata: kind */
 #define BACKUP_VERSION 1              /* metadata: backup_version */
 #define BACKUP_STORE   "store"        /* metadata: the store's identity */
+#define BACKUP_TIME    "moment"       /* metadata of a moment in a folder: the time in its name */
 
 /* Of archives in a folder (backup_set.h). */
 #define BACKUP_KIND_OBJECTS "cairn.backup.objects"

@@ -177,6 +177,7 @@ struct keep_verify {
 	size_t at;     /* in items: looked at */
 	uint64_t bundle;
 	size_t n_damaged; /* objects of an archive */
+	struct cairn_backup_whose whose;
 	struct cairn_diag *diag;
 };
 
@@ -249,6 +250,10 @@ static enum cairn_status keep_verify_archive(struct keep_verify *v, const struct
 	size_t had = v->has.len;
 	v->items.len = v->at = v->n_damaged = 0;
 	enum cairn_status status = cairn_backup_file_open(&file, v->set, archive, v->diag);
+	if (status == CAIRN_OK)
+		status = cairn_backup_check_store(&file, archive, &v->whose, v->diag);
+	if (status == CAIRN_OK && archive->is_moment)
+		status = cairn_backup_check_name(&file, archive, v->diag);
 	if (status == CAIRN_OK && !archive->is_moment)
 		status = cairn_backup_catalog_each(&file, keep_note_item, v, v->diag);
 	const struct cairn_fold_index *ix = status == CAIRN_OK ? cairn_fold_index_of(file.fold) : NULL;

@@ -230,7 +230,10 @@ static enum cairn_status prune_run(struct prune *p)
 {
 	if (!p->options->dry_run)
 		prune_clear(p);
-	enum cairn_status status = prune_decide(p);
+	/* Rules go by names, and what they drop is gone. */
+	enum cairn_status status = cairn_backup_set_check(p->set, true, p->diag);
+	if (status == CAIRN_OK)
+		status = prune_decide(p);
 	if (status != CAIRN_OK)
 		return status;
 	prune_tell(p);

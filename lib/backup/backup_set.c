@@ -222,15 +222,72 @@ enum cairn_status cairn_backup_identity(char identity[static CAIRN_IDENTITY_BYTE
 	return status;
 }
 
+enum cairn_status cairn_backup_check_store(const struct cairn_backup_file *file,
+					   const struct cairn_backup_archive *archive, struct cairn_backup_whose *whose,
+					   struct cairn_diag *diag)
+{
+	char identity[CAIRN_IDENTITY_BYTES];
+	enum cairn_status status = cairn_backup_identity(identity, cairn_fold_index_of(file->fold), diag);
+	if (status != CAIRN_OK || !identity[0] || strcmp(identity, whose->identity) == 0)
+		return status;
+	if (whose->identity[0])
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "backup.store", CAIRN_NO_OFFSET,
+				  "it is of store %s, and %s is of store %s: move what is of the other store to a "
+				  "folder of its own",
+				  identity, whose->file, whose->identity);
+	memcpy(whose->identity, identity, sizeof(identity));
+	cairn_backup_file_name(whose->file, archive->time, archive->is_moment);
+	return CAIRN_OK;
+}
+
+enum cairn_status cairn_backup_check_name(const struct cairn_backup_file *file,
+					  const struct cairn_backup_archive *moment, struct cairn_diag *diag)
+{
+	char *said = NULL;
+	enum cairn_status status = cairn_fold_index_text(cairn_fold_index_of(file->fold), BACKUP_TIME, &said);
+	if (status == CAIRN_OK && said && strcmp(said, moment->time) != 0)
+		status = cairn_fail(diag, CAIRN_E_CONFLICT, "backup.name", CAIRN_NO_OFFSET,
+				    "its name says %s, and it is the moment %.16s: give it that name, or remove it if "
+				    "it is a copy",
+				    moment->time, said);
+	free(said);
+	return status;
+}
+
+enum cairn_status cairn_backup_set_check(const struct cairn_backup_set *set, bool names, struct cairn_diag *diag)
+{
+	struct cairn_backup_whose whose = {0};
+	for (size_t i = 0; i < set->n; i++) {
+		CLEANUP(cairn_backup_file_close) struct cairn_backup_file file = {.fd = -1};
+		const struct cairn_backup_archive *archive = &set->archives[i];
+		enum cairn_status status = cairn_backup_file_open(&file, set, archive, NULL);
+		if (status == CAIRN_E_NOMEM)
+			return status;
+		if (status != CAIRN_OK) /* whoever needs it says so */
+			continue;
+		status = cairn_backup_check_store(&file, archive, &whose, diag);
+		if (status == CAIRN_OK && names && archive->is_moment)
+			status = cairn_backup_check_name(&file, archive, diag);
+		if (status != CAIRN_OK) {
+			cairn_backup_blame(diag, archive);
+			return status;
+		}
+	}
+	return CAIRN_OK;
+}
+
 void cairn_backup_metadata_text(char out[static CAIRN_BACKUP_METADATA_BYTES], const struct cairn_backup_metadata *m)
 {
 	char store[sizeof(",\"" BACKUP_STORE "\":\"\"") + CAIRN_IDENTITY_BYTES] = "";
+	char time[sizeof(",\"" BACKUP_TIME "\":\"\"") + CAIRN_BACKUP_TIME_BYTES] = "";
 	if (m->identity[0])
 		(void)snprintf(store, sizeof(store), ",\"" BACKUP_STORE "\":\"%s\"", m->identity);
+	if (m->time)
+		(void)snprintf(time, sizeof(time), ",\"" BACKUP_TIME "\":\"%.16s\"", m->time);
 	(void)snprintf(out, CAIRN_BACKUP_METADATA_BYTES,
 		       "{\"kind\":\"%s\",\"backup_version\":%d,\"cairn_version\":\"" CAIRN_VERSION
-		       "\",\"objects\":%" PRIu64 ",\"object_bytes\":%" PRIu64 ",\"index_bytes\":%" PRIu64 "%s}",
-		       m->kind, BACKUP_VERSION, m->n_objects, m->object_bytes, m->index_bytes, store);
+		       "\",\"objects\":%" PRIu64 ",\"object_bytes\":%" PRIu64 ",\"index_bytes\":%" PRIu64 "%s%s}",
+		       m->kind, BACKUP_VERSION, m->n_objects, m->object_bytes, m->index_bytes, store, time);
 }
 
 void cairn_backup_blame(struct cairn_diag *diag, const struct cairn_backup_archive *archive)

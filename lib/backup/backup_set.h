@@ -59,6 +59,12 @@ enum { CAIRN_BACKUP_FILE_BYTES = 40 };
 /** The file's name in the folder. */
 void cairn_backup_file_name(char out[static CAIRN_BACKUP_FILE_BYTES], const char *time, bool is_moment);
 
+/** Of which store an archive is. */
+struct cairn_backup_whose {
+	char identity[CAIRN_IDENTITY_BYTES]; /* empty: not known */
+	char file[CAIRN_BACKUP_FILE_BYTES];  /* which one says so */
+};
+
 /** An archive that is open. Zeroed (fd -1) is closed. */
 struct cairn_backup_file {
 	int fd;
@@ -81,12 +87,37 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_file_open(struct cairn_backup_file
 CAIRN_MUST_USE enum cairn_status cairn_backup_identity(char identity[static CAIRN_IDENTITY_BYTES],
 						       const struct cairn_fold_index *ix, struct cairn_diag *diag);
 
-enum { CAIRN_BACKUP_METADATA_BYTES = 320 };
+/**
+ * Is an archive of the store that others are of?
+ * @param[in,out] whose  the first archive that says whose it is; zeroed at first
+ * @return CAIRN_OK, also when it does not say; CAIRN_E_CONFLICT "backup.store" with both; CAIRN_E_FORMAT likewise;
+ *         CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_backup_check_store(const struct cairn_backup_file *file,
+							  const struct cairn_backup_archive *archive,
+							  struct cairn_backup_whose *whose, struct cairn_diag *diag);
+
+/** Is a moment the one that its name says? @return CAIRN_OK, also when it does not say; CAIRN_E_CONFLICT "backup.name";
+ *  CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_backup_check_name(const struct cairn_backup_file *file,
+							 const struct cairn_backup_archive *moment,
+							 struct cairn_diag *diag);
+
+/**
+ * Are all archives that can be read of one store? Who chooses by names alone would choose another's.
+ * @param names  and is each moment the one that its name says?
+ * @return CAIRN_OK; as both above; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_backup_set_check(const struct cairn_backup_set *set, bool names,
+							struct cairn_diag *diag);
+
+enum { CAIRN_BACKUP_METADATA_BYTES = 360 };
 
 /** What the metadata of a backup says. */
 struct cairn_backup_metadata {
 	const char *kind;
 	const char *identity; /* empty: it does not say */
+	const char *time;     /* of a moment in a folder; NULL: it is none */
 	uint64_t n_objects, object_bytes, index_bytes;
 };
 void cairn_backup_metadata_text(char out[static CAIRN_BACKUP_METADATA_BYTES], const struct cairn_backup_metadata *m);

@@ -61,7 +61,8 @@ static enum cairn_status restore_index(struct restore *r)
 }
 
 /* What the index does not name, or packed otherwise, is left out: it was collected before the index was copied, or is
- * of another moment. In one file there is nothing to choose from: what stands there is taken, and fsck judges it. */
+ * of another moment. Likewise what is damaged: another archive may have it. In one file there is nothing to choose
+ * from: what stands there is taken, and fsck judges it. */
 static enum cairn_status restore_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct restore *r = ctx;
@@ -69,9 +70,10 @@ static enum cairn_status restore_object(void *ctx, const struct cairn_bundle_obj
 	struct restore_row *row = restore_row_of(r, &object->hash, object->len);
 	if (!row)
 		return CAIRN_OK;
-	if (r->set.folder && row->packing != 0) {
-		enum cairn_status read = cairn_backup_packing(object->bytes, object->len, &packing);
-		if (read != CAIRN_OK || packing != row->packing)
+	if (r->set.folder) {
+		enum cairn_status read = cairn_backup_judge(&object->hash, object->bytes, object->len, &packing, NULL);
+		r->report->n_damaged_objects += read == CAIRN_E_MISMATCH;
+		if (read != CAIRN_OK || (row->packing != 0 && packing != row->packing))
 			return read == CAIRN_E_NOMEM ? read : CAIRN_OK;
 	}
 	row->done = true;
@@ -223,8 +225,13 @@ static enum cairn_status restore_open_moment(struct restore *r)
 		return cairn_fail(r->diag, CAIRN_E_NOT_FOUND, "restore.moment", CAIRN_NO_OFFSET,
 				  "the folder has no backup%s: see cairn backups list",
 				  r->options->until_unix_s ? " of that time or before" : "");
+	status = cairn_backup_set_check(&r->set, false, r->diag);
+	if (status != CAIRN_OK)
+		return status;
 	struct cairn_backup_file file;
 	status = cairn_backup_file_open(&file, &r->set, found, r->diag);
+	if (status == CAIRN_OK)
+		status = cairn_backup_check_name(&file, found, r->diag);
 	r->fd = file.fd;
 	r->f = file.fold;
 	if (status != CAIRN_OK) {

@@ -7,6 +7,7 @@ import subprocess
 
 import cairn
 import xet
+from fold_peer import foldio
 
 
 def command(*arguments, expect=0, **more):
@@ -39,6 +40,30 @@ def put(server, seed):
 
 def forget(server, file):
     assert server.request("DELETE", f"/v1/files/{file}").status == 200
+
+
+def rewrite(path, change, **metadata):
+    """Write an archive anew. @param change: takes [name, ctype, bytes] of each chunk, and changes it"""
+    with foldio.FoldReader(str(path)) as r:
+        said, chunks = dict(r.index["metadata"]), [[c["name"], c["ctype"]] for c in r.index["chunks"]]
+    for chunk in chunks:
+        chunk.append(subprocess.run([cairn.CAIRN, "fold", "extract", path, chunk[0], "-o", "-"], capture_output=True, check=True).stdout)
+        change(chunk)
+    for own in ("chunk_hashes", "manifest_hash"):
+        said.pop(own)
+    path.unlink()
+    with foldio.FoldWriter(str(path), compress="none") as w:
+        for chunk in chunks:
+            w.add_chunk(*chunk)
+        w.finalize(said | metadata)
+
+
+def rename(folder, old, new):
+    """What was made at another time."""
+    for path in list(folder.glob(f"{old}.*")):
+        to = path.rename(folder / path.name.replace(old, new))
+        if ".moment." in to.name:
+            rewrite(to, lambda chunk: None, moment=new)
 
 
 class Restored:

@@ -12,7 +12,7 @@ import textwrap
 import cairn
 import pytest
 import xet
-from backups import Restored, backup, command, forget, listed, prune, put
+from backups import Restored, backup, command, forget, listed, prune, put, rename
 
 pytestmark = pytest.mark.files
 
@@ -91,20 +91,13 @@ def test_rules(moments):
     assert told[2]["moment"] in {a["time"] for a in listed(folder)}
 
 
-def rename(folder, old, new):
-    for path in folder.glob(f"{old}.*"):
-        path.rename(folder / path.name.replace(old, new))
-
-
 def test_rules_over_years(start, tmp_path):
     """Moments of any age: their names are their times."""
     server, folder = start(), tmp_path / "backups"
     put(server, 1)
     times = ["20240229T120000Z", "20241231T235959Z", "20250101T000000Z", "20250105T100000Z", "20250106T100000Z", "20250106T110000Z"]
     for at in times:
-        rename(folder, backup(server, folder)["moment"], "later")
-        for path in list(folder.glob("later.*")):
-            path.rename(folder / path.name.replace("later", at))
+        rename(folder, backup(server, folder)["moment"], at)
 
     def kept(*rules):
         done = json.loads(command("backups", "prune", "--dry-run", "--json", *rules, folder).stdout)
@@ -293,8 +286,7 @@ def test_an_archive_that_is_not_needed(moments, restored):
 def test_the_clock_was_wrong(moments, restored):
     """A moment of a year to come: what is made next is called later than it, and that is told."""
     server, folder, files, told = moments
-    for path in list(folder.glob(f"{told[2]['moment']}.*")):
-        path.rename(folder / path.name.replace(told[2]["moment"], "20991231T235959Z"))
+    rename(folder, told[2]["moment"], "20991231T235959Z")
     files.append(put(server, 40))
     done = command("backup", "--data-dir", server.data, "--incremental", "--json", folder)
     assert json.loads(done.stdout)["moment"] == "21000101T000000Z" and "21000101T000000Z" in done.stderr and "clock" in done.stderr

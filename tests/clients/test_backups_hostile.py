@@ -2,13 +2,13 @@
 
 import contextlib
 import json
+import shutil
 import sqlite3
 import subprocess
 
 import cairn
 import pytest
-from backups import Restored, backup, command, forget, listed, prune, put
-from fold_peer import foldio
+from backups import Restored, backup, command, forget, listed, prune, put, rewrite
 
 pytestmark = pytest.mark.files
 
@@ -16,22 +16,6 @@ pytestmark = pytest.mark.files
 @pytest.fixture
 def restored(start, tmp_path):
     return Restored(start, tmp_path)
-
-
-def rewrite(path, change, metadata=None):
-    """Write an archive anew. @param change: takes [name, ctype, bytes] of each chunk, and changes it"""
-    with foldio.FoldReader(str(path)) as r:
-        said, chunks = dict(r.index["metadata"]), [[c["name"], c["ctype"]] for c in r.index["chunks"]]
-    for chunk in chunks:
-        chunk.append(subprocess.run([cairn.CAIRN, "fold", "extract", path, chunk[0], "-o", "-"], capture_output=True, check=True).stdout)
-        change(chunk)
-    for own in ("chunk_hashes", "manifest_hash"):
-        said.pop(own)
-    path.unlink()
-    with foldio.FoldWriter(str(path), compress="none") as w:
-        for chunk in chunks:
-            w.add_chunk(*chunk)
-        w.finalize(said | (metadata or {}))
 
 
 def rotten(chunk):
@@ -235,3 +219,64 @@ def test_a_moment_that_restoring_refuses(start, restored, statement, code, rule)
     with_index(path, restored.tmp_path, statement)
     assert [b["rule"] for b in verify(folder, expect=65)["bad"]] == [rule]
     assert rule in command("restore", "--data-dir", restored.folder("back"), folder, expect=code).stderr
+
+
+# --- what belongs together ---
+
+
+def test_an_old_moment_under_a_new_name(start, restored):
+    """It would be the newest: restored by default, and the only one that pruning keeps."""
+    server, folder = start(), restored.tmp_path / "backups"
+    files, told = [], []
+    for i in range(2):
+        files.append(put(server, i))
+        told.append(backup(server, folder)["moment"])
+    copy = folder / "20991231T235959Z.moment.fold"
+    shutil.copy(folder / f"{told[0]}.moment.fold", copy)
+    [bad] = verify(folder, expect=65)["bad"]
+    assert bad["file"] == copy.name and bad["rule"] == "backup.name" and told[0] in bad["message"]
+    before = listed(folder)
+    for arguments in (("restore", "--data-dir", folder.parent / "x"), ("backups", "prune", "--keep-last", 1)):
+        said = command(*arguments, folder, expect=73).stderr
+        assert "backup.name" in said and copy.name in said and told[0] in said
+    assert listed(folder) == before and not (folder.parent / "x").exists()
+    restored.serves(folder, "back", files, (), "--at", told[1])
+    copy.unlink()
+    assert verify(folder)["bad"] == []
+
+
+@pytest.mark.parametrize("kind", ["objects", "moment"])
+def test_files_of_another_store(start, restored, kind):
+    folders, identities, file = [], [], None
+    for name in ("first", "second"):
+        server, folder = start(name), restored.tmp_path / f"backups-{name}"
+        file = put(server, name)
+        told = backup(server, folder)["moment"]
+        folders.append(folder)
+        identities.append((server.data / "identity").read_text().strip())
+    [theirs] = folders[0].glob(f"*.{kind}.fold")
+    mine = folders[1]
+    there = mine / theirs.name if theirs.name[:16] != told else mine / f"19990101T000000Z.{kind}.fold"
+    shutil.copy(theirs, there)
+    assert "backup.store" in [b["rule"] for b in verify(mine, expect=65)["bad"]]
+    before = listed(mine)
+    for arguments in (("restore", "--data-dir", mine.parent / "x"), ("backups", "prune", "--keep-last", 1)):
+        said = command(*arguments, mine, expect=73).stderr
+        assert "backup.store" in said and all(i in said for i in identities)
+    assert listed(mine) == before
+    there.unlink()
+    restored.serves(mine, "back", [file])
+
+
+def test_archives_of_older_versions_say_less(start, restored):
+    """Neither whose they are nor, of moments, of when."""
+    server, folder = start(), restored.tmp_path / "backups"
+    files = [put(server, 1)]
+    backup(server, folder)
+    for path in folder.glob("*.fold"):
+        rewrite(path, lambda chunk: None, store=None, moment=None)
+    files.append(put(server, 2))
+    backup(server, folder)
+    assert verify(folder)["bad"] == []
+    restored.serves(folder, "back", files)
+    assert prune(folder, "--keep-last", 1)["moments_kept"] == 1
