@@ -20,7 +20,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_copy(const char *url, const char *p
  * @param url           names the engine whose copy it is
  * @param stored_bytes  length of the object
  * @param packing       cairn_spans_packing() of its chunks; 0: the list of them is missing, or damaged
- * @return CAIRN_OK; what visit answered; CAIRN_E_USAGE as above; CAIRN_E_CONFLICT not an index of Cairn; CAIRN_E_IO,
+ * @return CAIRN_OK; what visit answered; CAIRN_E_USAGE as above; CAIRN_E_CONFLICT not an index of Cairn, of a newer
+ *         version, or it has more than its scripts make (index.foreign, index.newer, index.schema); CAIRN_E_IO,
  *         also of a row that is malformed (index.row); CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_copy_each(
@@ -29,7 +30,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_copy_each(
 	void *ctx, struct cairn_diag *diag);
 
 /** cairn_index_examine() of a copy that is not in use; of an older schema what it has.
- *  @return as cairn_index_examine(); CAIRN_E_USAGE as above */
+ *  @return as cairn_index_examine(); CAIRN_E_CONFLICT also "index.schema", as above; CAIRN_E_USAGE as above */
 CAIRN_MUST_USE enum cairn_status cairn_index_copy_examine(const char *url, const char *path,
 							  cairn_index_visit_fault *visit, void *ctx,
 							  struct cairn_diag *diag);

@@ -251,13 +251,14 @@ def test_files_of_another_store(start, restored, kind):
     for name in ("first", "second"):
         server, folder = start(name), restored.tmp_path / f"backups-{name}"
         file = put(server, name)
-        told = backup(server, folder)["moment"]
+        backup(server, folder)
         folders.append(folder)
         identities.append((server.data / "identity").read_text().strip())
     [theirs] = folders[0].glob(f"*.{kind}.fold")
     mine = folders[1]
-    there = mine / theirs.name if theirs.name[:16] != told else mine / f"19990101T000000Z.{kind}.fold"
+    there = mine / f"19990101T000000Z.{kind}.fold"
     shutil.copy(theirs, there)
+    rewrite(there, lambda chunk: None, moment="19990101T000000Z")
     assert "backup.store" in [b["rule"] for b in verify(mine, expect=65)["bad"]]
     before = listed(mine)
     for arguments in (("restore", "--data-dir", mine.parent / "x"), ("backups", "prune", "--keep-last", 1)):
@@ -280,3 +281,57 @@ def test_archives_of_older_versions_say_less(start, restored):
     assert verify(folder)["bad"] == []
     restored.serves(folder, "back", files)
     assert prune(folder, "--keep-last", 1)["moments_kept"] == 1
+
+
+# --- SQL in an index ---
+
+ADDED = [
+    ("CREATE TRIGGER evil AFTER INSERT ON file BEGIN UPDATE xorb SET stored = 0; END", "trigger evil"),
+    ("CREATE VIEW evil AS SELECT * FROM file", "view evil"),
+    ("CREATE TABLE evil(a)", "table evil"),
+    ("CREATE INDEX evil ON file(size)", "index evil"),
+]
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(("statement", "name"), ADDED)
+def test_a_moment_with_sql_in_it(start, restored, statement, name):
+    server, folder = start(), restored.tmp_path / "backups"
+    put(server, 1)
+    path = folder / f"{backup(server, folder)['moment']}.moment.fold"
+    with_index(path, restored.tmp_path, statement)
+    [bad] = verify(folder, expect=65)["bad"]
+    assert bad["rule"] == "index.schema" and name in bad["message"]
+    for arguments in (("restore", "--data-dir", restored.folder("back")), ("backups", "prune", "--keep-last", 1)):
+        said = command(*arguments, folder, expect=73).stderr
+        assert "index.schema" in said and name in said
+
+
+@pytest.mark.sqlite
+def test_a_virtual_table_in_the_place_of_one(start, restored):
+    server, folder = start(), restored.tmp_path / "backups"
+    put(server, 1)
+    path = folder / f"{backup(server, folder)['moment']}.moment.fold"
+    with_index(path, restored.tmp_path, "DROP TABLE telemetry", "CREATE VIRTUAL TABLE telemetry USING rtree(a, b, c)")
+    [bad] = verify(folder, expect=65)["bad"]
+    assert bad["rule"] == "index.schema" and "telemetry" in bad["message"]
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(("statement", "name"), ADDED)
+def test_a_store_with_sql_in_it(start, restored, statement, name):
+    """fsck names it, and the daemon does not run it."""
+    server = start()
+    files = [put(server, 1)]
+    server.stop()
+    with contextlib.closing(sqlite3.connect(server.data / "index.sqlite", isolation_level=None)) as db:
+        db.execute(statement)
+    assert name in command("fsck", "--data-dir", server.data, expect=65).stdout
+    again = start()
+    files.append(put(again, 2))
+    for file in files:
+        assert again.get(f"/v1/reconstructions/{file}").status == 200
+    again.stop()
+    with contextlib.closing(sqlite3.connect(server.data / "index.sqlite")) as db:
+        assert db.execute("SELECT count(*) FROM xorb WHERE stored = 0").fetchone() == (0,)
+    assert name in command("fsck", "--data-dir", server.data, expect=65).stdout

@@ -80,9 +80,12 @@ enum cairn_status cairn_sqlite_copy_each(const char *path,
 	struct cairn_span *spans = malloc(CAIRN_XORB_CHUNKS_MAX * sizeof(*spans));
 	if (!spans)
 		return CAIRN_E_NOMEM;
+	int64_t version = 0;
 	enum cairn_status status = cairn_sql_open(&db, path, SQLITE_OPEN_READONLY, NULL, diag);
 	if (status == CAIRN_OK)
-		status = copy_check(db, path, diag);
+		status = cairn_migrate_judge(db, path, &version, diag);
+	if (status == CAIRN_OK)
+		status = cairn_migrate_check_schema(db, path, version, diag);
 	if (status == CAIRN_OK && cairn_sql_prepare(db, SQL, stmt, 1) != CAIRN_OK)
 		status = cairn_sql_fail(db, diag, "cannot read the index");
 	bool row = status == CAIRN_OK;

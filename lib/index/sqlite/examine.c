@@ -310,19 +310,36 @@ static enum cairn_status examine_all(struct examine *e, int64_t version)
 	return status == CAIRN_OK ? examine_contents(e, version) : status;
 }
 
-static enum cairn_status examine_path(const char *path, int flags, cairn_index_visit_fault *visit, void *ctx,
-				      struct cairn_diag *diag)
+/* Of an index in use a fault among others; whoever takes a copy for one must not go on. */
+static enum cairn_status examine_schema(struct examine *e, const char *path, int64_t version, bool is_copy,
+					struct cairn_diag *diag)
+{
+	struct cairn_diag why = {0};
+	enum cairn_status status = cairn_migrate_check_schema(e->db, path, version, &why);
+	if (status == CAIRN_E_CONFLICT && !is_copy) {
+		examine_tell(e, CAIRN_INDEX_FAULT_TREE, "%s", why.text);
+		return CAIRN_OK;
+	}
+	if (status != CAIRN_OK && diag)
+		*diag = why;
+	return status;
+}
+
+static enum cairn_status examine_path(const char *path, int flags, bool is_copy, cairn_index_visit_fault *visit,
+				      void *ctx, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	int64_t version = 0;
 	enum cairn_status status = cairn_sql_open(&db, path, flags, NULL, diag);
 	if (status == CAIRN_OK)
 		status = cairn_migrate_judge(db, path, &version, diag);
+	struct examine e = {.db = db, .visit = visit, .ctx = ctx};
+	if (status == CAIRN_OK)
+		status = examine_schema(&e, path, version, is_copy, diag);
 	if (status == CAIRN_OK && cairn_sql_exec(db, "BEGIN") != CAIRN_OK)
 		status = cairn_sql_fail(db, diag, "cannot read the index");
 	if (status != CAIRN_OK)
 		return status;
-	struct examine e = {.db = db, .visit = visit, .ctx = ctx};
 	status = examine_all(&e, version);
 	return status == CAIRN_OK ? CAIRN_OK : cairn_sql_fail(db, diag, "cannot examine the index");
 }
@@ -331,7 +348,7 @@ enum cairn_status cairn_sqlite_examine(struct cairn_index *ix, cairn_index_visit
 				       struct cairn_diag *diag)
 {
 	const struct cairn_pool *pool = &cairn_sqlite(ix)->pool;
-	return examine_path(pool->path, pool->open_flags, visit, ctx, diag);
+	return examine_path(pool->path, pool->open_flags, false, visit, ctx, diag);
 }
 
 enum cairn_status cairn_sqlite_examine_xorbs(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx)
@@ -398,5 +415,5 @@ enum cairn_status cairn_sqlite_glance(struct cairn_index *ix, int64_t limit_ms, 
 enum cairn_status cairn_sqlite_copy_examine(const char *path, cairn_index_visit_fault *visit, void *ctx,
 					    struct cairn_diag *diag)
 {
-	return examine_path(path, SQLITE_OPEN_READONLY, visit, ctx, diag);
+	return examine_path(path, SQLITE_OPEN_READONLY, true, visit, ctx, diag);
 }

@@ -54,6 +54,61 @@ enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const char *path, st
 	return CAIRN_E_CONFLICT;
 }
 
+/* What the scripts make, in memory. */
+static enum cairn_status migrate_make_known(sqlite3 **known, int64_t version, struct cairn_diag *diag)
+{
+	enum cairn_status status =
+		cairn_sql_open(known, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, diag);
+	for (int64_t next = 1; status == CAIRN_OK && next <= version; next++) {
+		status = cairn_sql_exec(*known, cairn_migrate_scripts[next - 1]);
+		if (status == CAIRN_OK && next == MIGRATE_OFFSETS)
+			status = cairn_offsets_migrate(*known);
+	}
+	return status;
+}
+
+/* @param row  type, name and root page; a table without one is virtual @param known  asks for a type and a name */
+static enum cairn_status migrate_check_row(sqlite3_stmt *row, sqlite3_stmt *known, const char *path,
+					   struct cairn_diag *diag)
+{
+	const char *type = (const char *)sqlite3_column_text(row, 0), *name = (const char *)sqlite3_column_text(row, 1);
+	bool found = false;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *asked = known;
+	cairn_sql_bind_text(asked, 1, type);
+	cairn_sql_bind_text(asked, 2, name);
+	enum cairn_status status = cairn_sql_step(asked, &found);
+	if (status != CAIRN_OK || (found && sqlite3_column_int64(row, 2) > 0))
+		return status;
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "index.schema", CAIRN_NO_OFFSET,
+			  "%.100s has the %.20s %.60s, which no index of Cairn has: whoever added it can have changed "
+			  "more; use another copy, or drop it",
+			  path, type ? type : "?", name ? name : "?");
+}
+
+enum cairn_status cairn_migrate_check_schema(sqlite3 *db, const char *path, int64_t version, struct cairn_diag *diag)
+{
+	static const char *const ROWS[] = {"SELECT type, name, rootpage FROM sqlite_schema"
+					   " WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')"};
+	static const char *const KNOWN[] = {"SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2"};
+	CLEANUP(cairn_sql_closep) sqlite3 *known = NULL;
+	sqlite3_stmt *rows[1] = {NULL}, *asked[1] = {NULL};
+	bool row = true;
+	enum cairn_status status = migrate_make_known(&known, version, diag);
+	if (status == CAIRN_OK)
+		status = cairn_sql_prepare(known, KNOWN, asked, 1);
+	if (status == CAIRN_OK && cairn_sql_prepare(db, ROWS, rows, 1) != CAIRN_OK)
+		status = cairn_sql_fail(db, diag, "cannot read the index");
+	while (status == CAIRN_OK && row) {
+		if (cairn_sql_step(rows[0], &row) != CAIRN_OK)
+			status = cairn_sql_fail(db, diag, "cannot read the index");
+		else if (row)
+			status = migrate_check_row(rows[0], asked[0], path, diag);
+	}
+	cairn_sql_finalize(rows, 1);
+	cairn_sql_finalize(asked, 1);
+	return status;
+}
+
 static enum cairn_status migrate_step(sqlite3 *db, int64_t version)
 {
 	char stamp[64];

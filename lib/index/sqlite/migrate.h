@@ -23,6 +23,16 @@ CAIRN_MUST_USE enum cairn_status cairn_migrate_judge(sqlite3 *db, const char *pa
 CAIRN_MUST_USE enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const char *path, struct cairn_diag *diag);
 
 /**
+ * Has an index only the tables and trees that the scripts of its version make? A trigger, a view or a table that only
+ * looks like one is SQL of somebody else. Nothing else is to be asked of a database before.
+ * @param version  that cairn_migrate_judge() has told
+ * @return CAIRN_OK, also when some are missing; CAIRN_E_CONFLICT "index.schema" with the name; CAIRN_E_IO,
+ * CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_migrate_check_schema(sqlite3 *db, const char *path, int64_t version,
+							    struct cairn_diag *diag);
+
+/**
  * Bring a database forward, one transaction for each version; make an empty one.
  * @param path  for the messages
  * @param[out] from  the version before; 0: it was empty

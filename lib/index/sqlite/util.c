@@ -51,6 +51,16 @@ static void sql_configure(void)
 	cairn_sql_log_register();
 }
 
+/* A database may come from a backup that somebody else had: no SQL in it is run. Cairn's own has neither triggers nor
+ * views. */
+static void sql_distrust(sqlite3 *db)
+{
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+}
+
 enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, const char *vfs, struct cairn_diag *diag)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -65,6 +75,7 @@ enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, con
 		return cairn_fail(diag, status, "index.open", CAIRN_NO_OFFSET, "cannot open %s: %s", path,
 				  sqlite3_errmsg(db));
 	}
+	sql_distrust(db);
 	sqlite3_extended_result_codes(db, 1);
 	sqlite3_busy_timeout(db, CAIRN_SQL_BUSY_MS);
 	*out = db;
