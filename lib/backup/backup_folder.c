@@ -78,8 +78,8 @@ enum cairn_status backup_enter_folder(struct backup *b)
 	cairn_backup_objects_sort(&b->known);
 	if (status != CAIRN_OK)
 		return status;
-	b->at_unix_s = cairn_backup_set_name(&b->set, cairn_clock_unix_s(), b->report->moment);
-	return CAIRN_OK;
+	b->at_unix_s = cairn_clock_unix_s();
+	return cairn_backup_set_name(&b->set, &b->at_unix_s, b->report->moment, b->diag);
 }
 
 static void backup_close_file(struct backup *b)

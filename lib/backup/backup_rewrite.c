@@ -262,7 +262,10 @@ static enum cairn_status rewrite_finish(struct rewrite *r)
 static enum cairn_status rewrite_name(struct rewrite *r, struct cairn_backup_archive *made)
 {
 	char name[CAIRN_BACKUP_FILE_BYTES];
-	made->at_unix_s = cairn_backup_set_name(r->set, cairn_clock_unix_s(), made->time);
+	made->at_unix_s = cairn_clock_unix_s();
+	enum cairn_status status = cairn_backup_set_name(r->set, &made->at_unix_s, made->time, r->diag);
+	if (status != CAIRN_OK)
+		return status;
 	made->bytes = cairn_fold_writer_bytes(r->w);
 	cairn_backup_file_name(name, made->time, false);
 	cairn_crash_point(CAIRN_CRASH_PRUNE_WRITTEN);

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SET_UNIX_S_MAX INT64_C(253402300799) /* 99991231T235959Z: years have four digits */
+
 static const char SET_LOCK[] = "lock";
 static const char *const SET_ENDS[2] = {".objects.fold", ".moment.fold"};
 static const char *const SET_KINDS[2] = {BACKUP_KIND_OBJECTS, BACKUP_KIND_MOMENT};
@@ -85,13 +87,21 @@ void cairn_backup_file_name(char out[static CAIRN_BACKUP_FILE_BYTES], const char
 	(void)snprintf(out, CAIRN_BACKUP_FILE_BYTES, "%.16s%s", time, SET_ENDS[is_moment]);
 }
 
-int64_t cairn_backup_set_name(const struct cairn_backup_set *set, int64_t now_unix_s,
-			      char out[static CAIRN_BACKUP_TIME_BYTES])
+enum cairn_status cairn_backup_set_name(const struct cairn_backup_set *set, int64_t *at_unix_s,
+					char out[static CAIRN_BACKUP_TIME_BYTES], struct cairn_diag *diag)
 {
-	if (set->n > 0 && set->archives[set->n - 1].at_unix_s >= now_unix_s)
-		now_unix_s = set->archives[set->n - 1].at_unix_s + 1;
-	(void)cairn_time_basic(out, now_unix_s);
-	return now_unix_s;
+	const struct cairn_backup_archive *last = set->n > 0 ? &set->archives[set->n - 1] : NULL;
+	char name[CAIRN_BACKUP_FILE_BYTES] = "the clock";
+	if (last && last->at_unix_s >= *at_unix_s) {
+		*at_unix_s = last->at_unix_s + 1;
+		cairn_backup_file_name(name, last->time, last->is_moment);
+	}
+	if (*at_unix_s > SET_UNIX_S_MAX)
+		return cairn_fail(
+			diag, CAIRN_E_CONFLICT, "backup.time", CAIRN_NO_OFFSET,
+			"no name is later than %s: its year was a mistake; begin a new folder, or move it away", name);
+	(void)cairn_time_basic(out, *at_unix_s);
+	return CAIRN_OK;
 }
 
 static bool set_take_name(const char *name, struct cairn_backup_archive *out)

@@ -47,10 +47,14 @@ CAIRN_MUST_USE enum cairn_status cairn_backup_set_open(struct cairn_backup_set *
 /** Also after a failure, and twice. */
 void cairn_backup_set_close(struct cairn_backup_set *set);
 
-/** A name for what is made now: the time, or the first second behind every archive that is there.
- *  @return the time that it tells */
-int64_t cairn_backup_set_name(const struct cairn_backup_set *set, int64_t now_unix_s,
-			      char out[static CAIRN_BACKUP_TIME_BYTES]);
+/**
+ * A name for what is made now: the time, or the first second behind every archive that is there.
+ * @param[in,out] at_unix_s  now; the time that the name tells
+ * @return CAIRN_OK; CAIRN_E_CONFLICT "backup.time" names have no room for such a year
+ */
+CAIRN_MUST_USE enum cairn_status cairn_backup_set_name(const struct cairn_backup_set *set, int64_t *at_unix_s,
+						       char out[static CAIRN_BACKUP_TIME_BYTES],
+						       struct cairn_diag *diag);
 
 /** "20261123T061000Z", or the beginning of one, to the last second that it may mean. @return false: neither */
 bool cairn_backup_time_parse(const char *text, int64_t *last_unix_s);

@@ -8,7 +8,7 @@ import subprocess
 
 import cairn
 import pytest
-from backups import Restored, backup, command, forget, listed, prune, put, rewrite
+from backups import Restored, backup, command, forget, listed, prune, put, rename, rewrite
 
 pytestmark = pytest.mark.files
 
@@ -335,3 +335,18 @@ def test_a_store_with_sql_in_it(start, restored, statement, name):
     with contextlib.closing(sqlite3.connect(server.data / "index.sqlite")) as db:
         assert db.execute("SELECT count(*) FROM xorb WHERE stored = 0").fetchone() == (0,)
     assert name in command("fsck", "--data-dir", server.data, expect=65).stdout
+
+
+# --- the folder ---
+
+
+def test_the_last_second_of_the_last_year(start, restored):
+    """No name is later: what would be made could not be found again."""
+    server, folder = start(), restored.tmp_path / "backups"
+    put(server, 1)
+    rename(folder, backup(server, folder)["moment"], "99991231T235959Z")
+    put(server, 2)
+    before = {p.name for p in folder.iterdir()}
+    said = command("backup", "--data-dir", server.data, "--incremental", folder, expect=73).stderr
+    assert "backup.time" in said and "99991231T235959Z" in said
+    assert {p.name for p in folder.iterdir()} == before
