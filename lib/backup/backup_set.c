@@ -394,8 +394,17 @@ enum cairn_status cairn_backup_catalog_each(struct cairn_backup_file *file,
 	CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
 	const struct cairn_fold_index *ix = cairn_fold_index_of(file->fold);
 	const struct cairn_fold_chunk *chunk = cairn_fold_index_find(ix, BACKUP_CATALOG);
+	uint64_t bundles_bytes = 0; /* of a file: far from 2^64 */
 	if (!chunk || chunk->uncomp_len % CAIRN_BACKUP_CATALOG_ENTRY_BYTES != 0)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "backup.catalog", ix->at, "the archive has no whole catalog");
+	for (size_t i = 0; i < ix->n_chunks; i++) {
+		if (strcmp(ix->chunks[i].ctype, BACKUP_OBJECTS_CTYPE) == 0)
+			bundles_bytes += ix->chunks[i].comp_len;
+	}
+	/* A bundle has the hash of each object, and no compression makes a hash shorter. */
+	if (chunk->uncomp_len / CAIRN_BACKUP_CATALOG_ENTRY_BYTES > bundles_bytes / CAIRN_HASH_BYTES)
+		return cairn_fail(diag, CAIRN_E_FORMAT, "backup.catalog", chunk->offset,
+				  "the catalog names more objects than the bundles have room for");
 	enum cairn_status status = cairn_fold_read(file->fold, chunk, NULL, &data, diag);
 	for (uint64_t at = 0; at < data.len && status == CAIRN_OK; at += CAIRN_BACKUP_CATALOG_ENTRY_BYTES) {
 		struct cairn_backup_item item = {.object.len = cairn_get_u64be(data.bytes + at + 32),

@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/cursor.h"
+#include "xorb/format.h"
 
 #include <string.h>
 
@@ -26,8 +27,10 @@ void cairn_bundle_end(struct cairn_buf *out, const struct cairn_buf *entries)
 
 static enum cairn_status bundle_refuse(struct cairn_diag *diag, uint64_t at)
 {
-	return cairn_fail(diag, CAIRN_E_FORMAT, "backup.bundle", at,
-			  "this chunk of the backup is not a bundle of objects, or its list of them does not fit");
+	return cairn_fail(
+		diag, CAIRN_E_FORMAT, "backup.bundle", at,
+		"this chunk of the backup is not a bundle of objects, or its list of them does not fit: they are "
+		"shorter or longer than what is there, or too short for a xorb");
 }
 
 static void bundle_next(struct cairn_cur *entries, struct cairn_bundle_object *o)
@@ -54,7 +57,7 @@ enum cairn_status cairn_bundle_each(const uint8_t *bytes, uint64_t len,
 	struct cairn_cur at = entries;
 	for (uint64_t i = 0; i < n; i++) {
 		bundle_next(&at, &o);
-		if (o.len > left)
+		if (o.len > left || o.len < CAIRN_XORB_CHUNK_HEADER_BYTES)
 			return bundle_refuse(diag, data_len + i * CAIRN_BUNDLE_ENTRY_BYTES);
 		left -= o.len;
 	}

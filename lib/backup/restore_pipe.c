@@ -16,6 +16,10 @@ struct restore_pipe {
 static enum cairn_status restore_pipe_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct restore_pipe *p = ctx;
+	uint64_t bytes;
+	/* What came before is kept, so another of that name would be written to be thrown away. */
+	if (cairn_store_stat(p->r->store, &object->hash, &bytes) == CAIRN_OK)
+		return CAIRN_OK;
 	cairn_buf_add(&p->put, &object->hash, sizeof(object->hash));
 	return p->put.status == CAIRN_OK ? restore_put_object(p->r, object) : p->put.status;
 }

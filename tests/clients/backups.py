@@ -42,7 +42,7 @@ def forget(server, file):
     assert server.request("DELETE", f"/v1/files/{file}").status == 200
 
 
-def rewrite(path, change, **metadata):
+def rewrite(path, change, compress="none", **metadata):
     """Write an archive anew. @param change: takes [name, ctype, bytes] of each chunk, and changes it"""
     with foldio.FoldReader(str(path)) as r:
         said, chunks = dict(r.index["metadata"]), [[c["name"], c["ctype"]] for c in r.index["chunks"]]
@@ -52,7 +52,7 @@ def rewrite(path, change, **metadata):
     for own in ("chunk_hashes", "manifest_hash"):
         said.pop(own)
     path.unlink()
-    with foldio.FoldWriter(str(path), compress="none") as w:
+    with foldio.FoldWriter(str(path), compress=compress) as w:
         for chunk in chunks:
             w.add_chunk(*chunk)
         w.finalize(said | metadata)

@@ -337,6 +337,50 @@ def test_a_store_with_sql_in_it(start, restored, statement, name):
     assert name in command("fsck", "--data-dir", server.data, expect=65).stdout
 
 
+# --- what takes more than it is ---
+
+
+def test_a_catalog_of_more_than_there_is(start, restored):
+    """Zeros that pack well: nothing of them is unpacked."""
+    server, folder = start(), restored.tmp_path / "backups"
+    put(server, 1)
+    path = folder / f"{backup(server, folder)['moment']}.objects.fold"
+
+    def fill(chunk):
+        if chunk[0] == "catalog":
+            chunk[2] = bytes(56 * (1 << 21))
+
+    rewrite(path, fill, compress="zstd")
+    assert path.stat().st_size < 1 << 20
+    for arguments in (("backups", "verify"), ("restore", "--data-dir", restored.folder("back"))):
+        said = command(*arguments, folder, expect=65)
+        assert "more objects than the bundles have room for" in said.stdout + said.stderr
+
+
+def bundle(objects):
+    entries = b"".join(h + len(o).to_bytes(8, "big") for h, o in objects)
+    return b"".join(o for _, o in objects) + entries + len(objects).to_bytes(4, "big") + b"CAIRNXB1"
+
+
+@pytest.mark.parametrize("data", [b"", b"1234567"])
+def test_objects_that_are_none(start, restored, data):
+    server, out = start(), restored.tmp_path / "one.fold"
+    put(server, 1)
+    command("backup", "--data-dir", server.data, out)
+
+    def fill(chunk):
+        if chunk[1] == "XORB":
+            chunk[2] = bundle([(bytes([7]) * 32, data)] * 1000)
+
+    rewrite(out, fill)
+    for pipe in (False, True):
+        folder = restored.folder(f"back{pipe}")
+        with open(out, "rb") as stream:
+            done = subprocess.run([cairn.CAIRN, "restore", "--data-dir", folder, "-" if pipe else out], stdin=stream, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 65 and "backup.bundle" in done.stderr
+        assert not [p for p in (folder / "objects").rglob("*") if p.is_file()]
+
+
 # --- the folder ---
 
 

@@ -319,7 +319,19 @@ START_TEST(backup_goes_on_with_a_store_that_changed)
 }
 END_TEST
 
-/* An object of the same name and length with other bytes, as another packing of its chunks would be. */
+static int backup_swap_byte(const char *path, int byte)
+{
+	FILE *file = fopen(path, "r+b");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fseek(file, 100, SEEK_SET), 0);
+	int before = fgetc(file);
+	ck_assert_int_eq(fseek(file, 100, SEEK_SET), 0);
+	ck_assert_int_ne(fputc(byte, file), EOF);
+	ck_assert_int_eq(fclose(file), 0);
+	return before;
+}
+
+/* An object of the same name and length with other bytes: it is read again, and left out, for it is damaged. */
 START_TEST(backup_writes_anew_what_differs)
 {
 	CLEANUP(backup_fixture_fini) struct backup_fixture b;
@@ -329,13 +341,14 @@ START_TEST(backup_writes_anew_what_differs)
 	ck_assert_int_eq(backup_try(&b, 2, 0, &report), CAIRN_E_BUSY);
 	ck_assert_int_eq(cairn_hash_parse(&hash, b.xorbs[0].text, 64), CAIRN_OK);
 	CLEANUP(tempdir_textp) char *path = cas_object_path(&b.g.f, &hash);
-	FILE *file = fopen(path, "r+b");
-	ck_assert_ptr_nonnull(file);
-	ck_assert_int_eq(fseek(file, 100, SEEK_SET), 0);
-	ck_assert_int_ne(fputc('x', file), EOF);
-	ck_assert_int_eq(fclose(file), 0);
-	ck_assert_int_eq(backup_try(&b, 0, 0, &report), CAIRN_OK);
+	int before = backup_swap_byte(path, 'x');
+	ck_assert_int_eq(backup_try(&b, 0, 0, &report), CAIRN_E_MISMATCH);
 	ck_assert_uint_eq(report.n_kept, 0); /* it is in the first chunk */
+	ck_assert_uint_eq(report.n_objects, XORBS - 1);
+	ck_assert_uint_eq(report.n_damaged, 1);
+	ck_assert_int_eq(backup_swap_byte(path, before), 'x');
+	ck_assert_int_eq(backup_try(&b, 0, 0, &report), CAIRN_OK);
+	ck_assert_uint_eq(report.n_kept, XORBS - 1);
 	ck_assert_uint_eq(report.n_objects, XORBS);
 }
 END_TEST
@@ -369,29 +382,49 @@ static enum cairn_status bundle_count(void *ctx, const struct cairn_bundle_objec
 
 START_TEST(backup_bundles_are_checked)
 {
+	enum { DATA_BYTES = 18 };
 	CLEANUP(cairn_buf_fini) struct cairn_buf data = cairn_buf_init(1000);
 	CLEANUP(cairn_buf_fini) struct cairn_buf entries = cairn_buf_init(1000);
 	struct cairn_hash hash = {{1}};
 	uint64_t sum = 0;
-	cairn_buf_add(&data, "\1\2\3\4\5", 5);
-	cairn_bundle_entry(&entries, &hash, 2);
-	cairn_bundle_entry(&entries, &hash, 3);
+	cairn_buf_add(&data, "\1\2\3\4\5\1\2\3\4\5\1\2\3\4\5\1\2\3", DATA_BYTES);
+	cairn_bundle_entry(&entries, &hash, 8);
+	cairn_bundle_entry(&entries, &hash, 10);
 	cairn_bundle_end(&data, &entries);
 	ck_assert_int_eq(cairn_bundle_each(data.bytes, data.len, bundle_count, &sum, NULL), CAIRN_OK);
-	ck_assert_uint_eq(sum, 15);
+	ck_assert_uint_eq(sum, 51);
 	for (size_t cut = 1; cut <= data.len; cut++) {
 		CLEANUP(vec_bytes_fini) struct vec_bytes b = vec_copy(data.bytes + cut, data.len - cut);
 		struct cairn_diag diag = {0};
 		ck_assert_int_eq(cairn_bundle_each(b.bytes, b.len, bundle_count, &sum, &diag), CAIRN_E_FORMAT);
 		ck_assert_str_eq(diag.rule, "backup.bundle");
 	}
-	for (size_t at = 5; at < data.len; at++) { /* lengths, count, name */
+	for (size_t at = DATA_BYTES; at < data.len; at++) { /* lengths, count, name */
 		CLEANUP(vec_bytes_fini) struct vec_bytes b = vec_copy(data.bytes, data.len);
-		size_t field = (at - 5) % CAIRN_BUNDLE_ENTRY_BYTES;
-		if (at < 5 + 2 * CAIRN_BUNDLE_ENTRY_BYTES && field < 32)
+		size_t field = (at - DATA_BYTES) % CAIRN_BUNDLE_ENTRY_BYTES;
+		if (at < DATA_BYTES + 2 * CAIRN_BUNDLE_ENTRY_BYTES && field < 32)
 			continue; /* hashes may be any */
 		b.bytes[at] ^= 0x81;
 		ck_assert_int_eq(cairn_bundle_each(b.bytes, b.len, bundle_count, &sum, NULL), CAIRN_E_FORMAT);
+	}
+}
+END_TEST
+
+/* Each would be put, durably, and none can be a xorb. */
+START_TEST(objects_of_a_bundle_are_no_shorter_than_a_header)
+{
+	for (uint64_t len = 0; len <= 8; len++) {
+		CLEANUP(cairn_buf_fini) struct cairn_buf data = cairn_buf_init(1000);
+		CLEANUP(cairn_buf_fini) struct cairn_buf entries = cairn_buf_init(1000);
+		struct cairn_hash hash = {{1}};
+		struct cairn_diag diag = {0};
+		uint64_t sum = 0;
+		cairn_buf_fill(&data, 1, len);
+		cairn_bundle_entry(&entries, &hash, len);
+		cairn_bundle_end(&data, &entries);
+		enum cairn_status expected = len < 8 ? CAIRN_E_FORMAT : CAIRN_OK;
+		ck_assert_int_eq(cairn_bundle_each(data.bytes, data.len, bundle_count, &sum, &diag), expected);
+		ck_assert_uint_eq(sum, len < 8 ? 0 : len);
 	}
 }
 END_TEST
@@ -423,6 +456,7 @@ int main(void)
 	tcase_add_test(tcase, backup_writes_anew_what_differs);
 	tcase_add_test(tcase, backup_survives_a_torn_end);
 	tcase_add_test(tcase, backup_bundles_are_checked);
+	tcase_add_test(tcase, objects_of_a_bundle_are_no_shorter_than_a_header);
 	tcase_add_test(tcase, an_index_that_cannot_be_read_leaves_no_file);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
