@@ -143,6 +143,10 @@ static int backups_verify(struct backups *b, struct cairn_backup_set *set, bool 
 	progress_init(&b->progress, !quiet, 0, "read");
 	enum cairn_status status = cairn_backup_verify(set, backups_bad, backups_progress, b, &told, &diag);
 	progress_clear(&b->progress);
+	if (status == CAIRN_OK && told.n_moments == 0)
+		status = cairn_fail(&diag, CAIRN_E_NOT_FOUND, "restore.moment", CAIRN_NO_OFFSET,
+				    "it has archives and no moment, so nothing can be restored from it: run cairn "
+				    "backup --incremental");
 	if (json) {
 		cairn_json_close(&b->report.json);
 		cairn_json_put_u64(&b->report.json, "archives", told.n_archives);

@@ -3,8 +3,6 @@
 #include "base/fd.h"
 
 #include <errno.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +18,7 @@ static enum cairn_status backup_note_known(void *ctx, const struct cairn_backup_
 /* Not into what is backed up: both folders have a lock, and a daemon clears its own. */
 static enum cairn_status backup_check_folder(struct backup *b)
 {
-	char data[PATH_MAX], out[PATH_MAX], parent[BACKUP_PATH_BYTES];
-	(void)snprintf(parent, sizeof(parent), "%s", b->options->out);
-	if (!realpath(b->options->data_dir, data) ||
-	    (!realpath(b->options->out, out) && !realpath(dirname(parent), out)))
-		return CAIRN_OK; /* opening it tells why it cannot be */
-	size_t n = strlen(data);
-	if (strncmp(out, data, n) != 0 || (out[n] != '/' && out[n] != '\0'))
+	if (!cairn_data_dir_has(b->options->data_dir, b->options->out))
 		return CAIRN_OK;
 	return cairn_fail(b->diag, CAIRN_E_USAGE, "backup.folder", CAIRN_NO_OFFSET,
 			  "%s is in the folder that is backed up: name another one, on another disk", b->options->out);

@@ -30,6 +30,10 @@ static enum cairn_status move_open_from(struct move *m)
 	const struct cairn_move_options *o = m->options;
 	const struct cairn_store_options store = {.beside = true, .credentials = o->credentials};
 	enum cairn_status status = cairn_data_dir_find(o->from, m->diag);
+	/* Whoever removes the first one afterwards would remove both. */
+	if (status == CAIRN_OK && cairn_data_dir_has(o->from, o->to))
+		return cairn_fail(m->diag, CAIRN_E_USAGE, "move.folder", CAIRN_NO_OFFSET,
+				  "%s is in the folder of the store that is moved: name another one", o->to);
 	if (status == CAIRN_OK)
 		status = cairn_data_dir_places(o->from, m->from_index, m->from_store, m->diag);
 	if (status == CAIRN_OK)
@@ -221,7 +225,10 @@ enum cairn_status cairn_move_cancel(const struct cairn_move_options *options, st
 	struct cairn_move_report report = {.table = ""};
 	CLEANUP(move_fini) struct move m = {.options = options, .report = &report, .diag = diag, .hold_fd = -1};
 	struct cairn_index_state from;
-	enum cairn_status status = move_open(&m, &from);
+	/* A move that was begun has made it; nothing is made here. */
+	enum cairn_status status = cairn_data_dir_find(options->to, diag);
+	if (status == CAIRN_OK)
+		status = move_open(&m, &from);
 	return status == CAIRN_OK && from.frozen == CAIRN_INDEX_MOVED
 		       ? cairn_index_transfer_freeze(m.from, CAIRN_INDEX_THAWED, diag)
 		       : status;

@@ -41,14 +41,14 @@ struct cairn_move_options {
  *                           cairn_data_dir_open(), cairn_index_transfer_open()
  *         CAIRN_E_DAMAGED   rows contradict each other (index.rows)
  *         CAIRN_E_BUSY      stopped, or an engine does not answer
- *         CAIRN_E_USAGE     as cairn_data_dir_open(); CAIRN_E_NOT_FOUND the first is not there
- *         CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
+ *         CAIRN_E_USAGE     the second is in the first (move.folder), or as cairn_data_dir_open(); CAIRN_E_NOT_FOUND
+ * the first is not there CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_move(const struct cairn_move_options *options, struct cairn_move_report *report,
 					    struct cairn_diag *diag);
 
 /** A move that was to be finished is not: the first store takes writes again, as long as the second does not.
- *  @return as cairn_move() */
+ *  @return as cairn_move(); CAIRN_E_NOT_FOUND also when the second is not there: nothing is made */
 CAIRN_MUST_USE enum cairn_status cairn_move_cancel(const struct cairn_move_options *options, struct cairn_diag *diag);
 
 /** A store that was moved out, or of a backup from after that, takes writes again, whatever became of the second, which

@@ -80,6 +80,10 @@ CAIRN_MUST_USE enum cairn_status cairn_data_dir_lock(const char *path, bool make
  *          index elsewhere cannot be read; CAIRN_E_USAGE the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag);
 
+/** Is a path, which need not be there, the folder or in it? Both may be links. @return false also when it cannot be
+ * told, which opening it tells */
+bool cairn_data_dir_has(const char *dir, const char *path);
+
 /** What cairn_data_dir_look() has found. Plain value. */
 struct cairn_data_dir_sight {
 	bool exists;

@@ -4,7 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -127,6 +130,16 @@ enum cairn_status cairn_data_dir_look(const char *path, const char *secret_file,
 	if (status == CAIRN_OK)
 		status = data_dir_look_at_secret(path, secret_file, diag);
 	return status == CAIRN_OK ? data_dir_look_inside(path, index, out, diag) : status;
+}
+
+bool cairn_data_dir_has(const char *dir, const char *path)
+{
+	char real[PATH_MAX], there[PATH_MAX], parent[DATA_DIR_PATH_BYTES];
+	(void)snprintf(parent, sizeof(parent), "%s", path);
+	if (!realpath(dir, real) || (!realpath(path, there) && !realpath(dirname(parent), there)))
+		return false;
+	size_t n = strlen(real);
+	return strncmp(there, real, n) == 0 && (there[n] == '/' || there[n] == '\0');
 }
 
 enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag)

@@ -394,3 +394,12 @@ def test_the_last_second_of_the_last_year(start, restored):
     said = command("backup", "--data-dir", server.data, "--incremental", folder, expect=73).stderr
     assert "backup.time" in said and "99991231T235959Z" in said
     assert {p.name for p in folder.iterdir()} == before
+
+
+def test_archives_without_a_moment(start, restored):
+    server, folder = start(), restored.tmp_path / "backups"
+    put(server, 1)
+    (folder / f"{backup(server, folder)['moment']}.moment.fold").unlink()
+    done = command("backups", "verify", "--json", folder, expect=66)
+    assert json.loads(done.stdout)["bad"] == [] and "restore.moment" in done.stderr
+    command("backups", "list", folder)

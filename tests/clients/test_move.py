@@ -264,6 +264,26 @@ def test_refusals(start, begin, tmp_path):
     book.check(begin("other"))
 
 
+def test_folders_that_are_no_end_of_a_move(start, tmp_path):
+    """One in the store that is moved, under any name; and of a move that never was nothing is made."""
+    server = start()
+    fill(server, 1)
+    (tmp_path / "link").symlink_to(server.data)
+    before = {p for p in server.data.iterdir()}
+    for to in (server.data, server.data / "in", tmp_path / "link", tmp_path / "link/in"):
+        for more_ in ((), ("--cancel",)) if to == server.data else ((),):
+            command = [cairn.CAIRN, "migrate-store", *more_, "--data-dir", str(server.data), "--to", str(to)]
+            done_ = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            assert done_.returncode == 64 and "move.folder" in done_.stderr, done_.stderr
+    assert {p for p in server.data.iterdir()} == before
+    (tmp_path / "empty").mkdir()
+    for to in (tmp_path / "empty", tmp_path / "none"):
+        command = [cairn.CAIRN, "migrate-store", "--cancel", "--data-dir", str(server.data), "--to", str(to)]
+        done_ = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done_.returncode == 66 and "data_dir.missing" in done_.stderr, done_.stderr
+    assert not list((tmp_path / "empty").iterdir()) and not (tmp_path / "none").exists()
+
+
 def test_every_column_is_moved(server):
     """A script of the schema that adds one has to add it to lib/index/tables.c, too."""
     known = {}
