@@ -9,6 +9,7 @@ import sys
 import threading
 
 import cairn
+import faults
 import hf_client
 import ledger
 import plans
@@ -308,28 +309,25 @@ def test_packing_among_clients(server):
 
 
 @pytest.mark.files
-def test_packing_holds_nobody_up(start, make):
+def test_packing_holds_nobody_up(tmp_path, make):
     """With one worker: who packs has threads of its own, and waits here for a disk that does not answer."""
-    server, xorb = start(workers=1), make([9000], 1)
-    assert ledger.Ledger().upload(server, xet.File([(xorb, 0, 1)])).status == 200
-    (path,) = server.objects()
-    content = path.read_bytes()
-    path.unlink()
-    os.mkfifo(path, 0o600)  # opening it waits for somebody who writes
-    assert server.post("/v1/packs?name=a.shard").status == 202
-    try:
-        assert server.get("/v1/packs", timeout=10).json()["job"]["running"]
-        assert server.get("/ready", timeout=10).status == 200
-        cairn.is_error(server.post("/v1/packs?name=b.shard", timeout=10), 409, "pack.running")
-        cairn.is_error(server.post("/v1/gc", timeout=10), 503, "gc.running")
-        book = ledger.Ledger()
-        assert book.upload(server, ledger.new_file(2)).status == 200
-        book.check(server)
-    finally:
-        path.open("wb").close()
+    disk = faults.Faults(tmp_path, workers=1)
+    with disk.server as server:
+        assert ledger.Ledger().upload(server, xet.File([(make([9000], 1), 0, 1)])).status == 200
+        disk.arm(["fsync", "fdatasync"], faults.HOLD, 1, 1)
+        assert server.post("/v1/packs?name=a.shard").status == 202
+        try:
+            cairn.wait_until("the pack to wait for the disk", disk.fired)
+            assert server.get("/v1/packs", timeout=10).json()["job"]["running"]
+            assert server.get("/ready", timeout=10).status == 200
+            cairn.is_error(server.post("/v1/packs?name=b.shard", timeout=10), 409, "pack.running")
+            cairn.is_error(server.post("/v1/gc", timeout=10), 503, "gc.running")
+            book = ledger.Ledger()
+            assert book.upload(server, ledger.new_file(2)).status == 200
+            book.check(server)
+        finally:
+            disk.disarm()
         cairn.wait_until("the packing to end", lambda: not server.get("/v1/packs").json()["job"]["running"])
-        path.unlink()
-        path.write_bytes(content)
 
 
 @pytest.mark.files
@@ -422,8 +420,8 @@ def test_a_pack_that_is_cut_takes_nothing_else_along(start, make):
         assert server.request("HEAD", make([20_000], 3).path()).status == 404
         assert server.request("HEAD", other.path()).status == 404
         assert server.get(address(server, file)).body == xorb.body()
-        faults = {p["name"]: p["fault"] for p in server.get("/v1/packs").json()["packs"]}
-        assert faults == {"a.shard": None, "zz.shard": "readshard.layout"}
+        told = {p["name"]: p["fault"] for p in server.get("/v1/packs").json()["packs"]}
+        assert told == {"a.shard": None, "zz.shard": "readshard.layout"}
         server.stop()
         server.start()
 
