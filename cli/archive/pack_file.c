@@ -338,6 +338,9 @@ int pack_delete(const struct cli_command *command, const struct pack_args *args,
 		status = cairn_readshard_scrub(f.shard, f.fd, &zeroed, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(path, status, &diag);
+	if (diag.rule)
+		cli_error("%s: when it was deleted, %s [%s, offset %" PRIu64 "]", path, diag.text, diag.rule,
+			  diag.offset);
 	if (!args->quiet && !args->json)
 		cli_line("%s: %d deleted%s", path, n,
 			 zeroed ? "" : "; somebody still reads bytes of it, delete again to zero them");

@@ -575,6 +575,45 @@ START_TEST(a_damaged_length_is_no_gap)
 }
 END_TEST
 
+/* A slot that leads into another object, by its offset or by the length there: neither a deletion nor a scrub takes
+ * the other's bytes, nor what only the right offset would lead to. */
+START_TEST(a_wrong_slot_takes_no_other_object_along)
+{
+	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
+	CLEANUP(five_freep) struct five *f = five_new();
+	CLEANUP(cairn_readshard_freep) struct cairn_readshard *s = NULL;
+	CLEANUP(cairn_fd_closep) int fd = open_file(&dir, "five");
+	write_five(fd, f);
+	struct cairn_readshard_slot wrong, other;
+	struct cairn_diag diag = {0}, scrub_diag = {0};
+	uint8_t number[8];
+	bool zeroed = true;
+	ck_assert_int_eq(cairn_readshard_open(&s, fd, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_readshard_find(s, f->keys[2], &wrong, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_readshard_find(s, f->keys[4], &other, NULL), CAIRN_OK);
+	uint64_t at = wrong.at;
+	if (_i == 0) {
+		at = cairn_readshard_slot_at(s, cairn_readshard_slot_of(s, f->keys[2])) + KEY;
+		cairn_put_u64be(number, other.at);
+	} else {
+		cairn_put_u64be(number, other.bytes_at - wrong.bytes_at + 100);
+	}
+	ck_assert_int_eq(cairn_fd_write_at(fd, at, number, sizeof(number)), CAIRN_OK);
+	if (_i == 0) {
+		/* What was deleted before has left something to tidy. */
+		ck_assert_int_eq(cairn_readshard_delete(s, fd, f->keys[1], &zeroed, NULL), CAIRN_OK);
+		ck_assert_int_eq(cairn_readshard_scrub(s, fd, &zeroed, &scrub_diag), CAIRN_E_FORMAT);
+		ck_assert_str_eq(scrub_diag.rule, "readshard.overlap");
+	}
+	ck_assert_int_eq(cairn_readshard_delete(s, fd, f->keys[2], &zeroed, &diag), CAIRN_OK);
+	ck_assert(!zeroed);
+	ck_assert_str_eq(diag.rule, "readshard.overlap");
+	ck_missing(s, f->keys[2]);
+	ck_object(s, f->keys[4], f->bytes[4], f->len[4]);
+	ck_object(s, f->keys[3], f->bytes[3], f->len[3]);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("readshard");
@@ -603,6 +642,7 @@ int main(void)
 	tc = tcase_create("deleting");
 	tcase_add_test(tc, deleting_leaves_the_bytes_that_the_peer_leaves);
 	tcase_add_test(tc, held_bytes_are_zeroed_later);
+	tcase_add_loop_test(tc, a_wrong_slot_takes_no_other_object_along, 0, 2);
 	tcase_add_test(tc, a_damaged_length_is_no_gap);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);

@@ -54,7 +54,7 @@ static enum cairn_status delete_zero(int fd, uint64_t at, uint64_t len, bool *ze
 	return status;
 }
 
-enum cairn_status cairn_readshard_delete(const struct cairn_readshard *s, int fd,
+enum cairn_status cairn_readshard_delete(struct cairn_readshard *s, int fd,
 					 const uint8_t key[static CAIRN_READSHARD_KEY_BYTES], bool *zeroed,
 					 struct cairn_diag *diag)
 {
@@ -64,19 +64,22 @@ enum cairn_status cairn_readshard_delete(const struct cairn_readshard *s, int fd
 	enum cairn_status status = cairn_readshard_find(s, key, &slot, diag);
 	if (status != CAIRN_OK)
 		return status;
+	/* Before the tombstone, behind which a slot that lies over this one would look like the only one there. */
+	bool disjoint = cairn_readshard_check_disjoint(s, diag) == CAIRN_OK;
 	cairn_put_u64be(tombstone + CAIRN_READSHARD_KEY_BYTES, CAIRN_READSHARD_NO_OFFSET);
 	status = cairn_fd_write_at(fd, cairn_readshard_slot_at(s, cairn_readshard_slot_of(s, key)), tombstone,
 				   sizeof(tombstone));
 	if (status == CAIRN_OK)
 		status = fdatasync(fd) == 0 ? CAIRN_OK : cairn_fd_status(errno);
 	cairn_crash_point(CAIRN_CRASH_PACK_BURIED);
-	if (status == CAIRN_OK)
+	*zeroed = disjoint;
+	if (status == CAIRN_OK && disjoint)
 		status = delete_zero(fd, slot.at, CAIRN_READSHARD_SIZE_BYTES + slot.bytes, zeroed);
 	cairn_crash_point(CAIRN_CRASH_PACK_ZEROED);
 	return status;
 }
 
-enum cairn_status cairn_readshard_scrub(const struct cairn_readshard *s, int fd, bool *zeroed, struct cairn_diag *diag)
+enum cairn_status cairn_readshard_scrub(struct cairn_readshard *s, int fd, bool *zeroed, struct cairn_diag *diag)
 {
 	const struct cairn_readshard_header *h = cairn_readshard_header_of(s);
 	uint32_t *slots, n;
@@ -86,6 +89,8 @@ enum cairn_status cairn_readshard_scrub(const struct cairn_readshard *s, int fd,
 		free(slots); /* nothing was deleted: what looks like a gap is an object whose length is damaged */
 		return CAIRN_OK;
 	}
+	if (status == CAIRN_OK)
+		status = cairn_readshard_check_disjoint(s, diag);
 	uint64_t end = h->objects_at;
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
 		struct cairn_readshard_slot slot;

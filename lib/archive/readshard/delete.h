@@ -20,16 +20,18 @@ void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot);
  * cairn_readshard_scrub() zeroes. The final bytes are those that swh.shard leaves.
  * @param s  of the same file
  * @param fd  open for reading and writing; no other deletion may run
- * @param[out] zeroed  false: somebody holds the bytes; scrub later
+ * Where objects overlap, or one is not within its section, a slot is wrong, and the bytes may be another's: then there
+ * is the tombstone alone, and diag says where.
+ * @param[out] zeroed  false: not, or somebody holds the bytes and cairn_readshard_scrub() comes later
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_FORMAT the slot is damaged; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_readshard_delete(const struct cairn_readshard *s, int fd,
+CAIRN_MUST_USE enum cairn_status cairn_readshard_delete(struct cairn_readshard *s, int fd,
 							const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
 							bool *zeroed, struct cairn_diag *diag);
 
-/** Zero what no object covers, except for what is held. Likewise. @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_IO;
- * CAIRN_E_FULL; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_readshard_scrub(const struct cairn_readshard *s, int fd, bool *zeroed,
+/** Zero what no object covers, except for what is held. Likewise. @return CAIRN_OK; CAIRN_E_FORMAT as
+ *  cairn_readshard_check_disjoint(), and nothing is zeroed; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_scrub(struct cairn_readshard *s, int fd, bool *zeroed,
 						       struct cairn_diag *diag);
 
 #endif

@@ -18,6 +18,7 @@ struct cairn_readshard {
 	struct cairn_readshard_header header;
 	struct cairn_chd function;
 	uint64_t end;
+	bool disjoint; /* cairn_readshard_check_disjoint() has found so */
 };
 
 enum cairn_status cairn_readshard_read(const struct cairn_readshard *s, uint64_t at, uint8_t *out, size_t len,
@@ -355,5 +356,30 @@ enum cairn_status cairn_readshard_list(const struct cairn_readshard *s, uint32_t
 	}
 	free(places);
 	free(list);
+	return status;
+}
+
+enum cairn_status cairn_readshard_check_disjoint(struct cairn_readshard *s, struct cairn_diag *diag)
+{
+	uint32_t *slots, n;
+	uint64_t end = 0;
+	if (s->disjoint)
+		return CAIRN_OK;
+	enum cairn_status status = cairn_readshard_list(s, &slots, &n, diag);
+	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
+		struct cairn_readshard_slot slot;
+		status = cairn_readshard_slot(s, slots[i], &slot, diag);
+		if (status == CAIRN_OK && slot.is_live && slot.at < end) {
+			status = cairn_fail(diag, CAIRN_E_FORMAT, "readshard.overlap", slot.at,
+					    "the object of slot %" PRIu32
+					    " lies over another: one of their slots is wrong, and nothing is zeroed",
+					    slots[i]);
+			cairn_diag_numbers(diag, end, slot.at);
+		}
+		if (slot.is_live)
+			end = slot.bytes_at + slot.bytes;
+	}
+	free(slots);
+	s->disjoint = status == CAIRN_OK;
 	return status;
 }

@@ -84,6 +84,13 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_find(const struct cairn_readsha
 CAIRN_MUST_USE enum cairn_status cairn_readshard_list(const struct cairn_readshard *s, uint32_t **slots, uint32_t *n,
 						      struct cairn_diag *diag);
 
+/**
+ * Are all objects that are there within their section, and none lies over another? Asked of the file once, if so: from
+ * then on objects only go. One thread at a time.
+ * @return CAIRN_OK; CAIRN_E_FORMAT "readshard.overlap", or as cairn_readshard_slot(); CAIRN_E_IO; CAIRN_E_NOMEM
+ */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_check_disjoint(struct cairn_readshard *s, struct cairn_diag *diag);
+
 /** What cairn_readshard_verify() counted. */
 struct cairn_readshard_summary {
 	uint32_t n_objects;      /* that are there */
