@@ -1,5 +1,6 @@
 """What lies in a data folder, or is given to a tool, and is no regular file: a FIFO, which would keep whoever opens it, a folder, a link."""
 
+import json
 import os
 import subprocess
 
@@ -71,6 +72,33 @@ def test_tools_are_not_kept_by_a_fifo_in_a_data_folder(start, name, command):
     options = [server.folder / "out.fold", "--with-secret"] if command == "backup" else []
     done = run(command, "--data-dir", server.data, *options)
     assert name == "lock" or (name in ("secret", "identity") and command == "fsck") or done.returncode != 0, done
+
+
+@pytest.mark.parametrize("what", ["folder", "full folder", "link", "fifo"])
+def test_what_is_no_file_is_a_damaged_object(start, make, what):
+    """Fsck names it and goes on; a repair sets it aside, and the next upload takes its place."""
+    server = start()
+    file, xorb, path = stored(server, make)
+    other, other_xorb, other_path = stored(server, make, 2)
+    server.stop()
+    path.unlink()
+    if what == "link":
+        path.symlink_to(other_path)
+    elif what == "fifo":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+        if what == "full folder":
+            (path / "file").write_bytes(b"x")
+    for repair in ([], ["--repair"]):
+        done = run("fsck", "--json", "--data-dir", server.data, *repair)
+        problems = {(p["kind"], p["hash"]) for p in json.loads(done.stdout)["problems"]}
+        assert problems == {("xorb.damaged", xet.text(xorb.hash)), ("file.lost", ledger.name(file))}, done
+    assert not os.path.lexists(path)
+    server.start()
+    assert server.put_xorb(xorb).status == 200
+    for f, x in ((file, xorb), (other, other_xorb)):
+        assert server.get(address(server, f)).body == x.body()
 
 
 @pytest.mark.parametrize("command", ["inspect", "verify", "fold list", "fold verify", "pack list", "pack verify", "repair --from", "restore"])

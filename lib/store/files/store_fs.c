@@ -228,6 +228,14 @@ static enum cairn_status store_fs_missing(int error)
 	return error == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO;
 }
 
+/* What is no file in the place of an object counts as one that has lost all its bytes: it is named, and set aside, like
+ * any that is damaged. */
+static void store_fs_judge(struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		st->st_size = 0;
+}
+
 enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct cairn_hash *hash, int *fd,
 				      struct stat *st)
 {
@@ -235,12 +243,16 @@ enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct ca
 	store_fs_path(path, hash);
 	/* A FIFO would keep whoever opens it. */
 	*fd = openat(fs->objects_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (*fd < 0 && (errno == ELOOP || errno == ENXIO)) /* a link, a socket */
+		*fd = openat(fs->objects_fd, path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	if (*fd < 0)
 		return store_fs_missing(errno);
-	if (fstat(*fd, st) == 0 && S_ISREG(st->st_mode))
-		return CAIRN_OK;
-	cairn_fd_closep(fd);
-	return CAIRN_E_IO;
+	if (fstat(*fd, st) < 0) {
+		cairn_fd_closep(fd);
+		return CAIRN_E_IO;
+	}
+	store_fs_judge(st);
+	return CAIRN_OK;
 }
 
 /* One that is kept open and has lost its name was removed by somebody else: it does not count as stored. */
@@ -253,7 +265,7 @@ static enum cairn_status store_fs_get_loose(struct store_fs *fs, const struct ca
 		return CAIRN_OK;
 	cairn_fd_closep(fd);
 	enum cairn_status status = store_fs_open_loose(fs, hash, fd, st);
-	if (status == CAIRN_OK)
+	if (status == CAIRN_OK && S_ISREG(st->st_mode))
 		store_open_files_keep(&fs->opened, hash, *fd, n_forgotten);
 	return status;
 }
@@ -332,8 +344,7 @@ enum cairn_status store_fs_stat_loose(const struct store_fs *fs, const struct ca
 	struct stat st;
 	if (fstatat(fs->objects_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return store_fs_missing(errno);
-	if (!S_ISREG(st.st_mode))
-		return CAIRN_E_IO;
+	store_fs_judge(&st);
 	*bytes = (uint64_t)st.st_size;
 	return CAIRN_OK;
 }
