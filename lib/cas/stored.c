@@ -19,7 +19,11 @@ enum cairn_status cas_read_chunk(struct cairn_store_object *object, struct cairn
 	    header.compressed_bytes != end - at - CAIRN_XORB_CHUNK_HEADER_BYTES ||
 	    header.unpacked_bytes != list->spans[i].unpacked_bytes)
 		return CAIRN_E_DAMAGED;
-	status = cairn_codec_unpack(codec, &unpacked, &header, block + CAIRN_XORB_CHUNK_HEADER_BYTES, at, NULL);
+	const uint8_t *data = block + CAIRN_XORB_CHUNK_HEADER_BYTES;
+	status = cairn_codec_unpack(codec, &unpacked, &header, data, at, NULL);
+	/* A frame that gives the right bytes here may give others, or none, to a client. */
+	if (status == CAIRN_OK)
+		status = cairn_codec_judge(codec, &header, data, at, NULL);
 	if (status != CAIRN_OK)
 		return status == CAIRN_E_NOMEM ? status : CAIRN_E_DAMAGED;
 	cairn_hash_chunk(&hash, unpacked, header.unpacked_bytes);
