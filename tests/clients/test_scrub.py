@@ -50,6 +50,27 @@ def scrub(server):
 
 
 @pytest.mark.files
+def test_what_was_moved_away_while_it_is_open(server, make, tmp_path):
+    """The daemon has it open, and it still has a name, elsewhere."""
+    moved, exchanged, sound = put(server, make, 3)
+    assert scrub(server)["lost"] == 0
+    object_of(server, moved).rename(tmp_path / "moved")
+    object_of(server, exchanged).rename(tmp_path / "exchanged")
+    object_of(server, exchanged).write_bytes(b"something else")
+    last = scrub(server)
+    assert [last[n] for n in ("xorbs", "damaged", "lost", "unread")] == [3, 1, 2, 0]
+    assert server.request("HEAD", sound.path()).status == 200
+    assert server.get("/ready").status == 200
+    (server.data / "objects").rename(tmp_path / "objects")
+    (server.data / "objects").mkdir()
+    cairn.wait_until("it to be noticed", lambda: server.get("/ready").status == 503)
+    assert "store.replaced" in server.get("/ready").body.decode()
+    (server.data / "objects").rmdir()
+    (tmp_path / "objects").rename(server.data / "objects")
+    cairn.wait_until("it to be noticed", lambda: server.get("/ready").status == 200)
+
+
+@pytest.mark.files
 def test_what_it_finds(server, make):
     sound, flipped, missing = put(server, make, 3)
     last = scrub(server)

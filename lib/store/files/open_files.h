@@ -1,5 +1,5 @@
 /* Objects that were opened lately, so that a range of one that is asked for again and again costs a dup() and no
- * look-up of its path (which the sandbox makes longer). */
+ * opening of its path (which the sandbox makes longer). */
 #ifndef CAIRN_STORE_FILES_OPEN_FILES_H
 #define CAIRN_STORE_FILES_OPEN_FILES_H
 

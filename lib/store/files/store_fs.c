@@ -255,16 +255,28 @@ enum cairn_status store_fs_open_loose(const struct store_fs *fs, const struct ca
 	return CAIRN_OK;
 }
 
-/* One that is kept open and has lost its name was removed by somebody else: it does not count as stored. */
+/* Is the open file still the one at the object's path? Somebody else may have removed it, moved it away or put another
+ * there: then it does not count as stored. Asked without opening, so the sandbox makes nothing longer. */
+static bool store_fs_is_in_place(const struct store_fs *fs, const struct cairn_hash *hash, int fd, struct stat *st)
+{
+	char path[STORE_FS_PATH_BYTES];
+	struct stat there;
+	store_fs_path(path, hash);
+	return fstat(fd, st) == 0 && fstatat(fs->objects_fd, path, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       there.st_dev == st->st_dev && there.st_ino == st->st_ino;
+}
+
 static enum cairn_status store_fs_get_loose(struct store_fs *fs, const struct cairn_hash *hash, int *fd,
 					    struct stat *st)
 {
 	uint64_t n_forgotten;
 	*fd = store_open_files_get(&fs->opened, hash, &n_forgotten);
-	if (*fd >= 0 && fstat(*fd, st) == 0 && st->st_nlink > 0)
+	if (*fd >= 0 && store_fs_is_in_place(fs, hash, *fd, st))
 		return CAIRN_OK;
 	cairn_fd_closep(fd);
 	enum cairn_status status = store_fs_open_loose(fs, hash, fd, st);
+	if (status == CAIRN_E_NOT_FOUND)
+		store_open_files_forget(&fs->opened, hash);
 	if (status == CAIRN_OK && S_ISREG(st->st_mode))
 		store_open_files_keep(&fs->opened, hash, *fd, n_forgotten);
 	return status;
@@ -383,6 +395,19 @@ static enum cairn_status store_fs_confirm(struct cairn_store *s, const struct ca
 	home_fd = store_homes_open(&fs->homes, fs->objects_fd, hash);
 	return home_fd < 0 || !store_homes_sync(&fs->homes, fs->objects_fd, hash, home_fd) ? cairn_fd_status(errno)
 											   : CAIRN_OK;
+}
+
+/* What was opened at the start is what is at the path? Another disk may have been mounted over it since. */
+static enum cairn_status store_fs_ready(struct cairn_store *s, struct cairn_diag *diag)
+{
+	const struct store_fs *fs = (const struct store_fs *)s;
+	struct stat open_st, there;
+	if (fstat(fs->objects_fd, &open_st) == 0 && fstatat(fs->dir_fd, "objects", &there, 0) == 0 &&
+	    open_st.st_dev == there.st_dev && open_st.st_ino == there.st_ino)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_IO, "store.replaced", CAIRN_NO_OFFSET,
+			  "the folder objects of the data folder is not the one that was opened at the start: put it "
+			  "back, or restart the daemon if the other one is meant");
 }
 
 static void store_fs_room(struct cairn_store *s, struct cairn_store_room *out)
@@ -593,6 +618,7 @@ static const struct cairn_store_backend STORE_FS_BACKEND = {
 	.set_aside = store_fs_set_aside,
 	.each = store_fs_each,
 	.room = store_fs_room,
+	.ready = store_fs_ready,
 };
 
 enum cairn_status store_fs_open(struct cairn_store **out, const char *dir, const struct cairn_store_options *options,
