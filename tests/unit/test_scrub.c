@@ -139,7 +139,9 @@ START_TEST(an_object_that_cannot_be_read)
 	gc_stock_init(&s);
 	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 	ck_assert_int_eq(unlink(path), 0);
-	ck_assert_int_eq(symlink(path, path), 0); /* ELOOP */
+	*strrchr(path, '/') = '\0';
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(symlink(path, path), 0); /* ELOOP, on the way there */
 	struct pass p = scrub_all(&s);
 	ck_assert_uint_eq(p.n_unread, 1);
 	ck_assert_uint_eq(p.n_lost + p.n_suspect, 0);
