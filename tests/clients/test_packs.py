@@ -427,6 +427,31 @@ def test_a_pack_that_is_cut_takes_nothing_else_along(start, make):
 
 
 @pytest.mark.files
+def test_more_packs_than_are_served(start, make):
+    """The first ones by their names are, whatever order the folder has; faulty ones take nobody's place."""
+    server, file, xorb, path = one_packed(start, make, "m.shard")
+    assert ledger.Ledger().upload(server, xet.File([(make([9000], 2), 0, 1)])).status == 200
+    pack(server, "z.shard")
+    body = path.with_name("z.shard").read_bytes()
+
+    def faults_of(content, name, n):
+        server.stop()
+        for i in range(n):
+            path.with_name(name % i).write_bytes(content)
+        server.start()
+        return {p["name"]: p["fault"] for p in server.get("/v1/packs").json()["packs"] if p["fault"]}
+
+    assert len(faults_of(b"", "a%03d.shard", 300)) == 300
+    assert server.get(address(server, file)).body == xorb.body()
+    assert faults_of(body, "a%03d.shard", 256) == {name: "pack.many" for name in ["m.shard", "z.shard", *(f"a{i}.shard" for i in range(256, 300))]}
+    assert server.request("HEAD", xorb.path()).status == 404
+    for i in range(256, 300):
+        path.with_name(f"a{i}.shard").unlink()
+    path.with_name("a000.shard").unlink()
+    assert server.get(address(server, file)).body == xorb.body()
+
+
+@pytest.mark.files
 @pytest.mark.parametrize("way", ["hf_xet", "push"])
 def test_an_upload_while_a_pack_is_away(start, tmp_path, way):
     server = start()

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 enum {
+	PACKS_LISTED_MAX = 2 * CAIRN_STORE_PACKS_MAX, /* those that are served, and what is wrong with others */
 	PACKS_SCAN_AGAIN_MS = 1000,
 	PACKS_RACY_S = 2, /* a folder changed so lately may change again within one tick of its time */
 };
@@ -112,38 +113,65 @@ static struct store_pack *packs_take(const struct store_packs *p, const char *na
 	return pack;
 }
 
-static int packs_compare(const void *a, const void *b)
+/* One more than are served. It is opened when there is room: another time of change than its own has it looked at
+ * again. @return a reference; NULL without memory */
+static struct store_pack *packs_pass_over(const char *name, const struct stat *st)
 {
-	const struct store_pack *const *x = a, *const *y = b;
-	return strcmp((*x)->name, (*y)->name);
+	struct store_pack *pack = calloc(1, sizeof(*pack));
+	if (!pack)
+		return NULL;
+	atomic_init(&pack->refs, 1);
+	pack->fd = -1;
+	pack->st = *st;
+	pack->st.st_mtim = (struct timespec){0};
+	memcpy(pack->name, name, strlen(name) + 1);
+	(void)cairn_fail(&pack->fault, CAIRN_E_LIMIT, "pack.many", CAIRN_NO_OFFSET,
+			 "there are %d packs before it, by their names, and no more are served; make fewer, larger "
+			 "ones",
+			 CAIRN_STORE_PACKS_MAX);
+	return pack;
 }
 
-/* Under scan_lock: read the folder into a list of references. */
+static void packs_free_entry(struct dirent **e)
+{
+	free(*e);
+}
+
+static int packs_filter(const struct dirent *e)
+{
+	return packs_is_name(e->d_name);
+}
+
+static int packs_compare(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Under scan_lock: read the folder into a list of references. In the order of names, so that whatever order the file
+ * system has, the same ones are served. */
 static enum cairn_status packs_read(struct store_packs *p, struct store_pack **list, size_t *n)
 {
-	int fd = openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		cairn_fd_closep(&fd);
-		return CAIRN_E_IO;
-	}
-	enum cairn_status status = CAIRN_OK;
-	for (const struct dirent *e = readdir(dir); e && status == CAIRN_OK && *n < CAIRN_STORE_PACKS_MAX;
-	     e = readdir(dir)) {
+	struct dirent **entries = NULL;
+	int n_entries = scandirat(p->dir_fd, ".", &entries, packs_filter, packs_compare);
+	enum cairn_status status = n_entries < 0 ? cairn_fd_status(errno) : CAIRN_OK;
+	size_t n_served = 0;
+	for (int i = 0; i < n_entries; i++) {
+		CLEANUP(packs_free_entry) struct dirent *e = entries[i];
 		struct stat st;
-		if (!packs_is_name(e->d_name) || fstatat(p->dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(st.st_mode))
+		if (status != CAIRN_OK || *n == PACKS_LISTED_MAX ||
+		    fstatat(p->dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 			continue;
-		list[*n] = packs_take(p, e->d_name, &st);
+		list[*n] = n_served < CAIRN_STORE_PACKS_MAX ? packs_take(p, e->d_name, &st)
+							    : packs_pass_over(e->d_name, &st);
 		if (!list[*n]) {
 			status = CAIRN_E_NOMEM;
 			continue;
 		}
 		p->scan_again = p->scan_again || !list[*n]->shard;
+		n_served += list[*n]->shard != NULL;
 		(*n)++;
 	}
-	(void)closedir(dir);
-	qsort(list, *n, sizeof(struct store_pack *), packs_compare);
+	free((void *)entries);
 	return status;
 }
 
@@ -151,7 +179,7 @@ static enum cairn_status packs_read(struct store_packs *p, struct store_pack **l
 static enum cairn_status packs_scan_locked(struct store_packs *p)
 {
 	struct stat st;
-	struct store_pack **list = calloc(CAIRN_STORE_PACKS_MAX, sizeof(struct store_pack *));
+	struct store_pack **list = calloc(PACKS_LISTED_MAX, sizeof(struct store_pack *));
 	size_t n = 0;
 	if (!list)
 		return CAIRN_E_NOMEM;
@@ -367,7 +395,7 @@ static bool packs_is_first(struct store_packs *p, const struct store_pack *pack,
 /* References to all packs, so that long work needs no lock. */
 struct packs_all {
 	size_t n;
-	struct store_pack *pack[CAIRN_STORE_PACKS_MAX];
+	struct store_pack *pack[PACKS_LISTED_MAX];
 };
 
 static void packs_all_fini(struct packs_all *all)

@@ -45,8 +45,7 @@ static enum cairn_status store_fs_tidy_packs(struct cairn_store *s)
 
 static void packing_count(void *ctx, const struct cairn_store_pack *pack)
 {
-	(void)pack;
-	(*(size_t *)ctx)++;
+	(*(size_t *)ctx) += pack->fault == NULL;
 }
 
 static enum cairn_status packing_check(struct store_fs *fs, const char *name, struct cairn_diag *diag)
