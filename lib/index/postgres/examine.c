@@ -213,9 +213,10 @@ static enum cairn_status examine_tell_content(struct examine *e, int64_t content
 		return status;
 	for (int i = 0; i < 4 && PQntuples(r) > 0; i++)
 		(void)!cairn_pg_get_text(r, 0, i, part[i], sizeof(part[i]));
-	(void)snprintf(text, sizeof(text),
-		       "the bytes of content number %lld, of %s/%s the file %s%s%s, are not what was committed",
-		       (long long)content, part[0], part[1], part[2], part[2][0] ? "/" : "", part[3]);
+	(void)snprintf(
+		text, sizeof(text),
+		"the bytes of content number %lld, of %.60s/%.60s the file %.120s%s%.120s, are not what was committed",
+		(long long)content, part[0], part[1], part[2], part[2][0] ? "/" : "", part[3]);
 	examine_tell(e, CAIRN_INDEX_FAULT_CONTENT, text);
 	return CAIRN_OK;
 }
