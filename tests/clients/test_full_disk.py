@@ -48,7 +48,7 @@ def test_the_command_tells_that_it_waits(start, tmp_path):
     push = [str(cairn.CAIRN), "push", "--retries", "3", "--server", server.url, str(file)]
     piped = subprocess.Popen(push, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     seen = subprocess.run(["script", "-qec", shlex.join(push), "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
-    assert re.findall(r"507 disk\.reserve, .*; trying again in (\d) s", seen) == ["2"], seen
+    assert re.findall(r"507 disk\.reserve, .*; trying again in (\d)\.\d s", seen) == ["2"], seen
     told = piped.communicate()[0]
     assert piped.returncode == 69 and "disk.reserve" in told and "trying again" not in told
 

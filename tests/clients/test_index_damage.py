@@ -12,7 +12,7 @@ import cairn
 import ledger
 import plans
 import pytest
-from test_hub_buckets import admin, guarded, people  # noqa: F401
+from test_hub_buckets import people  # noqa: F401
 from test_hub_repos import commit, done, make, text
 from visitors import Visitor
 

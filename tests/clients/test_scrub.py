@@ -54,9 +54,9 @@ def test_what_was_moved_away_while_it_is_open(server, make, tmp_path):
     """The daemon has it open, and it still has a name, elsewhere."""
     moved, exchanged, sound = put(server, make, 3)
     assert scrub(server)["lost"] == 0
-    object_of(server, moved).rename(tmp_path / "moved")
-    object_of(server, exchanged).rename(tmp_path / "exchanged")
-    object_of(server, exchanged).write_bytes(b"something else")
+    server.object_of(xet.text(moved.hash)).rename(tmp_path / "moved")
+    server.object_of(xet.text(exchanged.hash)).rename(tmp_path / "exchanged")
+    server.object_of(xet.text(exchanged.hash)).write_bytes(b"something else")
     last = scrub(server)
     assert [last[n] for n in ("xorbs", "damaged", "lost", "unread")] == [3, 1, 2, 0]
     assert server.request("HEAD", sound.path()).status == 200
