@@ -84,6 +84,11 @@ bool cairn_json_i64(const struct cairn_json *value, int64_t *out)
 	return true;
 }
 
+bool cairn_json_is_null(const struct cairn_json *value)
+{
+	return json_is_null(json_of(value));
+}
+
 const char *cairn_json_text_of(const struct cairn_json *object, const char *name)
 {
 	return cairn_json_string(cairn_json_get(object, name));
@@ -103,8 +108,7 @@ bool cairn_json_copy_of(const struct cairn_json *object, const char *name, const
 			size_t size)
 {
 	const struct cairn_json *value = cairn_json_get(object, name);
-	bool absent = !value || json_is_null(json_of(value));
-	const char *text = absent ? otherwise : cairn_json_string(value);
+	const char *text = value ? cairn_json_string(value) : otherwise;
 	size_t len = text ? strlen(text) : size;
 	if (len >= size)
 		return false;

@@ -25,6 +25,8 @@ void cairn_json_freep(struct cairn_json **value);
 /** Each accepts NULL and a value of another type, and then answers NULL, false or 0: a chain needs one check. */
 bool cairn_json_is_object(const struct cairn_json *value);
 const struct cairn_json *cairn_json_get(const struct cairn_json *object, const char *name);
+/** The value null; what is absent is none. */
+bool cairn_json_is_null(const struct cairn_json *value);
 const char *cairn_json_string(const struct cairn_json *value);
 bool cairn_json_bool(const struct cairn_json *value, bool *out);
 /** A whole number, or one with a fraction below 2^53 in size, which is cut off (dates in tokens may have one). */
@@ -34,7 +36,7 @@ const char *cairn_json_text_of(const struct cairn_json *object, const char *name
 bool cairn_json_bool_of(const struct cairn_json *object, const char *name, bool *out);
 bool cairn_json_i64_of(const struct cairn_json *object, const char *name, int64_t *out);
 /** A member's text, copied.
- *  @param otherwise  when it is absent or null; NULL: it must be there
+ *  @param otherwise  when it is absent; NULL: it must be there
  *  @param size       of out, with the zero
  *  @return false: there is none, it is no text, or too long for out, which is left alone */
 bool cairn_json_copy_of(const struct cairn_json *object, const char *name, const char *otherwise, char *out,

@@ -268,8 +268,9 @@ static void history_branch_done(struct http_request *req)
 	(void)cairn_json_bool_of(h->json, "emptyBranch", &h->empty);
 	(void)cairn_json_bool_of(h->json, "overwrite", &h->overwrite);
 	bool good = h->repo.body.bytes.len == 0 || cairn_json_is_object(h->json);
+	bool unsaid = cairn_json_is_null(cairn_json_get(h->json, "startingPoint"));
 	if (good && cairn_hub_unescape(h->name, sizeof(h->name), h->raw) &&
-	    cairn_json_copy_of(h->json, "startingPoint", "", h->start, sizeof(h->start)))
+	    (unsaid || cairn_json_copy_of(h->json, "startingPoint", "", h->start, sizeof(h->start))))
 		route_job_start(req);
 	else
 		history_refuse_body(req,

@@ -88,8 +88,9 @@ START_TEST(values_of_each_type)
 	ck_assert_str_eq(text, "x");
 	ck_assert(cairn_json_copy_of(v, "no", "", text, 1));
 	ck_assert_str_eq(text, "");
-	ck_assert(cairn_json_copy_of(v, "n", "y", text, sizeof(text)));
-	ck_assert_str_eq(text, "y");
+	ck_assert(!cairn_json_copy_of(v, "n", "y", text, sizeof(text)));
+	ck_assert_str_eq(text, "");
+	ck_assert(cairn_json_is_null(cairn_json_get(v, "n")) && !cairn_json_is_null(cairn_json_get(v, "no")));
 	/* A chain through what is not there. */
 	ck_assert_ptr_null(cairn_json_text_of(cairn_json_get(cairn_json_get(v, "no"), "no"), "no"));
 	ck_assert_ptr_null(cairn_json_get(cairn_json_get(v, "t"), "no"));
