@@ -339,11 +339,11 @@ int pack_delete(const struct cli_command *command, const struct pack_args *args,
 	if (status != CAIRN_OK)
 		return cli_fail(path, status, &diag);
 	if (diag.rule)
-		cli_error("%s: when it was deleted, %s [%s, offset %" PRIu64 "]", path, diag.text, diag.rule,
+		cli_error("%s: nothing was zeroed: %s [%s, offset %" PRIu64 "]", path, diag.text, diag.rule,
 			  diag.offset);
 	if (!args->quiet && !args->json)
 		cli_line("%s: %d deleted%s", path, n,
-			 zeroed ? "" : "; somebody still reads bytes of it, delete again to zero them");
+			 zeroed || diag.rule ? "" : "; somebody still reads bytes of it, delete again to zero them");
 	if (args->json)
 		(void)printf("{\"deleted\":%d,\"zeroed\":%s}\n", n, zeroed ? "true" : "false");
 	return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;

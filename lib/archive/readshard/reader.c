@@ -360,6 +360,20 @@ enum cairn_status cairn_readshard_list(const struct cairn_readshard *s, uint32_t
 	return status;
 }
 
+enum cairn_status cairn_readshard_check_behind(const struct cairn_readshard_slot *object, uint32_t slot, uint64_t *end,
+					       struct cairn_diag *diag)
+{
+	if (object->at < *end) {
+		enum cairn_status status = cairn_fail(
+			diag, CAIRN_E_FORMAT, "readshard.overlap", object->at,
+			"the object of slot %" PRIu32 " lies over another: one of their slots is wrong", slot);
+		cairn_diag_numbers(diag, *end, object->at);
+		return status;
+	}
+	*end = object->bytes_at + object->bytes;
+	return CAIRN_OK;
+}
+
 enum cairn_status cairn_readshard_check_disjoint(struct cairn_readshard *s, struct cairn_diag *diag)
 {
 	uint32_t *slots, n;
@@ -370,15 +384,8 @@ enum cairn_status cairn_readshard_check_disjoint(struct cairn_readshard *s, stru
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
 		struct cairn_readshard_slot slot;
 		status = cairn_readshard_slot(s, slots[i], &slot, diag);
-		if (status == CAIRN_OK && slot.is_live && slot.at < end) {
-			status = cairn_fail(diag, CAIRN_E_FORMAT, "readshard.overlap", slot.at,
-					    "the object of slot %" PRIu32
-					    " lies over another: one of their slots is wrong, and nothing is zeroed",
-					    slots[i]);
-			cairn_diag_numbers(diag, end, slot.at);
-		}
-		if (slot.is_live)
-			end = slot.bytes_at + slot.bytes;
+		if (status == CAIRN_OK && slot.is_live)
+			status = cairn_readshard_check_behind(&slot, slots[i], &end, diag);
 	}
 	free(slots);
 	s->disjoint = status == CAIRN_OK;

@@ -84,6 +84,11 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_find(const struct cairn_readsha
 CAIRN_MUST_USE enum cairn_status cairn_readshard_list(const struct cairn_readshard *s, uint32_t **slots, uint32_t *n,
 						      struct cairn_diag *diag);
 
+/** Does an object begin behind those before it? @param[in,out] end  where they end; then where this one does
+ *  @return CAIRN_OK; CAIRN_E_FORMAT "readshard.overlap" with both places */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_check_behind(const struct cairn_readshard_slot *object, uint32_t slot,
+							      uint64_t *end, struct cairn_diag *diag);
+
 /**
  * Are all objects that are there within their section, and none lies over another? Asked of the file once, if so: from
  * then on objects only go. One thread at a time.

@@ -46,13 +46,9 @@ static enum cairn_status verify_slots(const struct cairn_readshard *s, const uin
 			cairn_diag_numbers(diag, slots[i], right);
 			return status;
 		}
-		if (slot.at < end) {
-			status = cairn_fail(diag, CAIRN_E_FORMAT, "readshard.overlap", slot.at,
-					    "the object of slot %" PRIu32 " lies over another", slots[i]);
-			cairn_diag_numbers(diag, end, slot.at);
+		status = cairn_readshard_check_behind(&slot, slots[i], &end, diag);
+		if (status != CAIRN_OK)
 			return status;
-		}
-		end = slot.bytes_at + slot.bytes;
 		sum->n_objects++;
 		sum->bytes += slot.bytes;
 	}
