@@ -54,16 +54,20 @@ enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const char *path, st
 	return CAIRN_E_CONFLICT;
 }
 
+/* The script of a version, and what it leaves to code. */
+static enum cairn_status migrate_run(sqlite3 *db, int64_t version)
+{
+	enum cairn_status status = cairn_sql_exec(db, cairn_migrate_scripts[version - 1]);
+	return status == CAIRN_OK && version == MIGRATE_OFFSETS ? cairn_offsets_migrate(db) : status;
+}
+
 /* What the scripts make, in memory. */
 static enum cairn_status migrate_make_known(sqlite3 **known, int64_t version, struct cairn_diag *diag)
 {
 	enum cairn_status status =
 		cairn_sql_open(known, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, diag);
-	for (int64_t next = 1; status == CAIRN_OK && next <= version; next++) {
-		status = cairn_sql_exec(*known, cairn_migrate_scripts[next - 1]);
-		if (status == CAIRN_OK && next == MIGRATE_OFFSETS)
-			status = cairn_offsets_migrate(*known);
-	}
+	for (int64_t next = 1; status == CAIRN_OK && next <= version; next++)
+		status = migrate_run(*known, next);
 	return status;
 }
 
@@ -116,9 +120,7 @@ static enum cairn_status migrate_step(sqlite3 *db, int64_t version)
 	enum cairn_status status = cairn_sql_exec(db, "BEGIN IMMEDIATE");
 	cairn_crash_point(CAIRN_CRASH_MIGRATE_BEGUN);
 	if (status == CAIRN_OK)
-		status = cairn_sql_exec(db, cairn_migrate_scripts[version - 1]);
-	if (status == CAIRN_OK && version == MIGRATE_OFFSETS)
-		status = cairn_offsets_migrate(db);
+		status = migrate_run(db, version);
 	cairn_crash_point(CAIRN_CRASH_MIGRATE_RUN);
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, stamp);
