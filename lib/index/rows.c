@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 
 #include <endian.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,4 +124,13 @@ enum cairn_status cairn_rows_inline(int64_t key, int64_t size_bytes, const uint8
 	if (status != CAIRN_OK)
 		return status;
 	return (int64_t)len == size_bytes && (int64_t)cairn_get_u64le(oid.b) == key ? CAIRN_OK : CAIRN_E_DAMAGED;
+}
+
+void cairn_rows_inline_text(char out[static CAIRN_ROWS_INLINE_TEXT_BYTES], int64_t content, const char *account,
+			    const char *repo, const char *folder, const char *name)
+{
+	(void)snprintf(out, CAIRN_ROWS_INLINE_TEXT_BYTES,
+		       "the bytes of content number %lld, of %.60s/%.60s the file %.120s%s%.120s, are not what was "
+		       "committed",
+		       (long long)content, account, repo, folder, folder[0] ? "/" : "", name);
 }

@@ -43,4 +43,10 @@ CAIRN_MUST_USE enum cairn_status cairn_rows_terms(struct cairn_index_term **term
  *  @return CAIRN_OK; CAIRN_E_DAMAGED; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_rows_inline(int64_t key, int64_t size_bytes, const uint8_t *bytes, size_t len);
 
+enum { CAIRN_ROWS_INLINE_TEXT_BYTES = 480 };
+/** Say that they are not. Names are cut to what has room.
+ *  @param content  the number of its row @param folder, name  where it is, of one of its commits; "": not known */
+void cairn_rows_inline_text(char out[static CAIRN_ROWS_INLINE_TEXT_BYTES], int64_t content, const char *account,
+			    const char *repo, const char *folder, const char *name);
+
 #endif

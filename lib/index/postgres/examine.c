@@ -204,7 +204,7 @@ static enum cairn_status examine_references(struct examine *e)
 /* Nothing finds entries by their content: the name of each takes a scan, which is little where little is wrong. */
 static enum cairn_status examine_tell_content(struct examine *e, int64_t content)
 {
-	char text[480], part[4][CAIRN_INDEX_PATH_MAX + 1] = {"?", "?", "", "?"};
+	char text[CAIRN_ROWS_INLINE_TEXT_BYTES], part[4][CAIRN_INDEX_PATH_MAX + 1] = {"?", "?", "", "?"};
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	cairn_pg_int8(&args, content);
@@ -213,10 +213,7 @@ static enum cairn_status examine_tell_content(struct examine *e, int64_t content
 		return status;
 	for (int i = 0; i < 4 && PQntuples(r) > 0; i++)
 		(void)!cairn_pg_get_text(r, 0, i, part[i], sizeof(part[i]));
-	(void)snprintf(
-		text, sizeof(text),
-		"the bytes of content number %lld, of %.60s/%.60s the file %.120s%s%.120s, are not what was committed",
-		(long long)content, part[0], part[1], part[2], part[2][0] ? "/" : "", part[3]);
+	cairn_rows_inline_text(text, content, part[0], part[1], part[2], part[3]);
 	examine_tell(e, CAIRN_INDEX_FAULT_CONTENT, text);
 	return CAIRN_OK;
 }

@@ -3,8 +3,6 @@
 #include "index/examine.h"
 #include "index/rows.h"
 
-#include <stdio.h>
-
 enum { CONTENTS_ALL, CONTENTS_NAME, CONTENTS_STMTS };
 
 /* Nothing finds entries by their content: the name of each takes a scan, which is little where little is wrong. */
@@ -24,18 +22,15 @@ static const char *contents_text(sqlite3_stmt *row, int at)
 static enum cairn_status contents_tell(sqlite3_stmt *name, int64_t content, void (*wrong)(void *ctx, const char *text),
 				       void *ctx)
 {
-	char text[480];
+	char text[CAIRN_ROWS_INLINE_TEXT_BYTES];
 	bool row = false;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = name;
 	sqlite3_bind_int64(stmt, 1, content);
 	enum cairn_status status = cairn_sql_step(stmt, &row);
 	if (status != CAIRN_OK)
 		return status;
-	const char *folder = row ? contents_text(stmt, 2) : "";
-	(void)snprintf(text, sizeof(text),
-		       "the bytes of content number %lld, of %s/%s the file %s%s%s, are not what was committed",
-		       (long long)content, row ? contents_text(stmt, 0) : "?", row ? contents_text(stmt, 1) : "?",
-		       folder, folder[0] ? "/" : "", row ? contents_text(stmt, 3) : "?");
+	cairn_rows_inline_text(text, content, row ? contents_text(stmt, 0) : "?", row ? contents_text(stmt, 1) : "?",
+			       row ? contents_text(stmt, 2) : "", row ? contents_text(stmt, 3) : "?");
 	wrong(ctx, text);
 	return CAIRN_OK;
 }
