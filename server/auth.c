@@ -120,10 +120,15 @@ static bool auth_parse_bearer(const char *header, char out[static AUTH_TOKEN_BYT
 	return true;
 }
 
+/* Is it known by a row of the index? */
+static bool auth_has_number(const struct auth_identity *identity)
+{
+	return identity->account != 0 || identity->api_key != 0;
+}
+
 bool auth_is_somebody(const struct auth_identity *identity)
 {
-	bool has_number = identity->account != 0 || identity->api_key != 0;
-	return has_number || (identity->by_token && strcmp(identity->subject, CAIRN_TOKEN_ANYBODY) != 0);
+	return auth_has_number(identity) || (identity->by_token && strcmp(identity->subject, CAIRN_TOKEN_ANYBODY) != 0);
 }
 
 /* @param kind  no repository is taken for a subject, no token for a key */
@@ -291,10 +296,11 @@ bool auth_check(const struct auth_options *options, const char *header, unsigned
 
 void auth_sender(const struct auth_identity *identity, const char *header, struct cairn_hash *out)
 {
-	bool has_number = identity->account != 0 || identity->api_key != 0;
-	if (!has_number && identity->subject[0])
+	if (auth_has_number(identity))
+		auth_bearer(identity, header, out);
+	else if (identity->subject[0])
 		auth_name('s', identity->subject, strlen(identity->subject), out);
-	else if (!has_number && identity->repo[0])
+	else if (identity->repo[0])
 		auth_name('r', identity->repo, strlen(identity->repo), out);
 	else
 		auth_bearer(identity, header, out);
