@@ -4,7 +4,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/report.h"
 #include "cli/common/scan.h"
-#include "pack/placer.h"
+#include "dedupe/placer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

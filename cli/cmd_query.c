@@ -7,7 +7,7 @@
 #include "cli/common/report.h"
 #include "cli/common/scan.h"
 #include "cli/common/server_options.h"
-#include "pack/placer.h"
+#include "dedupe/placer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

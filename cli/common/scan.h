@@ -2,7 +2,7 @@
 #ifndef CAIRN_CLI_SCAN_H
 #define CAIRN_CLI_SCAN_H
 
-#include "pack/cutter.h"
+#include "dedupe/cutter.h"
 
 /** Longer files are refused: the tables of a file's chunks take up to 100 bytes a chunk of about 64 KiB. */
 #define SCAN_FILE_BYTES_MAX (UINT64_C(1) << 40)

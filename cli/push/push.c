@@ -6,7 +6,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/scan.h"
 #include "cli/push/push_answer.h"
-#include "pack/shards.h"
+#include "dedupe/shards.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -20,7 +20,7 @@ void push_fini(struct push *p)
 	ahead_freep(&p->ahead);
 	cairn_placer_fini(&p->placer);
 	pthread_mutex_destroy(&p->lock);
-	packer_freep(&p->packer);
+	compressor_freep(&p->compressor);
 	senders_freep(&p->senders);
 	client_freep(&p->client);
 	cairn_buf_fini(&p->answer);
@@ -122,7 +122,7 @@ static enum cairn_status push_add(void *ctx, const struct cairn_hash *chunk, con
 	struct push *p = ctx;
 	p->new_bytes += len;
 	pthread_mutex_unlock(&p->lock);
-	enum cairn_status status = packer_add(p->packer, chunk, raw, len, diag);
+	enum cairn_status status = compressor_add(p->compressor, chunk, raw, len, diag);
 	pthread_mutex_lock(&p->lock);
 	return status;
 }
@@ -133,7 +133,7 @@ static enum cairn_status push_close(void *ctx, const struct cairn_hash *xorb, co
 	struct push *p = ctx;
 	(void)list;
 	pthread_mutex_unlock(&p->lock);
-	enum cairn_status status = packer_close(p->packer, xorb, diag);
+	enum cairn_status status = compressor_close(p->compressor, xorb, diag);
 	pthread_mutex_lock(&p->lock);
 	return status;
 }
@@ -207,12 +207,12 @@ enum cairn_status push_open(struct push *p, const struct server_options *server,
 	if (status == CAIRN_OK)
 		status = senders_new(&p->senders, p->client, jobs);
 	if (status == CAIRN_OK)
-		status = packer_new(&p->packer, p->senders);
+		status = compressor_new(&p->compressor, p->senders);
 	if (status != CAIRN_OK)
 		return status;
 	const struct watch watch = {.look = push_draw, .ctx = p};
 	senders_watch(p->senders, &watch);
-	packer_watch(p->packer, &watch);
+	compressor_watch(p->compressor, &watch);
 	return CAIRN_OK;
 }
 
@@ -284,7 +284,7 @@ enum cairn_status push_end(struct push *p, struct cairn_diag *diag)
 	enum cairn_status status = cairn_placer_end(&p->placer, diag);
 	pthread_mutex_unlock(&p->lock);
 	if (status == CAIRN_OK)
-		status = packer_end(p->packer, diag);
+		status = compressor_end(p->compressor, diag);
 	if (status == CAIRN_OK)
 		status = senders_end(p->senders, diag);
 	p->progress.name = "naming the files to the server";

@@ -1,13 +1,13 @@
-/* The engine of a push: asks for known chunks, packs and sends what is new, and registers the files. */
+/* The engine of a push: asks for known chunks, compresses and sends what is new, and registers the files. */
 #ifndef CAIRN_CLI_PUSH_H
 #define CAIRN_CLI_PUSH_H
 
 #include "cli/common/progress.h"
 #include "cli/common/server_options.h"
 #include "cli/push/ahead.h"
-#include "cli/push/packer.h"
+#include "cli/push/compressor.h"
 #include "cli/push/senders.h"
-#include "pack/placer.h"
+#include "dedupe/placer.h"
 
 #include <pthread.h>
 
@@ -18,7 +18,7 @@ struct push {
 	pthread_mutex_t lock;       /* over what it knows of chunks, which those that ask ahead look up */
 	struct ahead *ahead;        /* NULL: nobody asks ahead */
 	struct senders *senders;
-	struct packer *packer;          /* into writers of theirs */
+	struct compressor *compressor;  /* into writers of theirs */
 	struct cairn_buf answer;        /* of the request in hand */
 	struct cairn_buf dedupe_answer; /* may be large */
 	struct progress progress;       /* the caller's to begin */

@@ -1,4 +1,4 @@
-/* Xorbs on their way: threads that send what was packed, while the next one is packed. */
+/* Xorbs on their way: threads that send what was compressed, while the next one is. */
 #ifndef CAIRN_CLI_SENDERS_H
 #define CAIRN_CLI_SENDERS_H
 
@@ -28,7 +28,7 @@ void senders_freep(struct senders **out);
 struct cairn_xorb_writer *senders_take(struct senders *s);
 
 /** Have what a writer holds sent under this name, unless the server has it; the writer goes back.
- *  @param raw_bytes  what it was before it was packed
+ *  @param raw_bytes  what it was before it was compressed
  *  @return CAIRN_OK; CAIRN_E_NOMEM; how an earlier one failed */
 CAIRN_MUST_USE enum cairn_status senders_send(struct senders *s, struct cairn_xorb_writer *writer,
 					      const struct cairn_hash *xorb, uint64_t raw_bytes,

@@ -2,8 +2,8 @@
 
 #include "cas/budget.h"
 #include "cas/proof.h"
-#include "pack/cutter.h"
-#include "pack/shards.h"
+#include "dedupe/cutter.h"
+#include "dedupe/shards.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -43,7 +43,7 @@ lib/xorb    lib/base lib/hash
 lib/shard   lib/base lib/hash
 lib/archive lib/base lib/hash
 lib/verify  lib/base lib/hash lib/chunk lib/xorb lib/shard lib/index
-lib/pack    lib/base lib/hash lib/chunk lib/shard lib/verify
+lib/dedupe    lib/base lib/hash lib/chunk lib/shard lib/verify
 lib/index   lib/base lib/hash
 lib/store   lib/base lib/hash lib/archive
 lib/token   lib/base lib/hash
@@ -51,7 +51,7 @@ lib/data_dir lib/base lib/hash lib/index lib/store
 lib/cas     lib/base lib/hash lib/token lib/archive lib/chunk lib/xorb lib/shard lib/verify lib/index lib/store lib/data_dir
 lib/backup  lib/base lib/hash lib/archive lib/xorb lib/index lib/store lib/data_dir
 server/http  lib/base lib/hash lib/token server
-lib/hub     lib/base lib/hash lib/token lib/index lib/pack lib/cas
+lib/hub     lib/base lib/hash lib/token lib/index lib/dedupe lib/cas
 server/route lib/base lib/hash lib/token lib/cas server server/http
 server/page lib/base lib/hash lib/token lib/cas lib/hub server server/http server/route server/hub
 server/hub  lib/base lib/hash lib/token lib/cas lib/hub server server/http server/route

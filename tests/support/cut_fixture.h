@@ -3,7 +3,7 @@
 #ifndef CAIRN_TESTS_SUPPORT_CUT_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_CUT_FIXTURE_H
 
-#include "pack/cutter.h"
+#include "dedupe/cutter.h"
 #include "support/vectors.h"
 
 /** The chunks of a file, of which n were seen. */

@@ -1,6 +1,6 @@
 /* What a push makes of chunks. The judge of its shards is the daemon's verification. */
-#include "pack/placer.h"
-#include "pack/shards.h"
+#include "dedupe/placer.h"
+#include "dedupe/shards.h"
 #include "verify/verify.h"
 
 #include <check.h>

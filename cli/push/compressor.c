@@ -1,4 +1,4 @@
-#include "cli/push/packer.h"
+#include "cli/push/compressor.h"
 
 #include "base/cond.h"
 #include "xorb/format.h"
@@ -7,26 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PACKER_BLOCK_BYTES = 1024 * 1024 };
+enum { COMPRESSOR_BLOCK_BYTES = 1024 * 1024 };
 
 /* What a block holds, one after the other: each a chunk, whose bytes follow, or, of no bytes, the end of a xorb. */
-struct packer_record {
+struct compressor_record {
 	struct cairn_hash hash;
 	uint32_t len;
 };
 
-_Static_assert(PACKER_BLOCK_BYTES >= CAIRN_CHUNK_BYTES_MAX + sizeof(struct packer_record), "a chunk fits into a block");
+_Static_assert(COMPRESSOR_BLOCK_BYTES >= CAIRN_CHUNK_BYTES_MAX + sizeof(struct compressor_record),
+	       "a chunk fits into a block");
 
 /* Filled by one side, emptied by the other. */
-struct packer_block {
+struct compressor_block {
 	uint8_t *bytes; /* owned */
 	size_t len;
 	bool full; /* the thread's turn; under the lock */
 };
 
-struct packer {
+struct compressor {
 	struct senders *senders;
-	struct packer_block blocks[2];
+	struct compressor_block blocks[2];
 	unsigned filling; /* which of them */
 	pthread_t thread;
 	bool started;
@@ -42,8 +43,8 @@ struct packer {
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-static enum cairn_status packer_pack(struct packer *p, const struct packer_record *record, const uint8_t *raw,
-				     struct cairn_diag *diag)
+static enum cairn_status compressor_take(struct compressor *p, const struct compressor_record *record,
+					 const uint8_t *raw, struct cairn_diag *diag)
 {
 	if (record->len == 0) {
 		struct cairn_xorb_writer *writer = p->writer;
@@ -61,26 +62,27 @@ static enum cairn_status packer_pack(struct packer *p, const struct packer_recor
 	return status == CAIRN_OK ? CAIRN_E_NOMEM : status;
 }
 
-static enum cairn_status packer_pack_block(struct packer *p, const struct packer_block *block, struct cairn_diag *diag)
+static enum cairn_status compressor_take_block(struct compressor *p, const struct compressor_block *block,
+					       struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
 	for (size_t at = 0; status == CAIRN_OK && at < block->len;) {
-		struct packer_record record;
+		struct compressor_record record;
 		memcpy(&record, block->bytes + at, sizeof(record));
 		at += sizeof(record);
-		status = packer_pack(p, &record, block->bytes + at, diag);
+		status = compressor_take(p, &record, block->bytes + at, diag);
 		at += record.len;
 	}
 	return status;
 }
 
-static void *packer_work(void *ctx)
+static void *compressor_work(void *ctx)
 {
-	struct packer *p = ctx;
+	struct compressor *p = ctx;
 	unsigned turn = 0;
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
-		struct packer_block *block = &p->blocks[turn];
+		struct compressor_block *block = &p->blocks[turn];
 		while (!block->full && !p->stop)
 			pthread_cond_wait(&p->changed, &p->lock);
 		if (p->stop)
@@ -88,7 +90,7 @@ static void *packer_work(void *ctx)
 		if (p->status == CAIRN_OK) {
 			struct cairn_diag diag = {0};
 			pthread_mutex_unlock(&p->lock);
-			enum cairn_status status = packer_pack_block(p, block, &diag);
+			enum cairn_status status = compressor_take_block(p, block, &diag);
 			pthread_mutex_lock(&p->lock);
 			p->status = status;
 			p->diag = diag;
@@ -104,9 +106,9 @@ static void *packer_work(void *ctx)
 
 /* --- who uses it -------------------------------------------------------------------------------------------------- */
 
-enum cairn_status packer_new(struct packer **out, struct senders *senders)
+enum cairn_status compressor_new(struct compressor **out, struct senders *senders)
 {
-	struct packer *p = calloc(1, sizeof(*p));
+	struct compressor *p = calloc(1, sizeof(*p));
 	*out = p;
 	if (!p)
 		return CAIRN_E_NOMEM;
@@ -114,23 +116,23 @@ enum cairn_status packer_new(struct packer **out, struct senders *senders)
 	pthread_mutex_init(&p->lock, NULL);
 	cairn_cond_init(&p->changed);
 	for (unsigned i = 0; i < 2; i++)
-		p->blocks[i].bytes = malloc(PACKER_BLOCK_BYTES);
-	if (p->blocks[0].bytes && p->blocks[1].bytes && pthread_create(&p->thread, NULL, packer_work, p) == 0) {
+		p->blocks[i].bytes = malloc(COMPRESSOR_BLOCK_BYTES);
+	if (p->blocks[0].bytes && p->blocks[1].bytes && pthread_create(&p->thread, NULL, compressor_work, p) == 0) {
 		p->started = true;
 		return CAIRN_OK;
 	}
-	packer_freep(out);
+	compressor_freep(out);
 	return CAIRN_E_NOMEM;
 }
 
-void packer_watch(struct packer *p, const struct watch *watch)
+void compressor_watch(struct compressor *p, const struct watch *watch)
 {
 	p->watch = *watch;
 }
 
-void packer_freep(struct packer **out)
+void compressor_freep(struct compressor **out)
 {
-	struct packer *p = *out;
+	struct compressor *p = *out;
 	*out = NULL;
 	if (!p)
 		return;
@@ -148,7 +150,7 @@ void packer_freep(struct packer **out)
 }
 
 /* The lock is held. */
-static enum cairn_status packer_status(const struct packer *p, struct cairn_diag *diag)
+static enum cairn_status compressor_status(const struct compressor *p, struct cairn_diag *diag)
 {
 	if (p->status != CAIRN_OK)
 		*diag = p->diag;
@@ -156,7 +158,7 @@ static enum cairn_status packer_status(const struct packer *p, struct cairn_diag
 }
 
 /* Hand over what was filled, and wait for the other block. */
-static enum cairn_status packer_hand_over(struct packer *p, struct cairn_diag *diag)
+static enum cairn_status compressor_hand_over(struct compressor *p, struct cairn_diag *diag)
 {
 	pthread_mutex_lock(&p->lock);
 	p->blocks[p->filling].full = true;
@@ -164,21 +166,21 @@ static enum cairn_status packer_hand_over(struct packer *p, struct cairn_diag *d
 	pthread_cond_broadcast(&p->changed);
 	while (p->blocks[p->filling].full)
 		watch_wait(&p->watch, &p->changed, &p->lock);
-	enum cairn_status status = packer_status(p, diag);
+	enum cairn_status status = compressor_status(p, diag);
 	pthread_mutex_unlock(&p->lock);
 	return status;
 }
 
-static enum cairn_status packer_put(struct packer *p, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
-				    struct cairn_diag *diag)
+static enum cairn_status compressor_put(struct compressor *p, const struct cairn_hash *hash, const uint8_t *raw,
+					size_t len, struct cairn_diag *diag)
 {
-	const struct packer_record record = {.hash = *hash, .len = (uint32_t)len};
-	if (p->blocks[p->filling].len + sizeof(record) + len > PACKER_BLOCK_BYTES) {
-		enum cairn_status status = packer_hand_over(p, diag);
+	const struct compressor_record record = {.hash = *hash, .len = (uint32_t)len};
+	if (p->blocks[p->filling].len + sizeof(record) + len > COMPRESSOR_BLOCK_BYTES) {
+		enum cairn_status status = compressor_hand_over(p, diag);
 		if (status != CAIRN_OK)
 			return status;
 	}
-	struct packer_block *block = &p->blocks[p->filling];
+	struct compressor_block *block = &p->blocks[p->filling];
 	memcpy(block->bytes + block->len, &record, sizeof(record));
 	block->len += sizeof(record);
 	if (len > 0)
@@ -187,25 +189,25 @@ static enum cairn_status packer_put(struct packer *p, const struct cairn_hash *h
 	return CAIRN_OK;
 }
 
-enum cairn_status packer_add(struct packer *p, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
-			     struct cairn_diag *diag)
+enum cairn_status compressor_add(struct compressor *p, const struct cairn_hash *chunk, const uint8_t *raw, size_t len,
+				 struct cairn_diag *diag)
 {
-	return len == 0 || len > CAIRN_CHUNK_BYTES_MAX ? CAIRN_E_USAGE : packer_put(p, chunk, raw, len, diag);
+	return len == 0 || len > CAIRN_CHUNK_BYTES_MAX ? CAIRN_E_USAGE : compressor_put(p, chunk, raw, len, diag);
 }
 
-enum cairn_status packer_close(struct packer *p, const struct cairn_hash *xorb, struct cairn_diag *diag)
+enum cairn_status compressor_close(struct compressor *p, const struct cairn_hash *xorb, struct cairn_diag *diag)
 {
-	return packer_put(p, xorb, NULL, 0, diag);
+	return compressor_put(p, xorb, NULL, 0, diag);
 }
 
-enum cairn_status packer_end(struct packer *p, struct cairn_diag *diag)
+enum cairn_status compressor_end(struct compressor *p, struct cairn_diag *diag)
 {
-	enum cairn_status status = packer_hand_over(p, diag);
+	enum cairn_status status = compressor_hand_over(p, diag);
 	pthread_mutex_lock(&p->lock);
 	while (p->blocks[1 - p->filling].full)
 		watch_wait(&p->watch, &p->changed, &p->lock);
 	if (status == CAIRN_OK)
-		status = packer_status(p, diag);
+		status = compressor_status(p, diag);
 	pthread_mutex_unlock(&p->lock);
 	return status;
 }

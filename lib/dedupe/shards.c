@@ -1,4 +1,4 @@
-#include "pack/shards.h"
+#include "dedupe/shards.h"
 
 #include "shard/writer.h"
 #include "verify/verify.h"

@@ -1,8 +1,8 @@
 /* The shards that register what a placer has placed. */
-#ifndef CAIRN_PACK_SHARDS_H
-#define CAIRN_PACK_SHARDS_H
+#ifndef CAIRN_DEDUPE_SHARDS_H
+#define CAIRN_DEDUPE_SHARDS_H
 
-#include "pack/placer.h"
+#include "dedupe/placer.h"
 
 enum {
 	CAIRN_SHARDS_BYTES_MAX = 64 * 1024 * 1024, /* the server's default limit of one shard */

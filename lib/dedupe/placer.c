@@ -1,4 +1,4 @@
-#include "pack/placer.h"
+#include "dedupe/placer.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Where each chunk of the pushed files goes: to a xorb that the server has, to one of this push, or to the one being
  * filled; and the terms that this makes of each file. Does no I/O: it asks its owner. */
-#ifndef CAIRN_PACK_PLACER_H
-#define CAIRN_PACK_PLACER_H
+#ifndef CAIRN_DEDUPE_PLACER_H
+#define CAIRN_DEDUPE_PLACER_H
 
+#include "dedupe/hash_map.h"
 #include "hash/chunk_list.h"
-#include "pack/hash_map.h"
 
 enum {
 	CAIRN_PLACER_KEYS_MAX = 16,       /* answers of one epoch share a key; more keys than this are ignored */

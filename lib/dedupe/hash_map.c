@@ -1,4 +1,4 @@
-#include "pack/hash_map.h"
+#include "dedupe/hash_map.h"
 
 #include "base/bytes.h"
 

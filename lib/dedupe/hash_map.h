@@ -1,6 +1,6 @@
 /* Where a chunk was seen: a map from hashes to places. */
-#ifndef CAIRN_PACK_HASH_MAP_H
-#define CAIRN_PACK_HASH_MAP_H
+#ifndef CAIRN_DEDUPE_HASH_MAP_H
+#define CAIRN_DEDUPE_HASH_MAP_H
 
 #include "hash/hash.h"
 

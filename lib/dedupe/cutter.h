@@ -1,7 +1,7 @@
 /* A file's bytes as they come, cut into chunks as the stock clients cut them, and hashed, through a window of fixed
  * size. Does no I/O: its owner puts the bytes into the window. */
-#ifndef CAIRN_PACK_CUTTER_H
-#define CAIRN_PACK_CUTTER_H
+#ifndef CAIRN_DEDUPE_CUTTER_H
+#define CAIRN_DEDUPE_CUTTER_H
 
 #include "hash/crypto.h"
 #include "hash/hash.h"

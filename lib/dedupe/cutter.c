@@ -1,4 +1,4 @@
-#include "pack/cutter.h"
+#include "dedupe/cutter.h"
 
 #include "chunk/chunker.h"
 #include "hash/merkle.h"
