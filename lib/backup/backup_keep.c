@@ -86,11 +86,11 @@ static void keep_note_fault(void *ctx, const struct cairn_index_fault *fault)
 }
 
 static enum cairn_status keep_note_need(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
-					uint64_t packing)
+					uint64_t layout)
 {
 	const struct keep_needs *needs = ctx;
-	const struct cairn_backup_object object = {*hash, stored_bytes, packing};
-	if (packing == 0)
+	const struct cairn_backup_object object = {*hash, stored_bytes, layout};
+	if (layout == 0)
 		return cairn_fail(needs->diag, CAIRN_E_FORMAT, "restore.damaged", CAIRN_NO_OFFSET,
 				  "the index of this moment is damaged: a xorb has no list of its chunks");
 	cairn_backup_objects_add(needs->objects, &object);
@@ -193,19 +193,19 @@ static enum cairn_status keep_compare_object(void *ctx, const struct cairn_bundl
 {
 	struct keep_verify *v = ctx;
 	const struct cairn_backup_item *items = (const struct cairn_backup_item *)(const void *)v->items.bytes;
-	uint64_t packing = 0;
+	uint64_t layout = 0;
 	if (v->at == v->items.len / sizeof(*items) || items[v->at].bundle != v->bundle)
 		return CAIRN_OK;
 	const struct cairn_backup_object *o = &items[v->at].object;
 	if (o->len != object->len || !cairn_hash_equal(&o->hash, &object->hash))
 		return CAIRN_OK;
-	enum cairn_status status = cairn_backup_judge(&o->hash, object->bytes, object->len, &packing, v->diag);
+	enum cairn_status status = cairn_backup_judge(&o->hash, object->bytes, object->len, &layout, v->diag);
 	if (status == CAIRN_E_MISMATCH) {
 		v->n_damaged++;
 		v->at++;
 		return CAIRN_OK;
 	}
-	if (status != CAIRN_OK || packing != o->packing)
+	if (status != CAIRN_OK || layout != o->layout)
 		return status;
 	cairn_backup_objects_add(&v->has, o);
 	v->at++;

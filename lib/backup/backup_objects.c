@@ -56,12 +56,12 @@ static enum cairn_status backup_missing(struct backup *b, const struct cairn_has
 }
 
 /* Lost, and sent again since the index was copied. */
-static enum cairn_status backup_other_packing(struct backup *b, const struct cairn_hash *hash)
+static enum cairn_status backup_other_layout(struct backup *b, const struct cairn_hash *hash)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];
 	cairn_hash_text(text, hash);
 	return cairn_fail(b->diag, CAIRN_E_MISMATCH, "backup.object", CAIRN_NO_OFFSET,
-			  "object %s is packed otherwise than the index says: run cairn fsck --repair first", text);
+			  "object %s is laid out otherwise than the index says: run cairn fsck --repair first", text);
 }
 
 /* What is taken once is never read again: a rotten copy would keep the good one out for good. The others go on, but
@@ -92,7 +92,7 @@ enum cairn_status backup_damage(struct backup *b)
 static enum cairn_status backup_take(struct backup *b, const struct cairn_backup_object *wanted)
 {
 	const struct cairn_hash *hash = &wanted->hash;
-	uint64_t stored_bytes = wanted->len, packing = 0;
+	uint64_t stored_bytes = wanted->len, layout = 0;
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *o = NULL;
 	enum cairn_status status = cairn_store_get(b->store, hash, &o);
 	uint64_t len = status == CAIRN_OK ? cairn_store_object_bytes(o) : 0;
@@ -106,15 +106,15 @@ static enum cairn_status backup_take(struct backup *b, const struct cairn_backup
 	status = cairn_store_object_read(o, 0, to, len);
 	if (status != CAIRN_OK)
 		return backup_missing(b, hash, stored_bytes, len, status);
-	status = cairn_backup_judge(hash, to, len, &packing, &why);
+	status = cairn_backup_judge(hash, to, len, &layout, &why);
 	if (status == CAIRN_E_MISMATCH) {
 		b->data.len = data_bytes;
 		return backup_note_damaged(b, hash, &why);
 	}
 	if (status != CAIRN_OK)
 		return status;
-	if (packing != wanted->packing)
-		return backup_other_packing(b, hash);
+	if (layout != wanted->layout)
+		return backup_other_layout(b, hash);
 	cairn_bundle_entry(&b->entries, hash, len);
 	backup_catalogue(b, wanted);
 	b->report->n_objects++;
@@ -128,10 +128,10 @@ bool backup_fits(const struct backup *b, uint64_t data_bytes, uint64_t entries_b
 	       b->bundle_bytes;
 }
 
-enum cairn_status backup_visit(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes, uint64_t packing)
+enum cairn_status backup_visit(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes, uint64_t layout)
 {
 	struct backup *b = ctx;
-	const struct cairn_backup_object object = {*hash, stored_bytes, packing};
+	const struct cairn_backup_object object = {*hash, stored_bytes, layout};
 	if (backup_is_kept(b, &object) || cairn_backup_objects_have(&b->known, &object))
 		return CAIRN_OK;
 	bool fits = backup_fits(b, b->data.len, b->entries.len, stored_bytes);
@@ -139,10 +139,10 @@ enum cairn_status backup_visit(void *ctx, const struct cairn_hash *hash, uint64_
 	return status == CAIRN_OK ? backup_take(b, &object) : status;
 }
 
-enum cairn_status backup_count(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes, uint64_t packing)
+enum cairn_status backup_count(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes, uint64_t layout)
 {
 	struct backup *b = ctx;
-	const struct cairn_backup_object object = {*hash, stored_bytes, packing};
+	const struct cairn_backup_object object = {*hash, stored_bytes, layout};
 	b->report->n_total++;
 	if (cairn_backup_objects_have(&b->known, &object))
 		b->report->n_earlier++;
@@ -182,7 +182,7 @@ static enum cairn_status backup_compare_object(void *ctx, const struct cairn_bun
 		c->differs = memcmp(bytes, object->bytes + at, n) != 0;
 	}
 	struct cairn_backup_object kept = {.hash = object->hash, .len = object->len};
-	status = cairn_backup_judge(&object->hash, object->bytes, object->len, &kept.packing, NULL);
+	status = cairn_backup_judge(&object->hash, object->bytes, object->len, &kept.layout, NULL);
 	if (status == CAIRN_E_MISMATCH) /* it is taken anew */
 		c->differs = true;
 	if (status != CAIRN_OK)

@@ -50,11 +50,11 @@ static void backup_plan_flush(struct backup_plan *p)
 }
 
 static enum cairn_status backup_plan_visit(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
-					   uint64_t packing)
+					   uint64_t layout)
 {
 	struct backup_plan *p = ctx;
 	(void)hash;
-	(void)packing;
+	(void)layout;
 	if (!backup_fits(p->b, p->data_bytes, p->entries_bytes, stored_bytes))
 		backup_plan_flush(p);
 	p->data_bytes += stored_bytes;

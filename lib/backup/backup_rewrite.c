@@ -90,15 +90,15 @@ static size_t rewrite_n_items(const struct rewrite *r)
 static enum cairn_status rewrite_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct rewrite *r = ctx;
-	uint64_t packing = 0;
+	uint64_t layout = 0;
 	r->n_seen++;
 	if (r->at == rewrite_n_items(r) || rewrite_items(r)[r->at].bundle != r->bundle)
 		return CAIRN_OK;
 	struct cairn_backup_item item = rewrite_items(r)[r->at];
 	if (item.object.len != object->len || !cairn_hash_equal(&item.object.hash, &object->hash))
 		return CAIRN_OK;
-	enum cairn_status status = cairn_backup_judge(&object->hash, object->bytes, object->len, &packing, r->diag);
-	if (status != CAIRN_OK || packing != item.object.packing)
+	enum cairn_status status = cairn_backup_judge(&object->hash, object->bytes, object->len, &layout, r->diag);
+	if (status != CAIRN_OK || layout != item.object.layout)
 		return status;
 	r->at++;
 	if (!rewrite_gives(r, &item.object))

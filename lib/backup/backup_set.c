@@ -317,7 +317,7 @@ static int set_compare_objects(const void *a, const void *b)
 	int order = memcmp(&x->hash, &y->hash, sizeof(x->hash));
 	if (order == 0)
 		order = (x->len > y->len) - (x->len < y->len);
-	return order != 0 ? order : (x->packing > y->packing) - (x->packing < y->packing);
+	return order != 0 ? order : (x->layout > y->layout) - (x->layout < y->layout);
 }
 
 void cairn_backup_objects_sort(struct cairn_buf *objects)
@@ -352,8 +352,8 @@ void cairn_backup_objects_add(struct cairn_buf *objects, const struct cairn_back
 	cairn_buf_add(objects, object, sizeof(*object));
 }
 
-enum cairn_status cairn_backup_judge(const struct cairn_hash *hash, const uint8_t *xorb, uint64_t len,
-				     uint64_t *packing, struct cairn_diag *diag)
+enum cairn_status cairn_backup_judge(const struct cairn_hash *hash, const uint8_t *xorb, uint64_t len, uint64_t *layout,
+				     struct cairn_diag *diag)
 {
 	CLEANUP(cairn_xorb_verifier_freep)
 	struct cairn_xorb_verifier *v = cairn_xorb_verifier_new(&CAIRN_XORB_UPLOAD_OPTIONS);
@@ -368,7 +368,7 @@ enum cairn_status cairn_backup_judge(const struct cairn_hash *hash, const uint8_
 		return status;
 	if (status == CAIRN_OK && !summary.has_footer) {
 		const struct cairn_chunk_list *list = cairn_xorb_verifier_list(v);
-		*packing = cairn_spans_packing(list->spans, list->n);
+		*layout = cairn_spans_layout(list->spans, list->n);
 		return CAIRN_OK;
 	}
 	cairn_hash_text(text, hash);
@@ -383,7 +383,7 @@ void cairn_backup_catalog_add(struct cairn_buf *catalog, const struct cairn_back
 		return;
 	memcpy(to, item->object.hash.b, sizeof(item->object.hash.b));
 	cairn_put_u64be(to + 32, item->object.len);
-	cairn_put_u64be(to + 40, item->object.packing);
+	cairn_put_u64be(to + 40, item->object.layout);
 	cairn_put_u64be(to + 48, item->bundle);
 }
 
@@ -408,7 +408,7 @@ enum cairn_status cairn_backup_catalog_each(struct cairn_backup_file *file,
 	enum cairn_status status = cairn_fold_read(file->fold, chunk, NULL, &data, diag);
 	for (uint64_t at = 0; at < data.len && status == CAIRN_OK; at += CAIRN_BACKUP_CATALOG_ENTRY_BYTES) {
 		struct cairn_backup_item item = {.object.len = cairn_get_u64be(data.bytes + at + 32),
-						 .object.packing = cairn_get_u64be(data.bytes + at + 40),
+						 .object.layout = cairn_get_u64be(data.bytes + at + 40),
 						 .bundle = cairn_get_u64be(data.bytes + at + 48)};
 		memcpy(item.object.hash.b, data.bytes + at, sizeof(item.object.hash.b));
 		status = visit(ctx, &item);

@@ -16,7 +16,7 @@
 
 enum {
 	CAIRN_BACKUP_TIME_BYTES = CAIRN_TIME_BASIC_BYTES, /* "20261123T061000Z", and a zero */
-	CAIRN_BACKUP_CATALOG_ENTRY_BYTES = 56, /* 32 hash, 8 length, 8 packing, 8 number of the bundle; big-endian */
+	CAIRN_BACKUP_CATALOG_ENTRY_BYTES = 56, /* 32 hash, 8 length, 8 layout, 8 number of the bundle; big-endian */
 };
 
 struct cairn_backup_archive {
@@ -129,12 +129,12 @@ void cairn_backup_metadata_text(char out[static CAIRN_BACKUP_METADATA_BYTES], co
 /** Put the file's name before what a diagnosis says of it. */
 void cairn_backup_blame(struct cairn_diag *diag, const struct cairn_backup_archive *archive);
 
-/** The same chunks may be packed otherwise when they come again, be it in the same length: what an index says of their
- *  places is true of one packing only. */
+/** The same chunks may be laid out otherwise when they come again, be it in the same length: what an index says of
+ * their places is true of one layout only. */
 struct cairn_backup_object {
 	struct cairn_hash hash;
 	uint64_t len;
-	uint64_t packing; /* cairn_spans_packing() */
+	uint64_t layout; /* cairn_spans_layout() */
 };
 
 /** An object as a catalog has it. */
@@ -144,11 +144,11 @@ struct cairn_backup_item {
 };
 
 /**
- * Unpack and hash an object: is it what it is called, and in which packing?
+ * Unpack and hash an object: is it what it is called, and in which layout?
  * @return CAIRN_OK; CAIRN_E_MISMATCH "backup.object" it is damaged; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_backup_judge(const struct cairn_hash *hash, const uint8_t *xorb, uint64_t len,
-						    uint64_t *packing, struct cairn_diag *diag);
+						    uint64_t *layout, struct cairn_diag *diag);
 
 /** Sort an array of them, in a buffer, for the next two, and leave each once. */
 void cairn_backup_objects_sort(struct cairn_buf *objects);

@@ -72,9 +72,9 @@ bool backup_fits(const struct backup *b, uint64_t data_bytes, uint64_t entries_b
 
 /** Visits of cairn_index_copy_each(), ctx the backup: count it; and take it into a bundle, unless it is there. */
 CAIRN_MUST_USE enum cairn_status backup_count(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
-					      uint64_t packing);
+					      uint64_t layout);
 CAIRN_MUST_USE enum cairn_status backup_visit(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
-					      uint64_t packing);
+					      uint64_t layout);
 
 /** Was there any object that is damaged? @return CAIRN_OK; CAIRN_E_MISMATCH */
 CAIRN_MUST_USE enum cairn_status backup_damage(struct backup *b);

@@ -60,20 +60,20 @@ static enum cairn_status restore_index(struct restore *r)
 	return restore_end_index(r, fd);
 }
 
-/* What the index does not name, or packed otherwise, is left out: it was collected before the index was copied, or is
- * of another moment. Likewise what is damaged: another archive may have it. In one file there is nothing to choose
- * from: what stands there is taken, and fsck judges it. */
+/* What the index does not name, or describes in another layout, is left out: it was collected before the index was
+ * copied, or is of another moment. Likewise what is damaged: another archive may have it. In one file there is nothing
+ * to choose from: what stands there is taken, and fsck judges it. */
 static enum cairn_status restore_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct restore *r = ctx;
-	uint64_t bytes = 0, packing = 0;
+	uint64_t bytes = 0, layout = 0;
 	struct restore_row *row = restore_row_of(r, &object->hash, object->len);
 	if (!row)
 		return CAIRN_OK;
 	if (r->set.folder) {
-		enum cairn_status read = cairn_backup_judge(&object->hash, object->bytes, object->len, &packing, NULL);
+		enum cairn_status read = cairn_backup_judge(&object->hash, object->bytes, object->len, &layout, NULL);
 		r->report->n_damaged_objects += read == CAIRN_E_MISMATCH;
-		if (read != CAIRN_OK || (row->packing != 0 && packing != row->packing))
+		if (read != CAIRN_OK || (row->layout != 0 && layout != row->layout))
 			return read == CAIRN_E_NOMEM ? read : CAIRN_OK;
 	}
 	row->done = true;
@@ -114,7 +114,7 @@ static enum cairn_status restore_note_bundle(void *ctx, const struct cairn_backu
 {
 	struct restore *r = ctx;
 	const struct restore_row *row = restore_row_of(r, &item->object.hash, item->object.len);
-	if (!row || (row->packing != 0 && row->packing != item->object.packing))
+	if (!row || (row->layout != 0 && row->layout != item->object.layout))
 		return CAIRN_OK;
 	if (item->bundle >= r->bundles.len)
 		return cairn_fail(r->diag, CAIRN_E_FORMAT, "backup.catalog", CAIRN_NO_OFFSET,

@@ -144,10 +144,10 @@ enum cairn_status restore_end_index(struct restore *r, int fd)
 }
 
 static enum cairn_status restore_note_row(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
-					  uint64_t packing)
+					  uint64_t layout)
 {
 	struct restore *r = ctx;
-	const struct restore_row row = {.hash = *hash, .stored_bytes = stored_bytes, .packing = packing};
+	const struct restore_row row = {.hash = *hash, .stored_bytes = stored_bytes, .layout = layout};
 	cairn_buf_add(&r->rows, &row, sizeof(row));
 	return r->rows.status;
 }

@@ -19,7 +19,7 @@
 struct restore_row {
 	struct cairn_hash hash;
 	uint64_t stored_bytes;
-	uint64_t packing; /* 0: not known, any will do */
+	uint64_t layout; /* 0: not known, any will do */
 	bool done;
 };
 

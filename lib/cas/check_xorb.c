@@ -210,7 +210,7 @@ static enum cairn_status check_object_of(struct check_run *run, const struct cai
 		return check_wrong(run, row, list, CAIRN_CHECK_XORB_DAMAGED, diag.text);
 	if (status == CAIRN_OK && !cairn_chunk_list_same_places(list, cairn_xorb_verifier_list(v)))
 		return check_wrong(run, row, list, CAIRN_CHECK_XORB_DAMAGED,
-				   "the object is a whole xorb, but packed otherwise than the index says");
+				   "the object is a whole xorb, but laid out otherwise than the index says");
 	return status;
 }
 

@@ -57,8 +57,8 @@ static enum cairn_status move_read(const struct move_object *object, struct cair
 	const struct cairn_chunk_list *list = cairn_xorb_verifier_list(v);
 	if (status == CAIRN_OK && object->list &&
 	    (!cairn_chunk_list_same_chunks(object->list, list) || !cairn_chunk_list_same_places(object->list, list)))
-		status = cairn_fail(diag, CAIRN_E_DAMAGED, "object.packing", CAIRN_NO_OFFSET,
-				    "it is packed otherwise than the index says");
+		status = cairn_fail(diag, CAIRN_E_DAMAGED, "object.layout", CAIRN_NO_OFFSET,
+				    "it is laid out otherwise than the index says");
 	return cas_is_damage(status) ? CAIRN_E_DAMAGED : status;
 }
 

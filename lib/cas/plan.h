@@ -58,7 +58,7 @@ bool cairn_byte_range_find(const struct cairn_byte_range *range, uint64_t file_b
 /**
  * Plan a file, or a range of it. An empty file gives a plan without terms, also for a range from its start on.
  * Works in memory for the file's terms (140 bytes each while it works, at most). Reads a row for each xorb, and the
- * places of chunks only where the range begins or ends within a term, or a xorb was packed anew. Its xorbs come in the
+ * places of chunks only where the range begins or ends within a term, or a xorb was repacked. Its xorbs come in the
  * order in which the file first needs them.
  * @return CAIRN_OK
  *         CAIRN_E_NOT_FOUND  unknown, or not the viewer's to read

@@ -112,7 +112,7 @@ static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, co
 		return cairn_index_xorb_and_list(u->cas->index, xorb, row, list);
 	enum cairn_status status = cas_xorb_look(u->cas, xorb, row, list, &stored, NULL);
 	if (status == CAIRN_OK && !stored && row->id != 0) {
-		cairn_chunk_list_fini(list); /* it may come back in another packing */
+		cairn_chunk_list_fini(list); /* it may come back in another layout */
 		status = cairn_cas_mend(u->cas, xorb, NULL);
 		stored = status == CAIRN_OK;
 	}

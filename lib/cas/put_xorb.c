@@ -223,7 +223,7 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct 
 	if (row.stored_bytes > 0)
 		status = xorb_upload_disown(u, &row);
 	bool existed = false, named = cas_names_copies(u->cas);
-	/* An object that no row vouches for is a left-over of a crash, perhaps packed otherwise: the row that follows
+	/* An object that no row vouches for is a left-over of a crash, perhaps laid out otherwise: the row that follows
 	 * must describe the bytes that are there. A row that names its copy does, and what else is there may be that of
 	 * another daemon, whose row follows. */
 	if (status == CAIRN_OK && !named)

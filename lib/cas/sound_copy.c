@@ -89,7 +89,7 @@ static enum cairn_status sound_find(struct sound *f, struct cairn_store_object *
 	if (status == CAIRN_OK)
 		return CAIRN_OK;
 	if (mended == CAIRN_OK)
-		mended = sound_read_row(f); /* it may describe another packing now */
+		mended = sound_read_row(f); /* it may describe another layout now */
 	*diag = why;
 	if (mended != CAIRN_OK)
 		return mended;

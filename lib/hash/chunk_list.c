@@ -53,7 +53,7 @@ void cairn_chunk_list_root(const struct cairn_chunk_list *list, struct cairn_has
 	cairn_merkle_root(&m, out);
 }
 
-uint64_t cairn_spans_packing(const struct cairn_span *spans, uint32_t n)
+uint64_t cairn_spans_layout(const struct cairn_span *spans, uint32_t n)
 {
 	enum { AT_ONCE = 256, SPAN_BYTES = 8 };
 	uint8_t message[CAIRN_HASH_BYTES + AT_ONCE * SPAN_BYTES] = {0}; /* the hash of what came before, and more */
@@ -68,8 +68,8 @@ uint64_t cairn_spans_packing(const struct cairn_span *spans, uint32_t n)
 		cairn_hash_body(&hash, message, (size_t)(to - message));
 		memcpy(message, hash.b, sizeof(hash.b));
 	}
-	uint64_t packing = cairn_get_u64be(hash.b);
-	return packing != 0 ? packing : 1;
+	uint64_t layout = cairn_get_u64be(hash.b);
+	return layout != 0 ? layout : 1;
 }
 
 bool cairn_chunk_list_same_chunks(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b)

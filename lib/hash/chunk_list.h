@@ -38,9 +38,9 @@ void cairn_chunk_list_fini(struct cairn_chunk_list *list);
 /** Merkle root over the list: the xorb's hash. */
 void cairn_chunk_list_root(const struct cairn_chunk_list *list, struct cairn_hash *out);
 
-/** A number, never 0, that tells two packings of the same chunks apart: of the lengths and the places, the same on
+/** A number, never 0, that tells two layouts of the same chunks apart: of the lengths and the places, the same on
  * every machine. Chance makes two of them one in 2^64 cases. */
-uint64_t cairn_spans_packing(const struct cairn_span *spans, uint32_t n);
+uint64_t cairn_spans_layout(const struct cairn_span *spans, uint32_t n);
 
 /** Are they the same chunks, in the same order? Wherever they lie. */
 bool cairn_chunk_list_same_chunks(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b);

@@ -259,7 +259,7 @@ struct cairn_index_backend {
 	enum cairn_status (*copy)(const char *where, const char *path, struct cairn_diag *diag);
 	enum cairn_status (*copy_each)(const char *path,
 				       enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
-								  uint64_t stored_bytes, uint64_t packing),
+								  uint64_t stored_bytes, uint64_t layout),
 				       void *ctx, struct cairn_diag *diag);
 	enum cairn_status (*copy_examine)(const char *path, cairn_index_visit_fault *visit, void *ctx,
 					  struct cairn_diag *diag);

@@ -19,14 +19,14 @@ CAIRN_MUST_USE enum cairn_status cairn_index_copy(const char *url, const char *p
  * Visit all xorbs whose bytes are stored, in the order in which they came, in a copy.
  * @param url           names the engine whose copy it is
  * @param stored_bytes  length of the object
- * @param packing       cairn_spans_packing() of its chunks; 0: the list of them is missing, or damaged
+ * @param layout       cairn_spans_layout() of its chunks; 0: the list of them is missing, or damaged
  * @return CAIRN_OK; what visit answered; CAIRN_E_USAGE as above; CAIRN_E_CONFLICT not an index of Cairn, of a newer
  *         version, or it has more than its scripts make (index.foreign, index.newer, index.schema); CAIRN_E_IO,
  *         also of a row that is malformed (index.row); CAIRN_E_FULL; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_copy_each(
 	const char *url, const char *path,
-	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes, uint64_t packing),
+	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes, uint64_t layout),
 	void *ctx, struct cairn_diag *diag);
 
 /** cairn_index_examine() of a copy that is not in use; of an older schema what it has.

@@ -13,7 +13,7 @@ struct cairn_index_eligible {
 /** A xorb that the shard describes, or that only its terms name. */
 struct cairn_index_new_xorb {
 	struct cairn_hash hash;
-	int64_t id; /* of the row by which the shard was verified; 0: it is found by its hash, and packed as the terms
+	int64_t id; /* of the row by which the shard was verified; 0: it is found by its hash, and laid out as the terms
 		     * say by the caller's promise */
 	/** NULL: it must be known. Else it is described here and its bytes are kept elsewhere: to be recorded, without
 	 *  places. */

@@ -102,7 +102,7 @@ enum cairn_status cairn_index_copy(const char *url, const char *path, struct cai
 
 enum cairn_status cairn_index_copy_each(const char *url, const char *path,
 					enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
-								   uint64_t stored_bytes, uint64_t packing),
+								   uint64_t stored_bytes, uint64_t layout),
 					void *ctx, struct cairn_diag *diag)
 {
 	const char *where;

@@ -117,7 +117,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_put_write(struct cairn_store_put *p
 /**
  * Make the object durable and visible under its name; when there is one already, keep that and drop this.
  * Waits for the disk. The handle is used up, whatever the answer.
- * @param[out] existed  it was there before. The kept bytes may be another packing of the same chunks, of another
+ * @param[out] existed  it was there before. The kept bytes may be another layout of the same chunks, of another
  * length: who records a layout must take it from the stored object then, not from what was put
  * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL
  */

@@ -90,7 +90,7 @@ def test_names_are_used_once(begin):
     (name,) = bucket.objects()
     hash_text, copy = name.split("/")[2].split(".")
     assert hash_text == xet.text(file.terms[0][0].hash) and name.startswith(f"x/{hash_text[:2]}/") and len(copy) == 32
-    # What a PUT leaves that was given up, and took effect in the end: another packing of the same xorb, by an older name.
+    # What a PUT leaves that was given up, and took effect in the end: another layout of the same xorb, by an older name.
     status, _ = bucket.request("PUT", f"{name[:-32]}{0:032x}", body=b"late")
     assert status == 200
     server.stop()

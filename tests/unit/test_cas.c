@@ -66,7 +66,8 @@ START_TEST(a_lost_object_is_taken_again)
 }
 END_TEST
 
-/* An object without a row is a left-over of a crash between the two. It may be packed otherwise than what comes now. */
+/* An object without a row is a left-over of a crash between the two. It may be laid out otherwise than what comes now.
+ */
 START_TEST(an_object_without_a_row_is_replaced)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();

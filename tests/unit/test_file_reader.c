@@ -592,7 +592,7 @@ static struct vec_bytes repacked(const struct stuff *x)
 	return body;
 }
 
-/* Between two terms of a xorb it is stored anew, in another packing: the list that is kept of it is wrong by then. */
+/* Between two terms of a xorb it is stored anew, in another layout: the list that is kept of it is wrong by then. */
 START_TEST(packed_anew_while_it_is_read)
 {
 	CLEANUP(shelf_fini) struct shelf s;

@@ -210,7 +210,7 @@ static void check_bytes(struct cairn_cas *cas, const struct cairn_hash *file, co
 	ck_assert_uint_eq(plan.ranges[1].end_byte, x->list.spans[6].end);
 }
 
-/* The same chunks may come back in another packing: then what the terms keep of their places is wrong. */
+/* The same chunks may come back in another layout: then what the terms keep of their places is wrong. */
 START_TEST(a_xorb_that_was_repacked_is_planned_by_its_list)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();

@@ -24,7 +24,7 @@ enum cairn_status cairn_pg_copy(const char *where, const char *path, struct cair
 
 enum cairn_status cairn_pg_copy_each(const char *path,
 				     enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
-								uint64_t stored_bytes, uint64_t packing),
+								uint64_t stored_bytes, uint64_t layout),
 				     void *ctx, struct cairn_diag *diag)
 {
 	return refuse(diag, "be read from a file");

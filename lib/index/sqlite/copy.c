@@ -57,19 +57,19 @@ enum cairn_status cairn_sqlite_copy(const char *dir, const char *path, struct ca
 }
 
 /* @param room  of CAIRN_XORB_CHUNKS_MAX */
-static uint64_t copy_packing(sqlite3_stmt *stmt, int column, struct cairn_span *room)
+static uint64_t copy_layout(sqlite3_stmt *stmt, int column, struct cairn_span *room)
 {
 	size_t len;
 	const uint8_t *bytes = cairn_sql_blob(stmt, column, &len);
 	size_t n = len / CAIRN_ROWS_SPAN_BYTES;
 	if (n == 0 || n > CAIRN_XORB_CHUNKS_MAX || cairn_rows_spans(room, (uint32_t)n, bytes, len) != CAIRN_OK)
 		return 0;
-	return cairn_spans_packing(room, (uint32_t)n);
+	return cairn_spans_layout(room, (uint32_t)n);
 }
 
 enum cairn_status cairn_sqlite_copy_each(const char *path,
 					 enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb,
-								    uint64_t stored_bytes, uint64_t packing),
+								    uint64_t stored_bytes, uint64_t layout),
 					 void *ctx, struct cairn_diag *diag)
 {
 	static const char *const SQL[] = {
@@ -102,7 +102,7 @@ enum cairn_status cairn_sqlite_copy_each(const char *path,
 					    "a row of the index's table xorb is damaged");
 		else
 			status = visit(ctx, &hash, (uint64_t)sqlite3_column_int64(stmt[0], 1),
-				       copy_packing(stmt[0], 2, spans));
+				       copy_layout(stmt[0], 2, spans));
 		if (status != CAIRN_OK)
 			break;
 	}

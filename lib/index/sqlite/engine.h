@@ -203,7 +203,7 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_references_agree(struct cairn_inde
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_copy(const char *dir, const char *path, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_copy_each(
 	const char *path,
-	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes, uint64_t packing),
+	enum cairn_status (*visit)(void *ctx, const struct cairn_hash *xorb, uint64_t stored_bytes, uint64_t layout),
 	void *ctx, struct cairn_diag *diag);
 
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_snapshot_open(struct cairn_index_snapshot **out, const char *dir,

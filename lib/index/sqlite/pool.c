@@ -74,7 +74,7 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_XORB_BY_ID] = "SELECT " POOL_XORB_COLUMNS " FROM xorb x WHERE x.id = ?1",
 	[CAIRN_READ_LIST] = "SELECT l.spans, l.hashes FROM xorb x CROSS JOIN list l ON l.xorb = x.id WHERE x.hash = ?1",
 	[CAIRN_READ_LIST_BY_ID] = "SELECT spans, hashes FROM list WHERE xorb = ?1",
-	[CAIRN_READ_PACKING] = "SELECT hash, stored, chunks, repacked FROM xorb WHERE id = ?1",
+	[CAIRN_READ_LAYOUT] = "SELECT hash, stored, chunks, repacked FROM xorb WHERE id = ?1",
 	[CAIRN_READ_SPANS] = "SELECT spans FROM list WHERE xorb = ?1",
 	[CAIRN_READ_STATE] = "SELECT collection FROM state",
 	[CAIRN_READ_PREFIX] = "SELECT xorb, place, shard FROM dedupe WHERE prefix = ?1 AND scope = 0 ORDER BY xorb",

@@ -92,10 +92,10 @@ enum cairn_status cairn_sqlite_chunk_list_by_id(struct cairn_index *ix, int64_t 
 }
 
 /* @param[out] trusted  what terms keep of it is right */
-static enum cairn_status read_packing(struct cairn_reader *r, int64_t xorb_id, struct cairn_index_spans *out,
-				      bool *trusted)
+static enum cairn_status read_layout(struct cairn_reader *r, int64_t xorb_id, struct cairn_index_spans *out,
+				     bool *trusted)
 {
-	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_PACKING];
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_LAYOUT];
 	sqlite3_bind_int64(stmt, 1, xorb_id);
 	enum cairn_status status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
@@ -136,7 +136,7 @@ static enum cairn_status read_places(struct cairn_reader *r, const int64_t *xorb
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {
 		struct cairn_index_spans places;
 		bool trusted;
-		status = read_packing(r, xorb_ids[i], &places, &trusted);
+		status = read_layout(r, xorb_ids[i], &places, &trusted);
 		if (status == CAIRN_OK && (!trusted || i == with_spans[0] || i == with_spans[1]))
 			status = read_spans(r, xorb_ids[i], spans, &places);
 		if (status == CAIRN_OK)

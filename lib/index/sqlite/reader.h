@@ -16,7 +16,7 @@ enum cairn_reader_stmt {
 	CAIRN_READ_XORB_BY_ID,
 	CAIRN_READ_LIST, /* by the xorb's hash */
 	CAIRN_READ_LIST_BY_ID,
-	CAIRN_READ_PACKING,      /* of a xorb, by its id */
+	CAIRN_READ_LAYOUT,       /* of a xorb, by its id */
 	CAIRN_READ_SPANS,        /* likewise */
 	CAIRN_READ_STATE,        /* one row: while it is held, all other statements see one snapshot */
 	CAIRN_READ_PREFIX,       /* eligible rows of the shared scope */
