@@ -43,7 +43,7 @@ static void scrub_lose_hold(struct app *app)
 	struct scrub *s = &app->scrub;
 	atomic_store(&s->holds, false);
 	cairn_cas_give_scrub(app->cas,
-			     &s->lease); /* its epoch is over: nobody else's ends, and it is renewed no more */
+			     &s->lease); /* its fence is passed: nobody else's ends, and it is renewed no more */
 	pthread_mutex_lock(&s->lock);
 	s->version = -1;
 	pthread_mutex_unlock(&s->lock);

@@ -56,7 +56,7 @@ enum cairn_status cairn_index_give_lease(struct cairn_index *ix, const struct ca
 					 int64_t ran_unix_s, int64_t good_unix_s)
 {
 	struct cairn_index_end_lease end = {.lease = *lease, .ran_unix_s = ran_unix_s, .good_unix_s = good_unix_s};
-	if (lease->epoch == 0)
+	if (lease->fence == 0)
 		return CAIRN_OK;
 	ix->backend->renew_lease(ix, lease, false);
 	return cairn_index_end_lease(ix, &end);

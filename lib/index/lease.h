@@ -1,8 +1,8 @@
 /* What one daemon at a time does for all that write one index: collecting, proving, scrubbing, adding up who uses what.
  *
  * Who holds a lease has it for CAIRN_INDEX_LEASE_S by the clock of the index's server, and a thread of the index renews
- * it each second. A daemon that stands still does not renew it, and another takes it over. The epoch of the lease grows
- * with that, and each write that is done under a lease (write.lease) is refused in its own transaction when its epoch
+ * it each second. A daemon that stands still does not renew it, and another takes it over. The fence of the lease grows
+ * with that, and each write that is done under a lease (write.lease) is refused in its own transaction when its fence
  * is not the last one: whoever wakes up after a month changes nothing. Where one process writes the index there are no
  * leases, and every call succeeds. */
 #ifndef CAIRN_INDEX_LEASE_H
@@ -22,7 +22,7 @@ enum cairn_index_job { CAIRN_INDEX_COLLECT, CAIRN_INDEX_PROVE, CAIRN_INDEX_SCRUB
 /** Plain value. */
 struct cairn_index_lease {
 	enum cairn_index_job job;
-	int64_t epoch; /* 0: there are no leases */
+	int64_t fence; /* a fencing token, column epoch of its job; 0: there are no leases */
 };
 
 /** Do several daemons write this index? Then what one of them keeps in memory the others do not know. */
@@ -70,7 +70,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_give_lease(struct cairn_index *ix, 
 
 struct cairn_index_begin_lease {
 	struct cairn_index_write write;
-	struct cairn_index_lease lease;  /* the job; result: its epoch */
+	struct cairn_index_lease lease;  /* the job; result: its fence */
 	char who[CAIRN_INDEX_WHO_BYTES]; /* where this daemon is */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_begin_lease(struct cairn_index *ix, struct cairn_index_begin_lease *begin);

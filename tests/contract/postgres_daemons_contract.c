@@ -55,7 +55,7 @@ START_TEST(leases)
 	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &one, 7, 7), CAIRN_OK);
 	ck_assert_int_eq(take(pg.ix, &one, &rule), CAIRN_E_CONFLICT);
 	ck_assert_int_eq(cairn_index_give_lease(other, &two, 9, 8), CAIRN_OK);
-	ck_assert_int_eq(mark_with(&one), CAIRN_OK); /* without an epoch there is no lease */
+	ck_assert_int_eq(mark_with(&one), CAIRN_OK); /* without a fence there is no lease */
 	(void)snprintf(text, sizeof(text), "SELECT 1 FROM \"%s\".job WHERE name = 'collect' AND ran = 9 AND good = 8",
 		       pg.folder.path);
 	ck_assert_int_eq(pgfx_sql(text), 1);
@@ -127,7 +127,7 @@ START_TEST(a_lease_of_another_clock)
 		       pg.folder.path);
 	(void)pgfx_sql(text);
 	ck_assert_int_eq(take(pg.ix, &two, &rule), CAIRN_OK);
-	ck_assert_int_gt(two.epoch, one.epoch);
+	ck_assert_int_gt(two.fence, one.fence);
 	ck_assert_int_eq(take(pg.ix, &one, &rule), CAIRN_E_CONFLICT);
 	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &two, 0, 0), CAIRN_OK);
 }

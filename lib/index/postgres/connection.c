@@ -132,7 +132,7 @@ enum cairn_status cairn_pg_open(struct cairn_pg *pg)
 	if (!cairn_pg_watch_may_try(pg->watch))
 		return connection_lose(pg, "it does not answer since a moment ago");
 	int64_t began_ms = cairn_clock_mono_ms();
-	pg->epoch = cairn_pg_watch_epoch(pg->watch);
+	pg->silences = cairn_pg_watch_silences(pg->watch);
 	enum cairn_status status = connection_open(pg);
 	cairn_pg_watch_tried(pg->watch, status == CAIRN_OK, cairn_clock_mono_ms() - began_ms);
 	if (status != CAIRN_OK)
@@ -159,7 +159,7 @@ void cairn_pg_close(struct cairn_pg *pg)
 bool cairn_pg_is_alive(struct cairn_pg *pg)
 {
 	struct pollfd p = {.fd = pg->conn ? PQsocket(pg->conn) : -1, .events = POLLIN};
-	if (pg->watch && pg->epoch != cairn_pg_watch_epoch(pg->watch))
+	if (pg->watch && pg->silences != cairn_pg_watch_silences(pg->watch))
 		return false;
 	return pg->conn && poll(&p, 1, 0) == 0; /* an idle one is told nothing but that it ends */
 }

@@ -25,7 +25,7 @@ struct cairn_pg_sent {
 struct cairn_pg {
 	const struct cairn_pg_place *place; /* borrowed */
 	struct cairn_pg_watch *watch;       /* likewise; NULL: it is alone */
-	unsigned epoch;                     /* of the watch, when it was opened */
+	unsigned silences;                  /* of the watch, when it was opened */
 	bool reads_only;
 	bool answers_soon; /* a statement is ended by the server before that would be taken for silent */
 	PGconn *conn;      /* NULL: it is not open */

@@ -29,7 +29,7 @@ struct cairn_postgres {
 	int64_t counted_server;                              /* whose they are, as cairn_pg.server */
 	uint64_t n_withdrawals;                              /* how often chunks may have been withdrawn */
 	struct cairn_index_job_state jobs[CAIRN_INDEX_JOBS]; /* as the server said last */
-	int64_t leases[CAIRN_INDEX_JOBS];                    /* epochs of those that are held here; 0: it is not */
+	int64_t leases[CAIRN_INDEX_JOBS];                    /* fences of those that are held here; 0: it is not */
 };
 
 static inline struct cairn_postgres *cairn_postgres(struct cairn_index *ix)

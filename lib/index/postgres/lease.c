@@ -22,7 +22,7 @@ static const char LEASE_BEGIN[] = "UPDATE job SET epoch = epoch + 1, until = clo
 static const char LEASE_END[] = "UPDATE job SET until = '-infinity', ran = greatest(ran, $3), good = greatest(good, $4)"
 				" WHERE name = $1 AND epoch = $2";
 static const char LEASE_IS_LAST[] = "SELECT 1 FROM job WHERE name = $1 AND epoch = $2";
-/* Whoever renews has read the epoch a moment ago: one that has ended since stays so. */
+/* Whoever renews has read the fence a moment ago: one that has ended since stays so. */
 static const char LEASE_RENEW[] = "UPDATE job SET until = clock_timestamp() + $3 * interval '1 s'"
 				  " WHERE name = $1 AND epoch = $2 AND until > '-infinity'";
 /* One that is lost is renewed a second later, or taken over: it need not wait for standbys. */
@@ -55,8 +55,8 @@ void cairn_pg_renew_lease(struct cairn_index *ix, const struct cairn_index_lease
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	pthread_mutex_lock(&p->lock);
-	if (on || p->leases[lease->job] == lease->epoch)
-		p->leases[lease->job] = on ? lease->epoch : 0;
+	if (on || p->leases[lease->job] == lease->fence)
+		p->leases[lease->job] = on ? lease->fence : 0;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -74,7 +74,7 @@ enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_inde
 		return cairn_fail(&begin->write.diag, CAIRN_E_CONFLICT, "lease.taken", CAIRN_NO_OFFSET,
 				  "another daemon does that now, or did until %d s ago", CAIRN_INDEX_LEASE_S);
 	if (status == CAIRN_OK)
-		begin->lease.epoch = cairn_pg_get_int8(r, 0, 0);
+		begin->lease.fence = cairn_pg_get_int8(r, 0, 0);
 	return status;
 }
 
@@ -82,7 +82,7 @@ enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_
 {
 	struct cairn_pg_args args = {0};
 	cairn_pg_text(&args, LEASE_NAMES[end->lease.job]);
-	cairn_pg_int8(&args, end->lease.epoch);
+	cairn_pg_int8(&args, end->lease.fence);
 	cairn_pg_int8(&args, end->ran_unix_s);
 	cairn_pg_int8(&args, end->good_unix_s);
 	return cairn_pg_run(&tx->pg, LEASE_END, &args, NULL);
@@ -119,10 +119,10 @@ enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_
 {
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
-	if (!lease || lease->epoch == 0)
+	if (!lease || lease->fence == 0)
 		return CAIRN_OK;
 	cairn_pg_text(&args, LEASE_NAMES[lease->job]);
-	cairn_pg_int8(&args, lease->epoch);
+	cairn_pg_int8(&args, lease->fence);
 	enum cairn_status status = cairn_pg_ask(&tx->pg, LEASE_IS_LAST, &args, &r);
 	if (status != CAIRN_OK || PQntuples(r) == 1)
 		return status;
@@ -133,17 +133,17 @@ enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_
 
 void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg)
 {
-	int64_t epochs[CAIRN_INDEX_JOBS];
+	int64_t fences[CAIRN_INDEX_JOBS];
 	pthread_mutex_lock(&p->lock);
-	memcpy(epochs, p->leases, sizeof(epochs));
+	memcpy(fences, p->leases, sizeof(fences));
 	pthread_mutex_unlock(&p->lock);
 	(void)cairn_pg_queue(pg, LEASE_NOT_DURABLE, NULL);
 	for (int job = 0; job < CAIRN_INDEX_JOBS; job++) {
 		struct cairn_pg_args args = {0};
 		cairn_pg_text(&args, LEASE_NAMES[job]);
-		cairn_pg_int8(&args, epochs[job]);
+		cairn_pg_int8(&args, fences[job]);
 		cairn_pg_int8(&args, CAIRN_INDEX_LEASE_S);
-		if (epochs[job] != 0)
+		if (fences[job] != 0)
 			(void)cairn_pg_queue(pg, LEASE_RENEW, &args);
 	}
 }

@@ -27,7 +27,7 @@ static void watch_fall_silent(struct cairn_pg_watch *w)
 {
 	w->silent = true;
 	w->try_at_ms = cairn_clock_mono_ms() + CAIRN_PG_RETRY_MS;
-	w->epoch++;
+	w->n_silences++;
 }
 
 void cairn_pg_watch_tried(struct cairn_pg_watch *w, bool connected, int64_t ms)
@@ -68,10 +68,10 @@ bool cairn_pg_watch_is_down(struct cairn_pg_watch *w)
 	return down;
 }
 
-unsigned cairn_pg_watch_epoch(struct cairn_pg_watch *w)
+unsigned cairn_pg_watch_silences(struct cairn_pg_watch *w)
 {
 	pthread_mutex_lock(&w->lock);
-	unsigned epoch = w->epoch;
+	unsigned n = w->n_silences;
 	pthread_mutex_unlock(&w->lock);
-	return epoch;
+	return n;
 }

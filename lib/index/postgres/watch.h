@@ -19,7 +19,7 @@ struct cairn_pg_watch {
 	bool gone;   /* it refuses, and whoever could wait for it has done so in vain */
 	bool trying; /* somebody tries to connect */
 	int64_t try_at_ms;
-	unsigned epoch; /* of connections: those that are older than the last silence are not used again */
+	unsigned n_silences; /* connections that are older than the last one are not used again */
 	_Atomic uint64_t n_asked, n_failed, asked_ms;
 };
 
@@ -38,6 +38,6 @@ void cairn_pg_watch_asked(struct cairn_pg_watch *w, bool well, bool silent, int6
 void cairn_pg_watch_give_up(struct cairn_pg_watch *w);
 /** Is it silent, or gone? Then there is nothing to wait for. */
 bool cairn_pg_watch_is_down(struct cairn_pg_watch *w);
-unsigned cairn_pg_watch_epoch(struct cairn_pg_watch *w);
+unsigned cairn_pg_watch_silences(struct cairn_pg_watch *w);
 
 #endif
