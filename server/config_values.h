@@ -54,7 +54,7 @@ struct config {
 	struct schedule gc_schedule;
 	uint64_t telemetry_age_s; /* 0: any */
 	bool fetch_from_store;
-	bool prove_reads; /* cas/prove.h */
+	bool prove_reads; /* cas/verify_read.h */
 	uint64_t fetch_ttl_s, fetch_ranges_max, plan_bytes_max;
 	uint64_t connections_max, connections_per_address_max, idle_timeout_s, head_timeout_s, request_timeout_s,
 		head_bytes_max;

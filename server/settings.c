@@ -172,7 +172,7 @@ const struct setting SETTINGS[] = {
 	 .live = true},
 	{"fetch_from_store", SETTING_FLAG, "no", AT(fetch_from_store),
 	 .help = "Let clients fetch from the S3 store itself, by signed addresses, instead of through this daemon, "
-		 "which then cannot prove what they get (so prove_reads must be no)."},
+		 "which then cannot verify what they get (so prove_reads must be no)."},
 	{"fetch_ranges_max", SETTING_COUNT, "64", 1, 256, AT(fetch_ranges_max),
 	 .help = "Most byte ranges in one signed address. SIGHUP reads it again.", .live = true},
 	{"plan_bytes_max", SETTING_BYTES, "1G", MIB, 64 * GIB, AT(plan_bytes_max),

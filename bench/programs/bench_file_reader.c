@@ -1,7 +1,7 @@
-/* Reading a file in plain, in processor time: what the daemon unpacks, proves and hands out of one, beside what a pull
- * unpacks and hashes of the same chunks, and beside LZ4 alone (a copy, of chunks that are not compressed). The chunks
- * of the last two are in memory; the reader's come from the objects. Prints one JSON line. bench_file_reader DATA-DIR
- * FILE-HASH ROUNDS      DATA-DIR of a daemon that has been stopped */
+/* Reading a file in plain, in processor time: what the daemon unpacks, verifies and hands out of one, beside what a
+ * pull unpacks and hashes of the same chunks, and beside LZ4 alone (a copy, of chunks that are not compressed). The
+ * chunks of the last two are in memory; the reader's come from the objects. Prints one JSON line. bench_file_reader
+ * DATA-DIR FILE-HASH ROUNDS      DATA-DIR of a daemon that has been stopped */
 #include "cas/file_reader.h"
 #include "data_dir/data_dir.h"
 #include "xorb/codec.h"

@@ -83,9 +83,9 @@ enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_
 	if (asprintf(&cas->tmp_dir, "%s/tmp", parts->data_dir) < 0)
 		cas->tmp_dir = NULL;
 	cas->cache = cairn_answer_cache_new(options->cache_bytes_max, options->answer_bytes_max);
-	cas->proved = calloc(CAS_PROVED_MAX, sizeof(*cas->proved));
-	cas->proved_lists = cas_proved_lists_new(CAS_PROVED_LISTS_BYTES);
-	if (!cas->data_dir || !cas->tmp_dir || !cas->cache || !cas->proved || !cas->proved_lists)
+	cas->verified = calloc(CAS_VERIFIED_MAX, sizeof(*cas->verified));
+	cas->verified_lists = cas_verified_lists_new(CAS_VERIFIED_LISTS_BYTES);
+	if (!cas->data_dir || !cas->tmp_dir || !cas->cache || !cas->verified || !cas->verified_lists)
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = cairn_cas_options_check(options, diag);
 	if (status == CAIRN_OK)
@@ -105,8 +105,8 @@ void cairn_cas_free(struct cairn_cas *cas)
 	cairn_answer_cache_free(cas->cache);
 	cairn_guards_fini(&cas->guards);
 	cairn_dedupe_keys_fini(&cas->dedupe_keys);
-	free(cas->proved);
-	cas_proved_lists_free(cas->proved_lists);
+	free(cas->verified);
+	cas_verified_lists_free(cas->verified_lists);
 	free(cas->data_dir);
 	free(cas->tmp_dir);
 	explicit_bzero(&cas->secret, sizeof(cas->secret));

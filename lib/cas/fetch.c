@@ -1,8 +1,8 @@
 #include "cas/fetch.h"
 
 #include "cas/internal.h"
-#include "cas/prove.h"
 #include "cas/sound_copy.h"
+#include "cas/verify_read.h"
 
 enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, struct cairn_fetch *f, const char *ranges,
 					  const char *expires, const char *signature, int64_t now_unix_s,
@@ -99,7 +99,7 @@ static enum cairn_status fetch_open_first(struct cairn_cas *cas, struct cairn_fe
 {
 	struct cairn_store_object *object;
 	struct cairn_index_xorb row = {.hash = f->xorb};
-	/* Where rows name no copies the object is looked for first, and its row when it is not proved. */
+	/* Where rows name no copies the object is looked for first, and its row when it is not verified. */
 	if (cas_names_copies(cas) && cairn_index_xorb(cas->index, &f->xorb, &row) != CAIRN_OK)
 		return CAIRN_E_BUSY;
 	if (cas_open_copy(cas, &row, 0, &object) != CAIRN_OK)
@@ -109,19 +109,19 @@ static enum cairn_status fetch_open_first(struct cairn_cas *cas, struct cairn_fe
 	return fetch_is_whole(f) ? fetch_decide(f, diag) : CAIRN_E_BUSY;
 }
 
-static bool fetch_is_proved(const struct cairn_cas *cas, const struct cairn_fetch *f)
+static bool fetch_is_verified(const struct cairn_cas *cas, const struct cairn_fetch *f)
 {
-	return cairn_cas_is_proved(cas, &f->xorb, f->source.object, f->wanted.range, f->wanted.n);
+	return cairn_cas_is_verified(cas, &f->xorb, f->source.object, f->wanted.range, f->wanted.n);
 }
 
 /* By a list that is kept: at the cost of the bytes that are wanted. @return false: nothing is said by that */
-static bool fetch_prove_by_kept_list(struct cairn_cas *cas, const struct cairn_fetch *f, bool (*stop)(void *ctx),
-				     void *stop_ctx)
+static bool fetch_verify_by_kept_list(struct cairn_cas *cas, const struct cairn_fetch *f, bool (*stop)(void *ctx),
+				      void *stop_ctx)
 {
 	struct cairn_diag ignored = {0};
 	bool damaged;
-	return cairn_cas_prove(cas, &f->xorb, f->source.object, NULL, f->wanted.range, f->wanted.n, stop, stop_ctx,
-			       &damaged, &ignored) == CAIRN_OK &&
+	return cairn_cas_verify_read(cas, &f->xorb, f->source.object, NULL, f->wanted.range, f->wanted.n, stop,
+				     stop_ctx, &damaged, &ignored) == CAIRN_OK &&
 	       !damaged;
 }
 
@@ -138,18 +138,18 @@ static bool fetch_is_over(void *ctx)
 	return (*n_chunks)++ == CAIRN_FETCH_OPEN_CHUNKS;
 }
 
-/* What is small is proved at once: to hand it to a worker takes longer. */
-static bool fetch_prove_small(struct cairn_cas *cas, const struct cairn_fetch *f)
+/* What is small is verified at once: to hand it to a worker takes longer. */
+static bool fetch_verify_small(struct cairn_cas *cas, const struct cairn_fetch *f)
 {
 	uint32_t n_chunks = 0;
 	return fetch_bytes(&f->wanted) <= CAIRN_FETCH_OPEN_BYTES &&
-	       fetch_prove_by_kept_list(cas, f, fetch_is_over, &n_chunks) && fetch_row_vouches(cas, f);
+	       fetch_verify_by_kept_list(cas, f, fetch_is_over, &n_chunks) && fetch_row_vouches(cas, f);
 }
 
-enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool prove, struct cairn_diag *diag)
+enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool verify, struct cairn_diag *diag)
 {
 	enum cairn_status status = fetch_open_first(cas, f, diag);
-	if (status == CAIRN_OK && prove && !fetch_is_proved(cas, f) && !fetch_prove_small(cas, f))
+	if (status == CAIRN_OK && verify && !fetch_is_verified(cas, f) && !fetch_verify_small(cas, f))
 		status = CAIRN_E_BUSY;
 	if (status != CAIRN_OK)
 		cairn_fetch_source_fini(&f->source);
@@ -157,20 +157,21 @@ enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f,
 }
 
 /* The usual case: all is well with the first copy, and its list is kept. @return false: nothing is said by that */
-static bool fetch_prove_first(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx), void *stop_ctx)
+static bool fetch_verify_first(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx), void *stop_ctx)
 {
 	struct cairn_diag ignored = {0};
 	if (fetch_open_first(cas, f, &ignored) == CAIRN_OK &&
-	    (fetch_is_proved(cas, f) || fetch_prove_by_kept_list(cas, f, stop, stop_ctx)) && fetch_row_vouches(cas, f))
+	    (fetch_is_verified(cas, f) || fetch_verify_by_kept_list(cas, f, stop, stop_ctx)) &&
+	    fetch_row_vouches(cas, f))
 		return true;
 	cairn_fetch_source_fini(&f->source);
 	return false;
 }
 
-enum cairn_status cairn_fetch_prove(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx),
-				    void *stop_ctx, struct cairn_diag *diag)
+enum cairn_status cairn_fetch_verify(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx),
+				     void *stop_ctx, struct cairn_diag *diag)
 {
-	if (fetch_prove_first(cas, f, stop, stop_ctx))
+	if (fetch_verify_first(cas, f, stop, stop_ctx))
 		return CAIRN_OK;
 	enum cairn_status status = cas_object_bytes(cas, &f->xorb, &f->object_bytes);
 	if (status == CAIRN_OK)

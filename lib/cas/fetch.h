@@ -30,7 +30,7 @@ struct cairn_fetch {
 
 	struct cairn_fetch_ranges granted; /* by cairn_fetch_check_grant() */
 
-	/* by cairn_fetch_open() or cairn_fetch_prove() */
+	/* by cairn_fetch_open() or cairn_fetch_verify() */
 	uint64_t object_bytes;
 	struct cairn_fetch_ranges wanted; /* what is to be sent */
 	struct cairn_fetch_source source; /* may be taken over */
@@ -44,15 +44,15 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, 
 
 /**
  * Open the object and decide what is sent of it.
- * @param prove  only bytes that were proved lately will do (prove.h), or few that can be at once: those are read, as
- *               they are for sending
+ * @param verify  only bytes that were verified lately will do (verify_read.h), or few that can be at once: those are
+ * read, as they are for sending
  * @return CAIRN_OK
- *         CAIRN_E_BUSY    not so easily: cairn_fetch_prove() can tell, and what the index and the store answered
+ *         CAIRN_E_BUSY    not so easily: cairn_fetch_verify() can tell, and what the index and the store answered
  *         CAIRN_E_USAGE   too many bytes for this grant (range.many)
  *         CAIRN_E_LIMIT   a range starts past the end of the xorb (range.past_end)
  *         CAIRN_E_DENIED  a range is not within the grant (fetch.range)
  */
-CAIRN_MUST_USE enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool prove,
+CAIRN_MUST_USE enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool verify,
 						  struct cairn_diag *diag);
 
 /**
@@ -61,8 +61,8 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct 
  * @param stop  asked before each chunk; true ends it early. May be NULL
  * @return CAIRN_OK; CAIRN_E_USAGE, CAIRN_E_LIMIT, CAIRN_E_DENIED as cairn_fetch_open(); else as cas_sound_copy()
  */
-CAIRN_MUST_USE enum cairn_status cairn_fetch_prove(struct cairn_cas *cas, struct cairn_fetch *f,
-						   bool (*stop)(void *ctx), void *stop_ctx, struct cairn_diag *diag);
+CAIRN_MUST_USE enum cairn_status cairn_fetch_verify(struct cairn_cas *cas, struct cairn_fetch *f,
+						    bool (*stop)(void *ctx), void *stop_ctx, struct cairn_diag *diag);
 
 /** Hand over a descriptor to send from; the caller closes it, and the source cannot be read any more.
  *  @param[out] offset  where the object begins in that file

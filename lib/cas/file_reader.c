@@ -32,7 +32,7 @@ struct cairn_file_reader {
 	struct cairn_hash xorb;
 	struct cairn_store_object *object;   /* owned; NULL: none is open */
 	const struct cairn_chunk_list *list; /* borrowed from lists or kept; gives the xorb's hash. NULL: none does */
-	const struct cairn_chunk_list *kept; /* counted: of proved_lists.h; NULL: none */
+	const struct cairn_chunk_list *kept; /* counted: of verified_lists.h; NULL: none */
 	struct cairn_list_cache lists;       /* each gives its xorb's hash */
 
 	bool whole; /* all of the file is read */
@@ -52,7 +52,7 @@ void cairn_file_reader_free(struct cairn_file_reader *r)
 	free(r->viewer);
 	free(r->window);
 	cairn_store_object_free(r->object);
-	cas_proved_list_unrefp(&r->kept);
+	cas_verified_list_unrefp(&r->kept);
 	cairn_list_cache_fini(&r->lists);
 	cairn_codec_free(r->codec);
 	free(r);
@@ -113,7 +113,7 @@ static enum cairn_status reader_place(struct cairn_file_reader *r, const struct 
 static void reader_leave_xorb(struct cairn_file_reader *r)
 {
 	cairn_store_object_freep(&r->object);
-	cas_proved_list_unrefp(&r->kept);
+	cas_verified_list_unrefp(&r->kept);
 	r->list = NULL;
 	r->xorb_id = 0;
 }
@@ -127,11 +127,12 @@ static bool reader_list_is_right(const struct cairn_file_reader *r, const struct
 	return cairn_hash_equal(&root, &r->xorb);
 }
 
-/* @return the list that was proved for the object at hand; NULL: none is kept */
+/* @return the list that was verified for the object at hand; NULL: none is kept */
 static const struct cairn_chunk_list *reader_find_kept(struct cairn_file_reader *r)
 {
 	if (r->object)
-		r->kept = cas_proved_lists_get(r->cas->proved_lists, &r->xorb, cairn_store_object_identity(r->object));
+		r->kept = cas_verified_lists_get(r->cas->verified_lists, &r->xorb,
+						 cairn_store_object_identity(r->object));
 	return r->kept;
 }
 
@@ -139,7 +140,7 @@ static const struct cairn_chunk_list *reader_find_kept(struct cairn_file_reader 
 static void reader_keep_list(struct cairn_file_reader *r, const struct cairn_chunk_list *list)
 {
 	if (r->object && list->spans[list->n - 1].end == cairn_store_object_bytes(r->object))
-		cas_proved_lists_put(r->cas->proved_lists, &r->xorb, cairn_store_object_identity(r->object), list);
+		cas_verified_lists_put(r->cas->verified_lists, &r->xorb, cairn_store_object_identity(r->object), list);
 }
 
 /* @return CAIRN_OK, with r->list NULL when what the index has is not right; CAIRN_E_NOT_FOUND; CAIRN_E_IO;

@@ -6,18 +6,18 @@
 #include "cas/budget.h"
 #include "cas/cas.h"
 #include "cas/dedupe_key.h"
-#include "cas/proved_lists.h"
 #include "cas/slow_disk.h"
+#include "cas/verified_lists.h"
 #include "hash/hash_guard.h"
 #include "store/pack.h"
 
 #include <stdatomic.h>
 
 enum {
-	CAS_COPIES_MAX = CAIRN_STORE_PACKS_MAX + 1, /* of a xorb: in the object folder, and in each pack */
-	CAS_PROVED_MAX = 1 << 18,                   /* 2 MiB, for what stands in 128 GiB of objects */
-	CAS_KEYS_USED = 256,                        /* places for API keys whose use was written down lately */
-	CAS_PROVED_LISTS_BYTES = 16 * 1024 * 1024,  /* 50 lists of the greatest length; 400 of usual ones: 25 GB */
+	CAS_COPIES_MAX = CAIRN_STORE_PACKS_MAX + 1,  /* of a xorb: in the object folder, and in each pack */
+	CAS_VERIFIED_MAX = 1 << 18,                  /* 2 MiB, for what stands in 128 GiB of objects */
+	CAS_KEYS_USED = 256,                         /* places for API keys whose use was written down lately */
+	CAS_VERIFIED_LISTS_BYTES = 16 * 1024 * 1024, /* 50 lists of the greatest length; 400 of usual ones: 25 GB */
 };
 
 /** Members are set at opening and then only read, except for the atomics and what guards itself. */
@@ -31,8 +31,8 @@ struct cairn_cas {
 	struct cairn_store *store;
 	struct cairn_answer_cache *cache;
 	struct cairn_guards guards; /* over the object and the row of a xorb together */
-	_Atomic uint64_t *proved;   /* CAS_PROVED_MAX words: prove.c */
-	struct cas_proved_lists *proved_lists;
+	_Atomic uint64_t *verified; /* CAS_VERIFIED_MAX words: verify_read.c */
+	struct cas_verified_lists *verified_lists;
 	_Atomic int64_t keys_used[CAS_KEYS_USED]; /* the hour and the key that were written last: keys.c */
 	_Atomic bool collecting;                  /* one collection at a time */
 	_Atomic uint32_t gc_step;                 /* enum cairn_gc_step: how far that is, for others to look at */

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "cas/internal.h"
-#include "cas/prove.h"
 #include "cas/stored.h"
+#include "cas/verify_read.h"
 
 #include <stdlib.h>
 
@@ -116,7 +116,7 @@ static enum cairn_status mend_try(struct mend *m, struct cairn_store_object *cop
 	free(block);
 	m->stored_bytes = summary.chunk_data_bytes;
 	if (status == CAIRN_OK)
-		cas_mark_proved(m->cas, m->xorb, copy);
+		cas_mark_verified(m->cas, m->xorb, copy);
 	if (!cas_is_damage(status))
 		return status;
 	if (cas_mark_damaged(m->cas, m->xorb, copy))

@@ -1,5 +1,5 @@
 /* Moving a whole store from one pair of engines to another, and back: rows as they are, objects as they are, each
- * proved on its way. docs/scale.md says what is frozen when, and why nothing is lost. */
+ * verified on its way. docs/scale.md says what is frozen when, and why nothing is lost. */
 #ifndef CAIRN_CAS_MOVE_H
 #define CAIRN_CAS_MOVE_H
 

@@ -204,7 +204,7 @@ static bool plan_range(struct plan_builder *b, uint32_t place, const struct cair
 }
 
 /* A xorb that counts as lost may be damaged in places that nobody asks for, or be back in its pack: whoever fetches
- * from it gets no byte that is not proved. */
+ * from it gets no byte that is not verified. */
 static bool plan_can_read(const struct plan_builder *b, const struct cairn_index_spans *places)
 {
 	bool there;

@@ -2,8 +2,8 @@
 
 #include "cas/internal.h"
 #include "cas/mend.h"
-#include "cas/prove.h"
 #include "cas/stored.h"
+#include "cas/verify_read.h"
 #include "index/operate.h"
 
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static enum cairn_status scrub_read_copy(struct scrub *s, struct cairn_store_obj
 		if (cas_mark_damaged(s->cas, &s->row.hash, copy))
 			cas_tell(s->cas, CAIRN_CAS_OBJECT_DAMAGED, &s->row.hash, &why);
 	} else {
-		cas_mark_proved(s->cas, &s->row.hash, copy);
+		cas_mark_verified(s->cas, &s->row.hash, copy);
 		s->described =
 			s->described || scrub_is_described(s, cairn_xorb_verifier_list(v), summary.chunk_data_bytes);
 	}
@@ -148,7 +148,7 @@ static bool scrub_is_sound(struct cairn_cas *cas, const struct cairn_hash *xorb,
 {
 	uint64_t bytes = cairn_store_object_bytes(copy);
 	const struct cairn_fetch_range all = {0, bytes - 1};
-	return bytes > 0 && cairn_cas_is_proved(cas, xorb, copy, &all, 1);
+	return bytes > 0 && cairn_cas_is_verified(cas, xorb, copy, &all, 1);
 }
 
 /* Is the first copy known as damaged, and one behind it as sound? @param[out] sound  which */

@@ -2,7 +2,7 @@
 
 #include "cas/internal.h"
 #include "cas/mend.h"
-#include "cas/prove.h"
+#include "cas/verify_read.h"
 
 struct sound {
 	struct cairn_cas *cas;
@@ -128,11 +128,11 @@ struct sound_ranges {
 	void *stop_ctx;
 };
 
-static enum cairn_status sound_prove(void *ctx, struct cairn_store_object *copy, const struct cairn_chunk_list *list,
-				     bool *damaged, struct cairn_diag *diag)
+static enum cairn_status sound_verify(void *ctx, struct cairn_store_object *copy, const struct cairn_chunk_list *list,
+				      bool *damaged, struct cairn_diag *diag)
 {
 	const struct sound_ranges *r = ctx;
-	return cairn_cas_prove(r->cas, r->xorb, copy, list, r->ranges, r->n, r->stop, r->stop_ctx, damaged, diag);
+	return cairn_cas_verify_read(r->cas, r->xorb, copy, list, r->ranges, r->n, r->stop, r->stop_ctx, damaged, diag);
 }
 
 enum cairn_status cas_sound_copy(struct cairn_cas *cas, const struct cairn_hash *xorb,
@@ -141,6 +141,6 @@ enum cairn_status cas_sound_copy(struct cairn_cas *cas, const struct cairn_hash 
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
 	struct sound_ranges r = {cas, xorb, ranges, n, stop, stop_ctx};
-	const struct cas_judge judge = {.ctx = &r, .judge = sound_prove};
+	const struct cas_judge judge = {.ctx = &r, .judge = sound_verify};
 	return cas_judged_copy(cas, xorb, &judge, out, &list, diag);
 }

@@ -42,7 +42,7 @@ CAIRN_MUST_USE enum cairn_status cas_judged_copy(struct cairn_cas *cas, const st
 						 struct cairn_chunk_list *list, struct cairn_diag *diag);
 
 /**
- * Open the first copy of a xorb whose chunks that n ranges touch are what was uploaded (cairn_cas_prove()).
+ * Open the first copy of a xorb whose chunks that n ranges touch are what was uploaded (cairn_cas_verify_read()).
  * @param ranges  within cas_object_bytes()
  * @param stop    asked before each chunk; true ends it early. May be NULL
  * @return as cas_judged_copy(); CAIRN_E_BUSY also when it was stopped (verify.stopped)

@@ -19,7 +19,7 @@ void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out)
 		.slow_writes = atomic_load(&cas->slow_disk.n_slow),
 	};
 	cairn_answer_cache_stats(cas->cache, out);
-	cas_proved_lists_stats(cas->proved_lists, out);
+	cas_verified_lists_stats(cas->verified_lists, out);
 	cairn_index_stats(cas->index, &out->index);
 	cairn_store_room(cas->store, &out->room);
 	out->has_traffic = cairn_store_traffic(cas->store, &out->traffic);

@@ -9,7 +9,7 @@
 /** Numbers that are kept anyway. */
 struct cairn_cas_stats {
 	uint64_t cache_hits, cache_misses, cache_bytes, cache_entries;
-	uint64_t proved_lists_hits, proved_lists_added, proved_lists_bytes, proved_lists;
+	uint64_t verified_lists_hits, verified_lists_added, verified_lists_bytes, verified_lists;
 	uint64_t spool_bytes;                              /* in flight now */
 	uint64_t chunks_verified;                          /* of xorbs and shards, since opening */
 	uint64_t xorbs_stored, xorb_bytes_stored;          /* since opening */

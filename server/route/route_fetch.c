@@ -19,7 +19,7 @@ enum { FETCH_ETAG_BYTES = CAIRN_HASH_TEXT_BYTES + 2 };
 struct fetch_request {
 	struct route_job job;
 	bool known; /* the client has the bytes and asks whether they are the same */
-	bool prove;
+	bool verify;
 	char etag[FETCH_ETAG_BYTES];
 	enum cairn_status status;
 	struct cairn_diag diag;
@@ -130,15 +130,15 @@ static void fetch_reply(struct http_request *req, struct route_job *job)
 static void fetch_open(struct route_job *job)
 {
 	struct fetch_request *f = (struct fetch_request *)job;
-	f->status = cairn_fetch_open(job->app->cas, &f->fetch, f->prove, &f->diag);
+	f->status = cairn_fetch_open(job->app->cas, &f->fetch, f->verify, &f->diag);
 }
 
-static bool fetch_proof_stops(void *ctx)
+static bool fetch_verify_stops(void *ctx)
 {
 	return route_job_is_idle(ctx);
 }
 
-static void fetch_prove(struct route_job *job)
+static void fetch_verify(struct route_job *job)
 {
 	struct fetch_request *f = (struct fetch_request *)job;
 	f->status = CAIRN_E_BUSY;
@@ -147,7 +147,7 @@ static void fetch_prove(struct route_job *job)
 	if (f->status != CAIRN_E_BUSY)
 		return;
 	f->known = false; /* whether it can be had is found out now */
-	f->status = cairn_fetch_prove(job->app->cas, &f->fetch, fetch_proof_stops, job, &f->diag);
+	f->status = cairn_fetch_verify(job->app->cas, &f->fetch, fetch_verify_stops, job, &f->diag);
 }
 
 static void fetch_free(void *state)
@@ -160,12 +160,12 @@ static void fetch_free(void *state)
 
 static void fetch_start(struct http_request *req, const struct fetch_request *of)
 {
-	struct fetch_request *f = route_job_new(req, sizeof(*f), fetch_prove, fetch_reply);
+	struct fetch_request *f = route_job_new(req, sizeof(*f), fetch_verify, fetch_reply);
 	if (!f)
 		return;
 	f->job.for_reply = true;
 	f->known = of->known;
-	f->prove = of->prove;
+	f->verify = of->verify;
 	memcpy(f->etag, of->etag, sizeof(f->etag));
 	f->fetch = of->fetch;
 	route_job_start(req);
@@ -205,7 +205,7 @@ static bool fetch_take_headers(struct http_request *req, struct fetch_request *f
 		return false;
 	}
 	f->known = http_has_etag(http_if_none_match(req), f->etag);
-	f->prove = atomic_load(&app_of(req)->live.prove_reads) && http_method(req) == HTTP_GET && !f->known;
+	f->verify = atomic_load(&app_of(req)->live.prove_reads) && http_method(req) == HTTP_GET && !f->known;
 	return true;
 }
 

@@ -335,13 +335,13 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 			 "Chunk queries whose answer was built.");
 	metrics_list_add(list, "gauge", "cairn_answer_cache_bytes", s->cache_bytes, "Memory of the cached answers.");
 	metrics_list_add(list, "gauge", "cairn_answer_cache_entries", s->cache_entries, "Cached answers.");
-	metrics_list_add(list, "counter", "cairn_proved_lists_hits_total", s->proved_lists_hits,
-			 "Proofs of fetches by a chunk list that was kept.");
-	metrics_list_add(list, "counter", "cairn_proved_lists_added_total", s->proved_lists_added,
-			 "Chunk lists that were proved and kept.");
-	metrics_list_add(list, "gauge", "cairn_proved_lists_bytes", s->proved_lists_bytes,
+	metrics_list_add(list, "counter", "cairn_verified_lists_hits_total", s->verified_lists_hits,
+			 "Fetches that were verified by a chunk list that was kept.");
+	metrics_list_add(list, "counter", "cairn_verified_lists_added_total", s->verified_lists_added,
+			 "Chunk lists that were verified and kept.");
+	metrics_list_add(list, "gauge", "cairn_verified_lists_bytes", s->verified_lists_bytes,
 			 "Memory of the kept chunk lists.");
-	metrics_list_add(list, "gauge", "cairn_proved_lists", s->proved_lists, "Kept chunk lists.");
+	metrics_list_add(list, "gauge", "cairn_verified_lists", s->verified_lists, "Kept chunk lists.");
 	metrics_list_add(list, "gauge", "cairn_spool_bytes", s->spool_bytes,
 			 "Bodies of uploads and long answers under way.");
 	metrics_list_add(list, "gauge", "cairn_spool_bytes_max", app->config.spool_bytes_max,

@@ -164,7 +164,7 @@ def test_repair_takes_only_what_cannot_be_read(start, make):
     assert fsck(server)["problems"] == []
 
 
-def test_only_what_is_asked_for_is_proved(start, make):
+def test_only_what_is_asked_for_is_verified(start, make):
     """Not all that the address was signed for, which may be the whole xorb."""
     server, xorb = start(), make([20_000] * 40, 1)
     url = store(server, xet.File([(xorb, 0, 40)]))
@@ -178,7 +178,7 @@ def test_only_what_is_asked_for_is_proved(start, make):
     assert server.events("object_damaged")
 
 
-def test_what_was_proved_is_proved_again_when_it_was_written_to(start, make):
+def test_what_was_verified_is_verified_again_when_it_was_written_to(start, make):
     server, xorb = start(), make([20_000] * 4, 1)
     url = store(server, xet.File([(xorb, 0, 4)]))
     [path] = server.objects()
@@ -188,7 +188,7 @@ def test_what_was_proved_is_proved_again_when_it_was_written_to(start, make):
     cairn.is_error(server.get(url, headers={"Range": "bytes=0-80031"}), 410, "object.damaged")
 
 
-def test_a_proof_that_fails_for_another_reason(start, make):
+def test_a_verification_that_fails_for_another_reason(start, make):
     """The xorb was removed meanwhile: no disk is to blame, and the log does not say so."""
     server, xorb = start(), make([20_000], 1)
     file = xet.File([(xorb, 0, 1)])

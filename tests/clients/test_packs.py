@@ -379,7 +379,7 @@ def hurt(path, xorb):
 
 
 @pytest.mark.files
-def test_a_pack_that_is_swapped_is_proved_anew(start, make):
+def test_a_pack_that_is_swapped_is_verified_anew(start, make):
     """Another file of the same name and length is not what was found right a moment ago."""
     server, file, xorb, path = one_packed(start, make)
     url = address(server, file)

@@ -499,7 +499,7 @@ def test_a_plan_is_too_old(tmp_path, clock, begin):
         assert str(s3.SERVICE.expired) in got["error"], got
 
 
-def test_addresses_are_not_proved(tmp_path):
+def test_addresses_are_not_verified(tmp_path):
     common = ["--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--fetch-from-store"]
     assert "prove_reads = no" in cairn.refused(tmp_path, *common, "--store", cairn.s3_url(tmp_path), code=64)
     assert "store of S3" in cairn.refused(tmp_path, *common, "--store", "files", "--prove-reads=no", code=64)

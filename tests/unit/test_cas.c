@@ -3,9 +3,9 @@
 #include "cas/cas.h"
 #include "cas/internal.h"
 #include "cas/plan.h"
-#include "cas/prove.h"
 #include "cas/sound_copy.h"
 #include "cas/stats.h"
+#include "cas/verify_read.h"
 #include "shard/reader.h"
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
@@ -378,7 +378,7 @@ static bool stop_at_the_third(void *ctx)
 	return ++*n == 3;
 }
 
-START_TEST(a_proof_that_is_stopped_proves_nothing)
+START_TEST(a_verification_that_is_stopped_verifies_nothing)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL, *sound = NULL;
@@ -391,9 +391,9 @@ START_TEST(a_proof_that_is_stopped_proves_nothing)
 	ck_assert_int_eq(cas_sound_copy(f.cas, &hash, &all, 1, stop_at_the_third, &n, &sound, &diag), CAIRN_E_BUSY);
 	ck_assert_uint_eq(n, 3);
 	ck_assert_str_eq(diag.rule, "verify.stopped");
-	ck_assert(!cairn_cas_is_proved(f.cas, &hash, object, &all, 1));
+	ck_assert(!cairn_cas_is_verified(f.cas, &hash, object, &all, 1));
 	ck_assert_int_eq(cas_sound_copy(f.cas, &hash, &all, 1, NULL, NULL, &sound, NULL), CAIRN_OK);
-	ck_assert(cairn_cas_is_proved(f.cas, &hash, object, &all, 1));
+	ck_assert(cairn_cas_is_verified(f.cas, &hash, object, &all, 1));
 }
 END_TEST
 
@@ -555,7 +555,7 @@ static Suite *cas_suite(void)
 	tcase_add_loop_test(t, a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard, 0, 2);
 	tcase_add_loop_test(t, a_sound_object_whose_row_calls_it_lost_is_recorded_again, 0, 2);
 	tcase_add_test(t, an_upload_that_finds_a_xorb_lost_withdraws_its_answers);
-	tcase_add_test(t, a_proof_that_is_stopped_proves_nothing);
+	tcase_add_test(t, a_verification_that_is_stopped_verifies_nothing);
 	tcase_add_test(t, two_scopes_get_other_keys_and_do_not_see_each_other);
 	tcase_add_test(t, all_is_there_after_opening_again);
 	tcase_add_test(t, a_body_takes_what_has_come_of_it);

@@ -1,4 +1,4 @@
-/* Fetches of a stored xorb: which are proved at once by a list that is kept, and which must not be. */
+/* Fetches of a stored xorb: which are verified at once by a list that is kept, and which must not be. */
 #include "cas/fetch.h"
 #include "cas/internal.h"
 #include "cas/mend.h"
@@ -63,10 +63,10 @@ static enum cairn_status open_piece(const struct cas_fixture *f, uint32_t piece)
 	return open_bytes(f, piece, PIECE_BYTES);
 }
 
-static enum cairn_status prove_piece(const struct cas_fixture *f, uint32_t piece)
+static enum cairn_status verify_piece(const struct cas_fixture *f, uint32_t piece)
 {
 	struct cairn_fetch *fetch = new_fetch(the_xorb(), (uint64_t)piece * STEP_BYTES, PIECE_BYTES);
-	return end_fetch(fetch, cairn_fetch_prove(f->cas, fetch, NULL, NULL, NULL));
+	return end_fetch(fetch, cairn_fetch_verify(f->cas, fetch, NULL, NULL, NULL));
 }
 
 static char *object_path(const struct cas_fixture *f)
@@ -95,20 +95,20 @@ static void damage_list(const struct cas_fixture *f)
 	fx_sql(f->dir.path, "UPDATE list SET hashes = CAST(zeroblob(32) || substr(hashes, 33) AS BLOB)");
 }
 
-/* The first fetch reads the list, and proves it; those that follow cost what their bytes do, and need no worker. */
-START_TEST(a_list_is_proved_once)
+/* The first fetch reads the list, and verifies it; those that follow cost what their bytes do, and need no worker. */
+START_TEST(a_list_is_verified_once)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_put_medium(f.cas, &CAS_OPERATOR);
 	ck_assert_int_eq(open_piece(&f, 0), CAIRN_E_BUSY);
-	ck_assert_int_eq(prove_piece(&f, 0), CAIRN_OK);
+	ck_assert_int_eq(verify_piece(&f, 0), CAIRN_OK);
 	ck_assert_int_eq(open_piece(&f, 0), CAIRN_OK);
-	ck_assert_uint_eq(stats(&f).proved_lists_hits, 0);
+	ck_assert_uint_eq(stats(&f).verified_lists_hits, 0);
 	damage_list(&f);
 	ck_assert_int_eq(open_piece(&f, 1), CAIRN_OK);
-	ck_assert_int_eq(prove_piece(&f, 2), CAIRN_OK);
-	ck_assert_uint_eq(stats(&f).proved_lists_hits, 2);
-	ck_assert_uint_eq(stats(&f).proved_lists_added, 1);
+	ck_assert_int_eq(verify_piece(&f, 2), CAIRN_OK);
+	ck_assert_uint_eq(stats(&f).verified_lists_hits, 2);
+	ck_assert_uint_eq(stats(&f).verified_lists_added, 1);
 	ck_assert_uint_eq(stats(&f).xorbs_found, 0);
 }
 END_TEST
@@ -119,46 +119,46 @@ START_TEST(a_damaged_list_is_noticed)
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_put_medium(f.cas, &CAS_OPERATOR);
 	if (_i == 1)
-		ck_assert_int_eq(prove_piece(&f, 0), CAIRN_OK);
+		ck_assert_int_eq(verify_piece(&f, 0), CAIRN_OK);
 	damage_list(&f);
 	if (_i == 1)
 		swap_object(&f, 0, 0); /* for the same bytes in another file the list is read again */
 	ck_assert_int_eq(open_piece(&f, 1), CAIRN_E_BUSY);
-	ck_assert_int_eq(prove_piece(&f, 1), CAIRN_OK);
+	ck_assert_int_eq(verify_piece(&f, 1), CAIRN_OK);
 	ck_assert_uint_eq(stats(&f).xorbs_found, 1);
 	ck_assert_uint_eq(stats(&f).objects_damaged, 0);
 }
 END_TEST
 
-START_TEST(an_object_that_is_swapped_is_proved_anew)
+START_TEST(an_object_that_is_swapped_is_verified_anew)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_put_medium(f.cas, &CAS_OPERATOR);
-	ck_assert_int_eq(prove_piece(&f, 0), CAIRN_OK);
+	ck_assert_int_eq(verify_piece(&f, 0), CAIRN_OK);
 	ck_assert_int_eq(open_piece(&f, 1), CAIRN_OK);
 	swap_object(&f, 1, 1);
 	for (uint32_t i = 0; i < 3; i++)
 		ck_assert_int_eq(open_piece(&f, i), CAIRN_E_BUSY);
-	ck_assert_int_eq(prove_piece(&f, 0), CAIRN_OK);
+	ck_assert_int_eq(verify_piece(&f, 0), CAIRN_OK);
 	ck_assert_int_eq(open_piece(&f, 1), CAIRN_E_BUSY);
-	ck_assert_int_eq(prove_piece(&f, 1), CAIRN_E_DAMAGED);
+	ck_assert_int_eq(verify_piece(&f, 1), CAIRN_E_DAMAGED);
 	ck_assert_uint_eq(stats(&f).objects_damaged, 1);
 	ck_assert_uint_eq(stats(&f).xorbs_lost, 1);
 }
 END_TEST
 
 /* By a list that is kept, too. */
-START_TEST(an_object_that_is_written_to_is_proved_anew)
+START_TEST(an_object_that_is_written_to_is_verified_anew)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	CLEANUP(tempdir_textp) char *path = object_path(&f);
 	cas_put_medium(f.cas, &CAS_OPERATOR);
-	ck_assert_int_eq(prove_piece(&f, 0), CAIRN_OK);
+	ck_assert_int_eq(verify_piece(&f, 0), CAIRN_OK);
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	ck_assert_int_eq(pwrite(fd, "x", 1, STEP_BYTES + PIECE_BYTES / 2), 1);
 	close(fd);
 	ck_assert_int_eq(open_piece(&f, 1), CAIRN_E_BUSY);
-	ck_assert_int_eq(prove_piece(&f, 1), CAIRN_E_DAMAGED);
+	ck_assert_int_eq(verify_piece(&f, 1), CAIRN_E_DAMAGED);
 }
 END_TEST
 
@@ -168,40 +168,40 @@ START_TEST(what_counts_as_lost_is_found_again)
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	struct cairn_hash xorb = the_xorb();
 	cas_put_medium(f.cas, &CAS_OPERATOR);
-	ck_assert_int_eq(prove_piece(&f, 0), CAIRN_OK);
+	ck_assert_int_eq(verify_piece(&f, 0), CAIRN_OK);
 	ck_assert_int_eq(cas_lose(f.cas, &xorb, &(struct cairn_copy){0}), CAIRN_OK);
 	ck_assert_int_eq(open_piece(&f, 1), CAIRN_E_BUSY);
-	ck_assert_int_eq(prove_piece(&f, 1), CAIRN_OK);
+	ck_assert_int_eq(verify_piece(&f, 1), CAIRN_OK);
 	ck_assert_uint_eq(stats(&f).xorbs_found, 1);
 	ck_assert_int_eq(open_piece(&f, 2), CAIRN_OK);
 }
 END_TEST
 
 /* Who opens serves others: what takes long is for a worker. */
-START_TEST(only_little_is_proved_at_once)
+START_TEST(only_little_is_verified_at_once)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	cas_put_medium(f.cas, &CAS_OPERATOR);
-	ck_assert_int_eq(prove_piece(&f, 0), CAIRN_OK);
+	ck_assert_int_eq(verify_piece(&f, 0), CAIRN_OK);
 	ck_assert_int_eq(open_bytes(&f, 1, CAIRN_FETCH_OPEN_BYTES + 1), CAIRN_E_BUSY);
 	ck_assert_int_eq(open_bytes(&f, 1, CAIRN_FETCH_OPEN_BYTES), CAIRN_OK);
 }
 END_TEST
 
 /* 88 chunks of 128 KiB, each 548 bytes in the object: a block of 32 KiB would take as long as 7 MiB of others. */
-START_TEST(many_chunks_in_few_bytes_are_not_proved_at_once)
+START_TEST(many_chunks_in_few_bytes_are_not_verified_at_once)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" DENSE_XORB);
 	struct cairn_fetch *fetch = new_fetch(vec_hash_text(DENSE_XORB), 0, 1);
 	bool inserted;
 	ck_assert_int_eq(cas_put_xorb(f.cas, DENSE_XORB, &body, &inserted, NULL), CAIRN_OK);
-	ck_assert_int_eq(end_fetch(fetch, cairn_fetch_prove(f.cas, fetch, NULL, NULL, NULL)), CAIRN_OK);
+	ck_assert_int_eq(end_fetch(fetch, cairn_fetch_verify(f.cas, fetch, NULL, NULL, NULL)), CAIRN_OK);
 	fetch = new_fetch(vec_hash_text(DENSE_XORB), 40 * 1000, 1);
 	ck_assert_int_eq(end_fetch(fetch, cairn_fetch_open(f.cas, fetch, true, NULL)), CAIRN_E_BUSY);
 	fetch = new_fetch(vec_hash_text(DENSE_XORB), 40 * 1000, 1);
-	ck_assert_int_eq(end_fetch(fetch, cairn_fetch_prove(f.cas, fetch, NULL, NULL, NULL)), CAIRN_OK);
-	ck_assert_uint_eq(stats(&f).proved_lists_added, 1);
+	ck_assert_int_eq(end_fetch(fetch, cairn_fetch_verify(f.cas, fetch, NULL, NULL, NULL)), CAIRN_OK);
+	ck_assert_uint_eq(stats(&f).verified_lists_added, 1);
 }
 END_TEST
 
@@ -209,13 +209,13 @@ static Suite *fetch_suite(void)
 {
 	Suite *s = suite_create("fetch");
 	TCase *t = tcase_create("fetch");
-	tcase_add_test(t, a_list_is_proved_once);
+	tcase_add_test(t, a_list_is_verified_once);
 	tcase_add_loop_test(t, a_damaged_list_is_noticed, 0, 2);
-	tcase_add_test(t, an_object_that_is_swapped_is_proved_anew);
-	tcase_add_test(t, an_object_that_is_written_to_is_proved_anew);
+	tcase_add_test(t, an_object_that_is_swapped_is_verified_anew);
+	tcase_add_test(t, an_object_that_is_written_to_is_verified_anew);
 	tcase_add_test(t, what_counts_as_lost_is_found_again);
-	tcase_add_test(t, only_little_is_proved_at_once);
-	tcase_add_test(t, many_chunks_in_few_bytes_are_not_proved_at_once);
+	tcase_add_test(t, only_little_is_verified_at_once);
+	tcase_add_test(t, many_chunks_in_few_bytes_are_not_verified_at_once);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -632,7 +632,7 @@ END_TEST
 
 /* A list that was hashed for one reader is not read from the index for the next, nor for fetches, while the object is
  * the same. */
-START_TEST(a_list_is_proved_once)
+START_TEST(a_list_is_verified_once)
 {
 	CLEANUP(shelf_fini) struct shelf s;
 	struct cairn_cas_stats stats;
@@ -641,8 +641,8 @@ START_TEST(a_list_is_proved_once)
 	fx_sql(s.g.f.dir.path, "UPDATE list SET hashes = zeroblob(length(hashes))");
 	check_range(s.g.f.cas, &s.one, ALL, 0, s.one.len, 10000);
 	cairn_cas_stats(s.g.f.cas, &stats);
-	ck_assert_uint_eq(stats.proved_lists_added, 1);
-	ck_assert_uint_eq(stats.proved_lists_hits, 1);
+	ck_assert_uint_eq(stats.verified_lists_added, 1);
+	ck_assert_uint_eq(stats.verified_lists_hits, 1);
 	check_noticed(&s, 0, 0, 0);
 	cas_fixture_reopen(&s.g.f, NULL);
 	check_range(s.g.f.cas, &s.one, ALL, 0, s.one.len, 10000);
@@ -804,7 +804,7 @@ static Suite *file_reader_suite(void)
 	tcase_add_test(t, cut_while_it_is_read);
 	tcase_add_test(t, packed_anew_while_it_is_read);
 	tcase_add_loop_test(t, a_row_that_is_wrong_is_mended, 0, 2);
-	tcase_add_test(t, a_list_is_proved_once);
+	tcase_add_test(t, a_list_is_verified_once);
 	tcase_add_loop_test(t, terms_that_contradict_their_xorb, 0, 4);
 	tcase_add_test(t, a_term_of_nothing);
 	tcase_add_loop_test(t, terms_of_another_length, 0, 2);

@@ -1,6 +1,6 @@
-/* Chunk lists that were proved: for which object they are kept, which of them go, and who may still read those. */
-#include "cas/proved_lists.h"
+/* Chunk lists that were verified: for which object they are kept, which of them go, and who may still read those. */
 #include "cas/stats.h"
+#include "cas/verified_lists.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -8,17 +8,17 @@
 
 enum { SAME_BUCKET = 4096 }; /* identities so far apart are looked for in one place */
 
-static struct cas_proved_lists *cache;
+static struct cas_verified_lists *cache;
 
 static void open_cache(uint64_t bytes_max)
 {
-	cache = cas_proved_lists_new(bytes_max);
+	cache = cas_verified_lists_new(bytes_max);
 	ck_assert_ptr_nonnull(cache);
 }
 
 static void close_cache(void)
 {
-	cas_proved_lists_free(cache);
+	cas_verified_lists_free(cache);
 	cache = NULL;
 }
 
@@ -36,14 +36,14 @@ static void put(const struct cairn_hash *xorb, uint64_t identity, uint32_t n, ui
 		struct cairn_hash chunk = hash_of(fill + i);
 		ck_assert_int_eq(cairn_chunk_list_add(&list, &chunk, (struct cairn_span){fill, i}), CAIRN_OK);
 	}
-	cas_proved_lists_put(cache, xorb, identity, &list);
+	cas_verified_lists_put(cache, xorb, identity, &list);
 }
 
 /* @return what the list was filled with, all of it; UINT32_MAX: it is not kept */
 static uint32_t got(const struct cairn_hash *xorb, uint64_t identity)
 {
-	CLEANUP(cas_proved_list_unrefp)
-	const struct cairn_chunk_list *list = cas_proved_lists_get(cache, xorb, identity);
+	CLEANUP(cas_verified_list_unrefp)
+	const struct cairn_chunk_list *list = cas_verified_lists_get(cache, xorb, identity);
 	if (!list)
 		return UINT32_MAX;
 	uint32_t fill = list->spans[0].unpacked_bytes;
@@ -59,7 +59,7 @@ static uint32_t got(const struct cairn_hash *xorb, uint64_t identity)
 static struct cairn_cas_stats stats(void)
 {
 	struct cairn_cas_stats out = {0};
-	cas_proved_lists_stats(cache, &out);
+	cas_verified_lists_stats(cache, &out);
 	return out;
 }
 
@@ -78,9 +78,9 @@ START_TEST(a_list_is_that_of_one_object)
 	ck_assert_uint_eq(got(&xorb, 7), 50);
 	ck_assert_uint_eq(got(&xorb, 7 + SAME_BUCKET), 60);
 	ck_assert_uint_eq(got(&other, 7), 70);
-	ck_assert_uint_eq(stats().proved_lists, 3);
-	ck_assert_uint_eq(stats().proved_lists_hits, 4);
-	ck_assert_uint_eq(stats().proved_lists_added, 3);
+	ck_assert_uint_eq(stats().verified_lists, 3);
+	ck_assert_uint_eq(stats().verified_lists_hits, 4);
+	ck_assert_uint_eq(stats().verified_lists_added, 3);
 	close_cache();
 }
 END_TEST
@@ -90,11 +90,11 @@ START_TEST(a_newer_list_replaces)
 	struct cairn_hash xorb = hash_of(1);
 	open_cache(1 << 20);
 	put(&xorb, 7, 10, 50);
-	uint64_t bytes = stats().proved_lists_bytes;
+	uint64_t bytes = stats().verified_lists_bytes;
 	put(&xorb, 7, 10, 60);
 	ck_assert_uint_eq(got(&xorb, 7), 60);
-	ck_assert_uint_eq(stats().proved_lists, 1);
-	ck_assert_uint_eq(stats().proved_lists_bytes, bytes);
+	ck_assert_uint_eq(stats().verified_lists, 1);
+	ck_assert_uint_eq(stats().verified_lists_bytes, bytes);
 	close_cache();
 }
 END_TEST
@@ -104,7 +104,7 @@ static uint64_t bytes_of_one(uint32_t n)
 	struct cairn_hash xorb = hash_of(0);
 	open_cache(1 << 20);
 	put(&xorb, 0, n, 0);
-	uint64_t bytes = stats().proved_lists_bytes;
+	uint64_t bytes = stats().verified_lists_bytes;
 	close_cache();
 	ck_assert_uint_gt(bytes, n * (sizeof(struct cairn_hash) + sizeof(struct cairn_span)));
 	return bytes;
@@ -124,11 +124,11 @@ START_TEST(the_least_recently_used_goes_first)
 	ck_assert_uint_eq(got(&xorb, step), UINT32_MAX);
 	ck_assert_uint_eq(got(&xorb, 2 * step), 2);
 	ck_assert_uint_eq(got(&xorb, 3 * step), 3);
-	ck_assert_uint_eq(stats().proved_lists, 3);
-	ck_assert_uint_eq(stats().proved_lists_bytes, 3 * bytes);
+	ck_assert_uint_eq(stats().verified_lists, 3);
+	ck_assert_uint_eq(stats().verified_lists_bytes, 3 * bytes);
 	put(&xorb, 4 * step, 300, 4);
 	ck_assert_uint_eq(got(&xorb, 4 * step), 4);
-	ck_assert_uint_le(stats().proved_lists_bytes, 4 * bytes - 1);
+	ck_assert_uint_le(stats().verified_lists_bytes, 4 * bytes - 1);
 	close_cache();
 }
 END_TEST
@@ -152,23 +152,23 @@ START_TEST(who_holds_a_list_keeps_it)
 	struct cairn_hash xorb = hash_of(1);
 	open_cache(bytes);
 	put(&xorb, 7, 100, 50);
-	const struct cairn_chunk_list *held = cas_proved_lists_get(cache, &xorb, 7);
+	const struct cairn_chunk_list *held = cas_verified_lists_get(cache, &xorb, 7);
 	put(&xorb, 8, 100, 60);
 	ck_assert_uint_eq(got(&xorb, 7), UINT32_MAX);
 	close_cache();
 	ck_assert_uint_eq(held->n, 100);
 	ck_assert_uint_eq(held->spans[99].end, 99);
-	cas_proved_list_unrefp(&held);
+	cas_verified_list_unrefp(&held);
 	ck_assert_ptr_null(held);
-	cas_proved_list_unrefp(&held);
-	cas_proved_lists_free(NULL);
+	cas_verified_list_unrefp(&held);
+	cas_verified_lists_free(NULL);
 }
 END_TEST
 
-static Suite *proved_lists_suite(void)
+static Suite *verified_lists_suite(void)
 {
-	Suite *s = suite_create("proved_lists");
-	TCase *t = tcase_create("proved_lists");
+	Suite *s = suite_create("verified_lists");
+	TCase *t = tcase_create("verified_lists");
 	tcase_add_test(t, a_list_is_that_of_one_object);
 	tcase_add_test(t, a_newer_list_replaces);
 	tcase_add_loop_test(t, the_least_recently_used_goes_first, 0, 2);
@@ -180,7 +180,7 @@ static Suite *proved_lists_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(proved_lists_suite());
+	SRunner *runner = srunner_create(verified_lists_suite());
 	srunner_run_all(runner, CK_ENV);
 	int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

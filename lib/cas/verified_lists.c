@@ -1,4 +1,4 @@
-#include "cas/proved_lists.h"
+#include "cas/verified_lists.h"
 
 #include "cas/stats.h"
 
@@ -20,16 +20,16 @@ struct kept_list {
 	uint64_t bytes;    /* of all this */
 };
 
-struct cas_proved_lists {
+struct cas_verified_lists {
 	pthread_mutex_t lock; /* over everything below */
 	uint64_t bytes_max, bytes, hits, added, n;
 	struct kept_list *newest, *oldest;
 	struct kept_list *buckets[LISTS_BUCKETS];
 };
 
-struct cas_proved_lists *cas_proved_lists_new(uint64_t bytes_max)
+struct cas_verified_lists *cas_verified_lists_new(uint64_t bytes_max)
 {
-	struct cas_proved_lists *c = calloc(1, sizeof(*c));
+	struct cas_verified_lists *c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
 	pthread_mutex_init(&c->lock, NULL);
@@ -37,7 +37,7 @@ struct cas_proved_lists *cas_proved_lists_new(uint64_t bytes_max)
 	return c;
 }
 
-void cas_proved_list_unrefp(const struct cairn_chunk_list **list)
+void cas_verified_list_unrefp(const struct cairn_chunk_list **list)
 {
 	struct kept_list *kept = (struct kept_list *)(uintptr_t)*list;
 	*list = NULL;
@@ -46,7 +46,7 @@ void cas_proved_list_unrefp(const struct cairn_chunk_list **list)
 }
 
 /* By the object, whose inode and times no uploader chooses, so that nobody can fill one bucket. */
-static struct kept_list **lists_find(struct cas_proved_lists *c, const struct cairn_hash *xorb, uint64_t identity)
+static struct kept_list **lists_find(struct cas_verified_lists *c, const struct cairn_hash *xorb, uint64_t identity)
 {
 	struct kept_list **at = &c->buckets[identity & (LISTS_BUCKETS - 1)];
 	while (*at && !((*at)->identity == identity && cairn_hash_equal(&(*at)->xorb, xorb)))
@@ -54,13 +54,13 @@ static struct kept_list **lists_find(struct cas_proved_lists *c, const struct ca
 	return at;
 }
 
-static void lists_unlink_use(struct cas_proved_lists *c, struct kept_list *k)
+static void lists_unlink_use(struct cas_verified_lists *c, struct kept_list *k)
 {
 	*(k->newer ? &k->newer->older : &c->newest) = k->older;
 	*(k->older ? &k->older->newer : &c->oldest) = k->newer;
 }
 
-static void lists_link_newest(struct cas_proved_lists *c, struct kept_list *k)
+static void lists_link_newest(struct cas_verified_lists *c, struct kept_list *k)
 {
 	k->newer = NULL;
 	k->older = c->newest;
@@ -68,17 +68,17 @@ static void lists_link_newest(struct cas_proved_lists *c, struct kept_list *k)
 	c->newest = k;
 }
 
-static void lists_drop(struct cas_proved_lists *c, struct kept_list *k)
+static void lists_drop(struct cas_verified_lists *c, struct kept_list *k)
 {
 	const struct cairn_chunk_list *list = &k->list;
 	*lists_find(c, &k->xorb, k->identity) = k->bucket_next;
 	lists_unlink_use(c, k);
 	c->bytes -= k->bytes;
 	c->n--;
-	cas_proved_list_unrefp(&list);
+	cas_verified_list_unrefp(&list);
 }
 
-void cas_proved_lists_free(struct cas_proved_lists *c)
+void cas_verified_lists_free(struct cas_verified_lists *c)
 {
 	if (!c)
 		return;
@@ -88,8 +88,8 @@ void cas_proved_lists_free(struct cas_proved_lists *c)
 	free(c);
 }
 
-const struct cairn_chunk_list *cas_proved_lists_get(struct cas_proved_lists *c, const struct cairn_hash *xorb,
-						    uint64_t identity)
+const struct cairn_chunk_list *cas_verified_lists_get(struct cas_verified_lists *c, const struct cairn_hash *xorb,
+						      uint64_t identity)
 {
 	pthread_mutex_lock(&c->lock);
 	struct kept_list *k = *lists_find(c, xorb, identity);
@@ -122,7 +122,7 @@ static struct kept_list *lists_copy(const struct cairn_hash *xorb, uint64_t iden
 	return k;
 }
 
-static void lists_link(struct cas_proved_lists *c, struct kept_list *k)
+static void lists_link(struct cas_verified_lists *c, struct kept_list *k)
 {
 	struct kept_list **bucket = &c->buckets[k->identity & (LISTS_BUCKETS - 1)];
 	k->bucket_next = *bucket;
@@ -133,8 +133,8 @@ static void lists_link(struct cas_proved_lists *c, struct kept_list *k)
 	c->added++;
 }
 
-void cas_proved_lists_put(struct cas_proved_lists *c, const struct cairn_hash *xorb, uint64_t identity,
-			  const struct cairn_chunk_list *list)
+void cas_verified_lists_put(struct cas_verified_lists *c, const struct cairn_hash *xorb, uint64_t identity,
+			    const struct cairn_chunk_list *list)
 {
 	struct kept_list *k = lists_copy(xorb, identity, list);
 	if (!k)
@@ -153,12 +153,12 @@ void cas_proved_lists_put(struct cas_proved_lists *c, const struct cairn_hash *x
 	free(k);
 }
 
-void cas_proved_lists_stats(struct cas_proved_lists *c, struct cairn_cas_stats *out)
+void cas_verified_lists_stats(struct cas_verified_lists *c, struct cairn_cas_stats *out)
 {
 	pthread_mutex_lock(&c->lock);
-	out->proved_lists_hits = c->hits;
-	out->proved_lists_added = c->added;
-	out->proved_lists_bytes = c->bytes;
-	out->proved_lists = c->n;
+	out->verified_lists_hits = c->hits;
+	out->verified_lists_added = c->added;
+	out->verified_lists_bytes = c->bytes;
+	out->verified_lists = c->n;
 	pthread_mutex_unlock(&c->lock);
 }
