@@ -1,10 +1,10 @@
 #include "cli/common/admin.h"
 
 #include "base/json_text.h"
+#include "base/percent.h"
 #include "base/visible.h"
 #include "cli/common/cli.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,13 +58,7 @@ void admin_add_arg(struct cairn_buf *path, const char *name, const char *value)
 	if (!value)
 		return;
 	cairn_buf_printf(path, "%c%s=", memchr(path->bytes, '?', path->len) ? '&' : '?', name);
-	for (; *value; value++) {
-		unsigned char c = (unsigned char)*value;
-		if ((c < 0x80 && isalnum(c)) || c == '-' || c == '_' || c == '.' || c == '/')
-			cairn_buf_add(path, &c, 1);
-		else
-			cairn_buf_printf(path, "%%%02X", c);
-	}
+	cairn_percent_add(path, value, CAIRN_PERCENT_PATH);
 }
 
 const char *admin_path(struct cairn_buf *path)

@@ -1,6 +1,6 @@
 #include "cli/hub/import_repo.h"
 
-#include "hub/path.h"
+#include "base/percent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static char *repo_path(const char *what, const char *name)
 	char escaped[3 * IMPORT_NAME_BYTES + 1], *path = NULL;
 	if (strlen(name) >= IMPORT_NAME_BYTES)
 		return NULL;
-	cairn_hub_escape(escaped, name, false);
+	cairn_percent_encode(escaped, name, CAIRN_PERCENT_UNRESERVED);
 	return asprintf(&path, "/%s/%s", what, escaped) < 0 ? NULL : path;
 }
 

@@ -2,9 +2,6 @@
 #ifndef CAIRN_HUB_PATH_H
 #define CAIRN_HUB_PATH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /** Why text is no path of an object: "" and "." and ".." between slashes, a slash at an end, a control character, what
  * is no UTF-8, or more than CAIRN_INDEX_PATH_MAX bytes; "..\" at the start, too, which Windows takes for the folder
  * above.
@@ -17,14 +14,5 @@ const char *cairn_hub_path_fault(const char *path);
  * (verify_path() with core.protectNTFS and core.protectHFS).
  *  @return likewise */
 const char *cairn_hub_file_fault(const char *path);
-
-/** Decode the escapes of a part of an address ("a%2Fb"); "+" stays.
- *  @param[out] out  size bytes, ended by a zero
- *  @return whether it fits and has only whole escapes, and no %00 */
-bool cairn_hub_unescape(char *out, size_t size, const char *text);
-
-/** Write text so that it can stand in an address: letters, digits and "-._~" as they are, and "/" where slashes is set.
- *  @param[out] out  3 bytes for each of text, and one */
-void cairn_hub_escape(char *out, const char *text, bool slashes);
 
 #endif

@@ -1,5 +1,6 @@
 #include "hub/revision.h"
 
+#include "base/percent.h"
 #include "hub/path.h"
 
 #include <stdio.h>
@@ -84,8 +85,8 @@ bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revisio
 		return false;
 	memcpy(start, raw, len);
 	start[len] = '\0';
-	return cairn_hub_unescape(revision, CAIRN_HUB_REVISION_MAX + 1, start) && revision[0] &&
-	       cairn_hub_unescape(path, CAIRN_INDEX_PATH_MAX + 1, *end == '/' ? end + 1 : end);
+	return cairn_percent_decode(revision, CAIRN_HUB_REVISION_MAX + 1, start) && revision[0] &&
+	       cairn_percent_decode(path, CAIRN_INDEX_PATH_MAX + 1, *end == '/' ? end + 1 : end);
 }
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* Buckets: POST, GET and DELETE /api/buckets/{namespace}/{name}, GET /api/buckets/{namespace}, PUT
  * …/settings. */
-#include "hub/path.h"
+#include "base/percent.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
 #include "server/route/routes.h"
@@ -174,7 +174,7 @@ static void buckets_show_list(struct http_request *req, struct hub_call *call)
 	const struct buckets_request *r = (const struct buckets_request *)call;
 	char search[3 * 256 + 1] = "";
 	if (r->search && strlen(r->search) < 256)
-		cairn_hub_escape(search, r->search, false);
+		cairn_percent_encode(search, r->search, CAIRN_PERCENT_UNRESERVED);
 	if (r->next_id == 0 || hub_reply_next(req, "%s/api/buckets/%s?search=%s&cursor=%" PRId64, r->bucket.base,
 					      r->bucket.namespace, search, r->next_id))
 		hub_repo_show(req, call);

@@ -1,6 +1,6 @@
 #include "server/hub/hub_bytes.h"
 
-#include "hub/path.h"
+#include "base/percent.h"
 #include "server/hub/hub_reply.h"
 #include "server/route/range_header.h"
 
@@ -113,7 +113,7 @@ static void bytes_add_headers(struct http_request *req, const struct hub_bytes *
 {
 	char name[BYTES_NAME_BYTES], disposition[BYTES_NAME_BYTES + 32];
 	const char *slash = strrchr(b->path, '/');
-	cairn_hub_escape(name, slash ? slash + 1 : b->path, false);
+	cairn_percent_encode(name, slash ? slash + 1 : b->path, CAIRN_PERCENT_UNRESERVED);
 	(void)snprintf(disposition, sizeof(disposition), "inline; filename*=UTF-8''%s", name);
 	if (b->repo.call.commit[0])
 		http_reply_header(req, "X-Repo-Commit", b->repo.call.commit);

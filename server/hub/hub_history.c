@@ -1,7 +1,7 @@
 /* Commits and their names: GET /api/{type}/{namespace}/{name}/refs and …/commits/{revision}, POST and DELETE
  * …/branch/{branch} and …/tag/{tag}. */
+#include "base/percent.h"
 #include "hub/commit.h"
-#include "hub/path.h"
 #include "hub/revision.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
@@ -269,7 +269,7 @@ static void history_branch_done(struct http_request *req)
 	(void)cairn_json_bool_of(h->json, "overwrite", &h->overwrite);
 	bool good = h->repo.body.bytes.len == 0 || cairn_json_is_object(h->json);
 	bool unsaid = cairn_json_is_null(cairn_json_get(h->json, "startingPoint"));
-	if (good && cairn_hub_unescape(h->name, sizeof(h->name), h->raw) &&
+	if (good && cairn_percent_decode(h->name, sizeof(h->name), h->raw) &&
 	    (unsaid || cairn_json_copy_of(h->json, "startingPoint", "", h->start, sizeof(h->start))))
 		route_job_start(req);
 	else
@@ -288,7 +288,7 @@ static void history_tag_done(struct http_request *req)
 	struct history_request *h = http_state(req);
 	h->kind = CAIRN_INDEX_TAG;
 	h->json = route_body_json(&h->repo.body);
-	if (cairn_hub_unescape(h->start, sizeof(h->start), h->raw) &&
+	if (cairn_percent_decode(h->start, sizeof(h->start), h->raw) &&
 	    cairn_json_copy_of(h->json, "tag", NULL, h->name, sizeof(h->name)) && h->name[0])
 		route_job_start(req);
 	else
@@ -306,7 +306,7 @@ static void history_squash_done(struct http_request *req)
 	struct history_request *h = http_state(req);
 	h->json = route_body_json(&h->repo.body);
 	/* What is too long for a name is none that there is. */
-	(void)cairn_hub_unescape(h->name, sizeof(h->name), h->raw);
+	(void)cairn_percent_decode(h->name, sizeof(h->name), h->raw);
 	if (h->repo.body.bytes.len == 0 || cairn_json_is_object(h->json))
 		route_job_start(req);
 	else
@@ -320,7 +320,7 @@ static void history_delete(struct http_request *req, const char *arg, enum cairn
 		return;
 	h->kind = kind;
 	/* What is too long for a name is none that there is. */
-	(void)cairn_hub_unescape(h->name, sizeof(h->name), h->raw);
+	(void)cairn_percent_decode(h->name, sizeof(h->name), h->raw);
 	route_job_start(req);
 }
 

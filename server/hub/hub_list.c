@@ -1,6 +1,6 @@
 /* Lists of repositories: GET /api/{type}, GET /api/settings/repositories, GET
  * /api/organizations/{namespace}/settings/repositories. */
-#include "hub/path.h"
+#include "base/percent.h"
 #include "server/hub/hub_info.h"
 #include "server/hub/hub_reply.h"
 #include "server/route/routes.h"
@@ -90,7 +90,7 @@ static const char *list_escape(char out[static LIST_ESCAPED_BYTES], const char *
 {
 	out[0] = '\0';
 	if (text)
-		cairn_hub_escape(out, text, false);
+		cairn_percent_encode(out, text, CAIRN_PERCENT_UNRESERVED);
 	return out;
 }
 
@@ -104,7 +104,7 @@ static void list_show(struct http_request *req, struct hub_call *call)
 	else
 		(void)snprintf(path, sizeof(path), "organizations/%s/settings/repositories",
 			       list_escape(author, l->list.author));
-	cairn_hub_escape(cursor, l->next, false);
+	cairn_percent_encode(cursor, l->next, CAIRN_PERCENT_UNRESERVED);
 	if (!l->next[0] ||
 	    hub_reply_next(req, "%s/api/%s?author=%s&search=%s&sort=%s&direction=%s&limit=%" PRIu32 "&cursor=%s",
 			   l->repo.base, path, list_escape(author, l->settings ? NULL : l->list.author),

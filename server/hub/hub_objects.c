@@ -1,5 +1,5 @@
 /* What is in a bucket: GET /api/buckets/{namespace}/{name}/tree, …/tree/{prefix}, POST …/paths-info, POST …/batch. */
-#include "hub/path.h"
+#include "base/percent.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
 #include "server/route/routes.h"
@@ -93,8 +93,8 @@ static void objects_show_list(struct http_request *req, struct hub_call *call)
 {
 	const struct objects_request *o = (const struct objects_request *)call;
 	char prefix[OBJECTS_ESCAPED_BYTES], cursor[OBJECTS_ESCAPED_BYTES];
-	cairn_hub_escape(prefix, o->prefix, false);
-	cairn_hub_escape(cursor, o->next, false);
+	cairn_percent_encode(prefix, o->prefix, CAIRN_PERCENT_UNRESERVED);
+	cairn_percent_encode(cursor, o->next, CAIRN_PERCENT_UNRESERVED);
 	if (!o->next[0] || hub_reply_next(req, "%s/api/buckets/%s/%s/tree%s%s?recursive=%s&cursor=%s", o->bucket.base,
 					  o->bucket.repo.account_name, o->bucket.repo.name, *prefix ? "/" : "", prefix,
 					  o->recursive ? "true" : "false", cursor))
@@ -113,7 +113,7 @@ static void objects_get(struct http_request *req, const char *prefix)
 	if (!o)
 		return;
 	o->recursive = !objects_says_no(http_query_arg(req, "recursive"));
-	o->nothing = !cairn_hub_unescape(o->prefix, sizeof(o->prefix), prefix) ||
+	o->nothing = !cairn_percent_decode(o->prefix, sizeof(o->prefix), prefix) ||
 		     (cursor && strlen(cursor) > CAIRN_INDEX_PATH_MAX);
 	if (cursor && !o->nothing)
 		(void)snprintf(o->from, sizeof(o->from), "%s", cursor);

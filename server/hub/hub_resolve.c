@@ -2,7 +2,7 @@
  * [/{type}]/{namespace}/{name}/resolve/{revision}/{path} and …/raw/… of repositories, whose type is not said for
  * models.
  */
-#include "hub/path.h"
+#include "base/percent.h"
 #include "server/hub/hub_bytes.h"
 #include "server/hub/hub_reply.h"
 #include "server/route/routes.h"
@@ -50,7 +50,7 @@ static void resolve_get_object(struct http_request *req)
 	if (!o)
 		return;
 	/* What cannot be a path is under none. */
-	(void)cairn_hub_unescape(o->bytes.path, sizeof(o->bytes.path), http_path_arg(req, "path"));
+	(void)cairn_percent_decode(o->bytes.path, sizeof(o->bytes.path), http_path_arg(req, "path"));
 	route_job_look(req);
 }
 

@@ -1,6 +1,6 @@
 /* What is in a repository at a revision: GET /api/{type}/{namespace}/{name}/tree/{revision}[/{path}], POST
  * …/paths-info/{revision}. */
-#include "hub/path.h"
+#include "base/percent.h"
 #include "server/hub/hub_entry.h"
 #include "server/hub/hub_reply.h"
 #include "server/hub/hub_repo.h"
@@ -79,8 +79,8 @@ static void tree_show_list(struct http_request *req, struct hub_call *call)
 {
 	const struct tree_request *t = (const struct tree_request *)call;
 	char folder[TREE_ESCAPED_BYTES], cursor[TREE_ESCAPED_BYTES];
-	cairn_hub_escape(folder, t->folder, true);
-	cairn_hub_escape(cursor, t->next, false);
+	cairn_percent_encode(folder, t->folder, CAIRN_PERCENT_PATH);
+	cairn_percent_encode(cursor, t->next, CAIRN_PERCENT_UNRESERVED);
 	if (!t->next[0] ||
 	    hub_reply_next(req, "%s%s%s/%s/tree/%s%s%s?recursive=%s&expand=%s&limit=%" PRIu32 "&cursor=%s",
 			   t->repo.base, hub_kind_api(t->repo.kind), t->repo.repo.account_name, t->repo.repo.name,
@@ -149,10 +149,10 @@ static bool tree_form_pair(char *pair, char **name, char value[static CAIRN_INDE
 	for (char *p = equals + 1; *p; p++)
 		*p = *p == '+' ? ' ' : *p;
 	*name = pair;
-	if (!cairn_hub_unescape(decoded, sizeof(decoded), pair))
+	if (!cairn_percent_decode(decoded, sizeof(decoded), pair))
 		return false;
 	memcpy(pair, decoded, strlen(decoded) + 1); /* no longer than before */
-	return cairn_hub_unescape(value, CAIRN_INDEX_PATH_MAX + 1, equals + 1);
+	return cairn_percent_decode(value, CAIRN_INDEX_PATH_MAX + 1, equals + 1);
 }
 
 static void tree_tell_form(struct tree_request *t, char *form)

@@ -1,8 +1,8 @@
 #include "server/page/html.h"
 
+#include "base/percent.h"
 #include "base/utf8.h"
 #include "base/visible.h"
-#include "hub/path.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -91,7 +91,7 @@ void html_path(struct cairn_buf *b, const char *path)
 	char *out = (char *)cairn_buf_extend(b, room);
 	if (!out)
 		return;
-	cairn_hub_escape(out, path, true);
+	cairn_percent_encode(out, path, CAIRN_PERCENT_PATH);
 	b->len = before + strlen(out);
 }
 

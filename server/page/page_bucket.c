@@ -1,4 +1,5 @@
 /* A bucket: its files, folder by folder, and one file. GET /buckets/{namespace}/{name}, …/tree/{path} */
+#include "base/percent.h"
 #include "server/page/page_map.h"
 #include "server/page/page_paths.h"
 #include "server/page/page_repo.h"
@@ -269,7 +270,7 @@ static void bucket_get_path(struct http_request *req, const char *path)
 		return;
 	p->find = page_paths_wanted(req);
 	p->cursor = http_query_arg(req, p->find[0] ? "after" : "from");
-	p->wrong = !cairn_hub_unescape(p->path, CAIRN_INDEX_PATH_MAX + 1, path) ||
+	p->wrong = !cairn_percent_decode(p->path, CAIRN_INDEX_PATH_MAX + 1, path) ||
 		   (p->cursor && strlen(p->cursor) > CAIRN_INDEX_PATH_MAX);
 	if (p->find[0])
 		p->page.hub.call.job.work.lane = CAIRN_LANE_HEAVY;

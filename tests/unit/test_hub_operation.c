@@ -207,26 +207,6 @@ START_TEST(files_of_repositories)
 }
 END_TEST
 
-START_TEST(escapes)
-{
-	char out[8], text[64];
-	ck_assert(cairn_hub_unescape(out, sizeof(out), "a%2Fb+%c3%BC"));
-	ck_assert_str_eq(out, "a/b+\xc3\xbc");
-	ck_assert(cairn_hub_unescape(out, sizeof(out), ""));
-	ck_assert_str_eq(out, "");
-	ck_assert(cairn_hub_unescape(out, sizeof(out), "1234567"));
-	static const char *const BAD[] = {"12345678", "%", "%2", "%zz", "%2z", "%00", "a%", "1234567%41"};
-	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
-		ck_assert_msg(!cairn_hub_unescape(out, sizeof(out), BAD[i]), "%s", BAD[i]);
-		ck_assert_str_eq(out, "");
-	}
-	cairn_hub_escape(text, "a/\xc3\xbc ~", false);
-	ck_assert_str_eq(text, "a%2F%C3%BC%20~");
-	cairn_hub_escape(text, "a/b", true);
-	ck_assert_str_eq(text, "a/b");
-}
-END_TEST
-
 int main(void)
 {
 	Suite *s = suite_create("hub_operation");
@@ -240,7 +220,6 @@ int main(void)
 	tcase_add_test(t, cut_anywhere);
 	tcase_add_test(t, paths);
 	tcase_add_test(t, files_of_repositories);
-	tcase_add_test(t, escapes);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -90,15 +90,11 @@ START_TEST(a_presigned_address)
 }
 END_TEST
 
-START_TEST(dates_and_escapes)
+START_TEST(dates)
 {
 	char date[CAIRN_TIME_BASIC_BYTES];
-	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(64);
 	(void)cairn_time_basic(date, 1369353600);
 	ck_assert_str_eq(date, DATE);
-	sigv4_add_escaped(&text, "a/b c~+\xc3\xa9");
-	ck_assert_uint_eq(text.len, strlen("a%2Fb%20c~%2B%C3%A9"));
-	ck_assert_mem_eq(text.bytes, "a%2Fb%20c~%2B%C3%A9", text.len);
 }
 END_TEST
 
@@ -122,7 +118,7 @@ int main(void)
 	tcase_add_test(tc, a_parameter_without_a_value);
 	tcase_add_test(tc, a_list);
 	tcase_add_test(tc, a_presigned_address);
-	tcase_add_test(tc, dates_and_escapes);
+	tcase_add_test(tc, dates);
 	tcase_add_test(tc, what_is_too_long_is_refused);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);

@@ -1,4 +1,5 @@
 /* Making, migrating, opening and closing; and what the index says of itself. */
+#include "base/percent.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/log.h"
 #include "index/sqlite/migrate.h"
@@ -111,24 +112,16 @@ static enum cairn_status open_to_write(struct cairn_sqlite *s, const char *dir,
 
 /* --- to read only ------------------------------------------------------------------------------------------------- */
 
-/* An URI of a path: what means something in one is escaped. */
+/* As SQLite takes it: decoded, it is the path. */
 static char *open_uri(const char *path)
 {
-	static const char HEAD[] = "file:", TAIL[] = "?immutable=1", HEX[] = "0123456789abcdef";
-	char *uri = malloc(sizeof(HEAD) + strlen(path) * 3 + sizeof(TAIL)), *to = uri;
+	static const char HEAD[] = "file:", TAIL[] = "?immutable=1";
+	char *uri = malloc(sizeof(HEAD) + strlen(path) * 3 + sizeof(TAIL));
 	if (!uri)
 		return NULL;
-	memcpy(to, HEAD, sizeof(HEAD) - 1);
-	to += sizeof(HEAD) - 1;
-	for (const char *c = path; *c; c++) {
-		bool plain = *c != '%' && *c != '?' && *c != '#';
-		*to++ = plain ? *c : '%';
-		if (!plain) {
-			*to++ = HEX[(uint8_t)*c >> 4];
-			*to++ = HEX[*c & 15];
-		}
-	}
-	memcpy(to, TAIL, sizeof(TAIL));
+	memcpy(uri, HEAD, sizeof(HEAD));
+	cairn_percent_encode(uri + strlen(uri), path, CAIRN_PERCENT_PATH);
+	memcpy(uri + strlen(uri), TAIL, sizeof(TAIL));
 	return uri;
 }
 

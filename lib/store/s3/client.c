@@ -1,6 +1,7 @@
 #include "store/s3/client.h"
 
 #include "base/clock.h"
+#include "base/percent.h"
 #include "hash/crypto.h"
 #include "hash/hash.h"
 #include "store/s3/credentials.h"
@@ -315,13 +316,13 @@ static void client_add_grant(struct cairn_buf *out, const struct client_signer *
 			     uint64_t life_s)
 {
 	cairn_buf_printf(out, "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=");
-	sigv4_add_escaped(out, signer->who.id);
+	cairn_percent_add(out, signer->who.id, CAIRN_PERCENT_UNRESERVED);
 	cairn_buf_printf(out, "%%2F");
-	sigv4_add_escaped(out, signer->key.scope);
+	cairn_percent_add(out, signer->key.scope, CAIRN_PERCENT_UNRESERVED);
 	cairn_buf_printf(out, "&X-Amz-Date=%s&X-Amz-Expires=%" PRIu64, date, life_s);
 	if (signer->who.token[0]) {
 		cairn_buf_printf(out, "&X-Amz-Security-Token=");
-		sigv4_add_escaped(out, signer->who.token);
+		cairn_percent_add(out, signer->who.token, CAIRN_PERCENT_UNRESERVED);
 	}
 	cairn_buf_printf(out, "&X-Amz-SignedHeaders=host%%3Brange");
 	cairn_buf_add(out, "", 1);
@@ -431,12 +432,12 @@ enum cairn_status s3_list(struct s3_client *c, const char *prefix, const char *a
 	if (!r)
 		return CAIRN_E_NOMEM;
 	cairn_buf_printf(&query, "list-type=2&max-keys=%u&prefix=", n_max);
-	sigv4_add_escaped(&query, c->place.prefix);
-	sigv4_add_escaped(&query, prefix);
+	cairn_percent_add(&query, c->place.prefix, CAIRN_PERCENT_UNRESERVED);
+	cairn_percent_add(&query, prefix, CAIRN_PERCENT_UNRESERVED);
 	if (*after) {
 		cairn_buf_printf(&query, "&start-after=");
-		sigv4_add_escaped(&query, c->place.prefix);
-		sigv4_add_escaped(&query, after);
+		cairn_percent_add(&query, c->place.prefix, CAIRN_PERCENT_UNRESERVED);
+		cairn_percent_add(&query, after, CAIRN_PERCENT_UNRESERVED);
 	}
 	cairn_buf_add(&query, "", 1);
 	if (query.status != CAIRN_OK)

@@ -84,13 +84,3 @@ enum cairn_status sigv4_add_authorization(struct cairn_buf *out, const char *id,
 	cairn_buf_printf(out, ",Signature=%s", signature);
 	return out->status;
 }
-
-void sigv4_add_escaped(struct cairn_buf *out, const char *text)
-{
-	static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
-	for (; *text; text++)
-		if (strchr(PLAIN, *text))
-			cairn_buf_add(out, text, 1);
-		else
-			cairn_buf_printf(out, "%%%02X", (unsigned)(uint8_t)*text);
-}

@@ -48,7 +48,4 @@ void sigv4_add_signed_headers(struct cairn_buf *out, const struct sigv4_request 
 CAIRN_MUST_USE enum cairn_status sigv4_add_authorization(struct cairn_buf *out, const char *id,
 							 const struct sigv4_key *key, const struct sigv4_request *r);
 
-/** Append text escaped as a query wants it. */
-void sigv4_add_escaped(struct cairn_buf *out, const char *text);
-
 #endif

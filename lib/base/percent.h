@@ -1,0 +1,27 @@
+/* Percent-encoding of addresses (RFC 3986, 2.1). */
+#ifndef CAIRN_BASE_PERCENT_H
+#define CAIRN_BASE_PERCENT_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** What stands for itself wherever it is in an address (RFC 3986, 2.3), and is not encoded. */
+#define CAIRN_PERCENT_UNRESERVED "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+/** The same of a path with its slashes. */
+#define CAIRN_PERCENT_PATH CAIRN_PERCENT_UNRESERVED "/"
+
+/** Encode each byte of text that is not one of plain.
+ *  @param[out] out  3 bytes for each of text, and one */
+void cairn_percent_encode(char *out, const char *text, const char *plain);
+
+/** Append the same; no zero. */
+void cairn_percent_add(struct cairn_buf *out, const char *text, const char *plain);
+
+/** Decode a part of an address ("a%2Fb"); "+" stays.
+ *  @param[out] out  size bytes, ended by a zero; empty where it is refused
+ *  @return whether it fits and has only whole escapes, and no %00 */
+bool cairn_percent_decode(char *out, size_t size, const char *text);
+
+#endif
