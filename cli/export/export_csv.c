@@ -46,7 +46,7 @@ static enum cairn_status csv_row(void *ctx, const struct export_value *values)
 		switch (csv->layout->columns[i].kind) {
 		case EXPORT_HASH:
 		case EXPORT_DIGEST:
-			cairn_hex_text(hex, values[i].digest, 32);
+			cairn_hex_text(hex, values[i].digest, CAIRN_HASH_BYTES);
 			cairn_buf_add(&csv->out, hex, 64);
 			break;
 		case EXPORT_U32:

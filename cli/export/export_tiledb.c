@@ -229,7 +229,7 @@ static enum cairn_status tiledb_row(void *ctx, const struct export_value *values
 		struct cairn_tiledb_cell *cell = &row[i == 0 ? n - 1 : i - 1]; /* the dimension comes last */
 		cell->is_null = values[i].is_null;
 		if (t->layout->columns[i].kind == EXPORT_HASH || t->layout->columns[i].kind == EXPORT_DIGEST) {
-			cairn_hex_text(text[i], values[i].digest, 32);
+			cairn_hex_text(text[i], values[i].digest, CAIRN_HASH_BYTES);
 			cell->value = (struct cairn_tiledb_view){(const uint8_t *)text[i], 64};
 		} else {
 			cairn_put_u64le(number[i], values[i].number);

@@ -40,8 +40,8 @@ size_t export_record_bytes(const struct export_layout *layout);
 /** A value on its way into a record or out of it. */
 struct export_value {
 	bool is_null;
-	uint64_t number;    /* U32, U64; TIME: milliseconds, as i64 */
-	uint8_t digest[32]; /* HASH, DIGEST: in the order of its digits */
+	uint64_t number;                  /* U32, U64; TIME: milliseconds, as i64 */
+	uint8_t digest[CAIRN_HASH_BYTES]; /* HASH, DIGEST: in the order of its digits */
 };
 
 /** A hash in the order of its text, so that bytes and texts sort alike. */

@@ -42,7 +42,7 @@ static void inspect_file(struct report *r, const struct cairn_shard_file *file)
 		inspect_reserved(r, file->verifications + (size_t)i * CAIRN_SHARD_RECORD_BYTES);
 		record_end(r);
 	}
-	uint8_t sha256[32];
+	uint8_t sha256[CAIRN_SHA256_BYTES];
 	if (cairn_shard_file_sha256(file, sha256)) {
 		uint64_t records = 1 + (uint64_t)file->n_terms * (file->verifications ? 2 : 1);
 		record_begin(r, 1, "metadata", file->offset + records * CAIRN_SHARD_RECORD_BYTES);

@@ -25,7 +25,7 @@ enum cairn_status cairn_cas_file(struct cairn_cas *cas, const struct cairn_cas_w
 }
 
 enum cairn_status cairn_cas_file_by_sha256(struct cairn_cas *cas, const struct cairn_cas_who *who,
-					   const uint8_t sha256[static 32], struct cairn_cas_file *out)
+					   const uint8_t sha256[static CAIRN_SHA256_BYTES], struct cairn_cas_file *out)
 {
 	struct cairn_index_file row;
 	enum cairn_status status = cairn_index_file_by_sha256(cas->index, sha256, who->viewer, &row);

@@ -18,7 +18,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_file(struct cairn_cas *cas, const str
  *  operator's (not for a repository of the hub), and nobody else's. @param sha256  plain byte order  @return likewise
  */
 CAIRN_MUST_USE enum cairn_status cairn_cas_file_by_sha256(struct cairn_cas *cas, const struct cairn_cas_who *who,
-							  const uint8_t sha256[static 32], struct cairn_cas_file *out);
+							  const uint8_t sha256[static CAIRN_SHA256_BYTES],
+							  struct cairn_cas_file *out);
 
 enum { CAIRN_FILES_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_file() */
 
@@ -30,7 +31,7 @@ struct cairn_cas_owned {
 	const char *owner; /* "" is the operator */
 	const char *shown; /* the same; of a repository of the hub, in a list of all: "models/ann/cats" */
 	bool has_sha256, sha256_is_proved;
-	uint8_t sha256[32]; /* the owner's word, plain byte order */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* the owner's word, plain byte order */
 };
 
 /** Behind which row a page begins. */

@@ -98,7 +98,7 @@ enum cairn_status cairn_info_file(struct cairn_cas *cas, const struct cairn_info
 /* --- files by something else -------------------------------------------------------------------------------------- */
 
 static enum cairn_status info_each_match(struct cairn_cas *cas, const struct cairn_info_asker *asker,
-					 enum cairn_index_match match, const uint8_t name[static 32],
+					 enum cairn_index_match match, const uint8_t name[static CAIRN_HASH_BYTES],
 					 void (*visit)(void *ctx, const struct cairn_cas_owned *file), void *ctx,
 					 bool *more)
 {
@@ -123,7 +123,7 @@ enum cairn_status cairn_info_needed_by(struct cairn_cas *cas, const struct cairn
 }
 
 enum cairn_status cairn_info_sha256(struct cairn_cas *cas, const struct cairn_info_asker *asker,
-				    const uint8_t sha256[static 32],
+				    const uint8_t sha256[static CAIRN_SHA256_BYTES],
 				    void (*visit)(void *ctx, const struct cairn_cas_owned *file), void *ctx, bool *more)
 {
 	if (asker->all)

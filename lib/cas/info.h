@@ -47,7 +47,7 @@ CAIRN_MUST_USE enum cairn_status cairn_info_owners(struct cairn_cas *cas, const 
 /** Visit the files that have a SHA-256: by anybody's word, or the one that cairn_cas_file_by_sha256() means (without an
  *  owner, and without a time). @return likewise */
 CAIRN_MUST_USE enum cairn_status cairn_info_sha256(struct cairn_cas *cas, const struct cairn_info_asker *asker,
-						   const uint8_t sha256[static 32],
+						   const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						   void (*visit)(void *ctx, const struct cairn_cas_owned *file),
 						   void *ctx, bool *more);
 

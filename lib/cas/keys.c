@@ -176,8 +176,8 @@ static void key_note_use(struct cairn_cas *cas, const struct cairn_index_key *ke
 		free(use);
 }
 
-enum cairn_status cairn_cas_use_key(struct cairn_cas *cas, const uint8_t digest[static 32], struct cairn_index_key *out,
-				    struct cairn_diag *diag)
+enum cairn_status cairn_cas_use_key(struct cairn_cas *cas, const uint8_t digest[static CAIRN_SHA256_BYTES],
+				    struct cairn_index_key *out, struct cairn_diag *diag)
 {
 	int64_t now_unix_s = cairn_clock_unix_s();
 	enum cairn_status status = cairn_index_key(cas->index, digest, out);
@@ -192,8 +192,9 @@ enum cairn_status cairn_cas_use_key(struct cairn_cas *cas, const uint8_t digest[
 	return status;
 }
 
-enum cairn_status cairn_cas_check_key(struct cairn_cas *cas, const uint8_t digest[static 32], unsigned scopes,
-				      const char *repo, struct cairn_key_holder *out, struct cairn_diag *diag)
+enum cairn_status cairn_cas_check_key(struct cairn_cas *cas, const uint8_t digest[static CAIRN_SHA256_BYTES],
+				      unsigned scopes, const char *repo, struct cairn_key_holder *out,
+				      struct cairn_diag *diag)
 {
 	struct cairn_index_key key;
 	enum cairn_status status = cairn_cas_use_key(cas, digest, &key, diag);

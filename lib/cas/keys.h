@@ -69,7 +69,8 @@ struct cairn_index_key;
  * @return CAIRN_OK; CAIRN_E_DENIED unknown or revoked (key.unknown), or its time is over (key.expired); as index and
  * store
  */
-CAIRN_MUST_USE enum cairn_status cairn_cas_use_key(struct cairn_cas *cas, const uint8_t digest[static 32],
+CAIRN_MUST_USE enum cairn_status cairn_cas_use_key(struct cairn_cas *cas,
+						   const uint8_t digest[static CAIRN_SHA256_BYTES],
 						   struct cairn_index_key *out, struct cairn_diag *diag);
 
 /** Who holds a key. */
@@ -87,8 +88,9 @@ struct cairn_key_holder {
  *         for another repository (key.repo); CAIRN_E_NOT_FOUND it is an account's, which has the hub's repositories
  *         only (repo.unknown); as index and store
  */
-CAIRN_MUST_USE enum cairn_status cairn_cas_check_key(struct cairn_cas *cas, const uint8_t digest[static 32],
-						     unsigned scopes, const char *repo, struct cairn_key_holder *out,
+CAIRN_MUST_USE enum cairn_status cairn_cas_check_key(struct cairn_cas *cas,
+						     const uint8_t digest[static CAIRN_SHA256_BYTES], unsigned scopes,
+						     const char *repo, struct cairn_key_holder *out,
 						     struct cairn_diag *diag);
 
 /** Is the key of this number still good, so that a token which was got with it is? Cheap; any thread.

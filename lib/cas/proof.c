@@ -240,7 +240,7 @@ enum cairn_status cairn_cas_prove_turn(struct cairn_cas *cas, struct cairn_proof
 }
 
 enum cairn_status cairn_cas_prove_file(struct cairn_cas *cas, const char *owner, const struct cairn_hash *file,
-				       const uint8_t sha256[static 32])
+				       const uint8_t sha256[static CAIRN_SHA256_BYTES])
 {
 	struct cairn_index_prove_file prove = {.hash = *file, .owner = owner};
 	memcpy(prove.sha256, sha256, sizeof(prove.sha256));

@@ -52,7 +52,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_prove_turn(struct cairn_cas *cas, str
 /** A file was hashed here while it came, after its shard was registered: write down that this is proved.
  *  @return CAIRN_OK, also when the file was taken from its owner meanwhile; as a write */
 CAIRN_MUST_USE enum cairn_status cairn_cas_prove_file(struct cairn_cas *cas, const char *owner,
-						      const struct cairn_hash *file, const uint8_t sha256[static 32]);
+						      const struct cairn_hash *file,
+						      const uint8_t sha256[static CAIRN_SHA256_BYTES]);
 
 /** How many claims wait, and are false. @return as cairn_index_claims() */
 CAIRN_MUST_USE enum cairn_status cairn_cas_claims(struct cairn_cas *cas, struct cairn_index_claims *out);

@@ -9,7 +9,7 @@
 struct cas_proof_part {
 	int64_t owner_id;
 	struct cairn_hash file;
-	uint8_t said[32];
+	uint8_t said[CAIRN_SHA256_BYTES];
 	uint64_t at;                 /* of the file: bytes that were looked at */
 	struct cairn_sha256 *digest; /* of those; owned. NULL: they were waited for, since the file is known */
 	uint64_t round;              /* in which it was taken last */

@@ -11,7 +11,7 @@ bool cairn_cas_keeps_sessions(struct cairn_cas *cas)
 	return cairn_index_is_shared(cas->index);
 }
 
-enum cairn_status cairn_cas_session(struct cairn_cas *cas, const uint8_t digest[static 32],
+enum cairn_status cairn_cas_session(struct cairn_cas *cas, const uint8_t digest[static CAIRN_SHA256_BYTES],
 				    struct cairn_index_session *out, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_index_session(cas->index, digest, cairn_clock_unix_s(), out);
@@ -28,7 +28,8 @@ enum cairn_status cairn_cas_begin_session(struct cairn_cas *cas, const struct ca
 	return status;
 }
 
-enum cairn_status cairn_cas_end_session(struct cairn_cas *cas, const uint8_t digest[static 32], struct cairn_diag *diag)
+enum cairn_status cairn_cas_end_session(struct cairn_cas *cas, const uint8_t digest[static CAIRN_SHA256_BYTES],
+					struct cairn_diag *diag)
 {
 	struct cairn_index_end_session end = {.write.done = NULL};
 	memcpy(end.digest, digest, sizeof(end.digest));

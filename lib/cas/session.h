@@ -9,7 +9,8 @@
 bool cairn_cas_keeps_sessions(struct cairn_cas *cas);
 
 /** Whose is it? Asks the index: on a worker. @return as cairn_index_session(), CAIRN_E_BUSY with diag */
-CAIRN_MUST_USE enum cairn_status cairn_cas_session(struct cairn_cas *cas, const uint8_t digest[static 32],
+CAIRN_MUST_USE enum cairn_status cairn_cas_session(struct cairn_cas *cas,
+						   const uint8_t digest[static CAIRN_SHA256_BYTES],
 						   struct cairn_index_session *out, struct cairn_diag *diag);
 
 /** Keep one more. @param n_max, n_of_one_max  of struct cairn_index_begin_session
@@ -19,7 +20,8 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_begin_session(struct cairn_cas *cas,
 							 uint32_t n_of_one_max, struct cairn_diag *diag);
 
 /** End it, if there is one. @return likewise; CAIRN_OK also where there was none */
-CAIRN_MUST_USE enum cairn_status cairn_cas_end_session(struct cairn_cas *cas, const uint8_t digest[static 32],
+CAIRN_MUST_USE enum cairn_status cairn_cas_end_session(struct cairn_cas *cas,
+						       const uint8_t digest[static CAIRN_SHA256_BYTES],
 						       struct cairn_diag *diag);
 
 #endif

@@ -209,7 +209,7 @@ enum cairn_status cairn_placer_chunk(struct cairn_placer *p, const struct cairn_
 }
 
 enum cairn_status cairn_placer_file_end(struct cairn_placer *p, const struct cairn_hash *file,
-					const uint8_t sha256[static 32])
+					const uint8_t sha256[static CAIRN_SHA256_BYTES])
 {
 	void *array = p->files;
 	enum cairn_status status = placer_reserve(&array, &p->cap_files, p->n_files, sizeof(p->files[0]));

@@ -45,7 +45,7 @@ struct cairn_placer_term {
 
 struct cairn_placer_file {
 	struct cairn_hash hash;
-	uint8_t sha256[32];
+	uint8_t sha256[CAIRN_SHA256_BYTES];
 	size_t first_term, n_terms;
 	uint64_t bytes, new_bytes;
 };
@@ -85,7 +85,7 @@ CAIRN_MUST_USE enum cairn_status cairn_placer_chunk(struct cairn_placer *p, cons
 
 /** The file is complete. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_placer_file_end(struct cairn_placer *p, const struct cairn_hash *file,
-						       const uint8_t sha256[static 32]);
+						       const uint8_t sha256[static CAIRN_SHA256_BYTES]);
 
 /** Forget the file that was begun, but keep what it has put into xorbs. */
 void cairn_placer_file_drop(struct cairn_placer *p);

@@ -2,12 +2,12 @@
 #ifndef CAIRN_HASH_CRYPTO_H
 #define CAIRN_HASH_CRYPTO_H
 
-#include "base/status.h"
+#include "hash/hash.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CAIRN_SHA256_BYTES = 32, CAIRN_SHA1_BYTES = 20, CAIRN_MD5_BYTES = 16 };
+enum { CAIRN_SHA1_BYTES = 20, CAIRN_MD5_BYTES = 16 };
 
 /** SHA-256 of bytes that come in pieces. Opaque; owned by one thread at a time. */
 struct cairn_sha256;

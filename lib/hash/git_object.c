@@ -231,16 +231,17 @@ enum cairn_status cairn_git_commit(struct cairn_git_oid *out, const struct cairn
 #define GIT_POINTER_START "version https://git-lfs.github.com/spec/v1\noid sha256:"
 #define GIT_POINTER_SIZE  "\nsize "
 
-size_t cairn_lfs_pointer(char out[static CAIRN_LFS_POINTER_BYTES_MAX], const uint8_t sha256[static 32],
+size_t cairn_lfs_pointer(char out[static CAIRN_LFS_POINTER_BYTES_MAX], const uint8_t sha256[static CAIRN_SHA256_BYTES],
 			 uint64_t size_bytes)
 {
 	char hex[65];
-	cairn_hex_text(hex, sha256, 32);
+	cairn_hex_text(hex, sha256, CAIRN_SHA256_BYTES);
 	return (size_t)snprintf(out, CAIRN_LFS_POINTER_BYTES_MAX,
 				GIT_POINTER_START "%s" GIT_POINTER_SIZE "%" PRIu64 "\n", hex, size_bytes);
 }
 
-bool cairn_lfs_pointer_parse(const void *bytes, size_t len, uint8_t sha256[static 32], uint64_t *size_bytes)
+bool cairn_lfs_pointer_parse(const void *bytes, size_t len, uint8_t sha256[static CAIRN_SHA256_BYTES],
+			     uint64_t *size_bytes)
 {
 	char text[CAIRN_LFS_POINTER_BYTES_MAX], again[CAIRN_LFS_POINTER_BYTES_MAX];
 	const size_t start = sizeof(GIT_POINTER_START) - 1, size = start + 64 + sizeof(GIT_POINTER_SIZE) - 1;
@@ -248,7 +249,7 @@ bool cairn_lfs_pointer_parse(const void *bytes, size_t len, uint8_t sha256[stati
 		return false;
 	memcpy(text, bytes, len);
 	text[len] = '\0';
-	if (!git_hex(text + start, sha256, 32))
+	if (!git_hex(text + start, sha256, CAIRN_SHA256_BYTES))
 		return false;
 	*size_bytes = 0;
 	for (const char *p = text + size; *p >= '0' && *p <= '9' && *size_bytes < UINT64_MAX / 10 - 1; p++)

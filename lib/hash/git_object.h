@@ -3,7 +3,7 @@
 #ifndef CAIRN_HASH_GIT_OBJECT_H
 #define CAIRN_HASH_GIT_OBJECT_H
 
-#include "base/status.h"
+#include "hash/hash.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,9 +58,10 @@ struct cairn_git_commit {
 CAIRN_MUST_USE enum cairn_status cairn_git_commit(struct cairn_git_oid *out, const struct cairn_git_commit *commit);
 
 /** The text that stands in git for a file that is kept elsewhere. @return its length, without the zero */
-size_t cairn_lfs_pointer(char out[static CAIRN_LFS_POINTER_BYTES_MAX], const uint8_t sha256[static 32],
+size_t cairn_lfs_pointer(char out[static CAIRN_LFS_POINTER_BYTES_MAX], const uint8_t sha256[static CAIRN_SHA256_BYTES],
 			 uint64_t size_bytes);
 /** Is it such a text, letter for letter as cairn_lfs_pointer() writes it? */
-bool cairn_lfs_pointer_parse(const void *bytes, size_t len, uint8_t sha256[static 32], uint64_t *size_bytes);
+bool cairn_lfs_pointer_parse(const void *bytes, size_t len, uint8_t sha256[static CAIRN_SHA256_BYTES],
+			     uint64_t *size_bytes);
 
 #endif

@@ -10,6 +10,7 @@
 
 enum {
 	CAIRN_HASH_BYTES = 32,
+	CAIRN_SHA256_BYTES = 32,        /* which is kept as plain bytes, and is nobody's struct cairn_hash */
 	CAIRN_HASH_TEXT_BYTES = 64 + 1, /* 64 digits and a zero */
 	CAIRN_HASH_NODES_MAX = 86,      /* of cairn_hash_nodes() and cairn_hash_ranges() */
 	CAIRN_HASH_RANGE_CHUNKS = 32,   /* at most in a range of cairn_hash_ranges() */

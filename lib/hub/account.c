@@ -24,7 +24,7 @@ static enum cairn_status account_denied(struct cairn_diag *diag)
 			  "this API key is not known here, or was revoked; make one with cairn key");
 }
 
-enum cairn_status cairn_hub_identify(struct cairn_cas *cas, const uint8_t digest[static 32],
+enum cairn_status cairn_hub_identify(struct cairn_cas *cas, const uint8_t digest[static CAIRN_SHA256_BYTES],
 				     struct cairn_hub_asker *out, struct cairn_diag *diag)
 {
 	struct cairn_index_key key;

@@ -34,7 +34,8 @@ void cairn_hub_set_operator(struct cairn_hub_asker *out);
 
 /** Who holds the key with this digest? @return CAIRN_OK; CAIRN_E_DENIED it is unknown or revoked, or its account is
  *  disabled (key.unknown); as index and store */
-CAIRN_MUST_USE enum cairn_status cairn_hub_identify(struct cairn_cas *cas, const uint8_t digest[static 32],
+CAIRN_MUST_USE enum cairn_status cairn_hub_identify(struct cairn_cas *cas,
+						    const uint8_t digest[static CAIRN_SHA256_BYTES],
 						    struct cairn_hub_asker *out, struct cairn_diag *diag);
 
 /** Who is the user of this name, of whom somebody who is believed says that it is he? He may do what his account may,

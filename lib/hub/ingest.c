@@ -247,8 +247,8 @@ enum cairn_status cairn_hub_ingest_work(struct cairn_hub_ingest *in, struct cair
 	return status == CAIRN_OK ? ingest_count(in, diag) : status;
 }
 
-static enum cairn_status ingest_check_sha256(const struct cairn_hub_ingest *in, const uint8_t found[static 32],
-					     struct cairn_diag *diag)
+static enum cairn_status ingest_check_sha256(const struct cairn_hub_ingest *in,
+					     const uint8_t found[static CAIRN_SHA256_BYTES], struct cairn_diag *diag)
 {
 	char said_text[2 * CAIRN_SHA256_BYTES + 1], found_text[sizeof(said_text)];
 	if (memcmp(in->file.sha256, found, CAIRN_SHA256_BYTES) == 0)

@@ -14,7 +14,7 @@ struct cairn_hub_ingest;
 
 /** What the body is said to be. */
 struct cairn_hub_ingest_file {
-	uint8_t sha256[32]; /* plain byte order */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* plain byte order */
 	uint64_t size_bytes;
 };
 

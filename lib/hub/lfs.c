@@ -71,8 +71,8 @@ enum cairn_status cairn_hub_lfs_check(const struct cairn_cas *cas, const struct 
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_hub_lfs_find(struct cairn_cas *cas, int64_t repo, const uint8_t sha256[static 32],
-				     struct cairn_index_file *out)
+enum cairn_status cairn_hub_lfs_find(struct cairn_cas *cas, int64_t repo,
+				     const uint8_t sha256[static CAIRN_SHA256_BYTES], struct cairn_index_file *out)
 {
 	char owner[CAIRN_INDEX_OWNER_BYTES];
 	cairn_index_repo_owner(owner, repo);
@@ -91,7 +91,8 @@ enum cairn_status cairn_hub_lfs_receive(struct cairn_cas *cas, const struct cair
 	return cairn_hub_ingest_begin(cas, &who, &file, out, diag);
 }
 
-enum cairn_status cairn_hub_lfs_open(struct cairn_cas *cas, int64_t repo, const uint8_t sha256[static 32],
+enum cairn_status cairn_hub_lfs_open(struct cairn_cas *cas, int64_t repo,
+				     const uint8_t sha256[static CAIRN_SHA256_BYTES],
 				     const struct cairn_byte_range *range, struct cairn_file_extent *extent,
 				     struct cairn_file_reader **out, struct cairn_diag *diag)
 {

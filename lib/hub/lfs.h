@@ -13,7 +13,7 @@ struct cairn_hub_lfs_grant {
 	bool upload; /* else download */
 	bool alone;  /* of an upload: it shares dedupe with nobody but the repository itself */
 	int64_t repo;
-	uint8_t sha256[32];
+	uint8_t sha256[CAIRN_SHA256_BYTES];
 	uint64_t size_bytes;
 	int64_t expires_unix_s;
 };
@@ -37,7 +37,8 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_check(const struct cairn_cas *cas
 /** Does the repository have an object, by its own word? @param[out] out  hash and size
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_find(struct cairn_cas *cas, int64_t repo,
-						    const uint8_t sha256[static 32], struct cairn_index_file *out);
+						    const uint8_t sha256[static CAIRN_SHA256_BYTES],
+						    struct cairn_index_file *out);
 
 /** Begin to take the object of a grant, for its repository. @param sender  as in struct cairn_cas_who
  *  @return as cairn_hub_ingest_begin() */
@@ -48,7 +49,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_receive(struct cairn_cas *cas, co
 /** Open an object to read it or a range of it. For workers.
  *  @return as cairn_file_reader_open(); CAIRN_E_NOT_FOUND also when the repository does not have it */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_open(struct cairn_cas *cas, int64_t repo,
-						    const uint8_t sha256[static 32],
+						    const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						    const struct cairn_byte_range *range,
 						    struct cairn_file_extent *extent, struct cairn_file_reader **out,
 						    struct cairn_diag *diag);

@@ -109,7 +109,7 @@ enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, const struct cairn_
 
 /* What one branch has of them. */
 struct files_deletion {
-	const uint8_t (*sha256)[32]; /* n, in order */
+	const uint8_t (*sha256)[CAIRN_SHA256_BYTES]; /* n, in order */
 	uint32_t n;
 	struct cairn_index_operation *operations; /* owned, with their paths */
 	uint32_t n_operations;
@@ -132,7 +132,7 @@ static void files_deletion_fini(struct files_deletion *d)
 
 static int files_compare(const void *a, const void *b)
 {
-	return memcmp(a, b, 32);
+	return memcmp(a, b, CAIRN_SHA256_BYTES);
 }
 
 static void files_take_deletion(void *ctx, const struct cairn_index_entry *entry)
@@ -228,19 +228,19 @@ static enum cairn_status files_leave_branches(struct cairn_cas *cas, const struc
 }
 
 enum cairn_status cairn_hub_lfs_delete(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-				       const struct cairn_index_repo *repo, const uint8_t (*sha256)[32], uint32_t n,
-				       bool paths, struct cairn_diag *diag)
+				       const struct cairn_index_repo *repo, const uint8_t (*sha256)[CAIRN_SHA256_BYTES],
+				       uint32_t n, bool paths, struct cairn_diag *diag)
 {
 	CLEANUP(files_deletion_fini) struct files_deletion d = {.n = n};
 	char owner[CAIRN_INDEX_OWNER_BYTES];
 	cairn_index_repo_owner(owner, repo->id);
-	uint8_t(*sorted)[32] = malloc((n + 1) * sizeof(*sorted));
+	uint8_t(*sorted)[CAIRN_SHA256_BYTES] = malloc((n + 1) * sizeof(*sorted));
 	enum cairn_status status = sorted ? CAIRN_OK : CAIRN_E_NOMEM;
 	if (sorted) {
 		memcpy(sorted, sha256, n * sizeof(*sorted));
 		qsort(sorted, n, sizeof(*sorted), files_compare);
 	}
-	d.sha256 = (const uint8_t(*)[32])sorted;
+	d.sha256 = (const uint8_t(*)[CAIRN_SHA256_BYTES])sorted;
 	/* The paths first: what breaks off leaves none without bytes that a commit could have taken away. */
 	if (status == CAIRN_OK && paths)
 		status = files_leave_branches(cas, asker, repo, &d, diag);

@@ -15,7 +15,7 @@ enum {
 /** A file that was uploaded to a repository. */
 struct cairn_hub_lfs_file {
 	struct cairn_hash hash;
-	uint8_t sha256[32]; /* as the uploader says */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* as the uploader says */
 	uint64_t size_bytes;
 	char *path;             /* one that main has it under; owned by the list. NULL: none of the first ones has */
 	int64_t pushed_unix_ms; /* the commit that put it there; else when the repository was made: not before that */
@@ -44,7 +44,8 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_files(struct cairn_cas *cas, cons
  * @return CAIRN_OK; as cairn_hub_commit(); CAIRN_E_LIMIT the branches have too many entries (lfs.scan)
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_delete(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-						      const struct cairn_index_repo *repo, const uint8_t (*sha256)[32],
-						      uint32_t n, bool paths, struct cairn_diag *diag);
+						      const struct cairn_index_repo *repo,
+						      const uint8_t (*sha256)[CAIRN_SHA256_BYTES], uint32_t n,
+						      bool paths, struct cairn_diag *diag);
 
 #endif

@@ -26,7 +26,7 @@ static void put_ingest_freep(struct cairn_hub_ingest **in)
 
 /* A file of the store. */
 static enum cairn_status put_store(struct cairn_cas *cas, const struct cairn_hub_put *put,
-				   const struct cairn_hub_put_file *file, uint8_t sha256[static 32],
+				   const struct cairn_hub_put_file *file, uint8_t sha256[static CAIRN_SHA256_BYTES],
 				   struct cairn_diag *diag)
 {
 	CLEANUP(put_ingest_freep) struct cairn_hub_ingest *in = NULL;
@@ -60,7 +60,7 @@ static enum cairn_status put_file(struct cairn_cas *cas, const struct cairn_hub_
 		file->len == 0 || (file->len <= CAIRN_INDEX_INLINE_MAX && put_is_text(file->bytes, file->len) &&
 				   !cairn_hub_pattern_is_lfs(attributes, file->path));
 	uint64_t pointed_bytes;
-	uint8_t pointed[32];
+	uint8_t pointed[CAIRN_SHA256_BYTES];
 	*out = (struct cairn_index_operation){.kind = CAIRN_INDEX_PUT_FILE, .path = file->path};
 	/* The text of a pointer would be taken for the file that it names: it is stored as what it is. */
 	if (!is_inline || cairn_lfs_pointer_parse(file->bytes, file->len, pointed, &pointed_bytes))

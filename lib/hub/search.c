@@ -22,9 +22,9 @@ struct search {
 	struct cairn_cas *cas;
 	const char *text;
 	bool is_commit;
-	bool may_read;          /* of the repository at hand: its files */
-	struct cairn_hash hash; /* the digits as a Xet hash, */
-	uint8_t sha256[32];     /* and as a SHA-256 */
+	bool may_read;                      /* of the repository at hand: its files */
+	struct cairn_hash hash;             /* the digits as a Xet hash, */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* and as a SHA-256 */
 	uint64_t files_left, paths_left;
 	void (*visit)(void *ctx, const struct cairn_hub_find *find);
 	void *ctx;
@@ -119,7 +119,7 @@ static void search_take_file(void *ctx, const struct cairn_index_owned *file)
 
 static enum cairn_status search_match(struct search *s, const struct cairn_index_repo *repo,
 				      enum cairn_hub_find_kind kind, enum cairn_index_match match,
-				      const uint8_t name[static 32])
+				      const uint8_t name[static CAIRN_HASH_BYTES])
 {
 	char owner[CAIRN_INDEX_OWNER_BYTES];
 	struct search_found found = {0};

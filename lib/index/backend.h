@@ -47,8 +47,8 @@ struct cairn_index_backend {
 				    bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
 	enum cairn_status (*file)(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
 				  bool with_terms, struct cairn_index_file *out);
-	enum cairn_status (*file_by_sha256)(struct cairn_index *ix, const uint8_t sha256[static 32], const char *viewer,
-					    struct cairn_index_file *out);
+	enum cairn_status (*file_by_sha256)(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
+					    const char *viewer, struct cairn_index_file *out);
 	enum cairn_status (*spans)(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
 				   const uint32_t with_spans[static 2],
 				   enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
@@ -68,7 +68,7 @@ struct cairn_index_backend {
 					void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 					bool *more);
 	enum cairn_status (*each_match)(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
-					const uint8_t name[static 32], uint32_t limit,
+					const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
 					void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 					bool *more);
 	enum cairn_status (*each_place)(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
@@ -81,14 +81,15 @@ struct cairn_index_backend {
 	enum cairn_status (*note)(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out);
 	/* From now on, or no more: it is held. */
 	void (*renew_lease)(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on);
-	enum cairn_status (*session)(struct cairn_index *ix, const uint8_t digest[static 32], int64_t now_unix_s,
-				     struct cairn_index_session *out);
+	enum cairn_status (*session)(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
+				     int64_t now_unix_s, struct cairn_index_session *out);
 	/* NULL: its rows name no copies. */
 	enum cairn_status (*count_dead)(struct cairn_index *ix, uint64_t *n);
 	enum cairn_status (*each_unnamed)(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
 					  cairn_index_visit_copy *visit, void *ctx); /* NULL with count_dead */
 	enum cairn_status (*totals)(struct cairn_index *ix, struct cairn_index_totals *out);
-	enum cairn_status (*key)(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out);
+	enum cairn_status (*key)(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
+				 struct cairn_index_key *out);
 	enum cairn_status (*key_is_good)(struct cairn_index *ix, int64_t id, bool *good);
 	enum cairn_status (*each_key)(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 				      void (*visit)(void *ctx, const struct cairn_index_key *key), void *ctx,

@@ -93,8 +93,8 @@ struct cairn_index_entry {
 	uint64_t size_bytes;      /* of a folder 0 */
 	bool has_file;            /* of CAIRN_INDEX_XET; false: the bytes were deleted for good, or are others */
 	struct cairn_hash file;
-	uint8_t sha256[32];             /* of CAIRN_INDEX_XET: the owner's word */
-	enum cairn_index_belief belief; /* likewise; when it is CAIRN_INDEX_FALSE there is no file for it */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* of CAIRN_INDEX_XET: the owner's word */
+	enum cairn_index_belief belief;     /* likewise; when it is CAIRN_INDEX_FALSE there is no file for it */
 };
 
 /** What is under a path at a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
@@ -132,11 +132,11 @@ enum cairn_index_operation_kind {
 /** One operation of a commit. */
 struct cairn_index_operation {
 	enum cairn_index_operation_kind kind;
-	const char *path;         /* a good one; borrowed, as all here */
-	const uint8_t *bytes;     /* of PUT_INLINE; no text of an LFS pointer */
-	size_t len;               /* at most CAIRN_INDEX_INLINE_MAX */
-	struct cairn_git_oid oid; /* of PUT_INLINE: of the blob */
-	uint8_t sha256[32];       /* of PUT_FILE */
+	const char *path;                   /* a good one; borrowed, as all here */
+	const uint8_t *bytes;               /* of PUT_INLINE; no text of an LFS pointer */
+	size_t len;                         /* at most CAIRN_INDEX_INLINE_MAX */
+	struct cairn_git_oid oid;           /* of PUT_INLINE: of the blob */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* of PUT_FILE */
 };
 
 /**
@@ -208,8 +208,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_drop_ref(struct cairn_index *ix, st
 /** A file that one repository has from another. */
 struct cairn_index_adopted {
 	struct cairn_hash file;
-	uint8_t sha256[32]; /* as which the source has it */
-	bool failed;        /* result: it has no such file, or knows that this is not its SHA-256 */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* as which the source has it */
+	bool failed;                        /* result: it has no such file, or knows that this is not its SHA-256 */
 };
 enum { CAIRN_INDEX_ADOPTED_MAX = 1000 }; /* of one cairn_index_adopt_files() */
 

@@ -283,7 +283,7 @@ struct cairn_index_sweep_repos {
 		int64_t repo, line, file;
 		int64_t keep; /* the last commit of the line that stays */
 		char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1]; /* of the line */
-		uint8_t sha256[32];
+		uint8_t sha256[CAIRN_SHA256_BYTES];
 		bool has_sha256;
 	} at;      /* all zero, then as it was left */
 	bool more; /* result: there may be more to remove */

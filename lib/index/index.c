@@ -66,7 +66,7 @@ enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_ha
 	return ix->backend->file(ix, hash, viewer, with_terms, out);
 }
 
-enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
+enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
 					     const char *viewer, struct cairn_index_file *out)
 {
 	return ix->backend->file_by_sha256(ix, sha256, viewer, out);
@@ -154,7 +154,7 @@ enum cairn_status cairn_index_each_owned(struct cairn_index *ix, const char *own
 }
 
 enum cairn_status cairn_index_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
-					 const uint8_t name[static 32], uint32_t limit,
+					 const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
 					 void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 					 bool *more)
 {
@@ -173,7 +173,8 @@ enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_
 	return ix->backend->totals(ix, out);
 }
 
-enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out)
+enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
+				  struct cairn_index_key *out)
 {
 	return ix->backend->key(ix, digest, out);
 }

@@ -232,7 +232,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_file(struct cairn_index *ix, const 
  * owner the one that is believed most is found, then the one that came last; never one that was proved false.
  * @param sha256  plain byte order  @return as cairn_index_file()
  */
-CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
+CAIRN_MUST_USE enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix,
+							    const uint8_t sha256[static CAIRN_SHA256_BYTES],
 							    const char *viewer, struct cairn_index_file *out);
 
 /** What a plan asks of a xorb. Borrowed for the time of the call. */

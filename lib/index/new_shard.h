@@ -34,7 +34,7 @@ struct cairn_index_new_file {
 	uint64_t first_chunk; /* first 8 bytes of its first chunk's hash, LE; of a file with terms */
 	uint32_t n_terms;
 	bool has_sha256;
-	uint8_t sha256[32]; /* the uploader's word, plain byte order */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* the uploader's word, plain byte order */
 };
 
 /** All of it. Borrows its arrays. */

@@ -36,9 +36,9 @@ struct cairn_index_owned {
 	const char *owner; /* "" is the operator */
 	const char *shown; /* in a list of all owners, of a repository of the hub: "models/ann/cats"; else NULL */
 	bool has_sha256;
-	uint8_t sha256[32]; /* the owner's word, plain byte order; of several the one that is believed most, then the
-			     * smallest; none that was proved false */
-	enum cairn_index_belief belief; /* of that */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* the owner's word, plain byte order; of several the one that is believed
+					     * most, then the smallest; none that was proved false */
+	enum cairn_index_belief belief;     /* of that */
 };
 
 /** Where a page of them begins: behind this one. */
@@ -72,7 +72,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_totals(struct cairn_index *ix, stru
 /** An API key as it is kept: only its SHA-256, from which the key cannot be had. */
 struct cairn_index_key {
 	int64_t id;
-	uint8_t digest[32];
+	uint8_t digest[CAIRN_SHA256_BYTES];
 	char name[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];   /* for people; may repeat */
 	char repo[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];   /* the repository it is for; empty: any */
 	char scopes[CAIRN_INDEX_KEY_SCOPES_MAX + 1]; /* what it allows, as in a token */
@@ -85,7 +85,8 @@ struct cairn_index_key {
 };
 
 /** The key with this digest, also a revoked one. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
-CAIRN_MUST_USE enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static 32],
+CAIRN_MUST_USE enum cairn_status cairn_index_key(struct cairn_index *ix,
+						 const uint8_t digest[static CAIRN_SHA256_BYTES],
 						 struct cairn_index_key *out);
 /** Is there a key of this number that is neither revoked nor expired, and whose account is not disabled? Asked on the
  * threads of connections, so a remote engine answers from memory, which must be no older than a second.
@@ -101,11 +102,11 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_key(struct cairn_index *ix, in
 /** Keep a key. CAIRN_E_CONFLICT: there is one with this digest (key.known). The account must be there. */
 struct cairn_index_add_key {
 	struct cairn_index_write write;
-	uint8_t digest[32];               /* SHA-256 of the key */
-	const char *name, *repo, *scopes; /* borrowed; struct cairn_index_key */
-	int64_t account;                  /* 0: the operator's */
-	int64_t expires_unix_s;           /* 0: never */
-	int64_t id;                       /* result */
+	uint8_t digest[CAIRN_SHA256_BYTES]; /* SHA-256 of the key */
+	const char *name, *repo, *scopes;   /* borrowed; struct cairn_index_key */
+	int64_t account;                    /* 0: the operator's */
+	int64_t expires_unix_s;             /* 0: never */
+	int64_t id;                         /* result */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_key(struct cairn_index *ix, struct cairn_index_add_key *add);
 

@@ -12,10 +12,10 @@ struct cairn_index_due {
 	int64_t file_id, owner_id;
 	struct cairn_hash file;
 	uint64_t size_bytes;
-	const char *owner; /* "" is the operator */
-	uint8_t said[32];  /* plain byte order, as all of these */
-	bool is_known;     /* the file was read, for another claim */
-	uint8_t proof[32]; /* and this is what it has */
+	const char *owner;                 /* "" is the operator */
+	uint8_t said[CAIRN_SHA256_BYTES];  /* plain byte order, as all of these */
+	bool is_known;                     /* the file was read, for another claim */
+	uint8_t proof[CAIRN_SHA256_BYTES]; /* and this is what it has */
 };
 
 enum {
@@ -38,7 +38,7 @@ struct cairn_index_lie {
 	int64_t file_id;
 	struct cairn_hash file;
 	const char *owner, *shown; /* as in struct cairn_index_owned */
-	uint8_t said[32], proof[32];
+	uint8_t said[CAIRN_SHA256_BYTES], proof[CAIRN_SHA256_BYTES];
 };
 
 typedef void cairn_index_visit_lie(void *ctx, const struct cairn_index_lie *lie);
@@ -65,9 +65,9 @@ CAIRN_MUST_USE enum cairn_status cairn_index_claims(struct cairn_index *ix, stru
 struct cairn_index_outcome {
 	int64_t file_id, owner_id;
 	struct cairn_hash file;
-	uint8_t said[32];
+	uint8_t said[CAIRN_SHA256_BYTES];
 	bool is_unread; /* nothing is known: the bytes cannot be had now */
-	uint8_t proof[32];
+	uint8_t proof[CAIRN_SHA256_BYTES];
 };
 
 /** Write down what came of claims. One that is gone meanwhile is no failure, nor is one whose file's number another
@@ -86,7 +86,7 @@ struct cairn_index_prove_file {
 	struct cairn_index_write write;
 	struct cairn_hash hash;
 	const char *owner; /* borrowed */
-	uint8_t sha256[32];
+	uint8_t sha256[CAIRN_SHA256_BYTES];
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_prove_file(struct cairn_index *ix, struct cairn_index_prove_file *prove);
 

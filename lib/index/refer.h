@@ -23,8 +23,8 @@ enum cairn_index_match {
  * @return CAIRN_OK, also when there are none; as every read
  */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_match(struct cairn_index *ix, const char *owner,
-							enum cairn_index_match match, const uint8_t name[static 32],
-							uint32_t limit,
+							enum cairn_index_match match,
+							const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
 							void (*visit)(void *ctx, const struct cairn_index_owned *file),
 							void *ctx, bool *more);
 

@@ -252,7 +252,7 @@ struct cairn_hash cairn_shard_file_range_hash(const struct cairn_shard_file *fil
 	return range;
 }
 
-bool cairn_shard_file_sha256(const struct cairn_shard_file *file, uint8_t out[static 32])
+bool cairn_shard_file_sha256(const struct cairn_shard_file *file, uint8_t out[static CAIRN_SHA256_BYTES])
 {
 	if (!file->metadata)
 		return false;

@@ -82,7 +82,7 @@ static inline struct cairn_shard_chunk cairn_shard_xorb_chunk(const struct cairn
 
 /** SHA-256 of the file in plain byte order (the shard keeps it like a Xet hash, each group of 8 reversed).
  *  @return false: the file has no metadata */
-bool cairn_shard_file_sha256(const struct cairn_shard_file *file, uint8_t out[static 32]);
+bool cairn_shard_file_sha256(const struct cairn_shard_file *file, uint8_t out[static CAIRN_SHA256_BYTES]);
 
 /** Byte offset in the shard of the i-th term, verification, chunk record; for diagnoses. */
 uint64_t cairn_shard_file_term_offset(const struct cairn_shard_file *file, uint32_t i);

@@ -85,13 +85,14 @@ void cairn_shard_range_hash_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], co
 	memset(rec + CAIRN_HASH_BYTES, 0, CAIRN_SHARD_RECORD_BYTES - CAIRN_HASH_BYTES);
 }
 
-void cairn_shard_sha256_get(uint8_t out[static 32], const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES])
+void cairn_shard_sha256_get(uint8_t out[static CAIRN_SHA256_BYTES], const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES])
 {
 	for (size_t i = 0; i < 32; i++)
 		out[i] = rec[i ^ 7];
 }
 
-void cairn_shard_sha256_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const uint8_t sha256[static 32])
+void cairn_shard_sha256_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES],
+			    const uint8_t sha256[static CAIRN_SHA256_BYTES])
 {
 	for (size_t i = 0; i < 32; i++)
 		rec[i ^ 7] = sha256[i];

@@ -64,8 +64,9 @@ void cairn_shard_range_hash_get(struct cairn_hash *out, const uint8_t rec[static
 void cairn_shard_range_hash_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const struct cairn_hash *range);
 
 /* A digest, each group of 8 reversed, and 16 reserved bytes: a file's metadata. */
-void cairn_shard_sha256_get(uint8_t out[static 32], const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
-void cairn_shard_sha256_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES], const uint8_t sha256[static 32]);
+void cairn_shard_sha256_get(uint8_t out[static CAIRN_SHA256_BYTES], const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);
+void cairn_shard_sha256_put(uint8_t rec[static CAIRN_SHARD_RECORD_BYTES],
+			    const uint8_t sha256[static CAIRN_SHA256_BYTES]);
 
 void cairn_shard_xorb_header_get(struct cairn_shard_xorb_header *out,
 				 const uint8_t rec[static CAIRN_SHARD_RECORD_BYTES]);

@@ -85,7 +85,7 @@ void cairn_shard_write_range_hash(struct cairn_shard_writer *w, const struct cai
 	w->n_verified++;
 }
 
-void cairn_shard_write_sha256(struct cairn_shard_writer *w, const uint8_t sha256[static 32])
+void cairn_shard_write_sha256(struct cairn_shard_writer *w, const uint8_t sha256[static CAIRN_SHA256_BYTES])
 {
 	assert(w->at == CAIRN_SHARD_WRITES_FILES);
 	uint8_t *rec = cairn_buf_extend(&w->buf, CAIRN_SHARD_RECORD_BYTES);

@@ -25,7 +25,7 @@ void cairn_shard_writer_fini(struct cairn_shard_writer *w);
 void cairn_shard_write_file(struct cairn_shard_writer *w, const struct cairn_hash *file, uint32_t flags);
 void cairn_shard_write_term(struct cairn_shard_writer *w, const struct cairn_shard_term *term);
 void cairn_shard_write_range_hash(struct cairn_shard_writer *w, const struct cairn_hash *range);
-void cairn_shard_write_sha256(struct cairn_shard_writer *w, const uint8_t sha256[static 32]);
+void cairn_shard_write_sha256(struct cairn_shard_writer *w, const uint8_t sha256[static CAIRN_SHA256_BYTES]);
 
 /** A xorb: begin, its chunks in order. The first one ends the file section. Chunk starts are computed. */
 void cairn_shard_write_xorb(struct cairn_shard_writer *w, const struct cairn_hash *xorb, uint32_t bytes_on_disk);

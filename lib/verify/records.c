@@ -137,7 +137,7 @@ enum cairn_status cairn_verify_record_term(struct verify_run *run, const struct 
 void cairn_verify_record_file(struct verify_run *run, const struct cairn_shard_file *file)
 {
 	/* The reference client writes zeros when it has not computed the digest. */
-	static const uint8_t NONE[32];
+	static const uint8_t NONE[CAIRN_SHA256_BYTES];
 	struct cairn_index_new_file *record = &run->records->files[run->n_recorded_files++];
 	*record = (struct cairn_index_new_file){.hash = file->hash, .n_terms = file->n_terms};
 	record->has_sha256 =

@@ -120,8 +120,8 @@ static void lfs_put_xet(struct cairn_json_out *w, const struct lfs_request *l)
 	cairn_json_close(w);
 }
 
-static void lfs_put_basic(struct cairn_json_out *w, const struct lfs_request *l, const uint8_t sha256[static 32],
-			  uint64_t size_bytes)
+static void lfs_put_basic(struct cairn_json_out *w, const struct lfs_request *l,
+			  const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
 	struct app *app = l->repo.call.job.app;
 	struct cairn_hub_lfs_grant grant = {
@@ -140,8 +140,8 @@ static void lfs_put_basic(struct cairn_json_out *w, const struct lfs_request *l,
 	cairn_json_put_u64(w, "expires_in", app->config.token_ttl_s);
 }
 
-static void lfs_put_actions(struct cairn_json_out *w, const struct lfs_request *l, const uint8_t sha256[static 32],
-			    uint64_t size_bytes)
+static void lfs_put_actions(struct cairn_json_out *w, const struct lfs_request *l,
+			    const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
 	cairn_json_put_bool(w, "authenticated", true);
 	cairn_json_open_object(w, "actions");
@@ -155,8 +155,8 @@ static void lfs_put_actions(struct cairn_json_out *w, const struct lfs_request *
 }
 
 /* An object that the repository does not have: those before it need room, too. */
-static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_request *l, const uint8_t sha256[static 32],
-				     uint64_t size_bytes)
+static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_request *l,
+				     const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
 	struct cairn_diag diag = {0};
 	enum cairn_status status =
@@ -172,8 +172,8 @@ static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_reques
 }
 
 /* An object of the answer, where oid and size are good. */
-static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_request *l, const uint8_t sha256[static 32],
-				       uint64_t size_bytes)
+static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_request *l,
+				       const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
 	struct cairn_index_file file;
 	enum cairn_status status = cairn_hub_lfs_find(l->repo.call.job.app->cas, l->repo.repo.id, sha256, &file);

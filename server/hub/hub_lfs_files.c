@@ -18,7 +18,7 @@ struct files_request {
 	bool has_after, more, paths;
 	struct cairn_hash after; /* of the query; then of the last one */
 	uint32_t n;
-	uint8_t sha256[CAIRN_HUB_LFS_DELETIONS_MAX][32];
+	uint8_t sha256[CAIRN_HUB_LFS_DELETIONS_MAX][CAIRN_SHA256_BYTES];
 };
 
 /* --- the list ----------------------------------------------------------------------------------------------------- */
@@ -83,7 +83,8 @@ static void files_delete(struct hub_call *call)
 	struct files_request *f = (struct files_request *)call;
 	if (hub_repo_find(&f->repo, CAIRN_HUB_ADMIN))
 		call->status = cairn_hub_lfs_delete(call->job.app->cas, &call->asker, &f->repo.repo,
-						    (const uint8_t(*)[32])f->sha256, f->n, f->paths, &call->diag);
+						    (const uint8_t(*)[CAIRN_SHA256_BYTES])f->sha256, f->n, f->paths,
+						    &call->diag);
 	cairn_buf_printf(&call->answer, "{}");
 }
 

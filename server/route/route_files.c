@@ -20,7 +20,7 @@ enum {
 
 struct files_request {
 	struct route_job job;
-	uint8_t sha256[32]; /* asked for, where the hash is not */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* asked for, where the hash is not */
 	enum cairn_status status;
 	struct cairn_cas_file file; /* its hash may be what is asked for */
 };

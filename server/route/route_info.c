@@ -16,7 +16,7 @@ enum {
 struct info_request {
 	struct route_job job;
 	struct cairn_hash hash;
-	uint8_t sha256[32];
+	uint8_t sha256[CAIRN_SHA256_BYTES];
 	uint32_t limit;
 	bool all; /* the operator asks */
 	enum cairn_status status;

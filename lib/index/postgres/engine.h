@@ -97,8 +97,8 @@ enum cairn_status cairn_pg_dedupe(struct cairn_index *ix, const char *scope, con
 				  bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx);
 enum cairn_status cairn_pg_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
 				bool with_terms, struct cairn_index_file *out);
-enum cairn_status cairn_pg_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32], const char *viewer,
-					  struct cairn_index_file *out);
+enum cairn_status cairn_pg_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
+					  const char *viewer, struct cairn_index_file *out);
 enum cairn_status cairn_pg_spans(struct cairn_index *ix, const int64_t *xorb_ids, uint32_t n,
 				 const uint32_t with_spans[static 2],
 				 enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
@@ -114,7 +114,7 @@ enum cairn_status cairn_pg_each_owned(struct cairn_index *ix, const char *owner,
 				      void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 				      bool *more);
 enum cairn_status cairn_pg_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
-				      const uint8_t name[static 32], uint32_t limit,
+				      const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
 				      void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 				      bool *more);
 enum cairn_status cairn_pg_each_place(struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
@@ -159,8 +159,8 @@ bool cairn_pg_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag
 void cairn_pg_job_state(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_job_state *out);
 enum cairn_status cairn_pg_note(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out);
 void cairn_pg_renew_lease(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on);
-enum cairn_status cairn_pg_session(struct cairn_index *ix, const uint8_t digest[static 32], int64_t now_unix_s,
-				   struct cairn_index_session *out);
+enum cairn_status cairn_pg_session(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
+				   int64_t now_unix_s, struct cairn_index_session *out);
 enum cairn_status cairn_pg_each_due(struct cairn_index *ix, int64_t after_owner, int64_t now_unix_s, uint32_t limit,
 				    void (*visit)(void *ctx, const struct cairn_index_due *due), void *ctx);
 enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
@@ -168,7 +168,8 @@ enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, const struct cairn_i
 enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_claims *out);
 enum cairn_status cairn_pg_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 enum cairn_status cairn_pg_last_xorb(struct cairn_index *ix, int64_t *id);
-enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out);
+enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
+			       struct cairn_index_key *out);
 enum cairn_status cairn_pg_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
 enum cairn_status cairn_pg_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 				    void (*visit)(void *ctx, const struct cairn_index_key *key), void *ctx,

@@ -96,10 +96,11 @@ static bool keys_columns(const PGresult *r, int row, struct cairn_index_key *out
 	       cairn_pg_get_text(r, row, 8, out->account_name, sizeof(out->account_name));
 }
 
-enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out)
+enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
+			       struct cairn_index_key *out)
 {
 	struct cairn_pg_args args = {0};
-	cairn_pg_bytes(&args, digest, 32);
+	cairn_pg_bytes(&args, digest, CAIRN_SHA256_BYTES);
 	PG_READ(ix, reader, r, KEYS_FIND, &args);
 	if (PQntuples(r) == 0)
 		return CAIRN_E_NOT_FOUND;

@@ -48,7 +48,7 @@ static int proof_page(uint32_t limit)
 	return limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : (int)limit;
 }
 
-static bool proof_digest(const PGresult *r, int row, int column, uint8_t out[static 32])
+static bool proof_digest(const PGresult *r, int row, int column, uint8_t out[static CAIRN_SHA256_BYTES])
 {
 	struct cairn_hash digest;
 	if (!cairn_pg_get_hash(r, row, column, &digest))

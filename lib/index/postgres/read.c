@@ -194,12 +194,12 @@ enum cairn_status cairn_pg_file(struct cairn_index *ix, const struct cairn_hash 
 	return status;
 }
 
-enum cairn_status cairn_pg_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32], const char *viewer,
-					  struct cairn_index_file *out)
+enum cairn_status cairn_pg_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
+					  const char *viewer, struct cairn_index_file *out)
 {
 	struct cairn_pg_args args = {0};
 	*out = (struct cairn_index_file){0};
-	cairn_pg_bytes(&args, sha256, 32);
+	cairn_pg_bytes(&args, sha256, CAIRN_SHA256_BYTES);
 	cairn_pg_text(&args, viewer);
 	PG_READ(ix, reader, r, READ_FILE_BY_SHA256, &args);
 	if (PQntuples(r) == 0)

@@ -45,7 +45,7 @@ static const char REFER_PLACES[] =
 	" (SELECT name FROM scope WHERE id = d.scope LIMIT 1) s WHERE d.prefix = $1 AND substring(l.hashes FROM d.place * 32 + 1 FOR 32) = $2 ORDER BY d.xorb, s.name LIMIT $3";
 
 enum cairn_status cairn_pg_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
-				      const uint8_t name[static 32], uint32_t limit,
+				      const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
 				      void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 				      bool *more)
 {

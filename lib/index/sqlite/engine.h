@@ -77,7 +77,8 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_plan(struct cairn_index *ix, const
 						   struct cairn_index_file *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_hash *hash,
 						   const char *viewer, bool with_terms, struct cairn_index_file *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix,
+							     const uint8_t sha256[static CAIRN_SHA256_BYTES],
 							     const char *viewer, struct cairn_index_file *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_look_at_shard(struct cairn_index *ix, struct cairn_index_look *look);
 bool cairn_sqlite_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk);
@@ -100,7 +101,8 @@ enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, const struct cai
 enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index_claims *out);
 enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_last_xorb(struct cairn_index *ix, int64_t *id);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_key(struct cairn_index *ix, const uint8_t digest[static 32],
+CAIRN_MUST_USE enum cairn_status cairn_sqlite_key(struct cairn_index *ix,
+						  const uint8_t digest[static CAIRN_SHA256_BYTES],
 						  struct cairn_index_key *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
@@ -178,8 +180,8 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_visit_owned(sqlite3_stmt *stmt, ui
 									const struct cairn_index_owned *file),
 							  void *ctx, bool *more);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_match(struct cairn_index *ix, const char *owner,
-							 enum cairn_index_match match, const uint8_t name[static 32],
-							 uint32_t limit,
+							 enum cairn_index_match match,
+							 const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
 							 void (*visit)(void *ctx, const struct cairn_index_owned *file),
 							 void *ctx, bool *more);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_place(

@@ -9,12 +9,12 @@ struct adopt_claim {
 };
 
 /* One that the source does not have is missed when it is committed. */
-static enum cairn_status adopt_by_sha256(struct cairn_tx *tx, const uint8_t sha256[static 32], int64_t source,
-					 struct adopt_claim *out)
+static enum cairn_status adopt_by_sha256(struct cairn_tx *tx, const uint8_t sha256[static CAIRN_SHA256_BYTES],
+					 int64_t source, struct adopt_claim *out)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = tx->stmt[CAIRN_TX_FIND_CLAIMED];
 	*out = (struct adopt_claim){0};
-	cairn_sql_bind_blob(find, 1, sha256, 32);
+	cairn_sql_bind_blob(find, 1, sha256, CAIRN_SHA256_BYTES);
 	sqlite3_bind_int64(find, 2, source);
 	enum cairn_status status = cairn_sql_find(find);
 	if (status != CAIRN_OK)
@@ -24,8 +24,8 @@ static enum cairn_status adopt_by_sha256(struct cairn_tx *tx, const uint8_t sha2
 	return CAIRN_OK;
 }
 
-static enum cairn_status adopt_one_of_copy(struct cairn_tx *tx, const uint8_t sha256[static 32], int64_t source,
-					   int64_t scope)
+static enum cairn_status adopt_one_of_copy(struct cairn_tx *tx, const uint8_t sha256[static CAIRN_SHA256_BYTES],
+					   int64_t source, int64_t scope)
 {
 	struct adopt_claim claim;
 	enum cairn_status status = adopt_by_sha256(tx, sha256, source, &claim);

@@ -83,14 +83,15 @@ static bool keys_columns(sqlite3_stmt *row, struct cairn_index_key *out)
 	       cairn_sql_text(row, 8, out->account_name, sizeof(out->account_name));
 }
 
-enum cairn_status cairn_sqlite_key(struct cairn_index *ix, const uint8_t digest[static 32], struct cairn_index_key *out)
+enum cairn_status cairn_sqlite_key(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
+				   struct cairn_index_key *out)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_KEY];
-	cairn_sql_bind_blob(stmt, 1, digest, 32);
+	cairn_sql_bind_blob(stmt, 1, digest, CAIRN_SHA256_BYTES);
 	status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)
 		return status;

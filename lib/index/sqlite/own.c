@@ -20,8 +20,8 @@ static enum cairn_status own_drop_no_claim(struct cairn_tx *tx, int64_t file, in
 	return cairn_sql_run(drop);
 }
 
-enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scope, const uint8_t sha256[static 32],
-				 bool *added)
+enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
+				 const uint8_t sha256[static CAIRN_SHA256_BYTES], bool *added)
 {
 	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_CLAIM];
 	enum cairn_status status = cairn_tx_own(tx, file, scope, added);
@@ -29,7 +29,7 @@ enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scop
 		return status;
 	sqlite3_bind_int64(add, 1, file);
 	sqlite3_bind_int64(add, 2, scope);
-	cairn_sql_bind_blob(add, 3, sha256, 32);
+	cairn_sql_bind_blob(add, 3, sha256, CAIRN_SHA256_BYTES);
 	sqlite3_bind_int64(add, 4, CAIRN_INDEX_CLAIMS_MAX);
 	sqlite3_bind_int64(add, 5, CAIRN_INDEX_LIES_MAX);
 	status = cairn_sql_run(add);
@@ -39,8 +39,8 @@ enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scop
 	return own_drop_no_claim(tx, file, scope);
 }
 
-enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t scope, const uint8_t sha256[static 32],
-				      enum cairn_index_belief belief)
+enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
+				      const uint8_t sha256[static CAIRN_SHA256_BYTES], enum cairn_index_belief belief)
 {
 	bool added;
 	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_COPIED];
@@ -49,7 +49,7 @@ enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t
 		return status;
 	sqlite3_bind_int64(add, 1, file);
 	sqlite3_bind_int64(add, 2, scope);
-	cairn_sql_bind_blob(add, 3, sha256, 32);
+	cairn_sql_bind_blob(add, 3, sha256, CAIRN_SHA256_BYTES);
 	sqlite3_bind_int64(add, 4, CAIRN_INDEX_CLAIMS_MAX);
 	sqlite3_bind_int64(add, 5, CAIRN_INDEX_LIES_MAX);
 	sqlite3_bind_int64(add, 6, belief);

@@ -12,7 +12,7 @@ static uint32_t proof_page(uint32_t limit)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static bool proof_digest(sqlite3_stmt *row, int at, uint8_t out[static 32])
+static bool proof_digest(sqlite3_stmt *row, int at, uint8_t out[static CAIRN_SHA256_BYTES])
 {
 	struct cairn_hash digest;
 	if (!cairn_sql_hash(row, at, &digest))
@@ -110,11 +110,11 @@ enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status proof_add(struct cairn_tx *tx, int64_t file, const struct cairn_hash *hash,
-				   const uint8_t sha256[static 32])
+				   const uint8_t sha256[static CAIRN_SHA256_BYTES])
 {
 	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_PROOF];
 	sqlite3_bind_int64(add, 1, file);
-	cairn_sql_bind_blob(add, 2, sha256, 32);
+	cairn_sql_bind_blob(add, 2, sha256, CAIRN_SHA256_BYTES);
 	cairn_sql_bind_blob(add, 3, hash->b, sizeof(hash->b));
 	return cairn_sql_run(add);
 }

@@ -231,7 +231,7 @@ enum cairn_status cairn_sqlite_plan(struct cairn_index *ix, const struct cairn_h
 	return status == CAIRN_OK && n > 0 ? read_places(r, ids, n, with_spans, planner->visit, planner) : status;
 }
 
-enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static 32],
+enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint8_t sha256[static CAIRN_SHA256_BYTES],
 					      const char *viewer, struct cairn_index_file *out)
 {
 	*out = (struct cairn_index_file){0};
@@ -240,7 +240,7 @@ enum cairn_status cairn_sqlite_file_by_sha256(struct cairn_index *ix, const uint
 	if (status != CAIRN_OK)
 		return status;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = r->stmt[CAIRN_READ_FILE_BY_SHA256];
-	cairn_sql_bind_blob(stmt, 1, sha256, 32);
+	cairn_sql_bind_blob(stmt, 1, sha256, CAIRN_SHA256_BYTES);
 	read_bind_viewer(stmt, viewer);
 	status = cairn_sql_find(stmt);
 	if (status != CAIRN_OK)

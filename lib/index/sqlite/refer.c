@@ -13,7 +13,7 @@ static uint32_t refer_limit(uint32_t limit)
 }
 
 enum cairn_status cairn_sqlite_each_match(struct cairn_index *ix, const char *owner, enum cairn_index_match match,
-					  const uint8_t name[static 32], uint32_t limit,
+					  const uint8_t name[static CAIRN_HASH_BYTES], uint32_t limit,
 					  void (*visit)(void *ctx, const struct cairn_index_owned *file), void *ctx,
 					  bool *more)
 {

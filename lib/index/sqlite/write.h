@@ -285,10 +285,11 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file,
 /** Likewise by the owner's word that it has this SHA-256. The first few words stay: shards that count as known must not
  * lose what they said. @param[out] added  the file, or the word */
 CAIRN_MUST_USE enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
-						const uint8_t sha256[static 32], bool *added);
+						const uint8_t sha256[static CAIRN_SHA256_BYTES], bool *added);
 /** Likewise by what another owner's claim is worth, who gave the file. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
-						     const uint8_t sha256[static 32], enum cairn_index_belief belief);
+						     const uint8_t sha256[static CAIRN_SHA256_BYTES],
+						     enum cairn_index_belief belief);
 /** A file is no owner's any more: without any other owner it goes. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope);
 /** After a file was taken from an owner: without any other it goes. */

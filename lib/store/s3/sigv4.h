@@ -4,6 +4,7 @@
 #define CAIRN_STORE_S3_SIGV4_H
 
 #include "base/buf.h"
+#include "hash/hash.h"
 
 enum {
 	SIGV4_SIGNATURE_BYTES = 64 + 1,
@@ -12,7 +13,7 @@ enum {
 
 /** The signing key of one day and region. Plain value; secret. */
 struct sigv4_key {
-	uint8_t bytes[32];
+	uint8_t bytes[CAIRN_SHA256_BYTES];
 	char scope[8 + SIGV4_REGION_BYTES_MAX + 24]; /* "20130524/us-east-1/s3/aws4_request" */
 };
 
