@@ -233,13 +233,19 @@ static void expect_page(const char *names, bool truncated, const char *has)
 	expect("GET /bucket?list-type=2", has, 200, pages[n_pages++]);
 }
 
-/* @return as cairn_store_stat(), of hash 1 */
-static enum cairn_status stat_first(uint64_t *bytes)
+static struct cairn_hash first_hash(void)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];
 	struct cairn_hash hash;
 	(void)snprintf(text, sizeof(text), "01%062x", 0U);
 	ck_assert_int_eq(cairn_hash_parse(&hash, text, sizeof(text) - 1), CAIRN_OK);
+	return hash;
+}
+
+/* @return as cairn_store_stat(), of hash 1 */
+static enum cairn_status stat_first(uint64_t *bytes)
+{
+	struct cairn_hash hash = first_hash();
 	begin();
 	enum cairn_status status = cairn_store_stat(store, &hash, bytes);
 	end();
@@ -293,6 +299,36 @@ START_TEST(a_list_that_is_cut_says_nothing)
 }
 END_TEST
 
+/* From a cache on the way, perhaps, that looks at the path alone: nothing is deleted because of it. */
+START_TEST(a_list_of_other_names_is_none)
+{
+	static const char *const LISTS[] = {"2a", "1a2a", "1b1a", "1a1a"};
+	struct cairn_hash hash = first_hash();
+	ck_assert_msg(open_store(false, true) == CAIRN_OK, "%s", diag.text);
+	for (size_t i = 0; i < sizeof(LISTS) / sizeof(LISTS[0]); i++) {
+		uint64_t bytes;
+		diag = (struct cairn_diag){0};
+		expect_page(LISTS[i], false, "prefix=p%2Fx%2F01%2F01");
+		begin();
+		ck_assert_msg(cairn_store_remove(store, &hash, &diag) == CAIRN_E_BUSY, "%s", LISTS[i]);
+		end();
+		ck_assert_str_eq(diag.rule, "store.answer");
+		expect_page(LISTS[i], false, NULL);
+		ck_assert_msg(stat_first(&bytes) == CAIRN_E_BUSY, "%s", LISTS[i]);
+	}
+}
+END_TEST
+
+START_TEST(a_page_that_comes_again_is_none)
+{
+	char seen[SEEN_BYTES];
+	ck_assert_msg(open_store(false, true) == CAIRN_OK, "%s", diag.text);
+	expect_page("1a2a", true, NULL);
+	expect_page("2a3a", false, "start-after=p%2Fx%2F02%2F");
+	ck_assert_int_eq(visit_all(seen), CAIRN_E_BUSY);
+}
+END_TEST
+
 START_TEST(all_are_visited_once)
 {
 	char seen[SEEN_BYTES];
@@ -325,6 +361,8 @@ int main(void)
 	tcase_add_checked_fixture(lists, setup, teardown);
 	tcase_add_test(lists, a_copy_on_a_later_page_counts);
 	tcase_add_test(lists, a_list_that_is_cut_says_nothing);
+	tcase_add_test(lists, a_list_of_other_names_is_none);
+	tcase_add_test(lists, a_page_that_comes_again_is_none);
 	tcase_add_test(lists, all_are_visited_once);
 	suite_add_tcase(suite, lists);
 	SRunner *runner = srunner_create(suite);

@@ -414,14 +414,30 @@ enum cairn_status s3_delete(struct s3_client *c, const char *name, struct cairn_
 /* Names come with the prefix of the place, which is none of the caller's business. */
 struct client_names {
 	const struct s3_xml_list *list;
-	size_t skip;
+	const char *place, *prefix;    /* what all of them begin with */
+	char after[S3_XML_TEXT_BYTES]; /* the one before, without the place */
+	bool wrong;
 };
+
+/* Does a name belong to the list that was asked for? That of another, from a cache on the way that does not look at the
+ * query, would have the copies of another xorb taken for those of this one, and deleted. */
+static bool client_name_is_listed(const struct client_names *names, const char *key)
+{
+	size_t place = strlen(names->place), prefix = strlen(names->prefix);
+	return strncmp(key, names->place, place) == 0 && strncmp(key + place, names->prefix, prefix) == 0 &&
+	       strcmp(key + place, names->after) > 0;
+}
 
 static void client_visit(void *ctx, const char *key, uint64_t bytes)
 {
-	const struct client_names *names = ctx;
-	if (strlen(key) > names->skip)
-		names->list->visit(names->list->ctx, key + names->skip, bytes);
+	struct client_names *names = ctx;
+	if (names->wrong || !client_name_is_listed(names, key)) {
+		names->wrong = true;
+		return;
+	}
+	const char *name = key + strlen(names->place);
+	memcpy(names->after, name, strlen(name) + 1);
+	names->list->visit(names->list->ctx, name, bytes);
 }
 
 enum cairn_status s3_list(struct s3_client *c, const char *prefix, const char *after, unsigned n_max,
@@ -446,11 +462,16 @@ enum cairn_status s3_list(struct s3_client *c, const char *prefix, const char *a
 	enum cairn_status status = client_send(c, r, diag);
 	if (status != CAIRN_OK)
 		return status;
-	struct client_names names = {.list = list, .skip = strlen(c->place.prefix)};
+	struct client_names names = {.list = list, .place = c->place.prefix, .prefix = prefix};
+	memcpy(names.after, after, strlen(after) + 1);
 	struct s3_xml_list all = {.visit = client_visit, .ctx = &names};
 	status = s3_xml_read_list(&all, r->answer.bytes, r->answer.len);
 	list->truncated = all.truncated;
-	return status == CAIRN_E_FORMAT ? cairn_fail(diag, CAIRN_E_IO, "store.answer", CAIRN_NO_OFFSET,
-						     "the object store's list of objects is not one of S3")
-					: status;
+	if (status == CAIRN_E_FORMAT)
+		return cairn_fail(diag, CAIRN_E_BUSY, "store.answer", CAIRN_NO_OFFSET,
+				  "the object store's list of objects is not one of S3");
+	if (status == CAIRN_OK && names.wrong)
+		return cairn_fail(diag, CAIRN_E_BUSY, "store.answer", CAIRN_NO_OFFSET,
+				  "the object store's list of objects is not the one that was asked for");
+	return status;
 }

@@ -25,9 +25,10 @@ CAIRN_MUST_USE enum cairn_status s3_client_reload(struct s3_client *c, struct ca
 void s3_client_traffic(struct s3_client *c, struct cairn_store_traffic *out);
 
 /* Names are those below the prefix of the place. What all requests answer besides what they say themselves:
- * CAIRN_E_BUSY   nothing is known: the service is silent (store.silent), has too much to do (store.busy), or refuses us
- *                (store.refused). What is stored must not be judged by that
- * CAIRN_E_IO     the answer is not one of S3, or is too long
+ * CAIRN_E_BUSY   nothing is known: the service is silent (store.silent), has too much to do (store.busy), refuses us
+ *                (store.refused), or what answers is no service of S3 (store.answer). What is stored must not be judged
+ *                by that
+ * CAIRN_E_IO     the answer is too long
  * CAIRN_E_LIMIT  the request is longer than any of ours: a region, a key or a name is
  * CAIRN_E_NOT_FOUND  there is no such bucket, or, where something is read, no such object
  * CAIRN_E_NOMEM */
@@ -59,8 +60,9 @@ CAIRN_MUST_USE enum cairn_status s3_add_address(struct s3_client *c, struct cair
 /** Delete an object. @return CAIRN_OK also when it, or the bucket, was not there */
 CAIRN_MUST_USE enum cairn_status s3_delete(struct s3_client *c, const char *name, struct cairn_diag *diag);
 
-/** One page of the names that begin with prefix and come after another, in their order.
- *  @param after  "" for the first page  @param n_max  of names, at most 1000
+/** One page of the names that begin with prefix and come after another, in their order; a list that has others is no
+ *  answer (store.answer), and some may have been visited.
+ *  @param after  "" for the first page; shorter than S3_NAME_BYTES  @param n_max  of names, at most 1000
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such bucket */
 CAIRN_MUST_USE enum cairn_status s3_list(struct s3_client *c, const char *prefix, const char *after, unsigned n_max,
 					 struct s3_xml_list *list, struct cairn_diag *diag);

@@ -16,7 +16,7 @@ struct s3_xml {
 	size_t len;
 	char key[S3_XML_TEXT_BYTES];
 	uint64_t bytes;
-	bool has_bytes, is_list, wrong;
+	bool has_bytes, is_list, has_end, wrong;
 };
 
 static void s3_xml_begin(void *ctx, const XML_Char *name, const XML_Char **attributes)
@@ -51,6 +51,7 @@ static void s3_xml_end_of_list(struct s3_xml *x, const char *name)
 	} else if (strcmp(name, "Size") == 0) {
 		x->has_bytes = cairn_decimal_parse(x->text, 0, UINT64_MAX, &x->bytes);
 	} else if (strcmp(name, "IsTruncated") == 0) {
+		x->has_end = true;
 		x->list->truncated = strcmp(x->text, "true") == 0;
 	} else if (strcmp(name, "Contents") == 0) {
 		x->wrong = x->wrong || !x->key[0] || !x->has_bytes;
@@ -101,7 +102,7 @@ enum cairn_status s3_xml_read_list(struct s3_xml_list *list, const void *bytes, 
 	struct s3_xml x = {.list = list};
 	list->truncated = false;
 	enum cairn_status status = s3_xml_run(&x, bytes, len);
-	return status == CAIRN_OK && !x.is_list ? CAIRN_E_FORMAT : status;
+	return status == CAIRN_OK && !(x.is_list && x.has_end) ? CAIRN_E_FORMAT : status;
 }
 
 void s3_xml_read_error(char code[static S3_XML_TEXT_BYTES], const void *bytes, size_t len)
