@@ -57,8 +57,8 @@ struct cairn_store_options {
  * @param options   NULL: to write
  * @return CAIRN_OK; CAIRN_E_USAGE no store has such a URL (store.url, store.insecure), or its credentials or its bucket
  *         are missing (store.credentials, store.bucket); CAIRN_E_CONFLICT it is somebody else's (store.owner);
- *         CAIRN_E_BUSY it does not answer (store.silent, store.busy, store.refused); CAIRN_E_IO with the cause in diag;
- *         CAIRN_E_NOMEM
+ *         CAIRN_E_BUSY it does not answer, or not as S3 does (store.silent, store.busy, store.refused, store.answer);
+ * CAIRN_E_IO with the cause in diag; CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status cairn_store_open(struct cairn_store **out, const char *url,
 						  const struct cairn_store_options *options, struct cairn_diag *diag);

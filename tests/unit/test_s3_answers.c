@@ -17,6 +17,8 @@
 #define OWNER "00112233445566778899aabbccddeeff"
 #define OTHER "ffeeddccbbaa99887766554433221100"
 
+#define GONE "<Error><Code>NoSuchKey</Code></Error>"
+
 enum { REQUEST_BYTES = 8192, STEPS_MAX = 8, SEEN_BYTES = 32 };
 
 /* A request, and what is answered. */
@@ -25,6 +27,7 @@ struct step {
 	const char *has;    /* somewhere in it; NULL: whatever */
 	int code;
 	const char *body;
+	const char *header; /* NULL: as it should be */
 };
 
 static struct tempdir dir;
@@ -70,9 +73,13 @@ static void *serve(void *ctx)
 		ck_assert_msg(strncmp(request, step->begins, strlen(step->begins)) == 0, "step %zu: %s", n_taken,
 			      request);
 		ck_assert_msg(!step->has || strcasestr(request, step->has), "step %zu: %s", n_taken, request);
+		char range[64];
+		(void)snprintf(range, sizeof(range), "Content-Range: bytes 0-%zu/%zu", strlen(step->body) - 1,
+			       strlen(step->body));
+		const char *header = step->header ? step->header : step->code == 206 ? range : "ETag: \"tag\"";
 		int n = snprintf(answer, sizeof(answer),
-				 "HTTP/1.1 %d x\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s", step->code,
-				 strlen(step->body), step->body);
+				 "HTTP/1.1 %d x\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n\r\n%s",
+				 step->code, strlen(step->body), header, step->body);
 		ck_assert_int_eq(cairn_fd_write_all(fd, answer, (size_t)n), CAIRN_OK);
 	}
 }
@@ -108,7 +115,12 @@ static void teardown(void)
 
 static void expect(const char *begins, const char *has, int code, const char *body)
 {
-	steps[n_steps++] = (struct step){begins, has, code, body};
+	steps[n_steps++] = (struct step){begins, has, code, body, NULL};
+}
+
+static void expect_strange(const char *begins, int code, const char *header, const char *body)
+{
+	steps[n_steps++] = (struct step){begins, NULL, code, body, header};
 }
 
 /* The steps that are expected by now take place until end(), all of them and no others. */
@@ -143,7 +155,7 @@ static enum cairn_status open_store(bool is_new, bool beside)
 
 START_TEST(a_claim_is_read_back)
 {
-	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
 	expect("PUT /bucket/p/owner ", "\r\nif-none-match: *\r\n", 200, "");
 	expect("GET /bucket/p/owner ", NULL, 206, OWNER);
 	ck_assert_msg(open_store(true, false) == CAIRN_OK, "%s", diag.text);
@@ -152,7 +164,7 @@ END_TEST
 
 START_TEST(another_claim_in_between_wins)
 {
-	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
 	expect("PUT /bucket/p/owner ", NULL, 412, "<Error><Code>PreconditionFailed</Code></Error>");
 	expect("GET /bucket/p/owner ", NULL, 206, OTHER);
 	ck_assert_int_eq(open_store(true, false), CAIRN_E_CONFLICT);
@@ -163,7 +175,7 @@ END_TEST
 /* Where the condition is passed over the last one wins. */
 START_TEST(another_claim_afterwards_wins)
 {
-	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
 	expect("PUT /bucket/p/owner ", NULL, 200, "");
 	expect("GET /bucket/p/owner ", NULL, 206, OTHER);
 	ck_assert_int_eq(open_store(true, false), CAIRN_E_CONFLICT);
@@ -174,7 +186,7 @@ END_TEST
 /* The first attempt was not answered well, and took effect. */
 START_TEST(a_claim_of_ones_own_is_no_other)
 {
-	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
 	expect("PUT /bucket/p/owner ", NULL, 500, "");
 	expect("PUT /bucket/p/owner ", NULL, 412, "<Error><Code>PreconditionFailed</Code></Error>");
 	expect("GET /bucket/p/owner ", NULL, 206, OWNER);
@@ -184,7 +196,7 @@ END_TEST
 
 START_TEST(a_service_without_conditions_takes_a_claim)
 {
-	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
 	for (unsigned i = 0; i < 2; i++)
 		expect("PUT /bucket/p/owner ", "\r\nif-none-match: *\r\n", 501,
 		       "<Error><Code>NotImplemented</Code></Error>");
@@ -196,10 +208,78 @@ END_TEST
 
 START_TEST(a_claim_that_is_not_shown_is_none)
 {
-	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
 	expect("PUT /bucket/p/owner ", NULL, 200, "");
-	expect("GET /bucket/p/owner ", NULL, 404, "");
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
 	ck_assert_int_eq(open_store(true, false), CAIRN_E_BUSY);
+}
+END_TEST
+
+/* --- answers of somebody else on the way ---------------------------------------------------------------------------
+ */
+
+static struct cairn_hash first_hash(void)
+{
+	char text[CAIRN_HASH_TEXT_BYTES];
+	struct cairn_hash hash;
+	(void)snprintf(text, sizeof(text), "01%062x", 0U);
+	ck_assert_int_eq(cairn_hash_parse(&hash, text, sizeof(text) - 1), CAIRN_OK);
+	return hash;
+}
+
+#define PAGE "<html><body>Sign in to go on</body></html>"
+
+/* Nothing is judged by them: neither is it there, nor is it not. */
+START_TEST(a_strange_answer_to_a_read_says_nothing)
+{
+	static const struct step ANSWERS[] = {
+		{NULL, NULL, 200, OWNER, NULL},
+		{NULL, NULL, 200, PAGE, NULL},
+		{NULL, NULL, 404, PAGE, NULL},
+		{NULL, NULL, 404, "", NULL},
+		{NULL, NULL, 206, OWNER, "X-Nothing: 1"},
+		{NULL, NULL, 206, OWNER, "Content-Range: bytes 1-32/33"},
+		{NULL, NULL, 206, OWNER, "Content-Range: bytes 0-31/31"},
+		{NULL, NULL, 206, OWNER, "Content-Range: bytes 0-31/-1"},
+		{NULL, NULL, 206, OWNER, "Content-Range: bytes 0-30/32"},
+		{NULL, NULL, 206, "0123456789", "Content-Range: bytes 0-9/32"},
+		{NULL, NULL, 206, OWNER "more", NULL},
+	};
+	for (size_t i = 0; i < sizeof(ANSWERS) / sizeof(ANSWERS[0]); i++) {
+		diag = (struct cairn_diag){0};
+		expect_strange("GET /bucket/p/owner ", ANSWERS[i].code, ANSWERS[i].header, ANSWERS[i].body);
+		ck_assert_msg(open_store(false, false) == CAIRN_E_BUSY, "%zu", i);
+		ck_assert_str_eq(diag.rule, "store.answer");
+	}
+}
+END_TEST
+
+/* What was not stored is not acknowledged. */
+START_TEST(a_strange_answer_to_a_put_says_nothing)
+{
+	expect("GET /bucket/p/owner ", NULL, 404, GONE);
+	expect_strange("PUT /bucket/p/owner ", 200, "Content-Type: text/html", PAGE);
+	ck_assert_int_eq(open_store(true, false), CAIRN_E_BUSY);
+	ck_assert_str_eq(diag.rule, "store.answer");
+}
+END_TEST
+
+/* What a list does not have may be there: it may have it late. */
+START_TEST(whether_a_copy_is_there_is_asked_of_itself)
+{
+	struct cairn_hash hash = first_hash();
+	const struct cairn_copy copy = {{1}};
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
+	ck_assert_msg(open_store(false, true) == CAIRN_OK, "%s", diag.text);
+	expect("GET /bucket/p/x/01/01", "\r\nrange: bytes=0-0\r\n", 404, GONE);
+	expect("GET /bucket/p/x/01/01", "\r\nrange: bytes=0-0\r\n", 404, PAGE);
+	expect_strange("GET /bucket/p/x/01/01", 206, "Content-Range: bytes 0-0/1234", "a");
+	begin();
+	ck_assert_int_eq(cairn_store_get_named(store, &hash, &copy, &object), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_store_get_named(store, &hash, &copy, &object), CAIRN_E_BUSY);
+	ck_assert_int_eq(cairn_store_get_named(store, &hash, &copy, &object), CAIRN_OK);
+	end();
+	ck_assert_uint_eq(cairn_store_object_bytes(object), 1234);
 }
 END_TEST
 
@@ -231,15 +311,6 @@ static void expect_page(const char *names, bool truncated, const char *has)
 {
 	pages[n_pages] = page(names, truncated);
 	expect("GET /bucket?list-type=2", has, 200, pages[n_pages++]);
-}
-
-static struct cairn_hash first_hash(void)
-{
-	char text[CAIRN_HASH_TEXT_BYTES];
-	struct cairn_hash hash;
-	(void)snprintf(text, sizeof(text), "01%062x", 0U);
-	ck_assert_int_eq(cairn_hash_parse(&hash, text, sizeof(text) - 1), CAIRN_OK);
-	return hash;
 }
 
 /* @return as cairn_store_stat(), of hash 1 */
@@ -357,6 +428,12 @@ int main(void)
 	tcase_add_test(claim, a_service_without_conditions_takes_a_claim);
 	tcase_add_test(claim, a_claim_that_is_not_shown_is_none);
 	suite_add_tcase(suite, claim);
+	TCase *strange = tcase_create("strange");
+	tcase_add_checked_fixture(strange, setup, teardown);
+	tcase_add_test(strange, a_strange_answer_to_a_read_says_nothing);
+	tcase_add_test(strange, a_strange_answer_to_a_put_says_nothing);
+	tcase_add_test(strange, whether_a_copy_is_there_is_asked_of_itself);
+	suite_add_tcase(suite, strange);
 	TCase *lists = tcase_create("lists");
 	tcase_add_checked_fixture(lists, setup, teardown);
 	tcase_add_test(lists, a_copy_on_a_later_page_counts);

@@ -1,6 +1,7 @@
 #include "store/s3/client.h"
 
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/percent.h"
 #include "hash/crypto.h"
 #include "hash/hash.h"
@@ -207,6 +208,14 @@ static enum cairn_status client_sign(struct s3_client *c, struct client_request 
 	return CAIRN_OK;
 }
 
+/* What answers is no service of S3, or not to this request. */
+static enum cairn_status client_strange(const struct client_request *r, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_BUSY, "store.answer", CAIRN_NO_OFFSET,
+			  "what the object store answered to a %s (%u) is no answer of S3 to that", r->method,
+			  r->call.code);
+}
+
 static enum cairn_status client_send_once(struct s3_client *c, struct client_request *r, struct cairn_diag *diag)
 {
 	const char *lines[CLIENT_HEADERS_MAX];
@@ -217,7 +226,8 @@ static enum cairn_status client_send_once(struct s3_client *c, struct client_req
 	r->call.url = r->url;
 	r->call.headers = lines;
 	r->call.answer = &r->answer;
-	return s3_http_send(c->http, &r->call, diag);
+	status = s3_http_send(c->http, &r->call, diag);
+	return status == CAIRN_E_LIMIT ? client_strange(r, diag) : status;
 }
 
 /* Are there other credentials by now than those that were refused? Services have several words for a key that is over
@@ -234,11 +244,11 @@ static bool client_has_others(struct s3_client *c, const struct client_request *
 	return others;
 }
 
-/* What an answer that is no success means. */
+/* What an answer that is no success means. A 404 of anybody else on the way says nothing of an object. */
 static enum cairn_status client_judge(const struct client_request *r, const char *code, struct cairn_diag *diag)
 {
 	if (r->call.code == 404)
-		return CAIRN_E_NOT_FOUND;
+		return strncmp(code, "NoSuch", 6) == 0 ? CAIRN_E_NOT_FOUND : client_strange(r, diag);
 	if (r->call.code == 412 && r->only_new)
 		return CAIRN_E_CONFLICT;
 	if (strcmp(code, "XAmzContentSHA256Mismatch") == 0 || strcmp(code, "BadDigest") == 0 ||
@@ -358,6 +368,22 @@ enum cairn_status s3_add_address(struct s3_client *c, struct cairn_buf *out, con
 
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
+/* Likewise of one that came whole, and counted as one that did not fail. */
+static enum cairn_status client_wrong(struct s3_client *c, const struct client_request *r, struct cairn_diag *diag)
+{
+	pthread_mutex_lock(&c->lock);
+	c->traffic.requests[r->kind].n_failed++;
+	pthread_mutex_unlock(&c->lock);
+	return client_strange(r, diag);
+}
+
+/* Each service names the tag of what it has stored; a page that somebody on the way answers with has none. */
+static enum cairn_status client_put(struct s3_client *c, struct client_request *r, struct cairn_diag *diag)
+{
+	enum cairn_status status = client_send(c, r, diag);
+	return status == CAIRN_OK && !r->call.has_etag ? client_wrong(c, r, diag) : status;
+}
+
 enum cairn_status s3_put(struct s3_client *c, const char *name, const uint8_t *bytes, int fd, uint64_t len,
 			 const char sha256[static S3_HEX_SHA256_BYTES], struct cairn_diag *diag)
 {
@@ -368,7 +394,7 @@ enum cairn_status s3_put(struct s3_client *c, const char *name, const uint8_t *b
 	r->call.body = bytes;
 	r->call.body_fd = fd;
 	r->call.body_bytes = len;
-	return client_send(c, r, diag);
+	return client_put(c, r, diag);
 }
 
 enum cairn_status s3_put_new(struct s3_client *c, const char *name, const uint8_t *bytes, uint64_t len,
@@ -381,25 +407,65 @@ enum cairn_status s3_put_new(struct s3_client *c, const char *name, const uint8_
 	r->only_new = true;
 	r->call.body = bytes;
 	r->call.body_bytes = len;
-	enum cairn_status status = client_send(c, r, diag);
+	enum cairn_status status = client_put(c, r, diag);
 	return status == CAIRN_E_BUSY && r->call.code == 501 ? s3_put(c, name, bytes, -1, len, sha256, diag) : status;
+}
+
+/* "bytes 0-4/5" */
+struct client_range {
+	uint64_t first, last, all;
+};
+
+static bool client_range_parse(struct client_range *out, const char *text)
+{
+	if (strncmp(text, "bytes ", 6) != 0)
+		return false;
+	text += 6;
+	return cairn_decimal_read(&text, &out->first) && *text++ == '-' && cairn_decimal_read(&text, &out->last) &&
+	       *text++ == '/' && cairn_decimal_parse(text, 1, UINT64_MAX, &out->all) && out->first <= out->last &&
+	       out->last < out->all;
+}
+
+/* @param[out] all  length of the object; 0: nothing of it is in the range
+ * @return as s3_get(), and CAIRN_OK when bytes at the end of the range are not there */
+static enum cairn_status client_get(struct s3_client *c, const char *name, uint64_t offset, uint8_t *out, size_t len,
+				    uint64_t *all, struct cairn_diag *diag)
+{
+	char text[64];
+	struct client_range range;
+	CLEANUP(client_request_fini) struct client_request *r = client_request_new(CAIRN_STORE_GET, name);
+	if (!r)
+		return CAIRN_E_NOMEM;
+	(void)snprintf(text, sizeof(text), "bytes=%" PRIu64 "-%" PRIu64, offset, offset + len - 1);
+	r->range = text;
+	r->call.into = out;
+	r->call.into_bytes = len;
+	*all = 0;
+	enum cairn_status status = client_send(c, r, diag);
+	if (status == CAIRN_E_BUSY && r->call.code == 416)
+		return CAIRN_OK;
+	if (status != CAIRN_OK)
+		return status;
+	/* These bytes, and no more and no fewer than there are of them. */
+	if (r->call.code != 206 || !client_range_parse(&range, r->call.range) || range.first != offset ||
+	    range.last - range.first + 1 != r->call.n_into || (r->call.n_into != len && range.last + 1 != range.all))
+		return client_wrong(c, r, diag);
+	*all = range.all;
+	return CAIRN_OK;
 }
 
 enum cairn_status s3_get(struct s3_client *c, const char *name, uint64_t offset, uint8_t *out, size_t len,
 			 struct cairn_diag *diag)
 {
-	char range[64];
-	CLEANUP(client_request_fini) struct client_request *r = client_request_new(CAIRN_STORE_GET, name);
-	if (!r)
-		return CAIRN_E_NOMEM;
-	(void)snprintf(range, sizeof(range), "bytes=%" PRIu64 "-%" PRIu64, offset, offset + len - 1);
-	r->range = range;
-	r->call.into = out;
-	r->call.into_bytes = len;
-	enum cairn_status status = client_send(c, r, diag);
-	if (status == CAIRN_E_BUSY && r->call.code == 416)
-		return CAIRN_E_IO;
-	return status == CAIRN_OK && (r->call.code != 206 || r->call.n_into != len) ? CAIRN_E_IO : status;
+	uint64_t all;
+	enum cairn_status status = client_get(c, name, offset, out, len, &all, diag);
+	return status == CAIRN_OK && (all < offset || all - offset < len) ? CAIRN_E_IO : status;
+}
+
+enum cairn_status s3_measure(struct s3_client *c, const char *name, uint64_t *bytes, struct cairn_diag *diag)
+{
+	uint8_t first;
+	return client_get(c, name, 0, &first, 1, bytes, diag);
 }
 
 enum cairn_status s3_delete(struct s3_client *c, const char *name, struct cairn_diag *diag)
@@ -467,11 +533,7 @@ enum cairn_status s3_list(struct s3_client *c, const char *prefix, const char *a
 	struct s3_xml_list all = {.visit = client_visit, .ctx = &names};
 	status = s3_xml_read_list(&all, r->answer.bytes, r->answer.len);
 	list->truncated = all.truncated;
-	if (status == CAIRN_E_FORMAT)
-		return cairn_fail(diag, CAIRN_E_BUSY, "store.answer", CAIRN_NO_OFFSET,
-				  "the object store's list of objects is not one of S3");
-	if (status == CAIRN_OK && names.wrong)
-		return cairn_fail(diag, CAIRN_E_BUSY, "store.answer", CAIRN_NO_OFFSET,
-				  "the object store's list of objects is not the one that was asked for");
+	if (status == CAIRN_E_FORMAT || (status == CAIRN_OK && names.wrong))
+		return client_wrong(c, r, diag);
 	return status;
 }

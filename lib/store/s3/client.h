@@ -28,7 +28,6 @@ void s3_client_traffic(struct s3_client *c, struct cairn_store_traffic *out);
  * CAIRN_E_BUSY   nothing is known: the service is silent (store.silent), has too much to do (store.busy), refuses us
  *                (store.refused), or what answers is no service of S3 (store.answer). What is stored must not be judged
  *                by that
- * CAIRN_E_IO     the answer is too long
  * CAIRN_E_LIMIT  the request is longer than any of ours: a region, a key or a name is
  * CAIRN_E_NOT_FOUND  there is no such bucket, or, where something is read, no such object
  * CAIRN_E_NOMEM */
@@ -46,9 +45,15 @@ CAIRN_MUST_USE enum cairn_status s3_put(struct s3_client *c, const char *name, c
 CAIRN_MUST_USE enum cairn_status s3_put_new(struct s3_client *c, const char *name, const uint8_t *bytes, uint64_t len,
 					    const char sha256[static S3_HEX_SHA256_BYTES], struct cairn_diag *diag);
 
-/** Read exactly len bytes, more than none. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO it is shorter */
+/** Read exactly len bytes, more than none. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO the object is shorter */
 CAIRN_MUST_USE enum cairn_status s3_get(struct s3_client *c, const char *name, uint64_t offset, uint8_t *out,
 					size_t len, struct cairn_diag *diag);
+
+/** How long an object is, which is read for that: a list may have it late, or still. @return CAIRN_OK;
+ * CAIRN_E_NOT_FOUND
+ */
+CAIRN_MUST_USE enum cairn_status s3_measure(struct s3_client *c, const char *name, uint64_t *bytes,
+					    struct cairn_diag *diag);
 
 /** Append an address at which anybody may read bytes first to last of an object, for a while: by GET, with the header
  *  "Range: bytes=FIRST-LAST" and no other range. Asks nobody. Addresses that are made soon after each other are equal.

@@ -238,6 +238,17 @@ static bool http_make_headers(struct curl_slist **headers, const struct s3_http_
 	return made;
 }
 
+static void http_take_headers(struct http_run *run)
+{
+	struct s3_http_call *call = run->call;
+	struct curl_header *header;
+	call->has_etag = curl_easy_header(run->curl, "ETag", 0, CURLH_HEADER, -1, &header) == CURLHE_OK;
+	call->range[0] = '\0';
+	if (curl_easy_header(run->curl, "Content-Range", 0, CURLH_HEADER, -1, &header) == CURLHE_OK &&
+	    strlen(header->value) < sizeof(call->range))
+		memcpy(call->range, header->value, strlen(header->value) + 1);
+}
+
 static CURLcode http_exchange(struct http_run *run, struct curl_slist *headers)
 {
 	long code = 0;
@@ -251,6 +262,7 @@ static CURLcode http_exchange(struct http_run *run, struct curl_slist *headers)
 	CURLcode rc = curl_easy_perform(run->curl);
 	(void)curl_easy_getinfo(run->curl, CURLINFO_RESPONSE_CODE, &code);
 	run->call->code = (unsigned)code;
+	http_take_headers(run);
 	return rc;
 }
 
@@ -261,10 +273,12 @@ static enum cairn_status http_judge(struct http_run *run, CURLcode rc, struct ca
 		http_heard(run->http);
 		return CAIRN_OK;
 	}
-	if (run->body_failed || rc == CURLE_WRITE_ERROR)
-		return call->answer && call->answer->status == CAIRN_E_NOMEM ? CAIRN_E_NOMEM : CAIRN_E_IO;
-	if (rc == CURLE_OUT_OF_MEMORY)
+	if (rc == CURLE_OUT_OF_MEMORY || (call->answer && call->answer->status == CAIRN_E_NOMEM))
 		return CAIRN_E_NOMEM;
+	if (run->body_failed)
+		return CAIRN_E_IO;
+	if (rc == CURLE_WRITE_ERROR)
+		return CAIRN_E_LIMIT;
 	http_unheard(run->http);
 	return cairn_fail(diag, CAIRN_E_BUSY, "store.silent", CAIRN_NO_OFFSET, "the object store does not answer: %s",
 			  rc == CURLE_ABORTED_BY_CALLBACK ? "it was silent for 3 s" : curl_easy_strerror(rc));

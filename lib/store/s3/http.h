@@ -10,6 +10,7 @@ enum {
 	S3_HTTP_MOVES_BYTES = 1024, /* after the first byte: one that trickles is as good as silent */
 	S3_HTTP_PROBE_MS = 500,     /* a server that is silent is tried again by one request in so long */
 	S3_HTTP_IDLE_MAX = 64,      /* connections that are kept for the next request */
+	S3_HTTP_RANGE_BYTES = 80,   /* of a Content-Range of three numbers */
 };
 
 /** Connections to a server. Any thread. */
@@ -32,6 +33,8 @@ struct s3_http_call {
 
 	unsigned code; /* out */
 	size_t n_into; /* out: bytes of into that came; over into_bytes: more than there is room for */
+	char range[S3_HTTP_RANGE_BYTES]; /* out: the header Content-Range; empty when there is none, or a longer one */
+	bool has_etag;                   /* out: the header ETag is there */
 };
 
 /** @param ca  file of the authorities that a server's certificate must be of, borrowed for as long as this lives and
@@ -47,7 +50,8 @@ void s3_http_free(struct s3_http *h);
  * their waits.
  * @return CAIRN_OK  there is an answer, with whatever code
  *         CAIRN_E_BUSY  there is none; diag says why (store.silent)
- *         CAIRN_E_IO    the body cannot be read; the answer is longer than its buffer
+ *         CAIRN_E_IO    the body cannot be read
+ *         CAIRN_E_LIMIT the answer is longer than its buffer
  *         CAIRN_E_NOMEM
  */
 CAIRN_MUST_USE enum cairn_status s3_http_send(struct s3_http *h, struct s3_http_call *call, struct cairn_diag *diag);

@@ -96,22 +96,20 @@ static enum cairn_status store_s3_find(struct store_s3 *s, const struct cairn_ha
 	return CAIRN_OK;
 }
 
-/* The one of this name. What is known of it was true when it was listed or put: another process may have removed it. */
+/* The one of this name. What is known of it was true when it was read, listed or put: another process may have removed
+ * it. That it is not there is said by the object alone, for a list may have it late. */
 static enum cairn_status store_s3_find_named(struct store_s3 *s, const struct cairn_hash *hash,
 					     const struct cairn_copy *name, struct s3_copy *out)
 {
 	uint32_t ticket;
+	char text[S3_NAME_BYTES];
 	if (s3_names_find(s->names, hash, out, &ticket) && out->bytes != S3_COPY_NONE &&
 	    memcmp(out->id, name->b, sizeof(out->id)) == 0)
 		return CAIRN_OK;
-	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
-	enum cairn_status status = store_s3_copies(s, hash, &copies, NULL);
-	*out = (struct s3_copy){.bytes = S3_COPY_NONE};
-	for (size_t i = 0; i < copies.n && status == CAIRN_OK; i++)
-		if (memcmp(copies.list[i].id, name->b, sizeof(name->b)) == 0)
-			*out = copies.list[i];
-	if (status == CAIRN_OK && out->bytes == S3_COPY_NONE)
-		return CAIRN_E_NOT_FOUND;
+	*out = (struct s3_copy){.hash = *hash};
+	memcpy(out->id, name->b, sizeof(out->id));
+	s3_copy_name(text, out);
+	enum cairn_status status = s3_measure(s->client, text, &out->bytes, NULL);
 	if (status == CAIRN_OK)
 		s3_names_learn(s->names, out, ticket);
 	return status;
