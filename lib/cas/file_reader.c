@@ -246,11 +246,15 @@ static enum cairn_status reader_next_chunk(struct cairn_file_reader *r, struct c
 	enum cairn_status status = r->term == r->n_window ? reader_read_window(r) : CAIRN_OK;
 	if (status == CAIRN_OK)
 		status = reader_enter_xorb(r);
+	if (status == CAIRN_E_BUSY)
+		return cas_index_is_silent(diag);
 	if (status != CAIRN_OK)
 		return status;
 	status = r->object && r->list ? reader_try(r, r->object, r->list) : CAIRN_E_DAMAGED;
 	if (status == CAIRN_E_DAMAGED || status == CAIRN_E_IO)
 		status = reader_read_elsewhere(r, diag);
+	if (status == CAIRN_E_BUSY)
+		return cas_store_is_silent(diag);
 	if (status != CAIRN_OK)
 		return status;
 	r->raw += r->skip;

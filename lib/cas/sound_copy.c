@@ -48,6 +48,8 @@ static enum cairn_status sound_try(struct sound *f, unsigned n, struct cairn_sto
 		return status;
 	status = f->judge->judge(f->judge->ctx, copy, &f->list, &damaged, diag);
 	f->damaged = f->damaged || damaged || status == CAIRN_E_DAMAGED;
+	if (status == CAIRN_E_BUSY)
+		return cas_store_is_silent(diag);
 	if (status != CAIRN_OK)
 		return status;
 	*out = copy;

@@ -7,14 +7,17 @@ import random
 import signal
 import subprocess
 import time
+import types
 from pathlib import Path
 
 import cairn
 import cluster
 import ledger
+import plans
 import pytest
 import s3
 import xet
+from between import Between
 
 GRACE = 120
 NONE = not (cairn.ENGINE and cairn.INDEX and cairn.STORE == "s3")
@@ -47,6 +50,29 @@ def test_a_row_names_its_copy(start):
     assert server.get("/metrics").body.count(b"cairn_xorbs_lost_total 0") == 1
     assert book.upload(server, file).status == 200
     assert sorted(bucket.objects()) == sorted([name, other])
+
+
+@pytest.mark.parametrize("outcome", [404, 200, "drop"])
+def test_what_is_no_answer_of_the_service_says_nothing(start, tmp_path, outcome):
+    """Somebody on the way answers in its place: nothing is judged by that, and the client is told what it waits for."""
+    file, book, wrong = ledger.new_file(6), ledger.Ledger(), []
+    service = types.SimpleNamespace(port=int(cairn.ENGINE.rsplit(":", 1)[1]))
+    with Between(service, lambda request, before: outcome if wrong and request.method == "GET" and "/x/" in request.path else None) as between:
+        server = start(store=cairn.s3_url(tmp_path / "data", between.url))
+        assert book.upload(server, file).status == 200
+        server.stop()
+        server.start()  # what it has read is forgotten
+        plan = server.get(f"/v1/reconstructions/{ledger.name(file)}").json()
+        ((fetch, *_),) = plan["fetch_info"].values()
+        ask = lambda: server.get(plans.path_of(fetch["url"]), headers={"Range": "bytes={start}-{end}".format(**fetch["url_range"])})
+        wrong.append(True)
+        reply = ask()
+        assert cairn.is_error(reply, 503, "store.silent") and int(reply.headers["Retry-After"]) > 0
+        wrong.clear()
+        assert ask().status == 206
+        book.check(server)
+        assert server.metrics()["cairn_xorbs_lost_total"] == 0 and server.metrics()["cairn_objects_damaged_total"] == 0
+        server.stop()
 
 
 def test_an_upload_leaves_the_copies_of_others(start):
