@@ -257,12 +257,23 @@ static enum cairn_status plan_prepare(struct plan_builder *b, uint32_t n)
 	return plan->ranges && plan->xorbs ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
+/* A row that says less than its terms give would have the file cut, or empty, with no fault to be seen. */
+static bool plan_size_is_right(const struct cairn_index_file *file)
+{
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < file->n_terms; i++)
+		bytes += file->terms[i].unpacked_bytes;
+	return bytes == file->size_bytes;
+}
+
 static enum cairn_status plan_choose(struct cairn_index_planner *planner, const struct cairn_index_file *file,
 				     const int64_t **ids, uint32_t *n_ids, uint32_t with_spans[static 2])
 {
 	struct plan_builder *b = (struct plan_builder *)planner;
 	uint64_t first, end;
 	b->plan->file_bytes = file->size_bytes;
+	if (!plan_size_is_right(file))
+		return CAIRN_E_CONFLICT;
 	if (!cairn_byte_range_find(b->range, file->size_bytes, &first, &end))
 		return CAIRN_E_LIMIT;
 	if (first == end)

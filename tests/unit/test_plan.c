@@ -168,6 +168,27 @@ START_TEST(damaged_terms_are_a_conflict)
 }
 END_TEST
 
+/* A file that was cut would be read as if it were whole. */
+START_TEST(a_damaged_size_is_a_conflict)
+{
+	static const char *const sizes[] = {"0", "1", "size - 1", "size + 1"};
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	struct fx_xorb x = fx_xorb_new(1, 4);
+	struct fx_shard s;
+	struct cairn_plan plan;
+	char sql[160];
+	fx_xorb_put(f.cas->index, &x);
+	fx_shard_init(&s, 1);
+	struct cairn_hash file = fx_shard_file(&s, 1, &x, 0, 4)->file.hash;
+	ck_assert_int_eq(fx_shard_put(f.cas->index, &s), CAIRN_OK);
+	(void)snprintf(sql, sizeof(sql), "UPDATE file SET size = %s", sizes[_i]);
+	fx_sql(f.dir.path, sql);
+	ck_assert_int_eq(cairn_cas_plan(f.cas, NULL, &file, &ALL, &plan), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(cairn_cas_plan_small(f.cas, NULL, &file, &plan), CAIRN_E_CONFLICT);
+	fx_xorb_fini(&x);
+}
+END_TEST
+
 /* What a term keeps of its bytes must lie in the object. */
 START_TEST(damaged_offsets_are_a_conflict)
 {
@@ -453,6 +474,7 @@ static Suite *plan_suite(void)
 	tcase_add_test(t, a_suffix_and_an_open_end);
 	tcase_add_test(t, past_the_end_unknown_and_empty);
 	tcase_add_loop_test(t, damaged_terms_are_a_conflict, 0, 4);
+	tcase_add_loop_test(t, a_damaged_size_is_a_conflict, 0, 4);
 	tcase_add_loop_test(t, damaged_offsets_are_a_conflict, 0, 3);
 	tcase_add_test(t, a_xorb_that_was_repacked_is_planned_by_its_list);
 	tcase_add_test(t, a_viewer_reads_what_is_registered_there);
