@@ -1,4 +1,5 @@
 #include "base/fd.h"
+#include "base/nearest.h"
 #include "cli/common/cli.h"
 #include "cli/common/report.h"
 
@@ -14,7 +15,6 @@ static const struct cli_command *const COMMANDS[] = {
 	&CLI_PACK,
 };
 enum { N_COMMANDS = sizeof(COMMANDS) / sizeof(COMMANDS[0]) };
-enum { NAME_LETTERS_MAX = 32, NAME_LETTERS_FEW = 4 };
 
 static void main_help(FILE *out)
 {
@@ -43,50 +43,20 @@ static const struct cli_command *main_find(const char *name)
 	return NULL;
 }
 
-/* How many letters must be put in, left out or exchanged to make the one of the other (Levenshtein). */
-static unsigned main_distance(const char *a, const char *b)
+/* What a name that is none was meant to be. NULL: nothing is near */
+static const char *main_near(const char *name)
 {
-	unsigned row[NAME_LETTERS_MAX + 1], n = (unsigned)strlen(b);
-	for (unsigned k = 0; k <= n; k++)
-		row[k] = k;
-	for (unsigned i = 1; a[i - 1]; i++) {
-		unsigned before = row[0]; /* of the row above, to the left */
-		row[0] = i;
-		for (unsigned k = 1; k <= n; k++) {
-			unsigned least = before + (a[i - 1] != b[k - 1]);
-			least = row[k] + 1 < least ? row[k] + 1 : least;
-			least = row[k - 1] + 1 < least ? row[k - 1] + 1 : least;
-			before = row[k];
-			row[k] = least;
-		}
-	}
-	return row[n];
-}
-
-/* What a name that is none was meant to be: two letters apart, as "psuh" is, or one if it is short. NULL: nothing is
- * near */
-static const struct cli_command *main_near(const char *name)
-{
-	const struct cli_command *best = NULL;
-	size_t len = strlen(name);
-	unsigned least = len < NAME_LETTERS_FEW ? 2 : 3;
-	if (len > NAME_LETTERS_MAX)
-		return NULL;
-	for (size_t i = 0; i < N_COMMANDS; i++) {
-		unsigned distance = main_distance(name, COMMANDS[i]->name);
-		if (distance < least) {
-			least = distance;
-			best = COMMANDS[i];
-		}
-	}
-	return best;
+	struct cairn_nearest near = cairn_nearest_to(name, strlen(name));
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		cairn_nearest_offer(&near, COMMANDS[i]->name);
+	return near.best;
 }
 
 static int main_no_command(const char *name)
 {
-	const struct cli_command *near = main_near(name);
+	const char *near = main_near(name);
 	if (near)
-		cli_error("there is no command \"%s\"; did you mean %s? See: cairn --help", name, near->name);
+		cli_error("there is no command \"%s\"; did you mean %s? See: cairn --help", name, near);
 	else
 		cli_error("there is no command \"%s\"; see: cairn --help", name);
 	return CLI_EXIT_USAGE;

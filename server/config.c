@@ -108,16 +108,22 @@ static int config_file_fail(struct config_file *f)
 	return 0;
 }
 
+static int config_file_no_setting(struct config_file *f, const char *name)
+{
+	const struct setting *near = setting_near(name, strlen(name));
+	config_complain("%s:%u: %s: there is no such setting%s%s%s; see cairnd --help", f->path, f->line, name,
+			near ? " (did you mean " : "", near ? near->name : "", near ? "?)" : "");
+	return config_file_fail(f);
+}
+
 static int config_file_value(void *ctx, const char *section, const char *name, const char *value)
 {
 	struct config_file *f = ctx;
 	char why[CONFIG_WHY_BYTES];
 	(void)section; /* config_file_accepts() refuses them */
 	const struct setting *s = setting_find(name, strlen(name));
-	if (!s) {
-		config_complain("%s:%u: %s: there is no such setting; see cairnd --help", f->path, f->line, name);
-		return config_file_fail(f);
-	}
+	if (!s)
+		return config_file_no_setting(f, name);
 	unsigned *line = &f->lines[s - SETTINGS];
 	if (*line != 0) {
 		config_complain("%s:%u: %s: line %u has it, too; remove one of them", f->path, f->line, name, *line);
@@ -220,6 +226,16 @@ struct config_option {
 	const char *value;             /* NULL: the flag alone, or --config without one */
 };
 
+static void config_no_option(const char *arg, const char *name, size_t len)
+{
+	const struct setting *near = setting_near(name, len);
+	char option[SETTING_NAME_BYTES] = "";
+	if (near)
+		setting_option_name(option, near);
+	config_complain("%s: there is no such option%s%s%s; see cairnd --help", arg, near ? " (did you mean --" : "",
+			option, near ? "?)" : "");
+}
+
 /* --name value, --name=value, --flag, --no-flag. @return false: said why. *i is the argument that was used last */
 static bool config_take_option(struct config_option *out, int *i, int argc, char **argv)
 {
@@ -241,7 +257,7 @@ static bool config_take_option(struct config_option *out, int *i, int argc, char
 			out->setting = NULL;
 	}
 	if (!out->setting && strcmp(out->name, "config") != 0) {
-		config_complain("%s: there is no such option; see cairnd --help", arg);
+		config_no_option(arg, out->name, len);
 		return false;
 	}
 	if (!out->value && out->setting && out->setting->kind == SETTING_FLAG)

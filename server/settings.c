@@ -1,5 +1,6 @@
 #include "server/settings.h"
 
+#include "base/nearest.h"
 #include "hash/chunk_list.h"
 #include "xorb/format.h"
 
@@ -229,6 +230,14 @@ const struct setting *setting_find(const char *name, size_t len)
 		if (strlen(SETTINGS[i].name) == len && memcmp(SETTINGS[i].name, name, len) == 0)
 			return &SETTINGS[i];
 	return NULL;
+}
+
+const struct setting *setting_near(const char *name, size_t len)
+{
+	struct cairn_nearest near = cairn_nearest_to(name, len);
+	for (size_t i = 0; i < N_SETTINGS; i++)
+		cairn_nearest_offer(&near, SETTINGS[i].name);
+	return near.best ? setting_find(near.best, strlen(near.best)) : NULL;
 }
 
 void setting_option_name(char out[static SETTING_NAME_BYTES], const struct setting *s)

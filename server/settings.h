@@ -38,6 +38,9 @@ enum {
 /** By the name's spelling in the file ('_'), len bytes of it. @return NULL: there is none */
 const struct setting *setting_find(const char *name, size_t len);
 
+/** The one that a mistyped name was meant to be. @return NULL: none is near */
+const struct setting *setting_near(const char *name, size_t len);
+
 /** The spelling on the command line: '-' for '_', without the leading dashes. */
 void setting_option_name(char out[static SETTING_NAME_BYTES], const struct setting *s);
 

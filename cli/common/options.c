@@ -1,6 +1,7 @@
 #include "cli/common/options.h"
 
 #include "base/decimal.h"
+#include "base/nearest.h"
 #include "token/token.h"
 
 #include <assert.h>
@@ -82,6 +83,26 @@ static const struct cli_option *options_find(const struct cli_option *options, s
 	return &options[got - OPTIONS_FIRST];
 }
 
+/* Of what getopt_long() does not take. @param arg  the argument that it has come to */
+static int options_refuse(const struct cli_command *command, const struct cli_option *options, size_t n,
+			  const char *arg)
+{
+	if (optopt > ' ' && optopt < 127) /* within a cluster optind still is at it */
+		return cli_usage_error(command, "there is no option \"-%c\"", optopt);
+	int len = (int)strcspn(arg, "=");
+	if (optopt != 0) /* it is one, so the table's number of it */
+		return cli_usage_error(command, "%.*s takes no value", len, arg);
+	const char *name = arg + strspn(arg, "-");
+	struct cairn_nearest near = cairn_nearest_to(name, strcspn(name, "="));
+	cairn_nearest_offer(&near, "help");
+	for (size_t i = 0; i < n; i++)
+		cairn_nearest_offer(&near, options[i].name);
+	if (near.best)
+		return cli_usage_error(command, "there is no option \"%.*s\" (did you mean --%s?)", len, arg,
+				       near.best);
+	return cli_usage_error(command, "there is no option \"%.*s\"", len, arg);
+}
+
 int cli_options_read(const struct cli_command *command, const struct cli_option *options, size_t n, int argc,
 		     char **argv, int *first)
 {
@@ -104,11 +125,8 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 			return options_help(command);
 		if (got == ':')
 			return cli_usage_error(command, "%s needs a value", argv[optind - 1]);
-		if (got == '?' && optopt > ' ' && optopt < 127) /* within a cluster optind still is at it */
-			return cli_usage_error(command, "there is no option \"-%c\"", optopt);
 		if (got == '?')
-			return cli_usage_error(command, "there is no option \"%s\", or it takes no value",
-					       argv[optind - 1]);
+			return options_refuse(command, options, n, argv[optind - 1]);
 		int code = options_take(command, options_find(options, n, got));
 		if (code != CLI_RUN)
 			return code;

@@ -234,6 +234,9 @@ static const struct {
 	{{"--work", "1"}, "cairnd: --work: there is no such option; see cairnd --help\n"},
 	{{"--no-workers"}, "cairnd: --no-workers: there is no such option; see cairnd --help\n"},
 	{{"--no-strict=yes"}, "cairnd: --no-strict=yes: there is no such option; see cairnd --help\n"},
+	{{"--lisen", "1"}, "cairnd: --lisen: there is no such option (did you mean --listen?); see cairnd --help\n"},
+	{{"--data_dri=x"},
+	 "cairnd: --data_dri=x: there is no such option (did you mean --data-dir?); see cairnd --help\n"},
 	{{"--workers"}, "cairnd: --workers needs a value; see cairnd --help\n"},
 	{{"--config"}, "cairnd: --config needs a value; see cairnd --help\n"},
 	{{"--strict=maybe"}, "cairnd: --strict: \"maybe\" is neither; use yes or no\n"},
@@ -399,7 +402,10 @@ START_TEST(bad_files)
 	config_file_must_fail("config = x\n", ":1: config: there is no such setting; see cairnd --help");
 	config_file_must_fail("workers = 1\nlisten = a:1\nworkers = 1\n",
 			      ":3: workers: line 1 has it, too; remove one of them");
-	config_file_must_fail("data-dir = x\n", ":1: data-dir: there is no such setting; see cairnd --help");
+	config_file_must_fail("data-dir = x\n",
+			      ":1: data-dir: there is no such setting (did you mean data_dir?); see cairnd --help");
+	config_file_must_fail("\nlisen = x\n",
+			      ":2: lisen: there is no such setting (did you mean listen?); see cairnd --help");
 }
 END_TEST
 
