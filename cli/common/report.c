@@ -69,18 +69,30 @@ void report_error(struct report *r, const char *subject, enum cairn_status statu
 	cairn_json_put_u64(&r->json, "exit_code", (uint64_t)exit_code);
 }
 
+/* A status that ends with this exit code, for where no more than the words of a failure are known. */
+static enum cairn_status report_status_of(int code)
+{
+	static const enum cairn_status LIKELY[] = {CAIRN_E_USAGE,    CAIRN_E_FORMAT, CAIRN_E_NOT_FOUND, CAIRN_E_BUSY,
+						   CAIRN_E_CONFLICT, CAIRN_E_IO,     CAIRN_E_DENIED};
+	for (size_t i = 0; i < sizeof(LIKELY) / sizeof(LIKELY[0]); i++)
+		if (cli_exit_of(LIKELY[i]) == code)
+			return LIKELY[i];
+	return CAIRN_E_NOMEM;
+}
+
 void report_failure(int code)
 {
 	const struct cli_told *last = cli_last_told();
+	enum cairn_status status = last->status != CAIRN_OK ? last->status : report_status_of(code);
 	struct cairn_diag diag = last->diag;
 	struct report r;
 	if (code == CLI_EXIT_OK || last->json_begun || !last->told)
 		return;
 	if (!diag.rule && !diag.text[0])
-		(void)snprintf(diag.text, sizeof(diag.text), "%s", cairn_status_name(last->status));
+		(void)snprintf(diag.text, sizeof(diag.text), "%s", cairn_status_name(status));
 	report_init(&r, true);
 	cairn_json_open_object(&r.json, NULL);
-	report_error(&r, last->subject, last->status, &diag, code);
+	report_error(&r, last->subject, status, &diag, code);
 	cairn_json_close(&r.json);
 	(void)report_end(&r, code);
 }

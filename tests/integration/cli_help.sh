@@ -57,6 +57,17 @@ run 64 "$CAIRN" help nonsense
 err '"nonsense"'
 run 64 "$CAIRN" help push pull
 run 64 "$CAIRN" hash --json=1 x
+err "--json takes no value; see: cairn hash --help"
+run 64 "$CAIRN" hash --help=1
+err "--help takes no value"
+run 64 "$CAIRN" push --manifset=docs.json docs
+err 'there is no option "--manifset" (did you mean --manifest?); see: cairn push --help'
+run 64 "$CAIRN" stats --jsn
+err "did you mean --json?"
+run 64 "$CAIRN" stats --hepl
+err "did you mean --help?"
+run 64 "$CAIRN" stats --nonsense
+err 'there is no option "--nonsense"; see: cairn stats --help'
 # Whoever asks for JSON gets it of a failure, too: one object, and the exit code in it.
 for args in "push --json" "push --json --no-such-option x" "pull --json abc -o $WORK/x" "query --json abc" "rm --json abc" \
   "nonsense --json" "stats --json --server http://127.0.0.1:1 --retries 0" "fsck --json --data-dir $WORK/absent" \
@@ -67,6 +78,7 @@ for args in "push --json" "push --json --no-such-option x" "pull --json abc -o $
   # shellcheck disable=SC2086
   "$CAIRN" $args >"$WORK/out" 2>"$WORK/err" || got=$?
   is "$(json 'd["exit_code"], len(d["error"]["message"]) > 5, set(d["error"]) >= {"status", "rule", "message"}')" "($got, True, True)" "$args"
+  is "$(json 'd["error"]["status"] == "ok"')" False "$args"
   [ -s "$WORK/err" ] || fail "$args: nothing for people"
 done
 run 66 "$CAIRN" push -- --json # a name
