@@ -434,6 +434,7 @@ enum cairn_status daemon_serve(struct app *app, int listen_fd, struct cairn_diag
 		.app = app,
 		.authorise = daemon_authorise,
 		.error_page = c->hub ? page_reply_error : NULL,
+		.family = c->hub ? HUB_FAMILY : (struct http_family){0},
 		.ended = daemon_ended,
 		.tick = daemon_tick,
 	};

@@ -28,7 +28,7 @@ struct http_request;
 struct http_server;
 
 /** How the errors of a family of routes look to its clients. What is refused before a route is found looks as the
- * first. */
+ * first, but where family of the options says otherwise. */
 enum http_error_shape {
 	HTTP_ERRORS_CAS, /* {"error":{"code","message","offset"?,"expected"?,"actual"?},"request_id"} */
 	/* {"error":message,"code","request_id"}, and the message as X-Error-Message: the clients show an "error" that
@@ -39,6 +39,13 @@ enum http_error_shape {
 	HTTP_ERRORS_LFS,
 	/* to a browser a page (error_page of the options), to others as the first; so is what has no route */
 	HTTP_ERRORS_PAGE,
+};
+
+/** Where paths that no route has are refused as those of a family that they begin as. All static. */
+struct http_family {
+	const char *prefix; /* "/api/" */
+	enum http_error_shape errors;
+	const char *message; /* of the 404 */
 };
 
 /** One resource and method. Static tables of these make the router: first
@@ -298,6 +305,8 @@ struct http_server_options {
 	/** Reply an error to a browser, as a page. @param message  static  @return false: nothing was replied.
 	 * NULL: browsers are told what others are */
 	bool (*error_page)(struct http_request *req, unsigned code, const char *message);
+	/** NULL prefix: what has no route is refused as HTTP_ERRORS_CAS wherever it is */
+	struct http_family family;
 	/** Called once for each ended request, for metrics and the access log. */
 	void (*ended)(void *app, const struct http_request *req, const struct http_summary *summary);
 	/** Called each second from one thread: heartbeats and the like. May be NULL. */

@@ -144,14 +144,15 @@ static bool gate_preflight(const struct gate *g, const char *methods)
 static bool gate_route(const struct gate *g)
 {
 	struct http_request *req = g->req;
+	const struct http_family *family = http_request_family(req);
 	char allow[64];
 	switch (router_find(req->server->options.routes, req->method, req->path, req->target_kind == HTTP_TARGET_PLAIN,
 			    &req->match, allow, sizeof(allow))) {
 	case ROUTER_FOUND:
 		return true;
 	case ROUTER_NOT_FOUND:
-		gate_refuse(g, 404, "route.unknown", "there is no such resource; check the path");
-		return false;
+		return gate_refuse(g, 404, "route.unknown",
+				   family ? family->message : "there is no such resource; check the path");
 	case ROUTER_WRONG_METHOD:
 		if (gate_preflight(g, allow))
 			return false;

@@ -98,10 +98,18 @@ static bool http_reply_error_page(struct http_request *req, unsigned code, const
 	       strstr(accept, "text/html") && req->server->options.error_page(req, code, message);
 }
 
+static enum http_error_shape reply_shape(const struct http_request *req)
+{
+	const struct http_family *family = http_request_family(req);
+	if (req->match.route)
+		return req->match.route->errors;
+	return family ? family->errors : HTTP_ERRORS_CAS;
+}
+
 void http_reply_error(struct http_request *req, unsigned code, const char *rule, const char *message,
 		      const struct cairn_diag *diag)
 {
-	enum http_error_shape shape = req->match.route ? req->match.route->errors : HTTP_ERRORS_CAS;
+	enum http_error_shape shape = reply_shape(req);
 	struct cairn_buf body = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
 	if (code >= 500 && code != 501) /* 501 is the client's doing */
 		http_request_log_failure(req, code, diag && diag->rule ? diag->rule : rule,

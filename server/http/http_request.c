@@ -81,6 +81,12 @@ bool http_request_add(struct http_request *req, const char *name, const char *va
 	return true;
 }
 
+const struct http_family *http_request_family(const struct http_request *req)
+{
+	const struct http_family *family = &req->server->options.family;
+	return family->prefix && strncmp(req->path, family->prefix, strlen(family->prefix)) == 0 ? family : NULL;
+}
+
 bool http_request_has_added(const struct http_request *req, const char *name)
 {
 	for (const struct http_added *a = req->added; a; a = a->next) {

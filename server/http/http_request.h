@@ -164,6 +164,9 @@ void http_request_raw(const struct http_request *req, unsigned code, const struc
 bool http_request_add(struct http_request *req, const char *name, const char *value);
 bool http_request_has_added(const struct http_request *req, const char *name);
 
+/** The family of the options that its path is of. NULL: of none. */
+const struct http_family *http_request_family(const struct http_request *req);
+
 /** Set id: the client's if it is sane, else prefix and number as 16 hexadecimal digits. */
 void http_request_set_id(struct http_request *req, const char *from_client, uint32_t prefix, uint32_t number);
 

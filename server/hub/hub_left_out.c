@@ -44,6 +44,15 @@ static void left_out_papers(struct http_request *req)
 	hub_reply_left_out(req, "Papers are not kept here");
 }
 
+/* What git asks for first, of a clone and of a push. It shows people what is plain text. */
+static void left_out_git(struct http_request *req)
+{
+	static const char TEXT[] = "Cairn keeps no git repository that could be cloned or pushed to: hf download and "
+				   "hf upload do that here, and git lfs keeps large files here\n";
+	http_reply_header(req, "X-Error-Code", "NotImplemented");
+	http_reply_bytes(req, 501, "text/plain; charset=utf-8", (const uint8_t *)TEXT, sizeof(TEXT) - 1, NULL, NULL);
+}
+
 /* A body is not looked at. */
 static uint64_t left_out_body_max(void *app)
 {
@@ -57,6 +66,13 @@ static void left_out_body(struct http_request *req, const uint8_t *bytes, size_t
 	(void)bytes;
 	(void)len;
 }
+
+const struct http_family HUB_FAMILY = {
+	.prefix = "/api/",
+	.errors = HTTP_ERRORS_HUB,
+	.message = "Cairn has nothing under this address of the hub's API; a repository is named with its owner, as "
+		   "ann/cats",
+};
 
 const struct http_route ROUTES_LEFT_OUT[] = {
 	{.method = "POST",
@@ -136,5 +152,35 @@ const struct http_route ROUTES_LEFT_OUT[] = {
 	 .name = "left-out",
 	 .errors = HTTP_ERRORS_HUB,
 	 .done = left_out_papers},
+	{.method = "GET",
+	 .pattern = "/api/daily_papers",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_papers},
+	{.method = "GET",
+	 .pattern = "/api/spaces/hardware",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_runtime},
+	{.method = "GET",
+	 .pattern = "/datasets/{namespace}/{name}/info/refs",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_git},
+	{.method = "GET",
+	 .pattern = "/spaces/{namespace}/{name}/info/refs",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_git},
+	{.method = "GET",
+	 .pattern = "/kernels/{namespace}/{name}/info/refs",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_git},
+	{.method = "GET",
+	 .pattern = "/{namespace}/{name}/info/refs",
+	 .name = "left-out",
+	 .errors = HTTP_ERRORS_HUB,
+	 .done = left_out_git},
 	{0},
 };

@@ -630,9 +630,30 @@ def test_readmes_are_judged(people):
 
 def test_what_is_left_out_is_said(people):
     for method, path in (("GET", "/api/collections"), ("POST", "/api/models/ann/one/like"), ("GET", "/api/spaces/ann/one/runtime"), ("GET", "/api/settings/webhooks"),
-                         ("GET", "/api/jobs/ann"), ("GET", "/api/papers/1234.5678"), ("POST", "/api/models/ann/one/discussions/1/comment"), ("GET", "/api/buckets/ann/one/events?since=1")):  # fmt: skip
+                         ("GET", "/api/jobs/ann"), ("GET", "/api/papers/1234.5678"), ("POST", "/api/models/ann/one/discussions/1/comment"), ("GET", "/api/buckets/ann/one/events?since=1"),
+                         ("GET", "/api/daily_papers?limit=50"), ("GET", "/api/spaces/hardware")):  # fmt: skip
         reply = people.ask(method, path, body=b"{}" if method == "POST" else None)
         assert reply.headers["X-Error-Code"] == "NotImplemented" and cairn.is_hub_error(reply, 501, "hub.left_out"), path
+
+
+def test_an_address_without_a_route_is_refused_as_the_hub_refuses(people):
+    """The library shows an error that is an object as it is; those of the store's own addresses stay objects, and a browser gets a page."""
+    for method, path in (("GET", "/api/models/one/revision/main"), ("POST", "/api/models/one/tag/main"), ("GET", "/api/nothing"), ("GET", "/api/models/one"), ("GET", "/api/a/b/c/d")):
+        reply = people.ask(method, path, body=b"{}" if method == "POST" else None)
+        assert cairn.is_hub_error(reply, 404, "route.unknown") and b"named with its owner" in reply.body, path
+    wrong = people.ask("PUT", "/api/models/ann/one/refs", body=b"")
+    assert cairn.is_hub_error(wrong, 405, "route.method") and wrong.headers["Allow"]
+    cairn.is_error(people.ask("GET", "/v1/nothing"), 404, "route.unknown")
+    cairn.is_error(people.ask("GET", "/apis/nothing/at/all"), 404, "route.unknown")
+    with pytest.raises(HfHubHTTPError, match="a repository is named with its owner, as ann/cats"):
+        people.api().create_tag("one", tag="v1")
+
+
+def test_git_is_told_what_to_use(people):
+    make(people)
+    for path in ("/ann/one", "/ann/one.git", "/datasets/ann/none", "/spaces/ann/none", "/kernels/ann/none"):
+        told = subprocess.run(["git", "ls-remote", people.server.url + path], capture_output=True, text=True, env={"PATH": os.environ["PATH"], "GIT_TERMINAL_PROMPT": "0"})
+        assert told.returncode != 0 and "remote: Cairn keeps no git repository" in told.stderr and "hf download" in told.stderr, told.stderr
 
 
 def test_tokens_of_repositories(people, admin):
