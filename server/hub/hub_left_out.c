@@ -70,7 +70,7 @@ static void left_out_body(struct http_request *req, const uint8_t *bytes, size_t
 const struct http_family HUB_FAMILY = {
 	.prefix = "/api/",
 	.errors = HTTP_ERRORS_HUB,
-	.message = "Cairn has nothing under this address of the hub's API; a repository is named with its owner, as "
+	.message = "Cairn has no such part of the hub's API; if a repository was meant, name its owner, too, as in "
 		   "ann/cats",
 };
 

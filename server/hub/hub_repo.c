@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "hub/revision.h"
 #include "server/hub/hub_reply.h"
+#include "server/route/routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,9 +84,14 @@ void hub_repo_body(struct http_request *req, const uint8_t *bytes, size_t len)
 void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
 		       void (*show)(struct http_request *req, struct hub_call *call))
 {
-	struct hub_repo *r = hub_repo_new(req, bytes, hub_kind_of_segment(http_path_arg(req, "type")), run, show);
+	enum cairn_index_repo_kind kind = hub_kind_of_segment(http_path_arg(req, "type"));
+	struct hub_repo *r = hub_repo_new(req, bytes, kind, run, show);
 	if (!r)
 		return NULL;
+	if (kind == 0) {
+		http_reply_error(req, 404, "route.unknown", HUB_FAMILY.message, NULL);
+		return NULL;
+	}
 	r->namespace = http_path_arg(req, "namespace");
 	r->name = http_path_arg(req, "name");
 	return r;

@@ -28,7 +28,8 @@ void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo
 void hub_repo_fini(struct hub_repo *r);
 void hub_repo_free(void *state);
 
-/** Likewise for /api/{type}/{namespace}/{name}/…; type is models, datasets, spaces or kernels. */
+/** Likewise for /api/{type}/{namespace}/{name}/…; type is models, datasets, spaces or kernels.
+ *  @return NULL: replied, as that it is none of these */
 void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
 		       void (*show)(struct http_request *req, struct hub_call *call));
 

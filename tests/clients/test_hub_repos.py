@@ -638,14 +638,15 @@ def test_what_is_left_out_is_said(people):
 
 def test_an_address_without_a_route_is_refused_as_the_hub_refuses(people):
     """The library shows an error that is an object as it is; those of the store's own addresses stay objects, and a browser gets a page."""
-    for method, path in (("GET", "/api/models/one/revision/main"), ("POST", "/api/models/one/tag/main"), ("GET", "/api/nothing"), ("GET", "/api/models/one"), ("GET", "/api/a/b/c/d")):
+    for method, path in (("GET", "/api/models/one/revision/main"), ("POST", "/api/models/one/tag/main"), ("GET", "/api/nothing"), ("GET", "/api/models/one"), ("GET", "/api/a/b/c/d"),
+                         ("GET", "/api/users/ann/overview"), ("GET", "/api/organizations/team/members"), ("POST", "/api/things/ann/one/commit/main")):  # fmt: skip
         reply = people.ask(method, path, body=b"{}" if method == "POST" else None)
-        assert cairn.is_hub_error(reply, 404, "route.unknown") and b"named with its owner" in reply.body, path
+        assert cairn.is_hub_error(reply, 404, "route.unknown") and b"name its owner" in reply.body, path
     wrong = people.ask("PUT", "/api/models/ann/one/refs", body=b"")
     assert cairn.is_hub_error(wrong, 405, "route.method") and wrong.headers["Allow"]
     cairn.is_error(people.ask("GET", "/v1/nothing"), 404, "route.unknown")
     cairn.is_error(people.ask("GET", "/apis/nothing/at/all"), 404, "route.unknown")
-    with pytest.raises(HfHubHTTPError, match="a repository is named with its owner, as ann/cats"):
+    with pytest.raises(HfHubHTTPError, match="name its owner, too, as in ann/cats"):
         people.api().create_tag("one", tag="v1")
 
 
