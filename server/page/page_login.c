@@ -34,7 +34,7 @@ static void login_put_form(struct page *page, const char *next)
 	     "<label for=\"key\">Key</label><input type=\"password\" id=\"key\" name=\"key\" required autofocus "
 	     "autocomplete=\"current-password\" spellcheck=\"false\" placeholder=\"hf_cairn_…\" "
 	     "aria-describedby=\"key-help\"><p class=\"help\" id=\"key-help\">The key that the tools use, too. The "
-	     "operator of this server makes your first one: <code>cairn key add --account you</code>. You stay signed "
+	     "operator of this server makes your first one: <code>cairn user add you --key</code>. You stay signed "
 	     "in for 12 hours.</p><button class=\"main\">Sign in</button></form></div>\n",
 	     next);
 	page_end(page);
