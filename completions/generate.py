@@ -65,7 +65,7 @@ def command_of(program, name, text):
 def commands_of(program):
     """What can be said after the program's name, and its commands."""
     said = run(program, "--help")
-    named = re.findall(r"^  ([a-z]+) +(.*)$", said.partition("Commands:\n")[2], re.M)
+    named = re.findall(r"^  ([a-z-]+) +(.*)$", said.partition("Commands:\n")[2], re.M)
     options = options_of(said[said.index("\n  -") :])
     whole = Command(None, "", options)
     if not named and "--data-dir" not in (n for o in options for n in o.names):

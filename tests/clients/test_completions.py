@@ -95,7 +95,7 @@ def ask(program, *arguments):
 
 
 def commands():
-    return re.findall(r"^  ([a-z]+) ", ask(cairn.CAIRN, "--help").partition("Commands:")[2], re.M)
+    return re.findall(r"^  ([a-z-]+) ", ask(cairn.CAIRN, "--help").partition("Commands:")[2], re.M)
 
 
 def test_commands(tab):
