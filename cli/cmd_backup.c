@@ -49,6 +49,11 @@ static const char BACKUP_HELP[] = "Usage: cairn backup --data-dir DIR [OPTION]..
 				  "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
 				  "\n"
+				  "Examples:\n"
+				  "  cairn backup --data-dir /var/lib/cairn --parity 16 monday.fold\n"
+				  "  cairn backup --data-dir /var/lib/cairn --incremental /backup\n"
+				  "  cairn backup --data-dir /var/lib/cairn - | ssh HOST \"cat >monday.fold\"\n"
+				  "\n"
 				  "Exit codes: 0 done, 64 usage, 65 the store is damaged, 66 no such folder,\n"
 				  "73 OUT.fold is there or cannot be made, 74 input/output error, also of the\n"
 				  "pipe.\n";
@@ -69,6 +74,10 @@ static const char RESTORE_HELP[] = "Usage: cairn restore --data-dir DIR [OPTION]
 				   "  -q, --quiet         no progress bar\n"
 				   "      --json          one JSON object, for programs\n"
 				   "  -h, --help          this help\n"
+				   "\n"
+				   "Examples:\n"
+				   "  cairn restore --data-dir /var/lib/cairn monday.fold\n"
+				   "  cairn restore --data-dir /var/lib/cairn --at 2026-11-23T06:10 /backup\n"
 				   "\n"
 				   "Exit codes: 0 done, 64 usage, 65 the backup is damaged or is none, 66 no such\n"
 				   "file, 73 the folder is not empty or cannot be made, 74 input/output error.\n";

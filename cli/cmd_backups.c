@@ -36,6 +36,10 @@ static const char BACKUPS_HELP[] = "Usage: cairn backups list [OPTION]... DIR\n"
 				   "      --json             one JSON object, for programs\n"
 				   "  -h, --help             this help\n"
 				   "\n"
+				   "Examples:\n"
+				   "  cairn backups list /backup\n"
+				   "  cairn backups prune --keep-daily 7 --keep-weekly 4 --dry-run /backup\n"
+				   "\n"
 				   "Exit codes: 0 done, 64 usage, 65 something is damaged or missing, 66 no such\n"
 				   "folder, 73 the folder is in use, 74 input/output error.\n";
 

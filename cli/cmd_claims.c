@@ -14,6 +14,9 @@ static const char CLAIMS_HELP[] = "Usage: cairn claims [OPTION]...\n"
 				  "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
 				  "\n"
+				  "Examples:\n"
+				  "  cairn claims --limit 20\n"
+				  "\n"
 				  "Exit codes: 0 done, also when there are none, 64 usage, 65 refused by the\n"
 				  "server, 69 server unavailable, 74 input/output error, 77 not permitted.\n";
 

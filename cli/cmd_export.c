@@ -23,6 +23,9 @@ static const char EXPORT_HELP[] = "Usage: cairn export --data-dir DIR --format F
 				  "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
 				  "\n"
+				  "Examples:\n"
+				  "  cairn export --data-dir /var/lib/cairn --format tiledb index\n"
+				  "\n"
 				  "Exit codes: 0 done, 64 usage, 65 arrays in OUT are damaged, 66 no such data\n"
 				  "folder, 73 OUT cannot be written, is in use, or is of another index, 74\n"
 				  "input/output error.\n";

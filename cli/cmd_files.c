@@ -16,6 +16,10 @@ static const char RM_HELP[] =
 	"      --json             one JSON object, for programs\n"
 	"  -h, --help             this help\n"
 	"\n"
+	"Examples:\n"
+	"  cairn rm HASH\n"
+	"  cairn rm HASH --repo ann/cats\n"
+	"\n"
 	"Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such file is\n"
 	"registered, 69 server unavailable, 77 not permitted.\n";
 
@@ -27,6 +31,9 @@ static const char SHARE_HELP[] =
 	"      --repo REPO        the repository that may read it (default: everybody)\n" SERVER_OPTIONS_HELP
 	"      --json             one JSON object, for programs\n"
 	"  -h, --help             this help\n"
+	"\n"
+	"Examples:\n"
+	"  cairn share HASH --repo ann/cats\n"
 	"\n"
 	"Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such file is\n"
 	"registered, 69 server unavailable, 77 not permitted.\n";

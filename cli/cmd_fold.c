@@ -21,6 +21,10 @@ static const char FOLD_HELP[] = "Usage: cairn fold list FILE\n"
 				"      --json        one JSON object, for programs\n"
 				"  -h, --help        this help\n"
 				"\n"
+				"Examples:\n"
+				"  cairn fold verify monday.fold\n"
+				"  cairn fold repair monday.fold -o sound.fold\n"
+				"\n"
 				"Exit codes: 0 done, or sound; 64 usage; 65 damaged, or not a FOLD file; 66 no\n"
 				"such file or chunk; 73 OUT cannot be made; 74 input/output error.\n";
 

@@ -33,6 +33,10 @@ static const char FSCK_HELP[] = "Usage: cairn fsck --data-dir DIR [OPTION]...\n"
 				"      --json             one JSON object, for programs\n"
 				"  -h, --help             this help\n"
 				"\n"
+				"Examples:\n"
+				"  cairn fsck --data-dir /var/lib/cairn\n"
+				"  cairn fsck --data-dir /var/lib/cairn --repair\n"
+				"\n"
 				"Exit codes: 0 nothing is wrong, or all is repaired, 64 usage, 65 problems are\n"
 				"left, 66 no such folder, 73 the folder is in use, 74 input/output error.\n";
 

@@ -23,6 +23,11 @@ static const char HASH_HELP[] = "Usage: cairn hash [OPTION]... FILE...\n"
 				"  -h, --help    this help\n"
 				"\n"
 				"A line holds file hash, SHA-256, size in bytes and name.\n"
+				"\n"
+				"Examples:\n"
+				"  cairn hash model.bin\n"
+				"  cairn hash --chunks model.bin\n"
+				"\n"
 				"Exit codes: 0 done, 64 usage, 66 a file cannot be opened, 74 a file cannot\n"
 				"be read. Other files are still done.\n";
 

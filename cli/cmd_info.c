@@ -23,6 +23,9 @@ static const char INFO_HELP[] =
 	"      --json             one JSON object, for programs\n"
 	"  -h, --help             this help\n"
 	"\n"
+	"Examples:\n"
+	"  cairn info HASH\n"
+	"\n"
 	"Exit codes: 0 done, 64 usage, 66 nothing of that hash, 69 server unavailable,\n"
 	"77 not permitted.\n";
 

@@ -23,6 +23,10 @@ static const char INSPECT_HELP[] = "Usage: cairn inspect [OPTION]... FILE\n"
 				   "      --json       one JSON object, for programs\n"
 				   "  -h, --help       this help\n"
 				   "\n"
+				   "Examples:\n"
+				   "  cairn inspect upload.shard\n"
+				   "  cairn inspect --json monday.fold\n"
+				   "\n"
 				   "Exit codes: 0 sound, 64 usage, 65 not valid, 66 the file cannot be opened.\n";
 
 static void inspect_begin(struct report *r, const char *type)

@@ -29,6 +29,11 @@ static const char KEY_HELP[] = "Usage: cairn key add NAME [OPTION]...\n"
 			       "      --json             one JSON object, for programs\n"
 			       "  -h, --help             this help\n"
 			       "\n"
+			       "Examples:\n"
+			       "  cairn key add laptop --account ann --scope write --expires 90d\n"
+			       "  cairn key list\n"
+			       "  cairn key revoke 3\n"
+			       "\n"
 			       "Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such key,\n"
 			       "69 server unavailable, 77 not permitted.\n";
 

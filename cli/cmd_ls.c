@@ -20,6 +20,10 @@ static const char LS_HELP[] = "Usage: cairn ls [OPTION]...\n"
 			      "      --json             one JSON object, for programs\n"
 			      "  -h, --help             this help\n"
 			      "\n"
+			      "Examples:\n"
+			      "  cairn ls --repo ann/cats\n"
+			      "  cairn ls --limit 10 --json\n"
+			      "\n"
 			      "Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such repository,\n"
 			      "69 server unavailable, 74 input/output error, 77 not permitted.\n";
 

@@ -28,6 +28,11 @@ static const char PACK_HELP[] = "Usage: cairn pack create NAME.shard [--older-th
 				"      --json             one JSON object, for programs\n"
 				"  -h, --help             this help\n"
 				"\n"
+				"Examples:\n"
+				"  cairn pack create old.shard --older-than 90d\n"
+				"  cairn pack get old.shard HASH -o xorb\n"
+				"  cairn pack verify old.shard\n"
+				"\n"
 				"Exit codes: 0 done, 64 usage, 65 not valid, or refused by the server, 66 no\n"
 				"such file or object, 69 server unavailable or collecting, 73 the name is taken\n"
 				"or the file in use, 74 input/output error, 77 not permitted.\n";

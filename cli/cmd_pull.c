@@ -38,6 +38,12 @@ static const char PULL_HELP[] =
 	"length. A file that exists and has the hash is not fetched. One that holds\n"
 	"something else, or exists when a range is wanted, is left as it is without\n"
 	"--force (73); the other files of a manifest are still fetched.\n"
+	"\n"
+	"Examples:\n"
+	"  cairn pull HASH -o model.bin\n"
+	"  cairn pull photos.json -o photos\n"
+	"  cairn pull HASH --range 0-1023 -o - | xxd\n"
+	"\n"
 	"Exit codes: 0 done, 64 usage, 65 a chunk, a hash or the manifest is wrong,\n"
 	"66 the server does not have it, 69 server unavailable, 73 a file cannot be made,\n"
 	"74 input/output error, 77 not permitted.\n";

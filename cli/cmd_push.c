@@ -36,6 +36,12 @@ static const char PUSH_HELP[] =
 	"and takes about 150 bytes of memory a chunk of 64 KiB. The bar is shown on a\n"
 	"terminal only. A file that cannot be read is left out, as the exit code tells;\n"
 	"the others are pushed. A folder is pushed whole or not at all.\n"
+	"\n"
+	"Examples:\n"
+	"  cairn push model.bin\n"
+	"  cairn push --manifest photos.json photos\n"
+	"  tar c photos | cairn push --name photos.tar -\n"
+	"\n"
 	"Exit codes: 0 done, 64 usage, 65 refused by the server, 66 a file cannot be\n"
 	"opened, 69 server unavailable, 73 the manifest cannot be made, 74 a file cannot\n"
 	"be read, 77 not permitted.\n";

@@ -23,6 +23,10 @@ static const char QUERY_HELP[] = "Usage: cairn query [OPTION]... HASH\n"
 				 "      --json             one JSON object, for programs\n"
 				 "  -h, --help             this help\n"
 				 "\n"
+				 "Examples:\n"
+				 "  cairn query --chunks HASH\n"
+				 "  cairn query --file model.bin HASH\n"
+				 "\n"
 				 "Exit codes: 0 known, 64 usage, 65 the answer is not valid, 66 not known,\n"
 				 "69 server unavailable, 77 not permitted.\n";
 

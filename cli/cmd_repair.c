@@ -26,6 +26,9 @@ static const char REPAIR_HELP[] = "Usage: cairn repair --from SOURCE [OPTION]...
 				  "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
 				  "\n"
+				  "Examples:\n"
+				  "  cairn repair --from /backup/monday.fold\n"
+				  "\n"
 				  "Exit codes: 0 nothing is lost now, 64 usage, 65 some are still lost, or\n"
 				  "SOURCE is damaged, 66 no such SOURCE, 69 server unavailable, 74 input/output\n"
 				  "error, 77 not permitted.\n";

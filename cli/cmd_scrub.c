@@ -23,6 +23,10 @@ static const char SCRUB_HELP[] = "Usage: cairn scrub status [OPTION]...\n"
 				 "      --json             one JSON object, for programs\n"
 				 "  -h, --help             this help\n"
 				 "\n"
+				 "Examples:\n"
+				 "  cairn scrub status\n"
+				 "  cairn scrub start --within 12h\n"
+				 "\n"
 				 "Exit codes: 0 done, 64 usage, 65 refused by the server, 69 server unavailable,\n"
 				 "77 not permitted.\n";
 

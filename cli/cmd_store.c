@@ -14,6 +14,9 @@ static const char GC_HELP[] = "Usage: cairn gc [OPTION]...\n"
 			      "\n" SERVER_OPTIONS_HELP "      --json             one JSON object, for programs\n"
 			      "  -h, --help             this help\n"
 			      "\n"
+			      "Examples:\n"
+			      "  cairn gc --token-file admin.token\n"
+			      "\n"
 			      "Exit codes: 0 done, 64 usage, 69 server unavailable or collecting already,\n"
 			      "77 not permitted.\n";
 
@@ -22,6 +25,9 @@ static const char STATS_HELP[] = "Usage: cairn stats [OPTION]...\n"
 				 "Needs a token with the scope admin.\n"
 				 "\n" SERVER_OPTIONS_HELP "      --json             one JSON object, for programs\n"
 				 "  -h, --help             this help\n"
+				 "\n"
+				 "Examples:\n"
+				 "  cairn stats --token-file admin.token\n"
 				 "\n"
 				 "Exit codes: 0 done, 64 usage, 69 server unavailable, 77 not permitted.\n";
 

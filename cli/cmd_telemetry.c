@@ -17,6 +17,9 @@ static const char TELEMETRY_HELP[] = "Usage: cairn telemetry [OPTION]...\n"
 				     "      --json             one JSON object, for programs\n"
 				     "  -h, --help             this help\n"
 				     "\n"
+				     "Examples:\n"
+				     "  cairn telemetry --limit 5 --json\n"
+				     "\n"
 				     "Exit codes: 0 done, 64 usage, 69 server unavailable, 77 not permitted.\n";
 
 static bool telemetry_show(const struct cairn_json *json)

@@ -32,6 +32,10 @@ static const char TOKEN_HELP[] = "Usage: cairn token --new-key PATH\n"
 				 "      --json           one JSON object with token and exp\n"
 				 "  -h, --help           this help\n"
 				 "\n"
+				 "Examples:\n"
+				 "  cairn token --new-key /etc/cairn/keys/1\n"
+				 "  cairn token --key /etc/cairn/keys --scope write --repo ann/cats --ttl 30d\n"
+				 "\n"
 				 "Exit codes: 0 done, 64 usage or a key that cannot sign, 73 the key exists,\n"
 				 "74 input/output error.\n";
 

@@ -14,6 +14,9 @@ static const char USAGE_HELP[] = "Usage: cairn usage [OPTION]...\n"
 				 "      --json             one JSON object, for programs\n"
 				 "  -h, --help             this help\n"
 				 "\n"
+				 "Examples:\n"
+				 "  cairn usage --fresh\n"
+				 "\n"
 				 "Exit codes: 0 done, 64 usage, 69 server unavailable, 77 not permitted.\n";
 
 static void usage_print_owner(const char *name)

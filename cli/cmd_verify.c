@@ -22,6 +22,9 @@ static const char VERIFY_HELP[] = "Usage: cairn verify [OPTION]... SHARD...\n"
 				  "      --json       one JSON object, for programs\n"
 				  "  -h, --help       this help\n"
 				  "\n"
+				  "Examples:\n"
+				  "  cairn verify --xorbs ./xorbs upload.shard\n"
+				  "\n"
 				  "Exit codes: 0 all are valid, 64 usage, 65 one is not valid, 66 a file cannot be\n"
 				  "opened or a xorb is not known.\n";
 

@@ -36,6 +36,11 @@ static const char IMPORT_HELP[] = "Usage: cairn import [OPTION]... DIR TEAM/NAME
 				  "other keys they get new ones. A cache has no more than the files that were\n"
 				  "downloaded, and not what a commit said. What was imported already is left out,\n"
 				  "and a branch whose last commit did not come from this cache is refused.\n"
+				  "\n"
+				  "Examples:\n"
+				  "  cairn import ./folder ann/cats\n"
+				  "  cairn import --type dataset ~/.cache/huggingface/hub ann/table\n"
+				  "\n"
 				  "Exit codes: 0 done, 64 usage, 65 refused by the server, or a damaged cache,\n"
 				  "66 a file or folder cannot be read, 69 server unavailable, 74 a file cannot be\n"
 				  "read, 77 not permitted.\n";

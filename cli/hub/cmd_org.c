@@ -17,6 +17,10 @@ static const char ORG_HELP[] = "Usage: cairn org add NAME [OPTION]...\n"
 			       "      --json             one JSON object, for programs\n"
 			       "  -h, --help             this help\n"
 			       "\n"
+			       "Examples:\n"
+			       "  cairn org add team\n"
+			       "  cairn org member team ann write\n"
+			       "\n"
 			       "Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such organisation\n"
 			       "or user, 69 server unavailable, 77 not permitted.\n";
 

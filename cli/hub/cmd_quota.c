@@ -26,6 +26,11 @@ static const char QUOTA_HELP[] = "Usage: cairn quota PLACE [OPTION]...\n"
 				 "      --json             one JSON object, for programs\n"
 				 "  -h, --help             this help\n"
 				 "\n"
+				 "Examples:\n"
+				 "  cairn quota ann 200G\n"
+				 "  cairn quota models/team/big none\n"
+				 "  cairn quota\n"
+				 "\n"
 				 "Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such place,\n"
 				 "69 server unavailable, 74 input/output error, 77 not permitted.\n";
 

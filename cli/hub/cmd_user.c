@@ -19,6 +19,10 @@ static const char USER_HELP[] = "Usage: cairn user add NAME [OPTION]...\n"
 				"      --json             one JSON object, for programs\n"
 				"  -h, --help             this help\n"
 				"\n"
+				"Examples:\n"
+				"  cairn user add ann --fullname \"Ann B.\" --key\n"
+				"  cairn user disable ann\n"
+				"\n"
 				"Exit codes: 0 done, 64 usage, 65 refused by the server, 66 no such user,\n"
 				"69 server unavailable, 77 not permitted.\n";
 

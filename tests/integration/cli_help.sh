@@ -13,13 +13,18 @@ help_of() {
 }
 
 help_of
-commands=$(sed -nE 's/^  ([a-z]+) .*/\1/p' "$WORK/out")
-is "$(wc -w <<<"$commands")" 30 "number of commands"
+commands=$(sed -nE '/^Commands:/,/^$/s/^  ([a-z-]+) .*/\1/p' "$WORK/out")
+is "$(wc -w <<<"$commands")" 31 "number of commands"
 for command in $commands; do
   help_of "$command"
   out "Usage: cairn $command"
   out "--help"
   out "Exit codes:"
+  out "Examples:"
+  # An example has only options of the command.
+  "$CAIRN" "$command" --print-options | tr -d = >"$WORK/options"
+  sed -n '/^Examples:$/,/^$/p' "$WORK/out" | sed -n "s/^  .*cairn $command//p" | grep -oE -- ' --?[a-z][a-z-]*' | tr -d ' ' |
+    grep -vxF -f "$WORK/options" >"$WORK/unknown" && fail "cairn $command: examples with $(tr '\n' ' ' <"$WORK/unknown")"
   cp "$WORK/out" "$WORK/help"
   run 0 "$CAIRN" help "$command"
   cmp -s "$WORK/out" "$WORK/help" || fail "cairn help $command is not cairn $command --help"
