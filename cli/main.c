@@ -55,7 +55,11 @@ static const char *main_near(const char *name)
 static int main_no_command(const char *name)
 {
 	const char *near = main_near(name);
-	if (near)
+	if (name[0] == '-')
+		cli_error("before a command there is no option \"%s\"; those of a command come after its name; see: "
+			  "cairn --help",
+			  name);
+	else if (near)
 		cli_error("there is no command \"%s\"; did you mean %s? See: cairn --help", name, near);
 	else
 		cli_error("there is no command \"%s\"; see: cairn --help", name);

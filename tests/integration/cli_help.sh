@@ -55,6 +55,8 @@ run 64 "$CAIRN" psuh
 err 'there is no command "psuh"; did you mean push? See: cairn --help'
 run 64 "$CAIRN" help restor
 err "did you mean restore?"
+run 64 "$CAIRN" --json push x
+err 'before a command there is no option "--json"; those of a command come after its name; see: cairn --help'
 run 64 "$CAIRN" lx
 err "did you mean ls?"
 run 64 "$CAIRN" "$(printf 'push%.0s' {1..20})"
