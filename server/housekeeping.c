@@ -2,6 +2,7 @@
 
 #include "backup/backup.h"
 #include "base/clock.h"
+#include "cas/keys.h"
 #include "cas/telemetry.h"
 #include "data_dir/hold.h"
 #include "data_dir/note.h"
@@ -19,6 +20,7 @@ enum {
 	HOUSEKEEPING_LOOK_MS = 900,             /* also while it scrubs */
 	HOUSEKEEPING_AGAIN_MS = 10 * 60 * 1000, /* after a collection that somebody held off */
 	HOUSEKEEPING_DAY_S = 86400,
+	HOUSEKEEPING_KEYS_KEPT_S = CAIRN_KEY_KEPT_DAYS * HOUSEKEEPING_DAY_S,
 	HOUSEKEEPING_TRIM_MS = 3600 * 1000,
 	HOUSEKEEPING_USAGE_MS = 10 * 1000, /* after another daemon was at the figures */
 	HOUSEKEEPING_SILENT_S = 3,         /* a backup leaves word more often */
@@ -52,19 +54,37 @@ static void housekeeping_collect(struct housekeeping *h)
 		h->collect_ms = cairn_clock_mono_ms() + HOUSEKEEPING_AGAIN_MS;
 }
 
-static void housekeeping_trim(struct housekeeping *h)
+static void housekeeping_trim_keys(struct housekeeping *h)
+{
+	uint64_t n;
+	enum cairn_status status = cairn_cas_trim_keys(h->app->cas, cairn_clock_unix_s() - HOUSEKEEPING_KEYS_KEPT_S,
+						       housekeeping_stops, h, &n);
+	if (n > 0 || status != CAIRN_OK)
+		LOG(status == CAIRN_OK ? LOG_INFO : LOG_WARNING, "keys_trimmed",
+		    LOG_T("status", cairn_status_name(status)), LOG_N("dropped", n));
+}
+
+static void housekeeping_trim_telemetry(struct housekeeping *h)
 {
 	int64_t age_s = (int64_t)atomic_load(&h->app->live.telemetry_age_s);
 	uint64_t n;
-	if (age_s == 0 || cairn_clock_mono_ms() < h->trim_ms)
+	if (age_s == 0)
 		return;
-	h->trim_ms = cairn_clock_mono_ms() + HOUSEKEEPING_TRIM_MS;
 	enum cairn_status status =
 		cairn_cas_trim_telemetry(h->app->cas, cairn_clock_unix_s() - age_s, housekeeping_stops, h, &n);
 	atomic_fetch_add(&h->app->telemetry_trimmed, n);
 	if (n > 0 || status != CAIRN_OK)
 		LOG(status == CAIRN_OK ? LOG_INFO : LOG_WARNING, "telemetry_trimmed",
 		    LOG_T("status", cairn_status_name(status)), LOG_N("dropped", n));
+}
+
+static void housekeeping_trim(struct housekeeping *h)
+{
+	if (cairn_clock_mono_ms() < h->trim_ms)
+		return;
+	h->trim_ms = cairn_clock_mono_ms() + HOUSEKEEPING_TRIM_MS;
+	housekeeping_trim_telemetry(h);
+	housekeeping_trim_keys(h);
 }
 
 /* The command cairn backup works beside the daemon, and leaves word. */

@@ -75,11 +75,13 @@ static enum cairn_status key_find_account(struct cairn_cas *cas, const char *nam
 	return status;
 }
 
-enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_key *key,
-				     char repo[static CAIRN_KEY_NAME_MAX + 1], char text[static CAIRN_KEY_TEXT_BYTES],
-				     int64_t *id)
+enum cairn_status cairn_cas_make_limited_key(struct cairn_cas *cas, const struct cairn_key *key,
+					     const struct cairn_key_limits *limits,
+					     char repo[static CAIRN_KEY_NAME_MAX + 1],
+					     char text[static CAIRN_KEY_TEXT_BYTES], int64_t *id,
+					     struct cairn_diag *diag)
 {
-	struct cairn_index_add_key add = {.id = 0};
+	struct cairn_index_add_key add = {.good_max = limits->good_max, .kept_max = limits->kept_max};
 	if (!key->name[0] || strlen(key->name) > CAIRN_KEY_NAME_MAX || cairn_key_scopes(key->scopes) == 0 ||
 	    strlen(key->scopes) > CAIRN_INDEX_KEY_SCOPES_MAX ||
 	    !cairn_repo_full_name(repo, CAIRN_KEY_NAME_MAX + 1, key->repo))
@@ -96,7 +98,32 @@ enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_k
 	add.scopes = key->scopes;
 	add.expires_unix_s = key->expires_unix_s;
 	status = cairn_index_add_key(cas->index, &add);
+	*diag = add.write.diag;
 	*id = add.id;
+	return status;
+}
+
+enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_key *key,
+				     char repo[static CAIRN_KEY_NAME_MAX + 1], char text[static CAIRN_KEY_TEXT_BYTES],
+				     int64_t *id)
+{
+	const struct cairn_key_limits none = {0};
+	struct cairn_diag untold = {0};
+	return cairn_cas_make_limited_key(cas, key, &none, repo, text, id, &untold);
+}
+
+enum cairn_status cairn_cas_trim_keys(struct cairn_cas *cas, int64_t before_unix_s, bool (*stop)(void *ctx),
+				      void *stop_ctx, uint64_t *n_dropped)
+{
+	enum cairn_status status = CAIRN_OK;
+	bool more = true;
+	*n_dropped = 0;
+	while (status == CAIRN_OK && more && !stop(stop_ctx)) {
+		struct cairn_index_trim_keys trim = {.before_unix_s = before_unix_s};
+		status = cairn_index_trim_keys(cas->index, &trim);
+		more = status == CAIRN_OK && trim.n_dropped > 0;
+		*n_dropped += more ? trim.n_dropped : 0;
+	}
 	return status;
 }
 

@@ -11,6 +11,7 @@ enum {
 	CAIRN_KEY_TEXT_BYTES =
 		9 + CAIRN_BASE64URL_CHARS(32) + 1, /* "hf_cairn_" and the random bytes, base64url; a zero */
 	CAIRN_KEY_NAME_MAX = 255,                  /* bytes of its name, and of its repository's */
+	CAIRN_KEY_KEPT_DAYS = 90,                  /* after it was revoked or expired */
 };
 
 /** What may be told of a key: everything but the key. Borrowed strings. */
@@ -39,6 +40,24 @@ struct cairn_key {
 CAIRN_MUST_USE enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_key *key,
 						    char repo[static CAIRN_KEY_NAME_MAX + 1],
 						    char text[static CAIRN_KEY_TEXT_BYTES], int64_t *id);
+
+/** How many keys an account may have. */
+struct cairn_key_limits {
+	uint32_t good_max; /* neither revoked nor expired */
+	uint32_t kept_max; /* of any kind */
+};
+
+/** Likewise, if its account has fewer than that, so many as may be made at once.
+ *  @return likewise; CAIRN_E_CONFLICT (key.many) */
+CAIRN_MUST_USE enum cairn_status cairn_cas_make_limited_key(struct cairn_cas *cas, const struct cairn_key *key,
+							    const struct cairn_key_limits *limits,
+							    char repo[static CAIRN_KEY_NAME_MAX + 1],
+							    char text[static CAIRN_KEY_TEXT_BYTES], int64_t *id,
+							    struct cairn_diag *diag);
+
+/** Forget the keys that were revoked, or expired, before a time. @return CAIRN_OK; as a write */
+CAIRN_MUST_USE enum cairn_status cairn_cas_trim_keys(struct cairn_cas *cas, int64_t before_unix_s,
+						     bool (*stop)(void *ctx), void *stop_ctx, uint64_t *n_dropped);
 
 /** Tokens that were got with it are refused from now on. Waits for the index's writer.
  *  @param[out] revoked  false: it was revoked before

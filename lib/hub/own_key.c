@@ -1,9 +1,7 @@
 #include "hub/own_key.h"
 
-#include "base/clock.h"
 #include "token/token.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -21,8 +19,7 @@ static bool own_key_has_account(const struct cairn_hub_asker *asker)
 
 struct own_key_walk {
 	const char *account;
-	int64_t id;      /* that is looked for; 0 when it was found */
-	uint32_t n_good; /* neither revoked nor expired */
+	int64_t id; /* that is looked for; 0 when it was found */
 	void (*visit)(void *ctx, const struct cairn_key *key);
 	void *ctx;
 };
@@ -34,22 +31,8 @@ static void own_key_take(void *ctx, const struct cairn_key *key)
 		return;
 	if (key->id == walk->id)
 		walk->id = 0;
-	if (!key->revoked && (key->expires_unix_s == 0 || key->expires_unix_s > cairn_clock_unix_s()))
-		walk->n_good++;
 	if (walk->visit)
 		walk->visit(walk->ctx, key);
-}
-
-/* Each key is a row, and those of an operator are looked for among all. */
-static enum cairn_status own_key_is_one_too_many(struct cairn_cas *cas, const char *account, struct cairn_diag *diag)
-{
-	struct own_key_walk walk = {.account = account};
-	enum cairn_status status = cairn_cas_each_key(cas, own_key_take, &walk);
-	if (status == CAIRN_OK && walk.n_good >= CAIRN_HUB_OWN_KEYS_MAX)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "key.many", CAIRN_NO_OFFSET,
-				  "this account has %" PRIu32 " keys, and may have %d; revoke one that is not needed",
-				  walk.n_good, CAIRN_HUB_OWN_KEYS_MAX);
-	return status;
 }
 
 enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker, const char *name,
@@ -65,9 +48,9 @@ enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cai
 				      .scopes = writing ? "write" : "read",
 				      .account = asker->account.name,
 				      .expires_unix_s = asker->key_expires_unix_s};
-	enum cairn_status status = own_key_is_one_too_many(cas, asker->account.name, diag);
-	if (status == CAIRN_OK)
-		status = cairn_cas_make_key(cas, &key, repo, text, &id);
+	const struct cairn_key_limits limits = {.good_max = CAIRN_HUB_OWN_KEYS_MAX,
+						.kept_max = CAIRN_HUB_KEPT_KEYS_MAX};
+	enum cairn_status status = cairn_cas_make_limited_key(cas, &key, &limits, repo, text, &id, diag);
 	if (status == CAIRN_E_USAGE)
 		return cairn_fail(diag, status, "key.name", CAIRN_NO_OFFSET,
 				  "a key needs a name of 1 to %d bytes, by which you know it again",

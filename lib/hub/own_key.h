@@ -4,7 +4,10 @@
 
 #include "hub/account.h"
 
-enum { CAIRN_HUB_OWN_KEYS_MAX = 100 };
+enum {
+	CAIRN_HUB_OWN_KEYS_MAX = 100,   /* neither revoked nor expired */
+	CAIRN_HUB_KEPT_KEYS_MAX = 1000, /* and with those that are kept after their end */
+};
 
 /**
  * Make a key of the asker's own account, which is good no longer than the one that he came with. Waits for the index's
@@ -14,8 +17,7 @@ enum { CAIRN_HUB_OWN_KEYS_MAX = 100 };
  * @param[out] text  the key itself, which is kept nowhere
  * @return CAIRN_OK; CAIRN_E_USAGE the name is empty or too long (key.name); CAIRN_E_DENIED the asker has no account, is
  *         here with a key for one repository, or would get more than his own key allows (key.own);
- *         CAIRN_E_CONFLICT it has CAIRN_HUB_OWN_KEYS_MAX that are good, or nearly so many and others are made at once
- *         (key.many); as a write
+ *         CAIRN_E_CONFLICT it has so many (key.many); as a write
  */
 CAIRN_MUST_USE enum cairn_status cairn_hub_make_own_key(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 							const char *name, bool writing,

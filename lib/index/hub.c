@@ -43,6 +43,22 @@ enum cairn_status cairn_index_each_organisation(struct cairn_index *ix, int64_t 
 	return ix->backend->each_organisation(ix, user, from_id, visit, ctx, next_id);
 }
 
+enum cairn_status cairn_index_key_check(struct cairn_index_add_key *add, int64_t n_good, int64_t n_kept)
+{
+	struct cairn_diag *diag = &add->write.diag;
+	if (add->good_max != 0 && n_good >= add->good_max)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "key.many", CAIRN_NO_OFFSET,
+				  "this account has %" PRId64 " keys, and may have %" PRIu32
+				  "; revoke one that is not needed",
+				  n_good, add->good_max);
+	if (add->kept_max != 0 && n_kept >= add->kept_max)
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "key.many", CAIRN_NO_OFFSET,
+				  "of this account %" PRId64 " keys are kept, the revoked and expired ones among them, "
+				  "and %" PRIu32 " may be; those go some time after they have ended",
+				  n_kept, add->kept_max);
+	return CAIRN_OK;
+}
+
 void cairn_index_repo_owner(char out[static CAIRN_INDEX_OWNER_BYTES], int64_t repo)
 {
 	(void)snprintf(out, CAIRN_INDEX_OWNER_BYTES, "%s%" PRId64, INDEX_OWNER_HERE, repo);

@@ -99,16 +99,21 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_key(struct cairn_index *ix, in
 						      void (*visit)(void *ctx, const struct cairn_index_key *key),
 						      void *ctx, int64_t *next_id);
 
-/** Keep a key. CAIRN_E_CONFLICT: there is one with this digest (key.known). The account must be there. */
+/** Keep a key. CAIRN_E_CONFLICT: there is one with this digest (key.known), or its account has as many as it may
+ * (key.many). The account must be there. */
 struct cairn_index_add_key {
 	struct cairn_index_write write;
 	uint8_t digest[CAIRN_SHA256_BYTES]; /* SHA-256 of the key */
 	const char *name, *repo, *scopes;   /* borrowed; struct cairn_index_key */
 	int64_t account;                    /* 0: the operator's */
 	int64_t expires_unix_s;             /* 0: never */
-	int64_t id;                         /* result */
+	uint32_t good_max; /* its account has fewer that are neither revoked nor expired; 0: any number */
+	uint32_t kept_max; /* and fewer of any kind; likewise */
+	int64_t id;        /* result */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_key(struct cairn_index *ix, struct cairn_index_add_key *add);
+/** For the engines: may the account have one more? @return CAIRN_OK; CAIRN_E_CONFLICT (key.many) */
+CAIRN_MUST_USE enum cairn_status cairn_index_key_check(struct cairn_index_add_key *add, int64_t n_good, int64_t n_kept);
 
 /** A key is no longer good. CAIRN_E_NOT_FOUND: none has this number (key.unknown). */
 struct cairn_index_revoke_key {
@@ -124,6 +129,15 @@ struct cairn_index_use_key {
 	int64_t id, used_unix_s;
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_use_key(struct cairn_index *ix, struct cairn_index_use_key *use);
+
+/** Remove a piece of the keys that were revoked, or expired, before a time. The last key that was made stays: daemons
+ * tell by it which keys they have not heard of yet. */
+struct cairn_index_trim_keys {
+	struct cairn_index_write write;
+	int64_t before_unix_s;
+	uint32_t n_dropped; /* result; 0: there are no more */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_trim_keys(struct cairn_index *ix, struct cairn_index_trim_keys *trim);
 
 /** What a client reported. Borrowed. */
 struct cairn_index_telemetry {

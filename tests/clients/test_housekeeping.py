@@ -1,5 +1,6 @@
 """What the daemon does by itself, on a clock that the test moves: collections, old telemetry; and what it hears of backups."""
 
+import json
 import signal
 import subprocess
 import time
@@ -71,6 +72,20 @@ def test_old_telemetry_goes(start, clock):
     server.start()
     cairn.wait_until("its end", lambda: server.metrics()["cairn_telemetry_trimmed_total"] == 1)
     assert [row["body"]["event"] for row in server.get("/v1/telemetry").json()["telemetry"]] == ["y"]
+
+
+def test_revoked_keys_go(start, clock, issuer):
+    admin = issuer.token("admin", expires_s=365 * DAY)
+    server = start(test_clock=clock.path, token_key=issuer.folder)
+    made = [server.post("/v1/keys", json.dumps({"name": name, "scope": "read"}).encode(), token=admin).json() for name in "abc"]
+    for key in made[:2]:
+        assert server.request("DELETE", f"/v1/keys/{key['id']}", token=admin).json() == {"revoked": True}
+        clock.move(60 * DAY)
+    server.stop()
+    clock.move(100 * DAY)
+    server.start()
+    cairn.wait_until("its end", lambda: server.events("keys_trimmed"))
+    assert [key["name"] for key in server.get("/v1/keys", token=admin).json()["keys"]] == ["b", "c"]
 
 
 @pytest.mark.files

@@ -5,8 +5,14 @@
 #include "index/operate.h"
 
 #include <check.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { GOOD_MAX = 4, KEPT_MAX = 8, LIMITED = 12, ENDED = 300 };
+
+static atomic_uint n_limited; /* keys whose request has ended */
 
 static enum cairn_status add_key(uint64_t number, const char *name, const char *scopes, int64_t *id)
 {
@@ -134,6 +140,103 @@ START_TEST(the_life_of_a_key)
 }
 END_TEST
 
+static struct cairn_index_add_key limited_key(uint64_t number, int64_t account, int64_t expires_unix_s)
+{
+	struct cairn_index_add_key add = {.name = "k",
+					  .repo = "",
+					  .scopes = "read",
+					  .account = account,
+					  .expires_unix_s = expires_unix_s,
+					  .good_max = GOOD_MAX,
+					  .kept_max = KEPT_MAX};
+	struct cairn_hash digest = fx_hash("limited", number);
+	memcpy(add.digest, digest.b, sizeof(add.digest));
+	return add;
+}
+
+static void limited_done(struct cairn_index_write *write)
+{
+	(void)write;
+	atomic_fetch_add(&n_limited, 1);
+}
+
+/* Send all at once, and wait for them. */
+static void send_limited(struct cairn_index_add_key *adds, unsigned n)
+{
+	int64_t until_ms = cairn_clock_mono_ms() + 60000;
+	atomic_store(&n_limited, 0);
+	for (unsigned i = 0; i < n; i++) {
+		adds[i].write.done = limited_done;
+		ck_assert_int_eq(cairn_index_add_key(fx_index, &adds[i]), CAIRN_OK);
+	}
+	while (atomic_load(&n_limited) < n && cairn_clock_mono_ms() < until_ms)
+		(void)sched_yield();
+	ck_assert_uint_eq(atomic_load(&n_limited), n);
+}
+
+/* Each looks at what those before it have written. */
+START_TEST(an_account_has_so_many_keys_and_no_more)
+{
+	struct cairn_index_add_account ann = {.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = "", .email = ""};
+	struct cairn_index_add_key adds[LIMITED];
+	unsigned n_good = 0;
+	int64_t now = cairn_clock_unix_s();
+	ck_assert_int_eq(cairn_index_add_account(fx_index, &ann), CAIRN_OK);
+	struct cairn_index_add_key expired = limited_key(100, ann.id, now - 5);
+	ck_assert_int_eq(cairn_index_add_key(fx_index, &expired), CAIRN_OK);
+	for (unsigned i = 0; i < LIMITED; i++)
+		adds[i] = limited_key(i, ann.id, now + 1000);
+	send_limited(adds, LIMITED);
+	for (unsigned i = 0; i < LIMITED; i++) {
+		n_good += adds[i].write.status == CAIRN_OK;
+		ck_assert(adds[i].write.status == CAIRN_OK || strcmp(adds[i].write.diag.rule, "key.many") == 0);
+	}
+	ck_assert_uint_eq(n_good, GOOD_MAX);
+	bool revoked;
+	for (unsigned i = 0; i < KEPT_MAX - GOOD_MAX - 1; i++) {
+		struct cairn_index_add_key more = limited_key(50 + i, ann.id, now + 1000);
+		ck_assert_int_eq(revoke_key(adds[i].id, &revoked), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_add_key(fx_index, &more), CAIRN_OK);
+	}
+	ck_assert_int_eq(revoke_key(adds[GOOD_MAX - 1].id, &revoked), CAIRN_OK);
+	struct cairn_index_add_key last = limited_key(60, ann.id, now + 1000);
+	ck_assert_int_eq(cairn_index_add_key(fx_index, &last), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(last.write.diag.rule, "key.many");
+	last.good_max = last.kept_max = 0;
+	ck_assert_int_eq(cairn_index_add_key(fx_index, &last), CAIRN_OK);
+}
+END_TEST
+
+/* Those that have ended go, and neither good ones nor the last. */
+START_TEST(ended_keys_are_forgotten)
+{
+	static struct cairn_index_add_key adds[ENDED];
+	int64_t now = cairn_clock_unix_s();
+	struct cairn_index_trim_keys trim = {.before_unix_s = now - 100};
+	struct cairn_index_key key;
+	uint32_t n = 0;
+	bool revoked;
+	for (unsigned i = 0; i < ENDED; i++) {
+		adds[i] = limited_key(i, 0, i < 2 ? now + 10000 : now - 50);
+		adds[i].good_max = adds[i].kept_max = 0;
+	}
+	send_limited(adds, ENDED);
+	ck_assert_int_eq(revoke_key(adds[0].id, &revoked), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_trim_keys(fx_index, &trim), CAIRN_OK);
+	ck_assert_uint_eq(trim.n_dropped, 0);
+	trim.before_unix_s = now + 100;
+	do {
+		ck_assert_int_eq(cairn_index_trim_keys(fx_index, &trim), CAIRN_OK);
+		n += trim.n_dropped;
+	} while (trim.n_dropped > 0);
+	ck_assert_uint_eq(n, ENDED - 2);
+	ck_assert_int_eq(cairn_index_key(fx_index, adds[0].digest, &key), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_key(fx_index, adds[1].digest, &key), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_key(fx_index, adds[2].digest, &key), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(cairn_index_key(fx_index, adds[ENDED - 1].digest, &key), CAIRN_OK);
+}
+END_TEST
+
 static enum cairn_status tell(const void *body, size_t len, uint32_t keep_max)
 {
 	struct cairn_index_add_telemetry add = {.sender = "me", .body = body, .body_len = len, .keep_max = keep_max};
@@ -195,6 +298,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, keys);
 	tcase_add_test(t, key_texts_at_their_limits);
 	tcase_add_test(t, the_life_of_a_key);
+	tcase_add_test(t, an_account_has_so_many_keys_and_no_more);
+	tcase_add_test(t, ended_keys_are_forgotten);
 	tcase_add_test(t, telemetry);
 	tcase_add_test(t, old_telemetry);
 	suite_add_tcase(s, t);

@@ -16,8 +16,15 @@ static const char KEYS_FIND_REVOKED[] = "SELECT revoked IS NOT NULL FROM api_key
 /* When it was revoked first is what counts. */
 static const char KEYS_REVOKE[] = "UPDATE api_key SET revoked = $2 WHERE id = $1 AND revoked IS NULL";
 static const char KEYS_USE[] = "UPDATE api_key SET used = $2 WHERE id = $1";
+/* No two writes are between their beginning and their end at once: each has the row of the table state. */
+static const char KEYS_COUNT[] = "SELECT count(*) FILTER (WHERE revoked IS NULL AND (expires IS NULL OR expires > $2)),"
+				 " count(*) FROM api_key WHERE account = $1";
+static const char KEYS_TRIM[] = "DELETE FROM api_key WHERE id = ANY(ARRAY(SELECT id FROM api_key WHERE (revoked < $1"
+				" OR expires < $1) AND id < (SELECT max(id) FROM api_key) LIMIT $2))";
 static const char KEYS_FIND[] = KEYS " WHERE k.digest = $1";
 static const char KEYS_EACH[] = KEYS " WHERE k.id > $1 ORDER BY k.id LIMIT $2";
+
+enum { KEYS_PIECE = 256 }; /* rows of one write */
 
 static bool keys_fit(const struct cairn_index_add_key *add)
 {
@@ -25,10 +32,26 @@ static bool keys_fit(const struct cairn_index_add_key *add)
 	       strlen(add->scopes) <= CAIRN_INDEX_KEY_SCOPES_MAX;
 }
 
+static enum cairn_status keys_check(struct cairn_pg_tx *tx, struct cairn_index_add_key *add)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	if (add->good_max == 0 && add->kept_max == 0)
+		return CAIRN_OK;
+	cairn_pg_int8(&args, add->account);
+	cairn_pg_int8(&args, cairn_clock_unix_s());
+	enum cairn_status status = cairn_pg_ask(&tx->pg, KEYS_COUNT, &args, &r);
+	return status == CAIRN_OK ? cairn_index_key_check(add, cairn_pg_get_int8(r, 0, 0), cairn_pg_get_int8(r, 0, 1))
+				  : status;
+}
+
 enum cairn_status cairn_pg_add_key(struct cairn_pg_tx *tx, struct cairn_index_add_key *add)
 {
 	const PGresult *r = NULL;
 	struct cairn_pg_args args = {0};
+	enum cairn_status status = keys_check(tx, add);
+	if (status != CAIRN_OK)
+		return status;
 	cairn_pg_bytes(&args, add->digest, sizeof(add->digest));
 	cairn_pg_text(&args, add->name);
 	cairn_pg_text(&args, add->repo);
@@ -36,7 +59,7 @@ enum cairn_status cairn_pg_add_key(struct cairn_pg_tx *tx, struct cairn_index_ad
 	cairn_pg_int8(&args, cairn_clock_unix_s());
 	cairn_pg_int8_or_null(&args, add->account);
 	cairn_pg_int8_or_null(&args, add->expires_unix_s);
-	enum cairn_status status = keys_fit(add) ? cairn_pg_ask(&tx->pg, KEYS_ADD, &args, &r) : CAIRN_OK;
+	status = keys_fit(add) ? cairn_pg_ask(&tx->pg, KEYS_ADD, &args, &r) : CAIRN_OK;
 	if (status != CAIRN_OK)
 		return status;
 	if (!r || PQntuples(r) == 0)
@@ -74,6 +97,17 @@ enum cairn_status cairn_pg_use_key(struct cairn_pg_tx *tx, struct cairn_index_us
 	cairn_pg_int8(&args, use->id);
 	cairn_pg_int8(&args, use->used_unix_s);
 	return cairn_pg_run(&tx->pg, KEYS_USE, &args, NULL);
+}
+
+enum cairn_status cairn_pg_trim_keys(struct cairn_pg_tx *tx, struct cairn_index_trim_keys *trim)
+{
+	int64_t n = 0;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, trim->before_unix_s);
+	cairn_pg_int8(&args, KEYS_PIECE);
+	enum cairn_status status = cairn_pg_run(&tx->pg, KEYS_TRIM, &args, &n);
+	trim->n_dropped = (uint32_t)n;
+	return status;
 }
 
 static bool keys_columns(const PGresult *r, int row, struct cairn_index_key *out)

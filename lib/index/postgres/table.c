@@ -151,6 +151,7 @@ ENGINE_WRITE(write_off)
 ENGINE_WRITE(add_key)
 ENGINE_WRITE(revoke_key)
 ENGINE_WRITE(use_key)
+ENGINE_WRITE(trim_keys)
 ENGINE_WRITE(begin_lease)
 ENGINE_WRITE(end_lease)
 ENGINE_WRITE(put_note)
@@ -320,6 +321,7 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.add_key = engine_add_key,
 	.revoke_key = engine_revoke_key,
 	.use_key = engine_use_key,
+	.trim_keys = engine_trim_keys,
 	.begin_lease = engine_begin_lease,
 	.end_lease = engine_end_lease,
 	.put_note = engine_put_note,

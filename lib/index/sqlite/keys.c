@@ -7,8 +7,26 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { KEYS_PIECE = 256 }; /* rows of one write */
+
+static enum cairn_status keys_check(struct cairn_tx *tx, struct cairn_index_add_key *add)
+{
+	if (add->good_max == 0 && add->kept_max == 0)
+		return CAIRN_OK;
+	CLEANUP(cairn_sql_resetp) sqlite3_stmt *count = tx->stmt[CAIRN_TX_COUNT_KEYS];
+	sqlite3_bind_int64(count, 1, add->account);
+	sqlite3_bind_int64(count, 2, cairn_clock_unix_s());
+	enum cairn_status status = cairn_sql_find(count);
+	return status == CAIRN_OK
+		       ? cairn_index_key_check(add, sqlite3_column_int64(count, 0), sqlite3_column_int64(count, 1))
+		       : status;
+}
+
 enum cairn_status cairn_tx_add_key(struct cairn_tx *tx, struct cairn_index_add_key *add)
 {
+	enum cairn_status status = keys_check(tx, add);
+	if (status != CAIRN_OK)
+		return status;
 	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_ADD_KEY];
 	cairn_sql_bind_blob(stmt, 1, add->digest, sizeof(add->digest));
 	cairn_sql_bind_text(stmt, 2, add->name);
@@ -23,7 +41,7 @@ enum cairn_status cairn_tx_add_key(struct cairn_tx *tx, struct cairn_index_add_k
 		sqlite3_bind_int64(stmt, 7, add->expires_unix_s);
 	else
 		sqlite3_bind_null(stmt, 7);
-	enum cairn_status status = cairn_sql_run(stmt);
+	status = cairn_sql_run(stmt);
 	if (status != CAIRN_OK)
 		return status;
 	if (sqlite3_changes(tx->db) == 0)
@@ -61,6 +79,16 @@ enum cairn_status cairn_tx_use_key(struct cairn_tx *tx, struct cairn_index_use_k
 	sqlite3_bind_int64(stmt, 1, use->id);
 	sqlite3_bind_int64(stmt, 2, use->used_unix_s);
 	return cairn_sql_run(stmt);
+}
+
+enum cairn_status cairn_tx_trim_keys(struct cairn_tx *tx, struct cairn_index_trim_keys *trim)
+{
+	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_TRIM_KEYS];
+	sqlite3_bind_int64(stmt, 1, trim->before_unix_s);
+	sqlite3_bind_int64(stmt, 2, KEYS_PIECE);
+	enum cairn_status status = cairn_sql_run(stmt);
+	trim->n_dropped = status == CAIRN_OK ? (uint32_t)sqlite3_changes(tx->db) : 0;
+	return status;
 }
 
 static bool keys_columns(sqlite3_stmt *row, struct cairn_index_key *out)

@@ -133,6 +133,10 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 			     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[CAIRN_TX_REVOKE_KEY] = "UPDATE api_key SET revoked = ?2 WHERE id = ?1",
 	[CAIRN_TX_USE_KEY] = "UPDATE api_key SET used = ?2 WHERE id = ?1",
+	[CAIRN_TX_COUNT_KEYS] = "SELECT count(*) FILTER (WHERE revoked IS NULL AND (expires IS NULL OR expires > ?2)),"
+				" count(*) FROM api_key WHERE account = ?1",
+	[CAIRN_TX_TRIM_KEYS] = "DELETE FROM api_key WHERE id IN (SELECT id FROM api_key WHERE (revoked < ?1"
+			       " OR expires < ?1) AND id < (SELECT max(id) FROM api_key) LIMIT ?2)",
 	[CAIRN_TX_ADD_ACCOUNT] = "INSERT OR IGNORE INTO account(kind, name, fullname, email, created)"
 				 " VALUES(?1, ?2, ?3, ?4, ?5)",
 	[CAIRN_TX_FIND_ACCOUNT] = "SELECT id, kind, disabled FROM account WHERE name = ?1",

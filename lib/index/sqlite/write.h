@@ -85,6 +85,8 @@ enum cairn_tx_stmt {
 	CAIRN_TX_ADD_KEY,
 	CAIRN_TX_REVOKE_KEY,
 	CAIRN_TX_USE_KEY,
+	CAIRN_TX_COUNT_KEYS, /* of an account: good ones, and all */
+	CAIRN_TX_TRIM_KEYS,
 	CAIRN_TX_ADD_ACCOUNT,
 	CAIRN_TX_FIND_ACCOUNT,
 	CAIRN_TX_DISABLE_ACCOUNT,
@@ -258,6 +260,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_gc_sweep(struct cairn_tx *tx, struct c
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_key(struct cairn_tx *tx, struct cairn_index_add_key *add);
 CAIRN_MUST_USE enum cairn_status cairn_tx_revoke_key(struct cairn_tx *tx, struct cairn_index_revoke_key *revoke);
 CAIRN_MUST_USE enum cairn_status cairn_tx_use_key(struct cairn_tx *tx, struct cairn_index_use_key *use);
+CAIRN_MUST_USE enum cairn_status cairn_tx_trim_keys(struct cairn_tx *tx, struct cairn_index_trim_keys *trim);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_telemetry(struct cairn_tx *tx, struct cairn_index_add_telemetry *add);
 CAIRN_MUST_USE enum cairn_status cairn_tx_trim_telemetry(struct cairn_tx *tx, struct cairn_index_trim_telemetry *trim);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_account(struct cairn_tx *tx, struct cairn_index_add_account *add);
