@@ -58,12 +58,16 @@ enum cairn_status cairn_cas_options_check(const struct cairn_cas_options *option
 
 static enum cairn_status cas_take_secret(struct cairn_cas *cas, const struct cairn_secret *secret)
 {
-	static const char LABEL[] = "cairn fetch key 2";
+	static const char FETCH[] = "cairn fetch key 2", PUBLIC[] = "cairn public id 1";
 	if (!secret)
 		return CAIRN_OK;
 	cas->secret = *secret;
-	return cairn_hkdf_sha256(cas->fetch_key, sizeof(cas->fetch_key), secret->bytes, secret->len, LABEL,
-				 sizeof(LABEL));
+	enum cairn_status status = cairn_hkdf_sha256(cas->fetch_key, sizeof(cas->fetch_key), secret->bytes, secret->len,
+						     FETCH, sizeof(FETCH));
+	if (status != CAIRN_OK)
+		return status;
+	return cairn_hkdf_sha256(cas->public_key, sizeof(cas->public_key), secret->bytes, secret->len, PUBLIC,
+				 sizeof(PUBLIC));
 }
 
 enum cairn_status cairn_cas_open(struct cairn_cas **out, const struct cairn_cas_parts *parts,

@@ -26,8 +26,9 @@ struct cairn_cas {
 	char *data_dir, *tmp_dir;
 	struct cairn_secret secret;
 	struct cairn_dedupe_keys dedupe_keys;
-	uint8_t fetch_key[CAIRN_HASH_BYTES]; /* signs fetch grants; derived from the secret */
-	struct cairn_index *index;           /* borrowed, as the store is */
+	uint8_t fetch_key[CAIRN_HASH_BYTES];  /* signs fetch grants; derived from the secret */
+	uint8_t public_key[CAIRN_HASH_BYTES]; /* hides numbers: public_id.c; likewise */
+	struct cairn_index *index;            /* borrowed, as the store is */
 	struct cairn_store *store;
 	struct cairn_answer_cache *cache;
 	struct cairn_guards guards; /* over the object and the row of a xorb together */

@@ -1,12 +1,11 @@
 /* A repository: GET /api/{type}/{namespace}/{name} and …/revision/{revision}. */
 #include "server/hub/hub_info.h"
 
+#include "cas/public_id.h"
 #include "server/hub/hub_entry.h"
 #include "server/hub/hub_reply.h"
 #include "server/route/routes.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,15 +31,15 @@ static void info_free(void *state)
 	free(i);
 }
 
-void hub_info_put(struct cairn_json_out *w, const struct cairn_index_repo *repo)
+void hub_info_put(const struct cairn_cas *cas, struct cairn_json_out *w, const struct cairn_index_repo *repo)
 {
 	static const char *const GATES[] = {
 		[CAIRN_INDEX_GATE_AUTO] = "auto",
 		[CAIRN_INDEX_GATE_MANUAL] = "manual",
 	};
-	char number[32], when[HUB_TIME_BYTES];
-	(void)snprintf(number, sizeof(number), "%024" PRIx64, (uint64_t)repo->id);
-	cairn_json_put_text(w, "_id", number);
+	char id[CAIRN_PUBLIC_ID_TEXT_BYTES], when[HUB_TIME_BYTES];
+	cairn_public_id(cas, CAIRN_PUBLIC_REPO, repo->id, id);
+	cairn_json_put_text(w, "_id", id);
 	hub_repo_put_id(w, "id", repo);
 	if (repo->kind == CAIRN_INDEX_MODEL)
 		hub_repo_put_id(w, "modelId", repo);
@@ -110,7 +109,7 @@ static void info_tell(struct hub_call *call)
 		return;
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	cairn_json_open_object(&w, NULL);
-	hub_info_put(&w, &i->repo.repo);
+	hub_info_put(call->job.app->cas, &w, &i->repo.repo);
 	cairn_json_put_text(&w, "sha", call->commit);
 	cairn_json_put_u64(&w, "usedStorage", i->repo.commit.bytes);
 	info_put_siblings(i, &w);

@@ -43,7 +43,7 @@ static void list_visit(void *ctx, const struct cairn_index_repo *repo)
 			cairn_json_put_u64(w, "storagePercent",
 					   (uint64_t)(100 * (double)repo->bytes / (double)l->bytes + 0.5));
 	} else {
-		hub_info_put(w, repo);
+		hub_info_put(l->repo.call.job.app->cas, w, repo);
 	}
 	cairn_json_close(w);
 }

@@ -1,26 +1,30 @@
 /* Who holds the key: GET /api/whoami-v2. */
 #include "base/json.h"
+#include "cas/public_id.h"
 #include "hub/quota.h"
 #include "hub/repo.h"
 #include "server/hub/hub_reply.h"
 #include "server/route/routes.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+struct whoami_answer {
+	const struct cairn_cas *cas;
+	struct cairn_json_out w;
+};
 
-static void whoami_id(struct cairn_json_out *w, int64_t id)
+static void whoami_id(struct whoami_answer *answer, int64_t id)
 {
-	char text[32];
-	(void)snprintf(text, sizeof(text), "%024" PRIx64, (uint64_t)id);
-	cairn_json_put_text(w, "id", text);
+	char text[CAIRN_PUBLIC_ID_TEXT_BYTES];
+	cairn_public_id(answer->cas, CAIRN_PUBLIC_ACCOUNT, id, text);
+	cairn_json_put_text(&answer->w, "id", text);
 }
 
 static void whoami_organisation(void *ctx, const struct cairn_index_account *account, enum cairn_index_role role)
 {
-	struct cairn_json_out *w = ctx;
+	struct whoami_answer *answer = ctx;
+	struct cairn_json_out *w = &answer->w;
 	cairn_json_open_object(w, NULL);
 	cairn_json_put_text(w, "type", "org");
-	whoami_id(w, account->id);
+	whoami_id(answer, account->id);
 	cairn_json_put_text(w, "name", account->name);
 	cairn_json_put_text(w, "fullname", account->fullname[0] ? account->fullname : account->name);
 	cairn_json_put_text(w, "roleInOrg", cairn_hub_role_name(role));
@@ -70,24 +74,26 @@ static void whoami_run(struct hub_call *call)
 	}
 	bool operator= asker->kind == CAIRN_HUB_OPERATOR;
 	const char *name = operator? CAIRN_HUB_OPERATOR_NAME : account->name;
-	struct cairn_json_out w = cairn_json_out_init(&call->answer);
-	cairn_json_open_object(&w, NULL);
-	cairn_json_put_text(&w, "type", account->kind == CAIRN_INDEX_ORGANISATION ? "org" : "user");
-	whoami_id(&w, account->id);
-	cairn_json_put_text(&w, "name", name);
-	cairn_json_put_text(&w, "fullname", account->fullname[0] ? account->fullname : name);
-	cairn_json_put_text(&w, "email", account->email[0] ? account->email : NULL);
-	cairn_json_put_bool(&w, "emailVerified", false);
-	cairn_json_put_bool(&w, "canPay", false);
-	cairn_json_put_bool(&w, "isPro", false);
-	cairn_json_open_array(&w, "orgs");
+	struct whoami_answer answer = {.cas = call->job.app->cas, .w = cairn_json_out_init(&call->answer)};
+	struct cairn_json_out *w = &answer.w;
+	cairn_json_open_object(w, NULL);
+	cairn_json_put_text(w, "type", account->kind == CAIRN_INDEX_ORGANISATION ? "org" : "user");
+	whoami_id(&answer, account->id);
+	cairn_json_put_text(w, "name", name);
+	cairn_json_put_text(w, "fullname", account->fullname[0] ? account->fullname : name);
+	cairn_json_put_text(w, "email", account->email[0] ? account->email : NULL);
+	cairn_json_put_bool(w, "emailVerified", false);
+	cairn_json_put_bool(w, "canPay", false);
+	cairn_json_put_bool(w, "isPro", false);
+	cairn_json_open_array(w, "orgs");
 	if (!operator)
-		call->status = cairn_hub_each_organisation(call->job.app->cas, account->id, whoami_organisation, &w);
-	cairn_json_close(&w);
-	whoami_key(&w, asker);
+		call->status =
+			cairn_hub_each_organisation(call->job.app->cas, account->id, whoami_organisation, &answer);
+	cairn_json_close(w);
+	whoami_key(w, asker);
 	if (!operator&& call->status == CAIRN_OK)
-		whoami_room(call, &w);
-	cairn_json_close(&w);
+		whoami_room(call, w);
+	cairn_json_close(w);
 }
 
 static void whoami_get(struct http_request *req)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -581,6 +582,23 @@ def test_knowing_a_sha256_is_no_right_to_it(people, data):
     assert refused.status == absent.status == 400
     token = token_of(people.ask("GET", "/api/models/bob/one/xet-read-token/main", "bob"))
     assert people.server.request("HEAD", f"/v1/files/{hash_}", token=token).status == 404
+
+
+def test_ids_tell_no_numbers(people):
+    """They are as long as those of the public hub, stay, and say nothing of how many others there are."""
+    repos = [make(people, f"ann/n{i}") for i in range(3)]
+    ids = [people.ask("GET", f"/api/models/{repo}").json()["_id"] for repo in repos]
+    ids.append(people.ask("GET", "/api/whoami-v2").json()["id"])
+    assert all(re.fullmatch("[0-9a-f]{24}", id) for id in ids) and len(set(ids)) == 4
+    assert min(abs(int(a, 16) - int(b, 16)) for a in ids for b in ids if a != b) > 2**32
+    listed = {repo["id"]: repo["_id"] for repo in people.ask("GET", "/api/models?author=ann").json()}
+    assert [listed[repo] for repo in repos] == ids[:3]
+    people.server.stop()
+    people.server.start()
+    assert people.ask("GET", f"/api/models/{repos[0]}").json()["_id"] == ids[0]
+    moved = {"fromRepo": "ann/n0", "toRepo": "ann/moved", "type": "model"}
+    assert people.ask("POST", "/api/repos/move", body=moved).status == 200
+    assert people.ask("GET", "/api/models/ann/moved").json()["_id"] == ids[0], "it is the same repository"
 
 
 def test_moves_and_settings(people):
