@@ -98,8 +98,7 @@ static enum cairn_status repair_ask(struct repair *r, struct cairn_diag *diag)
 		enum cairn_status status = client_request(r->client, CLIENT_GET, path, NULL, 0, &answer, diag);
 		if (status != CAIRN_OK)
 			return status;
-		if (cairn_json_parse(&json, (const char *)answer.bytes, answer.len) != CAIRN_OK ||
-		    !repair_note_page(r, json, &next))
+		if (client_json(&json, &answer) != CAIRN_OK || !repair_note_page(r, json, &next))
 			return cairn_fail(diag, CAIRN_E_BUSY, "server.answer", CAIRN_NO_OFFSET,
 					  "the answer is no list of xorbs: is the server older than this program?");
 	} while (next != 0);

@@ -93,8 +93,7 @@ static enum cairn_status pack_begin(struct client *client, const char *path, str
 	enum cairn_status status = client_request(client, CLIENT_POST, path, NULL, 0, answer, diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (cairn_json_parse(&json, (const char *)answer->bytes, answer->len) != CAIRN_OK ||
-	    !admin_number(json, "job", id))
+	if (client_json(&json, answer) != CAIRN_OK || !admin_number(json, "job", id))
 		return pack_odd_answer(diag);
 	return CAIRN_OK;
 }
@@ -107,7 +106,7 @@ static enum cairn_status pack_ask(struct client *client, struct cairn_buf *answe
 	if (status != CAIRN_OK)
 		return status;
 	const struct cairn_json *j = NULL;
-	if (cairn_json_parse(&json, (const char *)answer->bytes, answer->len) == CAIRN_OK)
+	if (client_json(&json, answer) == CAIRN_OK)
 		j = cairn_json_get(json, "job");
 	*job = (struct pack_job){0};
 	if (!admin_number(j, "id", &job->id) || !admin_number(j, "total_bytes", &job->total_bytes) ||

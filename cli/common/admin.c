@@ -13,7 +13,7 @@ enum { ADMIN_ANSWER_BYTES_MAX = 16 * 1024 * 1024, ADMIN_TEXT_BYTES_MAX = 4096 };
 static int admin_print(const struct admin_call *call, const struct cairn_buf *answer)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
-	bool parsed = cairn_json_parse(&json, (const char *)answer->bytes, answer->len) == CAIRN_OK;
+	bool parsed = client_json(&json, answer) == CAIRN_OK;
 	if (!parsed || !cairn_json_is_object(json)) {
 		cli_error("%s: the server's answer is not what it should be: is %s a server of another kind?",
 			  call->subject, call->path);

@@ -219,7 +219,7 @@ static void client_explain(const struct client_exchange *x, const char *what, st
 	const struct cairn_json *error = NULL;
 	struct curl_header *id = NULL;
 	int64_t offset = -1;
-	if (x->error.len > 0 && cairn_json_parse(&json, (const char *)x->error.bytes, x->error.len) == CAIRN_OK)
+	if (x->error.len > 0 && client_json(&json, &x->error) == CAIRN_OK)
 		error = cairn_json_get(json, "error");
 	const char *rule = cairn_json_text_of(error, "code");
 	const char *message = cairn_json_text_of(error, "message");
@@ -430,6 +430,11 @@ enum cairn_status client_get_range(struct client *c, const char *path, uint64_t 
 	(void)snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, first, last);
 	const struct client_call call = {.method = CLIENT_GET, .path = path, .range = range};
 	return client_try(c, &call, answer, diag);
+}
+
+enum cairn_status client_json(struct cairn_json **out, const struct cairn_buf *answer)
+{
+	return cairn_json_parse_some(out, (const char *)answer->bytes, answer->len, CLIENT_VALUES_MAX);
 }
 
 enum cairn_status client_head_bytes(struct client *c, const char *path, uint64_t *out, struct cairn_diag *diag)

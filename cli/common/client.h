@@ -2,7 +2,7 @@
 #ifndef CAIRN_CLI_CLIENT_H
 #define CAIRN_CLI_CLIENT_H
 
-#include "base/buf.h"
+#include "base/json.h"
 
 #include <stdatomic.h>
 
@@ -58,6 +58,12 @@ CAIRN_MUST_USE enum cairn_status client_request(struct client *c, enum client_me
  * past the end is CAIRN_E_FORMAT, as any 4xx. */
 CAIRN_MUST_USE enum cairn_status client_get_range(struct client *c, const char *path, uint64_t first, uint64_t last,
 						  struct cairn_buf *answer, struct cairn_diag *diag);
+
+enum { CLIENT_VALUES_MAX = 1024 * 1024 }; /* of a JSON answer: 150 MB at the worst, and 100 times a page of a list */
+
+/** Parse an answer. Not for plans, which are longer. @return CAIRN_OK; CAIRN_E_FORMAT it is no JSON, or has too many
+ *  values */
+CAIRN_MUST_USE enum cairn_status client_json(struct cairn_json **out, const struct cairn_buf *answer);
 
 /** Length that a HEAD of path tells. @return as client_request(); CAIRN_E_BUSY the answer tells none */
 CAIRN_MUST_USE enum cairn_status client_head_bytes(struct client *c, const char *path, uint64_t *out,

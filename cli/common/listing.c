@@ -56,7 +56,7 @@ static enum cairn_status listing_page(struct listing_state *l, struct cairn_diag
 	enum cairn_status status = client_request(l->client, CLIENT_GET, target, NULL, 0, &answer, diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (cairn_json_parse(&json, (const char *)answer.bytes, answer.len) != CAIRN_OK || !listing_print_page(l, json))
+	if (client_json(&json, &answer) != CAIRN_OK || !listing_print_page(l, json))
 		return cairn_fail(diag, CAIRN_E_BUSY, "server.answer", CAIRN_NO_OFFSET,
 				  "the answer is no list of %s: is it a server of another kind?", l->listing->name);
 	return CAIRN_OK;

@@ -163,7 +163,7 @@ enum cairn_status manifest_read(struct manifest *out, const uint8_t *json, size_
 	CLEANUP(cairn_json_freep) struct cairn_json *root = NULL;
 	int64_t version = 0;
 	*out = (struct manifest){0};
-	if (len == 0 || cairn_json_parse(&root, (const char *)json, len) != CAIRN_OK ||
+	if (len == 0 || cairn_json_parse_some(&root, (const char *)json, len, MANIFEST_VALUES_MAX) != CAIRN_OK ||
 	    !cairn_json_i64_of(root, "version", &version) || !cairn_json_is_array(cairn_json_get(root, "files")))
 		return cairn_fail(diag, CAIRN_E_FORMAT, "manifest.json", CAIRN_NO_OFFSET,
 				  "is neither a hash of 64 digits nor a manifest with version and files");

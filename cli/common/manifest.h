@@ -11,6 +11,7 @@ enum {
 	MANIFEST_PATH_BYTES_MAX = 4096,
 	MANIFEST_NAME_BYTES_MAX = 255,           /* between two slashes */
 	MANIFEST_BYTES_MAX = 1024 * 1024 * 1024, /* as JSON */
+	MANIFEST_VALUES_MAX = 16 * 1000 * 1000,  /* likewise; those of a file, and commas in its path */
 };
 
 struct manifest_file {

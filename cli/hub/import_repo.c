@@ -39,8 +39,7 @@ static enum cairn_status repo_ask(struct import_repo *r, enum client_method meth
 	enum cairn_status status = client_request(r->client, method, path, body ? body->bytes : NULL,
 						  body ? body->len : 0, &r->answer, diag);
 	free(path);
-	if (status == CAIRN_OK && json &&
-	    (r->answer.len == 0 || cairn_json_parse(json, (const char *)r->answer.bytes, r->answer.len) != CAIRN_OK))
+	if (status == CAIRN_OK && json && (r->answer.len == 0 || client_json(json, &r->answer) != CAIRN_OK))
 		return import_repo_not_a_hub(diag, "{");
 	return status;
 }
@@ -97,7 +96,7 @@ static enum cairn_status repo_ask_who(struct import_repo *r, struct cairn_diag *
 	if (status != CAIRN_OK)
 		return status;
 	const char *name = NULL;
-	if (r->answer.len > 0 && cairn_json_parse(&json, (const char *)r->answer.bytes, r->answer.len) == CAIRN_OK)
+	if (r->answer.len > 0 && client_json(&json, &r->answer) == CAIRN_OK)
 		name = cairn_json_text_of(json, "name");
 	r->is_operator = name && strcmp(name, "operator") == 0;
 	return name ? CAIRN_OK : import_repo_not_a_hub(diag, "name");

@@ -180,8 +180,8 @@ enum cairn_status pull_plan_parse(struct pull_plan *out, const uint8_t *json, si
 				  uint64_t file_bytes, struct cairn_diag *diag)
 {
 	*out = (struct pull_plan){0};
-	if (cairn_json_parse(&out->json, (const char *)json, len) != CAIRN_OK)
-		return plan_wrong(diag, "it is not JSON");
+	if (cairn_json_parse_some(&out->json, (const char *)json, len, PULL_PLAN_VALUES_MAX) != CAIRN_OK)
+		return plan_wrong(diag, "it is not JSON, or has too many values");
 	enum cairn_status status = plan_read_terms(out, first, end, file_bytes, diag);
 	if (status == CAIRN_OK)
 		status = plan_read_xorbs(out, diag);

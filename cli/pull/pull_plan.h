@@ -9,6 +9,7 @@
 
 enum {
 	PULL_PLAN_BYTES_MAX = 128 * 1024 * 1024, /* of a plan's JSON */
+	PULL_PLAN_VALUES_MAX = 4 * 1024 * 1024,  /* in it: a window of chunks of 8 KiB, none beside another */
 	PULL_PLAN_CHUNKS_MAX = 1024 * 1024,      /* of a window, 48 bytes each */
 };
 

@@ -147,8 +147,7 @@ static enum cairn_status push_shard(void *ctx, const uint8_t *bytes, size_t len,
 	enum cairn_status status = client_request(p->client, CLIENT_POST, path, bytes, len, &p->answer, diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (cairn_json_parse(&json, (const char *)p->answer.bytes, p->answer.len) != CAIRN_OK ||
-	    !cairn_json_i64_of(json, "result", &result))
+	if (client_json(&json, &p->answer) != CAIRN_OK || !cairn_json_i64_of(json, "result", &result))
 		return push_not_a_store(diag, path, "result");
 	p->shards_sent++;
 	p->shards_new += result == 1;

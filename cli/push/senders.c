@@ -58,8 +58,7 @@ static enum cairn_status sender_post(struct client *client, const char *path, co
 	enum cairn_status status = client_request(client, CLIENT_POST, path, bytes, len, &answer, diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (cairn_json_parse(&json, (const char *)answer.bytes, answer.len) != CAIRN_OK ||
-	    !cairn_json_bool_of(json, "was_inserted", &inserted))
+	if (client_json(&json, &answer) != CAIRN_OK || !cairn_json_bool_of(json, "was_inserted", &inserted))
 		return push_not_a_store(diag, path, "was_inserted");
 	return CAIRN_OK;
 }

@@ -151,6 +151,23 @@ START_TEST(an_error_is_told_with_all_that_the_server_said)
 END_TEST
 
 /* A proxy's error page, or a server of another kind. */
+START_TEST(an_answer_of_many_values)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf answer = cairn_buf_init(UINT64_C(4) * CLIENT_VALUES_MAX);
+	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
+	cairn_buf_add(&answer, "[0", 2);
+	for (unsigned i = 1; i < CLIENT_VALUES_MAX; i++)
+		cairn_buf_add(&answer, ",0", 2);
+	cairn_buf_add(&answer, "]", 1);
+	ck_assert_int_eq(client_json(&json, &answer), CAIRN_OK);
+	ck_assert_uint_eq(cairn_json_count(json), CLIENT_VALUES_MAX);
+	cairn_json_freep(&json);
+	answer.len--;
+	cairn_buf_add(&answer, ",0]", 3);
+	ck_assert_int_eq(client_json(&json, &answer), CAIRN_E_FORMAT);
+}
+END_TEST
+
 START_TEST(an_error_without_words)
 {
 	struct server s;
@@ -173,6 +190,7 @@ int main(void)
 	tcase_add_test(tc, a_server_that_never_was_there_is_told_at_once);
 	tcase_add_test(tc, an_error_is_told_with_all_that_the_server_said);
 	tcase_add_test(tc, an_error_without_words);
+	tcase_add_test(tc, an_answer_of_many_values);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -117,6 +117,27 @@ START_TEST(a_plan_cut_anywhere)
 }
 END_TEST
 
+/* A plan takes memory for each value, whatever it is good for. */
+START_TEST(a_plan_of_many_values)
+{
+	CLEANUP(pull_plan_fini) struct pull_plan plan = {0};
+	static const char MORE[] = ",\"more\":[0";
+	static const char PLAN_TEXT[] = PLAN(0, TERM(A, 100, 0, 1), XORB(A, URL(RANGE(0, 1, 0, 9))));
+	size_t n = PULL_PLAN_VALUES_MAX + 100 * (size_t)_i - 50, len = sizeof(PLAN_TEXT) - 2;
+	char *json = malloc(sizeof(PLAN_TEXT) + 2 * n + 16);
+	ck_assert_ptr_nonnull(json);
+	memcpy(json, PLAN_TEXT, len);
+	memcpy(json + len, MORE, sizeof(MORE) - 1);
+	len += sizeof(MORE) - 1;
+	for (size_t i = 0; i < n; i++, len += 2)
+		memcpy(json + len, ",0", 2);
+	memcpy(json + len, "]}", 2);
+	enum cairn_status status = pull_plan_parse(&plan, (const uint8_t *)json, len + 2, 0, 100, 100, NULL);
+	free(json);
+	ck_assert_int_eq(status, _i == 0 ? CAIRN_OK : CAIRN_E_MISMATCH);
+}
+END_TEST
+
 /* --- state -------------------------------------------------------------------------------------------------------- */
 
 static struct pull_chunk chunk_of(uint64_t at, uint64_t bytes)
@@ -273,6 +294,7 @@ int main(void)
 	tcase_add_loop_test(t, a_plan_that_cannot_be, 0, sizeof(BAD_PLANS) / sizeof(BAD_PLANS[0]));
 	tcase_add_test(t, a_plan_of_too_many_chunks);
 	tcase_add_test(t, a_plan_cut_anywhere);
+	tcase_add_loop_test(t, a_plan_of_many_values, 0, 2);
 	tcase_add_test(t, a_state_is_of_one_pull);
 	tcase_add_test(t, windows_come_back_sorted);
 	tcase_add_test(t, a_state_torn_anywhere);
