@@ -2,8 +2,12 @@
 
 #include "cas/check_run.h"
 #include "index/operate.h"
+#include "store/pack.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- xorbs -------------------------------------------------------------------------------------------------------- */
 
@@ -40,6 +44,27 @@ static enum cairn_status check_xorbs(struct check_run *run)
 			return status;
 	} while (from_id != 0);
 	return CAIRN_OK;
+}
+
+/* --- packs -------------------------------------------------------------------------------------------------------- */
+
+/* What is lost by it is told of each xorb; here it is told where they were. */
+static void check_pack(void *ctx, const struct cairn_store_pack *pack)
+{
+	static const char STRUCTURE[] = "readshard.";
+	static const struct cairn_hash NONE;
+	const struct cairn_diag *fault = pack->fault;
+	char place[32] = "";
+	if (!fault)
+		return;
+	if (fault->has_offset)
+		(void)snprintf(place, sizeof(place), " at byte %" PRIu64, fault->offset);
+	bool damaged = strncmp(fault->rule, STRUCTURE, sizeof(STRUCTURE) - 1) == 0;
+	check_report(ctx, CAIRN_CHECK_PACK, &NONE, false, "packs/%s: %s%s [%s]; %s", pack->name, fault->text, place,
+		     fault->rule,
+		     damaged ? "put it back from a backup, or move it away, run fsck --repair, and upload or repair "
+			       "what is lost"
+			     : "it is not served, so its xorbs count as not stored");
 }
 
 /* --- objects without a row ---------------------------------------------------------------------------------------- */
@@ -95,6 +120,8 @@ enum cairn_status cairn_cas_check(struct cairn_cas *cas, const struct cairn_chec
 	run->report = report;
 	run->repair = options->repair;
 	enum cairn_status status = check_index(run);
+	if (status == CAIRN_OK)
+		status = cairn_store_check_packs(cas->store, check_pack, run);
 	if (status == CAIRN_OK)
 		status = check_xorbs(run);
 	if (status == CAIRN_OK && !cas->options.xorbs_external)

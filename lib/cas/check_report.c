@@ -29,6 +29,8 @@ const char *cairn_check_kind_name(enum cairn_check_kind kind)
 		return "index.count";
 	case CAIRN_CHECK_INDEX_CONTENT:
 		return "index.content";
+	case CAIRN_CHECK_PACK:
+		return "pack.damaged";
 	}
 	return "unknown";
 }

@@ -24,6 +24,8 @@ struct cairn_check_problem {
 		CAIRN_CHECK_INDEX_LINK,      /* a row without one that belongs to it */
 		CAIRN_CHECK_INDEX_COUNT,     /* what it counts is not there */
 		CAIRN_CHECK_INDEX_CONTENT,   /* a file that it keeps itself is not what was committed */
+		/* neither is there here */
+		CAIRN_CHECK_PACK, /* a pack is not served, or its structure is damaged */
 	} kind;
 	struct cairn_hash hash; /* of the xorb or file, if the kind has one */
 	const char *text;       /* for a person */

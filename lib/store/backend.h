@@ -8,6 +8,8 @@
 /** The calls of pack.h, with the same contracts, for a store that can keep objects in packs. Names were checked before.
  */
 struct cairn_store_pack_tier {
+	enum cairn_status (*check)(struct cairn_store *s, void (*visit)(void *ctx, const struct cairn_store_pack *pack),
+				   void *ctx);
 	enum cairn_status (*each)(struct cairn_store *s, void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 				  void *ctx);
 	enum cairn_status (*tidy)(struct cairn_store *s);

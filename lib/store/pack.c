@@ -20,6 +20,13 @@ enum cairn_status cairn_store_each_pack(struct cairn_store *s,
 	return tier ? tier->each(s, visit, ctx) : CAIRN_OK;
 }
 
+enum cairn_status cairn_store_check_packs(struct cairn_store *s,
+					  void (*visit)(void *ctx, const struct cairn_store_pack *pack), void *ctx)
+{
+	const struct cairn_store_pack_tier *tier = s->backend->packs;
+	return tier ? tier->check(s, visit, ctx) : CAIRN_OK;
+}
+
 enum cairn_status cairn_store_tidy_packs(struct cairn_store *s)
 {
 	const struct cairn_store_pack_tier *tier = s->backend->packs;

@@ -16,7 +16,7 @@ struct cairn_store_pack {
 	const char *name;
 	uint64_t file_bytes;
 	uint64_t n_objects;             /* that were written; some may be deleted */
-	const struct cairn_diag *fault; /* why it is not served; NULL: it is */
+	const struct cairn_diag *fault; /* why it is not served, or what is wrong with it; NULL: nothing */
 };
 
 /** Call visit for each file *.shard of the folder, by name, also for those that are not served.
@@ -24,6 +24,12 @@ struct cairn_store_pack {
 CAIRN_MUST_USE enum cairn_status cairn_store_each_pack(struct cairn_store *s,
 						       void (*visit)(void *ctx, const struct cairn_store_pack *pack),
 						       void *ctx);
+
+/** Likewise, and examine the structure of each that is served: fault says what is wrong with it. Reads the index of
+ *  each whole, and no objects. @return likewise */
+CAIRN_MUST_USE enum cairn_status cairn_store_check_packs(struct cairn_store *s,
+							 void (*visit)(void *ctx, const struct cairn_store_pack *pack),
+							 void *ctx);
 
 /** Zero the bytes of deleted objects that were being read, or whose deletion was cut short. Long.
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */

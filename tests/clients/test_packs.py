@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import struct
 import subprocess
 import sys
 import threading
@@ -424,6 +425,35 @@ def test_a_pack_that_is_cut_takes_nothing_else_along(start, make):
         assert told == {"a.shard": None, "zz.shard": "readshard.layout"}
         server.stop()
         server.start()
+
+
+def spoil_slot(path):
+    """The first slot of its index that has an object names a place behind all objects: the pack is served as before."""
+    content = bytearray(path.read_bytes())
+    index_at, index_bytes = struct.unpack_from(">2Q", content, 64)
+    for at in range(index_at + 32, index_at + index_bytes, 40):
+        if struct.unpack_from(">Q", content, at)[0] not in (0, 2**64 - 1):
+            struct.pack_into(">Q", content, at, index_at)
+            break
+    path.write_bytes(content)
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("spoil", [spoil_slot, lambda path: os.truncate(path, 4096)], ids=["slot", "cut"])
+def test_fsck_names_a_damaged_pack(start, make, spoil):
+    server, _, _, path = one_packed(start, make)
+    assert ledger.Ledger().upload(server, xet.File([(make([20_000], 2), 0, 1)])).status == 200
+    pack(server, "b.shard")
+    server.stop()
+    fsck = [cairn.CAIRN, "fsck", "--data-dir", str(server.data), "--skip-data"]
+    assert subprocess.run(fsck, capture_output=True, timeout=60).returncode == 0
+    spoil(path)
+    done = subprocess.run(fsck, capture_output=True, text=True, timeout=60)
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("pack.damaged ")]
+    assert done.returncode == 65 and "packs/a.shard: " in line and "[readshard." in line and "backup" in line, done
+    told = json.loads(subprocess.run([*fsck, "--json"], capture_output=True, timeout=60).stdout)
+    [problem] = [p for p in told["problems"] if p["kind"] == "pack.damaged"]
+    assert "packs/a.shard" in problem["text"] and problem["repaired"] is False and "hash" not in problem
 
 
 @pytest.mark.files

@@ -322,6 +322,19 @@ enum cairn_status cairn_readshard_find(const struct cairn_readshard *s,
 	return status == CAIRN_OK && !out->is_live ? CAIRN_E_NOT_FOUND : status;
 }
 
+enum cairn_status cairn_readshard_find_again(const struct cairn_readshard *s, const struct cairn_readshard_slot *found,
+					     struct cairn_diag *diag)
+{
+	uint8_t bytes[CAIRN_READSHARD_SLOT_BYTES];
+	uint64_t at = cairn_readshard_slot_at(s, cairn_chd_search(&s->function, found->key));
+	enum cairn_status status = cairn_readshard_read(s, at, bytes, sizeof(bytes), diag);
+	if (status != CAIRN_OK)
+		return status;
+	bool same = memcmp(bytes, found->key, CAIRN_READSHARD_KEY_BYTES) == 0 &&
+		    cairn_get_u64be(bytes + CAIRN_READSHARD_KEY_BYTES) == found->at;
+	return same ? CAIRN_OK : CAIRN_E_NOT_FOUND;
+}
+
 struct readshard_place {
 	uint64_t at;
 	uint32_t slot;

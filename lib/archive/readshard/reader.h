@@ -76,6 +76,12 @@ CAIRN_MUST_USE enum cairn_status cairn_readshard_find(const struct cairn_readsha
 						      const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
 						      struct cairn_readshard_slot *out, struct cairn_diag *diag);
 
+/** Is the object there still that cairn_readshard_find() found a moment ago? Reads its slot alone. @return CAIRN_OK;
+ *  CAIRN_E_NOT_FOUND it was deleted; CAIRN_E_IO as cairn_readshard_slot() */
+CAIRN_MUST_USE enum cairn_status cairn_readshard_find_again(const struct cairn_readshard *s,
+							    const struct cairn_readshard_slot *found,
+							    struct cairn_diag *diag);
+
 /**
  * The objects that are there, by their place in the file, for reading from front to end. 8 bytes of memory an object.
  * @param[out] slots  their slots; owned by the caller, free()

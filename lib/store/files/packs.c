@@ -253,29 +253,39 @@ void store_packs_fini(struct store_packs *p)
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-/* @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO likewise, but not all could be looked into */
-static enum cairn_status packs_look(struct store_packs *p, const struct cairn_hash *hash,
-				    struct store_packs_which which, struct store_packed *out)
+static void packs_take_reference(struct store_pack **out, struct store_pack *pack)
 {
-	enum cairn_status none = CAIRN_E_NOT_FOUND;
+	if (*out)
+		return;
+	*out = pack;
+	atomic_fetch_add(&pack->refs, 1);
+}
+
+/* @param[out] failed  with CAIRN_E_IO: a reference to the first that could not be looked into; else NULL
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO likewise, but not all could be looked into */
+static enum cairn_status packs_look(struct store_packs *p, const struct cairn_hash *hash,
+				    struct store_packs_which which, struct store_packed *out,
+				    struct store_pack **failed)
+{
 	pthread_rwlock_rdlock(&p->lock);
 	for (size_t i = 0; i < p->n && !out->pack; i++) {
 		if (!p->all[i]->shard || (which.writable && !p->all[i]->writable))
 			continue;
 		enum cairn_status status = cairn_readshard_find(p->all[i]->shard, hash->b, &out->slot, NULL);
 		if (status == CAIRN_E_IO)
-			none = status;
+			packs_take_reference(failed, p->all[i]);
 		if (status != CAIRN_OK)
 			continue;
 		if (which.skip > 0) {
 			which.skip--;
 			continue;
 		}
-		out->pack = p->all[i];
-		atomic_fetch_add(&out->pack->refs, 1);
+		packs_take_reference(&out->pack, p->all[i]);
 	}
 	pthread_rwlock_unlock(&p->lock);
-	return out->pack ? CAIRN_OK : none;
+	if (out->pack)
+		pack_unrefp(failed);
+	return out->pack ? CAIRN_OK : *failed ? CAIRN_E_IO : CAIRN_E_NOT_FOUND;
 }
 
 /* The file may have been moved away, or cut, while it is open here. */
@@ -291,12 +301,15 @@ enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_has
 	enum cairn_status status = CAIRN_E_NOT_FOUND;
 	*out = (struct store_packed){0};
 	for (int try = 0; try < 2; try++) {
-		status = packs_look(p, hash, which, out);
+		CLEANUP(pack_unrefp) struct store_pack *failed = NULL;
+		status = packs_look(p, hash, which, out, &failed);
 		if (status == CAIRN_OK && pack_is_there(p, out->pack))
 			return CAIRN_OK;
 		store_packs_release(out);
-		/* One that was cut is opened anew by the scan, which notes what is wrong with it. */
-		if (status == CAIRN_E_NOT_FOUND ? !packs_refresh(p) : store_packs_scan(p) != CAIRN_OK)
+		/* One that was cut is opened anew by the scan, which notes what is wrong with it. Of one that is as it
+		 * was the disk does not return a page: a scan would find nothing, at each look-up. */
+		bool rescan = status == CAIRN_OK || (failed && !pack_is_there(p, failed));
+		if (rescan ? store_packs_scan(p) != CAIRN_OK : !packs_refresh(p))
 			break;
 	}
 	return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
@@ -338,11 +351,10 @@ enum cairn_status store_packs_get(struct store_packs *p, const struct cairn_hash
 		return CAIRN_E_NOT_FOUND; /* replaced this moment */
 	cairn_readshard_hold(opened, &packed.slot);
 	/* Deleted before it was held? */
-	status = cairn_readshard_find(packed.pack->shard, hash->b, slot, NULL);
-	if (status == CAIRN_E_IO)
+	status = cairn_readshard_find_again(packed.pack->shard, &packed.slot, NULL);
+	if (status != CAIRN_OK)
 		return status;
-	if (status != CAIRN_OK || slot->at != packed.slot.at)
-		return CAIRN_E_NOT_FOUND;
+	*slot = packed.slot;
 	*fd = opened;
 	opened = -1;
 	return CAIRN_OK;
@@ -389,7 +401,8 @@ enum cairn_status store_packs_remove_from(struct store_packs *p, const struct ca
 static bool packs_is_first(struct store_packs *p, const struct store_pack *pack, const struct cairn_hash *hash)
 {
 	CLEANUP(store_packs_release) struct store_packed first = {0};
-	return packs_look(p, hash, (struct store_packs_which){0}, &first) == CAIRN_OK && first.pack == pack;
+	CLEANUP(pack_unrefp) struct store_pack *failed = NULL;
+	return packs_look(p, hash, (struct store_packs_which){0}, &first, &failed) == CAIRN_OK && first.pack == pack;
 }
 
 /* References to all packs, so that long work needs no lock. */
@@ -460,20 +473,35 @@ enum cairn_status store_packs_each(struct store_packs *p,
 	return CAIRN_OK;
 }
 
-enum cairn_status store_packs_list(struct store_packs *p, void (*visit)(void *ctx, const struct cairn_store_pack *pack),
-				   void *ctx)
+/* What is wrong with it, if it is served all the same: only looking at each slot tells.
+ * @return CAIRN_OK; CAIRN_E_NOMEM */
+static enum cairn_status pack_examine(const struct store_pack *pack, struct cairn_diag *fault)
+{
+	struct cairn_readshard_summary summary;
+	enum cairn_status status = cairn_readshard_verify(pack->shard, &summary, fault);
+	return status == CAIRN_E_NOMEM ? status : CAIRN_OK;
+}
+
+enum cairn_status store_packs_list(struct store_packs *p, bool examine,
+				   void (*visit)(void *ctx, const struct cairn_store_pack *pack), void *ctx)
 {
 	CLEANUP(packs_all_fini) struct packs_all all;
 	enum cairn_status status = store_packs_scan(p);
 	packs_all_init(&all, p);
 	for (size_t i = 0; i < all.n && status == CAIRN_OK; i++) {
 		const struct store_pack *pack = all.pack[i];
+		struct cairn_diag found = {0};
 		struct cairn_store_pack info = {.name = pack->name,
 						.file_bytes = (uint64_t)pack->st.st_size,
 						.fault = pack->shard ? NULL : &pack->fault};
 		if (pack->shard)
 			info.n_objects = cairn_readshard_header_of(pack->shard)->n_objects;
-		visit(ctx, &info);
+		if (pack->shard && examine)
+			status = pack_examine(pack, &found);
+		if (found.rule)
+			info.fault = &found;
+		if (status == CAIRN_OK)
+			visit(ctx, &info);
 	}
 	return status;
 }

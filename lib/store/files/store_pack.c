@@ -33,7 +33,13 @@ struct store_fs_packing {
 static enum cairn_status store_fs_each_pack(struct cairn_store *s,
 					    void (*visit)(void *ctx, const struct cairn_store_pack *pack), void *ctx)
 {
-	return store_packs_list(&((struct store_fs *)s)->packs, visit, ctx);
+	return store_packs_list(&((struct store_fs *)s)->packs, false, visit, ctx);
+}
+
+static enum cairn_status store_fs_check_packs(struct cairn_store *s,
+					      void (*visit)(void *ctx, const struct cairn_store_pack *pack), void *ctx)
+{
+	return store_packs_list(&((struct store_fs *)s)->packs, true, visit, ctx);
 }
 
 static enum cairn_status store_fs_tidy_packs(struct cairn_store *s)
@@ -55,7 +61,7 @@ static enum cairn_status packing_check(struct store_fs *fs, const char *name, st
 	if (fstatat(fs->packs.dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "pack.exists", CAIRN_NO_OFFSET,
 				  "there is a pack of this name; choose another");
-	enum cairn_status status = store_packs_list(&fs->packs, packing_count, &n);
+	enum cairn_status status = store_packs_list(&fs->packs, false, packing_count, &n);
 	if (status == CAIRN_OK && n >= CAIRN_STORE_PACKS_MAX)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "pack.many", CAIRN_NO_OFFSET,
 				  "there are %d packs, as many as are served; make fewer, larger ones",
@@ -222,6 +228,7 @@ static enum cairn_status packing_each(struct cairn_store_packing *packing,
 
 const struct cairn_store_pack_tier STORE_FS_PACK_TIER = {
 	.each = store_fs_each_pack,
+	.check = store_fs_check_packs,
 	.tidy = store_fs_tidy_packs,
 	.packing_begin = packing_begin,
 	.packing_wants = packing_wants,
