@@ -110,17 +110,26 @@ static enum cairn_status duplicate_read(struct cairn_cas *cas, const struct cair
 	return status == CAIRN_OK ? duplicate_read_text(cas, d, diag) : status;
 }
 
+/* Whose admin decides whether a copy is public: two are asked together by nobody but an operator.
+ * @return as the guard of struct cairn_index_repo; 0: everybody may have the files */
+static int64_t duplicate_guard(const struct cairn_index_repo *source)
+{
+	if (!source->is_private && source->gate == CAIRN_INDEX_GATE_NONE)
+		return 0;
+	return source->guard == 0 || source->guard == source->account ? source->account : CAIRN_INDEX_NO_ACCOUNT;
+}
+
 /* Members alone may have the files: who may read them does not decide that everybody may. */
 static enum cairn_status duplicate_privacy(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 					   const struct cairn_index_repo *source, const bool *said, bool *is_private,
 					   struct cairn_diag *diag)
 {
-	bool is_guarded = source->is_private || source->gate != CAIRN_INDEX_GATE_NONE;
+	int64_t guard = duplicate_guard(source);
 	enum cairn_hub_access access = CAIRN_HUB_SEE;
-	*is_private = said ? *said : is_guarded;
-	if (!is_guarded || *is_private)
+	*is_private = said ? *said : guard != 0;
+	if (guard == 0 || *is_private)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_hub_access_in(cas, asker, source->account, &access);
+	enum cairn_status status = cairn_hub_access_in(cas, asker, guard, &access);
 	if (status != CAIRN_OK || access >= CAIRN_HUB_ADMIN)
 		return status;
 	return cairn_fail(
@@ -143,6 +152,7 @@ enum cairn_status cairn_hub_duplicate(struct cairn_cas *cas, const struct cairn_
 		return status;
 	made.sdk = source->sdk;
 	made.source = source->id;
+	made.guard = duplicate_guard(source);
 	made.operations = d.operations;
 	made.n = d.n;
 	return cairn_hub_make_repo(cas, asker, &made, out, diag);

@@ -224,6 +224,7 @@ enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_
 	add.n = first.n;
 	if (new_repo->source != 0) {
 		add.source = new_repo->source;
+		add.guard = new_repo->guard;
 		add.operations = new_repo->operations;
 		add.n = new_repo->n;
 	}
@@ -240,15 +241,46 @@ enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, const struct cairn_
 
 /* --- changing ----------------------------------------------------------------------------------------------------- */
 
-enum cairn_status cairn_hub_set_repo(struct cairn_cas *cas, const struct cairn_index_repo *repo, const bool *is_private,
+/* Would more people see it, or have its files? */
+static bool repo_is_opened(const struct cairn_index_repo *repo, const bool *is_private,
+			   const enum cairn_index_gate *gate)
+{
+	bool hides = is_private ? *is_private : repo->is_private;
+	bool gate_goes = gate && *gate == CAIRN_INDEX_GATE_NONE && repo->gate != CAIRN_INDEX_GATE_NONE;
+	return !hides && (repo->is_private || gate_goes);
+}
+
+/* Who makes a copy could otherwise show it to everybody one setting later. */
+static enum cairn_status repo_check_guard(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+					  const struct cairn_index_repo *repo, struct cairn_diag *diag)
+{
+	enum cairn_hub_access access = CAIRN_HUB_SEE;
+	if (repo->guard == 0)
+		return CAIRN_OK;
+	enum cairn_status status = cairn_hub_access_in(cas, asker, repo->guard, &access);
+	if (status != CAIRN_OK || access >= CAIRN_HUB_ADMIN)
+		return status;
+	return cairn_fail(diag, CAIRN_E_DENIED, "repo.guarded", CAIRN_NO_OFFSET,
+			  "\"%s/%s\" is a copy of a repository that was private, or had a gate: only an admin of that "
+			  "one's account, or the operator, makes it public",
+			  repo->account_name, repo->name);
+}
+
+enum cairn_status cairn_hub_set_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				     const struct cairn_index_repo *repo, const bool *is_private,
 				     const enum cairn_index_gate *gate, struct cairn_diag *diag)
 {
+	enum cairn_status status = CAIRN_OK;
+	if (repo_is_opened(repo, is_private, gate))
+		status = repo_check_guard(cas, asker, repo, diag);
+	if (status != CAIRN_OK)
+		return status;
 	struct cairn_index_set_repo set = {.id = repo->id, .keeps_private = !is_private, .keeps_gate = !gate};
 	if (is_private)
 		set.is_private = *is_private;
 	if (gate)
 		set.gate = *gate;
-	enum cairn_status status = cairn_index_set_repo(cairn_cas_index(cas), &set);
+	status = cairn_index_set_repo(cairn_cas_index(cas), &set);
 	*diag = set.write.diag;
 	return status;
 }

@@ -39,6 +39,7 @@ struct cairn_hub_new_repo {
 	const struct cairn_index_operation *operations;
 	uint32_t n;     /* at most CAIRN_HUB_FIRST_FILES_MAX */
 	int64_t source; /* a repository that it is a copy of: then the operations are all of its files. 0: none */
+	int64_t guard;  /* who decides whether the copy is public, as in struct cairn_index_repo */
 };
 enum { CAIRN_HUB_FIRST_FILES_MAX = 100 };
 
@@ -55,10 +56,11 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_make_repo(struct cairn_cas *cas, cons
 
 /** Say who may see a repository that was found with CAIRN_HUB_ADMIN, and who may have its files; NULL leaves that as it
  *  is, whatever somebody else makes it meanwhile. Waits for the index's writer. @return CAIRN_OK; CAIRN_E_NOT_FOUND
- * (repo.unknown); as a write */
-CAIRN_MUST_USE enum cairn_status cairn_hub_set_repo(struct cairn_cas *cas, const struct cairn_index_repo *repo,
-						    const bool *is_private, const enum cairn_index_gate *gate,
-						    struct cairn_diag *diag);
+ * (repo.unknown); CAIRN_E_DENIED it is a copy of what not everybody may have, and the asker is not who decides about
+ * that (repo.guarded); as a write */
+CAIRN_MUST_USE enum cairn_status cairn_hub_set_repo(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+						    const struct cairn_index_repo *repo, const bool *is_private,
+						    const enum cairn_index_gate *gate, struct cairn_diag *diag);
 
 /** Give a repository that was found with CAIRN_HUB_ADMIN another name, also in another account where the asker may make
  * one. Waits for the index's writer. @return as cairn_hub_make_repo(), and CAIRN_E_NOT_FOUND (repo.unknown) */

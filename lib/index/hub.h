@@ -124,6 +124,8 @@ enum cairn_index_repo_kind {
 	CAIRN_INDEX_KERNEL = 5,
 };
 
+enum { CAIRN_INDEX_NO_ACCOUNT = -1 }; /* nobody is its admin but operators */
+
 /** Whom a public repository shows its files to. */
 enum cairn_index_gate {
 	CAIRN_INDEX_GATE_NONE,   /* everybody */
@@ -141,6 +143,8 @@ struct cairn_index_repo {
 	bool is_private;
 	enum cairn_index_gate gate;
 	char sdk[CAIRN_INDEX_SDK_MAX + 1]; /* of a space; may be empty */
+	int64_t guard;                     /* a copy: the account whose admin may show it to others; 0: nobody else's;
+					      CAIRN_INDEX_NO_ACCOUNT */
 	int64_t created_unix_ms, updated_unix_ms;
 	uint64_t n_files, bytes; /* of a bucket: its objects, and the sum of their sizes; else at the head of main */
 };
@@ -239,6 +243,7 @@ struct cairn_index_add_repo {
 	const struct cairn_index_operation *operations; /* and does; borrowed */
 	uint32_t n;
 	int64_t source; /* a repository whose files operations may name, too, as that one calls them; 0: none */
+	int64_t guard;  /* struct cairn_index_repo */
 	int64_t id;     /* result */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_repo(struct cairn_index *ix, struct cairn_index_add_repo *add);

@@ -196,8 +196,8 @@ static void buckets_set(struct hub_call *call)
 {
 	struct buckets_request *r = (struct buckets_request *)call;
 	if (hub_repo_find(&r->bucket, CAIRN_HUB_ADMIN))
-		call->status =
-			cairn_hub_set_repo(call->job.app->cas, &r->bucket.repo, &r->is_private, NULL, &call->diag);
+		call->status = cairn_hub_set_repo(call->job.app->cas, &call->asker, &r->bucket.repo, &r->is_private,
+						  NULL, &call->diag);
 	cairn_buf_printf(&call->answer, "{\"private\":%s}", r->is_private ? "true" : "false");
 }
 

@@ -268,14 +268,13 @@ static void repos_set(struct hub_call *call)
 	struct cairn_index_repo *repo = &r->repo.repo;
 	if (!hub_repo_find(&r->repo, CAIRN_HUB_ADMIN))
 		return;
-	repo->is_private = r->says_private ? r->is_private : repo->is_private;
-	repo->gate = r->says_gate ? r->gate : repo->gate;
-	call->status = cairn_hub_set_repo(call->job.app->cas, repo, r->says_private ? &r->is_private : NULL,
-					  r->says_gate ? &r->gate : NULL, &call->diag);
+	call->status =
+		cairn_hub_set_repo(call->job.app->cas, &call->asker, repo, r->says_private ? &r->is_private : NULL,
+				   r->says_gate ? &r->gate : NULL, &call->diag);
 	struct cairn_json_out w = cairn_json_out_init(&call->answer);
 	cairn_json_open_object(&w, NULL);
-	cairn_json_put_bool(&w, "private", repo->is_private);
-	cairn_json_put_bool(&w, "gated", repo->gate != CAIRN_INDEX_GATE_NONE);
+	cairn_json_put_bool(&w, "private", r->says_private ? r->is_private : repo->is_private);
+	cairn_json_put_bool(&w, "gated", (r->says_gate ? r->gate : repo->gate) != CAIRN_INDEX_GATE_NONE);
 	cairn_json_close(&w);
 }
 

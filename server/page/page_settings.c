@@ -110,7 +110,8 @@ static enum cairn_status settings_set_visibility(struct page *page)
 	if (is_gated && hub->repo.gate != CAIRN_INDEX_GATE_NONE)
 		gate = hub->repo.gate;
 	settings_go_to(page, hub->repo.account_name, hub->repo.name, "/settings");
-	return cairn_hub_set_repo(page_cas(page), &hub->repo, &is_private, is_private ? NULL : &gate, &hub->call.diag);
+	return cairn_hub_set_repo(page_cas(page), page_asker(page), &hub->repo, &is_private, is_private ? NULL : &gate,
+				  &hub->call.diag);
 }
 
 static enum cairn_status settings_move(struct page *page)

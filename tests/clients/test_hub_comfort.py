@@ -88,6 +88,33 @@ def test_what_a_ref_does_not_need_goes(people, admin, kept):
     assert people.ask("GET", f"/ann/one/resolve/{first}/a", "nobody").body == b"1"
 
 
+def test_a_private_copy_is_made_public_by_an_admin_of_the_source(people):
+    """As the copy itself: whoever may only read the source does not show it to everybody one setting later."""
+    make(people, "team/one", "adam", private=True)
+    done(commit(people, text("a", "secret"), repo="models/team/one"))
+    for source, copy, who in (("team/one", "ann/copy", "ann"), ("ann/copy", "ann/second", "ann")):
+        people.api(who).duplicate_repo(source, to_id=copy)
+        for body in ({"private": False}, {"visibility": "public"}, {"private": False, "gated": "auto"}):
+            refused = people.ask("PUT", f"/api/models/{copy}/settings", who, body)
+            assert cairn.is_hub_error(refused, 403, "repo.guarded"), (body, refused)
+        assert people.ask("PUT", f"/api/models/{copy}/settings", who, {"gated": "auto"}).status == 200
+    assert people.ask("POST", "/api/repos/move", "ann", {"fromRepo": "ann/copy", "toRepo": "ann/moved", "type": "model"}).status == 200
+    assert people.ask("PUT", "/api/models/ann/moved/settings", "ann", {"private": False}).status == 403
+    with pytest.raises(HfHubHTTPError) as refused:
+        people.api("ann").duplicate_repo("ann/moved", to_id="ann/third", private=False)
+    assert refused.value.response.status_code == 403
+    assert people.ask("GET", "/api/models/ann/moved", "bob").status == 404
+    # Who may make a public copy at once may make the private one public, and then a copy of it is anybody's.
+    people.api("adam").duplicate_repo("team/one", to_id="team/copy")
+    assert people.ask("PUT", "/api/models/team/copy/settings", "adam", {"private": False}).status == 200
+    people.api("bob").duplicate_repo("team/copy", to_id="bob/copy", private=True)
+    assert people.ask("PUT", "/api/models/bob/copy/settings", "bob", {"private": False}).status == 200
+    # What is one's own is one's own.
+    make(people, "ann/mine", private=True)
+    people.api("ann").duplicate_repo("ann/mine", to_id="ann/mine2")
+    assert people.ask("PUT", "/api/models/ann/mine2/settings", "ann", {"private": False}).status == 200
+
+
 def test_a_repository_is_duplicated(people, admin, data, tmp_path):
     """It shares the bytes, and keeps them when the source goes; a private one stays private, unless it is said."""
     make(people, "team/one", "adam", private=True)

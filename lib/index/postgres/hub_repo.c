@@ -8,7 +8,7 @@
 
 #define REPO                                                                                                           \
 	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
-	" r.gate, r.sdk FROM repo r JOIN account a ON a.id = r.account WHERE "
+	" r.gate, r.sdk, coalesce(r.guard, 0) FROM repo r JOIN account a ON a.id = r.account WHERE "
 #define REPO_ACCOUNT "(SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))"
 #define REPO_NAME    "lower($3 COLLATE \"C\")"
 #define REPO_OF_ALL  "$2 = 0"
@@ -49,8 +49,8 @@ static const char REPO_ADD[] =
 	"WITH n AS (SELECT nextval(pg_get_serial_sequence('repo', 'id')) AS id WHERE NOT EXISTS(SELECT 1 FROM repo"
 	" WHERE account = $1 AND kind = $2 AND lower(name) = " REPO_NAME " AND dropped IS NULL)),"
 	" s AS (INSERT INTO scope(name) SELECT 'hub/' || id FROM n RETURNING id)"
-	" INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk)"
-	" SELECT n.id, $1, $2, $3, $4 <> 0, s.id, $5, $5, 0, 0, $6 FROM n, s RETURNING id, scope";
+	" INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk, guard)"
+	" SELECT n.id, $1, $2, $3, $4 <> 0, s.id, $5, $5, 0, 0, $6, nullif($7, 0) FROM n, s RETURNING id, scope";
 static const char REPO_SET[] = "UPDATE repo r SET private = coalesce($2 <> 0, private), updated = $3,"
 			       " gate = coalesce($4, gate) WHERE id = $1 AND " CAIRN_PG_KEPT("r");
 static const char REPO_MOVED_BYTES[] =
@@ -80,6 +80,7 @@ static bool repo_columns(const PGresult *r, int row, struct cairn_index_repo *ou
 		.n_files = (uint64_t)cairn_pg_get_int8(r, row, 8),
 		.bytes = (uint64_t)cairn_pg_get_int8(r, row, 9),
 		.gate = (enum cairn_index_gate)cairn_pg_get_int8(r, row, 10),
+		.guard = cairn_pg_get_int8(r, row, 12),
 	};
 	return cairn_pg_get_text(r, row, 3, out->account_name, sizeof(out->account_name)) &&
 	       cairn_pg_get_text(r, row, 4, out->name, sizeof(out->name)) &&
@@ -183,6 +184,7 @@ enum cairn_status cairn_pg_add_repo(struct cairn_pg_tx *tx, struct cairn_index_a
 	cairn_pg_int8(&args, add->is_private);
 	cairn_pg_int8(&args, cairn_clock_unix_ms());
 	cairn_pg_text(&args, add->sdk ? add->sdk : "");
+	cairn_pg_int8(&args, add->guard);
 	enum cairn_status status = repo_name_fits(add->name) ? cairn_pg_ask(&tx->pg, REPO_ADD, &args, &r) : CAIRN_OK;
 	if (status != CAIRN_OK)
 		return status;

@@ -23,6 +23,7 @@ static enum cairn_status repo_one(sqlite3_stmt *stmt, struct cairn_index_repo *o
 		.n_files = (uint64_t)sqlite3_column_int64(stmt, 8),
 		.bytes = (uint64_t)sqlite3_column_int64(stmt, 9),
 		.gate = (enum cairn_index_gate)sqlite3_column_int64(stmt, 10),
+		.guard = sqlite3_column_int64(stmt, 12),
 	};
 	bool ok = cairn_sql_text(stmt, 3, out->account_name, sizeof(out->account_name)) &&
 		  cairn_sql_text(stmt, 4, out->name, sizeof(out->name)) &&
@@ -158,6 +159,7 @@ enum cairn_status cairn_tx_add_repo(struct cairn_tx *tx, struct cairn_index_add_
 	sqlite3_bind_int64(stmt, 4, add->is_private);
 	sqlite3_bind_int64(stmt, 5, cairn_clock_unix_ms());
 	cairn_sql_bind_text(stmt, 6, add->sdk ? add->sdk : "");
+	sqlite3_bind_int64(stmt, 7, add->guard);
 	enum cairn_status status = cairn_sql_run(stmt);
 	if (status != CAIRN_OK)
 		return status;

@@ -13,7 +13,7 @@
 	" FROM api_key k LEFT JOIN account a ON a.id = k.account"
 #define POOL_REPO                                                                                                      \
 	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
-	" r.gate, r.sdk"                                                                                               \
+	" r.gate, r.sdk, r.guard"                                                                                      \
 	" FROM repo r CROSS JOIN account a ON a.id = r.account WHERE r.dropped IS NULL"
 /* A page of all that a viewer may see, by a column and then by the number; key is where it begins. */
 #define POOL_REPOS_PAGE(column, key, before, order)                                                                    \

@@ -163,7 +163,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 				       " CROSS JOIN account a ON a.id = r.account WHERE r.scope = ?1 AND r.dropped IS NULL",
 	[CAIRN_TX_FIND_REPO] = "SELECT scope FROM repo WHERE id = ?1 AND dropped IS NULL",
 	[CAIRN_TX_ADD_REPO] = "INSERT OR IGNORE INTO repo(account, kind, name, private, scope, created, updated, files,"
-			      " bytes, sdk) VALUES(?1, ?2, ?3, ?4, 0, ?5, ?5, 0, 0, ?6)",
+			      " bytes, sdk, guard) VALUES(?1, ?2, ?3, ?4, 0, ?5, ?5, 0, 0, ?6, nullif(?7, 0))",
 	[CAIRN_TX_SET_REPO_SCOPE] = "UPDATE repo SET scope = ?2 WHERE id = ?1",
 	[CAIRN_TX_SET_REPO] = "UPDATE repo SET private = coalesce(?2, private), updated = ?3,"
 			      " gate = coalesce(?4, gate) WHERE id = ?1",
