@@ -108,6 +108,11 @@ static int import_run_with(const struct import_args *args, struct import *im)
 	enum cairn_status status = import_all(im, &diag);
 	bool begun = im->report.buf.max > 0;
 	int code = status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(args->folder, status, &diag);
+	/* Not deleted: what was sent to it is its own, and need not be sent again. */
+	if (status != CAIRN_OK && im->repo.made)
+		cli_error("%s was made for this and is not complete: the same command goes on where this one ended; or "
+			  "delete it",
+			  im->repo.id);
 	if (!begun)
 		return code;
 	if (args->json) {

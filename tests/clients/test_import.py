@@ -347,8 +347,16 @@ def test_what_a_file_becomes_meanwhile(people, tmp_path, becomes):
         (folder / "a.txt").write_bytes(b"y" * 3_000_000)
     run.send_signal(signal.SIGCONT)
     told = run.communicate(timeout=60)[1]
-    assert run.returncode == (65 if becomes == "longer" else 66) and "a.txt" in told.splitlines()[-1], told
+    *_, failed, advice = told.splitlines()
+    assert run.returncode == (65 if becomes == "longer" else 66) and "a.txt" in failed, told
+    assert "ann/one was made" in advice and "the same command goes on" in advice
     assert paths(people) == []
+    (folder / "a.txt").unlink(missing_ok=True)
+    (folder / "a.txt").write_bytes(b"2")
+    assert not import_(people, folder, "ann/one")["made"] and paths(people) == ["a.txt", "w.bin"]
+    os.rename(folder / "a.txt", folder / "b\n.txt")
+    again = subprocess.run([cairn.CAIRN, "import", folder, "ann/one"], env=env, capture_output=True, text=True, timeout=60)
+    assert again.returncode != 0 and "was made" not in again.stderr, "what was there before is no left-over"
 
 
 def test_a_kill_is_gone_on_with(people, tmp_path):
