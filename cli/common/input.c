@@ -1,12 +1,24 @@
 #include "cli/common/input.h"
 
 #include "base/fd.h"
+#include "cli/common/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* Nothing of the file can be believed any more, and no call told so: what reads it is anywhere. */
+static void input_cut(int signal)
+{
+	static const char TEXT[] = "cairn: a file that was being read was cut, or its disk failed [file.read]\n";
+	(void)signal;
+	(void)!cairn_fd_write_all(STDERR_FILENO, TEXT, sizeof(TEXT) - 1);
+	_exit(CLI_EXIT_IO);
+}
 
 enum cairn_status input_open(struct input *in, const char *path, struct cairn_diag *diag)
 {
@@ -23,6 +35,8 @@ enum cairn_status input_open(struct input *in, const char *path, struct cairn_di
 	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return cairn_fail(diag, CAIRN_E_IO, "file.read", CAIRN_NO_OFFSET, "%s", strerror(errno));
+	const struct sigaction cut = {.sa_handler = input_cut};
+	(void)sigaction(SIGBUS, &cut, NULL);
 	*in = (struct input){.bytes = map, .len = (size_t)st.st_size, .map = map};
 	return CAIRN_OK;
 }

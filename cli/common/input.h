@@ -1,4 +1,5 @@
-/* A whole file, mapped read-only. */
+/* A whole file, mapped read-only: they may be larger than memory. If it is cut meanwhile, or the disk does not return a
+ * page, the program says so and ends as for any file that cannot be read (74). */
 #ifndef CAIRN_CLI_INPUT_H
 #define CAIRN_CLI_INPUT_H
 

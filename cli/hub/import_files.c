@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -256,19 +255,36 @@ enum cairn_status import_file_judge_bytes(const struct import_file *file, const 
 	return files_judge(file, path, found, diag);
 }
 
+/* A file that is read from its beginning on. */
+struct files_reader {
+	int fd;
+	uint64_t at;
+};
+
+static enum cairn_status files_read_next(void *ctx, uint8_t *out, size_t len)
+{
+	struct files_reader *r = ctx;
+	enum cairn_status status = cairn_fd_read_at(r->fd, r->at, out, len);
+	r->at += len;
+	return status;
+}
+
 enum cairn_status import_file_judge_oid(const struct import_file *file, const char *path, struct cairn_diag *diag)
 {
 	struct stat st;
+	struct cairn_git_oid oid;
+	struct files_reader reader = {.fd = file->fd};
+	char found[CAIRN_GIT_OID_CHARS + 1];
 	if (strlen(file->blob) != CAIRN_GIT_OID_CHARS)
 		return CAIRN_OK;
 	if (fstat(file->fd, &st) != 0)
 		return cairn_fail(diag, CAIRN_E_IO, "file.read", CAIRN_NO_OFFSET, "%.150s: %s", path, strerror(errno));
-	size_t len = (size_t)st.st_size;
-	void *map = len ? mmap(NULL, len, PROT_READ, MAP_PRIVATE, file->fd, 0) : NULL;
-	if (map == MAP_FAILED)
-		return cairn_fail(diag, CAIRN_E_IO, "file.read", CAIRN_NO_OFFSET, "%.150s: %s", path, strerror(errno));
-	enum cairn_status status = import_file_judge_bytes(file, path, map ? map : "", len, diag);
-	if (map)
-		(void)munmap(map, len);
-	return status;
+	enum cairn_status status = cairn_git_blob_read(&oid, files_read_next, &reader, (uint64_t)st.st_size);
+	if (status == CAIRN_E_NOMEM)
+		return status;
+	if (status != CAIRN_OK)
+		return cairn_fail(diag, CAIRN_E_IO, "file.read", CAIRN_NO_OFFSET,
+				  "%.150s: it was cut while it was read, or its disk failed", path);
+	cairn_git_oid_text(found, &oid);
+	return files_judge(file, path, found, diag);
 }

@@ -111,6 +111,27 @@ enum cairn_status cairn_sha1(uint8_t out[static CAIRN_SHA1_BYTES], const void *h
 	return ok ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
+enum cairn_status cairn_sha1_read(uint8_t out[static CAIRN_SHA1_BYTES], const void *head, size_t head_len,
+				  enum cairn_status (*read)(void *ctx, uint8_t *out, size_t len), void *ctx,
+				  uint64_t rest_len)
+{
+	uint8_t block[65536];
+	enum cairn_status status = CAIRN_OK;
+	crypto_fetch_once();
+	CLEANUP(crypto_ctx_freep) EVP_MD_CTX *digest = EVP_MD_CTX_new();
+	bool ok = digest && EVP_DigestInit_ex(digest, crypto_sha1 ? crypto_sha1 : EVP_sha1(), NULL) == 1 &&
+		  EVP_DigestUpdate(digest, head, head_len) == 1;
+	while (ok && rest_len > 0) {
+		size_t n = rest_len < sizeof(block) ? (size_t)rest_len : sizeof(block);
+		status = read(ctx, block, n);
+		if (status != CAIRN_OK)
+			return status;
+		ok = EVP_DigestUpdate(digest, block, n) == 1;
+		rest_len -= n;
+	}
+	return ok && EVP_DigestFinal_ex(digest, out, NULL) == 1 ? CAIRN_OK : CAIRN_E_NOMEM;
+}
+
 enum cairn_status cairn_hkdf_sha256(uint8_t *out, size_t out_len, const void *secret, size_t secret_len,
 				    const void *info, size_t info_len)
 {

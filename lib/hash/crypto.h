@@ -37,6 +37,13 @@ CAIRN_MUST_USE enum cairn_status cairn_md5(uint8_t out[static CAIRN_MD5_BYTES], 
 CAIRN_MUST_USE enum cairn_status cairn_sha1(uint8_t out[static CAIRN_SHA1_BYTES], const void *head, size_t head_len,
 					    const void *rest, size_t rest_len);
 
+/** Likewise, where the second piece is read bit by bit.
+ *  @param read  fill out with the next len bytes. @return CAIRN_OK; CAIRN_E_NOMEM; what read answered */
+CAIRN_MUST_USE enum cairn_status cairn_sha1_read(uint8_t out[static CAIRN_SHA1_BYTES], const void *head,
+						 size_t head_len,
+						 enum cairn_status (*read)(void *ctx, uint8_t *out, size_t len),
+						 void *ctx, uint64_t rest_len);
+
 /**
  * HKDF-SHA-256 (RFC 5869), without salt.
  * @param info  what the derived key is for; different info, independent keys

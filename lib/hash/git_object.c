@@ -60,6 +60,15 @@ enum cairn_status cairn_git_blob(struct cairn_git_oid *out, const void *bytes, s
 	return git_id(out, "blob", bytes, len);
 }
 
+enum cairn_status cairn_git_blob_read(struct cairn_git_oid *out,
+				      enum cairn_status (*read)(void *ctx, uint8_t *out, size_t len), void *ctx,
+				      uint64_t len)
+{
+	char head[32];
+	int n = snprintf(head, sizeof(head), "blob %" PRIu64, len);
+	return cairn_sha1_read(out->b, head, (size_t)n + 1, read, ctx, len);
+}
+
 /* --- folders ------------------------------------------------------------------------------------------------------ */
 
 /* An entry within the bytes: mode, name, zero, id. */

@@ -28,6 +28,12 @@ bool cairn_git_oid_equal(const struct cairn_git_oid *a, const struct cairn_git_o
 /** The id of a file's content. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_git_blob(struct cairn_git_oid *out, const void *bytes, size_t len);
 
+/** Likewise of content that is read bit by bit. @param read  fill out with the next len bytes
+ *  @return CAIRN_OK; CAIRN_E_NOMEM; what read answered */
+CAIRN_MUST_USE enum cairn_status cairn_git_blob_read(struct cairn_git_oid *out,
+						     enum cairn_status (*read)(void *ctx, uint8_t *out, size_t len),
+						     void *ctx, uint64_t len);
+
 /** The id of a folder, whose entries come one by one. It sorts them as git does: by the bytes of their names, as if a
  * folder's ended with a slash; fastest when they almost are. Opaque; owned by one thread at a time. */
 struct cairn_git_tree;

@@ -28,6 +28,33 @@ static void oid_is(const struct cairn_git_oid *oid, const char *text)
 	ck_assert_str_eq(got, text);
 }
 
+/* The next bytes of a text; none are left at its end. */
+static enum cairn_status read_text(void *ctx, uint8_t *out, size_t len)
+{
+	const char **text = ctx;
+	if (strlen(*text) < len)
+		return CAIRN_E_IO;
+	memcpy(out, *text, len);
+	*text += len;
+	return CAIRN_OK;
+}
+
+START_TEST(git_blobs_that_are_read)
+{
+	static char large[200001];
+	const char *text = "hello\n", *cut = "hell", *at = large;
+	struct cairn_git_oid oid, whole;
+	memset(large, 'x', sizeof(large) - 1);
+	ck_assert_int_eq(cairn_git_blob(&whole, "hello\n", 6), CAIRN_OK);
+	ck_assert_int_eq(cairn_git_blob_read(&oid, read_text, &text, 6), CAIRN_OK);
+	ck_assert(cairn_git_oid_equal(&oid, &whole));
+	ck_assert_int_eq(cairn_git_blob_read(&oid, read_text, &cut, 6), CAIRN_E_IO);
+	ck_assert_int_eq(cairn_git_blob(&whole, large, 200000), CAIRN_OK);
+	ck_assert_int_eq(cairn_git_blob_read(&oid, read_text, &at, 200000), CAIRN_OK);
+	ck_assert(cairn_git_oid_equal(&oid, &whole));
+}
+END_TEST
+
 START_TEST(git_blobs)
 {
 	struct cairn_git_oid oid;
@@ -136,6 +163,7 @@ int main(void)
 	TCase *tcase = tcase_create("git_object");
 	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, git_blobs);
+	tcase_add_test(tcase, git_blobs_that_are_read);
 	tcase_add_test(tcase, git_text_of_an_id);
 	tcase_add_test(tcase, git_folders);
 	tcase_add_test(tcase, git_commits);
