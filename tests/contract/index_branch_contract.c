@@ -394,8 +394,14 @@ START_TEST(a_copy_of_a_repository_has_its_files)
 					    .first = HX_MESSAGE,
 					    .operations = some,
 					    .n = 2,
-					    .source = one};
+					    .source = one,
+					    .guard = CAIRN_INDEX_NO_ACCOUNT};
+	struct cairn_index_repo read;
 	ck_assert_int_eq(cairn_index_add_repo(hx_index, &copy), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "copy", &read), CAIRN_OK);
+	ck_assert_int_eq(read.guard, CAIRN_INDEX_NO_ACCOUNT);
+	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "one", &read), CAIRN_OK);
+	ck_assert_int_eq(read.guard, 0);
 	ck_assert_str_eq(hx_all(copy.id, "main"), "a x ");
 	struct cairn_index_commit head = hx_head(copy.id, "main");
 	ck_assert(hx_is_there(&head, "x", &entry) && entry.has_file);
