@@ -126,6 +126,15 @@ enum cairn_status cairn_use_add(struct cairn_use *u, uint64_t bytes, struct cair
 	return status;
 }
 
+enum cairn_status cairn_use_to_disk(struct cairn_use *u, struct cairn_diag *diag)
+{
+	if (u->on_disk)
+		return CAIRN_OK;
+	u->on_disk = true;
+	u->looked_bytes = u->bytes;
+	return cairn_cas_room(u->cas, u->bytes, diag);
+}
+
 void cairn_use_end(struct cairn_use *u)
 {
 	if (!u->share)

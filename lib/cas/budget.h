@@ -53,6 +53,9 @@ CAIRN_MUST_USE enum cairn_status cairn_use_begin(struct cairn_use *u, struct cai
 /** So many bytes more have come. @return CAIRN_OK; CAIRN_E_BUSY; CAIRN_E_FULL: they are not counted, as above */
 CAIRN_MUST_USE enum cairn_status cairn_use_add(struct cairn_use *u, uint64_t bytes, struct cairn_diag *diag);
 
+/** From now on it is on the disk. @return CAIRN_OK; CAIRN_E_FULL: it would not leave reserve_bytes of free space */
+CAIRN_MUST_USE enum cairn_status cairn_use_to_disk(struct cairn_use *u, struct cairn_diag *diag);
+
 /** All of it is gone. Harmless when it was not begun. */
 void cairn_use_end(struct cairn_use *u);
 

@@ -10,6 +10,7 @@
 #include "cas/verified_lists.h"
 #include "hash/hash_guard.h"
 #include "store/pack.h"
+#include "store/spool.h"
 
 #include <stdatomic.h>
 
@@ -51,6 +52,10 @@ struct cairn_cas {
 /** cairn_store_put_write(), of which it is noted how long it took. */
 CAIRN_MUST_USE enum cairn_status cas_put_write(struct cairn_cas *cas, struct cairn_store_put *put, const uint8_t *bytes,
 					       size_t len);
+
+/** Likewise cairn_spool_write(), if it is a file. */
+CAIRN_MUST_USE enum cairn_status cas_spool_write(struct cairn_cas *cas, struct cairn_spool *spool, const uint8_t *bytes,
+						 size_t len);
 
 /** Tell whoever listens what was found out, and count it. @param diag  of damage: what is wrong; NULL: nothing to say
  */

@@ -61,20 +61,10 @@ enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct c
 	return CAIRN_OK;
 }
 
-static enum cairn_status shard_upload_spool(struct cairn_shard_upload *u, const uint8_t *bytes, size_t len)
-{
-	if (!cairn_spool_is_file(u->spool))
-		return cairn_spool_write(u->spool, bytes, len);
-	struct cairn_slow_write write = cairn_slow_disk_begin(&u->cas->slow_disk);
-	enum cairn_status status = cairn_spool_write(u->spool, bytes, len);
-	cairn_slow_disk_end(&u->cas->slow_disk, write);
-	return status;
-}
-
 enum cairn_status cairn_shard_upload_write(struct cairn_shard_upload *u, const uint8_t *bytes, size_t len,
 					   struct cairn_diag *diag)
 {
-	enum cairn_status status = shard_upload_spool(u, bytes, len);
+	enum cairn_status status = cas_spool_write(u->cas, u->spool, bytes, len);
 	if (status == CAIRN_E_LIMIT) {
 		(void)cairn_fail(diag, status, "shard.bytes", CAIRN_NO_OFFSET, "the shard is too long; split it");
 		cairn_diag_numbers(diag, u->cas->options.shard_bytes_max, cairn_spool_bytes(u->spool) + len);

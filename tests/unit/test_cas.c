@@ -1,5 +1,6 @@
 /* The use cases over a real folder: real index, real files, captured uploads. */
 #include "base/clock.h"
+#include "cas/body.h"
 #include "cas/cas.h"
 #include "cas/internal.h"
 #include "cas/plan.h"
@@ -431,6 +432,62 @@ START_TEST(all_is_there_after_opening_again)
 }
 END_TEST
 
+static const struct cairn_hash BODY_SENDER = {{7}};
+
+START_TEST(a_long_body_goes_to_a_file)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	static uint8_t bytes[CAIRN_BODY_MEMORY_BYTES + 1];
+	struct cairn_body b;
+	struct cairn_cas_stats stats;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 31 >> 3);
+	for (size_t len = CAIRN_BODY_MEMORY_BYTES; len <= sizeof(bytes); len++) {
+		ck_assert_int_eq(cairn_body_begin(&b, f.cas, &BODY_SENDER, UINT64_MAX, NULL), CAIRN_OK);
+		ck_assert_int_eq(cairn_body_write(&b, bytes, 1000, NULL), CAIRN_OK);
+		ck_assert_uint_eq(b.len, 1000);
+		ck_assert(!cairn_body_waits(&b, len - 1000)); /* the disk is quick */
+		ck_assert_int_eq(cairn_body_write(&b, bytes + 1000, len - 1000, NULL), CAIRN_OK);
+		ck_assert(!b.spool == (len == CAIRN_BODY_MEMORY_BYTES));
+		ck_assert(b.use.on_disk == (b.spool != NULL));
+		ck_assert_int_eq(cairn_body_end(&b), CAIRN_OK);
+		ck_assert_uint_eq(b.len, len);
+		ck_assert_mem_eq(b.bytes, bytes, len);
+		cairn_cas_stats(f.cas, &stats);
+		ck_assert_uint_eq(stats.spool_bytes, len);
+		cairn_body_fini(&b);
+	}
+	cairn_cas_stats(f.cas, &stats);
+	ck_assert_uint_eq(stats.spool_bytes, 0);
+}
+END_TEST
+
+static void large_reserve(struct cairn_cas_options *options)
+{
+	options->reserve_bytes = UINT64_C(1) << 60;
+}
+
+/* At once where its length is known, and else when it outgrows memory. */
+START_TEST(a_long_body_leaves_the_reserve)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
+	cas_fixture_reopen(&f, large_reserve);
+	static uint8_t bytes[CAIRN_BODY_MEMORY_BYTES + 1];
+	struct cairn_body b;
+	struct cairn_diag diag = {0};
+	ck_assert_int_eq(cairn_body_begin(&b, f.cas, &BODY_SENDER, sizeof(bytes), &diag), CAIRN_E_FULL);
+	ck_assert_str_eq(diag.rule, "disk.reserve");
+	cairn_body_fini(&b);
+	ck_assert_int_eq(cairn_body_begin(&b, f.cas, &BODY_SENDER, sizeof(bytes) - 1, NULL), CAIRN_OK);
+	cairn_body_fini(&b);
+	diag = (struct cairn_diag){0};
+	ck_assert_int_eq(cairn_body_begin(&b, f.cas, &BODY_SENDER, UINT64_MAX, NULL), CAIRN_OK);
+	ck_assert_int_eq(cairn_body_write(&b, bytes, sizeof(bytes), &diag), CAIRN_E_FULL);
+	ck_assert_str_eq(diag.rule, "disk.reserve");
+	cairn_body_fini(&b);
+}
+END_TEST
+
 static void small_spool(struct cairn_cas_options *options)
 {
 	options->spool_bytes_max = 1000;
@@ -520,11 +577,6 @@ START_TEST(bodies_of_all_senders_are_bounded)
 }
 END_TEST
 
-static void large_reserve(struct cairn_cas_options *options)
-{
-	options->reserve_bytes = UINT64_C(1) << 60;
-}
-
 START_TEST(a_full_disk_is_told_before_the_body)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -561,6 +613,8 @@ static Suite *cas_suite(void)
 	tcase_add_test(t, a_body_takes_what_has_come_of_it);
 	tcase_add_test(t, a_sender_has_a_share_and_others_go_on);
 	tcase_add_test(t, bodies_of_all_senders_are_bounded);
+	tcase_add_test(t, a_long_body_goes_to_a_file);
+	tcase_add_test(t, a_long_body_leaves_the_reserve);
 	tcase_add_test(t, a_full_disk_is_told_before_the_body);
 	suite_add_tcase(s, t);
 	return s;
