@@ -74,7 +74,7 @@ static void accounts_begin(struct http_request *req, void (*run)(struct route_jo
 {
 	struct accounts_request *a = accounts_new(req, run);
 	if (a)
-		(void)route_body_begin(req, &a->body, ACCOUNTS_BODY_BYTES_MAX);
+		(void)route_body_begin(req, &a->body);
 }
 
 /* Hand it over when its body was understood. */

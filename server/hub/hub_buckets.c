@@ -53,7 +53,7 @@ static uint64_t buckets_body_max(void *app)
 static void buckets_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct buckets_request *r = buckets_new(req, run, hub_repo_show, true);
-	hub_repo_begin_write(req, r, BUCKETS_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, r);
 }
 
 /* {"private":true}, or {"visibility":"private"}. @return whether either is there */
@@ -146,7 +146,7 @@ static void buckets_post_done(struct http_request *req)
 	struct buckets_request *r = http_state(req);
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json(&r->bucket.body);
 	r->says_private = buckets_take_visibility(json, &r->is_private);
-	if (r->bucket.body.bytes.len > 0 && !cairn_json_is_object(json))
+	if (r->bucket.body.in.len > 0 && !cairn_json_is_object(json))
 		buckets_refuse_body(req, "send a JSON object, such as {\"visibility\":\"private\"}, or nothing");
 	else
 		route_job_start(req);

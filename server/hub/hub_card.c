@@ -51,6 +51,13 @@ static void card_body(struct http_request *req, const uint8_t *bytes, size_t len
 	route_body_add(req, &c->body, bytes, len);
 }
 
+static void card_done(struct http_request *req)
+{
+	struct card_request *c = http_state(req);
+	if (route_body_end(req, &c->body))
+		route_job_start(req);
+}
+
 static void card_put(struct cairn_json_out *w, const char *member, const char *message)
 {
 	cairn_json_open_array(w, member);
@@ -105,7 +112,7 @@ static void card_head(struct http_request *req)
 		return;
 	c->job.for_reply = true;
 	c->job.work.lane = CAIRN_LANE_HEAVY;
-	(void)route_body_begin(req, &c->body, CARD_BODY_BYTES_MAX);
+	(void)route_body_begin(req, &c->body);
 }
 
 const struct http_route ROUTES_CARD[] = {
@@ -116,7 +123,7 @@ const struct http_route ROUTES_CARD[] = {
 	 .body_max = card_body_max,
 	 .head = card_head,
 	 .body = card_body,
-	 .done = route_job_start,
+	 .done = card_done,
 	 .free = card_free},
 	{0},
 };

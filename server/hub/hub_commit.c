@@ -46,19 +46,14 @@ static void commit_free(void *state)
 	free(c);
 }
 
-static void commit_begin(struct http_request *req, size_t bytes_max, void (*run)(struct hub_call *call))
+static void commit_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct commit_request *c = hub_repo_new_git(req, sizeof(*c), run, hub_repo_show);
 	if (!c)
 		return;
 	c->raw = http_path_arg(req, "revision");
 	c->is_pull = hub_says_yes(http_query_arg(req, "create_pr"));
-	hub_repo_begin_write(req, c, bytes_max);
-}
-
-static void commit_done(struct http_request *req)
-{
-	route_job_start(req);
+	hub_repo_begin_write(req, c);
 }
 
 /* --- preupload ---------------------------------------------------------------------------------------------------- */
@@ -187,7 +182,7 @@ static uint64_t commit_preupload_max(void *app)
 
 static void commit_preupload_head(struct http_request *req)
 {
-	commit_begin(req, COMMIT_PREUPLOAD_BYTES_MAX, commit_preupload);
+	commit_begin(req, commit_preupload);
 }
 
 /* --- commit ------------------------------------------------------------------------------------------------------- */
@@ -226,7 +221,7 @@ static enum cairn_status commit_to(struct commit_request *c, struct cairn_git_oi
 static void commit_make(struct hub_call *call)
 {
 	struct commit_request *c = (struct commit_request *)call;
-	const struct cairn_buf *body = &c->repo.body.bytes;
+	const struct cairn_body *body = &c->repo.body.in;
 	char path[CAIRN_INDEX_PATH_MAX + 1];
 	struct cairn_git_oid oid;
 	if (!hub_repo_find(&c->repo, CAIRN_HUB_WRITE))
@@ -252,7 +247,7 @@ static uint64_t commit_max(void *app)
 
 static void commit_head(struct http_request *req)
 {
-	commit_begin(req, COMMIT_BYTES_MAX, commit_make);
+	commit_begin(req, commit_make);
 }
 
 const struct http_route ROUTES_COMMIT[] = {
@@ -263,7 +258,7 @@ const struct http_route ROUTES_COMMIT[] = {
 	 .body_max = commit_preupload_max,
 	 .head = commit_preupload_head,
 	 .body = hub_repo_body,
-	 .done = commit_done,
+	 .done = hub_repo_done,
 	 .free = commit_free},
 	{.method = "POST",
 	 .pattern = "/api/{type}/{namespace}/{name}/commit/{revision*}",
@@ -272,7 +267,7 @@ const struct http_route ROUTES_COMMIT[] = {
 	 .body_max = commit_max,
 	 .head = commit_head,
 	 .body = hub_repo_body,
-	 .done = commit_done,
+	 .done = hub_repo_done,
 	 .free = commit_free},
 	{0},
 };

@@ -60,7 +60,7 @@ static uint64_t duplicate_body_max(void *app)
 static void duplicate_head(struct http_request *req)
 {
 	struct duplicate_request *d = hub_repo_new_git(req, sizeof(*d), duplicate_run, hub_repo_show);
-	hub_repo_begin_write(req, d, DUPLICATE_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, d);
 }
 
 static void duplicate_done(struct http_request *req)
@@ -109,35 +109,6 @@ static void duplicate_put_failed(struct duplicate_files *d)
 	cairn_json_close(&w);
 }
 
-static void duplicate_files_run(struct hub_call *call)
-{
-	struct duplicate_files *d = (struct duplicate_files *)call;
-	struct cairn_cas *cas = call->job.app->cas;
-	struct cairn_index_repo target;
-	if (!hub_repo_find(&d->repo, CAIRN_HUB_READ))
-		return;
-	char *name = strchr(d->to, '/');
-	*name++ = '\0';
-	call->status =
-		cairn_hub_find_repo(cas, &call->asker, d->kind, d->to, name, CAIRN_HUB_WRITE, &target, &call->diag);
-	if (call->status == CAIRN_OK)
-		call->status = cairn_hub_duplicate_files(cas, &d->repo.repo, &target, d->files, d->n, &call->diag);
-	if (call->status == CAIRN_OK)
-		duplicate_put_failed(d);
-}
-
-static uint64_t duplicate_files_body_max(void *app)
-{
-	(void)app;
-	return DUPLICATE_FILES_BODY_BYTES_MAX;
-}
-
-static void duplicate_files_head(struct http_request *req)
-{
-	struct duplicate_files *d = hub_repo_new_git(req, sizeof(*d), duplicate_files_run, hub_repo_show);
-	hub_repo_begin_write(req, d, DUPLICATE_FILES_BODY_BYTES_MAX);
-}
-
 static bool duplicate_take_file(struct duplicate_files *d, const struct cairn_json *json)
 {
 	struct cairn_index_adopted *file = &d->files[d->n++];
@@ -167,17 +138,46 @@ static bool duplicate_take_files(struct duplicate_files *d, const struct cairn_j
 	return good;
 }
 
-static void duplicate_files_done(struct http_request *req)
+static bool duplicate_take(struct duplicate_files *d)
 {
-	struct duplicate_files *d = http_state(req);
+	struct hub_call *call = &d->repo.call;
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&d->repo.body);
-	if (duplicate_take_target(d, cairn_json_get(json, "target")) &&
-	    duplicate_take_files(d, cairn_json_get(json, "files")))
-		route_job_start(req);
-	else
-		hub_reply_error(req, 400, NULL, "repo.body",
-				"send {\"target\":{\"type\":\"model\",\"name\":\"namespace/name\"},\"files\":"
-				"[{\"xetHash\":HASH,\"sha256\":SHA256}, ...]}, with at most 1,000");
+	if (!duplicate_take_target(d, cairn_json_get(json, "target")) ||
+	    !duplicate_take_files(d, cairn_json_get(json, "files")))
+		call->status = cairn_fail(
+			&call->diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET,
+			"send {\"target\":{\"type\":\"model\",\"name\":\"namespace/name\"},\"files\":[{\"xetHash\":HASH,"
+			"\"sha256\":SHA256}, ...]}, with at most 1,000");
+	return call->status == CAIRN_OK;
+}
+
+static void duplicate_files_run(struct hub_call *call)
+{
+	struct duplicate_files *d = (struct duplicate_files *)call;
+	struct cairn_cas *cas = call->job.app->cas;
+	struct cairn_index_repo target;
+	if (!duplicate_take(d) || !hub_repo_find(&d->repo, CAIRN_HUB_READ))
+		return;
+	char *name = strchr(d->to, '/');
+	*name++ = '\0';
+	call->status =
+		cairn_hub_find_repo(cas, &call->asker, d->kind, d->to, name, CAIRN_HUB_WRITE, &target, &call->diag);
+	if (call->status == CAIRN_OK)
+		call->status = cairn_hub_duplicate_files(cas, &d->repo.repo, &target, d->files, d->n, &call->diag);
+	if (call->status == CAIRN_OK)
+		duplicate_put_failed(d);
+}
+
+static uint64_t duplicate_files_body_max(void *app)
+{
+	(void)app;
+	return DUPLICATE_FILES_BODY_BYTES_MAX;
+}
+
+static void duplicate_files_head(struct http_request *req)
+{
+	struct duplicate_files *d = hub_repo_new_git(req, sizeof(*d), duplicate_files_run, hub_repo_show);
+	hub_repo_begin_write(req, d);
 }
 
 const struct http_route ROUTES_DUPLICATE[] = {
@@ -197,7 +197,7 @@ const struct http_route ROUTES_DUPLICATE[] = {
 	 .body_max = duplicate_files_body_max,
 	 .head = duplicate_files_head,
 	 .body = hub_repo_body,
-	 .done = duplicate_files_done,
+	 .done = hub_repo_done,
 	 .free = hub_repo_free},
 	{0},
 };

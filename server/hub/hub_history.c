@@ -257,7 +257,7 @@ static void history_refuse_body(struct http_request *req, const char *expected)
 static void history_branch_head(struct http_request *req)
 {
 	struct history_request *h = history_new(req, "branch", history_add_ref, hub_repo_show);
-	hub_repo_begin_write(req, h, HISTORY_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, h);
 }
 
 static void history_branch_done(struct http_request *req)
@@ -267,7 +267,7 @@ static void history_branch_done(struct http_request *req)
 	h->json = route_body_json(&h->repo.body);
 	(void)cairn_json_bool_of(h->json, "emptyBranch", &h->empty);
 	(void)cairn_json_bool_of(h->json, "overwrite", &h->overwrite);
-	bool good = h->repo.body.bytes.len == 0 || cairn_json_is_object(h->json);
+	bool good = h->repo.body.in.len == 0 || cairn_json_is_object(h->json);
 	bool unsaid = cairn_json_is_null(cairn_json_get(h->json, "startingPoint"));
 	if (good && cairn_percent_decode(h->name, sizeof(h->name), h->raw) &&
 	    (unsaid || cairn_json_copy_of(h->json, "startingPoint", "", h->start, sizeof(h->start))))
@@ -280,7 +280,7 @@ static void history_branch_done(struct http_request *req)
 static void history_tag_head(struct http_request *req)
 {
 	struct history_request *h = history_new(req, "revision", history_add_ref, hub_repo_show);
-	hub_repo_begin_write(req, h, HISTORY_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, h);
 }
 
 static void history_tag_done(struct http_request *req)
@@ -298,7 +298,7 @@ static void history_tag_done(struct http_request *req)
 static void history_squash_head(struct http_request *req)
 {
 	struct history_request *h = history_new(req, "branch", history_squash, hub_repo_show);
-	hub_repo_begin_write(req, h, HISTORY_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, h);
 }
 
 static void history_squash_done(struct http_request *req)
@@ -307,7 +307,7 @@ static void history_squash_done(struct http_request *req)
 	h->json = route_body_json(&h->repo.body);
 	/* What is too long for a name is none that there is. */
 	(void)cairn_percent_decode(h->name, sizeof(h->name), h->raw);
-	if (h->repo.body.bytes.len == 0 || cairn_json_is_object(h->json))
+	if (h->repo.body.in.len == 0 || cairn_json_is_object(h->json))
 		route_job_start(req);
 	else
 		history_refuse_body(req, "send {\"message\":TITLE}, or nothing");

@@ -264,7 +264,7 @@ static void lfs_begin(struct http_request *req, enum cairn_index_repo_kind kind)
 	(void)snprintf(l->name, sizeof(l->name), "%.*s", len < (int)sizeof(l->name) ? len : 0, name);
 	l->repo.namespace = http_path_arg(req, "namespace");
 	l->repo.name = l->name;
-	(void)route_body_begin(req, &l->repo.body, LFS_BODY_BYTES_MAX);
+	(void)route_body_begin(req, &l->repo.body);
 }
 
 static void lfs_begin_model(struct http_request *req)
@@ -282,11 +282,6 @@ static void lfs_begin_space(struct http_request *req)
 	lfs_begin(req, CAIRN_INDEX_SPACE);
 }
 
-static void lfs_done(struct http_request *req)
-{
-	route_job_start(req);
-}
-
 const struct http_route ROUTES_LFS[] = {
 	{.method = "POST",
 	 .pattern = "/{namespace}/{name}/info/lfs/objects/batch",
@@ -295,7 +290,7 @@ const struct http_route ROUTES_LFS[] = {
 	 .body_max = lfs_body_max,
 	 .head = lfs_begin_model,
 	 .body = hub_repo_body,
-	 .done = lfs_done,
+	 .done = hub_repo_done,
 	 .free = lfs_free},
 	{.method = "POST",
 	 .pattern = "/datasets/{namespace}/{name}/info/lfs/objects/batch",
@@ -304,7 +299,7 @@ const struct http_route ROUTES_LFS[] = {
 	 .body_max = lfs_body_max,
 	 .head = lfs_begin_dataset,
 	 .body = hub_repo_body,
-	 .done = lfs_done,
+	 .done = hub_repo_done,
 	 .free = lfs_free},
 	{.method = "POST",
 	 .pattern = "/spaces/{namespace}/{name}/info/lfs/objects/batch",
@@ -313,7 +308,7 @@ const struct http_route ROUTES_LFS[] = {
 	 .body_max = lfs_body_max,
 	 .head = lfs_begin_space,
 	 .body = hub_repo_body,
-	 .done = lfs_done,
+	 .done = hub_repo_done,
 	 .free = lfs_free},
 	{0},
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	FILES_BODY_BYTES_MAX = 1 << 18, /* of 1,000 hashes */
+	FILES_BODY_BYTES_MAX = CAIRN_BODY_MEMORY_BYTES, /* of 1,000 hashes */
 	FILES_URL_BYTES = HUB_BASE_BYTES + 2 * CAIRN_INDEX_REPO_NAME_MAX + 256,
 };
 
@@ -97,7 +97,7 @@ static uint64_t files_body_max(void *app)
 static void files_batch_head(struct http_request *req)
 {
 	struct files_request *f = hub_repo_new_git(req, sizeof(*f), files_delete, hub_repo_show);
-	hub_repo_begin_write(req, f, FILES_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, f);
 }
 
 static bool files_take(struct files_request *f, const struct cairn_json *hashes)

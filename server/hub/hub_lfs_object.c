@@ -84,9 +84,9 @@ static bool object_fills(const struct object_put *o, size_t len)
 	return len >= room;
 }
 
-static enum cairn_status object_take(void *state, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+static enum cairn_status object_take(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
-	struct object_put *o = state;
+	struct object_put *o = ctx;
 	bool fills = object_fills(o, len);
 	size_t n = object_fill(o, bytes, len);
 	enum cairn_status status = fills ? cairn_hub_ingest_work(o->ingest, diag) : CAIRN_OK;
@@ -132,7 +132,7 @@ static void object_put_head(struct http_request *req)
 		return;
 	}
 	o->req = req;
-	o->piece.take = object_take;
+	o->piece = (struct route_piece){.take = object_take, .ctx = o};
 	http_set_state(req, o);
 	http_sender(req, &sender);
 	enum cairn_status status = cairn_hub_lfs_receive(app_of(req)->cas, &grant, &sender, &o->ingest, &diag);

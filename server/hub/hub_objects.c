@@ -138,11 +138,6 @@ static uint64_t objects_body_max(void *app)
 	return OBJECTS_BODY_BYTES_MAX;
 }
 
-static void objects_done(struct http_request *req)
-{
-	route_job_start(req);
-}
-
 /* --- paths-info --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status objects_put_path(struct objects_request *o, struct cairn_json_out *w, const char *path)
@@ -182,7 +177,7 @@ static void objects_paths_head(struct http_request *req)
 {
 	struct objects_request *o = objects_new(req, objects_tell, hub_repo_show);
 	if (o)
-		(void)route_body_begin(req, &o->bucket.body, OBJECTS_BODY_BYTES_MAX);
+		(void)route_body_begin(req, &o->bucket.body);
 }
 
 /* --- batch -------------------------------------------------------------------------------------------------------- */
@@ -212,7 +207,7 @@ static void objects_put_batch(struct objects_request *o, uint32_t n_failed)
 static void objects_change(struct hub_call *call)
 {
 	struct objects_request *o = (struct objects_request *)call;
-	const struct cairn_buf *body = &o->bucket.body.bytes;
+	const struct cairn_body *body = &o->bucket.body.in;
 	uint32_t n_failed = 0;
 	if (!hub_repo_find(&o->bucket, CAIRN_HUB_WRITE))
 		return;
@@ -226,7 +221,7 @@ static void objects_change(struct hub_call *call)
 
 static void objects_batch_head(struct http_request *req)
 {
-	hub_repo_begin_write(req, objects_new(req, objects_change, hub_repo_show), OBJECTS_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, objects_new(req, objects_change, hub_repo_show));
 }
 
 const struct http_route ROUTES_OBJECTS[] = {
@@ -249,7 +244,7 @@ const struct http_route ROUTES_OBJECTS[] = {
 	 .body_max = objects_body_max,
 	 .head = objects_paths_head,
 	 .body = hub_repo_body,
-	 .done = objects_done,
+	 .done = hub_repo_done,
 	 .free = objects_free},
 	{.method = "POST",
 	 .pattern = "/api/buckets/{namespace}/{name}/batch",
@@ -258,7 +253,7 @@ const struct http_route ROUTES_OBJECTS[] = {
 	 .body_max = objects_body_max,
 	 .head = objects_batch_head,
 	 .body = hub_repo_body,
-	 .done = objects_done,
+	 .done = hub_repo_done,
 	 .free = objects_free},
 	{0},
 };

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-	PULL_BODY_BYTES_MAX = 131072,
+	PULL_BODY_BYTES_MAX = CAIRN_BODY_MEMORY_BYTES,
 	PULL_PAGE = 10,
 	PULL_ANSWER_BYTES_MAX = 2 << 20,
 };
@@ -249,7 +249,7 @@ static void pull_make(struct hub_call *call)
 static void pull_make_head(struct http_request *req)
 {
 	struct pull_request *p = pull_new(req, pull_make);
-	hub_repo_begin_write(req, p, PULL_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, p);
 }
 
 static void pull_make_done(struct http_request *req)
@@ -302,7 +302,7 @@ static void pull_set_status(struct hub_call *call)
 static void pull_merge_head(struct http_request *req)
 {
 	struct pull_request *p = pull_new_numbered(req, pull_merge);
-	hub_repo_begin_write(req, p, PULL_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, p);
 }
 
 static void pull_merge_done(struct http_request *req)
@@ -315,7 +315,7 @@ static void pull_merge_done(struct http_request *req)
 static void pull_status_head(struct http_request *req)
 {
 	struct pull_request *p = pull_new_numbered(req, pull_set_status);
-	hub_repo_begin_write(req, p, PULL_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, p);
 }
 
 static void pull_status_done(struct http_request *req)

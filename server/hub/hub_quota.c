@@ -169,7 +169,7 @@ static void quota_post_head(struct http_request *req)
 {
 	struct quota_request *q = route_job_new(req, sizeof(*q), quota_run, quota_reply);
 	if (q)
-		(void)route_body_begin(req, &q->body, QUOTA_BODY_BYTES_MAX);
+		(void)route_body_begin(req, &q->body);
 }
 
 static void quota_post_body(struct http_request *req, const uint8_t *bytes, size_t len)

@@ -68,17 +68,24 @@ void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo
 	return r;
 }
 
-void hub_repo_begin_write(struct http_request *req, void *state, size_t bytes_max)
+void hub_repo_begin_write(struct http_request *req, void *state)
 {
 	struct hub_repo *r = state;
 	if (r && hub_call_admit(req, &r->call))
-		(void)route_body_begin_as(req, &r->body, bytes_max, &r->call.sender);
+		(void)route_body_begin_as(req, &r->body, &r->call.sender);
 }
 
 void hub_repo_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
 	struct hub_repo *r = http_state(req);
 	route_body_add(req, &r->body, bytes, len);
+}
+
+void hub_repo_done(struct http_request *req)
+{
+	struct hub_repo *r = http_state(req);
+	if (route_body_end(req, &r->body))
+		route_job_start(req);
 }
 
 void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),

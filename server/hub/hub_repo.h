@@ -35,9 +35,11 @@ void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struc
 
 /** From head(), for what nobody does without a key: take the body, if there is one and it is good, as the key's.
  *  @param state  begins with this; NULL: it could not be made, which was replied */
-void hub_repo_begin_write(struct http_request *req, void *state, size_t bytes_max);
+void hub_repo_begin_write(struct http_request *req, void *state);
 /** A route's body(), after that or route_body_begin(). */
 void hub_repo_body(struct http_request *req, const uint8_t *bytes, size_t len);
+/** A route's done(), where run() looks at the body. */
+void hub_repo_done(struct http_request *req);
 
 /** Find the repository of the path; else the call has failed. On the worker. */
 bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need);

@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-	REPOS_BODY_BYTES_MAX = 8 << 20, /* with the files of the first commit */
+	REPOS_BODY_BYTES_MAX = 65536,
+	REPOS_NEW_BODY_BYTES_MAX = 8 << 20, /* with the files of the first commit */
 	REPOS_NAME_BYTES = CAIRN_INDEX_REPO_NAME_MAX + 1,
 	REPOS_ID_BYTES = 2 * REPOS_NAME_BYTES, /* of namespace/name */
 };
@@ -44,11 +45,17 @@ static uint64_t repos_body_max(void *app)
 	return REPOS_BODY_BYTES_MAX;
 }
 
+static uint64_t repos_new_body_max(void *app)
+{
+	(void)app;
+	return REPOS_NEW_BODY_BYTES_MAX;
+}
+
 /* The repository is named by the body. */
 static void repos_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct repos_request *r = hub_repo_new(req, sizeof(*r), CAIRN_INDEX_MODEL, run, hub_repo_show);
-	hub_repo_begin_write(req, r, REPOS_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, r);
 }
 
 static void repos_refuse_body(struct http_request *req, const char *expected)
@@ -131,7 +138,7 @@ static enum cairn_status repos_read_files(struct repos_request *r)
 {
 	const struct cairn_json *files = cairn_json_get(r->json, "files");
 	const char *license = repos_text(r, "license");
-	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init((size_t)2 * REPOS_BODY_BYTES_MAX);
+	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init((size_t)2 * REPOS_NEW_BODY_BYTES_MAX);
 	CLEANUP(cairn_buf_fini) struct cairn_buf card = cairn_buf_init(1024);
 	struct cairn_json_out w = cairn_json_out_init(&lines);
 	cairn_buf_printf(&lines, "{\"key\":\"header\",\"value\":{\"summary\":\"initial commit\"}}\n");
@@ -280,8 +287,7 @@ static void repos_set(struct hub_call *call)
 
 static void repos_settings_head(struct http_request *req)
 {
-	hub_repo_begin_write(req, hub_repo_new_git(req, sizeof(struct repos_request), repos_set, hub_repo_show),
-			     REPOS_BODY_BYTES_MAX);
+	hub_repo_begin_write(req, hub_repo_new_git(req, sizeof(struct repos_request), repos_set, hub_repo_show));
 }
 
 static void repos_settings_done(struct http_request *req)
@@ -328,10 +334,10 @@ const struct http_route ROUTES_REPOS[] = {
 	 .pattern = "/api/repos/create",
 	 .name = "repos-create",
 	 .errors = HTTP_ERRORS_HUB,
-	 .body_max = repos_body_max,
+	 .body_max = repos_new_body_max,
 	 .head = repos_create_head,
 	 .body = hub_repo_body,
-	 .done = route_job_start,
+	 .done = hub_repo_done,
 	 .free = repos_free},
 	{.method = "DELETE",
 	 .pattern = "/api/repos/delete",

@@ -15,6 +15,7 @@ enum {
 	TREE_BODY_BYTES_MAX = 8 << 20,
 	TREE_ANSWER_BYTES_MAX = 32 << 20,
 	TREE_PATHS_MAX = 1000,
+	TREE_NAME_BYTES = 32, /* of what a form has */
 	TREE_ESCAPED_BYTES = 3 * CAIRN_INDEX_PATH_MAX + 1,
 };
 
@@ -140,26 +141,30 @@ static void tree_tell_json(struct tree_request *t, const struct cairn_json *json
 }
 
 /* name=value of a form, where "+" is a space. @return whether both are what they can be here */
-static bool tree_form_pair(char *pair, char **name, char value[static CAIRN_INDEX_PATH_MAX + 1])
+static bool tree_form_pair(const char *pair, size_t len, char name[static TREE_NAME_BYTES],
+			   char value[static CAIRN_INDEX_PATH_MAX + 1])
 {
-	char decoded[32], *equals = strchr(pair, '=');
+	char text[3 * TREE_NAME_BYTES + TREE_ESCAPED_BYTES];
+	if (len >= sizeof(text))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		text[i] = pair[i] == '+' ? ' ' : pair[i];
+	text[len] = '\0';
+	char *equals = strchr(text, '=');
 	if (!equals)
 		return false;
 	*equals = '\0';
-	for (char *p = equals + 1; *p; p++)
-		*p = *p == '+' ? ' ' : *p;
-	*name = pair;
-	if (!cairn_percent_decode(decoded, sizeof(decoded), pair))
-		return false;
-	memcpy(pair, decoded, strlen(decoded) + 1); /* no longer than before */
-	return cairn_percent_decode(value, CAIRN_INDEX_PATH_MAX + 1, equals + 1);
+	return cairn_percent_decode(name, TREE_NAME_BYTES, text) &&
+	       cairn_percent_decode(value, CAIRN_INDEX_PATH_MAX + 1, equals + 1);
 }
 
-static void tree_tell_form(struct tree_request *t, char *form)
+static void tree_tell_form(struct tree_request *t, const char *form, size_t len)
 {
-	char value[CAIRN_INDEX_PATH_MAX + 1], *name, *rest = form;
-	for (char *pair = strsep(&rest, "&"); pair; pair = strsep(&rest, "&")) {
-		if (!tree_form_pair(pair, &name, value))
+	char name[TREE_NAME_BYTES], value[CAIRN_INDEX_PATH_MAX + 1];
+	for (size_t at = 0, n; at < len; at += n + 1) {
+		const char *end = memchr(form + at, '&', len - at);
+		n = end ? (size_t)(end - form) - at : len - at;
+		if (!tree_form_pair(form + at, n, name, value))
 			continue;
 		if (strcmp(name, "paths") == 0 || strcmp(name, "paths[]") == 0)
 			tree_tell_path(t, value);
@@ -171,7 +176,7 @@ static void tree_tell_form(struct tree_request *t, char *form)
 static void tree_tell(struct hub_call *call)
 {
 	struct tree_request *t = (struct tree_request *)call;
-	struct cairn_buf *body = &t->repo.body.bytes;
+	const struct cairn_body *body = &t->repo.body.in;
 	if (!hub_repo_find_commit(&t->repo, CAIRN_HUB_SEE, t->place))
 		return;
 	CLEANUP(cairn_json_freep) struct cairn_json *json = t->is_form ? NULL : route_body_json_list(&t->repo.body);
@@ -180,16 +185,10 @@ static void tree_tell(struct hub_call *call)
 					  "send {\"paths\":[PATH, ...]}, or a form of paths=PATH");
 		return;
 	}
-	if (t->is_form) {
-		cairn_buf_add(body, "", 1);
-		if (body->status != CAIRN_OK) {
-			call->status = body->status;
-			return;
-		}
-		tree_tell_form(t, (char *)body->bytes);
-	} else {
+	if (t->is_form)
+		tree_tell_form(t, (const char *)body->bytes, body->len);
+	else
 		tree_tell_json(t, json);
-	}
 	if (call->status == CAIRN_OK)
 		tree_put(t);
 }
@@ -201,7 +200,7 @@ static void tree_paths_head(struct http_request *req)
 	if (!t)
 		return;
 	t->is_form = type && strncasecmp(type, "application/x-www-form-urlencoded", 33) == 0;
-	(void)route_body_begin(req, &t->repo.body, TREE_BODY_BYTES_MAX + 1); /* and the zero behind a form */
+	(void)route_body_begin(req, &t->repo.body);
 }
 
 const struct http_route ROUTES_TREE[] = {
@@ -218,7 +217,7 @@ const struct http_route ROUTES_TREE[] = {
 	 .body_max = tree_body_max,
 	 .head = tree_paths_head,
 	 .body = hub_repo_body,
-	 .done = route_job_start,
+	 .done = hub_repo_done,
 	 .free = tree_free},
 	{0},
 };

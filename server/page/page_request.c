@@ -183,7 +183,7 @@ void *page_post_new(struct http_request *req, size_t bytes, void (*build)(struct
 {
 	struct page *page = page_new(req, bytes, build);
 	if (page)
-		(void)route_body_begin(req, &page->hub.body, PAGE_FORM_BYTES_MAX);
+		(void)route_body_begin(req, &page->hub.body);
 	return page;
 }
 
@@ -218,13 +218,13 @@ void page_done_files(struct http_request *req)
 	struct page *page = http_state(req);
 	if (!http_is_own_origin(req))
 		page->build = page_refuse_origin;
-	route_job_start(req);
+	hub_repo_done(req);
 }
 
 void page_done(struct http_request *req)
 {
 	struct page *page = http_state(req);
-	const struct cairn_buf *body = &page->hub.body.bytes;
+	const struct cairn_body *body = &page->hub.body.in;
 	if (!http_is_own_origin(req))
 		page->build = page_refuse_origin;
 	else if (!form_read(&page->form, (const char *)body->bytes, body->len))

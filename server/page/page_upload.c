@@ -112,7 +112,7 @@ static enum cairn_status upload_take_file(struct upload_page *p, const struct fo
 
 static enum cairn_status upload_take_form(struct upload_page *p)
 {
-	const struct cairn_buf *body = &p->place.page.hub.body.bytes;
+	const struct cairn_body *body = &p->place.page.hub.body.in;
 	enum cairn_status status = CAIRN_OK;
 	if (!form_files_read(&p->form, p->type, body->bytes, body->len))
 		return upload_refuse(p, "nothing was uploaded: send the form as a browser does, with shorter names");
@@ -167,7 +167,6 @@ static void upload_head(struct http_request *req)
 	p->place.raw = http_path_arg(req, "place");
 	p->type = http_header(req, "Content-Type");
 	p->is_foreign = !http_is_own_origin(req);
-	p->place.page.hub.body.bytes.max = UPLOAD_BYTES_MAX;
 	p->place.page.hub.call.job.work.lane = CAIRN_LANE_HEAVY;
 	http_sender(req, &p->sender);
 }

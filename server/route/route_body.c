@@ -2,22 +2,29 @@
 
 #include "server/app.h"
 
+#include <assert.h>
+
 enum { ROUTE_BODY_VALUES_MAX = 200, ROUTE_BODY_LIST_VALUES_MAX = 100000 };
 
-bool route_body_begin(struct http_request *req, struct route_body *body, size_t bytes_max)
+static enum cairn_status body_take(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+{
+	struct route_body *body = ctx;
+	return cairn_body_write(&body->in, bytes, len, diag);
+}
+
+bool route_body_begin(struct http_request *req, struct route_body *body)
 {
 	struct cairn_hash sender;
 	http_sender(req, &sender);
-	return route_body_begin_as(req, body, bytes_max, &sender);
+	return route_body_begin_as(req, body, &sender);
 }
 
-bool route_body_begin_as(struct http_request *req, struct route_body *body, size_t bytes_max,
-			 const struct cairn_hash *sender)
+bool route_body_begin_as(struct http_request *req, struct route_body *body, const struct cairn_hash *sender)
 {
 	struct cairn_diag diag = {0};
-	body->bytes = cairn_buf_init(bytes_max);
+	body->piece = (struct route_piece){.take = body_take, .ctx = body};
 	enum cairn_status status =
-		cairn_use_begin(&body->use, app_of(req)->cas, sender, http_content_length(req), false, &diag);
+		cairn_body_begin(&body->in, app_of(req)->cas, sender, http_content_length(req), &diag);
 	if (status != CAIRN_OK)
 		http_reply_status(req, status, &diag);
 	return status == CAIRN_OK;
@@ -25,36 +32,44 @@ bool route_body_begin_as(struct http_request *req, struct route_body *body, size
 
 void route_body_add(struct http_request *req, struct route_body *body, const uint8_t *bytes, size_t len)
 {
-	struct cairn_diag diag = {0};
-	enum cairn_status status = cairn_use_add(&body->use, len, &diag);
-	cairn_buf_add(&body->bytes, bytes, status == CAIRN_OK ? len : 0);
-	if (status == CAIRN_OK)
-		status = body->bytes.status;
+	bool waits = cairn_body_waits(&body->in, len);
+	enum cairn_status status = route_piece_take(&body->piece, req, bytes, len, waits);
 	if (status != CAIRN_OK)
-		http_reply_status(req, status, &diag);
+		http_reply_status(req, status, &body->piece.diag);
 }
 
-static struct cairn_json *body_json(const struct route_body *body, size_t values_max)
+bool route_body_end(struct http_request *req, struct route_body *body)
+{
+	enum cairn_status status = route_piece_end(&body->piece);
+	if (status == CAIRN_OK)
+		status = cairn_body_end(&body->in);
+	if (status != CAIRN_OK)
+		http_reply_status(req, status, &body->piece.diag);
+	return status == CAIRN_OK;
+}
+
+static struct cairn_json *body_json(const struct cairn_body *body, size_t values_max)
 {
 	struct cairn_json *json = NULL;
-	if (body->bytes.len == 0 ||
-	    cairn_json_parse_some(&json, (const char *)body->bytes.bytes, body->bytes.len, values_max) != CAIRN_OK)
+	assert(body->bytes || !body->spool);
+	if (body->len == 0 ||
+	    cairn_json_parse_some(&json, (const char *)body->bytes, body->len, values_max) != CAIRN_OK)
 		return NULL;
 	return json;
 }
 
 struct cairn_json *route_body_json(const struct route_body *body)
 {
-	return body_json(body, ROUTE_BODY_VALUES_MAX);
+	return body_json(&body->in, ROUTE_BODY_VALUES_MAX);
 }
 
 struct cairn_json *route_body_json_list(const struct route_body *body)
 {
-	return body_json(body, ROUTE_BODY_LIST_VALUES_MAX);
+	return body_json(&body->in, ROUTE_BODY_LIST_VALUES_MAX);
 }
 
 void route_body_fini(struct route_body *body)
 {
-	cairn_buf_fini(&body->bytes);
-	cairn_use_end(&body->use);
+	route_piece_fini(&body->piece);
+	cairn_body_fini(&body->in);
 }

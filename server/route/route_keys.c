@@ -124,7 +124,7 @@ static void keys_post_head(struct http_request *req)
 	if (!k)
 		return;
 	k->job.reply = keys_reply_made;
-	(void)route_body_begin(req, &k->body, KEYS_BODY_BYTES_MAX);
+	(void)route_body_begin(req, &k->body);
 }
 
 static void keys_post_body(struct http_request *req, const uint8_t *bytes, size_t len)

@@ -12,7 +12,7 @@ static void piece_work(struct cairn_work *work)
 {
 	struct route_piece *p = (struct route_piece *)work;
 	http_note_queued(p->req, work->queued_us);
-	p->status = p->take(http_state(p->req), p->bytes.bytes, p->bytes.len, &p->diag);
+	p->status = p->take(p->ctx, p->bytes.bytes, p->bytes.len, &p->diag);
 	http_resume(p->req);
 }
 
@@ -22,7 +22,7 @@ enum cairn_status route_piece_take(struct route_piece *p, struct http_request *r
 	if (p->status != CAIRN_OK)
 		return p->status;
 	if (!waits)
-		return p->status = p->take(http_state(req), bytes, len, &p->diag);
+		return p->status = p->take(p->ctx, bytes, len, &p->diag);
 	if (http_content_length(req) == UINT64_MAX)
 		return p->status = cairn_fail(&p->diag, CAIRN_E_BUSY, "body.chunked", CAIRN_NO_OFFSET,
 					      "the disk is slow, and a body that does not say how long it is cannot "

@@ -6,13 +6,14 @@
 
 #include "server/app.h"
 
-/** Part of a route's state; zeroed at first, but for take. The worker has all of the state alone while the connection
- * is held. */
+/** Part of a route's state; zeroed at first, but for take and ctx. The worker has all of the state alone while the
+ * connection is held. */
 struct route_piece {
 	struct cairn_work work; /* first */
 	struct http_request *req;
-	/** Take bytes in. @param state  of the route. @return anything but CAIRN_OK: it is not called again */
-	enum cairn_status (*take)(void *state, const uint8_t *bytes, size_t len, struct cairn_diag *diag);
+	/** Take bytes in. @return anything but CAIRN_OK: it is not called again */
+	enum cairn_status (*take)(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag);
+	void *ctx;                /* of take */
 	struct cairn_buf bytes;   /* that wait for the worker */
 	enum cairn_status status; /* of what was taken in so far. CAIRN_E_BUSY also: no worker could */
 	struct cairn_diag diag;

@@ -253,9 +253,9 @@ static void shards_free(void *state)
 		shard_unref(state);
 }
 
-static enum cairn_status shards_take(void *state, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+static enum cairn_status shards_take(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
-	return cairn_shard_upload_write(((struct shard_request *)state)->upload, bytes, len, diag);
+	return cairn_shard_upload_write(((struct shard_request *)ctx)->upload, bytes, len, diag);
 }
 
 static void shards_head(struct http_request *req, bool framed, bool footer_may_be_cut)
@@ -272,7 +272,7 @@ static void shards_head(struct http_request *req, bool framed, bool footer_may_b
 	s->refs = 1;
 	s->app = app_of(req);
 	s->framed = framed;
-	s->piece.take = shards_take;
+	s->piece = (struct route_piece){.take = shards_take, .ctx = s};
 	http_set_state(req, s);
 	enum cairn_status status = cairn_shard_upload_begin(s->app->cas, &who, http_content_length(req),
 							    footer_may_be_cut, &s->upload, &diag);

@@ -25,42 +25,58 @@ static uint64_t telemetry_body_max(void *app)
 	return TELEMETRY_BODY_BYTES_MAX;
 }
 
+struct telemetry_request {
+	struct route_job job;
+	struct route_body body;
+	bool is_read; /* the body was one that can be kept */
+};
+
 static void telemetry_free(void *state)
 {
-	if (state)
-		route_body_fini(state);
-	free(state);
+	struct telemetry_request *t = state;
+	if (t)
+		route_body_fini(&t->body);
+	free(t);
+}
+
+static void telemetry_keep(struct route_job *job)
+{
+	struct telemetry_request *t = (struct telemetry_request *)job;
+	const struct app *app = job->app;
+	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&t->body);
+	t->is_read = cairn_json_text_of(json, "event") && cairn_json_is_object(cairn_json_get(json, "metrics"));
+	if (t->is_read)
+		cairn_cas_keep_telemetry(app->cas, http_identity(job->req)->subject, t->body.in.bytes, t->body.in.len,
+					 (uint32_t)atomic_load(&app->live.telemetry_rows), &t->body.in.use);
+}
+
+static void telemetry_reply(struct http_request *req, struct route_job *job)
+{
+	if (((struct telemetry_request *)job)->is_read)
+		http_reply_json(req, 200, "{}");
+	else
+		http_reply_error(req, 400, "telemetry.body",
+				 "telemetry is a JSON object with a text \"event\" and an object \"metrics\"", NULL);
 }
 
 static void telemetry_post_head(struct http_request *req)
 {
-	struct route_body *body = calloc(1, sizeof(*body));
-	if (!body) {
-		http_reply_status(req, CAIRN_E_NOMEM, NULL);
-		return;
-	}
-	http_set_state(req, body);
-	(void)route_body_begin(req, body, TELEMETRY_BODY_BYTES_MAX);
+	struct telemetry_request *t = route_job_new(req, sizeof(*t), telemetry_keep, telemetry_reply);
+	if (t)
+		(void)route_body_begin(req, &t->body);
 }
 
 static void telemetry_post_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
-	route_body_add(req, http_state(req), bytes, len);
+	struct telemetry_request *t = http_state(req);
+	route_body_add(req, &t->body, bytes, len);
 }
 
 static void telemetry_post_done(struct http_request *req)
 {
-	const struct app *app = app_of(req);
-	struct route_body *body = http_state(req);
-	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(body);
-	if (!json || !cairn_json_text_of(json, "event") || !cairn_json_is_object(cairn_json_get(json, "metrics"))) {
-		http_reply_error(req, 400, "telemetry.body",
-				 "telemetry is a JSON object with a text \"event\" and an object \"metrics\"", NULL);
-		return;
-	}
-	cairn_cas_keep_telemetry(app->cas, http_identity(req)->subject, body->bytes.bytes, body->bytes.len,
-				 (uint32_t)atomic_load(&app->live.telemetry_rows), &body->use);
-	http_reply_json(req, 200, "{}");
+	struct telemetry_request *t = http_state(req);
+	if (route_body_end(req, &t->body))
+		route_job_start(req);
 }
 
 /* --- GET ---------------------------------------------------------------------------------------------------------- */

@@ -49,9 +49,9 @@ static void xorbs_free(void *state)
 	free(x);
 }
 
-static enum cairn_status xorbs_take(void *state, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
+static enum cairn_status xorbs_take(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
-	return cairn_xorb_upload_write(((struct xorb_request *)state)->upload, bytes, len, diag);
+	return cairn_xorb_upload_write(((struct xorb_request *)ctx)->upload, bytes, len, diag);
 }
 
 static void xorbs_post_head(struct http_request *req)
@@ -66,7 +66,7 @@ static void xorbs_post_head(struct http_request *req)
 		return;
 	}
 	x->req = req;
-	x->piece.take = xorbs_take;
+	x->piece = (struct route_piece){.take = xorbs_take, .ctx = x};
 	http_set_state(req, x);
 	http_sender(req, &sender);
 	enum cairn_status status =

@@ -13,6 +13,7 @@ from authority import Authority
 from faults import FOR_EVER, HOLD, Faults
 
 N = 2 * os.cpu_count() + 2  # uploads: more than there are threads that serve so few connections
+CARD = b'{"content":"' + b"x" * 3_000_000 + b'"}'
 QUERY = b"GET /v1/chunks/default/%064x HTTP/1.1\r\nHost: localhost\r\n\r\n" % 1
 
 
@@ -93,7 +94,11 @@ def answered(sockets, seconds=30):
 
 
 @pytest.mark.files
-@pytest.mark.parametrize(("bodies", "status"), [(xorbs(N, 2), 200), ([("/v1/shards", bytes(3_000_000))] * N, 400)], ids=["xorbs", "shards"])
+@pytest.mark.parametrize(
+    ("bodies", "status"),
+    [(xorbs(N, 2), 200), ([("/v1/shards", bytes(3_000_000))] * N, 400), ([("/api/validate-yaml", CARD)] * N, 200)],
+    ids=["xorbs", "shards", "hub"],
+)
 def test_no_other_waits_for_a_slow_disk(faults, bodies, status):
     be_slow(faults)
     hold_writes(faults)
@@ -180,15 +185,14 @@ class TestTime:
 
 
 @pytest.mark.files
-def test_a_chunked_body_is_refused_then(faults):
+@pytest.mark.parametrize(("path", "body"), [(x.path(), bytes(x.body())) for x in [large_xorb(800)]] + [("/api/validate-yaml", CARD)], ids=["xorb", "hub"])
+def test_a_chunked_body_is_refused_then(faults, path, body):
     be_slow(faults)
-    x = large_xorb(800)
-    body = bytes(x.body())
     chunked = (b"%x\r\n%s\r\n" % (len(part), part) for part in (body[at : at + 100_000] for at in range(0, len(body), 100_000)))
-    head = f"POST {x.path()} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     reply = faults.server.raw(head + b"".join(chunked) + b"0\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert reply.startswith(b"HTTP/1.1 503") and b'"body.chunked"' in reply and b"Retry-After" in reply
-    assert faults.server.put_xorb(x).status == 200
+    assert faults.server.post(path, body).status == 200
 
 
 class TestHttps:

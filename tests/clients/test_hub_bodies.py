@@ -1,0 +1,232 @@
+"""Bodies of requests to the hub: short ones wait in memory, long ones in a file without a name."""
+
+import contextlib
+import json
+import os
+
+import cairn
+import pytest
+from faults import EINTR, EIO, ENOSPC, FOR_EVER, SHORT, Faults
+from test_hub_buckets import People, people  # noqa: F401
+from test_hub_hostile import begin
+from test_hub_lfs import TYPE
+from test_hub_repos import done, lines, make, text
+from test_pages_repos import form_of
+from test_reconstructions import LeanDaemon, Watch
+
+KIB, MIB = 1 << 10, 1 << 20
+MEMORY = 128 * KIB  # a body of so much at most waits there
+STALLED_KIB_MAX = 16 * KIB  # of 130 connections, with what a sanitizer adds
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def files_of(server):
+    """Files without a name that the daemon has open in its data folder."""
+    folder, found = f"/proc/{server.process.pid}/fd", 0
+    for fd in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            path = os.readlink(f"{folder}/{fd}")
+            found += path.startswith(f"{server.data}/tmp/") and path.endswith(" (deleted)")
+    return found
+
+
+def wait_until_gone(server):
+    cairn.wait_until("all bodies to be gone", lambda: files_of(server) == 0 and server.metrics()["cairn_spool_bytes"] == 0)
+
+
+def of_length(n, **fields):
+    """JSON of exactly so many bytes."""
+    said = json.dumps(fields)
+    return (said[:-1] + " " * (n - len(said)) + "}").encode()
+
+
+def commit_of(n):
+    """A commit of exactly so many bytes, with a file f, and others that fill it. @return (the body, the file)"""
+    files = [text("f", "x" * 1000)] + [text(f"g{i}", "y" * 50_000) for i in range(n // 50_200)]
+    last = n - len(lines(*files, text("last", "")))
+    return lines(*files, text("last", "z" * last)), b"x" * 1000
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def stall(stack, server, path, n_bytes, key=None):
+    """All of a body but its last byte."""
+    s = stack.enter_context(begin(server, "POST", path, n_bytes, key))
+    s.sendall(b"[" * (n_bytes - 1))
+
+
+def test_bodies_that_do_not_end_take_no_memory(issuer, tmp_path):
+    """Without a key, and with one."""
+    with LeanDaemon(tmp_path / "server", token_key=issuer.folder) as server, contextlib.ExitStack() as stack:
+        people = People(server, issuer.token("admin"), tmp_path / "home")
+        make(people)
+        before, total = Watch(server.process.pid).now_kib(), 0
+        for n, path, length, key in (
+            (60, "/api/models/ann/one/paths-info/main", 2 * MIB, None),
+            (30, "/ann/one.git/info/lfs/objects/batch", MIB, None),
+            (30, "/api/validate-yaml", 2 * MIB, None),
+            (10, "/api/models/ann/one/commit/main", 8 * MIB, people.keys["ann"]),
+        ):
+            for _ in range(n):
+                stall(stack, server, path, length, key)
+            total += n * (length - 1)
+        cairn.wait_until("all to have come", lambda: server.metrics()["cairn_spool_bytes"] == total)
+        grown = Watch(server.process.pid).now_kib() - before
+        print(f"{total / MIB:.0f} MiB under way, {grown} KiB of memory more")
+        assert files_of(server) == 130
+        assert cairn.is_thread_sanitized() or grown < STALLED_KIB_MAX, grown
+        assert people.ask("POST", "/api/models/ann/one/paths-info/main", body={"paths": []}).status == 200
+        stack.close()
+        wait_until_gone(server)
+
+
+# --- short and long ---------------------------------------------------------------------------------------------------
+
+
+def ask_commit(people, n):
+    body, content = commit_of(n)
+    assert len(body) == n
+    done(people.ask("POST", "/api/models/ann/one/commit/main", body=body))
+    assert people.ask("GET", "/ann/one/resolve/main/f").body == content
+
+
+def ask_page(people, n):
+    """A file by form, as a page of this server sends it."""
+    headers = {"Content-Type": "multipart/form-data; boundary=7f", "Origin": people.server.url}
+    content = bytes(n - len(form_of([("page", b"")])))
+    reply = people.ask("POST", "/ann/one/upload/main", body=form_of([("page", content)]), **headers)
+    assert reply.status == 303, reply
+    assert people.ask("GET", "/ann/one/resolve/main/page").body == content
+
+
+@pytest.mark.parametrize("n", [MEMORY - 1, MEMORY, MEMORY + 1, 700_001])
+def test_a_body_of_any_length_is_read(people, n):  # noqa: F811
+    make(people)
+    ask_commit(people, n)
+    ask_page(people, n)
+    asked = people.ask("POST", "/api/models/ann/one/paths-info/main", body=of_length(n, paths=["f", "none"]))
+    assert asked.status == 200 and [e["path"] for e in asked.json()] == ["f"], asked
+    form = b"paths=" + b"y" * (n - 14) + b"&paths=f"
+    assert len(form) == n
+    asked = people.ask("POST", "/api/models/ann/one/paths-info/main", body=form, **FORM)
+    assert asked.status == 200 and [e["path"] for e in asked.json()] == ["f"], asked
+    asked = people.ask("POST", "/api/models/ann/one/preupload/main", body=of_length(n, files=[{"path": "g", "size": 1, "sample": "eA=="}]))
+    assert asked.status == 200 and asked.json()["files"][0]["uploadMode"] == "regular", asked
+    body = of_length(n, operation="download", objects=[{"oid": "0" * 64, "size": 1}])
+    asked = people.ask("POST", "/ann/one.git/info/lfs/objects/batch", body=body, **{"Content-Type": TYPE, "Accept": TYPE})
+    assert asked.status == 200 and asked.json()["objects"][0]["error"]["code"] == 404, asked
+    asked = people.ask("POST", "/api/models/ann/one/lfs-files/duplicate", body=of_length(n, target={"type": "model", "name": "ann/one"}, files=[]))
+    assert asked.status == 200 and asked.json() == {"failed": []}, asked
+    asked = people.ask("POST", "/api/repos/create", body=of_length(n, name="two", files=[{"path": "notes", "content": "z"}]))
+    assert asked.status == 200 and people.ask("GET", "/ann/two/resolve/main/notes").body == b"z", asked
+    assert people.ask("POST", "/api/validate-yaml", "nobody", of_length(n, content="---\nlicense: mit\n---\n")).json() == {"errors": [], "warnings": []}
+    assert people.ask("POST", "/api/buckets/ann/b", body={}).status == 200
+    added = {"type": "addFile", "path": "f", "xetHash": "1" * 64}
+    asked = people.ask("POST", "/api/buckets/ann/b/batch", body=json.dumps(added).encode() + b"\n" * (n - len(json.dumps(added))))
+    assert asked.status == 422 and asked.json()["failed"][0]["path"] == "f", asked
+    assert people.ask("POST", "/api/buckets/ann/b/paths-info", body=of_length(n, paths=["f"])).json() == []
+    wait_until_gone(people.server)
+
+
+@pytest.mark.parametrize("n", [MEMORY, MEMORY + 1, 700_001])
+def test_a_body_that_does_not_say_how_long_it_is(people, n):  # noqa: F811
+    make(people)
+    body, content = commit_of(n)
+    pieces = b"".join(b"%x\r\n%s\r\n" % (len(p), p) for p in (body[at : at + 50_000] for at in range(0, n, 50_000)))
+    head = f"POST /api/models/ann/one/commit/main HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nAuthorization: Bearer {people.keys['ann']}\r\n\r\n"
+    assert people.server.raw(head.encode() + pieces + b"0\r\n\r\n").startswith(b"HTTP/1.1 200")
+    assert people.ask("GET", "/ann/one/resolve/main/f").body == content
+    wait_until_gone(people.server)
+
+
+@pytest.mark.parametrize("store", ["files", "memory"])
+def test_where_they_wait(start, store):
+    """With any store."""
+    server = start(store=store)
+    for n, files in ((MEMORY, 0), (MEMORY + 1, 1)):
+        with begin(server, "POST", "/api/validate-yaml", n) as s:
+            body = of_length(n, content="")
+            s.sendall(body[:-1])
+            cairn.wait_until("it to have come", lambda: server.metrics()["cairn_spool_bytes"] == n - 1)  # noqa: B023
+            assert files_of(server) == files
+            s.sendall(body[-1:])
+            assert s.recv(12) == b"HTTP/1.1 200"
+        wait_until_gone(server)
+
+
+def test_telemetry_of_any_length(start):
+    """What is longer than a row is told so, or taken, and not kept."""
+    server = start()
+    for n in (1000, MEMORY, MEMORY + 1):
+        assert server.post("/v1/telemetry", of_length(n, event=f"{n}", metrics={})).status == 200
+        cairn.is_error(server.post("/v1/telemetry", of_length(n, event="e")), 400, "telemetry.body")
+    cairn.wait_until("the row", lambda: [t["body"]["event"] for t in server.get("/v1/telemetry").json()["telemetry"]] == ["1000"])
+    wait_until_gone(server)
+
+
+# --- no room ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_refuses_long_ones(start):
+    """What is short, as most of what frees space, is taken."""
+    server = start(reserve_bytes="1000G")
+    assert server.post("/api/validate-yaml", of_length(MEMORY, content="")).status == 200
+    reply = server.post("/api/validate-yaml", of_length(MEMORY + 1, content=""))
+    assert reply.status == 507 and reply.json()["code"] == "disk.reserve", reply
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (MEMORY + 1, of_length(MEMORY + 1, content=""))
+    told = server.raw(b"POST /api/validate-yaml HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n" + body)
+    assert told.startswith(b"HTTP/1.1 507") and b"disk.reserve" in told, told
+    wait_until_gone(server)
+
+
+def test_they_count_as_the_sender_s(start):
+    server = start(spool_bytes_max="80M", spool_share_percent=1, xorb_bytes_max="1M", shard_bytes_max="1M")
+    with begin(server, "POST", "/api/validate-yaml", 900_000) as s:
+        s.sendall(b" " * 800_000)
+        cairn.wait_until("it to have come", lambda: server.metrics()["cairn_spool_bytes"] == 800_000)
+        reply = server.post("/api/validate-yaml", of_length(300_000, content=""))
+        assert reply.status == 503 and reply.json()["code"] == "spool.share", reply
+    wait_until_gone(server)
+    assert server.post("/api/validate-yaml", of_length(300_000, content="")).status == 200
+
+
+@pytest.fixture
+def faults(tmp_path):
+    found = Faults(tmp_path / "faults")
+    found.server.start()
+    yield found
+    found.disarm()
+    found.server.stop()
+
+
+@pytest.mark.files
+@pytest.mark.parametrize(
+    ("calls", "action", "first", "status", "rule"),
+    [
+        ({"open"}, ENOSPC, 2, 507, "full"),
+        ({"open"}, EIO, 2, 500, "io"),
+        ({"write"}, ENOSPC, 1, 507, "full"),
+        ({"write"}, ENOSPC, 3, 507, "full"),
+        ({"write"}, EIO, 3, 500, "io"),
+        ({"mmap"}, EIO, 1, 500, "io"),
+        ({"write"}, EINTR, 2, 200, None),
+        ({"write"}, SHORT, 2, 200, None),
+    ],
+)
+def test_what_the_disk_does_not_take(faults, calls, action, first, status, rule):
+    """It is told, nothing of it is committed, and the same works afterwards."""
+    server = faults.server
+    assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
+    path, (body, content) = "/api/models/operator/one/commit/main", commit_of(2 * MIB)
+    faults.arm(calls, action, first, first if status == 200 else FOR_EVER)
+    reply = server.post(path, body)
+    assert faults.disarm() > 0
+    assert reply.status == status and (rule is None or reply.json()["code"] == rule), reply
+    there = server.get("/operator/one/resolve/main/f")
+    assert there.status == (200 if status == 200 else 404), there
+    wait_until_gone(server)
+    assert server.left_overs() == []
+    assert server.post(path, body).status == 200
+    assert server.get("/operator/one/resolve/main/f").body == content
