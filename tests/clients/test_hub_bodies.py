@@ -169,6 +169,7 @@ def test_telemetry_of_any_length(start):
 # --- no room ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.files
 def test_a_full_disk_refuses_long_ones(start):
     """What is short, as most of what frees space, is taken."""
     server = start(reserve_bytes="1000G")
