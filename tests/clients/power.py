@@ -103,7 +103,8 @@ class Disk:
             self.files[r.inode] = file = File()
             if r.path:
                 self.change({parent}, {r.path: file})
-        elif r.kind == WRITTEN and r.inode in self.files:
+        elif r.kind == WRITTEN:
+            assert r.inode in self.files, "something was written to a file that nobody has made"
             self.files[r.inode].since.append((r.offset, r.data))
         elif r.kind == TRUNCATED and r.inode in self.files:
             self.files[r.inode].since.append((r.offset, None))

@@ -120,7 +120,8 @@ static ssize_t faults_write_at(int fd, const void *bytes, size_t len, off_t offs
 	off_t at = moves ? (off_t)syscall(SYS_lseek, fd, 0, SEEK_CUR) : offset;
 	n = moves ? syscall(SYS_write, fd, bytes, n) : syscall(SYS_pwrite64, fd, bytes, n, offset);
 	int error = errno;
-	if (n > 0 && faults_path(path, fd, NULL))
+	/* The log is a file that no record made: its inode may have been another file's. */
+	if (n > 0 && fd != STDERR_FILENO && faults_path(path, fd, NULL))
 		faults_trace(FAULTS_WRITTEN, fd, at, NULL, bytes, (size_t)n);
 	faults_trace_unlock();
 	errno = error;
