@@ -3,7 +3,7 @@
 #include "backup/backup.h"
 #include "base/clock.h"
 #include "cas/keys.h"
-#include "cas/telemetry.h"
+#include "cas/trim.h"
 #include "data_dir/hold.h"
 #include "data_dir/note.h"
 #include "hash/crypto.h"
@@ -57,8 +57,9 @@ static void housekeeping_collect(struct housekeeping *h)
 static void housekeeping_trim_keys(struct housekeeping *h)
 {
 	uint64_t n;
-	enum cairn_status status = cairn_cas_trim_keys(h->app->cas, cairn_clock_unix_s() - HOUSEKEEPING_KEYS_KEPT_S,
-						       housekeeping_stops, h, &n);
+	enum cairn_status status =
+		cairn_cas_trim(h->app->cas, CAIRN_INDEX_TRIM_KEYS, cairn_clock_unix_s() - HOUSEKEEPING_KEYS_KEPT_S,
+			       housekeeping_stops, h, &n);
 	if (n > 0 || status != CAIRN_OK)
 		LOG(status == CAIRN_OK ? LOG_INFO : LOG_WARNING, "keys_trimmed",
 		    LOG_T("status", cairn_status_name(status)), LOG_N("dropped", n));
@@ -70,8 +71,8 @@ static void housekeeping_trim_telemetry(struct housekeeping *h)
 	uint64_t n;
 	if (age_s == 0)
 		return;
-	enum cairn_status status =
-		cairn_cas_trim_telemetry(h->app->cas, cairn_clock_unix_s() - age_s, housekeeping_stops, h, &n);
+	enum cairn_status status = cairn_cas_trim(h->app->cas, CAIRN_INDEX_TRIM_TELEMETRY, cairn_clock_unix_s() - age_s,
+						  housekeeping_stops, h, &n);
 	atomic_fetch_add(&h->app->telemetry_trimmed, n);
 	if (n > 0 || status != CAIRN_OK)
 		LOG(status == CAIRN_OK ? LOG_INFO : LOG_WARNING, "telemetry_trimmed",

@@ -8,7 +8,7 @@
 
 enum { SENDERS_MAX = 16, SENDERS_DEFAULT = 4 };
 
-/** senders_take() and senders_send() are one thread's; the others any thread's. Packs and sends in at most n + 1
+/** senders_take() and senders_send() are one thread's; the others any thread's. Compresses and sends in at most n + 1
  * buffers of 64 MiB. */
 struct senders;
 

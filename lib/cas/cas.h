@@ -166,7 +166,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const str
 /** The longest body of a xorb's upload: the xorb, and a footer, which is not kept. */
 uint64_t cairn_cas_xorb_body_max(const struct cairn_cas *cas);
 
-/** a xorb that is made here, of chunks that were cut and hashed here: compressed and written while they come. Takes 1
+/** A xorb that is made here, of chunks that were cut and hashed here: compressed and written while they come. Takes 1
  * MiB, and 40 bytes a chunk. One thread at a time; each call may wait for the disk, so it is for workers. */
 struct cairn_xorb_making;
 

@@ -44,8 +44,8 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, 
 
 /**
  * Open the object and decide what is sent of it.
- * @param verify  only bytes that were verified lately will do (verify_read.h), or few that can be at once: those are
- * read, as they are for sending
+ * @param verify  only bytes that were verified lately will do (verify_read.h), or few that can be at once: those
+ *                are read, as they are for sending
  * @return CAIRN_OK
  *         CAIRN_E_BUSY    not so easily: cairn_fetch_verify() can tell, and what the index and the store answered
  *         CAIRN_E_USAGE   too many bytes for this grant (range.many)

@@ -112,21 +112,6 @@ enum cairn_status cairn_cas_make_key(struct cairn_cas *cas, const struct cairn_k
 	return cairn_cas_make_limited_key(cas, key, &none, repo, text, id, &untold);
 }
 
-enum cairn_status cairn_cas_trim_keys(struct cairn_cas *cas, int64_t before_unix_s, bool (*stop)(void *ctx),
-				      void *stop_ctx, uint64_t *n_dropped)
-{
-	enum cairn_status status = CAIRN_OK;
-	bool more = true;
-	*n_dropped = 0;
-	while (status == CAIRN_OK && more && !stop(stop_ctx)) {
-		struct cairn_index_trim_keys trim = {.before_unix_s = before_unix_s};
-		status = cairn_index_trim_keys(cas->index, &trim);
-		more = status == CAIRN_OK && trim.n_dropped > 0;
-		*n_dropped += more ? trim.n_dropped : 0;
-	}
-	return status;
-}
-
 enum cairn_status cairn_cas_revoke_key(struct cairn_cas *cas, int64_t id, bool *revoked)
 {
 	struct cairn_index_revoke_key revoke = {.id = id};

@@ -55,10 +55,6 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_make_limited_key(struct cairn_cas *ca
 							    char text[static CAIRN_KEY_TEXT_BYTES], int64_t *id,
 							    struct cairn_diag *diag);
 
-/** Forget the keys that were revoked, or expired, before a time. @return CAIRN_OK; as a write */
-CAIRN_MUST_USE enum cairn_status cairn_cas_trim_keys(struct cairn_cas *cas, int64_t before_unix_s,
-						     bool (*stop)(void *ctx), void *stop_ctx, uint64_t *n_dropped);
-
 /** Tokens that were got with it are refused from now on. Waits for the index's writer.
  *  @param[out] revoked  false: it was revoked before
  *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (key.unknown); as a write */

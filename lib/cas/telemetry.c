@@ -52,21 +52,6 @@ void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, const u
 		telemetry_row_free(row);
 }
 
-enum cairn_status cairn_cas_trim_telemetry(struct cairn_cas *cas, int64_t before_unix_s, bool (*stop)(void *ctx),
-					   void *stop_ctx, uint64_t *n_dropped)
-{
-	enum cairn_status status = CAIRN_OK;
-	bool more = true;
-	*n_dropped = 0;
-	while (status == CAIRN_OK && more && !stop(stop_ctx)) {
-		struct cairn_index_trim_telemetry trim = {.before_unix_s = before_unix_s};
-		status = cairn_index_trim_telemetry(cas->index, &trim);
-		more = status == CAIRN_OK && trim.n_dropped > 0;
-		*n_dropped += more ? trim.n_dropped : 0;
-	}
-	return status;
-}
-
 struct telemetry_walk {
 	void (*visit)(void *ctx, const struct cairn_telemetry *row);
 	void *ctx;

@@ -17,12 +17,6 @@ enum { CAIRN_TELEMETRY_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_t
 void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, const uint8_t *body, size_t len,
 			      uint32_t rows_max, struct cairn_use *use);
 
-/** Drop what is older. Waits for the index's writer, piece by piece; for workers. @param stop  asked before each
- *  @param[out] n_dropped  also on failure
- *  @return CAIRN_OK, also when stopped; as a write */
-CAIRN_MUST_USE enum cairn_status cairn_cas_trim_telemetry(struct cairn_cas *cas, int64_t before_unix_s,
-							  bool (*stop)(void *ctx), void *stop_ctx, uint64_t *n_dropped);
-
 /** Borrowed for the time of the call. */
 struct cairn_telemetry {
 	int64_t id, at_unix_s;

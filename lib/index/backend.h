@@ -216,14 +216,13 @@ struct cairn_index_backend {
 	enum cairn_status (*add_key)(struct cairn_index *ix, struct cairn_index_add_key *add);
 	enum cairn_status (*revoke_key)(struct cairn_index *ix, struct cairn_index_revoke_key *revoke);
 	enum cairn_status (*use_key)(struct cairn_index *ix, struct cairn_index_use_key *use);
-	enum cairn_status (*trim_keys)(struct cairn_index *ix, struct cairn_index_trim_keys *trim);
 	enum cairn_status (*begin_lease)(struct cairn_index *ix, struct cairn_index_begin_lease *begin);
 	enum cairn_status (*end_lease)(struct cairn_index *ix, struct cairn_index_end_lease *end);
 	enum cairn_status (*put_note)(struct cairn_index *ix, struct cairn_index_put_note *put);
 	enum cairn_status (*begin_session)(struct cairn_index *ix, struct cairn_index_begin_session *begin);
 	enum cairn_status (*end_session)(struct cairn_index *ix, struct cairn_index_end_session *end);
 	enum cairn_status (*add_telemetry)(struct cairn_index *ix, struct cairn_index_add_telemetry *add);
-	enum cairn_status (*trim_telemetry)(struct cairn_index *ix, struct cairn_index_trim_telemetry *trim);
+	enum cairn_status (*trim)(struct cairn_index *ix, struct cairn_index_trim *trim);
 	enum cairn_status (*add_account)(struct cairn_index *ix, struct cairn_index_add_account *add);
 	enum cairn_status (*disable_account)(struct cairn_index *ix, struct cairn_index_disable_account *disable);
 	enum cairn_status (*set_member)(struct cairn_index *ix, struct cairn_index_set_member *set);

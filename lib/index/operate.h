@@ -130,15 +130,6 @@ struct cairn_index_use_key {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_use_key(struct cairn_index *ix, struct cairn_index_use_key *use);
 
-/** Remove a piece of the keys that were revoked, or expired, before a time. The last key that was made stays: daemons
- * tell by it which keys they have not heard of yet. */
-struct cairn_index_trim_keys {
-	struct cairn_index_write write;
-	int64_t before_unix_s;
-	uint32_t n_dropped; /* result; 0: there are no more */
-};
-CAIRN_MUST_USE enum cairn_status cairn_index_trim_keys(struct cairn_index *ix, struct cairn_index_trim_keys *trim);
-
 /** What a client reported. Borrowed. */
 struct cairn_index_telemetry {
 	int64_t id;
@@ -165,13 +156,18 @@ struct cairn_index_add_telemetry {
 CAIRN_MUST_USE enum cairn_status cairn_index_add_telemetry(struct cairn_index *ix,
 							   struct cairn_index_add_telemetry *add);
 
-/** Drop the oldest reports that are from before a time: a piece of them. */
-struct cairn_index_trim_telemetry {
+/** Remove a piece of what is from before a time. */
+struct cairn_index_trim {
 	struct cairn_index_write write;
+	enum cairn_index_trimmed {
+		/* that were revoked, or expired, before it; the last one that was made stays: daemons tell by it which
+		   keys they have not heard of yet */
+		CAIRN_INDEX_TRIM_KEYS,
+		CAIRN_INDEX_TRIM_TELEMETRY, /* the oldest reports */
+	} what;
 	int64_t before_unix_s;
 	uint32_t n_dropped; /* result; 0: there are no more */
 };
-CAIRN_MUST_USE enum cairn_status cairn_index_trim_telemetry(struct cairn_index *ix,
-							    struct cairn_index_trim_telemetry *trim);
+CAIRN_MUST_USE enum cairn_status cairn_index_trim(struct cairn_index *ix, struct cairn_index_trim *trim);
 
 #endif

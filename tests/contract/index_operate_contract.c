@@ -212,7 +212,7 @@ START_TEST(ended_keys_are_forgotten)
 {
 	static struct cairn_index_add_key adds[ENDED];
 	int64_t now = cairn_clock_unix_s();
-	struct cairn_index_trim_keys trim = {.before_unix_s = now - 100};
+	struct cairn_index_trim trim = {.what = CAIRN_INDEX_TRIM_KEYS, .before_unix_s = now - 100};
 	struct cairn_index_key key;
 	uint32_t n = 0;
 	bool revoked;
@@ -222,11 +222,11 @@ START_TEST(ended_keys_are_forgotten)
 	}
 	send_limited(adds, ENDED);
 	ck_assert_int_eq(revoke_key(adds[0].id, &revoked), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_trim_keys(fx_index, &trim), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_trim(fx_index, &trim), CAIRN_OK);
 	ck_assert_uint_eq(trim.n_dropped, 0);
 	trim.before_unix_s = now + 100;
 	do {
-		ck_assert_int_eq(cairn_index_trim_keys(fx_index, &trim), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_trim(fx_index, &trim), CAIRN_OK);
 		n += trim.n_dropped;
 	} while (trim.n_dropped > 0);
 	ck_assert_uint_eq(n, ENDED - 2);
@@ -274,15 +274,16 @@ END_TEST
 
 START_TEST(old_telemetry)
 {
-	struct cairn_index_trim_telemetry trim = {.before_unix_s = cairn_clock_unix_s() - 100};
+	struct cairn_index_trim trim = {.what = CAIRN_INDEX_TRIM_TELEMETRY,
+					.before_unix_s = cairn_clock_unix_s() - 100};
 	for (unsigned i = 0; i < 300; i++)
 		ck_assert_int_eq(tell("a", 1, 1000), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_trim_telemetry(fx_index, &trim), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_trim(fx_index, &trim), CAIRN_OK);
 	ck_assert_uint_eq(trim.n_dropped, 0);
 	trim.before_unix_s = cairn_clock_unix_s() + 100;
 	uint32_t n = 0;
 	do {
-		ck_assert_int_eq(cairn_index_trim_telemetry(fx_index, &trim), CAIRN_OK);
+		ck_assert_int_eq(cairn_index_trim(fx_index, &trim), CAIRN_OK);
 		n += trim.n_dropped;
 	} while (trim.n_dropped > 0);
 	ck_assert_uint_eq(n, 300);

@@ -19,12 +19,8 @@ static const char KEYS_USE[] = "UPDATE api_key SET used = $2 WHERE id = $1";
 /* No two writes are between their beginning and their end at once: each has the row of the table state. */
 static const char KEYS_COUNT[] = "SELECT count(*) FILTER (WHERE revoked IS NULL AND (expires IS NULL OR expires > $2)),"
 				 " count(*) FROM api_key WHERE account = $1";
-static const char KEYS_TRIM[] = "DELETE FROM api_key WHERE id = ANY(ARRAY(SELECT id FROM api_key WHERE (revoked < $1"
-				" OR expires < $1) AND id < (SELECT max(id) FROM api_key) LIMIT $2))";
 static const char KEYS_FIND[] = KEYS " WHERE k.digest = $1";
 static const char KEYS_EACH[] = KEYS " WHERE k.id > $1 ORDER BY k.id LIMIT $2";
-
-enum { KEYS_PIECE = 256 }; /* rows of one write */
 
 static bool keys_fit(const struct cairn_index_add_key *add)
 {
@@ -97,17 +93,6 @@ enum cairn_status cairn_pg_use_key(struct cairn_pg_tx *tx, struct cairn_index_us
 	cairn_pg_int8(&args, use->id);
 	cairn_pg_int8(&args, use->used_unix_s);
 	return cairn_pg_run(&tx->pg, KEYS_USE, &args, NULL);
-}
-
-enum cairn_status cairn_pg_trim_keys(struct cairn_pg_tx *tx, struct cairn_index_trim_keys *trim)
-{
-	int64_t n = 0;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, trim->before_unix_s);
-	cairn_pg_int8(&args, KEYS_PIECE);
-	enum cairn_status status = cairn_pg_run(&tx->pg, KEYS_TRIM, &args, &n);
-	trim->n_dropped = (uint32_t)n;
-	return status;
 }
 
 static bool keys_columns(const PGresult *r, int row, struct cairn_index_key *out)

@@ -151,14 +151,13 @@ ENGINE_WRITE(write_off)
 ENGINE_WRITE(add_key)
 ENGINE_WRITE(revoke_key)
 ENGINE_WRITE(use_key)
-ENGINE_WRITE(trim_keys)
 ENGINE_WRITE(begin_lease)
 ENGINE_WRITE(end_lease)
 ENGINE_WRITE(put_note)
 ENGINE_WRITE(begin_session)
 ENGINE_WRITE(end_session)
 ENGINE_WRITE(add_telemetry)
-ENGINE_WRITE(trim_telemetry)
+ENGINE_WRITE(trim)
 ENGINE_WRITE(add_account)
 ENGINE_WRITE(disable_account)
 ENGINE_WRITE(set_member)
@@ -321,14 +320,13 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.add_key = engine_add_key,
 	.revoke_key = engine_revoke_key,
 	.use_key = engine_use_key,
-	.trim_keys = engine_trim_keys,
 	.begin_lease = engine_begin_lease,
 	.end_lease = engine_end_lease,
 	.put_note = engine_put_note,
 	.begin_session = engine_begin_session,
 	.end_session = engine_end_session,
 	.add_telemetry = engine_add_telemetry,
-	.trim_telemetry = engine_trim_telemetry,
+	.trim = engine_trim,
 	.add_account = engine_add_account,
 	.disable_account = engine_disable_account,
 	.set_member = engine_set_member,

@@ -4,14 +4,10 @@
 
 #include "base/clock.h"
 
-enum { TELEMETRY_PIECE = 256 }; /* rows of one write */
-
 static const char TELEMETRY_ADD[] = "INSERT INTO telemetry(at, sender, body) VALUES($1, $2, $3)";
 /* Numbers have gaps. */
 static const char TELEMETRY_DROP[] =
 	"DELETE FROM telemetry WHERE id <= (SELECT id FROM telemetry ORDER BY id DESC OFFSET $1 LIMIT 1)";
-static const char TELEMETRY_TRIM[] =
-	"DELETE FROM telemetry WHERE at < $1 AND id = ANY(ARRAY(SELECT id FROM telemetry ORDER BY id LIMIT $2))";
 static const char TELEMETRY_EACH[] =
 	"SELECT id, at, sender, body FROM telemetry WHERE id < $1 ORDER BY id DESC LIMIT $2";
 
@@ -27,17 +23,6 @@ enum cairn_status cairn_pg_add_telemetry(struct cairn_pg_tx *tx, struct cairn_in
 	cairn_pg_int8(&keep, add->keep_max);
 	(void)cairn_pg_queue(&tx->pg, TELEMETRY_ADD, &row);
 	return cairn_pg_run(&tx->pg, TELEMETRY_DROP, &keep, NULL);
-}
-
-enum cairn_status cairn_pg_trim_telemetry(struct cairn_pg_tx *tx, struct cairn_index_trim_telemetry *trim)
-{
-	int64_t n;
-	struct cairn_pg_args args = {0};
-	cairn_pg_int8(&args, trim->before_unix_s);
-	cairn_pg_int8(&args, TELEMETRY_PIECE);
-	enum cairn_status status = cairn_pg_run(&tx->pg, TELEMETRY_TRIM, &args, &n);
-	trim->n_dropped = (uint32_t)n;
-	return status;
 }
 
 enum cairn_status cairn_pg_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,

@@ -132,7 +132,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_write_off(struct cairn_pg_tx *tx, stru
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_key(struct cairn_pg_tx *tx, struct cairn_index_add_key *add);
 CAIRN_MUST_USE enum cairn_status cairn_pg_revoke_key(struct cairn_pg_tx *tx, struct cairn_index_revoke_key *revoke);
 CAIRN_MUST_USE enum cairn_status cairn_pg_use_key(struct cairn_pg_tx *tx, struct cairn_index_use_key *use);
-CAIRN_MUST_USE enum cairn_status cairn_pg_trim_keys(struct cairn_pg_tx *tx, struct cairn_index_trim_keys *trim);
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_index_begin_lease *begin);
 CAIRN_MUST_USE enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_end_lease *end);
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_note(struct cairn_pg_tx *tx, struct cairn_index_put_note *put);
@@ -144,8 +143,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_begin_session(struct cairn_pg_tx *tx,
 							struct cairn_index_begin_session *begin);
 CAIRN_MUST_USE enum cairn_status cairn_pg_end_session(struct cairn_pg_tx *tx, struct cairn_index_end_session *end);
 CAIRN_MUST_USE enum cairn_status cairn_pg_add_telemetry(struct cairn_pg_tx *tx, struct cairn_index_add_telemetry *add);
-CAIRN_MUST_USE enum cairn_status cairn_pg_trim_telemetry(struct cairn_pg_tx *tx,
-							 struct cairn_index_trim_telemetry *trim);
+CAIRN_MUST_USE enum cairn_status cairn_pg_trim(struct cairn_pg_tx *tx, struct cairn_index_trim *trim);
 CAIRN_MUST_USE enum cairn_status cairn_pg_probe(struct cairn_pg_tx *tx);
 
 #endif

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEYS_PIECE = 256 }; /* rows of one write */
-
 static enum cairn_status keys_check(struct cairn_tx *tx, struct cairn_index_add_key *add)
 {
 	if (add->good_max == 0 && add->kept_max == 0)
@@ -79,16 +77,6 @@ enum cairn_status cairn_tx_use_key(struct cairn_tx *tx, struct cairn_index_use_k
 	sqlite3_bind_int64(stmt, 1, use->id);
 	sqlite3_bind_int64(stmt, 2, use->used_unix_s);
 	return cairn_sql_run(stmt);
-}
-
-enum cairn_status cairn_tx_trim_keys(struct cairn_tx *tx, struct cairn_index_trim_keys *trim)
-{
-	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_TRIM_KEYS];
-	sqlite3_bind_int64(stmt, 1, trim->before_unix_s);
-	sqlite3_bind_int64(stmt, 2, KEYS_PIECE);
-	enum cairn_status status = cairn_sql_run(stmt);
-	trim->n_dropped = status == CAIRN_OK ? (uint32_t)sqlite3_changes(tx->db) : 0;
-	return status;
 }
 
 static bool keys_columns(sqlite3_stmt *row, struct cairn_index_key *out)

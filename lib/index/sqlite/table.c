@@ -120,9 +120,8 @@ ENGINE_WRITE(gc_sweep)
 ENGINE_WRITE(add_key)
 ENGINE_WRITE(revoke_key)
 ENGINE_WRITE(use_key)
-ENGINE_WRITE(trim_keys)
 ENGINE_WRITE(add_telemetry)
-ENGINE_WRITE(trim_telemetry)
+ENGINE_WRITE(trim)
 ENGINE_WRITE(add_account)
 ENGINE_WRITE(disable_account)
 ENGINE_WRITE(set_member)
@@ -262,9 +261,8 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.add_key = engine_add_key,
 	.revoke_key = engine_revoke_key,
 	.use_key = engine_use_key,
-	.trim_keys = engine_trim_keys,
 	.add_telemetry = engine_add_telemetry,
-	.trim_telemetry = engine_trim_telemetry,
+	.trim = engine_trim,
 	.add_account = engine_add_account,
 	.disable_account = engine_disable_account,
 	.set_member = engine_set_member,

@@ -4,8 +4,6 @@
 
 #include "base/clock.h"
 
-enum { TELEMETRY_PIECE = 256 }; /* rows of one write: up to 16 MiB of pages */
-
 enum cairn_status cairn_tx_add_telemetry(struct cairn_tx *tx, struct cairn_index_add_telemetry *add)
 {
 	if (add->body_len > CAIRN_INDEX_TELEMETRY_BYTES_MAX)
@@ -21,16 +19,6 @@ enum cairn_status cairn_tx_add_telemetry(struct cairn_tx *tx, struct cairn_index
 	sqlite3_stmt *drop = tx->stmt[CAIRN_TX_DROP_TELEMETRY];
 	sqlite3_bind_int64(drop, 1, sqlite3_last_insert_rowid(tx->db) - (int64_t)add->keep_max);
 	return cairn_sql_run(drop);
-}
-
-enum cairn_status cairn_tx_trim_telemetry(struct cairn_tx *tx, struct cairn_index_trim_telemetry *trim)
-{
-	sqlite3_stmt *stmt = tx->stmt[CAIRN_TX_TRIM_TELEMETRY];
-	sqlite3_bind_int64(stmt, 1, trim->before_unix_s);
-	sqlite3_bind_int64(stmt, 2, TELEMETRY_PIECE);
-	enum cairn_status status = cairn_sql_run(stmt);
-	trim->n_dropped = status == CAIRN_OK ? (uint32_t)sqlite3_changes(tx->db) : 0;
-	return status;
 }
 
 enum cairn_status cairn_sqlite_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,

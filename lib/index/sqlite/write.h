@@ -260,9 +260,8 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_gc_sweep(struct cairn_tx *tx, struct c
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_key(struct cairn_tx *tx, struct cairn_index_add_key *add);
 CAIRN_MUST_USE enum cairn_status cairn_tx_revoke_key(struct cairn_tx *tx, struct cairn_index_revoke_key *revoke);
 CAIRN_MUST_USE enum cairn_status cairn_tx_use_key(struct cairn_tx *tx, struct cairn_index_use_key *use);
-CAIRN_MUST_USE enum cairn_status cairn_tx_trim_keys(struct cairn_tx *tx, struct cairn_index_trim_keys *trim);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_telemetry(struct cairn_tx *tx, struct cairn_index_add_telemetry *add);
-CAIRN_MUST_USE enum cairn_status cairn_tx_trim_telemetry(struct cairn_tx *tx, struct cairn_index_trim_telemetry *trim);
+CAIRN_MUST_USE enum cairn_status cairn_tx_trim(struct cairn_tx *tx, struct cairn_index_trim *trim);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_account(struct cairn_tx *tx, struct cairn_index_add_account *add);
 CAIRN_MUST_USE enum cairn_status cairn_tx_disable_account(struct cairn_tx *tx,
 							  struct cairn_index_disable_account *disable);

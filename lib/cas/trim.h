@@ -1,0 +1,15 @@
+/* What is kept for a time, and then forgotten: keys after their end, telemetry. */
+#ifndef CAIRN_CAS_TRIM_H
+#define CAIRN_CAS_TRIM_H
+
+#include "cas/cas.h"
+#include "index/operate.h"
+
+/** Drop what is older. Waits for the index's writer, piece by piece; for workers. @param stop  asked before each
+ *  @param[out] n_dropped  also on failure
+ *  @return CAIRN_OK, also when stopped; as a write */
+CAIRN_MUST_USE enum cairn_status cairn_cas_trim(struct cairn_cas *cas, enum cairn_index_trimmed what,
+						int64_t before_unix_s, bool (*stop)(void *ctx), void *stop_ctx,
+						uint64_t *n_dropped);
+
+#endif
