@@ -94,8 +94,10 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	if (app->sandbox.missing[0])
 		LOG(LOG_WARNING, "sandbox", LOG_T("on", app->sandbox.text), LOG_T("missing", app->sandbox.missing),
 		    LOG_T("message", "the kernel does not let in all of it; the daemon does with what there is"));
+	/* Root on loopback is how a first trial runs. Root where others come is a risk that one setting ends. */
 	if (geteuid() == 0)
-		LOG(LOG_WARNING, "root", LOG_T("message", "runs as root; the setting user names whom to become"));
+		LOG(listen_is_loopback(bound) ? LOG_INFO : LOG_WARNING, "root",
+		    LOG_T("message", "runs as root; the setting \"user\" names the user to become"));
 	/* Behind a proxy on this machine everybody comes from loopback. */
 	if (!app->auth.keys && (!listen_is_loopback(bound) || app->config.public_url))
 		LOG(LOG_WARNING, "no_tokens", LOG_T("message", "everybody who reaches this port may write"));

@@ -496,6 +496,14 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 
 /* --- what would be opened ----------------------------------------------------------------------------------------- */
 
+/* A start makes the folder of objects if it is missing. */
+static bool data_dir_lacks_objects(const char *path)
+{
+	char objects[DATA_DIR_PATH_BYTES];
+	struct stat st;
+	return data_dir_name(objects, path, "objects", NULL) == CAIRN_OK && stat(objects, &st) != 0 && errno == ENOENT;
+}
+
 static enum cairn_status data_dir_look_at_objects(const struct cairn_data_dir *d, struct cairn_diag *diag)
 {
 	struct elsewhere e;
@@ -503,6 +511,8 @@ static enum cairn_status data_dir_look_at_objects(const struct cairn_data_dir *d
 	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_STORE, d->path, diag);
 	if (status != CAIRN_OK || e.url[0])
 		return status; /* those elsewhere are not asked: that takes credentials */
+	if (data_dir_lacks_objects(d->path))
+		return CAIRN_OK;
 	status = data_dir_open_files(&store, d->path, true, diag);
 	return status == CAIRN_OK ? data_dir_refuse_lost_index(d, store, diag) : status;
 }

@@ -114,6 +114,22 @@ static bool listen_let_in(const struct listen_address *address)
 	return !path || address->mode == 0 || chmod(path, (mode_t)address->mode) == 0;
 }
 
+/* What to do when an address cannot be had. */
+static const char *listen_advice(int error)
+{
+	switch (error) {
+	case EADDRINUSE:
+		return "; another process serves there: stop it, or choose another port with --listen HOST:PORT "
+		       "(\"listen\" in the file of settings)";
+	case EADDRNOTAVAIL:
+		return "; this machine has no such address: give one of its own, or [::]:PORT for all of them";
+	case EACCES:
+		return "; only root may serve there: choose a port from 1024 on, or start as root with --user NAME";
+	default:
+		return "";
+	}
+}
+
 enum cairn_status listen_open(const struct listen_address *address, int *out, struct cairn_diag *diag)
 {
 	int family = address->addr.ss_family;
@@ -126,8 +142,8 @@ enum cairn_status listen_open(const struct listen_address *address, int *out, st
 		int error = errno;
 		char text[LISTEN_TEXT_BYTES], reason[80];
 		listen_text(address, text);
-		return cairn_fail(diag, CAIRN_E_IO, "listen.open", CAIRN_NO_OFFSET, "cannot listen on %s: %s", text,
-				  strerror_r(error, reason, sizeof(reason)));
+		return cairn_fail(diag, CAIRN_E_IO, "listen.open", CAIRN_NO_OFFSET, "cannot listen on %s: %s%s", text,
+				  strerror_r(error, reason, sizeof(reason)), listen_advice(error));
 	}
 	*out = fd;
 	fd = -1;

@@ -36,6 +36,22 @@ def test_a_folder_that_is_not_there(tmp_path):
     check(tmp_path, "--data-dir", "no/such/folder", code=EXIT_CANNOT)
 
 
+def test_an_empty_folder(tmp_path):
+    """A start fills a folder that somebody made for the daemon, such as a mounted disk."""
+    for name in ["empty", "mounted", "half"]:
+        (tmp_path / name).mkdir()
+    (tmp_path / "mounted" / "lost+found").mkdir()
+    (tmp_path / "half" / "lock").touch()
+    for name in ["empty", "mounted", "half"]:
+        before = tree(tmp_path / name)
+        said, _ = check(tmp_path, "--data-dir", name)
+        assert said["data_dir"] == f"{name}, without an index, which is made at the start, not in use"
+        assert tree(tmp_path / name) == before
+        daemon = cairn.Daemon(tmp_path / f"of-{name}")
+        daemon.command[daemon.command.index("--data-dir") + 1] = str(tmp_path / name)
+        daemon.start().stop()
+
+
 def test_beside_a_daemon(server, tmp_path):
     """It has the port and the folder, and loses neither."""
     before = tree(server.data)

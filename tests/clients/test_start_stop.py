@@ -27,7 +27,16 @@ def test_locked_folder(server, tmp_path):
 
 def test_port_in_use(server, tmp_path):
     line = cairn.refused(tmp_path, "--data-dir", str(tmp_path / "other"), "--listen", f"127.0.0.1:{server.port}")
-    assert str(server.port) in line
+    assert f"127.0.0.1:{server.port}: Address already in use" in line and "--listen HOST:PORT" in line
+    line = cairn.refused(tmp_path, "--data-dir", str(tmp_path / "other"), "--listen", "192.0.2.1:0", "--insecure-no-auth")
+    assert "no such address" in line
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run as root")
+def test_root_is_warned_of_where_others_come(server, start):
+    assert [e["level"] for e in server.events("root")] == ["info"]
+    other = start("other", listen="0.0.0.0:0", insecure_no_auth=True)
+    assert [e["level"] for e in other.events("root")] == ["warning"]
 
 
 def test_newer_index(server, tmp_path):
