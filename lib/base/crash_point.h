@@ -30,7 +30,9 @@ enum cairn_crash_point {
 	CAIRN_CRASH_SHARD_SPOOLED,  /* the body has arrived */
 	CAIRN_CRASH_SHARD_VERIFIED, /* about to be handed to the index */
 
-	CAIRN_CRASH_COMMIT_EDITED,   /* the files of a hub's commit are written, within the transaction; it is not */
+	CAIRN_CRASH_COMMIT_EDITED, /* the files of a hub's commit are written, within the transaction; it is not */
+	CAIRN_CRASH_PULL_OPENED, /* a pull request has its first commit, and not yet the files; within a transaction */
+	CAIRN_CRASH_MERGE_COMMITTED, /* main has a merge, whose pull request is still open; within a transaction */
 	CAIRN_CRASH_INDEX_BEGUN,     /* the transaction is open */
 	CAIRN_CRASH_INDEX_APPLIED,   /* a write of it is applied */
 	CAIRN_CRASH_INDEX_AHEAD,     /* visible, perhaps on no standby, and nobody was told */

@@ -258,6 +258,16 @@ enum cairn_status cairn_hub_commit_read(struct cairn_hub_commit *out, const char
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
+/* A given id says what the files of a revision are that somebody pinned. Users may not say that. */
+enum cairn_status cairn_hub_may_name(const struct cairn_hub_asker *asker, const struct cairn_hub_commit *commit,
+				     struct cairn_diag *diag)
+{
+	if (!commit->has_id || asker->kind == CAIRN_HUB_OPERATOR)
+		return CAIRN_OK;
+	return cairn_fail(diag, CAIRN_E_DENIED, "commit.id", CAIRN_NO_OFFSET,
+			  "only an operator's key gives a commit the id that it has elsewhere");
+}
+
 enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 				   const struct cairn_index_repo *repo, const char *revision,
 				   const struct cairn_hub_commit *commit, struct cairn_git_oid *oid,
@@ -282,11 +292,10 @@ enum cairn_status cairn_hub_commit(struct cairn_cas *cas, const struct cairn_hub
 	};
 	if (ref.kind == CAIRN_INDEX_TAG)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");
-	/* It says what the files of a revision are that somebody pinned: nobody may say that of what is not theirs. */
-	if (commit->has_id && asker->kind != CAIRN_HUB_OPERATOR)
-		return cairn_fail(diag, CAIRN_E_DENIED, "commit.id", CAIRN_NO_OFFSET,
-				  "only an operator's key gives a commit the id that it has elsewhere");
-	enum cairn_status status = cairn_index_add_commit(cairn_cas_index(cas), &add);
+	enum cairn_status status = cairn_hub_may_name(asker, commit, diag);
+	if (status != CAIRN_OK)
+		return status;
+	status = cairn_index_add_commit(cairn_cas_index(cas), &add);
 	*oid = add.oid;
 	*diag = add.write.diag;
 	return status;

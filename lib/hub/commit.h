@@ -29,6 +29,10 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_commit_read(struct cairn_hub_commit *
 /** For CLEANUP(). */
 void cairn_hub_commit_fini(struct cairn_hub_commit *commit);
 
+/** May the asker give a commit the id that it has? @return CAIRN_OK; CAIRN_E_DENIED (commit.id) */
+CAIRN_MUST_USE enum cairn_status cairn_hub_may_name(const struct cairn_hub_asker *asker,
+						    const struct cairn_hub_commit *commit, struct cairn_diag *diag);
+
 /**
  * Commit to a branch, or to a pull request ("refs/pr/N"). Waits for the index's writer.
  * @param[out] oid    of the new commit, or of the head when nothing is other than before

@@ -24,10 +24,11 @@ static void pull_text(char out[static PULL_NUMBER_BYTES], int64_t number)
 	(void)snprintf(out, PULL_NUMBER_BYTES, "%" PRId64, number);
 }
 
-enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-				     const struct cairn_index_repo *repo, const struct cairn_index_commit *start,
-				     const char *title, const char *description, int64_t *number,
-				     struct cairn_diag *diag)
+/* @param commit  what it proposes; its parent and its id count only with operations */
+static enum cairn_status pull_add(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				  const struct cairn_index_repo *repo, const struct cairn_index_commit *start,
+				  const struct cairn_hub_commit *commit, int64_t *number, struct cairn_git_oid *oid,
+				  struct cairn_diag *diag)
 {
 	char email[CAIRN_HUB_EMAIL_BYTES];
 	const char *author = cairn_hub_author(asker);
@@ -36,12 +37,26 @@ enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_h
 		.repo = repo->id,
 		.kind = CAIRN_INDEX_PULL,
 		.commit = start->id,
-		.first = {.author = author, .email = email, .title = title, .message = description},
+		.first = {.author = author, .email = email, .title = commit->title, .message = commit->message},
+		.operations = commit->operations,
+		.n = commit->n,
+		.id = commit->has_id ? &commit->id : NULL,
 	};
 	enum cairn_status status = cairn_index_add_ref(cairn_cas_index(cas), &add);
 	*number = add.number;
+	*oid = add.oid;
 	*diag = add.write.diag;
 	return status;
+}
+
+enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				     const struct cairn_index_repo *repo, const struct cairn_index_commit *start,
+				     const char *title, const char *description, int64_t *number,
+				     struct cairn_diag *diag)
+{
+	const struct cairn_hub_commit none = {.title = title, .message = description};
+	struct cairn_git_oid oid;
+	return pull_add(cas, asker, repo, start, &none, number, &oid, diag);
 }
 
 /* Where it begins: at main, or at the commit that the client began with. */
@@ -68,25 +83,11 @@ enum cairn_status cairn_hub_commit_pull(struct cairn_cas *cas, const struct cair
 					const struct cairn_hub_commit *commit, int64_t *number,
 					struct cairn_git_oid *oid, struct cairn_diag *diag)
 {
-	struct cairn_hub_commit its = *commit;
 	struct cairn_index_commit start;
-	char ref[PULL_NUMBER_BYTES + 8], name[PULL_NUMBER_BYTES];
-	enum cairn_status status = pull_find_start(cas, repo, revision, commit->parent, &start, diag);
+	enum cairn_status status = cairn_hub_may_name(asker, commit, diag);
 	if (status == CAIRN_OK)
-		status = cairn_hub_add_pull(cas, asker, repo, &start, commit->title, commit->message, number, diag);
-	if (status != CAIRN_OK)
-		return status;
-	pull_text(name, *number);
-	(void)snprintf(ref, sizeof(ref), "refs/pr/%s", name);
-	its.parent = NULL;
-	status = cairn_hub_commit(cas, asker, repo, ref, &its, oid, diag);
-	if (status == CAIRN_OK)
-		return status;
-	/* Nobody was told of it. Where that fails, too, there is one that changes nothing. */
-	struct cairn_index_drop_ref drop = {.repo = repo->id, .kind = CAIRN_INDEX_PULL, .name = name};
-	enum cairn_status unsaid = cairn_index_drop_ref(cairn_cas_index(cas), &drop);
-	(void)unsaid;
-	return status;
+		status = pull_find_start(cas, repo, revision, commit->parent, &start, diag);
+	return status == CAIRN_OK ? pull_add(cas, asker, repo, &start, commit, number, oid, diag) : status;
 }
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
@@ -240,9 +241,9 @@ enum cairn_status cairn_hub_each_pull(struct cairn_cas *cas, const struct cairn_
 
 /* --- ending ------------------------------------------------------------------------------------------------------- */
 
-static enum cairn_status pull_end(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-				  const struct cairn_index_repo *repo, const struct cairn_hub_pull *pull,
-				  const char *title, const char *message, struct cairn_diag *diag)
+enum cairn_status cairn_hub_close_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
+				       const struct cairn_index_repo *repo, const struct cairn_hub_pull *pull,
+				       const char *comment, struct cairn_diag *diag)
 {
 	char name[PULL_NUMBER_BYTES], parent[CAIRN_GIT_OID_CHARS + 1], email[CAIRN_HUB_EMAIL_BYTES];
 	const char *author = cairn_hub_author(asker);
@@ -254,19 +255,12 @@ static enum cairn_status pull_end(struct cairn_cas *cas, const struct cairn_hub_
 		.kind = CAIRN_INDEX_PULL,
 		.ref = name,
 		.parent = parent,
-		.message = {.author = author, .email = email, .title = title, .message = message},
+		.message = {.author = author, .email = email, .title = PULL_CLOSED, .message = comment},
 		.ends = true,
 	};
 	enum cairn_status status = cairn_index_add_commit(cairn_cas_index(cas), &last);
 	*diag = last.write.diag;
 	return status;
-}
-
-enum cairn_status cairn_hub_close_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-				       const struct cairn_index_repo *repo, const struct cairn_hub_pull *pull,
-				       const char *comment, struct cairn_diag *diag)
-{
-	return pull_end(cas, asker, repo, pull, PULL_CLOSED, comment, diag);
 }
 
 /* --- merging ------------------------------------------------------------------------------------------------------ */
@@ -360,39 +354,42 @@ static enum cairn_status pull_plan(struct pull_merge *m, struct cairn_diag *diag
 	return status;
 }
 
+static void pull_merge_title(char out[static CAIRN_INDEX_TITLE_MAX + 1], const struct cairn_hub_pull *pull)
+{
+	int len = snprintf(out, CAIRN_INDEX_TITLE_MAX + 1, "Merge refs/pr/%" PRId64 ": %s", pull->number,
+			   pull->first.title);
+	if (len < 0 || len > CAIRN_INDEX_TITLE_MAX) /* a character might be cut in two */
+		(void)snprintf(out, CAIRN_INDEX_TITLE_MAX + 1, "Merge refs/pr/%" PRId64, pull->number);
+}
+
+/* One write: main has the merge and the pull request has ended, or neither. The write is refused if either of them got
+ * another commit since it was read. */
 static enum cairn_status pull_commit(struct pull_merge *m, const struct cairn_hub_asker *asker,
 				     const struct cairn_index_repo *repo, const struct cairn_hub_pull *pull,
 				     const char *comment, struct cairn_git_oid *oid, struct cairn_diag *diag)
 {
-	char title[CAIRN_INDEX_TITLE_MAX + 1], parent[CAIRN_GIT_OID_CHARS + 1], email[CAIRN_HUB_EMAIL_BYTES];
+	char title[CAIRN_INDEX_TITLE_MAX + 1], main[CAIRN_GIT_OID_CHARS + 1], head[CAIRN_GIT_OID_CHARS + 1];
+	char email[CAIRN_HUB_EMAIL_BYTES], name[PULL_NUMBER_BYTES];
 	const char *author = cairn_hub_author(asker);
-	int len = snprintf(title, sizeof(title), "Merge refs/pr/%" PRId64 ": %s", pull->number, pull->first.title);
-	if (len < 0 || (size_t)len >= sizeof(title)) /* a character might be cut in two */
-		(void)snprintf(title, sizeof(title), "Merge refs/pr/%" PRId64, pull->number);
-	cairn_git_oid_text(parent, &m->main.oid);
+	pull_merge_title(title, pull);
+	pull_text(name, pull->number);
+	cairn_git_oid_text(main, &m->main.oid);
+	cairn_git_oid_text(head, &pull->head.oid);
 	cairn_hub_email(email, author);
 	struct cairn_index_add_commit add = {
 		.repo = repo->id,
 		.kind = CAIRN_INDEX_BRANCH,
 		.ref = CAIRN_HUB_MAIN,
-		.parent = parent,
+		.parent = main,
 		.message = {.author = author, .email = email, .title = title, .message = comment},
 		.operations = m->operations,
 		.n = m->n,
+		.merge = {.pull = name, .head = head, .last = {.author = author, .email = email, .title = PULL_MERGED}},
 	};
 	enum cairn_status status = cairn_index_add_commit(cairn_cas_index(m->cas), &add);
 	*oid = add.oid;
 	*diag = add.write.diag;
 	return status;
-}
-
-static enum cairn_status pull_say_merged(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
-					 const struct cairn_index_repo *repo, const struct cairn_hub_pull *pull,
-					 const struct cairn_git_oid *oid, struct cairn_diag *diag)
-{
-	char text[CAIRN_GIT_OID_CHARS + 1];
-	cairn_git_oid_text(text, oid);
-	return pull_end(cas, asker, repo, pull, PULL_MERGED, text, diag);
 }
 
 enum cairn_status cairn_hub_merge_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
@@ -410,7 +407,5 @@ enum cairn_status cairn_hub_merge_pull(struct cairn_cas *cas, const struct cairn
 		status = pull_too_large(diag);
 	if (status == CAIRN_OK)
 		status = pull_plan(&m, diag);
-	if (status == CAIRN_OK)
-		status = pull_commit(&m, asker, repo, pull, comment, oid, diag);
-	return status == CAIRN_OK ? pull_say_merged(cas, asker, repo, pull, oid, diag) : status;
+	return status == CAIRN_OK ? pull_commit(&m, asker, repo, pull, comment, oid, diag) : status;
 }

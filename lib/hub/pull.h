@@ -34,9 +34,10 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_add_pull(struct cairn_cas *cas, const
 						    const struct cairn_index_commit *start, const char *title,
 						    const char *description, int64_t *number, struct cairn_diag *diag);
 
-/** Make one, and commit to it. @param revision  main, which it is for
+/** Makes one with files, by one write. @param revision  main, which it is for
  *  @param commit  whose title and message it has; with a parent it begins there
- *  @return as cairn_hub_add_pull() and cairn_hub_commit(), and there is none then; CAIRN_E_USAGE (pr.base) */
+ *  @return as cairn_hub_add_pull() and cairn_hub_commit(); CAIRN_E_USAGE (pr.base). Without CAIRN_OK nothing is made.
+ */
 CAIRN_MUST_USE enum cairn_status cairn_hub_commit_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						       const struct cairn_index_repo *repo, const char *revision,
 						       const struct cairn_hub_commit *commit, int64_t *number,
@@ -70,11 +71,12 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_close_pull(struct cairn_cas *cas, con
 						      const struct cairn_hub_pull *pull, const char *comment,
 						      struct cairn_diag *diag);
 
-/** Commit to main what one that was found changes, file by file, and close it as merged. Repeated after a failure it
- *  goes on. Waits for the index's writer. For workers: takes time with what is changed.
+/** Commits to main what one that was found changes, file by file, and closes it as merged: both by one write, or
+ *  neither. Waits for the index's writer. For workers: takes time with what is changed.
  *  @param[out] oid  the commit of main that has it
- *  @return as cairn_hub_close_pull(); CAIRN_E_CONFLICT a file was changed on main, too (pr.conflict); CAIRN_E_LIMIT
- *          it changes more than CAIRN_INDEX_OPERATIONS_MAX files, or more text (pr.large); as cairn_hub_commit() */
+ *  @return as cairn_hub_close_pull(); CAIRN_E_CONFLICT (commit.parent: main was committed to meanwhile), or a file was
+ * changed on main, too (pr.conflict); CAIRN_E_LIMIT it changes more than CAIRN_INDEX_OPERATIONS_MAX files, or more text
+ * (pr.large); as cairn_hub_commit() */
 CAIRN_MUST_USE enum cairn_status cairn_hub_merge_pull(struct cairn_cas *cas, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *repo,
 						      const struct cairn_hub_pull *pull, const char *comment,

@@ -38,6 +38,45 @@ bool cairn_commits_begins(const struct cairn_git_oid *oid, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+void cairn_commits_made(struct cairn_commits_new *commit, int64_t number, const struct cairn_git_oid *root,
+			int64_t n_files, int64_t bytes)
+{
+	commit->added = true;
+	commit->head = (struct cairn_commits_head){
+		.commit = number,
+		.parent = commit->head.commit,
+		.line = commit->line,
+		.number = commit->head.number + 1,
+		.n_files = n_files,
+		.bytes = bytes,
+		.oid = commit->oid,
+		.root = *root,
+	};
+}
+
+void cairn_commits_proposed(struct cairn_commits_new *commit, const struct cairn_index_add_ref *add)
+{
+	commit->even_same = false;
+	commit->id = add->id;
+	commit->operations = add->operations;
+	commit->n = add->n;
+}
+
+void cairn_commits_merged(struct cairn_index_add_commit *last, const struct cairn_index_add_commit *merge,
+			  const struct cairn_git_oid *main, char text[static CAIRN_GIT_OID_CHARS + 1])
+{
+	cairn_git_oid_text(text, main);
+	*last = (struct cairn_index_add_commit){
+		.repo = merge->repo,
+		.kind = CAIRN_INDEX_PULL,
+		.ref = merge->merge.pull,
+		.parent = merge->merge.head,
+		.message = merge->merge.last,
+		.ends = true,
+	};
+	last->message.message = text;
+}
+
 enum cairn_status cairn_commits_unknown(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "revision.unknown", CAIRN_NO_OFFSET, "Revision not found");

@@ -38,6 +38,16 @@ CAIRN_MUST_USE enum cairn_status cairn_commits_name(struct cairn_git_oid *out,
 						    const struct cairn_git_oid *parent, int64_t at_unix_s);
 bool cairn_commits_begins(const struct cairn_git_oid *oid, const char *prefix);
 
+/** Notes a commit that was made: it becomes the head, to which another one may be made. */
+void cairn_commits_made(struct cairn_commits_new *commit, int64_t number, const struct cairn_git_oid *root,
+			int64_t n_files, int64_t bytes);
+/** Makes a first commit of a pull request, after it was made, the second one: that of the files. */
+void cairn_commits_proposed(struct cairn_commits_new *commit, const struct cairn_index_add_ref *add);
+/** Fills in the commit that ends the pull request of a merge. @param main  the commit of main that was just made
+ *  @param[out] text  the message of that last commit, to which it points */
+void cairn_commits_merged(struct cairn_index_add_commit *last, const struct cairn_index_add_commit *merge,
+			  const struct cairn_git_oid *main, char text[static CAIRN_GIT_OID_CHARS + 1]);
+
 /** @return CAIRN_E_NOT_FOUND (revision.unknown) */
 enum cairn_status cairn_commits_unknown(struct cairn_diag *diag);
 /** @return CAIRN_E_CONFLICT (commit.parent) */

@@ -139,6 +139,14 @@ struct cairn_index_operation {
 	uint8_t sha256[CAIRN_SHA256_BYTES]; /* of PUT_FILE */
 };
 
+/** A pull request that ends with a commit of main, in the same transaction. All is borrowed. */
+struct cairn_index_merge {
+	const char *pull; /* the pull request's name; NULL: none */
+	const char *head; /* how the id of its head must begin */
+	/* Of the pull request's last commit. Its message becomes the id of the commit of main. */
+	struct cairn_index_message last;
+};
+
 /**
  * Change files of a branch or a pull request: all operations in their order, or none. When nothing is other than
  * before, no commit is made.
@@ -161,9 +169,10 @@ struct cairn_index_add_commit {
 	struct cairn_index_message message;
 	const struct cairn_index_operation *operations; /* borrowed */
 	uint32_t n;                                     /* at most CAIRN_INDEX_OPERATIONS_MAX */
-	bool ends;                /* of a pull request: its last one, which is made even when nothing is other */
-	struct cairn_git_oid oid; /* result: of the new commit, or of the head if nothing was other */
-	bool added;               /* result: there is a new commit */
+	bool ends;                      /* of a pull request: its last one, which is made even when nothing is other */
+	struct cairn_index_merge merge; /* of a branch: the pull request that it merges; its errors are as above */
+	struct cairn_git_oid oid;       /* result: of the new commit, or of the head if nothing was other */
+	bool added;                     /* result: there is a new commit */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_commit(struct cairn_index *ix, struct cairn_index_add_commit *commit);
 
@@ -179,7 +188,13 @@ struct cairn_index_add_ref {
 	bool overwrite;                   /* a branch that is there is set to it */
 	struct cairn_index_message first; /* of that first commit; of a pull request, of one that changes nothing and
 					     says what is proposed (title NULL: it begins without) */
-	int64_t number;                   /* result, of CAIRN_INDEX_PULL */
+	/* Of a pull request with a first commit: the files that a second commit of the same message changes, in the
+	 * same transaction. Its errors are those of cairn_index_add_commit(). */
+	const struct cairn_index_operation *operations; /* borrowed */
+	uint32_t n;                                     /* 0: there is no second commit */
+	const struct cairn_git_oid *id; /* of the second commit; borrowed. NULL: the one that git gives it */
+	int64_t number;                 /* result, of CAIRN_INDEX_PULL */
+	struct cairn_git_oid oid;       /* result, of CAIRN_INDEX_PULL with a first commit: of its head */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_ref(struct cairn_index *ix, struct cairn_index_add_ref *add);
 

@@ -46,6 +46,12 @@ static uint64_t request_repo_bytes(const struct cairn_index_write *write)
 	return request_operations_bytes(add->operations, add->n);
 }
 
+static uint64_t request_ref_bytes(const struct cairn_index_write *write)
+{
+	const struct cairn_index_add_ref *add = (const struct cairn_index_add_ref *)write;
+	return request_operations_bytes(add->operations, add->n);
+}
+
 /* How many files there are is known when it is written. */
 static uint64_t request_squash_bytes(const struct cairn_index_write *write)
 {
@@ -105,7 +111,7 @@ REQUEST(move_repo, NULL, false)
 REQUEST(drop_repo, NULL, true)
 REQUEST(add_commit, request_commit_bytes, false)
 REQUEST(adopt_files, request_adopted_bytes, false)
-REQUEST(add_ref, NULL, false)
+REQUEST(add_ref, request_ref_bytes, false)
 REQUEST(squash, request_squash_bytes, false)
 REQUEST(drop_ref, NULL, true)
 REQUEST(sweep_repos, NULL, true)

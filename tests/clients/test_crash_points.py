@@ -37,7 +37,7 @@ REACHED = {
 }
 STARTS = ["folder-locked", "secret-written", "secret-named", "folders-made"]
 MIGRATES = ["migrate-begun", "migrate-run", "migrate-stamped", "migrate-done"]
-ELSEWHERE = {"commit-edited", "prune-written", "prune-named", "prune-removed", "move-object", "move-rows", "move-frozen", "move-ended", "gc-listed", "check-row", "index-ahead"}  # tests/contract/index_history_contract.c; test_backups_prune.py; test_move.py; test_left_overs.py; test_cluster_commands.py; test_cluster.py
+ELSEWHERE = {"commit-edited", "pull-opened", "merge-committed", "prune-written", "prune-named", "prune-removed", "move-object", "move-rows", "move-frozen", "move-ended", "gc-listed", "check-row", "index-ahead"}  # tests/contract/index_history_contract.c; test_pulls_crash.py; test_backups_prune.py; test_move.py; test_left_overs.py; test_cluster_commands.py; test_cluster.py
 REPAIRS = ["aside-moved", "aside-durable", "index-committed"]
 
 

@@ -199,6 +199,111 @@ START_TEST(a_pull_request_begins_and_ends)
 }
 END_TEST
 
+static enum cairn_status merge(int64_t repo, const struct cairn_git_oid *main, const struct cairn_git_oid *head,
+			       const char *name, struct cairn_git_oid *oid)
+{
+	char parent[CAIRN_GIT_OID_CHARS + 1], pull[CAIRN_GIT_OID_CHARS + 1];
+	const struct cairn_index_operation some = hx_put("b", "2");
+	cairn_git_oid_text(parent, main);
+	cairn_git_oid_text(pull, head);
+	struct cairn_index_add_commit add = hx_request(repo, "main", &some, 1);
+	add.parent = parent;
+	add.merge = (struct cairn_index_merge){
+		.pull = name, .head = pull, .last = {.author = "bob", .email = "bob@localhost", .title = "Merged"}};
+	enum cairn_status status = cairn_index_add_commit(hx_index, &add);
+	*oid = add.oid;
+	return status;
+}
+
+static bool take_message(void *ctx, const struct cairn_index_commit *commit, const char *message)
+{
+	(void)commit;
+	(void)snprintf(ctx, HX_TEXT_MAX, "%s", message);
+	return false;
+}
+
+/* Main and the pull request change together, or neither does: a push to either of them refuses both. */
+START_TEST(a_merge_is_one_write)
+{
+	char text[CAIRN_GIT_OID_CHARS + 1], message[HX_TEXT_MAX] = "";
+	struct cairn_git_oid oid;
+	int64_t one = hx_model("one");
+	ck_assert(hx_committed_one(one, "main", hx_put("a", "1")));
+	struct cairn_index_commit old = hx_head(one, "main");
+	ck_assert_int_eq(add_pull(one, old.id, "Better"), CAIRN_OK);
+	struct cairn_index_commit first = pull_head(one, "1");
+	const struct cairn_index_operation some = hx_put("b", "2");
+	ck_assert_int_eq(commit_to_pull(one, "1", &some, 1, false), CAIRN_OK);
+	struct cairn_index_commit head = pull_head(one, "1");
+	ck_assert_int_eq(merge(one, &old.oid, &first.oid, "1", &oid), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(merge(one, &old.oid, &head.oid, "2", &oid), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(hx_head(one, "main").id, old.id);
+	ck_assert(hx_committed_one(one, "main", hx_put("c", "3")));
+	struct cairn_index_commit pushed = hx_head(one, "main");
+	ck_assert_int_eq(merge(one, &old.oid, &head.oid, "1", &oid), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(hx_head(one, "main").id, pushed.id);
+	ck_assert_str_eq(ended(one), "main 1 ");
+	ck_assert_int_eq(pull_head(one, "1").id, head.id);
+	ck_assert_int_eq(merge(one, &pushed.oid, &head.oid, "1", &oid), CAIRN_OK);
+	struct cairn_index_commit main = hx_head(one, "main"), last = pull_head(one, "1");
+	ck_assert(cairn_git_oid_equal(&main.oid, &oid) && main.parent == pushed.id && last.parent == head.id);
+	hx_text_is(&main, "b", "2");
+	cairn_git_oid_text(text, &oid);
+	ck_assert_int_eq(cairn_index_each_commit(hx_index, &last, 0, take_message, message), CAIRN_OK);
+	ck_assert_str_eq(message, text);
+	ck_assert_str_eq(ended(one), "main 1! ");
+	ck_assert_int_eq(merge(one, &main.oid, &last.oid, "1", &oid), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(hx_head(one, "main").id, main.id);
+}
+END_TEST
+
+/* What main has already is no commit of it: the pull request ends with main's head. */
+START_TEST(a_merge_of_what_main_has_ends_the_pull_request)
+{
+	struct cairn_git_oid oid;
+	int64_t one = hx_model("one");
+	ck_assert(hx_committed_one(one, "main", hx_put("b", "2")));
+	struct cairn_index_commit main = hx_head(one, "main");
+	ck_assert_int_eq(add_pull(one, main.id, "Better"), CAIRN_OK);
+	struct cairn_index_commit head = pull_head(one, "1");
+	ck_assert_int_eq(merge(one, &main.oid, &head.oid, "1", &oid), CAIRN_OK);
+	ck_assert(cairn_git_oid_equal(&main.oid, &oid));
+	ck_assert_int_eq(hx_head(one, "main").id, main.id);
+	ck_assert_str_eq(ended(one), "main 1! ");
+}
+END_TEST
+
+/* With its files, or not at all. */
+START_TEST(a_pull_request_with_files_is_one_write)
+{
+	int64_t one = hx_model("one");
+	ck_assert(hx_committed_one(one, "main", hx_put("a", "1")));
+	struct cairn_index_commit main = hx_head(one, "main");
+	const struct cairn_index_operation good[] = {hx_put("b", "2"), hx_drop("a")};
+	const struct cairn_index_operation bad[] = {hx_put("b", "2"), hx_drop("none")};
+	struct cairn_index_add_ref add = {
+		.repo = one,
+		.kind = CAIRN_INDEX_PULL,
+		.commit = main.id,
+		.first = {.author = "ann", .email = "ann@localhost", .title = "Better", .message = "why"},
+		.operations = bad,
+		.n = 2};
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_E_NOT_FOUND);
+	ck_assert_str_eq(add.write.diag.rule, "entry.unknown");
+	ck_assert_str_eq(ended(one), "main ");
+	add.operations = good;
+	ck_assert_int_eq(cairn_index_add_ref(hx_index, &add), CAIRN_OK);
+	struct cairn_index_commit head = pull_head(one, "1");
+	ck_assert(cairn_git_oid_equal(&head.oid, &add.oid));
+	ck_assert_uint_eq(head.number, main.number + 2);
+	ck_assert_uint_eq(head.n_files, main.n_files);
+	ck_assert_str_eq(head.title, "Better");
+	hx_text_is(&head, "b", "2");
+	ck_assert_int_eq(hx_head(one, "main").id, main.id);
+	ck_assert_str_eq(ended(one), "main 1 ");
+}
+END_TEST
+
 static bool take_number(void *ctx, const struct cairn_index_commit *commit, const char *message)
 {
 	char *text = ctx;
@@ -645,6 +750,9 @@ int main(int argc, char **argv)
 	tcase_add_test(t, no_ref_is_the_start_of_another);
 	tcase_add_test(t, a_branch_can_be_empty_or_set_again);
 	tcase_add_test(t, a_pull_request_begins_and_ends);
+	tcase_add_test(t, a_merge_is_one_write);
+	tcase_add_test(t, a_merge_of_what_main_has_ends_the_pull_request);
+	tcase_add_test(t, a_pull_request_with_files_is_one_write);
 	tcase_add_test(t, branches_of_branches);
 	tcase_add_test(t, files_stay_until_the_repository_goes);
 	tcase_add_test(t, a_squashed_branch_is_one_commit);

@@ -149,7 +149,9 @@ enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_c
 	(void)cairn_pg_queue(&tx->pg, COMMIT_SET_HEAD, &head);
 	status = cairn_pg_exchange(&tx->pg);
 	if (status == CAIRN_OK && cairn_pg_changed(tx->pg.results[added]) == 0)
-		return commit_name_later(tx, c, &row, at_unix_s, diag);
+		status = commit_name_later(tx, c, &row, at_unix_s, diag);
+	if (status == CAIRN_OK)
+		cairn_commits_made(c, number, root, n_files, bytes);
 	return status;
 }
 
@@ -205,7 +207,6 @@ static enum cairn_status commit_finish(struct cairn_commits_new *c, struct cairn
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_used(edit->tx, used, c->scope);
-	c->added = true;
 	(void)cairn_pg_queue(&edit->tx->pg, COMMIT_RELEASE, NULL);
 	return cairn_pg_add_commit_row(edit->tx, c, edit->commit, root, c->head.n_files + edit->edit.n_files,
 				       c->head.bytes + edit->edit.bytes, edit->edit.diag);
@@ -291,9 +292,10 @@ static void commit_queue_end_pull(struct cairn_pg_tx *tx, const struct cairn_ind
 	(void)cairn_pg_queue(&tx->pg, COMMIT_END_PULL, &args);
 }
 
-enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add)
+/* The end of the pull request is only queued. @param diag  of the request, of which this may be the last commit */
+static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add,
+				      struct cairn_diag *diag)
 {
-	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_new c = {.repo = add->repo,
 				      .id = add->id,
 				      .even_same = add->ends,
@@ -305,10 +307,30 @@ enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index
 		status = cairn_pg_commit_to(tx, &c, diag);
 	add->oid = c.oid;
 	add->added = c.added;
-	if (status != CAIRN_OK || !c.added)
-		return status;
-	if (add->ends)
+	if (status == CAIRN_OK && add->ends)
 		commit_queue_end_pull(tx, add);
+	return status;
+}
+
+/* Main may have had all of the pull request before: then the pull request ends with main's head. */
+static enum cairn_status commit_end_merged(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
+					   struct cairn_diag *diag)
+{
+	struct cairn_index_add_commit last;
+	char text[CAIRN_GIT_OID_CHARS + 1];
+	cairn_crash_point(CAIRN_CRASH_MERGE_COMMITTED);
+	cairn_commits_merged(&last, add, &add->oid, text);
+	return commit_apply(tx, &last, diag);
+}
+
+enum cairn_status cairn_pg_add_commit(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add)
+{
+	bool merges = add->merge.pull != NULL;
+	enum cairn_status status = commit_apply(tx, add, &add->write.diag);
+	if (status == CAIRN_OK && merges)
+		status = commit_end_merged(tx, add, &add->write.diag);
+	if (status != CAIRN_OK || (!add->added && !merges))
+		return status;
 	cairn_pg_queue_count_main(tx, add->repo);
 	return cairn_pg_exchange(&tx->pg);
 }

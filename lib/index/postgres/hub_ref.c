@@ -5,6 +5,8 @@
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 
+#include "base/crash_point.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,17 +141,25 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 	return status == CAIRN_OK && whole ? ref_copy(tx, head, *line, 0) : status;
 }
 
-/* What a pull request proposes is said by a first commit of its own, which changes nothing. */
+/* What a pull request proposes is said by a first commit of its own, which changes nothing. Files come with a second
+ * one. */
 static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
 				       const struct cairn_commits_head *head, int64_t line)
 {
-	struct cairn_commits_new first = {.repo = add->repo,
-					  .scope = scope,
-					  .line = line,
-					  .head = *head,
-					  .even_same = true,
-					  .message = &add->first};
-	return cairn_pg_commit_to(tx, &first, &add->write.diag);
+	struct cairn_commits_new c = {.repo = add->repo,
+				      .scope = scope,
+				      .line = line,
+				      .head = *head,
+				      .even_same = true,
+				      .message = &add->first};
+	enum cairn_status status = cairn_pg_commit_to(tx, &c, &add->write.diag);
+	if (status == CAIRN_OK && add->n > 0) {
+		cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
+		cairn_commits_proposed(&c, add);
+		status = cairn_pg_commit_to(tx, &c, &add->write.diag);
+	}
+	add->oid = c.oid;
+	return status;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */

@@ -92,6 +92,7 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 		c->id ? commit_keep_name(tx, c, edit->edit.diag) : commit_name(tx, c, root, &at_unix_s);
 	if (status != CAIRN_OK)
 		return status;
+	int64_t n_files = c->head.n_files + edit->edit.n_files, bytes = c->head.bytes + edit->edit.bytes;
 	sqlite3_stmt *add = tx->stmt[CAIRN_TX_ADD_COMMIT], *head = tx->stmt[CAIRN_TX_SET_LINE_HEAD];
 	sqlite3_bind_int64(add, 1, edit->commit);
 	sqlite3_bind_int64(add, 2, c->repo);
@@ -101,16 +102,19 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 	cairn_chain_bind_oid(add, 6, &c->oid);
 	cairn_chain_bind_oid(add, 7, root);
 	sqlite3_bind_int64(add, 8, at_unix_s);
-	sqlite3_bind_int64(add, 9, c->head.n_files + edit->edit.n_files);
-	sqlite3_bind_int64(add, 10, c->head.bytes + edit->edit.bytes);
+	sqlite3_bind_int64(add, 9, n_files);
+	sqlite3_bind_int64(add, 10, bytes);
 	cairn_sql_bind_text(add, 11, c->message->author);
 	cairn_sql_bind_text(add, 12, c->message->title);
 	cairn_sql_bind_text(add, 13, c->message->message);
 	status = cairn_sql_run(add);
 	sqlite3_bind_int64(head, 1, c->line);
 	sqlite3_bind_int64(head, 2, edit->commit);
-	c->added = true;
-	return status == CAIRN_OK ? cairn_sql_run(head) : status;
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(head);
+	if (status == CAIRN_OK)
+		cairn_commits_made(c, edit->commit, root, n_files, bytes);
+	return status;
 }
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
@@ -228,9 +232,9 @@ static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn
 	return cairn_sql_run(end);
 }
 
-enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *add)
+/* @param diag  of the request, which may be another one's last commit */
+static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_add_commit *add, struct cairn_diag *diag)
 {
-	struct cairn_diag *diag = &add->write.diag;
 	struct cairn_commits_new c = {.repo = add->repo,
 				      .id = add->id,
 				      .even_same = add->ends,
@@ -248,5 +252,25 @@ enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_ad
 		status = commit_end_pull(tx, add);
 	add->oid = c.oid;
 	add->added = c.added;
-	return status == CAIRN_OK && c.added ? cairn_tx_count_main(tx, add->repo) : status;
+	return status;
+}
+
+/* Main may have had all of the pull request before: then the pull request ends with main's head. */
+static enum cairn_status commit_end_merged(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
+					   struct cairn_diag *diag)
+{
+	struct cairn_index_add_commit last;
+	char text[CAIRN_GIT_OID_CHARS + 1];
+	cairn_crash_point(CAIRN_CRASH_MERGE_COMMITTED);
+	cairn_commits_merged(&last, add, &add->oid, text);
+	return commit_apply(tx, &last, diag);
+}
+
+enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *add)
+{
+	bool merges = add->merge.pull != NULL;
+	enum cairn_status status = commit_apply(tx, add, &add->write.diag);
+	if (status == CAIRN_OK && merges)
+		status = commit_end_merged(tx, add, &add->write.diag);
+	return status == CAIRN_OK && (add->added || merges) ? cairn_tx_count_main(tx, add->repo) : status;
 }

@@ -2,6 +2,8 @@
 #include "index/commits.h"
 #include "index/sqlite/commit.h"
 
+#include "base/crash_point.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,14 +77,23 @@ static enum cairn_status ref_line(struct cairn_tx *tx, const struct cairn_index_
 	return status;
 }
 
-/* What a pull request proposes is said by a first commit of its own, which changes nothing. */
+/* What a pull request proposes is said by a first commit of its own, which changes nothing. Files come with a second
+ * one. */
 static enum cairn_status ref_open_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t scope,
 				       int64_t line)
 {
-	struct cairn_commits_new first = {
+	struct cairn_commits_new c = {
 		.repo = add->repo, .scope = scope, .line = line, .even_same = true, .message = &add->first};
-	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &first.head, &add->write.diag);
-	return status == CAIRN_OK ? cairn_tx_commit_to(tx, &first, &add->write.diag) : status;
+	enum cairn_status status = cairn_tx_read_head(tx, add->commit, &c.head, &add->write.diag);
+	if (status == CAIRN_OK)
+		status = cairn_tx_commit_to(tx, &c, &add->write.diag);
+	if (status == CAIRN_OK && add->n > 0) {
+		cairn_crash_point(CAIRN_CRASH_PULL_OPENED);
+		cairn_commits_proposed(&c, add);
+		status = cairn_tx_commit_to(tx, &c, &add->write.diag);
+	}
+	add->oid = c.oid;
+	return status;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
