@@ -1,6 +1,7 @@
 #include "server/process_stats.h"
 
-#include <dirent.h>
+#include "base/folder.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -17,7 +18,7 @@ enum { PROCESS_TEXT_BYTES = 1024, PROCESS_STAT_START = 22 }; /* the field startt
 static struct {
 	pthread_mutex_t lock; /* over reading fds, which has a position */
 	int statm;
-	DIR *fds;
+	struct cairn_folder fds; /* open: this can be read */
 	double start_unix_s;
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER, .statm = -1};
 
@@ -48,7 +49,8 @@ void process_stats_open(void)
 {
 	process.start_unix_s = process_start();
 	process.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	process.fds = opendir("/proc/self/fd");
+	if (cairn_folder_open(&process.fds, open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) != CAIRN_OK)
+		process.fds = (struct cairn_folder){0};
 }
 
 static void process_read_memory(struct process_stats *out)
@@ -64,17 +66,20 @@ static void process_read_memory(struct process_stats *out)
 	out->resident_bytes = strtoull(rest, NULL, 10) * pages;
 }
 
+/* @return 0: unknown */
 static uint64_t process_count_fds(void)
 {
+	enum cairn_status status;
+	const char *name;
 	uint64_t n = 0;
-	if (!process.fds)
+	if (!process.fds.stream)
 		return 0;
 	pthread_mutex_lock(&process.lock);
-	rewinddir(process.fds);
-	for (const struct dirent *e; (e = readdir(process.fds));)
-		n += e->d_name[0] != '.';
+	cairn_folder_rewind(&process.fds);
+	while ((status = cairn_folder_next(&process.fds, &name)) == CAIRN_OK && name)
+		n++;
 	pthread_mutex_unlock(&process.lock);
-	return n;
+	return status == CAIRN_OK ? n : 0;
 }
 
 void process_stats_read(struct process_stats *out)

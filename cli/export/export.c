@@ -1,9 +1,9 @@
 #include "cli/export/export.h"
 
 #include "base/fd.h"
+#include "base/folder.h"
 #include "data_dir/data_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -21,27 +21,21 @@ enum cairn_status export_failed(struct cairn_diag *diag, const char *name)
 
 /* --- the folder --------------------------------------------------------------------------------------------------- */
 
-static void export_closep(DIR **dir)
+enum cairn_status export_remove(int dir_fd, const char *name)
 {
-	if (*dir)
-		(void)closedir(*dir);
-}
-
-void export_remove(int dir_fd, const char *name)
-{
-	if (unlinkat(dir_fd, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
-		return;
+	if (unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
+		return CAIRN_OK;
+	if (errno != EISDIR && errno != EPERM)
+		return cairn_fd_status(errno);
+	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
+	const char *entry = NULL;
 	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	CLEANUP(export_closep) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		cairn_fd_closep(&fd);
-		return;
-	}
-	for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			export_remove(fd, entry->d_name);
-	}
-	(void)unlinkat(dir_fd, name, AT_REMOVEDIR);
+	enum cairn_status status = cairn_folder_open(&folder, fd);
+	while (status == CAIRN_OK && (status = cairn_folder_next(&folder, &entry)) == CAIRN_OK && entry)
+		status = export_remove(fd, entry);
+	if (status == CAIRN_OK && unlinkat(dir_fd, name, AT_REMOVEDIR) < 0)
+		status = cairn_fd_status(errno);
+	return status;
 }
 
 enum cairn_status export_open(struct export *e, const char *path, struct cairn_diag *diag)
@@ -59,8 +53,8 @@ enum cairn_status export_open(struct export *e, const char *path, struct cairn_d
 	if (flock(e->dir_fd, LOCK_EX | LOCK_NB) < 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.in_use", CAIRN_NO_OFFSET,
 				  "another export writes to this folder");
-	export_remove(e->dir_fd, EXPORT_WORK); /* of one that was killed */
-	if (mkdirat(e->dir_fd, EXPORT_WORK, 0777) < 0)
+	/* An export that was killed may have left it. */
+	if (export_remove(e->dir_fd, EXPORT_WORK) != CAIRN_OK || mkdirat(e->dir_fd, EXPORT_WORK, 0777) < 0)
 		return export_failed(diag, EXPORT_WORK);
 	e->work_fd = openat(e->dir_fd, EXPORT_WORK, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return e->work_fd < 0 ? export_failed(diag, EXPORT_WORK) : CAIRN_OK;
@@ -71,7 +65,7 @@ void export_fini(struct export *e)
 	for (unsigned i = 0; i < EXPORT_TABLES; i++)
 		cairn_sorter_freep(&e->rows[i]);
 	if (e->work_fd >= 0)
-		export_remove(e->dir_fd, EXPORT_WORK);
+		(void)export_remove(e->dir_fd, EXPORT_WORK);
 	cairn_fd_closep(&e->work_fd);
 	cairn_fd_closep(&e->dir_fd);
 	if (e->made)

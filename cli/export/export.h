@@ -51,8 +51,9 @@ CAIRN_MUST_USE enum cairn_status export_drain(struct export *e, enum export_tabl
 					      enum cairn_status (*visit)(void *ctx, const struct export_value *values),
 					      void *ctx);
 
-/** Remove a file, or a folder with all in it; that it is not there is no error. */
-void export_remove(int dir_fd, const char *name);
+/** Removes a file, or a folder with all in it.
+ *  @return CAIRN_OK, also when it is not there; as cairn_fd_status() otherwise, with errno: something is left */
+enum cairn_status export_remove(int dir_fd, const char *name);
 
 /** A failed call of the system, as the refusal that it is. */
 enum cairn_status export_failed(struct cairn_diag *diag, const char *name);

@@ -307,7 +307,7 @@ static enum cairn_status tiledb_publish_fragment(struct export *e, enum export_t
 		return export_failed(diag, to);
 	enum cairn_status status = cairn_tiledb_commit(fd, fragment, diag);
 	if (status != CAIRN_OK)
-		export_remove(e->dir_fd, to);
+		(void)export_remove(e->dir_fd, to);
 	return status;
 }
 

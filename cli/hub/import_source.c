@@ -1,10 +1,10 @@
 #include "cli/hub/import_source.h"
 
 #include "base/fd.h"
+#include "base/folder.h"
 #include "cli/common/cli.h"
 #include "hub/revision.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,18 +30,6 @@ void import_source_fini(struct import_source *source)
 	*source = (struct import_source){0};
 }
 
-static void source_closep(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
-static bool source_is_folder(const char *path)
-{
-	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static bool source_is_id(const char *text)
 {
 	return strlen(text) == IMPORT_ID_CHARS && strspn(text, "0123456789abcdef") == IMPORT_ID_CHARS;
@@ -51,6 +39,22 @@ static enum cairn_status source_unreadable(const char *path, struct cairn_diag *
 {
 	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET, "cannot read %.120s: %s", path,
 			  strerror(errno));
+}
+
+/* Is there a folder of this name, or a link to one? A failure other than that nothing is there is reported. */
+static enum cairn_status source_is_folder(const char *path, bool *is_folder, struct cairn_diag *diag)
+{
+	struct stat st;
+	*is_folder = false;
+	if (stat(path, &st) < 0)
+		return errno == ENOENT || errno == ENOTDIR ? CAIRN_OK : source_unreadable(path, diag);
+	*is_folder = S_ISDIR(st.st_mode);
+	return CAIRN_OK;
+}
+
+static int source_open(const char *folder)
+{
+	return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* --- snapshots ---------------------------------------------------------------------------------------------------- */
@@ -72,24 +76,30 @@ static enum cairn_status source_add(struct import_source *source, const char *fo
 	if (asprintf(&one->path, "%s%s%s", folder, *id ? "/" : "", id) < 0)
 		return CAIRN_E_NOMEM;
 	source->n++;
-	if (stat(one->path, &st) == 0)
-		one->at_unix_s = (int64_t)st.st_mtime;
+	if (stat(one->path, &st) < 0)
+		return source_unreadable(one->path, diag);
+	one->at_unix_s = (int64_t)st.st_mtime;
 	return CAIRN_OK;
 }
 
 static enum cairn_status source_snapshots(struct import_source *source, const char *folder, struct cairn_diag *diag)
 {
-	CLEANUP(source_closep) DIR *dir = opendir(folder);
-	if (!dir)
+	CLEANUP(cairn_folder_close) struct cairn_folder dir = {0};
+	const char *name = NULL;
+	if (cairn_folder_open(&dir, source_open(folder)) != CAIRN_OK)
 		return source_unreadable(folder, diag);
-	enum cairn_status status = CAIRN_OK;
-	for (const struct dirent *e = readdir(dir); e && status == CAIRN_OK; e = readdir(dir))
-		if (source_is_id(e->d_name))
-			status = source_add(source, folder, e->d_name, diag);
-	if (status == CAIRN_OK && source->n == 0)
+	do {
+		if (cairn_folder_next(&dir, &name) != CAIRN_OK)
+			return source_unreadable(folder, diag);
+		enum cairn_status status =
+			name && source_is_id(name) ? source_add(source, folder, name, diag) : CAIRN_OK;
+		if (status != CAIRN_OK)
+			return status;
+	} while (name);
+	if (source->n == 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "import.source", CAIRN_NO_OFFSET,
 				  "the cache has no snapshot in %.120s", folder);
-	return status;
+	return CAIRN_OK;
 }
 
 /* --- refs --------------------------------------------------------------------------------------------------------- */
@@ -120,12 +130,9 @@ static enum cairn_status source_take_ref(struct import_source *source, const cha
 {
 	char id[IMPORT_ID_CHARS + 2] = "";
 	size_t n = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return CAIRN_OK;
-	if (cairn_fd_read_upto(fd, id, IMPORT_ID_CHARS + 1, &n) != CAIRN_OK)
-		n = 0;
-	cairn_fd_closep(&fd);
+	CLEANUP(cairn_fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || cairn_fd_read_upto(fd, id, IMPORT_ID_CHARS + 1, &n) != CAIRN_OK)
+		return source_unreadable(path, diag);
 	id[n < IMPORT_ID_CHARS ? n : IMPORT_ID_CHARS] = '\0';
 	for (size_t i = 0; i < source->n; i++) {
 		struct import_snapshot *one = &source->snapshots[i];
@@ -139,29 +146,53 @@ static enum cairn_status source_take_ref(struct import_source *source, const cha
 	return CAIRN_OK;
 }
 
+static enum cairn_status source_refs(struct import_source *source, const char *folder, const char *prefix,
+				     unsigned depth, struct cairn_diag *diag);
+
+/* An entry of a folder of refs. Links are left out: they may lead around. */
+static enum cairn_status source_ref_entry(struct import_source *source, const char *path, const char *name,
+					  unsigned depth, struct cairn_diag *diag)
+{
+	struct stat st;
+	char *inner = NULL;
+	enum cairn_status status = cairn_folder_look(AT_FDCWD, path, &st);
+	if (status != CAIRN_OK)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : source_unreadable(path, diag);
+	if (S_ISREG(st.st_mode))
+		return source_take_ref(source, path, name, diag);
+	if (!S_ISDIR(st.st_mode))
+		return CAIRN_OK;
+	if (asprintf(&inner, "%s/", name) < 0)
+		return CAIRN_E_NOMEM;
+	status = source_refs(source, path, inner, depth + 1, diag);
+	free(inner);
+	return status;
+}
+
 /* @param prefix  of the names in it: "", or "feature/" */
 static enum cairn_status source_refs(struct import_source *source, const char *folder, const char *prefix,
 				     unsigned depth, struct cairn_diag *diag)
 {
-	CLEANUP(source_closep) DIR *dir = opendir(folder);
+	CLEANUP(cairn_folder_close) struct cairn_folder dir = {0};
 	enum cairn_status status = CAIRN_OK;
-	struct stat st;
-	if (!dir || depth > SOURCE_REF_DEPTH_MAX)
+	const char *entry = NULL;
+	if (depth > SOURCE_REF_DEPTH_MAX)
 		return CAIRN_OK; /* a snapshot has a name without them, too */
-	for (const struct dirent *e = readdir(dir); e && status == CAIRN_OK; e = readdir(dir)) {
+	if (cairn_folder_open(&dir, source_open(folder)) != CAIRN_OK)
+		return errno == ENOENT || errno == ENOTDIR ? CAIRN_OK : source_unreadable(folder, diag);
+	while (status == CAIRN_OK) {
 		char *path = NULL, *name = NULL;
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		if (asprintf(&path, "%s/%s", folder, e->d_name) < 0)
+		if (cairn_folder_next(&dir, &entry) != CAIRN_OK)
+			return source_unreadable(folder, diag);
+		if (!entry)
+			break;
+		if (asprintf(&path, "%s/%s", folder, entry) < 0)
 			return CAIRN_E_NOMEM;
-		bool is_folder = lstat(path, &st) == 0 && S_ISDIR(st.st_mode); /* a link may lead around */
-		if (asprintf(&name, "%s%s%s", prefix, e->d_name, is_folder ? "/" : "") < 0) {
+		if (asprintf(&name, "%s%s", prefix, entry) < 0) {
 			name = NULL;
 			status = CAIRN_E_NOMEM;
-		} else if (is_folder) {
-			status = source_refs(source, path, name, depth + 1, diag);
 		} else {
-			status = source_take_ref(source, path, name, diag);
+			status = source_ref_entry(source, path, name, depth, diag);
 		}
 		free(name);
 		free(path);
@@ -203,31 +234,39 @@ static enum cairn_status source_read_cache(struct import_source *source, const c
 	return CAIRN_OK;
 }
 
-static bool source_has_snapshots(const char *folder)
+static enum cairn_status source_has_snapshots(const char *folder, bool *has, struct cairn_diag *diag)
 {
 	char *snapshots = NULL;
-	bool has = asprintf(&snapshots, "%s/snapshots", folder) >= 0 && source_is_folder(snapshots);
+	if (asprintf(&snapshots, "%s/snapshots", folder) < 0)
+		return CAIRN_E_NOMEM;
+	enum cairn_status status = source_is_folder(snapshots, has, diag);
 	free(snapshots);
-	return has;
+	return status;
 }
 
 /* Does a cache of several repositories look so? */
-static bool source_is_cache_of_several(const char *folder)
+static enum cairn_status source_is_cache_of_several(const char *folder, bool *is_cache, struct cairn_diag *diag)
 {
-	CLEANUP(source_closep) DIR *dir = opendir(folder);
-	bool found = false;
-	for (const struct dirent *e = dir ? readdir(dir) : NULL; e && !found; e = readdir(dir))
-		found = strncmp(e->d_name, "models--", 8) == 0 || strncmp(e->d_name, "datasets--", 10) == 0 ||
-			strncmp(e->d_name, "spaces--", 8) == 0;
-	return found;
+	CLEANUP(cairn_folder_close) struct cairn_folder dir = {0};
+	const char *name = NULL;
+	enum cairn_status status = cairn_folder_open(&dir, source_open(folder));
+	*is_cache = false;
+	while (status == CAIRN_OK && !*is_cache && (status = cairn_folder_next(&dir, &name)) == CAIRN_OK && name)
+		*is_cache = strncmp(name, "models--", 8) == 0 || strncmp(name, "datasets--", 10) == 0 ||
+			    strncmp(name, "spaces--", 8) == 0;
+	return status == CAIRN_OK ? CAIRN_OK : source_unreadable(folder, diag);
 }
 
-static enum cairn_status source_in_cache(struct import_source *out, const char *folder, struct cairn_diag *diag)
+/* The folder of this repository in a cache of several, if it has one. */
+static enum cairn_status source_in_cache(struct import_source *out, const char *folder, bool *is_there,
+					 struct cairn_diag *diag)
 {
 	char *path = NULL;
 	if (asprintf(&path, "%s/%s", folder, out->inner) < 0)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = source_read_cache(out, path, diag);
+	enum cairn_status status = source_has_snapshots(path, is_there, diag);
+	if (status == CAIRN_OK && *is_there)
+		status = source_read_cache(out, path, diag);
 	free(path);
 	return status;
 }
@@ -236,28 +275,29 @@ enum cairn_status import_source_read(struct import_source *out, const char *fold
 				     const char *repository, struct cairn_diag *diag)
 {
 	const char *slash = strchr(repository, '/');
-	char *path = NULL;
+	bool is_there;
 	*out = (struct import_source){.folder = strdup(folder)};
 	if (!out->folder)
 		return CAIRN_E_NOMEM;
-	errno = ENOTDIR; /* of a file, stat() leaves it */
-	if (!source_is_folder(folder))
+	CLEANUP(cairn_fd_closep) int fd = source_open(folder);
+	if (fd < 0)
 		return source_unreadable(folder, diag);
-	if (source_has_snapshots(folder))
-		return source_read_cache(out, folder, diag);
+	enum cairn_status status = source_has_snapshots(folder, &is_there, diag);
+	if (status != CAIRN_OK || is_there)
+		return status == CAIRN_OK ? source_read_cache(out, folder, diag) : status;
 	if (asprintf(&out->inner, "%s--%.*s--%s", prefix, (int)(slash - repository), repository, slash + 1) < 0) {
 		out->inner = NULL;
 		return CAIRN_E_NOMEM;
 	}
-	if (asprintf(&path, "%s/%s", folder, out->inner) < 0)
-		return CAIRN_E_NOMEM;
-	bool is_there = source_has_snapshots(path);
-	free(path);
-	if (is_there)
-		return source_in_cache(out, folder, diag);
+	status = source_in_cache(out, folder, &is_there, diag);
+	if (status != CAIRN_OK || is_there)
+		return status;
 	free(out->inner);
 	out->inner = NULL;
-	if (source_is_cache_of_several(folder))
+	status = source_is_cache_of_several(folder, &is_there, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (is_there)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "import.source", CAIRN_NO_OFFSET,
 				  "this cache has nothing of %.100s: name the folder of a repository in it "
 				  "(%s--TEAM--NAME)",

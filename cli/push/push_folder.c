@@ -1,9 +1,9 @@
 #include "cli/push/push_folder.h"
 
 #include "base/fd.h"
+#include "base/folder.h"
 #include "cli/common/cli.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -56,7 +56,10 @@ static enum cairn_status folder_entry(const struct folder_read *f, int dir_fd, c
 				      unsigned depth, struct cairn_diag *diag)
 {
 	struct stat st;
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	enum cairn_status looked = cairn_folder_look(dir_fd, name, &st);
+	if (looked == CAIRN_E_NOT_FOUND)
+		return CAIRN_OK; /* removed after its name was read */
+	if (looked != CAIRN_OK)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET, "cannot look at %.120s: %s",
 				  path, strerror(errno));
 	if (S_ISDIR(st.st_mode)) {
@@ -78,44 +81,31 @@ static enum cairn_status folder_entry(const struct folder_read *f, int dir_fd, c
 	return CAIRN_OK;
 }
 
-static void folder_closep(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
 /* Takes dir_fd over. */
 static enum cairn_status folder_walk(const struct folder_read *f, int dir_fd, const char *prefix, unsigned depth,
 				     struct cairn_diag *diag)
 {
-	CLEANUP(folder_closep) DIR *dir = fdopendir(dir_fd);
-	if (!dir) {
-		cairn_fd_closep(&dir_fd);
-		return CAIRN_E_NOMEM;
-	}
+	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
+	const char *name = NULL;
+	enum cairn_status status = cairn_folder_open(&folder, dir_fd);
+	if (status != CAIRN_OK)
+		return status;
 	if (depth > FOLDER_DEPTH_MAX)
 		return cairn_fail(diag, CAIRN_E_LIMIT, "folder.depth", CAIRN_NO_OFFSET,
 				  "folders are nested deeper than %d", FOLDER_DEPTH_MAX);
-	for (;;) {
+	while ((status = cairn_folder_next(&folder, &name)) == CAIRN_OK && name) {
 		char *path = NULL;
-		errno = 0;
-		const struct dirent *entry = readdir(dir);
-		if (!entry)
-			break;
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (asprintf(&path, "%s%s%s", prefix, *prefix ? "/" : "", entry->d_name) < 0)
+		if (asprintf(&path, "%s%s%s", prefix, *prefix ? "/" : "", name) < 0)
 			return CAIRN_E_NOMEM;
-		enum cairn_status status = CAIRN_OK;
 		if (!f->rules->is_left_out || !f->rules->is_left_out(path))
-			status = folder_entry(f, dirfd(dir), entry->d_name, path, depth, diag);
+			status = folder_entry(f, dir_fd, name, path, depth, diag);
 		free(path);
 		if (status != CAIRN_OK)
 			return status;
 	}
-	return errno == 0 ? CAIRN_OK
-			  : cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET,
-				       "cannot read %.120s: %s", *prefix ? prefix : ".", strerror(errno));
+	return status == CAIRN_OK ? CAIRN_OK
+				  : cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET,
+					       "cannot read %.120s: %s", *prefix ? prefix : ".", strerror(errno));
 }
 
 enum cairn_status push_folder_read(struct push_folder *out, const char *folder, const struct push_folder_rules *rules,

@@ -3,10 +3,10 @@
 #include "backup/backup_format.h"
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "hash/chunk_list.h"
 #include "xorb/verifier.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -127,24 +127,34 @@ static int set_compare(const void *a, const void *b)
 	return order != 0 ? order : (int)x->is_moment - (int)y->is_moment;
 }
 
+static enum cairn_status set_add(struct cairn_backup_set *set, const char *name, struct cairn_diag *diag)
+{
+	struct cairn_backup_archive archive = {0};
+	struct stat st;
+	if (!set_take_name(name, &archive))
+		return CAIRN_OK;
+	enum cairn_status status = cairn_folder_look(set->dir_fd, name, &st);
+	if (status != CAIRN_OK)
+		return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : set_io(set, "look at", name, diag);
+	archive.bytes = (uint64_t)st.st_size;
+	if (S_ISREG(st.st_mode))
+		cairn_buf_add(&set->rows, &archive, sizeof(archive));
+	return CAIRN_OK;
+}
+
 static enum cairn_status set_list(struct cairn_backup_set *set, struct cairn_diag *diag)
 {
-	int fd = openat(set->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		cairn_fd_closep(&fd);
+	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
+	const char *name = NULL;
+	if (cairn_folder_open(&folder, openat(set->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) != CAIRN_OK)
 		return set_io(set, "list", ".", diag);
-	}
-	for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-		struct cairn_backup_archive archive = {0};
-		struct stat st;
-		if (!set_take_name(e->d_name, &archive) ||
-		    fstatat(set->dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
-			continue;
-		archive.bytes = (uint64_t)st.st_size;
-		cairn_buf_add(&set->rows, &archive, sizeof(archive));
-	}
-	(void)closedir(dir);
+	do {
+		if (cairn_folder_next(&folder, &name) != CAIRN_OK)
+			return set_io(set, "list", ".", diag);
+		enum cairn_status status = name ? set_add(set, name, diag) : CAIRN_OK;
+		if (status != CAIRN_OK)
+			return status;
+	} while (name);
 	set->archives = (struct cairn_backup_archive *)(void *)set->rows.bytes;
 	set->n = set->rows.len / sizeof(*set->archives);
 	if (set->n > 0)

@@ -1,10 +1,10 @@
 #include "backup/restore_work.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "data_dir/data_dir.h"
 #include "index/copy.h"
 #include "index/examine.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -35,18 +35,14 @@ static void restore_identity(const struct restore *r, char out[static CAIRN_HASH
 /* @param but  what may be there; NULL: nothing */
 static enum cairn_status restore_is_empty(struct restore *r, const char *but, bool *empty)
 {
-	int fd = openat(r->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		cairn_fd_closep(&fd);
-		return restore_io(r, "list", r->options->data_dir);
-	}
+	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
+	const char *name = NULL;
+	enum cairn_status status =
+		cairn_folder_open(&folder, openat(r->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	*empty = true;
-	for (const struct dirent *e = readdir(dir); e; e = readdir(dir))
-		*empty = *empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-				    (but && strcmp(e->d_name, but) == 0));
-	(void)closedir(dir);
-	return CAIRN_OK;
+	while (status == CAIRN_OK && (status = cairn_folder_next(&folder, &name)) == CAIRN_OK && name)
+		*empty = *empty && but && strcmp(name, but) == 0;
+	return status == CAIRN_OK ? CAIRN_OK : restore_io(r, "list", r->options->data_dir);
 }
 
 enum cairn_status restore_put(struct restore *r, const char *name, const void *bytes, size_t len)

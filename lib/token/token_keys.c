@@ -2,10 +2,10 @@
 
 #include "base/base64.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "hash/crypto.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -120,9 +120,9 @@ static enum cairn_status token_keys_add(struct cairn_token_keys *keys, const cha
 
 /* --- a folder ----------------------------------------------------------------------------------------------------- */
 
-static int token_keys_visible(const struct dirent *e)
+static bool token_keys_visible(const char *name)
 {
-	return e->d_name[0] != '.';
+	return name[0] != '.';
 }
 
 static enum cairn_status token_keys_add_entry(struct cairn_token_keys *keys, const char *folder, const char *name,
@@ -138,25 +138,17 @@ static enum cairn_status token_keys_add_entry(struct cairn_token_keys *keys, con
 	return S_ISREG(st.st_mode) ? token_keys_add(keys, path, diag) : CAIRN_OK;
 }
 
-static int token_keys_by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name); /* not of the locale: the order decides which key mints */
-}
-
+/* In the order of names by their bytes, whatever the locale: the order decides which key mints. */
 static enum cairn_status token_keys_add_folder(struct cairn_token_keys *keys, const char *folder,
 					       struct cairn_diag *diag)
 {
-	struct dirent **entries = NULL;
-	int n = scandir(folder, &entries, token_keys_visible, token_keys_by_name);
-	if (n < 0)
+	CLEANUP(cairn_folder_names_fini) struct cairn_folder_names names = {0};
+	enum cairn_status status =
+		cairn_folder_list(&names, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), token_keys_visible);
+	if (status != CAIRN_OK)
 		return token_keys_fail_errno(diag, folder, errno);
-	enum cairn_status status = CAIRN_OK;
-	for (int i = 0; i < n; i++) {
-		if (status == CAIRN_OK)
-			status = token_keys_add_entry(keys, folder, entries[i]->d_name, diag);
-		free(entries[i]);
-	}
-	free(entries);
+	for (size_t i = 0; i < names.n && status == CAIRN_OK; i++)
+		status = token_keys_add_entry(keys, folder, names.items[i], diag);
 	if (status == CAIRN_OK && keys->n == 0)
 		return cairn_fail(diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
 				  "the folder %s has no token key; make one with: cairn token --new-key %s/first.key",

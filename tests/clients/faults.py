@@ -12,7 +12,7 @@ import cairn
 
 LIBRARY = os.environ.get("FAULTS_LIBRARY", str(cairn.ROOT / "build-asan" / "tests" / "support" / "libfaults.so"))
 CALLS = ["open", "mkdir", "write", "pwrite", "read", "pread", "sendfile", "fsync", "fdatasync", "link", "rename", "unlink"]
-CALLS += ["truncate", "mmap", "stat"]
+CALLS += ["truncate", "mmap", "stat", "readdir"]
 WRITING = {"open", "mkdir", "write", "pwrite", "fsync", "fdatasync", "link", "rename", "truncate", "mmap"}
 EIO, ENOSPC, EINTR, SHORT, KILL, HOLD = errno.EIO, errno.ENOSPC, errno.EINTR, 1000, 1001, 1002  # HOLD: until disarm()
 KINDS, FIRST, LAST, ACTION, SEEN, FIRED = range(6)

@@ -1,7 +1,7 @@
 /* Runs a fuzz target over every file of the folders given, so that its corpus is a test wherever libFuzzer is not. */
-#include "base/status.h"
+#include "base/folder.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,21 +45,20 @@ static bool replay_file(const char *path)
 /* @return files run; -1 when the folder or a file cannot be read */
 static int replay_folder(const char *folder)
 {
-	DIR *dir = opendir(folder);
-	if (!dir) {
-		perror(folder);
-		return -1;
-	}
+	CLEANUP(cairn_folder_close) struct cairn_folder dir = {0};
+	enum cairn_status status = cairn_folder_open(&dir, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	const char *name = NULL;
 	int n = 0;
-	for (const struct dirent *entry = readdir(dir); entry && n >= 0; entry = readdir(dir)) {
+	while (status == CAIRN_OK && n >= 0 && (status = cairn_folder_next(&dir, &name)) == CAIRN_OK && name) {
 		char path[4096];
-		if (entry->d_name[0] == '.')
+		if (name[0] == '.')
 			continue;
-		int len = snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		int len = snprintf(path, sizeof(path), "%s/%s", folder, name);
 		n = len > 0 && (size_t)len < sizeof(path) && replay_file(path) ? n + 1 : -1;
 	}
-	(void)closedir(dir);
-	return n;
+	if (status != CAIRN_OK)
+		perror(folder);
+	return status == CAIRN_OK ? n : -1;
 }
 
 int main(int argc, char **argv)

@@ -23,11 +23,14 @@ ban() { # PATTERN WHY FILE...
 mapfile -t all < <(c_files lib server cli tests bench)
 mapfile -t tests < <(c_files tests)
 mapfile -t library < <(c_files lib)
+mapfile -t walkers < <(c_files lib server cli | grep -vx lib/base/folder.c)
 
 ban '\b(sprintf|vsprintf|strcpy|strcat|stpcpy|strncpy|strncat|atoi|atol|atoll|alloca|gets|strtok|tmpnam|mktemp)[[:space:]]*\(' \
   'a banned function; use the bounded one (snprintf, memcpy, cairn_buf, strtoull)' "${all[@]}"
 ban '\bgoto\b' 'no goto; use CLEANUP()' "${all[@]}"
 ban '\b(printf|puts|perror|fprintf|vprintf|putchar)[[:space:]]*\(' 'lib/ never prints; hand the text up in a cairn_diag' "${library[@]}"
+ban '\b(opendir|fdopendir|readdir|scandir|scandirat|nftw|ftw|fts_open|glob)[[:space:]]*\(' \
+  'base/folder.h walks folders: it tells an error from the end' "${walkers[@]}"
 ban '\b(sleep|usleep|nanosleep)[[:space:]]*\(' 'tests do not sleep; wait for the thing itself' "${tests[@]}"
 
 while IFS= read -r line; do

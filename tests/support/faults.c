@@ -1,6 +1,8 @@
 /* The calls themselves. Real ones are made as system calls, so that no other library's idea of them gets between. */
 #include "support/faults.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -299,6 +301,18 @@ FAULTS_EXPORTED int fstatvfs64(int fd, struct statvfs64 *out)
 FAULTS_EXPORTED int fstatat64(int fd, const char *path, struct stat64 *out, int flags)
 {
 	return faults_fails(FAULTS_STAT, fd, path) ? -1 : (int)syscall(SYS_newfstatat, fd, path, out, flags);
+}
+
+/* The C library's own, since entries are read by one call and handed out by many. */
+FAULTS_EXPORTED struct dirent64 *readdir64(DIR *dir)
+{
+	static _Atomic(void *) real;
+	void *found = atomic_load(&real);
+	struct dirent64 *(*next)(DIR *);
+	if (!found)
+		atomic_store(&real, found = dlsym(RTLD_NEXT, "readdir64"));
+	memcpy(&next, &found, sizeof(next));
+	return faults_fails(FAULTS_READDIR, dirfd(dir), NULL) ? NULL : next(dir);
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ enum faults_call {
 	FAULTS_TRUNCATE,
 	FAULTS_MMAP,
 	FAULTS_STAT,
+	FAULTS_READDIR,
 };
 
 /** What is written down: the records of faults_trace.c. */

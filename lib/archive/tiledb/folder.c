@@ -1,8 +1,8 @@
 #include "archive/tiledb/folder.h"
 
 #include "base/fd.h"
+#include "base/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,30 +68,24 @@ void cairn_tiledb_path(char out[static CAIRN_TILEDB_PATH_BYTES], const char *fol
 	(void)snprintf(out, CAIRN_TILEDB_PATH_BYTES, "%s/%s", folder, name);
 }
 
-static void folder_closep(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
 enum cairn_status cairn_tiledb_folder_list(struct cairn_tiledb_names *out, int dir_fd, const char *name,
 					   struct cairn_diag *diag)
 {
-	CLEANUP(cairn_fd_closep) int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
+	const char *entry = NULL;
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return CAIRN_OK;
-	CLEANUP(folder_closep) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir)
-		return cairn_fail(diag, CAIRN_E_IO, "tiledb.read", CAIRN_NO_OFFSET, "%s: %s", name, strerror(errno));
-	fd = -1; /* the DIR has it */
-	enum cairn_status status = CAIRN_OK;
-	for (const struct dirent *entry = readdir(dir); entry && status == CAIRN_OK; entry = readdir(dir)) {
-		if (entry->d_name[0] != '.')
-			status = cairn_tiledb_names_add(out, entry->d_name, strlen(entry->d_name));
+	enum cairn_status status = cairn_folder_open(&folder, fd);
+	while (status == CAIRN_OK && (status = cairn_folder_next(&folder, &entry)) == CAIRN_OK && entry) {
+		if (entry[0] != '.')
+			status = cairn_tiledb_names_add(out, entry, strlen(entry));
 	}
 	if (status == CAIRN_E_LIMIT)
 		return cairn_fail(diag, status, "tiledb.limit", CAIRN_NO_OFFSET, "%s: has over %d entries", name,
 				  CAIRN_TILEDB_FRAGMENTS_MAX);
+	if (status == CAIRN_E_IO)
+		return cairn_fail(diag, CAIRN_E_IO, "tiledb.read", CAIRN_NO_OFFSET, "%s: %s", name, strerror(errno));
 	cairn_tiledb_names_sort(out);
 	return status;
 }

@@ -3,8 +3,8 @@
 #include "archive/readshard/delete.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -132,46 +132,31 @@ static struct store_pack *packs_pass_over(const char *name, const struct stat *s
 	return pack;
 }
 
-static void packs_free_entry(struct dirent **e)
-{
-	free(*e);
-}
-
-static int packs_filter(const struct dirent *e)
-{
-	return packs_is_name(e->d_name);
-}
-
-static int packs_compare(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 /* Under scan_lock: read the folder into a list of references. In the order of names, so that whatever order the file
  * system has, the same ones are served. */
 static enum cairn_status packs_read(struct store_packs *p, struct store_pack **list, size_t *n)
 {
-	struct dirent **entries = NULL;
-	int n_entries = scandirat(p->dir_fd, ".", &entries, packs_filter, packs_compare);
-	enum cairn_status status = n_entries < 0 ? cairn_fd_status(errno) : CAIRN_OK;
+	CLEANUP(cairn_folder_names_fini) struct cairn_folder_names names = {0};
+	enum cairn_status status =
+		cairn_folder_list(&names, openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), packs_is_name);
 	size_t n_served = 0;
-	for (int i = 0; i < n_entries; i++) {
-		CLEANUP(packs_free_entry) struct dirent *e = entries[i];
+	for (size_t i = 0; i < names.n && status == CAIRN_OK && *n < PACKS_LISTED_MAX; i++) {
+		const char *name = names.items[i];
 		struct stat st;
-		if (status != CAIRN_OK || *n == PACKS_LISTED_MAX ||
-		    fstatat(p->dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
-			continue;
-		list[*n] = n_served < CAIRN_STORE_PACKS_MAX ? packs_take(p, e->d_name, &st)
-							    : packs_pass_over(e->d_name, &st);
-		if (!list[*n]) {
-			status = CAIRN_E_NOMEM;
+		status = cairn_folder_look(p->dir_fd, name, &st);
+		if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && !S_ISREG(st.st_mode))) {
+			status = CAIRN_OK;
 			continue;
 		}
+		if (status != CAIRN_OK)
+			break; /* The old list stays: a pack that cannot be looked at is not a pack that is gone. */
+		list[*n] = n_served < CAIRN_STORE_PACKS_MAX ? packs_take(p, name, &st) : packs_pass_over(name, &st);
+		if (!list[*n])
+			return CAIRN_E_NOMEM;
 		p->scan_again = p->scan_again || !list[*n]->shard;
 		n_served += list[*n]->shard != NULL;
 		(*n)++;
 	}
-	free((void *)entries);
 	return status;
 }
 

@@ -4,9 +4,9 @@
 
 #include "base/crash_point.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "store/tmpfile.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -52,33 +52,21 @@ static int store_fs_folder(int at_fd, const char *name, bool make)
 	return openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static void store_fs_closedirp(DIR **dir)
+/* @return false, with errno: not everything was removed, or the folder cannot be read */
+static bool store_fs_empty_tmp(const struct store_fs *fs)
 {
-	if (*dir)
-		(void)closedir(*dir);
-	*dir = NULL;
-}
-
-/* @return a stream of its own over the folder; NULL with errno */
-static DIR *store_fs_stream(int at_fd, const char *name)
-{
-	int fd = openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir)
-		cairn_fd_closep(&fd);
-	return dir;
-}
-
-static int store_fs_empty_tmp(const struct store_fs *fs)
-{
-	CLEANUP(store_fs_closedirp) DIR *dir = store_fs_stream(fs->tmp_fd, ".");
-	if (!dir)
-		return -1;
-	for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-		if (e->d_name[0] != '.' && unlinkat(fs->tmp_fd, e->d_name, 0) < 0)
-			return -1;
+	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
+	const char *name;
+	if (cairn_folder_open(&folder, store_fs_folder(fs->tmp_fd, ".", false)) != CAIRN_OK)
+		return false;
+	for (;;) {
+		if (cairn_folder_next(&folder, &name) != CAIRN_OK)
+			return false;
+		if (!name)
+			return true;
+		if (name[0] != '.' && unlinkat(fs->tmp_fd, name, 0) < 0)
+			return false;
 	}
-	return 0;
 }
 
 /* All names in the folder, also those that a start which was killed left of the secret and the index. SQLite syncs the
@@ -153,7 +141,7 @@ static enum cairn_status store_fs_open_folders(struct store_fs *fs, const char *
 			what = "empty the folder tmp of";
 			if (beside)
 				return CAIRN_OK;
-			if (store_fs_empty_tmp(fs) == 0)
+			if (store_fs_empty_tmp(fs))
 				return store_fs_check_link(fs, dir, diag);
 		}
 	}
@@ -535,23 +523,22 @@ struct store_fs_visit {
 static enum cairn_status store_fs_walk(const struct store_fs_visit *v, const char *prefix,
 				       enum cairn_status (*each)(const struct store_fs_visit *v, const char *path))
 {
-	CLEANUP(store_fs_closedirp) DIR *dir = store_fs_stream(v->fs->objects_fd, prefix);
-	if (!dir)
-		return errno == ENOTDIR ? CAIRN_OK : CAIRN_E_IO;
-	for (;;) {
-		errno = 0;
-		const struct dirent *e = readdir(dir);
-		if (!e)
-			return errno == 0 ? CAIRN_OK : CAIRN_E_IO;
+	CLEANUP(cairn_folder_close) struct cairn_folder folder = {0};
+	const char *name = NULL;
+	enum cairn_status status = cairn_folder_open(&folder, store_fs_folder(v->fs->objects_fd, prefix, false));
+	if (status != CAIRN_OK)
+		return errno == ENOTDIR ? CAIRN_OK : status;
+	while ((status = cairn_folder_next(&folder, &name)) == CAIRN_OK && name) {
 		char path[STORE_FS_PATH_BYTES];
 		const char *separator = strcmp(prefix, ".") == 0 ? "" : "/";
-		int n = snprintf(path, sizeof(path), "%s%s%s", *separator ? prefix : "", separator, e->d_name);
-		if (e->d_name[0] == '.' || n < 0 || (size_t)n >= sizeof(path))
+		int n = snprintf(path, sizeof(path), "%s%s%s", *separator ? prefix : "", separator, name);
+		if (name[0] == '.' || n < 0 || (size_t)n >= sizeof(path))
 			continue;
-		enum cairn_status status = each(v, path);
+		status = each(v, path);
 		if (status != CAIRN_OK)
 			return status;
 	}
+	return status;
 }
 
 /* Files that are not in the place of the object they are named after are not objects. */
