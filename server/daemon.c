@@ -48,6 +48,7 @@ enum {
 	DAEMON_REPLIES_MS = 1000,
 	DAEMON_STOP_S = 15,       /* for the rest of a stop, once requests and writes have ended */
 	DAEMON_QUICK_WORKERS = 2, /* besides those that verify and wait for the disk, for what a person waits for */
+	DAEMON_STAND_INS = 16,    /* work in the place of threads that wait for the index's writer */
 	DAEMON_DISK_WORKERS = 32, /* the more wait at once, the fewer rounds of the disk there are for each */
 	DAEMON_LONG_WORKERS =
 		4, /* a packing, a collection, a look at the index, and somebody to say that there is one */
@@ -246,6 +247,8 @@ enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
 					   daemon_n_workers(&app->config) + DAEMON_QUICK_WORKERS, DAEMON_QUICK_WORKERS,
 					   app->config.worker_queue_max);
 	}
+	if (status == CAIRN_OK)
+		status = cairn_workers_add_stand_ins(app->workers, DAEMON_STAND_INS);
 	if (status == CAIRN_OK)
 		status = cairn_workers_new(&app->disk_workers, "disk", DAEMON_DISK_WORKERS, 1,
 					   app->config.worker_queue_max);

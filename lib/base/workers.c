@@ -18,6 +18,7 @@ struct workers_turn {
 	struct workers_waiting waiting[CAIRN_LANES];
 	size_t n_queued;
 	unsigned n_running;
+	unsigned n_aside; /* threads that wait for another thread; they are not counted as running */
 };
 
 struct workers_lane {
@@ -35,10 +36,17 @@ struct cairn_workers {
 	uint64_t n_taken; /* pieces of work that got a thread, so far */
 	unsigned n_idle;
 	unsigned turn_running_max;
+	unsigned n_running, n_places; /* work that runs at once */
+	unsigned n_aside, aside_max;
 	bool closing;
 	unsigned n_threads;
-	pthread_t threads[];
+	pthread_t *threads;
 };
+
+/* What a worker's thread is doing now. */
+static _Thread_local struct cairn_workers *workers_own;
+static _Thread_local uint64_t workers_own_turn;
+static _Thread_local enum cairn_lane workers_own_lane;
 
 /* --- the line of a lane, under the lock --------------------------------------------------------------------------- */
 
@@ -81,7 +89,7 @@ static struct cairn_work *lane_take(struct cairn_workers *w, enum cairn_lane kin
 {
 	struct workers_lane *lane = &w->lanes[kind];
 	struct workers_turn *before;
-	if (lane->n_running >= lane->n_running_max)
+	if (lane->n_running >= lane->n_running_max || w->n_running >= w->n_places)
 		return NULL;
 	struct workers_turn *turn = lane_first(w, kind, &before);
 	if (!turn)
@@ -93,8 +101,6 @@ static struct cairn_work *lane_take(struct cairn_workers *w, enum cairn_lane kin
 	if (waiting->head)
 		lane_line_up(lane, kind, turn);
 	turn->n_queued--;
-	turn->n_running++;
-	lane->n_running++;
 	w->n_taken++;
 	w->n_queued--;
 	return work;
@@ -107,10 +113,29 @@ static struct workers_turn *workers_turn(struct cairn_workers *w, uint64_t turn)
 
 /* --- the threads -------------------------------------------------------------------------------------------------- */
 
+/* Under the lock. */
+static void workers_enter(struct cairn_workers *w, enum cairn_lane lane, uint64_t turn)
+{
+	workers_turn(w, turn)->n_running++;
+	w->lanes[lane].n_running++;
+	w->n_running++;
+}
+
+static void workers_leave(struct cairn_workers *w, enum cairn_lane lane, uint64_t turn)
+{
+	workers_turn(w, turn)->n_running--;
+	w->lanes[lane].n_running--;
+	w->n_running--;
+}
+
 static struct cairn_work *workers_take(struct cairn_workers *w)
 {
 	struct cairn_work *work = lane_take(w, CAIRN_LANE_QUICK);
-	return work ? work : lane_take(w, CAIRN_LANE_HEAVY);
+	if (!work)
+		work = lane_take(w, CAIRN_LANE_HEAVY);
+	if (work)
+		workers_enter(w, work->lane, work->turn);
+	return work;
 }
 
 static uint64_t workers_now_us(void)
@@ -124,7 +149,7 @@ static uint64_t workers_now_us(void)
  * this thread's place at once, and all others would wait until this one runs again. */
 static void workers_unlock_and_wake(struct cairn_workers *w)
 {
-	bool wake = w->n_queued > 0 && w->n_idle > 0;
+	bool wake = w->n_queued > 0 && w->n_idle > 0 && w->n_running < w->n_places;
 	pthread_mutex_unlock(&w->lock);
 	if (wake)
 		pthread_cond_signal(&w->wake);
@@ -132,21 +157,21 @@ static void workers_unlock_and_wake(struct cairn_workers *w)
 
 static void workers_run(struct cairn_workers *w, struct cairn_work *work)
 {
-	struct workers_lane *lane = &w->lanes[work->lane];
-	struct workers_turn *turn = workers_turn(w, work->turn);
+	workers_own_turn = work->turn; /* the work may be freed by its run() */
+	workers_own_lane = work->lane;
 	/* What one thread's end lets go on may be more than the one piece that this thread takes next. */
 	workers_unlock_and_wake(w);
 	work->queued_us = workers_now_us() - work->queued_us;
 	work->run(work);
 	pthread_mutex_lock(&w->lock);
-	lane->n_running--;
-	turn->n_running--;
+	workers_leave(w, workers_own_lane, workers_own_turn);
 }
 
 static void *workers_loop(void *arg)
 {
 	struct cairn_workers *w = arg;
 	(void)pthread_setname_np(pthread_self(), w->name);
+	workers_own = w;
 	pthread_mutex_lock(&w->lock);
 	while (!w->closing || w->n_queued > 0) {
 		struct cairn_work *work = workers_take(w);
@@ -163,11 +188,23 @@ static void *workers_loop(void *arg)
 	return NULL;
 }
 
+static enum cairn_status workers_start(struct cairn_workers *w, unsigned n)
+{
+	pthread_t *threads = realloc(w->threads, (w->n_threads + n) * sizeof(*threads));
+	if (!threads)
+		return CAIRN_E_NOMEM;
+	w->threads = threads;
+	for (; n > 0; n--, w->n_threads++)
+		if (pthread_create(&w->threads[w->n_threads], NULL, workers_loop, w) != 0)
+			return CAIRN_E_NOMEM;
+	return CAIRN_OK;
+}
+
 enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name, unsigned n_threads, unsigned n_quick,
 				    size_t queue_max)
 {
 	*out = NULL;
-	struct cairn_workers *w = calloc(1, sizeof(*w) + n_threads * sizeof(w->threads[0]));
+	struct cairn_workers *w = calloc(1, sizeof(*w));
 	if (!w)
 		return CAIRN_E_NOMEM;
 	pthread_mutex_init(&w->lock, NULL);
@@ -177,15 +214,59 @@ enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name
 	w->turn_running_max = n_quick > 0 ? n_threads - 1 : n_threads;
 	w->lanes[CAIRN_LANE_QUICK].n_running_max = n_threads;
 	w->lanes[CAIRN_LANE_HEAVY].n_running_max = n_threads - n_quick;
-	for (; w->n_threads < n_threads; w->n_threads++) {
-		if (pthread_create(&w->threads[w->n_threads], NULL, workers_loop, w) != 0) {
-			cairn_workers_free(w);
-			return CAIRN_E_NOMEM;
-		}
+	w->n_places = n_threads;
+	if (workers_start(w, n_threads) != CAIRN_OK) {
+		cairn_workers_free(w);
+		return CAIRN_E_NOMEM;
 	}
 	*out = w;
 	return CAIRN_OK;
 }
+
+enum cairn_status cairn_workers_add_stand_ins(struct cairn_workers *w, unsigned n)
+{
+	enum cairn_status status = workers_start(w, n);
+	pthread_mutex_lock(&w->lock);
+	w->aside_max = status == CAIRN_OK ? n : 0;
+	pthread_mutex_unlock(&w->lock);
+	return status;
+}
+
+/* --- stepping aside ----------------------------------------------------------------------------------------------- */
+
+uint64_t cairn_workers_turn(void)
+{
+	return workers_own_turn;
+}
+
+bool cairn_workers_step_aside(void)
+{
+	struct cairn_workers *w = workers_own;
+	if (!w)
+		return false;
+	pthread_mutex_lock(&w->lock);
+	struct workers_turn *turn = workers_turn(w, workers_own_turn);
+	bool aside = w->n_aside < w->aside_max && turn->n_aside < (w->aside_max + 3) / 4;
+	if (aside) {
+		w->n_aside++;
+		turn->n_aside++;
+		workers_leave(w, workers_own_lane, workers_own_turn);
+	}
+	workers_unlock_and_wake(w);
+	return aside;
+}
+
+void cairn_workers_step_back(void)
+{
+	struct cairn_workers *w = workers_own;
+	pthread_mutex_lock(&w->lock);
+	w->n_aside--;
+	workers_turn(w, workers_own_turn)->n_aside--;
+	workers_enter(w, workers_own_lane, workers_own_turn);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* --- submitting --------------------------------------------------------------------------------------------------- */
 
 /* Under the lock. */
 static bool workers_has_room(const struct cairn_workers *w, const struct workers_turn *turn)
@@ -282,9 +363,7 @@ void cairn_workers_ask_fini(struct cairn_workers_ask *ask)
 size_t cairn_workers_pending(struct cairn_workers *w)
 {
 	pthread_mutex_lock(&w->lock);
-	size_t n = w->n_queued;
-	for (size_t i = 0; i < CAIRN_LANES; i++)
-		n += w->lanes[i].n_running;
+	size_t n = w->n_queued + w->n_running + w->n_aside;
 	pthread_mutex_unlock(&w->lock);
 	return n;
 }
@@ -306,5 +385,6 @@ void cairn_workers_free(struct cairn_workers *w)
 	cairn_workers_close(w);
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);
+	free(w->threads);
 	free(w);
 }

@@ -40,6 +40,23 @@ struct cairn_work {
 CAIRN_MUST_USE enum cairn_status cairn_workers_new(struct cairn_workers **out, const char *name, unsigned n_threads,
 						   unsigned n_quick, size_t queue_max);
 
+/**
+ * Add threads that only work in the place of threads that stepped aside. Call it once, before work is submitted.
+ * @param n  so many threads may be aside at once; one turn gets a quarter of them
+ * @return CAIRN_OK; CAIRN_E_NOMEM memory or a thread could not be had
+ */
+CAIRN_MUST_USE enum cairn_status cairn_workers_add_stand_ins(struct cairn_workers *w, unsigned n);
+
+/** Whose work does this thread do? @return the turn of the work that runs on this thread; 0: this is no worker */
+uint64_t cairn_workers_turn(void);
+
+/** The calling thread is about to wait for another thread, and needs no processor meanwhile: a stand-in may take its
+ * place. Does nothing on a thread that is no worker, and where all stand-ins of the pool or of the turn are in use.
+ * @return true: cairn_workers_step_back() must follow */
+CAIRN_MUST_USE bool cairn_workers_step_aside(void);
+/** The wait is over. Does not wait for a place: for a moment the pool may run more work than it has places. */
+void cairn_workers_step_back(void);
+
 /** Queue work. @return CAIRN_OK; CAIRN_E_BUSY the queue is full, or its turn's part of it, or the pool is closing:
  *  run() will not be called */
 CAIRN_MUST_USE enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_work *work);

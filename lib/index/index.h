@@ -447,6 +447,7 @@ struct cairn_index_write {
 	/* the index's */
 	const struct cairn_index_kind *kind;
 	struct cairn_index_write *next;
+	uint64_t place; /* in the order in which writes were queued */
 	void *waiting;
 	bool applied; /* to the transaction at hand, with others */
 };

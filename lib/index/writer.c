@@ -1,12 +1,14 @@
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/crash_point.h"
+#include "base/workers.h"
 #include "index/backend.h"
 
 enum {
 	WRITER_BATCH_MAX = 64,
 	WRITER_QUEUE_MAX = 4096,
 	WRITER_BATCH_BYTES = 4 * 1024 * 1024, /* of lists and shards in one transaction: keeps commits short */
+	WRITER_HEAVY_BYTES = 256 * 1024,      /* a larger write is a batch of its own */
 };
 
 static uint64_t writer_bytes(const struct cairn_index_write *write)
@@ -14,40 +16,112 @@ static uint64_t writer_bytes(const struct cairn_index_write *write)
 	return write->kind->bytes ? write->kind->bytes(write) : 0;
 }
 
-/* Under the lock. What queued up during the last commit is the batch, as far as it is not too much: there is no timer.
- * A large shard takes seconds, and all of a batch wait for its last.
- * @param n, bytes  of what the batch has already */
-static struct cairn_index_write *writer_take(struct cairn_writer *w, unsigned n, uint64_t bytes)
+/* --- what waits --------------------------------------------------------------------------------------------------- */
+
+/* Under the lock, as all of this section. */
+static void writer_line_up(struct cairn_writer *w, struct cairn_writer_turn *turn)
 {
-	struct cairn_index_write *first = w->head, **end = &w->head;
-	for (; *end && n < w->batch_max; n++) {
-		bytes += writer_bytes(*end);
-		if (n > 0 && bytes > WRITER_BATCH_BYTES)
-			break;
-		end = &(*end)->next;
-		w->n_queued--;
+	turn->next = NULL;
+	*w->line_tail = turn;
+	w->line_tail = &turn->next;
+}
+
+static void writer_push(struct cairn_writer *w, struct cairn_index_write *write)
+{
+	struct cairn_writer_turn *turn = &w->turns[cairn_workers_turn() % CAIRN_WRITER_TURNS];
+	if (!turn->head) {
+		turn->tail = &turn->head;
+		writer_line_up(w, turn);
 	}
-	if (end == &w->head)
-		return NULL;
-	w->head = *end;
-	*end = NULL;
-	if (!w->head)
-		w->tail = &w->head;
+	*turn->tail = write;
+	turn->tail = &write->next;
+	w->n_queued++;
+}
+
+/* The next write of the turn that stands first, which then stands last. The line is not empty. */
+static struct cairn_index_write *writer_pop(struct cairn_writer *w)
+{
+	struct cairn_writer_turn *turn = w->line;
+	struct cairn_index_write *write = turn->head;
+	w->line = turn->next;
+	if (!w->line)
+		w->line_tail = &w->line;
+	turn->head = write->next;
+	if (turn->head)
+		writer_line_up(w, turn);
+	write->next = NULL;
+	w->n_queued--;
+	return write;
+}
+
+/* A probe is behind all writes that were queued before it, whoever sent them. */
+static bool writer_probe_is_due(const struct cairn_writer *w)
+{
+	if (!w->probe_waits)
+		return false;
+	for (const struct cairn_writer_turn *turn = w->line; turn; turn = turn->next)
+		if (turn->head->place < w->probe.write.place)
+			return false;
+	return true;
+}
+
+/* What a batch has already. */
+struct writer_load {
+	unsigned n;
+	uint64_t bytes;
+	bool is_heavy; /* it is one heavy write: the others of a batch would wait for it, and be done again if it fails
+			*/
+};
+
+static void writer_load_add(struct writer_load *load, uint64_t bytes)
+{
+	load->n++;
+	load->bytes += bytes;
+	load->is_heavy = load->is_heavy || bytes > WRITER_HEAVY_BYTES;
+}
+
+static bool writer_has_room(const struct cairn_writer *w, const struct writer_load *load, uint64_t bytes)
+{
+	if (load->n == 0)
+		return true;
+	return load->n < w->batch_max && !load->is_heavy && bytes <= WRITER_HEAVY_BYTES &&
+	       load->bytes + bytes <= WRITER_BATCH_BYTES;
+}
+
+/* The writes that queued up during the last commit are the batch, as far as it has room: there is no timer. */
+static struct cairn_index_write *writer_take(struct cairn_writer *w, struct writer_load *load)
+{
+	struct cairn_index_write *first = NULL, **end = &first;
+	if (writer_probe_is_due(w) && writer_has_room(w, load, 0)) {
+		writer_load_add(load, 0);
+		w->probe_waits = false;
+		w->n_queued--;
+		*end = &w->probe.write;
+		end = &w->probe.write.next;
+	}
+	while (w->line && writer_has_room(w, load, writer_bytes(w->line->head))) {
+		struct cairn_index_write *write = writer_pop(w);
+		writer_load_add(load, writer_bytes(write));
+		*end = write;
+		end = &write->next;
+	}
 	return first;
 }
 
-/* Where transactions of several daemons follow each other, one waits to begin: what came in meanwhile is part of it. */
+/* Where transactions of several daemons follow each other, one waits to begin: writes that came in meanwhile are part
+ * of it. */
 static void writer_top_up(struct cairn_writer *w, struct cairn_index_write *batch)
 {
-	uint64_t bytes = 0;
-	unsigned n = 0;
+	struct writer_load load = {0};
 	struct cairn_index_write **end = &batch;
-	for (; *end; end = &(*end)->next, n++)
-		bytes += writer_bytes(*end);
+	for (; *end; end = &(*end)->next)
+		writer_load_add(&load, writer_bytes(*end));
 	pthread_mutex_lock(&w->lock);
-	*end = writer_take(w, n, bytes);
+	*end = writer_take(w, &load);
 	pthread_mutex_unlock(&w->lock);
 }
+
+/* --- a batch ------------------------------------------------------------------------------------------------------ */
 
 /* Who only asks whether it can be written is told that all is well: it is, for all who read. */
 static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write, bool alone)
@@ -168,6 +242,8 @@ static bool writer_commit(struct cairn_index *ix, struct cairn_index_write *batc
 		while (status != CAIRN_OK && out.bad && !alone) {
 			/* Once: of what is taken along there may be more to forget each time. */
 			alone = !out.joint || !writer_forget_seen(batch);
+			if (alone && !batch->next && !out.joint)
+				break; /* a write that was by itself would only fail again */
 			diag = (struct cairn_diag){0};
 			status = writer_try(ix, batch, more && alone, alone, &out, &diag);
 		}
@@ -239,11 +315,12 @@ static void *writer_loop(void *arg)
 	(void)pthread_setname_np(pthread_self(), "index-writer");
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
-		while (!w->head && !w->closing && !idle_work)
+		struct writer_load load = {0};
+		while (w->n_queued == 0 && !w->closing && !idle_work)
 			pthread_cond_wait(&w->work, &w->lock);
-		if (!w->head && w->closing)
+		if (w->n_queued == 0 && w->closing)
 			break;
-		struct cairn_index_write *batch = writer_take(w, 0, 0);
+		struct cairn_index_write *batch = writer_take(w, &load);
 		pthread_mutex_unlock(&w->lock);
 		if (batch)
 			writer_serve(w, batch);
@@ -266,7 +343,7 @@ enum cairn_status cairn_writer_start(struct cairn_writer *w, struct cairn_index 
 				     const struct cairn_index_options *options, struct cairn_diag *diag)
 {
 	writer_init_locks(w);
-	w->tail = &w->head;
+	w->line_tail = &w->line;
 	enum cairn_status status = cairn_settler_start(&w->settler, ix, options->read_only, diag);
 	if (status != CAIRN_OK || options->read_only)
 		return status;
@@ -313,9 +390,13 @@ static void writer_queue(struct cairn_writer *w, struct cairn_index_write *write
 		cairn_settler_take(&w->settler, write);
 		return;
 	}
-	*w->tail = write;
-	w->tail = &write->next;
-	w->n_queued++;
+	write->place = w->n_placed++;
+	if (write->kind->probes && write == &w->probe.write) {
+		w->probe_waits = true;
+		w->n_queued++;
+	} else {
+		writer_push(w, write);
+	}
 	pthread_cond_signal(&w->work);
 }
 
@@ -353,10 +434,13 @@ static enum cairn_status writer_wait(struct cairn_writer *w, struct cairn_index_
 	pthread_mutex_init(&waiting.lock, NULL);
 	pthread_cond_init(&waiting.answered, NULL);
 	enum cairn_status status = writer_try_queue(w, write);
+	bool aside = status == CAIRN_OK && cairn_workers_step_aside();
 	pthread_mutex_lock(&waiting.lock);
 	while (status == CAIRN_OK && !waiting.is_done)
 		pthread_cond_wait(&waiting.answered, &waiting.lock);
 	pthread_mutex_unlock(&waiting.lock);
+	if (aside)
+		cairn_workers_step_back();
 	pthread_cond_destroy(&waiting.answered);
 	pthread_mutex_destroy(&waiting.lock);
 	write->done = NULL;

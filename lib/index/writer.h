@@ -1,4 +1,6 @@
-/* Group commit: one thread takes what has queued up since the last commit and makes it one transaction. */
+/* Group commit: one thread takes the writes that have queued up since the last commit and makes them one transaction.
+ * Senders take turns: a batch has one write of each sender that has some waiting, then a second one, and so on. A
+ * sender is the turn of the work that queued the write (base/workers.h). */
 #ifndef CAIRN_INDEX_WRITER_H
 #define CAIRN_INDEX_WRITER_H
 
@@ -16,6 +18,14 @@ struct cairn_index_kind {
 	bool settles; /* it is a struct cairn_index_confirm_shard, for the settler alone */
 };
 
+enum { CAIRN_WRITER_TURNS = 64 };
+
+/** The writes of one sender, in their order. Senders whose numbers fall together share a turn. */
+struct cairn_writer_turn {
+	struct cairn_index_write *head, **tail;
+	struct cairn_writer_turn *next; /* in the line of turns that have writes waiting */
+};
+
 struct cairn_writer {
 	struct cairn_index *index; /* that it is part of; NULL: no thread runs, and no write is taken */
 	pthread_t thread;
@@ -25,7 +35,9 @@ struct cairn_writer {
 	pthread_mutex_t lock; /* over all below */
 	pthread_cond_t work;
 	pthread_cond_t probed; /* on the monotonic clock */
-	struct cairn_index_write *head, **tail;
+	struct cairn_writer_turn turns[CAIRN_WRITER_TURNS];
+	struct cairn_writer_turn *line, **line_tail; /* the turn that is served next stands first */
+	uint64_t n_placed;                           /* writes that were queued, so far */
 	unsigned n_queued;
 	bool closing;
 	uint64_t n_commits, n_writes;
@@ -35,6 +47,7 @@ struct cairn_writer {
 		struct cairn_writer *writer;
 	} probe;                        /* one at a time, for all who asked before it was queued */
 	bool probing;                   /* it is queued, and not done */
+	bool probe_waits;               /* it is queued, and not in a batch */
 	uint64_t n_probes;              /* done */
 	enum cairn_status probe_status; /* of the last one done */
 };

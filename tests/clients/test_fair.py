@@ -1,11 +1,14 @@
 """One token's heavy requests do not make another's wait for all of them. What the other waits for is counted in answers
 that the crowd gets meanwhile, not in time, which tells as much of the machine."""
 
+import itertools
 import statistics
 import threading
 
 import pytest
 import xet
+from test_hub_buckets import People
+from test_hub_repos import commit, deleted, done, lines, make, text
 
 N_CROWD, TERMS, ROUNDS = 12, 32, 11
 
@@ -35,15 +38,15 @@ def plan(server, token, file):
     assert reply.status == 200, reply
 
 
-def answers_meanwhile(server, token, file, ask):
-    """N_CROWD clients ask for the heavy cut of a file again and again. @return how many answers they got while ask()
-    had its own, the median of some rounds"""
+def answers_meanwhile(crowd, ask):
+    """N_CROWD clients do what crowd() does again and again. @return how many answers they got while ask() had its own,
+    the median of some rounds"""
     ending, all_busy, answers = threading.Event(), threading.Barrier(N_CROWD + 1), []
 
     def one():
         all_busy.wait()
         while not ending.is_set():
-            cut(server, token, file)
+            crowd()
             answers.append(1)
 
     def round_of():
@@ -65,10 +68,56 @@ def answers_meanwhile(server, token, file, ask):
 
 def test_plans_overtake_heavy_work(strangers):
     server, mallory, ann, heavy, light = strangers
-    assert answers_meanwhile(server, mallory, heavy, lambda: plan(server, ann, light)) <= N_CROWD / 6
+    assert answers_meanwhile(lambda: cut(server, mallory, heavy), lambda: plan(server, ann, light)) <= N_CROWD / 6
 
 
 def test_turns_within_heavy_work(strangers):
     """Ann's cut waits for one turn, not for all that mallory has queued."""
     server, mallory, ann, heavy, light = strangers
-    assert answers_meanwhile(server, mallory, heavy, lambda: cut(server, ann, light)) <= N_CROWD / 3
+    assert answers_meanwhile(lambda: cut(server, mallory, heavy), lambda: cut(server, ann, light)) <= N_CROWD / 3
+
+
+@pytest.fixture
+def committers(start, issuer, admin, tmp_path):
+    """A server with few or many threads; ann, adam and rita each have a repository there."""
+
+    def begin(workers):
+        people = People(start(token_key=issuer.folder, workers=workers, log_level="error"), admin, tmp_path / "home")
+        make(people)
+        make(people, "adam/big", "adam")
+        make(people, "rita/big", "rita")
+        done(commit(people, text("a.txt", "a")))
+        return people
+
+    return begin
+
+
+def refused_at_its_end(people, *senders):
+    """A commit of many files, of which the writer finds only at the end that it must be refused."""
+    body = lines(*(text(f"{i // 100}/{i}", "x") for i in range(3000)), deleted("missing"))
+    turn = itertools.cycle(senders)
+
+    def send():
+        who = next(turn)
+        reply = people.ask("POST", f"/api/models/{who}/big/commit/main", who, body)
+        assert reply.status == 404, reply
+
+    return send
+
+
+def test_turns_of_the_writer(committers):
+    """Ann's commit waits for one of adam's commits, not for all that he has queued."""
+    people, names = committers(N_CROWD + 4), itertools.count()
+    ask = lambda: done(commit(people, text(f"{next(names)}.txt", "a")))  # noqa: E731
+    assert answers_meanwhile(refused_at_its_end(people, "adam"), ask) <= N_CROWD / 4
+
+
+def test_reads_do_not_wait_for_the_writer(committers):
+    """Threads that wait for the writer leave their places to other work."""
+    people = committers(2)
+
+    def ask():
+        reply = people.ask("POST", "/api/models/ann/one/preupload/main", body={"files": [{"path": "a", "size": 1, "sample": ""}]})
+        assert reply.status == 200, reply
+
+    assert answers_meanwhile(refused_at_its_end(people, "adam", "rita"), ask) <= N_CROWD / 6

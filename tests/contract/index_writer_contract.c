@@ -1,4 +1,5 @@
 /* Group commit: batches, the queue's bound, many threads, a process that is killed. */
+#include "base/workers.h"
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
@@ -126,19 +127,18 @@ START_TEST(a_bad_write_does_not_fail_its_batch)
 }
 END_TEST
 
-/* One transaction for what is small, others for what is large: its sender alone waits for it. */
-START_TEST(a_batch_is_bounded_in_bytes)
+/* How many commits n shards take whose records have these sizes, when they wait together. */
+static uint64_t commits_of(const uint64_t *sizes, unsigned n)
 {
-	enum { KIB = 1024, N = 6 };
-	static const uint64_t sizes[N] = {1, 4095 * KIB, 2, 64 * 1024 * KIB, 3, 4};
+	enum { N_MAX = 24 };
 	struct cairn_index *ix = fx_open(folder.path);
 	static struct plug plug;
-	static struct fx_shard s[N];
-	static struct cairn_index_put_shard w[N];
+	static struct fx_shard s[N_MAX];
+	static struct cairn_index_put_shard w[N_MAX];
 	struct cairn_index_stats before, after;
 	cairn_index_stats(ix, &before);
 	plug_in(&plug, ix);
-	for (unsigned i = 0; i < N; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		fx_shard_init(&s[i], i);
 		fx_shard_file(&s[i], i, NULL, 0, 0);
 		w[i] = fx_shard_request(&s[i]);
@@ -148,9 +148,75 @@ START_TEST(a_batch_is_bounded_in_bytes)
 	}
 	plug_out(&plug);
 	ck_assert(cairn_index_flush(ix, 20000));
-	ck_assert_uint_eq(atomic_load(&n_done), N);
+	ck_assert_uint_eq(atomic_load(&n_done), n);
 	cairn_index_stats(ix, &after);
-	ck_assert_uint_eq(after.n_commits - before.n_commits, 3); /* of three, of the large one, of two */
+	cairn_index_free(ix);
+	return after.n_commits - before.n_commits;
+}
+
+START_TEST(a_heavy_write_is_a_batch_of_its_own)
+{
+	static const uint64_t sizes[] = {1, 256 << 10, 2, (256 << 10) + 1, 3, 4};
+	ck_assert_uint_eq(commits_of(sizes, 6), 3); /* of three, of the heavy one, of two */
+}
+END_TEST
+
+START_TEST(a_batch_is_bounded_in_bytes)
+{
+	uint64_t sizes[17];
+	for (unsigned i = 0; i < 17; i++)
+		sizes[i] = 256 << 10;
+	ck_assert_uint_eq(commits_of(sizes, 17), 2); /* 4 MiB, and the last one */
+}
+END_TEST
+
+/* A write that a worker queues, as this sender's. */
+struct sent {
+	struct cairn_work work;
+	struct cairn_index *ix;
+	struct fx_shard shard;
+	struct cairn_index_put_shard put;
+	unsigned *n_before, n_mine; /* writes that were done before this one */
+};
+
+static void sent_done(struct cairn_index_write *write)
+{
+	struct sent *sent = (struct sent *)(void *)((char *)write - offsetof(struct sent, put));
+	sent->n_mine = (*sent->n_before)++;
+}
+
+static void sent_run(struct cairn_work *work)
+{
+	struct sent *sent = (struct sent *)work;
+	ck_assert_int_eq(cairn_index_put_shard(sent->ix, &sent->put), CAIRN_OK);
+}
+
+/* Mallory queues heavy writes, and Ann one after them: she waits for one of them, not for all. */
+START_TEST(senders_take_turns)
+{
+	enum { N = 6 };
+	struct cairn_index *ix = fx_open(folder.path);
+	struct cairn_workers *workers;
+	static struct plug plug;
+	static struct sent sent[N];
+	unsigned n_done_before = 0;
+	ck_assert_int_eq(cairn_workers_new(&workers, "test", 1, 0, N), CAIRN_OK);
+	plug_in(&plug, ix);
+	for (unsigned i = 0; i < N; i++) {
+		sent[i] = (struct sent){.work = {.run = sent_run, .turn = i < N - 1 ? 1 : 2}, .ix = ix};
+		sent[i].n_before = &n_done_before;
+		fx_shard_init(&sent[i].shard, i);
+		fx_shard_file(&sent[i].shard, i, NULL, 0, 0);
+		sent[i].put = fx_shard_request(&sent[i].shard);
+		sent[i].put.records_bytes = i < N - 1 ? 64 << 20 : 1;
+		sent[i].put.write.done = sent_done;
+		ck_assert_int_eq(cairn_workers_submit(workers, &sent[i].work), CAIRN_OK);
+	}
+	cairn_workers_free(workers); /* all are queued */
+	plug_out(&plug);
+	ck_assert(cairn_index_flush(ix, 20000));
+	ck_assert_uint_eq(n_done_before, N);
+	ck_assert_uint_eq(sent[N - 1].n_mine, 1);
 	cairn_index_free(ix);
 }
 END_TEST
@@ -387,6 +453,8 @@ int main(int argc, char **argv)
 	tcase_set_timeout(t, 200);
 	tcase_add_test(t, a_bad_write_does_not_fail_its_batch);
 	tcase_add_test(t, a_batch_is_bounded_in_bytes);
+	tcase_add_test(t, a_heavy_write_is_a_batch_of_its_own);
+	tcase_add_test(t, senders_take_turns);
 	tcase_add_test(t, the_queue_is_bounded);
 	tcase_add_test(t, a_probe_is_behind_all_that_waits);
 	tcase_add_test(t, many_threads);

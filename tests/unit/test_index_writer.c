@@ -1,4 +1,5 @@
 /* How SQLite's engine writes: disks and quotas that refuse, its log beside the commits, its cache. */
+#include "index/backend.h"
 #include "index/sqlite/checkpoint.h"
 #include "index/sqlite/write.h"
 #include "index/writer.h"
@@ -28,6 +29,31 @@ static void tear_down(void)
 {
 	tempdir_fini(&folder);
 }
+
+/* A write that counts how often it is applied, and fails. */
+struct failing {
+	struct cairn_index_write write;
+	unsigned n_applied;
+};
+
+static enum cairn_status fail_applied(struct cairn_index *ix, struct cairn_index_write *write)
+{
+	(void)ix;
+	((struct failing *)write)->n_applied++;
+	return cairn_fail(&write->diag, CAIRN_E_CONFLICT, "test.failing", CAIRN_NO_OFFSET, "it always fails");
+}
+
+START_TEST(a_bad_write_by_itself_is_not_tried_again)
+{
+	static const struct cairn_index_kind KIND = {.apply = fail_applied};
+	struct cairn_index *ix = fx_open(folder.path);
+	struct failing failing = {0};
+	ck_assert_int_eq(cairn_writer_submit(&ix->writer, &failing.write, &KIND), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(failing.write.diag.rule, "test.failing");
+	ck_assert_uint_eq(failing.n_applied, 1);
+	cairn_index_free(ix);
+}
+END_TEST
 
 /* A disk that takes no more: uploads are refused, what is there can be read, and with room again all goes on. */
 START_TEST(a_disk_that_refuses)
@@ -310,6 +336,7 @@ int main(void)
 	TCase *t = tcase_create("writer");
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_set_timeout(t, 200);
+	tcase_add_test(t, a_bad_write_by_itself_is_not_tried_again);
 	tcase_add_test(t, a_disk_that_refuses);
 	tcase_add_loop_test(t, a_quota_is_used_up_as_a_disk_is, 0, 3);
 	tcase_add_test(t, many_commits_go_into_the_log_before_it_is_folded_in);

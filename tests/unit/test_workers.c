@@ -246,6 +246,86 @@ START_TEST(turns_alternate_and_quick_work_comes_first)
 }
 END_TEST
 
+/* A gate that steps aside while it waits. */
+static void gate_wait_aside(struct cairn_work *work)
+{
+	bool aside = cairn_workers_step_aside();
+	gate_wait(work);
+	if (aside)
+		cairn_workers_step_back();
+}
+
+static void gate_submit_aside(struct gate *gate, struct cairn_workers *w, uint64_t turn)
+{
+	*gate = GATE;
+	gate->work.run = gate_wait_aside;
+	gate->work.turn = turn;
+	ck_assert_int_eq(cairn_workers_submit(w, &gate->work), CAIRN_OK);
+	gate_await(gate);
+}
+
+/* Of a pool with one place, four threads wait aside; a fifth would keep the place. */
+START_TEST(threads_that_wait_aside_leave_their_places)
+{
+	enum { STAND_INS = 4 };
+	struct cairn_workers *w = NULL;
+	struct gate aside[STAND_INS], keeps, late;
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 1, 0, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_add_stand_ins(w, STAND_INS), CAIRN_OK);
+	for (uint64_t i = 0; i < STAND_INS; i++)
+		gate_submit_aside(&aside[i], w, i);
+	gate_submit_aside(&keeps, w, STAND_INS);
+	gate_submit(&late, w, CAIRN_LANE_QUICK, STAND_INS + 1);
+	ck_assert_uint_eq(cairn_workers_pending(w), STAND_INS + 2);
+	ck_assert(!late.entered);
+	gate_open(&keeps);
+	gate_await(&late);
+	gate_open(&late);
+	for (size_t i = 0; i < STAND_INS; i++)
+		gate_open(&aside[i]);
+	cairn_workers_free(w);
+}
+END_TEST
+
+/* One turn has a quarter of the stand-ins; its next thread keeps its place, and another's steps aside. */
+START_TEST(one_turn_has_a_quarter_of_the_stand_ins)
+{
+	struct cairn_workers *w = NULL;
+	struct gate greedy[2], other, last;
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 2, 0, 100), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_add_stand_ins(w, 4), CAIRN_OK);
+	for (size_t i = 0; i < 2; i++)
+		gate_submit_aside(&greedy[i], w, 1); /* the second one keeps one of two places */
+	gate_submit_aside(&other, w, 2);
+	gate_submit(&last, w, CAIRN_LANE_QUICK, 3);
+	gate_await(&last); /* would wait for ever if the other one had the second place */
+	gate_open(&last);
+	gate_open(&other);
+	for (size_t i = 0; i < 2; i++)
+		gate_open(&greedy[i]);
+	cairn_workers_free(w);
+}
+END_TEST
+
+static void note_turn(struct cairn_work *work)
+{
+	atomic_store(((struct counted *)work)->done, (int)cairn_workers_turn());
+}
+
+START_TEST(a_thread_knows_whose_work_it_does)
+{
+	struct cairn_workers *w = NULL;
+	atomic_int turn = 0;
+	struct counted one = {.work = {.run = note_turn, .turn = 7}, .done = &turn};
+	ck_assert_int_eq(cairn_workers_new(&w, "test", 1, 0, 10), CAIRN_OK);
+	ck_assert_int_eq(cairn_workers_submit(w, &one.work), CAIRN_OK);
+	cairn_workers_free(w);
+	ck_assert_int_eq(atomic_load(&turn), 7);
+	ck_assert_uint_eq(cairn_workers_turn(), 0);
+	ck_assert(!cairn_workers_step_aside());
+}
+END_TEST
+
 START_TEST(one_turn_never_has_the_whole_queue)
 {
 	struct cairn_workers *w = NULL;
@@ -329,6 +409,9 @@ int main(void)
 	tcase_add_test(tc, heavy_work_leaves_threads_to_quick_work);
 	tcase_add_test(tc, one_turn_never_has_all_threads);
 	tcase_add_test(tc, turns_alternate_and_quick_work_comes_first);
+	tcase_add_test(tc, threads_that_wait_aside_leave_their_places);
+	tcase_add_test(tc, one_turn_has_a_quarter_of_the_stand_ins);
+	tcase_add_test(tc, a_thread_knows_whose_work_it_does);
 	tcase_add_test(tc, one_turn_never_has_the_whole_queue);
 	tcase_add_test(tc, a_question_is_answered_while_quick_work_gets_a_thread);
 	tcase_add_test(tc, a_full_queue_tells_by_what_it_has_taken);
