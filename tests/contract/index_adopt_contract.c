@@ -149,6 +149,84 @@ START_TEST(what_is_false_is_not_given)
 }
 END_TEST
 
+/* What file the entry "x" of main has. */
+static bool has_file(int64_t repo, uint64_t number)
+{
+	struct cairn_index_entry entry;
+	struct cairn_index_commit head = hx_head(repo, "main");
+	struct cairn_hash hash = fx_hash("file", number);
+	ck_assert(hx_is_there(&head, "x", &entry) && entry.has_file);
+	return cairn_hash_equal(&entry.file, &hash);
+}
+
+static struct cairn_index_operation put_as(uint8_t digit)
+{
+	struct cairn_index_operation put = {.kind = CAIRN_INDEX_PUT_FILE, .path = "x"};
+	memset(put.sha256, digit, sizeof(put.sha256));
+	return put;
+}
+
+/* A model whose entry has file 1 by another's word, which is false: file 2 has that SHA-256. */
+static int64_t misled(const char *source, const char *name)
+{
+	int64_t one = hx_model(source), two = hx_model(name);
+	claim(hx_owner_of(one), 1, 5);
+	ck_assert(adopted(one, two, file_as(1, 5)));
+	ck_assert(hx_committed_one(two, "main", put_as(5)));
+	ck_assert(has_file(two, 1));
+	return two;
+}
+
+/* A proof of the bytes goes before a copied word, also in what is committed. */
+START_TEST(entries_follow_a_proof)
+{
+	int64_t two = misled("one", "two"), three = misled("other", "three");
+	claim(hx_owner_of(two), 2, 5);
+	ck_assert(has_file(two, 1));
+	prove(hx_owner_of(two), 2, 5);
+	ck_assert(has_file(two, 2));
+	ck_assert(has_file(three, 1));
+	/* One that is proved stays. */
+	claim(hx_owner_of(two), 3, 5);
+	prove(hx_owner_of(two), 3, 5);
+	ck_assert(has_file(two, 2));
+	/* Another's proof counts where it is copied to. */
+	ck_assert(adopted(two, three, file_as(2, 5)));
+	ck_assert(has_file(three, 2));
+}
+END_TEST
+
+struct all_due {
+	struct cairn_index_outcome all[8];
+	uint32_t n;
+};
+
+static void take_due(void *ctx, const struct cairn_index_due *due)
+{
+	struct all_due *d = ctx;
+	struct cairn_index_outcome *o = &d->all[d->n++];
+	struct cairn_hash good = fx_hash("file", 2);
+	ck_assert_uint_le(d->n, 8);
+	*o = (struct cairn_index_outcome){.file_id = due->file_id, .owner_id = due->owner_id, .file = due->file};
+	memcpy(o->said, due->said, sizeof(o->said));
+	memset(o->proof, cairn_hash_equal(&due->file, &good) ? 5 : 6, sizeof(o->proof));
+}
+
+/* Likewise when the bytes are looked at later. */
+START_TEST(entries_follow_what_is_found_later)
+{
+	int64_t two = misled("one", "two");
+	struct all_due due = {.n = 0};
+	claim(hx_owner_of(two), 2, 5);
+	for (int64_t owner = -1; owner < 16; owner++)
+		if (due.n < 3)
+			ck_assert_int_eq(cairn_index_each_due(hx_index, owner, 1000, 8, take_due, &due), CAIRN_OK);
+	struct cairn_index_settle_claims settle = {.outcomes = due.all, .n = due.n};
+	ck_assert_int_eq(cairn_index_settle_claims(hx_index, &settle), CAIRN_OK);
+	ck_assert(has_file(two, 2));
+}
+END_TEST
+
 /* So many sources, each with a word of its own: what an owner keeps has a limit, and what is proved has room. */
 START_TEST(words_have_a_limit)
 {
@@ -244,6 +322,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, what_the_target_has_is_not_told_by_the_source);
 	tcase_add_test(t, it_is_believed_as_much_as_before);
 	tcase_add_test(t, what_is_false_is_not_given);
+	tcase_add_test(t, entries_follow_a_proof);
+	tcase_add_test(t, entries_follow_what_is_found_later);
 	tcase_add_test(t, words_have_a_limit);
 	tcase_add_test(t, it_counts_where_it_goes);
 	tcase_add_test(t, a_bucket_has_copies_of_what_a_repository_has);

@@ -72,6 +72,7 @@ static unsigned adopt_queue_find(struct cairn_pg_tx *tx, const struct cairn_inde
 /* What the source has of them. */
 struct adopt_found {
 	struct cairn_pg_array files, sha256s, proofs;
+	struct cairn_pg_array scopes; /* the target's, for each */
 };
 
 static void adopt_found_fini(struct adopt_found *found)
@@ -79,15 +80,18 @@ static void adopt_found_fini(struct adopt_found *found)
 	cairn_pg_array_fini(&found->files);
 	cairn_pg_array_fini(&found->sha256s);
 	cairn_pg_array_fini(&found->proofs);
+	cairn_pg_array_fini(&found->scopes);
 }
 
-static void adopt_take(struct adopt_found *found, const struct cairn_index_adopt_files *adopt, const PGresult *r)
+static void adopt_take(struct adopt_found *found, const struct cairn_index_adopt_files *adopt, int64_t scope,
+		       const PGresult *r)
 {
 	for (int row = 0; row < PQntuples(r); row++) {
 		const struct cairn_index_adopted *file = &adopt->files[cairn_pg_get_int8(r, row, 0) - 1];
 		cairn_pg_add_int8(&found->files, cairn_pg_get_int8(r, row, 1));
 		cairn_pg_add_bytes(&found->sha256s, file->sha256, sizeof(file->sha256));
 		cairn_pg_add_int8(&found->proofs, cairn_pg_get_int8(r, row, 2));
+		cairn_pg_add_int8(&found->scopes, scope);
 	}
 }
 
@@ -103,6 +107,7 @@ static void adopt_queue_claims(struct cairn_pg_tx *tx, int64_t scope, struct ado
 	cairn_pg_int8(&args, CAIRN_INDEX_LIES_MAX);
 	(void)cairn_pg_queue(&tx->pg, ADOPT_CLAIM, &args);
 	cairn_pg_queue_drop_no_claim(tx, scope, &found->files);
+	cairn_pg_queue_follow_proof(tx, &found->files, &found->scopes, &found->sha256s);
 }
 
 static void adopt_mark(bool marks[static CAIRN_INDEX_ADOPTED_MAX], const PGresult *r)
@@ -145,7 +150,7 @@ enum cairn_status cairn_pg_adopt_files(struct cairn_pg_tx *tx, struct cairn_inde
 	if (status != CAIRN_OK)
 		return status;
 	adopt_mark(given, tx->pg.results[queued]);
-	adopt_take(&found, adopt, tx->pg.results[queued]);
+	adopt_take(&found, adopt, scope, tx->pg.results[queued]);
 	status = adopt_write(tx, adopt, scope, &found, kept);
 	for (uint32_t i = 0; i < adopt->n; i++)
 		adopt->files[i].failed = !given[i] || !kept[i];

@@ -27,6 +27,11 @@ int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t scope);
 /** Of files that an owner has claims on the row without one goes. */
 void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files);
 
+/** Owners' files are proved to have these SHA-256, each at the same place: the entries of an owner's repository that
+ * have the SHA-256 by an unproved claim get the file. Where there is no such proof nothing changes. */
+void cairn_pg_queue_follow_proof(struct cairn_pg_tx *tx, struct cairn_pg_array *files, struct cairn_pg_array *owners,
+				 struct cairn_pg_array *sha256s);
+
 /** Files go that nobody owns, and with their references what kept their xorbs. */
 unsigned cairn_pg_queue_drop_files(struct cairn_pg_tx *tx, struct cairn_pg_array *files);
 void cairn_pg_dropped_files(struct cairn_pg_tx *tx, unsigned queued);

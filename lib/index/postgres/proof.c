@@ -2,6 +2,7 @@
 #include "index/proof.h"
 
 #include "index/postgres/engine.h"
+#include "index/postgres/own.h"
 
 #include <string.h>
 
@@ -40,6 +41,15 @@ static const char PROOF_ADD_PROVED[] = "INSERT INTO file_owner(file, scope, sha2
 				       " VALUES($1, $2, $3, extract(epoch FROM now())::bigint, 3, NULL)"
 				       " ON CONFLICT (file, scope, sha256) DO UPDATE SET proof = 3, due = NULL";
 static const char PROOF_DROP_NO_CLAIM[] = "DELETE FROM file_owner WHERE file = $1 AND scope = $2 AND sha256 = ''";
+/* An entry keeps the size that its pointer says. */
+static const char PROOF_FOLLOW[] =
+	"UPDATE content c SET file = k.file FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) k(file, scope, sha256)"
+	" JOIN file f ON f.id = k.file JOIN repo p ON p.scope = k.scope CROSS JOIN LATERAL"
+	" (SELECT b.file FROM (SELECT w.file, w.proof FROM file_owner w WHERE w.scope + 0 = k.scope AND w.sha256 = k.sha256"
+	" ORDER BY w.file DESC LIMIT " CAIRN_INDEX_SAME_MAX ") b WHERE b.proof < 3) w"
+	" WHERE c.file = w.file AND c.repo = p.id AND c.sha256 = k.sha256 AND c.size = f.size"
+	" AND EXISTS(SELECT 1 FROM file_owner g WHERE g.file = k.file AND g.scope = k.scope AND g.sha256 = k.sha256"
+	" AND g.proof = 3)";
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
@@ -164,6 +174,16 @@ static void proof_some_args(struct proof_some *some, struct cairn_pg_args *args)
 	cairn_pg_byteas(args, &some->said);
 }
 
+void cairn_pg_queue_follow_proof(struct cairn_pg_tx *tx, struct cairn_pg_array *files, struct cairn_pg_array *owners,
+				 struct cairn_pg_array *sha256s)
+{
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8s(&args, files);
+	cairn_pg_int8s(&args, owners);
+	cairn_pg_byteas(&args, sha256s);
+	(void)cairn_pg_queue(&tx->pg, PROOF_FOLLOW, &args);
+}
+
 enum cairn_status cairn_pg_settle_claims(struct cairn_pg_tx *tx, struct cairn_index_settle_claims *settle)
 {
 	CLEANUP(proof_some_fini) struct proof_some read = {0};
@@ -179,7 +199,9 @@ enum cairn_status cairn_pg_settle_claims(struct cairn_pg_tx *tx, struct cairn_in
 		proof_some_args(&read, &set);
 		cairn_pg_byteas(&set, &read.proofs);
 		(void)cairn_pg_queue(&tx->pg, PROOF_ADD, &add);
-		status = cairn_pg_run(&tx->pg, PROOF_SETTLE, &set, NULL);
+		(void)cairn_pg_queue(&tx->pg, PROOF_SETTLE, &set);
+		cairn_pg_queue_follow_proof(tx, &read.files, &read.owners, &read.said);
+		status = cairn_pg_exchange(&tx->pg);
 	}
 	if (status != CAIRN_OK || (unread.files.n == 0 && unread.files.status == CAIRN_OK))
 		return status;
@@ -204,6 +226,7 @@ enum cairn_status cairn_pg_prove_file(struct cairn_pg_tx *tx, struct cairn_index
 	struct cairn_index_outcome o = {
 		.file_id = cairn_pg_get_int8(r, 0, 0), .owner_id = cairn_pg_get_int8(r, 0, 1), .file = prove->hash};
 	memcpy(o.proof, prove->sha256, sizeof(o.proof));
+	memcpy(o.said, prove->sha256, sizeof(o.said));
 	proof_some_add(&some, &o);
 	cairn_pg_int8s(&proof, &some.files);
 	cairn_pg_byteas(&proof, &some.hashes);
@@ -215,5 +238,7 @@ enum cairn_status cairn_pg_prove_file(struct cairn_pg_tx *tx, struct cairn_index
 	cairn_pg_int8(&drop, o.owner_id);
 	(void)cairn_pg_queue(&tx->pg, PROOF_ADD, &proof);
 	(void)cairn_pg_queue(&tx->pg, PROOF_ADD_PROVED, &add);
-	return cairn_pg_run(&tx->pg, PROOF_DROP_NO_CLAIM, &drop, NULL);
+	(void)cairn_pg_queue(&tx->pg, PROOF_DROP_NO_CLAIM, &drop);
+	cairn_pg_queue_follow_proof(tx, &some.files, &some.owners, &some.said);
+	return cairn_pg_exchange(&tx->pg);
 }

@@ -39,6 +39,16 @@ enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t scop
 	return own_drop_no_claim(tx, file, scope);
 }
 
+enum cairn_status cairn_tx_follow_proof(struct cairn_tx *tx, int64_t file, int64_t scope,
+					const uint8_t sha256[static CAIRN_SHA256_BYTES])
+{
+	sqlite3_stmt *follow = tx->stmt[CAIRN_TX_FOLLOW_PROOF];
+	cairn_sql_bind_blob(follow, 1, sha256, CAIRN_SHA256_BYTES);
+	sqlite3_bind_int64(follow, 2, scope);
+	sqlite3_bind_int64(follow, 3, file);
+	return cairn_sql_run(follow);
+}
+
 enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
 				      const uint8_t sha256[static CAIRN_SHA256_BYTES], enum cairn_index_belief belief)
 {
@@ -54,7 +64,10 @@ enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t
 	sqlite3_bind_int64(add, 5, CAIRN_INDEX_LIES_MAX);
 	sqlite3_bind_int64(add, 6, belief);
 	status = cairn_sql_run(add);
-	return status == CAIRN_OK ? own_drop_no_claim(tx, file, scope) : status;
+	if (status == CAIRN_OK)
+		status = own_drop_no_claim(tx, file, scope);
+	return status == CAIRN_OK && belief == CAIRN_INDEX_PROVED ? cairn_tx_follow_proof(tx, file, scope, sha256)
+								  : status;
 }
 
 enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int64_t file)

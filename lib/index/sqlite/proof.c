@@ -129,7 +129,9 @@ static enum cairn_status proof_settle(struct cairn_tx *tx, const struct cairn_in
 	cairn_sql_bind_blob(set, 3, o->said, sizeof(o->said));
 	sqlite3_bind_int64(set, 4, o->is_unread ? again_unix_s : is_true ? CAIRN_INDEX_PROVED : CAIRN_INDEX_FALSE);
 	cairn_sql_bind_blob(set, 5, o->file.b, sizeof(o->file.b));
-	return status == CAIRN_OK ? cairn_sql_run(set) : status;
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(set);
+	return status == CAIRN_OK && is_true ? cairn_tx_follow_proof(tx, o->file_id, o->owner_id, o->said) : status;
 }
 
 enum cairn_status cairn_tx_settle_claims(struct cairn_tx *tx, struct cairn_index_settle_claims *settle)
@@ -172,5 +174,7 @@ enum cairn_status cairn_tx_prove_file(struct cairn_tx *tx, struct cairn_index_pr
 	status = cairn_sql_run(add);
 	sqlite3_bind_int64(drop, 1, file);
 	sqlite3_bind_int64(drop, 2, owner);
-	return status == CAIRN_OK ? cairn_sql_run(drop) : status;
+	if (status == CAIRN_OK)
+		status = cairn_sql_run(drop);
+	return status == CAIRN_OK ? cairn_tx_follow_proof(tx, file, owner, prove->sha256) : status;
 }

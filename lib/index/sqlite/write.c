@@ -96,6 +96,14 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_ADD_PROVED] =
 		"INSERT INTO file_owner(file, scope, sha256, at, proof, due)"
 		" VALUES(?1, ?2, ?3, unixepoch(), 3, NULL) ON CONFLICT DO UPDATE SET proof = 3, due = NULL",
+	/* An entry keeps the size that its pointer says. */
+	[CAIRN_TX_FOLLOW_PROOF] =
+		"UPDATE content SET file = ?3 WHERE sha256 = ?1 AND repo IN (SELECT id FROM repo WHERE scope = ?2)"
+		" AND size = (SELECT size FROM file WHERE id = ?3)"
+		" AND file IN (SELECT w.file FROM (" CAIRN_CLAIM_LAST(
+			"?2") ") w WHERE w.proof < 3)"
+			      " AND EXISTS(SELECT 1 FROM file_owner w WHERE w.file = ?3 AND w.scope = ?2 AND w.sha256 = ?1"
+			      " AND w.proof = 3)",
 	[CAIRN_TX_ADD_COPIED] = "INSERT INTO file_owner(file, scope, sha256, at, proof, due)"
 				" SELECT ?1, ?2, ?3, unixepoch(), iif(?6 = 3, 3, 1), iif(?6 = 3, NULL, 0)"
 				" WHERE ?6 = 3 OR (" TX_HAS_ROOM ") ON CONFLICT DO UPDATE SET proof = 3, due = NULL"

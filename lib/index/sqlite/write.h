@@ -57,6 +57,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_SETTLE_CLAIM,
 	CAIRN_TX_PUT_OFF_CLAIM,
 	CAIRN_TX_ADD_PROVED,
+	CAIRN_TX_FOLLOW_PROOF,
 	CAIRN_TX_ADD_COPIED,
 	CAIRN_TX_RENEW_FILE_OWNER,
 	CAIRN_TX_ADD_REFERENCE,
@@ -292,6 +293,10 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t fil
 CAIRN_MUST_USE enum cairn_status cairn_tx_copy_claim(struct cairn_tx *tx, int64_t file, int64_t scope,
 						     const uint8_t sha256[static CAIRN_SHA256_BYTES],
 						     enum cairn_index_belief belief);
+/** An owner's file is proved to have a SHA-256: the entries of its repository that have this SHA-256 by an unproved
+ * claim get the file. Without such a proof nothing changes. */
+CAIRN_MUST_USE enum cairn_status cairn_tx_follow_proof(struct cairn_tx *tx, int64_t file, int64_t scope,
+						       const uint8_t sha256[static CAIRN_SHA256_BYTES]);
 /** A file is no owner's any more: without any other owner it goes. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_disown(struct cairn_tx *tx, int64_t file, int64_t scope);
 /** After a file was taken from an owner: without any other it goes. */
