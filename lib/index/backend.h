@@ -9,6 +9,7 @@
 #include "index/operate.h"
 #include "index/proof.h"
 #include "index/quota.h"
+#include "index/records.h"
 #include "index/refer.h"
 #include "index/session.h"
 #include "index/snapshot.h"
@@ -29,6 +30,11 @@ struct cairn_index_backend {
 				  const struct cairn_index_options *options, struct cairn_diag *diag);
 	/* No thread writes any more. */
 	void (*free)(struct cairn_index *ix);
+
+	/* For records.h: a connection to read, which goes back with its rows; and the transaction at hand, of the
+	 * writer's thread. */
+	enum cairn_status (*take)(struct cairn_index *ix, struct cairn_db **out);
+	struct cairn_index_tx *(*tx)(struct cairn_index *ix);
 
 	/* --- reading: any thread ---------------------------------------------------------------------------------- */
 
@@ -88,61 +94,17 @@ struct cairn_index_backend {
 	enum cairn_status (*each_unnamed)(struct cairn_index *ix, const struct cairn_index_copy *copies, uint32_t n,
 					  cairn_index_visit_copy *visit, void *ctx); /* NULL with count_dead */
 	enum cairn_status (*totals)(struct cairn_index *ix, struct cairn_index_totals *out);
-	enum cairn_status (*key)(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
-				 struct cairn_index_key *out);
+	/* NULL: it is asked. */
 	enum cairn_status (*key_is_good)(struct cairn_index *ix, int64_t id, bool *good);
-	enum cairn_status (*each_key)(struct cairn_index *ix, int64_t from_id, uint32_t limit,
-				      void (*visit)(void *ctx, const struct cairn_index_key *key), void *ctx,
-				      int64_t *next_id);
-	enum cairn_status (*each_telemetry)(struct cairn_index *ix, int64_t before_id, uint32_t limit,
-					    void (*visit)(void *ctx, const struct cairn_index_telemetry *row),
-					    void *ctx, int64_t *next_id);
-	enum cairn_status (*account)(struct cairn_index *ix, const char *name, struct cairn_index_account *out);
-	enum cairn_status (*account_by_id)(struct cairn_index *ix, int64_t id, struct cairn_index_account *out);
-	enum cairn_status (*each_account)(struct cairn_index *ix, int64_t from_id, uint32_t limit,
-					  void (*visit)(void *ctx, const struct cairn_index_account *account),
-					  void *ctx, int64_t *next_id);
-	enum cairn_status (*quota)(struct cairn_index *ix, int64_t account, int64_t repo,
-				   struct cairn_index_quota *out);
-	enum cairn_status (*owner_quota)(struct cairn_index *ix, const char *owner, bool adds_up,
-					 struct cairn_index_room *out);
-	enum cairn_status (*each_quota)(struct cairn_index *ix, const char *after, uint32_t limit,
-					cairn_index_visit_quota *visit, void *ctx, bool *more);
-	enum cairn_status (*each_owned_size)(struct cairn_index *ix, int64_t repo,
-					     void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
-	enum cairn_status (*role)(struct cairn_index *ix, int64_t organisation, int64_t user,
-				  enum cairn_index_role *role);
-	enum cairn_status (*each_member)(struct cairn_index *ix, int64_t organisation, int64_t from_id,
-					 cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
-	enum cairn_status (*each_organisation)(struct cairn_index *ix, int64_t user, int64_t from_id,
-					       cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
-	enum cairn_status (*repo)(struct cairn_index *ix, enum cairn_index_repo_kind kind, const char *account,
-				  const char *name, struct cairn_index_repo *out);
-	enum cairn_status (*each_repo)(struct cairn_index *ix, int64_t account, enum cairn_index_repo_kind kind,
-				       int64_t from_id, cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
 	enum cairn_status (*each_owner)(struct cairn_index *ix,
 					void (*visit)(void *ctx, int64_t owner, const char *name), void *ctx);
 	enum cairn_status (*each_owned_file)(struct cairn_index *ix, int64_t from_id,
 					     cairn_index_visit_owned_file *visit, void *ctx, int64_t *next_id);
-	enum cairn_status (*list_repos)(struct cairn_index *ix, struct cairn_index_repo_list *list,
-					cairn_index_visit_repo *visit, void *ctx, bool *more);
-	enum cairn_status (*ref)(struct cairn_index *ix, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
-				 struct cairn_index_commit *out);
-	enum cairn_status (*each_ref)(struct cairn_index *ix, int64_t repo,
-				      bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref), void *ctx);
-	enum cairn_status (*find_commit)(struct cairn_index *ix, int64_t repo, const char *prefix,
-					 struct cairn_index_commit *out);
-	enum cairn_status (*commit_by_id)(struct cairn_index *ix, int64_t id, struct cairn_index_commit *out);
-	enum cairn_status (*each_commit)(struct cairn_index *ix, const struct cairn_index_commit *from, uint64_t skip,
-					 bool (*visit)(void *ctx, const struct cairn_index_commit *commit,
-						       const char *message),
-					 void *ctx);
 	enum cairn_status (*entry)(struct cairn_index *ix, const struct cairn_index_commit *commit, const char *path,
 				   struct cairn_index_entry *out);
 	enum cairn_status (*each_entry)(struct cairn_index *ix, const struct cairn_index_commit *commit,
 					const struct cairn_index_listing *listing,
 					bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx);
-	enum cairn_status (*inline_bytes)(struct cairn_index *ix, int64_t content, uint8_t *out, size_t *len);
 	enum cairn_status (*object)(struct cairn_index *ix, int64_t repo, const char *path,
 				    struct cairn_index_object *out);
 	enum cairn_status (*each_object)(struct cairn_index *ix, int64_t repo, const char *prefix, const char *from,
@@ -213,24 +175,13 @@ struct cairn_index_backend {
 				       struct cairn_index_find_dead *find);               /* NULL with count_dead */
 	enum cairn_status (*bury)(struct cairn_index *ix, struct cairn_index_bury *bury); /* likewise */
 	enum cairn_status (*write_off)(struct cairn_index *ix, struct cairn_index_write_off *off); /* likewise */
-	enum cairn_status (*add_key)(struct cairn_index *ix, struct cairn_index_add_key *add);
-	enum cairn_status (*revoke_key)(struct cairn_index *ix, struct cairn_index_revoke_key *revoke);
-	enum cairn_status (*use_key)(struct cairn_index *ix, struct cairn_index_use_key *use);
 	enum cairn_status (*begin_lease)(struct cairn_index *ix, struct cairn_index_begin_lease *begin);
 	enum cairn_status (*end_lease)(struct cairn_index *ix, struct cairn_index_end_lease *end);
 	enum cairn_status (*put_note)(struct cairn_index *ix, struct cairn_index_put_note *put);
 	enum cairn_status (*begin_session)(struct cairn_index *ix, struct cairn_index_begin_session *begin);
 	enum cairn_status (*end_session)(struct cairn_index *ix, struct cairn_index_end_session *end);
-	enum cairn_status (*add_telemetry)(struct cairn_index *ix, struct cairn_index_add_telemetry *add);
-	enum cairn_status (*trim)(struct cairn_index *ix, struct cairn_index_trim *trim);
-	enum cairn_status (*add_account)(struct cairn_index *ix, struct cairn_index_add_account *add);
-	enum cairn_status (*disable_account)(struct cairn_index *ix, struct cairn_index_disable_account *disable);
-	enum cairn_status (*set_member)(struct cairn_index *ix, struct cairn_index_set_member *set);
-	enum cairn_status (*set_quota)(struct cairn_index *ix, struct cairn_index_set_quota *set);
-	enum cairn_status (*add_repo)(struct cairn_index *ix, struct cairn_index_add_repo *add);
-	enum cairn_status (*set_repo)(struct cairn_index *ix, struct cairn_index_set_repo *set);
-	enum cairn_status (*move_repo)(struct cairn_index *ix, struct cairn_index_move_repo *move);
-	enum cairn_status (*drop_repo)(struct cairn_index *ix, struct cairn_index_drop_repo *drop);
+	/* Of one that was just made, with this owner: the branch main, and its first commit. */
+	enum cairn_status (*begin_repo)(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t scope);
 	enum cairn_status (*add_commit)(struct cairn_index *ix, struct cairn_index_add_commit *commit);
 	enum cairn_status (*adopt_files)(struct cairn_index *ix, struct cairn_index_adopt_files *adopt);
 	enum cairn_status (*add_ref)(struct cairn_index *ix, struct cairn_index_add_ref *add);

@@ -173,31 +173,6 @@ enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_
 	return ix->backend->totals(ix, out);
 }
 
-enum cairn_status cairn_index_key(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
-				  struct cairn_index_key *out)
-{
-	return ix->backend->key(ix, digest, out);
-}
-
-enum cairn_status cairn_index_key_is_good(struct cairn_index *ix, int64_t id, bool *good)
-{
-	return ix->backend->key_is_good(ix, id, good);
-}
-
-enum cairn_status cairn_index_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
-				       void (*visit)(void *ctx, const struct cairn_index_key *key), void *ctx,
-				       int64_t *next_id)
-{
-	return ix->backend->each_key(ix, from_id, limit, visit, ctx, next_id);
-}
-
-enum cairn_status cairn_index_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
-					     void (*visit)(void *ctx, const struct cairn_index_telemetry *row),
-					     void *ctx, int64_t *next_id)
-{
-	return ix->backend->each_telemetry(ix, before_id, limit, visit, ctx, next_id);
-}
-
 enum cairn_status cairn_index_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
 				      struct cairn_diag *diag)
 {

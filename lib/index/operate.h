@@ -112,8 +112,6 @@ struct cairn_index_add_key {
 	int64_t id;        /* result */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_key(struct cairn_index *ix, struct cairn_index_add_key *add);
-/** For the engines: may the account have one more? @return CAIRN_OK; CAIRN_E_CONFLICT (key.many) */
-CAIRN_MUST_USE enum cairn_status cairn_index_key_check(struct cairn_index_add_key *add, int64_t n_good, int64_t n_kept);
 
 /** A key is no longer good. CAIRN_E_NOT_FOUND: none has this number (key.unknown). */
 struct cairn_index_revoke_key {

@@ -1,32 +1,127 @@
 #include "index/quota.h"
 
 #include "index/backend.h"
+#include "index/records.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Of an account a and a repository r of its. */
+#define COLUMNS(sums)                                                                                                  \
+	"a.name, a.quota, CASE WHEN " sums " THEN (SELECT CAST(coalesce(sum(x.stored), 0) AS bigint) FROM repo x"      \
+	" WHERE x.account = a.id AND x.dropped IS NULL) ELSE 0 END, r.kind, r.name, r.quota, r.stored"
+/* coalesce(): of IS NULL PostgreSQL's planner thinks that few rows have it, and would read an index of those. */
+#define KEPT "coalesce(r.dropped, 0) = 0"
+#define KIND                                                                                                           \
+	"CASE r.kind WHEN 1 THEN 'models/' WHEN 2 THEN 'datasets/' WHEN 3 THEN 'spaces/' WHEN 4 THEN 'buckets/'"       \
+	" ELSE 'kernels/' END"
+/* What an owner has is in the index by claims, which each engine is led to in its own way. */
+#define SQLITE_FILES(scope)                                                                                            \
+	"(SELECT DISTINCT file FROM file_owner INDEXED BY file_owner_claim WHERE scope = " scope ") w"
+#define POSTGRES_FILES(scope) "(SELECT DISTINCT file FROM file_owner WHERE scope + 0 = " scope ") w"
+#define SIZES(files)          " FROM " files " CROSS JOIN file f WHERE f.id = w.file"
+#define OWNED(files)          "(SELECT CAST(coalesce(sum(f.size), 0) AS bigint)" SIZES(files) ")"
+#define OF_REPO               "(SELECT scope FROM repo WHERE id = $1)"
+#define OWNER(owned)                                                                                                   \
+	"SELECT s.quota, CASE WHEN s.quota IS NULL AND $2 <> 0 THEN " owned " ELSE s.stored END FROM scope s"          \
+	" WHERE s.name = $1"
+#define SET_OWNER(owned)                                                                                               \
+	"UPDATE scope AS s SET quota = $2, stored = CASE WHEN CAST($2 AS bigint) IS NULL THEN 0 WHEN quota IS NULL"    \
+	" THEN " owned " ELSE stored END WHERE id = $1"
+/* Of two of one name the hub's, which comes first. */
+#define EACH(bytewise)                                                                                                 \
+	"SELECT place, quota, stored FROM (SELECT place, quota, stored, row_number() OVER (PARTITION BY place"         \
+	" ORDER BY after) AS nth FROM (SELECT a.name" bytewise " AS place, a.quota, (SELECT"                           \
+	" CAST(coalesce(sum(x.stored), 0) AS bigint) FROM repo x WHERE x.account = a.id AND x.dropped IS NULL)"        \
+	" AS stored, 0 AS after FROM account a WHERE a.quota IS NOT NULL UNION ALL SELECT (" KIND                      \
+	" || a.name || '/' || r.name)" bytewise ", r.quota, r.stored, 0 FROM repo r CROSS JOIN account a"              \
+	" WHERE a.id = r.account AND r.quota IS NOT NULL AND r.dropped IS NULL UNION ALL SELECT s.name" bytewise       \
+	", s.quota, s.stored, 1 FROM scope s WHERE s.quota IS NOT NULL) p WHERE place > $1) q WHERE nth = 1"           \
+	" ORDER BY place LIMIT $2"
+
+CAIRN_SQL(QUOTA_READ, "SELECT " COLUMNS("0 = 0") " FROM account a LEFT JOIN repo r ON r.id = $2 AND r.account = a.id"
+						 " AND " KEPT " WHERE a.id = $1");
+CAIRN_SQL_OF(QUOTA_SIZES, "SELECT f.size" SIZES(SQLITE_FILES(OF_REPO)), "SELECT f.size" SIZES(POSTGRES_FILES(OF_REPO)));
+CAIRN_SQL_OF(QUOTA_OWNER, OWNER(OWNED(SQLITE_FILES("s.id"))), OWNER(OWNED(POSTGRES_FILES("s.id"))));
+CAIRN_SQL_OF(QUOTA_EACH, EACH(""), EACH(" COLLATE \"C\""));
+/* The sum is made only where it counts. */
+CAIRN_SQL(QUOTA_CHECK, "SELECT " COLUMNS("a.quota IS NOT NULL") " FROM repo r CROSS JOIN account a"
+								" WHERE a.id = r.account AND r.scope = $1 AND " KEPT);
+CAIRN_SQL(QUOTA_CHECK_OWNER, "SELECT name, quota, stored FROM scope WHERE id = $1 AND quota IS NOT NULL");
+CAIRN_SQL(QUOTA_SET_ACCOUNT, "UPDATE account SET quota = $2 WHERE id = $1");
+CAIRN_SQL(QUOTA_SET_REPO, "UPDATE repo SET quota = $2 WHERE id = $1 AND coalesce(dropped, 0) = 0");
+CAIRN_SQL_OF(QUOTA_SET_OWNER, SET_OWNER(OWNED(SQLITE_FILES("s.id"))), SET_OWNER(OWNED(POSTGRES_FILES("s.id"))));
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+struct cairn_index_room cairn_records_room(const struct cairn_db_rows *rows, int column)
+{
+	return (struct cairn_index_room){
+		.limit_bytes = cairn_db_is_null(rows, column) ? CAIRN_INDEX_NO_QUOTA
+							      : (uint64_t)cairn_db_get_int(rows, column),
+		.stored_bytes = (uint64_t)cairn_db_get_int(rows, column + 1),
+	};
+}
+
+static enum cairn_status quota_row(struct cairn_db_rows *row, struct cairn_index_quota *out)
+{
+	*out = (struct cairn_index_quota){
+		.account = cairn_records_room(row, 1),
+		.kind = (enum cairn_index_repo_kind)cairn_db_get_int(row, 3),
+		.repo = cairn_records_room(row, 5),
+	};
+	cairn_db_get_text(row, 0, out->account_name, sizeof(out->account_name));
+	if (out->kind != 0)
+		cairn_db_get_text(row, 4, out->repo_name, sizeof(out->repo_name));
+	return cairn_db_whole(row);
+}
+
 enum cairn_status cairn_index_quota(struct cairn_index *ix, int64_t account, int64_t repo,
 				    struct cairn_index_quota *out)
 {
-	return ix->backend->quota(ix, account, repo, out);
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status =
+		cairn_records_find(ix, &rows, &QUOTA_READ, CAIRN_ARGS(cairn_db_int(account), cairn_db_int(repo)));
+	return status == CAIRN_OK ? quota_row(&rows, out) : status;
 }
 
 enum cairn_status cairn_index_each_owned_size(struct cairn_index *ix, int64_t repo,
 					      void (*visit)(void *ctx, uint64_t size_bytes), void *ctx)
 {
-	return ix->backend->each_owned_size(ix, repo, visit, ctx);
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status = cairn_records_find(ix, &rows, &QUOTA_SIZES, CAIRN_ARGS(cairn_db_int(repo)));
+	for (; status == CAIRN_OK; status = cairn_db_next(&rows))
+		visit(ctx, (uint64_t)cairn_db_get_int(&rows, 0));
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
 enum cairn_status cairn_index_owner_quota(struct cairn_index *ix, const char *owner, bool adds_up,
 					  struct cairn_index_room *out)
 {
-	return ix->backend->owner_quota(ix, owner, adds_up, out);
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status =
+		cairn_records_find(ix, &rows, &QUOTA_OWNER, CAIRN_ARGS(cairn_db_text(owner), cairn_db_int(adds_up)));
+	if (status == CAIRN_OK)
+		*out = cairn_records_room(&rows, 0);
+	return status;
 }
 
 enum cairn_status cairn_index_each_quota(struct cairn_index *ix, const char *after, uint32_t limit,
 					 cairn_index_visit_quota *visit, void *ctx, bool *more)
 {
-	return ix->backend->each_quota(ix, after ? after : "", limit, visit, ctx, more);
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	char place[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+	uint32_t page = cairn_records_page(limit), n = 0;
+	enum cairn_status status = cairn_records_find(
+		ix, &rows, &QUOTA_EACH, CAIRN_ARGS(cairn_db_text(after ? after : ""), cairn_db_int((int64_t)page + 1)));
+	for (; status == CAIRN_OK && n < page; status = cairn_db_next(&rows), n++) {
+		const struct cairn_index_room room = cairn_records_room(&rows, 1);
+		cairn_db_get_text(&rows, 0, place, sizeof(place));
+		if (cairn_db_whole(&rows) == CAIRN_OK)
+			visit(ctx, place, &room);
+	}
+	*more = status == CAIRN_OK;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
 const char *cairn_index_kind_name(enum cairn_index_repo_kind kind)
@@ -79,4 +174,66 @@ enum cairn_status cairn_index_quota_check(const struct cairn_index_quota *quota,
 		return CAIRN_OK;
 	(void)snprintf(place, sizeof(place), "the account %s", quota->account_name);
 	return quota_refuse(diag, "quota.account", place, &quota->account, more_bytes);
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status quota_check_repo(const struct cairn_index_tx *tx, struct cairn_db_rows *row,
+					  struct cairn_diag *diag)
+{
+	struct cairn_index_quota quota;
+	enum cairn_status status = quota_row(row, &quota);
+	if (tx->growth.repo_bytes <= 0)
+		quota.repo.limit_bytes = CAIRN_INDEX_NO_QUOTA;
+	return status == CAIRN_OK ? cairn_index_quota_check(&quota, 0, diag) : status;
+}
+
+/* Of who is no repository. */
+static enum cairn_status quota_check_owner(struct cairn_db_rows *row, struct cairn_diag *diag)
+{
+	char name[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+	const struct cairn_index_room room = cairn_records_room(row, 1);
+	cairn_db_get_text(row, 0, name, sizeof(name));
+	enum cairn_status status = cairn_db_whole(row);
+	return status == CAIRN_OK ? cairn_index_room_check(name, &room, 0, diag) : status;
+}
+
+/* What did not grow may be over its quota: it may have been lowered since. */
+enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows repo = {0}, owner = {0};
+	if (tx->growth.account_bytes <= 0)
+		return CAIRN_OK;
+	cairn_db_queue(tx->db, &repo, &QUOTA_CHECK, CAIRN_ARGS(cairn_db_int(tx->growth.scope)));
+	enum cairn_status status =
+		cairn_db_ask(tx->db, &owner, &QUOTA_CHECK_OWNER, CAIRN_ARGS(cairn_db_int(tx->growth.scope)));
+	if (status == CAIRN_OK)
+		status = cairn_db_next(&repo);
+	if (status == CAIRN_OK)
+		return quota_check_repo(tx, &repo, diag);
+	if (status == CAIRN_E_NOT_FOUND)
+		status = cairn_db_next(&owner);
+	if (status == CAIRN_OK)
+		return quota_check_owner(&owner, diag);
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+enum cairn_status cairn_records_set_quota(struct cairn_index_tx *tx, struct cairn_index_set_quota *set)
+{
+	bool of_repo = set->repo != 0, of_owner = !of_repo && set->account == 0;
+	int64_t n, id = of_repo ? set->repo : set->account;
+	enum cairn_status status = of_owner ? cairn_records_scope(tx, set->owner, &id) : CAIRN_OK;
+	if (status != CAIRN_OK)
+		return status;
+	status = cairn_db_run(tx->db,
+			      of_repo    ? &QUOTA_SET_REPO
+			      : of_owner ? &QUOTA_SET_OWNER
+					 : &QUOTA_SET_ACCOUNT,
+			      CAIRN_ARGS(cairn_db_int(id), cairn_db_int_if(set->limit_bytes != CAIRN_INDEX_NO_QUOTA,
+									   (int64_t)set->limit_bytes)),
+			      &n);
+	if (status != CAIRN_OK || n > 0)
+		return status;
+	return cairn_fail(&set->write.diag, CAIRN_E_NOT_FOUND, of_repo ? "repo.unknown" : "account.unknown",
+			  CAIRN_NO_OFFSET, of_repo ? "Repository not found" : "there is no account of this name");
 }

@@ -71,6 +71,16 @@ static uint64_t request_outcomes_bytes(const struct cairn_index_write *write)
 	{                                                                                                              \
 		return ix->backend->name(ix, (struct cairn_index_##name *)write);                                      \
 	}                                                                                                              \
+	REQUEST_CALL(name, bytes_of, frees_room, is_shard)
+/* Likewise where the records do it. */
+#define RECORD(name, frees_room) RECORD_OF(name, NULL, frees_room)
+#define RECORD_OF(name, bytes_of, frees_room)                                                                          \
+	static enum cairn_status request_##name(struct cairn_index *ix, struct cairn_index_write *write)               \
+	{                                                                                                              \
+		return cairn_records_##name(ix->backend->tx(ix), (struct cairn_index_##name *)write);                  \
+	}                                                                                                              \
+	REQUEST_CALL(name, bytes_of, frees_room, false)
+#define REQUEST_CALL(name, bytes_of, frees_room, is_shard)                                                             \
 	enum cairn_status cairn_index_##name(struct cairn_index *ix, struct cairn_index_##name *request)               \
 	{                                                                                                              \
 		static const struct cairn_index_kind KIND = {                                                          \
@@ -91,24 +101,11 @@ REQUEST(gc_sweep, NULL, true)
 REQUEST(find_dead, NULL, true)
 REQUEST(bury, NULL, true)
 REQUEST(write_off, NULL, true)
-REQUEST(add_key, NULL, false)
-REQUEST(revoke_key, NULL, true)
-REQUEST(use_key, NULL, false)
 REQUEST(begin_lease, NULL, false)
 REQUEST(end_lease, NULL, true)
 REQUEST(put_note, NULL, false)
 REQUEST(begin_session, NULL, false)
 REQUEST(end_session, NULL, true)
-REQUEST(add_telemetry, NULL, false)
-REQUEST(trim, NULL, true)
-REQUEST(add_account, NULL, false)
-REQUEST(disable_account, NULL, true)
-REQUEST(set_member, NULL, true)
-REQUEST(set_quota, NULL, true)
-REQUEST(add_repo, request_repo_bytes, false)
-REQUEST(set_repo, NULL, true)
-REQUEST(move_repo, NULL, false)
-REQUEST(drop_repo, NULL, true)
 REQUEST(add_commit, request_commit_bytes, false)
 REQUEST(adopt_files, request_adopted_bytes, false)
 REQUEST(add_ref, request_ref_bytes, false)
@@ -116,6 +113,8 @@ REQUEST(squash, request_squash_bytes, false)
 REQUEST(drop_ref, NULL, true)
 REQUEST(sweep_repos, NULL, true)
 REQUEST(change_objects, request_changes_bytes, false)
+CAIRN_RECORD_WRITES(RECORD)
+RECORD_OF(add_repo, request_repo_bytes, false)
 
 /* An engine of this machine shows nothing that is not durable. */
 static enum cairn_status request_confirmed(struct cairn_index_write *write)

@@ -44,7 +44,8 @@ lib/shard   lib/base lib/hash
 lib/archive lib/base lib/hash
 lib/verify  lib/base lib/hash lib/chunk lib/xorb lib/shard lib/index
 lib/dedupe    lib/base lib/hash lib/chunk lib/shard lib/verify
-lib/index   lib/base lib/hash
+lib/db      lib/base lib/hash
+lib/index   lib/base lib/hash lib/db
 lib/store   lib/base lib/hash lib/archive
 lib/token   lib/base lib/hash
 lib/data_dir lib/base lib/hash lib/index lib/store

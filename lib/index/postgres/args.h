@@ -7,7 +7,7 @@
 
 #include <libpq-fe.h>
 
-enum { CAIRN_PG_ARGS_MAX = 12 };
+enum { CAIRN_PG_ARGS_MAX = 13 };
 
 /** An array for $n: its values lie as they are sent. Zeroed is empty. */
 struct cairn_pg_array {

@@ -3,6 +3,7 @@
 #ifndef CAIRN_INDEX_POSTGRES_CONNECTION_H
 #define CAIRN_INDEX_POSTGRES_CONNECTION_H
 
+#include "db/db.h"
 #include "index/postgres/args.h"
 #include "index/postgres/place.h"
 #include "index/postgres/watch.h"
@@ -23,6 +24,7 @@ struct cairn_pg_sent {
 
 /** Zeroed except for its place: not open. */
 struct cairn_pg {
+	struct cairn_db db;                 /* first: the same connection, for records */
 	const struct cairn_pg_place *place; /* borrowed */
 	struct cairn_pg_watch *watch;       /* likewise; NULL: it is alone */
 	unsigned silences;                  /* of the watch, when it was opened */

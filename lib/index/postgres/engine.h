@@ -168,15 +168,7 @@ enum cairn_status cairn_pg_each_lie(struct cairn_index *ix, const struct cairn_i
 enum cairn_status cairn_pg_claims(struct cairn_index *ix, struct cairn_index_claims *out);
 enum cairn_status cairn_pg_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 enum cairn_status cairn_pg_last_xorb(struct cairn_index *ix, int64_t *id);
-enum cairn_status cairn_pg_key(struct cairn_index *ix, const uint8_t digest[static CAIRN_SHA256_BYTES],
-			       struct cairn_index_key *out);
 enum cairn_status cairn_pg_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
-enum cairn_status cairn_pg_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
-				    void (*visit)(void *ctx, const struct cairn_index_key *key), void *ctx,
-				    int64_t *next_id);
-enum cairn_status cairn_pg_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
-					  void (*visit)(void *ctx, const struct cairn_index_telemetry *row), void *ctx,
-					  int64_t *next_id);
 void cairn_pg_describe(struct cairn_index *ix, struct cairn_index_stats *out);
 enum cairn_status cairn_pg_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
 				   struct cairn_diag *diag);

@@ -36,7 +36,7 @@ enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cair
 	const PGresult *r;
 	struct cairn_pg_args args = {0};
 	int64_t source;
-	enum cairn_status status = cairn_pg_find_repo(tx, add->source, &source, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->source, &source, diag);
 	if (status != CAIRN_OK)
 		return status;
 	for (uint32_t i = 0; i < add->n; i++)
@@ -140,9 +140,9 @@ enum cairn_status cairn_pg_adopt_files(struct cairn_pg_tx *tx, struct cairn_inde
 	int64_t source, scope;
 	if (adopt->n > CAIRN_INDEX_ADOPTED_MAX)
 		return CAIRN_E_LIMIT;
-	enum cairn_status status = cairn_pg_find_repo(tx, adopt->source, &source, &adopt->write.diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, adopt->source, &source, &adopt->write.diag);
 	if (status == CAIRN_OK)
-		status = cairn_pg_find_repo(tx, adopt->repo, &scope, &adopt->write.diag);
+		status = cairn_records_find_repo(&tx->records, adopt->repo, &scope, &adopt->write.diag);
 	if (status != CAIRN_OK)
 		return status;
 	unsigned queued = adopt_queue_find(tx, adopt, source);

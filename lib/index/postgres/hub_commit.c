@@ -177,7 +177,7 @@ static enum cairn_status commit_edit(struct cairn_commits_new *c, struct cairn_p
 
 /* Nothing is other than in the head: what operations wrote and took back again goes. With only bytes that came back
  * there is nothing to take away. */
-static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct cairn_pg_growth *before)
+static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct cairn_index_growth *before)
 {
 	struct cairn_pg_tx *tx = edit->tx;
 	unsigned used = 0;
@@ -191,7 +191,7 @@ static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct ca
 	if (status == CAIRN_OK)
 		status = cairn_pg_exchange(&tx->pg);
 	if (undo)
-		tx->growth = *before;
+		tx->records.growth = *before;
 	else if (status == CAIRN_OK)
 		cairn_pg_used(tx, used, edit->scope);
 	return status;
@@ -218,7 +218,7 @@ enum cairn_status cairn_pg_commit_to(struct cairn_pg_tx *tx, struct cairn_commit
 	struct cairn_pg_edit edit = {
 		.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line, .operations = c->operations};
 	edit.edit = (struct cairn_edit){.engine = &CAIRN_PG_EDIT, .ctx = &edit, .diag = diag};
-	const struct cairn_pg_growth before = tx->growth;
+	const struct cairn_index_growth before = tx->records.growth;
 	struct cairn_git_oid root;
 	c->added = false;
 	c->oid = c->head.oid;

@@ -1,4 +1,5 @@
 /* Opening and closing. */
+#include "index/postgres/driver.h"
 #include "index/postgres/engine.h"
 #include "index/postgres/migrate.h"
 
@@ -81,6 +82,7 @@ static enum cairn_status open_connect(struct cairn_postgres *p, const struct cai
 	p->tx.shared = options->shared;
 	p->tx.clock = options->shared ? &p->clock : NULL;
 	*pg = (struct cairn_pg){.place = &p->place, .watch = &p->watch, .reads_only = read_only};
+	p->tx.records.db = cairn_pg_db(pg);
 	p->settle.pg = (struct cairn_pg){.place = &p->place, .watch = &p->watch};
 	if (cairn_pg_open(pg) != CAIRN_OK)
 		return cairn_pg_fail(pg, diag, "cannot open the index");

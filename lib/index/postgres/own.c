@@ -46,13 +46,6 @@ enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, i
 	return PQntuples(r) > 0 ? CAIRN_OK : cairn_pg_no_repo(diag);
 }
 
-enum cairn_status cairn_pg_find_repo(struct cairn_pg_tx *tx, int64_t repo, int64_t *scope, struct cairn_diag *diag)
-{
-	unsigned queued = cairn_pg_queue_find_repo(tx, repo);
-	enum cairn_status status = cairn_pg_exchange(&tx->pg);
-	return status == CAIRN_OK ? cairn_pg_found_repo(tx, queued, scope, diag) : status;
-}
-
 /* --- having ------------------------------------------------------------------------------------------------------- */
 
 unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t scope, struct cairn_pg_array *files)

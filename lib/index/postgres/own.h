@@ -11,10 +11,6 @@
 
 /** @return CAIRN_E_NOT_FOUND (repo.unknown) */
 enum cairn_status cairn_pg_no_repo(struct cairn_diag *diag);
-/** The number of a repository's owner. @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such repository (repo.unknown);
- * as cairn_pg_ask() */
-CAIRN_MUST_USE enum cairn_status cairn_pg_find_repo(struct cairn_pg_tx *tx, int64_t repo, int64_t *scope,
-						    struct cairn_diag *diag);
 unsigned cairn_pg_queue_find_repo(struct cairn_pg_tx *tx, int64_t repo);
 CAIRN_MUST_USE enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, int64_t *scope,
 						     struct cairn_diag *diag);

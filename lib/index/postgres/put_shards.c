@@ -521,9 +521,9 @@ static enum cairn_status join_count(struct join *j, int64_t owner, struct cairn_
 	cairn_pg_int8(&args, owner);
 	cairn_pg_int8(&args, bytes);
 	(void)cairn_pg_queue(&j->tx->pg, JOIN_COUNT, &args);
-	j->tx->growth = (struct cairn_pg_growth){0};
+	j->tx->records.growth = (struct cairn_index_growth){0};
 	cairn_pg_grow(j->tx, owner, bytes);
-	return cairn_pg_check_quota(j->tx, diag);
+	return cairn_records_check_quota(&j->tx->records, diag);
 }
 
 static enum cairn_status join_count_all(struct join *j, struct cairn_diag *diag)

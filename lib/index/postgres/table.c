@@ -1,6 +1,7 @@
 /* The table of what this engine does, and how it writes for the index's writer. */
 #include "index/postgres/hub.h"
 
+#include "index/postgres/driver.h"
 #include "index/postgres/migrate.h"
 #include "index/postgres/postgres.h"
 #include "index/postgres/refuse.h"
@@ -8,6 +9,22 @@
 static struct cairn_pg_tx *engine_tx(struct cairn_index *ix)
 {
 	return &cairn_postgres(ix)->tx;
+}
+
+static enum cairn_status engine_take(struct cairn_index *ix, struct cairn_db **out)
+{
+	struct cairn_pg_reader *r;
+	enum cairn_status status = cairn_pg_take(&cairn_postgres(ix)->pool, &r);
+	*out = status == CAIRN_OK ? cairn_pg_db(&r->pg) : NULL;
+	return status;
+}
+
+static struct cairn_index_tx *engine_records(struct cairn_index *ix)
+{
+	struct cairn_index_tx *tx = &engine_tx(ix)->records;
+	tx->ix = ix;
+	tx->collection = &engine_tx(ix)->counts.collection;
+	return tx;
 }
 
 /* --- a transaction ------------------------------------------------------------------------------------------------ */
@@ -21,12 +38,12 @@ static enum cairn_status engine_commit(struct cairn_index *ix, struct cairn_diag
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	enum cairn_status status = cairn_pg_commit(&p->tx, diag);
-	if (status == CAIRN_OK && p->tx.keys_changed)
+	if (status == CAIRN_OK && p->tx.records.keys_changed)
 		status = cairn_pg_good_keys_take(&p->good_keys, p->tx.pg.results[p->tx.keys], p->tx.pg.server,
 						 p->tx.counts.keys);
 	if (status != CAIRN_OK)
 		return status;
-	p->tx.keys_changed = false;
+	p->tx.records.keys_changed = false;
 	cairn_pg_note_counts(p, &p->tx.counts, p->tx.pg.server);
 	return CAIRN_OK;
 }
@@ -35,7 +52,7 @@ static enum cairn_status engine_commit(struct cairn_index *ix, struct cairn_diag
 static enum cairn_status engine_commit_ahead(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
-	if (p->tx.keys_changed)
+	if (p->tx.records.keys_changed)
 		return engine_commit(ix, diag);
 	enum cairn_status status = cairn_pg_commit_ahead(&p->tx, diag);
 	if (status == CAIRN_OK)
@@ -87,12 +104,12 @@ static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *w
 	struct cairn_pg *pg = &engine_tx(ix)->pg;
 	pg->message[0] = pg->sqlstate[0] = '\0';
 	write->diag = (struct cairn_diag){0};
-	engine_tx(ix)->growth = (struct cairn_pg_growth){0};
+	engine_tx(ix)->records.growth = (struct cairn_index_growth){0};
 	write->status = cairn_pg_must_hold(engine_tx(ix), write->lease, &write->diag);
 	if (write->status == CAIRN_OK)
 		write->status = write->kind->apply(ix, write);
 	if (write->status == CAIRN_OK)
-		write->status = cairn_pg_check_quota(engine_tx(ix), &write->diag);
+		write->status = cairn_records_check_quota(&engine_tx(ix)->records, &write->diag);
 	if (write->status != CAIRN_OK)
 		engine_explain(ix, write);
 	return write->status == CAIRN_OK;
@@ -148,24 +165,11 @@ ENGINE_WRITE(gc_sweep)
 ENGINE_WRITE(find_dead)
 ENGINE_WRITE(bury)
 ENGINE_WRITE(write_off)
-ENGINE_WRITE(add_key)
-ENGINE_WRITE(revoke_key)
-ENGINE_WRITE(use_key)
 ENGINE_WRITE(begin_lease)
 ENGINE_WRITE(end_lease)
 ENGINE_WRITE(put_note)
 ENGINE_WRITE(begin_session)
 ENGINE_WRITE(end_session)
-ENGINE_WRITE(add_telemetry)
-ENGINE_WRITE(trim)
-ENGINE_WRITE(add_account)
-ENGINE_WRITE(disable_account)
-ENGINE_WRITE(set_member)
-ENGINE_WRITE(set_quota)
-ENGINE_WRITE(add_repo)
-ENGINE_WRITE(set_repo)
-ENGINE_WRITE(move_repo)
-ENGINE_WRITE(drop_repo)
 ENGINE_WRITE(sweep_repos)
 ENGINE_WRITE(change_objects)
 ENGINE_WRITE(add_commit)
@@ -173,6 +177,11 @@ ENGINE_WRITE(adopt_files)
 ENGINE_WRITE(squash)
 ENGINE_WRITE(add_ref)
 ENGINE_WRITE(drop_ref)
+
+static enum cairn_status engine_begin_repo(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t scope)
+{
+	return cairn_pg_begin_repo(engine_tx(ix), add, scope);
+}
 
 static enum cairn_status engine_probe(struct cairn_index *ix)
 {
@@ -223,6 +232,8 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.reach = cairn_pg_reach,
 	.open = cairn_pg_index_open,
 	.free = cairn_pg_index_free,
+	.take = engine_take,
+	.tx = engine_records,
 
 	.xorb = cairn_pg_xorb,
 	.xorb_and_list = cairn_pg_xorb_and_list,
@@ -249,38 +260,16 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.renew_lease = cairn_pg_renew_lease,
 	.session = cairn_pg_session,
 	.totals = cairn_pg_totals,
-	.key = cairn_pg_key,
 	.key_is_good = cairn_pg_key_is_good,
-	.each_key = cairn_pg_each_key,
-	.account = cairn_pg_account,
-	.account_by_id = cairn_pg_account_by_id,
-	.each_account = cairn_pg_each_account,
-	.quota = cairn_pg_quota,
-	.owner_quota = cairn_pg_owner_quota,
-	.each_quota = cairn_pg_each_quota,
-	.each_owned_size = cairn_pg_each_owned_size,
-	.role = cairn_pg_role,
-	.each_member = cairn_pg_each_member,
-	.each_organisation = cairn_pg_each_organisation,
-	.repo = cairn_pg_repo,
-	.each_repo = cairn_pg_each_repo,
-	.list_repos = cairn_pg_list_repos,
 	.each_owner = cairn_pg_each_owner,
 	.each_owned_file = cairn_pg_each_owned_file,
-	.ref = cairn_pg_ref,
-	.each_ref = cairn_pg_each_ref,
-	.find_commit = cairn_pg_find_commit,
-	.commit_by_id = cairn_pg_commit_by_id,
-	.each_commit = cairn_pg_each_commit,
 	.entry = cairn_pg_entry,
 	.each_entry = cairn_pg_each_entry,
-	.inline_bytes = cairn_pg_inline_bytes,
 	.object = cairn_pg_object,
 	.each_object = cairn_pg_each_object,
 	.each_owned = cairn_pg_each_owned,
 	.each_match = cairn_pg_each_match,
 	.each_place = cairn_pg_each_place,
-	.each_telemetry = cairn_pg_each_telemetry,
 	.each_due = cairn_pg_each_due,
 	.each_lie = cairn_pg_each_lie,
 	.claims = cairn_pg_claims,
@@ -317,24 +306,12 @@ const struct cairn_index_backend CAIRN_POSTGRES = {
 	.find_dead = engine_find_dead,
 	.bury = engine_bury,
 	.write_off = engine_write_off,
-	.add_key = engine_add_key,
-	.revoke_key = engine_revoke_key,
-	.use_key = engine_use_key,
 	.begin_lease = engine_begin_lease,
 	.end_lease = engine_end_lease,
 	.put_note = engine_put_note,
 	.begin_session = engine_begin_session,
 	.end_session = engine_end_session,
-	.add_telemetry = engine_add_telemetry,
-	.trim = engine_trim,
-	.add_account = engine_add_account,
-	.disable_account = engine_disable_account,
-	.set_member = engine_set_member,
-	.set_quota = engine_set_quota,
-	.add_repo = engine_add_repo,
-	.set_repo = engine_set_repo,
-	.move_repo = engine_move_repo,
-	.drop_repo = engine_drop_repo,
+	.begin_repo = engine_begin_repo,
 	.add_commit = engine_add_commit,
 	.adopt_files = engine_adopt_files,
 	.squash = engine_squash,

@@ -21,8 +21,6 @@ static const char TX_SAVE[] = "SAVEPOINT one";
 static const char TX_UNDO[] = "ROLLBACK TO SAVEPOINT one";
 static const char TX_RELEASE[] = "RELEASE SAVEPOINT one";
 static const char TX_PROBE[] = "UPDATE state SET probes = probes + 1";
-static const char TX_FIND_SCOPE[] = "SELECT id FROM scope WHERE name = $1";
-static const char TX_ADD_SCOPE[] = "INSERT INTO scope(name) VALUES($1) RETURNING id";
 
 void cairn_pg_get_counts(const PGresult *r, struct cairn_pg_counts *out)
 {
@@ -139,9 +137,9 @@ static enum cairn_status tx_end(struct cairn_pg_tx *tx, bool waits, struct cairn
 
 enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
-	tx->counts.keys += tx->keys_changed;
+	tx->counts.keys += tx->records.keys_changed;
 	tx_queue_counts(tx);
-	if (tx->keys_changed)
+	if (tx->records.keys_changed)
 		tx->keys = cairn_pg_queue(&tx->pg, CAIRN_PG_GOOD_KEYS, NULL);
 	cairn_pg_queue_record(&tx->pg);
 	return tx_end(tx, true, diag);
@@ -201,23 +199,4 @@ enum cairn_status cairn_pg_release(struct cairn_pg_tx *tx)
 enum cairn_status cairn_pg_probe(struct cairn_pg_tx *tx)
 {
 	return cairn_pg_run(&tx->pg, TX_PROBE, NULL, NULL);
-}
-
-enum cairn_status cairn_pg_scope(struct cairn_pg_tx *tx, const char *name, int64_t *id)
-{
-	const PGresult *r;
-	struct cairn_pg_args args = {0};
-	*id = 0;
-	if (name[0] == '\0')
-		return CAIRN_OK;
-	cairn_pg_text(&args, name);
-	enum cairn_status status = cairn_pg_ask(&tx->pg, TX_FIND_SCOPE, &args, &r);
-	/* Repositories bring theirs: a token may outlive the repository that it is for. */
-	if (status == CAIRN_OK && PQntuples(r) == 0 && cairn_index_is_repo_owner(name))
-		return CAIRN_E_NOT_FOUND;
-	if (status == CAIRN_OK && PQntuples(r) == 0)
-		status = cairn_pg_ask(&tx->pg, TX_ADD_SCOPE, &args, &r);
-	if (status == CAIRN_OK)
-		*id = cairn_pg_get_int8(r, 0, 0);
-	return status;
 }

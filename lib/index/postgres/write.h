@@ -11,6 +11,7 @@
 #include "index/lease.h"
 #include "index/operate.h"
 #include "index/proof.h"
+#include "index/records.h"
 #include "index/session.h"
 #include "index/transfer.h"
 
@@ -27,12 +28,6 @@ struct cairn_pg_counts {
 #define CAIRN_PG_COUNTS "collection, files, xorbs, shards, eligible, stored_bytes, keys, withdrawn"
 void cairn_pg_get_counts(const PGresult *r, struct cairn_pg_counts *out);
 
-/** By how much the write at hand makes a repository and its account hold more. */
-struct cairn_pg_growth {
-	int64_t scope; /* the repository's owner; 0: none */
-	int64_t repo_bytes, account_bytes;
-};
-
 struct cairn_pg_tx {
 	struct cairn_pg pg;
 	struct cairn_pg_ending ending;
@@ -45,9 +40,9 @@ struct cairn_pg_tx {
 	bool counted;                     /* what is queued changes the state row, and answers with it */
 	unsigned counted_at;              /* its place in the results */
 	enum cairn_index_frozen frozen;   /* of the transaction: no writes are taken */
-	struct cairn_pg_growth growth;    /* zeroed before each write */
-	bool keys_changed;                /* good_keys.h: since they were last taken */
-	unsigned keys;                    /* of a commit, the place of theirs in the results */
+	struct cairn_index_tx records; /* this transaction, as records see it; its keys changed since good_keys.h last
+					* took them */
+	unsigned keys;                 /* of a commit, the place of theirs in the results */
 };
 
 /** Be the only one that writes this index, for as long as the connection lives, or one of those that share it.
@@ -69,10 +64,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_undo(struct cairn_pg_tx *tx);
 CAIRN_MUST_USE enum cairn_status cairn_pg_release(struct cairn_pg_tx *tx);
 
 /* --- between the files of the writing side ------------------------------------------------------------------------ */
-
-/** The number of a name, made when it has none. @return CAIRN_OK; CAIRN_E_NOT_FOUND it is the owner of a repository
- * that is not there; as cairn_pg_ask() */
-CAIRN_MUST_USE enum cairn_status cairn_pg_scope(struct cairn_pg_tx *tx, const char *name, int64_t *id);
 
 /** A row of xorb. */
 struct cairn_pg_known {
@@ -114,7 +105,7 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struc
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_put_shard *put);
 /** Register those of several that are alike: they are marked as applied, and the others are left.
  * @param ahead  only a commit follows if none is left: then the last of it is only queued
- * @return CAIRN_OK; else the transaction is of no use any more; as cairn_pg_ask() and cairn_pg_check_quota() */
+ * @return CAIRN_OK; else the transaction is of no use any more; as cairn_pg_ask() and cairn_records_check_quota() */
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_shards(struct cairn_pg_tx *tx, struct cairn_index_put_shard *const *puts,
 						     unsigned n, bool ahead, struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_pg_forget_file(struct cairn_pg_tx *tx, struct cairn_index_forget_file *forget);
@@ -129,9 +120,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struc
 CAIRN_MUST_USE enum cairn_status cairn_pg_find_dead(struct cairn_pg_tx *tx, struct cairn_index_find_dead *find);
 CAIRN_MUST_USE enum cairn_status cairn_pg_bury(struct cairn_pg_tx *tx, struct cairn_index_bury *bury);
 CAIRN_MUST_USE enum cairn_status cairn_pg_write_off(struct cairn_pg_tx *tx, struct cairn_index_write_off *off);
-CAIRN_MUST_USE enum cairn_status cairn_pg_add_key(struct cairn_pg_tx *tx, struct cairn_index_add_key *add);
-CAIRN_MUST_USE enum cairn_status cairn_pg_revoke_key(struct cairn_pg_tx *tx, struct cairn_index_revoke_key *revoke);
-CAIRN_MUST_USE enum cairn_status cairn_pg_use_key(struct cairn_pg_tx *tx, struct cairn_index_use_key *use);
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_index_begin_lease *begin);
 CAIRN_MUST_USE enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_end_lease *end);
 CAIRN_MUST_USE enum cairn_status cairn_pg_put_note(struct cairn_pg_tx *tx, struct cairn_index_put_note *put);
@@ -142,8 +130,6 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, cons
 CAIRN_MUST_USE enum cairn_status cairn_pg_begin_session(struct cairn_pg_tx *tx,
 							struct cairn_index_begin_session *begin);
 CAIRN_MUST_USE enum cairn_status cairn_pg_end_session(struct cairn_pg_tx *tx, struct cairn_index_end_session *end);
-CAIRN_MUST_USE enum cairn_status cairn_pg_add_telemetry(struct cairn_pg_tx *tx, struct cairn_index_add_telemetry *add);
-CAIRN_MUST_USE enum cairn_status cairn_pg_trim(struct cairn_pg_tx *tx, struct cairn_index_trim *trim);
 CAIRN_MUST_USE enum cairn_status cairn_pg_probe(struct cairn_pg_tx *tx);
 
 #endif

@@ -101,68 +101,17 @@ enum cairn_status cairn_sqlite_each_lie(struct cairn_index *ix, const struct cai
 enum cairn_status cairn_sqlite_claims(struct cairn_index *ix, struct cairn_index_claims *out);
 enum cairn_status cairn_sqlite_totals(struct cairn_index *ix, struct cairn_index_totals *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_last_xorb(struct cairn_index *ix, int64_t *id);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_key(struct cairn_index *ix,
-						  const uint8_t digest[static CAIRN_SHA256_BYTES],
-						  struct cairn_index_key *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_key_is_good(struct cairn_index *ix, int64_t id, bool *good);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_key(struct cairn_index *ix, int64_t from_id, uint32_t limit,
-						       void (*visit)(void *ctx, const struct cairn_index_key *key),
-						       void *ctx, int64_t *next_id);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_account(struct cairn_index *ix, const char *name,
-						      struct cairn_index_account *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_account_by_id(struct cairn_index *ix, int64_t id,
-							    struct cairn_index_account *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_quota(struct cairn_index *ix, int64_t account, int64_t repo,
-						    struct cairn_index_quota *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_owner_quota(struct cairn_index *ix, const char *owner, bool adds_up,
-							  struct cairn_index_room *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_quota(struct cairn_index *ix, const char *after, uint32_t limit,
-							 cairn_index_visit_quota *visit, void *ctx, bool *more);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned_size(struct cairn_index *ix, int64_t repo,
-							      void (*visit)(void *ctx, uint64_t size_bytes), void *ctx);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_account(struct cairn_index *ix, int64_t from_id, uint32_t limit,
-							   void (*visit)(void *ctx,
-									 const struct cairn_index_account *account),
-							   void *ctx, int64_t *next_id);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_role(struct cairn_index *ix, int64_t organisation, int64_t user,
-						   enum cairn_index_role *role);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_member(struct cairn_index *ix, int64_t organisation, int64_t from_id,
-							  cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_organisation(struct cairn_index *ix, int64_t user, int64_t from_id,
-								cairn_index_visit_member *visit, void *ctx,
-								int64_t *next_id);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind,
-						   const char *account, const char *name, struct cairn_index_repo *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_repo(struct cairn_index *ix, int64_t account,
-							enum cairn_index_repo_kind kind, int64_t from_id,
-							cairn_index_visit_repo *visit, void *ctx, int64_t *next_id);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owner(struct cairn_index *ix,
 							 void (*visit)(void *ctx, int64_t owner, const char *name),
 							 void *ctx);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_owned_file(struct cairn_index *ix, int64_t from_id,
 							      cairn_index_visit_owned_file *visit, void *ctx,
 							      int64_t *next_id);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
-							 cairn_index_visit_repo *visit, void *ctx, bool *more);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_ref(struct cairn_index *ix, int64_t repo, enum cairn_index_ref_kind kind,
-						  const char *name, struct cairn_index_commit *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_ref(struct cairn_index *ix, int64_t repo,
-						       bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref),
-						       void *ctx);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_find_commit(struct cairn_index *ix, int64_t repo, const char *prefix,
-							  struct cairn_index_commit *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_commit_by_id(struct cairn_index *ix, int64_t id,
-							   struct cairn_index_commit *out);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_commit(
-	struct cairn_index *ix, const struct cairn_index_commit *from, uint64_t skip,
-	bool (*visit)(void *ctx, const struct cairn_index_commit *commit, const char *message), void *ctx);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_entry(struct cairn_index *ix, const struct cairn_index_commit *commit,
 						    const char *path, struct cairn_index_entry *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_entry(
 	struct cairn_index *ix, const struct cairn_index_commit *commit, const struct cairn_index_listing *listing,
 	bool (*visit)(void *ctx, const struct cairn_index_entry *entry), void *ctx);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_inline(struct cairn_index *ix, int64_t content, uint8_t *out,
-						     size_t *len);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_object(struct cairn_index *ix, int64_t repo, const char *path,
 						     struct cairn_index_object *out);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_object(
@@ -187,10 +136,6 @@ CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_match(struct cairn_index *ix,
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_place(
 	struct cairn_index *ix, const struct cairn_hash *chunk, uint32_t limit,
 	void (*visit)(void *ctx, const struct cairn_index_place *place), void *ctx, bool *more);
-CAIRN_MUST_USE enum cairn_status cairn_sqlite_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
-							     void (*visit)(void *ctx,
-									   const struct cairn_index_telemetry *row),
-							     void *ctx, int64_t *next_id);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_examine(struct cairn_index *ix, cairn_index_visit_fault *visit, void *ctx,
 						      struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status cairn_sqlite_examine_xorbs(struct cairn_index *ix, cairn_index_visit_fault *visit,

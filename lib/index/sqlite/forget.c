@@ -47,7 +47,7 @@ enum cairn_status cairn_tx_share_file(struct cairn_tx *tx, struct cairn_index_sh
 		return cairn_fail(&share->write.diag, CAIRN_E_NOT_FOUND, "file.unknown", CAIRN_NO_OFFSET,
 				  "there is no such file to share");
 	if (status == CAIRN_OK)
-		status = cairn_tx_scope(tx, share->owner, &owner);
+		status = cairn_records_scope(&tx->records, share->owner, &owner);
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(&share->write.diag, status, "repo.gone", CAIRN_NO_OFFSET,
 				  "there is no such repository, or it was deleted");

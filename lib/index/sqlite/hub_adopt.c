@@ -38,7 +38,7 @@ enum cairn_status cairn_tx_adopt_named(struct cairn_tx *tx, const struct cairn_i
 				       struct cairn_diag *diag)
 {
 	int64_t source = 0;
-	enum cairn_status status = cairn_tx_find_repo(tx, add->source, &source, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->source, &source, diag);
 	for (uint32_t i = 0; i < add->n && status == CAIRN_OK; i++) {
 		if (add->operations[i].kind == CAIRN_INDEX_PUT_FILE)
 			status = adopt_one_of_copy(tx, add->operations[i].sha256, source, scope);
@@ -83,9 +83,9 @@ enum cairn_status cairn_tx_adopt_files(struct cairn_tx *tx, struct cairn_index_a
 	int64_t source = 0, scope = 0;
 	if (adopt->n > CAIRN_INDEX_ADOPTED_MAX)
 		return CAIRN_E_LIMIT;
-	enum cairn_status status = cairn_tx_find_repo(tx, adopt->source, &source, &adopt->write.diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, adopt->source, &source, &adopt->write.diag);
 	if (status == CAIRN_OK)
-		status = cairn_tx_find_repo(tx, adopt->repo, &scope, &adopt->write.diag);
+		status = cairn_records_find_repo(&tx->records, adopt->repo, &scope, &adopt->write.diag);
 	for (uint32_t i = 0; i < adopt->n && status == CAIRN_OK; i++)
 		status = adopt_file(tx, &adopt->files[i], source, scope);
 	return status;

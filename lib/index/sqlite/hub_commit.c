@@ -133,9 +133,9 @@ static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_commits_n
 }
 
 /* Nothing is other than in the head: what operations wrote and took back again goes. */
-static enum cairn_status commit_undo(struct cairn_tx *tx, const struct cairn_tx_growth *before)
+static enum cairn_status commit_undo(struct cairn_tx *tx, const struct cairn_index_growth *before)
 {
-	tx->growth = *before;
+	tx->records.growth = *before;
 	enum cairn_status status = cairn_sql_run(tx->stmt[CAIRN_TX_UNDO_COMMIT]);
 	return status == CAIRN_OK ? cairn_sql_run(tx->stmt[CAIRN_TX_RELEASE_COMMIT]) : status;
 }
@@ -150,7 +150,7 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 	CLEANUP(commit_edit_fini)
 	struct cairn_tx_edit edit = {.tx = tx, .repo = c->repo, .scope = c->scope, .line = c->line};
 	edit.edit = (struct cairn_edit){.engine = &CAIRN_TX_EDIT, .ctx = &edit, .diag = diag};
-	const struct cairn_tx_growth before = tx->growth;
+	const struct cairn_index_growth before = tx->records.growth;
 	struct cairn_git_oid root;
 	c->added = false;
 	c->oid = c->head.oid;
@@ -241,7 +241,7 @@ static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_ad
 				      .message = &add->message,
 				      .operations = add->operations,
 				      .n = add->n};
-	enum cairn_status status = cairn_tx_find_repo(tx, add->repo, &c.scope, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &c.scope, diag);
 	if (status == CAIRN_OK)
 		status = commit_find_ref(tx, add, &c, diag);
 	if (status == CAIRN_OK)
@@ -273,4 +273,25 @@ enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_ad
 	if (status == CAIRN_OK && merges)
 		status = commit_end_merged(tx, add, &add->write.diag);
 	return status == CAIRN_OK && (add->added || merges) ? cairn_tx_count_main(tx, add->repo) : status;
+}
+
+/* The branch main, and its first commit. */
+enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add, int64_t scope)
+{
+	struct cairn_diag *diag = &add->write.diag;
+	struct cairn_commits_new c = {
+		.repo = add->id, .scope = scope, .message = &add->first, .operations = add->operations, .n = add->n};
+	enum cairn_status status = add->source != 0 ? cairn_tx_adopt_named(tx, add, scope, diag) : CAIRN_OK;
+	if (status == CAIRN_OK)
+		status = cairn_tx_first_line(tx, &c, diag);
+	if (status != CAIRN_OK)
+		return status;
+	sqlite3_stmt *ref = tx->stmt[CAIRN_TX_ADD_REF];
+	sqlite3_bind_int64(ref, 1, add->id);
+	sqlite3_bind_int64(ref, 2, CAIRN_INDEX_BRANCH);
+	cairn_sql_bind_text(ref, 3, "main");
+	sqlite3_bind_int64(ref, 4, c.line);
+	sqlite3_bind_int64(ref, 5, 0);
+	status = cairn_sql_run(ref);
+	return status == CAIRN_OK ? cairn_tx_count_main(tx, add->id) : status;
 }

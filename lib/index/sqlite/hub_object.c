@@ -204,7 +204,7 @@ enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx, struct cairn_inde
 	struct object_changes c = {.tx = tx, .repo = change->repo, .now_unix_ms = cairn_clock_unix_ms()};
 	if (change->n > CAIRN_INDEX_CHANGES_MAX)
 		return CAIRN_E_LIMIT;
-	enum cairn_status status = cairn_tx_find_repo(tx, change->repo, &c.scope, &change->write.diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, change->repo, &c.scope, &change->write.diag);
 	for (uint32_t i = 0; i < change->n && status == CAIRN_OK; i++) {
 		struct cairn_index_change *one = &change->changes[i];
 		one->failed = false;

@@ -139,7 +139,7 @@ enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_r
 	const char *name = add->kind == CAIRN_INDEX_PULL ? number : add->name;
 	int64_t scope, line = 0;
 	bool known = false;
-	enum cairn_status status = cairn_tx_find_repo(tx, add->repo, &scope, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, add->repo, &scope, diag);
 	if (status == CAIRN_OK && add->kind == CAIRN_INDEX_PULL)
 		status = ref_number(tx, add);
 	(void)snprintf(number, sizeof(number), "%" PRId64, add->number);
@@ -224,7 +224,7 @@ enum cairn_status cairn_tx_squash(struct cairn_tx *tx, struct cairn_index_squash
 	struct cairn_diag *diag = &squash->write.diag;
 	struct cairn_commits_new c = {.repo = squash->repo, .message = &squash->message};
 	struct cairn_commits_head head = {0};
-	enum cairn_status status = cairn_tx_find_repo(tx, squash->repo, &c.scope, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, squash->repo, &c.scope, diag);
 	if (status == CAIRN_OK)
 		status = ref_find_head(tx, squash->repo, squash->branch, &head, diag);
 	if (status != CAIRN_OK)
@@ -247,7 +247,7 @@ enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct cairn_index_drop
 	struct cairn_diag *diag = &drop->write.diag;
 	int64_t scope;
 	bool found = false;
-	enum cairn_status status = cairn_tx_find_repo(tx, drop->repo, &scope, diag);
+	enum cairn_status status = cairn_records_find_repo(&tx->records, drop->repo, &scope, diag);
 	if (status == CAIRN_OK)
 		status = ref_find(tx, drop->repo, drop->kind, drop->name, &found);
 	if (status != CAIRN_OK)

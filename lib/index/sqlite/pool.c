@@ -1,35 +1,12 @@
 #include "index/sqlite/reader.h"
 
 #include "index/sqlite/chain.h"
-#include "index/sqlite/quota.h"
 
 #include <stdlib.h>
 
 #define POOL_XORB_COLUMNS                                                                                              \
 	"x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at,"                                               \
 	" EXISTS(SELECT 1 FROM reference WHERE reference.xorb = x.id)"
-#define POOL_KEYS                                                                                                      \
-	"SELECT k.id, k.digest, k.name, k.repo, k.scopes, k.created, k.revoked, k.account, a.name, k.expires, k.used"  \
-	" FROM api_key k LEFT JOIN account a ON a.id = k.account"
-#define POOL_REPO                                                                                                      \
-	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
-	" r.gate, r.sdk, r.guard"                                                                                      \
-	" FROM repo r CROSS JOIN account a ON a.id = r.account WHERE r.dropped IS NULL"
-/* A page of all that a viewer may see, by a column and then by the number; key is where it begins. */
-#define POOL_REPOS_PAGE(column, key, before, order)                                                                    \
-	POOL_REPO " AND (?1 = 0 OR r.kind = ?1) AND (?2 = 0 OR r.account = ?2)"                                        \
-		  " AND (?3 = '' OR instr(lower(a.name || '/' || r.name), lower(?3)) > 0)"                             \
-		  " AND (r.private = 0 OR ?4 OR r.account = ?5 OR EXISTS(SELECT 1 FROM membership m"                   \
-		  " WHERE m.organisation = r.account AND m.user = ?5))"                                                \
-		  " AND (?8 = 0 OR (" column ", r.id) " before " (" key ", ?8))"                                       \
-		  " ORDER BY " column " " order ", r.id " order " LIMIT ?6"
-#define POOL_REPOS(sort, column, key)                                                                                  \
-	[CAIRN_READ_REPOS_BY_UPDATE + 2 * CAIRN_INDEX_##sort] = POOL_REPOS_PAGE(column, key, "<", "DESC"),             \
-					  [CAIRN_READ_REPOS_BY_UPDATE + 2 * CAIRN_INDEX_##sort + 1] =                  \
-						  POOL_REPOS_PAGE(column, key, ">", "ASC")
-#define POOL_COMMIT                                                                                                    \
-	"SELECT c.id, c.repo, c.line, c.parent, c.number, c.oid, c.root, c.at, c.files, c.bytes, c.author, c.title,"   \
-	" c.message FROM commit_ c"
 #define POOL_ENTRY ", c.size, c.sha256, f.hash, coalesce(w.proof, 2)"
 #define POOL_ENTRY_JOINS                                                                                               \
 	" LEFT JOIN content c ON c.id = e.content LEFT JOIN file_owner w ON w.file = c.file AND w.sha256 = c.sha256"   \
@@ -39,7 +16,6 @@
 #define POOL_OBJECT                                                                                                    \
 	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
 	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = ?1"
-#define POOL_ACCOUNT_COLUMNS "a.id, a.kind, a.name, a.fullname, a.email, a.created, a.disabled"
 /* A file is the viewer's to read (?2; NULL: everything is) when that repository registered it, or the operator did. */
 #define POOL_FILE_VISIBLE                                                                                              \
 	"(?2 IS NULL OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = 0)"                        \
@@ -145,64 +121,12 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	[CAIRN_READ_UNREFERENCED] = "SELECT count(*), coalesce(sum(stored), 0) FROM xorb x"
 				    " WHERE NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)",
 	[CAIRN_READ_FILE_BYTES] = "SELECT count(*), coalesce(sum(size), 0) FROM file",
-	[CAIRN_READ_KEY] = POOL_KEYS " WHERE k.digest = ?1",
-	[CAIRN_READ_KEY_IS_GOOD] = "SELECT 1 FROM api_key k LEFT JOIN account a ON a.id = k.account"
-				   " WHERE k.id = ?1 AND k.revoked IS NULL AND a.disabled IS NULL"
-				   " AND (k.expires IS NULL OR k.expires > ?2)",
-	[CAIRN_READ_EACH_KEY] = POOL_KEYS " WHERE k.id > ?1 ORDER BY k.id LIMIT ?2",
-	[CAIRN_READ_ACCOUNT] = "SELECT " POOL_ACCOUNT_COLUMNS " FROM account a WHERE a.name = ?1",
-	[CAIRN_READ_ACCOUNT_BY_ID] = "SELECT " POOL_ACCOUNT_COLUMNS " FROM account a WHERE a.id = ?1",
-	[CAIRN_READ_EACH_ACCOUNT] =
-		"SELECT " POOL_ACCOUNT_COLUMNS ", a.quota, (SELECT coalesce(sum(x.stored), 0) FROM repo x"
-		" WHERE x.account = a.id AND x.dropped IS NULL) FROM account a WHERE a.id > ?1 ORDER BY a.id LIMIT ?2",
-	[CAIRN_READ_QUOTA] =
-		"SELECT " CAIRN_QUOTA_COLUMNS("1") " FROM account a LEFT JOIN repo r ON r.id = ?2"
-						   " AND r.account = a.id AND r.dropped IS NULL WHERE a.id = ?1",
-	[CAIRN_READ_OWNER_QUOTA] =
-		"SELECT quota, iif(quota IS NULL AND ?2, " CAIRN_QUOTA_OWNED ", stored) FROM scope s WHERE name = ?1",
-	/* Of two of one name the hub's, which comes first: SQLite takes the other columns from the row of min(). */
-	[CAIRN_READ_EACH_QUOTA] =
-		"SELECT place, quota, stored, min(after) FROM (SELECT a.name AS place, a.quota, (SELECT"
-		" coalesce(sum(x.stored), 0) FROM repo x WHERE x.account = a.id AND x.dropped IS NULL) AS stored,"
-		" 0 AS after FROM account a WHERE a.quota IS NOT NULL UNION ALL SELECT " POOL_KIND
-		" || a.name || '/' || r.name, r.quota, r.stored, 0 FROM repo r CROSS JOIN account a ON a.id = r.account"
-		" WHERE r.quota IS NOT NULL AND r.dropped IS NULL UNION ALL SELECT s.name, s.quota, s.stored, 1"
-		" FROM scope s WHERE s.quota IS NOT NULL) WHERE place > ?1 GROUP BY place ORDER BY place LIMIT ?2",
-	[CAIRN_READ_OWNED_SIZES] = "SELECT f.size FROM (SELECT DISTINCT file FROM file_owner INDEXED BY"
-				   " file_owner_claim WHERE scope = (SELECT scope FROM repo WHERE id = ?1)) w"
-				   " CROSS JOIN file f ON f.id = w.file",
-	[CAIRN_READ_ROLE] = "SELECT role FROM membership WHERE organisation = ?1 AND user = ?2",
-	[CAIRN_READ_EACH_MEMBER] = "SELECT " POOL_ACCOUNT_COLUMNS ", m.role FROM membership m"
-				   " CROSS JOIN account a ON a.id = m.user"
-				   " WHERE m.organisation = ?3 AND m.user > ?1 ORDER BY m.user LIMIT ?2",
-	[CAIRN_READ_EACH_ORGANISATION] = "SELECT " POOL_ACCOUNT_COLUMNS ", m.role FROM membership m"
-					 " CROSS JOIN account a ON a.id = m.organisation"
-					 " WHERE m.user = ?3 AND m.organisation > ?1 ORDER BY m.organisation LIMIT ?2",
-	[CAIRN_READ_REPO] = POOL_REPO " AND r.id = coalesce((SELECT n.id FROM repo n WHERE n.dropped IS NULL"
-				      " AND n.kind = ?1 AND n.account = (SELECT id FROM account WHERE name = ?2)"
-				      " AND n.name = ?3), (SELECT repo FROM former WHERE kind = ?1"
-				      " AND account = (SELECT id FROM account WHERE name = ?2) AND name = ?3))",
-	[CAIRN_READ_EACH_REPO] = POOL_REPO " AND r.account = ?3 AND r.kind = ?4 AND r.id > ?1 ORDER BY r.id LIMIT ?2",
 	[CAIRN_READ_EACH_OWNER] =
 		"SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o INDEXED BY file_owner_claim"
 		" WHERE o.scope = s.id) ORDER BY s.id",
 	[CAIRN_READ_OWNERS] = "SELECT DISTINCT scope FROM file_owner WHERE file = ?1 ORDER BY scope",
 	[CAIRN_READ_OBJECT] = POOL_OBJECT " AND o.path = ?2",
 	[CAIRN_READ_EACH_OBJECT] = POOL_OBJECT " AND o.path >= ?2 ORDER BY o.path",
-	POOL_REPOS(BY_UPDATE, " r.updated", "?7"),
-	POOL_REPOS(BY_CREATION, " r.id", "?8"),
-	POOL_REPOS(BY_NAME, " r.name", "?9"),
-	[CAIRN_READ_REF] =
-		POOL_COMMIT " WHERE c.id = (SELECT CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END FROM ref r"
-			    " CROSS JOIN line l ON l.id = r.line"
-			    " WHERE r.repo = ?1 AND r.kind = ?2 AND r.name = ?3)",
-	[CAIRN_READ_EACH_REF] =
-		"SELECT r.kind, r.name, c.oid, r.kind = 3 AND r.commit_ <> 0 FROM ref r CROSS JOIN line l ON l.id = r.line"
-		" CROSS JOIN commit_ c ON c.id = CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END"
-		" WHERE r.repo = ?1 ORDER BY r.kind, r.name",
-	[CAIRN_READ_FIND_COMMIT] = POOL_COMMIT " WHERE c.repo = ?1 AND c.oid BETWEEN ?2 AND ?3 LIMIT 2",
-	[CAIRN_READ_COMMIT_BY_ID] = POOL_COMMIT " WHERE c.id = ?1",
-	[CAIRN_READ_EACH_COMMIT] = POOL_COMMIT " WHERE c.line = ?1 AND c.number <= ?2 ORDER BY c.number DESC",
 	[CAIRN_READ_LINE] = CAIRN_CHAIN_LINE,
 	[CAIRN_READ_ENTRY] = CAIRN_CHAIN_FIND(POOL_ENTRY, POOL_ENTRY_JOINS),
 	POOL_SCAN(0),
@@ -213,15 +137,20 @@ static const char *const pool_sql[CAIRN_READ_STMTS] = {
 	POOL_SCAN(5),
 	POOL_SCAN(6),
 	POOL_SCAN(7),
-	[CAIRN_READ_INLINE] = "SELECT body FROM content WHERE id = ?1 AND body IS NOT NULL",
-	[CAIRN_READ_TELEMETRY] = "SELECT id, at, sender, body FROM telemetry WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
 };
 
 static void pool_close(struct cairn_reader *r)
 {
+	cairn_sqlite_db_fini(&r->records);
 	cairn_sql_finalize(r->stmt, CAIRN_READ_STMTS);
 	cairn_sql_closep(&r->db);
 	free(r);
+}
+
+static void pool_give(struct cairn_sqlite_db *records)
+{
+	struct cairn_reader *r = (struct cairn_reader *)records;
+	cairn_pool_givep(&r);
 }
 
 static enum cairn_status pool_open(struct cairn_pool *pool, struct cairn_reader **out)
@@ -239,6 +168,7 @@ static enum cairn_status pool_open(struct cairn_pool *pool, struct cairn_reader 
 		pool_close(r);
 		return status;
 	}
+	cairn_sqlite_db_init(&r->records, r->db, pool_give);
 	*out = r;
 	return CAIRN_OK;
 }

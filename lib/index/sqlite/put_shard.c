@@ -162,9 +162,9 @@ enum cairn_status cairn_tx_put_shard(struct cairn_tx *tx, struct cairn_index_put
 	CLEANUP(put_shard_fini) struct put_shard p = {.tx = tx, .put = put};
 	bool known;
 	put->added = false;
-	enum cairn_status status = cairn_tx_scope(tx, put->scope, &p.scope);
+	enum cairn_status status = cairn_records_scope(&tx->records, put->scope, &p.scope);
 	if (status == CAIRN_OK)
-		status = cairn_tx_scope(tx, put->owner, &p.owner);
+		status = cairn_records_scope(&tx->records, put->owner, &p.owner);
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(&put->write.diag, CAIRN_E_DENIED, "repo.gone", CAIRN_NO_OFFSET,
 				  "the repository of this token was deleted");

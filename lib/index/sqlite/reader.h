@@ -4,7 +4,7 @@
 
 #include "index/history.h"
 #include "index/refer.h"
-#include "index/sqlite/util.h"
+#include "index/sqlite/driver.h"
 
 #include <pthread.h>
 
@@ -42,42 +42,19 @@ enum cairn_reader_stmt {
 	CAIRN_READ_RETIRED,
 	CAIRN_READ_UNREFERENCED,
 	CAIRN_READ_FILE_BYTES,
-	CAIRN_READ_KEY,
-	CAIRN_READ_KEY_IS_GOOD,
-	CAIRN_READ_EACH_KEY,
-	CAIRN_READ_ACCOUNT, /* by name */
-	CAIRN_READ_ACCOUNT_BY_ID,
-	CAIRN_READ_EACH_ACCOUNT,
-	CAIRN_READ_QUOTA,
-	CAIRN_READ_OWNER_QUOTA,
-	CAIRN_READ_EACH_QUOTA,
-	CAIRN_READ_OWNED_SIZES,
-	CAIRN_READ_ROLE,
-	CAIRN_READ_EACH_MEMBER,
-	CAIRN_READ_EACH_ORGANISATION,
-	CAIRN_READ_REPO, /* by name */
-	CAIRN_READ_EACH_REPO,
 	CAIRN_READ_EACH_OWNER,
 	CAIRN_READ_OWNERS, /* of a file */
 	CAIRN_READ_OBJECT,
 	CAIRN_READ_EACH_OBJECT,
-	CAIRN_READ_REPOS_BY_UPDATE, /* as enum cairn_index_repo_sort, each backwards and then forwards */
-	CAIRN_READ_REPOS_LAST = CAIRN_READ_REPOS_BY_UPDATE + 5,
-	CAIRN_READ_REF,
-	CAIRN_READ_EACH_REF,
-	CAIRN_READ_FIND_COMMIT, /* by the start of its id in git */
-	CAIRN_READ_COMMIT_BY_ID,
-	CAIRN_READ_EACH_COMMIT, /* of a line */
 	CAIRN_READ_LINE,
 	CAIRN_READ_ENTRY,
 	CAIRN_READ_SCAN, /* one for each line of a chain */
 	CAIRN_READ_SCAN_LAST = CAIRN_READ_SCAN + CAIRN_INDEX_LINE_DEPTH_MAX - 1,
-	CAIRN_READ_INLINE,
-	CAIRN_READ_TELEMETRY,
 	CAIRN_READ_STMTS,
 };
 
 struct cairn_reader {
+	struct cairn_sqlite_db records; /* first; the same connection, for records */
 	sqlite3 *db;
 	sqlite3_stmt *stmt[CAIRN_READ_STMTS];
 	struct cairn_pool *pool;

@@ -6,6 +6,22 @@ static struct cairn_tx *engine_tx(struct cairn_index *ix)
 	return &cairn_sqlite(ix)->tx;
 }
 
+static enum cairn_status engine_take(struct cairn_index *ix, struct cairn_db **out)
+{
+	struct cairn_reader *r;
+	enum cairn_status status = cairn_sqlite_take(ix, &r);
+	*out = status == CAIRN_OK ? &r->records.db : NULL;
+	return status;
+}
+
+static struct cairn_index_tx *engine_records(struct cairn_index *ix)
+{
+	struct cairn_index_tx *tx = &engine_tx(ix)->records;
+	tx->ix = ix;
+	tx->collection = &engine_tx(ix)->counts.collection;
+	return tx;
+}
+
 /* --- a transaction ------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status engine_fail(struct cairn_index *ix, struct cairn_diag *diag)
@@ -61,10 +77,10 @@ static void engine_explain(struct cairn_index *ix, struct cairn_index_write *wri
 static bool engine_apply_one(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	write->diag = (struct cairn_diag){0};
-	engine_tx(ix)->growth = (struct cairn_tx_growth){0};
+	engine_tx(ix)->records.growth = (struct cairn_index_growth){0};
 	write->status = write->kind->apply(ix, write);
 	if (write->status == CAIRN_OK)
-		write->status = cairn_tx_check_quota(engine_tx(ix), &write->diag);
+		write->status = cairn_records_check_quota(&engine_tx(ix)->records, &write->diag);
 	if (write->status != CAIRN_OK)
 		engine_explain(ix, write);
 	return write->status == CAIRN_OK;
@@ -96,6 +112,11 @@ static enum cairn_index_frozen engine_frozen(const struct cairn_index *ix)
 	return ((const struct cairn_sqlite *)ix)->tx.frozen;
 }
 
+static enum cairn_status engine_begin_repo(struct cairn_index *ix, struct cairn_index_add_repo *add, int64_t scope)
+{
+	return cairn_tx_begin_repo(engine_tx(ix), add, scope);
+}
+
 static enum cairn_status engine_probe(struct cairn_index *ix)
 {
 	return cairn_tx_probe(engine_tx(ix));
@@ -117,19 +138,6 @@ ENGINE_WRITE(renew_xorb)
 ENGINE_WRITE(lose_xorb)
 ENGINE_WRITE(gc_mark)
 ENGINE_WRITE(gc_sweep)
-ENGINE_WRITE(add_key)
-ENGINE_WRITE(revoke_key)
-ENGINE_WRITE(use_key)
-ENGINE_WRITE(add_telemetry)
-ENGINE_WRITE(trim)
-ENGINE_WRITE(add_account)
-ENGINE_WRITE(disable_account)
-ENGINE_WRITE(set_member)
-ENGINE_WRITE(set_quota)
-ENGINE_WRITE(add_repo)
-ENGINE_WRITE(set_repo)
-ENGINE_WRITE(move_repo)
-ENGINE_WRITE(drop_repo)
 ENGINE_WRITE(add_commit)
 ENGINE_WRITE(adopt_files)
 ENGINE_WRITE(add_ref)
@@ -182,6 +190,8 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.version = cairn_sqlite_version,
 	.open = cairn_sqlite_open,
 	.free = cairn_sqlite_free,
+	.take = engine_take,
+	.tx = engine_records,
 
 	.xorb = cairn_sqlite_xorb,
 	.xorb_by_id = cairn_sqlite_xorb_by_id,
@@ -197,38 +207,15 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.each_xorb = cairn_sqlite_each_xorb,
 	.each_file = cairn_sqlite_each_file,
 	.totals = cairn_sqlite_totals,
-	.key = cairn_sqlite_key,
-	.key_is_good = cairn_sqlite_key_is_good,
-	.each_key = cairn_sqlite_each_key,
-	.account = cairn_sqlite_account,
-	.account_by_id = cairn_sqlite_account_by_id,
-	.each_account = cairn_sqlite_each_account,
-	.quota = cairn_sqlite_quota,
-	.owner_quota = cairn_sqlite_owner_quota,
-	.each_quota = cairn_sqlite_each_quota,
-	.each_owned_size = cairn_sqlite_each_owned_size,
-	.role = cairn_sqlite_role,
-	.each_member = cairn_sqlite_each_member,
-	.each_organisation = cairn_sqlite_each_organisation,
-	.repo = cairn_sqlite_repo,
-	.each_repo = cairn_sqlite_each_repo,
-	.list_repos = cairn_sqlite_list_repos,
 	.each_owner = cairn_sqlite_each_owner,
 	.each_owned_file = cairn_sqlite_each_owned_file,
-	.ref = cairn_sqlite_ref,
-	.each_ref = cairn_sqlite_each_ref,
-	.find_commit = cairn_sqlite_find_commit,
-	.commit_by_id = cairn_sqlite_commit_by_id,
-	.each_commit = cairn_sqlite_each_commit,
 	.entry = cairn_sqlite_entry,
 	.each_entry = cairn_sqlite_each_entry,
-	.inline_bytes = cairn_sqlite_inline,
 	.object = cairn_sqlite_object,
 	.each_object = cairn_sqlite_each_object,
 	.each_owned = cairn_sqlite_each_owned,
 	.each_match = cairn_sqlite_each_match,
 	.each_place = cairn_sqlite_each_place,
-	.each_telemetry = cairn_sqlite_each_telemetry,
 	.each_due = cairn_sqlite_each_due,
 	.each_lie = cairn_sqlite_each_lie,
 	.claims = cairn_sqlite_claims,
@@ -258,19 +245,7 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.lose_xorb = engine_lose_xorb,
 	.gc_mark = engine_gc_mark,
 	.gc_sweep = engine_gc_sweep,
-	.add_key = engine_add_key,
-	.revoke_key = engine_revoke_key,
-	.use_key = engine_use_key,
-	.add_telemetry = engine_add_telemetry,
-	.trim = engine_trim,
-	.add_account = engine_add_account,
-	.disable_account = engine_disable_account,
-	.set_member = engine_set_member,
-	.set_quota = engine_set_quota,
-	.add_repo = engine_add_repo,
-	.set_repo = engine_set_repo,
-	.move_repo = engine_move_repo,
-	.drop_repo = engine_drop_repo,
+	.begin_repo = engine_begin_repo,
 	.add_commit = engine_add_commit,
 	.adopt_files = engine_adopt_files,
 	.add_ref = engine_add_ref,

@@ -43,8 +43,6 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_SET_STATE] = "UPDATE state SET collection = ?1, files = ?2, xorbs = ?3, shards = ?4, eligible = ?5,"
 			       " stored_bytes = ?6",
 	[CAIRN_TX_PROBE] = "UPDATE state SET probes = probes + 1",
-	[CAIRN_TX_FIND_SCOPE] = "SELECT id FROM scope WHERE name = ?1",
-	[CAIRN_TX_ADD_SCOPE] = "INSERT INTO scope(name) VALUES(?1)",
 	[CAIRN_TX_FIND_SHARD] = "SELECT id, collection, at > unixepoch() - 3600 FROM shard"
 				" WHERE hash = ?1 AND scope = ?2 AND owner = ?3",
 	[CAIRN_TX_ADD_SHARD] = "INSERT INTO shard(hash, scope, owner, collection, at) VALUES(?1, ?2, ?3, ?4, ?5)",
@@ -136,48 +134,9 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_DROP_SHARD] = "DELETE FROM shard WHERE id = ?1 AND NOT EXISTS(SELECT 1 FROM member WHERE shard = ?1)",
 	[CAIRN_TX_DROP_LIST] = "DELETE FROM list WHERE xorb = ?1",
 	[CAIRN_TX_DROP_XORB] = "DELETE FROM xorb WHERE id = ?1",
-	[CAIRN_TX_FIND_KEY] = "SELECT revoked IS NOT NULL FROM api_key WHERE id = ?1",
-	[CAIRN_TX_ADD_KEY] = "INSERT OR IGNORE INTO api_key(digest, name, repo, scopes, created, account, expires)"
-			     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-	[CAIRN_TX_REVOKE_KEY] = "UPDATE api_key SET revoked = ?2 WHERE id = ?1",
-	[CAIRN_TX_USE_KEY] = "UPDATE api_key SET used = ?2 WHERE id = ?1",
-	[CAIRN_TX_COUNT_KEYS] = "SELECT count(*) FILTER (WHERE revoked IS NULL AND (expires IS NULL OR expires > ?2)),"
-				" count(*) FROM api_key WHERE account = ?1",
-	[CAIRN_TX_TRIM_KEYS] = "DELETE FROM api_key WHERE id IN (SELECT id FROM api_key WHERE (revoked < ?1"
-			       " OR expires < ?1) AND id < (SELECT max(id) FROM api_key) LIMIT ?2)",
-	[CAIRN_TX_ADD_ACCOUNT] = "INSERT OR IGNORE INTO account(kind, name, fullname, email, created)"
-				 " VALUES(?1, ?2, ?3, ?4, ?5)",
-	[CAIRN_TX_FIND_ACCOUNT] = "SELECT id, kind, disabled FROM account WHERE name = ?1",
-	[CAIRN_TX_DISABLE_ACCOUNT] = "UPDATE account SET disabled = ?2 WHERE id = ?1",
-	[CAIRN_TX_SET_MEMBERSHIP] = "INSERT INTO membership(organisation, user, role) VALUES(?1, ?2, ?3)"
-				    " ON CONFLICT DO UPDATE SET role = ?3 WHERE role <> ?3",
-	[CAIRN_TX_LAST_ADMIN] =
-		"SELECT 1 FROM membership WHERE organisation = ?1 AND user = ?2 AND role = ?3 AND NOT EXISTS"
-		"(SELECT 1 FROM membership m CROSS JOIN account a ON a.id = m.user WHERE m.organisation = ?1"
-		" AND m.user <> ?2 AND m.role = ?3 AND a.disabled IS NULL)",
-	[CAIRN_TX_DROP_MEMBERSHIP] = "DELETE FROM membership WHERE organisation = ?1 AND user = ?2",
-	[CAIRN_TX_SET_ACCOUNT_QUOTA] = "UPDATE account SET quota = ?2 WHERE id = ?1",
-	[CAIRN_TX_SET_REPO_QUOTA] = "UPDATE repo SET quota = ?2 WHERE id = ?1 AND dropped IS NULL",
 	[CAIRN_TX_COUNT_STORED] = "UPDATE repo SET stored = stored + ?2 WHERE scope = ?1",
-	[CAIRN_TX_SET_OWNER_QUOTA] = "UPDATE scope AS s SET quota = ?2, stored = CASE WHEN ?2 IS NULL THEN 0"
-				     " WHEN quota IS NULL THEN " CAIRN_QUOTA_OWNED " ELSE stored END WHERE id = ?1",
 	[CAIRN_TX_COUNT_OWNED] = "UPDATE scope SET stored = stored + ?2 WHERE id = ?1 AND quota IS NOT NULL",
-	[CAIRN_TX_OWNER_QUOTA] = "SELECT name, quota, stored FROM scope WHERE id = ?1 AND quota IS NOT NULL",
 	[CAIRN_TX_FILE_SIZE] = "SELECT size FROM file WHERE id = ?1",
-	[CAIRN_TX_MOVED_BYTES] = "SELECT stored FROM repo WHERE id = ?1 AND account <> ?2",
-	/* The sum is made only where it counts. */
-	[CAIRN_TX_QUOTA] = "SELECT " CAIRN_QUOTA_COLUMNS(
-		"a.quota IS NOT NULL") " FROM repo r"
-				       " CROSS JOIN account a ON a.id = r.account WHERE r.scope = ?1 AND r.dropped IS NULL",
-	[CAIRN_TX_FIND_REPO] = "SELECT scope FROM repo WHERE id = ?1 AND dropped IS NULL",
-	[CAIRN_TX_ADD_REPO] = "INSERT OR IGNORE INTO repo(account, kind, name, private, scope, created, updated, files,"
-			      " bytes, sdk, guard) VALUES(?1, ?2, ?3, ?4, 0, ?5, ?5, 0, 0, ?6, nullif(?7, 0))",
-	[CAIRN_TX_SET_REPO_SCOPE] = "UPDATE repo SET scope = ?2 WHERE id = ?1",
-	[CAIRN_TX_SET_REPO] = "UPDATE repo SET private = coalesce(?2, private), updated = ?3,"
-			      " gate = coalesce(?4, gate) WHERE id = ?1",
-	[CAIRN_TX_MOVE_REPO] = "UPDATE OR IGNORE repo SET account = ?2, name = ?3, updated = ?4 WHERE id = ?1",
-	[CAIRN_TX_DROP_REPO] = "UPDATE repo SET dropped = ?2 WHERE id = ?1",
-	[CAIRN_TX_RENAME_SCOPE] = "UPDATE scope SET name = ?2 WHERE id = ?1",
 	[CAIRN_TX_COUNT_REPO] = "UPDATE repo SET files = files + ?2, bytes = bytes + ?3, updated = ?4 WHERE id = ?1",
 	[CAIRN_TX_FIND_DROPPED_REPO] = "SELECT id, scope FROM repo WHERE dropped IS NOT NULL ORDER BY dropped LIMIT 1",
 	[CAIRN_TX_FORGET_REPO] = "DELETE FROM repo WHERE id = ?1",
@@ -218,9 +177,6 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 	[CAIRN_TX_DROP_BYTES] =
 		"UPDATE content SET file = NULL WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE"
 		" scope = (SELECT id FROM scope WHERE name = ?2)))",
-	[CAIRN_TX_ADD_FORMER] = "INSERT OR REPLACE INTO former(kind, account, name, repo)"
-				" SELECT kind, account, name, id FROM repo WHERE id = ?1 AND kind <> 4",
-	[CAIRN_TX_DROP_FORMER] = "DELETE FROM former WHERE repo = ?1",
 	[CAIRN_TX_FIND_LINE] = CAIRN_CHAIN_LINE,
 	[CAIRN_TX_FIND_ENTRY] = CAIRN_CHAIN_FIND(", c.size", " LEFT JOIN content c ON c.id = e.content"),
 	TX_SCAN(0),
@@ -321,10 +277,6 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 		" AND NOT EXISTS(SELECT 1 FROM object o WHERE o.file = w.file AND o.repo = ?6)"
 		" FROM file_owner w INDEXED BY file_owner_claim WHERE w.scope = ?1 AND (w.sha256, w.file) > (?2, ?3)"
 		" ORDER BY w.sha256, w.file LIMIT ?4",
-	[CAIRN_TX_ADD_TELEMETRY] = "INSERT INTO telemetry(at, sender, body) VALUES(?1, ?2, ?3)",
-	[CAIRN_TX_DROP_TELEMETRY] = "DELETE FROM telemetry WHERE id <= ?1",
-	[CAIRN_TX_TRIM_TELEMETRY] =
-		"DELETE FROM telemetry WHERE at < ?1 AND id IN (SELECT id FROM telemetry ORDER BY id LIMIT ?2)",
 };
 
 int64_t cairn_tx_cache_kib(int64_t file_kib)
@@ -414,6 +366,8 @@ enum cairn_status cairn_tx_open(struct cairn_tx *tx, const char *path, struct ca
 	status = tx_set_up(tx->db, diag);
 	if (status != CAIRN_OK)
 		return status;
+	cairn_sqlite_db_init(&tx->records_db, tx->db, NULL);
+	tx->records.db = &tx->records_db.db;
 	status = cairn_new_rows_register(tx->db, &tx->new_rows);
 	if (status == CAIRN_OK)
 		status = cairn_sql_prepare(tx->db, tx_sql, tx->stmt, CAIRN_TX_STMTS);
@@ -458,6 +412,7 @@ bool cairn_tx_fill_filter(struct cairn_tx *tx)
 void cairn_tx_close(struct cairn_tx *tx)
 {
 	cairn_filter_fini(&tx->filter);
+	cairn_sqlite_db_fini(&tx->records_db);
 	cairn_sql_finalize(tx->stmt, CAIRN_TX_STMTS);
 	cairn_sql_closep(&tx->db);
 }

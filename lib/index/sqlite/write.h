@@ -8,6 +8,8 @@
 #include "index/history.h"
 #include "index/operate.h"
 #include "index/proof.h"
+#include "index/records.h"
+#include "index/sqlite/driver.h"
 #include "index/sqlite/filter.h"
 #include "index/sqlite/new_rows.h"
 #include "index/sqlite/quota.h"
@@ -25,8 +27,6 @@ enum cairn_tx_stmt {
 	CAIRN_TX_STATE,
 	CAIRN_TX_SET_STATE,
 	CAIRN_TX_PROBE,
-	CAIRN_TX_FIND_SCOPE,
-	CAIRN_TX_ADD_SCOPE,
 	CAIRN_TX_FIND_SHARD,
 	CAIRN_TX_ADD_SHARD,
 	CAIRN_TX_RENEW_SHARD,
@@ -82,34 +82,9 @@ enum cairn_tx_stmt {
 	CAIRN_TX_DROP_SHARD, /* if no member is left */
 	CAIRN_TX_DROP_LIST,
 	CAIRN_TX_DROP_XORB,
-	CAIRN_TX_FIND_KEY,
-	CAIRN_TX_ADD_KEY,
-	CAIRN_TX_REVOKE_KEY,
-	CAIRN_TX_USE_KEY,
-	CAIRN_TX_COUNT_KEYS, /* of an account: good ones, and all */
-	CAIRN_TX_TRIM_KEYS,
-	CAIRN_TX_ADD_ACCOUNT,
-	CAIRN_TX_FIND_ACCOUNT,
-	CAIRN_TX_DISABLE_ACCOUNT,
-	CAIRN_TX_SET_MEMBERSHIP,
-	CAIRN_TX_LAST_ADMIN, /* is he the only admin of an organisation who is not disabled? */
-	CAIRN_TX_DROP_MEMBERSHIP,
-	CAIRN_TX_SET_ACCOUNT_QUOTA,
-	CAIRN_TX_SET_REPO_QUOTA,
-	CAIRN_TX_SET_OWNER_QUOTA, /* the first one adds up what the owner has */
-	CAIRN_TX_COUNT_STORED,    /* of the repository with this owner */
-	CAIRN_TX_COUNT_OWNED,     /* of an owner with a quota */
+	CAIRN_TX_COUNT_STORED, /* of the repository with this owner */
+	CAIRN_TX_COUNT_OWNED,  /* of an owner with a quota */
 	CAIRN_TX_FILE_SIZE,
-	CAIRN_TX_MOVED_BYTES, /* what an account gets with a repository that is not its own yet */
-	CAIRN_TX_QUOTA,       /* of the repository with this owner, and of its account */
-	CAIRN_TX_OWNER_QUOTA,
-	CAIRN_TX_FIND_REPO,
-	CAIRN_TX_ADD_REPO,
-	CAIRN_TX_SET_REPO_SCOPE,
-	CAIRN_TX_SET_REPO,
-	CAIRN_TX_MOVE_REPO,
-	CAIRN_TX_DROP_REPO,
-	CAIRN_TX_RENAME_SCOPE,
 	CAIRN_TX_COUNT_REPO,
 	CAIRN_TX_FIND_DROPPED_REPO,
 	CAIRN_TX_FORGET_REPO,
@@ -128,8 +103,6 @@ enum cairn_tx_stmt {
 	CAIRN_TX_UNCOUNT_OWNED,  /* and out of what other owners do */
 	CAIRN_TX_DROP_OBJECTS,   /* of a file */
 	CAIRN_TX_DROP_BYTES,     /* of a file, out of the contents that have it */
-	CAIRN_TX_ADD_FORMER,     /* the name that a repository has */
-	CAIRN_TX_DROP_FORMER,    /* those of a repository */
 	CAIRN_TX_FIND_LINE,
 	CAIRN_TX_FIND_ENTRY,
 	CAIRN_TX_SCAN, /* one for each line of a chain */
@@ -175,9 +148,6 @@ enum cairn_tx_stmt {
 	CAIRN_TX_DROP_LINE,
 	CAIRN_TX_NEXT_REPO,
 	CAIRN_TX_UNNAMED_PAGE, /* files of an owner, each old and unnamed or not */
-	CAIRN_TX_ADD_TELEMETRY,
-	CAIRN_TX_DROP_TELEMETRY,
-	CAIRN_TX_TRIM_TELEMETRY,
 	CAIRN_TX_STMTS,
 };
 
@@ -200,7 +170,8 @@ struct cairn_tx {
 	int64_t filter_prefix, filter_scope; /* row up to which it is filled */
 	struct cairn_new_rows_source new_rows;
 	struct cairn_new_rows dedupe, files, references, owners; /* of the write at hand, to be added together */
-	struct cairn_tx_growth growth;                           /* likewise, zeroed before it */
+	struct cairn_index_tx records;                           /* this transaction, as records see it */
+	struct cairn_sqlite_db records_db;                       /* likewise */
 };
 
 /** Open a database of this version for writing. tx is zeroed before and needs cairn_tx_close() in any case.
@@ -258,19 +229,8 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_renew_xorb(struct cairn_tx *tx, struct
 CAIRN_MUST_USE enum cairn_status cairn_tx_lose_xorb(struct cairn_tx *tx, struct cairn_index_lose_xorb *lose);
 CAIRN_MUST_USE enum cairn_status cairn_tx_gc_mark(struct cairn_tx *tx, struct cairn_index_gc_mark *mark);
 CAIRN_MUST_USE enum cairn_status cairn_tx_gc_sweep(struct cairn_tx *tx, struct cairn_index_gc_sweep *sweep);
-CAIRN_MUST_USE enum cairn_status cairn_tx_add_key(struct cairn_tx *tx, struct cairn_index_add_key *add);
-CAIRN_MUST_USE enum cairn_status cairn_tx_revoke_key(struct cairn_tx *tx, struct cairn_index_revoke_key *revoke);
-CAIRN_MUST_USE enum cairn_status cairn_tx_use_key(struct cairn_tx *tx, struct cairn_index_use_key *use);
-CAIRN_MUST_USE enum cairn_status cairn_tx_add_telemetry(struct cairn_tx *tx, struct cairn_index_add_telemetry *add);
-CAIRN_MUST_USE enum cairn_status cairn_tx_trim(struct cairn_tx *tx, struct cairn_index_trim *trim);
-CAIRN_MUST_USE enum cairn_status cairn_tx_add_account(struct cairn_tx *tx, struct cairn_index_add_account *add);
-CAIRN_MUST_USE enum cairn_status cairn_tx_disable_account(struct cairn_tx *tx,
-							  struct cairn_index_disable_account *disable);
-CAIRN_MUST_USE enum cairn_status cairn_tx_set_member(struct cairn_tx *tx, struct cairn_index_set_member *set);
-CAIRN_MUST_USE enum cairn_status cairn_tx_add_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add);
-CAIRN_MUST_USE enum cairn_status cairn_tx_set_repo(struct cairn_tx *tx, struct cairn_index_set_repo *set);
-CAIRN_MUST_USE enum cairn_status cairn_tx_move_repo(struct cairn_tx *tx, struct cairn_index_move_repo *move);
-CAIRN_MUST_USE enum cairn_status cairn_tx_drop_repo(struct cairn_tx *tx, struct cairn_index_drop_repo *drop);
+CAIRN_MUST_USE enum cairn_status cairn_tx_begin_repo(struct cairn_tx *tx, struct cairn_index_add_repo *add,
+						     int64_t scope);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_commit(struct cairn_tx *tx, struct cairn_index_add_commit *commit);
 CAIRN_MUST_USE enum cairn_status cairn_tx_adopt_files(struct cairn_tx *tx, struct cairn_index_adopt_files *adopt);
 CAIRN_MUST_USE enum cairn_status cairn_tx_add_ref(struct cairn_tx *tx, struct cairn_index_add_ref *add);
@@ -279,10 +239,6 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_drop_ref(struct cairn_tx *tx, struct c
 CAIRN_MUST_USE enum cairn_status cairn_tx_sweep_repos(struct cairn_tx *tx, struct cairn_index_sweep_repos *sweep);
 CAIRN_MUST_USE enum cairn_status cairn_tx_change_objects(struct cairn_tx *tx,
 							 struct cairn_index_change_objects *change);
-/** The number of a repository's owner. @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no such repository (repo.unknown)
- */
-CAIRN_MUST_USE enum cairn_status cairn_tx_find_repo(struct cairn_tx *tx, int64_t repo, int64_t *scope,
-						    struct cairn_diag *diag);
 /** A file is an owner's, from now on or already. @param[out] added  from now on */
 CAIRN_MUST_USE enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t scope, bool *added);
 /** Likewise by the owner's word that it has this SHA-256. The first few words stay: shards that count as known must not
@@ -306,10 +262,6 @@ CAIRN_MUST_USE enum cairn_status cairn_tx_was_disowned(struct cairn_tx *tx, int6
 CAIRN_MUST_USE enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner);
 /** Changes nothing that can be seen, but is written. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_probe(struct cairn_tx *tx);
-
-/** The number of a name, made when it has none. @return CAIRN_OK; CAIRN_E_NOT_FOUND it is the owner of a repository
- * that is not there; as cairn_sql_status() */
-CAIRN_MUST_USE enum cairn_status cairn_tx_scope(struct cairn_tx *tx, const char *name, int64_t *id);
 
 /** A row of xorb. */
 struct cairn_tx_known {

@@ -1,0 +1,152 @@
+/* Commits and what names them: reading. */
+#include "index/backend.h"
+#include "index/entries.h"
+#include "index/records.h"
+
+#include <string.h>
+
+enum { HISTORY_COMMITS = 100 }; /* of a page */
+
+#define COMMIT                                                                                                         \
+	"SELECT c.id, c.repo, c.line, c.parent, c.number, c.oid, c.root, c.at, c.files, c.bytes, c.author, c.title"
+/* Ref r, and the commit c that it names. */
+#define NAMED                                                                                                          \
+	" FROM ref r CROSS JOIN line l CROSS JOIN commit_ c WHERE l.id = r.line"                                       \
+	" AND c.id = CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END AND r.repo = $1"
+/* Those of the line $1 and of those that it left, whose numbers are above $3 and up to $2. */
+#define EACH(least)                                                                                                       \
+	"WITH RECURSIVE h(line, top) AS (SELECT CAST($1 AS bigint), CAST($2 AS bigint) UNION ALL SELECT l.parent, " least \
+	"(h.top, f.number) FROM h CROSS JOIN line l CROSS JOIN commit_ f WHERE l.id = h.line AND f.id = l.fork"           \
+	" AND l.parent IS NOT NULL AND f.number > $3) " COMMIT                                                            \
+	", c.message FROM h CROSS JOIN commit_ c WHERE c.line = h.line AND c.number <= h.top AND c.number > $3"           \
+	" ORDER BY c.number DESC"
+
+CAIRN_SQL(HISTORY_REF, COMMIT NAMED " AND r.kind = $2 AND r.name = $3");
+CAIRN_SQL(HISTORY_EACH_REF,
+	  "SELECT r.kind, r.name, c.oid, r.kind = 3 AND r.commit_ <> 0" NAMED " ORDER BY r.kind, r.name");
+CAIRN_SQL(HISTORY_FIND, COMMIT " FROM commit_ c WHERE c.repo = $1 AND c.oid BETWEEN $2 AND $3 LIMIT 2");
+CAIRN_SQL(HISTORY_BY_ID, COMMIT " FROM commit_ c WHERE c.id = $1");
+CAIRN_SQL_OF(HISTORY_EACH, EACH("min"), EACH("least"));
+CAIRN_SQL(HISTORY_INLINE, "SELECT body FROM content WHERE id = $1 AND body IS NOT NULL");
+
+static enum cairn_status history_row(struct cairn_db_rows *row, struct cairn_index_commit *out)
+{
+	*out = (struct cairn_index_commit){
+		.id = cairn_db_get_int(row, 0),
+		.repo = cairn_db_get_int(row, 1),
+		.line = cairn_db_get_int(row, 2),
+		.parent = cairn_db_get_int(row, 3),
+		.number = (uint64_t)cairn_db_get_int(row, 4),
+		.at_unix_s = cairn_db_get_int(row, 7),
+		.n_files = (uint64_t)cairn_db_get_int(row, 8),
+		.bytes = (uint64_t)cairn_db_get_int(row, 9),
+	};
+	cairn_db_get_fixed(row, 5, out->oid.b, sizeof(out->oid.b));
+	cairn_db_get_fixed(row, 6, out->root.b, sizeof(out->root.b));
+	cairn_db_get_text(row, 10, out->author, sizeof(out->author));
+	cairn_db_get_text(row, 11, out->title, sizeof(out->title));
+	return cairn_db_whole(row);
+}
+
+/* The one that there is: of two, neither. */
+static enum cairn_status history_one(struct cairn_index *ix, const struct cairn_sql *sql,
+				     const struct cairn_db_args *args, struct cairn_index_commit *out)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status = cairn_records_find(ix, &rows, sql, args);
+	if (status == CAIRN_OK)
+		status = history_row(&rows, out);
+	if (status != CAIRN_OK)
+		return status;
+	status = cairn_db_next(&rows);
+	return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+enum cairn_status cairn_index_ref(struct cairn_index *ix, int64_t repo, enum cairn_index_ref_kind kind,
+				  const char *name, struct cairn_index_commit *out)
+{
+	return history_one(ix, &HISTORY_REF,
+			   CAIRN_ARGS(cairn_db_int(repo), cairn_db_int((int64_t)kind), cairn_db_path(name)), out);
+}
+
+enum cairn_status cairn_index_each_ref(struct cairn_index *ix, int64_t repo,
+				       bool (*visit)(void *ctx, const struct cairn_index_ref_row *ref), void *ctx)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	struct cairn_index_ref_row ref;
+	enum cairn_status status = cairn_records_find(ix, &rows, &HISTORY_EACH_REF, CAIRN_ARGS(cairn_db_int(repo)));
+	for (bool more = true; status == CAIRN_OK && more;) {
+		ref.kind = (enum cairn_index_ref_kind)cairn_db_get_int(&rows, 0);
+		ref.ended = cairn_db_get_int(&rows, 3) != 0;
+		ref.name = cairn_db_borrow_text(&rows, 1);
+		cairn_db_get_fixed(&rows, 2, ref.commit.b, sizeof(ref.commit.b));
+		more = cairn_db_whole(&rows) != CAIRN_OK || visit(ctx, &ref);
+		if (more)
+			status = cairn_db_next(&rows);
+	}
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+enum cairn_status cairn_index_find_commit(struct cairn_index *ix, int64_t repo, const char *prefix,
+					  struct cairn_index_commit *out)
+{
+	struct cairn_git_oid low, high;
+	if (!cairn_entries_oid_range(prefix, &low, &high))
+		return CAIRN_E_NOT_FOUND;
+	return history_one(ix, &HISTORY_FIND,
+			   CAIRN_ARGS(cairn_db_int(repo), cairn_db_bytes(low.b, sizeof(low.b)),
+				      cairn_db_bytes(high.b, sizeof(high.b))),
+			   out);
+}
+
+enum cairn_status cairn_index_commit_by_id(struct cairn_index *ix, int64_t id, struct cairn_index_commit *out)
+{
+	return history_one(ix, &HISTORY_BY_ID, CAIRN_ARGS(cairn_db_int(id)), out);
+}
+
+/* Visit a page of them. @param[out] more  the visitor wants more */
+static enum cairn_status history_page(struct cairn_db_rows *rows, int64_t line, int64_t top,
+				      bool (*visit)(void *ctx, const struct cairn_index_commit *commit,
+						    const char *message),
+				      void *ctx, bool *more)
+{
+	struct cairn_index_commit commit;
+	enum cairn_status status =
+		cairn_db_find(rows->db, rows, &HISTORY_EACH,
+			      CAIRN_ARGS(cairn_db_int(line), cairn_db_int(top), cairn_db_int(top - HISTORY_COMMITS)));
+	while (status == CAIRN_OK && *more) {
+		status = history_row(rows, &commit);
+		*more = status == CAIRN_OK && visit(ctx, &commit, cairn_db_borrow_text(rows, 12));
+		if (*more)
+			status = cairn_db_next(rows);
+	}
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+enum cairn_status cairn_index_each_commit(struct cairn_index *ix, const struct cairn_index_commit *from, uint64_t skip,
+					  bool (*visit)(void *ctx, const struct cairn_index_commit *commit,
+							const char *message),
+					  void *ctx)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	int64_t top = from->number > skip ? (int64_t)(from->number - skip) : 0;
+	enum cairn_status status = cairn_records_take(ix, &rows);
+	/* One commit has each number: a page is a range of them. */
+	for (bool more = true; status == CAIRN_OK && more && top > 0; top -= HISTORY_COMMITS)
+		status = history_page(&rows, from->line, top, visit, ctx, &more);
+	return status;
+}
+
+enum cairn_status cairn_index_inline(struct cairn_index *ix, int64_t content, uint8_t *out, size_t *len)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status = cairn_records_find(ix, &rows, &HISTORY_INLINE, CAIRN_ARGS(cairn_db_int(content)));
+	if (status != CAIRN_OK)
+		return status;
+	const uint8_t *bytes = cairn_db_get_bytes(&rows, 0, len);
+	if (*len > CAIRN_INDEX_INLINE_MAX)
+		return CAIRN_E_DAMAGED;
+	if (*len > 0)
+		memcpy(out, bytes, *len);
+	return CAIRN_OK;
+}

@@ -1,0 +1,54 @@
+#include "index/records.h"
+
+#include "index/backend.h"
+
+CAIRN_SQL(SCOPE_FIND, "SELECT id FROM scope WHERE name = $1");
+CAIRN_SQL(SCOPE_ADD, "INSERT INTO scope(name) VALUES($1) RETURNING id");
+
+enum cairn_status cairn_records_take(struct cairn_index *ix, struct cairn_db_rows *rows)
+{
+	enum cairn_status status = ix->backend->take(ix, &rows->db);
+	rows->lent = status == CAIRN_OK;
+	return status;
+}
+
+enum cairn_status cairn_records_ask(struct cairn_index *ix, struct cairn_db_rows *rows, const struct cairn_sql *sql,
+				    const struct cairn_db_args *args)
+{
+	enum cairn_status status = cairn_records_take(ix, rows);
+	return status == CAIRN_OK ? cairn_db_ask(rows->db, rows, sql, args) : status;
+}
+
+enum cairn_status cairn_records_find(struct cairn_index *ix, struct cairn_db_rows *rows, const struct cairn_sql *sql,
+				     const struct cairn_db_args *args)
+{
+	enum cairn_status status = cairn_records_ask(ix, rows, sql, args);
+	return status == CAIRN_OK ? cairn_db_next(rows) : status;
+}
+
+uint32_t cairn_records_page(uint32_t limit)
+{
+	return limit == 0 || limit > CAIRN_INDEX_PAGE_MAX ? CAIRN_INDEX_PAGE_MAX : limit;
+}
+
+enum cairn_status cairn_records_paged(enum cairn_status status, uint32_t n, uint32_t page, int64_t last,
+				      int64_t *next_id)
+{
+	*next_id = status == CAIRN_E_NOT_FOUND && n == page ? last : 0;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+/* Repositories bring theirs: a token may outlive the repository that it is for. */
+enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *name, int64_t *id)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	*id = 0;
+	if (name[0] == '\0')
+		return CAIRN_OK;
+	enum cairn_status status = cairn_db_find(tx->db, &rows, &SCOPE_FIND, CAIRN_ARGS(cairn_db_text(name)));
+	if (status == CAIRN_E_NOT_FOUND && !cairn_index_is_repo_owner(name))
+		status = cairn_db_find(tx->db, &rows, &SCOPE_ADD, CAIRN_ARGS(cairn_db_text(name)));
+	if (status == CAIRN_OK)
+		*id = cairn_db_get_int(&rows, 0);
+	return status;
+}

@@ -1,0 +1,314 @@
+/* Repositories of the hub: their names, and who may see them. */
+#include "index/backend.h"
+#include "index/records.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+/* Each engine's words for the same. Of an index by name the whole expression must be asked for. */
+#define SQLITE_NAME(column)           column
+#define SQLITE_HAS(text, part)        "instr(lower(" text "), lower(" part ")) > 0"
+#define SQLITE_USER                   "user"
+#define POSTGRES_NAME(column)         "lower(" column ")"
+#define POSTGRES_HAS(text, part)      "strpos(lower(" text "), lower(" part " COLLATE \"C\")) > 0"
+#define POSTGRES_USER                 "member"
+#define SQLITE_PARAMETER_NAME(name)   name
+#define POSTGRES_PARAMETER_NAME(name) "lower(" name " COLLATE \"C\")"
+#define REPO_SQL(name, text)          CAIRN_SQL_OF(name, text(SQLITE), text(POSTGRES))
+#define NAMED(engine, column, name)   CAIRN_##engine##_NAMED(column, name)
+
+#define REPO                                                                                                           \
+	"SELECT r.id, r.kind, r.account, a.name, r.name, r.private, r.created, r.updated, r.files, r.bytes,"           \
+	" r.gate, r.sdk, r.guard FROM repo r CROSS JOIN account a WHERE a.id = r.account AND "
+/* coalesce(): of IS NULL PostgreSQL's planner thinks that few rows have it, and would read an index of those. */
+#define KEPT       "coalesce(r.dropped, 0) = 0"
+#define ACCOUNT(e) "(SELECT id FROM account WHERE " NAMED(e, "name", "$2") ")"
+#define FIND(e)                                                                                                             \
+	REPO KEPT                                                                                                           \
+		" AND r.id = coalesce((SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1"                     \
+		" AND n.account = " ACCOUNT(e) " AND " NAMED(                                                               \
+			e, "n.name",                                                                                        \
+			"$3") "), (SELECT repo FROM former WHERE kind = $1 AND account = " ACCOUNT(e) " AND " NAMED(e,      \
+														    "name", \
+														    "$3") "))"
+REPO_SQL(REPO_FIND, FIND);
+CAIRN_SQL(REPO_EACH, REPO "r.dropped IS NULL AND r.account = $1 AND r.kind = $2 AND r.id > $3 ORDER BY r.id LIMIT $4");
+
+/* A page of all that a viewer may see, by a column and then by the number; key is where it begins. */
+#define OF_ALL "$2 = 0"
+#define OF_ONE "r.account = $2"
+#define PAGE(e, of, column, key, before, order)                                                                        \
+	REPO "r.dropped IS NULL AND ($1 = 0 OR r.kind = $1) AND " of " AND ($3 = '' OR " e##_HAS(                      \
+		"a.name || '/' || r.name",                                                                             \
+		"$3") ") AND (NOT r.private OR $4 <> 0 OR r.account = $5 OR EXISTS"                                    \
+		      "(SELECT 1 FROM membership m WHERE m.organisation = r.account AND m." e##_USER                   \
+		" = $5))"                                                                                              \
+		" AND ($8 = 0 OR (" column ", r.id) " before " (" key ", $8))"                                         \
+		" ORDER BY " column " " order ", r.id " order " LIMIT $6"
+#define BY_UPDATE(e)   "r.updated", "$7"
+#define BY_CREATION(e) "r.id", "$8"
+#define BY_NAME(e)     e##_NAME("r.name"), e##_PARAMETER_NAME("$9")
+#define PAGE_OF(...)   PAGE(__VA_ARGS__)
+#define PAGES(name, of, by)                                                                                            \
+	CAIRN_SQL_OF(name##_DOWN, PAGE_OF(SQLITE, of, by(SQLITE), "<", "DESC"),                                        \
+		     PAGE_OF(POSTGRES, of, by(POSTGRES), "<", "DESC"));                                                \
+	CAIRN_SQL_OF(name##_UP, PAGE_OF(SQLITE, of, by(SQLITE), ">", "ASC"),                                           \
+		     PAGE_OF(POSTGRES, of, by(POSTGRES), ">", "ASC"))
+PAGES(REPO_UPDATED, OF_ALL, BY_UPDATE);
+PAGES(REPO_CREATED, OF_ALL, BY_CREATION);
+PAGES(REPO_NAMED, OF_ALL, BY_NAME);
+PAGES(REPO_UPDATED_OF, OF_ONE, BY_UPDATE);
+PAGES(REPO_CREATED_OF, OF_ONE, BY_CREATION);
+PAGES(REPO_NAMED_OF, OF_ONE, BY_NAME);
+/* As enum cairn_index_repo_sort, of all accounts and of one, each backwards and then forwards. */
+static const struct cairn_sql *const REPO_LISTS[][2][2] = {
+	[CAIRN_INDEX_BY_UPDATE] = {{&REPO_UPDATED_DOWN, &REPO_UPDATED_UP},
+				   {&REPO_UPDATED_OF_DOWN, &REPO_UPDATED_OF_UP}},
+	[CAIRN_INDEX_BY_CREATION] = {{&REPO_CREATED_DOWN, &REPO_CREATED_UP},
+				     {&REPO_CREATED_OF_DOWN, &REPO_CREATED_OF_UP}},
+	[CAIRN_INDEX_BY_NAME] = {{&REPO_NAMED_DOWN, &REPO_NAMED_UP}, {&REPO_NAMED_OF_DOWN, &REPO_NAMED_OF_UP}},
+};
+
+/* With the owner of its files, which goes by its number; SQLite adds nothing to two tables at once. */
+CAIRN_SQL_OF(
+	REPO_ADD,
+	"INSERT INTO repo(account, kind, name, private, scope, created, updated, files, bytes, sdk, guard)"
+	" VALUES($1, $2, $3, $4 <> 0, 0, $5, $5, 0, 0, $6, nullif($7, 0)) ON CONFLICT DO NOTHING RETURNING id, 0",
+	"WITH n AS (SELECT nextval(pg_get_serial_sequence('repo', 'id')) AS id WHERE NOT EXISTS(SELECT 1 FROM repo"
+	" WHERE account = $1 AND kind = $2 AND " CAIRN_POSTGRES_NAMED(
+		"name",
+		"$3") " AND dropped IS NULL)),"
+		      " s AS (INSERT INTO scope(name) SELECT 'hub/' || id FROM n RETURNING id)"
+		      " INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk, guard)"
+		      " SELECT n.id, $1, $2, $3, $4 <> 0, s.id, $5, $5, 0, 0, $6, nullif($7, 0) FROM n, s RETURNING id, scope");
+CAIRN_SQL(REPO_ADD_OWNER, "INSERT INTO scope(name) VALUES($1)");
+CAIRN_SQL(REPO_SET_OWNER,
+	  "UPDATE repo SET scope = (SELECT id FROM scope WHERE name = $2) WHERE id = $1 RETURNING scope");
+CAIRN_SQL(REPO_SET, "UPDATE repo SET private = coalesce($2 <> 0, private), updated = $3, gate = coalesce($4, gate)"
+		    " WHERE id = $1 AND coalesce(dropped, 0) = 0");
+CAIRN_SQL(REPO_MOVED_BYTES,
+	  "SELECT scope, CASE WHEN account <> $2 THEN stored END FROM repo r WHERE id = $1 AND " KEPT);
+#define ADD_FORMER(e)                                                                                                  \
+	"INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"                       \
+	" WHERE id = $1 AND kind <> 4 ON CONFLICT(kind, account, " e##_NAME(                                           \
+		"name") ") DO UPDATE SET repo = excluded.repo"
+REPO_SQL(REPO_ADD_FORMER, ADD_FORMER);
+#define MOVE(e)                                                                                                        \
+	"UPDATE repo SET account = $2, name = $3, updated = $4 WHERE id = $1 AND NOT EXISTS(SELECT 1 FROM repo o"      \
+	" WHERE o.account = $2 AND o.kind = repo.kind AND " NAMED(e, "o.name", "$3") " AND o.dropped IS NULL"          \
+										     " AND o.id <> $1)"
+REPO_SQL(REPO_MOVE, MOVE);
+CAIRN_SQL(REPO_RENAME_OWNER, "UPDATE scope SET name = $2 WHERE id = $1");
+CAIRN_SQL(REPO_DROP_FORMER, "DELETE FROM former WHERE repo = $1");
+CAIRN_SQL(REPO_DROP, "UPDATE repo SET dropped = $2 WHERE id = $1");
+CAIRN_SQL(REPO_OWNER, "SELECT scope FROM repo r WHERE id = $1 AND " KEPT);
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status repo_row(struct cairn_db_rows *row, struct cairn_index_repo *out)
+{
+	*out = (struct cairn_index_repo){
+		.id = cairn_db_get_int(row, 0),
+		.kind = (enum cairn_index_repo_kind)cairn_db_get_int(row, 1),
+		.account = cairn_db_get_int(row, 2),
+		.is_private = cairn_db_get_int(row, 5) != 0,
+		.created_unix_ms = cairn_db_get_int(row, 6),
+		.updated_unix_ms = cairn_db_get_int(row, 7),
+		.n_files = (uint64_t)cairn_db_get_int(row, 8),
+		.bytes = (uint64_t)cairn_db_get_int(row, 9),
+		.gate = (enum cairn_index_gate)cairn_db_get_int(row, 10),
+		.guard = cairn_db_get_int(row, 12),
+	};
+	cairn_db_get_text(row, 3, out->account_name, sizeof(out->account_name));
+	cairn_db_get_text(row, 4, out->name, sizeof(out->name));
+	cairn_db_get_text(row, 11, out->sdk, sizeof(out->sdk));
+	return cairn_db_whole(row);
+}
+
+enum cairn_status cairn_index_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind, const char *account,
+				   const char *name, struct cairn_index_repo *out)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status = cairn_records_find(
+		ix, &rows, &REPO_FIND,
+		CAIRN_ARGS(cairn_db_int((int64_t)kind), cairn_db_text(account), cairn_db_text(name)));
+	return status == CAIRN_OK ? repo_row(&rows, out) : status;
+}
+
+enum cairn_status cairn_index_each_repo(struct cairn_index *ix, int64_t account, enum cairn_index_repo_kind kind,
+					int64_t from_id, cairn_index_visit_repo *visit, void *ctx, int64_t *next_id)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	struct cairn_index_repo repo = {.id = from_id};
+	uint32_t page = cairn_records_page(0), n = 0;
+	enum cairn_status status = cairn_records_find(ix, &rows, &REPO_EACH,
+						      CAIRN_ARGS(cairn_db_int(account), cairn_db_int((int64_t)kind),
+								 cairn_db_int(from_id), cairn_db_int(page)));
+	for (; status == CAIRN_OK; status = cairn_db_next(&rows), n++) {
+		status = repo_row(&rows, &repo);
+		if (status == CAIRN_OK)
+			visit(ctx, &repo);
+	}
+	return cairn_records_paged(status, n, page, repo.id, next_id);
+}
+
+enum cairn_status cairn_index_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
+					 cairn_index_visit_repo *visit, void *ctx, bool *more)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	const struct cairn_sql *sql = REPO_LISTS[list->sort][list->account ? 1 : 0][list->ascending ? 1 : 0];
+	uint32_t limit = list->limit < CAIRN_INDEX_REPOS_MAX ? list->limit : CAIRN_INDEX_REPOS_MAX, n = 0;
+	struct cairn_index_repo repo;
+	char after[sizeof(list->after_name)];
+	memcpy(after, list->after_name, sizeof(after));
+	*more = false;
+	enum cairn_status status = cairn_records_take(ix, &rows);
+	if (status != CAIRN_OK)
+		return status;
+	/* Those of one account have no index by name or creation. */
+	if (list->account == 0 || list->sort == CAIRN_INDEX_BY_UPDATE)
+		cairn_db_in_order(rows.db);
+	status = cairn_db_find(rows.db, &rows, sql,
+			       CAIRN_ARGS(cairn_db_int((int64_t)list->kind), cairn_db_int(list->account),
+					  cairn_db_text(list->search ? list->search : ""), cairn_db_int(list->all),
+					  cairn_db_int(list->reader), cairn_db_int(limit),
+					  cairn_db_int(list->after_unix_ms), cairn_db_int(list->after_id),
+					  cairn_db_text(after)));
+	for (; status == CAIRN_OK; status = cairn_db_next(&rows), n++) {
+		if (repo_row(&rows, &repo) != CAIRN_OK)
+			continue;
+		visit(ctx, &repo);
+		list->after_id = repo.id;
+		list->after_unix_ms = repo.updated_unix_ms;
+		memcpy(list->after_name, repo.name, sizeof(list->after_name));
+	}
+	*more = status == CAIRN_E_NOT_FOUND && n == limit;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static enum cairn_status repo_unknown(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET, "Repository not found");
+}
+
+static enum cairn_status repo_known(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "repo.known", CAIRN_NO_OFFSET,
+			  "there is a repository of this name already, or its name is too long; take another");
+}
+
+static bool repo_name_fits(const char *name)
+{
+	size_t len = strlen(name);
+	return len > 0 && len <= CAIRN_INDEX_REPO_NAME_MAX;
+}
+
+enum cairn_status cairn_records_find_repo(struct cairn_index_tx *tx, int64_t repo, int64_t *scope,
+					  struct cairn_diag *diag)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status = cairn_db_find(tx->db, &rows, &REPO_OWNER, CAIRN_ARGS(cairn_db_int(repo)));
+	*scope = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
+	return status == CAIRN_E_NOT_FOUND ? repo_unknown(diag) : status;
+}
+
+/* @param[out] scope  0: the row has none yet */
+static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *scope)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	if (!repo_name_fits(add->name))
+		return CAIRN_E_NOT_FOUND;
+	enum cairn_status status = cairn_db_find(
+		tx->db, &rows, &REPO_ADD,
+		CAIRN_ARGS(cairn_db_int(add->account), cairn_db_int((int64_t)add->kind), cairn_db_text(add->name),
+			   cairn_db_int(add->is_private), cairn_db_int(cairn_clock_unix_ms()),
+			   cairn_db_text(add->sdk ? add->sdk : ""), cairn_db_int(add->guard)));
+	if (status != CAIRN_OK)
+		return status;
+	add->id = cairn_db_get_int(&rows, 0);
+	*scope = cairn_db_get_int(&rows, 1);
+	return CAIRN_OK;
+}
+
+static enum cairn_status repo_add_owner(struct cairn_index_tx *tx, int64_t repo, int64_t *scope)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	char owner[CAIRN_INDEX_OWNER_BYTES];
+	cairn_index_repo_owner(owner, repo);
+	cairn_db_queue(tx->db, NULL, &REPO_ADD_OWNER, CAIRN_ARGS(cairn_db_text(owner)));
+	enum cairn_status status =
+		cairn_db_find(tx->db, &rows, &REPO_SET_OWNER, CAIRN_ARGS(cairn_db_int(repo), cairn_db_text(owner)));
+	*scope = status == CAIRN_OK ? cairn_db_get_int(&rows, 0) : 0;
+	return status;
+}
+
+enum cairn_status cairn_records_add_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add)
+{
+	int64_t scope = 0;
+	enum cairn_status status = repo_add_row(tx, add, &scope);
+	if (status == CAIRN_E_NOT_FOUND)
+		return repo_known(&add->write.diag);
+	if (status == CAIRN_OK && scope == 0)
+		status = repo_add_owner(tx, add->id, &scope);
+	return status == CAIRN_OK && add->kind != CAIRN_INDEX_BUCKET ? tx->ix->backend->begin_repo(tx->ix, add, scope)
+								     : status;
+}
+
+enum cairn_status cairn_records_set_repo(struct cairn_index_tx *tx, struct cairn_index_set_repo *set)
+{
+	int64_t n;
+	enum cairn_status status = cairn_db_run(
+		tx->db, &REPO_SET,
+		CAIRN_ARGS(cairn_db_int(set->id), cairn_db_int_if(!set->keeps_private, set->is_private),
+			   cairn_db_int(cairn_clock_unix_ms()), cairn_db_int_if(!set->keeps_gate, (int64_t)set->gate)),
+		&n);
+	return status == CAIRN_OK && n == 0 ? repo_unknown(&set->write.diag) : status;
+}
+
+/* Another account gets what the repository holds; the repository itself holds no more than before. */
+static enum cairn_status repo_count_moved(struct cairn_index_tx *tx, const struct cairn_index_move_repo *move,
+					  struct cairn_diag *diag)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status = cairn_db_find(tx->db, &rows, &REPO_MOVED_BYTES,
+						 CAIRN_ARGS(cairn_db_int(move->id), cairn_db_int(move->account)));
+	if (status == CAIRN_OK)
+		tx->growth = (struct cairn_index_growth){.scope = cairn_db_get_int(&rows, 0),
+							 .account_bytes = cairn_db_get_int(&rows, 1)};
+	return status == CAIRN_E_NOT_FOUND ? repo_unknown(diag) : status;
+}
+
+enum cairn_status cairn_records_move_repo(struct cairn_index_tx *tx, struct cairn_index_move_repo *move)
+{
+	int64_t n;
+	enum cairn_status status = repo_count_moved(tx, move, &move->write.diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (!repo_name_fits(move->name))
+		return repo_known(&move->write.diag);
+	cairn_db_queue(tx->db, NULL, &REPO_ADD_FORMER, CAIRN_ARGS(cairn_db_int(move->id)));
+	status = cairn_db_run(tx->db, &REPO_MOVE,
+			      CAIRN_ARGS(cairn_db_int(move->id), cairn_db_int(move->account), cairn_db_text(move->name),
+					 cairn_db_int(cairn_clock_unix_ms())),
+			      &n);
+	return status == CAIRN_OK && n == 0 ? repo_known(&move->write.diag) : status;
+}
+
+/* The owner loses its name, so that no token that is about opens anything, or brings anything. */
+enum cairn_status cairn_records_drop_repo(struct cairn_index_tx *tx, struct cairn_index_drop_repo *drop)
+{
+	int64_t scope;
+	char gone[CAIRN_INDEX_OWNER_BYTES];
+	enum cairn_status status = cairn_records_find_repo(tx, drop->id, &scope, &drop->write.diag);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_index_gone_owner(gone, drop->id);
+	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(scope), cairn_db_text(gone)));
+	cairn_db_queue(tx->db, NULL, &REPO_DROP_FORMER, CAIRN_ARGS(cairn_db_int(drop->id)));
+	++*tx->collection;
+	return cairn_db_run(tx->db, &REPO_DROP, CAIRN_ARGS(cairn_db_int(drop->id), cairn_db_int(cairn_clock_unix_ms())),
+			    NULL);
+}

@@ -1,0 +1,177 @@
+#include "index/sqlite/driver.h"
+
+#include <stdio.h>
+
+static struct cairn_sqlite_db *driver_db(struct cairn_db *db)
+{
+	return (struct cairn_sqlite_db *)db;
+}
+
+/* --- statements --------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status driver_prepare(struct cairn_sqlite_db *db, const struct cairn_sql *sql,
+					struct cairn_sqlite_known *known)
+{
+	int rc = sqlite3_prepare_v3(db->conn, sql->sqlite, -1, SQLITE_PREPARE_PERSISTENT, &known->stmt, NULL);
+	if (rc != SQLITE_OK)
+		return cairn_sql_status(db->conn, rc);
+	known->sql = sql;
+	for (int i = 0; i < CAIRN_DB_ARGS_MAX; i++) {
+		char name[8];
+		(void)snprintf(name, sizeof(name), "$%d", i + 1);
+		known->at[i] = (uint8_t)sqlite3_bind_parameter_index(known->stmt, name);
+	}
+	return CAIRN_OK;
+}
+
+/* One that still has rows to be read is in use: then it is prepared once more. */
+static enum cairn_status driver_find(struct cairn_sqlite_db *db, const struct cairn_sql *sql,
+				     struct cairn_sqlite_known **out)
+{
+	unsigned place = (unsigned)((uintptr_t)sql / sizeof(*sql));
+	for (unsigned i = 0; i < CAIRN_SQLITE_KNOWN_MAX; i++) {
+		*out = &db->known[(place + i) % CAIRN_SQLITE_KNOWN_MAX];
+		if ((*out)->sql == sql && !sqlite3_stmt_busy((*out)->stmt))
+			return CAIRN_OK;
+		if (!(*out)->sql)
+			return driver_prepare(db, sql, *out);
+	}
+	return CAIRN_E_LIMIT;
+}
+
+static void driver_bind(const struct cairn_sqlite_known *known, const struct cairn_db_args *args)
+{
+	for (unsigned i = 0; i < args->n; i++) {
+		const struct cairn_db_arg *arg = &args->arg[i];
+		int at = known->at[i];
+		if (at == 0)
+			continue;
+		if (arg->null)
+			(void)sqlite3_bind_null(known->stmt, at);
+		else if (arg->type == CAIRN_DB_INT)
+			(void)sqlite3_bind_int64(known->stmt, at, arg->number);
+		else if (arg->type == CAIRN_DB_TEXT || arg->type == CAIRN_DB_PATH)
+			(void)sqlite3_bind_text(known->stmt, at, arg->p, (int)arg->len, SQLITE_STATIC);
+		else
+			cairn_sql_bind_blob(known->stmt, at, arg->p, arg->len);
+	}
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+static enum cairn_status driver_do(struct cairn_sqlite_db *db, struct cairn_db_rows *rows, const struct cairn_sql *sql,
+				   const struct cairn_db_args *args)
+{
+	struct cairn_sqlite_known *known;
+	bool row = false;
+	enum cairn_status status = args->n <= CAIRN_DB_ARGS_MAX ? driver_find(db, sql, &known) : CAIRN_E_LIMIT;
+	if (status != CAIRN_OK)
+		return status;
+	driver_bind(known, args);
+	status = cairn_sql_step(known->stmt, &row);
+	if (rows && status == CAIRN_OK) {
+		rows->changed = sqlite3_changes(db->conn);
+		rows->at = row ? known->stmt : NULL;
+	}
+	if (!rows || !row)
+		(void)sqlite3_reset(known->stmt);
+	return status;
+}
+
+static void driver_end(struct cairn_db_rows *rows)
+{
+	if (rows->at)
+		(void)sqlite3_reset(rows->at);
+	rows->at = NULL;
+}
+
+static void driver_queue(struct cairn_db *base, struct cairn_db_rows *rows, const struct cairn_sql *sql,
+			 const struct cairn_db_args *args)
+{
+	struct cairn_sqlite_db *db = driver_db(base);
+	if (rows) {
+		driver_end(rows);
+		rows->row = -1;
+	}
+	if (db->queued == CAIRN_OK)
+		db->queued = driver_do(db, rows, sql, args);
+}
+
+static enum cairn_status driver_exchange(struct cairn_db *base)
+{
+	struct cairn_sqlite_db *db = driver_db(base);
+	enum cairn_status status = db->queued;
+	db->queued = CAIRN_OK;
+	return status;
+}
+
+static enum cairn_status driver_next(struct cairn_db_rows *rows)
+{
+	bool row = true;
+	if (!rows->at)
+		return CAIRN_E_NOT_FOUND;
+	enum cairn_status status = rows->row < 0 ? CAIRN_OK : cairn_sql_step(rows->at, &row);
+	rows->row = 0;
+	if (status == CAIRN_OK && row)
+		return CAIRN_OK;
+	driver_end(rows);
+	return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
+}
+
+static int64_t driver_changed(const struct cairn_db_rows *rows)
+{
+	return rows->changed;
+}
+
+static void driver_give(struct cairn_db *base)
+{
+	struct cairn_sqlite_db *db = driver_db(base);
+	if (db->give)
+		db->give(db);
+}
+
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+
+static bool driver_is_null(const struct cairn_db_rows *rows, int column)
+{
+	return sqlite3_column_type(rows->at, column) == SQLITE_NULL;
+}
+
+static int64_t driver_get_int(const struct cairn_db_rows *rows, int column)
+{
+	return sqlite3_column_int64(rows->at, column);
+}
+
+static const uint8_t *driver_get_bytes(const struct cairn_db_rows *rows, int column, size_t *len)
+{
+	return cairn_sql_blob(rows->at, column, len);
+}
+
+static const char *driver_get_text(const struct cairn_db_rows *rows, int column)
+{
+	return (const char *)sqlite3_column_text(rows->at, column);
+}
+
+void cairn_sqlite_db_init(struct cairn_sqlite_db *db, sqlite3 *conn, void (*give)(struct cairn_sqlite_db *db))
+{
+	static const struct cairn_db_driver DRIVER = {
+		.queue = driver_queue,
+		.exchange = driver_exchange,
+		.next = driver_next,
+		.changed = driver_changed,
+		.end = driver_end,
+		.give = driver_give,
+		.is_null = driver_is_null,
+		.get_int = driver_get_int,
+		.get_bytes = driver_get_bytes,
+		.get_text = driver_get_text,
+	};
+	*db = (struct cairn_sqlite_db){.db = {&DRIVER}, .conn = conn, .give = give};
+}
+
+void cairn_sqlite_db_fini(struct cairn_sqlite_db *db)
+{
+	for (unsigned i = 0; i < CAIRN_SQLITE_KNOWN_MAX; i++)
+		(void)sqlite3_finalize(db->known[i].stmt);
+	*db = (struct cairn_sqlite_db){0};
+}

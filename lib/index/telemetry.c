@@ -1,0 +1,64 @@
+/* What clients tell of themselves, and what is kept for a time and then removed. */
+#include "index/backend.h"
+#include "index/records.h"
+
+#include "base/clock.h"
+
+enum { TRIM_PIECE = 256 }; /* rows of one write: up to 16 MiB of pages */
+
+CAIRN_SQL(TELEMETRY_ADD, "INSERT INTO telemetry(at, sender, body) VALUES($1, $2, $3)");
+/* In PostgreSQL numbers have gaps. */
+CAIRN_SQL_OF(TELEMETRY_DROP, "DELETE FROM telemetry WHERE id <= (SELECT max(id) FROM telemetry) - $1",
+	     "DELETE FROM telemetry WHERE id <= (SELECT id FROM telemetry ORDER BY id DESC OFFSET $1 LIMIT 1)");
+CAIRN_SQL(TELEMETRY_EACH, "SELECT id, at, sender, body FROM telemetry WHERE id < $1 ORDER BY id DESC LIMIT $2");
+#define TRIM_KEYS                                                                                                      \
+	"SELECT id FROM api_key WHERE (revoked < $1 OR expires < $1) AND id < (SELECT max(id) FROM api_key) LIMIT $2"
+CAIRN_SQL_OF(TELEMETRY_TRIM_KEYS, "DELETE FROM api_key WHERE id IN (" TRIM_KEYS ")",
+	     "DELETE FROM api_key WHERE id = ANY(ARRAY(" TRIM_KEYS "))");
+#define TRIM_OLDEST "SELECT id FROM telemetry ORDER BY id LIMIT $2"
+CAIRN_SQL_OF(TELEMETRY_TRIM, "DELETE FROM telemetry WHERE at < $1 AND id IN (" TRIM_OLDEST ")",
+	     "DELETE FROM telemetry WHERE at < $1 AND id = ANY(ARRAY(" TRIM_OLDEST "))");
+
+enum cairn_status cairn_index_each_telemetry(struct cairn_index *ix, int64_t before_id, uint32_t limit,
+					     void (*visit)(void *ctx, const struct cairn_index_telemetry *row),
+					     void *ctx, int64_t *next_id)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	struct cairn_index_telemetry out = {0};
+	char sender[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
+	uint32_t page = cairn_records_page(limit), n = 0;
+	enum cairn_status status = cairn_records_find(
+		ix, &rows, &TELEMETRY_EACH,
+		CAIRN_ARGS(cairn_db_int(before_id == 0 ? INT64_MAX : before_id), cairn_db_int(page)));
+	for (; status == CAIRN_OK; status = cairn_db_next(&rows), n++) {
+		out.id = cairn_db_get_int(&rows, 0);
+		out.at_unix_s = cairn_db_get_int(&rows, 1);
+		cairn_db_get_text(&rows, 2, sender, sizeof(sender));
+		out.sender = sender;
+		out.body = cairn_db_get_bytes(&rows, 3, &out.body_len);
+		if (cairn_db_whole(&rows) == CAIRN_OK)
+			visit(ctx, &out);
+	}
+	return cairn_records_paged(status, n, page, out.id, next_id);
+}
+
+enum cairn_status cairn_records_add_telemetry(struct cairn_index_tx *tx, struct cairn_index_add_telemetry *add)
+{
+	if (add->body_len > CAIRN_INDEX_TELEMETRY_BYTES_MAX)
+		return cairn_fail(&add->write.diag, CAIRN_E_LIMIT, "telemetry.bytes", CAIRN_NO_OFFSET,
+				  "telemetry is kept up to %d bytes", CAIRN_INDEX_TELEMETRY_BYTES_MAX);
+	cairn_db_queue(tx->db, NULL, &TELEMETRY_ADD,
+		       CAIRN_ARGS(cairn_db_int(cairn_clock_unix_s()), cairn_db_text(add->sender),
+				  cairn_db_bytes(add->body, add->body_len)));
+	return cairn_db_run(tx->db, &TELEMETRY_DROP, CAIRN_ARGS(cairn_db_int(add->keep_max)), NULL);
+}
+
+enum cairn_status cairn_records_trim(struct cairn_index_tx *tx, struct cairn_index_trim *trim)
+{
+	int64_t n;
+	enum cairn_status status =
+		cairn_db_run(tx->db, trim->what == CAIRN_INDEX_TRIM_KEYS ? &TELEMETRY_TRIM_KEYS : &TELEMETRY_TRIM,
+			     CAIRN_ARGS(cairn_db_int(trim->before_unix_s), cairn_db_int(TRIM_PIECE)), &n);
+	trim->n_dropped = (uint32_t)n;
+	return status;
+}
