@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** 1 in the program that replays a corpus (meson.build), where every answer is waited for. */
+#ifndef FUZZ_REPLAYS
+#define FUZZ_REPLAYS 0
+#endif
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 static inline void fuzz_must(bool right)

@@ -13,7 +13,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { FIRST_BYTE_MS = 5, NEXT_BYTE_MS = 1, ANSWER_BYTES_MAX = 1 << 20 };
+enum {
+	PATIENCE_MS = 20000,
+	FIRST_BYTE_MS = FUZZ_REPLAYS ? PATIENCE_MS : 5,
+	NEXT_BYTE_MS = 1,
+	ANSWER_BYTES_MAX = 1 << 20
+};
 
 static struct app app;
 static struct sockaddr_un app_address;
@@ -31,7 +36,8 @@ static int http_listen(void)
 	return fd;
 }
 
-/* Send, and read what comes until nothing does for a moment. @return the status of the first reply; 0: none */
+/* Sends the bytes, and reads until nothing comes for a moment. A replay waits for the first byte: the daemon must
+ * answer or close, for a request that was cut short by idle_timeout. @return the status of the first reply; 0: none */
 static unsigned http_say(const uint8_t *bytes, size_t len, int first_ms)
 {
 	char answer[4096], status[16] = {0};
@@ -40,7 +46,11 @@ static unsigned http_say(const uint8_t *bytes, size_t len, int first_ms)
 	fuzz_must(fd >= 0 && connect(fd, (const struct sockaddr *)&app_address, app_address_len) == 0);
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	(void)!send(fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (total < ANSWER_BYTES_MAX && poll(&p, 1, total ? NEXT_BYTE_MS : first_ms) > 0) {
+	while (total < ANSWER_BYTES_MAX) {
+		int ready = poll(&p, 1, total ? NEXT_BYTE_MS : first_ms);
+		fuzz_must(ready > 0 || total || !FUZZ_REPLAYS);
+		if (ready <= 0)
+			break;
 		ssize_t n = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
 		if (n <= 0)
 			break;
@@ -68,13 +78,14 @@ static void http_seed(const char *path, const char *file)
 	files_add_data(&body, file);
 	cairn_buf_printf(&request, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", path, body.len);
 	cairn_buf_add(&request, body.bytes, body.len);
-	fuzz_must(http_say(request.bytes, request.len, 20000) == 200);
+	fuzz_must(http_say(request.bytes, request.len, PATIENCE_MS) == 200);
 }
 
 static void http_start(void)
 {
 	static const char SETTINGS_TEXT[] = "workers = 1\nconnections_max = 200\nhead_bytes_max = 4K\n"
 					    "reserve_bytes = 0\naccess_log = no\nlog_level = error\n"
+					    "idle_timeout = 1s\nhead_timeout = 1s\n"
 					    "public_url = http://x\n"; /* the Host of most inputs */
 	static const char SECRET[] = "a secret of the fuzz target, and nothing else";
 	const char *folder = files_folder();
