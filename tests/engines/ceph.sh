@@ -36,6 +36,9 @@ fi
 port=$(cat "$folder/port" 2>/dev/null || true)
 export CEPH_CONF=$folder/ceph.conf
 endpoint=http://127.0.0.1:$((port + 80))
+case $1 in
+start | again | revive | whole) show_logs_on_failure "$folder" ;;
+esac
 key=${CEPH_KEY:-cairntest} secret=${CEPH_SECRET:-cairntestsecret0123456789}
 
 admin() {
@@ -47,6 +50,16 @@ run() { # NAME COMMAND...
   shift
   setsid "$@" >"$folder/$name.out" 2>&1 </dev/null &
   echo $! >"$folder/$name.pid"
+}
+
+# The folder of the object classes. Debian 13 names it relative to /usr, and a store that runs elsewhere finds no class: radosgw then cannot start.
+class_folder() {
+  local named
+  named=$(ceph-conf -c /dev/null --show-config-value osd_class_dir)
+  case $named in
+  /*) echo "$named" ;;
+  *) echo "/usr/$named" ;;
+  esac
 }
 
 configure() {
@@ -65,6 +78,7 @@ log_file = $folder/\$name.log
 mon_data = $folder/mon
 mgr_data = $folder/mgr
 osd_data = $folder/osd\$id
+osd_class_dir = $(class_folder)
 rgw_data = $folder/rgw
 crash_dir = $folder/crash
 osd_pool_default_size = 3
@@ -106,7 +120,9 @@ start_osds() {
     ceph-osd -i $i --mkfs --osd-uuid "$uuid" &
     made+=($!)
   done
-  wait "${made[@]}"
+  for i in "${made[@]}"; do
+    wait "$i"
+  done
   for i in 0 1 2; do
     run osd$i ceph-osd -i $i -f
   done
@@ -128,15 +144,18 @@ start_radosgw() {
     $endpoint/cairn
 }
 
+start_all() {
+  start_monitor
+  start_osds
+  start_radosgw
+}
+
 case $1 in
 start)
   grace=${4:-20}
   fsid=$(cat /proc/sys/kernel/random/uuid)
   configure
-  { start_monitor && start_osds && start_radosgw; } >"$folder/start.out" 2>&1 || {
-    tail -n 5 "$folder/start.out" >&2
-    exit 1
-  }
+  begin "$folder" start_all
   cat >"$folder/environment" <<END
 export CAIRN_TEST_CEPH=$folder CAIRN_S3_SERVICE=ceph CAIRN_TEST_S3_FOLDER=$folder
 export CAIRN_TEST_S3=$endpoint AWS_ACCESS_KEY_ID=$key AWS_SECRET_ACCESS_KEY=$secret CAIRN_TEST_S3_PID=$(cat "$folder/rgw.pid")

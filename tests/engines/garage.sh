@@ -78,6 +78,11 @@ make_cluster() {
 # Prints an id and a secret.
 make_key() {
   of 0 key create cairn >"$folder/key"
+  credentials
+}
+
+# Those of the key that was made last.
+credentials() {
   awk '/^Key ID:/ { id = $3 } /^Secret key:/ { print id, $3 }' "$folder/key"
 }
 
@@ -92,14 +97,18 @@ make_bucket() {
   of 0 bucket allow --read --write --owner --key "$key" cairn
 }
 
+start_all() {
+  make_cluster
+  make_bucket
+}
+
 case $1 in
 start)
   mkdir -p "$folder"
   secret=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
-  { make_cluster && make_bucket; } >"$folder/start.out" 2>&1 || {
-    tail -n 5 "$folder/start.out" >&2
-    exit 1
-  }
+  show_logs_on_failure "$folder"
+  begin "$folder" start_all
+  read -r key key_secret < <(credentials)
   cat >"$folder/environment" <<END
 export CAIRN_S3_SERVICE=garage CAIRN_TEST_S3_FOLDER=$folder CAIRN_GARAGE=$garage
 export CAIRN_TEST_S3_NODES=127.0.0.1:$((port + 80)),127.0.0.1:$((port + 81)),127.0.0.1:$((port + 82))

@@ -12,28 +12,22 @@
 #   patroni.sh stop FOLDER              and remove the folder
 # Needs the Debian packages postgresql, patroni and etcd-server.
 set -euo pipefail
+# shellcheck source=tests/engines/wait.sh
+. "$(dirname "$0")/wait.sh"
 
 folder=$2
 bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
 [ "$1" != start ] || echo "${3:-33300}" >"$(mkdir -p "$folder" && echo "$folder/port")"
 [ "$1" != stop ] || [ -e "$folder/port" ] || exit 0
 port=$(cat "$folder/port")
+case $1 in
+start | revive | whole) show_logs_on_failure "$folder" ;;
+esac
 etcd=127.0.0.1:$((port + 3))
 
 # The server does not run as root. For processes that stay: the one of setpriv becomes the program's.
 as_server=()
 [ "$(id -u)" != 0 ] || as_server=(setpriv --reuid postgres --regid postgres --init-groups)
-
-wait_for() { # COMMAND...
-  local end=$((SECONDS + 60))
-  until "$@"; do
-    if [ $SECONDS -ge $end ]; then
-      echo "patroni.sh: gave up: $*" >&2
-      exit 1
-    fi
-    sleep 0.2
-  done
-}
 
 sql() { # N STATEMENT
   PGCONNECT_TIMEOUT=5 "$bin/psql" -h 127.0.0.1 -p $((port + $1)) -U postgres -At -c "$2" "${3:-cairn}"
@@ -122,7 +116,7 @@ kill_all() { # N
   # shellcheck disable=SC2086 # numbers
   kill -KILL $all 2>/dev/null || true
   # shellcheck disable=SC2086
-  wait_for are_gone $all
+  wait_for 60 are_gone $all
   rm -f "$folder/n$1/postmaster.pid" "$folder/pid$1"
 }
 
@@ -131,7 +125,7 @@ run_etcd() {
   setsid "${as_server[@]}" etcd --name one --data-dir "$folder/etcd" --unsafe-no-fsync --listen-client-urls "http://$etcd" --advertise-client-urls "http://$etcd" \
     --listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" --initial-cluster "one=$peer" >"$folder/log.etcd" 2>&1 </dev/null &
   echo $! >"$folder/pid.etcd"
-  wait_for curl -sf -m 2 -o /dev/null "http://$etcd/health"
+  wait_for 60 curl -sf -m 2 -o /dev/null "http://$etcd/health"
 }
 
 case $1 in
@@ -144,7 +138,7 @@ start)
     configure $n
     run_patroni $n
   done
-  wait_for is_whole
+  wait_for 60 is_whole
   "$bin/createdb" -h 127.0.0.1 -p $((port + $(leader))) -U postgres -E UTF8 -T template0 cairn
   cat >"$folder/environment" <<END
 export CAIRN_TEST_PATRONI=$folder
@@ -154,7 +148,7 @@ END
 leader) leader ;;
 kill) kill_all "$3" ;;
 revive) run_patroni "$3" ;;
-whole) wait_for is_whole ;;
+whole) wait_for 60 is_whole ;;
 sql) sql "$3" "$4" ;;
 probe)
   urls=127.0.0.1:$port,127.0.0.1:$((port + 1)),127.0.0.1:$((port + 2))

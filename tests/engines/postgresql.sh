@@ -12,6 +12,8 @@
 #   postgresql.sh stop FOLDER            and remove the folder
 # Needs the Debian package postgresql.
 set -euo pipefail
+# shellcheck source=tests/engines/wait.sh
+. "$(dirname "$0")/wait.sh"
 
 if [ "$1" = find ]; then
   if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null; then
@@ -42,16 +44,9 @@ signal_all() {
   kill "-$1" "$server" $(pgrep -P "$server")
 }
 
-case $1 in
-start)
-  port=${3:-33100}
-  mkdir -p "$folder"
-  chmod 755 "$folder"
-  [ "$(id -u)" != 0 ] || chown postgres "$folder"
-  cd "$folder"
-  {
-    as_server "$bin/initdb" -D "$data" -A trust -U cairn -E UTF8 --locale=C --no-sync
-    cat >>"$data/postgresql.conf" <<END
+make_server() {
+  as_server "$bin/initdb" -D "$data" -A trust -U cairn -E UTF8 --locale=C --no-sync
+  cat >>"$data/postgresql.conf" <<END
 listen_addresses = '127.0.0.1'
 port = $port
 unix_socket_directories = '$folder'
@@ -59,15 +54,22 @@ fsync = off
 max_connections = 100
 shared_buffers = 64MB
 END
-    as_server "$bin/pg_ctl" -D "$data" -w -l "$folder/log" start
-    as_server "$bin/createdb" -h 127.0.0.1 -p "$port" -U cairn cairn
-    as_server "$bin/psql" -h 127.0.0.1 -p "$port" -U cairn -c "CREATE ROLE locked SUPERUSER LOGIN PASSWORD 's3cret'"
-    as_server sed -i '1i host all locked all scram-sha-256' "$data/pg_hba.conf"
-    as_server "$bin/pg_ctl" -D "$data" reload
-  } >"$folder/start.out" 2>&1 </dev/null || {
-    tail -n 5 "$folder/start.out" >&2
-    exit 1
-  }
+  as_server "$bin/pg_ctl" -D "$data" -w -l "$folder/log" start
+  as_server "$bin/createdb" -h 127.0.0.1 -p "$port" -U cairn cairn
+  as_server "$bin/psql" -h 127.0.0.1 -p "$port" -U cairn -c "CREATE ROLE locked SUPERUSER LOGIN PASSWORD 's3cret'"
+  as_server sed -i '1i host all locked all scram-sha-256' "$data/pg_hba.conf"
+  as_server "$bin/pg_ctl" -D "$data" reload
+}
+
+case $1 in
+start)
+  port=${3:-33100}
+  mkdir -p "$folder"
+  chmod 755 "$folder"
+  [ "$(id -u)" != 0 ] || chown postgres "$folder"
+  cd "$folder"
+  show_logs_on_failure "$folder"
+  begin "$folder" make_server
   cat >"$folder/environment" <<END
 export CAIRN_TEST_POSTGRES_FOLDER=$folder
 export CAIRN_TEST_POSTGRES=postgres://cairn@127.0.0.1:$port/cairn CAIRN_TEST_POSTGRES_PID=$(head -n 1 "$data/postmaster.pid")

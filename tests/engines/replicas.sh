@@ -17,12 +17,17 @@
 #   replicas.sh stop FOLDER             and remove the folder
 # Needs the Debian package postgresql.
 set -euo pipefail
+# shellcheck source=tests/engines/wait.sh
+. "$(dirname "$0")/wait.sh"
 
 folder=$2
 bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
 [ "$1" != start ] || echo "${3:-33200}" >"$(mkdir -p "$folder" && echo "$folder/port")"
 [ "$1" != stop ] || [ -e "$folder/port" ] || exit 0
 port=$(cat "$folder/port")
+case $1 in
+start | revive | promote | switch | follow | whole) show_logs_on_failure "$folder" ;;
+esac
 
 # The server does not run as root.
 as_server() {
@@ -31,17 +36,6 @@ as_server() {
   else
     "$@"
   fi
-}
-
-wait_for() { # COMMAND...
-  local end=$((SECONDS + 30))
-  until "$@"; do
-    if [ $SECONDS -ge $end ]; then
-      echo "replicas.sh: gave up: $*" >&2
-      exit 1
-    fi
-    sleep 0.05
-  done
 }
 
 sql() { # N STATEMENT
@@ -82,7 +76,7 @@ kill_all() { # N
   # shellcheck disable=SC2086 # numbers
   kill -KILL $all
   # shellcheck disable=SC2086
-  wait_for are_gone $all
+  wait_for 30 are_gone $all
   rm -f "$folder/n$1/postmaster.pid"
 }
 
@@ -140,7 +134,7 @@ promote() {
     set_up "$n" primary_conninfo ""
   done
   for n in "${alive[@]}"; do
-    wait_for has_replayed "$n"
+    wait_for 30 has_replayed "$n"
     has=$(sql "$n" "SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint")
     if [ "$has" -gt "$most" ]; then
       best=$n most=$has
@@ -189,16 +183,13 @@ END
   for n in 0 1 2; do
     set_up $n synchronous_standby_names "ANY 1 (n0, n1, n2)"
   done
-  wait_for is_whole
+  wait_for 30 is_whole
 }
 
 case $1 in
 start)
   syncs=${4:-off}
-  start >"$folder/start.out" 2>&1 </dev/null || {
-    tail -n 5 "$folder/start.out" >&2
-    exit 1
-  }
+  begin "$folder" start
   cat >"$folder/environment" <<END
 export CAIRN_TEST_REPLICAS=$folder
 export CAIRN_TEST_POSTGRES=postgres://cairn@127.0.0.1:$port,127.0.0.1:$((port + 1)),127.0.0.1:$((port + 2))/cairn
@@ -216,7 +207,7 @@ switch)
   follow "$former"
   ;;
 follow) follow "$3" ;;
-whole) wait_for is_whole ;;
+whole) wait_for 30 is_whole ;;
 sql) sql "$3" "$4" ;;
 probe)
   urls=127.0.0.1:$port,127.0.0.1:$((port + 1)),127.0.0.1:$((port + 2))

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Sourced by what starts services.
+# Sourced by the scripts that start engines.
 
-# wait_for SECONDS COMMAND...: until it succeeds
+# wait_for SECONDS COMMAND...: until it succeeds; else the script, or the subshell of begin, ends
 wait_for() {
   local end=$((SECONDS + $1))
   shift
@@ -10,6 +10,32 @@ wait_for() {
       echo "$(basename "$0"): gave up: $*" >&2
       exit 1
     fi
-    sleep 0.25
+    sleep 0.1
   done
+}
+
+# show_logs FOLDER: the last lines of each log of an engine
+show_logs() {
+  find "$1" -maxdepth 1 -type f \( -name '*.log' -o -name '*.out' -o -name 'log*' \) -size +0 -print0 | sort -z | xargs -0r tail -v -n 8
+}
+
+# show_logs_on_failure FOLDER: from here on, when the script fails
+show_logs_on_failure() {
+  logs_folder=$1
+  trap '[ $? = 0 ] || show_logs "$logs_folder" >&2' EXIT
+}
+
+# begin FOLDER COMMAND...: what it prints goes to FOLDER/start.out. The script ends when one of its steps fails; a shell ignores failed
+# steps of a function that stands before ||, so call this on a line of its own.
+begin() {
+  local folder=$1 status
+  shift
+  set +e
+  (
+    set -e
+    "$@"
+  ) >"$folder/start.out" 2>&1 </dev/null
+  status=$?
+  set -e
+  [ $status = 0 ] || exit 1
 }
