@@ -134,12 +134,23 @@ def chunks_of(packed, count):
     return out
 
 
+class Refused(Exception):
+    """A fetch of a plan that was answered by an error: `reply`."""
+
+    def __init__(self, reply):
+        super().__init__(repr(reply))
+        self.reply = reply
+
+
 def download(server, plan):
-    """The bytes of a plan: each fetch entry asked for as the JavaScript client does, the terms put together from it."""
+    """The bytes of a plan: each fetch entry asked for as the JavaScript client does, the terms put together from it.
+    Raises Refused where a fetch is answered by an error."""
     chunks = {}
     for name, fetches in fetches_of(plan).items():
         for url, ranges in fetches:
             reply = server.get(path_of(url), headers={"Range": range_of(ranges)})
+            if reply.status >= 400:
+                raise Refused(reply)
             assert reply.status == 206, reply
             if len(ranges) == 1:
                 parts = [reply.body]

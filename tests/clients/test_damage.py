@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import random
+import re
 import sqlite3
 import struct
 import subprocess
@@ -357,11 +358,27 @@ def answers(server, files):
         if reply.status != 200:
             continue
         try:
-            assert plans.download(server, reply.json()) == plans.content(file), "wrong bytes"
-            whole += 1
-        except AssertionError as e:
-            assert "500" in str(e) or "404" in str(e), e
+            got = plans.download(server, reply.json())
+        except plans.Refused as e:
+            assert e.reply.status in (404, 500), e.reply
+            continue
+        assert got == plans.content(file), "wrong bytes"
+        whole += 1
     return whole
+
+
+REFUSALS = re.compile(r"cairnd: (cannot (read|open|examine) the index: |the index |\S+/index\.sqlite is not an index of Cairn)")
+
+
+def starts(server):
+    """A daemon that does not start names the index as the reason. The folder's path, which has that word in it, is no proof of that."""
+    try:
+        server.start()
+    except AssertionError:
+        last = server.log().splitlines()[-1]
+        assert server.process.returncode == 1 and REFUSALS.match(last), last
+        return False
+    return True
 
 
 @pytest.mark.parametrize("way", ["zeros", "noise", "bits"])
@@ -384,10 +401,7 @@ def test_damaged_index(tmp_path, way):
         index.write_bytes(bad)
         for rest in ("index.sqlite-wal", "index.sqlite-shm"):
             (server.data / rest).unlink(missing_ok=True)
-        try:
-            server.start()
-        except AssertionError as e:
-            assert server.process.returncode == 1 and "index" in str(e), e
+        if not starts(server):
             refused += 1
             continue
         failed += answers(server, files) < len(files)
