@@ -294,8 +294,20 @@ class Watch:
 
 
 TERMS = 100_000
-RSS_ANON_KIB_MAX = 96 * 1024
-GROWTH_KIB_MAX = 32 * 1024  # for one plan: some hundred bytes for each term; the answer itself, 42 MB, is never in memory
+ROUNDS = 10
+PEAK_KIB_MAX = 64 * 1024
+PLAN_KIB_MAX = 32 * 1024  # some hundred bytes for each term; the answer itself, 42 MB, is never in memory
+KEPT_KIB_MAX = 8 * 1024  # by which a later round may need more than the first
+
+
+def peak_of(server, ask_once):
+    """The daemon's memory before, and at most, while it answers in full; and the answer."""
+    watch = Watch(server.process.pid)
+    before = watch.now_kib()
+    with watch:
+        reply = ask_once()
+    assert reply.status == 200, reply
+    return before, watch.peak_kib, reply
 
 
 def test_file_of_many_terms(tmp_path):
@@ -310,14 +322,12 @@ def test_file_of_many_terms(tmp_path):
         put(server, [file], xorbs)
         for form in FORMS:
             ask(server, form, file, "bytes=0-100")  # what is made once, is made
-            watch = Watch(server.process.pid)
-            before = watch.now_kib()
-            with watch:
-                reply = ask(server, form, file)
-            assert reply.status == 200, reply
-            if not cairn.is_thread_sanitized():
-                assert watch.peak_kib < RSS_ANON_KIB_MAX, (before, watch.peak_kib)
-                assert watch.peak_kib - before < GROWTH_KIB_MAX, (before, watch.peak_kib)
+            before, first, reply = peak_of(server, lambda: ask(server, form, file))  # noqa: B023
+            for _ in range(ROUNDS - 1):
+                _, peak, _ = peak_of(server, lambda: ask(server, form, file))  # noqa: B023
+            assert peak - first < KEPT_KIB_MAX, (before, first, peak)
+            if not cairn.is_sanitized():
+                assert first < PEAK_KIB_MAX and first - before < PLAN_KIB_MAX, (before, first)
             assert len(reply.body) > 20_000_000
             assert plans.said(reply.json()) == plans.expected(file)
             first, last = size // 3, size // 3 + 30_000
