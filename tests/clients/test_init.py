@@ -1,0 +1,193 @@
+"""cairn init: one command makes a server that others use, and what it says to type next works as printed."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+from pathlib import Path
+
+import authority
+import cairn
+import pytest
+
+pytestmark = [pytest.mark.files, pytest.mark.sqlite]  # it makes such a folder
+
+EXIT_USAGE, EXIT_CANT_CREATE, EXIT_DENIED = 64, 73, 77
+
+
+def init(folder, *arguments, code=0):
+    """@return what it says, on standard output or, when it fails, on standard error"""
+    env = cairn.Daemon(folder).environment()
+    done = subprocess.run([cairn.CAIRN, "init", *arguments], capture_output=True, text=True, timeout=60, env=env, cwd=folder)
+    assert not cairn.REPORTS.search(done.stderr), done.stderr
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done.stderr if code else done.stdout
+
+
+def settings_of(folder):
+    lines = (folder / "cairnd.conf").read_text().splitlines()
+    return dict(line.split(" = ", 1) for line in lines if line and not line.startswith("#"))
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """serve(folder) starts the daemon with the settings that were written, on a free port."""
+    running = []
+
+    def begin(folder, **options):
+        daemon = cairn.Daemon(tmp_path / "daemon", **options)
+        daemon.command = [cairn.CAIRND, "--config", str(folder / "cairnd.conf"), "--listen", "127.0.0.1:0"]
+        running.append(daemon.start())
+        return daemon
+
+    yield begin
+    for daemon in running:
+        daemon.stop()
+
+
+def ask(daemon, method, path, key, body=None):
+    return daemon.request(method, path, body=json.dumps(body).encode() if body else None, token=key)
+
+
+def test_a_folder_of_ones_own(tmp_path, serve):
+    store = tmp_path / "store"
+    said = init(tmp_path, "ann", "--dir", "store")
+    key = re.search(r"export HF_TOKEN=(hf_cairn_\S+)", said)[1]
+    assert f"cairnd --config {store}/cairnd.conf" in said and "hf upload ann/first ./folder" in said
+    assert "export HF_ENDPOINT=http://127.0.0.1:8080\n" in said
+    assert settings_of(store) == {
+        "data_dir": str(store),
+        "listen": "127.0.0.1:8080",
+        "token_key": f"{store}/keys",
+        "token_audience": "http://127.0.0.1:8080",
+        "token_issuer": "cairn",
+        "hub_private": "*",
+    }
+    assert stat.S_IMODE((store / "keys").stat().st_mode) == 0o700 and stat.S_IMODE((store / "keys/1").stat().st_mode) == 0o600
+    assert subprocess.run([cairn.CAIRND, "--check", "--config", str(store / "cairnd.conf")], timeout=60, check=False).returncode == 0
+
+    daemon = serve(store)
+    assert not daemon.events("tokens_not_bound"), "tokens are bound to this service"
+    assert ask(daemon, "GET", "/api/whoami-v2", key).json()["name"] == "ann"
+    assert ask(daemon, "POST", "/api/repos/create", key, {"name": "first"}).status == 200
+    assert ask(daemon, "GET", "/api/models/ann/first", key).json()["private"] is True
+    assert ask(daemon, "GET", "/api/models/ann/first", None).status in (401, 404)
+
+    # What it prints for another user, as a shell reads it.
+    lines = re.search(r"(?s)Another user.*?\n\n(.*)", said)[1].replace("http://127.0.0.1:8080", daemon.url, 1)
+    path = f"{Path(cairn.CAIRN).parent}:{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-euc", lines], env=daemon.environment() | {"PATH": path}, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stdout.startswith("hf_cairn_"), done
+    assert ask(daemon, "GET", "/api/whoami-v2", done.stdout.strip()).json()["name"] == "ben"
+
+
+def test_nothing_is_overwritten(tmp_path):
+    init(tmp_path, "ann", "--dir", "store")
+    tree = lambda: {p: p.read_bytes() for p in sorted((tmp_path / "store").rglob("*")) if p.is_file()}
+    before = tree()
+    assert "listen = 127.0.0.1:8080" in init(tmp_path, "ann", "--dir", "store", code=EXIT_CANT_CREATE)
+    assert "[init.settings]" in init(tmp_path, "ben", "--dir", "store", "--public", code=EXIT_CANT_CREATE)
+    assert tree() == before
+
+
+def test_a_command_that_was_interrupted_is_typed_again(tmp_path, serve):
+    store = tmp_path / "store"
+    first = json.loads(init(tmp_path, "ann", "--dir", "store", "--json"))
+    secret = (store / "keys/1").read_bytes()
+    (store / "cairnd.conf").unlink()  # it comes last
+    said = init(tmp_path, "ann", "--dir", "store")
+    assert f"kept      {store}/keys\n" in said and "kept      user ann\n" in said
+    assert (store / "keys/1").read_bytes() == secret
+    daemon = serve(store)
+    for key in first["key"], re.search(r"HF_TOKEN=(\S+)", said)[1]:
+        assert ask(daemon, "GET", "/api/whoami-v2", key).json()["name"] == "ann"
+
+
+def test_json(tmp_path):
+    said = json.loads(init(tmp_path, "ann", "--dir", "store", "--json", "--public"))
+    store = str(tmp_path / "store")
+    assert said.pop("key").startswith("hf_cairn_")
+    assert said == {"settings": f"{store}/cairnd.conf", "token_key": f"{store}/keys", "data_dir": store, "url": "http://127.0.0.1:8080", "user": "ann"}
+    assert "hub_private" not in settings_of(tmp_path / "store")
+
+
+def test_the_comments_of_the_package_stay(tmp_path, serve):
+    """Each new setting stands where its default was explained."""
+    store = tmp_path / "store"
+    store.mkdir()
+    env = cairn.Daemon(tmp_path).environment()
+    env = {name: value for name, value in env.items() if not name.startswith("CAIRN_")}
+    packaged = subprocess.run([cairn.CAIRND, "--data-dir", str(store), "--print-settings-file"], capture_output=True, text=True, timeout=60, check=True, env=env).stdout
+    (store / "cairnd.conf").write_text(packaged)
+    (store / "cairnd.conf").chmod(0o640)
+    init(tmp_path, "ann", "--dir", "store", "--url", "http://hub.example.org:9000")
+    changed = set((store / "cairnd.conf").read_text().splitlines()) - set(packaged.splitlines())
+    assert changed == {f"{name} = {value}" for name, value in settings_of(store).items()} - {f"data_dir = {store}"}
+    assert len((store / "cairnd.conf").read_text().splitlines()) == len(packaged.splitlines())
+    assert stat.S_IMODE((store / "cairnd.conf").stat().st_mode) == 0o640
+    serve(store)
+
+
+@pytest.mark.parametrize(
+    ("url", "listen", "public_url"),
+    [
+        ("http://localhost:8080/", "127.0.0.1:8080", None),
+        ("http://127.0.0.2", "127.0.0.2:80", None),
+        ("http://[::1]:81", "[::1]:81", None),
+        ("http://hub.example.org:9000", "ALL:9000", None),
+        ("https://hub.example.org", "127.0.0.1:8080", "https://hub.example.org"),
+        ("https://example.org:444/hub/", "127.0.0.1:8080", "https://example.org:444/hub"),
+    ],
+)
+def test_addresses(tmp_path, url, listen, public_url):
+    said = init(tmp_path, "ann", "--dir", "store", "--url", url)
+    found = settings_of(tmp_path / "store")
+    assert re.sub(r"^(\[::\]|0\.0\.0\.0):", "ALL:", found["listen"]) == listen
+    assert found.get("public_url") == public_url and found["token_audience"] == url.rstrip("/")
+    assert ("unencrypted" in said) == url.startswith("http://hub")
+    assert ("Let the proxy" in said) == (public_url is not None)
+
+
+@pytest.mark.parametrize("url", ["hub.example.org", "ftp://a", "http://", "http://a:0", "http://a:65536", "http://a:", "http://a/path", "http://a b", "http://a]", "http://[::1", "https://a/x y", "http://" + "a" * 300])
+def test_what_is_no_address(tmp_path, url):
+    assert "[init.url]" in init(tmp_path, "ann", "--dir", "store", "--url", url, code=EXIT_USAGE)
+    assert not (tmp_path / "store").exists()
+
+
+def test_https(tmp_path, serve):
+    ca = authority.Authority(tmp_path / "ca")
+    certificate, key = ca.issue("127.0.0.1")
+    said = init(tmp_path, "ann", "--dir", "store", "--url", "https://127.0.0.1:8443", "--tls-certificate", os.path.relpath(certificate, tmp_path), "--tls-key", str(key))
+    found = settings_of(tmp_path / "store")
+    assert found["tls_certificate"] == str(certificate) and found["tls_key"] == str(key) and found["listen"] == "127.0.0.1:8443"
+    daemon = serve(tmp_path / "store", trust=str(ca.path))
+    assert ask(daemon, "GET", "/api/whoami-v2", re.search(r"HF_TOKEN=(\S+)", said)[1]).status == 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([], EXIT_USAGE),
+        (["ann", "ben"], EXIT_USAGE),
+        (["-ann"], EXIT_USAGE),
+        (["api"], EXIT_USAGE),
+        (["a--b"], EXIT_USAGE),
+        (["ann", "--tls-key", "x"], EXIT_USAGE),
+        (["ann", "--url", "http://a", "--tls-certificate", "x", "--tls-key", "x"], EXIT_USAGE),
+        (["ann", "--tls-certificate", "gone", "--tls-key", "gone", "--url", "https://a:8443"], EXIT_DENIED),
+        (["ann", "--dir", "no/such/folder"], EXIT_CANT_CREATE),
+        (["ann", "--dir", "with;semicolon"], EXIT_USAGE),
+    ],
+    ids=str,
+)
+def test_what_is_refused(tmp_path, arguments, code):
+    arguments += [] if "--dir" in arguments else ["--dir", "store"]
+    assert init(tmp_path, *arguments, code=code).startswith("cairn")
+    assert not list(tmp_path.rglob("cairnd.conf*")), "no settings are left, nor a part of them"
+
+
+def test_beside_a_daemon(server, tmp_path):
+    said = init(tmp_path, "ann", "--dir", str(server.data), code=EXIT_CANT_CREATE)
+    assert "data_dir.in_use" in said and "cairn user add" in said
+    assert not list(server.data.glob("cairnd.conf*"))
