@@ -2,6 +2,9 @@
 
 A Check program counts its checks, a pytest file its tests, anything else is one test. A program that was killed, or failed
 without saying so, is one failure more. Exits 1 when anything failed or nothing ran.
+
+    count.py [--more TEXT] LOG...    TEXT: stands before the last line
+Each reason to skip has a line `skipped: PROGRAM: NUMBER: REASON`, which .ci/skips is about.
 """
 
 import json
@@ -11,7 +14,7 @@ from pathlib import Path
 
 CHECK = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)", re.M)
 PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [0-9.]+s", re.M)
-SKIPPED = re.compile(r"^SKIPPED \[\d+\] (.*)$", re.M)
+SKIPPED = re.compile(r"^SKIPPED \[(\d+)\] (.*)$", re.M)
 WHAT_FAILED = re.compile(r"^(?:FAILED |ERROR |E   +).+|^.+:\d+:[FE]:.+|^.+: (?:error|warning): .+", re.M)  # of pytest, Check, a compiler
 FIGURES = re.compile(r"^failover: .+", re.M)  # that a run is for
 MOST_REASONS, REASON_CHARACTERS = 12, 300
@@ -51,9 +54,23 @@ def reasons(test):
     return [line.strip()[:REASON_CHARACTERS] for line in said[-MOST_REASONS:]]
 
 
+def skips(test):
+    """[(how many tests, why)]"""
+    out = test.get("stdout") or ""
+    if test["result"] == "SKIP":
+        lines = out.strip().splitlines()
+        return [(1, lines[-1] if lines else "no reason given")]
+    found = {}
+    for number, reason in SKIPPED.findall(out):
+        found[reason] = found.get(reason, 0) + int(number)
+    return sorted((number, reason) for reason, number in found.items())
+
+
 def main():
-    total = [0, 0, 0]
-    for path in map(Path, sys.argv[1:]):
+    total, logs, more = [0, 0, 0], sys.argv[1:], ""
+    if logs[:1] == ["--more"]:
+        more, logs = logs[1], logs[2:]
+    for path in map(Path, logs):
         if not path.exists():
             print(f"failed: there is no {path}")
             total[1] += 1
@@ -71,13 +88,10 @@ def main():
                 print(line)
             for reason in reasons(test) if unsteady else []:
                 print(f"unsteady: {test['name']}: {reason}")
-            for reason in sorted(set(SKIPPED.findall(test.get("stdout") or ""))):
-                print(f"skipped: {test['name']}: {reason}")
-            if test["result"] == "SKIP":
-                why = (test.get("stdout") or "").strip().splitlines()
-                print(f"skipped: {test['name']}: {why[-1] if why else 'no reason given'}")
+            for number, reason in skips(test):
+                print(f"skipped: {test['name']}: {number}: {reason}")
     passed, failed, skipped = total
-    print()
+    print(more)
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""), flush=True)
     return 0 if passed and not failed else 1
 
