@@ -138,6 +138,17 @@ static void daemon_tell_frozen(const struct app *app)
 		LOG(LOG_WARNING, "index_frozen", LOG_T("state", state), LOG_T("message", why));
 }
 
+/* The order of our own checkpoints avoids the bug (docs/design.md). */
+static void daemon_tell_sqlite(const struct app *app)
+{
+	const char *version = cairn_cas_reset_bug(app->cas);
+	if (version)
+		LOG(LOG_INFO, "sqlite_reset_bug", LOG_T("version", version),
+		    LOG_T("message",
+			  "this SQLite has the WAL-reset bug (3.7.0 to 3.51.2); cairnd avoids it, and no other "
+			  "program may write index.sqlite or make a checkpoint of it"));
+}
+
 static enum cairn_status daemon_open_cas(struct app *app, struct cairn_diag *diag)
 {
 	const struct cairn_cas_options options = daemon_cas_options(&app->config);
@@ -155,6 +166,7 @@ static enum cairn_status daemon_open_cas(struct app *app, struct cairn_diag *dia
 	if (from != 0 && from < to)
 		LOG(LOG_INFO, "index_migrated", LOG_N("from", from), LOG_N("to", to));
 	daemon_tell_frozen(app);
+	daemon_tell_sqlite(app);
 	return CAIRN_OK;
 }
 

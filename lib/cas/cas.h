@@ -113,6 +113,9 @@ void cairn_cas_tell_content(struct cairn_cas *cas, const struct cairn_diag *diag
  * that say they are cheap, too. */
 bool cairn_cas_is_remote(const struct cairn_cas *cas);
 
+/** As cairn_index_reset_bug(). */
+const char *cairn_cas_reset_bug(const struct cairn_cas *cas);
+
 /** Can uploads be taken: index writable and its checkpoints whole, room above the reserve, the store there?
  *  @return CAIRN_OK; CAIRN_E_FULL, of the reserve with the numbers in diag; CAIRN_E_BUSY the index did not answer in
  *          time; CAIRN_E_CONFLICT this machine's clock is off (index.clock); as cairn_index_health(),

@@ -28,6 +28,7 @@ struct cairn_index_backend {
 	/* What index.h says of opening; no thread writes yet. */
 	enum cairn_status (*open)(struct cairn_index **out, const char *where,
 				  const struct cairn_index_options *options, struct cairn_diag *diag);
+	const char *(*reset_bug)(void); /* NULL: it is not SQLite */
 	/* No thread writes any more. */
 	void (*free)(struct cairn_index *ix);
 

@@ -110,6 +110,10 @@ CAIRN_MUST_USE enum cairn_status cairn_index_open(struct cairn_index **out, cons
 /** Is it on another machine? What asks it may wait for long then, so it is for no thread that others wait for. */
 bool cairn_index_is_remote(const struct cairn_index *ix);
 
+/** Returns the version of SQLite if it has the WAL-reset bug, which loses commits unless checkpoints keep to an order
+ * (docs/design.md). @return NULL: it does not, or the engine is another one; lives as long as the process */
+const char *cairn_index_reset_bug(const struct cairn_index *ix);
+
 /** Finish the writes that wait, then close. NULL is harmless. */
 void cairn_index_free(struct cairn_index *ix);
 void cairn_index_freep(struct cairn_index **ix);

@@ -93,6 +93,11 @@ bool cairn_index_is_remote(const struct cairn_index *ix)
 	return ix->backend->remote;
 }
 
+const char *cairn_index_reset_bug(const struct cairn_index *ix)
+{
+	return ix->backend->reset_bug ? ix->backend->reset_bug() : NULL;
+}
+
 enum cairn_status cairn_index_copy(const char *url, const char *path, struct cairn_diag *diag)
 {
 	const char *where;

@@ -2,6 +2,7 @@
  * written by the kernel, so that only the log still has it. */
 #include "cas/internal.h"
 #include "index/sqlite/engine.h"
+#include "index/sqlite/migrate.h"
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,17 +103,32 @@ static void put_file(uint64_t number)
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 }
 
-/* So much log that a round of a checkpoint is due at the next commit; all of one page, so that the round itself is
- * short. */
-static void fill_log(void)
+/* Lengthens the log by as many commits as it gets pages. All are of the same page, so that a round is short. */
+static void fill_log_pages(int n)
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	char path[CAIRN_SQL_PATH_BYTES];
 	ck_assert_int_eq(cairn_sql_index_path(path, f.dir.path, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL, NULL), CAIRN_OK);
 	ck_assert_int_eq(cairn_sql_exec(db, "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = OFF"), CAIRN_OK);
-	for (int i = 0; i <= CAIRN_CHECKPOINT_PAGES; i++)
+	for (int i = 0; i < n; i++)
 		ck_assert_int_eq(cairn_sql_exec(db, "UPDATE state SET probes = probes + 1"), CAIRN_OK);
+}
+
+/* The length of the log as long as it has never been begun anew. */
+static int log_pages(void)
+{
+	enum { LOG_HEAD_BYTES = 32, FRAME_BYTES = 24 + CAIRN_MIGRATE_PAGE_BYTES };
+	CLEANUP(tempdir_textp) char *path = tempdir_path(&f.dir, "index.sqlite-wal");
+	struct stat st;
+	ck_assert_int_eq(stat(path, &st), 0);
+	return (int)((st.st_size - LOG_HEAD_BYTES) / FRAME_BYTES);
+}
+
+/* So much log that a round of a checkpoint is due at the next commit. */
+static void fill_log(void)
+{
+	fill_log_pages(CAIRN_CHECKPOINT_PAGES + 1);
 }
 
 /* A commit, and the round that it begins. */
@@ -239,6 +256,116 @@ START_TEST(a_busy_log_is_no_failure)
 }
 END_TEST
 
+/* Holds one pass of the thread at the place where SQLite's WAL-reset bug strikes: the pass has read the header of the
+ * log, and has no lock yet that keeps the log from being begun anew. SQLite calls xUnfetch just there. */
+static struct {
+	sqlite3_io_methods methods;
+	int pass, held_pass; /* the pass that runs; the pass to hold */
+	bool held, opened;   /* under the checkpoint's lock */
+} gate;
+
+static int gate_unfetch(sqlite3_file *file, sqlite3_int64 offset, void *page)
+{
+	struct cairn_checkpoint *c = &cairn_sqlite(ix)->checkpoint;
+	(void)file;
+	(void)offset;
+	if (page || ++gate.pass != gate.held_pass)
+		return SQLITE_OK;
+	pthread_mutex_lock(&c->lock);
+	gate.held = true;
+	pthread_cond_broadcast(&c->changed);
+	while (!gate.opened)
+		pthread_cond_wait(&c->changed, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+	return SQLITE_OK;
+}
+
+static void gate_set(int pass)
+{
+	sqlite3_file *file = NULL;
+	sqlite3 *db = cairn_sqlite(ix)->checkpoint.db;
+	ck_assert_int_eq(sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file), SQLITE_OK);
+	gate.methods = *file->pMethods;
+	gate.methods.xUnfetch = gate_unfetch;
+	gate.held_pass = pass;
+	file->pMethods = &gate.methods;
+}
+
+/* @return whether the pass stands at the gate; false: the round ended without that pass */
+static bool gate_wait(void)
+{
+	struct cairn_checkpoint *c = &cairn_sqlite(ix)->checkpoint;
+	pthread_mutex_lock(&c->lock);
+	while (c->state == CAIRN_CHECKPOINT_COPYING && !gate.held)
+		pthread_cond_wait(&c->changed, &c->lock);
+	bool held = gate.held;
+	pthread_mutex_unlock(&c->lock);
+	return held;
+}
+
+static void gate_open(void)
+{
+	struct cairn_checkpoint *c = &cairn_sqlite(ix)->checkpoint;
+	pthread_mutex_lock(&c->lock);
+	gate.opened = true;
+	pthread_cond_broadcast(&c->changed);
+	while (c->state == CAIRN_CHECKPOINT_COPYING)
+		pthread_cond_wait(&c->changed, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void sees_files(uint64_t n)
+{
+	for (uint64_t number = 1; number <= n; number++)
+		ck_assert_msg(fx_sees(ix, NULL, number), "file %d was committed and is lost", (int)number);
+}
+
+/* Loops over the first passes of a round. A commit comes while the pass stands at the gate. */
+START_TEST(a_commit_during_a_pass_is_kept)
+{
+	struct cairn_checkpoint *c = &cairn_sqlite(ix)->checkpoint;
+	put_file(1);
+	/* A round of so many pages has a further pass, and the writer does not wait for the round to end. */
+	fill_log_pages(1003 - log_pages());
+	/* As if the disk were nearly full, so that short rounds do; but the log's file stays as long as it is. */
+	c->keep_bytes = UINT64_MAX;
+	c->round_pages = CAIRN_CHECKPOINT_PAGES_MIN;
+	gate_set(_i);
+	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK); /* begins the round */
+	bool held = gate_wait();
+	ck_assert(held || _i > 1);
+	put_file(2);
+	gate_open();
+	sees_files(2);
+	ck_assert_int_ne(c->state, CAIRN_CHECKPOINT_FAILED);
+	put_file(3);
+	fill_log_pages(2000); /* longer than the log was in the first round */
+	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_REST);
+	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_IDLE);
+	put_file(4);
+	sees_files(4);
+	cas_fixture_reopen(&f, NULL);
+	ix = f.cas->index;
+	sees_files(4);
+}
+END_TEST
+
+START_TEST(versions_with_the_bug_are_known)
+{
+	static const struct {
+		int version;
+		bool loses;
+	} VERSIONS[] = {
+		{3006023, false}, {3007000, true},  {3040001, true},  {3044005, true},  {3044006, false},
+		{3045000, true},  {3046001, true},  {3050006, true},  {3050007, false}, {3051000, true},
+		{3051002, true},  {3051003, false}, {3052000, false}, {4000000, false},
+	};
+	for (size_t i = 0; i < sizeof(VERSIONS) / sizeof(VERSIONS[0]); i++)
+		ck_assert_msg(cairn_sql_loses_commits(VERSIONS[i].version) == VERSIONS[i].loses, "%d",
+			      VERSIONS[i].version);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("index_checkpoint");
@@ -248,6 +375,12 @@ int main(void)
 	tcase_add_loop_test(t, a_lost_page_is_still_in_the_log, 0, WAYS);
 	tcase_add_test(t, a_restart_folds_it_in_again);
 	tcase_add_test(t, a_busy_log_is_no_failure);
+	suite_add_tcase(s, t);
+	t = tcase_create("commit_during_pass");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_set_timeout(t, 200);
+	tcase_add_loop_test(t, a_commit_during_a_pass_is_kept, 1, 3);
+	tcase_add_test(t, versions_with_the_bug_are_known);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

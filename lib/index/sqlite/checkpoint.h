@@ -34,6 +34,7 @@ struct cairn_checkpoint {
 
 	pthread_mutex_t lock; /* over all below */
 	pthread_cond_t changed;
+	int log_pages; /* the log's length at the writer's last commit */
 	enum cairn_checkpoint_state {
 		CAIRN_CHECKPOINT_IDLE,
 		CAIRN_CHECKPOINT_COPYING, /* the thread is at it */

@@ -189,6 +189,7 @@ const struct cairn_index_backend CAIRN_SQLITE = {
 	.migrate = cairn_sqlite_migrate,
 	.version = cairn_sqlite_version,
 	.open = cairn_sqlite_open,
+	.reset_bug = cairn_sql_reset_bug,
 	.free = cairn_sqlite_free,
 	.take = engine_take,
 	.tx = engine_records,

@@ -83,6 +83,21 @@ enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, con
 	return CAIRN_OK;
 }
 
+bool cairn_sql_loses_commits(int version)
+{
+	enum { BEGAN = 3007000, MENDED = 3051003, MENDED_3_50 = 3050007, MENDED_3_44 = 3044006, RELEASE = 1000 };
+	if (version / RELEASE == MENDED_3_50 / RELEASE)
+		return version < MENDED_3_50;
+	if (version / RELEASE == MENDED_3_44 / RELEASE)
+		return version < MENDED_3_44;
+	return version >= BEGAN && version < MENDED;
+}
+
+const char *cairn_sql_reset_bug(void)
+{
+	return cairn_sql_loses_commits(sqlite3_libversion_number()) ? sqlite3_libversion() : NULL;
+}
+
 void cairn_sql_closep(sqlite3 **db)
 {
 	(void)sqlite3_close(*db);

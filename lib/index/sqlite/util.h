@@ -37,6 +37,13 @@ CAIRN_MUST_USE enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_
 CAIRN_MUST_USE enum cairn_status cairn_sql_open(sqlite3 **out, const char *path, int flags, const char *vfs,
 						struct cairn_diag *diag);
 
+/** Does this version of SQLite (3051002 is 3.51.2) lose commits when a checkpoint of a log that is copied whole runs
+ * beside a commit? https://www.sqlite.org/wal.html calls that the WAL-reset bug. */
+bool cairn_sql_loses_commits(int version);
+
+/** As cairn_index_reset_bug(). */
+const char *cairn_sql_reset_bug(void);
+
 /** Close a connection whose statements are finalized. For CLEANUP(); NULL is harmless. */
 void cairn_sql_closep(sqlite3 **db);
 
