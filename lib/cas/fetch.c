@@ -146,10 +146,22 @@ static bool fetch_verify_small(struct cairn_cas *cas, const struct cairn_fetch *
 	       fetch_verify_by_kept_list(cas, f, fetch_is_over, &n_chunks) && fetch_row_vouches(cas, f);
 }
 
+/* Ask for the first bytes before any are promised. All of those are wanted for a body; one byte tells whether the
+ * object is as it was. */
+static enum cairn_status fetch_prepare(struct cairn_fetch *f)
+{
+	const struct cairn_fetch_range *first = &f->wanted.range[0];
+	return cairn_store_object_prepare(f->source.object, first->first,
+					  f->no_body ? 1 : first->last - first->first + 1);
+}
+
 enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f, bool verify, struct cairn_diag *diag)
 {
 	enum cairn_status status = fetch_open_first(cas, f, diag);
 	if (status == CAIRN_OK && verify && !fetch_is_verified(cas, f) && !fetch_verify_small(cas, f))
+		status = CAIRN_E_BUSY;
+	/* A HEAD verifies nothing, but what counts as lost is told, too. */
+	if (status == CAIRN_OK && (fetch_prepare(f) != CAIRN_OK || (f->no_body && !fetch_row_vouches(cas, f))))
 		status = CAIRN_E_BUSY;
 	if (status != CAIRN_OK)
 		cairn_fetch_source_fini(&f->source);
@@ -168,8 +180,9 @@ static bool fetch_verify_first(struct cairn_cas *cas, struct cairn_fetch *f, boo
 	return false;
 }
 
-enum cairn_status cairn_fetch_verify(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx),
-				     void *stop_ctx, struct cairn_diag *diag)
+/* @return as cairn_fetch_verify() */
+static enum cairn_status fetch_find_sound(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx),
+					  void *stop_ctx, struct cairn_diag *diag)
 {
 	if (fetch_verify_first(cas, f, stop, stop_ctx))
 		return CAIRN_OK;
@@ -179,6 +192,28 @@ enum cairn_status cairn_fetch_verify(struct cairn_cas *cas, struct cairn_fetch *
 	return status == CAIRN_OK ? cas_sound_copy(cas, &f->xorb, f->wanted.range, f->wanted.n, stop, stop_ctx,
 						   &f->source.object, diag)
 				  : status;
+}
+
+enum cairn_status cairn_fetch_verify(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx),
+				     void *stop_ctx, struct cairn_diag *diag)
+{
+	/* An object that changed since it was verified is opened as another one the second time, and verified anew. */
+	for (unsigned attempt = 0; attempt < 2; attempt++) {
+		enum cairn_status status = fetch_find_sound(cas, f, stop, stop_ctx, diag);
+		if (status == CAIRN_OK)
+			status = fetch_prepare(f);
+		else
+			return status;
+		if (status == CAIRN_OK)
+			return CAIRN_OK;
+		cairn_fetch_source_fini(&f->source);
+		if (status == CAIRN_E_BUSY)
+			return cas_store_is_silent(diag);
+		if (status != CAIRN_E_NOT_FOUND)
+			return status;
+	}
+	return cairn_fail(diag, CAIRN_E_BUSY, "object.changing", CAIRN_NO_OFFSET,
+			  "the object changes in the store while it is read; try again");
 }
 
 int cairn_fetch_source_take_fd(struct cairn_fetch_source *source, uint64_t *offset)

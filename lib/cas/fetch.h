@@ -25,6 +25,7 @@ struct cairn_fetch_source {
 /** One fetch. The caller sets the first group; zero the rest. */
 struct cairn_fetch {
 	struct cairn_hash xorb;
+	bool no_body;   /* only what would be sent is asked */
 	size_t n_asked; /* of the ranges that the client asks for; 0: all that was granted */
 	struct cairn_byte_range asked[CAIRN_FETCH_RANGES_MAX];
 
@@ -47,7 +48,8 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check_grant(struct cairn_cas *cas, 
  * @param verify  only bytes that were verified lately will do (verify_read.h), or few that can be at once: those
  *                are read, as they are for sending
  * @return CAIRN_OK
- *         CAIRN_E_BUSY    not so easily: cairn_fetch_verify() can tell, and what the index and the store answered
+ *         CAIRN_E_BUSY    not so easily: cairn_fetch_verify() can tell, and what the index and the store answered.
+ *                         Also: the first bytes that are wanted cannot be had
  *         CAIRN_E_USAGE   too many bytes for this grant (range.many)
  *         CAIRN_E_LIMIT   a range starts past the end of the xorb (range.past_end)
  *         CAIRN_E_DENIED  a range is not within the grant (fetch.range)
@@ -59,7 +61,9 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct 
  * The same from the first copy that is sound where its bytes are wanted. Reads them; for workers. What is found damaged
  * or missing on the way is acted upon (mend.h).
  * @param stop  asked before each chunk; true ends it early. May be NULL
- * @return CAIRN_OK; CAIRN_E_USAGE, CAIRN_E_LIMIT, CAIRN_E_DENIED as cairn_fetch_open(); else as cas_sound_copy()
+ * @return CAIRN_OK the first bytes that are wanted are here, or a disk of this machine has them;
+ *         CAIRN_E_USAGE, CAIRN_E_LIMIT, CAIRN_E_DENIED as cairn_fetch_open(); CAIRN_E_BUSY also when the object
+ *         changes in the store again and again (object.changing); else as cas_sound_copy()
  */
 CAIRN_MUST_USE enum cairn_status cairn_fetch_verify(struct cairn_cas *cas, struct cairn_fetch *f,
 						    bool (*stop)(void *ctx), void *stop_ctx, struct cairn_diag *diag);

@@ -251,7 +251,7 @@ static enum cairn_status reader_next_chunk(struct cairn_file_reader *r, struct c
 	if (status != CAIRN_OK)
 		return status;
 	status = r->object && r->list ? reader_try(r, r->object, r->list) : CAIRN_E_DAMAGED;
-	if (status == CAIRN_E_DAMAGED || status == CAIRN_E_IO)
+	if (status == CAIRN_E_DAMAGED || status == CAIRN_E_IO || status == CAIRN_E_NOT_FOUND)
 		status = reader_read_elsewhere(r, diag);
 	if (status == CAIRN_E_BUSY)
 		return cas_store_is_silent(diag);

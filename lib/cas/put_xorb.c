@@ -213,6 +213,9 @@ static enum cairn_status xorb_upload_settle(struct cairn_xorb_upload *u, struct 
 	enum cairn_status status = xorb_upload_await_rows(u, diag);
 	if (status == CAIRN_OK)
 		status = cas_xorb_look(u->cas, &u->hash, &row, NULL, &u->known, diag);
+	/* Somebody may have changed the object in its bucket. These bytes can take its place. */
+	if (status == CAIRN_OK && u->known)
+		status = cairn_store_unchanged(u->cas->store, &u->hash, &row.copy, row.stored_bytes, &u->known);
 	if (status == CAIRN_OK && u->known)
 		status = xorb_upload_renew(u, &row, diag);
 	if (status != CAIRN_OK || u->known)

@@ -65,7 +65,8 @@ static bool scrub_is_described(const struct scrub *s, const struct cairn_chunk_l
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
-/* @return CAIRN_OK, also when it is damaged or cannot be read; CAIRN_E_BUSY; CAIRN_E_NOMEM */
+/* @return CAIRN_OK, also when it is damaged or cannot be read; CAIRN_E_NOT_FOUND it was removed or changed since it was
+ *         opened; CAIRN_E_BUSY; CAIRN_E_NOMEM */
 static enum cairn_status scrub_read_copy(struct scrub *s, struct cairn_store_object *copy)
 {
 	CLEANUP(cairn_xorb_verifier_freep)
@@ -75,7 +76,7 @@ static enum cairn_status scrub_read_copy(struct scrub *s, struct cairn_store_obj
 	enum cairn_status status = CAIRN_E_NOMEM;
 	if (v)
 		status = cas_read_xorb(copy, &s->row.hash, &s->pace, v, s->block, &summary, &why);
-	if (status == CAIRN_E_NOMEM || (status == CAIRN_E_BUSY && !why.rule))
+	if (status == CAIRN_E_NOMEM || status == CAIRN_E_NOT_FOUND || (status == CAIRN_E_BUSY && !why.rule))
 		return status;
 	s->out->bytes += cairn_store_object_bytes(copy);
 	if (status != CAIRN_OK && !cas_is_damage(status)) {
@@ -92,21 +93,31 @@ static enum cairn_status scrub_read_copy(struct scrub *s, struct cairn_store_obj
 	return CAIRN_OK;
 }
 
+/* Open the copy at hand and read all of it. @param[out] opened  the status is that of the reading
+ *  @return as cas_open_copy(), then as scrub_read_copy() */
+static enum cairn_status scrub_open_and_read(struct scrub *s, bool *opened)
+{
+	CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
+	enum cairn_status status = cas_open_copy(s->cas, &s->row, s->n_copies, &copy);
+	*opened = status == CAIRN_OK;
+	return *opened ? scrub_read_copy(s, copy) : status;
+}
+
 static enum cairn_status scrub_copies(struct scrub *s)
 {
 	for (; s->n_copies < CAS_COPIES_MAX; s->n_copies++) {
-		CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;
-		enum cairn_status status = cas_open_copy(s->cas, &s->row, s->n_copies, &copy);
+		bool opened;
+		enum cairn_status status = scrub_open_and_read(s, &opened);
+		if (status == CAIRN_E_NOT_FOUND && opened) /* it was changed: judge it as it is now */
+			status = scrub_open_and_read(s, &opened);
 		if (status == CAIRN_E_NOT_FOUND)
 			break;
-		if (status == CAIRN_E_IO || status == CAIRN_E_BUSY)
+		if (!opened && (status == CAIRN_E_IO || status == CAIRN_E_BUSY))
 			s->out->unread = true;
-		if (status == CAIRN_E_IO)
+		if (!opened && status == CAIRN_E_IO)
 			continue;
-		if (status == CAIRN_E_BUSY)
+		if (!opened && status == CAIRN_E_BUSY)
 			break; /* the store is silent, about all of them */
-		if (status == CAIRN_OK)
-			status = scrub_read_copy(s, copy);
 		if (status != CAIRN_OK)
 			return status;
 	}

@@ -51,8 +51,13 @@ struct cairn_store_backend {
 	enum cairn_status (*get)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
 				 struct cairn_store_object **out);
 	enum cairn_status (*object_read)(struct cairn_store_object *o, uint64_t offset, uint8_t *out, size_t len);
+	/* NULL: what was opened can be read. */
+	enum cairn_status (*object_prepare)(struct cairn_store_object *o, uint64_t offset, uint64_t len);
 	void (*object_free)(struct cairn_store_object *o);
 	enum cairn_status (*stat)(struct cairn_store *s, const struct cairn_hash *hash, uint64_t *bytes);
+	/* NULL: what stat() says is so now. */
+	enum cairn_status (*unchanged)(struct cairn_store *s, const struct cairn_hash *hash,
+				       const struct cairn_copy *copy, uint64_t bytes, bool *unchanged);
 	enum cairn_status (*confirm)(struct cairn_store *s, const struct cairn_hash *hash, unsigned n);
 	enum cairn_status (*remove)(struct cairn_store *s, const struct cairn_hash *hash, struct cairn_diag *diag);
 	enum cairn_status (*set_aside)(struct cairn_store *s, const struct cairn_hash *hash);
@@ -89,6 +94,18 @@ struct cairn_store_object {
 	uint64_t fd_offset; /* of its first byte in the file */
 	int fd;             /* -1: none to send from */
 };
+
+/** An object's identity from what tells its bytes from others: each step can be undone, so two lists of words that
+ *  differ in one never give the same number. */
+static inline uint64_t store_identity(const uint64_t *words, size_t n)
+{
+	uint64_t mixed = 0;
+	for (size_t i = 0; i < n; i++) {
+		mixed = (mixed ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		mixed ^= mixed >> 32;
+	}
+	return mixed;
+}
 
 /** Each room opens its own, by what follows the scheme and its colon. @return as cairn_store_open() says of it */
 enum cairn_status store_fs_open(struct cairn_store **out, const char *dir, const struct cairn_store_options *options,

@@ -138,6 +138,13 @@ enum cairn_status cairn_store_object_read(struct cairn_store_object *o, uint64_t
 	return o->backend->object_read(o, offset, out, len);
 }
 
+enum cairn_status cairn_store_object_prepare(struct cairn_store_object *o, uint64_t offset, uint64_t len)
+{
+	if (offset > o->bytes || len > o->bytes - offset)
+		return CAIRN_E_IO;
+	return o->backend->object_prepare ? o->backend->object_prepare(o, offset, len) : CAIRN_OK;
+}
+
 int cairn_store_object_take_fd(struct cairn_store_object *o, uint64_t *offset)
 {
 	int fd = o->fd;
@@ -162,6 +169,13 @@ enum cairn_status cairn_store_stat(struct cairn_store *s, const struct cairn_has
 {
 	*bytes = 0;
 	return s->backend->stat(s, hash, bytes);
+}
+
+enum cairn_status cairn_store_unchanged(struct cairn_store *s, const struct cairn_hash *hash,
+					const struct cairn_copy *copy, uint64_t bytes, bool *unchanged)
+{
+	*unchanged = true;
+	return s->backend->unchanged ? s->backend->unchanged(s, hash, copy, bytes, unchanged) : CAIRN_OK;
 }
 
 enum cairn_status cairn_store_confirm(struct cairn_store *s, const struct cairn_hash *hash, unsigned n)

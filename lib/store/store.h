@@ -164,10 +164,16 @@ uint64_t cairn_store_object_bytes(const struct cairn_store_object *o);
  * and so has this one once it was written to (except for once in 2^64). */
 uint64_t cairn_store_object_identity(const struct cairn_store_object *o);
 
-/** Read exactly len bytes at offset. @return CAIRN_OK; CAIRN_E_IO also when the object is shorter; CAIRN_E_NOT_FOUND it
- * was removed since it was opened */
+/** Read exactly len bytes at offset. @return CAIRN_OK; CAIRN_E_IO also when the object is shorter; CAIRN_E_NOT_FOUND
+ * the object was removed or changed since it was opened: open it again to see what is there */
 CAIRN_MUST_USE enum cairn_status cairn_store_object_read(struct cairn_store_object *o, uint64_t offset, uint8_t *out,
 							 size_t len);
+
+/** Get ready to read len bytes at offset, at least one: a store on another machine is asked for the first of them now,
+ * so that the caller learns of a failure before it promises the bytes to anybody. @return as cairn_store_object_read()
+ */
+CAIRN_MUST_USE enum cairn_status cairn_store_object_prepare(struct cairn_store_object *o, uint64_t offset,
+							    uint64_t len);
 
 /** Hand over the descriptor to send from: the caller closes it, and the object can't be read any more. The bytes stay
  * as they are for as long as it is open.
@@ -180,6 +186,15 @@ void cairn_store_object_freep(struct cairn_store_object **o);
 /** Is it there, and how long? @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_store_stat(struct cairn_store *s, const struct cairn_hash *hash,
 						  uint64_t *bytes);
+
+/**
+ * A row says that the object is there, and cairn_store_stat() agrees: is it still of this length, and as it was when
+ * this process last stored, opened or read it? A service is asked again; on this machine stat() has just looked.
+ * @param copy  as the row names it
+ * @return CAIRN_OK; CAIRN_E_IO
+ */
+CAIRN_MUST_USE enum cairn_status cairn_store_unchanged(struct cairn_store *s, const struct cairn_hash *hash,
+						       const struct cairn_copy *copy, uint64_t bytes, bool *unchanged);
 
 /**
  * Make durable an object that was found: its name may be left by a process that was killed before its sync, and go with

@@ -205,7 +205,10 @@ static bool fetch_take_headers(struct http_request *req, struct fetch_request *f
 		return false;
 	}
 	f->known = http_has_etag(http_if_none_match(req), f->etag);
-	f->verify = atomic_load(&app_of(req)->live.prove_reads) && http_method(req) == HTTP_GET && !f->known;
+	f->fetch.no_body = http_method(req) != HTTP_GET || f->known;
+	/* Where plans lead clients to the store, they lead here only what something may be wrong with. */
+	f->verify = (atomic_load(&app_of(req)->live.prove_reads) || app_of(req)->config.fetch_from_store) &&
+		    !f->fetch.no_body;
 	return true;
 }
 

@@ -44,7 +44,7 @@ static enum cairn_status put(struct fixture *f, const char *name, const char *te
 	char sha256[S3_HEX_SHA256_BYTES];
 	ck_assert_int_eq(cairn_sha256_of(digest, claimed, strlen(claimed)), CAIRN_OK);
 	cairn_hex_text(sha256, digest, sizeof(digest));
-	return s3_put(f->client, name, (const uint8_t *)text, -1, strlen(text), sha256, NULL);
+	return s3_put(f->client, name, (const uint8_t *)text, -1, strlen(text), sha256, NULL, NULL);
 }
 
 /* Garage passes the condition over. Who relies on it reads back what is there. */
@@ -67,7 +67,7 @@ START_TEST(a_new_name_is_taken_once)
 		ck_assert_int_eq(s3_put_new(f.client, "a", (const uint8_t *)TEXTS[i], 5, sha256, NULL),
 				 i == 0 || replaced ? CAIRN_OK : CAIRN_E_CONFLICT);
 	}
-	ck_assert_int_eq(s3_get(f.client, "a", 0, got, sizeof(got), NULL), CAIRN_OK);
+	ck_assert_int_eq(s3_get(f.client, "a", NULL, 0, got, sizeof(got), NULL), CAIRN_OK);
 	ck_assert_mem_eq(got, TEXTS[replaced], sizeof(got));
 }
 END_TEST
@@ -90,9 +90,9 @@ START_TEST(another_body_than_was_signed_is_refused)
 	CLEANUP(fixture_fini) struct fixture f = fixture_new(NULL);
 	uint8_t got[5];
 	ck_assert_int_eq(put(&f, "a", "hello", "other"), CAIRN_E_MISMATCH);
-	ck_assert_int_eq(s3_get(f.client, "a", 0, got, sizeof(got), NULL), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(s3_get(f.client, "a", NULL, 0, got, sizeof(got), NULL), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(put(&f, "a", "hello", "hello"), CAIRN_OK);
-	ck_assert_int_eq(s3_get(f.client, "a", 0, got, sizeof(got), NULL), CAIRN_OK);
+	ck_assert_int_eq(s3_get(f.client, "a", NULL, 0, got, sizeof(got), NULL), CAIRN_OK);
 	ck_assert_mem_eq(got, "hello", sizeof(got));
 }
 END_TEST
@@ -102,13 +102,34 @@ START_TEST(a_range_is_whole_or_none)
 	CLEANUP(fixture_fini) struct fixture f = fixture_new(NULL);
 	uint8_t got[5] = {0};
 	ck_assert_int_eq(put(&f, "a", "hello", "hello"), CAIRN_OK);
-	ck_assert_int_eq(s3_get(f.client, "a", 1, got, 4, NULL), CAIRN_OK);
+	ck_assert_int_eq(s3_get(f.client, "a", NULL, 1, got, 4, NULL), CAIRN_OK);
 	ck_assert_mem_eq(got, "ello", 4);
-	ck_assert_int_eq(s3_get(f.client, "a", 1, got, 5, NULL), CAIRN_E_IO);
-	ck_assert_int_eq(s3_get(f.client, "a", 5, got, 1, NULL), CAIRN_E_IO);
+	ck_assert_int_eq(s3_get(f.client, "a", NULL, 1, got, 5, NULL), CAIRN_E_IO);
+	ck_assert_int_eq(s3_get(f.client, "a", NULL, 5, got, 1, NULL), CAIRN_E_IO);
 	ck_assert_int_eq(s3_delete(f.client, "a", NULL), CAIRN_OK);
 	ck_assert_int_eq(s3_delete(f.client, "a", NULL), CAIRN_OK);
-	ck_assert_int_eq(s3_get(f.client, "a", 1, got, 4, NULL), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(s3_get(f.client, "a", NULL, 1, got, 4, NULL), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(an_object_that_changed_is_told_from_the_one_before)
+{
+	static const char *const CHANGES[] = {"hallo", "hell", "hello!", ""};
+	CLEANUP(fixture_fini) struct fixture f = fixture_new(NULL);
+	struct s3_state before, now;
+	uint8_t got[4];
+	ck_assert_int_eq(put(&f, "a", "hello", "hello"), CAIRN_OK);
+	ck_assert_int_eq(s3_look(f.client, "a", &before, NULL), CAIRN_OK);
+	ck_assert_uint_eq(before.bytes, 5);
+	ck_assert(before.etag != 0 && before.modified != 0);
+	ck_assert_int_eq(s3_get(f.client, "a", &before, 0, got, sizeof(got), NULL), CAIRN_OK);
+	for (size_t i = 0; i < sizeof(CHANGES) / sizeof(CHANGES[0]); i++) {
+		ck_assert_int_eq(put(&f, "a", CHANGES[i], CHANGES[i]), CAIRN_OK);
+		ck_assert_int_eq(s3_get(f.client, "a", &before, 0, got, sizeof(got), NULL), CAIRN_E_CONFLICT);
+		ck_assert_int_eq(s3_look(f.client, "a", &now, NULL), CAIRN_OK);
+		ck_assert_uint_eq(now.bytes, strlen(CHANGES[i]));
+		ck_assert(!s3_state_agrees(&before, &now));
+	}
 }
 END_TEST
 
@@ -147,7 +168,7 @@ START_TEST(who_is_not_known_is_refused)
 	uint8_t got[5];
 	ck_assert_int_eq(setenv("AWS_SECRET_ACCESS_KEY", "wrong", 1), 0);
 	CLEANUP(fixture_fini) struct fixture f = fixture_new(NULL);
-	ck_assert_int_eq(s3_get(f.client, "a", 0, got, 5, &diag), CAIRN_E_BUSY);
+	ck_assert_int_eq(s3_get(f.client, "a", NULL, 0, got, 5, &diag), CAIRN_E_BUSY);
 	ck_assert_str_eq(diag.rule, "store.refused");
 }
 END_TEST
@@ -165,6 +186,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, another_body_than_was_signed_is_refused);
 	tcase_add_test(tc, a_range_is_whole_or_none);
 	tcase_add_test(tc, a_new_name_is_taken_once);
+	tcase_add_test(tc, an_object_that_changed_is_told_from_the_one_before);
 	tcase_add_test(tc, lists_come_in_pages);
 	tcase_add_test(tc, a_bucket_that_is_not_there_is_told);
 	tcase_add_test(tc, who_is_not_known_is_refused);

@@ -275,7 +275,6 @@ static uint64_t store_fs_time_ns(const struct timespec *t)
 	return (uint64_t)t->tv_sec * 1000 * 1000 * 1000 + (uint64_t)t->tv_nsec;
 }
 
-/* Each step can be undone, so two states that differ in one word never give the same number. */
 static uint64_t store_fs_identity(const struct stat *st, const struct cairn_readshard_slot *slot)
 {
 	const uint64_t words[] = {
@@ -287,12 +286,7 @@ static uint64_t store_fs_identity(const struct stat *st, const struct cairn_read
 		slot->bytes,
 		slot->bytes_at,
 	};
-	uint64_t mixed = 0;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		mixed = (mixed ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-		mixed ^= mixed >> 32;
-	}
-	return mixed;
+	return store_identity(words, sizeof(words) / sizeof(words[0]));
 }
 
 /* The object folder first: what is moved into a pack is in the pack before it leaves the folder, so it is always found

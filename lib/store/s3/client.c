@@ -1,5 +1,6 @@
 #include "store/s3/client.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "base/percent.h"
@@ -377,15 +378,36 @@ static enum cairn_status client_wrong(struct s3_client *c, const struct client_r
 	return client_strange(r, diag);
 }
 
-/* Each service names the tag of what it has stored; a page that somebody on the way answers with has none. */
-static enum cairn_status client_put(struct s3_client *c, struct client_request *r, struct cairn_diag *diag)
+/* @return 0 for a header that is not there */
+static uint64_t client_header_hash(const char *value)
+{
+	struct cairn_hash hash;
+	if (!*value)
+		return 0;
+	cairn_hash_chunk(&hash, value, strlen(value));
+	return cairn_get_u64le(hash.b) | 1;
+}
+
+bool s3_state_agrees(const struct s3_state *a, const struct s3_state *b)
+{
+	return a->bytes == b->bytes && (a->etag == b->etag || !a->etag || !b->etag) &&
+	       (a->modified == b->modified || !a->modified || !b->modified);
+}
+
+/* Each service names the ETag of what it has stored; a page that somebody on the way answers with has none. */
+static enum cairn_status client_put(struct s3_client *c, struct client_request *r, struct s3_state *state,
+				    struct cairn_diag *diag)
 {
 	enum cairn_status status = client_send(c, r, diag);
-	return status == CAIRN_OK && !r->call.has_etag ? client_wrong(c, r, diag) : status;
+	if (status == CAIRN_OK && !r->call.etag[0])
+		return client_wrong(c, r, diag);
+	if (status == CAIRN_OK && state)
+		*state = (struct s3_state){.bytes = r->call.body_bytes, .etag = client_header_hash(r->call.etag)};
+	return status;
 }
 
 enum cairn_status s3_put(struct s3_client *c, const char *name, const uint8_t *bytes, int fd, uint64_t len,
-			 const char sha256[static S3_HEX_SHA256_BYTES], struct cairn_diag *diag)
+			 const char sha256[static S3_HEX_SHA256_BYTES], struct s3_state *state, struct cairn_diag *diag)
 {
 	CLEANUP(client_request_fini) struct client_request *r = client_request_new(CAIRN_STORE_PUT, name);
 	if (!r)
@@ -394,7 +416,7 @@ enum cairn_status s3_put(struct s3_client *c, const char *name, const uint8_t *b
 	r->call.body = bytes;
 	r->call.body_fd = fd;
 	r->call.body_bytes = len;
-	return client_put(c, r, diag);
+	return client_put(c, r, state, diag);
 }
 
 enum cairn_status s3_put_new(struct s3_client *c, const char *name, const uint8_t *bytes, uint64_t len,
@@ -407,8 +429,9 @@ enum cairn_status s3_put_new(struct s3_client *c, const char *name, const uint8_
 	r->only_new = true;
 	r->call.body = bytes;
 	r->call.body_bytes = len;
-	enum cairn_status status = client_put(c, r, diag);
-	return status == CAIRN_E_BUSY && r->call.code == 501 ? s3_put(c, name, bytes, -1, len, sha256, diag) : status;
+	enum cairn_status status = client_put(c, r, NULL, diag);
+	return status == CAIRN_E_BUSY && r->call.code == 501 ? s3_put(c, name, bytes, -1, len, sha256, NULL, diag)
+							     : status;
 }
 
 /* "bytes 0-4/5" */
@@ -426,10 +449,10 @@ static bool client_range_parse(struct client_range *out, const char *text)
 	       out->last < out->all;
 }
 
-/* @param[out] all  length of the object; 0: nothing of it is in the range
+/* @param[out] state  of the object; zero when none of its bytes is in the range
  * @return as s3_get(), and CAIRN_OK when bytes at the end of the range are not there */
 static enum cairn_status client_get(struct s3_client *c, const char *name, uint64_t offset, uint8_t *out, size_t len,
-				    uint64_t *all, struct cairn_diag *diag)
+				    struct s3_state *state, struct cairn_diag *diag)
 {
 	char text[64];
 	struct client_range range;
@@ -440,8 +463,8 @@ static enum cairn_status client_get(struct s3_client *c, const char *name, uint6
 	r->range = text;
 	r->call.into = out;
 	r->call.into_bytes = len;
-	*all = 0;
 	enum cairn_status status = client_send(c, r, diag);
+	*state = (struct s3_state){0};
 	if (status == CAIRN_E_BUSY && r->call.code == 416)
 		return CAIRN_OK;
 	if (status != CAIRN_OK)
@@ -450,22 +473,28 @@ static enum cairn_status client_get(struct s3_client *c, const char *name, uint6
 	if (r->call.code != 206 || !client_range_parse(&range, r->call.range) || range.first != offset ||
 	    range.last - range.first + 1 != r->call.n_into || (r->call.n_into != len && range.last + 1 != range.all))
 		return client_wrong(c, r, diag);
-	*all = range.all;
+	*state = (struct s3_state){.bytes = range.all,
+				   .etag = client_header_hash(r->call.etag),
+				   .modified = client_header_hash(r->call.modified)};
 	return CAIRN_OK;
 }
 
-enum cairn_status s3_get(struct s3_client *c, const char *name, uint64_t offset, uint8_t *out, size_t len,
-			 struct cairn_diag *diag)
+enum cairn_status s3_get(struct s3_client *c, const char *name, const struct s3_state *expected, uint64_t offset,
+			 uint8_t *out, size_t len, struct cairn_diag *diag)
 {
-	uint64_t all;
-	enum cairn_status status = client_get(c, name, offset, out, len, &all, diag);
-	return status == CAIRN_OK && (all < offset || all - offset < len) ? CAIRN_E_IO : status;
+	struct s3_state state;
+	enum cairn_status status = client_get(c, name, offset, out, len, &state, diag);
+	if (status != CAIRN_OK)
+		return status;
+	if (expected && !s3_state_agrees(expected, &state))
+		return CAIRN_E_CONFLICT;
+	return state.bytes < offset || state.bytes - offset < len ? CAIRN_E_IO : CAIRN_OK;
 }
 
-enum cairn_status s3_measure(struct s3_client *c, const char *name, uint64_t *bytes, struct cairn_diag *diag)
+enum cairn_status s3_look(struct s3_client *c, const char *name, struct s3_state *out, struct cairn_diag *diag)
 {
 	uint8_t first;
-	return client_get(c, name, 0, &first, 1, bytes, diag);
+	return client_get(c, name, 0, &first, 1, out, diag);
 }
 
 enum cairn_status s3_delete(struct s3_client *c, const char *name, struct cairn_diag *diag)

@@ -32,12 +32,22 @@ void s3_client_traffic(struct s3_client *c, struct cairn_store_traffic *out);
  * CAIRN_E_NOT_FOUND  there is no such bucket, or, where something is read, no such object
  * CAIRN_E_NOMEM */
 
+/** How an object was when the service answered. Whoever changes its bytes changes at least one of these. */
+struct s3_state {
+	uint64_t bytes;
+	uint64_t etag;     /* hash of the ETag; 0: not known */
+	uint64_t modified; /* hash of the time of the last change; 0: not known, as just after a PUT */
+};
+
+/** Can both be the same object with the same bytes? What one of them does not know is not compared. */
+bool s3_state_agrees(const struct s3_state *a, const struct s3_state *b);
+
 /** Store an object. @param bytes  NULL: what is in fd, from its beginning  @param sha256  of it, which the service
- *  compares: nothing is stored when it differs  @return CAIRN_OK; CAIRN_E_MISMATCH the bytes are others than sha256
- *  says */
+ *  compares: nothing is stored when it differs  @param[out] state  may be NULL
+ *  @return CAIRN_OK; CAIRN_E_MISMATCH the bytes are others than sha256 says */
 CAIRN_MUST_USE enum cairn_status s3_put(struct s3_client *c, const char *name, const uint8_t *bytes, int fd,
 					uint64_t len, const char sha256[static S3_HEX_SHA256_BYTES],
-					struct cairn_diag *diag);
+					struct s3_state *state, struct cairn_diag *diag);
 
 /** Store an object of a name that nothing has. A service that does not know how (501) or passes the condition over
  *  replaces what is there: read it back.
@@ -45,15 +55,15 @@ CAIRN_MUST_USE enum cairn_status s3_put(struct s3_client *c, const char *name, c
 CAIRN_MUST_USE enum cairn_status s3_put_new(struct s3_client *c, const char *name, const uint8_t *bytes, uint64_t len,
 					    const char sha256[static S3_HEX_SHA256_BYTES], struct cairn_diag *diag);
 
-/** Read exactly len bytes, more than none. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO the object is shorter */
-CAIRN_MUST_USE enum cairn_status s3_get(struct s3_client *c, const char *name, uint64_t offset, uint8_t *out,
-					size_t len, struct cairn_diag *diag);
+/** Read exactly len bytes, more than none. @param expected  NULL: however the object is
+ *  @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_CONFLICT the object is not as expected; CAIRN_E_IO it is shorter */
+CAIRN_MUST_USE enum cairn_status s3_get(struct s3_client *c, const char *name, const struct s3_state *expected,
+					uint64_t offset, uint8_t *out, size_t len, struct cairn_diag *diag);
 
-/** How long an object is, which is read for that: a list may have it late, or still. @return CAIRN_OK;
- * CAIRN_E_NOT_FOUND
- */
-CAIRN_MUST_USE enum cairn_status s3_measure(struct s3_client *c, const char *name, uint64_t *bytes,
-					    struct cairn_diag *diag);
+/** How an object is now. Reads its first byte, as a list may show it late, or still. @return CAIRN_OK;
+ *  CAIRN_E_NOT_FOUND */
+CAIRN_MUST_USE enum cairn_status s3_look(struct s3_client *c, const char *name, struct s3_state *out,
+					 struct cairn_diag *diag);
 
 /** Append an address at which anybody may read bytes first to last of an object, for a while: by GET, with the header
  *  "Range: bytes=FIRST-LAST" and no other range. Asks nobody. Addresses that are made soon after each other are equal.

@@ -46,7 +46,7 @@ static void copies_add(struct s3_copies *copies, const struct s3_copy *copy)
 static void copies_visit(void *ctx, const char *name, uint64_t bytes)
 {
 	struct s3_copies *copies = ctx;
-	struct s3_copy copy = {.bytes = bytes};
+	struct s3_copy copy = {.state.bytes = bytes};
 	size_t len = strlen(name);
 	if (len < sizeof(copies->after))
 		memcpy(copies->after, name, len + 1);

@@ -19,7 +19,8 @@ enum { S3_COPY_ID_BYTES = 16, S3_COPIES_PAGE = 1000 };
 struct s3_copy {
 	struct cairn_hash hash;
 	uint8_t id[S3_COPY_ID_BYTES];
-	uint64_t bytes; /* S3_COPY_NONE: there is no copy of that hash */
+	struct s3_state state; /* bytes are S3_COPY_NONE: there is no copy of that hash. A list tells the bytes alone */
+	int64_t seen_unix_s;   /* when the object itself was last looked at, or stored; 0: never */
 };
 
 /** Some that are not aside, in the order of their names. Zeroed: the list has not begun. */

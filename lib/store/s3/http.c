@@ -238,15 +238,21 @@ static bool http_make_headers(struct curl_slist **headers, const struct s3_http_
 	return made;
 }
 
+static void http_take_header(struct http_run *run, const char *name, char *out, size_t out_len)
+{
+	struct curl_header *header;
+	out[0] = '\0';
+	if (curl_easy_header(run->curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK &&
+	    strlen(header->value) < out_len)
+		memcpy(out, header->value, strlen(header->value) + 1);
+}
+
 static void http_take_headers(struct http_run *run)
 {
 	struct s3_http_call *call = run->call;
-	struct curl_header *header;
-	call->has_etag = curl_easy_header(run->curl, "ETag", 0, CURLH_HEADER, -1, &header) == CURLHE_OK;
-	call->range[0] = '\0';
-	if (curl_easy_header(run->curl, "Content-Range", 0, CURLH_HEADER, -1, &header) == CURLHE_OK &&
-	    strlen(header->value) < sizeof(call->range))
-		memcpy(call->range, header->value, strlen(header->value) + 1);
+	http_take_header(run, "ETag", call->etag, sizeof(call->etag));
+	http_take_header(run, "Last-Modified", call->modified, sizeof(call->modified));
+	http_take_header(run, "Content-Range", call->range, sizeof(call->range));
 }
 
 static CURLcode http_exchange(struct http_run *run, struct curl_slist *headers)

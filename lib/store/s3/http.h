@@ -11,6 +11,7 @@ enum {
 	S3_HTTP_PROBE_MS = 500,     /* a server that is silent is tried again by one request in so long */
 	S3_HTTP_IDLE_MAX = 64,      /* connections that are kept for the next request */
 	S3_HTTP_RANGE_BYTES = 80,   /* of a Content-Range of three numbers */
+	S3_HTTP_VALUE_BYTES = 256,  /* of an ETag or a date */
 };
 
 /** Connections to a server. Any thread. */
@@ -34,7 +35,8 @@ struct s3_http_call {
 	unsigned code; /* out */
 	size_t n_into; /* out: bytes of into that came; over into_bytes: more than there is room for */
 	char range[S3_HTTP_RANGE_BYTES]; /* out: the header Content-Range; empty when there is none, or a longer one */
-	bool has_etag;                   /* out: the header ETag is there */
+	char etag[S3_HTTP_VALUE_BYTES];  /* out: likewise the header ETag */
+	char modified[S3_HTTP_VALUE_BYTES]; /* out: likewise the header Last-Modified */
 };
 
 /** @param ca  file of the authorities that a server's certificate must be of, borrowed for as long as this lives and

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 4 MiB, for 4 TB of xorbs of the usual size. */
+/* 5 MiB, for 4 TB of xorbs of the usual size. */
 enum { NAMES_SETS = 1 << 14, NAMES_WAYS = 4 };
 
 struct names_set {

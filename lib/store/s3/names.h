@@ -1,5 +1,5 @@
-/* Which copy of an object is there, as far as this process knows: so that most requests need no list. One process
- * writes to a place, so what it knows stays true until it changes it. */
+/* Which copy of an object is there and how it was when this process last looked, so that most requests need no list.
+ * Other daemons and other people can change the bucket, so what is remembered is compared with each answer. */
 #ifndef CAIRN_STORE_S3_NAMES_H
 #define CAIRN_STORE_S3_NAMES_H
 
@@ -14,14 +14,14 @@ void s3_names_free(struct s3_names *names);
 
 /**
  * What is known of a hash?
- * @param[out] copy    the one that counts; bytes S3_COPY_NONE: there is none
+ * @param[out] copy    the one that counts; state.bytes S3_COPY_NONE: there is none
  * @param[out] ticket  for s3_names_learn()
  * @return false: nothing is known
  */
 bool s3_names_find(struct s3_names *names, const struct cairn_hash *hash, struct s3_copy *copy, uint32_t *ticket);
 
-/** Remember what a list has shown, unless it was asked before somebody changed something (since the ticket was taken).
- */
+/** Remember what a list or the object has shown, unless the service was asked before somebody changed something (since
+ * the ticket was taken). */
 void s3_names_learn(struct s3_names *names, const struct s3_copy *copy, uint32_t ticket);
 
 /** Remember what was just done. */

@@ -20,6 +20,7 @@
 enum {
 	STORE_S3_AHEAD_BYTES = 1024 * 1024, /* read at once when a reader goes on from where it was */
 	STORE_S3_OWNER_BYTES = 32,
+	STORE_S3_ADDRESS_SEEN_S = 300, /* an object was looked at within that time before an address of it is made */
 };
 
 /* Says whose place it is: below the prefix. */
@@ -91,34 +92,54 @@ static enum cairn_status store_s3_find(struct store_s3 *s, const struct cairn_ha
 	enum cairn_status status = store_s3_copies(s, hash, &copies, NULL);
 	if (status != CAIRN_OK)
 		return status;
-	*out = copies.n > 0 ? copies.list[copies.n - 1] : (struct s3_copy){.hash = *hash, .bytes = S3_COPY_NONE};
+	*out = copies.n > 0 ? copies.list[copies.n - 1] : (struct s3_copy){.hash = *hash, .state.bytes = S3_COPY_NONE};
 	s3_names_learn(s->names, out, ticket);
 	return CAIRN_OK;
 }
 
-/* The one of this name. What is known of it was true when it was read, listed or put: another process may have removed
- * it. That it is not there is said by the object alone, for a list may have it late. */
-static enum cairn_status store_s3_find_named(struct store_s3 *s, const struct cairn_hash *hash,
-					     const struct cairn_copy *name, struct s3_copy *out)
+/* How the object of a copy is now. That it is not there is said by the object alone, for a list may have it late. */
+static enum cairn_status store_s3_look(struct store_s3 *s, struct s3_copy *copy)
+{
+	char name[S3_NAME_BYTES];
+	s3_copy_name(name, copy);
+	copy->seen_unix_s = cairn_clock_unix_s();
+	return s3_look(s->client, name, &copy->state, NULL);
+}
+
+static bool store_s3_is_same_copy(const struct s3_copy *a, const struct s3_copy *b)
+{
+	return memcmp(a->id, b->id, sizeof(a->id)) == 0;
+}
+
+/* What is known of this copy's object, or what the service says of it if nothing is. Others may change the object
+ * later: reads notice that. */
+static enum cairn_status store_s3_know(struct store_s3 *s, struct s3_copy *copy)
 {
 	uint32_t ticket;
-	char text[S3_NAME_BYTES];
-	if (s3_names_find(s->names, hash, out, &ticket) && out->bytes != S3_COPY_NONE &&
-	    memcmp(out->id, name->b, sizeof(out->id)) == 0)
+	struct s3_copy known;
+	if (s3_names_find(s->names, &copy->hash, &known, &ticket) && known.state.bytes != S3_COPY_NONE &&
+	    known.state.modified != 0 && store_s3_is_same_copy(&known, copy)) {
+		*copy = known;
 		return CAIRN_OK;
-	*out = (struct s3_copy){.hash = *hash};
-	memcpy(out->id, name->b, sizeof(out->id));
-	s3_copy_name(text, out);
-	enum cairn_status status = s3_measure(s->client, text, &out->bytes, NULL);
+	}
+	enum cairn_status status = store_s3_look(s, copy);
 	if (status == CAIRN_OK)
-		s3_names_learn(s->names, out, ticket);
+		s3_names_learn(s->names, copy, ticket);
+	else if (status == CAIRN_E_NOT_FOUND)
+		s3_names_forget(s->names, &copy->hash);
 	return status;
+}
+
+static struct s3_copy store_s3_copy_of(const struct cairn_hash *hash, const struct cairn_copy *name)
+{
+	struct s3_copy copy = {.hash = *hash};
+	memcpy(copy.id, name->b, sizeof(copy.id));
+	return copy;
 }
 
 /* A name that nothing had before: a UUID of version 7, whose time rises from one to the next also where the clock does
  * not. */
-static enum cairn_status store_s3_new_copy(struct store_s3 *s, const struct cairn_hash *hash, uint64_t bytes,
-					   struct s3_copy *out)
+static enum cairn_status store_s3_new_copy(struct store_s3 *s, const struct cairn_hash *hash, struct s3_copy *out)
 {
 	struct cairn_copy name;
 	enum cairn_status status = cairn_random(name.b, sizeof(name.b));
@@ -129,8 +150,7 @@ static enum cairn_status store_s3_new_copy(struct store_s3 *s, const struct cair
 	pthread_mutex_unlock(&s->lock);
 	name.b[6] = (uint8_t)(0x70 | (name.b[6] & 0x0f));
 	name.b[8] = (uint8_t)(0x80 | (name.b[8] & 0x3f));
-	*out = (struct s3_copy){.hash = *hash, .bytes = bytes};
-	memcpy(out->id, name.b, sizeof(out->id));
+	*out = store_s3_copy_of(hash, &name);
 	return status;
 }
 
@@ -180,14 +200,15 @@ static enum cairn_status store_s3_send(struct store_s3 *s, struct store_s3_put *
 	char sha256[S3_HEX_SHA256_BYTES], name[S3_NAME_BYTES];
 	cairn_sha256_end(p->sha256, digest);
 	cairn_hex_text(sha256, digest, sizeof(digest));
-	enum cairn_status status = store_s3_new_copy(s, hash, p->bytes, copy);
+	enum cairn_status status = store_s3_new_copy(s, hash, copy);
 	s3_copy_name(name, copy);
 	if (status == CAIRN_OK)
-		status = s3_put(s->client, name, NULL, p->file.fd, p->bytes, sha256, NULL);
+		status = s3_put(s->client, name, NULL, p->file.fd, p->bytes, sha256, &copy->state, NULL);
 	if (status != CAIRN_OK) {
 		s3_names_forget(s->names, hash); /* it may be there all the same, or soon */
 		return status == CAIRN_E_NOT_FOUND ? CAIRN_E_BUSY : status == CAIRN_E_MISMATCH ? CAIRN_E_IO : status;
 	}
+	copy->seen_unix_s = cairn_clock_unix_s();
 	s3_names_set(s->names, copy);
 	cairn_crash_point(CAIRN_CRASH_PUT_DURABLE);
 	return CAIRN_OK;
@@ -212,7 +233,7 @@ static enum cairn_status store_s3_put_commit(struct cairn_store_put *put, const 
 	struct s3_copy copy;
 	cairn_guard_take(&s->guards, &guard, hash);
 	enum cairn_status status = store_s3_find(s, hash, &copy);
-	*existed = status == CAIRN_OK && copy.bytes != S3_COPY_NONE;
+	*existed = status == CAIRN_OK && copy.state.bytes != S3_COPY_NONE;
 	if (status == CAIRN_OK && !*existed)
 		status = store_s3_send(s, p, hash, &copy);
 	cairn_guard_release(&s->guards, &guard);
@@ -228,8 +249,16 @@ static enum cairn_status store_s3_find_nth(struct store_s3 *s, const struct cair
 	CLEANUP(s3_copies_fini) struct s3_copies copies = {0};
 	enum cairn_status status = n == 0 ? store_s3_find(s, hash, out) : store_s3_copies(s, hash, &copies, NULL);
 	if (status == CAIRN_OK && n > 0)
-		*out = n < copies.n ? copies.list[copies.n - 1 - n] : (struct s3_copy){.bytes = S3_COPY_NONE};
-	return status == CAIRN_OK && out->bytes == S3_COPY_NONE ? CAIRN_E_NOT_FOUND : status;
+		*out = n < copies.n ? copies.list[copies.n - 1 - n] : (struct s3_copy){.state.bytes = S3_COPY_NONE};
+	return status == CAIRN_OK && out->state.bytes == S3_COPY_NONE ? CAIRN_E_NOT_FOUND : status;
+}
+
+/* Differs when the object was changed: what was verified of it then is not taken for verified any more. */
+static uint64_t store_s3_identity(const struct s3_copy *copy)
+{
+	uint64_t words[] = {0, copy->state.bytes, copy->state.etag, copy->state.modified};
+	memcpy(&words[0], copy->id + S3_COPY_ID_BYTES - sizeof(words[0]), sizeof(words[0]));
+	return store_identity(words, sizeof(words) / sizeof(words[0]));
 }
 
 static enum cairn_status store_s3_open_copy(struct store_s3 *s, const struct s3_copy *copy,
@@ -240,9 +269,9 @@ static enum cairn_status store_s3_open_copy(struct store_s3 *s, const struct s3_
 		return CAIRN_E_NOMEM;
 	o->store = s;
 	o->copy = *copy;
-	o->base.bytes = copy->bytes;
+	o->base.bytes = copy->state.bytes;
 	memcpy(o->base.copy.b, copy->id, sizeof(copy->id));
-	memcpy(&o->base.identity, copy->id + S3_COPY_ID_BYTES - sizeof(o->base.identity), sizeof(o->base.identity));
+	o->base.identity = store_s3_identity(copy);
 	o->base.fd = -1;
 	*out = &o->base;
 	return CAIRN_OK;
@@ -254,6 +283,8 @@ static enum cairn_status store_s3_get(struct cairn_store *store, const struct ca
 	struct store_s3 *s = (struct store_s3 *)store;
 	struct s3_copy copy;
 	enum cairn_status status = store_s3_find_nth(s, hash, n, &copy);
+	if (status == CAIRN_OK)
+		status = n == 0 ? store_s3_know(s, &copy) : store_s3_look(s, &copy);
 	return status == CAIRN_OK ? store_s3_open_copy(s, &copy, out) : status;
 }
 
@@ -261,19 +292,21 @@ static enum cairn_status store_s3_get_named(struct cairn_store *store, const str
 					    const struct cairn_copy *name, struct cairn_store_object **out)
 {
 	struct store_s3 *s = (struct store_s3 *)store;
-	struct s3_copy copy;
-	enum cairn_status status = store_s3_find_named(s, hash, name, &copy);
+	struct s3_copy copy = store_s3_copy_of(hash, name);
+	enum cairn_status status = store_s3_know(s, &copy);
 	return status == CAIRN_OK ? store_s3_open_copy(s, &copy, out) : status;
 }
 
+/* Bytes of another object than the one that was opened are none of it. */
 static enum cairn_status store_s3_read(struct store_s3_object *o, uint64_t offset, uint8_t *out, size_t len)
 {
 	char name[S3_NAME_BYTES];
 	s3_copy_name(name, &o->copy);
-	enum cairn_status status = s3_get(o->store->client, name, offset, out, len, NULL);
-	if (status == CAIRN_E_NOT_FOUND)
-		s3_names_forget(o->store->names, &o->copy.hash);
-	return status;
+	enum cairn_status status = s3_get(o->store->client, name, &o->copy.state, offset, out, len, NULL);
+	if (status != CAIRN_E_NOT_FOUND && status != CAIRN_E_CONFLICT)
+		return status;
+	s3_names_forget(o->store->names, &o->copy.hash);
+	return CAIRN_E_NOT_FOUND;
 }
 
 /* Take what was read ahead. @return how much of it */
@@ -285,6 +318,19 @@ static size_t store_s3_take_ahead(const struct store_s3_object *o, uint64_t offs
 	n = n < len ? n : len;
 	memcpy(out, o->ahead + from, n);
 	return n;
+}
+
+static enum cairn_status store_s3_read_ahead(struct store_s3_object *o, uint64_t at, size_t len)
+{
+	if (!o->ahead && !(o->ahead = malloc(STORE_S3_AHEAD_BYTES)))
+		return CAIRN_E_NOMEM;
+	o->ahead_bytes = 0;
+	enum cairn_status status = store_s3_read(o, at, o->ahead, len);
+	if (status != CAIRN_OK)
+		return status;
+	o->ahead_at = at;
+	o->ahead_bytes = len;
+	return CAIRN_OK;
 }
 
 /* Chunks are read one after the other, and a request takes longer than most of them. */
@@ -301,16 +347,16 @@ static enum cairn_status store_s3_object_read(struct cairn_store_object *object,
 	size_t rest = len - n, ahead = left < STORE_S3_AHEAD_BYTES ? (size_t)left : STORE_S3_AHEAD_BYTES;
 	if (!on || rest >= ahead)
 		return store_s3_read(o, at, out + n, rest);
-	if (!o->ahead && !(o->ahead = malloc(STORE_S3_AHEAD_BYTES)))
-		return CAIRN_E_NOMEM;
-	o->ahead_bytes = 0;
-	enum cairn_status status = store_s3_read(o, at, o->ahead, ahead);
-	if (status != CAIRN_OK)
-		return status;
-	o->ahead_at = at;
-	o->ahead_bytes = ahead;
-	memcpy(out + n, o->ahead, rest);
-	return CAIRN_OK;
+	enum cairn_status status = store_s3_read_ahead(o, at, ahead);
+	if (status == CAIRN_OK)
+		memcpy(out + n, o->ahead, rest);
+	return status;
+}
+
+static enum cairn_status store_s3_object_prepare(struct cairn_store_object *object, uint64_t offset, uint64_t len)
+{
+	struct store_s3_object *o = (struct store_s3_object *)object;
+	return store_s3_read_ahead(o, offset, len < STORE_S3_AHEAD_BYTES ? (size_t)len : STORE_S3_AHEAD_BYTES);
 }
 
 static void store_s3_object_free(struct cairn_store_object *object)
@@ -325,8 +371,46 @@ static enum cairn_status store_s3_stat(struct cairn_store *store, const struct c
 	struct s3_copy copy;
 	enum cairn_status status = store_s3_find_nth((struct store_s3 *)store, hash, 0, &copy);
 	if (status == CAIRN_OK)
-		*bytes = copy.bytes;
+		*bytes = copy.state.bytes;
 	return status;
+}
+
+/* Asks the service, also where something is known. @param[out] same  the object is there, and as it was before */
+static enum cairn_status store_s3_compare(struct store_s3 *s, struct s3_copy *copy, bool *same)
+{
+	uint32_t ticket;
+	struct s3_copy known;
+	bool is_known = s3_names_find(s->names, &copy->hash, &known, &ticket) && known.state.bytes != S3_COPY_NONE &&
+			store_s3_is_same_copy(&known, copy);
+	enum cairn_status status = store_s3_look(s, copy);
+	*same = status == CAIRN_OK && (!is_known || s3_state_agrees(&known.state, &copy->state));
+	if (*same)
+		s3_names_learn(s->names, copy, ticket);
+	else if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
+		s3_names_forget(s->names, &copy->hash);
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+static enum cairn_status store_s3_find_either(struct store_s3 *s, const struct cairn_hash *hash,
+					      const struct cairn_copy *name, struct s3_copy *out)
+{
+	if (!cairn_copy_is_named(name))
+		return store_s3_find_nth(s, hash, 0, out);
+	*out = store_s3_copy_of(hash, name);
+	return CAIRN_OK;
+}
+
+static enum cairn_status store_s3_unchanged(struct cairn_store *store, const struct cairn_hash *hash,
+					    const struct cairn_copy *name, uint64_t bytes, bool *unchanged)
+{
+	struct store_s3 *s = (struct store_s3 *)store;
+	struct s3_copy copy;
+	*unchanged = false;
+	enum cairn_status status = store_s3_find_either(s, hash, name, &copy);
+	if (status == CAIRN_OK)
+		status = store_s3_compare(s, &copy, unchanged);
+	*unchanged = *unchanged && copy.state.bytes == bytes;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
 /* The service has promised it before the copy was listed. */
@@ -360,7 +444,7 @@ static enum cairn_status store_s3_remove(struct cairn_store *store, const struct
 	cairn_guard_take(&s->guards, &guard, hash);
 	enum cairn_status status = store_s3_remove_copies(s, hash, diag);
 	if (status == CAIRN_OK)
-		s3_names_set(s->names, &(struct s3_copy){.hash = *hash, .bytes = S3_COPY_NONE});
+		s3_names_set(s->names, &(struct s3_copy){.hash = *hash, .state.bytes = S3_COPY_NONE});
 	else
 		s3_names_forget(s->names, hash);
 	cairn_crash_point(CAIRN_CRASH_REMOVE_UNLINKED);
@@ -372,9 +456,8 @@ static enum cairn_status store_s3_remove_copy(struct cairn_store *store, const s
 					      const struct cairn_copy *which, struct cairn_diag *diag)
 {
 	struct store_s3 *s = (struct store_s3 *)store;
-	struct s3_copy copy = {.hash = *hash};
+	struct s3_copy copy = store_s3_copy_of(hash, which);
 	char name[S3_NAME_BYTES];
-	memcpy(copy.id, which->b, sizeof(copy.id));
 	s3_copy_name(name, &copy);
 	enum cairn_status status = s3_delete(s->client, name, diag);
 	s3_names_forget(s->names, hash);
@@ -394,7 +477,7 @@ static enum cairn_status store_s3_set_aside(struct cairn_store *store, const str
 	enum cairn_status status = store_s3_find_nth(s, hash, 0, &copy);
 	if (status == CAIRN_OK) {
 		s3_copy_aside_name(name, &copy);
-		status = s3_put(s->client, name, (const uint8_t *)"", -1, 0, EMPTY, NULL);
+		status = s3_put(s->client, name, (const uint8_t *)"", -1, 0, EMPTY, NULL, NULL);
 		s3_names_forget(s->names, hash);
 	}
 	cairn_crash_point(CAIRN_CRASH_ASIDE_DURABLE);
@@ -432,7 +515,7 @@ static enum cairn_status store_s3_visit(const struct s3_copies *copies, const st
 		if (visitor->every)
 			status = visitor->every(visitor->ctx, &copy->hash, &name);
 		else if (is_last && visitor->last)
-			status = visitor->last(visitor->ctx, &copy->hash, copy->bytes);
+			status = visitor->last(visitor->ctx, &copy->hash, copy->state.bytes);
 	}
 	return status;
 }
@@ -491,7 +574,8 @@ static enum cairn_status store_s3_ready(struct cairn_store *store, struct cairn_
 {
 	struct store_s3 *s = (struct store_s3 *)store;
 	char owner[STORE_S3_OWNER_BYTES];
-	enum cairn_status status = s3_get(s->client, STORE_S3_OWNER, 0, (uint8_t *)owner, STORE_S3_OWNER_BYTES, diag);
+	enum cairn_status status =
+		s3_get(s->client, STORE_S3_OWNER, NULL, 0, (uint8_t *)owner, STORE_S3_OWNER_BYTES, diag);
 	if (status == CAIRN_OK && memcmp(owner, s->owner, sizeof(owner)) != 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "store.owner", CAIRN_NO_OFFSET,
 				  "the store belongs to another data folder: give each its own bucket or prefix");
@@ -537,6 +621,18 @@ static enum cairn_status store_s3_reload(struct cairn_store *store, struct cairn
 	return s3_client_reload(((struct store_s3 *)store)->client, diag);
 }
 
+/* As store_s3_know(), but looked at within STORE_S3_ADDRESS_SEEN_S. @return CAIRN_E_NOT_FOUND also: it was changed */
+static enum cairn_status store_s3_see(struct store_s3 *s, struct s3_copy *copy)
+{
+	bool same;
+	enum cairn_status status = store_s3_know(s, copy);
+	int64_t age_s = cairn_clock_unix_s() - copy->seen_unix_s;
+	if (status != CAIRN_OK || (age_s >= 0 && age_s < STORE_S3_ADDRESS_SEEN_S))
+		return status;
+	status = store_s3_compare(s, copy, &same);
+	return status == CAIRN_OK && !same ? CAIRN_E_NOT_FOUND : status;
+}
+
 static enum cairn_status store_s3_add_address(struct cairn_store *store, struct cairn_buf *out,
 					      const struct cairn_hash *hash, const struct cairn_copy *which,
 					      uint64_t bytes, uint64_t first, uint64_t last, uint64_t life_s)
@@ -544,9 +640,10 @@ static enum cairn_status store_s3_add_address(struct cairn_store *store, struct 
 	struct store_s3 *s = (struct store_s3 *)store;
 	char name[S3_NAME_BYTES];
 	struct s3_copy copy;
-	enum cairn_status status = cairn_copy_is_named(which) ? store_s3_find_named(s, hash, which, &copy)
-							      : store_s3_find_nth(s, hash, 0, &copy);
-	if (status != CAIRN_OK || copy.bytes != bytes)
+	enum cairn_status status = store_s3_find_either(s, hash, which, &copy);
+	if (status == CAIRN_OK)
+		status = store_s3_see(s, &copy);
+	if (status != CAIRN_OK || copy.state.bytes != bytes)
 		return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
 	s3_copy_name(name, &copy);
 	return s3_add_address(s->client, out, name, first, last, life_s);
@@ -564,8 +661,10 @@ static const struct cairn_store_backend STORE_S3_BACKEND = {
 	.put_abort = store_s3_put_abort,
 	.get = store_s3_get,
 	.object_read = store_s3_object_read,
+	.object_prepare = store_s3_object_prepare,
 	.object_free = store_s3_object_free,
 	.stat = store_s3_stat,
+	.unchanged = store_s3_unchanged,
 	.confirm = store_s3_confirm,
 	.remove = store_s3_remove,
 	.set_aside = store_s3_set_aside,
