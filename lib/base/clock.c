@@ -1,23 +1,23 @@
 #include "base/clock.h"
 
 #include "base/bytes.h"
+#include "base/fd.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
 
-static const volatile uint8_t *shift_bytes; /* set once, before threads start */
+static int shift_fd = -1;           /* set once, before threads start */
+static atomic_int_fast64_t shift_s; /* as it was read last */
 
+/* Read, not mapped: a disk's read error in mapped memory would end the process. After one the shift stays. */
 static int64_t clock_shift_s(void)
 {
-	if (!shift_bytes)
-		return 0;
-	uint8_t now[8];
-	for (int i = 0; i < 8; i++)
-		now[i] = shift_bytes[i];
-	return (int64_t)cairn_get_u64le(now);
+	uint8_t bytes[8];
+	if (shift_fd >= 0 && cairn_fd_read_at(shift_fd, 0, bytes, sizeof(bytes)) == CAIRN_OK)
+		atomic_store(&shift_s, (int64_t)cairn_get_u64le(bytes));
+	return atomic_load(&shift_s);
 }
 
 int64_t cairn_clock_unix_s(void)
@@ -64,13 +64,11 @@ enum cairn_status cairn_clock_use_file(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return CAIRN_E_IO;
-	struct stat st;
-	void *map = MAP_FAILED;
-	if (fstat(fd, &st) == 0 && st.st_size >= 8)
-		map = mmap(NULL, 8, PROT_READ, MAP_SHARED, fd, 0);
-	close(fd);
-	if (map == MAP_FAILED)
+	uint8_t bytes[8];
+	if (cairn_fd_read_at(fd, 0, bytes, sizeof(bytes)) != CAIRN_OK) {
+		cairn_fd_closep(&fd);
 		return CAIRN_E_IO;
-	shift_bytes = map;
+	}
+	shift_fd = fd;
 	return CAIRN_OK;
 }

@@ -60,9 +60,18 @@ bool cairn_body_waits(const struct cairn_body *b, size_t len)
 	return !body_fits_memory(b, len) && cairn_slow_disk_is_slow(&b->cas->slow_disk);
 }
 
-enum cairn_status cairn_body_end(struct cairn_body *b)
+enum cairn_status cairn_body_read(struct cairn_body *b)
 {
-	return b->spool ? cairn_spool_map(b->spool, &b->bytes, &b->len) : CAIRN_OK;
+	return b->spool ? cairn_spool_read(b->spool, &b->bytes, &b->len) : CAIRN_OK;
+}
+
+void cairn_body_drop(struct cairn_body *b)
+{
+	if (!b->spool)
+		return;
+	cairn_spool_freep(&b->spool);
+	b->bytes = NULL;
+	b->len = 0;
 }
 
 void cairn_body_fini(struct cairn_body *b)

@@ -12,7 +12,7 @@ enum { CAIRN_BODY_MEMORY_BYTES = 128 * 1024 };
 
 /** Zeroed: none. Owned by one thread at a time. */
 struct cairn_body {
-	const uint8_t *bytes; /* what has come; of what is in a file from cairn_body_end() on */
+	const uint8_t *bytes; /* what has come; of what is in a file after cairn_body_read() */
 	size_t len;
 	struct cairn_cas *cas;
 	struct cairn_use use; /* may be handed on with a copy of the bytes */
@@ -37,9 +37,12 @@ CAIRN_MUST_USE enum cairn_status cairn_body_write(struct cairn_body *b, const ui
 /** Would writing so many bytes wait for a slow disk, so that it is for a worker? */
 bool cairn_body_waits(const struct cairn_body *b, size_t len);
 
-/** All of it has come: bytes are there until cairn_body_fini(); a file's are mapped, and read as they are touched.
+/** Reads a body that waits in a file into memory; for the worker that looks at it, when it does. All of it has come.
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
-CAIRN_MUST_USE enum cairn_status cairn_body_end(struct cairn_body *b);
+CAIRN_MUST_USE enum cairn_status cairn_body_read(struct cairn_body *b);
+
+/** Ends what cairn_body_read() has taken, and the file. A body that is in memory anyway stays. */
+void cairn_body_drop(struct cairn_body *b);
 
 /** Harmless when it was not begun. */
 void cairn_body_fini(struct cairn_body *b);

@@ -207,7 +207,7 @@ bool cairn_shard_upload_waits(const struct cairn_shard_upload *u);
 /**
  * Verify all of it; long: on a worker.
  * @param progress  as in struct cairn_verify_options; may be NULL
- * @return as cairn_verify_shard(), cairn_spool_map(); as index and store
+ * @return as cairn_verify_shard(), cairn_spool_read(); as index and store
  */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 							   bool (*progress)(void *ctx, uint64_t verified,

@@ -171,7 +171,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 					    void *progress_ctx, struct cairn_diag *diag)
 {
 	const struct cairn_cas_options *o = &u->cas->options;
-	enum cairn_status status = cairn_spool_map(u->spool, &u->bytes, &u->len);
+	enum cairn_status status = cairn_spool_read(u->spool, &u->bytes, &u->len);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_crash_point(CAIRN_CRASH_SHARD_SPOOLED);

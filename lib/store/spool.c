@@ -3,13 +3,11 @@
 #include "base/fd.h"
 #include "store/tmpfile.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 struct cairn_spool {
 	struct cairn_tmpfile file; /* or, as long as there is none: */
@@ -17,7 +15,7 @@ struct cairn_spool {
 	size_t memory_bytes;
 	const char *dir;
 	uint64_t bytes, bytes_max;
-	void *map; /* of the file; NULL: not mapped */
+	uint8_t *copy; /* of the file; owned; NULL: not read */
 };
 
 static atomic_size_t spool_memory; /* of all spools */
@@ -141,28 +139,26 @@ bool cairn_spool_is_file(const struct cairn_spool *s)
 	return !s->memory;
 }
 
-enum cairn_status cairn_spool_map(struct cairn_spool *s, const uint8_t **bytes, size_t *len)
+static enum cairn_status spool_read_file(struct cairn_spool *s)
 {
-	static const uint8_t nothing[1];
-	*bytes = nothing;
-	*len = 0;
-	if (s->bytes > SIZE_MAX)
+	uint8_t *copy = s->bytes < SIZE_MAX ? malloc((size_t)s->bytes + 1) : NULL;
+	if (!copy)
 		return CAIRN_E_NOMEM;
-	if (s->memory) {
-		*bytes = s->memory;
-		*len = (size_t)s->bytes;
-		return CAIRN_OK;
-	}
-	if (s->bytes > 0 && !s->map) {
-		void *map = mmap(NULL, (size_t)s->bytes, PROT_READ, MAP_SHARED, s->file.fd, 0);
-		if (map == MAP_FAILED)
-			return errno == ENOMEM ? CAIRN_E_NOMEM : CAIRN_E_IO;
-		s->map = map;
-	}
-	if (s->map) {
-		*bytes = s->map;
-		*len = (size_t)s->bytes;
-	}
+	enum cairn_status status = cairn_fd_read_at(s->file.fd, 0, copy, (size_t)s->bytes);
+	if (status == CAIRN_OK)
+		s->copy = copy;
+	else
+		free(copy);
+	return status;
+}
+
+enum cairn_status cairn_spool_read(struct cairn_spool *s, const uint8_t **bytes, size_t *len)
+{
+	enum cairn_status status = s->memory || s->copy ? CAIRN_OK : spool_read_file(s);
+	if (status != CAIRN_OK)
+		return status;
+	*bytes = s->memory ? s->memory : s->copy;
+	*len = (size_t)s->bytes;
 	return CAIRN_OK;
 }
 
@@ -177,8 +173,7 @@ void cairn_spool_free(struct cairn_spool *s)
 {
 	if (!s)
 		return;
-	if (s->map)
-		(void)munmap(s->map, (size_t)s->bytes);
+	free(s->copy);
 	spool_close_memory(s);
 	cairn_tmpfile_fini(&s->file);
 	free(s);

@@ -38,11 +38,12 @@ uint64_t cairn_spool_bytes(const struct cairn_spool *s);
 bool cairn_spool_is_file(const struct cairn_spool *s);
 
 /**
- * What was written, until the spool is freed; a file's is mapped, read-only. No write may follow.
- * @param[out] bytes  never NULL, also when empty
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM
+ * Gives what was written, until the spool is freed. A file is read into memory, not mapped: a disk's read error in
+ * mapped memory would end the process (SIGBUS). No write may follow.
+ * @param[out] bytes  never NULL on success, also when empty; untouched on failure, as is len
+ * @return CAIRN_OK; CAIRN_E_IO: the disk failed, or the file is shorter than what was written; CAIRN_E_NOMEM
  */
-CAIRN_MUST_USE enum cairn_status cairn_spool_map(struct cairn_spool *s, const uint8_t **bytes, size_t *len);
+CAIRN_MUST_USE enum cairn_status cairn_spool_read(struct cairn_spool *s, const uint8_t **bytes, size_t *len);
 
 /** Take the descriptor out, to send the bytes from; the caller closes it. Only of a spool that took a file from the
  * start. Nothing but cairn_spool_free() may follow. */

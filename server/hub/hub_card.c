@@ -54,8 +54,7 @@ static void card_body(struct http_request *req, const uint8_t *bytes, size_t len
 static void card_done(struct http_request *req)
 {
 	struct card_request *c = http_state(req);
-	if (route_body_end(req, &c->body))
-		route_job_start(req);
+	route_body_start(req, &c->body);
 }
 
 static void card_put(struct cairn_json_out *w, const char *member, const char *message)

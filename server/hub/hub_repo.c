@@ -84,8 +84,7 @@ void hub_repo_body(struct http_request *req, const uint8_t *bytes, size_t len)
 void hub_repo_done(struct http_request *req)
 {
 	struct hub_repo *r = http_state(req);
-	if (route_body_end(req, &r->body))
-		route_job_start(req);
+	route_body_start(req, &r->body);
 }
 
 void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),

@@ -1,6 +1,7 @@
 #include "server/route/route_body.h"
 
 #include "server/app.h"
+#include "server/route/route_job.h"
 
 #include <assert.h>
 
@@ -38,14 +39,15 @@ void route_body_add(struct http_request *req, struct route_body *body, const uin
 		http_reply_status(req, status, &body->piece.diag);
 }
 
-bool route_body_end(struct http_request *req, struct route_body *body)
+void route_body_start(struct http_request *req, struct route_body *body)
 {
+	struct route_job *job = http_state(req);
 	enum cairn_status status = route_piece_end(&body->piece);
+	job->body = &body->in;
 	if (status == CAIRN_OK)
-		status = cairn_body_end(&body->in);
-	if (status != CAIRN_OK)
+		route_job_start(req);
+	else
 		http_reply_status(req, status, &body->piece.diag);
-	return status == CAIRN_OK;
 }
 
 static struct cairn_json *body_json(const struct cairn_body *body, size_t values_max)

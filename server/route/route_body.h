@@ -21,9 +21,9 @@ bool route_body_begin_as(struct http_request *req, struct route_body *body, cons
 /** From body(), last of all; replies when it cannot be taken. */
 void route_body_add(struct http_request *req, struct route_body *body, const uint8_t *bytes, size_t len);
 
-/** From done(), where the route's body_max is over CAIRN_BODY_MEMORY_BYTES: its bytes are to be looked at on a worker.
- *  @return false: they could not be kept, which was replied */
-bool route_body_end(struct http_request *req, struct route_body *body);
+/** From done(), last of all, where the route's body_max is over CAIRN_BODY_MEMORY_BYTES: starts the request's job,
+ * whose run() has the bytes, and no one after it. Replies when they could not be kept. */
+void route_body_start(struct http_request *req, struct route_body *body);
 
 /** The body as JSON, of at most 200 values; owned by the caller; NULL: it is none. A short one also from done(). A
  *  value takes 200 bytes where "{}," came, and nobody counts that: so few may be kept while the request waits for a

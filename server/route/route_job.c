@@ -65,13 +65,24 @@ bool route_job_is_idle(const struct route_job *job)
 	return atomic_load(&job->app->drained) || http_client_gone(job->req);
 }
 
+/* A body that waits in a file is in memory no longer than a worker looks at it. */
+static void route_job_run(struct route_job *job)
+{
+	if (job->body)
+		job->body_status = cairn_body_read(job->body);
+	if (job->body_status == CAIRN_OK)
+		job->run(job);
+	if (job->body)
+		cairn_body_drop(job->body);
+}
+
 static void route_job_work(struct cairn_work *work)
 {
 	struct route_job *job = (struct route_job *)work;
 	http_note_queued(job->req, work->queued_us);
 	job->not_run = job->for_reply && route_job_is_idle(job);
 	if (!job->not_run)
-		job->run(job);
+		route_job_run(job);
 	http_resume(job->req);
 }
 
@@ -80,6 +91,8 @@ static void route_job_resumed(struct http_request *req)
 	struct route_job *job = http_state(req);
 	if (job->not_run)
 		http_reply_status(req, CAIRN_E_BUSY, NULL);
+	else if (job->body_status != CAIRN_OK)
+		http_reply_status(req, job->body_status, NULL);
 	else
 		job->reply(req, job);
 }

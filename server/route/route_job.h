@@ -4,6 +4,7 @@
 #ifndef CAIRN_SERVER_ROUTE_JOB_H
 #define CAIRN_SERVER_ROUTE_JOB_H
 
+#include "cas/body.h"
 #include "server/app.h"
 
 /** First member of a route's state, which the request owns (http_set_state()). The worker has the state alone while the
@@ -15,6 +16,8 @@ struct route_job {
 	struct http_request *req;
 	void (*run)(struct route_job *job);                             /* on a worker */
 	void (*reply)(struct http_request *req, struct route_job *job); /* when that is done */
+	struct cairn_body *body;       /* in memory while run() looks at it (cas/body.h); NULL: run() needs none */
+	enum cairn_status body_status; /* why it could not be read, so that run() was not called */
 	bool for_reply; /* run() changes nothing: it need not be called when nobody waits for the reply any more */
 	bool not_run;   /* for that reason, or because the workers' queue was full */
 };

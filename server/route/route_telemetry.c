@@ -75,8 +75,7 @@ static void telemetry_post_body(struct http_request *req, const uint8_t *bytes, 
 static void telemetry_post_done(struct http_request *req)
 {
 	struct telemetry_request *t = http_state(req);
-	if (route_body_end(req, &t->body))
-		route_job_start(req);
+	route_body_start(req, &t->body);
 }
 
 /* --- GET ---------------------------------------------------------------------------------------------------------- */

@@ -3,10 +3,12 @@
 import contextlib
 import json
 import os
+import threading
 
 import cairn
 import pytest
-from faults import EINTR, EIO, ENOSPC, FOR_EVER, SHORT, Faults
+import xet
+from faults import EINTR, EIO, ENOSPC, FOR_EVER, HOLD, SHORT, Faults
 from test_hub_buckets import People, people  # noqa: F401
 from test_hub_hostile import begin
 from test_hub_lfs import TYPE
@@ -222,7 +224,7 @@ def faults(tmp_path):
         ({"write"}, ENOSPC, 1, 507, "full"),
         ({"write"}, ENOSPC, 3, 507, "full"),
         ({"write"}, EIO, 3, 500, "io"),
-        ({"mmap"}, EIO, 1, 500, "io"),
+        ({"pread"}, EIO, 1, 500, "io"),
         ({"write"}, EINTR, 2, 200, None),
         ({"write"}, SHORT, 2, 200, None),
     ],
@@ -242,3 +244,38 @@ def test_what_the_disk_does_not_take(faults, calls, action, first, status, rule)
     assert server.left_overs() == []
     assert server.post(path, body).status == 200
     assert server.get("/operator/one/resolve/main/f").body == content
+
+
+def cut(server, n_bytes):
+    """Cuts the file without a name that has so many bytes. @return whether there is one"""
+    folder = f"/proc/{server.process.pid}/fd"
+    for fd in os.listdir(folder):
+        path = f"{folder}/{fd}"
+        with contextlib.suppress(FileNotFoundError):
+            if os.readlink(path).startswith(f"{server.data}/tmp/") and os.stat(path).st_size == n_bytes:
+                os.truncate(path, 100)
+                return True
+    return False
+
+
+@pytest.mark.files
+@pytest.mark.parametrize(
+    ("path", "body", "after"),
+    [
+        ("/api/models/operator/one/commit/main", commit_of(2 * MIB)[0], 200),
+        ("/v1/shards", xet.TAG + bytes(3 * MIB), 400),
+    ],
+)
+def test_a_body_whose_file_was_cut(faults, path, body, after):
+    """As a disk that fails to read: the upload is answered 500, and the daemon goes on."""
+    server, replies = faults.server, []
+    assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
+    faults.arm({"pread", "mmap"}, HOLD, 1, FOR_EVER)
+    asking = threading.Thread(target=lambda: replies.append(server.post(path, body)))
+    asking.start()
+    cairn.wait_until("the body to be read", lambda: faults.fired() and cut(server, len(body)))
+    faults.disarm()
+    asking.join()
+    assert server.process.poll() is None, server.log()[-3000:]
+    assert replies[0].status == 500, replies
+    assert server.post(path, body).status == after

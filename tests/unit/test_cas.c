@@ -450,7 +450,7 @@ START_TEST(a_long_body_goes_to_a_file)
 		ck_assert_int_eq(cairn_body_write(&b, bytes + 1000, len - 1000, NULL), CAIRN_OK);
 		ck_assert(!b.spool == (len == CAIRN_BODY_MEMORY_BYTES));
 		ck_assert(b.use.on_disk == (b.spool != NULL));
-		ck_assert_int_eq(cairn_body_end(&b), CAIRN_OK);
+		ck_assert_int_eq(cairn_body_read(&b), CAIRN_OK);
 		ck_assert_uint_eq(b.len, len);
 		ck_assert_mem_eq(b.bytes, bytes, len);
 		cairn_cas_stats(f.cas, &stats);

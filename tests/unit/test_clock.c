@@ -1,8 +1,10 @@
 /* Times as text. */
 #include "base/clock.h"
+#include "support/tempdir.h"
 
 #include <check.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct {
 	int64_t unix_s;
@@ -27,11 +29,31 @@ START_TEST(times_as_text)
 }
 END_TEST
 
+/* The hidden test clock: a file that was cut, as by a disk that fails, leaves the shift as it was. */
+START_TEST(a_clock_whose_file_was_cut)
+{
+	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
+	CLEANUP(tempdir_textp) char *path = tempdir_path(&dir, "clock");
+	uint8_t shift[8] = {0, 0, 0, 0, 1}; /* 2^32 s */
+	int64_t now_unix_s = cairn_clock_unix_s();
+	tempdir_write(&dir, "clock", shift, 7);
+	ck_assert_int_eq(cairn_clock_use_file(path), CAIRN_E_IO);
+	tempdir_write(&dir, "clock", shift, 8);
+	ck_assert_int_eq(cairn_clock_use_file(path), CAIRN_OK);
+	for (int i = 0; i < 2; i++) {
+		int64_t shifted_s = cairn_clock_unix_s() - now_unix_s - (INT64_C(1) << 32);
+		ck_assert(shifted_s >= 0 && shifted_s < 1000);
+		ck_assert_int_eq(truncate(path, 0), 0);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("clock");
 	TCase *t = tcase_create("text");
 	tcase_add_loop_test(t, times_as_text, 0, sizeof(TIMES) / sizeof(TIMES[0]));
+	tcase_add_test(t, a_clock_whose_file_was_cut);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

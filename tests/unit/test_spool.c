@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const uint64_t EXPECTED[] = {10, 7, 0, UINT64_MAX}; /* in memory, moved on the way, and in a file */
 enum { N_EXPECTED = sizeof(EXPECTED) / sizeof(EXPECTED[0]) };
 
-START_TEST(written_bytes_are_mapped)
+START_TEST(written_bytes_are_read)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
@@ -21,10 +23,10 @@ START_TEST(written_bytes_are_mapped)
 	ck_assert(cairn_spool_is_file(s) == (EXPECTED[_i] < 10 || EXPECTED[_i] == UINT64_MAX));
 	const uint8_t *bytes = NULL, *again = NULL;
 	size_t len = 0;
-	ck_assert_int_eq(cairn_spool_map(s, &bytes, &len), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_read(s, &bytes, &len), CAIRN_OK);
 	ck_assert_uint_eq(len, 10);
 	ck_assert_mem_eq(bytes, "helloworld", 10);
-	ck_assert_int_eq(cairn_spool_map(s, &again, &len), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_read(s, &again, &len), CAIRN_OK);
 	ck_assert_ptr_eq(again, bytes);
 }
 END_TEST
@@ -43,16 +45,44 @@ START_TEST(one_byte_past_the_limit_is_refused)
 }
 END_TEST
 
-START_TEST(empty_maps_to_something)
+START_TEST(empty_reads_as_something)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
 	const uint8_t *bytes = NULL;
 	size_t len = 1;
 	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 4, EXPECTED[_i]), CAIRN_OK);
-	ck_assert_int_eq(cairn_spool_map(s, &bytes, &len), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_read(s, &bytes, &len), CAIRN_OK);
 	ck_assert_ptr_nonnull(bytes);
 	ck_assert_uint_eq(len, 0);
+}
+END_TEST
+
+/* The spool's file: the only one without a name. */
+static int spool_fd(size_t len)
+{
+	struct stat st;
+	for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
+		if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 && st.st_size == (off_t)len)
+			return fd;
+	return -1;
+}
+
+START_TEST(a_file_that_was_cut_is_an_error)
+{
+	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
+	CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
+	const uint8_t *bytes = NULL;
+	size_t len;
+	ck_assert_int_eq(cairn_spool_new(&s, dir.path, 100000, UINT64_MAX), CAIRN_OK);
+	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t[12345]){0}, 12345), CAIRN_OK);
+	int fd = spool_fd(12345);
+	ck_assert_int_eq(ftruncate(fd, 5), 0);
+	ck_assert_int_eq(cairn_spool_read(s, &bytes, &len), CAIRN_E_IO);
+	ck_assert_ptr_null(bytes);
+	ck_assert_int_eq(ftruncate(fd, 12345), 0); /* what failed is tried again */
+	ck_assert_int_eq(cairn_spool_read(s, &bytes, &len), CAIRN_OK);
+	ck_assert_uint_eq(len, 12345);
 }
 END_TEST
 
@@ -112,15 +142,15 @@ START_TEST(memory_is_used_again)
 	for (int round = 1; round <= 3; round++) {
 		CLEANUP(cairn_spool_freep) struct cairn_spool *s = NULL;
 		size_t len = LEN / (size_t)round, got;
-		const uint8_t *map;
+		const uint8_t *read;
 		memset(bytes, round, sizeof(bytes));
 		ck_assert_int_eq(cairn_spool_new(&s, "/nowhere", UINT64_MAX, len), CAIRN_OK);
 		ck_assert_int_eq(cairn_spool_write(s, bytes, len - 7), CAIRN_OK);
 		ck_assert_int_eq(cairn_spool_write(s, bytes, 7), CAIRN_OK);
 		ck_assert_int_eq(cairn_spool_write(s, bytes, 1), CAIRN_E_IO); /* to a file */
-		ck_assert_int_eq(cairn_spool_map(s, &map, &got), CAIRN_OK);
+		ck_assert_int_eq(cairn_spool_read(s, &read, &got), CAIRN_OK);
 		ck_assert_uint_eq(got, len);
-		ck_assert_mem_eq(map, bytes, len);
+		ck_assert_mem_eq(read, bytes, len);
 	}
 }
 END_TEST
@@ -139,10 +169,11 @@ int main(void)
 {
 	Suite *suite = suite_create("spool");
 	TCase *tc = tcase_create("spool");
-	tcase_add_loop_test(tc, written_bytes_are_mapped, 0, N_EXPECTED);
+	tcase_add_loop_test(tc, written_bytes_are_read, 0, N_EXPECTED);
 	tcase_add_loop_test(tc, one_byte_past_the_limit_is_refused, 0, N_EXPECTED);
-	tcase_add_loop_test(tc, empty_maps_to_something, 0, N_EXPECTED);
+	tcase_add_loop_test(tc, empty_reads_as_something, 0, N_EXPECTED);
 	tcase_add_loop_test(tc, nothing_shows_in_the_folder, 0, N_EXPECTED);
+	tcase_add_test(tc, a_file_that_was_cut_is_an_error);
 	tcase_add_test(tc, missing_folder);
 	tcase_add_test(tc, what_cannot_move_to_a_file_stays_as_it_was);
 	tcase_add_test(tc, memory_has_its_limits);
