@@ -21,7 +21,7 @@ XORB = "c1cbf254519b03aa1156bef0db91741e5d97522de940ee342201c7e7fd7b0018"
 # terms of a second file over the same xorb: three stretches of it, one of them twice
 TERMS = [(0, 5), (10, 20), (30, 43), (10, 12)]
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed; ./dev test installs it")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed; ./dev test browser installs it")
 
 
 class Described:

@@ -79,7 +79,7 @@ def offered(shell, line, folder):
 @pytest.fixture(params=["bash", "zsh", "fish"])
 def tab(request, tmp_path):
     if shutil.which(request.param) is None:
-        pytest.skip(f"{request.param} is not installed; ./dev test installs it")
+        pytest.skip(f"{request.param} is not installed; ./dev test systems installs it")
 
     def press(line):
         return {answer.rstrip("=/") for answer in offered(request.param, line, tmp_path)}

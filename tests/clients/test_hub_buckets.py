@@ -193,26 +193,6 @@ def test_the_file_system(people, data):
     assert people.paths("ann/data") == ["logs.json", "logs/one.bin", "logs/sub/three.txt"]
 
 
-PANDAS = """
-import pandas, datasets
-frame = pandas.read_csv("hf://buckets/ann/data/t.csv")
-frame.to_parquet("hf://buckets/ann/data/made/t.parquet")
-rows = datasets.load_dataset("parquet", data_files="hf://buckets/ann/data/made/t.parquet")
-print(frame["b"].tolist(), rows["train"]["a"][:])
-"""
-
-
-def test_pandas_and_datasets(people):
-    """Where they are installed: they are large, and all they ask for is the file system."""
-    for module in ("pandas", "datasets"):
-        pytest.importorskip(module)
-    people.make("ann/data")
-    people.put("ann/data", "t.csv", b"a,b\n1,2\n3,4\n")
-    env = hf_client.environment(people.folder) | {"HF_ENDPOINT": people.server.url, "HF_TOKEN": people.keys["ann"]}
-    done = subprocess.run([sys.executable, "-c", PANDAS], env=env, capture_output=True, text=True, timeout=240)
-    assert done.stdout == "[2, 4] [1, 3]\n", done.stderr[-3000:]
-
-
 def test_without_tokens(server, tmp_path, data):
     """Nothing but the address: who asks is the operator, and has buckets of his own. What is deleted is given back."""
     api = HfApi(endpoint=server.url, token=False)

@@ -36,14 +36,14 @@ print(sorted(got), got["train"][999]["b"], sum(r["a"] for r in datasets.load_dat
 frame = pandas.read_parquet("hf://datasets/ann/table/data/train-00000-of-00001.parquet")
 frame.to_csv("hf://datasets/ann/table/more/frame.csv")
 print(len(frame), len(pandas.read_csv("hf://datasets/ann/table/more/frame.csv")))
-pandas.DataFrame({"x": [1, 2]}).to_parquet("hf://buckets/ann/bucket/t.parquet")
-print(datasets.load_dataset("parquet", data_files="hf://buckets/ann/bucket/t.parquet")["train"]["x"][:])
+pandas.DataFrame({"x": [1, 2]}).to_parquet("hf://buckets/ann/bucket/made/t.parquet")
+print(datasets.load_dataset("parquet", data_files="hf://buckets/ann/bucket/made/t.parquet")["train"]["x"][:])
 """
 
 
 def run(people, script):
     if not LIBRARIES.exists():
-        pytest.skip("there is no .venv/libraries; ./dev test slow makes it")
+        pytest.skip("there is no .venv/libraries; ./dev test hub_libraries makes it")
     env = hf_client.environment(people.folder) | {"HF_ENDPOINT": people.server.url, "HF_TOKEN": people.keys["ann"], "PYTHONPATH": str(LIBRARIES)}
     done = subprocess.run([sys.executable, "-c", script], env=env | {"HF_HUB_DISABLE_TELEMETRY": "1"}, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-5000:]

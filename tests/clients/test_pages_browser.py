@@ -21,7 +21,7 @@ from test_hub_buckets import ZEROS, add
 from test_hub_repos import commit, done, make, stored, upload
 from test_hub_repos import text as hub_text
 
-pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not installed; ./dev test installs it")
+pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not installed; ./dev test browser installs it")
 
 WIDTHS = (320, 768, 1440, 1920)
 PICTURES = os.environ.get("CAIRN_PICTURES")

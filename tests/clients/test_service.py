@@ -9,7 +9,7 @@ import pytest
 
 UNIT = cairn.ROOT / "systemd" / "cairnd.service.in"
 EXPOSURE = 1.2  # of 10, as docs/reliability.md says; fewer is better
-pytestmark = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed; ./dev test installs it")
+pytestmark = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed; ./dev test systems installs it")
 
 
 def analyze(*arguments):
