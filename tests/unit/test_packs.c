@@ -90,12 +90,78 @@ START_TEST(a_pack_that_the_disk_does_not_return)
 }
 END_TEST
 
+/* An object that may still be there is not removed. */
+START_TEST(nothing_is_removed_while_the_disk_fails)
+{
+	CLEANUP(fixture_fini) struct fixture f;
+	const struct cairn_hash *hash;
+	struct stat st;
+	fixture_init(&f);
+	hash = &f.s.x.made.hash;
+	CLEANUP(tempdir_textp) char *path = tempdir_path(&f.s.g.f.dir, "packs/a.shard");
+	ck_assert_int_eq(stat(path, &st), 0);
+	fails = true;
+	ck_assert_int_eq(store_packs_remove(&f.packs, hash), CAIRN_E_IO);
+	ck_assert_int_eq(store_packs_remove_from(&f.packs, hash, &st), CAIRN_E_IO);
+	fails = false;
+	ck_assert_int_eq(get(&f), CAIRN_OK);
+	ck_assert_int_eq(store_packs_remove_from(&f.packs, hash, &st), CAIRN_OK);
+	ck_assert_int_eq(get(&f), CAIRN_E_NOT_FOUND);
+	ck_assert_int_eq(store_packs_remove(&f.packs, hash), CAIRN_OK);
+}
+END_TEST
+
+START_TEST(a_collection_counts_only_what_is_gone)
+{
+	CLEANUP(fixture_fini) struct fixture f;
+	struct cairn_gc_report report;
+	bool forgotten;
+	fixture_init(&f);
+	ck_assert_int_eq(cairn_cas_forget(f.s.g.f.cas, &f.s.file.hash, NULL, &forgotten), CAIRN_OK);
+	gc_pass(&f.s.g, GC_GRACE_S + 1);
+	(void)gc_collect(&f.s.g); /* retires it */
+	gc_pass(&f.s.g, GC_GRACE_S + 1);
+	fails = true;
+	ck_assert_int_eq(cairn_cas_gc(f.s.g.f.cas, NULL, NULL, &report), CAIRN_E_IO);
+	fails = false;
+	ck_assert_uint_eq(report.n_unremoved, 1);
+	ck_assert_uint_eq(report.bytes_freed, 0);
+	ck_assert_str_eq(report.diag.rule, "gc.unremoved");
+	ck_assert_int_eq(get(&f), CAIRN_OK);
+}
+END_TEST
+
+/* A folder that cannot be looked through may have the object: nobody may take the object for lost. */
+START_TEST(a_folder_that_the_disk_does_not_list)
+{
+	CLEANUP(fixture_fini) struct fixture f;
+	struct cairn_hash other = {.b = {1}};
+	struct store_packed packed;
+	fixture_init(&f);
+	int folder_fd = f.packs.dir_fd;
+	f.packs.dir_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(store_packs_find(&f.packs, &other, (struct store_packs_which){0}, &packed),
+				 CAIRN_E_IO);
+		ck_assert_int_eq(store_packs_remove(&f.packs, &other), CAIRN_E_IO);
+		ck_assert_int_eq(get(&f), CAIRN_E_IO);
+	}
+	close(f.packs.dir_fd);
+	f.packs.dir_fd = folder_fd;
+	ck_assert_int_eq(get(&f), CAIRN_OK);
+	ck_assert_int_eq(store_packs_remove(&f.packs, &other), CAIRN_OK);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("packs");
 	TCase *t = tcase_create("packs");
 	tcase_add_test(t, an_object_takes_three_reads);
 	tcase_add_test(t, a_pack_that_the_disk_does_not_return);
+	tcase_add_test(t, nothing_is_removed_while_the_disk_fails);
+	tcase_add_test(t, a_collection_counts_only_what_is_gone);
+	tcase_add_test(t, a_folder_that_the_disk_does_not_list);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -187,6 +187,8 @@ static enum cairn_status packs_scan_locked(struct store_packs *p)
 		pthread_rwlock_unlock(&p->lock);
 		list = old;
 		n = n_old;
+	} else {
+		p->scanned = (struct timespec){0}; /* the next look-up that finds nothing scans again */
 	}
 	for (size_t i = 0; i < n; i++)
 		pack_unref(list[i]);
@@ -202,18 +204,22 @@ enum cairn_status store_packs_scan(struct store_packs *p)
 	return status;
 }
 
-/* Something was not found: look whether the folder has changed. @return true: it was read anew */
-static bool packs_refresh(struct store_packs *p)
+/* Something was not found: look whether the folder has changed. @param[out] scanned  it was read anew
+ * @return CAIRN_OK; CAIRN_E_IO, CAIRN_E_NOMEM: nobody knows what is in the folder */
+static enum cairn_status packs_refresh(struct store_packs *p, bool *scanned)
 {
 	struct stat st;
-	bool scanned = false;
+	*scanned = false;
 	pthread_mutex_lock(&p->scan_lock);
-	bool changed = fstat(p->dir_fd, &st) == 0 &&
+	enum cairn_status status = fstat(p->dir_fd, &st) == 0 ? CAIRN_OK : CAIRN_E_IO;
+	bool changed = status == CAIRN_OK &&
 		       (st.st_mtim.tv_sec != p->scanned.tv_sec || st.st_mtim.tv_nsec != p->scanned.tv_nsec);
-	if (changed || (p->scan_again && cairn_clock_mono_ms() - p->scanned_ms >= PACKS_SCAN_AGAIN_MS))
-		scanned = packs_scan_locked(p) == CAIRN_OK;
+	if (changed || (p->scan_again && cairn_clock_mono_ms() - p->scanned_ms >= PACKS_SCAN_AGAIN_MS)) {
+		status = packs_scan_locked(p);
+		*scanned = status == CAIRN_OK;
+	}
 	pthread_mutex_unlock(&p->scan_lock);
-	return scanned;
+	return status;
 }
 
 enum cairn_status store_packs_open(struct store_packs *p, int dir_fd)
@@ -293,8 +299,10 @@ enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_has
 		store_packs_release(out);
 		/* One that was cut is opened anew by the scan, which notes what is wrong with it. Of one that is as it
 		 * was the disk does not return a page: a scan would find nothing, at each look-up. */
-		bool rescan = status == CAIRN_OK || (failed && !pack_is_there(p, failed));
-		if (rescan ? store_packs_scan(p) != CAIRN_OK : !packs_refresh(p))
+		bool rescan = status == CAIRN_OK || (failed && !pack_is_there(p, failed)), scanned = rescan;
+		if ((rescan ? store_packs_scan(p) : packs_refresh(p, &scanned)) != CAIRN_OK)
+			return CAIRN_E_IO;
+		if (!scanned)
 			break;
 	}
 	return status == CAIRN_OK ? CAIRN_E_NOT_FOUND : status;
@@ -363,11 +371,12 @@ enum cairn_status store_packs_remove(struct store_packs *p, const struct cairn_h
 	enum cairn_status status;
 	do {
 		CLEANUP(store_packs_release) struct store_packed packed;
-		if (store_packs_find(p, hash, (struct store_packs_which){.writable = true}, &packed) != CAIRN_OK)
-			return CAIRN_OK;
+		status = store_packs_find(p, hash, (struct store_packs_which){.writable = true}, &packed);
+		if (status != CAIRN_OK)
+			break;
 		status = packs_delete(p, packed.pack, hash);
 	} while (status == CAIRN_OK);
-	return status;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
 enum cairn_status store_packs_remove_from(struct store_packs *p, const struct cairn_hash *hash, const struct stat *st)
@@ -375,8 +384,9 @@ enum cairn_status store_packs_remove_from(struct store_packs *p, const struct ca
 	for (unsigned n = 0;; n++) {
 		CLEANUP(store_packs_release) struct store_packed packed;
 		const struct store_packs_which which = {.writable = true, .skip = n};
-		if (store_packs_find(p, hash, which, &packed) != CAIRN_OK)
-			return CAIRN_OK;
+		enum cairn_status status = store_packs_find(p, hash, which, &packed);
+		if (status != CAIRN_OK)
+			return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 		if (packs_is_same(packed.pack, st))
 			return packs_delete(p, packed.pack, hash);
 	}
@@ -437,8 +447,10 @@ enum cairn_status store_packs_each(struct store_packs *p,
 				   enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash, uint64_t bytes),
 				   void *ctx)
 {
-	CLEANUP(packs_all_fini) struct packs_all all;
-	(void)packs_refresh(p);
+	CLEANUP(packs_all_fini) struct packs_all all = {0};
+	bool scanned;
+	if (packs_refresh(p, &scanned) != CAIRN_OK)
+		return CAIRN_E_IO;
 	packs_all_init(&all, p);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct cairn_readshard *shard = all.pack[i]->shard;

@@ -46,7 +46,7 @@ struct store_packs_which {
 	unsigned skip; /* not the first so many */
 };
 /** Find an object. @return CAIRN_OK; CAIRN_E_NOT_FOUND, also when its slot is damaged; CAIRN_E_IO likewise, but a pack
- *  could not be looked into and may have it */
+ *  could not be looked into, or the folder not be looked through, and may have it */
 CAIRN_MUST_USE enum cairn_status store_packs_find(struct store_packs *p, const struct cairn_hash *hash,
 						  struct store_packs_which which, struct store_packed *out);
 /** Make the pack and its name durable, for whoever relies on what was found in it.
@@ -74,7 +74,8 @@ CAIRN_MUST_USE enum cairn_status store_packs_remove_from(struct store_packs *p, 
  *  @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status store_packs_tidy(struct store_packs *p);
 
-/** Call visit for each object of each pack. @return CAIRN_OK; what visit answered */
+/** Call visit for each object of each pack. A slot that cannot be read is passed over; store_packs_list() tells of it.
+ *  @return CAIRN_OK; CAIRN_E_IO the folder cannot be looked through; what visit answered */
 CAIRN_MUST_USE enum cairn_status store_packs_each(struct store_packs *p,
 						  enum cairn_status (*visit)(void *ctx, const struct cairn_hash *hash,
 									     uint64_t bytes),
