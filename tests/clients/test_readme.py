@@ -1,0 +1,116 @@
+"""README.md: every line of its shell blocks is typed, in order, and prints what the page says."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import cairn
+import pytest
+
+pytestmark = [pytest.mark.files, pytest.mark.sqlite]  # they make such a folder
+
+PAGE = (cairn.ROOT / "README.md").read_text()
+SECTIONS = {s.split("\n", 1)[0]: s for s in re.split(r"(?m)^## ", PAGE)[1:]}
+# Lines that are typed elsewhere, or otherwise, and why.
+ELSEWHERE = {
+    "./dev run ": "the fixture starts the daemon; ./dev run ends only with it",
+    "./dev test ": "it is what runs this",
+    "./dev package ": "tests/systems/packages types it, and the two lines below, in a bare system",
+    "cairn init ann --url": "see above",
+    "runuser -u cairn": "see above",
+    "docker run ": "needs Docker",
+}
+INSTEAD = {"python3 -m venv ~/hub && ~/hub/bin/pip install huggingface_hub": f"ln -s {cairn.ROOT}/.venv ~/hub"}  # without a download
+
+
+def blocks(section):
+    """[(commands, the output that the page shows, or None)] of a section, in order"""
+    found = []
+    for kind, text in re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", SECTIONS[section]):
+        if kind == "console":
+            for command, output in re.findall(r"(?m)^\$ (.*)\n((?:(?!\$ ).*\n)*)", text):
+                found.append((command, output))
+        elif kind == "sh":
+            found += [(re.sub(r" +# .*", "", line), None) for line in text.splitlines()]
+        else:
+            pytest.fail(f"{section}: a block of kind {kind!r}, of which no line is typed")
+    return found
+
+
+def shape(text):
+    """Hashes, sizes and counts differ from run to run."""
+    text = re.sub(r"\b[0-9a-f]{64}\b", "HASH", text)
+    return re.sub(r"\b[\d.]+( (bytes|KiB|MiB))?", "N", text)
+
+
+def type_lines(folder, lines, env):
+    """One shell, as of a person, that ends with the first command that fails. @return what each line prints"""
+    script = "".join(f"{INSTEAD.get(line, line)}\nprintf '\\036'\n" for line in lines)
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240, check=False)
+    said = done.stdout.split("\036")
+    assert done.returncode == 0 and len(said) == len(lines) + 1, f"{lines[min(len(said), len(lines)) - 1]}: {done.stdout[-2000:]}"
+    return said
+
+
+@pytest.fixture
+def person(tmp_path):
+    """A home, a clone as far as the lines need it, and the environment of a new terminal."""
+    folder = tmp_path / "clone"
+    (tmp_path / "home").mkdir()
+    (folder / "build").mkdir(parents=True)
+    (folder / "docs").symlink_to(cairn.ROOT / "docs")
+    (folder / "build/cli").symlink_to(Path(cairn.CAIRN).parent)
+    (folder / "folder").mkdir()
+    (folder / "folder/README.md").write_text("# First\n")
+    env = {name: value for name, value in cairn.Daemon(tmp_path).environment().items() if not name.startswith(("HF_", "CAIRN_"))}
+    return folder, env | {"HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+
+
+def test_the_lines_of_a_first_day(server, person):
+    """They go on in one terminal from section to section."""
+    lines = blocks("A first upload") + blocks("The store below it")
+    here = lambda text: text.replace("127.0.0.1:8080", f"127.0.0.1:{server.port}")
+    said = type_lines(person[0], [here(command) for command, _ in lines], person[1])
+    for (command, expected), printed in zip(lines, said):
+        if expected is not None:
+            assert shape(printed) == shape(expected), command
+    assert "the same" in "".join(said)
+    names = [repo["id"] for repo in server.get("/api/models").json()]
+    assert names == ["operator/docs"]
+
+
+def test_the_lines_of_who_is_served(tmp_path, person, start):
+    init, folder, env = [cairn.CAIRN, "init", "ann", "--dir", "store"], *person
+    made = subprocess.run(init, cwd=tmp_path, env=env, check=True, capture_output=True, text=True, timeout=60).stdout
+    daemon = cairn.Daemon(tmp_path / "daemon")
+    daemon.command = [cairn.CAIRND, "--config", str(tmp_path / "store/cairnd.conf"), "--listen", "127.0.0.1:0"]
+    daemon.start()
+    try:
+        key = re.search(r"HF_TOKEN=(\S+)", made)[1]
+        lines = [c for c, _ in blocks("Serve others") if not c.startswith(tuple(ELSEWHERE))]
+        assert lines[-1] == "hf upload ann/first ./folder"
+        lines = [c.replace("https://hub.example.org", daemon.url).replace("hf_cairn_…", key) for c in lines]
+        env["PATH"] = f"{cairn.ROOT}/.venv/bin:{os.environ['PATH']}"
+        type_lines(folder, lines, env)
+        assert daemon.request("GET", "/api/models/ann/first", token=key).json()["private"] is True
+        # What the page says of new repositories.
+        type_lines(folder, [*lines[:-1], "hf upload --no-private ann/second ./folder"], env)
+        assert daemon.get("/api/models/ann/second").status == 200, "without a key"
+    finally:
+        daemon.stop()
+
+
+def test_no_line_is_forgotten():
+    typed = {command for section in ("A first upload", "The store below it") for command, _ in blocks(section)}
+    for section in SECTIONS:
+        for command, _ in blocks(section):
+            known = command in typed or section == "Serve others" or (command + " ").startswith(tuple(ELSEWHERE))
+            assert known, f"{section}: no test types {command!r}"
+    for start in ELSEWHERE:
+        assert any((command + " ").startswith(start) for section in SECTIONS for command, _ in blocks(section)), f"no line begins with {start!r}"
+
+
+def test_the_version_is_this_one():
+    version = re.search(r"version : '([^']+)'", (cairn.ROOT / "meson.build").read_text())[1]
+    assert f"**Status**: version {version}" in PAGE
