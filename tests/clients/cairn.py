@@ -108,6 +108,15 @@ def slowness():
     return (time.monotonic() - began) / REST_S
 
 
+def processor_s(server):
+    """Processor seconds that a server has used so far, with all its daemons."""
+    total = 0
+    for daemon in getattr(server, "daemons", [server]):
+        fields = Path(f"/proc/{daemon.process.pid}/stat").read_text().rpartition(")")[2].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 def in_time(took, seconds):
     """Did it take no longer, with up to a second of work in that for which a busy machine takes as much longer as it does for all? On a machine at rest
     there is no more time: what is judged is the program, and not what else runs beside it."""

@@ -20,6 +20,7 @@ os.environ |= {"HF_HOME": HF_FOLDER, "HF_XET_CACHE": HF_FOLDER}
 
 
 def pytest_configure(config):
+    config.addinivalue_line("filterwarnings", "error::pytest.PytestUnhandledThreadExceptionWarning")  # an assertion in a thread is one of the test
     config.addinivalue_line("markers", "files: looks at objects as files, or needs them to outlast the daemon")
     config.addinivalue_line("markers", "sqlite: opens the index by hand, or wants a command that works on such a folder alone")
     config.addinivalue_line("markers", "commands: the tool's commands, of which others here ask the same of each index and store by its library")

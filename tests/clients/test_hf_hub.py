@@ -116,17 +116,17 @@ def test_expired_token_is_renewed(guarded, make_key):
 
 
 def test_token_that_cannot_be_renewed(guarded, make_key):
-    for url, key in ((route(guarded.url, "write"), make_key(scope="read")), (route(guarded.url, "write"), "wrong")):
-        with pytest.raises(Exception):
-            upload(CONTENT, endpoint=guarded.url, token_refresh_url=url, token_refresh_headers=bearer(key))
-    with pytest.raises(Exception):
+    for key, status in ((make_key(scope="read"), "403 Forbidden"), ("wrong", "401 Unauthorized")):
+        with pytest.raises(ConnectionError, match=status + ".*/xet-write-token/"):
+            upload(CONTENT, endpoint=guarded.url, token_refresh_url=route(guarded.url, "write"), token_refresh_headers=bearer(key))
+    with pytest.raises(ConnectionError, match=r"401 Unauthorized.*/v1/"):
         upload(CONTENT, endpoint=guarded.url, token="nonsense", token_expiry_unix_secs=int(time.time()) + 600)
 
 
 def test_read_token_uploads_nothing(guarded, make_key):
     read = refresh(route(guarded.url, "read"), make_key())
     auth = {"endpoint": guarded.url, "token": read.access_token, "token_expiry_unix_secs": read.expiration_unix_epoch}
-    with pytest.raises(Exception):
+    with pytest.raises(ConnectionError, match=r"403 Forbidden.*/v1/"):
         upload(CONTENT, **auth)
     assert guarded.metrics()["cairn_index_xorbs"] == 0
 

@@ -43,7 +43,7 @@ def test_xorb_bytes_chunked_body(start, make):
         with contextlib.suppress(ConnectionError):
             s.sendall(b"%x\r\n%b\r\n0\r\n\r\n" % (len(x.body()), x.body()))
         reply = cairn.read_all(s)
-    assert reply == b"" or b" 413 " in reply.split(b"\r\n")[0], reply[:300]
+    assert reply.startswith(b"HTTP/1.1 413 "), reply[:300]
     assert server.request("HEAD", x.path()).status == 404
 
 
@@ -128,8 +128,7 @@ def test_connections_of_one_address(start):
         connections = [held.enter_context(contextlib.closing(server.connect())) for _ in range(4)]
         for c in connections:
             assert server.get("/health", connection=c).status == 200
-        with contextlib.suppress(ConnectionError):
-            assert server.get("/health").status == 429
+        assert server.get("/health").status == 429
         assert server.get("/health", connection=connections[0]).status == 200
     cairn.wait_until("the connections to be gone", lambda: _status(server) == 200)
 

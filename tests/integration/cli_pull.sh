@@ -140,7 +140,7 @@ start_proxy() {
   PROXY_PID=$!
   exec 5<"$WORK/proxy-out"
   rm "$WORK/proxy-out"
-  read -r -t 30 port <&5 || fail "the proxy does not start"
+  read -r port <&5 || fail "the proxy does not start"
   PROXY=http://127.0.0.1:$port
 }
 stop_proxy() {
@@ -169,28 +169,32 @@ err "fetch.range"
 rm -f never.*
 stop_proxy
 
+# pull_that_stalls NAME: begins a pull, PULL, and waits until the proxy holds back its second fetch
+pull_that_stalls() {
+  local line=
+  start_proxy stall=2
+  "$CAIRN" pull "${HASH[mixed]}" -o "$1" --server "$PROXY" --jobs 1 2>"$WORK/err" &
+  PULL=$!
+  until read -r -t 1 line <&5; do
+    kill -0 "$PULL" 2>/dev/null || break
+  done
+  is "$line" stalled "proxy"
+}
 # Killed in the second of its fetches: the first is kept, and is hashed again before it is believed.
 interrupt() {
-  start_proxy stall=2
-  "$CAIRN" pull "${HASH[mixed]}" -o resumed --server "$PROXY" --jobs 1 2>"$WORK/err" &
-  local pull=$! line=
-  read -r -t 60 line <&5
-  is "$line" stalled "proxy"
+  pull_that_stalls resumed
   run 73 "$CAIRN" pull "${HASH[mixed]}" -o resumed # two at once
   err "another pull"
-  kill -9 "$pull"
-  wait "$pull" 2>/dev/null
+  kill -9 "$PULL"
+  wait "$PULL" 2>/dev/null
   stop_proxy
   [ -s resumed.part ] && [ ! -e resumed ] || fail "an interrupted pull has no part, or its target"
 }
 # A name that somebody takes while a pull is under way is not written over.
-start_proxy stall=2
-"$CAIRN" pull "${HASH[mixed]}" -o taken --server "$PROXY" --jobs 1 2>"$WORK/err" &
-pull=$!
-read -r -t 60 line <&5
+pull_that_stalls taken
 echo precious >taken
-kill -9 "$pull"
-wait "$pull" 2>/dev/null
+kill -9 "$PULL"
+wait "$PULL" 2>/dev/null
 stop_proxy
 run 73 "$CAIRN" pull "${HASH[mixed]}" -o taken
 err "file.exists"

@@ -52,7 +52,7 @@ start_server() {
   mkfifo "$WORK/listening"
   CAIRN_GC_SCHEDULE=off CAIRN_SCRUB_PERIOD=0 "${CAIRND:?the daemon}" --data-dir "$WORK/data" --listen 127.0.0.1:0 "$@" >"$WORK/listening" 2>"$WORK/server.log" &
   SERVER_PID=$!
-  read -r -t 30 line <"$WORK/listening" || line=
+  read -r line <"$WORK/listening" || line= # a daemon that ends closes it
   rm "$WORK/listening"
   URL=${line#cairnd listening on }
   case $URL in
