@@ -99,14 +99,56 @@ static enum cairn_status data_dir_lock(struct cairn_data_dir *d, bool read_only,
 
 /* --- what is in it ------------------------------------------------------------------------------------------------ */
 
-static enum cairn_status data_dir_load_secret(struct cairn_data_dir *d, const char *given, struct cairn_diag *diag)
+static enum cairn_status data_dir_refuse_secret(const struct cairn_data_dir *d, struct cairn_diag *diag)
 {
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.secret", CAIRN_NO_OFFSET,
+			  "the data folder %s was begun with another secret: give the secret_file that it had and that "
+			  "the other daemons have, or begin a new folder",
+			  d->path);
+}
+
+/* A folder whose index is elsewhere, and that has no secret of its own, was given one. */
+static enum cairn_status data_dir_load_secret(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
+					      struct cairn_diag *diag)
+{
+	const char *given = options->secret_file;
 	char own[DATA_DIR_PATH_BYTES];
+	struct elsewhere index;
 	enum cairn_status status = given ? CAIRN_OK : data_dir_name(own, d->path, "secret", diag);
+	if (status == CAIRN_OK)
+		status = elsewhere_read(&index, ELSEWHERE_INDEX, d->path, diag);
+	if (status == CAIRN_OK && !given && options->index && index.url[0] && access(own, F_OK) != 0)
+		return data_dir_refuse_secret(d, diag);
 	if (status == CAIRN_OK)
 		status = cairn_secret_load(&d->secret, given ? given : own, !given, diag);
 	d->has_secret = status == CAIRN_OK;
 	return status;
+}
+
+/* The folder's own, from when it was alone: the one that is given may be a copy of that. */
+static bool data_dir_has_as_its_own(const struct cairn_data_dir *d)
+{
+	char own[DATA_DIR_PATH_BYTES];
+	struct cairn_secret secret;
+	bool same = data_dir_name(own, d->path, "secret", NULL) == CAIRN_OK &&
+		    cairn_secret_load(&secret, own, false, NULL) == CAIRN_OK && secret.len == d->secret.len &&
+		    memcmp(secret.bytes, d->secret.bytes, secret.len) == 0;
+	explicit_bzero(&secret, sizeof(secret));
+	return same;
+}
+
+/* One of several daemons that comes back with another secret would sign addresses that the others refuse. */
+static enum cairn_status data_dir_check_secret(const struct cairn_data_dir *d, struct cairn_diag *diag)
+{
+	struct elsewhere index, shared;
+	enum cairn_status status = elsewhere_read(&index, ELSEWHERE_INDEX, d->path, diag);
+	if (status != CAIRN_OK || !d->is_shared || !index.url[0])
+		return status;
+	shared = index;
+	status = elsewhere_new(&shared, index.url, &d->secret, diag);
+	if (status != CAIRN_OK || strcmp(shared.owner, index.owner) == 0 || data_dir_has_as_its_own(d))
+		return status;
+	return data_dir_refuse_secret(d, diag);
 }
 
 static enum cairn_status data_dir_open_files(struct cairn_store **out, const char *path, bool beside,
@@ -249,10 +291,14 @@ static enum cairn_status data_dir_find_elsewhere(const struct cairn_data_dir *d,
 	if (e->url[0])
 		return given ? elsewhere_move(e, given, diag) : CAIRN_OK;
 	if (d->had_index && !d->is_shared)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.store", CAIRN_NO_OFFSET,
-				  "the objects of the data folder %s are files of it, and stay so: begin a new folder "
-				  "for a store elsewhere",
-				  d->path);
+		return cairn_fail(
+			diag, CAIRN_E_CONFLICT, "data_dir.store", CAIRN_NO_OFFSET,
+			d->index_place.url[0]
+				? "the index that was given is in use by another data folder than %s: to join "
+				  "its daemons, give the secret_file that they have"
+				: "the objects of the data folder %s are files of it, and stay so: begin a "
+				  "new folder for a store elsewhere",
+			d->path);
 	enum cairn_status status = elsewhere_new(e, given, d->is_shared ? &d->secret : NULL, diag);
 	return status == CAIRN_OK ? elsewhere_write(e, d->path, diag) : status;
 }
@@ -346,9 +392,11 @@ static enum cairn_status data_dir_judge_sharing(struct cairn_data_dir *d, const 
 static enum cairn_status data_dir_open_to_write(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
 						struct cairn_diag *diag)
 {
-	enum cairn_status status = data_dir_load_secret(d, options->secret_file, diag);
+	enum cairn_status status = data_dir_load_secret(d, options, diag);
 	if (status == CAIRN_OK)
 		status = data_dir_judge_sharing(d, options, diag);
+	if (status == CAIRN_OK)
+		status = data_dir_check_secret(d, diag);
 	if (status == CAIRN_OK)
 		status = data_dir_make_tmp(d, diag);
 	if (status == CAIRN_OK)

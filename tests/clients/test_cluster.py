@@ -439,11 +439,21 @@ def test_who_may_share(tmp_path, start_cluster):
     """Those with the same secret and the same store; nobody else, and nobody who wants it for himself."""
     one = start_cluster(n=2)
     url, store = cairn.postgres_url(one.data), cairn.s3_url(one.data)
-    assert "belongs to another data folder" in refused(tmp_path, url, store) or "are files of it" in refused(tmp_path, url, store)
     other = tmp_path / "other"
     other.write_bytes(bytes(32))
     other.chmod(0o600)
-    assert "belongs to another data folder" in refused(tmp_path, url, store, "--secret-file", str(other))
+    for more in ([], ["--secret-file", str(other)]):
+        line = refused(tmp_path, url, store, *more)
+        assert "secret_file" in line and "another" in line, line
     elsewhere = cairn.s3_url(tmp_path / "elsewhere")
     assert "are not in that bucket" in refused(tmp_path, url, elsewhere, "--secret-file", str(one.folder / "secret"))
     assert not (tmp_path / "new" / "index").exists()
+    # Nor a folder that was one of them, when it comes with another secret: its addresses would be refused by the others.
+    second = one.daemons[1]
+    second.stop()
+    common = ["--data-dir", str(second.data), "--listen", "127.0.0.1:0", "--index", url, "--store", store]
+    for more in ([], ["--secret-file", str(other)]):
+        line = cairn.refused(tmp_path, *common, *more)
+        assert "secret_file" in line and str(second.data) in line, line
+        assert not (second.data / "secret").exists()
+    second.start()

@@ -38,10 +38,11 @@ static enum cairn_status open_must_be_ours(struct cairn_pg_tx *tx, const char *o
 		return cairn_pg_fail(&tx->pg, diag, "the index cannot be written");
 	if (PQntuples(r) == 1 && cairn_pg_get_text(r, 0, 0, found, sizeof(found)) && strcmp(found, owner) == 0)
 		return CAIRN_OK;
-	return cairn_fail(diag, CAIRN_E_CONFLICT, "index.owner", CAIRN_NO_OFFSET,
-			  "the index in the schema \"%s\" is that of another data folder; give that folder, or name "
-			  "another schema: schema=NAME in the URL",
-			  tx->pg.place->schema);
+	return cairn_fail(
+		diag, CAIRN_E_CONFLICT, "index.owner", CAIRN_NO_OFFSET,
+		"the index in the schema \"%s\" is that of another data folder, or of daemons with another "
+		"secret_file; give that folder or secret_file, or name another schema: schema=NAME in the URL",
+		tx->pg.place->schema);
 }
 
 static enum cairn_status open_read_keys(struct cairn_postgres *p, struct cairn_pg *pg)

@@ -578,7 +578,8 @@ static enum cairn_status store_s3_ready(struct cairn_store *store, struct cairn_
 		s3_get(s->client, STORE_S3_OWNER, NULL, 0, (uint8_t *)owner, STORE_S3_OWNER_BYTES, diag);
 	if (status == CAIRN_OK && memcmp(owner, s->owner, sizeof(owner)) != 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "store.owner", CAIRN_NO_OFFSET,
-				  "the store belongs to another data folder: give each its own bucket or prefix");
+				  "the store belongs to another data folder, or to daemons with another secret_file: "
+				  "give each its own bucket or prefix, or the secret_file that they have");
 	return status;
 }
 
