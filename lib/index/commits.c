@@ -106,6 +106,15 @@ enum cairn_status cairn_commits_too_many(struct cairn_diag *diag)
 			  CAIRN_INDEX_COMMIT_ROWS_MAX);
 }
 
+enum cairn_status cairn_commits_too_deep(struct cairn_diag *diag)
+{
+	return cairn_fail(
+		diag, CAIRN_E_LIMIT, "ref.depth", CAIRN_NO_OFFSET,
+		"the commit is on a branch of a branch, %d deep, and a further one would copy more than %d rows; "
+		"branch from main, or squash the branch that the commit is on",
+		CAIRN_INDEX_LINE_DEPTH_MAX, CAIRN_INDEX_FORK_ROWS_MAX);
+}
+
 /* How git calls it. */
 static const char *commits_place(enum cairn_index_ref_kind kind)
 {

@@ -59,6 +59,9 @@ enum cairn_status cairn_commits_ended(struct cairn_diag *diag);
 /** @return CAIRN_E_LIMIT (commit.rows): a branch with so many files is not made one commit */
 enum cairn_status cairn_commits_too_many(struct cairn_diag *diag);
 
+/** @return CAIRN_E_LIMIT (ref.depth): a branch that leaves so deep a branch would have to copy too many rows */
+enum cairn_status cairn_commits_too_deep(struct cairn_diag *diag);
+
 /** @return CAIRN_E_CONFLICT (ref.known) */
 enum cairn_status cairn_commits_ref_known(struct cairn_diag *diag, enum cairn_index_ref_kind kind, const char *name);
 /** @return CAIRN_E_USAGE (ref.nested) */

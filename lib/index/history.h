@@ -18,6 +18,7 @@ enum {
 	CAIRN_INDEX_NAMES_MAX = 100000,       /* of one folder */
 	CAIRN_INDEX_PATH_DEPTH_MAX = 64,      /* names between slashes */
 	CAIRN_INDEX_LINE_DEPTH_MAX = 8,       /* lines that a look-up may have to ask */
+	CAIRN_INDEX_FORK_ROWS_MAX = 20000, /* rows that a branch at that depth may copy: the writer does nothing else */
 };
 
 /* --- commits and what names them ---------------------------------------------------------------------------------- */
@@ -178,7 +179,9 @@ CAIRN_MUST_USE enum cairn_status cairn_index_add_commit(struct cairn_index *ix, 
 
 /** Make a branch, a tag or a pull request. CAIRN_E_CONFLICT: it is there (ref.known: "Reference refs/heads/X already
  * exists"); CAIRN_E_USAGE (ref.nested): a branch or a tag has a name that goes on behind a slash where this one ends,
- * or the other way round; CAIRN_E_NOT_FOUND: repo.unknown; revision.unknown, the commit is gone. */
+ * or the other way round; CAIRN_E_NOT_FOUND: repo.unknown; revision.unknown, the commit is gone; CAIRN_E_LIMIT:
+ * ref.depth, a branch that leaves a branch as deep as look-ups go would copy more than CAIRN_INDEX_FORK_ROWS_MAX rows.
+ */
 struct cairn_index_add_ref {
 	struct cairn_index_write write;
 	int64_t repo;

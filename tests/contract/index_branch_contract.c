@@ -460,6 +460,33 @@ START_TEST(a_squashed_branch_is_one_commit)
 }
 END_TEST
 
+/* At the deepest branch a further one copies rows, but not more than so many. Squashing makes room. */
+START_TEST(a_deep_branch_copies_few_rows)
+{
+	enum { N = CAIRN_INDEX_FORK_ROWS_MAX + 1 };
+	int64_t one = hx_model("one");
+	char name[16], from[16] = "main";
+	static char paths[N][16];
+	static struct cairn_index_operation puts[N];
+	struct cairn_index_squash request;
+	for (unsigned i = 0; i < N; i++) {
+		(void)snprintf(paths[i], sizeof(paths[i]), "%u/%u", i / 100, i % 100);
+		puts[i] = hx_put(paths[i], "1");
+	}
+	ck_assert(hx_committed(one, "main", puts, N));
+	for (unsigned i = 1; i < CAIRN_INDEX_LINE_DEPTH_MAX; i++) {
+		(void)snprintf(name, sizeof(name), "b%u", i);
+		ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, name, hx_head(one, from).id), CAIRN_OK);
+		ck_assert(hx_committed_one(one, name, hx_put(name, "1")));
+		(void)snprintf(from, sizeof(from), "%s", name);
+	}
+	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "deep", hx_head(one, from).id), CAIRN_E_LIMIT);
+	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "flat", hx_head(one, "main").id), CAIRN_OK);
+	ck_assert_int_eq(squash(one, from, &request), CAIRN_OK);
+	ck_assert_int_eq(add_ref(one, CAIRN_INDEX_BRANCH, "deep", hx_head(one, from).id), CAIRN_OK);
+}
+END_TEST
+
 /* A chain of lines: what the nearest says of a path counts, also that it is not there. */
 START_TEST(a_branch_of_branches_is_squashed)
 {
@@ -757,6 +784,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, files_stay_until_the_repository_goes);
 	tcase_add_test(t, a_squashed_branch_is_one_commit);
 	tcase_add_test(t, a_branch_of_branches_is_squashed);
+	tcase_add_test(t, a_deep_branch_copies_few_rows);
 	tcase_add_test(t, a_copy_of_a_repository_has_its_files);
 	tcase_add_test(t, a_tag_keeps_its_line);
 	tcase_add_test(t, a_line_ends_where_the_last_ref_comes_from);

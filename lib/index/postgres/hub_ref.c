@@ -36,6 +36,8 @@ static const char REF_COPY[] = CAIRN_PG_CHAIN
 	" coalesce($4, e.since), e.oid, e.content FROM (SELECT DISTINCT ON (r.folder, r.name) r.* FROM chain h"
 	" JOIN entry r ON r.line = h.line AND r.since <= h.upto ORDER BY r.folder, r.name, h.n, r.since DESC) e"
 	" WHERE e.oid IS NOT NULL";
+static const char REF_COUNT_ROWS[] = CAIRN_PG_CHAIN
+	"SELECT count(*) FROM (SELECT 1 FROM chain h JOIN entry r ON r.line = h.line AND r.since <= h.upto LIMIT $3) r";
 static const char REF_USE_COPIED[] =
 	"UPDATE content c SET uses = c.uses + n.n FROM (SELECT content, count(*) AS n FROM entry"
 	" WHERE line = $1 AND content IS NOT NULL GROUP BY content) n WHERE c.id = n.content";
@@ -58,6 +60,20 @@ static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_com
 	enum cairn_status status = cairn_pg_run(&tx->pg, REF_USE_COPIED, &use, NULL);
 	tx->pg.silence_ms = CAIRN_PG_SILENCE_MS;
 	return status;
+}
+
+static enum cairn_status ref_may_copy(struct cairn_pg_tx *tx, const struct cairn_commits_head *head,
+				      struct cairn_diag *diag)
+{
+	const PGresult *r;
+	struct cairn_pg_args args = {0};
+	cairn_pg_int8(&args, head->line);
+	cairn_pg_int8(&args, head->commit);
+	cairn_pg_int8(&args, CAIRN_INDEX_FORK_ROWS_MAX + 1);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, REF_COUNT_ROWS, &args, &r);
+	if (status != CAIRN_OK)
+		return status;
+	return cairn_pg_get_int8(r, 0, 0) > CAIRN_INDEX_FORK_ROWS_MAX ? cairn_commits_too_deep(diag) : CAIRN_OK;
 }
 
 /* @param parent  NULL: none */
@@ -137,7 +153,9 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 	}
 	/* Where a look-up would have to ask too many lines, it has all rows itself. */
 	bool whole = depth >= CAIRN_INDEX_LINE_DEPTH_MAX;
-	enum cairn_status status = ref_add_line(tx, add->repo, head, whole ? 1 : depth + 1, line);
+	enum cairn_status status = whole ? ref_may_copy(tx, head, &add->write.diag) : CAIRN_OK;
+	if (status == CAIRN_OK)
+		status = ref_add_line(tx, add->repo, head, whole ? 1 : depth + 1, line);
 	return status == CAIRN_OK && whole ? ref_copy(tx, head, *line, 0) : status;
 }
 

@@ -22,6 +22,24 @@ static enum cairn_status ref_find(struct cairn_tx *tx, int64_t repo, enum cairn_
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
+static enum cairn_status ref_may_copy(struct cairn_tx *tx, const struct cairn_chain *chain, struct cairn_diag *diag)
+{
+	int64_t n = 0;
+	for (unsigned i = 0; i < chain->n; i++) {
+		CLEANUP(cairn_sql_resetp) sqlite3_stmt *count = tx->stmt[CAIRN_TX_COUNT_LINE];
+		sqlite3_bind_int64(count, 1, chain->line[i]);
+		sqlite3_bind_int64(count, 2, chain->upto[i]);
+		sqlite3_bind_int64(count, 3, CAIRN_INDEX_FORK_ROWS_MAX + 1 - n);
+		enum cairn_status status = cairn_sql_find(count);
+		if (status != CAIRN_OK)
+			return status;
+		n += sqlite3_column_int64(count, 0);
+		if (n > CAIRN_INDEX_FORK_ROWS_MAX)
+			return cairn_commits_too_deep(diag);
+	}
+	return CAIRN_OK;
+}
+
 static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain *chain, int64_t line)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -50,6 +68,10 @@ static enum cairn_status ref_fork(struct cairn_tx *tx, const struct cairn_index_
 	if (status != CAIRN_OK)
 		return status;
 	bool whole = chain.n == CAIRN_INDEX_LINE_DEPTH_MAX;
+	if (whole)
+		status = ref_may_copy(tx, &chain, diag);
+	if (status != CAIRN_OK)
+		return status;
 	sqlite3_stmt *make = tx->stmt[CAIRN_TX_ADD_LINE];
 	sqlite3_bind_int64(make, 1, add->repo);
 	sqlite3_bind_int64(make, 2, head.line);

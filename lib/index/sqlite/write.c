@@ -223,6 +223,7 @@ static const char *const tx_sql[CAIRN_TX_STMTS] = {
 		" title, message) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
 	[CAIRN_TX_ADD_LINE] = "INSERT INTO line(repo, parent, fork, depth, head) VALUES(?1, ?2, ?3, ?4, ?3)",
 	[CAIRN_TX_SET_LINE_HEAD] = "UPDATE line SET head = ?2 WHERE id = ?1",
+	[CAIRN_TX_COUNT_LINE] = "SELECT count(*) FROM (SELECT 1 FROM entry WHERE line = ?1 AND since <= ?2 LIMIT ?3)",
 	[CAIRN_TX_COPY_LINE] =
 		"INSERT OR IGNORE INTO entry(line, folder, name, since, oid, content)"
 		" SELECT ?1, folder, name, since, oid, content FROM entry e WHERE line = ?2 AND since <= ?3"

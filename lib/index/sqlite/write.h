@@ -126,6 +126,7 @@ enum cairn_tx_stmt {
 	CAIRN_TX_ADD_COMMIT,
 	CAIRN_TX_ADD_LINE,
 	CAIRN_TX_SET_LINE_HEAD,
+	CAIRN_TX_COUNT_LINE, /* rows of a line up to a commit, as far as a limit */
 	CAIRN_TX_COPY_LINE,
 	CAIRN_TX_COPY_NEWEST,    /* what a line has at a commit, as if another commit had made it */
 	CAIRN_TX_DROP_DELETIONS, /* of such a copy */
