@@ -54,7 +54,7 @@ judged unsteady "unsteady: test_a.py::test_b" "unsteady: test_a.py::test_b"
 judged unsteady "" "unsteady: a: FAILED test_a.py::test_b - assert 0"
 
 # What count.py prints is what judge.py reads, and the last line is the sum.
-printf '{"name": "one", "result": "OK", "stdout": "SKIPPED [2] tests/clients/test_one.py:3: there is no disk\\n1 passed, 2 skipped in 0.1s\\n"}\n' >"$WORK/log"
+printf '{"name": "cairn:clients+both / one", "result": "OK", "stdout": "SKIPPED [2] tests/clients/test_one.py:3: there is no disk\\n1 passed, 2 skipped in 0.1s\\n"}\n' >"$WORK/log"
 run 0 python3 "$here/tests/support/count.py" --more "more tests" "$WORK/log"
 [ "$(cat "$WORK/out")" = "skipped: one: 2: tests/clients/test_one.py:3: there is no disk
 more tests

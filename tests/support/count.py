@@ -22,6 +22,11 @@ UNSTEADY = re.compile(r"^unsteady: .+", re.M)  # tests that passed when they wer
 LINES = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
 
+def name_of(test):
+    """meson writes `PROJECT:SUITE / NAME`."""
+    return test["name"].split(" / ")[-1]
+
+
 def counts(test):
     """(passed, failed, skipped) of one program."""
     out = test.get("stdout") or ""
@@ -77,19 +82,19 @@ def main():
             continue
         for result in path.read_text().splitlines():
             test = json.loads(result)
-            one = counts(test)
+            name, one = name_of(test), counts(test)
             total = [a + b for a, b in zip(total, one)]
             if one[1]:
-                print(f"failed: {test['name']} ({test['result']})")
+                print(f"failed: {name} ({test['result']})")
                 for reason in reasons(test):
-                    print(f"failed: {test['name']}: {reason}")
+                    print(f"failed: {name}: {reason}")
             unsteady = UNSTEADY.findall(test.get("stdout") or "")
             for line in FIGURES.findall(test.get("stdout") or "") + unsteady:
                 print(line)
             for reason in reasons(test) if unsteady else []:
-                print(f"unsteady: {test['name']}: {reason}")
+                print(f"unsteady: {name}: {reason}")
             for number, reason in skips(test):
-                print(f"skipped: {test['name']}: {number}: {reason}")
+                print(f"skipped: {name}: {number}: {reason}")
     passed, failed, skipped = total
     print(more)
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""), flush=True)
