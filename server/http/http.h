@@ -41,11 +41,17 @@ enum http_error_shape {
 	HTTP_ERRORS_PAGE,
 };
 
-/** Where paths that no route has are refused as those of a family that they begin as. All static. */
+/** What is said about a path that no route has. All static. */
+struct http_unknown {
+	const char *code; /* value of X-Error-Code; NULL: without that header */
+	const char *rule, *message;
+};
+
+/** How a family of paths is refused where no route has them. All static. */
 struct http_family {
-	const char *prefix; /* "/api/" */
+	/** Is the path one of the family's? @return NULL: it is not */
+	const struct http_unknown *(*unknown)(const char *path);
 	enum http_error_shape errors;
-	const char *message; /* of the 404 */
 };
 
 /** One resource and method. Static tables of these make the router: first
@@ -305,7 +311,7 @@ struct http_server_options {
 	/** Reply an error to a browser, as a page. @param message  static  @return false: nothing was replied.
 	 * NULL: browsers are told what others are */
 	bool (*error_page)(struct http_request *req, unsigned code, const char *message);
-	/** NULL prefix: what has no route is refused as HTTP_ERRORS_CAS wherever it is */
+	/** unknown NULL: each path without a route is refused as HTTP_ERRORS_CAS */
 	struct http_family family;
 	/** Called once for each ended request, for metrics and the access log. */
 	void (*ended)(void *app, const struct http_request *req, const struct http_summary *summary);

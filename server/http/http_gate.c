@@ -141,18 +141,27 @@ static bool gate_preflight(const struct gate *g, const char *methods)
 	return n > 0;
 }
 
+static bool gate_no_route(const struct gate *g)
+{
+	static const struct http_unknown PLAIN = {NULL, "route.unknown", "there is no such resource; check the path"};
+	struct http_request *req = g->req;
+	const struct http_family *family = http_request_family(req);
+	const struct http_unknown *unknown = family ? family->unknown(req->path) : &PLAIN;
+	if (unknown->code)
+		http_reply_header(req, "X-Error-Code", unknown->code);
+	return gate_refuse(g, 404, unknown->rule, unknown->message);
+}
+
 static bool gate_route(const struct gate *g)
 {
 	struct http_request *req = g->req;
-	const struct http_family *family = http_request_family(req);
 	char allow[64];
 	switch (router_find(req->server->options.routes, req->method, req->path, req->target_kind == HTTP_TARGET_PLAIN,
 			    &req->match, allow, sizeof(allow))) {
 	case ROUTER_FOUND:
 		return true;
 	case ROUTER_NOT_FOUND:
-		return gate_refuse(g, 404, "route.unknown",
-				   family ? family->message : "there is no such resource; check the path");
+		return gate_no_route(g);
 	case ROUTER_WRONG_METHOD:
 		if (gate_preflight(g, allow))
 			return false;

@@ -15,6 +15,9 @@
 
 struct http_request *http_request_new(struct http_conn *peer, const char *target)
 {
+	/* HF_ENDPOINT with a slash at its end gives paths that begin with two. */
+	while (target[0] == '/' && target[1] == '/')
+		target++;
 	size_t path_len = (size_t)(strchrnul(target, '?') - target);
 	if (path_len > ROUTER_TAILED_BYTES_MAX)
 		path_len = ROUTER_TAILED_BYTES_MAX + 1; /* enough for the router to see that it is too long */
@@ -84,7 +87,7 @@ bool http_request_add(struct http_request *req, const char *name, const char *va
 const struct http_family *http_request_family(const struct http_request *req)
 {
 	const struct http_family *family = &req->server->options.family;
-	return family->prefix && strncmp(req->path, family->prefix, strlen(family->prefix)) == 0 ? family : NULL;
+	return family->unknown && family->unknown(req->path) ? family : NULL;
 }
 
 bool http_request_has_added(const struct http_request *req, const char *name)

@@ -2,6 +2,8 @@
 #include "server/hub/hub_reply.h"
 #include "server/route/routes.h"
 
+#include <string.h>
+
 static void left_out_likes(struct http_request *req)
 {
 	hub_reply_left_out(req, "Likes are not kept here");
@@ -67,12 +69,62 @@ static void left_out_body(struct http_request *req, const uint8_t *bytes, size_t
 	(void)len;
 }
 
-const struct http_family HUB_FAMILY = {
-	.prefix = "/api/",
-	.errors = HTTP_ERRORS_HUB,
-	.message = "Cairn has no such part of the hub's API; if a repository was meant, name its owner, too, as in "
-		   "ann/cats",
-};
+/* --- paths without a route ---------------------------------------------------------------------------------------- */
+
+/* Does the path begin with this text? @param[out] rest  what follows it */
+static bool left_out_begins(const char *path, const char *text, const char **rest)
+{
+	size_t len = strlen(text);
+	bool begins = strncmp(path, text, len) == 0;
+	*rest = begins ? path + len : path;
+	return begins;
+}
+
+/* Is it the name of a repository without an owner, as the public hub has some ("gpt2"), and one of its resources?
+ * @param path  from the name on
+ * @param resources  at the end NULL; "" first: the repository itself, too */
+static bool left_out_is_unowned(const char *path, const char *const *resources)
+{
+	size_t name_len = strcspn(path, "/?"), len;
+	const char *resource = path + name_len;
+	if (name_len == 0)
+		return false;
+	if (*resource != '/')
+		return resources[0][0] == '\0';
+	len = strcspn(++resource, "/?");
+	for (; *resources; resources++) {
+		if (strlen(*resources) == len && strncmp(*resources, resource, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+const struct http_unknown HUB_NO_ROUTE = {
+	NULL, "route.unknown",
+	"Cairn has no such part of the hub's API; if a repository was meant, name its owner, too, as in ann/cats"};
+
+/* Clients take a 404 without X-Error-Code for a fault of the network, so a name without an owner has the code of a
+ * repository that is not there. */
+static const struct http_unknown *left_out_unknown(const char *path)
+{
+	static const struct http_unknown UNOWNED = {"RepoNotFound", "repo.unknown",
+						    "Repository not found. Name its owner, too, as in ann/cats"};
+	static const char *const KINDS[] = {"models/", "datasets/", "spaces/", "kernels/", NULL};
+	static const char *const OF_API[] = {"",       "revision",  "tree", "commits",        "paths-info",
+					     "commit", "preupload", "refs", "xet-read-token", "xet-write-token",
+					     NULL};
+	static const char *const OF_PAGES[] = {"resolve", "raw", NULL};
+	const char *rest, *name;
+	if (!left_out_begins(path, "/api/", &rest))
+		return left_out_is_unowned(path + 1, OF_PAGES) ? &UNOWNED : NULL;
+	for (const char *const *kind = KINDS; *kind; kind++) {
+		if (left_out_begins(rest, *kind, &name) && left_out_is_unowned(name, OF_API))
+			return &UNOWNED;
+	}
+	return &HUB_NO_ROUTE;
+}
+
+const struct http_family HUB_FAMILY = {.unknown = left_out_unknown, .errors = HTTP_ERRORS_HUB};
 
 const struct http_route ROUTES_LEFT_OUT[] = {
 	{.method = "POST",

@@ -150,7 +150,7 @@ static void list_get(struct http_request *req)
 	if (!l)
 		return;
 	if (kind == 0) {
-		http_reply_error(req, 404, "route.unknown", HUB_FAMILY.message, NULL);
+		http_reply_error(req, 404, HUB_NO_ROUTE.rule, HUB_NO_ROUTE.message, NULL);
 		return;
 	}
 	l->list.kind = kind;

@@ -95,7 +95,7 @@ void *hub_repo_new_git(struct http_request *req, size_t bytes, void (*run)(struc
 	if (!r)
 		return NULL;
 	if (kind == 0) {
-		http_reply_error(req, 404, "route.unknown", HUB_FAMILY.message, NULL);
+		http_reply_error(req, 404, HUB_NO_ROUTE.rule, HUB_NO_ROUTE.message, NULL);
 		return NULL;
 	}
 	r->namespace = http_path_arg(req, "namespace");

@@ -29,7 +29,8 @@ extern const struct http_route ROUTES_CARD[];            /* /api/validate-yaml *
 extern const struct http_route ROUTES_PULL[];            /* /api/.../discussions */
 extern const struct http_route ROUTES_DUPLICATE[];       /* /api/.../duplicate */
 extern const struct http_route ROUTES_LFS_FILES[];       /* /api/.../lfs-files */
-extern const struct http_family HUB_FAMILY;              /* what has no route below /api/ */
+extern const struct http_family HUB_FAMILY;              /* paths below /api/, and of files, that have no route */
+extern const struct http_unknown HUB_NO_ROUTE;           /* what is said about most of them */
 extern const struct http_route ROUTES_LEFT_OUT[];        /* what is answered 501 */
 extern const struct http_route ROUTES_LIST[];            /* /api/{type}, lists of what takes the disk */
 extern const struct http_route ROUTES_PAGE_HOME[];       /* /: what follows is for browsers */

@@ -655,7 +655,7 @@ def test_what_is_left_out_is_said(people):
 
 def test_an_address_without_a_route_is_refused_as_the_hub_refuses(people):
     """The library shows an error that is an object as it is; those of the store's own addresses stay objects, and a browser gets a page."""
-    for method, path in (("GET", "/api/models/one/revision/main"), ("POST", "/api/models/one/tag/main"), ("GET", "/api/nothing"), ("GET", "/api/models/one"), ("GET", "/api/a/b/c/d"),
+    for method, path in (("POST", "/api/models/one/tag/main"), ("GET", "/api/nothing"), ("GET", "/api/a/b/c/d"),
                          ("GET", "/api/users/ann/overview"), ("GET", "/api/organizations/team/members"), ("POST", "/api/things/ann/one/commit/main")):  # fmt: skip
         reply = people.ask(method, path, body=b"{}" if method == "POST" else None)
         assert cairn.is_hub_error(reply, 404, "route.unknown") and b"name its owner" in reply.body, path
@@ -701,3 +701,28 @@ def test_an_error_names_its_request(people):
         people.api().repo_info("ann/none")
     sent = error.value.response.request.headers["X-Amzn-Trace-Id"]
     assert error.value.request_id == sent and f"Request ID: {sent}" in str(error.value)
+
+
+def test_a_name_without_an_owner_is_a_repository_that_is_not_there(people):
+    """As "gpt2" of the public hub: clients that get a 404 without X-Error-Code blame the network."""
+    api = people.api()
+    assert not api.repo_exists("gpt2") and not api.repo_exists("squad", repo_type="dataset")
+    assert not api.file_exists("gpt2", "config.json") and not api.revision_exists("gpt2", "main")
+    for ask in (
+        lambda: api.model_info("gpt2"),
+        lambda: api.list_repo_tree("gpt2", revision="main").__next__(),
+        lambda: api.list_repo_commits("gpt2"),
+        lambda: api.get_paths_info("gpt2", ["a"]),
+        lambda: api.upload_file(path_or_fileobj=b"a", path_in_repo="a", repo_id="gpt2"),
+        lambda: hf_hub_download("gpt2", "config.json", endpoint=people.server.url, token=people.keys["ann"], cache_dir=people.folder / "cache"),
+        lambda: hf_hub_download("squad", "a", repo_type="dataset", endpoint=people.server.url, token=people.keys["ann"], cache_dir=people.folder / "cache"),
+    ):
+        with pytest.raises(RepositoryNotFoundError):
+            ask()
+
+
+def test_an_endpoint_with_a_slash_at_its_end(people):
+    make(people)
+    done(commit(people, text("a.txt", "a")))
+    assert people.server.get("//ann/one/resolve/main/a.txt").body == b"a"
+    assert [f.path for f in HfApi(endpoint=people.server.url + "/", token=people.keys["ann"]).list_repo_tree("ann/one") if f.path == "a.txt"]
