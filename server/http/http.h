@@ -66,7 +66,8 @@ struct http_route {
 	const char *const *older; /* patterns under which older clients know the resource; NULL-terminated, or NULL */
 	const char *name;         /* label of metrics and access log: the pattern's resource, never a raw path */
 	enum http_error_shape errors;
-	unsigned scope;                         /* enum cairn_token_scope that a token needs; 0: no token */
+	bool probe;     /* a balancer asks it: answered also when its address has too many connections */
+	unsigned scope; /* enum cairn_token_scope that a token needs; 0: no token */
 	uint64_t (*body_max)(void *app);        /* largest body; NULL: the route takes none */
 	void (*head)(struct http_request *req); /* may be NULL */
 	void (*body)(struct http_request *req, const uint8_t *bytes, size_t len);

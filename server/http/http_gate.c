@@ -62,13 +62,17 @@ static bool gate_check_head(const struct gate *g, const char *version, size_t he
 						      req->server->options.head_bytes_max, &body);
 	req->body_len = body.len;
 	req->expects_100 = body.expects_100;
-	if (refusal.code == 0 && req->peer->over_limit)
-		refusal = (struct http_refusal){429, "connections",
-						"too many connections from this address; close some, then try again"};
-	if (refusal.code == 0)
+	req->close_after = req->close_after || refusal.code != 0 || req->peer->over_limit;
+	return refusal.code == 0 || gate_refuse(g, refusal.code, refusal.rule, refusal.message);
+}
+
+/* Behind a proxy all clients and the proxy's probes share one address: a daemon that refused the probes would be taken
+ * for down. */
+static bool gate_connections(const struct gate *g)
+{
+	if (!g->req->peer->over_limit || g->req->match.route->probe)
 		return true;
-	req->close_after = true;
-	return gate_refuse(g, refusal.code, refusal.rule, refusal.message);
+	return gate_refuse(g, 429, "connections", "too many connections from this address; close some, then try again");
 }
 
 /* One more request from an address or with a token: is it within what these may send? */
@@ -259,5 +263,5 @@ bool http_gate(struct http_request *req, const struct http_head *head, const cha
 	const struct gate gate = {req, head, answer}, *g = &gate;
 	gate_fill(req, head, method);
 	return gate_check_head(g, version, head_bytes) && gate_address_rate(g) && gate_host(g) && gate_route(g) &&
-	       gate_origin(g) && gate_authorise(g) && gate_token_rate(g) && gate_check_length(g);
+	       gate_connections(g) && gate_origin(g) && gate_authorise(g) && gate_token_rate(g) && gate_check_length(g);
 }

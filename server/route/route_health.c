@@ -421,8 +421,8 @@ static void metrics_get_route(struct http_request *req)
 }
 
 const struct http_route ROUTES_HEALTH[] = {
-	{.method = "GET", .pattern = "/health", .name = "health", .done = health_get},
-	{.method = "GET", .pattern = "/ready", .name = "ready", .done = ready_get, .free = free},
+	{.method = "GET", .pattern = "/health", .name = "health", .probe = true, .done = health_get},
+	{.method = "GET", .pattern = "/ready", .name = "ready", .probe = true, .done = ready_get, .free = free},
 	{.method = "GET", .pattern = "/metrics", .name = "metrics", .done = metrics_get_route},
 	{0},
 };

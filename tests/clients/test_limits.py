@@ -127,15 +127,21 @@ def test_connections_of_one_address(start):
     with contextlib.ExitStack() as held:
         connections = [held.enter_context(contextlib.closing(server.connect())) for _ in range(4)]
         for c in connections:
-            assert server.get("/health", connection=c).status == 200
-        assert server.get("/health").status == 429
-        assert server.get("/health", connection=connections[0]).status == 200
+            assert server.get("/metrics", connection=c).status == 200
+        cairn.is_error(server.get("/metrics"), 429, "connections")
+        assert server.get("/metrics", connection=connections[0]).status == 200
+        # A proxy's probe comes from the address that has too many connections already.
+        with contextlib.closing(server.connect()) as probe:
+            for path in ("/health", "/ready"):
+                reply = server.get(path, connection=probe)
+                assert reply.status == 200 and reply.headers["Connection"] == "close", path
+            assert server.request("HEAD", "/health").status == 200
     cairn.wait_until("the connections to be gone", lambda: _status(server) == 200)
 
 
 def _status(server):
     try:
-        return server.get("/health").status
+        return server.get("/metrics").status
     except ConnectionError:
         return None
 

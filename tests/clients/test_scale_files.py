@@ -1,8 +1,11 @@
 """What docker/ has for several daemons: understood by the tools that it is for, with settings that the daemon takes."""
 
+import http.client
 import importlib.util
 import json
+import resource
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -51,12 +54,40 @@ def test_daemons_of_the_compose_file():
     assert services["haproxy"]["ports"]
 
 
-def test_balancer():
+def usual_limits():
+    """Of a shell or a service."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 4096))
+
+
+def test_balancer(tmp_path):
+    """It starts under usual limits, and its log has no signature of a fetch."""
     haproxy = shutil.which("haproxy", path="/usr/sbin:/usr/bin")
     if not haproxy:
         pytest.skip("there is no haproxy")
-    done = subprocess.run([haproxy, "-c", "-f", DOCKER / "scale" / "haproxy.cfg"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    file, log = tmp_path / "haproxy.cfg", tmp_path / "log"
+    text = (DOCKER / "scale" / "haproxy.cfg").read_text()
+    with socket.create_server(("127.0.0.1", 0)) as listening, open(log, "wb") as out:
+        port = listening.getsockname()[1]
+        file.write_text(text.replace("bind :8080", f"bind fd@{listening.fileno()}"))
+        balancer = subprocess.Popen([haproxy, "-db", "-f", file], stdout=out, stderr=out, pass_fds=[listening.fileno()], preexec_fn=usual_limits)
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("GET", "/v1/fetch/00?ranges=0-1&signature=53c4e7")
+        assert connection.getresponse().status == 503, "no daemon is there"
+        cairn.wait_until("the log", lambda: "/v1/fetch/00" in log.read_text())
+        assert balancer.poll() is None and "53c4e7" not in log.read_text()
+    finally:
+        balancer.kill()
+        balancer.wait()
+
+
+def test_proxied_daemons_take_the_connections_of_one_address():
+    """All clients come from the balancer's address."""
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    for name, service in services.items():
+        if name.startswith("cairn"):
+            assert settings(service["environment"])["connections_per_address_max"] == "16384"
+    assert "connections_per_address_max = 16384\n" in (DOCKER / "kubernetes.yaml").read_text()
 
 
 def test_scripts_are_understood():
