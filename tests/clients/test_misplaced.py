@@ -80,7 +80,7 @@ def test_a_first_start_that_was_killed(start):
 def bind(folder, *options):
     done = subprocess.run(["mount", "--bind", *options, str(folder), str(folder)], capture_output=True, text=True)
     if done.returncode != 0:
-        pytest.skip(f"a folder cannot be mounted here: {done.stderr.strip()}")
+        pytest.skip(f"a folder cannot be mounted here: {done.stderr.strip().rsplit(': ', 1)[-1]}")
 
 
 @pytest.mark.parametrize("kind, error", [("other", "Invalid cross-device link"), ("same", "Invalid cross-device link"), ("read-only", "Read-only file system")])

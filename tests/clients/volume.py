@@ -24,7 +24,7 @@ class Volume:
             command = ["mount", "-o", "loop", str(image)]
         done = subprocess.run([*command, str(folder)], capture_output=True, text=True)
         if done.returncode != 0:
-            pytest.skip(f"a file system cannot be mounted here: {done.stderr.strip()}")
+            pytest.skip(f"a file system cannot be mounted here: {done.stderr.strip().rsplit(': ', 1)[-1]}")
 
     def close(self):
         subprocess.run(["umount", "-l", str(self.folder)], check=True)
