@@ -1,6 +1,7 @@
 /* The start: what there is, and how tools get at it. GET / */
 #include "hub/search.h"
 #include "server/page/page.h"
+#include "server/page/page_files.h"
 #include "server/page/page_paths.h"
 #include "server/route/routes.h"
 
@@ -134,6 +135,8 @@ static void home_build(struct page *page)
 	else if (!page_put_repos(page, &repos))
 		home_put_nothing(page);
 	home_put_paths(home, page);
+	if (!chosen)
+		page_put_files_link(page);
 	if (chosen || page->notice[0])
 		html(b, "<p><a href=\"/\">All of them</a></p>\n");
 	html(b, "</section>\n<aside aria-labelledby=\"use-title\"><h2 id=\"use-title\">Use it</h2>\n");

@@ -79,7 +79,8 @@ static void search_put_end(struct search_page *p, const struct cairn_hub_search_
 		html(b, "<p class=\"dim\">Xorbs and chunks were not looked for in all repositories: those with many "
 			"files were passed over.</p>\n");
 	if (page_is_operator(&p->page))
-		html(b, "<p class=\"dim\"><code>cairn info</code> also knows what belongs to no repository.</p>\n");
+		html(b, "<p class=\"dim\"><code>cairn info</code> also knows what belongs to no repository; "
+			"<a href=\"/storage/files\">files that no repository has</a> are listed by their hash.</p>\n");
 }
 
 static void search_build(struct page *page)

@@ -4,6 +4,7 @@
 #include "server/hub/hub_usage.h"
 #include "server/page/charts.h"
 #include "server/page/page.h"
+#include "server/page/page_files.h"
 #include "server/page/page_room.h"
 #include "server/route/routes.h"
 
@@ -238,6 +239,7 @@ static void storage_build(struct page *page)
 	}
 	cairn_cas_stats(app->cas, &stats);
 	page_put_room(page_out(page), app, &stats);
+	page_put_files_link(page);
 	page_end(page);
 }
 

@@ -50,6 +50,7 @@ extern const struct http_route ROUTES_PAGE_SEARCH[];     /* /search */
 extern const struct http_route ROUTES_PAGE_UPLOAD[];     /* .../upload/... */
 extern const struct http_route ROUTES_PAGE_SETTINGS[];   /* .../settings */
 extern const struct http_route ROUTES_PAGE_STORAGE[];    /* /storage */
+extern const struct http_route ROUTES_PAGE_FILES[];      /* files that no repository has */
 extern const struct http_route ROUTES_PAGE_ADMIN[];      /* /admin */
 extern const struct http_route ROUTES_PAGE_HOLDERS[];    /* /admin/accounts */
 extern const struct http_route ROUTES_PAGE_HELP[];       /* /admin/help/... */

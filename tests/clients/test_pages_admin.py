@@ -1,6 +1,7 @@
 """The operator's home: what it says of a server that is well, and of one that is not; and who is shown it."""
 
 import re
+import subprocess
 
 import cairn
 import pytest
@@ -62,9 +63,9 @@ def test_is_the_operators_alone(enter):
         visitor = Visitor(people.server)
         if people.keys[who]:
             visitor.sign_in(people.keys[who])
-        told = [visitor.get(path, **{"X-Request-Id": "same"}) for path in ("/admin", "/storage", "/admin/help/tls", "/nobody-at-all")]
-        assert [reply.status for reply in told] == [404] * 4
-        assert told[0].body == told[1].body == told[2].body and "/admin" not in visitors.links(visitor.page("/"))
+        told = [visitor.get(path, **{"X-Request-Id": "same"}) for path in ("/admin", "/storage", "/storage/files", "/admin/help/tls", "/nobody-at-all")]
+        assert [reply.status for reply in told] == [404] * 5
+        assert told[0].body == told[1].body == told[2].body == told[3].body and "/admin" not in visitors.links(visitor.page("/"))
 
 
 def test_uploads_are_refused(enter):
@@ -192,3 +193,37 @@ def test_each_part_is_there():
     source = (cairn.ROOT / "server" / "page" / "page_alarms.c").read_text()
     named = set(re.findall(r'alarms_tell\([^;]*"([a-z-]+)"\);', source)) | set(re.findall(r'\{"[a-z]+\.", "([a-z-]+)"\}', source)) | {"troubleshooting"}
     assert len(named) > 8 and named <= anchors, named - anchors
+
+
+# --- files that no repository has -------------------------------------------------------------------------------------
+
+
+def test_files_that_no_repository_has(enter, issuer, tmp_path):
+    """What `cairn push` sent is where the operator looks for it, and nobody else hears of it."""
+    operator = enter()
+    people, page = operator.people, operator.page("/storage/files")
+    assert "There is none" in text(page) and "cairn push" in text(page)
+    assert "/storage/files" not in visitors.links(operator.page("/")) + visitors.links(operator.page("/storage"))
+    sizes = {}
+    for i in range(101):  # one more than a page has rows
+        (tmp_path / f"f{i}").write_bytes(str(i).encode() * (i + 1))
+    push = [cairn.CAIRN, "push", "--server", people.server.url, "--token", issuer.token("write"), *(str(tmp_path / f"f{i}") for i in range(101))]
+    done = subprocess.run(push, check=True, capture_output=True, text=True, timeout=60, env=people.server.environment())
+    for line in done.stdout.splitlines()[:-1]:
+        name, size, _ = line.split()
+        sizes[name] = int(size)
+    people.make("ann/data")
+    people.put("ann/data", "f", b"x" * 9000)  # a file that a repository has
+
+    first = operator.page("/storage/files")
+    more, = [link for link in visitors.links(first) if "cursor=" in link]
+    listed = rows(first, "files") + rows(operator.page(more), "files")
+    assert {row[0]: row[1] for row in listed} == {name: f"{size} B" for name, size in sizes.items()} and len(listed) == 101
+    assert all(row[2] == "just now" for row in listed)
+    assert f"cairn pull {rows(first, 'files')[-1][0]} -o FILE" in text(first)
+    assert "behind this place" in text(operator.page("/storage/files?cursor=" + "f" * 64))
+    for path in ("/", "/storage", f"/search?q={'0' * 64}"):
+        assert "/storage/files" in visitors.links(operator.page(path)), path
+    for who in ("ann", "bob"):
+        visitor = Visitor(people.server).sign_in(people.keys[who])
+        assert "/storage/files" not in visitors.links(visitor.page("/"))

@@ -65,6 +65,7 @@ PAGES = {
     "what a model without files takes": ("ann", "/ann/odd/storage"),
     "server": ("all", "/admin"),
     "storage": ("all", "/storage"),
+    "files of no repository": ("all", "/storage/files"),
     "guide": ("all", "/admin/help"),
     "paragraph of the guide": ("all", "/admin/help/health-and-metrics"),
     "accounts": ("all", "/admin/accounts"),

@@ -82,6 +82,7 @@ PAGES = {
     "what it takes": "/ann/one/storage",
     "keys": "/settings/keys",
     "storage": "/storage",
+    "files of no repository": "/storage/files",
     "server": "/admin",
     "accounts": "/admin/accounts",
     "guide": "/admin/help",
@@ -90,7 +91,7 @@ PAGES = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_weight(seeded, name):
-    who = "all" if PAGES[name] in ("/storage", "/admin", "/admin/help", "/admin/accounts") else "ann"
+    who = "all" if PAGES[name] in ("/storage", "/storage/files", "/admin", "/admin/help", "/admin/accounts") else "ann"
     visitor = visitors.Visitor(seeded.server).sign_in(seeded.keys[who])
     reply = visitor.get(PAGES[name])
     assert reply.status == 200, reply

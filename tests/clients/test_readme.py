@@ -78,6 +78,8 @@ def test_the_lines_of_a_first_day(server, person):
     assert "the same" in "".join(said)
     names = [repo["id"] for repo in server.get("/api/models").json()]
     assert names == ["operator/docs"]
+    home = server.request("GET", "/", headers={"Accept": "text/html"}).body.decode()
+    assert "/docs" in home and ">Files that no repository has<" in home
 
 
 def test_the_lines_of_who_is_served(tmp_path, person, start):
